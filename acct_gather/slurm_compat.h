@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * slurm_compat.h - Slurm's internal headers and what changed in them; the only place in this folder
+ * that looks at SLURM_VERSION_NUMBER. slurm_xlator.h comes first: it gives Slurm's functions the
+ * names under which libslurmfull exports them.
+ */
+#ifndef CEEMS_ACCT_GATHER_SLURM_COMPAT_H
+#define CEEMS_ACCT_GATHER_SLURM_COMPAT_H
+
+#include "src/common/slurm_xlator.h"
+
+#define CEEMS_SLURM(major, minor) (((major) << 16) + ((minor) << 8))
+
+#include "src/common/assoc_mgr.h"
+#include "src/common/run_in_daemon.h"
+#if SLURM_VERSION_NUMBER >= CEEMS_SLURM(23, 2)
+#include "src/interfaces/acct_gather_energy.h" /* 23.02: src/interfaces */
+#include "src/interfaces/jobacct_gather.h"
+#else
+#include "src/common/slurm_acct_gather_energy.h"
+#include "src/common/slurm_jobacct_gather.h"
+#endif
+#include "src/slurmd/slurmd/slurmd.h"
+#include "src/slurmd/slurmstepd/slurmstepd_job.h"
+
+#undef ARRAY_SIZE /* ours means the same */
+
+/* 25.11: fini() returns nothing. The loader never looked at what it returned. */
+#if SLURM_VERSION_NUMBER >= CEEMS_SLURM(25, 11)
+#define CEEMS_FINI_RETURNS void
+#define CEEMS_FINI_RETURN
+#else
+#define CEEMS_FINI_RETURNS int
+#define CEEMS_FINI_RETURN return SLURM_SUCCESS
+#endif
+
+/* 24.05: List became list_t *; the same pointer. */
+#if SLURM_VERSION_NUMBER >= CEEMS_SLURM(24, 5)
+#define CEEMS_LIST list_t *
+#else
+#define CEEMS_LIST List
+#endif
+
+/*
+ * slurmd's and slurmstepd's own configuration. Weak: slurmctld and sacct load the plugin too and
+ * have none; a data symbol that is missing would keep it from loading.
+ */
+extern slurmd_conf_t *conf __attribute__((weak));
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "acct_gather/slurmd_side.h"
+
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "acct_gather/plugin_conf.h"
+#include "src/libnode/sampler.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/logger.h"
+
+/*
+ * A slurmd that reconfigures itself (23.11 and later) starts its successor before it ends; the
+ * ledger is free a moment later. If it is not, the next question tries again.
+ */
+#define BUSY_TRIES 10
+#define BUSY_PAUSE_NS (100 * NSEC_PER_MSEC)
+#define BUSY_AGAIN_NS (10 * NSEC_PER_SEC)
+
+static struct {
+	struct sampler *sampler;
+	pid_t owner;	   /* 0: not tried yet */
+	uint64_t again_ns; /* 0: there is nothing to try again */
+	uint64_t start_ns;
+	uint64_t start_uj;
+} side;
+
+static int create(const struct settings *s, const char *node, struct errmsg *err)
+{
+	struct timespec pause = clock_ns_to_timespec(BUSY_PAUSE_NS);
+	int tries = 0;
+	int rc;
+
+	while ((rc = sampler_create(s, node, &side.sampler, err)) == -EBUSY && ++tries < BUSY_TRIES)
+		(void)nanosleep(&pause, NULL);
+	return rc;
+}
+
+static int start(struct errmsg *err)
+{
+	struct settings settings;
+	char what[640];
+	uint64_t mw;
+	int rc;
+
+	if (!&conf || !conf || !conf->node_name)
+		return errmsg_set(err, -EINVAL, "slurmd has no node name yet");
+	rc = plugin_conf_load(conf->node_name, &settings, err);
+	if (rc < 0)
+		return rc;
+	rc = create(&settings, conf->node_name, err);
+	if (rc < 0)
+		return rc;
+	sampler_set_capacity(side.sampler, conf->cpus, conf->real_memory_size);
+	(void)sampler_tick(side.sampler); /* so that the first step finds a ledger with a base */
+	rc = sampler_start(side.sampler, err);
+	if (rc < 0) {
+		sampler_destroy(side.sampler);
+		side.sampler = NULL;
+		return rc;
+	}
+	side.start_ns = clock_mono_ns();
+	side.start_uj = 0;
+	(void)sampler_node_energy(side.sampler, &side.start_uj, &mw);
+	sampler_describe(side.sampler, what, sizeof(what));
+	logger_info("%s", what);
+	return 0;
+}
+
+void slurmd_side_start(void)
+{
+	struct errmsg err = { 0 };
+	int rc;
+
+	if (side.owner == getpid() && (!side.again_ns || clock_mono_ns() < side.again_ns))
+		return;
+	side.sampler = NULL; /* of the parent, if any: its thread is not in this process */
+	side.owner = getpid();
+	rc = start(&err);
+	side.again_ns = rc == -EBUSY ? clock_mono_ns() + BUSY_AGAIN_NS : 0;
+	if (rc < 0)
+		logger_error("%s; energy is not accounted on this node%s", err.text,
+			     side.again_ns ? " until it is free" : "");
+}
+
+void slurmd_side_stop(void)
+{
+	if (side.owner == getpid())
+		sampler_destroy(side.sampler);
+	side.sampler = NULL;
+	side.owner = 0;
+}
+
+void slurmd_side_energy(acct_gather_energy_t *energy)
+{
+	uint64_t uj;
+	uint64_t mw;
+	uint64_t ms;
+
+	energy->poll_time = time(NULL);
+	if (!side.sampler || sampler_node_energy(side.sampler, &uj, &mw) < 0) {
+		energy->consumed_energy = NO_VAL64;
+		energy->current_watts = NO_VAL;
+		energy->ave_watts = NO_VAL;
+		return;
+	}
+	ms = (clock_mono_ns() - side.start_ns) / NSEC_PER_MSEC;
+	energy->previous_consumed_energy = energy->consumed_energy;
+	energy->consumed_energy = metric_to_tres(METRIC_ENERGY, uj);
+	energy->current_watts = (uint32_t)((mw + 500) / 1000);
+	energy->ave_watts = ms >= 1000 && uj >= side.start_uj ?
+				    (uint32_t)((uj - side.start_uj) / ms / 1000) :
+				    energy->current_watts;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "acct_gather/stepd_side.h"
+
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "acct_gather/plugin_conf.h"
+#include "acct_gather/usage.h"
+#include "src/libnode/stepside.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/logger.h"
+
+_Static_assert(LEDGER_STEP_EXTERN == SLURM_EXTERN_CONT, "slurm.h");
+_Static_assert(LEDGER_STEP_BATCH == SLURM_BATCH_SCRIPT, "slurm.h");
+_Static_assert(LEDGER_STEP_INTERACTIVE == SLURM_INTERACTIVE_STEP, "slurm.h");
+_Static_assert(LEDGER_HET_NONE == NO_VAL, "slurm.h");
+
+static struct {
+	stepd_step_rec_t *step;
+	struct stepside *stepside; /* NULL: nothing is measured here */
+	bool is_attached;
+	uint64_t start_ns;
+} side;
+
+/* Slurm's core lists count cores; what is allocated on the node are CPUs, as NodeName has them. */
+static uint32_t cores_to_cpus(const char *list)
+{
+	uint32_t cores = (uint32_t)conf->sockets * conf->cores;
+	uint32_t scale = cores ? conf->cpus / cores : 1;
+
+	return stepside_count_cores(list) * (scale ? scale : 1);
+}
+
+/*
+ * Where Slurm does not schedule memory, its idle energy is shared as the cores are: a job that
+ * was given no amount may use all of the node's.
+ */
+static uint64_t memory_or_share(uint64_t mb, uint32_t cpus)
+{
+	return mb || !conf->cpus ? mb : conf->real_memory_size * cpus / conf->cpus;
+}
+
+static void identify(const stepd_step_rec_t *step, struct ledger_identity *id)
+{
+	*id = (struct ledger_identity){
+		.job_id = step->step_id.job_id,
+		.step_id = step->step_id.step_id,
+		.het_comp = step->step_id.step_het_comp,
+		.uid = step->uid,
+		.node_id = step->nodeid,
+		.node_count = step->nnodes,
+		.job_cpus = cores_to_cpus(step->job_alloc_cores),
+		.step_cpus = cores_to_cpus(step->step_alloc_cores),
+		.start_wall_ns = clock_wall_ns(),
+	};
+	id->job_mem_mb = memory_or_share(step->job_mem, id->job_cpus);
+	id->step_mem_mb = memory_or_share(step->step_mem, id->step_cpus);
+}
+
+void stepd_side_begin(stepd_step_rec_t *step)
+{
+	struct ledger_identity id;
+	struct settings settings;
+	struct errmsg err = { 0 };
+	int rc;
+
+	if (side.step || !step || !&conf || !conf || !conf->node_name)
+		return;
+	side.step = step;
+	side.start_ns = clock_mono_ns();
+	rc = plugin_conf_load(conf->node_name, &settings, &err);
+	if (rc < 0) {
+		logger_debug("%s", err.text); /* slurmd has said so, once */
+		return;
+	}
+	identify(step, &id);
+	rc = stepside_open(&settings, conf->node_name, &id, &side.stepside, &err);
+	if (rc < 0)
+		logger_log(rc == -ENOENT ? LOGGER_DEBUG : LOGGER_INFO,
+			   "%s; this step is not accounted", err.text);
+}
+
+/* The extern step has no task but a process that waits. */
+static pid_t first_task(const stepd_step_rec_t *step)
+{
+	if (step->step_id.step_id == SLURM_EXTERN_CONT)
+		return step->pgid;
+	return step->task && step->node_tasks && step->task[0] ? step->task[0]->pid : 0;
+}
+
+void stepd_side_energy(acct_gather_energy_t *energy)
+{
+	uint64_t uj;
+	uint64_t mw;
+	uint64_t ms;
+	pid_t pid;
+
+	if (!side.stepside)
+		return;
+	if (!side.is_attached) {
+		pid = first_task(side.step);
+		side.is_attached = pid > 0 && stepside_attach(side.stepside, pid);
+	}
+	if (stepside_energy(side.stepside, &uj, &mw) < 0)
+		return;
+	ms = (clock_mono_ns() - side.start_ns) / NSEC_PER_MSEC;
+	energy->previous_consumed_energy = energy->consumed_energy;
+	energy->consumed_energy = metric_to_tres(METRIC_ENERGY, uj);
+	if (!energy->consumed_energy)
+		energy->consumed_energy = 1; /* 0 would let an earlier task's value survive */
+	energy->current_watts = (uint32_t)((mw + 500) / 1000);
+	energy->ave_watts = ms ? (uint32_t)(uj / ms / 1000) : 0;
+	energy->poll_time = time(NULL);
+}
+
+static uint64_t waited_ns(const stepd_step_rec_t *step)
+{
+	const struct jobacctinfo *j = step->jobacct;
+
+	return !j ? 0 :
+	       (j->user_cpu_sec + j->sys_cpu_sec) * NSEC_PER_SEC +
+	       ((uint64_t)j->user_cpu_usec + j->sys_cpu_usec) * 1000;
+}
+
+void stepd_side_end(void)
+{
+	struct figures figures;
+	uint64_t elapsed_ns;
+
+	if (!side.stepside)
+		return;
+	stepside_finish(side.stepside, waited_ns(side.step), &figures, &elapsed_ns);
+	if (side.step->jobacct) /* NULL with jobacct_gather/none */
+		usage_write(side.step->jobacct, &figures, side.step->nodeid, side.step->nnodes,
+			    elapsed_ns);
+	stepside_report(side.stepside, &figures, STDERR_FILENO);
+	stepside_close(side.stepside);
+	side.stepside = NULL;
+	side.step = NULL;
+}

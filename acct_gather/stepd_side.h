@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stepd_side.h - the plugin in slurmstepd: turns the step record into ours, asks stepside.c, and
+ * writes the final figures into what slurmstepd sends to slurmctld. Calls come one at a time.
+ */
+#ifndef CEEMS_STEPD_SIDE_H
+#define CEEMS_STEPD_SIDE_H
+
+#include "acct_gather/slurm_compat.h"
+
+void stepd_side_begin(stepd_step_rec_t *step);
+
+/* The step's energy so far; *ENERGY keeps its last value while nothing is known. */
+void stepd_side_energy(acct_gather_energy_t *energy);
+
+/* After the last task, before the step's completion is sent. */
+void stepd_side_end(void);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "acct_gather/usage.h"
+
+#include <string.h>
+
+#include "src/libutil/clock.h"
+
+/* One side (in or out) of one TRES in a step's usage. */
+struct cell {
+	uint64_t *tot, *max, *min, *max_node, *min_node, *max_task, *min_task;
+};
+
+static struct cell cell_of(struct jobacctinfo *j, enum metric_side side, int pos)
+{
+	if (side == SIDE_IN)
+		return (struct cell){
+			&j->tres_usage_in_tot[pos],	   &j->tres_usage_in_max[pos],
+			&j->tres_usage_in_min[pos],	   &j->tres_usage_in_max_nodeid[pos],
+			&j->tres_usage_in_min_nodeid[pos], &j->tres_usage_in_max_taskid[pos],
+			&j->tres_usage_in_min_taskid[pos],
+		};
+	return (struct cell){
+		&j->tres_usage_out_tot[pos],	    &j->tres_usage_out_max[pos],
+		&j->tres_usage_out_min[pos],	    &j->tres_usage_out_max_nodeid[pos],
+		&j->tres_usage_out_min_nodeid[pos], &j->tres_usage_out_max_taskid[pos],
+		&j->tres_usage_out_min_taskid[pos],
+	};
+}
+
+/* The value is the node's: which task it came from is not known. */
+static void cell_set(struct cell c, uint64_t value, uint32_t nodeid)
+{
+	*c.tot = *c.max = *c.min = value;
+	*c.max_node = *c.min_node = nodeid;
+	*c.max_task = *c.min_task = INFINITE64;
+}
+
+static void cell_clear(struct cell c)
+{
+	*c.tot = *c.max = *c.min = INFINITE64;
+	*c.max_node = *c.min_node = INFINITE64;
+	*c.max_task = *c.min_task = INFINITE64;
+}
+
+/* "ic/ceems_co2e", or a TRES without a name such as "energy". -1: not accounted here. */
+static int find_tres(const char *tres, uint32_t count)
+{
+	char type[16];
+	char name[64] = "";
+	slurmdb_tres_rec_t rec;
+	int pos;
+
+	if (sscanf(tres, "%15[^/]/%63s", type, name) < 1)
+		return -1;
+	memset(&rec, 0, sizeof(rec));
+	rec.type = type;
+	rec.name = name[0] ? name : NULL;
+	pos = assoc_mgr_find_tres_pos(&rec, false);
+	return pos >= 0 && (uint32_t)pos < count ? pos : -1;
+}
+
+static void write_energy(struct jobacctinfo *j, const struct figures *f, uint32_t nodeid,
+			 uint32_t nnodes, uint64_t elapsed_ns)
+{
+	struct cell joules = cell_of(j, SIDE_IN, TRES_ARRAY_ENERGY);
+	struct cell watts = cell_of(j, SIDE_OUT, TRES_ARRAY_ENERGY);
+	uint64_t ms = elapsed_ns / NSEC_PER_MSEC;
+
+	if (j->tres_count <= TRES_ARRAY_ENERGY)
+		return;
+	if (!figures_has(f, METRIC_ENERGY)) {
+		cell_clear(joules);
+		cell_clear(watts);
+		/*
+		 * NO_VAL64 of one node makes the whole step unknown; of several nodes the others'
+		 * joules are worth more than that.
+		 */
+		j->energy.consumed_energy = nnodes > 1 ? 0 : NO_VAL64;
+		return;
+	}
+	j->energy.consumed_energy = metric_to_tres(METRIC_ENERGY, f->value[METRIC_ENERGY]);
+	cell_set(joules, j->energy.consumed_energy, nodeid);
+	cell_set(watts, ms ? f->value[METRIC_ENERGY] / ms / 1000 : 0, nodeid);
+}
+
+void usage_write(struct jobacctinfo *j, const struct figures *f, uint32_t nodeid,
+		 uint32_t nnodes, uint64_t elapsed_ns)
+{
+	unsigned int m;
+
+	write_energy(j, f, nodeid, nnodes, elapsed_ns);
+	metric_foreach(m) {
+		const struct metric_info *info = &metric_table[m];
+		int pos;
+
+		if (m == METRIC_ENERGY || !info->tres || !figures_has(f, (enum metric)m))
+			continue;
+		pos = find_tres(info->tres, j->tres_count);
+		if (pos >= 0)
+			cell_set(cell_of(j, info->side, pos),
+				 metric_to_tres((enum metric)m, f->value[m]), nodeid);
+	}
+}

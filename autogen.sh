@@ -1,0 +1,7 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Makes configure and its helpers from a git checkout; a release tarball has them.
+set -e
+cd "$(dirname "$0")"
+mkdir -p config
+exec autoreconf --install --warnings=all

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ceems-bpf - the only program that links libbpf. slurmd's sampler starts it when it begins and
+ * when it ends; steps need just what it pins. Exit codes are read by src/libnode/bpfload.c.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "bpf/harvest.h"
+#include "bpf/harvest_mon.h"
+#include "src/libmeter/harvest.h"
+#include "src/libnode/bpfload.h"
+#include "src/libutil/parse.h"
+
+#define DEFAULT_DIR "/sys/fs/bpf/ceems"
+
+struct request {
+	const char *dir;
+	pid_t user; /* on whose behalf; 1, which never ends, for an administrator */
+	bool force;
+};
+
+static int fail(int rc, const struct errmsg *err)
+{
+	(void)fprintf(stderr, "ceems-bpf: %s\n", err->text);
+	switch (rc) {
+	case -EOPNOTSUPP:
+		return BPFLOAD_EXIT_UNSUPPORTED;
+	case -EBUSY:
+		return BPFLOAD_EXIT_IN_USE;
+	default:
+		return BPFLOAD_EXIT_FAILED;
+	}
+}
+
+static int load(const struct request *r, struct harvest **ret, struct errmsg *err)
+{
+	int rc = harvest_open(r->dir, ret, NULL);
+
+	if (rc == 0)
+		return 0;
+	if (rc == -EPERM || rc == -EACCES)
+		return errmsg_errno(err, rc, "cannot open the pins in %s", r->dir);
+	harvest_unpin(r->dir, HARVEST_DIR); /* half of a set, or not ours */
+	rc = harvest_mon_load(r->dir, err);
+	return rc < 0 ? rc : harvest_open(r->dir, ret, err);
+}
+
+static int run_load(const struct request *r, struct errmsg *err)
+{
+	_cleanup_close_ int lock = -1;
+	struct harvest_census census;
+	struct harvest *h;
+	int rc = harvest_mon_check_dir(r->dir, err);
+
+	if (rc == 0)
+		rc = harvest_lock(r->dir, /* wait= */ true, &lock, err);
+	if (rc == 0)
+		rc = load(r, &h, err);
+	if (rc < 0) {
+		if (lock >= 0)
+			(void)rmdir(r->dir); /* if it is empty */
+		return rc;
+	}
+	rc = harvest_user_add(h, r->user);
+	if (rc < 0)
+		(void)errmsg_errno(err, rc, "cannot note process %d as a user", (int)r->user);
+	else
+		rc = harvest_census(h, /* reap= */ true, &census); /* frees what the dead left */
+	harvest_close(h);
+	return rc;
+}
+
+static int run_unload(const struct request *r, struct errmsg *err)
+{
+	_cleanup_close_ int lock = -1;
+	struct harvest_census census;
+	struct harvest *h;
+	int rc = harvest_open(r->dir, &h, err);
+
+	if (rc == -ENOENT)
+		return 0;
+	if (rc < 0)
+		return rc;
+	rc = harvest_lock(r->dir, /* wait= */ true, &lock, err);
+	if (rc < 0)
+		goto out;
+	(void)harvest_user_remove(h, r->user);
+	rc = harvest_census(h, /* reap= */ true, &census);
+	if (rc < 0)
+		(void)errmsg_errno(err, rc, "cannot read the maps");
+	else if (!r->force && (census.users || census.rows))
+		rc = errmsg_set(err, -EBUSY, "in use by %u daemons and %u steps; the last of them "
+				"unloads, or --force", census.users, census.rows);
+	else
+		harvest_unpin(r->dir, HARVEST_DIR);
+out:
+	harvest_close(h);
+	return rc;
+}
+
+static int run_status(const struct request *r, struct errmsg *err)
+{
+	struct harvest_census c;
+	struct harvest *h;
+	int rc = harvest_open(r->dir, &h, err);
+
+	if (rc < 0)
+		return rc;
+	rc = harvest_census(h, /* reap= */ false, &c);
+	harvest_close(h);
+	if (rc < 0)
+		return errmsg_errno(err, rc, "cannot read the maps");
+	printf("pins      %s/" HARVEST_DIR "\n", r->dir);
+	printf("daemons   %u\n", c.users);
+	printf("steps     %u of %u\n", c.rows, HARVEST_ROWS);
+	printf("refused   %llu\n", (unsigned long long)c.full);
+	printf("counts   %s%s cpu-time switches faults\n",
+	       c.features & HARVEST_HAS_CHARS ? " bytes calls" : "",
+	       c.features & HARVEST_HAS_STORAGE ? " storage" : "");
+	return 0;
+}
+
+static int usage(FILE *to)
+{
+	(void)fprintf(to, "usage: ceems-bpf load|unload|status [--dir DIR] [--for PID] [--force]\n"
+			  "Loads the programs that count I/O per Slurm step; see ceems-bpf(8).\n");
+	return to == stdout ? 0 : BPFLOAD_EXIT_USAGE;
+}
+
+/* Nothing that slurmd left open may be held by us. */
+static void close_inherited(void)
+{
+	int fd;
+
+	(void)fflush(NULL);
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, 3U, ~0U, 0U) == 0)
+		return;
+#endif
+	for (fd = 3; fd < 1024; fd++)
+		(void)close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "dir", required_argument, NULL, 'd' }, { "for", required_argument, NULL, 'p' },
+		{ "force", no_argument, NULL, 'f' },	 { "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	static const struct {
+		const char *name;
+		int (*run)(const struct request *r, struct errmsg *err);
+	} verbs[] = { { "load", run_load }, { "unload", run_unload }, { "status", run_status } };
+	struct request r = { .dir = DEFAULT_DIR, .user = 1 };
+	struct errmsg err = { 0 };
+	uint64_t pid;
+	size_t i;
+	int c, rc;
+
+	close_inherited();
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (c) {
+		case 'd':
+			r.dir = optarg;
+			break;
+		case 'p':
+			if (parse_u64(optarg, &pid) < 0 || !pid || pid > INT_MAX)
+				return usage(stderr);
+			r.user = (pid_t)pid;
+			break;
+		case 'f':
+			r.force = true;
+			break;
+		case 'h':
+			return usage(stdout);
+		default:
+			return usage(stderr);
+		}
+	}
+	if (optind != argc - 1)
+		return usage(stderr);
+	if (r.dir[0] != '/') {
+		(void)fprintf(stderr, "ceems-bpf: --dir %s: not an absolute path\n", r.dir);
+		return BPFLOAD_EXIT_USAGE;
+	}
+	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
+		if (strcmp(argv[optind], verbs[i].name))
+			continue;
+		rc = verbs[i].run(&r, &err);
+		return rc < 0 ? fail(rc, &err) : 0;
+	}
+	return usage(stderr);
+}

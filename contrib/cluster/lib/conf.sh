@@ -1,0 +1,316 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2154
+# Writes every configuration file of the cluster into DIR/etc.
+
+for distro_plugindir in /usr/lib/*/slurm-wlm /usr/lib*/slurm; do
+	[ ! -e "$distro_plugindir/auth_munge.so" ] || break
+done
+
+conf_secret() {
+	od -An -N16 -tx1 /dev/urandom | tr -d ' \n'
+}
+
+# conf_private OWNER FILE: stdin becomes FILE, for OWNER's eyes only.
+conf_private() {
+	(umask 077 && cat >"$2") && chown "$1": "$2"
+}
+
+# conf_merge FILE LINES: the last word on a key is LINES'. Slurm would take the last line too, but
+# complains about the first; lines that may be many are only added.
+conf_merge() {
+	local file=$1 lines=$2
+
+	[ -n "$lines" ] || return 0
+	awk -v lines="$lines" '
+		BEGIN {
+			n = split(lines, line, "\n")
+			for (i = 1; i <= n; i++)
+				if (match(line[i], /^[ \t]*[A-Za-z]+[ \t]*=/)) {
+					key = tolower(line[i])
+					sub(/[ \t]*=.*/, "", key)
+					sub(/^[ \t]*/, "", key)
+					if (key !~ /^(nodename|partitionname|include)$/)
+						drop[key] = 1
+				}
+		}
+		{
+			key = tolower($0)
+			sub(/[ \t]*=.*/, "", key)
+			if (!(key in drop))
+				print
+		}
+	' "$file" >"$file.new"
+	printf '%s\n' "$lines" >>"$file.new"
+	cat "$file.new" >"$file"
+	rm "$file.new"
+}
+
+conf_write_all() {
+	local n
+
+	mkdir "$DIR/etc" "$DIR/etc/sys" "$DIR/run" "$DIR/run/pid" "$DIR/run/ceems" "$DIR/log" \
+		"$DIR/plugins" "$DIR/spool" "$DIR/records" "$DIR/textfile" "$DIR/slurmctld" \
+		"$DIR/slurmd" "$DIR/munge" "$DIR/mariadb" "$DIR/home"
+	chown slurm: "$DIR/spool" "$DIR/records" "$DIR/slurmctld"
+	chmod 700 "$DIR/spool" "$DIR/run/ceems"
+	chown munge: "$DIR/munge"
+	chmod 700 "$DIR/munge"
+	# slurmctld and slurmdbd open their logs as slurm
+	chown slurm: "$DIR/log"
+	for ((n = 1; n <= NODES; n++)); do
+		mkdir "$DIR/slurmd/n$n" "$DIR/textfile/n$n"
+	done
+	conf_write_sys
+	conf_link_plugins
+	conf_write_database
+	conf_write_slurm
+	conf_write_ceems
+}
+
+# --- what the machine's /etc looks like inside -------------------------------------------------
+
+conf_write_sys() {
+	local sys=$DIR/etc/sys n
+
+	grep -v '^user[1-3]:' /etc/passwd >"$sys/passwd"
+	grep -v '^user[1-3]:' /etc/group >"$sys/group"
+	for n in 1 2 3; do
+		echo "user$n:x:$((7100 + n)):$((7100 + n))::$DIR/home/user$n:/bin/bash" >>"$sys/passwd"
+		echo "user$n:x:$((7100 + n)):" >>"$sys/group"
+		mkdir "$DIR/home/user$n"
+		chown "$((7100 + n)):$((7100 + n))" "$DIR/home/user$n"
+	done
+	echo '127.0.0.1 localhost ceems' >"$sys/hosts"
+	# no name server answers inside; asking one would wait for its time limit
+	printf '%s: files\n' passwd group shadow hosts services protocols >"$sys/nsswitch.conf"
+}
+
+# --- plugins -----------------------------------------------------------------------------------
+
+# conf_link_plugin PART FILE: links build/PART/.libs/FILE, sets have_PART.
+conf_link_plugin() {
+	local part=$1 file=$2 have=no
+
+	case ,$PLUGINS, in
+	*,"$part",* | *,built,*)
+		if [ -e "$BUILDDIR/$part/.libs/$file" ]; then
+			ln -s "/run/ceems-build/$part/.libs/$file" "$DIR/plugins/$file"
+			have=yes
+		elif [ "$PLUGINS" = built ]; then
+			say "notice: $file is not built in $BUILDDIR; Slurm runs without it"
+		else
+			die "--plugins: $BUILDDIR/$part/.libs/$file is not built"
+		fi
+		;;
+	esac
+	printf -v "have_$part" %s $have
+}
+
+conf_link_plugins() {
+	case ,$PLUGINS, in
+	,built, | ,none,) ;;
+	*)
+		local part
+		for part in ${PLUGINS//,/ }; do
+			case $part in
+			acct_gather | spank | jobcomp) ;;
+			*) die "--plugins $part: acct_gather, spank, jobcomp or none" ;;
+			esac
+		done
+		;;
+	esac
+	conf_link_plugin acct_gather acct_gather_energy_ceems.so
+	conf_link_plugin spank spank_ceems.so
+	conf_link_plugin jobcomp jobcomp_ceems.so
+}
+
+# --- MariaDB -----------------------------------------------------------------------------------
+
+conf_write_database() {
+	local ceems_password slurm_password
+
+	ceems_password=$(conf_secret)
+	slurm_password=$(conf_secret)
+	cat >"$DIR/etc/my.cnf" <<-EOT
+		[mariadbd]
+		user = mysql
+		datadir = $DIR/mariadb
+		socket = /run/mysqld/mysqld.sock
+		pid-file = /run/mysqld/mysqld.pid
+		init-file = $DIR/etc/init.sql
+		skip-networking
+		skip-name-resolve
+		performance-schema = OFF
+		innodb-buffer-pool-size = 64M
+		innodb-log-file-size = 16M
+		innodb-lock-wait-timeout = 900
+		innodb-flush-log-at-trx-commit = 0
+	EOT
+	conf_private mysql "$DIR/etc/init.sql" <<-EOT
+		create database if not exists slurm_acct_db;
+		create database if not exists ceems;
+		create user if not exists slurm@localhost identified by '$slurm_password';
+		create user if not exists ceems@localhost identified by '$ceems_password';
+		grant all on slurm_acct_db.* to slurm@localhost;
+		grant all on ceems.* to ceems@localhost;
+	EOT
+	conf_private slurm "$DIR/etc/mariadb.cnf" <<-EOT
+		[client]
+		user = ceems
+		password = $ceems_password
+		socket = /run/mysqld/mysqld.sock
+	EOT
+	conf_private slurm "$DIR/etc/slurmdbd.conf" <<-EOT
+		DbdHost=localhost
+		DbdAddr=127.0.0.1
+		DbdPort=6819
+		SlurmUser=slurm
+		AuthType=auth/munge
+		LogFile=$DIR/log/slurmdbd.log
+		PidFile=/run/slurm/slurmdbd.pid
+		DebugLevel=verbose
+		PluginDir=$distro_plugindir
+		StorageType=accounting_storage/mysql
+		StorageHost=localhost
+		StorageUser=slurm
+		StoragePass=$slurm_password
+		StorageLoc=slurm_acct_db
+	EOT
+}
+
+# --- Slurm -------------------------------------------------------------------------------------
+
+conf_ceems_cli() {
+	local cli=$BUILDDIR/src/cmd/ceems
+
+	[ -x "$cli" ] && "$cli" "$@"
+}
+
+# The TRES of the metric table; the CLI prints them, with or without the key.
+conf_tres_line() {
+	local line
+
+	if line=$(conf_ceems_cli tres 2>/dev/null); then
+		line=$(sed -n 's/^\(AccountingStorageTRES=\)\{0,1\}\(energy,.*\)/\2/p' <<<"$line" | head -n 1)
+	fi
+	if [ -z "$line" ]; then
+		line=energy,ic/ceems_co2e,ic/ceems_cpu_energy,ic/ceems_dram_energy
+		line+=,ic/ceems_gpu_energy,ic/ceems_other_energy,ic/ceems_source_rapl
+		line+=,ic/ceems_source_model,fs/ceems,ic/ceems_io_calls,fs/ceems_storage
+		line+=,ic/ceems_sched,ic/ceems_cpu,ic/ceems_cache,ic/ceems_branch
+	fi
+	echo "$line"
+}
+
+conf_write_slurm() {
+	local energy=none jobcomp=none jobacct=linux
+
+	[ "$have_acct_gather" = no ] || energy=ceems
+	[ "$have_jobcomp" = no ] || jobcomp=ceems
+	# in v2 that takes controllers, with which slurmstepd could not leave through the root
+	[ "$CGROUP_KIND" = v2 ] || jobacct=cgroup
+	{
+		cat <<-EOT
+			ClusterName=ceems
+			SlurmctldHost=ceems(127.0.0.1)
+			SlurmctldPort=6817
+			SlurmUser=slurm
+			MailProg=/bin/true
+			SlurmdUser=root
+			AuthType=auth/munge
+			CredType=cred/munge
+			PluginDir=$DIR/plugins:$distro_plugindir
+			PlugStackConfig=$DIR/etc/plugstack.conf
+			StateSaveLocation=$DIR/slurmctld
+			SlurmdSpoolDir=$DIR/slurmd/%n
+			SlurmctldPidFile=/run/slurm/slurmctld.pid
+			SlurmdPidFile=/run/slurm/slurmd.%n.pid
+			SlurmctldLogFile=$DIR/log/slurmctld.log
+			SlurmdLogFile=$DIR/log/slurmd.%n.log
+			SlurmctldDebug=debug
+			SlurmdDebug=debug
+			SlurmctldSyslogDebug=quiet
+			SlurmdSyslogDebug=quiet
+			ProctrackType=proctrack/cgroup
+			TaskPlugin=task/cgroup
+			PrologFlags=Contain
+			JobAcctGatherType=jobacct_gather/$jobacct
+			JobAcctGatherFrequency=task=1,energy=1
+			AcctGatherEnergyType=acct_gather_energy/$energy
+			JobCompType=jobcomp/$jobcomp
+			SelectType=select/cons_tres
+			SelectTypeParameters=CR_Core_Memory
+			MpiDefault=none
+			PropagateResourceLimits=NONE
+			ReturnToService=2
+			SlurmdTimeout=300
+			MessageTimeout=60
+			KillWait=5
+			InactiveLimit=0
+			TreeWidth=64
+			SchedulerParameters=batch_sched_delay=0,sched_min_interval=1000,sched_interval=1
+			SlurmdParameters=config_overrides
+		EOT
+		if [ "$WITH_DBD" = yes ]; then
+			cat <<-EOT
+				AccountingStorageType=accounting_storage/slurmdbd
+				AccountingStorageHost=127.0.0.1
+				AccountingStoragePort=6819
+				AccountingStorageTRES=$(conf_tres_line)
+			EOT
+		fi
+		local n
+		for ((n = 1; n <= NODES; n++)); do
+			echo "NodeName=n$n NodeHostname=ceems NodeAddr=127.0.0.1 Port=$((17000 + n))" \
+				"CPUs=$CPUS Boards=1 SocketsPerBoard=1 CoresPerSocket=$CPUS" \
+				"ThreadsPerCore=1 RealMemory=16000 State=UNKNOWN"
+		done
+		echo "PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP DefMemPerCPU=100"
+	} >"$DIR/etc/slurm.conf"
+	conf_merge "$DIR/etc/slurm.conf" "$SLURM_CONF_EXTRA"
+
+	cat >"$DIR/etc/cgroup.conf" <<-EOT
+		CgroupPlugin=cgroup/$CGROUP_KIND
+		CgroupMountpoint=/sys/fs/cgroup
+	EOT
+	# systemd runs outside; only its folder is there
+	[ "$CGROUP_KIND" = v1 ] || echo IgnoreSystemd=yes >>"$DIR/etc/cgroup.conf"
+	if [ "$have_spank" = yes ]; then
+		echo "optional spank_ceems.so" >"$DIR/etc/plugstack.conf"
+	else
+		: >"$DIR/etc/plugstack.conf"
+	fi
+}
+
+# --- ours --------------------------------------------------------------------------------------
+
+conf_write_ceems() {
+	local sinks=file,mariadb factors=$SRCDIR/src/libjob/data/emission-factors.csv
+
+	# not installed here; and a test may edit its copy
+	cp "$factors" "$DIR/etc/emission-factors.csv"
+	if [ "$WITH_KAFKA" = yes ]; then
+		sinks+=,kafka
+		conf_private slurm "$DIR/etc/kafka.conf" <<<"bootstrap.servers=$kafka_bootstrap"
+	fi
+	{
+		cat <<-EOT
+			LedgerDir=$DIR/run/ceems
+			TextfileDir=$DIR/textfile/%n
+			Sinks=$sinks
+			SpoolDir=$DIR/spool
+			RecordFile=$DIR/records/jobs.jsonl
+			MariadbDefaultsFile=$DIR/etc/mariadb.cnf
+			MariadbDatabase=ceems
+			EmissionFactorFile=$DIR/etc/emission-factors.csv
+		EOT
+		[ ! -x "$BUILDDIR/bpf/ceems-bpf" ] || echo "BpfHelper=/run/ceems-build/bpf/ceems-bpf"
+		[ "$WITH_KAFKA" = no ] || echo "KafkaConf=$DIR/etc/kafka.conf"
+		if [ "$FAKE_RAPL" = yes ]; then
+			rapl_create
+			echo "SysRoot=$DIR/sysroot/%n"
+		fi
+	} >"$DIR/etc/ceems.conf"
+	conf_merge "$DIR/etc/ceems.conf" "$CEEMS_CONF_EXTRA"
+}

@@ -1,0 +1,210 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2016,SC2154,SC2317
+# The daemons by name (slurmd's are slurmd.n1, slurmd.n2, ...): what starts each, when it is up,
+# how it is ended, and which of its log lines matter.
+
+# daemon_name DAEMON NODE: the name used for pid and log files.
+daemon_name() {
+	case $1 in
+	slurmd)
+		if ! [[ ${2:-} =~ ^n[1-8]$ ]] || [ "${2#n}" -gt "$NODES" ]; then
+			die "slurmd: which node? n1 to n$NODES"
+		fi
+		echo "slurmd.$2"
+		;;
+	munged | mariadb | slurmdbd | slurmctld | kafka) echo "$1" ;;
+	*) die "no daemon '$1': munged mariadb slurmdbd slurmctld slurmd kafka" ;;
+	esac
+}
+
+daemon_argv() {
+	local slurm_env=("SLURM_CONF=$DIR/etc/slurm.conf" ${DAEMON_ENV[@]+"${DAEMON_ENV[@]}"})
+
+	argv=(env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 HOME=/)
+	case $1 in
+	munged)
+		argv+=(setpriv --reuid=munge --regid=munge --init-groups munged --foreground
+			--key-file="$DIR/munge/key" --seed-file="$DIR/munge/seed"
+			--pid-file=/run/munge/munged.pid)
+		;;
+	mariadb) argv+=(mariadbd --defaults-file="$DIR/etc/my.cnf") ;;
+	slurmdbd) argv+=("${slurm_env[@]}" slurmdbd -D) ;;
+	slurmctld) argv+=("${slurm_env[@]}" slurmctld -D) ;;
+	slurmd.*) argv+=("${slurm_env[@]}" slurmd -D -N "${1#slurmd.}") ;;
+	kafka) kafka_argv ;;
+	esac
+}
+
+# The pid inside of a daemon that runs; a zombie does not.
+daemon_pid() {
+	space_enter bash -c '
+		read -r pid <"$1" && read -r stat <"/proc/$pid/stat" || exit 1
+		case ${stat##*) } in [ZX]*) exit 1 ;; esac
+		echo "$pid"' cluster "$DIR/run/pid/$1" 2>/dev/null
+}
+
+daemon_launch() {
+	local argv
+
+	if daemon_pid "$1" >/dev/null; then
+		die "$1 runs already"
+	fi
+	rm -f "$DIR/run/pid/$1"
+	daemon_argv "$1"
+	# the shell inside ends at once, so that init inherits the daemon
+	(
+		cgroups_enter
+		exec_inside bash -c 'setsid bash "$@" &' cluster "$here/lib/launch.sh" "$DIR" "$1" \
+			"${argv[@]}"
+	)
+}
+
+daemon_is_up() {
+	case $1 in
+	munged) space_enter sh -c 'munge -n | unmunge' ;;
+	mariadb) space_enter mariadb-admin --no-defaults --socket=/run/mysqld/mysqld.sock ping ;;
+	slurmdbd) slurm_inside sacctmgr -n show cluster ;;
+	slurmctld) slurm_inside scontrol ping | grep -q UP ;;
+	slurmd.*) slurm_inside sinfo -h -N -n "${1#slurmd.}" -o %t | grep -qE '^(idle|mix|alloc|comp|drain|drng)$' ;;
+	kafka) kafka_is_up ;;
+	esac >/dev/null 2>&1
+}
+
+slurm_inside() {
+	SLURM_CONF=$DIR/etc/slurm.conf space_enter timeout 10 "$@"
+}
+
+# 0: up; 1: it ended instead, or was not up in time (said on stderr).
+daemon_wait() {
+	local name=$1 end=$((SECONDS + 300))
+
+	until daemon_is_up "$name"; do
+		if ! daemon_pid "$name" >/dev/null; then
+			failed_daemon=$name
+			echo "cluster: $name ended while starting" >&2
+			return 1
+		fi
+		if [ $SECONDS -ge $end ]; then
+			failed_daemon=$name
+			echo "cluster: $name is not up after 300 s" >&2
+			return 1
+		fi
+		sleep 0.05
+	done
+}
+
+daemon_start() {
+	case $1 in
+	kafka) kafka_prepare ;;
+	esac
+	daemon_launch "$1"
+	# pid file first: without one it would count as ended
+	pid_is_noted() { [ -s "$DIR/run/pid/$1" ]; }
+	wait_until 20 pid_is_noted "$1" || die "$1 cannot be launched"
+}
+
+daemon_kill() {
+	local name=$1 signal=$2 pid
+
+	pid=$(daemon_pid "$name") || die "$name does not run"
+	space_enter bash -c 'kill -s "$1" "$2"' cluster "$signal" "$pid" || exit 1
+	case $signal in
+	TERM | KILL | 9 | 15 | INT | QUIT)
+		daemon_is_gone() { ! daemon_pid "$name" >/dev/null; }
+		wait_until 60 daemon_is_gone || die "$name lives on after SIG$signal"
+		;;
+	esac
+}
+
+# --- all of them, in the order of their needs --------------------------------------------------
+
+daemons_start_all() {
+	local n
+
+	dd if=/dev/urandom of="$DIR/munge/key" bs=128 count=1 status=none
+	chown munge: "$DIR/munge/key"
+	chmod 400 "$DIR/munge/key"
+	[ "$WITH_KAFKA" = no ] || daemon_start kafka
+	daemon_start munged
+	# --force: whether the host name resolves is of no interest
+	space_enter mariadb-install-db --defaults-file="$DIR/etc/my.cnf" --force --skip-test-db \
+		--skip-log-bin >"$DIR/log/mariadb-install.out" 2>&1 || {
+		failed_daemon=mariadb-install
+		die "MariaDB's system tables cannot be made"
+	}
+	daemon_start mariadb
+	daemon_wait munged
+	daemon_wait mariadb
+	if [ "$WITH_DBD" = yes ]; then
+		daemon_start slurmdbd
+		daemon_wait slurmdbd
+		daemons_fill_slurmdbd
+	fi
+	daemons_migrate
+	daemon_start slurmctld
+	daemon_wait slurmctld
+	for ((n = 1; n <= NODES; n++)); do
+		daemon_start "slurmd.n$n"
+	done
+	for ((n = 1; n <= NODES; n++)); do
+		daemon_wait "slurmd.n$n"
+	done
+	[ "$WITH_KAFKA" = no ] || daemon_wait kafka
+}
+
+daemons_fill_slurmdbd() {
+	{
+		slurm_inside sacctmgr -i add cluster ceems
+		slurm_inside sacctmgr -i add account project
+		slurm_inside sacctmgr -i add user root,user1,user2,user3 account=project
+	} >"$DIR/log/sacctmgr.out" 2>&1 || {
+		failed_daemon=sacctmgr
+		die "slurmdbd does not take the accounts"
+	}
+}
+
+# Our tables, as soon as the command that makes them is built.
+daemons_migrate() {
+	[ -x "$BUILDDIR/src/cmd/ceems" ] || return 0
+	CEEMS_CONF=$DIR/etc/ceems.conf SLURM_CONF=$DIR/etc/slurm.conf space_enter \
+		/run/ceems-build/src/cmd/ceems db migrate --sql-dir "$here/../../sql" \
+		>"$DIR/log/migrate.out" 2>&1 || {
+		say "notice: ceems db migrate failed: $(head -n 1 "$DIR/log/migrate.out")"
+	}
+}
+
+# logs_explain [NAME]: of one daemon (the one that failed, if any) the lines with an error and the
+# last ones whatever they say; of all, the errors.
+logs_explain() {
+	local name=${1:-${failed_daemon:-}} f
+
+	if [ -n "$name" ]; then
+		# with -D a Slurm daemon writes the same lines to both
+		f=$DIR/log/$name.out
+		[ -s "$f" ] || f=$DIR/log/$name.log
+		[ -s "$f" ] || { echo "no log of $name in $DIR/log"; return 0; }
+		echo "--- $f"
+		{
+			logs_errors "$f"
+			grep -n '' "$f" | tail -n 8
+		} | sort -t: -k1,1n -u
+		return 0
+	fi
+	for f in "$DIR"/log/*; do
+		case $f in
+		*/slurmd.*.out) [ ! -s "${f%.out}.log" ] || continue ;; # the .log has slurmstepd too
+		*.log) [[ $f == */slurmd.* ]] || [ ! -s "${f%.log}.out" ] || continue ;;
+		esac
+		logs_errors "$f" | sed "1i --- $f"
+	done
+}
+
+# Not what every fresh cluster says: no state saved yet, MariaDB's remarks.
+logs_errors() {
+	{
+		grep -nEi 'fatal|error|panic|denied|exception|segmentation|ceems.*(fail|cannot)' "$1" |
+			grep -vE 'debug|state file|Trying backup state|recommended values|[Pp][Mm][Ii]x|\[Warning\]' |
+			tail -n 12
+	} || :
+}

@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# init.sh DIR BUILDDIR CGROUP_KIND CGROUP_NAME: process 1 of the cluster's namespaces. Makes the
+# private view of the machine, says so (DIR/run/ready) and then only reaps orphans.
+set -euo pipefail
+DIR=$1 BUILDDIR=$2 CGROUP_KIND=$3 CGROUP_NAME=$4
+
+# First pass, still with the machine's /proc and cgroups in view: note our id there, go into our
+# sub-cgroups, and make them the roots that everybody inside sees.
+if [ -z "${5:-}" ]; then
+	read -r stat </proc/self/stat
+	pid=${stat%% *}
+	stat=${stat##*) }
+	# shellcheck disable=SC2086
+	set -- $stat
+	echo "$pid ${20}" >"$DIR/run/init"
+	for top in /sys/fs/cgroup/*/"$CGROUP_NAME" "/sys/fs/cgroup/$CGROUP_NAME"; do
+		[ ! -d "$top" ] || echo 0 >"$top/cgroup.procs"
+	done
+	exec unshare --cgroup bash "$0" "$DIR" "$BUILDDIR" "$CGROUP_KIND" "$CGROUP_NAME" second
+fi
+
+# --- /proc, /sys, /run -----------------------------------------------------------------------
+
+mount -t proc proc /proc
+
+stage=$DIR/run/cgroup
+mkdir "$stage"
+if [ "$CGROUP_KIND" = v2 ]; then
+	mount --bind "/sys/fs/cgroup/$CGROUP_NAME" "$stage"
+else
+	mount -t tmpfs -o mode=755 tmpfs "$stage"
+	for h in /sys/fs/cgroup/*; do
+		if [ -L "$h" ]; then
+			cp -P "$h" "$stage/"
+		elif [ -d "$h/$CGROUP_NAME" ]; then
+			mkdir "$stage/${h##*/}"
+			mount --bind "$h/$CGROUP_NAME" "$stage/${h##*/}"
+		fi
+	done
+fi
+mount --move "$stage" /sys/fs/cgroup
+rmdir "$stage"
+if [ "$CGROUP_KIND" = v2 ]; then
+	mkdir /sys/fs/cgroup/daemons /sys/fs/cgroup/system.slice
+	echo 0 >/sys/fs/cgroup/daemons/cgroup.procs
+fi
+
+# our BPF programs are pinned where no other cluster and not the machine sees them
+mount -t bpf bpf /sys/fs/bpf || echo "no bpffs here"
+mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing || :
+
+mount -t tmpfs -o mode=755 tmpfs /run
+mkdir /run/munge /run/mysqld /run/lock /run/slurm /run/ceems-build
+chown munge: /run/munge
+chown mysql: /run/mysqld
+# the build tree may lie in root's home, where the cluster's users could not load a plugin
+mount --bind "$BUILDDIR" /run/ceems-build
+mount -t tmpfs -o mode=755 tmpfs "$DIR/mariadb"
+chown mysql: "$DIR/mariadb"
+
+# --- /etc ------------------------------------------------------------------------------------
+
+for f in passwd group hosts nsswitch.conf; do
+	[ ! -e "/etc/$f" ] || mount --bind "$DIR/etc/sys/$f" "/etc/$f"
+done
+[ ! -d /etc/slurm ] || mount --bind "$DIR/etc" /etc/slurm
+
+# --- network ---------------------------------------------------------------------------------
+
+echo ceems >/proc/sys/kernel/hostname
+ip link set lo up
+# Slurm looks names up with AI_ADDRCONFIG: 127.0.0.1 alone counts as having no IPv4
+ip address add 10.99.0.1/32 dev lo
+
+# --- hold ------------------------------------------------------------------------------------
+
+: >"$DIR/run/ready"
+while :; do
+	sleep infinity &
+	wait $! || :
+done

@@ -1,0 +1,151 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2016,SC2154,SC2317
+# The cluster's space: namespaces whose init holds everything, so that ending init ends every
+# process, mount and network device in it, and one sub-cgroup in each of the machine's hierarchies.
+
+# Start time of a process: with the id it names one process for good, ids alone are reused.
+proc_start_time() {
+	local stat
+
+	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 1
+	# the command's name, in brackets, may hold blanks
+	stat=${stat##*) }
+	# shellcheck disable=SC2086
+	set -- $stat
+	echo "${20}"
+}
+
+space_is_up() {
+	[ -e "$DIR/run/init" ] || return 1
+	local pid start
+
+	read -r pid start <"$DIR/run/init" && [ "$(proc_start_time "$pid")" = "$start" ]
+}
+
+# v2 alone, or v1 hierarchies, beside which there may be a v2 one without controllers.
+cgroups_find() {
+	CGROUP_KIND=v1
+	[ "$(stat -f -c %T /sys/fs/cgroup)" != cgroup2fs ] || CGROUP_KIND=v2
+	if [ $CGROUP_KIND = v1 ] && ! mountpoint -q /sys/fs/cgroup/freezer; then
+		die "no cgroups at /sys/fs/cgroup"
+	fi
+}
+
+# One own sub-cgroup per hierarchy: the machine's other cgroups are neither seen nor changed.
+cgroups_create() {
+	local h sub
+
+	CGROUP_NAME=ceems-cluster-$$-$RANDOM
+	if [ "$CGROUP_KIND" = v2 ]; then
+		mkdir "/sys/fs/cgroup/$CGROUP_NAME"
+		return
+	fi
+	for h in /sys/fs/cgroup/*/; do
+		mountpoint -q "$h" || continue
+		sub=$h$CGROUP_NAME
+		mkdir "$sub"
+		# an empty cpuset takes no process
+		if [ -e "$sub/cpuset.cpus" ]; then
+			cat "${h}cpuset.cpus" >"$sub/cpuset.cpus"
+			cat "${h}cpuset.mems" >"$sub/cpuset.mems"
+			echo 1 >"$sub/cgroup.clone_children"
+		fi
+	done
+}
+
+# Daemons are the cluster's processes, not of whoever asked for them. From outside: with nsdelegate
+# a process cannot be brought in from within the cgroup namespace.
+cgroups_enter() {
+	local procs
+
+	for procs in /sys/fs/cgroup/*/"$CGROUP_NAME"/cgroup.procs \
+		"/sys/fs/cgroup/$CGROUP_NAME/daemons/cgroup.procs"; do
+		[ ! -e "$procs" ] || echo "$BASHPID" >"$procs"
+	done
+}
+
+cgroups_remove() {
+	local top left
+
+	for ((left = 40; left > 0; left--)); do
+		local some=no
+		for top in /sys/fs/cgroup/*/"$CGROUP_NAME" "/sys/fs/cgroup/$CGROUP_NAME"; do
+			[ -d "$top" ] || continue
+			find "$top" -depth -type d -exec rmdir {} + 2>/dev/null || :
+			[ ! -d "$top" ] || some=yes
+		done
+		[ $some = yes ] || return 0
+		sleep 0.05
+	done
+	echo "cluster: cannot remove the cgroups $CGROUP_NAME" >&2
+	return 1
+}
+
+space_create() {
+	cgroups_create
+	state_save
+	# the unshare that stays is init's parent; it ends with it
+	setsid unshare --mount --pid --fork --net --ipc --uts \
+		bash "$here/lib/init.sh" "$DIR" "$BUILDDIR" "$CGROUP_KIND" "$CGROUP_NAME" \
+		</dev/null >"$DIR/log/init.out" 2>&1 &
+	local parent=$!
+
+	init_decided() {
+		[ -e "$DIR/run/ready" ] || ! kill -0 "$parent" 2>/dev/null
+	}
+	wait_until 20 init_decided || die "the namespaces' init does not get ready"
+	disown $parent
+	[ -e "$DIR/run/ready" ] || die "the namespaces cannot be set up: $(tail -n 3 "$DIR/log/init.out")"
+	rm "$DIR/run/ready"
+}
+
+state_save() {
+	# what is needed to end it must be there before there is anything to end
+	declare -p DIR NODES CPUS WITH_KAFKA WITH_DBD PLUGINS BUILDDIR SRCDIR FAKE_RAPL DAEMON_ENV \
+		CGROUP_NAME CGROUP_KIND | sed 's/^declare -[-a-z]* //' >"$DIR/run/state"
+}
+
+space_destroy() {
+	local pid start
+
+	if space_is_up; then
+		read -r pid start <"$DIR/run/init"
+		kill -KILL "$pid"
+		space_is_gone() { [ "$(proc_start_time "$pid")" != "$start" ]; }
+		wait_until 20 space_is_gone || die "the cluster's init $pid does not end"
+	fi
+	[ -z "${CGROUP_NAME:-}" ] || cgroups_remove
+}
+
+space_enter() {
+	(exec_inside "$@")
+}
+
+exec_inside() {
+	local pid start
+
+	read -r pid start <"$DIR/run/init"
+	exec nsenter --target "$pid" --mount --pid --net --ipc --uts --cgroup -- "$@"
+}
+
+# root's command runs where the caller stands, a user's in the user's home.
+space_exec_as() {
+	local user=$1 home=$DIR/home/$1
+	shift
+	[ "$user" != root ] || home=$DIR/home
+
+	SLURM_CONF=$DIR/etc/slurm.conf HOME=$home USER=$user LOGNAME=$user \
+		PATH=/run/ceems-build/src/cmd:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+		exec_inside bash -c '
+			user=$1 cwd=$2
+			shift 2
+			if [ "$user" = root ]; then
+				cd "$cwd" 2>/dev/null || cd "$HOME" || exit
+				exec env "$@"
+			fi
+			uid=$(id -u "$user") || exit
+			exec setpriv --reuid="$uid" --regid="$(id -g "$user")" --init-groups \
+				env --chdir="$HOME" "$@"
+		' cluster-exec "$user" "$PWD" "$@"
+}

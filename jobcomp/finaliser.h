@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * finaliser.h - the thread that turns PENDING into RECORD: waits until a job's energy is final, adds
+ * its steps, and appends the record for the sinks.
+ *
+ * It works from the spool alone, through a cursor of its own that stays at the oldest PENDING
+ * without RECORD. So what a killed slurmctld left is taken up by the next one in the same way as
+ * what the intake wrote a moment ago, and memory holds FINALISER_MAX jobs at most.
+ */
+#ifndef CEEMS_FINALISER_H
+#define CEEMS_FINALISER_H
+
+#include "jobcomp/names.h"
+#include "jobcomp/steps.h"
+#include "jobcomp/store.h"
+#include "jobcomp/waitlist.h"
+#include "src/libjob/record.h"
+#include "src/libjob/settings.h"
+
+#define FINALISER_MAX 20000
+
+struct finaliser {
+	struct store *store;		 /* borrowed, as all in this block */
+	const struct settings *settings;
+	struct steps *steps;		 /* NULL: steps are not asked for */
+	const struct emission_factor *factor; /* NULL: no emissions */
+	bool unmeasured;		 /* AcctGatherEnergyType=none */
+	struct spool_cursor *cursor;	 /* owned */
+	struct waitlist *waiting;	 /* owned */
+	struct names names;
+	struct spool_pos read_to;	 /* behind the last entry read */
+	struct spool_pos acked;
+	uint64_t next_fetch_mono_ns;	 /* slurmdbd is not asked before */
+	uint64_t next_write_mono_ns;	 /* the spool took no record: not before */
+};
+
+/* Under the store's lock, once the spool is open. */
+int finaliser_open(struct finaliser *f, struct errmsg *err);
+
+/* Runs until the store is stopped. What waits then is taken up by the next start. */
+void finaliser_run(struct finaliser *f);
+
+#endif

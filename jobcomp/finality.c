@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "jobcomp/slurm_compat.h"
+
+#include "jobcomp/finality.h"
+
+/* Index in Slurm's arrays of TRES, not the TRES's id in the database (3). */
+#define ENERGY_INDEX TRES_ARRAY_ENERGY
+
+static struct maybe_u64 energy_of(const job_record_t *job)
+{
+	uint64_t j;
+
+	if (!job->tres_alloc_cnt)
+		return (struct maybe_u64){ 0 };
+	j = job->tres_alloc_cnt[ENERGY_INDEX];
+	if (j == NO_VAL64 || j == INFINITE64 || j == NO_CONSUME_VAL64)
+		return (struct maybe_u64){ 0 };
+	return (struct maybe_u64){ j, true };
+}
+
+/*
+ * A requeue counts the restart at once and resets the start when the nodes are free: while the old
+ * incarnation's steps end, the record is still its own.
+ */
+static bool is_same_incarnation(const job_record_t *job, const struct finality_query *q)
+{
+	return (uint64_t)job->start_time == q->start &&
+	       (job->restart_cnt == q->restart_count ||
+		job->restart_cnt == q->restart_count + 1);
+}
+
+static void answer(struct finality_query *q)
+{
+	job_record_t *job = find_job_record(q->job_id);
+
+	q->energy_j = (struct maybe_u64){ 0 };
+	q->state = FINALITY_GONE;
+	if (!job || !is_same_incarnation(job, q))
+		return;
+	q->energy_j = energy_of(job);
+	if (IS_JOB_COMPLETING(job) || (job->step_list && list_count(job->step_list)))
+		q->state = FINALITY_COMPLETING;
+	else if (job->restart_cnt == q->restart_count)
+		q->state = FINALITY_ENDED;
+}
+
+void finality_poll(struct finality_query *q, size_t n)
+{
+	slurmctld_lock_t job_read = { .job = READ_LOCK };
+	size_t i;
+
+	lock_slurmctld(job_read);
+	for (i = 0; i < n; i++)
+		answer(&q[i]);
+	unlock_slurmctld(job_read);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "jobcomp/intake.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "jobcomp/job_facts.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/logger.h"
+
+#define BATCH 64 /* entries between two syncs at most */
+#define REOPEN_NS (10 * NSEC_PER_SEC)
+#define RETRY_MS 1000
+#define IDLE_MS 5000
+
+static struct logger_once open_trouble;
+static struct logger_once write_trouble;
+
+static bool try_open(struct intake *in)
+{
+	struct errmsg err = { 0 };
+	struct spool *spool = NULL;
+	unsigned int tries;
+	int rc = spool_open(in->spool_dir, in->store->max_bytes, &spool, &err);
+
+	if (rc < 0) {
+		logger_log_once(&open_trouble, LOGGER_ERROR,
+				"ceems: jobcomp: %s; job records wait in memory until the "
+				"spool can be opened", err.text);
+		return false;
+	}
+	tries = logger_once_reset(&open_trouble);
+	if (tries)
+		logger_info("ceems: jobcomp: %s: opened after %u more tries", in->spool_dir,
+			    tries);
+	store_lock(in->store);
+	in->store->spool = spool;
+	in->on_open(in->arg);
+	store_announce(in->store);
+	store_unlock(in->store);
+	return true;
+}
+
+static void report_lost(struct intake *in)
+{
+	struct feed_lost lost;
+	char ids[FEED_LOST_IDS * 12];
+	size_t used = 0;
+	unsigned int i;
+
+	if (!feed_take_lost(in->feed, &lost))
+		return;
+	ids[0] = '\0';
+	for (i = 0; i < lost.nids; i++)
+		used += (size_t)snprintf(ids + used, sizeof(ids) - used, " %" PRIu32,
+					 lost.id[i]);
+	logger_error("ceems: jobcomp: the queue is full: records of %" PRIu64
+		     " jobs are lost:%s%s", lost.count, ids,
+		     lost.count > lost.nids ? " ..." : "");
+}
+
+/* One entry as PENDING. -EINVAL: can never be written. */
+static int write_entry(struct intake *in, const void *data, size_t len, struct errmsg *err)
+{
+	_cleanup_free_ char *json = NULL;
+	char key[RECORD_KEY_MAX];
+	struct record *r;
+	size_t json_len;
+	int rc = job_facts_to_record(data, len, in->cluster, &r);
+
+	if (rc < 0)
+		return errmsg_set(err, rc, "job facts of %zu bytes: %s", len, strerror(-rc));
+	rc = record_key(r, key, sizeof(key));
+	if (rc == 0)
+		rc = record_to_json(r, &json, &json_len, err);
+	if (rc == 0)
+		rc = store_append(in->store, SPOOL_PENDING, key, json, json_len, err);
+	record_destroy(r);
+	return rc;
+}
+
+/* A batch; the number of entries now on disk or given up, or -errno if none could be written. */
+static int write_batch(struct intake *in, struct errmsg *err)
+{
+	const void *data;
+	size_t len;
+	int n = 0;
+	int rc = 0;
+
+	while (n < BATCH && feed_next(in->feed, &data, &len)) {
+		rc = write_entry(in, data, len, err);
+		if (rc == -EINVAL || rc == -EMSGSIZE) {
+			logger_error("ceems: jobcomp: a job record is lost: %s", err->text);
+			rc = 0;
+		}
+		if (rc < 0) {
+			feed_unget(in->feed);
+			break;
+		}
+		n++;
+	}
+	if (!n)
+		return rc;
+	rc = spool_sync(in->store->spool, err);
+	if (rc < 0) {
+		feed_rewind(in->feed); /* all of it again: keys make that harmless */
+		return rc;
+	}
+	feed_release(in->feed);
+	store_announce(in->store);
+	return n;
+}
+
+/* Everything there is; false: it cannot be written now. */
+static bool drain(struct intake *in)
+{
+	struct errmsg err = { 0 };
+	unsigned int tries;
+	int n;
+
+	do {
+		store_lock(in->store);
+		n = write_batch(in, &err);
+		store_unlock(in->store);
+	} while (n > 0);
+	if (n < 0) {
+		logger_log_once(&write_trouble, LOGGER_ERROR,
+				"ceems: jobcomp: cannot write to %s: %s; job records wait in "
+				"memory", in->spool_dir, err.text);
+		return false;
+	}
+	tries = logger_once_reset(&write_trouble);
+	if (tries)
+		logger_info("ceems: jobcomp: %s takes records again after %u more tries",
+			    in->spool_dir, tries);
+	return true;
+}
+
+void intake_run(struct intake *in)
+{
+	uint64_t next_open = 0;
+	bool stopping = false;
+	bool is_open = false;
+	bool written = true;
+
+	while (!stopping) {
+		/* read first, so that what was queued before the stop is drained after it */
+		stopping = store_is_stopping(in->store);
+		if (!is_open && (stopping || clock_mono_ns() >= next_open)) {
+			is_open = try_open(in);
+			next_open = clock_mono_ns() + REOPEN_NS;
+		}
+		if (is_open)
+			written = drain(in);
+		report_lost(in);
+		if (stopping)
+			break;
+		if (written && is_open)
+			feed_wait(in->feed, IDLE_MS);
+		else
+			feed_pause(in->feed, RETRY_MS);
+	}
+}

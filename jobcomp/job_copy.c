@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "jobcomp/slurm_compat.h"
+
+#include <sys/wait.h>
+
+#include "jobcomp/job_facts.h"
+
+static uint64_t seconds(time_t t)
+{
+	return t > 0 ? (uint64_t)t : 0;
+}
+
+static uint32_t unless_no_val(uint32_t v)
+{
+	return v == NO_VAL || v == INFINITE ? FACT_UNKNOWN : v;
+}
+
+/* The state the job ended in, without the flags of what goes on around it. */
+static const char *state_name(uint32_t state)
+{
+	uint32_t base = state & JOB_STATE_BASE;
+
+	/* a requeued job is on its way to pending: its base state is already that */
+	if ((state & JOB_REQUEUE) && base == JOB_PENDING)
+		return "REQUEUED";
+	return job_state_string((enum job_states)base);
+}
+
+static void copy_exit(uint32_t status, int32_t *ret_code, int32_t *ret_signal)
+{
+	*ret_code = 0;
+	*ret_signal = 0;
+	if (status == NO_VAL)
+		return;
+	if (WIFSIGNALED((int)status))
+		*ret_signal = WTERMSIG((int)status);
+	else if (WIFEXITED((int)status))
+		*ret_code = WEXITSTATUS((int)status);
+}
+
+void job_facts_copy(const struct job_record *job, struct job_facts *ret)
+{
+	const struct job_details *d = job->details;
+	int32_t ignored;
+	bool ran = job->nodes && *job->nodes;
+	uint32_t limit = job->time_limit;
+
+	if (limit == NO_VAL && job->part_ptr)
+		limit = job->part_ptr->max_time;
+	ret->job_id = job->job_id;
+	ret->restart_count = job->restart_cnt;
+	ret->user_id = job->user_id;
+	ret->group_id = job->group_id;
+	ret->array_job_id = job->array_job_id ? unless_no_val(job->array_job_id) : FACT_UNKNOWN;
+	ret->array_task_id = unless_no_val(job->array_task_id);
+	ret->het_job_id = job->het_job_id ? unless_no_val(job->het_job_id) : FACT_UNKNOWN;
+	ret->het_job_offset =
+		ret->het_job_id == FACT_UNKNOWN ? FACT_UNKNOWN : job->het_job_offset;
+	ret->time_limit_min = unless_no_val(limit);
+	ret->priority = job->priority;
+	ret->total_nodes = ran ? job->total_nodes : 0;
+	ret->total_cpus = ran ? job->total_cpus : 0;
+	copy_exit(job->exit_code, &ret->exit_code, &ret->exit_signal);
+	copy_exit(job->derived_ec, &ret->derived_exit_code, &ignored);
+	ret->db_index = job->db_index == NO_VAL64 ? 0 : job->db_index;
+	ret->submit = d ? seconds(d->submit_time) : 0;
+	ret->eligible = d ? seconds(d->begin_time) : 0;
+	/* of a job that never ran, Slurm's start is the time it was cancelled or is expected */
+	ret->start = ran ? seconds(job->start_time) : 0;
+	ret->end = seconds(job->end_time);
+
+	ret->text_used = 0;
+	job_facts_add_text(ret, FACT_JOB_NAME, job->name);
+	job_facts_add_text(ret, FACT_USER, job->user_name);
+	job_facts_add_text(ret, FACT_ACCOUNT, job->account);
+	job_facts_add_text(ret, FACT_PARTITION, job->partition);
+	job_facts_add_text(ret, FACT_QOS, job->qos_ptr ? job->qos_ptr->name : NULL);
+	job_facts_add_text(ret, FACT_WCKEY, job->wckey);
+	job_facts_add_text(ret, FACT_STATE, state_name(job->job_state));
+	job_facts_add_text(ret, FACT_NODES, job->nodes);
+	job_facts_add_text(ret, FACT_WORK_DIR, d ? d->work_dir : NULL);
+	job_facts_add_text(ret, FACT_RESERVATION, job->resv_name);
+	job_facts_add_text(ret, FACT_SUBMIT_HOST, job->alloc_node);
+	job_facts_add_text(ret, FACT_COMMENT, job->comment);
+	job_facts_add_text(ret, FACT_TRES_REQ, job->tres_fmt_req_str);
+	job_facts_add_text(ret, FACT_TRES_ALLOC, job->tres_fmt_alloc_str);
+	job_facts_add_text(ret, FACT_SLUID, NULL); /* Slurm has none before 26.05 */
+}

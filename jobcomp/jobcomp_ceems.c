@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * jobcomp/ceems - slurmctld tells it of every job's end; its threads make the record. See worker.h
+ * for what happens then. Loaded by slurmctld, and by `sacct -c`, where it does nothing.
+ */
+#include "ceems_config.h" /* _GNU_SOURCE for dladdr() */
+
+#include "jobcomp/slurm_compat.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "jobcomp/hook_time.h"
+#include "jobcomp/job_facts.h"
+#include "jobcomp/steps.h"
+#include "jobcomp/worker.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/logger.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT const char plugin_name[] = "Job records with energy and emissions (ceems)";
+EXPORT const char plugin_type[] = "jobcomp/ceems";
+EXPORT const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+EXPORT int init(void);
+EXPORT int fini(void);
+EXPORT int jobcomp_p_set_location(COMPAT_SET_LOCATION_ARGS);
+EXPORT int jobcomp_p_log_record(job_record_t *job);
+EXPORT int jobcomp_p_record_job_end(job_record_t *job, uint32_t event);
+EXPORT int jobcomp_p_record_job_start(job_record_t *job, uint32_t event);
+EXPORT compat_list_t jobcomp_p_get_jobs(slurmdb_job_cond_t *cond);
+
+/* Slurm calls every function below under one mutex of its own, which guards these. */
+static struct worker *worker; /* NULL: inert */
+static struct hook_time hook_time;
+static struct job_facts facts; /* not on the stack: the threads that call are new, and so is theirs */
+static time_t dbd_stop;
+
+static void log_line(enum logger_level level, const char *line)
+{
+	switch (level) {
+	case LOGGER_ERROR:
+		error("%s", line);
+		break;
+	case LOGGER_INFO:
+		info("%s", line);
+		break;
+	case LOGGER_DEBUG:
+		debug("%s", line);
+		break;
+	}
+}
+
+static int start(struct errmsg *err)
+{
+	char path[PATH_MAX];
+	const char *energy = slurm_conf.acct_gather_energy_type;
+	struct settings settings;
+	struct worker_setup setup = { .settings = &settings,
+				      .cluster = slurm_conf.cluster_name,
+				      .steps_stop = &dbd_stop };
+	int rc = settings_path(slurm_conf.slurm_conf, path, sizeof(path));
+
+	if (rc < 0)
+		return errmsg_errno(err, rc, "ceems.conf");
+	rc = settings_load(path, &settings, err);
+	if (rc == -ENOENT)
+		logger_info("ceems: jobcomp: no %s: defaults are in force", path);
+	else if (rc < 0)
+		return rc;
+	setup.unmeasured = !energy || !*energy || strstr(energy, "none");
+	if (!setup.cluster || !*setup.cluster)
+		return errmsg_set(err, -EINVAL, "slurm.conf has no ClusterName");
+	if (settings.step_details) {
+		struct errmsg why = { 0 };
+
+		if (steps_create(setup.cluster, &dbd_stop, &setup.steps, &why) < 0)
+			logger_info("ceems: jobcomp: records have no steps: %s", why.text);
+	}
+	return worker_start(&setup, &worker, err);
+}
+
+/* A plugin that fails here takes slurmctld with it (from 23.02 on), so it does not. */
+int init(void)
+{
+	struct errmsg err = { 0 };
+
+	if (!running_in_slurmctld() || worker)
+		return SLURM_SUCCESS;
+	logger_set_sink(log_line);
+	dbd_stop = 0;
+	if (start(&err) < 0)
+		error("ceems: jobcomp: %s; no job records are written until slurmctld is "
+		      "restarted", err.text);
+	return SLURM_SUCCESS;
+}
+
+/* A thread that did not end in time goes on running: its code has to stay. */
+static void stay_mapped(void)
+{
+	Dl_info self;
+
+	if (dladdr(plugin_type, &self))
+		(void)dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+int fini(void)
+{
+	if (!worker)
+		return SLURM_SUCCESS;
+	if (!worker_stop(worker)) {
+		error("ceems: jobcomp: a thread does not end; it is left behind");
+		stay_mapped();
+	}
+	worker = NULL;
+	if (hook_time.n)
+		info("ceems: jobcomp: %" PRIu64 " job ends took slurmctld p50 %" PRIu64
+		     " ns, p99 %" PRIu64 " ns, at most %" PRIu64 " ns",
+		     hook_time.n, hook_time_quantile_ns(&hook_time, 500),
+		     hook_time_quantile_ns(&hook_time, 990), hook_time.max_ns);
+	logger_set_sink(NULL);
+	return SLURM_SUCCESS;
+}
+
+int jobcomp_p_set_location(COMPAT_SET_LOCATION_ARGS)
+{
+	return SLURM_SUCCESS; /* where records go is in ceems.conf */
+}
+
+/* slurmctld's job write lock is held: copy, queue, return. */
+static void on_job_end(const job_record_t *job)
+{
+	struct feed *feed = worker_feed(worker);
+	uint64_t begin_ns = clock_mono_ns();
+
+	job_facts_copy(job, &facts);
+	if (feed_push(feed, &facts, job_facts_size(&facts)) < 0)
+		feed_note_lost(feed, facts.job_id);
+	hook_time_add(&hook_time, clock_mono_ns() - begin_ns);
+}
+
+/* Up to 24.11. */
+int jobcomp_p_log_record(job_record_t *job)
+{
+	/* a sibling cluster's job, or one that goes on with other nodes */
+	if (worker && !IS_JOB_REVOKED(job) && !IS_JOB_RESIZING(job))
+		on_job_end(job);
+	return SLURM_SUCCESS;
+}
+
+/* From 25.05 on. */
+int jobcomp_p_record_job_end(job_record_t *job, uint32_t event)
+{
+	(void)event;
+	return jobcomp_p_log_record(job);
+}
+
+int jobcomp_p_record_job_start(job_record_t *job, uint32_t event)
+{
+	(void)job;
+	(void)event;
+	return SLURM_SUCCESS;
+}
+
+/* For `sacct -c`, which says "no jobs" then: records are where ceems.conf sends them. */
+compat_list_t jobcomp_p_get_jobs(slurmdb_job_cond_t *cond)
+{
+	(void)cond;
+	return NULL;
+}

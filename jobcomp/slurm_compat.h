@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * slurm_compat.h - the Slurm headers of the jobcomp adapter and what moved between versions. To be
+ * included before anything else: slurm_xlator.h renames Slurm's functions to those it exports.
+ */
+#ifndef CEEMS_JOBCOMP_SLURM_COMPAT_H
+#define CEEMS_JOBCOMP_SLURM_COMPAT_H
+
+/* Slurm's headers are not clean under our warnings. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wundef"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+
+#include "src/common/slurm_xlator.h"
+
+#include "slurm/slurm.h"
+#include "slurm/slurm_errno.h"
+#include "slurm/slurmdb.h"
+
+#include "src/common/assoc_mgr.h"
+#include "src/common/list.h"
+#include "src/common/log.h"
+#include "src/common/read_config.h"
+#include "src/common/slurm_persist_conn.h"
+#include "src/common/slurm_protocol_defs.h"
+#include "src/common/slurmdbd_defs.h"
+#include "src/common/slurmdbd_pack.h"
+#include "src/common/xmalloc.h"
+#include "src/slurmctld/locks.h"
+#include "src/slurmctld/slurmctld.h"
+
+/* 23.02 moved the headers of what plugins serve to src/interfaces. */
+#if SLURM_VERSION_NUMBER >= 0x170200
+#include "src/interfaces/jobcomp.h"
+#else
+#include "src/common/slurm_jobcomp.h"
+#endif
+
+#pragma GCC diagnostic pop
+
+/* Ours is the same, but it shall come from one place. */
+#undef ARRAY_SIZE
+
+/* 23.02: the location is no longer handed over, the plugin asks slurm_conf. */
+#if SLURM_VERSION_NUMBER >= 0x170200
+#define COMPAT_SET_LOCATION_ARGS void
+#else
+#define COMPAT_SET_LOCATION_ARGS char *location __attribute__((unused))
+#endif
+
+/* 24.11: List became list_t *; the pointer is the same. */
+#if SLURM_VERSION_NUMBER >= 0x180b00
+typedef list_t *compat_list_t;
+typedef list_itr_t *compat_iterator_t;
+#else
+typedef List compat_list_t;
+typedef ListIterator compat_iterator_t;
+#endif
+
+#endif

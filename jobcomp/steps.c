@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "jobcomp/slurm_compat.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "jobcomp/steps.h"
+#include "src/libjob/tresmap.h"
+#include "src/libutil/util.h"
+
+struct steps {
+	slurm_persist_conn_t conn;
+	char cluster[256];
+	char host[256];
+	struct tresmap tres;
+	bool tres_known;
+};
+
+int steps_create(const char *cluster, time_t *stop, struct steps **ret, struct errmsg *err)
+{
+	const char *type = slurm_conf.accounting_storage_type;
+	struct steps *s;
+
+	if (!type || !strstr(type, "slurmdbd") || !slurm_conf.accounting_storage_host)
+		return errmsg_set(err, -ENOENT, "accounting is not done with slurmdbd");
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return errmsg_set(err, -ENOMEM, "out of memory");
+	(void)snprintf(s->cluster, sizeof(s->cluster), "%s", cluster);
+	(void)snprintf(s->host, sizeof(s->host), "%s", slurm_conf.accounting_storage_host);
+	/* texts of the connection are ours: it is closed, never destroyed by Slurm */
+	s->conn.cluster_name = s->cluster;
+	s->conn.rem_host = s->host;
+	s->conn.rem_port = slurm_conf.accounting_storage_port;
+	s->conn.fd = -1;
+	s->conn.flags = PERSIST_FLAG_DBD | PERSIST_FLAG_SUPPRESS_ERR;
+	s->conn.persist_type = PERSIST_TYPE_DBD;
+	s->conn.r_uid = SLURM_AUTH_UID_ANY;
+	s->conn.shutdown = stop;
+	*ret = s;
+	return 0;
+}
+
+void steps_destroy(struct steps *s)
+{
+	free(s);
+}
+
+/* The site's ids of our TRES. They do not change while slurmctld runs. */
+static void load_tres(struct steps *s)
+{
+	assoc_mgr_lock_t locks = { .tres = READ_LOCK };
+	slurmdb_tres_rec_t *tres;
+	compat_iterator_t it;
+
+	if (s->tres_known)
+		return;
+	tresmap_init(&s->tres);
+	assoc_mgr_lock(&locks);
+	if (assoc_mgr_tres_list) {
+		it = list_iterator_create(assoc_mgr_tres_list);
+		while ((tres = list_next(it)))
+			tresmap_learn(&s->tres, tres->id, tres->type, tres->name);
+		list_iterator_destroy(it);
+		s->tres_known = true;
+	}
+	assoc_mgr_unlock(&locks);
+}
+
+static struct maybe_u64 usage_value(const char *usage, uint32_t id)
+{
+	uint64_t v;
+
+	return tresmap_value(usage, id, &v) == 0 ? (struct maybe_u64){ v, true } :
+						   (struct maybe_u64){ 0 };
+}
+
+static int connect_dbd(struct steps *s, struct errmsg *err)
+{
+	s->conn.version = SLURM_PROTOCOL_VERSION;
+	s->conn.timeout = STEPS_TIMEOUT_S * 1000;
+	s->conn.inited = false;
+	if (slurm_persist_conn_open(&s->conn) != SLURM_SUCCESS) {
+		s->conn.fd = -1;
+		return errmsg_set(err, -EAGAIN, "cannot connect to slurmdbd on %s:%u", s->host,
+				  s->conn.rem_port);
+	}
+	return 0;
+}
+
+/*
+ * One connection per question: slurmdbd keeps a transaction open as long as the connection, and
+ * in it MariaDB shows the tables as they were at its first question.
+ */
+static void disconnect(struct steps *s)
+{
+	dbd_fini_msg_t body = { .close_conn = 1 };
+	persist_msg_t req = { .msg_type = DBD_FINI, .data = &body, .conn = &s->conn };
+	buf_t *buffer = pack_slurmdbd_msg(&req, SLURM_PROTOCOL_VERSION);
+
+	if (buffer) {
+		(void)slurm_persist_send_msg(&s->conn, buffer);
+		free_buf(buffer);
+	}
+	slurm_persist_conn_close(&s->conn);
+	s->conn.fd = -1;
+}
+
+/* Sends the condition; the answer's list is the caller's. */
+static int ask(struct steps *s, slurmdb_job_cond_t *cond, compat_list_t *ret,
+	       struct errmsg *err)
+{
+	dbd_cond_msg_t body = { .cond = cond };
+	persist_msg_t req = { .msg_type = DBD_GET_JOBS_COND, .data = &body, .conn = &s->conn };
+	persist_msg_t resp = { 0 };
+	dbd_list_msg_t *got;
+	buf_t *buffer;
+	int rc;
+
+	buffer = pack_slurmdbd_msg(&req, SLURM_PROTOCOL_VERSION);
+	if (!buffer)
+		return errmsg_set(err, -EINVAL, "cannot pack the question to slurmdbd");
+	rc = slurm_persist_send_msg(&s->conn, buffer);
+	free_buf(buffer);
+	if (rc != SLURM_SUCCESS)
+		return errmsg_set(err, -EAGAIN, "slurmdbd on %s takes no question", s->host);
+	buffer = slurm_persist_recv_msg(&s->conn);
+	if (!buffer)
+		return errmsg_set(err, -EAGAIN, "slurmdbd on %s does not answer", s->host);
+	rc = unpack_slurmdbd_msg(&resp, SLURM_PROTOCOL_VERSION, buffer);
+	free_buf(buffer);
+	if (rc != SLURM_SUCCESS)
+		return errmsg_set(err, -EAGAIN, "slurmdbd's answer makes no sense");
+	if (resp.msg_type != DBD_GOT_JOBS) {
+		const char *why = "an answer of another kind";
+		persist_rc_msg_t *msg = resp.msg_type == PERSIST_RC ? resp.data : NULL;
+
+		if (msg && msg->comment)
+			why = msg->comment;
+		rc = errmsg_set(err, -EAGAIN, "slurmdbd: %s", why);
+		if (msg)
+			slurm_persist_free_rc_msg(msg);
+		return rc;
+	}
+	got = resp.data;
+	*ret = got->my_list;
+	got->my_list = NULL;
+	slurmdbd_free_list_msg(got);
+	return *ret ? 0 : errmsg_set(err, -EAGAIN, "slurmdbd has no list for us");
+}
+
+static void copy_text(char *buf, size_t size, const char *s)
+{
+	(void)snprintf(buf, size, "%s", s ? s : "");
+}
+
+static uint64_t seconds(time_t t)
+{
+	return t > 0 ? (uint64_t)t : 0;
+}
+
+static void copy_step(const struct steps *s, const slurmdb_step_rec_t *from,
+		      struct record_step *to)
+{
+	int status = from->exitcode;
+
+	*to = (struct record_step){ .step_id = from->step_id.step_id,
+				    .ntasks = from->ntasks,
+				    .start = seconds(from->start),
+				    .end = seconds(from->end) };
+	copy_text(to->name, sizeof(to->name), from->stepname);
+	copy_text(to->state, sizeof(to->state),
+		  job_state_string((enum job_states)(from->state & JOB_STATE_BASE)));
+	copy_text(to->nodes, sizeof(to->nodes), from->nodes);
+	if (WIFSIGNALED(status))
+		to->exit_signal = WTERMSIG(status);
+	else if (WIFEXITED(status))
+		to->exit_code = WEXITSTATUS(status);
+	to->user_cpu_us = (struct maybe_u64){
+		from->user_cpu_sec * 1000000 + from->user_cpu_usec, true };
+	to->system_cpu_us = (struct maybe_u64){
+		from->sys_cpu_sec * 1000000 + from->sys_cpu_usec, true };
+	to->max_rss_bytes = usage_value(from->stats.tres_usage_in_max, TRESMAP_MEM);
+	figures_init(&to->figures);
+	tresmap_read(&s->tres, from->stats.tres_usage_in_tot, SIDE_IN, &to->figures);
+	tresmap_read(&s->tres, from->stats.tres_usage_out_tot, SIDE_OUT, &to->figures);
+	/* sacct's ConsumedEnergy of a step is a column of its own; they agree where both are */
+	if (from->stats.consumed_energy != NO_VAL64 && from->stats.consumed_energy)
+		figures_set(&to->figures, METRIC_ENERGY,
+			    metric_from_tres(METRIC_ENERGY, from->stats.consumed_energy));
+}
+
+/* The steps of one job; -ENOMEM leaves the query as it was. */
+static int take_steps(const struct steps *s, const slurmdb_job_rec_t *job,
+		      struct steps_query *q)
+{
+	size_t n = job->steps ? (size_t)list_count(job->steps) : 0;
+	struct record_step *steps = NULL;
+	slurmdb_step_rec_t *step;
+	compat_iterator_t it;
+	bool open = !job->end;
+	size_t used = 0;
+
+	if (n) {
+		steps = calloc(n, sizeof(*steps));
+		if (!steps)
+			return -ENOMEM;
+		it = list_iterator_create(job->steps);
+		while (used < n && (step = list_next(it))) {
+			open = open || !step->end;
+			copy_step(s, step, &steps[used++]);
+		}
+		list_iterator_destroy(it);
+	}
+	free(q->steps);
+	q->steps = steps;
+	q->nsteps = used;
+	q->db_index = job->db_index;
+	q->job_energy_j = usage_value(job->tres_alloc_str, TRESMAP_ENERGY);
+	q->state = open ? STEPS_OPEN : STEPS_ENDED;
+	return 0;
+}
+
+int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg *err)
+{
+	_cleanup_free_ slurm_selected_step_t *which = calloc(n, sizeof(*which));
+	slurmdb_job_cond_t cond = {
+		.db_flags = SLURMDB_JOB_FLAG_NOTSET,
+		.flags = JOBCOND_FLAG_DUP | JOBCOND_FLAG_NO_TRUNC |
+			 JOBCOND_FLAG_NO_WHOLE_HETJOB,
+	};
+	compat_list_t jobs = NULL;
+	slurmdb_job_rec_t *job;
+	compat_iterator_t it;
+	size_t i;
+	int rc;
+
+	if (!which)
+		return errmsg_set(err, -ENOMEM, "out of memory");
+	for (i = 0; i < n; i++) {
+		q[i].state = STEPS_ABSENT;
+		q[i].steps = NULL;
+		q[i].nsteps = 0;
+		q[i].job_energy_j = (struct maybe_u64){ 0 };
+		which[i] = (slurm_selected_step_t){
+			.array_task_id = NO_VAL, .het_job_offset = NO_VAL,
+			.step_id = { .job_id = q[i].job_id, .step_id = NO_VAL,
+				     .step_het_comp = NO_VAL } };
+	}
+	load_tres(s);
+	rc = connect_dbd(s, err);
+	if (rc < 0)
+		return rc;
+	cond.step_list = list_create(NULL);
+	cond.cluster_list = list_create(NULL);
+	list_append(cond.cluster_list, s->cluster);
+	for (i = 0; i < n; i++)
+		list_append(cond.step_list, &which[i]);
+	rc = ask(s, &cond, &jobs, err);
+	list_destroy(cond.step_list);
+	list_destroy(cond.cluster_list);
+	disconnect(s);
+	if (rc < 0)
+		return rc;
+	it = list_iterator_create(jobs);
+	while ((job = list_next(it))) {
+		for (i = 0; i < n; i++)
+			if (q[i].job_id == job->jobid && q[i].start == seconds(job->start))
+				(void)take_steps(s, job, &q[i]);
+	}
+	list_iterator_destroy(it);
+	list_destroy(jobs);
+	return 0;
+}

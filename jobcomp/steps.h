@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * steps.h - reads the steps of ended jobs from slurmdbd. They are nowhere else: slurmctld forgets a
+ * step when it ends, and what the nodes measured beyond energy goes to slurmdbd only.
+ *
+ * Over a connection of our own: slurmctld's is the one its job starts go through, and a slow query
+ * there would hold them up. (Slurm's own way to open a second one, slurmdb_connection_get(),
+ * would take slurmctld's away from it: accounting_storage_slurmdbd knows one per process.)
+ */
+#ifndef CEEMS_STEPS_H
+#define CEEMS_STEPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "src/libjob/record.h"
+
+enum steps_state {
+	STEPS_ABSENT, /* slurmdbd has no row of this incarnation (yet) */
+	STEPS_OPEN,   /* the job or a step has not ended there yet */
+	STEPS_ENDED,
+};
+
+struct steps_query {
+	uint32_t job_id;
+	uint64_t start;
+	/* the answer; the steps are the caller's to free() */
+	enum steps_state state;
+	struct record_step *steps;
+	size_t nsteps;
+	struct maybe_u64 job_energy_j; /* sacct's job row */
+	uint64_t db_index;
+};
+
+struct steps;
+
+/*
+ * Takes slurmdbd's address from slurm_conf, so call it where that is stable (the plugin's init()).
+ * Connects to nothing yet. *STOP turns nonzero when the daemon ends: waiting ends then. -ENOENT:
+ * accounting is not done with slurmdbd.
+ */
+int steps_create(const char *cluster, time_t *stop, struct steps **ret, struct errmsg *err);
+void steps_destroy(struct steps *s);
+
+/*
+ * Answers N queries with one question to slurmdbd; at most about STEPS_TIMEOUT_S. -EAGAIN:
+ * slurmdbd does not answer.
+ */
+#define STEPS_TIMEOUT_S 10
+int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg *err);
+
+#endif

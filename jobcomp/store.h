@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * store.h - the spool, shared by the threads of this plugin. The lock guards the spool with all
+ * its cursors (spool.h: not for two threads at once), and `generation` and `stop` below. It is
+ * never held while slurmctld's locks are taken or a network is waited for.
+ */
+#ifndef CEEMS_STORE_H
+#define CEEMS_STORE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/libsink/spool.h"
+
+struct store {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct spool *spool;  /* NULL until it could be opened; set once, by the intake */
+	uint64_t max_bytes;
+	uint64_t generation;  /* counts what was appended */
+	bool stop;
+};
+
+int store_init(struct store *s, uint64_t max_bytes);
+void store_fini(struct store *s);
+
+void store_lock(struct store *s);
+void store_unlock(struct store *s);
+
+/*
+ * Appends under the lock. The last quarter is kept for RECORD entries: only they let the finaliser
+ * and the sinks get on and so free segments.
+ */
+int store_append(struct store *s, enum spool_kind kind, const char *key, const char *json,
+		 size_t len, struct errmsg *err);
+
+/* Under the lock: tells everybody who waits. */
+void store_announce(struct store *s);
+
+/*
+ * Without the lock: waits until there is something behind *SEEN, the daemon ends, or TIMEOUT_NS.
+ * False: the daemon ends.
+ */
+bool store_wait(struct store *s, uint64_t *seen, uint64_t timeout_ns);
+
+bool store_is_stopping(struct store *s);
+void store_stop(struct store *s);
+
+#endif

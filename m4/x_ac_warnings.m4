@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# X_AC_WARNINGS: language level and warnings, in CEEMS_CFLAGS so that CFLAGS stays the user's.
+AC_DEFUN([X_AC_WARNINGS], [
+	CEEMS_CFLAGS="-std=gnu11 -fvisibility=hidden -Wall -Wextra -Wshadow -Wstrict-prototypes \
+-Wmissing-prototypes -Wold-style-definition -Wwrite-strings -Wformat=2 -Wundef -Wvla"
+	AC_ARG_ENABLE([werror],
+		[AS_HELP_STRING([--enable-werror], [treat warnings as errors])],
+		[AS_IF([test "x$enableval" = xyes], [CEEMS_CFLAGS="$CEEMS_CFLAGS -Werror"])])
+	AC_SUBST([CEEMS_CFLAGS])
+])

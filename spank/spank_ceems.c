@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * spank_ceems.c - entry points. srun, sbatch and salloc get the options and their checks,
+ * slurmstepd the counters (spank_remote.c), everybody else nothing.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include <slurm/slurm.h>
+
+#pragma GCC visibility push(default)
+#include <slurm/spank.h>
+
+const char plugin_name[] = "ceems";
+const char plugin_type[] = "spank";
+/*
+ * Slurm wants its own major.minor here, though what SPANK plugins use has not changed from 22.05
+ * to 26.05. Not const, so that one binary can say what its host wants to hear.
+ */
+unsigned int plugin_version = SLURM_VERSION_NUMBER;
+#pragma GCC visibility pop
+
+#include "spank/spank_options.h"
+#include "spank/spank_remote.h"
+#include "src/libutil/util.h"
+
+/* --- the host's version ------------------------------------------------------------------- */
+
+extern long slurm_api_version(void) __attribute__((weak));
+
+/*
+ * API_CURRENT of libslurm by release: META of each release. An unknown, newer one gets the version
+ * we were built for, and refuses us, as it would have without this.
+ */
+static const struct {
+	unsigned int api;
+	unsigned int version;
+} releases[] = {
+	{ 38, SLURM_VERSION_NUM(22, 5, 0) },  { 39, SLURM_VERSION_NUM(23, 2, 0) },
+	{ 40, SLURM_VERSION_NUM(23, 11, 0) }, { 41, SLURM_VERSION_NUM(24, 5, 0) },
+	{ 42, SLURM_VERSION_NUM(24, 11, 0) }, { 43, SLURM_VERSION_NUM(25, 5, 0) },
+	{ 44, SLURM_VERSION_NUM(25, 11, 0) }, { 45, SLURM_VERSION_NUM(26, 5, 0) },
+};
+
+/* dlopen() runs this before Slurm looks at plugin_version. */
+static void __attribute__((constructor)) adopt_version(void)
+{
+	unsigned int api;
+	size_t i;
+
+	if (!slurm_api_version)
+		return;
+	api = (unsigned int)(slurm_api_version() >> 16);
+	for (i = 0; i < ARRAY_SIZE(releases); i++)
+		if (releases[i].api == api && releases[i].version >> 8 != plugin_version >> 8)
+			plugin_version = releases[i].version;
+}
+
+/* --- hooks -------------------------------------------------------------------------------- */
+
+static bool is_remote(void)
+{
+	return spank_context() == S_CTX_REMOTE;
+}
+
+int slurm_spank_init(spank_t sp, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	switch (spank_context()) {
+	case S_CTX_LOCAL:
+	case S_CTX_ALLOCATOR:
+	case S_CTX_REMOTE:
+		(void)spank_options_register(sp); /* has said what is off */
+		break;
+	default:
+		break;
+	}
+	return ESPANK_SUCCESS;
+}
+
+int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
+{
+	if (is_remote())
+		spank_remote_begin(sp, argc, argv);
+	return ESPANK_SUCCESS;
+}
+
+int slurm_spank_task_post_fork(spank_t sp, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	if (is_remote())
+		spank_remote_task_forked(sp);
+	return ESPANK_SUCCESS;
+}
+
+int slurm_spank_task_exit(spank_t sp, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	if (is_remote())
+		spank_remote_task_exited(sp);
+	return ESPANK_SUCCESS;
+}
+
+int slurm_spank_exit(spank_t sp, int argc, char **argv)
+{
+	(void)sp;
+	(void)argc;
+	(void)argv;
+	if (is_remote())
+		spank_remote_end();
+	return ESPANK_SUCCESS;
+}

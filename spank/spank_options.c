@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "spank/spank_options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/libmeter/perf.h"
+
+static struct spank_wish wish;
+
+/*
+ * Without an argument the callback gets NULL in the client, "" in the batch step, and a literal
+ * "(null)" where the option came through the environment of an sbatch script.
+ */
+static const char *given(const char *arg)
+{
+	return arg && strcmp(arg, "(null)") != 0 ? arg : "";
+}
+
+/* srun and sbatch refuse what they are told to; a step that is running is not ended for it. */
+static int option_perf(int val, const char *arg, int remote)
+{
+	struct errmsg err = { 0 };
+	const char *groups = given(arg);
+	int rc = perf_check_groups(groups, &err);
+
+	(void)val;
+	if (rc == 0 && strlen(groups) >= sizeof(wish.groups))
+		rc = errmsg_set(&err, -EINVAL, "the list of groups is too long");
+	if (rc < 0) {
+		slurm_error("ceems: --ceems-perf: %s", err.text);
+		return remote ? 0 : -1;
+	}
+	wish.perf = true;
+	memcpy(wish.groups, groups, strlen(groups) + 1);
+	return 0;
+}
+
+static int option_report(int val, const char *arg, int remote)
+{
+	(void)val;
+	(void)arg;
+	(void)remote;
+	wish.report = true;
+	return 0;
+}
+
+/* spank.h takes char * and changes nothing; Slurm keeps copies. */
+static struct spank_option options[] = {
+	{ .name = (char *)"ceems-perf",
+	  .arginfo = (char *)"GROUP,..",
+	  .usage = (char *)"count events of the step's tasks: hw (CPU counters and software "
+			   "events, default), sw",
+	  .has_arg = 2,
+	  .cb = option_perf },
+	{ .name = (char *)"ceems-report",
+	  .usage = (char *)"print energy, emissions, I/O and counters when the step ends",
+	  .has_arg = 0,
+	  .cb = option_report },
+};
+
+int spank_options_register(spank_t sp)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(options); i++)
+		if (spank_option_register(sp, &options[i]) != ESPANK_SUCCESS) {
+			slurm_error("ceems: cannot register --%s, it is off here",
+				    options[i].name);
+			return -1;
+		}
+	return 0;
+}
+
+const struct spank_wish *spank_options_wish(void)
+{
+	return &wish;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * spank_options.h - what the user asked for. Slurm hands options over by callbacks only, without
+ * a context of ours, and in srun's steps up to 23.11 twice; so this is the plugin's one state
+ * that callbacks share.
+ */
+#ifndef CEEMS_SPANK_OPTIONS_H
+#define CEEMS_SPANK_OPTIONS_H
+
+#include <stdbool.h>
+
+#include <slurm/spank.h>
+
+struct spank_wish {
+	bool perf;	  /* --ceems-perf was given ... */
+	char groups[128]; /* ... with these groups; "" for the default ones */
+	bool report;	  /* --ceems-report */
+};
+
+/* In every context that knows options: srun, sbatch and salloc, slurmstepd. */
+int spank_options_register(spank_t sp);
+
+const struct spank_wish *spank_options_wish(void);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ceems.c - the ceems command: picks the sub-command.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ceems_config.h"
+#include "src/cmd/cmd.h"
+#include "src/libjob/ledger.h"
+#include "src/libutil/logger.h"
+#include "src/libutil/parse.h"
+
+static const struct cmd_info *const commands[] = {
+	&cmd_check,
+#ifdef HAVE_MARIADB
+	&cmd_db,
+#endif
+#ifdef HAVE_SLURMDB
+	&cmd_job,
+#endif
+	&cmd_ledger,
+	&cmd_tres,
+};
+
+int cmd_usage(const struct cmd_info *self, enum cmd_exit code)
+{
+	fprintf(code == CMD_OK ? stdout : stderr, "usage: ceems %s%s%s\n%s\n", self->name,
+		*self->args ? " " : "", self->args, self->help);
+	return code;
+}
+
+int cmd_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("ceems: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return CMD_FAILED;
+}
+
+const char *cmd_conf_path(const char *path, char *buf)
+{
+	if (path)
+		return path;
+	if (settings_path(getenv("SLURM_CONF"), buf, PATH_MAX) < 0)
+		(void)settings_path(NULL, buf, PATH_MAX);
+	return buf;
+}
+
+void cmd_node_name(char *buf, size_t size)
+{
+	char *dot;
+
+	if (gethostname(buf, size) < 0)
+		*buf = '\0';
+	buf[size - 1] = '\0';
+	dot = strchr(buf, '.');
+	if (dot)
+		*dot = '\0';
+}
+
+int cmd_load_settings(const char *path, struct settings *ret)
+{
+	struct errmsg err = { 0 };
+	char buf[PATH_MAX];
+	int rc = settings_load(cmd_conf_path(path, buf), ret, &err);
+
+	if (rc == 0 || (rc == -ENOENT && !path))
+		return CMD_OK;
+	return cmd_error("%s", err.text);
+}
+
+static const struct {
+	uint32_t id;
+	const char *name;
+} special_steps[] = {
+	{ LEDGER_STEP_BATCH, "batch" },
+	{ LEDGER_STEP_EXTERN, "extern" },
+	{ LEDGER_STEP_INTERACTIVE, "interactive" },
+};
+
+const char *cmd_step_name(uint32_t step_id, char *buf, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(special_steps); i++)
+		if (special_steps[i].id == step_id)
+			return special_steps[i].name;
+	(void)snprintf(buf, size, "%u", step_id);
+	return buf;
+}
+
+bool cmd_step_number(const char *text, uint32_t *ret)
+{
+	uint64_t n;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(special_steps); i++) {
+		if (strcmp(text, special_steps[i].name))
+			continue;
+		*ret = special_steps[i].id;
+		return true;
+	}
+	if (parse_u64(text, &n) < 0 || n >= UINT32_MAX)
+		return false;
+	*ret = (uint32_t)n;
+	return true;
+}
+
+static int help(FILE *out)
+{
+	size_t i;
+
+	fprintf(out, "usage: ceems COMMAND [OPTION...]\n"
+		     "Energy, emissions and performance of Slurm jobs. Commands:\n");
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->help);
+	fprintf(out, "'ceems COMMAND --help' shows a command's options; see ceems(1).\n");
+	return out == stdout ? CMD_OK : CMD_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	char name[64];
+	size_t i;
+
+	logger_set_sink(logger_sink_stderr);
+	if (argc < 2)
+		return help(stderr);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return help(stdout);
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("ceems %s\n", PACKAGE_VERSION);
+		return CMD_OK;
+	}
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		int rc;
+
+		if (strcmp(argv[1], commands[i]->name))
+			continue;
+		/* getopt_long() puts argv[0] before its complaints */
+		(void)snprintf(name, sizeof(name), "ceems %s", argv[1]);
+		argv[1] = name;
+		rc = commands[i]->run(commands[i], argc - 1, argv + 1);
+		/* a full disk under `ceems job --json > file` is a failure */
+		if (fflush(stdout) || ferror(stdout))
+			return cmd_error("cannot write the output: %s", strerror(errno));
+		return rc;
+	}
+	fprintf(stderr, "ceems: %s '%s'\n",
+		argv[1][0] == '-' ? "unknown option" : "unknown command", argv[1]);
+	return help(stderr);
+}

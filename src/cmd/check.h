@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * check.h - between the parts of `ceems check`: what is being checked, and how a finding is told.
+ */
+#ifndef CEEMS_CHECK_H
+#define CEEMS_CHECK_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "src/cmd/slurmconf.h"
+#include "src/libjob/settings.h"
+#include "src/libutil/util.h"
+
+struct check {
+	struct settings settings; /* with %n already replaced */
+	char conf_path[PATH_MAX];
+	char node[256];
+	struct slurmconf *slurm;  /* NULL: not readable */
+	unsigned int warnings;
+	unsigned int errors;
+};
+
+/*
+ * One line per finding: WHAT is a word ("rapl"), the rest says how it stands. A note is neither
+ * good nor bad. HINT is what to type or change, on a line of its own.
+ */
+void check_ok(struct check *c, const char *what, const char *fmt, ...) _printf_(3, 4);
+void check_note(struct check *c, const char *what, const char *fmt, ...) _printf_(3, 4);
+void check_warn(struct check *c, const char *what, const char *hint, const char *fmt, ...)
+	_printf_(4, 5);
+void check_error(struct check *c, const char *what, const char *hint, const char *fmt, ...)
+	_printf_(4, 5);
+
+/* The folder must be there and writable by this process; MAY_COME: its creator is a daemon. */
+void check_folder(struct check *c, const char *what, const char *dir, bool may_come);
+
+/* A file with secrets: readable, and by nobody else. */
+bool check_secret_file(struct check *c, const char *what, const char *path);
+
+void check_node(struct check *c);  /* check_node.c: sources, factor, ledger, folders */
+void check_slurm(struct check *c); /* check_slurm.c: slurm.conf and the plugins in PluginDir */
+void check_sinks(struct check *c); /* check_sinks.c: spool and where records go */
+
+#endif

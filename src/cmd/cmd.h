@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cmd.h - what the sub-commands of `ceems` share. Each lives in a file of its own and is one row of
+ * the table in ceems.c.
+ */
+#ifndef CEEMS_CMD_H
+#define CEEMS_CMD_H
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/libjob/settings.h"
+#include "src/libutil/util.h"
+
+/* Exit codes, in ceems(1) too. */
+enum cmd_exit {
+	CMD_OK = 0,
+	CMD_FAILED = 1, /* did not work, or `check` found an error */
+	CMD_USAGE = 2,
+};
+
+struct cmd_info {
+	const char *name;
+	const char *args; /* as in the usage line: "[--conf FILE]" */
+	const char *help; /* one line */
+	/* ARGV[0] is "ceems NAME". Returns enum cmd_exit. */
+	int (*run)(const struct cmd_info *self, int argc, char **argv);
+};
+
+extern const struct cmd_info cmd_check;
+extern const struct cmd_info cmd_db;
+extern const struct cmd_info cmd_job;
+extern const struct cmd_info cmd_ledger;
+extern const struct cmd_info cmd_tres;
+
+/* Prints the command's usage line; to stdout with CMD_OK, else to stderr. Returns CODE. */
+int cmd_usage(const struct cmd_info *self, enum cmd_exit code);
+
+/*
+ * Where ceems.conf is: PATH if given, else beside the slurm.conf that $SLURM_CONF names, else in
+ * the folder that configure was told. BUF holds PATH_MAX.
+ */
+const char *cmd_conf_path(const char *path, char *buf);
+
+/* The name that slurmd gives a node unless told: the host's, without its domain. */
+void cmd_node_name(char *buf, size_t size);
+
+/* Reads ceems.conf. No file there is an error only if the user named it. */
+int cmd_load_settings(const char *path, struct settings *ret);
+
+/* "batch", "extern", "interactive" or the number, which is written into BUF. */
+const char *cmd_step_name(uint32_t step_id, char *buf, size_t size);
+/* The inverse; false: TEXT is neither. */
+bool cmd_step_number(const char *text, uint32_t *ret);
+
+/* One line to stderr: "ceems: TEXT". Returns CMD_FAILED. */
+int cmd_error(const char *fmt, ...) _printf_(1, 2);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cmd_check.c - ceems check: what will work on this machine, what will not and what to type.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "src/cmd/check.h"
+#include "src/cmd/cmd.h"
+
+static void finding(const char *level, const char *what, const char *hint, const char *fmt,
+		    va_list ap)
+{
+	printf("%-6s %-14s ", level, what);
+	vprintf(fmt, ap);
+	putchar('\n');
+	if (hint)
+		printf("%-6s %-14s -> %s\n", "", "", hint);
+}
+
+void check_ok(struct check *c, const char *what, const char *fmt, ...)
+{
+	va_list ap;
+
+	(void)c;
+	va_start(ap, fmt);
+	finding("ok", what, NULL, fmt, ap);
+	va_end(ap);
+}
+
+void check_note(struct check *c, const char *what, const char *fmt, ...)
+{
+	va_list ap;
+
+	(void)c;
+	va_start(ap, fmt);
+	finding("note", what, NULL, fmt, ap);
+	va_end(ap);
+}
+
+void check_warn(struct check *c, const char *what, const char *hint, const char *fmt, ...)
+{
+	va_list ap;
+
+	c->warnings++;
+	va_start(ap, fmt);
+	finding("warn", what, hint, fmt, ap);
+	va_end(ap);
+}
+
+void check_error(struct check *c, const char *what, const char *hint, const char *fmt, ...)
+{
+	va_list ap;
+
+	c->errors++;
+	va_start(ap, fmt);
+	finding("error", what, hint, fmt, ap);
+	va_end(ap);
+}
+
+void check_folder(struct check *c, const char *what, const char *dir, bool may_come)
+{
+	char hint[PATH_MAX + 64];
+	struct stat st;
+
+	(void)snprintf(hint, sizeof(hint), "mkdir -p %s", dir);
+	if (stat(dir, &st) < 0) {
+		if (errno == ENOENT && may_come)
+			check_note(c, what, "%s is not there yet", dir);
+		else
+			check_error(c, what, errno == ENOENT ? hint : NULL, "%s: %s", dir,
+				    strerror(errno));
+		return;
+	}
+	if (!S_ISDIR(st.st_mode))
+		check_error(c, what, NULL, "%s is not a folder", dir);
+	else if (access(dir, W_OK | X_OK) < 0)
+		check_warn(c, what, "run ceems check as the user that writes there", "%s: %s",
+			   dir, strerror(errno));
+	else
+		check_ok(c, what, "%s is writable", dir);
+}
+
+bool check_secret_file(struct check *c, const char *what, const char *path)
+{
+	char hint[PATH_MAX + 64];
+	struct stat st;
+
+	if (stat(path, &st) < 0 || access(path, R_OK) < 0) {
+		check_error(c, what, NULL, "%s: %s", path, strerror(errno));
+		return false;
+	}
+	(void)snprintf(hint, sizeof(hint), "chmod 0600 %s", path);
+	if (st.st_mode & (S_IRWXG | S_IRWXO))
+		check_warn(c, what, hint, "%s may hold secrets and others can open it (%04o)",
+			   path, (unsigned int)(st.st_mode & 07777));
+	else
+		check_ok(c, what, "%s", path);
+	return true;
+}
+
+/* False: nothing more can be said. */
+static bool check_conf(struct check *c, bool named)
+{
+	struct errmsg err = { 0 };
+	int rc = settings_load(c->conf_path, &c->settings, &err);
+
+	if (rc == -ENOENT && !named) {
+		check_note(c, "ceems.conf", "%s is not there: every key has its default",
+			   c->conf_path);
+	} else if (rc < 0) {
+		check_error(c, "ceems.conf", "see ceems.conf(5)", "%s", err.text);
+		return false;
+	} else {
+		check_ok(c, "ceems.conf", "%s", c->conf_path);
+	}
+	rc = settings_for_node(&c->settings, c->node, &err);
+	if (rc < 0)
+		check_error(c, "ceems.conf", NULL, "%s", err.text);
+	return rc == 0;
+}
+
+static int run(const struct cmd_info *self, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "conf", required_argument, NULL, 'c' },
+		{ "node", required_argument, NULL, 'n' },
+		{ 0 },
+	};
+	_cleanup_free_ struct check *c = calloc(1, sizeof(*c));
+	const char *conf = NULL;
+	char buf[PATH_MAX];
+	int opt;
+
+	if (!c)
+		return cmd_error("out of memory");
+	cmd_node_name(c->node, sizeof(c->node));
+	while ((opt = getopt_long(argc, argv, "+hc:n:", options, NULL)) >= 0) {
+		if (opt == 'c')
+			conf = optarg;
+		else if (opt == 'n')
+			(void)snprintf(c->node, sizeof(c->node), "%s", optarg);
+		else
+			return cmd_usage(self, opt == 'h' ? CMD_OK : CMD_USAGE);
+	}
+	if (optind < argc)
+		return cmd_usage(self, CMD_USAGE);
+	(void)snprintf(c->conf_path, sizeof(c->conf_path), "%s", cmd_conf_path(conf, buf));
+	if (check_conf(c, conf != NULL)) {
+		check_node(c);
+		check_slurm(c);
+		check_sinks(c);
+	}
+	slurmconf_destroy(c->slurm);
+	printf("%u errors, %u warnings\n", c->errors, c->warnings);
+	return c->errors ? CMD_FAILED : CMD_OK;
+}
+
+const struct cmd_info cmd_check = {
+	"check",
+	"[--conf FILE] [--node NAME]",
+	"Check the configuration, the sensors and the plugins of this machine.",
+	run,
+};

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cmd_ledger.c - ceems ledger: the node's account book, and whether it adds up.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/cmd/cmd.h"
+#include "src/libjob/ledger_book.h"
+#include "src/libjob/metric_text.h"
+#include "src/libutil/clock.h"
+
+#define LEDGER_SUFFIX ".ledger"
+
+struct view {
+	struct ledger *ledger;
+	struct ledger_page *page;
+	uint64_t error_uj; /* measured - booked, now */
+};
+
+/* A line's name in the table and its key in JSON. */
+struct line {
+	const char *name;
+	const struct account *account;
+};
+#define NLINES 4
+
+static void node_lines(const struct ledger_page *p, struct line line[NLINES])
+{
+	line[0] = (struct line){ "measured", &p->measured };
+	line[1] = (struct line){ "unallocated", &p->unallocated };
+	line[2] = (struct line){ "system", &p->system };
+	line[3] = (struct line){ "retired", &p->retired }; /* jobs no longer listed */
+}
+
+/* The node name of the only ledger in DIR; false: none or several. */
+static bool only_ledger(const char *dir, char *node, size_t size)
+{
+	unsigned int found = 0;
+	struct dirent *e;
+	DIR *d = opendir(dir);
+
+	if (!d)
+		return false;
+	while ((e = readdir(d))) {
+		size_t len = strlen(e->d_name);
+
+		if (len <= strlen(LEDGER_SUFFIX) ||
+		    strcmp(e->d_name + len - strlen(LEDGER_SUFFIX), LEDGER_SUFFIX))
+			continue;
+		found++;
+		(void)snprintf(node, size, "%.*s", (int)(len - strlen(LEDGER_SUFFIX)),
+			       e->d_name);
+	}
+	closedir(d);
+	return found == 1;
+}
+
+static void choose_node(const struct settings *s, const char *asked, char *node, size_t size)
+{
+	if (asked) {
+		(void)snprintf(node, size, "%s", asked);
+		return;
+	}
+	if (!strstr(s->ledger_dir, "%n") && only_ledger(s->ledger_dir, node, size))
+		return;
+	cmd_node_name(node, size);
+}
+
+/* The identity of the step that account I is of; NULL: nobody's, or the slot has a new owner. */
+static const struct ledger_identity *step_of(const struct view *v, unsigned int i)
+{
+	const struct ledger_step_account *a = &v->page->step[i];
+	const struct ledger_slot *s = ledger_slot(v->ledger, i);
+
+	return a->job && s && s->claim == a->claim ? &s->id : NULL;
+}
+
+static const char *energy_text(uint64_t uj, char *buf)
+{
+	struct figures f;
+
+	figures_init(&f);
+	figures_set(&f, METRIC_ENERGY, uj);
+	return metric_text(&f, METRIC_ENERGY, buf, METRIC_TEXT_MAX);
+}
+
+static void print_account(const char *first, const char *second, const struct account *a,
+			  uint64_t busy_ns)
+{
+	char total[METRIC_TEXT_MAX];
+	char fixed[METRIC_TEXT_MAX];
+	char co2e[METRIC_TEXT_MAX];
+	char busy[METRIC_TEXT_MAX];
+	struct figures f;
+
+	figures_init(&f);
+	figures_set(&f, METRIC_CO2E, a->co2e_ng);
+	figures_set(&f, METRIC_CPU_TIME, busy_ns);
+	printf("%-12s %-12s %14s %14s %12s %12s\n", first, second,
+	       energy_text(account_total_uj(a), total), energy_text(account_static_uj(a), fixed),
+	       metric_text(&f, METRIC_CO2E, co2e, sizeof(co2e)),
+	       busy_ns == UINT64_MAX ? "" : metric_text(&f, METRIC_CPU_TIME, busy, sizeof(busy)));
+}
+
+static void print_view(const struct view *v)
+{
+	const struct ledger_page *p = v->page;
+	struct line line[NLINES];
+	char buf[32];
+	unsigned int i;
+
+	printf("node %s: %llu ticks, the last %llu ms ago\n", ledger_node(v->ledger),
+	       (unsigned long long)p->ticks,
+	       (unsigned long long)((clock_mono_ns() - p->t_mono_ns) / NSEC_PER_MSEC));
+	for (i = 0; i < DOMAIN_N; i++)
+		if (p->domain_source[i] < SOURCE_N)
+			printf("%s from %s%s, now %llu.%03llu W, idle %llu.%03llu W\n",
+			       domain_name(i), source_name(p->domain_source[i]),
+			       p->domain_source[i] == SOURCE_MODEL ? " (an estimate)" : "",
+			       (unsigned long long)p->power_mw[i] / 1000,
+			       (unsigned long long)p->power_mw[i] % 1000,
+			       (unsigned long long)p->idle_mw[i] / 1000,
+			       (unsigned long long)p->idle_mw[i] % 1000);
+	printf("%-12s %-12s %14s %14s %12s %12s\n", "JOB", "STEP", "ENERGY", "STATIC", "CO2E",
+	       "CPU TIME");
+	node_lines(p, line);
+	for (i = 0; i < NLINES; i++)
+		print_account(line[i].name, "", line[i].account, UINT64_MAX);
+	for (i = 0; i < LEDGER_JOBS; i++) {
+		if (!p->job[i].job_id)
+			continue;
+		(void)snprintf(buf, sizeof(buf), "%u", p->job[i].job_id);
+		print_account(buf, "ended steps", &p->job[i].closed, p->job[i].closed_busy_ns);
+	}
+	for (i = 0; i < LEDGER_STEPS; i++) {
+		const struct ledger_identity *id = step_of(v, i);
+		char step[16];
+
+		if (!id)
+			continue;
+		(void)snprintf(buf, sizeof(buf), "%u", id->job_id);
+		print_account(buf, cmd_step_name(id->step_id, step, sizeof(step)),
+			      &p->step[i].energy, p->step[i].busy_ns);
+	}
+	printf("measured - (steps + ended steps + retired + unallocated + system) = %llu uJ\n",
+	       (unsigned long long)v->error_uj);
+	printf("booked wrongly since the ledger began: %llu uJ\n",
+	       (unsigned long long)p->conservation_error_uj);
+}
+
+static json_t *account_json(const struct account *a)
+{
+	json_t *o = json_pack("{s:I, s:I, s:I}", "total_uj", (json_int_t)account_total_uj(a),
+			      "static_uj", (json_int_t)account_static_uj(a), "co2e_ng",
+			      (json_int_t)a->co2e_ng);
+	unsigned int d;
+
+	for (d = 0; o && d < DOMAIN_N; d++)
+		(void)json_object_set_new(o, domain_name(d),
+					  json_integer((json_int_t)a->total_uj[d]));
+	return o;
+}
+
+static int print_json(const struct view *v)
+{
+	const struct ledger_page *p = v->page;
+	struct line line[NLINES];
+	json_t *jobs = json_array();
+	json_t *steps = json_array();
+	json_t *root = json_object();
+	char buf[16];
+	unsigned int i;
+	int rc;
+
+	/* jansson takes NULL from a step before and fails in the last one */
+	(void)json_object_set_new(root, "node", json_string(ledger_node(v->ledger)));
+	(void)json_object_set_new(root, "ticks", json_integer((json_int_t)p->ticks));
+	(void)json_object_set_new(root, "difference_uj", json_integer((json_int_t)v->error_uj));
+	(void)json_object_set_new(root, "conservation_error_uj",
+				  json_integer((json_int_t)p->conservation_error_uj));
+	node_lines(p, line);
+	for (i = 0; i < NLINES; i++)
+		(void)json_object_set_new(root, line[i].name, account_json(line[i].account));
+	for (i = 0; i < LEDGER_JOBS; i++) {
+		json_t *job;
+
+		if (!p->job[i].job_id)
+			continue;
+		job = account_json(&p->job[i].closed);
+		(void)json_object_set_new(job, "job", json_integer(p->job[i].job_id));
+		(void)json_array_append_new(jobs, job);
+	}
+	for (i = 0; i < LEDGER_STEPS; i++) {
+		const struct ledger_identity *id = step_of(v, i);
+		json_t *step;
+
+		if (!id)
+			continue;
+		step = account_json(&p->step[i].energy);
+		(void)json_object_set_new(step, "job", json_integer(id->job_id));
+		(void)json_object_set_new(step, "step",
+					  json_string(cmd_step_name(id->step_id, buf, sizeof(buf))));
+		(void)json_array_append_new(steps, step);
+	}
+	(void)json_object_set_new(root, "ended", jobs);
+	(void)json_object_set_new(root, "steps", steps);
+	rc = json_dumpf(root, stdout, JSON_PRESERVE_ORDER | JSON_COMPACT);
+	json_decref(root);
+	putchar('\n');
+	return rc < 0 ? cmd_error("out of memory") : CMD_OK;
+}
+
+static int run(const struct cmd_info *self, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "conf", required_argument, NULL, 'c' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "node", required_argument, NULL, 'n' },
+		{ 0 },
+	};
+	const char *conf = NULL;
+	const char *asked = NULL;
+	struct errmsg err = { 0 };
+	struct view v = { 0 };
+	struct settings s;
+	char node[256];
+	bool json = false;
+	int opt;
+	int rc;
+
+	while ((opt = getopt_long(argc, argv, "hc:jn:", options, NULL)) >= 0) {
+		if (opt == 'c')
+			conf = optarg;
+		else if (opt == 'n')
+			asked = optarg;
+		else if (opt == 'j')
+			json = true;
+		else
+			return cmd_usage(self, opt == 'h' ? CMD_OK : CMD_USAGE);
+	}
+	if (optind < argc)
+		return cmd_usage(self, CMD_USAGE);
+	if (cmd_load_settings(conf, &s) != CMD_OK)
+		return CMD_FAILED;
+	choose_node(&s, asked, node, sizeof(node));
+	if (settings_for_node(&s, node, &err) < 0)
+		return cmd_error("%s", err.text);
+	rc = ledger_open(s.ledger_dir, node, /* writable= */ false, &v.ledger, &err);
+	if (rc == -EACCES || rc == -EPERM)
+		return cmd_error("%s (the ledger is root's)", err.text);
+	if (rc < 0)
+		return cmd_error("%s", err.text);
+	v.page = malloc(sizeof(*v.page));
+	rc = v.page ? ledger_snapshot(v.ledger, v.page) : -ENOMEM;
+	if (rc < 0) {
+		rc = cmd_error("%s: %s", node, strerror(-rc));
+	} else {
+		v.error_uj = ledger_page_error_uj(v.page);
+		rc = CMD_OK;
+		if (json)
+			rc = print_json(&v);
+		else
+			print_view(&v);
+		/* what must never happen, for scripts that watch for it */
+		if (v.error_uj || v.page->conservation_error_uj)
+			rc = CMD_FAILED;
+	}
+	free(v.page);
+	ledger_close(v.ledger);
+	return rc;
+}
+
+const struct cmd_info cmd_ledger = {
+	"ledger",
+	"[--conf FILE] [--node NAME] [--json]",
+	"Show this node's account book and whether it adds up.",
+	run,
+};

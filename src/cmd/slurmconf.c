@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/cmd/slurmconf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/libutil/fileio.h"
+#include "src/libutil/util.h"
+
+#define SLURMCONF_MAX_BYTES (16u << 20)
+#define SLURMCONF_MAX_DEPTH 8
+
+struct entry {
+	struct entry *older;
+	char *key;
+	char *value;
+};
+
+struct slurmconf {
+	struct entry *newest;
+};
+
+static int add(struct slurmconf *sc, const char *key, size_t key_len, const char *value,
+	       size_t value_len)
+{
+	struct entry *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return -ENOMEM;
+	e->key = strndup(key, key_len);
+	e->value = strndup(value, value_len);
+	e->older = sc->newest;
+	sc->newest = e;
+	return e->key && e->value ? 0 : -ENOMEM;
+}
+
+/* Tables with a name per line; their keys (State=, Default= ...) are not slurm.conf's own. */
+static bool is_table_line(const char *s)
+{
+	static const char *const tables[] = { "NodeName", "PartitionName", "NodeSet",
+					      "DownNodes", "FrontendName", "SwitchName" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(tables); i++)
+		if (!strncasecmp(s, tables[i], strlen(tables[i])))
+			return true;
+	return false;
+}
+
+static int read_file(struct slurmconf *sc, const char *path, unsigned int depth,
+		     struct errmsg *err);
+
+/* "include FILE": relative names are beside the file that includes. */
+static int include(struct slurmconf *sc, const char *from, const char *name, unsigned int depth)
+{
+	const char *slash = strrchr(from, '/');
+	char path[PATH_MAX];
+
+	if (*name == '/' || !slash)
+		(void)snprintf(path, sizeof(path), "%s", name);
+	else
+		(void)snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - from), from, name);
+	/* one that is missing is for Slurm to complain about */
+	return read_file(sc, path, depth + 1, NULL) == -ENOMEM ? -ENOMEM : 0;
+}
+
+/* "Key=Value Key2 = "two words"" */
+static int parse_line(struct slurmconf *sc, const char *s)
+{
+	while (*s) {
+		const char *key;
+		const char *value;
+		size_t key_len;
+		size_t len;
+
+		s += strspn(s, " \t\r");
+		key = s;
+		key_len = strcspn(s, " \t\r=");
+		s += key_len;
+		s += strspn(s, " \t\r");
+		if (*s != '=')
+			continue;
+		s++;
+		s += strspn(s, " \t\r");
+		if (*s == '"') {
+			value = ++s;
+			len = strcspn(s, "\"");
+			s += len + (s[len] == '"');
+		} else {
+			value = s;
+			len = strcspn(s, " \t\r");
+			s += len;
+		}
+		if (add(sc, key, key_len, value, len) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A '\' at a line's end joins it with the next one, without a blank. */
+static void join_lines(char *text)
+{
+	char *out = text;
+	char *in = text;
+
+	while (*in) {
+		if (in[0] == '\\' && in[1] == '\n')
+			in += 2;
+		else
+			*out++ = *in++;
+	}
+	*out = '\0';
+}
+
+static int read_file(struct slurmconf *sc, const char *path, unsigned int depth,
+		     struct errmsg *err)
+{
+	_cleanup_free_ char *text = NULL;
+	char *next;
+	char *line;
+	size_t len;
+	int rc;
+
+	if (depth > SLURMCONF_MAX_DEPTH)
+		return errmsg_set(err, -ELOOP, "%s: included too deeply", path);
+	rc = fileio_read_alloc(path, SLURMCONF_MAX_BYTES, &text, &len, err);
+	if (rc < 0)
+		return rc;
+	join_lines(text);
+	for (line = text; line && rc == 0; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		line[strcspn(line, "#")] = '\0';
+		line += strspn(line, " \t\r");
+		if (!strncasecmp(line, "include", 7) && isspace((unsigned char)line[7])) {
+			line += 7 + strspn(line + 7, " \t");
+			line[strcspn(line, " \t\r")] = '\0';
+			rc = include(sc, path, line, depth);
+		} else if (!is_table_line(line)) {
+			rc = parse_line(sc, line);
+		}
+	}
+	return rc;
+}
+
+int slurmconf_read(const char *path, struct slurmconf **ret, struct errmsg *err)
+{
+	struct slurmconf *sc = calloc(1, sizeof(*sc));
+	int rc;
+
+	if (!sc)
+		return errmsg_set(err, -ENOMEM, "%s: out of memory", path);
+	rc = read_file(sc, path, 0, err);
+	if (rc < 0) {
+		slurmconf_destroy(sc);
+		return rc;
+	}
+	*ret = sc;
+	return 0;
+}
+
+void slurmconf_destroy(struct slurmconf *sc)
+{
+	struct entry *e;
+
+	while (sc && (e = sc->newest)) {
+		sc->newest = e->older;
+		free(e->key);
+		free(e->value);
+		free(e);
+	}
+	free(sc);
+}
+
+const char *slurmconf_get(const struct slurmconf *sc, const char *key)
+{
+	const struct entry *e;
+
+	for (e = sc->newest; e; e = e->older)
+		if (!strcasecmp(e->key, key))
+			return e->value;
+	return NULL;
+}
+
+bool slurmconf_list_has(const char *value, const char *item)
+{
+	size_t want = strlen(item);
+
+	while (value && *value) {
+		size_t len = strcspn(value, ",");
+
+		if (len == want && !strncasecmp(value, item, len))
+			return true;
+		value += len + (value[len] == ',');
+	}
+	return false;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * slurmconf.h - reads the settings of slurm.conf that `ceems check` looks at. Slurm's own parser
+ * dies on a file it does not like and needs the daemons' libraries; this one only looks.
+ */
+#ifndef CEEMS_SLURMCONF_H
+#define CEEMS_SLURMCONF_H
+
+#include <stdbool.h>
+
+#include "src/libutil/errmsg.h"
+
+struct slurmconf;
+
+/*
+ * Follows Include. Lines of several entries (NodeName=, PartitionName= ...) are skipped.
+ * -ENOENT, -EACCES; a line that is not understood is Slurm's business and passed over.
+ */
+int slurmconf_read(const char *path, struct slurmconf **ret, struct errmsg *err);
+void slurmconf_destroy(struct slurmconf *sc);
+
+/* The value in force (the last one), or NULL. Borrowed. */
+const char *slurmconf_get(const struct slurmconf *sc, const char *key);
+
+/* Does the comma list VALUE (NULL: empty) hold ITEM, in any case? */
+bool slurmconf_list_has(const char *value, const char *item);
+
+#endif

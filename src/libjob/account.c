@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libjob/split.h"
+
+static uint64_t sum_domains(const uint64_t uj[DOMAIN_N])
+{
+	uint64_t sum = 0;
+	unsigned int d;
+
+	for (d = 0; d < DOMAIN_N; d++)
+		sum += uj[d];
+	return sum;
+}
+
+uint64_t account_total_uj(const struct account *a)
+{
+	return sum_domains(a->total_uj);
+}
+
+uint64_t account_static_uj(const struct account *a)
+{
+	return sum_domains(a->static_uj);
+}
+
+void account_add(struct account *to, const struct account *from)
+{
+	unsigned int i;
+
+	for (i = 0; i < DOMAIN_N; i++) {
+		to->total_uj[i] += from->total_uj[i];
+		to->static_uj[i] += from->static_uj[i];
+	}
+	for (i = 0; i < SOURCE_N; i++)
+		to->source_uj[i] += from->source_uj[i];
+	to->co2e_ng += from->co2e_ng;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libjob/emission.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/libutil/fileio.h"
+#include "src/libutil/parse.h"
+
+#define TABLE_MAX_BYTES (1024 * 1024)
+#define TABLE_HEAD "iso2,iso3,year,gco2e_per_kwh,country"
+/* Far above any grid: pure coal is near 1,100 g/kWh (IPCC AR5 WG3, annex III). */
+#define FACTOR_MAX_MG_PER_KWH UINT64_C(5000000)
+
+#define UJ_PER_KWH UINT64_C(3600000000000)
+#define NG_PER_MG UINT64_C(1000000)
+
+const char *emission_kind_name(enum emission_kind kind)
+{
+	return kind == EMISSION_STATIC ? "static" : "default";
+}
+
+const char *emission_default_file(void)
+{
+	return EMISSION_DEFAULT_FILE;
+}
+
+uint64_t emission_ng(uint64_t energy_uj, uint64_t mg_per_kwh, uint64_t pue_milli)
+{
+	/* uJ x mg/kWh / (uJ/kWh) is mg; PUE comes in thousandths */
+	const uint64_t divisor = UJ_PER_KWH / NG_PER_MG * 1000;
+	unsigned __int128 v = (unsigned __int128)energy_uj * mg_per_kwh;
+
+	if (__builtin_mul_overflow(v, (unsigned __int128)pue_milli, &v))
+		return UINT64_MAX;
+	v = v / divisor + (v % divisor >= divisor - v % divisor);
+	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
+}
+
+/* --- the table -------------------------------------------------------------------------- */
+
+struct row {
+	const char *iso2, *iso3;
+	uint64_t year, mg_per_kwh;
+};
+
+static bool is_code(const char *s, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (!isalpha((unsigned char)s[i]))
+			return false;
+	return !s[len];
+}
+
+/* Cuts LINE at its commas; the country's name is the rest and may hold some. */
+static int parse_row(char *line, struct row *ret, const char **ret_why)
+{
+	char *field[5] = { line };
+	size_t i;
+
+	for (i = 1; i < 5; i++) {
+		field[i] = strchr(field[i - 1], ',');
+		if (!field[i]) {
+			*ret_why = "fewer than 5 fields";
+			return -EINVAL;
+		}
+		*field[i]++ = '\0';
+	}
+	ret->iso2 = field[0];
+	ret->iso3 = field[1];
+	if (!is_code(field[0], 2) || !is_code(field[1], 3)) {
+		*ret_why = "not an ISO 3166 code";
+		return -EINVAL;
+	}
+	if (parse_u64(field[2], &ret->year) < 0 || ret->year < 1990 || ret->year > 2200) {
+		*ret_why = "not a year";
+		return -EINVAL;
+	}
+	if (parse_decimal(field[3], 1000, &ret->mg_per_kwh) < 0 ||
+	    ret->mg_per_kwh > FACTOR_MAX_MG_PER_KWH) {
+		*ret_why = "not a factor in gCO2e/kWh";
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Reads the whole table, so that a bad row is found wherever it is. */
+static int find_country(const char *path, char *text, const char *country,
+			struct emission_factor *ret, struct errmsg *err)
+{
+	unsigned int line = 0;
+	bool found = false;
+	char *next;
+
+	for (; *text; text = next) {
+		const char *why;
+		struct row row;
+
+		next = text + strcspn(text, "\n");
+		if (*next)
+			*next++ = '\0';
+		text[strcspn(text, "\r")] = '\0';
+		if (++line == 1) {
+			if (strcmp(text, TABLE_HEAD))
+				return errmsg_set(err, -EINVAL, "%s:1: not '%s'", path,
+						  TABLE_HEAD);
+			continue;
+		}
+		if (!*text)
+			continue;
+		if (parse_row(text, &row, &why) < 0)
+			return errmsg_set(err, -EINVAL, "%s:%u: %s", path, line, why);
+		if (strcasecmp(country, row.iso2) && strcasecmp(country, row.iso3))
+			continue;
+		if (found)
+			return errmsg_set(err, -EINVAL, "%s:%u: %s is there twice", path, line,
+					  row.iso2);
+		found = true;
+		ret->mg_per_kwh = row.mg_per_kwh;
+		ret->year = (uint32_t)row.year;
+		(void)snprintf(ret->region, sizeof(ret->region), "%s", row.iso2);
+	}
+	if (!found)
+		return errmsg_set(err, -ENOENT, "%s: no country '%s'", path, country);
+	return 0;
+}
+
+int emission_lookup(const char *path, const char *country, struct emission_factor *ret,
+		    struct errmsg *err)
+{
+	struct emission_factor f = { .kind = EMISSION_STATIC };
+	_cleanup_free_ char *text = NULL;
+	size_t len;
+	int rc;
+
+	if (!*country) {
+		f.kind = EMISSION_DEFAULT;
+		f.mg_per_kwh = EMISSION_WORLD_MG_PER_KWH;
+		(void)snprintf(f.source, sizeof(f.source), "world mean");
+		*ret = f;
+		return 0;
+	}
+	rc = fileio_read_alloc(path, TABLE_MAX_BYTES, &text, &len, err);
+	if (rc < 0)
+		return rc;
+	if (strlen(text) != len)
+		return errmsg_set(err, -EINVAL, "%s: not a text file", path);
+	rc = find_country(path, text, country, &f, err);
+	if (rc < 0)
+		return rc;
+	(void)snprintf(f.source, sizeof(f.source), "Ember via Our World in Data (CC BY 4.0)");
+	*ret = f;
+	return 0;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * emission.h - carbon intensity of electricity and what it makes of a joule. Static yearly means
+ * per country (shared table emission-factors.csv: iso2,iso3,year,gco2e_per_kwh,country).
+ */
+#ifndef CEEMS_EMISSION_H
+#define CEEMS_EMISSION_H
+
+#include <stdint.h>
+
+#include "src/libutil/errmsg.h"
+
+/*
+ * World mean, for "no country configured"; always labelled kind "default".
+ * Source: emission-factors.README, installed beside the table.
+ */
+#define EMISSION_WORLD_MG_PER_KWH UINT64_C(475000)
+
+enum emission_kind {
+	EMISSION_STATIC,  /* yearly mean of a country */
+	EMISSION_DEFAULT, /* world mean, because no country is configured */
+};
+const char *emission_kind_name(enum emission_kind kind);
+
+struct emission_factor {
+	uint64_t mg_per_kwh; /* gCO2e/kWh in thousandths, life cycle */
+	uint32_t year;	     /* 0: not of one year */
+	enum emission_kind kind;
+	char region[8];	     /* ISO alpha-2, "" for the world */
+	char source[64];     /* whom to cite */
+};
+
+/* The table installed with the plugins: what an empty EmissionFactorFile means. */
+const char *emission_default_file(void);
+
+/*
+ * COUNTRY (alpha-2 or alpha-3, any case) from the table at PATH; empty COUNTRY: the world mean,
+ * without reading PATH. -ENOENT: no such file or country; -EINVAL: bad row, named by file and
+ * line.
+ */
+int emission_lookup(const char *path, const char *country, struct emission_factor *ret,
+		    struct errmsg *err);
+
+/* ng CO2e of ENERGY_UJ at that factor and PUE, rounded to nearest; 128-bit inside. */
+uint64_t emission_ng(uint64_t energy_uj, uint64_t mg_per_kwh, uint64_t pue_milli);
+
+#endif

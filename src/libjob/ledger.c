@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ledger.c - turning pages and reading them. ledger_map.c makes the mapping, ledger_slot.c is the
+ * stepd's side, ledger_book.c makes the entries.
+ */
+#include "src/libjob/ledger.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "src/libjob/ledger_map.h"
+#include "src/libutil/clock.h"
+
+#define READ_TRIES 1000
+
+/* --- the sampler's pages ---------------------------------------------------------------- */
+
+bool ledger_wait_request(struct ledger *l, uint64_t deadline_mono_ns)
+{
+	for (;;) {
+		uint32_t now = atomic_load(&l->file->requests);
+
+		if (now != l->seen) {
+			l->seen = now;
+			return true;
+		}
+		if (clock_mono_ns() >= deadline_mono_ns)
+			return false;
+		ledger_futex_wait(&l->file->requests, now, deadline_mono_ns);
+	}
+}
+
+static uint32_t max_u32(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+struct ledger_page *ledger_begin(struct ledger *l)
+{
+	uint32_t turns = atomic_load(&l->file->turns);
+	const struct ledger_page *now = ledger_map_page(l, turns);
+	struct ledger_page *next = ledger_map_page(l, turns + 1);
+	/* the next page may have got further in a tick that was not turned over */
+	uint32_t nsteps = max_u32(now->nsteps, next->nsteps);
+	uint32_t njobs = max_u32(now->njobs, next->njobs);
+
+	l->begun = l->seen = atomic_load(&l->file->requests);
+	l->nmoves = 0;
+	/* readers of the page before must see the last turn before they see these stores */
+	atomic_thread_fence(memory_order_seq_cst);
+	memcpy(next, now, offsetof(struct ledger_page, step));
+	memcpy(next->step, now->step, nsteps * sizeof(*next->step));
+	memcpy(next->job, now->job, njobs * sizeof(*next->job));
+	return next;
+}
+
+void ledger_move_later(struct ledger *l, uint32_t slot, uint32_t from, uint32_t to)
+{
+	if (l->nmoves < LEDGER_STEPS)
+		l->move[l->nmoves++] = (struct ledger_move){ slot, from, to };
+}
+
+/* Killed before this, the next sampler finds in the page that the slot was booked, and moves it. */
+static void move_slots(struct ledger *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->nmoves; i++) {
+		struct ledger_slot *s = &l->file->slot[l->move[i].slot];
+		uint32_t from = l->move[i].from;
+
+		if (!atomic_compare_exchange_strong(&s->state, &from, l->move[i].to))
+			continue; /* its stepd left meanwhile */
+		if (l->move[i].to != SLOT_FREE)
+			continue;
+		s->stepd_start = 0; /* or the next to claim it would look like another process */
+		atomic_store(&s->stepd_pid, 0);
+	}
+	l->nmoves = 0;
+}
+
+void ledger_turn(struct ledger *l)
+{
+	atomic_fetch_add(&l->file->turns, 1);
+	move_slots(l);
+	atomic_store(&l->file->served, l->begun);
+	ledger_futex_wake(&l->file->served);
+}
+
+const struct ledger_page *ledger_current(const struct ledger *l)
+{
+	return ledger_map_page(l, atomic_load(&l->file->turns));
+}
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+/*
+ * Runs READ on the current page until no page was turned meanwhile, as ARG must not hold a
+ * mixture of two. READ copes with nonsense: what it reads may be changing.
+ */
+static int read_page(const struct ledger *l,
+		     int (*read)(const struct ledger *l, const struct ledger_page *page,
+				 void *arg),
+		     void *arg)
+{
+	int tries;
+
+	for (tries = 0; tries < READ_TRIES; tries++) {
+		uint32_t turns = atomic_load(&l->file->turns);
+		int rc = read(l, ledger_map_page(l, turns), arg);
+
+		atomic_thread_fence(memory_order_seq_cst);
+		if (atomic_load(&l->file->turns) == turns)
+			return rc;
+	}
+	return -EAGAIN;
+}
+
+/* What is in use only: the less time a copy takes, the less often a turn spoils it. */
+static int copy_page(const struct ledger *l, const struct ledger_page *page, void *arg)
+{
+	struct ledger_page *to = arg;
+
+	(void)l;
+	memcpy(to, page, offsetof(struct ledger_page, step));
+	if (to->nsteps > LEDGER_STEPS || to->njobs > LEDGER_JOBS)
+		return -EAGAIN;
+	memcpy(to->step, page->step, to->nsteps * sizeof(*to->step));
+	memcpy(to->job, page->job, to->njobs * sizeof(*to->job));
+	return 0;
+}
+
+int ledger_snapshot(const struct ledger *l, struct ledger_page *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	return read_page(l, copy_page, ret);
+}
+
+struct step_query {
+	unsigned int slot;
+	struct account energy;
+};
+
+static int read_step(const struct ledger *l, const struct ledger_page *page, void *arg)
+{
+	struct step_query *q = arg;
+	const struct ledger_step_account *a = &page->step[q->slot];
+
+	memset(&q->energy, 0, sizeof(q->energy));
+	if (a->claim == l->file->slot[q->slot].claim)
+		q->energy = a->energy; /* else of the slot's last step: no tick has seen ours */
+	return 0;
+}
+
+int ledger_step_energy(const struct ledger *l, unsigned int slot, struct account *ret)
+{
+	struct step_query q = { .slot = slot };
+	int rc;
+
+	if (slot >= LEDGER_STEPS)
+		return -EINVAL;
+	rc = read_page(l, read_step, &q);
+	if (rc == 0)
+		*ret = q.energy;
+	return rc;
+}
+
+struct job_query {
+	uint32_t job_id;
+	struct account energy;
+	struct figures figures;
+	uint64_t busy_ns;
+};
+
+static uint32_t find_job(const struct ledger_page *page, uint32_t job_id)
+{
+	uint32_t i;
+
+	for (i = 0; i < page->njobs && i < LEDGER_JOBS; i++)
+		if (page->job[i].job_id == job_id)
+			return i + 1;
+	return 0;
+}
+
+/* Figures of steps that are still in their slots; the others' are the job's already. */
+static bool add_slot_figures(const struct ledger *l, const struct ledger_page *page,
+			     struct job_query *q)
+{
+	bool found = false;
+	uint32_t i;
+
+	for (i = 0; i < ledger_slots_used(l); i++) {
+		const struct ledger_slot *s = &l->file->slot[i];
+
+		if (atomic_load(&s->state) < SLOT_OPEN || s->id.job_id != q->job_id)
+			continue;
+		if (page->step[i].claim == s->claim && !page->step[i].job)
+			continue;
+		figures_fold(&q->figures, &s->figures);
+		found = true;
+	}
+	return found;
+}
+
+static int read_job(const struct ledger *l, const struct ledger_page *page, void *arg)
+{
+	struct job_query *q = arg;
+	uint32_t job = find_job(page, q->job_id);
+	uint32_t i;
+
+	memset(&q->energy, 0, sizeof(q->energy));
+	figures_init(&q->figures);
+	q->busy_ns = 0;
+	if (job) {
+		q->energy = page->job[job - 1].closed;
+		q->figures = page->job[job - 1].figures;
+		q->busy_ns = page->job[job - 1].closed_busy_ns;
+		for (i = 0; i < page->nsteps && i < LEDGER_STEPS; i++) {
+			if (page->step[i].job != job)
+				continue;
+			account_add(&q->energy, &page->step[i].energy);
+			q->busy_ns += page->step[i].busy_ns;
+		}
+	}
+	return add_slot_figures(l, page, q) || job ? 0 : -ENOENT;
+}
+
+int ledger_job_total(const struct ledger *l, uint32_t job_id, struct account *ret_energy,
+		     struct figures *ret_figures, uint64_t *ret_busy_ns)
+{
+	struct job_query q = { .job_id = job_id };
+	int rc = job_id ? read_page(l, read_job, &q) : -ENOENT;
+
+	if (rc < 0)
+		return rc;
+	if (ret_energy)
+		*ret_energy = q.energy;
+	if (ret_figures)
+		*ret_figures = q.figures;
+	if (ret_busy_ns)
+		*ret_busy_ns = q.busy_ns;
+	return 0;
+}
+
+static const struct {
+	enum metric total, fixed;
+} domain_metric[DOMAIN_N] = {
+	[DOMAIN_CPU] = { METRIC_CPU_ENERGY, METRIC_CPU_ENERGY_STATIC },
+	[DOMAIN_DRAM] = { METRIC_DRAM_ENERGY, METRIC_DRAM_ENERGY_STATIC },
+	[DOMAIN_GPU] = { METRIC_GPU_ENERGY, METRIC_GPU_ENERGY_STATIC },
+	[DOMAIN_OTHER] = { METRIC_OTHER_ENERGY, METRIC_OTHER_ENERGY_STATIC },
+};
+
+static const enum metric source_metric[SOURCE_N] = {
+	[SOURCE_RAPL] = METRIC_SOURCE_RAPL,
+	[SOURCE_MODEL] = METRIC_SOURCE_MODEL,
+};
+
+static void set_or_miss(struct figures *f, enum metric m, bool known, uint64_t value,
+			enum metric_reason reason)
+{
+	if (known)
+		figures_set(f, m, value);
+	else
+		figures_miss(f, m, reason);
+}
+
+void ledger_account_figures(const struct ledger_page *page, const struct account *a,
+			    struct figures *figures)
+{
+	enum metric_reason why = page->ticks ? REASON_NO_SENSOR : REASON_NOT_MEASURED;
+	bool in_use[SOURCE_N + 1] = { false };
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < DOMAIN_N; i++) {
+		uint32_t source = page->domain_source[i];
+		bool known = source < SOURCE_N || a->total_uj[i];
+
+		in_use[source < SOURCE_N ? source : SOURCE_N] = true;
+		any = any || known;
+		set_or_miss(figures, domain_metric[i].total, known, a->total_uj[i], why);
+		set_or_miss(figures, domain_metric[i].fixed, known, a->static_uj[i], why);
+	}
+	for (i = 0; i < SOURCE_N; i++)
+		set_or_miss(figures, source_metric[i], in_use[i] || a->source_uj[i],
+			    a->source_uj[i], why);
+	set_or_miss(figures, METRIC_ENERGY, any, account_total_uj(a), why);
+	set_or_miss(figures, METRIC_CO2E, any && (page->factor_known || a->co2e_ng),
+		    a->co2e_ng, any ? REASON_NO_FACTOR : why);
+}

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libjob/ledger_book.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "src/libjob/emission.h"
+#include "src/libjob/ledger_map.h"
+#include "src/libutil/procstat.h"
+
+/*
+ * A stepd that is gone is noticed at the next tick, one whose number was reused at once by another
+ * process after so many: reading /proc/PID/stat costs 50 times a kill(pid, 0).
+ */
+#define FULL_CHECK_TICKS 16
+
+/* A slot whose step is over: its account moves to the job's in this tick. */
+struct gone {
+	uint32_t slot;
+	uint32_t state; /* enum ledger_state, as collected */
+	bool is_lost;	/* its stepd died before it said what the step used */
+};
+
+struct ledger_book {
+	struct ledger *l;
+	uint64_t ticks;
+	size_t nlines;
+	size_t ngone;
+	struct book_line line[LEDGER_STEPS];
+	struct gone gone[LEDGER_STEPS];
+	/* split_tick()'s */
+	struct split_line split[LEDGER_STEPS];
+	struct split_job job[LEDGER_JOBS];
+	uint32_t job_index[LEDGER_JOBS]; /* by page->job: 1 + index into job */
+	struct split_share share[LEDGER_STEPS];
+	_Alignas(16) unsigned char work[];
+};
+
+int ledger_book_create(struct ledger *l, struct ledger_book **ret)
+{
+	struct ledger_book *b =
+		calloc(1, sizeof(*b) + split_work_size(LEDGER_JOBS, LEDGER_STEPS));
+
+	if (!b)
+		return -ENOMEM;
+	b->l = l;
+	*ret = b;
+	return 0;
+}
+
+void ledger_book_destroy(struct ledger_book *b)
+{
+	free(b);
+}
+
+/* --- jobs ------------------------------------------------------------------------------- */
+
+static void retire_job(struct ledger_page *page, struct ledger_job_account *job)
+{
+	account_add(&page->retired, &job->closed);
+	memset(job, 0, sizeof(*job));
+}
+
+/* An entry to use: never used, free, or that of the job that is gone the longest. */
+static struct ledger_job_account *spare_job(struct ledger_page *page)
+{
+	struct ledger_job_account *oldest = NULL;
+	uint32_t i;
+
+	for (i = 0; i < page->njobs; i++) {
+		struct ledger_job_account *job = &page->job[i];
+
+		if (!job->job_id)
+			return job;
+		if (!job->open_slots &&
+		    (!oldest || job->last_seen_mono_ns < oldest->last_seen_mono_ns))
+			oldest = job;
+	}
+	if (page->njobs < LEDGER_JOBS)
+		return &page->job[page->njobs++];
+	if (oldest)
+		retire_job(page, oldest);
+	return oldest; /* there is one: LEDGER_JOBS entries, fewer other open slots */
+}
+
+/* extern and batch come first in a job's life; seen again, the job was requeued. */
+static bool begins_job(const struct ledger_identity *id)
+{
+	return id->step_id == LEDGER_STEP_EXTERN || id->step_id == LEDGER_STEP_BATCH;
+}
+
+static struct ledger_job_account *job_of(struct ledger_page *page,
+					 const struct ledger_identity *id)
+{
+	struct ledger_job_account *job;
+	uint32_t i;
+
+	for (i = 0; i < page->njobs; i++) {
+		job = &page->job[i];
+		if (job->job_id != id->job_id)
+			continue;
+		if (job->open_slots || !begins_job(id))
+			return job;
+		retire_job(page, job);
+		break;
+	}
+	job = spare_job(page);
+	if (!job)
+		return NULL;
+	memset(job, 0, sizeof(*job));
+	job->job_id = id->job_id;
+	job->start_wall_ns = id->start_wall_ns;
+	figures_init(&job->figures);
+	return job;
+}
+
+static void end_jobs(struct ledger_page *page, uint64_t now_mono_ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < page->njobs; i++) {
+		struct ledger_job_account *job = &page->job[i];
+
+		if (!job->job_id)
+			continue;
+		if (job->open_slots)
+			job->last_seen_mono_ns = now_mono_ns;
+		else if (now_mono_ns - job->last_seen_mono_ns >= LEDGER_JOB_LINGER_NS)
+			retire_job(page, job);
+	}
+}
+
+/* --- step accounts ---------------------------------------------------------------------- */
+
+/* Moves what the slot's account holds to its job; FIGURES may be NULL: not known. */
+static void close_account(struct ledger_page *page, uint32_t slot,
+			  const struct figures *figures)
+{
+	struct ledger_step_account *a = &page->step[slot];
+	uint32_t claim = a->claim;
+
+	if (a->job) {
+		struct ledger_job_account *job = &page->job[a->job - 1];
+
+		account_add(&job->closed, &a->energy);
+		job->closed_busy_ns += a->busy_ns;
+		if (figures)
+			figures_fold(&job->figures, figures);
+		if (job->open_slots)
+			job->open_slots--;
+	}
+	memset(a, 0, sizeof(*a));
+	a->claim = claim;
+}
+
+static int open_account(struct ledger_page *page, uint32_t slot, const struct ledger_slot *s)
+{
+	struct ledger_step_account *a = &page->step[slot];
+	struct ledger_job_account *job;
+
+	if (slot < page->nsteps)
+		close_account(page, slot, NULL); /* of a step that left no trace; normally none */
+	else
+		page->nsteps = slot + 1;
+	job = job_of(page, &s->id);
+	if (!job)
+		return -ENOSPC;
+	memset(a, 0, sizeof(*a));
+	a->claim = s->claim;
+	a->job = (uint32_t)(job - page->job) + 1;
+	job->open_slots++;
+	job->uid = s->id.uid;
+	job->cpus = s->id.job_cpus;
+	job->mem_mb = s->id.job_mem_mb;
+	if (s->id.start_wall_ns < job->start_wall_ns)
+		job->start_wall_ns = s->id.start_wall_ns;
+	return 0;
+}
+
+/* --- collecting ------------------------------------------------------------------------- */
+
+static bool slot_is_alive(const struct ledger_book *b, uint32_t slot,
+			  const struct ledger_slot *s, int32_t pid)
+{
+	if (!b->ticks || b->ticks % FULL_CHECK_TICKS == slot % FULL_CHECK_TICKS)
+		return procstat_is_alive(pid, s->stepd_start);
+	return kill(pid, 0) == 0 || errno != ESRCH;
+}
+
+static void add_gone(struct ledger_book *b, uint32_t slot, uint32_t state)
+{
+	b->gone[b->ngone++] = (struct gone){ slot, state, state < SLOT_CLOSING };
+}
+
+static void add_line(struct ledger_book *b, const struct ledger_page *page, uint32_t slot,
+		     uint32_t state, bool is_dead, uint64_t now_mono_ns)
+{
+	const struct ledger_slot *s = &b->l->file->slot[slot];
+	const struct ledger_step_account *a = &page->step[slot];
+	/* one that closed and died since NOW was taken has no next tick */
+	bool has_ended = state >= SLOT_CLOSING &&
+			 (is_dead || s->t_close_mono_ns <= now_mono_ns);
+	struct book_line *line = &b->line[b->nlines++];
+
+	*line = (struct book_line){
+		.slot = slot,
+		.claim = s->claim,
+		.s = s,
+		.busy_ns = a->busy_ns,
+		.is_last = has_ended || is_dead,
+		.is_dead = is_dead,
+		.from_ns = a->until_mono_ns ? a->until_mono_ns : s->t_open_mono_ns,
+		.until_ns = has_ended ? s->t_close_mono_ns : now_mono_ns,
+		.state = state,
+	};
+	if (has_ended && s->final_busy_ns != UINT64_MAX) {
+		line->busy_is_final = true;
+		if (s->final_busy_ns > a->busy_ns)
+			line->busy_ns = s->final_busy_ns;
+	}
+	if (line->is_last && (is_dead || state == SLOT_LEFT))
+		add_gone(b, slot, state);
+}
+
+static void collect_step(struct ledger_book *b, struct ledger_page *page, uint32_t slot,
+			 uint32_t state, bool is_dead, uint64_t now_mono_ns)
+{
+	const struct ledger_slot *s = &b->l->file->slot[slot];
+	struct ledger_step_account *a = &page->step[slot];
+	bool is_over = is_dead || state == SLOT_LEFT;
+
+	if (slot < page->nsteps && a->claim == s->claim && !a->job) {
+		/* moved to its job by a sampler that was killed before it freed the slot */
+		if (is_over)
+			ledger_move_later(b->l, slot, state, SLOT_FREE);
+		return;
+	}
+	if (slot >= page->nsteps || a->claim != s->claim)
+		if (open_account(page, slot, s) < 0)
+			return;
+	if (!a->is_final)
+		add_line(b, page, slot, state, is_dead, now_mono_ns);
+	else if (is_over)
+		add_gone(b, slot, state);
+	else
+		ledger_move_later(b->l, slot, SLOT_CLOSING, SLOT_CLOSED);
+}
+
+size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
+			   uint64_t now_mono_ns, struct book_line **ret)
+{
+	uint32_t used = ledger_slots_used(b->l);
+	uint32_t i;
+
+	b->nlines = 0;
+	b->ngone = 0;
+	for (i = 0; i < used; i++) {
+		struct ledger_slot *s = &b->l->file->slot[i];
+		int32_t pid = atomic_load(&s->stepd_pid);
+		uint32_t state;
+		bool is_dead;
+
+		if (!pid)
+			continue;
+		is_dead = !slot_is_alive(b, i, s, pid);
+		/* in this order: the state of the dead is their last, be it that they left well */
+		state = atomic_load(&s->state);
+		if (state >= SLOT_OPEN) {
+			collect_step(b, page, i, state, is_dead, now_mono_ns);
+		} else if (is_dead && state == SLOT_CLAIMED) {
+			ledger_move_later(b->l, i, state, SLOT_FREE);
+		} else if (is_dead) { /* killed after its first store to the slot */
+			s->stepd_start = 0;
+			(void)atomic_compare_exchange_strong(&s->stepd_pid, &pid, 0);
+		}
+	}
+	b->ticks++;
+	*ret = b->line;
+	return b->nlines;
+}
+
+/* --- booking ---------------------------------------------------------------------------- */
+
+static enum line_kind kind_of(uint32_t step_id)
+{
+	switch (step_id) {
+	case LEDGER_STEP_EXTERN:
+		return LINE_EXTERN;
+	case LEDGER_STEP_BATCH:
+	case LEDGER_STEP_INTERACTIVE:
+		return LINE_BATCH;
+	default:
+		return LINE_STEP;
+	}
+}
+
+static uint64_t grown(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+/* Only jobs with lines: of hundreds that linger, none takes part. */
+static void fill_lines(struct ledger_book *b, const struct ledger_page *page,
+		       struct split_input *in)
+{
+	size_t i;
+
+	memset(b->job_index, 0, page->njobs * sizeof(*b->job_index));
+	for (i = 0; i < b->nlines; i++) {
+		const struct book_line *line = &b->line[i];
+		const struct ledger_step_account *a = &page->step[line->slot];
+		const struct ledger_job_account *job = &page->job[a->job - 1];
+		uint32_t *index = &b->job_index[a->job - 1];
+
+		if (!*index) {
+			b->job[in->njobs++] = (struct split_job){ job->cpus, job->mem_mb };
+			*index = (uint32_t)in->njobs;
+		}
+		b->split[i] = (struct split_line){
+			.job = *index - 1,
+			.kind = kind_of(line->s->id.step_id),
+			.cpus = line->s->id.step_cpus,
+			.mem_mb = line->s->id.step_mem_mb,
+			.from_ns = line->from_ns,
+			.until_ns = line->until_ns,
+			.busy_ns = grown(line->busy_ns, a->busy_ns),
+		};
+	}
+	in->job = b->job;
+	in->line = b->split;
+	in->nlines = b->nlines;
+}
+
+/* Books SHARE in TO and adds it to what is booked in this tick. */
+static void book_share(const struct ledger_page *page, const struct split_share *share,
+		       struct account *to, struct account *booked)
+{
+	struct account a = { 0 };
+	unsigned int d;
+
+	for (d = 0; d < DOMAIN_N; d++) {
+		a.total_uj[d] = share->total_uj[d];
+		a.static_uj[d] = share->static_uj[d];
+		if (page->domain_source[d] < SOURCE_N)
+			a.source_uj[page->domain_source[d]] += share->total_uj[d];
+	}
+	if (page->factor_known)
+		a.co2e_ng = emission_ng(account_total_uj(&a), page->factor_mg_per_kwh,
+					page->pue_milli);
+	account_add(to, &a);
+	account_add(booked, &a);
+}
+
+/*
+ * `measured` takes its joules from the sensors and not from the shares, so that it shows when they
+ * differ. Emissions and the static part exist in the shares only.
+ */
+static void book_measured(struct ledger_page *page, const struct book_tick *tick,
+			  const struct account *booked)
+{
+	struct account a = *booked;
+	unsigned int d;
+
+	memset(a.source_uj, 0, sizeof(a.source_uj));
+	for (d = 0; d < DOMAIN_N; d++) {
+		uint64_t e = tick->energy_uj[d];
+
+		page->conservation_error_uj += e > a.total_uj[d] ? e - a.total_uj[d]
+								 : a.total_uj[d] - e;
+		a.total_uj[d] = e;
+		if (page->domain_source[d] < SOURCE_N)
+			a.source_uj[page->domain_source[d]] += e;
+	}
+	account_add(&page->measured, &a);
+}
+
+static int book_energy(struct ledger_book *b, struct ledger_page *page,
+		       const struct book_tick *tick)
+{
+	struct split_input in = {
+		.from_ns = page->t_mono_ns,
+		/* two requests within one reading of the clock */
+		.until_ns = tick->t_mono_ns + (tick->t_mono_ns == page->t_mono_ns),
+		.node_cpus = tick->node_cpus,
+		.node_mem_mb = tick->node_mem_mb,
+		.node_busy_ns = grown(tick->node_busy_ns, page->node_busy_ns),
+	};
+	struct account booked = { 0 };
+	struct split_share unallocated;
+	struct split_share sys;
+	size_t i;
+	int rc;
+
+	memcpy(in.measured_uj, tick->energy_uj, sizeof(in.measured_uj));
+	memcpy(in.idle_mw, page->idle_mw, sizeof(in.idle_mw));
+	fill_lines(b, page, &in);
+	rc = split_tick(&in, b->work, b->share, &unallocated, &sys);
+	if (rc < 0)
+		return rc;
+	for (i = 0; i < b->nlines; i++)
+		book_share(page, &b->share[i], &page->step[b->line[i].slot].energy, &booked);
+	book_share(page, &unallocated, &page->unallocated, &booked);
+	book_share(page, &sys, &page->system, &booked);
+	book_measured(page, tick, &booked);
+	return 0;
+}
+
+static void book_lines(struct ledger_book *b, struct ledger_page *page, uint64_t now_mono_ns)
+{
+	size_t i;
+
+	for (i = 0; i < b->nlines; i++) {
+		const struct book_line *line = &b->line[i];
+		struct ledger_step_account *a = &page->step[line->slot];
+
+		if (line->busy_ns > a->busy_ns)
+			a->busy_ns = line->busy_ns;
+		a->until_mono_ns = now_mono_ns;
+		a->is_final = line->is_last;
+		if (line->is_last && line->state == SLOT_CLOSING && !line->is_dead)
+			ledger_move_later(b->l, line->slot, SLOT_CLOSING, SLOT_CLOSED);
+	}
+}
+
+static void end_steps(struct ledger_book *b, struct ledger_page *page, uint64_t now_mono_ns)
+{
+	size_t i;
+
+	for (i = 0; i < b->ngone; i++) {
+		const struct gone *g = &b->gone[i];
+		const struct ledger_slot *s = &b->l->file->slot[g->slot];
+
+		page->job[page->step[g->slot].job - 1].last_seen_mono_ns = now_mono_ns;
+		/* figures of a stepd that died before it finished may be half-written */
+		close_account(page, g->slot, g->state >= SLOT_CLOSING ? &s->figures : NULL);
+		page->lost_steps += g->is_lost;
+		ledger_move_later(b->l, g->slot, g->state, SLOT_FREE);
+	}
+}
+
+int ledger_book_apply(struct ledger_book *b, struct ledger_page *page,
+		      const struct book_tick *tick)
+{
+	int rc;
+
+	if (tick->t_mono_ns < page->t_mono_ns)
+		return -EINVAL;
+	if (page->t_mono_ns) {
+		rc = book_energy(b, page, tick);
+		if (rc < 0)
+			return rc;
+	}
+	book_lines(b, page, tick->t_mono_ns);
+	end_steps(b, page, tick->t_mono_ns);
+	end_jobs(page, tick->t_mono_ns);
+	page->t_mono_ns = tick->t_mono_ns;
+	page->t_wall_ns = tick->t_wall_ns;
+	page->node_busy_ns = tick->node_busy_ns;
+	page->slots_full = atomic_load(&b->l->file->slots_full);
+	page->ticks++;
+	return 0;
+}
+
+/* --- checking --------------------------------------------------------------------------- */
+
+uint64_t ledger_page_error_uj(const struct ledger_page *page)
+{
+	struct account sum = page->unallocated;
+	uint64_t error = 0;
+	uint32_t i;
+
+	account_add(&sum, &page->system);
+	account_add(&sum, &page->retired);
+	for (i = 0; i < page->nsteps; i++)
+		account_add(&sum, &page->step[i].energy);
+	for (i = 0; i < page->njobs; i++)
+		account_add(&sum, &page->job[i].closed);
+	for (i = 0; i < DOMAIN_N; i++) {
+		uint64_t m = page->measured.total_uj[i];
+
+		error += m > sum.total_uj[i] ? m - sum.total_uj[i] : sum.total_uj[i] - m;
+	}
+	return error;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ledger_book.h - the sampler's bookkeeping of one tick: which steps were there, who gets what of
+ * the measured energy, which slots and jobs end. All of it happens in the page that
+ * ledger_begin() gave, so a tick that is not turned over has not happened.
+ *
+ *	page = ledger_begin(l);
+ *	now = clock_mono_ns();			(after ledger_begin(), see below)
+ *	n = ledger_book_collect(b, page, now, &line);
+ *	for each line without busy_is_final: line->busy_ns = CPU time of the step, as read now
+ *	fill in page->state, domain_source, idle_mw, factor_*, pue_milli, power_mw, ...
+ *	ledger_book_apply(b, page, &tick);
+ *	ledger_turn(l);
+ *
+ * The time must be taken after ledger_begin(): a step that asked before it has then also closed
+ * before it, and is answered by this tick; one that closes later is booked by the next.
+ */
+#ifndef CEEMS_LEDGER_BOOK_H
+#define CEEMS_LEDGER_BOOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/libjob/ledger.h"
+
+struct ledger_book; /* scratch memory of one sampler, so that a tick allocates nothing */
+
+/* Borrows L until ledger_book_destroy(). -ENOMEM. */
+int ledger_book_create(struct ledger *l, struct ledger_book **ret);
+void ledger_book_destroy(struct ledger_book *b);
+
+/* A step that was there for some of the window since the last tick. */
+struct book_line {
+	unsigned int slot;	      /* ledger_slot() */
+	uint32_t claim;		      /* with SLOT names one step: a reused slot has another */
+	const struct ledger_slot *s;
+	/*
+	 * CPU time of the step since its start. Comes with what is booked already, so a line
+	 * whose time cannot be read is left as it is and gets no dynamic share.
+	 */
+	uint64_t busy_ns;
+	bool busy_is_final; /* busy_ns is what the stepd left as final_busy_ns: do not read */
+	bool is_last;	    /* this tick closes it */
+	bool is_dead;	    /* its stepd is gone without a word */
+	/* ledger_book's own: */
+	uint64_t from_ns, until_ns;
+	uint32_t state; /* enum ledger_state, as collected */
+};
+
+/*
+ * The lines of the window from page->t_mono_ns to NOW; opens entries in PAGE for new steps and
+ * their jobs. *RET is valid until the next call. Slots whose cgroup_known is 0 have no CPU time
+ * to read yet.
+ */
+size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
+			   uint64_t now_mono_ns, struct book_line **ret);
+
+struct book_tick {
+	uint64_t t_mono_ns; /* the same as collected with */
+	uint64_t t_wall_ns;
+	uint64_t node_busy_ns; /* raw, since boot */
+	uint32_t node_cpus;
+	uint64_t node_mem_mb;
+	uint64_t energy_uj[DOMAIN_N]; /* of the window; 0 where there is no sensor */
+};
+
+/*
+ * Splits the tick (split.h) by page->idle_mw, books the shares with page->domain_source and, when
+ * page->factor_known, their emissions; folds steps that are gone into their jobs and jobs that
+ * are gone into `retired`; sets t_mono_ns, t_wall_ns, node_busy_ns, measured, slots_full,
+ * lost_steps, ticks. What the shares miss of the measured energy is added to
+ * conservation_error_uj. Slots change state when the page is turned. The first tick of a ledger
+ * (page->t_mono_ns 0) has no window and books nothing: energy_uj must be 0 then, as it is by
+ * source.h. -EINVAL: t_mono_ns is before the last tick's; nothing is booked.
+ */
+int ledger_book_apply(struct ledger_book *b, struct ledger_page *page,
+		      const struct book_tick *tick);
+
+/* |measured - sum of all accounts| over all domains; what conservation_error_uj must agree with. */
+uint64_t ledger_page_error_uj(const struct ledger_page *page);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libjob/metric.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/libutil/util.h"
+
+#define UJ_PER_JOULE UINT64_C(1000000)
+#define NG_PER_MG UINT64_C(1000000)
+
+const struct metric_info metric_table[METRIC_N] = {
+	[METRIC_ENERGY] = {
+		"energy", "energy", "Energy attributed to the job on this node",
+		"energy", UNIT_UJ, FOLD_SUM, "energy", SIDE_IN,
+		"ceems_compute_unit_energy_joules_total" },
+	[METRIC_CO2E] = {
+		"co2e", "emissions", "Location-based emissions of that energy, times PUE",
+		"emissions", UNIT_NG, FOLD_SUM, "ic/ceems_co2e", SIDE_IN,
+		"ceems_compute_unit_emissions_gco2e_total" },
+	[METRIC_CPU_ENERGY] = {
+		"cpu_energy", "CPU energy", "Energy of the CPU packages",
+		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_cpu_energy", SIDE_IN, NULL },
+	[METRIC_CPU_ENERGY_STATIC] = {
+		"cpu_energy_static", "CPU energy, static",
+		"Part of the CPU energy that is idle power, split by allocation",
+		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_cpu_energy", SIDE_OUT, NULL },
+	[METRIC_DRAM_ENERGY] = {
+		"dram_energy", "DRAM energy", "Energy of the memory",
+		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_dram_energy", SIDE_IN, NULL },
+	[METRIC_DRAM_ENERGY_STATIC] = {
+		"dram_energy_static", "DRAM energy, static",
+		"Part of the DRAM energy that is idle power, split by allocated memory",
+		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_dram_energy", SIDE_OUT, NULL },
+	[METRIC_GPU_ENERGY] = {
+		"gpu_energy", "GPU energy", "Energy of the GPUs",
+		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_gpu_energy", SIDE_IN, NULL },
+	[METRIC_GPU_ENERGY_STATIC] = {
+		"gpu_energy_static", "GPU energy, static",
+		"Part of the GPU energy that is idle power, to the GPU's owner",
+		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_gpu_energy", SIDE_OUT, NULL },
+	[METRIC_OTHER_ENERGY] = {
+		"other_energy", "other energy",
+		"Energy of the node that no domain above accounts for",
+		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_other_energy", SIDE_IN, NULL },
+	[METRIC_OTHER_ENERGY_STATIC] = {
+		"other_energy_static", "other energy, static",
+		"Part of the other energy that is idle power, split by allocation",
+		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_other_energy", SIDE_OUT, NULL },
+	[METRIC_SOURCE_RAPL] = {
+		"source_rapl", "from RAPL", "Part of the energy that RAPL measured",
+		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_source_rapl", SIDE_IN, NULL },
+	[METRIC_SOURCE_MODEL] = {
+		"source_model", "from the model",
+		"Part of the energy that the power model estimated",
+		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_source_model", SIDE_IN, NULL },
+	[METRIC_IO_READ_BYTES] = {
+		"read_bytes", "bytes read",
+		"Bytes returned by read calls on files, pipes and sockets",
+		"io", UNIT_BYTES, FOLD_SUM, "fs/ceems", SIDE_IN,
+		"ceems_compute_unit_io_read_bytes_total" },
+	[METRIC_IO_WRITE_BYTES] = {
+		"write_bytes", "bytes written",
+		"Bytes accepted by write calls on files, pipes and sockets",
+		"io", UNIT_BYTES, FOLD_SUM, "fs/ceems", SIDE_OUT,
+		"ceems_compute_unit_io_write_bytes_total" },
+	[METRIC_IO_READ_CALLS] = {
+		"read_calls", "read calls", "Read calls", "io", UNIT_COUNT, FOLD_SUM,
+		"ic/ceems_io_calls", SIDE_IN, "ceems_compute_unit_io_read_requests_total" },
+	[METRIC_IO_WRITE_CALLS] = {
+		"write_calls", "write calls", "Write calls", "io", UNIT_COUNT, FOLD_SUM,
+		"ic/ceems_io_calls", SIDE_OUT, "ceems_compute_unit_io_write_requests_total" },
+	[METRIC_STORAGE_READ_BYTES] = {
+		"storage_read_bytes", "storage read", "Bytes fetched from block storage",
+		"io", UNIT_BYTES, FOLD_SUM, "fs/ceems_storage", SIDE_IN, NULL },
+	[METRIC_STORAGE_WRITE_BYTES] = {
+		"storage_write_bytes", "storage written",
+		"Bytes sent towards block storage by dirtying pages",
+		"io", UNIT_BYTES, FOLD_SUM, "fs/ceems_storage", SIDE_OUT, NULL },
+	[METRIC_CPU_TIME] = {
+		"cpu_time", "CPU time", "User and system CPU time",
+		"perf", UNIT_NS, FOLD_SUM, NULL, SIDE_IN,
+		"ceems_compute_unit_cpu_seconds_total" },
+	[METRIC_TASK_CLOCK] = {
+		"task_clock", "task clock", "perf task-clock", "perf", UNIT_NS, FOLD_SUM, NULL,
+		SIDE_IN, NULL },
+	[METRIC_CONTEXT_SWITCHES] = {
+		"context_switches", "context switches", "Context switches",
+		"perf", UNIT_COUNT, FOLD_SUM, "ic/ceems_sched", SIDE_IN, NULL },
+	[METRIC_PAGE_FAULTS] = {
+		"page_faults", "page faults", "Page faults", "perf", UNIT_COUNT, FOLD_SUM,
+		"ic/ceems_sched", SIDE_OUT, NULL },
+	[METRIC_CPU_MIGRATIONS] = {
+		"cpu_migrations", "migrations", "Moves from one CPU to another",
+		"perf", UNIT_COUNT, FOLD_SUM, NULL, SIDE_IN, NULL },
+	[METRIC_CYCLES] = {
+		"cycles", "cycles", "CPU cycles", "perf", UNIT_COUNT, FOLD_SUM,
+		"ic/ceems_cpu", SIDE_IN, "ceems_perf_cpucycles_total" },
+	[METRIC_INSTRUCTIONS] = {
+		"instructions", "instructions", "Instructions retired",
+		"perf", UNIT_COUNT, FOLD_SUM, "ic/ceems_cpu", SIDE_OUT,
+		"ceems_perf_instructions_total" },
+	[METRIC_CACHE_REFERENCES] = {
+		"cache_references", "cache references", "Last-level cache references",
+		"perf", UNIT_COUNT, FOLD_SUM, "ic/ceems_cache", SIDE_IN,
+		"ceems_perf_cache_refs_total" },
+	[METRIC_CACHE_MISSES] = {
+		"cache_misses", "cache misses", "Last-level cache misses",
+		"perf", UNIT_COUNT, FOLD_SUM, "ic/ceems_cache", SIDE_OUT,
+		"ceems_perf_cache_misses_total" },
+	[METRIC_BRANCHES] = {
+		"branches", "branches", "Branch instructions retired",
+		"perf", UNIT_COUNT, FOLD_SUM, "ic/ceems_branch", SIDE_IN,
+		"ceems_perf_branch_instructions_total" },
+	[METRIC_BRANCH_MISSES] = {
+		"branch_misses", "branch misses", "Branches predicted wrongly",
+		"perf", UNIT_COUNT, FOLD_SUM, "ic/ceems_branch", SIDE_OUT,
+		"ceems_perf_branch_misses_total" },
+};
+
+static uint64_t tres_divisor(enum metric m)
+{
+	switch (metric_table[m].unit) {
+	case UNIT_UJ:
+		return UJ_PER_JOULE;
+	case UNIT_NG:
+		return NG_PER_MG;
+	default:
+		return 1;
+	}
+}
+
+uint64_t metric_to_tres(enum metric m, uint64_t value)
+{
+	uint64_t d = tres_divisor(m);
+
+	return value / d + (value % d >= d - value % d && d > 1);
+}
+
+uint64_t metric_from_tres(enum metric m, uint64_t tres_value)
+{
+	uint64_t v;
+
+	return __builtin_mul_overflow(tres_value, tres_divisor(m), &v) ? UINT64_MAX : v;
+}
+
+const char *metric_reason_text(enum metric_reason reason)
+{
+	static const char *const text[REASON_N] = {
+		[REASON_NONE] = "",
+		[REASON_NOT_MEASURED] = "not measured",
+		[REASON_NOT_ASKED] = "needs --ceems-perf",
+		[REASON_NO_SENSOR] = "no sensor",
+		[REASON_NO_PMU] = "no PMU",
+		[REASON_NO_BPF] = "no BPF",
+		[REASON_NO_PERMISSION] = "no permission",
+		[REASON_NO_COUNTER] = "no free counter",
+		[REASON_NO_SLOT] = "ledger full",
+		[REASON_NO_FACTOR] = "no emission factor",
+		[REASON_FAILED] = "failed, see slurmd's log",
+	};
+
+	return reason < REASON_N ? text[reason] : "?";
+}
+
+void figures_init(struct figures *f)
+{
+	memset(f, 0, sizeof(*f));
+	memset(f->reason, REASON_NOT_MEASURED, sizeof(f->reason));
+}
+
+void figures_set(struct figures *f, enum metric m, uint64_t value)
+{
+	f->value[m] = value;
+	f->reason[m] = REASON_NONE;
+}
+
+void figures_miss(struct figures *f, enum metric m, enum metric_reason reason)
+{
+	f->value[m] = 0;
+	f->reason[m] = (uint8_t)reason;
+}
+
+bool figures_has(const struct figures *f, enum metric m)
+{
+	return f->reason[m] == REASON_NONE;
+}
+
+void figures_fold(struct figures *whole, const struct figures *part)
+{
+	unsigned int m;
+
+	metric_foreach(m) {
+		uint64_t v = part->value[m];
+
+		if (part->reason[m] != REASON_NONE) {
+			/* keep the more telling of two reasons */
+			if (whole->reason[m] == REASON_NOT_MEASURED)
+				whole->reason[m] = part->reason[m];
+			continue;
+		}
+		if (whole->reason[m] != REASON_NONE)
+			figures_set(whole, m, v);
+		else if (metric_table[m].fold == FOLD_MAX)
+			whole->value[m] = v > whole->value[m] ? v : whole->value[m];
+		else if (__builtin_add_overflow(whole->value[m], v, &whole->value[m]))
+			whole->value[m] = UINT64_MAX;
+	}
+}
+
+int metric_tres_line(char *buf, unsigned int size)
+{
+	unsigned int used = 0;
+	unsigned int m;
+	unsigned int k;
+	int n;
+
+	metric_foreach(m) {
+		const char *tres = metric_table[m].tres;
+
+		if (!tres)
+			continue;
+		for (k = 0; k < m; k++)
+			if (metric_table[k].tres && !strcmp(metric_table[k].tres, tres))
+				break;
+		if (k < m)
+			continue; /* its other side named it */
+		n = snprintf(buf + used, size - used, "%s%s", used ? "," : "", tres);
+		if (n < 0 || (unsigned int)n >= size - used)
+			return -ENOSPC;
+		used += (unsigned int)n;
+	}
+	return 0;
+}

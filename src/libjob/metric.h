@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * metric.h - the one table of what is measured. The TRES line for slurm.conf, what slurmstepd
+ * writes into the step's usage, the JSON record, the SQL columns, ceems.prom and the CLI's
+ * columns all come from it. A new metric is one row in metric.c and its reader.
+ *
+ * A value travels as an integer in the metric's own unit (enum metric_unit). Slurm's TRES are
+ * integers too, in a coarser unit for energy and emissions; metric_to_tres() and
+ * metric_from_tres() are the only places that convert.
+ */
+#ifndef CEEMS_METRIC_H
+#define CEEMS_METRIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum metric {
+	/* energy attributed to the step or job, with its static (idle power) part by domain */
+	METRIC_ENERGY,
+	METRIC_CO2E,
+	METRIC_CPU_ENERGY,
+	METRIC_CPU_ENERGY_STATIC,
+	METRIC_DRAM_ENERGY,
+	METRIC_DRAM_ENERGY_STATIC,
+	METRIC_GPU_ENERGY,
+	METRIC_GPU_ENERGY_STATIC,
+	METRIC_OTHER_ENERGY,
+	METRIC_OTHER_ENERGY_STATIC,
+	/* how METRIC_ENERGY was come by: joules by kind of source; they add up to it */
+	METRIC_SOURCE_RAPL,
+	METRIC_SOURCE_MODEL,
+	/* BPF harvest: what the kernel counts per task; files, pipes and sockets alike */
+	METRIC_IO_READ_BYTES,
+	METRIC_IO_WRITE_BYTES,
+	METRIC_IO_READ_CALLS,
+	METRIC_IO_WRITE_CALLS,
+	METRIC_STORAGE_READ_BYTES,
+	METRIC_STORAGE_WRITE_BYTES,
+	METRIC_CPU_TIME,
+	/* perf */
+	METRIC_TASK_CLOCK,
+	METRIC_CONTEXT_SWITCHES,
+	METRIC_PAGE_FAULTS,
+	METRIC_CPU_MIGRATIONS,
+	METRIC_CYCLES,
+	METRIC_INSTRUCTIONS,
+	METRIC_CACHE_REFERENCES,
+	METRIC_CACHE_MISSES,
+	METRIC_BRANCHES,
+	METRIC_BRANCH_MISSES,
+	METRIC_N
+};
+
+enum metric_unit {
+	UNIT_UJ,    /* microjoules; TRES and JSON: joules */
+	UNIT_NG,    /* nanograms of CO2e; TRES: milligrams, JSON: grams */
+	UNIT_BYTES,
+	UNIT_NS,    /* nanoseconds; JSON and Prometheus: seconds */
+	UNIT_COUNT,
+};
+
+/* How parts become a whole; over tasks, nodes and steps alike. */
+enum metric_fold {
+	FOLD_SUM,
+	FOLD_MAX,
+};
+
+enum metric_side {
+	SIDE_IN,  /* TRESUsageIn* */
+	SIDE_OUT, /* TRESUsageOut* */
+};
+
+struct metric_info {
+	const char *name;    /* JSON field, SQL column, CLI key: "cpu_energy" */
+	const char *label;   /* for people: "CPU energy" */
+	const char *help;    /* one sentence, also the Prometheus HELP */
+	const char *group;   /* JSON object the field is in: "energy", "io", "perf" */
+	enum metric_unit unit;
+	enum metric_fold fold;
+	const char *tres;    /* "ic/ceems_cpu_energy", NULL: has no TRES */
+	enum metric_side side;
+	const char *prom;    /* Prometheus name of a job's counter, NULL: not exported */
+};
+
+extern const struct metric_info metric_table[METRIC_N];
+
+#define metric_foreach(m) for ((m) = 0; (m) < METRIC_N; (m)++)
+
+/* The value as Slurm stores it, rounded to nearest (1.5 J is 2 J). */
+uint64_t metric_to_tres(enum metric m, uint64_t value);
+uint64_t metric_from_tres(enum metric m, uint64_t tres_value);
+
+/*
+ * Why a figure is missing. Unknown is never 0: a struct figures holds a value or one of these,
+ * and people read metric_reason_text() as "n/a (no PMU)".
+ */
+enum metric_reason {
+	REASON_NONE,	     /* there is a value */
+	REASON_NOT_MEASURED, /* nobody tried: what a zeroed record must not mean, so see below */
+	REASON_NOT_ASKED,    /* needs --ceems-perf */
+	REASON_NO_SENSOR,
+	REASON_NO_PMU,	     /* perf_event_open: ENOENT, ENODEV, EOPNOTSUPP */
+	REASON_NO_BPF,	     /* kernel or rights refuse the programs */
+	REASON_NO_PERMISSION,
+	REASON_NO_COUNTER,   /* all counters taken, or the combination does not fit */
+	REASON_NO_SLOT,	     /* ledger or map full */
+	REASON_NO_FACTOR,    /* no emission factor */
+	REASON_FAILED,	     /* tried, and an error log line says what happened */
+	REASON_N
+};
+const char *metric_reason_text(enum metric_reason reason);
+
+/* One set of figures. Zeroed memory is not a valid one: figures_init() marks all not measured. */
+struct figures {
+	uint64_t value[METRIC_N];
+	uint8_t reason[METRIC_N]; /* enum metric_reason */
+	uint8_t pad[(8 - METRIC_N % 8) % 8];
+};
+
+void figures_init(struct figures *f);
+void figures_set(struct figures *f, enum metric m, uint64_t value);
+void figures_miss(struct figures *f, enum metric m, enum metric_reason reason);
+bool figures_has(const struct figures *f, enum metric m);
+
+/*
+ * Adds PART to WHOLE by each metric's fold. A known part makes the whole known (it is then a
+ * lower bound, as for a job of which one step was not measured); saturates at UINT64_MAX.
+ */
+void figures_fold(struct figures *whole, const struct figures *part);
+
+/*
+ * The value for AccountingStorageTRES: every TRES of the table once, by comma, in the table's
+ * order. Writes at most SIZE bytes; 0 or -ENOSPC.
+ */
+int metric_tres_line(char *buf, unsigned int size);
+
+#endif

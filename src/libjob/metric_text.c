@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libjob/metric_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* A unit's steps from the largest down; the last one takes all that is left. */
+struct step {
+	uint64_t size;
+	const char *name;
+};
+
+static const struct step energy[] = { { UINT64_C(3600000000000), "kWh" },
+				      { 1000000000, "kJ" },
+				      { 1000000, "J" },
+				      { 1000, "mJ" },
+				      { 1, "uJ" } };
+static const struct step mass[] = { { UINT64_C(1000000000000), "kg" },
+				    { 1000000000, "g" },
+				    { 1000000, "mg" },
+				    { 1000, "ug" },
+				    { 1, "ng" } };
+static const struct step bytes[] = { { UINT64_C(1) << 50, "PiB" }, { UINT64_C(1) << 40, "TiB" },
+				     { 1 << 30, "GiB" },	    { 1 << 20, "MiB" },
+				     { 1 << 10, "KiB" },	    { 1, "B" } };
+static const struct step seconds[] = { { NS_PER_S, "s" }, { 1000000, "ms" }, { 1000, "us" },
+				       { 1, "ns" } };
+static const struct step large[] = { { UINT64_C(1000000000000), "T" },
+				     { 1000000000, "G" },
+				     { 1000000, "M" } };
+
+static void scaled(const struct step *s, uint64_t value, char *buf, size_t size)
+{
+	double v;
+
+	while (s->size > 1 && value < s->size)
+		s++;
+	v = (double)value / (double)s->size;
+	/* 9.996 is 10.0 and not 10.00 */
+	(void)snprintf(buf, size, "%.*f %s", s->size == 1 ? 0 : v < 9.995 ? 2 : 1, v, s->name);
+}
+
+static void count(uint64_t value, char *buf, size_t size)
+{
+	if (value >= 1000000)
+		scaled(large, value, buf, size);
+	else if (value >= 1000)
+		(void)snprintf(buf, size, "%" PRIu64 ",%03" PRIu64, value / 1000, value % 1000);
+	else
+		(void)snprintf(buf, size, "%" PRIu64, value);
+}
+
+static void duration(uint64_t ns, char *buf, size_t size)
+{
+	uint64_t s = ns / NS_PER_S;
+
+	if (s >= 3600)
+		(void)snprintf(buf, size, "%" PRIu64 "h%02" PRIu64 "m%02" PRIu64 "s", s / 3600,
+			       s / 60 % 60, s % 60);
+	else if (s >= 120)
+		(void)snprintf(buf, size, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
+	else
+		scaled(seconds, ns, buf, size);
+}
+
+const char *metric_text_value(enum metric_unit unit, uint64_t value, char *buf, size_t size)
+{
+	switch (unit) {
+	case UNIT_UJ:
+		scaled(energy, value, buf, size);
+		break;
+	case UNIT_NG:
+		scaled(mass, value, buf, size);
+		break;
+	case UNIT_BYTES:
+		scaled(bytes, value, buf, size);
+		break;
+	case UNIT_NS:
+		duration(value, buf, size);
+		break;
+	case UNIT_COUNT:
+		count(value, buf, size);
+		break;
+	}
+	return buf;
+}
+
+const char *metric_text(const struct figures *f, enum metric m, char *buf, size_t size)
+{
+	if (figures_has(f, m))
+		return metric_text_value(metric_table[m].unit, f->value[m], buf, size);
+	(void)snprintf(buf, size, "n/a (%s)", metric_reason_text(f->reason[m]));
+	return buf;
+}

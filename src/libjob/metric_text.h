@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * metric_text.h - a figure as people read it: "12.3 J", "1.50 MiB", "1,234", "n/a (no PMU)".
+ */
+#ifndef CEEMS_METRIC_TEXT_H
+#define CEEMS_METRIC_TEXT_H
+
+#include <stddef.h>
+
+#include "src/libjob/metric.h"
+
+#define METRIC_TEXT_MAX 48
+
+/* Writes figure M of F into BUF (METRIC_TEXT_MAX bytes do) and returns BUF. */
+const char *metric_text(const struct figures *f, enum metric m, char *buf, size_t size);
+
+/*
+ * A bare value, rounded to three digits and more; below a million, counts are exact. Energy goes
+ * from uJ to kJ and on to kWh, time from microseconds to hours.
+ */
+const char *metric_text_value(enum metric_unit unit, uint64_t value, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * record.h - one job incarnation as it is told to the outside: filled by the jobcomp adapter, turned
+ * into the JSON of schema ceems.job.v1 (record_json.c) and back, and into SQL columns. Unknown is
+ * NO number: a has_ flag, an empty text, REASON_* in the figures; null in JSON and SQL.
+ */
+#ifndef CEEMS_RECORD_H
+#define CEEMS_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/libjob/emission.h"
+#include "src/libjob/metric.h"
+#include "src/libutil/errmsg.h"
+
+#define RECORD_SCHEMA "ceems.job.v1"
+#define RECORD_KEY_MAX 160
+
+/* A number that may be unknown. */
+struct maybe_u64 {
+	uint64_t value;
+	bool known;
+};
+
+/* How far an energy figure can be trusted; see energy.method and energy.source in the schema. */
+struct record_energy {
+	bool final;	      /* Slurm's own final value; false: FinalEnergyWait ran out */
+	struct maybe_u64 total_j; /* Slurm's, the same as sacct's job row */
+	char method[16];      /* "cpu-time" ...; empty: unknown */
+	char source[64];      /* "rapl", "model", "rapl,model"; empty: unknown */
+};
+
+/* How record.figures' METRIC_CO2E was come by. */
+enum record_co2e_method {
+	CO2E_UNKNOWN,
+	CO2E_PER_TICK,	 /* on the nodes, with the factor in force at every tick */
+	CO2E_MEAN_POWER, /* the job's energy times one factor, when the record was made */
+};
+
+struct record_step {
+	uint32_t step_id;     /* LEDGER_STEP_* for batch, extern, interactive */
+	char name[64];
+	char state[24];
+	char nodes[256];
+	uint32_t ntasks;
+	uint64_t start, end;  /* seconds since the epoch, UTC; 0: unknown */
+	int32_t exit_code, exit_signal;
+	struct maybe_u64 user_cpu_us, system_cpu_us, max_rss_bytes;
+	struct figures figures;
+};
+
+/* Texts are owned (malloc) unless said otherwise; NULL is null. */
+struct record {
+	char *cluster;
+	uint32_t job_id;
+	char *sluid;	      /* 26.05; NULL before */
+	uint32_t restart_count;
+	struct maybe_u64 db_index;
+	struct maybe_u64 array_job_id, array_task_id;
+	struct maybe_u64 het_job_id, het_job_offset;
+	char *job_name, *user_name, *group_name, *account, *partition, *qos, *wckey;
+	uint32_t user_id, group_id;
+	char *state;	      /* "COMPLETED", "REQUEUED" ... */
+	char *nodes, *work_dir, *reservation, *submit_host, *comment;
+	char *tres_req, *tres_alloc;
+	uint64_t submit, eligible, start, end; /* seconds since the epoch; 0: unknown */
+	struct maybe_u64 time_limit_min;
+	int32_t exit_code, exit_signal, derived_exit_code;
+	uint32_t total_nodes, total_cpus;
+	struct maybe_u64 priority;
+	struct record_energy energy;
+	struct figures figures;	/* of the job: the extern step's, else the steps' sum */
+	bool has_factor;
+	struct emission_factor factor;
+	uint64_t pue_milli;   /* 0: unknown */
+	enum record_co2e_method co2e_method;
+	struct record_step *steps;
+	size_t nsteps;
+	bool steps_known;     /* false: StepDetails=none or slurmdbd did not answer */
+};
+
+/* All unknown. NULL: out of memory. */
+struct record *record_create(void);
+void record_destroy(struct record *r);
+
+/*
+ * "cluster/<sluid or jobid,submit,restart>/<het offset or 0>": the key in Kafka, SQL and the spool. A
+ * repeat of a record has the same key and changes nothing. Bytes of the cluster's name that are
+ * not printable ASCII become '?'. -EINVAL: no cluster or job; -ENOSPC: SIZE (RECORD_KEY_MAX does).
+ */
+int record_key(const struct record *r, char *buf, size_t size);
+
+/* --- record_json.c (librecord: jansson) -------------------------------------------------- */
+
+/*
+ * One line without newline; malloc'ed. Every ill-formed run of bytes becomes one U+FFFD, cut as
+ * the Unicode Standard, section 3.9, "maximal subparts" says, so that every reader sees the same.
+ * Joules, grams and seconds are decimals of the integers here, exact up to 15 digits.
+ */
+int record_to_json(const struct record *r, char **ret, size_t *ret_len, struct errmsg *err);
+
+/*
+ * The same, but without the steps where the line would be longer than MAX with them: "steps" is
+ * null then and *RET_CUT true. -EMSGSIZE: it is longer without them too.
+ */
+int record_to_json_within(const struct record *r, size_t max, char **ret, size_t *ret_len,
+			  bool *ret_cut, struct errmsg *err);
+
+/*
+ * The inverse; -EINVAL names the field. Fields of a later version are ignored. What JSON does
+ * not carry comes back as unknown: a figure's reason becomes REASON_NOT_MEASURED.
+ */
+int record_from_json(const char *json, size_t len, struct record **ret, struct errmsg *err);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libjob/record_json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/libutil/clock.h"
+#include "src/libutil/util.h"
+
+#define FIELD(name, kind, member)                                                        \
+	{                                                                                \
+		name, kind, offsetof(struct record, member)                              \
+	}
+
+const struct record_field record_fields[] = {
+	FIELD("cluster", FIELD_TEXT, cluster),
+	FIELD("jobid", FIELD_U32, job_id),
+	FIELD("sluid", FIELD_TEXT, sluid),
+	FIELD("restart_count", FIELD_U32, restart_count),
+	FIELD("db_index", FIELD_MAYBE, db_index),
+	FIELD("array_job_id", FIELD_MAYBE, array_job_id),
+	FIELD("array_task_id", FIELD_MAYBE, array_task_id),
+	FIELD("het_job_id", FIELD_MAYBE, het_job_id),
+	FIELD("het_job_offset", FIELD_MAYBE, het_job_offset),
+	FIELD("job_name", FIELD_TEXT, job_name),
+	FIELD("username", FIELD_TEXT, user_name),
+	FIELD("user_id", FIELD_U32, user_id),
+	FIELD("groupname", FIELD_TEXT, group_name),
+	FIELD("group_id", FIELD_U32, group_id),
+	FIELD("account", FIELD_TEXT, account),
+	FIELD("partition", FIELD_TEXT, partition),
+	FIELD("qos", FIELD_TEXT, qos),
+	FIELD("wc_key", FIELD_TEXT, wckey),
+	FIELD("reservation_name", FIELD_TEXT, reservation),
+	FIELD("state", FIELD_TEXT, state),
+	FIELD("@submit", FIELD_TIME, submit),
+	FIELD("@eligible", FIELD_TIME, eligible),
+	FIELD("@start", FIELD_TIME, start),
+	FIELD("@end", FIELD_TIME, end),
+	FIELD("nodes", FIELD_TEXT, nodes),
+	FIELD("total_nodes", FIELD_U32, total_nodes),
+	FIELD("total_cpus", FIELD_U32, total_cpus),
+	FIELD("alloc_node", FIELD_TEXT, submit_host),
+	FIELD("work_dir", FIELD_TEXT, work_dir),
+	FIELD("comment", FIELD_TEXT, comment),
+	FIELD("priority", FIELD_MAYBE, priority),
+	FIELD("tres_req", FIELD_TEXT, tres_req),
+	FIELD("tres_alloc", FIELD_TEXT, tres_alloc),
+};
+const size_t record_nfields = ARRAY_SIZE(record_fields);
+
+/* "cpu_energy_static" -> "cpu_static_j": the object's name says energy already. */
+static void place_energy(const char *name, struct record_place *ret)
+{
+	static const char source[] = "source_";
+	static const char energy[] = "_energy";
+	const char *cut = strstr(name, energy);
+
+	if (!strncmp(name, source, sizeof(source) - 1)) {
+		ret->object[1] = "by_source";
+		(void)snprintf(ret->name, sizeof(ret->name), "%s_j",
+			       name + sizeof(source) - 1);
+	} else if (cut) {
+		ret->object[1] = "by_domain";
+		(void)snprintf(ret->name, sizeof(ret->name), "%.*s%s_j", (int)(cut - name),
+			       name, cut + sizeof(energy) - 1);
+	} else {
+		(void)snprintf(ret->name, sizeof(ret->name), "%s",
+			       strcmp(name, "energy") ? name : "total_j");
+	}
+}
+
+void record_place_of(enum metric m, struct record_place *ret)
+{
+	const struct metric_info *info = &metric_table[m];
+	const char *suffix = "";
+
+	*ret = (struct record_place){ .object = { info->group }, .scale = 1 };
+	switch (info->unit) {
+	case UNIT_UJ:
+		ret->scale = UINT64_C(1000000);
+		place_energy(info->name, ret);
+		return;
+	case UNIT_NG:
+		ret->scale = UINT64_C(1000000000);
+		suffix = "_g";
+		break;
+	case UNIT_NS:
+		ret->scale = NSEC_PER_SEC;
+		suffix = "_s";
+		break;
+	case UNIT_BYTES:
+	case UNIT_COUNT:
+		break;
+	}
+	if (info->unit != UNIT_NG) {
+		ret->object[0] = "usage";
+		ret->object[1] = info->group;
+	}
+	(void)snprintf(ret->name, sizeof(ret->name), "%s%s", info->name, suffix);
+}
+
+const char *record_co2e_method_name(enum record_co2e_method method)
+{
+	switch (method) {
+	case CO2E_PER_TICK:
+		return "per-tick";
+	case CO2E_MEAN_POWER:
+		return "mean-power";
+	case CO2E_UNKNOWN:
+		break;
+	}
+	return "";
+}

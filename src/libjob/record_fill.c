@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libjob/record_fill.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/libutil/util.h"
+
+#define STEP_EXTERN UINT32_C(0xfffffffc) /* LEDGER_STEP_EXTERN, SLURM_EXTERN_CONT */
+#define UJ_PER_J UINT64_C(1000000)
+
+/* What nodes attribute the dynamic part by; the static part goes by allocation. */
+#define METHOD "cpu-time"
+
+static const struct record_step *extern_step(const struct record *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->nsteps; i++)
+		if (r->steps[i].step_id == STEP_EXTERN)
+			return &r->steps[i];
+	return NULL;
+}
+
+static bool has_any(const struct figures *f)
+{
+	unsigned int m;
+
+	metric_foreach(m)
+		if (figures_has(f, (enum metric)m))
+			return true;
+	return false;
+}
+
+static void fill_figures(struct record *r, bool unmeasured)
+{
+	const struct record_step *x = extern_step(r);
+	size_t i;
+
+	figures_init(&r->figures);
+	for (i = 0; unmeasured && i < r->nsteps; i++)
+		figures_miss(&r->steps[i].figures, METRIC_ENERGY, REASON_NOT_MEASURED);
+	if (x && has_any(&x->figures)) {
+		r->figures = x->figures;
+		return;
+	}
+	for (i = 0; i < r->nsteps; i++)
+		figures_fold(&r->figures, &r->steps[i].figures);
+}
+
+/* METRIC_ENERGY is the steps' joules here: whole joules, as slurmdbd has no smaller unit. */
+static struct maybe_u64 pick_energy(const struct record *r, const struct record_ending *end)
+{
+	struct maybe_u64 steps = { 0 };
+
+	if (end->unmeasured)
+		return steps;
+	if (figures_has(&r->figures, METRIC_ENERGY))
+		steps = (struct maybe_u64){ r->figures.value[METRIC_ENERGY] / UJ_PER_J, true };
+	if (end->ctld_energy_j.known && !end->requeued)
+		return end->ctld_energy_j;
+	if (end->dbd_energy_j.known)
+		return end->dbd_energy_j;
+	if (steps.known)
+		return steps;
+	return end->ctld_energy_j;
+}
+
+static void add_source(struct record_energy *e, const struct figures *f, enum metric m,
+		       const char *name)
+{
+	size_t used = strlen(e->source);
+
+	if (figures_has(f, m) && f->value[m])
+		(void)snprintf(e->source + used, sizeof(e->source) - used, "%s%s",
+			       used ? "," : "", name);
+}
+
+static void fill_energy(struct record *r, const struct record_ending *end)
+{
+	struct record_energy *e = &r->energy;
+
+	*e = (struct record_energy){ .final = end->ended, .total_j = pick_energy(r, end) };
+	if (!e->total_j.known)
+		return;
+	add_source(e, &r->figures, METRIC_SOURCE_RAPL, "rapl");
+	add_source(e, &r->figures, METRIC_SOURCE_MODEL, "model");
+	if (e->source[0])
+		(void)snprintf(e->method, sizeof(e->method), "%s", METHOD);
+	figures_set(&r->figures, METRIC_ENERGY, metric_from_tres(METRIC_ENERGY, e->total_j.value));
+}
+
+static void estimate_co2e(struct figures *f, uint64_t mg_per_kwh, uint64_t pue_milli)
+{
+	if (figures_has(f, METRIC_ENERGY) && !figures_has(f, METRIC_CO2E))
+		figures_set(f, METRIC_CO2E,
+			    emission_ng(f->value[METRIC_ENERGY], mg_per_kwh, pue_milli));
+}
+
+static void fill_emissions(struct record *r, const struct emission_factor *factor,
+			   uint64_t pue_milli)
+{
+	size_t i;
+
+	r->co2e_method = figures_has(&r->figures, METRIC_CO2E) ? CO2E_PER_TICK : CO2E_UNKNOWN;
+	if (!factor)
+		return;
+	r->has_factor = true;
+	r->factor = *factor;
+	r->pue_milli = pue_milli;
+	estimate_co2e(&r->figures, factor->mg_per_kwh, pue_milli);
+	for (i = 0; i < r->nsteps; i++)
+		estimate_co2e(&r->steps[i].figures, factor->mg_per_kwh, pue_milli);
+	if (r->co2e_method == CO2E_UNKNOWN && figures_has(&r->figures, METRIC_CO2E))
+		r->co2e_method = CO2E_MEAN_POWER;
+}
+
+/*
+ * Slurm's formatted string ("cpu=1,mem=100M,node=1") with the energy where Slurm has it, behind cpu
+ * and mem; an older one is replaced. NULL: out of memory.
+ */
+static char *tres_with_energy(const char *formatted, uint64_t joules)
+{
+	size_t size = (formatted ? strlen(formatted) : 0) + 40;
+	char *out = malloc(size);
+	bool done = false;
+	const char *p;
+	size_t used = 0;
+	size_t len;
+
+	if (!out)
+		return NULL;
+	out[0] = '\0';
+	for (p = formatted ? formatted : ""; *p; p += len + (p[len] == ',')) {
+		len = strcspn(p, ",");
+		if (!len || !strncmp(p, "energy=", 7))
+			continue;
+		if (!done && strncmp(p, "cpu=", 4) && strncmp(p, "mem=", 4)) {
+			used += (size_t)snprintf(out + used, size - used,
+						 "%senergy=%" PRIu64, used ? "," : "", joules);
+			done = true;
+		}
+		used += (size_t)snprintf(out + used, size - used, "%s%.*s", used ? "," : "",
+					 (int)len, p);
+	}
+	if (!done)
+		(void)snprintf(out + used, size - used, "%senergy=%" PRIu64, used ? "," : "",
+			       joules);
+	return out;
+}
+
+int record_fill(struct record *r, const struct record_ending *end,
+		const struct emission_factor *factor, uint64_t pue_milli)
+{
+	fill_figures(r, end->unmeasured);
+	fill_energy(r, end);
+	fill_emissions(r, factor, pue_milli);
+	if (r->energy.total_j.known && r->start) {
+		char *tres = tres_with_energy(r->tres_alloc, r->energy.total_j.value);
+
+		if (!tres)
+			return -ENOMEM;
+		free(r->tres_alloc);
+		r->tres_alloc = tres;
+	}
+	return 0;
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "ceems_config.h" /* _GNU_SOURCE for strptime() */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/libjob/record_json.h"
+#include "src/libutil/util.h"
+
+#define STEPS_MAX 100000 /* of one job: a bound for damaged input, far above MaxStepCount */
+
+static int bad(struct errmsg *err, const char *name, const char *what)
+{
+	return errmsg_set(err, -EINVAL, "record: %s: %s", name, what);
+}
+
+/* The member, NULL for absent and for null: both are unknown. */
+static const json_t *member(const json_t *o, const char *name)
+{
+	const json_t *v = json_object_get(o, name);
+
+	return json_is_null(v) ? NULL : v;
+}
+
+static int get_text(const json_t *o, const char *name, char **ret, struct errmsg *err)
+{
+	const json_t *v = member(o, name);
+	char *copy;
+
+	if (!v)
+		return 0;
+	if (!json_is_string(v))
+		return bad(err, name, "not a text");
+	copy = strdup(json_string_value(v));
+	if (!copy)
+		return errmsg_set(err, -ENOMEM, "record: out of memory");
+	free(*ret);
+	*ret = copy;
+	return 0;
+}
+
+/* Into a fixed buffer; what does not fit is cut. */
+static int get_buf(const json_t *o, const char *name, char *buf, size_t size,
+		   struct errmsg *err)
+{
+	const json_t *v = member(o, name);
+
+	if (!v)
+		return 0;
+	if (!json_is_string(v))
+		return bad(err, name, "not a text");
+	(void)snprintf(buf, size, "%s", json_string_value(v));
+	return 0;
+}
+
+static int get_maybe(const json_t *o, const char *name, struct maybe_u64 *ret,
+		     struct errmsg *err)
+{
+	const json_t *v = member(o, name);
+
+	if (!v)
+		return 0;
+	if (!json_is_integer(v) || json_integer_value(v) < 0)
+		return bad(err, name, "not a whole number");
+	*ret = (struct maybe_u64){ (uint64_t)json_integer_value(v), true };
+	return 0;
+}
+
+static int get_u32(const json_t *o, const char *name, uint32_t *ret, struct errmsg *err)
+{
+	struct maybe_u64 m = { 0 };
+	int rc = get_maybe(o, name, &m, err);
+
+	if (rc < 0)
+		return rc;
+	if (m.value > UINT32_MAX)
+		return bad(err, name, "too large");
+	if (m.known)
+		*ret = (uint32_t)m.value;
+	return 0;
+}
+
+/* A number in units, as an integer of SCALE-ths. */
+static int get_scaled(const json_t *o, const char *name, uint64_t scale,
+		      struct maybe_u64 *ret, struct errmsg *err)
+{
+	const json_t *v = member(o, name);
+	uint64_t value;
+
+	if (!v)
+		return 0;
+	if (json_is_integer(v) && json_integer_value(v) >= 0) {
+		if (__builtin_mul_overflow((uint64_t)json_integer_value(v), scale, &value))
+			return bad(err, name, "too large");
+	} else if (json_is_real(v) && json_real_value(v) >= 0) {
+		double scaled = json_real_value(v) * (double)scale + 0.5;
+
+		if (scaled >= 18446744073709549568.0) /* largest double below 2^64 */
+			return bad(err, name, "too large");
+		value = (uint64_t)scaled;
+	} else {
+		return bad(err, name, "not a number, or negative");
+	}
+	*ret = (struct maybe_u64){ value, true };
+	return 0;
+}
+
+/* Only the form record_write.c makes. */
+static int get_time(const json_t *o, const char *name, uint64_t *ret, struct errmsg *err)
+{
+	const json_t *v = member(o, name);
+	struct tm tm = { 0 };
+	const char *end;
+	time_t t;
+
+	if (!v)
+		return 0;
+	if (!json_is_string(v))
+		return bad(err, name, "not a time");
+	end = strptime(json_string_value(v), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	if (!end || *end)
+		return bad(err, name, "not a time like 2026-01-31T12:00:00Z");
+	t = timegm(&tm);
+	if (t < 0)
+		return bad(err, name, "before 1970");
+	*ret = (uint64_t)t;
+	return 0;
+}
+
+/* "status:signal" */
+static int get_exit(const json_t *o, const char *name, int32_t *ret_code, int32_t *ret_signal,
+		    struct errmsg *err)
+{
+	const json_t *v = member(o, name);
+	int code;
+	int sig;
+	int used = 0;
+
+	if (!v)
+		return 0;
+	if (!json_is_string(v) ||
+	    sscanf(json_string_value(v), "%9d:%9d%n", &code, &sig, &used) != 2 ||
+	    json_string_value(v)[used])
+		return bad(err, name, "not like 0:0");
+	*ret_code = code;
+	*ret_signal = sig;
+	return 0;
+}
+
+static int get_object(const json_t *o, const char *name, const json_t **ret,
+		      struct errmsg *err)
+{
+	*ret = member(o, name);
+	return *ret && !json_is_object(*ret) ? bad(err, name, "not an object") : 0;
+}
+
+static int get_figures(const json_t *o, struct figures *f, struct errmsg *err)
+{
+	unsigned int m;
+	int rc;
+
+	figures_init(f);
+	metric_foreach(m) {
+		struct maybe_u64 value = { 0 };
+		struct record_place at;
+		const json_t *in;
+
+		record_place_of((enum metric)m, &at);
+		rc = get_object(o, at.object[0], &in, err);
+		if (rc == 0 && at.object[1])
+			rc = get_object(in, at.object[1], &in, err);
+		if (rc == 0)
+			rc = get_scaled(in, at.name, at.scale, &value, err);
+		if (rc < 0)
+			return rc;
+		if (value.known)
+			figures_set(f, (enum metric)m, value.value);
+	}
+	return 0;
+}
+
+static int get_energy(const json_t *o, struct record_energy *e, struct errmsg *err)
+{
+	const json_t *energy;
+	const json_t *final;
+	int rc = get_object(o, "energy", &energy, err);
+
+	if (rc < 0)
+		return rc;
+	final = member(energy, "final");
+	if (final && !json_is_boolean(final))
+		return bad(err, "energy.final", "not true or false");
+	e->final = json_is_true(final);
+	rc = get_maybe(energy, "total_j", &e->total_j, err);
+	if (rc == 0)
+		rc = get_buf(energy, "method", e->method, sizeof(e->method), err);
+	if (rc == 0)
+		rc = get_buf(energy, "source", e->source, sizeof(e->source), err);
+	return rc;
+}
+
+static int get_kind(const char *name, enum emission_kind *ret)
+{
+	enum emission_kind k;
+
+	for (k = EMISSION_STATIC; k <= EMISSION_DEFAULT; k++) {
+		if (!strcmp(name, emission_kind_name(k))) {
+			*ret = k;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int get_emissions(const json_t *o, struct record *r, struct errmsg *err)
+{
+	struct maybe_u64 factor = { 0 };
+	struct maybe_u64 pue = { 0 };
+	const json_t *emissions;
+	enum record_co2e_method m;
+	char method[16] = "";
+	char kind[16] = "";
+	int rc = get_object(o, "emissions", &emissions, err);
+
+	if (rc == 0)
+		rc = get_scaled(emissions, "factor_g_per_kwh", 1000, &factor, err);
+	if (rc == 0)
+		rc = get_scaled(emissions, "pue", 1000, &pue, err);
+	if (rc == 0)
+		rc = get_buf(emissions, "method", method, sizeof(method), err);
+	if (rc == 0)
+		rc = get_buf(emissions, "kind", kind, sizeof(kind), err);
+	if (rc == 0)
+		rc = get_buf(emissions, "region", r->factor.region, sizeof(r->factor.region),
+			     err);
+	if (rc == 0)
+		rc = get_buf(emissions, "source", r->factor.source, sizeof(r->factor.source),
+			     err);
+	if (rc == 0)
+		rc = get_u32(emissions, "year", &r->factor.year, err);
+	if (rc < 0)
+		return rc;
+	if (*kind && get_kind(kind, &r->factor.kind) < 0)
+		return bad(err, "emissions.kind", "not known");
+	for (m = CO2E_PER_TICK; m <= CO2E_MEAN_POWER; m++)
+		if (!strcmp(method, record_co2e_method_name(m)))
+			r->co2e_method = m;
+	r->has_factor = factor.known;
+	r->factor.mg_per_kwh = factor.value;
+	r->pue_milli = pue.value;
+	return 0;
+}
+
+static int get_step(const json_t *o, struct record_step *s, struct errmsg *err)
+{
+	int rc;
+
+	if (!json_is_object(o))
+		return bad(err, "steps", "not an array of objects");
+	rc = get_u32(o, "stepid", &s->step_id, err);
+	if (rc == 0)
+		rc = get_buf(o, "name", s->name, sizeof(s->name), err);
+	if (rc == 0)
+		rc = get_buf(o, "state", s->state, sizeof(s->state), err);
+	if (rc == 0)
+		rc = get_buf(o, "nodes", s->nodes, sizeof(s->nodes), err);
+	if (rc == 0)
+		rc = get_u32(o, "ntasks", &s->ntasks, err);
+	if (rc == 0)
+		rc = get_time(o, "@start", &s->start, err);
+	if (rc == 0)
+		rc = get_time(o, "@end", &s->end, err);
+	if (rc == 0)
+		rc = get_exit(o, "exit_code", &s->exit_code, &s->exit_signal, err);
+	if (rc == 0)
+		rc = get_scaled(o, "user_cpu_s", 1000000, &s->user_cpu_us, err);
+	if (rc == 0)
+		rc = get_scaled(o, "system_cpu_s", 1000000, &s->system_cpu_us, err);
+	if (rc == 0)
+		rc = get_maybe(o, "max_rss_bytes", &s->max_rss_bytes, err);
+	if (rc == 0)
+		rc = get_figures(o, &s->figures, err);
+	return rc;
+}
+
+static int get_steps(const json_t *o, struct record *r, struct errmsg *err)
+{
+	const json_t *steps = member(o, "steps");
+	size_t n;
+	size_t i;
+	int rc;
+
+	if (!steps)
+		return 0;
+	if (!json_is_array(steps))
+		return bad(err, "steps", "not an array");
+	n = json_array_size(steps);
+	if (n > STEPS_MAX)
+		return bad(err, "steps", "too many");
+	if (n) {
+		r->steps = calloc(n, sizeof(*r->steps));
+		if (!r->steps)
+			return errmsg_set(err, -ENOMEM, "record: out of memory");
+	}
+	for (i = 0; i < n; i++) {
+		rc = get_step(json_array_get(steps, i), &r->steps[i], err);
+		if (rc < 0)
+			return rc;
+		r->nsteps++;
+	}
+	r->steps_known = true;
+	return 0;
+}
+
+static int flat_field(const json_t *o, const struct record_field *f, struct record *r,
+		      struct errmsg *err)
+{
+	void *p = (char *)r + f->offset;
+
+	switch (f->kind) {
+	case FIELD_TEXT:
+		return get_text(o, f->name, p, err);
+	case FIELD_U32:
+		return get_u32(o, f->name, p, err);
+	case FIELD_MAYBE:
+		return get_maybe(o, f->name, p, err);
+	case FIELD_TIME:
+		return get_time(o, f->name, p, err);
+	}
+	return -EINVAL;
+}
+
+static int get_record(const json_t *o, struct record *r, struct errmsg *err)
+{
+	const char *schema = json_string_value(json_object_get(o, "schema"));
+	struct maybe_u64 limit = { 0 };
+	int32_t ignored;
+	size_t i;
+	int rc = 0;
+
+	if (!schema || strcmp(schema, RECORD_SCHEMA))
+		return bad(err, "schema", "not " RECORD_SCHEMA);
+	for (i = 0; rc == 0 && i < record_nfields; i++)
+		rc = flat_field(o, &record_fields[i], r, err);
+	if (rc == 0 && (!r->cluster || !*r->cluster))
+		rc = bad(err, "cluster", "missing");
+	if (rc == 0 && !r->job_id)
+		rc = bad(err, "jobid", "missing");
+	if (rc == 0)
+		rc = get_exit(o, "exit_code", &r->exit_code, &r->exit_signal, err);
+	if (rc == 0)
+		rc = get_exit(o, "derived_ec", &r->derived_exit_code, &ignored, err);
+	if (rc == 0)
+		rc = get_maybe(o, "time_limit", &limit, err);
+	r->time_limit_min = (struct maybe_u64){ limit.value / 60, limit.known };
+	if (rc == 0)
+		rc = get_figures(o, &r->figures, err);
+	if (rc == 0)
+		rc = get_energy(o, &r->energy, err);
+	if (rc == 0)
+		rc = get_emissions(o, r, err);
+	if (rc == 0)
+		rc = get_steps(o, r, err);
+	return rc;
+}
+
+int record_from_json(const char *json, size_t len, struct record **ret, struct errmsg *err)
+{
+	json_error_t where;
+	struct record *r;
+	json_t *o;
+	int rc;
+
+	o = json_loadb(json, len, JSON_REJECT_DUPLICATES, &where);
+	if (!o)
+		return errmsg_set(err, -EINVAL, "record: %s at byte %d", where.text,
+				  where.position);
+	r = record_create();
+	rc = r ? get_record(o, r, err) : errmsg_set(err, -ENOMEM, "record: out of memory");
+	json_decref(o);
+	if (rc < 0) {
+		record_destroy(r);
+		return rc;
+	}
+	*ret = r;
+	return 0;
+}

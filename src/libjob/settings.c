@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libjob/settings.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+/* Absolute, so that it means the same in every daemon's working folder; empty switches off. */
+static int parse_path(const char *value, void *field, const struct kvconf_key *key,
+		      struct errmsg *err)
+{
+	if (*value && *value != '/')
+		return errmsg_set(err, -EINVAL, "'%s' is not an absolute path", value);
+	return kvconf_text(value, field, key, err);
+}
+
+static int parse_interval(const char *value, void *field, const struct kvconf_key *key,
+			  struct errmsg *err)
+{
+	uint64_t ns;
+	int rc = kvconf_duration(value, &ns, key, err);
+
+	if (rc < 0)
+		return rc;
+	/* RAPL updates every millisecond; above a minute its counters may wrap unseen. */
+	if (ns < UINT64_C(50000000) || ns > UINT64_C(60000000000))
+		return errmsg_set(err, -ERANGE, "'%s' is not within 50ms and 1m", value);
+	*(uint64_t *)field = ns;
+	return 0;
+}
+
+static int parse_pue(const char *value, void *field, const struct kvconf_key *key,
+		     struct errmsg *err)
+{
+	uint64_t milli;
+	int rc = kvconf_milli(value, &milli, key, err);
+
+	if (rc < 0)
+		return rc;
+	/* ISO/IEC 30134-2: facility energy over IT energy, so never below 1. */
+	if (milli < 1000 || milli > 5000)
+		return errmsg_set(err, -ERANGE, "'%s' is not within 1 and 5", value);
+	*(uint64_t *)field = milli;
+	return 0;
+}
+
+static int parse_step_details(const char *value, void *field, const struct kvconf_key *key,
+			      struct errmsg *err)
+{
+	(void)key;
+	if (strcasecmp(value, "slurmdbd") && strcasecmp(value, "none"))
+		return errmsg_set(err, -EINVAL, "'%s' is not slurmdbd or none", value);
+	*(bool *)field = !strcasecmp(value, "slurmdbd");
+	return 0;
+}
+
+static bool is_in_list(const char *item, const char *const *names)
+{
+	for (; *names; names++)
+		if (!strcasecmp(item, *names))
+			return true;
+	return false;
+}
+
+static int parse_list(const char *value, void *field, const struct kvconf_key *key,
+		      const char *const *names, struct errmsg *err)
+{
+	const char *list = value;
+	char item[64];
+
+	while (settings_next_item(&list, item, sizeof(item)))
+		if (!is_in_list(item, names))
+			return errmsg_set(err, -EINVAL, "'%s' is not known", item);
+	return kvconf_text(value, field, key, err);
+}
+
+static int parse_sources(const char *value, void *field, const struct kvconf_key *key,
+			 struct errmsg *err)
+{
+	static const char *const names[] = { "auto", "rapl", "model", NULL };
+
+	if (!*value)
+		return errmsg_set(err, -EINVAL, "empty; use auto or a list of sources");
+	return parse_list(value, field, key, names, err);
+}
+
+static int parse_sinks(const char *value, void *field, const struct kvconf_key *key,
+		       struct errmsg *err)
+{
+	static const char *const names[] = { "file", "kafka", "mariadb", NULL };
+
+	return parse_list(value, field, key, names, err);
+}
+
+#define KEY(name, parse, member, initial, help)                                          \
+	{                                                                                \
+		name, parse, offsetof(struct settings, member),                          \
+			sizeof(((struct settings *)0)->member), initial, help            \
+	}
+
+const struct kvconf_key settings_keys[] = {
+	KEY("EnergySources", parse_sources, energy_sources, "auto",
+	    "Where energy is read: auto, or names by comma (rapl, model)."),
+	KEY("SampleInterval", parse_interval, sample_interval_ns, "1s",
+	    "Time between two ticks of the sampler; steps ask for more at their borders."),
+	KEY("LedgerDir", parse_path, ledger_dir, "/run/ceems",
+	    "Folder of the node ledger; local, root's, gone at reboot."),
+	KEY("TextfileDir", parse_path, textfile_dir, "",
+	    "Folder of ceems.prom for the textfile collector; empty: none is written."),
+	KEY("SysRoot", parse_path, sys_root, "/",
+	    "Prefix of /sys/class/powercap, for tests."),
+	KEY("ModelIdleWatts", kvconf_milli, model_idle_mw, "0",
+	    "Idle power of this node for the model; 0: by CPU model."),
+	KEY("ModelMaxWatts", kvconf_milli, model_max_mw, "0",
+	    "Full-load power of this node for the model; 0: by CPU model."),
+	KEY("IdleWatts", kvconf_milli, idle_mw, "0",
+	    "Idle power of what the sensors measure; 0: learned while the node idles."),
+	KEY("Country", kvconf_text, country, "",
+	    "ISO 3166 code of the grid's country; empty: world mean, labelled default."),
+	KEY("EmissionFactorFile", parse_path, emission_factor_file, "",
+	    "Table of emission factors; empty: the one installed with the plugins."),
+	KEY("PUE", parse_pue, pue_milli, "1",
+	    "Power usage effectiveness of the site; multiplies emissions, not energy."),
+	KEY("PerfDefault", kvconf_text, perf_default, "",
+	    "Counter groups of every step, as --ceems-perf takes them; empty: none."),
+	KEY("BpfDir", parse_path, bpf_dir, "/sys/fs/bpf/ceems",
+	    "Where the BPF programs are pinned; empty: BPF is not used."),
+	KEY("BpfHelper", parse_path, bpf_helper, "",
+	    "Program that loads the BPF programs; empty: the one installed."),
+	KEY("Sinks", parse_sinks, sinks, "file",
+	    "Where job records go: file, kafka, mariadb, by comma."),
+	KEY("SpoolDir", parse_path, spool_dir, "/var/spool/ceems",
+	    "Folder of the spool; SlurmUser's, on the disk StateSaveLocation is on."),
+	KEY("SpoolMaxSize", kvconf_size, spool_max_bytes, "2G",
+	    "Size at which the spool takes no more; the loss is counted and logged."),
+	KEY("RecordFile", parse_path, record_file, "/var/log/slurm/ceems-jobs.jsonl",
+	    "File of the sink file: one JSON record per line."),
+	KEY("KafkaConf", parse_path, kafka_conf, "",
+	    "Properties of librdkafka, key=value; may hold secrets: mode 0600."),
+	KEY("KafkaTopic", kvconf_text, kafka_topic, "ceems.jobs", "Topic of the sink kafka."),
+	KEY("MariadbDefaultsFile", parse_path, mariadb_defaults_file, "",
+	    "Option file with the credentials of the sink mariadb, group [client]: mode 0600."),
+	KEY("MariadbDatabase", kvconf_text, mariadb_database, "ceems",
+	    "Database of the sink mariadb."),
+	KEY("FinalEnergyWait", kvconf_duration, final_energy_wait_ns, "60s",
+	    "Longest wait for a job's final energy; then the record says it is not final."),
+	KEY("StepDetails", parse_step_details, step_details, "slurmdbd",
+	    "Where steps and their usage are read: slurmdbd or none."),
+};
+const size_t settings_nkeys = ARRAY_SIZE(settings_keys);
+
+int settings_path(const char *slurm_conf, char *buf, size_t size)
+{
+	const char *slash = slurm_conf ? strrchr(slurm_conf, '/') : NULL;
+	int n;
+
+	n = slash ? snprintf(buf, size, "%.*s/ceems.conf", (int)(slash - slurm_conf), slurm_conf) :
+		    snprintf(buf, size, "%s/ceems.conf", SLURM_SYSCONFDIR);
+	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+int settings_load(const char *path, struct settings *ret, struct errmsg *err)
+{
+	struct settings s = { 0 };
+	int rc = kvconf_defaults(settings_keys, settings_nkeys, &s, err);
+
+	if (rc < 0)
+		return rc;
+	rc = kvconf_read(path, settings_keys, settings_nkeys, &s, err);
+	if (rc < 0 && rc != -ENOENT)
+		return rc;
+	*ret = s;
+	return rc;
+}
+
+static int expand_node(char *path, size_t size, const char *node, struct errmsg *err)
+{
+	char out[PATH_MAX];
+	size_t used = 0;
+	const char *p;
+	int n;
+
+	for (p = path; *p; p++) {
+		bool is_node = p[0] == '%' && p[1] == 'n';
+
+		n = is_node ? snprintf(out + used, sizeof(out) - used, "%s", node) :
+			      snprintf(out + used, sizeof(out) - used, "%c", *p);
+		if (n < 0 || (size_t)n >= sizeof(out) - used || used + (size_t)n >= size)
+			return errmsg_set(err, -ENAMETOOLONG, "%s: too long for node %s", path,
+					  node);
+		used += (size_t)n;
+		p += is_node;
+	}
+	memcpy(path, out, used);
+	path[used] = '\0';
+	return 0;
+}
+
+int settings_for_node(struct settings *s, const char *node, struct errmsg *err)
+{
+	int rc = expand_node(s->ledger_dir, sizeof(s->ledger_dir), node, err);
+
+	if (rc == 0)
+		rc = expand_node(s->textfile_dir, sizeof(s->textfile_dir), node, err);
+	if (rc == 0)
+		rc = expand_node(s->sys_root, sizeof(s->sys_root), node, err);
+	return rc;
+}
+
+bool settings_next_item(const char **list, char *item, size_t size)
+{
+	const char *p = *list;
+	size_t len;
+
+	while (*p == ',' || isspace((unsigned char)*p))
+		p++;
+	if (!*p)
+		return false;
+	len = strcspn(p, ",");
+	*list = p + len;
+	while (len && isspace((unsigned char)p[len - 1]))
+		len--;
+	if (len >= size)
+		len = size - 1;
+	memcpy(item, p, len);
+	item[len] = '\0';
+	return true;
+}

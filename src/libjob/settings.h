@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * settings.h - ceems.conf, the one configuration file, beside slurm.conf. Every plugin and the
+ * CLI read it through the one table in settings.c; ceems.conf(5) documents the keys. In
+ * LedgerDir, TextfileDir and SysRoot "%n" stands for the node's Slurm name, as in slurm.conf.
+ */
+#ifndef CEEMS_SETTINGS_H
+#define CEEMS_SETTINGS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/libutil/errmsg.h"
+#include "src/libutil/kvconf.h"
+
+/* A plain value; copy it freely. Empty text means "not set". */
+struct settings {
+	/* node */
+	char energy_sources[128];      /* "auto" or names by comma: rapl,model */
+	uint64_t sample_interval_ns;
+	char ledger_dir[PATH_MAX];
+	char textfile_dir[PATH_MAX];   /* empty: no ceems.prom */
+	char sys_root[PATH_MAX];       /* prefix of /sys and /proc; "/" outside tests */
+	uint64_t model_idle_mw;	       /* 0: from the CPU table */
+	uint64_t model_max_mw;	       /* 0: from the CPU table */
+	uint64_t idle_mw;	       /* idle power of the measured domains; 0: learned */
+	char country[8];	       /* ISO 3166-1 alpha-2 or alpha-3; empty: world mean */
+	char emission_factor_file[PATH_MAX]; /* empty: the one installed */
+	uint64_t pue_milli;	       /* 1350 is 1.35 */
+	char perf_default[128];	       /* groups measured without being asked; empty: none */
+	char bpf_dir[PATH_MAX];	       /* where the programs are pinned; empty: no BPF */
+	char bpf_helper[PATH_MAX];     /* loads them; empty: the one installed */
+	/* controller */
+	char sinks[128];	       /* names by comma: file,kafka,mariadb */
+	char spool_dir[PATH_MAX];
+	uint64_t spool_max_bytes;
+	char record_file[PATH_MAX];
+	char kafka_conf[PATH_MAX];
+	char kafka_topic[250];	       /* Kafka's limit is 249 */
+	char mariadb_defaults_file[PATH_MAX];
+	char mariadb_database[65];     /* MariaDB's limit is 64 */
+	uint64_t final_energy_wait_ns;
+	bool step_details;	       /* StepDetails=slurmdbd|none */
+};
+
+/* The table, for `ceems check`, the manual's test and the parser. */
+extern const struct kvconf_key settings_keys[];
+extern const size_t settings_nkeys;
+
+/*
+ * Where ceems.conf is: in the folder of SLURM_CONF, slurm.conf's path; for NULL or a bare name in the
+ * one that was configured. -ENAMETOOLONG.
+ */
+int settings_path(const char *slurm_conf, char *buf, size_t size);
+
+/*
+ * Defaults, then PATH over them. 0; -ENOENT: no file, the defaults are in *ret and usable;
+ * any other error: *ret is unusable, ERR names file, line and key.
+ */
+int settings_load(const char *path, struct settings *ret, struct errmsg *err);
+
+/* Replaces %n in the node's folders by NODE, in place. -ENAMETOOLONG. */
+int settings_for_node(struct settings *s, const char *node, struct errmsg *err);
+
+/*
+ * Steps through a comma list such as `sinks`: copies the next item into ITEM and returns true,
+ * false at the end. Blanks around items are dropped, an item that does not fit is cut.
+ */
+bool settings_next_item(const char **list, char *item, size_t size);
+
+#endif

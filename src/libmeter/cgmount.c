@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libmeter/cgmount.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "src/libutil/util.h"
+
+/* linux/magic.h */
+#define V1_MAGIC 0x27e0eb
+#define V2_MAGIC 0x63677270
+
+/* Next blank-separated word of *s, unescaped as mountinfo writes blanks ("\040"). */
+static bool next_word(const char **s, char *word, size_t size)
+{
+	const char *p = *s + strspn(*s, " ");
+	size_t n = 0;
+
+	while (*p && *p != ' ' && *p != '\n') {
+		char c = *p++;
+
+		if (c == '\\' && p[0] >= '0' && p[0] <= '3' && p[1] >= '0' &&
+		    p[1] <= '7' && p[2] >= '0' && p[2] <= '7') {
+			c = (char)((p[0] - '0') << 6 | (p[1] - '0') << 3 | (p[2] - '0'));
+			p += 3;
+		}
+		if (n + 1 >= size)
+			return false;
+		word[n++] = c;
+	}
+	word[n] = '\0';
+	*s = p;
+	return n > 0;
+}
+
+/* Is WORD one of the comma-separated words of LIST[0..len)? */
+static bool has_item(const char *list, size_t len, const char *word)
+{
+	size_t wlen = strlen(word);
+
+	while (len) {
+		const char *comma = memchr(list, ',', len);
+		size_t n = comma ? (size_t)(comma - list) : len;
+
+		if (n == wlen && !memcmp(list, word, n))
+			return true;
+		n += comma != NULL;
+		list += n;
+		len -= n;
+	}
+	return false;
+}
+
+static bool has_dotdot(const char *path)
+{
+	const char *p = path;
+
+	while ((p = strstr(p, "/.."))) {
+		p += 3;
+		if (*p == '/' || *p == '\0')
+			return true;
+	}
+	return false;
+}
+
+bool cgmount_match(const char *line, const char *controller, const char *path, char *ret,
+		   size_t size)
+{
+	char word[PATH_MAX], root[PATH_MAX], point[PATH_MAX];
+	size_t root_len;
+	int i;
+
+	for (i = 0; i < 3; i++) { /* mount id, parent id, device */
+		if (!next_word(&line, word, sizeof(word)))
+			return false;
+	}
+	if (!next_word(&line, root, sizeof(root)) ||
+	    !next_word(&line, point, sizeof(point)))
+		return false;
+	do { /* mount options and any number of optional fields */
+		if (!next_word(&line, word, sizeof(word)))
+			return false;
+	} while (strcmp(word, "-") != 0);
+	if (!next_word(&line, word, sizeof(word)) ||
+	    strcmp(word, controller ? "cgroup" : "cgroup2") != 0)
+		return false;
+	if (!next_word(&line, word, sizeof(word)) ||
+	    !next_word(&line, word, sizeof(word)))
+		return false;
+	if (controller && !has_item(word, strlen(word), controller))
+		return false;
+	/* what lies above our cgroup namespace cannot be reached through this mount */
+	if (has_dotdot(root) || has_dotdot(path) || path[0] != '/')
+		return false;
+	root_len = strcmp(root, "/") != 0 ? strlen(root) : 0;
+	if (strncmp(path, root, root_len) != 0 ||
+	    (root_len && path[root_len] != '/' && path[root_len] != '\0'))
+		return false;
+	return (size_t)snprintf(ret, size, "%s%s", point, path + root_len) < size;
+}
+
+int cgmount_find(const char *controller, const char *path, char *ret, size_t size)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/self/mountinfo", "re");
+	_cleanup_free_ char *line = NULL;
+	_cleanup_free_ char *folder = malloc(size);
+	size_t line_size = 0;
+
+	if (!f)
+		return -errno;
+	if (!folder)
+		return -ENOMEM;
+	while (getline(&line, &line_size, f) > 0) {
+		struct statfs fs;
+
+		if (!cgmount_match(line, controller, path, folder, size))
+			continue;
+		/* something else may be mounted over it */
+		if (statfs(folder, &fs) < 0 ||
+		    fs.f_type != (controller ? V1_MAGIC : V2_MAGIC))
+			continue;
+		memcpy(ret, folder, strlen(folder) + 1);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* Length of PATH up to the end of its last component that begins with "step_"; 0: none.
+ */
+static size_t step_len(const char *path)
+{
+	const char *p = path;
+	size_t len = 0;
+
+	while ((p = strstr(p, "/step_"))) {
+		p++;
+		p += strcspn(p, "/");
+		len = (size_t)(p - path);
+	}
+	return len;
+}
+
+/* One line "id:controllers:path"; which of v2, cpuacct, freezer it is about, as bits. */
+static unsigned int hierarchies(char *line, char **ret_path)
+{
+	char *list = strchr(line, ':');
+	char *path = list ? strchr(list + 1, ':') : NULL;
+	size_t len;
+
+	if (!path)
+		return 0;
+	list++;
+	len = (size_t)(path - list);
+	*ret_path = path + 1;
+	if (!len)
+		return 1u << 0;
+	return (has_item(list, len, "cpuacct") ? 1u << 1 : 0) |
+	       (has_item(list, len, "freezer") ? 1u << 2 : 0);
+}
+
+int cgmount_step_paths(FILE *f, char *v2, char *cpuacct, char *freezer, size_t size)
+{
+	char *const to[3] = { v2, cpuacct, freezer };
+	_cleanup_free_ char *found = calloc(3, size);
+	_cleanup_free_ char *line = NULL;
+	size_t line_size = 0;
+	char *path = NULL;
+	size_t i;
+
+	if (!found)
+		return -ENOMEM;
+	while (getline(&line, &line_size, f) > 0) {
+		unsigned int which = hierarchies(line, &path);
+		size_t len;
+
+		if (!which)
+			continue;
+		path[strcspn(path, "\n")] = '\0';
+		len = strlen(path);
+		if (len >= 10 && !strcmp(path + len - 10, " (deleted)"))
+			continue;
+		len = step_len(path);
+		if (len >= size)
+			return -ENAMETOOLONG;
+		for (i = 0; i < 3; i++) {
+			if (which & 1u << i)
+				memcpy(found + i * size, path, len);
+		}
+	}
+	for (i = 0; i < 3; i++)
+		memcpy(to[i], found + i * size, strlen(found + i * size) + 1);
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cgmount.h - from the path that /proc/PID/cgroup shows to the folder where it can be
+ * read, on cgroup v1, v2 and both at once.
+ */
+#ifndef CEEMS_CGMOUNT_H
+#define CEEMS_CGMOUNT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/*
+ * Does this line of /proc/self/mountinfo mount the hierarchy of CONTROLLER ("cpuacct";
+ * NULL: v2) in such a way that cgroup PATH is below it? Then its folder is in RET. A
+ * mount may show only a part of the hierarchy (a bind mount, a container's): its root is
+ * then cut off PATH.
+ */
+bool cgmount_match(const char *line, const char *controller, const char *path, char *ret,
+		   size_t size);
+
+/* The first such folder that is there and of a cgroup file system. -ENOENT, -errno. */
+int cgmount_find(const char *controller, const char *path, char *ret, size_t size);
+
+/*
+ * Reads /proc/PID/cgroup from F. The paths of the three hierarchies are cut after their
+ * last component that begins with "step_"; "" where there is none. -ENAMETOOLONG: one
+ * does not fit, nothing is written.
+ */
+int cgmount_step_paths(FILE *f, char *v2, char *cpuacct, char *freezer, size_t size);
+
+#endif

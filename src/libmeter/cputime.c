@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libmeter/cputime.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "src/libmeter/cgmount.h"
+#include "src/libmeter/cputime_procs.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/parse.h"
+
+struct cputime {
+	int fd;			     /* cpu.stat, cpuacct.usage or the folder */
+	bool is_v2;		     /* of cpu.stat */
+	struct cputime_procs *procs; /* else NULL */
+	uint64_t last_ns;
+};
+
+/*
+ * The root is never a step: on a hybrid node whose Slurm uses v1 it is where v2 shows
+ * every process, and its counters are the whole node's.
+ */
+static bool is_step(const char *path)
+{
+	return path && path[0] == '/' && path[1] != '\0';
+}
+
+/* fd of FILE in the folder of PATH, -errno. FILE ".": the folder. */
+static int open_in(const char *controller, const char *path, const char *file)
+{
+	char folder[PATH_MAX];
+	char full[PATH_MAX + 32];
+	int rc;
+
+	if (!is_step(path))
+		return -ENOENT;
+	rc = cgmount_find(controller, path, folder, sizeof(folder));
+	if (rc < 0)
+		return rc;
+	snprintf(full, sizeof(full), "%s/%s", folder, file);
+	rc = open(full, O_RDONLY | O_CLOEXEC);
+	return rc < 0 ? -errno : rc;
+}
+
+/* cpu.stat's usage_usec is kept by the cgroup core, whether the cpu controller is on or
+ * not. */
+static int read_cpu_stat(int fd, uint64_t *ret_ns)
+{
+	static const char key[] = "usage_usec ";
+	char buf[2048];
+	const char *p;
+	uint64_t us;
+	ssize_t n;
+	int rc;
+
+	n = fileio_pread_all(fd, buf, sizeof(buf));
+	if (n < 0)
+		return (int)n;
+	p = !strncmp(buf, key, sizeof(key) - 1) ? buf : strstr(buf, "\nusage_usec ");
+	if (!p)
+		return -EINVAL;
+	p = strchr(p, ' ') + 1;
+	rc = parse_u64_n(p, strcspn(p, "\n"), &us);
+	if (rc < 0)
+		return rc;
+	return __builtin_mul_overflow(us, 1000, ret_ns) ? -ERANGE : 0;
+}
+
+int cputime_read(struct cputime *c, uint64_t *ret_busy_ns)
+{
+	uint64_t ns = 0;
+	int rc;
+
+	if (c->procs)
+		rc = cputime_procs_read(c->procs, &ns);
+	else if (c->is_v2)
+		rc = read_cpu_stat(c->fd, &ns);
+	else
+		rc = fileio_pread_u64(c->fd, &ns);
+	if (rc < 0)
+		return rc;
+	if (ns > c->last_ns)
+		c->last_ns = ns;
+	*ret_busy_ns = c->last_ns;
+	return 0;
+}
+
+/* Takes FD over; whether it can be read decides, not whether it could be opened. */
+static int try_fd(struct cputime *c, int fd, bool is_v2, bool is_folder)
+{
+	uint64_t ns;
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	c->fd = fd;
+	c->is_v2 = is_v2;
+	rc = is_folder ? cputime_procs_create(fd, &c->procs) : 0;
+	if (rc == 0)
+		rc = cputime_read(c, &ns);
+	if (rc == 0)
+		return 0;
+	cputime_procs_destroy(c->procs);
+	c->procs = NULL;
+	c->fd = -1;
+	c->last_ns = 0;
+	(void)close(fd);
+	return rc;
+}
+
+int cputime_open(const char *v2, const char *cpuacct, const char *freezer,
+		 struct cputime **ret, struct errmsg *err)
+{
+	struct cputime *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return errmsg_set(err, -ENOMEM, "CPU time: out of memory");
+	c->fd = -1;
+	if (try_fd(c, open_in(NULL, v2, "cpu.stat"), true, false) < 0 &&
+	    try_fd(c, open_in("cpuacct", cpuacct, "cpuacct.usage"), false, false) < 0 &&
+	    try_fd(c, open_in("freezer", freezer, "."), false, true) < 0 &&
+	    try_fd(c, open_in(NULL, v2, "."), true, true) < 0) {
+		cputime_close(c);
+		return errmsg_set(err, -ENOENT,
+				  "no cgroup to read CPU time from (v2 '%s', cpuacct "
+				  "'%s', freezer '%s')",
+				  v2 ? v2 : "", cpuacct ? cpuacct : "",
+				  freezer ? freezer : "");
+	}
+	*ret = c;
+	return 0;
+}
+
+void cputime_close(struct cputime *c)
+{
+	if (!c)
+		return;
+	cputime_procs_destroy(c->procs);
+	if (c->fd >= 0)
+		(void)close(c->fd);
+	free(c);
+}
+
+int cputime_find_cgroups(pid_t pid, char *v2, char *cpuacct, char *freezer, size_t size)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[64];
+
+	if (!size)
+		return -EINVAL;
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	return cgmount_step_paths(f, v2, cpuacct, freezer, size);
+}
+
+/* "cpu  user nice system idle iowait irq softirq steal guest guest_nice", in clock ticks.
+ */
+static int parse_cpu_line(const char *line, uint64_t *ret_ticks)
+{
+	uint64_t sum = 0;
+	int i;
+
+	line += strcspn(line, " ");
+	for (i = 0; i < 7; i++) {
+		uint64_t v;
+		size_t len;
+		int rc;
+
+		line += strspn(line, " ");
+		len = strcspn(line, " \n");
+		rc = parse_u64_n(line, len, &v);
+		if (rc < 0)
+			return rc;
+		line += len;
+		if (i != 3 && i != 4) /* guests' time is in user and nice already */
+			sum += v;
+	}
+	*ret_ticks = sum;
+	return 0;
+}
+
+/*
+ * The kernel counts here in clock ticks, 10 ms, and rounds each of the fields of all
+ * CPUs; a step's own time has nanoseconds. So within a tick the steps may have used more
+ * than the node: whoever splits (split.h) has to take that. Only the head of the file is
+ * read, as the line of interrupts behind it has a number per interrupt.
+ */
+int cputime_node(int proc_stat_fd, uint64_t *ret_busy_ns, uint32_t *ret_cpus)
+{
+	long hz = sysconf(_SC_CLK_TCK);
+	uint64_t ticks = 0;
+	uint32_t cpus = 0;
+	bool has_sum = false;
+	char buf[4096];
+	size_t used = 0;
+	off_t at = 0;
+
+	for (;;) {
+		ssize_t n = pread(proc_stat_fd, buf + used, sizeof(buf) - used, at);
+		char *line = buf;
+		char *end;
+		int rc;
+
+		if (n < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		used += (size_t)n;
+		at += n;
+		while ((end = memchr(line, '\n', used - (size_t)(line - buf)))) {
+			*end = '\0';
+			if (strncmp(line, "cpu", 3) != 0)
+				goto out;
+			if (line[3] == ' ') {
+				rc = parse_cpu_line(line, &ticks);
+				if (rc < 0)
+					return rc;
+				has_sum = true;
+			} else {
+				cpus++;
+			}
+			line = end + 1;
+		}
+		used -= (size_t)(line - buf);
+		memmove(buf, line, used);
+		if (!n)
+			break;
+		if (used >= 3 && strncmp(buf, "cpu", 3) != 0)
+			break; /* the line of interrupts, which need not fit */
+		if (used == sizeof(buf))
+			return -EINVAL;
+	}
+out:
+	if (!has_sum || !cpus)
+		return -EINVAL;
+	*ret_busy_ns = ticks * (NSEC_PER_SEC / (hz > 0 ? (uint64_t)hz : 100));
+	*ret_cpus = cpus;
+	return 0;
+}

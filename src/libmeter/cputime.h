@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cputime.h - CPU time of a step and of the node, in nanoseconds.
+ */
+#ifndef CEEMS_CPUTIME_H
+#define CEEMS_CPUTIME_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "src/libutil/errmsg.h"
+
+/*
+ * Where a step's CPU time is read; opened once per step, one pread per tick. In this order:
+ * cgroup v2 cpu.stat, v1 cpuacct.usage, the processes listed in the freezer or v2 cgroup
+ * (/proc/PID/stat, with their reaped children).
+ */
+struct cputime;
+
+/* The three paths as /proc/PID/cgroup shows them; "" for none. -ENOENT: none can be read. */
+int cputime_open(const char *v2, const char *cpuacct, const char *freezer,
+		 struct cputime **ret, struct errmsg *err);
+/* Only ever grows: a smaller reading (process gone) returns the last. -errno when it is gone. */
+int cputime_read(struct cputime *c, uint64_t *ret_busy_ns);
+void cputime_close(struct cputime *c);
+
+/* Busy time of all CPUs since boot: /proc/stat without idle, iowait, steal and guest. */
+int cputime_node(int proc_stat_fd, uint64_t *ret_busy_ns, uint32_t *ret_cpus);
+
+/*
+ * The cgroup paths of process PID, each cut after the last component that begins with "step_"
+ * (26.05's SLUID folders keep that name for steps). "" where a hierarchy has none. 0 or -errno.
+ */
+int cputime_find_cgroups(pid_t pid, char *v2, char *cpuacct, char *freezer, size_t size);
+
+#endif

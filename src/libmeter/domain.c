@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libmeter/domain.h"
+
+const char *domain_name(enum domain d)
+{
+	static const char *const names[DOMAIN_N] = { "cpu", "dram", "gpu", "other" };
+
+	return (unsigned int)d < DOMAIN_N ? names[d] : "?";
+}
+
+const char *source_name(enum source_id id)
+{
+	static const char *const names[SOURCE_N] = { "rapl", "model" };
+
+	return (unsigned int)id < SOURCE_N ? names[id] : "?";
+}

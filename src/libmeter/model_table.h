@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * model_table.h - what a server draws idle and at full load, per logical CPU, by CPU
+ * generation.
+ */
+#ifndef CEEMS_MODEL_TABLE_H
+#define CEEMS_MODEL_TABLE_H
+
+#include <stdint.h>
+
+#include "src/libutil/errmsg.h"
+
+/* Of the whole server (board, memory, fans, power supply), over its logical CPUs. */
+struct model_cpu {
+	const char *name;
+	uint32_t idle_mw;
+	uint32_t max_mw;
+};
+
+/*
+ * Reads /proc/cpuinfo below SYS_ROOT or, where a fake root has none, the machine's own.
+ * The entry lives for ever. No entry for this CPU: model_cpu_default. *ret_cpus is at
+ * least 1.
+ */
+const struct model_cpu *model_cpu_find(const char *sys_root, uint32_t *ret_cpus);
+
+extern const struct model_cpu model_cpu_default;
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The RAPL source: what packages, DRAM and, where there is a psys zone, the rest of the
+ * platform used. The sum over all readings is the advance of the raw counters, to the
+ * microjoule, over wraps, failed readings and restarts.
+ *
+ * What happens to a zone while it is open: energy_uj of a driver that was unloaded reads
+ * ENODEV for ever, also after the driver is back, as the file is opened once. The next
+ * start of slurmd finds it again and, as its base was kept, goes on from there.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "src/libmeter/counter.h"
+#include "src/libmeter/rapl_zone.h"
+#include "src/libmeter/source.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/logger.h"
+
+/* All raw values and the balance below fit the state; ages use what is left. */
+#define MAX_ZONES (SOURCE_MAX_COUNTERS - 4)
+
+/*
+ * A state entry beside the raw values: psys - packages - dram that was not booked yet.
+ * Negative, as two's complement, when packages and dram were ahead.
+ */
+#define BALANCE "psys-balance"
+
+/* The longest SampleInterval that ceems.conf accepts. */
+#define MAX_INTERVAL_S 60
+
+/* Two readings of one counter lie this close: a millisecond of a package at full load. */
+#define MIRROR_UJ UINT64_C(1000000)
+#define MIRROR_ROUNDS 3
+
+struct zone {
+	struct rapl_zone z;
+	struct counter counter;
+	char age_name[sizeof(((struct source_counter *)0)->name)];
+	int mirror_of; /* index of the zone that shows the same counter; -1: none */
+};
+
+struct source {
+	struct zone *zone;
+	size_t n;
+	bool has_psys;
+};
+
+static uint64_t distance(uint64_t a, uint64_t b, uint64_t range)
+{
+	uint64_t d = a > b ? a - b : b - a;
+
+	return range != UINT64_MAX && d > range / 2 && d <= range ? range - d + 1 : d;
+}
+
+/* Does B read the same as A between two readings of A? -EAGAIN: cannot say. */
+static int is_same_counter(const struct zone *a, const struct zone *b)
+{
+	uint64_t before, value, after;
+	uint64_t range = a->z.range_uj;
+
+	if (fileio_pread_u64(a->z.fd, &before) < 0 ||
+	    fileio_pread_u64(b->z.fd, &value) < 0 ||
+	    fileio_pread_u64(a->z.fd, &after) < 0)
+		return -EAGAIN;
+	return distance(before, value, range) <=
+		       MIRROR_UJ + distance(before, after, range) &&
+	       distance(value, after, range) <=
+		       MIRROR_UJ + distance(before, after, range);
+}
+
+/*
+ * AMD's first Zens show one counter per package in each die's zone (package-0-die-0,
+ * package-0-die-1: the same value), Intel's multi-die parts have one counter per die. The
+ * labels do not tell, the values do. Zones of different packages are never compared: two
+ * sockets that idle alike are still two.
+ */
+static void find_mirrors(struct source *s)
+{
+	size_t i, j;
+	int round;
+
+	for (i = 0; i < s->n; i++) {
+		struct zone *b = &s->zone[i];
+
+		for (j = 0; j < i && b->z.die >= 0 && b->mirror_of < 0; j++) {
+			const struct zone *a = &s->zone[j];
+
+			if (a->mirror_of >= 0 || a->z.kind != b->z.kind || a->z.die < 0 ||
+			    a->z.package != b->z.package ||
+			    a->z.range_uj != b->z.range_uj)
+				continue;
+			for (round = 0; round < MIRROR_ROUNDS; round++) {
+				if (is_same_counter(a, b) != 1)
+					break;
+			}
+			if (round < MIRROR_ROUNDS)
+				continue;
+			b->mirror_of = (int)j;
+			logger_debug("rapl: %s shows the counter of %s, counted once",
+				     b->z.name, a->z.name);
+		}
+	}
+}
+
+static void rapl_close(struct source *s)
+{
+	size_t i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->n; i++) {
+		if (s->zone[i].z.fd >= 0)
+			(void)close(s->zone[i].z.fd);
+	}
+	free(s->zone);
+	free(s);
+}
+
+static int rapl_open(const struct source_env *env, struct source **ret,
+		     struct errmsg *err)
+{
+	struct rapl_zone *found = NULL;
+	struct source *s = NULL;
+	size_t n = 0;
+	size_t i;
+	int readable = 0;
+	int read_rc = -EIO;
+	int rc;
+
+	rc = rapl_zone_scan(env->sys_root, &found, &n, err);
+	if (rc < 0)
+		return rc;
+	if (n > MAX_ZONES) {
+		rc = errmsg_set(err, -E2BIG, "rapl: %zu zones, only %d can be kept", n,
+				MAX_ZONES);
+		goto fail;
+	}
+	s = calloc(1, sizeof(*s));
+	if (s)
+		s->zone = calloc(n, sizeof(*s->zone));
+	if (!s || !s->zone) {
+		rc = errmsg_set(err, -ENOMEM, "rapl: out of memory");
+		goto fail;
+	}
+	for (i = 0; i < n; i++) {
+		struct zone *z = &s->zone[i];
+		uint64_t v;
+
+		z->z = found[i];
+		z->mirror_of = -1;
+		z->counter.range_uj = z->z.range_uj;
+		z->counter.max_w = z->z.kind == RAPL_PSYS ? COUNTER_PLATFORM_MAX_W
+							  : COUNTER_PACKAGE_MAX_W;
+		snprintf(z->age_name, sizeof(z->age_name), "%s age", z->z.name);
+		s->has_psys |= z->z.kind == RAPL_PSYS;
+		rc = fileio_pread_u64(z->z.fd, &v);
+		if (rc == 0)
+			readable++;
+		else if (z->z.fd >= 0)
+			read_rc = rc;
+	}
+	if (!readable) {
+		rc = errmsg_errno(err, read_rc, "rapl: none of %zu counters can be read",
+				  n);
+		goto fail;
+	}
+	free(found); /* the zones, and with them the fds, have moved */
+	s->n = n;
+	find_mirrors(s);
+	*ret = s;
+	return 0;
+fail:
+	rapl_zone_free(found, n);
+	rapl_close(s);
+	return rc;
+}
+
+static bool is_ours(const struct source *s, const char *name)
+{
+	size_t i;
+
+	if (!strcmp(name, BALANCE))
+		return true;
+	for (i = 0; i < s->n; i++) {
+		if (!strcmp(name, s->zone[i].z.name))
+			return true;
+	}
+	return false;
+}
+
+/* Makes room by what can be missed: counters that are no longer there, then ages. */
+static int keep(const struct source *s, struct source_state *state, const char *name,
+		uint64_t raw)
+{
+	int rc = source_state_put(state, name, raw);
+	uint32_t i;
+
+	for (i = 0; rc == -ENOSPC && i < SOURCE_MAX_COUNTERS; i++) {
+		char other[sizeof(state->counter[i].name) + 1] = "";
+
+		memcpy(other, state->counter[i].name, sizeof(state->counter[i].name));
+		if (is_ours(s, other))
+			continue;
+		source_state_drop(state, other);
+		rc = source_state_put(state, name, raw);
+	}
+	return rc;
+}
+
+/* One counter's advance. 1: it now has its first base, and no advance yet. */
+static int read_zone(const struct source *s, struct zone *z, uint64_t dt_ns,
+		     struct source_state *state, uint64_t *ret_uj, bool *ret_wrapped)
+{
+	uint64_t *base = source_state_find(state, z->z.name);
+	uint64_t *age = source_state_find(state, z->age_name);
+	uint64_t cur;
+	int rc;
+
+	z->counter.age_ns = base && age ? *age : 0;
+	rc = z->z.fd < 0 ? -EACCES : fileio_pread_u64(z->z.fd, &cur);
+	if (rc < 0)
+		counter_miss(&z->counter, dt_ns);
+	else if (base)
+		rc = counter_advance(&z->counter, base, cur, dt_ns, ret_uj, ret_wrapped);
+	else if (cur > z->z.range_uj)
+		rc = -ERANGE;
+	else
+		rc = keep(s, state, z->z.name, cur) < 0 ? -ENOSPC : 1;
+	if (rc >= 0)
+		source_state_drop(state, z->age_name);
+	else if (base) /* no room: a longer gap will then look like a jump, no worse */
+		(void)source_state_put(state, z->age_name, z->counter.age_ns);
+	return rc;
+}
+
+/*
+ * OTHER is what psys has above the packages and DRAM. Their counters are read one after
+ * the other and do not move at the same instants, so a difference may be negative: it is
+ * carried until psys has caught up. When a counter is missing in this tick, all waits for
+ * the tick that has it.
+ */
+static void book_psys(const struct source *s, struct source_state *state,
+		      uint64_t psys_uj, uint64_t inner_uj, bool complete,
+		      struct reading *out)
+{
+	uint64_t *saved = source_state_find(state, BALANCE);
+	int64_t before = saved ? (int64_t)*saved : 0;
+	int64_t balance = (int64_t)((uint64_t)before + psys_uj - inner_uj);
+
+	out->has[DOMAIN_OTHER] = true;
+	if (complete && balance > 0) {
+		out->energy_uj[DOMAIN_OTHER] = (uint64_t)balance;
+		balance = 0;
+	} else if (complete && balance < before && balance < 0) {
+		out->rejected++; /* psys says less than what it contains */
+	}
+	if (keep(s, state, BALANCE, (uint64_t)balance) < 0)
+		out->rejected++;
+}
+
+static int rapl_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
+		     struct source_state *state, struct reading *ret)
+{
+	struct reading out = { 0 };
+	uint64_t psys_uj = 0;
+	uint64_t inner_uj = 0;
+	bool complete = true;
+	bool psys_is_new = false;
+	size_t good = 0;
+	size_t i;
+
+	(void)busy_ppm;
+	for (i = 0; i < s->n; i++) {
+		struct zone *z = &s->zone[i];
+		uint64_t uj = 0;
+		bool wrapped = false;
+		int rc = read_zone(s, z, dt_ns, state, &uj, &wrapped);
+
+		if (z->mirror_of >= 0) {
+			if (rc < 0 || is_same_counter(&s->zone[z->mirror_of], z) != 0)
+				continue;
+			logger_debug("rapl: %s left %s, counted by itself from now on",
+				     z->z.name, s->zone[z->mirror_of].z.name);
+			z->mirror_of = -1;
+		}
+		if (z->z.kind != RAPL_PSYS)
+			out.has[z->z.kind == RAPL_DRAM ? DOMAIN_DRAM : DOMAIN_CPU] = true;
+		if (rc < 0) {
+			out.rejected++;
+			complete = false;
+			/* an implausible value was still read */
+			good += rc == -ERANGE || rc == -EOVERFLOW || rc == -ESTALE;
+			continue;
+		}
+		good++;
+		out.wraps += wrapped;
+		if (z->z.kind == RAPL_PSYS) {
+			psys_uj += uj;
+			psys_is_new |= rc == 1;
+		} else {
+			out.energy_uj[z->z.kind == RAPL_DRAM ? DOMAIN_DRAM
+							     : DOMAIN_CPU] += uj;
+			inner_uj += uj;
+		}
+	}
+	if (!good)
+		return -EIO;
+	/* a psys without a base says nothing about what its packages used meanwhile */
+	if (s->has_psys)
+		book_psys(s, state, psys_is_new ? 0 : psys_uj, psys_is_new ? 0 : inner_uj,
+			  complete, &out);
+	*ret = out;
+	return 0;
+}
+
+static void rapl_describe(const struct source *s, char *buf, size_t size)
+{
+	size_t count[3] = { 0 };
+	size_t unreadable = 0;
+	uint64_t range = UINT64_MAX;
+	char text[160] = "";
+	int n;
+	size_t i;
+
+	for (i = 0; i < s->n; i++) {
+		const struct zone *z = &s->zone[i];
+
+		if (z->mirror_of >= 0)
+			continue;
+		count[z->z.kind]++;
+		unreadable += z->z.fd < 0;
+		if (z->z.kind != RAPL_PSYS && z->z.range_uj < range)
+			range = z->z.range_uj;
+	}
+	n = snprintf(text, sizeof(text), "%zu package%s, %zu dram%s", count[RAPL_PACKAGE],
+		     count[RAPL_PACKAGE] == 1 ? "" : "s", count[RAPL_DRAM],
+		     count[RAPL_PSYS] ? ", psys" : "");
+	if (unreadable)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, ", %zu not readable",
+			      unreadable);
+	if (range == UINT64_MAX)
+		(void)snprintf(text + n, sizeof(text) - (size_t)n, ", range not stated");
+	else
+		n += snprintf(text + n, sizeof(text) - (size_t)n,
+			      ", %" PRIu64 ".%" PRIu64 " J range", range / 1000000,
+			      range / 100000 % 10);
+	if (range < MAX_INTERVAL_S * UINT64_C(1000000) * COUNTER_PACKAGE_MAX_W)
+		(void)snprintf(text + n, sizeof(text) - (size_t)n,
+			       "; at %" PRIu64 " W it wraps in %" PRIu64
+			       " s: keep SampleInterval below",
+			       COUNTER_PACKAGE_MAX_W,
+			       range / (UINT64_C(1000000) * COUNTER_PACKAGE_MAX_W));
+	snprintf(buf, size, "%s", text);
+}
+
+const struct source_ops source_rapl = {
+	.id = SOURCE_RAPL,
+	.name = "rapl",
+	.is_estimate = false,
+	.open = rapl_open,
+	.read = rapl_read,
+	.describe = rapl_describe,
+	.close = rapl_close,
+};

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* pipe2 */
+#include "src/libnode/bpfload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "src/libutil/clock.h"
+#include "src/libutil/util.h"
+
+#define REAP_INTERVAL_NS (2 * NSEC_PER_MSEC)
+
+/* --- starting ----------------------------------------------------------------------------- */
+
+/* The sampler's thread has all signals blocked and slurmd ignores some: the child gets neither. */
+static int set_attributes(posix_spawnattr_t *attr)
+{
+	sigset_t none, all;
+	int rc;
+
+	(void)sigemptyset(&none);
+	(void)sigfillset(&all);
+	rc = posix_spawnattr_setsigmask(attr, &none);
+	if (rc == 0)
+		rc = posix_spawnattr_setsigdefault(attr, &all);
+	if (rc == 0)
+		rc = posix_spawnattr_setflags(attr,
+					      POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	return -rc;
+}
+
+static int set_files(posix_spawn_file_actions_t *files, int out)
+{
+	int rc = posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+
+	if (rc == 0)
+		rc = posix_spawn_file_actions_adddup2(files, out, STDOUT_FILENO);
+	if (rc == 0)
+		rc = posix_spawn_file_actions_adddup2(files, out, STDERR_FILENO);
+	return -rc;
+}
+
+static int spawn_with(posix_spawnattr_t *attr, char *const *argv, int out, pid_t *ret_pid)
+{
+	static char *const no_env[] = { NULL };
+	posix_spawn_file_actions_t files;
+	int rc = -posix_spawn_file_actions_init(&files);
+
+	if (rc < 0)
+		return rc;
+	rc = set_files(&files, out);
+	if (rc == 0)
+		rc = -posix_spawn(ret_pid, argv[0], &files, attr, argv, no_env);
+	(void)posix_spawn_file_actions_destroy(&files);
+	return rc;
+}
+
+/* posix_spawn() and not fork(): slurmd has threads, and its memory need not be copied. */
+static int spawn(char *const *argv, int out, pid_t *ret_pid)
+{
+	posix_spawnattr_t attr;
+	int rc = -posix_spawnattr_init(&attr);
+
+	if (rc < 0)
+		return rc;
+	rc = set_attributes(&attr);
+	if (rc == 0)
+		rc = spawn_with(&attr, argv, out, ret_pid);
+	(void)posix_spawnattr_destroy(&attr);
+	return rc;
+}
+
+/* --- waiting ------------------------------------------------------------------------------ */
+
+/* What the child writes, the first SIZE - 1 bytes of it, until it closes or time is up. */
+static void listen_until(int fd, uint64_t deadline_ns, char *buf, size_t size)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char rest[256];
+	size_t used = 0;
+	uint64_t now;
+	ssize_t n;
+
+	while ((now = clock_mono_ns()) < deadline_ns) {
+		bool full = used == size - 1;
+
+		if (poll(&p, 1, (int)((deadline_ns - now) / NSEC_PER_MSEC) + 1) <= 0)
+			continue;
+		n = full ? read(fd, rest, sizeof(rest)) : read(fd, buf + used, size - 1 - used);
+		if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
+			break;
+		if (n > 0 && !full)
+			used += (size_t)n;
+	}
+	buf[used] = '\0';
+}
+
+/* Only ever our own child. -ECHILD: somebody took its status (a host that reaps all). */
+static int reap(pid_t pid, uint64_t deadline_ns, int *ret_status)
+{
+	struct timespec pause = clock_ns_to_timespec(REAP_INTERVAL_NS);
+	bool killed = false;
+	pid_t got;
+
+	for (;;) {
+		got = waitpid(pid, ret_status, killed ? 0 : WNOHANG);
+		if (got == pid)
+			return killed ? -ETIMEDOUT : 0;
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		if (killed)
+			continue;
+		if (clock_mono_ns() >= deadline_ns) {
+			(void)kill(pid, SIGKILL);
+			killed = true;
+			continue;
+		}
+		(void)nanosleep(&pause, NULL);
+	}
+}
+
+static int judge(const char *helper, int status, const char *words, struct errmsg *err)
+{
+	if (WIFSIGNALED(status))
+		return errmsg_set(err, -EIO, "%s was killed by signal %d", helper,
+				  WTERMSIG(status));
+	switch (WEXITSTATUS(status)) {
+	case 0:
+		return 0;
+	case BPFLOAD_EXIT_UNSUPPORTED:
+		return errmsg_set(err, -EOPNOTSUPP, "%s", words);
+	case 127: /* a libc whose posix_spawn() cannot tell why exec failed */
+		return errmsg_set(err, -EOPNOTSUPP, "cannot start %s", helper);
+	case BPFLOAD_EXIT_IN_USE:
+		return errmsg_set(err, -EBUSY, "%s", words);
+	default:
+		return errmsg_set(err, -EIO, "%s ended with %d: %s", helper,
+				  WEXITSTATUS(status), words);
+	}
+}
+
+static int run(const char *helper, char *const *argv, uint64_t timeout_ns, struct errmsg *err)
+{
+	uint64_t deadline_ns = clock_mono_ns() + timeout_ns;
+	_cleanup_close_ int in = -1, out = -1;
+	char words[400];
+	int pipefd[2];
+	int status;
+	pid_t pid;
+	int rc;
+
+	if (pipe2(pipefd, O_CLOEXEC) < 0)
+		return errmsg_errno(err, -errno, "%s: no pipe", helper);
+	in = pipefd[0];
+	out = pipefd[1];
+	rc = spawn(argv, out, &pid);
+	if (rc < 0)
+		return errmsg_errno(err, rc == -ENOENT ? -EOPNOTSUPP : -EIO, "cannot start %s",
+				    helper);
+	(void)close(TAKE_FD(out));
+	listen_until(in, deadline_ns, words, sizeof(words));
+	words[strcspn(words, "\n")] = '\0'; /* one line is what it promises */
+	rc = reap(pid, deadline_ns, &status);
+	if (rc == -ETIMEDOUT)
+		return errmsg_set(err, rc, "%s took too long and was killed", helper);
+	if (rc < 0)
+		/* silence means success */
+		return words[0] ? errmsg_set(err, -EIO, "%s: %s", helper, words) : 0;
+	return judge(helper, status, words, err);
+}
+
+static int run_verb(const char *helper, const char *verb, const char *dir, uint64_t timeout_ns,
+		    struct errmsg *err)
+{
+	char pid[16];
+	/* posix_spawn() takes char *const and changes nothing */
+	char *const argv[] = { (char *)helper, (char *)verb, (char *)"--dir", (char *)dir,
+			       (char *)"--for", pid, NULL };
+
+	if (!*dir)
+		return errmsg_set(err, -ENOENT, "BpfDir is empty");
+	(void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	return run(helper, argv, timeout_ns, err);
+}
+
+int bpfload_run(const char *helper, const char *dir, uint64_t timeout_ns, struct errmsg *err)
+{
+	return run_verb(helper, "load", dir, timeout_ns, err);
+}
+
+int bpfload_stop(const char *helper, const char *dir, uint64_t timeout_ns, struct errmsg *err)
+{
+	return run_verb(helper, "unload", dir, timeout_ns, err);
+}

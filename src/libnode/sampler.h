@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sampler.h - the one thread in slurmd: at every tick it reads the sources, asks how much CPU
+ * time each step used, has the tick split (split.h) and turns the ledger's page. Ticks come
+ * every SampleInterval and whenever a step begins or ends.
+ */
+#ifndef CEEMS_SAMPLER_H
+#define CEEMS_SAMPLER_H
+
+#include "src/libjob/ledger.h"
+#include "src/libjob/settings.h"
+#include "src/libutil/errmsg.h"
+
+struct sampler;
+
+/* Requests for a tick that come closer than this are answered by one tick. */
+#define SAMPLER_SPACING_NS (2 * UINT64_C(1000000))
+/* ceems.prom is written every so many SampleIntervals, and at the end. */
+#define SAMPLER_TEXTFILE_EVERY 5
+/* A tick longer than so many SampleIntervals counts as a gap. */
+#define SAMPLER_GAP_INTERVALS 10
+
+/*
+ * Opens sources and ledger; starts no thread. NODE is the node's Slurm name. 0, or -errno with
+ * the reason: the caller logs it once and goes on without. No sensor at all is not a failure
+ * (the ledger then carries figures without energy).
+ */
+int sampler_create(const struct settings *s, const char *node, struct sampler **ret,
+		   struct errmsg *err);
+
+/*
+ * What Slurm allocates on this node, which static shares refer to. Before sampler_start(); 0 or
+ * without the call: the processors and the memory that the kernel shows.
+ */
+void sampler_set_capacity(struct sampler *s, uint32_t cpus, uint64_t mem_mb);
+
+/* One line for the log: sources, idle power, emission factor, ledger. */
+void sampler_describe(const struct sampler *s, char *buf, size_t size);
+
+/* One tick now, in the calling thread: what the thread does, for tests and benchmarks. */
+int sampler_tick(struct sampler *s);
+
+/* Starts the thread: all signals blocked, name "ceems-sampler". */
+int sampler_start(struct sampler *s, struct errmsg *err);
+
+/* Ends the thread after a last tick (joined; a tick is milliseconds) and frees all. NULL: no-op. */
+void sampler_destroy(struct sampler *s);
+
+/* Node energy since the ledger began and power now, for Slurm's node record. -ENODATA: none. */
+int sampler_node_energy(struct sampler *s, uint64_t *ret_energy_uj, uint64_t *ret_power_mw);
+
+#endif

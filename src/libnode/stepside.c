@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libnode/stepside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "src/libjob/report.h"
+#include "src/libmeter/cgmount.h"
+#include "src/libmeter/cputime.h"
+#include "src/libmeter/harvest.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/logger.h"
+
+#define REPORT_MAX 4096 /* PIPE_BUF: what a pipe takes whole or not at all */
+
+struct stepside {
+	struct settings settings;
+	struct ledger_identity id;
+	struct ledger *ledger;
+	unsigned int slot;
+	struct cputime *cputime;
+	struct harvest *harvest;
+	uint32_t row;
+	enum metric_reason harvest_reason; /* while harvest is NULL */
+	uint64_t open_ns;
+	uint64_t elapsed_ns;
+	/* for polls: power is the mean since the last one */
+	uint64_t poll_ns, poll_uj, power_mw;
+};
+
+static bool is_extern(const struct stepside *st)
+{
+	return st->id.step_id == LEDGER_STEP_EXTERN;
+}
+
+int stepside_open(const struct settings *s, const char *node, const struct ledger_identity *id,
+		  struct stepside **ret, struct errmsg *err)
+{
+	struct stepside *st = calloc(1, sizeof(*st));
+	int rc;
+
+	if (!st)
+		return errmsg_errno(err, -ENOMEM, "step");
+	st->settings = *s;
+	st->id = *id;
+	st->harvest_reason = REASON_NO_BPF;
+	rc = ledger_open(s->ledger_dir, node, /* writable= */ true, &st->ledger, err);
+	if (rc < 0)
+		goto fail;
+	rc = ledger_claim(st->ledger, id, &st->slot);
+	if (rc < 0) {
+		(void)errmsg_errno(err, rc, "no slot in the node ledger");
+		goto fail;
+	}
+	st->open_ns = clock_mono_ns();
+	*ret = st;
+	return 0;
+fail:
+	ledger_close(st->ledger);
+	free(st);
+	return rc;
+}
+
+/* --- while it runs ---------------------------------------------------------------------- */
+
+/* The number that BPF programs see: the inode of the cgroup's folder. 0: there is none. */
+static uint64_t cgroup_id(const char *controller, const char *path)
+{
+	char folder[PATH_MAX];
+	struct stat st;
+
+	if (!*path || cgmount_find(controller, path, folder, sizeof(folder)) < 0 ||
+	    stat(folder, &st) < 0)
+		return 0;
+	return st.st_ino;
+}
+
+static void start_harvest(struct stepside *st, struct ledger_slot *slot)
+{
+	struct errmsg err = { 0 };
+	int rc = harvest_open(st->settings.bpf_dir, &st->harvest, &err);
+
+	if (rc < 0) {
+		if (rc != -ENOENT)
+			logger_info("I/O of this step is not counted: %s", err.text);
+		return;
+	}
+	rc = harvest_register(st->harvest, cgroup_id(NULL, slot->cgroup_v2),
+			      cgroup_id("freezer", slot->cgroup_freezer), &st->row);
+	if (rc < 0) {
+		logger_info("I/O of this step is not counted: %s", strerror(-rc));
+		st->harvest_reason = rc == -ENOSPC ? REASON_NO_SLOT : REASON_NO_BPF;
+		harvest_close(st->harvest);
+		st->harvest = NULL;
+		return;
+	}
+	slot->bpf_slot = st->row;
+}
+
+bool stepside_attach(struct stepside *st, pid_t pid)
+{
+	struct ledger_slot *slot = ledger_slot(st->ledger, st->slot);
+	struct errmsg err = { 0 };
+	int rc;
+
+	if (atomic_load(&slot->cgroup_known))
+		return true;
+	rc = cputime_find_cgroups(pid, slot->cgroup_v2, slot->cgroup_cpuacct,
+				  slot->cgroup_freezer, LEDGER_CGROUP_MAX);
+	if (rc < 0) {
+		logger_debug("cgroups of task %d: %s", (int)pid, strerror(-rc));
+		return false;
+	}
+	if (cputime_open(slot->cgroup_v2, slot->cgroup_cpuacct, slot->cgroup_freezer, &st->cputime,
+			 &err) < 0)
+		logger_debug("CPU time of this step: %s", err.text);
+	start_harvest(st, slot);
+	atomic_store_explicit(&slot->cgroup_known, 1, memory_order_release);
+	ledger_request_tick(st->ledger);
+	return true;
+}
+
+static int account_now(struct stepside *st, struct account *ret)
+{
+	return is_extern(st) ?
+		       ledger_job_total(st->ledger, st->id.job_id, ret, NULL, NULL) :
+		       ledger_step_energy(st->ledger, st->slot, ret);
+}
+
+int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_power_mw)
+{
+	struct account a;
+	uint64_t now = clock_mono_ns();
+	uint64_t uj;
+
+	if (account_now(st, &a) < 0)
+		return -ENODATA;
+	uj = account_total_uj(&a);
+	if (!uj)
+		return -ENODATA; /* a 0 would wipe out what another task's poll had brought */
+	if (st->poll_ns && now - st->poll_ns >= NSEC_PER_SEC / 2 && uj >= st->poll_uj)
+		st->power_mw = (uj - st->poll_uj) * 1000 / ((now - st->poll_ns) / 1000);
+	if (!st->poll_ns || now - st->poll_ns >= NSEC_PER_SEC / 2) {
+		st->poll_ns = now;
+		st->poll_uj = uj;
+	}
+	*ret_energy_uj = uj;
+	*ret_power_mw = st->power_mw;
+	return 0;
+}
+
+/* --- the end ---------------------------------------------------------------------------- */
+
+static uint64_t final_busy_ns(struct stepside *st, uint64_t waited_ns)
+{
+	uint64_t busy_ns;
+
+	if (!st->cputime || cputime_read(st->cputime, &busy_ns) < 0)
+		return waited_ns ? waited_ns : UINT64_MAX;
+	/* Without a CPU accounting cgroup, what has exited is only known from wait4(). */
+	return busy_ns > waited_ns ? busy_ns : waited_ns;
+}
+
+static void write_figures(struct stepside *st, struct ledger_slot *slot, uint64_t busy_ns)
+{
+	struct figures *f = &slot->figures;
+
+	if (busy_ns != UINT64_MAX)
+		figures_set(f, METRIC_CPU_TIME, busy_ns);
+	if (!st->harvest)
+		harvest_miss(f, st->harvest_reason);
+	else if (harvest_read(st->harvest, st->row, f) < 0)
+		harvest_miss(f, REASON_FAILED);
+}
+
+/* Energy and emissions of A; nothing where nobody measures. */
+static void add_energy(struct stepside *st, const struct account *a, struct figures *figures)
+{
+	_cleanup_free_ struct ledger_page *page = malloc(sizeof(*page));
+
+	if (page && ledger_snapshot(st->ledger, page) == 0)
+		ledger_account_figures(page, a, figures);
+}
+
+void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *figures,
+		     uint64_t *ret_elapsed_ns)
+{
+	struct ledger_slot *slot = ledger_slot(st->ledger, st->slot);
+	struct account energy = { 0 };
+	uint64_t busy_ns;
+	int rc;
+
+	if (is_extern(st) && ledger_wait_others(st->ledger, st->id.job_id, st->slot,
+						STEPSIDE_OTHERS_NS) < 0)
+		logger_info("job %u: other steps are still there; its energy may lack theirs",
+			    st->id.job_id);
+	busy_ns = final_busy_ns(st, waited_ns);
+	write_figures(st, slot, busy_ns);
+	rc = ledger_finish(st->ledger, st->slot, busy_ns, STEPSIDE_FINISH_NS, &energy);
+	if (rc < 0)
+		logger_info("job %u: the sampler did not answer: %s; energy is that of its last tick",
+			    st->id.job_id, strerror(-rc));
+	st->elapsed_ns = clock_mono_ns() - st->open_ns;
+	*figures = slot->figures;
+	if (is_extern(st)) {
+		uint64_t job_busy_ns = 0;
+
+		if (ledger_job_total(st->ledger, st->id.job_id, &energy, figures, &job_busy_ns) == 0 &&
+		    !figures_has(figures, METRIC_CPU_TIME) && job_busy_ns)
+			figures_set(figures, METRIC_CPU_TIME, job_busy_ns);
+	}
+	add_energy(st, &energy, figures);
+	*ret_elapsed_ns = st->elapsed_ns;
+}
+
+/* --- the report ------------------------------------------------------------------------- */
+
+/*
+ * FD is the user's, who may have had it opened on a pipe or a terminal that nobody empties; to wait
+ * for that would leave a slurmstepd behind. Switching it to non-blocking would switch it for the
+ * user's processes too, and poll() says only that there is room for something: so the report goes
+ * through another opening of the same pipe or terminal. A file is written as it is, because
+ * another opening would begin at its first byte.
+ */
+static int write_at_once(int fd, const char *text, size_t len)
+{
+	_cleanup_close_ int own = -1;
+	char path[32];
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISSOCK(st.st_mode))
+		return send(fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+	if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
+		return fileio_write_full(fd, text, len);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return own < 0 ? -errno : fileio_write_full(own, text, len);
+}
+
+static void write_if_taken(int fd, const char *text, size_t len)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	int rc = -EAGAIN;
+
+	if (len > REPORT_MAX)
+		len = REPORT_MAX;
+	if (poll(&p, 1, STEPSIDE_REPORT_MS) == 1 && (p.revents & POLLOUT))
+		rc = write_at_once(fd, text, len);
+	if (rc == -EAGAIN)
+		logger_info("the report was not printed: nobody reads the step's stderr");
+	else if (rc < 0)
+		logger_info("the report was not printed: %s", strerror(-rc));
+}
+
+static const char *energy_source(const struct figures *f)
+{
+	bool rapl = figures_has(f, METRIC_SOURCE_RAPL) && f->value[METRIC_SOURCE_RAPL];
+	bool model = figures_has(f, METRIC_SOURCE_MODEL) && f->value[METRIC_SOURCE_MODEL];
+
+	if (!figures_has(f, METRIC_ENERGY))
+		return NULL;
+	if (rapl && model)
+		return "rapl, in part model (estimate)";
+	return model ? "model (estimate)" : "rapl";
+}
+
+void stepside_report(struct stepside *st, const struct figures *figures, int fd)
+{
+	const struct ledger_slot *slot = ledger_slot(st->ledger, st->slot);
+	const struct report_input in = {
+		.node = ledger_node(st->ledger),
+		.id = &st->id,
+		.figures = figures,
+		.elapsed_ns = st->elapsed_ns,
+		.energy_source = energy_source(figures),
+		.energy_method = "cpu-time",
+	};
+	char text[REPORT_MAX];
+	size_t len;
+
+	if (!(slot->flags & LEDGER_FLAG_REPORT) || st->id.node_id != 0 || is_extern(st))
+		return;
+	len = report_format(&in, text, sizeof(text));
+	if (len)
+		write_if_taken(fd, text, len);
+}
+
+void stepside_close(struct stepside *st)
+{
+	if (!st)
+		return;
+	/*
+	 * A batch step keeps its slot until its process is gone, when the sampler takes it back.
+	 * Up to 23.11 the completion of a batch step does not carry the job's energy to slurmdbd,
+	 * so on scancel the extern step has to come after it, and this is what it waits for.
+	 */
+	if (st->id.step_id != LEDGER_STEP_BATCH)
+		ledger_leave(st->ledger, st->slot);
+	if (st->harvest) {
+		harvest_release(st->harvest, st->row);
+		harvest_close(st->harvest);
+	}
+	cputime_close(st->cputime);
+	ledger_close(st->ledger);
+	free(st);
+}
+
+uint32_t stepside_count_cores(const char *list)
+{
+	uint32_t n = 0;
+
+	while (list && *list) {
+		char *end;
+		unsigned long from = strtoul(list, &end, 10);
+		unsigned long to = from;
+
+		if (end == list)
+			return 0;
+		if (*end == '-') {
+			list = end + 1;
+			to = strtoul(list, &end, 10);
+			if (end == list)
+				return 0;
+		}
+		if (to < from || to - from >= UINT16_MAX || (*end && *end != ','))
+			return 0;
+		n += (uint32_t)(to - from + 1);
+		list = end + (*end == ',');
+	}
+	return n;
+}

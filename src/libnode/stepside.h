@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stepside.h - what slurmstepd does for one step, without Slurm in it: a slot in the node ledger
+ * when the step starts, its cgroup when there is a task, its energy while it runs, its figures
+ * when it ends.
+ */
+#ifndef CEEMS_STEPSIDE_H
+#define CEEMS_STEPSIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "src/libjob/ledger.h"
+#include "src/libjob/settings.h"
+#include "src/libutil/errmsg.h"
+
+/* Longest wait for the tick that closes the step; then the figures of the last one have to do. */
+#define STEPSIDE_FINISH_NS (50 * UINT64_C(1000000))
+/*
+ * Longest wait of the extern step for the others. Slurm's own UnkillableStepTimeout (60 s): a step
+ * that outlives it is reported as unkillable, and the job's energy is then what is known. The
+ * wait delays nobody: a job is not over before its last step is.
+ */
+#define STEPSIDE_OTHERS_NS (60 * UINT64_C(1000000000))
+/* What one write to the user's stderr may take when nobody reads it. */
+#define STEPSIDE_REPORT_MS 200
+
+struct stepside;
+
+/*
+ * Claims a slot for the calling process. S and ID are copied; S has been through
+ * settings_for_node(). -ENOENT: no sampler runs on this node; -ENOSPC: the ledger is full.
+ */
+int stepside_open(const struct settings *s, const char *node, const struct ledger_identity *id,
+		  struct stepside **ret, struct errmsg *err);
+
+/*
+ * The first task's PID, once there is one: publishes the step's cgroup and has the kernel count
+ * for it. Later calls do nothing. False until a cgroup was found.
+ */
+bool stepside_attach(struct stepside *st, pid_t pid);
+
+/*
+ * Energy up to now, of the step; for the extern step of the whole job, because with
+ * PrologFlags=Contain Slurm takes the job's energy from it. -ENODATA: not known (yet).
+ */
+int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_power_mw);
+
+/*
+ * The end. WAITED_NS is the CPU time of the tasks as wait4() told (0: none), used when it is more
+ * than the cgroup shows. Waits for the others first if this is the extern step. Fills FIGURES,
+ * for the extern step with those of the job; always succeeds, with reasons for what is missing.
+ */
+void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *figures,
+		     uint64_t *ret_elapsed_ns);
+
+/* --ceems-report was given and this is the step's first node: writes the table to FD. */
+void stepside_report(struct stepside *st, const struct figures *figures, int fd);
+
+/* Gives the slot up, except a batch step's (see stepside.c), and frees all. NULL: no-op. */
+void stepside_close(struct stepside *st);
+
+/*
+ * How many numbers a list such as "0-3,8" has; what Slurm calls a core list. 0 for an empty or
+ * malformed one.
+ */
+uint32_t stepside_count_cores(const char *list);
+
+#endif

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libnode/textfile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/libutil/clock.h"
+#include "src/libutil/fileio.h"
+
+/* One job on this node: its gone steps and those still there. */
+struct job_sum {
+	struct account energy;
+	uint64_t busy_ns;
+	struct figures figures;
+};
+
+struct writer {
+	FILE *out;
+	char host[2 * 256]; /* escaped, as every label value has to be */
+	const struct ledger_page *page;
+	const struct textfile_input *in;
+	struct job_sum *job; /* page->njobs of them */
+};
+
+/* --- text format ------------------------------------------------------------------------ */
+
+static void escape_label(const char *s, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	for (; *s && n + 3 < size; s++) {
+		if (*s == '\\' || *s == '"' || *s == '\n')
+			buf[n++] = '\\';
+		buf[n++] = *s == '\n' ? 'n' : *s;
+	}
+	buf[n] = '\0';
+}
+
+static void put_head(struct writer *w, const char *name, const char *type, const char *help)
+{
+	fprintf(w->out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+/* VALUE in UNITS-ths, printed without loss. */
+static void put_value(struct writer *w, uint64_t value, uint64_t units)
+{
+	unsigned int digits = 0;
+	uint64_t u;
+
+	for (u = units; u > 1; u /= 10)
+		digits++;
+	fprintf(w->out, " %" PRIu64, value / units);
+	if (digits)
+		fprintf(w->out, ".%0*" PRIu64, (int)digits, value % units);
+	fputc('\n', w->out);
+}
+
+static void put_node(struct writer *w, const char *name, const char *type, const char *help,
+		     uint64_t value, uint64_t units)
+{
+	put_head(w, name, type, help);
+	fprintf(w->out, "%s{hostname=\"%s\"}", name, w->host);
+	put_value(w, value, units);
+}
+
+/* --- the node --------------------------------------------------------------------------- */
+
+static bool has_domain(const struct writer *w, unsigned int d)
+{
+	return w->page->domain_source[d] < SOURCE_N;
+}
+
+static const char *domain_source(const struct writer *w, unsigned int d)
+{
+	return source_name((enum source_id)w->page->domain_source[d]);
+}
+
+/* The next domain from *D on that is measured; HELP and TYPE precede the first. false: no more. */
+static bool next_domain(struct writer *w, unsigned int *d, bool *has_head, const char *name,
+			const char *type, const char *help)
+{
+	while (*d < DOMAIN_N && !has_domain(w, *d))
+		(*d)++;
+	if (*d == DOMAIN_N)
+		return false;
+	if (!*has_head)
+		put_head(w, name, type, help);
+	*has_head = true;
+	return true;
+}
+
+static void put_domains(struct writer *w, const char *name, const char *type, const char *help,
+			const uint64_t *value, uint64_t units)
+{
+	bool has_head = false;
+	unsigned int d;
+
+	for (d = 0; next_domain(w, &d, &has_head, name, type, help); d++) {
+		fprintf(w->out, "%s{hostname=\"%s\",domain=\"%s\",source=\"%s\"}", name, w->host,
+			domain_name((enum domain)d), domain_source(w, d));
+		put_value(w, value[d], units);
+	}
+}
+
+static void put_source_info(struct writer *w)
+{
+	static const char name[] = "ceems_energy_source_info";
+	static const char help[] = "Where a domain's energy is read and how it is attributed";
+	bool has_head = false;
+	unsigned int d;
+
+	for (d = 0; next_domain(w, &d, &has_head, name, "gauge", help); d++) {
+		fprintf(w->out,
+			"%s{hostname=\"%s\",domain=\"%s\",source=\"%s\",method=\"cpu-time\","
+			"estimate=\"%s\"} 1\n",
+			name, w->host, domain_name((enum domain)d), domain_source(w, d),
+			w->page->domain_source[d] == SOURCE_MODEL ? "true" : "false");
+	}
+}
+
+/*
+ * CEEMS shows the counters themselves, zone by zone. RAPL's zones that we count are packages
+ * ("intel-rapl:0") and, below them, their memory ("intel-rapl:0:1").
+ */
+static bool is_dram_zone(const char *zone)
+{
+	const char *colon = strchr(zone, ':');
+
+	return colon && strchr(colon + 1, ':');
+}
+
+static void put_rapl(struct writer *w, const char *name, const char *help, bool dram)
+{
+	const struct source_state *st = &w->page->state[SOURCE_RAPL];
+	bool has_head = false;
+	uint32_t i;
+
+	for (i = 0; i < st->ncounters && i < SOURCE_MAX_COUNTERS; i++) {
+		const char *zone = st->counter[i].name;
+		const char *colon = strchr(zone, ':');
+
+		if (is_dram_zone(zone) != dram || !colon)
+			continue;
+		if (!has_head)
+			put_head(w, name, "counter", help);
+		has_head = true;
+		fprintf(w->out,
+			"%s{hostname=\"%s\",index=\"%s\",path=\"/sys/class/powercap/%s\"}", name,
+			w->host, colon + 1, zone);
+		put_value(w, st->counter[i].raw, 1000000);
+	}
+}
+
+static void put_factor(struct writer *w)
+{
+	const struct emission_factor *f = w->in->factor;
+	static const char name[] = "ceems_emission_factor_grams_per_kwh";
+	char region[2 * sizeof(f->region)];
+	char year[16] = "";
+
+	if (!f)
+		return;
+	escape_label(f->region, region, sizeof(region));
+	if (f->year)
+		(void)snprintf(year, sizeof(year), "%" PRIu32, f->year);
+	put_head(w, name, "gauge", "CO2 equivalent of the electricity used, before PUE");
+	fprintf(w->out, "%s{hostname=\"%s\",region=\"%s\",year=\"%s\",kind=\"%s\"}", name, w->host,
+		region, year, emission_kind_name(f->kind));
+	put_value(w, f->mg_per_kwh, 1000);
+	put_node(w, "ceems_pue_ratio", "gauge", "Power usage effectiveness that emissions include",
+		 w->page->pue_milli, 1000);
+}
+
+static void put_node_energy(struct writer *w)
+{
+	const struct ledger_page *p = w->page;
+
+	put_source_info(w);
+	put_domains(w, "ceems_node_energy_joules_total", "counter",
+		    "Energy of the node since the ledger began, jobs or not",
+		    p->measured.total_uj, 1000000);
+	put_domains(w, "ceems_node_power_watts", "gauge",
+		    "Power of the node over the last sampling interval", p->power_mw, 1000);
+	put_domains(w, "ceems_node_idle_power_watts", "gauge",
+		    "Idle power, which is split by allocation; 0 while it is not known",
+		    p->idle_mw, 1000);
+	put_rapl(w, "ceems_rapl_package_joules_total", "Current RAPL package value in joules",
+		 /* dram= */ false);
+	put_rapl(w, "ceems_rapl_dram_joules_total", "Current RAPL dram value in joules",
+		 /* dram= */ true);
+	put_node(w, "ceems_node_unallocated_joules_total", "counter",
+		 "Idle energy of what no job had allocated", account_total_uj(&p->unallocated),
+		 1000000);
+	put_node(w, "ceems_node_system_joules_total", "counter",
+		 "Energy of processes outside of jobs", account_total_uj(&p->system), 1000000);
+	put_node(w, "ceems_node_retired_joules_total", "counter",
+		 "Energy of jobs that are no longer listed", account_total_uj(&p->retired),
+		 1000000);
+	put_node(w, "ceems_node_conservation_error_joules_total", "counter",
+		 "Measured energy that the accounts miss or have too much; anything but 0 is a bug",
+		 p->conservation_error_uj, 1000000);
+	put_factor(w);
+}
+
+static void put_ledger(struct writer *w)
+{
+	const struct ledger_page *p = w->page;
+	uint64_t used = 0;
+	uint32_t i;
+
+	for (i = 0; i < p->nsteps && i < LEDGER_STEPS; i++)
+		used += p->step[i].until_mono_ns != 0;
+	put_node(w, "ceems_ledger_ticks_total", "counter", "Samples taken", p->ticks, 1);
+	put_node(w, "ceems_ledger_last_tick_timestamp_seconds", "gauge", "Time of the last sample",
+		 p->t_wall_ns / NSEC_PER_MSEC, 1000);
+	put_node(w, "ceems_ledger_gaps_total", "counter",
+		 "Samples that came too late to tell steps of the meantime apart", p->gaps, 1);
+	put_node(w, "ceems_ledger_steps", "gauge", "Steps in the node ledger", used, 1);
+	put_node(w, "ceems_ledger_steps_max", "gauge", "Steps that the node ledger has room for",
+		 LEDGER_STEPS, 1);
+	put_node(w, "ceems_ledger_lost_steps_total", "counter",
+		 "Steps whose slurmstepd died before it closed them", p->lost_steps, 1);
+	put_node(w, "ceems_ledger_refused_steps_total", "counter",
+		 "Steps that found no room in the node ledger", p->slots_full, 1);
+	put_node(w, "ceems_sensor_rejected_readings_total", "counter",
+		 "Counter readings that failed or were implausible", p->rejected, 1);
+	put_node(w, "ceems_sensor_wraps_total", "counter", "Counters that began again at 0",
+		 p->wraps, 1);
+}
+
+/* --- jobs ------------------------------------------------------------------------------- */
+
+static void put_job_labels(struct writer *w, const char *name, const struct ledger_job_account *j)
+{
+	fprintf(w->out, "%s{hostname=\"%s\",manager=\"slurm\",uuid=\"%" PRIu32 "\"}", name,
+		w->host, j->job_id);
+}
+
+static void sum_jobs(struct writer *w)
+{
+	const struct ledger_page *p = w->page;
+	uint32_t i;
+
+	for (i = 0; i < p->njobs; i++) {
+		w->job[i].energy = p->job[i].closed;
+		w->job[i].busy_ns = p->job[i].closed_busy_ns;
+		w->job[i].figures = p->job[i].figures;
+	}
+	for (i = 0; i < p->nsteps && i < LEDGER_STEPS; i++) {
+		const struct ledger_step_account *s = &p->step[i];
+
+		if (!s->job || s->job > p->njobs)
+			continue;
+		account_add(&w->job[s->job - 1].energy, &s->energy);
+		w->job[s->job - 1].busy_ns += s->busy_ns;
+	}
+	for (i = 0; i < p->njobs; i++) {
+		ledger_account_figures(p, &w->job[i].energy, &w->job[i].figures);
+		figures_set(&w->job[i].figures, METRIC_CPU_TIME, w->job[i].busy_ns);
+	}
+}
+
+static uint64_t prom_units(enum metric_unit unit)
+{
+	switch (unit) {
+	case UNIT_UJ:
+		return 1000000;
+	case UNIT_NG: /* grams */
+	case UNIT_NS:
+		return 1000000000;
+	default:
+		return 1;
+	}
+}
+
+static void put_job_metric(struct writer *w, enum metric m)
+{
+	const struct metric_info *info = &metric_table[m];
+	bool has_head = false;
+	uint32_t i;
+
+	for (i = 0; i < w->page->njobs; i++) {
+		if (!w->page->job[i].job_id || !figures_has(&w->job[i].figures, m))
+			continue;
+		if (!has_head)
+			put_head(w, info->prom, "counter", info->help);
+		has_head = true;
+		put_job_labels(w, info->prom, &w->page->job[i]);
+		put_value(w, w->job[i].figures.value[m], prom_units(info->unit));
+	}
+}
+
+static void put_job_gauge(struct writer *w, const char *name, const char *help, bool memory)
+{
+	bool has_head = false;
+	uint32_t i;
+
+	for (i = 0; i < w->page->njobs; i++) {
+		const struct ledger_job_account *j = &w->page->job[i];
+		uint64_t v = memory ? j->mem_mb * 1048576 : j->cpus;
+
+		if (!j->job_id || !j->open_slots || !v)
+			continue;
+		if (!has_head)
+			put_head(w, name, "gauge", help);
+		has_head = true;
+		put_job_labels(w, name, j);
+		put_value(w, v, 1);
+	}
+}
+
+static void put_jobs(struct writer *w)
+{
+	uint64_t running = 0;
+	unsigned int m;
+	uint32_t i;
+
+	for (i = 0; i < w->page->njobs; i++)
+		running += w->page->job[i].job_id && w->page->job[i].open_slots;
+	put_head(w, "ceems_compute_units", "gauge", "Total number of jobs");
+	fprintf(w->out, "ceems_compute_units{hostname=\"%s\",manager=\"slurm\"} %" PRIu64 "\n",
+		w->host, running);
+	put_job_gauge(w, "ceems_compute_unit_cpus", "Total number of job CPUs",
+		      /* memory= */ false);
+	put_job_gauge(w, "ceems_compute_unit_memory_total_bytes", "Memory total in bytes",
+		      /* memory= */ true);
+	metric_foreach(m)
+		if (metric_table[m].prom)
+			put_job_metric(w, (enum metric)m);
+}
+
+/* ---------------------------------------------------------------------------------------- */
+
+int textfile_format(const char *hostname, const struct ledger_page *page,
+		    const struct textfile_input *in, char **ret, size_t *ret_len,
+		    struct errmsg *err)
+{
+	struct writer w = { .page = page, .in = in };
+	_cleanup_free_ struct job_sum *job = NULL;
+	char *text = NULL;
+	size_t len = 0;
+	bool is_bad;
+
+	if (page->njobs > LEDGER_JOBS)
+		return errmsg_set(err, -EINVAL, "ledger lists %" PRIu32 " jobs", page->njobs);
+	job = calloc(page->njobs + 1, sizeof(*job));
+	w.out = open_memstream(&text, &len);
+	if (!job || !w.out) {
+		if (w.out)
+			(void)fclose(w.out);
+		free(text);
+		return errmsg_errno(err, -ENOMEM, "ceems.prom");
+	}
+	w.job = job;
+	escape_label(hostname, w.host, sizeof(w.host));
+	sum_jobs(&w);
+	put_node_energy(&w);
+	put_ledger(&w);
+	put_jobs(&w);
+	is_bad = ferror(w.out) != 0;
+	if (fclose(w.out) || is_bad) {
+		free(text);
+		return errmsg_errno(err, -ENOMEM, "ceems.prom");
+	}
+	*ret = text;
+	*ret_len = len;
+	return 0;
+}
+
+int textfile_write(const char *dir, const struct textfile_input *in, struct errmsg *err)
+{
+	_cleanup_free_ struct ledger_page *page = malloc(sizeof(*page));
+	_cleanup_free_ char *text = NULL;
+	char path[PATH_MAX];
+	size_t len;
+	int rc;
+
+	if (!page)
+		return errmsg_errno(err, -ENOMEM, "ceems.prom");
+	if (snprintf(path, sizeof(path), "%s/ceems.prom", dir) >= (int)sizeof(path))
+		return errmsg_errno(err, -ENAMETOOLONG, "%s", dir);
+	rc = ledger_snapshot(in->ledger, page);
+	if (rc < 0)
+		return errmsg_errno(err, rc, "ledger");
+	rc = textfile_format(ledger_node(in->ledger), page, in, &text, &len, err);
+	if (rc < 0)
+		return rc;
+	return fileio_write_atomic(path, text, len, 0644, err);
+}

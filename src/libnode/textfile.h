@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * textfile.h - ceems.prom for node_exporter's textfile collector, in Prometheus's text format, with
+ * the metric names that CEEMS's dashboards know (hostname, manager="slurm", uuid=<job id>). No
+ * user and no account is in it: whoever may scrape may read it. All names pass `promtool check
+ * metrics`; CEEMS's ceems_cpu_count is left out because it cannot.
+ */
+#ifndef CEEMS_TEXTFILE_H
+#define CEEMS_TEXTFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/libjob/emission.h"
+#include "src/libjob/ledger.h"
+#include "src/libutil/errmsg.h"
+
+struct textfile_input {
+	const struct ledger *ledger;
+	const struct emission_factor *factor; /* NULL: none is known */
+};
+
+/* Writes DIR/ceems.prom (0644) in one rename from the ledger's current page. */
+int textfile_write(const char *dir, const struct textfile_input *in, struct errmsg *err);
+
+/* The text itself, malloc'ed, from a page. HOSTNAME is the label of every line. */
+int textfile_format(const char *hostname, const struct ledger_page *page,
+		    const struct textfile_input *in, char **ret, size_t *ret_len,
+		    struct errmsg *err);
+
+#endif

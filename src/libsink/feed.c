@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libsink/feed.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "src/libutil/clock.h"
+#include "src/libutil/util.h"
+
+#define RING_MIN 4096
+#define RING_MAX (UINT64_C(1) << 30)
+#define ALIGN 8
+
+/*
+ * A job's end seldom comes alone. For LINGER_NS after an entry the worker looks every NAP_MS
+ * instead of asking to be woken: waking it costs the hook a system call and, where cores are few,
+ * its own core, under slurmctld's job lock. It also makes batches, and so fewer fdatasync().
+ */
+#define NAP_MS 5
+#define LINGER_NS (500 * NSEC_PER_MSEC)
+
+/* In front of every entry. An entry never wraps: what is left at the end is skipped. */
+struct header {
+	uint32_t len;
+	uint32_t is_padding;
+};
+_Static_assert(sizeof(struct header) == ALIGN, "entries stay aligned");
+
+struct feed {
+	unsigned char *ring;
+	uint64_t size;
+	int wake_fd;
+	atomic_bool asleep;	/* the worker may be in poll(): a push has to write wake_fd */
+	_Atomic uint64_t head;	/* bytes ever pushed; written by the hook */
+	_Atomic uint64_t tail;	/* bytes ever released; written by the worker */
+	uint64_t seen;		/* the worker's: up to here feed_next() has been */
+	uint64_t before;	/* the worker's: where the entry last seen begins */
+	uint64_t waited_at;	/* the worker's: `seen` when it last waited */
+	uint64_t linger_until_ns; /* the worker's */
+	_Atomic uint64_t lost;	/* ever */
+	uint64_t lost_taken;	/* the worker's */
+	/* the ids after the last take: the hook writes ids before `lost`, so that the worker
+	 * sees those it counts; slot = index of the loss since the last take */
+	_Atomic uint64_t lost_base;
+	_Atomic uint32_t lost_id[FEED_LOST_IDS];
+};
+
+static uint64_t round_up(uint64_t n)
+{
+	return (n + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+int feed_create(size_t bytes, struct feed **ret, struct errmsg *err)
+{
+	struct feed *f;
+	uint64_t size = RING_MIN;
+
+	if (bytes > RING_MAX)
+		return errmsg_set(err, -EINVAL, "feed of %zu bytes is too large", bytes);
+	while (size < bytes)
+		size *= 2;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return errmsg_set(err, -ENOMEM, "feed: out of memory");
+	f->wake_fd = -1;
+	f->size = size;
+	f->ring = malloc(size);
+	if (!f->ring) {
+		feed_destroy(f);
+		return errmsg_set(err, -ENOMEM, "feed: out of memory");
+	}
+	memset(f->ring, 0, size); /* so that no push pays for a page fault */
+	f->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (f->wake_fd < 0) {
+		int rc = -errno;
+
+		feed_destroy(f);
+		return errmsg_errno(err, rc, "feed: eventfd");
+	}
+	*ret = f;
+	return 0;
+}
+
+void feed_destroy(struct feed *f)
+{
+	if (!f)
+		return;
+	util_closep(&f->wake_fd);
+	free(f->ring);
+	free(f);
+}
+
+static struct header *header_at(struct feed *f, uint64_t pos)
+{
+	return (struct header *)(void *)(f->ring + pos % f->size);
+}
+
+void feed_wake(struct feed *f)
+{
+	static const uint64_t one = 1;
+
+	/* EAGAIN is a counter that is full of wake-ups already */
+	if (write(f->wake_fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+/* A burst that a nap is too long for: the one push that crosses the middle ends it. */
+static bool is_half_full_now(const struct feed *f, uint64_t before, uint64_t after)
+{
+	return before <= f->size / 2 && after > f->size / 2;
+}
+
+int feed_push(struct feed *f, const void *data, size_t len)
+{
+	uint64_t head = atomic_load_explicit(&f->head, memory_order_relaxed);
+	uint64_t tail = atomic_load_explicit(&f->tail, memory_order_acquire);
+	uint64_t to_end = f->size - head % f->size;
+	uint64_t used = head - tail;
+	uint64_t need;
+
+	if (len > f->size / 2 - sizeof(struct header))
+		return -EMSGSIZE;
+	need = sizeof(struct header) + round_up(len);
+	if (need > to_end) {
+		if (to_end + need > f->size - (head - tail))
+			return -ENOSPC;
+		*header_at(f, head) = (struct header){
+			.len = (uint32_t)(to_end - sizeof(struct header)), .is_padding = 1 };
+		head += to_end;
+	} else if (need > f->size - (head - tail)) {
+		return -ENOSPC;
+	}
+	*header_at(f, head) = (struct header){ .len = (uint32_t)len };
+	memcpy(header_at(f, head) + 1, data, len);
+	/* seq_cst against `asleep`: either the worker sees the entry or we see it asleep */
+	atomic_store(&f->head, head + need);
+	if (atomic_load(&f->asleep) || is_half_full_now(f, used, head + need - tail))
+		feed_wake(f);
+	return 0;
+}
+
+void feed_note_lost(struct feed *f, uint32_t id)
+{
+	uint64_t lost = atomic_load_explicit(&f->lost, memory_order_relaxed);
+	uint64_t slot = lost - atomic_load_explicit(&f->lost_base, memory_order_relaxed);
+
+	if (slot < FEED_LOST_IDS)
+		atomic_store_explicit(&f->lost_id[slot], id, memory_order_relaxed);
+	atomic_store_explicit(&f->lost, lost + 1, memory_order_release);
+}
+
+uint64_t feed_take_lost(struct feed *f, struct feed_lost *ret)
+{
+	uint64_t lost = atomic_load_explicit(&f->lost, memory_order_acquire);
+	unsigned int i;
+
+	*ret = (struct feed_lost){ .count = lost - f->lost_taken };
+	for (i = 0; i < FEED_LOST_IDS && i < ret->count; i++)
+		ret->id[ret->nids++] =
+			atomic_load_explicit(&f->lost_id[i], memory_order_relaxed);
+	f->lost_taken = lost;
+	atomic_store_explicit(&f->lost_base, lost, memory_order_relaxed);
+	return ret->count;
+}
+
+int feed_next(struct feed *f, const void **ret_data, size_t *ret_len)
+{
+	uint64_t head = atomic_load_explicit(&f->head, memory_order_acquire);
+	const struct header *h;
+
+	while (f->seen < head) {
+		h = header_at(f, f->seen);
+		f->before = f->seen;
+		f->seen += sizeof(*h) + round_up(h->len);
+		if (h->is_padding)
+			continue;
+		*ret_data = h + 1;
+		*ret_len = h->len;
+		return 1;
+	}
+	return 0;
+}
+
+void feed_rewind(struct feed *f)
+{
+	f->seen = atomic_load_explicit(&f->tail, memory_order_relaxed);
+	f->before = f->seen;
+}
+
+void feed_unget(struct feed *f)
+{
+	f->seen = f->before;
+}
+
+void feed_release(struct feed *f)
+{
+	atomic_store_explicit(&f->tail, f->seen, memory_order_release);
+}
+
+static void wait_for_wake(struct feed *f, int timeout_ms)
+{
+	struct pollfd p = { .fd = f->wake_fd, .events = POLLIN };
+	uint64_t drained;
+
+	(void)poll(&p, 1, timeout_ms);
+	if (read(f->wake_fd, &drained, sizeof(drained)) < 0)
+		return; /* EAGAIN: nobody woke us */
+}
+
+static bool is_lingering(struct feed *f)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (f->seen != f->waited_at) {
+		f->waited_at = f->seen;
+		f->linger_until_ns = now + LINGER_NS;
+	}
+	return now < f->linger_until_ns;
+}
+
+void feed_wait(struct feed *f, int timeout_ms)
+{
+	if (is_lingering(f)) {
+		if (atomic_load(&f->head) == f->seen)
+			wait_for_wake(f, (unsigned int)timeout_ms < NAP_MS ? timeout_ms : NAP_MS);
+		return;
+	}
+	atomic_store(&f->asleep, true);
+	wait_for_wake(f, atomic_load(&f->head) == f->seen ? timeout_ms : 0);
+	atomic_store(&f->asleep, false);
+}
+
+void feed_pause(struct feed *f, int timeout_ms)
+{
+	wait_for_wake(f, timeout_ms);
+}

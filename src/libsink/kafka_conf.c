@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libsink/kafka_conf.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "src/libutil/fileio.h"
+
+#define CONF_MAX (256u << 10)
+#define BLANKS " \t\r"
+
+/* Properties that decide whether an acknowledged record is one the cluster keeps. */
+static const struct {
+	const char *key;
+	const char *only; /* the one value that changes nothing; NULL: none */
+	const char *why;
+} ours[] = {
+	{ "enable.idempotence", "true", "without it a retry may store a record twice" },
+	{ "acks", "all", "a record would be taken for stored before it is" },
+	{ "request.required.acks", "-1", "a record would be taken for stored before it is" },
+	{ "delivery.report.only.error", "false", "stored records would never be acknowledged" },
+	{ "transactional.id", NULL, "the spool does not use transactions" },
+	{ "message.timeout.ms", NULL, "the spool decides how long a record is tried" },
+	{ "delivery.timeout.ms", NULL, "the spool decides how long a record is tried" },
+	{ "log.queue", "true", "log lines have to leave by the worker" },
+	{ "plugin.library.paths", NULL, "no code is loaded into the daemon by a data file" },
+	{ "enable.background", NULL, "there is no background thread of ours" },
+};
+
+/* Whose values must not get into a log. */
+static bool is_secret(const char *key)
+{
+	static const char *const marks[] = { "password", "secret", "pem", "oauthbearer.config",
+					     "jaas" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(marks); i++)
+		if (strstr(key, marks[i]))
+			return true;
+	return false;
+}
+
+static char *trim(char *s)
+{
+	size_t len;
+
+	s += strspn(s, BLANKS);
+	for (len = strlen(s); len && strchr(BLANKS, s[len - 1]); len--)
+		s[len - 1] = '\0';
+	return s;
+}
+
+static int check_ours(const char *path, unsigned int line, const char *key, const char *value,
+		      struct errmsg *err)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ours); i++)
+		if (!strcmp(key, ours[i].key) && (!ours[i].only || strcmp(value, ours[i].only)))
+			return errmsg_set(err, -EINVAL, "%s:%u: %s cannot be set%s%s: %s", path,
+					  line, key, ours[i].only ? ", it is " : "",
+					  ours[i].only ? ours[i].only : "", ours[i].why);
+	return 0;
+}
+
+/* TEXT is one line, without its newline. */
+static int read_line(const char *path, unsigned int line, char *text, rd_kafka_conf_t *conf,
+		     bool *has_secret, struct errmsg *err)
+{
+	char reason[256];
+	char *key = trim(text);
+	char *value;
+	int rc;
+
+	if (!*key || *key == '#')
+		return 0;
+	value = strchr(key, '=');
+	if (!value)
+		return errmsg_set(err, -EINVAL, "%s:%u: not key=value", path, line);
+	*value++ = '\0';
+	key = trim(key);
+	value = trim(value);
+	rc = check_ours(path, line, key, value, err);
+	if (rc < 0)
+		return rc;
+	switch (rd_kafka_conf_set(conf, key, value, reason, sizeof(reason))) {
+	case RD_KAFKA_CONF_OK:
+		*has_secret |= is_secret(key) && *value;
+		return 0;
+	case RD_KAFKA_CONF_UNKNOWN:
+		return errmsg_set(err, -EINVAL, "%s:%u: %s is not a property of librdkafka",
+				  path, line, key);
+	default:
+		/* librdkafka's reason quotes the value */
+		return errmsg_set(err, -EINVAL, "%s:%u: %s: %s", path, line, key,
+				  is_secret(key) ? "value is not accepted" : reason);
+	}
+}
+
+int kafka_conf_read(const char *path, rd_kafka_conf_t *conf, struct errmsg *err)
+{
+	_cleanup_free_ char *text = NULL;
+	bool has_secret = false;
+	unsigned int line = 0;
+	struct stat st;
+	size_t len;
+	char *next;
+	char *p;
+	int rc;
+
+	rc = fileio_read_alloc(path, CONF_MAX, &text, &len, err);
+	if (rc < 0)
+		return rc;
+	if (strlen(text) != len)
+		rc = errmsg_set(err, -EINVAL, "%s: holds a NUL byte", path);
+	for (p = text; rc == 0 && p; p = next) {
+		next = strchr(p, '\n');
+		if (next)
+			*next++ = '\0';
+		rc = read_line(path, ++line, p, conf, &has_secret, err);
+	}
+	if (rc == 0 && has_secret && stat(path, &st) == 0 && st.st_mode & S_IROTH)
+		rc = errmsg_set(err, -EACCES, "%s holds a secret and everybody may read it; "
+				"chmod 0600", path);
+	explicit_bzero(text, len);
+	return rc;
+}

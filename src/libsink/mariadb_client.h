@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * mariadb_client.h - one connection with bounds on every wait, for the sink and for migrate.
+ */
+#ifndef CEEMS_MARIADB_CLIENT_H
+#define CEEMS_MARIADB_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mysql.h>
+
+#include "src/libutil/errmsg.h"
+
+/* The tables this program writes: the highest number in sql/ that it depends on. */
+#define MARIADB_SCHEMA 1
+
+/*
+ * Checks the option file before it is used: the library ignores one that is not there.
+ * -EINVAL: no path; -EACCES: it has a password and everybody may read it.
+ */
+int mariadb_client_check(const char *defaults_file, struct errmsg *err);
+
+/*
+ * Connects with the groups [client] and [client-mariadb] of DEFAULTS_FILE. DATABASE may be NULL.
+ * TIMEOUT_NS bounds the connect and every later read and write, each in whole seconds, at least
+ * one. The session is strict, utf8mb4 and UTC. Never reconnects by itself.
+ */
+int mariadb_client_open(const char *defaults_file, const char *database, uint64_t timeout_ns,
+			unsigned long flags, MYSQL **ret, struct errmsg *err);
+void mariadb_client_close(MYSQL *m);
+
+/* Runs SQL and throws its result away. -EIO with the server's words; mysql_errno() has more. */
+int mariadb_client_query(MYSQL *m, const char *sql, struct errmsg *err);
+
+/* One number from SQL; -ENOENT: no row or NULL. */
+int mariadb_client_number(MYSQL *m, const char *sql, uint64_t *ret, struct errmsg *err);
+
+/* Highest applied version in schema_version; 0: the table is not there. */
+int mariadb_client_schema(MYSQL *m, uint64_t *ret, struct errmsg *err);
+
+#endif

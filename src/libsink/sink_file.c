@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sink_file.c - one record per line in RecordFile. Every batch is one write and one fdatasync; the
+ * file may be rotated at any time, by rename. A crash between the write and the acknowledgement
+ * writes a batch twice: readers go by the key.
+ */
+#define _GNU_SOURCE /* memrchr */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "src/libsink/sink.h"
+#include "src/libutil/fileio.h"
+
+#define FILE_MODE 0640
+/* A longer last line without its newline was not ours. */
+#define TORN_LINE_MAX (8 << 20)
+
+struct sink {
+	char path[PATH_MAX];
+	int fd;
+	char *buf;
+	size_t room;
+};
+
+static int file_open(const struct settings *s, struct sink **ret, struct errmsg *err)
+{
+	struct sink *k;
+
+	if (!s->record_file[0])
+		return errmsg_set(err, -EINVAL, "RecordFile is not set");
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return errmsg_set(err, -ENOMEM, "out of memory");
+	k->fd = -1;
+	memcpy(k->path, s->record_file, sizeof(k->path));
+	*ret = k;
+	return 0;
+}
+
+static void file_close(struct sink *k)
+{
+	if (!k)
+		return;
+	if (k->fd >= 0)
+		(void)close(k->fd);
+	free(k->buf);
+	free(k);
+}
+
+/* Where the last line begins if it has no newline; SIZE: all lines are whole. */
+static int find_torn_line(int fd, off_t size, off_t *ret)
+{
+	char buf[4096];
+	off_t at = size;
+
+	while (at > 0) {
+		size_t want = at < (off_t)sizeof(buf) ? (size_t)at : sizeof(buf);
+		ssize_t n = pread(fd, buf, want, at - (off_t)want);
+		const char *nl;
+
+		if (n != (ssize_t)want)
+			return n < 0 ? -errno : -EIO;
+		nl = memrchr(buf, '\n', want);
+		if (nl) {
+			*ret = at - (off_t)want + (nl - buf) + 1;
+			return 0;
+		}
+		at -= (off_t)want;
+		if (size - at > TORN_LINE_MAX)
+			return -EFBIG;
+	}
+	*ret = 0;
+	return 0;
+}
+
+/*
+ * A batch that a crash or a full disk cut short. Its record was not acknowledged and comes
+ * again. Only what looks like the start of a record is cut off: a mistyped RecordFile must not
+ * cost another file its last line.
+ */
+static int mend_tail(int fd, off_t size)
+{
+	off_t line;
+	char first = '\0';
+	int rc = find_torn_line(fd, size, &line);
+
+	if (rc == 0 && line == size)
+		return 0;
+	if (rc == 0 && pread(fd, &first, 1, line) == 1 && first == '{')
+		return ftruncate(fd, line) < 0 ? -errno : 0;
+	if (rc < 0 && rc != -EFBIG)
+		return rc;
+	return fileio_write_full(fd, "\n", 1);
+}
+
+static int reopen(struct sink *k, struct errmsg *err)
+{
+	struct stat st;
+	int rc;
+
+	if (k->fd >= 0)
+		(void)close(TAKE_FD(k->fd));
+	/* O_NONBLOCK: a FIFO nobody reads must not hold us up */
+	k->fd = open(k->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		     FILE_MODE);
+	if (k->fd < 0)
+		return errmsg_errno(err, -errno, "%s: cannot open", k->path);
+	if (fstat(k->fd, &st) < 0)
+		rc = errmsg_errno(err, -errno, "%s: cannot stat", k->path);
+	else if (!S_ISREG(st.st_mode))
+		rc = errmsg_set(err, -EINVAL, "%s: not a regular file", k->path);
+	else if ((rc = mend_tail(k->fd, st.st_size)) < 0)
+		(void)errmsg_errno(err, rc, "%s: cannot mend the last line", k->path);
+	if (rc < 0)
+		(void)close(TAKE_FD(k->fd));
+	return rc;
+}
+
+/* Follows a rotation: the name leads to another file, or to none. */
+static int ensure_open(struct sink *k, struct errmsg *err)
+{
+	struct stat there;
+	struct stat here;
+
+	if (k->fd >= 0 && stat(k->path, &there) == 0 && fstat(k->fd, &here) == 0 &&
+	    there.st_dev == here.st_dev && there.st_ino == here.st_ino)
+		return 0;
+	return reopen(k, err);
+}
+
+/* A record with a newline in it would be two broken ones in the file. */
+static bool is_one_line(const struct sink_item *item)
+{
+	return item->json_len && !memchr(item->json, '\n', item->json_len);
+}
+
+static int fill(struct sink *k, const struct sink_item *item, size_t n,
+		enum sink_result *result, size_t *ret_len, struct errmsg *err)
+{
+	size_t len = 0;
+	size_t used = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		len += item[i].json_len + 1;
+	if (len > k->room) {
+		char *buf = realloc(k->buf, len);
+
+		if (!buf)
+			return errmsg_set(err, -ENOMEM, "out of memory");
+		k->buf = buf;
+		k->room = len;
+	}
+	for (i = 0; i < n; i++) {
+		if (!is_one_line(&item[i])) {
+			(void)errmsg_set(err, -EINVAL, "record is empty or not one line");
+			result[i] = SINK_REFUSED;
+			continue;
+		}
+		memcpy(k->buf + used, item[i].json, item[i].json_len);
+		used += item[i].json_len;
+		k->buf[used++] = '\n';
+		result[i] = SINK_ACKED;
+	}
+	*ret_len = used;
+	return 0;
+}
+
+static int append(struct sink *k, size_t len, struct errmsg *err)
+{
+	struct stat st;
+	int rc;
+
+	if (fstat(k->fd, &st) < 0)
+		return errmsg_errno(err, -errno, "%s: cannot stat", k->path);
+	rc = fileio_write_full(k->fd, k->buf, len);
+	if (rc < 0) {
+		(void)!ftruncate(k->fd, st.st_size);
+		return errmsg_errno(err, rc, "%s: cannot append", k->path);
+	}
+	if (fdatasync(k->fd) < 0)
+		return errmsg_errno(err, -errno, "%s: cannot sync", k->path);
+	return 0;
+}
+
+static int file_deliver(struct sink *k, const struct sink_item *item, size_t n,
+			enum sink_result *result, uint64_t timeout_ns, struct errmsg *err)
+{
+	size_t len = 0;
+	size_t i;
+	int rc;
+
+	(void)timeout_ns; /* a local file; one that hangs cannot be given up anyway */
+	rc = fill(k, item, n, result, &len, err);
+	if (rc == 0)
+		rc = ensure_open(k, err);
+	if (rc == 0 && len)
+		rc = append(k, len, err);
+	if (rc == 0)
+		return 0;
+	for (i = 0; i < n; i++)
+		result[i] = SINK_RETRY;
+	if (k->fd >= 0)
+		(void)close(TAKE_FD(k->fd)); /* the next try looks at the tail again */
+	return -EAGAIN;
+}
+
+const struct sink_ops sink_file = {
+	.name = "file",
+	.max_batch = 1000,
+	.open = file_open,
+	.deliver = file_deliver,
+	.close = file_close,
+};

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * spool_internal.h - what the writer (spool.c) and the readers (spool_cursor.c) share.
+ */
+#ifndef CEEMS_SPOOL_INTERNAL_H
+#define CEEMS_SPOOL_INTERNAL_H
+
+#include <limits.h>
+
+#include "src/libsink/frame.h"
+#include "src/libsink/spool.h"
+
+struct spool_segment {
+	uint64_t number;
+	uint64_t size; /* whole entries only; what is behind it is not there */
+};
+
+struct spool {
+	char dir[PATH_MAX];
+	int dir_fd;
+	int lock_fd;
+	int seg_fd; /* of the last segment, if it is ours to append to; -1: none yet */
+	bool is_dirty;
+	int sync_rc; /* a sync that failed while a segment was closed; told by the next one */
+	uint64_t max_bytes;
+	uint64_t segment_max;
+	uint64_t next_number;
+	struct spool_segment *seg; /* ascending */
+	size_t nseg;
+	size_t seg_room;
+	struct spool_stats stats;
+	struct spool_cursor *cursors; /* open ones */
+};
+
+struct spool_cursor {
+	struct spool *spool;
+	struct spool_cursor *next;
+	char name[64];
+	struct spool_pos acked;
+	struct spool_pos at;   /* where the next spool_read() looks */
+	struct spool_pos damage_seen; /* last place counted, so that a rewind does not count twice */
+	int fd;		       /* of segment fd_number; -1: none */
+	uint64_t fd_number;
+	uint8_t *buf;	       /* window [buf_at, buf_at + buf_len) of that segment */
+	size_t buf_room;
+	uint64_t buf_at;
+	size_t buf_len;
+};
+
+#define SPOOL_NAME_MAX 32
+/* "%010llu.seg" and friends into NAME. */
+void spool_segment_name(char name[SPOOL_NAME_MAX], uint64_t number, const char *suffix);
+
+/* Deletes what every open cursor is past. */
+void spool_reclaim(struct spool *s);
+
+/* The first segment that is NUMBER or later, NULL: none. */
+const struct spool_segment *spool_segment_from(const struct spool *s, uint64_t number);
+
+/* Reads the cursor file FILE of DIR. -ENOENT, or -EINVAL: not one that was written whole. */
+int spool_cursor_load(const char *dir, const char *file, struct spool_pos *ret,
+		      struct errmsg *err);
+
+/*
+ * A cursor without a name or file, for looking at one segment: fd and number are set by the
+ * caller. Finds the next intact entry at or after *AT and before END. 1: it is at *AT, in the
+ * window at *ret_buf; 0: none, *AT is END. *ret_skipped: bytes had to be skipped.
+ */
+int spool_cursor_scan(struct spool_cursor *c, uint64_t *at, uint64_t end, struct frame *ret,
+		      const uint8_t **ret_buf, bool *ret_skipped);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libutil/crc32c.h"
+
+#include <pthread.h>
+
+#define POLY_REFLECTED UINT32_C(0x82f63b78)
+
+/* Slicing by four: table[k][b] is the CRC of byte b followed by k zero bytes. */
+static uint32_t table[4][256];
+static pthread_once_t table_once = PTHREAD_ONCE_INIT;
+
+static void table_init(void)
+{
+	uint32_t b;
+	uint32_t c;
+	int k;
+
+	for (b = 0; b < 256; b++) {
+		c = b;
+		for (k = 0; k < 8; k++)
+			c = (c >> 1) ^ (c & 1 ? POLY_REFLECTED : 0);
+		table[0][b] = c;
+	}
+	for (b = 0; b < 256; b++)
+		for (k = 1; k < 4; k++)
+			table[k][b] = (table[k - 1][b] >> 8) ^
+				      table[0][table[k - 1][b] & 0xff];
+}
+
+uint32_t crc32c(uint32_t crc, const void *data, size_t len)
+{
+	const unsigned char *p = data;
+	uint32_t c = ~crc;
+
+	(void)pthread_once(&table_once, table_init);
+	for (; len >= 4; len -= 4, p += 4) {
+		c ^= (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+		     (uint32_t)p[3] << 24;
+		c = table[3][c & 0xff] ^ table[2][(c >> 8) & 0xff] ^
+		    table[1][(c >> 16) & 0xff] ^ table[0][c >> 24];
+	}
+	for (; len; len--, p++)
+		c = (c >> 8) ^ table[0][(c ^ *p) & 0xff];
+	return ~c;
+}

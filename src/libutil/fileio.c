@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libutil/fileio.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "src/libutil/parse.h"
+
+int fileio_open_at_root(const char *root, const char *path)
+{
+	char full[PATH_MAX];
+	int n;
+	int fd;
+
+	if (!root || !strcmp(root, "/"))
+		root = "";
+	n = snprintf(full, sizeof(full), "%s%s", root, path);
+	if (n < 0 || (size_t)n >= sizeof(full))
+		return -ENAMETOOLONG;
+	fd = open(full, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+ssize_t fileio_pread_all(int fd, char *buf, size_t size)
+{
+	size_t used = 0;
+	ssize_t n;
+
+	for (;;) {
+		n = pread(fd, buf + used, size - used, (off_t)used);
+		if (n < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		if (!n)
+			break;
+		used += (size_t)n;
+		if (used == size)
+			return -EFBIG;
+	}
+	buf[used] = '\0';
+	return (ssize_t)used;
+}
+
+int fileio_pread_u64(int fd, uint64_t *ret)
+{
+	char buf[32];
+	ssize_t n = fileio_pread_all(fd, buf, sizeof(buf));
+
+	if (n < 0)
+		return n == -EFBIG ? -EINVAL : (int)n;
+	return parse_u64_n(buf, (size_t)n, ret);
+}
+
+int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len,
+		      struct errmsg *err)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *buf = NULL;
+	struct stat st;
+	size_t size;
+	ssize_t n;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us up */
+	if (fd < 0)
+		return errmsg_errno(err, -errno, "%s: cannot open", path);
+	if (fstat(fd, &st) < 0)
+		return errmsg_errno(err, -errno, "%s: cannot stat", path);
+	if (!S_ISREG(st.st_mode))
+		return errmsg_set(err, -EINVAL, "%s: not a regular file", path);
+	if (st.st_size < 0 || (uint64_t)st.st_size > max)
+		return errmsg_set(err, -EFBIG, "%s: larger than %zu bytes", path, max);
+	size = max + 1; /* the file may have grown since: the limit decides, not st_size */
+	if ((size_t)st.st_size + 4096 < size)
+		size = (size_t)st.st_size + 4096;
+	buf = malloc(size);
+	if (!buf)
+		return errmsg_set(err, -ENOMEM, "%s: out of memory", path);
+	n = fileio_pread_all(fd, buf, size);
+	if (n < 0)
+		return errmsg_errno(err, (int)n, "%s: cannot read", path);
+	*ret = TAKE_PTR(buf);
+	if (ret_len)
+		*ret_len = (size_t)n;
+	return 0;
+}
+
+int fileio_write_full(int fd, const void *data, size_t len)
+{
+	const char *p = data;
+	ssize_t n;
+
+	while (len) {
+		n = write(fd, p, len);
+		if (n < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int fileio_write_atomic(const char *path, const void *data, size_t len, mode_t mode,
+			struct errmsg *err)
+{
+	_cleanup_close_ int fd = -1;
+	char tmp[PATH_MAX];
+	int rc;
+	int n;
+
+	n = snprintf(tmp, sizeof(tmp), "%s.tmp", path);
+	if (n < 0 || (size_t)n >= sizeof(tmp))
+		return errmsg_set(err, -ENAMETOOLONG, "%s: path too long", path);
+	(void)unlink(tmp); /* what a killed writer left; O_EXCL then refuses a planted link */
+	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	if (fd < 0)
+		return errmsg_errno(err, -errno, "%s: cannot create", tmp);
+	rc = fchmod(fd, mode) < 0 ? -errno : 0; /* whatever the umask says */
+	if (rc == 0)
+		rc = fileio_write_full(fd, data, len);
+	if (rc == 0 && rename(tmp, path) < 0)
+		rc = -errno;
+	if (rc < 0) {
+		(void)unlink(tmp);
+		return errmsg_errno(err, rc, "%s: cannot replace", path);
+	}
+	return 0;
+}
+
+int fileio_mkdir_p(const char *path, mode_t mode, struct errmsg *err)
+{
+	char buf[PATH_MAX];
+	size_t len = strlen(path);
+	char *p;
+
+	if (!len || len >= sizeof(buf))
+		return errmsg_set(err, -ENAMETOOLONG, "%s: bad path length", path);
+	memcpy(buf, path, len + 1);
+	for (p = buf + 1;; p++) {
+		char c = *p;
+
+		if (c != '/' && c != '\0')
+			continue;
+		*p = '\0';
+		if (mkdir(buf, mode) < 0 && errno != EEXIST)
+			return errmsg_errno(err, -errno, "%s: cannot create", buf);
+		*p = c;
+		if (c == '\0')
+			return 0;
+	}
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libutil/kvconf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/libutil/fileio.h"
+#include "src/libutil/parse.h"
+
+#define KVCONF_MAX_BYTES (1u << 20)
+#define KVCONF_MAX_KEYS 128
+
+int kvconf_text(const char *value, void *field, const struct kvconf_key *key,
+		struct errmsg *err)
+{
+	size_t len = strlen(value);
+
+	if (len >= key->size)
+		return errmsg_set(err, -ERANGE, "longer than %zu bytes", key->size - 1);
+	memcpy(field, value, len + 1);
+	return 0;
+}
+
+static int as_number(int rc, const char *what, const char *value, struct errmsg *err)
+{
+	if (rc == -ERANGE)
+		return errmsg_set(err, rc, "'%s' is too large", value);
+	return rc < 0 ? errmsg_set(err, rc, "'%s' is not %s", value, what) : 0;
+}
+
+int kvconf_bool(const char *value, void *field, const struct kvconf_key *key,
+		struct errmsg *err)
+{
+	(void)key;
+	return as_number(parse_bool(value, field), "yes or no", value, err);
+}
+
+int kvconf_u64(const char *value, void *field, const struct kvconf_key *key,
+	       struct errmsg *err)
+{
+	(void)key;
+	return as_number(parse_u64(value, field), "a whole number", value, err);
+}
+
+int kvconf_duration(const char *value, void *field, const struct kvconf_key *key,
+		    struct errmsg *err)
+{
+	(void)key;
+	return as_number(parse_duration_ns(value, field), "a duration (250ms, 1s, 5m, 2h, 1d)",
+			 value, err);
+}
+
+int kvconf_size(const char *value, void *field, const struct kvconf_key *key,
+		struct errmsg *err)
+{
+	(void)key;
+	return as_number(parse_size_bytes(value, field), "a size (64K, 10M, 2G)", value, err);
+}
+
+int kvconf_milli(const char *value, void *field, const struct kvconf_key *key,
+		 struct errmsg *err)
+{
+	(void)key;
+	return as_number(parse_decimal(value, 1000, field), "a decimal number", value, err);
+}
+
+static void *field_of(const struct kvconf_key *key, void *data)
+{
+	return (char *)data + key->offset;
+}
+
+int kvconf_defaults(const struct kvconf_key *keys, size_t nkeys, void *data,
+		    struct errmsg *err)
+{
+	struct errmsg why = { 0 };
+	size_t i;
+	int rc;
+
+	for (i = 0; i < nkeys; i++) {
+		if (!keys[i].initial)
+			continue;
+		rc = keys[i].parse(keys[i].initial, field_of(&keys[i], data), &keys[i], &why);
+		if (rc < 0)
+			return errmsg_set(err, -EINVAL, "default of %s: %s", keys[i].name,
+					  why.text);
+	}
+	return 0;
+}
+
+static char *trim(char *s)
+{
+	char *end;
+
+	while (isspace((unsigned char)*s))
+		s++;
+	end = s + strlen(s);
+	while (end > s && isspace((unsigned char)end[-1]))
+		end--;
+	*end = '\0';
+	return s;
+}
+
+/* Cuts the comment and the quotes off VALUE, in place. */
+static int unquote(char *value, struct errmsg *err)
+{
+	char *out = value;
+	bool quoted = false;
+	char *in;
+
+	for (in = value; *in; in++) {
+		if (*in == '"') {
+			quoted = !quoted;
+			continue;
+		}
+		if (*in == '#' && !quoted)
+			break;
+		*out++ = *in;
+	}
+	*out = '\0';
+	return quoted ? errmsg_set(err, -EINVAL, "closing quote missing") : 0;
+}
+
+static const struct kvconf_key *find_key(const struct kvconf_key *keys, size_t nkeys,
+					 const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < nkeys; i++)
+		if (!strcasecmp(keys[i].name, name))
+			return &keys[i];
+	return NULL;
+}
+
+int kvconf_read(const char *path, const struct kvconf_key *keys, size_t nkeys, void *data,
+		struct errmsg *err)
+{
+	_cleanup_free_ char *text = NULL;
+	unsigned int seen_at[KVCONF_MAX_KEYS] = { 0 };
+	const struct kvconf_key *key;
+	struct errmsg why;
+	unsigned int lineno = 0;
+	size_t len;
+	char *line;
+	char *next;
+	char *value;
+	char *name;
+	int rc;
+
+	if (nkeys > KVCONF_MAX_KEYS)
+		return errmsg_set(err, -EINVAL, "%s: table of %zu keys is too long", path,
+				  nkeys);
+	rc = fileio_read_alloc(path, KVCONF_MAX_BYTES, &text, &len, err);
+	if (rc < 0)
+		return rc;
+	if (strlen(text) != len)
+		return errmsg_set(err, -EINVAL, "%s: contains a NUL byte", path);
+	for (line = text; line; line = next) {
+		lineno++;
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		name = trim(line);
+		if (!*name || *name == '#')
+			continue;
+		value = strchr(name, '=');
+		if (!value)
+			return errmsg_set(err, -EINVAL, "%s:%u: '%s': no '='", path, lineno,
+					  name);
+		*value++ = '\0';
+		name = trim(name);
+		key = find_key(keys, nkeys, name);
+		if (!key)
+			return errmsg_set(err, -EINVAL, "%s:%u: %s: unknown key", path, lineno,
+					  name);
+		if (seen_at[key - keys])
+			return errmsg_set(err, -EINVAL, "%s:%u: %s: already set in line %u",
+					  path, lineno, key->name, seen_at[key - keys]);
+		seen_at[key - keys] = lineno;
+		why.text[0] = '\0';
+		rc = unquote(value, &why);
+		if (rc == 0)
+			rc = key->parse(trim(value), field_of(key, data), key, &why);
+		if (rc < 0)
+			return errmsg_set(err, -EINVAL, "%s:%u: %s: %s", path, lineno,
+					  key->name, why.text);
+	}
+	return 0;
+}

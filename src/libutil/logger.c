@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libutil/logger.h"
+
+#include <stdarg.h>
+
+static _Atomic(logger_sink_fn) current_sink;
+
+void logger_set_sink(logger_sink_fn sink)
+{
+	atomic_store(&current_sink, sink);
+}
+
+static void log_va(enum logger_level level, const char *fmt, va_list ap)
+{
+	logger_sink_fn sink = atomic_load(&current_sink);
+	char line[1024];
+	char *p;
+
+	if (!sink)
+		return;
+	(void)vsnprintf(line, sizeof(line), fmt, ap);
+	for (p = line; *p; p++) /* a job name must not forge a log line */
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	sink(level, line);
+}
+
+void logger_log(enum logger_level level, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_va(level, fmt, ap);
+	va_end(ap);
+}
+
+void logger_log_once(struct logger_once *once, enum logger_level level, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (atomic_fetch_add(&once->count, 1))
+		return;
+	va_start(ap, fmt);
+	log_va(level, fmt, ap);
+	va_end(ap);
+}
+
+unsigned int logger_once_reset(struct logger_once *once)
+{
+	unsigned int seen = atomic_exchange(&once->count, 0);
+
+	return seen ? seen - 1 : 0;
+}
+
+void logger_sink_stderr(enum logger_level level, const char *line)
+{
+	static const char *const prefix[] = { "error: ", "", "debug: " };
+
+	(void)fprintf(stderr, "%s%s\n", prefix[level], line);
+}

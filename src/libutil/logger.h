@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * logger.h - where text goes is the host's choice: adapters set a sink (slurm's error() and
+ * info(), or stderr for the CLI). The core returns errors and logs at debug; the layer that
+ * gives up logs, once: object, action, cause, consequence.
+ *
+ * Not called log.h: Slurm has one, and its names would meet ours in the adapters.
+ */
+#ifndef CEEMS_LOGGER_H
+#define CEEMS_LOGGER_H
+
+#include <stdatomic.h>
+
+#include "src/libutil/util.h"
+
+enum logger_level {
+	LOGGER_ERROR,
+	LOGGER_INFO,
+	LOGGER_DEBUG,
+};
+
+typedef void (*logger_sink_fn)(enum logger_level level, const char *line);
+
+/* Process-wide; NULL (the initial state) drops everything. SINK may be called by any thread. */
+void logger_set_sink(logger_sink_fn sink);
+
+void logger_log(enum logger_level level, const char *fmt, ...) _printf_(2, 3);
+
+#define logger_error(...) logger_log(LOGGER_ERROR, __VA_ARGS__)
+#define logger_info(...) logger_log(LOGGER_INFO, __VA_ARGS__)
+#define logger_debug(...) logger_log(LOGGER_DEBUG, __VA_ARGS__)
+
+/*
+ * For what may happen every second: the first time is logged, the rest is counted. One static
+ * struct per message; logger_once_reset() when the trouble is over lets the next one speak and
+ * returns how many were swallowed.
+ */
+struct logger_once {
+	atomic_uint count;
+};
+void logger_log_once(struct logger_once *once, enum logger_level level, const char *fmt, ...)
+	_printf_(3, 4);
+unsigned int logger_once_reset(struct logger_once *once);
+
+/* A sink for CLIs and tests. */
+void logger_sink_stderr(enum logger_level level, const char *line);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libutil/parse.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/libutil/util.h"
+
+/* Digits of S[0..len); *used says how many. No sign, no blank: what strtoull would let pass. */
+static int digits(const char *s, size_t len, uint64_t *ret, size_t *used)
+{
+	uint64_t v = 0;
+	size_t i;
+
+	for (i = 0; i < len && isdigit((unsigned char)s[i]); i++) {
+		if (__builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(s[i] - '0'), &v))
+			return -ERANGE;
+	}
+	if (!i)
+		return -EINVAL;
+	*ret = v;
+	*used = i;
+	return 0;
+}
+
+int parse_u64_n(const char *s, size_t len, uint64_t *ret)
+{
+	uint64_t v;
+	size_t used;
+	int rc = digits(s, len, &v, &used);
+
+	if (rc < 0)
+		return rc;
+	if (used < len && s[used] == '\n')
+		used++;
+	if (used != len)
+		return -EINVAL;
+	*ret = v;
+	return 0;
+}
+
+int parse_u64(const char *s, uint64_t *ret)
+{
+	size_t len = strlen(s);
+
+	return len && s[len - 1] == '\n' ? -EINVAL : parse_u64_n(s, len, ret);
+}
+
+int parse_bool(const char *s, bool *ret)
+{
+	static const struct {
+		const char *word;
+		bool value;
+	} words[] = {
+		{ "yes", true },  { "true", true },   { "1", true },
+		{ "no", false },  { "false", false }, { "0", false },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		if (!strcasecmp(s, words[i].word)) {
+			*ret = words[i].value;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+struct unit {
+	const char *suffix;
+	uint64_t factor;
+};
+
+static int number_with_unit(const char *s, const struct unit *units, size_t nunits,
+			    uint64_t *ret)
+{
+	uint64_t v;
+	size_t used;
+	size_t i;
+	int rc = digits(s, strlen(s), &v, &used);
+
+	if (rc < 0)
+		return rc;
+	for (i = 0; i < nunits; i++) {
+		if (strcasecmp(s + used, units[i].suffix))
+			continue;
+		if (__builtin_mul_overflow(v, units[i].factor, &v))
+			return -ERANGE;
+		*ret = v;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int parse_duration_ns(const char *s, uint64_t *ret_ns)
+{
+	static const struct unit units[] = {
+		{ "", UINT64_C(1000000000) },
+		{ "ms", UINT64_C(1000000) },
+		{ "s", UINT64_C(1000000000) },
+		{ "m", UINT64_C(60000000000) },
+		{ "h", UINT64_C(3600000000000) },
+		{ "d", UINT64_C(86400000000000) },
+	};
+
+	return number_with_unit(s, units, ARRAY_SIZE(units), ret_ns);
+}
+
+int parse_size_bytes(const char *s, uint64_t *ret_bytes)
+{
+	static const struct unit units[] = {
+		{ "", 1 },
+		{ "K", UINT64_C(1) << 10 },
+		{ "M", UINT64_C(1) << 20 },
+		{ "G", UINT64_C(1) << 30 },
+		{ "T", UINT64_C(1) << 40 },
+	};
+
+	return number_with_unit(s, units, ARRAY_SIZE(units), ret_bytes);
+}
+
+int parse_decimal(const char *s, uint64_t scale, uint64_t *ret)
+{
+	uint64_t whole;
+	uint64_t frac = 0;
+	uint64_t unit = scale;
+	size_t used;
+	int rc = digits(s, strlen(s), &whole, &used);
+
+	if (rc < 0)
+		return rc;
+	s += used;
+	if (*s == '.') {
+		if (!isdigit((unsigned char)*++s))
+			return -EINVAL;
+		for (; isdigit((unsigned char)*s); s++) {
+			if (unit > 1) {
+				unit /= 10;
+				frac += unit * (uint64_t)(*s - '0');
+			} else if (unit == 1) { /* the first digit too many rounds */
+				frac += *s >= '5';
+				unit = 0;
+			}
+		}
+	}
+	if (*s)
+		return -EINVAL;
+	if (__builtin_mul_overflow(whole, scale, &whole) ||
+	    __builtin_add_overflow(whole, frac, &whole))
+		return -ERANGE;
+	*ret = whole;
+	return 0;
+}

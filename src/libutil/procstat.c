@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libutil/procstat.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/libutil/fileio.h"
+
+int procstat_read(pid_t pid, struct procstat *ret)
+{
+	_cleanup_close_ int fd = -1;
+	uint64_t utime, stime, cutime, cstime;
+	struct procstat s;
+	char path[32];
+	char buf[1024];
+	const char *p;
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = fileio_open_at_root("", path);
+	if (fd < 0)
+		return fd;
+	n = fileio_pread_all(fd, buf, sizeof(buf));
+	if (n < 0)
+		return (int)n; /* -ESRCH: gone between open and read */
+	p = strrchr(buf, ')'); /* the name before it may hold anything */
+	if (!p || sscanf(p + 1,
+			 " %c %" SCNd32 " %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
+			 " %" SCNu64 " %" SCNu64 " %*d %*d %*d %*d %" SCNu64,
+			 &s.state, &s.ppid, &utime, &stime, &cutime, &cstime,
+			 &s.start_ticks) != 7)
+		return -EINVAL;
+	s.cpu_ticks = utime + stime + cutime + cstime;
+	*ret = s;
+	return 0;
+}
+
+bool procstat_is_alive(pid_t pid, uint64_t start_ticks)
+{
+	struct procstat s;
+	int rc;
+
+	if (kill(pid, 0) < 0 && errno == ESRCH)
+		return false;
+	rc = procstat_read(pid, &s);
+	if (rc < 0)
+		return rc != -ENOENT && rc != -ESRCH;
+	return s.state != 'Z' && s.state != 'X' && (!start_ticks || s.start_ticks == start_ticks);
+}

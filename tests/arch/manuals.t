@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Manual pages format without a warning, and those they point to exist.
+. "$top_srcdir/tests/tap/tap.sh"
+cd "$top_srcdir" || exit 1
+command -v groff >/dev/null || skip_all "no groff"
+pages=$(find src bpf spank jobcomp acct_gather -name '*.[1-8].in' | sort)
+
+for page in $pages; do
+	is "$(sed 's/@[A-Za-z_]*@/x/g' "$page" | groff -man -Tutf8 -ww -z 2>&1)" "" "$page"
+done
+theirs='^(acct_gather\.conf|slurm\.conf|plugstack\.conf|slurmdbd\.conf|scontrol|sacct|srun|sbatch|salloc|sstat|scancel|slurmctld|slurmd|slurmdbd|slurmstepd|bpftool|kcat)$'
+missing=
+# shellcheck disable=SC2086 # several files
+for name in $(sed -nE 's/^\.BR ([a-zA-Z_.\\-]+) \([1-8]\).*/\1/p' $pages | sed 's/\\//g' | sort -u); do
+	echo "$name" | grep -qE "$theirs" && continue
+	echo "$pages" | grep -qE "/$name\.[1-8]\.in$" || missing="$missing $name"
+done
+is "$missing" "" "every page that is pointed to is here or another project's"
+done_testing

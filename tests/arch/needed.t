@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What a plugin links is mapped into srun, slurmd and every slurmstepd.
+. "$top_srcdir/tests/tap/tap.sh"
+command -v readelf >/dev/null || skip_all "no readelf"
+
+needed() {
+	readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'
+}
+
+for plugin in acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ceems.so; do
+	so=$top_builddir/$plugin
+	if [ ! -e "$so" ]; then
+		skip "$plugin is not built"
+		continue
+	fi
+	is "$(needed "$so" | grep -vE '^(libc|libpthread|libdl|libm|ld-linux[^/]*|lib[a-z]*san)\.so')" "" \
+		"$plugin needs libc and nothing else"
+done
+for plugin in acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ceems.so \
+	jobcomp/.libs/jobcomp_ceems.so; do
+	so=$top_builddir/$plugin
+	[ -e "$so" ] || continue
+	# functions that one daemon has and another has not are bound when they are called
+	is "$(readelf -d "$so" | grep -E 'BIND_NOW|TEXTREL')" "" "$plugin binds lazily, no text relocations"
+	is "$(needed "$so" | grep -E 'libslurm|libbpf')" "" "$plugin takes Slurm's symbols from the daemon"
+done
+[ "$tap_count" -gt 0 ] || skip_all "no plugin is built"
+done_testing

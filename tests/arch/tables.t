@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The tables in metric.c and settings.c, and what people and programs read about them.
+. "$top_srcdir/tests/tap/tap.sh"
+tables=$(./tables) || exit 1
+metrics=$(echo "$tables" | awk '$1 == "metric" { print $2 }')
+man=$top_srcdir/src/cmd/ceems.conf.5.in
+example=$top_srcdir/contrib/ceems.conf.example
+
+# each NAMES FILES WHAT PATTERN: NAMES that PATTERN ("%" is the name) does not find in FILES
+each() {
+	missing=
+	for name in $1; do
+		# shellcheck disable=SC2086 # several files
+		grep -qE "$(echo "$4" | sed "s/%/$name/g")" $2 || missing="$missing $name"
+	done
+	is "$missing" "" "$3"
+}
+
+settings=$(echo "$tables" | sed -n 's/^setting \([^=]*\)=.*/\1/p')
+each "$settings" "$man" "ceems.conf(5) has every key" '^\.B %$'
+is "$(sed -n '/^\.SH KEYS/,/^\.SH EXAMPLE/s/^\.B \([A-Z][A-Za-z]*\)$/\1/p' "$man" | sort)" \
+	"$(echo "$settings" | sort)" "and no other"
+is "$(grep -oE '^#?[A-Z][A-Za-z]*=[^#]*' "$example" | sed 's/^#//; s/[[:blank:]]*$//')" \
+	"$(echo "$tables" | sed -n 's/^setting //p')" "ceems.conf.example has every key with its default"
+
+# In the record energies are joules, in objects by domain and by source.
+members=$(echo "$metrics" | sed 's/_energy_static$/_static_j/; s/_energy$/_j/
+	s/^source_\(.*\)/\1_j/; s/^energy$/total_j/')
+each "$members" "$top_srcdir/src/libjob/ceems.job.v1.schema.json" "the JSON schema has every metric" \
+	'"%(_[a-z]+)?":'
+if ls "$top_srcdir"/sql/*.sql >/dev/null 2>&1; then
+	each "$metrics" "$(echo "$top_srcdir"/sql/*.sql)" "the SQL schema has every metric" \
+		'(^|[^a-z_])%(_[a-z0-9]+)?($|[^a-z_])'
+else
+	skip "no SQL schema"
+fi
+
+version=$(sed -n 's/^AC_INIT(\[[^]]*\], \[\(.*\)\])$/\1/p' "$top_srcdir/configure.ac")
+grep -q "^$version " "$top_srcdir/NEWS"
+ok $? "NEWS tells of $version"
+done_testing

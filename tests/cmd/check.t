@@ -1,0 +1,91 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+. "$top_srcdir/tests/tap/tap.sh"
+ceems=$top_builddir/src/cmd/ceems
+[ -x "$ceems" ] || skip_all "the ceems command is not built"
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+check() {
+	out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
+	rc=$?
+}
+
+# ceems.conf
+check
+is $rc 1 "a ceems.conf that was named and is not there is an error"
+while IFS='|' read -r text want; do
+	printf '# first\n%b\n' "$text" >"$dir/ceems.conf"
+	check
+	is $rc 1 "'$text' fails"
+	has "$out" "$dir/ceems.conf:$want" "with file, line, key and reason"
+done <<'END'
+PUE=0.5|2: PUE: '0.5' is not within 1 and 5
+Nonsense=1|2: Nonsense: unknown key
+Country=FR\nCountry=DE|3: Country: already set in line 2
+SampleInterval=soon|2: SampleInterval: 'soon' is not a duration
+PUE|2: 'PUE': no '='
+END
+
+# slurm.conf
+cat >"$dir/ceems.conf" <<END
+LedgerDir=$dir
+SpoolDir=$dir
+RecordFile=$dir/jobs.jsonl
+Country=FR
+END
+check
+has "$out" "note   slurm.conf" "a slurm.conf that is not there is a note"
+cat >"$dir/slurm.conf" <<END
+ClusterName=test
+PluginDir=$dir
+NodeName=n1 PrologFlags=Contain
+END
+check
+is $rc 1 "a bare slurm.conf fails"
+has "$out" "-> AcctGatherEnergyType=acct_gather_energy/ceems" "and says what to type for energy"
+has "$out" "PrologFlags is not set" "PrologFlags in a NodeName line is not slurm.conf's"
+has "$out" "JobAcctGatherType is not set" "JobAcctGatherType none"
+has "$out" "acct_gather_energy_ceems.so is not in PluginDir ($dir)" "the missing plugin"
+
+cat >"$dir/slurm.conf" <<END
+PluginDir=$dir
+include more.conf
+PrologFlags=Alloc,contain
+jobacctgathertype = "jobacct_gather/linux" # comment
+AcctGatherEnergyType=acct_gather_energy/rapl,\\
+acct_gather_energy/ceems
+END
+cat >"$dir/more.conf" <<END
+AccountingStorageType=accounting_storage/slurmdbd JobCompType=jobcomp/ceems
+$("$ceems" tres)
+END
+echo "not a plugin" >"$dir/spank_ceems.so"
+check
+has "$out" "AcctGatherEnergyType is a list" "a list of energy plugins is an error"
+has "$out" "ok     slurm.conf     PrologFlags has Contain" "PrologFlags=Contain in any case"
+has "$out" "ok     slurm.conf     JobAcctGatherType=jobacct_gather/linux" "blanks and quotes"
+has "$out" "ok     slurm.conf     JobCompType=jobcomp/ceems" "two keys in an included line"
+has "$out" "AccountingStorageTRES has all of ours" "the line of ceems tres satisfies it"
+has "$out" "spank_ceems.so is no shared object" "a plugin that is none"
+has "$out" "does not name spank_ceems.so" "plugstack.conf without us"
+mkdir "$dir/plugstack.conf.d"
+echo "include $dir/plugstack.conf.d/*" >"$dir/plugstack.conf"
+echo "optional spank_ceems.so" >"$dir/plugstack.conf.d/ceems.conf"
+check
+has "$out" "loads spank_ceems.so" "one folder further is found"
+
+# sinks
+cat >>"$dir/ceems.conf" <<END
+Sinks=kafka,mariadb
+KafkaConf=$dir/kafka.conf
+MariadbDefaultsFile=$dir/none
+END
+echo "bootstrap.servers = 127.0.0.1:1, 127.0.0.1:1" >"$dir/kafka.conf"
+chmod 644 "$dir/kafka.conf"
+check
+has "$out" "-> chmod 0600 $dir/kafka.conf" "secrets that others can read"
+has "$out" "no bootstrap server can be reached: 127.0.0.1 port 1" "a broker that is down"
+has "$out" "$dir/none: No such file" "credentials that are not there"
+
+done_testing

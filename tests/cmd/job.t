@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Arguments only: figures of real jobs are tests/e2e's.
+. "$top_srcdir/tests/tap/tap.sh"
+ceems=$top_builddir/src/cmd/ceems
+[ -x "$ceems" ] || skip_all "the ceems command is not built"
+"$ceems" --help | grep -q '^  job ' || skip_all "built without libslurm"
+
+for args in "" 0 x 1x -1 99999999999 1. 1.x 1.4294967295 ".batch" "1 2" "--foo 1" "--json 1.0"; do
+	# shellcheck disable=SC2086 # words on purpose
+	out=$("$ceems" job $args 2>/dev/null)
+	is "$?/$out" "2/" "'ceems job $args' is refused"
+done
+out=$(SLURM_CONF=/nonexistent/slurm.conf "$ceems" job 1 2>&1)
+is "$?/$out" "1/ceems: SLURM_CONF=/nonexistent/slurm.conf: No such file or directory" \
+	"a SLURM_CONF that is not there is said at once"
+done_testing

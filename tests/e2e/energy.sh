@@ -1,0 +1,77 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2034,SC2154
+# energy.sh - for tests of energy accounting, after lib.sh: the node's ledger and its fake counters.
+
+
+ceems=${E2E_BUILDDIR:-$(e2e_builddir)}/src/cmd/ceems
+[ -x "$ceems" ] || skip_all "the command ceems is not built"
+
+# In a file, because wait_for runs its condition in a subshell.
+fed_uj() {
+	cat "$DIR/fed" 2>/dev/null || echo 0
+}
+
+# feed PACKAGE_UJ [DRAM_UJ]: what node n1 uses from now on is known to the microjoule.
+feed() {
+	"$cluster" rapl "$DIR" n1 0 "+$1"
+	"$cluster" rapl "$DIR" n1 0:0 "+${2:-0}"
+	echo $(($(fed_uj) + $1 + ${2:-0})) >"$DIR/fed"
+}
+
+# ledger EXPRESSION: of n1's ledger, by jq.
+ledger() {
+	inside "$ceems" ledger -n n1 --json | jq -r "$1"
+}
+
+ledger_has_all() {
+	local uj
+	uj=$(ledger .measured.total_uj)
+	[ "$uj" = "$(fed_uj)" ] || { echo "measured $uj uJ of $(fed_uj)"; return 1; }
+}
+
+# conserved WHAT: all that was fed has been measured, and the accounts add up to it.
+conserved() {
+	wait_for 30 ledger_has_all
+	is "$(ledger .measured.total_uj)" "$(fed_uj)" "$1: every microjoule was measured"
+	is "$(ledger '"\(.difference_uj) \(.conservation_error_uj)"')" "0 0" \
+		"jobs, unallocated and system add up to it"
+}
+
+# job_energy_uj ID: what the ledger has for a job, ended steps and those still there.
+job_energy_uj() {
+	ledger "[(.ended[], .steps[]) | select(.job == $1) | .total_uj] | add // 0"
+}
+
+job_ran() {
+	case $(job_state "$1") in
+	'' | COMPLETED | CANCELLED | FAILED | TIMEOUT) return 0 ;;
+	esac
+	return 1
+}
+
+# slurmd_says TEXT: how many lines of n1's log an admin sees it in, at the usual level.
+slurmd_says() {
+	grep -v ' debug' "$LOG_DIR/slurmd.n1.log" | grep -c -F -- "$1"
+}
+
+restart_slurmd() {
+	"$cluster" kill "$DIR" slurmd n1 "$@" && "$cluster" start-daemon "$DIR" slurmd n1
+}
+
+# isnt GOT UNWANTED WHAT
+isnt() {
+	[ "$1" != "$2" ]
+	ok $? "$3"
+}
+
+# wait_energy ID: the job's energy is in slurmdbd. It is the last to come: on scancel slurmctld
+# books the end of a job and of its steps seconds before the steps report.
+wait_energy() {
+	wait_booked "$1"
+	wait_for 60 has_energy "$1"
+}
+
+has_energy() {
+	[ -n "$(job_acct "$1" ConsumedEnergyRaw)" ]
+}

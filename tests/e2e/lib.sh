@@ -1,0 +1,191 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC1091,SC2154
+# lib.sh - for tests against a private cluster: source it, start one with cluster_up, end with
+# done_testing. Whatever happens, the cluster is stopped; after a failure the log lines that
+# explain it are shown. E2E_KEEP=1 keeps the scratch folder, E2E_BUILDDIR names the build.
+e2e_top=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/../..")
+. "$e2e_top/tests/tap/tap.sh"
+
+cluster=$e2e_top/contrib/cluster/cluster
+e2e_clusters=()
+
+PATH=$PATH:/usr/sbin:/sbin
+[ "$(id -u)" = 0 ] || skip_all "needs root"
+for e2e_tool in slurmctld slurmd slurmdbd munged mariadbd nsenter ip jq; do
+	command -v $e2e_tool >/dev/null || skip_all "$e2e_tool is not installed (contrib/deps test)"
+done
+e2e_work=$(mktemp -d /tmp/ceems-e2e-XXXXXX)
+chmod 755 "$e2e_work"
+trap e2e_cleanup EXIT
+trap 'exit 130' INT TERM HUP
+
+e2e_cleanup() {
+	local status=$? dir
+
+	trap - EXIT
+	[ "$status" -eq 0 ] || [ "$tap_count" -eq 0 ] || [ -z "${DIR:-}" ] ||
+		"$cluster" logs "$DIR" 2>&1 | diag
+	for dir in "${e2e_clusters[@]+"${e2e_clusters[@]}"}"; do
+		[ ! -e "$dir/run/state" ] || "$cluster" stop "$dir"
+	done
+	if [ -n "${E2E_KEEP:-}" ]; then
+		echo "kept: $e2e_work" | diag
+	else
+		rm -rf --one-file-system "$e2e_work"
+	fi
+	exit "$status"
+}
+
+diag() {
+	if [ $# -gt 0 ]; then
+		printf '%s\n' "$*"
+	else
+		cat
+	fi | sed 's/^/# /'
+}
+
+# --- beside tap.sh -----------------------------------------------------------------------------
+
+# passes WHAT CMD...: CMD ends with 0; what it printed is shown otherwise.
+passes() {
+	local what=$1 out rc
+	shift
+	out=$("$@" 2>&1)
+	rc=$?
+	ok $rc "$what"
+	[ $rc -eq 0 ] || printf 'rc %d: %s\n%s\n' "$rc" "$*" "$out" | diag
+	return $rc
+}
+
+# fails WHAT CMD...: CMD ends with another status than 0. Its output is in $out.
+fails() {
+	local what=$1
+	shift
+	if out=$("$@" 2>&1); then
+		ok 1 "$what"
+		printf 'succeeded: %s\n%s\n' "$*" "$out" | diag
+		return 1
+	fi
+	ok 0 "$what"
+}
+
+# wait_for SECONDS CMD...: until CMD succeeds; its last output is in $out, and shown if it never
+# does. The time is only there to end a test that would hang: take plenty.
+wait_for() {
+	local seconds=$1 end=$((SECONDS + $1))
+	shift
+	until out=$("$@" 2>&1); do
+		if [ $SECONDS -ge $end ]; then
+			printf 'not within %d s: %s\n%s\n' "$seconds" "$*" "$out" | diag
+			return 1
+		fi
+		sleep 0.1
+	done
+}
+
+# bail WHAT: nothing after this would make sense.
+bail() {
+	ok 1 "$1"
+	done_testing
+}
+
+# --- cluster -----------------------------------------------------------------------------------
+
+# needs_plugins PART...: skip the file when acct_gather, spank or jobcomp is not built.
+needs_plugins() {
+	local part build=${E2E_BUILDDIR:-} so
+
+	[ -n "$build" ] || build=$(e2e_builddir)
+	for part in "$@"; do
+		case $part in
+		acct_gather) so=acct_gather/.libs/acct_gather_energy_ceems.so ;;
+		spank) so=spank/.libs/spank_ceems.so ;;
+		jobcomp) so=jobcomp/.libs/jobcomp_ceems.so ;;
+		esac
+		[ -e "$build/$so" ] || skip_all "$part is not built in $build"
+	done
+}
+
+e2e_builddir() {
+	local tree build=$e2e_top
+
+	for tree in "$e2e_top"/build*; do
+		[ ! -e "$tree/ceems_config.h" ] || build=$tree
+	done
+	echo "$build"
+}
+
+# cluster_up [OPTION...]: starts one in a folder of its own, which becomes $DIR, and sets the
+# variables of `cluster env`. Ends the test when it does not start.
+cluster_up() {
+	DIR=$e2e_work/c$((${#e2e_clusters[@]} + 1))
+	e2e_clusters+=("$DIR")
+	out=$("$cluster" start ${E2E_BUILDDIR:+--builddir "$E2E_BUILDDIR"} "$@" "$DIR" 2>&1) || {
+		diag "$out"
+		DIR=
+		bail "the cluster starts: $*"
+	}
+	eval "$("$cluster" env "$DIR")"
+}
+
+# In $DIR, as root or as a user.
+inside() {
+	"$cluster" exec "$DIR" "$@"
+}
+
+as() {
+	"$cluster" exec "$DIR" -u "$@"
+}
+
+# submit USER ARG...: sbatch; prints the job's id.
+submit() {
+	local user=$1
+	shift
+	as "$user" sbatch --parsable "$@"
+}
+
+# job_state ID: as slurmctld knows it.
+job_state() {
+	inside squeue -h -t all -j "$1" -o %T
+}
+
+job_is() {
+	[ "$(job_state "$1")" = "$2" ]
+}
+
+# job_is_booked ID: slurmdbd has the job and every step of it ended. slurmctld tells slurmdbd of a
+# job's start up to 5 s late (its db_inx thread), and of everything else only then.
+job_is_booked() {
+	local rows
+	rows=$(inside sacct -n -P -j "$1" -o State,End)
+	[ -n "$rows" ] || return 1
+	! grep -qE '^(PENDING|RUNNING|REQUEUED)|Unknown$|^\|' <<<"$rows" || { echo "$rows"; return 1; }
+}
+
+wait_booked() {
+	wait_for 300 job_is_booked "$1"
+}
+
+# job_acct ID FIELD [STEP]: one value from sacct: of the job's own row, or of STEP (batch,
+# extern, 0 ...).
+job_acct() {
+	inside sacct -n -P --noconvert -j "$1" -o "JobID,$2" |
+		awk -F '|' -v id="$1${3:+.$3}" '$1 "" == id "" { print $2; exit }'
+}
+
+# Records by job id, from each sink; the last one when there are several.
+record_file() {
+	[ -e "$RECORD_FILE" ] && jq -c "select(.jobid == $1)" "$RECORD_FILE" | tail -n 1 | grep .
+}
+
+record_kafka() {
+	inside timeout 60 kcat -b "$KAFKA_BOOTSTRAP" -t "$KAFKA_TOPIC" -C -e -q -o beginning |
+		jq -c "select(.jobid == $1)" | tail -n 1 | grep .
+}
+
+# sql QUERY: tab-separated rows from the database ceems, as its own user.
+sql() {
+	inside mariadb --defaults-file="$MARIADB_DEFAULTS_FILE" --batch --skip-column-names ceems \
+		-e "$1"
+}

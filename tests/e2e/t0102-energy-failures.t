@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Whatever is missing or malformed: one clear line in slurmd's log, jobs run as before, no node is
+# drained, no daemon ends.
+# shellcheck disable=SC2034
+. "$(dirname "$0")/lib.sh"
+needs_plugins acct_gather
+. "$(dirname "$0")/energy.sh"
+
+cluster_up --plugins acct_gather --fake-rapl --cpus 4
+conf_good=$(cat "$CEEMS_CONF")
+
+# with_conf LINES: ceems.conf is LINES; a fresh log, a fresh slurmd.
+with_conf() {
+	"$cluster" kill "$DIR" slurmd n1
+	printf '%s\n' "$1" >"$CEEMS_CONF"
+	: >"$LOG_DIR/slurmd.n1.log"
+	"$cluster" start-daemon "$DIR" slurmd n1
+}
+
+# jobs_run WHAT: with their output, exit status and rows in sacct; the node is as it should be.
+jobs_run() {
+	local job
+
+	is "$(as user1 srun -n2 sh -c 'echo $SLURM_PROCID' 2>&1 | sort | tr '\n' ' ')" "0 1 " \
+		"$1: srun runs, and says nothing of ours"
+	as user1 srun sh -c 'exit 7' >/dev/null 2>&1
+	is $? 7 "$1: exit status"
+	job=$(submit user2 -o "$DIR/home/user2/out" --wrap 'srun echo from a step')
+	wait_booked "$job"
+	is "$(job_acct "$job" State)" COMPLETED "$1: a batch job completes"
+	is "$(cat "$DIR/home/user2/out")" "from a step" "$1: with its output"
+	is "$(inside sinfo -h -o %T)" idle "$1: the node is idle, not drained"
+	last_job=$job # whose energy, if any, is in slurmdbd a moment later
+}
+
+# one_line TEXT: slurmd says it once, however many steps there were.
+one_line() {
+	is "$(slurmd_says "$1")" 1 "one line says: $1"
+}
+
+with_conf "${conf_good}
+SampleInterval=5 parsecs"
+jobs_run "a value that is none"
+one_line "$CEEMS_CONF:$(wc -l <"$CEEMS_CONF"): SampleInterval: '5 parsecs' is not a duration"
+
+with_conf "${conf_good}
+Smaple=1"
+jobs_run "a key that is none"
+one_line "$CEEMS_CONF:$(wc -l <"$CEEMS_CONF"): Smaple: unknown key"
+wait_for 30 has_energy "$last_job"
+is "$(job_acct "$last_job" ConsumedEnergyRaw)" 0 "energy is what it is without us"
+
+with_conf "$(sed "s,^LedgerDir=.*,LedgerDir=$CEEMS_CONF," <<<"$conf_good")"
+jobs_run "a LedgerDir that is a file"
+one_line "energy is not accounted on this node"
+
+with_conf "$(sed 's,^SysRoot=.*,SysRoot=/nonexistent,' <<<"$conf_good")
+EnergySources=rapl"
+jobs_run "no sensor"
+one_line "energy is not measured on this node"
+is "$(slurmd_says 'error: ceems')" 0 "which is no error"
+is "$(job_acct "$last_job" ConsumedEnergyRaw)" "" "and sacct shows nothing, not 0"
+
+with_conf "$(sed 's,^SysRoot=.*,SysRoot=/nonexistent,' <<<"$conf_good")
+ModelIdleWatts=100
+ModelMaxWatts=200"
+jobs_run "no sensor, but a model"
+one_line "energy from model (estimate"
+wait_for 30 has_energy "$last_job"
+ok $? "there is energy"
+has "$(job_acct "$last_job" TRESUsageInTot%400 extern)" "ic/ceems_source_model=" \
+	"marked as the model's"
+
+with_conf "${conf_good}
+Country=XX"
+jobs_run "no such country"
+one_line "emissions are off on this node"
+
+inside sh -c "mkdir -p /run/small && mount -t tmpfs -o size=8k none /run/small &&
+	head -c 8192 /dev/zero >/run/small/full"
+with_conf "$(sed 's,^TextfileDir=.*,TextfileDir=/run/small,' <<<"$conf_good")
+SampleInterval=50ms"
+jobs_run "a TextfileDir without space"
+one_line "ceems.prom is not updated"
+
+with_conf "$(sed 's,^TextfileDir=.*,TextfileDir=/nonexistent,' <<<"$conf_good")
+SampleInterval=50ms"
+jobs_run "a TextfileDir that is not there"
+one_line "ceems.prom is not updated"
+
+"$cluster" kill "$DIR" slurmd n1
+rm "$CEEMS_CONF"
+: >"$LOG_DIR/slurmd.n1.log"
+passes "without ceems.conf slurmd starts" "$cluster" start-daemon "$DIR" slurmd n1
+jobs_run "no ceems.conf"
+is "$(slurmd_says 'error: ceems')" 0 "which is no error"
+
+with_conf "$conf_good"
+jobs_run "all is well again"
+# reconfigure reads ceems.conf again
+printf '%s\nCountry=XX\n' "$conf_good" >"$CEEMS_CONF"
+: >"$LOG_DIR/slurmd.n1.log"
+passes "scontrol reconfigure" inside scontrol reconfigure
+wait_for 30 grep -q "emissions are off" "$LOG_DIR/slurmd.n1.log"
+ok $? "reads ceems.conf again"
+jobs_run "after a reconfigure"
+done_testing

@@ -1,0 +1,128 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# --ceems-perf, --ceems-report and the I/O that the BPF harvest counts, with real steps.
+# shellcheck disable=SC1091,SC2154
+. "$(dirname "$0")/lib.sh"
+needs_plugins acct_gather spank
+
+# dd_step COUNT ARG...: a step that reads and writes COUNT MiB; its standard error in $err.
+dd_step() {
+	local count=$1
+	shift
+	as user1 srun "$@" dd if=/dev/zero of=/dev/null bs=1M count="$count" status=none 2>&1
+}
+
+# usage JOB STEP SIDE TRES: a number of TRESUsageInTot or OutTot as sacct has it; empty if none.
+usage() {
+	job_acct "$1" "TRESUsage$3Tot" "$2" | tr , '\n' | sed -n "s|^$4=||p"
+}
+
+# dd_job COUNT ARG...: the same; prints the job's id, which every task writes with as many bytes.
+dd_job() {
+	local count=$1 id
+	shift
+	# shellcheck disable=SC2016
+	id=$(as user1 srun "$@" sh -c 'printf "%08d\n" "$SLURM_JOB_ID"
+		exec dd if=/dev/zero of=/dev/null bs=1M count='"$count"' status=none' | head -n 1)
+	echo $((10#$id))
+}
+
+bpf_works() {
+	inside "$BUILD_DIR/bpf/ceems-bpf" status >/dev/null 2>&1
+}
+
+# difference A B STEP SIDE TRES: of what two jobs used.
+difference() {
+	local a b
+	a=$(usage "$1" "$3" "$4" "$5")
+	b=$(usage "$2" "$3" "$4" "$5")
+	[ -n "$a" ] && [ -n "$b" ] && echo $((b - a))
+}
+
+cluster_up
+
+# --- what is refused, and what is not noticed ----------------------------------------------------
+
+fails "srun refuses an unknown group" as user1 srun --ceems-perf=flops true
+has "$out" "unknown counter group 'flops'; known are hw" "naming those known"
+fails "so does sbatch" as user1 sbatch --ceems-perf=flops --wrap=true
+has "$out" "unknown counter group 'flops'" "in the same words"
+fails "and salloc" as user1 salloc --ceems-perf=sw,flops true
+has "$out" "unknown counter group 'flops'" "in the same words"
+is "$(as user1 srun true 2>&1)" "" "without an option nothing is printed"
+has "$(inside srun --help)" "--ceems-perf" "srun --help knows the options"
+
+# --- the report ----------------------------------------------------------------------------------
+
+out=$(dd_step 10 --ceems-report --ceems-perf)
+has "$out" "ceems: step " "--ceems-report prints a table"
+has "$out" "energy " "with energy"
+has "$out" "emissions " "and emissions"
+has "$out" "task clock " "and what --ceems-perf counted"
+is "$(grep -c 'n/a (needs --ceems-perf)' <<<"$out")" 0 "nothing is left to ask for"
+if [ -e /sys/bus/event_source/devices/cpu ]; then
+	skip "this machine has a PMU"
+else
+	has "$out" "n/a (no PMU)" "counters say why they are missing"
+fi
+out=$(dd_step 10 --ceems-report)
+has "$out" "n/a (needs --ceems-perf)" "without --ceems-perf the table says what it takes"
+
+# --- exact I/O -----------------------------------------------------------------------------------
+
+# A task does some I/O before main(): what is exact is the difference of two.
+if bpf_works; then
+	small=$(dd_job 10)
+	big=$(dd_job 30)
+	two_small=$(dd_job 10 -n 2)
+	two=$(dd_job 30 -n 2)
+	for job in $small $big $two $two_small; do
+		wait_booked "$job" || bail "slurmdbd has job $job"
+	done
+	mib=1048576
+	is "$(difference "$small" "$big" 0 In fs/ceems)" $((20 * mib)) "bytes read, exact"
+	is "$(difference "$small" "$big" 0 Out fs/ceems)" $((20 * mib)) "bytes written, exact"
+	is "$(difference "$small" "$big" 0 In ic/ceems_io_calls)" 20 "read calls, exact"
+	is "$(difference "$small" "$big" 0 Out ic/ceems_io_calls)" 20 "write calls, exact"
+	is "$(difference "$two_small" "$two" 0 In fs/ceems)" $((40 * mib)) "two tasks, exact"
+	is "$(difference "$two_small" "$two" 0 Out fs/ceems)" $((40 * mib)) "both ways"
+	is "$(difference "$small" "$big" extern Out fs/ceems)" $((20 * mib)) \
+		"the extern step has the job's"
+else
+	skip "no BPF here"
+fi
+
+# --- sbatch ----------------------------------------------------------------------------------
+
+job=$(submit user1 --ceems-report --ceems-perf=sw \
+	--wrap 'srun dd if=/dev/zero of=/dev/null bs=1M count=5 status=none')
+wait_booked "$job" || bail "slurmdbd has job $job"
+out=$(cat "$DIR/home/user1/slurm-$job.out")
+has "$out" "ceems: step $job.0" "an inner srun inherits the options of sbatch"
+has "$out" "ceems: step $job.batch" "and the batch step has them"
+ok "$([ -n "$(usage "$job" 0 In ic/ceems_sched)" ]; echo $?)" "sacct has the step's switches"
+ok "$([ -n "$(usage "$job" batch In ic/ceems_sched)" ]; echo $?)" "and the batch step's"
+
+# --- nothing stays --------------------------------------------------------------------------------
+
+"$cluster" kill "$DIR" slurmd n1
+fails "slurmd takes the programs along when it ends" inside test -e /sys/fs/bpf/ceems
+"$cluster" stop "$DIR"
+
+# --- no BPF ----------------------------------------------------------------------------------
+
+cluster_up --no-dbd --ceems-conf <(echo BpfDir=/tmp/ceems)
+out=$(dd_step 1 --ceems-report)
+is $? 0 "without a bpf file system the step runs"
+has "$out" "n/a (no BPF)" "and its report says what is missing"
+has "$(cat "$LOG_DIR"/slurmd.n1.*)" "is not on a bpf file system" "slurmd's log says why"
+"$cluster" stop "$DIR"
+
+# --- no energy plugin -----------------------------------------------------------------------------
+
+cluster_up --no-dbd --plugins spank
+out=$(dd_step 1 --ceems-report --ceems-perf=sw)
+is $? 0 "without the energy plugin the step runs"
+has "$out" "task clock" "and the report has the counters"
+has "$out" "n/a (not measured)" "the rest is not measured"
+done_testing

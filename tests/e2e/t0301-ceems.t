@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The ceems command on a live cluster.
+# shellcheck disable=SC1091,SC2154
+. "$(dirname "$0")/lib.sh"
+needs_plugins acct_gather spank jobcomp
+
+cluster_up --fake-rapl --ceems-conf <(printf '%s\n' Country=DE EnergySources=rapl IdleWatts=0)
+ceems=$BUILD_DIR/src/cmd/ceems
+[ -x "$ceems" ] || skip_all "the ceems command is not built"
+conf=(--conf "$CEEMS_CONF" --node n1)
+
+# --- check -----------------------------------------------------------------------------------------
+
+passes "check finds nothing wrong" inside "$ceems" check "${conf[@]}"
+out=$(inside "$ceems" check "${conf[@]}")
+has "$out" "ok     rapl " "it reads the sensor"
+has "$out" "AccountingStorageTRES has all of ours" "slurm.conf"
+has "$out" "jobcomp_ceems.so, for Slurm" "the plugins' version"
+has "$out" "ok     mariadb        database ceems, schema" "and the database"
+sed 's/^Country=.*/Country=XX/' "$CEEMS_CONF" >"$DIR/etc/bad.conf"
+fails "a country that is none is an error" inside "$ceems" check --conf "$DIR/etc/bad.conf" --node n1
+has "$out" "error  emissions" "named as such"
+
+# --- a job -----------------------------------------------------------------------------------------
+
+job=$(submit user1 --wrap 'srun --ceems-perf dd if=/dev/zero of=/dev/null bs=1M count=20; touch go
+	until [ -e end ]; do sleep 0.1; done')
+wait_for 60 test -e "$DIR/home/user1/go"
+"$cluster" rapl "$DIR" n1 0 +50000000
+touch "$DIR/home/user1/end"
+ok $? "a job of 50 J was submitted"
+wait_booked "$job"
+wait_for 60 record_file "$job" >/dev/null
+
+json=$(inside "$ceems" job --json "$job")
+is "$(jq .energy.total_j <<<"$json")" "$(job_acct "$job" ConsumedEnergyRaw)" "job --json: sacct's energy"
+is "$(jq .energy.total_j <<<"$json")" "$(record_file "$job" | jq .energy.total_j)" "and the record's"
+is "$(jq .emissions.co2e_g <<<"$json")" "$(record_file "$job" | jq .emissions.co2e_g)" "emissions as well"
+is "$(jq -r .energy.source <<<"$json")" rapl "measured by RAPL"
+is "$(jq -r '[.steps[].name] | sort | join(" ")' <<<"$json")" "batch dd extern" "all steps"
+if /usr/bin/python3 -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null; then
+	echo "$json" >"$DIR/job.json"
+	passes "job --json is a ceems.job.v1 record" /usr/bin/python3 -c '
+import json, jsonschema, sys
+schema, record = (json.load(open(name)) for name in sys.argv[1:])
+jsonschema.Draft202012Validator(schema).validate(record)' \
+		"$e2e_top/src/libjob/ceems.job.v1.schema.json" "$DIR/job.json"
+else
+	skip "python3-jsonschema with draft 2020-12 is missing"
+fi
+out=$(inside "$ceems" job "$job")
+has "$out" "job $job  wrap  COMPLETED  user user1" "job for people"
+has "$out" "  energy source          rapl" "with the source"
+has "$(inside "$ceems" job "$job.0")" "step $job.0  dd  COMPLETED" "one step"
+fails "a step that is none" inside "$ceems" job "$job.7"
+has "$out" "job $job has no step 7" "is said"
+fails "a job that is none" inside "$ceems" job 4000000
+has "$out" "shows no job 4000000" "is said"
+
+passes "another user sees the job" as user2 "$ceems" job "$job"
+echo "PrivateData=jobs" >>"$DIR/etc/slurmdbd.conf"
+"$cluster" kill "$DIR" slurmdbd
+"$cluster" start-daemon "$DIR" slurmdbd
+fails "with PrivateData=jobs he does not" as user2 "$ceems" job "$job"
+passes "its owner does" as user1 "$ceems" job "$job"
+"$cluster" kill "$DIR" slurmdbd
+fails "without slurmdbd job fails" timeout 60 "$cluster" exec "$DIR" "$ceems" job "$job"
+has "$out" "slurmdbd" "and says who is missing"
+"$cluster" start-daemon "$DIR" slurmdbd
+
+# --- the ledger ------------------------------------------------------------------------------------
+
+passes "the ledger adds up" inside "$ceems" ledger "${conf[@]}"
+json=$(inside "$ceems" ledger --json "${conf[@]}")
+is "$(jq .difference_uj <<<"$json")" 0 "to the microjoule"
+is "$(jq '.measured.total_uj - .unallocated.total_uj - .system.total_uj - .retired.total_uj
+	- ([.ended[].total_uj, .steps[].total_uj] | add // 0)' <<<"$json")" 0 "also added up here"
+is "$(jq .measured.total_uj <<<"$json")" 50000000 "and it is what was fed"
+fails "a user may not look" as user1 "$ceems" ledger "${conf[@]}"
+has "$out" "the ledger is root's" "and is told why"
+
+# --- the database ----------------------------------------------------------------------------------
+
+passes "migrating again changes nothing" inside "$ceems" db migrate --conf "$CEEMS_CONF" \
+	--sql-dir "$e2e_top/sql"
+in_database() {
+	[ "$(sql "SELECT jobid FROM job WHERE jobid = $job")" = "$job" ]
+}
+wait_for 60 in_database
+out=$(inside "$ceems" db status --conf "$CEEMS_CONF")
+is "$(awk '$1 == "jobs" && NF == 2 { print $2 }' <<<"$out")" 1 "db status counts the job"
+is "$(awk '$1 == "steps" { print $2 }' <<<"$out")" 3 "and its steps"
+
+done_testing

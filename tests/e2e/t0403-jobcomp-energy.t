@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# One energy per job: what sacct says of it is what every record says, and the emissions are those
+# that the nodes computed.
+# shellcheck disable=SC2016,SC2154
+. "$(dirname "$0")/lib.sh"
+needs_plugins jobcomp acct_gather
+
+kafka=()
+if command -v java >/dev/null && "$e2e_top/contrib/kafka/get" >/dev/null 2>&1; then
+	kafka=(--kafka)
+fi
+# enough watts for a job of seconds to have many joules and milligrams, whatever machine this is
+cluster_up --nodes 2 --plugins acct_gather,jobcomp "${kafka[@]}" \
+	--ceems-conf <(printf '%s\n' ModelIdleWatts=400 ModelMaxWatts=1000 PUE=1.5)
+
+field() {
+	record_file "$1" | jq -r "$2"
+}
+has_record() {
+	record_file "$1" >/dev/null
+}
+# extern_tres ID NAME: of TRESUsageInTot of the extern step
+extern_tres() {
+	inside sacct -n -P --noconvert -j "$1" -o JobID,TRESUsageInTot%2000 |
+		awk -F '|' -v id="$1.extern" '$1 == id { print $2 }' |
+		tr ',' '\n' | sed -n "s|^$2=||p"
+}
+
+# check ID WHAT
+check() {
+	local id=$1 what=$2 total co2e_mg
+
+	wait_for 180 has_record "$id"
+	ok $? "$what: it has a record"
+	wait_booked "$id"
+	total=$(field "$id" .energy.total_j)
+	is "$(field "$id" .energy.final)" true "its energy is final"
+	[ "$total" != null ] && [ "$total" -gt 0 ]
+	ok $? "and there is some: $total J"
+	is "$total" "$(extern_tres "$id" energy)" "as much as the extern step has"
+	has "$(field "$id" .tres_alloc)" "energy=$total" "as much as in tres_alloc"
+	co2e_mg=$(extern_tres "$id" ic/ceems_co2e)
+	is "$(field "$id" '.emissions.co2e_g * 1000 | round')" "$co2e_mg" \
+		"the emissions are the extern step's: $co2e_mg mg"
+	is "$(field "$id" .emissions.method)" per-tick "which the nodes computed"
+	is "$(field "$id" '(.energy.by_domain.cpu_j // 0) + (.energy.by_domain.dram_j // 0)
+		+ (.energy.by_domain.gpu_j // 0) + (.energy.by_domain.other_j // 0) - .energy.total_j
+		| fabs < 3')" true "the domains make the total"
+}
+
+good=$(submit user1 -N2 -n2 --wrap 'srun timeout 3 sh -c "while :; do :; done"; true')
+late=$(submit user2 -n1 -t 1 --wrap 'sleep 600')
+cancelled=$(submit user3 -n1 --wrap 'sleep 600')
+wait_for 60 job_is "$cancelled" RUNNING
+sleep 2
+inside scancel "$cancelled"
+
+check "$good" "a job on two nodes"
+is "$(field "$good" .energy.total_j)" "$(job_acct "$good" ConsumedEnergyRaw)" \
+	"sacct's job row says the same"
+is "$(field "$good" '([.steps[] | select(.name != "extern") | .energy.total_j] | add) as $s
+	| $s > 0 and $s <= .energy.total_j + 2')" true "the other steps share it"
+check "$cancelled" "a cancelled job"
+row=$(job_acct "$cancelled" ConsumedEnergyRaw)
+# 22.05 may leave the row empty after scancel; it never says something else
+[ -z "$row" ] || [ "$row" = "$(field "$cancelled" .energy.total_j)" ]
+ok $? "sacct's job row says the same, or nothing: '$row'"
+
+if [ ${#kafka[@]} -gt 0 ]; then
+	wait_for 120 record_kafka "$good"
+	is "$(record_kafka "$good" | jq -cS .)" "$(record_file "$good" | jq -cS .)" \
+		"Kafka has the same record"
+else
+	skip "no Kafka here"
+fi
+if grep -q '^Sinks=.*mariadb' "$CEEMS_CONF"; then
+	in_sql() {
+		[ -n "$(sql "select 1 from job where jobid = $good")" ]
+	}
+	wait_for 120 in_sql
+	is "$(sql "select energy_j, round(co2e_g * 1000), energy_final from job where jobid = $good")" \
+		"$(record_file "$good" | jq -r '[.energy.total_j, (.emissions.co2e_g * 1000 | round), 1] | @tsv')" \
+		"MariaDB has the same figures"
+fi
+
+# over a minute: TIMEOUT is decided by slurmctld's own clock
+wait_for 180 has_record "$late"
+is "$(field "$late" .state)" TIMEOUT "a job that ran out of time"
+check "$late" "it"
+done_testing

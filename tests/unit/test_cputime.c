@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * CPU time of cgroups, on the cgroups of the machine that runs the test: a child burns
+ * CPU in a folder of its own and says how much it was.
+ */
+#include "src/libmeter/cputime.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/libmeter/cgmount.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/util.h"
+#include "tap.h"
+
+#define V1 "cgroup cgroup rw,"
+
+static void test_match(void)
+{
+	static const struct {
+		const char *name, *line, *controller, *path, *want;
+	} t[] = {
+		{ "empty line", "", NULL, "/a", NULL },
+		{ "cut line", "31 23 0:28 / /mnt rw", NULL, "/a", NULL },
+		{ "no separator", "31 23 0:28 / /mnt rw shared:1 x y z", NULL, "/a",
+		  NULL },
+		{ "other file system", "31 23 0:28 / /mnt rw - tmpfs tmpfs rw", NULL,
+		  "/a", NULL },
+		{ "v1 where v2 is asked", "31 23 0:28 / /mnt rw - " V1 "cpuacct", NULL,
+		  "/a", NULL },
+		{ "v2 where v1 is asked", "31 23 0:28 / /mnt rw - cgroup2 cgroup2 rw",
+		  "cpuacct", "/a", NULL },
+		{ "other controller", "31 23 0:28 / /mnt rw - " V1 "cpu", "cpuacct", "/a",
+		  NULL },
+		{ "named hierarchy", "31 23 0:28 / /mnt rw - " V1 "name=cpuacct",
+		  "cpuacct", "/a", NULL },
+		{ "other part of it", "31 23 0:28 /b /mnt rw - " V1 "cpuacct", "cpuacct",
+		  "/a/c", NULL },
+		{ "root that is only a prefix", "31 23 0:28 /a /mnt rw - " V1 "cpuacct",
+		  "cpuacct", "/abc", NULL },
+		{ "above the namespace", "31 23 0:28 / /mnt rw - " V1 "cpuacct",
+		  "cpuacct", "/../x", NULL },
+		{ "mount of above", "31 23 0:28 /.. /mnt rw - " V1 "cpuacct", "cpuacct",
+		  "/../x", NULL },
+		{ "relative path", "31 23 0:28 / /mnt rw - " V1 "cpuacct", "cpuacct", "x",
+		  NULL },
+		{ "v2",
+		  "41 31 0:38 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,x",
+		  NULL, "/a/b", "/sys/fs/cgroup/a/b" },
+		{ "v1", "33 31 0:30 / /m/cpuacct rw - " V1 "cpuacct", "cpuacct", "/a",
+		  "/m/cpuacct/a" },
+		{ "mounted together", "33 31 0:30 / /m/x rw - " V1 "cpu,cpuacct\n",
+		  "cpuacct", "/a", "/m/x/a" },
+		{ "first of two", "33 31 0:30 / /m/x rw - " V1 "cpuacct,cpu", "cpuacct",
+		  "/a", "/m/x/a" },
+		{ "many optional fields",
+		  "33 31 0:30 / /m rw shared:1 master:2 - " V1 "freezer", "freezer", "/a",
+		  "/m/a" },
+		{ "a container's part", "33 31 0:30 /docker/1 /m rw - " V1 "cpuacct",
+		  "cpuacct", "/docker/1/slurm", "/m/slurm" },
+		{ "its root itself", "33 31 0:30 /docker/1 /m rw - " V1 "cpuacct",
+		  "cpuacct", "/docker/1", "/m" },
+		{ "a blank in the folder", "33 31 0:30 / /m\\040m rw - " V1 "cpuacct",
+		  "cpuacct", "/a", "/m m/a" },
+		{ "dots in a name", "33 31 0:30 / /m rw - " V1 "cpuacct", "cpuacct",
+		  "/..a/b..", "/m/..a/b.." },
+	};
+	char buf[64];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		bool match = cgmount_match(t[i].line, t[i].controller, t[i].path, buf,
+					   sizeof(buf));
+
+		ok(match == !!t[i].want && (!match || !strcmp(buf, t[i].want)),
+		   "mount: %s", t[i].name);
+	}
+	ok(!cgmount_match("33 31 0:30 / /m rw - " V1 "cpuacct", "cpuacct", "/abc", buf,
+			  6),
+	   "mount: no room");
+	is_int(cgmount_find("no-such-controller", "/", buf, sizeof(buf)), -ENOENT,
+	       "mount: controller that no kernel has");
+}
+
+static void test_step_paths(void)
+{
+	static const struct {
+		const char *name, *text, *v2, *cpuacct, *freezer;
+	} t[] = {
+		{ "nothing", "", "", "", "" },
+		{ "garbage", "\n:\nabc\n::\n1:\n0:\n:::\n", "", "", "" },
+		{ "not in a step", "4:freezer:/slurm/uid_0/job_7\n0::/user.slice\n", "",
+		  "", "" },
+		{ "slurmstepd is no step", "0::/system.slice/slurmstepd.scope/job_7\n",
+		  "", "", "" },
+		{ "hybrid: v2 is the root",
+		  "6:freezer:/slurm_n1/uid_0/job_7/step_0\n2:cpuacct:/\n0::/\n", "", "",
+		  "/slurm_n1/uid_0/job_7/step_0" },
+		{ "v1, together",
+		  "4:cpu,cpuacct:/slurm/uid_5/job_7/step_batch/task_0\n"
+		  "3:freezer:/slurm/uid_5/job_7/step_batch\n",
+		  "", "/slurm/uid_5/job_7/step_batch", "/slurm/uid_5/job_7/step_batch" },
+		{ "v2, 24.11",
+		  "0::/system.slice/n1_slurmstepd.scope/job_1/step_0/user/task_0\n",
+		  "/system.slice/n1_slurmstepd.scope/job_1/step_0", "", "" },
+		{ "v2, 26.05",
+		  "0::/system.slice/slurmstepd.scope/s3ABCDEFGHJKMN/step_extern/user\n",
+		  "/system.slice/slurmstepd.scope/s3ABCDEFGHJKMN/step_extern", "", "" },
+		{ "the last of two", "0::/step_1/x/step_2/y\n", "/step_1/x/step_2", "",
+		  "" },
+		{ "only the start of a name counts", "0::/my_step_1/task_step_2\n", "",
+		  "", "" },
+		{ "a colon in the path", "0::/a:b/step_0/c:d\n", "/a:b/step_0", "", "" },
+		{ "gone", "0::/job_1/step_0 (deleted)\n", "", "", "" },
+		{ "no newline", "0::/job_1/step_0", "/job_1/step_0", "", "" },
+	};
+	char v2[64], cpuacct[64], freezer[64] = "kept";
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		char text[256];
+		FILE *f;
+		int rc;
+
+		snprintf(text, sizeof(text), "%s\n", t[i].text);
+		f = fmemopen(text, strlen(t[i].text) ? strlen(t[i].text) : 1, "r");
+		rc = f ? cgmount_step_paths(f, v2, cpuacct, freezer, sizeof(v2)) : -errno;
+		if (!ok(rc == 0 && !strcmp(v2, t[i].v2) &&
+				!strcmp(cpuacct, t[i].cpuacct) &&
+				!strcmp(freezer, t[i].freezer),
+			"step: %s", t[i].name))
+			diag("%d '%s' '%s' '%s'", rc, v2, cpuacct, freezer);
+		if (f)
+			fclose(f);
+	}
+	{
+		char text[] = "3:freezer:/x/step_1\n0::/a/step_0\n";
+		FILE *f = fmemopen(text, strlen(text), "r");
+
+		strcpy(freezer, "kept");
+		is_int(cgmount_step_paths(f, v2, cpuacct, freezer, 9), -ENAMETOOLONG,
+		       "step: no room");
+		is_str(freezer, "kept", "nothing written then");
+		fclose(f);
+	}
+	is_int(cputime_find_cgroups(getpid(), v2, cpuacct, freezer, 0), -EINVAL,
+	       "step: size 0");
+	is_int(cputime_find_cgroups(INT_MAX, v2, cpuacct, freezer, sizeof(v2)), -ENOENT,
+	       "step: no such process");
+}
+
+/* --- the node
+ * ---------------------------------------------------------------------------- */
+
+static int node_of(const char *text, uint64_t *busy_ns, uint32_t *cpus)
+{
+	char path[] = "/tmp/test_cputime.XXXXXX";
+	int fd = mkstemp(path);
+	int rc;
+
+	if (fd < 0 || fileio_write_full(fd, text, strlen(text)) < 0)
+		exit(99);
+	unlink(path);
+	rc = cputime_node(fd, busy_ns, cpus);
+	close(fd);
+	return rc;
+}
+
+static void test_node(void)
+{
+	static const char *const bad[] = {
+		"",
+		"\n",
+		"intr 5\n",
+		"cpu  1 2 3\n",
+		"cpu  1 2 3 4 5 6 x 8 9 10\ncpu0 1 2 3 4 5 6 7\nintr\n",
+		"cpu  1 2 3 4 5 6 7 8 9 10\nintr 1\n", /* no CPU */
+		"cpu0 1 2 3 4 5 6 7 8 9 10\nintr 1\n", /* no sum */
+		"cpu  99999999999999999999 2 3 4 5 6 7\ncpu0 1\n",
+	};
+	uint64_t tick_ns = NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t busy_ns = 5;
+	uint64_t later_ns;
+	uint32_t cpus = 6;
+	char *text;
+	size_t used;
+	size_t i;
+	int fd;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		is_int(node_of(bad[i], &busy_ns, &cpus), -(i == 7 ? ERANGE : EINVAL),
+		       "node: no such file is /proc/stat");
+	ok(busy_ns == 5 && cpus == 6, "nothing written then");
+	is_int(cputime_node(-1, &busy_ns, &cpus), -EBADF, "node: no file");
+	is_int(node_of("cpu  1000 200 30 999999 888888 4 5 777777 666666 555555\n"
+		       "cpu0 1 1 1 1 1 1 1 1 1 1\ncpu3 1\nintr 1 2 3\n",
+		       &busy_ns, &cpus),
+	       0, "node");
+	is_u64(busy_ns, 1239 * tick_ns, "without idle, iowait, steal and guests");
+	is_u64(cpus, 2, "CPUs that are online");
+	is_int(node_of("cpu  1 0 0 9 0 0 0\ncpu0 1 0 0 9 0 0 0", &busy_ns, &cpus),
+	       -EINVAL, "node: the last line is cut");
+
+	text = malloc(
+		1 << 20); /* more CPUs than any buffer holds, and a long line behind */
+	if (!text)
+		exit(99);
+	used = (size_t)sprintf(text, "cpu  7 0 0 0 0 0 0 0 0 0\n");
+	for (i = 0; i < 4096; i++)
+		used += (size_t)sprintf(text + used, "cpu%zu 123456 1 2 3 4 5 6 7 8 9\n",
+					i);
+	used += (size_t)sprintf(text + used, "intr");
+	memset(text + used, '9', 65536);
+	strcpy(text + used + 65536, "\n");
+	is_int(node_of(text, &busy_ns, &cpus), 0, "node: 4096 CPUs");
+	is_u64(cpus, 4096, "all counted");
+	is_u64(busy_ns, 7 * tick_ns, "the sum is the first line's");
+	memset(text, 'c', 65536);
+	memcpy(text, "cpu", 3);
+	is_int(node_of(text, &busy_ns, &cpus), -EINVAL, "node: an endless line");
+	free(text);
+
+	fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+	is_int(cputime_node(fd, &busy_ns, &cpus), 0, "this node");
+	is_u64(cpus, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN), "its CPUs");
+	is_int(cputime_node(fd, &later_ns, &cpus), 0, "again, the same file");
+	ok(later_ns >= busy_ns && busy_ns > 0, "time goes on");
+	close(fd);
+}
+
+/* --- steps
+ * ------------------------------------------------------------------------------- */
+
+enum { HIER_V2, HIER_CPUACCT, HIER_FREEZER, HIER_N };
+static const char *const controllers[HIER_N] = { NULL, "cpuacct", "freezer" };
+static const char *const hier_names[HIER_N] = { "v2", "v1 cpuacct", "v1 freezer" };
+
+/* One folder per hierarchy: OWN/ceems-test-PID/step_0/task_0, where OWN is where we are.
+ */
+struct folders {
+	char top[HIER_N][PATH_MAX]; /* empty: cannot be made here */
+	char step[HIER_N][PATH_MAX + 16];
+	char task[HIER_N][PATH_MAX + 32];
+};
+
+static void own_path(int hier, char *path, size_t size)
+{
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	char line[PATH_MAX];
+
+	path[0] = '\0';
+	while (f && fgets(line, sizeof(line), f)) {
+		char *list = strchr(line, ':');
+		char *p = list ? strchr(list + 1, ':') : NULL;
+
+		line[strcspn(line, "\n")] = '\0';
+		if (!p)
+			continue;
+		*p++ = '\0';
+		list++;
+		if (hier == HIER_V2 ? !*list : strstr(list, controllers[hier]) != NULL)
+			snprintf(path, size, "%s", p);
+	}
+	if (f)
+		fclose(f);
+}
+
+static void folders_make(struct folders *f)
+{
+	int i;
+
+	memset(f, 0, sizeof(*f));
+	for (i = 0; i < HIER_N; i++) {
+		char own[PATH_MAX / 2];
+		char root[PATH_MAX / 2];
+
+		own_path(i, own, sizeof(own));
+		if (!own[0] || cgmount_find(controllers[i], own, root, sizeof(root)) < 0)
+			continue;
+		snprintf(f->top[i], sizeof(f->top[i]), "%s/ceems-test-%d", root,
+			 (int)getpid());
+		snprintf(f->step[i], sizeof(f->step[i]), "%s/step_0", f->top[i]);
+		snprintf(f->task[i], sizeof(f->task[i]), "%s/task_0", f->step[i]);
+		if (mkdir(f->top[i], 0755) < 0 || mkdir(f->step[i], 0755) < 0 ||
+		    mkdir(f->task[i], 0755) < 0) {
+			diag("%s: cannot make %s: %s", hier_names[i], f->task[i],
+			     strerror(errno));
+			rmdir(f->step[i]);
+			rmdir(f->top[i]);
+			f->top[i][0] = '\0';
+		}
+	}
+}
+
+static void folders_remove(struct folders *f)
+{
+	int i;
+
+	for (i = 0; i < HIER_N; i++) {
+		if (f->top[i][0] && (rmdir(f->task[i]) < 0 || rmdir(f->step[i]) < 0 ||
+				     rmdir(f->top[i]) < 0))
+			diag("%s stays: %s", f->top[i], strerror(errno));
+	}
+}
+
+static void burn(uint64_t ns)
+{
+	uint64_t until = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + ns;
+
+	while (clock_ns(CLOCK_PROCESS_CPUTIME_ID) < until)
+		;
+}
+
+/* A process that goes into the task folders, burns, has a child that burns, and waits. */
+struct burner {
+	pid_t pid;
+	int done_fd; /* a byte when it has burnt */
+};
+
+static struct burner burner_start(const struct folders *f, uint64_t own_ns,
+				  uint64_t child_ns)
+{
+	struct burner b = { 0 };
+	int done[2];
+	char byte = 0;
+
+	fflush(stdout);
+	if (pipe(done) < 0)
+		exit(99);
+	b.pid = fork();
+	if (b.pid < 0)
+		exit(99);
+	if (!b.pid) {
+		int i;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(done[0]);
+		for (i = 0; i < HIER_N; i++) {
+			char path[PATH_MAX + 64];
+			int fd;
+
+			if (!f->top[i][0])
+				continue;
+			snprintf(path, sizeof(path), "%s/cgroup.procs", f->task[i]);
+			fd = open(path, O_WRONLY | O_CLOEXEC);
+			if (fd < 0 || write(fd, "0", 1) != 1)
+				_exit(98);
+			close(fd);
+		}
+		burn(own_ns);
+		if (child_ns) {
+			pid_t child = fork();
+
+			if (!child) {
+				burn(child_ns);
+				_exit(0);
+			}
+			if (waitpid(child, NULL, 0) != child)
+				_exit(97);
+		}
+		if (write(done[1], &byte, 1) != 1)
+			_exit(96);
+		for (;;)
+			pause();
+	}
+	close(done[1]);
+	b.done_fd = done[0];
+	if (read(b.done_fd, &byte, 1) != 1)
+		diag("the burner failed");
+	return b;
+}
+
+static void burner_end(struct burner *b)
+{
+	close(b->done_fd);
+	kill(b->pid, SIGKILL);
+	if (waitpid(b->pid, NULL, 0) != b->pid)
+		diag("lost the burner");
+}
+
+#define MS NSEC_PER_MSEC
+
+/* Four fields of /proc/PID/stat are each cut to 10 ms; above, what start and end cost. */
+static void is_about(uint64_t got, uint64_t want, const char *name)
+{
+	if (!ok(got + 45 * MS >= want && got <= want + want / 2 + 100 * MS,
+		"%s: about %" PRIu64 " ms", name, want / MS))
+		diag("got %" PRIu64 " us", got / 1000);
+}
+
+static void test_step(int hier)
+{
+	static const char *const none = "";
+	struct folders f;
+	struct burner b;
+	struct cputime *c = NULL;
+	struct errmsg err = { 0 };
+	char path[HIER_N][PATH_MAX];
+	const char *use[HIER_N] = { none, none, none };
+	uint64_t first = 0;
+	uint64_t second = 0;
+	uint64_t third = 0;
+	int rc;
+
+	folders_make(&f);
+	if (!f.top[hier][0]) {
+		char why[64];
+
+		snprintf(why, sizeof(why), "no %s folder can be made here",
+			 hier_names[hier]);
+		skip(11, why);
+		folders_remove(&f);
+		return;
+	}
+	b = burner_start(&f, 150 * MS, 100 * MS);
+	is_int(cputime_find_cgroups(b.pid, path[0], path[1], path[2], PATH_MAX), 0,
+	       hier_names[hier]);
+	rc = (int)strlen(path[hier]) - (int)strlen("/step_0");
+	ok(rc > 0 && !strcmp(path[hier] + rc, "/step_0"), "%s: its step is %s",
+	   hier_names[hier], path[hier]);
+	use[hier] = path[hier];
+	is_int(cputime_open(use[0], use[1], use[2], &c, &err), 0, "open");
+	if (!c) {
+		diag("%s", err.text);
+		burner_end(&b);
+		folders_remove(&f);
+		return;
+	}
+	is_int(cputime_read(c, &first), 0, "read");
+	is_about(first, 250 * MS, "a task below the step, and its child");
+	burner_end(&b);
+	is_int(cputime_read(c, &second), 0, "read when the task is gone");
+	ok(second >= first, "never less");
+	b = burner_start(&f, 120 * MS, 0);
+	is_int(cputime_read(c, &third), 0, "read with another task");
+	is_about(third - first, 120 * MS, "the other comes on top");
+	burner_end(&b);
+	folders_remove(&f);
+	third = 1;
+	rc = cputime_read(c, &third);
+	ok(rc < 0, "when the folder is gone: %s", strerror(-rc));
+	is_u64(third, 1, "nothing written then");
+	cputime_close(c);
+}
+
+/* Two readings of processes that nobody in the step waits for: nothing is forgotten. */
+static void test_many_processes(void)
+{
+	struct folders f;
+	struct burner b[40];
+	struct cputime *c = NULL;
+	char path[HIER_N][PATH_MAX];
+	uint64_t ns = 0;
+	uint64_t after = 0;
+	size_t i;
+
+	folders_make(&f);
+	if (!f.top[HIER_FREEZER][0]) {
+		skip(4, "no v1 freezer folder can be made here");
+		folders_remove(&f);
+		return;
+	}
+	for (i = 0; i < ARRAY_SIZE(b); i++)
+		b[i] = burner_start(&f, 20 * MS, 0);
+	(void)cputime_find_cgroups(b[0].pid, path[0], path[1], path[2], PATH_MAX);
+	is_int(cputime_open("", "", path[HIER_FREEZER], &c, NULL), 0, "40 processes");
+	is_int(c ? cputime_read(c, &ns) : -1, 0, "read");
+	for (i = 0; i < ARRAY_SIZE(b); i += 2)
+		burner_end(&b[i]);
+	is_int(c ? cputime_read(c, &after) : -1, 0, "read with 20 left");
+	is_u64(after, ns, "the time of those that ended is kept");
+	for (i = 1; i < ARRAY_SIZE(b); i += 2)
+		burner_end(&b[i]);
+	cputime_close(c);
+	folders_remove(&f);
+}
+
+static void test_open_fails(void)
+{
+	static const struct {
+		const char *name, *v2, *cpuacct, *freezer;
+	} t[] = {
+		{ "nothing", "", "", "" },
+		{ "NULL", NULL, NULL, NULL },
+		{ "the root is no step", "/", "/", "/" },
+		{ "gone", "/no/such/step_0", "/no/such/step_0", "/no/such/step_0" },
+		{ "upwards", "/../step_0", "/a/../step_0", "/.." },
+		{ "relative", "step_0", "step_0", "." },
+	};
+	struct errmsg err;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		struct cputime *c = NULL;
+
+		is_int(cputime_open(t[i].v2, t[i].cpuacct, t[i].freezer, &c, &err),
+		       -ENOENT, t[i].name);
+		ok(!c && !strncmp(err.text, "no cgroup to read CPU time from", 31),
+		   "said so");
+	}
+	cputime_close(NULL);
+}
+
+int main(void)
+{
+	int i;
+
+	alarm(120); /* a lost child ends the test, not the test run */
+	test_match();
+	test_step_paths();
+	test_node();
+	test_open_fails();
+	for (i = 0; i < HIER_N; i++)
+		test_step(i);
+	test_many_processes();
+	return done_testing();
+}

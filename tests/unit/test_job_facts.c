@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "jobcomp/job_facts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "src/libutil/util.h"
+
+#include "tap.h"
+
+static struct job_facts f;
+
+static void fill(const char *nodes)
+{
+	unsigned int i;
+
+	memset(&f, 0, sizeof(f));
+	f.job_id = 7;
+	f.array_job_id = f.array_task_id = FACT_UNKNOWN;
+	f.het_job_id = f.het_job_offset = FACT_UNKNOWN;
+	f.time_limit_min = 60;
+	f.submit = 1700000000;
+	for (i = 0; i < FACT_TEXT_N; i++)
+		job_facts_add_text(&f, (enum fact_text)i,
+				   i == FACT_NODES   ? nodes :
+				   i == FACT_COMMENT ? NULL :
+						       "text");
+}
+
+int main(void)
+{
+	static char longest[FACT_NODES_MAX * 2];
+	struct record *r = NULL;
+	unsigned int i;
+
+	fill("n1");
+	is_int(job_facts_to_record(&f, 10, "c", &r), -EINVAL, "less than the fixed part");
+	is_int(job_facts_to_record(&f, job_facts_size(&f) - 1, "c", &r), -EINVAL, "a byte less");
+	is_int(job_facts_to_record(&f, job_facts_size(&f) + 1, "c", &r), -EINVAL, "a byte more");
+	f.text_len[FACT_NODES] = 60000;
+	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), -EINVAL,
+	       "a text longer than all");
+	ok(!r, "no record of any of them");
+
+	fill("n1");
+	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), 0, "facts");
+	is_str(r->cluster, "c", "the cluster");
+	is_str(r->job_name, "text", "the first text");
+	is_str(r->sluid, "text", "the last text");
+	is_str(r->nodes, "n1", "one in between");
+	ok(!r->comment, "what is not there is unknown");
+	ok(!r->array_task_id.known && !r->het_job_id.known && !r->db_index.known,
+	   "numbers, too");
+	is_u64(r->time_limit_min.value, 60, "a number");
+	record_destroy(r);
+
+	memset(longest, 'x', sizeof(longest) - 1);
+	memset(&f, 0, sizeof(f));
+	for (i = 0; i < FACT_TEXT_N; i++)
+		job_facts_add_text(&f, (enum fact_text)i, longest);
+	is_u64(f.text_used, FACT_BUFFER, "texts without end fill the buffer and no more");
+	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), 0, "and are cut");
+	is_u64(strlen(r->nodes), FACT_NODES_MAX, "each at its bound");
+	is_u64(strlen(r->sluid), FACT_NAME_MAX, "to the last");
+	record_destroy(r);
+	return done_testing();
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libutil/kvconf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "src/libutil/fileio.h"
+#include "tap.h"
+
+struct conf {
+	char name[8];
+	bool on;
+	uint64_t every_ns;
+	uint64_t watts_mw;
+};
+
+static const struct kvconf_key keys[] = {
+	{ "Name", kvconf_text, offsetof(struct conf, name), 8, "abc", "" },
+	{ "On", kvconf_bool, offsetof(struct conf, on), 1, "no", "" },
+	{ "Every", kvconf_duration, offsetof(struct conf, every_ns), 8, "1s", "" },
+	{ "Watts", kvconf_milli, offsetof(struct conf, watts_mw), 8, "0", "" },
+};
+
+static const struct {
+	const char *text;
+	const char *error; /* after the path; NULL: fine */
+} files[] = {
+	{ "Nome=x\n", ":1: Nome: unknown key" },
+	{ "\n# c\nOn=perhaps\n", ":3: On: 'perhaps' is not yes or no" },
+	{ "Name\n", ":1: 'Name': no '='" },
+	{ "Name=12345678\n", ":1: Name: longer than 7 bytes" },
+	{ "Name=\"x\n", ":1: Name: closing quote missing" },
+	{ "On=yes\nON=no\n", ":2: On: already set in line 1" },
+	{ "Every=5 parsecs", ":1: Every: '5 parsecs' is not a duration (250ms, 1s, 5m, 2h, 1d)" },
+	{ "Watts=99999999999999999999", ":1: Watts: '99999999999999999999' is too large" },
+	{ "", NULL },
+	{ "  name = \"a # b\"  # comment\nEvery=250ms\r\nWatts=12.5", NULL },
+};
+
+int main(void)
+{
+	char dir[] = "/tmp/test_kvconf.XXXXXX";
+	char path[64];
+	struct errmsg err;
+	struct conf c;
+	size_t i;
+	int rc;
+
+	if (!mkdtemp(dir))
+		return 99;
+	snprintf(path, sizeof(path), "%s/f.conf", dir);
+	rc = kvconf_read(path, keys, ARRAY_SIZE(keys), &c, &err);
+	is_int(rc, -ENOENT, "no file is -ENOENT");
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		memset(&c, 0, sizeof(c));
+		memset(&err, 0, sizeof(err));
+		if (fileio_write_atomic(path, files[i].text, strlen(files[i].text), 0600, &err))
+			return 99;
+		kvconf_defaults(keys, ARRAY_SIZE(keys), &c, &err);
+		rc = kvconf_read(path, keys, ARRAY_SIZE(keys), &c, &err);
+		is_int(rc, files[i].error ? -EINVAL : 0, "return code");
+		if (files[i].error)
+			is_str(err.text + (rc ? strlen(path) : 0), files[i].error, "message");
+	}
+	is_str(c.name, "a # b", "quoted value");
+	is_u64(c.every_ns, 250000000, "duration before a carriage return");
+	is_u64(c.watts_mw, 12500, "decimal at the end without newline");
+	ok(fileio_write_atomic(path, "a\0b", 3, 0600, &err) == 0 &&
+		   kvconf_read(path, keys, ARRAY_SIZE(keys), &c, &err) == -EINVAL,
+	   "NUL byte");
+	unlink(path);
+	rmdir(dir);
+	return done_testing();
+}

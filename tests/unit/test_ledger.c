@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The ledger in one process; test_ledger_kill.c has the ones that die. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fake_sampler.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/util.h"
+#include "tap.h"
+
+#define S NSEC_PER_SEC
+
+static char dir[] = "/tmp/test_ledger.XXXXXX";
+static char path[128];
+
+static const struct ledger_identity batch = {
+	.job_id = 7, .step_id = LEDGER_STEP_BATCH, .uid = 1000, .node_count = 1,
+	.job_cpus = 4, .step_cpus = 4, .job_mem_mb = 4000, .step_mem_mb = 4000,
+	.start_wall_ns = 1000,
+};
+
+static struct ledger_identity ident(uint32_t job_id, uint32_t step_id)
+{
+	struct ledger_identity id = batch;
+
+	id.job_id = job_id;
+	id.step_id = step_id;
+	return id;
+}
+
+/* --- files ------------------------------------------------------------------------------ */
+
+static void test_no_file(void)
+{
+	struct ledger *l = NULL;
+	struct errmsg err = { 0 };
+	char deep[192];
+	bool fresh;
+
+	is_int(ledger_open(dir, "n1", true, &l, &err), -ENOENT, "no slurmd has been here");
+	is_int(ledger_create(dir, "a/b", &l, &fresh, &err), -EINVAL, "no path as node name");
+	is_int(ledger_create(dir, "", &l, &fresh, &err), -EINVAL, "nor an empty one");
+	is_int(ledger_create("/proc/nowhere", "n1", &l, &fresh, &err), -ENOENT,
+	       "a folder that cannot be made");
+	ok(strstr(err.text, "/proc/nowhere") != NULL, "is named: %s", err.text);
+	snprintf(deep, sizeof(deep), "%s/a/b", dir);
+	is_int(ledger_create(deep, "n1", &l, &fresh, &err), 0, "folders are made");
+	ledger_close(l);
+	snprintf(path, sizeof(path), "%s/a/b/n1.ledger", dir);
+	unlink(path);
+	rmdir(deep);
+	snprintf(deep, sizeof(deep), "%s/a", dir);
+	rmdir(deep);
+	ledger_close(NULL);
+	ok(true, "closing nothing is fine");
+}
+
+/* The lowest descriptor that is free: the same before and after, if none was left open. */
+static int free_fd(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	close(fd);
+	return fd;
+}
+
+static void test_files(void)
+{
+	int fd = free_fd();
+	struct fake_sampler f;
+	struct fake_sampler g;
+	struct ledger *l = NULL;
+	struct errmsg err = { 0 };
+	struct stat st;
+	unsigned int slot;
+
+	snprintf(path, sizeof(path), "%s/n1.ledger", dir);
+	is_int(fake_start(&f, dir, "n1", &err), 0, "a new ledger");
+	ok(f.fresh, "says so");
+	ok(stat(path, &st) == 0 && (st.st_mode & 07777) == 0600, "mode 0600");
+	ok((uint64_t)st.st_blocks * 512 >= sizeof(struct ledger_file), "no holes");
+	is_int(fake_start(&g, dir, "n1", &err), -EBUSY, "a second sampler is refused");
+	is_int(fake_start(&g, dir, "n2", &err), 0, "another node is not");
+	fake_stop(&g);
+	unlink("n2.ledger");
+
+	is_int(ledger_open(dir, "n1", false, &l, &err), 0, "read-only");
+	is_int(ledger_find(l, getpid(), &slot), -ENOENT, "nobody has claimed");
+	is_str(ledger_node(l), "n1", "its node");
+	ledger_close(l);
+	is_int(fake_tick(&f, 0, 0, 0), 0, "first tick");
+	is_int(fake_tick(&f, 0, 5000, 300), 0, "second tick");
+	fake_stop(&f);
+
+	is_int(fake_start(&f, dir, "n1", &err), 0, "taken over");
+	ok(!f.fresh, "and not fresh");
+	is_u64(account_total_uj(&ledger_current(f.l)->measured), 5300, "goes on from there");
+	fake_stop(&f);
+	is_int(free_fd(), fd, "no descriptor is left");
+}
+
+enum damage {
+	TRUNCATE, GROW, GARBAGE, MAGIC, VERSION, BOOT, NODE, INDEX, SHARED, FOREIGN, DAMAGES
+};
+
+static const struct {
+	const char *name;
+	int open_rc;
+} damage[DAMAGES] = {
+	[TRUNCATE] = { "truncated", -EPROTO },
+	[GROW] = { "too long", -EPROTO },
+	[GARBAGE] = { "garbage", -EPROTO },
+	[MAGIC] = { "bad checksum", -EPROTO },
+	[VERSION] = { "another version", -EPROTO },
+	[BOOT] = { "another boot", -ENOENT },
+	[NODE] = { "another node's", -EPROTO },
+	[INDEX] = { "indices out of range", 0 },
+	[SHARED] = { "others may write to it", -EPROTO },
+	[FOREIGN] = { "somebody else's", -EPROTO },
+};
+
+static void hurt(enum damage how)
+{
+	static struct ledger_header h; /* zeroed beyond */
+	uint32_t many = LEDGER_STEPS + 1;
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct errmsg err;
+	off_t at;
+	int page;
+
+	if (pread(fd, &h, sizeof(h), 0) != sizeof(h))
+		diag("cannot read the header");
+	switch (how) {
+	case TRUNCATE:
+		(void)!ftruncate(fd, 1000);
+		break;
+	case GROW:
+		(void)!ftruncate(fd, sizeof(struct ledger_file) + 1);
+		break;
+	case GARBAGE:
+		memset(&h, 0xa5, sizeof(h));
+		break;
+	case MAGIC:
+		h.magic[0]++;
+		break;
+	case VERSION:
+		h.version++;
+		h.crc32c = ledger_map_crc(&h);
+		break;
+	case BOOT:
+		h.boot_id[0]++;
+		h.crc32c = ledger_map_crc(&h);
+		break;
+	case NODE:
+		(void)ledger_map_header(&h, "n9", &err);
+		break;
+	case INDEX:
+		for (page = 0; page < 2; page++) {
+			at = (off_t)(offsetof(struct ledger_file, page) +
+				     (size_t)page * sizeof(struct ledger_page) +
+				     offsetof(struct ledger_page, nsteps));
+			(void)!pwrite(fd, &many, sizeof(many), at);
+		}
+		break;
+	case SHARED:
+		(void)fchmod(fd, 0622);
+		break;
+	case FOREIGN:
+		(void)!fchown(fd, 65534, (gid_t)-1);
+		break;
+	case DAMAGES:
+		break;
+	}
+	if (how != TRUNCATE && how != GROW)
+		(void)!pwrite(fd, &h, sizeof(h), 0);
+	close(fd);
+}
+
+static void test_damage(void)
+{
+	struct fake_sampler f;
+	struct errmsg err = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < DAMAGES; i++) {
+		struct ledger *l = NULL;
+
+		if (i == FOREIGN && geteuid()) {
+			skip(4, "only root can give a file away");
+			continue;
+		}
+		hurt((enum damage)i);
+		is_int(ledger_open(dir, "n1", true, &l, &err), damage[i].open_rc, damage[i].name);
+		ledger_close(l);
+		is_int(fake_start(&f, dir, "n1", &err), 0, "a sampler takes it all the same");
+		ok(f.fresh, "but starts afresh");
+		is_u64(account_total_uj(&ledger_current(f.l)->measured), 0, "with empty accounts");
+		(void)fake_tick(&f, 0, 0, 0);
+		(void)fake_tick(&f, 0, 77, 0);
+		fake_stop(&f);
+	}
+	unlink(path);
+	is_int(symlink("/etc/passwd", path), 0, "a planted link");
+	ok(fake_start(&f, dir, "n1", &err) < 0, "is not followed: %s", err.text);
+	unlink(path);
+}
+
+/* --- a slot's life ---------------------------------------------------------------------- */
+
+static void claim_at(struct ledger *l, const struct ledger_identity *id, uint64_t t,
+		     unsigned int *slot)
+{
+	*slot = 0;
+	is_int(ledger_claim(l, id, slot), 0, "claimed");
+	ledger_slot(l, *slot)->t_open_mono_ns = t;
+}
+
+static void close_at(struct ledger *l, unsigned int slot, uint64_t t, uint64_t busy_ns)
+{
+	struct ledger_slot *s = ledger_slot(l, slot);
+
+	s->final_busy_ns = busy_ns;
+	s->t_close_mono_ns = t;
+	atomic_store(&s->state, SLOT_CLOSING);
+}
+
+static void test_life(void)
+{
+	struct fake_sampler f;
+	struct ledger *l = NULL;
+	struct errmsg err = { 0 };
+	const struct ledger_page *page;
+	struct account a;
+	struct figures fig;
+	uint64_t busy;
+	uint64_t t = clock_mono_ns();
+	unsigned int slot;
+	unsigned int step;
+	unsigned int found;
+	struct ledger_identity id = ident(7, 0);
+
+	is_int(fake_start(&f, dir, "n1", &err), 0, "sampler");
+	is_int(fake_tick(&f, t, 0, 0), 0, "base");
+	is_int(ledger_open(dir, "n1", true, &l, &err), 0, "stepd");
+	id.job_id = 0;
+	is_int(ledger_claim(l, &id, &slot), -EINVAL, "no job, no slot");
+	is_int(ledger_job_total(l, 7, &a, &fig, &busy), -ENOENT, "no such job yet");
+
+	claim_at(l, &batch, t, &slot);
+	ok(ledger_wait_request(f.l, 0), "a claim asks for a tick");
+	ok(!ledger_wait_request(f.l, 0), "once");
+	is_int(ledger_find(l, getpid(), &found), 0, "spank finds it");
+	is_u64(found, slot, "the same");
+	is_int(ledger_step_energy(l, slot, &a), 0, "no tick yet");
+	is_u64(account_total_uj(&a), 0, "so no energy");
+	ok(ledger_slot(l, LEDGER_STEPS) == NULL, "no slot beyond the last");
+
+	/* 1 s: 10 W idle on 4 of 8 cores, 10 J dynamic by 1 of 2 s of CPU time */
+	f.busy_ns[slot] = 1 * S;
+	f.node_busy_ns = 2 * S;
+	is_int(fake_tick(&f, t + S, 20000000, 0), 0, "tick");
+	is_int(ledger_step_energy(l, slot, &a), 0, "energy");
+	is_u64(account_total_uj(&a), 10000000, "half of static and dynamic");
+	is_u64(account_static_uj(&a), 5000000, "static");
+	is_u64(a.source_uj[SOURCE_RAPL], 10000000, "from RAPL");
+	is_u64(a.co2e_ng, 166667, "10 J x 50 g/kWh x 1.2");
+	page = ledger_current(f.l);
+	is_u64(account_total_uj(&page->unallocated), 5000000, "free cores");
+	is_u64(account_total_uj(&page->system), 5000000, "the system");
+	is_u64(page->measured.co2e_ng, a.co2e_ng + page->unallocated.co2e_ng +
+	       page->system.co2e_ng, "emissions add up as well");
+
+	/* a step inside the job: 2 cores for half a second, then it closes with figures */
+	id = ident(7, 0);
+	id.step_cpus = 2;
+	claim_at(l, &id, t + S, &step);
+	figures_set(&ledger_slot(l, step)->figures, METRIC_IO_READ_BYTES, 42);
+	close_at(l, step, t + S + S / 2, S / 2);
+	is_int(fake_tick(&f, t + 2 * S, 10000000, 0), 0, "tick");
+	is_int(ledger_step_energy(l, step, &a), 0, "step energy");
+	is_u64(account_total_uj(&a), 1250000, "2 of 8 cores for half of 10 J");
+	is_int(atomic_load(&ledger_slot(l, step)->state), SLOT_CLOSED, "closed");
+	is_int(ledger_finish(l, step, 0, 0, &a), 0, "finish of a closed slot returns at once");
+	is_u64(account_total_uj(&a), 1250000, "with its account");
+	is_int(ledger_job_total(l, 7, &a, &fig, &busy), 0, "the whole job");
+	is_u64(account_total_uj(&a), 15000000, "batch and step");
+	is_u64(fig.value[METRIC_IO_READ_BYTES], 42, "figures of a slot");
+	is_u64(busy, S + S / 2, "CPU time");
+
+	ledger_leave(l, step);
+	is_int(fake_tick(&f, t + 3 * S, 0, 0), 0, "tick");
+	is_int(atomic_load(&ledger_slot(l, step)->state), SLOT_FREE, "free again");
+	is_int(ledger_job_total(l, 7, &a, &fig, &busy), 0, "the whole job");
+	is_u64(account_total_uj(&a), 15000000, "has not changed");
+	is_u64(fig.value[METRIC_IO_READ_BYTES], 42, "nor have figures");
+	is_u64(busy, S + S / 2, "nor CPU time");
+
+	claim_at(l, &id, t + 3 * S, &found);
+	is_u64(found, step, "the slot is used again");
+	is_int(ledger_step_energy(l, found, &a), 0, "by another step");
+	is_u64(account_total_uj(&a), 0, "which has nothing of the old one");
+	ok(!figures_has(&ledger_slot(l, found)->figures, METRIC_IO_READ_BYTES), "no figures");
+	ledger_leave(l, found);
+	ledger_leave(l, slot);
+	is_int(ledger_find(l, getpid(), &found), -ENOENT, "left slots are not found");
+	is_int(fake_tick(&f, t + 4 * S, 10000000, 0), 0, "tick");
+	page = ledger_current(f.l);
+	is_u64(ledger_page_error_uj(page), 0, "all is there");
+	is_u64(page->lost_steps, 0, "and none is lost");
+
+	is_int(fake_tick(&f, t + 4 * S + LEDGER_JOB_LINGER_NS - 1, 0, 0), 0, "tick");
+	is_int(ledger_job_total(l, 7, NULL, NULL, NULL), 0, "the job lingers");
+	is_int(fake_tick(&f, t + 4 * S + LEDGER_JOB_LINGER_NS, 0, 0), 0, "tick");
+	is_int(ledger_job_total(l, 7, NULL, NULL, NULL), -ENOENT, "then it is gone");
+	page = ledger_current(f.l);
+	is_u64(account_total_uj(&page->retired), 15000000, "its energy is with the retired");
+	is_u64(ledger_page_error_uj(page), 0, "all is there");
+	is_u64(page->conservation_error_uj, 0, "at all times");
+	is_int(fake_tick(&f, t, 0, 0), -EINVAL, "time does not go back");
+	ledger_close(l);
+	fake_stop(&f);
+	unlink(path);
+}
+
+static void test_requeue(void)
+{
+	struct ledger_identity id = ident(9, LEDGER_STEP_EXTERN);
+	struct fake_sampler f;
+	struct errmsg err = { 0 };
+	struct account a;
+	uint64_t t = clock_mono_ns();
+	unsigned int slot;
+
+	is_int(fake_start(&f, dir, "n1", &err), 0, "sampler");
+	(void)fake_tick(&f, t, 0, 0);
+	claim_at(f.l, &id, t, &slot);
+	(void)fake_tick(&f, t + S, 10000000, 0);
+	ledger_leave(f.l, slot);
+	(void)fake_tick(&f, t + 2 * S, 0, 0);
+	is_int(ledger_job_total(f.l, 9, &a, NULL, NULL), 0, "first run");
+	is_u64(account_total_uj(&a), 5000000, "its energy");
+	claim_at(f.l, &id, t + 2 * S, &slot);
+	(void)fake_tick(&f, t + 3 * S, 8000000, 0);
+	is_int(ledger_job_total(f.l, 9, &a, NULL, NULL), 0, "requeued");
+	is_u64(account_total_uj(&a), 4000000, "has its own energy only");
+	is_u64(ledger_page_error_uj(ledger_current(f.l)), 0, "nothing is lost");
+	fake_stop(&f);
+	unlink(path);
+}
+
+static void test_full(void)
+{
+	struct fake_sampler f;
+	struct errmsg err = { 0 };
+	uint64_t t = clock_mono_ns();
+	unsigned int slot = 0;
+	unsigned int i;
+	int rc = 0;
+
+	is_int(fake_start(&f, dir, "n1", &err), 0, "sampler");
+	(void)fake_tick(&f, t, 0, 0);
+	for (i = 0; i < LEDGER_STEPS && rc == 0; i++) {
+		struct ledger_identity id = ident(i + 1, LEDGER_STEP_BATCH);
+
+		rc = ledger_claim(f.l, &id, &slot);
+	}
+	is_int(rc, 0, "every slot can be claimed");
+	is_int(ledger_claim(f.l, &batch, &slot), -ENOSPC, "then none");
+	(void)fake_tick(&f, t + S, 1000000007, 13);
+	is_u64(f.nlines, LEDGER_STEPS, "each of its own job");
+	is_u64(ledger_current(f.l)->slots_full, 1, "the refused claim is counted");
+	is_u64(ledger_page_error_uj(ledger_current(f.l)), 0, "all energy is booked");
+	for (i = 0; i < LEDGER_STEPS; i++)
+		ledger_leave(f.l, i);
+	(void)fake_tick(&f, t + 2 * S, 5, 5);
+	for (i = 0; i < 10; i++) {
+		struct ledger_identity id = ident(5000 + i, LEDGER_STEP_BATCH);
+
+		rc |= ledger_claim(f.l, &id, &slot);
+	}
+	(void)fake_tick(&f, t + 3 * S, 1000000, 13);
+	is_int(rc, 0, "left slots are free again");
+	is_u64(f.nlines, 10, "and jobs that linger make room");
+	is_int(ledger_job_total(f.l, 5009, NULL, NULL, NULL), 0, "for the new ones");
+	is_u64(ledger_page_error_uj(ledger_current(f.l)), 0, "all energy is booked");
+	fake_stop(&f);
+	unlink(path);
+}
+
+/* --- no sampler, and one that fails ------------------------------------------------------ */
+
+static void test_alone(void)
+{
+	struct fake_sampler f;
+	struct ledger *l = NULL;
+	struct errmsg err = { 0 };
+	struct account a;
+	struct figures fig;
+	uint64_t t;
+	unsigned int slot;
+
+	is_int(fake_start(&f, dir, "n1", &err), 0, "sampler");
+	t = clock_mono_ns();
+	(void)fake_tick(&f, t, 0, 0);
+	is_int(ledger_open(dir, "n1", true, &l, &err), 0, "stepd");
+	fake_stop(&f);
+
+	is_int(ledger_claim(l, &batch, &slot), 0, "a step starts while slurmd is away");
+	figures_set(&ledger_slot(l, slot)->figures, METRIC_PAGE_FAULTS, 3);
+	is_int(ledger_finish(l, slot, S, 5 * NSEC_PER_MSEC, &a), -ETIMEDOUT, "and ends");
+	is_u64(account_total_uj(&a), 0, "with what is known");
+	is_int(ledger_job_total(l, 7, &a, &fig, NULL), 0, "its figures are there");
+	is_u64(fig.value[METRIC_PAGE_FAULTS], 3, "all the same");
+	is_int(ledger_wait_others(l, 7, slot, 0), 0, "nobody else to wait for");
+	is_int(ledger_wait_others(l, 7, LEDGER_STEPS, 1), -ETIMEDOUT, "but itself");
+	ledger_leave(l, slot);
+
+	is_int(fake_start(&f, dir, "n1", &err), 0, "slurmd is back");
+	ok(ledger_wait_request(f.l, 0), "and is asked at once");
+	f.node_busy_ns = S;
+	(void)fake_tick(&f, 0, 30000000, 0);
+	is_int(ledger_job_total(l, 7, &a, &fig, NULL), 0, "the job");
+	ok(account_total_uj(&a) > 20000000, "gets what it used in the gap");
+	is_u64(fig.value[METRIC_PAGE_FAULTS], 3, "its figures once");
+	is_int(atomic_load(&ledger_slot(l, slot)->state), SLOT_FREE, "the slot is free");
+
+	(void)fake_book(&f, 0, 1000, 0);
+	is_u64(ledger_current(f.l)->measured.total_uj[0], 30000000,
+	       "a tick that is not turned has not happened");
+	ledger_request_tick(l);
+	ok(ledger_wait_request(f.l, 0), "a request after it is seen");
+	ok(!ledger_wait_request(f.l, 0), "and does not spin");
+	(void)fake_tick(&f, 0, 1000, 0);
+	is_u64(ledger_current(f.l)->measured.total_uj[0], 30001000, "counted once");
+	ledger_close(l);
+	fake_stop(&f);
+	unlink(path);
+}
+
+static void test_figures(void)
+{
+	struct ledger_page *page = calloc(1, sizeof(*page));
+	struct account a = { 0 };
+	struct figures f;
+	unsigned int d;
+
+	figures_init(&f);
+	for (d = 0; d < DOMAIN_N; d++)
+		page->domain_source[d] = SOURCE_N;
+	ledger_account_figures(page, &a, &f);
+	is_int(f.reason[METRIC_ENERGY], REASON_NOT_MEASURED, "no tick yet");
+	page->ticks = 1;
+	ledger_account_figures(page, &a, &f);
+	is_int(f.reason[METRIC_ENERGY], REASON_NO_SENSOR, "no sensor");
+	is_int(f.reason[METRIC_CO2E], REASON_NO_SENSOR, "hence no emissions");
+	page->domain_source[DOMAIN_CPU] = SOURCE_MODEL;
+	ledger_account_figures(page, &a, &f);
+	ok(figures_has(&f, METRIC_ENERGY), "zero joules are a value");
+	is_int(f.reason[METRIC_DRAM_ENERGY], REASON_NO_SENSOR, "but not of DRAM");
+	is_int(f.reason[METRIC_SOURCE_RAPL], REASON_NO_SENSOR, "nor by RAPL");
+	ok(figures_has(&f, METRIC_SOURCE_MODEL), "the model is the source");
+	is_int(f.reason[METRIC_CO2E], REASON_NO_FACTOR, "no factor");
+	page->factor_known = 1;
+	a.total_uj[DOMAIN_CPU] = 5;
+	a.co2e_ng = 9;
+	ledger_account_figures(page, &a, &f);
+	is_u64(f.value[METRIC_ENERGY], 5, "energy");
+	is_u64(f.value[METRIC_CO2E], 9, "emissions");
+	free(page);
+}
+
+/* CPU time of a tick with 64 steps, for people: benchmarks are elsewhere. */
+static void show_tick_cost(void)
+{
+	struct fake_sampler f;
+	struct errmsg err = { 0 };
+	uint64_t spent;
+	unsigned int slot;
+	unsigned int i;
+
+	if (fake_start(&f, dir, "n1", &err) < 0)
+		return;
+	for (i = 0; i < 64; i++) {
+		struct ledger_identity id = ident(1 + i / 2, i % 2 ? 0 : LEDGER_STEP_EXTERN);
+
+		(void)ledger_claim(f.l, &id, &slot);
+		f.busy_ns[slot] = i;
+	}
+	(void)fake_tick(&f, 0, 0, 0);
+	spent = clock_thread_cpu_ns();
+	for (i = 0; i < 200; i++)
+		(void)fake_tick(&f, 0, 1000000, 1000);
+	spent = clock_thread_cpu_ns() - spent;
+	diag("a tick with 64 steps: %" PRIu64 " us of CPU time", spent / 200 / 1000);
+	fake_stop(&f);
+	unlink(path);
+}
+
+int main(void)
+{
+	if (!mkdtemp(dir))
+		return 99;
+	test_no_file();
+	test_files();
+	test_damage();
+	test_life();
+	test_requeue();
+	test_full();
+	test_alone();
+	test_figures();
+	show_tick_cost();
+	snprintf(path, sizeof(path), "%s/n2.ledger", dir);
+	unlink(path);
+	is_int(rmdir(dir), 0, "no file is left over");
+	return done_testing();
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libjob/metric_text.h"
+
+#include "tap.h"
+
+int main(void)
+{
+	static const struct {
+		enum metric m;
+		uint64_t value;
+		const char *want;
+	} cases[] = {
+		{ METRIC_ENERGY, 0, "0 uJ" },
+		{ METRIC_ENERGY, 999, "999 uJ" },
+		{ METRIC_ENERGY, 1000, "1.00 mJ" },
+		{ METRIC_ENERGY, 9994999, "9.99 J" },
+		{ METRIC_ENERGY, 9996000, "10.0 J" },
+		{ METRIC_ENERGY, 12350001, "12.4 J" },
+		{ METRIC_ENERGY, UINT64_C(3599999999999), "3600.0 kJ" },
+		{ METRIC_ENERGY, UINT64_C(3600000000000), "1.00 kWh" },
+		{ METRIC_ENERGY, UINT64_MAX, "5124095.6 kWh" },
+		{ METRIC_CO2E, 1500000, "1.50 mg" },
+		{ METRIC_CO2E, UINT64_MAX, "18446744.1 kg" },
+		{ METRIC_IO_READ_BYTES, 1023, "1023 B" },
+		{ METRIC_IO_READ_BYTES, 1536, "1.50 KiB" },
+		{ METRIC_IO_READ_BYTES, UINT64_MAX, "16384.0 PiB" },
+		{ METRIC_CPU_TIME, 0, "0 ns" },
+		{ METRIC_CPU_TIME, 1500, "1.50 us" },
+		{ METRIC_CPU_TIME, UINT64_C(61234567890), "61.2 s" },
+		{ METRIC_CPU_TIME, UINT64_C(119990000000), "120.0 s" },
+		{ METRIC_CPU_TIME, UINT64_C(125000000000), "2m05s" },
+		{ METRIC_CPU_TIME, UINT64_C(93784000000000), "26h03m04s" },
+		{ METRIC_CYCLES, 999, "999" },
+		{ METRIC_CYCLES, 1000, "1,000" },
+		{ METRIC_CYCLES, 999999, "999,999" },
+		{ METRIC_CYCLES, 1234567, "1.23 M" },
+		{ METRIC_CYCLES, UINT64_MAX, "18446744.1 T" },
+	};
+	struct figures f;
+	char buf[METRIC_TEXT_MAX];
+	unsigned int r;
+	size_t i;
+	bool fits = true;
+
+	figures_init(&f);
+	is_str(metric_text(&f, METRIC_ENERGY, buf, sizeof(buf)), "n/a (not measured)",
+	       "unknown is not 0");
+	for (r = REASON_NOT_MEASURED; r < REASON_N; r++) {
+		figures_miss(&f, METRIC_ENERGY, r);
+		metric_text(&f, METRIC_ENERGY, buf, sizeof(buf));
+		if (buf[strlen(buf) - 1] != ')')
+			fits = false;
+	}
+	ok(fits, "every reason fits");
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		figures_set(&f, cases[i].m, cases[i].value);
+		is_str(metric_text(&f, cases[i].m, buf, sizeof(buf)), cases[i].want,
+		       cases[i].want);
+	}
+	return done_testing();
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Counters on children that fault and switch; the hardware ones are tested where there is a PMU. A
+ * child stops, is attached to and then executes this program again, because counting begins at
+ * exec. Its threads tell what getrusage() saw of them from main() on: no more than perf saw from
+ * exec on, which is no more than wait4() tells of its whole life, on a machine of any speed.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/libmeter/perf.h"
+#include "tap.h"
+
+/* --- what the children do ----------------------------------------------------------------- */
+
+#define PAGES 500
+#define SLEEPS 50
+#define FORKS 20
+#define THREADS 8
+
+static void touch_pages(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t i;
+	char *p = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		       -1, 0);
+
+	if (p == MAP_FAILED)
+		_exit(1);
+	(void)madvise(p, PAGES * page, MADV_NOHUGEPAGE);
+	for (i = 0; i < PAGES; i++)
+		((volatile char *)p)[i * page] = 1;
+	(void)munmap(p, PAGES * page);
+}
+
+static void take_naps(void)
+{
+	struct timespec nap = { .tv_nsec = 1000 };
+	int i;
+
+	for (i = 0; i < SLEEPS; i++)
+		(void)nanosleep(&nap, NULL);
+}
+
+struct usage {
+	uint64_t faults, switches;
+};
+
+static void usage_add(struct usage *u, const struct rusage *ru)
+{
+	u->faults += (uint64_t)(ru->ru_minflt + ru->ru_majflt);
+	u->switches += (uint64_t)(ru->ru_nvcsw + ru->ru_nivcsw);
+}
+
+/*
+ * Each thread adds its own just before it ends: what it does in the kernel after that is in
+ * its parent's rusage, but no longer in its perf events.
+ */
+static struct usage *done;
+
+static void add_own(const struct usage *before)
+{
+	struct usage u = { 0 };
+	struct rusage ru;
+
+	if (getrusage(RUSAGE_THREAD, &ru) < 0)
+		return;
+	usage_add(&u, &ru);
+	(void)__atomic_fetch_add(&done->faults, u.faults - before->faults, __ATOMIC_SEQ_CST);
+	(void)__atomic_fetch_add(&done->switches, u.switches - before->switches,
+				 __ATOMIC_SEQ_CST);
+}
+
+static void *thread_main(void *arg)
+{
+	touch_pages();
+	take_naps();
+	add_own(&(struct usage){ 0 });
+	return arg;
+}
+
+static int work(const char *what, int fd)
+{
+	struct usage from = { 0 };
+	struct rusage ru;
+	pthread_t t[THREADS];
+	int i;
+
+	done = mmap(NULL, sizeof(*done), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		    0);
+	if (done == MAP_FAILED || getrusage(RUSAGE_THREAD, &ru) < 0)
+		return 1;
+	usage_add(&from, &ru);
+
+	if (!strcmp(what, "faults"))
+		touch_pages();
+	if (!strcmp(what, "naps"))
+		take_naps();
+	for (i = 0; !strcmp(what, "forks") && i < FORKS; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			touch_pages();
+			take_naps();
+			add_own(&(struct usage){ 0 });
+			_exit(0);
+		}
+		(void)waitpid(pid, NULL, 0);
+	}
+	if (!strcmp(what, "threads")) {
+		for (i = 0; i < THREADS; i++)
+			if (pthread_create(&t[i], NULL, thread_main, NULL))
+				return 1;
+		for (i = 0; i < THREADS; i++)
+			(void)pthread_join(t[i], NULL);
+	}
+	add_own(&from);
+	return write(fd, done, sizeof(*done)) == sizeof(*done) ? 0 : 1;
+}
+
+static const char *self; /* not /proc/self/exe: under valgrind that is valgrind */
+
+static int told[2]; /* a pipe, open over exec */
+
+static pid_t child_stopped(const char *what)
+{
+	char fd[12];
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		(void)raise(SIGSTOP);
+		(void)snprintf(fd, sizeof(fd), "%d", told[1]);
+		(void)execl(self, "test_perf", "--work", what, fd, (char *)NULL);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status))
+		return -1;
+	return pid;
+}
+
+static bool child_run(pid_t pid, struct usage *least, struct usage *most)
+{
+	struct rusage ru;
+	int status;
+
+	(void)kill(pid, SIGCONT);
+	if (wait4(pid, &status, 0, &ru) != pid || !WIFEXITED(status) || WEXITSTATUS(status))
+		return false;
+	*most = (struct usage){ 0 };
+	usage_add(most, &ru);
+	return read(told[0], least, sizeof(*least)) == sizeof(*least);
+}
+
+static void child_run_any(pid_t pid)
+{
+	struct usage least, most;
+
+	(void)child_run(pid, &least, &most);
+}
+
+/* --- tests -------------------------------------------------------------------------------- */
+
+static void test_groups(void)
+{
+	static const struct {
+		const char *groups;
+		int rc;
+	} t[] = {
+		{ "flops", -EINVAL }, { "hw,flops", -EINVAL }, { "hw sw", -EINVAL },
+		{ "(null)", -EINVAL }, { "hwhwhwhwhwhwhwhwhwhwhwhwhwhwhwhwhwhwhwhwhw", -EINVAL },
+		{ "", 0 }, { "hw", 0 }, { "SW", 0 }, { "sw,hw", 0 }, { " sw , hw,", 0 },
+	};
+	struct errmsg err;
+	struct perf *p;
+	size_t i;
+
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		err.text[0] = '\0';
+		is_int(perf_check_groups(t[i].groups, &err), t[i].rc, t[i].groups);
+		if (t[i].rc < 0) {
+			ok(strstr(err.text, "hw") && strstr(err.text, "sw"),
+			   "names the known ones: %s", err.text);
+			is_int(perf_create(t[i].groups, &p, &err), t[i].rc, "create refuses too");
+		}
+	}
+}
+
+static void test_nothing_attached(void)
+{
+	struct figures f;
+	struct perf *p;
+
+	figures_init(&f);
+	is_int(perf_create("sw", &p, NULL), 0, "create");
+	perf_read(p, &f);
+	is_u64(f.reason[METRIC_PAGE_FAULTS], REASON_NOT_MEASURED, "no task: not measured");
+	is_u64(f.reason[METRIC_CYCLES], REASON_NOT_ASKED, "hw: not asked for");
+	figures_set(&f, METRIC_PAGE_FAULTS, 3);
+	perf_read(p, &f);
+	is_u64(f.value[METRIC_PAGE_FAULTS], 3, "what another knows stays");
+	perf_destroy(p);
+	perf_destroy(NULL);
+
+	figures_init(&f);
+	figures_set(&f, METRIC_PAGE_FAULTS, 3);
+	perf_not_asked(&f);
+	ok(f.reason[METRIC_TASK_CLOCK] == REASON_NOT_ASKED &&
+		   figures_has(&f, METRIC_PAGE_FAULTS) &&
+		   f.reason[METRIC_IO_READ_BYTES] == REASON_NOT_MEASURED,
+	   "perf_not_asked marks counters without value, nothing else");
+}
+
+static void test_dead_task(void)
+{
+	struct figures f;
+	struct perf *p;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	(void)waitpid(pid, NULL, 0);
+	figures_init(&f);
+	is_int(perf_create("sw", &p, NULL), 0, "create");
+	is_int(perf_attach(p, pid), 0, "a task that is gone is no error");
+	perf_read(p, &f);
+	ok(!figures_has(&f, METRIC_TASK_CLOCK) && f.reason[METRIC_TASK_CLOCK] != REASON_NONE,
+	   "but no zero either");
+	perf_destroy(p);
+}
+
+static void test_no_descriptors(void)
+{
+	struct rlimit old, none;
+	struct figures f;
+	struct perf *p;
+	pid_t pid = child_stopped("faults");
+
+	figures_init(&f);
+	is_int(perf_create("sw", &p, NULL), 0, "create");
+	(void)getrlimit(RLIMIT_NOFILE, &old);
+	none = old;
+	none.rlim_cur = 3;
+	(void)setrlimit(RLIMIT_NOFILE, &none);
+	is_int(perf_attach(p, pid), 0, "attach without descriptors left");
+	(void)setrlimit(RLIMIT_NOFILE, &old);
+	perf_read(p, &f);
+	is_u64(f.reason[METRIC_PAGE_FAULTS], REASON_NO_COUNTER, "no free counter");
+	perf_destroy(p);
+	child_run_any(pid);
+}
+
+/* So many tasks that their events take all descriptors the process may have. */
+static void test_many_tasks(void)
+{
+	struct rlimit old, few;
+	struct figures f;
+	struct perf *p;
+	pid_t pid = child_stopped("faults");
+	int fd[20];
+	size_t i, n;
+
+	figures_init(&f);
+	is_int(perf_create("sw", &p, NULL), 0, "create");
+	(void)getrlimit(RLIMIT_NOFILE, &old);
+	few = old;
+	few.rlim_cur = 64;
+	(void)setrlimit(RLIMIT_NOFILE, &few);
+	for (i = 0; i < 30; i++)
+		if (perf_attach(p, pid) < 0)
+			break;
+	is_u64(i, 30, "attach to many");
+	for (n = 0; n < ARRAY_SIZE(fd); n++) {
+		fd[n] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (fd[n] < 0)
+			break;
+	}
+	is_u64(n, ARRAY_SIZE(fd), "the process can open files still");
+	while (n--)
+		(void)close(fd[n]);
+	(void)setrlimit(RLIMIT_NOFILE, &old);
+	perf_read(p, &f);
+	is_u64(f.reason[METRIC_PAGE_FAULTS], REASON_NO_COUNTER, "  and it is said");
+	perf_destroy(p);
+	child_run_any(pid);
+}
+
+/* contain_spank: the descriptor's number is another file's by the time we come back. */
+static void test_foreign_descriptor(void)
+{
+	struct figures f;
+	struct perf *p;
+	pid_t pid = child_stopped("faults");
+	int fd, first = dup(0);
+
+	(void)close(first); /* the counters take the numbers from here on */
+	figures_init(&f);
+	is_int(perf_create("sw", &p, NULL), 0, "create");
+	is_int(perf_attach(p, pid), 0, "attach");
+	fd = dup2(0, first);
+	perf_read(p, &f);
+	is_u64(f.reason[METRIC_TASK_CLOCK], REASON_FAILED, "its counter is not readable");
+	ok(figures_has(&f, METRIC_PAGE_FAULTS), "the others are");
+	perf_destroy(p);
+	ok(fd >= 0 && close(fd) == 0, "the foreign file was not closed");
+	child_run_any(pid);
+}
+
+static void test_counts(void)
+{
+	static const struct {
+		const char *what;
+		uint64_t faults;
+	} t[] = {
+		{ "faults", PAGES },
+		{ "naps", 0 },
+		{ "forks", FORKS * PAGES },
+		{ "threads", THREADS * PAGES },
+	};
+	struct usage least, most;
+	struct figures f;
+	struct perf *p;
+	size_t i;
+	pid_t pid;
+
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		uint64_t faults, switches;
+
+		diag("%s", t[i].what);
+		figures_init(&f);
+		is_int(perf_create("sw", &p, NULL), 0, "create");
+		pid = child_stopped(t[i].what);
+		is_int(perf_attach(p, pid), 0, "attach");
+		ok(pid > 0 && child_run(pid, &least, &most), "child ran");
+		perf_read(p, &f);
+		faults = f.value[METRIC_PAGE_FAULTS];
+		switches = f.value[METRIC_CONTEXT_SWITCHES];
+		ok(figures_has(&f, METRIC_PAGE_FAULTS) && faults >= least.faults &&
+			   faults >= t[i].faults && faults <= most.faults,
+		   "page faults once each: %" PRIu64 " <= %" PRIu64 " <= %" PRIu64, least.faults,
+		   faults, most.faults);
+		ok(figures_has(&f, METRIC_CONTEXT_SWITCHES) && switches >= least.switches &&
+			   switches <= most.switches,
+		   "context switches once each: %" PRIu64 " <= %" PRIu64 " <= %" PRIu64,
+		   least.switches, switches, most.switches);
+		ok(figures_has(&f, METRIC_TASK_CLOCK) && f.value[METRIC_TASK_CLOCK] > 0 &&
+			   figures_has(&f, METRIC_CPU_MIGRATIONS),
+		   "task clock and migrations are known");
+		perf_destroy(p);
+	}
+}
+
+static void test_two_tasks(void)
+{
+	struct figures f;
+	struct perf *p;
+	pid_t a = child_stopped("faults"), b = child_stopped("faults");
+
+	figures_init(&f);
+	is_int(perf_create("sw", &p, NULL), 0, "create");
+	ok(!perf_attach(p, a) && !perf_attach(p, b), "attach two");
+	child_run_any(a);
+	child_run_any(b);
+	perf_read(p, &f);
+	ok(f.value[METRIC_PAGE_FAULTS] >= UINT64_C(2) * PAGES, "two tasks add up");
+	perf_destroy(p);
+}
+
+static void test_hardware(void)
+{
+	struct figures f;
+	struct perf *p;
+	pid_t pid = child_stopped("faults");
+
+	figures_init(&f);
+	is_int(perf_create("", &p, NULL), 0, "create");
+	is_int(perf_attach(p, pid), 0, "attach");
+	child_run_any(pid);
+	perf_read(p, &f);
+	ok(figures_has(&f, METRIC_PAGE_FAULTS), "hw brings the software events");
+	if (f.reason[METRIC_CYCLES] == REASON_NO_PMU) {
+		ok(f.reason[METRIC_BRANCH_MISSES] == REASON_NO_PMU, "no PMU: said of all");
+		skip(1, "no PMU");
+	} else if (figures_has(&f, METRIC_CYCLES)) {
+		ok(f.value[METRIC_CYCLES] > 0, "cycles");
+		ok(f.value[METRIC_INSTRUCTIONS] > 0, "instructions");
+	} else {
+		skip(2, metric_reason_text(f.reason[METRIC_CYCLES]));
+	}
+	perf_destroy(p);
+}
+
+int main(int argc, char **argv)
+{
+	struct figures f;
+	struct perf *p;
+	pid_t pid;
+
+	if (argc == 4 && !strcmp(argv[1], "--work"))
+		return work(argv[2], (int)strtol(argv[3], NULL, 10));
+	if (pipe(told) < 0)
+		return skip_all("no pipe");
+	self = argv[0];
+	test_groups();
+	test_nothing_attached();
+	test_dead_task();
+
+	figures_init(&f);
+	pid = child_stopped("faults");
+	if (perf_create("sw", &p, NULL) < 0 || perf_attach(p, pid) < 0)
+		return 1;
+	perf_read(p, &f);
+	perf_destroy(p);
+	child_run_any(pid);
+	if (!figures_has(&f, METRIC_TASK_CLOCK)) {
+		skip(1, metric_reason_text(f.reason[METRIC_TASK_CLOCK]));
+		return done_testing();
+	}
+	test_no_descriptors();
+	test_many_tasks();
+	test_foreign_descriptor();
+	test_counts();
+	test_two_tasks();
+	test_hardware();
+	return done_testing();
+}

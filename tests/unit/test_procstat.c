@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libutil/procstat.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+int main(void)
+{
+	struct procstat s = { 0 };
+	struct procstat c = { 0 };
+	siginfo_t info;
+	pid_t pid;
+
+	ok(prctl(PR_SET_NAME, "a) Z 1 (b") == 0 && procstat_read(getpid(), &s) == 0,
+	   "a name that looks like other fields");
+	ok(s.state == 'R' && s.ppid == getppid() && s.start_ticks, "the fields are behind it");
+	ok(procstat_is_alive(getpid(), s.start_ticks), "this process lives");
+	ok(procstat_is_alive(getpid(), 0), "whenever it started");
+	ok(!procstat_is_alive(getpid(), s.start_ticks + 1), "another one of its number does not");
+
+	pid = fork();
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	is_int(procstat_read(pid, &c), 0, "a child");
+	is_int(c.ppid, getpid(), "its parent");
+	kill(pid, SIGKILL);
+	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+	ok(!procstat_is_alive(pid, c.start_ticks), "a zombie has ended");
+	waitpid(pid, NULL, 0);
+	ok(!procstat_is_alive(pid, c.start_ticks), "and so has one that is gone");
+	is_int(procstat_read(pid, &s), -ENOENT, "which cannot be read");
+	is_int(s.ppid, getppid(), "and changes nothing then");
+	return done_testing();
+}

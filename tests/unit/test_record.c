@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * With an argument it prints sample records instead, for test_record_schema.
+ */
+#include "src/libjob/record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "src/libjob/utf8.h"
+#include "src/libutil/util.h"
+
+#include "tap.h"
+
+#define MINIMAL                                                                          \
+	"\"schema\":\"ceems.job.v1\",\"cluster\":\"c\",\"jobid\":1,\"restart_count\":0"
+
+static const struct {
+	const char *what;
+	const char *json;
+	const char *named; /* what the error must name */
+} broken[] = {
+	{ "nothing", "", "" },
+	{ "not an object", "[1,2]", "schema" },
+	{ "cut in the middle", "{" MINIMAL ",\"state\":\"COMP", "byte" },
+	{ "bytes behind the end", "{" MINIMAL "} x", "byte" },
+	{ "a member twice", "{" MINIMAL ",\"jobid\":2}", "duplicate" },
+	{ "no schema", "{\"cluster\":\"c\",\"jobid\":1}", "schema" },
+	{ "another schema", "{\"schema\":\"ceems.job.v2\"}", "schema" },
+	{ "no cluster", "{\"schema\":\"ceems.job.v1\",\"jobid\":1}", "cluster" },
+	{ "no job", "{\"schema\":\"ceems.job.v1\",\"cluster\":\"c\"}", "jobid" },
+	{ "a negative job", "{\"schema\":\"ceems.job.v1\",\"cluster\":\"c\",\"jobid\":-1}",
+	  "jobid" },
+	{ "a job above 32 bits",
+	  "{\"schema\":\"ceems.job.v1\",\"cluster\":\"c\",\"jobid\":4294967296}", "jobid" },
+	{ "text where a number is due", "{" MINIMAL ",\"total_cpus\":\"4\"}", "total_cpus" },
+	{ "a number where text is due", "{" MINIMAL ",\"state\":3}", "state" },
+	{ "a time without zone", "{" MINIMAL ",\"@end\":\"2026-01-31T12:00:00\"}", "@end" },
+	{ "a time before 1970", "{" MINIMAL ",\"@end\":\"1960-01-31T12:00:00Z\"}", "@end" },
+	{ "an exit code of one part", "{" MINIMAL ",\"exit_code\":\"7\"}", "exit_code" },
+	{ "energy that is no object", "{" MINIMAL ",\"energy\":7}", "energy" },
+	{ "negative joules", "{" MINIMAL ",\"energy\":{\"total_j\":-1}}", "total_j" },
+	{ "joules above 64 bits",
+	  "{" MINIMAL ",\"energy\":{\"by_domain\":{\"cpu_j\":9000000000000000000}}}", "cpu_j" },
+	{ "real joules above 64 bits",
+	  "{" MINIMAL ",\"energy\":{\"by_domain\":{\"cpu_j\":1e300}}}", "cpu_j" },
+	{ "final that is no boolean", "{" MINIMAL ",\"energy\":{\"final\":1}}", "final" },
+	{ "an unknown kind of factor", "{" MINIMAL ",\"emissions\":{\"kind\":\"guess\"}}",
+	  "kind" },
+	{ "steps that are no array", "{" MINIMAL ",\"steps\":{}}", "steps" },
+	{ "a step that is no object", "{" MINIMAL ",\"steps\":[7]}", "steps" },
+	{ "a step with a bad figure", "{" MINIMAL ",\"steps\":[{\"usage\":{\"io\":[]}}]}", "io" },
+};
+
+static void test_broken(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(broken); i++) {
+		struct record *r = NULL;
+		struct errmsg err = { 0 };
+		int rc = record_from_json(broken[i].json, strlen(broken[i].json), &r, &err);
+
+		ok(rc == -EINVAL && !r && strstr(err.text, broken[i].named), "refused: %s: %s",
+		   broken[i].what, err.text);
+	}
+}
+
+static const struct {
+	const char *in;
+	const char *out;
+	const char *what;
+} utf8[] = {
+	{ "", "", "empty" },
+	{ "plain", "plain", "ASCII" },
+	{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
+	  "two, three and four bytes" },
+	{ "a\xffz", "a\xef\xbf\xbdz", "a byte that never occurs" },
+	{ "\xc3", "\xef\xbf\xbd", "cut after the lead byte" },
+	{ "\xe2\x82", "\xef\xbf\xbd", "two of three bytes are one replacement" },
+	{ "\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd", "overlong: two" },
+	{ "\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", "surrogate: three" },
+	{ "\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd",
+	  "above U+10FFFF: four" },
+	/* the Unicode Standard's own example, table 3-8 */
+	{ "\xe1\x80\xe2\xf0\x91\x92\xf1\xbf\x41",
+	  "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\x41", "table 3-8, truncated" },
+};
+
+static void test_utf8(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(utf8); i++) {
+		_cleanup_free_ char *got = utf8_clean(utf8[i].in, strlen(utf8[i].in), NULL);
+
+		is_str(got, utf8[i].out, utf8[i].what);
+	}
+}
+
+static struct record *smallest(void)
+{
+	struct record *r = record_create();
+
+	r->cluster = strdup("hpc");
+	r->job_id = 7;
+	return r;
+}
+
+static void fill_figures(struct figures *f, uint64_t seed)
+{
+	unsigned int m;
+
+	figures_init(f);
+	metric_foreach(m)
+		figures_set(f, (enum metric)m, seed + m * UINT64_C(123456789));
+}
+
+static struct record *full(void)
+{
+	struct record *r = smallest();
+
+	r->restart_count = 2;
+	r->db_index = (struct maybe_u64){ 4711, true };
+	r->array_job_id = (struct maybe_u64){ 5, true };
+	r->array_task_id = (struct maybe_u64){ 0, true };
+	r->het_job_id = (struct maybe_u64){ 6, true };
+	r->het_job_offset = (struct maybe_u64){ 1, true };
+	r->job_name = strdup("a \"name\"\n\x01 with \\ and \xc3\xa9");
+	r->user_name = strdup("alice");
+	r->group_name = strdup("users");
+	r->account = strdup("physics");
+	r->partition = strdup("main");
+	r->qos = strdup("normal");
+	r->wckey = strdup("w");
+	r->user_id = 1000;
+	r->group_id = 100;
+	r->state = strdup("REQUEUED");
+	r->nodes = strdup("n[1-2]");
+	r->work_dir = strdup("/home/alice");
+	r->reservation = strdup("res");
+	r->submit_host = strdup("login");
+	r->comment = strdup("c");
+	r->tres_req = strdup("cpu=4");
+	r->tres_alloc = strdup("cpu=4,energy=99,node=2");
+	r->submit = 1700000000;
+	r->eligible = 1700000001;
+	r->start = 1700000002;
+	r->end = 1700000012;
+	r->time_limit_min = (struct maybe_u64){ 60, true };
+	r->exit_code = 3;
+	r->exit_signal = 9;
+	r->derived_exit_code = 4;
+	r->total_nodes = 2;
+	r->total_cpus = 4;
+	r->priority = (struct maybe_u64){ 4294967293, true };
+	fill_figures(&r->figures, 1);
+	r->energy = (struct record_energy){ true, { 99, true }, "cpu-time", "rapl,model" };
+	figures_set(&r->figures, METRIC_ENERGY, 99000000);
+	r->has_factor = true;
+	r->factor = (struct emission_factor){ 56123, 2024, EMISSION_STATIC, "FR", "a source" };
+	r->pue_milli = 1350;
+	r->co2e_method = CO2E_PER_TICK;
+	r->steps = calloc(2, sizeof(*r->steps));
+	r->nsteps = 2;
+	r->steps_known = true;
+	r->steps[0] = (struct record_step){
+		.step_id = UINT32_C(0xfffffffb), .name = "batch", .state = "FAILED",
+		.nodes = "n1", .ntasks = 1, .start = 1700000002, .end = 1700000012,
+		.exit_code = 3, .user_cpu_us = { 1500001, true },
+		.system_cpu_us = { 2, true }, .max_rss_bytes = { 4096, true },
+	};
+	fill_figures(&r->steps[0].figures, 77);
+	figures_init(&r->steps[1].figures);
+	return r;
+}
+
+/* Writes, reads, writes again: the two texts are the same. */
+static void round_trip(const struct record *r, const char *what)
+{
+	_cleanup_free_ char *first = NULL;
+	_cleanup_free_ char *second = NULL;
+	struct record *back = NULL;
+	struct errmsg err = { 0 };
+	size_t len = 0;
+
+	is_int(record_to_json(r, &first, &len, &err), 0, what);
+	is_u64(len, strlen(first), "length");
+	ok(!strchr(first, '\n'), "one line");
+	is_int(record_from_json(first, len, &back, &err), 0, err.text[0] ? err.text : "read");
+	if (!back)
+		return;
+	is_int(record_to_json(back, &second, NULL, &err), 0, "written again");
+	is_str(second, first, "round trip");
+	record_destroy(back);
+}
+
+static void test_values(void)
+{
+	struct record *r = full();
+	struct record *back = NULL;
+	_cleanup_free_ char *json = NULL;
+	size_t len;
+	unsigned int m;
+	unsigned int same = 0;
+
+	(void)record_to_json(r, &json, &len, NULL);
+	(void)record_from_json(json, len, &back, NULL);
+	metric_foreach(m)
+		same += figures_has(&back->steps[0].figures, (enum metric)m) &&
+			back->steps[0].figures.value[m] == r->steps[0].figures.value[m];
+	is_u64(same, METRIC_N, "every figure comes back to the last unit");
+	is_u64(back->steps[0].user_cpu_us.value, 1500001, "microseconds come back");
+	ok(!figures_has(&back->steps[1].figures, METRIC_ENERGY), "unknown stays unknown");
+	ok(back->energy.final && back->energy.total_j.value == 99, "the energy");
+	is_str(back->energy.source, "rapl,model", "its source");
+	is_u64(back->factor.mg_per_kwh, 56123, "the factor");
+	is_u64(back->time_limit_min.value, 60, "minutes");
+	is_str(back->job_name, r->job_name, "control bytes and quotes");
+	ok(strstr(json, "\"cpu_j\":246.913579"), "joules have six digits, no noise");
+	ok(strstr(json, "\"time_limit\":3600"), "the limit is seconds, as users know it");
+	ok(strstr(json, "\"@end\":\"2023-11-14T22:13:32Z\""), "times are UTC with a Z");
+	ok(strstr(json, "\"exit_code\":\"3:9\""), "exit code and signal");
+	record_destroy(back);
+	record_destroy(r);
+}
+
+/* What a decimal looks like at the borders. */
+static void test_decimals(void)
+{
+	static const struct {
+		uint64_t ng;
+		const char *text;
+	} rows[] = {
+		{ 0, "\"co2e_g\":0," },
+		{ 1000000, "\"co2e_g\":0.001," },
+		{ 300000000, "\"co2e_g\":0.3," },
+		{ 1000000000, "\"co2e_g\":1," },
+		{ UINT64_C(999999999999999000), "\"co2e_g\":999999999.999999," },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct record *r = smallest();
+		_cleanup_free_ char *json = NULL;
+
+		figures_set(&r->figures, METRIC_CO2E, rows[i].ng);
+		(void)record_to_json(r, &json, NULL, NULL);
+		ok(strstr(json, rows[i].text), "%s", rows[i].text);
+		record_destroy(r);
+	}
+}
+
+static void test_unknown(void)
+{
+	struct record *r = smallest();
+	_cleanup_free_ char *json = NULL;
+	struct errmsg err = { 0 };
+
+	r->priority = (struct maybe_u64){ UINT64_MAX, true };
+	r->job_name = strdup("a\xff");
+	(void)record_to_json(r, &json, NULL, &err);
+	ok(strstr(json, "\"total_j\":null") && strstr(json, "\"steps\":null"),
+	   "unknown is null");
+	ok(strstr(json, "\"@start\":null") && strstr(json, "\"elapsed\":null"),
+	   "a job that never started has no time");
+	ok(strstr(json, "\"priority\":null"), "what no JSON reader can hold is null");
+	ok(strstr(json, "\"a\xef\xbf\xbd\""), "ill-formed bytes are replaced");
+	record_destroy(r);
+}
+
+/* A job may have 40,000 steps (MaxStepCount); a spool entry is bounded. */
+static void test_many_steps(void)
+{
+	struct record *r = smallest();
+	struct record *back = NULL;
+	_cleanup_free_ char *json = NULL;
+	struct errmsg err = { 0 };
+	bool is_cut = true;
+	size_t full_len = 0;
+	size_t len = 0;
+
+	r->steps_known = true;
+	r->nsteps = 1000;
+	r->steps = calloc(r->nsteps, sizeof(*r->steps));
+	figures_set(&r->figures, METRIC_ENERGY, UINT64_C(5000000));
+	is_int(record_to_json_within(r, 100, &json, &len, &is_cut, &err), -EMSGSIZE,
+	       "too long without steps too");
+	ok(!json, "gives nothing");
+	is_int(record_to_json_within(r, 20000, &json, &len, &is_cut, &err), 0, "cut");
+	ok(is_cut && len <= 20000 && len == strlen(json), "is within the bound");
+	is_int(record_from_json(json, len, &back, &err), 0, "and a record");
+	ok(back && !back->steps_known && !back->nsteps, "with unknown steps");
+	ok(back && back->job_id == r->job_id, "of the same job");
+	ok(r->steps_known && r->nsteps == 1000, "ours keeps its own");
+	record_destroy(back);
+	free(TAKE_PTR(json));
+	is_int(record_to_json(r, &json, &full_len, &err), 0, "whole");
+	free(TAKE_PTR(json));
+	is_int(record_to_json_within(r, full_len, &json, &len, &is_cut, &err), 0, "just fits");
+	ok(!is_cut && len == full_len, "and is not cut");
+	diag("a step takes %zu bytes", full_len / r->nsteps);
+	record_destroy(r);
+}
+
+static void test_key(void)
+{
+	struct record *r = record_create();
+	char key[RECORD_KEY_MAX];
+	char small[8];
+
+	is_int(record_key(r, key, sizeof(key)), -EINVAL, "no key without cluster");
+	r->cluster = strdup("my cluster\n");
+	is_int(record_key(r, key, sizeof(key)), -EINVAL, "no key without job");
+	r->job_id = 12;
+	r->submit = 1700000000;
+	r->restart_count = 1;
+	is_int(record_key(r, small, sizeof(small)), -ENOSPC, "a key that does not fit");
+	is_int(record_key(r, key, sizeof(key)), 0, "a key");
+	is_str(key, "my?cluster?/12,1700000000,1/0", "no blanks or control bytes in it");
+	r->sluid = strdup("sEKNKTV3WPV500");
+	r->het_job_offset = (struct maybe_u64){ 3, true };
+	is_int(record_key(r, key, sizeof(key)), 0, "a key with sluid");
+	is_str(key, "my?cluster?/sEKNKTV3WPV500/3", "sluid and offset");
+	record_destroy(r);
+}
+
+static void print_samples(void)
+{
+	struct record *r[] = { full(), smallest() };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(r); i++) {
+		_cleanup_free_ char *json = NULL;
+
+		if (record_to_json(r[i], &json, NULL, NULL) == 0)
+			puts(json);
+		record_destroy(r[i]);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct record *r;
+
+	(void)argv;
+	if (argc > 1) {
+		print_samples();
+		return 0;
+	}
+	test_broken();
+	test_utf8();
+	test_key();
+	test_unknown();
+	test_many_steps();
+	test_decimals();
+	r = smallest();
+	round_trip(r, "the smallest record");
+	record_destroy(r);
+	r = full();
+	round_trip(r, "a full record");
+	record_destroy(r);
+	test_values();
+	record_destroy(NULL);
+	return done_testing();
+}

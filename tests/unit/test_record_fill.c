@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libjob/record_fill.h"
+
+#include <stdlib.h>
+
+#include "src/libutil/util.h"
+
+#include "tap.h"
+
+#define EXTERN UINT32_C(0xfffffffc)
+#define BATCH UINT32_C(0xfffffffb)
+#define NONE ((struct maybe_u64){ 0 })
+#define KNOWN(j) ((struct maybe_u64){ (j), true })
+
+static const struct {
+	const char *what;
+	struct maybe_u64 ctld, dbd;
+	bool requeued, ended, with_extern, with_steps, unmeasured;
+	struct maybe_u64 want;
+} energies[] = {
+	{ "nobody knows", .ended = true },
+	{ "slurmctld only", KNOWN(5), .ended = true, .want = KNOWN(5) },
+	{ "slurmctld before slurmdbd", KNOWN(5), KNOWN(6), .ended = true, .want = KNOWN(5) },
+	{ "slurmctld before the steps", KNOWN(5), .with_steps = true, .with_extern = true,
+	  .want = KNOWN(5) },
+	{ "zero is an answer", KNOWN(0), .with_steps = true, .want = KNOWN(0) },
+	{ "slurmdbd, when slurmctld forgot", NONE, KNOWN(6), .with_steps = true,
+	  .want = KNOWN(6) },
+	{ "the extern step, when no row has it", .with_steps = true, .with_extern = true,
+	  .want = KNOWN(30) },
+	{ "the steps' sum without extern", .with_steps = true, .want = KNOWN(15) },
+	{ "requeued: the extern step before a value read early", KNOWN(4), .requeued = true,
+	  .with_steps = true, .with_extern = true, .want = KNOWN(30) },
+	{ "AcctGatherEnergyType=none: a zero is no answer", KNOWN(0), KNOWN(0), .unmeasured = true,
+	  .ended = true, .with_steps = true, .with_extern = true },
+	{ "requeued, no steps: better than nothing", KNOWN(4), .requeued = true,
+	  .want = KNOWN(4) },
+};
+
+static struct record *job(bool with_steps, bool with_extern)
+{
+	struct record *r = record_create();
+	size_t i;
+
+	r->cluster = strdup("c");
+	r->job_id = 1;
+	r->start = 1700000000;
+	r->tres_alloc = strdup("cpu=1,node=1");
+	r->steps_known = with_steps;
+	r->nsteps = with_steps ? 2 + with_extern : 0;
+	r->steps = calloc(3, sizeof(*r->steps));
+	for (i = 0; i < r->nsteps; i++) {
+		struct figures *f = &r->steps[i].figures;
+
+		figures_init(f);
+		r->steps[i].step_id = i == 2 ? EXTERN : i == 0 ? BATCH : 0;
+		figures_set(f, METRIC_ENERGY, i == 2 ? 30000000 : 5000000 + i * 5000000);
+		figures_set(f, METRIC_SOURCE_MODEL, 1000000);
+		figures_set(f, METRIC_IO_READ_BYTES, 100);
+	}
+	return r;
+}
+
+static void test_energy(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(energies); i++) {
+		struct record *r = job(energies[i].with_steps, energies[i].with_extern);
+		struct record_ending end = { .ended = energies[i].ended,
+					     .ctld_energy_j = energies[i].ctld,
+					     .dbd_energy_j = energies[i].dbd,
+					     .unmeasured = energies[i].unmeasured,
+					     .requeued = energies[i].requeued };
+		const struct maybe_u64 *got = &r->energy.total_j;
+
+		(void)record_fill(r, &end, NULL, 1000);
+		ok(got->known == energies[i].want.known &&
+			   got->value == energies[i].want.value,
+		   "%s: %" PRIu64, energies[i].what, got->value);
+		ok(r->energy.final == energies[i].ended && !r->has_factor,
+		   "final as told, no factor no emissions");
+		record_destroy(r);
+	}
+}
+
+static void test_tres_alloc(void)
+{
+	static const struct {
+		const char *in;
+		const char *out;
+	} rows[] = {
+		{ NULL, "energy=7" },
+		{ "", "energy=7" },
+		{ "cpu=1", "cpu=1,energy=7" },
+		{ "cpu=1,mem=100M,node=1,billing=1", "cpu=1,mem=100M,energy=7,node=1,billing=1" },
+		{ "cpu=1,energy=6,node=1", "cpu=1,energy=7,node=1" },
+		{ "energy=6", "energy=7" },
+		{ "node=1,gres/gpu=2", "energy=7,node=1,gres/gpu=2" },
+	};
+	struct record_ending end = { .ended = true, .ctld_energy_j = KNOWN(7) };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct record *r = job(false, false);
+
+		free(r->tres_alloc);
+		r->tres_alloc = rows[i].in ? strdup(rows[i].in) : NULL;
+		(void)record_fill(r, &end, NULL, 1000);
+		is_str(r->tres_alloc, rows[i].out, "the energy in Slurm's order");
+		record_destroy(r);
+	}
+}
+
+static void test_rest(void)
+{
+	struct emission_factor factor = { 360000, 2024, EMISSION_STATIC, "XX", "src" };
+	struct record_ending end = { .ended = true, .ctld_energy_j = KNOWN(30) };
+	struct record *r = job(true, true);
+
+	(void)record_fill(r, &end, &factor, 2000);
+	is_str(r->tres_alloc, "cpu=1,energy=30,node=1", "the energy is in tres_alloc");
+	is_str(r->energy.source, "model", "an estimate is called one");
+	is_str(r->energy.method, "cpu-time", "the method");
+	is_u64(r->figures.value[METRIC_IO_READ_BYTES], 100, "the extern step has the job's I/O");
+	/* 30 J x 360 g/kWh x 2 = 30/3.6e6 x 720 g = 6 mg */
+	is_u64(r->figures.value[METRIC_CO2E], 6000000, "6 mg");
+	is_int(r->co2e_method, CO2E_MEAN_POWER, "from the mean power");
+	is_u64(r->steps[0].figures.value[METRIC_CO2E], 1000000, "a step's");
+	record_destroy(r);
+
+	r = job(true, true);
+	figures_set(&r->steps[2].figures, METRIC_CO2E, 7000000);
+	(void)record_fill(r, &end, &factor, 2000);
+	is_u64(r->figures.value[METRIC_CO2E], 7000000, "what the nodes computed stays");
+	is_int(r->co2e_method, CO2E_PER_TICK, "and is called that");
+	record_destroy(r);
+
+	r = job(true, false);
+	(void)record_fill(r, &end, NULL, 1000);
+	is_u64(r->figures.value[METRIC_IO_READ_BYTES], 200, "without extern, the sum");
+	record_destroy(r);
+
+	r = job(false, false);
+	r->start = 0;
+	end.ctld_energy_j = NONE;
+	(void)record_fill(r, &end, &factor, 1000);
+	is_str(r->tres_alloc, "cpu=1,node=1", "a job that never ran keeps its text");
+	ok(!figures_has(&r->figures, METRIC_CO2E), "no energy, no emissions");
+	record_destroy(r);
+}
+
+int main(void)
+{
+	test_energy();
+	test_tres_alloc();
+	test_rest();
+	return done_testing();
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The sampler on a machine of files: a RAPL package with its memory and a /proc/stat, all advanced
+ * by hand, so that every microjoule is known.
+ */
+#include "src/libnode/sampler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "src/libjob/emission.h"
+#include "src/libjob/ledger_book.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/util.h"
+#include "tap.h"
+
+#define RANGE_UJ UINT64_C(262143328850) /* the last value before 0 */
+
+static char top[] = "/tmp/test_sampler.XXXXXX";
+static uint64_t package_uj, dram_uj, busy_ticks, fed_uj;
+static struct ledger_page page; /* of the last snapshot */
+
+/* In place, as sysfs does: the sampler keeps its files open. */
+static void put(const char *path, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void put(const char *path, const char *fmt, ...)
+{
+	_cleanup_close_ int fd = -1;
+	char full[256];
+	va_list ap;
+
+	snprintf(full, sizeof(full), "%s/%s", top, path);
+	fd = open(full, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	va_start(ap, fmt);
+	if (fd < 0 || vdprintf(fd, fmt, ap) < 0)
+		diag("cannot write %s", full);
+	va_end(ap);
+}
+
+static void put_counters(void)
+{
+	put("sys/class/powercap/intel-rapl:0/energy_uj", "%" PRIu64 "\n", package_uj % (RANGE_UJ + 1));
+	put("sys/class/powercap/intel-rapl:0/intel-rapl:0:0/energy_uj", "%" PRIu64 "\n",
+	    dram_uj % (RANGE_UJ + 1));
+	put("proc/stat",
+	    "cpu  %" PRIu64 " 0 0 1000 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\n"
+	    "cpu1 0 0 0 0 0 0 0 0 0 0\n",
+	    busy_ticks);
+}
+
+static void feed(uint64_t package, uint64_t dram, uint64_t busy)
+{
+	package_uj += package;
+	dram_uj += dram;
+	busy_ticks += busy;
+	fed_uj += package + dram;
+	put_counters();
+}
+
+static void make_machine(void)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/sys/class/powercap/intel-rapl:0/intel-rapl:0:0", top);
+	fileio_mkdir_p(path, 0755, NULL);
+	snprintf(path, sizeof(path), "%s/proc", top);
+	fileio_mkdir_p(path, 0755, NULL);
+	put("sys/class/powercap/intel-rapl:0/name", "package-0\n");
+	put("sys/class/powercap/intel-rapl:0/max_energy_range_uj", "%" PRIu64 "\n", RANGE_UJ);
+	put("sys/class/powercap/intel-rapl:0/intel-rapl:0:0/name", "dram\n");
+	put("sys/class/powercap/intel-rapl:0/intel-rapl:0:0/max_energy_range_uj", "%" PRIu64 "\n",
+	    RANGE_UJ);
+	put("proc/meminfo", "MemTotal:       %" PRIu64 " kB\n", UINT64_C(8388608));
+	package_uj = RANGE_UJ - 1000000; /* soon to wrap */
+	put_counters();
+}
+
+static struct settings settings_for_test(void)
+{
+	struct settings s = { 0 };
+
+	kvconf_defaults(settings_keys, settings_nkeys, &s, NULL);
+	snprintf(s.sys_root, sizeof(s.sys_root), "%s", top);
+	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s/ledger", top);
+	s.bpf_dir[0] = '\0';
+	return s;
+}
+
+static struct sampler *create(const struct settings *s)
+{
+	struct sampler *sampler = NULL;
+	struct errmsg err = { 0 };
+	int rc = sampler_create(s, "n1", &sampler, &err);
+
+	if (rc < 0)
+		diag("sampler_create: %s", err.text);
+	return sampler;
+}
+
+static void snapshot(const struct settings *s)
+{
+	struct ledger *l = NULL;
+
+	if (ledger_open(s->ledger_dir, "n1", false, &l, NULL) == 0)
+		ledger_snapshot(l, &page);
+	ledger_close(l);
+}
+
+static void check_conserved(const struct settings *s, const char *when)
+{
+	snapshot(s);
+	is_u64(account_total_uj(&page.measured), fed_uj, when);
+	is_u64(ledger_page_error_uj(&page), 0, "  and the accounts add up to it");
+	is_u64(page.conservation_error_uj, 0, "  and did so at every tick");
+}
+
+static void test_cannot(void)
+{
+	struct settings s = settings_for_test();
+	struct sampler *sampler = NULL;
+	struct errmsg err = { 0 };
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/file", top);
+	put("file", "x");
+	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", path);
+	ok(sampler_create(&s, "n1", &sampler, &err) < 0, "LedgerDir is a file");
+	ok(strstr(err.text, path) != NULL, "  and the text names it: %s", err.text);
+	ok(!sampler, "  and nothing came back");
+	sampler_destroy(NULL);
+}
+
+static void test_no_sensor(void)
+{
+	struct settings s = settings_for_test();
+	struct sampler *sampler;
+	uint64_t uj, mw;
+
+	snprintf(s.sys_root, sizeof(s.sys_root), "%s/ledger", top); /* a machine without /sys */
+	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s/ledger-none", top);
+	snprintf(s.energy_sources, sizeof(s.energy_sources), "rapl");
+	sampler = create(&s);
+	ok(sampler != NULL, "no sensor is no failure");
+	if (!sampler)
+		return;
+	is_int(sampler_tick(sampler), 0, "  ticks");
+	is_int(sampler_tick(sampler), 0, "  and ticks");
+	is_int(sampler_node_energy(sampler, &uj, &mw), -ENODATA, "  and knows no energy");
+	sampler_destroy(sampler);
+}
+
+/* NSTEPS steps come, use the node and go, with a slurmd restart after every third round. */
+static void test_conservation(const struct settings *s, unsigned int nsteps)
+{
+	struct sampler *sampler = create(s);
+	struct ledger *l = NULL;
+	unsigned int slot[8];
+	unsigned int round, i;
+	char what[64];
+
+	if (!sampler || ledger_open(s->ledger_dir, "n1", true, &l, NULL) < 0) {
+		ok(false, "ledger");
+		sampler_destroy(sampler);
+		return;
+	}
+	sampler_tick(sampler);
+	for (round = 0; round < 6; round++) {
+		for (i = 0; i < nsteps; i++) {
+			struct ledger_identity id = {
+				.job_id = 100 * nsteps + i / 2,
+				.step_id = round,
+				.het_comp = LEDGER_HET_NONE,
+				.node_count = 1,
+				.job_cpus = 1,
+				.step_cpus = 1,
+				.job_mem_mb = 100,
+				.step_mem_mb = 100,
+			};
+
+			if (ledger_claim(l, &id, &slot[i]) < 0)
+				ok(false, "slot");
+			feed(1000003 + i, 77777, 3);
+			sampler_tick(sampler);
+		}
+		feed(500001, 13, 7);
+		if (round % 3 == 2) {
+			sampler_destroy(sampler);
+			feed(123457, 11, 1);
+			sampler = create(s);
+			if (!sampler)
+				break;
+		}
+		for (i = 0; i < nsteps; i++) {
+			struct account a;
+
+			/* nobody ticks meanwhile, so there is nothing to wait for */
+			(void)ledger_finish(l, slot[i], (uint64_t)(i + 1) * 1000000, 0, &a);
+			feed(900000, 100, 2);
+			sampler_tick(sampler);
+			ledger_leave(l, slot[i]);
+		}
+		sampler_tick(sampler);
+	}
+	snprintf(what, sizeof(what), "%u steps, all of it is measured", nsteps);
+	check_conserved(s, what);
+	ledger_close(l);
+	sampler_destroy(sampler);
+}
+
+static void test_fields(const struct settings *s)
+{
+	ok(page.wraps > 0, "the counter wrapped on the way");
+	is_u64(page.rejected, 0, "nothing was rejected");
+	is_u64(page.domain_source[DOMAIN_CPU], SOURCE_RAPL, "packages are RAPL's");
+	is_u64(page.domain_source[DOMAIN_DRAM], SOURCE_RAPL, "memory is RAPL's");
+	is_u64(page.domain_source[DOMAIN_GPU], SOURCE_N, "nobody measures GPUs");
+	is_u64(page.factor_known, 1, "without a country there is the world's factor");
+	is_u64(page.factor_mg_per_kwh, EMISSION_WORLD_MG_PER_KWH, "  475 g/kWh");
+	is_u64(page.pue_milli, 1000, "PUE is 1");
+	ok(page.measured.co2e_ng > 0, "so there are emissions");
+	is_u64(page.measured.source_uj[SOURCE_RAPL], fed_uj, "all of it from RAPL");
+	(void)s;
+}
+
+static void test_no_factor(void)
+{
+	struct settings s = settings_for_test();
+	struct sampler *sampler;
+
+	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s/ledger-xx", top);
+	snprintf(s.country, sizeof(s.country), "XX");
+	snprintf(s.emission_factor_file, sizeof(s.emission_factor_file), "%s/none.csv", top);
+	sampler = create(&s);
+	ok(sampler != NULL, "an unknown country is no failure");
+	if (!sampler)
+		return;
+	sampler_tick(sampler);
+	feed(1000000, 0, 0);
+	sampler_tick(sampler);
+	snapshot(&s);
+	is_u64(page.factor_known, 0, "  the factor is not known");
+	is_u64(page.measured.co2e_ng, 0, "  and no emissions are made up");
+	sampler_destroy(sampler);
+}
+
+/* All energy is static: whenever the thread ticks, the step has its part by allocation. */
+static void test_thread(void)
+{
+	struct settings idle = settings_for_test();
+	const struct settings *s = &idle;
+	struct ledger_identity id = {
+		.job_id = 5, .step_id = 0, .het_comp = LEDGER_HET_NONE, .job_cpus = 1, .step_cpus = 1,
+	};
+	struct sampler *sampler;
+	struct errmsg err = { 0 };
+	struct ledger *l = NULL;
+	struct account a = { 0 };
+	unsigned int slot;
+	uint64_t uj = 0, mw;
+
+	idle.idle_mw = UINT64_C(1000000000000);
+	sampler = create(s);
+	if (!sampler)
+		return;
+	is_int(sampler_start(sampler, &err), 0, "the thread starts");
+	if (ledger_open(s->ledger_dir, "n1", true, &l, NULL) == 0 && ledger_claim(l, &id, &slot) == 0) {
+		feed(3000000, 0, 100);
+		is_int(ledger_finish(l, slot, 1000000000, UINT64_C(10000000000), &a), 0,
+		       "a step's end is answered");
+		ok(account_total_uj(&a) > 0, "  with its energy");
+		ledger_leave(l, slot);
+	}
+	ledger_close(l);
+	sampler_destroy(sampler);
+	sampler = create(s);
+	ok(sampler && sampler_node_energy(sampler, &uj, &mw) == 0 && uj == fed_uj,
+	   "the node's energy goes on where it was");
+	sampler_destroy(sampler);
+}
+
+static void test_textfile(void)
+{
+	struct settings s = settings_for_test();
+	struct sampler *sampler;
+	char path[256];
+	struct stat st;
+
+	snprintf(s.textfile_dir, sizeof(s.textfile_dir), "%s/no-such-folder", top);
+	sampler = create(&s);
+	ok(sampler && sampler_start(sampler, NULL) == 0, "a TextfileDir that is not there");
+	sampler_destroy(sampler);
+	snprintf(s.textfile_dir, sizeof(s.textfile_dir), "%s", top);
+	sampler = create(&s);
+	ok(sampler && sampler_start(sampler, NULL) == 0, "and one that is");
+	sampler_destroy(sampler);
+	snprintf(path, sizeof(path), "%s/ceems.prom", top);
+	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0644, "  ceems.prom for all to read");
+}
+
+int main(void)
+{
+	static const unsigned int nsteps[] = { 1, 2, 8 };
+	struct settings s;
+	char cmd[128];
+	size_t i;
+
+	if (!mkdtemp(top))
+		return 99;
+	make_machine();
+	s = settings_for_test();
+	test_cannot();
+	test_no_sensor();
+	for (i = 0; i < ARRAY_SIZE(nsteps); i++)
+		test_conservation(&s, nsteps[i]);
+	test_fields(&s);
+	test_thread();
+	check_conserved(&s, "after the thread, too");
+	test_no_factor();
+	test_textfile();
+	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", top);
+	return system(cmd) ? 99 : done_testing();
+}

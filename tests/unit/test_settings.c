@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libjob/settings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "src/libutil/fileio.h"
+#include "tap.h"
+
+static const struct {
+	const char *text;
+	const char *error; /* behind the path */
+} bad[] = {
+	{ "SampleInterval=1ms", ":1: SampleInterval: '1ms' is not within 50ms and 1m" },
+	{ "PUE=0.9", ":1: PUE: '0.9' is not within 1 and 5" },
+	{ "EnergySources=rapl,magic", ":1: EnergySources: 'magic' is not known" },
+	{ "Sinks=kafka, mysql", ":1: Sinks: 'mysql' is not known" },
+	{ "LedgerDir=run/ceems", ":1: LedgerDir: 'run/ceems' is not an absolute path" },
+	{ "StepDetails=sacct", ":1: StepDetails: 'sacct' is not slurmdbd or none" },
+};
+
+int main(void)
+{
+	char path[] = "/tmp/test_settings.XXXXXX";
+	struct settings s;
+	struct errmsg err;
+	char item[16];
+	const char *list;
+	size_t i;
+	int fd = mkstemp(path);
+
+	if (fd < 0)
+		return 99;
+	close(fd);
+	is_int(settings_load("/nonexistent/ceems.conf", &s, &err), -ENOENT, "no file");
+	is_u64(s.sample_interval_ns, 1000000000, "the defaults are there all the same");
+	is_u64(s.pue_milli, 1000, "PUE 1");
+	is_str(s.kafka_topic, "ceems.jobs", "topic");
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		fileio_write_atomic(path, bad[i].text, strlen(bad[i].text), 0600, &err);
+		is_int(settings_load(path, &s, &err), -EINVAL, bad[i].text);
+		is_str(err.text + strlen(path), bad[i].error, "file, line, key and reason");
+	}
+	list = "LedgerDir=/run/%n/x%n\nPUE=1.35\nStepDetails=none\nModelIdleWatts=101.5";
+	fileio_write_atomic(path, list, strlen(list), 0600, &err);
+	is_int(settings_load(path, &s, &err), 0, "a good one");
+	is_u64(s.pue_milli, 1350, "PUE in thousandths");
+	is_u64(s.model_idle_mw, 101500, "milliwatts");
+	ok(!s.step_details, "StepDetails=none");
+	is_int(settings_for_node(&s, "n1", &err), 0, "%n");
+	is_str(s.ledger_dir, "/run/n1/xn1", "expanded");
+	is_int(settings_path("/etc/slurm/slurm.conf", item, sizeof(item)), -ENAMETOOLONG, "no room");
+	is_int(settings_path("/a/slurm.conf", s.ledger_dir, sizeof(s.ledger_dir)), 0, "a path");
+	is_str(s.ledger_dir, "/a/ceems.conf", "beside slurm.conf");
+	is_int(settings_path(NULL, s.ledger_dir, sizeof(s.ledger_dir)), 0, "none is known");
+	ok(strstr(s.ledger_dir, "/ceems.conf"), "in the configured folder");
+	list = " file, kafka ,,";
+	ok(settings_next_item(&list, item, sizeof(item)) && !strcmp(item, "file"), "first item");
+	ok(settings_next_item(&list, item, sizeof(item)) && !strcmp(item, "kafka"), "second");
+	ok(!settings_next_item(&list, item, sizeof(item)), "no third");
+	unlink(path);
+	return done_testing();
+}

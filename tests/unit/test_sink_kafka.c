@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Against librdkafka's own mock cluster: no broker is needed.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <librdkafka/rdkafka.h>
+#include <librdkafka/rdkafka_mock.h>
+
+#include "scratch.h"
+#include "src/libsink/sink.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/logger.h"
+#include "tap.h"
+
+#define TOPIC "ceems.jobs"
+#define SECOND NSEC_PER_SEC
+
+static char dir[] = SCRATCH_TEMPLATE;
+static char conf_path[PATH_MAX];
+static struct errmsg err;
+static struct settings settings;
+static char logged[65536];
+
+static void keep_log(enum logger_level level, const char *line)
+{
+	(void)level;
+	if (strlen(logged) + strlen(line) + 2 < sizeof(logged)) {
+		strcat(logged, line);
+		strcat(logged, "\n");
+	}
+}
+
+static int open_with(const char *text, struct sink **ret)
+{
+	scratch_write(conf_path, text, strlen(text));
+	err.text[0] = '\0';
+	return sink_kafka.open(&settings, ret, &err);
+}
+
+/* --- the properties file ----------------------------------------------------------------- */
+
+static void test_conf(void)
+{
+	static const struct {
+		const char *text, *err; /* NULL: accepted */
+	} table[] = {
+		{ "bootstrap.servers", ":1: not key=value" },
+		{ "\n\nno.such.key=1\n", ":3: no.such.key is not a property of librdkafka" },
+		{ "linger.ms=soon\n", ":1: linger.ms: " },
+		{ "enable.idempotence=false\n", ":1: enable.idempotence cannot be set, it is true" },
+		{ "acks=1", ":1: acks cannot be set, it is all" },
+		{ " request.required.acks = 0", ":1: request.required.acks cannot be set, it is -1" },
+		{ "transactional.id=x", ":1: transactional.id cannot be set: " },
+		{ "message.timeout.ms=1", ":1: message.timeout.ms cannot be set: " },
+		{ "plugin.library.paths=/tmp/x.so", ":1: plugin.library.paths cannot be set: " },
+		{ "sasl.mechanism=PLAIN\nssl.key.password\x01=abc", "is not a property" },
+		{ "", NULL },
+		{ "# only\n\n  # comments\r\n", NULL },
+		{ "enable.idempotence=true\nacks=all\n", NULL },
+		{ "bootstrap.servers = localhost:1\r\nclient.id=x\n", NULL },
+		{ "sasl.username=a\nsasl.password=se=cr#et\nsasl.mechanism=PLAIN", NULL },
+	};
+	struct sink *k = NULL;
+	size_t i;
+
+	settings.kafka_conf[0] = '\0';
+	is_int(sink_kafka.open(&settings, &k, &err), -EINVAL, "KafkaConf empty");
+	is_str(err.text, "KafkaConf is not set", "says so");
+	snprintf(settings.kafka_conf, sizeof(settings.kafka_conf), "%s", conf_path);
+	is_int(sink_kafka.open(&settings, &k, &err), -ENOENT, "no such file");
+	ok(strstr(err.text, conf_path) != NULL, "%s", err.text);
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		int rc = open_with(table[i].text, &k);
+
+		if (table[i].err) {
+			ok(rc == -EINVAL && strstr(err.text, table[i].err), "%s", err.text);
+		} else {
+			ok(rc == 0, "accepted: %.30s %s", table[i].text, err.text);
+			if (rc == 0)
+				sink_kafka.close(k);
+		}
+	}
+	/* the value of a secret is in no message */
+	is_int(open_with("ssl.key.pem=hunter2\nsecurity.protocol=ssl", &k),
+	       -EINVAL, "bad key");
+	ok(!strstr(err.text, "hunter2"), "no secret: %s", err.text);
+	scratch_write(conf_path, "sasl.password=hunter2\n", 22);
+	chmod(conf_path, 0604);
+	is_int(sink_kafka.open(&settings, &k, &err), -EACCES, "everybody may read a secret");
+	ok(strstr(err.text, "chmod") != NULL && !strstr(err.text, "hunter2"), "%s", err.text);
+	chmod(conf_path, 0640);
+	is_int(sink_kafka.open(&settings, &k, &err), 0, "the group may");
+	sink_kafka.close(k);
+	sink_kafka.close(NULL);
+	ok(!strstr(logged, "hunter"), "nor in the log");
+}
+
+/* --- a mock cluster ---------------------------------------------------------------------- */
+
+static rd_kafka_t *mock_client;
+static rd_kafka_mock_cluster_t *mock;
+
+static bool mock_start(void)
+{
+	char reason[256];
+
+	mock_client = rd_kafka_new(RD_KAFKA_PRODUCER, rd_kafka_conf_new(), reason, sizeof(reason));
+	if (!mock_client)
+		return false;
+	mock = rd_kafka_mock_cluster_new(mock_client, 1);
+	return mock && !rd_kafka_mock_topic_create(mock, TOPIC, 1, 1);
+}
+
+static struct sink *open_mock(const char *more)
+{
+	char text[1024];
+	struct sink *k = NULL;
+
+	snprintf(text, sizeof(text), "bootstrap.servers=%s\nreconnect.backoff.max.ms=200\n%s",
+		 rd_kafka_mock_cluster_bootstraps(mock), more);
+	if (open_with(text, &k) < 0)
+		diag("%s", err.text);
+	return k;
+}
+
+static struct sink_item item_of(const char *key, const char *json)
+{
+	return (struct sink_item){ key, strlen(key), json, strlen(json) };
+}
+
+static void fill(struct sink_item *item, enum sink_result *r, size_t n)
+{
+	static char keys[1000][48];
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		snprintf(keys[i], sizeof(keys[i]), "c%zu/1,%zu,0/0", i % 2, i);
+		item[i] = item_of(keys[i], "{}");
+		r[i] = SINK_RETRY;
+	}
+}
+
+static size_t count(const enum sink_result *r, size_t n, enum sink_result which)
+{
+	size_t found = 0;
+
+	while (n--)
+		found += r[n] == which;
+	return found;
+}
+
+/* Reads all of the topic from its beginning; checks key and headers of each message. */
+static size_t consume(size_t want, char *ret_keys, size_t size)
+{
+	rd_kafka_conf_t *conf = rd_kafka_conf_new();
+	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+	uint64_t deadline = clock_mono_ns() + 20 * SECOND;
+	char reason[256];
+	size_t n = 0;
+	rd_kafka_t *rk;
+
+	rd_kafka_conf_set(conf, "bootstrap.servers", rd_kafka_mock_cluster_bootstraps(mock), NULL, 0);
+	rd_kafka_conf_set(conf, "group.id", "test", NULL, 0);
+	rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, reason, sizeof(reason));
+	rd_kafka_poll_set_consumer(rk);
+	rd_kafka_topic_partition_list_add(list, TOPIC, 0)->offset = RD_KAFKA_OFFSET_BEGINNING;
+	rd_kafka_assign(rk, list);
+	rd_kafka_topic_partition_list_destroy(list);
+	ret_keys[0] = '\0';
+	while (n < want && clock_mono_ns() < deadline) {
+		rd_kafka_message_t *m = rd_kafka_consumer_poll(rk, 200);
+		rd_kafka_headers_t *headers = NULL;
+		const void *v = NULL;
+		size_t len = 0;
+
+		if (!m)
+			continue;
+		if (!m->err && !rd_kafka_message_headers(m, &headers) &&
+		    !rd_kafka_header_get_last(headers, "schema", &v, &len) &&
+		    len == 12 && !memcmp(v, "ceems.job.v1", 12) &&
+		    !rd_kafka_header_get_last(headers, "cluster", &v, &len) &&
+		    len == 2 && !memcmp(v, m->key, 2)) {
+			n++;
+			if (strlen(ret_keys) + m->key_len + 2 < size) {
+				strncat(ret_keys, m->key, m->key_len);
+				strcat(ret_keys, ";");
+			}
+		}
+		rd_kafka_message_destroy(m);
+	}
+	rd_kafka_consumer_close(rk);
+	rd_kafka_destroy(rk);
+	return n;
+}
+
+static void test_delivery(void)
+{
+	static struct sink_item item[1000];
+	static enum sink_result r[1000];
+	static char big[200000];
+	char keys[1024];
+	struct sink *k;
+
+	k = open_mock("");
+	fill(item, r, 1000);
+	is_int(sink_kafka.deliver(k, item, 3, r, 20 * SECOND, &err), 0, "three records");
+	is_u64(count(r, 3, SINK_ACKED), 3, "acked");
+	is_u64(consume(3, keys, sizeof(keys)), 3, "are in the topic, with their headers");
+	is_str(keys, "c0/1,0,0/0;c1/1,1,0/0;c0/1,2,0/0;", "by key, in order");
+	is_int(sink_kafka.deliver(k, item, 1000, r, 20 * SECOND, &err), 0, "a full batch");
+	is_u64(count(r, 1000, SINK_ACKED), 1000, "acked");
+	sink_kafka.close(k);
+
+	/* too large for the client: that one only */
+	memset(big, 'x', sizeof(big));
+	k = open_mock("message.max.bytes=100000\n");
+	fill(item, r, 3);
+	item[1] = (struct sink_item){ "c/2/0", 5, big, sizeof(big) };
+	is_int(sink_kafka.deliver(k, item, 3, r, 20 * SECOND, &err), 0, "one is too large");
+	ok(r[0] == SINK_ACKED && r[1] == SINK_REFUSED && r[2] == SINK_ACKED, "it is refused");
+	ok(strstr(err.text, "too large") != NULL, "%s", err.text);
+	/* the broker refuses a request of several: each gets a second chance, alone */
+	fill(item, r, 3);
+	rd_kafka_mock_push_request_errors(mock, /* Produce */ 0, 1,
+					  RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
+	is_int(sink_kafka.deliver(k, item, 3, r, 20 * SECOND, &err), 0, "a request refused");
+	is_u64(count(r, 3, SINK_ACKED), 3, "its messages pass alone");
+	fill(item, r, 1);
+	rd_kafka_mock_push_request_errors(mock, 0, 1, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
+	is_int(sink_kafka.deliver(k, item, 1, r, 20 * SECOND, &err), 0, "a single one refused");
+	is_int(r[0], SINK_REFUSED, "is set aside");
+	/* not about the message */
+	fill(item, r, 2);
+	rd_kafka_mock_push_request_errors(mock, 0, 1,
+					  RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+	is_int(sink_kafka.deliver(k, item, 2, r, 20 * SECOND, &err), -EAGAIN, "no permission");
+	is_u64(count(r, 2, SINK_RETRY), 2, "is for the admin: try again");
+	ok(strstr(err.text, "authorization") != NULL, "%s", err.text);
+	is_int(sink_kafka.deliver(k, item, 2, r, 20 * SECOND, &err), 0, "later");
+	is_u64(count(r, 2, SINK_ACKED), 2, "it works");
+	sink_kafka.close(k);
+}
+
+static void test_outage(void)
+{
+	static struct sink_item item[100];
+	static enum sink_result r[100];
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(a);
+	struct sink *k;
+	char text[128];
+	uint64_t t;
+	int tries;
+	int rc;
+	int fd;
+
+	k = open_mock("");
+	fill(item, r, 100);
+	rd_kafka_mock_broker_set_down(mock, 1);
+	t = clock_mono_ns();
+	is_int(sink_kafka.deliver(k, item, 100, r, SECOND / 2, &err), -EAGAIN, "broker down");
+	t = clock_mono_ns() - t;
+	ok(t >= SECOND / 2 && t < 5 * SECOND, "gives up when told (%" PRIu64 " ms)",
+	   t / NSEC_PER_MSEC);
+	is_u64(count(r, 100, SINK_RETRY), 100, "all to be tried again");
+	ok(strstr(err.text, "no acknowledgement within 500 ms") != NULL, "%s", err.text);
+	rd_kafka_mock_broker_set_up(mock, 1);
+	for (tries = 0, rc = -EAGAIN; rc < 0 && tries < 20; tries++)
+		rc = sink_kafka.deliver(k, item, 100, r, 2 * SECOND, &err);
+	is_int(rc, 0, "back");
+	is_u64(count(r, 100, SINK_ACKED), 100, "all acked");
+	/* gone in the middle of a request */
+	rd_kafka_mock_push_request_errors(mock, 0, 2, RD_KAFKA_RESP_ERR__TRANSPORT,
+					  RD_KAFKA_RESP_ERR__TRANSPORT);
+	for (tries = 0, rc = -EAGAIN; rc < 0 && tries < 20; tries++)
+		rc = sink_kafka.deliver(k, item, 100, r, 2 * SECOND, &err);
+	is_int(rc, 0, "over broken connections");
+	/* the answers get lost: purged in flight, sent again */
+	rd_kafka_mock_broker_set_rtt(mock, 1, 3000);
+	is_int(sink_kafka.deliver(k, item, 100, r, SECOND / 2, &err), -EAGAIN, "answers too late");
+	rd_kafka_mock_broker_set_rtt(mock, 1, 0);
+	for (tries = 0, rc = -EAGAIN; rc < 0 && tries < 20; tries++)
+		rc = sink_kafka.deliver(k, item, 100, r, 5 * SECOND, &err);
+	is_int(rc, 0, "delivered again");
+	is_u64(count(r, 100, SINK_ACKED), 100, "all acked");
+	sink_kafka.close(k);
+
+	/* no such topic, and none is made */
+	k = open_mock("");
+	rd_kafka_mock_topic_set_error(mock, TOPIC, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+	is_int(sink_kafka.deliver(k, item, 3, r, 20 * SECOND, &err), -EAGAIN, "no such topic");
+	is_u64(count(r, 3, SINK_RETRY), 3, "for the admin: try again");
+	ok(strstr(err.text, "opic") != NULL, "%s", err.text);
+	rd_kafka_mock_topic_set_error(mock, TOPIC, RD_KAFKA_RESP_ERR_NO_ERROR);
+	for (tries = 0, rc = -EAGAIN; rc < 0 && tries < 20; tries++)
+		rc = sink_kafka.deliver(k, item, 3, r, 5 * SECOND, &err);
+	is_int(rc, 0, "it comes");
+	sink_kafka.close(k);
+
+	/* more tries without an answer than a client is kept for */
+	k = open_mock("");
+	rd_kafka_mock_broker_set_down(mock, 1);
+	for (tries = 0; tries < 7; tries++)
+		if (sink_kafka.deliver(k, item, 3, r, SECOND / 10, &err) != -EAGAIN)
+			break;
+	is_int(tries, 7, "a long outage");
+	rd_kafka_mock_broker_set_up(mock, 1);
+	for (tries = 0, rc = -EAGAIN; rc < 0 && tries < 20; tries++)
+		rc = sink_kafka.deliver(k, item, 3, r, 2 * SECOND, &err);
+	is_int(rc, 0, "ends");
+	sink_kafka.close(k);
+
+	/* somebody listens who never says a word */
+	fd = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 || listen(fd, 5) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&a, &len) < 0)
+		diag("no socket");
+	snprintf(text, sizeof(text), "bootstrap.servers=127.0.0.1:%u\n", ntohs(a.sin_port));
+	is_int(open_with(text, &k), 0, "a socket that hangs: open does not");
+	t = clock_mono_ns();
+	is_int(sink_kafka.deliver(k, item, 1, r, SECOND / 2, &err), -EAGAIN, "nor deliver");
+	sink_kafka.close(k);
+	t = clock_mono_ns() - t;
+	ok(t < 5 * SECOND, "nor close (%" PRIu64 " ms)", t / NSEC_PER_MSEC);
+	close(fd);
+}
+
+int main(void)
+{
+	if (!mkdtemp(dir))
+		return 99;
+	snprintf(conf_path, sizeof(conf_path), "%s/kafka.properties", dir);
+	snprintf(settings.kafka_topic, sizeof(settings.kafka_topic), TOPIC);
+	logger_set_sink(keep_log);
+	test_conf();
+	if (mock_start()) {
+		test_delivery();
+		test_outage();
+		rd_kafka_mock_cluster_destroy(mock);
+	} else {
+		skip(1, "librdkafka has no mock cluster");
+	}
+	rd_kafka_destroy(mock_client);
+	scratch_clear(dir);
+	is_int(rmdir(dir), 0, "nothing left behind");
+	return done_testing();
+}

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Against a private mariadbd on a socket in a scratch folder; without one installed, only what needs
+ * no server is tested.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+
+#include <mysql.h>
+
+#include "private_mariadbd.h"
+#include "scratch.h"
+#include "src/libsink/mariadb_client.h"
+#include "src/libsink/migrate.h"
+#include "src/libsink/sink.h"
+#include "src/libsink/sqlrow.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/logger.h"
+#include "tap.h"
+
+#define SECOND NSEC_PER_SEC
+
+static char dir[] = SCRATCH_TEMPLATE;
+static char sql_dir[PATH_MAX - 64];
+static struct errmsg err;
+static struct settings settings;
+static struct private_mariadbd server = { .max_packet = "--max-allowed-packet=1M" };
+
+/* --- without a server -------------------------------------------------------------------- */
+
+static void test_columns(void)
+{
+	size_t len;
+	char path[PATH_MAX];
+	char name[64];
+	char want[80];
+	char *sql;
+	const char *part[2];
+	int missing = 0;
+	int t;
+	size_t i;
+
+	snprintf(path, sizeof(path), "%s/0001-init.sql", sql_dir);
+	sql = scratch_read(path, &len);
+	if (!ok(sql != NULL, "%s", path))
+		return;
+	part[SQLROW_JOB] = strstr(sql, "CREATE TABLE IF NOT EXISTS job (");
+	part[SQLROW_STEP] = strstr(sql, "CREATE TABLE IF NOT EXISTS step (");
+	ok(part[0] && part[1] && part[0] < part[1], "two tables");
+	for (t = 0; t < 2; t++)
+		for (i = 0; i < sqlrow_ncols((enum sqlrow_table)t); i++) {
+			const char *at;
+
+			sqlrow_column((enum sqlrow_table)t, i, name, sizeof(name));
+			snprintf(want, sizeof(want), "\n\t%s ", name);
+			at = strstr(part[t], want);
+			if (!at || (t == SQLROW_JOB && at > part[SQLROW_STEP])) {
+				diag("no column %s", name);
+				missing++;
+			}
+		}
+	is_int(missing, 0, "every column that is written is in sql/");
+	free(sql);
+	sql = sqlrow_upsert(SQLROW_STEP);
+	ok(sql && strstr(sql, "INSERT INTO step (record_key,step_id,step_name,") &&
+		   strstr(sql, "ON DUPLICATE KEY UPDATE step_name=VALUES(step_name),") &&
+		   !strstr(sql, "step_id=VALUES"),
+	   "upsert");
+	free(sql);
+}
+
+static void test_config(void)
+{
+	struct sink *k = NULL;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/my.cnf", dir);
+	is_int(sink_mariadb.open(&settings, &k, &err), -EINVAL, "no defaults file set");
+	is_str(err.text, "MariadbDefaultsFile is not set", "says so");
+	snprintf(settings.mariadb_defaults_file, PATH_MAX, "%s", path);
+	is_int(sink_mariadb.open(&settings, &k, &err), -ENOENT, "no such file");
+	ok(strstr(err.text, path) != NULL, "%s", err.text);
+	scratch_write(path, "[client]\nuser=x\n password = hunter2\n", 37);
+	chmod(path, 0644);
+	is_int(sink_mariadb.open(&settings, &k, &err), -EACCES, "everybody may read a password");
+	ok(strstr(err.text, "chmod") && !strstr(err.text, "hunter2"), "%s", err.text);
+	chmod(path, 0640);
+	settings.mariadb_database[0] = '\0';
+	is_int(sink_mariadb.open(&settings, &k, &err), -EINVAL, "no database");
+	snprintf(settings.mariadb_database, sizeof(settings.mariadb_database), "ceems");
+	is_int(sink_mariadb.open(&settings, &k, &err), 0, "nothing more is needed to open");
+	sink_mariadb.close(k);
+	sink_mariadb.close(NULL);
+}
+
+static void test_migrate_files(void)
+{
+	static const struct {
+		const char *names[3];
+		int rc;
+		const char *err;
+	} table[] = {
+		{ { NULL }, -ENOENT, "no NNNN-what.sql" },
+		{ { "1-x.sql" }, -EINVAL, "1-x.sql: not named" },
+		{ { "0001-a b.sql" }, -EINVAL, "not named" },
+		{ { "0000-a.sql" }, -EINVAL, "not named" },
+		{ { "0001-a'.sql" }, -EINVAL, "not named" },
+		{ { "0002-a.sql", "0002-b.sql" }, -EINVAL, "have the same number" },
+	};
+	struct migrate_options o = { .sql_dir = "/nonexistent" };
+	char folder[PATH_MAX];
+	size_t i;
+	size_t j;
+
+	is_int(migrate_run(&settings, &o, &err), -ENOENT, "no folder");
+	snprintf(folder, sizeof(folder), "%s/sql", dir);
+	o.sql_dir = folder;
+	mkdir(folder, 0700);
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		for (j = 0; j < 3 && table[i].names[j]; j++)
+			scratch_write(scratch_path(folder, table[i].names[j]), "", 0);
+		is_int(migrate_run(&settings, &o, &err), table[i].rc, "folder refused");
+		ok(strstr(err.text, table[i].err) != NULL, "%s", err.text);
+		scratch_clear(folder);
+	}
+}
+
+/* --- a server ---------------------------------------------------------------------------- */
+
+static MYSQL *admin(void)
+{
+	MYSQL *m = NULL;
+
+	if (mariadb_client_open(settings.mariadb_defaults_file, NULL, 20 * SECOND, 0, &m, &err) < 0)
+		diag("%s", err.text);
+	return m;
+}
+
+static uint64_t number(const char *sql)
+{
+	MYSQL *m = admin();
+	uint64_t n = UINT64_MAX;
+
+	if (m && mariadb_client_number(m, sql, &n, &err) < 0)
+		diag("%s", err.text);
+	mariadb_client_close(m);
+	return n;
+}
+
+static void admin_query(const char *sql)
+{
+	MYSQL *m = admin();
+
+	if (m && mariadb_client_query(m, sql, &err) < 0)
+		diag("%s: %s", sql, err.text);
+	mariadb_client_close(m);
+}
+
+/* --- records ----------------------------------------------------------------------------- */
+
+struct made {
+	char *json[600];
+	char key[600][RECORD_KEY_MAX];
+	struct sink_item item[600];
+	enum sink_result r[600];
+	size_t n;
+};
+static struct made made;
+
+static void make_free(void)
+{
+	while (made.n)
+		free(made.json[--made.n]);
+}
+
+/* Job JOB_ID with NSTEPS steps; NAME may be NULL. */
+static void make(uint32_t job_id, size_t nsteps, const char *name)
+{
+	struct record *r = record_create();
+	size_t i = made.n;
+	size_t len;
+	unsigned int m;
+	size_t s;
+
+	r->cluster = strdup("c1");
+	r->job_id = job_id;
+	r->submit = 1700000000;
+	r->start = 1700000010;
+	r->end = 1700003610;
+	r->state = strdup("COMPLETED");
+	r->user_name = strdup("alice");
+	r->account = strdup("physics");
+	r->job_name = name ? strdup(name) : NULL;
+	r->total_cpus = 4;
+	r->energy.final = true;
+	r->energy.total_j = (struct maybe_u64){ 7200 + job_id, true };
+	metric_foreach(m)
+		if (m != METRIC_CYCLES)
+			figures_set(&r->figures, (enum metric)m, 1000000 * (m + 1));
+	figures_set(&r->figures, METRIC_CO2E, 123456789);
+	r->steps_known = true;
+	r->steps = calloc(nsteps + 1, sizeof(*r->steps));
+	r->nsteps = nsteps;
+	for (s = 0; s < nsteps; s++) {
+		r->steps[s].step_id = (uint32_t)s;
+		snprintf(r->steps[s].name, sizeof(r->steps[s].name), "it's");
+		figures_init(&r->steps[s].figures);
+		figures_set(&r->steps[s].figures, METRIC_ENERGY, 1500000);
+		r->steps[s].user_cpu_us = (struct maybe_u64){ 1234567, true };
+	}
+	record_key(r, made.key[i], RECORD_KEY_MAX);
+	if (record_to_json(r, &made.json[i], &len, &err) < 0)
+		diag("%s", err.text);
+	record_destroy(r);
+	made.item[i] = (struct sink_item){ made.key[i], strlen(made.key[i]), made.json[i], len };
+	made.r[i] = SINK_RETRY;
+	made.n++;
+}
+
+static size_t count(enum sink_result which)
+{
+	size_t found = 0;
+	size_t i;
+
+	for (i = 0; i < made.n; i++)
+		found += made.r[i] == which;
+	return found;
+}
+
+static int send_made(struct sink *k, uint64_t timeout_ns)
+{
+	size_t i;
+
+	for (i = 0; i < made.n; i++)
+		made.r[i] = SINK_RETRY;
+	err.text[0] = '\0';
+	return sink_mariadb.deliver(k, made.item, made.n, made.r, timeout_ns, &err);
+}
+
+/* --- with the server --------------------------------------------------------------------- */
+
+static char lines[4096];
+
+static void keep_line(void *ctx, const char *line)
+{
+	(void)ctx;
+	strncat(lines, line, sizeof(lines) - strlen(lines) - 2);
+	strcat(lines, "\n");
+}
+
+static void test_migrate(void)
+{
+	struct migrate_options o = { .sql_dir = sql_dir, .report = keep_line, .dry_run = true };
+	char folder[PATH_MAX];
+	struct sink *k = NULL;
+
+	/* the writer before there are tables */
+	admin_query("CREATE DATABASE ceems");
+	sink_mariadb.open(&settings, &k, &err);
+	make(1, 1, "x");
+	is_int(send_made(k, 20 * SECOND), -EAGAIN, "no tables yet");
+	ok(strstr(err.text, "run `ceems db migrate`") != NULL, "%s", err.text);
+	is_u64(count(SINK_RETRY), 1, "the record waits");
+	admin_query("DROP DATABASE ceems");
+	is_int(send_made(k, 20 * SECOND), -EAGAIN, "no database");
+	ok(strstr(err.text, "Unknown database") != NULL, "%s", err.text);
+	sink_mariadb.close(k);
+	make_free();
+
+	is_int(migrate_run(&settings, &o, &err), 0, "dry run");
+	is_str(lines, "would create database ceems\nwould apply 0001-init.sql\n"
+		      "would apply 0002-views.sql\n", "says what would be done");
+	is_u64(number("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name='ceems'"),
+	       0, "and does nothing");
+	lines[0] = '\0';
+	o.dry_run = false;
+	is_int(migrate_run(&settings, &o, &err), 0, "migrate");
+	if (err.text[0])
+		diag("%s", err.text);
+	is_str(lines, "creating database ceems\napplying 0001-init.sql\napplying 0002-views.sql\n",
+	       "says what it does");
+	is_u64(number("SELECT COUNT(*) FROM ceems.schema_version"), 2, "which is recorded");
+	lines[0] = '\0';
+	is_int(migrate_run(&settings, &o, &err), 0, "again");
+	is_str(lines, "0001-init.sql is applied\n0002-views.sql is applied\n", "nothing to do");
+	admin_query("DELETE FROM ceems.schema_version");
+	is_int(migrate_run(&settings, &o, &err), 0, "every file is safe to apply twice");
+
+	/* a later file that fails, then is put right; an applied one that was changed */
+	snprintf(folder, sizeof(folder), "%s/sql", dir);
+	o.sql_dir = folder;
+	scratch_write(scratch_path(folder, "0003-x.sql"),
+		      "CREATE TABLE IF NOT EXISTS ceems.x (a INT);\n-- c;\nNONSENSE; SELECT 1;", 69);
+	is_int(migrate_run(&settings, &o, &err), -EIO, "an error in the middle");
+	ok(strstr(err.text, "0003-x.sql: ") && strstr(err.text, "NONSENSE"), "%s", err.text);
+	is_u64(number("SELECT MAX(version) FROM ceems.schema_version"), 2, "is not recorded");
+	scratch_write(scratch_path(folder, "0003-x.sql"), "DROP TABLE IF EXISTS x;\n", 24);
+	is_int(migrate_run(&settings, &o, &err), 0, "put right");
+	scratch_write(scratch_path(folder, "0003-x.sql"), "SELECT 2;\n", 10);
+	is_int(migrate_run(&settings, &o, &err), -EINVAL, "changed afterwards");
+	ok(strstr(err.text, "0003-x.sql is not what was applied") != NULL, "%s", err.text);
+	scratch_clear(folder);
+}
+
+static void test_rows(void)
+{
+	static char big[70000];
+	struct sink *k = NULL;
+	uint64_t before;
+	uint32_t i;
+
+	sink_mariadb.open(&settings, &k, &err);
+	make(1, 3, "plain");
+	make(2, 0, "'; DROP TABLE job; -- \" \\ \n\t\x01 \xff\xfe \xf0\x9f\x94\xa5 %s");
+	memset(big, 'q', sizeof(big) - 1);
+	make(3, 1, big);
+	is_int(send_made(k, 20 * SECOND), 0, "three jobs");
+	if (err.text[0])
+		diag("%s", err.text);
+	is_u64(count(SINK_ACKED), 3, "acked");
+	is_u64(number("SELECT COUNT(*) FROM ceems.job"), 3, "three rows");
+	is_u64(number("SELECT COUNT(*) FROM ceems.step"), 4, "and their steps");
+	is_u64(number("SELECT energy_j FROM ceems.job WHERE jobid = 1"), 7201, "Slurm's joules");
+	is_u64(number("SELECT cpu_energy_j FROM ceems.job WHERE jobid = 1"), 3, "whole joules");
+	is_u64(number("SELECT co2e_g = 0.123456789 FROM ceems.job WHERE jobid = 1"), 1, "exact grams");
+	is_u64(number("SELECT energy_j = 2 AND user_cpu_s = 1.234567 AND cycles IS NULL AND "
+		      "step_name = 'it''s' FROM ceems.step WHERE step_id = 2"), 1, "a step");
+	is_u64(number("SELECT COUNT(*) FROM ceems.job WHERE cycles IS NULL AND sluid IS NULL"), 3,
+	       "unknown is NULL");
+	is_u64(number("SELECT UNIX_TIMESTAMP(end_time) FROM ceems.job WHERE jobid = 1"),
+	       1700003610, "times are UTC");
+	is_u64(number("SELECT COUNT(*) FROM ceems.job WHERE JSON_VALID(record) AND "
+		      "JSON_VALUE(record, '$.key') = record_key"), 3, "the whole record is there");
+	is_u64(number("SELECT job_name = JSON_VALUE(record, '$.job_name') AND job_name LIKE "
+		      "'%DROP TABLE%%s' FROM ceems.job WHERE jobid = 2"), 1, "hostile text is text");
+	is_u64(number("SELECT LENGTH(job_name) FROM ceems.job WHERE jobid = 3"), sizeof(big) - 1,
+	       "long text too");
+	is_u64(number("SELECT energy_kwh > 0 AND mean_power_w > 2 FROM ceems.job_summary WHERE "
+		      "jobid = 1"), 1, "job_summary");
+	is_u64(number("SELECT jobs = 3 AND cpu_hours = 12 FROM ceems.user_month WHERE "
+		      "username = 'alice' AND month = '2023-11'"), 1, "user_month");
+	is_u64(number("SELECT jobs FROM ceems.account_month WHERE account = 'physics'"), 3,
+	       "account_month");
+	before = number("SELECT BIT_XOR(CRC32(CONCAT_WS('|', record_key, energy_j, stored_at, "
+			"job_name))) FROM ceems.job");
+	is_int(send_made(k, 20 * SECOND), 0, "the same again");
+	is_u64(number("SELECT BIT_XOR(CRC32(CONCAT_WS('|', record_key, energy_j, stored_at, "
+		      "job_name))) FROM ceems.job"), before, "changes nothing");
+	is_u64(number("SELECT COUNT(*) FROM ceems.step"), 4, "nor the steps");
+	make_free();
+
+	/* what is no record, what the server refuses, what is too large for it; between good ones */
+	make(10, 1, "good");
+	made.json[1] = strdup("{\"schema\":");
+	made.item[1] = (struct sink_item){ "bad", 3, made.json[1], 10 };
+	made.n++;
+	make(11, 0, "key with \xc3\xa4");
+	made.item[2].key = "c\xc3\xa4/1/0";
+	made.item[2].key_len = 7;
+	static char huge[1200000];
+	memset(huge, 'h', sizeof(huge) - 1);
+	make(12, 0, huge);
+	make(13, 2, "good");
+	is_int(send_made(k, 20 * SECOND), 0, "some are at fault");
+	ok(made.r[0] == SINK_ACKED && made.r[1] == SINK_REFUSED && made.r[2] == SINK_REFUSED &&
+		   made.r[3] == SINK_REFUSED && made.r[4] == SINK_ACKED,
+	   "only those are refused");
+	diag("%s", err.text);
+	is_u64(number("SELECT COUNT(*) FROM ceems.job WHERE jobid IN (10, 13)"), 2, "the others are there");
+	make_free();
+	for (i = 0; i < 500; i++)
+		make(1000 + i, 3, "x");
+	is_int(send_made(k, 20 * SECOND), 0, "a full batch");
+	is_u64(count(SINK_ACKED), 500, "acked");
+	is_u64(number("SELECT COUNT(*) FROM ceems.job WHERE jobid >= 1000"), 500, "rows");
+	is_u64(number("SELECT COUNT(*) FROM ceems.step JOIN ceems.job USING (record_key) WHERE jobid >= 1000"), 1500, "steps");
+	make_free();
+	sink_mariadb.close(k);
+}
+
+static void test_trouble(void)
+{
+	struct sink *k = NULL;
+	uint64_t t;
+	size_t i;
+
+	sink_mariadb.open(&settings, &k, &err);
+	make(5000, 1, "x");
+	is_int(send_made(k, 20 * SECOND), 0, "connected");
+	/* what wait_timeout does */
+	MYSQL *m = admin();
+	uint64_t id = 0;
+	char sql[64];
+	mariadb_client_number(m, "SELECT MIN(id) FROM information_schema.processlist WHERE "
+				 "db = 'ceems'", &id, &err);
+	snprintf(sql, sizeof(sql), "KILL %" PRIu64, id);
+	mariadb_client_query(m, sql, NULL);
+	mariadb_client_close(m);
+	is_int(send_made(k, 20 * SECOND), 0, "a connection the server closed is made again");
+	is_u64(count(SINK_ACKED), 1, "acked");
+
+	/* somebody alters the table: an error of the admin's, records wait */
+	admin_query("ALTER TABLE ceems.step RENAME TO ceems.gone");
+	is_int(send_made(k, 20 * SECOND), -EAGAIN, "a table is missing");
+	is_u64(count(SINK_RETRY), 1, "the record waits");
+	ok(strstr(err.text, "step") != NULL, "%s", err.text);
+	is_u64(number("SELECT COUNT(*) FROM ceems.job WHERE jobid = 5000"), 1, "(as it was)");
+	admin_query("ALTER TABLE ceems.gone RENAME TO ceems.step");
+	is_int(send_made(k, 20 * SECOND), 0, "put right");
+
+	/* somebody locks the rows for long */
+	m = admin();
+	mariadb_client_query(m, "LOCK TABLES ceems.job WRITE", &err);
+	sink_mariadb.close(k);
+	k = NULL;
+	sink_mariadb.open(&settings, &k, &err);
+	t = clock_mono_ns();
+	is_int(send_made(k, SECOND), -EAGAIN, "locked");
+	t = clock_mono_ns() - t;
+	ok(t < 8 * SECOND, "gives up in time (%" PRIu64 " ms): %s", t / NSEC_PER_MSEC, err.text);
+	mariadb_client_close(m);
+	is_int(send_made(k, 20 * SECOND), 0, "unlocked");
+
+	/* a slow one: what does not go at once goes in smaller parts */
+	make_free();
+	for (i = 0; i < 200; i++)
+		make(6000 + (uint32_t)i, 0, "x");
+	admin_query("CREATE TRIGGER ceems.slow BEFORE INSERT ON ceems.job FOR EACH ROW DO SLEEP(0.01)");
+	sink_mariadb.close(k);
+	k = NULL;
+	sink_mariadb.open(&settings, &k, &err);
+	for (i = 0; i < 6 && send_made(k, SECOND) < 0; i++)
+		;
+	admin_query("DROP TRIGGER ceems.slow");
+	ok(number("SELECT COUNT(*) FROM ceems.job WHERE jobid >= 6000") >= 8,
+	   "a slow server gets smaller transactions (%zu tries)", i);
+	make_free();
+	make(5000, 1, "x");
+	sink_mariadb.close(k);
+	k = NULL;
+	sink_mariadb.open(&settings, &k, &err);
+	is_int(send_made(k, 3 * SECOND), 0, "as before");
+
+	/* killed and started again */
+	mariadbd_stop(&server, SIGKILL);
+	is_int(send_made(k, 2 * SECOND), -EAGAIN, "server killed");
+	is_u64(count(SINK_RETRY), 1, "the record waits");
+	diag("%s", err.text);
+	is_int(send_made(k, 2 * SECOND), -EAGAIN, "still");
+	ok(mariadbd_start(&server), "server started again");
+	is_int(send_made(k, 3 * SECOND), 0, "delivered");
+	is_u64(count(SINK_ACKED), 1, "acked");
+
+	/* stopped: it listens, but never answers */
+	kill(server.pid, SIGSTOP);
+	t = clock_mono_ns();
+	is_int(send_made(k, SECOND), -EAGAIN, "server hangs");
+	t = clock_mono_ns() - t;
+	ok(t < 15 * SECOND, "gives up (%" PRIu64 " ms)", t / NSEC_PER_MSEC);
+	t = clock_mono_ns();
+	is_int(send_made(k, SECOND), -EAGAIN, "and does not answer the first word");
+	sink_mariadb.close(k);
+	t = clock_mono_ns() - t;
+	ok(t < 5 * SECOND, "gives up in time (%" PRIu64 " ms): %s", t / NSEC_PER_MSEC, err.text);
+	kill(server.pid, SIGCONT);
+	make_free();
+}
+
+int main(void)
+{
+	const char *top = getenv("top_srcdir");
+	const char *why;
+	char text[PATH_MAX + 64];
+	struct sigaction before;
+	struct sigaction after;
+	int n;
+
+	if (!mkdtemp(dir))
+		return 99;
+	snprintf(sql_dir, sizeof(sql_dir), "%s/sql", top ? top : ".");
+	logger_set_sink(NULL);
+	test_columns();
+	test_config();
+	test_migrate_files();
+	why = mariadbd_install(&server, dir);
+	if (!why && !mariadbd_start(&server))
+		why = "mariadbd does not start here";
+	if (!why) {
+		n = snprintf(text, sizeof(text), "[client]\nsocket=%s\nuser=root\n", server.socket);
+		scratch_write(settings.mariadb_defaults_file, text, (size_t)n);
+		sigaction(SIGPIPE, NULL, &before);
+		mariadb_client_close(admin());
+		sigaction(SIGPIPE, NULL, &after);
+		ok(before.sa_handler == after.sa_handler, "the host's SIGPIPE is left alone");
+		test_migrate();
+		test_rows();
+		test_trouble();
+	} else {
+		skip(1, why);
+	}
+	mariadbd_stop(&server, SIGKILL);
+	scratch_clear(dir);
+	is_int(rmdir(dir), 0, "nothing left behind");
+	return done_testing();
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The SPANK plugin as Slurm loads it: dlopen'ed, with the few functions of Slurm that it calls
+ * played by this program.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ceems_config.h"
+#ifdef HAVE_SPANK
+#include <slurm/slurm.h>
+#include <slurm/spank.h>
+
+#include "src/libjob/ledger.h"
+#include "tap.h"
+
+#define FAKE __attribute__((visibility("default")))
+
+/* --- Slurm, as far as the plugin knows it --------------------------------------------------- */
+
+static struct {
+	long api;
+	enum spank_context context;
+	struct spank_option option[4];
+	unsigned int noptions;
+	bool may_register;
+	pid_t pid; /* 0: no task */
+	uint32_t tasks;
+	char error[1024], said[8192];
+} fake;
+
+static void append(char *to, size_t size, const char *fmt, va_list ap)
+{
+	size_t used = strlen(to);
+
+	if (used && used < size - 1)
+		to[used++] = '\n';
+	(void)vsnprintf(to + used, size - used, fmt, ap);
+}
+
+FAKE long slurm_api_version(void)
+{
+	return fake.api << 16;
+}
+
+FAKE spank_context_t spank_context(void)
+{
+	return fake.context;
+}
+
+FAKE spank_err_t spank_option_register(spank_t sp, struct spank_option *opt)
+{
+	(void)sp;
+	if (!fake.may_register || fake.noptions == 4)
+		return ESPANK_BAD_ARG;
+	fake.option[fake.noptions++] = *opt;
+	return ESPANK_SUCCESS;
+}
+
+FAKE spank_err_t spank_get_item(spank_t sp, spank_item_t item, ...)
+{
+	spank_err_t rc = ESPANK_SUCCESS;
+	va_list ap;
+
+	(void)sp;
+	va_start(ap, item);
+	if (item == S_TASK_PID && fake.pid)
+		*va_arg(ap, pid_t *) = fake.pid;
+	else if (item == S_TASK_PID)
+		rc = ESPANK_NOT_TASK;
+	else
+		*va_arg(ap, uint32_t *) = item == S_JOB_LOCAL_TASK_COUNT ? fake.tasks :
+					  item == S_JOB_NODEID		 ? 0 :
+									   7;
+	va_end(ap);
+	return rc;
+}
+
+FAKE void slurm_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	append(fake.error, sizeof(fake.error), fmt, ap);
+	va_end(ap);
+}
+
+FAKE void slurm_info(const char *fmt, ...)
+{
+	(void)fmt;
+}
+
+FAKE void slurm_debug(const char *fmt, ...)
+{
+	(void)fmt;
+}
+
+FAKE void slurm_spank_log(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	append(fake.said, sizeof(fake.said), fmt, ap);
+	va_end(ap);
+}
+
+/* --- the plugin ----------------------------------------------------------------------------- */
+
+static char path[4096];
+static char scratch[] = "/tmp/test_spank-XXXXXX";
+static char conf[64];
+
+/* A fresh copy, with nothing of the test before in its statics. */
+static void *load(enum spank_context context)
+{
+	void *so;
+
+	memset(&fake, 0, sizeof(fake));
+	fake.api = 38;
+	fake.context = context;
+	fake.may_register = true;
+	fake.tasks = 1;
+	so = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	if (!so)
+		diag("%s", dlerror());
+	return so;
+}
+
+static int hook(void *so, const char *name)
+{
+	spank_f *f = (spank_f *)dlsym(so, name);
+	char *argv[] = { conf };
+
+	return f ? f((spank_t)&fake, 1, argv) : -1;
+}
+
+static int option(const char *name, const char *arg, int remote)
+{
+	unsigned int i;
+
+	for (i = 0; i < fake.noptions; i++)
+		if (!strcmp(fake.option[i].name, name))
+			return fake.option[i].cb(fake.option[i].val, arg, remote);
+	return -1000;
+}
+
+static void write_conf(const char *lines)
+{
+	FILE *f = fopen(conf + strlen("conf="), "we");
+
+	if (!f || fprintf(f, "LedgerDir=%s/ledger\n%s", scratch, lines) < 0 || fclose(f))
+		ok(false, "ceems.conf can be written");
+}
+
+/* --- tests ---------------------------------------------------------------------------------- */
+
+static void test_version(void)
+{
+	static const struct {
+		long api;
+		unsigned int version;
+	} t[] = {
+		{ 38, SLURM_VERSION_NUM(22, 5, 0) },  { 39, SLURM_VERSION_NUM(23, 2, 0) },
+		{ 40, SLURM_VERSION_NUM(23, 11, 0) }, { 41, SLURM_VERSION_NUM(24, 5, 0) },
+		{ 42, SLURM_VERSION_NUM(24, 11, 0) }, { 43, SLURM_VERSION_NUM(25, 5, 0) },
+		{ 44, SLURM_VERSION_NUM(25, 11, 0) }, { 45, SLURM_VERSION_NUM(26, 5, 0) },
+		{ 1000, SLURM_VERSION_NUMBER },	      { 0, SLURM_VERSION_NUMBER },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		const unsigned int *version;
+		void *so;
+
+		memset(&fake, 0, sizeof(fake));
+		fake.api = t[i].api;
+		so = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+		version = so ? dlsym(so, "plugin_version") : NULL;
+		is_u64(version ? *version >> 8 : 0, t[i].version >> 8,
+		       "plugin_version is the host's major.minor");
+		if (so)
+			(void)dlclose(so);
+	}
+}
+
+static void test_options(void)
+{
+	static const struct {
+		const char *arg;
+		int rc, remote_rc;
+	} t[] = {
+		{ "flops", -1, 0 }, { "hw,,,flops", -1, 0 }, { NULL, 0, 0 }, { "", 0, 0 },
+		{ "(null)", 0, 0 }, { "hw", 0, 0 },	     { "sw,hw", 0, 0 },
+	};
+	char blanks[200];
+	void *so = load(S_CTX_LOCAL);
+	size_t i;
+
+	fake.may_register = false;
+	is_int(hook(so, "slurm_spank_init"), 0, "no options: Slurm goes on");
+	ok(strstr(fake.error, "--ceems-perf") != NULL, "and the log says so");
+	fake.may_register = true;
+	is_int(hook(so, "slurm_spank_init"), 0, "init in srun");
+	is_u64(fake.noptions, 2, "two options");
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		fake.error[0] = '\0';
+		is_int(option("ceems-perf", t[i].arg, 0), t[i].rc,
+		       t[i].arg ? t[i].arg : "no argument");
+		if (t[i].rc)
+			ok(strstr(fake.error, "flops") && strstr(fake.error, "hw"),
+			   "names it and what is known: %s", fake.error);
+		is_int(option("ceems-perf", t[i].arg, 1), t[i].remote_rc, "never in a step");
+	}
+	memset(blanks, ',', sizeof(blanks) - 1);
+	blanks[sizeof(blanks) - 1] = '\0';
+	is_int(option("ceems-perf", blanks, 0), -1, "a list that is too long");
+	is_int(option("ceems-report", NULL, 0), 0, "report");
+	is_int(hook(so, "slurm_spank_init_post_opt"), 0, "nothing more in srun");
+	is_int(hook(so, "slurm_spank_exit"), 0, "exit");
+	(void)dlclose(so);
+
+	so = load(S_CTX_JOB_SCRIPT);
+	is_int(hook(so, "slurm_spank_init"), 0, "init in a prolog");
+	is_u64(fake.noptions, 0, "no options there");
+	(void)dlclose(so);
+}
+
+static pid_t child_stopped(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)raise(SIGSTOP);
+		(void)execl("/bin/true", "true", (char *)NULL);
+		_exit(127);
+	}
+	(void)waitpid(pid, NULL, WUNTRACED);
+	return pid;
+}
+
+static void child_run(pid_t pid)
+{
+	(void)kill(pid, SIGCONT);
+	(void)waitpid(pid, NULL, 0);
+}
+
+static void run_step(void *so, const char *groups, bool report)
+{
+	pid_t pid = child_stopped();
+
+	fake.pid = pid;
+	is_int(hook(so, "slurm_spank_init"), 0, "init");
+	if (groups)
+		(void)option("ceems-perf", groups, 1);
+	if (report)
+		(void)option("ceems-report", NULL, 1);
+	is_int(hook(so, "slurm_spank_init_post_opt"), 0, "init_post_opt");
+	is_int(hook(so, "slurm_spank_task_post_fork"), 0, "task_post_fork");
+	child_run(pid);
+	is_int(hook(so, "slurm_spank_task_exit"), 0, "task_exit");
+	is_int(hook(so, "slurm_spank_exit"), 0, "exit");
+}
+
+static void test_bad_conf(void)
+{
+	void *so = load(S_CTX_REMOTE);
+
+	write_conf("PUE=0.5\n");
+	run_step(so, "sw", true);
+	ok(strstr(fake.error, "ceems.conf:2: PUE") != NULL, "file, line, key: %s", fake.error);
+	is_str(fake.said, "", "no report");
+	(void)dlclose(so);
+
+	so = load(S_CTX_REMOTE);
+	(void)unlink(conf + strlen("conf="));
+	run_step(so, NULL, false);
+	ok(fake.error[0], "conf= names no file: %s", fake.error);
+	(void)dlclose(so);
+
+	so = load(S_CTX_REMOTE);
+	write_conf("PerfDefault=flops\n");
+	run_step(so, NULL, true);
+	ok(strstr(fake.error, "PerfDefault: ") != NULL, "%s", fake.error);
+	ok(strstr(fake.said, "n/a (needs --ceems-perf)") != NULL, "the report goes on");
+	(void)dlclose(so);
+}
+
+static void test_without_ledger(void)
+{
+	void *so = load(S_CTX_REMOTE);
+
+	write_conf("");
+	run_step(so, NULL, false);
+	is_str(fake.said, "", "silent unless asked");
+	is_str(fake.error, "", "no ledger is no error");
+	(void)dlclose(so);
+
+	so = load(S_CTX_REMOTE);
+	run_step(so, "sw", true);
+	ok(strstr(fake.said, "task clock") && strstr(fake.said, "not measured"),
+	   "its own table, without energy");
+	(void)dlclose(so);
+
+	so = load(S_CTX_REMOTE); /* extern: no task, and no exit of one */
+	is_int(hook(so, "slurm_spank_init_post_opt"), 0, "extern");
+	is_int(hook(so, "slurm_spank_task_post_fork"), 0, "post_fork without a task");
+	is_int(hook(so, "slurm_spank_exit"), 0, "exit");
+	is_str(fake.error, "", "no complaint");
+	(void)dlclose(so);
+}
+
+static void test_with_ledger(const char *groups, const char *perf_default)
+{
+	struct ledger_identity id = { .job_id = 7, .job_cpus = 1, .step_cpus = 1 };
+	struct errmsg err = { 0 };
+	struct ledger_slot *slot;
+	struct ledger *l;
+	char dir[64];
+	unsigned int n;
+	bool fresh;
+	void *so = load(S_CTX_REMOTE);
+
+	(void)snprintf(dir, sizeof(dir), "%s/ledger", scratch);
+	(void)setenv("SLURMD_NODENAME", "n1", 1);
+	write_conf(perf_default);
+	if (!ok(ledger_create(dir, "n1", &l, &fresh, &err) == 0, "ledger %s", err.text))
+		return;
+	is_int(ledger_claim(l, &id, &n), 0, "claim, as acct_gather does");
+	slot = ledger_slot(l, n);
+	run_step(so, groups, true);
+	is_str(fake.said, "", "who has the ledger prints, not we");
+	is_u64(slot->flags, LEDGER_FLAG_REPORT | (groups ? LEDGER_FLAG_PERF : 0), "flags");
+	if (slot->figures.reason[METRIC_PAGE_FAULTS] == REASON_NO_PERMISSION)
+		skip(1, "no permission to count");
+	else
+		ok(figures_has(&slot->figures, METRIC_PAGE_FAULTS) ==
+			   (groups || *perf_default),
+		   "counters are in the slot if asked for");
+	ok(figures_has(&slot->figures, METRIC_CYCLES) ||
+		   slot->figures.reason[METRIC_CYCLES] != REASON_NOT_MEASURED,
+	   "why cycles are missing: %s",
+	   metric_reason_text(slot->figures.reason[METRIC_CYCLES]));
+	ledger_leave(l, n);
+	ledger_close(l);
+	(void)dlclose(so);
+	(void)snprintf(dir, sizeof(dir), "%s/ledger/n1.ledger", scratch);
+	(void)unlink(dir);
+}
+
+int main(void)
+{
+	const char *top = getenv("top_builddir");
+	char dir[64];
+
+	(void)snprintf(path, sizeof(path), "%s/spank/.libs/spank_ceems.so", top ? top : "../..");
+	if (!mkdtemp(scratch))
+		return skip_all("no scratch folder");
+	(void)snprintf(conf, sizeof(conf), "conf=%s/ceems.conf", scratch);
+	(void)unsetenv("SLURMD_NODENAME");
+	test_version();
+	test_options();
+	test_bad_conf();
+	test_without_ledger();
+	test_with_ledger(NULL, "");
+	test_with_ledger("sw", "");
+	test_with_ledger(NULL, "PerfDefault=hw\n");
+	(void)unlink(conf + strlen("conf="));
+	(void)snprintf(dir, sizeof(dir), "%s/ledger", scratch);
+	(void)rmdir(dir);
+	(void)rmdir(scratch);
+	return done_testing();
+}
+#else
+#include "tap.h"
+
+int main(void)
+{
+	return skip_all("the SPANK plugin is not built");
+}
+#endif

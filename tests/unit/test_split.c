@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libjob/split.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "src/libutil/clock.h"
+#include "src/libutil/util.h"
+#include "tap.h"
+
+#define S NSEC_PER_SEC
+#define MAX_JOBS 10
+#define MAX_LINES 40
+#define HISTORIES 20000
+
+/* --- split_apportion() ------------------------------------------------------------------ */
+
+static const struct {
+	const char *name;
+	uint64_t total;
+	uint64_t weight[4];
+	uint64_t share[4];
+	uint64_t rest;
+} apportion[] = {
+	{ "nobody has a weight", 7, { 0, 0, 0, 0 }, { 0, 0, 0, 0 }, 7 },
+	{ "nothing to share", 0, { 1, 2, 3, 4 }, { 0, 0, 0, 0 }, 0 },
+	{ "one takes all", 7, { 0, 5, 0, 0 }, { 0, 7, 0, 0 }, 0 },
+	{ "ties go to the lower index", 2, { 1, 1, 1, 1 }, { 1, 1, 0, 0 }, 0 },
+	{ "a tie, but not among the largest", 10, { 3, 3, 1, 0 }, { 4, 4, 2, 0 }, 0 },
+	{ "the largest remainder first", 10, { 1, 2, 4, 0 }, { 1, 3, 6, 0 }, 0 },
+	{ "no weight, no unit", 3, { 0, 1, 0, 1 }, { 0, 2, 0, 1 }, 0 },
+	{ "all bits",
+	  UINT64_MAX,
+	  { UINT64_MAX, UINT64_MAX, UINT64_MAX, 0 },
+	  { UINT64_MAX / 3, UINT64_MAX / 3, UINT64_MAX / 3, 0 },
+	  0 },
+	{ "a unit against all bits", UINT64_MAX, { UINT64_MAX - 1, 1, 0, 0 },
+	  { UINT64_MAX - 1, 1, 0, 0 }, 0 },
+};
+
+static void test_apportion(void)
+{
+	uint64_t share[4];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(apportion); i++) {
+		is_u64(split_apportion(apportion[i].total, apportion[i].weight, 4, share),
+		       apportion[i].rest, apportion[i].name);
+		ok(!memcmp(share, apportion[i].share, sizeof(share)), "shares: %s",
+		   apportion[i].name);
+	}
+	is_u64(split_apportion(5, NULL, 0, NULL), 5, "no lines at all");
+}
+
+/* --- who gets what: one domain (CPU), 10 W idle, 1 s, 8 cores --------------------------- */
+
+static const struct {
+	const char *name;
+	uint64_t measured_uj;
+	uint64_t node_busy_ns;
+	struct split_job job[2];
+	struct split_line line[4];
+	size_t nlines;
+	uint64_t static_uj[4], total_uj[4];
+	uint64_t unallocated_uj, system_uj;
+} who[] = {
+	{ .name = "an idle node without jobs", .measured_uj = 10000000,
+	  .unallocated_uj = 10000000 },
+	{ .name = "nobody computes but power is above idle", .measured_uj = 12000000,
+	  .unallocated_uj = 10000000, .system_uj = 2000000 },
+	{ .name = "less than idle power: all static", .measured_uj = 800,
+	  .job = { { 8, 0 } }, .nlines = 1,
+	  .line = { { 0, LINE_BATCH, 8, 0, 0, S, S } },
+	  .static_uj = { 800 }, .total_uj = { 800 } },
+	{ .name = "static by cores, dynamic by CPU time, the system's to system",
+	  .measured_uj = 30000000, .node_busy_ns = 4 * S,
+	  .job = { { 2, 0 }, { 4, 0 } }, .nlines = 2,
+	  .line = { { 0, LINE_BATCH, 2, 0, 0, S, S }, { 1, LINE_BATCH, 4, 0, 0, S, 2 * S } },
+	  .static_uj = { 2500000, 5000000 }, .total_uj = { 7500000, 15000000 },
+	  .unallocated_uj = 2500000, .system_uj = 5000000 },
+	{ .name = "a job of half the window holds half",
+	  .measured_uj = 10000000, .job = { { 8, 0 } }, .nlines = 1,
+	  .line = { { 0, LINE_BATCH, 8, 0, S / 2, 5 * S, 0 } },
+	  .static_uj = { 5000000 }, .total_uj = { 5000000 }, .unallocated_uj = 5000000 },
+	{ .name = "a step holds its cores, batch the rest, extern nothing",
+	  .measured_uj = 10000000, .job = { { 8, 0 } }, .nlines = 3,
+	  .line = { { 0, LINE_STEP, 6, 0, 0, S, 0 }, { 0, LINE_BATCH, 8, 0, 0, S, 0 },
+		    { 0, LINE_EXTERN, 8, 0, 0, S, 0 } },
+	  .static_uj = { 7500000, 2500000, 0 }, .total_uj = { 7500000, 2500000, 0 } },
+	{ .name = "without batch extern holds the rest, also after the step",
+	  .measured_uj = 10000000, .job = { { 8, 0 } }, .nlines = 2,
+	  .line = { { 0, LINE_STEP, 8, 0, 0, S / 2, 0 }, { 0, LINE_EXTERN, 8, 0, 0, S, 0 } },
+	  .static_uj = { 5000000, 5000000 }, .total_uj = { 5000000, 5000000 } },
+	{ .name = "batch and interactive share the rest by presence",
+	  .measured_uj = 10000000, .job = { { 8, 0 } }, .nlines = 2,
+	  .line = { { 0, LINE_BATCH, 8, 0, 0, S, 0 }, { 0, LINE_BATCH, 8, 0, S / 2, S, 0 } },
+	  .static_uj = { 6666667, 3333333 }, .total_uj = { 6666667, 3333333 } },
+	{ .name = "a lonely step holds all of its job",
+	  .measured_uj = 10000000, .job = { { 8, 0 } }, .nlines = 1,
+	  .line = { { 0, LINE_STEP, 1, 0, 0, S, 0 } },
+	  .static_uj = { 10000000 }, .total_uj = { 10000000 } },
+	{ .name = "a lonely step of no cores too",
+	  .measured_uj = 10000000, .job = { { 8, 0 } }, .nlines = 1,
+	  .line = { { 0, LINE_STEP, 0, 0, 0, S, 0 } },
+	  .static_uj = { 10000000 }, .total_uj = { 10000000 } },
+	{ .name = "overlapping steps are scaled to the job",
+	  .measured_uj = 10000000, .job = { { 4, 0 } }, .nlines = 3,
+	  .line = { { 0, LINE_STEP, 4, 0, 0, S, 0 }, { 0, LINE_STEP, 4, 0, 0, S, 0 },
+		    { 0, LINE_BATCH, 4, 0, 0, S, 0 } },
+	  .static_uj = { 2500000, 2500000, 0 }, .total_uj = { 2500000, 2500000, 0 },
+	  .unallocated_uj = 5000000 },
+	{ .name = "an oversubscribed node is scaled too",
+	  .measured_uj = 10000000, .job = { { 8, 0 }, { 8, 0 } }, .nlines = 2,
+	  .line = { { 0, LINE_BATCH, 8, 0, 0, S, 0 }, { 1, LINE_BATCH, 8, 0, 0, S, 0 } },
+	  .static_uj = { 5000000, 5000000 }, .total_uj = { 5000000, 5000000 } },
+	{ .name = "lines that say more than the node leave nothing to system",
+	  .measured_uj = 20000000, .node_busy_ns = 1, .job = { { 8, 0 } }, .nlines = 1,
+	  .line = { { 0, LINE_BATCH, 8, 0, 0, S, 7 * S } },
+	  .static_uj = { 10000000 }, .total_uj = { 20000000 } },
+	{ .name = "a step outside the window gets dynamic only",
+	  .measured_uj = 20000000, .node_busy_ns = S, .job = { { 8, 0 } }, .nlines = 1,
+	  .line = { { 0, LINE_BATCH, 8, 0, 2 * S, 3 * S, S } },
+	  .total_uj = { 10000000 }, .unallocated_uj = 10000000 },
+};
+
+static void test_who(void)
+{
+	struct split_share line[4];
+	struct split_share free_;
+	struct split_share sys;
+	uint64_t work[128];
+	size_t i;
+	size_t k;
+
+	for (i = 0; i < ARRAY_SIZE(who); i++) {
+		struct split_input in = {
+			.from_ns = 0, .until_ns = S, .node_cpus = 8,
+			.node_busy_ns = who[i].node_busy_ns,
+			.measured_uj = { who[i].measured_uj }, .idle_mw = { 10000 },
+			.job = who[i].job, .njobs = 2,
+			.line = who[i].line, .nlines = who[i].nlines,
+		};
+		bool same;
+
+		is_int(split_tick(&in, work, line, &free_, &sys), 0, who[i].name);
+		same = free_.total_uj[0] == who[i].unallocated_uj &&
+		       sys.total_uj[0] == who[i].system_uj;
+		for (k = 0; k < who[i].nlines; k++)
+			same = same && line[k].static_uj[0] == who[i].static_uj[k] &&
+			       line[k].total_uj[0] == who[i].total_uj[k];
+		if (ok(same, "shares: %s", who[i].name))
+			continue;
+		for (k = 0; k < who[i].nlines; k++)
+			diag("line %zu: %" PRIu64 " of it static %" PRIu64, k,
+			     line[k].total_uj[0], line[k].static_uj[0]);
+		diag("unallocated %" PRIu64 " system %" PRIu64, free_.total_uj[0],
+		     sys.total_uj[0]);
+	}
+}
+
+static void test_memory(void)
+{
+	const struct split_job jobs[] = { { 4, 6000 }, { 4, 0 } };
+	struct split_line lines[] = { { 0, LINE_BATCH, 4, 6000, 0, S, 0 },
+				      { 1, LINE_BATCH, 4, 0, 0, S, 0 } };
+	struct split_input in = { .until_ns = S, .node_cpus = 8, .node_mem_mb = 8000,
+				  .job = jobs, .njobs = 2, .line = lines, .nlines = 2 };
+	struct split_share line[2];
+	struct split_share free_;
+	struct split_share sys;
+	uint64_t work[128];
+
+	in.measured_uj[DOMAIN_DRAM] = 8000;
+	in.idle_mw[DOMAIN_DRAM] = 1000;
+	(void)split_tick(&in, work, line, &free_, &sys);
+	is_u64(line[0].static_uj[DOMAIN_DRAM], 4800, "DRAM by memory");
+	is_u64(line[1].static_uj[DOMAIN_DRAM], 3200, "memory not known: by cores");
+	in.node_mem_mb = 0;
+	(void)split_tick(&in, work, line, &free_, &sys);
+	is_u64(line[0].static_uj[DOMAIN_DRAM], 4000, "the node's not known: all by cores");
+}
+
+static void test_refused(void)
+{
+	const struct split_job job = { 1, 0 };
+	struct split_line l = { .job = 1, .until_ns = S };
+	struct split_input in = { .from_ns = S, .until_ns = S, .node_cpus = 1 };
+	struct split_share line = { .total_uj = { 77 } };
+	struct split_share other = { .total_uj = { 77 } };
+	uint64_t work[32];
+
+	is_int(split_tick(&in, work, &line, &other, &other), -EINVAL, "an empty window");
+	in.from_ns = S + 1;
+	is_int(split_tick(&in, work, &line, &other, &other), -EINVAL, "a backward window");
+	in.from_ns = 0;
+	in.job = &job;
+	in.njobs = 1;
+	in.line = &l;
+	in.nlines = 1;
+	is_int(split_tick(&in, work, &line, &other, &other), -EINVAL, "a job out of range");
+	ok(line.total_uj[0] == 77 && other.total_uj[0] == 77, "nothing was written");
+}
+
+/* --- properties of random ticks --------------------------------------------------------- */
+
+static uint64_t rng;
+
+static uint64_t rnd(uint64_t below)
+{
+	rng ^= rng >> 12; /* xorshift64*, Vigna 2016 */
+	rng ^= rng << 25;
+	rng ^= rng >> 27;
+	return below ? rng * UINT64_C(0x2545F4914F6CDD1D) % below : 0;
+}
+
+struct tick {
+	struct split_job job[MAX_JOBS];
+	struct split_line line[MAX_LINES];
+	struct split_input in;
+};
+
+struct result {
+	struct split_share line[MAX_LINES];
+	struct split_share unallocated, system;
+};
+
+static void random_tick(struct tick *t)
+{
+	bool huge = !rnd(16);
+	uint64_t span = huge ? UINT64_C(10000000000000000) : 3 * S;
+	size_t i;
+
+	memset(t, 0, sizeof(*t));
+	t->in.from_ns = rnd(span);
+	t->in.until_ns = t->in.from_ns + 1 + rnd(rnd(4) ? span : 5);
+	t->in.node_cpus = (uint32_t)rnd(huge ? UINT32_MAX : 257);
+	t->in.node_mem_mb = rnd(5) ? rnd(huge ? UINT64_MAX >> 20 : 1000000) : 0;
+	t->in.node_busy_ns = rnd(huge ? UINT64_MAX : 64 * span);
+	for (i = 0; i < DOMAIN_N; i++) {
+		t->in.measured_uj[i] = rnd(8) ? rnd(huge ? UINT64_C(1) << 50 : 400000000) : 0;
+		t->in.idle_mw[i] = rnd(4) ? rnd(huge ? UINT64_MAX : 200000) : 0;
+	}
+	t->in.njobs = rnd(MAX_JOBS + 1);
+	t->in.nlines = t->in.njobs ? rnd(MAX_LINES + 1) : 0;
+	for (i = 0; i < t->in.njobs; i++) {
+		t->job[i].cpus = (uint32_t)rnd(huge ? UINT32_MAX : 65);
+		t->job[i].mem_mb = rnd(3) ? rnd(huge ? UINT64_MAX >> 20 : 300000) : 0;
+	}
+	for (i = 0; i < t->in.nlines; i++) {
+		struct split_line *l = &t->line[i];
+
+		l->job = (uint32_t)rnd(t->in.njobs);
+		l->kind = (enum line_kind)rnd(3);
+		l->cpus = (uint32_t)rnd((uint64_t)t->job[l->job].cpus + 2);
+		l->mem_mb = rnd(2) ? rnd(t->job[l->job].mem_mb + 1) : 0;
+		l->from_ns = rnd(2) ? 0 : t->in.from_ns + rnd(span);
+		l->until_ns = rnd(2) ? UINT64_MAX : l->from_ns + rnd(span);
+		l->busy_ns = rnd(3) ? rnd(huge ? UINT64_MAX : 8 * span) : 0;
+	}
+	t->in.job = t->job;
+	t->in.line = t->line;
+}
+
+static bool run(const struct tick *t, struct result *r)
+{
+	static uint64_t work[8192];
+
+	return split_work_size(t->in.njobs, t->in.nlines) <= sizeof(work) &&
+	       split_tick(&t->in, work, r->line, &r->unallocated, &r->system) == 0;
+}
+
+static bool conserves(const struct tick *t, const struct result *r)
+{
+	unsigned int d;
+	size_t i;
+
+	for (d = 0; d < DOMAIN_N; d++) {
+		unsigned __int128 sum = r->unallocated.total_uj[d];
+
+		sum += r->system.total_uj[d];
+		for (i = 0; i < t->in.nlines; i++)
+			sum += r->line[i].total_uj[d];
+		if (sum != t->in.measured_uj[d])
+			return false;
+	}
+	return true;
+}
+
+static bool static_is_sane(const struct tick *t, const struct result *r)
+{
+	unsigned int d;
+	size_t i;
+
+	for (d = 0; d < DOMAIN_N; d++) {
+		if (r->unallocated.static_uj[d] != r->unallocated.total_uj[d] ||
+		    r->system.static_uj[d])
+			return false;
+		for (i = 0; i < t->in.nlines; i++) {
+			if (r->line[i].static_uj[d] > r->line[i].total_uj[d])
+				return false;
+			if (!t->in.line[i].busy_ns &&
+			    r->line[i].static_uj[d] != r->line[i].total_uj[d])
+				return false; /* idle, yet it got more */
+		}
+	}
+	return true;
+}
+
+/* At most one unit apart in each of the two parts: ties go by index. */
+static bool is_close(const struct split_share *a, const struct split_share *b)
+{
+	unsigned int d;
+
+	for (d = 0; d < DOMAIN_N; d++) {
+		int64_t st = (int64_t)(a->static_uj[d] - b->static_uj[d]);
+		int64_t dyn = (int64_t)(a->total_uj[d] - b->total_uj[d]) - st;
+
+		if (st < -1 || st > 1 || dyn < -1 || dyn > 1)
+			return false;
+	}
+	return true;
+}
+
+static bool order_does_not_matter(const struct tick *t, const struct result *r)
+{
+	struct tick p = *t;
+	struct result q;
+	size_t place[MAX_LINES];
+	size_t i;
+
+	p.in.line = p.line;
+	for (i = 0; i < p.in.nlines; i++)
+		place[i] = i;
+	for (i = p.in.nlines; i > 1; i--) {
+		size_t k = rnd(i);
+		size_t tmp = place[k];
+
+		place[k] = place[i - 1];
+		place[i - 1] = tmp;
+	}
+	for (i = 0; i < p.in.nlines; i++)
+		p.line[i] = t->line[place[i]];
+	if (!run(&p, &q))
+		return false;
+	for (i = 0; i < p.in.nlines; i++)
+		if (!is_close(&q.line[i], &r->line[place[i]]))
+			return false;
+	return is_close(&q.unallocated, &r->unallocated) && is_close(&q.system, &r->system);
+}
+
+/* The same job a second time: each line gets what its twin gets. */
+static bool equals_get_equal(const struct tick *t)
+{
+	struct tick p = *t;
+	struct result q;
+	size_t twin[MAX_LINES];
+	size_t n = t->in.nlines;
+	size_t i;
+
+	if (!t->in.njobs || t->in.njobs == MAX_JOBS || n > MAX_LINES / 2)
+		return true;
+	p.in.job = p.job;
+	p.in.line = p.line;
+	p.job[p.in.njobs] = p.job[0];
+	for (i = 0; i < n; i++) {
+		if (p.line[i].job)
+			continue;
+		twin[p.in.nlines] = i;
+		p.line[p.in.nlines] = p.line[i];
+		p.line[p.in.nlines++].job = (uint32_t)p.in.njobs;
+	}
+	p.in.njobs++;
+	if (!run(&p, &q))
+		return false;
+	for (i = n; i < p.in.nlines; i++)
+		if (!is_close(&q.line[i], &q.line[twin[i]]))
+			return false;
+	return true;
+}
+
+static void test_properties(void)
+{
+	const char *env = getenv("SPLIT_SEED");
+	uint64_t seed = env ? strtoull(env, NULL, 0) : clock_wall_ns() | 1;
+	unsigned int bad[5] = { 0 };
+	unsigned int first = 0;
+	unsigned int i;
+
+	diag("%d random ticks; again with SPLIT_SEED=%" PRIu64, HISTORIES, seed);
+	rng = seed ? seed : 1;
+	for (i = 0; i < HISTORIES; i++) {
+		struct tick t;
+		struct result r;
+
+		random_tick(&t);
+		if (!run(&t, &r)) {
+			bad[0]++;
+			continue;
+		}
+		bad[1] += !conserves(&t, &r);
+		bad[2] += !static_is_sane(&t, &r);
+		bad[3] += !order_does_not_matter(&t, &r);
+		bad[4] += !equals_get_equal(&t);
+		if (!first && bad[1] + bad[2] + bad[3] + bad[4])
+			first = i + 1;
+	}
+	is_u64(bad[0], 0, "every tick can be split");
+	is_u64(bad[1], 0, "lines + unallocated + system == measured, in every domain");
+	is_u64(bad[2], 0, "static is a part of the total, and all of it for the idle");
+	is_u64(bad[3], 0, "the order of the lines changes nothing");
+	is_u64(bad[4], 0, "equal jobs get equal energy");
+	if (first)
+		diag("first failure in tick %u", first);
+}
+
+static void test_account(void)
+{
+	struct account a = { .total_uj = { 1, 2, 3, 4 }, .static_uj = { 1, 1, 0, 0 },
+			     .source_uj = { 3, 7 }, .co2e_ng = 9 };
+	struct account b = a;
+
+	account_add(&b, &a);
+	is_u64(account_total_uj(&b), 20, "accounts add up");
+	is_u64(account_static_uj(&b), 4, "static too");
+	is_u64(b.source_uj[1], 14, "by source");
+	is_u64(b.co2e_ng, 18, "and emissions");
+}
+
+int main(void)
+{
+	test_apportion();
+	test_refused();
+	test_who();
+	test_memory();
+	test_account();
+	test_properties();
+	return done_testing();
+}

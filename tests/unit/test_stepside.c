@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * slurmstepd's half, with a sampler that does not answer: what it must survive.
+ */
+#define _GNU_SOURCE /* pipe2, posix_openpt */
+#include "src/libnode/stepside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "src/libutil/clock.h"
+#include "src/libutil/util.h"
+#include "tap.h"
+
+static const struct {
+	const char *list;
+	uint32_t n;
+} lists[] = {
+	{ NULL, 0 }, { "", 0 }, { "x", 0 }, { "3-", 0 }, { "4-2", 0 }, { "1;2", 0 }, { "0-99999", 0 },
+	{ "0", 1 }, { "7", 1 }, { "0-3", 4 }, { "0-1,8", 3 }, { "0,2,4-7", 6 },
+};
+
+static void test_lists(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lists); i++)
+		is_u64(stepside_count_cores(lists[i].list), lists[i].n,
+		       lists[i].list ? lists[i].list : "no list");
+}
+
+static void test_no_sampler(const char *dir)
+{
+	const struct ledger_identity id = { .job_id = 1, .job_cpus = 1, .step_cpus = 1 };
+	struct stepside *st = NULL;
+	struct settings s = { 0 };
+	struct errmsg err = { 0 };
+
+	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
+	is_int(stepside_open(&s, "n1", &id, &st, &err), -ENOENT, "no sampler ran on this node");
+	ok(!st && err.text[0], "  which is said: %s", err.text);
+	stepside_close(NULL);
+}
+
+/* A report of a step whose stderr is a pipe that nobody reads. */
+static void test_report(struct stepside *st, struct ledger_slot *slot, const struct figures *f)
+{
+	char buf[8192] = "";
+	ssize_t n;
+	int p[2];
+
+	if (pipe2(p, O_CLOEXEC) < 0)
+		return;
+	stepside_report(st, f, p[1]);
+	(void)fcntl(p[0], F_SETFL, O_NONBLOCK);
+	ok(read(p[0], buf, sizeof(buf)) < 0, "no report without --ceems-report");
+	slot->flags |= LEDGER_FLAG_REPORT;
+	stepside_report(st, f, p[1]);
+	n = read(p[0], buf, sizeof(buf) - 1);
+	ok(n > 0, "a report with it");
+	buf[n > 0 ? n : 0] = '\0';
+	ok(strstr(buf, "n/a") != NULL, "  that says what is not known");
+	(void)fcntl(p[1], F_SETFL, O_NONBLOCK);
+	while (write(p[1], buf, sizeof(buf)) > 0)
+		;
+	(void)fcntl(p[1], F_SETFL, 0);
+	stepside_report(st, f, p[1]);
+	ok(true, "a full pipe does not hold us up");
+	close(p[0]);
+	close(p[1]);
+}
+
+/* Writes up to LEN bytes without waiting; how many were taken. */
+static size_t stuff(int fd, size_t len)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	(void)fcntl(fd, F_SETFL, O_NONBLOCK);
+	while (done < len && (n = write(fd, "x", 1)) == 1)
+		done++;
+	(void)fcntl(fd, F_SETFL, 0);
+	return done;
+}
+
+static int open_terminal(int *ret_master)
+{
+	char name[64];
+	int fd = -1;
+
+	*ret_master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (*ret_master >= 0 && grantpt(*ret_master) == 0 && unlockpt(*ret_master) == 0 &&
+	    ptsname_r(*ret_master, name, sizeof(name)) == 0)
+		fd = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	return fd;
+}
+
+/* A terminal polls writable as long as it has room for one byte, and then waits for the rest. */
+static void test_report_terminal(struct stepside *st, const struct figures *f)
+{
+	int master[2], slave[2];
+	size_t room;
+
+	slave[0] = open_terminal(&master[0]);
+	slave[1] = open_terminal(&master[1]);
+	if (slave[0] < 0 || slave[1] < 0) {
+		skip(1, "no pseudo-terminal");
+	} else {
+		room = stuff(slave[0], SIZE_MAX);
+		(void)stuff(slave[1], room > 100 ? room - 100 : 0);
+		(void)alarm(60); /* the default action ends us, which is the failure */
+		stepside_report(st, f, slave[1]);
+		(void)alarm(0);
+		ok(true, "a terminal with little room does not hold us up");
+	}
+	for (room = 0; room < 2; room++) {
+		if (master[room] >= 0)
+			close(master[room]);
+		if (slave[room] >= 0)
+			close(slave[room]);
+	}
+}
+
+/* Its reader may be slow, or gone. */
+static void test_report_socket(struct stepside *st, const struct figures *f)
+{
+	char buf[8192];
+	int s[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s) < 0)
+		return;
+	stepside_report(st, f, s[0]);
+	ok(recv(s[1], buf, sizeof(buf), MSG_DONTWAIT) > 0, "a socket gets it too");
+	while (send(s[0], buf, 64, MSG_DONTWAIT) > 0)
+		;
+	stepside_report(st, f, s[0]);
+	ok(true, "a full socket does not hold us up");
+	close(s[1]);
+	stepside_report(st, f, s[0]);
+	ok(true, "nor does one that is closed");
+	close(s[0]);
+}
+
+/* A file gets it at the end of what is there, whoever wrote that. */
+static void test_report_file(struct stepside *st, const struct figures *f)
+{
+	FILE *file = tmpfile();
+	char buf[16] = "";
+
+	if (!file)
+		return;
+	is_int(write(fileno(file), "before\n", 7), 7, "a file");
+	stepside_report(st, f, fileno(file));
+	ok(lseek(fileno(file), 0, SEEK_CUR) > 100, "  gets the report");
+	is_int(pread(fileno(file), buf, 12, 0), 12, "  and");
+	is_str(buf, "before\nceems", "  keeps what it has");
+	fclose(file);
+}
+
+static void test_life(const char *dir)
+{
+	const struct ledger_identity id = {
+		.job_id = 1, .step_id = 0, .het_comp = LEDGER_HET_NONE, .node_count = 1,
+		.job_cpus = 1, .step_cpus = 1,
+	};
+	struct settings s = { 0 };
+	struct errmsg err = { 0 };
+	struct stepside *st = NULL;
+	struct ledger *l = NULL;
+	struct figures f;
+	unsigned int slot = 0;
+	uint64_t uj, mw, elapsed_ns = 0;
+	bool fresh;
+
+	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
+	if (ledger_create(dir, "n1", &l, &fresh, &err) < 0 ||
+	    stepside_open(&s, "n1", &id, &st, &err) < 0) {
+		ok(false, "opens: %s", err.text);
+		return;
+	}
+	is_int(ledger_find(l, getpid(), &slot), 0, "the step has a slot");
+	is_int(stepside_energy(st, &uj, &mw), -ENODATA, "no tick, no energy: not 0");
+	ok(!stepside_attach(st, 0x7fffffff), "no such task");
+	ok(stepside_attach(st, getpid()), "a task");
+	ok(stepside_attach(st, 0x7fffffff), "the first one counts");
+	stepside_finish(st, UINT64_C(5000000000000), &f, &elapsed_ns);
+	ok(elapsed_ns < 60 * NSEC_PER_SEC, "the end does not wait for a sampler that is gone");
+	ok(!figures_has(&f, METRIC_ENERGY), "energy is not known");
+	is_u64(f.value[METRIC_CPU_TIME], UINT64_C(5000000000000), "CPU time is wait4's, if more");
+	is_int(f.reason[METRIC_IO_READ_BYTES], REASON_NO_BPF, "I/O was not counted: no BPF");
+	test_report(st, ledger_slot(l, slot), &f);
+	test_report_terminal(st, &f);
+	test_report_socket(st, &f);
+	test_report_file(st, &f);
+	stepside_close(st);
+	ledger_close(l);
+}
+
+int main(void)
+{
+	char dir[] = "/tmp/test_stepside.XXXXXX";
+	char cmd[64];
+
+	if (!mkdtemp(dir))
+		return 99;
+	test_lists();
+	test_no_sampler(dir);
+	test_life(dir);
+	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
+	return system(cmd) ? 99 : done_testing();
+}

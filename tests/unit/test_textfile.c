@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libnode/textfile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "src/libutil/util.h"
+#include "tap.h"
+
+static struct ledger_page page;
+
+static void fill_page(void)
+{
+	struct source_state *st = &page.state[SOURCE_RAPL];
+
+	page.t_mono_ns = 1;
+	page.t_wall_ns = UINT64_C(1700000000123000000);
+	page.domain_source[DOMAIN_CPU] = SOURCE_RAPL;
+	page.domain_source[DOMAIN_DRAM] = SOURCE_RAPL;
+	page.domain_source[DOMAIN_GPU] = SOURCE_N;
+	page.domain_source[DOMAIN_OTHER] = SOURCE_MODEL;
+	st->ncounters = 2;
+	snprintf(st->counter[0].name, sizeof(st->counter[0].name), "intel-rapl:0");
+	st->counter[0].raw = 1500000;
+	snprintf(st->counter[1].name, sizeof(st->counter[1].name), "intel-rapl:0:1");
+	st->counter[1].raw = 7;
+	page.measured.total_uj[DOMAIN_CPU] = 12000001;
+	page.unallocated.total_uj[DOMAIN_CPU] = 4000000;
+	page.power_mw[DOMAIN_CPU] = 45678;
+	page.factor_known = 1;
+	page.pue_milli = 1350;
+	page.njobs = 3;
+	page.nsteps = 2;
+	page.job[0].job_id = 7;
+	page.job[0].cpus = 2;
+	page.job[0].open_slots = 1;
+	page.job[0].closed.total_uj[DOMAIN_CPU] = 1000000;
+	page.job[0].closed.source_uj[SOURCE_RAPL] = 1000000;
+	page.job[0].closed_busy_ns = 500000000;
+	figures_init(&page.job[0].figures);
+	figures_set(&page.job[0].figures, METRIC_IO_READ_BYTES, 4096);
+	/* entry 1 is free; entry 2 is a job that is over */
+	page.job[2].job_id = 9;
+	page.job[2].mem_mb = 100;
+	figures_init(&page.job[2].figures);
+	page.step[1].job = 1;
+	page.step[1].until_mono_ns = 5;
+	page.step[1].busy_ns = 250000000;
+	page.step[1].energy.total_uj[DOMAIN_CPU] = 2000001;
+	page.step[1].energy.source_uj[SOURCE_RAPL] = 2000001;
+}
+
+static const char *const expected[] = {
+	"ceems_compute_units{hostname=\"n\\\"1\",manager=\"slurm\"} 1\n",
+	"ceems_compute_unit_cpus{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\"} 2\n",
+	"ceems_compute_unit_energy_joules_total{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\"} "
+	"3.000001\n",
+	"ceems_compute_unit_cpu_seconds_total{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\"} "
+	"0.750000000\n",
+	"ceems_compute_unit_io_read_bytes_total{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\"} "
+	"4096\n",
+	"ceems_rapl_package_joules_total{hostname=\"n\\\"1\",index=\"0\","
+	"path=\"/sys/class/powercap/intel-rapl:0\"} 1.500000\n",
+	"ceems_rapl_dram_joules_total{hostname=\"n\\\"1\",index=\"0:1\","
+	"path=\"/sys/class/powercap/intel-rapl:0:1\"} 0.000007\n",
+	"ceems_node_energy_joules_total{hostname=\"n\\\"1\",domain=\"cpu\",source=\"rapl\"} 12.000001\n",
+	"ceems_node_unallocated_joules_total{hostname=\"n\\\"1\"} 4.000000\n",
+	"ceems_node_power_watts{hostname=\"n\\\"1\",domain=\"cpu\",source=\"rapl\"} 45.678\n",
+	"source=\"model\",method=\"cpu-time\",estimate=\"true\"} 1\n",
+	"ceems_node_conservation_error_joules_total{hostname=\"n\\\"1\"} 0.000000\n",
+	"kind=\"static\"} 52.000\n",
+	"ceems_pue_ratio{hostname=\"n\\\"1\"} 1.350\n",
+	"ceems_ledger_last_tick_timestamp_seconds{hostname=\"n\\\"1\"} 1700000000.123\n",
+};
+
+static const char *const absent[] = {
+	"domain=\"gpu\"",		/* nobody measures it */
+	"io_write_bytes_total",		/* not known for any job: no series, and no 0 */
+	"memory_total_bytes{",		/* the only job that has memory is over */
+};
+
+static void test_format(void)
+{
+	const struct emission_factor factor = { .mg_per_kwh = 52000, .year = 2024, .region = "FR" };
+	const struct textfile_input in = { .factor = &factor };
+	_cleanup_free_ char *text = NULL;
+	struct errmsg err = { 0 };
+	size_t len = 0;
+	size_t i;
+
+	ok(textfile_format("n\"1", &page, &in, &text, &len, &err) == 0, "formats %s", err.text);
+	if (!text)
+		return;
+	is_u64(len, strlen(text), "length");
+	for (i = 0; i < ARRAY_SIZE(expected); i++)
+		ok(strstr(text, expected[i]) != NULL, "%.*s", (int)strcspn(expected[i], "\n"),
+		   expected[i]);
+	for (i = 0; i < ARRAY_SIZE(absent); i++)
+		ok(!strstr(text, absent[i]), "no %s", absent[i]);
+}
+
+static void test_promtool(void)
+{
+	const struct emission_factor factor = { .mg_per_kwh = 475000, .kind = EMISSION_DEFAULT };
+	const struct textfile_input in = { .factor = &factor };
+	_cleanup_free_ char *text = NULL;
+	unsigned int m;
+	FILE *p;
+	size_t len = 0;
+
+	if (access("/usr/bin/promtool", X_OK) < 0) {
+		skip(1, "promtool is not installed (Debian: prometheus)");
+		return;
+	}
+	metric_foreach(m)
+		figures_set(&page.job[2].figures, (enum metric)m, 1);
+	if (textfile_format("n1", &page, &in, &text, &len, NULL) < 0)
+		return;
+	p = popen("/usr/bin/promtool check metrics >&2", "w");
+	if (p)
+		fwrite(text, 1, len, p);
+	is_int(p ? pclose(p) : -1, 0, "promtool check metrics");
+}
+
+static void test_bad(void)
+{
+	const struct textfile_input in = { 0 };
+	_cleanup_free_ char *text = NULL;
+	struct errmsg err = { 0 };
+	size_t len;
+
+	page.njobs = LEDGER_JOBS + 1;
+	is_int(textfile_format("n1", &page, &in, &text, &len, &err), -EINVAL,
+	       "a page that says nonsense");
+	page.njobs = 3;
+}
+
+int main(void)
+{
+	fill_page();
+	test_bad();
+	test_format();
+	test_promtool();
+	return done_testing();
+}

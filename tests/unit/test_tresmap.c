@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libjob/tresmap.h"
+
+#include <errno.h>
+
+#include "tap.h"
+
+int main(void)
+{
+	static const struct {
+		const char *what;
+		const char *usage;
+		uint32_t id;
+		int rc;
+		uint64_t value;
+	} cases[] = {
+		{ "no text", NULL, 3, -ENODATA, 0 },
+		{ "empty", "", 3, -ENODATA, 0 },
+		{ "no number", "energy=4", 3, -ENODATA, 0 },
+		{ "no value", "3=", 3, -ENODATA, 0 },
+		{ "no equals sign", "3", 3, -ENODATA, 0 },
+		{ "a value with a unit", "3=4K", 3, -ENODATA, 0 },
+		{ "negative", "3=-4", 3, -ENODATA, 0 },
+		{ "too long", "3=99999999999999999999999999999999", 3, -ENODATA, 0 },
+		{ "NO_VAL64", "3=18446744073709551614", 3, -ENODATA, 0 },
+		{ "INFINITE64", "3=18446744073709551615", 3, -ENODATA, 0 },
+		{ "NO_CONSUME_VAL64", "3=18446744073709551613", 3, -ENODATA, 0 },
+		{ "another's prefix", "33=4,13=5", 3, -ENODATA, 0 },
+		{ "bad neighbours", ",,x,=,3=7,", 3, 0, 7 },
+		{ "the largest", "3=18446744073709551612", 3, 0, UINT64_MAX - 3 },
+		{ "zero is a value", "1=2,3=0", 3, 0, 0 },
+		{ "in the middle", "1=2,1001=17,4=1", 1001, 0, 17 },
+	};
+	struct tresmap map;
+	struct figures f;
+	uint64_t value;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		value = 42;
+		is_int(tresmap_value(cases[i].usage, cases[i].id, &value), cases[i].rc,
+		       cases[i].what);
+		is_u64(value, cases[i].rc ? 42 : cases[i].value, "  and its value");
+	}
+
+	tresmap_init(&map);
+	figures_init(&f);
+	tresmap_learn(&map, 1001, "ic", NULL);
+	tresmap_learn(&map, 1002, NULL, "ceems_co2e");
+	tresmap_learn(&map, 1003, "ic", "ofed");
+	tresmap_read(&map, "1001=1,1002=1,1003=1", SIDE_IN, &f);
+	ok(!figures_has(&f, METRIC_CO2E), "foreign TRES are not ours");
+	tresmap_learn(&map, 1004, "ic", "ceems_co2e");
+	tresmap_learn(&map, 1005, "ic", "ceems_cpu_energy");
+	tresmap_read(&map, "3=5,1004=17,1005=4", SIDE_IN, &f);
+	tresmap_read(&map, "3=250,1005=1", SIDE_OUT, &f);
+	is_u64(f.value[METRIC_ENERGY], 5000000, "energy: joules in, not watts out");
+	is_u64(f.value[METRIC_CO2E], 17000000, "emissions");
+	is_u64(f.value[METRIC_CPU_ENERGY], 4000000, "in");
+	is_u64(f.value[METRIC_CPU_ENERGY_STATIC], 1000000, "out");
+	ok(!figures_has(&f, METRIC_DRAM_ENERGY), "what is not there stays unknown");
+	return done_testing();
+}
