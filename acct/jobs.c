@@ -9,6 +9,7 @@
 #include <slurm/slurm_errno.h>
 #include <slurm/slurmdb.h>
 
+#include "src/libjob/metric_text.h"
 #include "src/libjob/ledger.h"
 #include "src/libjob/tresmap.h"
 #include "src/libutil/util.h"
@@ -55,6 +56,16 @@ static struct maybe_u64 maybe(uint64_t value)
 	return (struct maybe_u64){ .value = value, .known = true };
 }
 
+static bool has_source(const struct figures *f)
+{
+	unsigned int m;
+
+	for (m = METRIC_SOURCE_RAPL; m <= METRIC_SOURCE_MODEL; m++)
+		if (figures_has(f, (enum metric)m))
+			return true;
+	return false;
+}
+
 static void copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
 		      struct record_step *to)
 {
@@ -83,8 +94,7 @@ static void copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
 	if (stats->consumed_energy && stats->consumed_energy < NO_CONSUME_VAL64)
 		figures_set(&to->figures, METRIC_ENERGY,
 			    metric_from_tres(METRIC_ENERGY, stats->consumed_energy));
-	else if (!figures_has(&to->figures, METRIC_SOURCE_RAPL) &&
-		 !figures_has(&to->figures, METRIC_SOURCE_MODEL))
+	else if (!has_source(&to->figures))
 		figures_miss(&to->figures, METRIC_ENERGY, REASON_NOT_MEASURED);
 }
 
@@ -126,14 +136,7 @@ static void sum_up(struct record *r)
 			    metric_from_tres(METRIC_ENERGY, r->energy.total_j.value));
 	if (figures_has(&r->figures, METRIC_CO2E))
 		r->co2e_method = CO2E_PER_TICK;
-	for (i = METRIC_SOURCE_RAPL; i <= METRIC_SOURCE_MODEL; i++) {
-		size_t used = strlen(r->energy.source);
-
-		if (figures_has(&r->figures, i) && r->figures.value[i])
-			(void)snprintf(r->energy.source + used, sizeof(r->energy.source) - used,
-				       "%s%s", used ? "," : "",
-				       metric_table[i].name + strlen("source_"));
-	}
+	metric_text_sources(&r->figures, "", r->energy.source, sizeof(r->energy.source));
 }
 
 static int copy_job(const slurmdb_job_rec_t *from, const struct tresmap *map,

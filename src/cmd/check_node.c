@@ -13,6 +13,7 @@
 #include "src/libjob/ledger_book.h"
 #include "src/libmeter/cputime.h"
 #include "src/libmeter/source.h"
+#include "src/libnode/sources.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 
@@ -47,10 +48,10 @@ static void format_watts(const struct reading *r, uint64_t dt_ns, char *buf, siz
 
 	*buf = '\0';
 	for (d = 0; d < DOMAIN_N; d++) {
-		uint64_t mw = dt_ns / 1000 ? r->energy_uj[d] * 1000 / (dt_ns / 1000) : 0;
+		uint64_t mw = dt_ns / 1000 ? reading_energy_uj(r, (enum domain)d) * 1000 / (dt_ns / 1000) : 0;
 		int n;
 
-		if (!r->has[d])
+		if (!reading_has(r, (enum domain)d))
 			continue;
 		n = snprintf(buf + used, size - used, "%s%s %llu.%llu W", used ? ", " : "",
 			     domain_name(d), (unsigned long long)mw / 1000,
@@ -63,11 +64,7 @@ static void format_watts(const struct reading *r, uint64_t dt_ns, char *buf, siz
 
 static bool check_source(struct check *c, const struct source_ops *ops, bool is_wanted)
 {
-	struct source_env env = {
-		.sys_root = c->settings.sys_root,
-		.model_idle_mw = c->settings.model_idle_mw,
-		.model_max_mw = c->settings.model_max_mw,
-	};
+	const struct source_env env = sources_env(&c->settings);
 	_cleanup_free_ struct source_state *state = calloc(1, sizeof(*state));
 	struct source *s = NULL;
 	struct errmsg err = { 0 };
@@ -131,13 +128,13 @@ static void check_sources(struct check *c)
 	const char *used = NULL;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(source_all); i++) {
-		bool wanted = list_has(c->settings.energy_sources, source_all[i]->name);
+	for (i = 0; i < source_nbuiltin; i++) {
+		bool wanted = list_has(c->settings.energy_sources, source_builtin[i]->name);
 
 		if (!wanted && !is_auto)
 			continue;
-		if (check_source(c, source_all[i], wanted) && !used)
-			used = source_all[i]->name;
+		if (check_source(c, source_builtin[i], wanted) && !used)
+			used = source_builtin[i]->name;
 	}
 	if (is_auto && used)
 		check_ok(c, "EnergySources", "auto takes %s", used);

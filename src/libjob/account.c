@@ -31,5 +31,6 @@ void account_add(struct account *to, const struct account *from)
 	}
 	for (i = 0; i < SOURCE_N; i++)
 		to->source_uj[i] += from->source_uj[i];
+	to->by_counters_uj += from->by_counters_uj;
 	to->co2e_ng += from->co2e_ng;
 }

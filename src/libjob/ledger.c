@@ -252,7 +252,10 @@ static const struct {
 };
 
 static const enum metric source_metric[SOURCE_N] = {
-	[SOURCE_RAPL] = METRIC_SOURCE_RAPL,
+	[SOURCE_EXTERNAL] = METRIC_SOURCE_EXTERNAL, [SOURCE_CRAY] = METRIC_SOURCE_CRAY,
+	[SOURCE_RAPL] = METRIC_SOURCE_RAPL,	    [SOURCE_HWMON] = METRIC_SOURCE_HWMON,
+	[SOURCE_NVML] = METRIC_SOURCE_NVML,	    [SOURCE_ROCM] = METRIC_SOURCE_ROCM,
+	[SOURCE_REDFISH] = METRIC_SOURCE_REDFISH,   [SOURCE_IPMI] = METRIC_SOURCE_IPMI,
 	[SOURCE_MODEL] = METRIC_SOURCE_MODEL,
 };
 
@@ -285,6 +288,7 @@ void ledger_account_figures(const struct ledger_page *page, const struct account
 	for (i = 0; i < SOURCE_N; i++)
 		set_or_miss(figures, source_metric[i], in_use[i] || a->source_uj[i],
 			    a->source_uj[i], why);
+	set_or_miss(figures, METRIC_BY_COUNTERS, any, a->by_counters_uj, why);
 	set_or_miss(figures, METRIC_ENERGY, any, account_total_uj(a), why);
 	set_or_miss(figures, METRIC_CO2E, any && (page->factor_known || a->co2e_ng),
 		    a->co2e_ng, any ? REASON_NO_FACTOR : why);

@@ -34,7 +34,7 @@
 #include "src/libmeter/source.h"
 #include "src/libutil/errmsg.h"
 
-#define LEDGER_VERSION 1
+#define LEDGER_VERSION 2
 #define LEDGER_STEPS 1024
 #define LEDGER_JOBS LEDGER_STEPS /* as many: an open step always finds room for its job */
 #define LEDGER_JOB_LINGER_NS (120 * UINT64_C(1000000000))
@@ -72,6 +72,12 @@ struct ledger_identity {
 	uint64_t job_mem_mb;
 	uint64_t step_mem_mb;
 	uint64_t start_wall_ns;
+	/* The same CPUs by socket; all 0: not known, they are taken as spread over all. */
+	uint32_t job_socket_cpus[SOCKETS_MAX];
+	uint32_t step_socket_cpus[SOCKETS_MAX];
+	/* Share of each GPU, in ppm: 1000000 for a whole one, less for a MIG slice or a shard. */
+	uint32_t job_gpu_ppm[GPUS_MAX];
+	uint32_t step_gpu_ppm[GPUS_MAX];
 };
 
 struct ledger_slot {

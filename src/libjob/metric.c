@@ -51,10 +51,36 @@ const struct metric_info metric_table[METRIC_N] = {
 	[METRIC_SOURCE_RAPL] = {
 		"source_rapl", "from RAPL", "Part of the energy that RAPL measured",
 		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_source_rapl", SIDE_IN, NULL },
+	[METRIC_SOURCE_HWMON] = {
+		"source_hwmon", "from hwmon", "Part of the energy that sensors of hwmon drivers measured",
+		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_source_hwmon", SIDE_IN, NULL },
+	[METRIC_SOURCE_CRAY] = {
+		"source_cray", "from pm_counters", "Part of the energy that pm_counters measured",
+		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_source_cray", SIDE_IN, NULL },
+	[METRIC_SOURCE_IPMI] = {
+		"source_ipmi", "from IPMI", "Part of the energy that the BMC measured, by IPMI",
+		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_source_ipmi", SIDE_IN, NULL },
+	[METRIC_SOURCE_REDFISH] = {
+		"source_redfish", "from Redfish", "Part of the energy that the BMC measured, by Redfish",
+		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_source_redfish", SIDE_IN, NULL },
+	[METRIC_SOURCE_NVML] = {
+		"source_nvml", "from NVML", "Part of the energy that NVML measured",
+		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_source_nvml", SIDE_IN, NULL },
+	[METRIC_SOURCE_ROCM] = {
+		"source_rocm", "from ROCm", "Part of the energy that ROCm SMI measured",
+		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_source_rocm", SIDE_IN, NULL },
+	[METRIC_SOURCE_EXTERNAL] = {
+		"source_external", "from the external meter",
+		"Part of the energy that the site's own meter measured",
+		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_source_external", SIDE_IN, NULL },
 	[METRIC_SOURCE_MODEL] = {
 		"source_model", "from the model",
 		"Part of the energy that the power model estimated",
 		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_source_model", SIDE_IN, NULL },
+	[METRIC_BY_COUNTERS] = {
+		"by_counters", "by counters",
+		"Part of the energy that was split by hardware counters, not CPU time",
+		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_by_counters", SIDE_IN, NULL },
 	[METRIC_IO_READ_BYTES] = {
 		"read_bytes", "bytes read",
 		"Bytes returned by read calls on files, pipes and sockets",
@@ -118,6 +144,11 @@ const struct metric_info metric_table[METRIC_N] = {
 		"perf", UNIT_COUNT, FOLD_SUM, "ic/ceems_branch", SIDE_OUT,
 		"ceems_perf_branch_misses_total" },
 };
+
+const char *metric_source_name(enum metric m)
+{
+	return metric_table[m].name + strlen("source_");
+}
 
 static uint64_t tres_divisor(enum metric m)
 {

@@ -27,8 +27,17 @@ enum metric {
 	METRIC_OTHER_ENERGY,
 	METRIC_OTHER_ENERGY_STATIC,
 	/* how METRIC_ENERGY was come by: joules by kind of source; they add up to it */
-	METRIC_SOURCE_RAPL,
-	METRIC_SOURCE_MODEL,
+	METRIC_SOURCE_RAPL, /* the first one */
+	METRIC_SOURCE_HWMON,
+	METRIC_SOURCE_CRAY,
+	METRIC_SOURCE_IPMI,
+	METRIC_SOURCE_REDFISH,
+	METRIC_SOURCE_NVML,
+	METRIC_SOURCE_ROCM,
+	METRIC_SOURCE_EXTERNAL,
+	METRIC_SOURCE_MODEL, /* the last one */
+	/* how METRIC_ENERGY was split: the joules of it that hardware counters weighed */
+	METRIC_BY_COUNTERS,
 	/* BPF harvest: what the kernel counts per task; files, pipes and sockets alike */
 	METRIC_IO_READ_BYTES,
 	METRIC_IO_WRITE_BYTES,
@@ -85,6 +94,9 @@ struct metric_info {
 extern const struct metric_info metric_table[METRIC_N];
 
 #define metric_foreach(m) for ((m) = 0; (m) < METRIC_N; (m)++)
+
+/* "rapl" for METRIC_SOURCE_RAPL, as in EnergySources. */
+const char *metric_source_name(enum metric m);
 
 /* The value as Slurm stores it, rounded to nearest (1.5 J is 2 J). */
 uint64_t metric_to_tres(enum metric m, uint64_t value);

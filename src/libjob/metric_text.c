@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "src/libutil/util.h"
+
 #define NS_PER_S UINT64_C(1000000000)
 
 /* A unit's steps from the largest down; the last one takes all that is left. */
@@ -93,4 +95,43 @@ const char *metric_text(const struct figures *f, enum metric m, char *buf, size_
 		return metric_text_value(metric_table[m].unit, f->value[m], buf, size);
 	(void)snprintf(buf, size, "n/a (%s)", metric_reason_text(f->reason[m]));
 	return buf;
+}
+
+const char *metric_text_sources(const struct figures *f, const char *estimate, char *buf,
+				size_t size)
+{
+	size_t used = 0;
+	unsigned int m;
+
+	buf[0] = '\0';
+	for (m = METRIC_SOURCE_RAPL; m <= METRIC_SOURCE_MODEL; m++) {
+		int n;
+
+		if (!figures_has(f, (enum metric)m) || !f->value[m])
+			continue;
+		n = snprintf(buf + used, size - used, "%s%s%s", used ? "," : "",
+			     metric_source_name((enum metric)m),
+			     m == METRIC_SOURCE_MODEL ? estimate : "");
+		used += n > 0 ? (size_t)n : 0;
+		if (used >= size)
+			break;
+	}
+	return buf;
+}
+
+const char *metric_text_method(const struct figures *f)
+{
+	static const enum metric fixed[] = { METRIC_CPU_ENERGY_STATIC, METRIC_DRAM_ENERGY_STATIC,
+					     METRIC_GPU_ENERGY_STATIC, METRIC_OTHER_ENERGY_STATIC };
+	uint64_t dynamic = figures_has(f, METRIC_ENERGY) ? f->value[METRIC_ENERGY] : 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(fixed); i++) {
+		uint64_t uj = figures_has(f, fixed[i]) ? f->value[fixed[i]] : 0;
+
+		dynamic -= uj < dynamic ? uj : dynamic;
+	}
+	return figures_has(f, METRIC_BY_COUNTERS) && f->value[METRIC_BY_COUNTERS] > dynamic / 2 ?
+		       "counters" :
+		       "cpu-time";
 }

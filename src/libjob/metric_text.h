@@ -20,4 +20,18 @@ const char *metric_text(const struct figures *f, enum metric m, char *buf, size_
  */
 const char *metric_text_value(enum metric_unit unit, uint64_t value, char *buf, size_t size);
 
+/*
+ * Which sources the energy of F came from, by comma: "rapl,nvml", as in a record; for people with
+ * ESTIMATE behind what is one: "rapl,model (estimate)". Empty: not known. Returns BUF.
+ */
+#define METRIC_SOURCES_MAX 128
+const char *metric_text_sources(const struct figures *f, const char *estimate, char *buf,
+				size_t size);
+
+/*
+ * How most of the dynamic energy of F was split: "counters" or "cpu-time"; the static part always
+ * goes by allocation.
+ */
+const char *metric_text_method(const struct figures *f);
+
 #endif

@@ -29,7 +29,7 @@ struct record_energy {
 	bool final;	      /* Slurm's own final value; false: FinalEnergyWait ran out */
 	struct maybe_u64 total_j; /* Slurm's, the same as sacct's job row */
 	char method[16];      /* "cpu-time" ...; empty: unknown */
-	char source[64];      /* "rapl", "model", "rapl,model"; empty: unknown */
+	char source[128];     /* "rapl", "model", "rapl,model"; empty: unknown */
 };
 
 /* How record.figures' METRIC_CO2E was come by. */

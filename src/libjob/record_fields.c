@@ -65,8 +65,8 @@ static void place_energy(const char *name, struct record_place *ret)
 		(void)snprintf(ret->name, sizeof(ret->name), "%.*s%s_j", (int)(cut - name),
 			       name, cut + sizeof(energy) - 1);
 	} else {
-		(void)snprintf(ret->name, sizeof(ret->name), "%s",
-			       strcmp(name, "energy") ? name : "total_j");
+		(void)snprintf(ret->name, sizeof(ret->name), "%s_j",
+			       strcmp(name, "energy") ? name : "total");
 	}
 }
 

@@ -6,13 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/libjob/metric_text.h"
 #include "src/libutil/util.h"
 
 #define STEP_EXTERN UINT32_C(0xfffffffc) /* LEDGER_STEP_EXTERN, SLURM_EXTERN_CONT */
 #define UJ_PER_J UINT64_C(1000000)
-
-/* What nodes attribute the dynamic part by; the static part goes by allocation. */
-#define METHOD "cpu-time"
 
 static const struct record_step *extern_step(const struct record *r)
 {
@@ -68,16 +66,6 @@ static struct maybe_u64 pick_energy(const struct record *r, const struct record_
 	return end->ctld_energy_j;
 }
 
-static void add_source(struct record_energy *e, const struct figures *f, enum metric m,
-		       const char *name)
-{
-	size_t used = strlen(e->source);
-
-	if (figures_has(f, m) && f->value[m])
-		(void)snprintf(e->source + used, sizeof(e->source) - used, "%s%s",
-			       used ? "," : "", name);
-}
-
 static void fill_energy(struct record *r, const struct record_ending *end)
 {
 	struct record_energy *e = &r->energy;
@@ -85,10 +73,10 @@ static void fill_energy(struct record *r, const struct record_ending *end)
 	*e = (struct record_energy){ .final = end->ended, .total_j = pick_energy(r, end) };
 	if (!e->total_j.known)
 		return;
-	add_source(e, &r->figures, METRIC_SOURCE_RAPL, "rapl");
-	add_source(e, &r->figures, METRIC_SOURCE_MODEL, "model");
+	metric_text_sources(&r->figures, "", e->source, sizeof(e->source));
 	if (e->source[0])
-		(void)snprintf(e->method, sizeof(e->method), "%s", METHOD);
+		(void)snprintf(e->method, sizeof(e->method), "%s",
+			       metric_text_method(&r->figures));
 	figures_set(&r->figures, METRIC_ENERGY, metric_from_tres(METRIC_ENERGY, e->total_j.value));
 }
 

@@ -97,19 +97,6 @@ static void note_rate(const struct figures *f, enum metric part, enum metric who
 
 /* --- groups ----------------------------------------------------------------------------- */
 
-static const char *source_of(const struct report_input *in)
-{
-	const struct figures *f = in->figures;
-	bool model = figures_has(f, METRIC_SOURCE_MODEL) && f->value[METRIC_SOURCE_MODEL];
-	bool rapl = figures_has(f, METRIC_SOURCE_RAPL) && f->value[METRIC_SOURCE_RAPL];
-
-	if (in->energy_source)
-		return in->energy_source;
-	if (model)
-		return rapl ? "rapl and model (estimate)" : "model (estimate)";
-	return rapl ? "rapl" : "source not known";
-}
-
 static const struct {
 	enum metric total, fixed;
 	const char *label;
@@ -158,6 +145,7 @@ static void put_energy(struct text *t, const struct report_input *in)
 {
 	static const enum metric all[] = { METRIC_ENERGY, METRIC_CO2E };
 	const struct figures *f = in->figures;
+	char sources[METRIC_SOURCES_MAX];
 	char value[METRIC_TEXT_MAX];
 	char note[NOTE_MAX];
 
@@ -165,9 +153,9 @@ static void put_energy(struct text *t, const struct report_input *in)
 		put_missing(t, "energy, emissions", (enum metric_reason)f->reason[METRIC_ENERGY]);
 		return;
 	}
-	(void)snprintf(note, sizeof(note), "%.30s%s%.12s", source_of(in),
-		       in->energy_method ? ", by " : "",
-		       in->energy_method ? in->energy_method : "");
+	metric_text_sources(f, " (estimate)", sources, sizeof(sources));
+	(void)snprintf(note, sizeof(note), "%.30s, by %s", *sources ? sources : "source not known",
+		       metric_text_method(f));
 	put_metric(t, f, METRIC_ENERGY, "energy", note);
 	if (figures_has(f, METRIC_ENERGY)) {
 		metric_text_value(UNIT_UJ, static_uj(f), value, sizeof(value));

@@ -14,8 +14,6 @@ struct report_input {
 	const struct ledger_identity *id;
 	const struct figures *figures;	/* final, energy included */
 	uint64_t elapsed_ns;
-	const char *energy_source;	/* "rapl", "model (estimate)"; NULL: none */
-	const char *energy_method;	/* "cpu-time" */
 };
 
 /* Writes the table, several lines, into BUF; cut at SIZE. Returns its length. */

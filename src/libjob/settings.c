@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/libjob/metric.h"
+
 /* Absolute, so that it means the same in every daemon's working folder; empty switches off. */
 static int parse_path(const char *value, void *field, const struct kvconf_key *key,
 		      struct errmsg *err)
@@ -26,6 +28,21 @@ static int parse_interval(const char *value, void *field, const struct kvconf_ke
 	/* RAPL updates every millisecond; above a minute its counters may wrap unseen. */
 	if (ns < UINT64_C(50000000) || ns > UINT64_C(60000000000))
 		return errmsg_set(err, -ERANGE, "'%s' is not within 50ms and 1m", value);
+	*(uint64_t *)field = ns;
+	return 0;
+}
+
+/* Below two seconds a BMC does little else, and most have nothing new. */
+static int parse_slow_interval(const char *value, void *field, const struct kvconf_key *key,
+			       struct errmsg *err)
+{
+	uint64_t ns;
+	int rc = kvconf_duration(value, &ns, key, err);
+
+	if (rc < 0)
+		return rc;
+	if (ns < UINT64_C(2000000000) || ns > UINT64_C(300000000000))
+		return errmsg_set(err, -ERANGE, "'%s' is not within 2s and 5m", value);
 	*(uint64_t *)field = ns;
 	return 0;
 }
@@ -78,8 +95,11 @@ static int parse_list(const char *value, void *field, const struct kvconf_key *k
 static int parse_sources(const char *value, void *field, const struct kvconf_key *key,
 			 struct errmsg *err)
 {
-	static const char *const names[] = { "auto", "rapl", "model", NULL };
+	const char *names[METRIC_SOURCE_MODEL - METRIC_SOURCE_RAPL + 3] = { "auto" };
+	unsigned int m;
 
+	for (m = METRIC_SOURCE_RAPL; m <= METRIC_SOURCE_MODEL; m++)
+		names[m - METRIC_SOURCE_RAPL + 1] = metric_source_name((enum metric)m);
 	if (!*value)
 		return errmsg_set(err, -EINVAL, "empty; use auto or a list of sources");
 	return parse_list(value, field, key, names, err);
@@ -101,7 +121,7 @@ static int parse_sinks(const char *value, void *field, const struct kvconf_key *
 
 const struct kvconf_key settings_keys[] = {
 	KEY("EnergySources", parse_sources, energy_sources, "auto",
-	    "Where energy is read: auto, or names by comma (rapl, model)."),
+	    "Where energy is read: auto, or names by comma (rapl, nvml, ...)."),
 	KEY("SampleInterval", parse_interval, sample_interval_ns, "1s",
 	    "Time between two ticks of the sampler; steps ask for more at their borders."),
 	KEY("LedgerDir", parse_path, ledger_dir, "/run/ceems",
@@ -114,6 +134,20 @@ const struct kvconf_key settings_keys[] = {
 	    "Idle power of this node for the model; 0: by CPU model."),
 	KEY("ModelMaxWatts", kvconf_milli, model_max_mw, "0",
 	    "Full-load power of this node for the model; 0: by CPU model."),
+	KEY("ExternalSource", parse_path, external_source, "",
+	    "File that the site's own meter writes; empty: none."),
+	KEY("RedfishConf", parse_path, redfish_conf, "",
+	    "Address and user of this node's BMC, mode 0600; empty: it is not asked."),
+	KEY("IpmiSensor", kvconf_text, ipmi_sensor, "dcmi",
+	    "Node power by IPMI: dcmi, or the name of a power sensor in the SDR."),
+	KEY("SlowInterval", parse_slow_interval, slow_interval_ns, "5s",
+	    "Time between two questions to the BMC (ipmi, redfish), 2s to 5m."),
+	KEY("NvmlLibrary", kvconf_text, nvml_library, "libnvidia-ml.so.1",
+	    "NVIDIA's management library, loaded only where there is a GPU."),
+	KEY("RocmLibrary", kvconf_text, rocm_library, "librocm_smi64.so",
+	    "AMD's management library, loaded only where there is a GPU."),
+	KEY("SourceDir", parse_path, source_dir, "",
+	    "Folder of the modules of sources; empty: the one installed."),
 	KEY("IdleWatts", kvconf_milli, idle_mw, "0",
 	    "Idle power of what the sensors measure; 0: learned while the node idles."),
 	KEY("Country", kvconf_text, country, "",

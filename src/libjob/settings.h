@@ -19,6 +19,13 @@
 struct settings {
 	/* node */
 	char energy_sources[128];      /* "auto" or names by comma: rapl,model */
+	char source_dir[PATH_MAX];     /* modules of sources; empty: the one installed */
+	char external_source[PATH_MAX]; /* file of the site's own meter; empty: none */
+	char redfish_conf[PATH_MAX];   /* the BMC's address and user; empty: none */
+	char ipmi_sensor[64];	       /* "dcmi" or a power sensor in the SDR */
+	uint64_t slow_interval_ns;     /* between two questions to a BMC */
+	char nvml_library[PATH_MAX];
+	char rocm_library[PATH_MAX];
 	uint64_t sample_interval_ns;
 	char ledger_dir[PATH_MAX];
 	char textfile_dir[PATH_MAX];   /* empty: no ceems.prom */

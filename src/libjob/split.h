@@ -25,6 +25,7 @@ struct account {
 	uint64_t total_uj[DOMAIN_N];
 	uint64_t static_uj[DOMAIN_N]; /* part of total_uj */
 	uint64_t source_uj[SOURCE_N]; /* the same energy by where it was read */
+	uint64_t by_counters_uj;      /* part of it that was split by hardware counters */
 	uint64_t co2e_ng;	      /* of total_uj, at the factor of its own tick, times PUE */
 };
 

@@ -10,7 +10,13 @@ const char *domain_name(enum domain d)
 
 const char *source_name(enum source_id id)
 {
-	static const char *const names[SOURCE_N] = { "rapl", "model" };
+	static const char *const names[SOURCE_N] = {
+		[SOURCE_EXTERNAL] = "external", [SOURCE_CRAY] = "cray",
+		[SOURCE_RAPL] = "rapl",		[SOURCE_HWMON] = "hwmon",
+		[SOURCE_NVML] = "nvml",		[SOURCE_ROCM] = "rocm",
+		[SOURCE_REDFISH] = "redfish",	[SOURCE_IPMI] = "ipmi",
+		[SOURCE_MODEL] = "model",
+	};
 
 	return (unsigned int)id < SOURCE_N ? names[id] : "?";
 }

@@ -16,11 +16,26 @@ enum domain {
 };
 const char *domain_name(enum domain d); /* "cpu", "dram", "gpu", "other" */
 
+/*
+ * A domain has units: sockets of CPU and DRAM by physical_package_id, GPUs by the number in
+ * /dev/nvidiaN or, for /dev/dri/renderD(128+N), by N. Sockets and GPUs beyond these are counted
+ * as the last one.
+ */
+#define SOCKETS_MAX 8
+#define GPUS_MAX 16
+
 enum source_id {
+	SOURCE_EXTERNAL, /* a file that the site's own meter writes */
+	SOURCE_CRAY,	 /* HPE Cray pm_counters */
 	SOURCE_RAPL,
-	SOURCE_MODEL,
+	SOURCE_HWMON,
+	SOURCE_NVML,
+	SOURCE_ROCM,
+	SOURCE_REDFISH,
+	SOURCE_IPMI,
+	SOURCE_MODEL, /* an estimate */
 	SOURCE_N
 };
-const char *source_name(enum source_id id); /* "rapl", "model" */
+const char *source_name(enum source_id id); /* "external", "cray", "rapl", ... */
 
 #endif

@@ -81,6 +81,7 @@ static int model_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 	u128 power = (u128)s->idle_mw * PPM;
 	u128 units = 0;
 	struct reading out = { 0 };
+	struct reading_part *part;
 	int rc;
 
 	power += (u128)(s->max_mw - s->idle_mw) * (busy_ppm < PPM ? busy_ppm : PPM);
@@ -93,16 +94,11 @@ static int model_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 	rc = source_state_put(state, REST, (uint64_t)(units % UNITS_PER_UJ));
 	if (rc < 0)
 		return rc;
-	out.energy_uj[DOMAIN_OTHER] = (uint64_t)(units / UNITS_PER_UJ);
-	out.has[DOMAIN_OTHER] = true;
+	part = reading_part(&out, DOMAIN_OTHER, 0, QUALITY_ESTIMATE);
+	part->energy_uj = (uint64_t)(units / UNITS_PER_UJ);
+	part->idle_mw = s->idle_mw;
 	*ret = out;
 	return 0;
-}
-
-static void model_idle_mw(const struct source *s, uint64_t ret_mw[DOMAIN_N])
-{
-	memset(ret_mw, 0, DOMAIN_N * sizeof(*ret_mw));
-	ret_mw[DOMAIN_OTHER] = s->idle_mw;
 }
 
 static void model_describe(const struct source *s, char *buf, size_t size)
@@ -133,7 +129,6 @@ const struct source_ops source_model = {
 	.is_estimate = true,
 	.open = model_open,
 	.read = model_read,
-	.idle_mw = model_idle_mw,
 	.describe = model_describe,
 	.close = model_close,
 };

@@ -248,16 +248,24 @@ static void book_psys(const struct source *s, struct source_state *state,
 	uint64_t *saved = source_state_find(state, BALANCE);
 	int64_t before = saved ? (int64_t)*saved : 0;
 	int64_t balance = (int64_t)((uint64_t)before + psys_uj - inner_uj);
+	struct reading_part *rest;
 
-	out->has[DOMAIN_OTHER] = true;
+	rest = reading_part(out, DOMAIN_OTHER, 0, QUALITY_COUNTER);
 	if (complete && balance > 0) {
-		out->energy_uj[DOMAIN_OTHER] = (uint64_t)balance;
+		rest->energy_uj = (uint64_t)balance;
 		balance = 0;
 	} else if (complete && balance < before && balance < 0) {
 		out->rejected++; /* psys says less than what it contains */
 	}
 	if (keep(s, state, BALANCE, (uint64_t)balance) < 0)
 		out->rejected++;
+}
+
+static unsigned int socket_of(const struct zone *z)
+{
+	if (z->z.package < 0)
+		return 0;
+	return z->z.package < SOCKETS_MAX ? (unsigned int)z->z.package : SOCKETS_MAX - 1;
 }
 
 static int rapl_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
@@ -274,6 +282,7 @@ static int rapl_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 	(void)busy_ppm;
 	for (i = 0; i < s->n; i++) {
 		struct zone *z = &s->zone[i];
+		struct reading_part *part = NULL;
 		uint64_t uj = 0;
 		bool wrapped = false;
 		int rc = read_zone(s, z, dt_ns, state, &uj, &wrapped);
@@ -286,7 +295,8 @@ static int rapl_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 			z->mirror_of = -1;
 		}
 		if (z->z.kind != RAPL_PSYS)
-			out.has[z->z.kind == RAPL_DRAM ? DOMAIN_DRAM : DOMAIN_CPU] = true;
+			part = reading_part(&out, z->z.kind == RAPL_DRAM ? DOMAIN_DRAM : DOMAIN_CPU,
+					    socket_of(z), QUALITY_COUNTER);
 		if (rc < 0) {
 			out.rejected++;
 			complete = false;
@@ -300,8 +310,7 @@ static int rapl_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 			psys_uj += uj;
 			psys_is_new |= rc == 1;
 		} else {
-			out.energy_uj[z->z.kind == RAPL_DRAM ? DOMAIN_DRAM
-							     : DOMAIN_CPU] += uj;
+			part->energy_uj += uj;
 			inner_uj += uj;
 		}
 	}

@@ -6,11 +6,63 @@
 
 #include "src/libutil/util.h"
 
-const struct source_ops *const source_all[SOURCE_N] = {
-	/* the model is last, as it always opens */
+const struct source_ops *const source_builtin[] = {
 	&source_rapl,
 	&source_model,
 };
+const size_t source_nbuiltin = ARRAY_SIZE(source_builtin);
+
+const char *reading_quality_name(enum reading_quality q)
+{
+	static const char *const names[] = {
+		[QUALITY_COUNTER] = "counter",
+		[QUALITY_INTEGRATED] = "integrated",
+		[QUALITY_ESTIMATE] = "estimate",
+	};
+
+	return (size_t)q < ARRAY_SIZE(names) ? names[q] : "?";
+}
+
+struct reading_part *reading_part(struct reading *r, enum domain d, unsigned int unit,
+				  enum reading_quality q)
+{
+	struct reading_part *p;
+	uint32_t i;
+
+	for (i = 0; i < r->nparts; i++)
+		if (r->part[i].domain == d && r->part[i].unit == unit)
+			return &r->part[i];
+	if (r->nparts == READING_PARTS_MAX)
+		return &r->part[READING_PARTS_MAX - 1];
+	p = &r->part[r->nparts++];
+	*p = (struct reading_part){
+		.domain = (uint8_t)d,
+		.quality = (uint8_t)q,
+		.unit = (uint8_t)unit,
+	};
+	return p;
+}
+
+uint64_t reading_energy_uj(const struct reading *r, enum domain d)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < r->nparts; i++)
+		if (r->part[i].domain == d)
+			sum += r->part[i].energy_uj;
+	return sum;
+}
+
+bool reading_has(const struct reading *r, enum domain d)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->nparts; i++)
+		if (r->part[i].domain == d)
+			return true;
+	return false;
+}
 
 /* The state comes out of a file: its count is not to be trusted with memory. */
 static uint32_t state_count(const struct source_state *state)

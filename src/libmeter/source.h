@@ -35,18 +35,75 @@ uint64_t *source_state_find(struct source_state *state, const char *name);
 int source_state_put(struct source_state *state, const char *name, uint64_t raw);
 void source_state_drop(struct source_state *state, const char *name);
 
-struct reading {
-	uint64_t energy_uj[DOMAIN_N]; /* used since the reading before, or since the saved state */
-	bool has[DOMAIN_N];	      /* false: this source does not know the domain */
-	uint32_t rejected;	      /* counters whose step was implausible or unreadable */
-	uint32_t wraps;
+/* How a reading was come by; said beside the number wherever it is shown. */
+enum reading_quality {
+	QUALITY_COUNTER,    /* the sensor counts energy itself */
+	QUALITY_INTEGRATED, /* power, integrated over time by the trapezoid rule */
+	QUALITY_ESTIMATE,   /* no sensor: a model */
+};
+const char *reading_quality_name(enum reading_quality q); /* "counter", "integrated", ... */
+
+/*
+ * What one unit of a domain used. A source shows the same parts in the same order at every
+ * reading, from its first successful one on; a part that has nothing new shows 0 uJ.
+ */
+struct reading_part {
+	uint8_t domain;	 /* enum domain */
+	uint8_t quality; /* enum reading_quality */
+	/*
+	 * DOMAIN_OTHER only: this is all that the node uses, what other sources read included.
+	 * Who combines the sources makes the remainder of it (remainder.h).
+	 */
+	bool is_whole_node;
+	uint8_t unit;	    /* socket or GPU, see domain.h; 0 for DOMAIN_OTHER */
+	uint64_t energy_uj; /* used since the reading before, or since the saved state */
+	uint64_t idle_mw;   /* idle power, if the source knows it by itself (the model); 0: no */
+	/*
+	 * CLOCK_MONOTONIC up to which energy_uj reaches, for sensors that are slower than the
+	 * tick: a power sample of 4 s ago says nothing about the last 4 s. 0: up to this reading.
+	 */
+	uint64_t until_ns;
 };
 
-/* What a source may look at besides its own files. */
+#define READING_PARTS_MAX 64
+struct reading {
+	uint32_t nparts;
+	struct reading_part part[READING_PARTS_MAX];
+	uint32_t rejected; /* counters whose step was implausible or unreadable */
+	uint32_t wraps;
+	uint32_t late;	   /* readings that were too old to be used: stale is stale */
+};
+
+/*
+ * For sources: the part of that unit, added at the end with 0 uJ if it is not there yet. Never
+ * NULL: beyond READING_PARTS_MAX the last part is shared, so that no joule gets lost.
+ */
+struct reading_part *reading_part(struct reading *r, enum domain d, unsigned int unit,
+				  enum reading_quality q);
+/* Of all units of a domain. */
+uint64_t reading_energy_uj(const struct reading *r, enum domain d);
+bool reading_has(const struct reading *r, enum domain d);
+
+/* What GPUs do beside using energy; for ceems.prom. Unknown: UINT64_MAX. */
+struct gpu_reading {
+	uint8_t unit;
+	char model[64];
+	uint64_t busy_ppm;
+	uint64_t mem_used_bytes;
+	uint64_t mem_total_bytes;
+};
+
+/* What a source may look at besides its own files. Pointers are borrowed until close(). */
 struct source_env {
 	const char *sys_root;	   /* prefix of /sys and /proc */
 	uint64_t model_idle_mw;	   /* 0: by CPU model */
 	uint64_t model_max_mw;
+	const char *external_file; /* empty: none */
+	const char *redfish_conf;  /* empty: none */
+	const char *ipmi_sensor;   /* "dcmi", or the name of a power sensor in the SDR */
+	uint64_t slow_interval_ns; /* between two questions to a BMC */
+	const char *nvml_library;  /* for dlopen() */
+	const char *rocm_library;
 };
 
 struct source; /* opaque, one per open source */
@@ -57,32 +114,45 @@ struct source_ops {
 	bool is_estimate;   /* always said beside the number */
 	/*
 	 * 0; -ENODEV: nothing of that kind here (info, not an error); else -errno. ERR says
-	 * which file and why in either case.
+	 * which file and why in either case. A source that waits for its sensor longer than a
+	 * file takes to read does so on a thread of its own, which blocks all signals, and
+	 * which close() ends and joins within a second.
 	 */
 	int (*open)(const struct source_env *env, struct source **ret, struct errmsg *err);
 	/*
 	 * Reads all counters. STATE is in and out: empty at first (the reading then only sets
 	 * the base and yields 0), later what the last call left, perhaps in another process.
 	 * DT_NS is the time since then; BUSY_PPM the node's CPU use in it. No allocation, no
-	 * open(2). A failed counter keeps its old base and is counted in `rejected`; its energy
-	 * comes with the next good reading. -EIO when no counter could be read.
+	 * open(2), no waiting. A failed counter keeps its old base and is counted in `rejected`;
+	 * its energy comes with the next good reading. -EIO when no counter could be read.
 	 */
 	int (*read)(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 		    struct source_state *state, struct reading *ret);
-	/*
-	 * Optional, NULL: this source cannot know. Its idle power by domain, for sources that
-	 * know it without watching the node idle (the model). Domains it does not have: 0.
-	 */
-	void (*idle_mw)(const struct source *s, uint64_t ret_mw[DOMAIN_N]);
+	/* Optional: what the GPUs did, of the last read(). Returns how many, at most MAX. */
+	size_t (*gpus)(const struct source *s, struct gpu_reading *ret, size_t max);
 	/* One line: "2 packages, 2 dram, 262143.3 J range"; an estimate says that it is one. */
 	void (*describe)(const struct source *s, char *buf, size_t size);
 	void (*close)(struct source *s);
 };
 
+extern const struct source_ops source_external;
+extern const struct source_ops source_cray;
 extern const struct source_ops source_rapl;
+extern const struct source_ops source_nvml;
+extern const struct source_ops source_rocm;
 extern const struct source_ops source_model;
 
-/* In the order that `auto` tries: the first one that opens is used. */
-extern const struct source_ops *const source_all[SOURCE_N];
+/* Those that are part of the plugin, in the order that `auto` prefers them for a domain. */
+extern const struct source_ops *const source_builtin[];
+extern const size_t source_nbuiltin;
+
+/*
+ * Sources that need a library of their own (libsensors, libfreeipmi, libcurl) are modules,
+ * SourceDir/ceems_source_<name>.so: so that neither slurmstepd nor slurmctld maps those libraries.
+ * A module exports this one function; NULL: the module is of another SOURCE_ABI.
+ */
+#define SOURCE_ABI 1
+#define SOURCE_MODULE_SYMBOL "ceems_source"
+typedef const struct source_ops *source_module_fn(unsigned int abi);
 
 #endif

@@ -100,13 +100,9 @@ static int open_node(struct sampler *s, struct errmsg *err)
 
 static int open_sources(struct sampler *s, struct errmsg *err)
 {
-	const struct source_env env = {
-		.sys_root = s->settings.sys_root,
-		.model_idle_mw = s->settings.model_idle_mw,
-		.model_max_mw = s->settings.model_max_mw,
-	};
+	const struct source_env env = sources_env(&s->settings);
 	struct errmsg why = { 0 };
-	int rc = sources_open(s->settings.energy_sources, source_all, SOURCE_N, &env,
+	int rc = sources_open(s->settings.energy_sources, source_builtin, source_nbuiltin, &env,
 			      &s->sources, &why);
 
 	if (rc < 0)
@@ -273,32 +269,46 @@ static void note_sources(struct sampler *s, struct ledger_page *page,
 		(void)logger_once_reset(&s->source_failed);
 }
 
+static void sum_domains(const struct sources_reading *r, uint64_t ret_uj[DOMAIN_N],
+			uint64_t ret_stated_mw[DOMAIN_N])
+{
+	uint32_t i;
+
+	memset(ret_uj, 0, DOMAIN_N * sizeof(*ret_uj));
+	memset(ret_stated_mw, 0, DOMAIN_N * sizeof(*ret_stated_mw));
+	for (i = 0; i < r->nparts; i++) {
+		ret_uj[r->part[i].domain] += r->part[i].energy_uj;
+		ret_stated_mw[r->part[i].domain] += r->part[i].idle_mw;
+	}
+}
+
 static void set_idle(struct sampler *s, struct ledger_page *page,
-		     const struct sources_reading *r)
+		     const uint64_t energy_uj[DOMAIN_N], const uint64_t stated_mw[DOMAIN_N])
 {
 	unsigned int d;
 
 	if (s->settings.idle_mw) {
-		idle_share_configured(s->settings.idle_mw, r->energy_uj, page->idle_mw);
+		idle_share_configured(s->settings.idle_mw, energy_uj, page->idle_mw);
 		page->idle_is_learned = 0;
 		return;
 	}
 	for (d = 0; d < DOMAIN_N; d++)
-		if (r->idle_is_stated[d])
-			page->idle_mw[d] = r->idle_mw[d];
+		if (stated_mw[d])
+			page->idle_mw[d] = stated_mw[d];
 }
 
 /* Power is shown for whole windows, and only whole windows teach idle power. */
 static void advance_window(struct sampler *s, struct ledger_page *page,
-			   const struct sources_reading *r, uint64_t dt_ns, uint64_t busy_ns,
-			   bool is_gap)
+			   const struct sources_reading *r, const uint64_t energy_uj[DOMAIN_N],
+			   const uint64_t stated_mw[DOMAIN_N], uint64_t dt_ns,
+			   uint64_t busy_ns, bool is_gap)
 {
 	struct idle_window *w = &s->window;
 	uint64_t learned[DOMAIN_N];
 	unsigned int d;
 
 	for (d = 0; d < DOMAIN_N; d++)
-		w->energy_uj[d] += r->energy_uj[d];
+		w->energy_uj[d] += energy_uj[d];
 	w->busy_ns += busy_ns;
 	w->length_ns += dt_ns;
 	w->is_tainted |= is_gap || r->rejected || r->failed < 0;
@@ -308,7 +318,7 @@ static void advance_window(struct sampler *s, struct ledger_page *page,
 	memcpy(learned, page->idle_mw, sizeof(learned));
 	if (!s->settings.idle_mw && idle_learn(w, s->kernel_cpus, learned))
 		for (d = 0; d < DOMAIN_N; d++)
-			if (!r->idle_is_stated[d] && learned[d]) {
+			if (!stated_mw[d] && learned[d]) {
 				page->idle_mw[d] = learned[d];
 				page->idle_is_learned = 1;
 			}
@@ -329,6 +339,8 @@ int sampler_tick(struct sampler *s)
 	struct book_tick tick = { .node_cpus = s->node_cpus, .node_mem_mb = s->node_mem_mb };
 	struct sources_reading r;
 	struct book_line *line;
+	uint64_t energy_uj[DOMAIN_N];
+	uint64_t stated_mw[DOMAIN_N];
 	uint64_t busy_ns = 0;
 	uint64_t dt_ns = 0;
 	uint32_t cpus;
@@ -354,11 +366,12 @@ int sampler_tick(struct sampler *s)
 	read_lines(s, line, nlines);
 
 	note_sources(s, page, &r);
-	set_idle(s, page, &r);
+	sum_domains(&r, energy_uj, stated_mw);
+	set_idle(s, page, energy_uj, stated_mw);
 	page->factor_known = s->has_factor;
 	page->factor_mg_per_kwh = s->has_factor ? s->factor.mg_per_kwh : 0;
 	page->pue_milli = s->settings.pue_milli;
-	memcpy(tick.energy_uj, r.energy_uj, sizeof(tick.energy_uj));
+	memcpy(tick.energy_uj, energy_uj, sizeof(tick.energy_uj));
 	rc = ledger_book_apply(s->book, page, &tick);
 	if (rc < 0) {
 		logger_log_once(&s->tick_failed, LOGGER_ERROR,
@@ -367,7 +380,7 @@ int sampler_tick(struct sampler *s)
 		return rc;
 	}
 	(void)logger_once_reset(&s->tick_failed);
-	advance_window(s, page, &r, dt_ns, busy_ns, is_gap);
+	advance_window(s, page, &r, energy_uj, stated_mw, dt_ns, busy_ns, is_gap);
 	ledger_turn(s->ledger);
 	publish(s, page);
 	return 0;

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "src/libjob/settings.h"
-
 struct open_source {
 	const struct source_ops *ops;
 	struct source *source;
@@ -19,6 +17,21 @@ struct sources {
 	size_t nopen;
 	uint32_t from[DOMAIN_N];
 };
+
+struct source_env sources_env(const struct settings *s)
+{
+	return (struct source_env){
+		.sys_root = s->sys_root,
+		.model_idle_mw = s->model_idle_mw,
+		.model_max_mw = s->model_max_mw,
+		.external_file = s->external_source,
+		.redfish_conf = s->redfish_conf,
+		.ipmi_sensor = s->ipmi_sensor,
+		.slow_interval_ns = s->slow_interval_ns,
+		.nvml_library = s->nvml_library,
+		.rocm_library = s->rocm_library,
+	};
+}
 
 static void note_why(struct errmsg *all, const char *name, const struct errmsg *one)
 {
@@ -122,24 +135,44 @@ void sources_describe(const struct sources *s, char *buf, size_t size)
 	}
 }
 
+static struct sources_part *part_of(struct sources_reading *ret, const struct reading_part *p,
+				    enum source_id from)
+{
+	struct sources_part *part;
+	uint32_t i;
+
+	for (i = 0; i < ret->nparts; i++) {
+		part = &ret->part[i];
+		if (part->domain == p->domain && part->unit == p->unit)
+			return part;
+	}
+	if (ret->nparts == READING_PARTS_MAX)
+		return &ret->part[READING_PARTS_MAX - 1];
+	part = &ret->part[ret->nparts++];
+	*part = (struct sources_part){
+		.domain = p->domain,
+		.unit = p->unit,
+		.source = (uint8_t)from,
+		.quality = p->quality,
+		.idle_mw = p->idle_mw,
+	};
+	return part;
+}
+
 static void take_domains(struct sources *s, const struct open_source *o,
 			 const struct reading *r, struct sources_reading *ret)
 {
-	uint64_t idle_mw[DOMAIN_N] = { 0 };
-	unsigned int d;
+	uint32_t i;
 
-	if (o->ops->idle_mw)
-		o->ops->idle_mw(o->source, idle_mw);
-	for (d = 0; d < DOMAIN_N; d++) {
-		if (!r->has[d])
+	for (i = 0; i < r->nparts; i++) {
+		const struct reading_part *p = &r->part[i];
+
+		if (p->domain >= DOMAIN_N)
 			continue;
-		if (s->from[d] == SOURCE_N)
-			s->from[d] = o->ops->id;
-		if (s->from[d] != o->ops->id)
-			continue;
-		ret->energy_uj[d] = r->energy_uj[d];
-		ret->idle_is_stated[d] = o->ops->idle_mw != NULL;
-		ret->idle_mw[d] = idle_mw[d];
+		if (s->from[p->domain] == SOURCE_N)
+			s->from[p->domain] = o->ops->id;
+		if (s->from[p->domain] == o->ops->id)
+			part_of(ret, p, o->ops->id)->energy_uj += p->energy_uj;
 	}
 }
 
@@ -160,6 +193,7 @@ void sources_read(struct sources *s, uint64_t dt_ns, uint32_t busy_ppm,
 
 		ret->rejected += r.rejected;
 		ret->wraps += r.wraps;
+		ret->late += r.late;
 		if (rc < 0) {
 			ret->failed = rc;
 			ret->failed_id = o->ops->id;

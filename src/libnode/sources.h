@@ -6,10 +6,14 @@
 #ifndef CEEMS_SOURCES_H
 #define CEEMS_SOURCES_H
 
+#include "src/libjob/settings.h"
 #include "src/libmeter/source.h"
 #include "src/libutil/errmsg.h"
 
 struct sources;
+
+/* What sources may look at, from ceems.conf; borrows from S. */
+struct source_env sources_env(const struct settings *s);
 
 /*
  * CHOICE as EnergySources has it: "auto" takes the first of ALL that opens; a list takes those
@@ -23,14 +27,29 @@ void sources_close(struct sources *s);
 /* "rapl (2 packages, ...)", "model (estimate: ...)", "none". */
 void sources_describe(const struct sources *s, char *buf, size_t size);
 
+/* What one unit of a domain used in this tick, from the one source that it is taken from. */
+struct sources_part {
+	uint8_t domain;	 /* enum domain */
+	uint8_t unit;	 /* socket or GPU */
+	uint8_t source;	 /* enum source_id */
+	uint8_t quality; /* enum reading_quality */
+	uint64_t energy_uj;
+	uint64_t idle_mw; /* as the source states it; 0: it does not */
+};
+
 struct sources_reading {
-	uint64_t energy_uj[DOMAIN_N];
+	/* In the same order in every tick; new ones come at the end. */
+	uint32_t nparts;
+	struct sources_part part[READING_PARTS_MAX];
 	uint32_t from[DOMAIN_N]; /* enum source_id; SOURCE_N: nobody measures it */
-	/* Idle power that the source of a domain states (source.h); 0: it does not. */
-	uint64_t idle_mw[DOMAIN_N];
-	bool idle_is_stated[DOMAIN_N];
 	uint32_t rejected;
 	uint32_t wraps;
+	uint32_t late;
+	/*
+	 * By how much the parts exceed what the whole-node sensor shows, newly found in this
+	 * tick: the remainder is then 0, not negative, and this is published beside it.
+	 */
+	uint64_t disagreement_uj;
 	int failed; /* -errno of a source that could not be read at all, 0: none */
 	enum source_id failed_id;
 };

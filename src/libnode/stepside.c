@@ -261,18 +261,6 @@ static void write_if_taken(int fd, const char *text, size_t len)
 		logger_info("the report was not printed: %s", strerror(-rc));
 }
 
-static const char *energy_source(const struct figures *f)
-{
-	bool rapl = figures_has(f, METRIC_SOURCE_RAPL) && f->value[METRIC_SOURCE_RAPL];
-	bool model = figures_has(f, METRIC_SOURCE_MODEL) && f->value[METRIC_SOURCE_MODEL];
-
-	if (!figures_has(f, METRIC_ENERGY))
-		return NULL;
-	if (rapl && model)
-		return "rapl, in part model (estimate)";
-	return model ? "model (estimate)" : "rapl";
-}
-
 void stepside_report(struct stepside *st, const struct figures *figures, int fd)
 {
 	const struct ledger_slot *slot = ledger_slot(st->ledger, st->slot);
@@ -281,8 +269,6 @@ void stepside_report(struct stepside *st, const struct figures *figures, int fd)
 		.id = &st->id,
 		.figures = figures,
 		.elapsed_ns = st->elapsed_ns,
-		.energy_source = energy_source(figures),
-		.energy_method = "cpu-time",
 	};
 	char text[REPORT_MAX];
 	size_t len;

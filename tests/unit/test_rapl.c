@@ -128,8 +128,11 @@ static int tick(struct machine *m)
 static void is_reading(const struct machine *m, uint64_t cpu, uint64_t dram,
 		       uint64_t other, const char *what)
 {
-	const uint64_t *e = m->r.energy_uj;
+	uint64_t e[DOMAIN_N];
+	unsigned int d;
 
+	for (d = 0; d < DOMAIN_N; d++)
+		e[d] = reading_energy_uj(&m->r, (enum domain)d);
 	if (!ok(e[DOMAIN_CPU] == cpu && e[DOMAIN_DRAM] == dram &&
 			e[DOMAIN_OTHER] == other && e[DOMAIN_GPU] == 0,
 		"%s", what))
@@ -295,7 +298,7 @@ static void test_vanished(void)
 	is_int(tick(&m), 0, "read on");
 	is_reading(&m, 5, 0, 0, "one package of two");
 	is_u64(m.r.rejected, 1, "the other rejected");
-	ok(m.r.has[DOMAIN_CPU], "still known");
+	ok(reading_has(&m.r, DOMAIN_CPU), "still known");
 	machine_fini(&m);
 }
 
@@ -340,8 +343,8 @@ static void test_two_sockets(void)
 	       "SampleInterval below",
 	       "described");
 	is_int(tick(&m), 0, "first");
-	ok(m.r.has[DOMAIN_CPU] && m.r.has[DOMAIN_DRAM] && !m.r.has[DOMAIN_GPU] &&
-		   !m.r.has[DOMAIN_OTHER],
+	ok(reading_has(&m.r, DOMAIN_CPU) && reading_has(&m.r, DOMAIN_DRAM) && !reading_has(&m.r, DOMAIN_GPU) &&
+		   !reading_has(&m.r, DOMAIN_OTHER),
 	   "what it knows");
 	is_u64(m.state.ncounters, 4, "four counters are kept");
 	is_str(m.state.counter[0].name, "intel-rapl:0",
@@ -368,7 +371,7 @@ static void test_epyc(void)
 	use(&m, "intel-rapl:0:0", 900, RANGE_65K);
 	is_int(tick(&m), 0, "second");
 	is_reading(&m, 1000, 0, 0, "core is in package");
-	ok(!m.r.has[DOMAIN_DRAM], "no dram is not dram 0");
+	ok(!reading_has(&m.r, DOMAIN_DRAM), "no dram is not dram 0");
 	machine_fini(&m);
 }
 
@@ -447,7 +450,7 @@ static void test_psys(void)
 	is_str(buf, "1 package, 1 dram, psys, 262143.3 J range",
 	       "mmio's package is not counted again");
 	is_int(tick(&m), 0, "first");
-	ok(m.r.has[DOMAIN_OTHER], "knows the rest");
+	ok(reading_has(&m.r, DOMAIN_OTHER), "knows the rest");
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		uint64_t v;
 
@@ -462,8 +465,8 @@ static void test_psys(void)
 		is_int(tick(&m), 0, t[i].name);
 		is_reading(&m, t[i].package, t[i].dram, t[i].other, t[i].name);
 		is_u64(m.r.rejected, t[i].rejected, "rejected");
-		sum[0] += m.r.energy_uj[DOMAIN_CPU] + m.r.energy_uj[DOMAIN_DRAM] +
-			  m.r.energy_uj[DOMAIN_OTHER];
+		sum[0] += reading_energy_uj(&m.r, DOMAIN_CPU) + reading_energy_uj(&m.r, DOMAIN_DRAM) +
+			  reading_energy_uj(&m.r, DOMAIN_OTHER);
 		sum[1] += t[i].psys;
 		set_uj(&m, "intel-rapl:1", v);
 		if (i == 2) { /* the deficit outlives the process */
@@ -579,9 +582,9 @@ static void test_exact(void)
 				put(&m, zones[blind], "energy_uj", "");
 		}
 		failed += tick(&m) < 0;
-		got[0] += m.r.energy_uj[DOMAIN_CPU];
-		got[1] += m.r.energy_uj[DOMAIN_DRAM];
-		other += m.r.energy_uj[DOMAIN_OTHER] + m.r.energy_uj[DOMAIN_GPU];
+		got[0] += reading_energy_uj(&m.r, DOMAIN_CPU);
+		got[1] += reading_energy_uj(&m.r, DOMAIN_DRAM);
+		other += reading_energy_uj(&m.r, DOMAIN_OTHER) + reading_energy_uj(&m.r, DOMAIN_GPU);
 		wraps += m.r.wraps;
 		if (blind >= 0)
 			set_uj(&m, zones[blind], hidden);

@@ -107,16 +107,16 @@ int main(void)
 	set_all();
 	id.step_id = 0;
 	in.elapsed_ns = UINT64_C(8400000000);
-	in.energy_method = "cpu-time";
 	(void)report_format(&in, buf, sizeof(buf));
 	is_str(buf, full, "everything known");
 
 	figures_set(&f, METRIC_SOURCE_MODEL, 1);
 	(void)report_format(&in, buf, sizeof(buf));
-	ok(strstr(buf, "rapl and model (estimate), by") != NULL, "a part is estimated");
-	in.energy_source = "model (estimate)";
+	ok(strstr(buf, "rapl,model (estimate), by") != NULL, "a part is estimated");
+	figures_set(&f, METRIC_SOURCE_RAPL, 0);
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(strstr(buf, "J  model (estimate), by cpu-time") != NULL, "all is");
+	figures_set(&f, METRIC_SOURCE_RAPL, 152300000);
 
 	figures_miss(&f, METRIC_CO2E, REASON_NO_FACTOR);
 	figures_miss(&f, METRIC_DRAM_ENERGY, REASON_NO_SENSOR);
@@ -149,7 +149,6 @@ int main(void)
 	id.step_cpus = UINT32_MAX;
 	in.elapsed_ns = UINT64_MAX;
 	in.node = "a-very-long-node-name-of-more-than-24-bytes.example";
-	in.energy_source = "rapl, in part model (estimate)";
 	for (n = 0; n < METRIC_N; n++)
 		figures_set(&f, (enum metric)n, UINT64_MAX);
 	(void)report_format(&in, buf, sizeof(buf));

@@ -28,10 +28,9 @@ static int sensor_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 	if (sensor_read_rc < 0)
 		return sensor_read_rc;
 	state->ncounters = 1;
-	ret->has[DOMAIN_CPU] = true;
-	ret->energy_uj[DOMAIN_CPU] = 100;
-	ret->has[DOMAIN_DRAM] = sensor_has_dram;
-	ret->energy_uj[DOMAIN_DRAM] = sensor_has_dram ? 10 : 0;
+	reading_part(ret, DOMAIN_CPU, 0, QUALITY_COUNTER)->energy_uj = 100;
+	if (sensor_has_dram)
+		reading_part(ret, DOMAIN_DRAM, 0, QUALITY_COUNTER)->energy_uj = 10;
 	return 0;
 }
 
@@ -47,15 +46,11 @@ static int model_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 		      struct source_state *state, struct reading *ret)
 {
 	(void)s, (void)dt_ns, (void)busy_ppm, (void)state;
-	ret->has[DOMAIN_CPU] = true;
-	ret->energy_uj[DOMAIN_CPU] = 7;
-	return 0;
-}
+	struct reading_part *p = reading_part(ret, DOMAIN_CPU, 0, QUALITY_ESTIMATE);
 
-static void model_idle(const struct source *s, uint64_t ret_mw[DOMAIN_N])
-{
-	(void)s;
-	ret_mw[DOMAIN_CPU] = 5;
+	p->energy_uj = 7;
+	p->idle_mw = 5;
+	return 0;
 }
 
 static void fake_describe(const struct source *s, char *buf, size_t size)
@@ -76,7 +71,7 @@ static const struct source_ops sensor = {
 };
 static const struct source_ops model = {
 	.id = SOURCE_MODEL, .name = "model", .is_estimate = true, .open = model_open,
-	.read = model_read, .idle_mw = model_idle, .describe = fake_describe, .close = fake_close,
+	.read = model_read, .describe = fake_describe, .close = fake_close,
 };
 static const struct source_ops *const all[] = { &sensor, &model };
 static const struct source_env env = { .sys_root = "/" };
@@ -120,6 +115,16 @@ static void test_choice(void)
 	sources_close(NULL);
 }
 
+static uint64_t part_uj(const struct sources_reading *r, enum domain d)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < r->nparts; i++)
+		sum += r->part[i].domain == d ? r->part[i].energy_uj : 0;
+	return sum;
+}
+
 static void test_read(void)
 {
 	struct source_state state[SOURCE_N] = { 0 };
@@ -138,13 +143,13 @@ static void test_read(void)
 	is_u64(state[SOURCE_MODEL].ncounters, 0, "what a closed source left is forgotten");
 	sensor_read_rc = 0;
 	sources_read(s, 1, 0, state, &r);
-	is_u64(r.energy_uj[DOMAIN_CPU], 100, "then its energy comes");
+	is_u64(part_uj(&r, DOMAIN_CPU), 100, "then its energy comes");
 	is_u64(r.from[DOMAIN_CPU], SOURCE_RAPL, "and the domain is its own");
 	is_u64(r.from[DOMAIN_GPU], SOURCE_N, "nobody measures the GPU");
-	ok(!r.idle_is_stated[DOMAIN_CPU], "a sensor states no idle power");
+	is_u64(r.part[0].idle_mw, 0, "a sensor states no idle power");
 	sensor_read_rc = -EIO;
 	sources_read(s, 1, 0, state, &r);
-	is_u64(r.energy_uj[DOMAIN_CPU], 0, "no energy while it fails");
+	is_u64(part_uj(&r, DOMAIN_CPU), 0, "no energy while it fails");
 	is_u64(r.from[DOMAIN_CPU], SOURCE_RAPL, "but the domain stays its own");
 	sensor_read_rc = 0;
 	sources_close(s);
@@ -152,9 +157,8 @@ static void test_read(void)
 	if (sources_open("model", all, 2, &env, &s, NULL) < 0)
 		return;
 	sources_read(s, 1, 0, state, &r);
-	ok(r.idle_is_stated[DOMAIN_CPU], "the model states its idle power");
-	is_u64(r.idle_mw[DOMAIN_CPU], 5, "  as it is");
-	ok(!r.idle_is_stated[DOMAIN_DRAM], "but not of domains it does not have");
+	is_u64(r.nparts, 1, "the model has one domain");
+	is_u64(r.part[0].idle_mw, 5, "and states its idle power");
 	sources_close(s);
 }
 
