@@ -2,6 +2,7 @@
 #include "src/libmeter/cgmount.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -126,6 +127,23 @@ int cgmount_find(const char *controller, const char *path, char *ret, size_t siz
 		return 0;
 	}
 	return -ENOENT;
+}
+
+int cgmount_open_step(const char *controller, const char *path, const char *file)
+{
+	char folder[PATH_MAX];
+	char full[PATH_MAX + 32];
+	int rc;
+
+	if (!path || path[0] != '/' || !path[1])
+		return -ENOENT;
+	rc = cgmount_find(controller, path, folder, sizeof(folder));
+	if (rc < 0)
+		return rc;
+	if ((size_t)snprintf(full, sizeof(full), "%s/%s", folder, file) >= sizeof(full))
+		return -ENAMETOOLONG;
+	rc = open(full, O_RDONLY | O_CLOEXEC);
+	return rc < 0 ? -errno : rc;
 }
 
 /* Length of PATH up to the end of its last component that begins with "step_"; 0: none.

@@ -23,6 +23,13 @@ bool cgmount_match(const char *line, const char *controller, const char *path, c
 int cgmount_find(const char *controller, const char *path, char *ret, size_t size);
 
 /*
+ * Opens FILE ("." for the folder itself) of the step whose cgroup PATH is. fd or -errno; -ENOENT
+ * also for "" and for the root, which is never a step: on a hybrid node whose Slurm uses v1 it
+ * is where v2 shows every process, and its counters are the whole node's.
+ */
+int cgmount_open_step(const char *controller, const char *path, const char *file);
+
+/*
  * Reads /proc/PID/cgroup from F. The paths of the three hierarchies are cut after their
  * last component that begins with "step_"; "" where there is none. -ENAMETOOLONG: one
  * does not fit, nothing is written.

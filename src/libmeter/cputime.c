@@ -2,8 +2,6 @@
 #include "src/libmeter/cputime.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -19,32 +17,6 @@ struct cputime {
 	struct cputime_procs *procs; /* else NULL */
 	uint64_t last_ns;
 };
-
-/*
- * The root is never a step: on a hybrid node whose Slurm uses v1 it is where v2 shows
- * every process, and its counters are the whole node's.
- */
-static bool is_step(const char *path)
-{
-	return path && path[0] == '/' && path[1] != '\0';
-}
-
-/* fd of FILE in the folder of PATH, -errno. FILE ".": the folder. */
-static int open_in(const char *controller, const char *path, const char *file)
-{
-	char folder[PATH_MAX];
-	char full[PATH_MAX + 32];
-	int rc;
-
-	if (!is_step(path))
-		return -ENOENT;
-	rc = cgmount_find(controller, path, folder, sizeof(folder));
-	if (rc < 0)
-		return rc;
-	snprintf(full, sizeof(full), "%s/%s", folder, file);
-	rc = open(full, O_RDONLY | O_CLOEXEC);
-	return rc < 0 ? -errno : rc;
-}
 
 /* cpu.stat's usage_usec is kept by the cgroup core, whether the cpu controller is on or
  * not. */
@@ -120,10 +92,11 @@ int cputime_open(const char *v2, const char *cpuacct, const char *freezer,
 	if (!c)
 		return errmsg_set(err, -ENOMEM, "CPU time: out of memory");
 	c->fd = -1;
-	if (try_fd(c, open_in(NULL, v2, "cpu.stat"), true, false) < 0 &&
-	    try_fd(c, open_in("cpuacct", cpuacct, "cpuacct.usage"), false, false) < 0 &&
-	    try_fd(c, open_in("freezer", freezer, "."), false, true) < 0 &&
-	    try_fd(c, open_in(NULL, v2, "."), true, true) < 0) {
+	if (try_fd(c, cgmount_open_step(NULL, v2, "cpu.stat"), true, false) < 0 &&
+	    try_fd(c, cgmount_open_step("cpuacct", cpuacct, "cpuacct.usage"), false,
+		   false) < 0 &&
+	    try_fd(c, cgmount_open_step("freezer", freezer, "."), false, true) < 0 &&
+	    try_fd(c, cgmount_open_step(NULL, v2, "."), true, true) < 0) {
 		cputime_close(c);
 		return errmsg_set(err, -ENOENT,
 				  "no cgroup to read CPU time from (v2 '%s', cpuacct "

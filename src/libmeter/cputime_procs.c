@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#define _GNU_SOURCE /* getdents64() */
 #include "src/libmeter/cputime_procs.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "src/libmeter/cgprocs.h"
 #include "src/libutil/clock.h"
-#include "src/libutil/fileio.h"
 #include "src/libutil/procstat.h"
 #include "src/libutil/util.h"
 
-/* A step's folder has task folders, and those what a container runtime makes. */
-#define MAX_DEPTH 8
 /* Above the default pid_max: more is not a step but a mistake. */
 #define MAX_PROCS 65536
 
@@ -35,8 +30,7 @@ struct cputime_procs {
 	struct list now, before;
 	uint64_t gone_ticks; /* of those that ended and that nobody in the group waited
 				for */
-	char *pids;	     /* text of cgroup.procs */
-	size_t pids_size;
+	struct cgprocs procs;
 	uint64_t tick_ns;
 };
 
@@ -59,7 +53,7 @@ void cputime_procs_destroy(struct cputime_procs *p)
 		return;
 	free(p->now.proc);
 	free(p->before.proc);
-	free(p->pids);
+	cgprocs_fini(&p->procs);
 	free(p);
 }
 
@@ -124,85 +118,12 @@ static int read_proc(int pid, struct proc *ret)
 	return rc;
 }
 
-/* Whole text of FOLDER's cgroup.procs into p->pids. */
-static int read_pids(struct cputime_procs *p, int folder_fd)
+static int add_proc(void *ctx, pid_t pid)
 {
-	_cleanup_close_ int fd = openat(folder_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
-	ssize_t n;
+	struct cputime_procs *p = ctx;
+	struct proc proc;
 
-	if (fd < 0)
-		return -errno;
-	for (;;) {
-		size_t size = p->pids_size ? 2 * p->pids_size : 4096;
-		char *grown;
-
-		n = p->pids_size ? fileio_pread_all(fd, p->pids, p->pids_size) : -EFBIG;
-		if (n != -EFBIG)
-			break;
-		if (size > MAX_PROCS * 16)
-			return -EFBIG;
-		grown = realloc(p->pids, size);
-		if (!grown)
-			return -ENOMEM;
-		p->pids = grown;
-		p->pids_size = size;
-	}
-	return n < 0 ? (int)n : 0;
-}
-
-static int scan(struct cputime_procs *p, int folder_fd, int depth);
-
-/* opendir() allocates at every call; this does not. */
-static int scan_children(struct cputime_procs *p, int folder_fd, int depth)
-{
-	char buf[2048] __attribute__((aligned(__alignof__(struct dirent64))));
-	ssize_t n;
-
-	if (lseek(folder_fd, 0, SEEK_SET) < 0)
-		return -errno;
-	while ((n = getdents64(folder_fd, buf, sizeof(buf))) > 0) {
-		ssize_t at = 0;
-
-		while (at < n) {
-			const struct dirent64 *e = (const void *)(buf + at);
-			_cleanup_close_ int fd = -1;
-
-			at += e->d_reclen;
-			if (e->d_type != DT_DIR || e->d_name[0] == '.')
-				continue;
-			fd = openat(folder_fd, e->d_name,
-				    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-			if (fd >= 0 && scan(p, fd, depth + 1) == -ENOMEM)
-				return -ENOMEM; /* else gone meanwhile */
-		}
-	}
-	return n < 0 ? -errno : 0;
-}
-
-static int scan(struct cputime_procs *p, int folder_fd, int depth)
-{
-	const char *s;
-	char *end;
-	int rc;
-
-	rc = read_pids(p, folder_fd);
-	if (rc < 0 && rc != -EOPNOTSUPP) /* a threaded v2 folder lists no processes */
-		return rc;
-	for (s = rc < 0 ? "" : p->pids;; s = end) {
-		long pid = strtol(s, &end, 10);
-		struct proc proc;
-
-		if (end == s)
-			break;
-		if (pid <= 0) /* of another pid namespace */
-			continue;
-		if (read_proc((int)pid, &proc) < 0)
-			continue; /* ended meanwhile */
-		rc = add(&p->now, &proc);
-		if (rc < 0)
-			return rc;
-	}
-	return depth < MAX_DEPTH ? scan_children(p, folder_fd, depth) : 0;
+	return read_proc(pid, &proc) < 0 ? 0 /* ended meanwhile */ : add(&p->now, &proc);
 }
 
 static bool is_same(const struct proc *a, const struct proc *b)
@@ -238,7 +159,7 @@ int cputime_procs_read(struct cputime_procs *p, uint64_t *ret_busy_ns)
 	int rc;
 
 	p->now.n = 0;
-	rc = scan(p, p->folder_fd, 0);
+	rc = cgprocs_each(&p->procs, p->folder_fd, add_proc, p);
 	if (rc < 0)
 		return rc;
 	sort(&p->now);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* getdents64() */
+#include "src/libmeter/cgprocs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+
+#include "src/libutil/fileio.h"
+
+/* A step's folder has task folders, and those what a container runtime makes. */
+#define MAX_DEPTH 8
+/* Of cgroup.procs: room for more pids than a kernel gives by default. */
+#define MAX_TEXT (1u << 20)
+
+struct walk {
+	struct cgprocs *p;
+	cgprocs_fn *fn;
+	void *ctx;
+	int ended; /* what FN ended it with, or 0 */
+};
+
+void cgprocs_fini(struct cgprocs *p)
+{
+	free(p->text);
+	*p = (struct cgprocs){ 0 };
+}
+
+/* Whole text of FOLDER's cgroup.procs into p->text. */
+static int read_pids(struct cgprocs *p, int folder_fd)
+{
+	_cleanup_close_ int fd = openat(folder_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	for (;;) {
+		size_t size = p->size ? 2 * p->size : 4096;
+		char *grown;
+
+		n = p->size ? fileio_pread_all(fd, p->text, p->size) : -EFBIG;
+		if (n != -EFBIG)
+			break;
+		if (size > MAX_TEXT)
+			return -EFBIG;
+		grown = realloc(p->text, size);
+		if (!grown)
+			return -ENOMEM;
+		p->text = grown;
+		p->size = size;
+	}
+	return n < 0 ? (int)n : 0;
+}
+
+static int scan(struct walk *w, int folder_fd, int depth);
+
+/* opendir() allocates at every call; this does not. */
+static int scan_children(struct walk *w, int folder_fd, int depth)
+{
+	char buf[2048] __attribute__((aligned(__alignof__(struct dirent64))));
+	ssize_t n;
+
+	if (lseek(folder_fd, 0, SEEK_SET) < 0)
+		return -errno;
+	while ((n = getdents64(folder_fd, buf, sizeof(buf))) > 0) {
+		ssize_t at = 0;
+
+		while (at < n) {
+			const struct dirent64 *e = (const void *)(buf + at);
+			_cleanup_close_ int fd = -1;
+
+			at += e->d_reclen;
+			if (e->d_type != DT_DIR || e->d_name[0] == '.')
+				continue;
+			fd = openat(folder_fd, e->d_name,
+				    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+			if (fd >= 0 && (scan(w, fd, depth + 1) == -ENOMEM || w->ended))
+				return w->ended ? w->ended : -ENOMEM; /* else gone meanwhile */
+		}
+	}
+	return n < 0 ? -errno : 0;
+}
+
+static int scan(struct walk *w, int folder_fd, int depth)
+{
+	const char *s;
+	char *end;
+	int rc;
+
+	rc = read_pids(w->p, folder_fd);
+	if (rc < 0 && rc != -EOPNOTSUPP) /* a threaded v2 folder lists no processes */
+		return rc;
+	for (s = rc < 0 ? "" : w->p->text;; s = end) {
+		long pid = strtol(s, &end, 10);
+
+		if (end == s)
+			break;
+		if (pid <= 0) /* of another pid namespace */
+			continue;
+		rc = w->fn(w->ctx, (pid_t)pid);
+		if (rc < 0) {
+			w->ended = rc;
+			return rc;
+		}
+	}
+	return depth < MAX_DEPTH ? scan_children(w, folder_fd, depth) : 0;
+}
+
+int cgprocs_each(struct cgprocs *p, int folder_fd, cgprocs_fn *fn, void *ctx)
+{
+	struct walk w = { .p = p, .fn = fn, .ctx = ctx };
+
+	return scan(&w, folder_fd, 0);
+}

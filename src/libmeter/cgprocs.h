@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cgprocs.h - the processes of a cgroup's folder and of all folders below it.
+ */
+#ifndef CEEMS_CGPROCS_H
+#define CEEMS_CGPROCS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Start with `= { 0 }`; the memory grows with the longest list met and is kept. */
+struct cgprocs {
+	char *text; /* of cgroup.procs */
+	size_t size;
+};
+
+/* Below 0 ends the walk. */
+typedef int cgprocs_fn(void *ctx, pid_t pid);
+
+/*
+ * Calls FN for each process there now, 0 if none. -errno when the folder is gone, -ENOMEM, or
+ * what FN ended the walk with. FOLDER_FD's offset moves. Folders that come and go meanwhile are
+ * left out.
+ */
+int cgprocs_each(struct cgprocs *p, int folder_fd, cgprocs_fn *fn, void *ctx);
+
+void cgprocs_fini(struct cgprocs *p);
+
+#endif
