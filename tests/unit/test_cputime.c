@@ -20,6 +20,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/util.h"
+#include "cgfolders.h"
 #include "tap.h"
 
 #define V1 "cgroup cgroup rw,"
@@ -240,78 +241,6 @@ static void test_node(void)
 /* --- steps
  * ------------------------------------------------------------------------------- */
 
-enum { HIER_V2, HIER_CPUACCT, HIER_FREEZER, HIER_N };
-static const char *const controllers[HIER_N] = { NULL, "cpuacct", "freezer" };
-static const char *const hier_names[HIER_N] = { "v2", "v1 cpuacct", "v1 freezer" };
-
-/* One folder per hierarchy: OWN/ceems-test-PID/step_0/task_0, where OWN is where we are.
- */
-struct folders {
-	char top[HIER_N][PATH_MAX]; /* empty: cannot be made here */
-	char step[HIER_N][PATH_MAX + 16];
-	char task[HIER_N][PATH_MAX + 32];
-};
-
-static void own_path(int hier, char *path, size_t size)
-{
-	FILE *f = fopen("/proc/self/cgroup", "re");
-	char line[PATH_MAX];
-
-	path[0] = '\0';
-	while (f && fgets(line, sizeof(line), f)) {
-		char *list = strchr(line, ':');
-		char *p = list ? strchr(list + 1, ':') : NULL;
-
-		line[strcspn(line, "\n")] = '\0';
-		if (!p)
-			continue;
-		*p++ = '\0';
-		list++;
-		if (hier == HIER_V2 ? !*list : strstr(list, controllers[hier]) != NULL)
-			snprintf(path, size, "%s", p);
-	}
-	if (f)
-		fclose(f);
-}
-
-static void folders_make(struct folders *f)
-{
-	int i;
-
-	memset(f, 0, sizeof(*f));
-	for (i = 0; i < HIER_N; i++) {
-		char own[PATH_MAX / 2];
-		char root[PATH_MAX / 2];
-
-		own_path(i, own, sizeof(own));
-		if (!own[0] || cgmount_find(controllers[i], own, root, sizeof(root)) < 0)
-			continue;
-		snprintf(f->top[i], sizeof(f->top[i]), "%s/ceems-test-%d", root,
-			 (int)getpid());
-		snprintf(f->step[i], sizeof(f->step[i]), "%s/step_0", f->top[i]);
-		snprintf(f->task[i], sizeof(f->task[i]), "%s/task_0", f->step[i]);
-		if (mkdir(f->top[i], 0755) < 0 || mkdir(f->step[i], 0755) < 0 ||
-		    mkdir(f->task[i], 0755) < 0) {
-			diag("%s: cannot make %s: %s", hier_names[i], f->task[i],
-			     strerror(errno));
-			rmdir(f->step[i]);
-			rmdir(f->top[i]);
-			f->top[i][0] = '\0';
-		}
-	}
-}
-
-static void folders_remove(struct folders *f)
-{
-	int i;
-
-	for (i = 0; i < HIER_N; i++) {
-		if (f->top[i][0] && (rmdir(f->task[i]) < 0 || rmdir(f->step[i]) < 0 ||
-				     rmdir(f->top[i]) < 0))
-			diag("%s stays: %s", f->top[i], strerror(errno));
-	}
-}
-
 static void burn(uint64_t ns)
 {
 	uint64_t until = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + ns;
@@ -340,22 +269,10 @@ static struct burner burner_start(const struct folders *f, uint64_t own_ns,
 	if (b.pid < 0)
 		exit(99);
 	if (!b.pid) {
-		int i;
-
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(done[0]);
-		for (i = 0; i < HIER_N; i++) {
-			char path[PATH_MAX + 64];
-			int fd;
-
-			if (!f->top[i][0])
-				continue;
-			snprintf(path, sizeof(path), "%s/cgroup.procs", f->task[i]);
-			fd = open(path, O_WRONLY | O_CLOEXEC);
-			if (fd < 0 || write(fd, "0", 1) != 1)
-				_exit(98);
-			close(fd);
-		}
+		if (folders_enter(f) < 0)
+			_exit(98);
 		burn(own_ns);
 		if (child_ns) {
 			pid_t child = fork();
@@ -405,7 +322,7 @@ static void test_step(int hier)
 	struct cputime *c = NULL;
 	struct errmsg err = { 0 };
 	char path[HIER_N][PATH_MAX];
-	const char *use[HIER_N] = { none, none, none };
+	const char *use[HIER_N] = { none, none, none, none };
 	uint64_t first = 0;
 	uint64_t second = 0;
 	uint64_t third = 0;
@@ -519,7 +436,7 @@ int main(void)
 	test_step_paths();
 	test_node();
 	test_open_fails();
-	for (i = 0; i < HIER_N; i++)
+	for (i = HIER_V2; i <= HIER_FREEZER; i++)
 		test_step(i);
 	test_many_processes();
 	return done_testing();

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * memuse.h - the memory that a step holds by itself: anonymous pages and shared memory. Page
+ * cache is not counted: whose read filled it is chance, and it is the node's to give away.
+ */
+#ifndef CEEMS_MEMUSE_H
+#define CEEMS_MEMUSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/libutil/errmsg.h"
+
+/*
+ * Where it is read, in this order: memory.stat of cgroup v2 (anon, shmem), of v1 (total_rss,
+ * total_shmem), the processes listed in the freezer or v2 folder (RssAnon of all, and the
+ * largest RssShmem, as ranks of one step map the same segments).
+ */
+struct memuse;
+
+/*
+ * The paths as /proc/PID/cgroup shows them, "" for none. Slurm gives a step the same path in all
+ * v1 hierarchies, so that either of the two tells its memory's. -ENOENT: none can be read.
+ */
+int memuse_open(const char *v2, const char *cpuacct, const char *freezer,
+		struct memuse **ret, struct errmsg *err);
+/*
+ * Costs tens of microseconds, by processes some for each of them: not for every tick. -errno
+ * when the cgroup is gone.
+ */
+int memuse_read(struct memuse *m, uint64_t *ret_bytes);
+void memuse_close(struct memuse *m);
+
+/* The same of the whole node, from an open /proc/meminfo: AnonPages and Shmem. */
+int memuse_node(int meminfo_fd, uint64_t *ret_bytes);
+
+/* For tests: what memuse_read() makes of the text of a memory.stat. -EINVAL: not one. */
+int memuse_parse(const char *text, bool is_v2, uint64_t *ret_bytes);
+
+#endif
