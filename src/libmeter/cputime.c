@@ -18,21 +18,14 @@ struct cputime {
 	uint64_t last_ns;
 };
 
-/* cpu.stat's usage_usec is kept by the cgroup core, whether the cpu controller is on or
- * not. */
-static int read_cpu_stat(int fd, uint64_t *ret_ns)
+int cputime_parse_cpu_stat(const char *text, uint64_t *ret_ns)
 {
 	static const char key[] = "usage_usec ";
-	char buf[2048];
 	const char *p;
 	uint64_t us;
-	ssize_t n;
 	int rc;
 
-	n = fileio_pread_all(fd, buf, sizeof(buf));
-	if (n < 0)
-		return (int)n;
-	p = !strncmp(buf, key, sizeof(key) - 1) ? buf : strstr(buf, "\nusage_usec ");
+	p = !strncmp(text, key, sizeof(key) - 1) ? text : strstr(text, "\nusage_usec ");
 	if (!p)
 		return -EINVAL;
 	p = strchr(p, ' ') + 1;
@@ -40,6 +33,14 @@ static int read_cpu_stat(int fd, uint64_t *ret_ns)
 	if (rc < 0)
 		return rc;
 	return __builtin_mul_overflow(us, 1000, ret_ns) ? -ERANGE : 0;
+}
+
+static int read_cpu_stat(int fd, uint64_t *ret_ns)
+{
+	char buf[2048];
+	ssize_t n = fileio_pread_all(fd, buf, sizeof(buf));
+
+	return n < 0 ? (int)n : cputime_parse_cpu_stat(buf, ret_ns);
 }
 
 int cputime_read(struct cputime *c, uint64_t *ret_busy_ns)

@@ -24,6 +24,12 @@ int cputime_open(const char *v2, const char *cpuacct, const char *freezer,
 int cputime_read(struct cputime *c, uint64_t *ret_busy_ns);
 void cputime_close(struct cputime *c);
 
+/*
+ * usage_usec of a v2 group's cpu.stat, in nanoseconds; the cgroup core keeps it, whether the cpu
+ * controller is on or not. -EINVAL: it is not there or no number; -ERANGE.
+ */
+int cputime_parse_cpu_stat(const char *text, uint64_t *ret_ns);
+
 /* Busy time of all CPUs since boot: /proc/stat without idle, iowait, steal and guest. */
 int cputime_node(int proc_stat_fd, uint64_t *ret_busy_ns, uint32_t *ret_cpus);
 

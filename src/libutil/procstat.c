@@ -10,24 +10,12 @@
 
 #include "src/libutil/fileio.h"
 
-int procstat_read(pid_t pid, struct procstat *ret)
+int procstat_parse(const char *text, struct procstat *ret)
 {
-	_cleanup_close_ int fd = -1;
 	uint64_t utime, stime, cutime, cstime;
 	struct procstat s;
-	char path[32];
-	char buf[1024];
-	const char *p;
-	ssize_t n;
+	const char *p = strrchr(text, ')'); /* the name before it may hold anything */
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = fileio_open_at_root("", path);
-	if (fd < 0)
-		return fd;
-	n = fileio_pread_all(fd, buf, sizeof(buf));
-	if (n < 0)
-		return (int)n; /* -ESRCH: gone between open and read */
-	p = strrchr(buf, ')'); /* the name before it may hold anything */
 	if (!p || sscanf(p + 1,
 			 " %c %" SCNd32 " %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
 			 " %" SCNu64 " %" SCNu64 " %*d %*d %*d %*d %" SCNu64,
@@ -37,6 +25,23 @@ int procstat_read(pid_t pid, struct procstat *ret)
 	s.cpu_ticks = utime + stime + cutime + cstime;
 	*ret = s;
 	return 0;
+}
+
+int procstat_read(pid_t pid, struct procstat *ret)
+{
+	_cleanup_close_ int fd = -1;
+	char path[32];
+	char buf[1024];
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = fileio_open_at_root("", path);
+	if (fd < 0)
+		return fd;
+	n = fileio_pread_all(fd, buf, sizeof(buf));
+	if (n < 0)
+		return (int)n; /* -ESRCH: gone between open and read */
+	return procstat_parse(buf, ret);
 }
 
 bool procstat_is_alive(pid_t pid, uint64_t start_ticks)

@@ -17,7 +17,10 @@ struct procstat {
 	uint64_t start_ticks;	/* 22: since boot; with the pid it names one process */
 };
 
-/* 0; -ENOENT or -ESRCH: no such process; -EINVAL: not of the form that proc(5) has. */
+/* TEXT is the whole file. -EINVAL: not of the form that proc(5) has. */
+int procstat_parse(const char *text, struct procstat *ret);
+
+/* 0; -ENOENT or -ESRCH: no such process; -EINVAL as above. */
 int procstat_read(pid_t pid, struct procstat *ret);
 
 /*
