@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Usage as slurmdbd returns it, and the values of TRES in it. */
+#include "src/libjob/tresmap.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = fuzz_text(data, size);
+	struct figures figures = { 0 };
+	struct tresmap map;
+	uint64_t value;
+
+	tresmap_init(&map);
+	tresmap_learn(&map, 1001, "fs", "ceems");
+	tresmap_learn(&map, 1002, "ic", "ceems_co2e");
+	tresmap_read(&map, text, SIDE_IN, &figures);
+	tresmap_read(&map, text, SIDE_OUT, &figures);
+	(void)tresmap_value(text, TRESMAP_MEM, &value);
+	free(text);
+	return 0;
+}
