@@ -7,6 +7,7 @@
 #include "src/libutil/util.h"
 
 const struct source_ops *const source_builtin[] = {
+	&source_cray,
 	&source_rapl,
 	&source_model,
 };
