@@ -159,15 +159,33 @@ static int parse_cpu_line(const char *line, uint64_t *ret_ticks)
 	return 0;
 }
 
+static uint64_t ticks_to_ns(uint64_t ticks)
+{
+	long hz = sysconf(_SC_CLK_TCK);
+
+	return ticks * (NSEC_PER_SEC / (hz > 0 ? (uint64_t)hz : 100));
+}
+
+/* "cpu12 ..." */
+static void take_cpu(const char *line, uint64_t *cpu_ns, size_t max)
+{
+	uint64_t ticks;
+	uint64_t cpu;
+
+	if (parse_u64_n(line + 3, strcspn(line + 3, " "), &cpu) == 0 && cpu < max &&
+	    parse_cpu_line(line, &ticks) == 0)
+		cpu_ns[cpu] = ticks_to_ns(ticks);
+}
+
 /*
  * The kernel counts here in clock ticks, 10 ms, and rounds each of the fields of all
  * CPUs; a step's own time has nanoseconds. So within a tick the steps may have used more
  * than the node: whoever splits (split.h) has to take that. Only the head of the file is
  * read, as the line of interrupts behind it has a number per interrupt.
  */
-int cputime_node(int proc_stat_fd, uint64_t *ret_busy_ns, uint32_t *ret_cpus)
+int cputime_cpus(int proc_stat_fd, uint64_t *cpu_ns, size_t max, uint64_t *ret_busy_ns,
+		 uint32_t *ret_cpus)
 {
-	long hz = sysconf(_SC_CLK_TCK);
 	uint64_t ticks = 0;
 	uint32_t cpus = 0;
 	bool has_sum = false;
@@ -198,6 +216,7 @@ int cputime_node(int proc_stat_fd, uint64_t *ret_busy_ns, uint32_t *ret_cpus)
 					return rc;
 				has_sum = true;
 			} else {
+				take_cpu(line, cpu_ns, max);
 				cpus++;
 			}
 			line = end + 1;
@@ -214,7 +233,12 @@ int cputime_node(int proc_stat_fd, uint64_t *ret_busy_ns, uint32_t *ret_cpus)
 out:
 	if (!has_sum || !cpus)
 		return -EINVAL;
-	*ret_busy_ns = ticks * (NSEC_PER_SEC / (hz > 0 ? (uint64_t)hz : 100));
+	*ret_busy_ns = ticks_to_ns(ticks);
 	*ret_cpus = cpus;
 	return 0;
+}
+
+int cputime_node(int proc_stat_fd, uint64_t *ret_busy_ns, uint32_t *ret_cpus)
+{
+	return cputime_cpus(proc_stat_fd, NULL, 0, ret_busy_ns, ret_cpus);
 }

@@ -5,6 +5,7 @@
 #ifndef CEEMS_CPUTIME_H
 #define CEEMS_CPUTIME_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -32,6 +33,12 @@ int cputime_parse_cpu_stat(const char *text, uint64_t *ret_ns);
 
 /* Busy time of all CPUs since boot: /proc/stat without idle, iowait, steal and guest. */
 int cputime_node(int proc_stat_fd, uint64_t *ret_busy_ns, uint32_t *ret_cpus);
+/*
+ * The same, and of each processor: CPU_NS[MAX] by its number. Entries of processors that are not
+ * listed (offline) or whose line is malformed are left as they are.
+ */
+int cputime_cpus(int proc_stat_fd, uint64_t *cpu_ns, size_t max, uint64_t *ret_busy_ns,
+		 uint32_t *ret_cpus);
 
 /*
  * The cgroup paths of process PID, each cut after the last component that begins with "step_"
