@@ -10,6 +10,7 @@
 
 #include "src/libjob/ledger_map.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/util.h"
 
 #define READ_TRIES 1000
 
@@ -92,6 +93,18 @@ const struct ledger_page *ledger_current(const struct ledger *l)
 	return ledger_map_page(l, atomic_load(&l->file->turns));
 }
 
+const char *ledger_idle_name(enum ledger_idle idle)
+{
+	static const char *const names[] = {
+		[LEDGER_IDLE_NONE] = "none",
+		[LEDGER_IDLE_LEARNED] = "learned",
+		[LEDGER_IDLE_STATED] = "stated",
+		[LEDGER_IDLE_CONFIGURED] = "configured",
+	};
+
+	return (size_t)idle < ARRAY_SIZE(names) ? names[idle] : "?";
+}
+
 /* --- reading ---------------------------------------------------------------------------- */
 
 /*
@@ -123,7 +136,8 @@ static int copy_page(const struct ledger *l, const struct ledger_page *page, voi
 
 	(void)l;
 	memcpy(to, page, offsetof(struct ledger_page, step));
-	if (to->nsteps > LEDGER_STEPS || to->njobs > LEDGER_JOBS)
+	if (to->nsteps > LEDGER_STEPS || to->njobs > LEDGER_JOBS ||
+	    to->nparts > READING_PARTS_MAX)
 		return -EAGAIN;
 	memcpy(to->step, page->step, to->nsteps * sizeof(*to->step));
 	memcpy(to->job, page->job, to->njobs * sizeof(*to->job));

@@ -34,7 +34,7 @@
 #include "src/libmeter/source.h"
 #include "src/libutil/errmsg.h"
 
-#define LEDGER_VERSION 2
+#define LEDGER_VERSION 3
 #define LEDGER_STEPS 1024
 #define LEDGER_JOBS LEDGER_STEPS /* as many: an open step always finds room for its job */
 #define LEDGER_JOB_LINGER_NS (120 * UINT64_C(1000000000))
@@ -127,19 +127,46 @@ struct ledger_job_account {
 	uint64_t closed_busy_ns;
 };
 
+/* How the idle power of a part is known. */
+enum ledger_idle {
+	LEDGER_IDLE_NONE, /* not: all of its energy is dynamic */
+	LEDGER_IDLE_LEARNED,
+	LEDGER_IDLE_STATED, /* by the source: a model */
+	LEDGER_IDLE_CONFIGURED,
+};
+const char *ledger_idle_name(enum ledger_idle idle); /* "none", "learned", ... */
+
+/* What one sensor tells apart: a socket, its memory, a GPU, the rest of the node. */
+struct ledger_part {
+	uint8_t domain; /* enum domain */
+	uint8_t unit;
+	uint8_t source;	 /* enum source_id; with the two above it names the part */
+	uint8_t quality; /* enum reading_quality */
+	uint32_t idle;	 /* enum ledger_idle */
+	uint64_t energy_uj; /* measured since the part was first seen */
+	uint64_t power_mw;  /* over the last whole SampleInterval */
+	uint64_t idle_mw;   /* in force */
+	uint64_t learned_mw; /* 0: nothing yet */
+	uint64_t t_energy_mono_ns; /* energy came last; 0: none yet */
+};
+
 struct ledger_page {
 	uint64_t t_mono_ns;	/* of the last tick; 0: none yet */
 	uint64_t t_wall_ns;
 	uint64_t node_busy_ns;	/* raw, since boot */
+	uint64_t socket_busy_ns[SOCKETS_MAX]; /* the same by socket */
+	uint32_t socket_cpus[SOCKETS_MAX];    /* processors that the kernel has there */
 	struct source_state state[SOURCE_N];
 	struct account measured;
 	struct account unallocated;
 	struct account system;
 	struct account retired;	     /* of jobs that are no longer listed below */
-	uint64_t power_mw[DOMAIN_N]; /* over the last whole SampleInterval */
+	/* of all parts of a domain */
+	uint64_t power_mw[DOMAIN_N];
+	uint64_t idle_mw[DOMAIN_N];
 	uint32_t domain_source[DOMAIN_N]; /* enum source_id, SOURCE_N: none */
-	uint64_t idle_mw[DOMAIN_N];  /* in force; 0: not known */
-	uint32_t idle_is_learned;
+	uint32_t nparts;
+	struct ledger_part part[READING_PARTS_MAX];
 	uint32_t factor_known;	     /* emissions were computed */
 	uint64_t factor_mg_per_kwh;  /* in force */
 	uint64_t pue_milli;
@@ -147,6 +174,8 @@ struct ledger_page {
 	uint64_t conservation_error_uj; /* |measured - booked|, summed; must read 0 */
 	uint64_t rejected;	     /* implausible or failed counter readings */
 	uint64_t wraps;
+	uint64_t late;		     /* readings that were too old to be used */
+	uint64_t disagreement_uj;    /* by which parts exceed what the node's own sensor shows */
 	uint64_t gaps;		     /* ticks longer than 10 SampleIntervals */
 	uint64_t lost_steps;	     /* stepd died with its slot open */
 	uint64_t slots_full;	     /* claims that found no slot */

@@ -31,7 +31,7 @@ struct ledger_book {
 	struct gone gone[LEDGER_STEPS];
 	/* split_tick()'s */
 	struct split_line split[LEDGER_STEPS];
-	struct split_job job[LEDGER_JOBS];
+	struct split_alloc job[LEDGER_JOBS];
 	uint32_t job_index[LEDGER_JOBS]; /* by page->job: 1 + index into job */
 	struct split_share share[LEDGER_STEPS];
 	_Alignas(16) unsigned char work[];
@@ -208,6 +208,7 @@ static void add_line(struct ledger_book *b, const struct ledger_page *page, uint
 		.claim = s->claim,
 		.s = s,
 		.busy_ns = a->busy_ns,
+		.booked_ns = a->busy_ns,
 		.is_last = has_ended || is_dead,
 		.is_dead = is_dead,
 		.from_ns = a->until_mono_ns ? a->until_mono_ns : s->t_open_mono_ns,
@@ -300,6 +301,37 @@ static uint64_t grown(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
+/* A step's view of its job: another step may know of sockets and GPUs that this one does not. */
+static void widen_job(struct split_alloc *job, const struct ledger_identity *id)
+{
+	unsigned int i;
+
+	for (i = 0; i < SOCKETS_MAX; i++)
+		if (id->job_socket_cpus[i] > job->socket_cpus[i])
+			job->socket_cpus[i] = id->job_socket_cpus[i];
+	for (i = 0; i < GPUS_MAX; i++)
+		if (id->job_gpu_ppm[i] > job->gpu_ppm[i])
+			job->gpu_ppm[i] = id->job_gpu_ppm[i];
+}
+
+static void fill_line(const struct book_line *line, uint32_t job, struct split_line *ret)
+{
+	const struct ledger_identity *id = &line->s->id;
+
+	*ret = (struct split_line){
+		.job = job,
+		.kind = kind_of(id->step_id),
+		.alloc = { .cpus = id->step_cpus, .mem_mb = id->step_mem_mb },
+		.from_ns = line->from_ns,
+		.until_ns = line->until_ns,
+		.busy_ns = grown(line->busy_ns, line->booked_ns),
+		.mem_weight = line->mem_weight,
+	};
+	memcpy(ret->alloc.socket_cpus, id->step_socket_cpus, sizeof(ret->alloc.socket_cpus));
+	memcpy(ret->alloc.gpu_ppm, id->step_gpu_ppm, sizeof(ret->alloc.gpu_ppm));
+	memcpy(ret->cpu_weight, line->cpu_weight, sizeof(ret->cpu_weight));
+}
+
 /* Only jobs with lines: of hundreds that linger, none takes part. */
 static void fill_lines(struct ledger_book *b, const struct ledger_page *page,
 		       struct split_input *in)
@@ -314,18 +346,12 @@ static void fill_lines(struct ledger_book *b, const struct ledger_page *page,
 		uint32_t *index = &b->job_index[a->job - 1];
 
 		if (!*index) {
-			b->job[in->njobs++] = (struct split_job){ job->cpus, job->mem_mb };
+			b->job[in->njobs++] =
+				(struct split_alloc){ .cpus = job->cpus, .mem_mb = job->mem_mb };
 			*index = (uint32_t)in->njobs;
 		}
-		b->split[i] = (struct split_line){
-			.job = *index - 1,
-			.kind = kind_of(line->s->id.step_id),
-			.cpus = line->s->id.step_cpus,
-			.mem_mb = line->s->id.step_mem_mb,
-			.from_ns = line->from_ns,
-			.until_ns = line->until_ns,
-			.busy_ns = grown(line->busy_ns, a->busy_ns),
-		};
+		widen_job(&b->job[*index - 1], &line->s->id);
+		fill_line(line, *index - 1, &b->split[i]);
 	}
 	in->job = b->job;
 	in->line = b->split;
@@ -336,15 +362,11 @@ static void fill_lines(struct ledger_book *b, const struct ledger_page *page,
 static void book_share(const struct ledger_page *page, const struct split_share *share,
 		       struct account *to, struct account *booked)
 {
-	struct account a = { 0 };
-	unsigned int d;
+	struct account a = { .by_counters_uj = share->by_counters_uj };
 
-	for (d = 0; d < DOMAIN_N; d++) {
-		a.total_uj[d] = share->total_uj[d];
-		a.static_uj[d] = share->static_uj[d];
-		if (page->domain_source[d] < SOURCE_N)
-			a.source_uj[page->domain_source[d]] += share->total_uj[d];
-	}
+	memcpy(a.total_uj, share->total_uj, sizeof(a.total_uj));
+	memcpy(a.static_uj, share->static_uj, sizeof(a.static_uj));
+	memcpy(a.source_uj, share->source_uj, sizeof(a.source_uj));
 	if (page->factor_known)
 		a.co2e_ng = emission_ng(account_total_uj(&a), page->factor_mg_per_kwh,
 					page->pue_milli);
@@ -361,17 +383,18 @@ static void book_measured(struct ledger_page *page, const struct book_tick *tick
 {
 	struct account a = *booked;
 	unsigned int d;
+	size_t i;
 
+	memset(a.total_uj, 0, sizeof(a.total_uj));
 	memset(a.source_uj, 0, sizeof(a.source_uj));
-	for (d = 0; d < DOMAIN_N; d++) {
-		uint64_t e = tick->energy_uj[d];
-
-		page->conservation_error_uj += e > a.total_uj[d] ? e - a.total_uj[d]
-								 : a.total_uj[d] - e;
-		a.total_uj[d] = e;
-		if (page->domain_source[d] < SOURCE_N)
-			a.source_uj[page->domain_source[d]] += e;
+	for (i = 0; i < tick->nparts; i++) {
+		a.total_uj[tick->part[i].domain] += tick->part[i].measured_uj;
+		a.source_uj[tick->part[i].source] += tick->part[i].measured_uj;
 	}
+	for (d = 0; d < DOMAIN_N; d++)
+		page->conservation_error_uj += a.total_uj[d] > booked->total_uj[d] ?
+						       a.total_uj[d] - booked->total_uj[d] :
+						       booked->total_uj[d] - a.total_uj[d];
 	account_add(&page->measured, &a);
 }
 
@@ -382,9 +405,11 @@ static int book_energy(struct ledger_book *b, struct ledger_page *page,
 		.from_ns = page->t_mono_ns,
 		/* two requests within one reading of the clock */
 		.until_ns = tick->t_mono_ns + (tick->t_mono_ns == page->t_mono_ns),
-		.node_cpus = tick->node_cpus,
-		.node_mem_mb = tick->node_mem_mb,
-		.node_busy_ns = grown(tick->node_busy_ns, page->node_busy_ns),
+		.node = { .cpus = tick->node_cpus, .mem_mb = tick->node_mem_mb },
+		.mem_weight = tick->mem_weight,
+		.by_counters = tick->by_counters,
+		.part = tick->part,
+		.nparts = tick->nparts,
 	};
 	struct account booked = { 0 };
 	struct split_share unallocated;
@@ -392,8 +417,8 @@ static int book_energy(struct ledger_book *b, struct ledger_page *page,
 	size_t i;
 	int rc;
 
-	memcpy(in.measured_uj, tick->energy_uj, sizeof(in.measured_uj));
-	memcpy(in.idle_mw, page->idle_mw, sizeof(in.idle_mw));
+	memcpy(in.node.socket_cpus, page->socket_cpus, sizeof(in.node.socket_cpus));
+	memcpy(in.cpu_weight, tick->cpu_weight, sizeof(in.cpu_weight));
 	fill_lines(b, page, &in);
 	rc = split_tick(&in, b->work, b->share, &unallocated, &sys);
 	if (rc < 0)

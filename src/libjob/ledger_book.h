@@ -8,7 +8,8 @@
  *	now = clock_mono_ns();			(after ledger_begin(), see below)
  *	n = ledger_book_collect(b, page, now, &line);
  *	for each line without busy_is_final: line->busy_ns = CPU time of the step, as read now
- *	fill in page->state, domain_source, idle_mw, factor_*, pue_milli, power_mw, ...
+ *	for each line: its weights
+ *	fill in page->state, domain_source, factor_*, pue_milli, part, ...
  *	ledger_book_apply(b, page, &tick);
  *	ledger_turn(l);
  *
@@ -40,6 +41,10 @@ struct book_line {
 	 * whose time cannot be read is left as it is and gets no dynamic share.
 	 */
 	uint64_t busy_ns;
+	uint64_t booked_ns; /* of that, what is booked already: the rest is this window's */
+	/* Activity in the window, 0 until it is filled in; in any unit that the node's has too. */
+	uint64_t cpu_weight[SOCKETS_MAX];
+	uint64_t mem_weight;
 	bool busy_is_final; /* busy_ns is what the stepd left as final_busy_ns: do not read */
 	bool is_last;	    /* this tick closes it */
 	bool is_dead;	    /* its stepd is gone without a word */
@@ -62,16 +67,20 @@ struct book_tick {
 	uint64_t node_busy_ns; /* raw, since boot */
 	uint32_t node_cpus;
 	uint64_t node_mem_mb;
-	uint64_t energy_uj[DOMAIN_N]; /* of the window; 0 where there is no sensor */
+	/* Activity of all processes in the window. */
+	uint64_t cpu_weight[SOCKETS_MAX];
+	uint64_t mem_weight;
+	bool by_counters; /* cpu_weight is of hardware counters */
+	size_t nparts;
+	struct split_part part[READING_PARTS_MAX]; /* what the sensors say of the window */
 };
 
 /*
- * Splits the tick (split.h) by page->idle_mw, books the shares with page->domain_source and, when
- * page->factor_known, their emissions; folds steps that are gone into their jobs and jobs that
+ * Splits the tick (split.h), books the shares and, when page->factor_known, their emissions; folds steps that are gone into their jobs and jobs that
  * are gone into `retired`; sets t_mono_ns, t_wall_ns, node_busy_ns, measured, slots_full,
  * lost_steps, ticks. What the shares miss of the measured energy is added to
  * conservation_error_uj. Slots change state when the page is turned. The first tick of a ledger
- * (page->t_mono_ns 0) has no window and books nothing: energy_uj must be 0 then, as it is by
+ * (page->t_mono_ns 0) has no window and books nothing: the parts must be 0 then, as they are by
  * source.h. -EINVAL: t_mono_ns is before the last tick's; nothing is booked.
  */
 int ledger_book_apply(struct ledger_book *b, struct ledger_page *page,

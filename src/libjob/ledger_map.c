@@ -91,13 +91,16 @@ static bool page_is_sane(const struct ledger_page *p)
 {
 	size_t i;
 
-	if (p->nsteps > LEDGER_STEPS || p->njobs > LEDGER_JOBS)
+	if (p->nsteps > LEDGER_STEPS || p->njobs > LEDGER_JOBS || p->nparts > READING_PARTS_MAX)
 		return false;
 	for (i = 0; i < SOURCE_N; i++)
 		if (p->state[i].ncounters > SOURCE_MAX_COUNTERS)
 			return false;
 	for (i = 0; i < DOMAIN_N; i++)
 		if (p->domain_source[i] > SOURCE_N)
+			return false;
+	for (i = 0; i < p->nparts; i++)
+		if (p->part[i].domain >= DOMAIN_N || p->part[i].source >= SOURCE_N)
 			return false;
 	for (i = 0; i < p->nsteps; i++)
 		if (p->step[i].job > p->njobs)

@@ -14,7 +14,9 @@
 #include "src/libjob/ledger_book.h"
 #include "src/libmeter/cputime.h"
 #include "src/libnode/bpfload.h"
-#include "src/libnode/idle.h"
+#include "src/libnode/cpuweights.h"
+#include "src/libnode/nodecpu.h"
+#include "src/libnode/parts.h"
 #include "src/libnode/sources.h"
 #include "src/libnode/textfile.h"
 #include "src/libutil/clock.h"
@@ -36,13 +38,13 @@ struct sampler {
 	struct ledger *ledger;
 	struct ledger_book *book;
 	struct sources *sources;
-	int proc_stat_fd;
-	uint32_t kernel_cpus; /* what busy time is out of */
-	uint32_t node_cpus;   /* what Slurm allocates */
+	struct nodecpu *cpus;
+	uint32_t node_cpus; /* what Slurm allocates */
 	uint64_t node_mem_mb;
 	struct emission_factor factor;
 	bool has_factor;
-	struct idle_window window;
+	struct parts parts;
+	struct cpuweights cpuweights;
 	uint64_t ticks;
 	struct reader reader[LEDGER_STEPS];
 	unsigned int readers; /* entries of reader[] that were ever used */
@@ -59,17 +61,9 @@ struct sampler {
 
 /* --- setting up ------------------------------------------------------------------------- */
 
-/* SysRoot may hold a whole machine, or, in tests, sensors only. */
-static int open_proc(const char *root, const char *path)
-{
-	int fd = fileio_open_at_root(root, path);
-
-	return fd == -ENOENT ? fileio_open_at_root("/", path) : fd;
-}
-
 static uint64_t kernel_mem_mb(const char *root)
 {
-	_cleanup_close_ int fd = open_proc(root, "/proc/meminfo");
+	_cleanup_close_ int fd = nodecpu_open_proc(root, "/proc/meminfo");
 	unsigned long long kb = 0;
 	char buf[8192];
 	const char *p;
@@ -82,18 +76,11 @@ static uint64_t kernel_mem_mb(const char *root)
 
 static int open_node(struct sampler *s, struct errmsg *err)
 {
-	uint64_t busy;
-	int rc;
+	int rc = nodecpu_open(s->settings.sys_root, &s->cpus, err);
 
-	s->proc_stat_fd = open_proc(s->settings.sys_root, "/proc/stat");
-	if (s->proc_stat_fd < 0)
-		return errmsg_errno(err, s->proc_stat_fd, "/proc/stat");
-	rc = cputime_node(s->proc_stat_fd, &busy, &s->kernel_cpus);
 	if (rc < 0)
-		return errmsg_errno(err, rc, "/proc/stat");
-	if (!s->kernel_cpus)
-		return errmsg_set(err, -EINVAL, "/proc/stat: no processor is listed");
-	s->node_cpus = s->kernel_cpus;
+		return rc;
+	s->node_cpus = nodecpu_count(s->cpus);
 	s->node_mem_mb = kernel_mem_mb(s->settings.sys_root);
 	return 0;
 }
@@ -149,7 +136,6 @@ int sampler_create(const struct settings *settings, const char *node, struct sam
 	if (!s)
 		return errmsg_errno(err, -ENOMEM, "sampler");
 	s->settings = *settings;
-	s->proc_stat_fd = -1;
 	rc = open_node(s, err);
 	if (rc < 0)
 		goto fail;
@@ -252,15 +238,11 @@ static void read_lines(struct sampler *s, struct book_line *line, size_t nlines)
 static void note_sources(struct sampler *s, struct ledger_page *page,
 			 const struct sources_reading *r)
 {
-	unsigned int d;
-
 	page->rejected += r->rejected;
 	page->wraps += r->wraps;
-	for (d = 0; d < DOMAIN_N; d++) {
-		if (page->domain_source[d] != r->from[d])
-			page->idle_mw[d] = 0; /* another sensor idles at another power */
-		page->domain_source[d] = r->from[d];
-	}
+	page->late += r->late;
+	page->disagreement_uj += r->disagreement_uj;
+	memcpy(page->domain_source, r->from, sizeof(page->domain_source));
 	if (r->failed < 0)
 		logger_log_once(&s->source_failed, LOGGER_ERROR,
 				"%s: cannot be read: %s; its energy is missing until it can",
@@ -269,60 +251,69 @@ static void note_sources(struct sampler *s, struct ledger_page *page,
 		(void)logger_once_reset(&s->source_failed);
 }
 
-static void sum_domains(const struct sources_reading *r, uint64_t ret_uj[DOMAIN_N],
-			uint64_t ret_stated_mw[DOMAIN_N])
+static uint64_t grown(uint64_t now, uint64_t before)
 {
-	uint32_t i;
-
-	memset(ret_uj, 0, DOMAIN_N * sizeof(*ret_uj));
-	memset(ret_stated_mw, 0, DOMAIN_N * sizeof(*ret_stated_mw));
-	for (i = 0; i < r->nparts; i++) {
-		ret_uj[r->part[i].domain] += r->part[i].energy_uj;
-		ret_stated_mw[r->part[i].domain] += r->part[i].idle_mw;
-	}
+	return now > before ? now - before : 0;
 }
 
-static void set_idle(struct sampler *s, struct ledger_page *page,
-		     const uint64_t energy_uj[DOMAIN_N], const uint64_t stated_mw[DOMAIN_N])
-{
-	unsigned int d;
+/* What the processors did since the page before. */
+struct cpu_tick {
+	uint64_t busy_ns;
+	uint64_t socket_ns[SOCKETS_MAX];
+};
 
-	if (s->settings.idle_mw) {
-		idle_share_configured(s->settings.idle_mw, energy_uj, page->idle_mw);
-		page->idle_is_learned = 0;
+/*
+ * Which sockets it was on is told by lines of their own, which may be missing or of another
+ * instant: the sum of the sockets is the node's time all the same.
+ */
+static void read_cpus(struct sampler *s, struct ledger_page *page, struct book_tick *tick,
+		      struct cpu_tick *ret)
+{
+	const struct topology *t = nodecpu_topology(s->cpus);
+	uint64_t raw[SOCKETS_MAX];
+	uint64_t where[SOCKETS_MAX];
+	bool has_base = page->t_mono_ns != 0;
+	uint64_t any = 0;
+	unsigned int i;
+
+	*ret = (struct cpu_tick){ 0 };
+	tick->node_busy_ns = page->node_busy_ns;
+	memcpy(page->socket_cpus, t->socket_cpus, sizeof(page->socket_cpus));
+	if (nodecpu_read(s->cpus, &tick->node_busy_ns, raw) < 0)
 		return;
+	for (i = 0; i < SOCKETS_MAX; i++) {
+		where[i] = grown(raw[i], page->socket_busy_ns[i]);
+		any |= where[i];
+		page->socket_busy_ns[i] = raw[i];
 	}
-	for (d = 0; d < DOMAIN_N; d++)
-		if (stated_mw[d])
-			page->idle_mw[d] = stated_mw[d];
+	for (i = 0; i < SOCKETS_MAX && !any; i++)
+		where[i] = t->socket_cpus[i];
+	if (has_base)
+		ret->busy_ns = grown(tick->node_busy_ns, page->node_busy_ns);
+	(void)split_apportion(ret->busy_ns, where, SOCKETS_MAX, ret->socket_ns);
 }
 
-/* Power is shown for whole windows, and only whole windows teach idle power. */
-static void advance_window(struct sampler *s, struct ledger_page *page,
-			   const struct sources_reading *r, const uint64_t energy_uj[DOMAIN_N],
-			   const uint64_t stated_mw[DOMAIN_N], uint64_t dt_ns,
-			   uint64_t busy_ns, bool is_gap)
+/*
+ * What each line did in this tick, and all processes of the node: the one place where a better
+ * measure of activity than CPU time comes in.
+ */
+static void weigh(struct sampler *s, const struct cpu_tick *cpu, struct book_line *line,
+		  size_t nlines, struct book_tick *tick)
 {
-	struct idle_window *w = &s->window;
-	uint64_t learned[DOMAIN_N];
-	unsigned int d;
+	cpuweights_fill(&s->cpuweights, nodecpu_topology(s->cpus)->socket_cpus, cpu->socket_ns,
+			line, nlines, tick);
+}
 
-	for (d = 0; d < DOMAIN_N; d++)
-		w->energy_uj[d] += energy_uj[d];
-	w->busy_ns += busy_ns;
-	w->length_ns += dt_ns;
-	w->is_tainted |= is_gap || r->rejected || r->failed < 0;
-	if (w->length_ns < s->settings.sample_interval_ns)
-		return;
-	idle_window_power(w, page->power_mw);
-	memcpy(learned, page->idle_mw, sizeof(learned));
-	if (!s->settings.idle_mw && idle_learn(w, s->kernel_cpus, learned))
-		for (d = 0; d < DOMAIN_N; d++)
-			if (!stated_mw[d] && learned[d]) {
-				page->idle_mw[d] = learned[d];
-				page->idle_is_learned = 1;
-			}
-	idle_window_clear(w);
+static bool any_holds_gpu(const struct book_line *line, size_t nlines)
+{
+	unsigned int g;
+	size_t i;
+
+	for (i = 0; i < nlines; i++)
+		for (g = 0; g < GPUS_MAX; g++)
+			if (line[i].s->id.job_gpu_ppm[g])
+				return true;
+	return false;
 }
 
 static uint32_t busy_ppm(uint64_t busy_ns, uint64_t dt_ns, uint32_t cpus)
@@ -333,54 +324,64 @@ static uint32_t busy_ppm(uint64_t busy_ns, uint64_t dt_ns, uint32_t cpus)
 	return ppm > 1000000 ? 1000000 : (uint32_t)ppm;
 }
 
+static int book(struct sampler *s, struct ledger_page *page, const struct book_tick *tick)
+{
+	int rc;
+
+	page->factor_known = s->has_factor;
+	page->factor_mg_per_kwh = s->has_factor ? s->factor.mg_per_kwh : 0;
+	page->pue_milli = s->settings.pue_milli;
+	rc = ledger_book_apply(s->book, page, tick);
+	if (rc < 0)
+		logger_log_once(&s->tick_failed, LOGGER_ERROR,
+				"ledger: a tick could not be booked: %s; it is made up for by the next",
+				strerror(-rc));
+	else
+		(void)logger_once_reset(&s->tick_failed);
+	return rc;
+}
+
 int sampler_tick(struct sampler *s)
 {
 	struct ledger_page *page = ledger_begin(s->ledger);
 	struct book_tick tick = { .node_cpus = s->node_cpus, .node_mem_mb = s->node_mem_mb };
+	const struct parts_setup setup = {
+		.interval_ns = s->settings.sample_interval_ns,
+		.configured_mw = s->settings.idle_mw,
+		.cpus = nodecpu_count(s->cpus),
+	};
+	struct parts_tick all = { 0 };
 	struct sources_reading r;
 	struct book_line *line;
-	uint64_t energy_uj[DOMAIN_N];
-	uint64_t stated_mw[DOMAIN_N];
-	uint64_t busy_ns = 0;
-	uint64_t dt_ns = 0;
-	uint32_t cpus;
+	struct cpu_tick cpu;
 	bool is_gap;
 	size_t nlines;
 	int rc;
 
 	tick.t_mono_ns = clock_mono_ns();
 	tick.t_wall_ns = clock_wall_ns();
-	tick.node_busy_ns = page->node_busy_ns;
-	(void)cputime_node(s->proc_stat_fd, &tick.node_busy_ns, &cpus);
-	if (page->t_mono_ns && tick.t_mono_ns > page->t_mono_ns) {
-		dt_ns = tick.t_mono_ns - page->t_mono_ns;
-		if (tick.node_busy_ns > page->node_busy_ns)
-			busy_ns = tick.node_busy_ns - page->node_busy_ns;
-	}
-	is_gap = dt_ns > SAMPLER_GAP_INTERVALS * s->settings.sample_interval_ns;
+	if (page->t_mono_ns)
+		all.dt_ns = grown(tick.t_mono_ns, page->t_mono_ns);
+	is_gap = all.dt_ns > SAMPLER_GAP_INTERVALS * setup.interval_ns;
 	page->gaps += is_gap;
+	read_cpus(s, page, &tick, &cpu);
+	all.busy_ns = cpu.busy_ns;
 
-	sources_read(s->sources, dt_ns, busy_ppm(busy_ns, dt_ns, s->kernel_cpus), page->state, &r);
+	sources_read(s->sources, all.dt_ns, busy_ppm(cpu.busy_ns, all.dt_ns, setup.cpus),
+		     page->state, &r);
 	s->ticks++;
 	nlines = ledger_book_collect(s->book, page, tick.t_mono_ns, &line);
 	read_lines(s, line, nlines);
+	weigh(s, &cpu, line, nlines, &tick);
 
 	note_sources(s, page, &r);
-	sum_domains(&r, energy_uj, stated_mw);
-	set_idle(s, page, energy_uj, stated_mw);
-	page->factor_known = s->has_factor;
-	page->factor_mg_per_kwh = s->has_factor ? s->factor.mg_per_kwh : 0;
-	page->pue_milli = s->settings.pue_milli;
-	memcpy(tick.energy_uj, energy_uj, sizeof(tick.energy_uj));
-	rc = ledger_book_apply(s->book, page, &tick);
-	if (rc < 0) {
-		logger_log_once(&s->tick_failed, LOGGER_ERROR,
-				"ledger: a tick could not be booked: %s; it is made up for by the next",
-				strerror(-rc));
+	parts_note(&s->parts, page, &r, &setup, &tick);
+	rc = book(s, page, &tick);
+	if (rc < 0)
 		return rc;
-	}
-	(void)logger_once_reset(&s->tick_failed);
-	advance_window(s, page, &r, energy_uj, stated_mw, dt_ns, busy_ns, is_gap);
+	all.is_tainted = is_gap || r.rejected || r.late || r.failed < 0 ||
+			 any_holds_gpu(line, nlines);
+	parts_advance(&s->parts, page, &setup, &tick, &all);
 	ledger_turn(s->ledger);
 	publish(s, page);
 	return 0;
@@ -513,8 +514,7 @@ void sampler_destroy(struct sampler *s)
 	ledger_book_destroy(s->book);
 	ledger_close(s->ledger);
 	sources_close(s->sources);
-	if (s->proc_stat_fd >= 0)
-		(void)close(s->proc_stat_fd);
+	nodecpu_close(s->cpus);
 	free(s);
 }
 

@@ -53,20 +53,28 @@ static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_u
 	size_t i;
 
 	tick.t_mono_ns = now ? now : clock_mono_ns();
+	tick.nparts = 2;
+	tick.part[0] = (struct split_part){ .domain = DOMAIN_CPU, .source = SOURCE_RAPL,
+					    .idle_mw = 10000 };
+	tick.part[1] = (struct split_part){ .domain = DOMAIN_DRAM, .source = SOURCE_MODEL };
 	if (page->t_mono_ns) { /* the first reading is the base */
-		tick.energy_uj[DOMAIN_CPU] = cpu_uj;
-		tick.energy_uj[DOMAIN_DRAM] = dram_uj;
+		tick.part[0].measured_uj = cpu_uj;
+		tick.part[1].measured_uj = dram_uj;
 	}
 	page->domain_source[DOMAIN_CPU] = SOURCE_RAPL;
 	page->domain_source[DOMAIN_DRAM] = SOURCE_MODEL;
-	page->idle_mw[DOMAIN_CPU] = 10000;
 	page->factor_known = 1;
 	page->factor_mg_per_kwh = 50000;
 	page->pue_milli = 1200;
 	f->nlines = ledger_book_collect(f->b, page, tick.t_mono_ns, &f->line);
-	for (i = 0; i < f->nlines; i++)
-		if (!f->line[i].busy_is_final && f->busy_ns[f->line[i].slot])
-			f->line[i].busy_ns = f->busy_ns[f->line[i].slot];
+	tick.cpu_weight[0] = tick.mem_weight = f->node_busy_ns - page->node_busy_ns;
+	for (i = 0; i < f->nlines; i++) {
+		struct book_line *line = &f->line[i];
+
+		if (!line->busy_is_final && f->busy_ns[line->slot])
+			line->busy_ns = f->busy_ns[line->slot];
+		line->cpu_weight[0] = line->mem_weight = line->busy_ns - line->booked_ns;
+	}
 	return ledger_book_apply(f->b, page, &tick);
 }
 

@@ -13,27 +13,27 @@ static const struct {
 	uint64_t after_mw;
 	bool learned;
 } windows[] = {
-	{ "an empty window teaches nothing", { .energy_uj = { 5 } }, 7, 7, false },
+	{ "an empty window teaches nothing", { .energy_uj = 5 }, 7, 7, false },
 	{ "nor does a busy one, low as its power may be",
-	  { .energy_uj = { 1000 }, .busy_ns = SEC / 10, .length_ns = SEC }, 90000, 90000, false },
+	  { .energy_uj = 1000, .busy_ns = SEC / 10, .length_ns = SEC }, 90000, 90000, false },
 	{ "nor does exactly the limit",
-	  { .energy_uj = { 40000000 }, .busy_ns = SEC / 50 * 4, .length_ns = SEC }, 0, 0, false },
+	  { .energy_uj = 40000000, .busy_ns = SEC / 50 * 4, .length_ns = SEC }, 0, 0, false },
 	{ "nor does one with a rejected reading",
-	  { .energy_uj = { 40000000 }, .length_ns = SEC, .is_tainted = true }, 0, 0, false },
+	  { .energy_uj = 40000000, .length_ns = SEC, .is_tainted = true }, 0, 0, false },
 	{ "nor does a counter that stands still", { .length_ns = SEC }, 40000, 40000, false },
 	{ "the first idle window counts as it is",
-	  { .energy_uj = { 40000000 }, .length_ns = SEC }, 0, 40000, true },
+	  { .energy_uj = 40000000, .length_ns = SEC }, 0, 40000, true },
 	{ "just below the limit is idle",
-	  { .energy_uj = { 40000000 }, .busy_ns = SEC / 50 * 4 - 1, .length_ns = SEC }, 0, 40000,
+	  { .energy_uj = 40000000, .busy_ns = SEC / 50 * 4 - 1, .length_ns = SEC }, 0, 40000,
 	  true },
 	{ "a lower one pulls down by a quarter",
-	  { .energy_uj = { 40000000 }, .length_ns = SEC }, 80000, 70000, true },
+	  { .energy_uj = 40000000, .length_ns = SEC }, 80000, 70000, true },
 	{ "and by 1 mW at the very least",
-	  { .energy_uj = { 40000000 }, .length_ns = SEC }, 40001, 40000, true },
+	  { .energy_uj = 40000000, .length_ns = SEC }, 40001, 40000, true },
 	{ "a higher one lifts by a 64th",
-	  { .energy_uj = { 104000000 }, .length_ns = SEC }, 40000, 41000, true },
+	  { .energy_uj = 104000000, .length_ns = SEC }, 40000, 41000, true },
 	{ "power is per second, not per window",
-	  { .energy_uj = { 80000000 }, .length_ns = 2 * SEC }, 0, 40000, true },
+	  { .energy_uj = 80000000, .length_ns = 2 * SEC }, 0, 40000, true },
 };
 
 static void test_learn(void)
@@ -41,63 +41,63 @@ static void test_learn(void)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(windows); i++) {
-		uint64_t mw[DOMAIN_N] = { windows[i].idle_mw };
+		uint64_t mw = windows[i].idle_mw;
 
-		ok(idle_learn(&windows[i].w, /* node_cpus= */ 4, mw) == windows[i].learned, "%s",
+		ok(idle_learn(&windows[i].w, /* node_cpus= */ 4, &mw) == windows[i].learned, "%s",
 		   windows[i].name);
-		is_u64(mw[DOMAIN_CPU], windows[i].after_mw, "  mW");
-		is_u64(mw[DOMAIN_DRAM], 0, "  a domain without a sensor stays unknown");
+		is_u64(mw, windows[i].after_mw, "  mW");
 	}
 }
 
 static void test_settles(void)
 {
-	uint64_t mw[DOMAIN_N] = { 0 };
+	uint64_t mw = 0;
 	unsigned int i;
 
 	/* Nine of ten idle windows see a daemon at work: the tenth decides. */
 	for (i = 0; i < 5000; i++) {
 		struct idle_window w = {
-			.energy_uj = { i % 10 ? 44000000 : 40000000 },
+			.energy_uj = i % 10 ? 44000000 : 40000000,
 			.length_ns = SEC,
 		};
 
-		idle_learn(&w, 4, mw);
+		idle_learn(&w, 4, &mw);
 	}
-	ok(mw[DOMAIN_CPU] > 40000 && mw[DOMAIN_CPU] < 42500, "settles near the low values: %" PRIu64,
-	   mw[DOMAIN_CPU]);
+	ok(mw > 40000 && mw < 42500, "settles near the low values: %" PRIu64,
+	   mw);
 }
 
-static void test_share(void)
+/* A sensor that shows 40 J every four seconds draws 10 W. */
+static void test_slow(void)
 {
-	uint64_t none[DOMAIN_N] = { 0 };
-	uint64_t some[DOMAIN_N] = { 300, 100 };
-	uint64_t mw[DOMAIN_N];
+	struct idle_window w = { .length_ns = 3 * SEC };
 
-	idle_share_configured(80000, none, mw);
-	is_u64(mw[0] + mw[1] + mw[2] + mw[3], 0, "nothing used: no idle power");
-	idle_share_configured(80001, some, mw);
-	is_u64(mw[DOMAIN_CPU], 60001, "IdleWatts by what the domains used");
-	is_u64(mw[DOMAIN_DRAM], 20000, "and nothing of it is lost");
+	ok(!idle_window_is_over(&w, SEC), "no energy yet: the window goes on");
+	w.length_ns = 4 * SEC;
+	w.energy_uj = 40000000;
+	ok(idle_window_is_over(&w, SEC), "until there is some");
+	is_u64(idle_window_power(&w), 10000, "power is of all that time");
+	w = (struct idle_window){ .length_ns = IDLE_SILENT_INTERVALS * SEC };
+	ok(idle_window_is_over(&w, SEC), "a sensor that is silent for long");
+	is_u64(idle_window_power(&w), 0, "shows nothing");
+	w = (struct idle_window){ .energy_uj = 1, .length_ns = SEC - 1 };
+	ok(!idle_window_is_over(&w, SEC), "a short window is none");
 }
 
 static void test_power(void)
 {
-	struct idle_window w = { .energy_uj = { UINT64_MAX / 2 }, .length_ns = 3 * SEC };
-	uint64_t mw[DOMAIN_N];
+	struct idle_window w = { .energy_uj = UINT64_MAX / 2, .length_ns = 3 * SEC };
 
-	idle_window_power(&w, mw);
-	is_u64(mw[0], UINT64_C(3074457345618259), "no overflow");
-	idle_window_clear(&w);
-	idle_window_power(&w, mw);
-	is_u64(mw[0], 0, "an empty window has no power");
+	is_u64(idle_window_power(&w), UINT64_C(3074457345618259), "no overflow");
+	w = (struct idle_window){ 0 };
+	is_u64(idle_window_power(&w), 0, "an empty window has no power");
 }
 
 int main(void)
 {
 	test_learn();
 	test_settles();
-	test_share();
+	test_slow();
 	test_power();
 	return done_testing();
 }

@@ -12,6 +12,15 @@
 #define MAX_JOBS 10
 #define MAX_LINES 40
 #define HISTORIES 20000
+#define WORK_WORDS 8192
+
+/* A line whose activity is its CPU time, on socket 0. */
+#define L(job_, kind_, cpus_, mem_, from_, until_, busy_)                                        \
+	{                                                                                        \
+		.job = (job_), .kind = (kind_), .alloc = { .cpus = (cpus_), .mem_mb = (mem_) },  \
+		.from_ns = (from_), .until_ns = (until_), .busy_ns = (busy_),                    \
+		.cpu_weight = { (busy_) }, .mem_weight = (busy_),                                \
+	}
 
 /* --- split_apportion() ------------------------------------------------------------------ */
 
@@ -58,7 +67,7 @@ static const struct {
 	const char *name;
 	uint64_t measured_uj;
 	uint64_t node_busy_ns;
-	struct split_job job[2];
+	struct split_alloc job[2];
 	struct split_line line[4];
 	size_t nlines;
 	uint64_t static_uj[4], total_uj[4];
@@ -69,57 +78,57 @@ static const struct {
 	{ .name = "nobody computes but power is above idle", .measured_uj = 12000000,
 	  .unallocated_uj = 10000000, .system_uj = 2000000 },
 	{ .name = "less than idle power: all static", .measured_uj = 800,
-	  .job = { { 8, 0 } }, .nlines = 1,
-	  .line = { { 0, LINE_BATCH, 8, 0, 0, S, S } },
+	  .job = { { .cpus = 8 } }, .nlines = 1,
+	  .line = { L(0, LINE_BATCH, 8, 0, 0, S, S) },
 	  .static_uj = { 800 }, .total_uj = { 800 } },
 	{ .name = "static by cores, dynamic by CPU time, the system's to system",
 	  .measured_uj = 30000000, .node_busy_ns = 4 * S,
-	  .job = { { 2, 0 }, { 4, 0 } }, .nlines = 2,
-	  .line = { { 0, LINE_BATCH, 2, 0, 0, S, S }, { 1, LINE_BATCH, 4, 0, 0, S, 2 * S } },
+	  .job = { { .cpus = 2 }, { .cpus = 4 } }, .nlines = 2,
+	  .line = { L(0, LINE_BATCH, 2, 0, 0, S, S), L(1, LINE_BATCH, 4, 0, 0, S, 2 * S) },
 	  .static_uj = { 2500000, 5000000 }, .total_uj = { 7500000, 15000000 },
 	  .unallocated_uj = 2500000, .system_uj = 5000000 },
 	{ .name = "a job of half the window holds half",
-	  .measured_uj = 10000000, .job = { { 8, 0 } }, .nlines = 1,
-	  .line = { { 0, LINE_BATCH, 8, 0, S / 2, 5 * S, 0 } },
+	  .measured_uj = 10000000, .job = { { .cpus = 8 } }, .nlines = 1,
+	  .line = { L(0, LINE_BATCH, 8, 0, S / 2, 5 * S, 0) },
 	  .static_uj = { 5000000 }, .total_uj = { 5000000 }, .unallocated_uj = 5000000 },
 	{ .name = "a step holds its cores, batch the rest, extern nothing",
-	  .measured_uj = 10000000, .job = { { 8, 0 } }, .nlines = 3,
-	  .line = { { 0, LINE_STEP, 6, 0, 0, S, 0 }, { 0, LINE_BATCH, 8, 0, 0, S, 0 },
-		    { 0, LINE_EXTERN, 8, 0, 0, S, 0 } },
+	  .measured_uj = 10000000, .job = { { .cpus = 8 } }, .nlines = 3,
+	  .line = { L(0, LINE_STEP, 6, 0, 0, S, 0), L(0, LINE_BATCH, 8, 0, 0, S, 0),
+		    L(0, LINE_EXTERN, 8, 0, 0, S, 0) },
 	  .static_uj = { 7500000, 2500000, 0 }, .total_uj = { 7500000, 2500000, 0 } },
 	{ .name = "without batch extern holds the rest, also after the step",
-	  .measured_uj = 10000000, .job = { { 8, 0 } }, .nlines = 2,
-	  .line = { { 0, LINE_STEP, 8, 0, 0, S / 2, 0 }, { 0, LINE_EXTERN, 8, 0, 0, S, 0 } },
+	  .measured_uj = 10000000, .job = { { .cpus = 8 } }, .nlines = 2,
+	  .line = { L(0, LINE_STEP, 8, 0, 0, S / 2, 0), L(0, LINE_EXTERN, 8, 0, 0, S, 0) },
 	  .static_uj = { 5000000, 5000000 }, .total_uj = { 5000000, 5000000 } },
 	{ .name = "batch and interactive share the rest by presence",
-	  .measured_uj = 10000000, .job = { { 8, 0 } }, .nlines = 2,
-	  .line = { { 0, LINE_BATCH, 8, 0, 0, S, 0 }, { 0, LINE_BATCH, 8, 0, S / 2, S, 0 } },
+	  .measured_uj = 10000000, .job = { { .cpus = 8 } }, .nlines = 2,
+	  .line = { L(0, LINE_BATCH, 8, 0, 0, S, 0), L(0, LINE_BATCH, 8, 0, S / 2, S, 0) },
 	  .static_uj = { 6666667, 3333333 }, .total_uj = { 6666667, 3333333 } },
 	{ .name = "a lonely step holds all of its job",
-	  .measured_uj = 10000000, .job = { { 8, 0 } }, .nlines = 1,
-	  .line = { { 0, LINE_STEP, 1, 0, 0, S, 0 } },
+	  .measured_uj = 10000000, .job = { { .cpus = 8 } }, .nlines = 1,
+	  .line = { L(0, LINE_STEP, 1, 0, 0, S, 0) },
 	  .static_uj = { 10000000 }, .total_uj = { 10000000 } },
 	{ .name = "a lonely step of no cores too",
-	  .measured_uj = 10000000, .job = { { 8, 0 } }, .nlines = 1,
-	  .line = { { 0, LINE_STEP, 0, 0, 0, S, 0 } },
+	  .measured_uj = 10000000, .job = { { .cpus = 8 } }, .nlines = 1,
+	  .line = { L(0, LINE_STEP, 0, 0, 0, S, 0) },
 	  .static_uj = { 10000000 }, .total_uj = { 10000000 } },
 	{ .name = "overlapping steps are scaled to the job",
-	  .measured_uj = 10000000, .job = { { 4, 0 } }, .nlines = 3,
-	  .line = { { 0, LINE_STEP, 4, 0, 0, S, 0 }, { 0, LINE_STEP, 4, 0, 0, S, 0 },
-		    { 0, LINE_BATCH, 4, 0, 0, S, 0 } },
+	  .measured_uj = 10000000, .job = { { .cpus = 4 } }, .nlines = 3,
+	  .line = { L(0, LINE_STEP, 4, 0, 0, S, 0), L(0, LINE_STEP, 4, 0, 0, S, 0),
+		    L(0, LINE_BATCH, 4, 0, 0, S, 0) },
 	  .static_uj = { 2500000, 2500000, 0 }, .total_uj = { 2500000, 2500000, 0 },
 	  .unallocated_uj = 5000000 },
 	{ .name = "an oversubscribed node is scaled too",
-	  .measured_uj = 10000000, .job = { { 8, 0 }, { 8, 0 } }, .nlines = 2,
-	  .line = { { 0, LINE_BATCH, 8, 0, 0, S, 0 }, { 1, LINE_BATCH, 8, 0, 0, S, 0 } },
+	  .measured_uj = 10000000, .job = { { .cpus = 8 }, { .cpus = 8 } }, .nlines = 2,
+	  .line = { L(0, LINE_BATCH, 8, 0, 0, S, 0), L(1, LINE_BATCH, 8, 0, 0, S, 0) },
 	  .static_uj = { 5000000, 5000000 }, .total_uj = { 5000000, 5000000 } },
 	{ .name = "lines that say more than the node leave nothing to system",
-	  .measured_uj = 20000000, .node_busy_ns = 1, .job = { { 8, 0 } }, .nlines = 1,
-	  .line = { { 0, LINE_BATCH, 8, 0, 0, S, 7 * S } },
+	  .measured_uj = 20000000, .node_busy_ns = 1, .job = { { .cpus = 8 } }, .nlines = 1,
+	  .line = { L(0, LINE_BATCH, 8, 0, 0, S, 7 * S) },
 	  .static_uj = { 10000000 }, .total_uj = { 20000000 } },
 	{ .name = "a step outside the window gets dynamic only",
-	  .measured_uj = 20000000, .node_busy_ns = S, .job = { { 8, 0 } }, .nlines = 1,
-	  .line = { { 0, LINE_BATCH, 8, 0, 2 * S, 3 * S, S } },
+	  .measured_uj = 20000000, .node_busy_ns = S, .job = { { .cpus = 8 } }, .nlines = 1,
+	  .line = { L(0, LINE_BATCH, 8, 0, 2 * S, 3 * S, S) },
 	  .total_uj = { 10000000 }, .unallocated_uj = 10000000 },
 };
 
@@ -133,10 +142,13 @@ static void test_who(void)
 	size_t k;
 
 	for (i = 0; i < ARRAY_SIZE(who); i++) {
+		const struct split_part part = { .domain = DOMAIN_CPU, .source = SOURCE_RAPL,
+						 .measured_uj = who[i].measured_uj,
+						 .idle_mw = 10000 };
 		struct split_input in = {
-			.from_ns = 0, .until_ns = S, .node_cpus = 8,
-			.node_busy_ns = who[i].node_busy_ns,
-			.measured_uj = { who[i].measured_uj }, .idle_mw = { 10000 },
+			.from_ns = 0, .until_ns = S, .node = { .cpus = 8 },
+			.cpu_weight = { who[i].node_busy_ns },
+			.part = &part, .nparts = 1,
 			.job = who[i].job, .njobs = 2,
 			.line = who[i].line, .nlines = who[i].nlines,
 		};
@@ -160,31 +172,32 @@ static void test_who(void)
 
 static void test_memory(void)
 {
-	const struct split_job jobs[] = { { 4, 6000 }, { 4, 0 } };
-	struct split_line lines[] = { { 0, LINE_BATCH, 4, 6000, 0, S, 0 },
-				      { 1, LINE_BATCH, 4, 0, 0, S, 0 } };
-	struct split_input in = { .until_ns = S, .node_cpus = 8, .node_mem_mb = 8000,
-				  .job = jobs, .njobs = 2, .line = lines, .nlines = 2 };
+	const struct split_alloc jobs[] = { { .cpus = 4, .mem_mb = 6000 }, { .cpus = 4 } };
+	const struct split_part part = { .domain = DOMAIN_DRAM, .measured_uj = 8000,
+					 .idle_mw = 1000 };
+	struct split_line lines[] = { L(0, LINE_BATCH, 4, 6000, 0, S, 0),
+				      L(1, LINE_BATCH, 4, 0, 0, S, 0) };
+	struct split_input in = { .until_ns = S, .node = { .cpus = 8, .mem_mb = 8000 },
+				  .part = &part, .nparts = 1, .job = jobs, .njobs = 2, .line = lines, .nlines = 2 };
 	struct split_share line[2];
 	struct split_share free_;
 	struct split_share sys;
 	uint64_t work[128];
 
-	in.measured_uj[DOMAIN_DRAM] = 8000;
-	in.idle_mw[DOMAIN_DRAM] = 1000;
 	(void)split_tick(&in, work, line, &free_, &sys);
 	is_u64(line[0].static_uj[DOMAIN_DRAM], 4800, "DRAM by memory");
 	is_u64(line[1].static_uj[DOMAIN_DRAM], 3200, "memory not known: by cores");
-	in.node_mem_mb = 0;
+	in.node.mem_mb = 0;
 	(void)split_tick(&in, work, line, &free_, &sys);
 	is_u64(line[0].static_uj[DOMAIN_DRAM], 4000, "the node's not known: all by cores");
 }
 
 static void test_refused(void)
 {
-	const struct split_job job = { 1, 0 };
+	const struct split_alloc job = { .cpus = 1 };
+	struct split_part part = { .domain = DOMAIN_N };
 	struct split_line l = { .job = 1, .until_ns = S };
-	struct split_input in = { .from_ns = S, .until_ns = S, .node_cpus = 1 };
+	struct split_input in = { .from_ns = S, .until_ns = S, .node = { .cpus = 1 } };
 	struct split_share line = { .total_uj = { 77 } };
 	struct split_share other = { .total_uj = { 77 } };
 	uint64_t work[32];
@@ -198,6 +211,12 @@ static void test_refused(void)
 	in.line = &l;
 	in.nlines = 1;
 	is_int(split_tick(&in, work, &line, &other, &other), -EINVAL, "a job out of range");
+	l.job = 0;
+	in.part = &part;
+	in.nparts = 1;
+	is_int(split_tick(&in, work, &line, &other, &other), -EINVAL, "a domain out of range");
+	part = (struct split_part){ .source = SOURCE_N };
+	is_int(split_tick(&in, work, &line, &other, &other), -EINVAL, "a source out of range");
 	ok(line.total_uj[0] == 77 && other.total_uj[0] == 77, "nothing was written");
 }
 
@@ -213,9 +232,12 @@ static uint64_t rnd(uint64_t below)
 	return below ? rng * UINT64_C(0x2545F4914F6CDD1D) % below : 0;
 }
 
+#define MAX_PARTS 24
+
 struct tick {
-	struct split_job job[MAX_JOBS];
+	struct split_alloc job[MAX_JOBS];
 	struct split_line line[MAX_LINES];
+	struct split_part part[MAX_PARTS];
 	struct split_input in;
 };
 
@@ -224,66 +246,147 @@ struct result {
 	struct split_share unallocated, system;
 };
 
+static void add_part(struct tick *t, enum domain d, unsigned int unit, bool huge)
+{
+	t->part[t->in.nparts++] = (struct split_part){
+		.domain = (uint8_t)d,
+		.unit = (uint8_t)unit,
+		.source = (uint8_t)rnd(SOURCE_N),
+		.measured_uj = rnd(8) ? rnd(huge ? UINT64_C(1) << 50 : 400000000) : 0,
+		.idle_mw = rnd(4) ? rnd(huge ? UINT64_MAX : 200000) : 0,
+		.idle_ns = rnd(4) ? 0 : rnd(20 * S),
+	};
+}
+
+static void random_parts(struct tick *t, unsigned int sockets, bool huge)
+{
+	unsigned int gpus = (unsigned int)rnd(9);
+	unsigned int i;
+
+	for (i = 0; i < sockets; i++) {
+		if (rnd(8))
+			add_part(t, DOMAIN_CPU, i, huge);
+		if (rnd(2))
+			add_part(t, DOMAIN_DRAM, i, huge);
+	}
+	for (i = 0; i < gpus; i++)
+		add_part(t, DOMAIN_GPU, (unsigned int)rnd(GPUS_MAX + 2), huge);
+	if (rnd(2))
+		add_part(t, DOMAIN_OTHER, 0, huge);
+	t->in.part = t->part;
+}
+
+static void random_alloc(struct split_alloc *a, uint64_t cpus, uint64_t mem_mb,
+			 unsigned int sockets)
+{
+	unsigned int i;
+
+	a->cpus = (uint32_t)rnd(cpus);
+	a->mem_mb = rnd(3) ? rnd(mem_mb) : 0;
+	for (i = 0; i < sockets && rnd(3); i++)
+		a->socket_cpus[i] = (uint32_t)rnd((uint64_t)a->cpus + 1);
+	for (i = 0; i < GPUS_MAX; i++)
+		a->gpu_ppm[i] = rnd(3) ? 0 : (uint32_t)rnd(1200000);
+}
+
+static void random_line(struct tick *t, struct split_line *l, uint64_t span, bool huge,
+			unsigned int sockets)
+{
+	unsigned int i;
+
+	l->job = (uint32_t)rnd(t->in.njobs);
+	l->kind = (enum line_kind)rnd(3);
+	random_alloc(&l->alloc, (uint64_t)t->job[l->job].cpus + 2, t->job[l->job].mem_mb + 1,
+		     sockets);
+	l->from_ns = rnd(2) ? 0 : t->in.from_ns + rnd(span);
+	l->until_ns = rnd(2) ? UINT64_MAX : l->from_ns + rnd(span);
+	l->busy_ns = rnd(3) ? rnd(huge ? UINT64_MAX : 8 * span) : 0;
+	l->mem_weight = rnd(huge ? UINT64_MAX : 1000000);
+	for (i = 0; i < sockets; i++)
+		l->cpu_weight[i] = rnd(3) ? rnd(huge ? UINT64_MAX : 8 * span) : 0;
+}
+
 static void random_tick(struct tick *t)
 {
 	bool huge = !rnd(16);
 	uint64_t span = huge ? UINT64_C(10000000000000000) : 3 * S;
+	unsigned int sockets = 1 + (unsigned int)rnd(4);
 	size_t i;
 
 	memset(t, 0, sizeof(*t));
 	t->in.from_ns = rnd(span);
 	t->in.until_ns = t->in.from_ns + 1 + rnd(rnd(4) ? span : 5);
-	t->in.node_cpus = (uint32_t)rnd(huge ? UINT32_MAX : 257);
-	t->in.node_mem_mb = rnd(5) ? rnd(huge ? UINT64_MAX >> 20 : 1000000) : 0;
-	t->in.node_busy_ns = rnd(huge ? UINT64_MAX : 64 * span);
-	for (i = 0; i < DOMAIN_N; i++) {
-		t->in.measured_uj[i] = rnd(8) ? rnd(huge ? UINT64_C(1) << 50 : 400000000) : 0;
-		t->in.idle_mw[i] = rnd(4) ? rnd(huge ? UINT64_MAX : 200000) : 0;
+	t->in.node.cpus = (uint32_t)rnd(huge ? UINT32_MAX : 257);
+	t->in.node.mem_mb = rnd(5) ? rnd(huge ? UINT64_MAX : 1000000) : 0;
+	t->in.mem_weight = rnd(huge ? UINT64_MAX : 10000000);
+	t->in.by_counters = rnd(2);
+	for (i = 0; i < sockets; i++) {
+		t->in.node.socket_cpus[i] = (uint32_t)rnd(129);
+		t->in.cpu_weight[i] = rnd(huge ? UINT64_MAX : 64 * span);
 	}
+	random_parts(t, sockets, huge);
 	t->in.njobs = rnd(MAX_JOBS + 1);
 	t->in.nlines = t->in.njobs ? rnd(MAX_LINES + 1) : 0;
-	for (i = 0; i < t->in.njobs; i++) {
-		t->job[i].cpus = (uint32_t)rnd(huge ? UINT32_MAX : 65);
-		t->job[i].mem_mb = rnd(3) ? rnd(huge ? UINT64_MAX >> 20 : 300000) : 0;
-	}
-	for (i = 0; i < t->in.nlines; i++) {
-		struct split_line *l = &t->line[i];
-
-		l->job = (uint32_t)rnd(t->in.njobs);
-		l->kind = (enum line_kind)rnd(3);
-		l->cpus = (uint32_t)rnd((uint64_t)t->job[l->job].cpus + 2);
-		l->mem_mb = rnd(2) ? rnd(t->job[l->job].mem_mb + 1) : 0;
-		l->from_ns = rnd(2) ? 0 : t->in.from_ns + rnd(span);
-		l->until_ns = rnd(2) ? UINT64_MAX : l->from_ns + rnd(span);
-		l->busy_ns = rnd(3) ? rnd(huge ? UINT64_MAX : 8 * span) : 0;
-	}
+	for (i = 0; i < t->in.njobs; i++)
+		random_alloc(&t->job[i], huge ? UINT32_MAX : 65, huge ? UINT64_MAX : 300000,
+			     sockets);
+	for (i = 0; i < t->in.nlines; i++)
+		random_line(t, &t->line[i], span, huge, sockets);
 	t->in.job = t->job;
 	t->in.line = t->line;
 }
 
 static bool run(const struct tick *t, struct result *r)
 {
-	static uint64_t work[8192];
+	static uint64_t work[WORK_WORDS];
 
 	return split_work_size(t->in.njobs, t->in.nlines) <= sizeof(work) &&
 	       split_tick(&t->in, work, r->line, &r->unallocated, &r->system) == 0;
 }
 
+static void add_share(struct account *to, const struct split_share *s)
+{
+	struct account a = { .by_counters_uj = s->by_counters_uj };
+
+	memcpy(a.total_uj, s->total_uj, sizeof(a.total_uj));
+	memcpy(a.static_uj, s->static_uj, sizeof(a.static_uj));
+	memcpy(a.source_uj, s->source_uj, sizeof(a.source_uj));
+	account_add(to, &a);
+}
+
 static bool conserves(const struct tick *t, const struct result *r)
 {
-	unsigned int d;
+	struct account measured = { 0 };
+	struct account sum = { 0 };
 	size_t i;
 
-	for (d = 0; d < DOMAIN_N; d++) {
-		unsigned __int128 sum = r->unallocated.total_uj[d];
-
-		sum += r->system.total_uj[d];
-		for (i = 0; i < t->in.nlines; i++)
-			sum += r->line[i].total_uj[d];
-		if (sum != t->in.measured_uj[d])
-			return false;
+	for (i = 0; i < t->in.nparts; i++) {
+		measured.total_uj[t->part[i].domain] += t->part[i].measured_uj;
+		measured.source_uj[t->part[i].source] += t->part[i].measured_uj;
 	}
-	return true;
+	for (i = 0; i < t->in.nlines; i++)
+		add_share(&sum, &r->line[i]);
+	add_share(&sum, &r->unallocated);
+	add_share(&sum, &r->system);
+	return !memcmp(sum.total_uj, measured.total_uj, sizeof(sum.total_uj)) &&
+	       !memcmp(sum.source_uj, measured.source_uj, sizeof(sum.source_uj)) &&
+	       (t->in.by_counters || !sum.by_counters_uj);
+}
+
+static uint64_t dynamic_uj(const struct split_share *s, enum domain d)
+{
+	return s->total_uj[d] - s->static_uj[d];
+}
+
+/* The line or its job has a GPU, whose dynamic energy is its owner's, busy or not. */
+static bool has_gpu(const struct tick *t, const struct split_line *l)
+{
+	unsigned int g;
+
+	for (g = 0; g < GPUS_MAX; g++)
+		if (l->alloc.gpu_ppm[g] || t->job[l->job].gpu_ppm[g])
+			return true;
+	return false;
 }
 
 static bool static_is_sane(const struct tick *t, const struct result *r)
@@ -292,30 +395,41 @@ static bool static_is_sane(const struct tick *t, const struct result *r)
 	size_t i;
 
 	for (d = 0; d < DOMAIN_N; d++) {
-		if (r->unallocated.static_uj[d] != r->unallocated.total_uj[d] ||
-		    r->system.static_uj[d])
+		if (r->system.static_uj[d])
 			return false;
-		for (i = 0; i < t->in.nlines; i++) {
+		if (d < DOMAIN_GPU && dynamic_uj(&r->unallocated, d))
+			return false;
+		for (i = 0; i < t->in.nlines; i++)
 			if (r->line[i].static_uj[d] > r->line[i].total_uj[d])
 				return false;
-			if (!t->in.line[i].busy_ns &&
-			    r->line[i].static_uj[d] != r->line[i].total_uj[d])
-				return false; /* idle, yet it got more */
-		}
+	}
+	for (i = 0; i < t->in.nlines; i++) {
+		const struct split_share *s = &r->line[i];
+
+		if (t->line[i].busy_ns)
+			continue; /* idle, and yet it got more? */
+		if (dynamic_uj(s, DOMAIN_CPU) || dynamic_uj(s, DOMAIN_DRAM) ||
+		    (dynamic_uj(s, DOMAIN_OTHER) && !has_gpu(t, &t->line[i])))
+			return false;
 	}
 	return true;
 }
 
-/* At most one unit apart in each of the two parts: ties go by index. */
-static bool is_close(const struct split_share *a, const struct split_share *b)
+/* At most one unit per part apart in each of the two parts: ties go by index. */
+static bool is_close(const struct tick *t, const struct split_share *a,
+		     const struct split_share *b)
 {
+	int64_t parts[DOMAIN_N] = { 0 };
 	unsigned int d;
+	size_t i;
 
+	for (i = 0; i < t->in.nparts; i++)
+		parts[t->part[i].domain]++;
 	for (d = 0; d < DOMAIN_N; d++) {
 		int64_t st = (int64_t)(a->static_uj[d] - b->static_uj[d]);
-		int64_t dyn = (int64_t)(a->total_uj[d] - b->total_uj[d]) - st;
+		int64_t dyn = (int64_t)(dynamic_uj(a, d) - dynamic_uj(b, d));
 
-		if (st < -1 || st > 1 || dyn < -1 || dyn > 1)
+		if (st < -parts[d] || st > parts[d] || dyn < -parts[d] || dyn > parts[d])
 			return false;
 	}
 	return true;
@@ -329,6 +443,7 @@ static bool order_does_not_matter(const struct tick *t, const struct result *r)
 	size_t i;
 
 	p.in.line = p.line;
+	p.in.part = p.part;
 	for (i = 0; i < p.in.nlines; i++)
 		place[i] = i;
 	for (i = p.in.nlines; i > 1; i--) {
@@ -343,9 +458,9 @@ static bool order_does_not_matter(const struct tick *t, const struct result *r)
 	if (!run(&p, &q))
 		return false;
 	for (i = 0; i < p.in.nlines; i++)
-		if (!is_close(&q.line[i], &r->line[place[i]]))
+		if (!is_close(t, &q.line[i], &r->line[place[i]]))
 			return false;
-	return is_close(&q.unallocated, &r->unallocated) && is_close(&q.system, &r->system);
+	return is_close(t, &q.unallocated, &r->unallocated) && is_close(t, &q.system, &r->system);
 }
 
 /* The same job a second time: each line gets what its twin gets. */
@@ -361,6 +476,7 @@ static bool equals_get_equal(const struct tick *t)
 		return true;
 	p.in.job = p.job;
 	p.in.line = p.line;
+	p.in.part = p.part;
 	p.job[p.in.njobs] = p.job[0];
 	for (i = 0; i < n; i++) {
 		if (p.line[i].job)
@@ -373,7 +489,7 @@ static bool equals_get_equal(const struct tick *t)
 	if (!run(&p, &q))
 		return false;
 	for (i = n; i < p.in.nlines; i++)
-		if (!is_close(&q.line[i], &q.line[twin[i]]))
+		if (!is_close(t, &q.line[i], &q.line[twin[i]]))
 			return false;
 	return true;
 }

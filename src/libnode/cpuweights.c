@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libnode/cpuweights.h"
+
+#include <string.h>
+
+#include "src/libutil/clock.h"
+
+/* What /proc/stat may lag behind: seven fields per processor, each cut to 10 ms. */
+#define LAG_NS (70 * NSEC_PER_MSEC)
+
+static bool is_empty(const uint64_t v[SOCKETS_MAX])
+{
+	unsigned int s;
+
+	for (s = 0; s < SOCKETS_MAX; s++)
+		if (v[s])
+			return false;
+	return true;
+}
+
+static void widen(const uint32_t from[SOCKETS_MAX], uint64_t to[SOCKETS_MAX])
+{
+	unsigned int s;
+
+	for (s = 0; s < SOCKETS_MAX; s++)
+		to[s] = from[s];
+}
+
+/*
+ * Steps are counted in nanoseconds, the node in ticks of the clock that come late: what the steps
+ * were ahead of the node in earlier windows is not the system's when the node catches up.
+ */
+static uint64_t system_time(uint64_t *debt_ns, uint64_t node_ns, uint64_t lines_ns,
+			    uint64_t max_debt_ns)
+{
+	uint64_t known = lines_ns + *debt_ns;
+
+	*debt_ns = known > node_ns ? known - node_ns : 0;
+	if (*debt_ns > max_debt_ns)
+		*debt_ns = max_debt_ns;
+	return node_ns > known ? node_ns - known : 0;
+}
+
+void cpuweights_fill(struct cpuweights *w, const uint32_t socket_cpus[SOCKETS_MAX],
+		     const uint64_t socket_ns[SOCKETS_MAX], struct book_line *line, size_t n,
+		     struct book_tick *tick)
+{
+	uint64_t capacity[SOCKETS_MAX];
+	uint64_t known[SOCKETS_MAX];
+	unsigned int s;
+	size_t i;
+
+	widen(socket_cpus, capacity);
+	memset(tick->cpu_weight, 0, sizeof(tick->cpu_weight));
+	for (i = 0; i < n; i++) {
+		uint64_t busy_ns = line[i].busy_ns > line[i].booked_ns ?
+					   line[i].busy_ns - line[i].booked_ns :
+					   0;
+		const uint64_t *where = known;
+
+		widen(line[i].s->id.step_socket_cpus, known);
+		if (is_empty(known))
+			where = is_empty(socket_ns) ? capacity : socket_ns;
+		(void)split_apportion(busy_ns, where, SOCKETS_MAX, line[i].cpu_weight);
+		line[i].mem_weight = busy_ns;
+		tick->mem_weight += busy_ns;
+		for (s = 0; s < SOCKETS_MAX; s++)
+			tick->cpu_weight[s] += line[i].cpu_weight[s];
+	}
+	for (s = 0; s < SOCKETS_MAX; s++) {
+		uint64_t rest = system_time(&w->debt_ns[s], socket_ns[s], tick->cpu_weight[s],
+					    LAG_NS * socket_cpus[s]);
+
+		tick->cpu_weight[s] += rest;
+		tick->mem_weight += rest;
+	}
+}

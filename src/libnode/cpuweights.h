@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cpuweights.h - CPU time as the measure of activity: how much a step did on each socket. What is
+ * taken where there is nothing better.
+ */
+#ifndef CEEMS_CPUWEIGHTS_H
+#define CEEMS_CPUWEIGHTS_H
+
+#include "src/libjob/ledger_book.h"
+
+/* Zeroed: nothing seen yet. */
+struct cpuweights {
+	uint64_t debt_ns[SOCKETS_MAX];
+};
+
+/*
+ * Fills the weights of LINE[n] and TICK. SOCKET_NS is what all processes used of each socket in
+ * the window, SOCKET_CPUS how many processors those have.
+ *
+ * A step's time lies on the sockets where it has cores, in their proportion; if those are not
+ * known, where the node's time lies. Its memory weight is its CPU time too: who computes, moves
+ * data.
+ */
+void cpuweights_fill(struct cpuweights *w, const uint32_t socket_cpus[SOCKETS_MAX],
+		     const uint64_t socket_ns[SOCKETS_MAX], struct book_line *line, size_t n,
+		     struct book_tick *tick);
+
+#endif

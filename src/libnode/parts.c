@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libnode/parts.h"
+
+#include <string.h>
+
+/*
+ * The page's entry of a part, by its index. One whose unit another source has taken over begins
+ * anew: another sensor idles at another power.
+ */
+static uint32_t find_part(struct parts *p, struct ledger_page *page, const struct sources_part *in)
+{
+	struct ledger_part *part;
+	uint32_t i;
+
+	for (i = 0; i < page->nparts; i++)
+		if (page->part[i].domain == in->domain && page->part[i].unit == in->unit)
+			break;
+	if (i == READING_PARTS_MAX)
+		i--;
+	part = &page->part[i];
+	if (i < page->nparts && part->domain == in->domain && part->unit == in->unit &&
+	    part->source == in->source)
+		return i;
+	if (i == page->nparts)
+		page->nparts++;
+	*part = (struct ledger_part){
+		.domain = in->domain,
+		.unit = in->unit,
+		.source = in->source,
+	};
+	p->window[i] = (struct idle_window){ 0 };
+	return i;
+}
+
+/* The domain is another source's now, and that one has no such unit. */
+static bool is_replaced(const struct ledger_part *part, const struct sources_reading *r)
+{
+	uint32_t i;
+
+	if (r->from[part->domain] == SOURCE_N || r->from[part->domain] == part->source)
+		return false;
+	for (i = 0; i < r->nparts; i++)
+		if (r->part[i].domain == part->domain && r->part[i].unit == part->unit)
+			return false;
+	return true;
+}
+
+static void drop_replaced(struct parts *p, struct ledger_page *page,
+			  const struct sources_reading *r)
+{
+	uint32_t n = 0;
+	uint32_t i;
+
+	for (i = 0; i < page->nparts; i++) {
+		if (is_replaced(&page->part[i], r))
+			continue;
+		page->part[n] = page->part[i];
+		p->window[n++] = p->window[i];
+	}
+	page->nparts = n;
+}
+
+/* What is in force without IdleWatts. */
+static void set_idle(struct ledger_part *part, uint64_t stated_mw)
+{
+	part->idle_mw = stated_mw ? stated_mw : part->learned_mw;
+	if (stated_mw)
+		part->idle = LEDGER_IDLE_STATED;
+	else
+		part->idle = part->learned_mw ? LEDGER_IDLE_LEARNED : LEDGER_IDLE_NONE;
+}
+
+/*
+ * IdleWatts is one number for all of the node: shared by what each part used in this tick. All
+ * weights 0 give shares of 0.
+ */
+static void set_idle_configured(const struct parts *p, struct ledger_page *page,
+				const struct sources_reading *r, uint64_t configured_mw)
+{
+	uint64_t used[READING_PARTS_MAX];
+	uint64_t share[READING_PARTS_MAX];
+	uint32_t i;
+
+	for (i = 0; i < r->nparts; i++)
+		used[i] = r->part[i].energy_uj;
+	(void)split_apportion(configured_mw, used, r->nparts, share);
+	for (i = 0; i < r->nparts; i++) {
+		page->part[p->index[i]].idle_mw = share[i];
+		page->part[p->index[i]].idle = LEDGER_IDLE_CONFIGURED;
+	}
+}
+
+/*
+ * What a sensor that is slower than the tick shows is of the time since its last energy; 0: of the
+ * window. One that was silent for long tells nothing of that time.
+ */
+static uint64_t energy_time(const struct ledger_part *part, uint64_t now_mono_ns,
+			    uint64_t interval_ns)
+{
+	uint64_t ns = part->t_energy_mono_ns && part->t_energy_mono_ns < now_mono_ns ?
+			      now_mono_ns - part->t_energy_mono_ns :
+			      0;
+
+	return ns <= IDLE_SILENT_INTERVALS * interval_ns ? ns : 0;
+}
+
+static void sum_domains(struct ledger_page *page)
+{
+	uint32_t i;
+
+	memset(page->power_mw, 0, sizeof(page->power_mw));
+	memset(page->idle_mw, 0, sizeof(page->idle_mw));
+	for (i = 0; i < page->nparts; i++) {
+		page->power_mw[page->part[i].domain] += page->part[i].power_mw;
+		page->idle_mw[page->part[i].domain] += page->part[i].idle_mw;
+	}
+}
+
+void parts_note(struct parts *p, struct ledger_page *page, const struct sources_reading *r,
+		const struct parts_setup *cf, struct book_tick *tick)
+{
+	uint32_t i;
+
+	drop_replaced(p, page, r);
+	for (i = 0; i < r->nparts; i++) {
+		p->index[i] = find_part(p, page, &r->part[i]);
+		page->part[p->index[i]].quality = r->part[i].quality;
+		set_idle(&page->part[p->index[i]], r->part[i].idle_mw);
+	}
+	if (cf->configured_mw)
+		set_idle_configured(p, page, r, cf->configured_mw);
+	tick->nparts = r->nparts;
+	for (i = 0; i < r->nparts; i++) {
+		const struct ledger_part *part = &page->part[p->index[i]];
+
+		tick->part[i] = (struct split_part){
+			.domain = part->domain,
+			.unit = part->unit,
+			.source = r->part[i].source,
+			.measured_uj = r->part[i].energy_uj,
+			.idle_mw = part->idle_mw,
+			.idle_ns = energy_time(part, tick->t_mono_ns, cf->interval_ns),
+		};
+	}
+	sum_domains(page);
+}
+
+static void add_energy(struct parts *p, struct ledger_page *page, const struct book_tick *tick)
+{
+	size_t i;
+
+	for (i = 0; i < tick->nparts; i++) {
+		struct ledger_part *part = &page->part[p->index[i]];
+		uint64_t uj = tick->part[i].measured_uj;
+
+		part->energy_uj += uj;
+		p->window[p->index[i]].energy_uj += uj;
+		if (uj)
+			part->t_energy_mono_ns = tick->t_mono_ns;
+	}
+}
+
+void parts_advance(struct parts *p, struct ledger_page *page, const struct parts_setup *cf,
+		   const struct book_tick *tick, const struct parts_tick *t)
+{
+	uint32_t i;
+
+	add_energy(p, page, tick);
+	for (i = 0; i < page->nparts; i++) {
+		struct ledger_part *part = &page->part[i];
+		struct idle_window *w = &p->window[i];
+
+		w->length_ns += t->dt_ns;
+		w->busy_ns += t->busy_ns;
+		w->is_tainted |= t->is_tainted;
+		if (!idle_window_is_over(w, cf->interval_ns))
+			continue;
+		part->power_mw = idle_window_power(w);
+		(void)idle_learn(w, cf->cpus, &part->learned_mw);
+		*w = (struct idle_window){ 0 };
+	}
+	sum_domains(page);
+}
