@@ -14,7 +14,9 @@ AC_DEFUN([X_AC_SUMMARY], [
 	X_AC_SUMMARY_LINE([mariadb], [sink mariadb], [])
 	X_AC_SUMMARY_LINE([bpf], [bpf], [I/O per step])
 	X_AC_SUMMARY_LINE([libpfm], [libpfm4], [hardware counters])
-	X_AC_SUMMARY_LINE([hwmon], [hwmon, libsensors], [])
+	X_AC_SUMMARY_LINE([source_hwmon], [source hwmon], [libsensors])
+	X_AC_SUMMARY_LINE([source_ipmi], [source ipmi], [libfreeipmi])
+	X_AC_SUMMARY_LINE([source_redfish], [source redfish], [libcurl])
 	X_AC_SUMMARY_LINE([cli], [ceems command], [])
 	dnl Expanded for the eye only: ${libdir} holds ${exec_prefix}, which holds ${prefix}.
 	eval "ceems_dir=$slurm_plugindir"; eval "ceems_dir=$ceems_dir"; eval "ceems_dir=$ceems_dir"

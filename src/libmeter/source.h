@@ -13,6 +13,7 @@
 
 #include "src/libmeter/domain.h"
 #include "src/libutil/errmsg.h"
+#include "src/libutil/logger.h"
 
 /*
  * Raw counters survive slurmd in the node ledger, so that the sampler goes on after a restart
@@ -104,6 +105,12 @@ struct source_env {
 	uint64_t slow_interval_ns; /* between two questions to a BMC */
 	const char *nvml_library;  /* for dlopen() */
 	const char *rocm_library;
+	const char *module_dir; /* of ceems_source_<name>.so; NULL: there are no modules */
+	/*
+	 * Where the lines of a module go: its logger.c is a copy that has no sink. A module hands
+	 * it to logger_set_sink() in open().
+	 */
+	logger_sink_fn log;
 };
 
 struct source; /* opaque, one per open source */
@@ -149,10 +156,12 @@ extern const size_t source_nbuiltin;
 /*
  * Sources that need a library of their own (libsensors, libfreeipmi, libcurl) are modules,
  * SourceDir/ceems_source_<name>.so: so that neither slurmstepd nor slurmctld maps those libraries.
- * A module exports this one function; NULL: the module is of another SOURCE_ABI.
+ * A module exports this one function; NULL: the module is of another SOURCE_ABI, which goes up
+ * with every change of what this header lays out.
  */
 #define SOURCE_ABI 1
 #define SOURCE_MODULE_SYMBOL "ceems_source"
 typedef const struct source_ops *source_module_fn(unsigned int abi);
+__attribute__((visibility("default"))) source_module_fn ceems_source;
 
 #endif

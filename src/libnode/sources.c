@@ -6,10 +6,16 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/libnode/source_module.h"
+
+/* In libraries of their own; all others are part of the plugin. */
+static const enum source_id modules[] = { SOURCE_HWMON, SOURCE_REDFISH, SOURCE_IPMI };
+
 struct open_source {
 	const struct source_ops *ops;
 	struct source *source;
-	bool was_read; /* once: then it is known which domains it has */
+	struct source_module *module; /* that OPS are in; NULL: part of the plugin */
+	bool was_read;		      /* once: then it is known which domains it has */
 };
 
 struct sources {
@@ -17,6 +23,18 @@ struct sources {
 	size_t nopen;
 	uint32_t from[DOMAIN_N];
 };
+
+/* What sources_open() chooses from. */
+struct offer {
+	const struct source_ops *const *builtin;
+	size_t nbuiltin;
+	const struct source_env *env;
+};
+
+static void log_for_module(enum logger_level level, const char *line)
+{
+	logger_log(level, "%s", line);
+}
 
 struct source_env sources_env(const struct settings *s)
 {
@@ -30,8 +48,12 @@ struct source_env sources_env(const struct settings *s)
 		.slow_interval_ns = s->slow_interval_ns,
 		.nvml_library = s->nvml_library,
 		.rocm_library = s->rocm_library,
+		.module_dir = s->source_dir[0] ? s->source_dir : CEEMS_LIBDIR,
+		.log = log_for_module,
 	};
 }
+
+/* --- opening ---------------------------------------------------------------------------- */
 
 static void note_why(struct errmsg *all, const char *name, const struct errmsg *one)
 {
@@ -41,18 +63,50 @@ static void note_why(struct errmsg *all, const char *name, const struct errmsg *
 		       name, one->text[0] ? one->text : "failed");
 }
 
-static bool open_one(struct sources *s, const struct source_ops *ops,
-		     const struct source_env *env, struct errmsg *why)
+static bool is_module(enum source_id id)
 {
-	struct open_source *o = &s->open[s->nopen];
-	struct errmsg err = { 0 };
+	size_t i;
 
-	if (s->nopen == SOURCE_N || ops->open(env, &o->source, &err) < 0) {
-		note_why(why, ops->name, &err);
+	for (i = 0; i < ARRAY_SIZE(modules); i++)
+		if (modules[i] == id)
+			return true;
+	return false;
+}
+
+static int find_ops(const struct offer *of, enum source_id id, struct open_source *o,
+		    struct errmsg *err)
+{
+	size_t i;
+	int rc;
+
+	for (i = 0; i < of->nbuiltin; i++)
+		if (of->builtin[i]->id == id) {
+			o->ops = of->builtin[i];
+			return 0;
+		}
+	if (!is_module(id) || !of->env->module_dir)
+		return errmsg_set(err, -ENOENT, "not in this version");
+	rc = source_module_load(of->env->module_dir, id, &o->module, err);
+	if (rc == 0)
+		o->ops = source_module_ops(o->module);
+	return rc;
+}
+
+static bool open_one(struct sources *s, const struct offer *of, enum source_id id,
+		     struct errmsg *why)
+{
+	struct open_source o = { 0 };
+	struct errmsg err = { 0 };
+	int rc = find_ops(of, id, &o, &err);
+
+	if (rc == 0)
+		rc = o.ops->open(of->env, &o.source, &err);
+	if (rc < 0) {
+		note_why(why, source_name(id), &err);
+		source_module_unload(o.module);
 		return false;
 	}
-	o->ops = ops;
-	s->nopen++;
+	s->open[s->nopen++] = o;
 	return true;
 }
 
@@ -67,37 +121,38 @@ static bool is_open(const struct sources *s, enum source_id id)
 }
 
 static void open_named(struct sources *s, const char *choice, bool estimates,
-		       const struct source_ops *const *all, size_t nall,
-		       const struct source_env *env, struct errmsg *why)
+		       const struct offer *of, struct errmsg *why)
 {
 	char item[64];
-	size_t i;
+	unsigned int id;
 
 	while (settings_next_item(&choice, item, sizeof(item)))
-		for (i = 0; i < nall; i++)
-			if (!strcasecmp(all[i]->name, item) &&
-			    all[i]->is_estimate == estimates && !is_open(s, all[i]->id))
-				(void)open_one(s, all[i], env, why);
+		for (id = 0; id < SOURCE_N; id++)
+			if (!strcasecmp(source_name((enum source_id)id), item) &&
+			    (id == SOURCE_MODEL) == estimates &&
+			    !is_open(s, (enum source_id)id))
+				(void)open_one(s, of, (enum source_id)id, why);
 }
 
 int sources_open(const char *choice, const struct source_ops *const *all, size_t nall,
 		 const struct source_env *env, struct sources **ret, struct errmsg *err)
 {
+	const struct offer of = { .builtin = all, .nbuiltin = nall, .env = env };
 	struct sources *s = calloc(1, sizeof(*s));
 	struct errmsg why = { 0 };
-	size_t i;
+	unsigned int i;
 
 	if (!s)
 		return errmsg_errno(err, -ENOMEM, "energy sources");
 	for (i = 0; i < DOMAIN_N; i++)
 		s->from[i] = SOURCE_N;
 	if (!strcasecmp(choice, "auto")) {
-		for (i = 0; i < nall && !s->nopen; i++)
-			(void)open_one(s, all[i], env, &why);
+		for (i = 0; i < SOURCE_N && !s->nopen; i++)
+			(void)open_one(s, &of, (enum source_id)i, &why);
 	} else {
-		open_named(s, choice, /* estimates= */ false, all, nall, env, &why);
+		open_named(s, choice, /* estimates= */ false, &of, &why);
 		if (!s->nopen)
-			open_named(s, choice, /* estimates= */ true, all, nall, env, &why);
+			open_named(s, choice, /* estimates= */ true, &of, &why);
 	}
 	if (!s->nopen)
 		(void)errmsg_set(err, 0, "%s", why.text[0] ? why.text : "no source is named");
@@ -111,8 +166,10 @@ void sources_close(struct sources *s)
 
 	if (!s)
 		return;
-	for (i = 0; i < s->nopen; i++)
+	for (i = 0; i < s->nopen; i++) {
 		s->open[i].ops->close(s->open[i].source);
+		source_module_unload(s->open[i].module);
+	}
 	free(s);
 }
 

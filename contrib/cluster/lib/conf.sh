@@ -305,6 +305,8 @@ conf_write_ceems() {
 			MariadbDatabase=ceems
 			EmissionFactorFile=$DIR/etc/emission-factors.csv
 		EOT
+		[ ! -d "$BUILDDIR/src/sources/.libs" ] ||
+			echo "SourceDir=/run/ceems-build/src/sources/.libs"
 		[ ! -x "$BUILDDIR/bpf/ceems-bpf" ] || echo "BpfHelper=/run/ceems-build/bpf/ceems-bpf"
 		[ "$WITH_KAFKA" = no ] || echo "KafkaConf=$DIR/etc/kafka.conf"
 		if [ "$FAKE_RAPL" = yes ]; then

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# X_AC_SOURCES: energy sources that need a library; each is a module of its own (src/sources), which
+# slurmd loads where it is asked for.
+AC_DEFUN([X_AC_SOURCES], [
+	AC_CHECK_HEADER([sensors/sensors.h],
+		[AC_CHECK_LIB([sensors], [sensors_init],
+			[sensors_missing=; SENSORS_LIBS=-lsensors],
+			[sensors_missing="libsensors is missing (Debian: libsensors-dev)"])],
+		[sensors_missing="sensors/sensors.h is missing (Debian: libsensors-dev)"])
+	AC_SUBST([SENSORS_LIBS])
+	X_AC_PART([source-hwmon], [the hwmon source], [sensors_missing])
+	AM_CONDITIONAL([BUILD_SOURCE_HWMON], [test "x$part_source_hwmon" = xyes])
+
+	PKG_CHECK_MODULES([FREEIPMI], [libfreeipmi], [freeipmi_missing=],
+		[freeipmi_missing="libfreeipmi is missing (Debian: libfreeipmi-dev)"])
+	X_AC_PART([source-ipmi], [the IPMI source], [freeipmi_missing])
+	AM_CONDITIONAL([BUILD_SOURCE_IPMI], [test "x$part_source_ipmi" = xyes])
+
+	PKG_CHECK_MODULES([CURL], [libcurl >= 7.68], [redfish_missing=],
+		[redfish_missing="libcurl is missing (Debian: libcurl4-openssl-dev)"])
+	AS_IF([test -z "$redfish_missing"], [redfish_missing=$jansson_missing])
+	X_AC_PART([source-redfish], [the Redfish source], [redfish_missing])
+	AM_CONDITIONAL([BUILD_SOURCE_REDFISH], [test "x$part_source_redfish" = xyes])
+])
