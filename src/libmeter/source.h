@@ -89,6 +89,8 @@ bool reading_has(const struct reading *r, enum domain d);
 struct gpu_reading {
 	uint8_t unit;
 	char model[64];
+	char uuid[48];
+	uint64_t power_mw;
 	uint64_t busy_ppm;
 	uint64_t mem_used_bytes;
 	uint64_t mem_total_bytes;
@@ -130,8 +132,9 @@ struct source_ops {
 	 * Reads all counters. STATE is in and out: empty at first (the reading then only sets
 	 * the base and yields 0), later what the last call left, perhaps in another process.
 	 * DT_NS is the time since then; BUSY_PPM the node's CPU use in it. No allocation, no
-	 * open(2), no waiting. A failed counter keeps its old base and is counted in `rejected`;
-	 * its energy comes with the next good reading. -EIO when no counter could be read.
+	 * open(2), no waiting but a few milliseconds for a thread of its own that is prompt. A
+	 * failed counter keeps its old base and is counted in `rejected`; its energy comes with
+	 * the next good reading. -EIO when no counter could be read.
 	 */
 	int (*read)(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 		    struct source_state *state, struct reading *ret);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gpu.h - what the sources of GPU energy have in common: everything but the calls into the
+ * vendor's library. nvml.c and rocm.c bring those and are otherwise these functions.
+ */
+#ifndef CEEMS_GPU_H
+#define CEEMS_GPU_H
+
+#include "src/libmeter/gpu_poll.h"
+#include "src/libmeter/source.h"
+
+/*
+ * LIBRARY is opened if it is named by a path, as in tests, or if one of NEEDS (paths below SysRoot,
+ * by NULL) is there: a node without a GPU does not even look for it. Else -ENODEV.
+ */
+int gpu_open(const struct gpu_library_ops *ops, const char *library, const char *sys_root,
+	     const char *const *needs, struct source **ret, struct errmsg *err);
+
+/* As in struct source_ops. A GPU that counts its energy is a counter, else power is integrated. */
+int gpu_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct source_state *state,
+	     struct reading *ret);
+size_t gpu_gpus(const struct source *s, struct gpu_reading *ret, size_t max);
+void gpu_describe(const struct source *s, char *buf, size_t size);
+void gpu_close(struct source *s);
+
+/* The function NAME of a library that dlopen() gave; for tables of them. */
+struct gpu_symbol {
+	const char *name;
+	size_t offset; /* of the function pointer */
+	bool is_optional;
+};
+/* Fills in the pointers in TABLE; -ENOSYS: NAME is not there. */
+int gpu_bind(void *dl, const struct gpu_symbol *symbols, size_t n, void *table,
+	     struct errmsg *err);
+
+#endif

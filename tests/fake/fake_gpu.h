@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fake_gpu.h - a node's GPUs as a text file, which the stand-in libraries read at every call, so that
+ * a test changes it while slurmd runs. $CEEMS_FAKE_GPUS names it; without it there is no driver.
+ * A line per GPU, in the order of the library's index:
+ *
+ *	MINOR ENERGY POWER BUSY USED TOTAL FLAGS
+ *
+ * ENERGY in mJ (NVML) or counts (ROCm), POWER in mW, BUSY in %, USED and TOTAL in MiB, FLAGS by
+ * comma: ok; lost (fell off the bus), hang (calls return only when the flag is gone), reset (a
+ * library that was opened before the file was written cannot ask it), no-counter, mig.
+ */
+#ifndef CEEMS_FAKE_GPU_H
+#define CEEMS_FAKE_GPU_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define FAKE_GPUS_MAX 32
+#define EXPORTED __attribute__((visibility("default")))
+
+struct fake_gpu {
+	unsigned int minor;
+	unsigned long long energy;
+	unsigned int power_mw;
+	unsigned int busy;
+	unsigned long long used_mib;
+	unsigned long long total_mib;
+	char flags[64];
+};
+
+/* How many there are; -1: there is no driver. */
+static inline int fake_gpus(struct fake_gpu *ret)
+{
+	const char *path = getenv("CEEMS_FAKE_GPUS");
+	FILE *f = path ? fopen(path, "re") : NULL;
+	int n = 0;
+
+	if (!f)
+		return -1;
+	while (n < FAKE_GPUS_MAX &&
+	       fscanf(f, "%u %llu %u %u %llu %llu %63s", &ret[n].minor, &ret[n].energy,
+		      &ret[n].power_mw, &ret[n].busy, &ret[n].used_mib, &ret[n].total_mib,
+		      ret[n].flags) == 7)
+		n++;
+	(void)fclose(f);
+	return n;
+}
+
+/* Whether the library, opened at OPENED (CLOCK_REALTIME), is older than the file. */
+static inline bool fake_is_older(const struct timespec *opened)
+{
+	const char *path = getenv("CEEMS_FAKE_GPUS");
+	struct stat st;
+
+	if (!path || stat(path, &st) < 0)
+		return false;
+	return st.st_mtim.tv_sec > opened->tv_sec ||
+	       (st.st_mtim.tv_sec == opened->tv_sec && st.st_mtim.tv_nsec > opened->tv_nsec);
+}
+
+static inline bool fake_is(const struct fake_gpu *g, const char *flag)
+{
+	return strstr(g->flags, flag) != NULL;
+}
+
+/* The GPU, once it does not hang. False: there is none with that index, or no driver. */
+static inline bool fake_gpu(unsigned int index, struct fake_gpu *ret)
+{
+	const struct timespec pause = { .tv_nsec = 2000000 };
+	struct fake_gpu all[FAKE_GPUS_MAX];
+	int n;
+
+	while ((n = fake_gpus(all)) > (int)index && fake_is(&all[index], "hang"))
+		(void)nanosleep(&pause, NULL);
+	if (n <= (int)index)
+		return false;
+	*ret = all[index];
+	return true;
+}
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The NVML source on a stand-in library: what goes wrong first, then nodes of GPUs whose energy is
+ * known. No real GPU is asked; nvml_api.h says where its facts are from.
+ */
+#include "fake_gpus.h"
+
+#define LIBRARY FAKE_DIR "/fake_nvml.so"
+#define OLD_LIBRARY FAKE_DIR "/fake_nvml_old.so"
+
+static void init(struct fake_node *n, const char *library)
+{
+	fake_node_init(n, &source_nvml);
+	n->env.nvml_library = library;
+}
+
+static void test_nothing_there(void)
+{
+	struct fake_node n;
+
+	init(&n, "libnvidia-ml.so.1");
+	ok(fake_node_open(&n) == -ENODEV, "no GPU: the library is not even looked for");
+	n.env.nvml_library = "/nonexistent/libnvidia-ml.so.1";
+	ok(fake_node_open(&n) == -ENOENT && strstr(n.err.text, "nonexistent"),
+	   "a library that is not there is named");
+	n.env.nvml_library = LIBRARY;
+	ok(fake_node_open(&n) == -ENXIO && strstr(n.err.text, "nvmlInit"), "no driver");
+	fake_node_write(&n, "");
+	ok(fake_node_open(&n) == -ENODEV, "a driver without a GPU");
+	fake_node_write(&n, "0 1000 0 0 0 0 lost\n");
+	ok(fake_node_open(&n) == -ENODEV && strstr(n.err.text, "none of 1"),
+	   "a node whose only GPU is lost: %s", n.err.text);
+	(void)fileio_mkdir_p(scratch_path(n.dir, "proc/driver/nvidia"), 0700, NULL);
+	(void)scratch_write(scratch_path(n.dir, "proc/driver/nvidia/version"), "", 0);
+	n.env.nvml_library = "libm.so.6";
+	ok(fake_node_open(&n) == -ENOSYS && strstr(n.err.text, "nvmlInit_v2"),
+	   "a library of something else: %s", n.err.text);
+	fake_node_fini(&n);
+}
+
+static void eight(struct fake_node *n, unsigned long long step_mj, const char *flags)
+{
+	char text[1024] = "";
+	unsigned int i;
+
+	/* the library's order is by PCI address, not by minor number */
+	for (i = 8; i-- > 0;)
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			       "%u %llu 70000 %u 1024 81920 %s\n", i,
+			       1000000000ULL * i + step_mj * (i + 1), i * 10, flags);
+	fake_node_write(n, text);
+}
+
+static void test_eight(void)
+{
+	struct gpu_reading gpu[GPUS_MAX];
+	struct fake_node n;
+	char text[128];
+	unsigned int i;
+	size_t ngpus;
+
+	init(&n, LIBRARY);
+	eight(&n, 0, "ok");
+	ok(fake_node_open(&n) == 0, "eight GPUs: %s", n.err.text);
+	n.ops->describe(n.source, text, sizeof(text));
+	ok(!strcmp(text, "8 GPUs, NVIDIA Stand-in"), "described: %s", text);
+	ok(fake_node_read(&n) == 0 && n.r.nparts == 8, "a part per GPU");
+	for (i = 0; i < 8; i++) {
+		if (n.uj[i] || n.r.part[i].domain != DOMAIN_GPU ||
+		    n.r.part[i].quality != QUALITY_COUNTER || n.r.part[i].unit != 7 - i)
+			break;
+	}
+	ok(i == 8, "the first reading sets the base; units are minor numbers");
+	eight(&n, 100, "ok");
+	ok(fake_node_read(&n) == 0, "read again");
+	for (i = 0; i < 8 && n.uj[i] == 100000ULL * (i + 1); i++)
+		;
+	ok(i == 8, "each GPU has its own energy, to the microjoule");
+	ngpus = n.ops->gpus(n.source, gpu, GPUS_MAX);
+	ok(ngpus == 8 && gpu[0].unit == 7 && gpu[0].busy_ppm == 700000 &&
+		   gpu[0].mem_used_bytes == 1024ULL << 20 && gpu[0].power_mw == 70000 &&
+		   !strcmp(gpu[0].uuid, "GPU-00000000-0000-0000-0000-000000000007"),
+	   "how busy they are, memory, power, UUID");
+	ok(n.ops->gpus(n.source, gpu, 3) == 3, "no more than asked for");
+	fake_node_close(&n);
+	eight(&n, 150, "ok,mig");
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.uj[7] == 1200000,
+	   "after a restart it goes on from the saved counters");
+	(void)n.ops->gpus(n.source, gpu, GPUS_MAX);
+	ok(gpu[0].busy_ppm == UINT64_MAX, "with MIG nobody knows how busy the GPU is");
+	ok(n.rejected == 0 && n.wraps == 0, "nothing was rejected");
+	fake_node_fini(&n);
+}
+
+static void test_old(void)
+{
+	struct fake_node n;
+	char text[128];
+	uint64_t first_ns;
+	uint64_t span_ns;
+
+	init(&n, OLD_LIBRARY);
+	fake_node_write(&n, "0 0 100000 0 0 0 ok\n");
+	ok(fake_node_open(&n) == 0, "a library without energy counters");
+	n.ops->describe(n.source, text, sizeof(text));
+	ok(strstr(text, "power of 1 integrated") != NULL, "said: %s", text);
+	ok(fake_node_read(&n) == 0 && n.r.part[0].quality == QUALITY_INTEGRATED, "integrated");
+	n.uj[0] = 0;
+	first_ns = n.r.part[0].until_ns;
+	ok(fake_node_read(&n) == 0, "a second sample");
+	span_ns = n.r.part[0].until_ns - first_ns;
+	/* 100 W are 1 uJ in 10 ns */
+	ok(n.uj[0] == span_ns / 10, "100 W over %" PRIu64 " ns are a tenth in uJ", span_ns);
+	fake_node_write(&n, "0 0 4000000000 0 0 0 ok\n");
+	n.rejected = 0;
+	do {
+		(void)n.ops->read(n.source, 0, 0, &n.state, &n.r);
+		fake_node_add(&n);
+	} while (!n.rejected);
+	fake_node_write(&n, "0 0 100000 0 0 0 ok\n");
+	ok(fake_node_read(&n) == 0, "4 MW is no power of a GPU; the next sample is");
+	span_ns = n.r.part[0].until_ns - first_ns;
+	ok(n.uj[0] == span_ns / 10, "and covers the time between");
+	fake_node_close(&n);
+	n.env.nvml_library = LIBRARY;
+	fake_node_write(&n, "0 0 100000 0 0 0 no-counter\n");
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 &&
+		   n.r.part[0].quality == QUALITY_INTEGRATED,
+	   "the same for a GPU that says it has no counter");
+	fake_node_fini(&n);
+}
+
+static void test_garbage(void)
+{
+	static const struct {
+		const char *what;
+		const char *lines; /* the next sample */
+		const char *then;  /* and the one after it */
+		uint64_t uj;	   /* after both, from 10 J */
+	} rows[] = {
+		{ "all ones", "0 18446744073709551615 0 0 0 0 ok\n", "0 10500 0 0 0 0 ok\n", 500000 },
+		{ "a jump of 1 GJ, and back", "0 1000010000 0 0 0 0 ok\n", "0 10500 0 0 0 0 ok\n",
+		  500000 },
+		{ "a jump of 1 GJ that stays", "0 1000010000 0 0 0 0 ok\n",
+		  "0 1000010300 0 0 0 0 ok\n", 300000 },
+		{ "the driver was loaded again", "0 20 0 0 0 0 ok\n", "0 70 0 0 0 0 ok\n", 50000 },
+		{ "0 once", "0 0 0 0 0 0 ok\n", "0 10500 0 0 0 0 ok\n", 500000 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct fake_node n;
+
+		init(&n, LIBRARY);
+		fake_node_write(&n, "0 10000 0 0 0 0 ok\n");
+		ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0, "%s: at first 10 J",
+		   rows[i].what);
+		fake_node_write(&n, rows[i].lines);
+		do {
+			(void)n.ops->read(n.source, 0, 0, &n.state, &n.r);
+			fake_node_add(&n);
+		} while (!n.rejected);
+		ok(n.uj[0] == 0, "%s: rejected, and no joule of it", rows[i].what);
+		fake_node_write(&n, rows[i].then);
+		ok(fake_node_read(&n) == 0 && n.uj[0] == rows[i].uj,
+		   "%s: then %" PRIu64 " uJ", rows[i].what, rows[i].uj);
+		fake_node_fini(&n);
+	}
+}
+
+static void test_lost(void)
+{
+	struct fake_node n;
+
+	init(&n, LIBRARY);
+	fake_node_write(&n, "0 10000 0 0 0 0 ok\n1 10000 0 0 0 0 ok\n");
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0, "two GPUs");
+	fake_node_write(&n, "0 10100 0 0 0 0 ok\n1 10100 0 0 0 0 lost\n");
+	ok(fake_node_read_but(&n, 1u << 1) == 0 && n.uj[0] == 100000,
+	   "one falls off the bus: the other goes on");
+	ok(n.uj[1] == 0 && n.r.nparts == 2 && n.rejected > 0,
+	   "its energy is missing, counted, and it keeps its part");
+	fake_node_write(&n, "0 10200 0 0 0 0 lost\n1 10100 0 0 0 0 lost\n");
+	while (n.ops->read(n.source, 0, 0, &n.state, &n.r) == 0)
+		;
+	ok(true, "both lost: the source cannot be read");
+	fake_node_write(&n, "0 10200 0 0 0 0 ok\n1 10400 0 0 0 0 ok\n");
+	ok(fake_node_read(&n) == 0 && n.uj[0] == 200000 && n.uj[1] == 400000,
+	   "both are back, nothing is lost");
+	fake_node_fini(&n);
+}
+
+static void test_new_library(void)
+{
+	struct fake_node n;
+
+	init(&n, LIBRARY);
+	fake_node_write(&n, "0 10000 0 0 0 0 ok\n1 10000 0 0 0 0 lost\n");
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.r.nparts == 1,
+	   "a GPU that is lost from the beginning has no part");
+	fake_node_write(&n, "0 10100 0 0 0 0 ok\n1 10000 0 0 0 0 ok\n");
+	while (fake_node_read(&n) == 0 && n.r.nparts < 2)
+		;
+	ok(n.r.nparts == 2 && n.uj[0] == 100000 && n.uj[1] == 0,
+	   "it is found later, at the end, and sets its base");
+	fake_node_write(&n, "0 10200 0 0 0 0 ok\n1 10300 0 0 0 0 reset\n");
+	ok(fake_node_read(&n) == 0 && n.uj[0] == 200000 && n.uj[1] == 300000,
+	   "one that was reset is read again by a library that was opened anew");
+	fake_node_fini(&n);
+}
+
+static void test_hang(void)
+{
+	struct fake_node n;
+	uint64_t start_ns;
+	int rc;
+
+	init(&n, LIBRARY);
+	fake_node_write(&n, "0 10000 0 0 0 0 ok\n1 10000 0 0 0 0 ok\n");
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0, "two GPUs");
+	fake_node_write(&n, "0 10100 0 0 0 0 ok\n1 10100 0 0 0 0 hang\n");
+	start_ns = clock_mono_ns();
+	do
+		rc = n.ops->read(n.source, 0, 0, &n.state, &n.r);
+	while (clock_mono_ns() - start_ns < 200 * NSEC_PER_MSEC);
+	ok(rc == 0, "a call hangs: reading does not");
+	ok(n.r.part[0].energy_uj == 0 && n.r.part[0].until_ns, "and says how far it got");
+	fake_node_close(&n);
+	ok(true, "closing does not either");
+	ok(fake_node_open(&n) == -EBUSY && strstr(n.err.text, "hangs"),
+	   "not a second thread into the same trap: %s", n.err.text);
+	fake_node_write(&n, "0 10100 0 0 0 0 ok\n1 10200 0 0 0 0 ok\n");
+	start_ns = clock_mono_ns();
+	while ((rc = fake_node_open(&n)) == -EBUSY &&
+	       clock_mono_ns() - start_ns < FAKE_DEADLINE_NS)
+		;
+	memset(n.uj, 0, sizeof(n.uj));
+	ok(rc == 0 && fake_node_read(&n) == 0 && n.uj[0] == 100000 && n.uj[1] == 200000,
+	   "the call returns: all energy is there");
+	fake_node_fini(&n);
+}
+
+int main(void)
+{
+	test_nothing_there();
+	test_eight();
+	test_old();
+	test_garbage();
+	test_lost();
+	test_new_library();
+	test_hang();
+	return done_testing();
+}
