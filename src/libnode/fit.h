@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fit.h - what a cycle, an instruction and a cache miss are worth in joules on this socket, learned
+ * while the node runs: dynamic power ~ theta . (event rates), theta >= 0, over the last 15 minutes.
+ *
+ * Only the ratios of theta are used, as weights between steps: a bad fit skews shares and cannot
+ * break conservation. So it starts from shipped values, in which cycles count most, as CPU time
+ * does, and moves away from them as far as the data tells the events apart.
+ *
+ * Method: non-negative least squares over exponentially fading windows, regularised towards the
+ * shipped ratios; online and non-negative as in SmartWatts (CCGrid 2020). When one constant load
+ * has run for an hour, which tells nothing apart, it is back at the shipped ratios. Nothing is kept
+ * over a restart: it is learned again in as many minutes as it reaches back.
+ *
+ * Floating point, unlike the rest of the accounting: what comes out is a ratio, and integers are
+ * made of it before a joule is split.
+ */
+#ifndef CEEMS_FIT_H
+#define CEEMS_FIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum event {
+	EVENT_CYCLES, /* unhalted, so that frequency is in them; SMT-adjusted (smt.h) */
+	EVENT_INSTRUCTIONS,
+	EVENT_LLC_MISSES,
+	EVENT_N
+};
+
+/* Plain data; fit_init() is all that it takes. */
+struct fit {
+	double info[EVENT_N][EVENT_N]; /* sum of x x', faded */
+	double target[EVENT_N];	       /* sum of x y, faded */
+	double theta[EVENT_N];	       /* relative to the shipped values */
+	double noise;		       /* mean error, relative */
+	double seconds;		       /* of data, faded */
+};
+
+void fit_init(struct fit *f);
+
+/*
+ * One window: the socket used DYNAMIC_UJ above its idle power while all its CPUs did EVENTS. Best
+ * a second long or more. -ERANGE: no window, no events, or more than a socket can do; it is left
+ * out. No allocation, about a microsecond.
+ */
+int fit_add(struct fit *f, uint64_t dynamic_uj, uint64_t dt_ns, const uint64_t events[EVENT_N]);
+
+/* What EVENTS are worth, in picojoules by theta. Never 0 for events that are not all 0. */
+uint64_t fit_weight(const struct fit *f, const uint64_t events[EVENT_N]);
+
+#endif
