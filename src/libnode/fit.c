@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h> /* nothing that needs libm */
+#include <stdbool.h>
 #include <string.h>
 
 /*

@@ -18,15 +18,9 @@
 #ifndef CEEMS_FIT_H
 #define CEEMS_FIT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
-enum event {
-	EVENT_CYCLES, /* unhalted, so that frequency is in them; SMT-adjusted (smt.h) */
-	EVENT_INSTRUCTIONS,
-	EVENT_LLC_MISSES,
-	EVENT_N
-};
+#include "src/libmeter/pmu.h"
 
 /* Plain data; fit_init() is all that it takes. */
 struct fit {
