@@ -24,12 +24,18 @@ static struct {
 } side;
 
 /* Slurm's core lists count cores; what is allocated on the node are CPUs, as NodeName has them. */
-static uint32_t cores_to_cpus(const char *list)
+static struct stepside_cores cores_of(const stepd_step_rec_t *step)
 {
-	uint32_t cores = (uint32_t)conf->sockets * conf->cores;
-	uint32_t scale = cores ? conf->cpus / cores : 1;
+	struct stepside_cores c = {
+		.job = step->job_alloc_cores,
+		.step = step->step_alloc_cores,
+		.node_cores = (uint32_t)conf->sockets * conf->cores,
+		.cpus_per_core = 1,
+	};
 
-	return stepside_count_cores(list) * (scale ? scale : 1);
+	if (c.node_cores && conf->cpus > c.node_cores)
+		c.cpus_per_core = conf->cpus / c.node_cores;
+	return c;
 }
 
 /*
@@ -41,7 +47,8 @@ static uint64_t memory_or_share(uint64_t mb, uint32_t cpus)
 	return mb || !conf->cpus ? mb : conf->real_memory_size * cpus / conf->cpus;
 }
 
-static void identify(const stepd_step_rec_t *step, struct ledger_identity *id)
+static void identify(const stepd_step_rec_t *step, const struct stepside_cores *cores,
+		     struct ledger_identity *id)
 {
 	*id = (struct ledger_identity){
 		.job_id = step->step_id.job_id,
@@ -50,8 +57,8 @@ static void identify(const stepd_step_rec_t *step, struct ledger_identity *id)
 		.uid = step->uid,
 		.node_id = step->nodeid,
 		.node_count = step->nnodes,
-		.job_cpus = cores_to_cpus(step->job_alloc_cores),
-		.step_cpus = cores_to_cpus(step->step_alloc_cores),
+		.job_cpus = stepside_count_cores(cores->job) * cores->cpus_per_core,
+		.step_cpus = stepside_count_cores(cores->step) * cores->cpus_per_core,
 		.start_wall_ns = clock_wall_ns(),
 	};
 	id->job_mem_mb = memory_or_share(step->job_mem, id->job_cpus);
@@ -60,6 +67,7 @@ static void identify(const stepd_step_rec_t *step, struct ledger_identity *id)
 
 void stepd_side_begin(stepd_step_rec_t *step)
 {
+	struct stepside_cores cores;
 	struct ledger_identity id;
 	struct settings settings;
 	struct errmsg err = { 0 };
@@ -74,8 +82,9 @@ void stepd_side_begin(stepd_step_rec_t *step)
 		logger_debug("%s", err.text); /* slurmd has said so, once */
 		return;
 	}
-	identify(step, &id);
-	rc = stepside_open(&settings, conf->node_name, &id, &side.stepside, &err);
+	cores = cores_of(step);
+	identify(step, &cores, &id);
+	rc = stepside_open(&settings, conf->node_name, &id, &cores, &side.stepside, &err);
 	if (rc < 0)
 		logger_log(rc == -ENOENT ? LOGGER_DEBUG : LOGGER_INFO,
 			   "%s; this step is not accounted", err.text);

@@ -40,8 +40,18 @@ static bool is_extern(const struct stepside *st)
 	return st->id.step_id == LEDGER_STEP_EXTERN;
 }
 
+static void find_sockets(struct stepside *st, const struct stepside_cores *cores)
+{
+	/* of the machine: the same in every page after the first tick */
+	const uint32_t *socket_cpus = ledger_current(st->ledger)->socket_cpus;
+
+	stepside_spread_cores(cores->job, cores, socket_cpus, st->id.job_socket_cpus);
+	stepside_spread_cores(cores->step, cores, socket_cpus, st->id.step_socket_cpus);
+}
+
 int stepside_open(const struct settings *s, const char *node, const struct ledger_identity *id,
-		  struct stepside **ret, struct errmsg *err)
+		  const struct stepside_cores *cores, struct stepside **ret,
+		  struct errmsg *err)
 {
 	struct stepside *st = calloc(1, sizeof(*st));
 	int rc;
@@ -54,7 +64,8 @@ int stepside_open(const struct settings *s, const char *node, const struct ledge
 	rc = ledger_open(s->ledger_dir, node, /* writable= */ true, &st->ledger, err);
 	if (rc < 0)
 		goto fail;
-	rc = ledger_claim(st->ledger, id, &st->slot);
+	find_sockets(st, cores);
+	rc = ledger_claim(st->ledger, &st->id, &st->slot);
 	if (rc < 0) {
 		(void)errmsg_errno(err, rc, "no slot in the node ledger");
 		goto fail;
@@ -300,27 +311,75 @@ void stepside_close(struct stepside *st)
 	free(st);
 }
 
+/* --- Slurm's core lists ------------------------------------------------------------------ */
+
+/* The next "4" or "0-3" of *LIST; 1, 0 at its end, -EINVAL. */
+static int next_range(const char **list, uint32_t *ret_from, uint32_t *ret_to)
+{
+	unsigned long from;
+	unsigned long to;
+	char *end;
+
+	if (!*list || !**list)
+		return 0;
+	from = to = strtoul(*list, &end, 10);
+	if (end == *list)
+		return -EINVAL;
+	if (*end == '-') {
+		*list = end + 1;
+		to = strtoul(*list, &end, 10);
+		if (end == *list)
+			return -EINVAL;
+	}
+	if (to < from || to >= UINT16_MAX || (*end && *end != ','))
+		return -EINVAL;
+	*list = end + (*end == ',');
+	*ret_from = (uint32_t)from;
+	*ret_to = (uint32_t)to;
+	return 1;
+}
+
 uint32_t stepside_count_cores(const char *list)
 {
 	uint32_t n = 0;
+	uint32_t from;
+	uint32_t to;
+	int rc;
 
-	while (list && *list) {
-		char *end;
-		unsigned long from = strtoul(list, &end, 10);
-		unsigned long to = from;
+	while ((rc = next_range(&list, &from, &to)) > 0)
+		n += to - from + 1;
+	return rc < 0 ? 0 : n;
+}
 
-		if (end == list)
-			return 0;
-		if (*end == '-') {
-			list = end + 1;
-			to = strtoul(list, &end, 10);
-			if (end == list)
-				return 0;
-		}
-		if (to < from || to - from >= UINT16_MAX || (*end && *end != ','))
-			return 0;
-		n += (uint32_t)(to - from + 1);
-		list = end + (*end == ',');
-	}
+/* The units of the node's sockets in their order; how many there are. */
+static uint32_t list_sockets(const uint32_t socket_cpus[SOCKETS_MAX], unsigned int unit[SOCKETS_MAX])
+{
+	uint32_t n = 0;
+	unsigned int i;
+
+	for (i = 0; i < SOCKETS_MAX; i++)
+		if (socket_cpus[i])
+			unit[n++] = i;
 	return n;
+}
+
+void stepside_spread_cores(const char *list, const struct stepside_cores *cores,
+			   const uint32_t socket_cpus[SOCKETS_MAX],
+			   uint32_t ret_cpus[SOCKETS_MAX])
+{
+	unsigned int unit[SOCKETS_MAX];
+	uint32_t sockets = list_sockets(socket_cpus, unit);
+	uint32_t from;
+	uint32_t to;
+	int rc;
+
+	memset(ret_cpus, 0, SOCKETS_MAX * sizeof(*ret_cpus));
+	if (!sockets || !cores->node_cores || cores->node_cores % sockets)
+		return;
+	while ((rc = next_range(&list, &from, &to)) > 0 && to < cores->node_cores)
+		for (; from <= to; from++)
+			ret_cpus[unit[from / (cores->node_cores / sockets)]] +=
+				cores->cpus_per_core;
+	if (rc) /* malformed, or a core that the node does not have */
+		memset(ret_cpus, 0, SOCKETS_MAX * sizeof(*ret_cpus));
 }

@@ -30,11 +30,23 @@
 struct stepside;
 
 /*
+ * Which cores Slurm gave to the job and to the step, in its words: lists such as "0-3,8" of
+ * numbers that count the node's cores socket by socket. NULL: not known.
+ */
+struct stepside_cores {
+	const char *job, *step;
+	uint32_t node_cores;
+	uint32_t cpus_per_core;
+};
+
+/*
  * Claims a slot for the calling process. S and ID are copied; S has been through
- * settings_for_node(). -ENOENT: no sampler runs on this node; -ENOSPC: the ledger is full.
+ * settings_for_node(). The sockets of ID are filled in by CORES. -ENOENT: no sampler runs on this
+ * node; -ENOSPC: the ledger is full.
  */
 int stepside_open(const struct settings *s, const char *node, const struct ledger_identity *id,
-		  struct stepside **ret, struct errmsg *err);
+		  const struct stepside_cores *cores, struct stepside **ret,
+		  struct errmsg *err);
 
 /*
  * The first task's PID, once there is one: publishes the step's cgroup and has the kernel count
@@ -67,5 +79,13 @@ void stepside_close(struct stepside *st);
  * malformed one.
  */
 uint32_t stepside_count_cores(const char *list);
+
+/*
+ * The CPUs of the cores in LIST by socket, where the node's sockets have SOCKET_CPUS each. All 0 if
+ * they cannot be told: a malformed list, cores that do not divide evenly among the sockets.
+ */
+void stepside_spread_cores(const char *list, const struct stepside_cores *cores,
+			   const uint32_t socket_cpus[SOCKETS_MAX],
+			   uint32_t ret_cpus[SOCKETS_MAX]);
 
 #endif

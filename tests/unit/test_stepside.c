@@ -31,6 +31,41 @@ static void test_lists(void)
 		       lists[i].list ? lists[i].list : "no list");
 }
 
+static const struct {
+	const char *name, *list;
+	uint32_t node_cores;
+	uint32_t socket_cpus[SOCKETS_MAX];
+	uint32_t cpus[SOCKETS_MAX];
+} spreads[] = {
+	{ "no list", NULL, 8, { 8, 8 }, { 0 } },
+	{ "a malformed one", "0-3,x", 8, { 8, 8 }, { 0 } },
+	{ "a core that the node has not", "0-8", 8, { 8, 8 }, { 0 } },
+	{ "the sampler has not ticked yet", "0-3", 8, { 0 }, { 0 } },
+	{ "cores that do not divide", "0-3", 9, { 8, 8 }, { 0 } },
+	{ "cores are not known", "0-3", 0, { 8, 8 }, { 0 } },
+	{ "one socket", "0-3", 8, { 16 }, { 8 } },
+	{ "the first of two", "0-3", 8, { 8, 8 }, { 8, 0 } },
+	{ "both", "2-5,7", 8, { 8, 8 }, { 4, 6 } },
+	{ "sockets 0 and 2", "2-5,7", 8, { 8, 0, 8 }, { 4, 0, 6 } },
+};
+
+static void test_spread(void)
+{
+	struct stepside_cores cores = { .cpus_per_core = 2 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(spreads); i++) {
+		uint32_t cpus[SOCKETS_MAX] = { 99 };
+
+		cores.node_cores = spreads[i].node_cores;
+		stepside_spread_cores(spreads[i].list, &cores, spreads[i].socket_cpus, cpus);
+		ok(!memcmp(cpus, spreads[i].cpus, sizeof(cpus)), "sockets: %s", spreads[i].name);
+	}
+}
+
+/* Nothing is known of sockets. */
+static const struct stepside_cores no_cores;
+
 static void test_no_sampler(const char *dir)
 {
 	const struct ledger_identity id = { .job_id = 1, .job_cpus = 1, .step_cpus = 1 };
@@ -39,7 +74,7 @@ static void test_no_sampler(const char *dir)
 	struct errmsg err = { 0 };
 
 	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
-	is_int(stepside_open(&s, "n1", &id, &st, &err), -ENOENT, "no sampler ran on this node");
+	is_int(stepside_open(&s, "n1", &id, &no_cores, &st, &err), -ENOENT, "no sampler ran on this node");
 	ok(!st && err.text[0], "  which is said: %s", err.text);
 	stepside_close(NULL);
 }
@@ -176,7 +211,7 @@ static void test_life(const char *dir)
 
 	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
 	if (ledger_create(dir, "n1", &l, &fresh, &err) < 0 ||
-	    stepside_open(&s, "n1", &id, &st, &err) < 0) {
+	    stepside_open(&s, "n1", &id, &no_cores, &st, &err) < 0) {
 		ok(false, "opens: %s", err.text);
 		return;
 	}
@@ -206,6 +241,7 @@ int main(void)
 	if (!mkdtemp(dir))
 		return 99;
 	test_lists();
+	test_spread();
 	test_no_sampler(dir);
 	test_life(dir);
 	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);

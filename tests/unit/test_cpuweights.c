@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libnode/cpuweights.h"
+
+#include "src/libutil/clock.h"
+#include "src/libutil/util.h"
+#include "tap.h"
+
+#define MS NSEC_PER_MSEC
+
+static const struct {
+	const char *name;
+	uint32_t step_cpus[2][SOCKETS_MAX]; /* of the two lines; all 0: not known */
+	uint64_t busy_ns[2];
+	uint64_t socket_ns[SOCKETS_MAX];
+	uint64_t line_weight[2][SOCKETS_MAX];
+	uint64_t node_weight[SOCKETS_MAX];
+} ticks[] = {
+	{ .name = "nobody computes" },
+	{ .name = "the system alone", .socket_ns = { 5, 7 }, .node_weight = { 5, 7 } },
+	{ .name = "each on its socket", .step_cpus = { { 4, 0 }, { 0, 4 } },
+	  .busy_ns = { 30, 40 }, .socket_ns = { 30, 50 },
+	  .line_weight = { { 30, 0 }, { 0, 40 } }, .node_weight = { 30, 50 } },
+	{ .name = "by cores on both", .step_cpus = { { 3, 1 } }, .busy_ns = { 40 },
+	  .socket_ns = { 30, 10 }, .line_weight = { { 30, 10 } }, .node_weight = { 30, 10 } },
+	{ .name = "not known: where the node was busy", .busy_ns = { 40 },
+	  .socket_ns = { 10, 70 }, .line_weight = { { 5, 35 } }, .node_weight = { 10, 70 } },
+	{ .name = "nor that: by the sockets' sizes", .busy_ns = { 40 },
+	  .line_weight = { { 20, 20 } }, .node_weight = { 20, 20 } },
+};
+
+static struct ledger_slot slot[2];
+
+static void fill(struct cpuweights *w, const uint64_t busy_ns[2], const uint64_t *socket_ns,
+		 struct book_line line[2], struct book_tick *tick)
+{
+	static const uint32_t socket_cpus[SOCKETS_MAX] = { 4, 4 };
+	unsigned int i;
+
+	memset(tick, 0, sizeof(*tick));
+	for (i = 0; i < 2; i++)
+		line[i] = (struct book_line){ .s = &slot[i], .booked_ns = 1000,
+					      .busy_ns = 1000 + busy_ns[i] };
+	cpuweights_fill(w, socket_cpus, socket_ns, line, 2, tick);
+}
+
+static void test_spread(void)
+{
+	struct book_line line[2];
+	struct book_tick tick;
+	unsigned int k;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ticks); i++) {
+		struct cpuweights w = { 0 };
+
+		for (k = 0; k < 2; k++)
+			memcpy(slot[k].id.step_socket_cpus, ticks[i].step_cpus[k],
+			       sizeof(ticks[i].step_cpus[k]));
+		fill(&w, ticks[i].busy_ns, ticks[i].socket_ns, line, &tick);
+		ok(!memcmp(line[0].cpu_weight, ticks[i].line_weight[0], sizeof(uint64_t) * 8) &&
+			   !memcmp(line[1].cpu_weight, ticks[i].line_weight[1],
+				   sizeof(uint64_t) * 8),
+		   "%s", ticks[i].name);
+		ok(!memcmp(tick.cpu_weight, ticks[i].node_weight, sizeof(tick.cpu_weight)),
+		   "  the node: %" PRIu64 " %" PRIu64, tick.cpu_weight[0], tick.cpu_weight[1]);
+	}
+}
+
+/* A step computes all the time; /proc/stat shows that every 10 ms only, and nothing else ran. */
+static void test_late_node(void)
+{
+	const uint64_t busy_ns[2] = { 2 * MS };
+	struct cpuweights w = { 0 };
+	struct book_line line[2];
+	struct book_tick tick;
+	uint64_t system_ns = 0;
+	unsigned int i;
+
+	memset(slot, 0, sizeof(slot));
+	slot[0].id.step_socket_cpus[0] = 1;
+	for (i = 1; i <= 100; i++) {
+		const uint64_t socket_ns[SOCKETS_MAX] = { i % 5 ? 0 : 10 * MS };
+
+		fill(&w, busy_ns, socket_ns, line, &tick);
+		system_ns += tick.cpu_weight[0] - line[0].cpu_weight[0];
+	}
+	is_u64(system_ns, 0, "a node that is counted in ticks of the clock has no system time");
+}
+
+/* CPU time that was not known until a step's end says nothing about what comes after it. */
+static void test_debt_is_bounded(void)
+{
+	const uint64_t much_ns[2] = { 3600 * NSEC_PER_SEC };
+	const uint64_t none_ns[2] = { 0 };
+	const uint64_t second_ns[SOCKETS_MAX] = { NSEC_PER_SEC };
+	struct cpuweights w = { 0 };
+	struct book_line line[2];
+	struct book_tick tick;
+
+	fill(&w, much_ns, second_ns, line, &tick);
+	is_u64(tick.cpu_weight[0], 3600 * NSEC_PER_SEC, "an hour comes at once");
+	fill(&w, none_ns, second_ns, line, &tick);
+	ok(tick.cpu_weight[0] >= NSEC_PER_SEC / 2, "the system's next second is the system's");
+	fill(&w, none_ns, second_ns, line, &tick);
+	is_u64(tick.cpu_weight[0], NSEC_PER_SEC, "and all of the one after");
+}
+
+int main(void)
+{
+	test_spread();
+	test_late_node();
+	test_debt_is_bounded();
+	return done_testing();
+}

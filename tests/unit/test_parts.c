@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libnode/parts.h"
+
+#include "src/libutil/clock.h"
+#include "tap.h"
+
+#define S NSEC_PER_SEC
+
+static struct ledger_page page;
+static struct parts parts;
+static struct sources_reading reading;
+static struct parts_setup setup = { .interval_ns = S, .cpus = 4 };
+static struct book_tick tick;
+
+static void start(void)
+{
+	unsigned int d;
+
+	memset(&page, 0, sizeof(page));
+	memset(&parts, 0, sizeof(parts));
+	memset(&reading, 0, sizeof(reading));
+	setup.configured_mw = 0;
+	page.t_mono_ns = S;
+	for (d = 0; d < DOMAIN_N; d++)
+		page.domain_source[d] = reading.from[d] = SOURCE_N;
+}
+
+static struct sources_part *show(enum domain d, unsigned int unit, enum source_id source)
+{
+	struct sources_part *p = &reading.part[reading.nparts++];
+
+	*p = (struct sources_part){ .domain = (uint8_t)d, .unit = (uint8_t)unit,
+				    .source = (uint8_t)source };
+	reading.from[d] = source;
+	return p;
+}
+
+/* One tick of a second; the parts as they are. */
+static void run(uint64_t busy_ns, bool is_tainted)
+{
+	const struct parts_tick t = { .dt_ns = S, .busy_ns = busy_ns, .is_tainted = is_tainted };
+
+	tick = (struct book_tick){ .t_mono_ns = page.t_mono_ns + S };
+	parts_note(&parts, &page, &reading, &setup, &tick);
+	parts_advance(&parts, &page, &setup, &tick, &t);
+	page.t_mono_ns = tick.t_mono_ns;
+}
+
+static void test_learn(void)
+{
+	start();
+	show(DOMAIN_CPU, 0, SOURCE_RAPL)->energy_uj = 90000000;
+	show(DOMAIN_CPU, 1, SOURCE_RAPL)->energy_uj = 40000000;
+	run(4 * S, false);
+	is_u64(page.power_mw[DOMAIN_CPU], 130000, "power of a busy node");
+	is_u64(page.idle_mw[DOMAIN_CPU], 0, "teaches no idle power");
+	is_int(page.part[0].idle, LEDGER_IDLE_NONE, "  which is said");
+	run(0, true);
+	is_u64(page.part[0].learned_mw, 0, "nor does a tainted window");
+	reading.part[0].energy_uj = 50000000;
+	run(0, false);
+	run(0, false);
+	is_u64(page.part[0].idle_mw, 50000, "an idle one does, by socket");
+	is_u64(page.part[1].idle_mw, 40000, "  each its own");
+	is_int(page.part[1].idle, LEDGER_IDLE_LEARNED, "  which is said");
+	is_u64(tick.part[1].idle_mw, 40000, "and it is in force");
+	is_u64(page.idle_mw[DOMAIN_CPU], 90000, "for the domain too");
+	is_u64(page.part[0].energy_uj, 280000000, "energy is counted by part");
+
+	memset(&parts, 0, sizeof(parts)); /* another slurmd */
+	run(4 * S, false);
+	is_u64(tick.part[0].idle_mw, 50000, "what was learned survives a restart");
+	setup.configured_mw = 30000;
+	run(4 * S, false);
+	is_u64(page.part[0].idle_mw + page.part[1].idle_mw, 30000, "IdleWatts wins");
+	is_int(page.part[0].idle, LEDGER_IDLE_CONFIGURED, "  which is said");
+	setup.configured_mw = 0;
+	run(4 * S, false);
+	is_u64(page.part[0].idle_mw, 50000, "without it, what was learned is in force again");
+}
+
+static void test_other_source(void)
+{
+	start();
+	show(DOMAIN_CPU, 0, SOURCE_RAPL)->energy_uj = 10000000;
+	show(DOMAIN_CPU, 1, SOURCE_RAPL)->energy_uj = 10000000;
+	run(0, false);
+	run(0, false);
+	reading.nparts = 0; /* fails */
+	run(0, false);
+	is_u64(page.nparts, 2, "a source that fails keeps its parts");
+	show(DOMAIN_CPU, 0, SOURCE_CRAY)->energy_uj = 30000000;
+	run(4 * S, false);
+	is_u64(page.nparts, 1, "one that takes over does not take those that it has not");
+	is_u64(page.part[0].learned_mw, 0, "  nor what the other's idle power was");
+	is_u64(page.part[0].energy_uj, 30000000, "  nor its energy");
+}
+
+static void test_stated(void)
+{
+	start();
+	show(DOMAIN_OTHER, 0, SOURCE_MODEL)->energy_uj = 100000000;
+	reading.part[0].idle_mw = 90000;
+	run(0, false);
+	run(0, false);
+	is_u64(page.part[0].idle_mw, 90000, "what the source says itself");
+	is_int(page.part[0].idle, LEDGER_IDLE_STATED, "  which is said");
+	is_u64(tick.part[0].idle_mw, 90000, "  wins over what was learned");
+}
+
+/* A meter that shows 40 J every fourth second. */
+static void test_slow(void)
+{
+	unsigned int i;
+
+	start();
+	show(DOMAIN_OTHER, 0, SOURCE_EXTERNAL);
+	for (i = 1; i <= 12; i++) {
+		reading.part[0].energy_uj = i % 4 ? 0 : 40000000;
+		run(0, false);
+	}
+	is_u64(page.part[0].power_mw, 10000, "power is of the time between two readings");
+	is_u64(page.part[0].learned_mw, 10000, "and so is what is learned");
+	is_u64(tick.part[0].idle_ns, 4 * S, "and what of the energy is idle");
+	reading.part[0].energy_uj = 0;
+	for (i = 0; i < 2 * IDLE_SILENT_INTERVALS; i++)
+		run(0, false);
+	is_u64(page.part[0].power_mw, 0, "silent for long: no power");
+	is_u64(page.part[0].learned_mw, 10000, "  but it idles as it did");
+	reading.part[0].energy_uj = 1000000;
+	run(0, false);
+	is_u64(tick.part[0].idle_ns, 0, "  and its next energy is of the window");
+}
+
+int main(void)
+{
+	test_learn();
+	test_other_source();
+	test_stated();
+	test_slow();
+	return done_testing();
+}
