@@ -106,6 +106,46 @@ static void print_account(const char *first, const char *second, const struct ac
 	       busy_ns == UINT64_MAX ? "" : metric_text(&f, METRIC_CPU_TIME, busy, sizeof(busy)));
 }
 
+static const char *watts(uint64_t mw, char *buf, size_t size)
+{
+	(void)snprintf(buf, size, "%llu.%03llu W", (unsigned long long)mw / 1000,
+		       (unsigned long long)mw % 1000);
+	return buf;
+}
+
+static void print_part(const struct ledger_part *part)
+{
+	char now[32];
+	char idle[32];
+
+	printf("%s", domain_name(part->domain));
+	if (part->domain != DOMAIN_OTHER)
+		printf(" %u", part->unit);
+	printf(" from %s%s, now %s, ", source_name(part->source),
+	       part->quality == QUALITY_ESTIMATE ? " (an estimate)" : "",
+	       watts(part->power_mw, now, sizeof(now)));
+	if (part->idle == LEDGER_IDLE_NONE)
+		printf("idle not known\n");
+	else
+		printf("idle %s (%s)\n", watts(part->idle_mw, idle, sizeof(idle)),
+		       ledger_idle_name(part->idle));
+}
+
+static void print_sensors(const struct ledger_page *p)
+{
+	char text[METRIC_TEXT_MAX];
+	unsigned int i;
+
+	for (i = 0; i < p->nparts; i++)
+		print_part(&p->part[i]);
+	if (p->rejected || p->late)
+		printf("sensor readings rejected: %llu, too late: %llu\n",
+		       (unsigned long long)p->rejected, (unsigned long long)p->late);
+	if (p->disagreement_uj)
+		printf("the node's own sensor shows less than its parts: by %s in all\n",
+		       energy_text(p->disagreement_uj, text));
+}
+
 static void print_view(const struct view *v)
 {
 	const struct ledger_page *p = v->page;
@@ -116,15 +156,7 @@ static void print_view(const struct view *v)
 	printf("node %s: %llu ticks, the last %llu ms ago\n", ledger_node(v->ledger),
 	       (unsigned long long)p->ticks,
 	       (unsigned long long)((clock_mono_ns() - p->t_mono_ns) / NSEC_PER_MSEC));
-	for (i = 0; i < DOMAIN_N; i++)
-		if (p->domain_source[i] < SOURCE_N)
-			printf("%s from %s%s, now %llu.%03llu W, idle %llu.%03llu W\n",
-			       domain_name(i), source_name(p->domain_source[i]),
-			       p->domain_source[i] == SOURCE_MODEL ? " (an estimate)" : "",
-			       (unsigned long long)p->power_mw[i] / 1000,
-			       (unsigned long long)p->power_mw[i] % 1000,
-			       (unsigned long long)p->idle_mw[i] / 1000,
-			       (unsigned long long)p->idle_mw[i] % 1000);
+	print_sensors(p);
 	printf("%-12s %-12s %14s %14s %12s %12s\n", "JOB", "STEP", "ENERGY", "STATIC", "CO2E",
 	       "CPU TIME");
 	node_lines(p, line);
@@ -165,6 +197,36 @@ static json_t *account_json(const struct account *a)
 	return o;
 }
 
+static json_t *part_json(const struct ledger_part *p)
+{
+	json_t *o = json_pack("{s:s, s:i, s:s, s:s, s:I, s:I, s:s}", "domain",
+			      domain_name(p->domain), "unit", (int)p->unit, "source",
+			      source_name(p->source), "quality", reading_quality_name(p->quality),
+			      "energy_uj", (json_int_t)p->energy_uj, "power_mw",
+			      (json_int_t)p->power_mw, "idle", ledger_idle_name(p->idle));
+
+	(void)json_object_set_new(o, "idle_mw",
+				  p->idle == LEDGER_IDLE_NONE ?
+					  json_null() :
+					  json_integer((json_int_t)p->idle_mw));
+	return o;
+}
+
+static void add_sensors(json_t *root, const struct ledger_page *p)
+{
+	json_t *parts = json_array();
+	unsigned int i;
+
+	for (i = 0; i < p->nparts; i++)
+		(void)json_array_append_new(parts, part_json(&p->part[i]));
+	(void)json_object_set_new(root, "parts", parts);
+	(void)json_object_set_new(root, "rejected", json_integer((json_int_t)p->rejected));
+	(void)json_object_set_new(root, "wraps", json_integer((json_int_t)p->wraps));
+	(void)json_object_set_new(root, "late", json_integer((json_int_t)p->late));
+	(void)json_object_set_new(root, "disagreement_uj",
+				  json_integer((json_int_t)p->disagreement_uj));
+}
+
 static int print_json(const struct view *v)
 {
 	const struct ledger_page *p = v->page;
@@ -182,6 +244,7 @@ static int print_json(const struct view *v)
 	(void)json_object_set_new(root, "difference_uj", json_integer((json_int_t)v->error_uj));
 	(void)json_object_set_new(root, "conservation_error_uj",
 				  json_integer((json_int_t)p->conservation_error_uj));
+	add_sensors(root, p);
 	node_lines(p, line);
 	for (i = 0; i < NLINES; i++)
 		(void)json_object_set_new(root, line[i].name, account_json(line[i].account));

@@ -106,6 +106,46 @@ static void put_domains(struct writer *w, const char *name, const char *type, co
 	}
 }
 
+static void put_part_labels(struct writer *w, const char *name, const struct ledger_part *p)
+{
+	fprintf(w->out, "%s{hostname=\"%s\",domain=\"%s\",unit=\"%u\",source=\"%s\"", name,
+		w->host, domain_name((enum domain)p->domain), p->unit,
+		source_name((enum source_id)p->source));
+}
+
+static void put_parts(struct writer *w)
+{
+	static const char energy[] = "ceems_node_part_energy_joules_total";
+	static const char power[] = "ceems_node_part_power_watts";
+	static const char idle[] = "ceems_node_part_idle_power_watts";
+	const struct ledger_part *part = w->page->part;
+	uint32_t n = w->page->nparts < READING_PARTS_MAX ? w->page->nparts : READING_PARTS_MAX;
+	uint32_t i;
+
+	if (!n)
+		return;
+	put_head(w, energy, "counter", "Energy of a socket, its memory, a GPU or the node's rest");
+	for (i = 0; i < n; i++) {
+		put_part_labels(w, energy, &part[i]);
+		fputc('}', w->out);
+		put_value(w, part[i].energy_uj, 1000000);
+	}
+	put_head(w, power, "gauge", "Power of the same over the last sampling interval");
+	for (i = 0; i < n; i++) {
+		put_part_labels(w, power, &part[i]);
+		fputc('}', w->out);
+		put_value(w, part[i].power_mw, 1000);
+	}
+	put_head(w, idle, "gauge", "Idle power of the same, where it is known, and how");
+	for (i = 0; i < n; i++) {
+		if (part[i].idle == LEDGER_IDLE_NONE)
+			continue;
+		put_part_labels(w, idle, &part[i]);
+		fprintf(w->out, ",idle=\"%s\"}", ledger_idle_name((enum ledger_idle)part[i].idle));
+		put_value(w, part[i].idle_mw, 1000);
+	}
+}
+
 static void put_source_info(struct writer *w)
 {
 	static const char name[] = "ceems_energy_source_info";
@@ -188,6 +228,7 @@ static void put_node_energy(struct writer *w)
 	put_domains(w, "ceems_node_idle_power_watts", "gauge",
 		    "Idle power, which is split by allocation; 0 while it is not known",
 		    p->idle_mw, 1000);
+	put_parts(w);
 	put_rapl(w, "ceems_rapl_package_joules_total", "Current RAPL package value in joules",
 		 /* dram= */ false);
 	put_rapl(w, "ceems_rapl_dram_joules_total", "Current RAPL dram value in joules",
@@ -203,6 +244,9 @@ static void put_node_energy(struct writer *w)
 	put_node(w, "ceems_node_conservation_error_joules_total", "counter",
 		 "Measured energy that the accounts miss or have too much; anything but 0 is a bug",
 		 p->conservation_error_uj, 1000000);
+	put_node(w, "ceems_node_sensor_disagreement_joules_total", "counter",
+		 "Energy of the parts beyond what the node's own sensor shows", p->disagreement_uj,
+		 1000000);
 	put_factor(w);
 }
 
@@ -228,6 +272,8 @@ static void put_ledger(struct writer *w)
 		 "Steps that found no room in the node ledger", p->slots_full, 1);
 	put_node(w, "ceems_sensor_rejected_readings_total", "counter",
 		 "Counter readings that failed or were implausible", p->rejected, 1);
+	put_node(w, "ceems_sensor_late_readings_total", "counter",
+		 "Readings that were too old to be used", p->late, 1);
 	put_node(w, "ceems_sensor_wraps_total", "counter", "Counters that began again at 0",
 		 p->wraps, 1);
 }

@@ -28,6 +28,13 @@ static void fill_page(void)
 	page.measured.total_uj[DOMAIN_CPU] = 12000001;
 	page.unallocated.total_uj[DOMAIN_CPU] = 4000000;
 	page.power_mw[DOMAIN_CPU] = 45678;
+	page.nparts = 2;
+	page.part[0] = (struct ledger_part){ .domain = DOMAIN_CPU, .unit = 1, .source = SOURCE_RAPL,
+					     .energy_uj = 12000001, .power_mw = 45678 };
+	page.part[1] = (struct ledger_part){ .domain = DOMAIN_OTHER, .source = SOURCE_MODEL,
+					     .idle = LEDGER_IDLE_STATED, .idle_mw = 90000 };
+	page.late = 3;
+	page.disagreement_uj = 5;
 	page.factor_known = 1;
 	page.pue_milli = 1350;
 	page.njobs = 3;
@@ -69,6 +76,14 @@ static const char *const expected[] = {
 	"ceems_node_power_watts{hostname=\"n\\\"1\",domain=\"cpu\",source=\"rapl\"} 45.678\n",
 	"source=\"model\",method=\"cpu-time\",estimate=\"true\"} 1\n",
 	"ceems_node_conservation_error_joules_total{hostname=\"n\\\"1\"} 0.000000\n",
+	"ceems_node_part_energy_joules_total{hostname=\"n\\\"1\",domain=\"cpu\",unit=\"1\","
+	"source=\"rapl\"} 12.000001\n",
+	"ceems_node_part_power_watts{hostname=\"n\\\"1\",domain=\"cpu\",unit=\"1\","
+	"source=\"rapl\"} 45.678\n",
+	"ceems_node_part_idle_power_watts{hostname=\"n\\\"1\",domain=\"other\",unit=\"0\","
+	"source=\"model\",idle=\"stated\"} 90.000\n",
+	"ceems_node_sensor_disagreement_joules_total{hostname=\"n\\\"1\"} 0.000005\n",
+	"ceems_sensor_late_readings_total{hostname=\"n\\\"1\"} 3\n",
 	"kind=\"static\"} 52.000\n",
 	"ceems_pue_ratio{hostname=\"n\\\"1\"} 1.350\n",
 	"ceems_ledger_last_tick_timestamp_seconds{hostname=\"n\\\"1\"} 1700000000.123\n",
@@ -76,6 +91,7 @@ static const char *const expected[] = {
 
 static const char *const absent[] = {
 	"domain=\"gpu\"",		/* nobody measures it */
+	"source=\"rapl\",idle=",	/* its idle power is not known: no 0 */
 	"io_write_bytes_total",		/* not known for any job: no series, and no 0 */
 	"memory_total_bytes{",		/* the only job that has memory is over */
 };
