@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "acct_gather/gres.h"
 #include "acct_gather/plugin_conf.h"
 #include "acct_gather/usage.h"
 #include "src/libnode/stepside.h"
@@ -63,6 +64,7 @@ static void identify(const stepd_step_rec_t *step, const struct stepside_cores *
 	};
 	id->job_mem_mb = memory_or_share(step->job_mem, id->job_cpus);
 	id->step_mem_mb = memory_or_share(step->step_mem, id->step_cpus);
+	gres_identify(step, id);
 }
 
 void stepd_side_begin(stepd_step_rec_t *step)
