@@ -4,6 +4,7 @@
 #include "src/libutil/util.h"
 
 const struct source_ops *const source_builtin[] = {
+	&source_external,
 	&source_cray,
 	&source_rapl,
 	&source_nvml,
