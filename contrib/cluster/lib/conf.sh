@@ -204,7 +204,7 @@ conf_tres_line() {
 }
 
 conf_write_slurm() {
-	local energy=none jobcomp=none jobacct=linux
+	local energy=none jobcomp=none jobacct=linux gres=''
 
 	[ "$have_acct_gather" = no ] || energy=ceems
 	[ "$have_jobcomp" = no ] || jobcomp=ceems
@@ -257,14 +257,19 @@ conf_write_slurm() {
 				AccountingStorageType=accounting_storage/slurmdbd
 				AccountingStorageHost=127.0.0.1
 				AccountingStoragePort=6819
-				AccountingStorageTRES=$(conf_tres_line)
+				AccountingStorageTRES=$(conf_tres_line)$([ "$FAKE_GPUS" = 0 ] || echo ,gres/gpu)
 			EOT
+		fi
+		if [ "$FAKE_GPUS" != 0 ]; then
+			echo GresTypes=gpu
+			gpu_gres >"$DIR/etc/gres.conf"
+			gres=Gres=gpu:$FAKE_GPUS
 		fi
 		local n
 		for ((n = 1; n <= NODES; n++)); do
 			echo "NodeName=n$n NodeHostname=ceems NodeAddr=127.0.0.1 Port=$((17000 + n))" \
 				"CPUs=$CPUS Boards=1 SocketsPerBoard=1 CoresPerSocket=$CPUS" \
-				"ThreadsPerCore=1 RealMemory=16000 State=UNKNOWN"
+				"ThreadsPerCore=1 RealMemory=16000 $gres State=UNKNOWN"
 		done
 		echo "PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP DefMemPerCPU=100"
 	} >"$DIR/etc/slurm.conf"
@@ -312,6 +317,10 @@ conf_write_ceems() {
 		if [ "$FAKE_RAPL" = yes ]; then
 			rapl_create
 			echo "SysRoot=$DIR/sysroot/%n"
+		fi
+		if [ "$FAKE_GPUS" != 0 ]; then
+			gpu_create
+			echo "NvmlLibrary=/run/ceems-build/$gpu_library"
 		fi
 	} >"$DIR/etc/ceems.conf"
 	conf_merge "$DIR/etc/ceems.conf" "$CEEMS_CONF_EXTRA"

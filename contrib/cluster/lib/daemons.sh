@@ -31,7 +31,10 @@ daemon_argv() {
 	mariadb) argv+=(mariadbd --defaults-file="$DIR/etc/my.cnf") ;;
 	slurmdbd) argv+=("${slurm_env[@]}" slurmdbd -D) ;;
 	slurmctld) argv+=("${slurm_env[@]}" slurmctld -D) ;;
-	slurmd.*) argv+=("${slurm_env[@]}" slurmd -D -N "${1#slurmd.}") ;;
+	slurmd.*)
+		[ "$FAKE_GPUS" = 0 ] || slurm_env+=("CEEMS_FAKE_GPUS=$DIR/gpus/${1#slurmd.}/state")
+		argv+=("${slurm_env[@]}" slurmd -D -N "${1#slurmd.}")
+		;;
 	kafka) kafka_argv ;;
 	esac
 }

@@ -1,0 +1,48 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2154
+# GPUs that are only played: per node a file of them, which a stand-in for NVIDIA's library reads at
+# every call (tests/fake/fake_gpu.h has its form), and a device file each, for gres.conf.
+
+gpu_library=tests/fake/.libs/fake_nvml.so
+
+gpu_create() {
+	local n g
+
+	[ -e "$BUILDDIR/$gpu_library" ] || die "--fake-gpus: $BUILDDIR/$gpu_library is not built"
+	for ((n = 1; n <= NODES; n++)); do
+		mkdir -p "$DIR/gpus/n$n"
+		for ((g = 0; g < FAKE_GPUS; g++)); do
+			# a character device that is harmless: Slurm asks for no more
+			mknod "$DIR/gpus/n$n/nvidia$g" c 1 3
+			echo "$g 1000000 50000 0 0 81920 ok"
+		done >"$DIR/gpus/n$n/state"
+	done
+}
+
+# Lines of gres.conf.
+gpu_gres() {
+	local n
+
+	for ((n = 1; n <= NODES; n++)); do
+		echo "NodeName=n$n Name=gpu File=$DIR/gpus/n$n/nvidia[0-$((FAKE_GPUS - 1))]"
+	done
+}
+
+# gpu_advance NODE GPU +MJ [FLAGS]: its energy counter, and what is the matter with it.
+gpu_advance() {
+	local node=${1:-} gpu=${2:-} step=${3:-} flags=${4:-ok} state
+
+	[[ $gpu =~ ^[0-9]+$ && $step =~ ^\+[0-9]{1,15}$ ]] ||
+		die "gpu: DIR NODE GPU +MILLIJOULES [FLAGS], not '$*'"
+	state=$DIR/gpus/$node/state
+	[ -e "$state" ] || die "gpu: no $state (start --fake-gpus N makes N per node)"
+	exec 9<"$DIR/gpus/$node"
+	flock 9
+	awk -v gpu="$gpu" -v step="${step#+}" -v flags="$flags" '
+		$1 == gpu { $2 = sprintf("%d", $2 + step); $7 = flags; found = 1 }
+		{ print }
+		END { exit !found }
+	' "$state" >"$state.new" || die "gpu: $node has no GPU $gpu"
+	mv "$state.new" "$state"
+}

@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A GPU's energy is its holder's, whatever runs on it: on a node of four GPUs that a stand-in for
+# NVIDIA's library plays.
+. "$(dirname "$0")/lib.sh"
+needs_plugins acct_gather
+. "$(dirname "$0")/energy.sh"
+
+echo EnergySources=rapl,nvml >"$e2e_work/ceems.conf"
+cluster_up --plugins acct_gather --fake-rapl --fake-gpus 4 --cpus 8 --ceems-conf "$e2e_work/ceems.conf"
+
+# feed_gpu GPU MJ [FLAGS]
+feed_gpu() {
+	"$cluster" gpu "$DIR" n1 "$1" "+$2" ${3:+"$3"}
+	echo $(($(fed_uj) + $2 * 1000)) >"$DIR/fed"
+}
+
+# step_is_listed ID STEP: a tick has seen it, so that all that is fed from now on is in its time.
+step_is_listed() {
+	ledger ".steps[] | \"\(.job).\(.step)\"" | grep -qx "$1.$2"
+}
+
+gpu_is_noted() {
+	[ "$(slurmd_says "$1")" -ge "${2:-1}" ]
+}
+
+# step_gpu_uj ID STEP
+step_gpu_uj() {
+	ledger ".steps[] | select(.job == $1 and .step == \"$2\") | .gpu"
+}
+
+# gpu_joules ID STEP: as slurmdbd has them.
+gpu_joules() {
+	job_acct "$1" TRESUsageInTot "$2" | tr , '\n' | sed -n 's,^ic/ceems_gpu_energy=,,p'
+}
+
+submit_listed() {
+	local user=$1 step=$2
+	shift 2
+	job=$(submit "$user" -n1 -o /dev/null "$@")
+	wait_for 120 step_is_listed "$job" "$step" || bail "a step starts: $*"
+}
+
+is "$(ledger '.measured.total_uj')" 0 "nothing has been used yet"
+gpu_is_noted "nvml (4 GPUs, NVIDIA Stand-in)"
+ok $? "slurmd says what it reads"
+
+# --- two jobs, one without a GPU, and a GPU that nobody has --------------------------------------
+
+submit_listed user1 batch --gres=gpu:1 --wrap 'sleep 1000'
+one=$job
+submit_listed user2 0 --gres=gpu:2 --wrap 'srun -n1 --gres=gpu:1 sleep 1000'
+two=$job
+submit_listed user3 batch --wrap 'exec timeout 1000 sh -c "while :; do :; done"'
+none=$job
+for gpu in 0 1 2 3; do
+	feed_gpu $gpu $(((gpu + 1) * 100000 + gpu))
+done
+conserved "four GPUs"
+is "$(step_gpu_uj "$one" batch)" 100000000 "one GPU, one job: all of its energy"
+is "$(job_energy_uj "$two")" 500003000 "two GPUs, one job"
+is "$(step_gpu_uj "$two" 0) $(step_gpu_uj "$two" batch)" "200001000 300002000" \
+	"its step has one of them, the rest of the job the other"
+is "$(ledger .unallocated.gpu)" 400003000 "the GPU that nobody has is unallocated"
+is "$(job_energy_uj "$none")" 0 "a busy job without a GPU has none of it"
+
+# --- a GPU falls off the bus ---------------------------------------------------------------------
+
+feed_gpu 0 50000 lost
+wait_for 60 gpu_is_noted "GPU 0 (GPU-00000000-0000-0000-0000-000000000000) cannot be read: No such device"
+ok $? "a lost GPU is said"
+feed_gpu 1 70000
+two_has_more() {
+	[ "$(step_gpu_uj "$two" 0)" = 270001000 ]
+}
+wait_for 60 two_has_more
+ok $? "the others are read on"
+is "$(job_energy_uj "$one")" 100000000 "nothing is made up for it"
+feed_gpu 0 0 ok
+conserved "it is back"
+is "$(job_energy_uj "$one")" 150000000 "and its holder has all of it"
+is "$(slurmd_says "cannot be read: No such device")" 1 "one log line"
+
+# --- the driver hangs ----------------------------------------------------------------------------
+
+feed_gpu 3 60000 hang
+feed 1000003 1009
+rapl_goes_on() {
+	[ "$(ledger '.measured | .cpu + .dram')" = 1001012 ]
+}
+wait_for 60 rapl_goes_on
+ok $? "the driver hangs: other sensors are read on"
+passes "slurmd restarts all the same" restart_slurmd
+feed 1000003 1009
+rapl_went_on() {
+	[ "$(ledger '.measured | .cpu + .dram')" = 2002024 ]
+}
+wait_for 60 rapl_went_on
+ok $? "and reads the other sensors"
+feed_gpu 3 0 ok
+conserved "the driver answers again"
+
+# --- what Slurm has of it ------------------------------------------------------------------------
+
+inside scancel "$one" "$two" "$none"
+for job in "$one" "$two" "$none"; do
+	wait_energy "$job"
+done
+conserved "all jobs have ended"
+is "$(gpu_joules "$one" batch) $(gpu_joules "$one" extern)" "150 150" "sacct: the first job's GPU"
+is "$(gpu_joules "$two" 0) $(gpu_joules "$two" batch) $(gpu_joules "$two" extern)" "270 300 570" \
+	"sacct: the second job's step, its batch script, and the job"
+is "$(gpu_joules "$none" extern)" 0 "sacct: the third job"
+
+done_testing
