@@ -327,6 +327,7 @@ static int cray_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 		one = counter_state_advance(&m->counter, state, m->name, one,
 					    scan.value[i].energy_uj, dt_ns,
 					    &part->energy_uj, &wrapped);
+		part->is_new_base = one == 1;
 		out.rejected += one < 0 && one != -EALREADY;
 	}
 	if (rc == -EALREADY)

@@ -97,10 +97,12 @@ int integrate_book(struct integrate *i, struct source_state *state, const char *
 	struct names names;
 	uint64_t uj = 0;
 	int rc = names_of(name, &names);
+	bool is_first = false;
 	int saved;
 
 	if (rc == 0) {
 		load(i, state, &names);
+		is_first = !i->last_ns;
 		rc = power_mw > STATE_MAX_MW ? -ERANGE :
 					       integrate_add(i, power_mw, t_ns, &uj);
 	}
@@ -115,6 +117,7 @@ int integrate_book(struct integrate *i, struct source_state *state, const char *
 		r->rejected++;
 	else
 		part->energy_uj += uj;
+	part->is_new_base |= rc == -ETIME || (rc == 0 && is_first);
 	if ((rc == 0 || rc == -ETIME) && (!part->until_ns || part->until_ns > i->last_ns))
 		part->until_ns = i->last_ns;
 	return rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The RAPL source: what packages, DRAM and, where there is a psys zone, the rest of the
- * platform used. The sum over all readings is the advance of the raw counters, to the
+ * The RAPL source: what packages, DRAM and, where there is a psys zone, the whole platform
+ * used. The sum over all readings is the advance of the raw counters, to the
  * microjoule, over wraps, failed readings and restarts.
  *
  * What happens to a zone while it is open: energy_uj of a driver that was unloaded reads
@@ -18,14 +18,8 @@
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"
 
-/* All raw values and the balance below fit the state; ages use what is left. */
+/* All raw values fit the state, and what is kept beside them; ages use what is left. */
 #define MAX_ZONES (SOURCE_MAX_COUNTERS - 4)
-
-/*
- * A state entry beside the raw values: psys - packages - dram that was not booked yet.
- * Negative, as two's complement, when packages and dram were ahead.
- */
-#define BALANCE "psys-balance"
 
 /* The longest SampleInterval that ceems.conf accepts. */
 #define MAX_INTERVAL_S 60
@@ -44,7 +38,6 @@ struct zone {
 struct source {
 	struct zone *zone;
 	size_t n;
-	bool has_psys;
 };
 
 static uint64_t distance(uint64_t a, uint64_t b, uint64_t range)
@@ -154,7 +147,6 @@ static int rapl_open(const struct source_env *env, struct source **ret,
 		z->counter.max_w = z->z.kind == RAPL_PSYS ? COUNTER_PLATFORM_MAX_W
 							  : COUNTER_PACKAGE_MAX_W;
 		snprintf(z->age_name, sizeof(z->age_name), "%s age", z->z.name);
-		s->has_psys |= z->z.kind == RAPL_PSYS;
 		rc = fileio_pread_u64(z->z.fd, &v);
 		if (rc == 0)
 			readable++;
@@ -181,8 +173,6 @@ static bool is_ours(const struct source *s, const char *name)
 {
 	size_t i;
 
-	if (!strcmp(name, BALANCE))
-		return true;
 	for (i = 0; i < s->n; i++) {
 		if (!strcmp(name, s->zone[i].z.name))
 			return true;
@@ -235,30 +225,13 @@ static int read_zone(const struct source *s, struct zone *z, uint64_t dt_ns,
 	return rc;
 }
 
-/*
- * OTHER is what psys has above the packages and DRAM. Their counters are read one after
- * the other and do not move at the same instants, so a difference may be negative: it is
- * carried until psys has caught up. When a counter is missing in this tick, all waits for
- * the tick that has it.
- */
-static void book_psys(const struct source *s, struct source_state *state,
-		      uint64_t psys_uj, uint64_t inner_uj, bool complete,
-		      struct reading *out)
+/* Packages and DRAM are in psys, as is all the rest: what that is, is not to be told from here. */
+static struct reading_part *part_of_node(struct reading *out)
 {
-	uint64_t *saved = source_state_find(state, BALANCE);
-	int64_t before = saved ? (int64_t)*saved : 0;
-	int64_t balance = (int64_t)((uint64_t)before + psys_uj - inner_uj);
-	struct reading_part *rest;
+	struct reading_part *part = reading_part(out, DOMAIN_OTHER, 0, QUALITY_COUNTER);
 
-	rest = reading_part(out, DOMAIN_OTHER, 0, QUALITY_COUNTER);
-	if (complete && balance > 0) {
-		rest->energy_uj = (uint64_t)balance;
-		balance = 0;
-	} else if (complete && balance < before && balance < 0) {
-		out->rejected++; /* psys says less than what it contains */
-	}
-	if (keep(s, state, BALANCE, (uint64_t)balance) < 0)
-		out->rejected++;
+	part->is_whole_node = true;
+	return part;
 }
 
 static unsigned int socket_of(const struct zone *z)
@@ -272,17 +245,13 @@ static int rapl_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 		     struct source_state *state, struct reading *ret)
 {
 	struct reading out = { 0 };
-	uint64_t psys_uj = 0;
-	uint64_t inner_uj = 0;
-	bool complete = true;
-	bool psys_is_new = false;
 	size_t good = 0;
 	size_t i;
 
 	(void)busy_ppm;
 	for (i = 0; i < s->n; i++) {
 		struct zone *z = &s->zone[i];
-		struct reading_part *part = NULL;
+		struct reading_part *part;
 		uint64_t uj = 0;
 		bool wrapped = false;
 		int rc = read_zone(s, z, dt_ns, state, &uj, &wrapped);
@@ -294,32 +263,24 @@ static int rapl_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 				     z->z.name, s->zone[z->mirror_of].z.name);
 			z->mirror_of = -1;
 		}
-		if (z->z.kind != RAPL_PSYS)
+		if (z->z.kind == RAPL_PSYS)
+			part = part_of_node(&out);
+		else
 			part = reading_part(&out, z->z.kind == RAPL_DRAM ? DOMAIN_DRAM : DOMAIN_CPU,
 					    socket_of(z), QUALITY_COUNTER);
 		if (rc < 0) {
 			out.rejected++;
-			complete = false;
 			/* an implausible value was still read */
 			good += rc == -ERANGE || rc == -EOVERFLOW || rc == -ESTALE;
 			continue;
 		}
 		good++;
 		out.wraps += wrapped;
-		if (z->z.kind == RAPL_PSYS) {
-			psys_uj += uj;
-			psys_is_new |= rc == 1;
-		} else {
-			part->energy_uj += uj;
-			inner_uj += uj;
-		}
+		part->energy_uj += uj;
+		part->is_new_base |= rc == 1;
 	}
 	if (!good)
 		return -EIO;
-	/* a psys without a base says nothing about what its packages used meanwhile */
-	if (s->has_psys)
-		book_psys(s, state, psys_is_new ? 0 : psys_uj, psys_is_new ? 0 : inner_uj,
-			  complete, &out);
 	*ret = out;
 	return 0;
 }

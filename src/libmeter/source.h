@@ -56,6 +56,11 @@ struct reading_part {
 	 * Who combines the sources makes the remainder of it (remainder.h).
 	 */
 	bool is_whole_node;
+	/*
+	 * How much was used since the reading before is not known, as this is the first one, or
+	 * the gap was too long, or the counter began again: 0 uJ, and it counts from here.
+	 */
+	bool is_new_base;
 	uint8_t unit;	    /* socket or GPU, see domain.h; 0 for DOMAIN_OTHER */
 	uint64_t energy_uj; /* used since the reading before, or since the saved state */
 	uint64_t idle_mw;   /* idle power, if the source knows it by itself (the model); 0: no */

@@ -52,7 +52,7 @@ struct sampler {
 	_Atomic uint64_t energy_uj;
 	_Atomic uint64_t power_mw;
 	_Atomic bool has_energy;
-	struct logger_once source_failed, tick_failed, textfile_failed;
+	struct logger_once tick_failed, textfile_failed;
 	pthread_t thread;
 	bool is_running;
 	bool has_bpf;
@@ -235,20 +235,13 @@ static void read_lines(struct sampler *s, struct book_line *line, size_t nlines)
 			reader_close(&s->reader[k]);
 }
 
-static void note_sources(struct sampler *s, struct ledger_page *page,
-			 const struct sources_reading *r)
+static void note_sources(struct ledger_page *page, const struct sources_reading *r)
 {
 	page->rejected += r->rejected;
 	page->wraps += r->wraps;
 	page->late += r->late;
 	page->disagreement_uj += r->disagreement_uj;
 	memcpy(page->domain_source, r->from, sizeof(page->domain_source));
-	if (r->failed < 0)
-		logger_log_once(&s->source_failed, LOGGER_ERROR,
-				"%s: cannot be read: %s; its energy is missing until it can",
-				source_name(r->failed_id), strerror(-r->failed));
-	else
-		(void)logger_once_reset(&s->source_failed);
 }
 
 static uint64_t grown(uint64_t now, uint64_t before)
@@ -374,7 +367,7 @@ int sampler_tick(struct sampler *s)
 	read_lines(s, line, nlines);
 	weigh(s, &cpu, line, nlines, &tick);
 
-	note_sources(s, page, &r);
+	note_sources(page, &r);
 	parts_note(&s->parts, page, &r, &setup, &tick);
 	rc = book(s, page, &tick);
 	if (rc < 0)

@@ -1,265 +1,320 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libnode/sources.h"
-
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#include "src/libnode/source_module.h"
+#include "src/libnode/sources_internal.h"
+#include "src/libutil/clock.h"
 
-/* In libraries of their own; all others are part of the plugin. */
-static const enum source_id modules[] = { SOURCE_HWMON, SOURCE_REDFISH, SOURCE_IPMI };
-
-struct open_source {
-	const struct source_ops *ops;
-	struct source *source;
-	struct source_module *module; /* that OPS are in; NULL: part of the plugin */
-	bool was_read;		      /* once: then it is known which domains it has */
+/* The order in which `auto` prefers them: for a domain, as enum source_id has it; for the node: */
+static const enum source_id node_order[] = {
+	SOURCE_EXTERNAL, SOURCE_CRAY, SOURCE_HWMON, SOURCE_REDFISH, SOURCE_IPMI, SOURCE_RAPL,
 };
 
-struct sources {
-	struct open_source open[SOURCE_N];
-	size_t nopen;
-	uint32_t from[DOMAIN_N];
-};
+/* --- one source ---------------------------------------------------------------- */
 
-/* What sources_open() chooses from. */
-struct offer {
-	const struct source_ops *const *builtin;
-	size_t nbuiltin;
-	const struct source_env *env;
-};
-
-static void log_for_module(enum logger_level level, const char *line)
+/* Whether what it has is still to be found out: until then others must not take what may be its. */
+static bool is_awaited(const struct sources_entry *e)
 {
-	logger_log(level, "%s", line);
+	return e->source && !e->ops->is_estimate && !e->was_read &&
+	       e->waited_ns < SOURCES_AWAIT_NS;
 }
 
-struct source_env sources_env(const struct settings *s)
-{
-	return (struct source_env){
-		.sys_root = s->sys_root,
-		.model_idle_mw = s->model_idle_mw,
-		.model_max_mw = s->model_max_mw,
-		.external_file = s->external_source,
-		.redfish_conf = s->redfish_conf,
-		.ipmi_sensor = s->ipmi_sensor,
-		.slow_interval_ns = s->slow_interval_ns,
-		.nvml_library = s->nvml_library,
-		.rocm_library = s->rocm_library,
-		.module_dir = s->source_dir[0] ? s->source_dir : CEEMS_LIBDIR,
-		.log = log_for_module,
-	};
-}
-
-/* --- opening ---------------------------------------------------------------------------- */
-
-static void note_why(struct errmsg *all, const char *name, const struct errmsg *one)
-{
-	size_t used = strlen(all->text);
-
-	(void)snprintf(all->text + used, sizeof(all->text) - used, "%s%s: %s", used ? "; " : "",
-		       name, one->text[0] ? one->text : "failed");
-}
-
-static bool is_module(enum source_id id)
+static bool awaits_any(const struct sources *s)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(modules); i++)
-		if (modules[i] == id)
+	for (i = 0; i < s->n; i++)
+		if (is_awaited(&s->entry[i]))
 			return true;
 	return false;
 }
 
-static int find_ops(const struct offer *of, enum source_id id, struct open_source *o,
-		    struct errmsg *err)
+static void log_reading(struct sources_entry *e)
 {
-	size_t i;
-	int rc;
+	const char *name = source_name(e->id);
+	bool was_failing = atomic_load(&e->log_failed.count) != 0;
 
-	for (i = 0; i < of->nbuiltin; i++)
-		if (of->builtin[i]->id == id) {
-			o->ops = of->builtin[i];
-			return 0;
-		}
-	if (!is_module(id) || !of->env->module_dir)
-		return errmsg_set(err, -ENOENT, "not in this version");
-	rc = source_module_load(of->env->module_dir, id, &o->module, err);
-	if (rc == 0)
-		o->ops = source_module_ops(o->module);
-	return rc;
-}
-
-static bool open_one(struct sources *s, const struct offer *of, enum source_id id,
-		     struct errmsg *why)
-{
-	struct open_source o = { 0 };
-	struct errmsg err = { 0 };
-	int rc = find_ops(of, id, &o, &err);
-
-	if (rc == 0)
-		rc = o.ops->open(of->env, &o.source, &err);
-	if (rc < 0) {
-		note_why(why, source_name(id), &err);
-		source_module_unload(o.module);
-		return false;
-	}
-	s->open[s->nopen++] = o;
-	return true;
-}
-
-static bool is_open(const struct sources *s, enum source_id id)
-{
-	size_t i;
-
-	for (i = 0; i < s->nopen; i++)
-		if (s->open[i].ops->id == id)
-			return true;
-	return false;
-}
-
-static void open_named(struct sources *s, const char *choice, bool estimates,
-		       const struct offer *of, struct errmsg *why)
-{
-	char item[64];
-	unsigned int id;
-
-	while (settings_next_item(&choice, item, sizeof(item)))
-		for (id = 0; id < SOURCE_N; id++)
-			if (!strcasecmp(source_name((enum source_id)id), item) &&
-			    (id == SOURCE_MODEL) == estimates &&
-			    !is_open(s, (enum source_id)id))
-				(void)open_one(s, of, (enum source_id)id, why);
-}
-
-int sources_open(const char *choice, const struct source_ops *const *all, size_t nall,
-		 const struct source_env *env, struct sources **ret, struct errmsg *err)
-{
-	const struct offer of = { .builtin = all, .nbuiltin = nall, .env = env };
-	struct sources *s = calloc(1, sizeof(*s));
-	struct errmsg why = { 0 };
-	unsigned int i;
-
-	if (!s)
-		return errmsg_errno(err, -ENOMEM, "energy sources");
-	for (i = 0; i < DOMAIN_N; i++)
-		s->from[i] = SOURCE_N;
-	if (!strcasecmp(choice, "auto")) {
-		for (i = 0; i < SOURCE_N && !s->nopen; i++)
-			(void)open_one(s, &of, (enum source_id)i, &why);
-	} else {
-		open_named(s, choice, /* estimates= */ false, &of, &why);
-		if (!s->nopen)
-			open_named(s, choice, /* estimates= */ true, &of, &why);
-	}
-	if (!s->nopen)
-		(void)errmsg_set(err, 0, "%s", why.text[0] ? why.text : "no source is named");
-	*ret = s;
-	return 0;
-}
-
-void sources_close(struct sources *s)
-{
-	size_t i;
-
-	if (!s)
+	if (is_awaited(e))
 		return;
-	for (i = 0; i < s->nopen; i++) {
-		s->open[i].ops->close(s->open[i].source);
-		source_module_unload(s->open[i].module);
+	if (e->rc < 0) {
+		logger_log_once(&e->log_failed, LOGGER_ERROR,
+				"%s: cannot be read: %s; its energy is missing until it can", name,
+				strerror(-e->rc));
+		return;
 	}
-	free(s);
+	(void)logger_once_reset(&e->log_failed);
+	if (was_failing)
+		logger_info("%s: can be read again", name);
+	if (e->last.rejected) /* once for good: a flickering counter would fill the log */
+		logger_log_once(&e->log_rejected, LOGGER_ERROR,
+				"%s: a counter failed or was implausible and is not booked; more are only counted",
+				name);
 }
 
-void sources_describe(const struct sources *s, char *buf, size_t size)
+static void log_late(struct sources_entry *e)
 {
-	size_t used = 0;
-	size_t i;
+	bool was_late = atomic_load(&e->log_late.count) != 0;
 
-	(void)snprintf(buf, size, "none");
-	for (i = 0; i < s->nopen && used < size; i++) {
-		const struct open_source *o = &s->open[i];
-		char what[128] = "";
-		int n;
-
-		if (o->ops->describe)
-			o->ops->describe(o->source, what, sizeof(what));
-		n = snprintf(buf + used, size - used, "%s%s (%s)", used ? ", " : "",
-			     o->ops->name, what);
-		used += n > 0 ? (size_t)n : size;
+	if (e->is_late) {
+		logger_log_once(&e->log_late, LOGGER_ERROR,
+				"%s: has nothing new; what only it measures is missing until it has",
+				source_name(e->id));
+		return;
 	}
+	(void)logger_once_reset(&e->log_late);
+	if (was_late)
+		logger_info("%s: has new readings again", source_name(e->id));
 }
 
-static struct sources_part *part_of(struct sources_reading *ret, const struct reading_part *p,
+static void read_entry(struct sources_entry *e, uint64_t dt_ns, uint32_t busy_ppm,
+		       struct source_state *state, struct sources_reading *ret)
+{
+	memset(&e->last, 0, sizeof(e->last));
+	e->rc = e->ops->read(e->source, dt_ns, busy_ppm, state, &e->last);
+	ret->rejected += e->last.rejected;
+	ret->wraps += e->last.wraps;
+	ret->late += e->last.late;
+	if (e->rc < 0) {
+		ret->failed = e->rc;
+		ret->failed_id = e->id;
+		e->last.nparts = 0;
+	}
+	e->is_late = e->last.late != 0;
+	e->was_read |= e->rc == 0;
+	if (!e->was_read && e->was_tried)
+		e->waited_ns += dt_ns;
+	e->was_tried = true;
+	log_reading(e);
+}
+
+/* --- who has which domain ------------------------------------------------------ */
+
+static bool is_estimate(struct sources *s, uint32_t id)
+{
+	const struct sources_entry *e = sources_find(s, (enum source_id)id);
+
+	return e && e->ops && e->ops->is_estimate;
+}
+
+/* GPUs of two makers are in one node, never in one another: these two add up. */
+static bool is_gpu_library(uint32_t id)
+{
+	return id == SOURCE_NVML || id == SOURCE_ROCM;
+}
+
+static bool takes_domain(struct sources *s, enum source_id id, uint8_t domain)
+{
+	uint32_t *owner = &s->from[domain];
+
+	if (*owner == SOURCE_N || (is_estimate(s, *owner) && !is_estimate(s, id)))
+		*owner = id;
+	return *owner == id ||
+	       (domain == DOMAIN_GPU && is_gpu_library(id) && is_gpu_library(*owner));
+}
+
+static struct sources_part *part_of(struct sources *s, uint8_t domain, uint8_t unit,
 				    enum source_id from)
 {
 	struct sources_part *part;
 	uint32_t i;
 
-	for (i = 0; i < ret->nparts; i++) {
-		part = &ret->part[i];
-		if (part->domain == p->domain && part->unit == p->unit)
+	for (i = 0; i < s->nparts; i++) {
+		part = &s->part[i];
+		if (part->domain == domain && part->unit == unit && part->source == from)
 			return part;
 	}
-	if (ret->nparts == READING_PARTS_MAX)
-		return &ret->part[READING_PARTS_MAX - 1];
-	part = &ret->part[ret->nparts++];
-	*part = (struct sources_part){
-		.domain = p->domain,
-		.unit = p->unit,
-		.source = (uint8_t)from,
-		.quality = p->quality,
-		.idle_mw = p->idle_mw,
-	};
+	if (s->nparts == READING_PARTS_MAX)
+		return &s->part[READING_PARTS_MAX - 1];
+	part = &s->part[s->nparts++];
+	*part = (struct sources_part){ .domain = domain, .unit = unit, .source = (uint8_t)from };
 	return part;
 }
 
-static void take_domains(struct sources *s, const struct open_source *o,
-			 const struct reading *r, struct sources_reading *ret)
+/* Returns what was taken. */
+static uint64_t take_parts(struct sources *s, const struct sources_entry *e)
+{
+	uint64_t sum_uj = 0;
+	uint32_t i;
+
+	for (i = 0; i < e->last.nparts; i++) {
+		const struct reading_part *p = &e->last.part[i];
+		struct sources_part *part;
+
+		if (p->domain >= DOMAIN_N || p->is_whole_node ||
+		    !takes_domain(s, e->id, p->domain))
+			continue;
+		part = part_of(s, p->domain, p->unit, e->id);
+		part->quality = p->quality;
+		part->energy_uj += p->energy_uj;
+		part->idle_mw = p->idle_mw;
+		sum_uj += p->energy_uj;
+	}
+	return sum_uj;
+}
+
+static bool owns_any(const struct sources *s, enum source_id id)
+{
+	unsigned int d;
+
+	for (d = 0; d < DOMAIN_N; d++)
+		if (s->from[d] == id)
+			return true;
+	return false;
+}
+
+/* --- the whole node ------------------------------------------------------------ */
+
+static const struct reading_part *whole_node_of(const struct sources_entry *e)
 {
 	uint32_t i;
 
-	for (i = 0; i < r->nparts; i++) {
-		const struct reading_part *p = &r->part[i];
+	for (i = 0; i < e->last.nparts; i++)
+		if (e->last.part[i].is_whole_node)
+			return &e->last.part[i];
+	return NULL;
+}
 
-		if (p->domain >= DOMAIN_N)
+static void choose_node(struct sources *s, struct source_state *state)
+{
+	size_t n = s->is_auto ? ARRAY_SIZE(node_order) : s->n;
+	size_t i;
+
+	for (i = 0; i < n && !s->node; i++) {
+		enum source_id id = s->is_auto ? node_order[i] : s->entry[i].id;
+		struct sources_entry *e = sources_find(s, id);
+
+		if (!e || !e->source)
 			continue;
-		if (s->from[p->domain] == SOURCE_N)
-			s->from[p->domain] = o->ops->id;
-		if (s->from[p->domain] == o->ops->id)
-			part_of(ret, p, o->ops->id)->energy_uj += p->energy_uj;
+		/* the one that slurmd had before it was restarted goes on with what is kept */
+		if (whole_node_of(e) || (is_awaited(e) && remainder_is_kept(&state[id])))
+			s->node = e;
+		else if (is_awaited(e))
+			return;
+	}
+	/* what another one left there while it was the node's is no longer true */
+	for (i = 0; i < s->n && s->node; i++)
+		if (&s->entry[i] != s->node)
+			remainder_forget(&state[s->entry[i].id]);
+}
+
+static void read_node(struct sources *s, uint64_t dt_ns, uint64_t parts_uj,
+		      bool is_missing_parts, struct source_state *state,
+		      struct sources_reading *ret)
+{
+	struct sources_entry *e = s->node;
+	struct source_state *own = &state[e->id];
+	const struct remainder_tick tick = {
+		.now_ns = clock_mono_ns(),
+		.dt_ns = dt_ns,
+		.parts_uj = parts_uj,
+		.is_missing_parts = is_missing_parts,
+		.node = whole_node_of(e),
+	};
+	struct remainder_share share;
+	struct sources_part *other;
+
+	remainder_load(&s->remainder, own, tick.now_ns);
+	remainder_tick(&s->remainder, &tick, &share);
+	if (remainder_save(&s->remainder, own) < 0)
+		ret->rejected++;
+	ret->late += share.fell_silent;
+	ret->disagreement_uj = share.disagreement_uj;
+	e->is_late |= s->remainder.is_silent;
+	s->from[DOMAIN_OTHER] = e->id;
+	other = part_of(s, DOMAIN_OTHER, 0, e->id);
+	if (tick.node)
+		other->quality = tick.node->quality;
+	other->energy_uj += share.other_uj;
+}
+
+/* --- all of them --------------------------------------------------------------- */
+
+/* All but estimates. Returns what their parts used; *RET_MISSING: not all is known yet. */
+static uint64_t read_sensors(struct sources *s, uint64_t dt_ns, uint32_t busy_ppm,
+			     struct source_state *state, struct sources_reading *ret,
+			     bool *ret_missing)
+{
+	uint64_t parts_uj = 0;
+	size_t i;
+
+	*ret_missing = false;
+	for (i = 0; i < s->n; i++) {
+		struct sources_entry *e = &s->entry[i];
+
+		if (!e->source || e->ops->is_estimate)
+			continue;
+		read_entry(e, dt_ns, busy_ppm, &state[e->id], ret);
+		parts_uj += take_parts(s, e);
+		if (is_awaited(e))
+			break; /* read now, the others would lose what they have until then */
+		if (!e->was_read) /* others have it now: it must not come again later */
+			memset(&state[e->id], 0, sizeof(state[e->id]));
+		*ret_missing |= owns_any(s, e->id) && (e->rc < 0 || e->last.rejected);
+	}
+	return parts_uj;
+}
+
+/* Only for a node whose sensors show neither CPU nor node. */
+static uint64_t read_estimates(struct sources *s, uint64_t dt_ns, uint32_t busy_ppm,
+			       struct source_state *state, struct sources_reading *ret)
+{
+	bool is_measured = s->node || (s->from[DOMAIN_CPU] != SOURCE_N &&
+				       !is_estimate(s, s->from[DOMAIN_CPU]));
+	uint64_t parts_uj = 0;
+	size_t i;
+
+	for (i = 0; i < s->n; i++) {
+		struct sources_entry *e = &s->entry[i];
+
+		if (!e->source || !e->ops->is_estimate)
+			continue;
+		read_entry(e, dt_ns, busy_ppm, &state[e->id], ret);
+		if (is_measured && !owns_any(s, e->id))
+			continue;
+		parts_uj += take_parts(s, e);
+		if (s->is_auto && s->nopen > 1)
+			logger_log_once(&s->log_estimate, LOGGER_INFO,
+					"%s: an estimate is used, as no source measures CPU or node",
+					source_name(e->id));
+	}
+	return parts_uj;
+}
+
+static void forget_closed(struct sources *s, struct source_state *state)
+{
+	unsigned int id;
+
+	for (id = 0; id < SOURCE_N; id++) {
+		const struct sources_entry *e = sources_find(s, (enum source_id)id);
+
+		if (state[id].ncounters && (!e || !e->source))
+			memset(&state[id], 0, sizeof(state[id]));
 	}
 }
 
 void sources_read(struct sources *s, uint64_t dt_ns, uint32_t busy_ppm,
 		  struct source_state *state, struct sources_reading *ret)
 {
-	unsigned int id;
+	uint64_t parts_uj;
+	bool is_missing;
 	size_t i;
 
 	memset(ret, 0, sizeof(*ret));
-	for (id = 0; id < SOURCE_N; id++)
-		if (state[id].ncounters && !is_open(s, (enum source_id)id))
-			memset(&state[id], 0, sizeof(state[id]));
-	for (i = 0; i < s->nopen; i++) {
-		struct open_source *o = &s->open[i];
-		struct reading r = { 0 };
-		int rc = o->ops->read(o->source, dt_ns, busy_ppm, &state[o->ops->id], &r);
+	forget_closed(s, state);
+	for (i = 0; i < s->nparts; i++)
+		s->part[i].energy_uj = 0;
 
-		ret->rejected += r.rejected;
-		ret->wraps += r.wraps;
-		ret->late += r.late;
-		if (rc < 0) {
-			ret->failed = rc;
-			ret->failed_id = o->ops->id;
-			if (!o->was_read)
-				break; /* a later one must not take what may be its */
-			continue;
-		}
-		o->was_read = true;
-		take_domains(s, o, &r, ret);
-	}
+	parts_uj = read_sensors(s, dt_ns, busy_ppm, state, ret, &is_missing);
+	if (!s->node)
+		choose_node(s, state);
+	if (!awaits_any(s))
+		parts_uj += read_estimates(s, dt_ns, busy_ppm, state, ret);
+	if (s->node)
+		read_node(s, dt_ns, parts_uj, is_missing, state, ret);
+	for (i = 0; i < s->n; i++)
+		log_late(&s->entry[i]);
+
+	ret->nparts = s->nparts;
+	memcpy(ret->part, s->part, s->nparts * sizeof(s->part[0]));
 	memcpy(ret->from, s->from, sizeof(ret->from));
 }

@@ -16,9 +16,12 @@ struct sources;
 struct source_env sources_env(const struct settings *s);
 
 /*
- * CHOICE as EnergySources has it: "auto" takes the first of ALL that opens; a list takes those
- * named, in that order, estimates only if none of the others opened. NONE of them is no error:
- * *ret is then empty, and ERR says for each why. -ENOMEM.
+ * CHOICE as EnergySources has it: "auto" opens all that are there, ALL of the plugin and the modules
+ * in ENV's folder, and prefers them for a domain in the order of enum source_id, for the whole node
+ * external, cray, hwmon, redfish, ipmi, rapl (psys); an estimate is used if those measure neither
+ * CPU nor node. A list takes those named and prefers them in its own order for both; estimates only
+ * if none of the others opened. NONE of them is no error: *ret is then empty, and ERR says for each
+ * why. -ENOMEM.
  */
 int sources_open(const char *choice, const struct source_ops *const *all, size_t nall,
 		 const struct source_env *env, struct sources **ret, struct errmsg *err);
@@ -55,11 +58,34 @@ struct sources_reading {
 };
 
 /*
+ * A source that opened but could not be read yet is waited for this long, and those that it is
+ * preferred to with it, so that they do not take what is its own.
+ */
+#define SOURCES_AWAIT_NS UINT64_C(15000000000)
+
+/*
  * One tick of all. STATE[SOURCE_N] is the page's; what a source that is not open left there is
  * forgotten, because its next reading would be charged to a single tick. A domain belongs to the
- * first source that ever had it, also while that source fails: its energy comes later.
+ * first source that ever had it, also while that source fails: its energy comes later. OTHER is
+ * what the source of the whole node shows above all parts (remainder.h); without one, what a
+ * source shows as such. Logs, once, when a source fails or falls silent and when it is back.
  */
 void sources_read(struct sources *s, uint64_t dt_ns, uint32_t busy_ppm,
 		  struct source_state *state, struct sources_reading *ret);
+
+/* What the GPUs did, of the last sources_read(); returns how many, at most MAX. */
+size_t sources_gpus(const struct sources *s, struct gpu_reading *ret, size_t max);
+
+/* How one source stands, for people. Borrowed pointers live until the next sources_read(). */
+struct sources_status {
+	bool is_open;
+	bool is_node;	 /* the whole node is taken from it */
+	int rc;		 /* of open(), later of the last read() */
+	const char *why; /* it is not open */
+	char about[160]; /* describe(); "" */
+	const struct reading *last; /* NULL: it could not be read so far */
+};
+/* false: EnergySources does not ask for it. */
+bool sources_status(struct sources *s, enum source_id id, struct sources_status *ret);
 
 #endif

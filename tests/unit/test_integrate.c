@@ -142,6 +142,7 @@ static void test_book(void)
 	   "book: counted, nothing kept");
 	is_int(book(&b, 1000, T0), 0, "book: the start");
 	ok(b.part->energy_uj == 0 && b.part->until_ns == T0, "book: no energy, up to it");
+	ok(b.part->is_new_base, "book: it counts from here");
 	is_int(book(&b, 1001, T0 + NSEC_PER_SEC + 1), 0, "book: goes on from the state");
 	ok(b.part->energy_uj == 1000500 && b.part->until_ns == T0 + NSEC_PER_SEC + 1,
 	   "book: energy, up to the sample");

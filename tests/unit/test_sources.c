@@ -2,55 +2,59 @@
 #include "src/libnode/sources.h"
 
 #include <errno.h>
+#include <stdarg.h>
 
+#include "scratch.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/logger.h"
+#include "src/libutil/util.h"
 #include "tap.h"
 
-/* Two fakes: a sensor of CPU and DRAM, and an estimate of the whole node. */
-static int sensor_open_rc, sensor_read_rc;
-static bool sensor_has_dram;
-static unsigned int opened;
+/* A node of sources that say what they are told to. */
+struct fake {
+	int open_rc, read_rc;
+	uint32_t late;
+	uint32_t nparts;
+	struct reading_part part[4];
+	unsigned int reads;
+	bool is_open;
+	size_t gpus;
+};
+static struct fake fake[SOURCE_N];
 
-static int sensor_open(const struct source_env *env, struct source **ret, struct errmsg *err)
+static int fake_open(enum source_id id, struct source **ret, struct errmsg *err)
 {
-	(void)env;
-	if (sensor_open_rc < 0)
-		return errmsg_errno(err, sensor_open_rc, "/sys/sensor");
-	opened++;
-	*ret = (struct source *)&opened;
+	if (fake[id].open_rc < 0)
+		return errmsg_errno(err, fake[id].open_rc, "/sys/%s", source_name(id));
+	fake[id].is_open = true;
+	*ret = (struct source *)&fake[id];
 	return 0;
 }
 
-static int sensor_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
-		       struct source_state *state, struct reading *ret)
+static int fake_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
+		     struct source_state *state, struct reading *ret)
 {
-	(void)s, (void)dt_ns, (void)busy_ppm;
-	ret->rejected = sensor_read_rc < 0;
-	if (sensor_read_rc < 0)
-		return sensor_read_rc;
-	state->ncounters = 1;
-	reading_part(ret, DOMAIN_CPU, 0, QUALITY_COUNTER)->energy_uj = 100;
-	if (sensor_has_dram)
-		reading_part(ret, DOMAIN_DRAM, 0, QUALITY_COUNTER)->energy_uj = 10;
-	return 0;
+	struct fake *f = (struct fake *)s;
+
+	(void)dt_ns, (void)busy_ppm;
+	f->reads++;
+	ret->rejected = f->read_rc < 0;
+	ret->late = f->late;
+	if (f->read_rc < 0)
+		return f->read_rc;
+	ret->nparts = f->nparts;
+	memcpy(ret->part, f->part, sizeof(f->part));
+	return source_state_put(state, "fake", 1);
 }
 
-static int model_open(const struct source_env *env, struct source **ret, struct errmsg *err)
+static size_t fake_gpus(const struct source *s, struct gpu_reading *ret, size_t max)
 {
-	(void)env, (void)err;
-	opened++;
-	*ret = (struct source *)&opened;
-	return 0;
-}
+	const struct fake *f = (const struct fake *)s;
+	size_t i;
 
-static int model_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
-		      struct source_state *state, struct reading *ret)
-{
-	(void)s, (void)dt_ns, (void)busy_ppm, (void)state;
-	struct reading_part *p = reading_part(ret, DOMAIN_CPU, 0, QUALITY_ESTIMATE);
-
-	p->energy_uj = 7;
-	p->idle_mw = 5;
-	return 0;
+	for (i = 0; i < f->gpus && i < max; i++)
+		ret[i].unit = (uint8_t)(10 * (f - fake) + i);
+	return i;
 }
 
 static void fake_describe(const struct source *s, char *buf, size_t size)
@@ -61,110 +65,379 @@ static void fake_describe(const struct source *s, char *buf, size_t size)
 
 static void fake_close(struct source *s)
 {
-	(void)s;
-	opened--;
+	((struct fake *)s)->is_open = false;
 }
 
-static const struct source_ops sensor = {
-	.id = SOURCE_RAPL, .name = "rapl", .open = sensor_open, .read = sensor_read,
-	.describe = fake_describe, .close = fake_close,
+#define FAKE(ID, NAME)                                                                      \
+	static int open_##ID(const struct source_env *env, struct source **ret,             \
+			     struct errmsg *err)                                            \
+	{                                                                                   \
+		(void)env;                                                                  \
+		return fake_open(SOURCE_##ID, ret, err);                                    \
+	}                                                                                   \
+	static const struct source_ops ops_##ID = {                                         \
+		.id = SOURCE_##ID,                                                          \
+		.name = NAME,                                                               \
+		.is_estimate = SOURCE_##ID == SOURCE_MODEL,                                 \
+		.open = open_##ID,                                                          \
+		.read = fake_read,                                                          \
+		.gpus = SOURCE_##ID == SOURCE_NVML || SOURCE_##ID == SOURCE_ROCM ?          \
+				fake_gpus : NULL,                                           \
+		.describe = fake_describe,                                                  \
+		.close = fake_close,                                                        \
+	}
+FAKE(EXTERNAL, "external");
+FAKE(CRAY, "cray");
+FAKE(RAPL, "rapl");
+FAKE(HWMON, "hwmon");
+FAKE(NVML, "nvml");
+FAKE(ROCM, "rocm");
+FAKE(REDFISH, "redfish");
+FAKE(IPMI, "ipmi");
+FAKE(MODEL, "model");
+
+/* in no order: it is not what decides */
+static const struct source_ops *const all[] = {
+	&ops_MODEL, &ops_IPMI, &ops_RAPL, &ops_NVML, &ops_ROCM, &ops_HWMON,
+	&ops_CRAY, &ops_REDFISH, &ops_EXTERNAL,
 };
-static const struct source_ops model = {
-	.id = SOURCE_MODEL, .name = "model", .is_estimate = true, .open = model_open,
-	.read = model_read, .describe = fake_describe, .close = fake_close,
-};
-static const struct source_ops *const all[] = { &sensor, &model };
 static const struct source_env env = { .sys_root = "/" };
 
-static const struct {
-	const char *choice;
-	int sensor_rc;
-	const char *used;
-	const char *why;
-} choices[] = {
-	{ "rapl", -ENODEV, "none", "rapl: /sys/sensor: No such device" },
-	{ "rapl", -EACCES, "none", "rapl: /sys/sensor: Permission denied" },
-	{ "auto", -ENODEV, "model (fake)", "" },
-	{ "auto", 0, "rapl (fake)", "" },
-	{ "AUTO", 0, "rapl (fake)", "" },
-	{ "model", 0, "model (fake)", "" },
-	{ "model, rapl", 0, "rapl (fake)", "" },
-	{ "model,rapl", -ENODEV, "model (fake)", "" },
-	{ "rapl,rapl", 0, "rapl (fake)", "" },
-};
+static char logged[4096];
 
-static void test_choice(void)
+static void keep_lines(enum logger_level level, const char *line)
 {
-	size_t i;
+	size_t used = strlen(logged);
 
-	for (i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
-		struct sources *s = NULL;
-		struct errmsg err = { 0 };
-		char what[128];
-
-		sensor_open_rc = choices[i].sensor_rc;
-		is_int(sources_open(choices[i].choice, all, 2, &env, &s, &err), 0,
-		       choices[i].choice);
-		sources_describe(s, what, sizeof(what));
-		is_str(what, choices[i].used, "  what is used");
-		is_str(err.text, choices[i].why, "  why not");
-		sources_close(s);
-		is_u64(opened, 0, "  all closed");
-	}
-	sensor_open_rc = 0;
-	sources_close(NULL);
+	(void)level;
+	(void)snprintf(logged + used, sizeof(logged) - used, "%s\n", line);
 }
 
-static uint64_t part_uj(const struct sources_reading *r, enum domain d)
+/* --- a machine -------------------------------------------------------------------------- */
+
+struct machine {
+	struct sources *s;
+	struct source_state state[SOURCE_N];
+	struct sources_reading r;
+	struct errmsg err;
+};
+
+static void no_sources(void)
+{
+	unsigned int id;
+
+	memset(fake, 0, sizeof(fake));
+	for (id = 0; id < SOURCE_N; id++)
+		fake[id].open_rc = -ENODEV;
+	logged[0] = '\0';
+}
+
+/* ID is there and shows UJ of DOMAIN in every tick; DOMAIN_N: of the whole node. */
+static void shows(enum source_id id, enum domain d, uint8_t unit, uint64_t uj)
+{
+	struct fake *f = &fake[id];
+	struct reading_part *p = &f->part[f->nparts++];
+
+	f->open_rc = 0;
+	*p = (struct reading_part){
+		.domain = d == DOMAIN_N ? DOMAIN_OTHER : (uint8_t)d,
+		.is_whole_node = d == DOMAIN_N,
+		.unit = unit,
+		.energy_uj = uj,
+		.quality = id == SOURCE_MODEL ? QUALITY_ESTIMATE : QUALITY_COUNTER,
+	};
+}
+
+static void start(struct machine *m, const char *choice)
+{
+	memset(m, 0, sizeof(*m));
+	is_int(sources_open(choice, all, ARRAY_SIZE(all), &env, &m->s, &m->err), 0, choice);
+}
+
+static void tick(struct machine *m)
+{
+	sources_read(m->s, NSEC_PER_SEC, 0, m->state, &m->r);
+}
+
+static void finish(struct machine *m)
+{
+	unsigned int id;
+	bool left = false;
+
+	sources_close(m->s);
+	for (id = 0; id < SOURCE_N; id++)
+		left |= fake[id].is_open;
+	ok(!left, "  all are closed");
+}
+
+static uint64_t sum_uj(const struct machine *m, enum domain d)
 {
 	uint64_t sum = 0;
 	uint32_t i;
 
-	for (i = 0; i < r->nparts; i++)
-		sum += r->part[i].domain == d ? r->part[i].energy_uj : 0;
+	for (i = 0; i < m->r.nparts; i++)
+		sum += m->r.part[i].domain == d ? m->r.part[i].energy_uj : 0;
 	return sum;
 }
 
-static void test_read(void)
+static void is_from(const struct machine *m, enum domain d, enum source_id id, uint64_t uj,
+		    const char *what)
 {
-	struct source_state state[SOURCE_N] = { 0 };
-	struct sources_reading r;
-	struct sources *s = NULL;
+	ok(m->r.from[d] == id && sum_uj(m, d) == uj, "%s: %s from %s, %" PRIu64 " uJ", what,
+	   domain_name(d), source_name((enum source_id)m->r.from[d]), sum_uj(m, d));
+}
 
-	state[SOURCE_MODEL].ncounters = 3;
-	sensor_has_dram = true;
-	if (sources_open("rapl", all, 2, &env, &s, NULL) < 0)
-		return;
-	sensor_read_rc = -EIO;
-	sources_read(s, 1, 0, state, &r);
-	is_int(r.failed, -EIO, "a failing sensor says so");
-	is_u64(r.rejected, 1, "its rejections are counted");
-	is_u64(r.from[DOMAIN_CPU], SOURCE_N, "what was never read has no domain");
-	is_u64(state[SOURCE_MODEL].ncounters, 0, "what a closed source left is forgotten");
-	sensor_read_rc = 0;
-	sources_read(s, 1, 0, state, &r);
-	is_u64(part_uj(&r, DOMAIN_CPU), 100, "then its energy comes");
-	is_u64(r.from[DOMAIN_CPU], SOURCE_RAPL, "and the domain is its own");
-	is_u64(r.from[DOMAIN_GPU], SOURCE_N, "nobody measures the GPU");
-	is_u64(r.part[0].idle_mw, 0, "a sensor states no idle power");
-	sensor_read_rc = -EIO;
-	sources_read(s, 1, 0, state, &r);
-	is_u64(part_uj(&r, DOMAIN_CPU), 0, "no energy while it fails");
-	is_u64(r.from[DOMAIN_CPU], SOURCE_RAPL, "but the domain stays its own");
-	sensor_read_rc = 0;
-	sources_close(s);
+/* --- tests ------------------------------------------------------------------------------ */
 
-	if (sources_open("model", all, 2, &env, &s, NULL) < 0)
-		return;
-	sources_read(s, 1, 0, state, &r);
-	is_u64(r.nparts, 1, "the model has one domain");
-	is_u64(r.part[0].idle_mw, 5, "and states its idle power");
-	sources_close(s);
+static void test_open(void)
+{
+	static const struct {
+		const char *choice;
+		int rapl_rc;
+		const char *used;
+		const char *why;
+	} t[] = {
+		{ "rapl", -ENODEV, "none", "rapl: /sys/rapl: No such device" },
+		{ "rapl,ipmi", -EACCES, "none",
+		  "rapl: /sys/rapl: Permission denied; ipmi: /sys/ipmi: No such device" },
+		{ "auto", -ENODEV, "model (fake)", "" },
+		{ "auto", 0, "rapl (fake), nvml (fake)", "" },
+		{ "AUTO", 0, "rapl (fake), nvml (fake)", "" },
+		{ "model", 0, "model (fake)", "" },
+		{ "model, rapl", 0, "rapl (fake)", "" },
+		{ "model,rapl", -ENODEV, "model (fake)", "" },
+		{ "rapl,rapl", 0, "rapl (fake)", "" },
+		{ "nvml,rapl", 0, "nvml (fake), rapl (fake)", "" },
+	};
+	struct machine m;
+	char what[128];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		no_sources();
+		fake[SOURCE_MODEL].open_rc = 0;
+		fake[SOURCE_RAPL].open_rc = t[i].rapl_rc;
+		fake[SOURCE_NVML].open_rc = t[i].rapl_rc;
+		start(&m, t[i].choice);
+		sources_describe(m.s, what, sizeof(what));
+		is_str(what, t[i].used, "  what is used");
+		is_str(m.err.text, t[i].why, "  why not");
+		finish(&m);
+	}
+	sources_close(NULL);
+}
+
+/* One domain, one source. */
+static void test_domains(void)
+{
+	struct machine m;
+
+	no_sources();
+	shows(SOURCE_EXTERNAL, DOMAIN_CPU, 0, 1);
+	shows(SOURCE_RAPL, DOMAIN_CPU, 0, 10);
+	shows(SOURCE_RAPL, DOMAIN_DRAM, 1, 20);
+	shows(SOURCE_HWMON, DOMAIN_DRAM, 0, 100);
+	shows(SOURCE_HWMON, DOMAIN_GPU, 0, 200);
+	shows(SOURCE_NVML, DOMAIN_GPU, 0, 1000);
+	shows(SOURCE_MODEL, DOMAIN_CPU, 0, 10000);
+	start(&m, "auto");
+	tick(&m);
+	tick(&m);
+	is_from(&m, DOMAIN_CPU, SOURCE_EXTERNAL, 1, "auto");
+	is_from(&m, DOMAIN_DRAM, SOURCE_RAPL, 20, "auto");
+	is_from(&m, DOMAIN_GPU, SOURCE_HWMON, 200, "a GPU inside of a module is not added");
+	is_from(&m, DOMAIN_OTHER, SOURCE_N, 0, "nobody has the node");
+	is_u64(fake[SOURCE_NVML].reads, 2, "what is not used is read all the same");
+	finish(&m);
+
+	start(&m, "nvml,hwmon,rapl");
+	tick(&m);
+	is_from(&m, DOMAIN_CPU, SOURCE_RAPL, 10, "by list");
+	is_from(&m, DOMAIN_DRAM, SOURCE_HWMON, 100, "by list");
+	is_from(&m, DOMAIN_GPU, SOURCE_NVML, 1000, "by list");
+	finish(&m);
+
+	no_sources();
+	shows(SOURCE_NVML, DOMAIN_GPU, 0, 7);
+	shows(SOURCE_ROCM, DOMAIN_GPU, 0, 70);
+	shows(SOURCE_ROCM, DOMAIN_GPU, 1, 700);
+	start(&m, "auto");
+	tick(&m);
+	is_from(&m, DOMAIN_GPU, SOURCE_NVML, 777, "GPUs of two makers");
+	is_u64(m.r.nparts, 3, "  are three");
+	finish(&m);
+}
+
+/* The node's sensor, and what is left of it. */
+static void test_node(void)
+{
+	static const enum source_id by_rank[] = { SOURCE_EXTERNAL, SOURCE_CRAY,	SOURCE_HWMON,
+						  SOURCE_REDFISH,  SOURCE_IPMI, SOURCE_RAPL };
+	struct machine m;
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(by_rank); i++) {
+		no_sources();
+		shows(SOURCE_RAPL, DOMAIN_CPU, 0, 30);
+		shows(SOURCE_NVML, DOMAIN_GPU, 2, 50);
+		shows(SOURCE_MODEL, DOMAIN_CPU, 0, 1000);
+		for (k = i; k < ARRAY_SIZE(by_rank); k++)
+			shows(by_rank[k], DOMAIN_N, 0, 100 + by_rank[k]);
+		start(&m, "auto");
+		tick(&m);
+		is_u64(sum_uj(&m, DOMAIN_OTHER), 0, "the first reading is the base");
+		tick(&m);
+		is_from(&m, DOMAIN_OTHER, by_rank[i], 20 + by_rank[i], "auto");
+		is_from(&m, DOMAIN_CPU, SOURCE_RAPL, 30, "beside it");
+		finish(&m);
+	}
+
+	no_sources();
+	shows(SOURCE_IPMI, DOMAIN_N, 0, 100);
+	shows(SOURCE_CRAY, DOMAIN_N, 0, 200);
+	shows(SOURCE_MODEL, DOMAIN_CPU, 0, 1000);
+	start(&m, "ipmi,cray");
+	tick(&m);
+	tick(&m);
+	is_from(&m, DOMAIN_OTHER, SOURCE_IPMI, 100, "by list");
+	is_from(&m, DOMAIN_CPU, SOURCE_N, 0, "no estimate beside it");
+	finish(&m);
+
+	no_sources();
+	shows(SOURCE_RAPL, DOMAIN_CPU, 0, 150);
+	shows(SOURCE_IPMI, DOMAIN_N, 0, 100);
+	start(&m, "auto");
+	for (i = 0; i < 3; i++)
+		tick(&m);
+	is_from(&m, DOMAIN_OTHER, SOURCE_IPMI, 0, "parts that are ahead");
+	ok(source_state_find(&m.state[SOURCE_IPMI], "node pool") != NULL, "  are kept in mind");
+	is_u64(m.r.failed, 0, "  and no failure");
+	finish(&m);
+}
+
+/* Estimates: only where nothing measures CPU or node. */
+static void test_estimates(void)
+{
+	struct machine m;
+
+	no_sources();
+	shows(SOURCE_NVML, DOMAIN_GPU, 0, 50);
+	shows(SOURCE_MODEL, DOMAIN_CPU, 0, 7);
+	fake[SOURCE_MODEL].part[0].idle_mw = 5;
+	start(&m, "auto");
+	tick(&m);
+	is_from(&m, DOMAIN_CPU, SOURCE_MODEL, 7, "GPUs alone");
+	is_from(&m, DOMAIN_GPU, SOURCE_NVML, 50, "GPUs alone");
+	is_u64(m.r.part[1].idle_mw, 5, "an estimate states its idle power");
+	is_u64(m.r.part[1].quality, QUALITY_ESTIMATE, "  and what it is");
+	is_str(logged, "model: an estimate is used, as no source measures CPU or node\n",
+	       "  and is told once");
+	shows(SOURCE_NVML, DOMAIN_CPU, 0, 30);
+	tick(&m);
+	is_from(&m, DOMAIN_CPU, SOURCE_NVML, 30, "a sensor takes over");
+	is_u64(sum_uj(&m, DOMAIN_CPU), 30, "  alone");
+	finish(&m);
+}
+
+static void test_failures(void)
+{
+	struct machine m;
+	unsigned int i;
+
+	no_sources();
+	shows(SOURCE_CRAY, DOMAIN_CPU, 0, 100);
+	shows(SOURCE_RAPL, DOMAIN_CPU, 0, 10);
+	shows(SOURCE_RAPL, DOMAIN_DRAM, 0, 20);
+	fake[SOURCE_CRAY].read_rc = -EIO;
+	start(&m, "auto");
+	m.state[SOURCE_IPMI].ncounters = 3;
+	tick(&m);
+	is_int(m.r.failed, -EIO, "a sensor that cannot be read");
+	is_u64(m.r.rejected, 1, "  is counted");
+	is_u64(m.state[SOURCE_IPMI].ncounters, 0, "  what a closed source left is forgotten");
+	is_from(&m, DOMAIN_CPU, SOURCE_N, 0, "  its domain is not given away");
+	is_u64(fake[SOURCE_RAPL].reads, 0, "  others keep their energy until it is clear");
+	is_str(logged, "", "  nothing is logged yet");
+	fake[SOURCE_CRAY].read_rc = 0;
+	tick(&m);
+	is_from(&m, DOMAIN_CPU, SOURCE_CRAY, 100, "it comes");
+	is_from(&m, DOMAIN_DRAM, SOURCE_RAPL, 20, "and the others");
+	fake[SOURCE_CRAY].read_rc = -EIO;
+	tick(&m);
+	tick(&m);
+	is_from(&m, DOMAIN_CPU, SOURCE_CRAY, 0, "it fails: the domain stays its own");
+	is_u64(m.r.nparts, 2, "  and its part in place");
+	is_u64(m.r.part[0].domain, DOMAIN_CPU, "  in the same order");
+	fake[SOURCE_CRAY].read_rc = 0;
+	tick(&m);
+	is_str(logged,
+	       "cray: cannot be read: Input/output error; its energy is missing until it can\n"
+	       "cray: can be read again\n",
+	       "  one line for it, one when it is back");
+	logged[0] = '\0';
+	fake[SOURCE_CRAY].late = 1;
+	tick(&m);
+	tick(&m);
+	fake[SOURCE_CRAY].late = 0;
+	tick(&m);
+	is_str(logged,
+	       "cray: has nothing new; what only it measures is missing until it has\n"
+	       "cray: has new readings again\n",
+	       "  and for one that is late");
+	finish(&m);
+
+	no_sources();
+	shows(SOURCE_CRAY, DOMAIN_CPU, 0, 100);
+	shows(SOURCE_RAPL, DOMAIN_CPU, 0, 10);
+	fake[SOURCE_CRAY].read_rc = -EIO;
+	start(&m, "auto");
+	(void)source_state_put(&m.state[SOURCE_CRAY], "kept", 1);
+	for (i = 0; i < 20; i++)
+		tick(&m);
+	is_from(&m, DOMAIN_CPU, SOURCE_RAPL, 10, "one that never comes is not waited for");
+	is_u64(m.state[SOURCE_CRAY].ncounters, 0, "  and what it kept is no longer its own");
+	fake[SOURCE_CRAY].read_rc = 0;
+	tick(&m);
+	is_from(&m, DOMAIN_CPU, SOURCE_RAPL, 10, "  nor may it have it later");
+	finish(&m);
+}
+
+static void test_status(void)
+{
+	struct sources_status st = { 0 };
+	struct gpu_reading gpu[4];
+	struct machine m;
+
+	no_sources();
+	shows(SOURCE_IPMI, DOMAIN_N, 0, 100);
+	shows(SOURCE_NVML, DOMAIN_GPU, 0, 50);
+	shows(SOURCE_ROCM, DOMAIN_GPU, 0, 50);
+	fake[SOURCE_NVML].gpus = 1;
+	fake[SOURCE_ROCM].gpus = 3;
+	start(&m, "ipmi,nvml,rocm,rapl");
+	ok(!sources_status(m.s, SOURCE_CRAY, &st), "one that was not asked for");
+	ok(sources_status(m.s, SOURCE_RAPL, &st) && !st.is_open && st.rc == -ENODEV,
+	   "one that is not there");
+	is_str(st.why, "/sys/rapl: No such device", "  and why");
+	ok(sources_status(m.s, SOURCE_IPMI, &st) && st.is_open && !st.last, "one that is");
+	tick(&m);
+	ok(sources_status(m.s, SOURCE_IPMI, &st) && st.is_node && st.last && st.last->nparts == 1,
+	   "  and was read");
+	is_str(st.about, "fake", "  what it is");
+	is_u64(sources_gpus(m.s, gpu, 3), 3, "GPUs of all sources, as many as there is room for");
+	ok(gpu[0].unit == 40 && gpu[1].unit == 50 && gpu[2].unit == 51,
+	   "  in their order: %u %u %u", gpu[0].unit, gpu[1].unit, gpu[2].unit);
+	finish(&m);
 }
 
 int main(void)
 {
-	test_choice();
-	test_read();
+	logger_set_sink(keep_lines);
+	test_open();
+	test_domains();
+	test_node();
+	test_estimates();
+	test_failures();
+	test_status();
 	return done_testing();
 }

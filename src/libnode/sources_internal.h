@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sources_internal.h - for sources.c, which reads, and sources_open.c.
+ */
+#ifndef CEEMS_SOURCES_INTERNAL_H
+#define CEEMS_SOURCES_INTERNAL_H
+
+#include "src/libnode/remainder.h"
+#include "src/libnode/source_module.h"
+#include "src/libnode/sources.h"
+#include "src/libutil/logger.h"
+
+/* A source that was asked for. */
+struct sources_entry {
+	enum source_id id;
+	const struct source_ops *ops; /* NULL: it is not there */
+	struct source_module *module; /* that OPS are in; NULL: part of the plugin */
+	struct source *source;	      /* NULL: not open */
+	int rc;			      /* of open(), then of the last read() */
+	struct errmsg why;	      /* it is not open */
+	bool was_tried;
+	bool was_read;	    /* once: then it is known which domains it has */
+	uint64_t waited_ns; /* for that */
+	bool is_late;
+	struct reading last;
+	struct logger_once log_failed, log_late, log_rejected;
+};
+
+struct sources {
+	struct sources_entry entry[SOURCE_N]; /* the preferred one first, estimates last */
+	size_t n;
+	size_t nopen;
+	bool is_auto;
+	uint32_t from[DOMAIN_N];
+	struct sources_entry *node; /* whose whole-node figure is used; NULL: none so far */
+	struct remainder remainder;
+	uint32_t nparts;
+	struct sources_part part[READING_PARTS_MAX];
+	struct logger_once log_estimate;
+};
+
+/* NULL: it was not asked for. */
+struct sources_entry *sources_find(struct sources *s, enum source_id id);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/libnode/sources_internal.h"
+
+/* In libraries of their own; all others are part of the plugin. */
+static const enum source_id modules[] = { SOURCE_HWMON, SOURCE_REDFISH, SOURCE_IPMI };
+
+/* What sources_open() chooses from. */
+struct offer {
+	const struct source_ops *const *builtin;
+	size_t nbuiltin;
+	const struct source_env *env;
+};
+
+static void log_for_module(enum logger_level level, const char *line)
+{
+	logger_log(level, "%s", line);
+}
+
+struct source_env sources_env(const struct settings *s)
+{
+	return (struct source_env){
+		.sys_root = s->sys_root,
+		.model_idle_mw = s->model_idle_mw,
+		.model_max_mw = s->model_max_mw,
+		.external_file = s->external_source,
+		.redfish_conf = s->redfish_conf,
+		.ipmi_sensor = s->ipmi_sensor,
+		.slow_interval_ns = s->slow_interval_ns,
+		.nvml_library = s->nvml_library,
+		.rocm_library = s->rocm_library,
+		.module_dir = s->source_dir[0] ? s->source_dir : CEEMS_LIBDIR,
+		.log = log_for_module,
+	};
+}
+
+static bool is_module(enum source_id id)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(modules); i++)
+		if (modules[i] == id)
+			return true;
+	return false;
+}
+
+static int find_ops(const struct offer *of, struct sources_entry *e)
+{
+	size_t i;
+	int rc;
+
+	for (i = 0; i < of->nbuiltin; i++)
+		if (of->builtin[i]->id == e->id) {
+			e->ops = of->builtin[i];
+			return 0;
+		}
+	if (!is_module(e->id) || !of->env->module_dir)
+		return errmsg_set(&e->why, -ENOENT, "not in this version");
+	rc = source_module_load(of->env->module_dir, e->id, &e->module, &e->why);
+	if (rc == 0)
+		e->ops = source_module_ops(e->module);
+	return rc;
+}
+
+static void close_entry(struct sources_entry *e)
+{
+	if (e->source)
+		e->ops->close(e->source);
+	e->source = NULL;
+	source_module_unload(e->module);
+	e->module = NULL;
+	e->ops = NULL;
+}
+
+static void open_entry(struct sources *s, const struct offer *of, enum source_id id)
+{
+	struct sources_entry *e = &s->entry[s->n++];
+
+	e->id = id;
+	e->rc = find_ops(of, e);
+	if (e->rc == 0)
+		e->rc = e->ops->open(of->env, &e->source, &e->why);
+	if (e->rc == 0) {
+		s->nopen++;
+		return;
+	}
+	e->source = NULL;
+	close_entry(e);
+	if (!e->why.text[0])
+		(void)errmsg_errno(&e->why, e->rc, "cannot be opened");
+}
+
+struct sources_entry *sources_find(struct sources *s, enum source_id id)
+{
+	size_t i;
+
+	for (i = 0; i < s->n; i++)
+		if (s->entry[i].id == id)
+			return &s->entry[i];
+	return NULL;
+}
+
+static void open_named(struct sources *s, const char *choice, bool estimates,
+		       const struct offer *of)
+{
+	char item[64];
+	unsigned int id;
+
+	while (settings_next_item(&choice, item, sizeof(item)))
+		for (id = 0; id < SOURCE_N; id++)
+			if (!strcasecmp(source_name((enum source_id)id), item) &&
+			    (id == SOURCE_MODEL) == estimates &&
+			    !sources_find(s, (enum source_id)id))
+				open_entry(s, of, (enum source_id)id);
+}
+
+static void say_why_none(const struct sources *s, struct errmsg *err)
+{
+	struct errmsg all = { 0 };
+	size_t used = 0;
+	size_t i;
+
+	for (i = 0; i < s->n && used < sizeof(all.text); i++) {
+		int n = snprintf(all.text + used, sizeof(all.text) - used, "%s%s: %s",
+				 used ? "; " : "", source_name(s->entry[i].id),
+				 s->entry[i].why.text);
+
+		used += n > 0 ? (size_t)n : 0;
+	}
+	(void)errmsg_set(err, 0, "%s", all.text[0] ? all.text : "no source is named");
+}
+
+int sources_open(const char *choice, const struct source_ops *const *all, size_t nall,
+		 const struct source_env *env, struct sources **ret, struct errmsg *err)
+{
+	const struct offer of = { .builtin = all, .nbuiltin = nall, .env = env };
+	struct sources *s = calloc(1, sizeof(*s));
+	unsigned int i;
+
+	if (!s)
+		return errmsg_errno(err, -ENOMEM, "energy sources");
+	for (i = 0; i < DOMAIN_N; i++)
+		s->from[i] = SOURCE_N;
+	s->is_auto = !strcasecmp(choice, "auto");
+	if (s->is_auto) {
+		for (i = 0; i < SOURCE_N; i++)
+			open_entry(s, &of, (enum source_id)i);
+	} else {
+		open_named(s, choice, /* estimates= */ false, &of);
+		if (!s->nopen)
+			open_named(s, choice, /* estimates= */ true, &of);
+	}
+	if (!s->nopen)
+		say_why_none(s, err);
+	*ret = s;
+	return 0;
+}
+
+void sources_close(struct sources *s)
+{
+	size_t i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->n; i++)
+		close_entry(&s->entry[i]);
+	free(s);
+}
+
+/* Estimates are open beside sensors in case that those measure neither CPU nor node. */
+static bool is_standby(const struct sources *s, const struct sources_entry *e)
+{
+	return e->ops->is_estimate && s->nopen > 1;
+}
+
+void sources_describe(const struct sources *s, char *buf, size_t size)
+{
+	size_t used = 0;
+	size_t i;
+
+	(void)snprintf(buf, size, "none");
+	for (i = 0; i < s->n && used < size; i++) {
+		const struct sources_entry *e = &s->entry[i];
+		char what[128] = "";
+		int n;
+
+		if (!e->source || is_standby(s, e))
+			continue;
+		if (e->ops->describe)
+			e->ops->describe(e->source, what, sizeof(what));
+		n = snprintf(buf + used, size - used, "%s%s (%s)", used ? ", " : "",
+			     source_name(e->id), what);
+		used += n > 0 ? (size_t)n : size;
+	}
+}
+
+bool sources_status(struct sources *s, enum source_id id, struct sources_status *ret)
+{
+	const struct sources_entry *e = sources_find(s, id);
+
+	if (!e)
+		return false;
+	*ret = (struct sources_status){
+		.is_open = e->source != NULL,
+		.is_node = s->node == e,
+		.rc = e->rc,
+		.why = e->why.text,
+		.last = e->was_read ? &e->last : NULL,
+	};
+	if (e->source && e->ops->describe)
+		e->ops->describe(e->source, ret->about, sizeof(ret->about));
+	return true;
+}
+
+size_t sources_gpus(const struct sources *s, struct gpu_reading *ret, size_t max)
+{
+	size_t n = 0;
+	size_t i;
+
+	for (i = 0; i < s->n && n < max; i++)
+		if (s->entry[i].source && s->entry[i].ops->gpus)
+			n += s->entry[i].ops->gpus(s->entry[i].source, ret + n, max - n);
+	return n;
+}
+
