@@ -7,27 +7,37 @@
 ceems=${E2E_BUILDDIR:-$(e2e_builddir)}/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the command ceems is not built"
 
+# The node that the functions below are about.
+node=n1
+
+# on NODE CMD...: CMD about that node.
+on() {
+	local node=$1
+	shift
+	"$@"
+}
+
 # In a file, because wait_for runs its condition in a subshell.
 fed_uj() {
-	cat "$DIR/fed" 2>/dev/null || echo 0
+	cat "$DIR/fed.$node" 2>/dev/null || echo 0
 }
 
-# feed PACKAGE_UJ [DRAM_UJ]: what node n1 uses from now on is known to the microjoule.
+# feed PACKAGE_UJ [DRAM_UJ]: what the node uses from now on is known to the microjoule.
 feed() {
-	"$cluster" rapl "$DIR" n1 0 "+$1"
-	"$cluster" rapl "$DIR" n1 0:0 "+${2:-0}"
-	echo $(($(fed_uj) + $1 + ${2:-0})) >"$DIR/fed"
+	"$cluster" rapl "$DIR" "$node" 0 "+$1"
+	"$cluster" rapl "$DIR" "$node" 0:0 "+${2:-0}"
+	echo $(($(fed_uj) + $1 + ${2:-0})) >"$DIR/fed.$node"
 }
 
-# ledger EXPRESSION: of n1's ledger, by jq.
+# ledger EXPRESSION: of the node's ledger, by jq.
 ledger() {
-	inside "$ceems" ledger -n n1 --json | jq -r "$1"
+	inside "$ceems" ledger -n "$node" --json | jq -r "$1"
 }
 
 ledger_has_all() {
 	local uj
 	uj=$(ledger .measured.total_uj)
-	[ "$uj" = "$(fed_uj)" ] || { echo "measured $uj uJ of $(fed_uj)"; return 1; }
+	[ "$uj" = "$(fed_uj)" ] || { echo "$node: measured $uj uJ of $(fed_uj)"; return 1; }
 }
 
 # conserved WHAT: all that was fed has been measured, and the accounts add up to it.
@@ -50,13 +60,13 @@ job_ran() {
 	return 1
 }
 
-# slurmd_says TEXT: how many lines of n1's log an admin sees it in, at the usual level.
+# slurmd_says TEXT: how many lines of the node's log an admin sees it in, at the usual level.
 slurmd_says() {
-	grep -v ' debug' "$LOG_DIR/slurmd.n1.log" | grep -c -F -- "$1"
+	grep -v ' debug' "$LOG_DIR/slurmd.$node.log" | grep -c -F -- "$1"
 }
 
 restart_slurmd() {
-	"$cluster" kill "$DIR" slurmd n1 "$@" && "$cluster" start-daemon "$DIR" slurmd n1
+	"$cluster" kill "$DIR" slurmd "$node" "$@" && "$cluster" start-daemon "$DIR" slurmd "$node"
 }
 
 # isnt GOT UNWANTED WHAT
