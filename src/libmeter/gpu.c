@@ -40,26 +40,22 @@ int gpu_bind(void *dl, const struct gpu_symbol *symbols, size_t n, void *table,
 	return 0;
 }
 
-static bool is_there(const char *sys_root, const char *const *needs)
+static bool is_there(const char *sys_root, const char *trace)
 {
-	int fd = -ENOENT;
+	_cleanup_close_ int fd = fileio_open_at_root(sys_root, trace);
 
-	for (; *needs && fd == -ENOENT; needs++)
-		fd = fileio_open_at_root(sys_root, *needs);
-	if (fd >= 0)
-		(void)close(fd);
-	return fd != -ENOENT;
+	return fd >= 0;
 }
 
 int gpu_open(const struct gpu_library_ops *ops, const char *library, const char *sys_root,
-	     const char *const *needs, struct source **ret, struct errmsg *err)
+	     const char *trace, struct source **ret, struct errmsg *err)
 {
 	struct source *s;
 	size_t i;
 	int rc;
 
-	if (!strchr(library, '/') && !is_there(sys_root, needs))
-		return errmsg_set(err, -ENODEV, "%s: no GPU", ops->name);
+	if (!strchr(library, '/') && !is_there(sys_root, trace))
+		return errmsg_set(err, -ENODEV, "%s: no %s", ops->name, trace);
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return errmsg_errno(err, -ENOMEM, "%s", ops->name);

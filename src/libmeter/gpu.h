@@ -10,11 +10,12 @@
 #include "src/libmeter/source.h"
 
 /*
- * LIBRARY is opened if it is named by a path, as in tests, or if one of NEEDS (paths below SysRoot,
- * by NULL) is there: a node without a GPU does not even look for it. Else -ENODEV.
+ * LIBRARY is opened if it is named by a path, as in tests, or if the file TRACE of the driver is
+ * there below SysRoot: a node without a GPU does not even look for it. Else -ENODEV. TRACE is no
+ * device: opening one would wake the GPU.
  */
 int gpu_open(const struct gpu_library_ops *ops, const char *library, const char *sys_root,
-	     const char *const *needs, struct source **ret, struct errmsg *err);
+	     const char *trace, struct source **ret, struct errmsg *err);
 
 /* As in struct source_ops. A GPU that counts its energy is a counter, else power is integrated. */
 int gpu_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct source_state *state,

@@ -197,9 +197,8 @@ static const struct gpu_library_ops library_ops = {
 
 static int nvml_open(const struct source_env *env, struct source **ret, struct errmsg *err)
 {
-	static const char *const needs[] = { "/proc/driver/nvidia/version", "/dev/nvidia0", NULL };
-
-	return gpu_open(&library_ops, env->nvml_library, env->sys_root, needs, ret, err);
+	return gpu_open(&library_ops, env->nvml_library, env->sys_root,
+			"/proc/driver/nvidia/version", ret, err);
 }
 
 const struct source_ops source_nvml = {

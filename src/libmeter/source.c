@@ -8,6 +8,7 @@ const struct source_ops *const source_builtin[] = {
 	&source_cray,
 	&source_rapl,
 	&source_nvml,
+	&source_rocm,
 	&source_model,
 };
 const size_t source_nbuiltin = ARRAY_SIZE(source_builtin);
