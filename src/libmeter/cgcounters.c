@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "src/libutil/muldiv.h"
+
 #define MAX_FDS 16384
 
 struct cgcounters {
@@ -144,16 +146,9 @@ static int open_cpu(struct cgcounters_set *set, struct cgcounters_cpu *cpu)
 	return rc;
 }
 
-/* V, counted in RUNNING of ENABLED nanoseconds, as if it had been counted in all of them. */
-static uint64_t scaled(uint64_t v, uint64_t enabled_ns, uint64_t running_ns)
-{
-	unsigned __int128 all = (unsigned __int128)v * enabled_ns / running_ns;
-
-	return all > UINT64_MAX ? UINT64_MAX : (uint64_t)all;
-}
-
 /*
- * The ratio of this interval, not of the whole time: it changes when a user profiles. While the
+ * Counted in a part of the interval, as if it had been counted in all of it. By the ratio of this
+ * interval, not of the whole time: it changes when a user profiles. While the
  * group did not get its turn the base stays, so that the next reading is scaled over both.
  */
 static void count(const struct cgcounters *c, struct cgcounters_cpu *cpu,
@@ -171,7 +166,7 @@ static void count(const struct cgcounters *c, struct cgcounters_cpu *cpu,
 		return;
 	for (i = 0; i < c->nevents; i++)
 		if (now->value[i] > cpu->base.value[i])
-			cpu->events[c->event[i]] = scaled(now->value[i] - cpu->base.value[i],
+			cpu->events[c->event[i]] = muldiv(now->value[i] - cpu->base.value[i],
 							  enabled_ns, running_ns);
 	cpu->base = *now;
 }

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libnode/memweights.h"
+
+#include <string.h>
+
+#include "src/libmeter/memuse.h"
+#include "src/libnode/nodecpu.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/logger.h"
+#include "src/libutil/muldiv.h"
+
+void memstep_open(struct memstep *m, const char *v2, const char *cpuacct, const char *freezer)
+{
+	struct errmsg err = { 0 };
+
+	if (memuse_open(v2, cpuacct, freezer, &m->memuse, &err) < 0)
+		logger_debug("%s", err.text);
+}
+
+void memstep_close(struct memstep *m)
+{
+	memuse_close(m->memuse);
+	memset(m, 0, sizeof(*m));
+}
+
+void memweights_open(struct memweights *w, const char *sys_root)
+{
+	memset(w, 0, sizeof(*w));
+	w->fd = nodecpu_open_proc(sys_root, "/proc/meminfo");
+}
+
+void memweights_close(struct memweights *w)
+{
+	if (w->fd >= 0)
+		(void)close(w->fd);
+	w->fd = -1;
+}
+
+static bool is_due(uint64_t read_ns, uint64_t now_ns, uint64_t every_ns)
+{
+	return !read_ns || now_ns < read_ns || now_ns - read_ns >= every_ns;
+}
+
+/* The last value stays where it cannot be read: a step that is over held what it held. */
+static void refresh(struct memweights *w, uint64_t now_ns, struct memstep *const *mem, size_t n)
+{
+	unsigned int left = MEMWEIGHTS_PER_TICK;
+	size_t i;
+
+	if (w->fd >= 0 && is_due(w->read_ns, now_ns, NSEC_PER_SEC) &&
+	    memuse_node(w->fd, &w->bytes) == 0)
+		w->read_ns = now_ns;
+	for (i = 0; i < n && left; i++) {
+		struct memstep *m = mem[i];
+
+		if (!m || !m->memuse || !is_due(m->read_ns, now_ns, MEMWEIGHTS_REFRESH_NS))
+			continue;
+		(void)memuse_read(m->memuse, &m->bytes);
+		m->read_ns = now_ns;
+		left--;
+	}
+}
+
+bool memweights_fill(struct memweights *w, uint64_t now_ns, struct memstep *const *mem,
+		     struct book_line *line, size_t n, struct book_tick *tick)
+{
+	uint64_t all = tick->mem_weight;
+	uint64_t active = 0;
+	uint64_t asleep = 0;
+	size_t i;
+
+	refresh(w, now_ns, mem, n);
+	if (!w->read_ns)
+		return false;
+	for (i = 0; i < n; i++) {
+		const struct memstep *m = mem[i];
+		uint64_t bytes = m && m->read_ns ? m->bytes :
+						   muldiv(w->bytes, line[i].mem_weight, all);
+
+		if (line[i].busy_ns > line[i].booked_ns)
+			active += bytes;
+		else
+			asleep += bytes;
+		line[i].mem_weight = bytes;
+	}
+	/* the node's was read at another instant, and knows segments that several steps share */
+	tick->mem_weight = w->bytes > asleep ? w->bytes - asleep : 0;
+	if (tick->mem_weight < active)
+		tick->mem_weight = active;
+	return true;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * memweights.h - how much memory steps hold, as the measure of their activity in it: where no
+ * counter tells who moves the data.
+ */
+#ifndef CEEMS_MEMWEIGHTS_H
+#define CEEMS_MEMWEIGHTS_H
+
+#include <stdbool.h>
+
+#include "src/libjob/ledger_book.h"
+
+/* What a step holds changes slowly, and asking the kernel for it is not cheap. */
+#define MEMWEIGHTS_REFRESH_NS (10 * UINT64_C(1000000000))
+/* Of the steps whose time it is, so many in one tick. */
+#define MEMWEIGHTS_PER_TICK 8
+
+struct memuse;
+
+/* Of one step. Zeroed: not open. */
+struct memstep {
+	struct memuse *memuse; /* NULL: cannot be read */
+	uint64_t bytes;
+	uint64_t read_ns; /* 0: never */
+};
+
+/* Of the node; fd of /proc/meminfo. */
+struct memweights {
+	int fd;
+	uint64_t bytes;
+	uint64_t read_ns;
+};
+
+void memstep_open(struct memstep *m, const char *v2, const char *cpuacct, const char *freezer);
+void memstep_close(struct memstep *m);
+
+void memweights_open(struct memweights *w, const char *sys_root);
+void memweights_close(struct memweights *w);
+
+/*
+ * Replaces the memory weights of LINE[n] and TICK by bytes held, MEM[i] being that of line i or NULL.
+ * A line that used no CPU time takes no part, nor does what it holds; one whose memory is not known
+ * is taken to hold as much of the node's as it used of its CPU time (the weights that it comes
+ * with). False: that of the node is not known, nothing has been replaced.
+ */
+bool memweights_fill(struct memweights *w, uint64_t now_ns, struct memstep *const *mem,
+		     struct book_line *line, size_t n, struct book_tick *tick);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libnode/weights_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/libmeter/cpuset.h"
+#include "src/libutil/logger.h"
+#include "src/libutil/muldiv.h"
+
+/* Counters of a CPU that shows no CPU time are read every so many ticks only. */
+#define IDLE_CPU_TICKS 16
+/* --- setting up ------------------------------------------------------------------------- */
+
+static int open_counters(struct weights *w)
+{
+	const struct topology *t = w->setup.topology;
+	uint32_t *cpu;
+	uint32_t i;
+	int rc;
+
+	if (!w->setup.pmu)
+		return errmsg_set(&w->why, -ENODEV, "not asked for");
+	rc = cgcounters_create(w->setup.pmu, w->setup.pmu_ctx, /* cpu= */ 0,
+			       cgcounters_max_fds(), &w->counters, &w->why);
+	if (rc < 0)
+		return rc;
+	cpu = calloc(t->ncpus, sizeof(*cpu));
+	if (!cpu)
+		return errmsg_errno(&w->why, -ENOMEM, "hardware counters");
+	for (i = 0; i < t->ncpus; i++)
+		cpu[i] = i;
+	rc = cgcounters_open(w->counters, NULL, NULL, cpu, t->ncpus, &w->node);
+	free(cpu);
+	return rc < 0 ? errmsg_errno(&w->why, rc, "hardware counters of the node") : 0;
+}
+
+static int setup_memory(struct weights *w)
+{
+	uint32_t n = w->setup.topology->ncpus;
+	unsigned int s;
+
+	w->cpu_ns = calloc(n, sizeof(*w->cpu_ns));
+	w->delta_ns = calloc(n, sizeof(*w->delta_ns));
+	w->is_busy = calloc(n, sizeof(*w->is_busy));
+	if (!w->cpu_ns || !w->delta_ns || !w->is_busy)
+		return -ENOMEM;
+	for (s = 0; s < SOCKETS_MAX; s++)
+		fit_init(&w->socket[s].fit);
+	return smt_open(w->setup.sys_root, n, &w->smt);
+}
+
+int weights_create(const struct weights_setup *setup, struct weights **ret)
+{
+	struct weights *w = calloc(1, sizeof(*w));
+	int rc;
+
+	if (!w)
+		return -ENOMEM;
+	w->setup = *setup;
+	memweights_open(&w->mem, setup->sys_root);
+	rc = setup_memory(w);
+	if (rc < 0) {
+		weights_destroy(w);
+		return rc;
+	}
+	if (open_counters(w) < 0) {
+		cgcounters_destroy(w->counters);
+		w->counters = NULL;
+	}
+	*ret = w;
+	return 0;
+}
+
+void weights_destroy(struct weights *w)
+{
+	if (!w)
+		return;
+	cgcounters_close(w->node);
+	cgcounters_destroy(w->counters);
+	memweights_close(&w->mem);
+	smt_close(w->smt);
+	free(w->cpu_ns);
+	free(w->delta_ns);
+	free(w->is_busy);
+	free(w);
+}
+
+void weights_describe(const struct weights *w, char *buf, size_t size)
+{
+	if (w->counters)
+		(void)snprintf(buf, size, "CPU energy by hardware counters (cycles%s%s)",
+			       cgcounters_has(w->counters, EVENT_INSTRUCTIONS) ?
+				       ", instructions" : "",
+			       cgcounters_has(w->counters, EVENT_LLC_MISSES) ?
+				       ", cache misses" : "");
+	else
+		(void)snprintf(buf, size, "CPU energy by CPU time (%s)", w->why.text);
+}
+
+static void open_step_counters(struct weights *w, struct weights_step *step, const char *v2,
+			       const char *v1)
+{
+	int rc;
+
+	if (!w->counters)
+		return;
+	rc = cgcounters_open(w->counters, v2, v1, step->cpu, step->ncpus, &step->counters);
+	if (rc < 0)
+		logger_debug("no counters of cgroup %s: %s", v2[0] ? v2 : v1, strerror(-rc));
+}
+
+/* Without a cpuset of its own it may use them all. */
+static int find_cpus(const struct weights *w, struct weights_step *step, const char *v2,
+		     const char *v1)
+{
+	const uint32_t n = w->setup.topology->ncpus;
+	uint32_t i;
+
+	step->cpu = calloc(n, sizeof(*step->cpu));
+	if (!step->cpu)
+		return -ENOMEM;
+	step->is_limited = cpuset_of_step(v2, v1, n, step->cpu, &step->ncpus) == 0 &&
+			   step->ncpus && step->ncpus < n;
+	if (step->is_limited)
+		return 0;
+	for (i = 0; i < n; i++)
+		step->cpu[i] = i;
+	step->ncpus = n;
+	return 0;
+}
+
+struct weights_step *weights_step_open(struct weights *w, const char *v2, const char *cpuacct,
+				       const char *freezer)
+{
+	/* Slurm gives a step the same path in all v1 hierarchies */
+	const char *v1 = freezer[0] ? freezer : cpuacct;
+	struct weights_step *step = calloc(1, sizeof(*step));
+
+	if (!step)
+		return NULL;
+	if (find_cpus(w, step, v2, v1) < 0) {
+		free(step);
+		return NULL;
+	}
+	memstep_open(&step->mem, v2, cpuacct, freezer);
+	open_step_counters(w, step, v2, v1);
+	return step;
+}
+
+void weights_step_close(struct weights_step *step)
+{
+	if (!step)
+		return;
+	cgcounters_close(step->counters);
+	memstep_close(&step->mem);
+	free(step->cpu);
+	free(step);
+}
+
+/* --- CPUs ------------------------------------------------------------------------------- */
+
+static void note_cpus(struct weights *w, const uint64_t *cpu_ns, uint64_t now_ns)
+{
+	uint32_t i;
+
+	smt_update(w->smt, cpu_ns, now_ns);
+	for (i = 0; i < w->setup.topology->ncpus; i++) {
+		w->delta_ns[i] = cpu_ns[i] > w->cpu_ns[i] ? cpu_ns[i] - w->cpu_ns[i] : 0;
+		w->cpu_ns[i] = cpu_ns[i];
+		w->is_busy[i] = w->delta_ns[i] || w->ticks % IDLE_CPU_TICKS == 0;
+	}
+}
+
+/* Mean worth of CPU time, by socket: on the CPUs of STEP, or, if NULL, on all. */
+static void mean_worths(const struct weights *w, const struct weights_step *step,
+			uint64_t ret[SOCKETS_MAX])
+{
+	const struct topology *t = w->setup.topology;
+	size_t n = step ? step->ncpus : t->ncpus;
+	uint64_t sum_ns[SOCKETS_MAX] = { 0 };
+	uint64_t worth[SOCKETS_MAX] = { 0 };
+	unsigned int s;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		uint32_t cpu = step ? step->cpu[i] : (uint32_t)i;
+
+		s = t->cpu_socket[cpu];
+		sum_ns[s] += w->delta_ns[cpu];
+		worth[s] += w->delta_ns[cpu] * smt_worth(w->smt, cpu);
+	}
+	for (s = 0; s < SOCKETS_MAX; s++)
+		ret[s] = sum_ns[s] ? worth[s] / sum_ns[s] : SMT_ONE;
+}
+
+/*
+ * CPU time beside a busy sibling is worth less, as cycles are. Which CPUs a step used is known as far
+ * as it is bound to some; else its time is worth what that of the node is.
+ */
+static void weigh_threads(const struct weights *w, struct weights_step *const *step,
+			  struct book_line *line, size_t n, struct book_tick *tick)
+{
+	uint64_t rest[SOCKETS_MAX];
+	uint64_t of_node[SOCKETS_MAX];
+	unsigned int s;
+	size_t i;
+
+	mean_worths(w, NULL, of_node);
+	memcpy(rest, tick->cpu_weight, sizeof(rest));
+	memset(tick->cpu_weight, 0, sizeof(tick->cpu_weight));
+	for (i = 0; i < n; i++) {
+		bool is_limited = step[i] && step[i]->is_limited;
+		uint64_t of_step[SOCKETS_MAX];
+
+		if (is_limited)
+			mean_worths(w, step[i], of_step);
+		for (s = 0; s < SOCKETS_MAX; s++) {
+			uint64_t ns = line[i].cpu_weight[s];
+
+			rest[s] -= ns < rest[s] ? ns : rest[s];
+			line[i].cpu_weight[s] =
+				muldiv(ns, is_limited ? of_step[s] : of_node[s], SMT_ONE);
+			tick->cpu_weight[s] += line[i].cpu_weight[s];
+		}
+	}
+	for (s = 0; s < SOCKETS_MAX; s++)
+		tick->cpu_weight[s] += muldiv(rest[s], of_node[s], SMT_ONE);
+}
+
+/* ---------------------------------------------------------------------------------------- */
+
+static void weigh_memory(struct weights *w, struct weights_step *const *step,
+			 struct book_line *line, size_t n, struct book_tick *tick)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		w->memstep[i] = step[i] ? &step[i]->mem : NULL;
+	(void)memweights_fill(&w->mem, tick->t_mono_ns, w->memstep, line, n, tick);
+}
+
+void weights_fill(struct weights *w, const uint64_t *cpu_ns, bool has_dram,
+		  struct weights_step *const *step, struct book_line *line, size_t n,
+		  struct book_tick *tick)
+{
+	bool has_misses;
+
+	note_cpus(w, cpu_ns, tick->t_mono_ns);
+	w->is_counted = w->counters && weights_count(w, step, line, n);
+	if (w->is_counted && weights_by_events(w, step, line, n, tick)) {
+		has_misses = weights_by_misses(w, step, line, n, tick);
+	} else {
+		weigh_threads(w, step, line, n, tick);
+		has_misses = false;
+	}
+	if (has_dram && !has_misses)
+		weigh_memory(w, step, line, n, tick);
+	w->ticks++;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * weights.h - what the activity of steps is worth in joules, as far as the machine tells more than
+ * CPU time: hardware counters of their cgroups, valued by what they cost on this socket (fit.h),
+ * threads that share a core, memory held. Each is used where there is one, the CPU time that a
+ * tick comes with where there is not.
+ */
+#ifndef CEEMS_WEIGHTS_H
+#define CEEMS_WEIGHTS_H
+
+#include <stdbool.h>
+
+#include "src/libjob/ledger_book.h"
+#include "src/libmeter/pmu.h"
+#include "src/libmeter/topology.h"
+#include "src/libutil/errmsg.h"
+
+struct weights;
+struct weights_step; /* what is open for one step */
+
+struct weights_setup {
+	const char *sys_root;
+	const struct topology *topology; /* borrowed until weights_destroy() */
+	const struct pmu_ops *pmu;	 /* NULL: no counters */
+	void *pmu_ctx;
+};
+
+/* Whatever the machine lacks is left out; weights_describe() says what. -ENOMEM. */
+int weights_create(const struct weights_setup *setup, struct weights **ret);
+/* After all of its steps. NULL: no-op. */
+void weights_destroy(struct weights *w);
+/* "CPU energy by hardware counters (cycles, instructions)", "... by CPU time: no counters: why" */
+void weights_describe(const struct weights *w, char *buf, size_t size);
+
+/*
+ * Opens what there is of a step, by its cgroups as /proc/PID/cgroup shows them. NULL: no memory.
+ * What it did before is not counted: in the tick that it is opened in, CPU time stands in.
+ */
+struct weights_step *weights_step_open(struct weights *w, const char *v2, const char *cpuacct,
+				       const char *freezer);
+void weights_step_close(struct weights_step *step);
+
+/*
+ * Improves the weights of LINE[n] and TICK, which come with CPU time (cpuweights.h). STEP[i] is that
+ * of line i, or NULL. CPU_NS is the CPU time of each CPU since boot. HAS_DRAM: somebody will ask
+ * for memory weights. No allocation, no open(2), but for a CPU that came back.
+ */
+void weights_fill(struct weights *w, const uint64_t *cpu_ns, bool has_dram,
+		  struct weights_step *const *step, struct book_line *line, size_t n,
+		  struct book_tick *tick);
+
+/*
+ * After the tick's parts are known: what the sockets used teaches what events cost. IS_TAINTED: the
+ * tick's energy or events are not to be trusted.
+ */
+void weights_learn(struct weights *w, const struct book_tick *tick, uint64_t dt_ns,
+		   bool is_tainted);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libnode/weights_internal.h"
+
+#include <string.h>
+
+#include "src/libutil/clock.h"
+#include "src/libutil/muldiv.h"
+
+/* Shorter windows say little of what events cost: sensors are too coarse. */
+#define LEARN_NS NSEC_PER_SEC
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+/* False: a CPU that was busy did not count. */
+static bool read_events(const struct weights *w, struct cgcounters_set *set, const bool *is_busy,
+			struct events *ret)
+{
+	const struct cgcounters_cpu *cpu = cgcounters_read(set, is_busy);
+	bool is_whole = true;
+	unsigned int e;
+	size_t i;
+
+	memset(ret, 0, sizeof(*ret));
+	for (i = 0; i < cgcounters_ncpus(set); i++) {
+		uint64_t *to = ret->n[w->setup.topology->cpu_socket[cpu[i].cpu]];
+
+		for (e = 0; e < EVENT_N; e++)
+			to[e] += e == EVENT_CYCLES ?
+					 muldiv(cpu[i].events[e], smt_worth(w->smt, cpu[i].cpu),
+					       SMT_ONE) :
+					 cpu[i].events[e];
+		is_whole = is_whole && !(cpu[i].is_lost && w->delta_ns[cpu[i].cpu]);
+	}
+	return is_whole;
+}
+
+static bool has_cycles(const struct events *e)
+{
+	unsigned int s;
+
+	for (s = 0; s < SOCKETS_MAX; s++)
+		if (e->n[s][EVENT_CYCLES])
+			return true;
+	return false;
+}
+
+bool weights_count(struct weights *w, struct weights_step *const *step,
+		   const struct book_line *line, size_t n)
+{
+	bool is_whole = read_events(w, w->node, w->is_busy, &w->events);
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		struct weights_step *st = step[i];
+
+		if (st)
+			st->is_counted = false;
+		if (!st || !st->counters)
+			continue;
+		/* its last: nothing may be left for a next tick */
+		st->is_counted = read_events(w, st->counters, line[i].is_last ? NULL : w->is_busy,
+					     &st->events) &&
+				 has_cycles(&st->events);
+	}
+	return is_whole && w->ticks && has_cycles(&w->events);
+}
+
+static const struct fit *fit_of(const struct weights *w, unsigned int socket)
+{
+	return &w->socket[w->is_one_part ? 0 : socket].fit;
+}
+
+/* --- weighing --------------------------------------------------------------------------- */
+
+static bool is_counted(const struct weights_step *step)
+{
+	return step && step->is_counted;
+}
+
+/* What of one kind of activity the counted lines did, in events and in CPU time. */
+struct counted {
+	uint64_t weight;
+	uint64_t ns;
+};
+
+/* A line that was not counted did in its CPU time what the others did in theirs. */
+static uint64_t estimate(uint64_t ns, const struct counted *c)
+{
+	return muldiv(ns, c->weight, c->ns);
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void weigh_socket(const struct weights *w, struct weights_step *const *step,
+			 struct book_line *line, size_t n, struct book_tick *tick, unsigned int s)
+{
+	uint64_t all = fit_weight(fit_of(w, s), w->events.n[s]);
+	struct counted c = { 0 };
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (is_counted(step[i])) {
+			c.ns += line[i].cpu_weight[s];
+			line[i].cpu_weight[s] = fit_weight(fit_of(w, s), step[i]->events.n[s]);
+			c.weight += line[i].cpu_weight[s];
+		}
+	if (!c.ns) /* nobody was counted here: what everything did */
+		c = (struct counted){ .weight = all, .ns = tick->cpu_weight[s] };
+	for (i = 0; i < n; i++) {
+		if (!is_counted(step[i]))
+			line[i].cpu_weight[s] = estimate(line[i].cpu_weight[s], &c);
+		sum += line[i].cpu_weight[s];
+	}
+	tick->cpu_weight[s] = larger(all, sum);
+}
+
+bool weights_by_events(const struct weights *w, struct weights_step *const *step,
+		       struct book_line *line, size_t n, struct book_tick *tick)
+{
+	uint64_t counted_ns = 0;
+	uint64_t other_ns = 0;
+	bool any = false;
+	unsigned int s;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		uint64_t *sum = is_counted(step[i]) ? &counted_ns : &other_ns;
+
+		any |= is_counted(step[i]);
+		for (s = 0; s < SOCKETS_MAX; s++)
+			*sum += line[i].cpu_weight[s];
+	}
+	for (s = 0; s < SOCKETS_MAX && any; s++)
+		weigh_socket(w, step, line, n, tick, s);
+	tick->by_counters = any && counted_ns >= other_ns;
+	return any;
+}
+
+static uint64_t misses_of(const struct events *e)
+{
+	uint64_t sum = 0;
+	unsigned int s;
+
+	for (s = 0; s < SOCKETS_MAX; s++)
+		sum += e->n[s][EVENT_LLC_MISSES];
+	return sum;
+}
+
+bool weights_by_misses(const struct weights *w, struct weights_step *const *step,
+		       struct book_line *line, size_t n, struct book_tick *tick)
+{
+	uint64_t all = misses_of(&w->events);
+	struct counted c = { 0 };
+	uint64_t sum = 0;
+	size_t i;
+
+	if (!all || !cgcounters_has(w->counters, EVENT_LLC_MISSES))
+		return false;
+	for (i = 0; i < n; i++)
+		if (is_counted(step[i])) {
+			c.ns += line[i].mem_weight;
+			line[i].mem_weight = misses_of(&step[i]->events);
+			c.weight += line[i].mem_weight;
+		}
+	for (i = 0; i < n; i++) {
+		if (!is_counted(step[i]))
+			line[i].mem_weight = estimate(line[i].mem_weight, &c);
+		sum += line[i].mem_weight;
+	}
+	tick->mem_weight = larger(all, sum);
+	return true;
+}
+
+/* --- learning --------------------------------------------------------------------------- */
+
+static void clear_window(struct socket *s)
+{
+	s->dynamic_uj = 0;
+	s->length_ns = 0;
+	memset(s->events, 0, sizeof(s->events));
+}
+
+static void add_events(uint64_t to[EVENT_N], const struct events *from, unsigned int socket)
+{
+	unsigned int e;
+
+	for (e = 0; e < EVENT_N; e++)
+		to[e] += from->n[socket][e];
+}
+
+/* A slow sensor's energy is of all the time since it last had some. */
+static void learn_part(struct weights *w, const struct split_part *part, uint64_t dt_ns)
+{
+	struct socket *socket = &w->socket[w->is_one_part ? 0 : part->unit];
+	uint64_t static_uj = muldiv(part->idle_mw, part->idle_ns > dt_ns ? part->idle_ns : dt_ns,
+				   NSEC_PER_MSEC);
+	unsigned int s;
+
+	socket->length_ns += dt_ns;
+	for (s = 0; s < SOCKETS_MAX; s++)
+		if (w->is_one_part || s == part->unit)
+			add_events(socket->events, &w->events, s);
+	if (part->measured_uj > static_uj)
+		socket->dynamic_uj += part->measured_uj - static_uj;
+	if (!part->measured_uj || socket->length_ns < LEARN_NS)
+		return;
+	(void)fit_add(&socket->fit, socket->dynamic_uj, socket->length_ns, socket->events);
+	clear_window(socket);
+}
+
+/* A model has no more to teach than what it was made from: CPU time. */
+static bool teaches(const struct split_part *part)
+{
+	return part->domain == DOMAIN_CPU && part->source != SOURCE_MODEL && part->idle_mw &&
+	       part->unit < SOCKETS_MAX;
+}
+
+void weights_learn(struct weights *w, const struct book_tick *tick, uint64_t dt_ns,
+		   bool is_tainted)
+{
+	unsigned int cpu_parts = 0;
+	size_t i;
+
+	if (!w->counters)
+		return;
+	for (i = 0; i < tick->nparts; i++)
+		cpu_parts += tick->part[i].domain == DOMAIN_CPU;
+	w->is_one_part = cpu_parts == 1;
+	for (i = 0; i < SOCKETS_MAX && (is_tainted || !w->is_counted); i++)
+		clear_window(&w->socket[i]);
+	for (i = 0; i < tick->nparts && !is_tainted && w->is_counted; i++)
+		if (teaches(&tick->part[i]))
+			learn_part(w, &tick->part[i], dt_ns);
+}

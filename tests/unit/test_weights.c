@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the activity of steps is worth, on a played machine of two sockets with two CPUs each: with
+ * counters, with some, without; beside busy siblings; in memory; and that it learns.
+ */
+#include "src/libnode/weights.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <sys/resource.h>
+
+#include "src/libnode/memweights.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/util.h"
+#include "fake_pmu.h"
+#include "scratch.h"
+#include "tap.h"
+
+#define MS NSEC_PER_MSEC
+#define LINES 3
+
+struct machine {
+	char root[sizeof(SCRATCH_TEMPLATE)];
+	struct topology *topology;
+	struct fake_pmu pmu;
+	struct weights *w;
+	uint64_t cpu_ns[FAKE_CPUS];
+	uint64_t now_ns;
+	struct weights_step *step[LINES];
+	struct book_line line[LINES];
+	struct book_tick tick;
+	bool has_dram;
+};
+
+static void put(const struct machine *m, const char *folder, const char *file, const char *text)
+{
+	char dir[256];
+
+	(void)snprintf(dir, sizeof(dir), "%s%s", m->root, folder);
+	(void)fileio_mkdir_p(dir, 0755, NULL);
+	scratch_write(scratch_path(dir, file), text, strlen(text));
+}
+
+static void machine_make(struct machine *m)
+{
+	unsigned int i;
+
+	memset(m, 0, sizeof(*m));
+	strcpy(m->root, SCRATCH_TEMPLATE);
+	m->topology = calloc(1, sizeof(*m->topology) + FAKE_CPUS);
+	if (!m->topology || !mkdtemp(m->root))
+		exit(99);
+	m->topology->ncpus = FAKE_CPUS;
+	for (i = 0; i < FAKE_CPUS; i++)
+		m->topology->cpu_socket[i] = (uint8_t)(i / 2);
+	put(m, "/proc", "meminfo", "MemTotal: 9000 kB\nAnonPages: 4000 kB\nShmem: 1000 kB\n");
+	m->now_ns = 1000 * NSEC_PER_SEC;
+}
+
+static void machine_start(struct machine *m, bool has_pmu)
+{
+	const struct weights_setup setup = {
+		.sys_root = m->root,
+		.topology = m->topology,
+		.pmu = has_pmu ? &fake_pmu_ops : NULL,
+		.pmu_ctx = &m->pmu,
+	};
+	char path[32];
+	int i;
+
+	if (weights_create(&setup, &m->w) < 0)
+		exit(99);
+	for (i = 0; i < LINES; i++) {
+		(void)snprintf(path, sizeof(path), "/step_%d", i);
+		m->step[i] = weights_step_open(m->w, path, "", "");
+	}
+}
+
+static void machine_remove(struct machine *m)
+{
+	int i;
+
+	for (i = 0; i < LINES; i++)
+		weights_step_close(m->step[i]);
+	weights_destroy(m->w);
+	is_int(m->pmu.nopen, 0, "nothing stays open");
+	free(m->topology);
+	scratch_clear(m->root);
+	rmdir(m->root);
+}
+
+/* Begins a tick of a second in which nothing has happened yet. */
+static void begin(struct machine *m)
+{
+	uint64_t busy_ns[LINES];
+	int i;
+
+	for (i = 0; i < LINES; i++)
+		busy_ns[i] = m->line[i].busy_ns;
+	memset(m->line, 0, sizeof(m->line));
+	memset(&m->tick, 0, sizeof(m->tick));
+	for (i = 0; i < LINES; i++)
+		m->line[i].busy_ns = m->line[i].booked_ns = busy_ns[i];
+	m->now_ns += NSEC_PER_SEC;
+	m->tick.t_mono_ns = m->now_ns;
+}
+
+/* Line I (-1: the system) runs on CPU for NS, at so many events per nanosecond. */
+static void run(struct machine *m, int i, uint32_t cpu, uint64_t ns, double cycles, double instr,
+		double misses)
+{
+	const uint64_t events[EVENT_N] = { (uint64_t)((double)ns * cycles),
+					   (uint64_t)((double)ns * instr),
+					   (uint64_t)((double)ns * misses) };
+
+	fake_pmu_run(&m->pmu, i < 0 ? FAKE_ALL : i, cpu, ns, ns, events);
+	m->cpu_ns[cpu] += ns;
+	m->tick.cpu_weight[cpu / 2] += ns;
+	m->tick.mem_weight += ns;
+	if (i < 0)
+		return;
+	m->line[i].busy_ns += ns;
+	m->line[i].cpu_weight[cpu / 2] += ns;
+	m->line[i].mem_weight += ns;
+}
+
+static void end(struct machine *m)
+{
+	weights_fill(m->w, m->cpu_ns, m->has_dram, m->step, m->line, LINES, &m->tick);
+}
+
+/* The first tick of a sampler has begun before its counters. */
+static void skip_first(struct machine *m)
+{
+	begin(m);
+	run(m, 0, 0, MS, 3, 1, 0);
+	end(m);
+}
+
+static bool is_ratio(uint64_t a, uint64_t b, double want)
+{
+	double got = b ? (double)a / (double)b : -1;
+
+	if (fabs(got - want) <= 0.01 * want)
+		return true;
+	diag("got %" PRIu64 " to %" PRIu64 ", %.4f, want %.4f", a, b, got, want);
+	return false;
+}
+
+static void test_without_counters(void)
+{
+	struct machine m;
+	char text[256];
+
+	machine_make(&m);
+	m.pmu.open_fails[EVENT_CYCLES] = -ENOENT;
+	machine_start(&m, true);
+	weights_describe(m.w, text, sizeof(text));
+	is_str(text, "CPU energy by CPU time (this machine shows no hardware counters)", "why");
+	skip_first(&m);
+	begin(&m);
+	run(&m, 0, 0, 100 * MS, 3, 1, 0);
+	run(&m, 1, 1, 300 * MS, 1, 1, 0);
+	run(&m, -1, 3, 50 * MS, 1, 1, 0);
+	end(&m);
+	is_u64(m.line[0].cpu_weight[0], 100 * MS, "CPU time as it came");
+	is_u64(m.tick.cpu_weight[0], 400 * MS, "of the socket too");
+	is_u64(m.tick.cpu_weight[1], 50 * MS, "and of the system");
+	ok(!m.tick.by_counters && m.line[1].mem_weight == 300 * MS, "and it is said");
+	machine_remove(&m);
+}
+
+static void test_few_descriptors(void)
+{
+	struct rlimit limit, was;
+	struct machine m;
+	char text[256];
+
+	machine_make(&m);
+	getrlimit(RLIMIT_NOFILE, &was);
+	limit = was;
+	limit.rlim_cur = 20;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	machine_start(&m, true);
+	setrlimit(RLIMIT_NOFILE, &was);
+	weights_describe(m.w, text, sizeof(text));
+	is_str(text, "CPU energy by CPU time (hardware counters of the node: Too many open files)",
+	       "twelve counters do not fit into half of 20 descriptors");
+	machine_remove(&m);
+}
+
+static void test_with_counters(void)
+{
+	struct machine m;
+	char text[256];
+
+	machine_make(&m);
+	machine_start(&m, true);
+	weights_describe(m.w, text, sizeof(text));
+	is_str(text, "CPU energy by hardware counters (cycles, instructions, cache misses)", "what");
+	begin(&m);
+	run(&m, 0, 0, 100 * MS, 3, 0, 0);
+	run(&m, 1, 2, 100 * MS, 1, 0, 0);
+	end(&m);
+	ok(!m.tick.by_counters && m.line[0].cpu_weight[0] == 100 * MS,
+	   "the first tick goes by CPU time");
+	begin(&m);
+	run(&m, 0, 0, 100 * MS, 3, 0, 0.001);
+	run(&m, 1, 1, 100 * MS, 1, 0, 0);
+	run(&m, 1, 2, 100 * MS, 2, 4, 0);
+	run(&m, 2, 3, 100 * MS, 2, 0, 0.003);
+	run(&m, -1, 3, 100 * MS, 1, 0, 0);
+	end(&m);
+	ok(m.tick.by_counters, "said to be by counters");
+	ok(is_ratio(m.line[0].cpu_weight[0], m.line[1].cpu_weight[0], 3.008), "faster cycles");
+	ok(is_ratio(m.line[1].cpu_weight[1], m.line[2].cpu_weight[1], 3 / 2.024), "more instructions");
+	ok(is_ratio(m.tick.cpu_weight[0], m.line[0].cpu_weight[0] + m.line[1].cpu_weight[0], 1),
+	   "nothing is left to the system of socket 0");
+	ok(is_ratio(m.tick.cpu_weight[1], m.line[1].cpu_weight[1] + m.line[2].cpu_weight[1],
+		    6.024 / 5.024),
+	   "its part of socket 1 is");
+	ok(is_ratio(m.line[2].mem_weight, m.line[0].mem_weight, 3) && !m.line[1].mem_weight &&
+		   m.tick.mem_weight == m.line[0].mem_weight + m.line[2].mem_weight,
+	   "memory goes by cache misses");
+	begin(&m);
+	run(&m, 0, 0, 2 * MS, 3, 0, 0);
+	m.cpu_ns[0] -= 2 * MS; /* /proc/stat does not show it yet */
+	m.line[0].is_last = true;
+	end(&m);
+	ok(m.line[0].cpu_weight[0] > 0 && !m.line[1].cpu_weight[0],
+	   "a step's last events are not left for a next tick");
+	machine_remove(&m);
+}
+
+static void test_some_counters(void)
+{
+	struct machine m;
+
+	machine_make(&m);
+	m.pmu.is_gone[2] = true;
+	machine_start(&m, true);
+	skip_first(&m);
+	begin(&m);
+	run(&m, 0, 0, 100 * MS, 3, 0, 0);
+	run(&m, 1, 1, 200 * MS, 2, 0, 0);
+	run(&m, 2, 1, 100 * MS, 5, 0, 0);
+	run(&m, 2, 3, 100 * MS, 2, 0, 0);
+	end(&m);
+	ok(m.tick.by_counters, "most of the time was counted");
+	ok(is_ratio(m.line[2].cpu_weight[0], m.line[0].cpu_weight[0], 7.0 / 3 / 3),
+	   "a step without counters did per second what the others did");
+	ok(is_ratio(m.line[2].cpu_weight[1], m.tick.cpu_weight[1], 1),
+	   "where no other was, what everything did");
+	begin(&m);
+	run(&m, 1, 1, 100 * MS, 2, 0, 0);
+	run(&m, 2, 1, 200 * MS, 2, 0, 0);
+	end(&m);
+	ok(!m.tick.by_counters && is_ratio(m.line[2].cpu_weight[0], m.line[1].cpu_weight[0], 2),
+	   "not said to be by counters when most was not counted");
+	begin(&m);
+	run(&m, 2, 1, 200 * MS, 2, 0, 0);
+	end(&m);
+	ok(!m.tick.by_counters && m.line[2].cpu_weight[0] == 200 * MS,
+	   "nobody was counted: CPU time");
+	machine_remove(&m);
+}
+
+static void test_offline(void)
+{
+	struct machine m;
+
+	machine_make(&m);
+	machine_start(&m, true);
+	skip_first(&m);
+	begin(&m);
+	run(&m, 0, 0, 100 * MS, 3, 0, 0);
+	run(&m, 1, 1, 100 * MS, 1, 0, 0);
+	m.pmu.is_offline[1] = true;
+	end(&m);
+	ok(!m.tick.by_counters && m.line[1].cpu_weight[0] == 100 * MS,
+	   "a CPU went offline in the tick: CPU time");
+	begin(&m);
+	run(&m, 0, 0, 100 * MS, 3, 0, 0);
+	end(&m);
+	ok(m.tick.by_counters, "the others go on");
+	m.pmu.is_offline[1] = false;
+	begin(&m);
+	run(&m, 0, 1, 100 * MS, 3, 0, 0);
+	end(&m);
+	begin(&m);
+	run(&m, 0, 0, 100 * MS, 3, 0, 0);
+	run(&m, 1, 1, 100 * MS, 1, 0, 0);
+	end(&m);
+	ok(m.tick.by_counters && is_ratio(m.line[0].cpu_weight[0], m.line[1].cpu_weight[0], 3),
+	   "it is back");
+	machine_remove(&m);
+}
+
+static void test_threads(void)
+{
+	struct machine m;
+
+	machine_make(&m);
+	put(&m, "/sys/devices/system/cpu/cpu0/topology", "thread_siblings_list", "0-1\n");
+	put(&m, "/sys/devices/system/cpu/cpu1/topology", "thread_siblings_list", "0-1\n");
+	put(&m, "/sys/devices/system/cpu/cpu2/topology", "thread_siblings_list", "2-3\n");
+	put(&m, "/sys/devices/system/cpu/cpu3/topology", "thread_siblings_list", "2-3\n");
+	machine_start(&m, true);
+	skip_first(&m);
+	begin(&m);
+	run(&m, 0, 0, 1000 * MS, 3, 0, 0);
+	run(&m, 1, 1, 1000 * MS, 3, 0, 0);
+	run(&m, 2, 2, 1000 * MS, 3, 0, 0);
+	end(&m);
+	ok(is_ratio(m.line[0].cpu_weight[0], m.line[2].cpu_weight[1], 0.575),
+	   "two on one core: each of them r / 2 of one that is alone");
+	ok(is_ratio(m.line[0].cpu_weight[0], m.line[1].cpu_weight[0], 1), "both the same");
+	machine_remove(&m);
+}
+
+static void test_memory(void)
+{
+	struct memstep held = { .bytes = 3 << 20, .read_ns = 1 };
+	struct memstep idle = { .bytes = 1 << 20, .read_ns = 1 };
+	struct memstep *mem[LINES] = { &held, NULL, &idle };
+	struct memweights w;
+	struct machine m;
+
+	machine_make(&m);
+	m.has_dram = true;
+	m.pmu.open_fails[EVENT_LLC_MISSES] = -ENOENT;
+	machine_start(&m, true);
+	skip_first(&m);
+	begin(&m);
+	run(&m, 0, 0, 100 * MS, 3, 0, 0);
+	run(&m, 1, 1, 300 * MS, 3, 0, 0);
+	end(&m);
+	is_u64(m.tick.mem_weight, 5000 << 10, "without misses, memory goes by bytes held");
+	is_u64(m.line[1].mem_weight, 3750 << 10, "what a step holds is not known: by CPU time");
+
+	memweights_open(&w, "/no/such/folder");
+	memweights_close(&w);
+	begin(&m);
+	run(&m, 0, 0, 100 * MS, 3, 0, 0);
+	ok(!memweights_fill(&w, m.now_ns, mem, m.line, LINES, &m.tick) &&
+		   m.line[0].mem_weight == 100 * MS,
+	   "what the node holds is not known: CPU time stays");
+	memweights_open(&w, m.root);
+	run(&m, 1, 1, 100 * MS, 3, 0, 0);
+	ok(memweights_fill(&w, m.now_ns, mem, m.line, LINES, &m.tick), "by bytes");
+	is_u64(m.line[0].mem_weight, 3 << 20, "what it holds");
+	is_u64(m.line[1].mem_weight, 2500 << 10, "its part of the CPU time, where not known");
+	is_u64(m.tick.mem_weight, (3 << 20) + (2500 << 10), "who sleeps takes no part");
+	memweights_close(&w);
+	machine_remove(&m);
+}
+
+/* Seconds of a mixed load on CPU 0, which costs so much per event; idle power 20 W. */
+static void learn(struct machine *m, const struct split_part *like, bool is_tainted)
+{
+	uint64_t seed = 4711;
+	int i;
+
+	for (i = 0; i < 300; i++) {
+		double cycles = 3 * (double)(scratch_random(&seed) % 1000) / 1000;
+		double instr = cycles * 2 * (double)(scratch_random(&seed) % 1000) / 1000;
+
+		begin(m);
+		run(m, 0, 0, 1000 * MS, cycles, instr, 0);
+		end(m);
+		m->tick.nparts = 2;
+		m->tick.part[0] = *like;
+		m->tick.part[0].measured_uj = 20000000 + (uint64_t)((instr * 4 + 0.5 * cycles) * 1e6);
+		m->tick.part[1] = (struct split_part){ .domain = DOMAIN_CPU, .unit = 1,
+						       .source = SOURCE_RAPL, .idle_mw = 5000 };
+		weights_learn(m->w, &m->tick, NSEC_PER_SEC, is_tainted);
+	}
+}
+
+/* What a load of two instructions per cycle weighs to one of none. */
+static uint64_t weight_of(struct machine *m, uint32_t cpu, double instr)
+{
+	begin(m);
+	run(m, 0, cpu, 1000 * MS, 1, instr, 0);
+	end(m);
+	return m->line[0].cpu_weight[cpu / 2];
+}
+
+static void test_learns(void)
+{
+	static const struct {
+		const char *name;
+		struct split_part part;
+		bool is_tainted;
+		double want;
+	} t[] = {
+		{ "idle power is not known", { .source = SOURCE_RAPL }, false, 1.5 },
+		{ "a model", { .source = SOURCE_MODEL, .idle_mw = 20000 }, false, 1.5 },
+		{ "readings that failed", { .source = SOURCE_RAPL, .idle_mw = 20000 }, true, 1.5 },
+		{ "memory", { .domain = DOMAIN_DRAM, .source = SOURCE_RAPL, .idle_mw = 20000 },
+		  false, 1.5 },
+		{ "a socket", { .source = SOURCE_RAPL, .idle_mw = 20000 }, false, 17 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		struct machine m;
+		double got;
+
+		machine_make(&m);
+		machine_start(&m, true);
+		skip_first(&m);
+		learn(&m, &t[i].part, t[i].is_tainted);
+		got = (double)weight_of(&m, 0, 2) / (double)weight_of(&m, 0, 0);
+		if (!ok(got > 0.8 * t[i].want && got < 1.2 * t[i].want, "learns from: %s",
+			t[i].name))
+			diag("got %.2f, want about %.1f", got, t[i].want);
+		if (t[i].want > 2) {
+			got = (double)weight_of(&m, 2, 2) / (double)weight_of(&m, 2, 0);
+			ok(got > 1.4 && got < 1.6, "the other socket has its own mind");
+		}
+		machine_remove(&m);
+	}
+	weights_destroy(NULL);
+	weights_step_close(NULL);
+}
+
+int main(void)
+{
+	test_without_counters();
+	test_few_descriptors();
+	test_with_counters();
+	test_some_counters();
+	test_offline();
+	test_threads();
+	test_memory();
+	test_learns();
+	return done_testing();
+}
