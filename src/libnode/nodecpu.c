@@ -92,3 +92,8 @@ int nodecpu_read(struct nodecpu *n, uint64_t *ret_busy_ns, uint64_t ret_socket_n
 		ret_socket_ns[n->topology->cpu_socket[i]] += n->cpu_ns[i];
 	return 0;
 }
+
+const uint64_t *nodecpu_cpu_ns(const struct nodecpu *n)
+{
+	return n->cpu_ns;
+}

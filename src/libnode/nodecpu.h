@@ -23,4 +23,7 @@ const struct topology *nodecpu_topology(const struct nodecpu *n);
 /* CPU time since boot, of the node and of its sockets. -errno: nothing is written. */
 int nodecpu_read(struct nodecpu *n, uint64_t *ret_busy_ns, uint64_t ret_socket_ns[SOCKETS_MAX]);
 
+/* The same of each processor, as last read; of topology->ncpus. */
+const uint64_t *nodecpu_cpu_ns(const struct nodecpu *n);
+
 #endif

@@ -12,26 +12,19 @@
 
 #include "src/libjob/emission.h"
 #include "src/libjob/ledger_book.h"
-#include "src/libmeter/cputime.h"
 #include "src/libnode/bpfload.h"
 #include "src/libnode/cpuweights.h"
 #include "src/libnode/nodecpu.h"
 #include "src/libnode/parts.h"
+#include "src/libnode/readers.h"
 #include "src/libnode/sources.h"
 #include "src/libnode/textfile.h"
+#include "src/libnode/weights.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"
 
 #define BPF_TIMEOUT_NS (5 * NSEC_PER_SEC)
-
-/* Where one step's CPU time is read: opened when its cgroup is known, closed when it has left. */
-struct reader {
-	struct cputime *cputime;
-	uint32_t claim;	 /* the step in this slot that it belongs to */
-	uint64_t seen;	 /* tick */
-	bool is_settled; /* opened, or found that it cannot be */
-};
 
 struct sampler {
 	struct settings settings;
@@ -45,9 +38,8 @@ struct sampler {
 	bool has_factor;
 	struct parts parts;
 	struct cpuweights cpuweights;
-	uint64_t ticks;
-	struct reader reader[LEDGER_STEPS];
-	unsigned int readers; /* entries of reader[] that were ever used */
+	struct weights *weights;
+	struct readers *readers;
 	/* for Slurm's RPC threads, which must not wait for a tick */
 	_Atomic uint64_t energy_uj;
 	_Atomic uint64_t power_mw;
@@ -83,6 +75,23 @@ static int open_node(struct sampler *s, struct errmsg *err)
 	s->node_cpus = nodecpu_count(s->cpus);
 	s->node_mem_mb = kernel_mem_mb(s->settings.sys_root);
 	return 0;
+}
+
+/* A machine that is only played has no counters: this one's are of other processors. */
+static int open_weights(struct sampler *s, struct errmsg *err)
+{
+	const char *root = s->settings.sys_root;
+	const struct weights_setup setup = {
+		.sys_root = root,
+		.topology = nodecpu_topology(s->cpus),
+		.pmu = !root[0] || !strcmp(root, "/") ? &pmu_kernel : NULL,
+		.pmu_ctx = pmu_kernel_hardware,
+	};
+	int rc = weights_create(&setup, &s->weights);
+
+	if (rc == 0)
+		rc = readers_create(s->weights, &s->readers);
+	return rc < 0 ? errmsg_errno(err, rc, "steps") : 0;
 }
 
 static int open_sources(struct sampler *s, struct errmsg *err)
@@ -139,6 +148,9 @@ int sampler_create(const struct settings *settings, const char *node, struct sam
 	rc = open_node(s, err);
 	if (rc < 0)
 		goto fail;
+	rc = open_weights(s, err);
+	if (rc < 0)
+		goto fail;
 	rc = open_sources(s, err);
 	if (rc < 0)
 		goto fail;
@@ -172,68 +184,22 @@ void sampler_set_capacity(struct sampler *s, uint32_t cpus, uint64_t mem_mb)
 void sampler_describe(const struct sampler *s, char *buf, size_t size)
 {
 	char sources[256];
+	char weights[256];
 	char factor[96] = "no emission factor";
 
 	sources_describe(s->sources, sources, sizeof(sources));
+	weights_describe(s->weights, weights, sizeof(weights));
 	if (s->has_factor)
 		(void)snprintf(factor, sizeof(factor), "%llu.%03llu gCO2e/kWh (%s%s%s)",
 			       (unsigned long long)s->factor.mg_per_kwh / 1000,
 			       (unsigned long long)s->factor.mg_per_kwh % 1000,
 			       s->factor.region, s->factor.region[0] ? ", " : "",
 			       emission_kind_name(s->factor.kind));
-	(void)snprintf(buf, size, "energy from %s; %s; ledger in %s", sources, factor,
-		       s->settings.ledger_dir);
+	(void)snprintf(buf, size, "energy from %s; %s; %s; ledger in %s", sources, weights,
+		       factor, s->settings.ledger_dir);
 }
 
 /* --- one tick --------------------------------------------------------------------------- */
-
-static void reader_close(struct reader *r)
-{
-	cputime_close(r->cputime);
-	memset(r, 0, sizeof(*r));
-}
-
-static void reader_open(struct reader *r, const struct book_line *line)
-{
-	const struct ledger_slot *slot = line->s;
-	struct errmsg err = { 0 };
-
-	if (r->claim != line->claim)
-		reader_close(r);
-	r->claim = line->claim;
-	if (r->is_settled || !atomic_load_explicit(&slot->cgroup_known, memory_order_acquire))
-		return;
-	r->is_settled = true;
-	if (cputime_open(slot->cgroup_v2, slot->cgroup_cpuacct, slot->cgroup_freezer, &r->cputime,
-			 &err) < 0)
-		logger_debug("job %u step %u: no CPU time until it ends: %s", slot->id.job_id,
-			     slot->id.step_id, err.text);
-}
-
-static void read_lines(struct sampler *s, struct book_line *line, size_t nlines)
-{
-	unsigned int k;
-	size_t i;
-
-	for (i = 0; i < nlines; i++) {
-		struct reader *r = &s->reader[line[i].slot];
-		uint64_t busy_ns;
-
-		if (line[i].slot >= s->readers)
-			s->readers = line[i].slot + 1;
-		if (line[i].busy_is_final) {
-			reader_close(r);
-			continue;
-		}
-		reader_open(r, &line[i]);
-		r->seen = s->ticks;
-		if (r->cputime && cputime_read(r->cputime, &busy_ns) == 0)
-			line[i].busy_ns = busy_ns;
-	}
-	for (k = 0; k < s->readers; k++)
-		if (s->reader[k].claim && s->reader[k].seen != s->ticks)
-			reader_close(&s->reader[k]);
-}
 
 static void note_sources(struct ledger_page *page, const struct sources_reading *r)
 {
@@ -286,15 +252,18 @@ static void read_cpus(struct sampler *s, struct ledger_page *page, struct book_t
 	(void)split_apportion(ret->busy_ns, where, SOCKETS_MAX, ret->socket_ns);
 }
 
-/*
- * What each line did in this tick, and all processes of the node: the one place where a better
- * measure of activity than CPU time comes in.
- */
-static void weigh(struct sampler *s, const struct cpu_tick *cpu, struct book_line *line,
-		  size_t nlines, struct book_tick *tick)
+/* What each line did in this tick, and all processes of the node. */
+static void weigh(struct sampler *s, const struct ledger_page *page, const struct cpu_tick *cpu,
+		  struct book_line *line, size_t nlines, struct book_tick *tick)
 {
+	bool has_dram = page->domain_source[DOMAIN_DRAM] < SOURCE_N;
+	struct weights_step *const *step;
+
+	readers_read(s->readers, line, nlines, &step);
 	cpuweights_fill(&s->cpuweights, nodecpu_topology(s->cpus)->socket_cpus, cpu->socket_ns,
 			line, nlines, tick);
+	weights_fill(s->weights, nodecpu_cpu_ns(s->cpus), has_dram, step, line, nlines, tick);
+	readers_close_gone(s->readers);
 }
 
 static bool any_holds_gpu(const struct book_line *line, size_t nlines)
@@ -362,18 +331,16 @@ int sampler_tick(struct sampler *s)
 
 	sources_read(s->sources, all.dt_ns, busy_ppm(cpu.busy_ns, all.dt_ns, setup.cpus),
 		     page->state, &r);
-	s->ticks++;
-	nlines = ledger_book_collect(s->book, page, tick.t_mono_ns, &line);
-	read_lines(s, line, nlines);
-	weigh(s, &cpu, line, nlines, &tick);
-
 	note_sources(page, &r);
+	nlines = ledger_book_collect(s->book, page, tick.t_mono_ns, &line);
+	weigh(s, page, &cpu, line, nlines, &tick);
 	parts_note(&s->parts, page, &r, &setup, &tick);
 	rc = book(s, page, &tick);
 	if (rc < 0)
 		return rc;
-	all.is_tainted = is_gap || r.rejected || r.late || r.failed < 0 ||
-			 any_holds_gpu(line, nlines);
+	all.is_tainted = is_gap || r.rejected || r.late || r.failed < 0;
+	weights_learn(s->weights, &tick, all.dt_ns, all.is_tainted);
+	all.is_tainted |= any_holds_gpu(line, nlines);
 	parts_advance(&s->parts, page, &setup, &tick, &all);
 	ledger_turn(s->ledger);
 	publish(s, page);
@@ -493,8 +460,6 @@ int sampler_start(struct sampler *s, struct errmsg *err)
 
 void sampler_destroy(struct sampler *s)
 {
-	unsigned int i;
-
 	if (!s)
 		return;
 	if (s->is_running) {
@@ -502,8 +467,8 @@ void sampler_destroy(struct sampler *s)
 		ledger_request_tick(s->ledger);
 		(void)pthread_join(s->thread, NULL);
 	}
-	for (i = 0; i < s->readers; i++)
-		reader_close(&s->reader[i]);
+	readers_destroy(s->readers);
+	weights_destroy(s->weights);
 	ledger_book_destroy(s->book);
 	ledger_close(s->ledger);
 	sources_close(s->sources);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libnode/readers.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/libmeter/cputime.h"
+#include "src/libutil/logger.h"
+
+struct reader {
+	struct cputime *cputime;
+	struct weights_step *step;
+	uint32_t claim;	 /* the step in this slot that it belongs to; 0: of none */
+	bool is_settled; /* opened, or found that it cannot be */
+	bool is_needed;	 /* in the next tick too */
+};
+
+struct readers {
+	struct weights *w;
+	struct reader reader[LEDGER_STEPS]; /* by slot */
+	unsigned int used;		    /* entries that ever were */
+	struct weights_step *step[LEDGER_STEPS]; /* by line */
+};
+
+int readers_create(struct weights *w, struct readers **ret)
+{
+	struct readers *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->w = w;
+	*ret = r;
+	return 0;
+}
+
+static void close_reader(struct reader *r)
+{
+	cputime_close(r->cputime);
+	weights_step_close(r->step);
+	memset(r, 0, sizeof(*r));
+}
+
+void readers_destroy(struct readers *r)
+{
+	unsigned int i;
+
+	if (!r)
+		return;
+	for (i = 0; i < r->used; i++)
+		close_reader(&r->reader[i]);
+	free(r);
+}
+
+static void open_reader(struct readers *all, struct reader *r, const struct book_line *line)
+{
+	const struct ledger_slot *slot = line->s;
+	struct errmsg err = { 0 };
+
+	r->claim = line->claim;
+	if (r->is_settled || !atomic_load_explicit(&slot->cgroup_known, memory_order_acquire))
+		return;
+	r->is_settled = true;
+	if (cputime_open(slot->cgroup_v2, slot->cgroup_cpuacct, slot->cgroup_freezer, &r->cputime,
+			 &err) < 0) {
+		logger_debug("job %u step %u: no CPU time until it ends: %s", slot->id.job_id,
+			     slot->id.step_id, err.text);
+		return;
+	}
+	r->step = weights_step_open(all->w, slot->cgroup_v2, slot->cgroup_cpuacct,
+				    slot->cgroup_freezer);
+}
+
+void readers_read(struct readers *all, struct book_line *line, size_t n,
+		  struct weights_step *const **ret)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		struct reader *r = &all->reader[line[i].slot];
+		uint64_t busy_ns;
+
+		if (line[i].slot >= all->used)
+			all->used = line[i].slot + 1;
+		if (r->claim != line[i].claim)
+			close_reader(r);
+		r->is_needed = !line[i].busy_is_final;
+		if (r->is_needed)
+			open_reader(all, r, &line[i]);
+		if (r->is_needed && r->cputime && cputime_read(r->cputime, &busy_ns) == 0)
+			line[i].busy_ns = busy_ns;
+		all->step[i] = r->step;
+	}
+	*ret = all->step;
+}
+
+void readers_close_gone(struct readers *all)
+{
+	unsigned int i;
+
+	for (i = 0; i < all->used; i++) {
+		struct reader *r = &all->reader[i];
+
+		if (r->claim && !r->is_needed)
+			close_reader(r);
+		r->is_needed = false;
+	}
+}

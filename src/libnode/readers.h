@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * readers.h - what is open for the steps on the node: where their CPU time is read and what else
+ * tells of their activity (weights.h). Opened when a step's cgroup is known, closed when it has
+ * left.
+ */
+#ifndef CEEMS_READERS_H
+#define CEEMS_READERS_H
+
+#include "src/libjob/ledger_book.h"
+#include "src/libnode/weights.h"
+
+struct readers;
+
+/* Borrows W until readers_destroy(). -ENOMEM. */
+int readers_create(struct weights *w, struct readers **ret);
+void readers_destroy(struct readers *r);
+
+/*
+ * Reads the CPU time of LINE[n]; that of a line whose end told it is left as it is. *RET has what
+ * is open of each line, until readers_close_gone().
+ */
+void readers_read(struct readers *r, struct book_line *line, size_t n,
+		  struct weights_step *const **ret);
+
+/* Once the tick's lines are weighed: closes what none of them needs any more. */
+void readers_close_gone(struct readers *r);
+
+#endif
