@@ -7,12 +7,15 @@
  * What happens to a zone while it is open: energy_uj of a driver that was unloaded reads
  * ENODEV for ever, also after the driver is back, as the file is opened once. The next
  * start of slurmd finds it again and, as its base was kept, goes on from there.
+ *
+ * Where powercap has no counter that can be read, the perf PMU is asked (powerpmu.h), never both.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "src/libmeter/counter.h"
+#include "src/libmeter/powerpmu.h"
 #include "src/libmeter/rapl_zone.h"
 #include "src/libmeter/source.h"
 #include "src/libutil/fileio.h"
@@ -38,6 +41,7 @@ struct zone {
 struct source {
 	struct zone *zone;
 	size_t n;
+	struct powerpmu *pmu; /* instead of zones; NULL: powercap */
 };
 
 static uint64_t distance(uint64_t a, uint64_t b, uint64_t range)
@@ -108,11 +112,12 @@ static void rapl_close(struct source *s)
 			(void)close(s->zone[i].z.fd);
 	}
 	free(s->zone);
+	powerpmu_close(s->pmu);
 	free(s);
 }
 
-static int rapl_open(const struct source_env *env, struct source **ret,
-		     struct errmsg *err)
+static int open_powercap(const struct source_env *env, struct source **ret,
+			 struct errmsg *err)
 {
 	struct rapl_zone *found = NULL;
 	struct source *s = NULL;
@@ -167,6 +172,43 @@ fail:
 	rapl_zone_free(found, n);
 	rapl_close(s);
 	return rc;
+}
+
+static int open_pmu(const struct source_env *env, struct source **ret, struct errmsg *err)
+{
+	struct source *s = calloc(1, sizeof(*s));
+	int rc;
+
+	if (!s)
+		return errmsg_set(err, -ENOMEM, "rapl: out of memory");
+	rc = powerpmu_open(env->sys_root, &powerpmu_kernel, NULL, &s->pmu, err);
+	if (rc < 0) {
+		rapl_close(s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
+}
+
+/*
+ * Powercap first: it counts on while slurmd restarts, and its wraps are no trouble, as none comes
+ * within the longest SampleInterval at any power that a socket is rated for.
+ */
+static int rapl_open(const struct source_env *env, struct source **ret,
+		     struct errmsg *err)
+{
+	struct errmsg pmu_err = { 0 };
+	int rc = open_powercap(env, ret, err);
+	int pmu_rc;
+
+	if (rc == 0 || rc == -ENOMEM)
+		return rc;
+	pmu_rc = open_pmu(env, ret, &pmu_err);
+	if (pmu_rc == 0)
+		return 0;
+	if (rc != -ENODEV || pmu_rc == -ENODEV)
+		return rc;
+	return errmsg_set(err, pmu_rc, "%s", pmu_err.text); /* the one that is there */
 }
 
 static bool is_ours(const struct source *s, const char *name)
@@ -249,6 +291,8 @@ static int rapl_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 	size_t i;
 
 	(void)busy_ppm;
+	if (s->pmu)
+		return powerpmu_read(s->pmu, dt_ns, state, ret);
 	for (i = 0; i < s->n; i++) {
 		struct zone *z = &s->zone[i];
 		struct reading_part *part;
@@ -294,6 +338,10 @@ static void rapl_describe(const struct source *s, char *buf, size_t size)
 	int n;
 	size_t i;
 
+	if (s->pmu) {
+		powerpmu_describe(s->pmu, buf, size);
+		return;
+	}
 	for (i = 0; i < s->n; i++) {
 		const struct zone *z = &s->zone[i];
 
