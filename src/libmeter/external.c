@@ -207,6 +207,7 @@ static int book_energy(struct value *v, int rc, uint64_t dt_ns, struct source_st
 
 	rc = counter_state_advance(&v->counter, state, v->line.name, rc, v->line.amount, dt_ns,
 				   &part->energy_uj, &wrapped);
+	part->is_new_base = rc == 1;
 	count_unused(rc, out);
 	return rc;
 }
