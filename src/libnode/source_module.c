@@ -52,7 +52,9 @@ int source_module_load(const char *dir, enum source_id id, struct source_module 
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return errmsg_set(err, -ENAMETOOLONG, "%s: the path is too long", dir);
 	if (access(path, F_OK) < 0)
-		return errmsg_errno(err, -errno, "module %s", path);
+		return errno == ENOENT ? errmsg_set(err, -ENOENT, "%s: is not built or not installed",
+						    path) :
+					 errmsg_errno(err, -errno, "%s", path);
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return errmsg_errno(err, -ENOMEM, "%s", path);

@@ -88,4 +88,34 @@ has "$out" "-> chmod 0600 $dir/kafka.conf" "secrets that others can read"
 has "$out" "no bootstrap server can be reached: 127.0.0.1 port 1" "a broker that is down"
 has "$out" "$dir/none: No such file" "credentials that are not there"
 
+# sources
+sources() {
+	printf 'LedgerDir=%s\nSourceDir=%s\n%b\n' "$dir" "$dir" "$1" >"$dir/ceems.conf"
+	check
+	out=$(echo "$out" | grep -E '^[a-z]+ +(external|cray|rapl|hwmon|nvml|rocm|redfish|ipmi|model|EnergySources) ')
+}
+fixtures=$top_srcdir/tests/fixtures
+sources "SysRoot=$fixtures/client-psys"
+has "$out" "ok     rapl           1 package, 1 dram, psys" "a sensor"
+has "$out" "cpu 0.0 W (counter), dram 0.0 W (counter), node 0.0 W (counter); used for cpu, dram, the node" \
+	"with what it shows, how, and what that is used for"
+has "$out" "note   model" "an estimate"
+has "$out" "; not used; other is taken from rapl" "that has no place beside it"
+has "$out" "note   external       ExternalSource is not set" "one that is not configured"
+has "$out" "note   cray           no /" "one without hardware"
+has "$out" "note   ipmi           $dir/ceems_source_ipmi.so: is not built or not installed" \
+	"one without its module"
+has "$out" "ok     EnergySources  cpu from rapl, dram from rapl, other from rapl" "what is used in all"
+sources "SysRoot=$fixtures/xeon-2s\nEnergySources=rapl,ipmi"
+has "$out" "note   model          not in EnergySources" "one that is not asked for"
+has "$out" "error  ipmi" "one that is asked for and not there is an error"
+sources "SysRoot=$dir\nModelIdleWatts=100\nModelMaxWatts=200"
+has "$out" "; used for other" "no sensor: an estimate"
+has "$out" "other from model (an estimate, not a measurement)" "that says that it is one"
+echo "no module" >"$dir/ceems_source_hwmon.so"
+sources "EnergySources=hwmon"
+has "$out" "error  hwmon" "a broken module"
+has "$out" "ceems_source_hwmon.so: file too short" "  says what is wrong"
+has "$out" "error  EnergySources  none of the sources can be read" "no source at all"
+
 done_testing
