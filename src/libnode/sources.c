@@ -254,6 +254,16 @@ static uint64_t read_sensors(struct sources *s, uint64_t dt_ns, uint32_t busy_pp
 	return parts_uj;
 }
 
+/* What was estimated so far is left to the sensor that has come. */
+static void drop_estimates(struct sources *s)
+{
+	unsigned int d;
+
+	for (d = 0; d < DOMAIN_N; d++)
+		if (is_estimate(s, s->from[d]))
+			s->from[d] = SOURCE_N;
+}
+
 /* Only for a node whose sensors show neither CPU nor node. */
 static uint64_t read_estimates(struct sources *s, uint64_t dt_ns, uint32_t busy_ppm,
 			       struct source_state *state, struct sources_reading *ret)
@@ -263,13 +273,15 @@ static uint64_t read_estimates(struct sources *s, uint64_t dt_ns, uint32_t busy_
 	uint64_t parts_uj = 0;
 	size_t i;
 
+	if (is_measured)
+		drop_estimates(s);
 	for (i = 0; i < s->n; i++) {
 		struct sources_entry *e = &s->entry[i];
 
 		if (!e->source || !e->ops->is_estimate)
 			continue;
 		read_entry(e, dt_ns, busy_ppm, &state[e->id], ret);
-		if (is_measured && !owns_any(s, e->id))
+		if (is_measured)
 			continue;
 		parts_uj += take_parts(s, e);
 		if (s->is_auto && s->nopen > 1)

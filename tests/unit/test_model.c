@@ -160,7 +160,7 @@ static void test_read(void)
 
 int main(void)
 {
-	is_int(source_builtin[0]->id, SOURCE_RAPL, "auto tries rapl");
+	is_int(source_builtin[0]->id, SOURCE_EXTERNAL, "the site's own meter first");
 	is_int(source_builtin[source_nbuiltin - 1]->id, SOURCE_MODEL, "and the model last");
 	ok(source_model.is_estimate && !source_rapl.is_estimate,
 	   "and says which is an estimate");

@@ -337,6 +337,17 @@ static void test_estimates(void)
 	is_from(&m, DOMAIN_CPU, SOURCE_NVML, 30, "a sensor takes over");
 	is_u64(sum_uj(&m, DOMAIN_CPU), 30, "  alone");
 	finish(&m);
+
+	no_sources();
+	shows(SOURCE_NVML, DOMAIN_GPU, 0, 50);
+	shows(SOURCE_MODEL, DOMAIN_OTHER, 0, 7);
+	start(&m, "auto");
+	tick(&m);
+	is_from(&m, DOMAIN_OTHER, SOURCE_MODEL, 7, "an estimate of all but the GPUs");
+	shows(SOURCE_NVML, DOMAIN_CPU, 0, 30);
+	tick(&m);
+	is_from(&m, DOMAIN_OTHER, SOURCE_N, 0, "has no place beside a sensor of the CPU");
+	finish(&m);
 }
 
 static void test_failures(void)
