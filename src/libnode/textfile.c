@@ -146,6 +146,18 @@ static void put_parts(struct writer *w)
 	}
 }
 
+/* Of its first part: the units of a domain are read alike. "": not known. */
+static const char *domain_quality(const struct writer *w, unsigned int d)
+{
+	const struct ledger_page *p = w->page;
+	uint32_t i;
+
+	for (i = 0; i < p->nparts; i++)
+		if (p->part[i].domain == d && p->part[i].source == p->domain_source[d])
+			return reading_quality_name((enum reading_quality)p->part[i].quality);
+	return "";
+}
+
 static void put_source_info(struct writer *w)
 {
 	static const char name[] = "ceems_energy_source_info";
@@ -155,9 +167,10 @@ static void put_source_info(struct writer *w)
 
 	for (d = 0; next_domain(w, &d, &has_head, name, "gauge", help); d++) {
 		fprintf(w->out,
-			"%s{hostname=\"%s\",domain=\"%s\",source=\"%s\",method=\"cpu-time\","
-			"estimate=\"%s\"} 1\n",
+			"%s{hostname=\"%s\",domain=\"%s\",source=\"%s\",quality=\"%s\","
+			"method=\"cpu-time\",estimate=\"%s\"} 1\n",
 			name, w->host, domain_name((enum domain)d), domain_source(w, d),
+			domain_quality(w, d),
 			w->page->domain_source[d] == SOURCE_MODEL ? "true" : "false");
 	}
 }

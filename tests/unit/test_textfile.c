@@ -32,6 +32,7 @@ static void fill_page(void)
 	page.part[0] = (struct ledger_part){ .domain = DOMAIN_CPU, .unit = 1, .source = SOURCE_RAPL,
 					     .energy_uj = 12000001, .power_mw = 45678 };
 	page.part[1] = (struct ledger_part){ .domain = DOMAIN_OTHER, .source = SOURCE_MODEL,
+					     .quality = QUALITY_ESTIMATE,
 					     .idle = LEDGER_IDLE_STATED, .idle_mw = 90000 };
 	page.late = 3;
 	page.disagreement_uj = 5;
@@ -74,7 +75,7 @@ static const char *const expected[] = {
 	"ceems_node_energy_joules_total{hostname=\"n\\\"1\",domain=\"cpu\",source=\"rapl\"} 12.000001\n",
 	"ceems_node_unallocated_joules_total{hostname=\"n\\\"1\"} 4.000000\n",
 	"ceems_node_power_watts{hostname=\"n\\\"1\",domain=\"cpu\",source=\"rapl\"} 45.678\n",
-	"source=\"model\",method=\"cpu-time\",estimate=\"true\"} 1\n",
+	"source=\"model\",quality=\"estimate\",method=\"cpu-time\",estimate=\"true\"} 1\n",
 	"ceems_node_conservation_error_joules_total{hostname=\"n\\\"1\"} 0.000000\n",
 	"ceems_node_part_energy_joules_total{hostname=\"n\\\"1\",domain=\"cpu\",unit=\"1\","
 	"source=\"rapl\"} 12.000001\n",
