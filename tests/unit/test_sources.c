@@ -441,6 +441,64 @@ static void test_status(void)
 	finish(&m);
 }
 
+static void put_uj(const char *dir, const char *zone, uint64_t uj)
+{
+	char path[PATH_MAX];
+	char text[32];
+	int n = snprintf(text, sizeof(text), "%" PRIu64 "\n", uj);
+
+	snprintf(path, sizeof(path), "%s/client-psys/sys/class/powercap/%s/energy_uj", dir, zone);
+	ok(scratch_write(path, text, (size_t)n), "%s: %s", zone, text);
+}
+
+/* RAPL as it is: package, DRAM and the platform that they are in. */
+static void test_psys(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t package, dram, psys;	  /* used in the tick */
+		uint64_t other, sum;		  /* sum: all that was booked so far */
+		bool is_restart;
+	} t[] = {
+		{ "the base", 0, 0, 0, 0, 0, false },
+		{ "a rest", 1000, 200, 1500, 300, 1500, false },
+		{ "parts ahead by 100", 1000, 200, 1100, 0, 2700, false },
+		{ "slurmd is restarted", 1000, 200, 1700, 400, 4300, true },
+	};
+	char dir[] = SCRATCH_TEMPLATE;
+	char root[PATH_MAX];
+	char command[2 * PATH_MAX];
+	const struct source_env here = { .sys_root = root };
+	uint64_t package = 1000000, dram = 1000000, psys = 1000000;
+	struct machine m = { 0 };
+	uint64_t sum = 0;
+	size_t i;
+
+	ok(mkdtemp(dir) != NULL, "a folder");
+	snprintf(root, sizeof(root), "%s/client-psys", dir);
+	snprintf(command, sizeof(command), "cp -r '%s/client-psys' '%s'", FIXTURES, dir);
+	is_int(system(command), 0, "a client with psys");
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		put_uj(dir, "intel-rapl:0", package += t[i].package);
+		put_uj(dir, "intel-rapl:0:2", dram += t[i].dram);
+		put_uj(dir, "intel-rapl:1", psys += t[i].psys);
+		if (t[i].is_restart)
+			sources_close(m.s);
+		if (t[i].is_restart || !i)
+			is_int(sources_open("rapl", source_builtin, source_nbuiltin, &here, &m.s,
+					    &m.err), 0, "open");
+		tick(&m);
+		is_from(&m, DOMAIN_OTHER, SOURCE_RAPL, t[i].other, t[i].name);
+		is_from(&m, DOMAIN_CPU, SOURCE_RAPL, t[i].package, t[i].name);
+		sum += sum_uj(&m, DOMAIN_CPU) + sum_uj(&m, DOMAIN_DRAM) + sum_uj(&m, DOMAIN_OTHER);
+		is_u64(sum, t[i].sum, "  and all that is booked");
+	}
+	is_u64(sum, psys - 1000000, "in the end it is what the platform used");
+	sources_close(m.s);
+	snprintf(command, sizeof(command), "rm -r '%s'", dir);
+	is_int(system(command), 0, "away");
+}
+
 int main(void)
 {
 	logger_set_sink(keep_lines);
@@ -450,5 +508,6 @@ int main(void)
 	test_estimates();
 	test_failures();
 	test_status();
+	test_psys();
 	return done_testing();
 }
