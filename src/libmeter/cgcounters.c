@@ -102,7 +102,6 @@ static void close_cpu(struct cgcounters_set *set, struct cgcounters_cpu *cpu)
 		cpu->handle[i] = -1;
 		c->fds--;
 	}
-	cpu->is_lost = true;
 }
 
 static int open_handles(struct cgcounters_set *set, struct cgcounters_cpu *cpu)
@@ -141,8 +140,6 @@ static int open_cpu(struct cgcounters_set *set, struct cgcounters_cpu *cpu)
 		rc = read_cpu(set, cpu, &cpu->base);
 	if (rc < 0)
 		close_cpu(set, cpu);
-	else
-		cpu->is_lost = false;
 	return rc;
 }
 
@@ -181,6 +178,7 @@ static int open_cpus(struct cgcounters_set *set)
 	for (i = 0; i < set->ncpus; i++) {
 		int rc = open_cpu(set, &set->cpu[i]);
 
+		set->cpu[i].is_lost = rc < 0;
 		if (rc < 0 && rc != -ENODEV && rc != -ENXIO)
 			return rc;
 		any |= rc == 0;
@@ -203,7 +201,6 @@ int cgcounters_open(struct cgcounters *c, const char *v2, const char *v1, const 
 	set->ncpus = n;
 	for (i = 0; i < n; i++) {
 		set->cpu[i].cpu = cpu[i];
-		set->cpu[i].is_lost = true;
 		for (e = 0; e < EVENT_N; e++)
 			set->cpu[i].handle[e] = -1;
 	}
@@ -248,12 +245,15 @@ const struct cgcounters_cpu *cgcounters_read(struct cgcounters_set *set, const b
 		memset(cpu->events, 0, sizeof(cpu->events));
 		if (busy && !busy[cpu->cpu])
 			continue;
-		if (cpu->is_lost)
-			(void)open_cpu(set, cpu); /* busy again: its counts begin here */
-		else if (read_cpu(set, cpu, &now) < 0)
+		cpu->is_lost = true;
+		if (cpu->handle[0] < 0) {
+			(void)open_cpu(set, cpu); /* busy again: it counts from here on */
+		} else if (read_cpu(set, cpu, &now) < 0) {
 			close_cpu(set, cpu);
-		else
+		} else {
 			count(set->c, cpu, &now);
+			cpu->is_lost = false;
+		}
 	}
 	return set->cpu;
 }

@@ -38,7 +38,7 @@ struct cgcounters_set;
 
 struct cgcounters_cpu {
 	uint32_t cpu;
-	bool is_lost;		  /* not counting now: offline, or could not be opened again */
+	bool is_lost;		  /* did not count in all of that time: it is or was offline */
 	uint64_t events[EVENT_N]; /* since the reading before, scaled to all of that time */
 	/* cgcounters' own: */
 	int handle[EVENT_N];

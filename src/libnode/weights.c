@@ -144,6 +144,7 @@ struct weights_step *weights_step_open(struct weights *w, const char *v2, const 
 		free(step);
 		return NULL;
 	}
+	step->is_new = true;
 	memstep_open(&step->mem, v2, cpuacct, freezer);
 	open_step_counters(w, step, v2, v1);
 	return step;

@@ -60,7 +60,8 @@ bool weights_count(struct weights *w, struct weights_step *const *step,
 		/* its last: nothing may be left for a next tick */
 		st->is_counted = read_events(w, st->counters, line[i].is_last ? NULL : w->is_busy,
 					     &st->events) &&
-				 has_cycles(&st->events);
+				 !st->is_new && has_cycles(&st->events);
+		st->is_new = false;
 	}
 	return is_whole && w->ticks && has_cycles(&w->events);
 }

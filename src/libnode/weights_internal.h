@@ -21,7 +21,8 @@ struct weights_step {
 	uint32_t *cpu;			 /* those it may use */
 	size_t ncpus;
 	bool is_limited;		 /* they are not simply all */
-	/* of the tick that is being made: */
+	bool is_new;			 /* opened in the tick that is being made */
+	/* of that tick: */
 	bool is_counted;
 	struct events events;
 };

@@ -65,8 +65,10 @@ static inline void folders_make(struct folders *f)
 			continue;
 		snprintf(f->top[i], sizeof(f->top[i]), "%s/ceems-test-%d", root,
 			 (int)getpid());
-		snprintf(f->step[i], sizeof(f->step[i]), "%s/step_0", f->top[i]);
-		snprintf(f->task[i], sizeof(f->task[i]), "%s/task_0", f->step[i]);
+		snprintf(f->step[i], sizeof(f->step[i]), "%s/ceems-test-%d/step_0", root,
+			 (int)getpid());
+		snprintf(f->task[i], sizeof(f->task[i]), "%s/ceems-test-%d/step_0/task_0", root,
+			 (int)getpid());
 		if (mkdir(f->top[i], 0755) < 0 || mkdir(f->step[i], 0755) < 0 ||
 		    mkdir(f->task[i], 0755) < 0) {
 			diag("%s: cannot make %s: %s", hier_names[i], f->task[i],

@@ -224,6 +224,15 @@ static void test_with_counters(void)
 		   m.tick.mem_weight == m.line[0].mem_weight + m.line[2].mem_weight,
 	   "memory goes by cache misses");
 	begin(&m);
+	weights_step_close(m.step[1]);
+	run(&m, 1, 2, 100 * MS, 3, 0, 0);
+	run(&m, 2, 3, 100 * MS, 3, 0, 0);
+	m.step[1] = weights_step_open(m.w, "/step_1", "", "");
+	fake_pmu_run(&m.pmu, 1, 2, MS, MS, (const uint64_t[EVENT_N]){ 1, 1, 1 });
+	end(&m);
+	ok(is_ratio(m.line[1].cpu_weight[1], m.line[2].cpu_weight[1], 1),
+	   "a step opened in this tick has not counted all of it");
+	begin(&m);
 	run(&m, 0, 0, 2 * MS, 3, 0, 0);
 	m.cpu_ns[0] -= 2 * MS; /* /proc/stat does not show it yet */
 	m.line[0].is_last = true;
@@ -288,6 +297,8 @@ static void test_offline(void)
 	begin(&m);
 	run(&m, 0, 1, 100 * MS, 3, 0, 0);
 	end(&m);
+	ok(!m.tick.by_counters && m.line[0].cpu_weight[0] == 100 * MS,
+	   "back: it has not counted the whole tick");
 	begin(&m);
 	run(&m, 0, 0, 100 * MS, 3, 0, 0);
 	run(&m, 1, 1, 100 * MS, 1, 0, 0);
