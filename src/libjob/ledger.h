@@ -34,7 +34,7 @@
 #include "src/libmeter/source.h"
 #include "src/libutil/errmsg.h"
 
-#define LEDGER_VERSION 3
+#define LEDGER_VERSION 4
 #define LEDGER_STEPS 1024
 #define LEDGER_JOBS LEDGER_STEPS /* as many: an open step always finds room for its job */
 #define LEDGER_JOB_LINGER_NS (120 * UINT64_C(1000000000))
@@ -122,6 +122,7 @@ struct ledger_job_account {
 	uint64_t mem_mb;
 	uint64_t start_wall_ns;
 	uint64_t last_seen_mono_ns;
+	uint32_t gpu_ppm[GPUS_MAX]; /* held by it */
 	struct account closed;	/* of steps that are gone */
 	struct figures figures; /* of steps that are gone */
 	uint64_t closed_busy_ns;

@@ -173,6 +173,7 @@ static int open_account(struct ledger_page *page, uint32_t slot, const struct le
 	job->uid = s->id.uid;
 	job->cpus = s->id.job_cpus;
 	job->mem_mb = s->id.job_mem_mb;
+	memcpy(job->gpu_ppm, s->id.job_gpu_ppm, sizeof(job->gpu_ppm));
 	if (s->id.start_wall_ns < job->start_wall_ns)
 		job->start_wall_ns = s->id.start_wall_ns;
 	return 0;

@@ -351,9 +351,12 @@ int sampler_tick(struct sampler *s)
 
 static void write_textfile(struct sampler *s)
 {
+	struct gpu_reading gpu[GPUS_MAX];
 	const struct textfile_input in = {
 		.ledger = s->ledger,
 		.factor = s->has_factor ? &s->factor : NULL,
+		.gpu = gpu,
+		.ngpus = sources_gpus(s->sources, gpu, GPUS_MAX),
 	};
 	struct errmsg err = { 0 };
 	unsigned int missed;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/libnode/prom.h"
+#include "src/libnode/textfile_gpu.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 
@@ -28,43 +30,12 @@ struct writer {
 
 /* --- text format ------------------------------------------------------------------------ */
 
-static void escape_label(const char *s, char *buf, size_t size)
-{
-	size_t n = 0;
-
-	for (; *s && n + 3 < size; s++) {
-		if (*s == '\\' || *s == '"' || *s == '\n')
-			buf[n++] = '\\';
-		buf[n++] = *s == '\n' ? 'n' : *s;
-	}
-	buf[n] = '\0';
-}
-
-static void put_head(struct writer *w, const char *name, const char *type, const char *help)
-{
-	fprintf(w->out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-/* VALUE in UNITS-ths, printed without loss. */
-static void put_value(struct writer *w, uint64_t value, uint64_t units)
-{
-	unsigned int digits = 0;
-	uint64_t u;
-
-	for (u = units; u > 1; u /= 10)
-		digits++;
-	fprintf(w->out, " %" PRIu64, value / units);
-	if (digits)
-		fprintf(w->out, ".%0*" PRIu64, (int)digits, value % units);
-	fputc('\n', w->out);
-}
-
 static void put_node(struct writer *w, const char *name, const char *type, const char *help,
 		     uint64_t value, uint64_t units)
 {
-	put_head(w, name, type, help);
+	prom_head(w->out, name, type, help);
 	fprintf(w->out, "%s{hostname=\"%s\"}", name, w->host);
-	put_value(w, value, units);
+	prom_value(w->out, value, units);
 }
 
 /* --- the node --------------------------------------------------------------------------- */
@@ -88,7 +59,7 @@ static bool next_domain(struct writer *w, unsigned int *d, bool *has_head, const
 	if (*d == DOMAIN_N)
 		return false;
 	if (!*has_head)
-		put_head(w, name, type, help);
+		prom_head(w->out, name, type, help);
 	*has_head = true;
 	return true;
 }
@@ -102,7 +73,7 @@ static void put_domains(struct writer *w, const char *name, const char *type, co
 	for (d = 0; next_domain(w, &d, &has_head, name, type, help); d++) {
 		fprintf(w->out, "%s{hostname=\"%s\",domain=\"%s\",source=\"%s\"}", name, w->host,
 			domain_name((enum domain)d), domain_source(w, d));
-		put_value(w, value[d], units);
+		prom_value(w->out, value[d], units);
 	}
 }
 
@@ -124,25 +95,25 @@ static void put_parts(struct writer *w)
 
 	if (!n)
 		return;
-	put_head(w, energy, "counter", "Energy of a socket, its memory, a GPU or the node's rest");
+	prom_head(w->out, energy, "counter", "Energy of a socket, its memory, a GPU or the node's rest");
 	for (i = 0; i < n; i++) {
 		put_part_labels(w, energy, &part[i]);
 		fputc('}', w->out);
-		put_value(w, part[i].energy_uj, 1000000);
+		prom_value(w->out, part[i].energy_uj, 1000000);
 	}
-	put_head(w, power, "gauge", "Power of the same over the last sampling interval");
+	prom_head(w->out, power, "gauge", "Power of the same over the last sampling interval");
 	for (i = 0; i < n; i++) {
 		put_part_labels(w, power, &part[i]);
 		fputc('}', w->out);
-		put_value(w, part[i].power_mw, 1000);
+		prom_value(w->out, part[i].power_mw, 1000);
 	}
-	put_head(w, idle, "gauge", "Idle power of the same, where it is known, and how");
+	prom_head(w->out, idle, "gauge", "Idle power of the same, where it is known, and how");
 	for (i = 0; i < n; i++) {
 		if (part[i].idle == LEDGER_IDLE_NONE)
 			continue;
 		put_part_labels(w, idle, &part[i]);
 		fprintf(w->out, ",idle=\"%s\"}", ledger_idle_name((enum ledger_idle)part[i].idle));
-		put_value(w, part[i].idle_mw, 1000);
+		prom_value(w->out, part[i].idle_mw, 1000);
 	}
 }
 
@@ -199,12 +170,12 @@ static void put_rapl(struct writer *w, const char *name, const char *help, bool 
 		if (is_dram_zone(zone) != dram || !colon)
 			continue;
 		if (!has_head)
-			put_head(w, name, "counter", help);
+			prom_head(w->out, name, "counter", help);
 		has_head = true;
 		fprintf(w->out,
 			"%s{hostname=\"%s\",index=\"%s\",path=\"/sys/class/powercap/%s\"}", name,
 			w->host, colon + 1, zone);
-		put_value(w, st->counter[i].raw, 1000000);
+		prom_value(w->out, st->counter[i].raw, 1000000);
 	}
 }
 
@@ -217,13 +188,13 @@ static void put_factor(struct writer *w)
 
 	if (!f)
 		return;
-	escape_label(f->region, region, sizeof(region));
+	prom_escape(f->region, region, sizeof(region));
 	if (f->year)
 		(void)snprintf(year, sizeof(year), "%" PRIu32, f->year);
-	put_head(w, name, "gauge", "CO2 equivalent of the electricity used, before PUE");
+	prom_head(w->out, name, "gauge", "CO2 equivalent of the electricity used, before PUE");
 	fprintf(w->out, "%s{hostname=\"%s\",region=\"%s\",year=\"%s\",kind=\"%s\"}", name, w->host,
 		region, year, emission_kind_name(f->kind));
-	put_value(w, f->mg_per_kwh, 1000);
+	prom_value(w->out, f->mg_per_kwh, 1000);
 	put_node(w, "ceems_pue_ratio", "gauge", "Power usage effectiveness that emissions include",
 		 w->page->pue_milli, 1000);
 }
@@ -346,10 +317,10 @@ static void put_job_metric(struct writer *w, enum metric m)
 		if (!w->page->job[i].job_id || !figures_has(&w->job[i].figures, m))
 			continue;
 		if (!has_head)
-			put_head(w, info->prom, "counter", info->help);
+			prom_head(w->out, info->prom, "counter", info->help);
 		has_head = true;
 		put_job_labels(w, info->prom, &w->page->job[i]);
-		put_value(w, w->job[i].figures.value[m], prom_units(info->unit));
+		prom_value(w->out, w->job[i].figures.value[m], prom_units(info->unit));
 	}
 }
 
@@ -365,11 +336,24 @@ static void put_job_gauge(struct writer *w, const char *name, const char *help, 
 		if (!j->job_id || !j->open_slots || !v)
 			continue;
 		if (!has_head)
-			put_head(w, name, "gauge", help);
+			prom_head(w->out, name, "gauge", help);
 		has_head = true;
 		put_job_labels(w, name, j);
-		put_value(w, v, 1);
+		prom_value(w->out, v, 1);
 	}
+}
+
+static void put_gpus(struct writer *w)
+{
+	const struct textfile_gpus gpus = {
+		.out = w->out,
+		.host = w->host,
+		.page = w->page,
+		.gpu = w->in->gpu,
+		.ngpus = w->in->ngpus,
+	};
+
+	textfile_gpus_put(&gpus);
 }
 
 static void put_jobs(struct writer *w)
@@ -380,7 +364,7 @@ static void put_jobs(struct writer *w)
 
 	for (i = 0; i < w->page->njobs; i++)
 		running += w->page->job[i].job_id && w->page->job[i].open_slots;
-	put_head(w, "ceems_compute_units", "gauge", "Total number of jobs");
+	prom_head(w->out, "ceems_compute_units", "gauge", "Total number of jobs");
 	fprintf(w->out, "ceems_compute_units{hostname=\"%s\",manager=\"slurm\"} %" PRIu64 "\n",
 		w->host, running);
 	put_job_gauge(w, "ceems_compute_unit_cpus", "Total number of job CPUs",
@@ -415,9 +399,10 @@ int textfile_format(const char *hostname, const struct ledger_page *page,
 		return errmsg_errno(err, -ENOMEM, "ceems.prom");
 	}
 	w.job = job;
-	escape_label(hostname, w.host, sizeof(w.host));
+	prom_escape(hostname, w.host, sizeof(w.host));
 	sum_jobs(&w);
 	put_node_energy(&w);
+	put_gpus(&w);
 	put_ledger(&w);
 	put_jobs(&w);
 	is_bad = ferror(w.out) != 0;

@@ -18,6 +18,8 @@
 struct textfile_input {
 	const struct ledger *ledger;
 	const struct emission_factor *factor; /* NULL: none is known */
+	const struct gpu_reading *gpu;
+	size_t ngpus;
 };
 
 /* Writes DIR/ceems.prom (0644) in one rename from the ledger's current page. */

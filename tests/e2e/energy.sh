@@ -29,6 +29,12 @@ feed() {
 	echo $(($(fed_uj) + $1 + ${2:-0})) >"$DIR/fed.$node"
 }
 
+# feed_gpu GPU MJ [FLAGS]: the same of a GPU of --fake-gpus.
+feed_gpu() {
+	"$cluster" gpu "$DIR" "$node" "$1" "+$2" ${3:+"$3"}
+	echo $(($(fed_uj) + $2 * 1000)) >"$DIR/fed.$node"
+}
+
 # ledger EXPRESSION: of the node's ledger, by jq.
 ledger() {
 	inside "$ceems" ledger -n "$node" --json | jq -r "$1"

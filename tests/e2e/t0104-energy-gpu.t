@@ -9,12 +9,6 @@ needs_plugins acct_gather
 echo EnergySources=rapl,nvml >"$e2e_work/ceems.conf"
 cluster_up --plugins acct_gather --fake-rapl --fake-gpus 4 --cpus 8 --ceems-conf "$e2e_work/ceems.conf"
 
-# feed_gpu GPU MJ [FLAGS]
-feed_gpu() {
-	"$cluster" gpu "$DIR" n1 "$1" "+$2" ${3:+"$3"}
-	echo $(($(fed_uj) + $2 * 1000)) >"$DIR/fed"
-}
-
 # step_is_listed ID STEP: a tick has seen it, so that all that is fed from now on is in its time.
 step_is_listed() {
 	ledger ".steps[] | \"\(.job).\(.step)\"" | grep -qx "$1.$2"
@@ -63,6 +57,24 @@ is "$(step_gpu_uj "$two" 0) $(step_gpu_uj "$two" batch)" "200001000 300002000" \
 	"its step has one of them, the rest of the job the other"
 is "$(ledger .unallocated.gpu)" 400003000 "the GPU that nobody has is unallocated"
 is "$(job_energy_uj "$none")" 0 "a busy job without a GPU has none of it"
+
+# --- ceems.prom ----------------------------------------------------------------------------------
+
+# series NAME: its value
+series() {
+	awk -v name="$1" '$1 == name { print $2 }' "$TEXTFILE_DIR/n1/ceems.prom"
+}
+uuid=GPU-00000000-0000-0000-0000-00000000000
+prom_has_all() {
+	[ "$(series "ceems_gpu_energy_joules_total{hostname=\"n1\",gpu=\"3\",gpuuuid=\"${uuid}3\"}")" = 400.003000 ]
+}
+wait_for 60 prom_has_all
+ok $? "ceems.prom has each GPU's energy"
+is "$(series "ceems_gpu_power_watts{hostname=\"n1\",gpu=\"0\",gpuuuid=\"${uuid}0\"}")" 50.000 "and power"
+is "$(grep -c '^ceems_compute_unit_gpu_index_flag' "$TEXTFILE_DIR/n1/ceems.prom")" 3 \
+	"three GPUs are held"
+is "$(series "ceems_compute_unit_gpu_index_flag{hostname=\"n1\",manager=\"slurm\",uuid=\"$one\",index=\"0\",gpuuuid=\"${uuid}0\"}")" \
+	1.000000 "by whom"
 
 # --- a GPU falls off the bus ---------------------------------------------------------------------
 

@@ -117,10 +117,62 @@ static void test_format(void)
 		ok(!strstr(text, absent[i]), "no %s", absent[i]);
 }
 
+static const struct gpu_reading gpus[] = {
+	{ .unit = 1, .model = "A \"model\"", .uuid = "GPU-1", .power_mw = 301500,
+	  .busy_ppm = 970000, .mem_used_bytes = 1 << 30, .mem_total_bytes = UINT64_C(80) << 30 },
+	{ .unit = 0, .uuid = "GPU-0", .power_mw = UINT64_MAX, .busy_ppm = UINT64_MAX,
+	  .mem_used_bytes = UINT64_MAX, .mem_total_bytes = UINT64_MAX },
+};
+
+static const char *const expected_of_gpus[] = {
+	"ceems_gpu_info{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\",model=\"A \\\"model\\\"\"} 1\n",
+	"ceems_gpu_energy_joules_total{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 7.000003\n",
+	"ceems_gpu_energy_joules_total{hostname=\"n1\",gpu=\"2\",gpuuuid=\"\"} 0.000000\n",
+	"ceems_gpu_power_watts{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 301.500\n",
+	"ceems_gpu_utilization_ratio{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 0.970000\n",
+	"ceems_gpu_memory_used_bytes{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 1073741824\n",
+	"ceems_gpu_memory_total_bytes{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 85899345920\n",
+	"ceems_compute_unit_gpu_index_flag{hostname=\"n1\",manager=\"slurm\",uuid=\"7\","
+	"index=\"1\",gpuuuid=\"GPU-1\"} 0.250000\n",
+};
+
+static const char *const absent_of_gpus[] = {
+	"ceems_gpu_power_watts{hostname=\"n1\",gpu=\"0\"", /* unknown is no 0 */
+	"ceems_gpu_utilization_ratio{hostname=\"n1\",gpu=\"0\"",
+	"ceems_gpu_memory_used_bytes{hostname=\"n1\",gpu=\"0\"",
+	"uuid=\"7\",index=\"0\"", /* the job does not hold it */
+	"uuid=\"9\",index=",	    /* a job that is over */
+};
+
+static void test_gpus(void)
+{
+	const struct textfile_input in = { .gpu = gpus, .ngpus = ARRAY_SIZE(gpus) };
+	_cleanup_free_ char *text = NULL;
+	size_t len = 0;
+	size_t i;
+
+	page.part[2] = (struct ledger_part){ .domain = DOMAIN_GPU, .unit = 1,
+					     .source = SOURCE_NVML, .energy_uj = 7000003 };
+	page.part[3] = (struct ledger_part){ .domain = DOMAIN_GPU, .unit = 2,
+					     .source = SOURCE_NVML };
+	page.nparts = 4;
+	page.job[0].gpu_ppm[1] = 250000;
+	page.job[2].gpu_ppm[0] = 1000000;
+	ok(textfile_format("n1", &page, &in, &text, &len, NULL) == 0, "a node with GPUs");
+	if (!text)
+		return;
+	for (i = 0; i < ARRAY_SIZE(expected_of_gpus); i++)
+		ok(strstr(text, expected_of_gpus[i]) != NULL, "%.*s",
+		   (int)strcspn(expected_of_gpus[i], "\n"), expected_of_gpus[i]);
+	for (i = 0; i < ARRAY_SIZE(absent_of_gpus); i++)
+		ok(!strstr(text, absent_of_gpus[i]), "no %s", absent_of_gpus[i]);
+}
+
 static void test_promtool(void)
 {
 	const struct emission_factor factor = { .mg_per_kwh = 475000, .kind = EMISSION_DEFAULT };
-	const struct textfile_input in = { .factor = &factor };
+	const struct textfile_input in = { .factor = &factor, .gpu = gpus,
+					   .ngpus = ARRAY_SIZE(gpus) };
 	_cleanup_free_ char *text = NULL;
 	unsigned int m;
 	FILE *p;
@@ -158,6 +210,7 @@ int main(void)
 	fill_page();
 	test_bad();
 	test_format();
+	test_gpus();
 	test_promtool();
 	return done_testing();
 }
