@@ -12,7 +12,8 @@
  *
  * Keyed by family, model and stepping, not by the model name: names change with every product and
  * clouds mask them ("AMD EPYC"), the numbers are what the kernel itself goes by
- * (arch/x86/include/asm/intel-family.h; AMD's revision guides).
+ * (arch/x86/include/asm/intel-family.h; AMD's revision guides; for Arm the architecture and the part
+ * of MIDR_EL1, arch/arm64/include/asm/cputype.h).
  */
 #include "src/libmeter/model_table.h"
 
@@ -31,7 +32,7 @@
 const struct model_cpu model_cpu_default = { "per-core default", 740, 3500 };
 
 struct entry {
-	char vendor; /* 'I' or 'A' */
+	char vendor; /* 'I', 'A', or 'R' for Arm's own cores */
 	uint16_t family;
 	uint16_t model_min, model_max;
 	uint16_t stepping_min, stepping_max;
@@ -59,6 +60,8 @@ static const struct entry entries[] = {
 	{ 'A', 25, 17, 17, ANY_STEPPING, { "EPYC Genoa", 280, 1530 } },
 	{ 'A', 25, 160, 175, ANY_STEPPING, { "EPYC Bergamo", 280, 1530 } },
 	{ 'A', 26, 2, 17, ANY_STEPPING, { "EPYC Turin", 220, 1180 } },
+	/* results: 7, all Ampere Altra and Altra Max; without SMT, so that a CPU is a core */
+	{ 'R', 8, 0xd0c, 0xd0c, ANY_STEPPING, { "Neoverse N1", 620, 1920 } },
 };
 
 struct cpuinfo {
@@ -82,6 +85,24 @@ static const char *value_of(const char *line, const char *key)
 	return line + strspn(line, " ");
 }
 
+static char vendor_of(const char *name)
+{
+	static const struct {
+		const char *name;
+		char vendor;
+	} vendors[] = {
+		{ "GenuineIntel", 'I' },
+		{ "AuthenticAMD", 'A' },
+		{ "0x41", 'R' },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(vendors); i++)
+		if (!strcmp(name, vendors[i].name))
+			return vendors[i].vendor;
+	return '?';
+}
+
 static void read_cpuinfo(FILE *f, struct cpuinfo *c)
 {
 	static const struct {
@@ -91,6 +112,9 @@ static void read_cpuinfo(FILE *f, struct cpuinfo *c)
 		{ "cpu family", offsetof(struct cpuinfo, family) },
 		{ "model", offsetof(struct cpuinfo, model) },
 		{ "stepping", offsetof(struct cpuinfo, stepping) },
+		{ "CPU architecture", offsetof(struct cpuinfo, family) },
+		{ "CPU part", offsetof(struct cpuinfo, model) },
+		{ "CPU revision", offsetof(struct cpuinfo, stepping) },
 	};
 	_cleanup_free_ char *line = NULL;
 	size_t size = 0;
@@ -104,15 +128,18 @@ static void read_cpuinfo(FILE *f, struct cpuinfo *c)
 		if (c->cpus > 1)
 			continue; /* the first CPU says what all are */
 		v = value_of(line, "vendor_id");
+		if (!v)
+			v = value_of(line, "CPU implementer");
 		if (v)
-			c->vendor = !strcmp(v, "GenuineIntel")	 ? 'I' :
-				    !strcmp(v, "AuthenticAMD") ? 'A' :
-								   '?';
+			c->vendor = vendor_of(v);
 		for (i = 0; i < ARRAY_SIZE(numbers); i++) {
 			v = value_of(line, numbers[i].key);
-			if (v) /* not a number: stays unknown */
-				(void)parse_u64(v, (uint64_t *)(void *)((char *)c +
-									numbers[i].offset));
+			if (v) { /* not a number: stays unknown */
+				uint64_t *n = (void *)((char *)c + numbers[i].offset);
+
+				if (parse_u64(v, n) < 0)
+					(void)parse_hex(v, n);
+			}
 		}
 	}
 }

@@ -73,14 +73,9 @@ static int read_text(const char *root, const char *name, char *buf, size_t size)
 /* "event=0x02", which format/event puts at the config's low end */
 static int parse_config(const char *text, uint64_t *ret)
 {
-	static const char prefix[] = "event=0x";
-	char *end;
+	static const char term[] = "event=";
 
-	if (strncmp(text, prefix, strlen(prefix)) || !isxdigit((unsigned char)text[strlen(prefix)]))
-		return -EINVAL;
-	errno = 0;
-	*ret = strtoull(text + strlen(prefix), &end, 16);
-	return *end || errno ? -EINVAL : 0;
+	return strncmp(text, term, strlen(term)) ? -EINVAL : parse_hex(text + strlen(term), ret);
 }
 
 static void reduce(u128 *num, u128 *den, unsigned int by)

@@ -49,6 +49,23 @@ int parse_u64(const char *s, uint64_t *ret)
 	return len && s[len - 1] == '\n' ? -EINVAL : parse_u64_n(s, len, ret);
 }
 
+int parse_hex(const char *s, uint64_t *ret)
+{
+	uint64_t v;
+	char *end;
+
+	if (strncmp(s, "0x", 2) || !isxdigit((unsigned char)s[2]))
+		return -EINVAL;
+	errno = 0;
+	v = strtoull(s, &end, 16);
+	if (*end)
+		return -EINVAL;
+	if (errno)
+		return -errno;
+	*ret = v;
+	return 0;
+}
+
 int parse_bool(const char *s, bool *ret)
 {
 	static const struct {

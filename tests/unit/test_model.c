@@ -40,6 +40,8 @@ static void test_open(void)
 		  "Lake)" },
 		{ "by table, AMD", "epyc-1s", 0, 0, 0,
 		  "estimate: idle 3.4 W, full load 13.3 W (CPU table: EPYC Rome)" },
+		{ "by table, Arm", "altra-1s", 0, 0, 0,
+		  "estimate: idle 1.2 W, full load 3.8 W (CPU table: Neoverse N1)" },
 		{ "unknown CPU", "unknown-cpu", 0, 0, 0,
 		  "estimate: idle 1.4 W, full load 7.0 W (per-core default)" },
 	};

@@ -20,6 +20,16 @@ static const struct {
 	{ "18446744073709551616", -ERANGE, 0 },
 	{ "18446744073709551615", 0, UINT64_MAX },
 	{ "0", 0, 0 },
+}, hexes[] = {
+	{ "", -EINVAL, 0 },
+	{ "41", -EINVAL, 0 },
+	{ "0x", -EINVAL, 0 },
+	{ "0x 1", -EINVAL, 0 },
+	{ "0x-1", -EINVAL, 0 },
+	{ "0x1g", -EINVAL, 0 },
+	{ "0x10000000000000000", -ERANGE, 0 },
+	{ "0x0", 0, 0 },
+	{ "0xD0c", 0, 0xd0c },
 }, durations[] = {
 	{ "1w", -EINVAL, 0 },
 	{ "1 s", -EINVAL, 0 },
@@ -72,6 +82,7 @@ int main(void)
 	bool b = false;
 
 	RUN(u64s, parse_u64);
+	RUN(hexes, parse_hex);
 	RUN(durations, parse_duration_ns);
 	RUN(sizes, parse_size_bytes);
 	RUN(milli, parse_milli);
