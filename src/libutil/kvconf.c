@@ -135,29 +135,19 @@ static const struct kvconf_key *find_key(const struct kvconf_key *keys, size_t n
 	return NULL;
 }
 
-int kvconf_read(const char *path, const struct kvconf_key *keys, size_t nkeys, void *data,
-		struct errmsg *err)
+static int read_lines(const char *path, char *text, const struct kvconf_key *keys,
+		      size_t nkeys, void *data, struct errmsg *err)
 {
-	_cleanup_free_ char *text = NULL;
 	unsigned int seen_at[KVCONF_MAX_KEYS] = { 0 };
 	const struct kvconf_key *key;
 	struct errmsg why;
 	unsigned int lineno = 0;
-	size_t len;
 	char *line;
 	char *next;
 	char *value;
 	char *name;
 	int rc;
 
-	if (nkeys > KVCONF_MAX_KEYS)
-		return errmsg_set(err, -EINVAL, "%s: table of %zu keys is too long", path,
-				  nkeys);
-	rc = fileio_read_alloc(path, KVCONF_MAX_BYTES, &text, &len, err);
-	if (rc < 0)
-		return rc;
-	if (strlen(text) != len)
-		return errmsg_set(err, -EINVAL, "%s: contains a NUL byte", path);
 	for (line = text; line; line = next) {
 		lineno++;
 		next = strchr(line, '\n');
@@ -167,9 +157,8 @@ int kvconf_read(const char *path, const struct kvconf_key *keys, size_t nkeys, v
 		if (!*name || *name == '#')
 			continue;
 		value = strchr(name, '=');
-		if (!value)
-			return errmsg_set(err, -EINVAL, "%s:%u: '%s': no '='", path, lineno,
-					  name);
+		if (!value) /* the line is not shown: it may be a password's */
+			return errmsg_set(err, -EINVAL, "%s:%u: no '='", path, lineno);
 		*value++ = '\0';
 		name = trim(name);
 		key = find_key(keys, nkeys, name);
@@ -189,4 +178,25 @@ int kvconf_read(const char *path, const struct kvconf_key *keys, size_t nkeys, v
 					  key->name, why.text);
 	}
 	return 0;
+}
+
+int kvconf_read(const char *path, const struct kvconf_key *keys, size_t nkeys, void *data,
+		struct errmsg *err)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t len;
+	int rc;
+
+	if (nkeys > KVCONF_MAX_KEYS)
+		return errmsg_set(err, -EINVAL, "%s: table of %zu keys is too long", path,
+				  nkeys);
+	rc = fileio_read_alloc(path, KVCONF_MAX_BYTES, &text, &len, err);
+	if (rc < 0)
+		return rc;
+	if (strlen(text) != len)
+		rc = errmsg_set(err, -EINVAL, "%s: contains a NUL byte", path);
+	else
+		rc = read_lines(path, text, keys, nkeys, data, err);
+	explicit_bzero(text, len); /* some have secrets */
+	return rc;
 }

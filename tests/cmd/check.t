@@ -24,7 +24,7 @@ PUE=0.5|2: PUE: '0.5' is not within 1 and 5
 Nonsense=1|2: Nonsense: unknown key
 Country=FR\nCountry=DE|3: Country: already set in line 2
 SampleInterval=soon|2: SampleInterval: 'soon' is not a duration
-PUE|2: 'PUE': no '='
+PUE|2: no '='
 END
 
 # slurm.conf

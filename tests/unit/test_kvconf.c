@@ -27,7 +27,7 @@ static const struct {
 } files[] = {
 	{ "Nome=x\n", ":1: Nome: unknown key" },
 	{ "\n# c\nOn=perhaps\n", ":3: On: 'perhaps' is not yes or no" },
-	{ "Name\n", ":1: 'Name': no '='" },
+	{ "Name\n", ":1: no '='" },
 	{ "Name=12345678\n", ":1: Name: longer than 7 bytes" },
 	{ "Name=\"x\n", ":1: Name: closing quote missing" },
 	{ "On=yes\nON=no\n", ":2: On: already set in line 1" },
