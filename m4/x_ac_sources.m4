@@ -16,8 +16,8 @@ AC_DEFUN([X_AC_SOURCES], [
 	X_AC_PART([source-ipmi], [the IPMI source], [freeipmi_missing])
 	AM_CONDITIONAL([BUILD_SOURCE_IPMI], [test "x$part_source_ipmi" = xyes])
 
-	PKG_CHECK_MODULES([CURL], [libcurl >= 7.68], [redfish_missing=],
-		[redfish_missing="libcurl is missing (Debian: libcurl4-openssl-dev)"])
+	PKG_CHECK_MODULES([CURL], [libcurl >= 7.87], [redfish_missing=],
+		[redfish_missing="libcurl 7.87 is missing (Debian: libcurl4-openssl-dev)"])
 	AS_IF([test -z "$redfish_missing"], [redfish_missing=$jansson_missing])
 	X_AC_PART([source-redfish], [the Redfish source], [redfish_missing])
 	AM_CONDITIONAL([BUILD_SOURCE_REDFISH], [test "x$part_source_redfish" = xyes])

@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The source redfish against a BMC of our own, bmc.py, over real HTTPS. */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "scratch.h"
+#include "src/libmeter/source.h"
+#include "src/libutil/clock.h"
+#include "src/sources/redfish_client.h"
+#include "src/sources/redfish_json.h"
+#include "tap.h"
+
+#define SECRET "hunter2"
+#define INTERVAL_NS (50 * NSEC_PER_MSEC)
+#define PATIENCE_NS (60 * NSEC_PER_SEC)
+
+extern char **environ;
+
+static char dir[] = SCRATCH_TEMPLATE;
+static const struct source_ops *ops;
+static unsigned int port;
+
+/* --- what must not be said ---------------------------------------------------------------- */
+
+static atomic_bool is_secret_out;
+
+static void look(const char *text)
+{
+	if (strstr(text, SECRET) || strstr(text, "token-")) {
+		diag("a secret: %s", text);
+		atomic_store(&is_secret_out, true);
+	}
+}
+
+static void sink(enum logger_level level, const char *line)
+{
+	(void)level;
+	look(line);
+}
+
+/* --- the configuration -------------------------------------------------------------------- */
+
+#define USER "User=ceems\nPassword=\"" SECRET "\\ #x\"\n"
+
+static const struct {
+	const char *name;
+	const char *text;
+	mode_t mode;
+	int rc;
+	const char *why;
+} bad_confs[] = {
+	{ "empty", "", 0600, -EINVAL, "URL is missing" },
+	{ "no password", "URL=https://bmc\nUser=x\n", 0600, -EINVAL, "Password is missing" },
+	{ "others may read it", "URL=https://bmc\n" USER, 0604, -EACCES, "chmod 0600" },
+	{ "the group may read it", "URL=https://bmc\n" USER, 0640, -EACCES, "chmod 0600" },
+	{ "in the clear", "URL=http://bmc\n" USER, 0600, -EINVAL, ":1: URL: does not begin" },
+	{ "no host", "URL=https://\n" USER, 0600, -EINVAL, ":1: URL: has no host" },
+	{ "a path", "URL=https://bmc/redfish\n" USER, 0600, -EINVAL, ":1: URL: is not" },
+	{ "a user in it", "URL=https://a:" SECRET "@bmc\n", 0600, -EINVAL, ":1: URL: is not" },
+	{ "another scheme", "URL=file:///etc/passwd\n" USER, 0600, -EINVAL, ":1: URL:" },
+	{ "auth", "Auth=digest\n", 0600, -EINVAL, ":1: Auth: 'digest' is not" },
+	{ "relative CAFile", "CAFile=x.pem\n", 0600, -EINVAL, ":1: CAFile: 'x.pem' is not" },
+	{ "no '='", "Password " SECRET "\n", 0600, -EINVAL, ":1: no '='" },
+	{ "unknown key", "Verify=no\n", 0600, -EINVAL, ":1: Verify: unknown key" },
+};
+
+static const char *write_conf(const char *text, mode_t mode)
+{
+	const char *path = scratch_path(dir, "redfish.conf");
+
+	if (!scratch_write(path, text, strlen(text)) || chmod(path, mode) < 0)
+		diag("%s: %s", path, strerror(errno));
+	return path;
+}
+
+static void test_conf(void)
+{
+	struct redfish_conf c;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad_confs); i++) {
+		struct errmsg err = { 0 };
+		const char *path = write_conf(bad_confs[i].text, bad_confs[i].mode);
+
+		is_int(redfish_conf_read(path, &c, &err), bad_confs[i].rc, bad_confs[i].name);
+		if (!ok(!strncmp(err.text, path, strlen(path)) &&
+				strstr(err.text, bad_confs[i].why),
+			"  file and reason are named"))
+			diag("%s", err.text);
+		look(err.text);
+	}
+	is_int(redfish_conf_read("/nowhere", &c, NULL), -ENOENT, "no file");
+	is_int(redfish_conf_read(write_conf("URL=HTTPS://[::1]:8443/\nauth=BASIC\n" USER, 0600), &c,
+				 NULL), 0, "a good one");
+	is_str(c.url, "HTTPS://[::1]:8443", "  its address, without the slash");
+	is_str(c.password, SECRET "\\ #x", "  its password, of any characters");
+	ok(c.basic_auth && !c.chassis[0] && !c.ca_file[0], "  the rest");
+}
+
+/* --- answers ------------------------------------------------------------------------------ */
+
+static const struct {
+	const char *json;
+	enum redfish_resource resource;
+	int rc;
+	unsigned int has;
+	uint64_t value; /* of the kind in HAS that is first */
+} answers[] = {
+	{ "", REDFISH_POWER, -EINVAL, 0, 0 },
+	{ "<html></html>", REDFISH_POWER, -EINVAL, 0, 0 },
+	{ "{\"PowerControl\":[{\"PowerConsumedWatts\":4", REDFISH_POWER, -EINVAL, 0, 0 },
+	{ "[1,2]", REDFISH_POWER, -EINVAL, 0, 0 },
+	{ "{}", REDFISH_POWER, -ENODATA, 0, 0 },
+	{ "{\"PowerControl\":[]}", REDFISH_POWER, -ENODATA, 0, 0 },
+	{ "{\"PowerControl\":{}}", REDFISH_POWER, -ENODATA, 0, 0 },
+	{ "{\"PowerControl\":[{\"PowerConsumedWatts\":null}]}", REDFISH_POWER, -ENODATA, 0, 0 },
+	{ "{\"PowerControl\":[{\"PowerConsumedWatts\":0}]}", REDFISH_POWER, -ENODATA, 0, 0 },
+	{ "{\"PowerControl\":[{\"PowerConsumedWatts\":-5}]}", REDFISH_POWER, -ERANGE, 0, 0 },
+	{ "{\"PowerControl\":[{\"PowerConsumedWatts\":\"400\"}]}", REDFISH_POWER, -ERANGE, 0, 0 },
+	{ "{\"PowerControl\":[{\"PowerConsumedWatts\":true}]}", REDFISH_POWER, -ERANGE, 0, 0 },
+	{ "{\"PowerControl\":[{\"PowerConsumedWatts\":25001}]}", REDFISH_POWER, -ERANGE, 0, 0 },
+	{ "{\"PowerControl\":[{\"PowerConsumedWatts\":1e300}]}", REDFISH_POWER, -ERANGE, 0, 0 },
+	{ "{\"PowerControl\":[{\"PowerConsumedWatts\":1e999}]}", REDFISH_POWER, -EINVAL, 0, 0 },
+	{ "{\"PowerControl\":[{\"PowerConsumedWatts\":NaN}]}", REDFISH_POWER, -EINVAL, 0, 0 },
+	{ "{\"PowerWatts\":{\"Reading\":\"NaN\"}}", REDFISH_ENVIRONMENT, -ERANGE, 0, 0 },
+	{ "{\"PowerWatts\":400}", REDFISH_ENVIRONMENT, -ENODATA, 0, 0 },
+	{ "{\"EnergyJoules\":{\"Reading\":-1},\"PowerWatts\":{\"Reading\":400}}",
+	  REDFISH_ENVIRONMENT, -ERANGE, 0, 0 },
+	{ "{\"EnergyJoules\":{\"Reading\":1e14}}", REDFISH_ENVIRONMENT, -ERANGE, 0, 0 },
+	{ "{\"EnergykWh\":{\"Reading\":3e6}}", REDFISH_ENVIRONMENT, -ERANGE, 0, 0 },
+	{ "{\"EnergyJoules\":{\"Reading\":0},\"EnergykWh\":{\"Reading\":0}}", REDFISH_ENVIRONMENT,
+	  -ENODATA, 0, 0 },
+	{ "{\"PowerControl\":[{\"PowerConsumedWatts\":400.25},{\"PowerConsumedWatts\":9}]}",
+	  REDFISH_POWER, 0, 1u << REDFISH_WATTS, 400250 },
+	{ "{\"PowerControl\":[{\"PowerMetrics\":{\"AverageConsumedWatts\":399}}]}", REDFISH_POWER,
+	  0, 1u << REDFISH_WATTS, 399000 },
+	{ "{\"PowerWatts\":{\"Reading\":412}}", REDFISH_ENVIRONMENT, 0, 1u << REDFISH_WATTS,
+	  412000 },
+	{ "{\"EnergyJoules\":{\"Reading\":1000.5},\"PowerWatts\":{\"Reading\":null}}",
+	  REDFISH_ENVIRONMENT, 0, 1u << REDFISH_JOULES, 1000500000 },
+	{ "{\"EnergykWh\":{\"Reading\":2.5},\"PowerWatts\":{\"Reading\":400}}",
+	  REDFISH_ENVIRONMENT, 0, 1u << REDFISH_WATTS | 1u << REDFISH_KWH, 400000 },
+	{ "{\"EnergykWh\":{\"Reading\":2}}", REDFISH_ENVIRONMENT, 0, 1u << REDFISH_KWH,
+	  UINT64_C(7200000000000) },
+};
+
+static void test_answers(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(answers); i++) {
+		struct redfish_values v = { 0 };
+		uint64_t value;
+
+		is_int(redfish_json_values(answers[i].json, strlen(answers[i].json),
+					   answers[i].resource, &v, NULL), answers[i].rc,
+		       answers[i].json);
+		value = v.has & 1u << REDFISH_JOULES ? v.energy_uj :
+			v.has & 1u << REDFISH_WATTS  ? v.power_mw :
+						       v.kwh_uj;
+		ok(v.has == answers[i].has && value == answers[i].value, "  what it says");
+	}
+}
+
+static const struct {
+	const char *json;
+	int rc;
+} links[] = {
+	{ "{}", -ENOENT },
+	{ "{\"Chassis\":null}", -ENOENT },
+	{ "{\"Chassis\":{\"@odata.id\":5}}", -ENOENT },
+	{ "{\"Chassis\":{\"@odata.id\":\"https://evil/redfish/v1\"}}", -EINVAL },
+	{ "{\"Chassis\":{\"@odata.id\":\"//evil/redfish/v1\"}}", -EINVAL },
+	{ "{\"Chassis\":{\"@odata.id\":\"@evil/\"}}", -EINVAL },
+	{ "{\"Chassis\":{\"@odata.id\":\"/redfish/v1/ x\"}}", -EINVAL },
+	{ "{\"Chassis\":{\"@odata.id\":\"/redfish/v1/\\r\\nX: y\"}}", -EINVAL },
+	{ "{\"Chassis\":{\"@odata.id\":\"/redfish/../admin\"}}", -EINVAL },
+	{ "{\"Chassis\":{\"@odata.id\":\"/redfish/v1/Chassis\"}}", 0 },
+};
+
+static void test_links(void)
+{
+	char path[REDFISH_PATH_MAX] = "";
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(links); i++)
+		is_int(redfish_json_link(links[i].json, strlen(links[i].json), "Chassis", path,
+					 sizeof(path), NULL), links[i].rc, links[i].json);
+	is_str(path, "/redfish/v1/Chassis", "  the link");
+}
+
+/* --- the BMC ------------------------------------------------------------------------------ */
+
+static pid_t bmc;
+static int bmc_stdin = -1;
+
+/* NAME.pem and NAME's key for SAN; the key of all is key.pem. */
+static bool make_certificate(const char *name, const char *key, const char *san)
+{
+	char command[PATH_MAX];
+
+	(void)snprintf(command, sizeof(command),
+		       "cd %s && openssl req -x509 -newkey ec -pkeyopt "
+		       "ec_paramgen_curve:prime256v1 -nodes -keyout %s -out %s -days 2 "
+		       "-subj /CN=bmc -addext subjectAltName=%s 2>/dev/null", dir, key, name, san);
+	return system(command) == 0;
+}
+
+/* Starts it with DIR/cert.pem; its port. */
+static unsigned int start_bmc(void)
+{
+	char *argv[] = { (char *)BMC, dir, NULL };
+	posix_spawn_file_actions_t files;
+	unsigned int n = 0;
+	int in[2], out[2];
+	FILE *f;
+
+	if (pipe(in) < 0 || pipe(out) < 0)
+		return 0;
+	(void)fcntl(in[1], F_SETFD, FD_CLOEXEC); /* or it holds its own input open */
+	(void)fcntl(out[0], F_SETFD, FD_CLOEXEC);
+	(void)posix_spawn_file_actions_init(&files);
+	(void)posix_spawn_file_actions_adddup2(&files, in[0], STDIN_FILENO);
+	(void)posix_spawn_file_actions_adddup2(&files, out[1], STDOUT_FILENO);
+	if (posix_spawn(&bmc, BMC, &files, NULL, argv, environ))
+		bmc = 0;
+	(void)posix_spawn_file_actions_destroy(&files);
+	(void)close(in[0]);
+	(void)close(out[1]);
+	bmc_stdin = in[1];
+	f = fdopen(out[0], "r");
+	if (!f || fscanf(f, "%u", &n) != 1)
+		n = 0;
+	if (f)
+		(void)fclose(f);
+	return n;
+}
+
+static void stop_bmc(void)
+{
+	(void)close(bmc_stdin);
+	if (bmc)
+		(void)waitpid(bmc, NULL, 0);
+	bmc = 0;
+}
+
+/* Replaced in one step: the BMC reads it at any time. */
+static void set(const char *name, const char *text)
+{
+	if (fileio_write_atomic(scratch_path(dir, name), text, strlen(text), 0600, NULL) < 0)
+		diag("%s: %s", name, strerror(errno));
+}
+
+/* How many requests of the log begin with WHAT. */
+static size_t requests(const char *what)
+{
+	char *text = scratch_read(scratch_path(dir, "log"), NULL);
+	size_t n = 0;
+	char *line;
+
+	for (line = text; line && *line; line += strcspn(line, "\n"), line += *line == '\n')
+		n += !strncmp(line, what, strlen(what));
+	free(text);
+	return n;
+}
+
+/* --- one source --------------------------------------------------------------------------- */
+
+struct run {
+	struct source *source;
+	struct source_state state;
+	uint64_t energy_uj;
+	uint64_t from_ns, until_ns; /* of the first reading and the last */
+	uint64_t rejected, late;
+	uint8_t quality;
+};
+
+/* CONF behind the address and the user. */
+static int run_open(struct run *r, const char *mode, const char *conf, struct errmsg *err)
+{
+	struct source_env env = { .slow_interval_ns = INTERVAL_NS, .log = sink };
+	char text[PATH_MAX + 256];
+	int rc;
+
+	memset(r, 0, sizeof(*r));
+	set("mode", mode);
+	(void)unlink(scratch_path(dir, "log"));
+	(void)snprintf(text, sizeof(text), "URL=https://127.0.0.1:%u\n" USER "%s\n", port, conf);
+	env.redfish_conf = write_conf(text, 0600);
+	rc = ops->open(&env, &r->source, err);
+	look(err->text);
+	return rc;
+}
+
+static int run_read(struct run *r)
+{
+	struct reading reading = { 0 };
+	int rc = ops->read(r->source, INTERVAL_NS, 0, &r->state, &reading);
+	const struct reading_part *p = &reading.part[0];
+
+	if (rc < 0)
+		return rc;
+	if (reading.nparts != 1 || p->domain != DOMAIN_OTHER || !p->is_whole_node)
+		return -EPROTO;
+	r->energy_uj += p->energy_uj;
+	r->quality = p->quality;
+	r->rejected += reading.rejected;
+	r->late += reading.late;
+	if (!r->from_ns)
+		r->from_ns = p->until_ns;
+	r->until_ns = p->until_ns;
+	return 0;
+}
+
+static void nap(void)
+{
+	struct timespec ts = clock_ns_to_timespec(10 * NSEC_PER_MSEC);
+
+	(void)nanosleep(&ts, NULL);
+}
+
+/* Reads until *N is MIN or more; each reading fails or succeeds. */
+static bool run_until(struct run *r, const uint64_t *n, uint64_t min)
+{
+	uint64_t deadline = clock_mono_ns() + PATIENCE_NS;
+
+	while (*n < min && clock_mono_ns() < deadline) {
+		(void)run_read(r);
+		nap();
+	}
+	return *n >= min;
+}
+
+static bool wait_requests(const char *what, size_t n)
+{
+	uint64_t deadline = clock_mono_ns() + PATIENCE_NS;
+
+	while (requests(what) < n && clock_mono_ns() < deadline)
+		nap();
+	return requests(what) >= n;
+}
+
+static void run_close(struct run *r)
+{
+	uint64_t start = clock_mono_ns();
+
+	ops->close(r->source);
+	r->source = NULL;
+	/* it is to be within one second; transfers may take ten */
+	ok(clock_mono_ns() - start < 4 * NSEC_PER_SEC, "  close() does not wait for the BMC");
+}
+
+static char trust[PATH_MAX + 16]; /* "CAFile=..." of the BMC's own certificate */
+
+/* --- what goes well ----------------------------------------------------------------------- */
+
+static void test_power(const char *mode, const char *values, const char *conf)
+{
+	struct errmsg err = { 0 };
+	char text[400];
+	struct run r;
+
+	set("values.json", values);
+	if (!is_int(run_open(&r, mode, conf, &err), 0, mode[0] ? mode : "power")) {
+		diag("%s", err.text);
+		return;
+	}
+	ok(run_until(&r, &r.energy_uj, 1), "  energy comes");
+	ok(r.quality == QUALITY_INTEGRATED, "  integrated");
+	/* 400 W, to the microjoule, unless this machine was too slow for the interval */
+	if (!r.late && !r.rejected)
+		is_u64(r.energy_uj, (r.until_ns - r.from_ns) * 4 / 10, "  400 W");
+	ops->describe(r.source, text, sizeof(text));
+	look(text);
+	ok(strstr(text, "PowerWatts") && strstr(text, "integrated"), "  described");
+	run_close(&r);
+}
+
+static void test_sessions(void)
+{
+	char conf[PATH_MAX + 64];
+	struct errmsg err = { 0 };
+	struct run r;
+
+	test_power("", "{\"PowerConsumedWatts\":400}", trust);
+	is_u64(requests("POST"), 1, "one session for all");
+	is_u64(requests("DELETE /redfish/v1/SessionService/Sessions/"), 1, "  which is ended");
+	test_power("environment", "{\"PowerWatts\":{\"Reading\":400}}", trust);
+	is_u64(requests("GET /redfish/v1/Chassis/Node/Power"), 0, "EnvironmentMetrics suffices");
+	(void)snprintf(conf, sizeof(conf), "%s\nAuth=basic", trust);
+	test_power("basic", "{\"PowerConsumedWatts\":400}", conf);
+	is_u64(requests("POST"), 0, "basic authentication needs no session");
+	(void)snprintf(conf, sizeof(conf), "%s\nChassis=Node", trust);
+	test_power("", "{\"PowerConsumedWatts\":400}", conf);
+	is_u64(requests("GET /redfish/v1/Chassis/Riser"), 0, "another chassis is not asked");
+	(void)snprintf(conf, sizeof(conf), "%s\nChassis=Riser", trust);
+	is_int(run_open(&r, "", conf, &err), -ENODEV, "a chassis that shows nothing");
+	ok(strstr(err.text, "no chassis Riser shows power or energy"), "  is named");
+}
+
+static void test_expiry(void)
+{
+	struct errmsg err = { 0 };
+	struct run r;
+
+	set("values.json", "{\"PowerConsumedWatts\":400}");
+	is_int(run_open(&r, "", trust, &err), 0, "a session");
+	ok(run_until(&r, &r.energy_uj, 1), "  at work");
+	set("mode", "expire");
+	ok(wait_requests("POST", 2), "  is renewed when it expired");
+	r.energy_uj = 0;
+	ok(run_until(&r, &r.energy_uj, 1), "  and the energy goes on");
+	is_u64(r.rejected, 0, "  no question was lost");
+	run_close(&r);
+}
+
+static void test_counters(void)
+{
+	struct errmsg err = { 0 };
+	char text[400];
+	struct run r;
+
+	set("values.json", "{\"EnergyJoules\":{\"Reading\":1000.5},\"PowerWatts\":{\"Reading\":9}}");
+	is_int(run_open(&r, "environment", trust, &err), 0, "a counter of joules");
+	ok(run_until(&r, &r.until_ns, 1), "  answers");
+	is_u64(r.energy_uj, 0, "  its first value is the base");
+	set("values.json", "{\"EnergyJoules\":{\"Reading\":1300.75}}");
+	ok(run_until(&r, &r.energy_uj, 1), "  goes on");
+	is_u64(r.energy_uj, 300250000, "  by what it says");
+	set("values.json", "{\"EnergyJoules\":{\"Reading\":900000000}}");
+	ok(run_until(&r, &r.rejected, 1), "  an impossible step is rejected");
+	is_u64(r.energy_uj, 300250000, "  and no energy");
+	ops->describe(r.source, text, sizeof(text));
+	ok(strstr(text, "EnergyJoules") && strstr(text, ", counter"), "  described");
+	run_close(&r);
+
+	set("values.json", "{\"EnergykWh\":{\"Reading\":12.5}}");
+	is_int(run_open(&r, "environment", trust, &err), 0, "a counter of kilowatt hours");
+	ok(run_until(&r, &r.until_ns, 1), "  answers");
+	set("values.json", "{\"EnergykWh\":{\"Reading\":12.501}}");
+	ok(run_until(&r, &r.energy_uj, 1), "  goes on");
+	is_u64(r.energy_uj, UINT64_C(3600000000), "  by a watt hour");
+	run_close(&r);
+}
+
+/* --- what goes wrong ---------------------------------------------------------------------- */
+
+static const struct {
+	const char *mode;
+	const char *raw;
+} troubles[] = {
+	{ "error", "" },
+	{ "html", "" },
+	{ "huge", "" },
+	{ "redirect", "" },
+	{ "elsewhere", "" },
+	{ "limit", "" },
+	{ "raw", "{\"PowerControl\":[{\"PowerConsumedWatts\":4" },
+	{ "raw", "" },
+};
+
+/* From the first answer on: nothing is read, until it is over. */
+static void test_troubles(void)
+{
+	size_t i;
+
+	set("values.json", "{\"PowerConsumedWatts\":400}");
+	for (i = 0; i < ARRAY_SIZE(troubles); i++) {
+		struct errmsg err = { 0 };
+		struct run r;
+
+		set("raw", troubles[i].raw);
+		is_int(run_open(&r, troubles[i].mode, trust, &err), 0, troubles[i].mode);
+		is_int(run_read(&r), -EIO, "  nothing to read");
+		set("mode", "");
+		ok(run_until(&r, &r.energy_uj, 1), "  and when it is over, it is found");
+		ok(r.rejected > 0, "  the failures are counted");
+		run_close(&r);
+	}
+}
+
+static const char *const absurd[] = { "-5", "null", "\"400\"", "1e300", "NaN", "{}", "25001" };
+
+/* In the middle: what is absurd is counted and is no energy. */
+static void test_absurd(void)
+{
+	struct errmsg err = { 0 };
+	struct run r;
+	size_t i;
+
+	is_int(run_open(&r, "", trust, &err), 0, "absurd values");
+	ok(run_until(&r, &r.energy_uj, 1), "  after a good one");
+	for (i = 0; i < ARRAY_SIZE(absurd); i++) {
+		char raw[128];
+
+		(void)snprintf(raw, sizeof(raw),
+			       "{\"PowerControl\":[{\"PowerConsumedWatts\":%s}]}", absurd[i]);
+		set("raw", raw);
+		set("mode", "raw");
+		r.rejected = 0;
+		ok(run_until(&r, &r.rejected, 1), "  %s is rejected", absurd[i]);
+		set("mode", "");
+		r.energy_uj = 0;
+		ok(run_until(&r, &r.energy_uj, 1), "  and it goes on");
+	}
+	ok(r.energy_uj <= (r.until_ns - r.from_ns) * 4 / 10 + 1, "  never above 400 W");
+	run_close(&r);
+}
+
+static void test_refused(void)
+{
+	struct errmsg err = { 0 };
+	struct run r;
+
+	is_int(run_open(&r, "refuse", trust, &err), -EACCES, "user and password are refused");
+	ok(strstr(err.text, "user ceems is refused (HTTP 401)"), "  and it is said");
+	is_u64(requests("POST"), 1, "  one try: more would lock the user out");
+}
+
+static void test_certificates(void)
+{
+	char conf[PATH_MAX + 16];
+	struct errmsg err = { 0 };
+	struct run r;
+
+	is_int(run_open(&r, "", "", &err), -EACCES, "self-signed, without CAFile");
+	diag("%s", err.text);
+	(void)snprintf(conf, sizeof(conf), "CAFile=%s/other.pem", dir);
+	is_int(run_open(&r, "", conf, &err), -EACCES, "another certificate in CAFile");
+	(void)snprintf(conf, sizeof(conf), "CAFile=%s/missing.pem", dir);
+	is_int(run_open(&r, "", conf, &err), -EACCES, "no such CAFile");
+	diag("%s", err.text);
+	is_u64(requests(""), 0, "  nothing was asked");
+}
+
+/* Of another name, but trusted: the address has to be in it. */
+static void test_wrong_name(void)
+{
+	struct errmsg err = { 0 };
+	struct run r;
+
+	stop_bmc();
+	if (!ok(make_certificate("cert.pem", "key.pem", "DNS:bmc.example") && (port = start_bmc()),
+		"a BMC with a certificate of another name"))
+		return;
+	is_int(run_open(&r, "", trust, &err), -EACCES, "  is refused");
+	is_u64(requests(""), 0, "  before anything is asked");
+}
+
+/* Slow, hanging, not there: it is a source, and can be closed at any time. */
+static void test_dead(const char *mode)
+{
+	struct errmsg err = { 0 };
+	char text[400];
+	struct run r;
+
+	is_int(run_open(&r, mode, trust, &err), 0, mode);
+	is_int(run_read(&r), -EIO, "  nothing to read");
+	ops->describe(r.source, text, sizeof(text));
+	ok(strstr(text, "has not answered yet"), "  and it is said");
+	run_close(&r);
+}
+
+static void test_silent_port(void)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t len = sizeof(a);
+	unsigned int bmc_port = port;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	ok(bind(fd, (struct sockaddr *)&a, sizeof(a)) == 0 && listen(fd, 5) == 0 &&
+		   getsockname(fd, (struct sockaddr *)&a, &len) == 0, "a port that says nothing");
+	port = ntohs(a.sin_port);
+	test_dead("no handshake");
+	(void)close(fd);
+	test_dead("no connection");
+	port = bmc_port;
+}
+
+static size_t count_entries(const char *path)
+{
+	struct dirent *e;
+	DIR *d = opendir(path);
+	size_t n = 0;
+
+	while (d && (e = readdir(d)))
+		n += e->d_name[0] != '.';
+	if (d)
+		(void)closedir(d);
+	return n;
+}
+
+static void test_all(void)
+{
+	size_t fds = count_entries("/proc/self/fd");
+
+	test_sessions();
+	test_expiry();
+	test_counters();
+	test_troubles();
+	test_absurd();
+	test_refused();
+	test_certificates();
+	test_dead("hang");
+	test_dead("drip");
+	test_silent_port();
+	is_u64(count_entries("/proc/self/fd"), fds, "all descriptors are closed");
+	is_u64(count_entries("/proc/self/task"), 1, "all threads have ended");
+	test_wrong_name();
+}
+
+int main(void)
+{
+	struct source_env env = { .redfish_conf = "" };
+	struct source *s;
+
+	if (!mkdtemp(dir))
+		return 1;
+	(void)signal(SIGPIPE, SIG_DFL); /* nobody may raise it here */
+	ops = ceems_source(SOURCE_ABI);
+	ok(!ceems_source(SOURCE_ABI + 1), "another ABI has no source");
+	is_int(ops->open(&env, &s, NULL), -ENODEV, "no RedfishConf");
+	test_conf();
+	test_answers();
+	test_links();
+	(void)snprintf(trust, sizeof(trust), "CAFile=%s/cert.pem", dir);
+	if (access("/usr/bin/python3", X_OK) < 0 ||
+	    !make_certificate("cert.pem", "key.pem", "IP:127.0.0.1") ||
+	    !make_certificate("other.pem", "other.key", "IP:127.0.0.1"))
+		skip(1, "no python3 or openssl for a BMC");
+	else if (ok((port = start_bmc()), "the BMC starts"))
+		test_all();
+	stop_bmc();
+	ok(!atomic_load(&is_secret_out), "no password and no token in any message");
+	scratch_clear(dir);
+	(void)rmdir(dir);
+	return done_testing();
+}
