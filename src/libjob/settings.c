@@ -148,6 +148,8 @@ const struct kvconf_key settings_keys[] = {
 	    "AMD's management library, loaded only where there is a GPU."),
 	KEY("SourceDir", parse_path, source_dir, "",
 	    "Folder of the modules of sources; empty: the one installed."),
+	KEY("StepCounters", kvconf_bool, step_counters, "yes",
+	    "Split CPU energy by hardware counters of the steps, where there are any."),
 	KEY("IdleWatts", kvconf_milli, idle_mw, "0",
 	    "Idle power of what the sensors measure; 0: learned while the node idles."),
 	KEY("Country", kvconf_text, country, "",

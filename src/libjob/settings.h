@@ -32,6 +32,7 @@ struct settings {
 	char sys_root[PATH_MAX];       /* prefix of /sys and /proc; "/" outside tests */
 	uint64_t model_idle_mw;	       /* 0: from the CPU table */
 	uint64_t model_max_mw;	       /* 0: from the CPU table */
+	bool step_counters;	       /* hardware counters of the steps' cgroups */
 	uint64_t idle_mw;	       /* idle power of the measured domains; 0: learned */
 	char country[8];	       /* ISO 3166-1 alpha-2 or alpha-3; empty: world mean */
 	char emission_factor_file[PATH_MAX]; /* empty: the one installed */

@@ -81,10 +81,11 @@ static int open_node(struct sampler *s, struct errmsg *err)
 static int open_weights(struct sampler *s, struct errmsg *err)
 {
 	const char *root = s->settings.sys_root;
+	const bool is_real = !root[0] || !strcmp(root, "/");
 	const struct weights_setup setup = {
 		.sys_root = root,
 		.topology = nodecpu_topology(s->cpus),
-		.pmu = !root[0] || !strcmp(root, "/") ? &pmu_kernel : NULL,
+		.pmu = s->settings.step_counters && is_real ? &pmu_kernel : NULL,
 		.pmu_ctx = pmu_kernel_hardware,
 	};
 	int rc = weights_create(&setup, &s->weights);
