@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "src/libmeter/counter.h"
+#include "src/libmeter/counter_state.h"
 #include "src/libmeter/powerpmu.h"
 #include "src/libmeter/rapl_zone.h"
 #include "src/libmeter/source.h"
@@ -34,7 +34,6 @@
 struct zone {
 	struct rapl_zone z;
 	struct counter counter;
-	char age_name[sizeof(((struct source_counter *)0)->name)];
 	int mirror_of; /* index of the zone that shows the same counter; -1: none */
 };
 
@@ -151,7 +150,6 @@ static int open_powercap(const struct source_env *env, struct source **ret,
 		z->counter.range_uj = z->z.range_uj;
 		z->counter.max_w = z->z.kind == RAPL_PSYS ? COUNTER_PLATFORM_MAX_W
 							  : COUNTER_PACKAGE_MAX_W;
-		snprintf(z->age_name, sizeof(z->age_name), "%s age", z->z.name);
 		rc = fileio_pread_u64(z->z.fd, &v);
 		if (rc == 0)
 			readable++;
@@ -222,49 +220,31 @@ static bool is_ours(const struct source *s, const char *name)
 	return false;
 }
 
-/* Makes room by what can be missed: counters that are no longer there, then ages. */
-static int keep(const struct source *s, struct source_state *state, const char *name,
-		uint64_t raw)
+/* By what can be missed: a counter that is no longer there, or an age. */
+static void make_room(const struct source *s, struct source_state *state)
 {
-	int rc = source_state_put(state, name, raw);
 	uint32_t i;
 
-	for (i = 0; rc == -ENOSPC && i < SOURCE_MAX_COUNTERS; i++) {
+	for (i = 0; state->ncounters >= SOURCE_MAX_COUNTERS && i < SOURCE_MAX_COUNTERS; i++) {
 		char other[sizeof(state->counter[i].name) + 1] = "";
 
 		memcpy(other, state->counter[i].name, sizeof(state->counter[i].name));
-		if (is_ours(s, other))
-			continue;
-		source_state_drop(state, other);
-		rc = source_state_put(state, name, raw);
+		if (!is_ours(s, other))
+			source_state_drop(state, other);
 	}
-	return rc;
 }
 
 /* One counter's advance. 1: it now has its first base, and no advance yet. */
 static int read_zone(const struct source *s, struct zone *z, uint64_t dt_ns,
 		     struct source_state *state, uint64_t *ret_uj, bool *ret_wrapped)
 {
-	uint64_t *base = source_state_find(state, z->z.name);
-	uint64_t *age = source_state_find(state, z->age_name);
-	uint64_t cur;
-	int rc;
+	uint64_t cur = 0;
+	int rc = z->z.fd < 0 ? -EACCES : fileio_pread_u64(z->z.fd, &cur);
 
-	z->counter.age_ns = base && age ? *age : 0;
-	rc = z->z.fd < 0 ? -EACCES : fileio_pread_u64(z->z.fd, &cur);
-	if (rc < 0)
-		counter_miss(&z->counter, dt_ns);
-	else if (base)
-		rc = counter_advance(&z->counter, base, cur, dt_ns, ret_uj, ret_wrapped);
-	else if (cur > z->z.range_uj)
-		rc = -ERANGE;
-	else
-		rc = keep(s, state, z->z.name, cur) < 0 ? -ENOSPC : 1;
-	if (rc >= 0)
-		source_state_drop(state, z->age_name);
-	else if (base) /* no room: a longer gap will then look like a jump, no worse */
-		(void)source_state_put(state, z->age_name, z->counter.age_ns);
-	return rc;
+	if (rc == 0 && !source_state_find(state, z->z.name))
+		make_room(s, state);
+	return counter_state_advance(&z->counter, state, z->z.name, rc, cur, dt_ns, ret_uj,
+				     ret_wrapped);
 }
 
 /* Packages and DRAM are in psys, as is all the rest: what that is, is not to be told from here. */
