@@ -80,13 +80,14 @@ static void note_part(struct watch *w, enum source_id id, const struct reading_p
 
 	if (!of->is_there || p->is_new_base) {
 		of->energy_uj = 0;
-		of->from_ns = to_ns;
+		of->from_ns = of->to_ns = to_ns;
 	}
 	of->is_there = true;
 	of->is_stamped = p->until_ns != 0;
 	of->quality = (enum reading_quality)p->quality;
 	of->energy_uj += p->energy_uj;
-	of->to_ns = to_ns;
+	if (to_ns > of->to_ns)
+		of->to_ns = to_ns;
 }
 
 static void tick(struct watch *w)
