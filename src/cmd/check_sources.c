@@ -99,7 +99,7 @@ static void tick(struct watch *w)
 	uint32_t i;
 
 	w->last_ns = now_ns;
-	sources_read(w->s, dt_ns, busy_ppm(w, dt_ns), w->state, &w->r);
+	sources_read(w->s, now_ns, dt_ns, busy_ppm(w, dt_ns), w->state, &w->r);
 	for (id = 0; id < SOURCE_N; id++) {
 		if (!sources_status(w->s, (enum source_id)id, &st) || !st.last || st.rc < 0)
 			continue;

@@ -330,7 +330,8 @@ int sampler_tick(struct sampler *s)
 	read_cpus(s, page, &tick, &cpu);
 	all.busy_ns = cpu.busy_ns;
 
-	sources_read(s->sources, all.dt_ns, busy_ppm(cpu.busy_ns, all.dt_ns, setup.cpus),
+	sources_read(s->sources, tick.t_mono_ns, all.dt_ns,
+		     busy_ppm(cpu.busy_ns, all.dt_ns, setup.cpus),
 		     page->state, &r);
 	note_sources(page, &r);
 	nlines = ledger_book_collect(s->book, page, tick.t_mono_ns, &line);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "src/libnode/sources_internal.h"
-#include "src/libutil/clock.h"
 
 /* The order in which `auto` prefers them: for a domain, as enum source_id has it; for the node: */
 static const enum source_id node_order[] = {
@@ -197,24 +196,18 @@ static void choose_node(struct sources *s, struct source_state *state)
 			remainder_forget(&state[s->entry[i].id]);
 }
 
-static void read_node(struct sources *s, uint64_t dt_ns, uint64_t parts_uj,
-		      bool is_missing_parts, struct source_state *state,
-		      struct sources_reading *ret)
+/* TICK has all but the node. */
+static void read_node(struct sources *s, struct remainder_tick *tick,
+		      struct source_state *state, struct sources_reading *ret)
 {
 	struct sources_entry *e = s->node;
 	struct source_state *own = &state[e->id];
-	const struct remainder_tick tick = {
-		.now_ns = clock_mono_ns(),
-		.dt_ns = dt_ns,
-		.parts_uj = parts_uj,
-		.is_missing_parts = is_missing_parts,
-		.node = whole_node_of(e),
-	};
 	struct remainder_share share;
 	struct sources_part *other;
 
-	remainder_load(&s->remainder, own, tick.now_ns);
-	remainder_tick(&s->remainder, &tick, &share);
+	tick->node = whole_node_of(e);
+	remainder_load(&s->remainder, own, tick->now_ns);
+	remainder_tick(&s->remainder, tick, &share);
 	if (remainder_save(&s->remainder, own) < 0)
 		ret->rejected++;
 	ret->late += share.fell_silent;
@@ -222,8 +215,8 @@ static void read_node(struct sources *s, uint64_t dt_ns, uint64_t parts_uj,
 	e->is_late |= s->remainder.is_silent;
 	s->from[DOMAIN_OTHER] = e->id;
 	other = part_of(s, DOMAIN_OTHER, 0, e->id);
-	if (tick.node)
-		other->quality = tick.node->quality;
+	if (tick->node)
+		other->quality = tick->node->quality;
 	other->energy_uj += share.other_uj;
 }
 
@@ -304,11 +297,10 @@ static void forget_closed(struct sources *s, struct source_state *state)
 	}
 }
 
-void sources_read(struct sources *s, uint64_t dt_ns, uint32_t busy_ppm,
+void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t busy_ppm,
 		  struct source_state *state, struct sources_reading *ret)
 {
-	uint64_t parts_uj;
-	bool is_missing;
+	struct remainder_tick node = { .now_ns = now_ns, .dt_ns = dt_ns };
 	size_t i;
 
 	memset(ret, 0, sizeof(*ret));
@@ -316,13 +308,13 @@ void sources_read(struct sources *s, uint64_t dt_ns, uint32_t busy_ppm,
 	for (i = 0; i < s->nparts; i++)
 		s->part[i].energy_uj = 0;
 
-	parts_uj = read_sensors(s, dt_ns, busy_ppm, state, ret, &is_missing);
+	node.parts_uj = read_sensors(s, dt_ns, busy_ppm, state, ret, &node.is_missing_parts);
 	if (!s->node)
 		choose_node(s, state);
 	if (!awaits_any(s))
-		parts_uj += read_estimates(s, dt_ns, busy_ppm, state, ret);
+		node.parts_uj += read_estimates(s, dt_ns, busy_ppm, state, ret);
 	if (s->node)
-		read_node(s, dt_ns, parts_uj, is_missing, state, ret);
+		read_node(s, &node, state, ret);
 	for (i = 0; i < s->n; i++)
 		log_late(&s->entry[i]);
 

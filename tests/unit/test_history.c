@@ -222,7 +222,7 @@ static void tick(struct world *w, const uint64_t socket_ns[SOCKETS_MAX], bool is
 	size_t i;
 
 	memcpy(page->socket_cpus, w->h->socket_cpus, sizeof(page->socket_cpus));
-	sources_read(w->sources, all.dt_ns, 0, page->state, &reading);
+	sources_read(w->sources, w->now_ns, all.dt_ns, 0, page->state, &reading);
 	n = ledger_book_collect(w->b, page, w->now_ns, &line);
 	for (i = 0; i < n; i++) {
 		unsigned int j = line[i].s->id.job_id - 100;

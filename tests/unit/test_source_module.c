@@ -90,7 +90,7 @@ static void test_good(void)
 	is_str(logged, "the fake is open", "  its lines come to our log");
 	sources_describe(s, what, sizeof(what));
 	is_str(what, "hwmon (a module)", "  it says what it is");
-	sources_read(s, 1, 0, state, &r);
+	sources_read(s, 1, 1, 0, state, &r);
 	is_u64(r.nparts, 1, "  it is read");
 	is_u64(r.part[0].energy_uj, 42, "  its energy");
 	is_u64(r.part[0].unit, 1, "  its unit");

@@ -120,6 +120,7 @@ struct machine {
 	struct source_state state[SOURCE_N];
 	struct sources_reading r;
 	struct errmsg err;
+	uint64_t now_ns;
 };
 
 static void no_sources(void)
@@ -156,7 +157,8 @@ static void start(struct machine *m, const char *choice)
 
 static void tick(struct machine *m)
 {
-	sources_read(m->s, NSEC_PER_SEC, 0, m->state, &m->r);
+	m->now_ns += NSEC_PER_SEC;
+	sources_read(m->s, m->now_ns, NSEC_PER_SEC, 0, m->state, &m->r);
 }
 
 static void finish(struct machine *m)
