@@ -2,18 +2,11 @@
 #include "src/libjob/ledger_book.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 #include "src/libjob/emission.h"
 #include "src/libjob/ledger_map.h"
-#include "src/libutil/procstat.h"
-
-/*
- * A stepd that is gone is noticed at the next tick, one whose number was reused at once by another
- * process after so many: reading /proc/PID/stat costs 50 times a kill(pid, 0).
- */
-#define FULL_CHECK_TICKS 16
+#include "src/libjob/ledger_watch.h"
 
 /* A slot whose step is over: its account moves to the job's in this tick. */
 struct gone {
@@ -24,11 +17,11 @@ struct gone {
 
 struct ledger_book {
 	struct ledger *l;
-	uint64_t ticks;
 	size_t nlines;
 	size_t ngone;
 	struct book_line line[LEDGER_STEPS];
 	struct gone gone[LEDGER_STEPS];
+	struct ledger_watch watch[LEDGER_STEPS];
 	/* split_tick()'s */
 	struct split_line split[LEDGER_STEPS];
 	struct split_alloc job[LEDGER_JOBS];
@@ -51,6 +44,10 @@ int ledger_book_create(struct ledger *l, struct ledger_book **ret)
 
 void ledger_book_destroy(struct ledger_book *b)
 {
+	size_t i;
+
+	for (i = 0; b && i < LEDGER_STEPS; i++)
+		ledger_watch_forget(&b->watch[i]);
 	free(b);
 }
 
@@ -181,14 +178,6 @@ static int open_account(struct ledger_page *page, uint32_t slot, const struct le
 
 /* --- collecting ------------------------------------------------------------------------- */
 
-static bool slot_is_alive(const struct ledger_book *b, uint32_t slot,
-			  const struct ledger_slot *s, int32_t pid)
-{
-	if (!b->ticks || b->ticks % FULL_CHECK_TICKS == slot % FULL_CHECK_TICKS)
-		return procstat_is_alive(pid, s->stepd_start);
-	return kill(pid, 0) == 0 || errno != ESRCH;
-}
-
 static void add_gone(struct ledger_book *b, uint32_t slot, uint32_t state)
 {
 	b->gone[b->ngone++] = (struct gone){ slot, state, state < SLOT_CLOSING };
@@ -263,9 +252,11 @@ size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
 		uint32_t state;
 		bool is_dead;
 
-		if (!pid)
+		if (!pid) {
+			ledger_watch_forget(&b->watch[i]);
 			continue;
-		is_dead = !slot_is_alive(b, i, s, pid);
+		}
+		is_dead = !ledger_watch_is_alive(&b->watch[i], pid, s->stepd_start);
 		/* in this order: the state of the dead is their last, be it that they left well */
 		state = atomic_load(&s->state);
 		if (state >= SLOT_OPEN) {
@@ -277,7 +268,6 @@ size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
 			(void)atomic_compare_exchange_strong(&s->stepd_pid, &pid, 0);
 		}
 	}
-	b->ticks++;
 	*ret = b->line;
 	return b->nlines;
 }

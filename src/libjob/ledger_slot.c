@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/libjob/ledger_map.h"
+#include "src/libjob/ledger_watch.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/procstat.h"
 
@@ -192,15 +193,11 @@ static const struct ledger_slot *find_other(const struct ledger *l, uint32_t job
  */
 static void wait_process(int32_t pid, uint64_t ns)
 {
-	_cleanup_close_ int fd = -1;
-	struct pollfd p;
+	_cleanup_close_ int fd = ledger_watch_open(pid);
+	struct pollfd p = { .fd = fd, .events = POLLIN }; /* one below 0 is passed over */
 
-#ifdef SYS_pidfd_open
-	fd = (int)syscall(SYS_pidfd_open, pid, 0);
-#endif
-	if (fd < 0 && errno == ESRCH)
+	if (fd == -ESRCH)
 		return;
-	p = (struct pollfd){ .fd = fd, .events = POLLIN }; /* -1 is passed over */
 	(void)poll(&p, 1, (int)(ns / NSEC_PER_MSEC) + 1);
 }
 
