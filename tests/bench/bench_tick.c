@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * bench_tick - CPU time of one tick of the sampler with 1, 16 and 64 steps: sources, /proc/stat, one
- * cgroup file per step, the split and the ledger. The steps' cgroup is this process's own, the
- * sensors are files. Then the wall time that a step's end waits for its tick, beside 64 others.
+ * cgroup file per step, the split and the ledger. The steps share one cgroup, the sensors are
+ * files. Then the wall time that a step's end waits for its tick, beside 64 others.
  * Prints a table; it is no test.
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "src/libjob/ledger.h"
-#include "src/libjob/settings.h"
-#include "src/libmeter/cputime.h"
+#include "busy_node.h"
 #include "src/libnode/sampler.h"
 #include "src/libutil/clock.h"
-#include "src/libutil/fileio.h"
 
 #define TICKS 2000
 #define ENDS 300
-#define MAX_STEPS 64
 
 static int by_value(const void *a, const void *b)
 {
@@ -28,60 +23,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void put(const char *dir, const char *name, const char *text)
-{
-	char path[512];
-
-	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
-	(void)fileio_write_atomic(path, text, strlen(text), 0644, NULL);
-}
-
-/* Two packages with their memory. */
-static void make_sensors(const char *top)
-{
-	unsigned int i;
-
-	for (i = 0; i < 2; i++) {
-		char dir[256];
-		char name[32];
-
-		(void)snprintf(dir, sizeof(dir), "%s/sys/class/powercap/intel-rapl:%u", top, i);
-		(void)fileio_mkdir_p(dir, 0755, NULL);
-		(void)snprintf(name, sizeof(name), "package-%u\n", i);
-		put(dir, "name", name);
-		put(dir, "energy_uj", "123456789\n");
-		put(dir, "max_energy_range_uj", "262143328850\n");
-		(void)snprintf(dir, sizeof(dir), "%s/sys/class/powercap/intel-rapl:%u:0", top, i);
-		(void)fileio_mkdir_p(dir, 0755, NULL);
-		put(dir, "name", "dram\n");
-		put(dir, "energy_uj", "123456789\n");
-		put(dir, "max_energy_range_uj", "65712999613\n");
-	}
-}
-
-static int claim_steps(struct ledger *l, unsigned int from, unsigned int to)
-{
-	for (; from < to; from++) {
-		const struct ledger_identity id = {
-			.job_id = 1 + from / 2, .step_id = from % 2, .het_comp = LEDGER_HET_NONE,
-			.node_count = 1, .job_cpus = 2, .step_cpus = 1, .job_mem_mb = 200,
-			.step_mem_mb = 100,
-		};
-		struct ledger_slot *s;
-		unsigned int slot;
-		int rc = ledger_claim(l, &id, &slot);
-
-		if (rc < 0)
-			return rc;
-		s = ledger_slot(l, slot);
-		if (cputime_find_cgroups(getpid(), s->cgroup_v2, s->cgroup_cpuacct,
-					 s->cgroup_freezer, LEDGER_CGROUP_MAX) == 0)
-			atomic_store(&s->cgroup_known, 1);
-	}
-	return 0;
-}
-
-static void measure(struct sampler *s, unsigned int nsteps)
+static void measure(struct busy_node *n, struct sampler *s, unsigned int nsteps)
 {
 	static uint64_t ns[TICKS];
 	unsigned int i;
@@ -89,8 +31,10 @@ static void measure(struct sampler *s, unsigned int nsteps)
 	for (i = 0; i < 20; i++)
 		(void)sampler_tick(s); /* opens what is new */
 	for (i = 0; i < TICKS; i++) {
-		uint64_t before = clock_thread_cpu_ns();
+		uint64_t before;
 
+		busy_node_feed(n, 1000, 1);
+		before = clock_thread_cpu_ns();
 		(void)sampler_tick(s);
 		ns[i] = clock_thread_cpu_ns() - before;
 	}
@@ -132,38 +76,34 @@ static void measure_ends(struct sampler *s, struct ledger *l)
 
 int main(void)
 {
-	static const unsigned int nsteps[] = { 1, 16, MAX_STEPS };
-	char top[] = "/tmp/bench_tick.XXXXXX";
-	struct settings settings = { 0 };
+	static const unsigned int nsteps[] = { 1, 16, BUSY_NODE_STEPS };
+	struct settings settings;
 	struct sampler *s = NULL;
 	struct ledger *l = NULL;
 	struct errmsg err = { 0 };
+	struct busy_node n;
 	unsigned int have = 0;
-	char cmd[64];
 	size_t i;
 
-	if (!mkdtemp(top) || kvconf_defaults(settings_keys, settings_nkeys, &settings, &err) < 0)
+	if (!busy_node_make(&n))
 		return 1;
-	make_sensors(top);
-	settings.bpf_dir[0] = '\0';
-	(void)snprintf(settings.sys_root, sizeof(settings.sys_root), "%s", top);
-	(void)snprintf(settings.ledger_dir, sizeof(settings.ledger_dir), "%s", top);
+	busy_node_settings(&n, &settings);
 	if (sampler_create(&settings, "bench", &s, &err) < 0 ||
-	    ledger_open(top, "bench", true, &l, &err) < 0) {
+	    ledger_open(n.top, "bench", true, &l, &err) < 0) {
 		fprintf(stderr, "bench_tick: %s\n", err.text);
 		return 1;
 	}
-	printf("CPU time of a tick, microseconds, of %d\n%5s %10s %10s %10s\n", TICKS, "steps", "p50",
-	       "p99", "max");
+	printf("CPU time of a tick, microseconds, of %d, on %d sockets\n%5s %10s %10s %10s\n",
+	       TICKS, BUSY_NODE_SOCKETS, "steps", "p50", "p99", "max");
 	for (i = 0; i < ARRAY_SIZE(nsteps); i++) {
-		if (claim_steps(l, have, nsteps[i]) < 0)
+		if (busy_node_claim(&n, l, have, nsteps[i]) < 0)
 			return 1;
 		have = nsteps[i];
-		measure(s, have);
+		measure(&n, s, have);
 	}
 	measure_ends(s, l);
 	sampler_destroy(s);
 	ledger_close(l);
-	(void)snprintf(cmd, sizeof(cmd), "rm -rf '%s'", top);
-	return system(cmd) != 0;
+	busy_node_remove(&n);
+	return 0;
 }

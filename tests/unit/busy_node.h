@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * busy_node.h - two sockets with their memory as files, and steps whose cgroup is a real one: what
+ * a tick of the sampler costs is measured on it (tests/bench) and what it may not do (test_steady).
+ */
+#ifndef CEEMS_BUSY_NODE_H
+#define CEEMS_BUSY_NODE_H
+
+#include "cgfolders.h"
+#include "scratch.h"
+#include "src/libjob/ledger.h"
+#include "src/libjob/settings.h"
+
+#define BUSY_NODE_SOCKETS 2
+#define BUSY_NODE_CPUS 4
+#define BUSY_NODE_STEPS 64
+
+struct busy_node {
+	char top[64];
+	struct folders cgroup;
+	uint64_t energy_uj;
+	uint64_t busy_ticks;
+};
+
+static inline void busy_node_put(const struct busy_node *n, const char *path, const char *text)
+{
+	if (!scratch_write(scratch_path(n->top, path), text, strlen(text)))
+		diag("cannot write %s", path);
+}
+
+static inline void busy_node_folder(const struct busy_node *n, const char *path)
+{
+	(void)fileio_mkdir_p(scratch_path(n->top, path), 0755, NULL);
+}
+
+/* All counters go on by UJ, each processor by TICKS of the clock. */
+static inline void busy_node_feed(struct busy_node *n, uint64_t uj, uint64_t ticks)
+{
+	char path[96];
+	char text[512];
+	unsigned int i;
+	int len;
+
+	n->energy_uj += uj;
+	n->busy_ticks += ticks;
+	for (i = 0; i < BUSY_NODE_SOCKETS; i++) {
+		snprintf(text, sizeof(text), "%llu\n", (unsigned long long)n->energy_uj);
+		snprintf(path, sizeof(path), "sys/class/powercap/intel-rapl:%u/energy_uj", i);
+		busy_node_put(n, path, text);
+		snprintf(path, sizeof(path), "sys/class/powercap/intel-rapl:%u:0/energy_uj", i);
+		busy_node_put(n, path, text);
+	}
+	len = snprintf(text, sizeof(text), "cpu  %llu 0 0 0 0 0 0 0 0 0\n",
+		       (unsigned long long)n->busy_ticks * BUSY_NODE_CPUS);
+	for (i = 0; i < BUSY_NODE_CPUS; i++)
+		len += snprintf(text + len, sizeof(text) - (size_t)len,
+				"cpu%u %llu 0 0 0 0 0 0 0 0 0\n", i,
+				(unsigned long long)n->busy_ticks);
+	busy_node_put(n, "proc/stat", text);
+}
+
+/* false: no folder for it. */
+static inline bool busy_node_make(struct busy_node *n)
+{
+	char path[96];
+	char text[32];
+	unsigned int i;
+
+	memset(n, 0, sizeof(*n));
+	strcpy(n->top, SCRATCH_TEMPLATE);
+	if (!mkdtemp(n->top))
+		return false;
+	folders_make(&n->cgroup);
+	busy_node_folder(n, "proc");
+	for (i = 0; i < BUSY_NODE_SOCKETS; i++) {
+		snprintf(path, sizeof(path), "sys/class/powercap/intel-rapl:%u", i);
+		busy_node_folder(n, path);
+		snprintf(path, sizeof(path), "sys/class/powercap/intel-rapl:%u/name", i);
+		snprintf(text, sizeof(text), "package-%u\n", i);
+		busy_node_put(n, path, text);
+		snprintf(path, sizeof(path), "sys/class/powercap/intel-rapl:%u/max_energy_range_uj", i);
+		busy_node_put(n, path, "262143328850\n");
+		snprintf(path, sizeof(path), "sys/class/powercap/intel-rapl:%u:0", i);
+		busy_node_folder(n, path);
+		snprintf(path, sizeof(path), "sys/class/powercap/intel-rapl:%u:0/name", i);
+		busy_node_put(n, path, "dram\n");
+		snprintf(path, sizeof(path), "sys/class/powercap/intel-rapl:%u:0/max_energy_range_uj",
+			 i);
+		busy_node_put(n, path, "65712999613\n");
+	}
+	for (i = 0; i < BUSY_NODE_CPUS; i++) {
+		snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%u/topology", i);
+		busy_node_folder(n, path);
+		snprintf(path, sizeof(path),
+			 "sys/devices/system/cpu/cpu%u/topology/physical_package_id", i);
+		snprintf(text, sizeof(text), "%u\n", i * BUSY_NODE_SOCKETS / BUSY_NODE_CPUS);
+		busy_node_put(n, path, text);
+	}
+	busy_node_feed(n, 123456789, 1000);
+	return true;
+}
+
+static inline void busy_node_remove(struct busy_node *n)
+{
+	folders_remove(&n->cgroup);
+	scratch_clear(n->top);
+	(void)rmdir(n->top);
+}
+
+static inline void busy_node_settings(const struct busy_node *n, struct settings *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	(void)kvconf_defaults(settings_keys, settings_nkeys, ret, NULL);
+	ret->bpf_dir[0] = '\0';
+	(void)snprintf(ret->sys_root, sizeof(ret->sys_root), "%s", n->top);
+	(void)snprintf(ret->ledger_dir, sizeof(ret->ledger_dir), "%s", n->top);
+}
+
+/* Steps FROM .. TO-1, two of each job, one on each socket. 0 or -errno. */
+static inline int busy_node_claim(const struct busy_node *n, struct ledger *l, unsigned int from,
+				  unsigned int to)
+{
+	for (; from < to; from++) {
+		struct ledger_identity id = {
+			.job_id = 1 + from / 2, .step_id = from % 2, .het_comp = LEDGER_HET_NONE,
+			.node_count = 1, .job_cpus = 2, .step_cpus = 1, .job_mem_mb = 200,
+			.step_mem_mb = 100, .job_socket_cpus = { 1, 1 },
+		};
+		struct ledger_slot *s;
+		unsigned int slot;
+		int rc;
+
+		id.step_socket_cpus[from % 2] = 1;
+		rc = ledger_claim(l, &id, &slot);
+		if (rc < 0)
+			return rc;
+		s = ledger_slot(l, slot);
+		/* one with files: without them lists of processes are opened every few seconds */
+		if (n->cgroup.top[HIER_CPUACCT][0])
+			folders_step_path(HIER_CPUACCT, s->cgroup_cpuacct, sizeof(s->cgroup_cpuacct));
+		else if (n->cgroup.top[HIER_V2][0])
+			folders_step_path(HIER_V2, s->cgroup_v2, sizeof(s->cgroup_v2));
+		atomic_store(&s->cgroup_known, 1);
+	}
+	return 0;
+}
+
+#endif
