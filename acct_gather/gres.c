@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "acct_gather/gres.h"
 
+#include "acct_gather/gres_shared.h"
 #include "src/libnode/gpushare.h"
 #include "src/libutil/logger.h"
 
@@ -29,18 +30,21 @@ static int add_device(void *element, void *arg)
 /*
  * gres_g_get_devices() is what task/cgroup takes the devices from that a job may open. It marks, in
  * Slurm's own list of all devices, those of GRES; every caller marks anew. gres/shard and gres/mps
- * mark the GPU that they are on, so that those who share one share its energy.
+ * mark the GPU that they are on.
  */
 static unsigned int shares(CEEMS_LIST gres, bool is_job, uint32_t ret[GPUS_MAX])
 {
 	CEEMS_LIST list = gres_g_get_devices(gres, is_job, 0, NULL, 0, 0);
 	struct devices all = { .n = 0 };
+	unsigned int held;
 
 	if (list) {
 		(void)list_for_each(list, add_device, &all);
 		FREE_NULL_LIST(list);
 	}
-	return gpushare_by_files(all.d, all.n, ret);
+	held = gpushare_by_files(all.d, all.n, ret);
+	gres_shared_scale(gres, is_job, ret);
+	return held;
 }
 
 static int is_gpu(void *element, void *arg)

@@ -6,8 +6,7 @@
 needs_plugins acct_gather
 . "$(dirname "$0")/energy.sh"
 
-echo EnergySources=rapl,nvml >"$e2e_work/ceems.conf"
-cluster_up --plugins acct_gather --fake-rapl --fake-gpus 4 --cpus 8 --ceems-conf "$e2e_work/ceems.conf"
+cluster_up --plugins acct_gather --fake-rapl --fake-gpus 4 --cpus 8
 
 # step_is_listed ID STEP: a tick has seen it, so that all that is fed from now on is in its time.
 step_is_listed() {
@@ -112,16 +111,25 @@ ok $? "and reads the other sensors"
 feed_gpu 3 0 ok
 conserved "the driver answers again"
 
+# --- shares ------------------------------------------------------------------------------------
+
+submit_listed user3 0 --gres=shard:1 --wrap 'srun -n1 sleep 1000'
+share=$job
+feed_gpu 3 40000
+conserved "a GPU of four shares"
+is "$(step_gpu_uj "$share" 0)" 10000000 "who has one of them has a quarter of the energy"
+
 # --- what Slurm has of it ------------------------------------------------------------------------
 
-inside scancel "$one" "$two" "$none"
-for job in "$one" "$two" "$none"; do
+inside scancel "$one" "$two" "$none" "$share"
+for job in "$one" "$two" "$none" "$share"; do
 	wait_energy "$job"
 done
 conserved "all jobs have ended"
 is "$(gpu_joules "$one" batch) $(gpu_joules "$one" extern)" "150 150" "sacct: the first job's GPU"
 is "$(gpu_joules "$two" 0) $(gpu_joules "$two" batch) $(gpu_joules "$two" extern)" "270 300 570" \
 	"sacct: the second job's step, its batch script, and the job"
-is "$(gpu_joules "$none" extern)" 0 "sacct: the third job"
+is "$(gpu_joules "$none" extern) $(gpu_joules "$share" extern)" "0 10" \
+	"sacct: the job without a GPU, and that with a share of one"
 
 done_testing

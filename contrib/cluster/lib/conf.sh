@@ -261,9 +261,9 @@ conf_write_slurm() {
 			EOT
 		fi
 		if [ "$FAKE_GPUS" != 0 ]; then
-			echo GresTypes=gpu
+			echo GresTypes=gpu,shard
 			gpu_gres >"$DIR/etc/gres.conf"
-			gres=Gres=gpu:$FAKE_GPUS
+			gres=Gres=gpu:$FAKE_GPUS,shard:$((4 * FAKE_GPUS))
 		fi
 		local n
 		for ((n = 1; n <= NODES; n++)); do

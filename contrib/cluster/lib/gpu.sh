@@ -26,6 +26,7 @@ gpu_gres() {
 
 	for ((n = 1; n <= NODES; n++)); do
 		echo "NodeName=n$n Name=gpu File=$DIR/gpus/n$n/nvidia[0-$((FAKE_GPUS - 1))]"
+		echo "NodeName=n$n Name=shard Count=$((4 * FAKE_GPUS))"
 	done
 }
 

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gres_shared.h - how much of a GPU somebody holds who has some of its shares (gres/shard, gres/mps).
+ */
+#ifndef CEEMS_ACCT_GATHER_GRES_SHARED_H
+#define CEEMS_ACCT_GATHER_GRES_SHARED_H
+
+#include "acct_gather/slurm_compat.h"
+#include "src/libmeter/domain.h"
+
+/*
+ * PPM has the GPUs that are held according to GRES, all as whole ones. Those that are held by
+ * shares alone are cut down to these; where Slurm does not say how many shares there are they are
+ * left as they are.
+ */
+void gres_shared_scale(CEEMS_LIST gres, bool is_job, uint32_t ppm[GPUS_MAX]);
+
+#endif
