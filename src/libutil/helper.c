@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libutil/helper.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <unistd.h>
+
+/* A worker thread has all signals blocked and slurmd ignores some: the child gets neither. */
+static int set_attributes(posix_spawnattr_t *attr)
+{
+	sigset_t none, all;
+	int rc;
+
+	(void)sigemptyset(&none);
+	(void)sigfillset(&all);
+	rc = posix_spawnattr_setsigmask(attr, &none);
+	if (rc == 0)
+		rc = posix_spawnattr_setsigdefault(attr, &all);
+	if (rc == 0)
+		rc = posix_spawnattr_setflags(attr,
+					      POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	return -rc;
+}
+
+static int set_files(posix_spawn_file_actions_t *files, int out)
+{
+	int rc = posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+
+	if (rc == 0)
+		rc = posix_spawn_file_actions_adddup2(files, out, STDOUT_FILENO);
+	if (rc == 0)
+		rc = posix_spawn_file_actions_adddup2(files, out, STDERR_FILENO);
+	return -rc;
+}
+
+static int spawn_with(posix_spawnattr_t *attr, char *const *argv, int out, pid_t *ret_pid)
+{
+	static char *const no_env[] = { NULL };
+	posix_spawn_file_actions_t files;
+	int rc = -posix_spawn_file_actions_init(&files);
+
+	if (rc < 0)
+		return rc;
+	rc = set_files(&files, out);
+	if (rc == 0)
+		rc = -posix_spawn(ret_pid, argv[0], &files, attr, argv, no_env);
+	(void)posix_spawn_file_actions_destroy(&files);
+	return rc;
+}
+
+/* posix_spawn() and not fork(): a daemon has threads, and its memory need not be copied. */
+int helper_spawn(char *const *argv, int out, pid_t *ret_pid)
+{
+	posix_spawnattr_t attr;
+	int rc = -posix_spawnattr_init(&attr);
+
+	if (rc < 0)
+		return rc;
+	rc = set_attributes(&attr);
+	if (rc == 0)
+		rc = spawn_with(&attr, argv, out, ret_pid);
+	(void)posix_spawnattr_destroy(&attr);
+	return rc;
+}
