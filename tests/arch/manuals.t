@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Manual pages format without a warning, and those they point to exist.
+# Manual pages format without a warning, their values are filled in, and those they point to exist.
 . "$top_srcdir/tests/tap/tap.sh"
 cd "$top_srcdir" || exit 1
 command -v groff >/dev/null || skip_all "no groff"
@@ -16,5 +16,10 @@ for name in $(sed -nE 's/^\.BR ([a-zA-Z_.\\-]+) \([1-8]\).*/\1/p' $pages | sed '
 	echo "$name" | grep -qE "$theirs" && continue
 	echo "$pages" | grep -qE "/$name\.[1-8]\.in$" || missing="$missing $name"
 done
+left=
+for page in $pages; do
+	grep -q '@[A-Za-z_]*@' "$top_builddir/${page%.in}" 2>/dev/null && left="$left $page"
+done
+is "$left" "" "no built page has a name for a value"
 is "$missing" "" "every page that is pointed to is here or another project's"
 done_testing
