@@ -29,7 +29,7 @@ while read -r source library; do
 	is "$(needed "$so" | grep -vE "$libc|^($library)\.so")" "" "source $source needs $library"
 done <<'END'
 hwmon libsensors
-ipmi libfreeipmi
+ipmi libc
 redfish libcurl|libjansson
 END
 for plugin in acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ceems.so \
