@@ -32,7 +32,8 @@ static int field(const char *text, const char *key, uint64_t *ret)
 
 	while (p && strncmp(p, key, len) != 0) {
 		p = strchr(p, '\n');
-		p += p != NULL;
+		if (p)
+			p++;
 	}
 	if (!p || !*p)
 		return -ENOENT;

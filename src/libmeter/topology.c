@@ -15,6 +15,7 @@
 #define CPU_FOLDER "/sys/devices/system/cpu"
 /* Linux' own limit (NR_CPUS of x86-64 with MAXSMP); a larger number in the tree is nonsense. */
 #define CPUS_MAX 8192
+#define UNKNOWN UINT64_MAX
 
 struct packages {
 	uint64_t id[SOCKETS_MAX]; /* ascending */
@@ -103,15 +104,15 @@ int topology_read(const char *sys_root, uint32_t ncpus, struct topology **ret)
 	}
 	t->ncpus = n;
 	for (i = 0; i < n; i++) {
-		if (package_of(sys_root, i, &id[i]) < 0) {
-			id[i] = UINT64_MAX;
+		if (package_of(sys_root, i, &id[i]) < 0 || id[i] == UNKNOWN) {
+			id[i] = UNKNOWN;
 			continue;
 		}
 		add_package(&packages, id[i]);
 		are_units = are_units && id[i] < SOCKETS_MAX;
 	}
 	for (i = 0; i < n; i++) {
-		if (id[i] != UINT64_MAX)
+		if (id[i] != UNKNOWN)
 			t->cpu_socket[i] = (uint8_t)unit_of(&packages, id[i], are_units);
 		else if (packages.n)
 			continue; /* offline, or a hole in the numbers */
