@@ -353,6 +353,7 @@ static int redfish_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 	if (!s->until_ns)
 		return -EIO;
 	part->until_ns = s->until_ns; /* of several samples the last */
+	out.late += clock_mono_ns() - s->sampled_ns > s->integrate.max_gap_ns;
 	*ret = out;
 	return 0;
 }

@@ -510,6 +510,9 @@ static void test_absurd(void)
 		ok(run_until(&r, &r.energy_uj, 1), "  and it goes on");
 	}
 	ok(r.energy_uj <= (r.until_ns - r.from_ns) * 4 / 10 + 1, "  never above 400 W");
+	set("mode", "error");
+	r.late = 0;
+	ok(run_until(&r, &r.late, 1), "  one that stays away is late");
 	run_close(&r);
 }
 
