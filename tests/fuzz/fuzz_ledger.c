@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The ledger's file: a good one with bytes written over. The input is a list of patches, each four
- * bytes of offset, one of length (its upper bit: in the header), and the bytes.
+ * bytes of offset, one of length and place (enum place), and the bytes.
  */
 #include "src/libjob/ledger_map.h"
 #include "tests/fuzz/fuzz.h"
@@ -27,20 +27,44 @@ static int good_file(void)
 	return open(ledger_path(), O_RDWR | O_CLOEXEC);
 }
 
+enum place {
+	ANYWHERE = 0x00,
+	IN_HEADER = 0x40,
+	IN_COUNTS = 0x80, /* what says how much of the current page is in use */
+	IN_FIRST = 0xc0,  /* and its first steps */
+	LENGTH = 0x3f,
+};
+
+static size_t offset_of(uint32_t where, uint8_t place)
+{
+	const size_t page = offsetof(struct ledger_file, page);
+
+	switch (place & ~LENGTH) {
+	case IN_HEADER:
+		return where % (sizeof(struct ledger_file) - sizeof(struct ledger_page[2]) -
+				sizeof(struct ledger_slot[LEDGER_STEPS]));
+	case IN_COUNTS:
+		return page + offsetof(struct ledger_page, nsteps) + where % 8;
+	case IN_FIRST:
+		return page + offsetof(struct ledger_page, step) + where % 1024;
+	default:
+		return where % (sizeof(struct ledger_file) - LENGTH);
+	}
+}
+
 static void patch(int fd, const uint8_t *data, size_t size)
 {
 	while (size >= 5) {
 		uint32_t where = (uint32_t)data[0] | (uint32_t)data[1] << 8 |
 				 (uint32_t)data[2] << 16 | (uint32_t)data[3] << 24;
-		size_t len = data[4] & 0x7f;
+		size_t at = offset_of(where, data[4]);
+		size_t len = data[4] & LENGTH;
 
-		where %= data[4] & 0x80 ? sizeof(struct ledger_header) :
-					  sizeof(struct ledger_file) - 0x7f;
 		data += 5;
 		size -= 5;
 		if (len > size)
 			len = size;
-		assert(pwrite(fd, data, len, (off_t)where) == (ssize_t)len);
+		assert(pwrite(fd, data, len, (off_t)at) == (ssize_t)len);
 		data += len;
 		size -= len;
 	}

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What /proc and cgroups say of CPU time: /proc/stat, /proc/PID/stat, cpu.stat, cpuacct.usage. */
+/*
+ * What /proc and cgroups say of CPU time and memory: /proc/stat, /proc/PID/stat, cpu.stat,
+ * cpuacct.usage, memory.stat, meminfo.
+ */
 #include "src/libmeter/cputime.h"
+#include "src/libmeter/memuse.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/procstat.h"
 #include "tests/fuzz/fuzz.h"
@@ -18,6 +22,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)fileio_pread_u64(fd, &ns);
 	(void)procstat_parse(text, &proc);
 	(void)cputime_parse_cpu_stat(text, &ns);
+	(void)memuse_parse(text, /* is_v2= */ true, &ns);
+	(void)memuse_parse(text, /* is_v2= */ false, &ns);
+	(void)memuse_node(fd, &ns);
 	free(text);
 	return 0;
 }

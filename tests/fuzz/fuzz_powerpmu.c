@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The perf PMU "power": type, cpumask, and event, unit and scale of packages; then counts. */
+#include "src/libmeter/counter.h"
+#include "src/libmeter/powerpmu.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/util.h"
+#include "tests/fuzz/fuzz.h"
+
+static const char *const files[] = { "type", "cpumask", "events/energy-pkg",
+				     "events/energy-pkg.unit", "events/energy-pkg.scale" };
+
+/* A count is eight bytes of the input; all handles show the same one. */
+static struct fuzz_parts counts;
+
+static int open_counter(void *ctx, uint32_t type, uint64_t config, uint32_t cpu)
+{
+	(void)ctx;
+	(void)type;
+	(void)config;
+	(void)cpu;
+	return 1;
+}
+
+static int read_counter(void *ctx, int handle, uint64_t *ret_count)
+{
+	(void)ctx;
+	(void)handle;
+	if (counts.size < sizeof(*ret_count))
+		return -1;
+	memcpy(ret_count, counts.data, sizeof(*ret_count));
+	return 0;
+}
+
+static void close_counter(void *ctx, int handle)
+{
+	(void)ctx;
+	(void)handle;
+}
+
+static const struct powerpmu_ops ops = { open_counter, read_counter, close_counter };
+
+static void write_files(struct fuzz_parts *in)
+{
+	char dir[512];
+	size_t i;
+
+	(void)snprintf(dir, sizeof(dir), "%s/sys/bus/event_source/devices/power/events",
+		       fuzz_dir());
+	assert(fileio_mkdir_p(dir, 0700, NULL) == 0);
+	*strrchr(dir, '/') = '\0';
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		size_t len;
+		const uint8_t *part = fuzz_next(in, &len);
+
+		fuzz_write(dir, files[i], part, len);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_parts in = { data, size };
+	struct source_state state = { 0 };
+	struct powerpmu *p = NULL;
+	struct errmsg err = { 0 };
+	uint64_t elapsed = 0;
+	int rc;
+
+	write_files(&in);
+	rc = powerpmu_open(fuzz_dir(), &ops, NULL, &p, &err);
+	fuzz_check_error(rc, &err);
+	for (counts = in; rc == 0 && counts.size; elapsed += NSEC_PER_SEC) {
+		size_t step = counts.size < 8 ? counts.size : 8;
+		struct reading r = { 0 };
+		uint32_t i;
+
+		if (powerpmu_read(p, NSEC_PER_SEC, &state, &r) == 0)
+			for (i = 0; i < r.nparts; i++)
+				assert(r.part[i].energy_uj <=
+				       SOURCE_MAX_COUNTERS *
+					       counter_bound_uj(COUNTER_PLATFORM_MAX_W, elapsed));
+		counts.data += step;
+		counts.size -= step;
+	}
+	powerpmu_close(p);
+	return 0;
+}
