@@ -127,17 +127,21 @@ static bool has_shown(const struct watch *w, enum source_id id)
 
 static bool is_worth_waiting(struct watch *w)
 {
-	uint64_t limit_ns = 2 * w->c->settings.slow_interval_ns + 2 * NSEC_PER_SEC;
+	uint64_t twice_ns = 2 * w->c->settings.slow_interval_ns + 2 * NSEC_PER_SEC;
+	uint64_t so_far_ns = clock_mono_ns() - w->begin_ns;
 	struct sources_status st;
 	unsigned int id;
 
-	if (clock_mono_ns() - w->begin_ns > limit_ns)
-		return false;
-	for (id = 0; id < SOURCE_N; id++)
-		if (sources_status(w->s, (enum source_id)id, &st) && st.is_open &&
-		    (!st.last || is_slow(w, (enum source_id)id)) &&
-		    !has_shown(w, (enum source_id)id))
+	for (id = 0; id < SOURCE_N; id++) {
+		if (!sources_status(w->s, (enum source_id)id, &st) || !st.is_open)
+			continue;
+		/* as long as slurmd would wait before it takes others */
+		if (!st.last && so_far_ns < SOURCES_AWAIT_NS + 2 * TICK_NS)
 			return true;
+		if (st.last && is_slow(w, (enum source_id)id) &&
+		    !has_shown(w, (enum source_id)id) && so_far_ns < twice_ns)
+			return true;
+	}
 	return false;
 }
 
