@@ -340,7 +340,7 @@ int sampler_tick(struct sampler *s)
 	rc = book(s, page, &tick);
 	if (rc < 0)
 		return rc;
-	all.is_tainted = is_gap || r.rejected || r.late || r.failed < 0;
+	all.is_tainted = is_gap || r.is_tainted;
 	weights_learn(s->weights, &tick, all.dt_ns, all.is_tainted);
 	all.is_tainted |= any_holds_gpu(line, nlines);
 	parts_advance(&s->parts, page, &setup, &tick, &all);

@@ -9,7 +9,7 @@ static const enum source_id node_order[] = {
 	SOURCE_EXTERNAL, SOURCE_CRAY, SOURCE_HWMON, SOURCE_REDFISH, SOURCE_IPMI, SOURCE_RAPL,
 };
 
-/* --- one source ---------------------------------------------------------------- */
+/* --- one source --------------------------------------------------------------------- */
 
 /* Whether what it has is still to be found out: until then others must not take what may be its. */
 static bool is_awaited(const struct sources_entry *e)
@@ -86,7 +86,7 @@ static void read_entry(struct sources_entry *e, uint64_t dt_ns, uint32_t busy_pp
 	log_reading(e);
 }
 
-/* --- who has which domain ------------------------------------------------------ */
+/* --- who has which domain ----------------------------------------------------------- */
 
 static bool is_estimate(struct sources *s, uint32_t id)
 {
@@ -161,7 +161,7 @@ static bool owns_any(const struct sources *s, enum source_id id)
 	return false;
 }
 
-/* --- the whole node ------------------------------------------------------------ */
+/* --- the whole node ----------------------------------------------------------------- */
 
 static const struct reading_part *whole_node_of(const struct sources_entry *e)
 {
@@ -220,7 +220,13 @@ static void read_node(struct sources *s, struct remainder_tick *tick,
 	other->energy_uj += share.other_uj;
 }
 
-/* --- all of them --------------------------------------------------------------- */
+/* Or may be, as soon as it can be read. */
+static bool is_used(const struct sources *s, const struct sources_entry *e)
+{
+	return s->node == e || owns_any(s, e->id) || is_awaited(e);
+}
+
+/* --- all of them -------------------------------------------------------------------- */
 
 /* All but estimates. Returns what their parts used; *RET_MISSING: not all is known yet. */
 static uint64_t read_sensors(struct sources *s, uint64_t dt_ns, uint32_t busy_ppm,
@@ -263,6 +269,7 @@ static uint64_t read_estimates(struct sources *s, uint64_t dt_ns, uint32_t busy_
 {
 	bool is_measured = s->node || (s->from[DOMAIN_CPU] != SOURCE_N &&
 				       !is_estimate(s, s->from[DOMAIN_CPU]));
+	bool is_open_question = awaits_any(s);
 	uint64_t parts_uj = 0;
 	size_t i;
 
@@ -274,7 +281,7 @@ static uint64_t read_estimates(struct sources *s, uint64_t dt_ns, uint32_t busy_
 		if (!e->source || !e->ops->is_estimate)
 			continue;
 		read_entry(e, dt_ns, busy_ppm, &state[e->id], ret);
-		if (is_measured)
+		if (is_measured || is_open_question)
 			continue;
 		parts_uj += take_parts(s, e);
 		if (s->is_auto && s->nopen > 1)
@@ -311,12 +318,15 @@ void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t b
 	node.parts_uj = read_sensors(s, dt_ns, busy_ppm, state, ret, &node.is_missing_parts);
 	if (!s->node)
 		choose_node(s, state);
-	if (!awaits_any(s))
-		node.parts_uj += read_estimates(s, dt_ns, busy_ppm, state, ret);
+	node.parts_uj += read_estimates(s, dt_ns, busy_ppm, state, ret);
 	if (s->node)
 		read_node(s, &node, state, ret);
-	for (i = 0; i < s->n; i++)
-		log_late(&s->entry[i]);
+	for (i = 0; i < s->n; i++) {
+		struct sources_entry *e = &s->entry[i];
+
+		log_late(e);
+		ret->is_tainted |= is_used(s, e) && (e->rc < 0 || e->is_late || e->last.rejected);
+	}
 
 	ret->nparts = s->nparts;
 	memcpy(ret->part, s->part, s->nparts * sizeof(s->part[0]));

@@ -53,6 +53,8 @@ struct sources_reading {
 	 * tick: the remainder is then 0, not negative, and this is published beside it.
 	 */
 	uint64_t disagreement_uj;
+	/* One that is used failed, was late or had a counter rejected: nothing to learn from. */
+	bool is_tainted;
 	int failed; /* -errno of a source that could not be read at all, 0: none */
 	enum source_id failed_id;
 };

@@ -367,6 +367,7 @@ static void test_failures(void)
 	tick(&m);
 	is_int(m.r.failed, -EIO, "a sensor that cannot be read");
 	is_u64(m.r.rejected, 1, "  is counted");
+	ok(m.r.is_tainted, "  and spoils the tick");
 	is_u64(m.state[SOURCE_IPMI].ncounters, 0, "  what a closed source left is forgotten");
 	is_from(&m, DOMAIN_CPU, SOURCE_N, 0, "  its domain is not given away");
 	is_u64(fake[SOURCE_RAPL].reads, 0, "  others keep their energy until it is clear");
@@ -409,6 +410,7 @@ static void test_failures(void)
 		tick(&m);
 	is_from(&m, DOMAIN_CPU, SOURCE_RAPL, 10, "one that never comes is not waited for");
 	is_u64(m.state[SOURCE_CRAY].ncounters, 0, "  and what it kept is no longer its own");
+	ok(m.r.failed < 0 && !m.r.is_tainted, "  nor does it spoil anything");
 	fake[SOURCE_CRAY].read_rc = 0;
 	tick(&m);
 	is_from(&m, DOMAIN_CPU, SOURCE_RAPL, 10, "  nor may it have it later");
