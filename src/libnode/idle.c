@@ -39,3 +39,23 @@ bool idle_learn(const struct idle_window *w, uint32_t node_cpus, uint64_t *idle_
 		*idle_mw += (mw - *idle_mw) >> RISE_SHIFT;
 	return true;
 }
+
+static bool is_known_idle(unsigned int unit, const struct gpu_reading *gpu, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (gpu[i].unit == unit)
+			return gpu[i].busy_ppm < IDLE_MAX_BUSY_PPM;
+	return false;
+}
+
+bool idle_gpus_work(const uint32_t held_ppm[GPUS_MAX], const struct gpu_reading *gpu, size_t n)
+{
+	unsigned int unit;
+
+	for (unit = 0; unit < GPUS_MAX; unit++)
+		if (held_ppm[unit] && !is_known_idle(unit, gpu, n))
+			return true;
+	return false;
+}

@@ -11,7 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* CPU use above which a window says nothing about idle power (reference: field notes, 4.4). */
+#include "src/libmeter/source.h"
+
+/* Use, of processors or of a GPU, above which a window says nothing about idle power (reference: field notes, 4.4). */
 #define IDLE_MAX_BUSY_PPM 20000
 /* A sensor that is silent for so many SampleIntervals draws nothing, as far as we know. */
 #define IDLE_SILENT_INTERVALS 10
@@ -24,7 +26,7 @@ struct idle_window {
 	uint64_t energy_uj;
 	uint64_t busy_ns; /* of all processors */
 	uint64_t length_ns;
-	bool is_tainted; /* a counter was rejected, a gap lies in it, a job had a GPU */
+	bool is_tainted; /* a counter was rejected, a gap lies in it, a job's GPU worked */
 };
 
 /* Whether the window is whole, and so has a power. */
@@ -40,5 +42,11 @@ uint64_t idle_window_power(const struct idle_window *w);
  * still).
  */
 bool idle_learn(const struct idle_window *w, uint32_t node_cpus, uint64_t *idle_mw);
+
+/*
+ * Whether a GPU that a job holds (HELD_PPM by unit) is at work, which processors do not show. One
+ * of which GPU[n] says nothing may be.
+ */
+bool idle_gpus_work(const uint32_t held_ppm[GPUS_MAX], const struct gpu_reading *gpu, size_t n);
 
 #endif

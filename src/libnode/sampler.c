@@ -267,16 +267,17 @@ static void weigh(struct sampler *s, const struct ledger_page *page, const struc
 	readers_close_gone(s->readers);
 }
 
-static bool any_holds_gpu(const struct book_line *line, size_t nlines)
+static bool jobs_use_gpus(const struct sampler *s, const struct book_line *line, size_t nlines)
 {
+	uint32_t held_ppm[GPUS_MAX] = { 0 };
+	struct gpu_reading gpu[GPUS_MAX];
 	unsigned int g;
 	size_t i;
 
 	for (i = 0; i < nlines; i++)
 		for (g = 0; g < GPUS_MAX; g++)
-			if (line[i].s->id.job_gpu_ppm[g])
-				return true;
-	return false;
+			held_ppm[g] |= line[i].s->id.job_gpu_ppm[g];
+	return idle_gpus_work(held_ppm, gpu, sources_gpus(s->sources, gpu, GPUS_MAX));
 }
 
 static uint32_t busy_ppm(uint64_t busy_ns, uint64_t dt_ns, uint32_t cpus)
@@ -342,7 +343,7 @@ int sampler_tick(struct sampler *s)
 		return rc;
 	all.is_tainted = is_gap || r.is_tainted;
 	weights_learn(s->weights, &tick, all.dt_ns, all.is_tainted);
-	all.is_tainted |= any_holds_gpu(line, nlines);
+	all.is_tainted |= jobs_use_gpus(s, line, nlines);
 	parts_advance(&s->parts, page, &setup, &tick, &all);
 	ledger_turn(s->ledger);
 	publish(s, page);

@@ -93,11 +93,34 @@ static void test_power(void)
 	is_u64(idle_window_power(&w), 0, "an empty window has no power");
 }
 
+static void test_gpus(void)
+{
+	const struct gpu_reading gpu[] = {
+		{ .unit = 0, .busy_ppm = 900000 },
+		{ .unit = 1, .busy_ppm = IDLE_MAX_BUSY_PPM - 1 },
+		{ .unit = 2, .busy_ppm = UINT64_MAX },
+	};
+	uint32_t held_ppm[GPUS_MAX] = { 0 };
+
+	ok(!idle_gpus_work(held_ppm, gpu, 3), "a GPU that no job holds is the node's idle power");
+	held_ppm[1] = 250000;
+	ok(!idle_gpus_work(held_ppm, gpu, 3), "and so is one that is held and does nothing");
+	held_ppm[2] = 1000000;
+	ok(idle_gpus_work(held_ppm, gpu, 3), "one whose use is not known may work");
+	held_ppm[2] = 0;
+	held_ppm[7] = 1;
+	ok(idle_gpus_work(held_ppm, gpu, 3), "and so may one that is not listed");
+	held_ppm[7] = 0;
+	held_ppm[0] = 1;
+	ok(idle_gpus_work(held_ppm, gpu, 3), "one that is busy does");
+}
+
 int main(void)
 {
 	test_learn();
 	test_settles();
 	test_slow();
 	test_power();
+	test_gpus();
 	return done_testing();
 }
