@@ -15,8 +15,8 @@
 #include "src/sources/hwmon_meter.h"
 #include "src/sources/hwmon_scan.h"
 
-/* Two numbers of each in the state. */
-#define METERS_MAX (SOURCE_MAX_COUNTERS / 2)
+/* Two numbers of each in the state, which remainder.h has some of its own in. */
+#define METERS_MAX (SOURCE_MAX_COUNTERS / 2 - 4)
 
 /* For the first answers of all slow meters; most come in a tenth of it. */
 #define FIRST_ANSWER_NS (2 * NSEC_PER_SEC)

@@ -18,8 +18,8 @@
 /* Beyond ceems-meter's own limit for one reading. */
 #define SILENCE_NS (90 * NSEC_PER_SEC)
 
-/* More answers than this in one tick are not a sensor's. */
-#define ANSWERS_MAX 16
+/* More answers than this in one tick are not a sensor's: it has a minute at most. */
+#define ANSWERS_MAX 64
 
 /* What a slow meter needs; in one piece, as the asker borrows it. */
 struct hwmon_slow {
@@ -142,6 +142,7 @@ static int book_counter(struct hwmon_meter *m, uint64_t dt_ns, struct source_sta
 	out->rejected += rc < 0 && rc != -EAGAIN;
 	if (rc == 0)
 		part->energy_uj += uj;
+	part->is_new_base |= rc == 1;
 	if (m->slow)
 		hold_back(m, part);
 	return rc;

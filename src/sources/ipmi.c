@@ -27,8 +27,8 @@
 /* slurmd starts no later than this for a BMC that hangs; most answer in a tenth of it. */
 #define FIRST_ANSWER_NS (2 * NSEC_PER_SEC)
 
-/* More answers than this in one tick are not a sensor's. */
-#define ANSWERS_MAX 16
+/* More answers than this in one tick are not a sensor's: it has a minute at most. */
+#define ANSWERS_MAX 64
 
 /* A missed answer or two is bridged, by the mean of those around it. */
 #define GAP_INTERVALS 4
@@ -168,7 +168,8 @@ static int ipmi_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 	(void)dt_ns;
 	(void)busy_ppm;
 	part->is_whole_node = true;
-	for (i = 0; i < ANSWERS_MAX && next(s, &answer) == 0; i++)
+	/* what comes after a new base is for the next tick: a base has no energy beside it */
+	for (i = 0; i < ANSWERS_MAX && !part->is_new_base && next(s, &answer) == 0; i++)
 		book(s, &answer, state, &out, part);
 	if (!s->last_ns)
 		return -EIO;

@@ -422,7 +422,8 @@ static void test_counter(void)
 		return;
 	}
 	is_int(machine_read(&m, SECOND_NS), 0, "the first reading");
-	is_u64(part(&m, DOMAIN_CPU, 0)->energy_uj, 0, "is the base");
+	ok(part(&m, DOMAIN_CPU, 0)->is_new_base && !part(&m, DOMAIN_CPU, 0)->energy_uj,
+	   "is the base");
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		int rc;
 
@@ -506,14 +507,15 @@ static void test_slow_counter(void)
 	static const struct {
 		const char *text;
 		uint64_t uj;
-		uint32_t rejected;
+		bool is_bad;
 	} t[] = {
-		{ "5000000200000\n", 200000, 0 },
-		{ "N/A\n", 0, 1 },
-		{ "5000000500000\n", 300000, 0 },
-		{ "9000000000000\n", 0, 1 }, /* a glitch */
+		{ "5000000200000\n", 200000, false },
+		{ "N/A\n", 0, true },
+		{ "5000000500000\n", 300000, false },
+		{ "9000000000000\n", 0, true }, /* a glitch */
 	};
 	struct timespec pause = { .tv_nsec = 5 * 1000 * 1000 };
+	uint64_t opened_ns = clock_mono_ns();
 	struct machine m;
 	size_t i;
 
@@ -521,7 +523,9 @@ static void test_slow_counter(void)
 		diag("%s", m.err.text);
 		return;
 	}
-	is_int(machine_read(&m, SECOND_NS), 0, "its first answer has come with open()");
+	while (machine_read(&m, SECOND_NS) < 0 && clock_mono_ns() < opened_ns + WAIT_NS)
+		(void)nanosleep(&pause, NULL);
+	ok(part(&m, DOMAIN_OTHER, 0)->is_new_base, "its first answer comes with open(), or soon");
 	is_int(part(&m, DOMAIN_OTHER, 0)->quality, QUALITY_COUNTER, "a counter");
 	ok(part(&m, DOMAIN_OTHER, 0)->until_ns, "that says how far it reaches");
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
@@ -530,14 +534,15 @@ static void test_slow_counter(void)
 		uint64_t uj = 0;
 
 		put("hwmon3/energy1_input", t[i].text);
-		while (uj < t[i].uj + !t[i].uj && !rejected && clock_mono_ns() < deadline) {
+		/* what it told before may still be in the pipe */
+		while ((t[i].is_bad ? !rejected : uj < t[i].uj) && clock_mono_ns() < deadline) {
 			int rc = machine_read(&m, SECOND_NS);
 
-			rejected = rc < 0 || m.r.rejected;
+			rejected |= rc < 0 || m.r.rejected;
 			uj += rc == 0 ? part(&m, DOMAIN_OTHER, 0)->energy_uj : 0;
 			(void)nanosleep(&pause, NULL);
 		}
-		if (!ok(uj == t[i].uj && rejected == (bool)t[i].rejected, "%.*s",
+		if (!ok(uj == t[i].uj && (rejected || !t[i].is_bad), "%.*s",
 			(int)strcspn(t[i].text, "\n"), t[i].text))
 			diag("%" PRIu64 " uJ, %d", uj, rejected);
 	}
