@@ -24,19 +24,25 @@ struct source {
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-int gpu_bind(void *dl, const struct gpu_symbol *symbols, size_t n, void *table,
-	     struct errmsg *err)
+int gpu_load(const char *path, const struct gpu_symbol *symbols, size_t n, void *table,
+	     void **ret_dl, struct errmsg *err)
 {
+	void *dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	size_t i;
 
+	if (!dl)
+		return errmsg_set(err, -ENOENT, "%s", dlerror());
 	for (i = 0; i < n; i++) {
 		void *f = dlsym(dl, symbols[i].name);
 
-		if (!f && !symbols[i].is_optional)
-			return errmsg_set(err, -ENOSYS, "the library has no %s", symbols[i].name);
+		if (!f && !symbols[i].is_optional) {
+			(void)dlclose(dl);
+			return errmsg_set(err, -ENOSYS, "%s has no %s", path, symbols[i].name);
+		}
 		/* POSIX has pointers to functions and to objects convert, ISO C has not */
 		memcpy((char *)table + symbols[i].offset, &f, sizeof(f));
 	}
+	*ret_dl = dl;
 	return 0;
 }
 

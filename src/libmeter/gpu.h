@@ -24,14 +24,17 @@ size_t gpu_gpus(const struct source *s, struct gpu_reading *ret, size_t max);
 void gpu_describe(const struct source *s, char *buf, size_t size);
 void gpu_close(struct source *s);
 
-/* The function NAME of a library that dlopen() gave; for tables of them. */
+/* A function of a vendor's library; for tables of them. */
 struct gpu_symbol {
 	const char *name;
 	size_t offset; /* of the function pointer */
 	bool is_optional;
 };
-/* Fills in the pointers in TABLE; -ENOSYS: NAME is not there. */
-int gpu_bind(void *dl, const struct gpu_symbol *symbols, size_t n, void *table,
-	     struct errmsg *err);
+/*
+ * dlopen()s PATH and fills in the pointers in TABLE; *ret_dl is the caller's to dlclose(). -ENOENT: it
+ * cannot be loaded; -ENOSYS: a function that is not optional is missing.
+ */
+int gpu_load(const char *path, const struct gpu_symbol *symbols, size_t n, void *table,
+	     void **ret_dl, struct errmsg *err);
 
 #endif

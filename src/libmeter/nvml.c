@@ -16,7 +16,6 @@
 
 struct nvml {
 	void *dl;
-	bool is_initialised;
 	struct nvml_api api;
 };
 
@@ -63,36 +62,27 @@ static void close_library(void *library)
 {
 	struct nvml *n = library;
 
-	if (n->is_initialised)
-		(void)n->api.shutdown();
+	(void)n->api.shutdown();
 	(void)dlclose(n->dl);
 	free(n);
 }
 
 static int open_library(const char *path, void **ret, struct errmsg *err)
 {
-	struct nvml *n = calloc(1, sizeof(*n));
+	_cleanup_free_ struct nvml *n = calloc(1, sizeof(*n));
 	int rc;
 
 	if (!n)
 		return errmsg_errno(err, -ENOMEM, "nvml");
-	n->dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!n->dl) {
-		free(n);
-		return errmsg_set(err, -ENOENT, "%s", dlerror());
-	}
-	rc = gpu_bind(n->dl, symbols, ARRAY_SIZE(symbols), &n->api, err);
-	if (rc == 0) {
-		rc = nvml_errno(n->api.init());
-		n->is_initialised = rc == 0;
-		if (rc < 0)
-			(void)errmsg_errno(err, rc, "nvmlInit");
-	}
-	if (rc < 0) {
-		close_library(n);
+	rc = gpu_load(path, symbols, ARRAY_SIZE(symbols), &n->api, &n->dl, err);
+	if (rc < 0)
 		return rc;
+	rc = nvml_errno(n->api.init());
+	if (rc < 0) {
+		(void)dlclose(n->dl);
+		return errmsg_errno(err, rc, "nvmlInit");
 	}
-	*ret = n;
+	*ret = TAKE_PTR(n);
 	return 0;
 }
 

@@ -20,7 +20,6 @@ __extension__ typedef unsigned __int128 u128;
 
 struct rocm {
 	void *dl;
-	bool is_initialised;
 	struct rocm_api api;
 };
 
@@ -65,36 +64,27 @@ static void close_library(void *library)
 {
 	struct rocm *r = library;
 
-	if (r->is_initialised)
-		(void)r->api.shut_down();
+	(void)r->api.shut_down();
 	(void)dlclose(r->dl);
 	free(r);
 }
 
 static int open_library(const char *path, void **ret, struct errmsg *err)
 {
-	struct rocm *r = calloc(1, sizeof(*r));
+	_cleanup_free_ struct rocm *r = calloc(1, sizeof(*r));
 	int rc;
 
 	if (!r)
 		return errmsg_errno(err, -ENOMEM, "rocm");
-	r->dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!r->dl) {
-		free(r);
-		return errmsg_set(err, -ENOENT, "%s", dlerror());
-	}
-	rc = gpu_bind(r->dl, symbols, ARRAY_SIZE(symbols), &r->api, err);
-	if (rc == 0) {
-		rc = rocm_errno(r->api.init(0));
-		r->is_initialised = rc == 0;
-		if (rc < 0)
-			(void)errmsg_errno(err, rc, "rsmi_init");
-	}
-	if (rc < 0) {
-		close_library(r);
+	rc = gpu_load(path, symbols, ARRAY_SIZE(symbols), &r->api, &r->dl, err);
+	if (rc < 0)
 		return rc;
+	rc = rocm_errno(r->api.init(0));
+	if (rc < 0) {
+		(void)dlclose(r->dl);
+		return errmsg_errno(err, rc, "rsmi_init");
 	}
-	*ret = r;
+	*ret = TAKE_PTR(r);
 	return 0;
 }
 
