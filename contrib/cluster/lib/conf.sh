@@ -208,8 +208,8 @@ conf_write_slurm() {
 
 	[ "$have_acct_gather" = no ] || energy=ceems
 	[ "$have_jobcomp" = no ] || jobcomp=ceems
-	# in v2 that takes controllers, with which slurmstepd could not leave through the root
-	[ "$CGROUP_KIND" = v2 ] || jobacct=cgroup
+	# in v2 that takes controllers, with which slurmstepd could leave only through the true root
+	[ "$CGROUP_KIND" = v2 ] && [ "$WHOLE_MACHINE" = no ] || jobacct=cgroup
 	{
 		cat <<-EOT
 			ClusterName=ceems

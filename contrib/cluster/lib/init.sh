@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # init.sh DIR BUILDDIR CGROUP_KIND CGROUP_NAME: process 1 of the cluster's namespaces. Makes the
-# private view of the machine, says so (DIR/run/ready) and then only reaps orphans.
+# private view of the machine, says so (DIR/run/ready) and then only reaps orphans. An empty
+# CGROUP_NAME leaves it the machine's own cgroups.
 set -euo pipefail
 DIR=$1 BUILDDIR=$2 CGROUP_KIND=$3 CGROUP_NAME=$4
 
@@ -14,6 +15,7 @@ if [ -z "${5:-}" ]; then
 	# shellcheck disable=SC2086
 	set -- $stat
 	echo "$pid ${20}" >"$DIR/run/init"
+	[ -n "$CGROUP_NAME" ] || exec bash "$0" "$DIR" "$BUILDDIR" "$CGROUP_KIND" '' second
 	for top in /sys/fs/cgroup/*/"$CGROUP_NAME" "/sys/fs/cgroup/$CGROUP_NAME"; do
 		[ ! -d "$top" ] || echo 0 >"$top/cgroup.procs"
 	done
@@ -24,26 +26,35 @@ fi
 
 mount -t proc proc /proc
 
-stage=$DIR/run/cgroup
-mkdir "$stage"
-if [ "$CGROUP_KIND" = v2 ]; then
-	mount --bind "/sys/fs/cgroup/$CGROUP_NAME" "$stage"
-else
-	mount -t tmpfs -o mode=755 tmpfs "$stage"
-	for h in /sys/fs/cgroup/*; do
-		if [ -L "$h" ]; then
-			cp -P "$h" "$stage/"
-		elif [ -d "$h/$CGROUP_NAME" ]; then
-			mkdir "$stage/${h##*/}"
-			mount --bind "$h/$CGROUP_NAME" "$stage/${h##*/}"
-		fi
-	done
+if [ -n "$CGROUP_NAME" ]; then
+	stage=$DIR/run/cgroup
+	mkdir "$stage"
+	if [ "$CGROUP_KIND" = v2 ]; then
+		mount --bind "/sys/fs/cgroup/$CGROUP_NAME" "$stage"
+	else
+		mount -t tmpfs -o mode=755 tmpfs "$stage"
+		for h in /sys/fs/cgroup/*; do
+			if [ -L "$h" ]; then
+				cp -P "$h" "$stage/"
+			elif [ -d "$h/$CGROUP_NAME" ]; then
+				mkdir "$stage/${h##*/}"
+				mount --bind "$h/$CGROUP_NAME" "$stage/${h##*/}"
+			fi
+		done
+	fi
+	mount --move "$stage" /sys/fs/cgroup
+	rmdir "$stage"
 fi
-mount --move "$stage" /sys/fs/cgroup
-rmdir "$stage"
 if [ "$CGROUP_KIND" = v2 ]; then
-	mkdir /sys/fs/cgroup/daemons /sys/fs/cgroup/system.slice
+	mkdir -p /sys/fs/cgroup/daemons /sys/fs/cgroup/system.slice
 	echo 0 >/sys/fs/cgroup/daemons/cgroup.procs
+fi
+# what systemd does for a slurmd with Delegate=yes. All of them, because Slurm 22.05 overlooks the
+# last one of the list, which must not be the memory controller
+if [ -z "$CGROUP_NAME" ]; then
+	for cg in /sys/fs/cgroup /sys/fs/cgroup/system.slice; do
+		sed 's/[a-z]\+/+&/g' "$cg/cgroup.controllers" >"$cg/cgroup.subtree_control"
+	done
 fi
 
 # our BPF programs are pinned where no other cluster and not the machine sees them

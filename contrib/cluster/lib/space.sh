@@ -30,12 +30,15 @@ cgroups_find() {
 	if [ $CGROUP_KIND = v1 ] && ! mountpoint -q /sys/fs/cgroup/freezer; then
 		die "no cgroups at /sys/fs/cgroup"
 	fi
+	[ $CGROUP_KIND = v2 ] || [ "$WHOLE_MACHINE" = no ] || die "--whole-machine: cgroup v2 only"
 }
 
 # One own sub-cgroup per hierarchy: the machine's other cgroups are neither seen nor changed.
 cgroups_create() {
 	local h sub
 
+	CGROUP_NAME=''
+	[ "$WHOLE_MACHINE" = no ] || return 0
 	CGROUP_NAME=ceems-cluster-$$-$RANDOM
 	if [ "$CGROUP_KIND" = v2 ]; then
 		mkdir "/sys/fs/cgroup/$CGROUP_NAME"
@@ -59,6 +62,10 @@ cgroups_create() {
 cgroups_enter() {
 	local procs
 
+	if [ "$WHOLE_MACHINE" = yes ]; then
+		echo "$BASHPID" >/sys/fs/cgroup/daemons/cgroup.procs
+		return
+	fi
 	for procs in /sys/fs/cgroup/*/"$CGROUP_NAME"/cgroup.procs \
 		"/sys/fs/cgroup/$CGROUP_NAME/daemons/cgroup.procs"; do
 		[ ! -e "$procs" ] || echo "$BASHPID" >"$procs"
@@ -102,8 +109,9 @@ space_create() {
 
 state_save() {
 	# what is needed to end it must be there before there is anything to end
-	declare -p DIR NODES CPUS WITH_KAFKA WITH_DBD PLUGINS BUILDDIR SRCDIR FAKE_RAPL FAKE_GPUS DAEMON_ENV \
-		CGROUP_NAME CGROUP_KIND | sed 's/^declare -[-a-z]* //' >"$DIR/run/state"
+	declare -p DIR NODES CPUS WITH_KAFKA WITH_DBD PLUGINS BUILDDIR SRCDIR FAKE_RAPL FAKE_GPUS \
+		DAEMON_ENV WHOLE_MACHINE CGROUP_NAME CGROUP_KIND |
+		sed 's/^declare -[-a-z]* //' >"$DIR/run/state"
 }
 
 space_destroy() {
