@@ -8,16 +8,13 @@
 top=$(readlink -f "$(dirname "$0")/../..")
 # shellcheck disable=SC1091
 . "$top/tests/tap/tap.sh"
+# shellcheck disable=SC1091
+. "$top/tests/guest/vm.sh"
 
 build=${BUILDDIR:-$PWD}
-qemu=${QEMU:-qemu-system-x86_64}
-busybox=${BUSYBOX:-busybox}
 [ $# -gt 0 ] || set -- /boot/vmlinuz-*
 [ -e "$1" ] || skip_all "no kernel given and none in /boot"
-[ "$(uname -m)" = x86_64 ] || skip_all "the guest is x86-64"
-for tool in "$qemu" "$busybox" cpio; do
-	command -v "$tool" >/dev/null || skip_all "$tool is not installed"
-done
+! why=$(vm_missing) || skip_all "$why"
 for file in bpf/ceems-bpf tests/unit/test_harvest tests/unit/test_perf; do
 	[ -x "$build/$file" ] || skip_all "$build/$file is not built (make check)"
 done
@@ -25,19 +22,11 @@ work=$(mktemp -d /tmp/ceems-kernels-XXXXXX)
 trap 'rm -rf "$work"' EXIT
 
 guest=$work/guest
-mkdir -p "$guest"/{bin,proc,sys,dev,tmp,build/bpf}
-cp "$(command -v "$busybox")" "$guest/bin/busybox"
-for tool in sh cat mkdir mount umount uname sleep yes head true false poweroff; do
-	ln -s busybox "$guest/bin/$tool"
-done
-cp "$build/bpf/ceems-bpf" "$guest/build/bpf/"
-cp "$build/tests/unit/test_harvest" "$build/tests/unit/test_perf" "$guest/build/"
-for file in "$guest/build/bpf/ceems-bpf" "$guest/build/test_harvest"; do
-	ldd "$file" | grep -o '/[^ ]*'
-done | sort -u | while read -r lib; do
-	mkdir -p "$guest$(dirname "$lib")"
-	cp -L "$lib" "$guest$lib"
-done
+mkdir -p "$guest"/{bin,proc,sys,dev,tmp}
+vm_add_busybox "$guest" sh cat mkdir mount umount uname sleep yes head true false poweroff
+vm_add_program "$guest" "$build/bpf/ceems-bpf" /build/bpf/ceems-bpf
+vm_add_program "$guest" "$build/tests/unit/test_harvest" /build/test_harvest
+vm_add_program "$guest" "$build/tests/unit/test_perf" /build/test_perf
 cat >"$guest/init" <<'EOT'
 #!/bin/sh
 mount -t proc p /proc; mount -t sysfs s /sys; mount -t devtmpfs d /dev; mount -t tmpfs t /tmp
@@ -53,7 +42,7 @@ fi
 poweroff -f
 EOT
 chmod +x "$guest/init"
-(cd "$guest" && find . | cpio -o -H newc 2>/dev/null | gzip -1) >"$work/initrd"
+vm_pack "$guest" >"$work/initrd"
 
 # QEMU 7.2 emulates something wrongly that 6.12 does: such a guest panics in most of its boots, often in
 # ACPI or slab code before init runs. So a panic is shown and tried again, and if no boot gets to the
@@ -69,10 +58,7 @@ boot_until_up() {
 }
 
 boot() {
-	timeout -k 5 300 "$qemu" -M q35 -accel tcg -cpu Nehalem -smp 2 -m 1024 -nodefaults \
-		-no-user-config -display none -no-reboot -serial stdio -kernel "$1" \
-		-initrd "$work/initrd" -append "console=ttyS0,115200 quiet panic=-1 mitigations=off" \
-		</dev/null 2>&1 | tr -d '\r'
+	vm_run 300 "$1" "$work/initrd" "" -smp 2 -m 1024 -serial stdio 2>&1 | tr -d '\r'
 }
 
 for kernel in "$@"; do

@@ -1,0 +1,58 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2154
+# RAPL with a counter for the whole platform: what it has above packages and memory is `other`.
+# And counters that begin anew, as after a reset of the processor: that is no energy.
+
+part_uj() {
+	ledger "[.parts[] | select(.domain == \"$1\") | .energy_uj] | add"
+}
+
+is_measured() {
+	local uj
+
+	uj=$(ledger .measured.total_uj)
+	[ "$uj" = "$1" ] || { echo "measured $uj uJ, not $1"; return 1; }
+}
+
+# so long a range that no one takes a reset for a wrap
+rapl_range=65532610987654 rapl_load packages=1 psys=1 start_uj=1000000000
+sources_are rapl
+job_begins
+
+rapl_move 1 900000000
+rapl_move 0 500000000
+rapl_move 0:0 400000000
+rapl_move 0:1 100000000
+wait_for 60 is_measured 900000000
+ok $? "cores, packages and memory are not counted twice"
+is "$(part_uj cpu) $(part_uj dram) $(part_uj other)" "500000000 100000000 300000000" \
+	"the rest of the platform is other"
+
+rapl_move 0 200000000
+wait_for 60 is_measured 1100000000
+ok $? "a package ahead of psys: what it used is booked"
+rapl_move 1 250000000
+wait_for 60 is_measured 1150000000
+ok $? "and psys is not booked again"
+is "$(part_uj other)" 350000000 "other is what is left of it"
+job_ends
+sacct_agrees
+
+"$cluster" kill "$DIR" slurmd n1
+rmmod fakerapl
+rapl_range=65532610987654 rapl_load packages=1 psys=1 start_uj=0
+"$cluster" start-daemon "$DIR" slurmd n1
+rapl_move 1 70000000
+rapl_move 0 40000000
+wait_for 60 ledger_counts rejected 1
+ok $? "counters that began anew are seen"
+rapl_move 1 30000000
+rapl_move 0 20000000
+conserved_now() {
+	[ "$(ledger '"\(.difference_uj) \(.conservation_error_uj)"')" = "0 0" ]
+}
+wait_for 60 is_measured 1180000000
+ok $? "and are no energy"
+passes "all is conserved" conserved_now
+rmmod fakerapl
