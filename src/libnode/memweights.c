@@ -61,31 +61,41 @@ static void refresh(struct memweights *w, uint64_t now_ns, struct memstep *const
 	}
 }
 
+/* A job that sleeps on its memory moves none of it. */
+static uint64_t in_use(uint64_t held, uint64_t busy_ns, uint64_t window_ns)
+{
+	return busy_ns < window_ns ? muldiv(held, busy_ns, window_ns) : held;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
 bool memweights_fill(struct memweights *w, uint64_t now_ns, struct memstep *const *mem,
 		     struct book_line *line, size_t n, struct book_tick *tick)
 {
-	uint64_t all = tick->mem_weight;
-	uint64_t active = 0;
-	uint64_t asleep = 0;
+	uint64_t window_ns = less(now_ns, w->tick_ns);
+	uint64_t all_ns = tick->mem_weight;
+	uint64_t rest_ns = all_ns;
+	uint64_t rest, sum = 0;
 	size_t i;
 
+	w->tick_ns = now_ns;
 	refresh(w, now_ns, mem, n);
 	if (!w->read_ns)
 		return false;
+	rest = w->bytes;
 	for (i = 0; i < n; i++) {
 		const struct memstep *m = mem[i];
-		uint64_t bytes = m && m->read_ns ? m->bytes :
-						   muldiv(w->bytes, line[i].mem_weight, all);
+		uint64_t ns = line[i].mem_weight;
+		uint64_t held = m && m->read_ns ? m->bytes : muldiv(w->bytes, ns, all_ns);
 
-		if (line[i].busy_ns > line[i].booked_ns)
-			active += bytes;
-		else
-			asleep += bytes;
-		line[i].mem_weight = bytes;
+		line[i].mem_weight = in_use(held, ns, window_ns);
+		sum += line[i].mem_weight;
+		rest = less(rest, held);
+		rest_ns = less(rest_ns, ns);
 	}
-	/* the node's was read at another instant, and knows segments that several steps share */
-	tick->mem_weight = w->bytes > asleep ? w->bytes - asleep : 0;
-	if (tick->mem_weight < active)
-		tick->mem_weight = active;
+	tick->mem_weight = sum + in_use(rest, rest_ns, window_ns);
 	return true;
 }

@@ -29,6 +29,7 @@ struct memweights {
 	int fd;
 	uint64_t bytes;
 	uint64_t read_ns;
+	uint64_t tick_ns; /* of the tick before */
 };
 
 void memstep_open(struct memstep *m, const char *v2, const char *cpuacct, const char *freezer);
@@ -38,10 +39,10 @@ void memweights_open(struct memweights *w, const char *sys_root);
 void memweights_close(struct memweights *w);
 
 /*
- * Replaces the memory weights of LINE[n] and TICK by bytes held, MEM[i] being that of line i or NULL.
- * A line that used no CPU time takes no part, nor does what it holds; one whose memory is not known
- * is taken to hold as much of the node's as it used of its CPU time (the weights that it comes
- * with). False: that of the node is not known, nothing has been replaced.
+ * Replaces the memory weights of LINE[n] and TICK, which come with CPU time, by bytes held, MEM[i] being
+ * that of line i or NULL. Bytes count as far as a CPU of the step was busy in the tick: full from one
+ * busy CPU on, not at all if it sleeps. A step whose memory is not known is taken to hold as much of
+ * the node's as it used of its CPU time. False: that of the node is not known, nothing has changed.
  */
 bool memweights_fill(struct memweights *w, uint64_t now_ns, struct memstep *const *mem,
 		     struct book_line *line, size_t n, struct book_tick *tick);

@@ -332,8 +332,8 @@ static void test_threads(void)
 
 static void test_memory(void)
 {
-	struct memstep held = { .bytes = 3 << 20, .read_ns = 1 };
-	struct memstep idle = { .bytes = 1 << 20, .read_ns = 1 };
+	struct memstep held = { .bytes = 3000 << 10, .read_ns = 1 };
+	struct memstep idle = { .bytes = 1000 << 10, .read_ns = 1 };
 	struct memstep *mem[LINES] = { &held, NULL, &idle };
 	struct memweights w;
 	struct machine m;
@@ -344,8 +344,8 @@ static void test_memory(void)
 	machine_start(&m, true);
 	skip_first(&m);
 	begin(&m);
-	run(&m, 0, 0, 100 * MS, 3, 0, 0);
-	run(&m, 1, 1, 300 * MS, 3, 0, 0);
+	run(&m, 0, 0, 1000 * MS, 3, 0, 0);
+	run(&m, 1, 1, 3000 * MS, 3, 0, 0);
 	end(&m);
 	is_u64(m.tick.mem_weight, 5000 << 10, "without misses, memory goes by bytes held");
 	is_u64(m.line[1].mem_weight, 3750 << 10, "what a step holds is not known: by CPU time");
@@ -358,11 +358,16 @@ static void test_memory(void)
 		   m.line[0].mem_weight == 100 * MS,
 	   "what the node holds is not known: CPU time stays");
 	memweights_open(&w, m.root);
-	run(&m, 1, 1, 100 * MS, 3, 0, 0);
 	ok(memweights_fill(&w, m.now_ns, mem, m.line, LINES, &m.tick), "by bytes");
-	is_u64(m.line[0].mem_weight, 3 << 20, "what it holds");
-	is_u64(m.line[1].mem_weight, 2500 << 10, "its part of the CPU time, where not known");
-	is_u64(m.tick.mem_weight, (3 << 20) + (2500 << 10), "who sleeps takes no part");
+	begin(&m);
+	run(&m, 0, 0, 2000 * MS, 3, 0, 0);
+	run(&m, 2, 1, 100 * MS, 3, 0, 0);
+	run(&m, -1, 1, 500 * MS, 3, 0, 0);
+	(void)memweights_fill(&w, m.now_ns, mem, m.line, LINES, &m.tick);
+	is_u64(m.line[0].mem_weight, 3000 << 10, "all that it holds, with two busy CPUs");
+	is_u64(m.line[1].mem_weight, 0, "none of it without CPU time");
+	is_u64(m.line[2].mem_weight, 100 << 10, "a tenth, when busy a tenth of the time");
+	is_u64(m.tick.mem_weight, (3000 + 100 + 500) << 10, "half of the rest is the system's");
 	memweights_close(&w);
 	machine_remove(&m);
 }
