@@ -10,6 +10,7 @@
 #include "src/cmd/check.h"
 #include "src/libjob/emission.h"
 #include "src/libjob/ledger_book.h"
+#include "src/libmeter/cgcounters.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 
@@ -81,9 +82,26 @@ static void check_ledger(struct check *c)
 			 (unsigned long long)age_ms, (unsigned long long)page->ticks);
 }
 
+static void check_counters(struct check *c)
+{
+	struct cgcounters *counters = NULL;
+	struct errmsg err = { 0 };
+
+	if (!c->settings.step_counters)
+		check_note(c, "counters", "StepCounters=no: CPU energy is split by CPU time");
+	else if (cgcounters_create(&pmu_kernel, pmu_kernel_hardware, /* cpu= */ 0,
+				   cgcounters_max_fds(), &counters, &err) < 0)
+		check_note(c, "counters", "%s; CPU energy is split by CPU time", err.text);
+	else
+		check_ok(c, "counters", "CPU energy is split by hardware counters of the steps, "
+			 "which takes cgroup v2");
+	cgcounters_destroy(counters);
+}
+
 void check_node(struct check *c)
 {
 	check_sources(c);
+	check_counters(c);
 	check_factor(c);
 	check_folder(c, "LedgerDir", c->settings.ledger_dir, /* may_come= */ true);
 	check_ledger(c);
