@@ -173,11 +173,15 @@ static const struct reading_part *whole_node_of(const struct sources_entry *e)
 	return NULL;
 }
 
+/* Sticks to it, unless it turns out to be one that was only there before slurmd was restarted. */
 static void choose_node(struct sources *s, struct source_state *state)
 {
 	size_t n = s->is_auto ? ARRAY_SIZE(node_order) : s->n;
 	size_t i;
 
+	if (s->node && (s->node->was_read || is_awaited(s->node)))
+		return;
+	s->node = NULL;
 	for (i = 0; i < n && !s->node; i++) {
 		enum source_id id = s->is_auto ? node_order[i] : s->entry[i].id;
 		struct sources_entry *e = sources_find(s, id);
@@ -313,11 +317,10 @@ void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t b
 	memset(ret, 0, sizeof(*ret));
 	forget_closed(s, state);
 	for (i = 0; i < s->nparts; i++)
-		s->part[i].energy_uj = 0;
+		s->part[i].energy_uj = s->part[i].idle_mw = 0;
 
 	node.parts_uj = read_sensors(s, dt_ns, busy_ppm, state, ret, &node.is_missing_parts);
-	if (!s->node)
-		choose_node(s, state);
+	choose_node(s, state);
 	node.parts_uj += read_estimates(s, dt_ns, busy_ppm, state, ret);
 	if (s->node)
 		read_node(s, &node, state, ret);

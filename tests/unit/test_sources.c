@@ -306,6 +306,22 @@ static void test_node(void)
 	finish(&m);
 
 	no_sources();
+	shows(SOURCE_RAPL, DOMAIN_CPU, 0, 30);
+	shows(SOURCE_RAPL, DOMAIN_N, 0, 100);
+	shows(SOURCE_IPMI, DOMAIN_N, 0, 200);
+	start(&m, "auto");
+	tick(&m);
+	finish(&m);
+	fake[SOURCE_IPMI].read_rc = -EIO;
+	is_int(sources_open("auto", all, ARRAY_SIZE(all), &env, &m.s, NULL), 0, "a restart");
+	tick(&m);
+	is_from(&m, DOMAIN_OTHER, SOURCE_IPMI, 0, "the one of before is waited for");
+	for (i = 0; i < 20; i++)
+		tick(&m);
+	is_from(&m, DOMAIN_OTHER, SOURCE_RAPL, 70, "but not for ever");
+	finish(&m);
+
+	no_sources();
 	shows(SOURCE_RAPL, DOMAIN_CPU, 0, 150);
 	shows(SOURCE_IPMI, DOMAIN_N, 0, 100);
 	start(&m, "auto");
