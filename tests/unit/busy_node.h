@@ -18,8 +18,10 @@
 struct busy_node {
 	char top[64];
 	struct folders cgroup;
-	uint64_t energy_uj;
-	uint64_t busy_ticks;
+	/* for busy_node_write() */
+	uint64_t package_uj[BUSY_NODE_SOCKETS];
+	uint64_t dram_uj[BUSY_NODE_SOCKETS];
+	uint64_t busy_ticks; /* of each processor */
 };
 
 static inline void busy_node_put(const struct busy_node *n, const char *path, const char *text)
@@ -33,22 +35,28 @@ static inline void busy_node_folder(const struct busy_node *n, const char *path)
 	(void)fileio_mkdir_p(scratch_path(n->top, path), 0755, NULL);
 }
 
-/* All counters go on by UJ, each processor by TICKS of the clock. */
-static inline void busy_node_feed(struct busy_node *n, uint64_t uj, uint64_t ticks)
+static inline void busy_node_put_uj(const struct busy_node *n, const char *zone, uint64_t uj)
 {
 	char path[96];
+	char text[32];
+
+	snprintf(path, sizeof(path), "sys/class/powercap/%s/energy_uj", zone);
+	snprintf(text, sizeof(text), "%llu\n", (unsigned long long)uj);
+	busy_node_put(n, path, text);
+}
+
+static inline void busy_node_write(const struct busy_node *n)
+{
 	char text[512];
+	char zone[32];
 	unsigned int i;
 	int len;
 
-	n->energy_uj += uj;
-	n->busy_ticks += ticks;
 	for (i = 0; i < BUSY_NODE_SOCKETS; i++) {
-		snprintf(text, sizeof(text), "%llu\n", (unsigned long long)n->energy_uj);
-		snprintf(path, sizeof(path), "sys/class/powercap/intel-rapl:%u/energy_uj", i);
-		busy_node_put(n, path, text);
-		snprintf(path, sizeof(path), "sys/class/powercap/intel-rapl:%u:0/energy_uj", i);
-		busy_node_put(n, path, text);
+		snprintf(zone, sizeof(zone), "intel-rapl:%u", i);
+		busy_node_put_uj(n, zone, n->package_uj[i]);
+		snprintf(zone, sizeof(zone), "intel-rapl:%u:0", i);
+		busy_node_put_uj(n, zone, n->dram_uj[i]);
 	}
 	len = snprintf(text, sizeof(text), "cpu  %llu 0 0 0 0 0 0 0 0 0\n",
 		       (unsigned long long)n->busy_ticks * BUSY_NODE_CPUS);
@@ -57,6 +65,19 @@ static inline void busy_node_feed(struct busy_node *n, uint64_t uj, uint64_t tic
 				"cpu%u %llu 0 0 0 0 0 0 0 0 0\n", i,
 				(unsigned long long)n->busy_ticks);
 	busy_node_put(n, "proc/stat", text);
+}
+
+/* All counters go on by UJ, each processor by TICKS of the clock. */
+static inline void busy_node_feed(struct busy_node *n, uint64_t uj, uint64_t ticks)
+{
+	unsigned int i;
+
+	for (i = 0; i < BUSY_NODE_SOCKETS; i++) {
+		n->package_uj[i] += uj;
+		n->dram_uj[i] += uj;
+	}
+	n->busy_ticks += ticks;
+	busy_node_write(n);
 }
 
 /* false: no folder for it. */
