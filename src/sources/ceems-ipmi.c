@@ -21,7 +21,11 @@
 #define EXCHANGE_MAX_S 60
 #define SDR_MAX_S 120
 
-/* After failures the BMC is left alone for up to so many intervals. */
+/*
+ * Failures in a row that change nothing, because the source bridges so many (GAP_INTERVALS there);
+ * after each further one the BMC is left alone for twice as long, up to so many intervals.
+ */
+#define PATIENCE 3
 #define BACKOFF_MAX 16
 
 struct options {
@@ -182,10 +186,11 @@ static enum outcome find_sensor(struct bmc *b, const char *name)
 static enum outcome ask_sensor(struct bmc *b, const char *name, uint64_t *ret_mw)
 {
 	double *watts = NULL;
+	uint16_t events; /* has to be taken */
 	double w;
 
 	if (ipmi_sensor_read(b->reader, b->record, b->record_len,
-			     /* shared_sensor_number_offset= */ 0, NULL, &watts, NULL) <= 0 ||
+			     /* shared_sensor_number_offset= */ 0, NULL, &watts, &events) <= 0 ||
 	    !watts)
 		return told_error("sensor '%s': %s", name,
 			      ipmi_sensor_read_ctx_errormsg(b->reader));
@@ -249,17 +254,26 @@ static enum outcome ask(struct bmc *b, const struct options *o)
 	return rc;
 }
 
-static int run(struct bmc *b, const struct options *o)
+static unsigned int backoff(unsigned int failures)
 {
 	unsigned int factor = 1;
+
+	for (; failures > PATIENCE && factor < BACKOFF_MAX; failures--)
+		factor *= 2;
+	return factor;
+}
+
+static int run(struct bmc *b, const struct options *o)
+{
+	unsigned int failures = 0;
 	enum outcome rc;
 
 	do {
 		rc = ask(b, o);
 		if (rc == OUTCOME_NEVER)
 			break;
-		factor = rc == OUTCOME_VALUE ? 1 : factor < BACKOFF_MAX ? factor * 2 : factor;
-	} while (!o->once && teller_wait_ms(o->interval_ms * factor));
+		failures = rc == OUTCOME_VALUE ? 0 : failures + 1;
+	} while (!o->once && teller_wait_ms(o->interval_ms * backoff(failures)));
 	return rc == OUTCOME_VALUE ? 0 : 1;
 }
 

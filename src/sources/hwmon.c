@@ -58,7 +58,7 @@ static const char *double_count(const struct source *s, const struct hwmon_senso
 	return NULL;
 }
 
-/* WHY collects what was found and not used: the reason, if nothing is left. */
+/* WHY collects what was found and not used: the reason if nothing is left, else for the log. */
 static void note(struct errmsg *why, const struct hwmon_sensor *s, const char *text)
 {
 	size_t used = strlen(why->text);
@@ -189,6 +189,8 @@ static int hwmon_open(const struct source_env *env, struct source **ret, struct 
 	}
 	settle(s);
 	if (s->n) {
+		if (why.text[0])
+			logger_debug("hwmon: not used: %s", why.text);
 		wait_for_slow(s);
 		*ret = s;
 		return 0;
