@@ -312,8 +312,10 @@ static int run_read(struct run *r)
 	r->quality = p->quality;
 	r->rejected += reading.rejected;
 	r->late += reading.late;
-	if (!r->from_ns)
+	if (!r->from_ns) { /* it may have several samples: what was used up to it is left out */
 		r->from_ns = p->until_ns;
+		r->energy_uj = 0;
+	}
 	r->until_ns = p->until_ns;
 	return 0;
 }
@@ -358,6 +360,17 @@ static void run_close(struct run *r)
 
 static char trust[PATH_MAX + 16]; /* "CAFile=..." of the BMC's own certificate */
 
+/* open() knows of a refusal only when the answer comes in time: a slow machine tries again. */
+static int run_open_refused(struct run *r, const char *mode, const char *conf, struct errmsg *err)
+{
+	int tries = 20;
+	int rc;
+
+	while ((rc = run_open(r, mode, conf, err)) == 0 && --tries)
+		ops->close(r->source);
+	return rc;
+}
+
 /* --- what goes well ----------------------------------------------------------------------- */
 
 static void test_power(const char *mode, const char *values, const char *conf)
@@ -390,7 +403,6 @@ static void test_sessions(void)
 
 	test_power("", "{\"PowerConsumedWatts\":400}", trust);
 	is_u64(requests("POST"), 1, "one session for all");
-	is_u64(requests("DELETE /redfish/v1/SessionService/Sessions/"), 1, "  which is ended");
 	test_power("environment", "{\"PowerWatts\":{\"Reading\":400}}", trust);
 	is_u64(requests("GET /redfish/v1/Chassis/Node/Power"), 0, "EnvironmentMetrics suffices");
 	(void)snprintf(conf, sizeof(conf), "%s\nAuth=basic", trust);
@@ -400,7 +412,7 @@ static void test_sessions(void)
 	test_power("", "{\"PowerConsumedWatts\":400}", conf);
 	is_u64(requests("GET /redfish/v1/Chassis/Riser"), 0, "another chassis is not asked");
 	(void)snprintf(conf, sizeof(conf), "%s\nChassis=Riser", trust);
-	is_int(run_open(&r, "", conf, &err), -ENODEV, "a chassis that shows nothing");
+	is_int(run_open_refused(&r, "", conf, &err), -ENODEV, "a chassis that shows nothing");
 	ok(strstr(err.text, "no chassis Riser shows power or energy"), "  is named");
 }
 
@@ -478,6 +490,8 @@ static void test_troubles(void)
 		set("raw", troubles[i].raw);
 		is_int(run_open(&r, troubles[i].mode, trust, &err), 0, troubles[i].mode);
 		is_int(run_read(&r), -EIO, "  nothing to read");
+		/* logged after the BMC looked at its mode */
+		(void)wait_requests(strcmp(troubles[i].mode, "limit") ? "GET" : "POST", 1);
 		set("mode", "");
 		ok(run_until(&r, &r.energy_uj, 1), "  and when it is over, it is found");
 		ok(r.rejected > 0, "  the failures are counted");
@@ -516,14 +530,45 @@ static void test_absurd(void)
 	run_close(&r);
 }
 
+/* The client by itself: its session ends with it, and it does not insist on a password. */
+static void test_client(void)
+{
+	struct redfish_client *c = NULL;
+	struct errmsg err = { 0 };
+	struct redfish_conf conf;
+	const char *text;
+	struct run r;
+	size_t len;
+
+	(void)signal(SIGPIPE, SIG_IGN); /* which the source's thread blocks */
+	if (run_open(&r, "", trust, &err) == 0)
+		ops->close(r.source);
+	(void)unlink(scratch_path(dir, "log"));
+	is_int(redfish_conf_read(scratch_path(dir, "redfish.conf"), &conf, &err), 0, "a client");
+	is_int(redfish_client_create(&conf, -1, &c, &err), 0, "  is made");
+	is_int(redfish_client_get(c, "/redfish/v1/Nothing", &text, &len, &err), -ENOENT,
+	       "  asks for what is not there");
+	is_int(redfish_client_get(c, "/redfish/v1/", &text, &len, &err), 0, "  and what is");
+	redfish_client_destroy(c);
+	ok(wait_requests("DELETE /redfish/v1/SessionService/Sessions/", 1), "  and logs out");
+	set("mode", "refuse");
+	(void)unlink(scratch_path(dir, "log"));
+	is_int(redfish_client_create(&conf, -1, &c, &err), 0, "one that is refused");
+	is_int(redfish_client_get(c, "/redfish/v1/", &text, &len, &err), -EACCES, "  says so");
+	look(err.text);
+	is_u64(requests("POST"), 1, "  after one try: more would lock the user out");
+	redfish_client_destroy(c);
+	redfish_conf_wipe(&conf);
+	(void)signal(SIGPIPE, SIG_DFL);
+}
+
 static void test_refused(void)
 {
 	struct errmsg err = { 0 };
 	struct run r;
 
-	is_int(run_open(&r, "refuse", trust, &err), -EACCES, "user and password are refused");
+	is_int(run_open_refused(&r, "refuse", trust, &err), -EACCES, "user and password are refused");
 	ok(strstr(err.text, "user ceems is refused (HTTP 401)"), "  and it is said");
-	is_u64(requests("POST"), 1, "  one try: more would lock the user out");
 }
 
 static void test_certificates(void)
@@ -532,12 +577,12 @@ static void test_certificates(void)
 	struct errmsg err = { 0 };
 	struct run r;
 
-	is_int(run_open(&r, "", "", &err), -EACCES, "self-signed, without CAFile");
+	is_int(run_open_refused(&r, "", "", &err), -EACCES, "self-signed, without CAFile");
 	diag("%s", err.text);
 	(void)snprintf(conf, sizeof(conf), "CAFile=%s/other.pem", dir);
-	is_int(run_open(&r, "", conf, &err), -EACCES, "another certificate in CAFile");
+	is_int(run_open_refused(&r, "", conf, &err), -EACCES, "another certificate in CAFile");
 	(void)snprintf(conf, sizeof(conf), "CAFile=%s/missing.pem", dir);
-	is_int(run_open(&r, "", conf, &err), -EACCES, "no such CAFile");
+	is_int(run_open_refused(&r, "", conf, &err), -EACCES, "no such CAFile");
 	diag("%s", err.text);
 	is_u64(requests(""), 0, "  nothing was asked");
 }
@@ -552,7 +597,7 @@ static void test_wrong_name(void)
 	if (!ok(make_certificate("cert.pem", "key.pem", "DNS:bmc.example") && (port = start_bmc()),
 		"a BMC with a certificate of another name"))
 		return;
-	is_int(run_open(&r, "", trust, &err), -EACCES, "  is refused");
+	is_int(run_open_refused(&r, "", trust, &err), -EACCES, "  is refused");
 	is_u64(requests(""), 0, "  before anything is asked");
 }
 
@@ -608,6 +653,7 @@ static void test_all(void)
 	test_counters();
 	test_troubles();
 	test_absurd();
+	test_client();
 	test_refused();
 	test_certificates();
 	test_dead("hang");
