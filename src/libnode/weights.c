@@ -249,8 +249,8 @@ void weights_fill(struct weights *w, const uint64_t *cpu_ns, bool has_dram,
 	bool has_misses;
 
 	note_cpus(w, cpu_ns, tick->t_mono_ns);
-	w->is_counted = w->counters && weights_count(w, step, line, n);
-	if (w->is_counted && weights_by_events(w, step, line, n, tick)) {
+	if (w->counters && weights_count(w, step, line, n) &&
+	    weights_by_events(w, step, line, n, tick)) {
 		has_misses = weights_by_misses(w, step, line, n, tick);
 	} else {
 		weigh_threads(w, step, line, n, tick);

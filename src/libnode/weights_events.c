@@ -44,12 +44,16 @@ static bool has_cycles(const struct events *e)
 	return false;
 }
 
+/*
+ * A tick so short that /proc/stat shows nothing has no events, and still is whole: what was done in it
+ * comes with the next.
+ */
 bool weights_count(struct weights *w, struct weights_step *const *step,
 		   const struct book_line *line, size_t n)
 {
-	bool is_whole = read_events(w, w->node, w->is_busy, &w->events);
 	size_t i;
 
+	w->is_whole = read_events(w, w->node, w->is_busy, &w->events) && w->ticks;
 	for (i = 0; i < n; i++) {
 		struct weights_step *st = step[i];
 
@@ -63,7 +67,7 @@ bool weights_count(struct weights *w, struct weights_step *const *step,
 				 !st->is_new && has_cycles(&st->events);
 		st->is_new = false;
 	}
-	return is_whole && w->ticks && has_cycles(&w->events);
+	return w->is_whole && has_cycles(&w->events);
 }
 
 static const struct fit *fit_of(const struct weights *w, unsigned int socket)
@@ -231,9 +235,9 @@ void weights_learn(struct weights *w, const struct book_tick *tick, uint64_t dt_
 	for (i = 0; i < tick->nparts; i++)
 		cpu_parts += tick->part[i].domain == DOMAIN_CPU;
 	w->is_one_part = cpu_parts == 1;
-	for (i = 0; i < SOCKETS_MAX && (is_tainted || !w->is_counted); i++)
+	for (i = 0; i < SOCKETS_MAX && (is_tainted || !w->is_whole); i++)
 		clear_window(&w->socket[i]);
-	for (i = 0; i < tick->nparts && !is_tainted && w->is_counted; i++)
+	for (i = 0; i < tick->nparts && !is_tainted && w->is_whole; i++)
 		if (teaches(&tick->part[i]))
 			learn_part(w, &tick->part[i], dt_ns);
 }

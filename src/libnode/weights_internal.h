@@ -49,7 +49,7 @@ struct weights {
 	bool *is_busy;	    /* whose counters are read */
 	struct socket socket[SOCKETS_MAX];
 	bool is_one_part; /* one sensor for all sockets: one fit, socket[0]'s */
-	bool is_counted;  /* EVENTS are of this tick, all of it */
+	bool is_whole;	  /* EVENTS has all that was done since the tick before */
 	struct events events;
 };
 
