@@ -102,7 +102,8 @@ static int take_answers(struct hwmon_meter *m)
 	for (i = 0; i < ANSWERS_MAX; i++) {
 		if (asker_next(m->slow->asker, clock_mono_ns(), &answer) < 0)
 			break;
-		if (answer.kind != ANSWER_VALUE) {
+		m->is_told_bad = answer.kind != ANSWER_VALUE;
+		if (m->is_told_bad) {
 			rc = -EIO;
 			continue;
 		}
@@ -179,5 +180,6 @@ void hwmon_meter_book(struct hwmon_meter *m, uint64_t dt_ns, struct source_state
 
 bool hwmon_meter_is_read(const struct hwmon_meter *m)
 {
-	return m->rc == 0 || m->rc == -ERANGE || (m->rc == -EAGAIN && m->good_ns);
+	return m->rc == 0 || m->rc == -ERANGE ||
+	       (m->rc == -EAGAIN && m->good_ns && !m->is_told_bad);
 }

@@ -26,6 +26,7 @@ struct hwmon_meter {
 	struct integrate integrate; /* else */
 	uint64_t good_ns;	    /* the last sample; 0: none yet */
 	bool is_failing;	    /* as the log knows */
+	bool is_told_bad;	    /* a slow one: its last answer, maybe of an earlier tick */
 	/* of this tick */
 	int rc;
 	uint64_t value; /* uJ or mW */
