@@ -101,7 +101,7 @@ space_create() {
 	init_decided() {
 		[ -e "$DIR/run/ready" ] || ! kill -0 "$parent" 2>/dev/null
 	}
-	wait_until 20 init_decided || die "the namespaces' init does not get ready"
+	wait_until 120 init_decided || die "the namespaces' init does not get ready"
 	disown $parent
 	[ -e "$DIR/run/ready" ] || die "the namespaces cannot be set up: $(tail -n 3 "$DIR/log/init.out")"
 	rm "$DIR/run/ready"
