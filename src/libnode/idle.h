@@ -15,6 +15,11 @@
 
 /* Use, of processors or of a GPU, above which a window says nothing about idle power (reference: field notes, 4.4). */
 #define IDLE_MAX_BUSY_PPM 20000
+/*
+ * What all jobs together may use, of a single CPU. Two in a hundred of 192 CPUs are four at work:
+ * their power would become idle power within minutes, and the neighbours' and the site's to pay.
+ */
+#define IDLE_MAX_JOBS_PPM 50000
 /* A sensor that is silent for so many SampleIntervals draws nothing, as far as we know. */
 #define IDLE_SILENT_INTERVALS 10
 
@@ -25,6 +30,7 @@
 struct idle_window {
 	uint64_t energy_uj;
 	uint64_t busy_ns; /* of all processors */
+	uint64_t jobs_ns; /* jobs' part of it */
 	uint64_t length_ns;
 	bool is_tainted; /* a counter was rejected, a gap lies in it, a job's GPU worked */
 };

@@ -172,6 +172,7 @@ void parts_advance(struct parts *p, struct ledger_page *page, const struct parts
 
 		w->length_ns += t->dt_ns;
 		w->busy_ns += t->busy_ns;
+		w->jobs_ns += t->jobs_ns;
 		w->is_tainted |= t->is_tainted;
 		if (!idle_window_is_over(w, cf->interval_ns))
 			continue;

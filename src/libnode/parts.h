@@ -33,6 +33,7 @@ void parts_note(struct parts *p, struct ledger_page *page, const struct sources_
 struct parts_tick {
 	uint64_t dt_ns;
 	uint64_t busy_ns; /* of all processors */
+	uint64_t jobs_ns; /* jobs' part of it */
 	bool is_tainted;  /* teaches nothing: see struct idle_window */
 };
 

@@ -280,6 +280,16 @@ static bool jobs_use_gpus(const struct sampler *s, const struct book_line *line,
 	return idle_gpus_work(held_ppm, gpu, sources_gpus(s->sources, gpu, GPUS_MAX));
 }
 
+static uint64_t jobs_busy(const struct book_line *line, size_t nlines)
+{
+	uint64_t ns = 0;
+	size_t i;
+
+	for (i = 0; i < nlines; i++)
+		ns += grown(line[i].busy_ns, line[i].booked_ns);
+	return ns;
+}
+
 static uint32_t busy_ppm(uint64_t busy_ns, uint64_t dt_ns, uint32_t cpus)
 {
 	unsigned __int128 all = (unsigned __int128)dt_ns * cpus;
@@ -337,6 +347,7 @@ int sampler_tick(struct sampler *s)
 	note_sources(page, &r);
 	nlines = ledger_book_collect(s->book, page, tick.t_mono_ns, &line);
 	weigh(s, page, &cpu, line, nlines, &tick);
+	all.jobs_ns = jobs_busy(line, nlines);
 	parts_note(&s->parts, page, &r, &setup, &tick);
 	rc = book(s, page, &tick);
 	if (rc < 0)

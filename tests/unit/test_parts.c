@@ -36,14 +36,19 @@ static struct sources_part *show(enum domain d, unsigned int unit, enum source_i
 }
 
 /* One tick of a second; the parts as they are. */
+static void run_tick(const struct parts_tick *t)
+{
+	tick = (struct book_tick){ .t_mono_ns = page.t_mono_ns + S };
+	parts_note(&parts, &page, &reading, &setup, &tick);
+	parts_advance(&parts, &page, &setup, &tick, t);
+	page.t_mono_ns = tick.t_mono_ns;
+}
+
 static void run(uint64_t busy_ns, bool is_tainted)
 {
 	const struct parts_tick t = { .dt_ns = S, .busy_ns = busy_ns, .is_tainted = is_tainted };
 
-	tick = (struct book_tick){ .t_mono_ns = page.t_mono_ns + S };
-	parts_note(&parts, &page, &reading, &setup, &tick);
-	parts_advance(&parts, &page, &setup, &tick, &t);
-	page.t_mono_ns = tick.t_mono_ns;
+	run_tick(&t);
 }
 
 static void test_learn(void)
@@ -77,6 +82,24 @@ static void test_learn(void)
 	setup.configured_mw = 0;
 	run(4 * S, false);
 	is_u64(page.part[0].idle_mw, 50000, "without it, what was learned is in force again");
+}
+
+/* 128 cores idle at 200 W; the one that a job keeps busy adds 2.3 W, which are the job's. */
+static void test_one_core(void)
+{
+	const struct parts_tick t = { .dt_ns = S, .busy_ns = S, .jobs_ns = S };
+	unsigned int i;
+
+	start();
+	setup.cpus = 128;
+	show(DOMAIN_CPU, 0, SOURCE_RAPL)->energy_uj = 200000000;
+	run(0, false);
+	reading.part[0].energy_uj = 202300000;
+	for (i = 0; i < 600; i++)
+		run_tick(&t);
+	is_u64(page.part[0].learned_mw, 200000, "one busy core of 128 teaches no idle power");
+	is_u64(tick.part[0].idle_mw, 200000, "  and what it draws stays dynamic");
+	setup.cpus = 4;
 }
 
 static void test_other_source(void)
@@ -135,6 +158,7 @@ static void test_slow(void)
 int main(void)
 {
 	test_learn();
+	test_one_core();
 	test_other_source();
 	test_stated();
 	test_slow();
