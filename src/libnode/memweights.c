@@ -42,6 +42,12 @@ static bool is_due(uint64_t read_ns, uint64_t now_ns, uint64_t every_ns)
 }
 
 /* The last value stays where it cannot be read: a step that is over held what it held. */
+static void read_step(struct memstep *m, uint64_t now_ns)
+{
+	if (memuse_read(m->memuse, &m->bytes) == 0 || m->read_ns)
+		m->read_ns = now_ns;
+}
+
 static void refresh(struct memweights *w, uint64_t now_ns, struct memstep *const *mem, size_t n)
 {
 	unsigned int left = MEMWEIGHTS_PER_TICK;
@@ -51,12 +57,11 @@ static void refresh(struct memweights *w, uint64_t now_ns, struct memstep *const
 	    memuse_node(w->fd, &w->bytes) == 0)
 		w->read_ns = now_ns;
 	for (i = 0; i < n && left; i++) {
-		struct memstep *m = mem[i];
+		struct memstep *m = mem[w->turn++ % n];
 
 		if (!m || !m->memuse || !is_due(m->read_ns, now_ns, MEMWEIGHTS_REFRESH_NS))
 			continue;
-		(void)memuse_read(m->memuse, &m->bytes);
-		m->read_ns = now_ns;
+		read_step(m, now_ns);
 		left--;
 	}
 }

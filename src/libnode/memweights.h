@@ -30,6 +30,7 @@ struct memweights {
 	uint64_t bytes;
 	uint64_t read_ns;
 	uint64_t tick_ns; /* of the tick before */
+	size_t turn;	  /* whose it is: begun at the first each time, the last would never be read */
 };
 
 void memstep_open(struct memstep *m, const char *v2, const char *cpuacct, const char *freezer);
