@@ -168,7 +168,8 @@ static void note_cpus(struct weights *w, const uint64_t *cpu_ns, uint64_t now_ns
 
 	smt_update(w->smt, cpu_ns, now_ns);
 	for (i = 0; i < w->setup.topology->ncpus; i++) {
-		w->delta_ns[i] = cpu_ns[i] > w->cpu_ns[i] ? cpu_ns[i] - w->cpu_ns[i] : 0;
+		/* in the first tick all since boot would be new */
+		w->delta_ns[i] = w->ticks && cpu_ns[i] > w->cpu_ns[i] ? cpu_ns[i] - w->cpu_ns[i] : 0;
 		w->cpu_ns[i] = cpu_ns[i];
 		w->is_busy[i] = w->delta_ns[i] || w->ticks % IDLE_CPU_TICKS == 0;
 	}

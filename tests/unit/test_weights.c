@@ -13,6 +13,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/util.h"
+#include "cgfolders.h"
 #include "fake_pmu.h"
 #include "scratch.h"
 #include "tap.h"
@@ -330,6 +331,24 @@ static void test_threads(void)
 	machine_remove(&m);
 }
 
+/* slurmd starts on a node that has computed for a year: that is not what was done in the tick. */
+static void test_old_node(void)
+{
+	struct machine m;
+	int i;
+
+	machine_make(&m);
+	m.pmu.open_fails[EVENT_CYCLES] = -ENOENT;
+	machine_start(&m, true);
+	for (i = 0; i < FAKE_CPUS; i++)
+		m.cpu_ns[i] = 365 * 24 * 3600 * NSEC_PER_SEC;
+	begin(&m);
+	run(&m, 0, 0, 100 * MS, 3, 1, 0);
+	end(&m);
+	is_u64(m.line[0].cpu_weight[0], 100 * MS, "the first tick of an old node weighs CPU time");
+	machine_remove(&m);
+}
+
 static void test_memory(void)
 {
 	struct memstep held = { .bytes = 3000 << 10, .read_ns = 1 };
@@ -370,6 +389,47 @@ static void test_memory(void)
 	is_u64(m.tick.mem_weight, (3000 + 100 + 500) << 10, "half of the rest is the system's");
 	memweights_close(&w);
 	machine_remove(&m);
+}
+
+/* More steps than one tick reads, and ticks so rare that at each of them it is everyone's time. */
+static void test_many_memories(void)
+{
+	enum { N = 2 * MEMWEIGHTS_PER_TICK + 1 };
+	struct memstep step[N] = { 0 };
+	struct memstep *mem[N];
+	struct book_line line[N] = { 0 };
+	struct book_tick tick = { 0 };
+	struct folders cgroup;
+	struct memweights w;
+	struct machine m;
+	char path[HIER_N][PATH_MAX];
+	unsigned int known = 0;
+	int i;
+
+	machine_make(&m);
+	memweights_open(&w, m.root);
+	folders_make(&cgroup);
+	for (i = 0; i < HIER_N; i++)
+		folders_step_path(i, path[i], sizeof(path[i]));
+	for (i = 0; i < N; i++) {
+		mem[i] = &step[i];
+		memstep_open(mem[i], path[HIER_V2], path[HIER_MEMORY], "");
+	}
+	for (i = 1; i <= 3; i++)
+		(void)memweights_fill(&w, i * MEMWEIGHTS_REFRESH_NS, mem, line, N, &tick);
+	for (i = 0; i < N; i++)
+		known += step[i].read_ns != 0;
+	if (step[0].memuse)
+		is_u64(known, N, "three ticks read the memory of all steps");
+	else
+		skip(1, "no cgroup to read memory from");
+	for (i = 0; i < N; i++)
+		memstep_close(mem[i]);
+	folders_remove(&cgroup);
+	memweights_close(&w);
+	scratch_clear(m.root);
+	rmdir(m.root);
+	free(m.topology);
 }
 
 static void teach(struct machine *m, const struct split_part *like, uint64_t measured_uj,
@@ -460,7 +520,9 @@ int main(void)
 	test_some_counters();
 	test_offline();
 	test_threads();
+	test_old_node();
 	test_memory();
+	test_many_memories();
 	test_learns();
 	return done_testing();
 }
