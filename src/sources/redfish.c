@@ -152,7 +152,7 @@ static int start_thread(struct source *s, struct errmsg *err)
 	rc = -pthread_create(&s->thread, NULL, ask, s);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	s->has_thread = rc == 0;
-	return rc < 0 ? errmsg_errno(err, rc, "redfish: thread") : 0;
+	return rc < 0 ? errmsg_errno(err, rc, "thread") : 0;
 }
 
 /* --- opening ------------------------------------------------------------------------------ */
@@ -232,8 +232,8 @@ static int redfish_open(const struct source_env *env, struct source **ret, struc
 	logger_set_sink(env->log);
 	s = make_source(env->slow_interval_ns);
 	if (!s)
-		return errmsg_errno(err, -ENOMEM, "redfish");
-	rc = s->stop_fd < 0 ? errmsg_set(err, -EMFILE, "redfish: no eventfd") :
+		return errmsg_errno(err, -ENOMEM, "source");
+	rc = s->stop_fd < 0 ? errmsg_set(err, -EMFILE, "no eventfd") :
 			      redfish_conf_read(env->redfish_conf, &s->conf, err);
 	if (rc == 0)
 		rc = start_thread(s, err);
@@ -299,6 +299,7 @@ static void book_counter(struct source *s, const struct redfish_sample *x, uint6
 		out->rejected += rc != -ENODATA;
 		return;
 	}
+	part->is_new_base |= rc == 1;
 	part->energy_uj += uj;
 	s->until_ns = x->t_ns;
 }
@@ -335,16 +336,18 @@ static int redfish_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 {
 	struct reading out = { 0 };
 	struct reading_part *part;
-	size_t i;
+	size_t n = 0;
 
 	(void)busy_ppm;
 	(void)pthread_mutex_lock(&s->lock);
 	part = reading_part(&out, DOMAIN_OTHER, 0,
 			    s->kind == REDFISH_WATTS ? QUALITY_INTEGRATED : QUALITY_COUNTER);
 	part->is_whole_node = true;
-	for (i = 0; i < s->nsamples; i++)
-		book(s, &s->sample[i], dt_ns, state, &out, part);
-	s->nsamples = 0;
+	/* what comes after a new base is for the next tick: a base has no energy beside it */
+	while (n < s->nsamples && !part->is_new_base)
+		book(s, &s->sample[n++], dt_ns, state, &out, part);
+	s->nsamples -= n;
+	memmove(s->sample, s->sample + n, s->nsamples * sizeof(s->sample[0]));
 	if (s->until_ns) {
 		out.rejected += s->failures;
 		s->failures = 0;

@@ -278,6 +278,7 @@ struct run {
 	uint64_t energy_uj;
 	uint64_t from_ns, until_ns; /* of the first reading and the last */
 	uint64_t rejected, late;
+	uint64_t bases;
 	uint8_t quality;
 };
 
@@ -312,6 +313,7 @@ static int run_read(struct run *r)
 	r->quality = p->quality;
 	r->rejected += reading.rejected;
 	r->late += reading.late;
+	r->bases += p->is_new_base;
 	if (!r->from_ns) { /* it may have several samples: what was used up to it is left out */
 		r->from_ns = p->until_ns;
 		r->energy_uj = 0;
@@ -458,6 +460,7 @@ static void test_counters(void)
 	set("values.json", "{\"EnergykWh\":{\"Reading\":12.501}}");
 	ok(run_until(&r, &r.energy_uj, 1), "  goes on");
 	is_u64(r.energy_uj, UINT64_C(3600000000), "  by a watt hour");
+	is_u64(r.bases, 1, "  from the one base that it said it had");
 	run_close(&r);
 }
 
