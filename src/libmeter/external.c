@@ -42,7 +42,7 @@ struct source {
 	bool look_again; /* the file was wrong or old: perhaps there is another by now */
 	struct value value[EXTERNAL_LINES_MAX];
 	size_t n;
-	struct logger_once trouble;
+	struct logger_once trouble, refused;
 	char text[TEXT_SIZE];
 };
 
@@ -257,6 +257,7 @@ static int external_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 	struct reading out = { 0 };
 	struct errmsg err = { 0 };
 	int rc = read_file(s, &err);
+	bool was_failing;
 	size_t i;
 
 	(void)busy_ppm;
@@ -268,7 +269,14 @@ static int external_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 				err.text);
 		return -EIO;
 	}
+	was_failing = atomic_load(&s->trouble.count) != 0;
 	(void)logger_once_reset(&s->trouble);
+	if (was_failing)
+		logger_info("external: %s can be read again", s->path);
+	if (out.rejected)
+		logger_log_once(&s->refused, LOGGER_ERROR,
+				"external: %s has an implausible value, which is not booked; more are only counted",
+				s->path);
 	*ret = out;
 	return 0;
 }
@@ -291,6 +299,7 @@ const struct source_ops source_external = {
 	.id = SOURCE_EXTERNAL,
 	.name = "external",
 	.is_estimate = false,
+	.logs_failures = true,
 	.open = external_open,
 	.read = external_read,
 	.describe = external_describe,

@@ -10,6 +10,7 @@
 #include "src/libmeter/integrate.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
+#include "src/libutil/logger.h"
 
 /* A sample that is older says nothing about a job that began since. */
 #define STALE_NS (10 * NSEC_PER_SEC)
@@ -20,6 +21,7 @@ struct source {
 	struct gpu_view view;
 	struct counter counter[GPUS_MAX];
 	uint64_t seen_ns[GPUS_MAX]; /* of the last sample that was looked at */
+	struct logger_once implausible;
 };
 
 /* --- opening ---------------------------------------------------------------------------- */
@@ -61,10 +63,10 @@ int gpu_open(const struct gpu_library_ops *ops, const char *library, const char 
 	int rc;
 
 	if (!strchr(library, '/') && !is_there(sys_root, trace))
-		return errmsg_set(err, -ENODEV, "%s: no %s", ops->name, trace);
+		return errmsg_set(err, -ENODEV, "no %s", trace);
 	s = calloc(1, sizeof(*s));
 	if (!s)
-		return errmsg_errno(err, -ENOMEM, "%s", ops->name);
+		return errmsg_errno(err, -ENOMEM, "GPUs");
 	s->ops = ops;
 	for (i = 0; i < GPUS_MAX; i++) {
 		s->counter[i].range_uj = UINT64_MAX;
@@ -191,14 +193,21 @@ int gpu_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct source_
 	     struct reading *ret)
 {
 	struct reading out = { 0 };
+	size_t unreadable = 0;
 	size_t good = 0;
 	size_t i;
 
 	(void)dt_ns; /* samples have their own time */
 	(void)busy_ppm;
 	gpu_poll_ask(s->poll, &s->view);
-	for (i = 0; i < s->view.n; i++)
+	for (i = 0; i < s->view.n; i++) {
 		good += book(s, i, state, &out);
+		unreadable += s->view.sample[i].rc < 0; /* gpu_poll.c says which and why */
+	}
+	if (out.rejected > unreadable)
+		logger_log_once(&s->implausible, LOGGER_ERROR,
+				"%s: a GPU's figure is implausible and is not booked; more are only counted",
+				s->ops->name);
 	if (!good)
 		return -EIO;
 	*ret = out;

@@ -314,15 +314,14 @@ int gpu_poll_start(const struct gpu_library_ops *ops, const char *path, struct g
 	int rc;
 
 	if (atomic_load(&abandoned))
-		return errmsg_set(err, -EBUSY, "%s: an earlier call into the driver still hangs",
-				  ops->name);
+		return errmsg_set(err, -EBUSY, "an earlier call into the driver still hangs");
 	p = create(ops, path);
 	if (!p)
-		return errmsg_errno(err, -ENOMEM, "%s", ops->name);
+		return errmsg_errno(err, -ENOMEM, "GPUs");
 	rc = start_thread(p);
 	if (rc < 0) {
 		destroy(p);
-		return errmsg_errno(err, rc, "%s: thread", ops->name);
+		return errmsg_errno(err, rc, "thread");
 	}
 	(void)pthread_mutex_lock(&p->lock);
 	wait_until(p, &p->is_settled, CONNECT_WAIT_NS);

@@ -73,7 +73,7 @@ static int open_library(const char *path, void **ret, struct errmsg *err)
 	int rc;
 
 	if (!n)
-		return errmsg_errno(err, -ENOMEM, "nvml");
+		return errmsg_errno(err, -ENOMEM, "library");
 	rc = gpu_load(path, symbols, ARRAY_SIZE(symbols), &n->api, &n->dl, err);
 	if (rc < 0)
 		return rc;
@@ -130,9 +130,9 @@ static int find(void *library, struct gpu_device *ret, size_t max, size_t *ret_m
 		missing += rc < 0;
 	}
 	if (!count)
-		return errmsg_set(err, -ENODEV, "nvml: the driver has no GPU");
+		return errmsg_set(err, -ENODEV, "the driver has no GPU");
 	if (!found)
-		return errmsg_errno(err, rc, "nvml: none of %u GPUs can be asked", count);
+		return errmsg_errno(err, rc, "none of %u GPUs can be asked", count);
 	*ret_missing = missing;
 	return (int)found;
 }
@@ -195,6 +195,7 @@ const struct source_ops source_nvml = {
 	.id = SOURCE_NVML,
 	.name = "nvml",
 	.is_estimate = false,
+	.logs_failures = true,
 	.open = nvml_open,
 	.read = gpu_read,
 	.gpus = gpu_gpus,

@@ -75,7 +75,7 @@ static int open_library(const char *path, void **ret, struct errmsg *err)
 	int rc;
 
 	if (!r)
-		return errmsg_errno(err, -ENOMEM, "rocm");
+		return errmsg_errno(err, -ENOMEM, "library");
 	rc = gpu_load(path, symbols, ARRAY_SIZE(symbols), &r->api, &r->dl, err);
 	if (rc < 0)
 		return rc;
@@ -168,14 +168,14 @@ static int find(void *library, struct gpu_device *ret, size_t max, size_t *ret_m
 	if (rc < 0)
 		return errmsg_errno(err, rc, "rsmi_num_monitor_devices");
 	if (!count)
-		return errmsg_set(err, -ENODEV, "rocm: the driver has no GPU");
+		return errmsg_set(err, -ENODEV, "the driver has no GPU");
 	for (i = 0; i < count && found < max; i++) {
 		rc = identify(r, i, &ret[found]);
 		found += rc == 0;
 		missing += rc < 0;
 	}
 	if (!found)
-		return errmsg_errno(err, rc, "rocm: none of %" PRIu32 " GPUs can be asked", count);
+		return errmsg_errno(err, rc, "none of %" PRIu32 " GPUs can be asked", count);
 	*ret_missing = missing;
 	return (int)found;
 }
@@ -226,6 +226,7 @@ const struct source_ops source_rocm = {
 	.id = SOURCE_ROCM,
 	.name = "rocm",
 	.is_estimate = false,
+	.logs_failures = true,
 	.open = rocm_open,
 	.read = gpu_read,
 	.gpus = gpu_gpus,

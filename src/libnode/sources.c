@@ -33,7 +33,7 @@ static void log_reading(struct sources_entry *e)
 	const char *name = source_name(e->id);
 	bool was_failing = atomic_load(&e->log_failed.count) != 0;
 
-	if (is_awaited(e))
+	if (is_awaited(e) || (e->ops->logs_failures && e->was_read && !was_failing))
 		return;
 	if (e->rc < 0) {
 		logger_log_once(&e->log_failed, LOGGER_ERROR,

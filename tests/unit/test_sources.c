@@ -79,6 +79,7 @@ static void fake_close(struct source *s)
 		.id = SOURCE_##ID,                                                          \
 		.name = NAME,                                                               \
 		.is_estimate = SOURCE_##ID == SOURCE_MODEL,                                 \
+		.logs_failures = SOURCE_##ID == SOURCE_NVML,                                \
 		.open = open_##ID,                                                          \
 		.read = fake_read,                                                          \
 		.gpus = SOURCE_##ID == SOURCE_NVML || SOURCE_##ID == SOURCE_ROCM ?          \
@@ -414,6 +415,18 @@ static void test_failures(void)
 	       "cray: has nothing new; what only it measures is missing until it has\n"
 	       "cray: has new readings again\n",
 	       "  and for one that is late");
+	finish(&m);
+
+	no_sources();
+	shows(SOURCE_NVML, DOMAIN_GPU, 0, 100);
+	start(&m, "auto");
+	tick(&m);
+	logged[0] = '\0';
+	fake[SOURCE_NVML].read_rc = -EIO;
+	tick(&m);
+	fake[SOURCE_NVML].read_rc = 0;
+	tick(&m);
+	is_str(logged, "", "a source that logs its failures by itself is not doubled");
 	finish(&m);
 
 	no_sources();
