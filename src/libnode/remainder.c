@@ -24,15 +24,40 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 
 /* --- the parts -------------------------------------------------------------------------- */
 
+static void drop_span(struct remainder *r, uint32_t i)
+{
+	r->nspans--;
+	memmove(r->span + i, r->span + i + 1, (r->nspans - i) * sizeof(r->span[0]));
+}
+
+/*
+ * Two neighbours become one, those that are the shortest together: so a burst of ticks, as many steps
+ * begin, is what gets coarser, and a sensor that is slow or far behind is met to the tick or, over
+ * more than REMAINDER_SPANS ticks, to a few hundredths of its interval.
+ */
+static void merge_spans(struct remainder *r)
+{
+	uint64_t shortest_ns = UINT64_MAX;
+	uint64_t from_ns = r->until_ns;
+	uint32_t at = 0;
+	uint32_t i;
+
+	for (i = 0; i + 1 < r->nspans; i++) {
+		if (r->span[i + 1].to_ns - from_ns < shortest_ns) {
+			shortest_ns = r->span[i + 1].to_ns - from_ns;
+			at = i;
+		}
+		from_ns = r->span[i].to_ns;
+	}
+	r->span[at + 1].uj += r->span[at].uj;
+	drop_span(r, at);
+}
+
 static void add_parts(struct remainder *r, uint64_t to_ns, uint64_t uj)
 {
-	/* the last one gets coarser: the sensor that is waited for will be past it */
 	if (r->nspans == REMAINDER_SPANS)
-		r->nspans--;
-	else
-		r->span[r->nspans].uj = 0;
-	r->span[r->nspans].uj += uj;
-	r->span[r->nspans++].to_ns = to_ns;
+		merge_spans(r);
+	r->span[r->nspans++] = (struct remainder_span){ .to_ns = to_ns, .uj = uj };
 }
 
 /* What the parts used from where the node is booked to UNTIL_NS; it is forgotten here. */

@@ -32,8 +32,11 @@
 /* A part that cannot be read is waited for, as its energy comes later; but not for ever. */
 #define REMAINDER_HOLD_NS UINT64_C(10000000000)
 
-/* What the parts used, and until when: kept until the node's sensor has got there. */
-#define REMAINDER_SPANS 32
+/*
+ * What the parts used, and until when: kept until the node's sensor has got there. Of ticks of a
+ * second, two minutes: what ExternalSource may be behind.
+ */
+#define REMAINDER_SPANS 128
 struct remainder_span {
 	uint64_t to_ns; /* from the end of the one before */
 	uint64_t uj;

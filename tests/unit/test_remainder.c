@@ -203,6 +203,85 @@ static void test_old_sample(void)
 	is_int(waiting_uj(&n), 4500 + 9000 + 9000, "the parts after it wait for the next one");
 }
 
+/* --- a sensor of long intervals --------------------------------------------------------- */
+
+/*
+ * 100 W of other beside parts that are busy for 10 s and idle for 7, and a meter that writes
+ * every PERIOD_S, LATE_S late. In each second EXTRA ticks more, of a millisecond.
+ */
+static const struct long_interval {
+	const char *name;
+	unsigned int period_s, late_s, extra;
+	uint64_t off_uj; /* by so much may `other` be off after an interval */
+} long_intervals[] = {
+	{ "a minute", 60, 0, 0, 0 },
+	{ "a minute, 2 s late", 60, 2, 0, 0 },
+	{ "a minute, 50 s late", 60, 50, 0, 0 },
+	{ "two minutes", 120, 1, 0, 0 },
+	{ "every second, a minute late", 1, 60, 0, 0 },
+	{ "a minute, steps begin and end", 60, 2, 40, 1000000 },
+	{ "five minutes, steps begin and end", 300, 7, 9, 5000000 },
+};
+
+#define OTHER_MW 100000
+
+/* Of the parts from START to second S. */
+static uint64_t long_parts_uj(unsigned int s)
+{
+	unsigned int busy = s / 17 * 10 + (s % 17 < 10 ? s % 17 : 10);
+
+	return busy * UINT64_C(300000000) + (s - busy) * UINT64_C(20000000);
+}
+
+static void one_second(struct node *n, const struct long_interval *l, unsigned int s,
+		       const struct reading_part *part)
+{
+	uint64_t uj = long_parts_uj(s) - long_parts_uj(s - 1);
+	unsigned int i;
+
+	for (i = 0; i < l->extra; i++)
+		tick(n, NSEC_PER_MSEC, uj / 1000, false, NULL);
+	tick(n, SEC - l->extra * NSEC_PER_MSEC, uj - l->extra * (uj / 1000), false, part);
+}
+
+static void test_long_interval(const struct long_interval *l)
+{
+	struct reading_part part = { .is_whole_node = true, .until_ns = START };
+	uint64_t off_uj = 0;
+	unsigned int known_s = 0;
+	struct node n;
+	unsigned int s;
+
+	begin(&n);
+	base(&n, START);
+	for (s = 1; s <= 1200; s++) {
+		int64_t off;
+
+		part.energy_uj = 0;
+		if (s > l->late_s && (s - l->late_s) % l->period_s == 0) {
+			part.energy_uj = l->period_s * UINT64_C(1000) * OTHER_MW +
+					 long_parts_uj(s - l->late_s) - long_parts_uj(known_s);
+			known_s = s - l->late_s;
+			part.until_ns = START + known_s * SEC;
+		}
+		one_second(&n, l, s, &part);
+		off = n.other_uj + n.r.pool_uj - n.disagreement_uj - known_s * INT64_C(1000) * OTHER_MW;
+		off = off < 0 ? -off : off;
+		off_uj = (uint64_t)off > off_uj ? (uint64_t)off : off_uj;
+	}
+	ok(off_uj <= l->off_uj, "%s: off by %" PRIu64 " uJ at most", l->name, off_uj);
+	is_int(n.disagreement_uj, 0, "  no disagreement");
+	is_exact(&n, "  exact");
+}
+
+static void test_long_intervals(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(long_intervals); i++)
+		test_long_interval(&long_intervals[i]);
+}
+
 static void test_no_parts(void)
 {
 	struct node n;
@@ -343,7 +422,8 @@ static void one_history(uint64_t *seed)
 {
 	struct node n;
 	uint64_t until = START;
-	uint64_t period = scratch_random(seed) % 2 ? scratch_random(seed) % (8 * SEC) : 0;
+	static const uint64_t slowest_ns[] = { 1, 8 * SEC, 300 * SEC };
+	uint64_t period = scratch_random(seed) % slowest_ns[scratch_random(seed) % 3];
 	uint64_t pending = 0;
 	uint64_t last = START;
 	bool exact = true;
@@ -351,7 +431,7 @@ static void one_history(uint64_t *seed)
 
 	begin(&n);
 	base(&n, until);
-	for (i = 0; i < 200; i++) {
+	for (i = 0; i < 600; i++) {
 		uint64_t dt = scratch_random(seed) % 8 ? SEC : scratch_random(seed) % (SEC / 50);
 		uint64_t parts = scratch_random(seed) % 300 * dt / 1000;
 		struct reading_part part = { .is_whole_node = true };
@@ -387,6 +467,7 @@ int main(void)
 	test_fast();
 	test_slow();
 	test_old_sample();
+	test_long_intervals();
 	test_no_parts();
 	test_silence();
 	test_missing_parts();
