@@ -23,6 +23,8 @@ as() {
 	inside setpriv --reuid="$user" --regid="$user" --init-groups env --chdir=/tmp "$@"
 }
 
+# --- fakerapl ------------------------------------------------------------------------------------
+
 rapl_range=262143328850
 rapl_parameters=/sys/module/fakerapl/parameters
 
@@ -55,6 +57,42 @@ rapl_fails() {
 	echo "$1 $2" >"$rapl_parameters/fail"
 }
 
+# --- a BMC and a power meter ---------------------------------------------------------------------
+
+# driver NAME [OPTION...]: of the guest's own kernel
+driver() {
+	modprobe -d "$GUEST_KERNEL" "$@"
+}
+
+# bmc_says WORD...: fakebmc.py has the words
+bmc_says() {
+	echo "$*" >/run/guest/bmc.new && mv /run/guest/bmc.new /run/guest/bmc
+}
+
+# bmc_is_asked N: it was asked for power or energy that often since $bmc_count was taken
+bmc_is_asked() {
+	local n
+
+	n=$(bmc_asked)
+	[ "$n" -ge $((bmc_count + $1)) ] || { echo "the BMC was asked $((n - bmc_count)) times"; return 1; }
+}
+
+bmc_asked() {
+	cat /run/guest/bmc.asked 2>/dev/null || echo 0
+}
+
+# meter_shows MILLIWATTS: powermeter.asl says where
+meter_shows() {
+	local hex
+
+	printf -v hex '%08x' "$1"
+	printf '%b' "\\x${hex:6:2}\\x${hex:4:2}\\x${hex:2:2}\\x${hex:0:2}" |
+		dd of=/sys/bus/pci/devices/0000:00:00.0/config bs=4 seek=$((0xdc / 4)) conv=notrunc \
+			status=none
+}
+
+# --- slurmd --------------------------------------------------------------------------------------
+
 # sources_are LIST [LINE...]: slurmd begins anew with these EnergySources, lines of ceems.conf, an
 # empty ledger and an empty log.
 sources_are() {
@@ -74,6 +112,25 @@ ledger_counts() {
 
 	n=$(ledger ".$1")
 	[ "${n:-0}" -ge "$2" ] || { echo "$1 is $n"; return 1; }
+}
+
+# slurmd_reads SOURCE: it said so, once; it may take some seconds to find its sensors
+slurmd_reads() {
+	wait_for 60 says_source "$1"
+	ok $? "slurmd reads $1"
+}
+
+says_source() {
+	[ "$(slurmd_says "ceems: energy from $1")" = 1 ]
+}
+
+node_is_idle() {
+	wait_for 60 sinfo_says_idle
+	ok $? "the node is idle, not drained"
+}
+
+sinfo_says_idle() {
+	inside sinfo -h -o %T | grep -qx idle
 }
 
 # job_begins [ARG...]: user1's step runs until scancel; its job's id is in $job once the ledger
@@ -101,4 +158,49 @@ sacct_agrees() {
 	uj=$(job_energy_uj "$job")
 	is "$(job_acct "$job" ConsumedEnergyRaw)" "$(((uj + 500000) / 1000000))" \
 		"sacct has the $uj uJ that the ledger has for job $job"
+}
+
+# --- what was measured ---------------------------------------------------------------------------
+
+measured_uj() {
+	ledger .measured.total_uj
+}
+
+# part_uj DOMAIN: of all its units
+part_uj() {
+	ledger "[.parts[] | select(.domain == \"$1\") | .energy_uj] | add // 0"
+}
+
+is_measured() {
+	local uj
+
+	uj=$(measured_uj)
+	[ "$uj" = "$1" ] || { echo "measured $uj uJ, not $1"; return 1; }
+}
+
+measured_beyond() {
+	local uj
+
+	uj=$(measured_uj)
+	[ "${uj:-0}" -gt "$1" ] || { echo "measured $uj uJ, not more than $1"; return 1; }
+}
+
+guest_ms() {
+	awk '{ printf "%.0f\n", $1 * 1000 }' /proc/uptime
+}
+
+# at_most WATTS SINCE_MS FROM_UJ WHAT: what power sensors showed adds up to no more than the time
+# that went by. How much of that time was measured is the emulator's affair.
+at_most() {
+	local uj limit
+
+	uj=$(($(measured_uj) - $3))
+	limit=$(($1 * ($(guest_ms) - $2) * 1000))
+	[ "$uj" -le "$limit" ]
+	ok $? "$4: $uj of at most $limit uJ"
+}
+
+# adds_up WHAT
+adds_up() {
+	is "$(ledger '"\(.difference_uj) \(.conservation_error_uj)"')" "0 0" "$1: accounts add up"
 }

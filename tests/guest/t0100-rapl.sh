@@ -9,7 +9,7 @@ rapl_load packages=2 psys=0 start_uj=$((rapl_range - 500000000))
 ok $? "fakerapl is loaded"
 is "$(stat -c %a /sys/class/powercap/intel-rapl:0/energy_uj)" 400 "counters are root's alone"
 sources_are rapl
-is "$(slurmd_says 'energy from rapl')" 1 "slurmd reads rapl"
+slurmd_reads rapl
 has "$(as user1 "$ceems" check 2>&1)" "Permission denied" \
 	"a user's \`ceems check\` says why it sees none"
 
@@ -56,5 +56,5 @@ rapl_feed 0 60000000 1:1 20000000
 "$cluster" start-daemon "$DIR" slurmd n1
 conserved "slurmd goes on where the counters were"
 isnt "$(fed_uj)" "$before" "which is further"
-is "$(inside sinfo -h -o %T)" idle "the node is idle, not drained"
+node_is_idle
 rmmod fakerapl

@@ -1,0 +1,50 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2154
+# An ACPI power meter through libsensors: power integrated over time, changed, unreadable and gone
+# while a job runs.
+slow=SlowInterval=2s
+
+driver acpi_power_meter
+ok $? "the driver acpi_power_meter finds the meter"
+meter_shows 200000
+is "$(cat /sys/class/hwmon/hwmon*/device/power1_average)" 200000000 "which shows 200 W"
+begin=$(guest_ms)
+sources_are hwmon $slow
+slurmd_reads hwmon
+is "$(ledger '[.parts[] | "\(.domain) \(.source) \(.quality)"] | join(",")')" \
+	"other hwmon integrated" "as the whole node's, integrated"
+
+job_begins
+wait_for 120 measured_beyond 800000000
+ok $? "energy is measured"
+at_most 200 "$begin" 0 "200 W"
+
+from=$(measured_uj)
+meter_shows 50000
+wait_for 120 measured_beyond $((from + 200000000))
+ok $? "it goes on at 50 W"
+at_most 200 "$begin" 0 "after the power changed"
+
+meter_shows 0xffffffff
+says_unreadable() {
+	[ "$(slurmd_says 'hwmon: cannot be read')" = 1 ]
+}
+wait_for 120 says_unreadable
+ok $? "one line says that it cannot be read"
+from=$(measured_uj)
+ticks=$(ledger .ticks)
+wait_for 120 ledger_counts ticks $((ticks + 8))
+is "$(measured_uj)" "$from" "and nothing is measured"
+passes "nor said again" says_unreadable
+meter_shows 100000
+wait_for 120 measured_beyond "$from"
+ok $? "it goes on when it can be read"
+at_most 200 "$begin" 0 "with the time that it could not be read"
+
+job_ends
+sacct_agrees
+adds_up "power meter"
+passes "the driver can be unloaded under slurmd" rmmod acpi_power_meter
+is "$(inside srun -n1 echo runs)" runs "jobs run without it"
+node_is_idle

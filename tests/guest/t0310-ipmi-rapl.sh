@@ -1,0 +1,32 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2154
+# A whole-node meter beside RAPL: no joule counts twice. What the BMC shows above packages and
+# memory is `other`; what it shows below them is published, not taken from anybody.
+
+bmc_says watts=200
+driver ipmi_si
+driver ipmi_devintf
+wait_for 60 test -c /dev/ipmi0
+rapl_load packages=1 psys=0 start_uj=1000000000
+begin=$(guest_ms)
+sources_are rapl,ipmi SlowInterval=2s
+job_begins
+for round in 1 2 3; do
+	rapl_feed 0 20000000 0:1 5000000
+	wait_for 180 measured_beyond $((round * 300000000))
+	ok $? "round $round is measured"
+done
+is "$(part_uj cpu) $(part_uj dram)" "60000000 15000000" "packages and memory are RAPL's"
+at_most 200 "$begin" 0 "RAPL is within what the BMC shows"
+adds_up "two sources"
+
+bmc_says watts=4
+rapl_feed 0 2000000000
+wait_for 180 ledger_counts disagreement_uj 1
+ok $? "a BMC that shows less than RAPL is published"
+is "$(part_uj cpu)" 2060000000 "RAPL's is not cut"
+adds_up "disagreement"
+job_ends
+sacct_agrees
+rmmod fakerapl
