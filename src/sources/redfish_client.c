@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #include "src/sources/redfish_json.h"
 
@@ -30,6 +31,14 @@ struct redfish_client {
 };
 
 /* --- one transfer ------------------------------------------------------------------------- */
+
+/* Not for slurmstepd and the jobs: libcurl's own are inherited by what slurmd starts. */
+static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *a)
+{
+	(void)ctx;
+	(void)purpose;
+	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+}
 
 static size_t on_body(char *data, size_t size, size_t n, void *ctx)
 {
@@ -159,6 +168,7 @@ static int request(struct redfish_client *c, const char *method, const char *pat
 		(void)curl_easy_setopt(e, CURLOPT_POSTFIELDS, body);
 	(void)curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
 	(void)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* a resolver may hang for long */
+	(void)curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	(void)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "https");
 	(void)curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
 	(void)curl_easy_setopt(e, CURLOPT_PROXY, ""); /* also not the environment's */

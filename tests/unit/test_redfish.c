@@ -418,6 +418,26 @@ static void test_sessions(void)
 	ok(strstr(err.text, "no chassis Riser shows power or energy"), "  is named");
 }
 
+/* Connections that a process started now would have as well. */
+static size_t inherited_connections(void)
+{
+	struct dirent *e;
+	DIR *d = opendir("/proc/self/fd");
+	size_t n = 0;
+
+	while (d && (e = readdir(d))) {
+		struct sockaddr_storage a;
+		socklen_t len = sizeof(a);
+		int fd = atoi(e->d_name);
+
+		n += e->d_name[0] != '.' && getsockname(fd, (struct sockaddr *)&a, &len) == 0 &&
+		     a.ss_family == AF_INET && !(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	}
+	if (d)
+		(void)closedir(d);
+	return n;
+}
+
 static void test_expiry(void)
 {
 	struct errmsg err = { 0 };
@@ -426,6 +446,7 @@ static void test_expiry(void)
 	set("values.json", "{\"PowerConsumedWatts\":400}");
 	is_int(run_open(&r, "", trust, &err), 0, "a session");
 	ok(run_until(&r, &r.energy_uj, 1), "  at work");
+	is_u64(inherited_connections(), 0, "  whose connection is not a job's");
 	set("mode", "expire");
 	ok(wait_requests("POST", 2), "  is renewed when it expired");
 	r.energy_uj = 0;
