@@ -152,10 +152,11 @@ int sampler_create(const struct settings *settings, const char *node, struct sam
 	rc = open_weights(s, err);
 	if (rc < 0)
 		goto fail;
-	rc = open_sources(s, err);
+	/* before the sources, which may take seconds: it may be another's, and is tried again */
+	rc = ledger_create(s->settings.ledger_dir, node, &s->ledger, &is_fresh, err);
 	if (rc < 0)
 		goto fail;
-	rc = ledger_create(s->settings.ledger_dir, node, &s->ledger, &is_fresh, err);
+	rc = open_sources(s, err);
 	if (rc < 0)
 		goto fail;
 	rc = ledger_book_create(s->ledger, &s->book);

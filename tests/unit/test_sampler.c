@@ -131,6 +131,33 @@ static void test_cannot(void)
 	sampler_destroy(NULL);
 }
 
+static unsigned int lines;
+
+static void count_line(enum logger_level level, const char *line)
+{
+	(void)level;
+	lines += strstr(line, "energy is not measured") != NULL;
+}
+
+/* Another slurmd of this node: whoever waits for its end starts no helper and asks no BMC. */
+static void test_busy(void)
+{
+	struct settings s = settings_for_test();
+	struct sampler *first, *second = NULL;
+	struct errmsg err = { 0 };
+
+	snprintf(s.sys_root, sizeof(s.sys_root), "%s/ledger", top);
+	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s/ledger-busy", top);
+	snprintf(s.energy_sources, sizeof(s.energy_sources), "rapl");
+	logger_set_sink(count_line);
+	first = create(&s);
+	ok(first && lines == 1, "the ledger's first user opens its sources");
+	is_int(sampler_create(&s, "n1", &second, &err), -EBUSY, "the second has to wait");
+	is_u64(lines, 1, "  and does not open any");
+	logger_set_sink(NULL);
+	sampler_destroy(first);
+}
+
 static void test_no_sensor(void)
 {
 	struct settings s = settings_for_test();
@@ -310,6 +337,7 @@ int main(void)
 	make_machine();
 	s = settings_for_test();
 	test_cannot();
+	test_busy();
 	test_no_sensor();
 	for (i = 0; i < ARRAY_SIZE(nsteps); i++)
 		test_conservation(&s, nsteps[i]);
