@@ -14,7 +14,8 @@
 #include "src/libutil/helper.h"
 #include "src/libutil/util.h"
 
-#define REAP_INTERVAL_NS (2 * NSEC_PER_MSEC)
+/* What is killed may still be busy in the kernel, in which it loads programs. */
+#define KILL_MAX_NS NSEC_PER_SEC
 
 /* What the child writes, the first SIZE - 1 bytes of it, until it closes or time is up. */
 static void listen_until(int fd, uint64_t deadline_ns, char *buf, size_t size)
@@ -39,28 +40,16 @@ static void listen_until(int fd, uint64_t deadline_ns, char *buf, size_t size)
 	buf[used] = '\0';
 }
 
-/* Only ever our own child. -ECHILD: somebody took its status (a host that reaps all). */
+/* Only ever our own child; one that the kernel does not let go of is left to init. */
 static int reap(pid_t pid, uint64_t deadline_ns, int *ret_status)
 {
-	struct timespec pause = clock_ns_to_timespec(REAP_INTERVAL_NS);
-	bool killed = false;
-	pid_t got;
+	int rc = helper_wait(pid, deadline_ns, ret_status);
 
-	for (;;) {
-		got = waitpid(pid, ret_status, killed ? 0 : WNOHANG);
-		if (got == pid)
-			return killed ? -ETIMEDOUT : 0;
-		if (got < 0 && errno != EINTR)
-			return -errno;
-		if (killed)
-			continue;
-		if (clock_mono_ns() >= deadline_ns) {
-			(void)kill(pid, SIGKILL);
-			killed = true;
-			continue;
-		}
-		(void)nanosleep(&pause, NULL);
-	}
+	if (rc != -EAGAIN)
+		return rc;
+	(void)kill(pid, SIGKILL);
+	(void)helper_wait(pid, clock_mono_ns() + KILL_MAX_NS, NULL);
+	return -ETIMEDOUT;
 }
 
 static int judge(const char *helper, int status, const char *words, struct errmsg *err)

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libutil/helper.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "src/libutil/clock.h"
+
+#define WAIT_STEP_NS (2 * NSEC_PER_MSEC)
 
 /* A worker thread has all signals blocked and slurmd ignores some: the child gets neither. */
 static int set_attributes(posix_spawnattr_t *attr)
@@ -62,4 +68,22 @@ int helper_spawn(char *const *argv, int out, pid_t *ret_pid)
 		rc = spawn_with(&attr, argv, out, ret_pid);
 	(void)posix_spawnattr_destroy(&attr);
 	return rc;
+}
+
+/* Not in waitpid() itself, which knows no deadline. */
+int helper_wait(pid_t pid, uint64_t deadline_ns, int *ret_status)
+{
+	const struct timespec step = clock_ns_to_timespec(WAIT_STEP_NS);
+	pid_t got;
+
+	for (;;) {
+		got = waitpid(pid, ret_status, WNOHANG);
+		if (got == pid)
+			return 0;
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		if (clock_mono_ns() >= deadline_ns)
+			return -EAGAIN;
+		(void)nanosleep(&step, NULL);
+	}
 }

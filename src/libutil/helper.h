@@ -5,6 +5,7 @@
 #ifndef CEEMS_HELPER_H
 #define CEEMS_HELPER_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -13,5 +14,12 @@
  * waited for; else -errno. The caller's fds must be O_CLOEXEC.
  */
 int helper_spawn(char *const *argv, int out, pid_t *ret_pid);
+
+/*
+ * Waits for the caller's child until DEADLINE_NS, CLOCK_MONOTONIC; looks once if that is over. 0: it
+ * has ended, as *ret_status says (NULL: not wanted); -ECHILD: it has, and a host that reaps all
+ * was faster; -EAGAIN: not yet. Also one that was killed: the kernel may hold it for long.
+ */
+int helper_wait(pid_t pid, uint64_t deadline_ns, int *ret_status);
 
 #endif

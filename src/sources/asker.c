@@ -8,14 +8,10 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "src/libutil/clock.h"
 #include "src/libutil/parse.h"
 #include "src/libutil/helper.h"
-
-#define REAP_INTERVAL_NS (2 * NSEC_PER_MSEC)
-#define REAP_MAX_NS NSEC_PER_SEC
 
 /* Of a stream without lines, in one call. */
 #define READ_MAX 1024
@@ -66,8 +62,16 @@ static void pause_until(struct asker *a, uint64_t now_ns)
 		a->pause_ns = ASKER_PAUSE_MAX_NS;
 }
 
+static void reap(struct asker *a, uint64_t deadline_ns)
+{
+	if (a->pid && helper_wait(a->pid, deadline_ns, NULL) != -EAGAIN)
+		a->pid = 0;
+}
+
 static void stop(struct asker *a, uint64_t now_ns)
 {
+	/* of one that has ended and that others have reaped, the number may be another's by now */
+	reap(a, 0);
 	if (a->pid)
 		(void)kill(a->pid, SIGKILL);
 	(void)close(a->fd);
@@ -75,21 +79,12 @@ static void stop(struct asker *a, uint64_t now_ns)
 	pause_until(a, now_ns);
 }
 
-/* -ECHILD: a host that reaps all was faster. */
-static void reap(struct asker *a)
-{
-	pid_t got = a->pid ? waitpid(a->pid, NULL, WNOHANG) : 0;
-
-	if (got == a->pid || (got < 0 && errno != EINTR))
-		a->pid = 0;
-}
-
 /* While the kernel holds the old one there is no new one. */
 static void restart(struct asker *a, uint64_t now_ns)
 {
 	if (a->fd >= 0)
 		return;
-	reap(a);
+	reap(a, 0);
 	if (!a->pid && now_ns >= a->restart_ns && start(a, now_ns) < 0)
 		pause_until(a, now_ns);
 }
@@ -216,16 +211,17 @@ int asker_open(char *const *argv, uint64_t silence_ns, struct asker **ret, struc
 	return 0;
 }
 
-void asker_close(struct asker *a)
+void asker_kill(struct asker *a)
 {
-	struct timespec pause = clock_ns_to_timespec(REAP_INTERVAL_NS);
-	uint64_t deadline_ns = clock_mono_ns() + REAP_MAX_NS;
+	if (a && a->fd >= 0)
+		stop(a, 0);
+}
 
+void asker_close(struct asker *a, uint64_t deadline_ns)
+{
 	if (!a)
 		return;
-	if (a->fd >= 0)
-		stop(a, 0);
-	for (reap(a); a->pid && clock_mono_ns() < deadline_ns; reap(a))
-		(void)nanosleep(&pause, NULL);
+	asker_kill(a);
+	reap(a, deadline_ns);
 	free(a);
 }

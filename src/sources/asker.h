@@ -55,10 +55,16 @@ int asker_next(struct asker *a, uint64_t now_ns, struct answer *ret);
 /* Waits until asker_next() has something to say, or at most TIMEOUT_NS: 0 or -EAGAIN. */
 int asker_poll(struct asker *a, uint64_t timeout_ns);
 
+/* For a process that was killed to end; the kernel may hold one for half a minute. */
+#define ASKER_END_NS UINT64_C(1000000000)
+
+/* Kills it and does not wait: for several, before each is closed. NULL: no-op. */
+void asker_kill(struct asker *a);
+
 /*
- * Kills and reaps it, within a second. One that the kernel does not let go of is reaped by init
- * when slurmd ends. NULL: no-op.
+ * Kills and reaps it, until DEADLINE_NS at most. One that the kernel does not let go of until then
+ * is reaped by init when slurmd ends. NULL: no-op.
  */
-void asker_close(struct asker *a);
+void asker_close(struct asker *a, uint64_t deadline_ns);
 
 #endif

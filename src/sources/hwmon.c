@@ -11,6 +11,7 @@
 #include "src/libmeter/source.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
+#include "src/sources/asker.h"
 #include "src/sources/hwmon_chip.h"
 #include "src/sources/hwmon_meter.h"
 #include "src/sources/hwmon_scan.h"
@@ -112,7 +113,7 @@ static bool has_cpu(const struct source *s, unsigned int unit)
 
 static void drop(struct source *s, size_t i)
 {
-	hwmon_meter_close(&s->meter[i]);
+	hwmon_meter_close(&s->meter[i], clock_mono_ns() + ASKER_END_NS);
 	s->n--;
 	memmove(&s->meter[i], &s->meter[i + 1], (s->n - i) * sizeof(s->meter[0]));
 }
@@ -140,14 +141,18 @@ static void settle(struct source *s)
 			drop(s, i);
 }
 
+/* All within a second: behind several slow ones there is one BMC, for which all may hang. */
 static void hwmon_close(struct source *s)
 {
+	uint64_t deadline_ns = clock_mono_ns() + ASKER_END_NS;
 	size_t i;
 
 	if (!s)
 		return;
 	for (i = 0; i < s->n; i++)
-		hwmon_meter_close(&s->meter[i]);
+		hwmon_meter_stop(&s->meter[i]);
+	for (i = 0; i < s->n; i++)
+		hwmon_meter_close(&s->meter[i], deadline_ns);
 	free(s);
 }
 

@@ -73,12 +73,18 @@ int hwmon_meter_open(struct hwmon_meter *m, const struct hwmon_sensor *sensor,
 			       open_fast(m, sensor->path, err);
 }
 
-void hwmon_meter_close(struct hwmon_meter *m)
+void hwmon_meter_stop(struct hwmon_meter *m)
+{
+	if (m->slow)
+		asker_kill(m->slow->asker);
+}
+
+void hwmon_meter_close(struct hwmon_meter *m, uint64_t deadline_ns)
 {
 	if (m->fd >= 0)
 		(void)close(m->fd);
 	if (m->slow)
-		asker_close(m->slow->asker);
+		asker_close(m->slow->asker, deadline_ns);
 	free(m->slow);
 }
 

@@ -39,7 +39,9 @@ struct hwmon_meter {
  */
 int hwmon_meter_open(struct hwmon_meter *m, const struct hwmon_sensor *sensor,
 		     const struct hwmon_rail *rail, uint64_t slow_ns, struct errmsg *err);
-void hwmon_meter_close(struct hwmon_meter *m);
+/* What a slow one has to wait for begins: for several, before each is closed. */
+void hwmon_meter_stop(struct hwmon_meter *m);
+void hwmon_meter_close(struct hwmon_meter *m, uint64_t deadline_ns);
 
 /* Waits for a slow one's first answer, which the next sample then takes. */
 void hwmon_meter_wait(const struct hwmon_meter *m, uint64_t deadline_ns);

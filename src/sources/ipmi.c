@@ -52,7 +52,7 @@ static void ipmi_close(struct source *s)
 {
 	if (!s)
 		return;
-	asker_close(s->asker);
+	asker_close(s->asker, clock_mono_ns() + ASKER_END_NS);
 	free(s);
 }
 

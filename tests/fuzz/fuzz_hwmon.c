@@ -51,7 +51,7 @@ static void read_all(struct fuzz_parts in, bool is_energy)
 		hwmon_meter_book(&m, NSEC_PER_SEC, &state, &r);
 		assert(reading_energy_uj(&r, DOMAIN_CPU) <= (seconds + 1) * MAX_W * 1000000);
 	}
-	hwmon_meter_close(&m);
+	hwmon_meter_close(&m, /* deadline_ns= */ 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -14,6 +14,7 @@
 #include "src/libutil/clock.h"
 #include "src/sources/asker.h"
 #include "tap.h"
+#include "unkillable.h"
 
 source_module_fn ceems_source;
 
@@ -294,6 +295,15 @@ static int count_starts(void)
 	return n;
 }
 
+static pid_t read_pid(void)
+{
+	char *text = scratch_read(scratch_path(dir, "pids"), NULL);
+	pid_t pid = text ? (pid_t)atoi(text) : 0;
+
+	free(text);
+	return pid;
+}
+
 /* Asks at NOW_NS until there is an answer, or for as long as a process may take to start. */
 static int next_at(struct asker *a, uint64_t now_ns, struct answer *ret)
 {
@@ -330,8 +340,37 @@ static void test_restarts(void)
 	is_str(answer.text, "x", "and speaks");
 	is_int(asker_next(a, now + 2 * NSEC_PER_SEC, &answer), 0, "silence for too long is told");
 	is_str(answer.text, "the helper hung and was killed", "as such");
-	asker_close(a);
+	asker_close(a, now + WAIT_NS);
 	ok(is_all_gone(), "nothing is left");
+}
+
+/* Behind a dead BMC a driver holds its caller for half a minute, also one that was killed. */
+static void test_unkillable(void)
+{
+	char *const argv[] = { (char *)"./ceems-ipmi", NULL };
+	uint64_t now = clock_mono_ns();
+	struct answer answer;
+	struct asker *a;
+	pid_t holder;
+	int status;
+
+	write_helper("echo error x; exec sleep 60");
+	if (!ok(asker_open(argv, NSEC_PER_SEC, &a, NULL) == 0 && next_at(a, now, &answer) == 0,
+		"a helper"))
+		return;
+	holder = unkillable_hold(read_pid());
+	if (holder < 0) {
+		skip(3, "no right to trace");
+		asker_close(a, now + WAIT_NS);
+		return;
+	}
+	asker_kill(a);
+	is_int(asker_next(a, now + ASKER_PAUSE_NS, &answer), -EAGAIN,
+	       "while the kernel holds it there is no other");
+	asker_close(a, clock_mono_ns());
+	is_int(count_starts(), 1, "closing does not wait for it");
+	unkillable_let_go(holder);
+	ok(waitpid(-1, &status, 0) > 0 && WIFSIGNALED(status), "it was killed");
 }
 
 /* --- the machine's end -------------------------------------------------------------------- */
@@ -349,6 +388,7 @@ int main(void)
 	test_hang();
 	test_flood();
 	test_restarts();
+	test_unkillable();
 	if (chdir("/") == 0) {
 		scratch_clear(dir);
 		(void)rmdir(dir);
