@@ -34,7 +34,7 @@
 #include "src/libmeter/source.h"
 #include "src/libutil/errmsg.h"
 
-#define LEDGER_VERSION 4
+#define LEDGER_VERSION 5
 #define LEDGER_STEPS 1024
 #define LEDGER_JOBS LEDGER_STEPS /* as many: an open step always finds room for its job */
 #define LEDGER_JOB_LINGER_NS (120 * UINT64_C(1000000000))
@@ -107,6 +107,7 @@ struct ledger_slot {
 struct ledger_step_account {
 	struct account energy;
 	uint64_t busy_ns; /* CPU time booked so far */
+	uint64_t told_mono_ns; /* when that was read; 0: never yet */
 	uint64_t until_mono_ns; /* booked up to here; 0: not yet seen */
 	uint32_t claim; /* of the slot's step that this is the account of */
 	uint32_t job;	/* 1 + index into ledger_page.job; 0: of none, or moved there already */

@@ -199,6 +199,7 @@ static void add_line(struct ledger_book *b, const struct ledger_page *page, uint
 		.s = s,
 		.busy_ns = a->busy_ns,
 		.booked_ns = a->busy_ns,
+		.since_ns = a->told_mono_ns ? a->told_mono_ns : s->t_open_mono_ns,
 		.is_last = has_ended || is_dead,
 		.is_dead = is_dead,
 		.from_ns = a->until_mono_ns ? a->until_mono_ns : s->t_open_mono_ns,
@@ -206,7 +207,7 @@ static void add_line(struct ledger_book *b, const struct ledger_page *page, uint
 		.state = state,
 	};
 	if (has_ended && s->final_busy_ns != UINT64_MAX) {
-		line->busy_is_final = true;
+		line->busy_is_final = line->is_told = true;
 		if (s->final_busy_ns > a->busy_ns)
 			line->busy_ns = s->final_busy_ns;
 	}
@@ -432,6 +433,8 @@ static void book_lines(struct ledger_book *b, struct ledger_page *page, uint64_t
 
 		if (line->busy_ns > a->busy_ns)
 			a->busy_ns = line->busy_ns;
+		if (line->is_told)
+			a->told_mono_ns = now_mono_ns;
 		a->until_mono_ns = now_mono_ns;
 		a->is_final = line->is_last;
 		if (line->is_last && line->state == SLOT_CLOSING && !line->is_dead)

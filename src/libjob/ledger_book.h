@@ -7,7 +7,8 @@
  *	page = ledger_begin(l);
  *	now = clock_mono_ns();			(after ledger_begin(), see below)
  *	n = ledger_book_collect(b, page, now, &line);
- *	for each line without busy_is_final: line->busy_ns = CPU time of the step, as read now
+ *	for each line without busy_is_final: line->busy_ns = CPU time of the step, as read now, and
+ *		line->is_told
  *	for each line: its weights
  *	fill in page->state, domain_source, factor_*, pue_milli, part, ...
  *	ledger_book_apply(b, page, &tick);
@@ -41,15 +42,17 @@ struct book_line {
 	 * whose time cannot be read is left as it is and gets no dynamic share.
 	 */
 	uint64_t busy_ns;
-	uint64_t booked_ns; /* of that, what is booked already: the rest is this window's */
+	uint64_t booked_ns; /* of that, what is booked already: what was used since SINCE_NS is left */
+	uint64_t since_ns;  /* before the window, if it could not be read meanwhile */
 	/* Activity in the window, 0 until it is filled in; in any unit that the node's has too. */
 	uint64_t cpu_weight[SOCKETS_MAX];
 	uint64_t mem_weight;
+	bool is_told;	    /* busy_ns is of this tick */
 	bool busy_is_final; /* busy_ns is what the stepd left as final_busy_ns: do not read */
 	bool is_last;	    /* this tick closes it */
 	bool is_dead;	    /* its stepd is gone without a word */
+	uint64_t from_ns, until_ns; /* its part of the window */
 	/* ledger_book's own: */
-	uint64_t from_ns, until_ns;
 	uint32_t state; /* enum ledger_state, as collected */
 };
 

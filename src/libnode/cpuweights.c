@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/libutil/clock.h"
+#include "src/libutil/muldiv.h"
 
 /* What /proc/stat may lag behind: seven fields per processor, each cut to 10 ms. */
 #define LAG_NS (70 * NSEC_PER_MSEC)
@@ -24,6 +25,21 @@ static void widen(const uint32_t from[SOCKETS_MAX], uint64_t to[SOCKETS_MAX])
 
 	for (s = 0; s < SOCKETS_MAX; s++)
 		to[s] = from[s];
+}
+
+/*
+ * A step whose CPU time cannot be read is told of when it ends: of an hour, that is not what it did
+ * in the last second, which others have computed in too. The energy of the time before is booked.
+ * A moment is made up for: /proc/stat has not shown it yet either.
+ */
+static uint64_t used_in_window(const struct book_line *line)
+{
+	uint64_t busy_ns = line->busy_ns > line->booked_ns ? line->busy_ns - line->booked_ns : 0;
+	uint64_t window_ns = line->until_ns > line->from_ns ? line->until_ns - line->from_ns : 0;
+
+	if (line->from_ns - line->since_ns <= LAG_NS)
+		return busy_ns;
+	return muldiv(busy_ns, window_ns, window_ns + line->from_ns - line->since_ns);
 }
 
 /*
@@ -53,9 +69,7 @@ void cpuweights_fill(struct cpuweights *w, const uint32_t socket_cpus[SOCKETS_MA
 	widen(socket_cpus, capacity);
 	memset(tick->cpu_weight, 0, sizeof(tick->cpu_weight));
 	for (i = 0; i < n; i++) {
-		uint64_t busy_ns = line[i].busy_ns > line[i].booked_ns ?
-					   line[i].busy_ns - line[i].booked_ns :
-					   0;
+		uint64_t busy_ns = used_in_window(&line[i]);
 		const uint64_t *where = known;
 
 		widen(line[i].s->id.step_socket_cpus, known);

@@ -88,8 +88,10 @@ void readers_read(struct readers *all, struct book_line *line, size_t n,
 		r->is_needed = !line[i].busy_is_final;
 		if (r->is_needed)
 			open_reader(all, r, &line[i]);
-		if (r->is_needed && r->cputime && cputime_read(r->cputime, &busy_ns) == 0)
+		if (r->is_needed && r->cputime && cputime_read(r->cputime, &busy_ns) == 0) {
 			line[i].busy_ns = busy_ns;
+			line[i].is_told = true;
+		}
 		all->step[i] = r->step;
 	}
 	*ret = all->step;

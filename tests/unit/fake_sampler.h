@@ -71,8 +71,10 @@ static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_u
 	for (i = 0; i < f->nlines; i++) {
 		struct book_line *line = &f->line[i];
 
-		if (!line->busy_is_final && f->busy_ns[line->slot])
+		if (!line->busy_is_final && f->busy_ns[line->slot]) {
 			line->busy_ns = f->busy_ns[line->slot];
+			line->is_told = true;
+		}
 		line->cpu_weight[0] = line->mem_weight = line->busy_ns - line->booked_ns;
 	}
 	return ledger_book_apply(f->b, page, &tick);

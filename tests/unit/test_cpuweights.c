@@ -87,6 +87,43 @@ static void test_late_node(void)
 	is_u64(system_ns, 0, "a node that is counted in ticks of the clock has no system time");
 }
 
+/* Two steps use a CPU each. The time of one of them was last read so long before the window. */
+static void test_told_late(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t late_ns, want_ns;
+	} t[] = {
+		{ "told at the end of an hour: the neighbour has had its part of it",
+		  3599 * NSEC_PER_SEC, NSEC_PER_SEC },
+		{ "not read in one tick", NSEC_PER_SEC, NSEC_PER_SEC },
+		{ "a moment late: made up for", 70 * MS, 1070 * MS },
+		{ "read in every tick", 0, NSEC_PER_SEC },
+	};
+	const uint64_t from_ns = 7200 * NSEC_PER_SEC;
+	const uint64_t until_ns = from_ns + NSEC_PER_SEC;
+	static const uint32_t socket_cpus[SOCKETS_MAX] = { 4 };
+	static const uint64_t socket_ns[SOCKETS_MAX] = { 2 * NSEC_PER_SEC };
+	size_t i;
+
+	memset(slot, 0, sizeof(slot));
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		struct book_line line[2] = {
+			{ .s = &slot[0], .busy_ns = NSEC_PER_SEC + t[i].late_ns,
+			  .since_ns = from_ns - t[i].late_ns, .from_ns = from_ns,
+			  .until_ns = until_ns },
+			{ .s = &slot[1], .busy_ns = NSEC_PER_SEC, .since_ns = from_ns,
+			  .from_ns = from_ns, .until_ns = until_ns },
+		};
+		struct cpuweights w = { 0 };
+		struct book_tick tick = { 0 };
+
+		cpuweights_fill(&w, socket_cpus, socket_ns, line, 2, &tick);
+		is_u64(line[0].cpu_weight[0], t[i].want_ns, t[i].name);
+		is_u64(line[1].cpu_weight[0], NSEC_PER_SEC, "  beside one that is read");
+	}
+}
+
 /* CPU time that was not known until a step's end says nothing about what comes after it. */
 static void test_debt_is_bounded(void)
 {
@@ -109,6 +146,7 @@ int main(void)
 {
 	test_spread();
 	test_late_node();
+	test_told_late();
 	test_debt_is_bounded();
 	return done_testing();
 }

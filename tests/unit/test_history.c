@@ -229,8 +229,10 @@ static void tick(struct world *w, const uint64_t socket_ns[SOCKETS_MAX], bool is
 		unsigned int k;
 
 		for (k = 0; k < STEPS && !line[i].busy_is_final; k++)
-			if (w->r->job[j].step[k].is_open && w->r->job[j].step[k].slot == line[i].slot)
+			if (w->r->job[j].step[k].is_open && w->r->job[j].step[k].slot == line[i].slot) {
 				line[i].busy_ns = w->r->job[j].step[k].told_ns;
+				line[i].is_told = !w->h->job[j].step[k].is_untold;
+			}
 	}
 	cpuweights_fill(&w->weights, page->socket_cpus, socket_ns, line, n, &tick);
 	memcpy(page->domain_source, reading.from, sizeof(page->domain_source));

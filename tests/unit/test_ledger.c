@@ -323,6 +323,34 @@ static void test_life(void)
 	unlink(path);
 }
 
+/* From when on the CPU time is, that a step is said to have used. */
+static void test_told(void)
+{
+	struct fake_sampler f;
+	struct errmsg err = { 0 };
+	uint64_t t = clock_mono_ns();
+	unsigned int slot;
+
+	is_int(fake_start(&f, dir, "n1", &err), 0, "sampler");
+	(void)fake_tick(&f, t, 0, 0);
+	claim_at(f.l, &batch, t + 1, &slot);
+	(void)fake_tick(&f, t + S, 0, 0);
+	(void)fake_tick(&f, t + 2 * S, 0, 0);
+	is_u64(f.line[0].since_ns, t + 1, "never read: since the step began");
+	f.busy_ns[slot] = S;
+	(void)fake_tick(&f, t + 3 * S, 0, 0);
+	is_u64(f.line[0].since_ns, t + 1, "and so is what is read first");
+	f.busy_ns[slot] = 0;
+	fake_stop(&f);
+	is_int(fake_start(&f, dir, "n1", &err), 0, "another sampler");
+	close_at(f.l, slot, t + 4 * S, 2 * S);
+	(void)fake_tick(&f, t + 5 * S, 0, 0);
+	is_u64(f.line[0].since_ns, t + 3 * S, "then since the last reading");
+	ok(f.line[0].is_told, "which the step's own last word is, too");
+	fake_stop(&f);
+	unlink(path);
+}
+
 static void test_requeue(void)
 {
 	struct ledger_identity id = ident(9, LEDGER_STEP_EXTERN);
@@ -505,6 +533,7 @@ int main(void)
 	test_files();
 	test_damage();
 	test_life();
+	test_told();
 	test_requeue();
 	test_full();
 	test_alone();
