@@ -318,6 +318,7 @@ static void fill_line(const struct book_line *line, uint32_t job, struct split_l
 		.until_ns = line->until_ns,
 		.busy_ns = grown(line->busy_ns, line->booked_ns),
 		.mem_weight = line->mem_weight,
+		.by_counters = line->by_counters,
 	};
 	memcpy(ret->alloc.socket_cpus, id->step_socket_cpus, sizeof(ret->alloc.socket_cpus));
 	memcpy(ret->alloc.gpu_ppm, id->step_gpu_ppm, sizeof(ret->alloc.gpu_ppm));

@@ -47,6 +47,7 @@ struct book_line {
 	/* Activity in the window, 0 until it is filled in; in any unit that the node's has too. */
 	uint64_t cpu_weight[SOCKETS_MAX];
 	uint64_t mem_weight;
+	bool by_counters;   /* cpu_weight is of hardware counters */
 	bool is_told;	    /* busy_ns is of this tick */
 	bool busy_is_final; /* busy_ns is what the stepd left as final_busy_ns: do not read */
 	bool is_last;	    /* this tick closes it */
@@ -73,7 +74,7 @@ struct book_tick {
 	/* Activity of all processes in the window. */
 	uint64_t cpu_weight[SOCKETS_MAX];
 	uint64_t mem_weight;
-	bool by_counters; /* cpu_weight is of hardware counters */
+	bool by_counters; /* cpu_weight is of hardware counters; else no line's is */
 	size_t nparts;
 	struct split_part part[READING_PARTS_MAX]; /* what the sensors say of the window */
 };

@@ -45,6 +45,11 @@ static struct split_share *sharer(const struct tick *t, size_t i)
 	return i == UNALLOCATED(t->in) ? t->unallocated : t->system;
 }
 
+static bool is_by_counters(const struct split_input *in, size_t sharer)
+{
+	return in->by_counters && (sharer >= in->nlines || in->line[sharer].by_counters);
+}
+
 /* Shares TOTAL of part P by t->weight; without any weight all of it goes to OTHERWISE. */
 static void share_out(struct tick *t, const struct split_part *p, uint64_t total, bool is_static,
 		      size_t otherwise)
@@ -64,7 +69,7 @@ static void share_out(struct tick *t, const struct split_part *p, uint64_t total
 		s->source_uj[p->source] += t->share[i];
 		if (is_static)
 			s->static_uj[p->domain] += t->share[i];
-		else if (p->domain == DOMAIN_CPU && t->in->by_counters)
+		else if (p->domain == DOMAIN_CPU && is_by_counters(t->in, i))
 			s->by_counters_uj += t->share[i];
 	}
 }

@@ -75,6 +75,7 @@ struct split_line {
 	uint64_t busy_ns;
 	uint64_t cpu_weight[SOCKETS_MAX];
 	uint64_t mem_weight;
+	bool by_counters; /* cpu_weight is of hardware counters */
 };
 
 /* What one sensor measured in the window. */
@@ -97,7 +98,7 @@ struct split_input {
 	/* Activity of all processes; less than the lines' (read at other instants) is no error. */
 	uint64_t cpu_weight[SOCKETS_MAX];
 	uint64_t mem_weight;
-	bool by_counters; /* cpu_weight are of hardware counters */
+	bool by_counters; /* cpu_weight is of hardware counters; else no line's is */
 	const struct split_part *part;
 	size_t nparts;
 	const struct split_alloc *job;

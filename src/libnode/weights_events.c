@@ -126,23 +126,16 @@ static void weigh_socket(const struct weights *w, struct weights_step *const *st
 bool weights_by_events(const struct weights *w, struct weights_step *const *step,
 		       struct book_line *line, size_t n, struct book_tick *tick)
 {
-	uint64_t counted_ns = 0;
-	uint64_t other_ns = 0;
-	bool any = false;
 	unsigned int s;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		uint64_t *sum = is_counted(step[i]) ? &counted_ns : &other_ns;
-
-		any |= is_counted(step[i]);
-		for (s = 0; s < SOCKETS_MAX; s++)
-			*sum += line[i].cpu_weight[s];
+		line[i].by_counters = is_counted(step[i]);
+		tick->by_counters |= line[i].by_counters;
 	}
-	for (s = 0; s < SOCKETS_MAX && any; s++)
+	for (s = 0; s < SOCKETS_MAX && tick->by_counters; s++)
 		weigh_socket(w, step, line, n, tick, s);
-	tick->by_counters = any && counted_ns >= other_ns;
-	return any;
+	return tick->by_counters;
 }
 
 static uint64_t misses_of(const struct events *e)

@@ -307,6 +307,7 @@ static void random_line(struct tick *t, struct split_line *l, uint64_t span, boo
 	l->until_ns = rnd(2) ? UINT64_MAX : l->from_ns + rnd(span);
 	l->busy_ns = rnd(3) ? rnd(huge ? UINT64_MAX : 8 * span) : 0;
 	l->mem_weight = rnd(huge ? UINT64_MAX : 1000000);
+	l->by_counters = rnd(2);
 	for (i = 0; i < sockets; i++)
 		l->cpu_weight[i] = rnd(3) ? rnd(huge ? UINT64_MAX : 8 * span) : 0;
 }

@@ -29,7 +29,7 @@ struct node_case {
 	enum domain domain; /* that is looked at */
 	struct got line_got[MAX_WHO];
 	struct got unallocated, system;
-	uint64_t by_counters_uj; /* of line 0 */
+	uint64_t by_counters_uj[MAX_WHO]; /* of the lines */
 };
 
 #define CPU(unit_, uj, mw)                                                                       \
@@ -138,9 +138,15 @@ static const struct node_case nodes[] = {
 	  .line_got = { { 4000, 5000 } } },
 	{ .name = "what counters split is the dynamic energy of CPUs",
 	  .part = { CPU(0, 3000, 1), OTHER(9000, 1) }, .nparts = 2,
-	  .job = { ALLOC(8) }, .line = { LINE(0, LINE_BATCH, ALLOC(8), BUSY(10, 0)) },
+	  .job = { ALLOC(8) }, .line = { LINE(0, LINE_BATCH, ALLOC(8), BUSY(10, 0), .by_counters = true) },
 	  .nlines = 1, .cpu_weight = { 20 }, .domain = DOMAIN_CPU,
-	  .line_got = { { 1000, 1000 } }, .system = { 0, 1000 }, .by_counters_uj = 1000 },
+	  .line_got = { { 1000, 1000 } }, .system = { 0, 1000 }, .by_counters_uj = { 1000 } },
+	{ .name = "and of those lines that they counted",
+	  .part = { CPU(0, 3000, 1) }, .nparts = 1, .job = { ALLOC(4), ALLOC(4) },
+	  .line = { LINE(0, LINE_BATCH, ALLOC(4), BUSY(10, 0), .by_counters = true),
+		    LINE(1, LINE_BATCH, ALLOC(4), BUSY(10, 0)) },
+	  .nlines = 2, .cpu_weight = { 20 }, .domain = DOMAIN_CPU,
+	  .line_got = { { 500, 1000 }, { 500, 1000 } }, .by_counters_uj = { 1000, 0 } },
 };
 
 static bool has_got(const struct split_share *s, enum domain d, struct got want, const char *name)
@@ -167,7 +173,7 @@ static void test_parts(void)
 		struct split_input in = {
 			.until_ns = S, .node = { .cpus = 8, .mem_mb = 8000, ON(4, 4) },
 			.cpu_weight = { c->cpu_weight[0], c->cpu_weight[1] },
-			.mem_weight = c->mem_weight, .by_counters = c->by_counters_uj != 0,
+			.mem_weight = c->mem_weight, .by_counters = c->by_counters_uj[0] != 0,
 			.part = c->part, .nparts = c->nparts, .job = c->job, .njobs = MAX_WHO,
 			.line = c->line, .nlines = c->nlines,
 		};
@@ -179,7 +185,8 @@ static void test_parts(void)
 		for (k = 0; k < c->nlines; k++)
 			same = has_got(&line[k], c->domain, c->line_got[k], "a line") && same;
 		ok(same, "shares: %s", c->name);
-		is_u64(line[0].by_counters_uj, c->by_counters_uj, "  by counters");
+		for (k = 0; k < c->nlines; k++)
+			is_u64(line[k].by_counters_uj, c->by_counters_uj[k], "  by counters");
 	}
 }
 
