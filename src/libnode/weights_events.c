@@ -164,6 +164,8 @@ bool weights_by_misses(const struct weights *w, struct weights_step *const *step
 			line[i].mem_weight = misses_of(&step[i]->events);
 			c.weight += line[i].mem_weight;
 		}
+	if (!c.ns)
+		c = (struct counted){ .weight = all, .ns = tick->mem_weight };
 	for (i = 0; i < n; i++) {
 		if (!is_counted(step[i]))
 			line[i].mem_weight = estimate(line[i].mem_weight, &c);

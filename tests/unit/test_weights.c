@@ -271,6 +271,12 @@ static void test_some_counters(void)
 		   is_ratio(m.line[2].cpu_weight[0], m.line[1].cpu_weight[0], 2),
 	   "also when most was not counted");
 	begin(&m);
+	fake_pmu_run(&m.pmu, 0, 0, MS, MS, (const uint64_t[EVENT_N]){ 3 * MS, 0, 5 });
+	run(&m, 2, 0, 200 * MS, 2, 0, 0.001);
+	end(&m);
+	ok(m.line[2].mem_weight && m.line[2].cpu_weight[0],
+	   "the only one with CPU time is not one of the counted: it computed all the same");
+	begin(&m);
 	run(&m, 2, 1, 200 * MS, 2, 0, 0);
 	end(&m);
 	ok(!m.tick.by_counters && m.line[2].cpu_weight[0] == 200 * MS,
