@@ -117,6 +117,42 @@ static void put_parts(struct writer *w)
 	}
 }
 
+/* The sum of a domain's parts, if it is known of all of them: no machine idles at 0. */
+static bool is_idle_known(const struct writer *w, unsigned int d)
+{
+	const struct ledger_page *p = w->page;
+	bool any = false;
+	uint32_t i;
+
+	for (i = 0; i < p->nparts; i++) {
+		if (p->part[i].domain != d)
+			continue;
+		if (p->part[i].idle == LEDGER_IDLE_NONE)
+			return false;
+		any = true;
+	}
+	return any && has_domain(w, d);
+}
+
+static void put_idle(struct writer *w)
+{
+	static const char name[] = "ceems_node_idle_power_watts";
+	static const char help[] = "Idle power, which is split by allocation, where it is known";
+	bool has_head = false;
+	unsigned int d;
+
+	for (d = 0; d < DOMAIN_N; d++) {
+		if (!is_idle_known(w, d))
+			continue;
+		if (!has_head)
+			prom_head(w->out, name, "gauge", help);
+		has_head = true;
+		fprintf(w->out, "%s{hostname=\"%s\",domain=\"%s\",source=\"%s\"}", name, w->host,
+			domain_name((enum domain)d), domain_source(w, d));
+		prom_value(w->out, w->page->idle_mw[d], 1000);
+	}
+}
+
 /* Of its first part: the units of a domain are read alike. "": not known. */
 static const char *domain_quality(const struct writer *w, unsigned int d)
 {
@@ -129,6 +165,18 @@ static const char *domain_quality(const struct writer *w, unsigned int d)
 	return "";
 }
 
+/* How the domain's dynamic energy was split, for the most part; the static one goes by allocation. */
+static const char *domain_method(const struct writer *w, unsigned int d)
+{
+	const struct account *a = &w->page->measured;
+	uint64_t dynamic_uj = a->total_uj[DOMAIN_CPU] - a->static_uj[DOMAIN_CPU];
+
+	if (d == DOMAIN_GPU)
+		return "allocation";
+	/* memory and the node's rest follow the CPUs */
+	return a->by_counters_uj > dynamic_uj / 2 ? "counters" : "cpu-time";
+}
+
 static void put_source_info(struct writer *w)
 {
 	static const char name[] = "ceems_energy_source_info";
@@ -139,9 +187,9 @@ static void put_source_info(struct writer *w)
 	for (d = 0; next_domain(w, &d, &has_head, name, "gauge", help); d++) {
 		fprintf(w->out,
 			"%s{hostname=\"%s\",domain=\"%s\",source=\"%s\",quality=\"%s\","
-			"method=\"cpu-time\",estimate=\"%s\"} 1\n",
+			"method=\"%s\",estimate=\"%s\"} 1\n",
 			name, w->host, domain_name((enum domain)d), domain_source(w, d),
-			domain_quality(w, d),
+			domain_quality(w, d), domain_method(w, d),
 			w->page->domain_source[d] == SOURCE_MODEL ? "true" : "false");
 	}
 }
@@ -209,9 +257,7 @@ static void put_node_energy(struct writer *w)
 		    p->measured.total_uj, 1000000);
 	put_domains(w, "ceems_node_power_watts", "gauge",
 		    "Power of the node over the last sampling interval", p->power_mw, 1000);
-	put_domains(w, "ceems_node_idle_power_watts", "gauge",
-		    "Idle power, which is split by allocation; 0 while it is not known",
-		    p->idle_mw, 1000);
+	put_idle(w);
 	put_parts(w);
 	put_rapl(w, "ceems_rapl_package_joules_total", "Current RAPL package value in joules",
 		 /* dram= */ false);

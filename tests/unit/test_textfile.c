@@ -28,6 +28,7 @@ static void fill_page(void)
 	page.measured.total_uj[DOMAIN_CPU] = 12000001;
 	page.unallocated.total_uj[DOMAIN_CPU] = 4000000;
 	page.power_mw[DOMAIN_CPU] = 45678;
+	page.idle_mw[DOMAIN_OTHER] = 90000;
 	page.nparts = 2;
 	page.part[0] = (struct ledger_part){ .domain = DOMAIN_CPU, .unit = 1, .source = SOURCE_RAPL,
 					     .energy_uj = 12000001, .power_mw = 45678 };
@@ -83,6 +84,7 @@ static const char *const expected[] = {
 	"source=\"rapl\"} 45.678\n",
 	"ceems_node_part_idle_power_watts{hostname=\"n\\\"1\",domain=\"other\",unit=\"0\","
 	"source=\"model\",idle=\"stated\"} 90.000\n",
+	"ceems_node_idle_power_watts{hostname=\"n\\\"1\",domain=\"other\",source=\"model\"} 90.000\n",
 	"ceems_node_sensor_disagreement_joules_total{hostname=\"n\\\"1\"} 0.000005\n",
 	"ceems_sensor_late_readings_total{hostname=\"n\\\"1\"} 3\n",
 	"kind=\"static\"} 52.000\n",
@@ -93,6 +95,7 @@ static const char *const expected[] = {
 static const char *const absent[] = {
 	"domain=\"gpu\"",		/* nobody measures it */
 	"source=\"rapl\",idle=",	/* its idle power is not known: no 0 */
+	"ceems_node_idle_power_watts{hostname=\"n\\\"1\",domain=\"cpu\"",
 	"io_write_bytes_total",		/* not known for any job: no series, and no 0 */
 	"memory_total_bytes{",		/* the only job that has memory is over */
 };
@@ -136,6 +139,11 @@ static const char *const expected_of_gpus[] = {
 	"index=\"1\",gpuuuid=\"GPU-1\"} 0.250000\n",
 };
 
+static const char *const expected_of_counters[] = {
+	"domain=\"cpu\",source=\"rapl\",quality=\"counter\",method=\"counters\"",
+	"domain=\"gpu\",source=\"nvml\",quality=\"counter\",method=\"allocation\"",
+};
+
 static const char *const absent_of_gpus[] = {
 	"ceems_gpu_power_watts{hostname=\"n1\",gpu=\"0\"", /* unknown is no 0 */
 	"ceems_gpu_utilization_ratio{hostname=\"n1\",gpu=\"0\"",
@@ -166,6 +174,21 @@ static void test_gpus(void)
 		   (int)strcspn(expected_of_gpus[i], "\n"), expected_of_gpus[i]);
 	for (i = 0; i < ARRAY_SIZE(absent_of_gpus); i++)
 		ok(!strstr(text, absent_of_gpus[i]), "no %s", absent_of_gpus[i]);
+}
+
+static void test_method(void)
+{
+	const struct textfile_input in = { 0 };
+	_cleanup_free_ char *text = NULL;
+	size_t len = 0;
+	size_t i;
+
+	page.domain_source[DOMAIN_GPU] = SOURCE_NVML;
+	page.measured.static_uj[DOMAIN_CPU] = 4000000;
+	page.measured.by_counters_uj = 4000001;
+	ok(textfile_format("n1", &page, &in, &text, &len, NULL) == 0, "a node with counters");
+	for (i = 0; text && i < ARRAY_SIZE(expected_of_counters); i++)
+		ok(strstr(text, expected_of_counters[i]) != NULL, "%s", expected_of_counters[i]);
 }
 
 static void test_promtool(void)
@@ -211,6 +234,7 @@ int main(void)
 	test_bad();
 	test_format();
 	test_gpus();
+	test_method();
 	test_promtool();
 	return done_testing();
 }
