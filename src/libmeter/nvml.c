@@ -106,7 +106,8 @@ static int identify(const struct nvml *n, unsigned int index, struct gpu_device 
 	ret->model[sizeof(ret->model) - 1] = '\0';
 	ret->handle = (uintptr_t)device;
 	ret->unit = minor < GPUS_MAX ? minor : GPUS_MAX - 1;
-	(void)snprintf(ret->id, sizeof(ret->id), "%s", uuid);
+	uuid[sizeof(uuid) - 1] = '\0';
+	(void)snprintf(ret->id, sizeof(ret->id), "%.*s", (int)sizeof(ret->id) - 1, uuid);
 	ret->has_counter = n->api.get_energy &&
 			   n->api.get_energy(device, &energy_mj) != NVML_ERROR_NOT_SUPPORTED;
 	return 0;
