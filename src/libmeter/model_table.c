@@ -53,13 +53,17 @@ static const struct entry entries[] = {
 	{ 'I', 6, 207, 207, ANY_STEPPING, { "Xeon Emerald Rapids", 840, 3350 } },
 	{ 'I', 6, 173, 173, ANY_STEPPING, { "Xeon Granite Rapids", 620, 2720 } },
 	{ 'I', 6, 175, 175, ANY_STEPPING, { "Xeon Sierra Forest", 690, 2560 } },
-	/* results: 10, 31, 25, 50, 41; Genoa and Turin include their dense-core variants */
+	/*
+	 * results: 10, 31, 25, 20 (9654), 52 (9754 and the 8004 series, which the model does not tell
+	 * apart), 8 (9655, 9755), 33 (9845, 9965)
+	 */
 	{ 'A', 23, 1, 1, ANY_STEPPING, { "EPYC Naples", 740, 2320 } },
 	{ 'A', 23, 49, 49, ANY_STEPPING, { "EPYC Rome", 430, 1670 } },
 	{ 'A', 25, 1, 1, ANY_STEPPING, { "EPYC Milan", 420, 1840 } },
-	{ 'A', 25, 17, 17, ANY_STEPPING, { "EPYC Genoa", 280, 1530 } },
-	{ 'A', 25, 160, 175, ANY_STEPPING, { "EPYC Bergamo", 280, 1530 } },
-	{ 'A', 26, 2, 17, ANY_STEPPING, { "EPYC Turin", 220, 1180 } },
+	{ 'A', 25, 17, 17, ANY_STEPPING, { "EPYC Genoa", 330, 1860 } },
+	{ 'A', 25, 160, 175, ANY_STEPPING, { "EPYC Bergamo or Siena", 280, 1550 } },
+	{ 'A', 26, 2, 2, ANY_STEPPING, { "EPYC Turin", 350, 1980 } },
+	{ 'A', 26, 17, 17, ANY_STEPPING, { "EPYC Turin Dense", 210, 1170 } },
 	/* results: 7, all Ampere Altra and Altra Max; without SMT, so that a CPU is a core */
 	{ 'R', 8, 0xd0c, 0xd0c, ANY_STEPPING, { "Neoverse N1", 620, 1920 } },
 };
