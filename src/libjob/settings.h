@@ -39,7 +39,7 @@ struct settings {
 	uint64_t pue_milli;	       /* 1350 is 1.35 */
 	char perf_default[128];	       /* groups measured without being asked; empty: none */
 	char bpf_dir[PATH_MAX];	       /* where the programs are pinned; empty: no BPF */
-	char bpf_helper[PATH_MAX];     /* loads them; empty: the one installed */
+	char helper_dir[PATH_MAX];     /* of ceems-bpf and others; empty: the one installed */
 	/* controller */
 	char sinks[128];	       /* names by comma: file,kafka,mariadb */
 	char spool_dir[PATH_MAX];

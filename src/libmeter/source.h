@@ -113,6 +113,7 @@ struct source_env {
 	const char *nvml_library;  /* for dlopen() */
 	const char *rocm_library;
 	const char *module_dir; /* of ceems_source_<name>.so; NULL: there are no modules */
+	const char *helper_dir; /* of the programs that ask what may hang */
 	/*
 	 * Where the lines of a module go: its logger.c is a copy that has no sink. A module hands
 	 * it to logger_set_sink() in open().

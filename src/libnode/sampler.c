@@ -392,9 +392,17 @@ static void write_textfile(struct sampler *s)
  * Loading takes some 50 ms in a process of its own, unloading as much: too long for a thread that
  * Slurm waits for, and nothing to this one.
  */
-static const char *bpf_helper(const struct sampler *s)
+struct helper_path {
+	char text[PATH_MAX + sizeof("/ceems-bpf")];
+};
+
+static struct helper_path bpf_helper(const struct sampler *s)
 {
-	return s->settings.bpf_helper[0] ? s->settings.bpf_helper : CEEMS_LIBEXECDIR "/ceems-bpf";
+	const struct source_env env = sources_env(&s->settings);
+	struct helper_path path;
+
+	(void)snprintf(path.text, sizeof(path.text), "%s/ceems-bpf", env.helper_dir);
+	return path;
 }
 
 static void load_bpf(struct sampler *s)
@@ -404,7 +412,7 @@ static void load_bpf(struct sampler *s)
 
 	if (!s->settings.bpf_dir[0])
 		return;
-	rc = bpfload_run(bpf_helper(s), s->settings.bpf_dir, BPF_TIMEOUT_NS, &err);
+	rc = bpfload_run(bpf_helper(s).text, s->settings.bpf_dir, BPF_TIMEOUT_NS, &err);
 	s->has_bpf = rc == 0;
 	if (rc < 0)
 		logger_log(rc == -EOPNOTSUPP ? LOGGER_INFO : LOGGER_ERROR,
@@ -416,7 +424,8 @@ static void unload_bpf(struct sampler *s)
 	struct errmsg err = { 0 };
 
 	/* -EBUSY: steps or another slurmd use it; the last of them unloads. */
-	if (s->has_bpf && bpfload_stop(bpf_helper(s), s->settings.bpf_dir, BPF_TIMEOUT_NS, &err) < 0)
+	if (s->has_bpf && bpfload_stop(bpf_helper(s).text, s->settings.bpf_dir, BPF_TIMEOUT_NS,
+				       &err) < 0)
 		logger_debug("bpf: %s", err.text);
 }
 

@@ -34,6 +34,7 @@ struct source_env sources_env(const struct settings *s)
 		.nvml_library = s->nvml_library,
 		.rocm_library = s->rocm_library,
 		.module_dir = s->source_dir[0] ? s->source_dir : CEEMS_LIBDIR,
+		.helper_dir = s->helper_dir[0] ? s->helper_dir : CEEMS_LIBEXECDIR,
 		.log = log_for_module,
 	};
 }

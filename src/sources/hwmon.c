@@ -71,7 +71,7 @@ static void note(struct errmsg *why, const struct hwmon_sensor *s, const char *t
 		       strcmp(s->label, s->feature) ? " \"%s\": %s" : "%.0s: %s", s->label, text);
 }
 
-static int add(struct source *s, const struct hwmon_sensor *new, uint64_t slow_ns,
+static int add(struct source *s, const struct hwmon_sensor *new, const struct source_env *env,
 	       struct errmsg *why)
 {
 	struct hwmon_rail rail = { 0 };
@@ -89,7 +89,7 @@ static int add(struct source *s, const struct hwmon_sensor *new, uint64_t slow_n
 		note(why, new, text);
 		return -ENODEV;
 	}
-	rc = hwmon_meter_open(&s->meter[s->n], new, &rail, slow_ns, &err);
+	rc = hwmon_meter_open(&s->meter[s->n], new, &rail, env, &err);
 	if (rc < 0) {
 		note(why, new, err.text);
 		return rc;
@@ -187,7 +187,7 @@ static int hwmon_open(const struct source_env *env, struct source **ret, struct 
 	if (!s)
 		return errmsg_errno(err, -ENOMEM, "meters");
 	for (i = 0; i < n; i++) {
-		int one = add(s, &found[i], env->slow_interval_ns, &why);
+		int one = add(s, &found[i], env, &why);
 
 		/* a meter that is there and cannot be had is more than none */
 		rc = one < 0 && one != -ENODEV ? one : rc;

@@ -13,8 +13,6 @@
 
 #define UW_PER_MW 1000
 
-#define HELPER CEEMS_LIBEXECDIR "/ceems-meter"
-
 /* Beyond ceems-meter's own limit for one reading. */
 #define SILENCE_NS (90 * NSEC_PER_SEC)
 
@@ -24,12 +22,13 @@
 /* What a slow meter needs; in one piece, as the asker borrows it. */
 struct hwmon_slow {
 	struct asker *asker;
+	char helper[PATH_MAX];
 	char path[PATH_MAX];
 	char interval_ms[24];
 	char *argv[5];
 };
 
-static int open_slow(struct hwmon_meter *m, const char *path, uint64_t interval_ns,
+static int open_slow(struct hwmon_meter *m, const char *path, const struct source_env *env,
 		     struct errmsg *err)
 {
 	struct hwmon_slow *slow = calloc(1, sizeof(*slow));
@@ -37,14 +36,19 @@ static int open_slow(struct hwmon_meter *m, const char *path, uint64_t interval_
 
 	if (!slow)
 		return errmsg_errno(err, -ENOMEM, "%s", path);
+	if ((size_t)snprintf(slow->helper, sizeof(slow->helper), "%s/ceems-meter",
+			     env->helper_dir) >= sizeof(slow->helper)) {
+		free(slow);
+		return errmsg_errno(err, -ENAMETOOLONG, "HelperDir");
+	}
 	(void)snprintf(slow->path, sizeof(slow->path), "%s", path);
 	(void)snprintf(slow->interval_ms, sizeof(slow->interval_ms), "%" PRIu64,
-		       interval_ns / NSEC_PER_MSEC);
-	slow->argv[0] = (char *)HELPER; /* posix_spawn() takes char *const, changes nothing */
-	slow->argv[1] = (char *)"--interval-ms";
+		       env->slow_interval_ns / NSEC_PER_MSEC);
+	slow->argv[0] = slow->helper;
+	slow->argv[1] = (char *)"--interval-ms"; /* posix_spawn() changes nothing */
 	slow->argv[2] = slow->interval_ms;
 	slow->argv[3] = slow->path;
-	rc = asker_open(slow->argv, SILENCE_NS + interval_ns, &slow->asker, err);
+	rc = asker_open(slow->argv, SILENCE_NS + env->slow_interval_ns, &slow->asker, err);
 	if (rc < 0)
 		free(slow);
 	else
@@ -59,7 +63,8 @@ static int open_fast(struct hwmon_meter *m, const char *path, struct errmsg *err
 }
 
 int hwmon_meter_open(struct hwmon_meter *m, const struct hwmon_sensor *sensor,
-		     const struct hwmon_rail *rail, uint64_t slow_ns, struct errmsg *err)
+		     const struct hwmon_rail *rail, const struct source_env *env,
+		     struct errmsg *err)
 {
 	*m = (struct hwmon_meter){ .rail = *rail, .is_energy = sensor->is_energy, .fd = -1 };
 	(void)snprintf(m->name, sizeof(m->name), "%.13s:%.10s:%.12s", sensor->chip,
@@ -69,7 +74,7 @@ int hwmon_meter_open(struct hwmon_meter *m, const struct hwmon_sensor *sensor,
 	m->counter.max_w = rail->max_w;
 	m->integrate.max_mw = rail->max_w * 1000;
 	m->integrate.max_gap_ns = INTEGRATE_GAP_NS;
-	return rail->is_slow ? open_slow(m, sensor->path, slow_ns, err) :
+	return rail->is_slow ? open_slow(m, sensor->path, env, err) :
 			       open_fast(m, sensor->path, err);
 }
 

@@ -35,10 +35,11 @@ struct hwmon_meter {
 
 /*
  * A slow one is read by ceems-meter, every second or, if one reading takes long, up to every
- * SLOW_NS.
+ * slow_interval_ns of ENV.
  */
 int hwmon_meter_open(struct hwmon_meter *m, const struct hwmon_sensor *sensor,
-		     const struct hwmon_rail *rail, uint64_t slow_ns, struct errmsg *err);
+		     const struct hwmon_rail *rail, const struct source_env *env,
+		     struct errmsg *err);
 /* What a slow one has to wait for begins: for several, before each is closed. */
 void hwmon_meter_stop(struct hwmon_meter *m);
 void hwmon_meter_close(struct hwmon_meter *m, uint64_t deadline_ns);

@@ -19,8 +19,6 @@
 #include "src/libutil/util.h"
 #include "src/sources/asker.h"
 
-#define HELPER CEEMS_LIBEXECDIR "/ceems-ipmi"
-
 /* Its own limit for one exchange is a minute, for reading all of the SDR two. */
 #define SILENCE_NS (180 * NSEC_PER_SEC)
 
@@ -42,6 +40,7 @@ struct source {
 	uint64_t interval_ns;
 	bool is_failing;
 	/* borrowed by the asker */
+	char helper[PATH_MAX];
 	char device[PATH_MAX];
 	char sensor[64];
 	char interval[24];
@@ -60,15 +59,17 @@ static int prepare(struct source *s, const struct source_env *env)
 {
 	const char *root = strcmp(env->sys_root, "/") ? env->sys_root : "";
 
-	if ((size_t)snprintf(s->device, sizeof(s->device), "%s/dev/ipmi0", root) >=
+	if ((size_t)snprintf(s->helper, sizeof(s->helper), "%s/ceems-ipmi", env->helper_dir) >=
+		    sizeof(s->helper) ||
+	    (size_t)snprintf(s->device, sizeof(s->device), "%s/dev/ipmi0", root) >=
 		    sizeof(s->device) ||
 	    (size_t)snprintf(s->sensor, sizeof(s->sensor), "%s", env->ipmi_sensor) >=
 		    sizeof(s->sensor))
 		return -ENAMETOOLONG;
 	(void)snprintf(s->interval, sizeof(s->interval), "%" PRIu64,
 		       env->slow_interval_ns / NSEC_PER_MSEC);
-	s->argv[0] = (char *)HELPER; /* posix_spawn() takes char *const and changes nothing */
-	s->argv[1] = (char *)"--device";
+	s->argv[0] = s->helper;
+	s->argv[1] = (char *)"--device"; /* posix_spawn() takes char *const and changes nothing */
 	s->argv[2] = s->device;
 	s->argv[3] = (char *)"--sensor";
 	s->argv[4] = s->sensor;
@@ -105,7 +106,7 @@ static int ipmi_open(const struct source_env *env, struct source **ret, struct e
 		return errmsg_errno(err, -ENOMEM, "ceems-ipmi");
 	rc = prepare(s, env);
 	if (rc < 0) {
-		(void)errmsg_errno(err, rc, "IpmiSensor or SysRoot");
+		(void)errmsg_errno(err, rc, "IpmiSensor, HelperDir or SysRoot");
 		goto fail;
 	}
 	/* the modules are the site's to load, not ours */

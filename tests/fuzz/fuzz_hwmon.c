@@ -35,11 +35,12 @@ static void read_all(struct fuzz_parts in, bool is_energy)
 				       .is_energy = is_energy };
 	struct source_state state = { 0 };
 	struct errmsg err = { 0 };
+	const struct source_env env = { .sys_root = "/" };
 	struct hwmon_meter m;
 	uint64_t seconds;
 
 	(void)snprintf(sensor.path, sizeof(sensor.path), "%s", fuzz_file("", 0));
-	assert(hwmon_meter_open(&m, &sensor, &rail, NSEC_PER_SEC, &err) == 0);
+	assert(hwmon_meter_open(&m, &sensor, &rail, &env, &err) == 0);
 	for (seconds = 1; in.size; seconds++) {
 		struct reading r = { 0 };
 		const uint8_t *part;

@@ -68,7 +68,9 @@ static const struct source_ops *ops(void)
 }
 
 /* What is slow is read as often as that. */
-static const struct source_env here = { .sys_root = "/", .slow_interval_ns = 20 * NSEC_PER_MSEC };
+static const struct source_env here = {
+	.sys_root = "/", .slow_interval_ns = 20 * NSEC_PER_MSEC, .helper_dir = HELPER_DIR,
+};
 
 static int machine_open(struct machine *m, const struct file *files)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The source ipmi with scripts for ceems-ipmi: what a BMC and its driver may do to us. The source
- * is built for a helper "./ceems-ipmi", below the test's own folder. /dev/ipmi0 itself is for
- * tests/e2e.
+ * The source ipmi with scripts for ceems-ipmi, in the test's own folder: what a BMC and its driver
+ * may do to us. /dev/ipmi0 itself is for tests/e2e.
  */
 #include <errno.h>
 #include <signal.h>
@@ -56,6 +55,7 @@ static int node_open(struct node *n, const char *body)
 		.sys_root = dir,
 		.ipmi_sensor = "dcmi",
 		.slow_interval_ns = 2 * NSEC_PER_SEC,
+		.helper_dir = ".",
 	};
 
 	memset(n, 0, sizeof(*n));
@@ -111,6 +111,7 @@ static void test_refused(void)
 		.sys_root = "/nowhere",
 		.ipmi_sensor = "dcmi",
 		.slow_interval_ns = 2 * NSEC_PER_SEC,
+		.helper_dir = ".",
 	};
 	struct source *s;
 	struct node n;

@@ -290,9 +290,21 @@ conf_write_slurm() {
 
 # --- ours --------------------------------------------------------------------------------------
 
+# What is built, in one folder as if it were installed.
+conf_link_helpers() {
+	local helper
+
+	mkdir "$DIR/helpers"
+	for helper in bpf/ceems-bpf src/sources/ceems-ipmi src/sources/ceems-meter; do
+		[ ! -x "$BUILDDIR/$helper" ] ||
+			ln -s "/run/ceems-build/$helper" "$DIR/helpers/${helper##*/}"
+	done
+}
+
 conf_write_ceems() {
 	local sinks=file,mariadb factors=$SRCDIR/src/libjob/data/emission-factors.csv
 
+	conf_link_helpers
 	# not installed here; and a test may edit its copy
 	cp "$factors" "$DIR/etc/emission-factors.csv"
 	if [ "$WITH_KAFKA" = yes ]; then
@@ -312,7 +324,7 @@ conf_write_ceems() {
 		EOT
 		[ ! -d "$BUILDDIR/src/sources/.libs" ] ||
 			echo "SourceDir=/run/ceems-build/src/sources/.libs"
-		[ ! -x "$BUILDDIR/bpf/ceems-bpf" ] || echo "BpfHelper=/run/ceems-build/bpf/ceems-bpf"
+		echo "HelperDir=$DIR/helpers"
 		[ "$WITH_KAFKA" = no ] || echo "KafkaConf=$DIR/etc/kafka.conf"
 		if [ "$FAKE_RAPL" = yes ]; then
 			rapl_create

@@ -1,0 +1,130 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A BMC that shows what the whole node draws beside RAPL: its level and RAPL's shape make the rest
+# of the node, which jobs have in sacct; and a BMC that hangs costs nothing else. The BMC is played
+# by a program in the place of ceems-ipmi.
+. "$(dirname "$0")/lib.sh"
+needs_plugins acct_gather
+[ -e "${E2E_BUILDDIR:-$(e2e_builddir)}/src/sources/.libs/ceems_source_ipmi.so" ] || skip_all "the source ipmi is not built"
+[ -x /usr/bin/python3 ] || skip_all "no python3 to play a BMC"
+. "$(dirname "$0")/energy.sh"
+
+mkdir "$e2e_work/helpers"
+bmc=$e2e_work/bmc
+told=$e2e_work/told
+: >"$told"
+
+# What asker.h promises; $bmc has milliwatts, or "hang". Each sample is kept in $told.
+cat >"$e2e_work/helpers/ceems-ipmi" <<EOT
+#!/usr/bin/python3
+import time
+
+while True:
+    mw = open("$bmc").read().strip()
+    if mw != "hang":
+        sample = f"{mw} {time.monotonic_ns()}"
+        with open("$told", "a") as told:
+            print(sample, file=told)
+        print("value", sample, flush=True)
+    time.sleep(0.5)
+EOT
+chmod +x "$e2e_work/helpers/ceems-ipmi"
+
+# bmc_shows MILLIWATTS|hang
+bmc_shows() {
+	echo "$1" >"$bmc.tmp"
+	mv "$bmc.tmp" "$bmc"
+}
+
+# What was told until now, by the trapezoid rule.
+node_uj() {
+	local mw t last_mw='' last_t units=0
+	while read -r mw t; do
+		[ -z "$last_t" ] || units=$((units + (mw + last_mw) * (t - last_t)))
+		last_mw=$mw last_t=$t
+	done <"$told"
+	echo $((units / 2000000))
+}
+
+# SlowInterval is only how long a gap may be: the slowest machine has to keep within it.
+cat >"$e2e_work/ceems.conf" <<EOT
+HelperDir=$e2e_work/helpers
+SlowInterval=1m
+EOT
+bmc_shows 2000000
+cluster_up --plugins acct_gather --fake-rapl --cpus 4 --ceems-conf "$e2e_work/ceems.conf"
+
+mkdir -p "$DIR/sysroot/n1/dev"
+: >"$DIR/sysroot/n1/dev/ipmi0"
+passes "slurmd restarts with a BMC" restart_slurmd
+
+# is_above EXPRESSION NUMBER: of the ledger.
+is_above() {
+	[ "$(ledger "$1")" -gt "$2" ]
+}
+
+# has_rest: all that the BMC showed is booked, RAPL's part of it as such.
+has_rest() {
+	local uj
+	uj=$(ledger .measured.total_uj)
+	[ "$uj" = "$(node_uj)" ] || { echo "measured $uj uJ of $(node_uj)"; return 1; }
+}
+
+has_rapl() {
+	[ "$(ledger '.measured | .cpu + .dram')" = "$(fed_uj)" ]
+}
+
+wait_for 60 is_above .measured.other 0
+ok $? "the node has a level before RAPL has a shape"
+
+# --- a job ---------------------------------------------------------------------------------------
+
+job=$(submit user1 -n2 -o /dev/null --wrap 'exec timeout 1000 sh -c "while :; do :; done"')
+of_batch=".steps[] | select(.job == $job and .step == \"batch\")"
+wait_for 120 is_above "[$of_batch] | length" 0
+ok $? "a busy job runs"
+# less than the node draws, however busy this machine is with other things
+job_has_rest() {
+	feed 20000000 2000000
+	is_above "$of_batch | .other" 0 && is_above "$of_batch | .cpu" 0
+}
+wait_for 120 job_has_rest
+ok $? "it has its share of the CPUs and of the rest of the node"
+wait_for 120 has_rapl
+ok $? "RAPL is booked beside the BMC"
+inside scancel "$job"
+wait_energy "$job"
+ok $? "the job is booked, with its energy"
+job_j=$(job_acct "$job" ConsumedEnergyRaw)
+is "$job_j" "$((($(job_energy_uj "$job") + 500000) / 1000000))" "sacct has what the ledger has"
+isnt "$(job_acct "$job" 'TRESUsageInTot%500' extern | tr , '\n' | grep -c '^ic/ceems_other_energy=[1-9]')" 0 \
+	"and how much of it the rest of the node was"
+
+# --- the BMC hangs -------------------------------------------------------------------------------
+
+bmc_shows hang
+wait_for 120 slurmd_says "ipmi: has nothing new"
+ok $? "a BMC that hangs is said"
+wait_for 120 has_rest
+ok $? "parts and rest are what the BMC showed, to the microjoule"
+is "$(ledger '"\(.difference_uj) \(.conservation_error_uj)"')" "0 0" \
+	"jobs, unallocated and system add up to it"
+other=$(ledger .measured.other)
+feed 7000003 1000009
+wait_for 120 has_rapl
+ok $? "RAPL is read on"
+is "$(ledger .measured.other)" "$other" "of the rest nothing is guessed"
+is "$(slurmd_says "ipmi: has nothing new")" 1 "one log line"
+passes "slurmd restarts all the same" restart_slurmd
+feed 7000003 1000009
+wait_for 120 has_rapl
+ok $? "and reads RAPL"
+
+bmc_shows 1000000
+wait_for 120 is_above .measured.other "$other"
+ok $? "the BMC is back"
+bmc_shows hang
+wait_for 120 has_rest
+ok $? "and what it showed is booked, the gap as the mean of its ends"
+
+done_testing
