@@ -131,6 +131,11 @@ int memuse_read(struct memuse *m, uint64_t *ret_bytes)
 	return m->keys ? read_file(m->fd, m->keys, ret_bytes) : read_processes(m, ret_bytes);
 }
 
+bool memuse_opens_files(const struct memuse *m)
+{
+	return !m->keys;
+}
+
 /* Takes FD over; whether it can be read decides, not whether it could be opened. */
 static int try_fd(struct memuse *m, int fd, const char *const *keys)
 {

@@ -29,6 +29,8 @@ int memuse_open(const char *v2, const char *cpuacct, const char *freezer,
  * when the cgroup is gone.
  */
 int memuse_read(struct memuse *m, uint64_t *ret_bytes);
+/* Whether that opens files: by processes it does, the list and one for each process. */
+bool memuse_opens_files(const struct memuse *m);
 void memuse_close(struct memuse *m);
 
 /* The same of the whole node, from an open /proc/meminfo: AnonPages and Shmem. */

@@ -61,8 +61,14 @@ static void refresh(struct memweights *w, uint64_t now_ns, struct memstep *const
 
 		if (!m || !m->memuse || !is_due(m->read_ns, now_ns, MEMWEIGHTS_REFRESH_NS))
 			continue;
-		read_step(m, now_ns);
-		left--;
+		if (!memuse_opens_files(m->memuse)) {
+			read_step(m, now_ns);
+			left--;
+		} else if (is_due(w->listed_ns, now_ns, MEMWEIGHTS_LIST_NS)) {
+			read_step(m, now_ns);
+			w->listed_ns = now_ns;
+			break; /* so that the next one has its turn then */
+		}
 	}
 }
 

@@ -12,8 +12,10 @@
 
 /* What a step holds changes slowly, and asking the kernel for it is not cheap. */
 #define MEMWEIGHTS_REFRESH_NS (10 * UINT64_C(1000000000))
-/* Of the steps whose time it is, so many in one tick. */
+/* Of the steps whose time it is, so many in one tick, from files that are open; and then ... */
 #define MEMWEIGHTS_PER_TICK 8
+/* ... one step, but only so often, by lists of processes: where there is no memory controller. */
+#define MEMWEIGHTS_LIST_NS (5 * UINT64_C(1000000000))
 
 struct memuse;
 
@@ -29,7 +31,8 @@ struct memweights {
 	int fd;
 	uint64_t bytes;
 	uint64_t read_ns;
-	uint64_t tick_ns; /* of the tick before */
+	uint64_t listed_ns; /* the last list of processes */
+	uint64_t tick_ns;   /* of the tick before */
 	size_t turn;	  /* whose it is: begun at the first each time, the last would never be read */
 };
 

@@ -440,6 +440,60 @@ static void test_many_memories(void)
 	free(m.topology);
 }
 
+/* Lists of processes are opened anew each time: those of a few steps, in ticks of a second. */
+static void test_lists_of_processes(void)
+{
+	enum { N = 3, TICKS = 20 };
+	struct memstep step[N] = { 0 };
+	struct memstep *mem[N];
+	struct book_line line[N] = { 0 };
+	struct book_tick tick = { 0 };
+	struct folders cgroup;
+	struct memweights w;
+	struct machine m;
+	char path[PATH_MAX] = "";
+	char folder[PATH_MAX + 32];
+	unsigned int reads = 0;
+	bool known = true;
+	int i, t;
+
+	machine_make(&m);
+	memweights_open(&w, m.root);
+	folders_make(&cgroup);
+	/* where the memory controller has no folder */
+	folders_step_path(HIER_FREEZER, path, sizeof(path) - sizeof("/only"));
+	strcat(path, "/only");
+	snprintf(folder, sizeof(folder), "%s/only", cgroup.step[HIER_FREEZER]);
+	(void)mkdir(folder, 0755);
+	for (i = 0; i < N; i++) {
+		mem[i] = &step[i];
+		memstep_open(mem[i], "", "", path);
+	}
+	for (t = 1; t <= TICKS; t++) {
+		uint64_t now_ns = (uint64_t)t * NSEC_PER_SEC;
+
+		(void)memweights_fill(&w, now_ns, mem, line, N, &tick);
+		for (i = 0; i < N; i++)
+			reads += step[i].read_ns == now_ns;
+	}
+	for (i = 0; i < N; i++)
+		known &= step[i].read_ns != 0;
+	if (!step[0].memuse) {
+		skip(2, "no freezer to list processes of");
+	} else {
+		is_u64(reads, TICKS * NSEC_PER_SEC / MEMWEIGHTS_LIST_NS, "one step in five ticks");
+		ok(known, "each in its turn");
+	}
+	for (i = 0; i < N; i++)
+		memstep_close(mem[i]);
+	(void)rmdir(folder);
+	folders_remove(&cgroup);
+	memweights_close(&w);
+	scratch_clear(m.root);
+	rmdir(m.root);
+	free(m.topology);
+}
+
 static void teach(struct machine *m, const struct split_part *like, uint64_t measured_uj,
 		  uint64_t dt_ns, bool is_tainted)
 {
@@ -531,6 +585,7 @@ int main(void)
 	test_old_node();
 	test_memory();
 	test_many_memories();
+	test_lists_of_processes();
 	test_learns();
 	return done_testing();
 }
