@@ -45,7 +45,8 @@ struct gpu_poll {
 	void *library;
 	struct gpu_view now;
 	bool is_failing[GPUS_MAX];
-	size_t missing;
+	size_t missing; /* that may be there the next time */
+	struct logger_once mute, excess;
 	uint64_t usage_ns;
 	uint64_t retry_at_ns;
 	uint64_t retry_wait_ns;
@@ -91,6 +92,47 @@ static void take_devices(struct gpu_poll *p, const struct gpu_device *found, siz
 	}
 }
 
+/* Those that cannot be measured must not taint, at every tick, what others show. */
+static void say_left_out(struct gpu_poll *p, int mute, int excess)
+{
+	if (mute)
+		logger_log_once(&p->mute, LOGGER_INFO,
+				"%s: GPUs that show neither power nor energy: %d", p->ops->name, mute);
+	if (excess)
+		logger_log_once(&p->excess, LOGGER_ERROR,
+				"%s: GPUs beyond the first %d, which are not measured: %d",
+				p->ops->name, GPUS_MAX, excess);
+}
+
+/* Returns how many devices it wrote. */
+static int find(struct gpu_poll *p, struct gpu_device found[GPUS_MAX], struct errmsg *err)
+{
+	int count = p->ops->count(p->library, err);
+	int why = 0;
+	int mute = 0;
+	int n = 0;
+	int i;
+
+	if (count < 0)
+		return count;
+	for (i = 0; i < count && n < GPUS_MAX; i++) {
+		int rc = p->ops->identify(p->library, (unsigned int)i, &found[n]);
+
+		n += rc == 0;
+		if (rc == -EOPNOTSUPP)
+			mute++;
+		else if (rc < 0)
+			why = rc;
+	}
+	p->missing = (size_t)(i - n - mute);
+	say_left_out(p, mute, count - i);
+	if (n)
+		return n;
+	return why ? errmsg_errno(err, why, "none of %d GPUs can be asked", count) :
+		     errmsg_set(err, -ENODEV, "the driver has no GPU%s",
+				count ? " that shows power or energy" : "");
+}
+
 static int connect_library(struct gpu_poll *p, struct errmsg *err)
 {
 	struct gpu_device found[GPUS_MAX];
@@ -100,7 +142,7 @@ static int connect_library(struct gpu_poll *p, struct errmsg *err)
 	rc = p->ops->open(p->path, &p->library, err);
 	if (rc < 0)
 		return rc;
-	rc = p->ops->find(p->library, found, GPUS_MAX, &p->missing, err);
+	rc = find(p, found, err);
 	if (rc < 0) {
 		disconnect(p);
 		return rc;

@@ -45,9 +45,10 @@ struct gpu_library_ops {
 	const char *name; /* "nvml" */
 	/* dlopen() and initialisation. -ENODEV: no GPU of that vendor. */
 	int (*open)(const char *path, void **ret_library, struct errmsg *err);
-	/* Returns how many devices it wrote; *ret_missing is how many it could not tell. -errno. */
-	int (*find)(void *library, struct gpu_device *ret, size_t max, size_t *ret_missing,
-		    struct errmsg *err);
+	/* How many devices the driver has; -errno. */
+	int (*count)(void *library, struct errmsg *err);
+	/* -EOPNOTSUPP: it will never show power or energy; else -errno: it cannot be asked now. */
+	int (*identify)(void *library, unsigned int index, struct gpu_device *ret);
 	/* Fills in energy_uj or power_mw, or both. */
 	int (*read_energy)(void *library, const struct gpu_device *d, struct gpu_sample *ret);
 	/* The rest, which is less urgent; what is not known is left GPU_UNKNOWN. */
@@ -65,8 +66,8 @@ struct gpu_view {
 struct gpu_poll;
 
 /*
- * Starts the thread, which opens PATH, and waits some seconds for how that ends: 0, or what open()
- * or find() said. A library that needs longer is no error, it just has no devices yet.
+ * Starts the thread, which opens PATH, and waits some seconds for how that ends: 0, or what open(),
+ * count() or identify() said; -ENODEV: no device shows power or energy. A library that needs longer is no error, it just has no devices yet.
  */
 int gpu_poll_start(const struct gpu_library_ops *ops, const char *path, struct gpu_poll **ret,
 		   struct errmsg *err);

@@ -86,11 +86,13 @@ static int open_library(const char *path, void **ret, struct errmsg *err)
 	return 0;
 }
 
-static int identify(const struct nvml *n, unsigned int index, struct gpu_device *ret)
+static int identify(void *library, unsigned int index, struct gpu_device *ret)
 {
+	const struct nvml *n = library;
 	char uuid[NVML_DEVICE_UUID_BUFFER_SIZE] = "";
 	unsigned long long energy_mj;
 	nvmlDevice_t device;
+	unsigned int power_mw;
 	unsigned int minor;
 	int rc;
 
@@ -110,32 +112,19 @@ static int identify(const struct nvml *n, unsigned int index, struct gpu_device 
 	(void)snprintf(ret->id, sizeof(ret->id), "%.*s", (int)sizeof(ret->id) - 1, uuid);
 	ret->has_counter = n->api.get_energy &&
 			   n->api.get_energy(device, &energy_mj) != NVML_ERROR_NOT_SUPPORTED;
+	/* a virtual GPU, or one for a screen */
+	if (!ret->has_counter && n->api.get_power(device, &power_mw) == NVML_ERROR_NOT_SUPPORTED)
+		return -EOPNOTSUPP;
 	return 0;
 }
 
-static int find(void *library, struct gpu_device *ret, size_t max, size_t *ret_missing,
-		struct errmsg *err)
+static int count_devices(void *library, struct errmsg *err)
 {
 	const struct nvml *n = library;
 	unsigned int count = 0;
-	size_t missing = 0;
-	size_t found = 0;
-	unsigned int i;
 	int rc = nvml_errno(n->api.get_count(&count));
 
-	if (rc < 0)
-		return errmsg_errno(err, rc, "nvmlDeviceGetCount");
-	for (i = 0; i < count && found < max; i++) {
-		rc = identify(n, i, &ret[found]);
-		found += rc == 0;
-		missing += rc < 0;
-	}
-	if (!count)
-		return errmsg_set(err, -ENODEV, "the driver has no GPU");
-	if (!found)
-		return errmsg_errno(err, rc, "none of %u GPUs can be asked", count);
-	*ret_missing = missing;
-	return (int)found;
+	return rc < 0 ? errmsg_errno(err, rc, "nvmlDeviceGetCount") : (int)count;
 }
 
 static int read_energy(void *library, const struct gpu_device *d, struct gpu_sample *ret)
@@ -180,7 +169,8 @@ static void read_usage(void *library, const struct gpu_device *d, struct gpu_sam
 static const struct gpu_library_ops library_ops = {
 	.name = "nvml",
 	.open = open_library,
-	.find = find,
+	.count = count_devices,
+	.identify = identify,
 	.read_energy = read_energy,
 	.read_usage = read_usage,
 	.close = close_library,

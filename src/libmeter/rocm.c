@@ -128,15 +128,17 @@ static int read_power(const struct rocm *r, uint32_t index, uint64_t *ret_mw)
 	return rocm_errno(rc);
 }
 
-static int identify(const struct rocm *r, uint32_t index, struct gpu_device *ret)
+static int identify(void *library, unsigned int index, struct gpu_device *ret)
 {
+	const struct rocm *r = library;
 	uint32_t minor;
 	uint64_t uj;
+	uint64_t mw;
 	uint64_t id;
 	int rc = r->api.get_render_minor(index, &minor);
 
 	if (rc == RSMI_STATUS_SUCCESS && minor < FIRST_RENDER_NODE)
-		return -ERANGE;
+		return -EOPNOTSUPP; /* without a render node nobody can use it */
 	if (rc == RSMI_STATUS_SUCCESS)
 		rc = r->api.get_name(index, ret->model, sizeof(ret->model));
 	if (rc != RSMI_STATUS_SUCCESS)
@@ -152,32 +154,18 @@ static int identify(const struct rocm *r, uint32_t index, struct gpu_device *ret
 		(void)snprintf(ret->id, sizeof(ret->id), "AMD-renderD%" PRIu32,
 			       minor + FIRST_RENDER_NODE);
 	ret->has_counter = read_counter(r, index, &uj) != -EOPNOTSUPP;
+	if (!ret->has_counter && read_power(r, index, &mw) == -EOPNOTSUPP)
+		return -EOPNOTSUPP;
 	return 0;
 }
 
-static int find(void *library, struct gpu_device *ret, size_t max, size_t *ret_missing,
-		struct errmsg *err)
+static int count_devices(void *library, struct errmsg *err)
 {
 	const struct rocm *r = library;
 	uint32_t count = 0;
-	size_t missing = 0;
-	size_t found = 0;
-	uint32_t i;
 	int rc = rocm_errno(r->api.get_count(&count));
 
-	if (rc < 0)
-		return errmsg_errno(err, rc, "rsmi_num_monitor_devices");
-	if (!count)
-		return errmsg_set(err, -ENODEV, "the driver has no GPU");
-	for (i = 0; i < count && found < max; i++) {
-		rc = identify(r, i, &ret[found]);
-		found += rc == 0;
-		missing += rc < 0;
-	}
-	if (!found)
-		return errmsg_errno(err, rc, "none of %" PRIu32 " GPUs can be asked", count);
-	*ret_missing = missing;
-	return (int)found;
+	return rc < 0 ? errmsg_errno(err, rc, "rsmi_num_monitor_devices") : (int)count;
 }
 
 static int read_energy(void *library, const struct gpu_device *d, struct gpu_sample *ret)
@@ -210,7 +198,8 @@ static void read_usage(void *library, const struct gpu_device *d, struct gpu_sam
 static const struct gpu_library_ops library_ops = {
 	.name = "rocm",
 	.open = open_library,
-	.find = find,
+	.count = count_devices,
+	.identify = identify,
 	.read_energy = read_energy,
 	.read_usage = read_usage,
 	.close = close_library,

@@ -8,8 +8,8 @@
  *
  * ENERGY in mJ (NVML) or counts (ROCm), POWER in mW, BUSY in %, USED and TOTAL in MiB, FLAGS by
  * comma: ok; lost (fell off the bus), hang (calls return only when the flag is gone), reset (a
- * library that was opened before the file was written cannot ask it), no-counter, mig; for ROCm
- * no-id, no-average, no-resolution.
+ * library that was opened before the file was written cannot ask it), no-counter, no-power, mig;
+ * for ROCm no-id, no-average, no-resolution.
  */
 #ifndef CEEMS_FAKE_GPU_H
 #define CEEMS_FAKE_GPU_H

@@ -120,6 +120,8 @@ int nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned int *power)
 	struct fake_gpu g;
 	int rc = ask(device, &g);
 
+	if (rc == NVML_SUCCESS && fake_is(&g, "no-power"))
+		return NVML_ERROR_NOT_SUPPORTED;
 	if (rc == NVML_SUCCESS)
 		*power = g.power_mw;
 	return rc;

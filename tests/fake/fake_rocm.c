@@ -103,7 +103,8 @@ int rsmi_dev_power_ave_get(uint32_t device, uint32_t sensor, uint64_t *power_uw)
 	struct fake_gpu g;
 	int rc = ask(device, &g);
 
-	if (rc == RSMI_STATUS_SUCCESS && (sensor || fake_is(&g, "no-average")))
+	if (rc == RSMI_STATUS_SUCCESS && (sensor || fake_is(&g, "no-average") ||
+					  fake_is(&g, "no-power")))
 		return RSMI_STATUS_NOT_SUPPORTED;
 	if (rc == RSMI_STATUS_SUCCESS)
 		*power_uw = g.power_mw * 1000ULL;
@@ -115,6 +116,8 @@ int rsmi_dev_power_get(uint32_t device, uint64_t *power_uw, int *type)
 	struct fake_gpu g;
 	int rc = ask(device, &g);
 
+	if (rc == RSMI_STATUS_SUCCESS && fake_is(&g, "no-power"))
+		return RSMI_STATUS_NOT_SUPPORTED;
 	if (rc == RSMI_STATUS_SUCCESS) {
 		*power_uw = g.power_mw * 1000ULL;
 		*type = 1; /* RSMI_CURRENT_POWER */

@@ -4,6 +4,7 @@
  * known. No real GPU is asked; nvml_api.h says where its facts are from.
  */
 #include "fake_gpus.h"
+#include "src/libutil/logger.h"
 
 #define LIBRARY FAKE_DIR "/fake_nvml.so"
 #define OLD_LIBRARY FAKE_DIR "/fake_nvml_old.so"
@@ -209,6 +210,44 @@ static void test_new_library(void)
 	fake_node_fini(&n);
 }
 
+static unsigned int said_mute, said_excess;
+
+static void count_lines(enum logger_level level, const char *line)
+{
+	said_mute += level == LOGGER_INFO && strstr(line, "neither power nor energy: 1") != NULL;
+	said_excess += level == LOGGER_ERROR && strstr(line, "beyond the first 16") != NULL;
+}
+
+/* What never shows anything is no fault of every tick; what there is no room for is told. */
+static void test_left_out(void)
+{
+	struct fake_node n;
+	char text[1024] = "";
+	unsigned int i;
+
+	init(&n, LIBRARY);
+	fake_node_write(&n, "0 0 0 0 0 0 no-counter,no-power\n");
+	ok(fake_node_open(&n) == -ENODEV && strstr(n.err.text, "no GPU that shows"),
+	   "a virtual GPU, which shows neither power nor energy, alone: %s", n.err.text);
+	logger_set_sink(count_lines);
+	fake_node_write(&n, "0 0 0 0 0 0 no-counter,no-power\n1 10000 0 0 0 0 ok\n");
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.r.nparts == 1 &&
+		   n.r.part[0].unit == 1,
+	   "beside another: it has no part");
+	ok(fake_node_read(&n) == 0 && n.rejected == 0, "and nothing is rejected for it");
+	ok(said_mute == 1 && !said_excess, "it is said once");
+	fake_node_close(&n);
+	for (i = 0; i <= GPUS_MAX; i++)
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			       "%u 1000 0 0 0 0 ok\n", i);
+	fake_node_write(&n, text);
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.r.nparts == GPUS_MAX,
+	   "more GPUs than there are units for");
+	ok(said_mute == 1 && said_excess == 1, "it is said once, too");
+	logger_set_sink(NULL);
+	fake_node_fini(&n);
+}
+
 static void test_hang(void)
 {
 	struct fake_node n;
@@ -248,6 +287,7 @@ int main(void)
 	test_garbage();
 	test_lost();
 	test_new_library();
+	test_left_out();
 	test_hang();
 	return done_testing();
 }
