@@ -42,7 +42,8 @@ struct source {
 	bool look_again; /* the file was wrong or old: perhaps there is another by now */
 	struct value value[EXTERNAL_LINES_MAX];
 	size_t n;
-	struct logger_once trouble, refused;
+	struct logger_trouble trouble;
+	struct logger_once refused;
 	char text[TEXT_SIZE];
 };
 
@@ -251,28 +252,35 @@ static void book(struct value *v, int rc, uint64_t dt_ns, struct source_state *s
 	part->until_ns = v->until_ns;
 }
 
+static void say(struct source *s, int rc, const struct errmsg *err)
+{
+	switch (logger_trouble_note(&s->trouble, rc < 0, clock_mono_ns())) {
+	case LOGGER_BEGINS:
+		logger_error("external: %s; its energy waits", err->text);
+		break;
+	case LOGGER_ENDS:
+		logger_info("external: %s can be read again", s->path);
+		break;
+	case LOGGER_NO_NEWS:
+		break;
+	}
+}
+
 static int external_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 			 struct source_state *state, struct reading *ret)
 {
 	struct reading out = { 0 };
 	struct errmsg err = { 0 };
 	int rc = read_file(s, &err);
-	bool was_failing;
 	size_t i;
 
 	(void)busy_ppm;
 	for (i = 0; i < s->n; i++)
 		book(&s->value[i], rc, dt_ns, state, &out);
 	s->look_again = rc < 0 || out.late == s->n;
-	if (rc < 0) {
-		logger_log_once(&s->trouble, LOGGER_ERROR, "external: %s; its energy waits",
-				err.text);
+	say(s, rc, &err);
+	if (rc < 0)
 		return -EIO;
-	}
-	was_failing = atomic_load(&s->trouble.count) != 0;
-	(void)logger_once_reset(&s->trouble);
-	if (was_failing)
-		logger_info("external: %s can be read again", s->path);
 	if (out.rejected)
 		logger_log_once(&s->refused, LOGGER_ERROR,
 				"external: %s has an implausible value, which is not booked; more are only counted",

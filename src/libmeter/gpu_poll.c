@@ -44,7 +44,7 @@ struct gpu_poll {
 	/* the thread's own */
 	void *library;
 	struct gpu_view now;
-	bool is_failing[GPUS_MAX];
+	struct logger_trouble trouble[GPUS_MAX];
 	size_t missing; /* that may be there the next time */
 	struct logger_once mute, excess;
 	uint64_t usage_ns;
@@ -204,16 +204,19 @@ static void reconnect_if_due(struct gpu_poll *p)
 static void note_failure(struct gpu_poll *p, size_t i)
 {
 	const struct gpu_device *d = &p->now.device[i];
-	int rc = p->now.sample[i].rc;
+	const struct gpu_sample *s = &p->now.sample[i];
 
-	if (p->is_failing[i] == (rc < 0))
-		return;
-	p->is_failing[i] = rc < 0;
-	if (rc < 0)
+	switch (logger_trouble_note(&p->trouble[i], s->rc < 0, s->t_ns)) {
+	case LOGGER_BEGINS:
 		logger_error("%s: GPU %u (%s) cannot be read: %s; its energy is missing until it can",
-			     p->ops->name, d->unit, d->id, strerror(-rc));
-	else
+			     p->ops->name, d->unit, d->id, strerror(-s->rc));
+		break;
+	case LOGGER_ENDS:
 		logger_info("%s: GPU %u (%s) can be read again", p->ops->name, d->unit, d->id);
+		break;
+	case LOGGER_NO_NEWS:
+		break;
+	}
 }
 
 static void read_energy(struct gpu_poll *p)

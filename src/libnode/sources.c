@@ -28,41 +28,43 @@ static bool awaits_any(const struct sources *s)
 	return false;
 }
 
-static void log_reading(struct sources_entry *e)
+static void log_reading(struct sources_entry *e, uint64_t now_ns)
 {
 	const char *name = source_name(e->id);
-	bool was_failing = atomic_load(&e->log_failed.count) != 0;
 
-	if (is_awaited(e) || (e->ops->logs_failures && e->was_read && !was_failing))
+	if (!e->source || is_awaited(e) ||
+	    (e->ops->logs_failures && e->was_read && !e->failed.is_told))
 		return;
-	if (e->rc < 0) {
-		logger_log_once(&e->log_failed, LOGGER_ERROR,
-				"%s: cannot be read: %s; its energy is missing until it can", name,
-				strerror(-e->rc));
-		return;
-	}
-	(void)logger_once_reset(&e->log_failed);
-	if (was_failing)
+	switch (logger_trouble_note(&e->failed, e->rc < 0, now_ns)) {
+	case LOGGER_BEGINS:
+		logger_error("%s: cannot be read: %s; its energy is missing until it can", name,
+			     strerror(-e->rc));
+		break;
+	case LOGGER_ENDS:
 		logger_info("%s: can be read again", name);
-	if (e->last.rejected) /* once for good: a flickering counter would fill the log */
+		break;
+	case LOGGER_NO_NEWS:
+		break;
+	}
+	if (e->rc == 0 && e->last.rejected) /* once for good: a flickering counter */
 		logger_log_once(&e->log_rejected, LOGGER_ERROR,
 				"%s: a counter failed or was implausible and is not booked; more are only counted",
 				name);
 }
 
-static void log_late(struct sources_entry *e)
+static void log_late(struct sources_entry *e, uint64_t now_ns)
 {
-	bool was_late = atomic_load(&e->log_late.count) != 0;
-
-	if (e->is_late) {
-		logger_log_once(&e->log_late, LOGGER_ERROR,
-				"%s: has nothing new; what only it measures is missing until it has",
-				source_name(e->id));
-		return;
-	}
-	(void)logger_once_reset(&e->log_late);
-	if (was_late)
+	switch (logger_trouble_note(&e->late, e->is_late, now_ns)) {
+	case LOGGER_BEGINS:
+		logger_error("%s: has nothing new; what only it measures is missing until it has",
+			     source_name(e->id));
+		break;
+	case LOGGER_ENDS:
 		logger_info("%s: has new readings again", source_name(e->id));
+		break;
+	case LOGGER_NO_NEWS:
+		break;
+	}
 }
 
 static void read_entry(struct sources_entry *e, uint64_t dt_ns, uint32_t busy_ppm,
@@ -83,7 +85,6 @@ static void read_entry(struct sources_entry *e, uint64_t dt_ns, uint32_t busy_pp
 	if (!e->was_read && e->was_tried)
 		e->waited_ns += dt_ns;
 	e->was_tried = true;
-	log_reading(e);
 }
 
 /* --- who has which domain ----------------------------------------------------------- */
@@ -327,7 +328,8 @@ void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t b
 	for (i = 0; i < s->n; i++) {
 		struct sources_entry *e = &s->entry[i];
 
-		log_late(e);
+		log_reading(e, now_ns);
+		log_late(e, now_ns);
 		ret->is_tainted |= is_used(s, e) && (e->rc < 0 || e->is_late || e->last.rejected);
 	}
 

@@ -23,7 +23,8 @@ struct sources_entry {
 	uint64_t waited_ns; /* for that */
 	bool is_late;
 	struct reading last;
-	struct logger_once log_failed, log_late, log_rejected;
+	struct logger_trouble failed, late;
+	struct logger_once log_rejected;
 };
 
 struct sources {

@@ -52,6 +52,18 @@ unsigned int logger_once_reset(struct logger_once *once)
 	return seen ? seen - 1 : 0;
 }
 
+enum logger_news logger_trouble_note(struct logger_trouble *t, bool is_there, uint64_t now_ns)
+{
+	bool is_quiet = t->told_ns && now_ns - t->told_ns < LOGGER_QUIET_NS;
+
+	if (is_there == t->is_told || (is_there && is_quiet))
+		return LOGGER_NO_NEWS;
+	t->is_told = is_there;
+	if (is_there)
+		t->told_ns = now_ns;
+	return is_there ? LOGGER_BEGINS : LOGGER_ENDS;
+}
+
 void logger_sink_stderr(enum logger_level level, const char *line)
 {
 	static const char *const prefix[] = { "error: ", "", "debug: " };

@@ -10,6 +10,8 @@
 #define CEEMS_LOGGER_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "src/libutil/util.h"
 
@@ -41,6 +43,24 @@ struct logger_once {
 void logger_log_once(struct logger_once *once, enum logger_level level, const char *fmt, ...)
 	_printf_(3, 4);
 unsigned int logger_once_reset(struct logger_once *once);
+
+/*
+ * For what fails and works again: its beginning and its end are to be told once each. What comes and
+ * goes all the time would fill the log of every node, so one that begins within LOGGER_QUIET_NS of
+ * the one told before is told when that time is over and it still lasts. Starts as zeros; of one
+ * thread.
+ */
+#define LOGGER_QUIET_NS UINT64_C(600000000000)
+enum logger_news {
+	LOGGER_NO_NEWS,
+	LOGGER_BEGINS,
+	LOGGER_ENDS,
+};
+struct logger_trouble {
+	bool is_told;
+	uint64_t told_ns; /* that it begins; 0: never */
+};
+enum logger_news logger_trouble_note(struct logger_trouble *t, bool is_there, uint64_t now_ns);
 
 /* A sink for CLIs and tests. */
 void logger_sink_stderr(enum logger_level level, const char *line);

@@ -41,7 +41,7 @@ struct source {
 	int stop_fd; /* eventfd: readable when the thread is to end */
 	pthread_t thread;
 	bool has_thread;
-	bool fails; /* the thread's: the last question was not answered */
+	struct logger_trouble trouble; /* the thread's: the last question was not answered */
 	/* read()'s own */
 	struct integrate integrate;
 	struct counter counter;
@@ -92,18 +92,20 @@ static void publish(struct source *s, int rc, const struct redfish_sample *got,
 	(void)pthread_mutex_unlock(&s->lock);
 }
 
-/* One line when it begins to fail and one when it is over. */
 static void say(struct source *s, int rc, const struct errmsg *err)
 {
-	bool fails = rc < 0;
-
-	if (fails == s->fails || rc == -ECANCELED)
+	if (rc == -ECANCELED)
 		return;
-	if (fails)
+	switch (logger_trouble_note(&s->trouble, rc < 0, clock_mono_ns())) {
+	case LOGGER_BEGINS:
 		logger_info("redfish: %s; it is asked again later", err->text);
-	else
+		break;
+	case LOGGER_ENDS:
 		logger_info("redfish: %s answers again", s->conf.url);
-	s->fails = fails;
+		break;
+	case LOGGER_NO_NEWS:
+		break;
+	}
 }
 
 /* True: it is time to end. */

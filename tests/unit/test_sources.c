@@ -415,6 +415,19 @@ static void test_failures(void)
 	       "cray: has nothing new; what only it measures is missing until it has\n"
 	       "cray: has new readings again\n",
 	       "  and for one that is late");
+	logged[0] = '\0';
+	for (i = 0; i < 20; i++) {
+		fake[SOURCE_CRAY].read_rc = i % 2 ? 0 : -EIO;
+		tick(&m);
+	}
+	is_str(logged, "", "  one that comes and goes does not fill the log");
+	fake[SOURCE_CRAY].read_rc = -EIO;
+	m.now_ns += LOGGER_QUIET_NS;
+	tick(&m);
+	tick(&m);
+	is_str(logged,
+	       "cray: cannot be read: Input/output error; its energy is missing until it can\n",
+	       "  but it is not forgotten");
 	finish(&m);
 
 	no_sources();
