@@ -36,6 +36,7 @@
 
 #define LEDGER_VERSION 5
 #define LEDGER_STEPS 1024
+#define LEDGER_STEPS_OF_USER (LEDGER_STEPS / 2) /* of one user: the others need some, too */
 #define LEDGER_JOBS LEDGER_STEPS /* as many: an open step always finds room for its job */
 #define LEDGER_JOB_LINGER_NS (120 * UINT64_C(1000000000))
 #define LEDGER_CGROUP_MAX 320
@@ -229,7 +230,7 @@ void ledger_account_figures(const struct ledger_page *page, const struct account
 
 /*
  * Claims a slot for this process, writes ID and opens it, then asks the sampler for a tick
- * without waiting. -ENOSPC: all slots are taken (counted).
+ * without waiting. -ENOSPC: all slots, or all that one user may have, are taken (counted).
  */
 int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned int *ret_slot);
 

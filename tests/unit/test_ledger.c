@@ -391,13 +391,16 @@ static void test_full(void)
 	for (i = 0; i < LEDGER_STEPS && rc == 0; i++) {
 		struct ledger_identity id = ident(i + 1, LEDGER_STEP_BATCH);
 
+		if (i == LEDGER_STEPS_OF_USER)
+			is_int(ledger_claim(f.l, &id, &slot), -ENOSPC, "one user has half of them");
+		id.uid += i >= LEDGER_STEPS_OF_USER;
 		rc = ledger_claim(f.l, &id, &slot);
 	}
 	is_int(rc, 0, "every slot can be claimed");
 	is_int(ledger_claim(f.l, &batch, &slot), -ENOSPC, "then none");
 	(void)fake_tick(&f, t + S, 1000000007, 13);
 	is_u64(f.nlines, LEDGER_STEPS, "each of its own job");
-	is_u64(ledger_current(f.l)->slots_full, 1, "the refused claim is counted");
+	is_u64(ledger_current(f.l)->slots_full, 2, "refused claims are counted");
 	is_u64(ledger_page_error_uj(ledger_current(f.l)), 0, "all energy is booked");
 	for (i = 0; i < LEDGER_STEPS; i++)
 		ledger_leave(f.l, i);
