@@ -302,6 +302,8 @@ void stepside_close(struct stepside *st)
 	 */
 	if (st->id.step_id != LEDGER_STEP_BATCH)
 		ledger_leave(st->ledger, st->slot);
+	if (is_extern(st)) /* the job is over: requeued, it must not meet what is left of itself */
+		ledger_request_tick(st->ledger);
 	if (st->harvest) {
 		harvest_release(st->harvest, st->row);
 		harvest_close(st->harvest);

@@ -233,6 +233,31 @@ static void test_life(const char *dir)
 	ledger_close(l);
 }
 
+/* A requeued job that came back before the next tick would go on with the account of its last run. */
+static void test_extern_leaves(const char *dir)
+{
+	const struct ledger_identity id = {
+		.job_id = 2, .step_id = LEDGER_STEP_EXTERN, .het_comp = LEDGER_HET_NONE,
+		.node_count = 1, .job_cpus = 1, .step_cpus = 1,
+	};
+	struct settings s = { 0 };
+	struct stepside *st = NULL;
+	struct ledger *l = NULL;
+	bool fresh;
+
+	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
+	if (ledger_create(dir, "n1", &l, &fresh, NULL) < 0 ||
+	    stepside_open(&s, "n1", &id, &no_cores, &st, NULL) < 0) {
+		ok(false, "opens");
+		ledger_close(l);
+		return;
+	}
+	(void)ledger_wait_request(l, 0);
+	stepside_close(st);
+	ok(ledger_wait_request(l, 0), "the extern step has its job's account closed");
+	ledger_close(l);
+}
+
 int main(void)
 {
 	char dir[] = "/tmp/test_stepside.XXXXXX";
@@ -244,6 +269,7 @@ int main(void)
 	test_spread();
 	test_no_sampler(dir);
 	test_life(dir);
+	test_extern_leaves(dir);
 	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
 	return system(cmd) ? 99 : done_testing();
 }
