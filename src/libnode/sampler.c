@@ -29,6 +29,7 @@
 struct sampler {
 	struct settings settings;
 	struct ledger *ledger;
+	bool is_fresh; /* what was there before, if anything, was of another boot or version */
 	struct ledger_book *book;
 	struct sources *sources;
 	struct nodecpu *cpus;
@@ -140,7 +141,6 @@ int sampler_create(const struct settings *settings, const char *node, struct sam
 		   struct errmsg *err)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
-	bool is_fresh;
 	int rc;
 
 	if (!s)
@@ -153,7 +153,7 @@ int sampler_create(const struct settings *settings, const char *node, struct sam
 	if (rc < 0)
 		goto fail;
 	/* before the sources, which may take seconds: it may be another's, and is tried again */
-	rc = ledger_create(s->settings.ledger_dir, node, &s->ledger, &is_fresh, err);
+	rc = ledger_create(s->settings.ledger_dir, node, &s->ledger, &s->is_fresh, err);
 	if (rc < 0)
 		goto fail;
 	rc = open_sources(s, err);
@@ -165,8 +165,6 @@ int sampler_create(const struct settings *settings, const char *node, struct sam
 		goto fail;
 	}
 	load_factor(s);
-	logger_debug("ledger %s/%s.ledger: %s", s->settings.ledger_dir, node,
-		     is_fresh ? "started afresh" : "continued");
 	publish(s, ledger_current(s->ledger));
 	*ret = s;
 	return 0;
@@ -197,8 +195,8 @@ void sampler_describe(const struct sampler *s, char *buf, size_t size)
 			       (unsigned long long)s->factor.mg_per_kwh % 1000,
 			       s->factor.region, s->factor.region[0] ? ", " : "",
 			       emission_kind_name(s->factor.kind));
-	(void)snprintf(buf, size, "energy from %s; %s; %s; ledger in %s", sources, weights,
-		       factor, s->settings.ledger_dir);
+	(void)snprintf(buf, size, "energy from %s; %s; %s; %sledger in %s", sources, weights,
+		       factor, s->is_fresh ? "new " : "", s->settings.ledger_dir);
 }
 
 /* --- one tick --------------------------------------------------------------------------- */
