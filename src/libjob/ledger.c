@@ -160,9 +160,9 @@ static int read_step(const struct ledger *l, const struct ledger_page *page, voi
 	struct step_query *q = arg;
 	const struct ledger_step_account *a = &page->step[q->slot];
 
-	memset(&q->energy, 0, sizeof(q->energy));
-	if (a->claim == l->file->slot[q->slot].claim)
-		q->energy = a->energy; /* else of the slot's last step: no tick has seen ours */
+	if (a->claim != l->file->slot[q->slot].claim)
+		return -ENODATA; /* of the slot's last step */
+	q->energy = a->energy;
 	return 0;
 }
 

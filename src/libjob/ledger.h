@@ -243,12 +243,13 @@ struct ledger_slot *ledger_slot(struct ledger *l, unsigned int slot);
 /*
  * Publishes the end: BUSY_NS of the step (UINT64_MAX: not known) and its figures, asks for a tick
  * and waits until it is booked, at most TIMEOUT_NS. 0, or -ETIMEDOUT: the figures of the last
- * tick have to do. Then *ret_energy has the step's own account.
+ * tick have to do. Then *ret_energy has the step's own account. -ENODATA: no tick has seen the step,
+ * nothing is known of its energy.
  */
 int ledger_finish(struct ledger *l, unsigned int slot, uint64_t busy_ns, uint64_t timeout_ns,
 		  struct account *ret_energy);
 
-/* The step's own account as of the last tick (for polls while it runs). */
+/* The step's own account as of the last tick (for polls while it runs). -ENODATA: none has seen it. */
 int ledger_step_energy(const struct ledger *l, unsigned int slot, struct account *ret);
 
 /* Gives the slot up, after ledger_finish() and after its figures were read. */

@@ -216,8 +216,8 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *fi
 	write_figures(st, slot, busy_ns);
 	rc = ledger_finish(st->ledger, st->slot, busy_ns, STEPSIDE_FINISH_NS, &energy);
 	if (rc < 0)
-		logger_info("job %u: the sampler did not answer: %s; energy is that of its last tick",
-			    st->id.job_id, strerror(-rc));
+		logger_info("job %u: the sampler did not answer: %s; energy is %s", st->id.job_id,
+			    strerror(-rc), rc == -ENODATA ? "not known" : "that of its last tick");
 	st->elapsed_ns = clock_mono_ns() - st->open_ns;
 	*figures = slot->figures;
 	if (is_extern(st)) {
@@ -227,7 +227,8 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *fi
 		    !figures_has(figures, METRIC_CPU_TIME) && job_busy_ns)
 			figures_set(figures, METRIC_CPU_TIME, job_busy_ns);
 	}
-	add_energy(st, &energy, figures);
+	if (rc != -ENODATA || account_total_uj(&energy)) /* of the job's other steps */
+		add_energy(st, &energy, figures);
 	*ret_elapsed_ns = st->elapsed_ns;
 }
 

@@ -93,7 +93,7 @@ static _Noreturn void run_stepd(uint32_t step_id, bool dies, uint64_t nap_ns,
 	rc = ledger_finish(l, slot, BUSY_NS, timeout_ns, &a);
 	if (step_id % STEPS_PER_ROUND != 1) /* as a batch step, which ends without leaving */
 		ledger_leave(l, slot);
-	_exit(rc == 0 ? 0 : rc == -ETIMEDOUT ? 100 : 201);
+	_exit(rc == 0 ? 0 : rc == -ETIMEDOUT || rc == -ENODATA ? 100 : 201);
 }
 
 static pid_t start_stepd(uint32_t step_id, bool dies, uint64_t nap_ns, uint64_t timeout_ns)

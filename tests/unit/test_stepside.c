@@ -12,6 +12,7 @@
 
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
+#include "fake_sampler.h"
 #include "tap.h"
 
 static const struct {
@@ -233,6 +234,32 @@ static void test_life(const char *dir)
 	ledger_close(l);
 }
 
+/* A sampler that has ticked, and is gone when the step begins. */
+static void test_unseen(const char *dir)
+{
+	const struct ledger_identity id = {
+		.job_id = 3, .step_id = 0, .het_comp = LEDGER_HET_NONE, .node_count = 1,
+		.job_cpus = 1, .step_cpus = 1,
+	};
+	struct fake_sampler sampler;
+	struct settings s = { 0 };
+	struct stepside *st = NULL;
+	struct figures f;
+	uint64_t elapsed_ns;
+
+	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
+	if (fake_start(&sampler, dir, "n1", NULL) < 0 || fake_tick(&sampler, 0, 0, 0) < 0 ||
+	    stepside_open(&s, "n1", &id, &no_cores, &st, NULL) < 0) {
+		ok(false, "opens");
+		return;
+	}
+	stepside_finish(st, 1000, &f, &elapsed_ns);
+	ok(!figures_has(&f, METRIC_ENERGY), "no tick has seen the step: its energy is not 0");
+	ok(figures_has(&f, METRIC_CPU_TIME), "what it says itself is there");
+	stepside_close(st);
+	fake_stop(&sampler);
+}
+
 /* A requeued job that came back before the next tick would go on with the account of its last run. */
 static void test_extern_leaves(const char *dir)
 {
@@ -269,6 +296,7 @@ int main(void)
 	test_spread();
 	test_no_sampler(dir);
 	test_life(dir);
+	test_unseen(dir);
 	test_extern_leaves(dir);
 	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
 	return system(cmd) ? 99 : done_testing();
