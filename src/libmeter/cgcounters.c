@@ -145,27 +145,24 @@ static int open_cpu(struct cgcounters_set *set, struct cgcounters_cpu *cpu)
 
 /*
  * Counted in a part of the interval, as if it had been counted in all of it. By the ratio of this
- * interval, not of the whole time: it changes when a user profiles. While the
- * group did not get its turn the base stays, so that the next reading is scaled over both.
+ * interval, not of the whole time: it changes when a user profiles. False: others had the counters
+ * in all of it; that must not look like having done nothing.
  */
-static void count(const struct cgcounters *c, struct cgcounters_cpu *cpu,
+static bool count(const struct cgcounters *c, struct cgcounters_cpu *cpu,
 		  const struct pmu_reading *now)
 {
 	uint64_t enabled_ns = now->enabled_ns - cpu->base.enabled_ns;
 	uint64_t running_ns = now->running_ns - cpu->base.running_ns;
+	bool went_back = now->enabled_ns < cpu->base.enabled_ns ||
+			 now->running_ns < cpu->base.running_ns;
 	unsigned int i;
 
-	if (now->enabled_ns < cpu->base.enabled_ns || now->running_ns < cpu->base.running_ns) {
-		cpu->base = *now;
-		return;
-	}
-	if (!running_ns)
-		return;
-	for (i = 0; i < c->nevents; i++)
+	for (i = 0; i < c->nevents && running_ns && !went_back; i++)
 		if (now->value[i] > cpu->base.value[i])
 			cpu->events[c->event[i]] = muldiv(now->value[i] - cpu->base.value[i],
 							  enabled_ns, running_ns);
 	cpu->base = *now;
+	return !went_back && (running_ns || !enabled_ns);
 }
 
 /* --- sets ------------------------------------------------------------------------------- */
@@ -251,8 +248,7 @@ const struct cgcounters_cpu *cgcounters_read(struct cgcounters_set *set, const b
 		} else if (read_cpu(set, cpu, &now) < 0) {
 			close_cpu(set, cpu);
 		} else {
-			count(set->c, cpu, &now);
-			cpu->is_lost = false;
+			cpu->is_lost = !count(set->c, cpu, &now);
 		}
 	}
 	return set->cpu;

@@ -38,7 +38,7 @@ struct cgcounters_set;
 
 struct cgcounters_cpu {
 	uint32_t cpu;
-	bool is_lost;		  /* did not count in all of that time: it is or was offline */
+	bool is_lost;		  /* it did not count: it is or was offline, or others had the counters */
 	uint64_t events[EVENT_N]; /* since the reading before, scaled to all of that time */
 	/* cgcounters' own: */
 	int handle[EVENT_N];

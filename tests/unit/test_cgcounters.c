@@ -138,8 +138,8 @@ static void test_scaling(void)
 		{ "nothing happened", 0, 0, { 0 }, { 0 } },
 		{ "counted all the time", 100, 100, { 1000, 500, 7 }, { 1000, 500, 7 } },
 		{ "half the time", 100, 50, { 1000, 500, 7 }, { 2000, 1000, 14 } },
-		{ "did not get its turn", 100, 0, { 0 }, { 0 } },
-		{ "that time comes with the next", 100, 100, { 600, 300, 3 }, { 1200, 600, 6 } },
+		{ "others had the counters all the time", 100, 0, { 0 }, { 0 } },
+		{ "that time does not come again", 100, 50, { 600, 300, 3 }, { 1200, 600, 6 } },
 		{ "counters went back", 100, 100, { (uint64_t)-900, 0, 0 }, { 0 } },
 		{ "too large", 1ull << 40, 1, { 1ull << 40, 0, 0 }, { UINT64_MAX, 0, 0 } },
 		{ "and on", 10, 10, { 5, 5, 5 }, { 5, 5, 5 } },
@@ -147,6 +147,7 @@ static void test_scaling(void)
 	struct fake_pmu f = { 0 };
 	struct cgcounters *c = create(&f, 100);
 	struct cgcounters_set *set = NULL;
+	const struct cgcounters_cpu *ret;
 	const uint32_t cpu = 2;
 	size_t i;
 
@@ -154,8 +155,9 @@ static void test_scaling(void)
 	is_int(cgcounters_open(c, "/step_1", "", &cpu, 1, &set), 0, "open");
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		fake_pmu_run(&f, 1, 2, t[i].ns, t[i].running_ns, t[i].events);
-		ok(is_events(cgcounters_read(set, NULL), t[i].want[0], t[i].want[1],
-			     t[i].want[2]),
+		ret = cgcounters_read(set, NULL);
+		ok(is_events(ret, t[i].want[0], t[i].want[1], t[i].want[2]) &&
+			   ret->is_lost == (t[i].ns && !t[i].running_ns),
 		   "%s", t[i].name);
 	}
 	cgcounters_close(set);
@@ -270,6 +272,16 @@ static uint64_t sum_of(const struct cgcounters_cpu *cpu, size_t n, enum event e)
 	return sum;
 }
 
+static bool is_any_lost(const struct cgcounters_cpu *cpu, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (cpu[i].is_lost)
+			return true;
+	return false;
+}
+
 static void check_kernel(const struct folders *f, struct cgcounters *c)
 {
 	uint32_t cpus[64];
@@ -287,7 +299,7 @@ static void check_kernel(const struct folders *f, struct cgcounters *c)
 	folders_step_path(HIER_V2, path, sizeof(path));
 	rc = cgcounters_open(c, path, "", cpus, (size_t)n, &set);
 	if (!is_int(rc, 0, "the kernel's counters of a cgroup")) {
-		skip(4, "not open");
+		skip(5, "not open");
 		return;
 	}
 	work(f);
@@ -299,6 +311,7 @@ static void check_kernel(const struct folders *f, struct cgcounters *c)
 		;
 	cpu = cgcounters_read(set, NULL);
 	is_u64(sum_of(cpu, (size_t)n, EVENT_CYCLES), 0, "and not what others do");
+	ok(!is_any_lost(cpu, (size_t)n), "which is not taken for having had no counters");
 	work(f);
 	rmdir(f->task[HIER_V2]);
 	rmdir(f->step[HIER_V2]);
@@ -327,14 +340,14 @@ static void test_kernel(void)
 	c = NULL;
 	if (cgcounters_create(&pmu_kernel, software, 0, 1000, &c, &err) < 0) {
 		diag("%s", err.text);
-		skip(5, "this user may not count events");
+		skip(6, "this user may not count events");
 		return;
 	}
 	folders_make(&f);
 	if (f.top[HIER_V2][0])
 		check_kernel(&f, c);
 	else
-		skip(5, "no cgroup v2 folder can be made here");
+		skip(6, "no cgroup v2 folder can be made here");
 	folders_remove(&f);
 	cgcounters_destroy(c);
 }

@@ -317,6 +317,29 @@ static void test_offline(void)
 	machine_remove(&m);
 }
 
+/* A user may take all counters of his CPUs for himself: that makes nobody's energy less. */
+static void test_starved(void)
+{
+	const uint64_t none[EVENT_N] = { 0 };
+	struct machine m;
+
+	machine_make(&m);
+	machine_start(&m, true);
+	skip_first(&m);
+	begin(&m);
+	run(&m, 0, 0, 100 * MS, 3, 0, 0);
+	run(&m, 1, 1, 100 * MS, 3, 0, 0);
+	fake_pmu_run(&m.pmu, 1, 2, 100 * MS, 0, none); /* as run(), but for the counters */
+	m.cpu_ns[2] += 100 * MS;
+	m.tick.cpu_weight[1] += 100 * MS;
+	m.line[1].busy_ns += 100 * MS;
+	m.line[1].cpu_weight[1] += 100 * MS;
+	end(&m);
+	ok(!m.tick.by_counters && m.line[1].cpu_weight[1] == 100 * MS,
+	   "a CPU whose counters others have: CPU time");
+	machine_remove(&m);
+}
+
 static void test_threads(void)
 {
 	struct machine m;
@@ -581,6 +604,7 @@ int main(void)
 	test_with_counters();
 	test_some_counters();
 	test_offline();
+	test_starved();
 	test_threads();
 	test_old_node();
 	test_memory();
