@@ -18,10 +18,17 @@ static const double shipped_nj[EVENT_N] = {
 
 #define MEMORY_S 900.0	   /* how far back it reaches */
 #define LONGEST_S 60.0	   /* what a window counts for at most */
-#define PRIOR_S 1.0	   /* the shipped ratios count as much as so many seconds */
+/*
+ * How firmly the shipped ratios are believed: as theta of variance TAU2 is by errors that last as long
+ * as a program's phase does, STIFF = seconds of a phase / TAU2. What events cannot explain (vector
+ * units, voltage, a socket that wakes up) must not be put on one that is rare.
+ */
+#define STIFF 5.0
+#define LEAST_NOISE 0.02   /* no model of this kind is better */
 #define TRUST_AFTER_S 10.0 /* before that nothing is known to be an outlier */
 #define OUTLIER 5.0	   /* times the mean error, 4 standard deviations */
 #define SMALL_W 5.0	   /* dynamic power of a socket that is not much */
+#define LEAST_W 0.5	   /* with less it idled: what shows is the error of its idle power */
 #define MAX_W 1e4	   /* above is no reading */
 #define MAX_RATIO 50.0	   /* of measured to shipped: above is no reading */
 #define MAX_WEIGHT 0x1p60  /* leaves room for sums */
@@ -61,6 +68,21 @@ static void learn(struct fit *f, const double *x, double y, double seconds)
 	}
 }
 
+/* The shipped ratios at the size that fits the data best. */
+static double shipped_scale(const struct fit *f)
+{
+	double predicted = 0;
+	double squares = 0;
+	int i, k;
+
+	for (i = 0; i < EVENT_N; i++) {
+		predicted += f->target[i];
+		for (k = 0; k < EVENT_N; k++)
+			squares += f->info[i][k];
+	}
+	return predicted > 0 && squares > 0 ? predicted / squares : 1;
+}
+
 /*
  * Y, drawn near to what was expected if it is far from it (Huber): one broken reading moves little,
  * and a lasting change widens what is taken for near.
@@ -69,7 +91,7 @@ static double without_outliers(struct fit *f, const double *x, double y, double 
 {
 	double expected = dot(f->theta, x);
 	double error = y - expected;
-	double limit = OUTLIER * f->noise + 0.01;
+	double limit = OUTLIER * (f->noise + LEAST_NOISE * shipped_scale(f));
 
 	if (f->seconds >= TRUST_AFTER_S && fabs(error) > limit)
 		error = copysign(limit, error);
@@ -104,21 +126,6 @@ static void solve_subset(double m[EVENT_N][EVENT_N], double v[EVENT_N], unsigned
 	}
 }
 
-/* The shipped ratios at the size that fits the data best. */
-static double shipped_scale(const struct fit *f)
-{
-	double predicted = 0;
-	double squares = 0;
-	int i, k;
-
-	for (i = 0; i < EVENT_N; i++) {
-		predicted += f->target[i];
-		for (k = 0; k < EVENT_N; k++)
-			squares += f->info[i][k];
-	}
-	return predicted > 0 && squares > 0 ? predicted / squares : 1;
-}
-
 static bool is_valid(const double *theta)
 {
 	double sum = 0;
@@ -139,6 +146,8 @@ static bool is_valid(const double *theta)
 static void solve(struct fit *f)
 {
 	const double scale = shipped_scale(f);
+	const double noise = f->noise / scale + LEAST_NOISE;
+	const double prior = STIFF * noise * noise;
 	double best = INFINITY;
 	unsigned int set;
 	double m[EVENT_N][EVENT_N];
@@ -147,9 +156,6 @@ static void solve(struct fit *f)
 
 	memcpy(m, f->info, sizeof(m));
 	for (i = 0; i < EVENT_N; i++) {
-		/* as strong for a rare event as for a frequent one */
-		double prior = PRIOR_S * f->info[i][i] / f->seconds + 1e-9;
-
 		m[i][i] += prior;
 		v[i] = f->target[i] + prior * scale;
 	}
@@ -176,7 +182,8 @@ static void solve(struct fit *f)
 
 /*
  * Both sides by the size of the load: the errors of sensors are relative, and no single window can
- * outweigh the others. Loads below SMALL_W count less, as idle power is not known that well.
+ * outweigh the others. Loads below SMALL_W count less, as idle power is not known that well, and an
+ * idle socket's not at all: its windows agree with any theta, and would make loads outliers.
  */
 static int scale_window(double *x, double *y)
 {
@@ -185,7 +192,7 @@ static int scale_window(double *x, double *y)
 
 	for (i = 0; i < EVENT_N; i++)
 		size += x[i];
-	if (!(size > SMALL_W) || !(size < MAX_W) || !(*y < MAX_RATIO * size))
+	if (!(size >= SMALL_W + LEAST_W) || !(size < MAX_W) || !(*y < MAX_RATIO * size))
 		return -ERANGE;
 	for (i = 0; i < EVENT_N; i++)
 		x[i] /= size;

@@ -27,7 +27,7 @@ struct fit {
 	double info[EVENT_N][EVENT_N]; /* sum of x x', faded */
 	double target[EVENT_N];	       /* sum of x y, faded */
 	double theta[EVENT_N];	       /* relative to the shipped values */
-	double noise;		       /* mean error, relative */
+	double noise;		       /* mean error, in the scale of theta */
 	double seconds;		       /* of data, faded */
 };
 
@@ -35,8 +35,8 @@ void fit_init(struct fit *f);
 
 /*
  * One window: the socket used DYNAMIC_UJ above its idle power while all its CPUs did EVENTS. Best
- * a second long or more. -ERANGE: no window, no events, or more than a socket can do; it is left
- * out. No allocation, about a microsecond.
+ * a second long or more. -ERANGE: no window, hardly any events, or more than a socket can do; it is
+ * left out. No allocation, about a microsecond.
  */
 int fit_add(struct fit *f, uint64_t dynamic_uj, uint64_t dt_ns, const uint64_t events[EVENT_N]);
 

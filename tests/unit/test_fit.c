@@ -178,6 +178,43 @@ static void test_converges(void)
 	}
 }
 
+/* A night of daemons, on a socket whose idle power is known a watt too low. */
+static void test_idle_before(void)
+{
+	const struct truth truth = { { 0.6, 0.5, 20 }, 0.02 };
+	uint64_t events[EVENT_N];
+	struct fit f;
+	int i;
+
+	fit_init(&f);
+	load_of(0.002, 1, 0.001, events);
+	is_int(fit_add(&f, 1000000, NSEC_PER_SEC, events), -ERANGE, "an idle socket is left out");
+	for (i = 0; i < 36000; i++)
+		(void)fit_add(&f, 1000000, NSEC_PER_SEC, events);
+	run_mixed(&f, &truth, 120);
+	is_near(&f, &truth, 5, "two minutes after an idle night");
+}
+
+/* What no event tells: every other minute the same events cost half as much again. */
+static void test_unexplained(void)
+{
+	struct fit f;
+	int i;
+
+	fit_init(&f);
+	for (i = 0; i < 600; i++) {
+		bool is_vector = i / 60 % 2;
+		const struct truth t = { { 1, is_vector ? 0.75 : 0.25, 8 }, 0.02 };
+		uint64_t events[EVENT_N];
+
+		load_of(0.8, 1.8, is_vector ? 0.0008 : 0.0001, events);
+		(void)fit_add(&f, joules_of(&t, events), NSEC_PER_SEC, events);
+	}
+	if (!ok(f.theta[EVENT_LLC_MISSES] < 3 * f.theta[EVENT_CYCLES],
+		"it is not put on the few misses that come with it"))
+		diag("theta %g %g %g", f.theta[0], f.theta[1], f.theta[2]);
+}
+
 static void test_collinear(void)
 {
 	const struct truth truth = { { 0.6, 0.5, 20 }, 0.03 };
@@ -253,6 +290,8 @@ int main(void)
 	test_weight();
 	test_little_data();
 	test_converges();
+	test_idle_before();
+	test_unexplained();
 	test_collinear();
 	test_forgets();
 	test_garbage();
