@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "played.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "src/libmeter/cpuset.h"
+#include "src/libmeter/cputime.h"
+#include "src/libmeter/memuse.h"
+#include "src/libnode/weights.h"
+#include "src/libutil/clock.h"
+
+/* The machine was up for so long when the simulation began. */
+#define UPTIME_NS (1000 * NSEC_PER_SEC)
+
+static const struct physics *physics;
+static const struct scenario *scenario;
+static bool has_counters;
+
+void played_set(const struct physics *p, const struct scenario *s)
+{
+	physics = p;
+	scenario = s;
+}
+
+void played_set_counters(bool has)
+{
+	has_counters = has;
+}
+
+/* -ENOENT: no cgroup of a step. */
+static int find_step(const char *path, unsigned int *ret)
+{
+	if (!path || sscanf(path, "/step_%u", ret) != 1 || *ret >= scenario->nsteps)
+		return -ENOENT;
+	return 0;
+}
+
+/* --- the clock -------------------------------------------------------------------------- */
+
+int __real_clock_gettime(clockid_t id, struct timespec *ret);
+int __wrap_clock_gettime(clockid_t id, struct timespec *ret);
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *ret)
+{
+	if (!physics || (id != CLOCK_MONOTONIC && id != CLOCK_REALTIME))
+		return __real_clock_gettime(id, ret);
+	*ret = clock_ns_to_timespec(UPTIME_NS + physics->now_ns);
+	return 0;
+}
+
+/* --- a step's cgroup -------------------------------------------------------------------- */
+
+struct cputime {
+	unsigned int step;
+};
+
+int __wrap_cputime_open(const char *v2, const char *cpuacct, const char *freezer,
+			struct cputime **ret, struct errmsg *err);
+int __wrap_cputime_read(struct cputime *c, uint64_t *ret_busy_ns);
+void __wrap_cputime_close(struct cputime *c);
+
+int __wrap_cputime_open(const char *v2, const char *cpuacct, const char *freezer,
+			struct cputime **ret, struct errmsg *err)
+{
+	unsigned int step;
+	struct cputime *c;
+
+	(void)cpuacct;
+	(void)freezer;
+	if (find_step(v2, &step) < 0)
+		return errmsg_set(err, -ENOENT, "no such step");
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return errmsg_errno(err, -ENOMEM, "CPU time");
+	c->step = step;
+	*ret = c;
+	return 0;
+}
+
+int __wrap_cputime_read(struct cputime *c, uint64_t *ret_busy_ns)
+{
+	*ret_busy_ns = physics->step_ns[c->step];
+	return 0;
+}
+
+void __wrap_cputime_close(struct cputime *c)
+{
+	free(c);
+}
+
+struct memuse {
+	uint64_t bytes;
+};
+
+int __wrap_memuse_open(const char *v2, const char *cpuacct, const char *freezer,
+		       struct memuse **ret, struct errmsg *err);
+int __wrap_memuse_read(struct memuse *m, uint64_t *ret_bytes);
+void __wrap_memuse_close(struct memuse *m);
+
+int __wrap_memuse_open(const char *v2, const char *cpuacct, const char *freezer,
+		       struct memuse **ret, struct errmsg *err)
+{
+	unsigned int step;
+	struct memuse *m;
+
+	(void)cpuacct;
+	(void)freezer;
+	if (find_step(v2, &step) < 0)
+		return errmsg_set(err, -ENOENT, "no such step");
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return errmsg_errno(err, -ENOMEM, "memory");
+	m->bytes = scenario->step[step].used_mb << 20;
+	*ret = m;
+	return 0;
+}
+
+int __wrap_memuse_read(struct memuse *m, uint64_t *ret_bytes)
+{
+	*ret_bytes = m->bytes;
+	return 0;
+}
+
+void __wrap_memuse_close(struct memuse *m)
+{
+	free(m);
+}
+
+int __wrap_cpuset_of_step(const char *v2, const char *v1, uint32_t ncpus, uint32_t *ret,
+			  size_t *ret_n);
+
+int __wrap_cpuset_of_step(const char *v2, const char *v1, uint32_t ncpus, uint32_t *ret,
+			  size_t *ret_n)
+{
+	const struct step_plan *plan;
+	unsigned int step;
+	size_t i;
+
+	(void)v1;
+	(void)ncpus;
+	if (find_step(v2, &step) < 0)
+		return -ENOENT;
+	plan = &scenario->step[step];
+	for (i = 0; i < plan->ncpus; i++)
+		ret[i] = plan->cpu[i];
+	*ret_n = plan->ncpus;
+	return 0;
+}
+
+/* --- hardware counters ------------------------------------------------------------------ */
+
+/*
+ * Handles say what they count: nothing is kept. A cgroup's is its step, one of everything is -1;
+ * a counter's is ((cgroup + 1) x CPUS + cpu) x EVENT_N + event.
+ */
+static int pmu_cgroup(void *ctx, const char *v2, const char *v1)
+{
+	unsigned int step;
+
+	(void)ctx;
+	(void)v1;
+	return find_step(v2, &step) < 0 ? -ENOENT : (int)step;
+}
+
+static int pmu_open(void *ctx, int cgroup, uint32_t cpu, enum event event, int leader)
+{
+	(void)ctx;
+	(void)leader;
+	return cpu < CPUS ? ((cgroup + 1) * CPUS + (int)cpu) * EVENT_N + (int)event : -ENODEV;
+}
+
+static void add_step_counts(unsigned int step, unsigned int cpu, struct pmu_reading *to)
+{
+	unsigned int e;
+
+	to->enabled_ns += physics->ran_ns[step][cpu];
+	for (e = 0; e < EVENT_N; e++)
+		to->value[e] += physics->count[step][cpu][e];
+}
+
+/* All three events are always there, in their order. */
+static int pmu_read(void *ctx, int leader, struct pmu_reading *ret)
+{
+	unsigned int group = (unsigned int)leader / EVENT_N;
+	unsigned int cpu = group % CPUS;
+	unsigned int cgroup = group / CPUS;
+	unsigned int i;
+
+	(void)ctx;
+	*ret = (struct pmu_reading){ .nr = EVENT_N };
+	if (cgroup)
+		add_step_counts(cgroup - 1, cpu, ret);
+	for (i = 0; !cgroup && i <= MAX_STEPS; i++)
+		add_step_counts(i, cpu, ret);
+	ret->running_ns = ret->enabled_ns;
+	return 0;
+}
+
+static void pmu_close(void *ctx, int handle)
+{
+	(void)ctx;
+	(void)handle;
+}
+
+static const struct pmu_ops played_pmu = {
+	.cgroup = pmu_cgroup,
+	.open = pmu_open,
+	.read = pmu_read,
+	.close = pmu_close,
+};
+
+int __real_weights_create(const struct weights_setup *setup, struct weights **ret);
+int __wrap_weights_create(const struct weights_setup *setup, struct weights **ret);
+
+int __wrap_weights_create(const struct weights_setup *setup, struct weights **ret)
+{
+	struct weights_setup played = *setup;
+
+	played.pmu = has_counters ? &played_pmu : NULL;
+	return __real_weights_create(&played, ret);
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How near what we say that a job used is to what it used. A simulated node, of which that is known
+ * (physics.h), our sampler reading it, and the formulas of others beside it; in virtual time.
+ *
+ * The truth of a job is its static share by the documented rule (what it holds of the node's idle
+ * power: that is policy, not physics) and what its tasks drew above idle.
+ *
+ *	test_accuracy -m prints the tables of doc/accuracy.md; ACCURACY_SEEDS=n makes it longer.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "node.h"
+#include "peers.h"
+#include "src/libutil/util.h"
+#include "tap.h"
+
+#define SEEDS 8
+#define SCENARIOS_MAX 16
+#define TICK_NS UINT64_C(1000000000)
+#define SHORT_NS UINT64_C(1000000000)
+/* A job that does less of its energy than this by itself has no error of it to speak of. */
+#define MIN_DYNAMIC 0.02
+
+enum method { OURS_COUNTERS, OURS_CPU_TIME, CPU_SHARE, CEEMS, KEPLER, SLURM, METHODS };
+
+static const char *const method_name[METHODS] = {
+	[OURS_COUNTERS] = "ours, counters",
+	[OURS_CPU_TIME] = "ours, CPU time",
+	[CPU_SHARE] = "CPU share",
+	[CEEMS] = "CEEMS",
+	[KEPLER] = "Kepler",
+	[SLURM] = "Slurm rapl",
+};
+
+static const double border[] = { 0.01, 0.03, 0.05, 0.1 };
+
+/* Relative errors of all jobs of a scenario over all seeds. */
+struct errors {
+	double sum, worst;
+	unsigned int n;
+	unsigned int within[ARRAY_SIZE(border)];
+};
+
+struct result {
+	struct errors total[METHODS];
+	struct errors dynamic[METHODS]; /* of those who tell it apart */
+	uint64_t unbalanced_uj;		/* over all runs and modes */
+	unsigned int not_as_shown;	/* runs in which measured is not what the sensors showed */
+};
+
+static double mean(const struct errors *e)
+{
+	return e->sum / e->n;
+}
+
+static void note(struct errors *e, double got, double want)
+{
+	double error = fabs(got - want) / want;
+	unsigned int i;
+
+	e->sum += error;
+	e->n++;
+	if (error > e->worst)
+		e->worst = error;
+	for (i = 0; i < ARRAY_SIZE(border); i++)
+		e->within[i] += error <= border[i];
+}
+
+/* --- truth ------------------------------------------------------------------------------ */
+
+struct share {
+	double total_j, dynamic_j;
+};
+
+/* Of a socket's idle power as many parts as of its CPUs; of its memory's by what is given. */
+static double static_j(const struct physics *p, const struct step_plan *s, uint64_t from_ns,
+		       uint64_t until_ns)
+{
+	double mem = (double)s->mem_mb / NODE_MEM_MB * SOCKETS;
+	double cpus = (double)s->ncpus / SOCKET_CPUS;
+
+	return (p->k.idle_w * cpus + p->k.dram_idle_w * mem) * (double)(until_ns - from_ns) / 1e9;
+}
+
+static struct share truth(const struct physics *p, const struct scenario *s, unsigned int step)
+{
+	const struct step_plan *plan = &s->step[step];
+	double dynamic_j = p->cpu_j[step] + p->dram_j[step];
+
+	return (struct share){
+		.dynamic_j = dynamic_j,
+		.total_j = dynamic_j + static_j(p, plan, plan->from_ns - STEP_NS, plan->until_ns),
+	};
+}
+
+static struct share ours(const struct node *n, enum node_mode mode, unsigned int step)
+{
+	const struct account *a = node_account(n, mode, step);
+	double total_j = (double)account_total_uj(a) / 1e6;
+
+	return (struct share){
+		.total_j = total_j,
+		.dynamic_j = total_j - (double)account_static_uj(a) / 1e6,
+	};
+}
+
+/* --- a run ------------------------------------------------------------------------------ */
+
+struct run {
+	struct physics physics;
+	struct scenario scenario;
+	struct peers peers;
+	struct node *node;
+};
+
+/* What steps begin or end now; true: somebody asks for a tick. */
+static bool move_steps(struct run *r)
+{
+	uint64_t now = r->physics.now_ns;
+	bool asks = false;
+	unsigned int i;
+
+	for (i = 0; i < r->scenario.nsteps; i++) {
+		const struct step_plan *s = &r->scenario.step[i];
+
+		if (now + STEP_NS == s->from_ns)
+			node_claim(r->node, i);
+		else if (now == s->from_ns)
+			node_attach(r->node, i);
+		else if (now == s->until_ns)
+			node_finish(r->node, i);
+		else
+			continue;
+		asks = true;
+	}
+	return asks;
+}
+
+static void live(struct run *r)
+{
+	uint64_t next_ns = 0;
+
+	while (r->physics.now_ns <= r->scenario.end_ns) {
+		bool is_tick = move_steps(r) || r->physics.now_ns >= next_ns;
+
+		if (is_tick) {
+			node_tick(r->node);
+			next_ns = r->physics.now_ns + TICK_NS;
+		}
+		peers_look(&r->peers, &r->physics, &r->scenario, is_tick);
+		physics_advance(&r->physics, r->scenario.task, r->scenario.ntasks);
+	}
+}
+
+static void compare(const struct run *r, const struct scenario_kind *kind, struct result *ret)
+{
+	unsigned int i;
+	unsigned int m;
+
+	for (i = 0; i < r->scenario.nsteps; i++) {
+		const struct step_plan *plan = &r->scenario.step[i];
+		struct share want = truth(&r->physics, &r->scenario, i);
+		bool has_dynamic = want.dynamic_j >= MIN_DYNAMIC * want.total_j;
+
+		if (kind->is_of_short_steps && plan->until_ns - plan->from_ns >= SHORT_NS)
+			continue;
+		for (m = 0; m < MODES; m++) {
+			struct share got = ours(r->node, m, i);
+
+			note(&ret->total[OURS_COUNTERS + m], got.total_j, want.total_j);
+			if (has_dynamic)
+				note(&ret->dynamic[OURS_COUNTERS + m], got.dynamic_j, want.dynamic_j);
+		}
+		for (m = 0; m < PEERS; m++)
+			note(&ret->total[CPU_SHARE + m], r->peers.j[m][i], want.total_j);
+		if (has_dynamic)
+			note(&ret->dynamic[KEPLER], r->peers.j[PEER_KEPLER][i], want.dynamic_j);
+	}
+	for (m = 0; m < MODES; m++) {
+		ret->unbalanced_uj += node_unbalanced_uj(r->node, m);
+		ret->not_as_shown += node_measured_uj(r->node, m) != node_shown_uj(r->node);
+	}
+}
+
+static void run(const struct scenario_kind *kind, uint32_t seed, struct result *ret)
+{
+	static struct run r;
+	uint32_t draws = seed * 747796405u + 1;
+
+	memset(&r, 0, sizeof(r));
+	physics_init(&r.physics, seed);
+	kind->make(&r.scenario, &draws);
+	r.node = node_create(&r.physics, &r.scenario);
+	live(&r);
+	compare(&r, kind, ret);
+	node_destroy(r.node);
+}
+
+/* --- results ---------------------------------------------------------------------------- */
+
+static void check_mean(const char *name, enum method m, const struct errors *e, double percent)
+{
+	if (!percent)
+		return;
+	ok(100 * mean(e) <= percent, "%s, %s: mean error within %g %%", name, method_name[m], percent);
+	diag("%.2f %%, the worst of %u %.2f %%", 100 * mean(e), e->n, 100 * e->worst);
+}
+
+static void check(const struct scenario_kind *kind, const struct result *r)
+{
+	const struct errors *counters = &r->total[OURS_COUNTERS];
+	const struct scenario_targets *t = &kind->target;
+
+	ok(!r->unbalanced_uj && !r->not_as_shown,
+	   "%s: accounts add up to what the sensors showed, to the microjoule", kind->name);
+	check_mean(kind->name, OURS_COUNTERS, counters, t->mean_counters);
+	check_mean(kind->name, OURS_CPU_TIME, &r->total[OURS_CPU_TIME], t->mean_cpu_time);
+	if (t->worst_counters)
+		ok(100 * counters->worst <= t->worst_counters, "%s: each within %g %%", kind->name,
+		   t->worst_counters);
+}
+
+static void print_errors(const struct errors *e)
+{
+	if (e->n)
+		printf(" %.1f / %.1f |", 100 * mean(e), 100 * e->worst);
+	else
+		printf(" |");
+}
+
+static void print_table(const char *title, const struct result *r, bool of_dynamic)
+{
+	unsigned int i;
+	unsigned int m;
+
+	printf("\n| %s |", title);
+	for (m = 0; m < METHODS; m++)
+		if (!of_dynamic || r[0].dynamic[m].n)
+			printf(" %s |", method_name[m]);
+	printf("\n| --- |");
+	for (m = 0; m < METHODS; m++)
+		if (!of_dynamic || r[0].dynamic[m].n)
+			printf(" ---: |");
+	printf("\n");
+	for (i = 0; i < scenario_nkinds; i++) {
+		printf("| %s |", scenario_kinds[i].name);
+		for (m = 0; m < METHODS; m++)
+			if (!of_dynamic || r[0].dynamic[m].n)
+				print_errors(of_dynamic ? &r[i].dynamic[m] : &r[i].total[m]);
+		printf("\n");
+	}
+}
+
+static void print_distribution(const struct result *r)
+{
+	unsigned int i;
+	unsigned int k;
+
+	printf("\n| ours, counters, total: part of the jobs |");
+	for (k = 0; k < ARRAY_SIZE(border); k++)
+		printf(" within %g %% |", 100 * border[k]);
+	printf("\n| --- | ---: | ---: | ---: | ---: |\n");
+	for (i = 0; i < scenario_nkinds; i++) {
+		const struct errors *e = &r[i].total[OURS_COUNTERS];
+
+		printf("| %s |", scenario_kinds[i].name);
+		for (k = 0; k < ARRAY_SIZE(border); k++)
+			printf(" %.0f %% |", 100.0 * e->within[k] / e->n);
+		printf("\n");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static struct result r[SCENARIOS_MAX];
+	const char *text = getenv("ACCURACY_SEEDS");
+	bool is_report = argc > 1 && !strcmp(argv[1], "-m");
+	uint32_t seeds = text ? (uint32_t)strtoul(text, NULL, 10) : SEEDS;
+	uint32_t seed;
+	unsigned int i;
+
+	for (i = 0; i < scenario_nkinds; i++) {
+		for (seed = 1; seed <= seeds; seed++)
+			run(&scenario_kinds[i], seed, &r[i]);
+		if (!is_report)
+			check(&scenario_kinds[i], &r[i]);
+	}
+	if (!is_report)
+		return done_testing();
+	print_table("error of the total, mean / worst, %", r, /* of_dynamic= */ false);
+	print_table("error above idle, mean / worst, %", r, /* of_dynamic= */ true);
+	print_distribution(r);
+	return 0;
+}
