@@ -13,8 +13,9 @@ struct source_module;
 
 /*
  * DIR/ceems_source_<name>.so of source ID. 0; -ENOENT: it is not there (not built, or in another
- * folder); -ELIBACC: it cannot be loaded, mostly for want of its library; -EPROTO: it is not a
- * module of that source for this plugin.
+ * folder); -EPERM: somebody else could have written it, and it would be run as root; -ELIBACC: it
+ * cannot be loaded, mostly for want of its library; -EPROTO: it is not a module of that source for
+ * this plugin.
  */
 int source_module_load(const char *dir, enum source_id id, struct source_module **ret,
 		       struct errmsg *err);

@@ -63,6 +63,43 @@ static void test_bad(void)
 	source_module_unload(NULL);
 }
 
+/* What slurmd runs as root is not for others to write. */
+static void test_writers(void)
+{
+	static const struct {
+		const char *name;
+		mode_t dir_mode, mode;
+		uid_t owner;
+		int rc;
+		const char *why;
+	} t[] = {
+		{ "all may write it", 0700, 0606, 0, -EPERM, ".so: others than its owner" },
+		{ "its group may", 0700, 0660, 0, -EPERM, ".so: others than its owner" },
+		{ "all may replace it", 0707, 0600, 0, -EPERM, "others than its owner" },
+		{ "in a folder like /tmp", 01777, 0600, 0, -ELIBACC, "file too short" },
+		{ "of another user", 0755, 0644, 65533, -EPERM, ".so: belongs to user 65533" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		const char *path = install("", SOURCE_HWMON);
+		struct source_module *m = NULL;
+		struct errmsg err = { 0 };
+
+		if (t[i].owner && chown(path, t[i].owner, (gid_t)-1) < 0) {
+			skip(2, t[i].name);
+			continue;
+		}
+		if (chmod(path, t[i].mode) < 0 || chmod(dir, t[i].dir_mode) < 0)
+			diag("chmod: %s", strerror(errno));
+		is_int(source_module_load(dir, SOURCE_HWMON, &m, &err), t[i].rc, t[i].name);
+		if (!ok(strstr(err.text, t[i].why) != NULL, "  and it says why"))
+			diag("%s", err.text);
+	}
+	if (chmod(dir, 0700) < 0)
+		diag("chmod: %s", strerror(errno));
+}
+
 static char logged[128];
 
 static void keep_line(enum logger_level level, const char *line)
@@ -111,6 +148,7 @@ int main(void)
 	if (!mkdtemp(dir))
 		return 1;
 	test_bad();
+	test_writers();
 	test_good();
 	scratch_clear(dir);
 	(void)rmdir(dir);
