@@ -164,6 +164,17 @@ static const char *watched_name(unsigned int d)
 	return d == WATCH_NODE ? "node" : domain_name((enum domain)d);
 }
 
+/* False: nothing is known of its power yet. */
+static bool watched_mw(const struct watched *of, uint64_t *ret_mw)
+{
+	uint64_t span_us = (of->to_ns - of->from_ns) / 1000;
+
+	if (!of->is_there || !span_us)
+		return false;
+	*ret_mw = of->energy_uj * 1000 / span_us;
+	return true;
+}
+
 /* "cpu 12.3 W (counter), node 310.0 W (integrated, 2.1 s old)" */
 static void add_watts(struct text *t, const struct watch *w, enum source_id id)
 {
@@ -172,15 +183,14 @@ static void add_watts(struct text *t, const struct watch *w, enum source_id id)
 
 	for (d = 0; d <= DOMAIN_N; d++) {
 		const struct watched *of = &w->of[id][d];
-		uint64_t span_us = (of->to_ns - of->from_ns) / 1000;
 		uint64_t age_ms = w->last_ns > of->to_ns ? (w->last_ns - of->to_ns) / NSEC_PER_MSEC : 0;
-		uint64_t mw = span_us ? of->energy_uj * 1000 / span_us : 0;
+		uint64_t mw;
 
 		if (!of->is_there)
 			continue;
 		add(t, "%s%s ", comma, watched_name(d));
 		comma = ", ";
-		if (span_us)
+		if (watched_mw(of, &mw))
 			add(t, "%llu.%llu W (%s", (unsigned long long)mw / 1000,
 			    (unsigned long long)mw / 100 % 10, reading_quality_name(of->quality));
 		else
@@ -227,6 +237,30 @@ static void add_why_not(struct text *t, const struct watch *w, enum source_id id
 		add(t, "; the node is taken from %s", source_name(node));
 }
 
+/* What to look at when a source that has settings of its own does not work. */
+static const char *const remedy[SOURCE_N] = {
+	[SOURCE_EXTERNAL] = "see to ExternalSource and to what writes it",
+	[SOURCE_NVML] = "NvmlLibrary=<path of the driver's libnvidia-ml.so.1>",
+	[SOURCE_ROCM] = "RocmLibrary=<path of librocm_smi64.so>",
+	[SOURCE_REDFISH] = "see to RedfishConf: ceems.conf(5), THE BMC'S FILE",
+	[SOURCE_IPMI] = "IpmiSensor=dcmi, or a name that ipmi-sensors shows",
+};
+
+/* Its own settings say that it is to be there: with auto as well. */
+static bool is_wanted(const struct settings *s, enum source_id id)
+{
+	switch (id) {
+	case SOURCE_EXTERNAL:
+		return *s->external_source;
+	case SOURCE_REDFISH:
+		return *s->redfish_conf;
+	case SOURCE_IPMI:
+		return strcmp(s->ipmi_sensor, "dcmi") != 0;
+	default:
+		return false;
+	}
+}
+
 static void tell_closed(struct check *c, enum source_id id, const struct sources_status *st,
 			bool is_auto)
 {
@@ -235,10 +269,14 @@ static void tell_closed(struct check *c, enum source_id id, const struct sources
 
 	if ((st->rc == -EACCES || st->rc == -EPERM) && geteuid() != 0)
 		check_warn(c, name, "run ceems check as root", "%s", st->why);
-	else if (is_auto && is_absent)
-		check_note(c, name, "%s", st->why);
+	else if (!is_absent)
+		check_error(c, name, remedy[id], "%s", st->why);
+	else if (!is_auto)
+		check_error(c, name, "EnergySources=auto", "%s", st->why);
+	else if (is_wanted(&c->settings, id))
+		check_warn(c, name, remedy[id], "%s", st->why);
 	else
-		check_error(c, name, is_auto ? NULL : "EnergySources=auto", "%s", st->why);
+		check_note(c, name, "%s", st->why);
 }
 
 static void tell(struct check *c, struct watch *w, enum source_id id, enum source_id node)
@@ -257,7 +295,7 @@ static void tell(struct check *c, struct watch *w, enum source_id id, enum sourc
 		return;
 	}
 	if (!st.last) {
-		check_error(c, source_name(id), NULL, "%s; cannot be read: %s", st.about,
+		check_error(c, source_name(id), remedy[id], "%s; cannot be read: %s", st.about,
 			    strerror(-st.rc));
 		return;
 	}
@@ -269,6 +307,8 @@ static void tell(struct check *c, struct watch *w, enum source_id id, enum sourc
 	if (st.last->rejected)
 		check_warn(c, source_name(id), NULL, "%s; %u counters gave no plausible reading",
 			   t.buf, st.last->rejected);
+	else if (st.last->late)
+		check_warn(c, source_name(id), remedy[id], "%s; what it shows is too old", t.buf);
 	else if (use.used)
 		check_ok(c, source_name(id), "%s", t.buf);
 	else
@@ -296,6 +336,43 @@ static bool has_estimate(const struct watch *w)
 	return false;
 }
 
+/* Of all that is measured: of the node, or of its parts. */
+static bool total_mw(const struct watch *w, enum source_id node, uint64_t *ret_mw)
+{
+	uint64_t sum_mw = 0;
+	uint64_t mw;
+	unsigned int d;
+
+	if (node < SOURCE_N)
+		return watched_mw(&w->of[node][WATCH_NODE], ret_mw);
+	for (d = 0; d < DOMAIN_N; d++) {
+		if (w->r.from[d] == SOURCE_N)
+			continue;
+		if (!watched_mw(&w->of[w->r.from[d]][d], &mw))
+			return false;
+		sum_mw += mw;
+	}
+	*ret_mw = sum_mw;
+	return true;
+}
+
+/* A node draws less than when it idles only if somebody mistook what is measured for more. */
+static void tell_idle(struct check *c, const struct watch *w, enum source_id node)
+{
+	uint64_t idle_mw = c->settings.idle_mw;
+	uint64_t mw;
+
+	if (!idle_mw || !total_mw(w, node, &mw))
+		return;
+	if (mw < idle_mw - idle_mw / 20)
+		check_warn(c, "IdleWatts", "IdleWatts=0, which lets it be learned",
+			   "%llu W is more than the %llu W that are measured now",
+			   (unsigned long long)idle_mw / 1000, (unsigned long long)mw / 1000);
+	else
+		check_ok(c, "IdleWatts", "%llu W of the %llu W that are measured now",
+			 (unsigned long long)idle_mw / 1000, (unsigned long long)mw / 1000);
+}
+
 static void tell_all(struct check *c, struct watch *w)
 {
 	enum source_id node = find_node(w);
@@ -316,6 +393,8 @@ static void tell_all(struct check *c, struct watch *w)
 		check_ok(c, "EnergySources", "%s (an estimate, not a measurement)", t.buf);
 	else
 		check_ok(c, "EnergySources", "%s", t.buf);
+	if (t.used)
+		tell_idle(c, w, node);
 }
 
 void check_sources(struct check *c)

@@ -33,7 +33,7 @@ int gpu_load(const char *path, const struct gpu_symbol *symbols, size_t n, void 
 	size_t i;
 
 	if (!dl)
-		return errmsg_set(err, -ENOENT, "%s", dlerror());
+		return errmsg_set(err, -ELIBACC, "%s", dlerror());
 	for (i = 0; i < n; i++) {
 		void *f = dlsym(dl, symbols[i].name);
 

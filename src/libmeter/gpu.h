@@ -31,7 +31,7 @@ struct gpu_symbol {
 	bool is_optional;
 };
 /*
- * dlopen()s PATH and fills in the pointers in TABLE; *ret_dl is the caller's to dlclose(). -ENOENT: it
+ * dlopen()s PATH and fills in the pointers in TABLE; *ret_dl is the caller's to dlclose(). -ELIBACC: it
  * cannot be loaded; -ENOSYS: a function that is not optional is missing.
  */
 int gpu_load(const char *path, const struct gpu_symbol *symbols, size_t n, void *table,

@@ -22,6 +22,40 @@ sed 's/^Country=.*/Country=XX/' "$CEEMS_CONF" >"$DIR/etc/bad.conf"
 fails "a country that is none is an error" inside "$ceems" check --conf "$DIR/etc/bad.conf" --node n1
 has "$out" "error  emissions" "named as such"
 
+# --- check: sensors that an admin got wrong --------------------------------------------------------
+
+# check_with NAME=VALUE...: instead of what ceems.conf has.
+check_with() {
+	local name
+	name=$(printf '%s\n' "${@%%=*}" | paste -sd '|')
+	{
+		grep -vE "^($name)=" "$CEEMS_CONF"
+		printf '%s\n' "$@"
+	} >"$DIR/etc/bad.conf"
+	out=$(inside "$ceems" check --conf "$DIR/etc/bad.conf" --node n1 2>&1)
+}
+
+check_with EnergySources=auto ExternalSource=/nowhere IpmiSensor=Nonesuch IdleWatts=90000
+has "$out" "warn   external " "a meter's file that is not there"
+has "$out" "warn   ipmi " "an IpmiSensor that is not there"
+has "$out" "warn   IdleWatts " "an idle power above what is measured"
+meter=$e2e_work/meter
+echo "node energy_joules 5 $(($(date +%s) - 600)).0" >"$meter"
+chmod 0644 "$meter"
+echo URL=https://127.0.0.1 >"$DIR/etc/bmc.conf"
+chmod 0644 "$DIR/etc/bmc.conf"
+check_with EnergySources=auto "ExternalSource=$meter" "RedfishConf=$DIR/etc/bmc.conf" \
+	NvmlLibrary=/nowhere/libnvidia-ml.so.1
+has "$out" "warn   external " "a meter's file that is not written any more"
+has "$out" "error  nvml " "a library that cannot be loaded"
+if [ -e "$BUILD_DIR/src/sources/.libs/ceems_source_redfish.so" ]; then
+	has "$out" "error  redfish " "a BMC's password that others may read"
+else
+	skip "the source redfish is not built"
+fi
+check_with EnergySources=rapl,hwmon SourceDir=/nowhere
+has "$out" "error  hwmon " "a source whose module is not there"
+
 # --- a job -----------------------------------------------------------------------------------------
 
 job=$(submit user1 --wrap 'srun --ceems-perf dd if=/dev/zero of=/dev/null bs=1M count=20; touch go

@@ -22,7 +22,7 @@ static void test_nothing_there(void)
 	init(&n, "libnvidia-ml.so.1");
 	ok(fake_node_open(&n) == -ENODEV, "no GPU: the library is not even looked for");
 	n.env.nvml_library = "/nonexistent/libnvidia-ml.so.1";
-	ok(fake_node_open(&n) == -ENOENT && strstr(n.err.text, "nonexistent"),
+	ok(fake_node_open(&n) == -ELIBACC && strstr(n.err.text, "nonexistent"),
 	   "a library that is not there is named");
 	n.env.nvml_library = LIBRARY;
 	ok(fake_node_open(&n) == -ENXIO && strstr(n.err.text, "nvmlInit"), "no driver");
