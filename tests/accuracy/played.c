@@ -212,6 +212,14 @@ static const struct pmu_ops played_pmu = {
 	.close = pmu_close,
 };
 
+unsigned int __wrap_cgcounters_max_fds(void);
+
+/* Handles are no descriptors: the limit of who runs the test is not that of the machine. */
+unsigned int __wrap_cgcounters_max_fds(void)
+{
+	return CPUS * EVENT_N * (MAX_STEPS + 1);
+}
+
 int __real_weights_create(const struct weights_setup *setup, struct weights **ret);
 int __wrap_weights_create(const struct weights_setup *setup, struct weights **ret);
 
