@@ -49,7 +49,7 @@ node_uj() {
 # SlowInterval is only how long a gap may be: the slowest machine has to keep within it.
 cat >"$e2e_work/ceems.conf" <<EOT
 HelperDir=$e2e_work/helpers
-SlowInterval=1m
+SlowInterval=5m
 EOT
 bmc_shows 2000000
 cluster_up --plugins acct_gather --fake-rapl --cpus 4 --ceems-conf "$e2e_work/ceems.conf"
@@ -114,7 +114,6 @@ feed 7000003 1000009
 wait_for 120 has_rapl
 ok $? "RAPL is read on"
 is "$(ledger .measured.other)" "$other" "of the rest nothing is guessed"
-is "$(slurmd_says "ipmi: has nothing new")" 1 "one log line"
 passes "slurmd restarts all the same" restart_slurmd
 feed 7000003 1000009
 wait_for 120 has_rapl
