@@ -102,10 +102,31 @@ static bool page_is_sane(const struct ledger_page *p)
 	for (i = 0; i < p->nparts; i++)
 		if (p->part[i].domain >= DOMAIN_N || p->part[i].source >= SOURCE_N)
 			return false;
-	for (i = 0; i < p->nsteps; i++)
+	for (i = 0; i < LEDGER_STEPS; i++) /* those beyond nsteps are of use later, as they are */
 		if (p->step[i].job > p->njobs)
 			return false;
 	return true;
+}
+
+static bool has_end(const char *path)
+{
+	return strnlen(path, LEDGER_CGROUP_MAX) < LEDGER_CGROUP_MAX;
+}
+
+static bool slots_are_sane(const struct ledger_slot *slot)
+{
+	size_t i;
+
+	for (i = 0; i < LEDGER_STEPS; i++)
+		if (atomic_load(&slot[i].state) > SLOT_LEFT || !has_end(slot[i].cgroup_v2) ||
+		    !has_end(slot[i].cgroup_cpuacct) || !has_end(slot[i].cgroup_freezer))
+			return false;
+	return true;
+}
+
+static bool file_is_sane(const struct ledger_file *f)
+{
+	return page_is_sane(&f->page[atomic_load(&f->turns) & 1]) && slots_are_sane(f->slot);
 }
 
 /* -EPROTO: no ledger of this layout; -ENOENT: of another boot. */
@@ -260,7 +281,7 @@ static int take_over(struct ledger *l, const char *path, bool *ret_fresh, struct
 	if (!is_still_named(fd, path))
 		return -EAGAIN;
 	rc = map_existing(l, fd, PROT_READ | PROT_WRITE);
-	if (rc == 0 && page_is_sane(ledger_map_page(l, atomic_load(&l->file->turns)))) {
+	if (rc == 0 && file_is_sane(l->file)) {
 		resume(l);
 		l->fd = TAKE_FD(fd);
 		*ret_fresh = false;

@@ -101,7 +101,7 @@ static void test_files(void)
 }
 
 enum damage {
-	TRUNCATE, GROW, GARBAGE, MAGIC, VERSION, BOOT, NODE, INDEX, SHARED, FOREIGN, DAMAGES
+	TRUNCATE, GROW, GARBAGE, MAGIC, VERSION, BOOT, NODE, INDEX, HIDDEN, TEXT, SHARED, FOREIGN, DAMAGES
 };
 
 static const struct {
@@ -116,18 +116,29 @@ static const struct {
 	[BOOT] = { "another boot", -ENOENT },
 	[NODE] = { "another node's", -EPROTO },
 	[INDEX] = { "indices out of range", 0 },
+	[HIDDEN] = { "indices out of range where no step is yet", 0 },
+	[TEXT] = { "a path without end", 0 },
 	[SHARED] = { "others may write to it", -EPROTO },
 	[FOREIGN] = { "somebody else's", -EPROTO },
 };
 
+/* In both pages: whichever is the current one. */
+static void hurt_pages(int fd, size_t field, uint32_t value)
+{
+	size_t page;
+
+	for (page = 0; page < 2; page++)
+		(void)!pwrite(fd, &value, sizeof(value),
+			      (off_t)(offsetof(struct ledger_file, page[page]) + field));
+}
+
 static void hurt(enum damage how)
 {
+	char endless[LEDGER_CGROUP_MAX];
 	static struct ledger_header h; /* zeroed beyond */
 	uint32_t many = LEDGER_STEPS + 1;
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 	struct errmsg err;
-	off_t at;
-	int page;
 
 	if (pread(fd, &h, sizeof(h), 0) != sizeof(h))
 		diag("cannot read the header");
@@ -156,12 +167,15 @@ static void hurt(enum damage how)
 		(void)ledger_map_header(&h, "n9", &err);
 		break;
 	case INDEX:
-		for (page = 0; page < 2; page++) {
-			at = (off_t)(offsetof(struct ledger_file, page) +
-				     (size_t)page * sizeof(struct ledger_page) +
-				     offsetof(struct ledger_page, nsteps));
-			(void)!pwrite(fd, &many, sizeof(many), at);
-		}
+		hurt_pages(fd, offsetof(struct ledger_page, nsteps), many);
+		break;
+	case HIDDEN:
+		hurt_pages(fd, offsetof(struct ledger_page, step[9].job), many);
+		break;
+	case TEXT:
+		memset(endless, 'x', sizeof(endless));
+		(void)!pwrite(fd, endless, sizeof(endless),
+			      offsetof(struct ledger_file, slot[3].cgroup_v2));
 		break;
 	case SHARED:
 		(void)fchmod(fd, 0622);
