@@ -12,6 +12,7 @@
 struct reader {
 	struct cputime *cputime;
 	struct weights_step *step;
+	uint64_t before_ns; /* what it used before it was opened, and what is no longer told of that */
 	uint32_t claim;	 /* the step in this slot that it belongs to; 0: of none */
 	bool is_settled; /* opened, or found that it cannot be */
 	bool is_needed;	 /* in the next tick too */
@@ -72,6 +73,22 @@ static void open_reader(struct readers *all, struct reader *r, const struct book
 				    slot->cgroup_freezer);
 }
 
+/*
+ * Opened again by a slurmd that was restarted, a list of processes shows those that there are. What
+ * others had used before they ended is booked, and must not be used once more before it counts.
+ */
+static void read_cputime(struct reader *r, struct book_line *line)
+{
+	uint64_t busy_ns;
+
+	if (cputime_read(r->cputime, &busy_ns) < 0)
+		return;
+	if (busy_ns + r->before_ns < line->booked_ns)
+		r->before_ns = line->booked_ns - busy_ns;
+	line->busy_ns = busy_ns + r->before_ns;
+	line->is_told = true;
+}
+
 void readers_read(struct readers *all, struct book_line *line, size_t n,
 		  struct weights_step *const **ret)
 {
@@ -79,7 +96,6 @@ void readers_read(struct readers *all, struct book_line *line, size_t n,
 
 	for (i = 0; i < n; i++) {
 		struct reader *r = &all->reader[line[i].slot];
-		uint64_t busy_ns;
 
 		if (line[i].slot >= all->used)
 			all->used = line[i].slot + 1;
@@ -88,10 +104,8 @@ void readers_read(struct readers *all, struct book_line *line, size_t n,
 		r->is_needed = !line[i].busy_is_final;
 		if (r->is_needed)
 			open_reader(all, r, &line[i]);
-		if (r->is_needed && r->cputime && cputime_read(r->cputime, &busy_ns) == 0) {
-			line[i].busy_ns = busy_ns;
-			line[i].is_told = true;
-		}
+		if (r->is_needed && r->cputime)
+			read_cputime(r, &line[i]);
 		all->step[i] = r->step;
 	}
 	*ret = all->step;

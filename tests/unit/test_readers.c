@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the sampler of a slurmd that was restarted reads of a step: lists of processes show less than
+ * was booked, as they lack those that ended before.
+ */
+#include "src/libnode/readers.h"
+
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "cgfolders.h"
+#include "src/libutil/clock.h"
+#include "tap.h"
+
+#define BOOKED_NS (3600 * NSEC_PER_SEC)
+#define WORK_NS (60 * NSEC_PER_MSEC)
+
+/* A process of the step that has computed for WORK_NS and waits. */
+static pid_t work(const struct folders *f)
+{
+	int done[2];
+	pid_t pid;
+	char c;
+
+	if (pipe(done) < 0)
+		exit(99);
+	pid = fork();
+	if (pid < 0)
+		exit(99);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (folders_enter(f) < 0)
+			_exit(98);
+		while (clock_ns(CLOCK_PROCESS_CPUTIME_ID) < WORK_NS)
+			;
+		(void)!write(done[1], "", 1);
+		for (;;)
+			pause();
+	}
+	close(done[1]);
+	if (read(done[0], &c, 1) != 1)
+		diag("the worker failed");
+	close(done[0]);
+	return pid;
+}
+
+static uint64_t read_line(struct readers *r, const struct ledger_slot *s, uint64_t booked_ns)
+{
+	struct book_line line = { .claim = 1, .s = s, .busy_ns = booked_ns, .booked_ns = booked_ns };
+	struct weights_step *const *step;
+
+	readers_read(r, &line, 1, &step);
+	readers_close_gone(r);
+	return line.busy_ns;
+}
+
+static void test_restart(const struct folders *f, struct weights *w)
+{
+	struct ledger_slot slot = { .cgroup_known = 1 };
+	struct readers *r = NULL;
+	uint64_t busy_ns;
+	pid_t pid[2];
+	int i;
+
+	folders_step_path(HIER_V2, slot.cgroup_v2, sizeof(slot.cgroup_v2));
+	folders_step_path(HIER_FREEZER, slot.cgroup_freezer, sizeof(slot.cgroup_freezer));
+	if (readers_create(w, &r) < 0)
+		exit(99);
+	pid[0] = work(f);
+	is_u64(read_line(r, &slot, BOOKED_NS), BOOKED_NS, "less than is booked is no news");
+	pid[1] = work(f);
+	busy_ns = read_line(r, &slot, BOOKED_NS);
+	ok(busy_ns >= BOOKED_NS + WORK_NS / 2, "what is used from then on is: %" PRIu64,
+	   busy_ns - BOOKED_NS);
+	readers_destroy(r);
+	for (i = 0; i < 2; i++) {
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
+}
+
+int main(void)
+{
+	struct topology *t = NULL;
+	struct weights *w = NULL;
+	struct folders f;
+
+	alarm(120);
+	if (topology_read("/", 1, &t) < 0)
+		return 99;
+	if (weights_create(&(struct weights_setup){ .sys_root = "/", .topology = t }, &w) < 0)
+		return 99;
+	folders_make(&f);
+	if (f.top[HIER_V2][0] || f.top[HIER_FREEZER][0])
+		test_restart(&f, w);
+	else
+		skip(2, "no cgroup can be made here");
+	folders_remove(&f);
+	weights_destroy(w);
+	free(t);
+	return done_testing();
+}
