@@ -27,10 +27,19 @@ static const char *uuid_of(const struct textfile_gpus *g, unsigned int unit)
 	return r ? r->uuid : "";
 }
 
+/* The end of a label list. What a library says may hold anything, and one quote spoils the file. */
+static void put_uuid(const struct textfile_gpus *g, unsigned int unit)
+{
+	char uuid[2 * sizeof(g->gpu->uuid)];
+
+	prom_escape(uuid_of(g, unit), uuid, sizeof(uuid));
+	fprintf(g->out, "gpuuuid=\"%s\"}", uuid);
+}
+
 static void put_labels(const struct textfile_gpus *g, const char *name, unsigned int unit)
 {
-	fprintf(g->out, "%s{hostname=\"%s\",gpu=\"%u\",gpuuuid=\"%s\"}", name, g->host, unit,
-		uuid_of(g, unit));
+	fprintf(g->out, "%s{hostname=\"%s\",gpu=\"%u\",", name, g->host, unit);
+	put_uuid(g, unit);
 }
 
 static void put_info(const struct textfile_gpus *g)
@@ -43,8 +52,10 @@ static void put_info(const struct textfile_gpus *g)
 		if (!i)
 			prom_head(g->out, name, "gauge", "A GPU of the node");
 		prom_escape(g->gpu[i].model, model, sizeof(model));
-		fprintf(g->out, "%s{hostname=\"%s\",gpu=\"%u\",gpuuuid=\"%s\",model=\"%s\"} 1\n",
-			name, g->host, g->gpu[i].unit, g->gpu[i].uuid, model);
+		fprintf(g->out, "%s{hostname=\"%s\",gpu=\"%u\",model=\"%s\",", name, g->host,
+			g->gpu[i].unit, model);
+		put_uuid(g, g->gpu[i].unit);
+		prom_value(g->out, 1, 1);
 	}
 }
 
@@ -112,8 +123,9 @@ static void put_holders(const struct textfile_gpus *g)
 			has_head = true;
 			fprintf(g->out,
 				"%s{hostname=\"%s\",manager=\"slurm\",uuid=\"%" PRIu32
-				"\",index=\"%u\",gpuuuid=\"%s\"}",
-				name, g->host, j->job_id, unit, uuid_of(g, unit));
+				"\",index=\"%u\",",
+				name, g->host, j->job_id, unit);
+			put_uuid(g, unit);
 			prom_value(g->out, j->gpu_ppm[unit], PPM);
 		}
 	}

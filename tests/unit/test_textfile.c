@@ -123,12 +123,13 @@ static void test_format(void)
 static const struct gpu_reading gpus[] = {
 	{ .unit = 1, .model = "A \"model\"", .uuid = "GPU-1", .power_mw = 301500,
 	  .busy_ppm = 970000, .mem_used_bytes = 1 << 30, .mem_total_bytes = UINT64_C(80) << 30 },
-	{ .unit = 0, .uuid = "GPU-0", .power_mw = UINT64_MAX, .busy_ppm = UINT64_MAX,
+	{ .unit = 0, .uuid = "GPU\"0", .power_mw = UINT64_MAX, .busy_ppm = UINT64_MAX,
 	  .mem_used_bytes = UINT64_MAX, .mem_total_bytes = UINT64_MAX },
 };
 
 static const char *const expected_of_gpus[] = {
-	"ceems_gpu_info{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\",model=\"A \\\"model\\\"\"} 1\n",
+	"ceems_gpu_info{hostname=\"n1\",gpu=\"1\",model=\"A \\\"model\\\"\",gpuuuid=\"GPU-1\"} 1\n",
+	"ceems_gpu_info{hostname=\"n1\",gpu=\"0\",model=\"\",gpuuuid=\"GPU\\\"0\"} 1\n",
 	"ceems_gpu_energy_joules_total{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 7.000003\n",
 	"ceems_gpu_energy_joules_total{hostname=\"n1\",gpu=\"2\",gpuuuid=\"\"} 0.000000\n",
 	"ceems_gpu_power_watts{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 301.500\n",
