@@ -35,6 +35,8 @@
 
 /* The controller's clock may run so much slower than ours. */
 #define DRIFT_PPM 100
+/* Of two stamps that differ by more, the distance in ns is none of 63 bits: garbled. */
+#define STAMP_MAX_US (INT64_MAX / 2000)
 /* A fresh scan that seems older than this: the controller's clock was set. */
 #define STAMP_JUMP_NS ((int64_t)(2 * NSEC_PER_SEC))
 
@@ -90,7 +92,7 @@ static int parse_value(char *text, struct value *ret)
 	    __builtin_mul_overflow(v.energy_uj, UJ_PER_J, &v.energy_uj))
 		return -EINVAL;
 	if (stamp && (!stamp_unit || strcmp(stamp_unit, "us") ||
-		      parse_u64(stamp, &v.stamp_us) < 0 || v.stamp_us > INT64_MAX / 1000))
+		      parse_u64(stamp, &v.stamp_us) < 0 || v.stamp_us > STAMP_MAX_US))
 		return -EINVAL;
 	*ret = v;
 	return 0;

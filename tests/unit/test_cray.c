@@ -92,6 +92,7 @@ static void test_bad_values(void)
 		{ "more digits than fit", "99999999999999999999 J 7810213955886 us\n" },
 		{ "a stamp in other units", "12044825111 J 7810213955886 ms\n" },
 		{ "a stamp that is cut off", "12044825111 J 78102139\n" },
+		{ "a stamp of three centuries", "12044825111 J 9223372036854775 us\n" },
 		{ "a stamp that is no number", "12044825111 J x us\n" },
 		{ "words behind", "12044825111 J 7810213955886 us 1\n" },
 		{ "garbage", "\x01\xff" },
