@@ -46,6 +46,7 @@ struct source {
 	struct integrate integrate;
 	struct counter counter;
 	uint64_t sampled_ns; /* the last one that was booked */
+	uint64_t waited_ns;  /* for the first: since what was kept of another process */
 	uint64_t until_ns;   /* the last one that told how much was used */
 	/* shared with the thread, guarded by the lock */
 	pthread_mutex_t lock;
@@ -319,12 +320,11 @@ static void book_power(struct source *s, const struct redfish_sample *x,
 		s->until_ns = x->t_ns;
 }
 
-/* DT_NS: since the last read(), for the first sample of this process. */
-static void book(struct source *s, const struct redfish_sample *x, uint64_t dt_ns,
-		 struct source_state *state, struct reading *out, struct reading_part *part)
+static void book(struct source *s, const struct redfish_sample *x, struct source_state *state,
+		 struct reading *out, struct reading_part *part)
 {
-	if (s->sampled_ns)
-		dt_ns = x->t_ns - s->sampled_ns;
+	uint64_t dt_ns = s->sampled_ns ? x->t_ns - s->sampled_ns : s->waited_ns;
+
 	s->sampled_ns = x->t_ns;
 	forget_others(s, state, x->kind);
 	if (x->kind == REDFISH_WATTS)
@@ -341,13 +341,15 @@ static int redfish_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 	size_t n = 0;
 
 	(void)busy_ppm;
+	if (!s->sampled_ns)
+		s->waited_ns += dt_ns;
 	(void)pthread_mutex_lock(&s->lock);
 	part = reading_part(&out, DOMAIN_OTHER, 0,
 			    s->kind == REDFISH_WATTS ? QUALITY_INTEGRATED : QUALITY_COUNTER);
 	part->is_whole_node = true;
 	/* what comes after a new base is for the next tick: a base has no energy beside it */
 	while (n < s->nsamples && !part->is_new_base)
-		book(s, &s->sample[n++], dt_ns, state, &out, part);
+		book(s, &s->sample[n++], state, &out, part);
 	s->nsamples -= n;
 	memmove(s->sample, s->sample + n, s->nsamples * sizeof(s->sample[0]));
 	if (s->until_ns) {

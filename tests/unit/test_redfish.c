@@ -485,6 +485,31 @@ static void test_counters(void)
 	run_close(&r);
 }
 
+/* slurmd was away for an hour, and is back before the BMC answers. */
+static void test_late_first(void)
+{
+	const uint64_t hour_ns = 3600 * NSEC_PER_SEC;
+	struct source_state kept;
+	struct errmsg err = { 0 };
+	struct reading unused;
+	struct run r;
+
+	set("values.json", "{\"EnergyJoules\":{\"Reading\":1000}}");
+	is_int(run_open(&r, "environment", trust, &err), 0, "a counter before a restart");
+	ok(run_until(&r, &r.until_ns, 1), "  answers");
+	kept = r.state;
+	run_close(&r);
+	set("values.json", "{\"EnergyJoules\":{\"Reading\":1801000}}");
+	is_int(run_open(&r, "error", trust, &err), 0, "after it");
+	r.state = kept;
+	r.from_ns = 1; /* all counts */
+	is_int(ops->read(r.source, hour_ns, 0, &r.state, &unused), -EIO, "  it is late");
+	set("mode", "environment");
+	ok(run_until(&r, &r.energy_uj, 1), "  and comes");
+	is_u64(r.energy_uj, UINT64_C(1800000000000), "  with the energy of that hour");
+	run_close(&r);
+}
+
 /* --- what goes wrong ---------------------------------------------------------------------- */
 
 static const struct {
@@ -675,6 +700,7 @@ static void test_all(void)
 	test_sessions();
 	test_expiry();
 	test_counters();
+	test_late_first();
 	test_troubles();
 	test_absurd();
 	test_client();
