@@ -11,6 +11,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"
+#include "src/libutil/trust.h"
 
 /* A sample that is older says nothing about a job that began since. */
 #define STALE_NS (10 * NSEC_PER_SEC)
@@ -29,9 +30,13 @@ struct source {
 int gpu_load(const char *path, const struct gpu_symbol *symbols, size_t n, void *table,
 	     void **ret_dl, struct errmsg *err)
 {
-	void *dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	int rc = strchr(path, '/') ? trust_check(path, err) : 0;
+	void *dl;
 	size_t i;
 
+	if (rc < 0 && rc != -ENOENT)
+		return rc;
+	dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!dl)
 		return errmsg_set(err, -ELIBACC, "%s", dlerror());
 	for (i = 0; i < n; i++) {

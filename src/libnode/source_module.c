@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#define _GNU_SOURCE /* dladdr() */
 #include "src/libnode/source_module.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/libutil/trust.h"
 
 struct source_module {
 	void *handle;
@@ -43,31 +44,6 @@ static int find_ops(struct source_module *m, const char *path, enum source_id id
 	return 0;
 }
 
-/* Root's, our own, or of whoever owns the plugin, who can have us run anything as it is. */
-static bool is_trusted_owner(uid_t uid)
-{
-	static const char here;
-	struct stat st;
-	Dl_info info;
-
-	return uid == 0 || uid == geteuid() ||
-	       (dladdr(&here, &info) && stat(info.dli_fname, &st) == 0 && st.st_uid == uid);
-}
-
-static int check_writers(const char *path, struct errmsg *err)
-{
-	struct stat st;
-
-	if (stat(path, &st) < 0)
-		return errmsg_errno(err, -errno, "%s", path);
-	if (!is_trusted_owner(st.st_uid))
-		return errmsg_set(err, -EPERM, "%s: belongs to user %u, not to root", path,
-				  (unsigned int)st.st_uid);
-	if (st.st_mode & (S_IWGRP | S_IWOTH) && !(S_ISDIR(st.st_mode) && st.st_mode & S_ISVTX))
-		return errmsg_set(err, -EPERM, "%s: others than its owner may write it", path);
-	return 0;
-}
-
 int source_module_load(const char *dir, enum source_id id, struct source_module **ret,
 		       struct errmsg *err)
 {
@@ -82,9 +58,7 @@ int source_module_load(const char *dir, enum source_id id, struct source_module 
 		return errno == ENOENT ? errmsg_set(err, -ENOENT, "%s: is not built or not installed",
 						    path) :
 					 errmsg_errno(err, -errno, "%s", path);
-	rc = check_writers(dir, err);
-	if (rc == 0)
-		rc = check_writers(path, err);
+	rc = trust_check(path, err);
 	if (rc < 0)
 		return rc;
 	m = calloc(1, sizeof(*m));

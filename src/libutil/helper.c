@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/libutil/clock.h"
+#include "src/libutil/trust.h"
 
 #define WAIT_STEP_NS (2 * NSEC_PER_MSEC)
 
@@ -59,8 +60,10 @@ static int spawn_with(posix_spawnattr_t *attr, char *const *argv, int out, pid_t
 int helper_spawn(char *const *argv, int out, pid_t *ret_pid)
 {
 	posix_spawnattr_t attr;
-	int rc = -posix_spawnattr_init(&attr);
+	int rc = trust_check(argv[0], NULL);
 
+	if (rc == 0)
+		rc = -posix_spawnattr_init(&attr);
 	if (rc < 0)
 		return rc;
 	rc = set_attributes(&attr);

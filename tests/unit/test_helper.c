@@ -47,6 +47,8 @@ static void test_wait(void)
 	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "  tells how");
 	is_int(helper_wait(pid, 0, NULL), -ECHILD, "  and is gone");
 
+	is_int(chmod(write_hanging(), 0722), 0, "one that others may write");
+	is_int(spawn(scratch_path(dir, "helper")), -1, "  is not started");
 	pid = spawn(write_hanging());
 	is_int(helper_wait(pid, 0, &status), -EAGAIN, "one that hangs is not waited for");
 	holder = unkillable_hold(pid);

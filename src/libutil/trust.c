@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* dladdr() */
+#include "src/libutil/trust.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Root's, our own, or of whoever owns the plugin, who can have us run anything as it is. */
+static bool is_trusted_owner(uid_t uid)
+{
+	static const char here;
+	struct stat st;
+	Dl_info info;
+
+	return uid == 0 || uid == geteuid() ||
+	       (dladdr(&here, &info) && stat(info.dli_fname, &st) == 0 && st.st_uid == uid);
+}
+
+static int check_one(const char *path, struct errmsg *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return errmsg_errno(err, -errno, "%s", path);
+	if (!is_trusted_owner(st.st_uid))
+		return errmsg_set(err, -EPERM, "%s: belongs to user %u, not to root", path,
+				  (unsigned int)st.st_uid);
+	if (st.st_mode & (S_IWGRP | S_IWOTH) && !(S_ISDIR(st.st_mode) && st.st_mode & S_ISVTX))
+		return errmsg_set(err, -EPERM, "%s: others than its owner may write it", path);
+	return 0;
+}
+
+int trust_check(const char *path, struct errmsg *err)
+{
+	char folder[PATH_MAX];
+	char *slash;
+	int rc;
+
+	if ((size_t)snprintf(folder, sizeof(folder), "%s", path) >= sizeof(folder))
+		return errmsg_errno(err, -ENAMETOOLONG, "%s", path);
+	slash = strrchr(folder, '/');
+	if (!slash)
+		return errmsg_set(err, -EINVAL, "%s: is no path", path);
+	slash[slash == folder] = '\0';
+	rc = check_one(folder, err);
+	return rc < 0 ? rc : check_one(path, err);
+}

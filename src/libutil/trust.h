@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * trust.h - may a daemon run this file: a module, a library, a helper program?
+ */
+#ifndef CEEMS_TRUST_H
+#define CEEMS_TRUST_H
+
+#include "src/libutil/errmsg.h"
+
+/*
+ * 0 if PATH, and the folder it is in, are root's, our own or of whoever owns this plugin, and nobody
+ * else may write them (a folder may be like /tmp, where nobody removes another's files). -EPERM
+ * with the reason; -errno: there is no such file.
+ */
+int trust_check(const char *path, struct errmsg *err);
+
+#endif
