@@ -98,6 +98,7 @@ struct memuse {
 int __wrap_memuse_open(const char *v2, const char *cpuacct, const char *freezer,
 		       struct memuse **ret, struct errmsg *err);
 int __wrap_memuse_read(struct memuse *m, uint64_t *ret_bytes);
+bool __wrap_memuse_opens_files(const struct memuse *m);
 void __wrap_memuse_close(struct memuse *m);
 
 int __wrap_memuse_open(const char *v2, const char *cpuacct, const char *freezer,
@@ -122,6 +123,12 @@ int __wrap_memuse_read(struct memuse *m, uint64_t *ret_bytes)
 {
 	*ret_bytes = m->bytes;
 	return 0;
+}
+
+bool __wrap_memuse_opens_files(const struct memuse *m)
+{
+	(void)m;
+	return false;
 }
 
 void __wrap_memuse_close(struct memuse *m)
