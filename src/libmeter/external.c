@@ -6,7 +6,6 @@
  * power that was not seen nothing is guessed.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -55,13 +54,9 @@ static int open_file(const char *path, struct errmsg *err)
 	_cleanup_close_ int fd = -1;
 	struct stat st;
 
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us up */
+	fd = fileio_open_regular(path, &st, err);
 	if (fd < 0)
-		return errmsg_errno(err, -errno, "%s: cannot open", path);
-	if (fstat(fd, &st) < 0)
-		return errmsg_errno(err, -errno, "%s: cannot stat", path);
-	if (!S_ISREG(st.st_mode))
-		return errmsg_set(err, -EINVAL, "%s: not a regular file", path);
+		return fd;
 	if (st.st_uid != 0 && st.st_uid != geteuid())
 		return errmsg_set(err, -EPERM, "%s: belongs to user %u, not to root", path,
 				  (unsigned int)st.st_uid);

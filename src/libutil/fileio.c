@@ -56,6 +56,20 @@ int fileio_pread_u64(int fd, uint64_t *ret)
 	return parse_u64_n(buf, (size_t)n, ret);
 }
 
+int fileio_open_regular(const char *path, struct stat *ret, struct errmsg *err)
+{
+	_cleanup_close_ int fd = -1;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us up */
+	if (fd < 0)
+		return errmsg_errno(err, -errno, "%s: cannot open", path);
+	if (fstat(fd, ret) < 0)
+		return errmsg_errno(err, -errno, "%s: cannot stat", path);
+	if (!S_ISREG(ret->st_mode))
+		return errmsg_set(err, -EINVAL, "%s: not a regular file", path);
+	return TAKE_FD(fd);
+}
+
 int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len,
 		      struct errmsg *err)
 {
@@ -65,13 +79,9 @@ int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len,
 	size_t size;
 	ssize_t n;
 
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us up */
+	fd = fileio_open_regular(path, &st, err);
 	if (fd < 0)
-		return errmsg_errno(err, -errno, "%s: cannot open", path);
-	if (fstat(fd, &st) < 0)
-		return errmsg_errno(err, -errno, "%s: cannot stat", path);
-	if (!S_ISREG(st.st_mode))
-		return errmsg_set(err, -EINVAL, "%s: not a regular file", path);
+		return fd;
 	if (st.st_size < 0 || (uint64_t)st.st_size > max)
 		return errmsg_set(err, -EFBIG, "%s: larger than %zu bytes", path, max);
 	size = max + 1; /* the file may have grown since: the limit decides, not st_size */

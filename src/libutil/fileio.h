@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "src/libutil/errmsg.h"
@@ -23,6 +24,9 @@ ssize_t fileio_pread_all(int fd, char *buf, size_t size);
 
 /* One unsigned number, as sysfs writes it. -EINVAL for anything else, also an empty file. */
 int fileio_pread_u64(int fd, uint64_t *ret);
+
+/* Opens a regular file for reading; *RET is what fstat() says of it. fd or -errno. */
+int fileio_open_regular(const char *path, struct stat *ret, struct errmsg *err);
 
 /* Whole regular file into malloc'ed, NUL-ended memory; -EFBIG above MAX bytes. */
 int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len,
