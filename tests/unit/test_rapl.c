@@ -8,67 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/libmeter/source.h"
-#include "src/libutil/clock.h"
+#include "machine.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/util.h"
-#include "tap.h"
 
 #define RANGE_262K UINT64_C(262143328850)
 #define RANGE_65K UINT64_C(65532610987)
-
-struct machine {
-	char root[64];
-	struct source *source;
-	struct source_state state;
-	struct reading r;
-	struct errmsg err;
-};
-
-static void shell(const char *fmt, ...) _printf_(1, 2);
-static void shell(const char *fmt, ...)
-{
-	char cmd[1024];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(cmd, sizeof(cmd), fmt, ap);
-	va_end(ap);
-	if (system(cmd) != 0)
-		diag("failed: %s", cmd);
-}
-
-static void machine_init(struct machine *m, const char *fixture)
-{
-	memset(m, 0, sizeof(*m));
-	strcpy(m->root, "/tmp/test_rapl.XXXXXX");
-	if (!mkdtemp(m->root)) {
-		diag("cannot make a folder below /tmp");
-		exit(99);
-	}
-	if (fixture) {
-		char from[512];
-
-		snprintf(from, sizeof(from), FIXTURES "/%s", fixture);
-		shell("cp -R '%s'/. '%s'", from, m->root);
-		shell("chmod -R u+w '%s'", m->root); /* distcheck's are read-only */
-	}
-}
-
-static void machine_fini(struct machine *m)
-{
-	if (m->source)
-		source_rapl.close(m->source);
-	shell("rm -rf '%s'", m->root);
-}
-
-static int machine_open(struct machine *m)
-{
-	struct source_env env = { .sys_root = m->root };
-
-	m->err.text[0] = '\0';
-	return source_rapl.open(&env, &m->source, &m->err);
-}
 
 static void path_of(const struct machine *m, const char *zone, const char *file,
 		    char path[256])
@@ -148,26 +93,26 @@ static void test_absent(void)
 	struct machine m;
 	char want[256];
 
-	machine_init(&m, NULL);
+	machine_init(&m, &source_rapl, NULL);
 	is_int(machine_open(&m), -ENODEV, "no /sys/class/powercap");
 	snprintf(want, sizeof(want), "no intel-rapl zone below %s/sys/class/powercap",
 		 m.root);
 	is_str(m.err.text, want, "said so");
 	ok(!m.source, "no source");
-	shell("mkdir -p '%s/sys/class/powercap/dtpm' '%s/sys/class/powercap/intel-rapl'",
+	machine_shell("mkdir -p '%s/sys/class/powercap/dtpm' '%s/sys/class/powercap/intel-rapl'",
 	      m.root, m.root);
 	is_int(machine_open(&m), -ENODEV, "powercap without zones");
 	is_str(m.err.text, want, "said so");
-	shell("mkdir -p '%s/sys/class/powercap/intel-rapl:0'", m.root);
+	machine_shell("mkdir -p '%s/sys/class/powercap/intel-rapl:0'", m.root);
 	is_int(machine_open(&m), -ENODEV, "a zone without a name");
 	machine_fini(&m);
 
-	machine_init(&m, "epyc-1s");
-	shell("rm '%s/sys/class/powercap/intel-rapl:0/energy_uj'", m.root);
+	machine_init(&m, &source_rapl, "epyc-1s");
+	machine_shell("rm '%s/sys/class/powercap/intel-rapl:0/energy_uj'", m.root);
 	is_int(machine_open(&m), -ENODEV, "a package without energy_uj, a core with");
 	machine_fini(&m);
 
-	machine_init(&m, "epyc-1s");
+	machine_init(&m, &source_rapl, "epyc-1s");
 	put(&m, "intel-rapl:0", "energy_uj", "");
 	is_int(machine_open(&m), -EINVAL, "the only counter is empty");
 	ok(!m.source, "no source");
@@ -179,8 +124,8 @@ static void test_permission(void)
 	struct machine m;
 	int rc;
 
-	machine_init(&m, "epyc-1s");
-	shell("chmod -R go+rX '%s' && chmod 400 '%s'/sys/class/powercap/*/energy_uj", m.root,
+	machine_init(&m, &source_rapl, "epyc-1s");
+	machine_shell("chmod -R go+rX '%s' && chmod 400 '%s'/sys/class/powercap/*/energy_uj", m.root,
 	      m.root);
 	if (geteuid() == 0 && seteuid(65534) < 0) {
 		skip(2, "cannot become nobody");
@@ -210,8 +155,8 @@ static void test_one_unreadable(void)
 		skip(5, "needs root");
 		return;
 	}
-	machine_init(&m, "xeon-2s");
-	shell("chmod -R go+rX '%s' && chmod 400 "
+	machine_init(&m, &source_rapl, "xeon-2s");
+	machine_shell("chmod -R go+rX '%s' && chmod 400 "
 	      "'%s/sys/class/powercap/intel-rapl:1/energy_uj'",
 	      m.root, m.root);
 	if (seteuid(65534) < 0) {
@@ -254,7 +199,7 @@ static void test_bad_content(void)
 	char name[96];
 	size_t i;
 
-	machine_init(&m, "xeon-2s");
+	machine_init(&m, &source_rapl, "xeon-2s");
 	is_int(machine_open(&m), 0, "two sockets: open");
 	is_int(tick(&m), 0, "first reading");
 	is_reading(&m, 0, 0, 0, "sets the base only");
@@ -288,8 +233,8 @@ static void test_vanished(void)
 {
 	struct machine m;
 
-	machine_init(&m, "xeon-2s");
-	shell("cd '%s/sys/class/powercap/intel-rapl:1' && rm energy_uj && mkdir "
+	machine_init(&m, &source_rapl, "xeon-2s");
+	machine_shell("cd '%s/sys/class/powercap/intel-rapl:1' && rm energy_uj && mkdir "
 	      "energy_uj",
 	      m.root);
 	is_int(machine_open(&m), 0, "open");
@@ -306,7 +251,7 @@ static void test_reset_and_jump(void)
 {
 	struct machine m;
 
-	machine_init(&m, "epyc-1s");
+	machine_init(&m, &source_rapl, "epyc-1s");
 	is_int(machine_open(&m), 0, "one socket: open");
 	is_int(tick(&m), 0, "first");
 	set_uj(&m, "intel-rapl:0", 1000);
@@ -335,7 +280,7 @@ static void test_two_sockets(void)
 	struct machine m;
 	char buf[256];
 
-	machine_init(&m, "xeon-2s");
+	machine_init(&m, &source_rapl, "xeon-2s");
 	is_int(machine_open(&m), 0, "xeon-2s: open through links");
 	source_rapl.describe(m.source, buf, sizeof(buf));
 	is_str(buf,
@@ -364,7 +309,7 @@ static void test_epyc(void)
 {
 	struct machine m;
 
-	machine_init(&m, "epyc-1s");
+	machine_init(&m, &source_rapl, "epyc-1s");
 	is_int(machine_open(&m), 0, "epyc-1s: open");
 	is_int(tick(&m), 0, "first");
 	use(&m, "intel-rapl:0", 1000, RANGE_65K);
@@ -380,7 +325,7 @@ static void test_mirrors(void)
 	struct machine m;
 	char buf[256];
 
-	machine_init(&m, "zen1-mirrors");
+	machine_init(&m, &source_rapl, "zen1-mirrors");
 	is_int(machine_open(&m), 0, "zen1-mirrors: open");
 	source_rapl.describe(m.source, buf, sizeof(buf));
 	ok(!strncmp(buf, "1 package, 0 dram, ", 19), "one package: %s", buf);
@@ -398,7 +343,7 @@ static void test_mirrors(void)
 	is_reading(&m, 11, 0, 0, "still both");
 	machine_fini(&m);
 
-	machine_init(&m, "zen1-mirrors");
+	machine_init(&m, &source_rapl, "zen1-mirrors");
 	set_uj(&m, "intel-rapl:1", UINT64_C(47000000000));
 	is_int(machine_open(&m), 0, "dies with counters of their own: open");
 	source_rapl.describe(m.source, buf, sizeof(buf));
@@ -410,7 +355,7 @@ static void test_mirrors(void)
 	is_reading(&m, 10000, 0, 0, "both count");
 	machine_fini(&m);
 
-	machine_init(&m, "zen1-mirrors");
+	machine_init(&m, &source_rapl, "zen1-mirrors");
 	put(&m, "intel-rapl:0", "name", "package-0\n");
 	put(&m, "intel-rapl:1", "name", "package-1\n");
 	is_int(machine_open(&m), 0, "two sockets that read the same: open");
@@ -448,7 +393,7 @@ static void test_psys(void)
 	char buf[256];
 	size_t i;
 
-	machine_init(&m, "client-psys");
+	machine_init(&m, &source_rapl, "client-psys");
 	is_int(machine_open(&m), 0, "client-psys: open");
 	source_rapl.describe(m.source, buf, sizeof(buf));
 	is_str(buf, "1 package, 1 dram, psys, 262143.3 J range",
@@ -474,8 +419,8 @@ static void test_psys(void)
 	}
 	machine_fini(&m);
 
-	machine_init(&m, "client-psys");
-	shell("rm -r '%s/sys/class/powercap/intel-rapl:0' "
+	machine_init(&m, &source_rapl, "client-psys");
+	machine_shell("rm -r '%s/sys/class/powercap/intel-rapl:0' "
 	      "'%s/sys/class/powercap/intel-rapl:1'",
 	      m.root, m.root);
 	is_int(machine_open(&m), 0, "mmio alone: open");
@@ -491,8 +436,8 @@ static void test_nested_only(void)
 {
 	struct machine m;
 
-	machine_init(&m, "epyc-1s");
-	shell("cd '%s/sys/class/powercap' && mv intel-rapl:0:0 intel-rapl:0/ && "
+	machine_init(&m, &source_rapl, "epyc-1s");
+	machine_shell("cd '%s/sys/class/powercap' && mv intel-rapl:0:0 intel-rapl:0/ && "
 	      "echo dram > intel-rapl:0/intel-rapl:0:0/name",
 	      m.root);
 	is_int(machine_open(&m), 0, "nested: open");
@@ -511,7 +456,7 @@ static void test_range(void)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		machine_init(&m, "epyc-1s");
+		machine_init(&m, &source_rapl, "epyc-1s");
 		put(&m, "intel-rapl:0", "max_energy_range_uj", bad[i]);
 		is_int(machine_open(&m), 0, "range not stated: open");
 		source_rapl.describe(m.source, buf, sizeof(buf));
@@ -547,7 +492,7 @@ static void test_exact(void)
 	unsigned int failed = 0;
 	unsigned int i;
 
-	machine_init(&m, "xeon-2s");
+	machine_init(&m, &source_rapl, "xeon-2s");
 	if (machine_open(&m) < 0 || tick(&m) < 0)
 		failed++;
 	for (i = 0; i < 1000; i++) {
@@ -599,7 +544,7 @@ static void test_age_survives(void)
 	struct machine m;
 	uint64_t v;
 
-	machine_init(&m, "xeon-2s");
+	machine_init(&m, &source_rapl, "xeon-2s");
 	is_int(machine_open(&m), 0, "open");
 	is_int(tick(&m), 0, "first");
 	v = get_uj(&m, "intel-rapl:0");
@@ -621,7 +566,7 @@ static void test_bad_state(void)
 	struct machine m;
 	unsigned int i;
 
-	machine_init(&m, "epyc-1s");
+	machine_init(&m, &source_rapl, "epyc-1s");
 	is_int(machine_open(&m), 0, "open");
 	memset(&m.state, 0xff, sizeof(m.state));
 	is_int(tick(&m), 0, "a state of ones");
@@ -648,14 +593,14 @@ static void test_many(void)
 {
 	struct machine m;
 
-	machine_init(&m, NULL);
-	shell("for i in $(seq 61); do d='%s'/sys/class/powercap/intel-rapl:$i; mkdir -p "
+	machine_init(&m, &source_rapl, NULL);
+	machine_shell("for i in $(seq 61); do d='%s'/sys/class/powercap/intel-rapl:$i; mkdir -p "
 	      "\"$d\"; "
 	      "echo package-$i > \"$d/name\"; echo $i > \"$d/energy_uj\"; done",
 	      m.root);
 	is_int(machine_open(&m), -E2BIG, "more counters than can be kept");
 	ok(!m.source, "no source");
-	shell("rm -r '%s/sys/class/powercap/intel-rapl:61'", m.root);
+	machine_shell("rm -r '%s/sys/class/powercap/intel-rapl:61'", m.root);
 	is_int(machine_open(&m), 0, "as many as can be kept");
 	is_int(tick(&m), 0, "first");
 	is_int(tick(&m), 0, "second");
