@@ -104,10 +104,98 @@ const struct metric_info metric_table[METRIC_N] = {
 		"storage_write_bytes", "storage written",
 		"Bytes sent towards block storage by dirtying pages",
 		"io", UNIT_BYTES, FOLD_SUM, "fs/ceems_storage", SIDE_OUT, NULL },
+	[METRIC_HOME_READ_BYTES] = {
+		"home_read_bytes", "read, home",
+		"Bytes read from home directories, with --ceems-perf=io",
+		"io", UNIT_BYTES, FOLD_SUM, "fs/ceems_home", SIDE_IN, NULL },
+	[METRIC_HOME_WRITE_BYTES] = {
+		"home_write_bytes", "written, home",
+		"Bytes written to home directories, with --ceems-perf=io",
+		"io", UNIT_BYTES, FOLD_SUM, "fs/ceems_home", SIDE_OUT, NULL },
+	[METRIC_PROJECT_READ_BYTES] = {
+		"project_read_bytes", "read, project",
+		"Bytes read from project space, with --ceems-perf=io",
+		"io", UNIT_BYTES, FOLD_SUM, "fs/ceems_project", SIDE_IN, NULL },
+	[METRIC_PROJECT_WRITE_BYTES] = {
+		"project_write_bytes", "written, project",
+		"Bytes written to project space, with --ceems-perf=io",
+		"io", UNIT_BYTES, FOLD_SUM, "fs/ceems_project", SIDE_OUT, NULL },
+	[METRIC_SCRATCH_READ_BYTES] = {
+		"scratch_read_bytes", "read, scratch",
+		"Bytes read from scratch space, with --ceems-perf=io",
+		"io", UNIT_BYTES, FOLD_SUM, "fs/ceems_scratch", SIDE_IN, NULL },
+	[METRIC_SCRATCH_WRITE_BYTES] = {
+		"scratch_write_bytes", "written, scratch",
+		"Bytes written to scratch space, with --ceems-perf=io",
+		"io", UNIT_BYTES, FOLD_SUM, "fs/ceems_scratch", SIDE_OUT, NULL },
+	[METRIC_LOCAL_READ_BYTES] = {
+		"local_read_bytes", "read, local",
+		"Bytes read from disks of the node, with --ceems-perf=io",
+		"io", UNIT_BYTES, FOLD_SUM, "fs/ceems_local", SIDE_IN, NULL },
+	[METRIC_LOCAL_WRITE_BYTES] = {
+		"local_write_bytes", "written, local",
+		"Bytes written to disks of the node, with --ceems-perf=io",
+		"io", UNIT_BYTES, FOLD_SUM, "fs/ceems_local", SIDE_OUT, NULL },
 	[METRIC_CPU_TIME] = {
 		"cpu_time", "CPU time", "User and system CPU time",
 		"perf", UNIT_NS, FOLD_SUM, NULL, SIDE_IN,
 		"ceems_compute_unit_cpu_seconds_total" },
+	[METRIC_TCP_RECEIVED_BYTES] = {
+		"tcp_received_bytes", "TCP received",
+		"Payload bytes received by TCP",
+		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_net", SIDE_IN, NULL },
+	[METRIC_TCP_SENT_BYTES] = {
+		"tcp_sent_bytes", "TCP sent",
+		"Payload bytes sent by TCP, each once",
+		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_net", SIDE_OUT, NULL },
+	[METRIC_TCP_CONNECTIONS] = {
+		"tcp_connections", "TCP connections",
+		"TCP connections that were established",
+		"net", UNIT_COUNT, FOLD_SUM, "ic/ceems_tcp", SIDE_IN, NULL },
+	[METRIC_TCP_RETRANSMITTED_BYTES] = {
+		"tcp_retransmitted_bytes", "TCP retransmitted",
+		"Payload bytes that TCP sent again",
+		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_tcp", SIDE_OUT, NULL },
+	[METRIC_UDP_RECEIVED_BYTES] = {
+		"udp_received_bytes", "UDP received",
+		"Payload bytes received by UDP, with --ceems-perf=net",
+		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_udp", SIDE_IN, NULL },
+	[METRIC_UDP_SENT_BYTES] = {
+		"udp_sent_bytes", "UDP sent",
+		"Payload bytes sent by UDP, with --ceems-perf=net",
+		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_udp", SIDE_OUT, NULL },
+	[METRIC_RECEIVED_PACKETS] = {
+		"received_packets", "packets received",
+		"IP packets received, with --ceems-perf=net",
+		"net", UNIT_COUNT, FOLD_SUM, "ic/ceems_packets", SIDE_IN, NULL },
+	[METRIC_SENT_PACKETS] = {
+		"sent_packets", "packets sent",
+		"IP packets sent, with --ceems-perf=net",
+		"net", UNIT_COUNT, FOLD_SUM, "ic/ceems_packets", SIDE_OUT, NULL },
+	[METRIC_IP_RECEIVED_BYTES] = {
+		"ip_received_bytes", "IP received",
+		"Bytes of received IP packets, with --ceems-perf=net",
+		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_ip", SIDE_IN, NULL },
+	[METRIC_IP_SENT_BYTES] = {
+		"ip_sent_bytes", "IP sent",
+		"Bytes of sent IP packets, with --ceems-perf=net",
+		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_ip", SIDE_OUT, NULL },
+	[METRIC_IPV6_RECEIVED_BYTES] = {
+		"ipv6_received_bytes", "IPv6 received",
+		"Part of ip_received_bytes that came by IPv6",
+		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_ipv6", SIDE_IN, NULL },
+	[METRIC_IPV6_SENT_BYTES] = {
+		"ipv6_sent_bytes", "IPv6 sent",
+		"Part of ip_sent_bytes that went by IPv6",
+		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_ipv6", SIDE_OUT, NULL },
+	[METRIC_RDMA_RECEIVED_BYTES] = {
+		"rdma_received_bytes", "RDMA received",
+		"Bytes that the RDMA ports received while a job had the whole node, with --ceems-perf=net",
+		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_rdma", SIDE_IN, NULL },
+	[METRIC_RDMA_SENT_BYTES] = {
+		"rdma_sent_bytes", "RDMA sent",
+		"Bytes that the RDMA ports sent while a job had the whole node, with --ceems-perf=net",
+		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_rdma", SIDE_OUT, NULL },
 	[METRIC_TASK_CLOCK] = {
 		"task_clock", "task clock", "perf task-clock", "perf", UNIT_NS, FOLD_SUM, NULL,
 		SIDE_IN, NULL },
@@ -119,7 +207,15 @@ const struct metric_info metric_table[METRIC_N] = {
 		"ic/ceems_sched", SIDE_OUT, NULL },
 	[METRIC_CPU_MIGRATIONS] = {
 		"cpu_migrations", "migrations", "Moves from one CPU to another",
-		"perf", UNIT_COUNT, FOLD_SUM, NULL, SIDE_IN, NULL },
+		"perf", UNIT_COUNT, FOLD_SUM, "ic/ceems_migrations", SIDE_IN, NULL },
+	[METRIC_RUN_DELAY] = {
+		"run_delay", "run-queue wait",
+		"Time that runnable threads waited for a CPU",
+		"perf", UNIT_NS, FOLD_SUM, "ic/ceems_wait", SIDE_IN, NULL },
+	[METRIC_OFF_CPU] = {
+		"off_cpu", "off-CPU",
+		"Time that threads slept or waited for anything but a CPU",
+		"perf", UNIT_NS, FOLD_SUM, "ic/ceems_wait", SIDE_OUT, NULL },
 	[METRIC_CYCLES] = {
 		"cycles", "cycles", "CPU cycles", "perf", UNIT_COUNT, FOLD_SUM,
 		"ic/ceems_cpu", SIDE_IN, "ceems_perf_cpucycles_total" },
@@ -143,6 +239,22 @@ const struct metric_info metric_table[METRIC_N] = {
 		"branch_misses", "branch misses", "Branches predicted wrongly",
 		"perf", UNIT_COUNT, FOLD_SUM, "ic/ceems_branch", SIDE_OUT,
 		"ceems_perf_branch_misses_total" },
+	[METRIC_FP_OPERATIONS] = {
+		"fp_operations", "FP operations",
+		"Floating-point operations, a fused multiply-add as two",
+		"perf", UNIT_COUNT, FOLD_SUM, "ic/ceems_flop", SIDE_IN, NULL },
+	[METRIC_MEMORY_BYTES] = {
+		"memory_bytes", "memory traffic",
+		"Bytes that caches fetched from memory",
+		"perf", UNIT_BYTES, FOLD_SUM, "ic/ceems_flop", SIDE_OUT, NULL },
+	[METRIC_PMU_ENABLED] = {
+		"pmu_enabled", "counters wanted",
+		"CPU time in which hardware counters should have counted",
+		"perf", UNIT_NS, FOLD_SUM, "ic/ceems_pmu", SIDE_IN, NULL },
+	[METRIC_PMU_RUNNING] = {
+		"pmu_running", "counters had",
+		"CPU time in which they did: the rest is scaled",
+		"perf", UNIT_NS, FOLD_SUM, "ic/ceems_pmu", SIDE_OUT, NULL },
 };
 
 const char *metric_source_name(enum metric m)
@@ -186,6 +298,11 @@ const char *metric_reason_text(enum metric_reason reason)
 		[REASON_NO_PMU] = "no PMU",
 		[REASON_NO_BPF] = "no BPF",
 		[REASON_NO_PERMISSION] = "no permission",
+		[REASON_NO_HOOK] = "no function hooks",
+		[REASON_NO_CGROUP] = "no v2 cgroup",
+		[REASON_NO_DEVICE] = "no device",
+		[REASON_NO_EVENT] = "no such event on this CPU",
+		[REASON_SHARED_NODE] = "node is shared",
 		[REASON_NO_COUNTER] = "no free counter",
 		[REASON_NO_SLOT] = "ledger full",
 		[REASON_NO_FACTOR] = "no emission factor",

@@ -45,18 +45,48 @@ enum metric {
 	METRIC_IO_WRITE_CALLS,
 	METRIC_STORAGE_READ_BYTES,
 	METRIC_STORAGE_WRITE_BYTES,
+	/* ... by the site's own names for its file systems (Filesystems in ceems.conf) */
+	METRIC_HOME_READ_BYTES,
+	METRIC_HOME_WRITE_BYTES,
+	METRIC_PROJECT_READ_BYTES,
+	METRIC_PROJECT_WRITE_BYTES,
+	METRIC_SCRATCH_READ_BYTES,
+	METRIC_SCRATCH_WRITE_BYTES,
+	METRIC_LOCAL_READ_BYTES,
+	METRIC_LOCAL_WRITE_BYTES,
 	METRIC_CPU_TIME,
+	/* network: TCP is harvested when a connection ends, the rest is counted on request */
+	METRIC_TCP_RECEIVED_BYTES,
+	METRIC_TCP_SENT_BYTES,
+	METRIC_TCP_CONNECTIONS,
+	METRIC_TCP_RETRANSMITTED_BYTES,
+	METRIC_UDP_RECEIVED_BYTES,
+	METRIC_UDP_SENT_BYTES,
+	METRIC_RECEIVED_PACKETS,
+	METRIC_SENT_PACKETS,
+	METRIC_IP_RECEIVED_BYTES,
+	METRIC_IP_SENT_BYTES,
+	METRIC_IPV6_RECEIVED_BYTES,
+	METRIC_IPV6_SENT_BYTES,
+	METRIC_RDMA_RECEIVED_BYTES,
+	METRIC_RDMA_SENT_BYTES,
 	/* perf */
 	METRIC_TASK_CLOCK,
 	METRIC_CONTEXT_SWITCHES,
 	METRIC_PAGE_FAULTS,
 	METRIC_CPU_MIGRATIONS,
+	METRIC_RUN_DELAY,
+	METRIC_OFF_CPU,
 	METRIC_CYCLES,
 	METRIC_INSTRUCTIONS,
 	METRIC_CACHE_REFERENCES,
 	METRIC_CACHE_MISSES,
 	METRIC_BRANCHES,
 	METRIC_BRANCH_MISSES,
+	METRIC_FP_OPERATIONS,
+	METRIC_MEMORY_BYTES,
+	METRIC_PMU_ENABLED,
+	METRIC_PMU_RUNNING,
 	METRIC_N
 };
 
@@ -83,7 +113,7 @@ struct metric_info {
 	const char *name;    /* JSON field, SQL column, CLI key: "cpu_energy" */
 	const char *label;   /* for people: "CPU energy" */
 	const char *help;    /* one sentence, also the Prometheus HELP */
-	const char *group;   /* JSON object the field is in: "energy", "io", "perf" */
+	const char *group;   /* JSON object the field is in: "energy", "io", "net", "perf" */
 	enum metric_unit unit;
 	enum metric_fold fold;
 	const char *tres;    /* "ic/ceems_cpu_energy", NULL: has no TRES */
@@ -114,6 +144,11 @@ enum metric_reason {
 	REASON_NO_PMU,	     /* perf_event_open: ENOENT, ENODEV, EOPNOTSUPP */
 	REASON_NO_BPF,	     /* kernel or rights refuse the programs */
 	REASON_NO_PERMISSION,
+	REASON_NO_HOOK,	     /* this kernel has no function hooks (fexit) */
+	REASON_NO_CGROUP,    /* no v2 cgroup to attach to */
+	REASON_NO_DEVICE,    /* nothing there to be read, such as an RDMA port */
+	REASON_NO_EVENT,     /* this CPU has no such event, or we do not know its name */
+	REASON_SHARED_NODE,  /* only the whole node's is known, and others are on it */
 	REASON_NO_COUNTER,   /* all counters taken, or the combination does not fit */
 	REASON_NO_SLOT,	     /* ledger or map full */
 	REASON_NO_FACTOR,    /* no emission factor */

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * kernel.bpf.h - just the kernel's fields that our programs use; CO-RE finds where they are. What a
+ * kernel may lack is asked for with bpf_core_field_exists(); what one renamed is a flavour
+ * (struct name___what) beside its user, with the commit's id.
+ */
+#ifndef CEEMS_KERNEL_BPF_H
+#define CEEMS_KERNEL_BPF_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#define KERNEL __attribute__((preserve_access_index))
+
+#define PF_EXITING 0x00000004 /* include/linux/sched.h, unchanged since 2.6 */
+#define PF_KTHREAD 0x00200000
+
+/* --- cgroups ------------------------------------------------------------------------------ */
+
+struct kernfs_node {
+	__u64 id;
+} KERNEL;
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+} KERNEL;
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+} KERNEL;
+
+enum cgroup_subsys_id {
+	freezer_cgrp_id = 0, /* the running kernel's value is relocated in */
+};
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[1];
+	struct cgroup *dfl_cgrp;
+} KERNEL;
+
+/* --- tasks -------------------------------------------------------------------------------- */
+
+struct task_io_accounting {
+	__u64 rchar, wchar, syscr, syscw;
+	__u64 read_bytes, write_bytes;
+} KERNEL;
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+	__u64 nr_migrations;
+} KERNEL;
+
+struct sched_info {
+	unsigned long long run_delay;
+} KERNEL;
+
+struct task_struct {
+	unsigned int flags;
+	int pid;
+	int tgid;
+	struct css_set *cgroups;
+	struct sched_entity se;
+	struct sched_info sched_info;
+	unsigned long nvcsw, nivcsw;
+	__u64 start_time;
+	unsigned long min_flt, maj_flt;
+	struct task_io_accounting ioac;
+} KERNEL;
+
+/* --- files -------------------------------------------------------------------------------- */
+
+struct super_block {
+	__u32 s_dev;
+	unsigned long s_magic;
+} KERNEL;
+
+struct inode {
+	struct super_block *i_sb;
+} KERNEL;
+
+struct file {
+	struct inode *f_inode;
+} KERNEL;
+
+/* --- sockets ------------------------------------------------------------------------------ */
+
+struct sock_cgroup_data {
+	struct cgroup *cgroup; /* since 5.15 (8520e224f547); before: a word that may be tagged */
+} KERNEL;
+
+struct sock_common {
+	unsigned short skc_family;
+	volatile unsigned char skc_state;
+} KERNEL;
+
+struct sock {
+	struct sock_common __sk_common;
+	unsigned long sk_flags;
+	struct sock_cgroup_data sk_cgrp_data;
+} KERNEL;
+
+struct tcp_sock {
+	__u64 bytes_received;
+	__u64 bytes_sent;
+	__u64 bytes_retrans;
+	__u32 segs_in;
+	__u32 segs_out;
+	__u32 total_retrans;
+} KERNEL;
+
+/* --- iterators ---------------------------------------------------------------------------- */
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+} KERNEL;
+
+#endif

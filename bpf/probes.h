@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * probes.h - the contract of the node's BPF object: included by the programs (*.bpf.h, gathered
+ * in probes.bpf.c), by their loader (ceems-bpf) and by what reads the maps without libbpf
+ * (src/libmeter/probes.c, harvest.c, fsio.c, netcount.c, bperf.c).
+ *
+ * One object per node. A step registers its cgroup and so gets a slot; every program finds the
+ * slot of a task or socket by its cgroup, through a direct-mapped cache (slot.bpf.h), and adds
+ * to rows of that slot. No program is made per step.
+ *
+ *	group	costs				on for		what
+ *	tasks	per exit of a thread		all steps	what the kernel counts per task
+ *	tcp	per connection			all steps	what the kernel counts per socket
+ *	io	per I/O call			those that ask	the same by file system
+ *	net	per packet of the step		those that ask	packets, UDP
+ *	hw	per switch between steps	those that ask	hardware counters
+ *
+ * Pinned below BpfDir/PROBES_DIR, folder 0700: all maps, and the programs as "prog_NAME". Links
+ * are not pinned. A program is attached as long as somebody has its link open: slurmd and every
+ * step those of tasks and tcp, a step those of what it asked for. Whoever needs a link takes it
+ * by the id in meta.link[] or, if that is dead, attaches the pinned program; under the lock of
+ * src/libmeter/probes.h. So the kernel detaches what nobody uses, whoever was killed.
+ *
+ * Any change of a layout or of a meaning is a new PROBES_ABI, and so another folder: programs of
+ * two versions run side by side until the last step of the old one has ended.
+ */
+#ifndef CEEMS_BPF_PROBES_H
+#define CEEMS_BPF_PROBES_H
+
+#include <linux/types.h>
+
+#define PROBES_ABI 2
+#define PROBES_DIR "v2"
+
+#define PROBES_SLOTS 1024 /* numbered from 1, so that 0 can mean none */
+#define PROBES_CGROUPS (2 * PROBES_SLOTS)
+#define PROBES_USERS 64
+/* Folders walked from a task's cgroup upwards; Slurm's tasks are 2 to 3 below their step. */
+#define PROBES_DEPTH 24
+
+enum probes_group {
+	PROBES_TASKS,
+	PROBES_TCP,
+	PROBES_IO,
+	PROBES_NET,
+	PROBES_HW,
+	PROBES_GROUP_N
+};
+
+/* Why a group is not there. */
+enum probes_why {
+	PROBES_OK,
+	PROBES_NO_HOOK,	  /* the kernel has no place to hook into, or refuses it (fexit) */
+	PROBES_NO_FIELD,  /* the kernel does not count it, or hides where */
+	PROBES_NO_HELPER, /* too old a kernel: the verifier refused */
+	PROBES_NOT_BUILT,
+};
+
+/* What programs are attached to; also names of the pins: "prog_" and probes_link_name[]. */
+enum probes_link {
+	LINK_TASK_EXIT, /* tp_btf/sched_process_exit */
+	LINK_TCP_STATE, /* tp_btf/inet_sock_set_state */
+	LINK_IO_READ,	/* fexit of vfs_read ... */
+	LINK_IO_WRITE,
+	LINK_IO_READV,
+	LINK_IO_WRITEV,
+	LINK_IO_SENDFILE,
+	LINK_IO_SPLICE,
+	LINK_IO_COPY_RANGE,
+	LINK_IO_AIO_READ,
+	LINK_IO_AIO_WRITE,
+	LINK_IO_URING,	 /* tp_btf/io_uring_complete, in one of its shapes */
+	LINK_HW_SWITCH,	 /* tp_btf/sched_switch */
+	LINK_N,
+	LINK_MAX = 32
+};
+
+#define PROBES_HAS_CHARS (1u << 0)   /* rchar ... syscw: CONFIG_TASK_XACCT */
+#define PROBES_HAS_STORAGE (1u << 1) /* read_bytes, write_bytes: CONFIG_TASK_IO_ACCOUNTING */
+#define PROBES_HAS_RUN_DELAY (1u << 2) /* sched_info: CONFIG_SCHED_INFO */
+#define PROBES_HAS_LIVE_TCP (1u << 3)  /* the iterator over sockets: else only closed ones count */
+
+struct probes_meta {
+	__u32 abi;
+	__u32 features;		   /* PROBES_HAS_*: the others read 0 and mean nothing */
+	__u8 why[8];		   /* enum probes_why by group */
+	__u32 generation;	   /* of the registrations: an older cache entry is void */
+	__u32 shards;		   /* of fs_rows and hw_rows, a power of 2; by the loader */
+	__u64 full;		   /* registrations that found no slot */
+	__u64 lost[8];		   /* by group: events that could not be booked */
+	__u32 link[LINK_MAX];	   /* id of the link in force; 0: none */
+};
+_Static_assert(sizeof(struct probes_meta) == 224, "probes ABI");
+
+/* --- who ---------------------------------------------------------------------------------- */
+
+/* Numbers are per hierarchy: the same one may name a v1 and a v2 folder. */
+enum {
+	PROBES_V2 = 2,
+	PROBES_V1_FREEZER = 1,
+};
+struct probes_cgroup {
+	__u64 id; /* kernfs id == st_ino of the folder */
+	__u32 hierarchy;
+	__u32 pad;
+};
+_Static_assert(sizeof(struct probes_cgroup) == 16, "probes ABI");
+
+/* By slot; inserted with BPF_NOEXIST, which is how a slot is allocated. */
+struct probes_owner {
+	__u32 pid;    /* of the stepd */
+	__u32 groups; /* bits by enum probes_group: what it asked for */
+	__u64 start;  /* field 22 of /proc/PID/stat: tells a reused pid */
+	__u64 cgroup_v2;
+	__u64 cgroup_v1;
+};
+_Static_assert(sizeof(struct probes_owner) == 32, "probes ABI");
+
+/* By pid: daemons that want it loaded. */
+struct probes_user {
+	__u64 start;
+};
+_Static_assert(sizeof(struct probes_user) == 8, "probes ABI");
+
+/*
+ * The cache: ARRAY[PROBES_CACHE] of __u64 per hierarchy (v2 first), index = low bits of the
+ * cgroup's id. One word, so that it is read and written whole:
+ *	bits 32-63	bits 16-47 of the id, the rest of which is the index
+ *	bits 12-31	generation, its low 20 bits
+ *	bits 0-11	slot; 0: not a step's, which is cached as well
+ */
+#define PROBES_CACHE_BITS 16
+#define PROBES_CACHE (1u << PROBES_CACHE_BITS)
+
+/* --- tasks: sums over threads; of one thread in struct probes_living ------------------------ */
+
+struct probes_task_counters {
+	__u64 rchar; /* bytes: struct task_io_accounting, as /proc/PID/io shows them */
+	__u64 wchar;
+	__u64 syscr;
+	__u64 syscw;
+	__u64 read_bytes;
+	__u64 write_bytes;
+	__u64 run_ns;	/* sum_exec_runtime: lacks what was used since the last tick or switch */
+	__u64 delay_ns; /* sched_info.run_delay: runnable and waiting for a CPU */
+	__u64 life_ns;	/* from the start of the thread to its exit, or to now */
+	__u64 voluntary; /* context switches */
+	__u64 involuntary;
+	__u64 minor_faults;
+	__u64 major_faults;
+	__u64 migrations;
+	__u64 tasks;
+};
+_Static_assert(sizeof(struct probes_task_counters) == 120, "probes ABI");
+
+/* ARRAY by slot: of threads that ended. */
+struct probes_task_row {
+	struct probes_task_counters ended;
+	__u32 owner; /* tgid of the stepd, which may sit in the step's cgroup: not counted */
+	__u32 pad;
+};
+_Static_assert(sizeof(struct probes_task_row) == 128, "probes ABI");
+
+/* What the iterator over tasks writes, per living thread of a step. */
+struct probes_living {
+	__u32 slot;
+	__u32 tid;
+	struct probes_task_counters c;
+};
+_Static_assert(sizeof(struct probes_living) == 128, "probes ABI");
+
+/* --- tcp: payload bytes, each counted once though sent twice -------------------------------- */
+
+struct probes_tcp_counters {
+	__u64 received_bytes; /* in order, without SYN and FIN */
+	__u64 sent_bytes;     /* first transmissions only */
+	__u64 retransmitted_bytes;
+	__u64 received_segments;
+	__u64 sent_segments;
+	__u64 retransmitted_segments;
+	__u64 connections; /* that were established, by either side */
+	__u64 failed;	   /* connect() that did not get there */
+};
+_Static_assert(sizeof(struct probes_tcp_counters) == 64, "probes ABI");
+
+/* ARRAY by slot: of sockets that closed. */
+struct probes_tcp_row {
+	struct probes_tcp_counters closed;
+};
+
+/* SK_STORAGE: marks sockets of steps, which is how the iterator finds them in every namespace. */
+struct probes_tcp_mark {
+	__u64 established_ns;
+};
+
+/* What the iterator over sockets writes. */
+struct probes_socket {
+	__u32 slot;
+	__u32 pad;
+	struct probes_tcp_counters c;
+};
+_Static_assert(sizeof(struct probes_socket) == 72, "probes ABI");
+
+/* --- io: by slot and file system ------------------------------------------------------------ */
+
+#define PROBES_FS 16	    /* per step; the last one gathers what did not fit (and counts as lost) */
+#define PROBES_SHARDS_MAX 16 /* so that CPUs do not wait for each other's cache line */
+
+/* ARRAY by slot: device numbers (kernel-internal s_dev, major << 20 | minor) in order of use. */
+struct probes_fs_devices {
+	__u32 device[PROBES_FS]; /* 0: free */
+};
+
+/* ARRAY[((slot * PROBES_FS) + fs) * shards + shard]; a cache line. */
+struct probes_fs_row {
+	__u64 read_bytes;
+	__u64 write_bytes;
+	__u64 read_calls;
+	__u64 write_calls;
+	__u64 read_errors;
+	__u64 write_errors;
+	__u64 pad[2];
+};
+_Static_assert(sizeof(struct probes_fs_row) == 64, "probes ABI");
+
+/* --- net: cgroup_skb on the step's v2 cgroup; PERCPU_CGROUP_STORAGE, key = cgroup id --------- */
+
+enum probes_net_kind {
+	NET_TCP4,
+	NET_TCP6,
+	NET_UDP4,
+	NET_UDP6,
+	NET_OTHER4, /* ICMP, SCTP ... */
+	NET_OTHER6,
+	NET_KIND_N
+};
+struct probes_net_count {
+	__u64 packets; /* of the wire: segments of a super-packet count one by one */
+	__u64 bytes;   /* of IP packets, headers included */
+	__u64 payload; /* UDP: of datagrams; TCP: of segments, repeats included */
+};
+struct probes_net_row {
+	struct probes_net_count in[NET_KIND_N];
+	struct probes_net_count out[NET_KIND_N];
+};
+_Static_assert(sizeof(struct probes_net_row) == 288, "probes ABI");
+
+/* --- hw: counters of CPUs, booked to the slot that ran -------------------------------------- */
+
+#define PROBES_HW_EVENTS 8
+#define PROBES_HW_CPUS 1024
+
+/* ARRAY[slot * shards + shard] */
+struct probes_hw_row {
+	__u64 value[PROBES_HW_EVENTS];
+	__u64 enabled_ns[PROBES_HW_EVENTS]; /* while the slot ran on a CPU that counts */
+	__u64 running_ns[PROBES_HW_EVENTS]; /* and the event was on the PMU */
+};
+_Static_assert(sizeof(struct probes_hw_row) == 192, "probes ABI");
+
+#endif

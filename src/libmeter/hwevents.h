@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * hwevents.h - which hardware events make which metric on this CPU: a table per microarchitecture of
+ * libpfm4's names, else the kernel's generic events. Events of one group are on the PMU together, so
+ * that a ratio of two of them is honest; libpfm4 is dlopen'ed when a step asks.
+ */
+#ifndef CEEMS_HWEVENTS_H
+#define CEEMS_HWEVENTS_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/libjob/metric.h"
+#include "src/libjob/perfwish.h"
+#include "src/libutil/errmsg.h"
+
+#define HWEVENTS_MAX 16
+
+struct hwevent {
+	char name[PERFWISH_NAME_MAX];
+	struct perf_event_attr attr; /* type, config, config1, config2, exclude_*; the rest is the opener's */
+	uint8_t group;		     /* 0, 1, ...: consecutive; a group fits onto the PMU at once */
+	uint8_t metric;		     /* enum metric; METRIC_N: a user's own event */
+	uint8_t reason;		     /* enum metric_reason: REASON_NONE, or why it is not to be had */
+	uint32_t factor;	     /* METRIC += count * factor: FLOP of an instruction, bytes of a line */
+};
+
+struct hwevents {
+	char machine[48]; /* libpfm4's name of the PMU, "generic" without one */
+	uint32_t n;
+	struct hwevent event[HWEVENTS_MAX];
+};
+
+/* The default group for this machine. Never fails: without libpfm4 or a table, generic events. */
+void hwevents_default(struct hwevents *ret);
+
+/*
+ * The events that WISH names, in groups of their own; those that this CPU does not have come with
+ * REASON_NO_EVENT.
+ */
+void hwevents_own(const struct perfwish *wish, struct hwevents *ret);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * probes.h - the node's BPF object from user space, without libbpf: its pinned maps and programs,
+ * who is registered, and the links that keep programs attached. bpf/probes.h is the contract with
+ * the kernel side. Used by slurmd (which keeps tasks and tcp attached and reaps), by each
+ * slurmstepd (which registers its step) and by ceems-bpf.
+ *
+ * Lifetime: links are held by open descriptors only, so the kernel detaches a program with the
+ * death of its last holder. Pins (maps and programs that run nowhere) go with the last user or
+ * step that ends in order, else with the next that looks after them (probes_census()).
+ */
+#ifndef CEEMS_PROBES_H
+#define CEEMS_PROBES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/probes.h"
+#include "src/libmeter/bpfsys.h"
+#include "src/libutil/errmsg.h"
+
+struct probes;
+
+/*
+ * DIR is BpfDir. -ENOENT: not loaded, or DIR is empty; -EPERM, -EACCES; -EPROTO: maps of another
+ * ABI. All of them are REASON_NO_BPF (the last three worth a log line).
+ */
+int probes_open(const char *dir, struct probes **ret, struct errmsg *err);
+/* Lets go of all links; slots stay as they are. NULL: no-op. */
+void probes_close(struct probes *p);
+
+const char *probes_dir(const struct probes *p);
+uint32_t probes_features(const struct probes *p); /* PROBES_HAS_* */
+uint32_t probes_shards(const struct probes *p);
+enum probes_why probes_why(const struct probes *p, enum probes_group group);
+const char *probes_why_text(enum probes_why why); /* "no function hooks" */
+const char *probes_group_name(enum probes_group group);
+/* Events of GROUP that could not be booked since the object was loaded. */
+uint64_t probes_lost(const struct probes *p, enum probes_group group);
+
+/* A pinned map or program by its name; opened at first use and closed by probes_close(). */
+int probes_map(struct probes *p, const char *name, const struct bpfsys_map *shape, int *ret_fd);
+int probes_program(struct probes *p, const char *name, int *ret_fd);
+
+/*
+ * Attaches GROUP's programs, or joins those who have, until probes_close(). Takes the lock of the
+ * folder for at most 100 ms. -EOPNOTSUPP: the group is not there (probes_why()); -EBUSY: somebody
+ * held the lock for longer. PROBES_NET has no link here: netcount.h.
+ */
+int probes_hold(struct probes *p, enum probes_group group, struct errmsg *err);
+
+/*
+ * Counts what runs in the cgroups with these ids (inode numbers of the v2 and the v1 freezer
+ * folder; 0: none) and below them, from now on, in a slot of its own: rows are emptied. Threads of
+ * the calling process are left out, wherever they are. GROUPS: bits by enum probes_group that the
+ * step asked for. -EINVAL: no id, or that of a hierarchy's root; -ENOSPC: table full (and counted).
+ */
+int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_id,
+		    uint32_t groups, uint32_t *ret_slot);
+/* May remove the pins, see above. */
+void probes_release(struct probes *p, uint32_t slot);
+
+/* --- who keeps it loaded ------------------------------------------------------------------ */
+
+/* Keeps the object loaded as long as process PID lives, or until probes_user_remove(). */
+int probes_user_add(struct probes *p, pid_t pid);
+int probes_user_remove(struct probes *p, pid_t pid);
+
+struct probes_census {
+	uint32_t users, slots; /* alive */
+	uint32_t reaped;       /* users and slots of dead processes that were removed */
+	uint32_t holds;	       /* links in force */
+	uint64_t full;	       /* registrations refused so far */
+	uint32_t groups;       /* bits: somebody alive asked for it */
+};
+/* REAP: with probes_lock() held, also removes what dead processes left. */
+int probes_census(struct probes *p, bool reap, struct probes_census *ret);
+
+/*
+ * Serialises loading, attaching and unloading: a lock on the folder DIR (created), as long as the
+ * fd is open. WAIT_NS 0: -EWOULDBLOCK when it is taken.
+ */
+int probes_lock(const char *dir, uint64_t wait_ns, int *ret_fd, struct errmsg *err);
+
+/* Unpins everything below DIR/SUB and removes DIR too if nothing else is in it. */
+void probes_unpin(const char *dir, const char *sub);
+
+#endif

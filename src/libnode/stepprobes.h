@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stepprobes.h - all that is counted of one step besides energy: the harvest of tasks and sockets,
+ * for every step; I/O by file system, packets, hardware counters where they were asked for. Each
+ * part that cannot be had is missing with its reason, and the step runs.
+ *
+ * Driven by whoever knows the tasks before they run: acct_gather_energy (through stepside.h), or
+ * spank where the energy plugin is not in use.
+ */
+#ifndef CEEMS_STEPPROBES_H
+#define CEEMS_STEPPROBES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "src/libjob/detail.h"
+#include "src/libjob/metric.h"
+#include "src/libjob/perfwish.h"
+#include "src/libjob/settings.h"
+
+struct stepprobes;
+
+struct stepprobes_setup {
+	const struct settings *settings; /* borrowed until stepprobes_close() */
+	const struct perfwish *wish;	 /* copied */
+	bool has_whole_node;		 /* nobody else may run on this node: RDMA ports may be read */
+};
+
+/* Nothing is opened yet. -ENOMEM. */
+int stepprobes_create(const struct stepprobes_setup *setup, struct stepprobes **ret);
+
+/*
+ * PID[n] are all tasks of the step on this node, stopped before their exec, in their cgroups. V2 and
+ * FREEZER are the step's paths (cputime_find_cgroups()); V2 is changed when the step got a v2 cgroup of
+ * its own (stepgroup.h). From here on all is counted. *RET_SLOT: in the BPF maps, 0: none.
+ */
+void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, char *v2,
+		      const char *freezer, size_t size, uint32_t *ret_slot);
+
+/* Now and then while it runs: learns mount points, gives counters back to a user's profiler. */
+void stepprobes_poll(struct stepprobes *sp);
+
+/*
+ * All figures up to now; what FIGURES has already stays, except what came from here before. DETAIL may
+ * be NULL. Exact when no task is left.
+ */
+void stepprobes_read(struct stepprobes *sp, struct figures *figures, struct step_detail *detail);
+
+/* Leaves nothing behind. NULL: no-op. */
+void stepprobes_close(struct stepprobes *sp);
+
+#endif
