@@ -7,13 +7,17 @@
 
 #include <stddef.h>
 
+#include "src/libjob/detail.h"
 #include "src/libjob/ledger.h"
+#include "src/libjob/perfwish.h"
 
 struct report_input {
 	const char *node;
 	const struct ledger_identity *id;
 	const struct figures *figures;	/* final, energy included */
 	uint64_t elapsed_ns;
+	const struct step_detail *detail; /* NULL: none was made */
+	const struct perfwish *wish;	  /* NULL: nothing was asked for */
 };
 
 /* Writes the table, several lines, into BUF; cut at SIZE. Returns its length. */
