@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "src/libjob/metric.h"
+#include "src/libjob/perfwish.h"
 
 /* Absolute, so that it means the same in every daemon's working folder; empty switches off. */
 static int parse_path(const char *value, void *field, const struct kvconf_key *key,
@@ -113,6 +114,16 @@ static int parse_sinks(const char *value, void *field, const struct kvconf_key *
 	return parse_list(value, field, key, names, err);
 }
 
+/* Empty is nothing here, where --ceems-perf without an argument is hw. */
+static int parse_perf(const char *value, void *field, const struct kvconf_key *key,
+		      struct errmsg *err)
+{
+	struct perfwish wish;
+	int rc = *value ? perfwish_parse(value, &wish, err) : 0;
+
+	return rc < 0 ? rc : kvconf_text(value, field, key, err);
+}
+
 #define KEY(name, parse, member, initial, help)                                          \
 	{                                                                                \
 		name, parse, offsetof(struct settings, member),                          \
@@ -158,8 +169,8 @@ const struct kvconf_key settings_keys[] = {
 	    "Table of emission factors; empty: the one installed with the plugins."),
 	KEY("PUE", parse_pue, pue_milli, "1",
 	    "Power usage effectiveness of the site; multiplies emissions, not energy."),
-	KEY("PerfDefault", kvconf_text, perf_default, "",
-	    "Counter groups of every step, as --ceems-perf takes them; empty: none."),
+	KEY("PerfDefault", parse_perf, perf_default, "",
+	    "What is counted of every step, as --ceems-perf takes them; empty: none."),
 	KEY("BpfDir", parse_path, bpf_dir, "/sys/fs/bpf/ceems",
 	    "Where the BPF programs are pinned; empty: BPF is not used."),
 	KEY("HelperDir", parse_path, helper_dir, "",

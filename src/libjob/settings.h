@@ -37,7 +37,7 @@ struct settings {
 	char country[8];	       /* ISO 3166-1 alpha-2 or alpha-3; empty: world mean */
 	char emission_factor_file[PATH_MAX]; /* empty: the one installed */
 	uint64_t pue_milli;	       /* 1350 is 1.35 */
-	char perf_default[128];	       /* groups measured without being asked; empty: none */
+	char perf_default[640];	       /* as --ceems-perf, for who asks for nothing; empty: none */
 	char bpf_dir[PATH_MAX];	       /* where the programs are pinned; empty: no BPF */
 	char helper_dir[PATH_MAX];     /* of ceems-bpf and others; empty: the one installed */
 	/* controller */
