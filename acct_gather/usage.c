@@ -83,21 +83,25 @@ static void write_energy(struct jobacctinfo *j, const struct figures *f, uint32_
 	cell_set(watts, ms ? f->value[METRIC_ENERGY] / ms / 1000 : 0, nodeid);
 }
 
-void usage_write(struct jobacctinfo *j, const struct figures *f, uint32_t nodeid,
+void usage_write(struct jobacctinfo *j, const struct figures *figures, uint32_t nodeid,
 		 uint32_t nnodes, uint64_t elapsed_ns)
 {
+	struct figures f = *figures;
 	unsigned int m;
 
-	write_energy(j, f, nodeid, nnodes, elapsed_ns);
+	/* Slurm's sum of them tells whether its sums of the rest are whole */
+	figures_set(&f, METRIC_ENERGY_NODES, figures_has(&f, METRIC_ENERGY));
+	figures_set(&f, METRIC_CPU_TIME_NODES, figures_has(&f, METRIC_CPU_TIME));
+	write_energy(j, &f, nodeid, nnodes, elapsed_ns);
 	metric_foreach(m) {
 		const struct metric_info *info = &metric_table[m];
 		int pos;
 
-		if (m == METRIC_ENERGY || !info->tres || !figures_has(f, (enum metric)m))
+		if (m == METRIC_ENERGY || !info->tres || !figures_has(&f, (enum metric)m))
 			continue;
 		pos = find_tres(info->tres, j->tres_count);
 		if (pos >= 0)
 			cell_set(cell_of(j, info->side, pos),
-				 metric_to_tres((enum metric)m, f->value[m]), nodeid);
+				 metric_to_tres((enum metric)m, f.value[m]), nodeid);
 	}
 }

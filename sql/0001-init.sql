@@ -119,6 +119,8 @@ CREATE TABLE IF NOT EXISTS job (
 	memory_bytes BIGINT UNSIGNED NULL COMMENT 'Bytes that caches fetched from memory',
 	pmu_enabled_s DECIMAL(20,9) UNSIGNED NULL COMMENT 'CPU time in which hardware counters should have counted',
 	pmu_running_s DECIMAL(20,9) UNSIGNED NULL COMMENT 'CPU time in which they did: the rest is scaled',
+	energy_nodes BIGINT UNSIGNED NULL COMMENT 'Nodes whose energy is known',
+	cpu_time_nodes BIGINT UNSIGNED NULL COMMENT 'Nodes whose CPU time is known',
 	PRIMARY KEY (record_key),
 	KEY job_end (end_time),
 	KEY job_id (jobid, cluster),
@@ -207,6 +209,8 @@ CREATE TABLE IF NOT EXISTS step (
 	memory_bytes BIGINT UNSIGNED NULL COMMENT 'Bytes that caches fetched from memory',
 	pmu_enabled_s DECIMAL(20,9) UNSIGNED NULL COMMENT 'CPU time in which hardware counters should have counted',
 	pmu_running_s DECIMAL(20,9) UNSIGNED NULL COMMENT 'CPU time in which they did: the rest is scaled',
+	energy_nodes BIGINT UNSIGNED NULL COMMENT 'Nodes whose energy is known',
+	cpu_time_nodes BIGINT UNSIGNED NULL COMMENT 'Nodes whose CPU time is known',
 	PRIMARY KEY (record_key, step_id)
 ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci
 	ROW_FORMAT=DYNAMIC COMMENT='steps of the jobs, where StepDetails gave them';

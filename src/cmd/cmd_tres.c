@@ -18,7 +18,7 @@ static const char *tres_unit(enum metric m)
 	case UNIT_BYTES:
 		return "bytes";
 	case UNIT_NS:
-		return "ns";
+		return "us";
 	case UNIT_COUNT:
 		break;
 	}
@@ -50,7 +50,7 @@ static int run(const struct cmd_info *self, int argc, char **argv)
 		{ "table", no_argument, NULL, 't' },
 		{ 0 },
 	};
-	char line[1024];
+	char line[2048];
 	bool table = false;
 	int c;
 

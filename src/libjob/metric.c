@@ -9,6 +9,8 @@
 
 #define UJ_PER_JOULE UINT64_C(1000000)
 #define NG_PER_MG UINT64_C(1000000)
+/* 2^64 ns are 584 years: 100,000 CPUs have them in two days. */
+#define NS_PER_US UINT64_C(1000)
 
 const struct metric_info metric_table[METRIC_N] = {
 	[METRIC_ENERGY] = {
@@ -138,7 +140,7 @@ const struct metric_info metric_table[METRIC_N] = {
 		"io", UNIT_BYTES, FOLD_SUM, "fs/ceems_local", SIDE_OUT, NULL },
 	[METRIC_CPU_TIME] = {
 		"cpu_time", "CPU time", "User and system CPU time",
-		"perf", UNIT_NS, FOLD_SUM, NULL, SIDE_IN,
+		"perf", UNIT_NS, FOLD_SUM, "ic/ceems_cpu_time", SIDE_IN,
 		"ceems_compute_unit_cpu_seconds_total" },
 	[METRIC_TCP_RECEIVED_BYTES] = {
 		"tcp_received_bytes", "TCP received",
@@ -255,6 +257,13 @@ const struct metric_info metric_table[METRIC_N] = {
 		"pmu_running", "counters had",
 		"CPU time in which they did: the rest is scaled",
 		"perf", UNIT_NS, FOLD_SUM, "ic/ceems_pmu", SIDE_OUT, NULL },
+	/* Slurm adds up the nodes' 1; of the steps of a job the largest is as near as one gets */
+	[METRIC_ENERGY_NODES] = {
+		"energy_nodes", "nodes, energy", "Nodes whose energy is known",
+		"nodes", UNIT_COUNT, FOLD_MAX, "ic/ceems_nodes", SIDE_IN, NULL },
+	[METRIC_CPU_TIME_NODES] = {
+		"cpu_time_nodes", "nodes, CPU time", "Nodes whose CPU time is known",
+		"nodes", UNIT_COUNT, FOLD_MAX, "ic/ceems_nodes", SIDE_OUT, NULL },
 };
 
 const char *metric_source_name(enum metric m)
@@ -269,9 +278,13 @@ static uint64_t tres_divisor(enum metric m)
 		return UJ_PER_JOULE;
 	case UNIT_NG:
 		return NG_PER_MG;
-	default:
-		return 1;
+	case UNIT_NS:
+		return NS_PER_US;
+	case UNIT_BYTES:
+	case UNIT_COUNT:
+		break;
 	}
+	return 1;
 }
 
 uint64_t metric_to_tres(enum metric m, uint64_t value)

@@ -5,8 +5,9 @@
  * columns all come from it. A new metric is one row in metric.c and its reader.
  *
  * A value travels as an integer in the metric's own unit (enum metric_unit). Slurm's TRES are
- * integers too, in a coarser unit for energy and emissions; metric_to_tres() and
- * metric_from_tres() are the only places that convert.
+ * integers too, in a coarser unit for energy, emissions and times: Slurm adds them up over nodes
+ * without a look at overflow. metric_to_tres() and metric_from_tres() are the only places that
+ * convert.
  */
 #ifndef CEEMS_METRIC_H
 #define CEEMS_METRIC_H
@@ -87,6 +88,9 @@ enum metric {
 	METRIC_MEMORY_BYTES,
 	METRIC_PMU_ENABLED,
 	METRIC_PMU_RUNNING,
+	/* how many of a step's nodes know: of fewer than all, a figure is a lower bound */
+	METRIC_ENERGY_NODES,
+	METRIC_CPU_TIME_NODES,
 	METRIC_N
 };
 
@@ -94,7 +98,7 @@ enum metric_unit {
 	UNIT_UJ,    /* microjoules; TRES and JSON: joules */
 	UNIT_NG,    /* nanograms of CO2e; TRES: milligrams, JSON: grams */
 	UNIT_BYTES,
-	UNIT_NS,    /* nanoseconds; JSON and Prometheus: seconds */
+	UNIT_NS,    /* nanoseconds; TRES: microseconds, JSON and Prometheus: seconds */
 	UNIT_COUNT,
 };
 
@@ -113,7 +117,7 @@ struct metric_info {
 	const char *name;    /* JSON field, SQL column, CLI key: "cpu_energy" */
 	const char *label;   /* for people: "CPU energy" */
 	const char *help;    /* one sentence, also the Prometheus HELP */
-	const char *group;   /* JSON object the field is in: "energy", "io", "net", "perf" */
+	const char *group;   /* JSON object the field is in: "energy", "io", "net", "perf", "nodes" */
 	enum metric_unit unit;
 	enum metric_fold fold;
 	const char *tres;    /* "ic/ceems_cpu_energy", NULL: has no TRES */

@@ -39,6 +39,8 @@ int main(void)
 	is_u64(metric_to_tres(METRIC_ENERGY, 1500000), 2, "1.5 J is 2 J");
 	is_u64(metric_to_tres(METRIC_ENERGY, UINT64_MAX), 18446744073710, "the largest");
 	is_u64(metric_to_tres(METRIC_CYCLES, 7), 7, "counts stay as they are");
+	is_u64(metric_to_tres(METRIC_RUN_DELAY, 1499), 1, "times are microseconds");
+	is_u64(metric_from_tres(METRIC_RUN_DELAY, 3), 3000, "and back");
 	is_u64(metric_from_tres(METRIC_CO2E, 3), 3000000, "mg to ng");
 	is_u64(metric_from_tres(METRIC_ENERGY, UINT64_MAX), UINT64_MAX, "no overflow");
 
