@@ -18,7 +18,11 @@ enum derived {
 	DERIVED_MEMORY_BYTES_PER_S,
 	DERIVED_CACHE_MISS_RATE,	/* misses / references of the last level, 0 to 1 */
 	DERIVED_BRANCH_MISS_RATE,
-	DERIVED_CPU_EFFICIENCY,		/* CPU time / (elapsed time x CPUs allocated) */
+	/*
+	 * CPU time / (elapsed time x CPUs allocated). Above 1 where elapsed time was rounded down, as
+	 * Slurm's whole seconds are.
+	 */
+	DERIVED_CPU_EFFICIENCY,
 	DERIVED_RUN_DELAY_RATE,		/* waiting / (waiting + running) */
 	DERIVED_PMU_COVERAGE,		/* counted / wanted; below 1 the counters were shared */
 	DERIVED_JOULES_PER_INSTRUCTION,
@@ -27,14 +31,15 @@ enum derived {
 };
 
 struct derived_info {
-	const char *name; /* JSON: "instructions_per_cycle" */
-	const char *help; /* one sentence with the formula */
+	const char *name; /* JSON, SQL: "instructions_per_cycle" */
+	const char *help; /* the formula, in names of metrics */
 };
 extern const struct derived_info derived_table[DERIVED_N];
 
 /*
  * ELAPSED_NS of the step or job, CPUS allocated to it (on all nodes that FIGURES are of); 0: not
- * known. False: it cannot be told.
+ * known. False: it cannot be told (a term is not known or overflowed, a divisor is 0, a part is
+ * larger than its whole), and *RET stays as it was.
  */
 bool derived_value(enum derived d, const struct figures *f, uint64_t elapsed_ns, uint32_t cpus,
 		   double *ret);

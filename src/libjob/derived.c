@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libjob/derived.h"
+
+#define NS_PER_S 1e9
+#define UJ_PER_J 1e6
+
+const struct derived_info derived_table[DERIVED_N] = {
+	[DERIVED_IPC] = { "instructions_per_cycle", "instructions / cycles" },
+	[DERIVED_FLOP_PER_S] = { "flop_per_s", "fp_operations / elapsed seconds" },
+	[DERIVED_MEMORY_BYTES_PER_S] = { "memory_bytes_per_s", "memory_bytes / elapsed seconds" },
+	[DERIVED_CACHE_MISS_RATE] = { "cache_miss_rate", "cache_misses / cache_references" },
+	[DERIVED_BRANCH_MISS_RATE] = { "branch_miss_rate", "branch_misses / branches" },
+	[DERIVED_CPU_EFFICIENCY] = { "cpu_efficiency",
+				     "CPU time / (elapsed time x CPUs allocated)" },
+	[DERIVED_RUN_DELAY_RATE] = { "run_delay_rate", "run_delay / (run_delay + CPU time)" },
+	[DERIVED_PMU_COVERAGE] = { "pmu_coverage", "pmu_running / pmu_enabled" },
+	[DERIVED_JOULES_PER_INSTRUCTION] = { "joules_per_instruction", "energy / instructions" },
+	[DERIVED_IO_CACHE_RATE] = { "io_cache_rate",
+				    "(read_bytes - storage_read_bytes) / read_bytes" },
+};
+
+/* A sum that stopped at the end of its type is no term of a ratio. */
+static bool has(const struct figures *f, enum metric m)
+{
+	return figures_has(f, m) && f->value[m] != UINT64_MAX;
+}
+
+/* A / B x SCALE, where both are known and B is not 0. */
+static bool ratio(const struct figures *f, enum metric a, enum metric b, double scale, double *ret)
+{
+	if (!has(f, a) || !has(f, b) || !f->value[b])
+		return false;
+	*ret = (double)f->value[a] / (double)f->value[b] * scale;
+	return true;
+}
+
+/*
+ * PART / WHOLE. A part larger than the whole is none: what a CPU calls references and misses of its
+ * last level need not be of the same accesses.
+ */
+static bool share(const struct figures *f, enum metric part, enum metric whole, double *ret)
+{
+	return ratio(f, part, whole, 1, ret) && f->value[part] <= f->value[whole];
+}
+
+/* M / TIME */
+static bool rate(const struct figures *f, enum metric m, double time, double *ret)
+{
+	if (!has(f, m) || !(time > 0))
+		return false;
+	*ret = (double)f->value[m] / time;
+	return true;
+}
+
+static bool run_delay_rate(const struct figures *f, double *ret)
+{
+	double wait = (double)f->value[METRIC_RUN_DELAY];
+
+	return has(f, METRIC_CPU_TIME) &&
+	       rate(f, METRIC_RUN_DELAY, wait + (double)f->value[METRIC_CPU_TIME], ret);
+}
+
+/* Read-ahead and mapped files fetch more than is read by calls: that says nothing of the cache. */
+static bool io_cache_rate(const struct figures *f, double *ret)
+{
+	double fetched;
+
+	if (!share(f, METRIC_STORAGE_READ_BYTES, METRIC_IO_READ_BYTES, &fetched))
+		return false;
+	*ret = 1 - fetched;
+	return true;
+}
+
+static bool value_of(enum derived d, const struct figures *f, uint64_t elapsed_ns, uint32_t cpus,
+		     double *ret)
+{
+	switch (d) {
+	case DERIVED_IPC:
+		return ratio(f, METRIC_INSTRUCTIONS, METRIC_CYCLES, 1, ret);
+	case DERIVED_FLOP_PER_S:
+		return rate(f, METRIC_FP_OPERATIONS, (double)elapsed_ns / NS_PER_S, ret);
+	case DERIVED_MEMORY_BYTES_PER_S:
+		return rate(f, METRIC_MEMORY_BYTES, (double)elapsed_ns / NS_PER_S, ret);
+	case DERIVED_CACHE_MISS_RATE:
+		return share(f, METRIC_CACHE_MISSES, METRIC_CACHE_REFERENCES, ret);
+	case DERIVED_BRANCH_MISS_RATE:
+		return share(f, METRIC_BRANCH_MISSES, METRIC_BRANCHES, ret);
+	case DERIVED_CPU_EFFICIENCY:
+		return rate(f, METRIC_CPU_TIME, (double)elapsed_ns * cpus, ret);
+	case DERIVED_RUN_DELAY_RATE:
+		return run_delay_rate(f, ret);
+	case DERIVED_PMU_COVERAGE:
+		return share(f, METRIC_PMU_RUNNING, METRIC_PMU_ENABLED, ret);
+	case DERIVED_JOULES_PER_INSTRUCTION:
+		return ratio(f, METRIC_ENERGY, METRIC_INSTRUCTIONS, 1 / UJ_PER_J, ret);
+	case DERIVED_IO_CACHE_RATE:
+		return io_cache_rate(f, ret);
+	case DERIVED_N:
+		break;
+	}
+	return false;
+}
+
+bool derived_value(enum derived d, const struct figures *f, uint64_t elapsed_ns, uint32_t cpus,
+		   double *ret)
+{
+	double v;
+
+	if (!value_of(d, f, elapsed_ns, cpus, &v))
+		return false;
+	*ret = v;
+	return true;
+}
