@@ -247,7 +247,7 @@ _Static_assert(sizeof(struct probes_net_row) == 288, "probes ABI");
 
 /* --- hw: counters of CPUs, booked to the slot that ran -------------------------------------- */
 
-#define PROBES_HW_EVENTS 8
+#define PROBES_HW_EVENTS 16 /* the FLOP of an Intel CPU alone are five */
 #define PROBES_HW_CPUS 1024
 
 /* ARRAY[slot * shards + shard] */
@@ -256,6 +256,6 @@ struct probes_hw_row {
 	__u64 enabled_ns[PROBES_HW_EVENTS]; /* while the slot ran on a CPU that counts */
 	__u64 running_ns[PROBES_HW_EVENTS]; /* and the event was on the PMU */
 };
-_Static_assert(sizeof(struct probes_hw_row) == 192, "probes ABI");
+_Static_assert(sizeof(struct probes_hw_row) == 384, "probes ABI");
 
 #endif
