@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * net.bpf.h - packets of a step's sockets: cgroup_skb programs that each step which asks for it
+ * attaches to its own v2 cgroup (src/libmeter/netcount.c). Packets of others do not come here.
+ *
+ * Both hooks see IP packets as sockets do: going out before they are cut into segments or
+ * fragments, coming in after they were put together. A super-packet (GSO, GRO) is counted as the
+ * wire has it, segment by segment with the headers of each. A datagram that IP fragments is one
+ * packet: the IP headers of its further fragments are in no figure.
+ *
+ * Counted is what arrives at a socket, though its buffer may be full and nobody reads it; both ends
+ * of a connection within the step; what TCP sends again. Not counted is what no socket has a part
+ * in: ICMP errors and resets that answer nobody, and the other side's FIN with its ACK when the
+ * socket was closed before (TIME_WAIT has no socket).
+ *
+ * bpf_get_local_storage() is the row of the cgroup that the program is attached to, for sockets of
+ * the cgroups below it as well. It is one CPU's, and yet the additions are atomic: a packet that a
+ * system call sends is interrupted by a softirq that sends another one.
+ */
+#ifndef CEEMS_NET_BPF_H
+#define CEEMS_NET_BPF_H
+
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <linux/udp.h>
+
+#include <bpf/bpf_endian.h>
+
+#include "slot.bpf.h"
+
+/*
+ * By cgroup id alone, so that both directions share a row; and not one program's own map either, as
+ * it would be before 5.9 (7d9c3427894f): there the load fails.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE);
+	__type(key, __u64);
+	__type(value, struct probes_net_row);
+} net_rows SEC(".maps");
+
+#define NET_EXTENSIONS 8       /* headers walked; more are nobody's honest packet */
+#define IP4_OFFSET 0x1fff      /* IP_OFFSET in net/ip.h */
+#define IP6_OFFSET 0xfff8      /* net/ipv6.h */
+#define IP6_TLV_JUMBO 194      /* IPV6_TLV_JUMBO in linux/in6.h */
+#define NET_GSO_BY_FRAGS 0xffff /* GSO_BY_FRAGS in linux/skbuff.h: sizes differ (SCTP) */
+
+struct net_packet {
+	__u32 protocol;
+	__u32 headers;	   /* bytes of IP, extensions included; then of TCP or UDP too */
+	__u32 pseudo;	   /* of these: no segment has them on the wire */
+	__u32 is_fragment; /* not the first: no header follows that of IP */
+};
+
+struct net_extension {
+	__u8 next, length;
+	__be16 rest; /* a fragment's offset and flags, the first option of others */
+};
+
+/* Extensions are rare enough for helpers, and so need not be linear. */
+static __noinline int net_walk_extensions(struct __sk_buff *skb, struct net_packet *p)
+{
+	struct net_extension ext;
+	int i;
+
+	for (i = 0; i < NET_EXTENSIONS && !p->is_fragment; i++) {
+		__u32 bytes;
+
+		if (p->protocol != IPPROTO_HOPOPTS && p->protocol != IPPROTO_ROUTING &&
+		    p->protocol != IPPROTO_DSTOPTS && p->protocol != IPPROTO_FRAGMENT &&
+		    p->protocol != IPPROTO_AH)
+			return 0;
+		if (bpf_skb_load_bytes(skb, p->headers, &ext, sizeof(ext)) < 0)
+			break;
+		bytes = (ext.length + 1) * 8;
+		if (p->protocol == IPPROTO_AH)
+			bytes = (ext.length + 2) * 4;
+		if (p->protocol == IPPROTO_FRAGMENT) {
+			bytes = 8;
+			p->is_fragment = !!(ext.rest & bpf_htons(IP6_OFFSET));
+		}
+		/* BIG TCP: the kernel's note to itself how long the super-packet is */
+		if (p->protocol == IPPROTO_HOPOPTS && bpf_ntohs(ext.rest) >> 8 == IP6_TLV_JUMBO)
+			p->pseudo = bytes;
+		p->headers += bytes;
+		p->protocol = ext.next;
+	}
+	if (!p->is_fragment)
+		p->protocol = IPPROTO_NONE;
+	return 0;
+}
+
+static __always_inline __u32 net_tcp_header(struct __sk_buff *skb, __u32 at)
+{
+	__u8 *data = (__u8 *)(long)skb->data;
+	__u8 *end = (__u8 *)(long)skb->data_end;
+	__u8 words = 0;
+
+	at = (at + 12) & 0x3fff; /* of the data offset; bounded for the verifier */
+	if (data + at + 1 <= end)
+		words = data[at];
+	else
+		(void)bpf_skb_load_bytes(skb, at, &words, sizeof(words));
+	return (words >> 4) * 4;
+}
+
+/* False: not IP, or too short to be. */
+static __always_inline bool net_parse(struct __sk_buff *skb, struct net_packet *p, bool *ret_v6)
+{
+	void *data = (void *)(long)skb->data;
+	void *end = (void *)(long)skb->data_end;
+	struct iphdr *v4 = data;
+	struct ipv6hdr *v6 = data;
+
+	if ((void *)(v4 + 1) > end) /* sockets get and give no less in one piece */
+		return false;
+	/* by the packet, not by the socket: an IPv6 socket also sends IPv4 (v4-mapped addresses) */
+	*ret_v6 = v4->version == 6;
+	if (!*ret_v6) {
+		p->protocol = v4->protocol;
+		p->headers = v4->ihl * 4;
+		p->is_fragment = !!(v4->frag_off & bpf_htons(IP4_OFFSET));
+		return true;
+	}
+	if ((void *)(v6 + 1) > end)
+		return false;
+	p->protocol = v6->nexthdr;
+	p->headers = sizeof(*v6);
+	if (p->protocol != IPPROTO_TCP && p->protocol != IPPROTO_UDP)
+		net_walk_extensions(skb, p);
+	return true;
+}
+
+static __always_inline void net_count(struct __sk_buff *skb, struct probes_net_count *direction)
+{
+	struct net_packet p = { 0 };
+	struct probes_net_count *c;
+	__u32 bytes = skb->len;
+	__u32 payload, size, segments = 1;
+	__u32 kind;
+	bool is_v6;
+
+	if (!net_parse(skb, &p, &is_v6)) {
+		count_lost(PROBES_NET);
+		return;
+	}
+	if (p.protocol == IPPROTO_TCP) {
+		kind = is_v6 ? NET_TCP6 : NET_TCP4;
+		if (!p.is_fragment)
+			p.headers += net_tcp_header(skb, p.headers);
+	} else if (p.protocol == IPPROTO_UDP) {
+		kind = is_v6 ? NET_UDP6 : NET_UDP4;
+		if (!p.is_fragment)
+			p.headers += sizeof(struct udphdr);
+	} else {
+		kind = is_v6 ? NET_OTHER6 : NET_OTHER4;
+	}
+	payload = bytes > p.headers ? bytes - p.headers : 0;
+	/*
+	 * As the segmentation does it. gso_segs would be the answer, but is 0 in what came from a host
+	 * through virtio.
+	 */
+	size = skb->gso_size;
+	if (size && payload > size) {
+		segments = size == NET_GSO_BY_FRAGS ? skb->gso_segs : (payload + size - 1) / size;
+		bytes = payload + segments * (p.headers - p.pseudo);
+	}
+	c = &direction[kind];
+	__sync_fetch_and_add(&c->packets, segments);
+	__sync_fetch_and_add(&c->bytes, bytes);
+	__sync_fetch_and_add(&c->payload, payload);
+}
+
+/* 1: let it pass. */
+SEC("cgroup_skb/ingress")
+int net_in(struct __sk_buff *skb)
+{
+	struct probes_net_row *row = bpf_get_local_storage(&net_rows, 0);
+
+	net_count(skb, row->in);
+	return 1;
+}
+
+SEC("cgroup_skb/egress")
+int net_out(struct __sk_buff *skb)
+{
+	struct probes_net_row *row = bpf_get_local_storage(&net_rows, 0);
+
+	net_count(skb, row->out);
+	return 1;
+}
+
+#endif
