@@ -1,98 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libjob/report.h"
 
+#include <ctype.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "src/libjob/derived.h"
 #include "src/libjob/metric_text.h"
-#include "src/libutil/util.h"
-
-#define LABEL_WIDTH 18
-#define VALUE_WIDTH 13
-#define NOTE_MAX 64
-
-struct text {
-	char *buf;
-	size_t size;
-	size_t used;
-};
-
-static void put(struct text *t, const char *fmt, ...) _printf_(2, 3);
-static void put(struct text *t, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	if (t->used + 1 >= t->size)
-		return;
-	va_start(ap, fmt);
-	n = vsnprintf(t->buf + t->used, t->size - t->used, fmt, ap);
-	va_end(ap);
-	if (n < 0)
-		t->buf[t->used] = '\0';
-	else
-		t->used += (size_t)n < t->size - t->used ? (size_t)n : t->size - t->used - 1;
-}
-
-/* --- rows ------------------------------------------------------------------------------- */
-
-static void put_row(struct text *t, const char *label, const char *value, const char *note)
-{
-	put(t, "  %-*s%*s%s%s\n", LABEL_WIDTH, label, VALUE_WIDTH, value, *note ? "  " : "",
-	    note);
-}
-
-static void put_missing(struct text *t, const char *label, enum metric_reason reason)
-{
-	put(t, "  %-*s%*s (%s)\n", LABEL_WIDTH, label, VALUE_WIDTH, "n/a",
-	    metric_reason_text(reason));
-}
-
-static void put_metric(struct text *t, const struct figures *f, enum metric m,
-		       const char *label, const char *note)
-{
-	char value[METRIC_TEXT_MAX];
-
-	if (!figures_has(f, m)) {
-		put_missing(t, label, (enum metric_reason)f->reason[m]);
-		return;
-	}
-	put_row(t, label, metric_text(f, m, value, sizeof(value)), note);
-}
-
-/* All of them are missing for one reason: one line does. */
-static bool all_miss_alike(const struct figures *f, const enum metric *m, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (figures_has(f, m[i]) || f->reason[m[i]] != f->reason[m[0]])
-			return false;
-	return true;
-}
-
-/* "1,234 calls"; empty when M is not known. */
-static void note_count(const struct figures *f, enum metric m, const char *what, char *buf)
-{
-	char value[METRIC_TEXT_MAX];
-
-	buf[0] = '\0';
-	if (!figures_has(f, m))
-		return;
-	(void)snprintf(buf, NOTE_MAX, "%s %s", metric_text(f, m, value, sizeof(value)), what);
-}
+#include "src/libjob/report_text.h"
 
 /* "1.2 % missed" */
-static void note_rate(const struct figures *f, enum metric part, enum metric whole,
-		      const char *what, char *buf)
+static void note_rate(const struct report_input *in, enum derived d, const char *what, char *note)
 {
-	buf[0] = '\0';
-	if (figures_has(f, part) && figures_has(f, whole) && f->value[whole])
-		(void)snprintf(buf, NOTE_MAX, "%.1f %% %s",
-			       100.0 * (double)f->value[part] / (double)f->value[whole], what);
+	double rate;
+
+	note[0] = '\0';
+	if (derived_value(d, in->figures, in->elapsed_ns, in->id->step_cpus, &rate))
+		(void)snprintf(note, REPORT_NOTE_MAX, "%.1f %% %s", 100 * rate, what);
 }
 
 /* --- groups ----------------------------------------------------------------------------- */
@@ -107,10 +32,10 @@ static const struct {
 	{ METRIC_OTHER_ENERGY, METRIC_OTHER_ENERGY_STATIC, "  other" },
 };
 
-static void put_domains(struct text *t, const struct figures *f)
+static void put_domains(struct report_text *t, const struct figures *f)
 {
 	char value[METRIC_TEXT_MAX];
-	char note[NOTE_MAX];
+	char note[REPORT_NOTE_MAX];
 	unsigned int known = 0;
 	size_t i;
 
@@ -126,7 +51,7 @@ static void put_domains(struct text *t, const struct figures *f)
 			(void)metric_text(f, domain_rows[i].fixed, value, sizeof(value));
 			(void)snprintf(note, sizeof(note), "static %s", value);
 		}
-		put_metric(t, f, domain_rows[i].total, domain_rows[i].label, note);
+		report_metric(t, f, domain_rows[i].total, domain_rows[i].label, note);
 	}
 }
 
@@ -141,119 +66,189 @@ static uint64_t static_uj(const struct figures *f)
 	return sum;
 }
 
-static void put_energy(struct text *t, const struct report_input *in)
+static void put_energy(struct report_text *t, const struct report_input *in)
 {
 	static const enum metric all[] = { METRIC_ENERGY, METRIC_CO2E };
 	const struct figures *f = in->figures;
 	char sources[METRIC_SOURCES_MAX];
 	char value[METRIC_TEXT_MAX];
-	char note[NOTE_MAX];
+	char note[REPORT_NOTE_MAX];
 
-	if (all_miss_alike(f, all, ARRAY_SIZE(all))) {
-		put_missing(t, "energy, emissions", (enum metric_reason)f->reason[METRIC_ENERGY]);
+	if (report_all_miss_alike(f, all, ARRAY_SIZE(all))) {
+		report_missing(t, "energy, emissions", (enum metric_reason)f->reason[METRIC_ENERGY]);
 		return;
 	}
 	metric_text_sources(f, " (estimate)", sources, sizeof(sources));
 	(void)snprintf(note, sizeof(note), "%.30s, by %s", *sources ? sources : "source not known",
 		       metric_text_method(f));
-	put_metric(t, f, METRIC_ENERGY, "energy", note);
+	report_metric(t, f, METRIC_ENERGY, "energy", note);
 	if (figures_has(f, METRIC_ENERGY)) {
 		metric_text_value(UNIT_UJ, static_uj(f), value, sizeof(value));
-		put_row(t, "  static share", value, "idle power, by allocation");
+		report_row(t, "  static share", value, "idle power, by allocation");
 	}
 	put_domains(t, f);
-	put_metric(t, f, METRIC_CO2E, "emissions", "CO2e");
+	report_metric(t, f, METRIC_CO2E, "emissions", "CO2e");
 }
 
-static void put_cpu(struct text *t, const struct report_input *in)
+static void put_cpu(struct report_text *t, const struct report_input *in)
 {
-	const struct figures *f = in->figures;
-	double given = (double)in->elapsed_ns * in->id->step_cpus;
-	char note[NOTE_MAX] = "";
+	char what[REPORT_NOTE_MAX];
+	char note[REPORT_NOTE_MAX];
 
-	if (given > 0)
-		(void)snprintf(note, sizeof(note), "%.1f %% of %" PRIu32 " CPU%s",
-			       100.0 * (double)f->value[METRIC_CPU_TIME] / given,
-			       in->id->step_cpus, in->id->step_cpus == 1 ? "" : "s");
-	put_metric(t, f, METRIC_CPU_TIME, "CPU time", note);
+	(void)snprintf(what, sizeof(what), "of %" PRIu32 " CPU%s", in->id->step_cpus,
+		       in->id->step_cpus == 1 ? "" : "s");
+	note_rate(in, DERIVED_CPU_EFFICIENCY, what, note);
+	report_metric(t, in->figures, METRIC_CPU_TIME, "CPU time", note);
+	report_known(t, in->figures, METRIC_TASK_CLOCK, "  task clock", "");
 }
 
-static void put_io(struct text *t, const struct figures *f)
+static void put_scheduling(struct report_text *t, const struct report_input *in)
+{
+	static const enum metric all[] = { METRIC_CONTEXT_SWITCHES, METRIC_PAGE_FAULTS };
+	const struct figures *f = in->figures;
+	char note[REPORT_NOTE_MAX];
+
+	note_rate(in, DERIVED_RUN_DELAY_RATE, "of running and waiting", note);
+	report_known(t, f, METRIC_RUN_DELAY, "  run-queue wait", note);
+	report_known(t, f, METRIC_OFF_CPU, "  off-CPU", "");
+	if (report_all_miss_alike(f, all, ARRAY_SIZE(all))) {
+		report_missing(t, "scheduling", (enum metric_reason)f->reason[all[0]]);
+		return;
+	}
+	report_note(f, METRIC_CPU_MIGRATIONS, "migrations", note);
+	report_metric(t, f, METRIC_CONTEXT_SWITCHES, "context switches", note);
+	if (!*note)
+		report_known(t, f, METRIC_CPU_MIGRATIONS, "migrations", "");
+	report_metric(t, f, METRIC_PAGE_FAULTS, "page faults", "");
+}
+
+/* "1,234 calls, 96.0 % from the page cache" */
+static void note_reads(const struct report_input *in, char *note)
+{
+	char cached[REPORT_NOTE_MAX];
+	size_t used;
+
+	report_note(in->figures, METRIC_IO_READ_CALLS, "calls", note);
+	note_rate(in, DERIVED_IO_CACHE_RATE, "from the page cache", cached);
+	used = strlen(note);
+	if (*cached && in->figures->value[METRIC_STORAGE_READ_BYTES])
+		(void)snprintf(note + used, REPORT_NOTE_MAX - used, "%s%.40s", used ? ", " : "",
+			       cached);
+}
+
+static void put_io(struct report_text *t, const struct report_input *in)
 {
 	static const enum metric all[] = { METRIC_IO_READ_BYTES, METRIC_IO_WRITE_BYTES,
 					   METRIC_STORAGE_READ_BYTES,
 					   METRIC_STORAGE_WRITE_BYTES };
-	char note[NOTE_MAX];
+	const struct figures *f = in->figures;
+	char note[REPORT_NOTE_MAX];
 
-	if (all_miss_alike(f, all, ARRAY_SIZE(all))) {
-		put_missing(t, "I/O", (enum metric_reason)f->reason[all[0]]);
+	if (report_all_miss_alike(f, all, ARRAY_SIZE(all))) {
+		report_missing(t, "I/O", (enum metric_reason)f->reason[all[0]]);
 		return;
 	}
-	note_count(f, METRIC_IO_READ_CALLS, "calls", note);
-	put_metric(t, f, METRIC_IO_READ_BYTES, "read", note);
-	note_count(f, METRIC_IO_WRITE_CALLS, "calls", note);
-	put_metric(t, f, METRIC_IO_WRITE_BYTES, "written", note);
-	if (all_miss_alike(f, all + 2, 2)) {
-		put_missing(t, "storage I/O", (enum metric_reason)f->reason[all[2]]);
+	note_reads(in, note);
+	report_metric(t, f, METRIC_IO_READ_BYTES, "read", note);
+	report_note(f, METRIC_IO_WRITE_CALLS, "calls", note);
+	report_metric(t, f, METRIC_IO_WRITE_BYTES, "written", note);
+	if (report_all_miss_alike(f, all + 2, 2)) {
+		report_missing(t, "storage I/O", (enum metric_reason)f->reason[all[2]]);
 		return;
 	}
-	put_metric(t, f, METRIC_STORAGE_READ_BYTES, "  from storage", "");
-	put_metric(t, f, METRIC_STORAGE_WRITE_BYTES, "  to storage", "");
+	report_metric(t, f, METRIC_STORAGE_READ_BYTES, "  from storage", "");
+	report_metric(t, f, METRIC_STORAGE_WRITE_BYTES, "  to storage", "");
 }
 
-/* Software counters first, then what only a PMU counts. */
-static const enum metric perf[] = { METRIC_TASK_CLOCK,	METRIC_CONTEXT_SWITCHES,
-				    METRIC_CPU_MIGRATIONS, METRIC_PAGE_FAULTS,
-				    METRIC_CYCLES,	METRIC_INSTRUCTIONS,
-				    METRIC_CACHE_REFERENCES, METRIC_BRANCHES };
-#define PERF_SOFTWARE 4
-
-static void put_software(struct text *t, const struct figures *f)
+/* "1.43 GFLOP/s", "7.62 GiB/s" */
+static void note_per_second(const struct report_input *in, enum derived d, enum metric_unit unit,
+			    const char *what, char *note)
 {
-	char note[NOTE_MAX];
+	char value[METRIC_TEXT_MAX];
+	double rate;
 
-	if (all_miss_alike(f, perf, PERF_SOFTWARE)) {
-		put_missing(t, "scheduling", (enum metric_reason)f->reason[perf[0]]);
-		return;
-	}
-	put_metric(t, f, METRIC_TASK_CLOCK, "task clock", "");
-	note_count(f, METRIC_CPU_MIGRATIONS, "migrations", note);
-	put_metric(t, f, METRIC_CONTEXT_SWITCHES, "context switches", note);
-	if (!*note)
-		put_metric(t, f, METRIC_CPU_MIGRATIONS, "migrations", "");
-	put_metric(t, f, METRIC_PAGE_FAULTS, "page faults", "");
-}
-
-static void put_hardware(struct text *t, const struct figures *f)
-{
-	char note[NOTE_MAX];
-
-	if (all_miss_alike(f, perf + PERF_SOFTWARE, ARRAY_SIZE(perf) - PERF_SOFTWARE)) {
-		put_missing(t, "hardware counters",
-			    (enum metric_reason)f->reason[perf[PERF_SOFTWARE]]);
-		return;
-	}
-	put_metric(t, f, METRIC_CYCLES, "cycles", "");
 	note[0] = '\0';
-	if (figures_has(f, METRIC_CYCLES) && f->value[METRIC_CYCLES])
-		(void)snprintf(note, sizeof(note), "%.2f per cycle",
-			       (double)f->value[METRIC_INSTRUCTIONS] /
-				       (double)f->value[METRIC_CYCLES]);
-	put_metric(t, f, METRIC_INSTRUCTIONS, "instructions", note);
-	note_rate(f, METRIC_CACHE_MISSES, METRIC_CACHE_REFERENCES, "missed", note);
-	put_metric(t, f, METRIC_CACHE_REFERENCES, "cache references", note);
-	note_rate(f, METRIC_BRANCH_MISSES, METRIC_BRANCHES, "mispredicted", note);
-	put_metric(t, f, METRIC_BRANCHES, "branches", note);
+	if (!derived_value(d, in->figures, in->elapsed_ns, in->id->step_cpus, &rate) ||
+	    rate >= 0x1p63)
+		return;
+	metric_text_value(unit, (uint64_t)(rate + 0.5), value, sizeof(value));
+	(void)snprintf(note, REPORT_NOTE_MAX, "%s%s%s", value,
+		       isdigit((unsigned char)value[strlen(value) - 1]) ? " " : "", what);
 }
 
-static void put_perf(struct text *t, const struct figures *f)
+/* "1.95 per cycle, 1.5 nJ each" */
+static void note_instructions(const struct report_input *in, char *note)
 {
-	if (all_miss_alike(f, perf, ARRAY_SIZE(perf))) {
-		put_missing(t, "perf counters", (enum metric_reason)f->reason[perf[0]]);
+	double v;
+	size_t used = 0;
+
+	note[0] = '\0';
+	if (derived_value(DERIVED_IPC, in->figures, in->elapsed_ns, in->id->step_cpus, &v))
+		used = (size_t)snprintf(note, REPORT_NOTE_MAX, "%.2f per cycle", v);
+	if (derived_value(DERIVED_JOULES_PER_INSTRUCTION, in->figures, in->elapsed_ns,
+			  in->id->step_cpus, &v) &&
+	    used < REPORT_NOTE_MAX)
+		(void)snprintf(note + used, REPORT_NOTE_MAX - used, "%s%.3g nJ each",
+			       used ? ", " : "", v * 1e9);
+}
+
+static void put_coverage(struct report_text *t, const struct report_input *in)
+{
+	char how[sizeof(in->detail->counters)] = "";
+	char note[sizeof(how) + REPORT_NOTE_MAX];
+	char value[METRIC_TEXT_MAX];
+	double coverage;
+
+	if (in->detail)
+		report_mask(in->detail->counters, sizeof(in->detail->counters), how);
+	if (!derived_value(DERIVED_PMU_COVERAGE, in->figures, in->elapsed_ns, in->id->step_cpus,
+			   &coverage))
+		return;
+	(void)snprintf(value, sizeof(value), "%.1f %%", 100 * coverage);
+	(void)snprintf(note, sizeof(note), "of the time%s%s", *how ? "; " : "", how);
+	report_row(t, "counted", value, note);
+}
+
+static void put_counters(struct report_text *t, const struct report_input *in)
+{
+	static const enum metric all[] = { METRIC_CYCLES,	 METRIC_INSTRUCTIONS,
+					   METRIC_CACHE_REFERENCES, METRIC_BRANCHES,
+					   METRIC_FP_OPERATIONS, METRIC_MEMORY_BYTES };
+	const struct figures *f = in->figures;
+	char note[REPORT_NOTE_MAX];
+
+	if (!(in->wish && (in->wish->groups & WISH_HW)) &&
+	    !report_is_tried(f, all, ARRAY_SIZE(all))) {
+		report_unasked(t, "hardware counters", "");
 		return;
 	}
-	put_software(t, f);
-	put_hardware(t, f);
+	/* the last two exist on few CPUs: where nothing else does, they are no news */
+	if (report_all_miss_alike(f, all, 4) && !figures_has(f, all[4]) && !figures_has(f, all[5])) {
+		report_missing(t, "hardware counters", (enum metric_reason)f->reason[all[0]]);
+		return;
+	}
+	report_metric(t, f, METRIC_CYCLES, "cycles", "");
+	note_instructions(in, note);
+	report_metric(t, f, METRIC_INSTRUCTIONS, "instructions", note);
+	note_rate(in, DERIVED_CACHE_MISS_RATE, "missed", note);
+	report_metric(t, f, METRIC_CACHE_REFERENCES, "cache references", note);
+	note_rate(in, DERIVED_BRANCH_MISS_RATE, "mispredicted", note);
+	report_metric(t, f, METRIC_BRANCHES, "branches", note);
+	note_per_second(in, DERIVED_FLOP_PER_S, UNIT_COUNT, "FLOP/s", note);
+	report_known(t, f, METRIC_FP_OPERATIONS, "FP operations", note);
+	note_per_second(in, DERIVED_MEMORY_BYTES_PER_S, UNIT_BYTES, "/s", note);
+	report_known(t, f, METRIC_MEMORY_BYTES, "memory traffic", note);
+	put_coverage(t, in);
+}
+
+static void put_lost(struct report_text *t, const struct step_detail *d)
+{
+	char value[METRIC_TEXT_MAX];
+
+	if (!d || !d->lost_events)
+		return;
+	metric_text_value(UNIT_COUNT, d->lost_events, value, sizeof(value));
+	report_row(t, "lost events", value, "the kernel's tables were full");
 }
 
 /* --- the whole -------------------------------------------------------------------------- */
@@ -275,26 +270,44 @@ static void step_name(const struct ledger_identity *id, char *buf, size_t size)
 	}
 }
 
-size_t report_format(const struct report_input *in, char *buf, size_t size)
+static void format(struct report_text *t, const struct report_input *in, unsigned int max_fs)
 {
-	struct text t = { .buf = buf, .size = size };
 	char name[40];
 	char elapsed[METRIC_TEXT_MAX];
 
-	if (!size)
-		return 0;
-	buf[0] = '\0';
 	step_name(in->id, name, sizeof(name));
 	metric_text_value(UNIT_NS, in->elapsed_ns, elapsed, sizeof(elapsed));
-	put(&t, "ceems: step %s on %.24s", name, in->node);
+	report_put(t, "ceems: step %s on %.24s", name, in->node);
 	if (in->id->node_count > 1)
-		put(&t, " (node %u of %" PRIu32 ")", in->id->node_id + 1, in->id->node_count);
-	put(&t, ", %s\n", elapsed);
-	put_energy(&t, in);
-	put_cpu(&t, in);
-	put_io(&t, in->figures);
-	put_perf(&t, in->figures);
+		report_put(t, " (node %u of %" PRIu32 ")", in->id->node_id + 1,
+			   in->id->node_count);
+	report_put(t, ", %s\n", elapsed);
+	put_energy(t, in);
+	put_cpu(t, in);
+	put_scheduling(t, in);
+	put_io(t, in);
+	report_put_file_systems(t, in, max_fs);
+	report_put_network(t, in);
+	put_counters(t, in);
+	report_put_own_events(t, in);
+	put_lost(t, in->detail);
 	if (in->id->node_count > 1)
-		put(&t, "  These are this node's; sacct -j %s has the whole step's.\n", name);
-	return t.used;
+		report_put(t, "  These are this node's; sacct -j %s has the whole step's.\n", name);
+}
+
+size_t report_format(const struct report_input *in, char *buf, size_t size)
+{
+	struct report_text t;
+	unsigned int max_fs = DETAIL_FS;
+
+	if (!size)
+		return 0;
+	for (;;) {
+		t = (struct report_text){ .buf = buf, .size = size };
+		buf[0] = '\0';
+		format(&t, in, max_fs);
+		if (t.wanted == t.used || !max_fs)
+			return t.used;
+		max_fs--;
+	}
 }

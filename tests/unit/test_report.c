@@ -62,6 +62,56 @@ static size_t longest_line(void)
 	return max;
 }
 
+static struct step_detail detail;
+static struct perfwish wish;
+
+/* All that --ceems-perf=hw,io,net,events: gives. */
+static void set_asked(void)
+{
+	static const struct detail_fs fs[] = {
+		{ "/home", "nfs", 1000, 0, 3, 0, 1, 0 },
+		{ "/scratch", "lustre", 1256291, 17, 1200, 3, 0, 0 },
+		{ "/unused", "ext4", 0, 0, 0, 0, 0, 0 },
+		{ "pipe", "", 1000, 5, 31, 1, 0, 2 },
+	};
+
+	memset(&detail, 0, sizeof(detail));
+	memcpy(detail.fs, fs, sizeof(fs));
+	detail.nfs = ARRAY_SIZE(fs);
+	figures_set(&f, METRIC_RUN_DELAY, UINT64_C(1200000000));
+	figures_set(&f, METRIC_OFF_CPU, UINT64_C(500000000));
+	figures_set(&f, METRIC_STORAGE_READ_BYTES, 314573);
+	figures_set(&f, METRIC_TCP_RECEIVED_BYTES, 2048);
+	figures_set(&f, METRIC_TCP_SENT_BYTES, 1024);
+	figures_set(&f, METRIC_TCP_CONNECTIONS, 12);
+	figures_set(&f, METRIC_TCP_RETRANSMITTED_BYTES, 0);
+	figures_set(&f, METRIC_RECEIVED_PACKETS, 30);
+	figures_set(&f, METRIC_IP_RECEIVED_BYTES, 4096);
+	figures_set(&f, METRIC_IPV6_RECEIVED_BYTES, 512);
+	figures_set(&f, METRIC_SENT_PACKETS, 20);
+	figures_set(&f, METRIC_IP_SENT_BYTES, 2048);
+	figures_set(&f, METRIC_IPV6_SENT_BYTES, 0);
+	figures_set(&f, METRIC_UDP_RECEIVED_BYTES, 100);
+	figures_set(&f, METRIC_UDP_SENT_BYTES, 0);
+	figures_miss(&f, METRIC_RDMA_RECEIVED_BYTES, REASON_NO_DEVICE);
+	figures_miss(&f, METRIC_RDMA_SENT_BYTES, REASON_NO_DEVICE);
+	figures_set(&f, METRIC_FP_OPERATIONS, UINT64_C(12000000000));
+	figures_set(&f, METRIC_MEMORY_BYTES, UINT64_C(68719476736));
+	figures_set(&f, METRIC_PMU_ENABLED, UINT64_C(16000000000));
+	figures_set(&f, METRIC_PMU_RUNNING, UINT64_C(10000000000));
+	detail.nnet = 2;
+	detail.net[0] = (struct detail_net){ "tcp4", 28, 3584, 20, 2048 };
+	detail.net[1] = (struct detail_net){ "udp6", 2, 512, 0, 0 };
+	detail.nevents = 2;
+	detail.event[0] = (struct detail_event){ "L1D:REPLACEMENT", 12300000, REASON_NONE, 620000 };
+	detail.event[1] = (struct detail_event){ "FOO", 0, REASON_NO_EVENT, 0 };
+	detail.lost_events = 7;
+	(void)snprintf(detail.counters, sizeof(detail.counters), "bperf, skylakex");
+	wish.groups = WISH_HW | WISH_IO | WISH_NET | WISH_SCHED | WISH_EVENTS;
+	in.detail = &detail;
+	in.wish = &wish;
+}
+
 static const char full[] =
 	"ceems: step 12.0 on n1, 8.40 s\n"
 	"  energy                  152.3 J  rapl, by cpu-time\n"
@@ -70,24 +120,185 @@ static const char full[] =
 	"    DRAM                   32.3 J  static 10.1 J\n"
 	"  emissions               20.1 mg  CO2e\n"
 	"  CPU time                 15.8 s  94.0 % of 2 CPUs\n"
+	"    task clock             15.8 s\n"
+	"  context switches         12,345  7 migrations\n"
+	"  page faults                 999\n"
 	"  read                   1.20 MiB  1,234 calls\n"
 	"  written                    17 B  3 calls\n"
 	"    from storage              0 B\n"
 	"    to storage           4.00 KiB\n"
-	"  task clock               15.8 s\n"
-	"  context switches         12,345  7 migrations\n"
-	"  page faults                 999\n"
+	"  I/O by file system          n/a (needs --ceems-perf=io)\n"
+	"  TCP                         n/a (not measured)\n"
+	"  packets, UDP, RDMA          n/a (needs --ceems-perf=net)\n"
 	"  cycles                   52.0 G\n"
-	"  instructions            101.4 G  1.95 per cycle\n"
+	"  instructions            101.4 G  1.95 per cycle, 1.5 nJ each\n"
 	"  cache references         2.00 M  2.5 % missed\n"
 	"  branches                 1.00 G  0.1 % mispredicted\n";
+
+static const char asked[] =
+	"ceems: step 12.0 on n1, 8.40 s\n"
+	"  energy                  152.3 J  rapl, by cpu-time\n"
+	"    static share           40.1 J  idle power, by allocation\n"
+	"    CPU                   120.0 J  static 30.0 J\n"
+	"    DRAM                   32.3 J  static 10.1 J\n"
+	"  emissions               20.1 mg  CO2e\n"
+	"  CPU time                 15.8 s  94.0 % of 2 CPUs\n"
+	"    task clock             15.8 s\n"
+	"    run-queue wait         1.20 s  7.1 % of running and waiting\n"
+	"    off-CPU              500.0 ms\n"
+	"  context switches         12,345  7 migrations\n"
+	"  page faults                 999\n"
+	"  read                   1.20 MiB  1,234 calls, 75.0 % from the page cache\n"
+	"  written                    17 B  3 calls\n"
+	"    from storage        307.2 KiB\n"
+	"    to storage           4.00 KiB\n"
+	"         read     calls     written     calls  by file system\n"
+	"     1.20 MiB     1,200        17 B         3  /scratch (lustre)\n"
+	"       1000 B        31         5 B         1  pipe, 2 failed to write\n"
+	"       1000 B         3         0 B         0  /home (nfs), 1 failed to read\n"
+	"  TCP received           2.00 KiB  12 connections\n"
+	"  TCP sent               1.00 KiB  0 B retransmitted\n"
+	"  packets received             30  4.00 KiB, 512 B of it IPv6\n"
+	"  packets sent                 20  2.00 KiB\n"
+	"    tcp4     in 28 packets, 3.50 KiB; out 20 packets, 2.00 KiB\n"
+	"    udp6     in 2 packets, 512 B; out 0 packets, 0 B\n"
+	"  UDP received              100 B\n"
+	"  UDP sent                    0 B\n"
+	"  RDMA                        n/a (no device)\n"
+	"  cycles                   52.0 G\n"
+	"  instructions            101.4 G  1.95 per cycle, 1.5 nJ each\n"
+	"  cache references         2.00 M  2.5 % missed\n"
+	"  branches                 1.00 G  0.1 % mispredicted\n"
+	"  FP operations            12.0 G  1.43 GFLOP/s\n"
+	"  memory traffic         64.0 GiB  7.62 GiB/s\n"
+	"  counted                  62.5 %  of the time; bperf, skylakex\n"
+	"  own events               12.3 M  L1D:REPLACEMENT, counted 62.0 % of the time\n"
+	"                              n/a  FOO (no such event on this CPU)\n"
+	"  lost events                   7  the kernel's tables were full\n";
 
 static const char none[] =
 	"ceems: step 12.batch on n1, 0 ns\n"
 	"  energy, emissions           n/a (no sensor)\n"
 	"  CPU time                    n/a (no sensor)\n"
+	"    task clock                n/a (no sensor)\n"
+	"    run-queue wait            n/a (no sensor)\n"
+	"    off-CPU                   n/a (no sensor)\n"
+	"  scheduling                  n/a (no sensor)\n"
 	"  I/O                         n/a (no sensor)\n"
-	"  perf counters               n/a (no sensor)\n";
+	"  I/O by file system          n/a (no sensor)\n"
+	"  TCP                         n/a (no sensor)\n"
+	"  packets, UDP                n/a (no sensor)\n"
+	"  RDMA                        n/a (no sensor)\n"
+	"  hardware counters           n/a (no sensor)\n";
+
+static bool has(const char *text)
+{
+	return strstr(buf, text) != NULL;
+}
+
+/* Many file systems with long names that a user chose, and events with long names. */
+static void fill_up(void)
+{
+	uint32_t i;
+
+	memset(&detail, 0, sizeof(detail));
+	detail.nfs = DETAIL_FS;
+	for (i = 0; i < DETAIL_FS; i++) {
+		struct detail_fs *fs = &detail.fs[i];
+
+		memset(fs->mount, 'm', sizeof(fs->mount) - 1);
+		memset(fs->type, 't', sizeof(fs->type) - 1);
+		(void)snprintf(fs->mount, sizeof(fs->mount), "/%02u%0110u", i, i);
+		fs->read_bytes = 1000 + i;
+		fs->write_bytes = fs->read_calls = fs->write_calls = UINT64_C(1) << 60;
+		fs->read_errors = fs->write_errors = UINT64_C(1) << 60;
+	}
+	detail.nevents = PERFWISH_EVENTS;
+	for (i = 0; i < PERFWISH_EVENTS; i++)
+		memset(detail.event[i].name, 'e', sizeof(detail.event[i].name) - 1);
+	detail.nnet = 6;
+	for (i = 0; i < 6; i++)
+		detail.net[i] = (struct detail_net){ "tcp4xxx", UINT64_MAX, UINT64_MAX, UINT64_MAX,
+						     UINT64_MAX };
+	memset(detail.counters, 'c', sizeof(detail.counters) - 1);
+	detail.lost_events = UINT64_MAX;
+}
+
+static void test_detail(void)
+{
+	size_t n;
+	size_t i;
+
+	set_all();
+	set_asked();
+	(void)report_format(&in, buf, sizeof(buf));
+	is_str(buf, asked, "all that can be asked for");
+	ok(longest_line() <= 78, "lines fit a terminal");
+
+	/* mount points are named by users, and so are events */
+	(void)snprintf(detail.fs[1].mount, DETAIL_MOUNT_MAX, "/a\033[2J\n\x7f\xc2\x9b\xc3\xa9");
+	(void)snprintf(detail.event[0].name, PERFWISH_NAME_MAX, "X\rY");
+	(void)report_format(&in, buf, sizeof(buf));
+	ok(has("  /a?[2J???" "?\xc3\xa9 (lustre)\n"), "control bytes are masked, letters are not");
+	ok(has("  X?Y, counted"), "in events, too");
+	memset(detail.fs[1].mount, 'x', sizeof(detail.fs[1].mount));
+	memset(detail.fs[1].type, 'y', sizeof(detail.fs[1].type));
+	memset(detail.counters, 'z', sizeof(detail.counters));
+	detail.nfs = detail.nevents = detail.nnet = UINT32_MAX;
+	memset(&detail.fs[DETAIL_FS - 1], 'w', sizeof(detail.fs[0]));
+	n = report_format(&in, buf, sizeof(buf));
+	ok(n == strlen(buf) && n < sizeof(buf), "texts without end and wrong numbers do no harm");
+
+	/* asked for, and not to be had */
+	set_all();
+	set_asked();
+	detail.nfs = detail.nevents = detail.nnet = 0;
+	detail.lost_events = 0;
+	miss_all(REASON_NO_HOOK);
+	figures_miss(&f, METRIC_RECEIVED_PACKETS, REASON_NO_CGROUP);
+	(void)report_format(&in, buf, sizeof(buf));
+	ok(has("I/O by file system          n/a (no function hooks)\n"), "no hooks");
+	ok(has("packets received            n/a (no v2 cgroup)\n"), "two reasons, two lines");
+	ok(has("own events                  n/a (not measured)\n"), "no event");
+	ok(!has("lost"), "nothing was lost: no line");
+	ok(!has("needs"), "and all was asked for");
+	figures_set(&f, METRIC_HOME_READ_BYTES, 4096);
+	(void)report_format(&in, buf, sizeof(buf));
+	ok(has("  read, home             4.00 KiB\n"), "the site's names, without the details");
+
+	/* a part that is larger than the whole is none */
+	set_all();
+	set_asked();
+	figures_set(&f, METRIC_STORAGE_READ_BYTES, UINT64_C(1) << 40);
+	figures_set(&f, METRIC_PMU_ENABLED, 0);
+	figures_set(&f, METRIC_PMU_RUNNING, 0);
+	(void)report_format(&in, buf, sizeof(buf));
+	ok(!has("page cache"), "more from storage than was read: no rate");
+	ok(!has("counted   "), "no time on the PMU: no coverage");
+
+	/* nothing was asked for */
+	miss_all(REASON_NOT_MEASURED);
+	wish.groups = 0;
+	in.detail = NULL;
+	(void)report_format(&in, buf, sizeof(buf));
+	ok(has("(needs --ceems-perf=io)") && has("(needs --ceems-perf=net)") &&
+		   has("hardware counters           n/a (needs --ceems-perf)\n"),
+	   "says how to ask");
+	ok(!has("\n  RDMA") && !has("own events") && !has("task clock"), "in few lines");
+
+	/* what does not fit */
+	set_all();
+	set_asked();
+	for (i = 0; i < METRIC_N; i++)
+		figures_set(&f, (enum metric)i, UINT64_MAX);
+	fill_up();
+	n = report_format(&in, buf, sizeof(buf));
+	ok(n < sizeof(buf) && buf[n - 1] == '\n', "the largest report fits a pipe: %zu bytes", n);
+	ok(has("/15000") && !has("/00000") && has(" more\n"), "the smallest file systems are left out");
+	ok(has("lost events"), "nothing else is");
+	n = report_format(&in, buf, 200);
+	is_u64(n, 199, "a small buffer is cut");
+}
 
 int main(void)
 {
@@ -139,7 +350,11 @@ int main(void)
 	ok(strstr(buf, "hardware counters           n/a (no PMU)\n") != NULL, "one reason");
 	ok(!strstr(buf, "cycles"), "one line");
 
+	test_detail();
+
 	/* the longest of everything */
+	in.detail = NULL;
+	in.wish = NULL;
 	miss_all(REASON_NOT_ASKED);
 	set_all();
 	id.job_id = UINT32_MAX;
