@@ -2,7 +2,11 @@
 /*
  * hwevents.h - which hardware events make which metric on this CPU: a table per microarchitecture of
  * libpfm4's names, else the kernel's generic events. Events of one group are on the PMU together, so
- * that a ratio of two of them is honest; libpfm4 is dlopen'ed when a step asks.
+ * that a ratio of two of them is honest.
+ *
+ * The table has each name's encoding beside it, so that the default group takes no library; that the
+ * two agree is tested with libpfm4 itself. Only a user's own names need it: it is dlopen'ed then, as
+ * its tables would cost every srun their relocation.
  */
 #ifndef CEEMS_HWEVENTS_H
 #define CEEMS_HWEVENTS_H
@@ -32,12 +36,14 @@ struct hwevents {
 	struct hwevent event[HWEVENTS_MAX];
 };
 
-/* The default group for this machine. Never fails: without libpfm4 or a table, generic events. */
+/* The default group for this machine. Never fails: without a table, generic events. */
 void hwevents_default(struct hwevents *ret);
 
 /*
- * The events that WISH names, in groups of their own; those that this CPU does not have come with
- * REASON_NO_EVENT.
+ * The events that WISH names, in groups of their own. REASON_NO_EVENT: this CPU does not have it, or
+ * there is no libpfm4 to ask. REASON_NO_PERMISSION: what the user could not count either, of the
+ * kernel alone (perf_event_paranoid), and what is not a task's own: uncore and other system-wide
+ * PMUs, the sibling thread, tracepoints. We open it as root, so it is for us to say no.
  */
 void hwevents_own(const struct perfwish *wish, struct hwevents *ret);
 

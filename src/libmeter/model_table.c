@@ -17,12 +17,8 @@
  */
 #include "src/libmeter/model_table.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <string.h>
-
-#include "src/libutil/fileio.h"
-#include "src/libutil/parse.h"
+#include "src/libmeter/cpuinfo.h"
+#include "src/libutil/util.h"
 
 /*
  * The means over all servers that Cloud Carbon Footprint takes for AWS where it does not know the
@@ -68,108 +64,12 @@ static const struct entry entries[] = {
 	{ 'R', 8, 0xd0c, 0xd0c, ANY_STEPPING, { "Neoverse N1", 620, 1920 } },
 };
 
-struct cpuinfo {
-	char vendor;
-	uint64_t family, model, stepping;
-	uint64_t cpus;
-};
-
-/* "key<tabs>: value" of /proc/cpuinfo */
-static const char *value_of(const char *line, const char *key)
-{
-	size_t len = strlen(key);
-
-	if (strncmp(line, key, len))
-		return NULL;
-	line += len;
-	line += strspn(line, "\t ");
-	if (*line != ':')
-		return NULL;
-	line++;
-	return line + strspn(line, " ");
-}
-
-static char vendor_of(const char *name)
-{
-	static const struct {
-		const char *name;
-		char vendor;
-	} vendors[] = {
-		{ "GenuineIntel", 'I' },
-		{ "AuthenticAMD", 'A' },
-		{ "0x41", 'R' },
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(vendors); i++)
-		if (!strcmp(name, vendors[i].name))
-			return vendors[i].vendor;
-	return '?';
-}
-
-static void read_cpuinfo(FILE *f, struct cpuinfo *c)
-{
-	static const struct {
-		const char *key;
-		size_t offset;
-	} numbers[] = {
-		{ "cpu family", offsetof(struct cpuinfo, family) },
-		{ "model", offsetof(struct cpuinfo, model) },
-		{ "stepping", offsetof(struct cpuinfo, stepping) },
-		{ "CPU architecture", offsetof(struct cpuinfo, family) },
-		{ "CPU part", offsetof(struct cpuinfo, model) },
-		{ "CPU revision", offsetof(struct cpuinfo, stepping) },
-	};
-	_cleanup_free_ char *line = NULL;
-	size_t size = 0;
-	const char *v;
-	size_t i;
-
-	while (getline(&line, &size, f) > 0) {
-		line[strcspn(line, "\n")] = '\0';
-		if (value_of(line, "processor"))
-			c->cpus++;
-		if (c->cpus > 1)
-			continue; /* the first CPU says what all are */
-		v = value_of(line, "vendor_id");
-		if (!v)
-			v = value_of(line, "CPU implementer");
-		if (v)
-			c->vendor = vendor_of(v);
-		for (i = 0; i < ARRAY_SIZE(numbers); i++) {
-			v = value_of(line, numbers[i].key);
-			if (v) { /* not a number: stays unknown */
-				uint64_t *n = (void *)((char *)c + numbers[i].offset);
-
-				if (parse_u64(v, n) < 0)
-					(void)parse_hex(v, n);
-			}
-		}
-	}
-}
-
 const struct model_cpu *model_cpu_find(const char *sys_root, uint32_t *ret_cpus)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	struct cpuinfo c = { '?', UINT64_MAX, UINT64_MAX, UINT64_MAX, 0 };
+	struct cpuinfo c;
 	size_t i;
-	int fd;
 
-	fd = fileio_open_at_root(sys_root, "/proc/cpuinfo");
-	if (fd < 0)
-		fd = fileio_open_at_root("", "/proc/cpuinfo");
-	if (fd >= 0) {
-		f = fdopen(fd, "r");
-		if (f)
-			read_cpuinfo(f, &c);
-		else
-			(void)close(fd);
-	}
-	if (!c.cpus) {
-		long online = sysconf(_SC_NPROCESSORS_ONLN);
-
-		c.cpus = online > 0 ? (uint64_t)online : 1;
-	}
+	cpuinfo_read(sys_root, &c);
 	*ret_cpus = c.cpus < UINT32_MAX ? (uint32_t)c.cpus : UINT32_MAX;
 	for (i = 0; i < ARRAY_SIZE(entries); i++) {
 		const struct entry *e = &entries[i];

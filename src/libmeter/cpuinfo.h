@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cpuinfo.h - what CPU this is, as /proc/cpuinfo of x86-64 and of arm64 tell it.
+ */
+#ifndef CEEMS_CPUINFO_H
+#define CEEMS_CPUINFO_H
+
+#include <stdint.h>
+
+/* Numbers that are not there are UINT64_MAX. */
+struct cpuinfo {
+	char vendor;	 /* 'I'ntel, 'A'MD, A'R'M, '?' */
+	uint64_t family; /* Arm: the architecture */
+	uint64_t model;	 /* Arm: the part's number */
+	uint64_t stepping;
+	uint64_t cpus; /* at least 1 */
+};
+
+/* Of the file below SYS_ROOT or, where a fake root has none, the machine's own. */
+void cpuinfo_read(const char *sys_root, struct cpuinfo *ret);
+
+#endif
