@@ -28,14 +28,15 @@ const char *event_name(enum event e)
 
 /*
  * On v2 every cgroup has counters. On v1 only those that somebody made in the perf_event hierarchy,
- * which Slurm does not: there it takes a site that mounts it together with one of Slurm's.
+ * which Slurm does not: there it takes a site that mounts it together with one of Slurm's. Where it is
+ * mounted it is not on v2, and so comes first: a step on v1 has a v2 cgroup, too (stepgroup.h).
  */
 static int open_cgroup(void *ctx, const char *v2, const char *v1)
 {
-	int fd = cgmount_open_step(NULL, v2, ".");
+	int fd = cgmount_open_step("perf_event", v1, ".");
 
 	(void)ctx;
-	return fd == -ENOENT ? cgmount_open_step("perf_event", v1, ".") : fd;
+	return fd == -ENOENT ? cgmount_open_step(NULL, v2, ".") : fd;
 }
 
 static int open_event(void *ctx, int cgroup, uint32_t cpu, enum event event, int leader)
