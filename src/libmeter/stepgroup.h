@@ -2,11 +2,15 @@
 /*
  * stepgroup.h - a v2 cgroup for a step of a Slurm that uses v1. Sockets and perf events know v2 cgroups
  * only, and there all v1 jobs sit in their slurmd's. The folder is made below that, so what a service
- * manager delegated stays where it is; it has no controllers on and limits nothing.
+ * manager delegated stays where it is; we turn no controller on in it, and it limits nothing.
+ *
+ * It has those tasks that were moved into it and what they fork; not what comes into a step by Slurm's
+ * v1 folders alone. So it is nothing for the extern step, which adopts processes.
  */
 #ifndef CEEMS_STEPGROUP_H
 #define CEEMS_STEPGROUP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -15,10 +19,12 @@
 struct stepgroup;
 
 /*
- * Makes "step_ceems_<our pid>" below the v2 cgroup of PID[0] and moves PID[n] there; threads and
- * children of theirs follow. The v2 tree may be mounted nowhere: then it is opened for us alone.
- * RET_PATH gets the path as /proc/PID/cgroup shows it. -EOPNOTSUPP: no v2 hierarchy in this kernel;
- * -EEXIST: they are in a step's v2 cgroup already.
+ * Makes "step_ceems_<our pid>" below the v2 cgroup of PID[0] and moves PID[n] there with all their
+ * threads; what they fork from then on is there, too. The v2 tree may be mounted nowhere: then it is
+ * opened for us alone, and no mount is left behind. RET_PATH gets the path as /proc/PID/cgroup shows
+ * it. -EOPNOTSUPP: no v2 hierarchy in this kernel, it is out of our reach (above the root of a
+ * container), or there is no place for processes below that of PID[0] (threaded); -EEXIST: they are
+ * in a step's v2 cgroup already; -ESRCH: none of them is alive; -ENOSPC: RET_PATH is too small.
  */
 int stepgroup_create(const pid_t *pid, size_t n, struct stepgroup **ret, char *ret_path, size_t size,
 		     struct errmsg *err);
@@ -26,13 +32,17 @@ int stepgroup_create(const pid_t *pid, size_t n, struct stepgroup **ret, char *r
 /* A fd of the folder, borrowed. */
 int stepgroup_fd(const struct stepgroup *g);
 
-/* Moves processes that are left one up and removes the folder. NULL: no-op. */
+/*
+ * Moves processes that are left one up and removes the folder; waits for dying ones, 100 ms at most.
+ * What cannot be removed is left to stepgroup_reap(). NULL: no-op.
+ */
 void stepgroup_destroy(struct stepgroup *g);
 
 /*
  * Removes empty folders of that name whose slurmstepd is gone, below the v2 cgroup of the calling
- * process. How many.
+ * process; EVERYWHERE: below any, for those of a slurmd that ran elsewhere (some ms: for the start of
+ * a daemon). How many.
  */
-unsigned int stepgroup_reap(void);
+unsigned int stepgroup_reap(bool everywhere);
 
 #endif
