@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "bpf/harvest.h"
-#include "bpf/harvest_mon.h"
-#include "src/libmeter/harvest.h"
+#include "bpf/probes.h"
+#include "bpf/probes_mon.h"
+#include "src/libmeter/probes.h"
 #include "src/libnode/bpfload.h"
 #include "src/libutil/parse.h"
 
@@ -38,98 +38,135 @@ static int fail(int rc, const struct errmsg *err)
 	}
 }
 
-static int load(const struct request *r, struct harvest **ret, struct errmsg *err)
+static int load(const struct request *r, struct probes **ret, struct errmsg *err)
 {
-	int rc = harvest_open(r->dir, ret, NULL);
+	int rc = probes_open(r->dir, ret, NULL);
 
 	if (rc == 0)
 		return 0;
 	if (rc == -EPERM || rc == -EACCES)
 		return errmsg_errno(err, rc, "cannot open the pins in %s", r->dir);
-	harvest_unpin(r->dir, HARVEST_DIR); /* half of a set, or not ours */
-	rc = harvest_mon_load(r->dir, err);
-	return rc < 0 ? rc : harvest_open(r->dir, ret, err);
+	probes_unpin(r->dir, PROBES_DIR); /* half of a set, or not ours */
+	rc = probes_mon_load(r->dir, err);
+	return rc < 0 ? rc : probes_open(r->dir, ret, err);
 }
 
 static int run_load(const struct request *r, struct errmsg *err)
 {
 	_cleanup_close_ int lock = -1;
-	struct harvest_census census;
-	struct harvest *h;
-	int rc = harvest_mon_check_dir(r->dir, err);
+	struct probes_census census;
+	struct probes *p;
+	int rc = probes_mon_check_dir(r->dir, err);
 
 	if (rc == 0)
-		rc = harvest_lock(r->dir, /* wait= */ true, &lock, err);
+		rc = probes_lock(r->dir, /* wait_ns= */ UINT64_MAX, &lock, err);
 	if (rc == 0)
-		rc = load(r, &h, err);
+		rc = load(r, &p, err);
 	if (rc < 0) {
 		if (lock >= 0)
 			(void)rmdir(r->dir); /* if it is empty */
 		return rc;
 	}
-	rc = harvest_user_add(h, r->user);
+	rc = probes_user_add(p, r->user);
 	if (rc < 0)
 		(void)errmsg_errno(err, rc, "cannot note process %d as a user", (int)r->user);
-	else
-		rc = harvest_census(h, /* reap= */ true, &census); /* frees what the dead left */
-	harvest_close(h);
+	else /* frees what the dead left, but for slots: slurmd first reads what is in them */
+		rc = probes_census(p, PROBES_REAP_USERS, &census);
+	probes_close(p);
 	return rc;
 }
 
 static int run_unload(const struct request *r, struct errmsg *err)
 {
 	_cleanup_close_ int lock = -1;
-	struct harvest_census census;
-	struct harvest *h;
-	int rc = harvest_open(r->dir, &h, err);
+	struct probes_census census;
+	struct probes *p;
+	int rc = probes_open(r->dir, &p, err);
 
 	if (rc == -ENOENT)
 		return 0;
 	if (rc < 0)
 		return rc;
-	rc = harvest_lock(r->dir, /* wait= */ true, &lock, err);
+	rc = probes_lock(r->dir, /* wait_ns= */ UINT64_MAX, &lock, err);
 	if (rc < 0)
 		goto out;
-	(void)harvest_user_remove(h, r->user);
-	rc = harvest_census(h, /* reap= */ true, &census);
+	(void)probes_user_remove(p, r->user);
+	rc = probes_census(p, PROBES_REAP_ALL, &census);
 	if (rc < 0)
 		(void)errmsg_errno(err, rc, "cannot read the maps");
-	else if (!r->force && (census.users || census.rows))
+	else if (!r->force && (census.users || census.slots))
 		rc = errmsg_set(err, -EBUSY, "in use by %u daemons and %u steps; the last of them "
-				"unloads, or --force", census.users, census.rows);
+				"unloads, or --force", census.users, census.slots);
 	else
-		harvest_unpin(r->dir, HARVEST_DIR);
+		probes_unpin(r->dir, PROBES_DIR);
 out:
-	harvest_close(h);
+	probes_close(p);
 	return rc;
+}
+
+static void print_group(const struct probes *p, enum probes_group group)
+{
+	uint64_t lost = probes_lost(p, group);
+
+	printf("%-9s %s", probes_group_name(group), probes_why_text(probes_why(p, group)));
+	if (lost)
+		printf(", %llu events lost", (unsigned long long)lost);
+	putchar('\n');
+}
+
+static void print_features(uint32_t features)
+{
+	static const struct {
+		uint32_t bit;
+		const char *name;
+	} feature[] = {
+		{ PROBES_HAS_CHARS, "bytes and calls" },  { PROBES_HAS_STORAGE, "storage" },
+		{ PROBES_HAS_RUN_DELAY, "run delay" },	  { PROBES_HAS_LIVE_TCP, "live sockets" },
+		{ PROBES_HAS_V1, "cgroup v1" },
+	};
+	const char *before = "counts    ";
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(feature); i++) {
+		if (!(features & feature[i].bit))
+			continue;
+		printf("%s%s", before, feature[i].name);
+		before = ", ";
+	}
+	putchar('\n');
 }
 
 static int run_status(const struct request *r, struct errmsg *err)
 {
-	struct harvest_census c;
-	struct harvest *h;
-	int rc = harvest_open(r->dir, &h, err);
+	struct probes_census c;
+	struct probes *p;
+	unsigned int i;
+	int rc = probes_open(r->dir, &p, err);
 
 	if (rc < 0)
 		return rc;
-	rc = harvest_census(h, /* reap= */ false, &c);
-	harvest_close(h);
-	if (rc < 0)
-		return errmsg_errno(err, rc, "cannot read the maps");
-	printf("pins      %s/" HARVEST_DIR "\n", r->dir);
+	rc = probes_census(p, PROBES_REAP_NONE, &c);
+	if (rc < 0) {
+		(void)errmsg_errno(err, rc, "cannot read the maps");
+		goto out;
+	}
+	printf("pins      %s/" PROBES_DIR "\n", r->dir);
 	printf("daemons   %u\n", c.users);
-	printf("steps     %u of %u\n", c.rows, HARVEST_ROWS);
+	printf("steps     %u of %u\n", c.slots, PROBES_SLOTS);
 	printf("refused   %llu\n", (unsigned long long)c.full);
-	printf("counts   %s%s cpu-time switches faults\n",
-	       c.features & HARVEST_HAS_CHARS ? " bytes calls" : "",
-	       c.features & HARVEST_HAS_STORAGE ? " storage" : "");
-	return 0;
+	printf("attached  %u programs\n", c.holds);
+	for (i = 0; i < PROBES_GROUP_N; i++)
+		print_group(p, (enum probes_group)i);
+	print_features(probes_features(p));
+out:
+	probes_close(p);
+	return rc;
 }
 
 static int usage(FILE *to)
 {
 	(void)fprintf(to, "usage: ceems-bpf load|unload|status [--dir DIR] [--for PID] [--force]\n"
-			  "Loads the programs that count I/O per Slurm step; see ceems-bpf(8).\n");
+			  "Loads the programs that count per Slurm step; see ceems-bpf(8).\n");
 	return to == stdout ? 0 : BPFLOAD_EXIT_USAGE;
 }
 

@@ -7,4 +7,19 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+/* Who is registered, and who keeps the object loaded: for user space only. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PROBES_SLOTS);
+	__type(key, __u32);
+	__type(value, struct probes_owner);
+} owners SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PROBES_USERS);
+	__type(key, __u32);
+	__type(value, struct probes_user);
+} users SEC(".maps");
+
 #include "tasks.bpf.h"

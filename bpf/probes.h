@@ -79,6 +79,7 @@ enum probes_link {
 #define PROBES_HAS_STORAGE (1u << 1) /* read_bytes, write_bytes: CONFIG_TASK_IO_ACCOUNTING */
 #define PROBES_HAS_RUN_DELAY (1u << 2) /* sched_info: CONFIG_SCHED_INFO */
 #define PROBES_HAS_LIVE_TCP (1u << 3)  /* the iterator over sockets: else only closed ones count */
+#define PROBES_HAS_V1 (1u << 4)	       /* steps are found by the v1 freezer, too */
 
 struct probes_meta {
 	__u32 abi;
@@ -126,11 +127,16 @@ _Static_assert(sizeof(struct probes_user) == 8, "probes ABI");
  * The cache: ARRAY[PROBES_CACHE] of __u64 per hierarchy (v2 first), index = low bits of the
  * cgroup's id. One word, so that it is read and written whole:
  *	bits 32-63	bits 16-47 of the id, the rest of which is the index
- *	bits 12-31	generation, its low 20 bits
+ *	bits 12-31	generation, its low 20 bits; never 0, so that an empty entry is no answer
  *	bits 0-11	slot; 0: not a step's, which is cached as well
+ *
+ * The 20 bits come round: whoever makes them cross a half of their range empties the cache, which
+ * takes away what was stored half a round ago, long before its number is in use again.
  */
 #define PROBES_CACHE_BITS 16
 #define PROBES_CACHE (1u << PROBES_CACHE_BITS)
+#define PROBES_GENERATION_MASK 0xfffffu
+#define PROBES_GENERATION_HALF 0x80000u
 
 /* --- tasks: sums over threads; of one thread in struct probes_living ------------------------ */
 

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bpfsys.h - the bpf(2) commands that a reader of pinned maps needs. libbpf would cost every
- * slurmstepd its size and relocations for these five.
+ * bpfsys.h - the bpf(2) commands that a user of pinned maps and programs needs. libbpf would cost
+ * every slurmstepd its size and relocations for these. All return -errno; fds are O_CLOEXEC, which
+ * the kernel sees to.
  */
 #ifndef CEEMS_BPFSYS_H
 #define CEEMS_BPFSYS_H
 
+#include <linux/bpf.h>
 #include <stdint.h>
+
+/* --- maps --------------------------------------------------------------------------------- */
 
 /* What an open map must look like to be the one meant; zero fields are not compared. */
 struct bpfsys_map {
@@ -15,8 +19,9 @@ struct bpfsys_map {
 	uint32_t value_size;
 };
 
-/* The map pinned at PATH, an O_CLOEXEC fd. -EPROTO: it is not of that shape. */
+/* The map pinned at PATH. -EPROTO: it is not of that shape. */
 int bpfsys_open_map(const char *path, const struct bpfsys_map *want, int *ret_fd);
+int bpfsys_map_info(int fd, struct bpf_map_info *ret);
 
 /* -ENOENT: no such key. */
 int bpfsys_lookup(int fd, const void *key, void *value);
@@ -25,5 +30,39 @@ int bpfsys_update(int fd, const void *key, const void *value, uint64_t flags);
 int bpfsys_delete(int fd, const void *key);
 /* KEY NULL: the first one. -ENOENT: that was the last. */
 int bpfsys_next_key(int fd, const void *key, void *next);
+
+/* N elements of an array from index FIRST on, their values back to back: one call (5.6). */
+int bpfsys_write_range(int fd, uint32_t first, uint32_t n, const void *values);
+int bpfsys_read_range(int fd, uint32_t first, uint32_t n, void *values);
+
+/* --- programs and links ------------------------------------------------------------------- */
+
+int bpfsys_open_program(const char *path, int *ret_fd);
+int bpfsys_program_id(int fd, uint32_t *ret_id);
+
+/*
+ * Attaches a program to what it was loaded for: tp_btf, fentry, fexit. It stays attached as long as
+ * *RET_FD is open or somebody else holds the link. -EEXIST, -EBUSY: it is attached already.
+ */
+int bpfsys_attach(int program_fd, int *ret_fd);
+/*
+ * Another fd of the link with that ID. -ENOENT: there is none any more; -EPERM: it takes
+ * CAP_SYS_ADMIN.
+ */
+int bpfsys_open_link(uint32_t id, int *ret_fd);
+struct bpfsys_link {
+	uint32_t id;
+	uint32_t program_id;
+};
+int bpfsys_link_info(int fd, struct bpfsys_link *ret);
+
+/* Attaches to a cgroup: BPF_CGROUP_INET_INGRESS, say. */
+int bpfsys_attach_cgroup(int program_fd, int cgroup_fd, enum bpf_attach_type type, int *ret_fd);
+
+/*
+ * A fd from which the list that iterator PROGRAM_FD makes can be read, once. MAP_FD: of the map whose
+ * elements it goes through; -1: it goes through something else.
+ */
+int bpfsys_iterate(int program_fd, int map_fd, int *ret_fd);
 
 #endif

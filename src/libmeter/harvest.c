@@ -1,364 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libmeter/harvest.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <linux/bpf.h>
-#include <stddef.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
-#include "bpf/harvest.h"
 #include "src/libmeter/bpfsys.h"
-#include "src/libutil/procstat.h"
 #include "src/libutil/util.h"
 
-/* Inode of a hierarchy's root (fs/kernfs/dir.c numbers from 1): everybody's tasks, nobody's step. */
-#define ROOT_ID 1
+/* Tasks that end while the living are listed are in neither list; so often it is tried again. */
+#define READS_MAX 3
+#define LIST_CHUNK 64
 
 struct harvest {
-	char dir[PATH_MAX];
-	char living[PATH_MAX]; /* the iterator's file */
+	uint32_t slot;
 	uint32_t features;
-	int meta, rows, cgroups, owners, users;
+	int rows, living; /* borrowed from the probes */
 	/* what the last harvest_read() put into the figures */
 	uint64_t put[METRIC_N];
 	bool has_put[METRIC_N];
 };
 
-static const struct {
-	const char *name;
-	size_t fd; /* offset in struct harvest */
-	struct bpfsys_map shape;
-} pinned[] = {
-	{ "meta", offsetof(struct harvest, meta),
-	  { BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(struct harvest_meta) } },
-	{ "rows", offsetof(struct harvest, rows),
-	  { BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(struct harvest_row) } },
-	{ "cgroups", offsetof(struct harvest, cgroups),
-	  { BPF_MAP_TYPE_HASH, sizeof(struct harvest_cgroup), sizeof(uint32_t) } },
-	{ "owners", offsetof(struct harvest, owners),
-	  { BPF_MAP_TYPE_HASH, sizeof(uint32_t), sizeof(struct harvest_owner) } },
-	{ "users", offsetof(struct harvest, users),
-	  { BPF_MAP_TYPE_HASH, sizeof(uint32_t), sizeof(struct harvest_user) } },
-};
-
-static int *fd_of(struct harvest *h, size_t i)
+int harvest_open(struct probes *p, uint32_t slot, struct harvest **ret)
 {
-	return (int *)((char *)h + pinned[i].fd);
-}
-
-/* --- opening ------------------------------------------------------------------------------ */
-
-static int open_maps(struct harvest *h, struct errmsg *err)
-{
-	struct harvest_meta meta = { 0 };
-	char path[PATH_MAX + sizeof("/" HARVEST_DIR "/cgroups")];
-	uint32_t zero = 0;
-	size_t i;
+	const struct bpfsys_map shape = { BPF_MAP_TYPE_ARRAY, sizeof(uint32_t),
+					  sizeof(struct probes_task_row) };
+	struct harvest *h = calloc(1, sizeof(*h));
 	int rc;
 
-	for (i = 0; i < ARRAY_SIZE(pinned); i++) {
-		(void)snprintf(path, sizeof(path), "%s/" HARVEST_DIR "/%s", h->dir,
-			       pinned[i].name);
-		rc = bpfsys_open_map(path, &pinned[i].shape, fd_of(h, i));
-		if (rc == -EPROTO)
-			return errmsg_set(err, rc, "harvest: %s is not a map of ours", path);
-		if (rc < 0)
-			return errmsg_errno(err, rc, "harvest: cannot open %s", path);
-	}
-	/* The pins come into being by one rename, so a missing file means half removed. */
-	if (access(h->living, F_OK) < 0)
-		return errmsg_errno(err, -errno, "harvest: %s", h->living);
-	rc = bpfsys_lookup(h->meta, &zero, &meta);
-	if (rc < 0)
-		return errmsg_errno(err, rc, "harvest: cannot read %s", path);
-	if (meta.abi != HARVEST_ABI)
-		return errmsg_set(err, -EPROTO, "harvest: %s/" HARVEST_DIR " has ABI %u, not %u",
-				  h->dir, meta.abi, HARVEST_ABI);
-	h->features = meta.features;
-	return 0;
-}
-
-int harvest_open(const char *dir, struct harvest **ret, struct errmsg *err)
-{
-	struct harvest *h;
-	size_t i;
-	int rc;
-
-	if (!*dir)
-		return errmsg_set(err, -ENOENT, "harvest: BpfDir is empty");
-	h = calloc(1, sizeof(*h));
 	if (!h)
-		return errmsg_errno(err, -ENOMEM, "harvest");
-	for (i = 0; i < ARRAY_SIZE(pinned); i++)
-		*fd_of(h, i) = -1;
-	rc = snprintf(h->living, sizeof(h->living), "%s/" HARVEST_DIR "/living", dir);
-	if (rc < 0 || (size_t)rc >= sizeof(h->living)) {
-		rc = errmsg_errno(err, -ENAMETOOLONG, "harvest: %s", dir);
-		goto fail;
+		return -ENOMEM;
+	h->slot = slot;
+	h->features = probes_features(p);
+	rc = probes_map(p, "task_rows", &shape, &h->rows);
+	if (rc == 0)
+		rc = probes_program(p, "living", &h->living);
+	if (rc < 0) {
+		harvest_close(h);
+		return rc;
 	}
-	memcpy(h->dir, dir, strlen(dir) + 1);
-	rc = open_maps(h, err);
-	if (rc < 0)
-		goto fail;
 	*ret = h;
 	return 0;
-fail:
-	harvest_close(h);
-	return rc;
 }
 
 void harvest_close(struct harvest *h)
 {
-	size_t i;
-
-	if (!h)
-		return;
-	for (i = 0; i < ARRAY_SIZE(pinned); i++)
-		util_closep(fd_of(h, i));
 	free(h);
 }
 
-/* --- who is alive ------------------------------------------------------------------------- */
+/* --- adding up ---------------------------------------------------------------------------- */
 
-static int process_start(pid_t pid, __u64 *ret)
-{
-	struct procstat s;
-	int rc = procstat_read(pid, &s);
-
-	if (rc == 0)
-		*ret = s.start_ticks;
-	return rc;
-}
-
-static void free_row(struct harvest *h, uint32_t row, const struct harvest_owner *owner)
-{
-	struct harvest_cgroup v2 = { .id = owner->cgroup_v2, .hierarchy = HARVEST_V2 };
-	struct harvest_cgroup v1 = { .id = owner->cgroup_v1, .hierarchy = HARVEST_V1_FREEZER };
-
-	/* the cgroups first: a row without owner may be somebody else's the next moment */
-	if (v2.id)
-		(void)bpfsys_delete(h->cgroups, &v2);
-	if (v1.id)
-		(void)bpfsys_delete(h->cgroups, &v1);
-	(void)bpfsys_delete(h->owners, &row);
-}
-
-/*
- * Deleting while walking restarts a hash map's walk: bounded by its size, and collected first.
- * REAP needs harvest_lock(): of two who found the same dead row, the slower one would take it from
- * whoever got it in between.
- */
-static void census_rows(struct harvest *h, bool reap, struct harvest_census *c)
-{
-	struct harvest_owner owner, dead_owner[64];
-	uint32_t dead[ARRAY_SIZE(dead_owner)];
-	uint32_t row, prev, n = 0, seen;
-	int rc = bpfsys_next_key(h->owners, NULL, &row);
-
-	for (seen = 0; rc == 0 && seen < HARVEST_ROWS; seen++) {
-		if (bpfsys_lookup(h->owners, &row, &owner) == 0) {
-			if (procstat_is_alive((pid_t)owner.pid, owner.start)) {
-				c->rows++;
-			} else if (n < ARRAY_SIZE(dead)) {
-				dead_owner[n] = owner;
-				dead[n++] = row;
-			}
-		}
-		prev = row;
-		rc = bpfsys_next_key(h->owners, &prev, &row);
-	}
-	if (!reap)
-		return;
-	c->reaped += n;
-	while (n--)
-		free_row(h, dead[n], &dead_owner[n]);
-}
-
-static void census_users(struct harvest *h, bool reap, struct harvest_census *c)
-{
-	struct harvest_user user;
-	uint32_t dead[HARVEST_USERS];
-	uint32_t pid, prev, n = 0, seen;
-	int rc = bpfsys_next_key(h->users, NULL, &pid);
-
-	for (seen = 0; rc == 0 && seen < HARVEST_USERS; seen++) {
-		if (bpfsys_lookup(h->users, &pid, &user) == 0) {
-			if (procstat_is_alive((pid_t)pid, user.start))
-				c->users++;
-			else
-				dead[n++] = pid;
-		}
-		prev = pid;
-		rc = bpfsys_next_key(h->users, &prev, &pid);
-	}
-	if (!reap)
-		return;
-	c->reaped += n;
-	while (n--)
-		(void)bpfsys_delete(h->users, &dead[n]);
-}
-
-int harvest_census(struct harvest *h, bool reap, struct harvest_census *ret)
-{
-	struct harvest_census c = { .features = h->features };
-	struct harvest_meta meta;
-	uint32_t zero = 0;
-	int rc = bpfsys_lookup(h->meta, &zero, &meta);
-
-	if (rc < 0)
-		return rc;
-	c.full = meta.full;
-	census_users(h, reap, &c);
-	census_rows(h, reap, &c);
-	*ret = c;
-	return 0;
-}
-
-int harvest_user_add(struct harvest *h, pid_t pid)
-{
-	struct harvest_user user;
-	uint32_t key = (uint32_t)pid;
-	int rc = process_start(pid, &user.start);
-
-	return rc < 0 ? rc : bpfsys_update(h->users, &key, &user, BPF_ANY);
-}
-
-int harvest_user_remove(struct harvest *h, pid_t pid)
-{
-	uint32_t key = (uint32_t)pid;
-
-	return bpfsys_delete(h->users, &key);
-}
-
-/* --- rows --------------------------------------------------------------------------------- */
-
-static int allocate_row(struct harvest *h, const struct harvest_owner *owner, uint32_t *ret)
-{
-	uint32_t first = owner->pid % HARVEST_ROWS; /* spreads, and so delays reuse */
-	uint32_t i, row;
-	int rc;
-
-	for (i = 0; i < HARVEST_ROWS; i++) {
-		row = 1 + (first + i) % HARVEST_ROWS;
-		rc = bpfsys_update(h->owners, &row, owner, BPF_NOEXIST);
-		if (rc == 0) {
-			*ret = row;
-			return 0;
-		}
-		if (rc != -EEXIST)
-			return rc == -E2BIG ? -ENOSPC : rc;
-	}
-	return -ENOSPC;
-}
-
-static void count_full(struct harvest *h)
-{
-	struct harvest_meta *meta = mmap(NULL, sizeof(*meta), PROT_READ | PROT_WRITE,
-					 MAP_SHARED, h->meta, 0);
-
-	if (meta == MAP_FAILED)
-		return;
-	(void)__atomic_fetch_add(&meta->full, 1, __ATOMIC_RELAXED);
-	(void)munmap(meta, sizeof(*meta));
-}
-
-static int add_cgroup(struct harvest *h, uint64_t id, uint32_t hierarchy, uint32_t row)
-{
-	struct harvest_cgroup key = { .id = id, .hierarchy = hierarchy };
-
-	/* an entry there is a dead step's: kernfs ids are not used twice */
-	return id ? bpfsys_update(h->cgroups, &key, &row, BPF_ANY) : 0;
-}
-
-/* Whether there is room now. Busy: whoever has the lock reaps as well, and this step goes without. */
-static bool reap_dead(struct harvest *h)
-{
-	struct harvest_census c;
-	_cleanup_close_ int lock = -1;
-
-	if (harvest_lock(h->dir, /* wait= */ false, &lock, NULL) < 0)
-		return false;
-	return harvest_census(h, /* reap= */ true, &c) == 0 && c.reaped;
-}
-
-int harvest_register(struct harvest *h, uint64_t cgroup_v2_id, uint64_t cgroup_v1_id,
-		     uint32_t *ret_row)
-{
-	struct harvest_row empty = { .owner = (uint32_t)getpid() };
-	struct harvest_owner owner = {
-		.pid = (uint32_t)getpid(),
-		.cgroup_v2 = cgroup_v2_id,
-		.cgroup_v1 = cgroup_v1_id,
-	};
-	uint32_t row;
-	int rc;
-
-	if (!cgroup_v2_id && !cgroup_v1_id)
-		return -EINVAL;
-	if (cgroup_v2_id == ROOT_ID || cgroup_v1_id == ROOT_ID)
-		return -EINVAL;
-	rc = process_start(getpid(), &owner.start);
-	if (rc < 0)
-		return rc;
-	rc = allocate_row(h, &owner, &row);
-	if (rc == -ENOSPC && reap_dead(h))
-		rc = allocate_row(h, &owner, &row);
-	if (rc < 0) {
-		if (rc == -ENOSPC)
-			count_full(h);
-		return rc;
-	}
-	rc = bpfsys_update(h->rows, &row, &empty, BPF_ANY);
-	if (rc == 0)
-		rc = add_cgroup(h, cgroup_v2_id, HARVEST_V2, row);
-	if (rc == 0)
-		rc = add_cgroup(h, cgroup_v1_id, HARVEST_V1_FREEZER, row);
-	if (rc < 0) {
-		free_row(h, row, &owner);
-		return rc;
-	}
-	memset(h->has_put, 0, sizeof(h->has_put));
-	*ret_row = row;
-	return 0;
-}
-
-/* A living slurmd answers for all, so that the rows are looked through only without one. */
-static bool is_in_use(struct harvest *h)
-{
-	struct harvest_census c = { 0 };
-
-	census_users(h, /* reap= */ false, &c);
-	if (!c.users)
-		census_rows(h, /* reap= */ false, &c);
-	return c.users || c.rows;
-}
-
-void harvest_release(struct harvest *h, uint32_t row)
-{
-	struct harvest_owner owner;
-	_cleanup_close_ int lock = -1;
-
-	if (bpfsys_lookup(h->owners, &row, &owner) < 0 || owner.pid != (uint32_t)getpid())
-		return;
-	free_row(h, row, &owner);
-	if (is_in_use(h))
-		return;
-	/* Nobody left, Slurm is gone. Busy: somebody is just loading or unloading. */
-	if (harvest_lock(h->dir, /* wait= */ false, &lock, NULL) < 0)
-		return;
-	if (!is_in_use(h))
-		harvest_unpin(h->dir, HARVEST_DIR);
-}
-
-/* --- reading ------------------------------------------------------------------------------ */
-
-static void add_counters(struct harvest_counters *to, const struct harvest_counters *c)
+static void add_counters(struct probes_task_counters *to, const struct probes_task_counters *c)
 {
 	to->rchar += c->rchar;
 	to->wchar += c->wchar;
@@ -367,23 +59,66 @@ static void add_counters(struct harvest_counters *to, const struct harvest_count
 	to->read_bytes += c->read_bytes;
 	to->write_bytes += c->write_bytes;
 	to->run_ns += c->run_ns;
-	to->switches += c->switches;
-	to->faults += c->faults;
+	to->delay_ns += c->delay_ns;
+	to->life_ns += c->life_ns;
+	to->voluntary += c->voluntary;
+	to->involuntary += c->involuntary;
+	to->minor_faults += c->minor_faults;
+	to->major_faults += c->major_faults;
+	to->migrations += c->migrations;
 	to->tasks += c->tasks;
 }
 
-static int add_living(const char *path, uint32_t row, struct harvest_counters *sum)
+static int add_living(const struct harvest *h, struct probes_task_counters *sum)
 {
-	struct harvest_living one;
-	_cleanup_fclose_ FILE *f = fopen(path, "re");
+	struct probes_living one[LIST_CHUNK];
+	_cleanup_close_ int fd = -1;
+	size_t i, used = 0;
+	ssize_t n;
+	int rc = bpfsys_iterate(h->living, /* map_fd= */ -1, &fd);
 
-	if (!f)
-		return -errno;
-	while (fread(&one, sizeof(one), 1, f) == 1)
-		if (one.row == row)
-			add_counters(sum, &one.c);
-	return ferror(f) ? -EIO : 0;
+	if (rc < 0)
+		return rc;
+	/* -EAGAIN: the kernel looked at a million tasks in one call, and none was ours */
+	while ((n = read(fd, (char *)one + used, sizeof(one) - used)) != 0) {
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		used += n > 0 ? (size_t)n : 0;
+		for (i = 0; i < used / sizeof(*one); i++)
+			if (one[i].slot == h->slot)
+				add_counters(sum, &one[i].c);
+		used %= sizeof(*one);
+		memmove(one, &one[i], used); /* what the read cut in two */
+	}
+	return used ? -EIO : 0;
 }
+
+/*
+ * First the row, then the list, or a task that exits in between would count twice. In this order it
+ * is missed, which the row's growth shows.
+ */
+static int read_counters(const struct harvest *h, bool is_empty, struct probes_task_counters *ret)
+{
+	struct probes_task_row row, after;
+	int attempt;
+	int rc;
+
+	rc = bpfsys_lookup(h->rows, &h->slot, &row);
+	for (attempt = 0; rc == 0; attempt++) {
+		*ret = row.ended;
+		if (is_empty)
+			return 0;
+		rc = add_living(h, ret);
+		if (rc == 0)
+			rc = bpfsys_lookup(h->rows, &h->slot, &after);
+		if (attempt == READS_MAX - 1 || after.ended.tasks == row.ended.tasks)
+			return rc;
+		row = after;
+	}
+	return rc;
+}
+
+/* --- figures ------------------------------------------------------------------------------ */
 
 static void put(struct harvest *h, struct figures *f, enum metric m, uint64_t value)
 {
@@ -394,36 +129,39 @@ static void put(struct harvest *h, struct figures *f, enum metric m, uint64_t va
 	h->has_put[m] = true;
 }
 
-static void miss(struct figures *f, enum metric m, enum metric_reason reason)
+/* Of what a task lived: neither running nor waiting for a CPU. Their clocks are not quite the same. */
+static uint64_t off_cpu(const struct probes_task_counters *c)
 {
-	if (!figures_has(f, m))
-		figures_miss(f, m, reason);
+	uint64_t on = c->run_ns + c->delay_ns;
+
+	return c->life_ns > on ? c->life_ns - on : 0;
 }
 
-int harvest_read(struct harvest *h, uint32_t row, struct figures *f)
+int harvest_read(struct harvest *h, bool is_empty, struct figures *f)
 {
-	struct harvest_row ended;
-	int rc = bpfsys_lookup(h->rows, &row, &ended);
+	struct probes_task_counters c;
+	int rc = read_counters(h, is_empty, &c);
 
 	if (rc < 0)
 		return rc;
-	/* in this order, or a task that exits in between would count twice */
-	rc = add_living(h->living, row, &ended.ended);
-	if (rc < 0)
-		return rc;
-	if (h->features & HARVEST_HAS_CHARS) {
-		put(h, f, METRIC_IO_READ_BYTES, ended.ended.rchar);
-		put(h, f, METRIC_IO_WRITE_BYTES, ended.ended.wchar);
-		put(h, f, METRIC_IO_READ_CALLS, ended.ended.syscr);
-		put(h, f, METRIC_IO_WRITE_CALLS, ended.ended.syscw);
+	if (h->features & PROBES_HAS_CHARS) {
+		put(h, f, METRIC_IO_READ_BYTES, c.rchar);
+		put(h, f, METRIC_IO_WRITE_BYTES, c.wchar);
+		put(h, f, METRIC_IO_READ_CALLS, c.syscr);
+		put(h, f, METRIC_IO_WRITE_CALLS, c.syscw);
 	}
-	if (h->features & HARVEST_HAS_STORAGE) {
-		put(h, f, METRIC_STORAGE_READ_BYTES, ended.ended.read_bytes);
-		put(h, f, METRIC_STORAGE_WRITE_BYTES, ended.ended.write_bytes);
+	if (h->features & PROBES_HAS_STORAGE) {
+		put(h, f, METRIC_STORAGE_READ_BYTES, c.read_bytes);
+		put(h, f, METRIC_STORAGE_WRITE_BYTES, c.write_bytes);
 	}
-	put(h, f, METRIC_CPU_TIME, ended.ended.run_ns);
-	put(h, f, METRIC_CONTEXT_SWITCHES, ended.ended.switches);
-	put(h, f, METRIC_PAGE_FAULTS, ended.ended.faults);
+	if (h->features & PROBES_HAS_RUN_DELAY) {
+		put(h, f, METRIC_RUN_DELAY, c.delay_ns);
+		put(h, f, METRIC_OFF_CPU, off_cpu(&c));
+	}
+	put(h, f, METRIC_CPU_TIME, c.run_ns);
+	put(h, f, METRIC_CONTEXT_SWITCHES, c.voluntary + c.involuntary);
+	put(h, f, METRIC_PAGE_FAULTS, c.minor_faults + c.major_faults);
+	put(h, f, METRIC_CPU_MIGRATIONS, c.migrations);
 	harvest_miss(f, REASON_NO_BPF); /* what this kernel does not count */
 	return 0;
 }
@@ -431,58 +169,14 @@ int harvest_read(struct harvest *h, uint32_t row, struct figures *f)
 void harvest_miss(struct figures *f, enum metric_reason reason)
 {
 	static const enum metric ours[] = {
-		METRIC_IO_READ_BYTES,	    METRIC_IO_WRITE_BYTES,	METRIC_IO_READ_CALLS,
-		METRIC_IO_WRITE_CALLS,	    METRIC_STORAGE_READ_BYTES,	METRIC_STORAGE_WRITE_BYTES,
-		METRIC_CPU_TIME,	    METRIC_CONTEXT_SWITCHES,	METRIC_PAGE_FAULTS,
+		METRIC_IO_READ_BYTES,	   METRIC_IO_WRITE_BYTES,     METRIC_IO_READ_CALLS,
+		METRIC_IO_WRITE_CALLS,	   METRIC_STORAGE_READ_BYTES, METRIC_STORAGE_WRITE_BYTES,
+		METRIC_CPU_TIME,	   METRIC_CONTEXT_SWITCHES,   METRIC_PAGE_FAULTS,
+		METRIC_CPU_MIGRATIONS,	   METRIC_RUN_DELAY,	      METRIC_OFF_CPU,
 	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(ours); i++)
-		miss(f, ours[i], reason);
-}
-
-/* --- the pins ----------------------------------------------------------------------------- */
-
-int harvest_lock(const char *dir, bool wait, int *ret_fd, struct errmsg *err)
-{
-	struct stat locked, named;
-	int attempt;
-
-	for (attempt = 0; attempt < 10; attempt++) {
-		_cleanup_close_ int fd = -1;
-
-		if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-			return errmsg_errno(err, -errno, "cannot create %s", dir);
-		fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0)
-			return errmsg_errno(err, -errno, "cannot open %s", dir);
-		if (flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB)) < 0)
-			return errmsg_errno(err, -errno, "cannot lock %s", dir);
-		/* the one who held it may have removed the folder */
-		if (fstat(fd, &locked) == 0 && stat(dir, &named) == 0 &&
-		    locked.st_ino == named.st_ino) {
-			*ret_fd = TAKE_FD(fd);
-			return 0;
-		}
-	}
-	return errmsg_errno(err, -EBUSY, "cannot lock %s", dir);
-}
-
-void harvest_unpin(const char *dir, const char *sub)
-{
-	char path[PATH_MAX];
-	struct dirent *e;
-	DIR *d;
-
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, sub) >= sizeof(path))
-		return;
-	d = opendir(path);
-	if (!d)
-		return;
-	while ((e = readdir(d)))
-		if (e->d_name[0] != '.')
-			(void)unlinkat(dirfd(d), e->d_name, 0);
-	(void)closedir(d);
-	(void)rmdir(path);
-	(void)rmdir(dir);
+		if (!figures_has(f, ours[i]))
+			figures_miss(f, ours[i], reason);
 }

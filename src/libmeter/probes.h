@@ -39,22 +39,34 @@ const char *probes_group_name(enum probes_group group);
 /* Events of GROUP that could not be booked since the object was loaded. */
 uint64_t probes_lost(const struct probes *p, enum probes_group group);
 
-/* A pinned map or program by its name; opened at first use and closed by probes_close(). */
+/*
+ * How many elements the array NAME has for each slot, where they begin at slot * that; 0: it is not by
+ * slot. The loader makes PROBES_SLOTS + 1 times as many, probes_register() empties them.
+ */
+uint32_t probes_rows_of_slot(const char *name, uint32_t shards);
+
+/*
+ * A pinned map or program by its name, borrowed: opened at first use and closed by probes_close().
+ * -ENOENT: it was not loaded; -EPROTO: not of that SHAPE.
+ */
 int probes_map(struct probes *p, const char *name, const struct bpfsys_map *shape, int *ret_fd);
 int probes_program(struct probes *p, const char *name, int *ret_fd);
 
 /*
- * Attaches GROUP's programs, or joins those who have, until probes_close(). Takes the lock of the
- * folder for at most 100 ms. -EOPNOTSUPP: the group is not there (probes_why()); -EBUSY: somebody
- * held the lock for longer. PROBES_NET has no link here: netcount.h.
+ * Joins those who have GROUP's programs attached, or attaches them, until probes_close(). Attaching
+ * takes the lock of the folder, for which it waits PROBES_LOCK_WAIT_NS at most. -EOPNOTSUPP: the group
+ * is not there (probes_why()); -EBUSY: somebody held the lock for longer. PROBES_NET has no link here:
+ * netcount.h.
  */
+#define PROBES_LOCK_WAIT_NS (250 * UINT64_C(1000000))
 int probes_hold(struct probes *p, enum probes_group group, struct errmsg *err);
 
 /*
  * Counts what runs in the cgroups with these ids (inode numbers of the v2 and the v1 freezer
  * folder; 0: none) and below them, from now on, in a slot of its own: rows are emptied. Threads of
  * the calling process are left out, wherever they are. GROUPS: bits by enum probes_group that the
- * step asked for. -EINVAL: no id, or that of a hierarchy's root; -ENOSPC: table full (and counted).
+ * step asked for. -EINVAL: no id, or that of a hierarchy's root; -ENOSPC: table full (and counted);
+ * -EOPNOTSUPP: there is just a v1 id, and the programs were loaded before a v1 freezer was there.
  */
 int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_id,
 		    uint32_t groups, uint32_t *ret_slot);
@@ -63,6 +75,9 @@ void probes_release(struct probes *p, uint32_t slot);
 
 /* --- who keeps it loaded ------------------------------------------------------------------ */
 
+/* Whose slot it is. -ENOENT: nobody's. */
+int probes_owner(struct probes *p, uint32_t slot, struct probes_owner *ret);
+
 /* Keeps the object loaded as long as process PID lives, or until probes_user_remove(). */
 int probes_user_add(struct probes *p, pid_t pid);
 int probes_user_remove(struct probes *p, pid_t pid);
@@ -70,16 +85,21 @@ int probes_user_remove(struct probes *p, pid_t pid);
 struct probes_census {
 	uint32_t users, slots; /* alive */
 	uint32_t reaped;       /* users and slots of dead processes that were removed */
+	uint32_t dead;	       /* slots of dead processes that are still there */
 	uint32_t holds;	       /* links in force */
 	uint64_t full;	       /* registrations refused so far */
 	uint32_t groups;       /* bits: somebody alive asked for it */
 };
-/* REAP: with probes_lock() held, also removes what dead processes left. */
-int probes_census(struct probes *p, bool reap, struct probes_census *ret);
+/*
+ * Who uses it. With probes_lock() held it also removes what dead processes left: daemons, or slots
+ * too. What a slot counted is lost then; slurmd reads it before.
+ */
+enum probes_reap { PROBES_REAP_NONE, PROBES_REAP_USERS, PROBES_REAP_ALL };
+int probes_census(struct probes *p, enum probes_reap reap, struct probes_census *ret);
 
 /*
  * Serialises loading, attaching and unloading: a lock on the folder DIR (created), as long as the
- * fd is open. WAIT_NS 0: -EWOULDBLOCK when it is taken.
+ * fd is open. -EWOULDBLOCK when it is taken, for longer than WAIT_NS; UINT64_MAX: waits for it.
  */
 int probes_lock(const char *dir, uint64_t wait_ns, int *ret_fd, struct errmsg *err);
 

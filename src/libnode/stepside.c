@@ -14,6 +14,7 @@
 #include "src/libmeter/cgmount.h"
 #include "src/libmeter/cputime.h"
 #include "src/libmeter/harvest.h"
+#include "src/libmeter/probes.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"
@@ -26,8 +27,9 @@ struct stepside {
 	struct ledger *ledger;
 	unsigned int slot;
 	struct cputime *cputime;
+	struct probes *probes;
+	uint32_t probes_slot;
 	struct harvest *harvest;
-	uint32_t row;
 	enum metric_reason harvest_reason; /* while harvest is NULL */
 	uint64_t open_ns;
 	uint64_t elapsed_ns;
@@ -93,26 +95,45 @@ static uint64_t cgroup_id(const char *controller, const char *path)
 	return st.st_ino;
 }
 
+static int start_probes(struct stepside *st, struct ledger_slot *slot, struct errmsg *err)
+{
+	int rc = probes_open(st->settings.bpf_dir, &st->probes, err);
+
+	if (rc < 0)
+		return rc;
+	rc = probes_register(st->probes, cgroup_id(NULL, slot->cgroup_v2),
+			     cgroup_id("freezer", slot->cgroup_freezer), /* groups= */ 0,
+			     &st->probes_slot);
+	if (rc < 0)
+		return errmsg_errno(err, rc, "no slot in the BPF maps");
+	slot->bpf_slot = st->probes_slot;
+	rc = probes_hold(st->probes, PROBES_TASKS, err);
+	return rc < 0 ? rc : harvest_open(st->probes, st->probes_slot, &st->harvest);
+}
+
+static void stop_probes(struct stepside *st)
+{
+	harvest_close(st->harvest);
+	st->harvest = NULL;
+	if (st->probes_slot)
+		probes_release(st->probes, st->probes_slot);
+	st->probes_slot = 0;
+	probes_close(st->probes);
+	st->probes = NULL;
+}
+
 static void start_harvest(struct stepside *st, struct ledger_slot *slot)
 {
 	struct errmsg err = { 0 };
-	int rc = harvest_open(st->settings.bpf_dir, &st->harvest, &err);
+	int rc = start_probes(st, slot, &err);
 
-	if (rc < 0) {
-		if (rc != -ENOENT)
-			logger_info("I/O of this step is not counted: %s", err.text);
+	if (rc == 0)
 		return;
-	}
-	rc = harvest_register(st->harvest, cgroup_id(NULL, slot->cgroup_v2),
-			      cgroup_id("freezer", slot->cgroup_freezer), &st->row);
-	if (rc < 0) {
-		logger_info("I/O of this step is not counted: %s", strerror(-rc));
-		st->harvest_reason = rc == -ENOSPC ? REASON_NO_SLOT : REASON_NO_BPF;
-		harvest_close(st->harvest);
-		st->harvest = NULL;
-		return;
-	}
-	slot->bpf_slot = st->row;
+	if (rc != -ENOENT)
+		logger_info("I/O of this step is not counted: %s", err.text);
+	st->harvest_reason = rc == -ENOSPC ? REASON_NO_SLOT : REASON_NO_BPF;
+	slot->bpf_slot = 0;
+	stop_probes(st);
 }
 
 bool stepside_attach(struct stepside *st, pid_t pid)
@@ -187,7 +208,7 @@ static void write_figures(struct stepside *st, struct ledger_slot *slot, uint64_
 		figures_set(f, METRIC_CPU_TIME, busy_ns);
 	if (!st->harvest)
 		harvest_miss(f, st->harvest_reason);
-	else if (harvest_read(st->harvest, st->row, f) < 0)
+	else if (harvest_read(st->harvest, /* is_empty= */ false, f) < 0)
 		harvest_miss(f, REASON_FAILED);
 }
 
@@ -305,10 +326,7 @@ void stepside_close(struct stepside *st)
 		ledger_leave(st->ledger, st->slot);
 	if (is_extern(st)) /* the job is over: requeued, it must not meet what is left of itself */
 		ledger_request_tick(st->ledger);
-	if (st->harvest) {
-		harvest_release(st->harvest, st->row);
-		harvest_close(st->harvest);
-	}
+	stop_probes(st);
 	cputime_close(st->cputime);
 	ledger_close(st->ledger);
 	free(st);

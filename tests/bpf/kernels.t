@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# kernels.t [VMLINUZ...]: the harvest and the counters on other kernels than this machine's. Each is
-# booted in an emulated guest (no KVM needed, about 25 s) in which test_harvest and test_perf run, on
-# cgroup v2 and on the v1 freezer. Without arguments: the kernels in /boot. Kernels without
+# kernels.t [VMLINUZ...]: the probes and the counters on other kernels than this machine's. Each is
+# booted in an emulated guest (no KVM needed, about 25 s) in which the unit tests below run on cgroup
+# v2, and those of V1 on the v1 freezer as well. Without arguments: the kernels in /boot. Kernels without
 # installing them: apt-get download linux-image-...-cloud-amd64, dpkg -x. Not part of `make check`.
 # BUILDDIR names the build, QEMU the emulator.
 top=$(readlink -f "$(dirname "$0")/../..")
@@ -11,13 +11,18 @@ top=$(readlink -f "$(dirname "$0")/../..")
 # shellcheck disable=SC1091
 . "$top/tests/guest/vm.sh"
 
+V2="probes harvest perf"
+V1="harvest"
+
 build=${BUILDDIR:-$PWD}
 [ $# -gt 0 ] || set -- /boot/vmlinuz-*
 [ -e "$1" ] || skip_all "no kernel given and none in /boot"
 ! why=$(vm_missing) || skip_all "$why"
-for file in bpf/ceems-bpf tests/unit/test_harvest tests/unit/test_perf; do
-	[ -x "$build/$file" ] || skip_all "$build/$file is not built (make check)"
+for test in $V2 $V1; do
+	[ -x "$build/tests/unit/test_$test" ] ||
+		skip_all "$build/tests/unit/test_$test is not built (make check)"
 done
+[ -x "$build/bpf/ceems-bpf" ] || skip_all "$build/bpf/ceems-bpf is not built"
 work=$(mktemp -d /tmp/ceems-kernels-XXXXXX)
 trap 'rm -rf "$work"' EXIT
 
@@ -25,19 +30,19 @@ guest=$work/guest
 mkdir -p "$guest"/{bin,proc,sys,dev,tmp}
 vm_add_busybox "$guest" sh cat mkdir mount umount uname sleep yes head true false poweroff
 vm_add_program "$guest" "$build/bpf/ceems-bpf" /build/bpf/ceems-bpf
-vm_add_program "$guest" "$build/tests/unit/test_harvest" /build/test_harvest
-vm_add_program "$guest" "$build/tests/unit/test_perf" /build/test_perf
-cat >"$guest/init" <<'EOT'
+for test in $V2 $V1; do
+	vm_add_program "$guest" "$build/tests/unit/test_$test" "/build/test_$test"
+done
+cat >"$guest/init" <<EOT
 #!/bin/sh
 mount -t proc p /proc; mount -t sysfs s /sys; mount -t devtmpfs d /dev; mount -t tmpfs t /tmp
 export top_builddir=/build
 mount -t cgroup2 c /sys/fs/cgroup
-/build/test_harvest; echo "GUEST v2 harvest $?"
-/build/test_perf; echo "GUEST any perf $?"
+for test in $V2; do /build/test_\$test; echo "GUEST v2 \$test \$?"; done
 umount /sys/fs/cgroup
 mount -t tmpfs c /sys/fs/cgroup; mkdir /sys/fs/cgroup/freezer
 if mount -t cgroup -o freezer f /sys/fs/cgroup/freezer; then
-	/build/test_harvest; echo "GUEST v1 harvest $?"
+	for test in $V1; do /build/test_\$test; echo "GUEST v1 \$test \$?"; done
 fi
 poweroff -f
 EOT
@@ -67,9 +72,13 @@ for kernel in "$@"; do
 		skip "$name: the emulated kernel panics"
 		continue
 	fi
-	for run in "v2 harvest" "any perf" "v1 harvest"; do
-		grep -aq "^GUEST $run 0" "$work/console"
-		ok $? "$name: ${run/any /}"
+	for test in $V2; do
+		grep -aq "^GUEST v2 $test 0" "$work/console"
+		ok $? "$name: $test"
+	done
+	for test in $V1; do
+		grep -aq "^GUEST v1 $test 0" "$work/console"
+		ok $? "$name: $test on cgroup v1"
 	done
 	if grep -aq '# SKIP' "$work/console"; then
 		grep -a '# SKIP' "$work/console" | sort | uniq -c | sed 's/^/# skipped in the guest: /'

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * kernel_has.h - what the running kernel has, asked of itself: its BTF, trial loads. Never its version,
+ * which says little of a distribution's kernel.
+ */
+#ifndef CEEMS_KERNEL_HAS_H
+#define CEEMS_KERNEL_HAS_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+
+#include "src/libutil/errmsg.h"
+
+struct kernel_has;
+
+/* -EOPNOTSUPP: the kernel does not describe itself. */
+int kernel_has_open(struct kernel_has **ret, struct errmsg *err);
+void kernel_has_close(struct kernel_has *k);
+
+/* A struct of that name with such a member, which may be in anonymous structs and unions in it. */
+bool kernel_has_member(const struct kernel_has *k, const char *type, const char *member);
+
+/* A function that has type information, which is a condition of hooking into it. */
+bool kernel_has_function(const struct kernel_has *k, const char *name);
+
+/*
+ * What a tp_btf program of tracepoint NAME gets: how many arguments; -ENOENT: there is no such
+ * tracepoint. And whether argument ARG, from 0, is a pointer to struct TYPE.
+ */
+int kernel_has_tracepoint(const struct kernel_has *k, const char *name);
+bool kernel_has_tracepoint_arg(const struct kernel_has *k, const char *name, unsigned int arg,
+			       const char *type);
+
+/* The helper is there for tracing programs. Function hooks: fexit programs load and can be attached. */
+bool kernel_has_helper(enum bpf_func_id helper);
+bool kernel_has_fexit(const struct kernel_has *k);
+
+/* Such a map can be made; not for types that need BTF (SK_STORAGE). */
+bool kernel_has_map(enum bpf_map_type type, __u32 key_size, __u32 value_size, __u32 flags);
+
+/* The freezer is in a v1 hierarchy: Slurm on cgroup v1 knows its steps by it. */
+bool kernel_has_v1_freezer(void);
+
+#endif

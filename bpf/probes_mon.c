@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bpf/probes_mon.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "bpf/kernel_has.h"
+#include "bpf/probes.h"
+#include "bpf/probes.skel.h"
+#include "src/libmeter/probes.h"
+
+/* bpffs refuses names with dots */
+#define STAGING "new_" PROBES_DIR
+
+int probes_mon_check_dir(const char *dir, struct errmsg *err)
+{
+	char parent[PATH_MAX];
+	struct statfs fs;
+	const char *at = dir;
+
+	if (strlen(dir) >= sizeof(parent))
+		return errmsg_errno(err, -ENAMETOOLONG, "%s", dir);
+	if (statfs(dir, &fs) < 0) {
+		memcpy(parent, dir, strlen(dir) + 1);
+		at = dirname(parent);
+		if (statfs(at, &fs) < 0)
+			return errmsg_errno(err, -EOPNOTSUPP, "%s does not exist", at);
+	}
+	/* Not mounted by us: a mount would outlive whoever asked for it. */
+	if ((unsigned long)fs.f_type != BPF_FS_MAGIC)
+		return errmsg_set(err, -EOPNOTSUPP,
+				  "%s is not on a bpf file system; where systemd does not mount "
+				  "one: mount -t bpf bpf /sys/fs/bpf",
+				  at);
+	return 0;
+}
+
+/* --- libbpf's words ----------------------------------------------------------------------- */
+
+/*
+ * The first complaint has the cause, the later ones its consequences. Except that a loader without
+ * rights fails to raise the memory limit first, which it need not on any kernel since 5.11.
+ */
+static char complaint[256];
+
+static int listen(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (level == LIBBPF_WARN && !complaint[0]) {
+		(void)vsnprintf(complaint, sizeof(complaint), fmt, ap);
+		complaint[strcspn(complaint, "\n")] = '\0';
+		if (strstr(complaint, "RLIMIT_MEMLOCK"))
+			complaint[0] = '\0';
+	}
+	return 0;
+}
+
+static int refused(struct errmsg *err, int rc, const char *what)
+{
+	if (rc == -EPERM || rc == -EACCES)
+		return errmsg_set(err, -EOPNOTSUPP,
+				  "cannot %s the programs, it takes CAP_BPF and CAP_PERFMON, or "
+				  "CAP_SYS_ADMIN: %s: %s",
+				  what, complaint, strerror(-rc));
+	return errmsg_set(err, -EOPNOTSUPP, "this kernel does not %s the programs: %s: %s", what,
+			  complaint, strerror(-rc));
+}
+
+/* --- the groups --------------------------------------------------------------------------- */
+
+/*
+ * A new group is a line here, its names in probes.h, and an #include in probes.bpf.c.
+ *
+ * PREFIX: what names of its programs and maps begin with. Whatever of them is not loaded is not
+ * pinned either, and so does not exist for anybody else.
+ *
+ * PROBE asks the kernel, by features and never by version (kernel_has.h), and returns why the group
+ * cannot be had, or PROBES_OK. It may leave out single programs or maps with drop_program() and
+ * drop_map(), set what the programs have as constants in SKEL->rodata, and add to *FEATURES. What
+ * only the verifier knows need not be probed: a group that does not load is left out as a
+ * whole, the others do.
+ */
+struct group {
+	const char *prefix[4];
+	enum probes_why (*probe)(const struct kernel_has *k, struct probes_bpf *skel,
+				 __u32 *features);
+};
+
+static __attribute__((unused)) void drop_program(struct probes_bpf *skel, const char *name)
+{
+	struct bpf_program *p = bpf_object__find_program_by_name(skel->obj, name);
+
+	if (p)
+		(void)bpf_program__set_autoload(p, false);
+}
+
+static __attribute__((unused)) void drop_map(struct probes_bpf *skel, const char *name)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(skel->obj, name);
+
+	if (m)
+		(void)bpf_map__set_autocreate(m, false);
+}
+
+static enum probes_why probe_tasks(const struct kernel_has *k, struct probes_bpf *skel,
+				   __u32 *features)
+{
+	if (kernel_has_v1_freezer()) {
+		skel->rodata->has_v1_freezer = true;
+		*features |= PROBES_HAS_V1;
+	}
+	skel->rodata->has_task_btf = kernel_has_helper(BPF_FUNC_get_current_task_btf);
+	if (kernel_has_member(k, "task_io_accounting", "rchar"))
+		*features |= PROBES_HAS_CHARS;
+	if (kernel_has_member(k, "task_io_accounting", "read_bytes"))
+		*features |= PROBES_HAS_STORAGE;
+	if (kernel_has_member(k, "sched_info", "run_delay"))
+		*features |= PROBES_HAS_RUN_DELAY;
+	return PROBES_OK;
+}
+
+static const struct group groups[PROBES_GROUP_N] = {
+	[PROBES_TASKS] = { { "task_", "living" }, probe_tasks },
+};
+
+static bool is_of(const struct group *g, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(g->prefix) && g->prefix[i]; i++)
+		if (!strncmp(name, g->prefix[i], strlen(g->prefix[i])))
+			return true;
+	return false;
+}
+
+static void leave_out(struct probes_bpf *skel, const struct group *g)
+{
+	struct bpf_program *prog;
+	struct bpf_map *map;
+
+	bpf_object__for_each_program(prog, skel->obj)
+		if (is_of(g, bpf_program__name(prog)))
+			(void)bpf_program__set_autoload(prog, false);
+	bpf_object__for_each_map(map, skel->obj)
+		if (is_of(g, bpf_map__name(map)))
+			(void)bpf_map__set_autocreate(map, false);
+}
+
+/* --- loading ------------------------------------------------------------------------------ */
+
+/* More shards than CPUs are of no use, and memory is slots times shards. */
+static __u32 count_shards(void)
+{
+	int cpus = libbpf_num_possible_cpus();
+	__u32 shards = 1;
+
+	while (shards < PROBES_SHARDS_MAX && (int)shards < cpus)
+		shards *= 2;
+	return shards;
+}
+
+static void size_maps(struct probes_bpf *skel, __u32 shards)
+{
+	struct bpf_map *map;
+	__u32 rows;
+
+	skel->rodata->shard_mask = shards - 1;
+	bpf_object__for_each_map(map, skel->obj) {
+		rows = probes_rows_of_slot(bpf_map__name(map), shards);
+		if (rows)
+			(void)bpf_map__set_max_entries(map, (PROBES_SLOTS + 1) * rows);
+	}
+}
+
+/*
+ * The object with those groups that are PROBES_OK in *META after their probe, in the kernel. What a
+ * probe refuses is noted in *META; the verifier's refusal is the return code.
+ */
+static int try_load(const struct kernel_has *k, struct probes_meta *meta, struct probes_bpf **ret)
+{
+	struct probes_bpf *skel = probes_bpf__open();
+	size_t i;
+	int rc;
+
+	if (!skel)
+		return -errno;
+	meta->features = 0;
+	size_maps(skel, meta->shards);
+	for (i = 0; i < PROBES_GROUP_N; i++) {
+		if (meta->why[i] == PROBES_OK && groups[i].probe)
+			meta->why[i] = (__u8)groups[i].probe(k, skel, &meta->features);
+		if (meta->why[i] != PROBES_OK)
+			leave_out(skel, &groups[i]);
+	}
+	rc = probes_bpf__load(skel);
+	if (rc < 0) {
+		probes_bpf__destroy(skel);
+		return rc;
+	}
+	*ret = skel;
+	return 0;
+}
+
+/* Whether GROUP loads when no other is there. */
+static bool loads_alone(const struct kernel_has *k, const struct probes_meta *meta,
+			enum probes_group group)
+{
+	struct probes_meta alone = *meta;
+	struct probes_bpf *skel;
+	size_t i;
+
+	for (i = 0; i < PROBES_GROUP_N; i++)
+		if (i != PROBES_TASKS && i != group)
+			alone.why[i] = PROBES_NOT_BUILT;
+	if (try_load(k, &alone, &skel) < 0)
+		return false;
+	probes_bpf__destroy(skel);
+	return true;
+}
+
+static int load(const struct kernel_has *k, struct probes_meta *meta, struct probes_bpf **ret)
+{
+	int rc = try_load(k, meta, ret);
+	size_t i;
+
+	if (rc == 0)
+		return 0;
+	for (i = 0; i < PROBES_GROUP_N; i++)
+		if (i != PROBES_TASKS && meta->why[i] == PROBES_OK &&
+		    !loads_alone(k, meta, (enum probes_group)i))
+			meta->why[i] = PROBES_NO_HELPER;
+	complaint[0] = '\0';
+	return try_load(k, meta, ret);
+}
+
+/* --- pinning ------------------------------------------------------------------------------ */
+
+static int pin_path(char *path, size_t size, const char *dir, const char *prefix, const char *name,
+		    struct errmsg *err)
+{
+	/* "NAME__what" is one of several shapes of NAME, of which one at most was loaded */
+	const char *end = strstr(name, "__");
+	int len = end ? (int)(end - name) : (int)strlen(name);
+
+	if ((size_t)snprintf(path, size, "%s/" STAGING "%s%s%.*s", dir, *name ? "/" : "", prefix,
+			     len, name) >= size)
+		return errmsg_errno(err, -ENAMETOOLONG, "%s", dir);
+	return 0;
+}
+
+static int pin_all(struct probes_bpf *skel, const char *dir, struct errmsg *err)
+{
+	struct bpf_program *prog;
+	struct bpf_map *map;
+	char path[PATH_MAX];
+	int rc;
+
+	rc = pin_path(path, sizeof(path), dir, "", "", err);
+	if (rc < 0)
+		return rc;
+	if (mkdir(path, 0700) < 0)
+		return errmsg_errno(err, -errno, "cannot create %s", path);
+	bpf_object__for_each_map(map, skel->obj) {
+		if (bpf_map__is_internal(map) || bpf_map__fd(map) < 0)
+			continue;
+		rc = pin_path(path, sizeof(path), dir, "", bpf_map__name(map), err);
+		if (rc == 0)
+			rc = bpf_map__pin(map, path);
+		if (rc < 0)
+			return errmsg_errno(err, rc, "cannot pin %s", path);
+	}
+	bpf_object__for_each_program(prog, skel->obj) {
+		if (bpf_program__fd(prog) < 0)
+			continue;
+		rc = pin_path(path, sizeof(path), dir, "prog_", bpf_program__name(prog), err);
+		if (rc == 0)
+			rc = bpf_program__pin(prog, path);
+		if (rc < 0)
+			return errmsg_errno(err, rc, "cannot pin %s", path);
+	}
+	return 0;
+}
+
+static int publish(const char *dir, struct errmsg *err)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+	int rc = pin_path(from, sizeof(from), dir, "", "", err);
+
+	if (rc < 0)
+		return rc;
+	(void)snprintf(to, sizeof(to), "%s/" PROBES_DIR, dir);
+	if (rename(from, to) < 0)
+		return errmsg_errno(err, -errno, "cannot rename %s to %s", from, to);
+	return 0;
+}
+
+static int put_there(struct probes_bpf *skel, const struct probes_meta *meta, const char *dir,
+		     struct errmsg *err)
+{
+	__u32 zero = 0;
+	int rc = bpf_map__update_elem(skel->maps.meta, &zero, sizeof(zero), meta, sizeof(*meta), 0);
+
+	if (rc < 0)
+		return errmsg_errno(err, rc, "cannot write the map meta");
+	probes_unpin(dir, STAGING); /* of a loader that was killed */
+	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return errmsg_errno(err, -errno, "cannot create %s", dir);
+	rc = pin_all(skel, dir, err);
+	if (rc == 0)
+		rc = publish(dir, err);
+	if (rc < 0)
+		probes_unpin(dir, STAGING);
+	return rc;
+}
+
+int probes_mon_load(const char *dir, struct errmsg *err)
+{
+	struct probes_meta meta = {
+		.abi = PROBES_ABI,
+		.generation = 1, /* 0 is that of an empty cache */
+		.shards = count_shards(),
+	};
+	struct probes_bpf *skel;
+	struct kernel_has *k;
+	size_t i;
+	int rc = kernel_has_open(&k, err);
+
+	if (rc < 0)
+		return rc;
+	for (i = 0; i < PROBES_GROUP_N; i++)
+		meta.why[i] = groups[i].probe ? PROBES_OK : PROBES_NOT_BUILT;
+	complaint[0] = '\0';
+	(void)libbpf_set_print(listen);
+	rc = load(k, &meta, &skel);
+	kernel_has_close(k);
+	if (rc < 0)
+		return refused(err, rc, "load");
+	rc = put_there(skel, &meta, dir, err);
+	probes_bpf__destroy(skel);
+	return rc;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * probes_mon.h - puts the programs of probes.h into the kernel and pins them, as far as this kernel has
+ * what they need. Needs libbpf; what can be done without it (attaching, registering, reading,
+ * unpinning) is in src/libmeter/probes.h.
+ */
+#ifndef CEEMS_PROBES_MON_H
+#define CEEMS_PROBES_MON_H
+
+#include "src/libutil/errmsg.h"
+
+/* -EOPNOTSUPP unless DIR or the folder it will be made in is on a bpf file system. */
+int probes_mon_check_dir(const char *dir, struct errmsg *err);
+
+/*
+ * Loads and pins below DIR, in one rename, the tasks group and of the others those that can be had;
+ * attaches nothing. The caller holds probes_lock(). -EOPNOTSUPP: this kernel, or the rights we have,
+ * do not allow even the tasks group.
+ */
+int probes_mon_load(const char *dir, struct errmsg *err);
+
+#endif

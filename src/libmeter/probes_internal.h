@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * probes_internal.h - what probes.c (the object) and probes_slots.c (who uses it) share.
+ */
+#ifndef CEEMS_PROBES_INTERNAL_H
+#define CEEMS_PROBES_INTERNAL_H
+
+#include <limits.h>
+
+#include "src/libmeter/probes.h"
+
+struct probes_fd {
+	char name[32];
+	int fd;
+};
+
+/* Pins that may be open at once: all of the object's. */
+#define PROBES_PINS_MAX 64
+
+struct probes {
+	char dir[PATH_MAX];
+	struct probes_meta *meta; /* mapped, shared with the kernel */
+	uint32_t npins;
+	struct probes_fd pin[PROBES_PINS_MAX];
+	int link[LINK_N]; /* fds, -1: not held */
+};
+
+/* The arrays that have elements for each slot. */
+struct probes_by_slot {
+	const char *name;
+	uint32_t value_size;
+	uint32_t rows;
+	bool is_sharded; /* ROWS times the shards */
+};
+#define PROBES_BY_SLOT_N 5
+extern const struct probes_by_slot probes_by_slot[PROBES_BY_SLOT_N];
+
+#endif

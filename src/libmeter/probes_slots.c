@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * probes_slots.c - who uses the node's BPF object: slots of steps, daemons, and what becomes of
+ * them when their process dies.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "src/libmeter/probes_internal.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/procstat.h"
+#include "src/libutil/util.h"
+
+/* Inode of a hierarchy's root (fs/kernfs/dir.c numbers from 1): everybody's tasks, nobody's step. */
+#define ROOT_ID 1
+/* Between two looks at a lock that somebody has; attaching takes him some 10 us a program. */
+#define LOCK_POLL_NS NSEC_PER_MSEC
+
+/* --- maps --------------------------------------------------------------------------------- */
+
+/* Those that probes_open() found: no error there. */
+static int map_of(struct probes *p, const char *name)
+{
+	int fd;
+
+	return probes_map(p, name, NULL, &fd) < 0 ? -1 : fd;
+}
+
+static int cgroups_of(struct probes *p)
+{
+	return map_of(p, "cgroups");
+}
+
+static int owners_of(struct probes *p)
+{
+	return map_of(p, "owners");
+}
+
+static int users_of(struct probes *p)
+{
+	return map_of(p, "users");
+}
+
+/* --- the cache ---------------------------------------------------------------------------- */
+
+static void empty_cache(struct probes *p)
+{
+	const size_t size = 2 * PROBES_CACHE * sizeof(__u64);
+	void *cache = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map_of(p, "cache"), 0);
+
+	if (cache == MAP_FAILED)
+		return;
+	memset(cache, 0, size);
+	(void)munmap(cache, size);
+}
+
+/*
+ * Voids what the cache knows, after a change of the registrations. Whoever takes the generation's
+ * 20 bits across a half of their range empties the cache, and does so before: killed in between,
+ * the next one does it again.
+ */
+static void void_cache(struct probes *p)
+{
+	uint32_t *generation = &p->meta->generation;
+	uint32_t now = __atomic_load_n(generation, __ATOMIC_ACQUIRE);
+	uint32_t next;
+
+	do {
+		next = now + 1;
+		if (!(next & PROBES_GENERATION_MASK))
+			next++;
+		if ((now ^ next) & PROBES_GENERATION_HALF)
+			empty_cache(p);
+	} while (!__atomic_compare_exchange_n(generation, &now, next, false, __ATOMIC_ACQ_REL,
+					      __ATOMIC_ACQUIRE));
+}
+
+/* --- who is alive ------------------------------------------------------------------------- */
+
+static int process_start(pid_t pid, __u64 *ret)
+{
+	struct procstat s;
+	int rc = procstat_read(pid, &s);
+
+	if (rc == 0)
+		*ret = s.start_ticks;
+	return rc;
+}
+
+static void free_slot(struct probes *p, uint32_t slot, const struct probes_owner *owner)
+{
+	struct probes_cgroup v2 = { .id = owner->cgroup_v2, .hierarchy = PROBES_V2 };
+	struct probes_cgroup v1 = { .id = owner->cgroup_v1, .hierarchy = PROBES_V1_FREEZER };
+
+	/* the cgroups first: a slot without owner may be somebody else's the next moment */
+	if (v2.id)
+		(void)bpfsys_delete(cgroups_of(p), &v2);
+	if (v1.id)
+		(void)bpfsys_delete(cgroups_of(p), &v1);
+	void_cache(p);
+	(void)bpfsys_delete(owners_of(p), &slot);
+}
+
+/*
+ * Deleting while walking restarts a hash map's walk: bounded by its size, and collected first.
+ * REAP needs probes_lock(): of two who found the same dead slot, the slower one would take it from
+ * whoever got it in between.
+ */
+static void census_slots(struct probes *p, bool reap, struct probes_census *c)
+{
+	struct probes_owner owner, dead_owner[64];
+	uint32_t dead[ARRAY_SIZE(dead_owner)];
+	uint32_t slot, prev, n = 0, seen;
+	int rc = bpfsys_next_key(owners_of(p), NULL, &slot);
+
+	for (seen = 0; rc == 0 && seen < PROBES_SLOTS; seen++) {
+		if (bpfsys_lookup(owners_of(p), &slot, &owner) == 0) {
+			if (procstat_is_alive((pid_t)owner.pid, owner.start)) {
+				c->slots++;
+				c->groups |= owner.groups;
+			} else {
+				c->dead++;
+				if (n < ARRAY_SIZE(dead)) {
+					dead_owner[n] = owner;
+					dead[n++] = slot;
+				}
+			}
+		}
+		prev = slot;
+		rc = bpfsys_next_key(owners_of(p), &prev, &slot);
+	}
+	if (!reap)
+		return;
+	c->reaped += n;
+	c->dead -= n;
+	while (n--)
+		free_slot(p, dead[n], &dead_owner[n]);
+}
+
+static void census_users(struct probes *p, bool reap, struct probes_census *c)
+{
+	struct probes_user user;
+	uint32_t dead[PROBES_USERS];
+	uint32_t pid, prev, n = 0, seen;
+	int rc = bpfsys_next_key(users_of(p), NULL, &pid);
+
+	for (seen = 0; rc == 0 && seen < PROBES_USERS; seen++) {
+		if (bpfsys_lookup(users_of(p), &pid, &user) == 0) {
+			if (procstat_is_alive((pid_t)pid, user.start))
+				c->users++;
+			else
+				dead[n++] = pid;
+		}
+		prev = pid;
+		rc = bpfsys_next_key(users_of(p), &prev, &pid);
+	}
+	if (!reap)
+		return;
+	c->reaped += n;
+	while (n--)
+		(void)bpfsys_delete(users_of(p), &dead[n]);
+}
+
+static uint32_t count_links(const struct probes *p)
+{
+	uint32_t n = 0;
+	size_t i;
+	int fd;
+
+	for (i = 0; i < LINK_N; i++) {
+		uint32_t id = __atomic_load_n(&p->meta->link[i], __ATOMIC_ACQUIRE);
+
+		if (!id || bpfsys_open_link(id, &fd) < 0)
+			continue;
+		(void)close(fd);
+		n++;
+	}
+	return n;
+}
+
+int probes_census(struct probes *p, enum probes_reap reap, struct probes_census *ret)
+{
+	struct probes_census c = {
+		.full = __atomic_load_n(&p->meta->full, __ATOMIC_RELAXED),
+		.holds = count_links(p),
+	};
+
+	if (users_of(p) < 0)
+		return -ENOENT; /* being removed */
+	census_users(p, reap != PROBES_REAP_NONE, &c);
+	census_slots(p, reap == PROBES_REAP_ALL, &c);
+	*ret = c;
+	return 0;
+}
+
+int probes_owner(struct probes *p, uint32_t slot, struct probes_owner *ret)
+{
+	return bpfsys_lookup(owners_of(p), &slot, ret);
+}
+
+int probes_user_add(struct probes *p, pid_t pid)
+{
+	struct probes_user user;
+	uint32_t key = (uint32_t)pid;
+	int rc = process_start(pid, &user.start);
+
+	return rc < 0 ? rc : bpfsys_update(users_of(p), &key, &user, BPF_ANY);
+}
+
+int probes_user_remove(struct probes *p, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid;
+
+	return bpfsys_delete(users_of(p), &key);
+}
+
+/* --- slots -------------------------------------------------------------------------------- */
+
+static int allocate_slot(struct probes *p, const struct probes_owner *owner, uint32_t *ret)
+{
+	uint32_t first = owner->pid % PROBES_SLOTS; /* spreads, and so delays reuse */
+	uint32_t i, slot;
+	int rc;
+
+	for (i = 0; i < PROBES_SLOTS; i++) {
+		slot = 1 + (first + i) % PROBES_SLOTS;
+		rc = bpfsys_update(owners_of(p), &slot, owner, BPF_NOEXIST);
+		if (rc == 0) {
+			*ret = slot;
+			return 0;
+		}
+		if (rc != -EEXIST)
+			return rc == -E2BIG ? -ENOSPC : rc;
+	}
+	return -ENOSPC;
+}
+
+/* Whatever the step before left, in all groups: one call per map. */
+static int empty_rows(struct probes *p, uint32_t slot)
+{
+	uint32_t largest = 0;
+	_cleanup_free_ void *zeroes = NULL;
+	size_t i;
+	int fd;
+	int rc = 0;
+
+	for (i = 0; i < PROBES_BY_SLOT_N; i++) {
+		uint32_t size = probes_rows_of_slot(probes_by_slot[i].name, p->meta->shards) *
+				probes_by_slot[i].value_size;
+
+		largest = size > largest ? size : largest;
+	}
+	zeroes = calloc(1, largest);
+	if (!zeroes)
+		return -ENOMEM;
+	for (i = 0; i < PROBES_BY_SLOT_N && rc == 0; i++) {
+		const struct probes_by_slot *m = &probes_by_slot[i];
+		const struct bpfsys_map shape = { BPF_MAP_TYPE_ARRAY, sizeof(uint32_t),
+						  m->value_size };
+		uint32_t rows = probes_rows_of_slot(m->name, p->meta->shards);
+
+		rc = probes_map(p, m->name, &shape, &fd);
+		if (rc == 0)
+			rc = bpfsys_write_range(fd, slot * rows, rows, zeroes);
+		else if (rc == -ENOENT)
+			rc = 0; /* of a group that is not there */
+	}
+	return rc;
+}
+
+static int set_owner(struct probes *p, uint32_t slot, uint32_t pid)
+{
+	const struct probes_task_row row = { .owner = pid };
+
+	return bpfsys_update(map_of(p, "task_rows"), &slot, &row, BPF_ANY);
+}
+
+static int add_cgroup(struct probes *p, uint64_t id, uint32_t hierarchy, uint32_t slot)
+{
+	struct probes_cgroup key = { .id = id, .hierarchy = hierarchy };
+
+	/* an entry there is a dead step's: kernfs ids are not used twice */
+	return id ? bpfsys_update(cgroups_of(p), &key, &slot, BPF_ANY) : 0;
+}
+
+/* Whether there is room now. Busy: whoever has the lock reaps as well, and this step goes without. */
+static bool reap_dead(struct probes *p)
+{
+	struct probes_census c;
+	_cleanup_close_ int lock = -1;
+
+	if (probes_lock(p->dir, /* wait_ns= */ 0, &lock, NULL) < 0)
+		return false;
+	return probes_census(p, PROBES_REAP_ALL, &c) == 0 && c.reaped;
+}
+
+int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_id,
+		    uint32_t groups, uint32_t *ret_slot)
+{
+	struct probes_owner owner = {
+		.pid = (uint32_t)getpid(),
+		.groups = groups,
+		.cgroup_v2 = cgroup_v2_id,
+		.cgroup_v1 = cgroup_v1_id,
+	};
+	uint32_t slot;
+	int rc;
+
+	if (!cgroup_v2_id && !cgroup_v1_id)
+		return -EINVAL;
+	if (cgroup_v2_id == ROOT_ID || cgroup_v1_id == ROOT_ID)
+		return -EINVAL;
+	if (!cgroup_v2_id && !(p->meta->features & PROBES_HAS_V1))
+		return -EOPNOTSUPP;
+	rc = process_start(getpid(), &owner.start);
+	if (rc < 0)
+		return rc;
+	rc = allocate_slot(p, &owner, &slot);
+	if (rc == -ENOSPC && reap_dead(p))
+		rc = allocate_slot(p, &owner, &slot);
+	if (rc < 0) {
+		if (rc == -ENOSPC)
+			(void)__atomic_fetch_add(&p->meta->full, 1, __ATOMIC_RELAXED);
+		return rc;
+	}
+	rc = empty_rows(p, slot);
+	if (rc == 0)
+		rc = set_owner(p, slot, owner.pid);
+	if (rc == 0)
+		rc = add_cgroup(p, cgroup_v2_id, PROBES_V2, slot);
+	if (rc == 0)
+		rc = add_cgroup(p, cgroup_v1_id, PROBES_V1_FREEZER, slot);
+	if (rc < 0) {
+		free_slot(p, slot, &owner);
+		return rc;
+	}
+	void_cache(p);
+	*ret_slot = slot;
+	return 0;
+}
+
+/* A living slurmd answers for all, so that the slots are looked through only without one. */
+static bool is_in_use(struct probes *p)
+{
+	struct probes_census c = { 0 };
+
+	census_users(p, /* reap= */ false, &c);
+	if (!c.users)
+		census_slots(p, /* reap= */ false, &c);
+	return c.users || c.slots;
+}
+
+void probes_release(struct probes *p, uint32_t slot)
+{
+	struct probes_owner owner;
+	_cleanup_close_ int lock = -1;
+
+	if (probes_owner(p, slot, &owner) < 0 || owner.pid != (uint32_t)getpid())
+		return;
+	free_slot(p, slot, &owner);
+	if (is_in_use(p))
+		return;
+	/* Nobody left, Slurm is gone. Busy: somebody is just loading or unloading. */
+	if (probes_lock(p->dir, /* wait_ns= */ 0, &lock, NULL) < 0)
+		return;
+	if (!is_in_use(p))
+		probes_unpin(p->dir, PROBES_DIR);
+}
+
+/* --- the pins ----------------------------------------------------------------------------- */
+
+static int flock_until(int fd, uint64_t wait_ns)
+{
+	const struct timespec pause = clock_ns_to_timespec(LOCK_POLL_NS);
+	uint64_t start_ns = clock_mono_ns();
+
+	if (wait_ns == UINT64_MAX)
+		return flock(fd, LOCK_EX) < 0 ? -errno : 0;
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		if (clock_mono_ns() - start_ns >= wait_ns)
+			return -EWOULDBLOCK;
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+int probes_lock(const char *dir, uint64_t wait_ns, int *ret_fd, struct errmsg *err)
+{
+	struct stat locked, named;
+	int attempt;
+	int rc;
+
+	for (attempt = 0; attempt < 10; attempt++) {
+		_cleanup_close_ int fd = -1;
+
+		if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+			return errmsg_errno(err, -errno, "cannot create %s", dir);
+		fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			return errmsg_errno(err, -errno, "cannot open %s", dir);
+		rc = flock_until(fd, wait_ns);
+		if (rc < 0)
+			return errmsg_errno(err, rc, "cannot lock %s", dir);
+		/* the one who held it may have removed the folder */
+		if (fstat(fd, &locked) == 0 && stat(dir, &named) == 0 &&
+		    locked.st_ino == named.st_ino) {
+			*ret_fd = TAKE_FD(fd);
+			return 0;
+		}
+	}
+	return errmsg_errno(err, -EBUSY, "cannot lock %s", dir);
+}
+
+void probes_unpin(const char *dir, const char *sub)
+{
+	char path[PATH_MAX];
+	struct dirent *e;
+	DIR *d;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, sub) >= sizeof(path))
+		return;
+	d = opendir(path);
+	if (!d)
+		return;
+	while ((e = readdir(d)))
+		if (e->d_name[0] != '.')
+			(void)unlinkat(dirfd(d), e->d_name, 0);
+	(void)closedir(d);
+	(void)rmdir(path);
+	(void)rmdir(dir);
+}
