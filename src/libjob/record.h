@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/libjob/derived.h"
 #include "src/libjob/emission.h"
 #include "src/libjob/metric.h"
 #include "src/libutil/errmsg.h"
@@ -39,16 +40,27 @@ enum record_co2e_method {
 	CO2E_MEAN_POWER, /* the job's energy times one factor, when the record was made */
 };
 
+/*
+ * How uneven the nodes of a step are in a figure: its mean is figures' value / nnodes. Not known of
+ * one node, and where one of several did not tell.
+ */
+struct record_spread {
+	struct maybe_u64 max; /* the largest of any node, in the metric's unit */
+	char max_node[64];    /* empty: unknown */
+};
+
 struct record_step {
 	uint32_t step_id;     /* LEDGER_STEP_* for batch, extern, interactive */
 	char name[64];
 	char state[24];
 	char nodes[256];
 	uint32_t ntasks;
+	uint32_t nnodes, ncpus; /* 0: unknown */
 	uint64_t start, end;  /* seconds since the epoch, UTC; 0: unknown */
 	int32_t exit_code, exit_signal;
 	struct maybe_u64 user_cpu_us, system_cpu_us, max_rss_bytes;
 	struct figures figures;
+	struct record_spread cpu_time, energy;
 };
 
 /* Texts are owned (malloc) unless said otherwise; NULL is null. */
@@ -92,6 +104,21 @@ void record_destroy(struct record *r);
  */
 int record_key(const struct record *r, char *buf, size_t size);
 
+/* --- record_derived.c --------------------------------------------------------------------- */
+
+/*
+ * Ratios of the job's or a step's figures. Where METRIC_CPU_TIME is not known (its TRES is not
+ * accounted), Slurm's own CPU time stands in. False: not known.
+ */
+bool record_derived(const struct record *r, enum derived d, double *ret);
+bool record_step_derived(const struct record_step *s, enum derived d, double *ret);
+
+/*
+ * Of METRIC_CPU_TIME or METRIC_ENERGY: max / mean - 1 over the step's nodes, 0 when all are alike.
+ * False: not known.
+ */
+bool record_step_imbalance(const struct record_step *s, enum metric m, double *ret);
+
 /* --- record_json.c (librecord: jansson) -------------------------------------------------- */
 
 /*
@@ -109,7 +136,7 @@ int record_to_json_within(const struct record *r, size_t max, char **ret, size_t
 			  bool *ret_cut, struct errmsg *err);
 
 /*
- * The inverse; -EINVAL names the field. Fields of a later version are ignored. What JSON does
+ * The inverse; -EINVAL names the field. Fields of a later version are ignored, and so are ratios. What JSON does
  * not carry comes back as unknown: a figure's reason becomes REASON_NOT_MEASURED.
  */
 int record_from_json(const char *json, size_t len, struct record **ret, struct errmsg *err);

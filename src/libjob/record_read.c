@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "src/libjob/record_json.h"
+#include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
 #define STEPS_MAX 100000 /* of one job: a bound for damaged input, far above MaxStepCount */
@@ -254,6 +255,31 @@ static int get_emissions(const json_t *o, struct record *r, struct errmsg *err)
 	return 0;
 }
 
+static int get_spread(const json_t *o, const char *name, const char *max, uint64_t scale,
+		      struct record_spread *ret, struct errmsg *err)
+{
+	const json_t *spread;
+	int rc = get_object(o, name, &spread, err);
+
+	if (rc == 0)
+		rc = get_scaled(spread, max, scale, &ret->max, err);
+	if (rc == 0)
+		rc = get_buf(spread, "max_node", ret->max_node, sizeof(ret->max_node), err);
+	return rc;
+}
+
+static int get_imbalance(const json_t *o, struct record_step *s, struct errmsg *err)
+{
+	const json_t *imbalance;
+	int rc = get_object(o, "load_imbalance", &imbalance, err);
+
+	if (rc == 0)
+		rc = get_spread(imbalance, "cpu_time", "max_s", NSEC_PER_SEC, &s->cpu_time, err);
+	if (rc == 0)
+		rc = get_spread(imbalance, "energy", "max_j", 1000000, &s->energy, err);
+	return rc;
+}
+
 static int get_step(const json_t *o, struct record_step *s, struct errmsg *err)
 {
 	int rc;
@@ -270,6 +296,10 @@ static int get_step(const json_t *o, struct record_step *s, struct errmsg *err)
 	if (rc == 0)
 		rc = get_u32(o, "ntasks", &s->ntasks, err);
 	if (rc == 0)
+		rc = get_u32(o, "nnodes", &s->nnodes, err);
+	if (rc == 0)
+		rc = get_u32(o, "ncpus", &s->ncpus, err);
+	if (rc == 0)
 		rc = get_time(o, "@start", &s->start, err);
 	if (rc == 0)
 		rc = get_time(o, "@end", &s->end, err);
@@ -283,6 +313,8 @@ static int get_step(const json_t *o, struct record_step *s, struct errmsg *err)
 		rc = get_maybe(o, "max_rss_bytes", &s->max_rss_bytes, err);
 	if (rc == 0)
 		rc = get_figures(o, &s->figures, err);
+	if (rc == 0)
+		rc = get_imbalance(o, s, err);
 	return rc;
 }
 

@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -125,8 +127,17 @@ static json_t *static_sum(const struct figures *f)
 	return known ? decimal(sum, UINT64_C(1000000)) : json_null();
 }
 
-/* "energy", "emissions" and "usage" with every metric of the table, null where unknown. */
-static int put_figures(json_t *whole, const struct figures *f)
+/* What the schema does not ask of a step. */
+static bool is_optional(enum metric m)
+{
+	return m != METRIC_ENERGY && m != METRIC_CO2E;
+}
+
+/*
+ * "energy", "emissions" and "usage" with every metric of the table; those that are not known are null,
+ * or left out where the record would grow by as much per step (OMIT).
+ */
+static int put_figures(json_t *whole, const struct figures *f, bool omit)
 {
 	json_t *energy;
 	unsigned int m;
@@ -138,6 +149,8 @@ static int put_figures(json_t *whole, const struct figures *f)
 
 		record_place_of((enum metric)m, &at);
 		o = sub_object(whole, at.object[0]);
+		if (o && omit && is_optional((enum metric)m) && !figures_has(f, (enum metric)m))
+			continue;
 		if (o && at.object[1])
 			o = sub_object(o, at.object[1]);
 		if (!o)
@@ -178,6 +191,99 @@ static int put_emissions(json_t *emissions, const struct record *r)
 	return rc ? -ENOMEM : 0;
 }
 
+/* A ratio with as many digits as can mean something. */
+static json_t *ratio(double value)
+{
+	char digits[32];
+
+	(void)snprintf(digits, sizeof(digits), "%.6g", value);
+	return json_real(strtod(digits, NULL));
+}
+
+/* Owned by the caller; NULL: out of memory. */
+static json_t *derived_object(const struct record *r)
+{
+	json_t *o = json_object();
+	unsigned int d;
+	int rc = 0;
+
+	for (d = 0; o && d < DERIVED_N; d++) {
+		double v;
+
+		rc |= put(o, derived_table[d].name,
+			  record_derived(r, (enum derived)d, &v) ? ratio(v) : json_null());
+	}
+	if (rc) {
+		json_decref(o);
+		return NULL;
+	}
+	return o;
+}
+
+/* Those that are known. */
+static json_t *step_derived_object(const struct record_step *s)
+{
+	json_t *o = json_object();
+	unsigned int d;
+	int rc = 0;
+
+	for (d = 0; o && d < DERIVED_N; d++) {
+		double v;
+
+		if (record_step_derived(s, (enum derived)d, &v))
+			rc |= put(o, derived_table[d].name, ratio(v));
+	}
+	if (rc) {
+		json_decref(o);
+		return NULL;
+	}
+	return o;
+}
+
+static json_t *spread_object(const struct record_step *s, enum metric m)
+{
+	const struct record_spread *spread = m == METRIC_ENERGY ? &s->energy : &s->cpu_time;
+	struct record_place at;
+	char max[16];
+	double imbalance;
+	json_t *o;
+	int rc = 0;
+
+	if (!record_step_imbalance(s, m, &imbalance))
+		return json_null();
+	o = json_object();
+	if (!o)
+		return NULL;
+	record_place_of(m, &at);
+	(void)snprintf(max, sizeof(max), "max_%c", m == METRIC_ENERGY ? 'j' : 's');
+	rc |= put(o, "imbalance", ratio(imbalance));
+	rc |= put(o, max, decimal(spread->max.value, at.scale));
+	rc |= put(o, "max_node", text(spread->max_node));
+	if (rc) {
+		json_decref(o);
+		return NULL;
+	}
+	return o;
+}
+
+/* null where neither is known: most steps have one node. */
+static json_t *imbalance_object(const struct record_step *s)
+{
+	json_t *o;
+	double v;
+
+	if (!record_step_imbalance(s, METRIC_CPU_TIME, &v) &&
+	    !record_step_imbalance(s, METRIC_ENERGY, &v))
+		return json_null();
+	o = json_object();
+	if (o && (put(o, "cpu_time", spread_object(s, METRIC_CPU_TIME)) < 0 ||
+		  put(o, "energy", spread_object(s, METRIC_ENERGY)) < 0)) {
+		json_decref(o);
+		return NULL;
+	}
+	return o;
+}
+
 /* Owned by the caller; NULL: out of memory. */
 static json_t *step_object(const struct record_step *s)
 {
@@ -191,6 +297,8 @@ static json_t *step_object(const struct record_step *s)
 	rc |= put(o, "state", text(s->state));
 	rc |= put(o, "nodes", text(s->nodes));
 	rc |= put(o, "ntasks", number(s->ntasks));
+	rc |= put(o, "nnodes", s->nnodes ? number(s->nnodes) : json_null());
+	rc |= put(o, "ncpus", s->ncpus ? number(s->ncpus) : json_null());
 	rc |= put(o, "@start", iso_time(s->start));
 	rc |= put(o, "@end", iso_time(s->end));
 	rc |= put(o, "elapsed", elapsed(s->start, s->end));
@@ -201,7 +309,9 @@ static json_t *step_object(const struct record_step *s)
 		  s->system_cpu_us.known ? decimal(s->system_cpu_us.value, 1000000) :
 					   json_null());
 	rc |= put(o, "max_rss_bytes", maybe(&s->max_rss_bytes));
-	rc |= put_figures(o, &s->figures);
+	rc |= put_figures(o, &s->figures, /* omit= */ true);
+	rc |= put(o, "derived", step_derived_object(s));
+	rc |= put(o, "load_imbalance", imbalance_object(s));
 	if (rc) {
 		json_decref(o);
 		return NULL;
@@ -243,11 +353,12 @@ static int put_record(json_t *o, const struct record *r, const char *key)
 		  r->time_limit_min.known && r->time_limit_min.value <= UINT32_MAX ?
 			  number(r->time_limit_min.value * 60) :
 			  json_null());
-	rc |= put_figures(o, &r->figures);
+	rc |= put_figures(o, &r->figures, /* omit= */ false);
 	if (rc)
 		return -ENOMEM;
 	rc |= put_energy(json_object_get(o, "energy"), &r->energy);
 	rc |= put_emissions(json_object_get(o, "emissions"), r);
+	rc |= put(o, "derived", derived_object(r));
 	rc |= put(o, "steps", step_array(r));
 	return rc ? -ENOMEM : 0;
 }

@@ -67,3 +67,21 @@ void tresmap_read(const struct tresmap *map, const char *usage, enum metric_side
 		    tresmap_value(usage, map->id[m], &value) == 0)
 			figures_set(figures, m, metric_from_tres(m, value));
 }
+
+int tresmap_max(const struct tresmap *map, enum metric m, const char *max, const char *max_nodeid,
+		const struct figures *figures, uint32_t nnodes, uint64_t *ret_max,
+		uint32_t *ret_nodeid)
+{
+	enum metric nodes = m == METRIC_ENERGY ? METRIC_ENERGY_NODES : METRIC_CPU_TIME_NODES;
+	uint64_t value;
+	uint64_t node;
+
+	if (nnodes < 2 || !figures_has(figures, nodes) || figures->value[nodes] != nnodes)
+		return -ENODATA;
+	if (!map->id[m] || tresmap_value(max, map->id[m], &value) < 0 ||
+	    tresmap_value(max_nodeid, map->id[m], &node) < 0 || node >= nnodes)
+		return -ENODATA;
+	*ret_max = metric_from_tres(m, value);
+	*ret_nodeid = (uint32_t)node;
+	return 0;
+}

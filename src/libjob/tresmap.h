@@ -8,7 +8,8 @@
 
 #include "src/libjob/metric.h"
 
-#define TRESMAP_MEM UINT32_C(2)	   /* slurmdb.h: TRES_MEM, TRES_ENERGY; fixed in every database */
+#define TRESMAP_CPU UINT32_C(1)	   /* slurmdb.h: TRES_CPU ...; fixed in every database */
+#define TRESMAP_MEM UINT32_C(2)
 #define TRESMAP_ENERGY UINT32_C(3)
 
 struct tresmap {
@@ -30,5 +31,15 @@ void tresmap_read(const struct tresmap *map, const char *usage, enum metric_side
 
 /* The value of one TRES in USAGE (may be NULL): 0; -ENODATA: not there or not known. */
 int tresmap_value(const char *usage, uint32_t id, uint64_t *ret);
+
+/*
+ * The largest value of METRIC_CPU_TIME or METRIC_ENERGY (M) of any node of a step that has NNODES, and
+ * that node's rank, from MAX and MAX_NODEID (sacct's TRESUsageInMax and TRESUsageInMaxNode, either may be
+ * NULL). Ours are written once per node, so that Slurm's maximum over them is the nodes'. -ENODATA: one
+ * node, not there, or not all of the nodes that FIGURES are of know the figure.
+ */
+int tresmap_max(const struct tresmap *map, enum metric m, const char *max, const char *max_nodeid,
+		const struct figures *figures, uint32_t nnodes, uint64_t *ret_max,
+		uint32_t *ret_nodeid);
 
 #endif

@@ -49,6 +49,10 @@ static const struct {
 	  "kind" },
 	{ "steps that are no array", "{" MINIMAL ",\"steps\":{}}", "steps" },
 	{ "a step that is no object", "{" MINIMAL ",\"steps\":[7]}", "steps" },
+	{ "spread over nodes that is no object",
+	  "{" MINIMAL ",\"steps\":[{\"load_imbalance\":{\"energy\":3}}]}", "energy" },
+	{ "a negative maximum",
+	  "{" MINIMAL ",\"steps\":[{\"load_imbalance\":{\"energy\":{\"max_j\":-1}}}]}", "max_j" },
 	{ "a step with a bad figure", "{" MINIMAL ",\"steps\":[{\"usage\":{\"io\":[]}}]}", "io" },
 };
 
@@ -166,11 +170,14 @@ static struct record *full(void)
 	r->steps_known = true;
 	r->steps[0] = (struct record_step){
 		.step_id = UINT32_C(0xfffffffb), .name = "batch", .state = "FAILED",
-		.nodes = "n1", .ntasks = 1, .start = 1700000002, .end = 1700000012,
+		.nodes = "n[1-2]", .ntasks = 2, .nnodes = 2, .ncpus = 4, .start = 1700000002,
+		.end = 1700000012,
 		.exit_code = 3, .user_cpu_us = { 1500001, true },
 		.system_cpu_us = { 2, true }, .max_rss_bytes = { 4096, true },
 	};
 	fill_figures(&r->steps[0].figures, 77);
+	r->steps[0].energy = (struct record_spread){ { 77, true }, "n2" };
+	r->steps[0].cpu_time = (struct record_spread){ { UINT64_C(9000000000), true }, "n1" };
 	figures_init(&r->steps[1].figures);
 	return r;
 }
@@ -269,6 +276,127 @@ static void test_unknown(void)
 	record_destroy(r);
 }
 
+static bool json_has(const struct record *r, const char *text)
+{
+	_cleanup_free_ char *json = NULL;
+
+	return record_to_json(r, &json, NULL, NULL) == 0 && strstr(json, text);
+}
+
+static void test_derived(void)
+{
+	struct record *r = smallest();
+	struct record_step *s;
+	double v = 0;
+
+	ok(json_has(r, "\"instructions_per_cycle\":null") && json_has(r, "\"cpu_efficiency\":null"),
+	   "a job of which nothing is known has no ratios");
+	r->steps = s = calloc(1, sizeof(*s));
+	r->nsteps = 1;
+	r->steps_known = true;
+	figures_init(&s->figures);
+	ok(json_has(r, "\"derived\":{},\"load_imbalance\":null"), "nor has a step");
+	ok(json_has(r, "\"usage\":{}"), "whose unknown figures take no room");
+
+	r->start = s->start = 1700000000;
+	r->end = s->end = 1700000010;
+	r->total_cpus = 8;
+	s->ncpus = 2;
+	s->user_cpu_us = (struct maybe_u64){ 0, true };
+	s->system_cpu_us = (struct maybe_u64){ 0, true };
+	ok(!record_step_derived(s, DERIVED_CPU_EFFICIENCY, &v), "Slurm's 0 s are not measured");
+	s->user_cpu_us.value = 12000000;
+	s->system_cpu_us.value = 3000000;
+	ok(json_has(r, "\"cpu_efficiency\":0.75}"), "15 s of 10 s on 2 CPUs");
+	ok(record_derived(r, DERIVED_CPU_EFFICIENCY, &v) && v > 0.187 && v < 0.188,
+	   "15 s of 10 s on the job's 8");
+	figures_set(&s->figures, METRIC_CPU_TIME, UINT64_C(10000000000));
+	ok(json_has(r, "\"cpu_efficiency\":0.5}"), "our own CPU time comes first");
+	figures_set(&r->figures, METRIC_CYCLES, 3);
+	figures_set(&r->figures, METRIC_INSTRUCTIONS, 1);
+	ok(json_has(r, "\"instructions_per_cycle\":0.333333,"), "six digits");
+
+	s->cpu_time.max = (struct maybe_u64){ UINT64_C(7500000000), true };
+	s->nnodes = 1;
+	ok(!record_step_imbalance(s, METRIC_CPU_TIME, &v), "one node has no imbalance");
+	s->nnodes = 2;
+	ok(json_has(r, "\"load_imbalance\":{\"cpu_time\":{\"imbalance\":0.5,\"max_s\":7.5,"
+		       "\"max_node\":null},\"energy\":null}"),
+	   "7.5 of 10 s on one of two nodes");
+	figures_set(&s->figures, METRIC_CPU_TIME, 0);
+	ok(!record_step_imbalance(s, METRIC_CPU_TIME, &v), "no mean, no imbalance");
+	figures_set(&s->figures, METRIC_ENERGY, 30000000);
+	s->energy.max = (struct maybe_u64){ 15000000, true };
+	(void)snprintf(s->energy.max_node, sizeof(s->energy.max_node), "n7");
+	ok(json_has(r, "\"energy\":{\"imbalance\":0.0,\"max_j\":15,\"max_node\":\"n7\"}"),
+	   "two nodes alike");
+	record_destroy(r);
+}
+
+/* Its figures as large as they get in a step of an hour on a node. */
+static void fill_step(struct record_step *s, bool all)
+{
+	static const enum metric on_request[] = {
+		METRIC_HOME_READ_BYTES,	    METRIC_HOME_WRITE_BYTES,	METRIC_PROJECT_READ_BYTES,
+		METRIC_PROJECT_WRITE_BYTES, METRIC_SCRATCH_READ_BYTES,	METRIC_SCRATCH_WRITE_BYTES,
+		METRIC_LOCAL_READ_BYTES,    METRIC_LOCAL_WRITE_BYTES,	METRIC_UDP_RECEIVED_BYTES,
+		METRIC_UDP_SENT_BYTES,	    METRIC_RECEIVED_PACKETS,	METRIC_SENT_PACKETS,
+		METRIC_IP_RECEIVED_BYTES,   METRIC_IP_SENT_BYTES,	METRIC_IPV6_RECEIVED_BYTES,
+		METRIC_IPV6_SENT_BYTES,	    METRIC_RDMA_RECEIVED_BYTES, METRIC_RDMA_SENT_BYTES,
+		METRIC_TASK_CLOCK,	    METRIC_CYCLES,		METRIC_INSTRUCTIONS,
+		METRIC_CACHE_REFERENCES,    METRIC_CACHE_MISSES,	METRIC_BRANCHES,
+		METRIC_BRANCH_MISSES,	    METRIC_FP_OPERATIONS,	METRIC_MEMORY_BYTES,
+		METRIC_PMU_ENABLED,	    METRIC_PMU_RUNNING,
+	};
+	unsigned int m;
+	size_t i;
+
+	*s = (struct record_step){ .step_id = 123, .name = "solver", .state = "COMPLETED",
+				   .nodes = "node[0001-0002]", .ntasks = 256, .nnodes = 2,
+				   .ncpus = 256, .start = 1700000002, .end = 1700003602,
+				   .user_cpu_us = { 800000000000, true },
+				   .system_cpu_us = { 1234567890, true },
+				   .max_rss_bytes = { UINT64_C(34359738368), true },
+				   .cpu_time = { { UINT64_C(460800000001000), true }, "node0001" },
+				   .energy = { { UINT64_C(7200000000000), true }, "node0002" } };
+	figures_init(&s->figures);
+	metric_foreach(m)
+		figures_set(&s->figures, (enum metric)m, UINT64_C(1234567890123));
+	for (m = METRIC_SOURCE_RAPL + 1; m <= METRIC_SOURCE_MODEL; m++)
+		figures_miss(&s->figures, (enum metric)m, REASON_NO_SENSOR);
+	for (i = 0; !all && i < ARRAY_SIZE(on_request); i++)
+		figures_miss(&s->figures, on_request[i], REASON_NOT_ASKED);
+}
+
+/* Kafka takes messages of 1 MB unless told otherwise. */
+static void test_size(void)
+{
+	struct record *r = smallest();
+	_cleanup_free_ char *json = NULL;
+	size_t len = 0;
+	size_t all;
+	size_t i;
+
+	r->steps_known = true;
+	r->nsteps = 100;
+	r->steps = calloc(r->nsteps, sizeof(*r->steps));
+	for (i = 0; i < r->nsteps; i++)
+		figures_init(&r->steps[i].figures);
+	(void)record_to_json(r, &json, &len, NULL);
+	diag("a step of which nothing is known takes %zu bytes", len / r->nsteps);
+	free(TAKE_PTR(json));
+	for (i = 0; i < r->nsteps; i++)
+		fill_step(&r->steps[i], false);
+	(void)record_to_json(r, &json, &len, NULL);
+	free(TAKE_PTR(json));
+	for (i = 0; i < r->nsteps; i++)
+		fill_step(&r->steps[i], true);
+	(void)record_to_json(r, &json, &all, NULL);
+	diag("with what is always counted %zu, with all that can be asked for %zu", len / 100,
+	     all / 100);
+	record_destroy(r);
+}
+
 /* A job may have 40,000 steps (MaxStepCount); a spool entry is bounded. */
 static void test_many_steps(void)
 {
@@ -299,7 +427,6 @@ static void test_many_steps(void)
 	free(TAKE_PTR(json));
 	is_int(record_to_json_within(r, full_len, &json, &len, &is_cut, &err), 0, "just fits");
 	ok(!is_cut && len == full_len, "and is not cut");
-	diag("a step takes %zu bytes", full_len / r->nsteps);
 	record_destroy(r);
 }
 
@@ -353,6 +480,8 @@ int main(int argc, char **argv)
 	test_key();
 	test_unknown();
 	test_many_steps();
+	test_derived();
+	test_size();
 	test_decimals();
 	r = smallest();
 	round_trip(r, "the smallest record");

@@ -5,6 +5,55 @@
 
 #include "tap.h"
 
+/* 1001: CPU time and nodes' count, 1002: nodes */
+static const struct {
+	const char *what;
+	const char *max, *nodeid;
+	uint64_t nodes_known;
+	uint32_t nnodes;
+	int rc;
+} spreads[] = {
+	{ "one node", "1001=7000", "1001=0", 1, 1, -ENODATA },
+	{ "no node", "1001=7000", "1001=0", 0, 0, -ENODATA },
+	{ "a node that does not know", "1001=7000", "1001=1", 2, 3, -ENODATA },
+	{ "more nodes than there are", "1001=7000", "1001=1", 4, 3, -ENODATA },
+	{ "no maximum", "", "1001=1", 3, 3, -ENODATA },
+	{ "no text", NULL, NULL, 3, 3, -ENODATA },
+	{ "no node's number", "1001=7000", "1002=1", 3, 3, -ENODATA },
+	{ "INFINITE64", "1001=7000", "1001=18446744073709551615", 3, 3, -ENODATA },
+	{ "a node that is none of the step's", "1001=7000", "1001=3", 3, 3, -ENODATA },
+	{ "all of three nodes", "1001=7000", "1001=2", 3, 3, 0 },
+};
+
+static void test_max(void)
+{
+	struct tresmap map;
+	struct figures f;
+	size_t i;
+
+	tresmap_init(&map);
+	tresmap_learn(&map, 1001, "ic", "ceems_cpu_time");
+	tresmap_learn(&map, 1002, "ic", "ceems_nodes");
+	for (i = 0; i < sizeof(spreads) / sizeof(spreads[0]); i++) {
+		uint64_t max = 1;
+		uint32_t rank = 1;
+
+		figures_init(&f);
+		figures_set(&f, METRIC_CPU_TIME_NODES, spreads[i].nodes_known);
+		is_int(tresmap_max(&map, METRIC_CPU_TIME, spreads[i].max, spreads[i].nodeid, &f,
+				   spreads[i].nnodes, &max, &rank),
+		       spreads[i].rc, spreads[i].what);
+		is_u64(max, spreads[i].rc ? 1 : 7000000, "  the largest, in ns");
+		is_u64(rank, spreads[i].rc ? 1 : 2, "  and whose it is");
+		ok(tresmap_max(&map, METRIC_ENERGY, "3=5", "3=0", &f, spreads[i].nnodes, &max,
+			       &rank) == -ENODATA,
+		   "  nodes that know CPU time say nothing of energy");
+	}
+	figures_init(&f);
+	is_int(tresmap_max(&map, METRIC_CPU_TIME, "1001=7", "1001=1", &f, 3, NULL, NULL), -ENODATA,
+	       "a site that does not account the nodes");
+}
+
 int main(void)
 {
 	static const struct {
@@ -59,5 +108,6 @@ int main(void)
 	is_u64(f.value[METRIC_CPU_ENERGY], 4000000, "in");
 	is_u64(f.value[METRIC_CPU_ENERGY_STATIC], 1000000, "out");
 	ok(!figures_has(&f, METRIC_DRAM_ENERGY), "what is not there stays unknown");
+	test_max();
 	return done_testing();
 }

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libjob/record.h"
+
+#include "src/libutil/clock.h"
+
+static uint64_t elapsed_ns(uint64_t start, uint64_t end)
+{
+	uint64_t ns;
+
+	return !start || end < start || __builtin_mul_overflow(end - start, NSEC_PER_SEC, &ns) ? 0 :
+												 ns;
+}
+
+/* Slurm stores 0 also where it did not measure, and no process runs for less than a microsecond. */
+static uint64_t slurm_cpu_ns(const struct record_step *s)
+{
+	uint64_t us = s->user_cpu_us.known ? s->user_cpu_us.value : 0;
+	uint64_t ns;
+
+	if (s->system_cpu_us.known && __builtin_add_overflow(us, s->system_cpu_us.value, &us))
+		return 0;
+	return __builtin_mul_overflow(us, UINT64_C(1000), &ns) ? 0 : ns;
+}
+
+static uint64_t slurm_job_cpu_ns(const struct record *r)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < r->nsteps; i++)
+		if (__builtin_add_overflow(sum, slurm_cpu_ns(&r->steps[i]), &sum))
+			return 0;
+	return sum;
+}
+
+static bool value_of(enum derived d, const struct figures *f, uint64_t slurm_ns, uint64_t elapsed,
+		     uint32_t cpus, double *ret)
+{
+	struct figures with = *f;
+
+	if (!figures_has(f, METRIC_CPU_TIME) && slurm_ns)
+		figures_set(&with, METRIC_CPU_TIME, slurm_ns);
+	return derived_value(d, &with, elapsed, cpus, ret);
+}
+
+bool record_derived(const struct record *r, enum derived d, double *ret)
+{
+	return value_of(d, &r->figures, slurm_job_cpu_ns(r), elapsed_ns(r->start, r->end),
+			r->total_cpus, ret);
+}
+
+bool record_step_derived(const struct record_step *s, enum derived d, double *ret)
+{
+	return value_of(d, &s->figures, slurm_cpu_ns(s), elapsed_ns(s->start, s->end), s->ncpus, ret);
+}
+
+bool record_step_imbalance(const struct record_step *s, enum metric m, double *ret)
+{
+	const struct record_spread *spread = m == METRIC_ENERGY ? &s->energy : &s->cpu_time;
+
+	if (!spread->max.known || s->nnodes < 2 || !figures_has(&s->figures, m) ||
+	    !s->figures.value[m])
+		return false;
+	*ret = (double)spread->max.value * s->nnodes / (double)s->figures.value[m] - 1;
+	return true;
+}
