@@ -14,12 +14,14 @@ static uint64_t elapsed_ns(uint64_t start, uint64_t end)
 /* Slurm stores 0 also where it did not measure, and no process runs for less than a microsecond. */
 static uint64_t slurm_cpu_ns(const struct record_step *s)
 {
-	uint64_t us = s->user_cpu_us.known ? s->user_cpu_us.value : 0;
+	uint64_t us;
 	uint64_t ns;
 
-	if (s->system_cpu_us.known && __builtin_add_overflow(us, s->system_cpu_us.value, &us))
+	if (!s->user_cpu_us.known || !s->system_cpu_us.known ||
+	    __builtin_add_overflow(s->user_cpu_us.value, s->system_cpu_us.value, &us) ||
+	    __builtin_mul_overflow(us, UINT64_C(1000), &ns))
 		return 0;
-	return __builtin_mul_overflow(us, UINT64_C(1000), &ns) ? 0 : ns;
+	return ns;
 }
 
 static uint64_t slurm_job_cpu_ns(const struct record *r)

@@ -26,8 +26,10 @@ static const char *const job_columns[] = {
 	"factor_region", "factor_source", "factor_year", "pue", "record",
 };
 static const char *const step_columns[] = {
-	"record_key", "step_id", "step_name", "state", "nodes", "ntasks", "start_time", "end_time",
-	"elapsed_s", "exit_code", "exit_signal", "user_cpu_s", "system_cpu_s", "max_rss_bytes",
+	"record_key", "step_id", "step_name", "state", "nodes", "ntasks", "nnodes", "ncpus",
+	"start_time", "end_time", "elapsed_s", "exit_code", "exit_signal", "user_cpu_s",
+	"system_cpu_s", "max_rss_bytes", "cpu_time_max_s", "cpu_time_max_node", "energy_max_j",
+	"energy_max_node",
 };
 
 static const struct {
@@ -172,6 +174,15 @@ static void put_maybe(struct row *r, const struct maybe_u64 *v)
 		put_null(r);
 }
 
+/* A count of which 0 is unknown. */
+static void put_known(struct row *r, uint32_t v)
+{
+	if (v)
+		put_number(r, v);
+	else
+		put_null(r);
+}
+
 /* VALUE in units of 10^-DIGITS. */
 static void put_decimal(struct row *r, uint64_t value, uint64_t scale, int digits)
 {
@@ -199,23 +210,44 @@ static void put_elapsed(struct row *r, uint64_t start, uint64_t end)
 		put_null(r);
 }
 
+/* A value of M in the unit of its column. */
+static void put_value(struct row *r, enum metric m, uint64_t v)
+{
+	switch (metric_table[m].unit) {
+	case UNIT_UJ:
+		put_number(r, metric_to_tres(m, v));
+		break;
+	case UNIT_NG:
+	case UNIT_NS:
+		put_decimal(r, v, UINT64_C(1000000000), 9);
+		break;
+	case UNIT_BYTES:
+	case UNIT_COUNT:
+		put_number(r, v);
+		break;
+	}
+}
+
+static void put_spread(struct row *r, enum metric m, const struct record_spread *spread)
+{
+	if (spread->max.known)
+		put_value(r, m, spread->max.value);
+	else
+		put_null(r);
+	put_text(r, spread->max_node);
+}
+
 static void put_figures(struct row *r, const struct figures *f, const struct maybe_u64 *energy_j)
 {
 	unsigned int m;
 
 	metric_foreach(m) {
-		uint64_t v = f->value[m];
-
 		if (m == METRIC_ENERGY && energy_j && energy_j->known)
 			put_number(r, energy_j->value); /* Slurm's: the one in sacct */
 		else if (!figures_has(f, (enum metric)m))
 			put_null(r);
-		else if (metric_table[m].unit == UNIT_UJ)
-			put_number(r, metric_to_tres((enum metric)m, v));
-		else if (metric_table[m].unit == UNIT_NG || metric_table[m].unit == UNIT_NS)
-			put_decimal(r, v, UINT64_C(1000000000), 9);
 		else
-			put_number(r, v);
+			put_value(r, (enum metric)m, f->value[m]);
 	}
 }
 
@@ -345,6 +377,8 @@ static int add_step(struct sqlrow *rows, const char *key, size_t key_len,
 	put_text(&row, s->state);
 	put_text(&row, s->nodes);
 	put_number(&row, s->ntasks);
+	put_known(&row, s->nnodes);
+	put_known(&row, s->ncpus);
 	put_time(&row, s->start);
 	put_time(&row, s->end);
 	put_elapsed(&row, s->start, s->end);
@@ -359,6 +393,8 @@ static int add_step(struct sqlrow *rows, const char *key, size_t key_len,
 	else
 		put_null(&row);
 	put_maybe(&row, &s->max_rss_bytes);
+	put_spread(&row, METRIC_CPU_TIME, &s->cpu_time);
+	put_spread(&row, METRIC_ENERGY, &s->energy);
 	put_figures(&row, &s->figures, NULL);
 	return end(&row, SQLROW_STEP);
 }

@@ -16,6 +16,7 @@
 #include "src/libsink/sqlrow.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
+#include "src/libutil/util.h"
 #include "tap.h"
 
 #define SECOND NSEC_PER_SEC
@@ -176,6 +177,9 @@ static void make_free(void)
 /* Job JOB_ID with NSTEPS steps; NAME may be NULL. */
 static void make(uint32_t job_id, size_t nsteps, const char *name)
 {
+	/* of what is otherwise smaller here */
+	static const enum metric part[] = { METRIC_CACHE_MISSES, METRIC_BRANCH_MISSES,
+					    METRIC_PMU_RUNNING, METRIC_STORAGE_READ_BYTES };
 	struct record *r = record_create();
 	size_t i = made.n;
 	size_t len;
@@ -198,6 +202,9 @@ static void make(uint32_t job_id, size_t nsteps, const char *name)
 		if (m != METRIC_CYCLES)
 			figures_set(&r->figures, (enum metric)m, 1000000 * (m + 1));
 	figures_set(&r->figures, METRIC_CO2E, 123456789);
+	figures_set(&r->figures, METRIC_ENERGY, (7200 + job_id) * UINT64_C(1000000));
+	for (m = 0; m < ARRAY_SIZE(part); m++)
+		figures_set(&r->figures, part[m], 777);
 	r->steps_known = true;
 	r->steps = calloc(nsteps + 1, sizeof(*r->steps));
 	r->nsteps = nsteps;
@@ -207,6 +214,8 @@ static void make(uint32_t job_id, size_t nsteps, const char *name)
 		figures_init(&r->steps[s].figures);
 		figures_set(&r->steps[s].figures, METRIC_ENERGY, 1500000);
 		r->steps[s].user_cpu_us = (struct maybe_u64){ 1234567, true };
+		r->steps[s].nnodes = 2;
+		r->steps[s].energy = (struct record_spread){ { 1000000, true }, "n2" };
 	}
 	record_key(r, made.key[i], RECORD_KEY_MAX);
 	if (record_to_json(r, &made.json[i], &len, &err) < 0)
@@ -302,6 +311,32 @@ static void test_migrate(void)
 	scratch_clear(folder);
 }
 
+/* The views' ratios are the record's: to the six digits that it has. */
+static void test_ratios(void)
+{
+	char sql[512];
+	unsigned int d;
+	uint64_t known = 0;
+
+	for (d = 0; d < DERIVED_N; d++) {
+		const char *name = derived_table[d].name;
+
+		snprintf(sql, sizeof(sql),
+			 "SELECT %s <=> JSON_VALUE(record, '$.derived.%s') OR "
+			 "ABS(%s / JSON_VALUE(record, '$.derived.%s') - 1) < 1e-5 "
+			 "FROM ceems.job_summary JOIN ceems.job USING (record_key) "
+			 "WHERE job.jobid = 1",
+			 name, name, name, name);
+		is_u64(number(sql), 1, name);
+		snprintf(sql, sizeof(sql), "SELECT %s IS NOT NULL FROM ceems.job_summary WHERE jobid = 1",
+			 name);
+		known += number(sql);
+	}
+	is_u64(known, DERIVED_N - 1, "all are known but instructions per cycle");
+	is_u64(number("SELECT joules_per_instruction > 1e-9 FROM ceems.job_summary WHERE jobid = 1"),
+	       1, "and not cut to 0");
+}
+
 static void test_rows(void)
 {
 	static char big[70000];
@@ -337,6 +372,10 @@ static void test_rows(void)
 	       "long text too");
 	is_u64(number("SELECT energy_kwh > 0 AND mean_power_w > 2 FROM ceems.job_summary WHERE "
 		      "jobid = 1"), 1, "job_summary");
+	is_u64(number("SELECT cpu_efficiency IS NULL AND ABS(energy_imbalance) < 1e-9 AND "
+		      "energy_max_node = 'n2' AND cpu_time_imbalance IS NULL AND cpu_time_max_node IS "
+		      "NULL FROM ceems.step_summary WHERE step_id = 2"), 1, "step_summary");
+	test_ratios();
 	is_u64(number("SELECT jobs = 3 AND cpu_hours = 12 FROM ceems.user_month WHERE "
 		      "username = 'alice' AND month = '2023-11'"), 1, "user_month");
 	is_u64(number("SELECT jobs FROM ceems.account_month WHERE account = 'physics'"), 3,
