@@ -55,6 +55,7 @@ static int run_load(const struct request *r, struct errmsg *err)
 {
 	_cleanup_close_ int lock = -1;
 	struct probes_census census;
+	struct probes_dead dead;
 	struct probes *p;
 	int rc = probes_mon_check_dir(r->dir, err);
 
@@ -70,8 +71,10 @@ static int run_load(const struct request *r, struct errmsg *err)
 	rc = probes_user_add(p, r->user);
 	if (rc < 0)
 		(void)errmsg_errno(err, rc, "cannot note process %d as a user", (int)r->user);
-	else /* frees what the dead left, but for slots: slurmd first reads what is in them */
-		rc = probes_census(p, PROBES_REAP_USERS, &census);
+	else if (probes_census(p, &census, &dead) == 0) {
+		dead.nslots = 0; /* slurmd first reads what is in them */
+		probes_reap(p, &dead);
+	}
 	probes_close(p);
 	return rc;
 }
@@ -80,6 +83,7 @@ static int run_unload(const struct request *r, struct errmsg *err)
 {
 	_cleanup_close_ int lock = -1;
 	struct probes_census census;
+	struct probes_dead dead;
 	struct probes *p;
 	int rc = probes_open(r->dir, &p, err);
 
@@ -91,12 +95,14 @@ static int run_unload(const struct request *r, struct errmsg *err)
 	if (rc < 0)
 		goto out;
 	(void)probes_user_remove(p, r->user);
-	rc = probes_census(p, PROBES_REAP_ALL, &census);
+	rc = probes_census(p, &census, &dead);
 	if (rc < 0)
 		(void)errmsg_errno(err, rc, "cannot read the maps");
 	else if (!r->force && (census.users || census.slots))
-		rc = errmsg_set(err, -EBUSY, "in use by %u daemons and %u steps; the last of them "
-				"unloads, or --force", census.users, census.slots);
+		rc = errmsg_set(err, -EBUSY,
+				"in use by %u daemons and %u steps; the last of them unloads, or "
+				"--force",
+				census.users, census.slots);
 	else
 		probes_unpin(r->dir, PROBES_DIR);
 out:
@@ -139,20 +145,24 @@ static void print_features(uint32_t features)
 static int run_status(const struct request *r, struct errmsg *err)
 {
 	struct probes_census c;
+	struct probes_dead dead;
 	struct probes *p;
 	unsigned int i;
 	int rc = probes_open(r->dir, &p, err);
 
 	if (rc < 0)
 		return rc;
-	rc = probes_census(p, PROBES_REAP_NONE, &c);
+	rc = probes_census(p, &c, &dead);
 	if (rc < 0) {
 		(void)errmsg_errno(err, rc, "cannot read the maps");
 		goto out;
 	}
 	printf("pins      %s/" PROBES_DIR "\n", r->dir);
 	printf("daemons   %u\n", c.users);
-	printf("steps     %u of %u\n", c.slots, PROBES_SLOTS);
+	printf("steps     %u of %u", c.slots, PROBES_SLOTS);
+	if (dead.nslots)
+		printf(", and %u whose slurmstepd was killed", dead.nslots);
+	putchar('\n');
 	printf("refused   %llu\n", (unsigned long long)c.full);
 	printf("attached  %u programs\n", c.holds);
 	for (i = 0; i < PROBES_GROUP_N; i++)

@@ -84,18 +84,26 @@ int probes_user_remove(struct probes *p, pid_t pid);
 
 struct probes_census {
 	uint32_t users, slots; /* alive */
-	uint32_t reaped;       /* users and slots of dead processes that were removed */
-	uint32_t dead;	       /* slots of dead processes that are still there */
 	uint32_t holds;	       /* links in force */
-	uint64_t full;	       /* registrations refused so far */
 	uint32_t groups;       /* bits: somebody alive asked for it */
+	uint64_t full;	       /* registrations refused so far */
 };
+/* What dead processes left; of many at once some, the others the next time. */
+#define PROBES_DEAD_MAX 64
+struct probes_dead {
+	uint32_t nslots, nusers;
+	uint32_t slot[PROBES_DEAD_MAX];
+	struct probes_owner owner[PROBES_DEAD_MAX];
+	uint32_t user[PROBES_USERS];
+};
+/* Who uses it; changes nothing. RET_DEAD may be NULL. -ENOENT: it is being removed. */
+int probes_census(struct probes *p, struct probes_census *ret, struct probes_dead *ret_dead);
 /*
- * Who uses it. With probes_lock() held it also removes what dead processes left: daemons, or slots
- * too. What a slot counted is lost then; slurmd reads it before.
+ * Removes what probes_census() found, with probes_lock() held since before: of two who found the same
+ * dead slot, the slower one would take it from whoever got it in between. What the slots counted is
+ * lost, so slurmd reads it before.
  */
-enum probes_reap { PROBES_REAP_NONE, PROBES_REAP_USERS, PROBES_REAP_ALL };
-int probes_census(struct probes *p, enum probes_reap reap, struct probes_census *ret);
+void probes_reap(struct probes *p, const struct probes_dead *dead);
 
 /*
  * Serialises loading, attaching and unloading: a lock on the folder DIR (created), as long as the

@@ -94,6 +94,11 @@ static int process_start(pid_t pid, __u64 *ret)
 	return rc;
 }
 
+int probes_owner(struct probes *p, uint32_t slot, struct probes_owner *ret)
+{
+	return bpfsys_lookup(owners_of(p), &slot, ret);
+}
+
 static void free_slot(struct probes *p, uint32_t slot, const struct probes_owner *owner)
 {
 	struct probes_cgroup v2 = { .id = owner->cgroup_v2, .hierarchy = PROBES_V2 };
@@ -108,64 +113,45 @@ static void free_slot(struct probes *p, uint32_t slot, const struct probes_owner
 	(void)bpfsys_delete(owners_of(p), &slot);
 }
 
-/*
- * Deleting while walking restarts a hash map's walk: bounded by its size, and collected first.
- * REAP needs probes_lock(): of two who found the same dead slot, the slower one would take it from
- * whoever got it in between.
- */
-static void census_slots(struct probes *p, bool reap, struct probes_census *c)
+/* Deleting while walking restarts a hash map's walk: bounded by its size, and collected first. */
+static void census_slots(struct probes *p, struct probes_census *c, struct probes_dead *dead)
 {
-	struct probes_owner owner, dead_owner[64];
-	uint32_t dead[ARRAY_SIZE(dead_owner)];
-	uint32_t slot, prev, n = 0, seen;
+	struct probes_owner owner;
+	uint32_t slot, prev, seen;
 	int rc = bpfsys_next_key(owners_of(p), NULL, &slot);
 
 	for (seen = 0; rc == 0 && seen < PROBES_SLOTS; seen++) {
-		if (bpfsys_lookup(owners_of(p), &slot, &owner) == 0) {
-			if (procstat_is_alive((pid_t)owner.pid, owner.start)) {
-				c->slots++;
-				c->groups |= owner.groups;
-			} else {
-				c->dead++;
-				if (n < ARRAY_SIZE(dead)) {
-					dead_owner[n] = owner;
-					dead[n++] = slot;
-				}
-			}
+		if (probes_owner(p, slot, &owner) < 0) {
+			/* just released */
+		} else if (procstat_is_alive((pid_t)owner.pid, owner.start)) {
+			c->slots++;
+			c->groups |= owner.groups;
+		} else if (dead->nslots < PROBES_DEAD_MAX) {
+			dead->slot[dead->nslots] = slot;
+			dead->owner[dead->nslots++] = owner;
 		}
 		prev = slot;
 		rc = bpfsys_next_key(owners_of(p), &prev, &slot);
 	}
-	if (!reap)
-		return;
-	c->reaped += n;
-	c->dead -= n;
-	while (n--)
-		free_slot(p, dead[n], &dead_owner[n]);
 }
 
-static void census_users(struct probes *p, bool reap, struct probes_census *c)
+static void census_users(struct probes *p, struct probes_census *c, struct probes_dead *dead)
 {
 	struct probes_user user;
-	uint32_t dead[PROBES_USERS];
-	uint32_t pid, prev, n = 0, seen;
+	uint32_t pid, prev, seen;
 	int rc = bpfsys_next_key(users_of(p), NULL, &pid);
 
 	for (seen = 0; rc == 0 && seen < PROBES_USERS; seen++) {
-		if (bpfsys_lookup(users_of(p), &pid, &user) == 0) {
-			if (procstat_is_alive((pid_t)pid, user.start))
-				c->users++;
-			else
-				dead[n++] = pid;
+		if (bpfsys_lookup(users_of(p), &pid, &user) < 0) {
+			/* just withdrawn */
+		} else if (procstat_is_alive((pid_t)pid, user.start)) {
+			c->users++;
+		} else {
+			dead->user[dead->nusers++] = pid;
 		}
 		prev = pid;
 		rc = bpfsys_next_key(users_of(p), &prev, &pid);
 	}
-	if (!reap)
-		return;
-	c->reaped += n;
-	while (n--)
-		(void)bpfsys_delete(users_of(p), &dead[n]);
 }
 
 static uint32_t count_links(const struct probes *p)
@@ -185,24 +171,32 @@ static uint32_t count_links(const struct probes *p)
 	return n;
 }
 
-int probes_census(struct probes *p, enum probes_reap reap, struct probes_census *ret)
+int probes_census(struct probes *p, struct probes_census *ret, struct probes_dead *ret_dead)
 {
 	struct probes_census c = {
 		.full = __atomic_load_n(&p->meta->full, __ATOMIC_RELAXED),
 		.holds = count_links(p),
 	};
+	struct probes_dead dead = { 0 };
 
 	if (users_of(p) < 0)
-		return -ENOENT; /* being removed */
-	census_users(p, reap != PROBES_REAP_NONE, &c);
-	census_slots(p, reap == PROBES_REAP_ALL, &c);
+		return -ENOENT;
+	census_users(p, &c, &dead);
+	census_slots(p, &c, &dead);
 	*ret = c;
+	if (ret_dead)
+		*ret_dead = dead;
 	return 0;
 }
 
-int probes_owner(struct probes *p, uint32_t slot, struct probes_owner *ret)
+void probes_reap(struct probes *p, const struct probes_dead *dead)
 {
-	return bpfsys_lookup(owners_of(p), &slot, ret);
+	uint32_t i;
+
+	for (i = 0; i < dead->nusers; i++)
+		(void)bpfsys_delete(users_of(p), &dead->user[i]);
+	for (i = 0; i < dead->nslots; i++)
+		free_slot(p, dead->slot[i], &dead->owner[i]);
 }
 
 int probes_user_add(struct probes *p, pid_t pid)
@@ -294,11 +288,14 @@ static int add_cgroup(struct probes *p, uint64_t id, uint32_t hierarchy, uint32_
 static bool reap_dead(struct probes *p)
 {
 	struct probes_census c;
+	struct probes_dead dead;
 	_cleanup_close_ int lock = -1;
 
-	if (probes_lock(p->dir, /* wait_ns= */ 0, &lock, NULL) < 0)
+	if (probes_lock(p->dir, /* wait_ns= */ 0, &lock, NULL) < 0 ||
+	    probes_census(p, &c, &dead) < 0)
 		return false;
-	return probes_census(p, PROBES_REAP_ALL, &c) == 0 && c.reaped;
+	probes_reap(p, &dead);
+	return dead.nslots > 0;
 }
 
 int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_id,
@@ -350,10 +347,11 @@ int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_
 static bool is_in_use(struct probes *p)
 {
 	struct probes_census c = { 0 };
+	struct probes_dead dead = { 0 };
 
-	census_users(p, /* reap= */ false, &c);
+	census_users(p, &c, &dead);
 	if (!c.users)
-		census_slots(p, /* reap= */ false, &c);
+		census_slots(p, &c, &dead);
 	return c.users || c.slots;
 }
 

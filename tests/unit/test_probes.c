@@ -27,18 +27,19 @@ static void test_full(struct probes *p)
 	}
 	is_int(rc, -ENOSPC, "a full table says so");
 	is_u64(n, PROBES_SLOTS, "after all slots were given");
-	is_int(probes_census(p, PROBES_REAP_NONE, &c), 0, "census");
+	is_int(probes_census(p, &c, NULL), 0, "census");
 	is_u64(c.slots, PROBES_SLOTS, "slots alive");
 	is_u64(c.full, 1, "the refused one is counted");
 	for (i = 0; i < n; i++)
 		probes_release(p, slot[i]);
-	is_int(probes_census(p, PROBES_REAP_NONE, &c), 0, "census");
+	is_int(probes_census(p, &c, NULL), 0, "census");
 	is_u64(c.slots, 0, "all are given back");
 }
 
 static void test_dead_owners(struct probes *p)
 {
 	struct probes_census c;
+	struct probes_dead dead;
 	uint32_t slot, i;
 	int status;
 	pid_t pid = fork();
@@ -50,11 +51,12 @@ static void test_dead_owners(struct probes *p)
 		_exit(0);
 	}
 	ok(waitpid(pid, &status, 0) == pid && status == 0, "a step dies with three slots");
-	is_int(probes_census(p, PROBES_REAP_USERS, &c), 0, "census");
+	is_int(probes_census(p, &c, &dead), 0, "census");
 	is_u64(c.slots, 0, "they do not count");
-	is_u64(c.dead, 3, "they are kept for who wants to read them");
-	is_int(probes_census(p, PROBES_REAP_ALL, &c), 0, "reap");
-	is_u64(c.reaped, 3, "they are freed");
+	is_u64(dead.nslots, 3, "they are there for who wants to read them");
+	probes_reap(p, &dead);
+	is_int(probes_census(p, &c, &dead), 0, "census");
+	is_u64(dead.nslots, 0, "they are freed");
 	is_int(probes_register(p, NOBODYS_ID + 1, 0, 0, &slot), 0, "register again");
 	probes_release(p, slot);
 }
