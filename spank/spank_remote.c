@@ -127,7 +127,7 @@ void spank_remote_task_forked(spank_t sp)
 static void fill_in(struct figures *figures)
 {
 	if (step.perf)
-		perf_read(step.perf, figures);
+		perf_read(step.perf, figures, NULL);
 	else
 		perf_not_asked(figures);
 }

@@ -1,382 +1,423 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libmeter/perf.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
-#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/ioctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 
-#include "ceems_config.h"
-#include "src/libjob/settings.h"
+#include "src/libmeter/hwevents.h"
+#include "src/libmeter/perf_profiler.h"
+#include "src/libmeter/perf_set.h"
 #include "src/libutil/logger.h"
-#ifdef HAVE_LIBPFM
-#include <perfmon/pfmlib_perf_event.h>
-#endif
+#include "src/libutil/muldiv.h"
+#include "src/libutil/util.h"
 
-#define PFM_LIBRARY "libpfm.so.4"
-#define KEEP_FDS 1024 /* for the process we are in; of a small limit, half */
+#define PPM 1000000u
+#define MIN_INTERVAL_NS 100000000u /* of CPU time: groups take turns every few ms */
+#define YIELD_BELOW_PPM 800000u	   /* of the best share */
 
-/* --- what can be counted ------------------------------------------------------------------ */
-
-enum {
-	GROUP_SW = 1 << 0,
-	GROUP_HW = 1 << 1,
+/* What is counted in the same way and given back together. */
+enum part {
+	PART_HW,
+	PART_OWN,
+	PART_SW, /* software events: they take no counter, and are never given back */
+	PART_N
 };
 
-static const struct {
-	const char *name;
-	unsigned int groups;
-} group_names[] = {
-	{ "hw", GROUP_HW | GROUP_SW },
-	{ "sw", GROUP_SW },
-};
-
-/*
- * NAME is libpfm4's. Without libpfm4 the kernel's own generic event is taken, which is the same
- * one wherever the kernel knows the machine.
- */
-static const struct event {
-	enum metric metric;
-	unsigned int group;
-	uint32_t type;
-	uint64_t config;
-	const char *name;
-} events[] = {
-	{ METRIC_TASK_CLOCK, GROUP_SW, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, NULL },
-	{ METRIC_CONTEXT_SWITCHES, GROUP_SW, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES,
-	  NULL },
-	{ METRIC_CPU_MIGRATIONS, GROUP_SW, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS,
-	  NULL },
-	{ METRIC_PAGE_FAULTS, GROUP_SW, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, NULL },
-	{ METRIC_CYCLES, GROUP_HW, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES,
-	  "PERF_COUNT_HW_CPU_CYCLES" },
-	{ METRIC_INSTRUCTIONS, GROUP_HW, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS,
-	  "PERF_COUNT_HW_INSTRUCTIONS" },
-	{ METRIC_CACHE_REFERENCES, GROUP_HW, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES,
-	  "PERF_COUNT_HW_CACHE_REFERENCES" },
-	{ METRIC_CACHE_MISSES, GROUP_HW, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES,
-	  "PERF_COUNT_HW_CACHE_MISSES" },
-	{ METRIC_BRANCHES, GROUP_HW, PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
-	  "PERF_COUNT_HW_BRANCH_INSTRUCTIONS" },
-	{ METRIC_BRANCH_MISSES, GROUP_HW, PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES,
-	  "PERF_COUNT_HW_BRANCH_MISSES" },
-};
-#define NEVENTS ARRAY_SIZE(events)
-
-struct counter {
-	int fd;
-	uint32_t event; /* index into events[] */
-	uint64_t id;	/* the kernel's, to know our fd again */
+struct part_of_perf {
+	struct hwevents events;
+	struct perf_set *set;		   /* NULL: not asked for, or given back */
+	struct perf_sum kept[HWEVENTS_MAX]; /* what it had counted when it was given back */
+	const char *way;		   /* for people; NULL: not asked for */
 };
 
 struct perf {
-	unsigned int groups;
-	struct perf_event_attr attr[NEVENTS];
-	enum metric_reason reason[NEVENTS]; /* why an attach failed, if one did */
-	struct counter *counter;
-	size_t ncounters, size;
+	struct part_of_perf part[PART_N];
+	int cgroup_fd; /* our own; -1: none */
+	pid_t *pid;
+	size_t n;
+	bool is_given_back;
+	struct {
+		uint64_t enabled_ns, running_ns;
+	} last; /* at the last perf_poll(), all events together */
+	uint32_t best_share_ppm;
 };
 
-/* --- groups ------------------------------------------------------------------------------- */
-
-static int parse_groups(const char *groups, unsigned int *ret, struct errmsg *err)
-{
-	const char *list = groups;
-	unsigned int set = 0;
-	char item[32];
-	size_t i;
-
-	while (settings_next_item(&list, item, sizeof(item))) {
-		for (i = 0; i < ARRAY_SIZE(group_names); i++)
-			if (!strcasecmp(item, group_names[i].name))
-				break;
-		if (i == ARRAY_SIZE(group_names))
-			return errmsg_set(err, -EINVAL, "unknown counter group '%s'; known are hw "
-					  "(counters of the CPU and all of sw) and sw", item);
-		set |= group_names[i].groups;
-	}
-	*ret = set ? set : GROUP_HW | GROUP_SW;
-	return 0;
-}
-
-int perf_check_groups(const char *groups, struct errmsg *err)
-{
-	unsigned int set;
-
-	return parse_groups(groups, &set, err);
-}
-
-/* --- names to events ---------------------------------------------------------------------- */
-
-#ifdef HAVE_LIBPFM
-/* Its functions, found at run time. */
-struct pfm {
-	void *lib;
-	__typeof__(pfm_initialize) *initialize;
-	__typeof__(pfm_terminate) *terminate;
-	__typeof__(pfm_get_os_event_encoding) *encode;
+/* The metrics that each part makes; in the order of enum metric. */
+static const struct {
+	enum metric metric;
+	enum part part;
+} made[] = {
+	{ METRIC_TASK_CLOCK, PART_SW },	      { METRIC_CONTEXT_SWITCHES, PART_SW },
+	{ METRIC_PAGE_FAULTS, PART_SW },      { METRIC_CPU_MIGRATIONS, PART_SW },
+	{ METRIC_CYCLES, PART_HW },	      { METRIC_INSTRUCTIONS, PART_HW },
+	{ METRIC_CACHE_REFERENCES, PART_HW }, { METRIC_CACHE_MISSES, PART_HW },
+	{ METRIC_BRANCHES, PART_HW },	      { METRIC_BRANCH_MISSES, PART_HW },
+	{ METRIC_FP_OPERATIONS, PART_HW },    { METRIC_MEMORY_BYTES, PART_HW },
+	{ METRIC_PMU_ENABLED, PART_HW },      { METRIC_PMU_RUNNING, PART_HW },
 };
 
-static bool pfm_open(struct pfm *pfm)
-{
-	pfm->lib = dlopen(PFM_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-	if (!pfm->lib)
-		return false;
-	pfm->initialize = (__typeof__(pfm->initialize))dlsym(pfm->lib, "pfm_initialize");
-	pfm->terminate = (__typeof__(pfm->terminate))dlsym(pfm->lib, "pfm_terminate");
-	pfm->encode = (__typeof__(pfm->encode))dlsym(pfm->lib, "pfm_get_os_event_encoding");
-	if (pfm->initialize && pfm->terminate && pfm->encode &&
-	    pfm->initialize() == PFM_SUCCESS)
-		return true;
-	(void)dlclose(pfm->lib);
-	return false;
-}
+/* --- opening -------------------------------------------------------------------------------- */
 
-static void encode_hardware(struct perf *p)
+/* The harvest has all but the clock, and at no cost. */
+static void software_events(bool is_harvested, struct hwevents *ret)
 {
-	struct pfm pfm = { 0 };
-	size_t i;
+	static const struct {
+		enum metric metric;
+		uint64_t config;
+	} t[] = {
+		{ METRIC_TASK_CLOCK, PERF_COUNT_SW_TASK_CLOCK },
+		{ METRIC_CONTEXT_SWITCHES, PERF_COUNT_SW_CONTEXT_SWITCHES },
+		{ METRIC_CPU_MIGRATIONS, PERF_COUNT_SW_CPU_MIGRATIONS },
+		{ METRIC_PAGE_FAULTS, PERF_COUNT_SW_PAGE_FAULTS },
+	};
+	size_t n = is_harvested ? 1 : ARRAY_SIZE(t);
 
-	if (!pfm_open(&pfm)) {
-		logger_debug("perf: no " PFM_LIBRARY ", using the kernel's generic events");
-		return;
+	memset(ret, 0, sizeof(*ret));
+	for (; ret->n < n; ret->n++) {
+		struct hwevent *e = &ret->event[ret->n];
+
+		(void)snprintf(e->name, sizeof(e->name), "%s",
+			       metric_table[t[ret->n].metric].name);
+		e->attr.size = sizeof(e->attr);
+		e->attr.type = PERF_TYPE_SOFTWARE;
+		e->attr.config = t[ret->n].config;
+		e->metric = (uint8_t)t[ret->n].metric;
+		e->factor = 1;
 	}
-	for (i = 0; i < NEVENTS; i++) {
-		struct perf_event_attr attr = { .size = sizeof(attr) };
-		pfm_perf_encode_arg_t arg = { .attr = &attr, .size = sizeof(arg) };
-
-		if (!events[i].name ||
-		    pfm.encode(events[i].name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &arg) !=
-			    PFM_SUCCESS)
-			continue;
-		p->attr[i].type = attr.type;
-		p->attr[i].config = attr.config;
-		p->attr[i].config1 = attr.config1;
-		p->attr[i].config2 = attr.config2;
-	}
-	pfm.terminate();
-	(void)dlclose(pfm.lib);
 }
-#else
-static void encode_hardware(struct perf *p)
-{
-	(void)p;
-}
-#endif
 
-int perf_create(const char *groups, struct perf **ret, struct errmsg *err)
+/*
+ * By cgroup first: that costs nothing at a fork and nothing at a switch within the step. It takes as
+ * many descriptors as CPUs, and where those do not suffice, tasks may be fewer.
+ */
+static int open_part(struct perf *p, struct part_of_perf *part)
 {
-	struct perf *p;
-	unsigned int set;
-	size_t i;
-	int rc = parse_groups(groups, &set, err);
+	int rc = perf_set_create(&perf_kernel, NULL, &part->events, &part->set);
 
+	part->way = "per task";
 	if (rc < 0)
 		return rc;
-	p = calloc(1, sizeof(*p));
+	if (p->cgroup_fd >= 0 && p->n) {
+		rc = perf_cgroup_open(part->set, p->cgroup_fd, p->pid[0]);
+		if (rc == 0 && !perf_set_is_full(part->set)) {
+			part->way = "per cgroup";
+			return 0;
+		}
+		perf_set_destroy(TAKE_PTR(part->set));
+		if (rc == -ENOMEM)
+			return rc;
+		rc = perf_set_create(&perf_kernel, NULL, &part->events, &part->set);
+		if (rc < 0)
+			return rc;
+	}
+	return perf_task_open(part->set, p->pid, p->n);
+}
+
+static int open_parts(struct perf *p, const struct perf_target *target)
+{
+	static const uint32_t asks[PART_N] = {
+		[PART_HW] = WISH_HW,
+		[PART_OWN] = WISH_EVENTS,
+		[PART_SW] = WISH_HW | WISH_SW,
+	};
+	int rc = 0;
+	size_t i;
+
+	if (target->wish->groups & WISH_HW)
+		hwevents_default(&p->part[PART_HW].events);
+	if (target->wish->groups & WISH_EVENTS)
+		hwevents_own(target->wish, &p->part[PART_OWN].events);
+	software_events(target->slot != 0, &p->part[PART_SW].events);
+	for (i = 0; i < PART_N && rc == 0; i++)
+		if (target->wish->groups & asks[i])
+			rc = open_part(p, &p->part[i]);
+	return rc;
+}
+
+int perf_open(const struct perf_target *target, struct perf **ret, struct errmsg *err)
+{
+	struct perf *p = calloc(1, sizeof(*p));
+	int rc = -ENOMEM;
+
 	if (!p)
-		return errmsg_errno(err, -ENOMEM, "perf");
-	p->groups = set;
-	for (i = 0; i < NEVENTS; i++)
-		p->attr[i] = (struct perf_event_attr){
-			.type = events[i].type,
-			.config = events[i].config,
-			.size = sizeof(p->attr[i]),
-			/* one read per event: inherited groups cannot be read before 6.13 */
-			.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
-				       PERF_FORMAT_TOTAL_TIME_RUNNING,
-			.disabled = 1,
-			.inherit = 1,
-			.enable_on_exec = 1,
-			.exclude_hv = 1,
-		};
-	if (set & GROUP_HW)
-		encode_hardware(p);
+		return errmsg_errno(err, rc, "perf");
+	p->cgroup_fd = target->cgroup_fd < 0 ? -1 : fcntl(target->cgroup_fd, F_DUPFD_CLOEXEC, 0);
+	p->pid = calloc(target->n ? target->n : 1, sizeof(*p->pid));
+	if (!p->pid)
+		goto fail;
+	if (target->n)
+		memcpy(p->pid, target->pid, target->n * sizeof(*p->pid));
+	p->n = target->n;
+	rc = open_parts(p, target);
+	if (rc < 0)
+		goto fail;
 	*ret = p;
 	return 0;
+fail:
+	perf_close(p);
+	return errmsg_errno(err, rc, "perf");
 }
 
-/* --- counting ----------------------------------------------------------------------------- */
-
-static enum metric_reason reason_of(int error)
+void perf_close(struct perf *p)
 {
-	switch (error) {
-	case ENOENT:
-	case ENODEV:
-	case EOPNOTSUPP:
-	case ENOSYS:
-		return REASON_NO_PMU;
-	case EACCES:
-	case EPERM:
-		return REASON_NO_PERMISSION;
-	case EMFILE:
-	case ENFILE:
-	case EINVAL:
-	case EBUSY:
-		return REASON_NO_COUNTER;
-	default:
-		return REASON_FAILED;
-	}
-}
-
-static int grow(struct perf *p)
-{
-	size_t size = p->size ? p->size * 2 : 2 * NEVENTS;
-	struct counter *more;
-
-	if (p->ncounters < p->size)
-		return 0;
-	more = reallocarray(p->counter, size, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	p->counter = more;
-	p->size = size;
-	return 0;
-}
-
-/*
- * Ten events of 400 tasks are as many descriptors as a process may have on some machines, and
- * slurmstepd could then neither take a message nor read a file until its step ends.
- */
-static int last_fd(void)
-{
-	struct rlimit limit;
-	uint64_t keep;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > INT_MAX)
-		return INT_MAX;
-	keep = limit.rlim_cur / 2 < KEEP_FDS ? limit.rlim_cur / 2 : KEEP_FDS;
-	return (int)(limit.rlim_cur - keep);
-}
-
-static int open_event(struct perf *p, size_t i, pid_t pid, int last)
-{
-	int fd = (int)syscall(SYS_perf_event_open, &p->attr[i], pid, /* cpu= */ -1,
-			      /* group= */ -1, PERF_FLAG_FD_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	if (fd <= last)
-		return fd;
-	(void)close(fd);
-	return -EMFILE;
-}
-
-int perf_attach(struct perf *p, pid_t pid)
-{
-	int last = last_fd();
-	struct counter c;
-	size_t i;
-	int rc;
-
-	for (i = 0; i < NEVENTS; i++) {
-		if (!(events[i].group & p->groups))
-			continue;
-		rc = grow(p);
-		if (rc < 0) {
-			p->reason[i] = REASON_FAILED;
-			return rc;
-		}
-		c.event = (uint32_t)i;
-		c.fd = open_event(p, i, pid, last);
-		if (c.fd < 0) {
-			p->reason[i] = reason_of(-c.fd);
-			logger_debug("perf: %s on process %d: %s",
-				     metric_table[events[i].metric].name, (int)pid,
-				     strerror(-c.fd));
-			continue;
-		}
-		if (ioctl(c.fd, PERF_EVENT_IOC_ID, &c.id) < 0)
-			c.id = 0;
-		p->counter[p->ncounters++] = c;
-	}
-	return 0;
-}
-
-/*
- * With contain_spank (24.05) Slurm calls us in a process that shares our memory and not our
- * fds: the number may be somebody else's file here, not to be read and not to be closed.
- */
-static bool is_ours(const struct counter *c)
-{
-	uint64_t id;
-
-	return ioctl(c->fd, PERF_EVENT_IOC_ID, &id) == 0 && id == c->id;
-}
-
-static enum metric_reason read_one(const struct counter *c, uint64_t *ret)
-{
-	struct {
-		uint64_t value, enabled, running;
-	} now;
-
-	if (!is_ours(c) || read(c->fd, &now, sizeof(now)) != sizeof(now))
-		return REASON_FAILED;
-	if (now.running == now.enabled) {
-		*ret = now.value;
-		return REASON_NONE;
-	}
-	if (!now.running) /* it never got its turn on the PMU */
-		return REASON_NO_COUNTER;
-	*ret = (uint64_t)((unsigned __int128)now.value * now.enabled / now.running);
-	return REASON_NONE;
-}
-
-void perf_read(const struct perf *p, struct figures *figures)
-{
-	enum metric_reason reason[NEVENTS];
-	uint64_t sum[NEVENTS] = { 0 };
 	size_t i;
 
-	memcpy(reason, p->reason, sizeof(reason));
-	for (i = 0; i < p->ncounters; i++) {
-		const struct counter *c = &p->counter[i];
-		enum metric_reason why;
-		uint64_t value = 0;
+	if (!p)
+		return;
+	for (i = 0; i < PART_N; i++)
+		perf_set_destroy(p->part[i].set);
+	if (p->cgroup_fd >= 0)
+		(void)close(p->cgroup_fd);
+	free(p->pid);
+	free(p);
+}
 
-		why = read_one(c, &value);
-		if (why != REASON_NONE)
-			reason[c->event] = why;
-		sum[c->event] += value;
-	}
-	for (i = 0; i < NEVENTS; i++) {
-		enum metric m = events[i].metric;
+/* --- giving back ------------------------------------------------------------------------------ */
 
-		if (!(events[i].group & p->groups))
-			reason[i] = REASON_NOT_ASKED;
-		else if (!p->ncounters && reason[i] == REASON_NONE)
-			reason[i] = REASON_NOT_MEASURED; /* no task was attached */
-		if (reason[i] == REASON_NONE)
-			figures_set(figures, m, sum[i]);
-		else if (!figures_has(figures, m))
-			figures_miss(figures, m, reason[i]);
+static void read_part(const struct part_of_perf *part, struct perf_sum ret[HWEVENTS_MAX])
+{
+	if (part->set)
+		perf_set_read(part->set, ret);
+	else
+		memcpy(ret, part->kept, sizeof(part->kept));
+}
+
+static bool is_open(const struct perf *p, enum part part)
+{
+	return p->part[part].set && perf_set_counts(p->part[part].set);
+}
+
+/* Share of the time since the last call in which our events were on the PMU; false: too little. */
+static bool share_of_pmu(struct perf *p, uint32_t *ret_ppm)
+{
+	uint64_t enabled_ns = 0, running_ns = 0, wanted_ns;
+	struct perf_sum sum[HWEVENTS_MAX];
+	uint32_t events = 0;
+	size_t i, k;
+
+	for (i = PART_HW; i <= PART_OWN; i++) {
+		if (!is_open(p, (enum part)i))
+			continue;
+		read_part(&p->part[i], sum);
+		for (k = 0; k < p->part[i].events.n; k++) {
+			enabled_ns += sum[k].enabled_ns;
+			running_ns += sum[k].running_ns;
+			events += sum[k].enabled_ns > 0;
+		}
 	}
+	wanted_ns = enabled_ns - p->last.enabled_ns;
+	if (enabled_ns < p->last.enabled_ns || running_ns < p->last.running_ns || !events ||
+	    wanted_ns / events < MIN_INTERVAL_NS)
+		return false;
+	*ret_ppm = (uint32_t)muldiv(running_ns - p->last.running_ns, PPM, wanted_ns);
+	p->last.enabled_ns = enabled_ns;
+	p->last.running_ns = running_ns;
+	return true;
+}
+
+static bool is_short_of_pmu(struct perf *p)
+{
+	uint32_t share_ppm;
+
+	if (!share_of_pmu(p, &share_ppm))
+		return false;
+	if (share_ppm > p->best_share_ppm)
+		p->best_share_ppm = share_ppm;
+	return share_ppm < muldiv(p->best_share_ppm, YIELD_BELOW_PPM, PPM);
+}
+
+static bool has_profiler(const struct perf *p)
+{
+	return p->cgroup_fd >= 0 ? perf_profiler_in_cgroup(p->cgroup_fd) :
+				   perf_profiler_among(p->pid, p->n);
+}
+
+void perf_poll(struct perf *p)
+{
+	size_t i;
+
+	if (!is_open(p, PART_HW) && !is_open(p, PART_OWN))
+		return;
+	if (!has_profiler(p) && !is_short_of_pmu(p))
+		return;
+	logger_info("perf: hardware counters are left to somebody else's profiler; ours end here");
+	for (i = PART_HW; i <= PART_OWN; i++) {
+		if (!p->part[i].set)
+			continue;
+		perf_set_read(p->part[i].set, p->part[i].kept);
+		perf_set_destroy(TAKE_PTR(p->part[i].set));
+	}
+	p->is_given_back = true;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static void set_metric(const struct hwevents *events, const struct perf_sum *sum, enum metric m,
+		       struct figures *figures)
+{
+	enum metric_reason reason = REASON_NO_EVENT; /* unless an event of this CPU makes it */
+	uint64_t value = 0;
+	bool is_made = false;
+	uint32_t i;
+
+	for (i = 0; i < events->n; i++) {
+		if (events->event[i].metric != m)
+			continue;
+		if (!is_made || sum[i].reason != REASON_NONE)
+			reason = (enum metric_reason)sum[i].reason;
+		is_made = true;
+		value = add_saturated(value, muldiv(sum[i].value, events->event[i].factor, 1));
+	}
+	if (reason == REASON_NONE)
+		figures_set(figures, m, value);
+	else if (!figures_has(figures, m))
+		figures_miss(figures, m, reason);
+}
+
+/* What the step used in all, also after the counters were given back. */
+static uint64_t cpu_time(const struct perf *p, const struct figures *figures, uint64_t at_least)
+{
+	static const enum metric clocks[] = { METRIC_TASK_CLOCK, METRIC_CPU_TIME };
+	uint64_t ns = at_least;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(clocks) && p->is_given_back; i++)
+		if (figures_has(figures, clocks[i]) && figures->value[clocks[i]] > ns)
+			ns = figures->value[clocks[i]];
+	return ns;
+}
+
+static uint32_t share_ppm(uint64_t running_ns, uint64_t enabled_ns)
+{
+	return enabled_ns ? (uint32_t)muldiv(running_ns, PPM, enabled_ns) : PPM;
+}
+
+static void set_coverage(const struct perf *p, const struct perf_sum *sum, struct figures *figures)
+{
+	enum metric_reason reason = REASON_NO_EVENT;
+	const struct perf_sum *worst = NULL;
+	uint32_t i;
+
+	for (i = 0; i < p->part[PART_HW].events.n; i++) {
+		if (sum[i].reason != REASON_NONE) {
+			if (reason == REASON_NO_EVENT)
+				reason = (enum metric_reason)sum[i].reason;
+			continue;
+		}
+		if (!worst || share_ppm(sum[i].running_ns, sum[i].enabled_ns) <
+				      share_ppm(worst->running_ns, worst->enabled_ns))
+			worst = &sum[i];
+	}
+	if (worst) {
+		figures_set(figures, METRIC_PMU_ENABLED, cpu_time(p, figures, worst->enabled_ns));
+		figures_set(figures, METRIC_PMU_RUNNING, worst->running_ns);
+	} else {
+		figures_miss(figures, METRIC_PMU_ENABLED, reason);
+		figures_miss(figures, METRIC_PMU_RUNNING, reason);
+	}
+}
+
+static void fill_detail(const struct perf *p, const struct perf_sum *own,
+			const struct figures *figures, struct step_detail *detail)
+{
+	const struct part_of_perf *hw = &p->part[PART_HW];
+	const struct hwevents *events = &p->part[PART_OWN].events;
+	uint32_t i;
+
+	if (hw->way)
+		(void)snprintf(detail->counters, sizeof(detail->counters), "%s, %s%s", hw->way,
+			       hw->events.machine,
+			       p->is_given_back ? ", until a profiler came" : "");
+	if (!p->part[PART_OWN].way)
+		return;
+	for (i = 0; i < events->n && i < PERFWISH_EVENTS; i++) {
+		struct detail_event *e = &detail->event[i];
+
+		(void)snprintf(e->name, sizeof(e->name), "%s", events->event[i].name);
+		e->value = own[i].value;
+		e->reason = own[i].reason;
+		e->coverage_ppm = share_ppm(own[i].running_ns,
+					    cpu_time(p, figures, own[i].enabled_ns));
+	}
+	detail->nevents = i;
+}
+
+void perf_read(struct perf *p, struct figures *figures, struct step_detail *detail)
+{
+	struct perf_sum sum[PART_N][HWEVENTS_MAX] = { { { 0 } } };
+	size_t i;
+
+	for (i = 0; i < PART_N; i++)
+		if (p->part[i].way)
+			read_part(&p->part[i], sum[i]);
+	for (i = 0; i < ARRAY_SIZE(made); i++) {
+		enum metric m = made[i].metric;
+		const struct part_of_perf *part = &p->part[made[i].part];
+		bool is_harvests = made[i].part == PART_SW && m != METRIC_TASK_CLOCK &&
+				   part->events.n == 1;
+
+		if (m == METRIC_PMU_ENABLED || m == METRIC_PMU_RUNNING || is_harvests)
+			continue;
+		if (part->way)
+			set_metric(&part->events, sum[made[i].part], m, figures);
+		else if (figures->reason[m] == REASON_NOT_MEASURED)
+			figures_miss(figures, m, REASON_NOT_ASKED);
+	}
+	if (p->part[PART_HW].way)
+		set_coverage(p, sum[PART_HW], figures);
+	if (detail)
+		fill_detail(p, sum[PART_OWN], figures, detail);
 }
 
 void perf_not_asked(struct figures *figures)
 {
 	size_t i;
 
-	for (i = 0; i < NEVENTS; i++)
-		if (figures->reason[events[i].metric] == REASON_NOT_MEASURED)
-			figures_miss(figures, events[i].metric, REASON_NOT_ASKED);
+	for (i = 0; i < ARRAY_SIZE(made); i++)
+		if (figures->reason[made[i].metric] == REASON_NOT_MEASURED)
+			figures_miss(figures, made[i].metric, REASON_NOT_ASKED);
+}
+
+/* --- one task at a time ----------------------------------------------------------------------- */
+
+int perf_check_groups(const char *groups, struct errmsg *err)
+{
+	struct perfwish wish;
+
+	return perfwish_parse(groups, &wish, err);
+}
+
+int perf_create(const char *groups, struct perf **ret, struct errmsg *err)
+{
+	struct perfwish wish;
+	struct perf_target target = { .wish = &wish, .cgroup_fd = -1 };
+	int rc = perfwish_parse(groups, &wish, err);
+
+	return rc < 0 ? rc : perf_open(&target, ret, err);
+}
+
+int perf_attach(struct perf *p, pid_t pid)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < PART_N && rc == 0; i++)
+		if (p->part[i].set)
+			rc = perf_task_open(p->part[i].set, &pid, 1);
+	return rc;
 }
 
 void perf_destroy(struct perf *p)
 {
-	size_t i;
-
-	if (!p)
-		return;
-	for (i = 0; i < p->ncounters; i++)
-		if (is_ours(&p->counter[i]))
-			(void)close(p->counter[i].fd);
-	free(p->counter);
-	free(p);
+	perf_close(p);
 }
