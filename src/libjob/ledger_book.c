@@ -13,6 +13,7 @@ struct gone {
 	uint32_t slot;
 	uint32_t state; /* enum ledger_state, as collected */
 	bool is_lost;	/* its stepd died before it said what the step used */
+	bool has_figures; /* what its stepd, or ledger_book_salvage(), left is whole */
 };
 
 struct ledger_book {
@@ -180,7 +181,13 @@ static int open_account(struct ledger_page *page, uint32_t slot, const struct le
 
 static void add_gone(struct ledger_book *b, uint32_t slot, uint32_t state)
 {
-	b->gone[b->ngone++] = (struct gone){ slot, state, state < SLOT_CLOSING };
+	/* figures of a stepd that died before it finished may be half-written */
+	b->gone[b->ngone++] = (struct gone){
+		.slot = slot,
+		.state = state,
+		.is_lost = state < SLOT_CLOSING,
+		.has_figures = state >= SLOT_CLOSING,
+	};
 }
 
 static void add_line(struct ledger_book *b, const struct ledger_page *page, uint32_t slot,
@@ -271,6 +278,18 @@ size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
 	}
 	*ret = b->line;
 	return b->nlines;
+}
+
+void ledger_book_salvage(struct ledger_book *b, unsigned int slot, const struct figures *figures)
+{
+	size_t i;
+
+	for (i = 0; i < b->ngone; i++) {
+		if (b->gone[i].slot != slot || b->gone[i].has_figures)
+			continue;
+		b->l->file->slot[slot].figures = *figures;
+		b->gone[i].has_figures = true;
+	}
 }
 
 /* --- booking ---------------------------------------------------------------------------- */
@@ -452,8 +471,7 @@ static void end_steps(struct ledger_book *b, struct ledger_page *page, uint64_t 
 		const struct ledger_slot *s = &b->l->file->slot[g->slot];
 
 		page->job[page->step[g->slot].job - 1].last_seen_mono_ns = now_mono_ns;
-		/* figures of a stepd that died before it finished may be half-written */
-		close_account(page, g->slot, g->state >= SLOT_CLOSING ? &s->figures : NULL);
+		close_account(page, g->slot, g->has_figures ? &s->figures : NULL);
 		page->lost_steps += g->is_lost;
 		ledger_move_later(b->l, g->slot, g->state, SLOT_FREE);
 	}

@@ -9,7 +9,7 @@
  *	n = ledger_book_collect(b, page, now, &line);
  *	for each line without busy_is_final: line->busy_ns = CPU time of the step, as read now, and
  *		line->is_told
- *	for each line: its weights
+ *	for each line: its weights; for one that is_dead: ledger_book_salvage(), if there is something
  *	fill in page->state, domain_source, factor_*, pue_milli, part, ...
  *	ledger_book_apply(b, page, &tick);
  *	ledger_turn(l);
@@ -64,6 +64,13 @@ struct book_line {
  */
 size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
 			   uint64_t now_mono_ns, struct book_line **ret);
+
+/*
+ * What the step in SLOT, of a line that is_dead, counted until its stepd was killed: becomes its figures
+ * when the tick that was collected is applied. Without, such a step has none: those it began to
+ * write may be half of them.
+ */
+void ledger_book_salvage(struct ledger_book *b, unsigned int slot, const struct figures *figures);
 
 struct book_tick {
 	uint64_t t_mono_ns; /* the same as collected with */

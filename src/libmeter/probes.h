@@ -99,9 +99,9 @@ struct probes_dead {
 /* Who uses it; changes nothing. RET_DEAD may be NULL. -ENOENT: it is being removed. */
 int probes_census(struct probes *p, struct probes_census *ret, struct probes_dead *ret_dead);
 /*
- * Removes what probes_census() found, with probes_lock() held since before: of two who found the same
- * dead slot, the slower one would take it from whoever got it in between. What the slots counted is
- * lost, so slurmd reads it before.
+ * Removes what probes_census() found, if it is still there; with probes_lock() held, or of two who found
+ * the same dead slot the slower one could take it from whoever got it in between. What the slots
+ * counted is lost, so slurmd reads it before.
  */
 void probes_reap(struct probes *p, const struct probes_dead *dead);
 

@@ -191,12 +191,18 @@ int probes_census(struct probes *p, struct probes_census *ret, struct probes_dea
 
 void probes_reap(struct probes *p, const struct probes_dead *dead)
 {
+	struct probes_owner owner;
+	struct probes_user user;
 	uint32_t i;
 
 	for (i = 0; i < dead->nusers; i++)
-		(void)bpfsys_delete(users_of(p), &dead->user[i]);
+		if (bpfsys_lookup(users_of(p), &dead->user[i], &user) == 0 &&
+		    !procstat_is_alive((pid_t)dead->user[i], user.start))
+			(void)bpfsys_delete(users_of(p), &dead->user[i]);
 	for (i = 0; i < dead->nslots; i++)
-		free_slot(p, dead->slot[i], &dead->owner[i]);
+		if (probes_owner(p, dead->slot[i], &owner) == 0 &&
+		    owner.pid == dead->owner[i].pid && owner.start == dead->owner[i].start)
+			free_slot(p, dead->slot[i], &owner);
 }
 
 int probes_user_add(struct probes *p, pid_t pid)

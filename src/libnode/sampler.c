@@ -12,9 +12,9 @@
 
 #include "src/libjob/emission.h"
 #include "src/libjob/ledger_book.h"
-#include "src/libnode/bpfload.h"
 #include "src/libnode/cpuweights.h"
 #include "src/libnode/nodecpu.h"
+#include "src/libnode/nodeprobes.h"
 #include "src/libnode/parts.h"
 #include "src/libnode/readers.h"
 #include "src/libnode/sources.h"
@@ -23,8 +23,6 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"
-
-#define BPF_TIMEOUT_NS (5 * NSEC_PER_SEC)
 
 struct sampler {
 	struct settings settings;
@@ -41,6 +39,7 @@ struct sampler {
 	struct cpuweights cpuweights;
 	struct weights *weights;
 	struct readers *readers;
+	struct nodeprobes *probes; /* NULL: none; the thread's */
 	/* for Slurm's RPC threads, which must not wait for a tick */
 	_Atomic uint64_t energy_uj;
 	_Atomic uint64_t power_mw;
@@ -48,7 +47,6 @@ struct sampler {
 	struct logger_once tick_failed, textfile_failed;
 	pthread_t thread;
 	bool is_running;
-	bool has_bpf;
 	_Atomic bool stop;
 };
 
@@ -344,7 +342,9 @@ int sampler_tick(struct sampler *s)
 		     busy_ppm(cpu.busy_ns, all.dt_ns, setup.cpus),
 		     page->state, &r);
 	note_sources(page, &r);
+	nodeprobes_look(s->probes, tick.t_mono_ns);
 	nlines = ledger_book_collect(s->book, page, tick.t_mono_ns, &line);
+	nodeprobes_salvage(s->probes, s->book, line, nlines);
 	weigh(s, page, &cpu, line, nlines, &tick);
 	all.jobs_ns = jobs_busy(line, nlines);
 	parts_note(&s->parts, page, &r, &setup, &tick);
@@ -356,6 +356,7 @@ int sampler_tick(struct sampler *s)
 	all.is_tainted |= jobs_use_gpus(s, line, nlines);
 	parts_advance(&s->parts, page, &setup, &tick, &all);
 	ledger_turn(s->ledger);
+	nodeprobes_clear(s->probes);
 	publish(s, page);
 	return 0;
 }
@@ -386,47 +387,6 @@ static void write_textfile(struct sampler *s)
 		logger_info("textfile: ceems.prom is updated again, after %u failures", missed);
 }
 
-/*
- * Loading takes some 50 ms in a process of its own, unloading as much: too long for a thread that
- * Slurm waits for, and nothing to this one.
- */
-struct helper_path {
-	char text[PATH_MAX + sizeof("/ceems-bpf")];
-};
-
-static struct helper_path bpf_helper(const struct sampler *s)
-{
-	const struct source_env env = sources_env(&s->settings);
-	struct helper_path path;
-
-	(void)snprintf(path.text, sizeof(path.text), "%s/ceems-bpf", env.helper_dir);
-	return path;
-}
-
-static void load_bpf(struct sampler *s)
-{
-	struct errmsg err = { 0 };
-	int rc;
-
-	if (!s->settings.bpf_dir[0])
-		return;
-	rc = bpfload_run(bpf_helper(s).text, s->settings.bpf_dir, BPF_TIMEOUT_NS, &err);
-	s->has_bpf = rc == 0;
-	if (rc < 0)
-		logger_log(rc == -EOPNOTSUPP ? LOGGER_INFO : LOGGER_ERROR,
-			   "bpf: %s; I/O is not counted on this node", err.text);
-}
-
-static void unload_bpf(struct sampler *s)
-{
-	struct errmsg err = { 0 };
-
-	/* -EBUSY: steps or another slurmd use it; the last of them unloads. */
-	if (s->has_bpf && bpfload_stop(bpf_helper(s).text, s->settings.bpf_dir, BPF_TIMEOUT_NS,
-				       &err) < 0)
-		logger_debug("bpf: %s", err.text);
-}
-
 static void space_out(uint64_t last_ns)
 {
 	uint64_t now = clock_mono_ns();
@@ -446,7 +406,8 @@ static void *run(void *arg)
 	uint64_t last_ns;
 
 	(void)prctl(PR_SET_NAME, "ceems-sampler", 0, 0, 0);
-	load_bpf(s);
+	/* here, because it takes too long for a thread that Slurm waits for */
+	nodeprobes_start(&s->settings, sources_env(&s->settings).helper_dir, &s->probes);
 	for (;;) {
 		last_ns = clock_mono_ns();
 		(void)sampler_tick(s);
@@ -461,7 +422,7 @@ static void *run(void *arg)
 		if (atomic_load(&s->stop))
 			textfile_ns = 0; /* a last tick, and the file says so */
 	}
-	unload_bpf(s);
+	nodeprobes_stop(s->probes);
 	return NULL;
 }
 

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libnode/nodeprobes.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "src/libmeter/harvest.h"
+#include "src/libmeter/probes.h"
+#include "src/libnode/bpfload.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/logger.h"
+
+#define LOAD_TIMEOUT_NS (5 * NSEC_PER_SEC)
+
+struct nodeprobes {
+	const struct settings *settings;
+	char helper[PATH_MAX];
+	struct probes *probes;
+	uint64_t looked_ns; /* CLOCK_MONOTONIC; 0: never */
+	bool has_dead;
+	struct probes_dead dead;
+};
+
+/* --- from slurmd's start to its end ------------------------------------------------------- */
+
+/* Those that every step needs, too. A step that starts takes them over without a lock. */
+static void hold(struct nodeprobes *np)
+{
+	static const enum probes_group all_steps[] = { PROBES_TASKS, PROBES_TCP };
+	struct errmsg err = { 0 };
+	size_t i;
+	int rc;
+
+	for (i = 0; i < ARRAY_SIZE(all_steps); i++) {
+		rc = probes_hold(np->probes, all_steps[i], &err);
+		if (rc < 0)
+			logger_log(rc == -EOPNOTSUPP ? LOGGER_INFO : LOGGER_ERROR, "bpf: %s",
+				   err.text);
+	}
+}
+
+void nodeprobes_start(const struct settings *s, const char *helper_dir, struct nodeprobes **ret)
+{
+	struct nodeprobes *np;
+	struct errmsg err = { 0 };
+	int rc;
+
+	*ret = NULL;
+	if (!s->bpf_dir[0])
+		return;
+	np = calloc(1, sizeof(*np));
+	if (!np)
+		return;
+	np->settings = s;
+	(void)snprintf(np->helper, sizeof(np->helper), "%s/ceems-bpf", helper_dir);
+	rc = bpfload_run(np->helper, s->bpf_dir, LOAD_TIMEOUT_NS, &err);
+	if (rc == 0)
+		rc = probes_open(s->bpf_dir, &np->probes, &err);
+	if (rc < 0) {
+		logger_log(rc == -EOPNOTSUPP ? LOGGER_INFO : LOGGER_ERROR,
+			   "bpf: %s; I/O is not counted on this node", err.text);
+		free(np);
+		return;
+	}
+	hold(np);
+	*ret = np;
+}
+
+void nodeprobes_stop(struct nodeprobes *np)
+{
+	struct errmsg err = { 0 };
+
+	if (!np)
+		return;
+	probes_close(np->probes);
+	/* -EBUSY: steps or another slurmd use it; the last of them unloads. */
+	if (bpfload_stop(np->helper, np->settings->bpf_dir, LOAD_TIMEOUT_NS, &err) < 0)
+		logger_debug("bpf: %s", err.text);
+	free(np);
+}
+
+/* --- the dead ----------------------------------------------------------------------------- */
+
+void nodeprobes_look(struct nodeprobes *np, uint64_t now_ns)
+{
+	struct probes_census c;
+
+	if (!np || (np->looked_ns && now_ns - np->looked_ns < NODEPROBES_LOOK_NS))
+		return;
+	np->looked_ns = now_ns;
+	np->has_dead = probes_census(np->probes, &c, &np->dead) == 0 &&
+		       (np->dead.nslots || np->dead.nusers);
+}
+
+void nodeprobes_clear(struct nodeprobes *np)
+{
+	_cleanup_close_ int lock = -1;
+
+	if (!np || !np->has_dead)
+		return;
+	np->has_dead = false;
+	/* whoever has it loads or unloads, or attaches: the next look is soon enough */
+	if (probes_lock(probes_dir(np->probes), /* wait_ns= */ 0, &lock, NULL) == 0)
+		probes_reap(np->probes, &np->dead);
+}
+
+/*
+ * A slot of the BPF maps that is still that slurmstepd's: another one that found the table full
+ * may have freed it.
+ */
+static bool is_still_of(struct nodeprobes *np, const struct ledger_slot *s)
+{
+	struct probes_owner owner;
+
+	return s->bpf_slot && probes_owner(np->probes, s->bpf_slot, &owner) == 0 &&
+	       owner.pid == (uint32_t)atomic_load(&s->stepd_pid) && owner.start == s->stepd_start;
+}
+
+static int read_slot(struct nodeprobes *np, uint32_t slot, struct figures *figures)
+{
+	struct harvest *h;
+	int rc = harvest_open(np->probes, slot, &h);
+
+	if (rc < 0)
+		return rc;
+	rc = harvest_read(h, /* is_empty= */ false, figures);
+	harvest_close(h);
+	return rc;
+}
+
+void nodeprobes_salvage(struct nodeprobes *np, struct ledger_book *book,
+			const struct book_line *line, size_t n)
+{
+	struct figures figures;
+	size_t i;
+
+	for (i = 0; np && i < n; i++) {
+		/* from SLOT_CLOSING on the figures are there */
+		if (!line[i].is_dead || line[i].state >= SLOT_CLOSING || !is_still_of(np, line[i].s))
+			continue;
+		figures_init(&figures);
+		if (read_slot(np, line[i].s->bpf_slot, &figures) < 0)
+			continue;
+		ledger_book_salvage(book, line[i].slot, &figures);
+		logger_info("job %u: slurmstepd %d was killed; what its step did is known all the same",
+			    line[i].s->id.job_id, (int)atomic_load(&line[i].s->stepd_pid));
+	}
+}

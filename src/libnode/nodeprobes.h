@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * nodeprobes.h - slurmd's part of the node's BPF programs: has them loaded, keeps those attached that
+ * every step needs, clears up after the dead, and reads what a slurmstepd that was killed can no
+ * longer read. For the sampler's thread only. Whatever cannot be had is logged once, and the rest
+ * of the sampler does without.
+ */
+#ifndef CEEMS_NODEPROBES_H
+#define CEEMS_NODEPROBES_H
+
+#include "src/libjob/ledger_book.h"
+#include "src/libjob/settings.h"
+
+struct nodeprobes;
+
+/* How often it looks for the dead. */
+#define NODEPROBES_LOOK_NS (30 * UINT64_C(1000000000))
+
+/*
+ * Loads what is not loaded yet, in a process of its own, some 50 ms; 5 s at most. S is borrowed until
+ * nodeprobes_stop(). *RET is NULL when there is nothing to be had.
+ */
+void nodeprobes_start(const struct settings *s, const char *helper_dir, struct nodeprobes **ret);
+
+/*
+ * The last one of all users unloads: so this withdraws, and nothing stays in the kernel unless steps
+ * run on, which keep what they need. NULL: no-op.
+ */
+void nodeprobes_stop(struct nodeprobes *np);
+
+/*
+ * A tick's two halves, around the booking of it. Before its lines are collected: who is dead. When
+ * it is booked: their slots are freed. In this order no slot is freed of which the tick did not
+ * know that its slurmstepd is dead. NULL: no-ops.
+ */
+void nodeprobes_look(struct nodeprobes *np, uint64_t now_ns);
+void nodeprobes_clear(struct nodeprobes *np);
+
+/*
+ * What was counted for LINE[n] whose slurmstepd was killed becomes their figures, so that the job has
+ * them.
+ */
+void nodeprobes_salvage(struct nodeprobes *np, struct ledger_book *book,
+			const struct book_line *line, size_t n);
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * slurmd's part of the probes, and what becomes of a step's counts when slurmd or slurmstepd is
+ * killed. bpfrig.h says what it takes.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+
+#include "bpfrig.h"
+#include "fake_sampler.h"
+#include "src/libmeter/harvest.h"
+#include "src/libnode/nodeprobes.h"
+
+#define JOB 7
+
+static struct settings settings;
+static char helper_dir[PATH_MAX];
+static const char *v2_root;
+static int null_fd;
+
+/* --- tasks: 640 bytes in 10 writes ----------------------------------------------------------- */
+
+#define TASK_BYTES 640
+
+static void work(void)
+{
+	char data[64] = { 0 };
+	int i;
+
+	for (i = 0; i < 10; i++)
+		if (write(null_fd, data, sizeof(data)) != sizeof(data))
+			_exit(1);
+}
+
+static bool run_task(const struct folder *step)
+{
+	pid_t pid = child_start(work, step, NULL);
+
+	return pid > 0 && child_end(pid);
+}
+
+/* --- a slurmstepd ---------------------------------------------------------------------------- */
+
+struct stepd {
+	pid_t pid;
+	uint32_t bpf_slot;
+};
+
+static uint32_t stepd_register(uint64_t cgroup_id)
+{
+	struct probes *p;
+	uint32_t slot;
+
+	if (probes_open(bpfrig_dir, &p, NULL) < 0 ||
+	    probes_register(p, cgroup_id, 0, 0, &slot) < 0 ||
+	    probes_hold(p, PROBES_TASKS, NULL) < 0)
+		_exit(1);
+	return slot;
+}
+
+static void stepd_claim(const char *ledger_dir, uint32_t bpf_slot)
+{
+	const struct ledger_identity id = {
+		.job_id = JOB, .step_id = LEDGER_STEP_BATCH, .node_count = 1, .job_cpus = 1,
+		.step_cpus = 1, .start_wall_ns = 1,
+	};
+	struct ledger *l;
+	unsigned int slot;
+
+	if (ledger_open(ledger_dir, "n1", true, &l, NULL) < 0 || ledger_claim(l, &id, &slot) < 0)
+		_exit(1);
+	ledger_slot(l, slot)->bpf_slot = bpf_slot;
+	/* half of what it was about to write */
+	figures_set(&ledger_slot(l, slot)->figures, METRIC_IO_READ_BYTES, 4711);
+}
+
+/* LEDGER_DIR NULL: it has no slot there. Runs until it is killed. */
+static bool stepd_start(struct stepd *s, uint64_t cgroup_id, const char *ledger_dir)
+{
+	int fd[2];
+	bool is_up;
+
+	if (pipe(fd) < 0)
+		return false;
+	s->pid = fork();
+	if (s->pid == 0) {
+		uint32_t slot = stepd_register(cgroup_id);
+
+		if (ledger_dir)
+			stepd_claim(ledger_dir, slot);
+		if (write(fd[1], &slot, sizeof(slot)) != sizeof(slot))
+			_exit(1);
+		for (;;)
+			(void)pause();
+	}
+	(void)close(fd[1]);
+	is_up = s->pid > 0 &&
+		read(fd[0], &s->bpf_slot, sizeof(s->bpf_slot)) == sizeof(s->bpf_slot);
+	(void)close(fd[0]);
+	return ok(is_up, "slurmstepd starts");
+}
+
+/* --- a slurmd -------------------------------------------------------------------------------- */
+
+static struct nodeprobes *slurmd_start(void)
+{
+	struct nodeprobes *np;
+
+	nodeprobes_start(&settings, helper_dir, &np);
+	ok(np != NULL, "slurmd starts");
+	return np;
+}
+
+/* In a process of its own, until it is killed. */
+static pid_t slurmd_fork(void)
+{
+	char word = 0;
+	int fd[2];
+	pid_t pid;
+
+	if (pipe(fd) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		struct nodeprobes *np;
+
+		nodeprobes_start(&settings, helper_dir, &np);
+		word = np ? 'y' : 'n';
+		if (write(fd[1], &word, 1) != 1)
+			_exit(1);
+		for (;;)
+			(void)pause();
+	}
+	(void)close(fd[1]);
+	ok(pid > 0 && read(fd[0], &word, 1) == 1 && word == 'y', "slurmd starts");
+	(void)close(fd[0]);
+	return pid;
+}
+
+static void tick(struct nodeprobes *np, struct fake_sampler *f, uint64_t look_ns)
+{
+	struct ledger_page *page = ledger_begin(f->l);
+	struct book_tick t = { .t_mono_ns = clock_mono_ns(), .t_wall_ns = clock_wall_ns(),
+			       .node_cpus = 1 };
+
+	nodeprobes_look(np, look_ns);
+	f->nlines = ledger_book_collect(f->b, page, t.t_mono_ns, &f->line);
+	nodeprobes_salvage(np, f->b, f->line, f->nlines);
+	is_int(ledger_book_apply(f->b, page, &t), 0, "a tick");
+	ledger_turn(f->l);
+	nodeprobes_clear(np);
+}
+
+static bool has_owner(uint32_t slot)
+{
+	struct probes_owner owner;
+	struct probes *p;
+	bool has;
+
+	if (probes_open(bpfrig_dir, &p, NULL) < 0)
+		return false;
+	has = probes_owner(p, slot, &owner) == 0;
+	probes_close(p);
+	return has;
+}
+
+/* --- tests ----------------------------------------------------------------------------------- */
+
+static void test_cannot_start(void)
+{
+	struct settings none = { .bpf_dir = "" }, elsewhere = { .bpf_dir = "/tmp/nowhere/ceems" };
+	struct nodeprobes *np;
+
+	nodeprobes_start(&none, helper_dir, &np);
+	ok(!np, "BpfDir empty: nothing");
+	nodeprobes_start(&elsewhere, helper_dir, &np);
+	ok(!np, "no bpf file system: nothing");
+	nodeprobes_start(&settings, "/nonexistent", &np);
+	ok(!np, "no helper: nothing");
+	nodeprobes_look(NULL, 1);
+	nodeprobes_clear(NULL);
+	nodeprobes_salvage(NULL, NULL, NULL, 0);
+	nodeprobes_stop(NULL);
+	ok(true, "and that is no trouble later");
+}
+
+static void test_stepd_is_killed(const char *ledger_dir)
+{
+	struct nodeprobes *np = slurmd_start();
+	struct fake_sampler f;
+	struct stepd lost, unknown;
+	struct folder step, other;
+	struct figures job;
+	uint64_t now = clock_mono_ns();
+	pid_t living;
+
+	if (!ok(fake_start(&f, ledger_dir, "n1", NULL) == 0, "ledger") ||
+	    !folder_make(&step, v2_root, "test_bpf-killed") ||
+	    !folder_make(&other, v2_root, "test_bpf-unknown") ||
+	    !stepd_start(&lost, step.id, ledger_dir) || !stepd_start(&unknown, other.id, NULL))
+		return;
+	tick(np, &f, now);
+	ok(run_task(&step), "a task ends");
+	living = child_start(work, &step, NULL);
+	ok(living > 0, "another lives");
+	child_kill(lost.pid);
+	child_kill(unknown.pid);
+	tick(np, &f, now + 1); /* not the time to look for slots of the dead */
+	ok(has_owner(lost.bpf_slot) && has_owner(unknown.bpf_slot), "slots of the dead stay a while");
+	is_int(ledger_job_total(f.l, JOB, NULL, &job, NULL), 0, "the job's total");
+	is_u64(job.value[METRIC_IO_WRITE_BYTES], 2 * TASK_BYTES,
+	       "has what both tasks wrote though slurmstepd was killed");
+	is_u64(job.value[METRIC_IO_READ_BYTES], 0, "and nothing that it left half-written");
+	is_u64(ledger_current(f.l)->lost_steps, 1, "a lost step it is");
+	tick(np, &f, now + NODEPROBES_LOOK_NS);
+	ok(!has_owner(lost.bpf_slot) && !has_owner(unknown.bpf_slot), "then they are freed");
+	ok(child_end(living), "the other one ends");
+	folder_remove(&step);
+	folder_remove(&other);
+	fake_stop(&f);
+	nodeprobes_stop(np);
+}
+
+/* The look comes at the worst time: it sees the dead before the ledger does. */
+static void test_look_at_the_moment_of_death(const char *ledger_dir)
+{
+	struct nodeprobes *np = slurmd_start();
+	struct fake_sampler f;
+	struct stepd lost;
+	struct folder step;
+	struct figures job;
+	uint64_t now = clock_mono_ns();
+
+	if (!ok(fake_start(&f, ledger_dir, "n1", NULL) == 0, "ledger") ||
+	    !folder_make(&step, v2_root, NULL) || !stepd_start(&lost, step.id, ledger_dir))
+		return;
+	tick(np, &f, now);
+	ok(run_task(&step), "a task ends");
+	child_kill(lost.pid);
+	tick(np, &f, now + NODEPROBES_LOOK_NS);
+	is_int(ledger_job_total(f.l, JOB, NULL, &job, NULL), 0, "the job's total");
+	is_u64(job.value[METRIC_IO_WRITE_BYTES], TASK_BYTES, "was read before the slot was freed");
+	ok(!has_owner(lost.bpf_slot), "which was in the same tick");
+	folder_remove(&step);
+	fake_stop(&f);
+	nodeprobes_stop(np);
+}
+
+static void test_slurmd_is_killed(void)
+{
+	struct figures figures;
+	struct nodeprobes *np;
+	struct harvest *h;
+	struct probes *p;
+	struct folder step;
+	struct stepd stepd;
+	pid_t slurmd = slurmd_fork();
+	uint32_t id = bpfrig_link_id(LINK_TASK_EXIT);
+
+	if (!folder_make(&step, v2_root, NULL) || !stepd_start(&stepd, step.id, NULL))
+		return;
+	ok(id && bpfrig_link_id(LINK_TASK_EXIT) == id, "the step joins slurmd's link");
+	ok(run_task(&step), "a task ends");
+	child_kill(slurmd);
+	ok(bpfrig_link_lives(id), "slurmd is killed: the step holds it");
+	ok(run_task(&step), "a task ends while there is no slurmd");
+	np = slurmd_start();
+	is_u64(bpfrig_link_id(LINK_TASK_EXIT), id, "the next slurmd joins the step's");
+	ok(run_task(&step), "a task ends");
+
+	figures_init(&figures);
+	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
+	is_int(harvest_open(p, stepd.bpf_slot, &h), 0, "the step's");
+	is_int(harvest_read(h, false, &figures), 0, "read");
+	is_u64(figures.value[METRIC_IO_WRITE_BYTES], 3 * TASK_BYTES,
+	       "before, without and after slurmd: all is counted");
+	harvest_close(h);
+	probes_close(p);
+
+	nodeprobes_stop(np);
+	ok(bpfrig_link_lives(id), "slurmd ends: the step goes on counting");
+	child_kill(stepd.pid);
+	ok(bpfrig_link_goes(id), "the step is killed: nothing stays attached");
+	folder_remove(&step);
+	is_int(bpfrig_load(), 0, "load");
+	np = slurmd_start();
+	ok(bpfrig_link_id(LINK_TASK_EXIT) != id, "the next slurmd attaches anew");
+	nodeprobes_stop(np);
+}
+
+int main(void)
+{
+	char ledger_dir[] = "/tmp/test_nodeprobes.XXXXXX";
+	const char *why = bpfrig_up();
+	char path[64];
+
+	if (why)
+		return skip_all(why);
+	v2_root = bpfrig_root(true);
+	if (!v2_root || !mkdtemp(ledger_dir)) {
+		(void)bpfrig_unload();
+		bpfrig_down();
+		return skip_all("no v2 cgroups that can be written");
+	}
+	null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	(void)snprintf(helper_dir, sizeof(helper_dir), "%s", bpfrig_helper);
+	*strrchr(helper_dir, '/') = '\0';
+	(void)snprintf(settings.bpf_dir, sizeof(settings.bpf_dir), "%s", bpfrig_dir);
+	test_cannot_start();
+	test_stepd_is_killed(ledger_dir);
+	(void)snprintf(path, sizeof(path), "%s/n1.ledger", ledger_dir);
+	(void)unlink(path);
+	test_look_at_the_moment_of_death(ledger_dir);
+	test_slurmd_is_killed();
+	(void)bpfrig_unload();
+	ok(access(bpfrig_dir, F_OK) < 0, "nothing stays");
+	(void)unlink(path);
+	(void)rmdir(ledger_dir);
+	bpfrig_down();
+	return done_testing();
+}
