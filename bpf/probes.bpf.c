@@ -23,3 +23,4 @@ struct {
 } users SEC(".maps");
 
 #include "tasks.bpf.h"
+#include "net.bpf.h"

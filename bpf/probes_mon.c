@@ -125,8 +125,20 @@ static enum probes_why probe_tasks(const struct kernel_has *k, struct probes_bpf
 	return PROBES_OK;
 }
 
+static enum probes_why probe_net(const struct kernel_has *k, struct probes_bpf *skel,
+				 __u32 *features)
+{
+	(void)k;
+	(void)skel;
+	(void)features;
+	/* 0: a kernel without CONFIG_CGROUP_BPF */
+	return libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_CGROUP_SKB, NULL) == 0 ? PROBES_NO_HOOK :
+										  PROBES_OK;
+}
+
 static const struct group groups[PROBES_GROUP_N] = {
 	[PROBES_TASKS] = { { "task_", "living" }, probe_tasks },
+	[PROBES_NET] = { { "net_" }, probe_net },
 };
 
 static bool is_of(const struct group *g, const char *name)

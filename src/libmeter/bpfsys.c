@@ -206,9 +206,12 @@ int bpfsys_link_info(int fd, struct bpfsys_link *ret)
 	struct bpf_link_info info;
 	int rc = get_info(fd, &info, sizeof(info));
 
-	if (rc == 0)
-		*ret = (struct bpfsys_link){ .id = info.id, .program_id = info.prog_id };
-	return rc;
+	if (rc < 0)
+		return rc;
+	*ret = (struct bpfsys_link){ .id = info.id, .program_id = info.prog_id };
+	if (info.type == BPF_LINK_TYPE_CGROUP)
+		ret->cgroup_id = info.cgroup.cgroup_id;
+	return 0;
 }
 
 int bpfsys_attach_cgroup(int program_fd, int cgroup_fd, enum bpf_attach_type type, int *ret_fd)

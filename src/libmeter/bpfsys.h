@@ -53,6 +53,7 @@ int bpfsys_open_link(uint32_t id, int *ret_fd);
 struct bpfsys_link {
 	uint32_t id;
 	uint32_t program_id;
+	uint64_t cgroup_id; /* 0: not attached to a cgroup, or no more */
 };
 int bpfsys_link_info(int fd, struct bpfsys_link *ret);
 

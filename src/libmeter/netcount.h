@@ -13,7 +13,7 @@ struct netcount;
 
 /*
  * Counts from now on. CGROUP_FD: of the step's v2 folder, borrowed. -EOPNOTSUPP: the programs are not
- * there (probes_why()); -ENOENT: the cgroup is gone; -EPERM: it takes CAP_NET_ADMIN, or somebody
+ * there (probes_why()); -ENODEV: the cgroup is gone; -EPERM: it takes CAP_NET_ADMIN, or somebody
  * attached programs above that tolerate no others.
  */
 int netcount_open(struct probes *p, int cgroup_fd, struct netcount **ret, struct errmsg *err);
