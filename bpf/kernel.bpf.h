@@ -93,24 +93,35 @@ struct file {
 /* --- sockets ------------------------------------------------------------------------------ */
 
 struct sock_cgroup_data {
-	struct cgroup *cgroup; /* since 5.15 (8520e224f547); before: a word that may be tagged */
+	struct cgroup *cgroup; /* since 5.15 (8520e224f547) */
+} KERNEL;
+struct sock_cgroup_data___tagged {
+	__u64 val; /* before: that pointer, or with bits 0 or 1 set something else */
 } KERNEL;
 
 struct sock_common {
 	unsigned short skc_family;
 	volatile unsigned char skc_state;
+	unsigned long skc_flags;
 } KERNEL;
 
 struct sock {
 	struct sock_common __sk_common;
-	unsigned long sk_flags;
 	struct sock_cgroup_data sk_cgrp_data;
 } KERNEL;
 
+enum sock_flags {
+	SOCK_DONE = 1, /* the running kernel's value is relocated in */
+};
+
 struct tcp_sock {
 	__u64 bytes_received;
+	__u64 bytes_acked;
 	__u64 bytes_sent;
 	__u64 bytes_retrans;
+	__u32 snd_una;
+	__u32 snd_nxt;
+	__u32 write_seq;
 	__u32 segs_in;
 	__u32 segs_out;
 	__u32 total_retrans;

@@ -24,3 +24,4 @@ struct {
 
 #include "tasks.bpf.h"
 #include "net.bpf.h"
+#include "tcp.bpf.h"

@@ -178,10 +178,10 @@ _Static_assert(sizeof(struct probes_living) == 128, "probes ABI");
 /* --- tcp: payload bytes, each counted once though sent twice -------------------------------- */
 
 struct probes_tcp_counters {
-	__u64 received_bytes; /* in order, without SYN and FIN */
+	__u64 received_bytes; /* in order, without SYN and FIN; read by the program or not */
 	__u64 sent_bytes;     /* first transmissions only */
 	__u64 retransmitted_bytes;
-	__u64 received_segments;
+	__u64 received_segments; /* all three: the kernel's 32 bits per socket, which wrap */
 	__u64 sent_segments;
 	__u64 retransmitted_segments;
 	__u64 connections; /* that were established, by either side */
@@ -192,11 +192,14 @@ _Static_assert(sizeof(struct probes_tcp_counters) == 64, "probes ABI");
 /* ARRAY by slot: of sockets that closed. */
 struct probes_tcp_row {
 	struct probes_tcp_counters closed;
+	__u32 begun; /* bookings: while it is not DONE, somebody adds to the row */
+	__u32 done;
 };
+_Static_assert(sizeof(struct probes_tcp_row) == 72, "probes ABI");
 
 /* SK_STORAGE: marks sockets of steps, which is how the iterator finds them in every namespace. */
 struct probes_tcp_mark {
-	__u64 established_ns;
+	__u64 unused;
 };
 
 /* What the iterator over sockets writes. */

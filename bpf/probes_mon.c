@@ -92,7 +92,7 @@ struct group {
 				 __u32 *features);
 };
 
-static __attribute__((unused)) void drop_program(struct probes_bpf *skel, const char *name)
+static void drop_program(struct probes_bpf *skel, const char *name)
 {
 	struct bpf_program *p = bpf_object__find_program_by_name(skel->obj, name);
 
@@ -125,6 +125,24 @@ static enum probes_why probe_tasks(const struct kernel_has *k, struct probes_bpf
 	return PROBES_OK;
 }
 
+/* Without the list of live sockets, which takes marking them, TCP is told when it closes. */
+static enum probes_why probe_tcp(const struct kernel_has *k, struct probes_bpf *skel,
+				 __u32 *features)
+{
+	if (kernel_has_tracepoint(k, "inet_sock_set_state") < 3)
+		return PROBES_NO_HOOK;
+	if (!kernel_has_member(k, "sock", "sk_cgrp_data"))
+		return PROBES_NO_FIELD;
+	/* for tracing programs since 5.11 (8e4597c627fb), which raw tracepoints are not */
+	skel->rodata->has_live_tcp = kernel_has_function(k, "bpf_sk_storage_get_tracing") &&
+				     kernel_has_function(k, "bpf_iter_bpf_sk_storage_map");
+	if (skel->rodata->has_live_tcp)
+		*features |= PROBES_HAS_LIVE_TCP;
+	else
+		drop_program(skel, "sockets");
+	return PROBES_OK;
+}
+
 static enum probes_why probe_net(const struct kernel_has *k, struct probes_bpf *skel,
 				 __u32 *features)
 {
@@ -138,6 +156,7 @@ static enum probes_why probe_net(const struct kernel_has *k, struct probes_bpf *
 
 static const struct group groups[PROBES_GROUP_N] = {
 	[PROBES_TASKS] = { { "task_", "living" }, probe_tasks },
+	[PROBES_TCP] = { { "tcp_", "sockets" }, probe_tcp },
 	[PROBES_NET] = { { "net_" }, probe_net },
 };
 

@@ -210,9 +210,16 @@ static __always_inline bool is_owner(__u32 slot, __u32 tgid)
 /* A socket belongs to the v2 cgroup that made it; on v1 the step has one for that (stepgroup.h). */
 static __always_inline __u32 slot_of_sock(struct sock *sk)
 {
-	struct cgroup *cgrp = sk->sk_cgrp_data.cgroup;
+	struct sock_cgroup_data___tagged *tagged = (void *)&sk->sk_cgrp_data;
+	struct cgroup *cgrp;
+	__u64 word;
 
-	return cgrp ? slot_of_cgroup(cgrp, PROBES_V2) : 0;
+	if (bpf_core_field_exists(sk->sk_cgrp_data.cgroup)) {
+		cgrp = sk->sk_cgrp_data.cgroup;
+		return cgrp ? slot_of_cgroup(cgrp, PROBES_V2) : 0;
+	}
+	word = tagged->val; /* tagged: the root's, or net_cls and net_prio of v1 have the place */
+	return word && !(word & 3) ? slot_of_cgroup_read((void *)word, PROBES_V2) : 0;
 }
 
 #endif

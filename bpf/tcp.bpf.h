@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * tcp.bpf.h - takes what the kernel counted for a TCP socket when it closes, and lists the connected
+ * ones. Nothing runs per packet or call; per connection of a step a little, per other connection a
+ * look into the cache of slot.bpf.h.
+ *
+ * The slot is looked up at the moment of the booking and never kept: a socket that outlives its step
+ * finds no registration, and is not booked to the step that has the slot then.
+ *
+ * Order makes the sum right: at the close the mark goes first, which takes the socket off the list, then
+ * its counters are added to the row. A reader that takes the row first and the list second counts no
+ * socket twice; and misses none if nothing was booked meanwhile, which row->begun and ->done tell.
+ */
+#ifndef CEEMS_TCP_BPF_H
+#define CEEMS_TCP_BPF_H
+
+#include "slot.bpf.h"
+
+/* include/net/tcp_states.h; RFC 793's, part of the user space API (tcpi_state) */
+enum {
+	TCP_ESTABLISHED = 1,
+	TCP_SYN_SENT = 2,
+	TCP_SYN_RECV = 3,
+	TCP_FIN_WAIT1 = 4,
+	TCP_FIN_WAIT2 = 5,
+	TCP_CLOSE = 7,
+	TCP_LAST_ACK = 9,
+	TCP_LISTEN = 10,
+	TCP_CLOSING = 11,
+};
+
+struct bpf_iter__bpf_sk_storage_map {
+	struct bpf_iter_meta *meta;
+	struct sock *sk;
+} KERNEL;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PROBES_SLOTS + 1);
+	__type(key, __u32);
+	__type(value, struct probes_tcp_row);
+} tcp_rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct probes_tcp_mark);
+} tcp_socks SEC(".maps");
+
+/* By the loader: bpf_sk_storage_get() in tracing programs, since 5.11 (8e4597c627fb). */
+const volatile bool has_live_tcp;
+
+/*
+ * What the stream carried is in the sequence numbers, where SYN and FIN take one each; what was handed
+ * to the network, without repeats, in bytes_sent. Each can be too high:
+ *	stream	by our SYN, which bytes_acked has if the connection was made from here; nothing tells
+ *	handed	when the node's own queue refused a segment, which then is "sent" once more, but
+ *		is no repeat
+ * So the smaller one is right to the byte, or with both a byte too high.
+ *
+ * Nothing is locked while a socket is listed: by the order of the reads it shows at most what it has.
+ */
+static __always_inline __u64 tcp_sent(struct tcp_sock *tp, int state)
+{
+	bool is_closing = state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2 ||
+			  state == TCP_CLOSING || state == TCP_LAST_ACK;
+	__u64 handed = *(volatile __u64 *)&tp->bytes_sent;
+	__u32 next = *(volatile __u32 *)&tp->snd_nxt;
+	__u64 stream = tp->bytes_acked + (__u32)(next - tp->snd_una);
+
+	handed -= *(volatile __u64 *)&tp->bytes_retrans;
+	/* our FIN is the last of what there is to write; it may have to wait for the window */
+	if (is_closing && next == tp->write_seq && stream)
+		stream--;
+	return handed < stream ? handed : stream;
+}
+
+/*
+ * Of sequence numbers as well: tcp_fin() sets SOCK_DONE when the peer's FIN was counted in; which, of a
+ * socket that is listed, is some nanoseconds ago.
+ */
+static __always_inline __u64 tcp_received(struct tcp_sock *tp, struct sock *sk)
+{
+	unsigned long done = 1UL << bpf_core_enum_value(enum sock_flags, SOCK_DONE);
+	__u64 bytes = tp->bytes_received;
+
+	return bytes && sk->__sk_common.skc_flags & done ? bytes - 1 : bytes;
+}
+
+/* STATE: the one that the socket is in, or was in until now. */
+static __always_inline void tcp_take(struct tcp_sock *tp, struct sock *sk, int state,
+				     struct probes_tcp_counters *c)
+{
+	c->received_bytes = tcp_received(tp, sk);
+	c->sent_bytes = tcp_sent(tp, state);
+	c->retransmitted_bytes = tp->bytes_retrans;
+	c->received_segments = tp->segs_in;
+	c->sent_segments = tp->segs_out;
+	c->retransmitted_segments = tp->total_retrans;
+	c->connections = state != TCP_SYN_SENT && state != TCP_SYN_RECV;
+	c->failed = state == TCP_SYN_SENT;
+}
+
+static __always_inline void tcp_book(struct sock *sk, struct tcp_sock *tp, __u32 slot, int state)
+{
+	struct probes_tcp_row *r = bpf_map_lookup_elem(&tcp_rows, &slot);
+	struct probes_tcp_counters c = { 0 };
+	__u64 *to, *from;
+	unsigned int i;
+
+	if (!r)
+		return;
+	tcp_take(tp, sk, state, &c);
+	__sync_fetch_and_add(&r->begun, 1);
+	if (has_live_tcp)
+		bpf_sk_storage_delete(&tcp_socks, sk);
+	to = (__u64 *)&r->closed;
+	from = (__u64 *)&c;
+#pragma unroll
+	for (i = 0; i < sizeof(c) / sizeof(*to); i++)
+		__sync_fetch_and_add(&to[i], from[i]);
+	__sync_fetch_and_add(&r->done, 1);
+}
+
+/*
+ * The counters are still there: tcp_disconnect() clears them after the change of state. A socket
+ * that is closed already, and one that listens, has nothing to be booked.
+ */
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(tcp_state, struct sock *sk, int oldstate, int newstate)
+{
+	struct tcp_sock *tp;
+	__u32 slot;
+
+	if (newstate == TCP_ESTABLISHED) {
+		if (!has_live_tcp)
+			return 0;
+	} else if (newstate != TCP_CLOSE || oldstate == TCP_CLOSE || oldstate == TCP_LISTEN) {
+		return 0;
+	}
+	tp = bpf_skc_to_tcp_sock(sk); /* NULL: DCCP, SCTP, the upper half of MPTCP */
+	if (!tp)
+		return 0;
+	slot = slot_of_sock(sk);
+	if (!slot)
+		return 0;
+	if (newstate == TCP_CLOSE)
+		tcp_book(sk, tp, slot, oldstate);
+	else if (!bpf_sk_storage_get(&tcp_socks, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE))
+		count_lost(PROBES_TCP); /* not all: it counts when it closes */
+	return 0;
+}
+
+/*
+ * Goes through the marked sockets, in whatever network namespace they are. A mark may be older than the
+ * slot: of a socket that closed, or was given a new destination, while nobody was registered.
+ */
+SEC("iter/bpf_sk_storage_map")
+int sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	struct probes_socket out = { 0 };
+	struct sock *sk = ctx->sk;
+	struct tcp_sock *tp;
+	int state;
+
+	if (!sk)
+		return 0;
+	state = sk->__sk_common.skc_state;
+	if (state == TCP_CLOSE || state == TCP_SYN_SENT)
+		return 0;
+	out.slot = slot_of_sock(sk);
+	if (!out.slot)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	tcp_take(tp, sk, state, &out.c);
+	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
+	return 0;
+}
+
+#endif
