@@ -50,6 +50,9 @@ check() {
 }
 
 good=$(submit user1 -N2 -n2 --wrap 'srun timeout 3 sh -c "while :; do :; done"; true')
+# one node works, the other waits
+uneven=$(submit user1 -N2 -n2 --wrap 'srun sh -c "[ \$SLURM_NODEID = 1 ] || exec sleep 5
+	exec timeout 5 sh -c \"while :; do :; done\""; srun -N1 -n1 sleep 0.1; true')
 late=$(submit user2 -n1 -t 1 --wrap 'sleep 600')
 cancelled=$(submit user3 -n1 --wrap 'sleep 600')
 wait_for 60 job_is "$cancelled" RUNNING
@@ -67,6 +70,37 @@ row=$(job_acct "$cancelled" ConsumedEnergyRaw)
 [ -z "$row" ] || [ "$row" = "$(field "$cancelled" .energy.total_j)" ]
 ok $? "sacct's job row says the same, or nothing: '$row'"
 
+# --- ratios, and how uneven the nodes were ---------------------------------------------------------
+
+check "$uneven" "a job whose nodes work unevenly"
+# of step 0: FIELD TRES, such as "TRESUsageInMax ic/ceems_cpu_time"
+step_tres() {
+	job_acct "$uneven" "$1%2000" 0 | tr ',' '\n' | sed -n "s|^$2=||p"
+}
+busy=$(as user1 scontrol show hostnames "$(field "$uneven" .nodes)" | sed -n 2p)
+step0='.steps[] | select(.stepid == 0)'
+for of in "cpu_time ic/ceems_cpu_time" "energy energy"; do
+	read -r name tres <<<"$of"
+	max=$(step_tres TRESUsageInMax "$tres")
+	tot=$(step_tres TRESUsageInTot "$tres")
+	node=$(step_tres TRESUsageInMaxNode "$tres")
+	is "$node" "$busy" "sacct: most $name on $busy"
+	is "$(field "$uneven" "$step0 | .load_imbalance.$name |
+		(.imbalance - (2 * $max / $tot - 1) | fabs < 1e-5) and .max_node == \"$node\"")" true \
+		"the record's imbalance of $name is that of $max in $tot"
+done
+is "$(field "$uneven" "$step0 | .load_imbalance | .cpu_time.imbalance > 0.8 and
+	.cpu_time.imbalance > .energy.imbalance and .energy.imbalance > 0")" true \
+	"CPU time more so than energy, of which most machines use some when idle"
+is "$(field "$uneven" "$step0 | [.nnodes, .usage.nodes.energy_nodes, .usage.nodes.cpu_time_nodes] | @csv")" \
+	2,2,2 "both nodes told"
+is "$(field "$uneven" '.steps[] | select(.stepid == 1) | .load_imbalance')" null \
+	"a step on one node has no imbalance"
+is "$(field "$uneven" "$step0 | .derived.cpu_efficiency -
+	.usage.perf.cpu_time_s / .elapsed / .ncpus | fabs < 1e-5")" true "CPU efficiency of the step"
+is "$(field "$uneven" '.derived | .cpu_efficiency > 0 and .instructions_per_cycle == null')" true \
+	"and of the job; no counters were asked for: no instructions per cycle, not 0"
+
 if [ ${#kafka[@]} -gt 0 ]; then
 	wait_for 120 record_kafka "$good"
 	is "$(record_kafka "$good" | jq -cS .)" "$(record_file "$good" | jq -cS .)" \
@@ -82,6 +116,14 @@ if grep -q '^Sinks=.*mariadb' "$CEEMS_CONF"; then
 	is "$(sql "select energy_j, round(co2e_g * 1000), energy_final from job where jobid = $good")" \
 		"$(record_file "$good" | jq -r '[.energy.total_j, (.emissions.co2e_g * 1000 | round), 1] | @tsv')" \
 		"MariaDB has the same figures"
+	in_sql_too() {
+		[ -n "$(sql "select 1 from job where jobid = $uneven")" ]
+	}
+	wait_for 120 in_sql_too
+	is "$(sql "select abs(cpu_time_imbalance - $(field "$uneven" "$step0 | .load_imbalance.cpu_time.imbalance")) < 1e-4
+		and cpu_time_max_node = '$busy' from step_summary join job using (record_key)
+		where jobid = $uneven and step_id = 0")" 1 \
+		"step_summary has the imbalance"
 fi
 
 # over a minute: TIMEOUT is decided by slurmctld's own clock
