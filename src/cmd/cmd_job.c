@@ -9,6 +9,7 @@
 
 #include "acct/jobs.h"
 #include "src/cmd/cmd.h"
+#include "src/libjob/derived.h"
 #include "src/libjob/ledger.h"
 #include "src/libjob/metric_text.h"
 #include "src/libutil/parse.h"
@@ -38,55 +39,130 @@ static const char *time_text(uint64_t t, char *buf, size_t size)
 	return buf;
 }
 
+/* Counted for every job; the rest only where somebody asked for it. */
+static bool is_always_counted(enum metric m)
+{
+	return (m >= METRIC_IO_READ_BYTES && m <= METRIC_STORAGE_WRITE_BYTES) ||
+	       (m >= METRIC_CPU_TIME && m <= METRIC_TCP_RETRANSMITTED_BYTES) ||
+	       m == METRIC_CONTEXT_SWITCHES || m == METRIC_PAGE_FAULTS;
+}
+
 /* What slurmdbd can know at all, and what is worth a line when it does not. */
-static bool is_shown(const struct figures *f, enum metric m)
+static bool is_shown(const struct figures *f, enum metric m, bool all)
 {
 	if (figures_has(f, m) || m == METRIC_ENERGY || m == METRIC_CO2E)
 		return true;
-	return metric_table[m].tres && strcmp(metric_table[m].group, "energy");
+	if (!metric_table[m].tres || !strcmp(metric_table[m].group, "energy"))
+		return false;
+	return all || is_always_counted(m);
 }
 
-static void print_figures(const struct figures *f)
+static void print_row(const char *label, const char *value)
+{
+	printf("  %-22s %s\n", label, value);
+}
+
+static void print_figures(const struct figures *f, bool all)
 {
 	char buf[METRIC_TEXT_MAX];
 	unsigned int m;
 
 	metric_foreach(m)
-		if (is_shown(f, m))
-			printf("  %-22s %s\n", metric_table[m].label,
-			       figures_has(f, m) ? metric_text(f, m, buf, sizeof(buf)) : "n/a");
+		if (is_shown(f, m, all))
+			print_row(metric_table[m].label,
+				  figures_has(f, m) ? metric_text(f, m, buf, sizeof(buf)) : "n/a");
+}
+
+static void print_ratio(enum derived d, bool known, double value, bool all)
+{
+	char buf[METRIC_TEXT_MAX];
+
+	if (known || all)
+		print_row(derived_table[d].label,
+			  known ? derived_text(d, value, buf, sizeof(buf)) : "n/a");
+}
+
+static void print_imbalance(const struct record_step *s, enum metric m, const char *label,
+			    const struct record_spread *spread)
+{
+	double v;
+
+	if (record_step_imbalance(s, m, &v))
+		printf("  %-22s %.1f %% above the mean on %s\n", label, 100 * v,
+		       *spread->max_node ? spread->max_node : "a node");
+}
+
+/* Of a step's figures, or "n/a". */
+static const char *cell(const struct record_step *s, enum metric m, char *buf)
+{
+	return figures_has(&s->figures, m) ? metric_text(&s->figures, m, buf, METRIC_TEXT_MAX) :
+					     "n/a";
+}
+
+static const char *ratio_cell(const struct record_step *s, enum derived d, char *buf)
+{
+	double v;
+
+	return record_step_derived(s, d, &v) ? derived_text(d, v, buf, METRIC_TEXT_MAX) : "n/a";
 }
 
 static void print_step_row(const struct record_step *s)
 {
 	char id[16];
-	char energy[METRIC_TEXT_MAX];
-	char co2e[METRIC_TEXT_MAX];
-	char rd[METRIC_TEXT_MAX];
-	char wr[METRIC_TEXT_MAX];
+	char energy[METRIC_TEXT_MAX], co2e[METRIC_TEXT_MAX];
+	char rd[METRIC_TEXT_MAX], wr[METRIC_TEXT_MAX];
 	uint64_t cpu_ms = s->user_cpu_us.value / 1000 + s->system_cpu_us.value / 1000;
-	static const enum metric column[] = { METRIC_ENERGY, METRIC_CO2E, METRIC_IO_READ_BYTES,
-					      METRIC_IO_WRITE_BYTES };
-	char *const text[] = { energy, co2e, rd, wr };
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(column); i++) {
-		if (figures_has(&s->figures, column[i]))
-			metric_text(&s->figures, column[i], text[i], METRIC_TEXT_MAX);
-		else
-			(void)snprintf(text[i], METRIC_TEXT_MAX, "n/a");
-	}
 	printf("  %-12s %-10.10s %-11.11s %10llu.%03llu s %12s %12s %12s %12s\n",
 	       cmd_step_name(s->step_id, id, sizeof(id)), s->name, s->state,
-	       (unsigned long long)cpu_ms / 1000, (unsigned long long)cpu_ms % 1000, energy,
-	       co2e, rd, wr);
+	       (unsigned long long)cpu_ms / 1000, (unsigned long long)cpu_ms % 1000,
+	       cell(s, METRIC_ENERGY, energy), cell(s, METRIC_CO2E, co2e),
+	       cell(s, METRIC_IO_READ_BYTES, rd), cell(s, METRIC_IO_WRITE_BYTES, wr));
 }
 
-static void print_job(const struct record *r)
+static void print_long_row(const struct record_step *s)
+{
+	char id[16];
+	char t[8][METRIC_TEXT_MAX];
+	char imbalance[METRIC_TEXT_MAX] = "n/a";
+	double v;
+
+	if (record_step_imbalance(s, METRIC_CPU_TIME, &v))
+		(void)snprintf(imbalance, sizeof(imbalance), "%.1f %%", 100 * v);
+	printf("  %-12s %9s %9s %9s %6s %14s %12s %9s %12s %12s\n",
+	       cmd_step_name(s->step_id, id, sizeof(id)),
+	       ratio_cell(s, DERIVED_CPU_EFFICIENCY, t[0]), imbalance,
+	       ratio_cell(s, DERIVED_RUN_DELAY_RATE, t[1]), ratio_cell(s, DERIVED_IPC, t[2]),
+	       ratio_cell(s, DERIVED_FLOP_PER_S, t[3]),
+	       ratio_cell(s, DERIVED_MEMORY_BYTES_PER_S, t[4]),
+	       ratio_cell(s, DERIVED_CACHE_MISS_RATE, t[5]),
+	       cell(s, METRIC_TCP_RECEIVED_BYTES, t[6]), cell(s, METRIC_TCP_SENT_BYTES, t[7]));
+}
+
+static void print_steps(const struct record *r, bool all)
+{
+	size_t i;
+
+	if (!r->nsteps)
+		return;
+	printf("  %-12s %-10s %-11s %16s %12s %12s %12s %12s\n", "STEP", "NAME", "STATE",
+	       "CPU TIME", "ENERGY", "EMISSIONS", "READ", "WRITTEN");
+	for (i = 0; i < r->nsteps; i++)
+		print_step_row(&r->steps[i]);
+	if (!all)
+		return;
+	printf("  %-12s %9s %9s %9s %6s %14s %12s %9s %12s %12s\n", "STEP", "CPU EFF",
+	       "IMBALANCE", "CPU WAIT", "IPC", "FP RATE", "MEMORY BW", "MISSES", "TCP IN",
+	       "TCP OUT");
+	for (i = 0; i < r->nsteps; i++)
+		print_long_row(&r->steps[i]);
+}
+
+static void print_job(const struct record *r, bool all)
 {
 	char start[32];
 	char end[32];
-	size_t i;
+	unsigned int d;
 
 	printf("job %u  %s  %s  user %s  account %s  nodes %s  cluster %s\n", r->job_id,
 	       r->job_name ? r->job_name : "-", r->state, r->user_name ? r->user_name : "-",
@@ -97,18 +173,20 @@ static void print_job(const struct record *r)
 	if (*r->energy.source)
 		printf("  %-22s %s%s\n", "energy source", r->energy.source,
 		       strstr(r->energy.source, "model") ? " (an estimate)" : "");
-	print_figures(&r->figures);
-	if (!r->nsteps)
-		return;
-	printf("  %-12s %-10s %-11s %16s %12s %12s %12s %12s\n", "STEP", "NAME", "STATE",
-	       "CPU TIME", "ENERGY", "EMISSIONS", "READ", "WRITTEN");
-	for (i = 0; i < r->nsteps; i++)
-		print_step_row(&r->steps[i]);
+	print_figures(&r->figures, all);
+	for (d = 0; d < DERIVED_N; d++) {
+		double v = 0;
+		bool known = record_derived(r, (enum derived)d, &v);
+
+		print_ratio((enum derived)d, known, v, all);
+	}
+	print_steps(r, all);
 }
 
-static int print_one_step(const struct record *r, uint32_t step_id)
+static int print_one_step(const struct record *r, uint32_t step_id, bool all)
 {
 	char buf[16];
+	unsigned int d;
 	size_t i;
 
 	for (i = 0; i < r->nsteps; i++) {
@@ -118,7 +196,15 @@ static int print_one_step(const struct record *r, uint32_t step_id)
 			continue;
 		printf("step %u.%s  %s  %s  nodes %s\n", r->job_id,
 		       cmd_step_name(step_id, buf, sizeof(buf)), s->name, s->state, s->nodes);
-		print_figures(&s->figures);
+		print_figures(&s->figures, all);
+		for (d = 0; d < DERIVED_N; d++) {
+			double v = 0;
+			bool known = record_step_derived(s, (enum derived)d, &v);
+
+			print_ratio((enum derived)d, known, v, all);
+		}
+		print_imbalance(s, METRIC_CPU_TIME, "CPU time, uneven", &s->cpu_time);
+		print_imbalance(s, METRIC_ENERGY, "energy, uneven", &s->energy);
 		return CMD_OK;
 	}
 	return cmd_error("job %u has no step %s", r->job_id,
@@ -142,6 +228,7 @@ static int run(const struct cmd_info *self, int argc, char **argv)
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
 		{ "json", no_argument, NULL, 'j' },
+		{ "long", no_argument, NULL, 'l' },
 		{ "cluster", required_argument, NULL, 'M' },
 		{ 0 },
 	};
@@ -151,15 +238,18 @@ static int run(const struct cmd_info *self, int argc, char **argv)
 	struct errmsg err = { 0 };
 	bool has_step = false;
 	bool json = false;
+	bool all = false;
 	uint32_t step_id = 0;
 	uint32_t job_id;
 	int rc = CMD_OK;
 	size_t i;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "hjM:", options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "hjlM:", options, NULL)) >= 0) {
 		if (c == 'j')
 			json = true;
+		else if (c == 'l')
+			all = true;
 		else if (c == 'M')
 			cluster = optarg;
 		else
@@ -182,9 +272,9 @@ static int run(const struct cmd_info *self, int argc, char **argv)
 		if (json)
 			rc = print_json(jobs.job[i]);
 		else if (has_step)
-			rc = print_one_step(jobs.job[i], step_id);
+			rc = print_one_step(jobs.job[i], step_id, all);
 		else
-			print_job(jobs.job[i]);
+			print_job(jobs.job[i], all);
 	}
 	acct_jobs_free(&jobs);
 	return rc;
@@ -192,7 +282,7 @@ static int run(const struct cmd_info *self, int argc, char **argv)
 
 const struct cmd_info cmd_job = {
 	"job",
-	"[--json] [--cluster NAME] JOBID[.STEP]",
+	"[--json] [--long] [--cluster NAME] JOBID[.STEP]",
 	"Show what a job and its steps used, from slurmdbd.",
 	run,
 };

@@ -1,21 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libjob/derived.h"
 
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/libjob/metric_text.h"
+
 #define NS_PER_S 1e9
 #define UJ_PER_J 1e6
 
 const struct derived_info derived_table[DERIVED_N] = {
-	[DERIVED_IPC] = { "instructions_per_cycle", "instructions / cycles" },
-	[DERIVED_FLOP_PER_S] = { "flop_per_s", "fp_operations / elapsed seconds" },
-	[DERIVED_MEMORY_BYTES_PER_S] = { "memory_bytes_per_s", "memory_bytes / elapsed seconds" },
-	[DERIVED_CACHE_MISS_RATE] = { "cache_miss_rate", "cache_misses / cache_references" },
-	[DERIVED_BRANCH_MISS_RATE] = { "branch_miss_rate", "branch_misses / branches" },
-	[DERIVED_CPU_EFFICIENCY] = { "cpu_efficiency",
+	[DERIVED_IPC] = { "instructions_per_cycle", "instructions per cycle",
+			  "instructions / cycles" },
+	[DERIVED_FLOP_PER_S] = { "flop_per_s", "FP rate", "fp_operations / elapsed seconds" },
+	[DERIVED_MEMORY_BYTES_PER_S] = { "memory_bytes_per_s", "memory bandwidth",
+					 "memory_bytes / elapsed seconds" },
+	[DERIVED_CACHE_MISS_RATE] = { "cache_miss_rate", "cache miss rate",
+				      "cache_misses / cache_references" },
+	[DERIVED_BRANCH_MISS_RATE] = { "branch_miss_rate", "branch miss rate",
+				       "branch_misses / branches" },
+	[DERIVED_CPU_EFFICIENCY] = { "cpu_efficiency", "CPU efficiency",
 				     "CPU time / (elapsed time x CPUs allocated)" },
-	[DERIVED_RUN_DELAY_RATE] = { "run_delay_rate", "run_delay / (run_delay + CPU time)" },
-	[DERIVED_PMU_COVERAGE] = { "pmu_coverage", "pmu_running / pmu_enabled" },
-	[DERIVED_JOULES_PER_INSTRUCTION] = { "joules_per_instruction", "energy / instructions" },
-	[DERIVED_IO_CACHE_RATE] = { "io_cache_rate",
+	[DERIVED_RUN_DELAY_RATE] = { "run_delay_rate", "waiting for a CPU",
+				     "run_delay / (run_delay + CPU time)" },
+	[DERIVED_PMU_COVERAGE] = { "pmu_coverage", "counted of the time",
+				   "pmu_running / pmu_enabled" },
+	[DERIVED_JOULES_PER_INSTRUCTION] = { "joules_per_instruction", "per instruction",
+					     "energy / instructions" },
+	[DERIVED_IO_CACHE_RATE] = { "io_cache_rate", "read from page cache",
 				    "(read_bytes - storage_read_bytes) / read_bytes" },
 };
 
@@ -110,4 +123,36 @@ bool derived_value(enum derived d, const struct figures *f, uint64_t elapsed_ns,
 		return false;
 	*ret = v;
 	return true;
+}
+
+/* "1.43 GFLOP/s", and "12 FLOP/s" */
+static void text_per_s(enum metric_unit unit, double value, const char *what, char *buf, size_t size)
+{
+	char number[METRIC_TEXT_MAX];
+
+	metric_text_value(unit, value < 0x1p63 ? (uint64_t)(value + 0.5) : UINT64_MAX, number,
+			  sizeof(number));
+	(void)snprintf(buf, size, "%s%s%s", number,
+		       isdigit((unsigned char)number[strlen(number) - 1]) ? " " : "", what);
+}
+
+const char *derived_text(enum derived d, double value, char *buf, size_t size)
+{
+	switch (d) {
+	case DERIVED_IPC:
+		(void)snprintf(buf, size, "%.2f", value);
+		break;
+	case DERIVED_FLOP_PER_S:
+		text_per_s(UNIT_COUNT, value, "FLOP/s", buf, size);
+		break;
+	case DERIVED_MEMORY_BYTES_PER_S:
+		text_per_s(UNIT_BYTES, value, "/s", buf, size);
+		break;
+	case DERIVED_JOULES_PER_INSTRUCTION:
+		(void)snprintf(buf, size, "%.3g nJ", 1e9 * value);
+		break;
+	default:
+		(void)snprintf(buf, size, "%.1f %%", 100 * value);
+	}
+	return buf;
 }

@@ -31,8 +31,9 @@ enum derived {
 };
 
 struct derived_info {
-	const char *name; /* JSON, SQL: "instructions_per_cycle" */
-	const char *help; /* the formula, in names of metrics */
+	const char *name;  /* JSON, SQL: "instructions_per_cycle" */
+	const char *label; /* for people */
+	const char *help;  /* the formula, in names of metrics */
 };
 extern const struct derived_info derived_table[DERIVED_N];
 
@@ -43,5 +44,8 @@ extern const struct derived_info derived_table[DERIVED_N];
  */
 bool derived_value(enum derived d, const struct figures *f, uint64_t elapsed_ns, uint32_t cpus,
 		   double *ret);
+
+/* As people read it: "1.95", "94.0 %", "1.43 GFLOP/s", "1.5 nJ". Returns BUF (METRIC_TEXT_MAX bytes do). */
+const char *derived_text(enum derived d, double value, char *buf, size_t size);
 
 #endif

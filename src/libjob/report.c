@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libjob/report.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,14 +9,25 @@
 #include "src/libjob/metric_text.h"
 #include "src/libjob/report_text.h"
 
-/* "1.2 % missed" */
-static void note_rate(const struct report_input *in, enum derived d, const char *what, char *note)
+/* The ratio as text; false: not known. */
+static bool ratio(const struct report_input *in, enum derived d, char *text)
 {
-	double rate;
+	double v;
+
+	if (!derived_value(d, in->figures, in->elapsed_ns, in->id->step_cpus, &v))
+		return false;
+	(void)derived_text(d, v, text, METRIC_TEXT_MAX);
+	return true;
+}
+
+/* "1.2 % missed" */
+static void note_ratio(const struct report_input *in, enum derived d, const char *what, char *note)
+{
+	char text[METRIC_TEXT_MAX];
 
 	note[0] = '\0';
-	if (derived_value(d, in->figures, in->elapsed_ns, in->id->step_cpus, &rate))
-		(void)snprintf(note, REPORT_NOTE_MAX, "%.1f %% %s", 100 * rate, what);
+	if (ratio(in, d, text))
+		(void)snprintf(note, REPORT_NOTE_MAX, "%s%s%s", text, *what ? " " : "", what);
 }
 
 /* --- groups ----------------------------------------------------------------------------- */
@@ -97,7 +107,7 @@ static void put_cpu(struct report_text *t, const struct report_input *in)
 
 	(void)snprintf(what, sizeof(what), "of %" PRIu32 " CPU%s", in->id->step_cpus,
 		       in->id->step_cpus == 1 ? "" : "s");
-	note_rate(in, DERIVED_CPU_EFFICIENCY, what, note);
+	note_ratio(in, DERIVED_CPU_EFFICIENCY, what, note);
 	report_metric(t, in->figures, METRIC_CPU_TIME, "CPU time", note);
 	report_known(t, in->figures, METRIC_TASK_CLOCK, "  task clock", "");
 }
@@ -108,7 +118,7 @@ static void put_scheduling(struct report_text *t, const struct report_input *in)
 	const struct figures *f = in->figures;
 	char note[REPORT_NOTE_MAX];
 
-	note_rate(in, DERIVED_RUN_DELAY_RATE, "of running and waiting", note);
+	note_ratio(in, DERIVED_RUN_DELAY_RATE, "of running and waiting", note);
 	report_known(t, f, METRIC_RUN_DELAY, "  run-queue wait", note);
 	report_known(t, f, METRIC_OFF_CPU, "  off-CPU", "");
 	if (report_all_miss_alike(f, all, ARRAY_SIZE(all))) {
@@ -129,7 +139,7 @@ static void note_reads(const struct report_input *in, char *note)
 	size_t used;
 
 	report_note(in->figures, METRIC_IO_READ_CALLS, "calls", note);
-	note_rate(in, DERIVED_IO_CACHE_RATE, "from the page cache", cached);
+	note_ratio(in, DERIVED_IO_CACHE_RATE, "from the page cache", cached);
 	used = strlen(note);
 	if (*cached && in->figures->value[METRIC_STORAGE_READ_BYTES])
 		(void)snprintf(note + used, REPORT_NOTE_MAX - used, "%s%.40s", used ? ", " : "",
@@ -160,36 +170,17 @@ static void put_io(struct report_text *t, const struct report_input *in)
 	report_metric(t, f, METRIC_STORAGE_WRITE_BYTES, "  to storage", "");
 }
 
-/* "1.43 GFLOP/s", "7.62 GiB/s" */
-static void note_per_second(const struct report_input *in, enum derived d, enum metric_unit unit,
-			    const char *what, char *note)
-{
-	char value[METRIC_TEXT_MAX];
-	double rate;
-
-	note[0] = '\0';
-	if (!derived_value(d, in->figures, in->elapsed_ns, in->id->step_cpus, &rate) ||
-	    rate >= 0x1p63)
-		return;
-	metric_text_value(unit, (uint64_t)(rate + 0.5), value, sizeof(value));
-	(void)snprintf(note, REPORT_NOTE_MAX, "%s%s%s", value,
-		       isdigit((unsigned char)value[strlen(value) - 1]) ? " " : "", what);
-}
-
 /* "1.95 per cycle, 1.5 nJ each" */
 static void note_instructions(const struct report_input *in, char *note)
 {
-	double v;
-	size_t used = 0;
+	char joules[METRIC_TEXT_MAX];
+	size_t used;
 
-	note[0] = '\0';
-	if (derived_value(DERIVED_IPC, in->figures, in->elapsed_ns, in->id->step_cpus, &v))
-		used = (size_t)snprintf(note, REPORT_NOTE_MAX, "%.2f per cycle", v);
-	if (derived_value(DERIVED_JOULES_PER_INSTRUCTION, in->figures, in->elapsed_ns,
-			  in->id->step_cpus, &v) &&
-	    used < REPORT_NOTE_MAX)
-		(void)snprintf(note + used, REPORT_NOTE_MAX - used, "%s%.3g nJ each",
-			       used ? ", " : "", v * 1e9);
+	note_ratio(in, DERIVED_IPC, "per cycle", note);
+	used = strlen(note);
+	if (ratio(in, DERIVED_JOULES_PER_INSTRUCTION, joules))
+		(void)snprintf(note + used, REPORT_NOTE_MAX - used, "%s%s each", used ? ", " : "",
+			       joules);
 }
 
 static void put_coverage(struct report_text *t, const struct report_input *in)
@@ -197,14 +188,11 @@ static void put_coverage(struct report_text *t, const struct report_input *in)
 	char how[sizeof(in->detail->counters)] = "";
 	char note[sizeof(how) + REPORT_NOTE_MAX];
 	char value[METRIC_TEXT_MAX];
-	double coverage;
 
+	if (!ratio(in, DERIVED_PMU_COVERAGE, value))
+		return;
 	if (in->detail)
 		report_mask(in->detail->counters, sizeof(in->detail->counters), how);
-	if (!derived_value(DERIVED_PMU_COVERAGE, in->figures, in->elapsed_ns, in->id->step_cpus,
-			   &coverage))
-		return;
-	(void)snprintf(value, sizeof(value), "%.1f %%", 100 * coverage);
 	(void)snprintf(note, sizeof(note), "of the time%s%s", *how ? "; " : "", how);
 	report_row(t, "counted", value, note);
 }
@@ -230,13 +218,13 @@ static void put_counters(struct report_text *t, const struct report_input *in)
 	report_metric(t, f, METRIC_CYCLES, "cycles", "");
 	note_instructions(in, note);
 	report_metric(t, f, METRIC_INSTRUCTIONS, "instructions", note);
-	note_rate(in, DERIVED_CACHE_MISS_RATE, "missed", note);
+	note_ratio(in, DERIVED_CACHE_MISS_RATE, "missed", note);
 	report_metric(t, f, METRIC_CACHE_REFERENCES, "cache references", note);
-	note_rate(in, DERIVED_BRANCH_MISS_RATE, "mispredicted", note);
+	note_ratio(in, DERIVED_BRANCH_MISS_RATE, "mispredicted", note);
 	report_metric(t, f, METRIC_BRANCHES, "branches", note);
-	note_per_second(in, DERIVED_FLOP_PER_S, UNIT_COUNT, "FLOP/s", note);
+	note_ratio(in, DERIVED_FLOP_PER_S, "", note);
 	report_known(t, f, METRIC_FP_OPERATIONS, "FP operations", note);
-	note_per_second(in, DERIVED_MEMORY_BYTES_PER_S, UNIT_BYTES, "/s", note);
+	note_ratio(in, DERIVED_MEMORY_BYTES_PER_S, "", note);
 	report_known(t, f, METRIC_MEMORY_BYTES, "memory traffic", note);
 	put_coverage(t, in);
 }

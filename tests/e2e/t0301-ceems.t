@@ -71,6 +71,11 @@ json=$(inside "$ceems" job --json "$job")
 is "$(jq .energy.total_j <<<"$json")" "$(job_acct "$job" ConsumedEnergyRaw)" "job --json: sacct's energy"
 is "$(jq .energy.total_j <<<"$json")" "$(record_file "$job" | jq .energy.total_j)" "and the record's"
 is "$(jq .emissions.co2e_g <<<"$json")" "$(record_file "$job" | jq .emissions.co2e_g)" "emissions as well"
+# two readers of slurmdbd, one through libslurm and one in slurmctld
+ratios='.derived, (.steps | sort_by(.stepid)[] | .nnodes, .ncpus, .derived, .load_imbalance, .usage)'
+is "$(jq -cS "$ratios" <<<"$json")" "$(record_file "$job" | jq -cS "$ratios")" "ratios and usage of steps, too"
+is "$(jq '.derived.cpu_efficiency > 0 and .steps[0].load_imbalance == null' <<<"$json")" true \
+	"CPU efficiency is known, and one node has no imbalance"
 is "$(jq -r .energy.source <<<"$json")" rapl "measured by RAPL"
 is "$(jq -r '[.steps[].name] | sort | join(" ")' <<<"$json")" "batch dd extern" "all steps"
 if /usr/bin/python3 -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null; then
@@ -86,6 +91,12 @@ fi
 out=$(inside "$ceems" job "$job")
 has "$out" "job $job  wrap  COMPLETED  user user1" "job for people"
 has "$out" "  energy source          rapl" "with the source"
+has "$out" "  CPU efficiency         " "and ratios"
+[[ $out != *IPC* ]]
+ok $? "in few lines"
+out=$(inside "$ceems" job --long "$job")
+has "$out" "CPU EFF" "--long has them step by step"
+has "$out" "  instructions per cycle " "and what nobody asked for"
 has "$(inside "$ceems" job "$job.0")" "step $job.0  dd  COMPLETED" "one step"
 fails "a step that is none" inside "$ceems" job "$job.7"
 has "$out" "job $job has no step 7" "is said"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libjob/derived.h"
 
+#include "src/libjob/metric_text.h"
 #include "src/libutil/util.h"
 
 #include "tap.h"
@@ -138,8 +139,33 @@ static void test_values(void)
 		with[rows[i].d]++;
 	}
 	for (i = 0; i < DERIVED_N; i++)
-		ok(with[i] >= 2 && derived_table[i].name && derived_table[i].help,
+		ok(with[i] >= 2 && derived_table[i].name && derived_table[i].help &&
+			   derived_table[i].label,
 		   "%s is tested, and described", derived_table[i].name);
+}
+
+static void test_text(void)
+{
+	static const struct {
+		enum derived d;
+		double value;
+		const char *text;
+	} texts[] = {
+		{ DERIVED_IPC, 1.949, "1.95" },
+		{ DERIVED_FLOP_PER_S, 12, "12 FLOP/s" },
+		{ DERIVED_FLOP_PER_S, 1.43e9, "1.43 GFLOP/s" },
+		{ DERIVED_FLOP_PER_S, 1e30, "18446744.1 TFLOP/s" },
+		{ DERIVED_MEMORY_BYTES_PER_S, 1536, "1.50 KiB/s" },
+		{ DERIVED_CPU_EFFICIENCY, 0.94, "94.0 %" },
+		{ DERIVED_JOULES_PER_INSTRUCTION, 1.5e-9, "1.5 nJ" },
+		{ DERIVED_IO_CACHE_RATE, 0, "0.0 %" },
+	};
+	char buf[METRIC_TEXT_MAX];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(texts); i++)
+		is_str(derived_text(texts[i].d, texts[i].value, buf, sizeof(buf)), texts[i].text,
+		       derived_table[texts[i].d].label);
 }
 
 int main(void)
@@ -153,5 +179,6 @@ int main(void)
 	figures_set(&f, METRIC_CYCLES, 0);
 	ok(!derived_value(DERIVED_IPC, &f, S, 1, &v) && v == 7, "nothing is written on failure");
 	test_values();
+	test_text();
 	return done_testing();
 }
