@@ -145,11 +145,13 @@ const struct metric_info metric_table[METRIC_N] = {
 	[METRIC_TCP_RECEIVED_BYTES] = {
 		"tcp_received_bytes", "TCP received",
 		"Payload bytes received by TCP",
-		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_net", SIDE_IN, NULL },
+		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_net", SIDE_IN,
+		"ceems_ebpf_ingress_bytes_total", ",proto=\"tcp\"" },
 	[METRIC_TCP_SENT_BYTES] = {
 		"tcp_sent_bytes", "TCP sent",
 		"Payload bytes sent by TCP, each once",
-		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_net", SIDE_OUT, NULL },
+		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_net", SIDE_OUT,
+		"ceems_ebpf_egress_bytes_total", ",proto=\"tcp\"" },
 	[METRIC_TCP_CONNECTIONS] = {
 		"tcp_connections", "TCP connections",
 		"TCP connections that were established",
@@ -157,23 +159,28 @@ const struct metric_info metric_table[METRIC_N] = {
 	[METRIC_TCP_RETRANSMITTED_BYTES] = {
 		"tcp_retransmitted_bytes", "TCP retransmitted",
 		"Payload bytes that TCP sent again",
-		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_tcp", SIDE_OUT, NULL },
+		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_tcp", SIDE_OUT,
+		"ceems_ebpf_retrans_bytes_total", ",proto=\"tcp\"" },
 	[METRIC_UDP_RECEIVED_BYTES] = {
 		"udp_received_bytes", "UDP received",
 		"Payload bytes received by UDP, with --ceems-perf=net",
-		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_udp", SIDE_IN, NULL },
+		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_udp", SIDE_IN,
+		"ceems_ebpf_ingress_bytes_total", ",proto=\"udp\"" },
 	[METRIC_UDP_SENT_BYTES] = {
 		"udp_sent_bytes", "UDP sent",
 		"Payload bytes sent by UDP, with --ceems-perf=net",
-		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_udp", SIDE_OUT, NULL },
+		"net", UNIT_BYTES, FOLD_SUM, "ic/ceems_udp", SIDE_OUT,
+		"ceems_ebpf_egress_bytes_total", ",proto=\"udp\"" },
 	[METRIC_RECEIVED_PACKETS] = {
 		"received_packets", "packets received",
 		"IP packets received, with --ceems-perf=net",
-		"net", UNIT_COUNT, FOLD_SUM, "ic/ceems_packets", SIDE_IN, NULL },
+		"net", UNIT_COUNT, FOLD_SUM, "ic/ceems_packets", SIDE_IN,
+		"ceems_ebpf_ingress_packets_total" },
 	[METRIC_SENT_PACKETS] = {
 		"sent_packets", "packets sent",
 		"IP packets sent, with --ceems-perf=net",
-		"net", UNIT_COUNT, FOLD_SUM, "ic/ceems_packets", SIDE_OUT, NULL },
+		"net", UNIT_COUNT, FOLD_SUM, "ic/ceems_packets", SIDE_OUT,
+		"ceems_ebpf_egress_packets_total" },
 	[METRIC_IP_RECEIVED_BYTES] = {
 		"ip_received_bytes", "IP received",
 		"Bytes of received IP packets, with --ceems-perf=net",
@@ -203,13 +210,16 @@ const struct metric_info metric_table[METRIC_N] = {
 		SIDE_IN, NULL },
 	[METRIC_CONTEXT_SWITCHES] = {
 		"context_switches", "context switches", "Context switches",
-		"perf", UNIT_COUNT, FOLD_SUM, "ic/ceems_sched", SIDE_IN, NULL },
+		"perf", UNIT_COUNT, FOLD_SUM, "ic/ceems_sched", SIDE_IN,
+		"ceems_perf_context_switches_total" },
 	[METRIC_PAGE_FAULTS] = {
 		"page_faults", "page faults", "Page faults", "perf", UNIT_COUNT, FOLD_SUM,
-		"ic/ceems_sched", SIDE_OUT, NULL },
+		"ic/ceems_sched", SIDE_OUT,
+		"ceems_perf_page_faults_total" },
 	[METRIC_CPU_MIGRATIONS] = {
 		"cpu_migrations", "migrations", "Moves from one CPU to another",
-		"perf", UNIT_COUNT, FOLD_SUM, "ic/ceems_migrations", SIDE_IN, NULL },
+		"perf", UNIT_COUNT, FOLD_SUM, "ic/ceems_migrations", SIDE_IN,
+		"ceems_perf_cpu_migrations_total" },
 	[METRIC_RUN_DELAY] = {
 		"run_delay", "run-queue wait",
 		"Time that runnable threads waited for a CPU",

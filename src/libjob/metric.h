@@ -123,6 +123,7 @@ struct metric_info {
 	const char *tres;    /* "ic/ceems_cpu_energy", NULL: has no TRES */
 	enum metric_side side;
 	const char *prom;    /* Prometheus name of a job's counter, NULL: not exported */
+	const char *prom_labels; /* of its own, ",proto=\"tcp\"": others of the name differ. NULL: none */
 };
 
 extern const struct metric_info metric_table[METRIC_N];

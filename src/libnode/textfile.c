@@ -310,10 +310,12 @@ static void put_ledger(struct writer *w)
 
 /* --- jobs ------------------------------------------------------------------------------- */
 
-static void put_job_labels(struct writer *w, const char *name, const struct ledger_job_account *j)
+/* EXTRA: more labels, ",name=\"value\""; may be empty. */
+static void put_job_labels(struct writer *w, const char *name, const struct ledger_job_account *j,
+			   const char *extra)
 {
-	fprintf(w->out, "%s{hostname=\"%s\",manager=\"slurm\",uuid=\"%" PRIu32 "\"}", name,
-		w->host, j->job_id);
+	fprintf(w->out, "%s{hostname=\"%s\",manager=\"slurm\",uuid=\"%" PRIu32 "\"%s}", name,
+		w->host, j->job_id, extra);
 }
 
 static void sum_jobs(struct writer *w)
@@ -353,21 +355,38 @@ static uint64_t prom_units(enum metric_unit unit)
 	}
 }
 
-static void put_job_metric(struct writer *w, enum metric m)
+static void put_job_values(struct writer *w, enum metric m, bool *has_head)
 {
 	const struct metric_info *info = &metric_table[m];
-	bool has_head = false;
 	uint32_t i;
 
 	for (i = 0; i < w->page->njobs; i++) {
 		if (!w->page->job[i].job_id || !figures_has(&w->job[i].figures, m))
 			continue;
-		if (!has_head)
-			prom_head(w->out, info->prom, "counter", info->help);
-		has_head = true;
-		put_job_labels(w, info->prom, &w->page->job[i]);
+		if (!*has_head)
+			prom_head(w->out, info->prom, "counter",
+				  info->prom_labels ? "Payload bytes of ended steps by protocol" :
+						      info->help);
+		*has_head = true;
+		put_job_labels(w, info->prom, &w->page->job[i],
+			       info->prom_labels ? info->prom_labels : "");
 		prom_value(w->out, w->job[i].figures.value[m], prom_units(info->unit));
 	}
+}
+
+/* All metrics of M's name, which the text format wants in one place; nothing if an earlier one was M's. */
+static void put_job_metric(struct writer *w, enum metric m)
+{
+	const char *name = metric_table[m].prom;
+	bool has_head = false;
+	unsigned int k;
+
+	for (k = 0; k < m; k++)
+		if (metric_table[k].prom && !strcmp(metric_table[k].prom, name))
+			return;
+	for (; k < METRIC_N; k++)
+		if (metric_table[k].prom && !strcmp(metric_table[k].prom, name))
+			put_job_values(w, (enum metric)k, &has_head);
 }
 
 static void put_job_gauge(struct writer *w, const char *name, const char *help, bool memory)
@@ -384,7 +403,7 @@ static void put_job_gauge(struct writer *w, const char *name, const char *help, 
 		if (!has_head)
 			prom_head(w->out, name, "gauge", help);
 		has_head = true;
-		put_job_labels(w, name, j);
+		put_job_labels(w, name, j, "");
 		prom_value(w->out, v, 1);
 	}
 }

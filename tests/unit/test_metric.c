@@ -28,7 +28,9 @@ int main(void)
 			if (i->tres && o->tres && !strcmp(i->tres, o->tres) &&
 			    i->side == o->side)
 				unique = false;
-			if (i->prom && o->prom && !strcmp(i->prom, o->prom))
+			if (i->prom && o->prom && !strcmp(i->prom, o->prom) &&
+			    (!i->prom_labels || !o->prom_labels ||
+			     !strcmp(i->prom_labels, o->prom_labels)))
 				unique = false;
 		}
 	}

@@ -49,6 +49,8 @@ static void fill_page(void)
 	page.job[0].closed_busy_ns = 500000000;
 	figures_init(&page.job[0].figures);
 	figures_set(&page.job[0].figures, METRIC_IO_READ_BYTES, 4096);
+	figures_set(&page.job[0].figures, METRIC_TCP_RECEIVED_BYTES, 17);
+	figures_set(&page.job[0].figures, METRIC_UDP_RECEIVED_BYTES, 0);
 	/* entry 1 is free; entry 2 is a job that is over */
 	page.job[2].job_id = 9;
 	page.job[2].mem_mb = 100;
@@ -69,6 +71,12 @@ static const char *const expected[] = {
 	"0.750000000\n",
 	"ceems_compute_unit_io_read_bytes_total{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\"} "
 	"4096\n",
+	/* two metrics of one name: one TYPE, and nothing between them */
+	"# TYPE ceems_ebpf_ingress_bytes_total counter\n"
+	"ceems_ebpf_ingress_bytes_total{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\","
+	"proto=\"tcp\"} 17\n"
+	"ceems_ebpf_ingress_bytes_total{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\","
+	"proto=\"udp\"} 0\n",
 	"ceems_rapl_package_joules_total{hostname=\"n\\\"1\",index=\"0\","
 	"path=\"/sys/class/powercap/intel-rapl:0\"} 1.500000\n",
 	"ceems_rapl_dram_joules_total{hostname=\"n\\\"1\",index=\"0:1\","
@@ -97,6 +105,7 @@ static const char *const absent[] = {
 	"source=\"rapl\",idle=",	/* its idle power is not known: no 0 */
 	"ceems_node_idle_power_watts{hostname=\"n\\\"1\",domain=\"cpu\"",
 	"io_write_bytes_total",		/* not known for any job: no series, and no 0 */
+	"ceems_ebpf_egress",
 	"memory_total_bytes{",		/* the only job that has memory is over */
 };
 
