@@ -15,7 +15,39 @@
 
 struct kernel_has {
 	struct btf *btf;
+	int fexit_attached; /* how often a trial program could be, of twice */
 };
+
+/*
+ * Loading is not enough: arm64 before 6.0 has no trampolines to attach to. The function is one that is
+ * hardly ever called, and the program does nothing.
+ */
+static int try_fexit(const struct btf *btf)
+{
+	/* r0 = 0; exit */
+	const struct bpf_insn nothing[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FEXIT);
+	_cleanup_close_ int prog = -1;
+	int id = btf__find_by_name_kind(btf, "vfs_copy_file_range", BTF_KIND_FUNC);
+	int link, times = 0;
+
+	if (id < 0)
+		return 0;
+	opts.attach_btf_id = (__u32)id;
+	prog = bpf_prog_load(BPF_PROG_TYPE_TRACING, "trial", "GPL", nothing, ARRAY_SIZE(nothing),
+			     &opts);
+	while (prog >= 0 && times < 2) {
+		link = bpf_raw_tracepoint_open(NULL, prog);
+		if (link < 0)
+			break;
+		(void)close(link);
+		times++;
+	}
+	return times;
+}
 
 int kernel_has_open(struct kernel_has **ret, struct errmsg *err)
 {
@@ -33,6 +65,7 @@ int kernel_has_open(struct kernel_has **ret, struct errmsg *err)
 		free(k);
 		return errmsg_errno(err, -EOPNOTSUPP, "cannot read the kernel's BTF");
 	}
+	k->fexit_attached = try_fexit(k->btf);
 	*ret = k;
 	return 0;
 }
@@ -133,35 +166,14 @@ bool kernel_has_helper(enum bpf_func_id helper)
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, helper, NULL) == 1;
 }
 
-/*
- * Loading is not enough: arm64 before 6.0 has no trampolines to attach to. And attached twice, since
- * programs are detached and attached again as steps come and go (f3a95075549e, 5.13, allowed it).
- * The function is one that is hardly ever called, and the program does nothing.
- */
 bool kernel_has_fexit(const struct kernel_has *k)
 {
-	/* r0 = 0; exit */
-	const struct bpf_insn nothing[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FEXIT);
-	_cleanup_close_ int prog = -1;
-	int id = btf__find_by_name_kind(k->btf, "vfs_copy_file_range", BTF_KIND_FUNC);
-	int link, attempt;
+	return k->fexit_attached > 0;
+}
 
-	if (id < 0)
-		return false;
-	opts.attach_btf_id = (__u32)id;
-	prog = bpf_prog_load(BPF_PROG_TYPE_TRACING, "trial", "GPL", nothing, ARRAY_SIZE(nothing),
-			     &opts);
-	for (attempt = 0; prog >= 0 && attempt < 2; attempt++) {
-		link = bpf_raw_tracepoint_open(NULL, prog);
-		if (link < 0)
-			return false;
-		(void)close(link);
-	}
-	return prog >= 0;
+bool kernel_has_fexit_again(const struct kernel_has *k)
+{
+	return k->fexit_attached > 1;
 }
 
 bool kernel_has_map(enum bpf_map_type type, __u32 key_size, __u32 value_size, __u32 flags)

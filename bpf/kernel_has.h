@@ -31,9 +31,18 @@ int kernel_has_tracepoint(const struct kernel_has *k, const char *name);
 bool kernel_has_tracepoint_arg(const struct kernel_has *k, const char *name, unsigned int arg,
 			       const char *type);
 
-/* The helper is there for tracing programs. Function hooks: fexit programs load and can be attached. */
+/*
+ * The helper is there for raw tracepoints, and so for tp_btf and fexit, too. Those that just these two
+ * have (bpf_sk_storage_get) are not found.
+ */
 bool kernel_has_helper(enum bpf_func_id helper);
+
+/*
+ * Function hooks: fexit programs load and can be attached; and once detached, be attached again, which
+ * is as of 5.13 (f3a95075549e).
+ */
 bool kernel_has_fexit(const struct kernel_has *k);
+bool kernel_has_fexit_again(const struct kernel_has *k);
 
 /* Such a map can be made; not for types that need BTF (SK_STORAGE). */
 bool kernel_has_map(enum bpf_map_type type, __u32 key_size, __u32 value_size, __u32 flags);

@@ -80,6 +80,8 @@ enum probes_link {
 #define PROBES_HAS_RUN_DELAY (1u << 2) /* sched_info: CONFIG_SCHED_INFO */
 #define PROBES_HAS_LIVE_TCP (1u << 3)  /* the iterator over sockets: else only closed ones count */
 #define PROBES_HAS_V1 (1u << 4)	       /* steps are found by the v1 freezer, too */
+/* Function hooks cannot be attached a second time (before 5.13): slurmd keeps those that a step made. */
+#define PROBES_FEXIT_ONCE (1u << 5)
 
 struct probes_meta {
 	__u32 abi;

@@ -229,6 +229,8 @@ static int try_load(const struct kernel_has *k, struct probes_meta *meta, struct
 		if (meta->why[i] != PROBES_OK)
 			leave_out(skel, &groups[i]);
 	}
+	if (meta->why[PROBES_IO] == PROBES_OK && !kernel_has_fexit_again(k))
+		meta->features |= PROBES_FEXIT_ONCE;
 	rc = probes_bpf__load(skel);
 	if (rc < 0) {
 		probes_bpf__destroy(skel);

@@ -163,7 +163,7 @@ const char *probes_why_text(enum probes_why why)
 	case PROBES_OK:
 		return "on";
 	case PROBES_NO_HOOK:
-		return "no function hooks in this kernel";
+		return "this kernel has no hook for it, or refuses it";
 	case PROBES_NO_FIELD:
 		return "this kernel does not count it";
 	case PROBES_NO_HELPER:
@@ -336,6 +336,17 @@ static int hold_one(struct probes *p, enum probes_link which, int *lock)
 		rc = join(p, which, program, &p->link[which]);
 	}
 	return rc == -ENOENT ? attach(p, which, program, &p->link[which]) : rc;
+}
+
+bool probes_was_held(const struct probes *p, enum probes_group group)
+{
+	size_t i;
+
+	for (i = 0; i < LINK_N; i++)
+		if (links[i].group == group &&
+		    __atomic_load_n(&p->meta->link[i], __ATOMIC_RELAXED))
+			return true;
+	return false;
 }
 
 static void let_go(struct probes *p, enum probes_group group)

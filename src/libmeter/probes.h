@@ -52,6 +52,9 @@ uint32_t probes_rows_of_slot(const char *name, uint32_t shards);
 int probes_map(struct probes *p, const char *name, const struct bpfsys_map *shape, int *ret_fd);
 int probes_program(struct probes *p, const char *name, int *ret_fd);
 
+/* Somebody has, or had, GROUP attached. */
+bool probes_was_held(const struct probes *p, enum probes_group group);
+
 /*
  * Joins those who have GROUP's programs attached, or attaches them, until probes_close(). Attaching
  * takes the lock of the folder, for which it waits PROBES_LOCK_WAIT_NS at most. -EOPNOTSUPP: the group

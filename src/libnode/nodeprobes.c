@@ -17,6 +17,7 @@ struct nodeprobes {
 	const struct settings *settings;
 	char helper[PATH_MAX];
 	struct probes *probes;
+	bool keeps_io;
 	uint64_t looked_ns; /* CLOCK_MONOTONIC; 0: never */
 	bool has_dead;
 	struct probes_dead dead;
@@ -80,13 +81,36 @@ void nodeprobes_stop(struct nodeprobes *np)
 	free(np);
 }
 
+/*
+ * Where function hooks can be attached only once, they must not go with the step that attached them:
+ * no later one could have them. A step asks for a tick when it has started and before it ends, so
+ * there is always one that sees them.
+ */
+static void keep_hooks(struct nodeprobes *np)
+{
+	struct errmsg err = { 0 };
+
+	if (np->keeps_io || !(probes_features(np->probes) & PROBES_FEXIT_ONCE) ||
+	    !probes_was_held(np->probes, PROBES_IO))
+		return;
+	np->keeps_io = true; /* or it cannot be had any more */
+	if (probes_hold(np->probes, PROBES_IO, &err) < 0)
+		logger_error("bpf: %s", err.text);
+	else
+		logger_info("bpf: I/O calls of all processes are hooked from now on: this kernel "
+			    "cannot attach the hooks again");
+}
+
 /* --- the dead ----------------------------------------------------------------------------- */
 
 void nodeprobes_look(struct nodeprobes *np, uint64_t now_ns)
 {
 	struct probes_census c;
 
-	if (!np || (np->looked_ns && now_ns - np->looked_ns < NODEPROBES_LOOK_NS))
+	if (!np)
+		return;
+	keep_hooks(np);
+	if (np->looked_ns && now_ns - np->looked_ns < NODEPROBES_LOOK_NS)
 		return;
 	np->looked_ns = now_ns;
 	np->has_dead = probes_census(np->probes, &c, &np->dead) == 0 &&
