@@ -136,8 +136,8 @@ int record_to_json_within(const struct record *r, size_t max, char **ret, size_t
 			  bool *ret_cut, struct errmsg *err);
 
 /*
- * The inverse; -EINVAL names the field. Fields of a later version are ignored, and so are ratios. What JSON does
- * not carry comes back as unknown: a figure's reason becomes REASON_NOT_MEASURED.
+ * The inverse; -EINVAL names the field. Fields of a later version are ignored, and so are ratios. What
+ * JSON does not carry comes back as unknown: a figure's reason becomes REASON_NOT_MEASURED.
  */
 int record_from_json(const char *json, size_t len, struct record **ret, struct errmsg *err);
 

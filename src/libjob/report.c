@@ -109,7 +109,7 @@ static void put_cpu(struct report_text *t, const struct report_input *in)
 		       in->id->step_cpus == 1 ? "" : "s");
 	note_ratio(in, DERIVED_CPU_EFFICIENCY, what, note);
 	report_metric(t, in->figures, METRIC_CPU_TIME, "CPU time", note);
-	report_known(t, in->figures, METRIC_TASK_CLOCK, "  task clock", "");
+	report_wanted(t, in, WISH_SW, METRIC_TASK_CLOCK, "  task clock", "");
 }
 
 static void put_scheduling(struct report_text *t, const struct report_input *in)
@@ -119,8 +119,8 @@ static void put_scheduling(struct report_text *t, const struct report_input *in)
 	char note[REPORT_NOTE_MAX];
 
 	note_ratio(in, DERIVED_RUN_DELAY_RATE, "of running and waiting", note);
-	report_known(t, f, METRIC_RUN_DELAY, "  run-queue wait", note);
-	report_known(t, f, METRIC_OFF_CPU, "  off-CPU", "");
+	report_wanted(t, in, WISH_SCHED, METRIC_RUN_DELAY, "  run-queue wait", note);
+	report_wanted(t, in, WISH_SCHED, METRIC_OFF_CPU, "  off-CPU", "");
 	if (report_all_miss_alike(f, all, ARRAY_SIZE(all))) {
 		report_missing(t, "scheduling", (enum metric_reason)f->reason[all[0]]);
 		return;
@@ -128,7 +128,7 @@ static void put_scheduling(struct report_text *t, const struct report_input *in)
 	report_note(f, METRIC_CPU_MIGRATIONS, "migrations", note);
 	report_metric(t, f, METRIC_CONTEXT_SWITCHES, "context switches", note);
 	if (!*note)
-		report_known(t, f, METRIC_CPU_MIGRATIONS, "migrations", "");
+		report_wanted(t, in, WISH_SCHED, METRIC_CPU_MIGRATIONS, "migrations", "");
 	report_metric(t, f, METRIC_PAGE_FAULTS, "page faults", "");
 }
 
@@ -205,7 +205,7 @@ static void put_counters(struct report_text *t, const struct report_input *in)
 	const struct figures *f = in->figures;
 	char note[REPORT_NOTE_MAX];
 
-	if (!(in->wish && (in->wish->groups & WISH_HW)) &&
+	if (!report_is_asked(in, WISH_HW) &&
 	    !report_is_tried(f, all, ARRAY_SIZE(all))) {
 		report_unasked(t, "hardware counters", "");
 		return;
@@ -223,9 +223,9 @@ static void put_counters(struct report_text *t, const struct report_input *in)
 	note_ratio(in, DERIVED_BRANCH_MISS_RATE, "mispredicted", note);
 	report_metric(t, f, METRIC_BRANCHES, "branches", note);
 	note_ratio(in, DERIVED_FLOP_PER_S, "", note);
-	report_known(t, f, METRIC_FP_OPERATIONS, "FP operations", note);
+	report_wanted(t, in, WISH_HW, METRIC_FP_OPERATIONS, "FP operations", note);
 	note_ratio(in, DERIVED_MEMORY_BYTES_PER_S, "", note);
-	report_known(t, f, METRIC_MEMORY_BYTES, "memory traffic", note);
+	report_wanted(t, in, WISH_HW, METRIC_MEMORY_BYTES, "memory traffic", note);
 	put_coverage(t, in);
 }
 

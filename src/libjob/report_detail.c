@@ -14,11 +14,6 @@ static uint64_t add(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-static bool is_asked(const struct report_input *in, enum perfwish_group group)
-{
-	return in->wish && (in->wish->groups & group);
-}
-
 static const char *count_text(uint64_t n, char *buf)
 {
 	return metric_text_value(UNIT_COUNT, n, buf, METRIC_TEXT_MAX);
@@ -118,7 +113,7 @@ void report_put_file_systems(struct report_text *t, const struct report_input *i
 			put_fs_rest(t, sorted + i, n - i);
 		return;
 	}
-	if (!is_asked(in, WISH_IO) && !report_is_tried(f, roles, ARRAY_SIZE(roles))) {
+	if (!report_is_asked(in, WISH_IO) && !report_is_tried(f, roles, ARRAY_SIZE(roles))) {
 		report_unasked(t, "I/O by file system", "=io");
 		return;
 	}
@@ -127,7 +122,7 @@ void report_put_file_systems(struct report_text *t, const struct report_input *i
 		return;
 	}
 	for (i = 0; i < ARRAY_SIZE(roles); i++)
-		report_known(t, f, roles[i], metric_table[roles[i]].label, "");
+		report_wanted(t, in, 0, roles[i], metric_table[roles[i]].label, "");
 }
 
 /* --- network ----------------------------------------------------------------------------- */
@@ -190,7 +185,7 @@ static void put_packets(struct report_text *t, const struct report_input *in)
 	const struct figures *f = in->figures;
 	char note[REPORT_NOTE_MAX];
 
-	if (!is_asked(in, WISH_NET) && !report_is_tried(f, counted, ARRAY_SIZE(counted))) {
+	if (!report_is_asked(in, WISH_NET) && !report_is_tried(f, counted, ARRAY_SIZE(counted))) {
 		report_unasked(t, "packets, UDP, RDMA", "=net");
 		return;
 	}
@@ -213,7 +208,7 @@ static void put_rdma(struct report_text *t, const struct report_input *in)
 	static const enum metric rdma[] = { METRIC_RDMA_RECEIVED_BYTES, METRIC_RDMA_SENT_BYTES };
 	const struct figures *f = in->figures;
 
-	if (!is_asked(in, WISH_NET) && !report_is_tried(f, rdma, ARRAY_SIZE(rdma)))
+	if (!report_is_asked(in, WISH_NET) && !report_is_tried(f, rdma, ARRAY_SIZE(rdma)))
 		return; /* the packets' line says how */
 	if (report_all_miss_alike(f, rdma, ARRAY_SIZE(rdma))) {
 		report_missing(t, "RDMA", (enum metric_reason)f->reason[rdma[0]]);
@@ -255,7 +250,7 @@ void report_put_own_events(struct report_text *t, const struct report_input *in)
 	const struct step_detail *d = in->detail;
 	uint32_t i;
 
-	if (is_asked(in, WISH_EVENTS) && (!d || !d->nevents))
+	if (report_is_asked(in, WISH_EVENTS) && (!d || !d->nevents))
 		report_missing(t, "own events", REASON_NOT_MEASURED);
 	for (i = 0; d && i < d->nevents && i < PERFWISH_EVENTS; i++)
 		put_event(t, i ? "" : "own events", &d->event[i]);

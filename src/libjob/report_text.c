@@ -61,11 +61,16 @@ static bool is_untried(const struct figures *f, enum metric m)
 	return f->reason[m] == REASON_NOT_ASKED || f->reason[m] == REASON_NOT_MEASURED;
 }
 
-void report_known(struct report_text *t, const struct figures *f, enum metric m, const char *label,
-		  const char *note)
+bool report_is_asked(const struct report_input *in, enum perfwish_group group)
 {
-	if (!is_untried(f, m))
-		report_metric(t, f, m, label, note);
+	return in->wish && (in->wish->groups & group);
+}
+
+void report_wanted(struct report_text *t, const struct report_input *in, enum perfwish_group group,
+		   enum metric m, const char *label, const char *note)
+{
+	if (report_is_asked(in, group) || !is_untried(in->figures, m))
+		report_metric(t, in->figures, m, label, note);
 }
 
 bool report_all_miss_alike(const struct figures *f, const enum metric *m, size_t n)

@@ -32,9 +32,11 @@ void report_unasked(struct report_text *t, const char *label, const char *group)
 void report_metric(struct report_text *t, const struct figures *f, enum metric m, const char *label,
 		   const char *note);
 
-/* The same, but nothing at all for a figure that nobody asked for. */
-void report_known(struct report_text *t, const struct figures *f, enum metric m, const char *label,
-		  const char *note);
+bool report_is_asked(const struct report_input *in, enum perfwish_group group);
+
+/* The same, but nothing at all for a figure that nobody asked for: neither GROUP nor otherwise. */
+void report_wanted(struct report_text *t, const struct report_input *in, enum perfwish_group group,
+		   enum metric m, const char *label, const char *note);
 
 /* All of them are missing for one reason: one line does. */
 bool report_all_miss_alike(const struct figures *f, const enum metric *m, size_t n);

@@ -266,6 +266,10 @@ static void test_detail(void)
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(has("  read, home             4.00 KiB\n"), "the site's names, without the details");
 
+	miss_all(REASON_NOT_MEASURED);
+	(void)report_format(&in, buf, sizeof(buf));
+	ok(has("run-queue wait            n/a (not measured)\n"), "what was asked for is never left out");
+
 	/* a part that is larger than the whole is none */
 	set_all();
 	set_asked();
