@@ -128,7 +128,7 @@ static void print_features(uint32_t features)
 	} feature[] = {
 		{ PROBES_HAS_CHARS, "bytes and calls" },  { PROBES_HAS_STORAGE, "storage" },
 		{ PROBES_HAS_RUN_DELAY, "run delay" },	  { PROBES_HAS_LIVE_TCP, "live sockets" },
-		{ PROBES_HAS_V1, "cgroup v1" },
+		{ PROBES_HAS_V1, "cgroup v1" },		  { PROBES_HAS_URING, "io_uring" },
 	};
 	const char *before = "counts    ";
 	size_t i;

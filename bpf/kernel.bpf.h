@@ -29,6 +29,7 @@ struct cgroup;
 
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
+	__u64 serial_nr;
 	struct cgroup_subsys_state *parent;
 } KERNEL;
 
@@ -45,6 +46,8 @@ struct css_set {
 	struct cgroup_subsys_state *subsys[1];
 	struct cgroup *dfl_cgrp;
 } KERNEL;
+
+struct files_struct;
 
 /* --- tasks -------------------------------------------------------------------------------- */
 
@@ -67,6 +70,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct css_set *cgroups;
+	struct files_struct *files;
 	struct sched_entity se;
 	struct sched_info sched_info;
 	unsigned long nvcsw, nivcsw;
@@ -83,11 +87,68 @@ struct super_block {
 } KERNEL;
 
 struct inode {
+	unsigned short i_mode;
 	struct super_block *i_sb;
 } KERNEL;
 
+struct dentry {
+	struct super_block *d_sb;
+} KERNEL;
+
+struct path {
+	struct dentry *dentry;
+} KERNEL;
+
 struct file {
+	unsigned int f_mode;
+	struct path f_path;
 	struct inode *f_inode;
+} KERNEL;
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+} KERNEL;
+
+struct files_struct {
+	struct fdtable *fdt;
+} KERNEL;
+
+/* fs/aio.c, and what it takes from user space */
+struct kiocb {
+	struct file *ki_filp;
+} KERNEL;
+
+struct io_event {
+	__s64 res;
+} KERNEL;
+
+typedef struct {
+	int counter;
+} KERNEL atomic_t;
+
+typedef struct refcount_struct {
+	atomic_t refs;
+} KERNEL refcount_t;
+
+struct aio_kiocb {
+	struct io_event ki_res;
+	refcount_t ki_refcnt;
+} KERNEL;
+
+struct iocb {
+	__u64 aio_buf;
+	__u64 aio_nbytes;
+} KERNEL;
+
+/* io_uring */
+struct io_uring_cqe {
+	__s32 res;
+} KERNEL;
+
+struct io_kiocb {
+	struct file *file;
+	__u8 opcode;
 } KERNEL;
 
 /* --- sockets ------------------------------------------------------------------------------ */

@@ -22,6 +22,7 @@ struct {
 	__type(value, struct probes_user);
 } users SEC(".maps");
 
+#include "fsio.bpf.h"
 #include "tasks.bpf.h"
 #include "net.bpf.h"
 #include "tcp.bpf.h"

@@ -82,6 +82,7 @@ enum probes_link {
 #define PROBES_HAS_V1 (1u << 4)	       /* steps are found by the v1 freezer, too */
 /* Function hooks cannot be attached a second time (before 5.13): slurmd keeps those that a step made. */
 #define PROBES_FEXIT_ONCE (1u << 5)
+#define PROBES_HAS_URING (1u << 6) /* I/O by io_uring is booked to file systems: else it is missing */
 
 struct probes_meta {
 	__u32 abi;
@@ -126,15 +127,16 @@ struct probes_user {
 _Static_assert(sizeof(struct probes_user) == 8, "probes ABI");
 
 /*
- * The cache: ARRAY[PROBES_CACHE] of __u64 per hierarchy (v2 first), index = low bits of the
- * cgroup's id. One word, so that it is read and written whole:
- *	bits 32-63	bits 16-47 of the id, the rest of which is the index
- *	bits 12-31	generation, its low 20 bits; never 0, so that an empty entry is no answer
+ * The cache: PROBES_CACHE words of 64 bits, index = low bits of the cgroup's serial number. One word, so
+ * that it is read and written whole:
+ *	bits 44-63	generation, its low 20 bits; never 0, so that an empty entry is no answer
+ *	bits 12-43	bits 16-47 of the serial number, the rest of which is the index
  *	bits 0-11	slot; 0: not a step's, which is cached as well
  *
  * The 20 bits come round: whoever makes them cross a half of their range empties the cache, which
  * takes away what was stored half a round ago, long before its number is in use again.
  */
+#define PROBES_SLOT_BITS 12
 #define PROBES_CACHE_BITS 16
 #define PROBES_CACHE (1u << PROBES_CACHE_BITS)
 #define PROBES_GENERATION_MASK 0xfffffu
@@ -214,15 +216,9 @@ _Static_assert(sizeof(struct probes_socket) == 72, "probes ABI");
 
 /* --- io: by slot and file system ------------------------------------------------------------ */
 
-#define PROBES_FS 16	    /* per step; the last one gathers what did not fit (and counts as lost) */
+#define PROBES_FS 16	     /* per step */
 #define PROBES_SHARDS_MAX 16 /* so that CPUs do not wait for each other's cache line */
 
-/* ARRAY by slot: device numbers (kernel-internal s_dev, major << 20 | minor) in order of use. */
-struct probes_fs_devices {
-	__u32 device[PROBES_FS]; /* 0: free */
-};
-
-/* ARRAY[((slot * PROBES_FS) + fs) * shards + shard]; a cache line. */
 struct probes_fs_row {
 	__u64 read_bytes;
 	__u64 write_bytes;
@@ -230,9 +226,31 @@ struct probes_fs_row {
 	__u64 write_calls;
 	__u64 read_errors;
 	__u64 write_errors;
-	__u64 pad[2];
+	__u32 device; /* as in struct probes_fs, so that a hit touches this cache line only; 0: free */
+	__u32 pad[3];
 };
 _Static_assert(sizeof(struct probes_fs_row) == 64, "probes ABI");
+
+/*
+ * ARRAY by slot. All of a slot's is one element, so that an event looks it up once and a registration
+ * empties it at once; the loader cuts it to as many shards as there are.
+ */
+struct probes_fs {
+	__u32 device[PROBES_FS]; /* kernel-internal s_dev, major << 20 | minor; 0: free */
+	__u32 owner;		 /* as in struct probes_task_row */
+	__u32 pad[15];
+	struct probes_fs_row others; /* devices that found no place: counted as lost, too */
+	struct probes_fs_row row[PROBES_SHARDS_MAX][PROBES_FS];
+};
+_Static_assert(sizeof(struct probes_fs) == 192 + 64 * PROBES_SHARDS_MAX * PROBES_FS, "probes ABI");
+#define PROBES_FS_SIZE(shards) (192 + 64 * (shards) * PROBES_FS)
+
+/* HASH: who inserts it first, with BPF_NOEXIST, has this place in device[] for its device. */
+struct probes_fs_place {
+	__u32 slot;
+	__u32 place;
+};
+_Static_assert(sizeof(struct probes_fs_place) == 8, "probes ABI");
 
 /* --- net: cgroup_skb on the step's v2 cgroup; PERCPU_CGROUP_STORAGE, key = cgroup id --------- */
 

@@ -16,6 +16,10 @@
 #include "bpf/probes.skel.h"
 #include "src/libmeter/probes.h"
 
+/* It is pinned by that name. */
+_Static_assert(sizeof(struct probes_bpf__bss) == PROBES_CACHE * sizeof(__u64),
+	       "nothing but the cache is in .bss");
+
 /* bpffs refuses names with dots */
 #define STAGING "new_" PROBES_DIR
 
@@ -115,7 +119,6 @@ static enum probes_why probe_tasks(const struct kernel_has *k, struct probes_bpf
 		skel->rodata->has_v1_freezer = true;
 		*features |= PROBES_HAS_V1;
 	}
-	skel->rodata->has_task_btf = kernel_has_helper(BPF_FUNC_get_current_task_btf);
 	if (kernel_has_member(k, "task_io_accounting", "rchar"))
 		*features |= PROBES_HAS_CHARS;
 	if (kernel_has_member(k, "task_io_accounting", "read_bytes"))
@@ -154,9 +157,43 @@ static enum probes_why probe_net(const struct kernel_has *k, struct probes_bpf *
 										  PROBES_OK;
 }
 
+/* Each of them, or bytes are missing and nobody knows. */
+static const char *const io_functions[] = {
+	"vfs_read",    "vfs_write", "vfs_readv",	    "vfs_writev",
+	"do_sendfile", "do_splice", "vfs_copy_file_range",
+};
+
+static enum probes_why probe_io(const struct kernel_has *k, struct probes_bpf *skel,
+				__u32 *features)
+{
+	int args = kernel_has_tracepoint(k, "io_uring_complete");
+	bool has_cqe = kernel_has_tracepoint_arg(k, "io_uring_complete", 2, "io_uring_cqe");
+	/* its second argument is the request, in this position since 5.18 with at least 5 in all */
+	bool has_res = !has_cqe && args >= 5;
+	size_t i;
+
+	if (!kernel_has_fexit(k))
+		return PROBES_NO_HOOK;
+	for (i = 0; i < ARRAY_SIZE(io_functions); i++)
+		if (!kernel_has_function(k, io_functions[i]))
+			return PROBES_NO_HOOK;
+	if (!kernel_has_function(k, "aio_read") || !kernel_has_function(k, "aio_write")) {
+		drop_program(skel, "io_aio_read"); /* CONFIG_AIO is off */
+		drop_program(skel, "io_aio_write");
+	}
+	if (!has_res)
+		drop_program(skel, "io_uring__res");
+	if (!has_cqe)
+		drop_program(skel, "io_uring__cqe");
+	if (has_res || has_cqe)
+		*features |= PROBES_HAS_URING;
+	return PROBES_OK;
+}
+
 static const struct group groups[PROBES_GROUP_N] = {
 	[PROBES_TASKS] = { { "task_", "living" }, probe_tasks },
 	[PROBES_TCP] = { { "tcp_", "sockets" }, probe_tcp },
+	[PROBES_IO] = { { "io_", "fs_" }, probe_io },
 	[PROBES_NET] = { { "net_" }, probe_net },
 };
 
@@ -199,13 +236,17 @@ static __u32 count_shards(void)
 static void size_maps(struct probes_bpf *skel, __u32 shards)
 {
 	struct bpf_map *map;
-	__u32 rows;
+	__u32 rows, row_size;
 
 	skel->rodata->shard_mask = shards - 1;
 	bpf_object__for_each_map(map, skel->obj) {
 		rows = probes_rows_of_slot(bpf_map__name(map), shards);
-		if (rows)
-			(void)bpf_map__set_max_entries(map, (PROBES_SLOTS + 1) * rows);
+		if (!rows)
+			continue;
+		(void)bpf_map__set_max_entries(map, (PROBES_SLOTS + 1) * rows);
+		row_size = probes_row_size(bpf_map__name(map), shards);
+		if (row_size != bpf_map__value_size(map))
+			(void)bpf_map__set_value_size(map, row_size);
 	}
 }
 
@@ -287,6 +328,16 @@ static int pin_path(char *path, size_t size, const char *dir, const char *prefix
 	return 0;
 }
 
+/* NULL: not for others. */
+static const char *pin_name(const struct probes_bpf *skel, const struct bpf_map *map)
+{
+	if (map == skel->maps.data_meta)
+		return "meta";
+	if (map == skel->maps.bss)
+		return "cache";
+	return bpf_map__is_internal(map) ? NULL : bpf_map__name(map);
+}
+
 static int pin_all(struct probes_bpf *skel, const char *dir, struct errmsg *err)
 {
 	struct bpf_program *prog;
@@ -300,9 +351,9 @@ static int pin_all(struct probes_bpf *skel, const char *dir, struct errmsg *err)
 	if (mkdir(path, 0700) < 0)
 		return errmsg_errno(err, -errno, "cannot create %s", path);
 	bpf_object__for_each_map(map, skel->obj) {
-		if (bpf_map__is_internal(map) || bpf_map__fd(map) < 0)
+		if (!pin_name(skel, map) || bpf_map__fd(map) < 0)
 			continue;
-		rc = pin_path(path, sizeof(path), dir, "", bpf_map__name(map), err);
+		rc = pin_path(path, sizeof(path), dir, "", pin_name(skel, map), err);
 		if (rc == 0)
 			rc = bpf_map__pin(map, path);
 		if (rc < 0)
@@ -337,7 +388,7 @@ static int put_there(struct probes_bpf *skel, const struct probes_meta *meta, co
 		     struct errmsg *err)
 {
 	__u32 zero = 0;
-	int rc = bpf_map__update_elem(skel->maps.meta, &zero, sizeof(zero), meta, sizeof(*meta), 0);
+	int rc = bpf_map__update_elem(skel->maps.data_meta, &zero, sizeof(zero), meta, sizeof(*meta), 0);
 
 	if (rc < 0)
 		return errmsg_errno(err, rc, "cannot write the map meta");

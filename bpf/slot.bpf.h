@@ -10,22 +10,16 @@
 #include "kernel.bpf.h"
 #include "probes.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct probes_meta);
-} meta SEC(".maps");
-
-/* Mappable: who registers empties it now and then, see probes.h. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 2 * PROBES_CACHE);
-	__type(key, __u32);
-	__type(value, __u64);
-} cache SEC(".maps");
+/*
+ * Global variables, each in a section and so in a map of its own, an array of one element that can be
+ * mapped: what has a fixed address need not be looked up. The loader pins them by these names.
+ */
+struct probes_meta meta SEC(".data.meta");
+/*
+ * All of .bss (libbpf 1.1 knows no other section without content). Who registers empties it now and
+ * then, see probes.h.
+ */
+__u64 cache[PROBES_CACHE];
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -44,22 +38,11 @@ struct {
 
 /* Set by the loader; the verifier takes them for constants and drops what they exclude. */
 const volatile bool has_v1_freezer; /* one is mounted: Slurm on cgroup v1 knows its steps by it */
-const volatile bool has_task_btf;   /* bpf_get_current_task_btf(), since 5.11 */
 const volatile __u32 shard_mask;    /* of fs_rows and hw_rows: meta.shards - 1 */
-
-static __always_inline struct probes_meta *the_meta(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&meta, &zero);
-}
 
 static __always_inline void count_lost(enum probes_group group)
 {
-	struct probes_meta *m = the_meta();
-
-	if (m)
-		__sync_fetch_and_add(&m->lost[group], 1);
+	__sync_fetch_and_add(&meta.lost[group], 1);
 }
 
 /*
@@ -86,17 +69,23 @@ static __noinline __u32 slot_walk(struct cgroup *cgrp, __u32 hierarchy)
 	return 0;
 }
 
-static __always_inline __u64 slot_tag(__u64 id, struct probes_meta *m)
+/*
+ * The cache knows cgroups by their serial number, which is unique in all hierarchies, never used again, and
+ * a load nearer than the kernfs id that user space knows them by.
+ */
+static __always_inline __u64 slot_tag(__u64 serial)
 {
-	return (id >> PROBES_CACHE_BITS) << 32 |
-	       (__u64)(*(volatile __u32 *)&m->generation & PROBES_GENERATION_MASK) << 12;
+	serial >>= PROBES_CACHE_BITS;
+	asm volatile("" : "+r"(serial)); /* two shifts are less than what clang makes of them */
+	return serial << PROBES_SLOT_BITS | (__u64)*(volatile __u32 *)&meta.generation << 44;
 }
 
-static __always_inline __u64 *slot_entry(__u64 id, __u32 hierarchy)
+static __noinline __u32 slot_find(struct cgroup *cgrp, __u32 hierarchy, __u64 *entry, __u64 tag)
 {
-	__u32 index = (id & (PROBES_CACHE - 1)) + (hierarchy == PROBES_V2 ? 0 : PROBES_CACHE);
+	__u32 slot = slot_walk(cgrp, hierarchy) % (1u << PROBES_SLOT_BITS);
 
-	return bpf_map_lookup_elem(&cache, &index);
+	*(volatile __u64 *)entry = tag | slot;
+	return slot;
 }
 
 /*
@@ -104,24 +93,17 @@ static __always_inline __u64 *slot_entry(__u64 id, __u32 hierarchy)
  */
 static __always_inline __u32 slot_of_cgroup(struct cgroup *cgrp, __u32 hierarchy)
 {
-	__u64 id = cgrp->kn->id;
-	struct probes_meta *m = the_meta();
-	__u64 *entry = slot_entry(id, hierarchy);
-	__u64 tag, now;
-	__u32 slot;
+	__u64 serial = cgrp->self.serial_nr;
+	__u64 *entry = &cache[serial % PROBES_CACHE];
+	__u64 tag = slot_tag(serial);
+	__u64 slot = *(volatile __u64 *)entry ^ tag;
 
-	if (!m || !entry)
-		return 0;
-	tag = slot_tag(id, m);
-	now = *(volatile __u64 *)entry;
-	if ((now & ~0xfffULL) == tag)
-		return now & 0xfff;
-	slot = slot_walk(cgrp, hierarchy) & 0xfff;
-	*(volatile __u64 *)entry = tag | slot;
-	return slot;
+	if (slot >> PROBES_SLOT_BITS == 0)
+		return slot;
+	return slot_find(cgrp, hierarchy, entry, tag);
 }
 
-static __always_inline __u32 slot_of_task(struct task_struct *task)
+static __noinline __u32 slot_of_task_slow(struct task_struct *task)
 {
 	struct css_set *set = task->cgroups;
 	__u32 slot = slot_of_cgroup(set->dfl_cgrp, PROBES_V2);
@@ -132,6 +114,19 @@ static __always_inline __u32 slot_of_task(struct task_struct *task)
 		return slot;
 	css = set->subsys[bpf_core_enum_value(enum cgroup_subsys_id, freezer_cgrp_id)];
 	return slot_of_cgroup(css->cgroup, PROBES_V1_FREEZER);
+}
+
+/* Two answers at once, without a call: a step's on v2, and nobody's. */
+static __always_inline __u32 slot_of_task(struct task_struct *task)
+{
+	__u64 serial = task->cgroups->dfl_cgrp->self.serial_nr;
+	__u64 slot = *(volatile __u64 *)&cache[serial % PROBES_CACHE] ^ slot_tag(serial);
+
+	if (__builtin_expect(slot - 1 < (1u << PROBES_SLOT_BITS) - 1, 1))
+		return slot;
+	if (!slot && !has_v1_freezer)
+		return 0;
+	return slot_of_task_slow(task);
 }
 
 /* --- the same before 5.11, where the current task is only a number ------------------------- */
@@ -158,24 +153,19 @@ static __noinline __u32 slot_walk_read(struct cgroup *cgrp, __u32 hierarchy)
 
 static __noinline __u32 slot_of_cgroup_read(struct cgroup *cgrp, __u32 hierarchy)
 {
-	__u64 id = BPF_CORE_READ(cgrp, kn, id);
-	struct probes_meta *m = the_meta();
-	__u64 *entry = slot_entry(id, hierarchy);
-	__u64 tag, now;
-	__u32 slot;
+	__u64 serial = BPF_CORE_READ(cgrp, self.serial_nr);
+	__u64 *entry = &cache[serial % PROBES_CACHE];
+	__u64 tag = slot_tag(serial);
+	__u64 slot = *(volatile __u64 *)entry ^ tag;
 
-	if (!m || !entry)
-		return 0;
-	tag = slot_tag(id, m);
-	now = *(volatile __u64 *)entry;
-	if ((now & ~0xfffULL) == tag)
-		return now & 0xfff;
-	slot = slot_walk_read(cgrp, hierarchy) & 0xfff;
+	if (slot >> PROBES_SLOT_BITS == 0)
+		return slot;
+	slot = slot_walk_read(cgrp, hierarchy) % (1u << PROBES_SLOT_BITS);
 	*(volatile __u64 *)entry = tag | slot;
 	return slot;
 }
 
-static __always_inline __u32 slot_of_current_read(void)
+static __noinline __u32 slot_of_current_read(void)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct css_set *set = BPF_CORE_READ(task, cgroups);
@@ -193,10 +183,14 @@ static __always_inline __u32 slot_of_current_read(void)
 	return slot_of_cgroup_read(BPF_CORE_READ(css, cgroup), PROBES_V1_FREEZER);
 }
 
+/* bpf_get_current_task_btf(), since 5.11. No variable: on the hot path a load counts. */
+#define HAS_TASK_BTF \
+	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
+
 /* Slot of whoever runs here. It may be slurmstepd: see is_owner(). */
 static __always_inline __u32 slot_of_current(void)
 {
-	return has_task_btf ? slot_of_task(bpf_get_current_task_btf()) : slot_of_current_read();
+	return HAS_TASK_BTF ? slot_of_task(bpf_get_current_task_btf()) : slot_of_current_read();
 }
 
 /* slurmstepd may sit in the step's cgroup; what it does is not the step's. */

@@ -9,8 +9,10 @@
 
 #include "src/cmd/check.h"
 #include "src/libjob/emission.h"
+#include "src/libjob/fsroles.h"
 #include "src/libjob/ledger_book.h"
 #include "src/libmeter/cgcounters.h"
+#include "src/libmeter/mounts.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 
@@ -98,6 +100,31 @@ static void check_counters(struct check *c)
 	cgcounters_destroy(counters);
 }
 
+/* No figures of a role that has no file system here: meant so on some nodes, a typing error on others. */
+static void check_filesystems(struct check *c)
+{
+	bool is_there[FSROLE_N + 1] = { false }, is_set[FSROLE_N] = { false };
+	const char *rest = c->settings.filesystems;
+	char path[FSROLE_PATH_MAX];
+	struct mounts *mounts = NULL;
+	enum fsrole role;
+	unsigned int r;
+	size_t i;
+
+	if (mounts_create(&mounts) < 0)
+		return;
+	(void)mounts_learn(mounts, getpid());
+	for (i = 0; i < mounts_count(mounts); i++)
+		is_there[fsroles_find(c->settings.filesystems, mounts_at(mounts, i)->path)] = true;
+	mounts_destroy(mounts);
+	while (fsroles_next(&rest, &role, path, NULL) > 0)
+		is_set[role] = true;
+	for (r = 0; r < FSROLE_N; r++)
+		if (is_set[r] && !is_there[r])
+			check_note(c, "Filesystems", "%s: nothing is mounted there, so no figures of it",
+				   fsrole_name((enum fsrole)r));
+}
+
 void check_node(struct check *c)
 {
 	check_sources(c);
@@ -107,6 +134,7 @@ void check_node(struct check *c)
 	check_ledger(c);
 	if (*c->settings.textfile_dir)
 		check_folder(c, "TextfileDir", c->settings.textfile_dir, false);
+	check_filesystems(c);
 	if (!*c->settings.bpf_dir)
 		check_note(c, "BpfDir", "empty: no I/O figures from BPF");
 	else if (access(c->settings.bpf_dir, F_OK) < 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/libjob/fsroles.h"
 #include "src/libjob/metric.h"
 #include "src/libjob/perfwish.h"
 
@@ -124,6 +125,14 @@ static int parse_perf(const char *value, void *field, const struct kvconf_key *k
 	return rc < 0 ? rc : kvconf_text(value, field, key, err);
 }
 
+static int parse_filesystems(const char *value, void *field, const struct kvconf_key *key,
+			     struct errmsg *err)
+{
+	int rc = fsroles_check(value, err);
+
+	return rc < 0 ? rc : kvconf_text(value, field, key, err);
+}
+
 #define KEY(name, parse, member, initial, help)                                          \
 	{                                                                                \
 		name, parse, offsetof(struct settings, member),                          \
@@ -171,6 +180,9 @@ const struct kvconf_key settings_keys[] = {
 	    "Power usage effectiveness of the site; multiplies emissions, not energy."),
 	KEY("PerfDefault", parse_perf, perf_default, "",
 	    "What is counted of every step, as --ceems-perf takes them; empty: none."),
+	KEY("Filesystems", parse_filesystems, filesystems,
+	    "home:/home,project:/project,scratch:/scratch,local:/tmp",
+	    "What file systems are for: home, project, scratch, local, each with its mount point."),
 	KEY("BpfDir", parse_path, bpf_dir, "/sys/fs/bpf/ceems",
 	    "Where the BPF programs are pinned; empty: BPF is not used."),
 	KEY("HelperDir", parse_path, helper_dir, "",

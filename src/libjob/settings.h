@@ -38,6 +38,7 @@ struct settings {
 	char emission_factor_file[PATH_MAX]; /* empty: the one installed */
 	uint64_t pue_milli;	       /* 1350 is 1.35 */
 	char perf_default[640];	       /* as --ceems-perf, for who asks for nothing; empty: none */
+	char filesystems[1024];	       /* what they are for: fsroles.h */
 	char bpf_dir[PATH_MAX];	       /* where the programs are pinned; empty: no BPF */
 	char helper_dir[PATH_MAX];     /* of ceems-bpf and others; empty: the one installed */
 	/* controller */

@@ -187,22 +187,34 @@ const char *probes_group_name(enum probes_group group)
 /* --- maps and programs -------------------------------------------------------------------- */
 
 const struct probes_by_slot probes_by_slot[PROBES_BY_SLOT_N] = {
-	{ "task_rows", sizeof(struct probes_task_row), 1, false },
-	{ "tcp_rows", sizeof(struct probes_tcp_row), 1, false },
-	{ "fs_devices", sizeof(struct probes_fs_devices), 1, false },
-	{ "fs_rows", sizeof(struct probes_fs_row), PROBES_FS, true },
-	{ "hw_rows", sizeof(struct probes_hw_row), 1, true },
+	{ "task_rows", sizeof(struct probes_task_row), 0, false },
+	{ "tcp_rows", sizeof(struct probes_tcp_row), 0, false },
+	{ "fs_rows", PROBES_FS_SIZE(0), PROBES_FS_SIZE(1) - PROBES_FS_SIZE(0), false },
+	{ "hw_rows", sizeof(struct probes_hw_row), 0, true },
 };
 
-uint32_t probes_rows_of_slot(const char *name, uint32_t shards)
+static const struct probes_by_slot *find_by_slot(const char *name)
 {
 	size_t i;
 
 	for (i = 0; i < PROBES_BY_SLOT_N; i++)
 		if (!strcmp(probes_by_slot[i].name, name))
-			return probes_by_slot[i].rows *
-			       (probes_by_slot[i].is_sharded ? shards : 1);
-	return 0;
+			return &probes_by_slot[i];
+	return NULL;
+}
+
+uint32_t probes_rows_of_slot(const char *name, uint32_t shards)
+{
+	const struct probes_by_slot *m = find_by_slot(name);
+
+	return !m ? 0 : m->is_sharded ? shards : 1;
+}
+
+uint32_t probes_row_size(const char *name, uint32_t shards)
+{
+	const struct probes_by_slot *m = find_by_slot(name);
+
+	return m ? m->value_size + m->shard_size * shards : 0;
 }
 
 static struct probes_fd *find_pin(struct probes *p, const char *file)

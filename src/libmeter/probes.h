@@ -44,6 +44,8 @@ uint64_t probes_lost(const struct probes *p, enum probes_group group);
  * slot. The loader makes PROBES_SLOTS + 1 times as many, probes_register() empties them.
  */
 uint32_t probes_rows_of_slot(const char *name, uint32_t shards);
+/* And how large one is: with room for all shards, if they are in it. */
+uint32_t probes_row_size(const char *name, uint32_t shards);
 
 /*
  * A pinned map or program by its name, borrowed: opened at first use and closed by probes_close().

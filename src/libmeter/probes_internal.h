@@ -28,11 +28,11 @@ struct probes {
 /* The arrays that have elements for each slot. */
 struct probes_by_slot {
 	const char *name;
-	uint32_t value_size;
-	uint32_t rows;
-	bool is_sharded; /* ROWS times the shards */
+	uint32_t value_size; /* of an element */
+	uint32_t shard_size; /* and what each shard adds to that */
+	bool is_sharded;     /* has an element per shard, or one for all */
 };
-#define PROBES_BY_SLOT_N 5
+#define PROBES_BY_SLOT_N 4
 extern const struct probes_by_slot probes_by_slot[PROBES_BY_SLOT_N];
 
 #endif

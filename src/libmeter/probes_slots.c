@@ -52,7 +52,7 @@ static int users_of(struct probes *p)
 
 static void empty_cache(struct probes *p)
 {
-	const size_t size = 2 * PROBES_CACHE * sizeof(__u64);
+	const size_t size = PROBES_CACHE * sizeof(__u64);
 	void *cache = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map_of(p, "cache"), 0);
 
 	if (cache == MAP_FAILED)
@@ -252,8 +252,9 @@ static int empty_rows(struct probes *p, uint32_t slot)
 	int rc = 0;
 
 	for (i = 0; i < PROBES_BY_SLOT_N; i++) {
-		uint32_t size = probes_rows_of_slot(probes_by_slot[i].name, p->meta->shards) *
-				probes_by_slot[i].value_size;
+		const char *name = probes_by_slot[i].name;
+		uint32_t size = probes_rows_of_slot(name, p->meta->shards) *
+				probes_row_size(name, p->meta->shards);
 
 		largest = size > largest ? size : largest;
 	}
@@ -261,12 +262,12 @@ static int empty_rows(struct probes *p, uint32_t slot)
 	if (!zeroes)
 		return -ENOMEM;
 	for (i = 0; i < PROBES_BY_SLOT_N && rc == 0; i++) {
-		const struct probes_by_slot *m = &probes_by_slot[i];
+		const char *name = probes_by_slot[i].name;
 		const struct bpfsys_map shape = { BPF_MAP_TYPE_ARRAY, sizeof(uint32_t),
-						  m->value_size };
-		uint32_t rows = probes_rows_of_slot(m->name, p->meta->shards);
+						  probes_row_size(name, p->meta->shards) };
+		uint32_t rows = probes_rows_of_slot(name, p->meta->shards);
 
-		rc = probes_map(p, m->name, &shape, &fd);
+		rc = probes_map(p, name, &shape, &fd);
 		if (rc == 0)
 			rc = bpfsys_write_range(fd, slot * rows, rows, zeroes);
 		else if (rc == -ENOENT)
@@ -275,11 +276,36 @@ static int empty_rows(struct probes *p, uint32_t slot)
 	return rc;
 }
 
+/* Its file systems had places, which are in a map of their own: see bpf/fsio.bpf.h. */
+static void empty_places(struct probes *p, uint32_t slot)
+{
+	struct probes_fs_place key = { .slot = slot };
+	int fd;
+
+	if (probes_map(p, "fs_places", NULL, &fd) < 0)
+		return;
+	for (key.place = 0; key.place < PROBES_FS; key.place++)
+		(void)bpfsys_delete(fd, &key);
+}
+
+static int set_fs_owner(struct probes *p, uint32_t slot, uint32_t pid)
+{
+	_cleanup_free_ struct probes_fs *fs = calloc(1, sizeof(*fs));
+	int fd;
+	int rc = fs ? probes_map(p, "fs_rows", NULL, &fd) : -ENOMEM;
+
+	if (rc < 0)
+		return rc == -ENOENT ? 0 : rc;
+	fs->owner = pid;
+	return bpfsys_update(fd, &slot, fs, BPF_ANY);
+}
+
 static int set_owner(struct probes *p, uint32_t slot, uint32_t pid)
 {
 	const struct probes_task_row row = { .owner = pid };
+	int rc = bpfsys_update(map_of(p, "task_rows"), &slot, &row, BPF_ANY);
 
-	return bpfsys_update(map_of(p, "task_rows"), &slot, &row, BPF_ANY);
+	return rc < 0 ? rc : set_fs_owner(p, slot, pid);
 }
 
 static int add_cgroup(struct probes *p, uint64_t id, uint32_t hierarchy, uint32_t slot)
@@ -334,6 +360,7 @@ int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_
 		return rc;
 	}
 	rc = empty_rows(p, slot);
+	empty_places(p, slot);
 	if (rc == 0)
 		rc = set_owner(p, slot, owner.pid);
 	if (rc == 0)

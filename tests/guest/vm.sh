@@ -49,7 +49,7 @@ vm_run() {
 	local limit=$1 kernel=$2 initrd=$3 append=$4
 
 	shift 4
-	timeout -k 5 "$limit" "$vm_qemu" -M q35 -accel tcg -cpu Nehalem -nodefaults \
+	timeout -k 5 "$limit" "$vm_qemu" -M q35 -accel tcg -cpu Nehalem,-cx16 -nodefaults \
 		-no-user-config -display none -no-reboot -kernel "$kernel" -initrd "$initrd" \
 		-append "console=ttyS0,115200 quiet panic=-1 mitigations=off $append" \
 		"$@" </dev/null

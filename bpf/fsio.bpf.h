@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fsio.bpf.h - I/O by step and file system. One program at the exit of each function through which
+ * all calls of a kind go; none of them calls another, so every call is counted once:
+ *
+ *	vfs_read, vfs_write, vfs_readv, vfs_writev	read, pread64, preadv2 ...
+ *	do_sendfile, vfs_copy_file_range		count as a read and a write
+ *	do_splice					but not the side that is a pipe
+ *	aio_read, aio_write				io_submit
+ *	io_uring_complete				a tracepoint; gives no request before 5.18
+ *
+ * Programs end at the cache of slot.bpf.h for tasks of no step. Those of a step cost 9 loads and two
+ * atomic additions more, and no hash.
+ */
+#ifndef CEEMS_FSIO_BPF_H
+#define CEEMS_FSIO_BPF_H
+
+#include "slot.bpf.h"
+
+/* No types: the loader sets the size of the values, which those of a type cannot change. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PROBES_SLOTS + 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct probes_fs));
+} fs_rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PROBES_SLOTS * PROBES_FS);
+	__type(key, struct probes_fs_place);
+	__type(value, __u32);
+} fs_places SEC(".maps");
+
+/* --- whose, and where --------------------------------------------------------------------- */
+
+/* NULL: not a step's. */
+static __always_inline struct probes_fs *io_of_current(__u32 *slot)
+{
+	struct task_struct *task;
+	struct probes_fs *fs;
+	__u32 tgid;
+
+	if (HAS_TASK_BTF) {
+		task = bpf_get_current_task_btf();
+		*slot = slot_of_task(task);
+		if (__builtin_expect(!*slot, 0))
+			return NULL;
+		tgid = (__u32)task->tgid;
+	} else {
+		*slot = slot_of_current_read();
+		if (!*slot)
+			return NULL;
+		tgid = bpf_get_current_pid_tgid() >> 32;
+	}
+	fs = bpf_map_lookup_elem(&fs_rows, slot);
+	if (!fs || fs->owner == tgid)
+		return NULL;
+	return fs;
+}
+
+#define IO_PLACE(device) ((device) * 0x9e3779b1u >> 28) /* 2^32 / golden ratio: spreads neighbours */
+
+/* The verifier forgets bounds of what clang keeps on the stack: so there is no keeping. */
+static __always_inline __u32 io_bounded(__u32 place)
+{
+	asm volatile("" : "+r"(place));
+	return place % PROBES_FS;
+}
+
+/*
+ * The row of a device that is not where its number says, because it is new or another one is there. A free
+ * place is whose who first puts his device into fs_places, the arbiter; device[] and the rows only save
+ * the others from looking there.
+ */
+static __noinline struct probes_fs_row *io_find_row(struct probes_fs *fs, const __u32 *slot,
+						    __u32 device)
+{
+	struct probes_fs_place key = { .slot = *slot };
+	struct probes_fs_row *row;
+	__u32 i, here, *owner;
+
+	for (i = 0; i < PROBES_FS; i++) {
+		key.place = io_bounded(IO_PLACE(device) + i);
+		here = *(volatile __u32 *)&fs->device[io_bounded(key.place)];
+		if (here == device)
+			break;
+		if (here)
+			continue;
+		if (bpf_map_update_elem(&fs_places, &key, &device, BPF_NOEXIST) < 0) {
+			owner = bpf_map_lookup_elem(&fs_places, &key);
+			if (!owner || *owner != device)
+				continue;
+		}
+		*(volatile __u32 *)&fs->device[io_bounded(key.place)] = device;
+		break;
+	}
+	if (i == PROBES_FS) {
+		count_lost(PROBES_IO);
+		return &fs->others;
+	}
+	row = &fs->row[bpf_get_smp_processor_id() & shard_mask][io_bounded(key.place)];
+	*(volatile __u32 *)&row->device = device;
+	return row;
+}
+
+static __always_inline struct probes_fs_row *io_row(struct probes_fs *fs, const __u32 *slot,
+						    struct file *file)
+{
+	struct probes_fs_row *shard = fs->row[bpf_get_smp_processor_id() & shard_mask], *row;
+	__u32 device = file->f_inode->i_sb->s_dev;
+
+	row = &shard[IO_PLACE(device)];
+	if (__builtin_expect(*(volatile __u32 *)&row->device == device, 1))
+		return row;
+	return io_find_row(fs, slot, device);
+}
+
+static __always_inline void io_book_read(struct probes_fs_row *row, __s64 ret)
+{
+	__sync_fetch_and_add(&row->read_calls, 1);
+	if (ret >= 0)
+		__sync_fetch_and_add(&row->read_bytes, ret);
+	else
+		__sync_fetch_and_add(&row->read_errors, 1);
+}
+
+static __always_inline void io_book_write(struct probes_fs_row *row, __s64 ret)
+{
+	__sync_fetch_and_add(&row->write_calls, 1);
+	if (ret >= 0)
+		__sync_fetch_and_add(&row->write_bytes, ret);
+	else
+		__sync_fetch_and_add(&row->write_errors, 1);
+}
+
+static __always_inline __u32 io_device(struct file *file)
+{
+	return file->f_inode->i_sb->s_dev;
+}
+
+/* The same of a file that we only have the address of. 0: it is none. */
+static __always_inline __u32 io_device_read(struct file *file)
+{
+	return file ? BPF_CORE_READ(file, f_inode, i_sb, s_dev) : 0;
+}
+
+/*
+ * Arguments are taken where they are needed: before, they would have to be kept across calls, for all
+ * tasks. RET: which one the result is, after the last argument.
+ */
+static __always_inline int io_count_read(__u64 *ctx, int ret)
+{
+	__u32 slot;
+	struct probes_fs *fs = io_of_current(&slot);
+
+	if (fs)
+		io_book_read(io_row(fs, &slot, (struct file *)ctx[0]), (__s64)ctx[ret]);
+	return 0;
+}
+
+static __always_inline int io_count_write(__u64 *ctx, int ret)
+{
+	__u32 slot;
+	struct probes_fs *fs = io_of_current(&slot);
+
+	if (fs)
+		io_book_write(io_row(fs, &slot, (struct file *)ctx[0]), (__s64)ctx[ret]);
+	return 0;
+}
+
+/* --- read, write -------------------------------------------------------------------------- */
+
+/* ssize_t vfs_read(struct file *file, char *buf, size_t count, loff_t *pos) */
+SEC("fexit/vfs_read")
+int io_read(__u64 *ctx)
+{
+	return io_count_read(ctx, 4);
+}
+
+SEC("fexit/vfs_write")
+int io_write(__u64 *ctx)
+{
+	return io_count_write(ctx, 4);
+}
+
+/* ssize_t vfs_readv(file, const struct iovec *vec, unsigned long vlen, loff_t *pos, rwf_t flags) */
+SEC("fexit/vfs_readv")
+int io_readv(__u64 *ctx)
+{
+	return io_count_read(ctx, 5);
+}
+
+SEC("fexit/vfs_writev")
+int io_writev(__u64 *ctx)
+{
+	return io_count_write(ctx, 5);
+}
+
+/* --- from file to file -------------------------------------------------------------------- */
+
+static __always_inline void io_count_both(__u32 in, __u32 out, __s64 ret)
+{
+	__u32 slot;
+	struct probes_fs *fs = io_of_current(&slot);
+
+	if (!fs)
+		return;
+	if (in)
+		io_book_read(io_find_row(fs, &slot, in), ret);
+	if (out)
+		io_book_write(io_find_row(fs, &slot, out), ret);
+}
+
+/*
+ * The file that FD is, or just was: by the time of the call's end another thread may have closed it. What
+ * cannot be told then is lost.
+ */
+static __always_inline __u32 io_device_of_fd(__u32 fd)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **all = BPF_CORE_READ(table, fd), *file = NULL;
+
+	if (fd >= BPF_CORE_READ(table, max_fds) ||
+	    bpf_probe_read_kernel(&file, sizeof(file), all + fd) < 0)
+		return 0;
+	return io_device_read(file);
+}
+
+SEC("fexit/do_sendfile")
+int BPF_PROG(io_sendfile, int out_fd, int in_fd, void *pos, __u64 count, __s64 max, __s64 ret)
+{
+	__u32 in, out, slot;
+
+	if (!io_of_current(&slot))
+		return 0;
+	in = io_device_of_fd((__u32)in_fd);
+	out = io_device_of_fd((__u32)out_fd);
+	if (ret > 0 && (!in || !out))
+		count_lost(PROBES_IO);
+	io_count_both(in, out, ret);
+	return 0;
+}
+
+/* include/uapi/linux/stat.h */
+#define S_IFMT 00170000
+#define S_IFIFO 0010000
+
+static __always_inline bool io_is_pipe(struct file *file)
+{
+	return (file->f_inode->i_mode & S_IFMT) == S_IFIFO;
+}
+
+SEC("fexit/do_splice")
+int BPF_PROG(io_splice, struct file *in, void *off_in, struct file *out, void *off_out, __u64 len,
+	     unsigned int flags, __s64 ret)
+{
+	io_count_both(io_is_pipe(in) ? 0 : io_device(in), io_is_pipe(out) ? 0 : io_device(out),
+		      ret);
+	return 0;
+}
+
+/*
+ * overlayfs copies by the same function, from one file of the layer below to another, which was opened
+ * for it: with a path of overlayfs and an inode of the layer, since 6.5 (62d53c4a1dfe) with a flag.
+ */
+#define FMODE_BACKING (1u << 25)
+
+static __always_inline bool io_is_backing(struct file *file)
+{
+	return file->f_mode & FMODE_BACKING ||
+	       file->f_path.dentry->d_sb != file->f_inode->i_sb;
+}
+
+SEC("fexit/vfs_copy_file_range")
+int BPF_PROG(io_copy_range, struct file *in, __s64 pos_in, struct file *out, __s64 pos_out,
+	     __u64 len, unsigned int flags, __s64 ret)
+{
+	if (io_is_backing(in))
+		return 0;
+	io_count_both(io_device(in), io_device(out), ret);
+	return 0;
+}
+
+/* --- io_submit ---------------------------------------------------------------------------- */
+
+#define IO_IOVECS_MAX 1024 /* UIO_MAXIOV */
+
+static __always_inline __s64 io_iovecs_length(__u64 vec, __u64 n)
+{
+	struct {
+		__u64 base, len;
+	} one;
+	__s64 sum = 0;
+	__u32 i;
+
+	for (i = 0; i < IO_IOVECS_MAX && i < n; i++) {
+		if (bpf_probe_read_user(&one, sizeof(one), (void *)(vec + i * sizeof(one))) < 0)
+			break;
+		sum += (__s64)one.len;
+	}
+	return sum;
+}
+
+/*
+ * What a request that was submitted gave. It has two references, of which its completion gives one back:
+ * then the result is there, as of all buffered I/O. Of one that is under way we know what was asked for; its
+ * end comes in an interrupt, which is nobody's.
+ */
+static __always_inline __s64 io_aio_result(struct kiocb *req, const struct iocb *iocb, bool is_vector)
+{
+	struct aio_kiocb *aio = (struct aio_kiocb *)req; /* its first member */
+
+	if (BPF_CORE_READ(aio, ki_refcnt.refs.counter) == 1)
+		return BPF_CORE_READ(aio, ki_res.res);
+	return is_vector ? io_iovecs_length(iocb->aio_buf, iocb->aio_nbytes) :
+			   (__s64)iocb->aio_nbytes;
+}
+
+SEC("fexit/aio_read")
+int BPF_PROG(io_aio_read, struct kiocb *req, const struct iocb *iocb, __u64 vectored, __u64 compat,
+	     int ret)
+{
+	__u32 slot;
+	struct probes_fs *fs = io_of_current(&slot);
+
+	if (fs)
+		io_book_read(io_row(fs, &slot, req->ki_filp),
+			     ret < 0 ? ret : io_aio_result(req, iocb, (__u8)vectored));
+	return 0;
+}
+
+SEC("fexit/aio_write")
+int BPF_PROG(io_aio_write, struct kiocb *req, const struct iocb *iocb, __u64 vectored, __u64 compat,
+	     int ret)
+{
+	__u32 slot;
+	struct probes_fs *fs = io_of_current(&slot);
+
+	if (fs)
+		io_book_write(io_row(fs, &slot, req->ki_filp),
+			      ret < 0 ? ret : io_aio_result(req, iocb, (__u8)vectored));
+	return 0;
+}
+
+/* --- io_uring ----------------------------------------------------------------------------- */
+
+/* include/uapi/linux/io_uring.h */
+enum {
+	URING_READV = 1,
+	URING_WRITEV = 2,
+	URING_READ_FIXED = 4,
+	URING_WRITE_FIXED = 5,
+	URING_READ = 22,
+	URING_WRITE = 23,
+	URING_READV_FIXED = 60,
+	URING_WRITEV_FIXED = 61,
+};
+
+/*
+ * In the task that submitted, a worker or the polling thread of its: all are in its cgroup. Splices go
+ * through do_splice().
+ */
+static __always_inline int io_uring_count(struct io_kiocb *req, __s64 ret)
+{
+	struct probes_fs *fs;
+	__u32 slot, device;
+	bool is_write;
+
+	if (!req) /* of a request that gives several results */
+		return 0;
+	switch (BPF_CORE_READ(req, opcode)) {
+	case URING_READV:
+	case URING_READ_FIXED:
+	case URING_READ:
+	case URING_READV_FIXED:
+		is_write = false;
+		break;
+	case URING_WRITEV:
+	case URING_WRITE_FIXED:
+	case URING_WRITE:
+	case URING_WRITEV_FIXED:
+		is_write = true;
+		break;
+	default:
+		return 0;
+	}
+	fs = io_of_current(&slot);
+	if (!fs)
+		return 0;
+	device = io_device_read(BPF_CORE_READ(req, file));
+	if (!device) /* cancelled before its file was looked up */
+		return 0;
+	if (is_write)
+		io_book_write(io_find_row(fs, &slot, device), ret);
+	else
+		io_book_read(io_find_row(fs, &slot, device), ret);
+	return 0;
+}
+
+/* 5.18 (502c87d65564) to 6.13 */
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(io_uring__res, void *ring, void *req, __u64 user_data, int res)
+{
+	return io_uring_count(req, res);
+}
+
+/* since 6.14 */
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(io_uring__cqe, void *ring, void *req, struct io_uring_cqe *cqe)
+{
+	return io_uring_count(req, BPF_CORE_READ(cqe, res));
+}
+
+#endif
