@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "src/libmeter/cpuset.h"
@@ -113,6 +114,25 @@ static int not_there(struct errmsg *err, int rc, const char *what)
 	return errmsg_errno(err, rc == -ENOENT ? -EOPNOTSUPP : rc, "packets: cannot open %s", what);
 }
 
+/*
+ * Kernels before 5.11 charge rows to the memory that this process may lock, on top of all that the user has
+ * charged already, and call it ENOMEM. The limit is the tasks' too: it is back before any is made.
+ */
+static int attach_one(int prog, int cgroup, enum bpf_attach_type type, int *ret_link)
+{
+	int rc = bpfsys_attach_cgroup(prog, cgroup, type, ret_link);
+	struct rlimit was, most;
+
+	if (rc != -ENOMEM || getrlimit(RLIMIT_MEMLOCK, &was) < 0)
+		return rc;
+	most = (struct rlimit){ RLIM_INFINITY, RLIM_INFINITY };
+	if (setrlimit(RLIMIT_MEMLOCK, &most) < 0)
+		return rc;
+	rc = bpfsys_attach_cgroup(prog, cgroup, type, ret_link);
+	(void)setrlimit(RLIMIT_MEMLOCK, &was);
+	return rc;
+}
+
 static int attach(struct netcount *n, struct probes *p, struct errmsg *err)
 {
 	size_t i;
@@ -122,7 +142,7 @@ static int attach(struct netcount *n, struct probes *p, struct errmsg *err)
 		rc = probes_program(p, hook[i].program, &prog);
 		if (rc < 0)
 			return not_there(err, rc, hook[i].program);
-		rc = bpfsys_attach_cgroup(prog, n->cgroup, hook[i].type, &n->link[i]);
+		rc = attach_one(prog, n->cgroup, hook[i].type, &n->link[i]);
 		if (rc == -EPERM)
 			return errmsg_set(err, rc,
 					  "packets: cannot attach to the step's cgroup: it takes "

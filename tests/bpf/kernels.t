@@ -11,7 +11,7 @@ top=$(readlink -f "$(dirname "$0")/../..")
 # shellcheck disable=SC1091
 . "$top/tests/guest/vm.sh"
 
-V2="probes harvest perf"
+V2="probes harvest netcount perf"
 V1="harvest"
 
 build=${BUILDDIR:-$PWD}
@@ -28,14 +28,17 @@ trap 'rm -rf "$work"' EXIT
 
 guest=$work/guest
 mkdir -p "$guest"/{bin,proc,sys,dev,tmp}
-vm_add_busybox "$guest" sh cat mkdir mount umount uname sleep yes head true false poweroff
+vm_add_busybox "$guest" sh cat mkdir mount umount uname sleep yes head true false poweroff insmod
 vm_add_program "$guest" "$build/bpf/ceems-bpf" /build/bpf/ceems-bpf
+# busybox's makes no veth
+! path=$(PATH=$PATH:/usr/sbin:/sbin command -v ip) || vm_add_program "$guest" "$path" /bin/ip
 for test in $V2 $V1; do
 	vm_add_program "$guest" "$build/tests/unit/test_$test" "/build/test_$test"
 done
 cat >"$guest/init" <<EOT
 #!/bin/sh
 mount -t proc p /proc; mount -t sysfs s /sys; mount -t devtmpfs d /dev; mount -t tmpfs t /tmp
+for module in /modules/*.ko; do insmod "\$module"; done
 export top_builddir=/build
 mount -t cgroup2 c /sys/fs/cgroup
 for test in $V2; do /build/test_\$test; echo "GUEST v2 \$test \$?"; done
@@ -62,8 +65,26 @@ boot_until_up() {
 	return 1
 }
 
+# What the tests need and Debian has as modules: KERNEL's, for an initrd behind the first one.
+pack_modules() {
+	local root=$work/modules found
+
+	rm -rf "$root"
+	mkdir -p "$root/modules"
+	found=$(find "${1%/boot/*}" -path "*/${1##*/vmlinuz-}/*" -name 'veth.ko*' -print -quit)
+	case $found in
+	*.ko) cp "$found" "$root/modules/" ;;
+	*.ko.xz) xz -dc "$found" >"$root/modules/veth.ko" ;;
+	esac
+	vm_pack "$root"
+}
+
 boot() {
-	vm_run 300 "$1" "$work/initrd" "" -smp 2 -m 1024 -serial stdio 2>&1 | tr -d '\r'
+	{
+		cat "$work/initrd"
+		pack_modules "$1"
+	} >"$work/initrd.all"
+	vm_run 300 "$1" "$work/initrd.all" "" -smp 2 -m 1024 -serial stdio 2>&1 | tr -d '\r'
 }
 
 for kernel in "$@"; do

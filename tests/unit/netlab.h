@@ -157,6 +157,26 @@ static inline struct netlab_wire netlab_sent(const struct netlab *lab, int side)
 	return w;
 }
 
+/* Segments that TCP sent again in SIDE since it exists. */
+static inline uint64_t netlab_repeats(const struct netlab *lab, int side)
+{
+	uint64_t repeats = UINT64_MAX;
+	char line[512];
+	FILE *f;
+
+	netlab_enter(lab, side);
+	f = fopen("/proc/net/snmp", "re");
+	while (f && fgets(line, sizeof(line), f)) /* the line of names does not match */
+		if (sscanf(line,
+			   "Tcp: %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %" SCNu64,
+			   &repeats) == 1)
+			break;
+	if (f)
+		(void)fclose(f);
+	netlab_enter(lab, -1);
+	return repeats;
+}
+
 /* A socket of SIDE; it stays there. */
 static inline int netlab_socket(const struct netlab *lab, int side, int family, int type, int protocol)
 {

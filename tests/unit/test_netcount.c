@@ -101,8 +101,10 @@ static void step_stop(struct step *s)
 {
 	netcount_close(s->n);
 	util_closep(&s->fd);
-	remove_folder(s->task);
-	remove_folder(s->folder);
+	if (s->folder[0]) {
+		remove_folder(s->task);
+		remove_folder(s->folder);
+	}
 	*s = (struct step){ .fd = -1 };
 }
 
@@ -468,22 +470,97 @@ struct tcp_mode {
 	bool tso, gro;
 };
 
+struct transfer {
+	struct step a, b;
+	struct detail_net at_a, at_b;
+	struct netlab_wire out, in;
+	struct tcp_info info; /* A's */
+	bool is_clean;	      /* nothing was sent twice */
+};
+
+static bool transfer_run(struct transfer *t, int family, const char *kind)
+{
+	struct netlab_wire before[2], after[2];
+	struct sockaddr_storage to;
+	socklen_t len = netlab_address(1, family, false, 5006, &to), info_len = sizeof(t->info);
+	uint64_t repeats[2], deadline;
+	int fd = -1, listener = -1, on = 1, i;
+	bool done = false;
+	pthread_t peer;
+	void *peer_done = NULL;
+
+	listener = step_socket(&t->b, 1, family, SOCK_STREAM, 0);
+	fd = step_socket(&t->a, 0, family, SOCK_STREAM, 0);
+	(void)setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	for (i = 0; i < 2; i++) {
+		before[i] = netlab_sent(&lab, i);
+		repeats[i] = netlab_repeats(&lab, i);
+	}
+	if (bind(listener, (struct sockaddr *)&to, len) < 0 || listen(listener, 1) < 0 ||
+	    pthread_create(&peer, NULL, tcp_peer, &listener) != 0)
+		goto out;
+	done = connect(fd, (struct sockaddr *)&to, len) == 0 && send_all(fd, TCP_OUT) &&
+	       shutdown(fd, SHUT_WR) == 0 && receive_all(fd) == TCP_IN;
+	(void)pthread_join(peer, &peer_done);
+	done = done && peer_done;
+	(void)getsockopt(fd, IPPROTO_TCP, TCP_INFO, &t->info, &info_len);
+
+	/* the last acknowledgement is on its way when the last byte is read */
+	deadline = clock_mono_ns() + TIMEOUT_NS;
+	do {
+		(void)usleep(1000);
+		(void)step_read(&t->a);
+		(void)step_read(&t->b);
+		t->at_a = kind_of(&t->a, kind);
+		t->at_b = kind_of(&t->b, kind);
+		t->is_clean = netlab_repeats(&lab, 0) == repeats[0] &&
+			      netlab_repeats(&lab, 1) == repeats[1];
+	} while (t->is_clean && t->at_a.out_packets != t->at_b.in_packets &&
+		 clock_mono_ns() < deadline);
+	for (i = 0; i < 2; i++)
+		after[i] = netlab_sent(&lab, i);
+	t->out.packets = after[0].packets - before[0].packets;
+	t->out.bytes = after[0].bytes - before[0].bytes;
+	t->in.packets = after[1].packets - before[1].packets;
+	t->in.bytes = after[1].bytes - before[1].bytes;
+out:
+	util_closep(&fd);
+	util_closep(&listener);
+	return done;
+}
+
 /* Both ends are steps: A's out is B's in, whatever the packets look like in between. */
+static void check_transfer(const struct transfer *t, int family, const struct tcp_mode *mode)
+{
+	uint64_t header = family == AF_INET ? IP4 : IP6;
+	uint64_t ethernet = mode->gro ? 0 : NETLAB_ETHERNET;
+	const struct detail_net *a = &t->at_a, *b = &t->at_b;
+	/* the kernel asks no program about the listener's answer to an IPv6 SYN: 6.1 not, 6.12 does */
+	uint64_t unseen = family == AF_INET6 && b->out_packets + 1 == a->in_packets;
+
+	is_u64(b->in_packets, a->out_packets, "what one step sends the other receives");
+	is_u64(b->in_bytes, a->out_bytes, "to the byte");
+	is_u64(b->out_packets + unseen, a->in_packets, "and back");
+	is_u64(b->out_bytes + unseen * (IP6 + 40), a->in_bytes, "to the byte");
+	/* 32: the header of TCP with its time stamps, 8 more in a SYN */
+	is_u64(a->out_bytes, TCP_OUT + 8 + a->out_packets * (header + 32),
+	       "payload and a header for each packet");
+	if (mode->tso) /* the devices count super-packets as one */
+		return;
+	is_u64(a->out_packets, t->out.packets, "the wire saw as many packets out");
+	is_u64(a->out_bytes, t->out.bytes - t->out.packets * ethernet, "of as many bytes");
+	is_u64(a->in_packets, t->in.packets, "as many in");
+	is_u64(a->in_bytes, t->in.bytes - t->in.packets * ethernet, "of as many bytes");
+}
+
+/*
+ * A slow machine sends segments again for want of an answer, and some of those meet a socket that is closed:
+ * then the two sides differ, and it is tried again.
+ */
 static void test_tcp(int family, const struct tcp_mode *mode)
 {
-	bool is_v4 = family == AF_INET;
-	uint64_t header = is_v4 ? IP4 : IP6, ethernet = mode->gro ? 0 : NETLAB_ETHERNET, deadline;
-	const char *kind = is_v4 ? "tcp4" : "tcp6";
-	struct sockaddr_storage to;
-	socklen_t len = netlab_address(1, family, false, 5006, &to), info_len;
-	struct netlab_wire before[2], after[2], out, in;
-	struct tcp_info info = { 0 };
-	struct detail_net a = { 0 }, b = { 0 };
-	struct step sa = { .fd = -1 }, sb = { .fd = -1 };
-	int fd = -1, listener = -1;
-	uint64_t got;
-	pthread_t t;
-	void *done = NULL;
+	const char *kind = family == AF_INET ? "tcp4" : "tcp6";
+	struct transfer t = { .a.fd = -1, .b.fd = -1 };
 	int i;
 
 	diag("TCP, family %d, %s", family, mode->name);
@@ -493,69 +570,26 @@ static void test_tcp(int family, const struct tcp_mode *mode)
 			skip(1, "this kernel's veth has no such offload");
 			return;
 		}
-	if (!step_start(&sa, "tcp_a") || !step_start(&sb, "tcp_b"))
-		goto out;
-	listener = step_socket(&sb, 1, family, SOCK_STREAM, 0);
-	fd = step_socket(&sa, 0, family, SOCK_STREAM, 0);
-	if (!ok(bind(listener, (struct sockaddr *)&to, len) == 0 && listen(listener, 1) == 0 &&
-			pthread_create(&t, NULL, tcp_peer, &listener) == 0,
-		"a listener"))
-		goto out;
-	before[0] = netlab_sent(&lab, 0);
-	before[1] = netlab_sent(&lab, 1);
-	ok(connect(fd, (struct sockaddr *)&to, len) == 0 && send_all(fd, TCP_OUT) &&
-		   shutdown(fd, SHUT_WR) == 0,
-	   "connect and send");
-	got = receive_all(fd);
-	(void)pthread_join(t, &done);
-	ok(got == TCP_IN && done, "all arrives");
-	info_len = sizeof(info);
-	(void)getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &info_len);
-
-	/* the last acknowledgement is on its way when the last byte is read */
-	deadline = clock_mono_ns() + TIMEOUT_NS;
-	do {
-		(void)usleep(1000);
-		(void)step_read(&sa);
-		(void)step_read(&sb);
-		a = kind_of(&sa, kind);
-		b = kind_of(&sb, kind);
-		after[0] = netlab_sent(&lab, 0);
-		after[1] = netlab_sent(&lab, 1);
-	} while (a.out_packets != b.in_packets && clock_mono_ns() < deadline);
-	is_u64(a.out_packets, info.tcpi_segs_out, "packets out are TCP's segments, not calls");
-	is_u64(a.in_packets, info.tcpi_segs_in, "packets in");
-	is_u64(b.in_packets, a.out_packets, "what one step sends the other receives");
-	is_u64(b.in_bytes, a.out_bytes, "to the byte");
-	is_u64(b.out_packets, a.in_packets, "and back");
-	is_u64(b.out_bytes, a.in_bytes, "to the byte");
-	/*
-	 * 32: the header of TCP with its time stamps, 8 more in a SYN. A slow machine sends some
-	 * segment twice for want of an answer, and is told so in further options.
-	 */
-	if (info.tcpi_total_retrans == 0 && info.tcpi_dsack_dups == 0)
-		is_u64(a.out_bytes, TCP_OUT + 8 + a.out_packets * (header + 32),
-		       "payload and a header for each packet");
-	else
-		skip(1, "the machine is too slow for a transfer without repeats");
-	is_u64(sa.d.nnet, 1, "nothing of another kind");
-	is_u64(sa.f.value[METRIC_SENT_PACKETS], a.out_packets, "packets of all kinds");
-	is_u64(sa.f.value[METRIC_UDP_SENT_BYTES], 0, "no UDP is 0");
-	if (!mode->tso) { /* else the devices count super-packets as one */
-		out.packets = after[0].packets - before[0].packets;
-		in.packets = after[1].packets - before[1].packets;
-		out.bytes = after[0].bytes - before[0].bytes - out.packets * ethernet;
-		in.bytes = after[1].bytes - before[1].bytes - in.packets * ethernet;
-		is_u64(a.out_packets, out.packets, "the wire saw as many packets out");
-		is_u64(a.out_bytes, out.bytes, "of as many bytes");
-		is_u64(a.in_packets, in.packets, "as many in");
-		is_u64(a.in_bytes, in.bytes, "of as many bytes");
+	for (i = 0; i < 5 && !t.is_clean; i++) {
+		step_stop(&t.a);
+		step_stop(&t.b);
+		if (!step_start(&t.a, "tcp_a") || !step_start(&t.b, "tcp_b") ||
+		    !ok(transfer_run(&t, family, kind), "all arrives"))
+			goto out;
+		is_u64(t.at_a.out_packets, t.info.tcpi_segs_out,
+		       "packets out are TCP's segments, not calls");
+		is_u64(t.at_a.in_packets, t.info.tcpi_segs_in, "packets in");
 	}
+	is_u64(t.a.d.nnet, 1, "nothing of another kind");
+	is_u64(t.a.f.value[METRIC_SENT_PACKETS], t.at_a.out_packets, "packets of all kinds");
+	is_u64(t.a.f.value[METRIC_UDP_SENT_BYTES], 0, "no UDP is 0");
+	if (t.is_clean)
+		check_transfer(&t, family, mode);
+	else
+		skip(1, "this machine is too slow for a transfer without repeats");
 out:
-	util_closep(&fd);
-	util_closep(&listener);
-	step_stop(&sa);
-	step_stop(&sb);
+	step_stop(&t.a);
+	step_stop(&t.b);
 }
 
 /* --- whose ------------------------------------------------------------------------------- */
@@ -873,8 +907,9 @@ static void test_iperf3(void)
 	text[len] = '\0';
 	if (f)
 		(void)pclose(f);
-	packets = json_number(text, "\"end\":", "packets");
-	bytes = json_number(text, "\"end\":", "bytes");
+	/* an interval has a number called end */
+	packets = json_number(text, "\"end\":\t{", "packets");
+	bytes = json_number(text, "\"end\":\t{", "bytes");
 	(void)step_read(&s);
 	udp = kind_of(&s, "udp4");
 	if (!ok(packets != UINT64_MAX && bytes == packets * 1400, "iperf3 says what it sent"))
