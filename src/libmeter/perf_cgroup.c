@@ -48,16 +48,16 @@ int perf_cgroup_open(struct perf_set *s, int cgroup_fd, pid_t pid)
 	size_t i, n;
 	int rc = perf_cgroup_cpus(pid, &cpu, &n);
 
-	if (rc < 0)
-		return rc;
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && rc == 0; i++) {
 		struct perf_set_target t = { .pid = cgroup_fd, .cpu = (int)cpu[i],
 					     .flags = PERF_FLAG_PID_CGROUP };
 
-		rc = perf_set_add(s, &t);
-		if (rc < 0 && rc != -ENODEV)
-			return rc;
+		rc = perf_set_try(s, &t);
+		if (rc == 0)
+			rc = perf_set_add(s, &t);
 		is_any |= rc == 0;
+		if (rc == -ENODEV)
+			rc = 0; /* offline: nothing of the step runs there */
 	}
-	return is_any ? 0 : -ENODEV;
+	return rc < 0 ? rc : is_any ? 0 : -ENODEV;
 }

@@ -273,14 +273,19 @@ int perf_set_add(struct perf_set *s, const struct perf_set_target *t)
 	return 0;
 }
 
-void perf_set_miss(struct perf_set *s, enum metric_reason reason)
+int perf_set_try(const struct perf_set *s, const struct perf_set_target *t)
 {
-	uint32_t i;
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_DUMMY,
+					.size = sizeof(attr) };
+	int fd = s->ops->open(s->ctx, &attr, t->pid, t->cpu, -1, t->flags);
 
-	for (i = 0; i < s->events.n; i++)
-		if (s->reason[i] == REASON_NONE)
-			s->reason[i] = reason;
+	if (fd < 0)
+		return fd;
+	s->ops->close(s->ctx, fd);
+	return 0;
 }
+
 
 /* --- reading -------------------------------------------------------------------------------- */
 

@@ -45,8 +45,13 @@ struct perf_set_target {
  */
 int perf_set_add(struct perf_set *s, const struct perf_set_target *target);
 
-/* No target was there to be added. */
-void perf_set_miss(struct perf_set *s, enum metric_reason reason);
+/*
+ * May events be opened on that target? -ENOENT: its cgroup has none. Kernels before 6.x give v2 cgroups
+ * theirs only after somebody has turned some controller on in the hierarchy, as systemd does. The
+ * same number says of a hardware event that there is no PMU, which is why this one is in software.
+ */
+int perf_set_try(const struct perf_set *s, const struct perf_set_target *target);
+
 
 struct perf_sum {
 	uint64_t value;	     /* scaled to all of enabled_ns */
@@ -73,7 +78,7 @@ int perf_task_open(struct perf_set *s, const pid_t *pid, size_t n);
 
 /*
  * The v2 cgroup and all below it, on the CPUs that PID of the step may use. -ENOMEM; -ENODEV: no CPU
- * of the step is known or online.
+ * of the step is known or online; -errno: the cgroup takes no events.
  */
 int perf_cgroup_open(struct perf_set *s, int cgroup_fd, pid_t pid);
 
