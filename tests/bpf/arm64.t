@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# arm64.t: hardware counters, on a machine that has none. QEMU emulates a 64-bit Arm CPU whose PMU counts
+# cycles and instructions; our sources, cross-built, count a loop of known length in it through
+# libpfm4, and the table's names of Neoverse CPUs are asked of the libpfm4 that knows them. Nothing
+# of it is installed: kernel and libpfm4 are fetched by tests/guest/kernel. Not part of `make check`;
+# about a minute. CC_ARM64 names the compiler, QEMU_ARM64 the emulator.
+top=$(readlink -f "$(dirname "$0")/../..")
+# shellcheck disable=SC1091
+. "$top/tests/tap/tap.sh"
+# shellcheck disable=SC1091
+. "$top/tests/guest/vm.sh"
+
+cc=${CC_ARM64:-aarch64-linux-gnu-gcc}
+qemu=${QEMU_ARM64:-qemu-system-aarch64}
+for tool in "$cc" "$qemu" cpio; do
+	command -v "$tool" >/dev/null || skip_all "$tool is not installed"
+done
+kernel=$("$top/tests/guest/kernel" arm64 2>&1) || skip_all "$kernel"
+kernel=${kernel##*$'\n'}
+work=$(mktemp -d /tmp/ceems-arm64-XXXXXX)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
+
+guest=$work/guest
+mkdir -p "$guest"/{proc,sys,dev,tmp,lib}
+echo '#define HAVE_LIBPFM 1' >"$work/ceems_config.h"
+sources=("$top"/src/libutil/*.c
+	"$top"/src/libmeter/{cgmount,cgprocs,cpuinfo,cpuset,cputime,cputime_procs}.c
+	"$top"/src/libmeter/{hwevents,hwevents_table}.c
+	"$top"/src/libmeter/perf{,_cgroup,_profiler,_set,_task}.c
+	"$top"/src/libjob/{metric,perfwish}.c)
+
+# cross OUTPUT SOURCE: with what it needs of ours
+cross() {
+	"$cc" -std=gnu11 -O1 -D_GNU_SOURCE -I"$work" -I"$top" -I"$top/tests/tap" -I"$top/tests/unit" \
+		-isystem "$kernel/usr/include" -o "$1" "$2" "${sources[@]}" >"$work/log" 2>&1
+}
+
+cross "$guest/init" "$top/tests/bpf/arm64_perf.c" &&
+	cross "$guest/test_hwevents" "$top/tests/unit/test_hwevents.c"
+built=$?
+ok $built "our sources build for arm64"
+if [ "$built" -ne 0 ]; then
+	sed 's/^/# /' "$work/log"
+	done_testing
+fi
+for lib in ld-linux-aarch64.so.1 libc.so.6; do
+	cp -L "$("$cc" -print-file-name="$lib")" "$guest/lib/"
+done
+cp -L "$kernel"/usr/lib/aarch64-linux-gnu/libpfm.so.4 "$guest/lib/"
+vm_pack "$guest" >"$work/initrd"
+
+# Counting instructions takes -icount; one a nanosecond, and a CPU of 1 GHz, so one a cycle.
+timeout -k 5 600 "$qemu" -M virt -cpu neoverse-n1 -icount shift=0,sleep=off -smp 2 -m 512 \
+	-nodefaults -no-user-config -display none -no-reboot -serial stdio \
+	-kernel "$kernel"/boot/vmlinuz-* -initrd "$work/initrd" \
+	-append "console=ttyAMA0 quiet panic=-1" </dev/null 2>&1 | tr -d '\r' >"$work/console"
+
+# its tests are ours, up to its first plan; then those of test_hwevents
+sed -n '/^1\.\./q;p' "$work/console" >"$work/perf"
+while IFS= read -r line; do
+	case $line in
+	'ok '*'# SKIP '*) skip "${line#*# SKIP }" ;;
+	'ok '*) ok 0 "${line#ok * - }" ;;
+	'not ok '*) ok 1 "${line#not ok * - }" ;;
+	'# '*) echo "$line" ;;
+	esac
+done <"$work/perf"
+grep -q '^1\.\.' "$work/console"
+ok $? "the guest came to its end" || tail -n 20 "$work/console" | sed 's/^/# /'
+grep -q '^GUEST /test_hwevents 0' "$work/console"
+ok $? "names of Neoverse CPUs are what libpfm4 takes them for"
+for cpu in n1 v1 n2 v2; do
+	grep -A1 "by libpfm4's arm_$cpu" "$work/console" | grep -q '^ok .* - BR_RETIRED'
+	ok $? "  arm_$cpu"
+done
+grep -A2 '^not ok' "$work/console" | sed 's/^/# /'
+done_testing

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * init of an emulated arm64 guest whose PMU counts cycles and instructions, one instruction a cycle
+ * (QEMU, -icount shift=0). What we count of a loop of known length must be right: per task, by
+ * cgroup, by bperf; with more events than counters; and until a profiler comes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/libmeter/perf.h"
+#include "src/libmeter/perf_set.h"
+#include "src/libutil/util.h"
+#include "tests/tap/tap.h"
+
+#define CGROUP "/sys/fs/cgroup/step_0"
+#define SHORT 1000000u
+#define LONG 11000000u
+#define PER_TURN 2u /* instructions of the loop below */
+
+static void loop(uint64_t turns)
+{
+	__asm__ volatile("1: subs %0, %0, #1\n"
+			 "   b.ne 1b\n"
+			 : "+r"(turns)
+			 :
+			 : "cc");
+}
+
+/* --- children -------------------------------------------------------------------------------- */
+
+static void enter_cgroup(void)
+{
+	int fd = open(CGROUP "/cgroup.procs", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, "0", 1) != 1)
+		_exit(126);
+	(void)close(fd);
+}
+
+/* Stopped before its exec, in the cgroup, as slurmstepd's tasks are. */
+static pid_t child_stopped(const char *what, uint64_t turns)
+{
+	char text[24];
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		enter_cgroup();
+		(void)raise(SIGSTOP);
+		(void)snprintf(text, sizeof(text), "%" PRIu64, turns);
+		(void)execl("/proc/self/exe", "arm64_perf", what, text, (char *)NULL);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status))
+		return -1;
+	return pid;
+}
+
+static bool child_ends(pid_t pid)
+{
+	int status;
+
+	(void)kill(pid, SIGCONT);
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+static int child(const char *what, uint64_t turns)
+{
+	pid_t pid;
+	int i;
+
+	if (!strcmp(what, "--loop")) {
+		loop(turns);
+	} else if (!strcmp(what, "--forks")) { /* the same turns in four children, one by one */
+		for (i = 0; i < 4; i++) {
+			pid = fork();
+			if (pid == 0) {
+				loop(turns / 4);
+				_exit(0);
+			}
+			if (pid < 0 || !child_ends(pid))
+				return 1;
+		}
+	} else if (!strcmp(what, "--both")) { /* half of them on each CPU */
+		for (i = 0; i < 2; i++) {
+			cpu_set_t set;
+
+			CPU_ZERO(&set);
+			CPU_SET((size_t)i, &set);
+			if (sched_setaffinity(0, sizeof(set), &set) < 0)
+				return 1;
+			loop(turns / 2);
+		}
+	} else {
+		return 1;
+	}
+	return 0;
+}
+
+/* --- counting --------------------------------------------------------------------------------- */
+
+struct run {
+	const char *what;
+	const struct perfwish *wish;
+	bool by_cgroup;
+};
+
+struct counted {
+	struct figures figures;
+	struct step_detail detail;
+};
+
+static bool count(const struct run *r, uint64_t turns, struct counted *ret)
+{
+	int fd = open(CGROUP, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	pid_t pid = child_stopped(r->what, turns);
+	struct perf_target target = { .wish = r->wish, .cgroup_fd = r->by_cgroup ? fd : -1,
+				      .pid = &pid, .n = 1 };
+	struct perf *p;
+	bool is_run;
+
+	memset(ret, 0, sizeof(*ret));
+	figures_init(&ret->figures);
+	if (fd < 0 || pid < 0 || perf_open(&target, &p, NULL) < 0)
+		return false;
+	is_run = child_ends(pid);
+	perf_read(p, &ret->figures, &ret->detail);
+	perf_close(p);
+	(void)close(fd);
+	return is_run;
+}
+
+/* GOT is WANT but for PER_MILLE of it: exec, faults and the kernel's own work differ a little. */
+static bool is_about(uint64_t got, uint64_t want, uint64_t per_mille)
+{
+	uint64_t off = got > want ? got - want : want - got;
+
+	return off <= want / 1000 * per_mille;
+}
+
+static const struct perfwish hw = { .groups = WISH_HW | WISH_SW };
+static const struct perfwish own = { .groups = WISH_EVENTS,
+				     .nevents = 2,
+				     .event = { "INST_RETIRED:u", "perf::PERF_COUNT_HW_INSTRUCTIONS:u" } };
+
+static void test_own(const struct run *r, const char *how)
+{
+	const uint64_t want = (uint64_t)PER_TURN * (LONG - SHORT);
+	struct counted few, many;
+	uint32_t i;
+
+	if (!ok(count(r, SHORT, &few) && count(r, LONG, &many), "%s %s: ran", how, r->what))
+		return;
+	for (i = 0; i < many.detail.nevents; i++) {
+		const struct detail_event *a = &few.detail.event[i], *b = &many.detail.event[i];
+
+		if (i == 0 && b->reason == REASON_NO_EVENT) {
+			skip(1, "libpfm4 has no table for this emulated CPU");
+			continue;
+		}
+		ok(a->reason == REASON_NONE && b->reason == REASON_NONE &&
+			   is_about(b->value - a->value, want, 1),
+		   "%s %s: %s counts %" PRIu64 " of %" PRIu64, how, r->what, b->name,
+		   b->value - a->value, want);
+		ok(b->coverage_ppm == 1000000, "  all of the time");
+	}
+	is_u64(many.detail.nevents, own.nevents, "  each event is told");
+}
+
+static void test_hw(const struct run *r, const char *how)
+{
+	const uint64_t want = (uint64_t)PER_TURN * (LONG - SHORT);
+	struct counted few, many;
+	uint64_t cycles, instructions;
+
+	if (!ok(count(r, SHORT, &few) && count(r, LONG, &many), "%s %s: ran", how, r->what))
+		return;
+	ok(!strncmp(many.detail.counters, r->by_cgroup ? "per cgroup" : "per task", 8),
+	   "counted %s", many.detail.counters);
+	cycles = many.figures.value[METRIC_CYCLES] - few.figures.value[METRIC_CYCLES];
+	instructions = many.figures.value[METRIC_INSTRUCTIONS] -
+		       few.figures.value[METRIC_INSTRUCTIONS];
+	ok(figures_has(&many.figures, METRIC_INSTRUCTIONS) && is_about(instructions, want, 50),
+	   "%s %s: %" PRIu64 " instructions of %" PRIu64 " and the kernel's", how, r->what,
+	   instructions, want);
+	ok(figures_has(&many.figures, METRIC_CYCLES) && is_about(cycles, instructions, 100),
+	   "  in %" PRIu64 " cycles: one each", cycles);
+	ok(figures_has(&many.figures, METRIC_PMU_ENABLED) &&
+		   many.figures.value[METRIC_PMU_RUNNING] <=
+			   many.figures.value[METRIC_PMU_ENABLED],
+	   "  coverage is told: %" PRIu64 " of %" PRIu64 " ns",
+	   many.figures.value[METRIC_PMU_RUNNING], many.figures.value[METRIC_PMU_ENABLED]);
+	ok(figures_has(&many.figures, METRIC_TASK_CLOCK) &&
+		   many.figures.value[METRIC_TASK_CLOCK] >= want,
+	   "  task clock: %" PRIu64 " ns", many.figures.value[METRIC_TASK_CLOCK]);
+	ok(many.figures.reason[METRIC_FP_OPERATIONS] == REASON_NO_EVENT ||
+		   figures_has(&many.figures, METRIC_FP_OPERATIONS),
+	   "  FLOP: %s", metric_reason_text(many.figures.reason[METRIC_FP_OPERATIONS]));
+}
+
+/* --- more events than counters ------------------------------------------------------------------ */
+
+static void test_shared(bool by_cgroup)
+{
+	struct perfwish many = { .groups = WISH_EVENTS, .nevents = PERFWISH_EVENTS };
+	struct run r = { "--loop", &many, by_cgroup };
+	const uint64_t want = (uint64_t)PER_TURN * 4 * LONG;
+	uint32_t least_ppm = 1000000;
+	struct counted c;
+	uint32_t i;
+
+	for (i = 0; i < many.nevents; i++)
+		(void)snprintf(many.event[i], sizeof(many.event[i]),
+			       "perf::PERF_COUNT_HW_INSTRUCTIONS:u");
+	if (!ok(count(&r, 4 * (uint64_t)LONG, &c), "ran"))
+		return;
+	for (i = 0; i < c.detail.nevents; i++) {
+		const struct detail_event *e = &c.detail.event[i];
+
+		ok(e->reason == REASON_NONE && is_about(e->value, want, 100),
+		   "%" PRIu64 " of %" PRIu64 " by %u ppm of the time", e->value, want,
+		   e->coverage_ppm);
+		if (e->coverage_ppm < least_ppm)
+			least_ppm = e->coverage_ppm;
+	}
+	ok(least_ppm < 950000, "they did take turns");
+}
+
+/* --- giving back --------------------------------------------------------------------------------- */
+
+/* All counters of CPU, before anybody who is not pinned. */
+static int take_counters(int cpu, int fd[8])
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE,
+					.config = PERF_COUNT_HW_INSTRUCTIONS,
+					.size = sizeof(attr),
+					.pinned = 1 };
+	int n;
+
+	for (n = 0; n < 8; n++) {
+		fd[n] = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
+				     PERF_FLAG_FD_CLOEXEC);
+		if (fd[n] < 0)
+			break;
+	}
+	return n;
+}
+
+static void nap(void)
+{
+	struct timespec t = { .tv_nsec = 20000000 };
+
+	(void)nanosleep(&t, NULL);
+}
+
+static void test_given_back(bool in_job)
+{
+	int dir = open(CGROUP, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	pid_t pid = child_stopped("--loop", UINT64_C(1000000000000));
+	struct perf_target target = { .wish = &hw, .cgroup_fd = dir, .pid = &pid, .n = 1 };
+	int fd[2][8], n[2] = { 0, 0 }, i, polls;
+	pid_t profiler = -1;
+	struct counted c;
+	struct perf *p;
+
+	memset(&c, 0, sizeof(c));
+	if (!is_int(perf_open(&target, &p, NULL), 0, "open"))
+		return;
+	(void)kill(pid, SIGCONT);
+	for (i = 0; i < 15; i++) {
+		nap();
+		perf_poll(p);
+	}
+	figures_init(&c.figures);
+	perf_read(p, &c.figures, &c.detail);
+	ok(figures_has(&c.figures, METRIC_CYCLES) && !strstr(c.detail.counters, "profiler"),
+	   "nobody else: counted (%s)", c.detail.counters);
+	if (in_job) {
+		profiler = fork();
+		if (profiler == 0) {
+			enter_cgroup();
+			(void)take_counters(0, fd[0]);
+			for (;;)
+				(void)pause();
+		}
+	} else {
+		n[0] = take_counters(0, fd[0]);
+		n[1] = take_counters(1, fd[1]);
+	}
+	for (polls = 0; polls < 1000 && !strstr(c.detail.counters, "profiler"); polls++) {
+		nap();
+		perf_poll(p);
+		perf_read(p, &c.figures, &c.detail);
+	}
+	ok(strstr(c.detail.counters, "profiler") != NULL, "%s: given back (%s)",
+	   in_job ? "a profiler in the job" : "a profiler of the CPUs", c.detail.counters);
+	for (i = 0; i < 10; i++)
+		nap();
+	perf_read(p, &c.figures, &c.detail);
+	ok(figures_has(&c.figures, METRIC_CYCLES) &&
+		   c.figures.value[METRIC_PMU_RUNNING] < c.figures.value[METRIC_PMU_ENABLED],
+	   "what was counted stays, with its share: %" PRIu64 " of %" PRIu64 " ns",
+	   c.figures.value[METRIC_PMU_RUNNING], c.figures.value[METRIC_PMU_ENABLED]);
+	perf_close(p);
+	for (i = 0; i < 2; i++)
+		while (n[i]--)
+			(void)close(fd[i][n[i]]);
+	for (i = 0; i < 2; i++) {
+		pid_t victim = i ? profiler : pid;
+
+		if (victim > 0 && kill(victim, SIGKILL) == 0)
+			(void)waitpid(victim, NULL, 0);
+	}
+	(void)close(dir);
+}
+
+/* --- init ------------------------------------------------------------------------------------------ */
+
+static void run_test(const char *path)
+{
+	pid_t pid = fork();
+	int status = 1;
+
+	if (pid == 0) {
+		(void)execl(path, path, (char *)NULL);
+		_exit(127);
+	}
+	(void)waitpid(pid, &status, 0);
+	printf("GUEST %s %d\n", path, WIFEXITED(status) ? WEXITSTATUS(status) : 128);
+	(void)fflush(stdout);
+}
+
+/* What systemd does; perf events get their part of a v2 cgroup with it (perf_set_try()). */
+static void enable_controllers(void)
+{
+	int fd = open("/sys/fs/cgroup/cgroup.subtree_control", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, "+pids", 5) != 5)
+		printf("# no controller can be turned on\n");
+	if (fd >= 0)
+		(void)close(fd);
+}
+
+static void run_all(void)
+{
+	static const struct {
+		const char *how;
+		bool by_cgroup;
+	} ways[] = { { "task", false }, { "cgroup", true } };
+	static const char *const whats[] = { "--loop", "--forks", "--both" };
+	size_t w, i;
+
+	(void)mkdir(CGROUP, 0755);
+	for (w = 0; w < ARRAY_SIZE(ways); w++) {
+		for (i = 0; i < ARRAY_SIZE(whats); i++) {
+			struct run r = { whats[i], &own, ways[w].by_cgroup };
+
+			test_own(&r, ways[w].how);
+			r.wish = &hw;
+			test_hw(&r, ways[w].how);
+		}
+		test_shared(ways[w].by_cgroup);
+	}
+	test_given_back(/* in_job= */ true);
+	test_given_back(/* in_job= */ false);
+	(void)done_testing();
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3)
+		return child(argv[1], strtoull(argv[2], NULL, 10));
+	if (getpid() != 1)
+		return 1; /* this ends with a power-off */
+	(void)mount("p", "/proc", "proc", 0, NULL);
+	(void)mount("s", "/sys", "sysfs", 0, NULL);
+	(void)mount("d", "/dev", "devtmpfs", 0, NULL);
+	(void)mount("t", "/tmp", "tmpfs", 0, NULL);
+	(void)mount("c", "/sys/fs/cgroup", "cgroup2", 0, NULL);
+	enable_controllers();
+	run_all();
+	run_test("/test_hwevents"); /* speaks TAP too, after our plan */
+	(void)reboot(RB_POWER_OFF);
+	return 1;
+}
