@@ -92,12 +92,37 @@ void stepd_side_begin(stepd_step_rec_t *step)
 			   "%s; this step is not accounted", err.text);
 }
 
-/* The extern step has no task but a process that waits. */
-static pid_t first_task(const stepd_step_rec_t *step)
+/*
+ * True: PID[n] are all there. Slurm polls when the last task was added, and goes on only then, so
+ * that they are still stopped.
+ */
+static bool are_forked(const stepd_step_rec_t *step, pid_t *pid, uint32_t n)
 {
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		if (!step->task[i] || step->task[i]->pid <= 0)
+			return false;
+		pid[i] = step->task[i]->pid;
+	}
+	return n > 0;
+}
+
+static bool attach(struct stepside *stepside, const stepd_step_rec_t *step)
+{
+	pid_t *pid;
+	bool done;
+
+	/* the extern step has no task but a process that waits */
 	if (step->step_id.step_id == SLURM_EXTERN_CONT)
-		return step->pgid;
-	return step->task && step->node_tasks && step->task[0] ? step->task[0]->pid : 0;
+		return step->pgid > 0 && stepside_attach(stepside, &step->pgid, 1);
+	if (!step->task)
+		return false;
+	pid = calloc(step->node_tasks, sizeof(*pid));
+	done = pid && are_forked(step, pid, step->node_tasks) &&
+	       stepside_attach(stepside, pid, step->node_tasks);
+	free(pid);
+	return done;
 }
 
 void stepd_side_energy(acct_gather_energy_t *energy)
@@ -105,14 +130,13 @@ void stepd_side_energy(acct_gather_energy_t *energy)
 	uint64_t uj;
 	uint64_t mw;
 	uint64_t ms;
-	pid_t pid;
 
 	if (!side.stepside)
 		return;
-	if (!side.is_attached) {
-		pid = first_task(side.step);
-		side.is_attached = pid > 0 && stepside_attach(side.stepside, pid);
-	}
+	if (!side.is_attached)
+		side.is_attached = attach(side.stepside, side.step);
+	else
+		stepside_poll(side.stepside);
 	if (stepside_energy(side.stepside, &uj, &mw) < 0)
 		return;
 	ms = (clock_mono_ns() - side.start_ns) / NSEC_PER_MSEC;

@@ -30,11 +30,12 @@
 #include <sys/types.h>
 
 #include "src/libjob/metric.h"
+#include "src/libjob/perfwish.h"
 #include "src/libjob/split.h"
 #include "src/libmeter/source.h"
 #include "src/libutil/errmsg.h"
 
-#define LEDGER_VERSION 6
+#define LEDGER_VERSION 7
 #define LEDGER_STEPS 1024
 #define LEDGER_STEPS_OF_USER (LEDGER_STEPS / 2) /* of one user: the others need some, too */
 #define LEDGER_JOBS LEDGER_STEPS /* as many: an open step always finds room for its job */
@@ -58,7 +59,7 @@ enum ledger_state {
 };
 
 #define LEDGER_FLAG_REPORT (1u << 0) /* --ceems-report: print a table when the step ends */
-#define LEDGER_FLAG_PERF (1u << 1)   /* --ceems-perf was given */
+#define LEDGER_FLAG_PERF (1u << 1)   /* --ceems-perf was given: the wish is the user's */
 
 /* Who the step is. Written by its stepd before SLOT_OPEN, constant afterwards. */
 struct ledger_identity {
@@ -83,7 +84,7 @@ struct ledger_identity {
 
 struct ledger_slot {
 	_Atomic uint32_t state; /* enum ledger_state; release after what it publishes */
-	uint32_t flags;		/* LEDGER_FLAG_*; by spank, before the first task runs */
+	uint32_t flags;		/* LEDGER_FLAG_*; by spank, before the first task is forked */
 	_Atomic int32_t stepd_pid; /* 0 to PID is what claims the slot; 0 again: it is free */
 	uint32_t claim;		/* how often it was claimed: tells its steps apart */
 	uint64_t stepd_start;	/* field 22 of /proc/PID/stat: tells a reused pid */
@@ -100,6 +101,7 @@ struct ledger_slot {
 	_Atomic uint32_t cgroup_known;
 	uint32_t bpf_slot;	/* row in the harvest map, 0: none */
 	uint64_t final_busy_ns; /* CPU time at the end; UINT64_MAX: not known */
+	struct perfwish wish;	/* --ceems-perf or PerfDefault; with the flags */
 	struct ledger_identity id;
 	struct figures figures; /* all but energy; by its stepd, final in SLOT_CLOSING */
 };

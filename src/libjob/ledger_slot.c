@@ -96,6 +96,7 @@ int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned in
 		s->stepd_start = self.start_ticks;
 	s->claim++;
 	s->flags = 0;
+	memset(&s->wish, 0, sizeof(s->wish));
 	s->t_close_mono_ns = 0;
 	memset(s->cgroup_v2, 0, sizeof(s->cgroup_v2));
 	memset(s->cgroup_cpuacct, 0, sizeof(s->cgroup_cpuacct));

@@ -170,6 +170,8 @@ const struct kvconf_key settings_keys[] = {
 	    "Folder of the modules of sources; empty: the one installed."),
 	KEY("StepCounters", kvconf_bool, step_counters, "yes",
 	    "Split CPU energy by hardware counters of the steps, where there are any."),
+	KEY("StepCgroup", kvconf_bool, step_cgroup, "yes",
+	    "Where Slurm uses cgroup v1, give each step a v2 cgroup of its own as well."),
 	KEY("IdleWatts", kvconf_milli, idle_mw, "0",
 	    "Idle power of what the sensors measure; 0: learned while the node idles."),
 	KEY("Country", kvconf_text, country, "",

@@ -33,6 +33,7 @@ struct settings {
 	uint64_t model_idle_mw;	       /* 0: from the CPU table */
 	uint64_t model_max_mw;	       /* 0: from the CPU table */
 	bool step_counters;	       /* hardware counters of the steps' cgroups */
+	bool step_cgroup;	       /* a v2 cgroup for each step of a Slurm on v1 */
 	uint64_t idle_mw;	       /* idle power of the measured domains; 0: learned */
 	char country[8];	       /* ISO 3166-1 alpha-2 or alpha-3; empty: world mean */
 	char emission_factor_file[PATH_MAX]; /* empty: the one installed */

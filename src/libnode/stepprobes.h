@@ -18,6 +18,7 @@
 #include "src/libjob/metric.h"
 #include "src/libjob/perfwish.h"
 #include "src/libjob/settings.h"
+#include "src/libutil/errmsg.h"
 
 struct stepprobes;
 
@@ -25,18 +26,20 @@ struct stepprobes_setup {
 	const struct settings *settings; /* borrowed until stepprobes_close() */
 	const struct perfwish *wish;	 /* copied */
 	bool has_whole_node;		 /* nobody else may run on this node: RDMA ports may be read */
+	bool is_extern;			 /* no task of its own: what is harvested for all has to do */
 };
 
 /* Nothing is opened yet. -ENOMEM. */
 int stepprobes_create(const struct stepprobes_setup *setup, struct stepprobes **ret);
 
 /*
- * PID[n] are all tasks of the step on this node, stopped before their exec, in their cgroups. V2 and
- * FREEZER are the step's paths (cputime_find_cgroups()); V2 is changed when the step got a v2 cgroup of
- * its own (stepgroup.h). From here on all is counted. *RET_SLOT: in the BPF maps, 0: none.
+ * PID[n] are all tasks of the step on this node, stopped before their exec, the first in its cgroups.
+ * V2 and FREEZER are the step's paths (cputime_find_cgroups()); V2 is changed when the step got a v2
+ * cgroup of its own (stepgroup.h). From here on all is counted. *RET_SLOT: in the BPF maps, 0: none.
+ * N is not 0. LACKING gets a text if part of the wish cannot be kept. Once.
  */
 void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, char *v2,
-		      const char *freezer, size_t size, uint32_t *ret_slot);
+		      const char *freezer, size_t size, uint32_t *ret_slot, struct errmsg *lacking);
 
 /* Now and then while it runs: learns mount points, gives counters back to a user's profiler. */
 void stepprobes_poll(struct stepprobes *sp);

@@ -11,10 +11,8 @@
 #include <sys/stat.h>
 
 #include "src/libjob/report.h"
-#include "src/libmeter/cgmount.h"
 #include "src/libmeter/cputime.h"
-#include "src/libmeter/harvest.h"
-#include "src/libmeter/probes.h"
+#include "src/libnode/stepprobes.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"
@@ -27,10 +25,9 @@ struct stepside {
 	struct ledger *ledger;
 	unsigned int slot;
 	struct cputime *cputime;
-	struct probes *probes;
-	uint32_t probes_slot;
-	struct harvest *harvest;
-	enum metric_reason harvest_reason; /* while harvest is NULL */
+	struct stepprobes *probes; /* NULL: there was no task yet */
+	bool has_whole_node;
+	struct step_detail detail;
 	uint64_t open_ns;
 	uint64_t elapsed_ns;
 	/* for polls: power is the mean since the last one */
@@ -62,7 +59,7 @@ int stepside_open(const struct settings *s, const char *node, const struct ledge
 		return errmsg_errno(err, -ENOMEM, "step");
 	st->settings = *s;
 	st->id = *id;
-	st->harvest_reason = REASON_NO_BPF;
+	st->has_whole_node = id->job_cpus && id->job_cpus == cores->node_cores * cores->cpus_per_core;
 	rc = ledger_open(s->ledger_dir, node, /* writable= */ true, &st->ledger, err);
 	if (rc < 0)
 		goto fail;
@@ -83,60 +80,30 @@ fail:
 
 /* --- while it runs ---------------------------------------------------------------------- */
 
-/* The number that BPF programs see: the inode of the cgroup's folder. 0: there is none. */
-static uint64_t cgroup_id(const char *controller, const char *path)
+/* What was asked for is known once spank has been through its options, before there is a task. */
+static void start_probes(struct stepside *st, struct ledger_slot *slot, const pid_t *pid, size_t n)
 {
-	char folder[PATH_MAX];
-	struct stat st;
+	const struct stepprobes_setup setup = {
+		.settings = &st->settings,
+		.wish = &slot->wish,
+		.has_whole_node = st->has_whole_node,
+		.is_extern = is_extern(st),
+	};
+	bool is_users = slot->flags & LEDGER_FLAG_PERF;
+	struct errmsg lacking = { 0 };
 
-	if (!*path || cgmount_find(controller, path, folder, sizeof(folder)) < 0 ||
-	    stat(folder, &st) < 0)
-		return 0;
-	return st.st_ino;
-}
-
-static int start_probes(struct stepside *st, struct ledger_slot *slot, struct errmsg *err)
-{
-	int rc = probes_open(st->settings.bpf_dir, &st->probes, err);
-
-	if (rc < 0)
-		return rc;
-	rc = probes_register(st->probes, cgroup_id(NULL, slot->cgroup_v2),
-			     cgroup_id("freezer", slot->cgroup_freezer), /* groups= */ 0,
-			     &st->probes_slot);
-	if (rc < 0)
-		return errmsg_errno(err, rc, "no slot in the BPF maps");
-	slot->bpf_slot = st->probes_slot;
-	rc = probes_hold(st->probes, PROBES_TASKS, err);
-	return rc < 0 ? rc : harvest_open(st->probes, st->probes_slot, &st->harvest);
-}
-
-static void stop_probes(struct stepside *st)
-{
-	harvest_close(st->harvest);
-	st->harvest = NULL;
-	if (st->probes_slot)
-		probes_release(st->probes, st->probes_slot);
-	st->probes_slot = 0;
-	probes_close(st->probes);
-	st->probes = NULL;
-}
-
-static void start_harvest(struct stepside *st, struct ledger_slot *slot)
-{
-	struct errmsg err = { 0 };
-	int rc = start_probes(st, slot, &err);
-
-	if (rc == 0)
+	if (stepprobes_create(&setup, &st->probes) < 0) {
+		logger_info("out of memory; this step is not counted");
 		return;
-	if (rc != -ENOENT)
-		logger_info("I/O of this step is not counted: %s", err.text);
-	st->harvest_reason = rc == -ENOSPC ? REASON_NO_SLOT : REASON_NO_BPF;
-	slot->bpf_slot = 0;
-	stop_probes(st);
+	}
+	stepprobes_start(st->probes, pid, n, slot->cgroup_v2, slot->cgroup_freezer,
+			 LEDGER_CGROUP_MAX, &slot->bpf_slot, &lacking);
+	if (lacking.text[0]) /* of PerfDefault every step would say the same */
+		logger_log(is_users ? LOGGER_INFO : LOGGER_DEBUG, "not all of %s is counted: %s",
+			   is_users ? "--ceems-perf" : "PerfDefault", lacking.text);
 }
 
-bool stepside_attach(struct stepside *st, pid_t pid)
+bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n)
 {
 	struct ledger_slot *slot = ledger_slot(st->ledger, st->slot);
 	struct errmsg err = { 0 };
@@ -144,19 +111,25 @@ bool stepside_attach(struct stepside *st, pid_t pid)
 
 	if (atomic_load(&slot->cgroup_known))
 		return true;
-	rc = cputime_find_cgroups(pid, slot->cgroup_v2, slot->cgroup_cpuacct,
+	rc = cputime_find_cgroups(pid[0], slot->cgroup_v2, slot->cgroup_cpuacct,
 				  slot->cgroup_freezer, LEDGER_CGROUP_MAX);
 	if (rc < 0) {
-		logger_debug("cgroups of task %d: %s", (int)pid, strerror(-rc));
+		logger_debug("cgroups of task %d: %s", (int)pid[0], strerror(-rc));
 		return false;
 	}
+	start_probes(st, slot, pid, n); /* the first: it may give the step a cgroup */
 	if (cputime_open(slot->cgroup_v2, slot->cgroup_cpuacct, slot->cgroup_freezer, &st->cputime,
 			 &err) < 0)
 		logger_debug("CPU time of this step: %s", err.text);
-	start_harvest(st, slot);
 	atomic_store_explicit(&slot->cgroup_known, 1, memory_order_release);
 	ledger_request_tick(st->ledger);
 	return true;
+}
+
+void stepside_poll(struct stepside *st)
+{
+	if (st->probes)
+		stepprobes_poll(st->probes);
 }
 
 static int account_now(struct stepside *st, struct account *ret)
@@ -206,10 +179,8 @@ static void write_figures(struct stepside *st, struct ledger_slot *slot, uint64_
 
 	if (busy_ns != UINT64_MAX)
 		figures_set(f, METRIC_CPU_TIME, busy_ns);
-	if (!st->harvest)
-		harvest_miss(f, st->harvest_reason);
-	else if (harvest_read(st->harvest, /* is_empty= */ false, f) < 0)
-		harvest_miss(f, REASON_FAILED);
+	if (st->probes)
+		stepprobes_read(st->probes, f, &st->detail);
 }
 
 /* Energy and emissions of A; nothing where nobody measures. */
@@ -302,6 +273,8 @@ void stepside_report(struct stepside *st, const struct figures *figures, int fd)
 		.id = &st->id,
 		.figures = figures,
 		.elapsed_ns = st->elapsed_ns,
+		.detail = &st->detail,
+		.wish = &slot->wish,
 	};
 	char text[REPORT_MAX];
 	size_t len;
@@ -326,7 +299,7 @@ void stepside_close(struct stepside *st)
 		ledger_leave(st->ledger, st->slot);
 	if (is_extern(st)) /* the job is over: requeued, it must not meet what is left of itself */
 		ledger_request_tick(st->ledger);
-	stop_probes(st);
+	stepprobes_close(st->probes);
 	cputime_close(st->cputime);
 	ledger_close(st->ledger);
 	free(st);

@@ -49,10 +49,13 @@ int stepside_open(const struct settings *s, const char *node, const struct ledge
 		  struct errmsg *err);
 
 /*
- * The first task's PID, once there is one: publishes the step's cgroup and has the kernel count
+ * PID[n] are all tasks, before any of them runs: publishes the step's cgroup and has the kernel count
  * for it. Later calls do nothing. False until a cgroup was found.
  */
-bool stepside_attach(struct stepside *st, pid_t pid);
+bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n);
+
+/* Now and then while it runs. */
+void stepside_poll(struct stepside *st);
 
 /*
  * Energy up to now, of the step; for the extern step of the whole job, because with

@@ -208,6 +208,7 @@ static void test_life(const char *dir)
 	struct figures f;
 	unsigned int slot = 0;
 	uint64_t uj, mw, elapsed_ns = 0;
+	const pid_t gone = 0x7fffffff, self = getpid();
 	bool fresh;
 
 	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
@@ -218,14 +219,19 @@ static void test_life(const char *dir)
 	}
 	is_int(ledger_find(l, getpid(), &slot), 0, "the step has a slot");
 	is_int(stepside_energy(st, &uj, &mw), -ENODATA, "no tick, no energy: not 0");
-	ok(!stepside_attach(st, 0x7fffffff), "no such task");
-	ok(stepside_attach(st, getpid()), "a task");
-	ok(stepside_attach(st, 0x7fffffff), "the first one counts");
+	ledger_slot(l, slot)->wish = (struct perfwish){ .groups = WISH_NET }; /* as spank does */
+	stepside_poll(st);
+	ok(!stepside_attach(st, &gone, 1), "no such task");
+	ok(stepside_attach(st, &self, 1), "a task");
+	ok(stepside_attach(st, &gone, 1), "the first time counts");
+	stepside_poll(st);
 	stepside_finish(st, UINT64_C(5000000000000), &f, &elapsed_ns);
 	ok(elapsed_ns < 60 * NSEC_PER_SEC, "the end does not wait for a sampler that is gone");
 	ok(!figures_has(&f, METRIC_ENERGY), "energy is not known");
 	is_u64(f.value[METRIC_CPU_TIME], UINT64_C(5000000000000), "CPU time is wait4's, if more");
 	is_int(f.reason[METRIC_IO_READ_BYTES], REASON_NO_BPF, "I/O was not counted: no BPF");
+	is_int(f.reason[METRIC_SENT_PACKETS], REASON_NO_BPF, "nor were packets, which were asked for");
+	is_int(f.reason[METRIC_HOME_READ_BYTES], REASON_NOT_ASKED, "what was not says so");
 	test_report(st, ledger_slot(l, slot), &f);
 	test_report_terminal(st, &f);
 	test_report_socket(st, &f);

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libnode/stepprobes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "src/libmeter/cgmount.h"
+#include "src/libmeter/cgprocs.h"
+#include "src/libmeter/fsio.h"
+#include "src/libmeter/harvest.h"
+#include "src/libmeter/netcount.h"
+#include "src/libmeter/perf.h"
+#include "src/libmeter/probes.h"
+#include "src/libmeter/rdma.h"
+#include "src/libmeter/stepgroup.h"
+#include "src/libmeter/tcpcount.h"
+#include "src/libutil/logger.h"
+
+#define LEARN_MAX 32 /* processes that a poll asks for their mounts */
+
+struct stepprobes {
+	const struct settings *settings;
+	struct perfwish wish;
+	bool has_whole_node, is_extern;
+	struct stepgroup *group;
+	int v2_fd, freezer_fd; /* the step's folders; below 0: none */
+	struct probes *probes;
+	uint32_t slot;
+	uint64_t lost[PROBES_GROUP_N]; /* when it began */
+	/* the parts; why[] says why one is NULL */
+	struct harvest *harvest;
+	struct tcpcount *tcp;
+	struct fsio *io;
+	struct netcount *net;
+	struct perf *perf;
+	enum metric_reason why[PROBES_GROUP_N];
+	struct rdma *rdma;
+	enum metric_reason why_rdma;
+};
+
+int stepprobes_create(const struct stepprobes_setup *setup, struct stepprobes **ret)
+{
+	struct stepprobes *sp = calloc(1, sizeof(*sp));
+	unsigned int g;
+
+	if (!sp)
+		return -ENOMEM;
+	sp->settings = setup->settings;
+	sp->has_whole_node = setup->has_whole_node;
+	sp->is_extern = setup->is_extern;
+	if (!sp->is_extern)
+		sp->wish = *setup->wish;
+	sp->v2_fd = sp->freezer_fd = -1;
+	for (g = 0; g < PROBES_GROUP_N; g++)
+		sp->why[g] = REASON_NOT_MEASURED;
+	sp->why_rdma = REASON_NOT_MEASURED;
+	*ret = sp;
+	return 0;
+}
+
+static bool wants(const struct stepprobes *sp, enum perfwish_group group)
+{
+	return sp->wish.groups & group;
+}
+
+/* --- what cannot be had ------------------------------------------------------------------- */
+
+static enum metric_reason reason_of(const struct stepprobes *sp, enum probes_group group, int rc)
+{
+	switch (rc) {
+	case 0:
+		return REASON_NONE;
+	case -EPERM:
+	case -EACCES:
+		return REASON_NO_PERMISSION;
+	case -ENOSPC:
+		return REASON_NO_SLOT;
+	case -EOPNOTSUPP:
+		return sp->probes && probes_why(sp->probes, group) == PROBES_NO_HOOK ?
+			       REASON_NO_HOOK :
+			       REASON_NO_BPF;
+	default:
+		return REASON_FAILED;
+	}
+}
+
+static void conclude(struct stepprobes *sp, enum probes_group group, int rc,
+		     const struct errmsg *err)
+{
+	sp->why[group] = reason_of(sp, group, rc);
+	if (rc < 0)
+		logger_debug("%s: %s", probes_group_name(group),
+			     err->text[0] ? err->text : strerror(-rc));
+}
+
+/* Nothing of BPF: one reason for all, except where another is known. */
+static void have_no_probes(struct stepprobes *sp, enum metric_reason reason)
+{
+	unsigned int g;
+
+	for (g = 0; g < PROBES_GROUP_N; g++)
+		sp->why[g] = reason;
+}
+
+/* "io: no function hooks; net: no v2 cgroup" */
+static void tell_lacking(const struct stepprobes *sp, struct errmsg *lacking)
+{
+	static const struct {
+		enum perfwish_group wish;
+		enum probes_group group;
+	} t[] = { { WISH_IO, PROBES_IO }, { WISH_NET, PROBES_NET } };
+	char text[128] = "";
+	size_t used = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t) && used < sizeof(text); i++)
+		if (wants(sp, t[i].wish) && sp->why[t[i].group] != REASON_NONE)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s: %s",
+						 used ? "; " : "", probes_group_name(t[i].group),
+						 metric_reason_text(sp->why[t[i].group]));
+	if (used)
+		(void)errmsg_set(lacking, 0, "%s", text);
+}
+
+/* --- the start ---------------------------------------------------------------------------- */
+
+/* The number that BPF programs see: the inode of the folder. 0: there is none. */
+static uint64_t folder_id(int fd)
+{
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 ? st.st_ino : 0;
+}
+
+/*
+ * The extern step gets none: who comes into it later (pam_slurm_adopt) does so by v1 alone, and is
+ * told by that.
+ */
+static void find_cgroups(struct stepprobes *sp, const pid_t *pid, size_t n, char *v2,
+			 const char *freezer, size_t size)
+{
+	struct errmsg err = { 0 };
+
+	if (!*v2 && sp->settings->step_cgroup && !sp->is_extern &&
+	    stepgroup_create(pid, n, &sp->group, v2, size, &err) < 0)
+		logger_debug("no v2 cgroup for this step: %s", err.text);
+	/* its folder may be mounted nowhere but in the group */
+	sp->v2_fd = sp->group ? fcntl(stepgroup_fd(sp->group), F_DUPFD_CLOEXEC, 0) :
+				cgmount_open_step(NULL, v2, ".");
+	sp->freezer_fd = cgmount_open_step("freezer", freezer, ".");
+}
+
+static uint32_t asked_groups(const struct stepprobes *sp)
+{
+	return 1u << PROBES_TASKS | 1u << PROBES_TCP |
+	       (wants(sp, WISH_IO) ? 1u << PROBES_IO : 0) |
+	       (wants(sp, WISH_NET) ? 1u << PROBES_NET : 0) |
+	       (wants(sp, WISH_HW) ? 1u << PROBES_HW : 0);
+}
+
+static int open_probes(struct stepprobes *sp)
+{
+	uint64_t v2 = folder_id(sp->v2_fd), v1 = folder_id(sp->freezer_fd);
+	struct errmsg err = { 0 };
+	unsigned int g;
+	int rc;
+
+	rc = probes_open(sp->settings->bpf_dir, &sp->probes, &err);
+	if (rc < 0) {
+		have_no_probes(sp, REASON_NO_BPF);
+		if (rc != -ENOENT) /* not loaded: slurmd has said why */
+			logger_info("this step is not counted by BPF: %s", err.text);
+		return rc;
+	}
+	rc = v2 || v1 ? probes_register(sp->probes, v2, v1, asked_groups(sp), &sp->slot) : -ENOENT;
+	if (rc == 0) {
+		for (g = 0; g < PROBES_GROUP_N; g++)
+			sp->lost[g] = probes_lost(sp->probes, (enum probes_group)g);
+		return 0;
+	}
+	have_no_probes(sp, rc == -ENOENT ? REASON_NO_CGROUP : reason_of(sp, PROBES_TASKS, rc));
+	logger_info("this step is not counted by BPF: %s",
+		    rc == -ENOENT ? "it has no cgroup" : strerror(-rc));
+	probes_close(sp->probes);
+	sp->probes = NULL;
+	return rc;
+}
+
+static void open_harvest(struct stepprobes *sp)
+{
+	struct errmsg err = { 0 };
+	int rc = probes_hold(sp->probes, PROBES_TASKS, &err);
+
+	if (rc == 0)
+		rc = harvest_open(sp->probes, sp->slot, &sp->harvest);
+	conclude(sp, PROBES_TASKS, rc, &err);
+}
+
+static void open_tcp(struct stepprobes *sp)
+{
+	struct errmsg err = { 0 };
+	int rc;
+
+	if (sp->v2_fd < 0) {
+		sp->why[PROBES_TCP] = REASON_NO_CGROUP;
+		return;
+	}
+	rc = probes_hold(sp->probes, PROBES_TCP, &err);
+	if (rc == 0)
+		rc = tcpcount_open(sp->probes, sp->slot, &sp->tcp);
+	conclude(sp, PROBES_TCP, rc, &err);
+}
+
+static void open_io(struct stepprobes *sp, pid_t pid)
+{
+	struct errmsg err = { 0 };
+	int rc = probes_hold(sp->probes, PROBES_IO, &err);
+
+	if (rc == 0)
+		rc = fsio_open(sp->probes, sp->slot, sp->settings, &sp->io, &err);
+	if (rc == 0)
+		fsio_learn(sp->io, pid);
+	conclude(sp, PROBES_IO, rc, &err);
+}
+
+static void open_net(struct stepprobes *sp)
+{
+	struct errmsg err = { 0 };
+	int rc;
+
+	if (sp->v2_fd < 0) {
+		sp->why[PROBES_NET] = REASON_NO_CGROUP;
+		return;
+	}
+	rc = netcount_open(sp->probes, sp->v2_fd, &sp->net, &err);
+	conclude(sp, PROBES_NET, rc, &err);
+	if (rc < 0)
+		sp->why[PROBES_NET] = netcount_reason(rc);
+}
+
+static void open_rdma(struct stepprobes *sp)
+{
+	struct errmsg err = { 0 };
+	int rc;
+
+	if (!sp->has_whole_node) {
+		sp->why_rdma = REASON_SHARED_NODE;
+		return;
+	}
+	rc = rdma_open(sp->settings->sys_root, &sp->rdma, &err);
+	sp->why_rdma = rc == -ENODEV ? REASON_NO_DEVICE : rc < 0 ? REASON_FAILED : REASON_NONE;
+	if (rc < 0 && rc != -ENODEV)
+		logger_info("RDMA ports are not counted: %s", err.text);
+}
+
+static void open_perf(struct stepprobes *sp, const pid_t *pid, size_t n)
+{
+	const struct perf_target target = {
+		.wish = &sp->wish,
+		.probes = sp->probes,
+		.slot = sp->slot,
+		.cgroup_fd = sp->v2_fd < 0 ? -1 : sp->v2_fd,
+		.pid = pid,
+		.n = n,
+	};
+	struct errmsg err = { 0 };
+
+	if (perf_open(&target, &sp->perf, &err) < 0)
+		logger_info("no events of this step are counted: %s", err.text);
+}
+
+void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, char *v2,
+		      const char *freezer, size_t size, uint32_t *ret_slot, struct errmsg *lacking)
+{
+	*ret_slot = 0;
+	find_cgroups(sp, pid, n, v2, freezer, size);
+	if (open_probes(sp) == 0) {
+		*ret_slot = sp->slot;
+		open_harvest(sp);
+		open_tcp(sp);
+		if (wants(sp, WISH_IO))
+			open_io(sp, pid[0]);
+		if (wants(sp, WISH_NET))
+			open_net(sp);
+	}
+	if (wants(sp, WISH_NET))
+		open_rdma(sp);
+	if (wants(sp, WISH_HW) || wants(sp, WISH_SW) || wants(sp, WISH_EVENTS))
+		open_perf(sp, pid, n);
+	tell_lacking(sp, lacking);
+}
+
+/* --- while it runs ------------------------------------------------------------------------ */
+
+struct learner {
+	struct fsio *io;
+	unsigned int left;
+};
+
+static int learn_from(void *ctx, pid_t pid)
+{
+	struct learner *l = ctx;
+
+	if (pid != getpid())
+		fsio_learn(l->io, pid);
+	return --l->left ? 0 : -ECANCELED;
+}
+
+void stepprobes_poll(struct stepprobes *sp)
+{
+	struct learner l = { .io = sp->io, .left = LEARN_MAX };
+	struct cgprocs procs = { 0 };
+
+	if (sp->io)
+		(void)cgprocs_each(&procs, sp->v2_fd >= 0 ? sp->v2_fd : sp->freezer_fd, learn_from,
+				   &l);
+	cgprocs_fini(&procs);
+	if (sp->perf)
+		perf_poll(sp->perf);
+}
+
+/* --- the figures -------------------------------------------------------------------------- */
+
+/* slurmstepd itself is in a v2 step's cgroup; it does not count. */
+static int stop_at_other(void *ctx, pid_t pid)
+{
+	(void)ctx;
+	return pid == getpid() ? 0 : -EBUSY;
+}
+
+static bool is_folder_empty(int fd)
+{
+	struct cgprocs procs = { 0 };
+	int rc = fd < 0 ? -ENOENT : cgprocs_each(&procs, fd, stop_at_other, NULL);
+
+	cgprocs_fini(&procs);
+	return rc == 0 || rc == -ENOENT || rc == -ENODEV; /* the last two: the folder is gone */
+}
+
+static bool is_empty(const struct stepprobes *sp)
+{
+	return (sp->v2_fd >= 0 || sp->freezer_fd >= 0) && is_folder_empty(sp->v2_fd) &&
+	       is_folder_empty(sp->freezer_fd);
+}
+
+static void read_net(struct stepprobes *sp, struct figures *f, struct step_detail *detail)
+{
+	if (sp->net) /* gives its own reasons */
+		(void)netcount_read(sp->net, f, detail);
+	else
+		netcount_miss(f, wants(sp, WISH_NET) ? sp->why[PROBES_NET] : REASON_NOT_ASKED);
+	if (sp->rdma)
+		rdma_read(sp->rdma, f, detail);
+	else
+		rdma_miss(f, wants(sp, WISH_NET) ? sp->why_rdma : REASON_NOT_ASKED);
+}
+
+static void read_harvest(struct stepprobes *sp, struct figures *f)
+{
+	bool empty = is_empty(sp);
+
+	if (!sp->harvest)
+		harvest_miss(f, sp->why[PROBES_TASKS]);
+	else if (harvest_read(sp->harvest, empty, f) < 0)
+		harvest_miss(f, REASON_FAILED);
+	/* sockets may outlive the last process */
+	if (!sp->tcp)
+		tcpcount_miss(f, sp->why[PROBES_TCP]);
+	else if (tcpcount_read(sp->tcp, f) < 0)
+		tcpcount_miss(f, REASON_FAILED);
+}
+
+static uint64_t lost_since(const struct stepprobes *sp)
+{
+	uint64_t lost = 0;
+	unsigned int g;
+
+	for (g = 0; sp->probes && g < PROBES_GROUP_N; g++)
+		lost += probes_lost(sp->probes, (enum probes_group)g) - sp->lost[g];
+	return lost;
+}
+
+void stepprobes_read(struct stepprobes *sp, struct figures *figures, struct step_detail *detail)
+{
+	struct step_detail scratch;
+	struct step_detail *d = detail ? detail : &scratch;
+
+	memset(d, 0, sizeof(*d));
+	read_harvest(sp, figures);
+	if (!sp->is_extern) {
+		if (!wants(sp, WISH_IO))
+			fsio_miss(figures, REASON_NOT_ASKED);
+		else if (!sp->io)
+			fsio_miss(figures, sp->why[PROBES_IO]);
+		else if (fsio_read(sp->io, figures, d) < 0)
+			fsio_miss(figures, REASON_FAILED);
+		read_net(sp, figures, d);
+		if (sp->perf)
+			perf_read(sp->perf, figures, d);
+		perf_not_asked(figures);
+	}
+	d->lost_events = lost_since(sp);
+}
+
+void stepprobes_close(struct stepprobes *sp)
+{
+	if (!sp)
+		return;
+	perf_close(sp->perf);
+	rdma_close(sp->rdma);
+	netcount_close(sp->net);
+	fsio_close(sp->io);
+	tcpcount_close(sp->tcp);
+	harvest_close(sp->harvest);
+	if (sp->probes) {
+		probes_release(sp->probes, sp->slot);
+		probes_close(sp->probes);
+	}
+	if (sp->v2_fd >= 0)
+		(void)close(sp->v2_fd);
+	if (sp->freezer_fd >= 0)
+		(void)close(sp->freezer_fd);
+	stepgroup_destroy(sp->group);
+	free(sp);
+}
