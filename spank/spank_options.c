@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/libmeter/perf.h"
-
 static struct spank_wish wish;
 
 /*
@@ -22,18 +20,13 @@ static const char *given(const char *arg)
 static int option_perf(int val, const char *arg, int remote)
 {
 	struct errmsg err = { 0 };
-	const char *groups = given(arg);
-	int rc = perf_check_groups(groups, &err);
 
 	(void)val;
-	if (rc == 0 && strlen(groups) >= sizeof(wish.groups))
-		rc = errmsg_set(&err, -EINVAL, "the list of groups is too long");
-	if (rc < 0) {
+	if (perfwish_parse(given(arg), &wish.perf, &err) < 0) {
 		slurm_error("ceems: --ceems-perf: %s", err.text);
 		return remote ? 0 : -1;
 	}
-	wish.perf = true;
-	memcpy(wish.groups, groups, strlen(groups) + 1);
+	wish.is_perf = true;
 	return 0;
 }
 
@@ -42,7 +35,7 @@ static int option_report(int val, const char *arg, int remote)
 	(void)val;
 	(void)arg;
 	(void)remote;
-	wish.report = true;
+	wish.is_report = true;
 	return 0;
 }
 
@@ -50,12 +43,12 @@ static int option_report(int val, const char *arg, int remote)
 static struct spank_option options[] = {
 	{ .name = (char *)"ceems-perf",
 	  .arginfo = (char *)"GROUP,..",
-	  .usage = (char *)"count events of the step's tasks: hw (CPU counters and software "
-			   "events, default), sw",
+	  .usage = (char *)"count what the step's tasks do: hw (CPU counters, default), sw, io "
+			   "(by file system), net (packets), sched, events:NAME,..",
 	  .has_arg = 2,
 	  .cb = option_perf },
 	{ .name = (char *)"ceems-report",
-	  .usage = (char *)"print energy, emissions, I/O and counters when the step ends",
+	  .usage = (char *)"print energy, emissions, I/O, network and counters when the step ends",
 	  .has_arg = 0,
 	  .cb = option_report },
 };

@@ -11,10 +11,12 @@
 
 #include <slurm/spank.h>
 
+#include "src/libjob/perfwish.h"
+
 struct spank_wish {
-	bool perf;	  /* --ceems-perf was given ... */
-	char groups[128]; /* ... with these groups; "" for the default ones */
-	bool report;	  /* --ceems-report */
+	bool is_perf;	      /* --ceems-perf was given ... */
+	struct perfwish perf; /* ... for this */
+	bool is_report;	      /* --ceems-report */
 };
 
 /* In every context that knows options: srun, sbatch and salloc, slurmstepd. */

@@ -8,7 +8,8 @@
 #include "spank/spank_options.h"
 #include "src/libjob/ledger.h"
 #include "src/libjob/report.h"
-#include "src/libmeter/perf.h"
+#include "src/libmeter/cputime.h"
+#include "src/libnode/stepprobes.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
@@ -16,11 +17,16 @@
 static struct {
 	struct settings settings;
 	bool is_on; /* the settings are usable */
+	pid_t owner;
 	char node[256];
+	struct perfwish wish;
 	struct ledger *ledger; /* NULL: slurmd has none, or it cannot be opened */
-	struct perf *perf;     /* NULL: not asked for */
 	uint64_t begun_mono_ns, begun_wall_ns;
 	uint32_t tasks, exited;
+	/* Where acct_gather_energy does not look after the step: */
+	struct stepprobes *probes;
+	pid_t *pid;
+	uint32_t npids;
 } step;
 
 static void sink(enum logger_level level, const char *line)
@@ -53,25 +59,44 @@ static void find_node(char *node, size_t size)
 	node[strcspn(node, ".")] = '\0';
 }
 
-static void create_perf(void)
+/* The slot that acct_gather_energy claimed for this process; NULL: it did not. */
+static struct ledger_slot *own_slot(void)
+{
+	unsigned int i;
+
+	if (!step.ledger || ledger_find(step.ledger, step.owner, &i) < 0)
+		return NULL;
+	return ledger_slot(step.ledger, i);
+}
+
+/* What is counted is known before the first task is forked: acct_gather_energy starts it then. */
+static void mark_slot(struct ledger_slot *slot)
 {
 	const struct spank_wish *wish = spank_options_wish();
-	const char *by_default = step.settings.perf_default;
-	struct errmsg err = { 0 };
 
-	if (!wish->perf && !*by_default)
-		return;
-	if (perf_create(wish->perf ? wish->groups : by_default, &step.perf, &err) < 0)
-		logger_error("%s%s; no events are counted", wish->perf ? "" : "PerfDefault: ",
-			     err.text);
+	slot->wish = step.wish;
+	slot->flags |= (wish->is_report ? LEDGER_FLAG_REPORT : 0) |
+		       (wish->is_perf ? LEDGER_FLAG_PERF : 0);
+}
+
+static void find_wish(void)
+{
+	const struct spank_wish *wish = spank_options_wish();
+
+	if (wish->is_perf)
+		step.wish = wish->perf;
+	else if (*step.settings.perf_default) /* was parsed when it was read */
+		(void)perfwish_parse(step.settings.perf_default, &step.wish, NULL);
 }
 
 void spank_remote_begin(spank_t sp, int argc, char **argv)
 {
 	struct errmsg err = { 0 };
+	struct ledger_slot *slot;
 
 	(void)sp;
 	logger_set_sink(sink);
+	step.owner = getpid();
 	step.begun_mono_ns = clock_mono_ns();
 	step.begun_wall_ns = clock_wall_ns();
 	find_node(step.node, sizeof(step.node));
@@ -81,56 +106,77 @@ void spank_remote_begin(spank_t sp, int argc, char **argv)
 		return;
 	}
 	step.is_on = true;
+	find_wish();
 	if (ledger_open(step.settings.ledger_dir, step.node, /* writable= */ true, &step.ledger,
 			&err) < 0)
 		logger_debug("%s", err.text);
-	create_perf();
-}
-
-/* The slot that acct_gather_energy claimed for this process; NULL: it did not (yet). */
-static struct ledger_slot *own_slot(void)
-{
-	unsigned int i;
-
-	if (!step.ledger || ledger_find(step.ledger, getpid(), &i) < 0)
-		return NULL;
-	return ledger_slot(step.ledger, i);
-}
-
-static void mark_slot(struct ledger_slot *slot)
-{
-	const struct spank_wish *wish = spank_options_wish();
-
-	if (wish->report)
-		slot->flags |= LEDGER_FLAG_REPORT;
-	if (wish->perf)
-		slot->flags |= LEDGER_FLAG_PERF;
-}
-
-void spank_remote_task_forked(spank_t sp)
-{
-	struct ledger_slot *slot;
-	pid_t pid;
-
-	/* the extern step has no task */
-	if (!step.is_on || spank_get_item(sp, S_TASK_PID, &pid) != ESPANK_SUCCESS)
-		return;
 	slot = own_slot();
 	if (slot)
 		mark_slot(slot);
-	if (step.perf && perf_attach(step.perf, pid) < 0)
-		logger_error("perf: out of memory; not all tasks are counted");
+}
+
+/* --- without acct_gather_energy ------------------------------------------------------------- */
+
+/*
+ * With contain_spank (24.05) Slurm calls us in a process that shares our memory and not our file
+ * descriptors: what is opened there is gone with it, and its number somebody else's here.
+ */
+static bool is_contained(void)
+{
+	return step.owner != getpid();
+}
+
+/* Its own, or that of a site that has the energy plugin and no jobacct_gather to ask it. */
+static bool is_ours(void)
+{
+	const struct ledger_slot *slot = own_slot();
+
+	return !is_contained() && (!slot || !atomic_load(&slot->cgroup_known));
+}
+
+static void start_probes(void)
+{
+	const struct stepprobes_setup setup = { .settings = &step.settings, .wish = &step.wish };
+	char v2[LEDGER_CGROUP_MAX], cpuacct[LEDGER_CGROUP_MAX], freezer[LEDGER_CGROUP_MAX];
+	struct errmsg lacking = { 0 };
+	uint32_t bpf_slot;
+
+	if (cputime_find_cgroups(step.pid[0], v2, cpuacct, freezer, LEDGER_CGROUP_MAX) < 0 ||
+	    stepprobes_create(&setup, &step.probes) < 0)
+		return;
+	stepprobes_start(step.probes, step.pid, step.npids, v2, freezer, LEDGER_CGROUP_MAX,
+			 &bpf_slot, &lacking);
+	if (lacking.text[0])
+		logger_log(spank_options_wish()->is_perf ? LOGGER_INFO : LOGGER_DEBUG,
+			   "not all of --ceems-perf is counted: %s", lacking.text);
+}
+
+static bool count_tasks(spank_t sp)
+{
+	if (!step.tasks &&
+	    (spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &step.tasks) != ESPANK_SUCCESS ||
+	     !step.tasks))
+		step.tasks = 1;
+	if (!step.pid)
+		step.pid = calloc(step.tasks, sizeof(*step.pid));
+	return step.pid != NULL;
+}
+
+/* One by one, all stopped; none runs before the last was here. */
+void spank_remote_task_forked(spank_t sp)
+{
+	pid_t pid;
+
+	/* the extern step has no task */
+	if (!step.is_on || spank_get_item(sp, S_TASK_PID, &pid) != ESPANK_SUCCESS ||
+	    !count_tasks(sp) || step.npids == step.tasks)
+		return;
+	step.pid[step.npids++] = pid;
+	if (step.npids == step.tasks && is_ours())
+		start_probes();
 }
 
 /* --- the end ------------------------------------------------------------------------------ */
-
-static void fill_in(struct figures *figures)
-{
-	if (step.perf)
-		perf_read(step.perf, figures, NULL);
-	else
-		perf_not_asked(figures);
-}
 
 /* What Slurm does not know stays 0, as in the ledger. */
 static void identify(spank_t sp, struct ledger_identity *id)
@@ -144,7 +190,8 @@ static void identify(spank_t sp, struct ledger_identity *id)
 }
 
 /* Without the ledger nobody else prints a table: ours has the counters and says what is missing. */
-static void print_report(spank_t sp, const struct figures *figures)
+static void print_report(spank_t sp, const struct figures *figures,
+			 const struct step_detail *detail)
 {
 	struct ledger_identity id = { 0 };
 	struct report_input in = {
@@ -152,6 +199,8 @@ static void print_report(spank_t sp, const struct figures *figures)
 		.id = &id,
 		.figures = figures,
 		.elapsed_ns = clock_mono_ns() - step.begun_mono_ns,
+		.detail = detail,
+		.wish = &step.wish,
 	};
 	char text[4096];
 	char *line, *rest = text;
@@ -167,31 +216,31 @@ static void print_report(spank_t sp, const struct figures *figures)
 
 void spank_remote_task_exited(spank_t sp)
 {
+	struct step_detail detail = { 0 };
 	struct ledger_slot *slot;
 	struct figures figures;
 
-	if (!step.is_on)
-		return;
-	if (!step.tasks && spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &step.tasks) != ESPANK_SUCCESS)
-		step.tasks = 1;
-	if (++step.exited != step.tasks)
+	if (!step.is_on || !count_tasks(sp) || ++step.exited != step.tasks)
 		return;
 	slot = own_slot();
-	if (slot) {
-		mark_slot(slot);
-		fill_in(&slot->figures);
+	if (slot) { /* acct_gather_energy reports */
+		if (step.probes)
+			stepprobes_read(step.probes, &slot->figures, NULL);
 		return;
 	}
 	figures_init(&figures);
-	fill_in(&figures);
-	if (spank_options_wish()->report)
-		print_report(sp, &figures);
+	if (step.probes)
+		stepprobes_read(step.probes, &figures, &detail);
+	if (spank_options_wish()->is_report)
+		print_report(sp, &figures, &detail);
 }
 
 void spank_remote_end(void)
 {
-	perf_destroy(step.perf);
-	step.perf = NULL;
+	stepprobes_close(step.probes);
+	step.probes = NULL;
+	free(step.pid);
+	step.pid = NULL;
 	ledger_close(step.ledger);
 	step.ledger = NULL;
 	step.is_on = false;

@@ -44,11 +44,14 @@ cluster_up
 # --- what is refused, and what is not noticed ----------------------------------------------------
 
 fails "srun refuses an unknown group" as user1 srun --ceems-perf=flops true
-has "$out" "unknown counter group 'flops'; known are hw" "naming those known"
+has "$out" "unknown group 'flops'; known are hw (default), sw, io, net, sched, events:NAME,.." \
+	"naming those known"
 fails "so does sbatch" as user1 sbatch --ceems-perf=flops --wrap=true
-has "$out" "unknown counter group 'flops'" "in the same words"
+has "$out" "unknown group 'flops'" "in the same words"
 fails "and salloc" as user1 salloc --ceems-perf=sw,flops true
-has "$out" "unknown counter group 'flops'" "in the same words"
+has "$out" "unknown group 'flops'" "in the same words"
+fails "events without a name are refused" as user1 srun --ceems-perf=hw,events: true
+fails "and what no event is called" as user1 srun --ceems-perf='events:a/b' true
 is "$(as user1 srun true 2>&1)" "" "without an option nothing is printed"
 has "$(inside srun --help)" "--ceems-perf" "srun --help knows the options"
 
@@ -92,16 +95,34 @@ else
 	skip "no BPF here"
 fi
 
-# --- sbatch ----------------------------------------------------------------------------------
+# --- what a kernel cannot ------------------------------------------------------------------------
+
+out=$(as user1 srun --ceems-report --ceems-perf=hw,io,net,sched,events:no_such_event true 2>&1)
+is $? 0 "a step runs with all groups, whatever the node can count"
+has "$out" "ceems: step " "and has its report"
+is "$(grep -c 'n/a (not measured)' <<<"$out")" 0 "each figure that is missing has its reason"
+is "$(grep -c 'needs --ceems-perf' <<<"$out")" 0 "which is not that nobody asked"
+
+# --- sbatch, arrays, salloc, heterogeneous jobs --------------------------------------------------
 
 job=$(submit user1 --ceems-report --ceems-perf=sw \
 	--wrap 'srun dd if=/dev/zero of=/dev/null bs=1M count=5 status=none')
+array=$(submit user1 --array=0-1 --ceems-report --ceems-perf --wrap 'srun true')
+out=$(as user1 salloc --ceems-report --ceems-perf=sw srun true 2>&1)
+has "$out" "ceems: step " "an srun in salloc inherits the options"
+has "$out" "task clock" "and what they ask for"
 wait_booked "$job" || bail "slurmdbd has job $job"
 out=$(cat "$DIR/home/user1/slurm-$job.out")
 has "$out" "ceems: step $job.0" "an inner srun inherits the options of sbatch"
 has "$out" "ceems: step $job.batch" "and the batch step has them"
 ok "$([ -n "$(usage "$job" 0 In ic/ceems_sched)" ]; echo $?)" "sacct has the step's switches"
 ok "$([ -n "$(usage "$job" batch In ic/ceems_sched)" ]; echo $?)" "and the batch step's"
+for task in 0 1; do
+	wait_for 30 grep -q 'ceems: step .*batch' "$DIR/home/user1/slurm-${array}_$task.out"
+	ok $? "task $task of an array has a report"
+	is "$(grep -c 'ceems: step [0-9]*[.]0 on ' "$DIR/home/user1/slurm-${array}_$task.out")" 1 \
+		"and its step, though the option came without a value"
+done
 
 # --- nothing stays --------------------------------------------------------------------------------
 
@@ -111,11 +132,15 @@ fails "slurmd takes the programs along when it ends" inside test -e /sys/fs/bpf/
 
 # --- no BPF ----------------------------------------------------------------------------------
 
-cluster_up --no-dbd --ceems-conf <(echo BpfDir=/tmp/ceems)
+cluster_up --no-dbd --ceems-conf <(printf 'BpfDir=/tmp/ceems\nPerfDefault=sw\n')
 out=$(dd_step 1 --ceems-report)
 is $? 0 "without a bpf file system the step runs"
 has "$out" "n/a (no BPF)" "and its report says what is missing"
 has "$(cat "$LOG_DIR"/slurmd.n1.*)" "is not on a bpf file system" "slurmd's log says why"
+has "$out" "task clock" "PerfDefault holds for a user who asked for nothing"
+is "$(grep 'task clock' <<<"$out" | grep -c 'n/a')" 0 "and counts"
+out=$(dd_step 1 --ceems-report --ceems-perf=io)
+is "$(grep 'task clock' <<<"$out" | grep -vc 'n/a')" 0 "but not for one who asked for something else"
 "$cluster" stop "$DIR"
 
 # --- no energy plugin -----------------------------------------------------------------------------
@@ -124,5 +149,7 @@ cluster_up --no-dbd --plugins spank
 out=$(dd_step 1 --ceems-report --ceems-perf=sw)
 is $? 0 "without the energy plugin the step runs"
 has "$out" "task clock" "and the report has the counters"
-has "$out" "n/a (not measured)" "the rest is not measured"
+has "$out" "n/a (not measured)" "energy is not measured"
+out=$(as user1 srun -n 2 --ceems-report --ceems-perf=sw true 2>&1)
+is "$(grep -c 'ceems: step ' <<<"$out")" 1 "two tasks have one report"
 done_testing
