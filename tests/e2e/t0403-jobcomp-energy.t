@@ -126,6 +126,16 @@ if grep -q '^Sinks=.*mariadb' "$CEEMS_CONF"; then
 		"step_summary has the imbalance"
 fi
 
+# --- a node that cannot tell -----------------------------------------------------------------------
+
+mv "$LEDGER_DIR/n2.ledger" "$DIR/away"
+half=$(submit user1 -N2 -n2 --wrap 'srun sleep 0.5; true')
+wait_for 180 has_record "$half"
+mv "$DIR/away" "$LEDGER_DIR/n2.ledger"
+is "$(field "$half" "$step0 | [.nnodes, .usage.nodes.cpu_time_nodes] | @csv")" 2,1 \
+	"one of two nodes told its CPU time"
+is "$(field "$half" "$step0 | .load_imbalance")" null "so how uneven they were is not known"
+
 # over a minute: TIMEOUT is decided by slurmctld's own clock
 wait_for 180 has_record "$late"
 is "$(field "$late" .state)" TIMEOUT "a job that ran out of time"
