@@ -11,7 +11,7 @@ top=$(readlink -f "$(dirname "$0")/../..")
 # shellcheck disable=SC1091
 . "$top/tests/guest/vm.sh"
 
-V2="probes harvest netcount perf"
+V2="probes slots harvest nodeprobes netcount perf"
 V1="harvest"
 
 build=${BUILDDIR:-$PWD}

@@ -4,7 +4,9 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 
 #include "bpfrig.h"
 #include "src/libmeter/harvest.h"
@@ -71,6 +73,76 @@ static void work_forks(void)
 		;
 }
 
+/* As many as a node of 128 cores has of a threaded job with MPI, all alive at once. */
+#define MANY_THREADS 4000
+static pthread_barrier_t all_wrote;
+
+static void *many_main(void *arg)
+{
+	do_io(1, 100, 0, 0);
+	(void)pthread_barrier_wait(&all_wrote);
+	for (;;)
+		(void)pause();
+	return arg;
+}
+
+/* They end with their process. */
+static void work_many_threads(void)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+	size_t i;
+
+	(void)pthread_attr_init(&attr);
+	(void)pthread_attr_setstacksize(&attr, 32768);
+	(void)pthread_barrier_init(&all_wrote, NULL, MANY_THREADS + 1);
+	for (i = 0; i < MANY_THREADS; i++)
+		if (pthread_create(&t, &attr, many_main, NULL))
+			_exit(1);
+	(void)pthread_barrier_wait(&all_wrote);
+}
+
+/* A tree of processes none of which lives to exec(): each writes and is gone. */
+static void storm(int depth)
+{
+	int i;
+
+	do_io(1, 10, 0, 0);
+	for (i = 0; depth && i < 10; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			_exit(1);
+		if (pid == 0) {
+			storm(depth - 1);
+			_exit(0);
+		}
+	}
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+}
+
+static void work_storm(void)
+{
+	storm(3); /* 1 + 10 + 100 + 1000 */
+}
+
+/* The one that makes double counting show: a parent that wrote before and after its children did. */
+static void work_parent_of_writers(void)
+{
+	int i;
+
+	do_io(10, 100, 0, 0);
+	for (i = 0; i < 10; i++) {
+		if (fork() == 0) {
+			do_io(10, 100, 0, 0);
+			_exit(0);
+		}
+		(void)wait(NULL);
+	}
+	do_io(10, 100, 0, 0);
+}
+
 /* --- a step, as slurmstepd has it ----------------------------------------------------------- */
 
 struct step {
@@ -112,6 +184,10 @@ static const struct work works[] = {
 	{ "one process", work_plain, 64000, 1000, 64000, 500 },
 	{ "200 threads", work_threads, 20001, 201, 0, 0 },
 	{ "300 children", work_forks, 6000, 600, 0, 0 },
+	{ "4,000 threads at once", work_many_threads, 400000, 4000, 0, 0 },
+	{ "a fork storm, no exec", work_storm, 11110, 1111, 0, 0 },
+	/* a counter inherited by children and opened on them again has theirs twice: 22000 */
+	{ "forks between writes", work_parent_of_writers, 12000, 120, 0, 0 },
 };
 
 static void check_figures(const struct figures *f, const struct work *w, const char *when)
@@ -215,6 +291,204 @@ static void test_others_values_stay(void)
 	   "harvest_miss keeps what is known");
 }
 
+/* A task's cgroup is found from any depth: containers nest theirs in the step's. */
+static void test_nested(const char *v2_root)
+{
+	struct folder step, level[16];
+	struct figures f;
+	struct step s;
+	pid_t pid;
+	int i, made = 0;
+
+	if (!ok(folder_make(&step, v2_root, NULL), "cgroup") || !step_open(&s, step.id, 0))
+		return;
+	for (i = 0; i < 16; i++)
+		made += folder_make(&level[i], i ? level[i - 1].path : step.path, "nested");
+	is_int(made, 16, "16 cgroups, one in the other");
+	pid = child_start(work_plain, &level[15], NULL);
+	step_read(&s, false, &f);
+	is_u64(f.value[METRIC_IO_WRITE_BYTES], 64000, "a living task in the last counts");
+	ok(pid > 0 && child_end(pid), "it ends");
+	step_read(&s, true, &f);
+	is_u64(f.value[METRIC_IO_WRITE_BYTES], 64000, "and as one that ended");
+	step_close(&s);
+	while (i-- > 0)
+		folder_remove(&level[i]);
+	folder_remove(&step);
+}
+
+static void test_side_by_side(const char *v2_root)
+{
+	struct folder folder[2];
+	struct step step[2];
+	struct figures f;
+	pid_t pid[2];
+	int i;
+
+	for (i = 0; i < 2; i++)
+		if (!ok(folder_make(&folder[i], v2_root, i ? "test_bpf-b" : "test_bpf-a"),
+			"cgroup") ||
+		    !step_open(&step[i], folder[i].id, 0))
+			return;
+	pid[0] = child_begin(work_threads, &folder[0], NULL);
+	pid[1] = child_begin(work_plain, &folder[1], NULL);
+	for (i = 0; i < 2; i++)
+		ok(pid[i] > 0 && child_wait_stopped(pid[i]) && child_end(pid[i]), "work at once");
+	step_read(&step[0], true, &f);
+	is_u64(f.value[METRIC_IO_WRITE_BYTES], 20001, "the one's bytes");
+	step_read(&step[1], true, &f);
+	is_u64(f.value[METRIC_IO_WRITE_BYTES], 64000, "the other's");
+	for (i = 0; i < 2; i++) {
+		step_close(&step[i]);
+		folder_remove(&folder[i]);
+	}
+}
+
+/* --- where time goes ------------------------------------------------------------------------ */
+
+static void work_sleep(void)
+{
+	const struct timespec ts = { .tv_nsec = 200000000 };
+
+	(void)nanosleep(&ts, NULL);
+}
+
+/* Two for one CPU: each waits for the other about as long as it runs. */
+static void spin(void)
+{
+	uint64_t until_ns = clock_thread_cpu_ns() + 100 * NSEC_PER_MSEC;
+
+	while (clock_thread_cpu_ns() < until_ns)
+		;
+}
+
+static void work_compete(void)
+{
+	cpu_set_t one;
+	int cpu = sched_getcpu();
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu < 0 ? 0 : cpu, &one);
+	(void)sched_setaffinity(0, sizeof(one), &one);
+	if (fork() == 0) {
+		spin();
+		_exit(0);
+	}
+	spin();
+	(void)wait(NULL);
+}
+
+static void test_time(const char *v2_root)
+{
+	struct folder folder;
+	struct figures f;
+	struct step s;
+	pid_t pid;
+
+	if (!ok(folder_make(&folder, v2_root, NULL), "cgroup") || !step_open(&s, folder.id, 0))
+		return;
+	pid = child_start(work_sleep, &folder, NULL);
+	ok(pid > 0 && child_end(pid), "a task sleeps 200 ms");
+	step_read(&s, true, &f);
+	ok(f.value[METRIC_OFF_CPU] >= 200 * NSEC_PER_MSEC, "off-CPU time has them: %" PRIu64 " ns",
+	   f.value[METRIC_OFF_CPU]);
+	step_close(&s);
+
+	if (!step_open(&s, folder.id, 0))
+		return;
+	pid = child_start(work_compete, &folder, NULL);
+	ok(pid > 0 && child_end(pid), "two tasks share a CPU for 200 ms");
+	step_read(&s, true, &f);
+	/* their ends are not: what a task used since its last tick, 10 ms at most */
+	ok(f.value[METRIC_CPU_TIME] >= 170 * NSEC_PER_MSEC, "they ran: %" PRIu64 " ns",
+	   f.value[METRIC_CPU_TIME]);
+	if (f.reason[METRIC_RUN_DELAY] == REASON_NONE)
+		ok(f.value[METRIC_RUN_DELAY] >= 50 * NSEC_PER_MSEC,
+		   "and waited for each other: %" PRIu64 " ns", f.value[METRIC_RUN_DELAY]);
+	else
+		skip(1, "this kernel does not count run-queue waits");
+	ok(f.value[METRIC_CONTEXT_SWITCHES] >= 2, "which takes switches");
+	step_close(&s);
+	folder_remove(&folder);
+}
+
+/* --- what it costs the others ---------------------------------------------------------------- */
+
+static uint64_t runs_of(const char *program)
+{
+	struct bpf_prog_info info = { 0 };
+	union bpf_attr attr;
+	int fd;
+
+	if (probes_program(probes, program, &fd) < 0)
+		return 0;
+	memset(&attr, 0, sizeof(attr));
+	attr.info.bpf_fd = (uint32_t)fd;
+	attr.info.info_len = sizeof(info);
+	attr.info.info = (uint64_t)(uintptr_t)&info;
+	return syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) < 0 ? 0 : info.run_cnt;
+}
+
+/* Hooks on read() and write() run for every process of the node; the harvest has none. */
+static void test_nobody_is_taxed(void)
+{
+	const unsigned int calls = 100000;
+	union bpf_attr attr;
+	uint64_t runs;
+	int stats;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.enable_stats.type = BPF_STATS_RUN_TIME;
+	stats = (int)syscall(SYS_bpf, BPF_ENABLE_STATS, &attr, sizeof(attr));
+	if (stats < 0) {
+		skip(1, "this kernel does not tell how often a program ran");
+		return;
+	}
+	runs = runs_of("task_exit") + runs_of("living");
+	do_io(calls, 1, calls, 1);
+	runs = runs_of("task_exit") + runs_of("living") - runs;
+	/* whatever else on this machine ended meanwhile */
+	ok(runs < calls / 10, "%u reads and writes run no program of ours: %" PRIu64 " runs", calls,
+	   runs);
+	(void)close(stats);
+}
+
+/*
+ * A table of active cgroups that evicts the oldest loses the job's own when the node is busy. Here
+ * 15,000 short tasks of other cgroups end while the step's task is alive.
+ */
+static void test_busy_node_evicts_nothing(const char *v2_root)
+{
+	struct folder step, other[50];
+	struct figures f;
+	struct step s;
+	pid_t pid;
+	int i, made = 0, did = 0;
+
+	if (!ok(folder_make(&step, v2_root, NULL), "cgroup") || !step_open(&s, step.id, 0))
+		return;
+	pid = child_start(work_plain, &step, NULL);
+	for (i = 0; i < 50; i++) {
+		char name[32];
+		pid_t busy;
+
+		(void)snprintf(name, sizeof(name), "test_bpf-busy-%d", i);
+		made += folder_make(&other[i], v2_root, name);
+		busy = child_start(work_forks, &other[i], NULL);
+		did += busy > 0 && child_end(busy);
+	}
+	ok(made == 50 && did == 50, "50 busy cgroups come");
+	step_read(&s, false, &f);
+	is_u64(f.value[METRIC_IO_WRITE_BYTES], 64000, "the step's are all there");
+	ok(pid > 0 && child_end(pid), "it ends");
+	step_read(&s, true, &f);
+	is_u64(f.value[METRIC_IO_WRITE_BYTES], 64000, "and stay, though it is gone");
+	step_close(&s);
+	while (i-- > 0)
+		folder_remove(&other[i]);
+	folder_remove(&step);
+}
+
 static void run_tests(void)
 {
 	const char *v2 = bpfrig_root(true);
@@ -228,7 +502,12 @@ static void run_tests(void)
 	if (v2) {
 		test_exact("v2", v2, NULL);
 		test_owner_is_left_out(v2);
+		test_nested(v2);
+		test_side_by_side(v2);
+		test_time(v2);
+		test_busy_node_evicts_nothing(v2);
 	}
+	test_nobody_is_taxed();
 	if (v1)
 		test_exact("v1 freezer", NULL, v1);
 	if (v1 && v2)

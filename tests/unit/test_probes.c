@@ -4,62 +4,15 @@
  * somebody dies. bpfrig.h says what it takes.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
+#include <linux/bpf.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+
 #include "bpfrig.h"
 
 /* Ids that no cgroup has: the kernel counts them from 1. */
 #define NOBODYS_ID (UINT64_C(1) << 40)
-
-/* --- slots -------------------------------------------------------------------------------- */
-
-static void test_full(struct probes *p)
-{
-	static uint32_t slot[PROBES_SLOTS + 1];
-	struct probes_census c;
-	uint32_t n = 0, i;
-	int rc = 0;
-
-	is_int(probes_register(p, 0, 0, 0, &slot[0]), -EINVAL, "no cgroup at all");
-	is_int(probes_register(p, 1, 0, 0, &slot[0]), -EINVAL, "the root is the whole node");
-	is_int(probes_register(p, 2, 1, 0, &slot[0]), -EINVAL, "in either hierarchy");
-	while (n < ARRAY_SIZE(slot) && rc == 0) {
-		rc = probes_register(p, NOBODYS_ID + n, 2 * NOBODYS_ID + n, 0, &slot[n]);
-		n += rc == 0;
-	}
-	is_int(rc, -ENOSPC, "a full table says so");
-	is_u64(n, PROBES_SLOTS, "after all slots were given");
-	is_int(probes_census(p, &c, NULL), 0, "census");
-	is_u64(c.slots, PROBES_SLOTS, "slots alive");
-	is_u64(c.full, 1, "the refused one is counted");
-	for (i = 0; i < n; i++)
-		probes_release(p, slot[i]);
-	is_int(probes_census(p, &c, NULL), 0, "census");
-	is_u64(c.slots, 0, "all are given back");
-}
-
-static void test_dead_owners(struct probes *p)
-{
-	struct probes_census c;
-	struct probes_dead dead;
-	uint32_t slot, i;
-	int status;
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		for (i = 1; i <= 3; i++)
-			if (probes_register(p, NOBODYS_ID + i, 0, 0, &slot) < 0)
-				_exit(1);
-		_exit(0);
-	}
-	ok(waitpid(pid, &status, 0) == pid && status == 0, "a step dies with three slots");
-	is_int(probes_census(p, &c, &dead), 0, "census");
-	is_u64(c.slots, 0, "they do not count");
-	is_u64(dead.nslots, 3, "they are there for who wants to read them");
-	probes_reap(p, &dead);
-	is_int(probes_census(p, &c, &dead), 0, "census");
-	is_u64(dead.nslots, 0, "they are freed");
-	is_int(probes_register(p, NOBODYS_ID + 1, 0, 0, &slot), 0, "register again");
-	probes_release(p, slot);
-}
 
 /* --- the loader --------------------------------------------------------------------------- */
 
@@ -123,6 +76,164 @@ static void test_load_is_idempotent(void)
 	ok(bpfrig_link_goes(id), "the old programs go with who held them");
 }
 
+/* --- links -------------------------------------------------------------------------------- */
+
+static void test_joining(void)
+{
+	struct probes *a, *b;
+	struct probes_census c;
+	struct errmsg err = { 0 };
+	uint32_t id;
+	int group;
+
+	is_int(probes_open(bpfrig_dir, &a, NULL), 0, "open");
+	is_int(probes_open(bpfrig_dir, &b, NULL), 0, "open");
+	is_int(probes_census(a, &c, NULL), 0, "census");
+	is_u64(c.holds, 0, "loading attaches nothing");
+	is_int(probes_hold(a, PROBES_TASKS, NULL), 0, "hold");
+	id = bpfrig_link_id(LINK_TASK_EXIT);
+	is_int(probes_hold(a, PROBES_TASKS, NULL), 0, "once more changes nothing");
+	is_int(probes_hold(b, PROBES_TASKS, NULL), 0, "another one holds");
+	is_u64(bpfrig_link_id(LINK_TASK_EXIT), id, "it is one link: two would count twice");
+	is_int(probes_census(a, &c, NULL), 0, "census");
+	is_u64(c.holds, 1, "one link");
+	probes_close(a);
+	ok(bpfrig_link_lives(id), "the second one keeps it");
+	probes_close(b);
+	ok(bpfrig_link_goes(id), "the last one takes it along");
+
+	is_int(probes_open(bpfrig_dir, &a, NULL), 0, "open");
+	for (group = 0; group < PROBES_GROUP_N; group++) {
+		int rc = probes_hold(a, (enum probes_group)group, &err);
+
+		if (probes_why(a, (enum probes_group)group) == PROBES_OK)
+			ok(rc == 0, "%s: attached", probes_group_name((enum probes_group)group));
+		else
+			ok(rc == -EOPNOTSUPP, "refused with its reason: %s", err.text);
+	}
+	probes_close(a);
+}
+
+static void test_holder_is_killed(void)
+{
+	struct probes *p;
+	uint32_t id;
+	char word;
+	int fd[2];
+	pid_t pid;
+
+	if (!ok(pipe(fd) == 0, "pipe"))
+		return;
+	pid = fork();
+	if (pid == 0) {
+		if (probes_open(bpfrig_dir, &p, NULL) < 0 ||
+		    probes_hold(p, PROBES_TASKS, NULL) < 0 || write(fd[1], "y", 1) != 1)
+			_exit(1);
+		for (;;)
+			(void)pause();
+	}
+	(void)close(fd[1]);
+	ok(pid > 0 && read(fd[0], &word, 1) == 1, "one attaches");
+	(void)close(fd[0]);
+	id = bpfrig_link_id(LINK_TASK_EXIT);
+	ok(bpfrig_link_lives(id), "the link is there");
+	child_kill(pid);
+	/* no pause: what is just being detached must not keep the next one out */
+	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
+	is_int(probes_hold(p, PROBES_TASKS, NULL), 0, "its holder is killed, the next one attaches");
+	ok(bpfrig_link_goes(id), "the old link is gone");
+	ok(bpfrig_link_id(LINK_TASK_EXIT) != id &&
+		   bpfrig_link_lives(bpfrig_link_id(LINK_TASK_EXIT)),
+	   "the new one is in force");
+	probes_close(p);
+}
+
+/* --- what is there is not ours ------------------------------------------------------------- */
+
+static void test_other_abi(void)
+{
+	struct probes_meta meta;
+	struct errmsg err = { 0 };
+	struct probes *p;
+	uint32_t zero = 0;
+	int fd;
+
+	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
+	if (!ok(probes_map(p, "meta", NULL, &fd) == 0 && bpfsys_lookup(fd, &zero, &meta) == 0,
+		"meta"))
+		return;
+	meta.abi++;
+	is_int(bpfsys_update(fd, &zero, &meta, BPF_ANY), 0, "another ABI");
+	probes_close(p);
+	is_int(probes_open(bpfrig_dir, &p, &err), -EPROTO, "is refused");
+	diag("%s", err.text);
+	is_int(bpfrig_load(), 0, "and loaded anew");
+	is_int(probes_open(bpfrig_dir, &p, &err), 0, "open");
+	probes_close(p);
+}
+
+/* --- memory -------------------------------------------------------------------------------- */
+
+#define MANY_CPUS 256
+#define MAPS_MAX_BYTES (32u << 20)
+
+static uint64_t map_bytes(const char *name, const struct bpf_map_info *info)
+{
+	uint64_t entries = info->max_entries;
+	uint64_t rows = probes_rows_of_slot(name, PROBES_SHARDS_MAX);
+
+	if (rows)
+		return (uint64_t)(PROBES_SLOTS + 1) * rows *
+		       probes_row_size(name, PROBES_SHARDS_MAX);
+	switch (info->type) {
+	case BPF_MAP_TYPE_PERCPU_ARRAY:
+	case BPF_MAP_TYPE_PERCPU_HASH:
+		return entries * MANY_CPUS * ((info->value_size + 7) / 8 * 8);
+	case BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE:
+	case BPF_MAP_TYPE_CGROUP_STORAGE:
+	case BPF_MAP_TYPE_SK_STORAGE:
+		return 0; /* per cgroup or socket, if there is one */
+	case BPF_MAP_TYPE_PERF_EVENT_ARRAY:
+		return entries * sizeof(void *);
+	case BPF_MAP_TYPE_HASH: /* struct htab_elem has 48 bytes, and a bucket 16 */
+		return entries * (info->value_size + info->key_size + 48 + 16);
+	default:
+		return entries * info->value_size;
+	}
+}
+
+static void test_memory(void)
+{
+	char path[PATH_MAX + 32];
+	struct bpf_map_info info;
+	uint64_t sum = 0, bytes;
+	struct dirent *e;
+	DIR *d;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/" PROBES_DIR, bpfrig_dir);
+	d = opendir(path);
+	if (!ok(d != NULL, "pins"))
+		return;
+	while ((e = readdir(d))) {
+		(void)snprintf(path, sizeof(path), "%s/" PROBES_DIR "/%.32s", bpfrig_dir, e->d_name);
+		if (e->d_name[0] == '.' || !strncmp(e->d_name, "prog_", 5) ||
+		    bpfsys_open_map(path, &(struct bpfsys_map){ 0 }, &fd) < 0)
+			continue;
+		if (bpfsys_map_info(fd, &info) == 0) {
+			bytes = map_bytes(e->d_name, &info);
+			diag("%-12s %8" PRIu64 " KiB", e->d_name, bytes >> 10);
+			sum += bytes;
+		}
+		(void)close(fd);
+	}
+	(void)closedir(d);
+	ok(sum && sum <= MAPS_MAX_BYTES, "all maps on %u CPUs with %u slots take %" PRIu64 " KiB",
+	   MANY_CPUS, PROBES_SLOTS, sum >> 10);
+}
+
+/* --- the end ------------------------------------------------------------------------------- */
+
 /* The order of a node: slurmd stops while a step runs; the step is the last to leave. */
 static void test_last_one_unloads(void)
 {
@@ -148,6 +259,57 @@ static void test_last_one_unloads(void)
 	ok(access(bpfrig_dir, F_OK) < 0, "nothing stays");
 }
 
+/* A kernel without CONFIG_DEBUG_INFO_BTF has no such file. */
+static void test_no_btf(void)
+{
+	struct errmsg err = { 0 };
+
+	if (mount("none", "/sys/kernel/btf", "tmpfs", 0, NULL) < 0) {
+		skip(3, "cannot hide the kernel's BTF");
+		return;
+	}
+	is_int(bpfload_run(bpfrig_helper, bpfrig_dir, BPFRIG_TIMEOUT_NS, &err), -EOPNOTSUPP,
+	       "no BTF: not possible here, which is no error");
+	ok(strstr(err.text, "CONFIG_DEBUG_INFO_BTF") != NULL, "says so: %s", err.text);
+	ok(access(bpfrig_dir, F_OK) < 0, "and leaves nothing");
+	(void)umount2("/sys/kernel/btf", MNT_DETACH);
+}
+
+static int load_without(const int *caps, size_t n, struct errmsg *err)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		int rc = 0;
+
+		while (n--)
+			rc |= prctl(PR_CAPBSET_DROP, caps[n], 0, 0, 0);
+		_exit(rc ? 99 :
+			   -bpfload_run(bpfrig_helper, bpfrig_dir, BPFRIG_TIMEOUT_NS, err) & 0x7f);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -EIO;
+	return -WEXITSTATUS(status);
+}
+
+static void test_rights(void)
+{
+	static const int enough[] = { CAP_NET_ADMIN, CAP_SYS_ADMIN };
+	static const int all[] = { CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN };
+	struct probes *p;
+	int rc = load_without(all, ARRAY_SIZE(all), NULL);
+
+	is_int(rc, -EOPNOTSUPP, "no right at all: not possible here, which is no error");
+	rc = load_without(enough, ARRAY_SIZE(enough), NULL);
+	if (!ok(rc == 0 && probes_open(bpfrig_dir, &p, NULL) == 0,
+		"CAP_BPF and CAP_PERFMON are enough (%d)", rc))
+		return;
+	is_int(probes_why(p, PROBES_TASKS), PROBES_OK, "tasks are counted");
+	probes_close(p);
+	is_int(bpfrig_unload(), 0, "unload");
+}
+
 static void run_tests(void)
 {
 	struct errmsg err = { 0 };
@@ -160,12 +322,13 @@ static void run_tests(void)
 	test_helper_fails();
 	is_int(bpfrig_load(), 0, "load");
 	test_load_is_idempotent();
-	if (!ok(probes_open(bpfrig_dir, &p, &err) == 0, "open %s", err.text))
-		return;
-	test_full(p);
-	test_dead_owners(p);
-	probes_close(p);
+	test_joining();
+	test_holder_is_killed();
+	test_other_abi();
+	test_memory();
 	test_last_one_unloads();
+	test_no_btf();
+	test_rights();
 }
 
 int main(void)
