@@ -26,3 +26,4 @@ struct {
 #include "tasks.bpf.h"
 #include "net.bpf.h"
 #include "tcp.bpf.h"
+#include "bperf.bpf.h"

@@ -287,4 +287,57 @@ struct probes_hw_row {
 };
 _Static_assert(sizeof(struct probes_hw_row) == 384, "probes ABI");
 
+/* ARRAY by slot. */
+struct probes_hw_slot {
+	__u32 owner; /* tgid of the stepd that asked; 0: not to be booked */
+	__u32 pad;
+};
+_Static_assert(sizeof(struct probes_hw_slot) == 8, "probes ABI");
+
+/* ARRAY by CPU, written there only: who runs, and what its counters said when it began to. */
+struct probes_hw_value { /* struct bpf_perf_event_value */
+	__u64 count;
+	__u64 enabled_ns;
+	__u64 running_ns;
+};
+struct probes_hw_cpu {
+	__u64 set;	  /* css_set of what runs: an address, only compared */
+	__u32 slot;	  /* 0: nobody's who asked */
+	__u32 owner;	  /* of the slot of that set; 0: it did not ask */
+	__u32 is_owner;	  /* it is the owner that runs */
+	__u32 generation; /* meta.generation when this was looked up */
+	__u32 counters;	  /* config.counters[] of the values in force; 0: there are none */
+	__u32 which;	  /* of the two sets of values is in force; the other one is read into */
+	__u32 pad[8];
+	struct probes_hw_value value[2][PROBES_HW_EVENTS];
+};
+_Static_assert(sizeof(struct probes_hw_cpu) == 832, "probes ABI");
+
+/* What is counted; from struct perf_event_attr. */
+struct probes_hw_event {
+	__u32 type;
+	__u16 exclude; /* bits: user, kernel, hv, idle, host, guest */
+	__u16 group;
+	__u64 config;
+	__u64 config1;
+	__u64 config2;
+	__s32 error; /* -errno: it could not be opened, and has no place in hw_events */
+	__u32 pad;
+};
+_Static_assert(sizeof(struct probes_hw_event) == 40, "probes ABI");
+
+/*
+ * ARRAY[1], changed under the lock of the folder only. hw_events[index * PROBES_HW_CPUS + cpu] has the
+ * counters; index runs over those events that have no error.
+ */
+struct probes_hw_config {
+	__u32 n;       /* of event[]; 0: no counters, nor entries in hw_events */
+	__u32 count;   /* of those without error */
+	__u32 cpu_end; /* no entries at or above this CPU */
+	__u32 serial;  /* numbers given to counters[] so far */
+	struct probes_hw_event event[PROBES_HW_EVENTS];
+	__u32 counters[PROBES_HW_CPUS]; /* 0: not counted; else a number used for one set only */
+};
+_Static_assert(sizeof(struct probes_hw_config) == 16 + 640 + 4096, "probes ABI");
+
 #endif

@@ -190,11 +190,32 @@ static enum probes_why probe_io(const struct kernel_has *k, struct probes_bpf *s
 	return PROBES_OK;
 }
 
+/*
+ * Which of the two shapes sched_switch has. Without tp_btf/sched_switch, or the flag that keeps the
+ * counters when their maker is gone, there is nothing to build on.
+ */
+static enum probes_why probe_hw(const struct kernel_has *k, struct probes_bpf *skel,
+				__u32 *features)
+{
+	(void)features;
+	if (!kernel_has_map(BPF_MAP_TYPE_PERF_EVENT_ARRAY, sizeof(__u32), sizeof(__u32),
+			    BPF_F_PRESERVE_ELEMS))
+		return PROBES_NO_HELPER;
+	if (kernel_has_tracepoint_arg(k, "sched_switch", 1, "task_struct"))
+		drop_program(skel, "hw_switch__state_first");
+	else if (kernel_has_tracepoint_arg(k, "sched_switch", 2, "task_struct"))
+		drop_program(skel, "hw_switch");
+	else
+		return PROBES_NO_HOOK;
+	return PROBES_OK;
+}
+
 static const struct group groups[PROBES_GROUP_N] = {
 	[PROBES_TASKS] = { { "task_", "living" }, probe_tasks },
 	[PROBES_TCP] = { { "tcp_", "sockets" }, probe_tcp },
 	[PROBES_IO] = { { "io_", "fs_" }, probe_io },
 	[PROBES_NET] = { { "net_" }, probe_net },
+	[PROBES_HW] = { { "hw_" }, probe_hw },
 };
 
 static bool is_of(const struct group *g, const char *name)

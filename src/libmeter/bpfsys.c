@@ -254,3 +254,16 @@ int bpfsys_iterate(int program_fd, int map_fd, int *ret_fd)
 	attr.iter_create.link_fd = (uint32_t)link; /* the iterator takes what it needs of it */
 	return call_fd(BPF_ITER_CREATE, &attr, ret_fd);
 }
+
+int bpfsys_run_on(int program_fd, uint32_t cpu, const uint64_t *arg, uint32_t n)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.test.prog_fd = (uint32_t)program_fd;
+	attr.test.ctx_in = ptr_to_u64(arg);
+	attr.test.ctx_size_in = n * (uint32_t)sizeof(*arg);
+	attr.test.flags = BPF_F_TEST_RUN_ON_CPU;
+	attr.test.cpu = cpu;
+	return call(BPF_PROG_TEST_RUN, &attr);
+}

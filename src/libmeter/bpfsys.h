@@ -66,4 +66,10 @@ int bpfsys_attach_cgroup(int program_fd, int cgroup_fd, enum bpf_attach_type typ
  */
 int bpfsys_iterate(int program_fd, int map_fd, int *ret_fd);
 
+/*
+ * Runs a program of type raw_tp once on CPU, in an interrupt of what runs there; ARG[n] is its context.
+ * -ENXIO: the CPU is offline; -EINVAL, -ENOTSUPP (524): a kernel before 5.10 (1b4d60ec162f).
+ */
+int bpfsys_run_on(int program_fd, uint32_t cpu, const uint64_t *arg, uint32_t n);
+
 #endif

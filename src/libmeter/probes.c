@@ -191,6 +191,7 @@ const struct probes_by_slot probes_by_slot[PROBES_BY_SLOT_N] = {
 	{ "tcp_rows", sizeof(struct probes_tcp_row), 0, false },
 	{ "fs_rows", PROBES_FS_SIZE(0), PROBES_FS_SIZE(1) - PROBES_FS_SIZE(0), false },
 	{ "hw_rows", sizeof(struct probes_hw_row), 0, true },
+	{ "hw_slots", sizeof(struct probes_hw_slot), 0, false },
 };
 
 static const struct probes_by_slot *find_by_slot(const char *name)

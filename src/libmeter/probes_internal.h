@@ -32,7 +32,10 @@ struct probes_by_slot {
 	uint32_t shard_size; /* and what each shard adds to that */
 	bool is_sharded;     /* has an element per shard, or one for all */
 };
-#define PROBES_BY_SLOT_N 4
+#define PROBES_BY_SLOT_N 5
 extern const struct probes_by_slot probes_by_slot[PROBES_BY_SLOT_N];
+
+/* Voids what the programs know of cgroups, after a change of what they go by. */
+void probes_void_cache(struct probes *p);
 
 #endif

@@ -62,11 +62,10 @@ static void empty_cache(struct probes *p)
 }
 
 /*
- * Voids what the cache knows, after a change of the registrations. Whoever takes the generation's
- * 20 bits across a half of their range empties the cache, and does so before: killed in between,
- * the next one does it again.
+ * Whoever takes the generation's 20 bits across a half of their range empties the cache, and does so
+ * before: killed in between, the next one does it again.
  */
-static void void_cache(struct probes *p)
+void probes_void_cache(struct probes *p)
 {
 	uint32_t *generation = &p->meta->generation;
 	uint32_t now = __atomic_load_n(generation, __ATOMIC_ACQUIRE);
@@ -109,7 +108,7 @@ static void free_slot(struct probes *p, uint32_t slot, const struct probes_owner
 		(void)bpfsys_delete(cgroups_of(p), &v2);
 	if (v1.id)
 		(void)bpfsys_delete(cgroups_of(p), &v1);
-	void_cache(p);
+	probes_void_cache(p);
 	(void)bpfsys_delete(owners_of(p), &slot);
 }
 
@@ -371,7 +370,7 @@ int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_
 		free_slot(p, slot, &owner);
 		return rc;
 	}
-	void_cache(p);
+	probes_void_cache(p);
 	*ret_slot = slot;
 	return 0;
 }

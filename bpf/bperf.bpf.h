@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * bperf.bpf.h - counters of CPUs, booked to the step that ran: read only where a CPU goes from one
+ * step to another, so that a switch within a step, or between tasks of none, costs two compares.
+ *
+ * What ran on a CPU since it was switched to is booked to the slot that was found then, by its
+ * cgroup. What a task did on a CPU until it was moved to another cgroup there, and after, is nobody's and
+ * counts as lost; slurmstepd moves its children while they wait, so that nothing of theirs is. Nobody's
+ * are idle, kernel threads, steps that did not ask and slurmstepd itself.
+ *
+ * All reads of an interval succeed or none is booked: half of a set would give ratios that are
+ * wrong. A CPU whose counters are new (or were taken out) has no base yet: its first interval only
+ * makes one. Both programs run with interrupts or preemption off, so that a CPU's entry has one
+ * writer.
+ */
+#ifndef CEEMS_BPERF_BPF_H
+#define CEEMS_BPERF_BPF_H
+
+#include "slot.bpf.h"
+
+/* Without the flag, entries go with the process that made them (Linux 5.10: 792caccc4526). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(map_flags, BPF_F_PRESERVE_ELEMS);
+	__uint(max_entries, PROBES_HW_EVENTS * PROBES_HW_CPUS);
+	__type(key, __u32);
+	__type(value, __u32);
+} hw_events SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct probes_hw_config);
+} hw_config SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PROBES_SLOTS + 1);
+	__type(key, __u32);
+	__type(value, struct probes_hw_slot);
+} hw_slots SEC(".maps");
+
+/* By CPU, and not a per-CPU map: mappable, each entry in cache lines of its own. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, PROBES_HW_CPUS);
+	__type(key, __u32);
+	__type(value, struct probes_hw_cpu);
+} hw_cpus SEC(".maps");
+
+/* The loader sets the size: slots times shards. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PROBES_SLOTS + 1);
+	__type(key, __u32);
+	__type(value, struct probes_hw_row);
+} hw_rows SEC(".maps");
+
+/* Who asked for SLOT's counters, a tgid; 0: nobody. */
+static __always_inline __u32 hw_owner(__u32 slot)
+{
+	struct probes_hw_slot *s;
+
+	if (!slot)
+		return 0;
+	s = bpf_map_lookup_elem(&hw_slots, &slot);
+	return s ? *(volatile __u32 *)&s->owner : 0;
+}
+
+static __always_inline void hw_add(const struct probes_hw_value *from,
+				   const struct probes_hw_value *to, __u32 slot, __u32 cpu,
+				   __u32 count)
+{
+	__u32 key = slot * (shard_mask + 1) + (cpu & shard_mask);
+	struct probes_hw_row *row = bpf_map_lookup_elem(&hw_rows, &key);
+	__u32 i;
+
+	/* Not enabled for as long as it ran: the CPU was offline meanwhile and lost its events. */
+	if (!row || to[0].enabled_ns == from[0].enabled_ns) {
+		count_lost(PROBES_HW);
+		return;
+	}
+	for (i = 0; i < PROBES_HW_EVENTS; i++) {
+		if (i >= count)
+			break;
+		__sync_fetch_and_add(&row->value[i], to[i].count - from[i].count);
+		__sync_fetch_and_add(&row->enabled_ns[i], to[i].enabled_ns - from[i].enabled_ns);
+		__sync_fetch_and_add(&row->running_ns[i], to[i].running_ns - from[i].running_ns);
+	}
+}
+
+/* Books what the CPU counted to the slot that has it, if any, and goes on from here. */
+static __always_inline void hw_book(struct probes_hw_cpu *c, __u32 cpu)
+{
+	__u32 zero = 0, which = c->which & 1;
+	struct probes_hw_config *config;
+	struct probes_hw_value *to;
+	__u32 counters, count, i;
+
+	config = bpf_map_lookup_elem(&hw_config, &zero);
+	if (!config)
+		return;
+	counters = *(volatile __u32 *)&config->counters[cpu & (PROBES_HW_CPUS - 1)];
+	count = *(volatile __u32 *)&config->count;
+	if (!counters) {
+		c->counters = 0;
+		return;
+	}
+	to = c->value[which ^ 1];
+	for (i = 0; i < PROBES_HW_EVENTS; i++) {
+		if (i >= count)
+			break;
+		if (bpf_perf_event_read_value(&hw_events, i * PROBES_HW_CPUS + cpu,
+					      (struct bpf_perf_event_value *)&to[i],
+					      sizeof(to[i])) < 0) {
+			c->counters = 0;
+			count_lost(PROBES_HW); /* what was, or what is to come */
+			return;
+		}
+	}
+	if (c->slot && c->counters == counters)
+		hw_add(c->value[which], to, c->slot, cpu, count);
+	c->counters = counters;
+	c->which = which ^ 1;
+}
+
+/* The slot that TASK's time is booked to; 0: nobody's who asked. */
+static __always_inline __u32 hw_slot_of(struct task_struct *task, __u32 *owner)
+{
+	__u32 slot = slot_of_task(task);
+
+	*owner = hw_owner(slot);
+	return *owner && *owner != (__u32)task->tgid ? slot : 0;
+}
+
+/*
+ * A css_set stands for the same cgroups in all hierarchies. So if both tasks have the one that was
+ * looked up when PREV came, nothing changes hands.
+ *
+ * If PREV has another one than was looked up, it was moved while it ran, or it came by a switch that
+ * we did not see: a kernel may keep programs away from some of its tasks, and it skips them where one
+ * interrupts itself. Whose the time since the last one is cannot be told, so nobody gets it.
+ */
+static __always_inline int hw_between(struct task_struct *prev, struct task_struct *next)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct probes_hw_cpu *c = bpf_map_lookup_elem(&hw_cpus, &cpu);
+	__u64 set = (__u64)next->cgroups;
+	__u32 generation, slot, owner;
+	bool is_known;
+
+	if (!c)
+		return 0;
+	generation = *(volatile __u32 *)&meta.generation;
+	is_known = c->set == (__u64)prev->cgroups;
+	if (is_known && c->set == set && c->generation == generation && !c->is_owner &&
+	    (!c->owner || c->owner != (__u32)next->tgid))
+		return 0;
+
+	if (!is_known || c->generation != generation) {
+		/* The slot may be another step's by now, which must not get what the former one did. */
+		slot = hw_slot_of(prev, &owner);
+		if (slot != c->slot || !is_known) {
+			if (slot || (!is_known && c->slot))
+				count_lost(PROBES_HW);
+			c->slot = 0;
+		}
+		c->generation = generation;
+	}
+	slot = hw_slot_of(next, &owner);
+	c->set = set;
+	c->owner = owner;
+	c->is_owner = owner && owner == (__u32)next->tgid;
+	if (c->slot != slot) {
+		hw_book(c, cpu);
+		/* last: a reader who finds another slot here takes it that ours is all booked */
+		*(volatile __u32 *)&c->slot = slot;
+	}
+	return 0;
+}
+
+/*
+ * sched_switch is (preempt, prev, next), with prev_state behind that since v5.19 (9c2136be0878); between
+ * preempt and prev where there is fa2c3254d7cf alone. The loader leaves out the one that does not fit.
+ */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(hw_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	return hw_between(prev, next);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(hw_switch__state_first, bool preempt, unsigned int state, struct task_struct *prev,
+	     struct task_struct *next)
+{
+	return hw_between(prev, next);
+}
+
+/*
+ * Test run on a CPU, in an interrupt of whatever runs there: books up to now for one slot. Attached
+ * to nothing; of the type that can be run on a given CPU.
+ */
+SEC("raw_tp/sched_switch")
+int hw_flush(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct probes_hw_cpu *c = bpf_map_lookup_elem(&hw_cpus, &cpu);
+	__u32 slot = (__u32)ctx->args[0];
+	__u32 generation;
+
+	if (!c || !slot || c->slot != slot)
+		return 0;
+	generation = *(volatile __u32 *)&meta.generation;
+	if (c->generation != generation) {
+		if (slot_of_current() != slot)
+			return 0; /* for the next switch to find out */
+		c->generation = generation;
+	}
+	hw_book(c, cpu);
+	return 0;
+}
+
+#endif
