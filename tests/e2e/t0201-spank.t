@@ -103,7 +103,7 @@ has "$out" "ceems: step " "and has its report"
 is "$(grep -c 'n/a (not measured)' <<<"$out")" 0 "each figure that is missing has its reason"
 is "$(grep -c 'needs --ceems-perf' <<<"$out")" 0 "which is not that nobody asked"
 
-# --- sbatch, arrays, salloc, heterogeneous jobs --------------------------------------------------
+# --- sbatch, arrays, salloc -----------------------------------------------------------------------
 
 job=$(submit user1 --ceems-report --ceems-perf=sw \
 	--wrap 'srun dd if=/dev/zero of=/dev/null bs=1M count=5 status=none')
@@ -132,7 +132,8 @@ fails "slurmd takes the programs along when it ends" inside test -e /sys/fs/bpf/
 
 # --- no BPF ----------------------------------------------------------------------------------
 
-cluster_up --no-dbd --ceems-conf <(printf 'BpfDir=/tmp/ceems\nPerfDefault=sw\n')
+cluster_up --no-dbd --nodes 2 --ceems-conf <(printf 'BpfDir=/tmp/ceems\nPerfDefault=sw\n') \
+	--slurm-conf <(echo SchedulerParameters=bf_interval=1)
 out=$(dd_step 1 --ceems-report)
 is $? 0 "without a bpf file system the step runs"
 has "$out" "n/a (no BPF)" "and its report says what is missing"
@@ -141,6 +142,11 @@ has "$out" "task clock" "PerfDefault holds for a user who asked for nothing"
 is "$(grep 'task clock' <<<"$out" | grep -c 'n/a')" 0 "and counts"
 out=$(dd_step 1 --ceems-report --ceems-perf=io)
 is "$(grep 'task clock' <<<"$out" | grep -vc 'n/a')" 0 "but not for one who asked for something else"
+
+# backfill alone starts them, and not two components on one node
+out=$(as user1 timeout 120 salloc -n 1 --ceems-report : -n 1 srun --het-group=0,1 true 2>&1)
+is $? 0 "a heterogeneous job runs"
+is "$(grep -c 'ceems: step ' <<<"$out")" 2 "and each of its components has a report"
 "$cluster" stop "$DIR"
 
 # --- no energy plugin -----------------------------------------------------------------------------
