@@ -387,37 +387,3 @@ void perf_not_asked(struct figures *figures)
 		if (figures->reason[made[i].metric] == REASON_NOT_MEASURED)
 			figures_miss(figures, made[i].metric, REASON_NOT_ASKED);
 }
-
-/* --- one task at a time ----------------------------------------------------------------------- */
-
-int perf_check_groups(const char *groups, struct errmsg *err)
-{
-	struct perfwish wish;
-
-	return perfwish_parse(groups, &wish, err);
-}
-
-int perf_create(const char *groups, struct perf **ret, struct errmsg *err)
-{
-	struct perfwish wish;
-	struct perf_target target = { .wish = &wish, .cgroup_fd = -1 };
-	int rc = perfwish_parse(groups, &wish, err);
-
-	return rc < 0 ? rc : perf_open(&target, ret, err);
-}
-
-int perf_attach(struct perf *p, pid_t pid)
-{
-	size_t i;
-	int rc = 0;
-
-	for (i = 0; i < PART_N && rc == 0; i++)
-		if (p->part[i].set)
-			rc = perf_task_open(p->part[i].set, &pid, 1);
-	return rc;
-}
-
-void perf_destroy(struct perf *p)
-{
-	perf_close(p);
-}

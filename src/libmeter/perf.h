@@ -61,11 +61,4 @@ void perf_close(struct perf *p);
 /* Marks all counters that no --ceems-perf asked for and that nobody else has a value for. */
 void perf_not_asked(struct figures *figures);
 
-/* --- for spank_remote.c, until stepprobes.c drives it: one task at a time, no cgroup, no bperf --- */
-
-int perf_check_groups(const char *groups, struct errmsg *err);
-int perf_create(const char *groups, struct perf **ret, struct errmsg *err);
-int perf_attach(struct perf *p, pid_t pid);
-void perf_destroy(struct perf *p);
-
 #endif
