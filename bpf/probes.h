@@ -60,6 +60,7 @@ enum probes_why {
 enum probes_link {
 	LINK_TASK_EXIT, /* tp_btf/sched_process_exit */
 	LINK_TCP_STATE, /* tp_btf/inet_sock_set_state */
+	LINK_TCP_AGAIN, /* the same: see tcp.bpf.h */
 	LINK_IO_READ,	/* fexit of vfs_read ... */
 	LINK_IO_WRITE,
 	LINK_IO_READV,
@@ -203,7 +204,8 @@ _Static_assert(sizeof(struct probes_tcp_row) == 72, "probes ABI");
 
 /* SK_STORAGE: marks sockets of steps, which is how the iterator finds them in every namespace. */
 struct probes_tcp_mark {
-	__u64 unused;
+	__u32 is_booked; /* to the row: not to be listed */
+	__u32 pad;
 };
 
 /* What the iterator over sockets writes. */

@@ -139,10 +139,13 @@ static enum probes_why probe_tcp(const struct kernel_has *k, struct probes_bpf *
 	/* for tracing programs since 5.11 (8e4597c627fb), which raw tracepoints are not */
 	skel->rodata->has_live_tcp = kernel_has_function(k, "bpf_sk_storage_get_tracing") &&
 				     kernel_has_function(k, "bpf_iter_bpf_sk_storage_map");
-	if (skel->rodata->has_live_tcp)
+	if (skel->rodata->has_live_tcp) {
 		*features |= PROBES_HAS_LIVE_TCP;
-	else
+	} else {
 		drop_program(skel, "sockets");
+		/* without marks it would count twice; such a kernel needs no second one */
+		drop_program(skel, "tcp_state_again");
+	}
 	return PROBES_OK;
 }
 

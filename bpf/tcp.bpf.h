@@ -7,9 +7,14 @@
  * The slot is looked up at the moment of the booking and never kept: a socket that outlives its step
  * finds no registration, and is not booked to the step that has the slot then.
  *
- * Order makes the sum right: at the close the mark goes first, which takes the socket off the list, then
- * its counters are added to the row. A reader that takes the row first and the list second counts no
- * socket twice; and misses none if nothing was booked meanwhile, which row->begun and ->done tell.
+ * Order makes the sum right: at the close the mark says so first, which takes the socket off the list,
+ * then its counters are added to the row. A reader that takes the row first and the list second counts
+ * no socket twice; and misses none if nothing was booked meanwhile, which row->begun and ->done tell.
+ *
+ * There are two programs that do the same, and the mark tells the second one that it was done. A kernel
+ * since 6.1 (05b24ff9b2cf) does not run a program on a CPU on which it is running already: a socket
+ * that closes in a soft interrupt, while a process is closing another one, would be lost. It is not
+ * while one of two can run; there is no third level at which sockets change.
  */
 #ifndef CEEMS_TCP_BPF_H
 #define CEEMS_TCP_BPF_H
@@ -32,6 +37,7 @@ enum {
 struct bpf_iter__bpf_sk_storage_map {
 	struct bpf_iter_meta *meta;
 	struct sock *sk;
+	void *value;
 } KERNEL;
 
 struct {
@@ -102,7 +108,8 @@ static __always_inline void tcp_take(struct tcp_sock *tp, struct sock *sk, int s
 	c->failed = state == TCP_SYN_SENT;
 }
 
-static __always_inline void tcp_book(struct sock *sk, struct tcp_sock *tp, __u32 slot, int state)
+static __always_inline void tcp_book(struct sock *sk, struct tcp_sock *tp, __u32 slot, int state,
+				     struct probes_tcp_mark *mark)
 {
 	struct probes_tcp_row *r = bpf_map_lookup_elem(&tcp_rows, &slot);
 	struct probes_tcp_counters c = { 0 };
@@ -113,8 +120,8 @@ static __always_inline void tcp_book(struct sock *sk, struct tcp_sock *tp, __u32
 		return;
 	tcp_take(tp, sk, state, &c);
 	__sync_fetch_and_add(&r->begun, 1);
-	if (has_live_tcp)
-		bpf_sk_storage_delete(&tcp_socks, sk);
+	if (mark)
+		*(volatile __u32 *)&mark->is_booked = 1;
 	to = (__u64 *)&r->closed;
 	from = (__u64 *)&c;
 #pragma unroll
@@ -125,18 +132,19 @@ static __always_inline void tcp_book(struct sock *sk, struct tcp_sock *tp, __u32
 
 /*
  * The counters are still there: tcp_disconnect() clears them after the change of state. A socket
- * that is closed already, and one that listens, has nothing to be booked.
+ * that is closed already, and one that listens, has nothing to be booked. What happens to one socket
+ * is done under its lock, so the mark needs no atomic operation.
  */
-SEC("tp_btf/inet_sock_set_state")
-int BPF_PROG(tcp_state, struct sock *sk, int oldstate, int newstate)
+static __always_inline int tcp_change(struct sock *sk, int oldstate, int newstate, bool is_second)
 {
+	struct probes_tcp_mark *mark = NULL;
 	struct tcp_sock *tp;
 	__u32 slot;
 
-	if (newstate == TCP_ESTABLISHED) {
-		if (!has_live_tcp)
+	if (newstate == TCP_CLOSE) {
+		if (oldstate == TCP_CLOSE || oldstate == TCP_LISTEN)
 			return 0;
-	} else if (newstate != TCP_CLOSE || oldstate == TCP_CLOSE || oldstate == TCP_LISTEN) {
+	} else if (!has_live_tcp || (newstate != TCP_ESTABLISHED && newstate != TCP_SYN_SENT)) {
 		return 0;
 	}
 	tp = bpf_skc_to_tcp_sock(sk); /* NULL: DCCP, SCTP, the upper half of MPTCP */
@@ -145,11 +153,31 @@ int BPF_PROG(tcp_state, struct sock *sk, int oldstate, int newstate)
 	slot = slot_of_sock(sk);
 	if (!slot)
 		return 0;
-	if (newstate == TCP_CLOSE)
-		tcp_book(sk, tp, slot, oldstate);
-	else if (!bpf_sk_storage_get(&tcp_socks, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE))
-		count_lost(PROBES_TCP); /* not all: it counts when it closes */
+	if (has_live_tcp)
+		mark = bpf_sk_storage_get(&tcp_socks, sk, NULL,
+					  newstate == TCP_SYN_SENT ? 0 :
+								     BPF_SK_STORAGE_GET_F_CREATE);
+	if (newstate == TCP_CLOSE) {
+		if (mark ? !mark->is_booked : !is_second)
+			tcp_book(sk, tp, slot, oldstate, mark);
+	} else if (mark) {
+		mark->is_booked = 0; /* connected again after a failure or a close */
+	} else if (newstate == TCP_ESTABLISHED && !is_second) {
+		count_lost(PROBES_TCP); /* until it closes */
+	}
 	return 0;
+}
+
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(tcp_state, struct sock *sk, int oldstate, int newstate)
+{
+	return tcp_change(sk, oldstate, newstate, /* is_second= */ false);
+}
+
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(tcp_state_again, struct sock *sk, int oldstate, int newstate)
+{
+	return tcp_change(sk, oldstate, newstate, /* is_second= */ true);
 }
 
 /*
@@ -160,11 +188,12 @@ SEC("iter/bpf_sk_storage_map")
 int sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
 	struct probes_socket out = { 0 };
+	struct probes_tcp_mark *mark = ctx->value;
 	struct sock *sk = ctx->sk;
 	struct tcp_sock *tp;
 	int state;
 
-	if (!sk)
+	if (!sk || !mark || *(volatile __u32 *)&mark->is_booked)
 		return 0;
 	state = sk->__sk_common.skc_state;
 	if (state == TCP_CLOSE || state == TCP_SYN_SENT)

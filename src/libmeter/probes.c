@@ -21,6 +21,7 @@ static const struct {
 } links[LINK_N] = {
 	[LINK_TASK_EXIT] = { "task_exit", PROBES_TASKS },
 	[LINK_TCP_STATE] = { "tcp_state", PROBES_TCP },
+	[LINK_TCP_AGAIN] = { "tcp_state_again", PROBES_TCP },
 	[LINK_IO_READ] = { "io_read", PROBES_IO },
 	[LINK_IO_WRITE] = { "io_write", PROBES_IO },
 	[LINK_IO_READV] = { "io_readv", PROBES_IO },

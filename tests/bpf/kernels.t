@@ -11,7 +11,7 @@ top=$(readlink -f "$(dirname "$0")/../..")
 # shellcheck disable=SC1091
 . "$top/tests/guest/vm.sh"
 
-V2="probes slots harvest nodeprobes netcount perf"
+V2="probes slots harvest nodeprobes stepgroup tcpcount netcount perf"
 V1="harvest"
 
 build=${BUILDDIR:-$PWD}
@@ -40,7 +40,7 @@ cat >"$guest/init" <<EOT
 mount -t proc p /proc; mount -t sysfs s /sys; mount -t devtmpfs d /dev; mount -t tmpfs t /tmp
 for module in /modules/*.ko; do insmod "\$module"; done
 export top_builddir=/build
-mount -t cgroup2 c /sys/fs/cgroup
+mount -t cgroup2 c /sys/fs/cgroup; echo +pids >/sys/fs/cgroup/cgroup.subtree_control
 for test in $V2; do /build/test_\$test; echo "GUEST v2 \$test \$?"; done
 umount /sys/fs/cgroup
 mount -t tmpfs c /sys/fs/cgroup; mkdir /sys/fs/cgroup/freezer
