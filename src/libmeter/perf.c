@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/libmeter/bperf.h"
 #include "src/libmeter/hwevents.h"
 #include "src/libmeter/perf_profiler.h"
 #include "src/libmeter/perf_set.h"
@@ -28,7 +29,8 @@ enum part {
 
 struct part_of_perf {
 	struct hwevents events;
-	struct perf_set *set;		   /* NULL: not asked for, or given back */
+	struct perf_set *set;		   /* this one or the next; NULL: not asked for, or given back */
+	struct bperf *bperf;
 	struct perf_sum kept[HWEVENTS_MAX]; /* what it had counted when it was given back */
 	const char *way;		   /* for people; NULL: not asked for */
 };
@@ -116,6 +118,24 @@ static int open_part(struct perf *p, struct part_of_perf *part)
 	return perf_task_open(part->set, p->pid, p->n);
 }
 
+/* Where it can be had: it costs nothing at a fork or at a switch within the step, nor descriptors. */
+static bool open_bperf(struct perf *p, const struct perf_target *target)
+{
+	struct part_of_perf *hw = &p->part[PART_HW];
+	_cleanup_free_ uint32_t *cpu = NULL;
+	struct errmsg err = { 0 };
+	size_t n;
+
+	if (!target->probes || !target->slot || !p->n || perf_cgroup_cpus(p->pid[0], &cpu, &n) < 0)
+		return false;
+	if (bperf_open(target->probes, target->slot, &hw->events, cpu, n, &hw->bperf, &err) < 0) {
+		logger_debug("perf: not by bperf: %s", err.text);
+		return false;
+	}
+	hw->way = "bperf";
+	return true;
+}
+
 static int open_parts(struct perf *p, const struct perf_target *target)
 {
 	static const uint32_t asks[PART_N] = {
@@ -131,6 +151,12 @@ static int open_parts(struct perf *p, const struct perf_target *target)
 	if (target->wish->groups & WISH_EVENTS)
 		hwevents_own(target->wish, &p->part[PART_OWN].events);
 	software_events(target->slot != 0, &p->part[PART_SW].events);
+	if ((target->wish->groups & WISH_HW) && open_bperf(p, target)) {
+		p->part[PART_SW].events.n = 0; /* the harvest's CPU time is the task clock */
+		if (!(target->wish->groups & WISH_EVENTS))
+			return 0;
+		return open_part(p, &p->part[PART_OWN]);
+	}
 	for (i = 0; i < PART_N && rc == 0; i++)
 		if (target->wish->groups & asks[i])
 			rc = open_part(p, &p->part[i]);
@@ -167,8 +193,10 @@ void perf_close(struct perf *p)
 
 	if (!p)
 		return;
-	for (i = 0; i < PART_N; i++)
+	for (i = 0; i < PART_N; i++) {
 		perf_set_destroy(p->part[i].set);
+		bperf_close(p->part[i].bperf);
+	}
 	if (p->cgroup_fd >= 0)
 		(void)close(p->cgroup_fd);
 	free(p->pid);
@@ -177,17 +205,43 @@ void perf_close(struct perf *p)
 
 /* --- giving back ------------------------------------------------------------------------------ */
 
+static void read_bperf(const struct part_of_perf *part, struct perf_sum ret[HWEVENTS_MAX])
+{
+	struct bperf_value v[PROBES_HW_EVENTS];
+	int rc = bperf_read(part->bperf, v);
+	uint32_t i;
+
+	for (i = 0; i < part->events.n; i++) {
+		int error = rc < 0 ? -EIO : bperf_error(part->bperf, i);
+
+		ret[i] = (struct perf_sum){ .reason = part->events.event[i].reason };
+		if (ret[i].reason == REASON_NONE && error < 0)
+			ret[i].reason = (uint8_t)perf_reason(-error);
+		if (ret[i].reason != REASON_NONE)
+			continue;
+		ret[i].enabled_ns = v[i].enabled_ns;
+		ret[i].running_ns = v[i].running_ns;
+		if (v[i].enabled_ns && !v[i].running_ns)
+			ret[i].reason = REASON_NO_COUNTER;
+		else
+			ret[i].value = muldiv(v[i].count, v[i].enabled_ns, v[i].running_ns);
+	}
+}
+_Static_assert(PROBES_HW_EVENTS >= HWEVENTS_MAX, "bperf has room for all events");
+
 static void read_part(const struct part_of_perf *part, struct perf_sum ret[HWEVENTS_MAX])
 {
 	if (part->set)
 		perf_set_read(part->set, ret);
+	else if (part->bperf)
+		read_bperf(part, ret);
 	else
 		memcpy(ret, part->kept, sizeof(part->kept));
 }
 
 static bool is_open(const struct perf *p, enum part part)
 {
-	return p->part[part].set && perf_set_counts(p->part[part].set);
+	return p->part[part].bperf || (p->part[part].set && perf_set_counts(p->part[part].set));
 }
 
 /* Share of the time since the last call in which our events were on the PMU; false: too little. */
@@ -235,22 +289,32 @@ static bool has_profiler(const struct perf *p)
 				   perf_profiler_among(p->pid, p->n);
 }
 
+/* False: others are at the counters of bperf just now; the next call tries again. */
+static bool give_back(struct part_of_perf *part)
+{
+	if (part->bperf && bperf_yield(part->bperf) < 0)
+		return false;
+	read_part(part, part->kept);
+	perf_set_destroy(TAKE_PTR(part->set));
+	bperf_close(TAKE_PTR(part->bperf));
+	return true;
+}
+
 void perf_poll(struct perf *p)
 {
 	size_t i;
 
 	if (!is_open(p, PART_HW) && !is_open(p, PART_OWN))
 		return;
-	if (!has_profiler(p) && !is_short_of_pmu(p))
+	if (!p->is_given_back && !has_profiler(p) && !is_short_of_pmu(p))
 		return;
-	logger_info("perf: hardware counters are left to somebody else's profiler; ours end here");
-	for (i = PART_HW; i <= PART_OWN; i++) {
-		if (!p->part[i].set)
-			continue;
-		perf_set_read(p->part[i].set, p->part[i].kept);
-		perf_set_destroy(TAKE_PTR(p->part[i].set));
-	}
+	if (!p->is_given_back)
+		logger_info("perf: hardware counters are left to somebody else's profiler; ours "
+			    "end here");
 	p->is_given_back = true;
+	for (i = PART_HW; i <= PART_OWN; i++)
+		if (p->part[i].set || p->part[i].bperf)
+			(void)give_back(&p->part[i]);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -284,15 +348,20 @@ static void set_metric(const struct hwevents *events, const struct perf_sum *sum
 		figures_miss(figures, m, reason);
 }
 
-/* What the step used in all, also after the counters were given back. */
-static uint64_t cpu_time(const struct perf *p, const struct figures *figures, uint64_t at_least)
+/*
+ * What the step used in all, also after the counters were given back, by us or (bperf) another step.
+ * Clocks differ a little by what they count of interrupts, which is no lack.
+ */
+static uint64_t cpu_time(const struct figures *figures, uint64_t enabled_ns)
 {
 	static const enum metric clocks[] = { METRIC_TASK_CLOCK, METRIC_CPU_TIME };
-	uint64_t ns = at_least;
+	uint64_t ns = enabled_ns;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(clocks) && p->is_given_back; i++)
-		if (figures_has(figures, clocks[i]) && figures->value[clocks[i]] > ns)
+	for (i = 0; i < ARRAY_SIZE(clocks); i++)
+		if (figures_has(figures, clocks[i]) &&
+		    figures->value[clocks[i]] > enabled_ns + enabled_ns / 20 &&
+		    figures->value[clocks[i]] > ns)
 			ns = figures->value[clocks[i]];
 	return ns;
 }
@@ -300,6 +369,17 @@ static uint64_t cpu_time(const struct perf *p, const struct figures *figures, ui
 static uint32_t share_ppm(uint64_t running_ns, uint64_t enabled_ns)
 {
 	return enabled_ns ? (uint32_t)muldiv(running_ns, PPM, enabled_ns) : PPM;
+}
+
+/* By bperf there is no event for it. */
+static void set_task_clock(const struct perf_sum *hw, struct figures *figures)
+{
+	if (figures_has(figures, METRIC_CPU_TIME))
+		figures_set(figures, METRIC_TASK_CLOCK, figures->value[METRIC_CPU_TIME]);
+	else if (hw->reason == REASON_NONE)
+		figures_set(figures, METRIC_TASK_CLOCK, hw->enabled_ns);
+	else
+		figures_miss(figures, METRIC_TASK_CLOCK, (enum metric_reason)hw->reason);
 }
 
 static void set_coverage(const struct perf *p, const struct perf_sum *sum, struct figures *figures)
@@ -319,7 +399,7 @@ static void set_coverage(const struct perf *p, const struct perf_sum *sum, struc
 			worst = &sum[i];
 	}
 	if (worst) {
-		figures_set(figures, METRIC_PMU_ENABLED, cpu_time(p, figures, worst->enabled_ns));
+		figures_set(figures, METRIC_PMU_ENABLED, cpu_time(figures, worst->enabled_ns));
 		figures_set(figures, METRIC_PMU_RUNNING, worst->running_ns);
 	} else {
 		figures_miss(figures, METRIC_PMU_ENABLED, reason);
@@ -347,7 +427,7 @@ static void fill_detail(const struct perf *p, const struct perf_sum *own,
 		e->value = own[i].value;
 		e->reason = own[i].reason;
 		e->coverage_ppm = share_ppm(own[i].running_ns,
-					    cpu_time(p, figures, own[i].enabled_ns));
+					    cpu_time(figures, own[i].enabled_ns));
 	}
 	detail->nevents = i;
 }
@@ -364,7 +444,7 @@ void perf_read(struct perf *p, struct figures *figures, struct step_detail *deta
 		enum metric m = made[i].metric;
 		const struct part_of_perf *part = &p->part[made[i].part];
 		bool is_harvests = made[i].part == PART_SW && m != METRIC_TASK_CLOCK &&
-				   part->events.n == 1;
+				   part->events.n <= 1;
 
 		if (m == METRIC_PMU_ENABLED || m == METRIC_PMU_RUNNING || is_harvests)
 			continue;
@@ -373,6 +453,8 @@ void perf_read(struct perf *p, struct figures *figures, struct step_detail *deta
 		else if (figures->reason[m] == REASON_NOT_MEASURED)
 			figures_miss(figures, m, REASON_NOT_ASKED);
 	}
+	if (p->part[PART_HW].way && !p->part[PART_SW].way)
+		set_task_clock(&sum[PART_HW][0], figures);
 	if (p->part[PART_HW].way)
 		set_coverage(p, sum[PART_HW], figures);
 	if (detail)
