@@ -148,6 +148,12 @@ static void is_kind(struct step *s, const char *kind, struct detail_net want)
 	is_u64(got.out_bytes, want.out_bytes, "bytes out");
 }
 
+/* Of IP. Where a veth joins packets, which depends on the kernel, its peer counts them without their frames. */
+static uint64_t wire_bytes(const struct netlab_wire *w, uint64_t want)
+{
+	return w->bytes == want ? want : w->bytes - w->packets * NETLAB_ETHERNET;
+}
+
 /* --- UDP ---------------------------------------------------------------------------------- */
 
 static char data[70000];
@@ -190,7 +196,7 @@ static void test_udp(int family, bool is_mapped)
 {
 	uint64_t header = UDP + (family == AF_INET || is_mapped ? IP4 : IP6);
 	const char *kind = header == UDP + IP4 ? "udp4" : "udp6";
-	struct netlab_wire before[2], after[2];
+	struct netlab_wire before[2], after[2], w;
 	uint64_t out = 0, in = 0, n_out = 0, n_in = 0;
 	struct step s;
 	int a = -1, b = -1;
@@ -219,12 +225,14 @@ static void test_udp(int family, bool is_mapped)
 	is_u64(s.f.value[METRIC_UDP_RECEIVED_BYTES], in, "payload received: a look is no receipt");
 	is_u64(s.f.value[METRIC_IPV6_SENT_BYTES],
 	       header == UDP + IP6 ? s.f.value[METRIC_IP_SENT_BYTES] : 0, "part of it by IPv6");
-	is_u64(after[0].packets - before[0].packets, n_out, "the wire saw as many packets out");
-	is_u64(after[1].packets - before[1].packets, n_in, "and in");
-	is_u64(after[0].bytes - before[0].bytes - n_out * NETLAB_ETHERNET, out + n_out * header,
-	       "as many bytes out");
-	is_u64(after[1].bytes - before[1].bytes - n_in * NETLAB_ETHERNET, in + n_in * header,
-	       "and in");
+	w.packets = after[0].packets - before[0].packets;
+	w.bytes = after[0].bytes - before[0].bytes;
+	is_u64(w.packets, n_out, "the wire saw as many packets out");
+	is_u64(wire_bytes(&w, out + n_out * header), out + n_out * header, "as many bytes out");
+	w.packets = after[1].packets - before[1].packets;
+	w.bytes = after[1].bytes - before[1].bytes;
+	is_u64(w.packets, n_in, "and in");
+	is_u64(wire_bytes(&w, in + n_in * header), in + n_in * header, "and in");
 out:
 	util_closep(&a);
 	util_closep(&b);
@@ -529,12 +537,6 @@ out:
 	return done;
 }
 
-/* Of IP. Where a veth joins packets, which depends on the kernel, its peer counts them without their frames. */
-static uint64_t wire_bytes(const struct netlab_wire *w, uint64_t want)
-{
-	return w->bytes == want ? want : w->bytes - w->packets * NETLAB_ETHERNET;
-}
-
 /* Both ends are steps: A's out is B's in, whatever the packets look like in between. */
 static void check_transfer(const struct transfer *t, int family, const struct tcp_mode *mode)
 {
@@ -547,9 +549,12 @@ static void check_transfer(const struct transfer *t, int family, const struct tc
 	is_u64(b->in_bytes, a->out_bytes, "to the byte");
 	is_u64(b->out_packets + unseen, a->in_packets, "and back");
 	is_u64(b->out_bytes + unseen * (IP6 + 40), a->in_bytes, "to the byte");
-	/* 32: the header of TCP with its time stamps, 8 more in a SYN */
-	is_u64(a->out_bytes, TCP_OUT + 8 + a->out_packets * (header + 32),
-	       "payload and a header for each packet");
+	/* 32: the header of TCP with its time stamps, 8 more in a SYN; more where it reports disorder */
+	if (!t->info.tcpi_rcv_ooopack)
+		is_u64(a->out_bytes, TCP_OUT + 8 + a->out_packets * (header + 32),
+		       "payload and a header for each packet");
+	else
+		skip(1, "packets overtook each other");
 	if (mode->tso) /* the devices count super-packets as one */
 		return;
 	is_u64(a->out_packets, t->out.packets, "the wire saw as many packets out");
@@ -566,6 +571,7 @@ static void test_tcp(int family, const struct tcp_mode *mode)
 {
 	const char *kind = family == AF_INET ? "tcp4" : "tcp6";
 	struct transfer t = { .a.fd = -1, .b.fd = -1 };
+	uint64_t enough = clock_mono_ns() + 5 * NSEC_PER_SEC;
 	int i;
 
 	diag("TCP, family %d, %s", family, mode->name);
@@ -575,7 +581,7 @@ static void test_tcp(int family, const struct tcp_mode *mode)
 			skip(1, "this kernel's veth has no such offload");
 			return;
 		}
-	for (i = 0; i < 5 && !t.is_clean; i++) {
+	for (i = 0; !t.is_clean && (i < 3 || clock_mono_ns() < enough); i++) {
 		step_stop(&t.a);
 		step_stop(&t.b);
 		if (!step_start(&t.a, "tcp_a") || !step_start(&t.b, "tcp_b") ||
@@ -939,6 +945,11 @@ static void run_tests(void)
 	};
 	size_t i;
 
+	/* a queue of their own where the kernel has it: all others share one per CPU, and drop */
+	for (i = 0; i < 2; i++) {
+		(void)netlab_offload(&lab, (int)i, ETHTOOL_STSO, false);
+		(void)netlab_offload(&lab, (int)i, ETHTOOL_SGRO, true);
+	}
 	test_refusals();
 	test_whose();
 	test_udp(AF_INET, false);
