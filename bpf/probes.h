@@ -205,7 +205,7 @@ _Static_assert(sizeof(struct probes_tcp_row) == 72, "probes ABI");
 /* SK_STORAGE: marks sockets of steps, which is how the iterator finds them in every namespace. */
 struct probes_tcp_mark {
 	__u32 is_booked; /* to the row: not to be listed */
-	__u32 pad;
+	__u32 has_syn;	 /* counted with what the peer acknowledged */
 };
 
 /* What the iterator over sockets writes. */

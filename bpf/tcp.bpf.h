@@ -60,14 +60,15 @@ const volatile bool has_live_tcp;
 /*
  * What the stream carried is in the sequence numbers, where SYN and FIN take one each; what was handed
  * to the network, without repeats, in bytes_sent. Each can be too high:
- *	stream	by our SYN, which bytes_acked has if the connection was made from here; nothing tells
+ *	stream	by our SYN, which bytes_acked has if the connection was made from here: only the mark
+ *		can tell
  *	handed	when the node's own queue refused a segment, which then is "sent" once more, but
  *		is no repeat
- * So the smaller one is right to the byte, or with both a byte too high.
+ * So the smaller one is right to the byte; or with both, and no mark, a byte too high.
  *
  * Nothing is locked while a socket is listed: by the order of the reads it shows at most what it has.
  */
-static __always_inline __u64 tcp_sent(struct tcp_sock *tp, int state)
+static __always_inline __u64 tcp_sent(struct tcp_sock *tp, int state, struct probes_tcp_mark *mark)
 {
 	bool is_closing = state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2 ||
 			  state == TCP_CLOSING || state == TCP_LAST_ACK;
@@ -78,6 +79,8 @@ static __always_inline __u64 tcp_sent(struct tcp_sock *tp, int state)
 	handed -= *(volatile __u64 *)&tp->bytes_retrans;
 	/* our FIN is the last of what there is to write; it may have to wait for the window */
 	if (is_closing && next == tp->write_seq && stream)
+		stream--;
+	if (mark && mark->has_syn && stream)
 		stream--;
 	return handed < stream ? handed : stream;
 }
@@ -96,10 +99,10 @@ static __always_inline __u64 tcp_received(struct tcp_sock *tp, struct sock *sk)
 
 /* STATE: the one that the socket is in, or was in until now. */
 static __always_inline void tcp_take(struct tcp_sock *tp, struct sock *sk, int state,
-				     struct probes_tcp_counters *c)
+				     struct probes_tcp_mark *mark, struct probes_tcp_counters *c)
 {
 	c->received_bytes = tcp_received(tp, sk);
-	c->sent_bytes = tcp_sent(tp, state);
+	c->sent_bytes = tcp_sent(tp, state, mark);
 	c->retransmitted_bytes = tp->bytes_retrans;
 	c->received_segments = tp->segs_in;
 	c->sent_segments = tp->segs_out;
@@ -118,7 +121,7 @@ static __always_inline void tcp_book(struct sock *sk, struct tcp_sock *tp, __u32
 
 	if (!r)
 		return;
-	tcp_take(tp, sk, state, &c);
+	tcp_take(tp, sk, state, mark, &c);
 	__sync_fetch_and_add(&r->begun, 1);
 	if (mark)
 		*(volatile __u32 *)&mark->is_booked = 1;
@@ -161,6 +164,7 @@ static __always_inline int tcp_change(struct sock *sk, int oldstate, int newstat
 		if (mark ? !mark->is_booked : !is_second)
 			tcp_book(sk, tp, slot, oldstate, mark);
 	} else if (mark) {
+		mark->has_syn = oldstate == TCP_SYN_SENT;
 		mark->is_booked = 0; /* connected again after a failure or a close */
 	} else if (newstate == TCP_ESTABLISHED && !is_second) {
 		count_lost(PROBES_TCP); /* until it closes */
@@ -204,7 +208,7 @@ int sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
-	tcp_take(tp, sk, state, &out.c);
+	tcp_take(tp, sk, state, mark, &out.c);
 	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
 	return 0;
 }
