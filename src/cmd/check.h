@@ -39,6 +39,7 @@ void check_folder(struct check *c, const char *what, const char *dir, bool may_c
 bool check_secret_file(struct check *c, const char *what, const char *path);
 
 void check_sources(struct check *c); /* check_sources.c: EnergySources and all sensors */
+void check_bpf(struct check *c);   /* check_bpf.c: the BPF programs, by group */
 void check_node(struct check *c);  /* check_node.c: sources, factor, ledger, folders */
 void check_slurm(struct check *c); /* check_slurm.c: slurm.conf and the plugins in PluginDir */
 void check_sinks(struct check *c); /* check_sinks.c: spool and where records go */

@@ -135,11 +135,5 @@ void check_node(struct check *c)
 	if (*c->settings.textfile_dir)
 		check_folder(c, "TextfileDir", c->settings.textfile_dir, false);
 	check_filesystems(c);
-	if (!*c->settings.bpf_dir)
-		check_note(c, "BpfDir", "empty: no I/O figures from BPF");
-	else if (access(c->settings.bpf_dir, F_OK) < 0)
-		check_note(c, "BpfDir", "%s: %s (slurmd's plugin loads the programs)",
-			   c->settings.bpf_dir, strerror(errno));
-	else
-		check_ok(c, "BpfDir", "%s", c->settings.bpf_dir);
+	check_bpf(c);
 }

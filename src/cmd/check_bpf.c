@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * check_bpf.c - what `ceems check` says of the BPF programs: which groups are on and what for, and
+ * why the others are not.
+ */
+#include <errno.h>
+#include <libgen.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+#include "src/cmd/check.h"
+#include "src/libmeter/probes.h"
+
+/* What each group is for, and how a user gets it. */
+static const struct {
+	const char *counts;
+	const char *asked_by; /* NULL: every step has it */
+} groups[PROBES_GROUP_N] = {
+	[PROBES_TASKS] = { "I/O, CPU time, switches and faults of tasks", NULL },
+	[PROBES_TCP] = { "bytes and connections of TCP", NULL },
+	[PROBES_IO] = { "I/O by file system", "--ceems-perf=io" },
+	[PROBES_NET] = { "packets and UDP", "--ceems-perf=net" },
+	[PROBES_HW] = { "hardware counters by BPF", "--ceems-perf" },
+};
+
+/* What stands in for it. */
+static const char *instead(enum probes_group group)
+{
+	return group == PROBES_HW ? "perf counts them at a higher cost" : "it is n/a";
+}
+
+static void check_group(struct check *c, const struct probes *p, enum probes_group group)
+{
+	const char *asked_by = groups[group].asked_by;
+	enum probes_why why = probes_why(p, group);
+	uint64_t lost = probes_lost(p, group);
+	char what[32];
+
+	(void)snprintf(what, sizeof(what), "bpf %s", probes_group_name(group));
+	if (why != PROBES_OK)
+		check_note(c, what, "%s: %s; %s", groups[group].counts, probes_why_text(why),
+			   instead(group));
+	else if (lost)
+		check_warn(c, what, "tell us what the steps were doing",
+			   "%s: %llu events found no place since the programs were loaded",
+			   groups[group].counts, (unsigned long long)lost);
+	else if (asked_by)
+		check_ok(c, what, "%s, for steps with %s", groups[group].counts, asked_by);
+	else
+		check_ok(c, what, "%s, for all steps%s", groups[group].counts,
+			 group == PROBES_TCP && !(probes_features(p) & PROBES_HAS_LIVE_TCP) ?
+				 ", as connections close" :
+				 "");
+}
+
+static void check_use(struct check *c, struct probes *p)
+{
+	struct probes_census census;
+	struct probes_dead dead;
+
+	if (probes_census(p, &census, &dead) < 0)
+		return;
+	if (census.full)
+		check_warn(c, "bpf", "fewer steps at once on one node",
+			   "%llu steps found all %u slots taken and were not counted",
+			   (unsigned long long)census.full, PROBES_SLOTS);
+	if (!census.users)
+		check_warn(c, "bpf", "restart slurmd, or see its log",
+			   "%s: loaded, but no slurmd uses it", probes_dir(p));
+	else
+		check_ok(c, "bpf", "%s: %u steps counted now, %u programs attached", probes_dir(p),
+			 census.slots, census.holds);
+}
+
+/* Why nothing is loaded, as far as it can be told from here. */
+static void check_absent(struct check *c)
+{
+	const char *dir = c->settings.bpf_dir;
+	char parent[PATH_MAX];
+	struct statfs fs;
+
+	(void)snprintf(parent, sizeof(parent), "%s", dir);
+	if (statfs(dirname(parent), &fs) < 0 || (unsigned long)fs.f_type != BPF_FS_MAGIC)
+		check_warn(c, "bpf", "mount -t bpf bpf /sys/fs/bpf, then restart slurmd",
+			   "%s is not on a bpf file system: I/O and network are n/a", dir);
+	else
+		check_note(c, "bpf", "%s: nothing is loaded; slurmd's plugin does that, and logs why if "
+				     "it cannot", dir);
+}
+
+void check_bpf(struct check *c)
+{
+	struct errmsg err = { 0 };
+	struct probes *p;
+	unsigned int i;
+	int rc;
+
+	if (!*c->settings.bpf_dir) {
+		check_note(c, "bpf", "BpfDir is empty: I/O and network are n/a");
+		return;
+	}
+	rc = probes_open(c->settings.bpf_dir, &p, &err);
+	if (rc == -ENOENT) {
+		check_absent(c);
+		return;
+	}
+	if (rc == -EACCES || rc == -EPERM) {
+		check_note(c, "bpf", "%s: only root can look", err.text);
+		return;
+	}
+	if (rc < 0) {
+		check_error(c, "bpf", "restart slurmd", "%s", err.text);
+		return;
+	}
+	check_use(c, p);
+	for (i = 0; i < PROBES_GROUP_N; i++)
+		check_group(c, p, (enum probes_group)i);
+	probes_close(p);
+}
