@@ -5,8 +5,11 @@
 #include <limits.h>
 #include <string.h>
 
+#include "src/libmeter/fsio.h"
 #include "src/libmeter/harvest.h"
 #include "src/libmeter/probes.h"
+#include "src/libmeter/stepgroup.h"
+#include "src/libmeter/tcpcount.h"
 #include "src/libnode/bpfload.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
@@ -16,7 +19,7 @@
 struct nodeprobes {
 	const struct settings *settings;
 	char helper[PATH_MAX];
-	struct probes *probes;
+	struct probes *probes; /* NULL: not to be had */
 	bool keeps_io;
 	uint64_t looked_ns; /* CLOCK_MONOTONIC; 0: never */
 	bool has_dead;
@@ -41,31 +44,35 @@ static void hold(struct nodeprobes *np)
 	}
 }
 
+static int load(struct nodeprobes *np, struct errmsg *err)
+{
+	int rc = bpfload_run(np->helper, np->settings->bpf_dir, LOAD_TIMEOUT_NS, err);
+
+	if (rc == 0)
+		rc = probes_open(np->settings->bpf_dir, &np->probes, err);
+	if (rc == 0)
+		hold(np);
+	return rc;
+}
+
 void nodeprobes_start(const struct settings *s, const char *helper_dir, struct nodeprobes **ret)
 {
-	struct nodeprobes *np;
+	struct nodeprobes *np = calloc(1, sizeof(*np));
 	struct errmsg err = { 0 };
 	int rc;
 
-	*ret = NULL;
-	if (!s->bpf_dir[0])
-		return;
-	np = calloc(1, sizeof(*np));
+	*ret = np;
 	if (!np)
 		return;
 	np->settings = s;
 	(void)snprintf(np->helper, sizeof(np->helper), "%s/ceems-bpf", helper_dir);
-	rc = bpfload_run(np->helper, s->bpf_dir, LOAD_TIMEOUT_NS, &err);
-	if (rc == 0)
-		rc = probes_open(s->bpf_dir, &np->probes, &err);
-	if (rc < 0) {
-		logger_log(rc == -EOPNOTSUPP ? LOGGER_INFO : LOGGER_ERROR,
-			   "bpf: %s; I/O is not counted on this node", err.text);
-		free(np);
+	(void)stepgroup_reap(/* everywhere= */ true);
+	if (!s->bpf_dir[0])
 		return;
-	}
-	hold(np);
-	*ret = np;
+	rc = load(np, &err);
+	if (rc < 0)
+		logger_log(rc == -EOPNOTSUPP ? LOGGER_INFO : LOGGER_ERROR,
+			   "bpf: %s; I/O and network are not counted on this node", err.text);
 }
 
 void nodeprobes_stop(struct nodeprobes *np)
@@ -74,10 +81,10 @@ void nodeprobes_stop(struct nodeprobes *np)
 
 	if (!np)
 		return;
-	probes_close(np->probes);
 	/* -EBUSY: steps or another slurmd use it; the last of them unloads. */
-	if (bpfload_stop(np->helper, np->settings->bpf_dir, LOAD_TIMEOUT_NS, &err) < 0)
+	if (np->probes && bpfload_stop(np->helper, np->settings->bpf_dir, LOAD_TIMEOUT_NS, &err) < 0)
 		logger_debug("bpf: %s", err.text);
+	probes_close(np->probes);
 	free(np);
 }
 
@@ -103,18 +110,26 @@ static void keep_hooks(struct nodeprobes *np)
 
 /* --- the dead ----------------------------------------------------------------------------- */
 
-void nodeprobes_look(struct nodeprobes *np, uint64_t now_ns)
+static void look_for_slots(struct nodeprobes *np)
 {
 	struct probes_census c;
 
+	np->has_dead = probes_census(np->probes, &c, &np->dead) == 0 &&
+		       (np->dead.nslots || np->dead.nusers);
+}
+
+void nodeprobes_look(struct nodeprobes *np, uint64_t now_ns)
+{
 	if (!np)
 		return;
-	keep_hooks(np);
+	if (np->probes)
+		keep_hooks(np);
 	if (np->looked_ns && now_ns - np->looked_ns < NODEPROBES_LOOK_NS)
 		return;
 	np->looked_ns = now_ns;
-	np->has_dead = probes_census(np->probes, &c, &np->dead) == 0 &&
-		       (np->dead.nslots || np->dead.nusers);
+	if (np->probes)
+		look_for_slots(np);
+	(void)stepgroup_reap(/* everywhere= */ false);
 }
 
 void nodeprobes_clear(struct nodeprobes *np)
@@ -141,7 +156,7 @@ static bool is_still_of(struct nodeprobes *np, const struct ledger_slot *s)
 	       owner.pid == (uint32_t)atomic_load(&s->stepd_pid) && owner.start == s->stepd_start;
 }
 
-static int read_slot(struct nodeprobes *np, uint32_t slot, struct figures *figures)
+static int read_tasks(struct nodeprobes *np, uint32_t slot, struct figures *figures)
 {
 	struct harvest *h;
 	int rc = harvest_open(np->probes, slot, &h);
@@ -153,19 +168,46 @@ static int read_slot(struct nodeprobes *np, uint32_t slot, struct figures *figur
 	return rc;
 }
 
+static void read_sockets(struct nodeprobes *np, uint32_t slot, struct figures *figures)
+{
+	struct tcpcount *t;
+
+	if (tcpcount_open(np->probes, slot, &t) < 0)
+		return;
+	(void)tcpcount_read(t, figures);
+	tcpcount_close(t);
+}
+
+/* By the mount points of this process: those of the job may have gone with its tasks. */
+static void read_filesystems(struct nodeprobes *np, uint32_t slot, struct figures *figures)
+{
+	struct step_detail detail = { 0 };
+	struct probes_owner owner;
+	struct fsio *io;
+
+	if (probes_owner(np->probes, slot, &owner) < 0 || !(owner.groups & 1u << PROBES_IO) ||
+	    fsio_open(np->probes, slot, np->settings, &io, NULL) < 0)
+		return;
+	fsio_learn(io, getpid());
+	(void)fsio_read(io, figures, &detail);
+	fsio_close(io);
+}
+
 void nodeprobes_salvage(struct nodeprobes *np, struct ledger_book *book,
 			const struct book_line *line, size_t n)
 {
 	struct figures figures;
 	size_t i;
 
-	for (i = 0; np && i < n; i++) {
+	for (i = 0; np && np->probes && i < n; i++) {
 		/* from SLOT_CLOSING on the figures are there */
 		if (!line[i].is_dead || line[i].state >= SLOT_CLOSING || !is_still_of(np, line[i].s))
 			continue;
 		figures_init(&figures);
-		if (read_slot(np, line[i].s->bpf_slot, &figures) < 0)
+		if (read_tasks(np, line[i].s->bpf_slot, &figures) < 0)
 			continue;
+		read_sockets(np, line[i].s->bpf_slot, &figures);
+		read_filesystems(np, line[i].s->bpf_slot, &figures);
 		ledger_book_salvage(book, line[i].slot, &figures);
 		logger_info("job %u: slurmstepd %d was killed; what its step did is known all the same",
 			    line[i].s->id.job_id, (int)atomic_load(&line[i].s->stepd_pid));

@@ -2,8 +2,8 @@
 /*
  * nodeprobes.h - slurmd's part of the node's BPF programs: has them loaded, keeps those attached that
  * every step needs, clears up after the dead, and reads what a slurmstepd that was killed can no
- * longer read. For the sampler's thread only. Whatever cannot be had is logged once, and the rest
- * of the sampler does without.
+ * longer read. For the sampler's thread only. What cannot be had is logged once, and the others do
+ * without; all functions take NULL.
  */
 #ifndef CEEMS_NODEPROBES_H
 #define CEEMS_NODEPROBES_H
@@ -18,20 +18,20 @@ struct nodeprobes;
 
 /*
  * Loads what is not loaded yet, in a process of its own, some 50 ms; 5 s at most. S is borrowed until
- * nodeprobes_stop(). *RET is NULL when there is nothing to be had.
+ * nodeprobes_stop(). *RET is NULL when there is no memory.
  */
 void nodeprobes_start(const struct settings *s, const char *helper_dir, struct nodeprobes **ret);
 
 /*
  * The last one of all users unloads: so this withdraws, and nothing stays in the kernel unless steps
- * run on, which keep what they need. NULL: no-op.
+ * run on, which keep what they need.
  */
 void nodeprobes_stop(struct nodeprobes *np);
 
 /*
- * A tick's two halves, around the booking of it. Before its lines are collected: who is dead. When
- * it is booked: their slots are freed. In this order no slot is freed of which the tick did not
- * know that its slurmstepd is dead. NULL: no-ops.
+ * A tick's two halves, around the booking of it. Before its lines are collected: who is dead, slots
+ * and cgroups of steps (stepgroup.h). When it is booked: their slots are freed. In this order no slot
+ * is freed of which the tick did not know that its slurmstepd is dead.
  */
 void nodeprobes_look(struct nodeprobes *np, uint64_t now_ns);
 void nodeprobes_clear(struct nodeprobes *np);
