@@ -3,14 +3,16 @@
 # arm64.t: hardware counters, on a machine that has none. QEMU emulates a 64-bit Arm CPU whose PMU counts
 # cycles and instructions; our sources, cross-built, count a loop of known length in it through
 # libpfm4, and the table's names of Neoverse CPUs are asked of the libpfm4 that knows them. Nothing
-# of it is installed: kernel and libpfm4 are fetched by tests/guest/kernel. Not part of `make check`;
-# about a minute. CC_ARM64 names the compiler, QEMU_ARM64 the emulator.
+# of it is installed: kernel and libraries are fetched by tests/guest/kernel. Not part of `make check`;
+# a minute of CPU time. BUILDDIR names the build, whose BPF programs are taken, CC_ARM64 the compiler and
+# QEMU_ARM64 the emulator.
 top=$(readlink -f "$(dirname "$0")/../..")
 # shellcheck disable=SC1091
 . "$top/tests/tap/tap.sh"
 # shellcheck disable=SC1091
 . "$top/tests/guest/vm.sh"
 
+build=${BUILDDIR:-$PWD}
 cc=${CC_ARM64:-aarch64-linux-gnu-gcc}
 qemu=${QEMU_ARM64:-qemu-system-aarch64}
 for tool in "$cc" "$qemu" cpio; do
@@ -29,17 +31,38 @@ sources=("$top"/src/libutil/*.c
 	"$top"/src/libmeter/{cgmount,cgprocs,cpuinfo,cpuset,cputime,cputime_procs}.c
 	"$top"/src/libmeter/{hwevents,hwevents_table}.c
 	"$top"/src/libmeter/perf{,_cgroup,_profiler,_set,_task}.c
+	"$top"/src/libmeter/{bperf,bpfsys,probes*}.c
 	"$top"/src/libjob/{metric,perfwish}.c)
 
-# cross OUTPUT SOURCE: with what it needs of ours
+libs=$kernel/usr/lib/aarch64-linux-gnu
+
+# cross OUTPUT SOURCE...: with what it needs of ours
 cross() {
+	local output=$1
+
+	shift
 	"$cc" -std=gnu11 -O1 -D_GNU_SOURCE -I"$work" -I"$top" -I"$top/tests/tap" -I"$top/tests/unit" \
-		-isystem "$kernel/usr/include" -o "$1" "$2" "${sources[@]}" >"$work/log" 2>&1
+		-isystem "$kernel/usr/include" -o "$output" "${sources[@]}" "$@" >"$work/log" 2>&1
+}
+
+# The BPF programs are the same for all CPUs. libbpf's headers are this machine's.
+cross_ceems_bpf() {
+	mkdir "$work/include" &&
+		cp -r /usr/include/bpf /usr/include/libelf.h /usr/include/gelf.h \
+			/usr/include/elf.h "$work/include/" &&
+		cross "$guest/ceems-bpf" "$top"/bpf/{ceems-bpf,kernel_has,probes_mon}.c \
+			-I"$build" -isystem "$work/include" \
+			"$libs/libbpf.so.1" "$libs/libelf.so.1" -Wl,--allow-shlib-undefined
 }
 
 cross "$guest/init" "$top/tests/bpf/arm64_perf.c" &&
 	cross "$guest/test_hwevents" "$top/tests/unit/test_hwevents.c"
 built=$?
+if [ "$built" -eq 0 ] && [ -e "$build/bpf/probes.skel.h" ]; then
+	cross_ceems_bpf
+	built=$?
+	cp -L "$libs"/lib{bpf.so.1,elf.so.1} "$kernel"/lib/aarch64-linux-gnu/libz.so.1 "$guest/lib/"
+fi
 ok $built "our sources build for arm64"
 if [ "$built" -ne 0 ]; then
 	sed 's/^/# /' "$work/log"
@@ -48,11 +71,11 @@ fi
 for lib in ld-linux-aarch64.so.1 libc.so.6; do
 	cp -L "$("$cc" -print-file-name="$lib")" "$guest/lib/"
 done
-cp -L "$kernel"/usr/lib/aarch64-linux-gnu/libpfm.so.4 "$guest/lib/"
+cp -L "$libs/libpfm.so.4" "$guest/lib/"
 vm_pack "$guest" >"$work/initrd"
 
 # Counting instructions takes -icount; one a nanosecond, and a CPU of 1 GHz, so one a cycle.
-timeout -k 5 600 "$qemu" -M virt -cpu neoverse-n1 -icount shift=0,sleep=off -smp 2 -m 512 \
+timeout -k 5 900 "$qemu" -M virt -cpu neoverse-n1 -icount shift=0,sleep=off -smp 2 -m 512 \
 	-nodefaults -no-user-config -display none -no-reboot -serial stdio \
 	-kernel "$kernel"/boot/vmlinuz-* -initrd "$work/initrd" \
 	-append "console=ttyAMA0 quiet panic=-1" </dev/null 2>&1 | tr -d '\r' >"$work/console"

@@ -2,7 +2,7 @@
 /*
  * init of an emulated arm64 guest whose PMU counts cycles and instructions, one instruction a cycle
  * (QEMU, -icount shift=0). What we count of a loop of known length must be right: per task, by
- * cgroup, by bperf; with more events than counters; and until a profiler comes.
+ * cgroup, by bperf (with /ceems-bpf); with more events than counters; and until a profiler comes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,12 +18,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "src/libmeter/cputime.h"
 #include "src/libmeter/perf.h"
-#include "src/libmeter/perf_set.h"
+#include "src/libutil/fileio.h"
 #include "src/libutil/util.h"
 #include "tests/tap/tap.h"
 
 #define CGROUP "/sys/fs/cgroup/step_0"
+#define BPF_DIR "/sys/fs/bpf/ceems"
 #define SHORT 1000000u
 #define LONG 11000000u
 #define PER_TURN 2u /* instructions of the loop below */
@@ -110,10 +112,15 @@ static int child(const char *what, uint64_t turns)
 
 /* --- counting --------------------------------------------------------------------------------- */
 
+enum way { BY_TASK, BY_CGROUP, BY_BPERF };
+static const char *const way_names[] = { "per task", "per cgroup", "bperf" };
+
+static struct probes *probes; /* NULL: no /ceems-bpf */
+
 struct run {
 	const char *what;
 	const struct perfwish *wish;
-	bool by_cgroup;
+	enum way way;
 };
 
 struct counted {
@@ -121,22 +128,39 @@ struct counted {
 	struct step_detail detail;
 };
 
+static uint32_t register_step(void)
+{
+	uint32_t slot = 0;
+	struct stat st;
+
+	if (stat(CGROUP, &st) == 0)
+		(void)probes_register(probes, st.st_ino, /* cgroup_v1_id= */ 0, 1u << PROBES_HW,
+				      &slot);
+	return slot;
+}
+
 static bool count(const struct run *r, uint64_t turns, struct counted *ret)
 {
 	int fd = open(CGROUP, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	pid_t pid = child_stopped(r->what, turns);
-	struct perf_target target = { .wish = r->wish, .cgroup_fd = r->by_cgroup ? fd : -1,
+	struct perf_target target = { .wish = r->wish, .cgroup_fd = r->way == BY_TASK ? -1 : fd,
 				      .pid = &pid, .n = 1 };
 	struct perf *p;
 	bool is_run;
 
 	memset(ret, 0, sizeof(*ret));
 	figures_init(&ret->figures);
+	if (r->way == BY_BPERF) {
+		target.probes = probes;
+		target.slot = register_step();
+	}
 	if (fd < 0 || pid < 0 || perf_open(&target, &p, NULL) < 0)
 		return false;
 	is_run = child_ends(pid);
 	perf_read(p, &ret->figures, &ret->detail);
 	perf_close(p);
+	if (target.slot)
+		probes_release(probes, target.slot);
 	(void)close(fd);
 	return is_run;
 }
@@ -154,8 +178,9 @@ static const struct perfwish own = { .groups = WISH_EVENTS,
 				     .nevents = 2,
 				     .event = { "INST_RETIRED:u", "perf::PERF_COUNT_HW_INSTRUCTIONS:u" } };
 
-static void test_own(const struct run *r, const char *how)
+static void test_own(const struct run *r)
 {
+	const char *how = way_names[r->way];
 	const uint64_t want = (uint64_t)PER_TURN * (LONG - SHORT);
 	struct counted few, many;
 	uint32_t i;
@@ -178,16 +203,16 @@ static void test_own(const struct run *r, const char *how)
 	is_u64(many.detail.nevents, own.nevents, "  each event is told");
 }
 
-static void test_hw(const struct run *r, const char *how)
+static void test_hw(const struct run *r)
 {
+	const char *how = way_names[r->way];
 	const uint64_t want = (uint64_t)PER_TURN * (LONG - SHORT);
 	struct counted few, many;
 	uint64_t cycles, instructions;
 
 	if (!ok(count(r, SHORT, &few) && count(r, LONG, &many), "%s %s: ran", how, r->what))
 		return;
-	ok(!strncmp(many.detail.counters, r->by_cgroup ? "per cgroup" : "per task", 8),
-	   "counted %s", many.detail.counters);
+	ok(!strncmp(many.detail.counters, how, strlen(how)), "counted %s", many.detail.counters);
 	cycles = many.figures.value[METRIC_CYCLES] - few.figures.value[METRIC_CYCLES];
 	instructions = many.figures.value[METRIC_INSTRUCTIONS] -
 		       few.figures.value[METRIC_INSTRUCTIONS];
@@ -211,10 +236,10 @@ static void test_hw(const struct run *r, const char *how)
 
 /* --- more events than counters ------------------------------------------------------------------ */
 
-static void test_shared(bool by_cgroup)
+static void test_shared(enum way way)
 {
 	struct perfwish many = { .groups = WISH_EVENTS, .nevents = PERFWISH_EVENTS };
-	struct run r = { "--loop", &many, by_cgroup };
+	struct run r = { "--loop", &many, way };
 	const uint64_t want = (uint64_t)PER_TURN * 4 * LONG;
 	uint32_t least_ppm = 1000000;
 	struct counted c;
@@ -264,7 +289,22 @@ static void nap(void)
 	(void)nanosleep(&t, NULL);
 }
 
-static void test_given_back(bool in_job)
+static uint64_t cpu_time_of(const char *cgroup)
+{
+	char path[128], text[512];
+	uint64_t ns = 0;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/cpu.stat", cgroup);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && fileio_pread_all(fd, text, sizeof(text)) > 0)
+		(void)cputime_parse_cpu_stat(text, &ns);
+	if (fd >= 0)
+		(void)close(fd);
+	return ns;
+}
+
+static void test_given_back(enum way way, bool in_job)
 {
 	int dir = open(CGROUP, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	pid_t pid = child_stopped("--loop", UINT64_C(1000000000000));
@@ -274,6 +314,10 @@ static void test_given_back(bool in_job)
 	struct counted c;
 	struct perf *p;
 
+	if (way == BY_BPERF) {
+		target.probes = probes;
+		target.slot = register_step();
+	}
 	memset(&c, 0, sizeof(c));
 	if (!is_int(perf_open(&target, &p, NULL), 0, "open"))
 		return;
@@ -307,12 +351,16 @@ static void test_given_back(bool in_job)
 	   in_job ? "a profiler in the job" : "a profiler of the CPUs", c.detail.counters);
 	for (i = 0; i < 10; i++)
 		nap();
+	if (way == BY_BPERF) /* what the harvest would say */
+		figures_set(&c.figures, METRIC_CPU_TIME, cpu_time_of(CGROUP));
 	perf_read(p, &c.figures, &c.detail);
 	ok(figures_has(&c.figures, METRIC_CYCLES) &&
 		   c.figures.value[METRIC_PMU_RUNNING] < c.figures.value[METRIC_PMU_ENABLED],
 	   "what was counted stays, with its share: %" PRIu64 " of %" PRIu64 " ns",
 	   c.figures.value[METRIC_PMU_RUNNING], c.figures.value[METRIC_PMU_ENABLED]);
 	perf_close(p);
+	if (target.slot)
+		probes_release(probes, target.slot);
 	for (i = 0; i < 2; i++)
 		while (n[i]--)
 			(void)close(fd[i][n[i]]);
@@ -327,13 +375,13 @@ static void test_given_back(bool in_job)
 
 /* --- init ------------------------------------------------------------------------------------------ */
 
-static void run_test(const char *path)
+static void run_test(const char *path, const char *verb)
 {
 	pid_t pid = fork();
 	int status = 1;
 
 	if (pid == 0) {
-		(void)execl(path, path, (char *)NULL);
+		(void)execl(path, path, verb, (char *)NULL);
 		_exit(127);
 	}
 	(void)waitpid(pid, &status, 0);
@@ -352,28 +400,51 @@ static void enable_controllers(void)
 		(void)close(fd);
 }
 
+/* No trampoline is needed for what bperf hooks into, so old kernels for Arm have it too. */
+static void load_probes(void)
+{
+	struct errmsg err = { 0 };
+	int rc;
+
+	if (access("/ceems-bpf", X_OK) < 0) {
+		skip(1, "bperf: the BPF programs are not built");
+		return;
+	}
+	(void)mount("b", "/sys/fs/bpf", "bpf", 0, NULL);
+	run_test("/ceems-bpf", "load");
+	rc = probes_open(BPF_DIR, &probes, &err);
+	is_int(rc, 0, "the BPF programs are loaded");
+	if (rc < 0)
+		diag("%s", err.text);
+	else
+		is_u64(probes_why(probes, PROBES_HW), PROBES_OK, "with those of bperf");
+}
+
 static void run_all(void)
 {
-	static const struct {
-		const char *how;
-		bool by_cgroup;
-	} ways[] = { { "task", false }, { "cgroup", true } };
 	static const char *const whats[] = { "--loop", "--forks", "--both" };
-	size_t w, i;
+	enum way way;
+	size_t i;
 
 	(void)mkdir(CGROUP, 0755);
-	for (w = 0; w < ARRAY_SIZE(ways); w++) {
+	load_probes();
+	for (way = BY_TASK; way <= (probes ? BY_BPERF : BY_CGROUP); way++) {
 		for (i = 0; i < ARRAY_SIZE(whats); i++) {
-			struct run r = { whats[i], &own, ways[w].by_cgroup };
+			struct run r = { whats[i], &own, way };
 
-			test_own(&r, ways[w].how);
+			if (way != BY_BPERF) /* a user's own are never by bperf */
+				test_own(&r);
 			r.wish = &hw;
-			test_hw(&r, ways[w].how);
+			test_hw(&r);
 		}
-		test_shared(ways[w].by_cgroup);
+		if (way != BY_BPERF)
+			test_shared(way);
 	}
-	test_given_back(/* in_job= */ true);
-	test_given_back(/* in_job= */ false);
+	for (way = BY_CGROUP; way <= (probes ? BY_BPERF : BY_CGROUP); way++) {
+		test_given_back(way, /* in_job= */ true);
+		test_given_back(way, /* in_job= */ false);
+	}
+	probes_close(probes);
 	(void)done_testing();
 }
 
@@ -390,7 +461,7 @@ int main(int argc, char **argv)
 	(void)mount("c", "/sys/fs/cgroup", "cgroup2", 0, NULL);
 	enable_controllers();
 	run_all();
-	run_test("/test_hwevents"); /* speaks TAP too, after our plan */
+	run_test("/test_hwevents", NULL); /* speaks TAP too, after our plan */
 	(void)reboot(RB_POWER_OFF);
 	return 1;
 }
