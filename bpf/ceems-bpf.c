@@ -45,7 +45,10 @@ static int load(const struct request *r, struct probes **ret, struct errmsg *err
 	if (rc == 0)
 		return 0;
 	if (rc == -EPERM || rc == -EACCES)
-		return errmsg_errno(err, rc, "cannot open the pins in %s", r->dir);
+		return errmsg_set(err, -EOPNOTSUPP,
+				  "cannot open the pins in %s, it takes CAP_BPF and CAP_PERFMON, or "
+				  "CAP_SYS_ADMIN: %s",
+				  r->dir, strerror(-rc));
 	probes_unpin(r->dir, PROBES_DIR); /* half of a set, or not ours */
 	rc = probes_mon_load(r->dir, err);
 	return rc < 0 ? rc : probes_open(r->dir, ret, err);

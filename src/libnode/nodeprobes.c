@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "src/libmeter/bperf.h"
 #include "src/libmeter/fsio.h"
 #include "src/libmeter/harvest.h"
 #include "src/libmeter/probes.h"
@@ -22,7 +23,7 @@ struct nodeprobes {
 	struct probes *probes; /* NULL: not to be had */
 	bool keeps_io;
 	uint64_t looked_ns; /* CLOCK_MONOTONIC; 0: never */
-	bool has_dead;
+	bool has_looked;    /* in this tick: DEAD is of it */
 	struct probes_dead dead;
 };
 
@@ -114,8 +115,7 @@ static void look_for_slots(struct nodeprobes *np)
 {
 	struct probes_census c;
 
-	np->has_dead = probes_census(np->probes, &c, &np->dead) == 0 &&
-		       (np->dead.nslots || np->dead.nusers);
+	np->has_looked = probes_census(np->probes, &c, &np->dead) == 0;
 }
 
 void nodeprobes_look(struct nodeprobes *np, uint64_t now_ns)
@@ -136,12 +136,14 @@ void nodeprobes_clear(struct nodeprobes *np)
 {
 	_cleanup_close_ int lock = -1;
 
-	if (!np || !np->has_dead)
+	if (!np || !np->has_looked)
 		return;
-	np->has_dead = false;
+	np->has_looked = false;
 	/* whoever has it loads or unloads, or attaches: the next look is soon enough */
-	if (probes_lock(probes_dir(np->probes), /* wait_ns= */ 0, &lock, NULL) == 0)
-		probes_reap(np->probes, &np->dead);
+	if (probes_lock(probes_dir(np->probes), /* wait_ns= */ 0, &lock, NULL) < 0)
+		return;
+	probes_reap(np->probes, &np->dead);
+	bperf_reap(np->probes);
 }
 
 /*

@@ -184,10 +184,10 @@ static const struct work works[] = {
 	{ "one process", work_plain, 64000, 1000, 64000, 500 },
 	{ "200 threads", work_threads, 20001, 201, 0, 0 },
 	{ "300 children", work_forks, 6000, 600, 0, 0 },
-	{ "4,000 threads at once", work_many_threads, 400000, 4000, 0, 0 },
-	{ "a fork storm, no exec", work_storm, 11110, 1111, 0, 0 },
-	/* a counter inherited by children and opened on them again has theirs twice: 22000 */
-	{ "forks between writes", work_parent_of_writers, 12000, 120, 0, 0 },
+	{ "4,000 threads at once (a peer misses those it did not see begin)", work_many_threads, 400000, 4000, 0, 0 },
+	{ "a fork storm, no exec (a peer sees what lives at its next look)", work_storm, 11110, 1111, 0, 0 },
+	/* 22,000 when a counter that children inherit is opened on them again */
+	{ "forks between writes (a peer has the children's twice)", work_parent_of_writers, 12000, 120, 0, 0 },
 };
 
 static void check_figures(const struct figures *f, const struct work *w, const char *when)
@@ -448,8 +448,10 @@ static void test_nobody_is_taxed(void)
 	do_io(calls, 1, calls, 1);
 	runs = runs_of("task_exit") + runs_of("living") - runs;
 	/* whatever else on this machine ended meanwhile */
-	ok(runs < calls / 10, "%u reads and writes run no program of ours: %" PRIu64 " runs", calls,
-	   runs);
+	ok(runs < calls / 10,
+	   "%u reads and writes of nobody's process (a peer taxes each): our programs ran %" PRIu64
+	   " times",
+	   calls, runs);
 	(void)close(stats);
 }
 
@@ -479,7 +481,7 @@ static void test_busy_node_evicts_nothing(const char *v2_root)
 	}
 	ok(made == 50 && did == 50, "50 busy cgroups come");
 	step_read(&s, false, &f);
-	is_u64(f.value[METRIC_IO_WRITE_BYTES], 64000, "the step's are all there");
+	is_u64(f.value[METRIC_IO_WRITE_BYTES], 64000, "the step's are all there (a peer's table evicts)");
 	ok(pid > 0 && child_end(pid), "it ends");
 	step_read(&s, true, &f);
 	is_u64(f.value[METRIC_IO_WRITE_BYTES], 64000, "and stay, though it is gone");
