@@ -46,9 +46,10 @@ struct perf_set_target {
 int perf_set_add(struct perf_set *s, const struct perf_set_target *target);
 
 /*
- * May events be opened on that target? -ENOENT: its cgroup has none. Kernels before 6.x give v2 cgroups
- * theirs only after somebody has turned some controller on in the hierarchy, as systemd does. The
- * same number says of a hardware event that there is no PMU, which is why this one is in software.
+ * May events be opened on that target? -ENOENT: its cgroup has none. Of kernels 5.10 and 6.1 v2
+ * cgroups get theirs only after somebody has turned some controller on in the hierarchy, as systemd does
+ * where all are in it. The same number says of a hardware event that there is no PMU, which is why
+ * this one is in software.
  */
 int perf_set_try(const struct perf_set *s, const struct perf_set_target *target);
 
