@@ -262,22 +262,22 @@ int BPF_PROG(io_splice, struct file *in, void *off_in, struct file *out, void *o
 }
 
 /*
- * overlayfs copies by the same function, from one file of the layer below to another, which was opened
- * for it: with a path of overlayfs and an inode of the layer, since 6.5 (62d53c4a1dfe) with a flag.
+ * overlayfs copies by the same function, from file to file of the layers below, with the rights of who
+ * mounted it. That is what tells this call from the task's own: the mark of such files (FMODE_BACKING)
+ * came in 6.5 and has moved since.
  */
-#define FMODE_BACKING (1u << 25)
-
-static __always_inline bool io_is_backing(struct file *file)
+static __always_inline bool io_is_overlaid(void)
 {
-	return file->f_mode & FMODE_BACKING ||
-	       file->f_path.dentry->d_sb != file->f_inode->i_sb;
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, cred) != BPF_CORE_READ(task, real_cred);
 }
 
 SEC("fexit/vfs_copy_file_range")
 int BPF_PROG(io_copy_range, struct file *in, __s64 pos_in, struct file *out, __s64 pos_out,
 	     __u64 len, unsigned int flags, __s64 ret)
 {
-	if (io_is_backing(in))
+	if (io_is_overlaid())
 		return 0;
 	io_count_both(io_device(in), io_device(out), ret);
 	return 0;

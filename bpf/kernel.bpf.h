@@ -48,6 +48,7 @@ struct css_set {
 } KERNEL;
 
 struct files_struct;
+struct cred;
 
 /* --- tasks -------------------------------------------------------------------------------- */
 
@@ -71,6 +72,7 @@ struct task_struct {
 	int tgid;
 	struct css_set *cgroups;
 	struct files_struct *files;
+	const struct cred *cred, *real_cred;
 	struct sched_entity se;
 	struct sched_info sched_info;
 	unsigned long nvcsw, nivcsw;
@@ -91,17 +93,7 @@ struct inode {
 	struct super_block *i_sb;
 } KERNEL;
 
-struct dentry {
-	struct super_block *d_sb;
-} KERNEL;
-
-struct path {
-	struct dentry *dentry;
-} KERNEL;
-
 struct file {
-	unsigned int f_mode;
-	struct path f_path;
 	struct inode *f_inode;
 } KERNEL;
 

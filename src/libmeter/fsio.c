@@ -251,6 +251,8 @@ static int by_bytes(const void *a, const void *b)
 	return strcmp(x->mount, y->mount);
 }
 
+_Static_assert(DETAIL_FS == PROBES_FS, "one more than that is with the others");
+
 int fsio_read(struct fsio *io, struct figures *figures, struct step_detail *detail)
 {
 	_cleanup_free_ struct detail_fs *fs = NULL;
@@ -268,15 +270,14 @@ int fsio_read(struct fsio *io, struct figures *figures, struct step_detail *deta
 	for (i = 0; i <= PROBES_FS; i++)
 		sum_place(io, i, &fs[i]);
 	read_roles(io, fs, figures);
-	for (i = 0; i <= PROBES_FS; i++)
+	for (i = 0; i < PROBES_FS; i++)
 		if (has_calls(&fs[i]))
 			fs[n++] = fs[i];
 	qsort(fs, n, sizeof(*fs), by_bytes);
-	if (n > DETAIL_FS) {
-		add_fs(&fs[DETAIL_FS - 1], &fs[DETAIL_FS]);
-		copy_masked(fs[DETAIL_FS - 1].mount, sizeof(fs->mount), "others");
-		fs[DETAIL_FS - 1].type[0] = '\0';
-		n = DETAIL_FS;
+	if (has_calls(&fs[PROBES_FS])) {
+		if (n == DETAIL_FS)
+			add_fs(&fs[PROBES_FS], &fs[--n]);
+		fs[n++] = fs[PROBES_FS];
 	}
 	memcpy(detail->fs, fs, n * sizeof(*fs));
 	detail->nfs = (uint32_t)n;

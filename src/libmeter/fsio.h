@@ -20,7 +20,7 @@ void fsio_close(struct fsio *io);
 /* Learns the mount points that process PID sees; those learned before stay. Cheap when nothing is new. */
 void fsio_learn(struct fsio *io, pid_t pid);
 
-/* DETAIL's fs, biggest first, and the metrics by the site's names (Filesystems). */
+/* DETAIL's fs, biggest first and "others" last, and the metrics by the site's names (Filesystems). */
 int fsio_read(struct fsio *io, struct figures *figures, struct step_detail *detail);
 
 /* The metrics that fsio_read() would set get REASON. */

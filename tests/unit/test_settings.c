@@ -16,6 +16,8 @@ static const struct {
 	{ "EnergySources=rapl,magic", ":1: EnergySources: 'magic' is not known" },
 	{ "Sinks=kafka, mysql", ":1: Sinks: 'mysql' is not known" },
 	{ "LedgerDir=run/ceems", ":1: LedgerDir: 'run/ceems' is not an absolute path" },
+	{ "Filesystems=home:/home,data:/data",
+	  ":1: Filesystems: 'data' is not home, project, scratch or local" },
 	{ "PerfDefault=hw,flops", ":1: PerfDefault: unknown group 'flops'; known are hw (default), "
 				  "sw, io, net, sched, events:NAME,.." },
 	{ "StepDetails=sacct", ":1: StepDetails: 'sacct' is not slurmdbd or none" },
