@@ -14,8 +14,8 @@
  * socket was closed before (TIME_WAIT has no socket).
  *
  * bpf_get_local_storage() is the row of the cgroup that the program is attached to, for sockets of
- * the cgroups below it as well. It is one CPU's, and yet the additions are atomic: a packet that a
- * system call sends is interrupted by a softirq that sends another one.
+ * the cgroups below it as well. CPUs share its shards by their number, so additions are atomic; as they
+ * would have to be on one CPU, where a softirq that sends interrupts a system call that sends.
  */
 #ifndef CEEMS_NET_BPF_H
 #define CEEMS_NET_BPF_H
@@ -35,9 +35,9 @@
  * it would be before 5.9 (7d9c3427894f): there the load fails.
  */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE);
+	__uint(type, BPF_MAP_TYPE_CGROUP_STORAGE);
 	__type(key, __u64);
-	__type(value, struct probes_net_row);
+	__type(value, struct probes_net_rows);
 } net_rows SEC(".maps");
 
 #define NET_EXTENSIONS 8       /* headers walked; more are nobody's honest packet */
@@ -172,22 +172,25 @@ static __always_inline void net_count(struct __sk_buff *skb, struct probes_net_c
 	__sync_fetch_and_add(&c->payload, payload);
 }
 
+static __always_inline struct probes_net_row *net_row(void)
+{
+	struct probes_net_rows *rows = bpf_get_local_storage(&net_rows, 0);
+
+	return &rows->shard[bpf_get_smp_processor_id() & (PROBES_NET_SHARDS - 1)];
+}
+
 /* 1: let it pass. */
 SEC("cgroup_skb/ingress")
 int net_in(struct __sk_buff *skb)
 {
-	struct probes_net_row *row = bpf_get_local_storage(&net_rows, 0);
-
-	net_count(skb, row->in);
+	net_count(skb, net_row()->in);
 	return 1;
 }
 
 SEC("cgroup_skb/egress")
 int net_out(struct __sk_buff *skb)
 {
-	struct probes_net_row *row = bpf_get_local_storage(&net_rows, 0);
-
-	net_count(skb, row->out);
+	net_count(skb, net_row()->out);
 	return 1;
 }
 

@@ -254,7 +254,7 @@ struct probes_fs_place {
 };
 _Static_assert(sizeof(struct probes_fs_place) == 8, "probes ABI");
 
-/* --- net: cgroup_skb on the step's v2 cgroup; PERCPU_CGROUP_STORAGE, key = cgroup id --------- */
+/* --- net: cgroup_skb on the step's v2 cgroup; CGROUP_STORAGE, key = cgroup id ------------------ */
 
 enum probes_net_kind {
 	NET_TCP4,
@@ -273,8 +273,19 @@ struct probes_net_count {
 struct probes_net_row {
 	struct probes_net_count in[NET_KIND_N];
 	struct probes_net_count out[NET_KIND_N];
+	__u64 pad[4]; /* to whole cache lines */
 };
-_Static_assert(sizeof(struct probes_net_row) == 288, "probes ABI");
+_Static_assert(sizeof(struct probes_net_row) == 320, "probes ABI");
+
+/*
+ * Eight for all CPUs: a row per CPU would be 37 MiB where 512 steps ask on 256 CPUs. A value may have
+ * a page at most.
+ */
+#define PROBES_NET_SHARDS 8
+struct probes_net_rows {
+	struct probes_net_row shard[PROBES_NET_SHARDS];
+};
+_Static_assert(sizeof(struct probes_net_rows) == 2560, "probes ABI");
 
 /* --- hw: counters of CPUs, booked to the slot that ran -------------------------------------- */
 

@@ -8,11 +8,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "src/libmeter/cpuset.h"
-#include "src/libutil/fileio.h"
-
-/* Above any CONFIG_NR_CPUS: the kernel fills a row for each possible CPU, whatever we made room for. */
-#define CPUS_MAX 16384
+#include "src/libutil/util.h"
 
 struct netcount {
 	int map;
@@ -23,8 +19,6 @@ struct netcount {
 	bool was_read;
 	struct probes_net_row base; /* of a holder before us, on the same cgroup */
 	struct probes_net_row last; /* since then */
-	size_t cpus;
-	struct probes_net_row *row; /* by CPU */
 };
 
 static const struct {
@@ -48,24 +42,6 @@ static const enum metric metrics[] = {
 };
 
 /* --- rows --------------------------------------------------------------------------------- */
-
-/* Not the CPUs online, and not those of SysRoot: what this kernel copies. */
-static int count_cpus(size_t *ret)
-{
-	_cleanup_free_ uint32_t *cpu = calloc(CPUS_MAX, sizeof(*cpu));
-	_cleanup_free_ char *text = NULL;
-	size_t len;
-	int rc;
-
-	if (!cpu)
-		return -ENOMEM;
-	rc = fileio_read_alloc("/sys/devices/system/cpu/possible", 65536, &text, &len, NULL);
-	if (rc == 0)
-		rc = cpuset_parse(text, CPUS_MAX, cpu, ret);
-	if (rc < 0)
-		return rc;
-	return *ret == 0 || cpu[*ret - 1] == CPUS_MAX - 1 ? -ERANGE : 0;
-}
 
 static void add_up(struct probes_net_count *sum, const struct probes_net_count *c)
 {
@@ -93,14 +69,15 @@ static void take_off(struct probes_net_count *sum, const struct probes_net_count
 static int read_sum(struct netcount *n, struct probes_net_row *ret)
 {
 	struct probes_net_row sum = { 0 };
+	struct probes_net_rows rows;
 	size_t i;
-	int rc = bpfsys_lookup(n->map, &n->id, n->row);
+	int rc = bpfsys_lookup(n->map, &n->id, &rows);
 
 	if (rc < 0)
 		return rc;
-	for (i = 0; i < n->cpus; i++) {
-		add_up(sum.in, n->row[i].in);
-		add_up(sum.out, n->row[i].out);
+	for (i = 0; i < PROBES_NET_SHARDS; i++) {
+		add_up(sum.in, rows.shard[i].in);
+		add_up(sum.out, rows.shard[i].out);
 	}
 	*ret = sum;
 	return 0;
@@ -168,19 +145,13 @@ static int open_cgroup(struct netcount *n, int fd, struct errmsg *err)
 
 static int open_row(struct netcount *n, struct probes *p, struct errmsg *err)
 {
-	static const struct bpfsys_map shape = { BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE,
+	static const struct bpfsys_map shape = { BPF_MAP_TYPE_CGROUP_STORAGE,
 						 sizeof(uint64_t),
-						 sizeof(struct probes_net_row) };
+						 sizeof(struct probes_net_rows) };
 	int rc = probes_map(p, "net_rows", &shape, &n->map);
 
 	if (rc < 0)
 		return not_there(err, rc, "net_rows");
-	rc = count_cpus(&n->cpus);
-	if (rc < 0)
-		return errmsg_errno(err, rc, "packets: /sys/devices/system/cpu/possible");
-	n->row = calloc(n->cpus, sizeof(*n->row));
-	if (!n->row)
-		return errmsg_errno(err, -ENOMEM, "packets");
 	rc = read_sum(n, &n->base);
 	if (rc < 0 && rc != -ENOENT)
 		return errmsg_errno(err, rc, "packets: cannot read net_rows");
@@ -219,7 +190,6 @@ void netcount_close(struct netcount *n)
 	util_closep(&n->link[0]);
 	util_closep(&n->link[1]);
 	util_closep(&n->cgroup);
-	free(n->row);
 	free(n);
 }
 
