@@ -15,7 +15,8 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
-#define LOAD_TIMEOUT_NS (5 * NSEC_PER_SEC)
+/* Seconds are for a node that boots and does much else; without, nothing is counted until slurmd's next. */
+#define LOAD_TIMEOUT_NS (20 * NSEC_PER_SEC)
 
 struct nodeprobes {
 	const struct settings *settings;

@@ -17,7 +17,7 @@ struct nodeprobes;
 #define NODEPROBES_LOOK_NS (30 * UINT64_C(1000000000))
 
 /*
- * Loads what is not loaded yet, in a process of its own, some 50 ms; 5 s at most. S is borrowed until
+ * Loads what is not loaded yet, in a process of its own, some 50 ms; 20 s at most. S is borrowed until
  * nodeprobes_stop(). *RET is NULL when there is no memory.
  */
 void nodeprobes_start(const struct settings *s, const char *helper_dir, struct nodeprobes **ret);

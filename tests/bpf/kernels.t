@@ -84,7 +84,7 @@ boot() {
 		cat "$work/initrd"
 		pack_modules "$1"
 	} >"$work/initrd.all"
-	vm_run 300 "$1" "$work/initrd.all" "" -smp 2 -m 1024 -serial stdio 2>&1 | tr -d '\r'
+	vm_run 900 "$1" "$work/initrd.all" "" -smp 2 -m 1024 -serial stdio 2>&1 | tr -d '\r'
 }
 
 for kernel in "$@"; do
