@@ -7,44 +7,20 @@
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <linux/bpf.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
+#include <stddef.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "src/libmeter/bpfsys.h"
-#include "src/libmeter/probes.h"
-#include "src/libmeter/tcpcount.h"
-#include "src/libnode/bpfload.h"
-#include "src/libutil/clock.h"
-#include "tap.h"
+#include "tcplab.h"
 
-#define TIMEOUT_NS (60 * NSEC_PER_SEC)
 #define MANY 3000 /* connections; a peer's table has 2048 */
 
-static char scratch[] = "/tmp/test_tcpcount-XXXXXX";
-static char dir[PATH_MAX];
-static char helper[PATH_MAX];
-static const char *v2_root;
-static struct probes *probes;
 static char data[65536];
 
 /* What the test's processes tell each other. */
@@ -75,122 +51,6 @@ static void stage_wait(int stage)
 static void stage_next(void)
 {
 	atomic_fetch_add(&shared->stage, 1);
-}
-
-/* --- steps -------------------------------------------------------------------------------- */
-
-struct step {
-	char folder[PATH_MAX];
-	uint32_t slot;
-	struct tcpcount *t;
-};
-
-static bool step_register(struct step *s)
-{
-	struct stat st;
-
-	s->slot = 0;
-	s->t = NULL;
-	return stat(s->folder, &st) == 0 &&
-	       probes_register(probes, st.st_ino, 0, 1u << PROBES_TCP, &s->slot) == 0 &&
-	       tcpcount_open(probes, s->slot, &s->t) == 0;
-}
-
-static void step_release(struct step *s)
-{
-	tcpcount_close(s->t);
-	s->t = NULL;
-	if (s->slot)
-		probes_release(probes, s->slot);
-	s->slot = 0;
-}
-
-static bool step_open(struct step *s, const char *name)
-{
-	(void)snprintf(s->folder, sizeof(s->folder), "%s/test_tcpcount-%d-%s", v2_root,
-		       (int)getpid(), name);
-	return mkdir(s->folder, 0755) == 0 && step_register(s);
-}
-
-/* The kernel lets go of a dead task's cgroup a little after its parent knows. */
-static void step_close(struct step *s)
-{
-	uint64_t deadline = clock_mono_ns() + TIMEOUT_NS;
-
-	step_release(s);
-	while (rmdir(s->folder) < 0 && errno == EBUSY && clock_mono_ns() < deadline)
-		(void)usleep(1000);
-}
-
-static void join(const char *folder)
-{
-	char path[PATH_MAX + 16];
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", folder);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, "0", 1) != 1)
-		_exit(91);
-	(void)close(fd);
-}
-
-struct seen {
-	uint64_t sent, received, connections, retransmitted;
-};
-
-static struct seen look(const struct step *s)
-{
-	struct seen seen = { 0 };
-	struct figures f;
-
-	figures_init(&f);
-	if (tcpcount_read(s->t, &f) < 0 || !figures_has(&f, METRIC_TCP_SENT_BYTES))
-		return (struct seen){ UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX };
-	seen.sent = f.value[METRIC_TCP_SENT_BYTES];
-	seen.received = f.value[METRIC_TCP_RECEIVED_BYTES];
-	seen.connections = f.value[METRIC_TCP_CONNECTIONS];
-	seen.retransmitted = f.value[METRIC_TCP_RETRANSMITTED_BYTES];
-	return seen;
-}
-
-/* Of sockets that closed alone. */
-static struct probes_tcp_row row_of(const struct step *s)
-{
-	static const struct bpfsys_map shape = { 0 };
-	struct probes_tcp_row row = { 0 };
-	int fd;
-
-	if (probes_map(probes, "tcp_rows", &shape, &fd) < 0 ||
-	    bpfsys_lookup(fd, &s->slot, &row) < 0)
-		row.closed.failed = UINT64_MAX;
-	return row;
-}
-
-static bool is_live(void)
-{
-	return probes_features(probes) & PROBES_HAS_LIVE_TCP;
-}
-
-/*
- * Bytes are on their way for a moment after a process has gone, and sockets that close on a kernel
- * without a list of live ones.
- */
-static void is_seen(const struct step *s, uint64_t sent, uint64_t received, uint64_t connections,
-		    const char *what)
-{
-	uint64_t deadline = clock_mono_ns() + TIMEOUT_NS;
-	struct seen n = look(s);
-
-	while ((n.sent != sent || n.received != received || n.connections != connections) &&
-	       clock_mono_ns() < deadline) {
-		(void)usleep(5000);
-		n = look(s);
-	}
-	if (!ok(n.sent == sent && n.received == received && n.connections == connections, "%s",
-		what))
-		diag("got %" PRIu64 " sent, %" PRIu64 " received, %" PRIu64 " connections; "
-		     "want %" PRIu64 ", %" PRIu64 ", %" PRIu64,
-		     n.sent, n.received, n.connections, sent, received, connections);
 }
 
 /* --- sockets ------------------------------------------------------------------------------ */
@@ -295,17 +155,6 @@ static int connect_to(enum family family, int port)
 		return -1;
 	}
 	return s;
-}
-
-static bool loopback_up(void)
-{
-	struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
-	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	bool done = s >= 0 && ioctl(s, SIOCSIFFLAGS, &ifr) == 0;
-
-	if (s >= 0)
-		(void)close(s);
-	return done;
 }
 
 /* --- conversations ------------------------------------------------------------------------ */
@@ -482,30 +331,6 @@ static const struct talk talks[] = {
 	{ "sendfile", V4, client_sends_file, server_gets_file, 4 << 20, 0 },
 	{ "killed", V4, client_is_killed, server_sees_death, 12345, 0 },
 };
-
-static pid_t start(const struct step *step)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		join(step->folder);
-	}
-	return pid;
-}
-
-static bool ended_well(pid_t pid)
-{
-	int status;
-
-	if (pid <= 0 || waitpid(pid, &status, 0) != pid)
-		return false;
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-		return true;
-	if (status)
-		diag("a process ended with %#x", (unsigned int)status);
-	return status == 0;
-}
 
 static void serve(const struct talk *talk)
 {
@@ -1209,91 +1034,31 @@ static void test_missing(void)
 	tcpcount_close(NULL);
 }
 
-/* ------------------------------------------------------------------------------------------ */
-
-static const char *find_root(void)
-{
-	static const char *const candidates[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
-	char probe[PATH_MAX];
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(candidates); i++) {
-		(void)snprintf(probe, sizeof(probe), "%s/cgroup.subtree_control", candidates[i]);
-		if (access(probe, W_OK) == 0)
-			return candidates[i];
-	}
-	return NULL;
-}
-
-static void run_tests(void)
-{
-	struct errmsg err = { 0 };
-	int rc = probes_open(dir, &probes, &err);
-
-	if (!ok(rc == 0, "open %s", err.text))
-		return;
-	if (probes_why(probes, PROBES_TCP) != PROBES_OK) {
-		skip(1, probes_why_text(probes_why(probes, PROBES_TCP)));
-		goto out;
-	}
-	if (!is_int(probes_hold(probes, PROBES_TCP, &err), 0, "attach"))
-		diag("%s", err.text);
-	test_missing();
-	test_talks();
-	test_loss(BPF_CGROUP_INET_INGRESS, "lost");
-	test_loss(BPF_CGROUP_INET_EGRESS, "refused");
-	test_live();
-	test_own_network();
-	test_many();
-	test_again();
-	test_storm();
-	test_steps();
-	test_handed_over();
-	test_later_step();
-	test_registered_again();
-	test_failed_connects();
-	is_u64(probes_lost(probes, PROBES_TCP), 0, "nothing was lost");
-out:
-	probes_close(probes);
-}
-
 int main(void)
 {
-	const char *top = getenv("top_builddir");
-	struct errmsg err = { 0 };
+	const char *why = tcplab_open();
 
-	(void)snprintf(helper, sizeof(helper), "%s/bpf/ceems-bpf", top ? top : "../..");
-	if (access(helper, X_OK) < 0)
-		return skip_all("ceems-bpf is not built");
-	if (geteuid() != 0)
-		return skip_all("not root");
-	v2_root = find_root();
-	if (!v2_root)
-		return skip_all("no v2 cgroup that can be written");
-	if (!mkdtemp(scratch) || unshare(CLONE_NEWNS | CLONE_NEWNET) < 0 || !loopback_up() ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return skip_all("no private mount and network namespaces");
+	if (why)
+		return tap_failed ? done_testing() : skip_all(why);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
-	(void)snprintf(dir, sizeof(dir), "%s/bpf", scratch);
-	if (shared == MAP_FAILED || mkdir(dir, 0700) < 0 ||
-	    mount("bpf", dir, "bpf", 0, NULL) < 0) {
-		(void)rmdir(dir);
-		(void)rmdir(scratch);
-		return skip_all("no bpf file system");
+	if (ok(shared != MAP_FAILED, "shared memory")) {
+		test_missing();
+		test_talks();
+		test_loss(BPF_CGROUP_INET_INGRESS, "lost");
+		test_loss(BPF_CGROUP_INET_EGRESS, "refused");
+		test_live();
+		test_own_network();
+		test_many();
+		test_again();
+		test_storm();
+		test_steps();
+		test_handed_over();
+		test_later_step();
+		test_registered_again();
+		test_failed_connects();
+		is_u64(probes_lost(probes, PROBES_TCP), 0, "nothing was lost");
 	}
-	(void)strcat(dir, "/ceems");
-	if (bpfload_run(helper, dir, TIMEOUT_NS, &err) == -EOPNOTSUPP) {
-		diag("%s", err.text);
-		(void)skip_all("the kernel or our rights do not allow BPF");
-	} else {
-		run_tests();
-		(void)bpfload_stop(helper, dir, TIMEOUT_NS, NULL);
-		(void)done_testing();
-	}
-	dir[strlen(dir) - strlen("/ceems")] = '\0';
-	(void)umount2(dir, MNT_DETACH);
-	(void)rmdir(dir);
-	(void)rmdir(scratch);
-	return tap_failed ? 1 : 0;
+	tcplab_close();
+	return done_testing();
 }
