@@ -134,6 +134,28 @@ static uint64_t folder_id(int fd)
 	return fd >= 0 && fstat(fd, &st) == 0 ? st.st_ino : 0;
 }
 
+static int stop_at(void *ctx, pid_t pid)
+{
+	return pid == *(const pid_t *)ctx ? -EEXIST : 0;
+}
+
+/*
+ * On v2 slurmstepd sits in the step's "slurm", beside "user" where its tasks are: what it tells srun and
+ * slurmctld is not the step's network.
+ */
+static int open_v2(const char *v2, pid_t pid)
+{
+	int step = cgmount_open_step(NULL, v2, ".");
+	int user = step < 0 ? -1 : openat(step, "user", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct cgprocs procs = { 0 };
+	bool is_there = user >= 0 && cgprocs_each(&procs, user, stop_at, &pid) == -EEXIST;
+
+	cgprocs_fini(&procs);
+	if (user >= 0)
+		(void)close(is_there ? step : user);
+	return is_there ? user : step;
+}
+
 /*
  * The extern step gets none: who comes into it later (pam_slurm_adopt) does so by v1 alone, and is
  * told by that.
@@ -148,7 +170,7 @@ static void find_cgroups(struct stepprobes *sp, const pid_t *pid, size_t n, char
 		logger_debug("no v2 cgroup for this step: %s", err.text);
 	/* its folder may be mounted nowhere but in the group */
 	sp->v2_fd = sp->group ? fcntl(stepgroup_fd(sp->group), F_DUPFD_CLOEXEC, 0) :
-				cgmount_open_step(NULL, v2, ".");
+				open_v2(v2, pid[0]);
 	sp->freezer_fd = cgmount_open_step("freezer", freezer, ".");
 }
 

@@ -284,6 +284,28 @@ static void test_own_cgroup(void)
 	is_u64(fds(), before, "  leaves no file descriptor behind");
 }
 
+/* slurmstepd's own place on v2 is beside that of its tasks: what it sends is not theirs. */
+static void test_user(void)
+{
+	char path[PATH_MAX + 64], beside[PATH_MAX];
+	struct result r;
+
+	if (!folders.top[HIER_V2][0]) {
+		skip(9, "no v2 cgroup can be made here");
+		return;
+	}
+	/* the task's folder stays the one that task_move() knows, under the name that Slurm gives it */
+	(void)snprintf(beside, sizeof(beside), "%s", folders.task[HIER_V2]);
+	(void)snprintf(folders.task[HIER_V2], sizeof(folders.task[HIER_V2]), "%s/user",
+		       folders.step[HIER_V2]);
+	ok(mkdir(folders.task[HIER_V2], 0755) == 0, "a step with a folder for its tasks");
+	(void)snprintf(path, sizeof(path), "%s", folders.task[HIER_V2]);
+	run_step(/* is_in_folders= */ true, EVERYTHING, &r);
+	check_counts(&r);
+	ok(rmdir(path) == 0, "  and can be removed");
+	(void)snprintf(folders.task[HIER_V2], sizeof(folders.task[HIER_V2]), "%s", beside);
+}
+
 /* Half of a wish is none: a step that asks for nothing has the harvest all the same. */
 static void test_unasked(void)
 {
@@ -307,6 +329,7 @@ static void test_node(void)
 		skip(1, "the kernel or our rights do not allow BPF");
 	} else {
 		test_v2();
+		test_user();
 		test_own_cgroup();
 		test_unasked();
 		(void)bpfload_stop(helper, dir, TIMEOUT_NS, NULL);
