@@ -388,8 +388,10 @@ int bperf_open(struct probes *p, uint32_t slot, const struct hwevents *events, c
 		goto fail;
 	/* last: a program on every switch is for those only who have something to count */
 	rc = probes_hold(p, PROBES_HW, err);
-	if (rc < 0)
+	if (rc < 0) {
+		rc = rc == -EBUSY ? -EWOULDBLOCK : rc; /* its lock; no other events */
 		goto fail;
+	}
 	*ret = b;
 	return 0;
 fail:
