@@ -136,10 +136,10 @@ static inline bool is_live(void)
  * Bytes are on their way for a moment after a process has gone, and sockets that close on a kernel
  * without a list of live ones.
  */
-static inline void is_seen(const struct step *s, uint64_t sent, uint64_t received, uint64_t connections,
-		    const char *what)
+static inline bool is_seen_within(const struct step *s, uint64_t sent, uint64_t received,
+				  uint64_t connections, uint64_t wait_ns)
 {
-	uint64_t deadline = clock_mono_ns() + TIMEOUT_NS;
+	uint64_t deadline = clock_mono_ns() + wait_ns;
 	struct seen n = look(s);
 
 	while ((n.sent != sent || n.received != received || n.connections != connections) &&
@@ -147,11 +147,18 @@ static inline void is_seen(const struct step *s, uint64_t sent, uint64_t receive
 		(void)usleep(5000);
 		n = look(s);
 	}
-	if (!ok(n.sent == sent && n.received == received && n.connections == connections, "%s",
-		what))
-		diag("got %" PRIu64 " sent, %" PRIu64 " received, %" PRIu64 " connections; "
-		     "want %" PRIu64 ", %" PRIu64 ", %" PRIu64,
-		     n.sent, n.received, n.connections, sent, received, connections);
+	if (n.sent == sent && n.received == received && n.connections == connections)
+		return true;
+	diag("got %" PRIu64 " sent, %" PRIu64 " received, %" PRIu64 " connections; want %" PRIu64
+	     ", %" PRIu64 ", %" PRIu64,
+	     n.sent, n.received, n.connections, sent, received, connections);
+	return false;
+}
+
+static inline void is_seen(const struct step *s, uint64_t sent, uint64_t received,
+			   uint64_t connections, const char *what)
+{
+	ok(is_seen_within(s, sent, received, connections, TIMEOUT_NS), "%s", what);
 }
 
 /* --- processes ---------------------------------------------------------------------------- */

