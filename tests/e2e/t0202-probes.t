@@ -89,7 +89,22 @@ check() {
 
 both 0 0 0 0
 none1=$job1 none2=$job2
-both 640 30 160 700
+# A kernel may keep tracing programs away from some of its tasks, as this sandbox's does from its process
+# 1: a socket that closes in an interrupt of that is not seen. Less is tried again, more never is.
+lacks() {
+	local side bytes
+
+	for side in In Out; do
+		bytes=$(usage "$1" 0 $side ic/ceems_net)
+		[ "${bytes:-0}" -ge $(($2 * 65536)) ] || return 0
+	done
+	return 1
+}
+for attempt in 1 2 3 4 5; do
+	both 640 30 160 700
+	lacks "$job1" 640 || lacks "$job2" 160 || break
+	diag "attempt $attempt: the end of a connection was not seen"
+done
 for step in 0 extern; do
 	check $step "$none1" "$job1" 640 30 "the first job"
 	check $step "$none2" "$job2" 160 700 "the second"

@@ -22,65 +22,91 @@ usage() {
 # --- steps side by side ------------------------------------------------------------------------
 
 many=12
-# shellcheck disable=SC2016
-crowd=$(submit user1 -n1 --overcommit -o /dev/null --wrap '
-	for i in $(seq '$many'); do
-		srun --overlap -n1 --mem=0 '"$traffic"' $((i * 1000)) & done; wait')
-wait_booked "$crowd" || bail "slurmdbd has job $crowd"
+all=$((many * (many + 1) * 500 + 4 * many))
+# crowd: the job's id, and in $sum what its steps received
+crowd() {
+	# shellcheck disable=SC2016
+	job=$(submit user1 -n1 --overcommit -o /dev/null --wrap '
+		for i in $(seq '$many'); do
+			srun --overlap -n1 --mem=0 '"$traffic"' $((i * 1000)) & done; wait')
+	wait_booked "$job" || bail "slurmdbd has job $job"
+	sum=$(for ((i = 0; i < many; i++)); do usage "$job" $i In ic/ceems_net; done |
+		awk '{ s += $1 } END { print s + 0 }')
+}
+# again N CMD...: until CMD says that nothing is lacking. A kernel may keep tracing programs away from
+# some of its tasks, as this sandbox's does from its process 1: a socket that closes in an interrupt
+# of that is not seen. Less than there was is tried again, more never is.
+again() {
+	local attempt
+
+	for ((attempt = 1; attempt < $1; attempt++)); do
+		"${@:2}"
+		[ "$sum" -lt "$all" ] || return 0
+		diag "attempt $attempt: $sum of $all bytes; the end of a connection was not seen"
+	done
+	"${@:2}"
+}
+again 5 crowd
 wrong=
 for ((i = 0; i < many; i++)); do
-	bytes=$(usage "$crowd" $i In ic/ceems_net)
+	bytes=$(usage "$job" $i In ic/ceems_net)
 	[ -n "$bytes" ] && [ $(((bytes - 4) % 1000)) -eq 0 ] || wrong+=" $i:$bytes"
 done
 is "$wrong" "" "$many steps at once: each has bytes of its own"
-sum=$(for ((i = 0; i < many; i++)); do usage "$crowd" $i In ic/ceems_net; done | awk '{ s += $1 } END { print s }')
-is "$sum" $((many * (many + 1) * 500 + 4 * many)) "and together those of all"
-is "$(usage "$crowd" extern In ic/ceems_net)" $((sum + $(usage "$crowd" batch In ic/ceems_net))) \
+is "$sum" $all "and together those of all"
+is "$(usage "$job" extern In ic/ceems_net)" $((sum + $(usage "$job" batch In ic/ceems_net))) \
 	"which the extern step has, with the batch step's"
 
 # --- whoever is killed -------------------------------------------------------------------------
 
 # A slurmstepd is killed after its step did something: the job does not lack it.
-victim=$(submit user1 -n1 -o "$DIR/home/user1/victim" --wrap "
-	srun sh -c '$traffic 40000; echo done; sleep 600' & sleep 600")
 victim_is_done() {
-	grep -q 'done' "$DIR/home/user1/victim"
+	grep -q 'done' "$DIR/home/user1/victim.$job"
 }
-wait_for 120 victim_is_done
-ok $? "a step has done its traffic"
-stepd=$(inside pgrep -f "slurmstepd: \[$victim.0\]")
-inside kill -9 "$stepd"
 ledger_lost() {
 	inside "$BUILD_DIR/src/cmd/ceems" ledger -n n1 --json |
-		jq -e "[.steps[] | select(.job == $victim and .step == \"0\")] | length == 0"
-}
-wait_for 60 ledger_lost
-ok $? "its slurmstepd is killed and the sampler sees it"
-inside scancel "$victim"
-wait_booked "$victim" || bail "slurmdbd has job $victim"
-has_all_of_victim() {
-	local job batch
-
-	job=$(usage "$victim" extern In ic/ceems_net)
-	batch=$(usage "$victim" batch In ic/ceems_net)
-	[ "${job:-0}" -eq $((40004 + ${batch:-0})) ] || { echo "job: '$job', batch step: '$batch'"; return 1; }
+		jq -e "[.steps[] | select(.job == $job and .step == \"0\")] | length == 0"
 }
 # a cancelled job's steps may be booked after the job
-wait_for 60 has_all_of_victim
-ok $? "the job's total has what the dead step did"
+extern_is_booked() {
+	[ -n "$(usage "$job" extern In ic/ceems_net)" ]
+}
+# victim: in $sum what the job has beside its batch step
+victim() {
+	job=$(submit user1 -n1 -o "$DIR/home/user1/victim.%j" --wrap "
+		srun sh -c '$traffic 40000; echo done; sleep 600' & sleep 600")
+	wait_for 120 victim_is_done || bail "a step does its traffic"
+	inside kill -9 "$(inside pgrep -f "slurmstepd: \[$job.0\]")"
+	wait_for 60 ledger_lost || bail "its slurmstepd is killed and the sampler sees it"
+	inside scancel "$job"
+	wait_booked "$job" || bail "slurmdbd has job $job"
+	wait_for 60 extern_is_booked
+	batch=$(usage "$job" batch In ic/ceems_net)
+	sum=$(($(usage "$job" extern In ic/ceems_net) - ${batch:-0}))
+}
+all=40004
+again 5 victim
+is "$sum" $all "a slurmstepd is killed: the job's total has what its step did"
 
 # slurmd is killed while a step runs: it goes on counting, and the next slurmd finds everything.
-long=$(submit user1 -n1 -o "$DIR/home/user1/long" --wrap "
-	srun sh -c '$traffic 10000; echo first; while [ ! -e $DIR/go ]; do sleep 0.1; done; $traffic 20000'")
 long_is_half() {
-	grep -q first "$DIR/home/user1/long"
+	grep -q first "$DIR/home/user1/long.$job"
 }
-wait_for 120 long_is_half
-"$cluster" kill "$DIR" slurmd n1 -KILL
-: >"$DIR/go"
-"$cluster" start-daemon "$DIR" slurmd n1
-wait_booked "$long" || bail "slurmdbd has job $long"
-is "$(usage "$long" 0 In ic/ceems_net)" 30008 "a step outlives slurmd -9 with all its bytes"
+long() {
+	rm -f "$DIR/go"
+	job=$(submit user1 -n1 -o "$DIR/home/user1/long.%j" --wrap "srun sh -c '$traffic 10000; echo first
+		while [ ! -e $DIR/go ]; do sleep 0.1; done; $traffic 20000'")
+	wait_for 120 long_is_half || bail "a step does its traffic"
+	"$cluster" kill "$DIR" slurmd n1 -KILL
+	: >"$DIR/go"
+	"$cluster" start-daemon "$DIR" slurmd n1
+	wait_booked "$job" || bail "slurmdbd has job $job"
+	sum=$(usage "$job" 0 In ic/ceems_net)
+	sum=${sum:-0}
+}
+all=30008
+again 5 long
+is "$sum" $all "a step outlives slurmd -9 with all its bytes"
 
 # --- nothing stays -----------------------------------------------------------------------------
 
