@@ -38,9 +38,16 @@ static int fail(int rc, const struct errmsg *err)
 	}
 }
 
+/* With the lock. */
+static void unpin(const struct request *r)
+{
+	probes_unpin(r->dir, PROBES_DIR);
+	(void)rmdir(r->dir); /* unless another version's pins are there, too */
+}
+
 static int load(const struct request *r, struct probes **ret, struct errmsg *err)
 {
-	int rc = probes_open(r->dir, ret, NULL);
+	int rc = probes_open(r->dir, ret, err);
 
 	if (rc == 0)
 		return 0;
@@ -49,6 +56,9 @@ static int load(const struct request *r, struct probes **ret, struct errmsg *err
 				  "cannot open the pins in %s, it takes CAP_BPF and CAP_PERFMON, or "
 				  "CAP_SYS_ADMIN: %s",
 				  r->dir, strerror(-rc));
+	/* Anything else passes, and what is pinned may be in use. */
+	if (rc != -ENOENT && rc != -EPROTO)
+		return rc;
 	probes_unpin(r->dir, PROBES_DIR); /* half of a set, or not ours */
 	rc = probes_mon_load(r->dir, err);
 	return rc < 0 ? rc : probes_open(r->dir, ret, err);
@@ -71,13 +81,13 @@ static int run_load(const struct request *r, struct errmsg *err)
 			(void)rmdir(r->dir); /* if it is empty */
 		return rc;
 	}
-	rc = probes_user_add(p, r->user);
-	if (rc < 0)
-		(void)errmsg_errno(err, rc, "cannot note process %d as a user", (int)r->user);
-	else if (probes_census(p, &census, &dead) == 0) {
+	if (probes_census(p, &census, &dead) == 0) {
 		dead.nslots = 0; /* slurmd first reads what is in them */
 		probes_reap(p, &dead);
 	}
+	rc = probes_user_add(p, r->user);
+	if (rc < 0)
+		(void)errmsg_errno(err, rc, "cannot note process %d as a user", (int)r->user);
 	probes_close(p);
 	return rc;
 }
@@ -107,7 +117,7 @@ static int run_unload(const struct request *r, struct errmsg *err)
 				"--force",
 				census.users, census.slots);
 	else
-		probes_unpin(r->dir, PROBES_DIR);
+		unpin(r);
 out:
 	probes_close(p);
 	return rc;

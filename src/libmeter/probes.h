@@ -116,7 +116,7 @@ void probes_reap(struct probes *p, const struct probes_dead *dead);
  */
 int probes_lock(const char *dir, uint64_t wait_ns, int *ret_fd, struct errmsg *err);
 
-/* Unpins everything below DIR/SUB and removes DIR too if nothing else is in it. */
+/* Removes DIR/SUB and what is pinned there. DIR stays: it is the lock. */
 void probes_unpin(const char *dir, const char *sub);
 
 #endif

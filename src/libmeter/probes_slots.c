@@ -400,8 +400,10 @@ void probes_release(struct probes *p, uint32_t slot)
 	/* Nobody left, Slurm is gone. Busy: somebody is just loading or unloading. */
 	if (probes_lock(p->dir, /* wait_ns= */ 0, &lock, NULL) < 0)
 		return;
-	if (!is_in_use(p))
-		probes_unpin(p->dir, PROBES_DIR);
+	if (is_in_use(p))
+		return;
+	probes_unpin(p->dir, PROBES_DIR);
+	(void)rmdir(p->dir); /* unless another version's pins are there, too */
 }
 
 /* --- the pins ----------------------------------------------------------------------------- */
@@ -466,5 +468,4 @@ void probes_unpin(const char *dir, const char *sub)
 			(void)unlinkat(dirfd(d), e->d_name, 0);
 	(void)closedir(d);
 	(void)rmdir(path);
-	(void)rmdir(dir);
 }

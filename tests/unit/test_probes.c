@@ -16,12 +16,24 @@
 
 /* --- the loader --------------------------------------------------------------------------- */
 
+static bool write_script(char *path, size_t size, const char *text)
+{
+	FILE *f;
+
+	(void)snprintf(path, size, "%s/helper", bpfrig_scratch);
+	f = fopen(path, "we");
+	if (!f)
+		return false;
+	(void)fputs(text, f);
+	(void)fchmod(fileno(f), 0700);
+	return fclose(f) == 0;
+}
+
 static void test_helper_fails(void)
 {
 	static const char *const bad[] = { "/bin/false", "/bin/true" };
 	char script[PATH_MAX];
 	struct errmsg err = { 0 };
-	FILE *f;
 
 	is_int(bpfload_run(bpfrig_helper, "", BPFRIG_TIMEOUT_NS, &err), -ENOENT, "BpfDir empty");
 	is_int(bpfload_run("/nonexistent/ceems-bpf", bpfrig_dir, BPFRIG_TIMEOUT_NS, &err),
@@ -30,20 +42,14 @@ static void test_helper_fails(void)
 	       "a helper that fails");
 	is_int(bpfload_run(bad[1], bpfrig_dir, BPFRIG_TIMEOUT_NS, &err), 0, "one that succeeds");
 
-	(void)snprintf(script, sizeof(script), "%s/helper", bpfrig_scratch);
-	f = fopen(script, "we");
-	if (!ok(f != NULL, "script"))
+	if (!ok(write_script(script, sizeof(script), "#!/bin/sh\nexec sleep 1000\n"), "script"))
 		return;
-	(void)fputs("#!/bin/sh\nexec sleep 1000\n", f);
-	(void)fchmod(fileno(f), 0700);
-	(void)fclose(f);
 	is_int(bpfload_run(script, bpfrig_dir, NSEC_PER_SEC / 5, &err), -ETIMEDOUT,
 	       "one that hangs");
-	f = fopen(script, "we");
-	if (!ok(f != NULL, "script"))
+	if (!ok(write_script(script, sizeof(script),
+			     "#!/bin/sh\nyes | head -c 100000 >&2\nexit 4\n"),
+		"script"))
 		return;
-	(void)fputs("#!/bin/sh\nyes | head -c 100000 >&2\nexit 4\n", f);
-	(void)fclose(f);
 	is_int(bpfload_run(script, bpfrig_dir, BPFRIG_TIMEOUT_NS, &err), -EOPNOTSUPP,
 	       "one that talks too much");
 	(void)unlink(script);
@@ -74,6 +80,76 @@ static void test_load_is_idempotent(void)
 	probes_close(again);
 	probes_close(p);
 	ok(bpfrig_link_goes(id), "the old programs go with who held them");
+}
+
+/* A machine that is out of something for a moment: what is in use must not go for that. */
+static void test_load_runs_out_of_fds(void)
+{
+	char script[PATH_MAX], text[2 * PATH_MAX];
+	uint32_t program, again;
+	struct probes *p;
+	int fd;
+
+	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
+	is_int(probes_program(p, "task_exit", &fd), 0, "a program");
+	is_int(bpfsys_program_id(fd, &program), 0, "its number");
+	probes_close(p);
+	(void)snprintf(text, sizeof(text), "#!/bin/sh\nulimit -n 6\nexec %s \"$@\"\n", bpfrig_helper);
+	if (!ok(write_script(script, sizeof(script), text), "script"))
+		return;
+	is_int(bpfload_run(script, bpfrig_dir, BPFRIG_TIMEOUT_NS, NULL), -EIO,
+	       "a loader that cannot open all pins fails");
+	(void)unlink(script);
+	if (!ok(probes_open(bpfrig_dir, &p, NULL) == 0, "what is pinned stays"))
+		return;
+	is_int(probes_program(p, "task_exit", &fd), 0, "a program");
+	is_int(bpfsys_program_id(fd, &again), 0, "its number");
+	is_u64(again, program, "is the same");
+	probes_close(p);
+}
+
+/* Daemons that were all killed must not keep the next one out. */
+static void test_users_full_of_the_dead(void)
+{
+	const struct probes_user dead = { .start = 1 };
+	struct probes_census c;
+	struct probes *p;
+	uint32_t pid;
+	int fd;
+
+	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
+	is_int(probes_user_remove(p, getpid()), 0, "slurmd goes");
+	if (!ok(probes_map(p, "users", NULL, &fd) == 0, "users"))
+		return;
+	for (pid = 1u << 30; bpfsys_update(fd, &pid, &dead, BPF_ANY) == 0; pid++)
+		;
+	is_u64(pid, (1u << 30) + PROBES_USERS, "64 that were killed");
+	is_int(bpfrig_load(), 0, "the next one comes in");
+	is_int(probes_census(p, &c, NULL), 0, "census");
+	is_u64(c.users, 1, "and is there");
+	probes_close(p);
+}
+
+static ino_t inode(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) < 0 ? 0 : st.st_ino;
+}
+
+/* The folder is the lock: made anew meanwhile, it would let another loader in. */
+static void test_load_keeps_the_lock(void)
+{
+	char staging[PATH_MAX + 32];
+	ino_t before;
+
+	is_int(bpfrig_unload(), 0, "unload");
+	(void)snprintf(staging, sizeof(staging), "%s/new_" PROBES_DIR, bpfrig_dir);
+	ok(mkdir(bpfrig_dir, 0700) == 0 && mkdir(staging, 0700) == 0, "a loader was killed");
+	before = inode(bpfrig_dir);
+	is_int(bpfrig_load(), 0, "load");
+	ok(before && inode(bpfrig_dir) == before, "in the same folder");
+	ok(access(staging, F_OK) < 0, "what it left is gone");
 }
 
 /* --- links -------------------------------------------------------------------------------- */
@@ -322,6 +398,9 @@ static void run_tests(void)
 	test_helper_fails();
 	is_int(bpfrig_load(), 0, "load");
 	test_load_is_idempotent();
+	test_load_runs_out_of_fds();
+	test_users_full_of_the_dead();
+	test_load_keeps_the_lock();
 	test_joining();
 	test_holder_is_killed();
 	test_other_abi();
