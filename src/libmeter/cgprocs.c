@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "src/libutil/fileio.h"
 
@@ -105,6 +106,15 @@ static int scan(struct walk *w, int folder_fd, int depth)
 		}
 	}
 	return depth < MAX_DEPTH ? scan_children(w, folder_fd, depth) : 0;
+}
+
+int cgprocs_are_there(int folder_fd)
+{
+	_cleanup_close_ int fd = openat(folder_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	char text[256];
+	ssize_t n = fd < 0 ? -errno : fileio_pread_all(fd, text, sizeof(text));
+
+	return n < 0 ? (int)n : !strstr(text, "populated 0");
 }
 
 int cgprocs_each(struct cgprocs *p, int folder_fd, cgprocs_fn *fn, void *ctx)

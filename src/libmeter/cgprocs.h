@@ -26,4 +26,10 @@ int cgprocs_each(struct cgprocs *p, int folder_fd, cgprocs_fn *fn, void *ctx);
 
 void cgprocs_fini(struct cgprocs *p);
 
+/*
+ * v2: whether there is a process in FOLDER_FD or below it, at any depth: 1 or 0. A task that is dying
+ * counts until it has passed its exit's tracepoint. -ENOENT: on v1, or the folder is gone.
+ */
+int cgprocs_are_there(int folder_fd);
+
 #endif

@@ -334,16 +334,6 @@ static pid_t maker(const char *name)
 	return (pid_t)pid;
 }
 
-/* In it or below it. */
-static bool has_processes(int folder)
-{
-	_cleanup_close_ int fd = openat(folder, "cgroup.events", O_RDONLY | O_CLOEXEC);
-	char text[256];
-
-	return fd < 0 || fileio_pread_all(fd, text, sizeof(text)) < 0 ||
-	       !strstr(text, "populated 0");
-}
-
 static bool reap(void *ctx, int parent, const char *name)
 {
 	struct reaping *r = ctx;
@@ -358,7 +348,7 @@ static bool reap(void *ctx, int parent, const char *name)
 	if (fd < 0)
 		return true;
 	/* a maker in another pid namespace looks dead: what has processes stays in any case */
-	if (pid && !procstat_is_alive(pid, /* start_ticks= */ 0) && !has_processes(fd)) {
+	if (pid && !procstat_is_alive(pid, /* start_ticks= */ 0) && cgprocs_are_there(fd) == 0) {
 		r->removed += remove_folder(parent, name);
 		return true;
 	}

@@ -345,7 +345,7 @@ void stepprobes_poll(struct stepprobes *sp)
 
 /* --- the figures -------------------------------------------------------------------------- */
 
-/* slurmstepd itself is in a v2 step's cgroup; it does not count. */
+/* slurmstepd itself may be in the step's v1 cgroup; it does not count. */
 static int stop_at_other(void *ctx, pid_t pid)
 {
 	(void)ctx;
@@ -355,8 +355,11 @@ static int stop_at_other(void *ctx, pid_t pid)
 static bool is_folder_empty(int fd)
 {
 	struct cgprocs procs = { 0 };
-	int rc = fd < 0 ? -ENOENT : cgprocs_each(&procs, fd, stop_at_other, NULL);
+	int rc = fd < 0 ? -ENOENT : cgprocs_are_there(fd);
 
+	if (rc >= 0) /* v2, at any depth */
+		return rc == 0;
+	rc = fd < 0 ? rc : cgprocs_each(&procs, fd, stop_at_other, NULL);
 	cgprocs_fini(&procs);
 	return rc == 0 || rc == -ENOENT || rc == -ENODEV; /* the last two: the folder is gone */
 }

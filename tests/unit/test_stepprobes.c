@@ -306,6 +306,74 @@ static void test_user(void)
 	(void)snprintf(folders.task[HIER_V2], sizeof(folders.task[HIER_V2]), "%s", beside);
 }
 
+#define DEPTH 12 /* more folders than cgprocs_each() goes down */
+
+static void remove_nested(const char *path, const char *top)
+{
+	char *up, at[PATH_MAX];
+
+	(void)snprintf(at, sizeof(at), "%s", path);
+	while (strcmp(at, top) && rmdir(at) == 0 && (up = strrchr(at, '/')))
+		*up = '\0';
+	ok(!strcmp(at, top), "  nested folders can be removed");
+}
+
+/* Who runs containers in a step puts its processes where he likes. They live, and count. */
+static void test_nested(void)
+{
+	struct perfwish wish = { 0 };
+	struct settings s = { .sys_root = "/" };
+	const struct stepprobes_setup setup = { .settings = &s, .wish = &wish };
+	char path[PATH_MAX], v2[PATH_SIZE], procs[PATH_MAX + 16];
+	struct errmsg lacking = { 0 };
+	struct stepprobes *sp;
+	struct figures f;
+	uint32_t slot;
+	pid_t pid;
+	size_t len;
+	FILE *file;
+	int i;
+
+	if (!folders.top[HIER_V2][0]) {
+		skip(5, "no v2 cgroup can be made here");
+		return;
+	}
+	folders_step_path(HIER_V2, v2, sizeof(v2));
+	(void)snprintf(path, sizeof(path), "%s", folders.step[HIER_V2]);
+	for (i = 0; i < DEPTH; i++) {
+		len = strlen(path);
+		(void)snprintf(path + len, sizeof(path) - len, "/%d", i);
+		if (mkdir(path, 0755) < 0)
+			break;
+	}
+	is_int(i, DEPTH, "folders in a step's folder");
+	pid = fork();
+	if (pid == 0) {
+		char data[100] = "";
+		int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+		(void)raise(SIGSTOP);
+		_exit(write(fd, data, sizeof(data)) != sizeof(data) || raise(SIGSTOP));
+	}
+	(void)waitpid(pid, NULL, WUNTRACED);
+	(void)snprintf(procs, sizeof(procs), "%s/cgroup.procs", path);
+	file = fopen(procs, "we");
+	ok(file && fprintf(file, "%d", (int)pid) > 0 && fclose(file) == 0, "  a task below them");
+	(void)snprintf(s.bpf_dir, sizeof(s.bpf_dir), "%s", dir);
+	figures_init(&f);
+	is_int(stepprobes_create(&setup, &sp), 0, "  create");
+	stepprobes_start(sp, &pid, 1, v2, "", sizeof(v2), &slot, &lacking);
+	(void)kill(pid, SIGCONT);
+	(void)waitpid(pid, NULL, WUNTRACED);
+	stepprobes_read(sp, &f, NULL);
+	is_u64(f.value[METRIC_IO_WRITE_BYTES], 100, "  while it lives its bytes are there");
+	is_int(task_run(pid), 0, "  it ends");
+	stepprobes_read(sp, &f, NULL);
+	is_u64(f.value[METRIC_IO_WRITE_BYTES], 100, "  and they stay, once");
+	stepprobes_close(sp);
+	remove_nested(path, folders.step[HIER_V2]);
+}
+
 /* Half of a wish is none: a step that asks for nothing has the harvest all the same. */
 static void test_unasked(void)
 {
@@ -330,6 +398,7 @@ static void test_node(void)
 	} else {
 		test_v2();
 		test_user();
+		test_nested();
 		test_own_cgroup();
 		test_unasked();
 		(void)bpfload_stop(helper, dir, TIMEOUT_NS, NULL);
