@@ -98,16 +98,21 @@ int probes_owner(struct probes *p, uint32_t slot, struct probes_owner *ret)
 	return bpfsys_lookup(owners_of(p), &slot, ret);
 }
 
+/* Not if it has been registered again: it is somebody else's then. */
+static void remove_cgroup(struct probes *p, uint64_t id, uint32_t hierarchy, uint32_t slot)
+{
+	const struct probes_cgroup key = { .id = id, .hierarchy = hierarchy };
+	uint32_t whose;
+
+	if (id && bpfsys_lookup(cgroups_of(p), &key, &whose) == 0 && whose == slot)
+		(void)bpfsys_delete(cgroups_of(p), &key);
+}
+
 static void free_slot(struct probes *p, uint32_t slot, const struct probes_owner *owner)
 {
-	struct probes_cgroup v2 = { .id = owner->cgroup_v2, .hierarchy = PROBES_V2 };
-	struct probes_cgroup v1 = { .id = owner->cgroup_v1, .hierarchy = PROBES_V1_FREEZER };
-
 	/* the cgroups first: a slot without owner may be somebody else's the next moment */
-	if (v2.id)
-		(void)bpfsys_delete(cgroups_of(p), &v2);
-	if (v1.id)
-		(void)bpfsys_delete(cgroups_of(p), &v1);
+	remove_cgroup(p, owner->cgroup_v2, PROBES_V2, slot);
+	remove_cgroup(p, owner->cgroup_v1, PROBES_V1_FREEZER, slot);
 	probes_void_cache(p);
 	(void)bpfsys_delete(owners_of(p), &slot);
 }

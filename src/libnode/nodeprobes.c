@@ -24,8 +24,8 @@ struct nodeprobes {
 	struct probes *probes; /* NULL: not to be had */
 	bool keeps_io;
 	uint64_t looked_ns; /* CLOCK_MONOTONIC; 0: never */
-	bool has_looked;    /* in this tick: DEAD is of it */
-	struct probes_dead dead;
+	bool has_looked;    /* in this tick: DUE is of it */
+	struct probes_dead dead, due;
 };
 
 /* --- from slurmd's start to its end ------------------------------------------------------- */
@@ -112,11 +112,17 @@ static void keep_hooks(struct nodeprobes *np)
 
 /* --- the dead ----------------------------------------------------------------------------- */
 
+/*
+ * Where several slurmds share BpfDir, a dead step may be another one's, who has to read what it did: all
+ * of them have had a tick when it is found dead a second time.
+ */
 static void look_for_slots(struct nodeprobes *np)
 {
+	struct probes_dead before = np->dead;
 	struct probes_census c;
 
 	np->has_looked = probes_census(np->probes, &c, &np->dead) == 0;
+	np->due = c.users > 1 ? before : np->dead;
 }
 
 void nodeprobes_look(struct nodeprobes *np, uint64_t now_ns)
@@ -143,7 +149,7 @@ void nodeprobes_clear(struct nodeprobes *np)
 	/* whoever has it loads or unloads, or attaches: the next look is soon enough */
 	if (probes_lock(probes_dir(np->probes), /* wait_ns= */ 0, &lock, NULL) < 0)
 		return;
-	probes_reap(np->probes, &np->dead);
+	probes_reap(np->probes, &np->due);
 	bperf_reap(np->probes);
 }
 

@@ -266,6 +266,34 @@ static void test_look_at_the_moment_of_death(const char *ledger_dir)
 	nodeprobes_stop(np);
 }
 
+/* Several slurmds may have one BpfDir: the other one must find what its step did. */
+static void test_another_slurmds_step(void)
+{
+	struct nodeprobes *np = slurmd_start();
+	pid_t another = slurmd_fork();
+	struct fake_sampler f;
+	struct stepd lost;
+	struct folder step;
+	char ledger_dir[] = "/tmp/test_nodeprobes.XXXXXX", path[64];
+	uint64_t now = clock_mono_ns();
+
+	if (!ok(mkdtemp(ledger_dir) && fake_start(&f, ledger_dir, "n1", NULL) == 0, "ledger") ||
+	    !folder_make(&step, v2_root, NULL) || !stepd_start(&lost, step.id, NULL))
+		return;
+	child_kill(lost.pid);
+	tick(np, &f, now);
+	ok(has_owner(lost.bpf_slot), "a dead step may be another slurmd's, and waits for that");
+	tick(np, &f, now + NODEPROBES_LOOK_NS);
+	ok(!has_owner(lost.bpf_slot), "until the next look");
+	folder_remove(&step);
+	fake_stop(&f);
+	child_kill(another);
+	nodeprobes_stop(np);
+	(void)snprintf(path, sizeof(path), "%s/n1.ledger", ledger_dir);
+	(void)unlink(path);
+	(void)rmdir(ledger_dir);
+}
+
 static void test_slurmd_is_killed(void)
 {
 	struct figures figures;
@@ -330,6 +358,7 @@ int main(void)
 	(void)snprintf(path, sizeof(path), "%s/n1.ledger", ledger_dir);
 	(void)unlink(path);
 	test_look_at_the_moment_of_death(ledger_dir);
+	test_another_slurmds_step();
 	test_slurmd_is_killed();
 	(void)bpfrig_unload();
 	ok(access(bpfrig_dir, F_OK) < 0, "nothing stays");

@@ -138,6 +138,32 @@ static void test_dead_owners(void)
 	probes_release(probes, slot);
 }
 
+/* What is left of a dead step that had the same cgroup goes without the living one's registration. */
+static void test_registered_again(void)
+{
+	struct probes_census c;
+	struct probes_dead dead;
+	struct folder step;
+	uint32_t slot;
+	int status;
+	pid_t pid;
+
+	if (!v2_root || !ok(folder_make(&step, v2_root, NULL), "cgroup"))
+		return;
+	pid = fork();
+	if (pid == 0)
+		_exit(probes_register(probes, step.id, 0, 0, &slot) < 0);
+	ok(waitpid(pid, &status, 0) == pid && status == 0, "one registers a cgroup and dies");
+	is_int(probes_register(probes, step.id, 0, 0, &slot), 0, "another one registers it");
+	is_int(probes_census(probes, &c, &dead), 0, "census");
+	is_u64(dead.nslots, 1, "the dead one is found");
+	probes_reap(probes, &dead);
+	ok(run_task(&step), "a task ends");
+	is_u64(written(probes, slot), TASK_BYTES, "and is counted for the living one");
+	probes_release(probes, slot);
+	folder_remove(&step);
+}
+
 /* Every map with elements by slot; what a step before left must not be the next one's. */
 static void test_reuse(void)
 {
@@ -403,6 +429,7 @@ int main(void)
 	test_full();
 	test_full_of_the_dead();
 	test_dead_owners();
+	test_registered_again();
 	test_reuse();
 	start_ns = clock_mono_ns();
 	for (i = 0; i < 100; i++)
