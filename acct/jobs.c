@@ -9,7 +9,7 @@
 #include <slurm/slurm_errno.h>
 #include <slurm/slurmdb.h>
 
-#include "acct/node_name.h"
+#include "acct/step_spread.h"
 #include "src/libjob/metric_text.h"
 #include "src/libjob/ledger.h"
 #include "src/libjob/tresmap.h"
@@ -67,27 +67,6 @@ static bool has_source(const struct figures *f)
 	return false;
 }
 
-/* How uneven the step's nodes were in M. */
-static void copy_spread(const slurmdb_step_rec_t *from, const struct tresmap *map, enum metric m,
-			const struct record_step *step, struct record_spread *ret)
-{
-	uint64_t max;
-	uint32_t rank;
-
-	if (tresmap_max(map, m, from->stats.tres_usage_in_max, from->stats.tres_usage_in_max_nodeid,
-			&step->figures, step->nnodes, &max, &rank) < 0)
-		return;
-	ret->max = (struct maybe_u64){ max, true };
-	node_name(from->nodes, rank, ret->max_node, sizeof(ret->max_node));
-}
-
-static uint32_t cpus_of(const char *tres)
-{
-	uint64_t n;
-
-	return tresmap_value(tres, TRESMAP_CPU, &n) == 0 && n <= UINT32_MAX ? (uint32_t)n : 0;
-}
-
 static void copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
 		      struct record_step *to)
 {
@@ -100,7 +79,7 @@ static void copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
 	(void)snprintf(to->nodes, sizeof(to->nodes), "%s", from->nodes ? from->nodes : "");
 	to->ntasks = from->ntasks;
 	to->nnodes = from->nnodes;
-	to->ncpus = cpus_of(from->tres_alloc_str);
+	to->ncpus = tresmap_cpus(from->tres_alloc_str);
 	to->start = (uint64_t)from->start;
 	to->end = (uint64_t)from->end;
 	set_exit((uint32_t)from->exitcode, &to->exit_code, &to->exit_signal);
@@ -120,8 +99,8 @@ static void copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
 			    metric_from_tres(METRIC_ENERGY, stats->consumed_energy));
 	else if (!has_source(&to->figures))
 		figures_miss(&to->figures, METRIC_ENERGY, REASON_NOT_MEASURED);
-	copy_spread(from, map, METRIC_CPU_TIME, to, &to->cpu_time);
-	copy_spread(from, map, METRIC_ENERGY, to, &to->energy);
+	step_spread(from, map, METRIC_CPU_TIME, to, &to->cpu_time);
+	step_spread(from, map, METRIC_ENERGY, to, &to->energy);
 }
 
 static int copy_steps(slurm_rows *rows, const struct tresmap *map, struct record *to)
@@ -200,7 +179,7 @@ static int copy_job(const slurmdb_job_rec_t *from, const struct tresmap *map,
 	r->start = (uint64_t)from->start;
 	r->end = (uint64_t)from->end;
 	r->total_nodes = from->alloc_nodes;
-	r->total_cpus = cpus_of(from->tres_alloc_str);
+	r->total_cpus = tresmap_cpus(from->tres_alloc_str);
 	set_exit(from->exitcode, &r->exit_code, &r->exit_signal);
 	if (tresmap_value(from->tres_alloc_str, TRESMAP_ENERGY, &joules) == 0) {
 		r->energy.total_j = maybe(joules);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "acct/node_name.h"
+#include "acct/step_spread.h"
 #include "jobcomp/steps.h"
 #include "src/libjob/tresmap.h"
 #include "src/libutil/util.h"
@@ -161,27 +161,6 @@ static uint64_t seconds(time_t t)
 	return t > 0 ? (uint64_t)t : 0;
 }
 
-/* How uneven the step's nodes were in M. */
-static void copy_spread(const slurmdb_step_rec_t *from, const struct tresmap *map, enum metric m,
-			const struct record_step *step, struct record_spread *ret)
-{
-	uint64_t max;
-	uint32_t rank;
-
-	if (tresmap_max(map, m, from->stats.tres_usage_in_max, from->stats.tres_usage_in_max_nodeid,
-			&step->figures, step->nnodes, &max, &rank) < 0)
-		return;
-	ret->max = (struct maybe_u64){ max, true };
-	node_name(from->nodes, rank, ret->max_node, sizeof(ret->max_node));
-}
-
-static uint32_t cpus_of(const char *tres)
-{
-	uint64_t n;
-
-	return tresmap_value(tres, TRESMAP_CPU, &n) == 0 && n <= UINT32_MAX ? (uint32_t)n : 0;
-}
-
 static void copy_step(const struct steps *s, const slurmdb_step_rec_t *from,
 		      struct record_step *to)
 {
@@ -190,7 +169,7 @@ static void copy_step(const struct steps *s, const slurmdb_step_rec_t *from,
 	*to = (struct record_step){ .step_id = from->step_id.step_id,
 				    .ntasks = from->ntasks,
 				    .nnodes = from->nnodes,
-				    .ncpus = cpus_of(from->tres_alloc_str),
+				    .ncpus = tresmap_cpus(from->tres_alloc_str),
 				    .start = seconds(from->start),
 				    .end = seconds(from->end) };
 	copy_text(to->name, sizeof(to->name), from->stepname);
@@ -213,8 +192,8 @@ static void copy_step(const struct steps *s, const slurmdb_step_rec_t *from,
 	if (from->stats.consumed_energy != NO_VAL64 && from->stats.consumed_energy)
 		figures_set(&to->figures, METRIC_ENERGY,
 			    metric_from_tres(METRIC_ENERGY, from->stats.consumed_energy));
-	copy_spread(from, &s->tres, METRIC_CPU_TIME, to, &to->cpu_time);
-	copy_spread(from, &s->tres, METRIC_ENERGY, to, &to->energy);
+	step_spread(from, &s->tres, METRIC_CPU_TIME, to, &to->cpu_time);
+	step_spread(from, &s->tres, METRIC_ENERGY, to, &to->energy);
 }
 
 /* The steps of one job; -ENOMEM leaves the query as it was. */

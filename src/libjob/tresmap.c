@@ -85,3 +85,10 @@ int tresmap_max(const struct tresmap *map, enum metric m, const char *max, const
 	*ret_nodeid = (uint32_t)node;
 	return 0;
 }
+
+uint32_t tresmap_cpus(const char *tres)
+{
+	uint64_t n;
+
+	return tresmap_value(tres, TRESMAP_CPU, &n) == 0 && n <= UINT32_MAX ? (uint32_t)n : 0;
+}

@@ -32,6 +32,9 @@ void tresmap_read(const struct tresmap *map, const char *usage, enum metric_side
 /* The value of one TRES in USAGE (may be NULL): 0; -ENODATA: not there or not known. */
 int tresmap_value(const char *usage, uint32_t id, uint64_t *ret);
 
+/* The CPUs in an allocation such as "1=4,2=100M" (may be NULL); 0: not known. */
+uint32_t tresmap_cpus(const char *tres);
+
 /*
  * The largest value of METRIC_CPU_TIME or METRIC_ENERGY (M) of any node of a step that has NNODES, and
  * that node's rank, from MAX and MAX_NODEID (sacct's TRESUsageInMax and TRESUsageInMaxNode, either may be

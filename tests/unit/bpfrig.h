@@ -238,4 +238,27 @@ static inline bool bpfrig_link_goes(uint32_t id)
 	return !bpfrig_link_lives(id);
 }
 
+/* --- a task that is known to the byte: 640 bytes in 10 writes --------------------------------- */
+
+#define BPFRIG_TASK_BYTES 640
+
+static int bpfrig_null = -1; /* /dev/null: what children write to */
+
+static inline void bpfrig_task(void)
+{
+	char data[64] = { 0 };
+	int i;
+
+	for (i = 0; i < 10; i++)
+		if (write(bpfrig_null, data, sizeof(data)) != sizeof(data))
+			_exit(1);
+}
+
+static inline bool bpfrig_run_task(const struct folder *step)
+{
+	pid_t pid = child_start(bpfrig_task, step, NULL);
+
+	return pid > 0 && child_end(pid);
+}
+
 #endif

@@ -16,28 +16,6 @@
 static struct settings settings;
 static char helper_dir[PATH_MAX];
 static const char *v2_root;
-static int null_fd;
-
-/* --- tasks: 640 bytes in 10 writes ----------------------------------------------------------- */
-
-#define TASK_BYTES 640
-
-static void work(void)
-{
-	char data[64] = { 0 };
-	int i;
-
-	for (i = 0; i < 10; i++)
-		if (write(null_fd, data, sizeof(data)) != sizeof(data))
-			_exit(1);
-}
-
-static bool run_task(const struct folder *step)
-{
-	pid_t pid = child_start(work, step, NULL);
-
-	return pid > 0 && child_end(pid);
-}
 
 /* --- a slurmstepd ---------------------------------------------------------------------------- */
 
@@ -220,15 +198,15 @@ static void test_stepd_is_killed(const char *ledger_dir)
 	    !stepd_start(&lost, step.id, ledger_dir) || !stepd_start(&unknown, other.id, NULL))
 		return;
 	tick(np, &f, now);
-	ok(run_task(&step), "a task ends");
-	living = child_start(work, &step, NULL);
+	ok(bpfrig_run_task(&step), "a task ends");
+	living = child_start(bpfrig_task, &step, NULL);
 	ok(living > 0, "another lives");
 	child_kill(lost.pid);
 	child_kill(unknown.pid);
 	tick(np, &f, now + 1); /* not the time to look for slots of the dead */
 	ok(has_owner(lost.bpf_slot) && has_owner(unknown.bpf_slot), "slots of the dead stay a while");
 	is_int(ledger_job_total(f.l, JOB, NULL, &job, NULL), 0, "the job's total");
-	is_u64(job.value[METRIC_IO_WRITE_BYTES], 2 * TASK_BYTES,
+	is_u64(job.value[METRIC_IO_WRITE_BYTES], 2 * BPFRIG_TASK_BYTES,
 	       "has what both tasks wrote though slurmstepd was killed");
 	is_u64(job.value[METRIC_IO_READ_BYTES], 0, "and nothing that it left half-written");
 	is_u64(ledger_current(f.l)->lost_steps, 1, "a lost step it is");
@@ -255,11 +233,11 @@ static void test_look_at_the_moment_of_death(const char *ledger_dir)
 	    !folder_make(&step, v2_root, NULL) || !stepd_start(&lost, step.id, ledger_dir))
 		return;
 	tick(np, &f, now);
-	ok(run_task(&step), "a task ends");
+	ok(bpfrig_run_task(&step), "a task ends");
 	child_kill(lost.pid);
 	tick(np, &f, now + NODEPROBES_LOOK_NS);
 	is_int(ledger_job_total(f.l, JOB, NULL, &job, NULL), 0, "the job's total");
-	is_u64(job.value[METRIC_IO_WRITE_BYTES], TASK_BYTES, "was read before the slot was freed");
+	is_u64(job.value[METRIC_IO_WRITE_BYTES], BPFRIG_TASK_BYTES, "was read before the slot was freed");
 	ok(!has_owner(lost.bpf_slot), "which was in the same tick");
 	folder_remove(&step);
 	fake_stop(&f);
@@ -308,19 +286,19 @@ static void test_slurmd_is_killed(void)
 	if (!folder_make(&step, v2_root, NULL) || !stepd_start(&stepd, step.id, NULL))
 		return;
 	ok(id && bpfrig_link_id(LINK_TASK_EXIT) == id, "the step joins slurmd's link");
-	ok(run_task(&step), "a task ends");
+	ok(bpfrig_run_task(&step), "a task ends");
 	child_kill(slurmd);
 	ok(bpfrig_link_lives(id), "slurmd is killed: the step holds it");
-	ok(run_task(&step), "a task ends while there is no slurmd");
+	ok(bpfrig_run_task(&step), "a task ends while there is no slurmd");
 	np = slurmd_start();
 	is_u64(bpfrig_link_id(LINK_TASK_EXIT), id, "the next slurmd joins the step's");
-	ok(run_task(&step), "a task ends");
+	ok(bpfrig_run_task(&step), "a task ends");
 
 	figures_init(&figures);
 	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
 	is_int(harvest_open(p, stepd.bpf_slot, &h), 0, "the step's");
 	is_int(harvest_read(h, false, &figures), 0, "read");
-	is_u64(figures.value[METRIC_IO_WRITE_BYTES], 3 * TASK_BYTES,
+	is_u64(figures.value[METRIC_IO_WRITE_BYTES], 3 * BPFRIG_TASK_BYTES,
 	       "before, without and after slurmd: all is counted");
 	harvest_close(h);
 	probes_close(p);
@@ -349,7 +327,7 @@ int main(void)
 		bpfrig_down();
 		return skip_all("no v2 cgroups that can be written");
 	}
-	null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	bpfrig_null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	(void)snprintf(helper_dir, sizeof(helper_dir), "%s", bpfrig_helper);
 	*strrchr(helper_dir, '/') = '\0';
 	(void)snprintf(settings.bpf_dir, sizeof(settings.bpf_dir), "%s", bpfrig_dir);

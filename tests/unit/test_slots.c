@@ -17,7 +17,6 @@ static struct probes *probes;
 static struct probes_meta *meta;
 static __u64 *cache;
 static const char *v2_root;
-static int null_fd;
 
 static void *map_whole(const char *name, size_t size)
 {
@@ -28,27 +27,6 @@ static void *map_whole(const char *name, size_t size)
 		return NULL;
 	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	return p == MAP_FAILED ? NULL : p;
-}
-
-/* --- tasks: 640 bytes in 10 writes ----------------------------------------------------------- */
-
-#define TASK_BYTES 640
-
-static void work(void)
-{
-	char data[64] = { 0 };
-	int i;
-
-	for (i = 0; i < 10; i++)
-		if (write(null_fd, data, sizeof(data)) != sizeof(data))
-			_exit(1);
-}
-
-static bool run_task(const struct folder *step)
-{
-	pid_t pid = child_start(work, step, NULL);
-
-	return pid > 0 && child_end(pid);
 }
 
 static uint64_t written(struct probes *p, uint32_t slot)
@@ -237,23 +215,23 @@ static void test_collision(void)
 		return;
 	is_int(probes_register(probes, NOBODYS_ID, 0, 0, &other), 0, "one registers");
 	is_int(probes_register(probes, step.id, 0, 0, &slot), 0, "the other, 65,536 apart");
-	ok(run_task(&step), "a task ends");
-	is_u64(written(probes, slot), TASK_BYTES, "it is counted");
+	ok(bpfrig_run_task(&step), "a task ends");
+	is_u64(written(probes, slot), BPFRIG_TASK_BYTES, "it is counted");
 	entry = find_entry(slot);
 	if (!ok(entry != NULL, "and in the cache"))
 		return;
 	ours = *entry;
 	*entry = ((ours + TAG_SERIAL) & ~(TAG_SERIAL - 1)) | other;
-	ok(run_task(&step), "a task ends while the other is in its place");
-	is_u64(written(probes, slot), 2 * TASK_BYTES, "it is counted for its own step");
+	ok(bpfrig_run_task(&step), "a task ends while the other is in its place");
+	is_u64(written(probes, slot), 2 * BPFRIG_TASK_BYTES, "it is counted for its own step");
 	is_u64(written(probes, other), 0, "and not for the other");
 	is_u64(*entry, ours, "and is in the cache again");
 	*entry = (ours + TAG_SERIAL) & ~(TAG_SERIAL - 1); /* known: nobody's */
-	ok(run_task(&step), "a task ends");
-	is_u64(written(probes, slot), 3 * TASK_BYTES, "nobody's is not taken for ours either");
+	ok(bpfrig_run_task(&step), "a task ends");
+	is_u64(written(probes, slot), 3 * BPFRIG_TASK_BYTES, "nobody's is not taken for ours either");
 	probes_release(probes, slot);
-	ok(run_task(&step), "one ends after the step");
-	is_u64(written(probes, slot), 3 * TASK_BYTES, "and is nobody's");
+	ok(bpfrig_run_task(&step), "one ends after the step");
+	is_u64(written(probes, slot), 3 * BPFRIG_TASK_BYTES, "and is nobody's");
 	probes_release(probes, other);
 	folder_remove(&step);
 }
@@ -290,7 +268,7 @@ static void test_registration_races_walks(void)
 	for (i = 0; i < 200; i++) {
 		if (probes_register(probes, step.id, 0, 0, &slot) < 0)
 			break;
-		if (!run_task(&inner) || written(probes, slot) != TASK_BYTES)
+		if (!bpfrig_run_task(&inner) || written(probes, slot) != BPFRIG_TASK_BYTES)
 			missed++;
 		probes_release(probes, slot);
 	}
@@ -312,7 +290,7 @@ static void test_generation_wraps(void)
 	if (!ok(folder_make(&step, v2_root, NULL), "cgroup"))
 		return;
 	is_int(probes_register(probes, step.id, 0, 0, &slot), 0, "register");
-	ok(run_task(&step), "a task ends");
+	ok(bpfrig_run_task(&step), "a task ends");
 	entry = find_entry(slot);
 	if (!ok(entry != NULL, "its cgroup is in the cache"))
 		return;
@@ -326,8 +304,8 @@ static void test_generation_wraps(void)
 	is_int(meta->generation, 0x400001, "0 is left out: an empty entry would be an answer");
 	is_u64(*entry, 0, "the cache was emptied");
 	is_int(probes_register(probes, step.id, 0, 0, &slot), 0, "register");
-	ok(run_task(&step), "a task ends");
-	is_u64(written(probes, slot), TASK_BYTES, "it is counted");
+	ok(bpfrig_run_task(&step), "a task ends");
+	is_u64(written(probes, slot), BPFRIG_TASK_BYTES, "it is counted");
 
 	/* what was stored a round ago, nobody's, would be right again two registrations on */
 	meta->generation = 0x47ffff;
@@ -338,8 +316,8 @@ static void test_generation_wraps(void)
 	*entry = generation_bits(0x7ffff) | ours;
 	is_int(probes_register(probes, step.id, 0, 0, &slot), 0, "register");
 	ok(*entry != 0, "otherwise it is kept");
-	ok(run_task(&step), "a task ends");
-	is_u64(written(probes, slot), TASK_BYTES, "it is counted");
+	ok(bpfrig_run_task(&step), "a task ends");
+	is_u64(written(probes, slot), BPFRIG_TASK_BYTES, "it is counted");
 	probes_release(probes, slot);
 	folder_remove(&step);
 }
@@ -369,7 +347,7 @@ static int one_of_many(int i, int go)
 	pid = fork();
 	if (pid == 0)
 		_exit(!folder_join(&step, getpid()) ||
-		      write(null_fd, data, (size_t)i) != (ssize_t)i);
+		      write(bpfrig_null, data, (size_t)i) != (ssize_t)i);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 		rc = 4;
 	else if (written(p, slot) < (uint64_t)i || written(p, slot) > (uint64_t)i + 16)
@@ -418,7 +396,7 @@ int main(void)
 	if (why)
 		return skip_all(why);
 	v2_root = bpfrig_root(true);
-	null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	bpfrig_null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (!ok(probes_open(bpfrig_dir, &probes, NULL) == 0, "open"))
 		return done_testing();
 	is_int(probes_hold(probes, PROBES_TASKS, NULL), 0, "hold");
