@@ -17,7 +17,8 @@
  *
  * Pinned below BpfDir/PROBES_DIR, folder 0700: all maps, and the programs as "prog_NAME". Links
  * are not pinned. A program is attached as long as somebody has its link open: slurmd and every
- * step those of tasks and tcp, a step those of what it asked for. Whoever needs a link takes it
+ * step those of tasks and tcp, a step those of what it asked for, slurmd those of io for a while
+ * longer. Whoever needs a link takes it
  * by the id in meta.link[] or, if that is dead, attaches the pinned program; under the lock of
  * src/libmeter/probes.h. So the kernel detaches what nobody uses, whoever was killed.
  *

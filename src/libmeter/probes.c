@@ -12,7 +12,7 @@
 #include "src/libutil/util.h"
 
 #define PIN_PATH_MAX (PATH_MAX + sizeof("/" PROBES_DIR "/prog_") + sizeof(((struct probes_fd *)0)->name))
-/* Between two tries for what is about to be free. */
+/* Between two tries for what is about to be free, or there. */
 #define RETRY_NS (NSEC_PER_MSEC / 2)
 
 static const struct {
@@ -310,7 +310,7 @@ static void pause_ns(uint64_t ns)
  */
 static int attach(struct probes *p, enum probes_link which, int program, int *ret_fd)
 {
-	uint64_t deadline_ns = clock_mono_ns() + PROBES_LOCK_WAIT_NS;
+	uint64_t deadline_ns = clock_mono_ns() + PROBES_HOLD_WAIT_NS;
 	struct bpfsys_link info;
 	_cleanup_close_ int fd = -1;
 	int rc;
@@ -329,6 +329,29 @@ static int attach(struct probes *p, enum probes_link which, int program, int *re
 	return 0;
 }
 
+/*
+ * Attaching ten function hooks takes some 50 ms, and many steps may start at once: those who come second
+ * wait as long as the first one gets on.
+ */
+static int join_or_lock(struct probes *p, enum probes_link which, int program, int *lock)
+{
+	uint64_t deadline_ns = clock_mono_ns() + PROBES_HOLD_WAIT_NS;
+	int rc;
+
+	/* a second link beside one that we only cannot see would count everything twice */
+	while ((rc = join(p, which, program, &p->link[which])) == -ENOENT && *lock < 0) {
+		rc = probes_lock(p->dir, /* wait_ns= */ 0, lock, NULL);
+		if (rc == 0)
+			continue; /* he who had it may just have attached it */
+		if (rc != -EWOULDBLOCK)
+			return rc;
+		if (clock_mono_ns() >= deadline_ns)
+			return -EBUSY;
+		pause_ns(RETRY_NS);
+	}
+	return rc;
+}
+
 static int hold_one(struct probes *p, enum probes_link which, int *lock)
 {
 	int program;
@@ -339,37 +362,36 @@ static int hold_one(struct probes *p, enum probes_link which, int *lock)
 	rc = probes_program(p, links[which].name, &program);
 	if (rc < 0)
 		return rc;
-	rc = join(p, which, program, &p->link[which]);
-	/* a second link beside one that we only cannot see would count everything twice */
-	if (rc != -ENOENT)
-		return rc;
-	if (*lock < 0) {
-		rc = probes_lock(p->dir, PROBES_LOCK_WAIT_NS, lock, NULL);
-		if (rc < 0)
-			return rc == -EWOULDBLOCK ? -EBUSY : rc;
-		rc = join(p, which, program, &p->link[which]);
-	}
+	rc = join_or_lock(p, which, program, lock);
 	return rc == -ENOENT ? attach(p, which, program, &p->link[which]) : rc;
 }
 
-bool probes_was_held(const struct probes *p, enum probes_group group)
+unsigned int probes_share(struct probes *p, enum probes_group group)
 {
+	unsigned int held = 0;
+	int program;
 	size_t i;
 
-	for (i = 0; i < LINK_N; i++)
-		if (links[i].group == group &&
-		    __atomic_load_n(&p->meta->link[i], __ATOMIC_RELAXED))
-			return true;
-	return false;
+	for (i = 0; i < LINK_N; i++) {
+		if (links[i].group != group)
+			continue;
+		if (p->link[i] < 0 && probes_program(p, links[i].name, &program) == 0)
+			(void)join(p, (enum probes_link)i, program, &p->link[i]);
+		held += p->link[i] >= 0;
+	}
+	return held;
 }
 
-static void let_go(struct probes *p, enum probes_group group)
+bool probes_drop(struct probes *p, enum probes_group group)
 {
 	size_t i;
 
 	for (i = 0; i < LINK_N; i++)
-		if (links[i].group == group && p->link[i] >= 0)
+		if (links[i].group == group && p->link[i] >= 0) {
 			(void)close(TAKE_FD(p->link[i]));
+			return true;
+		}
+	return false;
 }
 
 int probes_hold(struct probes *p, enum probes_group group, struct errmsg *err)
@@ -389,7 +411,8 @@ int probes_hold(struct probes *p, enum probes_group group, struct errmsg *err)
 		if (rc == -ENOENT)
 			continue; /* this kernel has no such hook: not loaded */
 		if (rc < 0) {
-			let_go(p, group);
+			while (probes_drop(p, group))
+				;
 			return errmsg_errno(err, rc, "cannot attach %s", links[i].name);
 		}
 		held++;

@@ -54,17 +54,21 @@ uint32_t probes_row_size(const char *name, uint32_t shards);
 int probes_map(struct probes *p, const char *name, const struct bpfsys_map *shape, int *ret_fd);
 int probes_program(struct probes *p, const char *name, int *ret_fd);
 
-/* Somebody has, or had, GROUP attached. */
-bool probes_was_held(const struct probes *p, enum probes_group group);
-
 /*
  * Joins those who have GROUP's programs attached, or attaches them, until probes_close(). Attaching
- * takes the lock of the folder, for which it waits PROBES_LOCK_WAIT_NS at most. -EOPNOTSUPP: the group
- * is not there (probes_why()); -EBUSY: somebody held the lock for longer. PROBES_NET has no link here:
- * netcount.h.
+ * takes the lock of the folder. While somebody else has it, each program that he attaches is joined;
+ * -EBUSY: for PROBES_HOLD_WAIT_NS he attached none. -EOPNOTSUPP: the group is not there (probes_why()).
+ * PROBES_NET has no link here: netcount.h.
  */
-#define PROBES_LOCK_WAIT_NS (250 * UINT64_C(1000000))
+#define PROBES_HOLD_WAIT_NS (1000 * UINT64_C(1000000))
 int probes_hold(struct probes *p, enum probes_group group, struct errmsg *err);
+/* Joins what there is of GROUP and attaches nothing; how many of its programs are held then. */
+unsigned int probes_share(struct probes *p, enum probes_group group);
+/*
+ * Lets go of one program of GROUP; false: none was held. Whoever is the last to hold a function hook
+ * waits for the kernel to be done with it, some 0.1 s for each.
+ */
+bool probes_drop(struct probes *p, enum probes_group group);
 
 /*
  * Counts what runs in the cgroups with these ids (inode numbers of the v2 and the v1 freezer
@@ -110,6 +114,8 @@ int probes_census(struct probes *p, struct probes_census *ret, struct probes_dea
  */
 void probes_reap(struct probes *p, const struct probes_dead *dead);
 
+/* Long enough for most who have the lock, short enough for a step's start. */
+#define PROBES_LOCK_WAIT_NS (250 * UINT64_C(1000000))
 /*
  * Serialises loading, attaching and unloading: a lock on the folder DIR (created), as long as the
  * fd is open. -EWOULDBLOCK when it is taken, for longer than WAIT_NS; UINT64_MAX: waits for it.

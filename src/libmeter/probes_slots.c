@@ -20,7 +20,7 @@
 
 /* Inode of a hierarchy's root (fs/kernfs/dir.c numbers from 1): everybody's tasks, nobody's step. */
 #define ROOT_ID 1
-/* Between two looks at a lock that somebody has; attaching takes him some 10 us a program. */
+/* Between two looks at a lock that somebody has. */
 #define LOCK_POLL_NS NSEC_PER_MSEC
 
 /* --- maps --------------------------------------------------------------------------------- */

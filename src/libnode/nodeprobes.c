@@ -22,7 +22,7 @@ struct nodeprobes {
 	const struct settings *settings;
 	char helper[PATH_MAX];
 	struct probes *probes; /* NULL: not to be had */
-	bool keeps_io;
+	bool keeps_io, drops_io; /* the hooks of PROBES_IO */
 	uint64_t looked_ns; /* CLOCK_MONOTONIC; 0: never */
 	bool has_looked;    /* in this tick: DUE is of it */
 	struct probes_dead dead, due;
@@ -91,23 +91,37 @@ void nodeprobes_stop(struct nodeprobes *np)
 }
 
 /*
- * Where function hooks can be attached only once, they must not go with the step that attached them:
- * no later one could have them. A step asks for a tick when it has started and before it ends, so
- * there is always one that sees them.
+ * What a step attached for --ceems-perf=io is kept for the next ones: attaching and detaching function
+ * hooks costs a step that does it alone some 50 ms at its start and a second at its end. A step asks for
+ * a tick when it has started, so slurmd has them before it ends. Where they can be attached only once,
+ * they are kept for good.
  */
 static void keep_hooks(struct nodeprobes *np)
 {
-	struct errmsg err = { 0 };
+	bool is_once = probes_features(np->probes) & PROBES_FEXIT_ONCE;
+	bool had = np->keeps_io;
 
-	if (np->keeps_io || !(probes_features(np->probes) & PROBES_FEXIT_ONCE) ||
-	    !probes_was_held(np->probes, PROBES_IO))
+	if (np->drops_io)
 		return;
-	np->keeps_io = true; /* or it cannot be had any more */
-	if (probes_hold(np->probes, PROBES_IO, &err) < 0)
-		logger_error("bpf: %s", err.text);
-	else
+	np->keeps_io = probes_share(np->probes, PROBES_IO) > 0;
+	if (np->keeps_io && !had && is_once)
 		logger_info("bpf: I/O calls of all processes are hooked from now on: this kernel "
 			    "cannot attach the hooks again");
+}
+
+/*
+ * Each takes the kernel some 0.1 s, for which the sampler waits: so not more in a tick than a tenth of
+ * its time, which is all of them within a minute.
+ */
+static void drop_hooks(struct nodeprobes *np)
+{
+	uint64_t deadline_ns = clock_mono_ns() + np->settings->sample_interval_ns / 10;
+
+	if (!np->drops_io)
+		return;
+	do
+		np->drops_io = np->keeps_io = probes_drop(np->probes, PROBES_IO);
+	while (np->drops_io && clock_mono_ns() < deadline_ns);
 }
 
 /* --- the dead ----------------------------------------------------------------------------- */
@@ -119,10 +133,12 @@ static void keep_hooks(struct nodeprobes *np)
 static void look_for_slots(struct nodeprobes *np)
 {
 	struct probes_dead before = np->dead;
-	struct probes_census c;
+	struct probes_census c = { 0 };
 
 	np->has_looked = probes_census(np->probes, &c, &np->dead) == 0;
 	np->due = c.users > 1 ? before : np->dead;
+	np->drops_io = np->has_looked && np->keeps_io && !(c.groups & 1u << PROBES_IO) &&
+		       !(probes_features(np->probes) & PROBES_FEXIT_ONCE);
 }
 
 void nodeprobes_look(struct nodeprobes *np, uint64_t now_ns)
@@ -143,7 +159,10 @@ void nodeprobes_clear(struct nodeprobes *np)
 {
 	_cleanup_close_ int lock = -1;
 
-	if (!np || !np->has_looked)
+	if (!np || !np->probes)
+		return;
+	drop_hooks(np);
+	if (!np->has_looked)
 		return;
 	np->has_looked = false;
 	/* whoever has it loads or unloads, or attaches: the next look is soon enough */

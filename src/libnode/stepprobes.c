@@ -90,9 +90,10 @@ static void conclude(struct stepprobes *sp, enum probes_group group, int rc,
 		     const struct errmsg *err)
 {
 	sp->why[group] = reason_of(sp, group, rc);
-	if (rc < 0)
-		logger_debug("%s: %s", probes_group_name(group),
-			     err->text[0] ? err->text : strerror(-rc));
+	if (rc < 0) /* whoever reads "failed, see slurmd's log" looks there for it */
+		logger_log(sp->why[group] == REASON_FAILED ? LOGGER_ERROR : LOGGER_DEBUG,
+			   "%s is not counted: %s", probes_group_name(group),
+			   err->text[0] ? err->text : strerror(-rc));
 }
 
 /* Nothing of BPF: one reason for all, except where another is known. */

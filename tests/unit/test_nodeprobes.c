@@ -313,6 +313,54 @@ static void test_slurmd_is_killed(void)
 	nodeprobes_stop(np);
 }
 
+/* A step attaches the hooks of I/O; slurmd keeps them for the next ones, but not for ever. */
+static void test_hooks_are_kept(const char *ledger_dir)
+{
+	struct nodeprobes *np = slurmd_start();
+	uint64_t now = clock_mono_ns();
+	struct fake_sampler f;
+	struct folder step;
+	struct probes *p;
+	uint32_t slot, id;
+	bool is_once;
+	int i;
+
+	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
+	if (probes_why(p, PROBES_IO) != PROBES_OK) {
+		skip(1, probes_why_text(probes_why(p, PROBES_IO)));
+		probes_close(p);
+		nodeprobes_stop(np);
+		return;
+	}
+	is_once = probes_features(p) & PROBES_FEXIT_ONCE;
+	if (!ok(fake_start(&f, ledger_dir, "n1", NULL) == 0, "ledger") ||
+	    !folder_make(&step, v2_root, NULL))
+		return;
+	tick(np, &f, now);
+	is_u64(bpfrig_link_id(LINK_IO_READ), 0, "nobody asks: no hook");
+	is_int(probes_register(p, step.id, 0, 1u << PROBES_IO, &slot), 0, "a step asks");
+	is_int(probes_hold(p, PROBES_IO, NULL), 0, "and attaches");
+	id = bpfrig_link_id(LINK_IO_READ);
+	tick(np, &f, now + NODEPROBES_LOOK_NS);
+	probes_release(p, slot);
+	probes_close(p);
+	ok(bpfrig_link_lives(id), "slurmd keeps it when the step ends");
+	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
+	is_int(probes_hold(p, PROBES_IO, NULL), 0, "another step");
+	is_u64(bpfrig_link_id(LINK_IO_READ), id, "has the same");
+	probes_close(p);
+	for (i = 0; i < LINK_N; i++)
+		tick(np, &f, now + 2 * NODEPROBES_LOOK_NS + (uint64_t)i);
+	if (is_once)
+		ok(bpfrig_link_lives(id), "it cannot be attached again, so it stays");
+	else
+		ok(bpfrig_link_goes(id) && !bpfrig_link_lives(bpfrig_link_id(LINK_IO_WRITE)),
+		   "with nobody who asks it goes");
+	folder_remove(&step);
+	fake_stop(&f);
+	nodeprobes_stop(np);
+}
+
 int main(void)
 {
 	char ledger_dir[] = "/tmp/test_nodeprobes.XXXXXX";
@@ -338,6 +386,8 @@ int main(void)
 	test_look_at_the_moment_of_death(ledger_dir);
 	test_another_slurmds_step();
 	test_slurmd_is_killed();
+	(void)unlink(path);
+	test_hooks_are_kept(ledger_dir);
 	(void)bpfrig_unload();
 	ok(access(bpfrig_dir, F_OK) < 0, "nothing stays");
 	(void)unlink(path);

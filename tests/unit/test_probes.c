@@ -190,6 +190,91 @@ static void test_joining(void)
 	probes_close(a);
 }
 
+#define MANY 6
+
+/* Holds GROUP from when START is closed until GO_ON is; tells what became of it. */
+static void hold_at_once(enum probes_group group, int start, int told, int go_on)
+{
+	struct probes *p;
+	char word;
+	int rc;
+
+	if (probes_open(bpfrig_dir, &p, NULL) < 0 || read(start, &word, 1) != 0)
+		_exit(1);
+	rc = probes_hold(p, group, NULL);
+	if (write(told, &rc, sizeof(rc)) != sizeof(rc) || read(go_on, &word, 1) != 0)
+		_exit(1);
+	_exit(0);
+}
+
+/* Function hooks take their time: who comes second waits for the first one. */
+static void test_many_at_once(enum probes_group group)
+{
+	int start[2], told[2], go_on[2];
+	struct probes_census c;
+	struct probes *p;
+	pid_t pid[MANY];
+	unsigned int i, held = 0;
+	int rc, refused;
+
+	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
+	if (probes_why(p, group) != PROBES_OK) {
+		skip(1, probes_why_text(probes_why(p, group)));
+		probes_close(p);
+		return;
+	}
+	if (!ok(pipe(start) == 0 && pipe(told) == 0 && pipe(go_on) == 0, "pipes"))
+		return;
+	for (i = 0; i < MANY; i++) {
+		pid[i] = fork();
+		if (pid[i] == 0) {
+			(void)close(start[1]);
+			(void)close(go_on[1]);
+			hold_at_once(group, start[0], told[1], go_on[0]);
+		}
+	}
+	(void)close(start[1]);
+	(void)close(told[1]);
+	for (i = 0, refused = 0; i < MANY && read(told[0], &rc, sizeof(rc)) == sizeof(rc); i++) {
+		held += rc == 0;
+		refused = rc < 0 ? rc : refused;
+	}
+	ok(held == MANY, "%s: many attach at once, and all have it", probes_group_name(group));
+	is_int(refused, 0, "nobody is refused");
+	is_int(probes_census(p, &c, NULL), 0, "census");
+	is_u64(c.holds, probes_share(p, group), "one that only joins has all there is");
+	(void)close(go_on[1]);
+	for (i = 0; i < MANY; i++)
+		(void)waitpid(pid[i], NULL, 0);
+	is_int(probes_census(p, &c, NULL), 0, "census");
+	ok(c.holds > 0, "and keeps it when they end");
+	for (i = 0; probes_drop(p, group); i++)
+		;
+	is_u64(i, c.holds, "it lets go of one by one");
+	is_u64(probes_share(p, group), 0, "then there is nothing to join");
+	is_int(probes_census(p, &c, NULL), 0, "census");
+	is_u64(c.holds, 0, "nothing stays attached");
+	(void)close(start[0]);
+	(void)close(told[0]);
+	(void)close(go_on[0]);
+	probes_close(p);
+}
+
+static void test_lock_is_kept(void)
+{
+	struct errmsg err = { 0 };
+	struct probes *p;
+	int lock;
+
+	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
+	is_int(probes_lock(bpfrig_dir, 0, &lock, NULL), 0, "somebody has the lock and does nothing");
+	is_int(probes_hold(p, PROBES_TASKS, &err), -EBUSY, "who would attach gives up");
+	ok(strstr(err.text, "task_exit"), "and says so: %s", err.text);
+	(void)close(lock);
+	is_int(probes_hold(p, PROBES_TASKS, NULL), 0, "without it attaches");
+	probes_close(p);
+}
+
 static void test_holder_is_killed(void)
 {
 	struct probes *p;
@@ -401,11 +486,17 @@ static void run_tests(void)
 	test_load_runs_out_of_fds();
 	test_users_full_of_the_dead();
 	test_load_keeps_the_lock();
+	test_many_at_once(PROBES_TASKS);
+	test_many_at_once(PROBES_TCP);
+	test_lock_is_kept();
 	test_joining();
 	test_holder_is_killed();
 	test_other_abi();
 	test_memory();
 	test_last_one_unloads();
+	is_int(bpfrig_load(), 0, "load");
+	test_many_at_once(PROBES_IO);
+	is_int(bpfrig_unload(), 0, "unload");
 	test_no_btf();
 	test_rights();
 }
