@@ -19,8 +19,8 @@ struct kernel_has {
 };
 
 /*
- * Loading is not enough: arm64 before 6.0 has no trampolines to attach to. The function is one that is
- * hardly ever called, and the program does nothing.
+ * Loading is not enough: arm64 before 6.4 (2aa6ac03516d) cannot call programs from functions. The
+ * function is one that is hardly ever called, and the program does nothing.
  */
 static int try_fexit(const struct btf *btf)
 {

@@ -85,10 +85,9 @@ static int refused(struct errmsg *err, int rc, const char *what)
  * pinned either, and so does not exist for anybody else.
  *
  * PROBE asks the kernel, by features and never by version (kernel_has.h), and returns why the group
- * cannot be had, or PROBES_OK. It may leave out single programs or maps with drop_program() and
- * drop_map(), set what the programs have as constants in SKEL->rodata, and add to *FEATURES. What
- * only the verifier knows need not be probed: a group that does not load is left out as a
- * whole, the others do.
+ * cannot be had, or PROBES_OK. It may leave out single programs with drop_program(), set what the
+ * programs have as constants in SKEL->rodata, and add to *FEATURES. What only the verifier knows need
+ * not be probed: a group that does not load is left out as a whole, the others do.
  */
 struct group {
 	const char *prefix[4];
@@ -102,14 +101,6 @@ static void drop_program(struct probes_bpf *skel, const char *name)
 
 	if (p)
 		(void)bpf_program__set_autoload(p, false);
-}
-
-static __attribute__((unused)) void drop_map(struct probes_bpf *skel, const char *name)
-{
-	struct bpf_map *m = bpf_object__find_map_by_name(skel->obj, name);
-
-	if (m)
-		(void)bpf_map__set_autocreate(m, false);
 }
 
 static enum probes_why probe_tasks(const struct kernel_has *k, struct probes_bpf *skel,

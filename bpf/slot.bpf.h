@@ -187,18 +187,10 @@ static __noinline __u32 slot_of_current_read(void)
 #define HAS_TASK_BTF \
 	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
 
-/* Slot of whoever runs here. It may be slurmstepd: see is_owner(). */
+/* Slot of whoever runs here. It may be slurmstepd, whom rows name as their owner. */
 static __always_inline __u32 slot_of_current(void)
 {
 	return HAS_TASK_BTF ? slot_of_task(bpf_get_current_task_btf()) : slot_of_current_read();
-}
-
-/* slurmstepd may sit in the step's cgroup; what it does is not the step's. */
-static __always_inline bool is_owner(__u32 slot, __u32 tgid)
-{
-	struct probes_task_row *r = bpf_map_lookup_elem(&task_rows, &slot);
-
-	return !r || r->owner == tgid;
 }
 
 /* A socket belongs to the v2 cgroup that made it; on v1 the step has one for that (stepgroup.h). */
