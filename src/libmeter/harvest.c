@@ -111,7 +111,7 @@ static int read_counters(const struct harvest *h, bool is_empty, struct probes_t
 		rc = add_living(h, ret);
 		if (rc == 0)
 			rc = bpfsys_lookup(h->rows, &h->slot, &after);
-		if (attempt == READS_MAX - 1 || after.ended.tasks == row.ended.tasks)
+		if (rc < 0 || attempt == READS_MAX - 1 || after.ended.tasks == row.ended.tasks)
 			return rc;
 		row = after;
 	}

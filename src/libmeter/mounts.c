@@ -10,6 +10,8 @@
 
 /* A process may have tens of thousands (container hosts); no step needs that many names. */
 #define MOUNTS_MAX 2048
+/* Nor does anybody look further down its list, which a user may make as long as the kernel lets him. */
+#define LINES_MAX 16384
 
 struct entry {
 	struct mount_point point; /* its strings are ours, in one allocation at path */
@@ -217,6 +219,7 @@ int mounts_learn(struct mounts *m, pid_t pid)
 	_cleanup_free_ char *line = NULL;
 	size_t size = 0;
 	char path[64];
+	unsigned int lines;
 	int rc = 0;
 
 	(void)snprintf(path, sizeof(path), "/proc/%ld/mountinfo", (long)pid);
@@ -225,7 +228,7 @@ int mounts_learn(struct mounts *m, pid_t pid)
 		return -errno;
 	mounts_next_process(m);
 	errno = 0;
-	while (rc == 0 && getline(&line, &size, f) >= 0)
+	for (lines = 0; rc == 0 && lines < LINES_MAX && getline(&line, &size, f) >= 0; lines++)
 		rc = mounts_learn_line(m, line);
 	if (rc == 0 && ferror(f))
 		rc = errno ? -errno : -EIO;

@@ -16,9 +16,12 @@
 #include "src/libmeter/rdma.h"
 #include "src/libmeter/stepgroup.h"
 #include "src/libmeter/tcpcount.h"
+#include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
-#define LEARN_MAX 32 /* processes that a poll asks for their mounts */
+/* Processes that a poll asks for their mounts, and how long: what is left is for the next one. */
+#define LEARN_MAX 32
+#define LEARN_NS (20 * NSEC_PER_MSEC)
 
 struct stepprobes {
 	const struct settings *settings;
@@ -320,6 +323,7 @@ void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, char *v
 struct learner {
 	struct fsio *io;
 	unsigned int left;
+	uint64_t end_ns;
 };
 
 static int learn_from(void *ctx, pid_t pid)
@@ -328,12 +332,14 @@ static int learn_from(void *ctx, pid_t pid)
 
 	if (pid != getpid())
 		fsio_learn(l->io, pid);
-	return --l->left ? 0 : -ECANCELED;
+	return --l->left && clock_mono_ns() < l->end_ns ? 0 : -ECANCELED;
 }
 
 void stepprobes_poll(struct stepprobes *sp)
 {
-	struct learner l = { .io = sp->io, .left = LEARN_MAX };
+	struct learner l = {
+		.io = sp->io, .left = LEARN_MAX, .end_ns = clock_mono_ns() + LEARN_NS
+	};
 	struct cgprocs procs = { 0 };
 
 	if (sp->io)
