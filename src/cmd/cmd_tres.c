@@ -8,23 +8,6 @@
 #include "src/cmd/cmd.h"
 #include "src/libjob/metric.h"
 
-static const char *tres_unit(enum metric m)
-{
-	switch (metric_table[m].unit) {
-	case UNIT_UJ:
-		return "J";
-	case UNIT_NG:
-		return "mg";
-	case UNIT_BYTES:
-		return "bytes";
-	case UNIT_NS:
-		return "us";
-	case UNIT_COUNT:
-		break;
-	}
-	return "";
-}
-
 static void print_table(void)
 {
 	static const char *const column[] = {
@@ -38,8 +21,8 @@ static void print_table(void)
 		const struct metric_info *i = &metric_table[m];
 
 		if (i->tres)
-			printf("%-22s %-13s %-6s %s\n", i->tres, column[i->side], tres_unit(m),
-			       i->help);
+			printf("%-22s %-13s %-6s %s\n", i->tres, column[i->side],
+			       metric_tres_unit((enum metric)m), i->help);
 	}
 }
 

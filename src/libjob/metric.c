@@ -11,6 +11,12 @@
 #define NG_PER_MG UINT64_C(1000000)
 /* 2^64 ns are 584 years: 100,000 CPUs have them in two days. */
 #define NS_PER_US UINT64_C(1000)
+/*
+ * 2,400 CPUs have 2^64 cycles in a month, and 15 nodes fetch 2^64 bytes from memory. In thousands it
+ * takes a month of 2 million CPUs.
+ */
+#define EVENTS_PER_TRES UINT64_C(1000)
+#define BYTES_PER_KIB UINT64_C(1024)
 
 const struct metric_info metric_table[METRIC_N] = {
 	[METRIC_ENERGY] = {
@@ -281,6 +287,12 @@ const char *metric_source_name(enum metric m)
 	return metric_table[m].name + strlen("source_");
 }
 
+/* What a CPU does billions of times a second. */
+static bool is_fast(enum metric m)
+{
+	return m >= METRIC_CYCLES && m <= METRIC_MEMORY_BYTES;
+}
+
 static uint64_t tres_divisor(enum metric m)
 {
 	switch (metric_table[m].unit) {
@@ -291,10 +303,28 @@ static uint64_t tres_divisor(enum metric m)
 	case UNIT_NS:
 		return NS_PER_US;
 	case UNIT_BYTES:
+		return is_fast(m) ? BYTES_PER_KIB : 1;
 	case UNIT_COUNT:
-		break;
+		return is_fast(m) ? EVENTS_PER_TRES : 1;
 	}
 	return 1;
+}
+
+const char *metric_tres_unit(enum metric m)
+{
+	switch (metric_table[m].unit) {
+	case UNIT_UJ:
+		return "J";
+	case UNIT_NG:
+		return "mg";
+	case UNIT_NS:
+		return "us";
+	case UNIT_BYTES:
+		return is_fast(m) ? "KiB" : "bytes";
+	case UNIT_COUNT:
+		return is_fast(m) ? "1000" : "";
+	}
+	return "";
 }
 
 uint64_t metric_to_tres(enum metric m, uint64_t value)
@@ -330,6 +360,7 @@ const char *metric_reason_text(enum metric_reason reason)
 		[REASON_NO_SLOT] = "ledger full",
 		[REASON_NO_FACTOR] = "no emission factor",
 		[REASON_FAILED] = "failed, see slurmd's log",
+		[REASON_TOO_LARGE] = "more than 64 bits",
 	};
 
 	return reason < REASON_N ? text[reason] : "?";
@@ -343,6 +374,10 @@ void figures_init(struct figures *f)
 
 void figures_set(struct figures *f, enum metric m, uint64_t value)
 {
+	if (value == UINT64_MAX) {
+		figures_miss(f, m, REASON_TOO_LARGE);
+		return;
+	}
 	f->value[m] = value;
 	f->reason[m] = REASON_NONE;
 }
@@ -365,6 +400,12 @@ void figures_fold(struct figures *whole, const struct figures *part)
 	metric_foreach(m) {
 		uint64_t v = part->value[m];
 
+		if (whole->reason[m] == REASON_TOO_LARGE)
+			continue; /* what comes after it must not look like all of it */
+		if (part->reason[m] == REASON_TOO_LARGE) {
+			figures_miss(whole, (enum metric)m, REASON_TOO_LARGE);
+			continue;
+		}
 		if (part->reason[m] != REASON_NONE) {
 			/* keep the more telling of two reasons */
 			if (whole->reason[m] == REASON_NOT_MEASURED)
@@ -376,7 +417,7 @@ void figures_fold(struct figures *whole, const struct figures *part)
 		else if (metric_table[m].fold == FOLD_MAX)
 			whole->value[m] = v > whole->value[m] ? v : whole->value[m];
 		else if (__builtin_add_overflow(whole->value[m], v, &whole->value[m]))
-			whole->value[m] = UINT64_MAX;
+			figures_miss(whole, m, REASON_TOO_LARGE);
 	}
 }
 

@@ -5,8 +5,8 @@
  * columns all come from it. A new metric is one row in metric.c and its reader.
  *
  * A value travels as an integer in the metric's own unit (enum metric_unit). Slurm's TRES are
- * integers too, in a coarser unit for energy, emissions and times: Slurm adds them up over nodes
- * without a look at overflow. metric_to_tres() and metric_from_tres() are the only places that
+ * integers too, in a coarser unit for energy, emissions, times and what CPUs do fast: Slurm adds them
+ * up over nodes without a look at overflow. metric_to_tres() and metric_from_tres() are the only places that
  * convert.
  */
 #ifndef CEEMS_METRIC_H
@@ -97,9 +97,9 @@ enum metric {
 enum metric_unit {
 	UNIT_UJ,    /* microjoules; TRES and JSON: joules */
 	UNIT_NG,    /* nanograms of CO2e; TRES: milligrams, JSON: grams */
-	UNIT_BYTES,
+	UNIT_BYTES, /* TRES: bytes, of memory KiB */
 	UNIT_NS,    /* nanoseconds; TRES: microseconds, JSON and Prometheus: seconds */
-	UNIT_COUNT,
+	UNIT_COUNT, /* TRES: the same, of hardware events thousands */
 };
 
 /* How parts become a whole; over tasks, nodes and steps alike. */
@@ -133,9 +133,13 @@ extern const struct metric_info metric_table[METRIC_N];
 /* "rapl" for METRIC_SOURCE_RAPL, as in EnergySources. */
 const char *metric_source_name(enum metric m);
 
-/* The value as Slurm stores it, rounded to nearest (1.5 J is 2 J). */
+/*
+ * The value as Slurm stores it, rounded to nearest (1.5 J is 2 J), and back; UINT64_MAX: more than
+ * the metric's own unit can say, which figures_set() takes for unknown.
+ */
 uint64_t metric_to_tres(enum metric m, uint64_t value);
 uint64_t metric_from_tres(enum metric m, uint64_t tres_value);
+const char *metric_tres_unit(enum metric m); /* "J", "us", "1000" for thousands; "" for a plain count */
 
 /*
  * Why a figure is missing. Unknown is never 0: a struct figures holds a value or one of these,
@@ -158,6 +162,7 @@ enum metric_reason {
 	REASON_NO_SLOT,	     /* ledger or map full */
 	REASON_NO_FACTOR,    /* no emission factor */
 	REASON_FAILED,	     /* tried, and an error log line says what happened */
+	REASON_TOO_LARGE,    /* a sum that its type cannot hold */
 	REASON_N
 };
 const char *metric_reason_text(enum metric_reason reason);
@@ -176,7 +181,8 @@ bool figures_has(const struct figures *f, enum metric m);
 
 /*
  * Adds PART to WHOLE by each metric's fold. A known part makes the whole known (it is then a
- * lower bound, as for a job of which one step was not measured); saturates at UINT64_MAX.
+ * lower bound, as for a job of which one step was not measured). What 64 bits cannot hold is unknown
+ * (REASON_TOO_LARGE), whatever is added to it.
  */
 void figures_fold(struct figures *whole, const struct figures *part);
 

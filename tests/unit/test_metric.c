@@ -5,6 +5,36 @@
 
 #include "tap.h"
 
+/* Slurm adds 64 bits over the nodes, and wraps: 10,000 CPUs for 30 days must fit. */
+static void test_large_jobs(void)
+{
+	static const struct {
+		enum metric m;
+		uint64_t per_s; /* of a CPU at its peak */
+	} t[] = {
+		{ METRIC_ENERGY, 100000000 },
+		{ METRIC_IO_READ_BYTES, UINT64_C(500000000) },
+		{ METRIC_TCP_RECEIVED_BYTES, UINT64_C(500000000) },
+		{ METRIC_CPU_TIME, 1000000000 },
+		{ METRIC_OFF_CPU, UINT64_C(64000000000) },
+		{ METRIC_CYCLES, UINT64_C(5000000000) },
+		{ METRIC_INSTRUCTIONS, UINT64_C(30000000000) },
+		{ METRIC_CACHE_REFERENCES, UINT64_C(5000000000) },
+		{ METRIC_BRANCHES, UINT64_C(10000000000) },
+		{ METRIC_FP_OPERATIONS, UINT64_C(320000000000) },
+		{ METRIC_MEMORY_BYTES, UINT64_C(20000000000) },
+		{ METRIC_PMU_ENABLED, 1000000000 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		double a_second = (double)metric_to_tres(t[i].m, t[i].per_s);
+
+		ok(a_second * 10000 * 30 * 86400 < 0x1p64, "%s of 10,000 CPUs in 30 days",
+		   metric_table[t[i].m].name);
+	}
+}
+
 int main(void)
 {
 	struct figures a;
@@ -40,11 +70,18 @@ int main(void)
 	is_u64(metric_to_tres(METRIC_ENERGY, 1499999), 1, "1.499999 J is 1 J");
 	is_u64(metric_to_tres(METRIC_ENERGY, 1500000), 2, "1.5 J is 2 J");
 	is_u64(metric_to_tres(METRIC_ENERGY, UINT64_MAX), 18446744073710, "the largest");
-	is_u64(metric_to_tres(METRIC_CYCLES, 7), 7, "counts stay as they are");
+	is_u64(metric_to_tres(METRIC_PAGE_FAULTS, 7), 7, "counts stay as they are");
+	is_u64(metric_to_tres(METRIC_IO_READ_BYTES, 7), 7, "and bytes");
+	is_u64(metric_to_tres(METRIC_CYCLES, 7501), 8, "cycles are thousands");
+	is_u64(metric_to_tres(METRIC_MEMORY_BYTES, 3 * 1024), 3, "memory is KiB");
+	test_large_jobs();
 	is_u64(metric_to_tres(METRIC_RUN_DELAY, 1499), 1, "times are microseconds");
 	is_u64(metric_from_tres(METRIC_RUN_DELAY, 3), 3000, "and back");
 	is_u64(metric_from_tres(METRIC_CO2E, 3), 3000000, "mg to ng");
 	is_u64(metric_from_tres(METRIC_ENERGY, UINT64_MAX), UINT64_MAX, "no overflow");
+	figures_init(&a);
+	figures_set(&a, METRIC_CYCLES, metric_from_tres(METRIC_CYCLES, UINT64_MAX / 2));
+	ok(!figures_has(&a, METRIC_CYCLES), "more than 64 bits hold is not known, and no number");
 
 	figures_init(&a);
 	figures_init(&b);
@@ -57,9 +94,15 @@ int main(void)
 	figures_fold(&a, &b);
 	is_u64(a.value[METRIC_ENERGY], 10, "known parts add up");
 	is_str(metric_reason_text(a.reason[METRIC_CYCLES]), "no PMU", "the reason is kept");
-	figures_set(&b, METRIC_ENERGY, UINT64_MAX);
+	figures_set(&b, METRIC_ENERGY, UINT64_MAX - 1);
 	figures_fold(&a, &b);
-	is_u64(a.value[METRIC_ENERGY], UINT64_MAX, "sums saturate");
+	ok(!figures_has(&a, METRIC_ENERGY), "a sum that does not fit is not known");
+	is_str(metric_reason_text(a.reason[METRIC_ENERGY]), "more than 64 bits", "and says so");
+	figures_set(&b, METRIC_ENERGY, 5);
+	figures_fold(&a, &b);
+	ok(!figures_has(&a, METRIC_ENERGY), "what comes after it does not make it small");
+	figures_fold(&b, &a);
+	ok(!figures_has(&b, METRIC_ENERGY), "nor is the whole known without it");
 
 	is_int(metric_tres_line(line, sizeof(line)), 0, "the TRES line");
 	ok(!strncmp(line, "energy,ic/ceems_co2e,ic/ceems_cpu_energy,", 41), "in the table's order");

@@ -294,7 +294,7 @@ static void test_detail(void)
 	set_all();
 	set_asked();
 	for (i = 0; i < METRIC_N; i++)
-		figures_set(&f, (enum metric)i, UINT64_MAX);
+		figures_set(&f, (enum metric)i, UINT64_MAX - 1);
 	fill_up();
 	n = report_format(&in, buf, sizeof(buf));
 	ok(n < sizeof(buf) && buf[n - 1] == '\n', "the largest report fits a pipe: %zu bytes", n);
@@ -369,18 +369,21 @@ int main(void)
 	in.elapsed_ns = UINT64_MAX;
 	in.node = "a-very-long-node-name-of-more-than-24-bytes.example";
 	for (n = 0; n < METRIC_N; n++)
-		figures_set(&f, (enum metric)n, UINT64_MAX);
+		figures_set(&f, (enum metric)n, UINT64_MAX - 1);
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(longest_line() <= 110, "even nonsense stays in bounds");
 	id = (struct ledger_identity){ .job_id = 12345678, .step_id = 3, .step_cpus = 128,
 				       .node_id = 0, .node_count = 2 };
 	in.elapsed_ns = UINT64_C(93784000000000);
 	in.node = "node-of-a-cluster-0001";
+	for (n = 0; n < METRIC_N; n++)
+		figures_set(&f, (enum metric)n, UINT64_MAX); /* what no type can hold: not known */
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(strstr(buf, "step 12345678.3 on node-of-a-cluster-0001 (node 1 of 2), 26h03m04s\n") !=
 		   NULL, "several nodes");
 	ok(strstr(buf, "sacct -j 12345678.3 has the whole step's.\n") != NULL,
 	   "it says where the rest is");
 	ok(longest_line() <= 78, "lines fit a terminal");
+	ok(strstr(buf, "(more than 64 bits)") && !strstr(buf, "18446744"), "and no number is made up");
 	return done_testing();
 }
