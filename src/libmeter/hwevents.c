@@ -167,11 +167,15 @@ static bool is_per_task(const struct perf_event_attr *attr)
 	}
 }
 
-/* Who may not look into the kernel shall not have us do it. */
-static bool is_kernel_only(const struct perf_event_attr *attr)
+/*
+ * Who may not look into the kernel shall not have us do it, nor subtract what the name counts with ":u"
+ * from what it counts without: so it is user space alone then, as perf(1) counts for them. The kernel's
+ * own counts of a task, such as its switches, anybody may have, and in user space there are none.
+ */
+static bool may_count_kernel(const struct perf_event_attr *attr)
 {
-	return attr->exclude_user &&
-	       read_number("/proc/sys/kernel/perf_event_paranoid", /* otherwise= */ 2) > 1;
+	return attr->type == PERF_TYPE_SOFTWARE ||
+	       read_number("/proc/sys/kernel/perf_event_paranoid", /* otherwise= */ 2) <= 1;
 }
 
 /* Its functions, found at run time. */
@@ -215,8 +219,13 @@ static enum metric_reason encode(const struct pfm *pfm, const char *name,
 
 	if (pfm->encode(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &arg) != PFM_SUCCESS)
 		return REASON_NO_EVENT;
-	if (!is_per_task(&attr) || is_kernel_only(&attr))
+	if (!is_per_task(&attr))
 		return REASON_NO_PERMISSION;
+	if (!may_count_kernel(&attr)) {
+		if (attr.exclude_user)
+			return REASON_NO_PERMISSION;
+		attr.exclude_kernel = attr.exclude_hv = 1;
+	}
 	ret->type = attr.type;
 	ret->config = attr.config;
 	ret->config1 = attr.config1;

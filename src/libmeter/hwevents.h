@@ -43,7 +43,8 @@ void hwevents_default(struct hwevents *ret);
  * The events that WISH names, in groups of their own. REASON_NO_EVENT: this CPU does not have it, or
  * there is no libpfm4 to ask. REASON_NO_PERMISSION: what the user could not count either, of the
  * kernel alone (perf_event_paranoid), and what is not a task's own: uncore and other system-wide
- * PMUs, the sibling thread, tracepoints. We open it as root, so it is for us to say no.
+ * PMUs, the sibling thread, tracepoints. We open it as root, so it is for us to say no. Where users may
+ * not count the kernel, hardware events are those of user space.
  */
 void hwevents_own(const struct perfwish *wish, struct hwevents *ret);
 

@@ -359,6 +359,13 @@ static void test_own(void)
 	ok(h.event[0].reason == REASON_NONE && h.event[0].attr.exclude_kernel &&
 		   !h.event[0].attr.exclude_user,
 	   "of user space only");
+	own("perf::PERF_COUNT_HW_INSTRUCTIONS", &h);
+	is_int(h.event[0].attr.exclude_kernel, paranoid() > 1,
+	       "without a mode: with the kernel's only where users may count that (paranoid)");
+	own("perf::PERF_COUNT_HW_INSTRUCTIONS:u:k", &h);
+	is_int(h.event[0].attr.exclude_kernel, paranoid() > 1, "  nor by asking for both");
+	own("PERF_COUNT_SW_CONTEXT_SWITCHES", &h);
+	is_int(h.event[0].attr.exclude_kernel, 0, "  software events happen in the kernel");
 	own("perf::PERF_COUNT_HW_INSTRUCTIONS:k", &h);
 	if (paranoid() > 1)
 		is_u64(h.event[0].reason, REASON_NO_PERMISSION,
