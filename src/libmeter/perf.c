@@ -18,6 +18,7 @@
 #define PPM 1000000u
 #define MIN_INTERVAL_NS 100000000u /* of CPU time: groups take turns every few ms */
 #define YIELD_BELOW_PPM 800000u	   /* of the best share */
+#define MIN_LACK_NS 100000000u	   /* what runs before an exec is no lack */
 
 /* What is counted in the same way and given back together. */
 enum part {
@@ -223,7 +224,7 @@ static void read_bperf(const struct part_of_perf *part, struct perf_sum ret[HWEV
 		ret[i].running_ns = v[i].running_ns;
 		if (v[i].enabled_ns && !v[i].running_ns)
 			ret[i].reason = REASON_NO_COUNTER;
-		else
+		else if (v[i].running_ns)
 			ret[i].value = muldiv(v[i].count, v[i].enabled_ns, v[i].running_ns);
 	}
 }
@@ -326,6 +327,45 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
+/*
+ * What the step used in all, also after the counters were given back, by us or (bperf) another step.
+ * Clocks differ a little by what they count of interrupts, which is no lack.
+ */
+static uint64_t cpu_time(const struct figures *figures, uint64_t enabled_ns)
+{
+	static const enum metric clocks[] = { METRIC_TASK_CLOCK, METRIC_CPU_TIME };
+	uint64_t ns = enabled_ns;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(clocks); i++)
+		if (figures_has(figures, clocks[i]) &&
+		    figures->value[clocks[i]] > enabled_ns + enabled_ns / 20 + MIN_LACK_NS &&
+		    figures->value[clocks[i]] > ns)
+			ns = figures->value[clocks[i]];
+	return ns;
+}
+
+/*
+ * As if it had been counted in all of the step's time: what shares the PMU is scaled to that, and a rate
+ * or joules per instruction of a part and a whole would be wrong by any factor.
+ */
+static void scale_to_step(const struct figures *figures, const struct hwevents *events,
+			  struct perf_sum sum[HWEVENTS_MAX])
+{
+	uint32_t i;
+
+	for (i = 0; i < events->n; i++) {
+		uint64_t all_ns = cpu_time(figures, sum[i].enabled_ns);
+
+		if (sum[i].reason != REASON_NONE)
+			continue;
+		if (sum[i].enabled_ns)
+			sum[i].value = muldiv(sum[i].value, all_ns, sum[i].enabled_ns);
+		else if (all_ns)
+			sum[i].reason = REASON_NO_COUNTER; /* it ran, and was never counted */
+	}
+}
+
 static void set_metric(const struct hwevents *events, const struct perf_sum *sum, enum metric m,
 		       struct figures *figures)
 {
@@ -346,24 +386,6 @@ static void set_metric(const struct hwevents *events, const struct perf_sum *sum
 		figures_set(figures, m, value);
 	else if (!figures_has(figures, m))
 		figures_miss(figures, m, reason);
-}
-
-/*
- * What the step used in all, also after the counters were given back, by us or (bperf) another step.
- * Clocks differ a little by what they count of interrupts, which is no lack.
- */
-static uint64_t cpu_time(const struct figures *figures, uint64_t enabled_ns)
-{
-	static const enum metric clocks[] = { METRIC_TASK_CLOCK, METRIC_CPU_TIME };
-	uint64_t ns = enabled_ns;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(clocks); i++)
-		if (figures_has(figures, clocks[i]) &&
-		    figures->value[clocks[i]] > enabled_ns + enabled_ns / 20 &&
-		    figures->value[clocks[i]] > ns)
-			ns = figures->value[clocks[i]];
-	return ns;
 }
 
 static uint32_t share_ppm(uint64_t running_ns, uint64_t enabled_ns)
@@ -432,6 +454,27 @@ static void fill_detail(const struct perf *p, const struct perf_sum *own,
 	detail->nevents = i;
 }
 
+static void set_metrics(const struct perf *p, bool is_software,
+			const struct perf_sum sum[PART_N][HWEVENTS_MAX], struct figures *figures)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(made); i++) {
+		enum metric m = made[i].metric;
+		const struct part_of_perf *part = &p->part[made[i].part];
+		bool is_harvests = made[i].part == PART_SW && m != METRIC_TASK_CLOCK &&
+				   part->events.n <= 1;
+
+		if (m == METRIC_PMU_ENABLED || m == METRIC_PMU_RUNNING || is_harvests ||
+		    (made[i].part == PART_SW) != is_software)
+			continue;
+		if (part->way)
+			set_metric(&part->events, sum[made[i].part], m, figures);
+		else if (figures->reason[m] == REASON_NOT_MEASURED)
+			figures_miss(figures, m, REASON_NOT_ASKED);
+	}
+}
+
 void perf_read(struct perf *p, struct figures *figures, struct step_detail *detail)
 {
 	struct perf_sum sum[PART_N][HWEVENTS_MAX] = { { { 0 } } };
@@ -440,19 +483,11 @@ void perf_read(struct perf *p, struct figures *figures, struct step_detail *deta
 	for (i = 0; i < PART_N; i++)
 		if (p->part[i].way)
 			read_part(&p->part[i], sum[i]);
-	for (i = 0; i < ARRAY_SIZE(made); i++) {
-		enum metric m = made[i].metric;
-		const struct part_of_perf *part = &p->part[made[i].part];
-		bool is_harvests = made[i].part == PART_SW && m != METRIC_TASK_CLOCK &&
-				   part->events.n <= 1;
-
-		if (m == METRIC_PMU_ENABLED || m == METRIC_PMU_RUNNING || is_harvests)
-			continue;
-		if (part->way)
-			set_metric(&part->events, sum[made[i].part], m, figures);
-		else if (figures->reason[m] == REASON_NOT_MEASURED)
-			figures_miss(figures, m, REASON_NOT_ASKED);
-	}
+	/* first, as the clock is among them */
+	set_metrics(p, /* is_software= */ true, sum, figures);
+	for (i = PART_HW; i <= PART_OWN; i++)
+		scale_to_step(figures, &p->part[i].events, sum[i]);
+	set_metrics(p, /* is_software= */ false, sum, figures);
 	if (p->part[PART_HW].way && !p->part[PART_SW].way)
 		set_task_clock(&sum[PART_HW][0], figures);
 	if (p->part[PART_HW].way)

@@ -43,16 +43,17 @@ int perf_open(const struct perf_target *target, struct perf **ret, struct errmsg
  *	  Our own groups taking turns, and slurmd's counters, are in the best share already.
  * The second rule cannot see a profiler that has been there from the start, the first one can; and a
  * profiler of root's that watches all CPUs is seen by the second one only. What was counted until
- * then stays, and PMU_RUNNING says how much of the time that is.
+ * then stands for the rest, and PMU_RUNNING says how much of the time it is.
  */
 void perf_poll(struct perf *p);
 
 /*
- * The metrics, scaled to the whole time where the kernel had to share counters, with PMU_ENABLED and
- * PMU_RUNNING (of the group that had the smallest share); a user's events into DETAIL, which may be
- * NULL. A metric that lacks one of its events is missing as a whole, with the reason: half a sum
- * looks like a number. Values replace what FIGURES has. After FIGURES got the harvest's, whose CPU
- * time tells how much of the step came after perf_poll() gave up.
+ * The metrics, scaled to the step's whole CPU time where others had the counters for a part of it,
+ * before perf_poll() gave up or after, with PMU_ENABLED and PMU_RUNNING (of the group that had the
+ * smallest share); a user's events into DETAIL, which may be NULL. A metric that lacks one of its
+ * events is missing as a whole, with the reason: half a sum looks like a number. Values replace what
+ * FIGURES has. After FIGURES got the harvest's, whose CPU time tells how much of the step came after
+ * perf_poll() gave up.
  */
 void perf_read(struct perf *p, struct figures *figures, struct step_detail *detail);
 

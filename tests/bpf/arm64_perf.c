@@ -289,6 +289,14 @@ static void nap(void)
 	(void)nanosleep(&t, NULL);
 }
 
+/* Cycles per second of what should have been counted. */
+static double cycles_per_s(const struct figures *f)
+{
+	return f->value[METRIC_PMU_ENABLED] ? 1e9 * (double)f->value[METRIC_CYCLES] /
+						      (double)f->value[METRIC_PMU_ENABLED] :
+					      0;
+}
+
 static uint64_t cpu_time_of(const char *cgroup)
 {
 	char path[128], text[512];
@@ -312,6 +320,7 @@ static void test_given_back(enum way way, bool in_job)
 	int fd[2][8], n[2] = { 0, 0 }, i, polls;
 	pid_t profiler = -1;
 	struct counted c;
+	double rate, rate_then;
 	struct perf *p;
 
 	if (way == BY_BPERF) {
@@ -330,6 +339,7 @@ static void test_given_back(enum way way, bool in_job)
 	perf_read(p, &c.figures, &c.detail);
 	ok(figures_has(&c.figures, METRIC_CYCLES) && !strstr(c.detail.counters, "profiler"),
 	   "nobody else: counted (%s)", c.detail.counters);
+	rate = cycles_per_s(&c.figures);
 	if (in_job) {
 		profiler = fork();
 		if (profiler == 0) {
@@ -358,6 +368,9 @@ static void test_given_back(enum way way, bool in_job)
 		   c.figures.value[METRIC_PMU_RUNNING] < c.figures.value[METRIC_PMU_ENABLED],
 	   "what was counted stays, with its share: %" PRIu64 " of %" PRIu64 " ns",
 	   c.figures.value[METRIC_PMU_RUNNING], c.figures.value[METRIC_PMU_ENABLED]);
+	rate_then = cycles_per_s(&c.figures);
+	ok(rate_then > 0.75 * rate && rate_then < 1.33 * rate,
+	   "scaled to the time that was not counted: %.0f cycles/s, %.0f before", rate_then, rate);
 	perf_close(p);
 	if (target.slot)
 		probes_release(probes, target.slot);
