@@ -60,6 +60,7 @@ enum ledger_state {
 
 #define LEDGER_FLAG_REPORT (1u << 0) /* --ceems-report: print a table when the step ends */
 #define LEDGER_FLAG_PERF (1u << 1)   /* --ceems-perf was given: the wish is the user's */
+#define LEDGER_FLAG_PORTS (1u << 2)  /* this step counts the node's RDMA ports */
 
 /* Who the step is. Written by its stepd before SLOT_OPEN, constant afterwards. */
 struct ledger_identity {
@@ -84,7 +85,7 @@ struct ledger_identity {
 
 struct ledger_slot {
 	_Atomic uint32_t state; /* enum ledger_state; release after what it publishes */
-	uint32_t flags;		/* LEDGER_FLAG_*; by spank, before the first task is forked */
+	_Atomic uint32_t flags;	/* LEDGER_FLAG_*; by its stepd, when its tasks were forked at the latest */
 	_Atomic int32_t stepd_pid; /* 0 to PID is what claims the slot; 0 again: it is free */
 	uint32_t claim;		/* how often it was claimed: tells its steps apart */
 	uint64_t stepd_start;	/* field 22 of /proc/PID/stat: tells a reused pid */
@@ -241,6 +242,12 @@ int ledger_find(const struct ledger *l, pid_t pid, unsigned int *ret_slot);
 
 /* Direct access, valid until ledger_close(). */
 struct ledger_slot *ledger_slot(struct ledger *l, unsigned int slot);
+
+/*
+ * Gives SLOT that FLAG unless another living step of its job on this node has it: false. Two that ask
+ * at once may both go without; never have both.
+ */
+bool ledger_flag_alone(struct ledger *l, unsigned int slot, uint32_t flag);
 
 /*
  * Publishes the end: BUSY_NS of the step (UINT64_MAX: not known) and its figures, asks for a tick

@@ -95,7 +95,7 @@ int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned in
 	if (procstat_read(getpid(), &self) == 0)
 		s->stepd_start = self.start_ticks;
 	s->claim++;
-	s->flags = 0;
+	atomic_store(&s->flags, 0);
 	memset(&s->wish, 0, sizeof(s->wish));
 	s->t_close_mono_ns = 0;
 	memset(s->cgroup_v2, 0, sizeof(s->cgroup_v2));
@@ -180,7 +180,7 @@ void ledger_leave(struct ledger *l, unsigned int slot)
 	atomic_store(&s->state, SLOT_LEFT);
 }
 
-/* --- the extern step's wait ------------------------------------------------------------- */
+/* --- other steps of the job ------------------------------------------------------------- */
 
 static bool holds_up(const struct ledger_slot *s, uint32_t job_id)
 {
@@ -189,8 +189,9 @@ static bool holds_up(const struct ledger_slot *s, uint32_t job_id)
 	return state >= SLOT_OPEN && state < SLOT_LEFT && s->id.job_id == job_id;
 }
 
+/* One with that FLAG; 0: any. */
 static const struct ledger_slot *find_other(const struct ledger *l, uint32_t job_id,
-					    unsigned int own_slot)
+					    unsigned int own_slot, uint32_t flag)
 {
 	unsigned int i;
 
@@ -198,10 +199,23 @@ static const struct ledger_slot *find_other(const struct ledger *l, uint32_t job
 		const struct ledger_slot *s = &l->file->slot[i];
 
 		if (i != own_slot && holds_up(s, job_id) &&
+		    (!flag || atomic_load(&s->flags) & flag) &&
 		    procstat_is_alive(atomic_load(&s->stepd_pid), s->stepd_start))
 			return s;
 	}
 	return NULL;
+}
+
+bool ledger_flag_alone(struct ledger *l, unsigned int slot, uint32_t flag)
+{
+	struct ledger_slot *s = ledger_slot(l, slot);
+
+	/* first ours, then theirs: whoever comes second sees the other one */
+	atomic_fetch_or(&s->flags, flag);
+	if (!find_other(l, s->id.job_id, slot, flag))
+		return true;
+	atomic_fetch_and(&s->flags, ~flag);
+	return false;
 }
 
 /*
@@ -224,7 +238,7 @@ int ledger_wait_others(struct ledger *l, uint32_t job_id, unsigned int own_slot,
 	uint64_t deadline = clock_mono_ns() + timeout_ns;
 	const struct ledger_slot *other;
 
-	while ((other = find_other(l, job_id, own_slot))) {
+	while ((other = find_other(l, job_id, own_slot, /* flag= */ 0))) {
 		uint64_t now = clock_mono_ns();
 		uint64_t left = deadline - now;
 

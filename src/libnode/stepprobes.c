@@ -26,7 +26,7 @@
 struct stepprobes {
 	const struct settings *settings;
 	struct perfwish wish;
-	bool has_whole_node, is_extern;
+	bool has_ports, is_extern;
 	struct stepgroup *group;
 	int v2_fd, freezer_fd; /* the step's folders; below 0: none */
 	struct probes *probes;
@@ -51,7 +51,7 @@ int stepprobes_create(const struct stepprobes_setup *setup, struct stepprobes **
 	if (!sp)
 		return -ENOMEM;
 	sp->settings = setup->settings;
-	sp->has_whole_node = setup->has_whole_node;
+	sp->has_ports = setup->has_ports;
 	sp->is_extern = setup->is_extern;
 	if (!sp->is_extern)
 		sp->wish = *setup->wish;
@@ -271,7 +271,7 @@ static void open_rdma(struct stepprobes *sp)
 	struct errmsg err = { 0 };
 	int rc;
 
-	if (!sp->has_whole_node) {
+	if (!sp->has_ports) {
 		sp->why_rdma = REASON_SHARED_NODE;
 		return;
 	}

@@ -25,7 +25,7 @@ struct stepprobes;
 struct stepprobes_setup {
 	const struct settings *settings; /* borrowed until stepprobes_close() */
 	const struct perfwish *wish;	 /* copied */
-	bool has_whole_node;		 /* nobody else may run on this node: RDMA ports may be read */
+	bool has_ports;			 /* what RDMA ports carry is this step's: nobody else counts it */
 	bool is_extern;			 /* no task of its own: what is harvested for all has to do */
 };
 

@@ -80,13 +80,24 @@ fail:
 
 /* --- while it runs ---------------------------------------------------------------------- */
 
+/*
+ * Ports do not know steps. A job's sum has their bytes once: of steps side by side the first one counts
+ * them, and never the batch step, in which the others run.
+ */
+static bool has_ports(struct stepside *st, const struct ledger_slot *slot)
+{
+	return st->has_whole_node && slot->wish.groups & WISH_NET &&
+	       st->id.step_id != LEDGER_STEP_BATCH && st->id.step_id != LEDGER_STEP_INTERACTIVE &&
+	       ledger_flag_alone(st->ledger, st->slot, LEDGER_FLAG_PORTS);
+}
+
 /* What was asked for is known once spank has been through its options, before there is a task. */
 static void start_probes(struct stepside *st, struct ledger_slot *slot, const pid_t *pid, size_t n)
 {
 	const struct stepprobes_setup setup = {
 		.settings = &st->settings,
 		.wish = &slot->wish,
-		.has_whole_node = st->has_whole_node,
+		.has_ports = has_ports(st, slot),
 		.is_extern = is_extern(st),
 	};
 	bool is_users = slot->flags & LEDGER_FLAG_PERF;

@@ -240,6 +240,101 @@ static void test_life(const char *dir)
 	ledger_close(l);
 }
 
+/* --- RDMA ports ------------------------------------------------------------------------------- */
+
+static void write_port(const char *root, const char *file, unsigned long long value)
+{
+	char path[256];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "%s/sys/class/infiniband/mlx5_0/ports/1/counters/%s",
+		       root, file);
+	f = fopen(path, "we");
+	if (!f || fprintf(f, "%llu\n", value) < 0 || fclose(f))
+		ok(false, "%s", path);
+}
+
+/* Both directions, in the adapter's unit of 4 bytes. */
+static void carry(const char *root, unsigned long long bytes)
+{
+	write_port(root, "port_rcv_data", bytes / 4);
+	write_port(root, "port_xmit_data", bytes / 4);
+}
+
+static struct stepside *step_begin(const struct settings *s, uint32_t step_id, uint32_t job_id)
+{
+	const struct ledger_identity id = {
+		.job_id = job_id, .step_id = step_id, .het_comp = LEDGER_HET_NONE,
+		.node_count = 1, .job_cpus = 8, .step_cpus = 8,
+	};
+	const struct stepside_cores all = { .job = "0-3", .step = "0-3", .node_cores = 4,
+					    .cpus_per_core = 2 };
+	const pid_t self = getpid();
+	struct stepside *st;
+	struct ledger *l;
+	unsigned int i;
+
+	if (stepside_open(s, "n1", &id, &all, &st, NULL) < 0)
+		return NULL;
+	if (ledger_open(s->ledger_dir, "n1", true, &l, NULL) == 0) { /* as spank does */
+		for (i = 0; i < LEDGER_STEPS; i++)
+			if (ledger_slot(l, i)->id.job_id == job_id &&
+			    ledger_slot(l, i)->id.step_id == step_id)
+				ledger_slot(l, i)->wish.groups = WISH_NET;
+		ledger_close(l);
+	}
+	(void)stepside_attach(st, &self, 1);
+	return st;
+}
+
+/* Bytes received; 0: somebody else's. */
+static uint64_t step_end(struct stepside *st)
+{
+	uint64_t elapsed_ns;
+	struct figures f;
+
+	stepside_finish(st, 0, &f, &elapsed_ns);
+	stepside_close(st);
+	return figures_has(&f, METRIC_RDMA_RECEIVED_BYTES) ?
+		       f.value[METRIC_RDMA_RECEIVED_BYTES] :
+	       f.reason[METRIC_RDMA_RECEIVED_BYTES] == REASON_SHARED_NODE ? 0 :
+									    UINT64_MAX;
+}
+
+/* All steps of a job see the same ports: their sum must not have them twice. */
+static void test_ports(const char *dir)
+{
+	struct stepside *batch, *first, *second, *third, *other;
+	struct settings s = { 0 };
+	struct ledger *l;
+	bool fresh;
+	char cmd[320];
+
+	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
+	snprintf(s.sys_root, sizeof(s.sys_root), "%s", dir);
+	snprintf(cmd, sizeof(cmd), "mkdir -p '%s/sys/class/infiniband/mlx5_0/ports/1/counters'", dir);
+	if (system(cmd) || ledger_create(dir, "n1", &l, &fresh, NULL) < 0) {
+		ok(false, "a port");
+		return;
+	}
+	carry(dir, 4000);
+	batch = step_begin(&s, LEDGER_STEP_BATCH, 9);
+	first = step_begin(&s, 0, 9);
+	second = step_begin(&s, 1, 9);
+	other = step_begin(&s, 0, 10);
+	if (!ok(batch && first && second && other, "a batch step, two in it, another job's"))
+		return;
+	carry(dir, 7000);
+	is_u64(step_end(second), 0, "of two steps at once the second does not count ports");
+	is_u64(step_end(first), 3000, "the first does");
+	third = step_begin(&s, 2, 9);
+	carry(dir, 9000);
+	is_u64(step_end(third), 2000, "the next one goes on where it ended");
+	is_u64(step_end(batch), 0, "the batch step does not, or the job had it twice");
+	is_u64(step_end(other), 5000, "another job is none of theirs");
+	ledger_close(l);
+}
+
 /* A sampler that has ticked, and is gone when the step begins. */
 static void test_unseen(const char *dir)
 {
@@ -304,6 +399,7 @@ int main(void)
 	test_life(dir);
 	test_unseen(dir);
 	test_extern_leaves(dir);
+	test_ports(dir);
 	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
 	return system(cmd) ? 99 : done_testing();
 }
