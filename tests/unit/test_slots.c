@@ -136,8 +136,8 @@ static void test_registered_again(void)
 	is_int(probes_census(probes, &c, &dead), 0, "census");
 	is_u64(dead.nslots, 1, "the dead one is found");
 	probes_reap(probes, &dead);
-	ok(run_task(&step), "a task ends");
-	is_u64(written(probes, slot), TASK_BYTES, "and is counted for the living one");
+	ok(bpfrig_run_task(&step), "a task ends");
+	is_u64(written(probes, slot), BPFRIG_TASK_BYTES, "and is counted for the living one");
 	probes_release(probes, slot);
 	folder_remove(&step);
 }
