@@ -90,11 +90,18 @@ void nodeprobes_stop(struct nodeprobes *np)
 	free(np);
 }
 
+static bool is_asked(struct nodeprobes *np, enum probes_group group)
+{
+	struct probes_census c;
+
+	return probes_census(np->probes, &c, NULL) < 0 || c.groups & 1u << group;
+}
+
 /*
  * What a step attached for --ceems-perf=io is kept for the next ones: attaching and detaching function
  * hooks costs a step that does it alone some 50 ms at its start and a second at its end. A step asks for
  * a tick when it has started, so slurmd has them before it ends. Where they can be attached only once,
- * they are kept for good.
+ * they are kept for good. But not what just another slurmd keeps: that would never end.
  */
 static void keep_hooks(struct nodeprobes *np)
 {
@@ -104,7 +111,10 @@ static void keep_hooks(struct nodeprobes *np)
 	if (np->drops_io)
 		return;
 	np->keeps_io = probes_share(np->probes, PROBES_IO) > 0;
-	if (np->keeps_io && !had && is_once)
+	if (!np->keeps_io || had)
+		return;
+	np->drops_io = !is_once && !is_asked(np, PROBES_IO);
+	if (is_once)
 		logger_info("bpf: I/O calls of all processes are hooked from now on: this kernel "
 			    "cannot attach the hooks again");
 }

@@ -356,6 +356,16 @@ static void test_hooks_are_kept(const char *ledger_dir)
 	else
 		ok(bpfrig_link_goes(id) && !bpfrig_link_lives(bpfrig_link_id(LINK_IO_WRITE)),
 		   "with nobody who asks it goes");
+	/* two that keep what the other one keeps would do so for ever */
+	if (!is_once) {
+		is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
+		is_int(probes_hold(p, PROBES_IO, NULL), 0, "another slurmd keeps it still");
+		id = bpfrig_link_id(LINK_IO_READ);
+		for (i = 0; i < LINK_N; i++)
+			tick(np, &f, now + 3 * NODEPROBES_LOOK_NS + (uint64_t)i);
+		probes_close(p);
+		ok(bpfrig_link_goes(id), "and is the last one to");
+	}
 	folder_remove(&step);
 	fake_stop(&f);
 	nodeprobes_stop(np);
