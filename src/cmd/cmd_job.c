@@ -50,6 +50,8 @@ static bool is_always_counted(enum metric m)
 /* What slurmdbd can know at all, and what is worth a line when it does not. */
 static bool is_shown(const struct figures *f, enum metric m, bool all)
 {
+	if (!strcmp(metric_table[m].group, "nodes"))
+		return all; /* what says whether the others are whole */
 	if (figures_has(f, m) || m == METRIC_ENERGY || m == METRIC_CO2E)
 		return true;
 	if (!metric_table[m].tres || !strcmp(metric_table[m].group, "energy"))

@@ -14,7 +14,7 @@ const struct derived_info derived_table[DERIVED_N] = {
 	[DERIVED_IPC] = { "instructions_per_cycle", "instructions per cycle",
 			  "instructions / cycles" },
 	[DERIVED_FLOP_PER_S] = { "flop_per_s", "FP rate", "fp_operations / elapsed seconds" },
-	[DERIVED_MEMORY_BYTES_PER_S] = { "memory_bytes_per_s", "memory bandwidth",
+	[DERIVED_MEMORY_BYTES_PER_S] = { "memory_bytes_per_s", "memory read rate",
 					 "memory_bytes / elapsed seconds" },
 	[DERIVED_CACHE_MISS_RATE] = { "cache_miss_rate", "cache miss rate",
 				      "cache_misses / cache_references" },

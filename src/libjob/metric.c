@@ -262,7 +262,7 @@ const struct metric_info metric_table[METRIC_N] = {
 		"Floating-point operations, a fused multiply-add as two",
 		"perf", UNIT_COUNT, FOLD_SUM, "ic/ceems_flop", SIDE_IN, NULL },
 	[METRIC_MEMORY_BYTES] = {
-		"memory_bytes", "memory traffic",
+		"memory_bytes", "read from memory",
 		"Bytes that caches fetched from memory",
 		"perf", UNIT_BYTES, FOLD_SUM, "ic/ceems_flop", SIDE_OUT, NULL },
 	[METRIC_PMU_ENABLED] = {

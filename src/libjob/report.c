@@ -225,7 +225,7 @@ static void put_counters(struct report_text *t, const struct report_input *in)
 	note_ratio(in, DERIVED_FLOP_PER_S, "", note);
 	report_wanted(t, in, WISH_HW, METRIC_FP_OPERATIONS, "FP operations", note);
 	note_ratio(in, DERIVED_MEMORY_BYTES_PER_S, "", note);
-	report_wanted(t, in, WISH_HW, METRIC_MEMORY_BYTES, "memory traffic", note);
+	report_wanted(t, in, WISH_HW, METRIC_MEMORY_BYTES, "read from memory", note);
 	put_coverage(t, in);
 }
 

@@ -269,14 +269,14 @@ static void open_net(struct stepprobes *sp)
 static void open_rdma(struct stepprobes *sp)
 {
 	struct errmsg err = { 0 };
-	int rc;
+	/* also where it cannot be told whose: that there is none is the better reason */
+	int rc = rdma_open(sp->settings->sys_root, &sp->rdma, &err);
 
-	if (!sp->has_ports) {
-		sp->why_rdma = REASON_SHARED_NODE;
-		return;
-	}
-	rc = rdma_open(sp->settings->sys_root, &sp->rdma, &err);
 	sp->why_rdma = rc == -ENODEV ? REASON_NO_DEVICE : rc < 0 ? REASON_FAILED : REASON_NONE;
+	if (rc == 0 && !sp->has_ports) {
+		rdma_close(TAKE_PTR(sp->rdma));
+		sp->why_rdma = REASON_SHARED_NODE;
+	}
 	if (rc < 0 && rc != -ENODEV)
 		logger_info("RDMA ports are not counted: %s", err.text);
 }

@@ -170,7 +170,7 @@ static const char asked[] =
 	"  cache references         2.00 M  2.5 % missed\n"
 	"  branches                 1.00 G  0.1 % mispredicted\n"
 	"  FP operations            12.0 G  1.43 GFLOP/s\n"
-	"  memory traffic         64.0 GiB  7.62 GiB/s\n"
+	"  read from memory       64.0 GiB  7.62 GiB/s\n"
 	"  counted                  62.5 %  of the time; bperf, skylakex\n"
 	"  own events               12.3 M  L1D:REPLACEMENT, counted 62.0 % of the time\n"
 	"                              n/a  FOO (no such event on this CPU)\n"
