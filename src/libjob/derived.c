@@ -9,6 +9,7 @@
 
 #define NS_PER_S 1e9
 #define UJ_PER_J 1e6
+#define MIN_LACK_NS 100000000u /* a batch script or an exec that nobody counted is no lack */
 
 const struct derived_info derived_table[DERIVED_N] = {
 	[DERIVED_IPC] = { "instructions_per_cycle", "instructions per cycle",
@@ -28,7 +29,7 @@ const struct derived_info derived_table[DERIVED_N] = {
 				   "pmu_running / pmu_enabled" },
 	[DERIVED_JOULES_PER_INSTRUCTION] = { "joules_per_instruction", "per instruction",
 					     "energy / instructions" },
-	[DERIVED_IO_CACHE_RATE] = { "io_cache_rate", "read from page cache",
+	[DERIVED_IO_CACHE_RATE] = { "io_cache_rate", "read without storage",
 				    "(read_bytes - storage_read_bytes) / read_bytes" },
 };
 
@@ -65,6 +66,18 @@ static bool rate(const struct figures *f, enum metric m, double time, double *re
 	return true;
 }
 
+/*
+ * Counters of all that ran? Of a job only some of whose steps asked for them they are a part, which nothing
+ * of the whole job, its time or its energy, can be set against.
+ */
+static bool is_all_counted(const struct figures *f)
+{
+	uint64_t wanted = f->value[METRIC_PMU_ENABLED];
+
+	return !has(f, METRIC_PMU_ENABLED) || !has(f, METRIC_CPU_TIME) ||
+	       (double)f->value[METRIC_CPU_TIME] <= 1.05 * (double)wanted + MIN_LACK_NS;
+}
+
 static bool run_delay_rate(const struct figures *f, double *ret)
 {
 	double wait = (double)f->value[METRIC_RUN_DELAY];
@@ -91,9 +104,11 @@ static bool value_of(enum derived d, const struct figures *f, uint64_t elapsed_n
 	case DERIVED_IPC:
 		return ratio(f, METRIC_INSTRUCTIONS, METRIC_CYCLES, 1, ret);
 	case DERIVED_FLOP_PER_S:
-		return rate(f, METRIC_FP_OPERATIONS, (double)elapsed_ns / NS_PER_S, ret);
+		return is_all_counted(f) &&
+		       rate(f, METRIC_FP_OPERATIONS, (double)elapsed_ns / NS_PER_S, ret);
 	case DERIVED_MEMORY_BYTES_PER_S:
-		return rate(f, METRIC_MEMORY_BYTES, (double)elapsed_ns / NS_PER_S, ret);
+		return is_all_counted(f) &&
+		       rate(f, METRIC_MEMORY_BYTES, (double)elapsed_ns / NS_PER_S, ret);
 	case DERIVED_CACHE_MISS_RATE:
 		return share(f, METRIC_CACHE_MISSES, METRIC_CACHE_REFERENCES, ret);
 	case DERIVED_BRANCH_MISS_RATE:
@@ -105,7 +120,8 @@ static bool value_of(enum derived d, const struct figures *f, uint64_t elapsed_n
 	case DERIVED_PMU_COVERAGE:
 		return share(f, METRIC_PMU_RUNNING, METRIC_PMU_ENABLED, ret);
 	case DERIVED_JOULES_PER_INSTRUCTION:
-		return ratio(f, METRIC_ENERGY, METRIC_INSTRUCTIONS, 1 / UJ_PER_J, ret);
+		return is_all_counted(f) &&
+		       ratio(f, METRIC_ENERGY, METRIC_INSTRUCTIONS, 1 / UJ_PER_J, ret);
 	case DERIVED_IO_CACHE_RATE:
 		return io_cache_rate(f, ret);
 	case DERIVED_N:

@@ -40,7 +40,8 @@ extern const struct derived_info derived_table[DERIVED_N];
 /*
  * ELAPSED_NS of the step or job, CPUS allocated to it (on all nodes that FIGURES are of); 0: not
  * known. False: it cannot be told (a term is not known or overflowed, a divisor is 0, a part is
- * larger than its whole), and *RET stays as it was.
+ * larger than its whole; counters of some steps only, set against time or energy of all), and *RET stays
+ * as it was.
  */
 bool derived_value(enum derived d, const struct figures *f, uint64_t elapsed_ns, uint32_t cpus,
 		   double *ret);

@@ -132,14 +132,14 @@ static void put_scheduling(struct report_text *t, const struct report_input *in)
 	report_metric(t, f, METRIC_PAGE_FAULTS, "page faults", "");
 }
 
-/* "1,234 calls, 96.0 % from the page cache" */
+/* "1,234 calls, 96.0 % without storage" */
 static void note_reads(const struct report_input *in, char *note)
 {
 	char cached[REPORT_NOTE_MAX];
 	size_t used;
 
 	report_note(in->figures, METRIC_IO_READ_CALLS, "calls", note);
-	note_ratio(in, DERIVED_IO_CACHE_RATE, "from the page cache", cached);
+	note_ratio(in, DERIVED_IO_CACHE_RATE, "without storage", cached);
 	used = strlen(note);
 	if (*cached && in->figures->value[METRIC_STORAGE_READ_BYTES])
 		(void)snprintf(note + used, REPORT_NOTE_MAX - used, "%s%.40s", used ? ", " : "",

@@ -168,6 +168,37 @@ static void test_text(void)
 		       derived_table[texts[i].d].label);
 }
 
+/* A job of two steps, one of which was counted, in full or in part. */
+static void test_part_counted(void)
+{
+	static const enum derived of_whole[] = { DERIVED_FLOP_PER_S, DERIVED_MEMORY_BYTES_PER_S,
+						 DERIVED_JOULES_PER_INSTRUCTION };
+	struct figures f;
+	double v;
+	size_t i;
+
+	figures_init(&f);
+	figures_set(&f, METRIC_ENERGY, 3000000);
+	figures_set(&f, METRIC_CYCLES, 4000);
+	figures_set(&f, METRIC_INSTRUCTIONS, 6000);
+	figures_set(&f, METRIC_FP_OPERATIONS, 1000);
+	figures_set(&f, METRIC_MEMORY_BYTES, 64000);
+	figures_set(&f, METRIC_CPU_TIME, 20 * S);
+	figures_set(&f, METRIC_PMU_ENABLED, 10 * S);
+	figures_set(&f, METRIC_PMU_RUNNING, 4 * S);
+	for (i = 0; i < ARRAY_SIZE(of_whole); i++)
+		ok(!derived_value(of_whole[i], &f, S, 1, &v), "half of the job was counted: no %s",
+		   derived_table[of_whole[i]].name);
+	ok(derived_value(DERIVED_IPC, &f, S, 1, &v), "what is of the same part is told");
+	figures_set(&f, METRIC_PMU_ENABLED, 37 * S / 2);
+	for (i = 0; i < ARRAY_SIZE(of_whole); i++)
+		ok(!derived_value(of_whole[i], &f, S, 1, &v), "more than a twentieth lacks: no %s", derived_table[of_whole[i]].name);
+	figures_set(&f, METRIC_PMU_ENABLED, 20 * S - S / 2);
+	for (i = 0; i < ARRAY_SIZE(of_whole); i++)
+		ok(derived_value(of_whole[i], &f, S, 1, &v), "all of it was, in turns: %s",
+		   derived_table[of_whole[i]].name);
+}
+
 int main(void)
 {
 	struct figures f;
@@ -179,6 +210,7 @@ int main(void)
 	figures_set(&f, METRIC_CYCLES, 0);
 	ok(!derived_value(DERIVED_IPC, &f, S, 1, &v) && v == 7, "nothing is written on failure");
 	test_values();
+	test_part_counted();
 	test_text();
 	return done_testing();
 }

@@ -148,7 +148,7 @@ static const char asked[] =
 	"    off-CPU              500.0 ms\n"
 	"  context switches         12,345  7 migrations\n"
 	"  page faults                 999\n"
-	"  read                   1.20 MiB  1,234 calls, 75.0 % from the page cache\n"
+	"  read                   1.20 MiB  1,234 calls, 75.0 % without storage\n"
 	"  written                    17 B  3 calls\n"
 	"    from storage        307.2 KiB\n"
 	"    to storage           4.00 KiB\n"
@@ -277,7 +277,7 @@ static void test_detail(void)
 	figures_set(&f, METRIC_PMU_ENABLED, 0);
 	figures_set(&f, METRIC_PMU_RUNNING, 0);
 	(void)report_format(&in, buf, sizeof(buf));
-	ok(!has("page cache"), "more from storage than was read: no rate");
+	ok(!has("without storage"), "more from storage than was read: no rate");
 	ok(!has("counted   "), "no time on the PMU: no coverage");
 
 	/* nothing was asked for */
