@@ -29,7 +29,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, PROBES_SLOTS * PROBES_FS);
 	__type(key, struct probes_fs_place);
-	__type(value, __u32);
+	__type(value, struct probes_fs_mount);
 } fs_places SEC(".maps");
 
 /* --- whose, and where --------------------------------------------------------------------- */
@@ -68,17 +68,69 @@ static __always_inline __u32 io_bounded(__u32 place)
 	return place % PROBES_FS;
 }
 
+#define IO_FOLDERS 16 /* folders and mounts on the way up from a mount point */
+#define IO_USED_MAX 127 /* of a path, for there to be room for another folder's name */
+_Static_assert(IO_USED_MAX + PROBES_FS_NAME <= sizeof(((struct probes_fs_mount *)0)->path), "room");
+
+/* From the mount of a file to the root of its namespace, once for each file system of a step. */
+static __noinline int io_find_mount(struct probes_fs_mount *to, struct vfsmount *of)
+{
+	struct mount *mount = (void *)of - bpf_core_field_offset(struct mount, mnt), *parent;
+	struct dentry *at = BPF_CORE_READ(of, mnt_root);
+	__u32 used = 0;
+	__u64 ns;
+	long len;
+	int i;
+
+	(void)bpf_probe_read_kernel_str(to->type, sizeof(to->type),
+					BPF_CORE_READ(of, mnt_sb, s_type, name));
+	for (i = 0; i < IO_FOLDERS; i++) {
+		if (at == BPF_CORE_READ(mount, mnt.mnt_root)) {
+			parent = BPF_CORE_READ(mount, mnt_parent);
+			if (parent == mount) {
+				/* else it is one of the kernel's own, or not mounted any more */
+				ns = (__u64)BPF_CORE_READ(mount, mnt_ns);
+				to->has_path = ns && ns < -4095ull;
+				break;
+			}
+			at = BPF_CORE_READ(mount, mnt_mountpoint);
+			mount = parent;
+			continue;
+		}
+		if (used > IO_USED_MAX)
+			break;
+		asm volatile("" : "+r"(used)); /* bounded here, as in io_bounded() */
+		len = bpf_probe_read_kernel_str(to->path + (used & IO_USED_MAX), PROBES_FS_NAME,
+						BPF_CORE_READ(at, d_name.name));
+		if (len <= 0 || len >= PROBES_FS_NAME)
+			break; /* most likely cut */
+		used += (__u32)len;
+		at = BPF_CORE_READ(at, d_parent);
+	}
+	return 0;
+}
+
+/* Apart, so that only who needs it empties as much stack. */
+static __noinline long io_take_place(const struct probes_fs_place *key, __u32 device)
+{
+	struct probes_fs_mount mount = { .device = device };
+
+	return bpf_map_update_elem(&fs_places, key, &mount, BPF_NOEXIST);
+}
+
 /*
  * The row of a device that is not where its number says, because it is new or another one is there. A free
  * place is whose who first puts his device into fs_places, the arbiter; device[] and the rows only save
  * the others from looking there.
  */
 static __noinline struct probes_fs_row *io_find_row(struct probes_fs *fs, const __u32 *slot,
-						    __u32 device)
+						    __u32 device, struct vfsmount *of)
 {
 	struct probes_fs_place key = { .slot = *slot };
+	struct probes_fs_mount *known;
 	struct probes_fs_row *row;
-	__u32 i, here, *owner;
+	__u32 i, here;
+	long rc = -1;
 
 	for (i = 0; i < PROBES_FS; i++) {
 		key.place = io_bounded(IO_PLACE(device) + i);
@@ -87,9 +139,10 @@ static __noinline struct probes_fs_row *io_find_row(struct probes_fs *fs, const 
 			break;
 		if (here)
 			continue;
-		if (bpf_map_update_elem(&fs_places, &key, &device, BPF_NOEXIST) < 0) {
-			owner = bpf_map_lookup_elem(&fs_places, &key);
-			if (!owner || *owner != device)
+		rc = io_take_place(&key, device);
+		if (rc < 0) {
+			known = bpf_map_lookup_elem(&fs_places, &key);
+			if (!known || known->device != device)
 				continue;
 		}
 		*(volatile __u32 *)&fs->device[io_bounded(key.place)] = device;
@@ -98,6 +151,11 @@ static __noinline struct probes_fs_row *io_find_row(struct probes_fs *fs, const 
 	if (i == PROBES_FS) {
 		count_lost(PROBES_IO);
 		return &fs->others;
+	}
+	if (rc == 0) { /* not in the loop: the verifier would walk it as often */
+		known = bpf_map_lookup_elem(&fs_places, &key);
+		if (known)
+			(void)io_find_mount(known, of);
 	}
 	row = &fs->row[bpf_get_smp_processor_id() & shard_mask][io_bounded(key.place)];
 	*(volatile __u32 *)&row->device = device;
@@ -113,7 +171,7 @@ static __always_inline struct probes_fs_row *io_row(struct probes_fs *fs, const 
 	row = &shard[IO_PLACE(device)];
 	if (__builtin_expect(*(volatile __u32 *)&row->device == device, 1))
 		return row;
-	return io_find_row(fs, slot, device);
+	return io_find_row(fs, slot, device, file->f_path.mnt);
 }
 
 static __always_inline void io_book_read(struct probes_fs_row *row, __s64 ret)
@@ -134,12 +192,7 @@ static __always_inline void io_book_write(struct probes_fs_row *row, __s64 ret)
 		__sync_fetch_and_add(&row->write_errors, 1);
 }
 
-static __always_inline __u32 io_device(struct file *file)
-{
-	return file->f_inode->i_sb->s_dev;
-}
-
-/* The same of a file that we only have the address of. 0: it is none. */
+/* Of a file that we may only have the address of. 0: it is none. */
 static __always_inline __u32 io_device_read(struct file *file)
 {
 	return file ? BPF_CORE_READ(file, f_inode, i_sb, s_dev) : 0;
@@ -199,24 +252,33 @@ int io_writev(__u64 *ctx)
 
 /* --- from file to file -------------------------------------------------------------------- */
 
-static __always_inline void io_count_both(__u32 in, __u32 out, __s64 ret)
+static __always_inline struct probes_fs_row *io_row_read(struct probes_fs *fs, const __u32 *slot,
+							 struct file *file, __u32 device)
 {
-	__u32 slot;
+	return io_find_row(fs, slot, device, BPF_CORE_READ(file, f_path.mnt));
+}
+
+/* Either may be NULL. */
+static __always_inline void io_count_both(struct file *in, struct file *out, __s64 ret)
+{
+	__u32 slot, device;
 	struct probes_fs *fs = io_of_current(&slot);
 
 	if (!fs)
 		return;
-	if (in)
-		io_book_read(io_find_row(fs, &slot, in), ret);
-	if (out)
-		io_book_write(io_find_row(fs, &slot, out), ret);
+	device = io_device_read(in);
+	if (device)
+		io_book_read(io_row_read(fs, &slot, in, device), ret);
+	device = io_device_read(out);
+	if (device)
+		io_book_write(io_row_read(fs, &slot, out, device), ret);
 }
 
 /*
  * The file that FD is, or just was: by the time of the call's end another thread may have closed it. What
  * cannot be told then is lost.
  */
-static __always_inline __u32 io_device_of_fd(__u32 fd)
+static __always_inline struct file *io_file_of_fd(__u32 fd)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
@@ -224,20 +286,21 @@ static __always_inline __u32 io_device_of_fd(__u32 fd)
 
 	if (fd >= BPF_CORE_READ(table, max_fds) ||
 	    bpf_probe_read_kernel(&file, sizeof(file), all + fd) < 0)
-		return 0;
-	return io_device_read(file);
+		return NULL;
+	return file;
 }
 
 SEC("fexit/do_sendfile")
 int BPF_PROG(io_sendfile, int out_fd, int in_fd, void *pos, __u64 count, __s64 max, __s64 ret)
 {
-	__u32 in, out, slot;
+	struct file *in, *out;
+	__u32 slot;
 
 	if (!io_of_current(&slot))
 		return 0;
-	in = io_device_of_fd((__u32)in_fd);
-	out = io_device_of_fd((__u32)out_fd);
-	if (ret > 0 && (!in || !out))
+	in = io_file_of_fd((__u32)in_fd);
+	out = io_file_of_fd((__u32)out_fd);
+	if (ret > 0 && (!io_device_read(in) || !io_device_read(out)))
 		count_lost(PROBES_IO);
 	io_count_both(in, out, ret);
 	return 0;
@@ -256,8 +319,7 @@ SEC("fexit/do_splice")
 int BPF_PROG(io_splice, struct file *in, void *off_in, struct file *out, void *off_out, __u64 len,
 	     unsigned int flags, __s64 ret)
 {
-	io_count_both(io_is_pipe(in) ? 0 : io_device(in), io_is_pipe(out) ? 0 : io_device(out),
-		      ret);
+	io_count_both(io_is_pipe(in) ? NULL : in, io_is_pipe(out) ? NULL : out, ret);
 	return 0;
 }
 
@@ -279,7 +341,7 @@ int BPF_PROG(io_copy_range, struct file *in, __s64 pos_in, struct file *out, __s
 {
 	if (io_is_overlaid())
 		return 0;
-	io_count_both(io_device(in), io_device(out), ret);
+	io_count_both(in, out, ret);
 	return 0;
 }
 
@@ -365,6 +427,7 @@ enum {
 static __always_inline int io_uring_count(struct io_kiocb *req, __s64 ret)
 {
 	struct probes_fs *fs;
+	struct file *file;
 	__u32 slot, device;
 	bool is_write;
 
@@ -389,13 +452,14 @@ static __always_inline int io_uring_count(struct io_kiocb *req, __s64 ret)
 	fs = io_of_current(&slot);
 	if (!fs)
 		return 0;
-	device = io_device_read(BPF_CORE_READ(req, file));
+	file = BPF_CORE_READ(req, file);
+	device = io_device_read(file);
 	if (!device) /* cancelled before its file was looked up */
 		return 0;
 	if (is_write)
-		io_book_write(io_find_row(fs, &slot, device), ret);
+		io_book_write(io_row_read(fs, &slot, file, device), ret);
 	else
-		io_book_read(io_find_row(fs, &slot, device), ret);
+		io_book_read(io_row_read(fs, &slot, file, device), ret);
 	return 0;
 }
 

@@ -83,8 +83,13 @@ struct task_struct {
 
 /* --- files -------------------------------------------------------------------------------- */
 
+struct file_system_type {
+	const char *name;
+} KERNEL;
+
 struct super_block {
 	__u32 s_dev;
+	struct file_system_type *s_type;
 	unsigned long s_magic;
 } KERNEL;
 
@@ -93,7 +98,34 @@ struct inode {
 	struct super_block *i_sb;
 } KERNEL;
 
+struct qstr {
+	const unsigned char *name;
+} KERNEL;
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+} KERNEL;
+
+struct vfsmount {
+	struct dentry *mnt_root;
+	struct super_block *mnt_sb;
+} KERNEL;
+
+/* fs/mount.h */
+struct mount {
+	struct mount *mnt_parent; /* itself: the root of its namespace */
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+	void *mnt_ns; /* NULL or an error: in no namespace */
+} KERNEL;
+
+struct path {
+	struct vfsmount *mnt;
+} KERNEL;
+
 struct file {
+	struct path f_path;
 	struct inode *f_inode;
 } KERNEL;
 

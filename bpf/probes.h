@@ -30,8 +30,8 @@
 
 #include <linux/types.h>
 
-#define PROBES_ABI 2
-#define PROBES_DIR "v2"
+#define PROBES_ABI 3
+#define PROBES_DIR "v3"
 
 #define PROBES_SLOTS 1024 /* numbered from 1, so that 0 can mean none */
 #define PROBES_CGROUPS (2 * PROBES_SLOTS)
@@ -248,12 +248,25 @@ struct probes_fs {
 _Static_assert(sizeof(struct probes_fs) == 192 + 64 * PROBES_SHARDS_MAX * PROBES_FS, "probes ABI");
 #define PROBES_FS_SIZE(shards) (192 + 64 * (shards) * PROBES_FS)
 
-/* HASH: who inserts it first, with BPF_NOEXIST, has this place in device[] for its device. */
+/*
+ * HASH: who inserts it first, with BPF_NOEXIST, has this place in device[] for its device. The value
+ * says where that is mounted, as the task saw it whose file was the first one there: mounts of a container
+ * may be gone before user space can look.
+ */
 struct probes_fs_place {
 	__u32 slot;
 	__u32 place;
 };
 _Static_assert(sizeof(struct probes_fs_place) == 8, "probes ABI");
+
+#define PROBES_FS_NAME 64 /* of one folder, with its NUL: longer ones are cut */
+struct probes_fs_mount {
+	__u32 device;
+	__u32 has_path; /* all of it is in PATH; empty: "/" */
+	char type[16];	/* "tmpfs"; cut if longer */
+	char path[192]; /* names of its folders, each with a NUL, from the mount point up to "/" */
+};
+_Static_assert(sizeof(struct probes_fs_mount) == 216, "probes ABI");
 
 /* --- net: cgroup_skb on the step's v2 cgroup; CGROUP_STORAGE, key = cgroup id ------------------ */
 

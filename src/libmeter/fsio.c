@@ -26,7 +26,7 @@
 
 struct fsio {
 	uint32_t slot, shards;
-	int fd; /* of the map; borrowed */
+	int fd, places_fd; /* of the maps; borrowed */
 	char roles[sizeof(((struct settings *)0)->filesystems)];
 	struct mounts *mounts;
 	struct {
@@ -92,8 +92,46 @@ static void copy_masked(char *to, size_t size, const char *from)
 	to[i] = '\0';
 }
 
-static void set_name(const struct fsio *io, uint32_t device, struct detail_fs *fs)
+/* The folders of a path, from the last one up. */
+#define FOLDERS_MAX (sizeof(((struct probes_fs_mount *)0)->path) / 2)
+
+static void join_folders(const struct probes_fs_mount *m, char *path, size_t size)
 {
+	const char *folder[FOLDERS_MAX], *p = m->path, *end = m->path + sizeof(m->path);
+	size_t n, used = 0;
+
+	for (n = 0; n < FOLDERS_MAX && p < end && *p; p += strnlen(p, (size_t)(end - p)) + 1)
+		folder[n++] = p;
+	(void)snprintf(path, size, "/");
+	while (n-- && used < size)
+		used += (size_t)snprintf(path + used, size - used, "/%s", folder[n]);
+}
+
+/*
+ * Where the kernel saw a file system that is in none of the mount namespaces that were learned. PATH is
+ * empty if that is not known.
+ */
+static bool find_told(const struct fsio *io, size_t place, struct detail_fs *fs)
+{
+	const struct probes_fs_place key = { .slot = io->slot, .place = (uint32_t)place };
+	struct probes_fs_mount m;
+	char path[sizeof(m.path) + 2];
+
+	if (io->places_fd < 0 || bpfsys_lookup(io->places_fd, &key, &m) < 0 ||
+	    m.device != io->fs.device[place])
+		return false;
+	m.type[sizeof(m.type) - 1] = m.path[sizeof(m.path) - 1] = '\0';
+	copy_masked(fs->type, sizeof(fs->type), m.type);
+	if (m.has_path) {
+		join_folders(&m, path, sizeof(path));
+		copy_masked(fs->mount, sizeof(fs->mount), path);
+	}
+	return m.has_path;
+}
+
+static void set_name(const struct fsio *io, size_t place, struct detail_fs *fs)
+{
+	uint32_t device = place == PROBES_FS ? 0 : io->fs.device[place];
 	const struct mount_point *m = mounts_find(io->mounts, device);
 	const char *internal = internal_name(io, device);
 
@@ -104,7 +142,7 @@ static void set_name(const struct fsio *io, uint32_t device, struct detail_fs *f
 		copy_masked(fs->type, sizeof(fs->type), m->type);
 	} else if (internal) {
 		copy_masked(fs->mount, sizeof(fs->mount), internal);
-	} else {
+	} else if (!find_told(io, place, fs)) {
 		(void)snprintf(fs->mount, sizeof(fs->mount), "%u:%u", device >> 20,
 			       device & 0xfffff);
 	}
@@ -186,7 +224,7 @@ static void sum_place(const struct fsio *io, size_t n, struct detail_fs *ret)
 	memset(ret, 0, sizeof(*ret));
 	if (n == PROBES_FS) {
 		add_row(ret, &io->fs.others);
-		set_name(io, 0, ret);
+		set_name(io, PROBES_FS, ret);
 		return;
 	}
 	if (!io->fs.device[n])
@@ -197,7 +235,7 @@ static void sum_place(const struct fsio *io, size_t n, struct detail_fs *ret)
 	for (; i < PROBES_FS; i++)
 		for (shard = 0; io->fs.device[i] == io->fs.device[n] && shard < io->shards; shard++)
 			add_row(ret, &io->fs.row[shard][i]);
-	set_name(io, io->fs.device[n], ret);
+	set_name(io, n, ret);
 }
 
 /* --- by role ------------------------------------------------------------------------------ */
@@ -216,9 +254,10 @@ static void read_roles(const struct fsio *io, const struct detail_fs fs[PROBES_F
 		is_there[fsroles_find(io->roles, mounts_at(io->mounts, i)->path)] = true;
 	for (i = 0; i < PROBES_FS; i++) {
 		m = mounts_find(io->mounts, io->fs.device[i]);
-		if (!m)
+		if (!m && fs[i].mount[0] != '/')
 			continue;
-		role = fsroles_find(io->roles, m->path);
+		role = fsroles_find(io->roles, m ? m->path : fs[i].mount);
+		is_there[role] = true;
 		read_bytes[role] += fs[i].read_bytes;
 		write_bytes[role] += fs[i].write_bytes;
 	}
@@ -302,6 +341,8 @@ int fsio_open(struct probes *p, uint32_t slot, const struct settings *s, struct 
 	const uint32_t shards = probes_shards(p);
 	const struct bpfsys_map shape = { BPF_MAP_TYPE_ARRAY, sizeof(uint32_t),
 					  PROBES_FS_SIZE(shards) };
+	const struct bpfsys_map places = { BPF_MAP_TYPE_HASH, sizeof(struct probes_fs_place),
+					   sizeof(struct probes_fs_mount) };
 	struct fsio *io;
 	int rc;
 
@@ -315,6 +356,8 @@ int fsio_open(struct probes *p, uint32_t slot, const struct settings *s, struct 
 	memcpy(io->roles, s->filesystems, sizeof(io->roles));
 	learn_internal(io);
 	rc = probes_map(p, "fs_rows", &shape, &io->fd);
+	if (probes_map(p, "fs_places", &places, &io->places_fd) < 0)
+		io->places_fd = -1;
 	if (rc < 0)
 		(void)errmsg_errno(err, rc, "%s: cannot open fs_rows", probes_dir(p));
 	else

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * fsio.h - I/O of a step by file system (--ceems-perf=io): reads the rows that bpf/fsio.bpf.h fills and
- * gives devices the names of their mount points, as the job's own mount namespace has them.
+ * gives devices the names of their mount points, as the job's own mount namespace has them. A file system in
+ * a namespace that was not learned has the name that the kernel side saw (struct probes_fs_mount).
  */
 #ifndef CEEMS_FSIO_H
 #define CEEMS_FSIO_H

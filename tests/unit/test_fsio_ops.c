@@ -329,6 +329,24 @@ static void op_namespace(void)
 	MUST(write(open_in(path, "file", O_WRONLY | O_CREAT), buf, 2222) == 2222);
 }
 
+static void op_unseen(void)
+{
+	static const char long_name[] =
+		"0123456789012345678901234567890123456789012345678901234567890123456789";
+	char path[PATH_MAX + 32], inner[PATH_MAX + 64];
+
+	MUST(unshare(CLONE_NEWNS) == 0);
+	(void)snprintf(path, sizeof(path), "%s/outer", memory);
+	(void)snprintf(inner, sizeof(inner), "%s/in\tner", path);
+	MUST(mkdir(path, 0700) == 0 && mount("outer", path, "tmpfs", 0, NULL) == 0);
+	MUST(mkdir(inner, 0700) == 0 && mount("inner", inner, "tmpfs", 0, NULL) == 0);
+	MUST(write(open_in(inner, "file", O_WRONLY | O_CREAT), buf, 3333) == 3333);
+	MUST(read(open_in("/dev", "zero", O_RDONLY), buf, 10) == 10);
+	(void)snprintf(inner, sizeof(inner), "%s/%s", path, long_name);
+	MUST(mkdir(inner, 0700) == 0 && mount("long", inner, "ramfs", 0, NULL) == 0);
+	MUST(write(open_in(inner, "file", O_WRONLY | O_CREAT), buf, 4444) == 4444);
+}
+
 static void op_overlay(void)
 {
 	int in, out;
@@ -631,6 +649,41 @@ static void test_namespace(struct probes *p)
 	TEST(namespace, { own, 0, 0, 0, 2222, 1, 0 });
 }
 
+static bool run_unseen(struct step *s, void (*op)(void))
+{
+	pid_t pid = child_start(op, &s->folder, NULL);
+
+	return pid > 0 && child_end(pid);
+}
+
+/* Mounts of a container that nobody could ask while it was there, one with a name too long to be kept. */
+static void test_unseen(struct probes *p)
+{
+	char inner[PATH_MAX + 32];
+	struct step_detail d = { 0 };
+	const char *cut = "";
+	struct figures f;
+	struct step s;
+	uint32_t i;
+
+	figures_init(&f);
+	if (!ok(step_begin(&s, p, NULL) && run_unseen(&s, op_unseen), "unseen: done"))
+		return;
+	is_int(fsio_read(s.io, &f, &d), 0, "read");
+	(void)snprintf(inner, sizeof(inner), "%s/outer/in?ner", memory);
+	for (i = 0; i < d.nfs; i++)
+		if (!strcmp(d.fs[i].type, "ramfs"))
+			cut = d.fs[i].mount;
+	check_fs(&d, (const struct want[]){ { inner, 0, 0, 0, 3333, 1, 0 },
+					    { "/dev", 10, 1, 0, 0, 0, 0 },
+					    { cut, 0, 0, 0, 4444, 1, 0 }, { 0 } },
+		 "unseen");
+	is_str(find_fs(&d, inner)->type, "tmpfs", "of that type");
+	ok(cut[0] && cut[0] != '/', "what is cut has no name but a number: %s", cut);
+	is_u64(f.value[METRIC_LOCAL_WRITE_BYTES], 3333, "by what it is for");
+	step_end(&s, p);
+}
+
 static void test_overlay(struct probes *p)
 {
 	static const char *const folder[] = { "upper", "work", "merged" };
@@ -730,6 +783,7 @@ static void run_tests(struct probes *p)
 	test_owner(p);
 	test_overlay(p);
 	test_namespace(p);
+	test_unseen(p);
 	test_many(p);
 }
 
