@@ -612,6 +612,101 @@ static enum outcome run_once(const char *name, void (*work)(void *), void *arg)
 	return outcome;
 }
 
+/* --- the three ways --------------------------------------------------------------------- */
+
+/* The step's cgroup on every CPU; false: this hierarchy takes no events (perf_set_try()). */
+static bool cgroup_open(const struct step *s, int fds[])
+{
+	struct perf_event_attr attr = { .size = sizeof(attr),
+					.type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_PAGE_FAULTS };
+	int dir = open(s->folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool is_open = dir >= 0;
+	size_t i;
+
+	for (i = 0; i < ncpus; i++) {
+		fds[i] = (int)syscall(SYS_perf_event_open, &attr, dir, (int)cpus[i], -1,
+				      PERF_FLAG_FD_CLOEXEC | PERF_FLAG_PID_CGROUP);
+		is_open = is_open && fds[i] >= 0;
+	}
+	if (dir >= 0)
+		(void)close(dir);
+	return is_open;
+}
+
+static uint64_t cgroup_close(int fds[])
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < ncpus; i++) {
+		sum += fds[i] >= 0 ? truth_read(fds[i]) : 0;
+		if (fds[i] >= 0)
+			(void)close(fds[i]);
+	}
+	return sum;
+}
+
+/* One run of children that come and go, counted by task, by cgroup and by bperf at once. */
+static enum outcome run_three_ways(void)
+{
+	_cleanup_free_ int *fds = calloc(ncpus, sizeof(*fds));
+	enum outcome outcome = BROKEN;
+	uint64_t lost, by_task, by_cgroup;
+	unsigned int n = 100;
+	struct step s;
+	int truth = -1;
+	pid_t pid;
+
+	if (!fds || !step_begin(&s, "ways"))
+		return BROKEN;
+	memset(fds, -1, ncpus * sizeof(*fds));
+	lost = probes_lost(s.probes, PROBES_HW);
+	pid = child_stopped(&s, work_forks, &n);
+	truth = pid > 0 ? truth_open(pid) : -1;
+	if (truth >= 0 && cgroup_open(&s, fds)) {
+		(void)kill(pid, SIGCONT);
+		if (child_ends(pid))
+			outcome = compare(&s, truth, 0, lost);
+	} else if (pid > 0) {
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0);
+	}
+	by_task = truth_read(truth);
+	by_cgroup = cgroup_close(fds);
+	if (outcome == EXACT && by_cgroup != by_task) {
+		diag("by cgroup %llu, by task %llu", (unsigned long long)by_cgroup,
+		     (unsigned long long)by_task);
+		outcome = WRONG;
+	}
+	if (truth >= 0)
+		(void)close(truth);
+	step_end(&s);
+	return outcome;
+}
+
+static bool takes_events(void)
+{
+	_cleanup_free_ int *fds = calloc(ncpus, sizeof(*fds));
+	struct step s = { 0 };
+	bool takes = false;
+
+	if (fds && is_v2 && step_folder(&s.folder, "takes")) {
+		takes = cgroup_open(&s, fds);
+		(void)cgroup_close(fds);
+	}
+	step_end(&s);
+	return takes;
+}
+
+static void test_three_ways(void)
+{
+	if (takes_events())
+		try(run_three_ways, "by task, by cgroup and by bperf: the same number");
+	else
+		skip(1, "no v2 cgroup that takes events");
+}
+
 static void test_exact(const char *what, void (*work)(void *), unsigned int n)
 {
 	enum outcome outcome = BLURRED;
@@ -969,6 +1064,7 @@ static void run_tests(void)
 	test_ring();
 	test_exact("4,000 threads: none is missed (a peer follows those only that come later)",
 		   work_threads, 4000);
+	test_three_ways();
 	test_exact("600 children, some become another program: each counts once (a peer counts "
 		   "them in their parent's counter and in their own)",
 		   work_forks, 600);
