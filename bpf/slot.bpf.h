@@ -80,9 +80,19 @@ static __always_inline __u64 slot_tag(__u64 serial)
 	return serial << PROBES_SLOT_BITS | (__u64)*(volatile __u32 *)&meta.generation << 44;
 }
 
+/*
+ * HIERARCHY, by a computation that needs TAG. What is looked up with it depends on the generation, so a
+ * CPU that orders nothing else (arm64) cannot look up before it has read that.
+ */
+static __always_inline __u32 slot_after(__u64 tag, __u32 hierarchy)
+{
+	asm volatile("%0 ^= %0" : "+r"(tag)); /* 0, as clang must not find out */
+	return hierarchy + (__u32)tag;
+}
+
 static __noinline __u32 slot_find(struct cgroup *cgrp, __u32 hierarchy, __u64 *entry, __u64 tag)
 {
-	__u32 slot = slot_walk(cgrp, hierarchy) % (1u << PROBES_SLOT_BITS);
+	__u32 slot = slot_walk(cgrp, slot_after(tag, hierarchy)) % (1u << PROBES_SLOT_BITS);
 
 	*(volatile __u64 *)entry = tag | slot;
 	return slot;
@@ -160,7 +170,7 @@ static __noinline __u32 slot_of_cgroup_read(struct cgroup *cgrp, __u32 hierarchy
 
 	if (slot >> PROBES_SLOT_BITS == 0)
 		return slot;
-	slot = slot_walk_read(cgrp, hierarchy) % (1u << PROBES_SLOT_BITS);
+	slot = slot_walk_read(cgrp, slot_after(tag, hierarchy)) % (1u << PROBES_SLOT_BITS);
 	*(volatile __u64 *)entry = tag | slot;
 	return slot;
 }
