@@ -51,7 +51,7 @@ static int load(const struct request *r, struct probes **ret, struct errmsg *err
 
 	if (rc == 0)
 		return 0;
-	if (rc == -EPERM || rc == -EACCES)
+	if (rc == -EPERM || rc == -EACCES || rc == -ENOSYS)
 		return errmsg_set(err, -EOPNOTSUPP,
 				  "cannot open the pins in %s, it takes CAP_BPF and CAP_PERFMON, or "
 				  "CAP_SYS_ADMIN: %s",

@@ -41,7 +41,7 @@ int probes_mon_check_dir(const char *dir, struct errmsg *err)
 	if ((unsigned long)fs.f_type != BPF_FS_MAGIC)
 		return errmsg_set(err, -EOPNOTSUPP,
 				  "%s is not on a bpf file system; where systemd does not mount "
-				  "one: mount -t bpf bpf /sys/fs/bpf",
+				  "one: mount -t bpf -o mode=700 bpf /sys/fs/bpf",
 				  at);
 	return 0;
 }

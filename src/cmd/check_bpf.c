@@ -82,7 +82,7 @@ static void check_absent(struct check *c)
 
 	(void)snprintf(parent, sizeof(parent), "%s", dir);
 	if (statfs(dirname(parent), &fs) < 0 || (unsigned long)fs.f_type != BPF_FS_MAGIC)
-		check_warn(c, "bpf", "mount -t bpf bpf /sys/fs/bpf, then restart slurmd",
+		check_warn(c, "bpf", "mount -t bpf -o mode=700 bpf /sys/fs/bpf, then restart slurmd",
 			   "%s is not on a bpf file system: I/O and network are n/a", dir);
 	else
 		check_note(c, "bpf", "%s: nothing is loaded; slurmd's plugin does that, and logs why if "

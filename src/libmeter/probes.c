@@ -91,6 +91,7 @@ static int open_core(struct probes *p, struct errmsg *err)
 int probes_open(const char *dir, struct probes **ret, struct errmsg *err)
 {
 	struct probes *p;
+	struct stat st;
 	size_t i;
 	int rc;
 
@@ -106,7 +107,10 @@ int probes_open(const char *dir, struct probes **ret, struct errmsg *err)
 		rc = errmsg_errno(err, -ENAMETOOLONG, "%s", dir);
 		goto fail;
 	}
-	rc = map_meta(p, err);
+	rc = lstat(dir, &st) < 0 ? errmsg_errno(err, -errno, "%s", dir) :
+				   probes_check_folder(dir, &st, err);
+	if (rc == 0)
+		rc = map_meta(p, err);
 	if (rc == 0)
 		rc = open_core(p, err);
 	if (rc < 0)

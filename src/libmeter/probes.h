@@ -23,8 +23,8 @@
 struct probes;
 
 /*
- * DIR is BpfDir. -ENOENT: not loaded, or DIR is empty; -EPERM, -EACCES; -EPROTO: maps of another
- * ABI. All of them are REASON_NO_BPF (the last three worth a log line).
+ * DIR is BpfDir. -ENOENT: not loaded, or DIR is empty; -EPERM, -EACCES: our rights, or DIR is not ours
+ * alone to write to; -EPROTO: maps of another ABI. All of them are REASON_NO_BPF (the last three worth a log line).
  */
 int probes_open(const char *dir, struct probes **ret, struct errmsg *err);
 /* Lets go of all links; slots stay as they are. NULL: no-op. */
@@ -118,7 +118,8 @@ void probes_reap(struct probes *p, const struct probes_dead *dead);
 #define PROBES_LOCK_WAIT_NS (250 * UINT64_C(1000000))
 /*
  * Serialises loading, attaching and unloading: a lock on the folder DIR (created), as long as the
- * fd is open. -EWOULDBLOCK when it is taken, for longer than WAIT_NS; UINT64_MAX: waits for it.
+ * fd is open. -EWOULDBLOCK when it is taken, for longer than WAIT_NS; UINT64_MAX: waits for it. -EPERM:
+ * others may write to DIR.
  */
 int probes_lock(const char *dir, uint64_t wait_ns, int *ret_fd, struct errmsg *err);
 

@@ -6,6 +6,7 @@
 #define CEEMS_PROBES_INTERNAL_H
 
 #include <limits.h>
+#include <sys/stat.h>
 
 #include "src/libmeter/probes.h"
 
@@ -34,6 +35,12 @@ struct probes_by_slot {
 };
 #define PROBES_BY_SLOT_N 5
 extern const struct probes_by_slot probes_by_slot[PROBES_BY_SLOT_N];
+
+/*
+ * -EPERM: DIR, which is like ST, is not ours alone. A bpf file system that was mounted without mode= is
+ * everybody's to make folders in.
+ */
+int probes_check_folder(const char *dir, const struct stat *st, struct errmsg *err);
 
 /* Voids what the programs know of cgroups, after a change of what they go by. */
 void probes_void_cache(struct probes *p);

@@ -430,6 +430,15 @@ static int flock_until(int fd, uint64_t wait_ns)
 	return 0;
 }
 
+int probes_check_folder(const char *dir, const struct stat *st, struct errmsg *err)
+{
+	if (!S_ISDIR(st->st_mode))
+		return errmsg_errno(err, -ENOTDIR, "%s", dir);
+	if ((st->st_uid && st->st_uid != geteuid()) || st->st_mode & (S_IWGRP | S_IWOTH))
+		return errmsg_set(err, -EPERM, "others than root may write to %s", dir);
+	return 0;
+}
+
 int probes_lock(const char *dir, uint64_t wait_ns, int *ret_fd, struct errmsg *err)
 {
 	struct stat locked, named;
@@ -441,15 +450,17 @@ int probes_lock(const char *dir, uint64_t wait_ns, int *ret_fd, struct errmsg *e
 
 		if (mkdir(dir, 0700) < 0 && errno != EEXIST)
 			return errmsg_errno(err, -errno, "cannot create %s", dir);
-		fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0)
+		fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0 || fstat(fd, &locked) < 0)
 			return errmsg_errno(err, -errno, "cannot open %s", dir);
+		rc = probes_check_folder(dir, &locked, err);
+		if (rc < 0)
+			return rc;
 		rc = flock_until(fd, wait_ns);
 		if (rc < 0)
 			return errmsg_errno(err, rc, "cannot lock %s", dir);
 		/* the one who held it may have removed the folder */
-		if (fstat(fd, &locked) == 0 && stat(dir, &named) == 0 &&
-		    locked.st_ino == named.st_ino) {
+		if (stat(dir, &named) == 0 && locked.st_ino == named.st_ino) {
 			*ret_fd = TAKE_FD(fd);
 			return 0;
 		}

@@ -333,6 +333,39 @@ static void test_other_abi(void)
 	probes_close(p);
 }
 
+#define NOBODY 65534
+
+/* Everybody may make folders on a bpf file system that was mounted without mode=. */
+static void test_folder_of_others(void)
+{
+	static const struct {
+		const char *what;
+		uid_t owner;
+		mode_t mode;
+	} bad[] = { { "another user's", NOBODY, 0755 }, { "everybody's", 0, 0777 } };
+	struct errmsg err = { 0 };
+	struct probes *p;
+	size_t i;
+
+	is_int(bpfrig_unload(), 0, "unload");
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		ok(mkdir(bpfrig_dir, 0700) == 0 && chmod(bpfrig_dir, bad[i].mode) == 0 &&
+			   chown(bpfrig_dir, bad[i].owner, bad[i].owner) == 0,
+		   "BpfDir is %s", bad[i].what);
+		is_int(bpfload_run(bpfrig_helper, bpfrig_dir, BPFRIG_TIMEOUT_NS, &err), -EIO,
+		       "nothing is loaded into it");
+		ok(strstr(err.text, "others than root"), "says why: %s", err.text);
+		is_int(probes_open(bpfrig_dir, &p, &err), -EPERM, "nor opened there");
+		(void)rmdir(bpfrig_dir);
+	}
+	ok(symlink(bpfrig_mount, bpfrig_dir) == 0, "BpfDir leads elsewhere");
+	is_int(bpfload_run(bpfrig_helper, bpfrig_dir, BPFRIG_TIMEOUT_NS, &err), -EIO,
+	       "nothing is loaded there");
+	is_int(probes_open(bpfrig_dir, &p, &err), -ENOTDIR, "nor opened");
+	(void)unlink(bpfrig_dir);
+	is_int(bpfrig_load(), 0, "load");
+}
+
 /* --- memory -------------------------------------------------------------------------------- */
 
 #define MANY_CPUS 256
@@ -492,6 +525,7 @@ static void run_tests(void)
 	test_joining();
 	test_holder_is_killed();
 	test_other_abi();
+	test_folder_of_others();
 	test_memory();
 	test_last_one_unloads();
 	is_int(bpfrig_load(), 0, "load");
