@@ -108,6 +108,13 @@ all=30008
 again 5 long
 is "$sum" $all "a step outlives slurmd -9 with all its bytes"
 
+# A process that its task left behind lives until Slurm kills it, when the step has ended.
+left=$(submit user1 -n1 -o /dev/null --wrap "
+	srun sh -c 'setsid sh -c \"$traffic 5000; touch $DIR/home/user1/left; exec sleep 600\" &
+		while [ ! -e $DIR/home/user1/left ]; do sleep 0.1; done'")
+wait_booked "$left" || bail "slurmdbd has job $left"
+is "$(usage "$left" 0 In ic/ceems_net)" 5004 "what outlives the step's last task is counted"
+
 # --- nothing stays -----------------------------------------------------------------------------
 
 attached() {
