@@ -105,12 +105,12 @@ void check_bpf(struct check *c)
 		check_absent(c);
 		return;
 	}
-	if (rc == -EACCES || rc == -EPERM) {
+	if ((rc == -EACCES || rc == -EPERM) && geteuid() != 0) {
 		check_note(c, "bpf", "%s: only root can look", err.text);
 		return;
 	}
 	if (rc < 0) {
-		check_error(c, "bpf", "restart slurmd", "%s", err.text);
+		check_error(c, "bpf", "see ceems-bpf(8), and restart slurmd", "%s", err.text);
 		return;
 	}
 	check_use(c, p);
