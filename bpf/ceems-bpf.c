@@ -3,10 +3,12 @@
  * ceems-bpf - the only program that links libbpf. slurmd's sampler starts it when it begins and
  * when it ends; steps need just what it pins. Exit codes are read by src/libnode/bpfload.c.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -16,6 +18,7 @@
 #include "src/libmeter/probes.h"
 #include "src/libnode/bpfload.h"
 #include "src/libutil/parse.h"
+#include "src/libutil/procstat.h"
 
 #define DEFAULT_DIR "/sys/fs/bpf/ceems"
 
@@ -64,6 +67,72 @@ static int load(const struct request *r, struct probes **ret, struct errmsg *err
 	return rc < 0 ? rc : probes_open(r->dir, ret, err);
 }
 
+/* --- other versions ----------------------------------------------------------------------- */
+
+static const struct {
+	const char *map;
+	bool has_pid; /* in the value; else it is the key */
+	size_t start_at;
+} known_by[] = { { "users", false, 0 }, { "owners", true, offsetof(struct probes_owner, start) } };
+
+/* True also where it cannot be told. */
+static bool has_living(const char *path, size_t how)
+{
+	unsigned char value[256];
+	_cleanup_close_ int fd = -1;
+	struct bpf_map_info info;
+	uint32_t key, prev, pid, seen;
+	uint64_t start;
+	int rc = bpfsys_open_map(path, &(struct bpfsys_map){ .key_size = sizeof(key) }, &fd);
+
+	if (rc < 0)
+		return rc != -ENOENT;
+	if (bpfsys_map_info(fd, &info) < 0 || info.value_size > sizeof(value) ||
+	    info.value_size < known_by[how].start_at + sizeof(start))
+		return true;
+	rc = bpfsys_next_key(fd, NULL, &key);
+	for (seen = 0; rc == 0 && seen < info.max_entries; seen++) {
+		if (bpfsys_lookup(fd, &key, value) == 0) {
+			memcpy(&pid, known_by[how].has_pid ? value : (void *)&key, sizeof(pid));
+			memcpy(&start, value + known_by[how].start_at, sizeof(start));
+			if (procstat_is_alive((pid_t)pid, start))
+				return true;
+		}
+		prev = key;
+		rc = bpfsys_next_key(fd, &prev, &key);
+	}
+	return false;
+}
+
+/*
+ * A slurmd that ends after an update calls this program, which knows nothing of what the former one loaded.
+ * So the next one looks after that. With the lock.
+ */
+static void remove_unused(const char *dir)
+{
+	char path[PATH_MAX];
+	struct dirent *e;
+	uint64_t abi;
+	size_t i;
+	DIR *d = opendir(dir);
+
+	while (d && (e = readdir(d))) {
+		if (e->d_name[0] != 'v' || parse_u64(e->d_name + 1, &abi) < 0 || abi == PROBES_ABI)
+			continue;
+		for (i = 0; i < ARRAY_SIZE(known_by); i++)
+			if ((size_t)snprintf(path, sizeof(path), "%s/%s/%s", dir, e->d_name,
+					     known_by[i].map) >= sizeof(path) ||
+			    has_living(path, i))
+				break;
+		if (i == ARRAY_SIZE(known_by))
+			probes_unpin(dir, e->d_name);
+	}
+	if (d)
+		(void)closedir(d);
+}
+
+/* --- the verbs ---------------------------------------------------------------------------- */
+
 static int run_load(const struct request *r, struct errmsg *err)
 {
 	_cleanup_close_ int lock = -1;
@@ -76,6 +145,8 @@ static int run_load(const struct request *r, struct errmsg *err)
 		rc = probes_lock(r->dir, /* wait_ns= */ UINT64_MAX, &lock, err);
 	if (rc == 0)
 		rc = load(r, &p, err);
+	if (lock >= 0)
+		remove_unused(r->dir);
 	if (rc < 0) {
 		if (lock >= 0)
 			(void)rmdir(r->dir); /* if it is empty */

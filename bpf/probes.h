@@ -23,7 +23,9 @@
  * src/libmeter/probes.h. So the kernel detaches what nobody uses, whoever was killed.
  *
  * Any change of a layout or of a meaning is a new PROBES_ABI, and so another folder: programs of
- * two versions run side by side until the last step of the old one has ended.
+ * two versions run side by side until the last step of the old one has ended. So that any version can tell
+ * whether another one is in use, all have users and owners, by which a process is known as here: its
+ * number is the key of users, and the first member of an owner; its start is at 0, and at 8.
  */
 #ifndef CEEMS_BPF_PROBES_H
 #define CEEMS_BPF_PROBES_H

@@ -366,6 +366,31 @@ static void test_folder_of_others(void)
 	is_int(bpfrig_load(), 0, "load");
 }
 
+/* An update while steps run; the old slurmd called the new ceems-bpf, which did not know of v1. */
+static void test_former_version(void)
+{
+	char now[PATH_MAX + 32], former[PATH_MAX + 32];
+	struct probes_census c;
+	struct probes *p;
+	uint32_t slot;
+
+	(void)snprintf(now, sizeof(now), "%s/" PROBES_DIR, bpfrig_dir);
+	(void)snprintf(former, sizeof(former), "%s/v1", bpfrig_dir);
+	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
+	is_int(probes_register(p, NOBODYS_ID, 0, 0, &slot), 0, "a step runs");
+	is_int(probes_census(p, &c, NULL), 0, "census"); /* opens what is used below */
+	ok(rename(now, former) == 0, "it is a former version's");
+	is_int(bpfrig_load(), 0, "load");
+	ok(access(former, F_OK) == 0, "a daemon and a step of it are there: it stays");
+	is_int(probes_user_remove(p, getpid()), 0, "the daemon goes");
+	is_int(bpfrig_load(), 0, "load");
+	ok(access(former, F_OK) == 0, "the step is there: it stays");
+	probes_release(p, slot); /* takes this version's pins, which have the name of its own */
+	probes_close(p);
+	is_int(bpfrig_load(), 0, "load");
+	ok(access(former, F_OK) < 0, "nobody is: it goes");
+}
+
 /* --- memory -------------------------------------------------------------------------------- */
 
 #define MANY_CPUS 256
@@ -526,6 +551,7 @@ static void run_tests(void)
 	test_holder_is_killed();
 	test_other_abi();
 	test_folder_of_others();
+	test_former_version();
 	test_memory();
 	test_last_one_unloads();
 	is_int(bpfrig_load(), 0, "load");
