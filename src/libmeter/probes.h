@@ -66,7 +66,7 @@ int probes_hold(struct probes *p, enum probes_group group, struct errmsg *err);
 unsigned int probes_share(struct probes *p, enum probes_group group);
 /*
  * Lets go of one program of GROUP; false: none was held. Whoever is the last to hold a function hook
- * waits for the kernel to be done with it, some 0.1 s for each.
+ * waits for a grace period of the kernel with each, some 0.1 s.
  */
 bool probes_drop(struct probes *p, enum probes_group group);
 
