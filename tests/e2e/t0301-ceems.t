@@ -58,8 +58,9 @@ has "$out" "error  hwmon " "a source whose module is not there"
 
 # --- a job -----------------------------------------------------------------------------------------
 
+# over a second long: Slurm tells whole seconds, and in none there is no efficiency
 job=$(submit user1 --wrap 'srun --ceems-perf dd if=/dev/zero of=/dev/null bs=1M count=20; touch go
-	until [ -e end ]; do sleep 0.1; done')
+	until [ -e end ]; do sleep 0.1; done; sleep 1.1')
 wait_for 60 test -e "$DIR/home/user1/go"
 "$cluster" rapl "$DIR" n1 0 +50000000
 touch "$DIR/home/user1/end"

@@ -95,11 +95,12 @@ wait_for 300 nothing_runs
 configure SpoolMaxSize=1
 restart_slurmctld -TERM
 full=$(submit user1 --wrap true)
-wait_for 60 grep -q 'error: ceems: jobcomp: cannot write' "$LOG_DIR/slurmctld.log"
+wait_for 60 grep -q 'error: ceems: jobcomp: cannot write to' "$LOG_DIR/slurmctld.log"
 ok $? "a spool of no size is said to be full"
 wait_for 60 job_is "$full" COMPLETED
 ok $? "jobs run nevertheless"
-is "$(grep -c 'error: ceems: jobcomp: cannot write' "$LOG_DIR/slurmctld.log")" 1 "one line"
+# that a record which was waiting for its energy cannot be written is a line of its own
+is "$(grep -c 'error: ceems: jobcomp: cannot write to' "$LOG_DIR/slurmctld.log")" 1 "one line"
 "$cluster" stop "$DIR"
 
 # --- nobody is there ------------------------------------------------------------------------------
