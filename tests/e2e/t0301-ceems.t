@@ -58,11 +58,15 @@ has "$out" "error  hwmon " "a source whose module is not there"
 
 # --- a job -----------------------------------------------------------------------------------------
 
-# over a second long: Slurm tells whole seconds, and in none there is no efficiency
+# Over a second long: Slurm tells whole seconds, and in none there is no efficiency. Busy, so that it has
+# a share of the energy whenever a tick is.
 job=$(submit user1 --wrap 'srun --ceems-perf dd if=/dev/zero of=/dev/null bs=1M count=20; touch go
-	until [ -e end ]; do sleep 0.1; done; sleep 1.1')
+	until [ -e end ]; do :; done')
 wait_for 60 test -e "$DIR/home/user1/go"
-"$cluster" rapl "$DIR" n1 0 +50000000
+for _ in 1 2 3 4 5; do
+	"$cluster" rapl "$DIR" n1 0 +10000000
+	sleep 0.4
+done
 touch "$DIR/home/user1/end"
 ok $? "a job of 50 J was submitted"
 wait_booked "$job"
