@@ -138,6 +138,11 @@ as() {
 	"$cluster" exec "$DIR" -u "$@"
 }
 
+# bpf_is_loaded: slurmd has the BPF programs loaded some time after it started. False: not here.
+bpf_is_loaded() {
+	wait_for 120 inside "$DIR/helpers/ceems-bpf" status
+}
+
 # submit USER ARG...: sbatch; prints the job's id.
 submit() {
 	local user=$1

@@ -27,10 +27,6 @@ dd_job() {
 	echo $((10#$id))
 }
 
-bpf_works() {
-	inside "$BUILD_DIR/bpf/ceems-bpf" status >/dev/null 2>&1
-}
-
 # difference A B STEP SIDE TRES: of what two jobs used.
 difference() {
 	local a b
@@ -74,7 +70,7 @@ has "$out" "n/a (needs --ceems-perf)" "without --ceems-perf the table says what 
 # --- exact I/O -----------------------------------------------------------------------------------
 
 # A task does some I/O before main(): what is exact is the difference of two.
-if bpf_works; then
+if bpf_is_loaded; then
 	small=$(dd_job 10)
 	big=$(dd_job 30)
 	two_small=$(dd_job 10 -n 2)

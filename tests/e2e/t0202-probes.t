@@ -10,7 +10,7 @@ for tool in java kcat perl; do
 done
 "$e2e_top/contrib/kafka/get" >/dev/null || bail "the broker's jars are there"
 cluster_up --kafka
-inside "$BUILD_DIR/bpf/ceems-bpf" status >/dev/null 2>&1 || skip_all "no BPF here"
+bpf_is_loaded || skip_all "no BPF here"
 
 # worker CHUNKS DATAGRAMS: once another one is there as well, writes and reads as many chunks of 64 KiB,
 # sends them to itself by TCP, and datagrams of 1,000 bytes by UDP.

@@ -7,11 +7,7 @@
 needs_plugins acct_gather
 
 cluster_up --plugins acct_gather
-status() {
-	inside "$BUILD_DIR/bpf/ceems-bpf" status 2>&1
-}
-# slurmd's sampler has them loaded when it starts
-wait_for 60 status >/dev/null || skip_all "no BPF here: $(status | head -n 1)"
+bpf_is_loaded || skip_all "no BPF here"
 traffic=$e2e_top/tests/e2e/traffic.py
 
 # usage JOB STEP SIDE TRES: of sacct's TRESUsageInTot or OutTot; empty if none.

@@ -12,10 +12,7 @@ for disk in scratch local; do
 done
 inside mkdir -p /mnt/inner
 sources_are model "Filesystems=scratch:/mnt/scratch,local:/mnt/local"
-bpf_is_loaded() {
-	inside "$DIR/helpers/ceems-bpf" status 2>&1
-}
-wait_for 120 bpf_is_loaded
+bpf_is_loaded
 ok $? "slurmd loads the programs"
 has "$out" "io        on" "this kernel has function hooks"
 
