@@ -179,6 +179,20 @@ job_acct() {
 		awk -F '|' -v id="$1${3:+.$3}" '$1 "" == id "" { print $2; exit }'
 }
 
+# usage JOB STEP SIDE TRES: a number of sacct's TRESUsageInTot or OutTot (SIDE is In or Out); empty if
+# none.
+usage() {
+	job_acct "$1" "TRESUsage$3Tot" "$2" | tr , '\n' | sed -n "s|^$4=||p"
+}
+
+# difference A B STEP SIDE TRES: of what two jobs used.
+difference() {
+	local a b
+	a=$(usage "$1" "$3" "$4" "$5")
+	b=$(usage "$2" "$3" "$4" "$5")
+	[ -n "$a" ] && [ -n "$b" ] && echo $((b - a))
+}
+
 # Records by job id, from each sink; the last one when there are several.
 record_file() {
 	[ -e "$RECORD_FILE" ] && jq -c "select(.jobid == $1)" "$RECORD_FILE" | tail -n 1 | grep .

@@ -12,11 +12,6 @@ dd_step() {
 	as user1 srun "$@" dd if=/dev/zero of=/dev/null bs=1M count="$count" status=none 2>&1
 }
 
-# usage JOB STEP SIDE TRES: a number of TRESUsageInTot or OutTot as sacct has it; empty if none.
-usage() {
-	job_acct "$1" "TRESUsage$3Tot" "$2" | tr , '\n' | sed -n "s|^$4=||p"
-}
-
 # dd_job COUNT ARG...: the same; prints the job's id, which every task writes with as many bytes.
 dd_job() {
 	local count=$1 id
@@ -25,14 +20,6 @@ dd_job() {
 	id=$(as user1 srun "$@" sh -c 'printf "%08d\n" "$SLURM_JOB_ID"
 		exec dd if=/dev/zero of=/dev/null bs=1M count='"$count"' status=none' | head -n 1)
 	echo $((10#$id))
-}
-
-# difference A B STEP SIDE TRES: of what two jobs used.
-difference() {
-	local a b
-	a=$(usage "$1" "$3" "$4" "$5")
-	b=$(usage "$2" "$3" "$4" "$5")
-	[ -n "$a" ] && [ -n "$b" ] && echo $((b - a))
 }
 
 cluster_up

@@ -58,19 +58,6 @@ both() {
 	wait_booked "$job2" || bail "slurmdbd has job '$job2'"
 }
 
-# usage JOB STEP SIDE TRES
-usage() {
-	job_acct "$1" "TRESUsage$3Tot" "$2" | tr , '\n' | sed -n "s|^$4=||p"
-}
-
-# difference A B STEP SIDE TRES
-difference() {
-	local a b
-	a=$(usage "$1" "$3" "$4" "$5")
-	b=$(usage "$2" "$3" "$4" "$5")
-	[ -n "$a" ] && [ -n "$b" ] && echo $((b - a))
-}
-
 # check STEP NONE JOB CHUNKS DATAGRAMS WHOSE; NONE: a job that did nothing but start
 check() {
 	local step=$1 none=$2 job=$3 bytes=$(($4 * 65536)) datagrams=$5 side

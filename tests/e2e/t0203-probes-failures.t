@@ -10,11 +10,6 @@ cluster_up --plugins acct_gather
 bpf_is_loaded || skip_all "no BPF here"
 traffic=$e2e_top/tests/e2e/traffic.py
 
-# usage JOB STEP SIDE TRES: of sacct's TRESUsageInTot or OutTot; empty if none.
-usage() {
-	job_acct "$1" "TRESUsage$3Tot" "$2" | tr , '\n' | sed -n "s|^$4=||p"
-}
-
 # --- steps side by side ------------------------------------------------------------------------
 
 many=12

@@ -68,11 +68,6 @@ row() {
 	awk -v mount="$2" '$7 == mount { print $1 $2, $3, $4 $5, $6 }' "$e2e_work/$1.out"
 }
 
-# usage JOB STEP SIDE TRES
-usage() {
-	job_acct "$1" "TRESUsage$3Tot" "$2" | tr , '\n' | sed -n "s|^$4=||p"
-}
-
 for who in "user1 10 640.0KiB" "user2 48 3.00MiB"; do
 	read -r user blocks shown <<<"$who"
 	job=$(sed -n 's/^job //p' "$e2e_work/$user.out")
