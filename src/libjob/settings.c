@@ -74,6 +74,36 @@ static int parse_step_details(const char *value, void *field, const struct kvcon
 	return 0;
 }
 
+/* Kafka takes 1,000,000 bytes unless told otherwise; the spool's entries end at 4 MiB. */
+static int parse_record_size(const char *value, void *field, const struct kvconf_key *key,
+			     struct errmsg *err)
+{
+	uint64_t bytes;
+	int rc = kvconf_size(value, &bytes, key, err);
+
+	if (rc < 0)
+		return rc;
+	if (bytes < UINT64_C(64) << 10 || bytes > UINT64_C(4) << 20)
+		return errmsg_set(err, -ERANGE, "'%s' is not within 64K and 4M", value);
+	*(uint64_t *)field = bytes;
+	return 0;
+}
+
+/* Tables have a partition per month. */
+static int parse_retention(const char *value, void *field, const struct kvconf_key *key,
+			   struct errmsg *err)
+{
+	uint64_t ns;
+	int rc = kvconf_duration(value, &ns, key, err);
+
+	if (rc < 0)
+		return rc;
+	if (ns && ns < UINT64_C(31) * 86400 * UINT64_C(1000000000))
+		return errmsg_set(err, -ERANGE, "'%s' is below 31d; 0 is for ever", value);
+	*(uint64_t *)field = ns;
+	return 0;
+}
+
 static bool is_in_list(const char *item, const char *const *names)
 {
 	for (; *names; names++)
@@ -197,17 +227,29 @@ const struct kvconf_key settings_keys[] = {
 	    "Size at which the spool takes no more; the loss is counted and logged."),
 	KEY("RecordFile", parse_path, record_file, "/var/log/slurm/ceems-jobs.jsonl",
 	    "File of the sink file: one JSON record per line."),
+	KEY("RecordMaxSize", parse_record_size, record_max_bytes, "900K",
+	    "A longer record is split; below message.max.bytes of the Kafka topic."),
+	KEY("RecordScript", kvconf_bool, record_script, "no",
+	    "Records have the batch script; needs AccountingStoreFlags=job_script."),
 	KEY("KafkaConf", parse_path, kafka_conf, "",
 	    "Properties of librdkafka, key=value; may hold secrets: mode 0600."),
 	KEY("KafkaTopic", kvconf_text, kafka_topic, "ceems.jobs", "Topic of the sink kafka."),
+	KEY("KafkaStartTopic", kvconf_text, kafka_start_topic, "",
+	    "Topic of job starts, such as ceems.jobs.start; needs Slurm 25.05; empty: none."),
 	KEY("MariadbDefaultsFile", parse_path, mariadb_defaults_file, "",
 	    "Option file with the credentials of the sink mariadb, group [client]: mode 0600."),
 	KEY("MariadbDatabase", kvconf_text, mariadb_database, "ceems",
 	    "Database of the sink mariadb."),
+	KEY("MariadbRetention", parse_retention, mariadb_retention_ns, "365d",
+	    "Age at which `ceems db maintain` sums jobs up and deletes them; 0: never."),
 	KEY("FinalEnergyWait", kvconf_duration, final_energy_wait_ns, "60s",
 	    "Longest wait for a job's final energy; then the record says it is not final."),
 	KEY("StepDetails", parse_step_details, step_details, "slurmdbd",
 	    "Where steps and their usage are read: slurmdbd or none."),
+	KEY("StepDetailsWait", kvconf_duration, step_details_wait_ns, "5m",
+	    "Longest wait for slurmdbd; then the record goes without steps and says so."),
+	KEY("CorrectionWait", kvconf_duration, correction_wait_ns, "7d",
+	    "How long a record that lacked something is corrected when it comes; 0: not."),
 };
 const size_t settings_nkeys = ARRAY_SIZE(settings_keys);
 

@@ -48,10 +48,16 @@ struct settings {
 	uint64_t spool_max_bytes;
 	char record_file[PATH_MAX];
 	char kafka_conf[PATH_MAX];
+	uint64_t record_max_bytes;     /* a longer record is split, see record_to_parts() */
+	bool record_script;	       /* the batch script in the record, from slurmdbd */
 	char kafka_topic[250];	       /* Kafka's limit is 249 */
+	char kafka_start_topic[250];   /* empty: no start events */
 	char mariadb_defaults_file[PATH_MAX];
 	char mariadb_database[65];     /* MariaDB's limit is 64 */
+	uint64_t mariadb_retention_ns; /* of jobs and steps; 0: for ever */
 	uint64_t final_energy_wait_ns;
+	uint64_t step_details_wait_ns; /* for slurmdbd, from the job's end in slurmctld */
+	uint64_t correction_wait_ns;   /* for what was not known by then; 0: no corrections */
 	bool step_details;	       /* StepDetails=slurmdbd|none */
 };
 

@@ -20,6 +20,8 @@ static const struct {
 	  ":1: Filesystems: 'data' is not home, project, scratch or local" },
 	{ "PerfDefault=hw,flops", ":1: PerfDefault: unknown group 'flops'; known are hw (default), "
 				  "sw, io, net, sched, events:NAME,.." },
+	{ "RecordMaxSize=5M", ":1: RecordMaxSize: '5M' is not within 64K and 4M" },
+	{ "MariadbRetention=30d", ":1: MariadbRetention: '30d' is below 31d; 0 is for ever" },
 	{ "StepDetails=sacct", ":1: StepDetails: 'sacct' is not slurmdbd or none" },
 };
 
