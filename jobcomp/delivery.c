@@ -82,6 +82,7 @@ static void unlocked_close(struct sink *k)
 int delivery_open(struct delivery *d, struct errmsg *err)
 {
 	d->unlocked = (struct sink_ops){ .name = d->ops->name,
+					 .kinds = d->ops->kinds,
 					 .max_batch = d->ops->max_batch,
 					 .open = unlocked_open,
 					 .deliver = unlocked_deliver,

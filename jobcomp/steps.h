@@ -26,12 +26,19 @@ enum steps_state {
 struct steps_query {
 	uint32_t job_id;
 	uint64_t start;
-	/* the answer; the steps are the caller's to free() */
+	/*
+	 * Borrowed, NULL: not needed. What it does not know of the job is filled from slurmdbd's row
+	 * (job_refill.h): the hook's queue had room for its key only.
+	 */
+	struct record *refill;
+	bool wants_script; /* RecordScript, of a batch job */
+	/* the answer; the steps and the script are the caller's to free() */
 	enum steps_state state;
 	struct record_step *steps;
 	size_t nsteps;
 	struct maybe_u64 job_energy_j; /* sacct's job row */
 	uint64_t db_index;
+	char *script; /* NULL: there is none, or it was not asked for */
 };
 
 struct steps;

@@ -17,6 +17,8 @@
 #include "src/libutil/errmsg.h"
 
 #define RECORD_SCHEMA "ceems.job.v1"
+#define RECORD_STEPS_SCHEMA "ceems.steps.v1"
+#define RECORD_START_SCHEMA "ceems.job_start.v1"
 #define RECORD_KEY_MAX 160
 
 /* A number that may be unknown. */
@@ -51,6 +53,7 @@ struct record_spread {
 
 struct record_step {
 	uint32_t step_id;     /* LEDGER_STEP_* for batch, extern, interactive */
+	struct maybe_u64 het_component; /* of `srun A : B` within one job, which share step_id */
 	char name[64];
 	char state[24];
 	char nodes[256];
@@ -77,6 +80,8 @@ struct record {
 	char *state;	      /* "COMPLETED", "REQUEUED" ... */
 	char *nodes, *work_dir, *reservation, *submit_host, *comment;
 	char *tres_req, *tres_alloc;
+	char *array_tasks;    /* "0-9,12": of an array that was cancelled whole while pending */
+	char *script;	      /* RecordScript */
 	uint64_t submit, eligible, start, end; /* seconds since the epoch; 0: unknown */
 	struct maybe_u64 time_limit_min;
 	int32_t exit_code, exit_signal, derived_exit_code;
@@ -89,7 +94,8 @@ struct record {
 	uint64_t pue_milli;   /* 0: unknown */
 	enum record_co2e_method co2e_method;
 	struct record_step *steps;
-	size_t nsteps;
+	size_t nsteps;	      /* of steps[] */
+	uint64_t steps_total; /* read from JSON: of all parts; see record_to_parts() */
 	bool steps_known;     /* false: StepDetails=none or slurmdbd did not answer */
 };
 
@@ -122,18 +128,44 @@ bool record_step_imbalance(const struct record_step *s, enum metric m, double *r
 /* --- record_json.c (librecord: jansson) -------------------------------------------------- */
 
 /*
- * One line without newline; malloc'ed. Every ill-formed run of bytes becomes one U+FFFD, cut as
- * the Unicode Standard, section 3.9, "maximal subparts" says, so that every reader sees the same.
+ * One line without newline; malloc'ed. A text that is not UTF-8 has each byte that is not part of a
+ * well-formed sequence as \xNN and each backslash doubled (utf8_escape()), and "escaped" of the
+ * record or step lists its member's name; so every byte comes back.
  * Joules, grams and seconds are decimals of the integers here, exact up to 15 digits.
  */
 int record_to_json(const struct record *r, char **ret, size_t *ret_len, struct errmsg *err);
 
 /*
- * The same, but without the steps where the line would be longer than MAX with them: "steps" is
- * null then and *RET_CUT true. -EMSGSIZE: it is longer without them too.
+ * The same in one or more parts of at most MAX bytes. The first is the record with as many of its
+ * steps as fit; its "steps_total" and "parts" tell that there are more. The others have the rest of
+ * the steps, in order: {"schema": "ceems.steps.v1", "key": "<key>#1", "job_key": "<key>", "part": 1,
+ * "parts": 3, "cluster", "jobid", "@submit", "steps": [...]}. -EMSGSIZE: a single step, or the record
+ * without any, is longer than MAX.
  */
+struct record_part {
+	char key[RECORD_KEY_MAX + 24];
+	char *json; /* owned */
+	size_t len;
+};
+
+int record_to_parts(const struct record *r, size_t max, struct record_part **ret, size_t *ret_n,
+		    struct errmsg *err);
+void record_parts_destroy(struct record_part *part, size_t n);
+
+/* To go when the finaliser writes parts. */
 int record_to_json_within(const struct record *r, size_t max, char **ret, size_t *ret_len,
 			  bool *ret_cut, struct errmsg *err);
+
+/* Schema ceems.job_start.v1: what is known when a job begins. */
+int record_start_to_json(const struct record *r, char **ret, size_t *ret_len,
+			 struct errmsg *err);
+
+/*
+ * Of a part that is not the first: cluster, job_id, submit, the steps, and the key of the job. The
+ * record's other members are unknown.
+ */
+int record_from_steps_json(const char *json, size_t len, struct record **ret,
+			   char ret_job_key[RECORD_KEY_MAX], struct errmsg *err);
 
 /*
  * The inverse; -EINVAL names the field. Fields of a later version are ignored, and so are ratios. What

@@ -33,7 +33,7 @@ struct deliver {
 	char *text;
 	size_t text_room;
 	size_t text_len;
-	struct spool_pos end; /* behind everything read, PENDING entries too */
+	struct spool_pos end; /* behind everything read, other kinds too */
 };
 
 /* --- outages ----------------------------------------------------------------------------- */
@@ -133,13 +133,14 @@ static int read_batch(struct deliver *d, struct errmsg *err)
 			break;
 		}
 		d->end = e.next;
-		if (e.kind != SPOOL_RECORD) {
+		if (!(d->ops->kinds & SPOOL_MASK(e.kind))) {
 			has_passed = true;
 			continue;
 		}
 		rc = keep_text(d, &e);
 		if (rc < 0)
 			return errmsg_set(err, rc, "out of memory");
+		d->item[d->n].kind = e.kind;
 		d->item[d->n].key_len = e.key_len;
 		d->item[d->n].json_len = e.len;
 		d->next[d->n++] = e.next;

@@ -15,6 +15,20 @@
 
 struct feed;
 
+/*
+ * Of an entry that the ring has no room for, its key is kept, in a second ring of fixed-size
+ * entries whose memory is not touched before it is needed. The rest is read from slurmdbd later
+ * (SPOOL_KEY).
+ */
+struct feed_key {
+	uint32_t job_id, restart_count;
+	uint32_t het_job_offset; /* UINT32_MAX: none */
+	uint32_t user_id;
+	uint32_t submit, start, end; /* seconds since the epoch, to 2106; 0: unknown */
+	uint32_t state;		 /* Slurm's base state and flags */
+};
+#define FEED_KEYS (UINT32_C(1) << 20) /* 32 MiB if all are used */
+
 #define FEED_LOST_IDS 16
 
 struct feed_lost {
@@ -36,7 +50,10 @@ void feed_destroy(struct feed *f);
  */
 int feed_push(struct feed *f, const void *data, size_t len);
 
-/* Remembers that ID was not pushed, for the worker to report. */
+/* When feed_push() could not. -ENOSPC: no room for this either. */
+int feed_push_key(struct feed *f, const struct feed_key *key);
+
+/* Remembers that not even the key of ID could be kept, for the worker to report. */
 void feed_note_lost(struct feed *f, uint32_t id);
 
 /* --- the worker ------------------------------------------------------------------------------ */
@@ -54,6 +71,14 @@ void feed_unget(struct feed *f);
 
 /* Gives back everything that feed_next() has shown. */
 void feed_release(struct feed *f);
+
+/*
+ * The same three for keys: up to N of those not yet seen into KEY, returns how many; all that were
+ * shown are given back, or shown again.
+ */
+size_t feed_next_keys(struct feed *f, struct feed_key *key, size_t n);
+void feed_release_keys(struct feed *f);
+void feed_rewind_keys(struct feed *f);
 
 /*
  * Waits for an entry or feed_wake(), at most TIMEOUT_MS (negative: for ever). Soon after an entry

@@ -10,11 +10,13 @@
 #include <stdint.h>
 
 #include "src/libjob/settings.h"
+#include "src/libsink/spool.h"
 #include "src/libutil/errmsg.h"
 
 struct sink; /* opaque, one per open sink */
 
 struct sink_item {
+	enum spool_kind kind; /* one of the sink's kinds */
 	const char *key;
 	size_t key_len;
 	const char *json;
@@ -30,6 +32,7 @@ enum sink_result {
 
 struct sink_ops {
 	const char *name; /* "file", "kafka", "mariadb" */
+	unsigned int kinds; /* SPOOL_MASK() of what it takes; it never sees others */
 	size_t max_batch;
 	/* Checks the configuration and makes the client; needs no server to be there. */
 	int (*open)(const struct settings *s, struct sink **ret, struct errmsg *err);

@@ -363,6 +363,7 @@ static int kafka_deliver(struct sink *k, const struct sink_item *item, size_t n,
 
 const struct sink_ops sink_kafka = {
 	.name = "kafka",
+	.kinds = SPOOL_MASK(SPOOL_RECORD),
 	.max_batch = MAX_BATCH,
 	.open = kafka_open,
 	.deliver = kafka_deliver,

@@ -404,6 +404,7 @@ static int mariadb_deliver(struct sink *k, const struct sink_item *item, size_t 
 
 const struct sink_ops sink_mariadb = {
 	.name = "mariadb",
+	.kinds = SPOOL_MASK(SPOOL_RECORD),
 	.max_batch = MAX_BATCH,
 	.open = mariadb_open,
 	.deliver = mariadb_deliver,

@@ -24,12 +24,17 @@
 /*
  * A job's record enters twice: as PENDING at once, when slurmctld tells its end (so that a crash
  * loses nothing), and as RECORD when its energy is final. The finaliser is a reader of its own
- * whose cursor stays at the oldest PENDING that has no RECORD yet; sinks skip PENDING.
+ * whose cursor stays at the oldest PENDING that has no RECORD yet. What is for whom:
  */
 enum spool_kind {
-	SPOOL_PENDING = 1,
-	SPOOL_RECORD = 2,
+	SPOOL_PENDING = 1,  /* finaliser: a record of what the hook knew */
+	SPOOL_RECORD = 2,   /* sinks: JSON of schema ceems.job.v1 */
+	SPOOL_FOLLOWUP = 3, /* finaliser: a RECORD that lacked something, to be corrected */
+	SPOOL_STEPS = 4,    /* sinks: steps that RECORD had no room for, ceems.steps.v1 */
+	SPOOL_START = 5,    /* sinks: a job began, ceems.job_start.v1 */
+	SPOOL_KEY = 6,	    /* finaliser: as PENDING, but with no more than the key; see feed.h */
 };
+#define SPOOL_MASK(kind) (1u << (kind))
 
 struct spool;
 

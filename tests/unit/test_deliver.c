@@ -80,6 +80,7 @@ static void fake_close(struct sink *k)
 
 static const struct sink_ops fake_ops = {
 	.name = "fake",
+	.kinds = SPOOL_MASK(SPOOL_RECORD),
 	.max_batch = 4,
 	.open = fake_open,
 	.deliver = fake_deliver,
@@ -318,7 +319,7 @@ static void test_many(void)
 
 static void test_dead_rotation(void)
 {
-	struct sink_item item = { "k", 1, "{}", 2 };
+	struct sink_item item = { SPOOL_RECORD, "k", 1, "{}", 2 };
 	struct stat st;
 	int fd;
 

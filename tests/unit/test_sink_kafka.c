@@ -129,7 +129,7 @@ static struct sink *open_mock(const char *more)
 
 static struct sink_item item_of(const char *key, const char *json)
 {
-	return (struct sink_item){ key, strlen(key), json, strlen(json) };
+	return (struct sink_item){ SPOOL_RECORD, key, strlen(key), json, strlen(json) };
 }
 
 static void fill(struct sink_item *item, enum sink_result *r, size_t n)
@@ -219,7 +219,7 @@ static void test_delivery(void)
 	memset(big, 'x', sizeof(big));
 	k = open_mock("message.max.bytes=100000\n");
 	fill(item, r, 3);
-	item[1] = (struct sink_item){ "c/2/0", 5, big, sizeof(big) };
+	item[1] = (struct sink_item){ SPOOL_RECORD, "c/2/0", 5, big, sizeof(big) };
 	is_int(sink_kafka.deliver(k, item, 3, r, 20 * SECOND, &err), 0, "one is too large");
 	ok(r[0] == SINK_ACKED && r[1] == SINK_REFUSED && r[2] == SINK_ACKED, "it is refused");
 	ok(strstr(err.text, "too large") != NULL, "%s", err.text);
