@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bench_sink.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <sys/resource.h>
+
+#include "scratch.h"
+#include "src/libjob/record.h"
+#include "src/libsink/deliver.h"
+#include "src/libsink/spool.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/logger.h"
+
+#define STEPS 3
+#define SPOOL_MAX (UINT64_C(16) << 30)
+#define TIMEOUT_NS (10 * NSEC_PER_SEC)
+#define DRAIN_MAX_NS (300 * NSEC_PER_SEC)
+
+const char *const shape_name[SHAPE_N] = { "no steps", "3 usual steps", "3 full steps" };
+
+/* What every job has where there is a sensor, without --ceems-perf. */
+static const enum metric usual[] = {
+	METRIC_ENERGY, METRIC_CO2E, METRIC_CPU_ENERGY, METRIC_CPU_ENERGY_STATIC,
+	METRIC_DRAM_ENERGY, METRIC_DRAM_ENERGY_STATIC, METRIC_SOURCE_RAPL,
+	METRIC_IO_READ_BYTES, METRIC_IO_WRITE_BYTES, METRIC_IO_READ_CALLS,
+	METRIC_IO_WRITE_CALLS, METRIC_STORAGE_READ_BYTES, METRIC_STORAGE_WRITE_BYTES,
+	METRIC_CPU_TIME, METRIC_TCP_RECEIVED_BYTES, METRIC_TCP_SENT_BYTES,
+	METRIC_TCP_CONNECTIONS, METRIC_TCP_RETRANSMITTED_BYTES, METRIC_TASK_CLOCK,
+	METRIC_CONTEXT_SWITCHES, METRIC_PAGE_FAULTS, METRIC_CPU_MIGRATIONS, METRIC_RUN_DELAY,
+	METRIC_OFF_CPU, METRIC_ENERGY_NODES, METRIC_CPU_TIME_NODES,
+};
+
+int bench_begin(struct bench *b)
+{
+	const char *where = getenv("CEEMS_BENCH_DIR");
+
+	memset(b, 0, sizeof(*b));
+	logger_set_sink(logger_sink_stderr);
+	snprintf(b->dir, sizeof(b->dir), "%.80s/ceems-bench.XXXXXX", where ? where : "/var/tmp");
+	if (!mkdtemp(b->dir)) {
+		perror(b->dir);
+		return -errno;
+	}
+	snprintf(b->spool, sizeof(b->spool), "%s/spool", b->dir);
+	return 0;
+}
+
+void bench_end(struct bench *b)
+{
+	scratch_clear(b->dir);
+	(void)rmdir(b->dir);
+}
+
+void row(const char *what, const char *format, ...)
+{
+	va_list ap;
+
+	printf("%-44s ", what);
+	va_start(ap, format);
+	vprintf(format, ap);
+	va_end(ap);
+	putchar('\n');
+	fflush(stdout);
+}
+
+const char *cost_text(const struct bench_cost *c, char *text, size_t size)
+{
+	double s = (double)c->ns / 1e9;
+
+	if (!c->n || !c->ns)
+		snprintf(text, size, "nothing moved");
+	else
+		snprintf(text, size, "%.0f records/s, %.0f MB/s, %.1f us of CPU each",
+			 (double)c->n / s, (double)c->bytes / s / 1e6,
+			 (double)c->cpu_ns / 1e3 / (double)c->n);
+	return text;
+}
+
+uint64_t bench_cpu_ns(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * NSEC_PER_SEC +
+	       (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
+}
+
+uint64_t bench_rss_kb(void)
+{
+	unsigned long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	if (f && fscanf(f, "%*u %lu", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	return pages * ((uint64_t)sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static void set_figures(struct figures *f, enum shape shape, uint64_t job_id)
+{
+	unsigned int m;
+	size_t i;
+
+	if (shape == SHAPE_FULL)
+		metric_foreach(m)
+			figures_set(f, (enum metric)m, UINT64_C(123456789) * (m + 1) + job_id);
+	else
+		for (i = 0; i < ARRAY_SIZE(usual); i++)
+			figures_set(f, usual[i], UINT64_C(123456789) * (i + 1) + job_id);
+}
+
+static int make_record(enum shape shape, uint32_t job_id, char *key, char **ret_json,
+		       size_t *ret_len, struct errmsg *err)
+{
+	struct record *r = record_create();
+	size_t s;
+	int rc;
+
+	r->cluster = strdup("bench");
+	r->job_id = job_id;
+	r->submit = 1700000000 + job_id;
+	r->start = r->submit + 10;
+	r->end = r->start + 3600;
+	r->state = strdup("COMPLETED");
+	r->job_name = strdup("a job of the benchmark");
+	r->user_name = strdup("alice");
+	r->account = strdup("physics");
+	r->partition = strdup("standard");
+	r->work_dir = strdup("/home/alice/work/of/the/benchmark");
+	r->nodes = strdup("node[0001-0004]");
+	r->tres_alloc = strdup("billing=64,cpu=64,energy=7200,mem=256G,node=4");
+	r->total_cpus = 64;
+	r->total_nodes = 4;
+	r->energy.total_j = (struct maybe_u64){ 7200 + job_id, true };
+	set_figures(&r->figures, shape, job_id);
+	r->steps_known = shape != SHAPE_BARE;
+	if (r->steps_known) {
+		r->steps = calloc(STEPS, sizeof(*r->steps));
+		r->nsteps = STEPS;
+	}
+	for (s = 0; s < r->nsteps; s++) {
+		r->steps[s].step_id = (uint32_t)s;
+		snprintf(r->steps[s].name, sizeof(r->steps[s].name), "solver");
+		set_figures(&r->steps[s].figures, shape, job_id + s);
+	}
+	rc = record_key(r, key, RECORD_KEY_MAX);
+	if (rc == 0)
+		rc = record_to_json(r, ret_json, ret_len, err);
+	record_destroy(r);
+	return rc;
+}
+
+struct made {
+	char key[RECORD_KEY_MAX];
+	char *json;
+	size_t len;
+};
+
+static int fill(struct bench *b, struct spool *s, const struct made *made, uint64_t n,
+		uint64_t distinct, unsigned int batch, struct bench_cost *c)
+{
+	uint64_t cpu = bench_cpu_ns();
+	uint64_t t = clock_mono_ns();
+	int rc = 0;
+
+	for (c->n = 0; rc == 0 && c->n < n; c->n++) {
+		const struct made *m = &made[c->n % distinct];
+
+		rc = spool_append(s, SPOOL_RECORD, m->key, m->json, m->len, &b->err);
+		c->bytes += m->len;
+		if (rc == 0 && c->n % batch == batch - 1)
+			rc = spool_sync(s, &b->err);
+	}
+	c->ns = clock_mono_ns() - t;
+	c->cpu_ns = bench_cpu_ns() - cpu;
+	return rc;
+}
+
+int bench_fill(struct bench *b, enum shape shape, uint64_t n, uint64_t distinct, unsigned int batch,
+	       struct bench_cost *ret)
+{
+	struct bench_cost cost = { 0 };
+	struct made *made = calloc(distinct, sizeof(*made));
+	struct spool *s = NULL;
+	uint64_t i;
+	int rc;
+
+	if (!made)
+		return -ENOMEM;
+	scratch_clear(b->spool);
+	rc = spool_open(b->spool, SPOOL_MAX, &s, &b->err);
+	for (i = 0; rc == 0 && i < distinct; i++)
+		rc = make_record(shape, (uint32_t)i + 1, made[i].key, &made[i].json, &made[i].len,
+				 &b->err);
+	if (rc == 0)
+		rc = fill(b, s, made, n, distinct, batch, &cost);
+	spool_close(s);
+	for (i = 0; i < distinct; i++)
+		free(made[i].json);
+	free(made);
+	if (rc == 0 && ret)
+		*ret = cost;
+	return rc;
+}
+
+/* The lengths of what is in the spool, for the rate in bytes. */
+static uint64_t spool_bytes(const struct spool *s)
+{
+	struct spool_stats st;
+
+	spool_get_stats(s, &st);
+	return st.bytes;
+}
+
+static void drain(struct spool *s, struct deliver *d, struct bench_cost *c)
+{
+	struct deliver_stats st;
+	struct deliver_stats first;
+	uint64_t bytes = spool_bytes(s);
+	uint64_t rss;
+	uint64_t cpu;
+	uint64_t t;
+	int got;
+
+	(void)deliver_run(d, clock_mono_ns(), TIMEOUT_NS); /* connects */
+	deliver_get_stats(d, &first);
+	rss = bench_rss_kb();
+	cpu = bench_cpu_ns();
+	t = clock_mono_ns();
+	do {
+		uint64_t now_kb;
+
+		got = deliver_run(d, clock_mono_ns(), TIMEOUT_NS);
+		deliver_get_stats(d, &st);
+		now_kb = bench_rss_kb();
+		if (now_kb > rss + c->rss_kb)
+			c->rss_kb = now_kb - rss;
+	} while ((got || st.is_down) && clock_mono_ns() < t + DRAIN_MAX_NS);
+	c->ns = clock_mono_ns() - t;
+	c->cpu_ns = bench_cpu_ns() - cpu;
+	c->n = st.acked - first.acked;
+	c->bytes = st.acked ? (uint64_t)((double)bytes * (double)c->n / (double)st.acked) : 0;
+	c->refused = st.refused;
+	c->retries = st.retries;
+}
+
+int bench_drain(struct bench *b, const struct sink_ops *ops, struct bench_cost *ret)
+{
+	struct deliver *d = NULL;
+	struct spool *s = NULL;
+	int rc;
+
+	memset(ret, 0, sizeof(*ret));
+	rc = spool_open(b->spool, SPOOL_MAX, &s, &b->err);
+	if (rc == 0)
+		rc = deliver_create(s, ops, &b->settings, &d, &b->err);
+	if (rc == 0)
+		drain(s, d, ret);
+	deliver_destroy(d);
+	spool_close(s);
+	return rc;
+}
