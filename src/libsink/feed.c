@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
@@ -14,6 +15,7 @@
 #define RING_MIN 4096
 #define RING_MAX (UINT64_C(1) << 30)
 #define ALIGN 8
+#define KEYS_BYTES (FEED_KEYS * sizeof(struct feed_key))
 
 /*
  * A job's end seldom comes alone. For LINGER_NS after an entry the worker looks every NAP_MS
@@ -39,8 +41,12 @@ struct feed {
 	_Atomic uint64_t tail;	/* bytes ever released; written by the worker */
 	uint64_t seen;		/* the worker's: up to here feed_next() has been */
 	uint64_t before;	/* the worker's: where the entry last seen begins */
-	uint64_t waited_at;	/* the worker's: `seen` when it last waited */
+	uint64_t waited_at;	/* the worker's: what it had seen when it last waited */
 	uint64_t linger_until_ns; /* the worker's */
+	struct feed_key *keys;
+	_Atomic uint64_t key_head; /* keys ever pushed; written by the hook */
+	_Atomic uint64_t key_tail; /* keys ever released; written by the worker */
+	uint64_t key_seen;	/* the worker's */
 	_Atomic uint64_t lost;	/* ever */
 	uint64_t lost_taken;	/* the worker's */
 	/* the ids after the last take: the hook writes ids before `lost`, so that the worker
@@ -69,7 +75,12 @@ int feed_create(size_t bytes, struct feed **ret, struct errmsg *err)
 	f->wake_fd = -1;
 	f->size = size;
 	f->ring = malloc(size);
-	if (!f->ring) {
+	/* not malloc(): no page of it is there until its first key */
+	f->keys = mmap(NULL, KEYS_BYTES, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (f->keys == MAP_FAILED)
+		f->keys = NULL;
+	if (!f->ring || !f->keys) {
 		feed_destroy(f);
 		return errmsg_set(err, -ENOMEM, "feed: out of memory");
 	}
@@ -90,6 +101,8 @@ void feed_destroy(struct feed *f)
 	if (!f)
 		return;
 	util_closep(&f->wake_fd);
+	if (f->keys)
+		(void)munmap(f->keys, KEYS_BYTES);
 	free(f->ring);
 	free(f);
 }
@@ -139,6 +152,19 @@ int feed_push(struct feed *f, const void *data, size_t len)
 	/* seq_cst against `asleep`: either the worker sees the entry or we see it asleep */
 	atomic_store(&f->head, head + need);
 	if (atomic_load(&f->asleep) || is_half_full_now(f, used, head + need - tail))
+		feed_wake(f);
+	return 0;
+}
+
+int feed_push_key(struct feed *f, const struct feed_key *key)
+{
+	uint64_t head = atomic_load_explicit(&f->key_head, memory_order_relaxed);
+
+	if (head - atomic_load_explicit(&f->key_tail, memory_order_acquire) >= FEED_KEYS)
+		return -ENOSPC;
+	f->keys[head % FEED_KEYS] = *key;
+	atomic_store(&f->key_head, head + 1); /* as in feed_push() */
+	if (atomic_load(&f->asleep))
 		feed_wake(f);
 	return 0;
 }
@@ -201,6 +227,31 @@ void feed_release(struct feed *f)
 	atomic_store_explicit(&f->tail, f->seen, memory_order_release);
 }
 
+size_t feed_next_keys(struct feed *f, struct feed_key *key, size_t n)
+{
+	uint64_t head = atomic_load_explicit(&f->key_head, memory_order_acquire);
+	size_t i;
+
+	for (i = 0; i < n && f->key_seen < head; i++)
+		key[i] = f->keys[f->key_seen++ % FEED_KEYS];
+	return i;
+}
+
+void feed_release_keys(struct feed *f)
+{
+	atomic_store_explicit(&f->key_tail, f->key_seen, memory_order_release);
+}
+
+void feed_rewind_keys(struct feed *f)
+{
+	f->key_seen = atomic_load_explicit(&f->key_tail, memory_order_relaxed);
+}
+
+static bool has_unseen(struct feed *f)
+{
+	return atomic_load(&f->head) != f->seen || atomic_load(&f->key_head) != f->key_seen;
+}
+
 static void wait_for_wake(struct feed *f, int timeout_ms)
 {
 	struct pollfd p = { .fd = f->wake_fd, .events = POLLIN };
@@ -215,8 +266,8 @@ static bool is_lingering(struct feed *f)
 {
 	uint64_t now = clock_mono_ns();
 
-	if (f->seen != f->waited_at) {
-		f->waited_at = f->seen;
+	if (f->seen + f->key_seen != f->waited_at) {
+		f->waited_at = f->seen + f->key_seen;
 		f->linger_until_ns = now + LINGER_NS;
 	}
 	return now < f->linger_until_ns;
@@ -225,12 +276,12 @@ static bool is_lingering(struct feed *f)
 void feed_wait(struct feed *f, int timeout_ms)
 {
 	if (is_lingering(f)) {
-		if (atomic_load(&f->head) == f->seen)
+		if (!has_unseen(f))
 			wait_for_wake(f, (unsigned int)timeout_ms < NAP_MS ? timeout_ms : NAP_MS);
 		return;
 	}
 	atomic_store(&f->asleep, true);
-	wait_for_wake(f, atomic_load(&f->head) == f->seen ? timeout_ms : 0);
+	wait_for_wake(f, has_unseen(f) ? 0 : timeout_ms);
 	atomic_store(&f->asleep, false);
 }
 

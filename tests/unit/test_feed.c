@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "src/libutil/clock.h"
+#include "src/libutil/util.h"
 
 #include "tap.h"
 
@@ -126,6 +127,81 @@ static void test_threads(void)
 	feed_destroy(f);
 }
 
+static void test_keys(void)
+{
+	static struct feed_key seen[100];
+	struct feed_key key = { .user_id = 1000, .submit = 1700000000 };
+	struct feed *f = NULL;
+	uint64_t expected = 1;
+	bool good = true;
+	size_t n;
+	size_t i;
+
+	(void)feed_create(4096, &f, NULL);
+	is_u64(feed_next_keys(f, seen, 100), 0, "no key at first");
+	for (key.job_id = 1; key.job_id <= FEED_KEYS; key.job_id++)
+		if (feed_push_key(f, &key) < 0)
+			break;
+	is_u64(key.job_id, FEED_KEYS + 1, "a million keys find room");
+	is_int(feed_push_key(f, &key), -ENOSPC, "and no more");
+	is_u64(feed_next_keys(f, seen, 3), 3, "some are seen");
+	is_u64(seen[2].job_id, 3, "in order");
+	is_int(feed_push_key(f, &key), -ENOSPC, "seeing gives nothing back");
+	feed_rewind_keys(f);
+	is_u64(feed_next_keys(f, seen, 2), 2, "seen again");
+	feed_release_keys(f);
+	is_int(feed_push_key(f, &key), 0, "releasing does");
+	expected = 3;
+	while ((n = feed_next_keys(f, seen, 100))) {
+		for (i = 0; i < n; i++)
+			good = good && seen[i].job_id == expected++ &&
+			       seen[i].user_id == 1000 && seen[i].submit == 1700000000;
+		feed_release_keys(f);
+	}
+	ok(good && expected == FEED_KEYS + 2, "all come out, in order");
+	(void)feed_push_key(f, &key);
+	feed_wait(f, -1);
+	ok(true, "no waiting when there is a key");
+	feed_destroy(f);
+}
+
+static void *push_keys(void *arg)
+{
+	struct feed_key key = { 0 };
+
+	for (key.job_id = 0; key.job_id < ENTRIES; key.job_id++) {
+		key.end = ~key.job_id;
+		while (feed_push_key(arg, &key) < 0)
+			(void)sched_yield();
+	}
+	return NULL;
+}
+
+static void test_key_threads(void)
+{
+	struct feed *f = NULL;
+	struct feed_key key[7];
+	uint32_t expected = 0;
+	bool good = true;
+	pthread_t t;
+	size_t n;
+	size_t i;
+
+	(void)feed_create(4096, &f, NULL);
+	(void)pthread_create(&t, NULL, push_keys, f);
+	while (expected < ENTRIES) {
+		n = feed_next_keys(f, key, ARRAY_SIZE(key));
+		for (i = 0; i < n; i++, expected++)
+			good = good && key[i].job_id == expected && key[i].end == ~expected;
+		feed_release_keys(f);
+		if (!n)
+			feed_wait(f, 10000);
+	}
+	ok(good, "two threads: no key lost, doubled or torn");
+	(void)pthread_join(t, NULL);
+	feed_destroy(f);
+}
+
 static void *wake_it(void *arg)
 {
 	feed_wake(arg);
@@ -160,6 +236,8 @@ int main(void)
 {
 	test_limits();
 	test_threads();
+	test_keys();
+	test_key_threads();
 	test_wait();
 	return done_testing();
 }
