@@ -15,18 +15,21 @@ static uint32_t unless_no_val(uint32_t v)
 	return v == NO_VAL || v == INFINITE ? FACT_UNKNOWN : v;
 }
 
-/* The state the job ended in, without the flags of what goes on around it. */
-static const char *state_name(uint32_t state)
+const char *job_state_name(uint32_t state)
 {
 	uint32_t base = state & JOB_STATE_BASE;
 
+	if (state & JOB_RESIZING)
+		return "RESIZING";
+	if (state & JOB_REVOKED)
+		return "REVOKED";
 	/* a requeued job is on its way to pending: its base state is already that */
 	if ((state & JOB_REQUEUE) && base == JOB_PENDING)
 		return "REQUEUED";
 	return job_state_string((enum job_states)base);
 }
 
-static void copy_exit(uint32_t status, int32_t *ret_code, int32_t *ret_signal)
+void job_exit_status(uint32_t status, int32_t *ret_code, int32_t *ret_signal)
 {
 	*ret_code = 0;
 	*ret_signal = 0;
@@ -48,6 +51,7 @@ void job_facts_copy(const struct job_record *job, struct job_facts *ret)
 	if (limit == NO_VAL && job->part_ptr)
 		limit = job->part_ptr->max_time;
 	ret->job_id = job->job_id;
+	ret->state = job->job_state;
 	ret->restart_count = job->restart_cnt;
 	ret->user_id = job->user_id;
 	ret->group_id = job->group_id;
@@ -60,8 +64,8 @@ void job_facts_copy(const struct job_record *job, struct job_facts *ret)
 	ret->priority = job->priority;
 	ret->total_nodes = ran ? job->total_nodes : 0;
 	ret->total_cpus = ran ? job->total_cpus : 0;
-	copy_exit(job->exit_code, &ret->exit_code, &ret->exit_signal);
-	copy_exit(job->derived_ec, &ret->derived_exit_code, &ignored);
+	job_exit_status(job->exit_code, &ret->exit_code, &ret->exit_signal);
+	job_exit_status(job->derived_ec, &ret->derived_exit_code, &ignored);
 	ret->db_index = job->db_index == NO_VAL64 ? 0 : job->db_index;
 	ret->submit = d ? seconds(d->submit_time) : 0;
 	ret->eligible = d ? seconds(d->begin_time) : 0;
@@ -76,7 +80,7 @@ void job_facts_copy(const struct job_record *job, struct job_facts *ret)
 	job_facts_add_text(ret, FACT_PARTITION, job->partition);
 	job_facts_add_text(ret, FACT_QOS, job->qos_ptr ? job->qos_ptr->name : NULL);
 	job_facts_add_text(ret, FACT_WCKEY, job->wckey);
-	job_facts_add_text(ret, FACT_STATE, state_name(job->job_state));
+	job_facts_add_text(ret, FACT_STATE, job_state_name(job->job_state));
 	job_facts_add_text(ret, FACT_NODES, job->nodes);
 	job_facts_add_text(ret, FACT_WORK_DIR, d ? d->work_dir : NULL);
 	job_facts_add_text(ret, FACT_RESERVATION, job->resv_name);

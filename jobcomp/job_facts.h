@@ -42,6 +42,7 @@ enum fact_text {
 struct job_facts {
 	uint32_t job_id;
 	uint32_t restart_count;
+	uint32_t state;			       /* Slurm's, with its flags */
 	uint32_t user_id, group_id;
 	uint32_t array_job_id, array_task_id;  /* FACT_UNKNOWN: not of an array */
 	uint32_t het_job_id, het_job_offset;   /* FACT_UNKNOWN: not of a het job */
@@ -71,6 +72,12 @@ void job_facts_add_text(struct job_facts *f, enum fact_text which, const char *t
  */
 struct job_record;
 void job_facts_copy(const struct job_record *job, struct job_facts *ret);
+
+/* Slurm's, too: "COMPLETED" of a job's state with its flags. A constant. */
+const char *job_state_name(uint32_t state);
+
+/* A wait status, or Slurm's NO_VAL: 0 and 0. */
+void job_exit_status(uint32_t status, int32_t *ret_code, int32_t *ret_signal);
 
 /*
  * The record of SIZE bytes of facts as queued; what is not in them is unknown. -EINVAL: not facts,

@@ -23,6 +23,7 @@
 #include "src/common/log.h"
 #include "src/common/read_config.h"
 #include "src/common/slurm_persist_conn.h"
+#include "src/common/slurm_protocol_api.h"
 #include "src/common/slurm_protocol_defs.h"
 #include "src/common/slurmdbd_defs.h"
 #include "src/common/slurmdbd_pack.h"
