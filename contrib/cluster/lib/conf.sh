@@ -51,7 +51,7 @@ conf_write_all() {
 
 	mkdir "$DIR/etc" "$DIR/etc/sys" "$DIR/run" "$DIR/run/pid" "$DIR/run/ceems" "$DIR/log" \
 		"$DIR/plugins" "$DIR/spool" "$DIR/records" "$DIR/textfile" "$DIR/slurmctld" \
-		"$DIR/slurmd" "$DIR/munge" "$DIR/mariadb" "$DIR/home"
+		"$DIR/slurmd" "$DIR/munge" "$DIR/mariadb" "$DIR/sinkdb" "$DIR/home"
 	chown slurm: "$DIR/spool" "$DIR/records" "$DIR/slurmctld"
 	chmod 700 "$DIR/spool" "$DIR/run/ceems"
 	chown munge: "$DIR/munge"
@@ -81,7 +81,11 @@ conf_write_sys() {
 		mkdir "$DIR/home/user$n"
 		chown "$((7100 + n)):$((7100 + n))" "$DIR/home/user$n"
 	done
-	echo '127.0.0.1 localhost ceems' >"$sys/hosts"
+	if [ "$WITH_BACKUP" = no ]; then
+		echo '127.0.0.1 localhost ceems' >"$sys/hosts"
+	else
+		printf '%s\n' '127.0.0.1 localhost' "10.99.0.1 ceems" '10.99.0.2 ceems2' >"$sys/hosts"
+	fi
 	# no name server answers inside; asking one would wait for its time limit
 	printf '%s: files\n' passwd group shadow hosts services protocols >"$sys/nsswitch.conf"
 }
@@ -127,26 +131,36 @@ conf_link_plugins() {
 
 # --- MariaDB -----------------------------------------------------------------------------------
 
-conf_write_database() {
-	local ceems_password slurm_password
+sinkdb_port=3307
 
-	ceems_password=$(conf_secret)
-	slurm_password=$(conf_secret)
-	cat >"$DIR/etc/my.cnf" <<-EOT
+# conf_mariadbd FOLDER NAME NETWORKING: what is committed survives kill -9, as its files are in memory.
+conf_mariadbd() {
+	local init=init.sql
+
+	[ "$2" = mysqld ] || init=$2.sql
+	cat <<-EOT
 		[mariadbd]
 		user = mysql
-		datadir = $DIR/mariadb
-		socket = /run/mysqld/mysqld.sock
-		pid-file = /run/mysqld/mysqld.pid
-		init-file = $DIR/etc/init.sql
-		skip-networking
+		datadir = $DIR/$1
+		socket = /run/mysqld/$2.sock
+		pid-file = /run/mysqld/$2.pid
+		init-file = $DIR/etc/$init
+		$3
 		skip-name-resolve
 		performance-schema = OFF
 		innodb-buffer-pool-size = 64M
 		innodb-log-file-size = 16M
 		innodb-lock-wait-timeout = 900
-		innodb-flush-log-at-trx-commit = 0
+		innodb-flush-log-at-trx-commit = 1
 	EOT
+}
+
+conf_write_database() {
+	local ceems_password slurm_password socket=/run/mysqld/mysqld.sock
+
+	ceems_password=$(conf_secret)
+	slurm_password=$(conf_secret)
+	conf_mariadbd mariadb mysqld skip-networking >"$DIR/etc/my.cnf"
 	conf_private mysql "$DIR/etc/init.sql" <<-EOT
 		create database if not exists slurm_acct_db;
 		create database if not exists ceems;
@@ -155,11 +169,26 @@ conf_write_database() {
 		grant all on slurm_acct_db.* to slurm@localhost;
 		grant all on ceems.* to ceems@localhost;
 	EOT
+	if [ "$WITH_SINKDB" = yes ]; then
+		conf_mariadbd sinkdb sinkdb "bind-address = 127.0.0.1
+			port = $sinkdb_port" >"$DIR/etc/sinkdb.cnf"
+		conf_private mysql "$DIR/etc/sinkdb.sql" <<-EOT
+			create database if not exists ceems;
+			create user if not exists ceems@127.0.0.1 identified by '$ceems_password';
+			grant all on ceems.* to ceems@127.0.0.1;
+		EOT
+	fi
 	conf_private slurm "$DIR/etc/mariadb.cnf" <<-EOT
 		[client]
 		user = ceems
 		password = $ceems_password
-		socket = /run/mysqld/mysqld.sock
+		$(if [ "$WITH_SINKDB" = yes ]; then
+			echo "host = 127.0.0.1"
+			echo "port = $sinkdb_port"
+			echo "protocol = tcp"
+		else
+			echo "socket = $socket"
+		fi)
 	EOT
 	conf_private slurm "$DIR/etc/slurmdbd.conf" <<-EOT
 		DbdHost=localhost
@@ -204,16 +233,20 @@ conf_tres_line() {
 }
 
 conf_write_slurm() {
-	local energy=none jobcomp=none jobacct=linux gres=''
+	local energy=none jobcomp=none jobacct=linux gres='' hosts='SlurmctldHost=ceems(127.0.0.1)'
 
 	[ "$have_acct_gather" = no ] || energy=ceems
 	[ "$have_jobcomp" = no ] || jobcomp=ceems
+	# each binds to its own host's address: both have the port of the one network
+	[ "$WITH_BACKUP" = no ] || hosts='SlurmctldHost=ceems(10.99.0.1)
+			SlurmctldHost=ceems2(10.99.0.2)
+			CommunicationParameters=NoCtldInAddrAny'
 	# in v2 that takes controllers, with which slurmstepd could leave only through the true root
 	[ "$CGROUP_KIND" = v2 ] && [ "$WHOLE_MACHINE" = no ] || jobacct=cgroup
 	{
 		cat <<-EOT
 			ClusterName=ceems
-			SlurmctldHost=ceems(127.0.0.1)
+			$hosts
 			SlurmctldPort=6817
 			SlurmUser=slurm
 			MailProg=/bin/true

@@ -14,7 +14,15 @@ daemon_name() {
 		echo "slurmd.$2"
 		;;
 	munged | mariadb | slurmdbd | slurmctld | kafka) echo "$1" ;;
-	*) die "no daemon '$1': munged mariadb slurmdbd slurmctld slurmd kafka" ;;
+	sinkdb)
+		[ "$WITH_SINKDB" = yes ] || die "this cluster was started without --sink-db"
+		echo "$1"
+		;;
+	slurmctld2)
+		[ "$WITH_BACKUP" = yes ] || die "this cluster was started without --backup"
+		echo "$1"
+		;;
+	*) die "no daemon '$1': munged mariadb sinkdb slurmdbd slurmctld slurmctld2 slurmd kafka" ;;
 	esac
 }
 
@@ -30,7 +38,18 @@ daemon_argv() {
 		;;
 	mariadb) argv+=(mariadbd --defaults-file="$DIR/etc/my.cnf") ;;
 	slurmdbd) argv+=("${slurm_env[@]}" slurmdbd -D) ;;
+	sinkdb) argv+=(mariadbd --defaults-file="$DIR/etc/sinkdb.cnf") ;;
 	slurmctld) argv+=("${slurm_env[@]}" slurmctld -D) ;;
+	slurmctld2)
+		# the other host: its name, its own pid and log files under the same names
+		argv+=("${slurm_env[@]}" unshare --uts --mount sh -c '
+			echo ceems2 >/proc/sys/kernel/hostname &&
+			mount -t tmpfs tmpfs /run/slurm && chown slurm: /run/slurm &&
+			: >>"$1/slurmctld2.log" && chown slurm: "$1/slurmctld2.log" &&
+			: >>"$1/slurmctld.log" && chown slurm: "$1/slurmctld.log" &&
+			mount --bind "$1/slurmctld2.log" "$1/slurmctld.log" && exec slurmctld -D' sh
+			"$DIR/log")
+		;;
 	slurmd.*)
 		[ "$FAKE_GPUS" = 0 ] || slurm_env+=("CEEMS_FAKE_GPUS=$DIR/gpus/${1#slurmd.}/state")
 		argv+=("${slurm_env[@]}" slurmd -D -N "${1#slurmd.}")
@@ -68,7 +87,11 @@ daemon_is_up() {
 	munged) space_enter sh -c 'munge -n | unmunge' ;;
 	mariadb) space_enter mariadb-admin --no-defaults --socket=/run/mysqld/mysqld.sock ping ;;
 	slurmdbd) slurm_inside sacctmgr -n show cluster ;;
-	slurmctld) slurm_inside scontrol ping | grep -q UP ;;
+	sinkdb)
+		space_enter mariadb-admin --no-defaults --socket=/run/mysqld/sinkdb.sock ping
+		;;
+	slurmctld) slurm_inside scontrol ping | grep -q '(primary) .* UP' ;;
+	slurmctld2) slurm_inside scontrol ping | grep -q '(backup[0-9]*) .* UP' ;;
 	slurmd.*) slurm_inside sinfo -h -N -n "${1#slurmd.}" -o %t | grep -qE '^(idle|mix|alloc|comp|drain|drng)$' ;;
 	kafka) kafka_is_up ;;
 	esac >/dev/null 2>&1
@@ -137,6 +160,15 @@ daemons_start_all() {
 		die "MariaDB's system tables cannot be made"
 	}
 	daemon_start mariadb
+	if [ "$WITH_SINKDB" = yes ]; then
+		space_enter mariadb-install-db --defaults-file="$DIR/etc/sinkdb.cnf" --force \
+			--skip-test-db --skip-log-bin >>"$DIR/log/mariadb-install.out" 2>&1 || {
+			failed_daemon=mariadb-install
+			die "the sink's system tables cannot be made"
+		}
+		daemon_start sinkdb
+		daemon_wait sinkdb
+	fi
 	daemon_wait munged
 	daemon_wait mariadb
 	if [ "$WITH_DBD" = yes ]; then
@@ -147,6 +179,10 @@ daemons_start_all() {
 	daemons_migrate
 	daemon_start slurmctld
 	daemon_wait slurmctld
+	if [ "$WITH_BACKUP" = yes ]; then
+		daemon_start slurmctld2
+		daemon_wait slurmctld2
+	fi
 	for ((n = 1; n <= NODES; n++)); do
 		daemon_start "slurmd.n$n"
 	done

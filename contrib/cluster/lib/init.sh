@@ -1,25 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# init.sh DIR BUILDDIR CGROUP_KIND CGROUP_NAME: process 1 of the cluster's namespaces. Makes the
+# init.sh DIR BUILDDIR CGROUP_KIND CGROUP_NAME SPOOL_DISK: process 1 of the cluster's namespaces. Makes the
 # private view of the machine, says so (DIR/run/ready) and then only reaps orphans. An empty
 # CGROUP_NAME leaves it the machine's own cgroups.
 set -euo pipefail
-DIR=$1 BUILDDIR=$2 CGROUP_KIND=$3 CGROUP_NAME=$4
+DIR=$1 BUILDDIR=$2 CGROUP_KIND=$3 CGROUP_NAME=$4 SPOOL_DISK=$5
 
 # First pass, still with the machine's /proc and cgroups in view: note our id there, go into our
 # sub-cgroups, and make them the roots that everybody inside sees.
-if [ -z "${5:-}" ]; then
+if [ -z "${6:-}" ]; then
 	read -r stat </proc/self/stat
 	pid=${stat%% *}
 	stat=${stat##*) }
 	# shellcheck disable=SC2086
 	set -- $stat
 	echo "$pid ${20}" >"$DIR/run/init"
-	[ -n "$CGROUP_NAME" ] || exec bash "$0" "$DIR" "$BUILDDIR" "$CGROUP_KIND" '' second
+	[ -n "$CGROUP_NAME" ] || exec bash "$0" "$DIR" "$BUILDDIR" "$CGROUP_KIND" '' "$SPOOL_DISK" second
 	for top in /sys/fs/cgroup/*/"$CGROUP_NAME" "/sys/fs/cgroup/$CGROUP_NAME"; do
 		[ ! -d "$top" ] || echo 0 >"$top/cgroup.procs"
 	done
-	exec unshare --cgroup bash "$0" "$DIR" "$BUILDDIR" "$CGROUP_KIND" "$CGROUP_NAME" second
+	exec unshare --cgroup bash "$0" "$DIR" "$BUILDDIR" "$CGROUP_KIND" "$CGROUP_NAME" \
+		"$SPOOL_DISK" second
 fi
 
 # --- /proc, /sys, /run -----------------------------------------------------------------------
@@ -67,8 +68,14 @@ chown munge: /run/munge
 chown mysql: /run/mysqld
 # the build tree may lie in root's home, where the cluster's users could not load a plugin
 mount --bind "$BUILDDIR" /run/ceems-build
-mount -t tmpfs -o mode=755 tmpfs "$DIR/mariadb"
-chown mysql: "$DIR/mariadb"
+for d in mariadb sinkdb; do
+	mount -t tmpfs -o mode=755 tmpfs "$DIR/$d"
+	chown mysql: "$DIR/$d"
+done
+if [ -n "$SPOOL_DISK" ]; then
+	mount -t tmpfs -o "mode=700,size=$SPOOL_DISK" tmpfs "$DIR/spool"
+	chown slurm: "$DIR/spool"
+fi
 
 # --- /etc ------------------------------------------------------------------------------------
 
@@ -83,6 +90,10 @@ echo ceems >/proc/sys/kernel/hostname
 ip link set lo up
 # Slurm looks names up with AI_ADDRCONFIG: 127.0.0.1 alone counts as having no IPv4
 ip address add 10.99.0.1/32 dev lo
+# where a backup slurmctld listens
+ip address add 10.99.0.2/32 dev lo
+# loopback is exempt from policies, with which trouble.sh drops packets
+echo 0 >/proc/sys/net/ipv4/conf/lo/disable_policy || :
 
 # --- hold ------------------------------------------------------------------------------------
 

@@ -94,7 +94,7 @@ space_create() {
 	state_save
 	# the unshare that stays is init's parent; it ends with it
 	setsid unshare --mount --pid --fork --net --ipc --uts \
-		bash "$here/lib/init.sh" "$DIR" "$BUILDDIR" "$CGROUP_KIND" "$CGROUP_NAME" \
+		bash "$here/lib/init.sh" "$DIR" "$BUILDDIR" "$CGROUP_KIND" "$CGROUP_NAME" "$SPOOL_DISK" \
 		</dev/null >"$DIR/log/init.out" 2>&1 &
 	local parent=$!
 
@@ -110,7 +110,7 @@ space_create() {
 state_save() {
 	# what is needed to end it must be there before there is anything to end
 	declare -p DIR NODES CPUS WITH_KAFKA WITH_DBD PLUGINS BUILDDIR SRCDIR FAKE_RAPL FAKE_GPUS \
-		DAEMON_ENV WHOLE_MACHINE CGROUP_NAME CGROUP_KIND |
+		DAEMON_ENV WHOLE_MACHINE WITH_SINKDB SPOOL_DISK WITH_BACKUP CGROUP_NAME CGROUP_KIND |
 		sed 's/^declare -[-a-z]* //' >"$DIR/run/state"
 }
 
