@@ -44,6 +44,13 @@
 #define CEEMS_LIST List
 #endif
 
+/* 23.02: what the machine has, beside what slurm.conf says, was given another name. */
+#if SLURM_VERSION_NUMBER >= CEEMS_SLURM(23, 2)
+#define CEEMS_REAL_MEMORY physical_memory_size
+#else
+#define CEEMS_REAL_MEMORY real_memory_size
+#endif
+
 /*
  * slurmd's and slurmstepd's own configuration. Weak: slurmctld and sacct load the plugin too and
  * have none; a data symbol that is missing would keep it from loading.

@@ -52,7 +52,7 @@ static int start(struct errmsg *err)
 	rc = create(&settings, conf->node_name, err);
 	if (rc < 0)
 		return rc;
-	sampler_set_capacity(side.sampler, conf->cpus, conf->real_memory_size);
+	sampler_set_capacity(side.sampler, conf->cpus, conf->CEEMS_REAL_MEMORY);
 	(void)sampler_tick(side.sampler); /* so that the first step finds a ledger with a base */
 	rc = sampler_start(side.sampler, err);
 	if (rc < 0) {

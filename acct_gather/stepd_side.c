@@ -45,7 +45,7 @@ static struct stepside_cores cores_of(const stepd_step_rec_t *step)
  */
 static uint64_t memory_or_share(uint64_t mb, uint32_t cpus)
 {
-	return mb || !conf->cpus ? mb : conf->real_memory_size * cpus / conf->cpus;
+	return mb || !conf->cpus ? mb : conf->CEEMS_REAL_MEMORY * cpus / conf->cpus;
 }
 
 static void identify(const stepd_step_rec_t *step, const struct stepside_cores *cores,

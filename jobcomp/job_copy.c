@@ -43,7 +43,7 @@ void job_exit_status(uint32_t status, int32_t *ret_code, int32_t *ret_signal)
 
 void job_facts_copy(const struct job_record *job, struct job_facts *ret)
 {
-	const struct job_details *d = job->details;
+	const compat_job_details_t *d = job->details;
 	int32_t ignored;
 	bool ran = job->nodes && *job->nodes;
 	uint32_t limit = job->time_limit;

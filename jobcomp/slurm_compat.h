@@ -22,7 +22,6 @@
 #include "src/common/list.h"
 #include "src/common/log.h"
 #include "src/common/read_config.h"
-#include "src/common/slurm_persist_conn.h"
 #include "src/common/slurm_protocol_api.h"
 #include "src/common/slurm_protocol_defs.h"
 #include "src/common/slurmdbd_defs.h"
@@ -36,6 +35,13 @@
 #include "src/interfaces/jobcomp.h"
 #else
 #include "src/common/slurm_jobcomp.h"
+#endif
+
+/* 24.05: persist_conn_t lost its prefix. */
+#if SLURM_VERSION_NUMBER >= 0x180500
+#include "src/common/persist_conn.h"
+#else
+#include "src/common/slurm_persist_conn.h"
 #endif
 
 #pragma GCC diagnostic pop
@@ -58,5 +64,35 @@ typedef list_itr_t *compat_iterator_t;
 typedef List compat_list_t;
 typedef ListIterator compat_iterator_t;
 #endif
+
+/* 23.02: a job's details have a typedef and no tag. */
+#if SLURM_VERSION_NUMBER >= 0x170200
+typedef job_details_t compat_job_details_t;
+#else
+typedef struct job_details compat_job_details_t;
+#endif
+
+#if SLURM_VERSION_NUMBER >= 0x180500
+typedef persist_conn_t compat_persist_conn_t;
+#else
+typedef slurm_persist_conn_t compat_persist_conn_t;
+#endif
+
+/* 25.11: the connection that a message is for is called pcon. */
+#if SLURM_VERSION_NUMBER >= 0x190b00
+#define COMPAT_MSG_CONN pcon
+#else
+#define COMPAT_MSG_CONN conn
+#endif
+
+/* Says that nothing is open. 25.05: there is no fd to say it with, a null pointer does. */
+static inline void compat_persist_conn_closed(compat_persist_conn_t *conn)
+{
+#if SLURM_VERSION_NUMBER >= 0x190500
+	(void)conn;
+#else
+	conn->fd = -1;
+#endif
+}
 
 #endif

@@ -11,7 +11,7 @@
 #include "src/libutil/util.h"
 
 struct steps {
-	slurm_persist_conn_t conn;
+	compat_persist_conn_t conn;
 	char cluster[256];
 	char host[256];
 	struct tresmap tres;
@@ -34,7 +34,7 @@ int steps_create(const char *cluster, time_t *stop, struct steps **ret, struct e
 	s->conn.cluster_name = s->cluster;
 	s->conn.rem_host = s->host;
 	s->conn.rem_port = slurm_conf.accounting_storage_port;
-	s->conn.fd = -1;
+	compat_persist_conn_closed(&s->conn);
 	s->conn.flags = PERSIST_FLAG_DBD | PERSIST_FLAG_SUPPRESS_ERR;
 	s->conn.persist_type = PERSIST_TYPE_DBD;
 	s->conn.r_uid = SLURM_AUTH_UID_ANY;
@@ -83,7 +83,7 @@ static int connect_dbd(struct steps *s, struct errmsg *err)
 	s->conn.timeout = STEPS_TIMEOUT_S * 1000;
 	s->conn.inited = false;
 	if (slurm_persist_conn_open(&s->conn) != SLURM_SUCCESS) {
-		s->conn.fd = -1;
+		compat_persist_conn_closed(&s->conn);
 		return errmsg_set(err, -EAGAIN, "cannot connect to slurmdbd on %s:%u", s->host,
 				  s->conn.rem_port);
 	}
@@ -97,7 +97,7 @@ static int connect_dbd(struct steps *s, struct errmsg *err)
 static void disconnect(struct steps *s)
 {
 	dbd_fini_msg_t body = { .close_conn = 1 };
-	persist_msg_t req = { .msg_type = DBD_FINI, .data = &body, .conn = &s->conn };
+	persist_msg_t req = { .msg_type = DBD_FINI, .data = &body, .COMPAT_MSG_CONN = &s->conn };
 	buf_t *buffer = pack_slurmdbd_msg(&req, SLURM_PROTOCOL_VERSION);
 
 	if (buffer) {
@@ -105,7 +105,7 @@ static void disconnect(struct steps *s)
 		free_buf(buffer);
 	}
 	slurm_persist_conn_close(&s->conn);
-	s->conn.fd = -1;
+	compat_persist_conn_closed(&s->conn);
 }
 
 /* Sends the condition; the answer's list is the caller's. */
@@ -113,7 +113,9 @@ static int ask(struct steps *s, slurmdb_job_cond_t *cond, compat_list_t *ret,
 	       struct errmsg *err)
 {
 	dbd_cond_msg_t body = { .cond = cond };
-	persist_msg_t req = { .msg_type = DBD_GET_JOBS_COND, .data = &body, .conn = &s->conn };
+	persist_msg_t req = { .msg_type = DBD_GET_JOBS_COND,
+			      .data = &body,
+			      .COMPAT_MSG_CONN = &s->conn };
 	persist_msg_t resp = { 0 };
 	dbd_list_msg_t *got;
 	buf_t *buffer;

@@ -53,7 +53,7 @@ static void *drain(void *arg)
 	return NULL;
 }
 
-static void fill_job(job_record_t *job, struct job_details *details, unsigned int nodes)
+static void fill_job(job_record_t *job, compat_job_details_t *details, unsigned int nodes)
 {
 	static char list[FACT_NODES_MAX * 2];
 	size_t used = 0;
@@ -64,7 +64,7 @@ static void fill_job(job_record_t *job, struct job_details *details, unsigned in
 	for (i = 3; i < 2 * nodes && used + 8 < sizeof(list); i += 2)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, ",%u", i);
 	(void)snprintf(list + used, sizeof(list) - used, "]");
-	*details = (struct job_details){ .submit_time = 1700000000,
+	*details = (compat_job_details_t){ .submit_time = 1700000000,
 					 .begin_time = 1700000000,
 					 .work_dir = (char *)"/home/alice/project/run" };
 	*job = (job_record_t){ .job_id = 4711, .array_task_id = NO_VAL, .het_job_id = 0,
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 {
 	unsigned int nodes = argc > 1 ? (unsigned int)atoi(argv[1]) : 4;
 	struct sched_param no_priority = { 0 };
-	struct job_details details;
+	compat_job_details_t details;
 	struct feed_lost lost;
 	job_record_t job;
 	struct feed *f;
