@@ -90,6 +90,12 @@ static void take_pending(struct finaliser *f, const struct spool_entry *e, uint6
 		return;
 	}
 	w->requeued = r->state && !strcmp(r->state, "REQUEUED");
+	if (r->state && !strcmp(r->state, "RESIZING")) {
+		/* the job goes on: what slurmctld has now is of its next part */
+		w->ended = true;
+		enter_steps(f, w, now, f->settings->final_energy_wait_ns);
+		return;
+	}
 	if (r->start) {
 		enter(w, WAIT_END, now, POLL_FIRST_NS, f->settings->final_energy_wait_ns);
 		return;
@@ -248,7 +254,7 @@ static void fetch_steps(struct finaliser *f, uint64_t now)
 		if (w->phase != WAIT_STEPS || now < w->next_try_mono_ns)
 			continue;
 		q[n] = (struct steps_query){ .job_id = w->record->job_id,
-					     .start = w->record->start };
+					     .submit = w->record->submit };
 		of[n++] = w;
 	}
 	if (!n)

@@ -18,13 +18,20 @@ static struct maybe_u64 energy_of(const job_record_t *job)
 	return (struct maybe_u64){ j, true };
 }
 
+/* Of a job that was resized, the part that is running starts with the last resize. */
+static bool starts_at(const job_record_t *job, uint64_t start)
+{
+	return (uint64_t)job->start_time == start ||
+	       (job->resize_time > job->start_time && (uint64_t)job->resize_time == start);
+}
+
 /*
  * A requeue counts the restart at once and resets the start when the nodes are free: while the old
  * incarnation's steps end, the record is still its own.
  */
 static bool is_same_incarnation(const job_record_t *job, const struct finality_query *q)
 {
-	return (uint64_t)job->start_time == q->start &&
+	return starts_at(job, q->start) &&
 	       (job->restart_cnt == q->restart_count ||
 		job->restart_cnt == q->restart_count + 1);
 }

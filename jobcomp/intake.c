@@ -10,6 +10,7 @@
 #include "src/libutil/logger.h"
 
 #define BATCH 64 /* entries between two syncs at most */
+#define KEYS_BATCH 1024
 #define REOPEN_NS (10 * NSEC_PER_SEC)
 #define RETRY_MS 1000
 #define IDLE_MS 5000
@@ -60,24 +61,88 @@ static void report_lost(struct intake *in)
 		     lost.count > lost.nids ? " ..." : "");
 }
 
-/* One entry as PENDING. -EINVAL: can never be written. */
-static int write_entry(struct intake *in, const void *data, size_t len, struct errmsg *err)
+static enum spool_kind kind_of(const struct job_facts *f)
+{
+	/* what was left out is read from slurmdbd, as if only the key were known */
+	return f->left_out ? SPOOL_KEY : SPOOL_PENDING;
+}
+
+static int append(struct intake *in, enum spool_kind kind, const struct record *r,
+		  struct errmsg *err)
 {
 	_cleanup_free_ char *json = NULL;
 	char key[RECORD_KEY_MAX];
+	size_t len;
+	int rc = record_key(r, key, sizeof(key));
+
+	if (rc < 0)
+		return errmsg_set(err, rc, "record of job %" PRIu32 " has no key", r->job_id);
+	rc = record_to_json(r, &json, &len, err);
+	if (rc == 0)
+		rc = store_append(in->store, kind, key, json, len, err);
+	return rc;
+}
+
+/* -EINVAL: can never be written. */
+static int write_entry(struct intake *in, const void *data, size_t len, struct errmsg *err)
+{
 	struct record *r;
-	size_t json_len;
 	int rc = job_facts_to_record(data, len, in->cluster, &r);
 
 	if (rc < 0)
 		return errmsg_set(err, rc, "job facts of %zu bytes: %s", len, strerror(-rc));
-	rc = record_key(r, key, sizeof(key));
-	if (rc == 0)
-		rc = record_to_json(r, &json, &json_len, err);
-	if (rc == 0)
-		rc = store_append(in->store, SPOOL_PENDING, key, json, json_len, err);
+	rc = append(in, kind_of(data), r, err);
 	record_destroy(r);
 	return rc;
+}
+
+static int write_key(struct intake *in, const struct feed_key *key, struct errmsg *err)
+{
+	struct record *r = record_create();
+	int rc;
+
+	if (!r)
+		return errmsg_set(err, -ENOMEM, "out of memory");
+	r->job_id = key->job_id;
+	r->restart_count = key->restart_count;
+	if (key->het_job_offset != FACT_UNKNOWN)
+		r->het_job_offset = (struct maybe_u64){ key->het_job_offset, true };
+	r->user_id = key->user_id;
+	r->submit = key->submit;
+	r->start = key->start;
+	r->end = key->end;
+	r->cluster = strdup(in->cluster);
+	r->state = strdup(job_state_name(key->state));
+	if (r->cluster && r->state)
+		rc = append(in, SPOOL_KEY, r, err);
+	else
+		rc = errmsg_set(err, -ENOMEM, "out of memory");
+	record_destroy(r);
+	return rc;
+}
+
+/* As write_batch(), of jobs of which the queue could keep the key only. */
+static int write_keys(struct intake *in, struct errmsg *err)
+{
+	static struct feed_key key[KEYS_BATCH];
+	size_t n = feed_next_keys(in->feed, key, KEYS_BATCH);
+	size_t i;
+	int rc = 0;
+
+	if (!n)
+		return 0;
+	for (i = 0; i < n && rc == 0; i++)
+		rc = write_key(in, &key[i], err);
+	if (rc == 0)
+		rc = spool_sync(in->store->spool, err);
+	if (rc < 0) {
+		feed_rewind_keys(in->feed);
+		return rc;
+	}
+	feed_release_keys(in->feed);
+	store_announce(in->store);
+	logger_info("ceems: jobcomp: the queue was full: %zu job ends are read from slurmdbd", n);
+	return (int)n;
 }
 
 /* A batch; the number of entries now on disk or given up, or -errno if none could be written. */
@@ -117,13 +182,18 @@ static bool drain(struct intake *in)
 {
 	struct errmsg err = { 0 };
 	unsigned int tries;
+	int keys = 0;
 	int n;
 
 	do {
 		store_lock(in->store);
 		n = write_batch(in, &err);
+		if (n >= 0)
+			keys = write_keys(in, &err);
 		store_unlock(in->store);
-	} while (n > 0);
+	} while (n >= 0 && keys >= 0 && n + keys > 0);
+	if (n >= 0)
+		n = keys;
 	if (n < 0) {
 		logger_log_once(&write_trouble, LOGGER_ERROR,
 				"ceems: jobcomp: cannot write to %s: %s; job records wait in "

@@ -41,7 +41,22 @@ void job_exit_status(uint32_t status, int32_t *ret_code, int32_t *ret_signal)
 		*ret_code = WEXITSTATUS((int)status);
 }
 
-void job_facts_copy(const struct job_record *job, struct job_facts *ret)
+/* Slurm makes the text when it asks for it, and forgets it when a task leaves the array. */
+static void copy_array_tasks(const struct job_record *job, struct job_facts *ret)
+{
+	const char *tasks = NULL;
+
+	/* of a task, the rest of the array is not its business */
+	if (job->array_recs && job->array_task_id == NO_VAL)
+		tasks = job->array_recs->task_id_str;
+	if (job->array_recs && job->array_task_id == NO_VAL && !tasks)
+		job_facts_leave_out(ret, FACT_ARRAY_TASKS);
+	else
+		job_facts_add_text(ret, FACT_ARRAY_TASKS, tasks);
+}
+
+void job_facts_copy(const struct job_record *job, enum fact_event event, uint64_t resized,
+		    struct job_facts *ret)
 {
 	const compat_job_details_t *d = job->details;
 	int32_t ignored;
@@ -72,7 +87,16 @@ void job_facts_copy(const struct job_record *job, struct job_facts *ret)
 	/* of a job that never ran, Slurm's start is the time it was cancelled or is expected */
 	ret->start = ran ? seconds(job->start_time) : 0;
 	ret->end = seconds(job->end_time);
+	if (job->job_state & JOB_RESIZING)
+		ret->end = seconds(job->resize_time);
+	else
+		resized = seconds(job->resize_time);
+	/* a requeue does not reset the time of a resize */
+	if (ran && resized && resized >= ret->start)
+		ret->submit = ret->eligible = ret->start = resized;
 
+	ret->event = event;
+	ret->left_out = 0;
 	ret->text_used = 0;
 	job_facts_add_text(ret, FACT_JOB_NAME, job->name);
 	job_facts_add_text(ret, FACT_USER, job->user_name);
@@ -89,4 +113,5 @@ void job_facts_copy(const struct job_record *job, struct job_facts *ret)
 	job_facts_add_text(ret, FACT_TRES_REQ, job->tres_fmt_req_str);
 	job_facts_add_text(ret, FACT_TRES_ALLOC, job->tres_fmt_alloc_str);
 	job_facts_add_text(ret, FACT_SLUID, NULL); /* Slurm has none before 26.05 */
+	copy_array_tasks(job, ret);
 }

@@ -11,30 +11,42 @@ static const struct {
 	size_t max;
 	size_t offset; /* of the char * in struct record */
 } texts[FACT_TEXT_N] = {
-	[FACT_JOB_NAME] = { FACT_NAME_MAX, offsetof(struct record, job_name) },
-	[FACT_USER] = { FACT_NAME_MAX, offsetof(struct record, user_name) },
-	[FACT_ACCOUNT] = { FACT_NAME_MAX, offsetof(struct record, account) },
-	[FACT_PARTITION] = { FACT_NAME_MAX, offsetof(struct record, partition) },
-	[FACT_QOS] = { FACT_NAME_MAX, offsetof(struct record, qos) },
-	[FACT_WCKEY] = { FACT_NAME_MAX, offsetof(struct record, wckey) },
-	[FACT_STATE] = { FACT_NAME_MAX, offsetof(struct record, state) },
+	[FACT_JOB_NAME] = { FACT_TEXT_MAX, offsetof(struct record, job_name) },
+	[FACT_USER] = { FACT_TEXT_MAX, offsetof(struct record, user_name) },
+	[FACT_ACCOUNT] = { FACT_TEXT_MAX, offsetof(struct record, account) },
+	[FACT_PARTITION] = { FACT_TEXT_MAX, offsetof(struct record, partition) },
+	[FACT_QOS] = { FACT_TEXT_MAX, offsetof(struct record, qos) },
+	[FACT_WCKEY] = { FACT_TEXT_MAX, offsetof(struct record, wckey) },
+	[FACT_STATE] = { FACT_TEXT_MAX, offsetof(struct record, state) },
 	[FACT_NODES] = { FACT_NODES_MAX, offsetof(struct record, nodes) },
-	[FACT_WORK_DIR] = { FACT_PATH_MAX, offsetof(struct record, work_dir) },
-	[FACT_RESERVATION] = { FACT_NAME_MAX, offsetof(struct record, reservation) },
-	[FACT_SUBMIT_HOST] = { FACT_NAME_MAX, offsetof(struct record, submit_host) },
-	[FACT_COMMENT] = { FACT_NAME_MAX, offsetof(struct record, comment) },
-	[FACT_TRES_REQ] = { FACT_NAME_MAX, offsetof(struct record, tres_req) },
-	[FACT_TRES_ALLOC] = { FACT_NAME_MAX, offsetof(struct record, tres_alloc) },
-	[FACT_SLUID] = { FACT_NAME_MAX, offsetof(struct record, sluid) },
+	[FACT_WORK_DIR] = { FACT_TEXT_MAX, offsetof(struct record, work_dir) },
+	[FACT_RESERVATION] = { FACT_TEXT_MAX, offsetof(struct record, reservation) },
+	[FACT_SUBMIT_HOST] = { FACT_TEXT_MAX, offsetof(struct record, submit_host) },
+	[FACT_COMMENT] = { FACT_TEXT_MAX, offsetof(struct record, comment) },
+	[FACT_TRES_REQ] = { FACT_TEXT_MAX, offsetof(struct record, tres_req) },
+	[FACT_TRES_ALLOC] = { FACT_TEXT_MAX, offsetof(struct record, tres_alloc) },
+	[FACT_SLUID] = { FACT_TEXT_MAX, offsetof(struct record, sluid) },
+	[FACT_ARRAY_TASKS] = { FACT_TEXT_MAX, offsetof(struct record, array_tasks) },
 };
 
 void job_facts_add_text(struct job_facts *f, enum fact_text which, const char *text)
 {
-	size_t len = text ? strnlen(text, texts[which].max) : 0;
+	size_t max = texts[which].max;
+	size_t len = text ? strnlen(text, max + 1) : 0;
 
+	if (len > max) {
+		job_facts_leave_out(f, which);
+		return;
+	}
 	f->text_len[which] = (uint16_t)len;
 	memcpy(f->text + f->text_used, text ? text : "", len);
 	f->text_used += (uint32_t)len;
+}
+
+void job_facts_leave_out(struct job_facts *f, enum fact_text which)
+{
+	f->text_len[which] = 0;
+	f->left_out |= UINT32_C(1) << which;
 }
 
 static struct maybe_u64 unless_unknown(uint32_t v)

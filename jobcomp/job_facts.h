@@ -28,16 +28,25 @@ enum fact_text {
 	FACT_TRES_REQ,
 	FACT_TRES_ALLOC,
 	FACT_SLUID,
+	FACT_ARRAY_TASKS,
 	FACT_TEXT_N
 };
 
-/* A longer text is cut: the sum of the bounds is what the hook may copy at most. */
-#define FACT_NODES_MAX 16384
-#define FACT_PATH_MAX 4096
-#define FACT_NAME_MAX 1024
-#define FACT_BUFFER (FACT_NODES_MAX + FACT_PATH_MAX + (FACT_TEXT_N - 2) * FACT_NAME_MAX)
+/*
+ * A longer text is left out, never cut, and read from slurmdbd like one that Slurm does not have at
+ * hand: the sum of the bounds is what the hook may copy at most. sbatch refuses names over 1024 and
+ * paths over 4096 bytes; a list of 9,000 nodes without regularity has some 54,000.
+ */
+#define FACT_NODES_MAX 65535
+#define FACT_TEXT_MAX 4096
+#define FACT_BUFFER (FACT_NODES_MAX + (FACT_TEXT_N - 1) * FACT_TEXT_MAX)
 
 #define FACT_UNKNOWN UINT32_C(0xffffffff) /* of the uint32_t below that may be missing */
+
+enum fact_event {
+	FACT_END,
+	FACT_START,
+};
 
 struct job_facts {
 	uint32_t job_id;
@@ -50,6 +59,8 @@ struct job_facts {
 	uint32_t priority;
 	uint32_t total_nodes, total_cpus;
 	int32_t exit_code, exit_signal, derived_exit_code;
+	uint32_t event;			       /* enum fact_event */
+	uint32_t left_out;		       /* 1 << enum fact_text: to be read from slurmdbd */
 	uint32_t text_used;
 	uint64_t db_index;		       /* 0: slurmdbd has not told it yet */
 	uint64_t submit, eligible, start, end; /* 0: never */
@@ -66,12 +77,20 @@ static inline size_t job_facts_size(const struct job_facts *f)
 /* The next text, in the order of enum fact_text; NULL or "": unknown. */
 void job_facts_add_text(struct job_facts *f, enum fact_text which, const char *text);
 
+/* A text that there is and that is not copied. */
+void job_facts_leave_out(struct job_facts *f, enum fact_text which);
+
 /*
  * Slurm's half, job_copy.c: fills the used part of *RET. Called under slurmctld's job lock; no
  * allocation, no system call.
+ *
+ * slurmdbd has a row for each size that a job had, and so it has a record for each: a part, whose
+ * submit, eligible and start time are the time of the resize before it. RESIZED is that of a job that
+ * is being resized now (resizes.h), 0: it never was.
  */
 struct job_record;
-void job_facts_copy(const struct job_record *job, struct job_facts *ret);
+void job_facts_copy(const struct job_record *job, enum fact_event event, uint64_t resized,
+		    struct job_facts *ret);
 
 /* Slurm's, too: "COMPLETED" of a job's state with its flags. A constant. */
 const char *job_state_name(uint32_t state);

@@ -14,6 +14,7 @@
 
 #include "jobcomp/hook_time.h"
 #include "jobcomp/job_facts.h"
+#include "jobcomp/resizes.h"
 #include "jobcomp/steps.h"
 #include "jobcomp/worker.h"
 #include "src/libutil/clock.h"
@@ -37,6 +38,8 @@ EXPORT compat_list_t jobcomp_p_get_jobs(slurmdb_job_cond_t *cond);
 static struct worker *worker; /* NULL: inert */
 static struct hook_time hook_time;
 static struct job_facts facts; /* not on the stack: the threads that call are new, and so is theirs */
+static bool wants_starts;
+static uint64_t starts_left_out;
 static time_t dbd_stop;
 
 static void log_line(enum logger_level level, const char *line)
@@ -52,6 +55,39 @@ static void log_line(enum logger_level level, const char *line)
 		debug("%s", line);
 		break;
 	}
+}
+
+/* What the queue has no room for is read from slurmdbd later, by its key. */
+static void hand_over(struct feed *feed)
+{
+	struct feed_key key;
+
+	if (feed_push(feed, &facts, job_facts_size(&facts)) == 0)
+		return;
+	key = (struct feed_key){ .job_id = facts.job_id,
+				 .restart_count = facts.restart_count,
+				 .het_job_offset = facts.het_job_offset,
+				 .user_id = facts.user_id,
+				 .submit = (uint32_t)facts.submit,
+				 .start = (uint32_t)facts.start,
+				 .end = (uint32_t)facts.end,
+				 .state = facts.state };
+	if (feed_push_key(feed, &key) < 0)
+		feed_note_lost(feed, facts.job_id);
+}
+
+/* slurmctld's job write lock is held: copy, queue, return. */
+static void on_job_end(const job_record_t *job)
+{
+	uint64_t begin_ns = clock_mono_ns();
+	uint64_t resized = 0;
+
+	if (IS_JOB_RESIZING(job))
+		resized = resizes_note(job->job_id, (uint64_t)job->start_time,
+				       (uint64_t)job->resize_time);
+	job_facts_copy(job, FACT_END, resized, &facts);
+	hand_over(worker_feed(worker));
+	hook_time_add(&hook_time, clock_mono_ns() - begin_ns);
 }
 
 static int start(struct errmsg *err)
@@ -80,7 +116,31 @@ static int start(struct errmsg *err)
 		if (steps_create(setup.cluster, &dbd_stop, &setup.steps, &why) < 0)
 			logger_info("ceems: jobcomp: records have no steps: %s", why.text);
 	}
+	wants_starts = *settings.kafka_start_topic;
+	if (wants_starts && !COMPAT_TELLS_STARTS)
+		logger_info("ceems: jobcomp: KafkaStartTopic is of no use: Slurm tells of job "
+			    "starts from 25.05 on");
 	return worker_start(&setup, &worker, err);
+}
+
+/*
+ * The first call would pay for page faults and for finding functions by name, under slurmctld's
+ * lock.
+ */
+static void warm_up(void)
+{
+	static const job_record_t nothing;
+	struct feed *f = NULL;
+
+	memset(&facts, 0xff, sizeof(facts));
+	memset(&hook_time, 0, sizeof(hook_time));
+	job_facts_copy(&nothing, FACT_END, 0, &facts);
+	if (feed_create(1, &f, NULL) < 0)
+		return;
+	hand_over(f);
+	hook_time_add(&hook_time, 0);
+	memset(&hook_time, 0, sizeof(hook_time));
+	feed_destroy(f);
 }
 
 /* A plugin that fails here takes slurmctld with it (from 23.02 on), so it does not. */
@@ -92,6 +152,7 @@ int init(void)
 		return SLURM_SUCCESS;
 	logger_set_sink(log_line);
 	dbd_stop = 0;
+	warm_up();
 	if (start(&err) < 0)
 		error("ceems: jobcomp: %s; no job records are written until slurmctld is "
 		      "restarted", err.text);
@@ -121,6 +182,9 @@ int fini(void)
 		     " ns, p99 %" PRIu64 " ns, at most %" PRIu64 " ns",
 		     hook_time.n, hook_time_quantile_ns(&hook_time, 500),
 		     hook_time_quantile_ns(&hook_time, 990), hook_time.max_ns);
+	if (starts_left_out)
+		info("ceems: jobcomp: %" PRIu64 " job starts were not told: the queue was half full",
+		     starts_left_out);
 	logger_set_sink(NULL);
 	return SLURM_SUCCESS;
 }
@@ -130,23 +194,11 @@ int jobcomp_p_set_location(COMPAT_SET_LOCATION_ARGS)
 	return SLURM_SUCCESS; /* where records go is in ceems.conf */
 }
 
-/* slurmctld's job write lock is held: copy, queue, return. */
-static void on_job_end(const job_record_t *job)
-{
-	struct feed *feed = worker_feed(worker);
-	uint64_t begin_ns = clock_mono_ns();
-
-	job_facts_copy(job, &facts);
-	if (feed_push(feed, &facts, job_facts_size(&facts)) < 0)
-		feed_note_lost(feed, facts.job_id);
-	hook_time_add(&hook_time, clock_mono_ns() - begin_ns);
-}
-
 /* Up to 24.11. */
 int jobcomp_p_log_record(job_record_t *job)
 {
-	/* a sibling cluster's job, or one that goes on with other nodes */
-	if (worker && !IS_JOB_REVOKED(job) && !IS_JOB_RESIZING(job))
+	/* revoked: a sibling cluster's job, which has its record there */
+	if (worker && !IS_JOB_REVOKED(job))
 		on_job_end(job);
 	return SLURM_SUCCESS;
 }
@@ -160,8 +212,14 @@ int jobcomp_p_record_job_end(job_record_t *job, uint32_t event)
 
 int jobcomp_p_record_job_start(job_record_t *job, uint32_t event)
 {
-	(void)job;
 	(void)event;
+	if (!worker || !wants_starts)
+		return SLURM_SUCCESS;
+	job_facts_copy(job, FACT_START, 0, &facts);
+	/* a burst of starts must not take the room of ends */
+	if (feed_is_half_full(worker_feed(worker)) ||
+	    feed_push(worker_feed(worker), &facts, job_facts_size(&facts)) < 0)
+		starts_left_out++;
 	return SLURM_SUCCESS;
 }
 

@@ -56,6 +56,9 @@
 #define COMPAT_SET_LOCATION_ARGS char *location __attribute__((unused))
 #endif
 
+/* 25.05: jobcomp is told of job starts. */
+#define COMPAT_TELLS_STARTS (SLURM_VERSION_NUMBER >= 0x190500)
+
 /* 24.11: List became list_t *; the pointer is the same. */
 #if SLURM_VERSION_NUMBER >= 0x180b00
 typedef list_t *compat_list_t;

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "acct/step_spread.h"
+#include "jobcomp/job_facts.h"
 #include "jobcomp/steps.h"
 #include "src/libjob/tresmap.h"
 #include "src/libutil/util.h"
@@ -176,7 +177,7 @@ static void copy_step(const struct steps *s, const slurmdb_step_rec_t *from,
 				    .end = seconds(from->end) };
 	copy_text(to->name, sizeof(to->name), from->stepname);
 	copy_text(to->state, sizeof(to->state),
-		  job_state_string((enum job_states)(from->state & JOB_STATE_BASE)));
+		  job_state_name(from->state));
 	copy_text(to->nodes, sizeof(to->nodes), from->nodes);
 	if (WIFSIGNALED(status))
 		to->exit_signal = WTERMSIG(status);
@@ -273,7 +274,7 @@ int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg 
 	it = list_iterator_create(jobs);
 	while ((job = list_next(it))) {
 		for (i = 0; i < n; i++)
-			if (q[i].job_id == job->jobid && q[i].start == seconds(job->start))
+			if (q[i].job_id == job->jobid && q[i].submit == seconds(job->submit))
 				(void)take_steps(s, job, &q[i]);
 	}
 	list_iterator_destroy(it);

@@ -25,7 +25,7 @@ enum steps_state {
 
 struct steps_query {
 	uint32_t job_id;
-	uint64_t start;
+	uint64_t submit; /* with it, one row: of an incarnation, or of a part of it (job_facts.h) */
 	/*
 	 * Borrowed, NULL: not needed. What it does not know of the job is filled from slurmdbd's row
 	 * (job_refill.h): the hook's queue had room for its key only.

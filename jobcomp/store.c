@@ -47,7 +47,9 @@ int store_append(struct store *s, enum spool_kind kind, const char *key, const c
 {
 	struct spool_stats stats;
 
-	if (kind == SPOOL_PENDING && s->max_bytes) {
+	bool is_new = kind == SPOOL_PENDING || kind == SPOOL_KEY || kind == SPOOL_START;
+
+	if (is_new && s->max_bytes) {
 		spool_get_stats(s->spool, &stats);
 		if (stats.bytes + len > s->max_bytes - s->max_bytes / 4)
 			return errmsg_set(err, -ENOSPC,

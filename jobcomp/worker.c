@@ -12,6 +12,7 @@
 #include "jobcomp/delivery.h"
 #include "jobcomp/finaliser.h"
 #include "jobcomp/intake.h"
+#include "jobcomp/resizes.h"
 #include "jobcomp/steps.h"
 #include "jobcomp/store.h"
 #include "src/libutil/clock.h"
@@ -51,6 +52,7 @@ static void *intake_main(void *arg)
 
 static void *finaliser_main(void *arg)
 {
+	resizes_load();
 	finaliser_run(&((struct worker *)arg)->finaliser);
 	return NULL;
 }

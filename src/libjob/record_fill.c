@@ -48,6 +48,12 @@ static void fill_figures(struct record *r, bool unmeasured)
 		figures_fold(&r->figures, &r->steps[i].figures);
 }
 
+/* A job that went on with other nodes: see job_facts.h. */
+static bool is_resized_part(const struct record *r)
+{
+	return r->state && !strcmp(r->state, "RESIZING");
+}
+
 /* METRIC_ENERGY is the steps' joules here: whole joules, as slurmdbd has no smaller unit. */
 static struct maybe_u64 pick_energy(const struct record *r, const struct record_ending *end)
 {
@@ -55,6 +61,9 @@ static struct maybe_u64 pick_energy(const struct record *r, const struct record_
 
 	if (end->unmeasured)
 		return steps;
+	/* the extern step's, which has those of the others, is booked to the last part as a whole */
+	if (is_resized_part(r))
+		return end->dbd_energy_j;
 	if (figures_has(&r->figures, METRIC_ENERGY))
 		steps = (struct maybe_u64){ r->figures.value[METRIC_ENERGY] / UJ_PER_J, true };
 	if (end->ctld_energy_j.known && !end->requeued)
@@ -71,6 +80,10 @@ static void fill_energy(struct record *r, const struct record_ending *end)
 	struct record_energy *e = &r->energy;
 
 	*e = (struct record_energy){ .final = end->ended, .total_j = pick_energy(r, end) };
+	if (!e->total_j.known && is_resized_part(r)) {
+		figures_miss(&r->figures, METRIC_ENERGY, REASON_NOT_MEASURED);
+		figures_miss(&r->figures, METRIC_CO2E, REASON_NOT_MEASURED);
+	}
 	if (!e->total_j.known)
 		return;
 	metric_text_sources(&r->figures, "", e->source, sizeof(e->source));

@@ -156,6 +156,12 @@ int feed_push(struct feed *f, const void *data, size_t len)
 	return 0;
 }
 
+bool feed_is_half_full(const struct feed *f)
+{
+	return atomic_load_explicit(&f->head, memory_order_relaxed) -
+	       atomic_load_explicit(&f->tail, memory_order_relaxed) >= f->size / 2;
+}
+
 int feed_push_key(struct feed *f, const struct feed_key *key)
 {
 	uint64_t head = atomic_load_explicit(&f->key_head, memory_order_relaxed);

@@ -8,6 +8,7 @@
 #ifndef CEEMS_FEED_H
 #define CEEMS_FEED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,6 +50,9 @@ void feed_destroy(struct feed *f);
  * not for half a second after an entry.
  */
 int feed_push(struct feed *f, const void *data, size_t len);
+
+/* For what must not take the room of something more important. */
+bool feed_is_half_full(const struct feed *f);
 
 /* When feed_push() could not. -ENOSPC: no room for this either. */
 int feed_push_key(struct feed *f, const struct feed_key *key);

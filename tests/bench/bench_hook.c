@@ -83,7 +83,7 @@ static void job_ends(struct feed *f, const job_record_t *job, struct hook_time *
 	static struct job_facts facts;
 	uint64_t begin = clock_mono_ns();
 
-	job_facts_copy(job, &facts);
+	job_facts_copy(job, FACT_END, 0, &facts);
 	if (feed_push(f, &facts, job_facts_size(&facts)) < 0)
 		feed_note_lost(f, facts.job_id);
 	hook_time_add(t, clock_mono_ns() - begin);

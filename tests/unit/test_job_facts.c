@@ -27,6 +27,11 @@ static void fill(const char *nodes)
 						       "text");
 }
 
+static size_t bound(unsigned int which)
+{
+	return which == FACT_NODES ? FACT_NODES_MAX : FACT_TEXT_MAX;
+}
+
 int main(void)
 {
 	static char longest[FACT_NODES_MAX * 2];
@@ -37,7 +42,7 @@ int main(void)
 	is_int(job_facts_to_record(&f, 10, "c", &r), -EINVAL, "less than the fixed part");
 	is_int(job_facts_to_record(&f, job_facts_size(&f) - 1, "c", &r), -EINVAL, "a byte less");
 	is_int(job_facts_to_record(&f, job_facts_size(&f) + 1, "c", &r), -EINVAL, "a byte more");
-	f.text_len[FACT_NODES] = 60000;
+	f.text_len[FACT_NODES] = 65535;
 	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), -EINVAL,
 	       "a text longer than all");
 	ok(!r, "no record of any of them");
@@ -46,7 +51,7 @@ int main(void)
 	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), 0, "facts");
 	is_str(r->cluster, "c", "the cluster");
 	is_str(r->job_name, "text", "the first text");
-	is_str(r->sluid, "text", "the last text");
+	is_str(r->array_tasks, "text", "the last text");
 	is_str(r->nodes, "n1", "one in between");
 	ok(!r->comment, "what is not there is unknown");
 	ok(!r->array_task_id.known && !r->het_job_id.known && !r->db_index.known,
@@ -57,11 +62,22 @@ int main(void)
 	memset(longest, 'x', sizeof(longest) - 1);
 	memset(&f, 0, sizeof(f));
 	for (i = 0; i < FACT_TEXT_N; i++)
-		job_facts_add_text(&f, (enum fact_text)i, longest);
-	is_u64(f.text_used, FACT_BUFFER, "texts without end fill the buffer and no more");
-	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), 0, "and are cut");
-	is_u64(strlen(r->nodes), FACT_NODES_MAX, "each at its bound");
-	is_u64(strlen(r->sluid), FACT_NAME_MAX, "to the last");
+		job_facts_add_text(&f, (enum fact_text)i, longest + sizeof(longest) - 1 - bound(i));
+	is_u64(f.text_used, FACT_BUFFER, "the longest texts fill the buffer");
+	is_u64(f.left_out, 0, "none is left out");
+	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), 0, "and come back");
+	is_u64(strlen(r->nodes), FACT_NODES_MAX, "whole");
+	is_u64(strlen(r->array_tasks), FACT_TEXT_MAX, "to the last");
+	record_destroy(r);
+
+	memset(&f, 0, sizeof(f));
+	for (i = 0; i < FACT_TEXT_N; i++)
+		job_facts_add_text(&f, (enum fact_text)i,
+				   longest + sizeof(longest) - 2 - bound(i));
+	is_u64(f.text_used, 0, "longer ones are not cut");
+	is_u64(f.left_out, (UINT32_C(1) << FACT_TEXT_N) - 1, "but left out, and it is said");
+	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), 0, "what is left");
+	ok(!r->nodes && !r->job_name, "does not know them");
 	record_destroy(r);
 	return done_testing();
 }
