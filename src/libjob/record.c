@@ -38,6 +38,8 @@ void record_destroy(struct record *r)
 	free(r->comment);
 	free(r->tres_req);
 	free(r->tres_alloc);
+	free(r->array_tasks);
+	free(r->script);
 	free(r->steps);
 	free(r);
 }

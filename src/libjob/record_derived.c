@@ -38,22 +38,27 @@ static uint64_t slurm_job_cpu_ns(const struct record *r)
 static bool value_of(enum derived d, const struct figures *f, uint64_t slurm_ns, uint64_t elapsed,
 		     uint32_t cpus, double *ret)
 {
-	struct figures with = *f;
+	struct figures with;
 
-	if (!figures_has(f, METRIC_CPU_TIME) && slurm_ns)
-		figures_set(&with, METRIC_CPU_TIME, slurm_ns);
+	if (!slurm_ns)
+		return derived_value(d, f, elapsed, cpus, ret);
+	with = *f;
+	figures_set(&with, METRIC_CPU_TIME, slurm_ns);
 	return derived_value(d, &with, elapsed, cpus, ret);
 }
 
 bool record_derived(const struct record *r, enum derived d, double *ret)
 {
-	return value_of(d, &r->figures, slurm_job_cpu_ns(r), elapsed_ns(r->start, r->end),
-			r->total_cpus, ret);
+	uint64_t ns = figures_has(&r->figures, METRIC_CPU_TIME) ? 0 : slurm_job_cpu_ns(r);
+
+	return value_of(d, &r->figures, ns, elapsed_ns(r->start, r->end), r->total_cpus, ret);
 }
 
 bool record_step_derived(const struct record_step *s, enum derived d, double *ret)
 {
-	return value_of(d, &s->figures, slurm_cpu_ns(s), elapsed_ns(s->start, s->end), s->ncpus, ret);
+	uint64_t ns = figures_has(&s->figures, METRIC_CPU_TIME) ? 0 : slurm_cpu_ns(s);
+
+	return value_of(d, &s->figures, ns, elapsed_ns(s->start, s->end), s->ncpus, ret);
 }
 
 bool record_step_imbalance(const struct record_step *s, enum metric m, double *ret)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libjob/record_json.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +10,11 @@
 
 #define FIELD(name, kind, member)                                                        \
 	{                                                                                \
-		name, kind, offsetof(struct record, member)                              \
+		name, kind, false, offsetof(struct record, member)                       \
+	}
+#define END_FIELD(name, kind, member)                                                    \
+	{                                                                                \
+		name, kind, true, offsetof(struct record, member)                        \
 	}
 
 const struct record_field record_fields[] = {
@@ -20,6 +25,7 @@ const struct record_field record_fields[] = {
 	FIELD("db_index", FIELD_MAYBE, db_index),
 	FIELD("array_job_id", FIELD_MAYBE, array_job_id),
 	FIELD("array_task_id", FIELD_MAYBE, array_task_id),
+	FIELD("array_tasks", FIELD_TEXT, array_tasks),
 	FIELD("het_job_id", FIELD_MAYBE, het_job_id),
 	FIELD("het_job_offset", FIELD_MAYBE, het_job_offset),
 	FIELD("job_name", FIELD_TEXT, job_name),
@@ -36,7 +42,7 @@ const struct record_field record_fields[] = {
 	FIELD("@submit", FIELD_TIME, submit),
 	FIELD("@eligible", FIELD_TIME, eligible),
 	FIELD("@start", FIELD_TIME, start),
-	FIELD("@end", FIELD_TIME, end),
+	END_FIELD("@end", FIELD_TIME, end),
 	FIELD("nodes", FIELD_TEXT, nodes),
 	FIELD("total_nodes", FIELD_U32, total_nodes),
 	FIELD("total_cpus", FIELD_U32, total_cpus),
@@ -46,6 +52,7 @@ const struct record_field record_fields[] = {
 	FIELD("priority", FIELD_MAYBE, priority),
 	FIELD("tres_req", FIELD_TEXT, tres_req),
 	FIELD("tres_alloc", FIELD_TEXT, tres_alloc),
+	END_FIELD("script", FIELD_TEXT, script),
 };
 const size_t record_nfields = ARRAY_SIZE(record_fields);
 
@@ -70,12 +77,12 @@ static void place_energy(const char *name, struct record_place *ret)
 	}
 }
 
-void record_place_of(enum metric m, struct record_place *ret)
+static void place_of(enum metric m, struct record_place *ret)
 {
 	const struct metric_info *info = &metric_table[m];
 	const char *suffix = "";
 
-	*ret = (struct record_place){ .object = { info->group }, .scale = 1 };
+	*ret = (struct record_place){ .metric = m, .object = { info->group }, .scale = 1 };
 	switch (info->unit) {
 	case UNIT_UJ:
 		ret->scale = UINT64_C(1000000);
@@ -98,6 +105,64 @@ void record_place_of(enum metric m, struct record_place *ret)
 		ret->object[1] = info->group;
 	}
 	(void)snprintf(ret->name, sizeof(ret->name), "%s%s", info->name, suffix);
+}
+
+static bool is_in(const struct record_place *p, const struct record_place *other, size_t depth)
+{
+	const char *a = p->object[depth];
+	const char *b = other->object[depth];
+
+	if (depth && !is_in(p, other, 0))
+		return false;
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static struct record_place places[METRIC_N];
+
+/* Behind the last of the first N that P shares its object of DEPTH with; 0: there is none. */
+static size_t behind(const struct record_place *p, size_t n, size_t depth)
+{
+	while (n && !is_in(p, &places[n - 1], depth))
+		n--;
+	return n;
+}
+
+static void insert(const struct record_place *p, size_t n)
+{
+	size_t at = behind(p, n, 1);
+
+	if (!at)
+		at = behind(p, n, 0);
+	if (!at)
+		at = n;
+	memmove(&places[at + 1], &places[at], (n - at) * sizeof(*places));
+	places[at] = *p;
+}
+
+static void order_places(void)
+{
+	unsigned int m;
+	size_t i;
+
+	metric_foreach(m) {
+		struct record_place p;
+
+		place_of((enum metric)m, &p);
+		insert(&p, m);
+	}
+	for (i = 0; i < METRIC_N; i++) {
+		places[i].is_first[0] = !i || !is_in(&places[i], &places[i - 1], 0);
+		places[i].is_first[1] = places[i].object[1] &&
+					(!i || !is_in(&places[i], &places[i - 1], 1));
+	}
+}
+
+const struct record_place *record_places(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	(void)pthread_once(&once, order_places);
+	return places;
 }
 
 const char *record_co2e_method_name(enum record_co2e_method method)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "ceems_config.h" /* _GNU_SOURCE for strptime() */
-
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
-#include <time.h>
 
 #include "src/libjob/record_json.h"
+#include "src/libjob/utf8.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
@@ -24,6 +22,53 @@ static const json_t *member(const json_t *o, const char *name)
 	const json_t *v = json_object_get(o, name);
 
 	return json_is_null(v) ? NULL : v;
+}
+
+/* The text at a PATH like "energy.source"; NULL: there is none, as in a later version. */
+static json_t *text_at(json_t *o, const char *path)
+{
+	const char *dot;
+
+	for (; (dot = strchr(path, '.')); path = dot + 1) {
+		char name[64];
+
+		if ((size_t)(dot - path) >= sizeof(name))
+			return NULL;
+		(void)snprintf(name, sizeof(name), "%.*s", (int)(dot - path), path);
+		o = json_object_get(o, name);
+	}
+	o = json_object_get(o, path);
+	return json_is_string(o) ? o : NULL;
+}
+
+/* Of the texts that "escaped" of the record or step names, makes the bytes they were. */
+static int unescape(json_t *o, struct errmsg *err)
+{
+	const json_t *names = member(o, "escaped");
+	size_t i;
+
+	if (!names)
+		return 0;
+	if (!json_is_array(names))
+		return bad(err, "escaped", "not an array");
+	for (i = 0; i < json_array_size(names); i++) {
+		const char *path = json_string_value(json_array_get(names, i));
+		json_t *text = path ? text_at(o, path) : NULL;
+		_cleanup_free_ char *copy = NULL;
+
+		if (!path)
+			return bad(err, "escaped", "not texts");
+		if (!text)
+			continue;
+		copy = strdup(json_string_value(text));
+		if (!copy)
+			return errmsg_set(err, -ENOMEM, "record: out of memory");
+		if (utf8_unescape(copy) < 0)
+			return bad(err, "escaped", "names a text that is not");
+		if (json_string_set_nocheck(text, copy) < 0)
+			return errmsg_set(err, -ENOMEM, "record: out of memory");
+	}
+	return 0;
 }
 
 static int get_text(const json_t *o, const char *name, char **ret, struct errmsg *err)
@@ -109,22 +154,60 @@ static int get_scaled(const json_t *o, const char *name, uint64_t scale,
 	return 0;
 }
 
+/* Days from 1970-01-01 to that day of the proleptic Gregorian calendar. */
+static int64_t days_to(int64_t year, int64_t month, int64_t day)
+{
+	int64_t y = month > 2 ? year : year - 1; /* years that begin in March end with the leap day */
+	int64_t m = month > 2 ? month - 3 : month + 9;
+
+	return y * 365 + y / 4 - y / 100 + y / 400 + (m * 153 + 2) / 5 + day - 719469;
+}
+
+/* The number of N digits at *P, which moves behind it and the byte END; -1: there is none. */
+static int take_digits(const char **p, int n, char end)
+{
+	int v = 0;
+
+	for (; n; n--, (*p)++) {
+		if (**p < '0' || **p > '9')
+			return -1;
+		v = v * 10 + **p - '0';
+	}
+	if (**p != end)
+		return -1;
+	(*p)++;
+	return v;
+}
+
 /* Only the form record_write.c makes. */
 static int get_time(const json_t *o, const char *name, uint64_t *ret, struct errmsg *err)
 {
+	static const struct {
+		int digits, min, max;
+		char end;
+	} part[] = {
+		{ 4, 0, 9999, '-' }, { 2, 1, 12, '-' }, { 2, 1, 31, 'T' },
+		{ 2, 0, 23, ':' },   { 2, 0, 59, ':' }, { 2, 0, 60, 'Z' },
+	};
 	const json_t *v = member(o, name);
-	struct tm tm = { 0 };
-	const char *end;
-	time_t t;
+	int64_t at[ARRAY_SIZE(part)];
+	const char *p;
+	int64_t t;
+	size_t i;
 
 	if (!v)
 		return 0;
 	if (!json_is_string(v))
 		return bad(err, name, "not a time");
-	end = strptime(json_string_value(v), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	if (!end || *end)
+	p = json_string_value(v);
+	for (i = 0; i < ARRAY_SIZE(part); i++) {
+		at[i] = take_digits(&p, part[i].digits, part[i].end);
+		if (at[i] < part[i].min || at[i] > part[i].max)
+			return bad(err, name, "not a time like 2026-01-31T12:00:00Z");
+	}
+	if (*p)
 		return bad(err, name, "not a time like 2026-01-31T12:00:00Z");
-	t = timegm(&tm);
+	t = ((days_to(at[0], at[1], at[2]) * 24 + at[3]) * 60 + at[4]) * 60 + at[5];
 	if (t < 0)
 		return bad(err, name, "before 1970");
 	*ret = (uint64_t)t;
@@ -160,25 +243,27 @@ static int get_object(const json_t *o, const char *name, const json_t **ret,
 
 static int get_figures(const json_t *o, struct figures *f, struct errmsg *err)
 {
-	unsigned int m;
-	int rc;
+	const struct record_place *p = record_places();
+	const struct record_place *end = p + METRIC_N;
+	const json_t *outer = NULL;
+	const json_t *inner = NULL;
 
 	figures_init(f);
-	metric_foreach(m) {
+	for (; p < end; p++) {
 		struct maybe_u64 value = { 0 };
-		struct record_place at;
-		const json_t *in;
+		int rc = 0;
 
-		record_place_of((enum metric)m, &at);
-		rc = get_object(o, at.object[0], &in, err);
-		if (rc == 0 && at.object[1])
-			rc = get_object(in, at.object[1], &in, err);
+		if (p->is_first[0])
+			rc = get_object(o, p->object[0], &outer, err);
+		if (rc == 0 && p->is_first[1])
+			rc = get_object(outer, p->object[1], &inner, err);
 		if (rc == 0)
-			rc = get_scaled(in, at.name, at.scale, &value, err);
+			rc = get_scaled(p->object[1] ? inner : outer, p->name, p->scale, &value,
+					err);
 		if (rc < 0)
 			return rc;
 		if (value.known)
-			figures_set(f, (enum metric)m, value.value);
+			figures_set(f, p->metric, value.value);
 	}
 	return 0;
 }
@@ -280,13 +365,17 @@ static int get_imbalance(const json_t *o, struct record_step *s, struct errmsg *
 	return rc;
 }
 
-static int get_step(const json_t *o, struct record_step *s, struct errmsg *err)
+static int get_step(json_t *o, struct record_step *s, struct errmsg *err)
 {
 	int rc;
 
 	if (!json_is_object(o))
 		return bad(err, "steps", "not an array of objects");
-	rc = get_u32(o, "stepid", &s->step_id, err);
+	rc = unescape(o, err);
+	if (rc == 0)
+		rc = get_u32(o, "stepid", &s->step_id, err);
+	if (rc == 0)
+		rc = get_maybe(o, "het_component", &s->het_component, err);
 	if (rc == 0)
 		rc = get_buf(o, "name", s->name, sizeof(s->name), err);
 	if (rc == 0)
@@ -365,22 +454,27 @@ static int flat_field(const json_t *o, const struct record_field *f, struct reco
 	return -EINVAL;
 }
 
-static int get_record(const json_t *o, struct record *r, struct errmsg *err)
+static int get_flat(const json_t *o, struct record *r, struct errmsg *err)
 {
-	const char *schema = json_string_value(json_object_get(o, "schema"));
-	struct maybe_u64 limit = { 0 };
-	int32_t ignored;
 	size_t i;
 	int rc = 0;
 
-	if (!schema || strcmp(schema, RECORD_SCHEMA))
-		return bad(err, "schema", "not " RECORD_SCHEMA);
 	for (i = 0; rc == 0 && i < record_nfields; i++)
 		rc = flat_field(o, &record_fields[i], r, err);
 	if (rc == 0 && (!r->cluster || !*r->cluster))
 		rc = bad(err, "cluster", "missing");
 	if (rc == 0 && !r->job_id)
 		rc = bad(err, "jobid", "missing");
+	return rc;
+}
+
+static int get_record(json_t *o, struct record *r, struct errmsg *err)
+{
+	struct maybe_u64 limit = { 0 };
+	struct maybe_u64 total = { 0 };
+	int32_t ignored;
+	int rc = get_flat(o, r, err);
+
 	if (rc == 0)
 		rc = get_exit(o, "exit_code", &r->exit_code, &r->exit_signal, err);
 	if (rc == 0)
@@ -396,27 +490,79 @@ static int get_record(const json_t *o, struct record *r, struct errmsg *err)
 		rc = get_emissions(o, r, err);
 	if (rc == 0)
 		rc = get_steps(o, r, err);
+	if (rc == 0)
+		rc = get_maybe(o, "steps_total", &total, err);
+	r->steps_total = total.value;
+	return rc;
+}
+
+static int load(const char *json, size_t len, const char *schema, json_t **ret, struct errmsg *err)
+{
+	json_error_t where;
+	json_t *o = json_loadb(json, len, JSON_REJECT_DUPLICATES, &where);
+	const char *is = json_string_value(json_object_get(o, "schema"));
+	int rc;
+
+	if (!o)
+		return errmsg_set(err, -EINVAL, "record: %s at byte %d", where.text,
+				  where.position);
+	rc = is && !strcmp(is, schema) ? unescape(o, err) :
+					 errmsg_set(err, -EINVAL, "record: schema: not %s", schema);
+	if (rc < 0)
+		json_decref(o);
+	else
+		*ret = o;
 	return rc;
 }
 
 int record_from_json(const char *json, size_t len, struct record **ret, struct errmsg *err)
 {
-	json_error_t where;
 	struct record *r;
 	json_t *o;
-	int rc;
+	int rc = load(json, len, RECORD_SCHEMA, &o, err);
 
-	o = json_loadb(json, len, JSON_REJECT_DUPLICATES, &where);
-	if (!o)
-		return errmsg_set(err, -EINVAL, "record: %s at byte %d", where.text,
-				  where.position);
+	if (rc < 0)
+		return rc;
 	r = record_create();
 	rc = r ? get_record(o, r, err) : errmsg_set(err, -ENOMEM, "record: out of memory");
 	json_decref(o);
-	if (rc < 0) {
+	if (rc < 0)
 		record_destroy(r);
+	else
+		*ret = r;
+	return rc;
+}
+
+static int get_part(const json_t *o, struct record *r, char *job_key, struct errmsg *err)
+{
+	const char *key = json_string_value(json_object_get(o, "job_key"));
+	int rc;
+
+	if (!key || !*key || strlen(key) >= RECORD_KEY_MAX)
+		return bad(err, "job_key", "missing or too long");
+	rc = get_flat(o, r, err);
+	if (rc == 0)
+		rc = get_steps(o, r, err);
+	if (rc == 0)
+		(void)snprintf(job_key, RECORD_KEY_MAX, "%s", key);
+	return rc;
+}
+
+int record_from_steps_json(const char *json, size_t len, struct record **ret,
+			   char ret_job_key[RECORD_KEY_MAX], struct errmsg *err)
+{
+	struct record *r;
+	json_t *o;
+	int rc = load(json, len, RECORD_STEPS_SCHEMA, &o, err);
+
+	if (rc < 0)
 		return rc;
-	}
-	*ret = r;
-	return 0;
+	r = record_create();
+	rc = r ? get_part(o, r, ret_job_key, err) : errmsg_set(err, -ENOMEM, "record: out of memory");
+	json_decref(o);
+	if (rc < 0)
+		record_destroy(r);
+	else
+		*ret = r;
+	return rc;
 }

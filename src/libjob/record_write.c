@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -11,403 +8,446 @@
 #include "src/libjob/utf8.h"
 #include "src/libutil/util.h"
 
-/*
- * Digits of a decimal. A double carries 15 exactly; with more, jansson would print the noise
- * behind them (0.1 as 0.10000000000000001).
- */
-#define REAL_DIGITS 15
+#define UJ_PER_J UINT64_C(1000000)
+#define US_PER_S UINT64_C(1000000)
 
-/*
- * jansson's setters take a NULL value as failure and own the value in every case, so that a
- * failed allocation shows in the return code of the whole and leaks nothing.
- */
-static int put(json_t *object, const char *name, json_t *value)
+void record_out_fini(struct record_out *o)
 {
-	return json_object_set_new_nocheck(object, name, value) < 0 ? -ENOMEM : 0;
+	jsonout_fini(&o->json);
+	jsonout_fini(&o->escaped);
 }
 
-/* JSON numbers of jansson end at 2^63; nothing real is larger, so it counts as unknown. */
-static json_t *number(uint64_t value)
+/* --- values ------------------------------------------------------------------------------ */
+
+static void put_null(struct record_out *o, const char *name)
 {
-	return value > INT64_MAX ? json_null() : json_integer((json_int_t)value);
+	if (o->omits)
+		return;
+	jsonout_name(&o->json, name);
+	jsonout_null(&o->json);
 }
 
-static json_t *maybe(const struct maybe_u64 *m)
+static void put_u64(struct record_out *o, const char *name, uint64_t v)
 {
-	return m->known ? number(m->value) : json_null();
+	jsonout_name(&o->json, name);
+	jsonout_u64(&o->json, v);
 }
 
-/* VALUE / SCALE; whole numbers stay integers, so that 12 J is 12 and not 12.0. */
-static json_t *decimal(uint64_t value, uint64_t scale)
+/* A count of which 0 is unknown. */
+static void put_count(struct record_out *o, const char *name, uint64_t v)
 {
-	if (value % scale == 0)
-		return number(value / scale);
-	return json_real((double)value / (double)scale);
+	if (v)
+		put_u64(o, name, v);
+	else
+		put_null(o, name);
 }
 
-static json_t *text(const char *s)
+static void put_maybe(struct record_out *o, const char *name, const struct maybe_u64 *m)
 {
-	_cleanup_free_ char *clean = NULL;
-
-	if (!s || !*s)
-		return json_null();
-	clean = utf8_clean(s, strlen(s), NULL);
-	return clean ? json_string_nocheck(clean) : NULL;
+	if (m->known)
+		put_u64(o, name, m->value);
+	else
+		put_null(o, name);
 }
 
-static json_t *iso_time(uint64_t t)
+static void put_decimal(struct record_out *o, const char *name, uint64_t value, uint64_t scale)
+{
+	jsonout_name(&o->json, name);
+	jsonout_decimal(&o->json, value, scale);
+}
+
+static void put_scaled(struct record_out *o, const char *name, const struct maybe_u64 *m,
+		       uint64_t scale)
+{
+	if (m->known)
+		put_decimal(o, name, m->value, scale);
+	else
+		put_null(o, name);
+}
+
+static void note_escaped(struct record_out *o, const char *name)
+{
+	char path[96];
+
+	(void)snprintf(path, sizeof(path), "%s%s", o->prefix ? o->prefix : "", name);
+	jsonout_next(&o->escaped);
+	jsonout_string(&o->escaped, path, strlen(path));
+}
+
+static void put_text(struct record_out *o, const char *name, const char *s)
+{
+	_cleanup_free_ char *escaped = NULL;
+	size_t len = s ? strlen(s) : 0;
+
+	if (!len) {
+		put_null(o, name);
+		return;
+	}
+	jsonout_name(&o->json, name);
+	if (utf8_escape(s, len, &escaped, &len) < 0)
+		o->json.failed = true;
+	jsonout_string(&o->json, escaped ? escaped : s, len);
+	if (escaped)
+		note_escaped(o, name);
+}
+
+/* "escaped" of what was put since the last call. */
+static void put_escaped(struct record_out *o)
+{
+	if (!o->escaped.len)
+		return;
+	jsonout_name(&o->json, "escaped");
+	jsonout_open(&o->json, '[');
+	jsonout_raw(&o->json, o->escaped.text, o->escaped.len);
+	jsonout_close(&o->json, ']');
+	o->escaped.len = 0;
+}
+
+/* Those of V end before END, over zeros. */
+static void put_digits(char *end, int v)
+{
+	for (; v; v /= 10)
+		*--end = (char)('0' + v % 10);
+}
+
+static void put_time(struct record_out *o, const char *name, uint64_t t)
 {
 	time_t sec = (time_t)t;
+	char text[] = "0000-00-00T00:00:00Z";
 	struct tm tm;
-	char buf[40];
 
-	if (!t || t > INT64_MAX || !gmtime_r(&sec, &tm) ||
-	    !strftime(buf, sizeof(buf), "%Y-%m-%dT%H:%M:%SZ", &tm))
-		return json_null();
-	return json_string_nocheck(buf);
+	if (!t || t > RECORD_TIME_MAX || !gmtime_r(&sec, &tm)) {
+		put_null(o, name);
+		return;
+	}
+	put_digits(text + 4, tm.tm_year + 1900);
+	put_digits(text + 7, tm.tm_mon + 1);
+	put_digits(text + 10, tm.tm_mday);
+	put_digits(text + 13, tm.tm_hour);
+	put_digits(text + 16, tm.tm_min);
+	put_digits(text + 19, tm.tm_sec);
+	jsonout_name(&o->json, name);
+	jsonout_string(&o->json, text, sizeof(text) - 1);
+}
+
+static void put_elapsed(struct record_out *o, const char *name, uint64_t start, uint64_t end)
+{
+	if (start && end >= start)
+		put_u64(o, name, end - start);
+	else
+		put_null(o, name);
 }
 
 /* "status:signal", as sacct and jobcomp/elasticsearch write it. */
-static json_t *exit_text(int32_t code, int32_t sig)
+static void put_exit(struct record_out *o, const char *name, int32_t code, int32_t sig)
 {
-	return json_sprintf("%" PRId32 ":%" PRId32, code, sig);
+	char text[32];
+	int n = snprintf(text, sizeof(text), "%" PRId32 ":%" PRId32, code, sig);
+
+	jsonout_name(&o->json, name);
+	jsonout_string(&o->json, text, (size_t)n);
 }
 
-static json_t *flat_field(const struct record *r, const struct record_field *f)
-{
-	const void *p = (const char *)r + f->offset;
+/* --- figures ----------------------------------------------------------------------------- */
 
-	switch (f->kind) {
-	case FIELD_TEXT:
-		return text(*(char *const *)p);
-	case FIELD_U32:
-		return number(*(const uint32_t *)p);
-	case FIELD_MAYBE:
-		return maybe(p);
-	case FIELD_TIME:
-		return iso_time(*(const uint64_t *)p);
-	}
-	return NULL;
-}
-
-static json_t *elapsed(uint64_t start, uint64_t end)
-{
-	return start && end >= start ? number(end - start) : json_null();
-}
-
-/* The object NAME of PARENT, made when it is not there. Borrowed. */
-static json_t *sub_object(json_t *parent, const char *name)
-{
-	json_t *o = json_object_get(parent, name);
-
-	if (o)
-		return o;
-	if (put(parent, name, json_object()) < 0)
-		return NULL;
-	return json_object_get(parent, name);
-}
-
-static json_t *static_sum(const struct figures *f)
+static struct maybe_u64 static_uj(const struct figures *f)
 {
 	static const enum metric parts[] = {
 		METRIC_CPU_ENERGY_STATIC, METRIC_DRAM_ENERGY_STATIC,
 		METRIC_GPU_ENERGY_STATIC, METRIC_OTHER_ENERGY_STATIC,
 	};
-	uint64_t sum = 0;
-	bool known = false;
+	struct maybe_u64 sum = { 0 };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(parts); i++) {
 		if (!figures_has(f, parts[i]))
 			continue;
-		known = true;
-		if (__builtin_add_overflow(sum, f->value[parts[i]], &sum))
-			return json_null();
+		sum.known = true;
+		if (__builtin_add_overflow(sum.value, f->value[parts[i]], &sum.value))
+			return (struct maybe_u64){ 0 };
 	}
-	return known ? decimal(sum, UINT64_C(1000000)) : json_null();
+	return sum;
 }
 
-/* What the schema does not ask of a step. */
-static bool is_optional(enum metric m)
+static void end_energy(struct record_out *o, const struct figures *f, const struct record *r)
 {
-	return m != METRIC_ENERGY && m != METRIC_CO2E;
+	struct maybe_u64 idle = static_uj(f);
+
+	put_scaled(o, "static_j", &idle, UJ_PER_J);
+	if (!r)
+		return;
+	jsonout_name(&o->json, "final");
+	jsonout_bool(&o->json, r->energy.final);
+	o->prefix = "energy.";
+	put_text(o, "method", r->energy.method);
+	put_text(o, "source", r->energy.source);
+	o->prefix = NULL;
+}
+
+static void end_emissions(struct record_out *o, const struct record *r)
+{
+	static const struct emission_factor unknown;
+	const struct emission_factor *f;
+	struct maybe_u64 factor;
+	struct maybe_u64 pue;
+
+	if (!r)
+		return;
+	f = r->has_factor ? &r->factor : &unknown;
+	factor = (struct maybe_u64){ f->mg_per_kwh, r->has_factor };
+	pue = (struct maybe_u64){ r->pue_milli, r->pue_milli != 0 };
+	o->prefix = "emissions.";
+	put_text(o, "method", record_co2e_method_name(r->co2e_method));
+	put_scaled(o, "factor_g_per_kwh", &factor, 1000);
+	put_text(o, "kind", r->has_factor ? emission_kind_name(f->kind) : NULL);
+	put_text(o, "region", f->region);
+	put_text(o, "source", f->source);
+	put_count(o, "year", f->year);
+	put_scaled(o, "pue", &pue, 1000);
+	o->prefix = NULL;
+}
+
+static void end_object(struct record_out *o, const char *name, const struct figures *f,
+		       const struct record *r)
+{
+	if (!strcmp(name, "energy"))
+		end_energy(o, f, r);
+	else if (!strcmp(name, "emissions"))
+		end_emissions(o, r);
+	jsonout_close(&o->json, '}');
 }
 
 /*
- * "energy", "emissions" and "usage" with every metric of the table; those that are not known are null,
- * or left out where the record would grow by as much per step (OMIT).
+ * "energy", "emissions" and "usage" with every metric of the table. R: of this job, NULL: of a step,
+ * of which what is not known is left out, as it would make the record grow by as much per step.
  */
-static int put_figures(json_t *whole, const struct figures *f, bool omit)
+static void put_figures(struct record_out *o, const struct figures *f, const struct record *r)
 {
-	json_t *energy;
-	unsigned int m;
-	int rc = 0;
+	const struct record_place *p = record_places();
+	const struct record_place *end = p + METRIC_N;
+	const struct record_place *outer = NULL; /* whose objects are open */
+	const struct record_place *inner = NULL;
 
-	metric_foreach(m) {
-		struct record_place at;
-		json_t *o;
+	for (; p < end; p++) {
+		bool known = figures_has(f, p->metric);
 
-		record_place_of((enum metric)m, &at);
-		o = sub_object(whole, at.object[0]);
-		if (o && omit && is_optional((enum metric)m) && !figures_has(f, (enum metric)m))
+		if (p->is_first[0] || p->is_first[1]) {
+			if (inner)
+				jsonout_close(&o->json, '}');
+			inner = NULL;
+		}
+		if (p->is_first[0]) {
+			if (outer)
+				end_object(o, outer->object[0], f, r);
+			outer = p;
+			jsonout_name(&o->json, p->object[0]);
+			jsonout_open(&o->json, '{');
+		}
+		if (o->omits && !known)
 			continue;
-		if (o && at.object[1])
-			o = sub_object(o, at.object[1]);
-		if (!o)
-			return -ENOMEM;
-		rc |= put(o, at.name,
-			  figures_has(f, (enum metric)m) ? decimal(f->value[m], at.scale) :
-							   json_null());
+		if (p->object[1] && !inner) {
+			inner = p;
+			jsonout_name(&o->json, p->object[1]);
+			jsonout_open(&o->json, '{');
+		}
+		if (r && p->metric == METRIC_ENERGY)
+			/* Slurm's own, even where the nodes' figures say more: it is the one in sacct */
+			put_maybe(o, p->name, &r->energy.total_j);
+		else if (known)
+			put_decimal(o, p->name, f->value[p->metric], p->scale);
+		else
+			put_null(o, p->name);
 	}
-	energy = sub_object(whole, "energy");
-	rc |= energy ? put(energy, "static_j", static_sum(f)) : -ENOMEM;
-	return rc ? -ENOMEM : 0;
+	if (inner)
+		jsonout_close(&o->json, '}');
+	if (outer)
+		end_object(o, outer->object[0], f, r);
 }
 
-static int put_energy(json_t *energy, const struct record_energy *e)
+static void put_ratio(struct record_out *o, const char *name, bool known, double v)
 {
-	int rc = 0;
-
-	/* Slurm's own number, even where the nodes' figures say more: it is the one in sacct */
-	rc |= put(energy, "total_j", maybe(&e->total_j));
-	rc |= put(energy, "final", json_boolean(e->final));
-	rc |= put(energy, "method", text(e->method));
-	rc |= put(energy, "source", text(e->source));
-	return rc ? -ENOMEM : 0;
+	if (!known) {
+		put_null(o, name);
+		return;
+	}
+	jsonout_name(&o->json, name);
+	jsonout_ratio(&o->json, v);
 }
 
-static int put_emissions(json_t *emissions, const struct record *r)
+static void put_derived(struct record_out *o, const struct record *r, const struct record_step *s)
 {
-	const struct emission_factor *f = r->has_factor ? &r->factor : NULL;
-	int rc = 0;
-
-	rc |= put(emissions, "method", text(record_co2e_method_name(r->co2e_method)));
-	rc |= put(emissions, "factor_g_per_kwh", f ? decimal(f->mg_per_kwh, 1000) : json_null());
-	rc |= put(emissions, "kind", f ? text(emission_kind_name(f->kind)) : json_null());
-	rc |= put(emissions, "region", f ? text(f->region) : json_null());
-	rc |= put(emissions, "source", f ? text(f->source) : json_null());
-	rc |= put(emissions, "year", f && f->year ? number(f->year) : json_null());
-	rc |= put(emissions, "pue", r->pue_milli ? decimal(r->pue_milli, 1000) : json_null());
-	return rc ? -ENOMEM : 0;
-}
-
-/* A ratio with as many digits as can mean something. */
-static json_t *ratio(double value)
-{
-	char digits[32];
-
-	(void)snprintf(digits, sizeof(digits), "%.6g", value);
-	return json_real(strtod(digits, NULL));
-}
-
-/* Owned by the caller; NULL: out of memory. */
-static json_t *derived_object(const struct record *r)
-{
-	json_t *o = json_object();
 	unsigned int d;
-	int rc = 0;
 
-	for (d = 0; o && d < DERIVED_N; d++) {
-		double v;
+	jsonout_name(&o->json, "derived");
+	jsonout_open(&o->json, '{');
+	for (d = 0; d < DERIVED_N; d++) {
+		double v = 0;
+		bool known = s ? record_step_derived(s, (enum derived)d, &v) :
+				 record_derived(r, (enum derived)d, &v);
 
-		rc |= put(o, derived_table[d].name,
-			  record_derived(r, (enum derived)d, &v) ? ratio(v) : json_null());
+		put_ratio(o, derived_table[d].name, known, v);
 	}
-	if (rc) {
-		json_decref(o);
-		return NULL;
-	}
-	return o;
+	jsonout_close(&o->json, '}');
 }
 
-/* Those that are known. */
-static json_t *step_derived_object(const struct record_step *s)
+static void put_spread(struct record_out *o, const char *name, const struct record_step *s,
+		       enum metric m)
 {
-	json_t *o = json_object();
-	unsigned int d;
-	int rc = 0;
-
-	for (d = 0; o && d < DERIVED_N; d++) {
-		double v;
-
-		if (record_step_derived(s, (enum derived)d, &v))
-			rc |= put(o, derived_table[d].name, ratio(v));
-	}
-	if (rc) {
-		json_decref(o);
-		return NULL;
-	}
-	return o;
-}
-
-static json_t *spread_object(const struct record_step *s, enum metric m)
-{
-	const struct record_spread *spread = m == METRIC_ENERGY ? &s->energy : &s->cpu_time;
-	struct record_place at;
-	char max[16];
+	bool is_energy = m == METRIC_ENERGY;
+	const struct record_spread *spread = is_energy ? &s->energy : &s->cpu_time;
 	double imbalance;
-	json_t *o;
-	int rc = 0;
 
 	if (!record_step_imbalance(s, m, &imbalance))
-		return json_null();
-	o = json_object();
-	if (!o)
-		return NULL;
-	record_place_of(m, &at);
-	(void)snprintf(max, sizeof(max), "max_%c", m == METRIC_ENERGY ? 'j' : 's');
-	rc |= put(o, "imbalance", ratio(imbalance));
-	rc |= put(o, max, decimal(spread->max.value, at.scale));
-	rc |= put(o, "max_node", text(spread->max_node));
-	if (rc) {
-		json_decref(o);
-		return NULL;
-	}
-	return o;
+		return;
+	jsonout_name(&o->json, name);
+	jsonout_open(&o->json, '{');
+	put_ratio(o, "imbalance", true, imbalance);
+	put_scaled(o, is_energy ? "max_j" : "max_s", &spread->max,
+		   is_energy ? UJ_PER_J : UINT64_C(1000000000));
+	o->prefix = is_energy ? "load_imbalance.energy." : "load_imbalance.cpu_time.";
+	put_text(o, "max_node", spread->max_node);
+	o->prefix = NULL;
+	jsonout_close(&o->json, '}');
 }
 
-/* null where neither is known: most steps have one node. */
-static json_t *imbalance_object(const struct record_step *s)
+/* Most steps have one node, and so no such thing. */
+static void put_imbalance(struct record_out *o, const struct record_step *s)
 {
-	json_t *o;
 	double v;
 
 	if (!record_step_imbalance(s, METRIC_CPU_TIME, &v) &&
 	    !record_step_imbalance(s, METRIC_ENERGY, &v))
-		return json_null();
-	o = json_object();
-	if (o && (put(o, "cpu_time", spread_object(s, METRIC_CPU_TIME)) < 0 ||
-		  put(o, "energy", spread_object(s, METRIC_ENERGY)) < 0)) {
-		json_decref(o);
-		return NULL;
-	}
-	return o;
+		return;
+	jsonout_name(&o->json, "load_imbalance");
+	jsonout_open(&o->json, '{');
+	put_spread(o, "cpu_time", s, METRIC_CPU_TIME);
+	put_spread(o, "energy", s, METRIC_ENERGY);
+	jsonout_close(&o->json, '}');
 }
 
-/* Owned by the caller; NULL: out of memory. */
-static json_t *step_object(const struct record_step *s)
-{
-	json_t *o = json_object();
-	int rc = 0;
+/* --- the objects ------------------------------------------------------------------------- */
 
-	if (!o)
-		return NULL;
-	rc |= put(o, "stepid", number(s->step_id));
-	rc |= put(o, "name", text(s->name));
-	rc |= put(o, "state", text(s->state));
-	rc |= put(o, "nodes", text(s->nodes));
-	rc |= put(o, "ntasks", number(s->ntasks));
-	rc |= put(o, "nnodes", s->nnodes ? number(s->nnodes) : json_null());
-	rc |= put(o, "ncpus", s->ncpus ? number(s->ncpus) : json_null());
-	rc |= put(o, "@start", iso_time(s->start));
-	rc |= put(o, "@end", iso_time(s->end));
-	rc |= put(o, "elapsed", elapsed(s->start, s->end));
-	rc |= put(o, "exit_code", exit_text(s->exit_code, s->exit_signal));
-	rc |= put(o, "user_cpu_s",
-		  s->user_cpu_us.known ? decimal(s->user_cpu_us.value, 1000000) : json_null());
-	rc |= put(o, "system_cpu_s",
-		  s->system_cpu_us.known ? decimal(s->system_cpu_us.value, 1000000) :
-					   json_null());
-	rc |= put(o, "max_rss_bytes", maybe(&s->max_rss_bytes));
-	rc |= put_figures(o, &s->figures, /* omit= */ true);
-	rc |= put(o, "derived", step_derived_object(s));
-	rc |= put(o, "load_imbalance", imbalance_object(s));
-	if (rc) {
-		json_decref(o);
-		return NULL;
-	}
-	return o;
+void record_write_step(struct record_out *o, const struct record_step *s)
+{
+	jsonout_open(&o->json, '{');
+	o->omits = true;
+	put_u64(o, "stepid", s->step_id);
+	put_maybe(o, "het_component", &s->het_component);
+	put_text(o, "name", s->name);
+	put_text(o, "state", s->state);
+	put_text(o, "nodes", s->nodes);
+	put_count(o, "ntasks", s->ntasks);
+	put_count(o, "nnodes", s->nnodes);
+	put_count(o, "ncpus", s->ncpus);
+	put_time(o, "@start", s->start);
+	put_time(o, "@end", s->end);
+	put_elapsed(o, "elapsed", s->start, s->end);
+	put_exit(o, "exit_code", s->exit_code, s->exit_signal);
+	put_scaled(o, "user_cpu_s", &s->user_cpu_us, US_PER_S);
+	put_scaled(o, "system_cpu_s", &s->system_cpu_us, US_PER_S);
+	put_maybe(o, "max_rss_bytes", &s->max_rss_bytes);
+	put_figures(o, &s->figures, NULL);
+	put_derived(o, NULL, s);
+	put_imbalance(o, s);
+	put_escaped(o);
+	o->omits = false;
+	jsonout_close(&o->json, '}');
 }
 
-static json_t *step_array(const struct record *r)
+static void put_field(struct record_out *o, const struct record *r, const struct record_field *f)
 {
-	json_t *a;
+	const void *p = (const char *)r + f->offset;
+
+	switch (f->kind) {
+	case FIELD_TEXT:
+		put_text(o, f->name, *(char *const *)p);
+		break;
+	case FIELD_U32:
+		put_u64(o, f->name, *(const uint32_t *)p);
+		break;
+	case FIELD_MAYBE:
+		put_maybe(o, f->name, p);
+		break;
+	case FIELD_TIME:
+		put_time(o, f->name, *(const uint64_t *)p);
+		break;
+	}
+}
+
+static void put_name_and_key(struct record_out *o, const char *schema, const char *key)
+{
+	put_text(o, "schema", schema);
+	put_text(o, "key", key);
+}
+
+/* minutes here, seconds in the JSON that users know */
+static void put_time_limit(struct record_out *o, const struct record *r)
+{
+	struct maybe_u64 limit = { r->time_limit_min.value * 60,
+				   r->time_limit_min.known &&
+					   r->time_limit_min.value <= UINT32_MAX };
+
+	put_maybe(o, "time_limit", &limit);
+}
+
+/* As jobcomp/kafka computes it, with the digits that a double has. */
+static void put_cpu_hours(struct record_out *o, const struct record *r)
+{
+	uint64_t us;
+
+	if (r->start && r->end >= r->start && r->total_cpus &&
+	    !__builtin_mul_overflow(r->end - r->start, r->total_cpus * US_PER_S, &us))
+		put_decimal(o, "cpu_hours", us / 3600, US_PER_S);
+	else
+		put_null(o, "cpu_hours");
+}
+
+void record_write_job(struct record_out *o, const struct record *r, const char *key)
+{
+	struct maybe_u64 total = { r->steps_total > r->nsteps ? r->steps_total : r->nsteps,
+				   r->steps_known };
 	size_t i;
 
-	if (!r->steps_known)
-		return json_null();
-	a = json_array();
-	for (i = 0; a && i < r->nsteps; i++) {
-		if (json_array_append_new(a, step_object(&r->steps[i])) < 0) {
-			json_decref(a);
-			return NULL;
-		}
-	}
-	return a;
-}
-
-static int put_record(json_t *o, const struct record *r, const char *key)
-{
-	size_t i;
-	int rc = 0;
-
-	rc |= put(o, "schema", json_string_nocheck(RECORD_SCHEMA));
-	rc |= put(o, "key", json_string_nocheck(key));
+	put_name_and_key(o, RECORD_SCHEMA, key);
 	for (i = 0; i < record_nfields; i++)
-		rc |= put(o, record_fields[i].name, flat_field(r, &record_fields[i]));
-	rc |= put(o, "elapsed", elapsed(r->start, r->end));
-	rc |= put(o, "exit_code", exit_text(r->exit_code, r->exit_signal));
-	rc |= put(o, "derived_ec", exit_text(r->derived_exit_code, 0));
-	/* minutes here, seconds in the JSON that users know */
-	rc |= put(o, "time_limit",
-		  r->time_limit_min.known && r->time_limit_min.value <= UINT32_MAX ?
-			  number(r->time_limit_min.value * 60) :
-			  json_null());
-	rc |= put_figures(o, &r->figures, /* omit= */ false);
-	if (rc)
-		return -ENOMEM;
-	rc |= put_energy(json_object_get(o, "energy"), &r->energy);
-	rc |= put_emissions(json_object_get(o, "emissions"), r);
-	rc |= put(o, "derived", derived_object(r));
-	rc |= put(o, "steps", step_array(r));
-	return rc ? -ENOMEM : 0;
+		put_field(o, r, &record_fields[i]);
+	put_elapsed(o, "@queue_wait", r->eligible, r->start);
+	put_elapsed(o, "elapsed", r->start, r->end);
+	put_cpu_hours(o, r);
+	put_exit(o, "exit_code", r->exit_code, r->exit_signal);
+	put_exit(o, "derived_ec", r->derived_exit_code, 0);
+	put_time_limit(o, r);
+	put_figures(o, &r->figures, r);
+	put_derived(o, r, NULL);
+	put_maybe(o, "steps_total", &total);
+	put_escaped(o);
 }
 
-int record_to_json(const struct record *r, char **ret, size_t *ret_len, struct errmsg *err)
+void record_write_start(struct record_out *o, const struct record *r, const char *key)
 {
-	char key[RECORD_KEY_MAX];
-	char *line = NULL;
-	json_t *o;
-	int rc = record_key(r, key, sizeof(key));
+	size_t i;
 
-	if (rc < 0)
-		return errmsg_set(err, rc, "record of job %u has no key", r->job_id);
-	o = json_object();
-	if (o && put_record(o, r, key) == 0)
-		line = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS));
-	json_decref(o);
-	if (!line)
-		return errmsg_set(err, -ENOMEM, "record %s: out of memory", key);
-	*ret = line;
-	if (ret_len)
-		*ret_len = strlen(line);
-	return 0;
+	put_name_and_key(o, RECORD_START_SCHEMA, key);
+	for (i = 0; i < record_nfields; i++)
+		if (!record_fields[i].is_end)
+			put_field(o, r, &record_fields[i]);
+	put_elapsed(o, "@queue_wait", r->eligible, r->start);
+	put_time_limit(o, r);
+	put_escaped(o);
 }
 
-int record_to_json_within(const struct record *r, size_t max, char **ret, size_t *ret_len,
-			  bool *ret_cut, struct errmsg *err)
+void record_write_part(struct record_out *o, const struct record *r, const char *key,
+		       uint64_t part, uint64_t parts)
 {
-	struct record without = *r; /* borrows all texts */
-	_cleanup_free_ char *json = NULL;
-	bool is_cut = false;
-	size_t len;
-	int rc = record_to_json(r, &json, &len, err);
+	char part_key[RECORD_KEY_MAX + 24];
 
-	if (rc == 0 && len > max) {
-		without.steps = NULL;
-		without.nsteps = 0;
-		without.steps_known = false;
-		is_cut = true;
-		free(TAKE_PTR(json));
-		rc = record_to_json(&without, &json, &len, err);
-	}
-	if (rc < 0)
-		return rc;
-	if (len > max)
-		return errmsg_set(err, -EMSGSIZE, "record of job %u has %zu bytes", r->job_id,
-				  len);
-	*ret = TAKE_PTR(json);
-	*ret_len = len;
-	*ret_cut = is_cut;
-	return 0;
+	(void)snprintf(part_key, sizeof(part_key), "%s#%" PRIu64, key, part);
+	put_name_and_key(o, RECORD_STEPS_SCHEMA, part_key);
+	put_text(o, "job_key", key);
+	put_u64(o, "part", part);
+	put_u64(o, "parts", parts);
+	put_text(o, "cluster", r->cluster);
+	put_u64(o, "jobid", r->job_id);
+	put_time(o, "@submit", r->submit);
+	put_escaped(o);
 }

@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * utf8.h - job names, comments and paths are bytes; JSON and SQL want UTF-8.
+ * utf8.h - job names, comments and paths are bytes; JSON and SQL want UTF-8. A text that is UTF-8 is
+ * stored as it is. Of another, each byte that is not part of a well-formed sequence becomes \xNN
+ * (lower case) and each backslash is doubled; whoever stores it says beside it that this was done,
+ * as a text of the first kind may look like one of the second.
  */
 #ifndef CEEMS_UTF8_H
 #define CEEMS_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+/* As the Unicode Standard's table 3-7 has it: no overlong forms, no surrogates, nothing above U+10FFFF. */
+bool utf8_is_valid(const char *s, size_t len);
+
+/* Length of the well-formed sequence at P, of 1 to 4 bytes; 0: there is none. LEFT is at least 1. */
+size_t utf8_sequence(const char *p, size_t left);
+
 /*
- * A copy of S[0..LEN) with every ill-formed run replaced by U+FFFD, malloc'ed and NUL-ended; at
- * most three times as long. One U+FFFD stands for a "maximal subpart" (Unicode Standard 3.9,
- * table 3-8): the longest start of a well-formed sequence, else a single byte. NULL: no memory.
+ * *RET is NULL if S[0..LEN) is UTF-8 already, else its escaped form: malloc'ed, NUL-ended, at most four
+ * times as long; *RET_LEN is set with it only. 0 or -ENOMEM.
  */
-char *utf8_clean(const char *s, size_t len, size_t *ret_len);
+int utf8_escape(const char *s, size_t len, char **ret, size_t *ret_len);
+
+/* In place. -EINVAL: S is no result of utf8_escape(), and spoilt now. */
+int utf8_unescape(char *s);
 
 #endif

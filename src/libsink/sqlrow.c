@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "src/libjob/utf8.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
@@ -111,10 +112,32 @@ static void put_null(struct row *r)
 	put(r, NULL, 0);
 }
 
+/* Owns TEXT until sqlrow_clear(); frees it at once if it cannot. */
+static int keep(struct sqlrow *rows, char *text)
+{
+	char **escaped = realloc(rows->escaped, (rows->nescaped + 1) * sizeof(*escaped));
+
+	if (!escaped) {
+		free(text);
+		return -ENOMEM;
+	}
+	rows->escaped = escaped;
+	escaped[rows->nescaped++] = text;
+	return 0;
+}
+
 /* Empty and absent texts are both unknown. */
 static void put_text(struct row *r, const char *text)
 {
-	put(r, text && *text ? text : NULL, text ? strlen(text) : 0);
+	size_t len = text ? strlen(text) : 0;
+	char *escaped = NULL;
+
+	if (utf8_escape(text ? text : "", len, &escaped, &len) < 0 ||
+	    (escaped && keep(r->rows, escaped) < 0)) {
+		r->rc = -ENOMEM;
+		len = 0;
+	}
+	put(r, !len ? NULL : escaped ? escaped : text, len);
 }
 
 /* Room for a number that stays where it is until sqlrow_clear(). */
@@ -414,10 +437,14 @@ void sqlrow_clear(struct sqlrow *rows)
 {
 	rows->nrows = 0;
 	rows->chunk_used = 0;
+	while (rows->nescaped)
+		free(rows->escaped[--rows->nescaped]);
 }
 
 void sqlrow_fini(struct sqlrow *rows)
 {
+	sqlrow_clear(rows);
+	free(rows->escaped);
 	while (rows->nchunks)
 		free(rows->chunk[--rows->nchunks]);
 	free(rows->chunk);

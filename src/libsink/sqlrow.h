@@ -25,6 +25,8 @@ struct sqlrow {
 	char **chunk; /* memory of formatted numbers; does not move */
 	size_t nchunks;
 	size_t chunk_used;
+	char **escaped; /* texts that are not UTF-8, as JSON has them */
+	size_t nescaped;
 };
 
 enum sqlrow_table {
