@@ -2,6 +2,13 @@
 -- Jobs and their steps as the sink mariadb writes them. Units are in the names: _j joules (whole, as
 -- sacct has them), _g grams of CO2e, _s seconds; no suffix: bytes or a count. NULL is unknown, never 0.
 -- Columns from energy_j on are the metrics of src/libjob/metric.c, in its order.
+--
+-- Texts compare byte by byte: 'Bob' is not 'bob', nor is 'bob '. A text that is not UTF-8 has its bytes as
+-- \xNN and its backslashes doubled; "escaped" in the column record lists whose that is.
+--
+-- `ceems db migrate` and `ceems db maintain` make monthly partitions of job and step, by submit_time: it is
+-- known from the start and part of what record_key stands for, so that a record which comes again finds
+-- its row; its end may have changed. Each unique key must hold the partitions' column.
 
 CREATE TABLE IF NOT EXISTS job (
 	record_key VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'cluster/sluid or jobid,submit,restart/het offset',
@@ -12,20 +19,21 @@ CREATE TABLE IF NOT EXISTS job (
 	db_index BIGINT UNSIGNED NULL COMMENT 'row of the job in slurmdbd',
 	array_job_id BIGINT UNSIGNED NULL,
 	array_task_id BIGINT UNSIGNED NULL,
+	array_tasks MEDIUMTEXT NULL COMMENT 'of an array that was cancelled whole while pending',
 	het_job_id BIGINT UNSIGNED NULL,
 	het_job_offset BIGINT UNSIGNED NULL,
 	job_name MEDIUMTEXT NULL,
-	username VARCHAR(255) NULL,
+	username VARCHAR(1024) NULL,
 	user_id INT UNSIGNED NOT NULL,
-	groupname VARCHAR(255) NULL,
+	groupname VARCHAR(1024) NULL,
 	group_id INT UNSIGNED NOT NULL,
-	account VARCHAR(255) NULL,
+	account VARCHAR(1024) NULL,
 	partition_name MEDIUMTEXT NULL,
-	qos VARCHAR(255) NULL,
+	qos VARCHAR(1024) NULL,
 	wckey MEDIUMTEXT NULL,
 	reservation MEDIUMTEXT NULL,
 	state VARCHAR(64) NULL,
-	submit_time DATETIME NULL COMMENT 'UTC',
+	submit_time DATETIME NOT NULL COMMENT 'UTC; 1970-01-01: unknown',
 	eligible_time DATETIME NULL COMMENT 'UTC',
 	start_time DATETIME NULL COMMENT 'UTC; NULL: never started',
 	end_time DATETIME NULL COMMENT 'UTC',
@@ -34,9 +42,10 @@ CREATE TABLE IF NOT EXISTS job (
 	nodes MEDIUMTEXT NULL COMMENT 'hostlist',
 	total_nodes INT UNSIGNED NULL,
 	total_cpus INT UNSIGNED NULL,
-	submit_host VARCHAR(255) NULL,
+	submit_host VARCHAR(1024) NULL,
 	work_dir MEDIUMTEXT NULL,
 	comment MEDIUMTEXT NULL,
+	script LONGTEXT NULL COMMENT 'of a batch job, where RecordScript asks for it',
 	priority BIGINT UNSIGNED NULL,
 	exit_code INT NULL,
 	exit_signal INT NULL,
@@ -52,7 +61,9 @@ CREATE TABLE IF NOT EXISTS job (
 	factor_source VARCHAR(255) NULL,
 	factor_year INT UNSIGNED NULL,
 	pue DECIMAL(7,3) UNSIGNED NULL,
-	record LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'the whole record, JSON of schema ceems.job.v1',
+	steps_total BIGINT UNSIGNED NULL COMMENT 'how many rows of step there are when all have come; NULL: unknown',
+	steps_cpu_s DECIMAL(20,6) UNSIGNED NULL COMMENT 'user and system CPU time of the steps, as Slurm has it',
+	record LONGTEXT NOT NULL COMMENT 'the record, JSON of schema ceems.job.v1, without steps: these are rows of step',
 	stored_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP COMMENT 'when the row was first written',
 	energy_j BIGINT UNSIGNED NULL COMMENT 'Energy attributed to the job',
 	co2e_g DECIMAL(20,9) UNSIGNED NULL COMMENT 'Location-based emissions of that energy, times PUE',
@@ -121,17 +132,24 @@ CREATE TABLE IF NOT EXISTS job (
 	pmu_running_s DECIMAL(20,9) UNSIGNED NULL COMMENT 'CPU time in which they did: the rest is scaled',
 	energy_nodes BIGINT UNSIGNED NULL COMMENT 'Nodes whose energy is known',
 	cpu_time_nodes BIGINT UNSIGNED NULL COMMENT 'Nodes whose CPU time is known',
-	PRIMARY KEY (record_key),
+	PRIMARY KEY (record_key, submit_time),
 	KEY job_end (end_time),
-	KEY job_id (jobid, cluster),
-	KEY job_user (username, end_time),
-	KEY job_account (account, end_time)
-) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci
+	KEY job_id (jobid),
+	KEY job_user (username(64), end_time),
+	KEY job_account (account(64), end_time)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin
 	ROW_FORMAT=DYNAMIC COMMENT='one row per incarnation of a job';
+
+-- A month on its way out: `ceems db maintain` exchanges a partition of job for this table, so that nobody
+-- writes there any more, sums it up into usage_day and empties it. Same columns and keys as job,
+-- so what alters job alters it too.
+CREATE TABLE IF NOT EXISTS job_leaving LIKE job;
 
 CREATE TABLE IF NOT EXISTS step (
 	record_key VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'of its job',
 	step_id INT UNSIGNED NOT NULL COMMENT '4294967291 batch, 4294967292 extern, 4294967290 interactive',
+	het_component INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'of srun A : B within one job; 0 also where there are none',
+	submit_time DATETIME NOT NULL COMMENT 'of its job',
 	step_name VARCHAR(255) NULL,
 	state VARCHAR(64) NULL,
 	nodes MEDIUMTEXT NULL,
@@ -217,6 +235,67 @@ CREATE TABLE IF NOT EXISTS step (
 	pmu_running_s DECIMAL(20,9) UNSIGNED NULL COMMENT 'CPU time in which they did: the rest is scaled',
 	energy_nodes BIGINT UNSIGNED NULL COMMENT 'Nodes whose energy is known',
 	cpu_time_nodes BIGINT UNSIGNED NULL COMMENT 'Nodes whose CPU time is known',
-	PRIMARY KEY (record_key, step_id)
-) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci
+	PRIMARY KEY (record_key, step_id, het_component, submit_time)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin
 	ROW_FORMAT=DYNAMIC COMMENT='steps of the jobs, where StepDetails gave them';
+
+-- How far that went with each partition: leaving, then summed (in one transaction with the sums), then gone.
+CREATE TABLE IF NOT EXISTS archived (
+	id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+	partition_of VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'pYYYYMM: submitted in that month, or before if it was the lowest',
+	state ENUM('leaving','summed','gone') NOT NULL,
+	jobs BIGINT UNSIGNED NULL,
+	archived_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COMMENT='what became of former partitions of job';
+
+-- What is left of the jobs of former partitions, for ever. A sum over unknown figures is a lower bound:
+-- jobs_measured says how many of the jobs are in energy_j, cpu_used_jobs how many in cpu_used_s.
+CREATE TABLE IF NOT EXISTS usage_day (
+	id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+	archived_id BIGINT UNSIGNED NOT NULL COMMENT 'row of archived',
+	day DATE NULL COMMENT 'UTC, of the jobs'' ends',
+	cluster VARCHAR(255) NOT NULL,
+	username VARCHAR(1024) NULL,
+	account VARCHAR(1024) NULL,
+	partition_name MEDIUMTEXT NULL,
+	state VARCHAR(64) NULL,
+	jobs BIGINT UNSIGNED NOT NULL,
+	jobs_measured BIGINT UNSIGNED NOT NULL,
+	elapsed_s DECIMAL(38,0) UNSIGNED NULL,
+	cpu_s DECIMAL(38,0) UNSIGNED NULL COMMENT 'allocated CPUs times elapsed time',
+	node_s DECIMAL(38,0) UNSIGNED NULL,
+	cpu_used_jobs BIGINT UNSIGNED NOT NULL,
+	cpu_used_s DECIMAL(38,9) UNSIGNED NULL COMMENT 'CPU time, ours or else Slurm''s',
+	cpu_used_of_s DECIMAL(38,0) UNSIGNED NULL COMMENT 'cpu_s of these jobs',
+	energy_j DECIMAL(38,0) UNSIGNED NULL,
+	co2e_g DECIMAL(38,9) UNSIGNED NULL,
+	cpu_energy_j DECIMAL(38,0) UNSIGNED NULL,
+	cpu_energy_static_j DECIMAL(38,0) UNSIGNED NULL,
+	dram_energy_j DECIMAL(38,0) UNSIGNED NULL,
+	dram_energy_static_j DECIMAL(38,0) UNSIGNED NULL,
+	gpu_energy_j DECIMAL(38,0) UNSIGNED NULL,
+	gpu_energy_static_j DECIMAL(38,0) UNSIGNED NULL,
+	other_energy_j DECIMAL(38,0) UNSIGNED NULL,
+	other_energy_static_j DECIMAL(38,0) UNSIGNED NULL,
+	read_bytes DECIMAL(38,0) UNSIGNED NULL,
+	write_bytes DECIMAL(38,0) UNSIGNED NULL,
+	storage_read_bytes DECIMAL(38,0) UNSIGNED NULL,
+	storage_write_bytes DECIMAL(38,0) UNSIGNED NULL,
+	tcp_received_bytes DECIMAL(38,0) UNSIGNED NULL,
+	tcp_sent_bytes DECIMAL(38,0) UNSIGNED NULL,
+	KEY usage_day_day (day),
+	KEY usage_day_archived (archived_id)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin
+	ROW_FORMAT=DYNAMIC COMMENT='jobs that were summed up and deleted';
+
+-- Grams of CO2e per kWh, of which each job has the one it was computed with in its own row.
+CREATE TABLE IF NOT EXISTS emission_factor (
+	kind VARCHAR(32) NOT NULL COMMENT 'static: yearly mean of a country; default: of the world',
+	region VARCHAR(16) NOT NULL COMMENT 'ISO 3166-1 alpha-2; empty: the world',
+	year INT UNSIGNED NOT NULL COMMENT '0: not of one year',
+	g_per_kwh DECIMAL(14,3) UNSIGNED NOT NULL,
+	source VARCHAR(255) NOT NULL COMMENT 'whom to cite, with the licence',
+	updated_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
+	PRIMARY KEY (kind, region, year)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin
+	COMMENT='filled by ceems db migrate from the table of the site or the installed one';

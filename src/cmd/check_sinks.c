@@ -136,7 +136,7 @@ static void check_database(struct check *c)
 	int rc;
 
 	rc = mariadb_client_open(c->settings.mariadb_defaults_file, database,
-				 CONNECT_TIMEOUT_MS * NSEC_PER_MSEC, 0, &m, &err);
+				 CONNECT_TIMEOUT_MS * NSEC_PER_MSEC, 0, 0, &m, &err);
 	if (rc == 0)
 		rc = mariadb_client_schema(m, &schema, &err);
 	mariadb_client_close(m);

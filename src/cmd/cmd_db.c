@@ -56,7 +56,7 @@ static int status(const struct settings *s, const char *defaults_file)
 	rc = mariadb_client_check(defaults_file, &err);
 	if (rc == 0)
 		rc = mariadb_client_open(defaults_file, s->mariadb_database, CONNECT_TIMEOUT_NS,
-					 0, &m, &err);
+					 0, 0, &m, &err);
 	if (rc == 0)
 		rc = mariadb_client_schema(m, &n, &err);
 	if (rc == 0) {

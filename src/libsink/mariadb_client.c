@@ -111,10 +111,11 @@ int mariadb_client_schema(MYSQL *m, uint64_t *ret, struct errmsg *err)
 }
 
 int mariadb_client_open(const char *defaults_file, const char *database, uint64_t timeout_ns,
-			unsigned long flags, MYSQL **ret, struct errmsg *err)
+			unsigned int options, unsigned long flags, MYSQL **ret, struct errmsg *err)
 {
 	unsigned int seconds = (unsigned int)((timeout_ns + NSEC_PER_SEC - 1) / NSEC_PER_SEC);
 	unsigned int off = 0;
+	char sql[256];
 	MYSQL *m;
 	int rc;
 
@@ -132,12 +133,17 @@ int mariadb_client_open(const char *defaults_file, const char *database, uint64_
 	(void)mysql_options(m, MYSQL_OPT_WRITE_TIMEOUT, &seconds);
 	(void)mysql_options(m, MYSQL_OPT_LOCAL_INFILE, &off);
 	(void)mysql_options(m, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+	if (options & MARIADB_CLIENT_ASYNC)
+		(void)mysql_options(m, MYSQL_OPT_NONBLOCK, NULL);
 	if (!mysql_real_connect(m, NULL, NULL, NULL, database, 0, NULL, flags))
 		rc = session_error(m, "cannot connect", err);
+	/* locks: an answer a little before the reader gives up, and no wait that outlives it */
+	(void)snprintf(sql, sizeof(sql), "SET SESSION sql_mode = 'STRICT_ALL_TABLES,"
+		       "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', lock_wait_timeout = %u, "
+		       "innodb_lock_wait_timeout = %u", seconds - seconds / 4,
+		       seconds - seconds / 4);
 	if (rc == 0)
-		rc = mariadb_client_query(m, "SET SESSION sql_mode = 'STRICT_ALL_TABLES,"
-					     "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00'",
-					  err);
+		rc = mariadb_client_query(m, sql, err);
 	if (rc < 0) {
 		mysql_close(m);
 		return rc;

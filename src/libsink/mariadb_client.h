@@ -21,13 +21,17 @@
  */
 int mariadb_client_check(const char *defaults_file, struct errmsg *err);
 
+/* Besides the calls that block, those of libmariadb that do not may be used. */
+#define MARIADB_CLIENT_ASYNC 1u
+
 /*
  * Connects with the groups [client] and [client-mariadb] of DEFAULTS_FILE. DATABASE may be NULL.
  * TIMEOUT_NS bounds the connect and every later read and write, each in whole seconds, at least
- * one. The session is strict, utf8mb4 and UTC. Never reconnects by itself.
+ * one, and the server's waits for locks. The session is strict, utf8mb4 and UTC. Never reconnects by
+ * itself. OPTIONS: MARIADB_CLIENT_ASYNC or 0; FLAGS: CLIENT_*.
  */
 int mariadb_client_open(const char *defaults_file, const char *database, uint64_t timeout_ns,
-			unsigned long flags, MYSQL **ret, struct errmsg *err);
+			unsigned int options, unsigned long flags, MYSQL **ret, struct errmsg *err);
 void mariadb_client_close(MYSQL *m);
 
 /* Runs SQL and throws its result away. -EIO with the server's words; mysql_errno() has more. */

@@ -164,7 +164,7 @@ static int use_database(struct run *r, struct errmsg *err)
 		return 0;
 	}
 	(void)snprintf(sql, sizeof(sql), "CREATE DATABASE IF NOT EXISTS `%s` CHARACTER SET utf8mb4 "
-		       "COLLATE utf8mb4_unicode_ci", r->database);
+		       "COLLATE utf8mb4_nopad_bin", r->database);
 	if (mariadb_client_query(r->m, sql, err) < 0 || mysql_select_db(r->m, r->database))
 		return errmsg_set(err, -EIO, "cannot create database %s: %s", r->database,
 				  mysql_error(r->m));
@@ -259,7 +259,7 @@ int migrate_run(const struct settings *s, const struct migrate_options *options,
 	if (rc == 0)
 		rc = mariadb_client_open(options->defaults_file ? options->defaults_file :
 								  s->mariadb_defaults_file,
-					 NULL, STATEMENT_TIMEOUT_NS, CLIENT_MULTI_STATEMENTS, &r.m,
+					 NULL, STATEMENT_TIMEOUT_NS, 0, CLIENT_MULTI_STATEMENTS, &r.m,
 					 err);
 	if (rc == 0)
 		rc = use_database(&r, err);

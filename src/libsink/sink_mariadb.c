@@ -4,10 +4,13 @@
  * that comes again writes the same values into the same rows. When the server finds fault with
  * a row, every record of the transaction is sent alone and the faulty ones are refused. A
  * transaction has as many records as the server stores well within the time there is, so that a
- * slow one is not asked the same too much again and again.
+ * slow one is not asked the same too much again and again. While the server stores some records, the
+ * next ones are read.
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <errmsg.h>
@@ -16,48 +19,41 @@
 
 #include "src/libjob/record.h"
 #include "src/libsink/mariadb_client.h"
+#include "src/libsink/mariadb_upsert.h"
 #include "src/libsink/sink.h"
 #include "src/libsink/sqlrow.h"
 #include "src/libutil/clock.h"
 
 #define MAX_BATCH 500
-#define ROWS_PER_STATEMENT 500
+#define CHUNK 64 /* records whose rows are made and sent together */
 #define SLICE_MIN 8
+#define DEADLOCK_TRIES 5
 
 struct sink {
 	char defaults_file[PATH_MAX];
 	char database[65];
 	MYSQL *conn; /* NULL: not connected */
-	MYSQL_STMT *stmt[2]; /* by enum sqlrow_table */
+	struct mariadb_upsert upsert[2]; /* by enum sqlrow_table */
+	struct sqlrow rows[2];
 	uint64_t statement_max; /* bytes, by the server's max_allowed_packet */
 	size_t slice; /* records per transaction: what the server does well within the time */
 	unsigned int last_errno; /* of the last transaction that failed */
-	struct record *record[MAX_BATCH]; /* of the batch; the rows borrow from them */
-	struct sqlrow rows[2];
-	/* arrays that libmariadb binds, one stretch of ROWS_PER_STATEMENT per column */
-	MYSQL_BIND *bind;
-	const char **text;
-	unsigned long *len;
-	char *indicator;
+	/* the batch */
+	const struct sink_item *item;
+	enum sink_result *result;
+	size_t n;
+	size_t nparsed;
+	struct errmsg *parse_err;
+	struct entry {
+		struct record *record; /* NULL: not parsed yet, or refused; the rows borrow from it */
+		char job_key[RECORD_KEY_MAX]; /* of SPOOL_STEPS */
+	} *entry;
 };
-
-static size_t max_columns(void)
-{
-	size_t a = sqlrow_ncols(SQLROW_JOB);
-	size_t b = sqlrow_ncols(SQLROW_STEP);
-
-	return a > b ? a : b;
-}
 
 static void disconnect(struct sink *k)
 {
-	int t;
-
-	for (t = 0; t < 2; t++) {
-		if (k->stmt[t])
-			(void)mysql_stmt_close(k->stmt[t]);
-		k->stmt[t] = NULL;
-	}
+	mariadb_upsert_reset(&k->upsert[SQLROW_JOB]);
+	mariadb_upsert_reset(&k->upsert[SQLROW_STEP]);
 	mariadb_client_close(k->conn);
 	k->conn = NULL;
 }
@@ -67,18 +63,16 @@ static void mariadb_close(struct sink *k)
 	if (!k)
 		return;
 	disconnect(k);
+	mariadb_upsert_fini(&k->upsert[SQLROW_JOB]);
+	mariadb_upsert_fini(&k->upsert[SQLROW_STEP]);
 	sqlrow_fini(&k->rows[SQLROW_JOB]);
 	sqlrow_fini(&k->rows[SQLROW_STEP]);
-	free(k->bind);
-	free(k->text);
-	free(k->len);
-	free(k->indicator);
+	free(k->entry);
 	free(k);
 }
 
 static int mariadb_open(const struct settings *s, struct sink **ret, struct errmsg *err)
 {
-	size_t cells = max_columns() * ROWS_PER_STATEMENT;
 	struct sink *k;
 	int rc = mariadb_client_check(s->mariadb_defaults_file, err);
 
@@ -92,11 +86,9 @@ static int mariadb_open(const struct settings *s, struct sink **ret, struct errm
 	memcpy(k->defaults_file, s->mariadb_defaults_file, sizeof(k->defaults_file));
 	memcpy(k->database, s->mariadb_database, sizeof(k->database));
 	k->slice = MAX_BATCH / 4;
-	k->bind = calloc(max_columns(), sizeof(*k->bind));
-	k->text = calloc(cells, sizeof(*k->text));
-	k->len = calloc(cells, sizeof(*k->len));
-	k->indicator = calloc(cells, sizeof(*k->indicator));
-	if (!k->bind || !k->text || !k->len || !k->indicator) {
+	k->entry = calloc(MAX_BATCH, sizeof(*k->entry));
+	if (!k->entry || mariadb_upsert_init(&k->upsert[SQLROW_JOB], SQLROW_JOB) < 0 ||
+	    mariadb_upsert_init(&k->upsert[SQLROW_STEP], SQLROW_STEP) < 0) {
 		mariadb_close(k);
 		return errmsg_set(err, -ENOMEM, "out of memory");
 	}
@@ -120,38 +112,141 @@ static int check_schema(struct sink *k, struct errmsg *err)
 	return 0;
 }
 
-static int prepare(struct sink *k, enum sqlrow_table t, struct errmsg *err)
-{
-	_cleanup_free_ char *sql = sqlrow_upsert(t);
-
-	k->stmt[t] = sql ? mysql_stmt_init(k->conn) : NULL;
-	if (!k->stmt[t])
-		return errmsg_set(err, -ENOMEM, "out of memory");
-	if (mysql_stmt_prepare(k->stmt[t], sql, strlen(sql)))
-		return errmsg_set(err, -EIO, "cannot prepare: %s (%u)",
-				  mysql_stmt_error(k->stmt[t]), mysql_stmt_errno(k->stmt[t]));
-	return 0;
-}
-
 static int connect_db(struct sink *k, uint64_t timeout_ns, struct errmsg *err)
 {
 	uint64_t packet = 0;
 	int rc;
 
-	rc = mariadb_client_open(k->defaults_file, k->database, timeout_ns, 0, &k->conn, err);
+	rc = mariadb_client_open(k->defaults_file, k->database, timeout_ns,
+				 MARIADB_CLIENT_ASYNC, 0, &k->conn, err);
 	if (rc == 0)
 		rc = check_schema(k, err);
 	if (rc == 0)
 		rc = mariadb_client_number(k->conn, "SELECT @@max_allowed_packet", &packet, err);
-	if (rc == 0)
-		rc = prepare(k, SQLROW_JOB, err);
-	if (rc == 0)
-		rc = prepare(k, SQLROW_STEP, err);
 	if (rc < 0)
 		disconnect(k);
 	else
 		k->statement_max = packet - packet / 8; /* the rest: lengths, headers */
 	return rc;
+}
+
+/* --- the batch --------------------------------------------------------------------------- */
+
+static void parse_next(struct sink *k)
+{
+	size_t i = k->nparsed++;
+	const struct sink_item *item = &k->item[i];
+	struct entry *e = &k->entry[i];
+
+	int rc;
+
+	if (item->kind == SPOOL_STEPS)
+		rc = record_from_steps_json(item->json, item->json_len, &e->record, e->job_key,
+					    k->parse_err);
+	else
+		rc = record_from_json(item->json, item->json_len, &e->record, k->parse_err);
+	if (rc < 0) {
+		e->record = NULL;
+		k->result[i] = SINK_REFUSED;
+	}
+}
+
+static void parse_until(struct sink *k, size_t n)
+{
+	while (k->nparsed < n)
+		parse_next(k);
+}
+
+static void batch_begin(struct sink *k, const struct sink_item *item, size_t n,
+			enum sink_result *result, struct errmsg *err)
+{
+	size_t i;
+
+	k->item = item;
+	k->n = n;
+	k->result = result;
+	k->parse_err = err;
+	k->nparsed = 0;
+	for (i = 0; i < n; i++)
+		result[i] = SINK_RETRY;
+}
+
+static void batch_end(struct sink *k)
+{
+	size_t i;
+
+	for (i = 0; i < k->nparsed; i++) {
+		record_destroy(k->entry[i].record);
+		k->entry[i].record = NULL;
+	}
+}
+
+/* --- while the server works -------------------------------------------------------------- */
+
+/*
+ * Until the server has something to say, by STATUS of libmariadb's calls that do not block; the time
+ * goes into reading the batch's next records, which takes about as long as storing them.
+ */
+static int wait_for_server(struct sink *k, int status)
+{
+	struct pollfd p = { .fd = mysql_get_socket(k->conn) };
+	uint64_t deadline_ns = UINT64_MAX;
+	int ready = 0;
+	int rc;
+
+	p.events = (short)((status & MYSQL_WAIT_READ ? POLLIN : 0) |
+			   (status & MYSQL_WAIT_WRITE ? POLLOUT : 0) |
+			   (status & MYSQL_WAIT_EXCEPT ? POLLPRI : 0));
+	if (status & MYSQL_WAIT_TIMEOUT)
+		deadline_ns = clock_mono_ns() +
+			      mysql_get_timeout_value_ms(k->conn) * NSEC_PER_MSEC;
+	for (;;) {
+		uint64_t now_ns = clock_mono_ns();
+		int ms = 0;
+
+		if (k->nparsed < k->n)
+			parse_next(k);
+		else
+			ms = deadline_ns <= now_ns ? 0 :
+			     deadline_ns - now_ns > 1000 * NSEC_PER_MSEC ?
+				     1000 :
+				     (int)((deadline_ns - now_ns) / NSEC_PER_MSEC) + 1;
+		rc = poll(&p, 1, ms);
+		if (rc > 0)
+			break;
+		if (clock_mono_ns() >= deadline_ns)
+			return MYSQL_WAIT_TIMEOUT;
+	}
+	if (p.revents & (POLLIN | POLLERR | POLLHUP | POLLNVAL))
+		ready |= status & MYSQL_WAIT_READ;
+	if (p.revents & (POLLOUT | POLLERR | POLLHUP | POLLNVAL))
+		ready |= status & MYSQL_WAIT_WRITE;
+	if (p.revents & POLLPRI)
+		ready |= MYSQL_WAIT_EXCEPT;
+	return ready ? ready : status & (MYSQL_WAIT_READ | MYSQL_WAIT_WRITE);
+}
+
+static int execute(struct sink *k, MYSQL_STMT *stmt)
+{
+	int failed = 0;
+	int status = mysql_stmt_execute_start(&failed, stmt);
+
+	while (status)
+		status = mysql_stmt_execute_cont(&failed, stmt, wait_for_server(k, status));
+	return failed;
+}
+
+static int query(struct sink *k, const char *sql, struct errmsg *err)
+{
+	int failed = 0;
+	int status = mysql_real_query_start(&failed, k->conn, sql, strlen(sql));
+
+	while (status)
+		status = mysql_real_query_cont(&failed, k->conn, wait_for_server(k, status));
+	if (failed)
+		return errmsg_set(err, -EIO, "server says: %s (%u)", mysql_error(k->conn),
+				  mysql_errno(k->conn));
+	return 0;
 }
 
 /* --- one transaction --------------------------------------------------------------------- */
@@ -181,53 +276,30 @@ static bool is_gone(const struct sink *k)
 	return k->last_errno == CR_SERVER_GONE_ERROR || k->last_errno == CR_SERVER_LOST;
 }
 
-/* -EINVAL: a row is at fault; -EIO: anything else. */
+/* -EINVAL: a row is at fault; -EDEADLK: try again; -EIO: anything else. */
 static int stmt_error(MYSQL_STMT *stmt, struct errmsg *err)
 {
 	unsigned int code = mysql_stmt_errno(stmt);
+	int rc = -EIO;
 
-	return errmsg_set(err, is_about_row(code, mysql_stmt_sqlstate(stmt)) ? -EINVAL : -EIO,
-			  "%s (%u)", mysql_stmt_error(stmt), code);
+	if (is_about_row(code, mysql_stmt_sqlstate(stmt)))
+		rc = -EINVAL;
+	else if (code == ER_LOCK_DEADLOCK || code == ER_CHECKREAD)
+		rc = -EDEADLK;
+	return errmsg_set(err, rc, "%s (%u)", mysql_stmt_error(stmt), code);
 }
 
 static uint64_t row_bytes(const struct sqlrow_cell *cell, size_t n)
 {
 	uint64_t sum = 0;
 
-	while (n--)
-		sum += (cell++)->len + 10; /* at most 9 bytes of length, 1 indicator */
+	for (; n--; cell++)
+		if (!cell->is_null)
+			sum += cell->len + 10; /* at most 9 bytes of length, 1 indicator */
 	return sum;
 }
 
-/* Rows [first, first + n) in one statement. */
-static int run_statement(struct sink *k, enum sqlrow_table t, size_t first, unsigned int n,
-			 struct errmsg *err)
-{
-	size_t ncols = sqlrow_ncols(t);
-	const struct sqlrow_cell *cell = k->rows[t].cell + first * ncols;
-	size_t c;
-	size_t i;
-
-	for (c = 0; c < ncols; c++) {
-		size_t at = c * ROWS_PER_STATEMENT;
-
-		for (i = 0; i < n; i++) {
-			k->text[at + i] = cell[i * ncols + c].text;
-			k->len[at + i] = (unsigned long)cell[i * ncols + c].len;
-			k->indicator[at + i] = k->text[at + i] ? STMT_INDICATOR_NONE :
-								 STMT_INDICATOR_NULL;
-		}
-		k->bind[c] = (MYSQL_BIND){ .buffer_type = MYSQL_TYPE_STRING,
-					   .buffer = &k->text[at],
-					   .length = &k->len[at],
-					   .u.indicator = &k->indicator[at] };
-	}
-	if (mysql_stmt_attr_set(k->stmt[t], STMT_ATTR_ARRAY_SIZE, &n) ||
-	    mysql_stmt_bind_param(k->stmt[t], k->bind) || mysql_stmt_execute(k->stmt[t]))
-		return stmt_error(k->stmt[t], err);
-	return 0;
-}
-
+/* All rows of one table, in as many statements as it takes. */
 static int run_rows(struct sink *k, enum sqlrow_table t, uint64_t deadline_ns,
 		    struct errmsg *err)
 {
@@ -235,11 +307,12 @@ static int run_rows(struct sink *k, enum sqlrow_table t, uint64_t deadline_ns,
 	size_t first = 0;
 	int rc = 0;
 
-	while (rc == 0 && first < k->rows[t].nrows) {
+	while (first < k->rows[t].nrows) {
 		uint64_t bytes = 0;
-		unsigned int n = 0;
+		MYSQL_STMT *stmt;
+		size_t n = 0;
 
-		while (n < ROWS_PER_STATEMENT && first + n < k->rows[t].nrows) {
+		while (n < UPSERT_ROWS_MAX && first + n < k->rows[t].nrows) {
 			bytes += row_bytes(k->rows[t].cell + (first + n) * ncols, ncols);
 			if (bytes > k->statement_max)
 				break;
@@ -250,128 +323,145 @@ static int run_rows(struct sink *k, enum sqlrow_table t, uint64_t deadline_ns,
 					  "server's max_allowed_packet", bytes);
 		if (clock_mono_ns() > deadline_ns)
 			return errmsg_set(err, -EIO, "the server takes too long");
-		rc = run_statement(k, t, first, n, err);
+		rc = mariadb_upsert_bind(&k->upsert[t], k->conn, &k->rows[t], first, n, &stmt,
+					 err);
+		if (rc < 0)
+			return rc;
+		if (execute(k, stmt))
+			return stmt_error(stmt, err);
 		first += n;
 	}
-	return rc;
+	return 0;
 }
 
-/* Items [first, first + n) whose record could be read, all or none. */
-static int store(struct sink *k, const struct sink_item *item, size_t first, size_t n,
-		 uint64_t deadline_ns, struct errmsg *err)
+/* The rows of items [first, first + n) whose record could be read. */
+static int make_rows(struct sink *k, size_t first, size_t n)
 {
 	size_t i;
 	int rc = 0;
 
+	parse_until(k, first + n);
 	sqlrow_clear(&k->rows[SQLROW_JOB]);
 	sqlrow_clear(&k->rows[SQLROW_STEP]);
 	for (i = first; rc == 0 && i < first + n; i++) {
-		if (!k->record[i])
+		const struct sink_item *item = &k->item[i];
+		const struct entry *e = &k->entry[i];
+
+		if (!e->record)
 			continue;
-		rc = sqlrow_add_job(&k->rows[SQLROW_JOB], item[i].key, item[i].key_len,
-				    item[i].json, item[i].json_len, k->record[i]);
+		if (item->kind == SPOOL_STEPS) {
+			rc = sqlrow_add_steps(&k->rows[SQLROW_STEP], e->job_key,
+					      strlen(e->job_key), e->record);
+			continue;
+		}
+		rc = sqlrow_add_job(&k->rows[SQLROW_JOB], item->key, item->key_len, item->json,
+				    item->json_len, e->record);
 		if (rc == 0)
-			rc = sqlrow_add_steps(&k->rows[SQLROW_STEP], item[i].key,
-					      item[i].key_len, k->record[i]);
+			rc = sqlrow_add_steps(&k->rows[SQLROW_STEP], item->key, item->key_len,
+					      e->record);
 	}
-	if (rc < 0)
-		return errmsg_errno(err, -EIO, "cannot make rows");
-	rc = mariadb_client_query(k->conn, "START TRANSACTION", err);
+	return rc;
+}
+
+/* Items [first, first + n), all or none. */
+static int store(struct sink *k, size_t first, size_t n, uint64_t deadline_ns,
+		 struct errmsg *err)
+{
+	size_t end = first + n;
+	int rc = query(k, "START TRANSACTION", err);
+
+	for (; rc == 0 && first < end; first += n) {
+		n = end - first < CHUNK ? end - first : CHUNK;
+		if (make_rows(k, first, n) < 0)
+			rc = errmsg_set(err, -EIO, "cannot make rows: out of memory");
+		if (rc == 0)
+			rc = run_rows(k, SQLROW_JOB, deadline_ns, err);
+		if (rc == 0)
+			rc = run_rows(k, SQLROW_STEP, deadline_ns, err);
+	}
 	if (rc == 0)
-		rc = run_rows(k, SQLROW_JOB, deadline_ns, err);
-	if (rc == 0)
-		rc = run_rows(k, SQLROW_STEP, deadline_ns, err);
-	if (rc == 0)
-		rc = mariadb_client_query(k->conn, "COMMIT", err);
+		rc = query(k, "COMMIT", err);
 	k->last_errno = mysql_errno(k->conn);
-	if (rc == -EINVAL && mariadb_client_query(k->conn, "ROLLBACK", NULL) < 0)
+	if ((rc == -EINVAL || rc == -EDEADLK) && query(k, "ROLLBACK", NULL) < 0)
 		rc = -EIO;
+	return rc;
+}
+
+/* Somebody else had the rows and it is our turn to give way: the server wants the same again. */
+static int store_patiently(struct sink *k, size_t first, size_t n, uint64_t deadline_ns,
+			   struct errmsg *err)
+{
+	int tries = DEADLOCK_TRIES;
+	int rc;
+
+	do
+		rc = store(k, first, n, deadline_ns, err);
+	while (rc == -EDEADLK && --tries && clock_mono_ns() < deadline_ns);
 	return rc;
 }
 
 /* --- delivery ---------------------------------------------------------------------------- */
 
-static size_t parse_all(struct sink *k, const struct sink_item *item, size_t n,
-			enum sink_result *result, struct errmsg *err)
-{
-	size_t good = 0;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		k->record[i] = NULL;
-		if (record_from_json(item[i].json, item[i].json_len, &k->record[i], err) == 0) {
-			result[i] = SINK_RETRY;
-			good++;
-		} else {
-			result[i] = SINK_REFUSED;
-		}
-	}
-	return good;
-}
-
-static int store_one_by_one(struct sink *k, const struct sink_item *item, size_t first,
-			    size_t n, enum sink_result *result, uint64_t deadline_ns,
+static int store_one_by_one(struct sink *k, size_t first, size_t n, uint64_t deadline_ns,
 			    struct errmsg *err)
 {
 	size_t i;
 
+	parse_until(k, first + n);
 	for (i = first; i < first + n; i++) {
 		struct errmsg why = { 0 };
 		int rc;
 
-		if (!k->record[i])
+		if (!k->entry[i].record)
 			continue;
-		rc = store(k, item, i, 1, deadline_ns, &why);
+		rc = store_patiently(k, i, 1, deadline_ns, &why);
 		if (rc < 0)
 			*err = why;
 		if (rc < 0 && rc != -EINVAL)
 			return rc;
-		result[i] = rc < 0 ? SINK_REFUSED : SINK_ACKED;
+		k->result[i] = rc < 0 ? SINK_REFUSED : SINK_ACKED;
 	}
 	return 0;
 }
 
 /* Items [first, first + n); the results of what could not be stored are left as they are. */
-static int store_slice(struct sink *k, const struct sink_item *item, size_t first, size_t n,
-		       enum sink_result *result, uint64_t timeout_ns, uint64_t deadline_ns,
-		       struct errmsg *err)
+static int store_slice(struct sink *k, size_t first, size_t n, uint64_t timeout_ns,
+		       uint64_t deadline_ns, struct errmsg *err)
 {
 	bool is_old = k->conn;
 	int rc = is_old ? 0 : connect_db(k, timeout_ns, err);
 	size_t i;
 
 	if (rc == 0)
-		rc = store(k, item, first, n, deadline_ns, err);
+		rc = store_patiently(k, first, n, deadline_ns, err);
 	if (rc == -EIO && is_old && is_gone(k) && clock_mono_ns() < deadline_ns) {
 		/* The server closes what idles (wait_timeout): no outage yet. */
 		disconnect(k);
 		rc = connect_db(k, timeout_ns, err);
 		if (rc == 0)
-			rc = store(k, item, first, n, deadline_ns, err);
+			rc = store_patiently(k, first, n, deadline_ns, err);
 	}
 	if (rc == -EINVAL)
-		return store_one_by_one(k, item, first, n, result, deadline_ns, err);
+		return store_one_by_one(k, first, n, deadline_ns, err);
 	for (i = first; rc == 0 && i < first + n; i++)
-		if (k->record[i])
-			result[i] = SINK_ACKED;
+		if (k->entry[i].record)
+			k->result[i] = SINK_ACKED;
 	return rc;
 }
 
-static int store_batch(struct sink *k, const struct sink_item *item, size_t n,
-		       enum sink_result *result, uint64_t timeout_ns, struct errmsg *err)
+static int store_batch(struct sink *k, uint64_t timeout_ns, struct errmsg *err)
 {
 	uint64_t start_ns = clock_mono_ns();
 	size_t first = 0;
 	int rc = 0;
 
-	while (rc == 0 && first < n) {
-		size_t slice = n - first < k->slice ? n - first : k->slice;
+	while (rc == 0 && first < k->n) {
+		size_t slice = k->n - first < k->slice ? k->n - first : k->slice;
 		uint64_t t = clock_mono_ns();
 
 		if (t - start_ns >= timeout_ns)
 			return errmsg_set(err, -EIO, "the server takes too long");
-		rc = store_slice(k, item, first, slice, result, timeout_ns,
-				 start_ns + timeout_ns, err);
+		rc = store_slice(k, first, slice, timeout_ns, start_ns + timeout_ns, err);
 		t = clock_mono_ns() - t;
 		if (rc < 0 || t > timeout_ns / 2)
 			k->slice = k->slice / 2 > SLICE_MIN ? k->slice / 2 : SLICE_MIN;
@@ -385,26 +475,24 @@ static int store_batch(struct sink *k, const struct sink_item *item, size_t n,
 static int mariadb_deliver(struct sink *k, const struct sink_item *item, size_t n,
 			   enum sink_result *result, uint64_t timeout_ns, struct errmsg *err)
 {
-	size_t i;
-	int rc = 0;
+	struct errmsg why = { 0 };
+	int rc;
 
 	if (n > MAX_BATCH)
 		return errmsg_set(err, -EINVAL, "more than %d records", MAX_BATCH);
-	if (parse_all(k, item, n, result, err) > 0) {
-		rc = store_batch(k, item, n, result, timeout_ns, err);
-		if (rc < 0)
-			disconnect(k); /* the next try starts afresh */
-	}
-	for (i = 0; i < n; i++) {
-		record_destroy(k->record[i]);
-		k->record[i] = NULL;
-	}
+	batch_begin(k, item, n, result, err);
+	rc = store_batch(k, timeout_ns, &why);
+	if (rc < 0)
+		disconnect(k); /* the next try starts afresh */
+	if (why.text[0] && err)
+		*err = why;
+	batch_end(k);
 	return rc < 0 ? -EAGAIN : 0;
 }
 
 const struct sink_ops sink_mariadb = {
 	.name = "mariadb",
-	.kinds = SPOOL_MASK(SPOOL_RECORD),
+	.kinds = SPOOL_MASK(SPOOL_RECORD) | SPOOL_MASK(SPOOL_STEPS),
 	.max_batch = MAX_BATCH,
 	.open = mariadb_open,
 	.deliver = mariadb_deliver,

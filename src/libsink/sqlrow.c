@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* memmem */
 #include "src/libsink/sqlrow.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,86 +11,14 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
-#define CHUNK 65536
-#define NUMBER_MAX 32 /* longest formatted value: 20 digits, a point, the NUL */
+#define BLOCK_SIZE 65536
+#define DIGITS_MAX 20 /* of a uint64_t */
 
-/* Columns before the metrics, in the order in which the functions below fill them. */
-static const char *const job_columns[] = {
-	"record_key", "cluster", "jobid", "sluid", "restart_count", "db_index", "array_job_id",
-	"array_task_id", "het_job_id", "het_job_offset", "job_name", "username", "user_id",
-	"groupname", "group_id", "account", "partition_name", "qos", "wckey", "reservation",
-	"state", "submit_time", "eligible_time", "start_time", "end_time", "elapsed_s",
-	"time_limit_s", "nodes", "total_nodes", "total_cpus", "submit_host", "work_dir", "comment",
-	"priority", "exit_code", "exit_signal", "derived_exit_code", "tres_req", "tres_alloc",
-	"energy_final", "energy_method", "energy_source", "factor_g_per_kwh", "factor_kind",
-	"factor_region", "factor_source", "factor_year", "pue", "record",
+struct sqlrow_block {
+	struct sqlrow_block *next;
+	size_t size, used;
+	char bytes[];
 };
-static const char *const step_columns[] = {
-	"record_key", "step_id", "step_name", "state", "nodes", "ntasks", "nnodes", "ncpus",
-	"start_time", "end_time", "elapsed_s", "exit_code", "exit_signal", "user_cpu_s",
-	"system_cpu_s", "max_rss_bytes", "cpu_time_max_s", "cpu_time_max_node", "energy_max_j",
-	"energy_max_node",
-};
-
-static const struct {
-	const char *name;
-	const char *const *columns;
-	size_t n;
-	size_t nkeys; /* leading columns that are the primary key */
-} tables[] = {
-	[SQLROW_JOB] = { "job", job_columns, ARRAY_SIZE(job_columns), 1 },
-	[SQLROW_STEP] = { "step", step_columns, ARRAY_SIZE(step_columns), 2 },
-};
-
-size_t sqlrow_ncols(enum sqlrow_table t)
-{
-	return tables[t].n + METRIC_N;
-}
-
-void sqlrow_column(enum sqlrow_table t, size_t i, char *ret, size_t size)
-{
-	static const char *const suffix[] = {
-		[UNIT_UJ] = "_j", [UNIT_NG] = "_g", [UNIT_NS] = "_s",
-		[UNIT_BYTES] = "", [UNIT_COUNT] = "",
-	};
-
-	if (i < tables[t].n)
-		(void)snprintf(ret, size, "%s", tables[t].columns[i]);
-	else
-		(void)snprintf(ret, size, "%s%s", metric_table[i - tables[t].n].name,
-			       suffix[metric_table[i - tables[t].n].unit]);
-}
-
-char *sqlrow_upsert(enum sqlrow_table t)
-{
-	size_t n = sqlrow_ncols(t);
-	char *sql = NULL;
-	char name[64];
-	size_t len;
-	size_t i;
-	FILE *f = open_memstream(&sql, &len);
-
-	if (!f)
-		return NULL;
-	(void)fprintf(f, "INSERT INTO %s (", tables[t].name);
-	for (i = 0; i < n; i++) {
-		sqlrow_column(t, i, name, sizeof(name));
-		(void)fprintf(f, "%s%s", i ? "," : "", name);
-	}
-	(void)fputs(") VALUES (", f);
-	for (i = 0; i < n; i++)
-		(void)fputs(i ? ",?" : "?", f);
-	(void)fputs(") ON DUPLICATE KEY UPDATE ", f);
-	for (i = tables[t].nkeys; i < n; i++) {
-		sqlrow_column(t, i, name, sizeof(name));
-		(void)fprintf(f, "%s%s=VALUES(%s)", i > tables[t].nkeys ? "," : "", name, name);
-	}
-	if (fclose(f)) {
-		free(sql);
-		return NULL;
-	}
-	return sql;
-}
 
 /* --- cells ------------------------------------------------------------------------------- */
 
@@ -104,89 +31,76 @@ struct row {
 
 static void put(struct row *r, const char *text, size_t len)
 {
-	*r->at++ = (struct sqlrow_cell){ text, len };
+	*r->at++ = (struct sqlrow_cell){ .v.text = text, .len = (uint32_t)len };
 }
 
 static void put_null(struct row *r)
 {
-	put(r, NULL, 0);
-}
-
-/* Owns TEXT until sqlrow_clear(); frees it at once if it cannot. */
-static int keep(struct sqlrow *rows, char *text)
-{
-	char **escaped = realloc(rows->escaped, (rows->nescaped + 1) * sizeof(*escaped));
-
-	if (!escaped) {
-		free(text);
-		return -ENOMEM;
-	}
-	rows->escaped = escaped;
-	escaped[rows->nescaped++] = text;
-	return 0;
-}
-
-/* Empty and absent texts are both unknown. */
-static void put_text(struct row *r, const char *text)
-{
-	size_t len = text ? strlen(text) : 0;
-	char *escaped = NULL;
-
-	if (utf8_escape(text ? text : "", len, &escaped, &len) < 0 ||
-	    (escaped && keep(r->rows, escaped) < 0)) {
-		r->rc = -ENOMEM;
-		len = 0;
-	}
-	put(r, !len ? NULL : escaped ? escaped : text, len);
-}
-
-/* Room for a number that stays where it is until sqlrow_clear(). */
-static char *reserve(struct sqlrow *rows)
-{
-	size_t per_chunk = CHUNK / NUMBER_MAX;
-	size_t i = rows->chunk_used;
-
-	if (i == rows->nchunks * per_chunk) {
-		char **chunk = realloc(rows->chunk, (rows->nchunks + 1) * sizeof(*chunk));
-
-		if (!chunk)
-			return NULL;
-		rows->chunk = chunk;
-		chunk[rows->nchunks] = malloc(CHUNK);
-		if (!chunk[rows->nchunks])
-			return NULL;
-		rows->nchunks++;
-	}
-	rows->chunk_used++;
-	return rows->chunk[i / per_chunk] + i % per_chunk * NUMBER_MAX;
-}
-
-static void put_format(struct row *r, const char *fmt, ...) _printf_(2, 3);
-static void put_format(struct row *r, const char *fmt, ...)
-{
-	char *text = reserve(r->rows);
-	va_list ap;
-	int n;
-
-	if (!text) {
-		r->rc = -ENOMEM;
-		put_null(r);
-		return;
-	}
-	va_start(ap, fmt);
-	n = vsnprintf(text, NUMBER_MAX, fmt, ap);
-	va_end(ap);
-	put(r, text, n > 0 ? (size_t)n : 0);
+	*r->at++ = (struct sqlrow_cell){ .is_null = true };
 }
 
 static void put_number(struct row *r, uint64_t v)
 {
-	put_format(r, "%" PRIu64, v);
+	*r->at++ = (struct sqlrow_cell){ .v.number = v };
 }
 
 static void put_signed(struct row *r, int32_t v)
 {
-	put_format(r, "%" PRId32, v);
+	put_number(r, (uint64_t)(int64_t)v);
+}
+
+/* SIZE bytes that stay where they are until sqlrow_clear(). NULL: no memory. */
+static char *reserve(struct sqlrow *rows, size_t size)
+{
+	struct sqlrow_block *b = rows->block;
+	char *p;
+
+	if (!b || b->size - b->used < size) {
+		size_t room = size > BLOCK_SIZE ? size : BLOCK_SIZE;
+
+		b = malloc(sizeof(*b) + room);
+		if (!b)
+			return NULL;
+		*b = (struct sqlrow_block){ .next = rows->block, .size = room };
+		rows->block = b;
+	}
+	p = b->bytes + b->used;
+	b->used += size;
+	return p;
+}
+
+/* The same for a cell of ROW; the cell is put by the caller. */
+static char *reserve_cell(struct row *r, size_t size)
+{
+	char *p = reserve(r->rows, size);
+
+	if (!p) {
+		r->rc = -ENOMEM;
+		put_null(r);
+	}
+	return p;
+}
+
+/* Empty and absent texts are both unknown; what is not UTF-8 is as it is in JSON. */
+static void put_text(struct row *r, const char *text)
+{
+	size_t len = text ? strlen(text) : 0;
+	_cleanup_free_ char *escaped = NULL;
+	char *kept;
+
+	if (!len) {
+		put_null(r);
+		return;
+	}
+	if (utf8_escape(text, len, &escaped, &len) < 0) {
+		r->rc = -ENOMEM;
+		put_null(r);
+	} else if (!escaped) {
+		put(r, text, len);
+	} else if ((kept = reserve_cell(r, len))) {
+		memcpy(kept, escaped, len);
+		put(r, kept, len);
+	}
 }
 
 static void put_maybe(struct row *r, const struct maybe_u64 *v)
@@ -206,23 +120,80 @@ static void put_known(struct row *r, uint32_t v)
 		put_null(r);
 }
 
-/* VALUE in units of 10^-DIGITS. */
-static void put_decimal(struct row *r, uint64_t value, uint64_t scale, int digits)
+/* The last N digits of V, with zeros in front, at P: some columns are all of these, so no printf. */
+static char *digits(char *p, uint64_t v, unsigned int n)
 {
-	put_format(r, "%" PRIu64 ".%0*" PRIu64, value / scale, digits, value % scale);
+	unsigned int i;
+
+	for (i = n; i; i--, v /= 10)
+		p[i - 1] = (char)('0' + v % 10);
+	return p + n;
+}
+
+/* VALUE in units of 10^-DECIMALS, which is 1 / SCALE. */
+static void put_decimal(struct row *r, uint64_t value, uint64_t scale, unsigned int decimals)
+{
+	char *text = reserve_cell(r, DIGITS_MAX + 1 + decimals);
+	uint64_t whole = value / scale;
+	uint64_t rest = whole;
+	unsigned int n = 1;
+	char *p;
+
+	if (!text)
+		return;
+	while (rest /= 10)
+		n++;
+	p = digits(text, whole, n);
+	*p++ = '.';
+	p = digits(p, value % scale, decimals);
+	put(r, text, (size_t)(p - text));
+}
+
+/* DATETIME's last second. */
+#define TIME_MAX UINT64_C(253402300799)
+#define TIME_UNKNOWN "1970-01-01 00:00:00"
+#define TIME_LEN (sizeof(TIME_UNKNOWN) - 1)
+
+static bool time_is_known(uint64_t t)
+{
+	return t && t <= TIME_MAX;
 }
 
 static void put_time(struct row *r, uint64_t t)
 {
 	time_t when = (time_t)t;
 	struct tm tm;
+	char *text;
+	char *p;
 
-	/* year 9999 is where DATETIME ends */
-	if (!t || t > UINT64_C(253402300799) || !gmtime_r(&when, &tm))
+	if (!time_is_known(t) || !gmtime_r(&when, &tm)) {
 		put_null(r);
+		return;
+	}
+	text = reserve_cell(r, TIME_LEN);
+	if (!text)
+		return;
+	p = digits(text, (uint64_t)tm.tm_year + 1900, 4);
+	*p++ = '-';
+	p = digits(p, (uint64_t)tm.tm_mon + 1, 2);
+	*p++ = '-';
+	p = digits(p, (uint64_t)tm.tm_mday, 2);
+	*p++ = ' ';
+	p = digits(p, (uint64_t)tm.tm_hour, 2);
+	*p++ = ':';
+	p = digits(p, (uint64_t)tm.tm_min, 2);
+	*p++ = ':';
+	(void)digits(p, (uint64_t)tm.tm_sec, 2);
+	put(r, text, TIME_LEN);
+}
+
+/* Part of the key, so it cannot be NULL. */
+static void put_submit(struct row *r, uint64_t t)
+{
+	if (time_is_known(t))
+		put_time(r, t);
 	else
-		put_format(r, "%04d-%02d-%02d %02d:%02d:%02d", tm.tm_year + 1900, tm.tm_mon + 1,
-			   tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
+		put(r, TIME_UNKNOWN, TIME_LEN);
 }
 
 static void put_elapsed(struct row *r, uint64_t start, uint64_t end)
@@ -249,6 +220,14 @@ static void put_value(struct row *r, enum metric m, uint64_t v)
 		put_number(r, v);
 		break;
 	}
+}
+
+static void put_us(struct row *r, const struct maybe_u64 *us)
+{
+	if (us->known)
+		put_decimal(r, us->value, 1000000, 6);
+	else
+		put_null(r);
 }
 
 static void put_spread(struct row *r, enum metric m, const struct record_spread *spread)
@@ -327,6 +306,97 @@ static void put_factor(struct row *row, const struct record *r)
 		put_null(row);
 }
 
+/*
+ * What stands in where METRIC_CPU_TIME is not accounted, as record_derived() has it: Slurm stores 0 also
+ * where it did not measure. Not known when steps are still to come.
+ */
+static void put_steps_cpu(struct row *row, const struct record *r)
+{
+	struct maybe_u64 sum = { 0 };
+	size_t i;
+
+	for (i = 0; i < r->nsteps && r->steps_total <= r->nsteps; i++) {
+		const struct record_step *s = &r->steps[i];
+
+		if (!s->user_cpu_us.known || !s->system_cpu_us.known)
+			continue;
+		if (__builtin_add_overflow(sum.value, s->user_cpu_us.value, &sum.value) ||
+		    __builtin_add_overflow(sum.value, s->system_cpu_us.value, &sum.value)) {
+			sum.known = false;
+			break;
+		}
+		sum.known = sum.value > 0;
+	}
+	put_us(row, &sum);
+}
+
+static void put_steps_total(struct row *row, const struct record *r)
+{
+	if (r->steps_known)
+		put_number(row, r->steps_total > r->nsteps ? r->steps_total : r->nsteps);
+	else
+		put_null(row);
+}
+
+/* Past the value that begins at JSON[I]; JSON_LEN: it does not end. */
+static size_t json_skip_array(const char *json, size_t json_len, size_t i)
+{
+	size_t depth = 0;
+	bool in_text = false;
+
+	for (; i < json_len; i++) {
+		char c = json[i];
+
+		if (in_text) {
+			if (c == '\\')
+				i++;
+			else if (c == '"')
+				in_text = false;
+		} else if (c == '"') {
+			in_text = true;
+		} else if (c == '[' || c == '{') {
+			depth++;
+		} else if ((c == ']' || c == '}') && --depth == 0) {
+			return i + 1;
+		}
+	}
+	return json_len;
+}
+
+size_t sqlrow_json_without_steps(const char *json, size_t json_len)
+{
+	/* a quote inside of a text has a backslash before it, so this is no part of one */
+	static const char steps[] = ",\"steps\":[";
+	const char *at = memmem(json, json_len, steps, sizeof(steps) - 1);
+	size_t array;
+
+	if (!json_len)
+		return 0;
+	if (!at)
+		return json_len - 1;
+	array = (size_t)(at - json) + sizeof(steps) - 2;
+	if (json_skip_array(json, json_len, array) != json_len - 1)
+		return json_len - 1;
+	return (size_t)(at - json);
+}
+
+static void put_json(struct row *row, const char *json, size_t json_len)
+{
+	size_t head = sqlrow_json_without_steps(json, json_len);
+	char *text;
+
+	if (head + 1 >= json_len) {
+		put(row, json, json_len);
+		return;
+	}
+	text = reserve_cell(row, head + 1);
+	if (!text)
+		return;
+	memcpy(text, json, head);
+	text[head] = '}';
+	put(row, text, head + 1);
+}
+
 int sqlrow_add_job(struct sqlrow *rows, const char *key, size_t key_len, const char *json,
 		   size_t json_len, const struct record *r)
 {
@@ -336,6 +406,7 @@ int sqlrow_add_job(struct sqlrow *rows, const char *key, size_t key_len, const c
 	if (rc < 0)
 		return rc;
 	put(&row, key, key_len);
+	put_submit(&row, r->submit);
 	put_text(&row, r->cluster);
 	put_number(&row, r->job_id);
 	put_text(&row, r->sluid);
@@ -343,6 +414,7 @@ int sqlrow_add_job(struct sqlrow *rows, const char *key, size_t key_len, const c
 	put_maybe(&row, &r->db_index);
 	put_maybe(&row, &r->array_job_id);
 	put_maybe(&row, &r->array_task_id);
+	put_text(&row, r->array_tasks);
 	put_maybe(&row, &r->het_job_id);
 	put_maybe(&row, &r->het_job_offset);
 	put_text(&row, r->job_name);
@@ -356,7 +428,6 @@ int sqlrow_add_job(struct sqlrow *rows, const char *key, size_t key_len, const c
 	put_text(&row, r->wckey);
 	put_text(&row, r->reservation);
 	put_text(&row, r->state);
-	put_time(&row, r->submit);
 	put_time(&row, r->eligible);
 	put_time(&row, r->start);
 	put_time(&row, r->end);
@@ -371,6 +442,7 @@ int sqlrow_add_job(struct sqlrow *rows, const char *key, size_t key_len, const c
 	put_text(&row, r->submit_host);
 	put_text(&row, r->work_dir);
 	put_text(&row, r->comment);
+	put_text(&row, r->script);
 	put_maybe(&row, &r->priority);
 	put_signed(&row, r->exit_code);
 	put_signed(&row, r->exit_signal);
@@ -381,13 +453,15 @@ int sqlrow_add_job(struct sqlrow *rows, const char *key, size_t key_len, const c
 	put_text(&row, r->energy.method);
 	put_text(&row, r->energy.source);
 	put_factor(&row, r);
-	put(&row, json, json_len);
+	put_steps_total(&row, r);
+	put_steps_cpu(&row, r);
+	put_json(&row, json, json_len);
 	put_figures(&row, &r->figures, &r->energy.total_j);
 	return end(&row, SQLROW_JOB);
 }
 
 static int add_step(struct sqlrow *rows, const char *key, size_t key_len,
-		    const struct record_step *s)
+		    uint64_t submit, const struct record_step *s)
 {
 	struct row row;
 	int rc = begin(rows, SQLROW_STEP, &row);
@@ -396,6 +470,8 @@ static int add_step(struct sqlrow *rows, const char *key, size_t key_len,
 		return rc;
 	put(&row, key, key_len);
 	put_number(&row, s->step_id);
+	put_number(&row, s->het_component.known ? s->het_component.value : 0);
+	put_submit(&row, submit);
 	put_text(&row, s->name);
 	put_text(&row, s->state);
 	put_text(&row, s->nodes);
@@ -407,14 +483,8 @@ static int add_step(struct sqlrow *rows, const char *key, size_t key_len,
 	put_elapsed(&row, s->start, s->end);
 	put_signed(&row, s->exit_code);
 	put_signed(&row, s->exit_signal);
-	if (s->user_cpu_us.known)
-		put_decimal(&row, s->user_cpu_us.value, 1000000, 6);
-	else
-		put_null(&row);
-	if (s->system_cpu_us.known)
-		put_decimal(&row, s->system_cpu_us.value, 1000000, 6);
-	else
-		put_null(&row);
+	put_us(&row, &s->user_cpu_us);
+	put_us(&row, &s->system_cpu_us);
 	put_maybe(&row, &s->max_rss_bytes);
 	put_spread(&row, METRIC_CPU_TIME, &s->cpu_time);
 	put_spread(&row, METRIC_ENERGY, &s->energy);
@@ -429,25 +499,33 @@ int sqlrow_add_steps(struct sqlrow *rows, const char *key, size_t key_len,
 	int rc = 0;
 
 	for (i = 0; rc == 0 && i < r->nsteps; i++)
-		rc = add_step(rows, key, key_len, &r->steps[i]);
+		rc = add_step(rows, key, key_len, r->submit, &r->steps[i]);
 	return rc;
+}
+
+static void blocks_free(struct sqlrow_block *b)
+{
+	while (b) {
+		struct sqlrow_block *next = b->next;
+
+		free(b);
+		b = next;
+	}
 }
 
 void sqlrow_clear(struct sqlrow *rows)
 {
 	rows->nrows = 0;
-	rows->chunk_used = 0;
-	while (rows->nescaped)
-		free(rows->escaped[--rows->nescaped]);
+	if (!rows->block)
+		return;
+	blocks_free(rows->block->next);
+	rows->block->next = NULL;
+	rows->block->used = 0;
 }
 
 void sqlrow_fini(struct sqlrow *rows)
 {
-	sqlrow_clear(rows);
-	free(rows->escaped);
-	while (rows->nchunks)
-		free(rows->chunk[--rows->nchunks]);
-	free(rows->chunk);
+	blocks_free(rows->block);
 	free(rows->cell);
 	*rows = (struct sqlrow){ 0 };
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * sqlrow.h - a record as rows of the tables job and step: which columns there are and what goes
- * into them. All values are texts, which the server converts in strict mode: whole joules as sacct
- * has them, grams and seconds as exact decimals, UTC times. NULL is unknown.
+ * into them. Whole numbers are numbers; the rest is text, which the server converts in strict
+ * mode: grams and seconds as exact decimals, UTC times. NULL is unknown.
  */
 #ifndef CEEMS_SQLROW_H
 #define CEEMS_SQLROW_H
@@ -12,9 +12,26 @@
 
 #include "src/libjob/record.h"
 
+enum sqlrow_type {
+	SQLROW_TEXT,
+	SQLROW_UNSIGNED,
+	SQLROW_SIGNED,
+};
+
 struct sqlrow_cell {
-	const char *text; /* NULL: NULL. Borrowed: the record's, the item's or the rows' own */
-	size_t len;
+	union {
+		const char *text; /* borrowed: the record's, the item's or the rows' own */
+		uint64_t number;  /* SQLROW_SIGNED: of an int64_t */
+	} v;
+	uint32_t len; /* of a text */
+	bool is_null;
+};
+
+#define SQLROW_COLUMNS_MAX 192
+
+/* A set of columns. */
+struct sqlrow_set {
+	uint64_t bit[SQLROW_COLUMNS_MAX / 64];
 };
 
 /* Rows of one table, one behind the other, ncols() cells each. */
@@ -22,11 +39,7 @@ struct sqlrow {
 	struct sqlrow_cell *cell;
 	size_t nrows;
 	size_t room;
-	char **chunk; /* memory of formatted numbers; does not move */
-	size_t nchunks;
-	size_t chunk_used;
-	char **escaped; /* texts that are not UTF-8, as JSON has them */
-	size_t nescaped;
+	struct sqlrow_block *block; /* memory of texts that were made here; does not move */
 };
 
 enum sqlrow_table {
@@ -34,18 +47,41 @@ enum sqlrow_table {
 	SQLROW_STEP,
 };
 
+/* --- sqlrow_table.c ----------------------------------------------------------------------- */
+
 size_t sqlrow_ncols(enum sqlrow_table t);
 /* Name of column I, in RET of SIZE bytes (64 is enough). */
 void sqlrow_column(enum sqlrow_table t, size_t i, char *ret, size_t size);
-/* "INSERT INTO job (...) VALUES (...) ON DUPLICATE KEY UPDATE ..."; malloc'ed, NULL: no memory. */
-char *sqlrow_upsert(enum sqlrow_table t);
+enum sqlrow_type sqlrow_type(enum sqlrow_table t, size_t i);
+
+/*
+ * The columns that rows [first, first + n) have values for; the key's are always in. An insert
+ * without the others is some times faster: most figures of most steps are not known.
+ */
+void sqlrow_used(const struct sqlrow *rows, enum sqlrow_table t, size_t first, size_t n,
+		 struct sqlrow_set *ret);
+bool sqlrow_set_has(const struct sqlrow_set *set, size_t i);
+
+/*
+ * "INSERT INTO job (...) VALUES (...) ON DUPLICATE KEY UPDATE ..." with the columns of SET; a row that
+ * is there gets NULL in all others. malloc'ed, NULL: no memory.
+ */
+char *sqlrow_upsert(enum sqlrow_table t, const struct sqlrow_set *set);
+
+/* --- sqlrow.c ----------------------------------------------------------------------------- */
 
 /* Adds the job's row; KEY and JSON as they were told to the sink. -ENOMEM. */
 int sqlrow_add_job(struct sqlrow *rows, const char *key, size_t key_len, const char *json,
 		   size_t json_len, const struct record *r);
-/* Adds a row for each of its steps. */
+/* Adds a row for each of its steps; KEY is the job's. */
 int sqlrow_add_steps(struct sqlrow *rows, const char *key, size_t key_len,
 		     const struct record *r);
+
+/*
+ * Where the last member "steps" of JSON begins, at its comma; JSON_LEN - 1 (the last brace) when
+ * there is none, or when it is not the last.
+ */
+size_t sqlrow_json_without_steps(const char *json, size_t json_len);
 
 /* Forgets the rows, keeps the memory. */
 void sqlrow_clear(struct sqlrow *rows);

@@ -62,12 +62,64 @@ static void test_columns(void)
 		}
 	is_int(missing, 0, "every column that is written is in sql/");
 	free(sql);
-	sql = sqlrow_upsert(SQLROW_STEP);
-	ok(sql && strstr(sql, "INSERT INTO step (record_key,step_id,step_name,") &&
-		   strstr(sql, "ON DUPLICATE KEY UPDATE step_name=VALUES(step_name),") &&
-		   !strstr(sql, "step_id=VALUES"),
-	   "upsert");
+}
+
+static void test_upsert(void)
+{
+	struct sqlrow rows = { 0 };
+	struct sqlrow_set set;
+	struct record *r = record_create();
+	char *sql;
+
+	r->steps = calloc(2, sizeof(*r->steps));
+	r->nsteps = 2;
+	figures_init(&r->steps[0].figures);
+	figures_init(&r->steps[1].figures);
+	figures_set(&r->steps[1].figures, METRIC_CYCLES, 7);
+	is_int(sqlrow_add_steps(&rows, "k", 1, r), 0, "two steps");
+	sqlrow_used(&rows, SQLROW_STEP, 0, 1, &set);
+	sql = sqlrow_upsert(SQLROW_STEP, &set);
+	ok(sql && strstr(sql, " ON DUPLICATE KEY UPDATE step_name=NULL,") &&
+		   !strstr(sql, "step_id=") && strstr(sql, ",cycles=NULL,") &&
+		   strstr(sql, ",ntasks=VALUES(ntasks),"),
+	   "what all rows lack is no parameter, but NULL in a row that is there");
 	free(sql);
+	sqlrow_used(&rows, SQLROW_STEP, 0, 2, &set);
+	sql = sqlrow_upsert(SQLROW_STEP, &set);
+	ok(sql && strstr(sql, ",cycles=VALUES(cycles),"), "what one of them has is");
+	free(sql);
+	sqlrow_fini(&rows);
+	record_destroy(r);
+}
+
+static void test_without_steps(void)
+{
+	static const struct {
+		const char *json;
+		const char *head;
+	} table[] = {
+		{ "", "" },
+		{ "{}", "{" },
+		{ "{\"a\":1,\"steps\":null}", "{\"a\":1,\"steps\":null" },
+		{ "{\"a\":1,\"steps\":[]}", "{\"a\":1" },
+		{ "{\"a\":1,\"steps\":[{\"b\":[\"]}\\\"\"]}]}", "{\"a\":1" },
+		{ "{\"a\":\",\\\"steps\\\":[\",\"steps\":[1]}",
+		  "{\"a\":\",\\\"steps\\\":[\"" },
+		/* not the last, nested, cut: left alone */
+		{ "{\"a\":1,\"steps\":[1],\"b\":2}", "{\"a\":1,\"steps\":[1],\"b\":2" },
+		{ "{\"a\":{\"x\":1,\"steps\":[1]}}", "{\"a\":{\"x\":1,\"steps\":[1]}" },
+		{ "{\"a\":1,\"steps\":[1}", "{\"a\":1,\"steps\":[1" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		char head[128];
+
+		snprintf(head, sizeof(head), "%.*s",
+			 (int)sqlrow_json_without_steps(table[i].json, strlen(table[i].json)),
+			 table[i].json);
+		is_str(head, table[i].head, "without steps");
+	}
 }
 
 static void test_config(void)
@@ -132,7 +184,7 @@ static MYSQL *admin(void)
 {
 	MYSQL *m = NULL;
 
-	if (mariadb_client_open(settings.mariadb_defaults_file, NULL, 20 * SECOND, 0, &m, &err) < 0)
+	if (mariadb_client_open(settings.mariadb_defaults_file, NULL, 20 * SECOND, 0, 0, &m, &err) < 0)
 		diag("%s", err.text);
 	return m;
 }
@@ -522,6 +574,8 @@ int main(void)
 	snprintf(sql_dir, sizeof(sql_dir), "%s/sql", top ? top : ".");
 	logger_set_sink(NULL);
 	test_columns();
+	test_upsert();
+	test_without_steps();
 	test_config();
 	test_migrate_files();
 	why = mariadbd_install(&server, dir);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * mariadb_upsert.h - rows of one table into the server by array-bound prepared statements. Each set of
+ * columns that has values needs a statement of its own; the last few are kept.
+ */
+#ifndef CEEMS_MARIADB_UPSERT_H
+#define CEEMS_MARIADB_UPSERT_H
+
+#include "src/libsink/mariadb_client.h"
+#include "src/libsink/sqlrow.h"
+
+#define UPSERT_ROWS_MAX 500
+#define UPSERT_CACHED 8
+
+struct mariadb_upsert {
+	enum sqlrow_table table;
+	struct {
+		struct sqlrow_set set;
+		MYSQL_STMT *stmt; /* NULL: free */
+		uint64_t used;
+	} cached[UPSERT_CACHED];
+	uint64_t uses;
+	/* what libmariadb binds: for each column a stretch of UPSERT_ROWS_MAX */
+	MYSQL_BIND *bind;
+	union upsert_value *value;
+	unsigned long *len;
+	char *indicator;
+};
+
+int mariadb_upsert_init(struct mariadb_upsert *u, enum sqlrow_table t);
+void mariadb_upsert_fini(struct mariadb_upsert *u);
+
+/* Forgets the statements; before their connection is closed. */
+void mariadb_upsert_reset(struct mariadb_upsert *u);
+
+/*
+ * Binds rows [first, first + n) of ROWS, n <= UPSERT_ROWS_MAX, to a statement that is ready to be
+ * executed; the rows are read by then. -EIO: the server's words in ERR.
+ */
+int mariadb_upsert_bind(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow *rows, size_t first,
+			size_t n, MYSQL_STMT **ret, struct errmsg *err);
+
+#endif
