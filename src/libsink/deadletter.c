@@ -6,11 +6,15 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"
+
+#define TRIES 10
+#define NAP_NS 5000000
 
 /* Length of the UTF-8 sequence at P, 0: none (Unicode 15, table 3-7). */
 static size_t utf8_len(const unsigned char *p, size_t left)
@@ -64,7 +68,7 @@ static int format_line(const char *sink, const struct sink_item *item, const cha
 		return -ENOMEM;
 	(void)fprintf(f, "{\"time\":%lld,\"sink\":", (long long)time(NULL));
 	put_string(f, sink, strlen(sink));
-	(void)fputs(",\"key\":", f);
+	(void)fprintf(f, ",\"kind\":\"%s\",\"key\":", spool_kind_name(item->kind));
 	put_string(f, item->key, item->key_len);
 	(void)fputs(",\"reason\":", f);
 	put_string(f, reason, strlen(reason));
@@ -92,12 +96,69 @@ static void rotate(const char *path)
 		     path);
 }
 
+size_t deadletter_sink_len(const char *file)
+{
+	const char *dot = strchr(file, '.');
+	static const char *const suffix[] = { ".dead", ".dead.1", DEADLETTER_TAKEN,
+					      DEADLETTER_TAKEN ".1" };
+	size_t i;
+
+	for (i = 0; dot && i < ARRAY_SIZE(suffix); i++)
+		if (!strcmp(dot, suffix[i]))
+			return (size_t)(dot - file);
+	return 0;
+}
+
+static int sync_folder(const char *dir)
+{
+	_cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+/*
+ * `ceems spool replay` puts letters back meanwhile, and what a full disk cut short is cut off. Not
+ * waited for, as a stopped process must not hold us up; where there are no locks it goes without.
+ */
+static int lock(int fd)
+{
+	return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK ? -EWOULDBLOCK : 0;
+}
+
+/* 1: it is written, but the file is not PATH any more. */
+static int append_line(const char *dir, const char *path, const char *line, size_t len)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat there;
+	struct stat st;
+	int rc;
+
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	rc = lock(fd);
+	if (rc == 0 && fstat(fd, &st) < 0)
+		rc = -errno;
+	if (rc < 0)
+		return rc;
+	rc = fileio_write_full(fd, line, len);
+	if (rc == 0 && fdatasync(fd) < 0)
+		rc = -errno;
+	if (rc == 0 && !st.st_size) /* else a power cut may take the new file's name */
+		rc = sync_folder(dir);
+	if (rc < 0) {
+		(void)!ftruncate(fd, st.st_size); /* no half line before the next one */
+		return rc;
+	}
+	return stat(path, &there) < 0 || there.st_dev != st.st_dev || there.st_ino != st.st_ino;
+}
+
 int deadletter_write(const char *dir, const char *sink, const struct sink_item *item,
 		     const char *reason, struct errmsg *err)
 {
-	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *line = NULL;
 	char path[PATH_MAX];
+	unsigned int tries = TRIES;
 	struct stat st;
 	size_t len;
 	int rc;
@@ -111,17 +172,9 @@ int deadletter_write(const char *dir, const char *sink, const struct sink_item *
 		return errmsg_errno(err, rc, "%s: cannot append", path);
 	if (stat(path, &st) == 0 && (uint64_t)st.st_size + len > DEADLETTER_FILE_MAX)
 		rotate(path);
-	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return errmsg_errno(err, -errno, "%s: cannot open", path);
-	if (fstat(fd, &st) < 0)
-		return errmsg_errno(err, -errno, "%s: cannot stat", path);
-	rc = fileio_write_full(fd, line, len);
-	if (rc == 0 && fdatasync(fd) < 0)
-		rc = -errno;
-	if (rc < 0) {
-		(void)!ftruncate(fd, st.st_size); /* no half line before the next one */
-		return errmsg_errno(err, rc, "%s: cannot append", path);
-	}
-	return 0;
+	while (((rc = append_line(dir, path, line, len)) > 0 || rc == -EWOULDBLOCK) && --tries)
+		(void)nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
+	if (rc > 0)
+		rc = -EBUSY; /* somebody takes it again and again; the sink's next try is later */
+	return rc < 0 ? errmsg_errno(err, rc, "%s: cannot append", path) : 0;
 }

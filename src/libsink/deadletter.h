@@ -2,7 +2,7 @@
 /*
  * deadletter.h - "<sink>.dead" in the spool's folder: what a sink will never take, as JSON lines
  *
- *	{"time":1700000000,"sink":"mariadb","key":"...","reason":"...","record":"..."}
+ *	{"time":1700000000,"sink":"mariadb","kind":"record","key":"...","reason":"...","record":"..."}
  *
  * The record is a JSON text inside a string, since a record may be there because it is not JSON:
  * `jq -r .record mariadb.dead` gives the records back.
@@ -17,7 +17,17 @@
 /* At this size the file becomes "<sink>.dead.1" and replaces the one there. */
 #define DEADLETTER_FILE_MAX (UINT64_C(64) << 20)
 
-/* Appends one line and syncs it. */
+/*
+ * "kafka.dead", "kafka.dead.1" and what `ceems spool replay` took (DEADLETTER_TAKEN): the length of the
+ * sink's name; 0: another file.
+ */
+#define DEADLETTER_TAKEN ".dead.taken"
+size_t deadletter_sink_len(const char *file);
+
+/*
+ * Appends one line and syncs it. Another process may rename the file at any time to take what is in
+ * it: a line that was written when it did is in the taken file, the new one, or both.
+ */
 int deadletter_write(const char *dir, const char *sink, const struct sink_item *item,
 		     const char *reason, struct errmsg *err);
 

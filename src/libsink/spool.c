@@ -25,13 +25,33 @@
 _Static_assert(SPOOL_KEY_MAX == FRAME_KEY_MAX && SPOOL_DATA_MAX == FRAME_DATA_MAX,
 	       "spool.h and frame.h bound the same bytes");
 
+static const char *const kind_name[] = {
+	[SPOOL_PENDING] = "pending", [SPOOL_RECORD] = "record", [SPOOL_FOLLOWUP] = "followup",
+	[SPOOL_STEPS] = "steps",     [SPOOL_START] = "start",	[SPOOL_KEY] = "key",
+};
+
+const char *spool_kind_name(enum spool_kind kind)
+{
+	return (size_t)kind < ARRAY_SIZE(kind_name) && kind_name[kind] ? kind_name[kind] :
+									 "unknown";
+}
+
+enum spool_kind spool_kind_by_name(const char *name)
+{
+	size_t i;
+
+	for (i = 1; i < ARRAY_SIZE(kind_name); i++)
+		if (!strcmp(kind_name[i], name))
+			return (enum spool_kind)i;
+	return 0;
+}
+
 void spool_segment_name(char name[SPOOL_NAME_MAX], uint64_t number, const char *suffix)
 {
 	(void)snprintf(name, SPOOL_NAME_MAX, "%010" PRIu64 ".%s", number, suffix);
 }
 
-/* "0000000012.seg" -> 12; 0: another file. Numbers start at 1. */
-static uint64_t segment_number(const char *name)
+uint64_t spool_segment_number(const char *name)
 {
 	size_t digits = strspn(name, "0123456789");
 	uint64_t number;
@@ -107,7 +127,7 @@ static int scan_dir(struct spool *s, struct errmsg *err)
 	if (!d)
 		return errmsg_errno(err, -errno, "%s: cannot list", s->dir);
 	while (rc == 0 && (errno = 0, e = readdir(d))) {
-		uint64_t number = segment_number(e->d_name);
+		uint64_t number = spool_segment_number(e->d_name);
 
 		if (!number) {
 			note_cursor_file(s, e->d_name);

@@ -36,6 +36,11 @@ enum spool_kind {
 };
 #define SPOOL_MASK(kind) (1u << (kind))
 
+/* "record" ...; "unknown" for one of a later version. */
+const char *spool_kind_name(enum spool_kind kind);
+/* The inverse; 0: no such name. */
+enum spool_kind spool_kind_by_name(const char *name);
+
 struct spool;
 
 struct spool_pos {

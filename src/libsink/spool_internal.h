@@ -50,6 +50,8 @@ struct spool_cursor {
 #define SPOOL_NAME_MAX 32
 /* "%010llu.seg" and friends into NAME. */
 void spool_segment_name(char name[SPOOL_NAME_MAX], uint64_t number, const char *suffix);
+/* "0000000012.seg" -> 12; 0: another file. Numbers start at 1. */
+uint64_t spool_segment_number(const char *name);
 
 /* Deletes what every open cursor is past. */
 void spool_reclaim(struct spool *s);

@@ -282,7 +282,7 @@ static void test_refused(void)
 	text = scratch_read(scratch_path(dir, "fake.dead"), &len);
 	ok(text && len && text[len - 1] == '\n' && strchr(text, '\n') == text + len - 1,
 	   "one line set aside");
-	ok(text && strstr(text, "\"sink\":\"fake\",\"key\":\"c/1/0\","
+	ok(text && strstr(text, "\"sink\":\"fake\",\"kind\":\"record\",\"key\":\"c/1/0\","
 				"\"reason\":\"poison \\\"found\\\"\","
 				"\"record\":\"poison \\\"q\\\" \\\\ \\u000a \\u0001 "
 				"\\ufffd\\ufffd( \\ufffd\\ufffd\\ufffd \xc3\xa4\"}"),
