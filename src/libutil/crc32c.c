@@ -2,6 +2,8 @@
 #include "src/libutil/crc32c.h"
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
 
 #define POLY_REFLECTED UINT32_C(0x82f63b78)
 
@@ -27,7 +29,7 @@ static void table_init(void)
 				      table[0][table[k - 1][b] & 0xff];
 }
 
-uint32_t crc32c(uint32_t crc, const void *data, size_t len)
+uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t len)
 {
 	const unsigned char *p = data;
 	uint32_t c = ~crc;
@@ -42,4 +44,45 @@ uint32_t crc32c(uint32_t crc, const void *data, size_t len)
 	for (; len; len--, p++)
 		c = (c >> 8) ^ table[0][(c ^ *p) & 0xff];
 	return ~c;
+}
+
+#ifdef __x86_64__
+/* One instruction for 8 bytes, since Nehalem (2008): ten times as fast. */
+__attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t crc, const void *data,
+								 size_t len)
+{
+	const unsigned char *p = data;
+	uint64_t c = (uint32_t)~crc;
+	uint64_t word;
+
+	for (; len >= sizeof(word); len -= sizeof(word), p += sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		c = __builtin_ia32_crc32di(c, word);
+	}
+	for (; len; len--, p++)
+		c = __builtin_ia32_crc32qi((uint32_t)c, *p);
+	return ~(uint32_t)c;
+}
+
+static bool has_instruction(void)
+{
+	__builtin_cpu_init();
+	return __builtin_cpu_supports("sse4.2");
+}
+#else
+static uint32_t by_instruction(uint32_t crc, const void *data, size_t len)
+{
+	return crc32c_by_table(crc, data, len);
+}
+
+static bool has_instruction(void)
+{
+	return false;
+}
+#endif
+
+uint32_t crc32c(uint32_t crc, const void *data, size_t len)
+{
+	return has_instruction() ? by_instruction(crc, data, len) :
+				   crc32c_by_table(crc, data, len);
 }

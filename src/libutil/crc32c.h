@@ -12,4 +12,7 @@
 /* Start with CRC 0; feeding a buffer in pieces gives the same as feeding it whole. */
 uint32_t crc32c(uint32_t crc, const void *data, size_t len);
 
+/* The same, for machines that have no instruction for it. */
+uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t len);
+
 #endif
