@@ -81,12 +81,10 @@ static void unlocked_close(struct sink *k)
 
 int delivery_open(struct delivery *d, struct errmsg *err)
 {
-	d->unlocked = (struct sink_ops){ .name = d->ops->name,
-					 .kinds = d->ops->kinds,
-					 .max_batch = d->ops->max_batch,
-					 .open = unlocked_open,
-					 .deliver = unlocked_deliver,
-					 .close = unlocked_close };
+	d->unlocked = *d->ops;
+	d->unlocked.open = unlocked_open;
+	d->unlocked.deliver = unlocked_deliver;
+	d->unlocked.close = unlocked_close;
 	serving = d;
 	return deliver_create(d->store->spool, &d->unlocked, d->settings, &d->deliver, err);
 }

@@ -94,10 +94,12 @@ static int settle(struct replay *r, const char *reason, struct errmsg *err)
 	size_t i;
 	int rc = 0;
 
+	sink_keep_order(r->item, r->n, r->result);
 	for (i = 0; i < r->n; i++) {
 		if (r->result[i] == SINK_REFUSED && rc == 0)
 			rc = note_refused(r, &r->item[i], reason, err);
-		if (r->result[i] == SINK_RETRY || (r->result[i] == SINK_REFUSED && rc < 0)) {
+		if (r->result[i] < SINK_ACKED || (r->result[i] == SINK_REFUSED && rc < 0)) {
+			r->result[kept] = r->result[i];
 			r->item[kept++] = r->item[i];
 			continue;
 		}
@@ -118,11 +120,11 @@ int replay_flush(struct replay *r, struct errmsg *err)
 
 	if (!r->n)
 		return 0;
+	for (i = 0; i < r->n; i++)
+		r->result[i] = SINK_RETRY;
 	while (r->n && !r->gave_up) {
 		struct timespec nap = clock_ns_to_timespec(NAP_NS);
 
-		for (i = 0; i < r->n; i++)
-			r->result[i] = SINK_RETRY;
 		if (err)
 			err->text[0] = '\0';
 		rc = r->ops->deliver(r->sink, r->item, r->n, r->result, TRY_NS, err);
@@ -157,8 +159,8 @@ int replay_add(struct replay *r, enum spool_kind kind, const char *key, size_t k
 		return errmsg_set(err, -ENOMEM, "out of memory");
 	memcpy(copy, key, key_len);
 	memcpy(copy + key_len, json, len);
-	item = &r->item[r->n++];
-	*item = (struct sink_item){ kind, copy, key_len, copy + key_len, len };
+	item = &r->item[r->n];
+	*item = (struct sink_item){ kind, copy, key_len, copy + key_len, len, .seq = r->n++ };
 	r->bytes += key_len + len;
 	return 0;
 }

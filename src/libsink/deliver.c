@@ -11,8 +11,9 @@
 
 #define BACKOFF_MIN_NS NSEC_PER_SEC
 #define BACKOFF_MAX_NS (60 * NSEC_PER_SEC)
-/* Of keys and records in one batch; a single larger record still goes, alone. */
-#define BATCH_BYTES (UINT64_C(4) << 20)
+#define BATCH_BYTES ((size_t)4 << 20) /* unless the sink says otherwise */
+/* What is on its way when the sink is closed gets this long to arrive. */
+#define DRAIN_NS (500 * NSEC_PER_MSEC)
 
 struct deliver {
 	struct spool *spool;
@@ -25,15 +26,21 @@ struct deliver {
 	uint64_t down_since_ns;
 	uint64_t tries; /* of this outage */
 	uint32_t random;
-	/* the batch: texts are copies, offsets until all are read as the memory may move */
+	/*
+	 * The window: what was read and is not settled, in order. Each key is the start of a block
+	 * of its own that the record's text is in, too.
+	 */
 	struct sink_item *item;
 	struct spool_pos *next; /* position behind each item */
 	enum sink_result *result;
 	size_t n;
-	char *text;
-	size_t text_room;
-	size_t text_len;
+	size_t bytes;
+	uint64_t seq;
+	struct spool_entry held; /* read, but there was no memory for it */
+	bool has_held;
 	struct spool_pos end; /* behind everything read, other kinds too */
+	bool has_passed;      /* END is behind what was acknowledged, by other kinds only */
+	struct errmsg reason; /* of refused ones that could not be set aside yet */
 };
 
 /* --- outages ----------------------------------------------------------------------------- */
@@ -91,80 +98,109 @@ static void note_refusal(struct deliver *d, const struct sink_item *item, const 
 		     spool_dir(d->spool), d->ops->name, d->stats.refused);
 }
 
-/* --- the batch --------------------------------------------------------------------------- */
+/* --- the window -------------------------------------------------------------------------- */
 
-static int keep_text(struct deliver *d, const struct spool_entry *e)
+static size_t item_bytes(const struct sink_item *it)
 {
-	size_t need = d->text_len + e->key_len + e->len;
+	return it->key_len + it->json_len;
+}
 
-	if (need > d->text_room) {
-		size_t room = need > 2 * d->text_room ? need : 2 * d->text_room;
-		char *text = realloc(d->text, room);
+static int append_item(struct deliver *d, const struct spool_entry *e)
+{
+	struct sink_item *it = &d->item[d->n];
+	char *text = malloc(e->key_len + e->len + 1); /* never of no bytes */
 
-		if (!text)
-			return -ENOMEM;
-		d->text = text;
-		d->text_room = room;
-	}
-	memcpy(d->text + d->text_len, e->key, e->key_len);
-	memcpy(d->text + d->text_len + e->key_len, e->data, e->len);
-	d->text_len = need;
+	if (!text)
+		return -ENOMEM;
+	memcpy(text, e->key, e->key_len);
+	memcpy(text + e->key_len, e->data, e->len);
+	*it = (struct sink_item){ .kind = e->kind,
+				  .key = text,
+				  .key_len = e->key_len,
+				  .json = text + e->key_len,
+				  .json_len = e->len,
+				  .seq = d->seq++ };
+	d->next[d->n] = e->next;
+	d->result[d->n++] = SINK_RETRY;
+	d->bytes += item_bytes(it);
 	return 0;
 }
 
-static int read_batch(struct deliver *d, struct errmsg *err)
+/* Settled: the first N. */
+static void drop_items(struct deliver *d, size_t n)
 {
-	struct spool_entry e;
-	bool has_passed = false;
-	size_t used = 0;
 	size_t i;
-	int rc = 0;
 
-	d->n = 0;
-	d->text_len = 0;
-	spool_rewind(d->cursor);
-	while (d->n < d->ops->max_batch && d->text_len < BATCH_BYTES) {
-		rc = spool_read(d->cursor, &e, err);
-		if (rc <= 0) {
-			if (d->n)
-				rc = 0; /* first what could be read; the error comes again */
-			else if (rc == 0 && has_passed)
-				rc = -EAGAIN; /* nothing to send, but something to acknowledge */
-			break;
-		}
-		d->end = e.next;
-		if (!(d->ops->kinds & SPOOL_MASK(e.kind))) {
-			has_passed = true;
-			continue;
-		}
-		rc = keep_text(d, &e);
-		if (rc < 0)
-			return errmsg_set(err, rc, "out of memory");
-		d->item[d->n].kind = e.kind;
-		d->item[d->n].key_len = e.key_len;
-		d->item[d->n].json_len = e.len;
-		d->next[d->n++] = e.next;
+	for (i = 0; i < n; i++) {
+		d->bytes -= item_bytes(&d->item[i]);
+		free((char *)(uintptr_t)d->item[i].key);
 	}
-	for (i = 0; i < d->n; i++) {
-		d->item[i].key = d->text + used;
-		used += d->item[i].key_len;
-		d->item[i].json = d->text + used;
-		used += d->item[i].json_len;
-		d->result[i] = SINK_RETRY;
+	d->n -= n;
+	memmove(d->item, d->item + n, d->n * sizeof(*d->item));
+	memmove(d->next, d->next + n, d->n * sizeof(*d->next));
+	memmove(d->result, d->result + n, d->n * sizeof(*d->result));
+}
+
+/* 1: there is one more, 0: no, -errno. It stays held until it is in the window. */
+static int next_entry(struct deliver *d, struct errmsg *err)
+{
+	int rc;
+
+	if (d->has_held)
+		return 1;
+	rc = spool_read(d->cursor, &d->held, err);
+	if (rc > 0) {
+		d->has_held = true;
+		d->end = d->held.next;
 	}
 	return rc;
 }
 
+static int fill_window(struct deliver *d, struct errmsg *err)
+{
+	size_t max = d->ops->max_bytes ? d->ops->max_bytes : BATCH_BYTES;
+	int rc = 0;
+
+	while (d->n < d->ops->max_batch && (!d->n || d->bytes < max)) {
+		rc = next_entry(d, err);
+		if (rc <= 0)
+			break;
+		if (!(d->ops->kinds & SPOOL_MASK(d->held.kind))) {
+			d->has_passed = true;
+		} else {
+			rc = append_item(d, &d->held);
+			if (rc < 0) {
+				(void)errmsg_set(err, rc, "out of memory");
+				break;
+			}
+		}
+		d->has_held = false;
+	}
+	/* first what could be read; the error comes again */
+	return d->n ? 0 : rc;
+}
+
+static void acknowledge(struct deliver *d, const struct spool_pos *pos)
+{
+	struct errmsg err = { 0 };
+
+	if (spool_ack(d->cursor, pos, &err) < 0)
+		logger_debug("ceems: %s: %s; the next start may repeat records", d->ops->name,
+			     err.text);
+}
+
 /*
- * Acknowledges the batch up to the first item that must be tried again. What comes behind it is
- * sent again with it, in order; its key makes that harmless.
+ * Acknowledges the window up to the first item that is not settled. Returns how many went, or what
+ * kept a refused one from being set aside.
  */
 static int settle(struct deliver *d, const char *reason, struct errmsg *err)
 {
+	struct spool_pos pos;
 	size_t i;
 	int rc = 0;
 
-	for (i = 0; i < d->n && d->result[i] != SINK_RETRY; i++) {
+	sink_keep_order(d->item, d->n, d->result);
+	for (i = 0; i < d->n && d->result[i] >= SINK_ACKED; i++) {
 		if (d->result[i] == SINK_ACKED) {
 			d->stats.acked++;
 			continue;
@@ -175,13 +211,15 @@ static int settle(struct deliver *d, const char *reason, struct errmsg *err)
 			break; /* not set aside: it stays */
 		note_refusal(d, &d->item[i], reason);
 	}
-	if (i) {
-		struct errmsg ack_err = { 0 };
-
-		if (spool_ack(d->cursor, i == d->n ? &d->end : &d->next[i - 1], &ack_err) < 0)
-			logger_debug("ceems: %s: %s; the next start may repeat records",
-				     d->ops->name, ack_err.text);
+	if (!i)
+		return rc;
+	pos = d->next[i - 1];
+	drop_items(d, i);
+	if (!d->n && !d->has_held) {
+		pos = d->end;
+		d->has_passed = false;
 	}
+	acknowledge(d, &pos);
 	return rc < 0 ? rc : (int)i;
 }
 
@@ -197,6 +235,23 @@ static int try_open(struct deliver *d, uint64_t now_ns)
 	return rc;
 }
 
+/* Lets the sink work on the window; returns what it says, and how many went in *RET_SETTLED. */
+static int serve(struct deliver *d, uint64_t timeout_ns, struct errmsg *err, int *ret_settled,
+		 struct errmsg *dead_err)
+{
+	int rc = d->ops->deliver(d->sink, d->item, d->n, d->result, timeout_ns, err);
+
+	if (!err->text[0])
+		(void)errmsg_set(err, rc, "%s", d->reason.text[0] ? d->reason.text :
+						rc < 0		  ? strerror(-rc) :
+								    "no reason given");
+	*ret_settled = settle(d, err->text, dead_err);
+	d->reason.text[0] = '\0';
+	if (*ret_settled < 0)
+		d->reason = *err;
+	return rc;
+}
+
 int deliver_run(struct deliver *d, uint64_t now_mono_ns, uint64_t timeout_ns)
 {
 	struct errmsg err = { 0 };
@@ -209,22 +264,20 @@ int deliver_run(struct deliver *d, uint64_t now_mono_ns, uint64_t timeout_ns)
 		return 0;
 	if (!d->sink && try_open(d, now_mono_ns) < 0)
 		return 0;
-	rc = read_batch(d, &err);
-	if (rc < 0 && rc != -EAGAIN) {
+	rc = fill_window(d, &err);
+	if (rc < 0) {
 		note_failure(d, now_mono_ns, "read the spool", err.text);
 		return 0;
 	}
 	if (!d->n) {
-		if (rc == -EAGAIN)
-			(void)spool_ack(d->cursor, &d->end, NULL);
+		if (d->has_passed)
+			acknowledge(d, &d->end);
+		d->has_passed = false;
 		return 0;
 	}
 	start_ns = clock_mono_ns();
-	rc = d->ops->deliver(d->sink, d->item, d->n, d->result, timeout_ns, &err);
+	rc = serve(d, timeout_ns, &err, &settled, &dead_err);
 	now_mono_ns += clock_mono_ns() - start_ns; /* a pause is one behind a try */
-	if (!err.text[0])
-		(void)errmsg_set(&err, rc, "%s", rc < 0 ? strerror(-rc) : "no reason given");
-	settled = settle(d, err.text, &dead_err);
 	if (settled < 0)
 		note_failure(d, now_mono_ns, "set a refused record aside", dead_err.text);
 	else if (!settled)
@@ -233,6 +286,24 @@ int deliver_run(struct deliver *d, uint64_t now_mono_ns, uint64_t timeout_ns)
 		note_success(d, now_mono_ns);
 	/* else: some went through, the next round tells whether that was the end of it */
 	return settled < 0 ? 0 : settled;
+}
+
+/* What is on its way need not be sent again by the next process. */
+static void drain(struct deliver *d)
+{
+	struct errmsg dead_err = { 0 };
+	struct errmsg err = { 0 };
+	int settled;
+	size_t i;
+
+	for (i = 0; i < d->n && d->result[i] != SINK_RETRY; i++)
+		;
+	if (!i)
+		return;
+	for (; d->n > i; d->n--)
+		free((char *)(uintptr_t)d->item[d->n - 1].key);
+	d->has_held = true; /* END is not where the window ends any more */
+	(void)serve(d, DRAIN_NS, &err, &settled, &dead_err);
 }
 
 void deliver_get_stats(const struct deliver *d, struct deliver_stats *ret)
@@ -272,12 +343,15 @@ void deliver_destroy(struct deliver *d)
 {
 	if (!d)
 		return;
-	if (d->sink)
+	if (d->sink) {
+		drain(d);
 		d->ops->close(d->sink);
+	}
+	if (d->n)
+		drop_items(d, d->n);
 	spool_cursor_close(d->cursor);
 	free(d->item);
 	free(d->next);
 	free(d->result);
-	free(d->text);
 	free(d);
 }

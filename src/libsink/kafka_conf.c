@@ -127,3 +127,47 @@ int kafka_conf_read(const char *path, rd_kafka_conf_t *conf, struct errmsg *err)
 	explicit_bzero(text, len);
 	return rc;
 }
+
+/* What the administrator's file can change, and what it cannot. */
+static const struct property {
+	const char *key, *value;
+} defaults[] = {
+	{ "client.id", "ceems" },
+	{ "linger.ms", "5" },
+	/* The last request of a batch does not wait for the answers to those before it. */
+	{ "socket.nagle.disable", "true" },
+	/*
+	 * As Java's clients do, so that our topic has a key where Kafka Streams, Connect and ksqlDB
+	 * look for it; librdkafka's own choice is another hash.
+	 */
+	{ "partitioner", "murmur2_random" },
+	/* A topic that is not there is an answer, well before a batch's time is over. */
+	{ "topic.metadata.propagation.max.ms", "1000" },
+}, fixed[] = {
+	{ "enable.idempotence", "true" },
+	{ "acks", "all" },
+	/* else the log callback runs in threads that outlive a bounded close */
+	{ "log.queue", "true" },
+};
+
+static int set_all(rd_kafka_conf_t *conf, const struct property *p, size_t n, struct errmsg *err)
+{
+	char reason[256];
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (rd_kafka_conf_set(conf, p[i].key, p[i].value, reason, sizeof(reason)))
+			return errmsg_set(err, -EINVAL, "%s", reason);
+	return 0;
+}
+
+int kafka_conf_producer(const char *path, rd_kafka_conf_t *conf, struct errmsg *err)
+{
+	int rc = set_all(conf, defaults, ARRAY_SIZE(defaults), err);
+
+	if (rc == 0)
+		rc = kafka_conf_read(path, conf, err);
+	if (rc == 0)
+		rc = set_all(conf, fixed, ARRAY_SIZE(fixed), err);
+	return rc;
+}

@@ -18,4 +18,7 @@
  */
 int kafka_conf_read(const char *path, rd_kafka_conf_t *conf, struct errmsg *err);
 
+/* The producer's: our defaults, above them the file, above it what a delivery report rests on. */
+int kafka_conf_producer(const char *path, rd_kafka_conf_t *conf, struct errmsg *err);
+
 #endif

@@ -21,12 +21,15 @@ struct sink_item {
 	size_t key_len;
 	const char *json;
 	size_t json_len;
+	/* ascending; of all that are not settled, less than max_batch apart */
+	uint64_t seq;
 };
 
 /* What became of an item of a batch. */
 enum sink_result {
+	SINK_RETRY,   /* not taken: it is to be sent (again) */
+	SINK_SENT,    /* on its way; what became of it is told by a later call */
 	SINK_ACKED,
-	SINK_RETRY,   /* the sink is not there now */
 	SINK_REFUSED, /* this item can never be accepted: it is set aside, not retried */
 };
 
@@ -34,16 +37,28 @@ struct sink_ops {
 	const char *name; /* "file", "kafka", "mariadb" */
 	unsigned int kinds; /* SPOOL_MASK() of what it takes; it never sees others */
 	size_t max_batch;
+	size_t max_bytes; /* of keys and records in one batch; 0: 4 MiB. A larger one goes alone */
 	/* Checks the configuration and makes the client; needs no server to be there. */
 	int (*open)(const struct settings *s, struct sink **ret, struct errmsg *err);
 	/*
-	 * Delivers ITEM[n] within about TIMEOUT_NS and fills RESULT[n]. Returns 0 when all are
-	 * acked or refused, -EAGAIN when some must be tried again (back off), with the reason in ERR.
+	 * Delivers ITEM[n] within about TIMEOUT_NS and fills RESULT[n]. Returns 0 when there was
+	 * progress: the first item at least is settled. -EAGAIN: trouble (back off), with the reason
+	 * in ERR.
+	 *
+	 * A sink may leave items SINK_SENT: the next call has them again, in front of new ones, with
+	 * the result of the last call; when there are no new ones it waits for all. None is left
+	 * so behind one that is SINK_RETRY. A sink that knows nothing of this takes all items as new.
 	 */
 	int (*deliver)(struct sink *k, const struct sink_item *item, size_t n,
 		       enum sink_result *result, uint64_t timeout_ns, struct errmsg *err);
 	void (*close)(struct sink *k); /* bounded: at most a second */
 };
+
+/*
+ * Items with the same key have to arrive in order: what was acked behind one that is to be sent again
+ * is to be sent again, too. (Now and then one with another key, which is harmless.)
+ */
+void sink_keep_order(const struct sink_item *item, size_t n, enum sink_result *result);
 
 extern const struct sink_ops sink_file;	   /* libsink */
 extern const struct sink_ops sink_kafka;   /* libsinkkafka */

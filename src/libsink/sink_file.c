@@ -209,7 +209,7 @@ static int file_deliver(struct sink *k, const struct sink_item *item, size_t n,
 
 const struct sink_ops sink_file = {
 	.name = "file",
-	.kinds = SPOOL_MASK(SPOOL_RECORD),
+	.kinds = SPOOL_MASK(SPOOL_RECORD) | SPOOL_MASK(SPOOL_STEPS),
 	.max_batch = 1000,
 	.open = file_open,
 	.deliver = file_deliver,

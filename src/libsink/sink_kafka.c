@@ -4,12 +4,16 @@
  * record key, headers "schema" and "cluster". A message counts as delivered when its delivery
  * report says that all in-sync replicas have it.
  *
- * What has no report when the time is over stays in the spool. A broker may still have stored it,
- * so it can be there twice; consumers go by the key, as they must after a crash.
+ * While reports of a batch come in, the next one is produced: with a pause for each batch, the
+ * network's delay would be most of the time. The client sends again what the broker did not
+ * answer, in order and, as the producer is idempotent, once; so when time is over messages stay
+ * with it, and a later call asks again.
  *
- * When a broker says no the client is closed and the next try makes a new one: it reads KafkaConf
- * again and remembers nothing (librdkafka keeps a topic's authorization error for minutes). When
- * nobody answers it is kept for some tries, since connecting may take longer than one of them.
+ * Two things end a client, and what it still held is sent again by the next one. A broker that said
+ * no: the next client reads KafkaConf again and remembers nothing (librdkafka keeps a topic's
+ * authorization error for minutes). And nobody answering for some tries. A broker may still
+ * have stored what had no report by then, so it can be there twice; consumers go by the key, as
+ * they must after a crash.
  */
 #define _GNU_SOURCE /* pthread_tryjoin_np */
 #include <dlfcn.h>
@@ -18,57 +22,55 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <librdkafka/rdkafka.h>
 
+#include "src/libjob/record.h"
 #include "src/libsink/kafka_conf.h"
 #include "src/libsink/sink.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
-#define SCHEMA "ceems.job.v1"
-#define MAX_BATCH 1000
+#define WINDOW 8192
+/* Two of them are with the client at most: eight requests of its default size. */
+#define WINDOW_BYTES ((size_t)8 << 20)
 #define CLOSE_TIMEOUT_NS (900 * NSEC_PER_MSEC)
 #define POLL_MS 100
-#define PURGE_POLLS 20
-#define PURGE_POLL_MS 10
 /* With deliver.c's back-off, this many tries take about half a minute. */
 #define TIMEOUTS_MAX 5
 /* Not blocking, as a thread of the client may be busy for long. */
 #define PURGE_ALL                                                                        \
 	(RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING)
 
+/* A message of the window, at its item's seq modulo WINDOW. */
+struct slot {
+	rd_kafka_resp_err_t report;
+	bool has_report;
+};
+
 struct sink {
 	rd_kafka_t *rk; /* NULL: to be made again */
 	char conf_path[PATH_MAX];
+	struct stat conf_stat; /* of KafkaConf as RK has it */
 	char topic[250];
+	char start_topic[250]; /* empty: job starts go nowhere */
 	unsigned int timeouts; /* tries without an answer, in a row */
-	/* the batch on its way; reports of an earlier one carry another number and are ignored */
-	uint32_t batch;
-	size_t waiting;
-	rd_kafka_resp_err_t report[MAX_BATCH];
-	bool has_report[MAX_BATCH];
+	bool was_refused;      /* by the broker: credentials, certificates */
+	struct slot slot[WINDOW];
 	char last_error[256]; /* what the client said last about its connections */
 };
 
 /* --- callbacks: all run inside rd_kafka_poll() in our own thread ---------------------------- */
 
-static void *opaque_of(uint32_t batch, size_t i)
-{
-	return (void *)((uintptr_t)batch * MAX_BATCH + i);
-}
-
 static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *m, void *arg)
 {
-	struct sink *k = arg;
-	uintptr_t i = (uintptr_t)m->_private % MAX_BATCH;
+	struct slot *s = m->_private;
 
 	(void)rk;
-	if ((uintptr_t)m->_private / MAX_BATCH != k->batch || k->has_report[i])
-		return;
-	k->has_report[i] = true;
-	k->report[i] = m->err;
-	k->waiting--;
+	(void)arg;
+	s->has_report = true;
+	s->report = m->err;
 }
 
 static void on_error(rd_kafka_t *rk, int code, const char *reason, void *arg)
@@ -76,6 +78,8 @@ static void on_error(rd_kafka_t *rk, int code, const char *reason, void *arg)
 	struct sink *k = arg;
 
 	(void)rk;
+	k->was_refused |= code == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
+			  code == RD_KAFKA_RESP_ERR__SSL;
 	/* The last line of a series, and it says the least. */
 	if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || !k->last_error[0])
 		(void)snprintf(k->last_error, sizeof(k->last_error), "%s", reason);
@@ -98,8 +102,8 @@ static void on_log(const rd_kafka_t *rk, int level, const char *facility, const 
  */
 static void destroy_client(struct sink *k)
 {
-	rd_kafka_t *rk = k->rk;
 	uint64_t deadline = clock_mono_ns() + CLOSE_TIMEOUT_NS;
+	rd_kafka_t *rk = k->rk;
 	struct timespec nap = { .tv_nsec = 2000000 };
 	void *(*start)(void *);
 	pthread_t thread;
@@ -108,6 +112,8 @@ static void destroy_client(struct sink *k)
 	Dl_info where;
 	int rc;
 
+	k->timeouts = 0;
+	k->was_refused = false;
 	if (!rk)
 		return;
 	k->rk = NULL;
@@ -136,39 +142,17 @@ static void destroy_client(struct sink *k)
 	}
 }
 
-/* What the administrator's file cannot change, and what it can. */
-static const struct {
-	const char *key, *value;
-} defaults[] = {
-	{ "client.id", "ceems" },
-	{ "linger.ms", "5" },
-	/* A topic that is not there is an answer, well before a batch's time is over. */
-	{ "topic.metadata.propagation.max.ms", "1000" },
-}, fixed[] = {
-	{ "enable.idempotence", "true" },
-	{ "acks", "all" },
-	{ "log.queue", "true" }, /* else on_log() runs in threads that outlive a bounded close */
-};
-
 static int make_client(struct sink *k, struct errmsg *err)
 {
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
 	char reason[256] = "";
-	size_t i;
-	int rc = 0;
+	int rc;
 
 	if (!conf)
 		return errmsg_set(err, -ENOMEM, "out of memory");
-	for (i = 0; i < ARRAY_SIZE(defaults); i++)
-		if (rd_kafka_conf_set(conf, defaults[i].key, defaults[i].value, reason,
-				      sizeof(reason)))
-			rc = errmsg_set(err, -EINVAL, "%s", reason);
-	if (rc == 0)
-		rc = kafka_conf_read(k->conf_path, conf, err);
-	for (i = 0; rc == 0 && i < ARRAY_SIZE(fixed); i++)
-		if (rd_kafka_conf_set(conf, fixed[i].key, fixed[i].value, reason,
-				      sizeof(reason)))
-			rc = errmsg_set(err, -EINVAL, "%s", reason);
+	if (stat(k->conf_path, &k->conf_stat) < 0)
+		memset(&k->conf_stat, 0, sizeof(k->conf_stat));
+	rc = kafka_conf_producer(k->conf_path, conf, err);
 	if (rc < 0) {
 		rd_kafka_conf_destroy(conf);
 		return rc;
@@ -200,6 +184,7 @@ static int kafka_open(const struct settings *s, struct sink **ret, struct errmsg
 		return errmsg_set(err, -ENOMEM, "out of memory");
 	memcpy(k->conf_path, s->kafka_conf, sizeof(k->conf_path));
 	memcpy(k->topic, s->kafka_topic, sizeof(k->topic));
+	memcpy(k->start_topic, s->kafka_start_topic, sizeof(k->start_topic));
 	rc = make_client(k, err);
 	if (rc < 0) {
 		free(k);
@@ -234,137 +219,242 @@ static bool is_about_message(rd_kafka_resp_err_t e)
 	}
 }
 
-static rd_kafka_resp_err_t produce(struct sink *k, const struct sink_item *item, size_t i)
+static struct slot *slot_of(struct sink *k, const struct sink_item *item)
 {
+	return &k->slot[item->seq % WINDOW];
+}
+
+/* Hands it to the client, which copies all of it. */
+static rd_kafka_resp_err_t produce(struct sink *k, const struct sink_item *item)
+{
+	static const char *const schemas[] = { [SPOOL_RECORD] = RECORD_SCHEMA,
+					       [SPOOL_STEPS] = RECORD_STEPS_SCHEMA,
+					       [SPOOL_START] = RECORD_START_SCHEMA };
 	const char *slash = memchr(item->key, '/', item->key_len);
 	size_t cluster_len = slash ? (size_t)(slash - item->key) : item->key_len;
+	const char *topic = item->kind == SPOOL_START ? k->start_topic : k->topic;
+	const char *schema = schemas[item->kind];
+	struct slot *s = slot_of(k, item);
 	struct sink_item it = *item;
 
-	/* librdkafka copies all of it */
+	s->has_report = false;
 	return rd_kafka_producev(
-		k->rk, RD_KAFKA_V_TOPIC(k->topic), RD_KAFKA_V_KEY(it.key, it.key_len),
+		k->rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_KEY(it.key, it.key_len),
 		RD_KAFKA_V_VALUE((void *)(uintptr_t)it.json, it.json_len),
-		RD_KAFKA_V_HEADER("schema", SCHEMA, strlen(SCHEMA)),
+		RD_KAFKA_V_HEADER("schema", schema, strlen(schema)),
 		RD_KAFKA_V_HEADER("cluster", it.key, (ssize_t)cluster_len),
-		RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-		RD_KAFKA_V_OPAQUE(opaque_of(k->batch, i)), RD_KAFKA_V_END);
+		RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_OPAQUE(s), RD_KAFKA_V_END);
 }
 
-/*
- * Sends ITEM[first, first + n) and waits for the reports; report[] has the outcome of each. False:
- * time is over, what has no report got one that says so.
- */
-static bool send_all(struct sink *k, const struct sink_item *item, size_t first, size_t n,
-		     uint64_t deadline_ns)
+static bool poll_until(struct sink *k, uint64_t deadline_ns)
 {
-	uint64_t now;
+	uint64_t now = clock_mono_ns();
+	uint64_t left_ms = now < deadline_ns ? (deadline_ns - now) / NSEC_PER_MSEC + 1 : 0;
+
+	if (left_ms)
+		(void)rd_kafka_poll(k->rk, left_ms < POLL_MS ? (int)left_ms : POLL_MS);
+	return left_ms;
+}
+
+/* A try to deliver a window of items. */
+struct round {
+	const struct sink_item *item;
+	enum sink_result *result;
+	size_t n;
+	uint64_t deadline_ns;
+	rd_kafka_resp_err_t failure; /* what is not about a message, of the first one */
+	rd_kafka_resp_err_t refusal; /* what is */
+	bool needs_alone; /* some were refused together with others */
+};
+
+/* What the report on I, or producev() itself, means. ALONE: it was the only one of its request. */
+static void note_outcome(struct round *r, size_t i, rd_kafka_resp_err_t e, bool alone)
+{
+	r->result[i] = e ? SINK_RETRY : SINK_ACKED;
+	if (!e)
+		return;
+	if (!is_about_message(e)) {
+		if (!r->failure)
+			r->failure = e;
+	} else if (alone) {
+		r->result[i] = SINK_REFUSED;
+		r->refusal = e;
+	} else {
+		r->needs_alone = true;
+	}
+}
+
+static void collect(struct sink *k, struct round *r)
+{
 	size_t i;
 
-	k->batch++;
-	k->waiting = n;
-	for (i = first; i < first + n; i++) {
-		k->has_report[i] = false;
-		k->report[i] = produce(k, &item[i], i);
-		if (k->report[i]) { /* no report will come */
-			k->has_report[i] = true;
-			k->waiting--;
-		}
-	}
-	while (k->waiting && (now = clock_mono_ns()) < deadline_ns) {
-		uint64_t left_ms = (deadline_ns - now) / NSEC_PER_MSEC + 1;
+	for (i = 0; i < r->n; i++) {
+		const struct slot *s = slot_of(k, &r->item[i]);
 
-		(void)rd_kafka_poll(k->rk, left_ms < POLL_MS ? (int)left_ms : POLL_MS);
+		if (r->result[i] == SINK_SENT && s->has_report)
+			note_outcome(r, i, s->report, r->n == 1);
 	}
-	for (i = first; i < first + n; i++)
-		if (!k->has_report[i])
-			k->report[i] = RD_KAFKA_RESP_ERR__TIMED_OUT;
-	return !k->waiting;
 }
 
-/* The client puts many messages in one request, and a broker refuses it whole. */
-static bool send_refused_alone(struct sink *k, const struct sink_item *item, size_t n,
-			       uint64_t deadline_ns)
+/* Returns how many were new; stops when the client takes no more of them. */
+static size_t send_new(struct sink *k, struct round *r)
+{
+	size_t sent = 0;
+	size_t i;
+
+	for (i = 0; i < r->n; i++) {
+		rd_kafka_resp_err_t e;
+
+		if (r->result[i] != SINK_RETRY)
+			continue;
+		sent++;
+		if (r->item[i].kind == SPOOL_START && !k->start_topic[0]) {
+			r->result[i] = SINK_ACKED;
+			continue;
+		}
+		do
+			e = produce(k, &r->item[i]);
+		while (e == RD_KAFKA_RESP_ERR__QUEUE_FULL && poll_until(k, r->deadline_ns));
+		if (e == RD_KAFKA_RESP_ERR__QUEUE_FULL)
+			break;
+		if (e)
+			note_outcome(r, i, e, /* alone= */ true);
+		else
+			r->result[i] = SINK_SENT;
+		if (r->failure)
+			break;
+	}
+	return sent;
+}
+
+/* Waits for the reports of the first N. False: time is over. */
+static bool wait_reports(struct sink *k, const struct round *r, size_t n)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if (is_about_message(k->report[i]) && !send_all(k, item, i, 1, deadline_ns))
-			return false;
+		while (r->result[i] == SINK_SENT && !slot_of(k, &r->item[i])->has_report)
+			if (!poll_until(k, r->deadline_ns))
+				return false;
 	return true;
 }
 
-static void say_why(const struct sink *k, rd_kafka_resp_err_t e, uint64_t timeout_ns,
+/* Up to the item with the middle byte: what comes behind it keeps the broker busy meanwhile. */
+static size_t first_half(const struct round *r)
+{
+	size_t all = 0;
+	size_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < r->n; i++)
+		all += r->item[i].key_len + r->item[i].json_len;
+	for (i = 0; i < r->n && 2 * sum < all; i++)
+		sum += r->item[i].key_len + r->item[i].json_len;
+	return i;
+}
+
+/*
+ * The client puts many messages in one request, and a broker refuses it whole. So each of them gets
+ * a request of its own, in order, and nothing else is on its way.
+ */
+static void send_alone(struct sink *k, struct round *r)
+{
+	size_t i;
+
+	sink_keep_order(r->item, r->n, r->result);
+	for (i = 0; i < r->n && !r->failure; i++) {
+		rd_kafka_resp_err_t e;
+
+		if (r->result[i] != SINK_RETRY)
+			continue;
+		e = produce(k, &r->item[i]);
+		if (!e) {
+			r->result[i] = SINK_SENT;
+			if (!wait_reports(k, r, i + 1))
+				return;
+			e = slot_of(k, &r->item[i])->report;
+		}
+		note_outcome(r, i, e, /* alone= */ true);
+	}
+}
+
+static bool conf_has_changed(const struct sink *k)
+{
+	struct stat st;
+
+	return stat(k->conf_path, &st) == 0 &&
+	       (st.st_ino != k->conf_stat.st_ino || st.st_size != k->conf_stat.st_size ||
+		st.st_mtim.tv_sec != k->conf_stat.st_mtim.tv_sec ||
+		st.st_mtim.tv_nsec != k->conf_stat.st_mtim.tv_nsec);
+}
+
+/* After trouble: keeps the client, or closes it; then what was on its way is to be sent again. */
+static void judge_client(struct sink *k, struct round *r)
+{
+	size_t i;
+
+	if (!r->failure && !k->was_refused && ++k->timeouts < TIMEOUTS_MAX &&
+	    !conf_has_changed(k) && !rd_kafka_fatal_error(k->rk, NULL, 0))
+		return;
+	destroy_client(k);
+	for (i = 0; i < r->n; i++)
+		if (r->result[i] == SINK_SENT)
+			r->result[i] = SINK_RETRY;
+}
+
+static void say_why(const struct sink *k, const struct round *r, uint64_t timeout_ns,
 		    struct errmsg *err)
 {
-	if (e == RD_KAFKA_RESP_ERR__TIMED_OUT)
+	if (r->failure)
+		(void)errmsg_set(err, 0, "%s", rd_kafka_err2str(r->failure));
+	else
 		(void)errmsg_set(err, 0, "no acknowledgement within %" PRIu64 " ms%s%s",
 				 timeout_ns / NSEC_PER_MSEC, k->last_error[0] ? ": " : "",
 				 k->last_error);
-	else
-		(void)errmsg_set(err, 0, "%s", rd_kafka_err2str(e));
-}
-
-/* Takes back what the client still holds. False: one of its threads is busy with something else. */
-static bool empty_client(struct sink *k)
-{
-	int i;
-
-	/* The threads purge in their own time, and a late one would hit the next batch. */
-	(void)rd_kafka_purge(k->rk, PURGE_ALL);
-	for (i = 0; i < PURGE_POLLS && rd_kafka_outq_len(k->rk); i++)
-		(void)rd_kafka_poll(k->rk, PURGE_POLL_MS);
-	return !rd_kafka_outq_len(k->rk);
-}
-
-/* After a batch: keeps the client, empties it, or closes it. */
-static void give_up_client(struct sink *k, bool all_settled, bool in_time)
-{
-	bool is_fatal = rd_kafka_fatal_error(k->rk, NULL, 0) != RD_KAFKA_RESP_ERR_NO_ERROR;
-
-	if (all_settled && !is_fatal) {
-		k->timeouts = 0;
-		return;
-	}
-	if (!in_time && !is_fatal && ++k->timeouts < TIMEOUTS_MAX && empty_client(k))
-		return;
-	k->timeouts = 0;
-	destroy_client(k);
 }
 
 static int kafka_deliver(struct sink *k, const struct sink_item *item, size_t n,
 			 enum sink_result *result, uint64_t timeout_ns, struct errmsg *err)
 {
-	uint64_t deadline_ns = clock_mono_ns() + timeout_ns;
-	bool all_settled = true;
-	bool in_time;
-	size_t i;
+	struct round r = { .item = item,
+			   .result = result,
+			   .n = n,
+			   .deadline_ns = clock_mono_ns() + timeout_ns };
+	bool in_time = true;
 
-	if (n > MAX_BATCH)
-		return errmsg_set(err, -EINVAL, "more than %d records", MAX_BATCH);
+	if (n > WINDOW)
+		return errmsg_set(err, -EINVAL, "more than %d records", WINDOW);
 	if (!k->rk && make_client(k, err) < 0)
 		return -EAGAIN;
-	k->last_error[0] = '\0';
-	(void)rd_kafka_poll(k->rk, 0); /* what came in since the last time */
-	in_time = send_all(k, item, 0, n, deadline_ns);
-	if (in_time && n > 1)
-		in_time = send_refused_alone(k, item, n, deadline_ns);
-	for (i = 0; i < n; i++) {
-		/* if time ran out, some were refused together with others only */
-		result[i] = !k->report[i] ? SINK_ACKED :
-			    in_time && is_about_message(k->report[i]) ? SINK_REFUSED :
-									SINK_RETRY;
-		if (k->report[i] && (all_settled || result[i] == SINK_RETRY))
-			say_why(k, k->report[i], timeout_ns, err);
-		all_settled &= result[i] != SINK_RETRY;
+	(void)rd_kafka_poll(k->rk, 0);
+	(void)wait_reports(k, &r, send_new(k, &r) ? first_half(&r) : n);
+	collect(k, &r);
+	if (r.failure || r.needs_alone) { /* first learn what became of the others */
+		in_time = wait_reports(k, &r, n);
+		collect(k, &r);
 	}
-	give_up_client(k, all_settled, in_time);
-	return all_settled ? 0 : -EAGAIN;
+	if (r.needs_alone && !in_time && !r.failure)
+		r.failure = RD_KAFKA_RESP_ERR__TIMED_OUT; /* they cannot wait behind others */
+	if (r.needs_alone && !r.failure)
+		send_alone(k, &r);
+	if (r.refusal)
+		(void)errmsg_set(err, 0, "%s", rd_kafka_err2str(r.refusal));
+	if (!r.failure && (!n || result[0] >= SINK_ACKED)) {
+		k->timeouts = 0;
+		k->was_refused = false;
+		k->last_error[0] = '\0';
+		return 0;
+	}
+	say_why(k, &r, timeout_ns, err);
+	judge_client(k, &r);
+	return -EAGAIN;
 }
 
 const struct sink_ops sink_kafka = {
 	.name = "kafka",
-	.kinds = SPOOL_MASK(SPOOL_RECORD),
-	.max_batch = MAX_BATCH,
+	.kinds = SPOOL_MASK(SPOOL_RECORD) | SPOOL_MASK(SPOOL_STEPS) | SPOOL_MASK(SPOOL_START),
+	.max_batch = WINDOW,
+	.max_bytes = WINDOW_BYTES,
 	.open = kafka_open,
 	.deliver = kafka_deliver,
 	.close = kafka_close,

@@ -153,13 +153,32 @@ static int make_record(enum shape shape, uint32_t job_id, char *key, char **ret_
 	return rc;
 }
 
-struct made {
-	char key[RECORD_KEY_MAX];
-	char *json;
-	size_t len;
-};
+int bench_make(struct bench *b, enum shape shape, uint64_t n, struct bench_record **ret)
+{
+	struct bench_record *made = calloc(n, sizeof(*made));
+	uint64_t i;
+	int rc = made ? 0 : -ENOMEM;
 
-static int fill(struct bench *b, struct spool *s, const struct made *made, uint64_t n,
+	for (i = 0; rc == 0 && i < n; i++)
+		rc = make_record(shape, (uint32_t)i + 1, made[i].key, &made[i].json, &made[i].len,
+				 &b->err);
+	if (rc == 0)
+		*ret = made;
+	else
+		bench_unmake(made, n);
+	return rc;
+}
+
+void bench_unmake(struct bench_record *made, uint64_t n)
+{
+	uint64_t i;
+
+	for (i = 0; made && i < n; i++)
+		free(made[i].json);
+	free(made);
+}
+
+static int fill(struct bench *b, struct spool *s, const struct bench_record *made, uint64_t n,
 		uint64_t distinct, unsigned int batch, struct bench_cost *c)
 {
 	uint64_t cpu = bench_cpu_ns();
@@ -167,7 +186,7 @@ static int fill(struct bench *b, struct spool *s, const struct made *made, uint6
 	int rc = 0;
 
 	for (c->n = 0; rc == 0 && c->n < n; c->n++) {
-		const struct made *m = &made[c->n % distinct];
+		const struct bench_record *m = &made[c->n % distinct];
 
 		rc = spool_append(s, SPOOL_RECORD, m->key, m->json, m->len, &b->err);
 		c->bytes += m->len;
@@ -182,25 +201,19 @@ static int fill(struct bench *b, struct spool *s, const struct made *made, uint6
 int bench_fill(struct bench *b, enum shape shape, uint64_t n, uint64_t distinct, unsigned int batch,
 	       struct bench_cost *ret)
 {
+	struct bench_record *made = NULL;
 	struct bench_cost cost = { 0 };
-	struct made *made = calloc(distinct, sizeof(*made));
 	struct spool *s = NULL;
-	uint64_t i;
 	int rc;
 
-	if (!made)
-		return -ENOMEM;
 	scratch_clear(b->spool);
-	rc = spool_open(b->spool, SPOOL_MAX, &s, &b->err);
-	for (i = 0; rc == 0 && i < distinct; i++)
-		rc = make_record(shape, (uint32_t)i + 1, made[i].key, &made[i].json, &made[i].len,
-				 &b->err);
+	rc = bench_make(b, shape, distinct, &made);
+	if (rc == 0)
+		rc = spool_open(b->spool, SPOOL_MAX, &s, &b->err);
 	if (rc == 0)
 		rc = fill(b, s, made, n, distinct, batch, &cost);
 	spool_close(s);
-	for (i = 0; i < distinct; i++)
-		free(made[i].json);
-	free(made);
+	bench_unmake(made, distinct);
 	if (rc == 0 && ret)
 		*ret = cost;
 	return rc;

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/libjob/record.h"
 #include "src/libjob/settings.h"
 #include "src/libsink/sink.h"
 #include "src/libutil/errmsg.h"
@@ -32,6 +33,16 @@ struct bench {
 };
 int bench_begin(struct bench *b);
 void bench_end(struct bench *b);
+
+struct bench_record {
+	char key[RECORD_KEY_MAX];
+	char *json;
+	size_t len;
+};
+
+/* N records of SHAPE, all of other jobs. */
+int bench_make(struct bench *b, enum shape shape, uint64_t n, struct bench_record **ret);
+void bench_unmake(struct bench_record *made, uint64_t n);
 
 /* One line of the table. */
 void row(const char *what, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -23,6 +23,7 @@ static struct {
 	int opens, closes, rounds;
 	int rc;		   /* of the next rounds */
 	int fail_at;	   /* items from here on are retried; -1: none */
+	int lag;	   /* so many of the last new ones are left on their way */
 	const char *poison; /* items with this text are refused */
 	char got[65536];   /* what was acked, in order */
 	size_t last_n;
@@ -54,6 +55,10 @@ static int fake_deliver(struct sink *k, const struct sink_item *item, size_t n,
 	fake.last_n = n;
 	fake.timeout_ns = timeout_ns;
 	for (i = 0; i < n; i++) {
+		if (result[i] == SINK_RETRY && fake.lag && i + (size_t)fake.lag >= n) {
+			result[i] = SINK_SENT;
+			continue;
+		}
 		if (fake.fail_at >= 0 && i >= (size_t)fake.fail_at)
 			continue; /* SINK_RETRY is what it starts with */
 		result[i] = SINK_ACKED;
@@ -228,6 +233,53 @@ static void test_outage(void)
 	scratch_clear(dir);
 }
 
+/* A sink that leaves items on their way. */
+static void test_window(void)
+{
+	struct deliver_stats st;
+	struct spool *s = NULL;
+	struct deliver *d;
+	int i;
+
+	fake_reset();
+	spool_open(dir, 1 << 20, &s, &err);
+	d = make(s);
+	for (i = 0; i < 6; i++)
+		put(s, SPOOL_RECORD, (const char *[]){ "a", "b", "c", "d", "e", "f" }[i]);
+	fake.lag = 2;
+	is_int(deliver_run(d, S, 5), 2, "two settled, two on their way");
+	is_int(deliver_run(d, S, 5), 2, "these, in front of two more");
+	is_u64(fake.last_n, 4, "in one window");
+	is_str(fake.got, "a;b;c;d;", "in order");
+	put(s, SPOOL_PENDING, "p");
+	put(s, SPOOL_RECORD, "g");
+	deliver_destroy(d);
+	is_str(fake.got, "a;b;c;d;e;f;", "what is on its way is waited for at the end");
+	d = make(s);
+	fake.lag = 0;
+	is_int(deliver_run(d, S, 5), 1, "the next process goes on behind it");
+	is_str(fake.got, "a;b;c;d;e;f;g;", "nothing twice");
+	deliver_get_stats(d, &st);
+	is_u64(st.acked, 1, "counted");
+	deliver_destroy(d);
+	spool_close(s);
+	scratch_clear(dir);
+}
+
+static void test_keep_order(void)
+{
+	struct sink_item item[4] = { { SPOOL_RECORD, "c/1", 3, "{}", 2, 0 },
+				     { SPOOL_RECORD, "c/2", 3, "{}", 2, 1 },
+				     { SPOOL_RECORD, "c/2", 3, "{}", 2, 2 },
+				     { SPOOL_RECORD, "c/1", 3, "{}", 2, 3 } };
+	enum sink_result r[4] = { SINK_ACKED, SINK_RETRY, SINK_ACKED, SINK_ACKED };
+
+	sink_keep_order(item, 4, r);
+	ok(r[0] == SINK_ACKED && r[1] == SINK_RETRY, "what is settled stays");
+	is_int(r[2], SINK_RETRY, "the same key behind what is sent again is sent again");
+	is_int(r[3], SINK_ACKED, "another is not");
+}
+
 static void test_open_later(void)
 {
 	struct deliver_stats st;
@@ -319,7 +371,7 @@ static void test_many(void)
 
 static void test_dead_rotation(void)
 {
-	struct sink_item item = { SPOOL_RECORD, "k", 1, "{}", 2 };
+	struct sink_item item = { SPOOL_RECORD, "k", 1, "{}", 2, 0 };
 	struct stat st;
 	int fd;
 
@@ -346,6 +398,8 @@ int main(void)
 	logger_set_sink(count_log);
 	test_order();
 	test_outage();
+	test_window();
+	test_keep_order();
 	test_open_later();
 	test_refused();
 	test_many();

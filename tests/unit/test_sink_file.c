@@ -28,7 +28,7 @@ static int send_all(struct sink *k, const char *const *text, enum sink_result *r
 	size_t n;
 
 	for (n = 0; text[n]; n++) {
-		item[n] = (struct sink_item){ SPOOL_RECORD, "k", 1, text[n], strlen(text[n]) };
+		item[n] = (struct sink_item){ SPOOL_RECORD, "k", 1, text[n], strlen(text[n]), n };
 		result[n] = SINK_RETRY;
 	}
 	return sink_file.deliver(k, item, n, result, 1000000000, &err);

@@ -112,7 +112,8 @@ static bool mock_start(void)
 	if (!mock_client)
 		return false;
 	mock = rd_kafka_mock_cluster_new(mock_client, 1);
-	return mock && !rd_kafka_mock_topic_create(mock, TOPIC, 1, 1);
+	return mock && !rd_kafka_mock_topic_create(mock, TOPIC, 1, 1) &&
+	       !rd_kafka_mock_topic_create(mock, TOPIC ".start", 1, 1);
 }
 
 static struct sink *open_mock(const char *more)
@@ -129,7 +130,7 @@ static struct sink *open_mock(const char *more)
 
 static struct sink_item item_of(const char *key, const char *json)
 {
-	return (struct sink_item){ SPOOL_RECORD, key, strlen(key), json, strlen(json) };
+	return (struct sink_item){ SPOOL_RECORD, key, strlen(key), json, strlen(json), 0 };
 }
 
 static void fill(struct sink_item *item, enum sink_result *r, size_t n)
@@ -140,8 +141,25 @@ static void fill(struct sink_item *item, enum sink_result *r, size_t n)
 	for (i = 0; i < n; i++) {
 		snprintf(keys[i], sizeof(keys[i]), "c%zu/1,%zu,0/0", i % 2, i);
 		item[i] = item_of(keys[i], "{}");
+		item[i].seq = i;
 		r[i] = SINK_RETRY;
 	}
+}
+
+/* As deliver.c would, until all are settled or there is trouble. */
+static int send_all(struct sink *k, struct sink_item *item, size_t n, enum sink_result *r,
+		    uint64_t timeout_ns)
+{
+	size_t i = 0;
+	int rc;
+
+	err.text[0] = '\0';
+	do {
+		rc = sink_kafka.deliver(k, item, n, r, timeout_ns, &err);
+		for (i = 0; i < n && r[i] >= SINK_ACKED; i++)
+			;
+	} while (rc == 0 && i < n);
+	return rc;
 }
 
 static size_t count(const enum sink_result *r, size_t n, enum sink_result which)
@@ -153,8 +171,9 @@ static size_t count(const enum sink_result *r, size_t n, enum sink_result which)
 	return found;
 }
 
-/* Reads all of the topic from its beginning; checks key and headers of each message. */
-static size_t consume(size_t want, char *ret_keys, size_t size)
+/* Reads the topic from its beginning; counts messages of SCHEMA whose headers are right. */
+static size_t consume(const char *topic, const char *schema, size_t want, char *ret_keys,
+		      size_t size)
 {
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
 	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
@@ -167,7 +186,7 @@ static size_t consume(size_t want, char *ret_keys, size_t size)
 	rd_kafka_conf_set(conf, "group.id", "test", NULL, 0);
 	rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, reason, sizeof(reason));
 	rd_kafka_poll_set_consumer(rk);
-	rd_kafka_topic_partition_list_add(list, TOPIC, 0)->offset = RD_KAFKA_OFFSET_BEGINNING;
+	rd_kafka_topic_partition_list_add(list, topic, 0)->offset = RD_KAFKA_OFFSET_BEGINNING;
 	rd_kafka_assign(rk, list);
 	rd_kafka_topic_partition_list_destroy(list);
 	ret_keys[0] = '\0';
@@ -181,7 +200,7 @@ static size_t consume(size_t want, char *ret_keys, size_t size)
 			continue;
 		if (!m->err && !rd_kafka_message_headers(m, &headers) &&
 		    !rd_kafka_header_get_last(headers, "schema", &v, &len) &&
-		    len == 12 && !memcmp(v, "ceems.job.v1", 12) &&
+		    len == strlen(schema) && !memcmp(v, schema, len) &&
 		    !rd_kafka_header_get_last(headers, "cluster", &v, &len) &&
 		    len == 2 && !memcmp(v, m->key, 2)) {
 			n++;
@@ -207,11 +226,11 @@ static void test_delivery(void)
 
 	k = open_mock("");
 	fill(item, r, 1000);
-	is_int(sink_kafka.deliver(k, item, 3, r, 20 * SECOND, &err), 0, "three records");
+	is_int(send_all(k, item, 3, r, 20 * SECOND), 0, "three records");
 	is_u64(count(r, 3, SINK_ACKED), 3, "acked");
-	is_u64(consume(3, keys, sizeof(keys)), 3, "are in the topic, with their headers");
+	is_u64(consume(TOPIC, "ceems.job.v1", 3, keys, sizeof(keys)), 3, "are in the topic, with their headers");
 	is_str(keys, "c0/1,0,0/0;c1/1,1,0/0;c0/1,2,0/0;", "by key, in order");
-	is_int(sink_kafka.deliver(k, item, 1000, r, 20 * SECOND, &err), 0, "a full batch");
+	is_int(send_all(k, item, 1000, r, 20 * SECOND), 0, "a full batch");
 	is_u64(count(r, 1000, SINK_ACKED), 1000, "acked");
 	sink_kafka.close(k);
 
@@ -219,29 +238,120 @@ static void test_delivery(void)
 	memset(big, 'x', sizeof(big));
 	k = open_mock("message.max.bytes=100000\n");
 	fill(item, r, 3);
-	item[1] = (struct sink_item){ SPOOL_RECORD, "c/2/0", 5, big, sizeof(big) };
-	is_int(sink_kafka.deliver(k, item, 3, r, 20 * SECOND, &err), 0, "one is too large");
+	item[1] = (struct sink_item){ SPOOL_RECORD, "c/2/0", 5, big, sizeof(big), 1 };
+	is_int(send_all(k, item, 3, r, 20 * SECOND), 0, "one is too large");
 	ok(r[0] == SINK_ACKED && r[1] == SINK_REFUSED && r[2] == SINK_ACKED, "it is refused");
 	ok(strstr(err.text, "too large") != NULL, "%s", err.text);
 	/* the broker refuses a request of several: each gets a second chance, alone */
 	fill(item, r, 3);
 	rd_kafka_mock_push_request_errors(mock, /* Produce */ 0, 1,
 					  RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
-	is_int(sink_kafka.deliver(k, item, 3, r, 20 * SECOND, &err), 0, "a request refused");
+	is_int(send_all(k, item, 3, r, 20 * SECOND), 0, "a request refused");
 	is_u64(count(r, 3, SINK_ACKED), 3, "its messages pass alone");
 	fill(item, r, 1);
 	rd_kafka_mock_push_request_errors(mock, 0, 1, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
-	is_int(sink_kafka.deliver(k, item, 1, r, 20 * SECOND, &err), 0, "a single one refused");
+	is_int(send_all(k, item, 1, r, 20 * SECOND), 0, "a single one refused");
 	is_int(r[0], SINK_REFUSED, "is set aside");
 	/* not about the message */
 	fill(item, r, 2);
 	rd_kafka_mock_push_request_errors(mock, 0, 1,
 					  RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
-	is_int(sink_kafka.deliver(k, item, 2, r, 20 * SECOND, &err), -EAGAIN, "no permission");
+	is_int(send_all(k, item, 2, r, 20 * SECOND), -EAGAIN, "no permission");
 	is_u64(count(r, 2, SINK_RETRY), 2, "is for the admin: try again");
 	ok(strstr(err.text, "authorization") != NULL, "%s", err.text);
-	is_int(sink_kafka.deliver(k, item, 2, r, 20 * SECOND, &err), 0, "later");
+	is_int(send_all(k, item, 2, r, 20 * SECOND), 0, "later");
 	is_u64(count(r, 2, SINK_ACKED), 2, "it works");
+	sink_kafka.close(k);
+}
+
+static void test_kinds(void)
+{
+	struct sink_item item[4] = { item_of("c0/1,5,0/0#1", "{}"), item_of("c0/1,5,0/0", "{}"),
+				     item_of("c0/2,5,0/0", "{}"), item_of("c0/1,5,0/0#2", "{}") };
+	enum sink_result r[4] = { SINK_RETRY };
+	char keys[256];
+	struct sink *k;
+	size_t i;
+
+	item[0].kind = item[3].kind = SPOOL_STEPS;
+	item[1].kind = item[2].kind = SPOOL_START;
+	for (i = 0; i < 4; i++)
+		item[i].seq = 7 + i;
+	ok(sink_kafka.kinds == (SPOOL_MASK(SPOOL_RECORD) | SPOOL_MASK(SPOOL_STEPS) |
+				SPOOL_MASK(SPOOL_START)), "records, steps and starts");
+	k = open_mock("");
+	is_int(send_all(k, item, 4, r, 20 * SECOND), 0, "no topic for starts");
+	is_u64(count(r, 4, SINK_ACKED), 4, "they pass");
+	sink_kafka.close(k);
+	snprintf(settings.kafka_start_topic, sizeof(settings.kafka_start_topic), TOPIC ".start");
+	memset(r, 0, sizeof(r));
+	k = open_mock("");
+	is_int(send_all(k, item, 4, r, 20 * SECOND), 0, "and with one");
+	is_u64(consume(TOPIC ".start", "ceems.job_start.v1", 2, keys, sizeof(keys)), 2,
+	       "they are in it");
+	is_str(keys, "c0/1,5,0/0;c0/2,5,0/0;", "by key");
+	is_u64(consume(TOPIC, "ceems.steps.v1", 4, keys, sizeof(keys)), 4,
+	       "steps are beside the records");
+	is_str(keys, "c0/1,5,0/0#1;c0/1,5,0/0#2;c0/1,5,0/0#1;c0/1,5,0/0#2;", "by key and part");
+	sink_kafka.close(k);
+	settings.kafka_start_topic[0] = '\0';
+}
+
+/* Batches in a row: while one is under way the next is taken, and all stays in order. */
+static void test_window(void)
+{
+	static struct sink_item item[2000];
+	static enum sink_result r[2000];
+	static char keys[2000][24];
+	static char big[5000];
+	size_t left_sent = 0;
+	size_t first = 0;
+	size_t calls = 0;
+	size_t n = 0;
+	size_t i;
+	struct sink *k;
+
+	memset(big, 'x', sizeof(big));
+	for (i = 0; i < 2000; i++) {
+		snprintf(keys[i], sizeof(keys[i]), "w0/%zu,1,0/0", i);
+		item[i] = (struct sink_item){ SPOOL_RECORD, keys[i], strlen(keys[i]), big,
+					      sizeof(big), 100 + i };
+	}
+	k = open_mock("");
+	rd_kafka_mock_broker_set_rtt(mock, 1, 50);
+	while (first < 2000 && calls++ < 1000) {
+		n = first + 1000 < 2000 ? first + 1000 : 2000;
+		if (sink_kafka.deliver(k, item + first, n - first, r + first, 20 * SECOND, &err))
+			break;
+		for (i = first; i < n; i++)
+			left_sent += r[i] == SINK_SENT;
+		while (first < 2000 && r[first] == SINK_ACKED)
+			first++;
+	}
+	rd_kafka_mock_broker_set_rtt(mock, 1, 0);
+	is_u64(first, 2000, "a window moves over them");
+	ok(left_sent > 0, "some are left on their way (%zu)", left_sent);
+	sink_kafka.close(k);
+}
+
+/* KafkaConf is corrected: the next try has it, though the client was still trying. */
+static void test_corrected(void)
+{
+	static struct sink_item item[3];
+	static enum sink_result r[3];
+	struct sink *k = NULL;
+	char text[256];
+
+	fill(item, r, 3);
+	is_int(open_with("bootstrap.servers=127.0.0.1:1\n", &k), 0, "a wrong port");
+	is_int(send_all(k, item, 3, r, SECOND / 2), -EAGAIN, "nobody is there");
+	is_u64(count(r, 3, SINK_SENT), 3, "the client goes on trying");
+	snprintf(text, sizeof(text), "bootstrap.servers=%s\n# corrected\n",
+		 rd_kafka_mock_cluster_bootstraps(mock));
+	scratch_write(conf_path, text, strlen(text));
+	is_int(send_all(k, item, 3, r, SECOND / 2), -EAGAIN, "the file is corrected");
+	is_u64(count(r, 3, SINK_RETRY), 3, "which ends that client");
+	is_int(send_all(k, item, 3, r, 20 * SECOND), 0, "the next one delivers");
 	sink_kafka.close(k);
 }
 
@@ -262,29 +372,31 @@ static void test_outage(void)
 	fill(item, r, 100);
 	rd_kafka_mock_broker_set_down(mock, 1);
 	t = clock_mono_ns();
-	is_int(sink_kafka.deliver(k, item, 100, r, SECOND / 2, &err), -EAGAIN, "broker down");
+	is_int(send_all(k, item, 100, r, SECOND / 2), -EAGAIN, "broker down");
 	t = clock_mono_ns() - t;
 	ok(t >= SECOND / 2 && t < 5 * SECOND, "gives up when told (%" PRIu64 " ms)",
 	   t / NSEC_PER_MSEC);
-	is_u64(count(r, 100, SINK_RETRY), 100, "all to be tried again");
+	is_u64(count(r, 100, SINK_SENT), 100, "the client keeps all");
 	ok(strstr(err.text, "no acknowledgement within 500 ms") != NULL, "%s", err.text);
 	rd_kafka_mock_broker_set_up(mock, 1);
 	for (tries = 0, rc = -EAGAIN; rc < 0 && tries < 20; tries++)
-		rc = sink_kafka.deliver(k, item, 100, r, 2 * SECOND, &err);
+		rc = send_all(k, item, 100, r, 2 * SECOND);
 	is_int(rc, 0, "back");
 	is_u64(count(r, 100, SINK_ACKED), 100, "all acked");
 	/* gone in the middle of a request */
+	fill(item, r, 100);
 	rd_kafka_mock_push_request_errors(mock, 0, 2, RD_KAFKA_RESP_ERR__TRANSPORT,
 					  RD_KAFKA_RESP_ERR__TRANSPORT);
 	for (tries = 0, rc = -EAGAIN; rc < 0 && tries < 20; tries++)
-		rc = sink_kafka.deliver(k, item, 100, r, 2 * SECOND, &err);
+		rc = send_all(k, item, 100, r, 2 * SECOND);
 	is_int(rc, 0, "over broken connections");
-	/* the answers get lost: purged in flight, sent again */
+	/* the answers get lost: the client asks again */
+	fill(item, r, 100);
 	rd_kafka_mock_broker_set_rtt(mock, 1, 3000);
-	is_int(sink_kafka.deliver(k, item, 100, r, SECOND / 2, &err), -EAGAIN, "answers too late");
+	is_int(send_all(k, item, 100, r, SECOND / 2), -EAGAIN, "answers too late");
 	rd_kafka_mock_broker_set_rtt(mock, 1, 0);
 	for (tries = 0, rc = -EAGAIN; rc < 0 && tries < 20; tries++)
-		rc = sink_kafka.deliver(k, item, 100, r, 5 * SECOND, &err);
+		rc = send_all(k, item, 100, r, 5 * SECOND);
 	is_int(rc, 0, "delivered again");
 	is_u64(count(r, 100, SINK_ACKED), 100, "all acked");
 	sink_kafka.close(k);
@@ -292,29 +404,32 @@ static void test_outage(void)
 	/* no such topic, and none is made */
 	k = open_mock("");
 	rd_kafka_mock_topic_set_error(mock, TOPIC, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
-	is_int(sink_kafka.deliver(k, item, 3, r, 20 * SECOND, &err), -EAGAIN, "no such topic");
+	fill(item, r, 100);
+	is_int(send_all(k, item, 3, r, 20 * SECOND), -EAGAIN, "no such topic");
 	is_u64(count(r, 3, SINK_RETRY), 3, "for the admin: try again");
 	ok(strstr(err.text, "opic") != NULL, "%s", err.text);
 	rd_kafka_mock_topic_set_error(mock, TOPIC, RD_KAFKA_RESP_ERR_NO_ERROR);
 	for (tries = 0, rc = -EAGAIN; rc < 0 && tries < 20; tries++)
-		rc = sink_kafka.deliver(k, item, 3, r, 5 * SECOND, &err);
+		rc = send_all(k, item, 3, r, 5 * SECOND);
 	is_int(rc, 0, "it comes");
 	sink_kafka.close(k);
 
 	/* more tries without an answer than a client is kept for */
 	k = open_mock("");
+	fill(item, r, 100);
 	rd_kafka_mock_broker_set_down(mock, 1);
 	for (tries = 0; tries < 7; tries++)
-		if (sink_kafka.deliver(k, item, 3, r, SECOND / 10, &err) != -EAGAIN)
+		if (send_all(k, item, 3, r, SECOND / 10) != -EAGAIN)
 			break;
 	is_int(tries, 7, "a long outage");
 	rd_kafka_mock_broker_set_up(mock, 1);
 	for (tries = 0, rc = -EAGAIN; rc < 0 && tries < 20; tries++)
-		rc = sink_kafka.deliver(k, item, 3, r, 2 * SECOND, &err);
+		rc = send_all(k, item, 3, r, 2 * SECOND);
 	is_int(rc, 0, "ends");
 	sink_kafka.close(k);
 
 	/* somebody listens who never says a word */
+	fill(item, r, 100);
 	fd = socket(AF_INET, SOCK_STREAM, 0);
 	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 || listen(fd, 5) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&a, &len) < 0)
@@ -322,7 +437,7 @@ static void test_outage(void)
 	snprintf(text, sizeof(text), "bootstrap.servers=127.0.0.1:%u\n", ntohs(a.sin_port));
 	is_int(open_with(text, &k), 0, "a socket that hangs: open does not");
 	t = clock_mono_ns();
-	is_int(sink_kafka.deliver(k, item, 1, r, SECOND / 2, &err), -EAGAIN, "nor deliver");
+	is_int(send_all(k, item, 1, r, SECOND / 2), -EAGAIN, "nor deliver");
 	sink_kafka.close(k);
 	t = clock_mono_ns() - t;
 	ok(t < 5 * SECOND, "nor close (%" PRIu64 " ms)", t / NSEC_PER_MSEC);
@@ -339,6 +454,9 @@ int main(void)
 	test_conf();
 	if (mock_start()) {
 		test_delivery();
+		test_kinds();
+		test_window();
+		test_corrected();
 		test_outage();
 		rd_kafka_mock_cluster_destroy(mock);
 	} else {

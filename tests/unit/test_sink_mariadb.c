@@ -273,7 +273,7 @@ static void make(uint32_t job_id, size_t nsteps, const char *name)
 	if (record_to_json(r, &made.json[i], &len, &err) < 0)
 		diag("%s", err.text);
 	record_destroy(r);
-	made.item[i] = (struct sink_item){ SPOOL_RECORD, made.key[i], strlen(made.key[i]), made.json[i], len };
+	made.item[i] = (struct sink_item){ SPOOL_RECORD, made.key[i], strlen(made.key[i]), made.json[i], len, i };
 	made.r[i] = SINK_RETRY;
 	made.n++;
 }
@@ -443,7 +443,7 @@ static void test_rows(void)
 	/* what is no record, what the server refuses, what is too large for it; between good ones */
 	make(10, 1, "good");
 	made.json[1] = strdup("{\"schema\":");
-	made.item[1] = (struct sink_item){ SPOOL_RECORD, "bad", 3, made.json[1], 10 };
+	made.item[1] = (struct sink_item){ SPOOL_RECORD, "bad", 3, made.json[1], 10, 1 };
 	made.n++;
 	make(11, 0, "key with \xc3\xa4");
 	made.item[2].key = "c\xc3\xa4/1/0";
