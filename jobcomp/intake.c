@@ -17,6 +17,7 @@
 
 static struct logger_once open_trouble;
 static struct logger_once write_trouble;
+static struct logger_once refuge_trouble;
 
 static bool try_open(struct intake *in)
 {
@@ -27,8 +28,8 @@ static bool try_open(struct intake *in)
 
 	if (rc < 0) {
 		logger_log_once(&open_trouble, LOGGER_ERROR,
-				"ceems: jobcomp: %s; job records wait in memory until the "
-				"spool can be opened", err.text);
+				"ceems: jobcomp: %s; job ends wait elsewhere until the spool "
+				"can be opened", err.text);
 		return false;
 	}
 	tries = logger_once_reset(&open_trouble);
@@ -61,6 +62,19 @@ static void report_lost(struct intake *in)
 		     lost.count > lost.nids ? " ..." : "");
 }
 
+/* What was appended since the last time is on disk. */
+static int sync_all(struct intake *in, struct errmsg *err)
+{
+	int rc;
+
+	if (in->to_refuge)
+		return refuge_sync(&in->refuge, err);
+	rc = spool_sync(in->store->spool, err);
+	if (rc == 0)
+		store_announce(in->store);
+	return rc;
+}
+
 static enum spool_kind kind_of(const struct job_facts *f)
 {
 	/* what was left out is read from slurmdbd, as if only the key were known */
@@ -79,7 +93,8 @@ static int append(struct intake *in, enum spool_kind kind, const struct record *
 		return errmsg_set(err, rc, "record of job %" PRIu32 " has no key", r->job_id);
 	rc = record_to_json(r, &json, &len, err);
 	if (rc == 0)
-		rc = store_append(in->store, kind, key, json, len, err);
+		rc = in->to_refuge ? refuge_append(&in->refuge, kind, key, json, len, err) :
+				     store_append(in->store, kind, key, json, len, err);
 	return rc;
 }
 
@@ -134,13 +149,12 @@ static int write_keys(struct intake *in, struct errmsg *err)
 	for (i = 0; i < n && rc == 0; i++)
 		rc = write_key(in, &key[i], err);
 	if (rc == 0)
-		rc = spool_sync(in->store->spool, err);
+		rc = sync_all(in, err);
 	if (rc < 0) {
 		feed_rewind_keys(in->feed);
 		return rc;
 	}
 	feed_release_keys(in->feed);
-	store_announce(in->store);
 	logger_info("ceems: jobcomp: the queue was full: %zu job ends are read from slurmdbd", n);
 	return (int)n;
 }
@@ -167,44 +181,90 @@ static int write_batch(struct intake *in, struct errmsg *err)
 	}
 	if (!n)
 		return rc;
-	rc = spool_sync(in->store->spool, err);
+	rc = sync_all(in, err);
 	if (rc < 0) {
 		feed_rewind(in->feed); /* all of it again: keys make that harmless */
 		return rc;
 	}
 	feed_release(in->feed);
-	store_announce(in->store);
 	return n;
 }
 
-/* Everything there is; false: it cannot be written now. */
-static bool drain(struct intake *in)
+/* Everything there is, to the spool or to the refuge. */
+static int drain_to(struct intake *in, bool to_refuge, struct errmsg *err)
 {
-	struct errmsg err = { 0 };
-	unsigned int tries;
 	int keys = 0;
 	int n;
 
+	in->to_refuge = to_refuge;
 	do {
-		store_lock(in->store);
-		n = write_batch(in, &err);
+		if (!to_refuge)
+			store_lock(in->store);
+		n = write_batch(in, err);
 		if (n >= 0)
-			keys = write_keys(in, &err);
-		store_unlock(in->store);
+			keys = write_keys(in, err);
+		if (!to_refuge)
+			store_unlock(in->store);
 	} while (n >= 0 && keys >= 0 && n + keys > 0);
-	if (n >= 0)
-		n = keys;
-	if (n < 0) {
+	return n < 0 ? n : keys;
+}
+
+static int drain_to_spool(struct intake *in, struct errmsg *err)
+{
+	unsigned int tries;
+	int rc = refuge_move(&in->refuge, in->store, err); /* they came first */
+
+	if (rc == 0)
+		rc = drain_to(in, /* to_refuge= */ false, err);
+	if (rc < 0) {
 		logger_log_once(&write_trouble, LOGGER_ERROR,
-				"ceems: jobcomp: cannot write to %s: %s; job records wait in "
-				"memory", in->spool_dir, err.text);
-		return false;
+				"ceems: jobcomp: cannot write to %s: %s; job ends wait elsewhere",
+				in->spool_dir, err->text);
+		return rc;
 	}
 	tries = logger_once_reset(&write_trouble);
 	if (tries)
 		logger_info("ceems: jobcomp: %s takes records again after %u more tries",
 			    in->spool_dir, tries);
-	return true;
+	return 0;
+}
+
+/* False: neither takes it, and what there is waits in memory. */
+static bool drain(struct intake *in, bool is_open)
+{
+	struct errmsg err = { 0 };
+	int rc = is_open ? drain_to_spool(in, &err) : -EAGAIN;
+
+	if (rc < 0) {
+		rc = drain_to(in, /* to_refuge= */ true, &err);
+		if (rc < 0)
+			logger_log_once(&refuge_trouble, LOGGER_ERROR,
+					"ceems: jobcomp: nor do they in StateSaveLocation: %s; "
+					"job ends wait in memory", err.text);
+	}
+	if (rc == 0 && logger_once_reset(&refuge_trouble))
+		logger_info("ceems: jobcomp: no job end waits in memory any more");
+	return rc == 0;
+}
+
+/* Nobody will write them: the daemon ends and no disk takes them. */
+static void report_unwritten(struct intake *in)
+{
+	char ids[FEED_LOST_IDS * 12] = "";
+	const void *data;
+	uint64_t count = 0;
+	size_t used = 0;
+	size_t len;
+
+	feed_rewind(in->feed);
+	while (feed_next(in->feed, &data, &len))
+		if (count++ < FEED_LOST_IDS)
+			used += (size_t)snprintf(ids + used, sizeof(ids) - used, " %" PRIu32,
+						 ((const struct job_facts *)data)->job_id);
+	if (count)
+		logger_error("ceems: jobcomp: no disk took the records of %" PRIu64
+			     " jobs, which are lost now:%s%s", count, ids,
+			     count > FEED_LOST_IDS ? " ..." : "");
 }
 
 void intake_run(struct intake *in)
@@ -212,23 +272,27 @@ void intake_run(struct intake *in)
 	uint64_t next_open = 0;
 	bool stopping = false;
 	bool is_open = false;
-	bool written = true;
 
+	refuge_init(&in->refuge, in->state_dir);
 	while (!stopping) {
+		bool written;
+
 		/* read first, so that what was queued before the stop is drained after it */
 		stopping = store_is_stopping(in->store);
 		if (!is_open && (stopping || clock_mono_ns() >= next_open)) {
 			is_open = try_open(in);
 			next_open = clock_mono_ns() + REOPEN_NS;
 		}
-		if (is_open)
-			written = drain(in);
+		written = drain(in, is_open);
 		report_lost(in);
+		if (stopping && !written)
+			report_unwritten(in);
 		if (stopping)
 			break;
-		if (written && is_open)
-			feed_wait(in->feed, IDLE_MS);
+		if (written)
+			feed_wait(in->feed, is_open && !in->refuge.has_entries ? IDLE_MS : RETRY_MS);
 		else
 			feed_pause(in->feed, RETRY_MS);
 	}
+	refuge_close(&in->refuge);
 }

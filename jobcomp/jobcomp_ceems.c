@@ -97,6 +97,7 @@ static int start(struct errmsg *err)
 	struct settings settings;
 	struct worker_setup setup = { .settings = &settings,
 				      .cluster = slurm_conf.cluster_name,
+				      .state_dir = slurm_conf.state_save_location,
 				      .steps_stop = &dbd_stop };
 	int rc = settings_path(slurm_conf.slurm_conf, path, sizeof(path));
 

@@ -31,6 +31,7 @@ struct thread {
 struct worker {
 	struct settings settings;
 	char cluster[256];
+	char state_dir[PATH_MAX];
 	struct feed *feed;
 	struct store store;
 	struct intake intake;
@@ -158,6 +159,8 @@ int worker_start(const struct worker_setup *setup, struct worker **ret, struct e
 	w->steps = setup->steps;
 	w->steps_stop = setup->steps_stop;
 	(void)snprintf(w->cluster, sizeof(w->cluster), "%s", setup->cluster);
+	(void)snprintf(w->state_dir, sizeof(w->state_dir), "%s",
+		       setup->state_dir ? setup->state_dir : "");
 	rc = feed_create(FEED_BYTES, &w->feed, err);
 	if (rc < 0)
 		goto fail;
@@ -174,6 +177,7 @@ int worker_start(const struct worker_setup *setup, struct worker **ret, struct e
 				     .store = &w->store,
 				     .cluster = w->cluster,
 				     .spool_dir = w->settings.spool_dir,
+				     .state_dir = w->state_dir,
 				     .on_open = on_spool_open,
 				     .arg = w };
 	rc = start_thread(&w->intake_thread, "ceems-intake", intake_main, w);

@@ -21,6 +21,7 @@ struct steps;
 struct worker_setup {
 	const struct settings *settings; /* copied */
 	const char *cluster;		 /* copied */
+	const char *state_dir;		 /* copied; StateSaveLocation */
 	struct steps *steps;		 /* taken over; NULL: records have no steps */
 	time_t *steps_stop;		 /* what STEPS was created with */
 	bool unmeasured;		 /* AcctGatherEnergyType=none */

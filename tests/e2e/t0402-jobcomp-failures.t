@@ -94,13 +94,27 @@ wait_for 300 nothing_runs
 
 configure SpoolMaxSize=1
 restart_slurmctld -TERM
-full=$(submit user1 --wrap true)
+# by name: a slurmctld that was killed may give a job's number again
+named() {
+	jq -e --arg name "$1" 'select(.job_name == $name)' "$RECORD_FILE" >/dev/null
+}
+full=$(submit user1 -J full --wrap true)
 wait_for 60 grep -q 'error: ceems: jobcomp: cannot write to' "$LOG_DIR/slurmctld.log"
 ok $? "a spool of no size is said to be full"
 wait_for 60 job_is "$full" COMPLETED
 ok $? "jobs run nevertheless"
 # that a record which was waiting for its energy cannot be written is a line of its own
 is "$(grep -c 'error: ceems: jobcomp: cannot write to' "$LOG_DIR/slurmctld.log")" 1 "one line"
+restart_slurmctld -TERM
+again=$(submit user1 -J again --wrap true)
+wait_for 60 job_is "$again" COMPLETED
+fails "there is no record of them" named again
+cp "$e2e_work/good.conf" "$CEEMS_CONF"
+restart_slurmctld -KILL
+wait_for 60 named full
+ok $? "a record comes when there is room, two slurmctlds later"
+wait_for 60 named again
+ok $? "and the next one's, from where the killed one had put it"
 "$cluster" stop "$DIR"
 
 # --- nobody is there ------------------------------------------------------------------------------
