@@ -11,7 +11,6 @@
 
 #define FIRST_SIZE 8192
 #define DIGITS_MAX 20 /* of 2^64 */
-#define EXACT_LIMIT UINT64_C(1000000000000000) /* 10^15: a double brings back 15 digits */
 
 /* Room for N more bytes; NULL: there is none. */
 static char *room(struct jsonout *w, size_t n)
@@ -180,15 +179,8 @@ void jsonout_decimal(struct jsonout *w, uint64_t value, uint64_t scale)
 	char text[DIGITS_MAX + 4];
 	char *end = text + sizeof(text);
 	char *from = end;
-	uint64_t unit = 1;
-	uint64_t rest;
+	uint64_t rest = value % scale;
 
-	while (unit < scale && value / unit >= EXACT_LIMIT)
-		unit *= 10;
-	if (unit > 1)
-		value = value / unit + (value % unit >= unit / 2);
-	scale /= unit;
-	rest = value % scale;
 	if (!rest) {
 		jsonout_u64(w, value / scale);
 		return;

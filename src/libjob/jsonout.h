@@ -43,8 +43,8 @@ void jsonout_string(struct jsonout *w, const char *s, size_t len); /* UTF-8 */
 void jsonout_u64(struct jsonout *w, uint64_t v);
 
 /*
- * VALUE / SCALE, a power of ten up to 10^9. Whole numbers stay integers, so that 12 J is 12 and
- * not 12.0; of others it gives 15 digits at most, as many as a double always brings back.
+ * VALUE / SCALE, a power of ten up to 10^9, to its last digit. Whole numbers stay integers, so that
+ * 12 J is 12 and not 12.0.
  */
 void jsonout_decimal(struct jsonout *w, uint64_t value, uint64_t scale);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * record.h - one job incarnation as it is told to the outside: filled by the jobcomp adapter, turned
- * into the JSON of schema ceems.job.v1 (record_json.c) and back, and into SQL columns. Unknown is
+ * into the JSON of schema ceems.job.v1 and back, and into SQL columns. Unknown is
  * NO number: a has_ flag, an empty text, REASON_* in the figures; null in JSON and SQL.
  */
 #ifndef CEEMS_RECORD_H
@@ -125,13 +125,13 @@ bool record_step_derived(const struct record_step *s, enum derived d, double *re
  */
 bool record_step_imbalance(const struct record_step *s, enum metric m, double *ret);
 
-/* --- record_json.c (librecord: jansson) -------------------------------------------------- */
+/* --- record_parts.c, record_read.c -------------------------------------------------------- */
 
 /*
  * One line without newline; malloc'ed. A text that is not UTF-8 has each byte that is not part of a
  * well-formed sequence as \xNN and each backslash doubled (utf8_escape()), and "escaped" of the
  * record or step lists its member's name; so every byte comes back.
- * Joules, grams and seconds are decimals of the integers here, exact up to 15 digits.
+ * Joules, grams and seconds are decimals of the integers here, to the last digit.
  */
 int record_to_json(const struct record *r, char **ret, size_t *ret_len, struct errmsg *err);
 

@@ -1,7 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A job's record: what was read is written in a form that reads as the same. */
+/*
+ * A job's record: what was read is written in a form that reads as the same, and in parts; and the
+ * input as a text comes back from a record byte by byte.
+ */
 #include "src/libjob/record.h"
 #include "tests/fuzz/fuzz.h"
+
+static void check_text(const char *text)
+{
+	struct record *r = record_create();
+	struct record *back = NULL;
+	struct errmsg err = { 0 };
+	char *json = NULL;
+	size_t len;
+
+	assert(r && (r->cluster = strdup("c")) && (r->comment = strdup(text)));
+	r->job_id = 1;
+	assert(record_to_json(r, &json, &len, &err) == 0);
+	assert(record_from_json(json, len, &back, &err) == 0);
+	assert(!strcmp(back->comment ? back->comment : "", text));
+	free(json);
+	record_destroy(back);
+	record_destroy(r);
+}
+
+/* All steps are in the parts, whatever they are. */
+static void check_parts(const struct record *r, size_t len)
+{
+	struct record_part *part;
+	struct errmsg err = { 0 };
+	size_t steps = 0;
+	size_t n;
+	size_t i;
+
+	if (record_to_parts(r, len * 2 / 3, &part, &n, &err) < 0)
+		return;
+	for (i = 0; i < n; i++) {
+		char key[RECORD_KEY_MAX];
+		struct record *back = NULL;
+
+		assert(part[i].len <= len * 2 / 3);
+		assert((i ? record_from_steps_json(part[i].json, part[i].len, &back, key, &err) :
+			    record_from_json(part[i].json, part[i].len, &back, &err)) == 0);
+		steps += back->nsteps;
+		record_destroy(back);
+	}
+	assert(steps == (r->steps_known ? r->nsteps : 0));
+	record_parts_destroy(part, n);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -20,7 +66,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(record_from_json(first, len, &again, &err) == 0);
 		assert(record_to_json(again, &second, &len, &err) == 0);
 		assert(!strcmp(first, second));
+		check_parts(r, len);
 	}
+	check_text(json);
 	free(first);
 	free(second);
 	record_destroy(r);

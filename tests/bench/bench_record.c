@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * bench_record - a record into JSON and back, for each job that ends: with what every job has and with all
+ * that can be asked for, and a job of 100,000 steps.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/libjob/record.h"
+#include "src/libutil/util.h"
+
+#define RUNS 5 /* of which the fastest counts: the machine has other work, which takes its caches */
+#define STEPS 3
+
+static struct errmsg err;
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+/* What is counted of every job; the rest needs --ceems-perf or other machines. */
+static bool is_usual(enum metric m)
+{
+	static const enum metric usual[] = {
+		METRIC_ENERGY, METRIC_CO2E, METRIC_CPU_ENERGY, METRIC_CPU_ENERGY_STATIC,
+		METRIC_DRAM_ENERGY, METRIC_DRAM_ENERGY_STATIC, METRIC_SOURCE_RAPL,
+		METRIC_IO_READ_BYTES, METRIC_IO_WRITE_BYTES, METRIC_IO_READ_CALLS,
+		METRIC_IO_WRITE_CALLS, METRIC_STORAGE_READ_BYTES, METRIC_STORAGE_WRITE_BYTES,
+		METRIC_CPU_TIME, METRIC_TCP_RECEIVED_BYTES, METRIC_TCP_SENT_BYTES,
+		METRIC_TCP_CONNECTIONS, METRIC_TCP_RETRANSMITTED_BYTES, METRIC_CONTEXT_SWITCHES,
+		METRIC_PAGE_FAULTS, METRIC_CPU_MIGRATIONS, METRIC_RUN_DELAY, METRIC_OFF_CPU,
+		METRIC_ENERGY_NODES, METRIC_CPU_TIME_NODES,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(usual); i++)
+		if (usual[i] == m)
+			return true;
+	return false;
+}
+
+static void fill_figures(struct figures *f, bool all)
+{
+	unsigned int m;
+
+	figures_init(f);
+	metric_foreach(m)
+		if (all || is_usual((enum metric)m))
+			figures_set(f, (enum metric)m, UINT64_C(1234567891) * (m + 1));
+}
+
+static struct record *make(size_t nsteps, bool all)
+{
+	struct record *r = record_create();
+	size_t i;
+
+	r->cluster = strdup("bench");
+	r->job_id = 4711;
+	r->submit = 1700000000;
+	r->eligible = r->submit;
+	r->start = r->submit + 10;
+	r->end = r->start + 3600;
+	r->state = strdup("COMPLETED");
+	r->job_name = strdup("a job of the benchmark");
+	r->user_name = strdup("alice");
+	r->group_name = strdup("users");
+	r->account = strdup("physics");
+	r->partition = strdup("standard");
+	r->qos = strdup("normal");
+	r->work_dir = strdup("/home/alice/work/of/the/benchmark");
+	r->nodes = strdup("node[0001-0004]");
+	r->tres_req = strdup("billing=64,cpu=64,mem=256G,node=4");
+	r->tres_alloc = strdup("billing=64,cpu=64,energy=7200,mem=256G,node=4");
+	r->total_cpus = 64;
+	r->total_nodes = 4;
+	r->energy = (struct record_energy){ true, { 7200, true }, "counters", "rapl" };
+	r->has_factor = true;
+	r->factor = (struct emission_factor){ 56123, 2024, EMISSION_STATIC, "FR", "a source" };
+	r->pue_milli = 1350;
+	r->co2e_method = CO2E_PER_TICK;
+	fill_figures(&r->figures, all);
+	r->steps_known = true;
+	r->nsteps = nsteps;
+	r->steps = calloc(nsteps, sizeof(*r->steps));
+	for (i = 0; i < nsteps; i++) {
+		r->steps[i] = (struct record_step){
+			.step_id = (uint32_t)i, .name = "solver", .state = "COMPLETED",
+			.nodes = "node[0001-0004]", .ntasks = 64, .nnodes = 4, .ncpus = 64,
+			.start = r->start, .end = r->end, .user_cpu_us = { 123456789, true },
+			.system_cpu_us = { 1234567, true }, .max_rss_bytes = { 123456789, true },
+			.cpu_time = { { 7200000000123, true }, "node0001" },
+			.energy = { { 2000000123, true }, "node0003" },
+		};
+		fill_figures(&r->steps[i].figures, all);
+	}
+	return r;
+}
+
+static void say(const char *what, double us, const char *more)
+{
+	printf("%-44s %.1f us per record%s\n", what, us, more);
+}
+
+/* The fastest of RUNS, in microseconds of CPU time per call. */
+#define BEST(n, call)                                                                    \
+	({                                                                               \
+		uint64_t best_ = UINT64_MAX;                                             \
+		int run_, i_;                                                            \
+		for (run_ = 0; run_ < RUNS; run_++) {                                    \
+			uint64_t t_ = cpu_ns();                                   \
+			for (i_ = 0; i_ < (n); i_++)                                     \
+				call;                                                    \
+			t_ = cpu_ns() - t_;                                       \
+			best_ = t_ < best_ ? t_ : best_;                                 \
+		}                                                                        \
+		(double)best_ / 1000 / (n);                                              \
+	})
+
+static void write_one(const struct record *r)
+{
+	char *json = NULL;
+
+	if (record_to_json(r, &json, NULL, &err) < 0)
+		puts(err.text);
+	free(json);
+}
+
+static void read_one(const char *json, size_t len)
+{
+	struct record *r = NULL;
+
+	if (record_from_json(json, len, &r, &err) < 0)
+		puts(err.text);
+	record_destroy(r);
+}
+
+static void split_one(const struct record *r, size_t *ret_n)
+{
+	struct record_part *part = NULL;
+
+	*ret_n = 0;
+	if (record_to_parts(r, 900 << 10, &part, ret_n, &err) < 0)
+		puts(err.text);
+	record_parts_destroy(part, *ret_n);
+}
+
+static void bench(bool all)
+{
+	const char *which = all ? "all figures" : "usual figures";
+	struct record *r = make(STEPS, all);
+	char *json = NULL;
+	char what[64];
+	char more[32];
+	size_t len = 0;
+
+	if (record_to_json(r, &json, &len, &err) < 0)
+		return;
+	(void)snprintf(more, sizeof(more), " of %zu bytes", len);
+	(void)snprintf(what, sizeof(what), "record to JSON, %d steps, %s", STEPS, which);
+	say(what, BEST(2000, write_one(r)), more);
+	(void)snprintf(what, sizeof(what), "record from JSON, %d steps, %s", STEPS, which);
+	say(what, BEST(2000, read_one(json, len)), more);
+	free(json);
+	record_destroy(r);
+}
+
+int main(void)
+{
+	struct record *r = make(100000, false);
+	char more[32];
+	size_t n = 0;
+	double us;
+
+	bench(false);
+	bench(true);
+	us = BEST(1, split_one(r, &n));
+	(void)snprintf(more, sizeof(more), ", in %zu parts", n);
+	say("record to parts, 100,000 steps", us, more);
+	record_destroy(r);
+	return 0;
+}
