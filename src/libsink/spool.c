@@ -488,6 +488,14 @@ int spool_sync(struct spool *s, struct errmsg *err)
 	return 0;
 }
 
+struct spool_pos spool_tail(const struct spool *s)
+{
+	if (s->seg_fd < 0)
+		return (struct spool_pos){ .segment = s->next_number };
+	return (struct spool_pos){ .segment = s->seg[s->nseg - 1].number,
+				   .offset = s->seg[s->nseg - 1].size };
+}
+
 const char *spool_dir(const struct spool *s)
 {
 	return s->dir;

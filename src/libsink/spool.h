@@ -113,6 +113,9 @@ void spool_rewind(struct spool_cursor *c);
  */
 int spool_ack(struct spool_cursor *c, const struct spool_pos *pos, struct errmsg *err);
 
+/* Where the next entry goes, or behind it: everything that is in the spool now is before it. */
+struct spool_pos spool_tail(const struct spool *s);
+
 /* The spool's folder, for what is kept beside the segments. */
 const char *spool_dir(const struct spool *s);
 
