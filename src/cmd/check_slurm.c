@@ -161,6 +161,11 @@ static void check_settings(struct check *c)
 			   set_to(value));
 	else
 		check_tres(c);
+	value = slurmconf_get(c->slurm, "AccountingStoreFlags");
+	if (c->settings.record_script && !slurmconf_list_has(value, "job_script"))
+		check_error(c, "slurm.conf", "AccountingStoreFlags=job_script",
+			    "RecordScript is on, and AccountingStoreFlags is %s: slurmdbd has no "
+			    "scripts", set_to(value));
 	value = slurmconf_get(c->slurm, "JobCompType");
 	if (!value || strcasecmp(value, "jobcomp/ceems"))
 		check_warn(c, "slurm.conf", "JobCompType=jobcomp/ceems",

@@ -72,8 +72,13 @@ has "$out" "does not name spank_ceems.so" "plugstack.conf without us"
 mkdir "$dir/plugstack.conf.d"
 echo "include $dir/plugstack.conf.d/*" >"$dir/plugstack.conf"
 echo "optional spank_ceems.so" >"$dir/plugstack.conf.d/ceems.conf"
+echo RecordScript=yes >>"$dir/ceems.conf"
 check
 has "$out" "loads spank_ceems.so" "one folder further is found"
+has "$out" "slurmdbd has no scripts" "RecordScript without AccountingStoreFlags=job_script"
+echo AccountingStoreFlags=job_comment,job_script >>"$dir/more.conf"
+check
+is "$(echo "$out" | grep -c 'slurmdbd has no scripts')" 0 "and with it"
 
 # sinks
 cat >>"$dir/ceems.conf" <<END
