@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "ceems_config.h" /* _GNU_SOURCE for memrchr() */
+
 #include "jobcomp/finaliser.h"
 
 #include <errno.h>
@@ -6,13 +8,13 @@
 #include <string.h>
 
 #include "jobcomp/finality.h"
-#include "jobcomp/waitlist.h"
-#include "src/libjob/record_fill.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
 #define CURSOR "finaliser"
-#define BUCKETS 8192
+
+/* Entries per hold of the store's lock, for which the intake may have to wait. */
+#define READ_ENTRIES 256
 
 /* Jobs per hold of slurmctld's job read lock: a lookup each, well below 0.1 ms together. */
 #define POLL_BATCH 256
@@ -20,90 +22,177 @@
 #define POLL_MAX_NS (2 * NSEC_PER_SEC)
 
 /* Questions to slurmdbd: slurmctld's own messages with the steps are on their way there. */
-#define FETCH_BATCH 64
-#define FETCH_PACE_NS (250 * NSEC_PER_MSEC)
 #define FETCH_FIRST_NS (500 * NSEC_PER_MSEC)
 #define FETCH_MAX_NS (8 * NSEC_PER_SEC)
-#define FETCH_DOWN_NS (5 * NSEC_PER_SEC)
 /* Of a job that did not end in time: its rows are not complete either, so one or two tries. */
 #define FETCH_LATE_NS (2 * NSEC_PER_SEC)
+/* Of one that ended: steps without usage are those of a node that failed, or slurmctld is behind. */
+#define FETCH_USAGE_NS (30 * NSEC_PER_SEC)
 
+#define WRITE_BATCH 256 /* records between two syncs */
 #define WRITE_RETRY_NS (5 * NSEC_PER_SEC)
 #define IDLE_NS (60 * NSEC_PER_SEC)
 
-static struct logger_once dbd_trouble;
 static struct logger_once write_trouble;
 static struct logger_once read_trouble;
 
 int finaliser_open(struct finaliser *f, struct errmsg *err)
 {
-	f->waiting = waitlist_create(BUCKETS);
+	int rc;
+
+	f->waiting = waitlist_create(FINALISER_MAX);
 	if (!f->waiting)
 		return errmsg_set(err, -ENOMEM, "out of memory");
-	return spool_cursor_open(f->store->spool, CURSOR, &f->cursor, err);
+	f->finish = (struct finish){ .store = f->store,
+				     .settings = f->settings,
+				     .factor = f->factor,
+				     .unmeasured = f->unmeasured };
+	dbd_pace_init(&f->dbd, f->steps);
+	f->opened_wall_ns = clock_wall_ns();
+	rc = spool_cursor_open(f->store->spool, CURSOR, &f->cursor, err);
+	return rc < 0 ? rc : followup_open(&f->followup, &f->finish, &f->dbd, err);
 }
 
-static void enter(struct waiting *w, enum wait_phase phase, uint64_t now, uint64_t first_ns,
-		  uint64_t patience_ns)
+static void enter(struct finaliser *f, struct waiting *w, enum wait_phase phase, uint64_t now,
+		  uint64_t first_ns, uint64_t patience_ns)
 {
-	w->phase = phase;
+	w->begin_mono_ns = now;
 	w->interval_ns = first_ns;
 	w->next_try_mono_ns = now + first_ns;
 	w->deadline_mono_ns = now + patience_ns;
+	waitlist_enter(f->waiting, w, phase);
 }
 
 /* Again later; the pauses grow, as most jobs are through with the first. */
-static void later(struct waiting *w, uint64_t now, uint64_t max_ns)
+static void later(struct finaliser *f, struct waiting *w, uint64_t now, uint64_t max_ns)
 {
 	w->next_try_mono_ns = now + w->interval_ns;
 	w->interval_ns += w->interval_ns / 2;
 	if (w->interval_ns > max_ns)
 		w->interval_ns = max_ns;
+	waitlist_enter(f->waiting, w, w->phase);
 }
 
-static void enter_steps(const struct finaliser *f, struct waiting *w, uint64_t now,
-			uint64_t patience_ns)
+/*
+ * StepDetailsWait runs from the job's end, so that a backlog does not wait for it over and over;
+ * after a start from there, as slurmdbd may start as late as we do.
+ */
+static uint64_t steps_patience(const struct finaliser *f, const struct record *r)
 {
-	if (f->steps)
-		enter(w, WAIT_STEPS, now, FETCH_FIRST_NS, patience_ns);
+	uint64_t wall = clock_wall_ns();
+	uint64_t since = r->end * NSEC_PER_SEC;
+	uint64_t wait = f->settings->step_details_wait_ns;
+
+	if (since < f->opened_wall_ns)
+		since = f->opened_wall_ns;
+	if (wall <= since)
+		return wait;
+	return wall - since < wait ? wait - (wall - since) : 0;
+}
+
+static bool asks_dbd(const struct finaliser *f, const struct waiting *w)
+{
+	if (!f->steps)
+		return false;
+	return w->needs_refill ||
+	       (w->record->start &&
+		(f->settings->step_details || f->settings->record_script || !w->ended));
+}
+
+static void enter_steps(struct finaliser *f, struct waiting *w, uint64_t now, bool late)
+{
+	uint64_t patience_ns = steps_patience(f, w->record);
+
+	if (late && patience_ns > FETCH_LATE_NS)
+		patience_ns = FETCH_LATE_NS;
+	if (asks_dbd(f, w))
+		enter(f, w, WAIT_STEPS, now, FETCH_FIRST_NS, patience_ns);
 	else
-		enter(w, WAIT_WRITE, now, 0, 0);
+		enter(f, w, WAIT_WRITE, now, 0, 0);
 }
 
 /* --- from the spool ------------------------------------------------------------------------ */
 
-static void take_pending(struct finaliser *f, const struct spool_entry *e, uint64_t now)
+static bool is_state(const struct record *r, const char *state)
+{
+	return r->state && !strcmp(r->state, state);
+}
+
+/* -ENOMEM: it has to be read again. */
+static int take_pending(struct finaliser *f, const struct spool_entry *e, uint64_t now)
 {
 	struct errmsg err = { 0 };
 	struct record *r = NULL;
-	struct waiting *w;
+	struct waiting *w = waitlist_find(f->waiting, e->key, e->key_len);
+	int rc;
 
-	if (record_from_json(e->data, e->len, &r, &err) < 0) {
+	if (w && e->kind == SPOOL_KEY)
+		return 0; /* all that is in it is known */
+	rc = record_from_json(e->data, e->len, &r, &err);
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc < 0 || e->key_len >= sizeof(w->key)) {
+		record_destroy(r);
 		logger_error("ceems: jobcomp: %.*s: skipped: %s", (int)e->key_len, e->key,
-			     err.text);
-		return;
+			     rc < 0 ? err.text : "its key is too long");
+		return 0;
 	}
 	w = waitlist_add(f->waiting, e->key, e->key_len, &e->pos, r);
-	if (!w) {
-		logger_error("ceems: jobcomp: %.*s: skipped: out of memory", (int)e->key_len,
-			     e->key);
-		return;
-	}
-	w->requeued = r->state && !strcmp(r->state, "REQUEUED");
-	if (r->state && !strcmp(r->state, "RESIZING")) {
+	if (!w)
+		return -ENOMEM;
+	w->needs_refill = e->kind == SPOOL_KEY;
+	w->requeued = is_state(r, "REQUEUED");
+	if (!r->start) {
+		/* never ran: no step, no energy, nothing to wait for */
+		w->ended = true;
+		r->steps_known = true;
+		enter_steps(f, w, now, /* late= */ false);
+	} else if (is_state(r, "RESIZING")) {
 		/* the job goes on: what slurmctld has now is of its next part */
 		w->ended = true;
-		enter_steps(f, w, now, f->settings->final_energy_wait_ns);
-		return;
+		enter_steps(f, w, now, /* late= */ false);
+	} else {
+		enter(f, w, WAIT_END, now, POLL_FIRST_NS, f->settings->final_energy_wait_ns);
 	}
-	if (r->start) {
-		enter(w, WAIT_END, now, POLL_FIRST_NS, f->settings->final_energy_wait_ns);
+	return 0;
+}
+
+/*
+ * A RECORD of a job that waits: it was written before slurmctld was restarted. A crash may have
+ * taken the parts that belong to it.
+ */
+static void take_record(struct finaliser *f, const struct spool_entry *e)
+{
+	struct waiting *w = waitlist_find(f->waiting, e->key, e->key_len);
+	struct errmsg err = { 0 };
+	struct record *r = NULL;
+
+	if (!w || w->is_written)
 		return;
-	}
-	/* never ran: no step, no energy, nothing to wait for */
-	w->ended = true;
-	r->steps_known = true;
-	enter(w, WAIT_WRITE, now, 0, 0);
+	w->steps_missing = 0;
+	if (record_from_json(e->data, e->len, &r, &err) == 0 && r->steps_total > r->nsteps)
+		w->steps_missing = r->steps_total - r->nsteps;
+	record_destroy(r);
+	if (!w->steps_missing)
+		waitlist_remove(f->waiting, w);
+}
+
+static void take_part(struct finaliser *f, const struct spool_entry *e)
+{
+	const char *hash = memrchr(e->key, '#', e->key_len);
+	struct waiting *w = hash ? waitlist_find(f->waiting, e->key, (size_t)(hash - e->key)) :
+				   NULL;
+	struct errmsg err = { 0 };
+	char key[RECORD_KEY_MAX];
+	struct record *r = NULL;
+
+	if (!w || w->is_written || !w->steps_missing ||
+	    record_from_steps_json(e->data, e->len, &r, key, &err) < 0)
+		return;
+	w->steps_missing -= r->nsteps < w->steps_missing ? r->nsteps : w->steps_missing;
+	record_destroy(r);
+	if (!w->steps_missing)
+		waitlist_remove(f->waiting, w);
 }
 
 static bool is_same_pos(const struct spool_pos *a, const struct spool_pos *b)
@@ -114,11 +203,9 @@ static bool is_same_pos(const struct spool_pos *a, const struct spool_pos *b)
 /* The cursor stays at the oldest job that waits. */
 static void acknowledge(struct finaliser *f)
 {
-	const struct spool_pos *to;
+	const struct spool_pos *to = f->waiting->first ? &f->waiting->first->pos : &f->read_to;
 	struct errmsg err = { 0 };
 
-	(void)waitlist_trim(f->waiting);
-	to = f->waiting->first ? &f->waiting->first->pos : &f->read_to;
 	if (is_same_pos(to, &f->acked))
 		return;
 	if (spool_ack(f->cursor, to, &err) < 0)
@@ -131,23 +218,39 @@ static void read_spool(struct finaliser *f, uint64_t now)
 {
 	struct errmsg err = { 0 };
 	struct spool_entry e;
-	struct waiting *w;
+	unsigned int n;
 	int rc = 0;
 
-	while (f->waiting->n < FINALISER_MAX &&
-	       (rc = spool_read(f->cursor, &e, &err)) > 0) {
-		f->read_to = e.next;
-		if (e.kind == SPOOL_PENDING) {
-			take_pending(f, &e, now);
-			continue;
+	f->has_more = false;
+	for (n = 0; f->waiting->n < FINALISER_MAX; n++) {
+		if (n == READ_ENTRIES) {
+			f->has_more = true;
+			break;
 		}
-		w = waitlist_find(f->waiting, e.key, e.key_len);
-		/*
-		 * It was written before slurmctld was restarted. In WAIT_SYNC it is what we just
-		 * wrote and could not sync: it can be read and yet be lost.
-		 */
-		if (w && w->phase != WAIT_SYNC)
-			w->phase = WAIT_DONE;
+		rc = spool_read(f->cursor, &e, &err);
+		if (rc <= 0)
+			break;
+		switch (e.kind) {
+		case SPOOL_PENDING:
+		case SPOOL_KEY:
+			rc = take_pending(f, &e, now);
+			break;
+		case SPOOL_RECORD:
+			take_record(f, &e);
+			break;
+		case SPOOL_STEPS:
+			take_part(f, &e);
+			break;
+		case SPOOL_FOLLOWUP:
+		case SPOOL_START:
+			break;
+		}
+		if (rc < 0) {
+			(void)errmsg_set(&err, rc, "out of memory");
+			spool_rewind(f->cursor);
+			break;
+		}
+		f->read_to = e.next;
 	}
 	if (rc < 0)
 		logger_log_once(&read_trouble, LOGGER_ERROR, "ceems: jobcomp: %s", err.text);
@@ -156,23 +259,21 @@ static void read_spool(struct finaliser *f, uint64_t now)
 
 /* --- the end in slurmctld -------------------------------------------------------------------- */
 
-static void take_answer(const struct finaliser *f, struct waiting *w,
-			const struct finality_query *q, uint64_t now)
+static void take_answer(struct finaliser *f, struct waiting *w, const struct finality_query *q,
+			uint64_t now)
 {
-	uint64_t patience_ns = f->settings->final_energy_wait_ns;
-
 	if (q->energy_j.known)
 		w->ctld_energy_j = q->energy_j;
 	switch (q->state) {
 	case FINALITY_COMPLETING:
 		if (now < w->deadline_mono_ns) {
-			later(w, now, POLL_MAX_NS);
+			later(f, w, now, POLL_MAX_NS);
 			return;
 		}
 		logger_info("ceems: jobcomp: %s: not over within FinalEnergyWait; its record "
 			    "says final: false", w->key);
-		patience_ns = FETCH_LATE_NS;
-		break;
+		enter_steps(f, w, now, /* late= */ true);
+		return;
 	case FINALITY_ENDED:
 		w->ended = true;
 		break;
@@ -183,9 +284,10 @@ static void take_answer(const struct finaliser *f, struct waiting *w,
 		 * can still say that there is none.
 		 */
 		w->requeued = true;
+		w->gone = true;
 		break;
 	}
-	enter_steps(f, w, now, patience_ns);
+	enter_steps(f, w, now, /* late= */ false);
 }
 
 /* Without the store's lock. */
@@ -193,207 +295,219 @@ static void poll_ends(struct finaliser *f, uint64_t now)
 {
 	struct finality_query q[POLL_BATCH];
 	struct waiting *of[POLL_BATCH];
-	struct waiting *w = f->waiting->first;
+	struct waiting *w;
 	size_t n;
 	size_t i;
 
-	while (w) {
-		for (n = 0; w && n < POLL_BATCH; w = w->next) {
-			if (w->phase != WAIT_END || now < w->next_try_mono_ns)
-				continue;
+	do {
+		for (n = 0; n < POLL_BATCH; n++) {
+			w = waitlist_take_due(f->waiting, WAIT_END, now);
+			if (!w)
+				break;
 			q[n] = (struct finality_query){ .job_id = w->record->job_id,
 							.restart_count = w->record->restart_count,
 							.start = w->record->start };
-			of[n++] = w;
+			of[n] = w;
 		}
-		if (!n)
-			return;
-		finality_poll(q, n);
+		if (n)
+			finality_poll(q, n);
 		for (i = 0; i < n; i++)
 			take_answer(f, of[i], &q[i], now);
-	}
+	} while (n == POLL_BATCH);
 }
 
 /* --- the steps in slurmdbd ------------------------------------------------------------------- */
 
-static void take_steps(struct waiting *w, struct steps_query *q, uint64_t now)
+static void take_steps(struct finaliser *f, struct waiting *w, struct steps_query *q,
+		       uint64_t now)
 {
-	bool is_late = now >= w->deadline_mono_ns;
+	bool is_late = now >= w->deadline_mono_ns ||
+		       (w->ended && q->unreported && now >= w->begin_mono_ns + FETCH_USAGE_NS);
 
+	if (q->state != STEPS_ABSENT)
+		w->needs_refill = false; /* steps_fetch() did it */
 	if (q->state != STEPS_ENDED && !is_late) {
-		later(w, now, FETCH_MAX_NS);
+		later(f, w, now, FETCH_MAX_NS);
 		free(q->steps);
+		free(q->script);
 		return;
 	}
 	if (q->state != STEPS_ABSENT) {
 		w->dbd_energy_j = q->job_energy_j;
-		free(w->record->steps);
-		w->record->steps = q->steps;
-		w->record->nsteps = q->nsteps;
-		w->record->steps_known = true;
-		if (!w->record->db_index.known && q->db_index)
-			w->record->db_index = (struct maybe_u64){ q->db_index, true };
 		w->ended = w->ended || q->state == STEPS_ENDED;
+		w->steps_open = q->state == STEPS_OPEN;
+		finish_take_steps(&f->finish, w->record, q);
 	}
-	enter(w, WAIT_WRITE, now, 0, 0);
+	enter(f, w, WAIT_WRITE, now, 0, 0);
+}
+
+/* While slurmdbd is not asked: who has waited long enough goes without. */
+static void take_nothing(struct finaliser *f, uint64_t now)
+{
+	struct waiting *w;
+
+	while ((w = waitlist_take_due(f->waiting, WAIT_STEPS, now)))
+		take_steps(f, w, &(struct steps_query){ .state = STEPS_ABSENT }, now);
 }
 
 /* Without the store's lock. One question at most, so that ends are looked at in between. */
 static void fetch_steps(struct finaliser *f, uint64_t now)
 {
-	struct steps_query q[FETCH_BATCH];
-	struct waiting *of[FETCH_BATCH];
-	struct errmsg err = { 0 };
-	struct waiting *w;
-	size_t n = 0;
+	struct steps_query *q;
+	struct waiting **of;
+	size_t n;
 	size_t i;
 
-	if (!f->steps || now < f->next_fetch_mono_ns)
+	if (now < f->dbd.next_mono_ns) {
+		if (f->dbd.is_down)
+			take_nothing(f, now);
 		return;
-	for (w = f->waiting->first; w && n < FETCH_BATCH; w = w->next) {
-		if (w->phase != WAIT_STEPS || now < w->next_try_mono_ns)
-			continue;
-		q[n] = (struct steps_query){ .job_id = w->record->job_id,
-					     .submit = w->record->submit };
-		of[n++] = w;
 	}
-	if (!n)
+	/* what cannot be written is not to fill the memory */
+	if (now < f->next_write_mono_ns || waitlist_next_due(f->waiting, WAIT_STEPS) > now)
 		return;
-	if (steps_fetch(f->steps, q, n, &err) < 0) {
-		logger_log_once(&dbd_trouble, LOGGER_ERROR,
-				"ceems: jobcomp: %s; records wait for their steps, at most "
-				"FinalEnergyWait", err.text);
+	q = calloc(f->dbd.limit, sizeof(*q));
+	of = calloc(f->dbd.limit, sizeof(struct waiting *));
+	for (n = 0; q && of && n < f->dbd.limit; n++) {
+		struct waiting *w = waitlist_take_due(f->waiting, WAIT_STEPS, now);
+
+		if (!w)
+			break;
+		q[n] = (struct steps_query){
+			.job_id = w->record->job_id,
+			.submit = w->record->submit,
+			.refill = w->needs_refill ? w->record : NULL,
+			.wants_script = f->settings->record_script };
+		of[n] = w;
+	}
+	if (!q || !of)
+		f->dbd.next_mono_ns = now + NSEC_PER_SEC;
+	if (n) {
+		bool is_down = dbd_pace_ask(&f->dbd, q, n) < 0;
+
 		now = clock_mono_ns();
-		f->next_fetch_mono_ns = now + FETCH_DOWN_NS;
-		/* that goes for all, else a long queue would wait for its turn to be told so */
-		for (w = f->waiting->first; w; w = w->next)
-			if (w->phase == WAIT_STEPS && now >= w->next_try_mono_ns)
-				take_steps(w, &(struct steps_query){ .state = STEPS_ABSENT },
-					   now);
-		return;
+		for (i = 0; i < n; i++) {
+			if (is_down)
+				q[i] = (struct steps_query){ .state = STEPS_ABSENT };
+			take_steps(f, of[i], &q[i], now);
+		}
+		if (is_down)
+			take_nothing(f, now);
 	}
-	if (logger_once_reset(&dbd_trouble))
-		logger_info("ceems: jobcomp: slurmdbd answers again");
-	now = clock_mono_ns();
-	f->next_fetch_mono_ns = now + FETCH_PACE_NS;
-	for (i = 0; i < n; i++)
-		take_steps(of[i], &q[i], now);
+	free(q);
+	free(of);
 }
 
 /* --- into the spool -------------------------------------------------------------------------- */
 
-static int write_record(struct finaliser *f, struct waiting *w, struct errmsg *err)
+/* Whether what W's record lacks may come later, and somebody will know. */
+static bool wants_followup(const struct finaliser *f, const struct waiting *w)
+{
+	bool lacks_steps = f->steps && f->settings->step_details &&
+			   (!w->record->steps_known || w->steps_open);
+
+	if (!f->settings->correction_wait_ns || (w->gone && !f->steps))
+		return false;
+	return !w->ended || lacks_steps || (w->needs_refill && f->steps);
+}
+
+static int write_record(struct finaliser *f, struct waiting *w, uint64_t now, struct errmsg *err)
 {
 	struct record_ending end = { .ended = w->ended,
 				     .unmeasured = f->unmeasured,
 				     .requeued = w->requeued,
 				     .ctld_energy_j = w->ctld_energy_j,
 				     .dbd_energy_j = w->dbd_energy_j };
-	_cleanup_free_ char *json = NULL;
-	struct record *r = w->record;
-	bool is_cut;
-	size_t len;
-	int rc;
+	bool follow = wants_followup(f, w);
+	int rc = finish_append(&f->finish, w->key, w->record, &end, follow, err);
 
-	rc = record_fill(r, &end, f->factor, f->settings->pue_milli);
-	/* one job with tens of thousands of steps must not keep all others waiting */
-	if (rc == 0)
-		rc = record_to_json_within(r, SPOOL_DATA_MAX, &json, &len, &is_cut, err);
-	if (rc < 0)
-		return rc;
-	if (is_cut)
-		logger_info("ceems: jobcomp: %s: %zu steps are too many for a record; its sums "
-			    "have them, its steps are null", w->key, r->nsteps);
-	store_lock(f->store);
-	rc = store_append(f->store, SPOOL_RECORD, w->key, json, len, err);
-	store_unlock(f->store);
+	if (rc == 0 && follow)
+		followup_hint(&f->followup, now);
 	return rc;
 }
 
-static void add_names(struct finaliser *f, struct record *r)
-{
-	if (!r->user_name)
-		r->user_name = names_of_user(&f->names, r->user_id);
-	if (!r->group_name)
-		r->group_name = names_of_group(&f->names, r->group_id);
-}
-
 /* Records that were appended are done when they are on disk, all of them or none. */
-static int sync_records(struct finaliser *f, struct errmsg *err)
+static int write_batch(struct finaliser *f, uint64_t now, size_t *ret_n, struct errmsg *err)
 {
-	struct waiting *w;
-	int rc;
+	struct waiting *of[WRITE_BATCH];
+	struct waiting *failed = NULL;
+	size_t n;
+	size_t i;
+	int rc = 0;
+	int sync_rc;
 
-	store_lock(f->store);
-	rc = spool_sync(f->store->spool, err);
-	if (rc == 0)
-		store_announce(f->store);
-	store_unlock(f->store);
-	if (rc < 0)
-		return rc;
-	for (w = f->waiting->first; w; w = w->next) {
-		if (w->phase != WAIT_SYNC)
-			continue;
-		w->phase = WAIT_DONE;
-		record_destroy(w->record);
-		w->record = NULL;
+	for (n = 0; n < WRITE_BATCH && !failed; n++) {
+		of[n] = waitlist_take_due(f->waiting, WAIT_WRITE, now);
+		if (!of[n])
+			break;
+		rc = write_record(f, of[n], now, err);
+		if (rc < 0) {
+			failed = of[n];
+			break;
+		}
 	}
-	return 0;
+	*ret_n = n;
+	sync_rc = n ? finish_sync(&f->finish, rc == 0 ? err : NULL) : 0;
+	for (i = 0; i < n; i++) {
+		if (sync_rc == 0) {
+			waitlist_remove(f->waiting, of[i]);
+			continue;
+		}
+		of[i]->is_written = true;
+		waitlist_enter(f->waiting, of[i], WAIT_WRITE);
+	}
+	if (failed)
+		waitlist_enter(f->waiting, failed, WAIT_WRITE);
+	return rc < 0 ? rc : sync_rc;
 }
 
 static void write_records(struct finaliser *f, uint64_t now)
 {
 	struct errmsg err = { 0 };
-	struct waiting *w;
 	size_t n = 0;
 	int rc = 0;
 
 	if (now < f->next_write_mono_ns)
 		return;
-	for (w = f->waiting->first; w; w = w->next) {
-		/* WAIT_SYNC: the last sync failed, so it is appended again */
-		if (w->phase != WAIT_WRITE && w->phase != WAIT_SYNC)
-			continue;
-		add_names(f, w->record);
-		rc = write_record(f, w, &err);
-		if (rc < 0)
-			break;
-		w->phase = WAIT_SYNC;
-		n++;
-	}
-	if (n && rc == 0)
-		rc = sync_records(f, &err);
-	else if (n)
-		(void)sync_records(f, NULL);
-	if (rc < 0)
-		f->next_write_mono_ns = now + WRITE_RETRY_NS;
-	if (rc < 0)
-		logger_log_once(&write_trouble, LOGGER_ERROR,
-				"ceems: jobcomp: cannot write a record: %s; it is tried again",
-				err.text[0] ? err.text : strerror(-rc));
-	else if (n && logger_once_reset(&write_trouble))
-		logger_info("ceems: jobcomp: records are written again");
+	do {
+		rc = write_batch(f, now, &n, &err);
+		if (rc == 0 && n && logger_once_reset(&write_trouble))
+			logger_info("ceems: jobcomp: records are written again");
+	} while (rc == 0 && n == WRITE_BATCH);
+	if (rc == 0)
+		return;
+	f->next_write_mono_ns = now + WRITE_RETRY_NS;
+	logger_log_once(&write_trouble, LOGGER_ERROR,
+			"ceems: jobcomp: cannot write a record: %s; it is tried again",
+			err.text[0] ? err.text : strerror(-rc));
 }
 
 /* --- the loop -------------------------------------------------------------------------------- */
 
+static uint64_t later_of(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t earlier_of(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static uint64_t until_next_try(const struct finaliser *f, uint64_t now)
 {
 	uint64_t next = now + IDLE_NS;
-	const struct waiting *w;
+	uint64_t steps = waitlist_next_due(f->waiting, WAIT_STEPS);
 
-	for (w = f->waiting->first; w; w = w->next) {
-		uint64_t t = w->next_try_mono_ns;
-
-		if (w->phase == WAIT_DONE)
-			continue;
-		if (w->phase == WAIT_STEPS && t < f->next_fetch_mono_ns)
-			t = f->next_fetch_mono_ns;
-		if (w->phase == WAIT_WRITE || w->phase == WAIT_SYNC)
-			t = f->next_write_mono_ns;
-		if (t < next)
-			next = t;
-	}
+	if (f->has_more)
+		return 0;
+	if (!f->dbd.is_down)
+		steps = later_of(steps, later_of(f->dbd.next_mono_ns, f->next_write_mono_ns));
+	next = earlier_of(next, waitlist_next_due(f->waiting, WAIT_END));
+	next = earlier_of(next, steps);
+	next = earlier_of(next, later_of(waitlist_next_due(f->waiting, WAIT_WRITE),
+					 f->next_write_mono_ns));
+	next = earlier_of(next, followup_next(&f->followup, now));
 	return next > now ? next - now : 0;
 }
 
@@ -410,12 +524,14 @@ void finaliser_run(struct finaliser *f)
 		poll_ends(f, now);
 		fetch_steps(f, now);
 		write_records(f, clock_mono_ns());
+		followup_run(&f->followup, clock_mono_ns());
 	} while (store_wait(f->store, &seen, until_next_try(f, clock_mono_ns())));
 
 	store_lock(f->store);
 	acknowledge(f);
 	spool_cursor_close(f->cursor);
 	f->cursor = NULL;
+	followup_close(&f->followup);
 	store_unlock(f->store);
 	waitlist_destroy(f->waiting);
 	f->waiting = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * finaliser.h - the thread that turns PENDING into RECORD: waits until a job's energy is final, adds
- * its steps, and appends the record for the sinks.
+ * its steps, and appends the record for the sinks; and the corrections (followup.h).
  *
  * It works from the spool alone, through a cursor of its own that stays at the oldest PENDING
  * without RECORD. So what a killed slurmctld left is taken up by the next one in the same way as
@@ -10,7 +10,9 @@
 #ifndef CEEMS_FINALISER_H
 #define CEEMS_FINALISER_H
 
-#include "jobcomp/names.h"
+#include "jobcomp/dbd_pace.h"
+#include "jobcomp/finish.h"
+#include "jobcomp/followup.h"
 #include "jobcomp/steps.h"
 #include "jobcomp/store.h"
 #include "jobcomp/waitlist.h"
@@ -22,19 +24,22 @@
 struct finaliser {
 	struct store *store;		 /* borrowed, as all in this block */
 	const struct settings *settings;
-	struct steps *steps;		 /* NULL: steps are not asked for */
+	struct steps *steps;		 /* NULL: accounting is not done with slurmdbd */
 	const struct emission_factor *factor; /* NULL: no emissions */
 	bool unmeasured;		 /* AcctGatherEnergyType=none */
 	struct spool_cursor *cursor;	 /* owned */
 	struct waitlist *waiting;	 /* owned */
-	struct names names;
+	struct finish finish;
+	struct dbd_pace dbd;
+	struct followup followup;
 	struct spool_pos read_to;	 /* behind the last entry read */
 	struct spool_pos acked;
-	uint64_t next_fetch_mono_ns;	 /* slurmdbd is not asked before */
+	bool has_more;			 /* the last look stopped before the spool's end */
+	uint64_t opened_wall_ns;
 	uint64_t next_write_mono_ns;	 /* the spool took no record: not before */
 };
 
-/* Under the store's lock, once the spool is open. */
+/* Under the store's lock, once the spool is open and before anything in it is acknowledged. */
 int finaliser_open(struct finaliser *f, struct errmsg *err);
 
 /* Runs until the store is stopped. What waits then is taken up by the next start. */

@@ -94,6 +94,7 @@ static int start(struct errmsg *err)
 {
 	char path[PATH_MAX];
 	const char *energy = slurm_conf.acct_gather_energy_type;
+	struct errmsg why = { 0 };
 	struct settings settings;
 	struct worker_setup setup = { .settings = &settings,
 				      .cluster = slurm_conf.cluster_name,
@@ -111,12 +112,8 @@ static int start(struct errmsg *err)
 	setup.unmeasured = !energy || !*energy || strstr(energy, "none");
 	if (!setup.cluster || !*setup.cluster)
 		return errmsg_set(err, -EINVAL, "slurm.conf has no ClusterName");
-	if (settings.step_details) {
-		struct errmsg why = { 0 };
-
-		if (steps_create(setup.cluster, &dbd_stop, &setup.steps, &why) < 0)
-			logger_info("ceems: jobcomp: records have no steps: %s", why.text);
-	}
+	if (steps_create(setup.cluster, &dbd_stop, &setup.steps, &why) < 0)
+		logger_info("ceems: jobcomp: records have no steps: %s", why.text);
 	wants_starts = *settings.kafka_start_topic;
 	if (wants_starts && !COMPAT_TELLS_STARTS)
 		logger_info("ceems: jobcomp: KafkaStartTopic is of no use: Slurm tells of job "

@@ -7,6 +7,7 @@
 
 #include "acct/step_spread.h"
 #include "jobcomp/job_facts.h"
+#include "jobcomp/job_refill.h"
 #include "jobcomp/steps.h"
 #include "src/libjob/tresmap.h"
 #include "src/libutil/util.h"
@@ -17,6 +18,7 @@ struct steps {
 	char host[256];
 	struct tresmap tres;
 	bool tres_known;
+	bool has_usage; /* JobAcctGatherType is not none */
 };
 
 int steps_create(const char *cluster, time_t *stop, struct steps **ret, struct errmsg *err)
@@ -32,6 +34,8 @@ int steps_create(const char *cluster, time_t *stop, struct steps **ret, struct e
 	(void)snprintf(s->cluster, sizeof(s->cluster), "%s", cluster);
 	(void)snprintf(s->host, sizeof(s->host), "%s", slurm_conf.accounting_storage_host);
 	/* texts of the connection are ours: it is closed, never destroyed by Slurm */
+	type = slurm_conf.job_acct_gather_type;
+	s->has_usage = type && *type && !strstr(type, "none");
 	s->conn.cluster_name = s->cluster;
 	s->conn.rem_host = s->host;
 	s->conn.rem_port = slurm_conf.accounting_storage_port;
@@ -170,6 +174,8 @@ static void copy_step(const struct steps *s, const slurmdb_step_rec_t *from,
 	int status = from->exitcode;
 
 	*to = (struct record_step){ .step_id = from->step_id.step_id,
+				    .het_component = { from->step_id.step_het_comp,
+						       from->step_id.step_het_comp != NO_VAL },
 				    .ntasks = from->ntasks,
 				    .nnodes = from->nnodes,
 				    .ncpus = tresmap_cpus(from->tres_alloc_str),
@@ -199,6 +205,19 @@ static void copy_step(const struct steps *s, const slurmdb_step_rec_t *from,
 	step_spread(from, &s->tres, METRIC_ENERGY, to, &to->energy);
 }
 
+/*
+ * slurmdbd shows the steps of an ended job as ended, with its end and state, even those of which it
+ * has not been told (as_mysql_jobacct_process.c, "if the job has ended end the step also"). What it
+ * cannot make up is their usage.
+ */
+static bool is_unreported(const struct steps *s, const slurmdb_job_rec_t *job,
+			  const slurmdb_step_rec_t *step)
+{
+	const char *usage = step->stats.tres_usage_in_tot;
+
+	return s->has_usage && job->end && step->end == job->end && (!usage || !*usage);
+}
+
 /* The steps of one job; -ENOMEM leaves the query as it was. */
 static int take_steps(const struct steps *s, const slurmdb_job_rec_t *job,
 		      struct steps_query *q)
@@ -208,6 +227,7 @@ static int take_steps(const struct steps *s, const slurmdb_job_rec_t *job,
 	slurmdb_step_rec_t *step;
 	compat_iterator_t it;
 	bool open = !job->end;
+	bool unreported = false;
 	size_t used = 0;
 
 	if (n) {
@@ -217,6 +237,7 @@ static int take_steps(const struct steps *s, const slurmdb_job_rec_t *job,
 		it = list_iterator_create(job->steps);
 		while (used < n && (step = list_next(it))) {
 			open = open || !step->end;
+			unreported = unreported || is_unreported(s, job, step);
 			copy_step(s, step, &steps[used++]);
 		}
 		list_iterator_destroy(it);
@@ -226,58 +247,156 @@ static int take_steps(const struct steps *s, const slurmdb_job_rec_t *job,
 	q->nsteps = used;
 	q->db_index = job->db_index;
 	q->job_energy_j = usage_value(job->tres_alloc_str, TRESMAP_ENERGY);
-	q->state = open ? STEPS_OPEN : STEPS_ENDED;
+	q->unreported = unreported && !open;
+	q->state = open || unreported ? STEPS_OPEN : STEPS_ENDED;
 	return 0;
 }
 
-int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg *err)
+static bool is_row_of(const slurmdb_job_rec_t *job, const struct steps_query *q)
+{
+	return q->job_id == job->jobid && q->submit == seconds(job->submit);
+}
+
+/* One question about Q[n]. FLAGS: JOBCOND_FLAG_SCRIPT for scripts instead of steps. */
+static int ask_about(struct steps *s, const struct steps_query *q, size_t n, uint32_t flags,
+		     compat_list_t *ret, struct errmsg *err)
 {
 	_cleanup_free_ slurm_selected_step_t *which = calloc(n, sizeof(*which));
 	slurmdb_job_cond_t cond = {
 		.db_flags = SLURMDB_JOB_FLAG_NOTSET,
 		.flags = JOBCOND_FLAG_DUP | JOBCOND_FLAG_NO_TRUNC |
-			 JOBCOND_FLAG_NO_WHOLE_HETJOB,
+			 JOBCOND_FLAG_NO_WHOLE_HETJOB | flags,
 	};
-	compat_list_t jobs = NULL;
-	slurmdb_job_rec_t *job;
-	compat_iterator_t it;
 	size_t i;
 	int rc;
 
 	if (!which)
 		return errmsg_set(err, -ENOMEM, "out of memory");
+	cond.step_list = list_create(NULL);
+	cond.cluster_list = list_create(NULL);
+	list_append(cond.cluster_list, s->cluster);
 	for (i = 0; i < n; i++) {
-		q[i].state = STEPS_ABSENT;
-		q[i].steps = NULL;
-		q[i].nsteps = 0;
-		q[i].job_energy_j = (struct maybe_u64){ 0 };
 		which[i] = (slurm_selected_step_t){
 			.array_task_id = NO_VAL, .het_job_offset = NO_VAL,
 			.step_id = { .job_id = q[i].job_id, .step_id = NO_VAL,
 				     .step_het_comp = NO_VAL } };
+		list_append(cond.step_list, &which[i]);
+	}
+	rc = ask(s, &cond, ret, err);
+	list_destroy(cond.step_list);
+	list_destroy(cond.cluster_list);
+	return rc;
+}
+
+static int ask_steps(struct steps *s, struct steps_query *q, size_t n, struct errmsg *err)
+{
+	compat_list_t jobs = NULL;
+	slurmdb_job_rec_t *job;
+	compat_iterator_t it;
+	size_t i;
+	int rc = ask_about(s, q, n, 0, &jobs, err);
+
+	if (rc < 0)
+		return rc;
+	it = list_iterator_create(jobs);
+	while ((job = list_next(it))) {
+		for (i = 0; i < n; i++) {
+			if (!is_row_of(job, &q[i]) || take_steps(s, job, &q[i]) < 0)
+				continue;
+			if (q[i].refill)
+				(void)job_refill(job, q[i].refill);
+		}
+	}
+	list_iterator_destroy(it);
+	list_destroy(jobs);
+	return 0;
+}
+
+/* --- scripts --------------------------------------------------------------------------------- */
+
+static bool has_script(const struct steps_query *q)
+{
+	size_t i;
+
+	for (i = 0; i < q->nsteps; i++)
+		if (q->steps[i].step_id == SLURM_BATCH_SCRIPT)
+			return true;
+	return false;
+}
+
+static void take_scripts(compat_list_t jobs, struct steps_query *q, size_t n)
+{
+	compat_iterator_t it = list_iterator_create(jobs);
+	slurmdb_job_rec_t *job;
+	size_t i;
+
+	while ((job = list_next(it))) {
+		for (i = 0; i < n; i++) {
+			if (!is_row_of(job, &q[i]) || q[i].script || !job->script ||
+			    !*job->script)
+				continue;
+			q[i].script = strdup(job->script);
+		}
+	}
+	list_iterator_destroy(it);
+}
+
+/* slurmdbd tells either steps or scripts. */
+static int ask_scripts(struct steps *s, struct steps_query *q, size_t n, struct errmsg *err)
+{
+	struct steps_query some[STEPS_SCRIPTS];
+	size_t of[STEPS_SCRIPTS];
+	compat_list_t jobs = NULL;
+	size_t used = 0;
+	size_t i;
+	size_t k;
+	int rc = 0;
+
+	for (i = 0; i < n; i++) {
+		if (q[i].wants_script && q[i].state == STEPS_ENDED && has_script(&q[i])) {
+			some[used] = q[i];
+			some[used].script = NULL;
+			of[used++] = i;
+		}
+		if (!used || (used < STEPS_SCRIPTS && i + 1 < n))
+			continue;
+		if (rc == 0)
+			rc = ask_about(s, some, used, JOBCOND_FLAG_SCRIPT | JOBCOND_FLAG_NO_STEP,
+				       &jobs, err);
+		if (rc == 0) {
+			take_scripts(jobs, some, used);
+			list_destroy(jobs);
+		}
+		for (k = 0; k < used; k++) {
+			if (rc < 0)
+				q[of[k]].state = STEPS_OPEN;
+			q[of[k]].script = some[k].script;
+		}
+		used = 0;
+	}
+	return rc;
+}
+
+int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg *err)
+{
+	size_t i;
+	int rc;
+
+	for (i = 0; i < n; i++) {
+		q[i].state = STEPS_ABSENT;
+		q[i].unreported = false;
+		q[i].steps = NULL;
+		q[i].nsteps = 0;
+		q[i].job_energy_j = (struct maybe_u64){ 0 };
+		q[i].script = NULL;
 	}
 	load_tres(s);
 	rc = connect_dbd(s, err);
 	if (rc < 0)
 		return rc;
-	cond.step_list = list_create(NULL);
-	cond.cluster_list = list_create(NULL);
-	list_append(cond.cluster_list, s->cluster);
-	for (i = 0; i < n; i++)
-		list_append(cond.step_list, &which[i]);
-	rc = ask(s, &cond, &jobs, err);
-	list_destroy(cond.step_list);
-	list_destroy(cond.cluster_list);
+	rc = ask_steps(s, q, n, err);
+	if (rc == 0)
+		(void)ask_scripts(s, q, n, err);
 	disconnect(s);
-	if (rc < 0)
-		return rc;
-	it = list_iterator_create(jobs);
-	while ((job = list_next(it))) {
-		for (i = 0; i < n; i++)
-			if (q[i].job_id == job->jobid && q[i].submit == seconds(job->submit))
-				(void)take_steps(s, job, &q[i]);
-	}
-	list_iterator_destroy(it);
-	list_destroy(jobs);
-	return 0;
+	return rc;
 }

@@ -34,6 +34,7 @@ struct steps_query {
 	bool wants_script; /* RecordScript, of a batch job */
 	/* the answer; the steps and the script are the caller's to free() */
 	enum steps_state state;
+	bool unreported; /* STEPS_OPEN: the job has ended there, but steps have no usage yet */
 	struct record_step *steps;
 	size_t nsteps;
 	struct maybe_u64 job_energy_j; /* sacct's job row */
@@ -52,10 +53,12 @@ int steps_create(const char *cluster, time_t *stop, struct steps **ret, struct e
 void steps_destroy(struct steps *s);
 
 /*
- * Answers N queries with one question to slurmdbd; at most about STEPS_TIMEOUT_S. -EAGAIN:
- * slurmdbd does not answer.
+ * Answers N queries with one question to slurmdbd, and one per STEPS_SCRIPTS scripts; at most about
+ * STEPS_TIMEOUT_S each. -EAGAIN: slurmdbd does not answer. A job whose script it should have told
+ * and did not is STEPS_OPEN.
  */
 #define STEPS_TIMEOUT_S 10
+#define STEPS_SCRIPTS 64
 int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg *err);
 
 #endif

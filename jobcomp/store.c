@@ -42,18 +42,34 @@ void store_unlock(struct store *s)
 	(void)pthread_mutex_unlock(&s->lock);
 }
 
+static unsigned int quarters_for(enum spool_kind kind)
+{
+	switch (kind) {
+	case SPOOL_PENDING:
+	case SPOOL_KEY:
+	case SPOOL_START:
+		return 3;
+	case SPOOL_FOLLOWUP:
+		return 2;
+	case SPOOL_RECORD:
+	case SPOOL_STEPS:
+		break;
+	}
+	return 4;
+}
+
 int store_append(struct store *s, enum spool_kind kind, const char *key, const char *json,
 		 size_t len, struct errmsg *err)
 {
 	struct spool_stats stats;
+	unsigned int quarters = quarters_for(kind);
 
-	bool is_new = kind == SPOOL_PENDING || kind == SPOOL_KEY || kind == SPOOL_START;
-
-	if (is_new && s->max_bytes) {
+	if (quarters < 4 && s->max_bytes) {
 		spool_get_stats(s->spool, &stats);
-		if (stats.bytes + len > s->max_bytes - s->max_bytes / 4)
-			return errmsg_set(err, -ENOSPC,
-					  "three quarters of SpoolMaxSize are used");
+		if (stats.bytes + len > s->max_bytes / 4 * quarters)
+			return errmsg_set(err, -ENOSPC, "%s of SpoolMaxSize %s used",
+					  quarters == 2 ? "half" : "three quarters",
+					  quarters == 2 ? "is" : "are");
 	}
 	return spool_append(s->spool, kind, key, json, len, err);
 }

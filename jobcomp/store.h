@@ -30,7 +30,8 @@ void store_unlock(struct store *s);
 
 /*
  * Appends under the lock. The last quarter is not for what the hook brings (PENDING, KEY, START): only
- * the others let the finaliser and the sinks get on and so free segments.
+ * the others let the finaliser and the sinks get on and so free segments. FOLLOWUP, which nobody
+ * misses but its own job, has the first half.
  */
 int store_append(struct store *s, enum spool_kind kind, const char *key, const char *json,
 		 size_t len, struct errmsg *err);

@@ -6,19 +6,26 @@
 #include "src/libutil/crc32c.h"
 #include "src/libutil/util.h"
 
-struct waitlist *waitlist_create(size_t nbuckets)
+#define PER_BUCKET 2
+
+struct waitlist *waitlist_create(size_t max)
 {
 	struct waitlist *l = calloc(1, sizeof(*l));
+	unsigned int i;
 
 	if (!l)
 		return NULL;
-	l->nbuckets = nbuckets;
-	l->bucket = calloc(nbuckets, sizeof(struct waiting *));
-	if (!l->bucket) {
-		free(l);
-		return NULL;
-	}
-	return l;
+	l->max = max;
+	l->nbuckets = max / PER_BUCKET + 1;
+	l->bucket = calloc(l->nbuckets, sizeof(struct waiting *));
+	for (i = 0; i < WAIT_PHASES; i++)
+		l->heap[i].item = calloc(max, sizeof(struct waiting *));
+	for (i = 0; i < WAIT_PHASES && l->bucket && l->heap[i].item; i++)
+		;
+	if (i == WAIT_PHASES)
+		return l;
+	waitlist_destroy(l);
+	return NULL;
 }
 
 static void waiting_destroy(struct waiting *w)
@@ -30,6 +37,7 @@ static void waiting_destroy(struct waiting *w)
 void waitlist_destroy(struct waitlist *l)
 {
 	struct waiting *w;
+	unsigned int i;
 
 	if (!l)
 		return;
@@ -37,9 +45,13 @@ void waitlist_destroy(struct waitlist *l)
 		l->first = w->next;
 		waiting_destroy(w);
 	}
+	for (i = 0; i < WAIT_PHASES; i++)
+		free(l->heap[i].item);
 	free(l->bucket);
 	free(l);
 }
+
+/* --- by key -------------------------------------------------------------------------------- */
 
 static struct waiting **bucket_of(const struct waitlist *l, const char *key, size_t key_len)
 {
@@ -50,8 +62,7 @@ struct waiting *waitlist_find(const struct waitlist *l, const char *key, size_t 
 {
 	struct waiting *w = *bucket_of(l, key, key_len);
 
-	while (w && (w->phase == WAIT_DONE || strlen(w->key) != key_len ||
-		     memcmp(w->key, key, key_len) != 0))
+	while (w && (strlen(w->key) != key_len || memcmp(w->key, key, key_len) != 0))
 		w = w->hash_next;
 	return w;
 }
@@ -67,7 +78,7 @@ struct waiting *waitlist_add(struct waitlist *l, const char *key, size_t key_len
 		w->record = record;
 		return w;
 	}
-	w = key_len < sizeof(w->key) ? calloc(1, sizeof(*w)) : NULL;
+	w = key_len < sizeof(w->key) && l->n < l->max ? calloc(1, sizeof(*w)) : NULL;
 	if (!w) {
 		record_destroy(record);
 		return NULL;
@@ -78,6 +89,7 @@ struct waiting *waitlist_add(struct waitlist *l, const char *key, size_t key_len
 	bucket = bucket_of(l, key, key_len);
 	w->hash_next = *bucket;
 	*bucket = w;
+	w->prev = l->last;
 	if (l->last)
 		l->last->next = w;
 	else
@@ -87,28 +99,103 @@ struct waiting *waitlist_add(struct waitlist *l, const char *key, size_t key_len
 	return w;
 }
 
-static void unhash(struct waitlist *l, const struct waiting *w)
+/* --- by time ------------------------------------------------------------------------------- */
+
+static void put(struct wait_heap *h, struct waiting *w, size_t place)
+{
+	h->item[place] = w;
+	w->place = place;
+}
+
+static void rise(struct wait_heap *h, struct waiting *w)
+{
+	size_t at = w->place;
+
+	while (at && h->item[(at - 1) / 2]->next_try_mono_ns > w->next_try_mono_ns) {
+		put(h, h->item[(at - 1) / 2], at);
+		at = (at - 1) / 2;
+	}
+	put(h, w, at);
+}
+
+static void sink(struct wait_heap *h, struct waiting *w)
+{
+	size_t at = w->place;
+	size_t child;
+
+	while ((child = 2 * at + 1) < h->n) {
+		if (child + 1 < h->n && h->item[child + 1]->next_try_mono_ns <
+						h->item[child]->next_try_mono_ns)
+			child++;
+		if (h->item[child]->next_try_mono_ns >= w->next_try_mono_ns)
+			break;
+		put(h, h->item[child], at);
+		at = child;
+	}
+	put(h, w, at);
+}
+
+static void leave(struct waitlist *l, struct waiting *w)
+{
+	struct wait_heap *h = &l->heap[w->phase];
+	struct waiting *last;
+
+	if (!w->is_queued)
+		return;
+	w->is_queued = false;
+	last = h->item[--h->n];
+	if (last == w)
+		return;
+	put(h, last, w->place);
+	rise(h, last);
+	sink(h, last);
+}
+
+void waitlist_enter(struct waitlist *l, struct waiting *w, enum wait_phase phase)
+{
+	struct wait_heap *h = &l->heap[phase];
+
+	leave(l, w);
+	w->phase = phase;
+	w->is_queued = true;
+	put(h, w, h->n++);
+	rise(h, w);
+}
+
+struct waiting *waitlist_take_due(struct waitlist *l, enum wait_phase phase, uint64_t now)
+{
+	struct waiting *w;
+
+	if (!l->heap[phase].n || waitlist_next_due(l, phase) > now)
+		return NULL;
+	w = l->heap[phase].item[0];
+	leave(l, w);
+	return w;
+}
+
+uint64_t waitlist_next_due(const struct waitlist *l, enum wait_phase phase)
+{
+	const struct wait_heap *h = &l->heap[phase];
+
+	return h->n ? h->item[0]->next_try_mono_ns : UINT64_MAX;
+}
+
+void waitlist_remove(struct waitlist *l, struct waiting *w)
 {
 	struct waiting **p = bucket_of(l, w->key, strlen(w->key));
 
+	leave(l, w);
 	while (*p != w)
 		p = &(*p)->hash_next;
 	*p = w->hash_next;
-}
-
-bool waitlist_trim(struct waitlist *l)
-{
-	struct waiting *w;
-	bool any = false;
-
-	while ((w = l->first) && w->phase == WAIT_DONE) {
+	if (w->prev)
+		w->prev->next = w->next;
+	else
 		l->first = w->next;
-		if (!l->first)
-			l->last = NULL;
-		l->n--;
-		unhash(l, w);
-		waiting_destroy(w);
-		any = true;
-	}
-	return any;
+	if (w->next)
+		w->next->prev = w->prev;
+	else
+		l->last = w->prev;
+	l->n--;
+	waiting_destroy(w);
 }

@@ -5,67 +5,30 @@
  */
 #include "jobcomp/finaliser.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <time.h>
 
-#include "jobcomp/finality.h"
 #include "src/libutil/clock.h"
-#include "src/libutil/util.h"
 
+#include "fake_ctld.h"
 #include "scratch.h"
 #include "tap.h"
 
-#define PATIENCE_NS (30 * NSEC_PER_SEC) /* of a test that fails */
+#define PATIENCE_NS (60 * NSEC_PER_SEC) /* of a test that fails */
 
 static struct errmsg err;
-static bool dbd_is_down;
-static size_t steps_of_first_job;
 
-/* --- fakes ------------------------------------------------------------------------------- */
-
-void finality_poll(struct finality_query *q, size_t n)
-{
-	while (n--) {
-		q->energy_j = (struct maybe_u64){ 7, true };
-		q++->state = FINALITY_ENDED;
-	}
-}
-
-int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg *why)
-{
-	(void)s;
-	if (dbd_is_down)
-		return errmsg_set(why, -EAGAIN, "slurmdbd does not answer");
-	for (; n--; q++) {
-		q->state = STEPS_ENDED;
-		q->nsteps = q->job_id == 1 ? steps_of_first_job : 1;
-		q->steps = calloc(q->nsteps, sizeof(*q->steps));
-	}
-	return 0;
-}
-
-/* --- a spool with jobs in it ------------------------------------------------------------- */
-
-static void put_pending(struct store *s, uint32_t job_id)
-{
-	struct record *r = record_create();
-	_cleanup_free_ char *json = NULL;
-	char key[RECORD_KEY_MAX];
-	size_t len;
-
-	r->cluster = strdup("c");
-	r->state = strdup("COMPLETED");
-	r->user_name = strdup("u");
-	r->group_name = strdup("g");
-	r->job_id = job_id;
-	r->start = 1700000000;
-	r->end = 1700000100;
-	if (record_key(r, key, sizeof(key)) == 0 && record_to_json(r, &json, &len, &err) == 0)
-		(void)store_append(s, SPOOL_PENDING, key, json, len, &err);
-	record_destroy(r);
-}
+static struct {
+	struct settings settings;
+	struct finaliser f;
+	struct store store;
+	struct spool_cursor *sink;
+	pthread_t thread;
+	char dir[64];
+	/* what the sink got */
+	unsigned int records, finals, without_steps, parts, followups, refilled, scripts;
+	uint64_t steps;
+} t;
 
 static void *finaliser_main(void *arg)
 {
@@ -73,56 +36,242 @@ static void *finaliser_main(void *arg)
 	return NULL;
 }
 
-/* How many of N jobs get a record. */
-static unsigned int run(unsigned int n, uint64_t wait_ns)
+static bool begin(void)
 {
-	char dir[] = SCRATCH_TEMPLATE;
-	struct settings settings = { .final_energy_wait_ns = wait_ns };
-	static struct finaliser f;
-	struct store store;
-	struct spool_cursor *sink = NULL;
-	struct spool_entry e;
-	struct timespec nap = { .tv_nsec = 20000000 };
-	uint64_t until = clock_mono_ns() + PATIENCE_NS;
-	unsigned int records = 0;
-	pthread_t thread;
-	uint32_t i;
+	return store_init(&t.store, UINT64_C(1) << 30) == 0 &&
+	       spool_open(t.dir, t.store.max_bytes, &t.store.spool, &err) == 0;
+}
 
-	f = (struct finaliser){ .store = &store,
-				.settings = &settings,
-				.steps = (struct steps *)&store /* not looked into */ };
-	if (!mkdtemp(dir) || store_init(&store, UINT64_C(1) << 30) < 0 ||
-	    spool_open(dir, store.max_bytes, &store.spool, &err) < 0 ||
-	    spool_cursor_open(store.spool, "sink", &sink, &err) < 0 ||
-	    finaliser_open(&f, &err) < 0)
-		return 0;
-	for (i = 1; i <= n; i++)
-		put_pending(&store, i);
-	if (pthread_create(&thread, NULL, finaliser_main, &f))
-		return 0;
-	while (records < n && clock_mono_ns() < until) {
-		(void)nanosleep(&nap, NULL);
-		store_lock(&store);
-		while (spool_read(sink, &e, &err) > 0)
-			records += e.kind == SPOOL_RECORD;
-		store_unlock(&store);
+/* The finaliser on what is in the spool. */
+static bool start(void)
+{
+	store_lock(&t.store);
+	t.f = (struct finaliser){ .store = &t.store,
+				  .settings = &t.settings,
+				  .steps = (struct steps *)&t.store /* not looked into */ };
+	if (spool_cursor_open(t.store.spool, "sink", &t.sink, &err) < 0 ||
+	    finaliser_open(&t.f, &err) < 0)
+		return false;
+	t.f.followup.first_ns = t.f.followup.pause_ns = 50 * NSEC_PER_MSEC;
+	store_unlock(&t.store);
+	return pthread_create(&t.thread, NULL, finaliser_main, &t.f) == 0;
+}
+
+static void stop(void)
+{
+	store_stop(&t.store);
+	(void)pthread_join(t.thread, NULL);
+	spool_cursor_close(t.sink);
+	store_fini(&t.store);
+}
+
+static void put(uint32_t first, uint32_t n)
+{
+	store_lock(&t.store);
+	for (; n--; first++)
+		(void)fake_put(&t.store, SPOOL_PENDING, fake_record(first, 1700000100));
+	store_announce(&t.store);
+	store_unlock(&t.store);
+}
+
+static void count(const struct spool_entry *e)
+{
+	char key[RECORD_KEY_MAX];
+	struct record *r = NULL;
+
+	t.followups += e->kind == SPOOL_FOLLOWUP;
+	if (e->kind == SPOOL_STEPS && record_from_steps_json(e->data, e->len, &r, key, &err) == 0) {
+		t.parts++;
+		t.steps += r->nsteps;
 	}
-	store_stop(&store);
-	(void)pthread_join(thread, NULL);
-	spool_cursor_close(sink);
-	store_fini(&store);
-	scratch_clear(dir);
-	(void)rmdir(dir);
-	return records;
+	if (e->kind == SPOOL_RECORD && record_from_json(e->data, e->len, &r, &err) == 0) {
+		t.records++;
+		t.finals += r->energy.final && r->energy.total_j.value == 7;
+		t.without_steps += !r->steps_known;
+		t.refilled += r->job_name && !strcmp(r->job_name, "refilled");
+		t.scripts += !!r->script;
+		t.steps += r->nsteps;
+	}
+	record_destroy(r);
+}
+
+/* Reads as a sink until WHAT is N; false: it does not come to that. */
+static bool until(const unsigned int *what, unsigned int n)
+{
+	struct timespec nap = { .tv_nsec = 10000000 };
+	uint64_t end = clock_mono_ns() + PATIENCE_NS;
+	struct spool_entry e;
+
+	while (clock_mono_ns() < end) {
+		store_lock(&t.store);
+		while (spool_read(t.sink, &e, &err) > 0)
+			count(&e);
+		store_unlock(&t.store);
+		if (*what >= n)
+			return *what == n;
+		(void)nanosleep(&nap, NULL);
+	}
+	diag("%u, not %u", *what, n);
+	return false;
+}
+
+static void reset(void)
+{
+	t.records = t.finals = t.without_steps = t.parts = t.followups = t.refilled = 0;
+	t.scripts = 0;
+	t.steps = 0;
+	fake.dbd_is_down = false;
+	fake.ended = fake.booked = true;
+	fake.steps_of_job_1 = 0;
+	t.settings = (struct settings){ .final_energy_wait_ns = NSEC_PER_SEC,
+					.step_details_wait_ns = NSEC_PER_SEC,
+					.record_max_bytes = 900 << 10,
+					/* longer ago than the jobs */
+					.correction_wait_ns = UINT64_C(3000000000) * NSEC_PER_SEC,
+					.step_details = true };
+	scratch_clear(t.dir);
+}
+
+static void test_large_job(void)
+{
+	reset();
+	fake.steps_of_job_1 = 20000; /* over SPOOL_DATA_MAX, and below Slurm's default MaxStepCount */
+	ok(begin(), "a spool");
+	put(1, 20);
+	ok(start() && until(&t.records, 20), "a job with 20,000 steps holds up nobody");
+	ok(until(&t.parts, t.parts) && t.steps == 20019, "and none of its steps is missing");
+	ok(t.parts > 1, "in %u parts and the record", t.parts);
+	stop();
+}
+
+/* A crash took what is behind the RECORD. */
+static void test_lost_parts(void)
+{
+	struct record *r = fake_record(1, 1700000100);
+	struct record_part *part = NULL;
+	struct spool_entry e;
+	size_t n = 0;
+
+	reset();
+	r->steps = calloc(20000, sizeof(*r->steps));
+	r->nsteps = 20000;
+	r->steps_known = true;
+	ok(record_to_parts(r, 900 << 10, &part, &n, &err) == 0 && n > 2, "a long record");
+	fake.steps_of_job_1 = 20000;
+	(void)begin();
+	put(1, 1);
+	(void)store_append(&t.store, SPOOL_RECORD, part[0].key, part[0].json, part[0].len, &err);
+	(void)store_append(&t.store, SPOOL_STEPS, part[1].key, part[1].json, part[1].len, &err);
+	ok(start() && until(&t.records, 2), "without its last parts it is written again");
+	stop();
+	ok(t.parts >= n, "with all parts");
+
+	reset();
+	(void)begin();
+	put(1, 1);
+	(void)store_append(&t.store, SPOOL_RECORD, part[0].key, part[0].json, part[0].len, &err);
+	while (--n)
+		(void)store_append(&t.store, SPOOL_STEPS, part[n].key, part[n].json, part[n].len,
+				   &err);
+	put(2, 1);
+	ok(start() && until(&t.records, 2), "with all of them it is done");
+	store_lock(&t.store);
+	while (spool_read(t.sink, &e, &err) > 0)
+		count(&e);
+	store_unlock(&t.store);
+	is_u64(t.records, 2, "and nothing is written again");
+	stop();
+	record_destroy(r);
+}
+
+static void test_dbd_down(void)
+{
+	reset();
+	t.settings.step_details_wait_ns = 100 * NSEC_PER_MSEC;
+	fake.dbd_is_down = true;
+	ok(begin(), "slurmdbd is down");
+	put(1, 1000);
+	ok(start() && until(&t.records, 1000), "all jobs wait as long as one");
+	is_u64(t.without_steps, 1000, "and go without steps");
+	is_u64(t.followups, 1000, "to be followed up");
+	fake.dbd_is_down = false;
+	ok(until(&t.records, 2000), "it is back: all are corrected");
+	is_u64(t.without_steps, 1000, "with steps");
+	stop();
+}
+
+static void test_late_end(void)
+{
+	reset();
+	t.settings.final_energy_wait_ns = 100 * NSEC_PER_MSEC;
+	fake.ended = fake.booked = false;
+	ok(begin(), "jobs that do not end");
+	put(1, 5);
+	ok(start() && until(&t.records, 5), "they have records");
+	is_u64(t.finals, 0, "that are not final");
+	fake.ended = true;
+	stop();
+
+	/* another slurmctld */
+	(void)begin();
+	fake.booked = true;
+	t.records = t.without_steps = 0; /* it reads from the beginning */
+	put(6, 1);
+	ok(start() && until(&t.finals, 6), "the next one corrects them, with the right energy");
+	stop();
+	is_u64(t.without_steps, 5, "and with steps");
+
+	reset();
+	t.settings.final_energy_wait_ns = 100 * NSEC_PER_MSEC;
+	t.settings.correction_wait_ns = 0;
+	fake.ended = fake.booked = false;
+	(void)begin();
+	put(1, 5);
+	ok(start() && until(&t.records, 5), "CorrectionWait=0: they have records");
+	is_u64(t.followups, 0, "which are not followed up");
+	stop();
+}
+
+static void test_key(void)
+{
+	reset();
+	t.settings.record_script = true;
+	(void)begin();
+	store_lock(&t.store);
+	(void)fake_put(&t.store, SPOOL_KEY, fake_record(1, 1700000100));
+	store_unlock(&t.store);
+	put(2, 1);
+	ok(start() && until(&t.records, 2), "one of which only the key is known");
+	is_u64(t.refilled, 1, "it is filled from slurmdbd, the other is not");
+	is_u64(t.scripts, 2, "both have their scripts");
+	stop();
+}
+
+static void test_backlog(void)
+{
+	reset();
+	fake.largest = 0;
+	(void)begin();
+	put(1, 25000); /* more than it may hold */
+	ok(start() && until(&t.records, 25000), "a backlog of 25,000 jobs");
+	ok(fake.largest > 500 && fake.largest <= 1000, "is asked for in large questions: %u",
+	   fake.largest);
+	is_u64(t.finals, 25000, "all final");
+	stop();
 }
 
 int main(void)
 {
-	/* over SPOOL_DATA_MAX with them, and below Slurm's default MaxStepCount */
-	steps_of_first_job = 20000;
-	is_u64(run(20, NSEC_PER_SEC), 20, "a job with 20,000 steps holds up nobody");
-	dbd_is_down = true;
-	is_u64(run(1000, 100 * NSEC_PER_MSEC), 1000,
-	       "without slurmdbd all jobs wait as long as one");
+	(void)snprintf(t.dir, sizeof(t.dir), "%s", SCRATCH_TEMPLATE);
+	if (!mkdtemp(t.dir))
+		return 1;
+	test_large_job();
+	test_lost_parts();
+	test_dbd_down();
+	test_late_end();
+	test_key();
+	test_backlog();
+	scratch_clear(t.dir);
+	(void)rmdir(t.dir);
 	return done_testing();
 }

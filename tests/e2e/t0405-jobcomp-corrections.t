@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What a record lacked comes later, under the same key: the energy of a job that stays in COMPLETING
+# for longer than FinalEnergyWait, and steps of a time when slurmdbd was down; slurmctld may be killed
+# in between.
+# shellcheck disable=SC2016,SC2154
+. "$(dirname "$0")/lib.sh"
+needs_plugins jobcomp acct_gather
+
+restart_slurmctld() {
+	"$cluster" kill "$DIR" slurmctld "$1" && "$cluster" start-daemon "$DIR" slurmctld
+}
+configure() {
+	sed -i "/^${1%%=*}=/d" "$CEEMS_CONF"
+	echo "$1" >>"$CEEMS_CONF"
+}
+has_record() {
+	record_file "$1" >/dev/null
+}
+# All records of a job, in the order of the file.
+records() {
+	[ -e "$RECORD_FILE" ] && jq -c "select(.jobid == $1)" "$RECORD_FILE"
+}
+field() {
+	record_file "$1" | jq -c "$2"
+}
+is_corrected() {
+	[ "$(field "$1" '[.energy.final, (.steps | type)]')" = '[true,"array"]' ]
+}
+is_final() {
+	[ "$(field "$1" .energy.final)" = true ]
+}
+# A job that has its energy, and whose batch step outlives scancel: it is COMPLETING until it is killed.
+late_job() {
+	local id
+	id=$(submit user1 --wrap 'trap "" TERM; for i in $(seq 600); do sleep 1; done')
+	wait_for 60 job_is "$id" RUNNING
+	wait_for 60 inside scontrol listpids "$id"
+	sleep 2
+	inside scancel "$id"
+	echo "$id"
+}
+
+cluster_up --nodes 2 --plugins acct_gather,jobcomp \
+	--slurm-conf <(printf '%s\n' KillWait=20 UnkillableStepTimeout=60) \
+	--ceems-conf <(printf '%s\n' Sinks=file FinalEnergyWait=2s StepDetailsWait=5s \
+		ModelIdleWatts=400 ModelMaxWatts=1000)
+
+# --- the energy comes late, and slurmctld is killed before -----------------------------------------
+
+job=$(late_job)
+wait_for 60 has_record "$job"
+ok $? "a job that does not end within FinalEnergyWait has a record"
+is "$(field "$job" .energy.final)" false "which says that its energy is not final"
+key=$(field "$job" .key)
+# what slurmctld has not saved is gone with it, and the job would end a second time
+touch "$e2e_work/cancelled"
+saved() {
+	[ "$DIR/slurmctld/job_state" -nt "$e2e_work/cancelled" ]
+}
+wait_for 120 saved
+passes "slurmctld is killed" restart_slurmctld -KILL
+wait_for 240 is_corrected "$job"
+ok $? "the correction comes"
+is "$(records "$job" | jq -c .key | sort -u)" "$key" "under the same key"
+wait_booked "$job"
+total=$(field "$job" .energy.total_j)
+is "$total" "$(usage "$job" extern In energy)" "with the energy of the extern step"
+# at some 100 W, 2 s before the cancellation and 20 s after
+[ "$total" -gt 1000 ]
+ok $? "which has the time after the cancellation, too: $total J"
+is "$(field "$job" '[.steps[].name] | sort')" '["batch","extern"]' "and all steps"
+is "$(field "$job" .state)" '"CANCELLED"' "the rest is as it was"
+
+# --- slurmdbd is down -------------------------------------------------------------------------------
+
+"$cluster" kill "$DIR" slurmdbd -TERM
+job=$(submit user2 --wrap 'srun sleep 1')
+other=$(submit user3 -J other --wrap true)
+wait_for 120 has_record "$job"
+ok $? "slurmdbd is down: there is a record after StepDetailsWait"
+wait_for 120 has_record "$other"
+is "$(field "$job" '[.energy.final, .steps]')" '[true,null]' "with its energy, without steps"
+sleep 40
+is "$(records "$job" | wc -l)" 1 "no correction while it is down"
+"$cluster" start-daemon "$DIR" slurmdbd
+wait_for 240 is_corrected "$job"
+ok $? "slurmdbd is back: the correction comes"
+wait_for 240 is_corrected "$other"
+ok $? "and that of the other job"
+is "$(field "$job" '[.steps[].name] | sort')" '["batch","extern","sleep"]' "with all steps"
+is "$(records "$job" | jq -c '[.key, .energy.total_j, .state, .end]' | sort -u | wc -l)" 1 \
+	"the rest is as it was"
+spool_is_small() {
+	# what is done goes: no FOLLOWUP keeps a segment
+	[ "$(cat "$SPOOL_DIR"/*.cur | awk '{ print $3 "." $4 }' | sort -u | wc -l)" = 1 ]
+}
+if [ -n "${SPOOL_DIR:-}" ]; then
+	wait_for 120 spool_is_small
+	ok $? "every cursor is at the spool's end"
+fi
+
+# --- CorrectionWait=0 -------------------------------------------------------------------------------
+
+configure CorrectionWait=0
+restart_slurmctld -TERM
+job=$(late_job)
+wait_for 60 has_record "$job"
+is "$(field "$job" .energy.final)" false "CorrectionWait=0: a record that is not final"
+over() {
+	[ "$(job_state "$job")" = CANCELLED ]
+}
+wait_for 120 over
+sleep 45
+is "$(records "$job" | wc -l)" 1 "and no correction"
+is "$(grep -c 'error: ceems' "$LOG_DIR/slurmctld.log")" \
+	"$(grep -c 'error: ceems: jobcomp: cannot connect to slurmdbd' "$LOG_DIR/slurmctld.log")" \
+	"nothing else went wrong"
+done_testing

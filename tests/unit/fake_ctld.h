@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fake_ctld.h - slurmctld and slurmdbd as the finaliser sees them, and a spool with jobs in it. Job
+ * N is over in slurmctld from the time fake.ended says so, and in slurmdbd from fake.booked.
+ */
+#ifndef CEEMS_TESTS_FAKE_CTLD_H
+#define CEEMS_TESTS_FAKE_CTLD_H
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jobcomp/finality.h"
+#include "jobcomp/steps.h"
+#include "jobcomp/store.h"
+#include "src/libutil/util.h"
+
+static struct {
+	atomic_bool dbd_is_down;
+	atomic_bool ended, booked;
+	atomic_uint polls, fetches, largest;
+	size_t steps_of_job_1; /* others have one */
+} fake;
+
+void finality_poll(struct finality_query *q, size_t n)
+{
+	fake.polls++;
+	for (; n--; q++) {
+		q->energy_j = (struct maybe_u64){ fake.ended ? 7 : 3, true };
+		q->state = fake.ended ? FINALITY_ENDED : FINALITY_COMPLETING;
+	}
+}
+
+int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg *why)
+{
+	(void)s;
+	fake.fetches++;
+	if (n > fake.largest)
+		fake.largest = (unsigned int)n;
+	if (fake.dbd_is_down)
+		return errmsg_set(why, -EAGAIN, "slurmdbd does not answer");
+	for (; n--; q++) {
+		if (!fake.booked)
+			continue;
+		q->state = STEPS_ENDED;
+		q->nsteps = q->job_id == 1 && fake.steps_of_job_1 ? fake.steps_of_job_1 : 1;
+		q->steps = calloc(q->nsteps, sizeof(*q->steps));
+		if (q->wants_script)
+			q->script = strdup("#!/bin/sh\n");
+		if (q->refill && !q->refill->job_name)
+			q->refill->job_name = strdup("refilled");
+	}
+	return 0;
+}
+
+static inline struct record *fake_record(uint32_t job_id, uint64_t end)
+{
+	struct record *r = record_create();
+
+	r->cluster = strdup("c");
+	r->state = strdup("COMPLETED");
+	r->user_name = strdup("u");
+	r->group_name = strdup("g");
+	r->job_id = job_id;
+	r->start = end - 100;
+	r->end = end;
+	return r;
+}
+
+static inline int fake_put(struct store *s, enum spool_kind kind, struct record *r)
+{
+	_cleanup_free_ char *json = NULL;
+	char key[RECORD_KEY_MAX];
+	size_t len;
+	int rc = record_key(r, key, sizeof(key));
+
+	if (rc == 0)
+		rc = record_to_json(r, &json, &len, NULL);
+	if (rc == 0)
+		rc = store_append(s, kind, key, json, len, NULL);
+	record_destroy(r);
+	return rc;
+}
+
+#endif

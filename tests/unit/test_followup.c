@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Corrections: what a round does to the spool. Time is the test's own.
+ */
+#include "jobcomp/followup.h"
+
+#include <time.h>
+
+#include "src/libutil/clock.h"
+
+#include "fake_ctld.h"
+#include "scratch.h"
+#include "tap.h"
+
+static struct errmsg err;
+
+static struct {
+	struct settings settings;
+	struct store store;
+	struct finish finish;
+	struct dbd_pace dbd;
+	struct followup u;
+	char dir[64];
+	uint64_t now;
+} t;
+
+static void begin(uint64_t max_bytes)
+{
+	(void)store_init(&t.store, max_bytes);
+	(void)spool_open(t.dir, max_bytes, &t.store.spool, &err);
+	t.finish = (struct finish){ .store = &t.store, .settings = &t.settings };
+	dbd_pace_init(&t.dbd, (struct steps *)&t.store /* not looked into */);
+	ok(followup_open(&t.u, &t.finish, &t.dbd, &err) == 0, "opened");
+}
+
+static void end(void)
+{
+	followup_close(&t.u);
+	store_fini(&t.store);
+}
+
+static void reset(void)
+{
+	fake.dbd_is_down = false;
+	fake.ended = fake.booked = false;
+	t.settings = (struct settings){ .step_details = true,
+					.record_max_bytes = 900 << 10,
+					.correction_wait_ns = 1000 * NSEC_PER_SEC };
+	t.now = clock_mono_ns();
+	scratch_clear(t.dir);
+}
+
+static int put(uint32_t job_id, uint64_t age_s)
+{
+	return fake_put(&t.store, SPOOL_FOLLOWUP,
+			fake_record(job_id, clock_wall_ns() / NSEC_PER_SEC - age_s));
+}
+
+/* All that is due within SECONDS. */
+static void run(unsigned int seconds)
+{
+	uint64_t until = t.now + seconds * NSEC_PER_SEC;
+	unsigned int n = 0;
+
+	followup_run(&t.u, t.now); /* something was appended */
+	while (followup_next(&t.u, t.now) <= until && n++ < 100000) {
+		uint64_t next = followup_next(&t.u, t.now);
+
+		if (next > t.now)
+			t.now = next;
+		t.dbd.next_mono_ns = 0; /* that is the real clock's */
+		followup_run(&t.u, t.now);
+	}
+	t.now = until;
+	ok(n < 100000, "it does not spin");
+}
+
+static uint64_t appended(void)
+{
+	struct spool_stats stats;
+
+	spool_get_stats(t.store.spool, &stats);
+	return stats.entries_appended;
+}
+
+/* Entries in the spool from where the reader NAME would start. */
+static unsigned int entries(const char *name, enum spool_kind kind)
+{
+	struct spool_cursor *c = NULL;
+	struct spool_entry e;
+	unsigned int n = 0;
+
+	if (spool_cursor_open(t.store.spool, name, &c, &err) < 0)
+		return 9999;
+	while (spool_read(c, &e, &err) > 0)
+		n += e.kind == kind;
+	spool_cursor_close(c);
+	return n;
+}
+
+static void test_rounds(void)
+{
+	unsigned int polls;
+	uint64_t before;
+
+	reset();
+	begin(1u << 30);
+	(void)put(1, 10);
+	(void)put(2, 2000);
+	polls = fake.polls;
+	run(20);
+	is_u64(fake.polls, polls, "nobody is asked at once");
+	run(15);
+	is_u64(fake.polls, polls + 1, "but soon, for all in one question");
+	is_u64(entries("all", SPOOL_RECORD), 0, "nothing is known");
+	is_u64(appended(), 3, "one is kept, the other was too old");
+	run(120);
+	is_u64(fake.polls, polls + 2, "pauses grow");
+	before = appended();
+	fake.dbd_is_down = true;
+	run(600);
+	is_u64(appended(), before, "nothing is rewritten while slurmdbd is down");
+	fake.dbd_is_down = false;
+	fake.ended = fake.booked = true;
+	end();
+
+	begin(1u << 30); /* another slurmctld */
+	run(40);
+	is_u64(entries("all", SPOOL_RECORD), 1, "a correction, after a restart");
+	before = appended();
+	polls = fake.polls;
+	run(1000);
+	is_u64(appended(), before, "and only one");
+	is_u64(fake.polls, polls, "nobody is asked any more");
+	end();
+	is_u64(before, 1, "written by the second");
+}
+
+/* Records pass by while FOLLOWUPs wait: the spool must not grow by that. */
+static void test_held(void)
+{
+	static char junk[1 << 16];
+	struct spool_cursor *sink = NULL;
+	struct spool_entry e;
+	struct spool_stats stats;
+	uint64_t largest = 0;
+	unsigned int polls;
+	unsigned int i;
+
+	reset();
+	memset(junk, 'x', sizeof(junk));
+	begin(1u << 30);
+	(void)spool_cursor_open(t.store.spool, "sink", &sink, &err);
+	for (i = 0; i < 1000; i++)
+		(void)put(i + 1, 10);
+	run(1);
+	polls = fake.polls;
+	for (i = 0; i < 4000; i++) { /* 256 MiB */
+		(void)store_append(&t.store, SPOOL_RECORD, "k", junk, sizeof(junk), &err);
+		if (i % 50)
+			continue;
+		while (spool_read(sink, &e, &err) > 0)
+			(void)spool_ack(sink, &e.next, &err);
+		followup_run(&t.u, t.now);
+		while (followup_next(&t.u, t.now) <= t.now)
+			followup_run(&t.u, t.now);
+		spool_get_stats(t.store.spool, &stats);
+		if (stats.bytes > largest)
+			largest = stats.bytes;
+	}
+	ok(largest < 96u << 20, "256 MiB went through a spool of %u MiB",
+	   (unsigned int)(largest >> 20));
+	is_u64(fake.polls, polls, "nobody was asked");
+	fake.ended = fake.booked = true;
+	run(60);
+	for (i = 0; spool_read(sink, &e, &err) > 0;)
+		i += e.kind == SPOOL_RECORD && e.len < sizeof(junk);
+	is_u64(i, 1000, "and all were corrected");
+	spool_cursor_close(sink);
+	end();
+}
+
+static void test_full(void)
+{
+	static char junk[1 << 16];
+	unsigned int i;
+
+	reset();
+	memset(junk, 'x', sizeof(junk));
+	begin(4u << 20);
+	for (i = 0; i < 100; i++)
+		(void)put(i + 1, 10);
+	for (i = 0; i < 31; i++)
+		(void)store_append(&t.store, SPOOL_PENDING, "k", junk, sizeof(junk), &err);
+	ok(put(1, 1) < 0, "half of the spool is used: no room for one more");
+	run(40);
+	ok(t.u.nkept < 100, "of those there were, some are given up");
+	for (i = 0; i < 10; i++)
+		ok(store_append(&t.store, SPOOL_PENDING, "k", junk, sizeof(junk), &err) == 0,
+		   "there is room for job ends");
+	end();
+}
+
+int main(void)
+{
+	(void)snprintf(t.dir, sizeof(t.dir), "%s", SCRATCH_TEMPLATE);
+	if (!mkdtemp(t.dir))
+		return 1;
+	test_rounds();
+	test_held();
+	test_full();
+	scratch_clear(t.dir);
+	(void)rmdir(t.dir);
+	return done_testing();
+}
