@@ -66,25 +66,138 @@ SELECT j.record_key, j.cluster, j.jobid, j.array_job_id, j.array_task_id, j.job_
 		THEN 1e0 * j.energy_j / NULLIF(j.instructions, 0) END AS joules_per_instruction,
 	CASE WHEN j.storage_read_bytes <= j.read_bytes
 		THEN 1 - 1e0 * j.storage_read_bytes / NULLIF(j.read_bytes, 0) END AS io_cache_rate
-FROM (SELECT job.*, COALESCE(cpu_time_s, (SELECT NULLIF(SUM(user_cpu_s + system_cpu_s), 0)
-		FROM step WHERE step.record_key = job.record_key)) AS cpu_s
+FROM (SELECT job.*, COALESCE(cpu_time_s, steps_cpu_s,
+		(SELECT NULLIF(SUM(user_cpu_s + system_cpu_s), 0) FROM step
+			WHERE step.record_key = job.record_key AND step.submit_time = job.submit_time)) AS cpu_s
 	FROM job) AS j;
 
--- A sum over unknown figures is a lower bound: jobs_measured says how many of the jobs are in it.
-CREATE OR REPLACE SQL SECURITY INVOKER VIEW user_month AS
-SELECT cluster, username, DATE_FORMAT(end_time, '%Y-%m') AS month,
+-- Sums by day of the jobs' ends (UTC), for what is there, for what is leaving, and for all that ever was: each
+-- job is in one of the three, at every moment, also if `ceems db maintain` dies. A sum over unknown
+-- figures is a lower bound: jobs_measured says how many of the jobs are in energy_j, cpu_used_jobs
+-- how many in cpu_used_s, and cpu_used_of_s what these had allocated.
+
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW usage_of_job AS
+SELECT DATE(end_time) AS day, cluster, username, account, partition_name, state,
 	COUNT(*) AS jobs, COUNT(energy_j) AS jobs_measured,
-	SUM(elapsed_s * total_cpus) / 3600 AS cpu_hours,
-	SUM(energy_j) / 3600000 AS energy_kwh, SUM(co2e_g) / 1000 AS co2e_kg
+	SUM(elapsed_s) AS elapsed_s, SUM(elapsed_s * total_cpus) AS cpu_s,
+	SUM(elapsed_s * total_nodes) AS node_s,
+	COUNT(COALESCE(cpu_time_s, steps_cpu_s) + elapsed_s * total_cpus) AS cpu_used_jobs,
+	SUM(CASE WHEN elapsed_s * total_cpus IS NOT NULL THEN COALESCE(cpu_time_s, steps_cpu_s) END) AS cpu_used_s,
+	SUM(CASE WHEN COALESCE(cpu_time_s, steps_cpu_s) IS NOT NULL THEN elapsed_s * total_cpus END) AS cpu_used_of_s,
+	SUM(energy_j) AS energy_j, SUM(co2e_g) AS co2e_g, SUM(cpu_energy_j) AS cpu_energy_j,
+	SUM(cpu_energy_static_j) AS cpu_energy_static_j, SUM(dram_energy_j) AS dram_energy_j,
+	SUM(dram_energy_static_j) AS dram_energy_static_j, SUM(gpu_energy_j) AS gpu_energy_j,
+	SUM(gpu_energy_static_j) AS gpu_energy_static_j, SUM(other_energy_j) AS other_energy_j,
+	SUM(other_energy_static_j) AS other_energy_static_j, SUM(read_bytes) AS read_bytes,
+	SUM(write_bytes) AS write_bytes, SUM(storage_read_bytes) AS storage_read_bytes,
+	SUM(storage_write_bytes) AS storage_write_bytes,
+	SUM(tcp_received_bytes) AS tcp_received_bytes, SUM(tcp_sent_bytes) AS tcp_sent_bytes
 FROM job
-WHERE end_time IS NOT NULL
-GROUP BY cluster, username, DATE_FORMAT(end_time, '%Y-%m');
+GROUP BY DATE(end_time), cluster, username, account, partition_name, state;
+
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW usage_of_leaving AS
+SELECT DATE(end_time) AS day, cluster, username, account, partition_name, state,
+	COUNT(*) AS jobs, COUNT(energy_j) AS jobs_measured,
+	SUM(elapsed_s) AS elapsed_s, SUM(elapsed_s * total_cpus) AS cpu_s,
+	SUM(elapsed_s * total_nodes) AS node_s,
+	COUNT(COALESCE(cpu_time_s, steps_cpu_s) + elapsed_s * total_cpus) AS cpu_used_jobs,
+	SUM(CASE WHEN elapsed_s * total_cpus IS NOT NULL THEN COALESCE(cpu_time_s, steps_cpu_s) END) AS cpu_used_s,
+	SUM(CASE WHEN COALESCE(cpu_time_s, steps_cpu_s) IS NOT NULL THEN elapsed_s * total_cpus END) AS cpu_used_of_s,
+	SUM(energy_j) AS energy_j, SUM(co2e_g) AS co2e_g, SUM(cpu_energy_j) AS cpu_energy_j,
+	SUM(cpu_energy_static_j) AS cpu_energy_static_j, SUM(dram_energy_j) AS dram_energy_j,
+	SUM(dram_energy_static_j) AS dram_energy_static_j, SUM(gpu_energy_j) AS gpu_energy_j,
+	SUM(gpu_energy_static_j) AS gpu_energy_static_j, SUM(other_energy_j) AS other_energy_j,
+	SUM(other_energy_static_j) AS other_energy_static_j, SUM(read_bytes) AS read_bytes,
+	SUM(write_bytes) AS write_bytes, SUM(storage_read_bytes) AS storage_read_bytes,
+	SUM(storage_write_bytes) AS storage_write_bytes,
+	SUM(tcp_received_bytes) AS tcp_received_bytes, SUM(tcp_sent_bytes) AS tcp_sent_bytes
+FROM job_leaving
+GROUP BY DATE(end_time), cluster, username, account, partition_name, state;
+
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW usage_all AS
+SELECT * FROM usage_of_job
+UNION ALL
+SELECT * FROM usage_of_leaving
+	WHERE NOT EXISTS (SELECT 1 FROM archived WHERE archived.state = 'summed')
+UNION ALL
+SELECT day, cluster, username, account, partition_name, state, jobs, jobs_measured, elapsed_s, cpu_s,
+	node_s, cpu_used_jobs, cpu_used_s, cpu_used_of_s, energy_j, co2e_g, cpu_energy_j,
+	cpu_energy_static_j, dram_energy_j, dram_energy_static_j, gpu_energy_j,
+	gpu_energy_static_j, other_energy_j, other_energy_static_j, read_bytes, write_bytes,
+	storage_read_bytes, storage_write_bytes, tcp_received_bytes, tcp_sent_bytes
+FROM usage_day;
+
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW user_month AS
+SELECT cluster, username, DATE_FORMAT(day, '%Y-%m') AS month,
+	SUM(jobs) AS jobs, SUM(jobs_measured) AS jobs_measured,
+	SUM(cpu_s) / 3600 AS cpu_hours, SUM(node_s) / 3600 AS node_hours,
+	SUM(energy_j) / 3600000 AS energy_kwh, SUM(co2e_g) / 1000 AS co2e_kg,
+	SUM(cpu_used_s) / NULLIF(SUM(cpu_used_of_s), 0) AS cpu_efficiency
+FROM usage_all
+WHERE day IS NOT NULL
+GROUP BY cluster, username, DATE_FORMAT(day, '%Y-%m');
 
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW account_month AS
-SELECT cluster, account, DATE_FORMAT(end_time, '%Y-%m') AS month,
-	COUNT(*) AS jobs, COUNT(energy_j) AS jobs_measured,
-	SUM(elapsed_s * total_cpus) / 3600 AS cpu_hours,
-	SUM(energy_j) / 3600000 AS energy_kwh, SUM(co2e_g) / 1000 AS co2e_kg
-FROM job
-WHERE end_time IS NOT NULL
-GROUP BY cluster, account, DATE_FORMAT(end_time, '%Y-%m');
+SELECT cluster, account, DATE_FORMAT(day, '%Y-%m') AS month,
+	SUM(jobs) AS jobs, SUM(jobs_measured) AS jobs_measured,
+	SUM(cpu_s) / 3600 AS cpu_hours, SUM(node_s) / 3600 AS node_hours,
+	SUM(energy_j) / 3600000 AS energy_kwh, SUM(co2e_g) / 1000 AS co2e_kg,
+	SUM(cpu_used_s) / NULLIF(SUM(cpu_used_of_s), 0) AS cpu_efficiency
+FROM usage_all
+WHERE day IS NOT NULL
+GROUP BY cluster, account, DATE_FORMAT(day, '%Y-%m');
+
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW partition_day AS
+SELECT cluster, partition_name, day,
+	SUM(jobs) AS jobs, SUM(jobs_measured) AS jobs_measured,
+	SUM(cpu_s) / 3600 AS cpu_hours, SUM(node_s) / 3600 AS node_hours,
+	SUM(energy_j) / 3600000 AS energy_kwh, SUM(co2e_g) / 1000 AS co2e_kg,
+	SUM(cpu_used_s) / NULLIF(SUM(cpu_used_of_s), 0) AS cpu_efficiency
+FROM usage_all
+WHERE day IS NOT NULL
+GROUP BY cluster, partition_name, day;
+
+-- Who left most of what they held unused in the last 30 days, by user and account. Of the jobs whose CPU time
+-- is known (jobs_measured of jobs): core hours held, used and their ratio; jobs that used less than a
+-- tenth. idle_kwh is the idle power of what they held, for the part that they did not use: static energy
+-- times (1 - CPU efficiency), of the jobs where both are known. It cannot tell why: a job may wait for
+-- memory, GPUs or the network, or hold a node alone because it needs the memory; with hyper-threads as
+-- CPUs, one busy thread of two is 50 %. Unknown is NULL, and last.
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW efficiency AS
+SELECT cluster, username, account, COUNT(*) AS jobs, COUNT(used_s) AS jobs_measured,
+	SUM(CASE WHEN used_s IS NOT NULL THEN held_s END) / 3600 AS core_hours_allocated,
+	SUM(used_s) / 3600 AS core_hours_used,
+	SUM(CASE WHEN used_s IS NOT NULL THEN held_s - LEAST(used_s, held_s) END) / 3600
+		AS core_hours_unused,
+	1e0 * SUM(used_s) / NULLIF(SUM(CASE WHEN used_s IS NOT NULL THEN held_s END), 0)
+		AS cpu_efficiency,
+	SUM(static_j * (1e0 - LEAST(used_s, held_s) / held_s)) / 3600000 AS idle_kwh,
+	SUM(used_s < held_s / 10) AS jobs_below_10_percent
+FROM (SELECT cluster, username, account, elapsed_s * total_cpus AS held_s,
+		COALESCE(cpu_time_s, steps_cpu_s) AS used_s,
+		CASE WHEN COALESCE(cpu_energy_static_j, dram_energy_static_j, gpu_energy_static_j,
+			other_energy_static_j) IS NOT NULL
+		THEN COALESCE(cpu_energy_static_j, 0) + COALESCE(dram_energy_static_j, 0) +
+			COALESCE(gpu_energy_static_j, 0) + COALESCE(other_energy_static_j, 0)
+		END AS static_j
+	FROM job
+	WHERE end_time >= UTC_TIMESTAMP() - INTERVAL 30 DAY AND elapsed_s > 0 AND total_cpus > 0) AS j
+GROUP BY cluster, username, account
+ORDER BY core_hours_unused DESC;
+
+-- A database user's own jobs and steps. The views run with the rights of whoever made them, so that their users
+-- need none on job and step. Who asks is USER(), the name that the client logged in with: what is before
+-- the last @, as a name may have one. CURRENT_USER() would be the views' maker.
+--
+-- So they must be granted to no account without a name, where a client may claim any. And by the role
+-- ceems_user only: a routine or view of somebody else's runs with its maker's rights, but not his roles, and
+-- so cannot read what its caller may.
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW my_jobs AS
+SELECT job.* FROM job
+WHERE username = CONVERT(LEFT(USER(), CHAR_LENGTH(USER()) - 1 -
+	CHAR_LENGTH(SUBSTRING_INDEX(USER(), '@', -1))) USING utf8mb4) COLLATE utf8mb4_nopad_bin;
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW my_steps AS
+SELECT step.* FROM step JOIN job USING (record_key, submit_time)
+WHERE job.username = CONVERT(LEFT(USER(), CHAR_LENGTH(USER()) - 1 -
+	CHAR_LENGTH(SUBSTRING_INDEX(USER(), '@', -1))) USING utf8mb4) COLLATE utf8mb4_nopad_bin;

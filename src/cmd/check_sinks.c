@@ -15,6 +15,7 @@
 #include "ceems_config.h"
 #include "src/cmd/check.h"
 #ifdef HAVE_MARIADB
+#include "src/libsink/db_partition.h"
 #include "src/libsink/mariadb_client.h"
 #endif
 #include "src/libutil/clock.h"
@@ -126,6 +127,50 @@ static void check_kafka(struct check *c)
 			   "no bootstrap server can be reached: %s", err.text);
 }
 
+#ifdef HAVE_MARIADB
+/* Months come by `ceems db maintain`: how many are ahead says when it last ran. */
+static void check_partitions(struct check *c, MYSQL *m)
+{
+	_cleanup_free_ struct db_partition *p = NULL;
+	uint32_t month = db_partition_month_of(clock_wall_ns() / NSEC_PER_SEC);
+	struct errmsg err = { 0 };
+	size_t n = 0;
+
+	if (db_partition_list(m, "job", &p, &n, &err) < 0)
+		check_warn(c, "mariadb", "look at its rights", "cannot see partitions: %s", err.text);
+	else if (!n || p[n - 1].month < month + 1)
+		check_error(c, "mariadb", "ceems db maintain, and enable ceems-db-maintain.timer",
+			    "job has no partition for the next month: jobs pile up in one");
+	else if (p[n - 1].month + 2 <= month + DB_PARTITION_AHEAD)
+		check_warn(c, "mariadb", "systemctl enable --now ceems-db-maintain.timer",
+			   "`ceems db maintain` has not run for two months: nothing is archived");
+}
+
+/* The writer needs to add and correct rows; slurmctld's machine should not hold a key to more. */
+static void check_rights(struct check *c, MYSQL *m)
+{
+	static const char *const wide[] = { "ALL PRIVILEGES", "DELETE", "DROP", "ALTER", "SUPER",
+					    "FILE", "CREATE USER", "GRANT OPTION" };
+	MYSQL_RES *res = NULL;
+	MYSQL_ROW row;
+	size_t i;
+
+	if (mysql_query(m, "SHOW GRANTS") || !(res = mysql_store_result(m)))
+		return;
+	while ((row = mysql_fetch_row(res))) {
+		for (i = 0; row[0] && i < ARRAY_SIZE(wide); i++) {
+			if (!strstr(row[0], wide[i]))
+				continue;
+			check_warn(c, "mariadb", "sql/grants.sql.example has what it needs",
+				   "the writer may %s: more than SELECT, INSERT, UPDATE", wide[i]);
+			mysql_free_result(res);
+			return;
+		}
+	}
+	mysql_free_result(res);
+}
+#endif
+
 static void check_database(struct check *c)
 {
 #ifdef HAVE_MARIADB
@@ -139,7 +184,6 @@ static void check_database(struct check *c)
 				 CONNECT_TIMEOUT_MS * NSEC_PER_MSEC, 0, 0, &m, &err);
 	if (rc == 0)
 		rc = mariadb_client_schema(m, &schema, &err);
-	mariadb_client_close(m);
 	if (rc < 0)
 		check_warn(c, "mariadb", "records wait in the spool until it is up", "%s",
 			   err.text);
@@ -147,9 +191,13 @@ static void check_database(struct check *c)
 		check_error(c, "mariadb", "ceems db migrate",
 			    "database %s has schema %llu, %u is needed", database,
 			    (unsigned long long)schema, MARIADB_SCHEMA);
-	else
+	else {
 		check_ok(c, "mariadb", "database %s, schema %llu", database,
 			 (unsigned long long)schema);
+		check_partitions(c, m);
+		check_rights(c, m);
+	}
+	mariadb_client_close(m);
 #else
 	check_note(c, "mariadb", "this command was built without MariaDB");
 #endif

@@ -9,11 +9,14 @@
 
 #include "src/libutil/fileio.h"
 #include "src/libutil/parse.h"
+#include "src/libutil/util.h"
 
 #define TABLE_MAX_BYTES (1024 * 1024)
 #define TABLE_HEAD "iso2,iso3,year,gco2e_per_kwh,country"
 /* Far above any grid: pure coal is near 1,100 g/kWh (IPCC AR5 WG3, annex III). */
 #define FACTOR_MAX_MG_PER_KWH UINT64_C(5000000)
+
+#define EMBER "Ember via Our World in Data (CC BY 4.0)"
 
 #define UJ_PER_KWH UINT64_C(3600000000000)
 #define NG_PER_MG UINT64_C(1000000)
@@ -89,17 +92,20 @@ static int parse_row(char *line, struct row *ret, const char **ret_why)
 	return 0;
 }
 
-/* Reads the whole table, so that a bad row is found wherever it is. */
-static int find_country(const char *path, char *text, const char *country,
-			struct emission_factor *ret, struct errmsg *err)
+/* Every row of TEXT to EACH until that fails, with the place where it is. */
+static int walk(const char *path, char *text,
+		int (*each)(void *ctx, const struct emission_factor *f, const char *iso3,
+			    struct errmsg *err),
+		void *ctx, struct errmsg *err)
 {
 	unsigned int line = 0;
-	bool found = false;
 	char *next;
 
 	for (; *text; text = next) {
+		struct emission_factor f = { .kind = EMISSION_STATIC };
 		const char *why;
 		struct row row;
+		int rc;
 
 		next = text + strcspn(text, "\n");
 		if (*next)
@@ -115,45 +121,89 @@ static int find_country(const char *path, char *text, const char *country,
 			continue;
 		if (parse_row(text, &row, &why) < 0)
 			return errmsg_set(err, -EINVAL, "%s:%u: %s", path, line, why);
-		if (strcasecmp(country, row.iso2) && strcasecmp(country, row.iso3))
-			continue;
-		if (found)
+		f.mg_per_kwh = row.mg_per_kwh;
+		f.year = (uint32_t)row.year;
+		(void)snprintf(f.region, sizeof(f.region), "%s", row.iso2);
+		(void)snprintf(f.source, sizeof(f.source), "%s", EMBER);
+		rc = each(ctx, &f, row.iso3, err);
+		if (rc == -EEXIST)
 			return errmsg_set(err, -EINVAL, "%s:%u: %s is there twice", path, line,
 					  row.iso2);
-		found = true;
-		ret->mg_per_kwh = row.mg_per_kwh;
-		ret->year = (uint32_t)row.year;
-		(void)snprintf(ret->region, sizeof(ret->region), "%s", row.iso2);
+		if (rc < 0)
+			return rc;
 	}
-	if (!found)
-		return errmsg_set(err, -ENOENT, "%s: no country '%s'", path, country);
 	return 0;
+}
+
+static int read_table(const char *path, char **ret, struct errmsg *err)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t len;
+	int rc = fileio_read_alloc(path, TABLE_MAX_BYTES, &text, &len, err);
+
+	if (rc < 0)
+		return rc;
+	if (strlen(text) != len)
+		return errmsg_set(err, -EINVAL, "%s: not a text file", path);
+	*ret = TAKE_PTR(text);
+	return 0;
+}
+
+int emission_foreach(const char *path,
+		     int (*each)(void *ctx, const struct emission_factor *f, const char *iso3,
+				 struct errmsg *err),
+		     void *ctx, struct errmsg *err)
+{
+	_cleanup_free_ char *text = NULL;
+	int rc = read_table(path, &text, err);
+
+	return rc < 0 ? rc : walk(path, text, each, ctx, err);
+}
+
+struct search {
+	const char *country;
+	bool found;
+	struct emission_factor factor;
+};
+
+/* Goes on behind the one that was sought, so that a bad row is found wherever it is. */
+static int find_country(void *ctx, const struct emission_factor *f, const char *iso3,
+			struct errmsg *err)
+{
+	struct search *s = ctx;
+
+	(void)err;
+	if (strcasecmp(s->country, f->region) && strcasecmp(s->country, iso3))
+		return 0;
+	if (s->found)
+		return -EEXIST;
+	s->found = true;
+	s->factor = *f;
+	return 0;
+}
+
+void emission_world(struct emission_factor *ret)
+{
+	*ret = (struct emission_factor){ .kind = EMISSION_DEFAULT,
+					 .mg_per_kwh = EMISSION_WORLD_MG_PER_KWH };
+	(void)snprintf(ret->source, sizeof(ret->source), "world mean");
 }
 
 int emission_lookup(const char *path, const char *country, struct emission_factor *ret,
 		    struct errmsg *err)
 {
-	struct emission_factor f = { .kind = EMISSION_STATIC };
-	_cleanup_free_ char *text = NULL;
-	size_t len;
+	struct search s = { .country = country };
 	int rc;
 
 	if (!*country) {
-		f.kind = EMISSION_DEFAULT;
-		f.mg_per_kwh = EMISSION_WORLD_MG_PER_KWH;
-		(void)snprintf(f.source, sizeof(f.source), "world mean");
-		*ret = f;
+		emission_world(ret);
 		return 0;
 	}
-	rc = fileio_read_alloc(path, TABLE_MAX_BYTES, &text, &len, err);
+	rc = emission_foreach(path, find_country, &s, err);
 	if (rc < 0)
 		return rc;
-	if (strlen(text) != len)
-		return errmsg_set(err, -EINVAL, "%s: not a text file", path);
-	rc = find_country(path, text, country, &f, err);
-	if (rc < 0)
-		return rc;
-	(void)snprintf(f.source, sizeof(f.source), "Ember via Our World in Data (CC BY 4.0)");
-	*ret = f;
+	if (!s.found)
+		return errmsg_set(err, -ENOENT, "%s: no country '%s'", path, country);
+	*ret = s.factor;
 	return 0;
 }

@@ -41,6 +41,18 @@ const char *emission_default_file(void);
 int emission_lookup(const char *path, const char *country, struct emission_factor *ret,
 		    struct errmsg *err);
 
+/* The world mean, as for an empty COUNTRY. */
+void emission_world(struct emission_factor *ret);
+
+/*
+ * Every row of the table at PATH to EACH, in order, until that fails; its return value then. Errors
+ * else as of emission_lookup().
+ */
+int emission_foreach(const char *path,
+		     int (*each)(void *ctx, const struct emission_factor *f, const char *iso3,
+				 struct errmsg *err),
+		     void *ctx, struct errmsg *err);
+
 /* ng CO2e of ENERGY_UJ at that factor and PUE, rounded to nearest; 128-bit inside. */
 uint64_t emission_ng(uint64_t energy_uj, uint64_t mg_per_kwh, uint64_t pue_milli);
 

@@ -13,7 +13,7 @@
 #include "src/libutil/errmsg.h"
 
 /* The tables this program writes: the highest number in sql/ that it depends on. */
-#define MARIADB_SCHEMA 1
+#define MARIADB_SCHEMA 2
 
 /*
  * Checks the option file before it is used: the library ignores one that is not there.

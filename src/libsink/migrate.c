@@ -10,6 +10,9 @@
 
 #include <mysqld_error.h>
 
+#include "src/libjob/emission.h"
+#include "src/libsink/db_factor.h"
+#include "src/libsink/db_partition.h"
 #include "src/libsink/mariadb_client.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/crc32c.h"
@@ -248,6 +251,37 @@ static int migrate_all(struct run *r, const struct plan *p, struct errmsg *err)
 	return 0;
 }
 
+/* --- what is in no file ------------------------------------------------------------------ */
+
+static int make_partitions(struct run *r, struct errmsg *err)
+{
+	static const char *const tables[] = { "job", "step" };
+	const char *verb = r->options->dry_run ? "would make" : "made";
+	size_t added;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; rc == 0 && i < ARRAY_SIZE(tables); i++) {
+		rc = db_partition_ensure(r->m, tables[i], clock_wall_ns() / NSEC_PER_SEC,
+					 r->options->dry_run, &added, err);
+		if (rc == 0 && added)
+			report(r, "%s %zu partitions of %s", verb, added, tables[i]);
+	}
+	return rc;
+}
+
+/* Jobs have their factor with them: a table that cannot be read spoils nothing. */
+static void fill_factors(struct run *r, const char *path)
+{
+	struct errmsg why = { 0 };
+	size_t changed = 0;
+
+	if (db_factor_fill(r->m, path, &changed, &why) < 0)
+		report(r, "no emission factors: %s", why.text);
+	else if (changed)
+		report(r, "%zu emission factors from %s", changed, path);
+}
+
 int migrate_run(const struct settings *s, const struct migrate_options *options,
 		struct errmsg *err)
 {
@@ -267,6 +301,11 @@ int migrate_run(const struct settings *s, const struct migrate_options *options,
 		rc = lock_schema(&r, err);
 	if (rc == 0)
 		rc = migrate_all(&r, &p, err);
+	if (rc == 0 && !r.is_new)
+		rc = make_partitions(&r, err);
+	if (rc == 0 && !options->dry_run)
+		fill_factors(&r, s->emission_factor_file[0] ? s->emission_factor_file :
+							       emission_default_file());
 	mariadb_client_close(r.m);
 	plan_fini(&p);
 	return rc;

@@ -8,20 +8,20 @@ ceems=$top_builddir/src/cmd/ceems
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
-for args in "" drop "migrate now" "migrate --force" "--conf"; do
+for args in "" drop "migrate now" "migrate --force" "--conf" "maintain --retention"; do
 	# shellcheck disable=SC2086 # words on purpose
 	out=$("$ceems" db $args 2>/dev/null)
 	is "$?/$out" "2/" "'ceems db $args' is refused"
 done
 echo "SpoolDir=$dir" >"$dir/ceems.conf"
-for action in status migrate; do
+for action in status migrate maintain; do
 	out=$("$ceems" db $action --conf "$dir/ceems.conf" --sql-dir "$top_srcdir/sql" 2>&1)
 	is $? 1 "$action without credentials fails"
 	has "$out" "MariadbDefaultsFile" "and names the key"
 done
 printf '[client]\nsocket=%s/none.sock\nuser=x\n' "$dir" >"$dir/my.cnf"
 chmod 600 "$dir/my.cnf"
-for action in status migrate; do
+for action in status migrate maintain; do
 	out=$("$ceems" db $action --conf "$dir/ceems.conf" --sql-dir "$top_srcdir/sql" \
 		--defaults-file "$dir/my.cnf" 2>&1)
 	is $? 1 "$action without a server fails"
@@ -31,4 +31,10 @@ out=$("$ceems" db migrate --conf "$dir/ceems.conf" --sql-dir "$dir/nosuch" \
 	--defaults-file "$dir/my.cnf" 2>&1)
 is $? 1 "no folder of SQL files"
 has "$out" "$dir/nosuch" "is named"
+for time in 30d -1d x 31dd 1e3; do
+	out=$("$ceems" db maintain --conf "$dir/ceems.conf" --defaults-file "$dir/my.cnf" \
+		--retention $time 2>&1)
+	is $? 1 "--retention $time"
+	has "$out" "'$time' is neither" "is refused"
+done
 done_testing

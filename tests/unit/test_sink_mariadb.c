@@ -338,9 +338,18 @@ static void test_migrate(void)
 	is_int(migrate_run(&settings, &o, &err), 0, "migrate");
 	if (err.text[0])
 		diag("%s", err.text);
-	is_str(lines, "creating database ceems\napplying 0001-init.sql\napplying 0002-views.sql\n",
-	       "says what it does");
+	ok(!strncmp(lines, "creating database ceems\napplying 0001-init.sql\n"
+			   "applying 0002-views.sql\nmade 17 partitions of job\n"
+			   "made 17 partitions of step\n", 119) &&
+		   strstr(lines, " emission factors from "), "says what it does: %s", lines);
 	is_u64(number("SELECT COUNT(*) FROM ceems.schema_version"), 2, "which is recorded");
+	is_u64(number("SELECT COUNT(*) > 200 AND SUM(region = 'FR' AND kind = 'static' AND g_per_kwh > 0 "
+		      "AND year > 2000) = 1 AND SUM(kind = 'default' AND g_per_kwh = 475) = 1 FROM "
+		      "ceems.emission_factor"), 1, "factors of all countries and the world");
+	admin_query("UPDATE ceems.emission_factor SET g_per_kwh = 1 WHERE region = 'FR'");
+	lines[0] = '\0';
+	is_int(migrate_run(&settings, &o, &err), 0, "with another factor");
+	ok(strstr(lines, "\n1 emission factors from ") != NULL, "which is put right");
 	lines[0] = '\0';
 	is_int(migrate_run(&settings, &o, &err), 0, "again");
 	is_str(lines, "0001-init.sql is applied\n0002-views.sql is applied\n", "nothing to do");
@@ -572,6 +581,8 @@ int main(void)
 	if (!mkdtemp(dir))
 		return 99;
 	snprintf(sql_dir, sizeof(sql_dir), "%s/sql", top ? top : ".");
+	snprintf(settings.emission_factor_file, PATH_MAX, "%s/src/libjob/data/emission-factors.csv",
+		 top ? top : ".");
 	logger_set_sink(NULL);
 	test_columns();
 	test_upsert();

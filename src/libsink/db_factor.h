@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * db_factor.h - the table emission_factor: what a job's region, kind and year stand for.
+ */
+#ifndef CEEMS_DB_FACTOR_H
+#define CEEMS_DB_FACTOR_H
+
+#include <stddef.h>
+
+#include "src/libsink/mariadb_client.h"
+
+/*
+ * Writes the rows of the factors at PATH and the world mean, in one transaction; other years' rows stay.
+ * *RET_CHANGED: how many were new or another value.
+ */
+int db_factor_fill(MYSQL *m, const char *path, size_t *ret_changed, struct errmsg *err);
+
+#endif
