@@ -18,6 +18,7 @@
 static struct logger_once open_trouble;
 static struct logger_once write_trouble;
 static struct logger_once refuge_trouble;
+static struct logger_once start_trouble;
 
 static bool try_open(struct intake *in)
 {
@@ -77,6 +78,8 @@ static int sync_all(struct intake *in, struct errmsg *err)
 
 static enum spool_kind kind_of(const struct job_facts *f)
 {
+	if (f->event == FACT_START)
+		return SPOOL_START;
 	/* what was left out is read from slurmdbd, as if only the key were known */
 	return f->left_out ? SPOOL_KEY : SPOOL_PENDING;
 }
@@ -91,10 +94,21 @@ static int append(struct intake *in, enum spool_kind kind, const struct record *
 
 	if (rc < 0)
 		return errmsg_set(err, rc, "record of job %" PRIu32 " has no key", r->job_id);
-	rc = record_to_json(r, &json, &len, err);
-	if (rc == 0)
+	if (kind == SPOOL_START)
+		rc = record_start_to_json(r, &json, &len, err);
+	else
+		rc = record_to_json(r, &json, &len, err);
+	if (rc == 0 && kind == SPOOL_START && in->to_refuge)
+		rc = errmsg_set(err, -ENOSPC, "%s takes none now", in->spool_dir);
+	else if (rc == 0)
 		rc = in->to_refuge ? refuge_append(&in->refuge, kind, key, json, len, err) :
 				     store_append(in->store, kind, key, json, len, err);
+	if (rc == -ENOSPC && kind == SPOOL_START) {
+		/* an end behind it, which has its room, must not wait for this */
+		logger_log_once(&start_trouble, LOGGER_ERROR,
+				"ceems: jobcomp: %s; job starts are not told", err->text);
+		rc = 0;
+	}
 	return rc;
 }
 

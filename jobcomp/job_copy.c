@@ -35,7 +35,10 @@ void job_exit_status(uint32_t status, int32_t *ret_code, int32_t *ret_signal)
 	*ret_signal = 0;
 	if (status == NO_VAL)
 		return;
-	if (WIFSIGNALED((int)status))
+	/* Slurm's own, as slurmdbd takes it: not a signal */
+	if (status == 1)
+		*ret_code = 1;
+	else if (WIFSIGNALED((int)status))
 		*ret_signal = WTERMSIG((int)status);
 	else if (WIFEXITED((int)status))
 		*ret_code = WEXITSTATUS((int)status);

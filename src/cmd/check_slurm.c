@@ -233,6 +233,14 @@ static void check_plugstack(struct check *c, const char *slurm_conf)
 /* What a SPANK plugin is compared by: major and minor only. */
 #define SPANK_VERSION_MASK UINT32_C(0xffff00)
 #define PLUGIN_VERSION_MASK UINT32_C(0xffffff)
+#define TELLS_STARTS UINT32_C(0x190500) /* 25.05 */
+
+static void check_starts(struct check *c, uint32_t version)
+{
+	if (*c->settings.kafka_start_topic && version && version < TELLS_STARTS)
+		check_warn(c, "kafka", "Slurm 25.05 or later, or no KafkaStartTopic",
+			   "KafkaStartTopic is of no use: this Slurm does not tell of job starts");
+}
 
 void check_slurm(struct check *c)
 {
@@ -259,5 +267,6 @@ void check_slurm(struct check *c)
 	check_plugin(c, "spank", "spank_ceems.so", version, SPANK_VERSION_MASK);
 	if (slurmconf_list_has(slurmconf_get(c->slurm, "JobCompType"), "jobcomp/ceems"))
 		check_plugin(c, "jobcomp", "jobcomp_ceems.so", version, PLUGIN_VERSION_MASK);
+	check_starts(c, version);
 	check_plugstack(c, path);
 }
