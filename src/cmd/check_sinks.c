@@ -14,6 +14,7 @@
 
 #include "ceems_config.h"
 #include "src/cmd/check.h"
+#include "src/cmd/check_spool.h"
 #ifdef HAVE_MARIADB
 #include "src/libsink/db_partition.h"
 #include "src/libsink/mariadb_client.h"
@@ -221,7 +222,7 @@ void check_sinks(struct check *c)
 	char item[64];
 	char *slash;
 
-	check_folder(c, "SpoolDir", c->settings.spool_dir, /* may_come= */ true);
+	check_spool(c);
 	while (settings_next_item(&list, item, sizeof(item))) {
 		if (!strcasecmp(item, "kafka"))
 			check_kafka(c);

@@ -186,6 +186,16 @@ const char *slurmconf_get(const struct slurmconf *sc, const char *key)
 	return NULL;
 }
 
+unsigned int slurmconf_count(const struct slurmconf *sc, const char *key)
+{
+	const struct entry *e;
+	unsigned int n = 0;
+
+	for (e = sc->newest; e; e = e->older)
+		n += !strcasecmp(e->key, key);
+	return n;
+}
+
 bool slurmconf_list_has(const char *value, const char *item)
 {
 	size_t want = strlen(item);

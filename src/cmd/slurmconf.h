@@ -22,6 +22,9 @@ void slurmconf_destroy(struct slurmconf *sc);
 /* The value in force (the last one), or NULL. Borrowed. */
 const char *slurmconf_get(const struct slurmconf *sc, const char *key);
 
+/* How often KEY is set: SlurmctldHost has a line for each host. */
+unsigned int slurmconf_count(const struct slurmconf *sc, const char *key);
+
 /* Does the comma list VALUE (NULL: empty) hold ITEM, in any case? */
 bool slurmconf_list_has(const char *value, const char *item);
 

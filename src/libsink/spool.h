@@ -2,7 +2,8 @@
 /*
  * spool.h - the durable queue between jobcomp and the sinks: append-only segment files
  * "NNNNNNNNNN.seg" in one folder, entries of length, kind, CRC32C and data, and one cursor file per
- * reader ("kafka.cur"). One writer at a time (flock on "lock"); ceems-spool(5) describes the bytes.
+ * reader ("kafka.cur"). One writer at a time (flock on "lock", and "owner" where that fails);
+ * ceems-spool(5) describes the bytes.
  *
  * A segment is deleted when every cursor that is open in this process is past it, so open all of
  * them before the first spool_ack(). The cursor file of a sink that is no longer configured holds
@@ -65,6 +66,7 @@ struct spool_stats {
 	uint64_t refused_full;	   /* appends that ended with -ENOSPC */
 	uint64_t torn_bytes;	   /* set aside at open */
 	uint64_t damaged;	   /* places that a reader had to skip; once per reader */
+	uint64_t sync_failures;	   /* of spool_sync(), by whoever called it */
 };
 
 #define SPOOL_KEY_MAX 1024
@@ -87,6 +89,10 @@ int spool_append(struct spool *s, enum spool_kind kind, const char *key, const v
 /*
  * fdatasync, once for a batch. After an error the kernel may have dropped what was appended since
  * the last success, though it can still be read: append it again (keys make a repeat harmless).
+ * -ESTALE, the same: another process took the spool over, which only happens where the lock did not
+ * keep it out. What is appended from now on is for its next start or segment; readers here go
+ * on with what there was. The error is told once: who shares the spool and syncs at other times
+ * than he appends looks at sync_failures.
  */
 int spool_sync(struct spool *s, struct errmsg *err);
 
@@ -109,7 +115,7 @@ void spool_rewind(struct spool_cursor *c);
 /*
  * Everything before POS is done for this reader; segments may go. The file is replaced in one
  * rename but not synced: what a power cut takes back is delivered again. On an error (disk full)
- * only the file is behind, the reader goes on.
+ * only the file is behind, the reader goes on. -ESTALE: as spool_sync().
  */
 int spool_ack(struct spool_cursor *c, const struct spool_pos *pos, struct errmsg *err);
 

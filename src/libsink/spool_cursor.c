@@ -279,6 +279,10 @@ int spool_ack(struct spool_cursor *c, const struct spool_pos *pos, struct errmsg
 	int rc;
 
 	c->acked = *pos;
+	/* a cursor that vouches for entries of ours only would hide the new owner's */
+	if (!spool_owner_is_us(c->spool))
+		return errmsg_set(err, -ESTALE, "%s: another process took the spool over",
+				  c->spool->dir);
 	rc = cursor_store(c, err);
 	spool_reclaim(c->spool);
 	if (rc < 0) /* on a full disk, the segments that just went may be all it takes */

@@ -19,8 +19,16 @@ struct spool {
 	char dir[PATH_MAX];
 	int dir_fd;
 	int lock_fd;
+	bool is_locked;	  /* false: the file system has no locks */
+	bool is_fenced;	  /* another process took the spool over; see spool_owner.c */
+	char token[128];  /* what we wrote into "owner"; empty: nothing */
+	char orphan[160]; /* name of what is written to since, */
+	int orphan_fd;	  /* -1: none, */
+	uint64_t orphan_size;
+	unsigned int norphans;
 	int seg_fd; /* of the last segment, if it is ours to append to; -1: none yet */
 	bool is_dirty;
+	bool is_unvouched; /* entries in segments that no spool_sync() has confirmed */
 	int sync_rc; /* a sync that failed while a segment was closed; told by the next one */
 	uint64_t max_bytes;
 	uint64_t segment_max;
@@ -50,6 +58,28 @@ struct spool_cursor {
 #define SPOOL_NAME_MAX 32
 /* "%010llu.seg" and friends into NAME. */
 void spool_segment_name(char name[SPOOL_NAME_MAX], uint64_t number, const char *suffix);
+/* Behind the others. */
+int spool_push_segment(struct spool *s, uint64_t number, uint64_t size);
+/* Takes up segment next_number, which another process began. */
+int spool_segment_find(struct spool *s);
+
+/* --- spool_owner.c ------------------------------------------------------------------------ */
+
+/* Before the folder is looked at. */
+int spool_owner_take(struct spool *s, struct errmsg *err);
+
+/* False: another process has the spool now, for good. */
+bool spool_owner_is_us(struct spool *s);
+
+/* What is written when it has. -ESTALE: the file was taken, what it got last is to be written again. */
+int spool_orphan_open(struct spool *s);
+int spool_orphan_sync(struct spool *s);
+
+/* Makes segments of those there are. */
+void spool_orphans_adopt(struct spool *s);
+
+/* ------------------------------------------------------------------------------------------ */
+
 /* "0000000012.seg" -> 12; 0: another file. Numbers start at 1. */
 uint64_t spool_segment_number(const char *name);
 

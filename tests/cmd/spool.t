@@ -129,6 +129,35 @@ has "$out" "$pos record c/2 {" "where it is"
 spool cat --from "$pos"
 is "$(keys)" "c/2 c/3 " "from there"
 
+# ceems check
+check() { # LINE-OF-SLURM.CONF ...: what it says about the spool
+	printf 'ClusterName=c\nSlurmUser=%s\n' "$(stat -c %U "$spool")" >"$dir/slurm.conf"
+	printf '%s\n' "$@" >>"$dir/slurm.conf"
+	out=$(SLURM_CONF=$dir/slurm.conf "$ceems" check --conf "$dir/ceems.conf" 2>&1)
+}
+check
+has "$out" "ok     SpoolDir       $spool is writable" "check: the spool"
+has "$out" "warn   kafka          2 entries" "a reader that is far behind"
+has "$out" "wait in the spool, the oldest job ended" "by how old they are"
+case $out in *"warn   file "*) ok 1 "one that is not" ;; *) ok 0 "one that is not" ;; esac
+cp "$dir/ceems.conf" "$dir/ceems.conf.good"
+echo "SpoolMaxSize=100T" >>"$dir/ceems.conf"
+check
+has "$out" "SpoolMaxSize is 100" "less room than SpoolMaxSize"
+has "$out" "-> free some, or SpoolMaxSize=" "and what to do"
+{ cat "$dir/ceems.conf.good" && echo "SpoolMaxSize=1M"; } >"$dir/ceems.conf"
+check
+has "$out" "has room for SpoolMaxSize (1.00 MiB)" "enough room"
+cp "$dir/ceems.conf.good" "$dir/ceems.conf"
+check SlurmctldHost=a SlurmctldHost=b StateSaveLocation=/proc
+has "$out" "not on the file system of StateSaveLocation (/proc)" "a backup that would not see the spool"
+check SlurmctldHost=a SlurmctldHost=b "StateSaveLocation=$dir"
+has "$out" "on the file system of StateSaveLocation, for the backup" "one that does"
+check SlurmctldHost=a StateSaveLocation=/proc
+case $out in *StateSaveLocation*) ok 1 "no backup" ;; *) ok 0 "no backup" ;; esac
+check SlurmUser=daemon
+has "$out" "-> chown -R daemon $spool" "a spool that is not SlurmUser's"
+
 # replay of segments
 spool replay file
 is $rc 1 "replay file"
@@ -180,6 +209,9 @@ echo 'rubbish' >>"$spool/file.dead"
 spool ls
 has "$out" "file has refused 5 records" "ls counts them"
 has "$out" "ceems spool replay file --dead" "and says what to type"
+check
+has "$out" "warn   dead letters   file has refused 5 records" "check, too"
+has "$out" "-> ceems spool cat --dead file; ceems spool replay file --dead" "and what to type"
 spool cat --dead file --kind record
 is "$rc $(echo "$out" | head -n 2 | jq -r .key | tr '\n' ' ')" "1 d/1 d/3 " "cat --dead"
 spool replay file --dead --output "$dir/nosuch/out" --timeout 1
