@@ -76,7 +76,7 @@ static void copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
 	to->step_id = from->step_id.step_id;
 	(void)snprintf(to->name, sizeof(to->name), "%s", from->stepname ? from->stepname : "");
 	(void)snprintf(to->state, sizeof(to->state), "%s", state_name(from->state));
-	(void)snprintf(to->nodes, sizeof(to->nodes), "%s", from->nodes ? from->nodes : "");
+	to->nodes = from->nodes ? strdup(from->nodes) : NULL;
 	to->ntasks = from->ntasks;
 	to->nnodes = from->nnodes;
 	to->ncpus = tresmap_cpus(from->tres_alloc_str);

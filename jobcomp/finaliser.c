@@ -328,7 +328,7 @@ static void take_steps(struct finaliser *f, struct waiting *w, struct steps_quer
 		w->needs_refill = false; /* steps_fetch() did it */
 	if (q->state != STEPS_ENDED && !is_late) {
 		later(f, w, now, FETCH_MAX_NS);
-		free(q->steps);
+		record_steps_destroy(q->steps, q->nsteps);
 		free(q->script);
 		return;
 	}

@@ -11,12 +11,12 @@ static struct logger_once no_room;
 void finish_take_steps(const struct finish *f, struct record *r, struct steps_query *q)
 {
 	if (f->settings->step_details) {
-		free(r->steps);
+		record_steps_destroy(r->steps, r->nsteps);
 		r->steps = TAKE_PTR(q->steps);
 		r->nsteps = q->nsteps;
 		r->steps_known = true;
 	}
-	free(TAKE_PTR(q->steps));
+	record_steps_destroy(TAKE_PTR(q->steps), q->nsteps);
 	if (q->script) {
 		free(r->script);
 		r->script = TAKE_PTR(q->script);

@@ -240,7 +240,7 @@ static int settle(struct followup *u, struct item *item, const struct finality_q
 		u->ncorrected += rc == 0;
 		return rc;
 	}
-	free(TAKE_PTR(q->steps));
+	record_steps_destroy(TAKE_PTR(q->steps), q->nsteps);
 	free(TAKE_PTR(q->script));
 	if (is_too_old(u, item->record) || (!u->dbd->steps && end->state == FINALITY_GONE)) {
 		give_up(u, item);
@@ -286,7 +286,7 @@ static int write_batch(struct followup *u, struct item *item, size_t n, struct a
 		if (rc == 0)
 			rc = u->asks ? settle(u, &item[i], &a->end[i], &a->q[i], err) :
 				       keep(u, &item[i], err);
-		free(TAKE_PTR(a->q[i].steps));
+		record_steps_destroy(TAKE_PTR(a->q[i].steps), a->q[i].nsteps);
 		free(TAKE_PTR(a->q[i].script));
 	}
 	return n && rc == 0 ? finish_sync(u->finish, err) : rc;

@@ -184,7 +184,7 @@ static void copy_step(const struct steps *s, const slurmdb_step_rec_t *from,
 	copy_text(to->name, sizeof(to->name), from->stepname);
 	copy_text(to->state, sizeof(to->state),
 		  job_state_name(from->state));
-	copy_text(to->nodes, sizeof(to->nodes), from->nodes);
+	to->nodes = from->nodes ? strdup(from->nodes) : NULL;
 	if (WIFSIGNALED(status))
 		to->exit_signal = WTERMSIG(status);
 	else if (WIFEXITED(status))
@@ -242,7 +242,7 @@ static int take_steps(const struct steps *s, const slurmdb_job_rec_t *job,
 		}
 		list_iterator_destroy(it);
 	}
-	free(q->steps);
+	record_steps_destroy(q->steps, q->nsteps);
 	q->steps = steps;
 	q->nsteps = used;
 	q->db_index = job->db_index;

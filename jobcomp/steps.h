@@ -32,7 +32,7 @@ struct steps_query {
 	 */
 	struct record *refill;
 	bool wants_script; /* RecordScript, of a batch job */
-	/* the answer; the steps and the script are the caller's to free() */
+	/* the answer; the steps are the caller's to destroy, the script to free() */
 	enum steps_state state;
 	bool unreported; /* STEPS_OPEN: the job has ended there, but steps have no usage yet */
 	struct record_step *steps;

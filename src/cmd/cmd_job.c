@@ -197,7 +197,7 @@ static int print_one_step(const struct record *r, uint32_t step_id, bool all)
 		if (s->step_id != step_id)
 			continue;
 		printf("step %u.%s  %s  %s  nodes %s\n", r->job_id,
-		       cmd_step_name(step_id, buf, sizeof(buf)), s->name, s->state, s->nodes);
+		       cmd_step_name(step_id, buf, sizeof(buf)), s->name, s->state, s->nodes ? s->nodes : "n/a");
 		print_figures(&s->figures, all);
 		for (d = 0; d < DERIVED_N; d++) {
 			double v = 0;

@@ -17,6 +17,15 @@ struct record *record_create(void)
 	return r;
 }
 
+void record_steps_destroy(struct record_step *s, size_t n)
+{
+	size_t i;
+
+	for (i = 0; s && i < n; i++)
+		free(s[i].nodes);
+	free(s);
+}
+
 void record_destroy(struct record *r)
 {
 	if (!r)
@@ -40,7 +49,7 @@ void record_destroy(struct record *r)
 	free(r->tres_alloc);
 	free(r->array_tasks);
 	free(r->script);
-	free(r->steps);
+	record_steps_destroy(r->steps, r->nsteps);
 	free(r);
 }
 

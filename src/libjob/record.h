@@ -56,7 +56,7 @@ struct record_step {
 	struct maybe_u64 het_component; /* of `srun A : B` within one job, which share step_id */
 	char name[64];
 	char state[24];
-	char nodes[256];
+	char *nodes;	      /* owned; a hostlist has any length */
 	uint32_t ntasks;
 	uint32_t nnodes, ncpus; /* 0: unknown */
 	uint64_t start, end;  /* seconds since the epoch, UTC; 0: unknown */
@@ -102,6 +102,7 @@ struct record {
 /* All unknown. NULL: out of memory. */
 struct record *record_create(void);
 void record_destroy(struct record *r);
+void record_steps_destroy(struct record_step *s, size_t n);
 
 /*
  * "cluster/<sluid or jobid,submit,restart>/<het offset or 0>": the key in Kafka, SQL and the spool. A
@@ -151,10 +152,6 @@ struct record_part {
 int record_to_parts(const struct record *r, size_t max, struct record_part **ret, size_t *ret_n,
 		    struct errmsg *err);
 void record_parts_destroy(struct record_part *part, size_t n);
-
-/* To go when the finaliser writes parts. */
-int record_to_json_within(const struct record *r, size_t max, char **ret, size_t *ret_len,
-			  bool *ret_cut, struct errmsg *err);
 
 /* Schema ceems.job_start.v1: what is known when a job begins. */
 int record_start_to_json(const struct record *r, char **ret, size_t *ret_len,

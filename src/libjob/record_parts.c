@@ -224,34 +224,6 @@ int record_to_json(const struct record *r, char **ret, size_t *ret_len, struct e
 	return 0;
 }
 
-int record_to_json_within(const struct record *r, size_t max, char **ret, size_t *ret_len,
-			  bool *ret_cut, struct errmsg *err)
-{
-	struct record without = *r; /* borrows all texts */
-	_cleanup_free_ char *json = NULL;
-	bool is_cut = false;
-	size_t len;
-	int rc = record_to_json(r, &json, &len, err);
-
-	if (rc == 0 && len > max) {
-		without.steps = NULL;
-		without.nsteps = 0;
-		without.steps_known = false;
-		is_cut = true;
-		free(TAKE_PTR(json));
-		rc = record_to_json(&without, &json, &len, err);
-	}
-	if (rc < 0)
-		return rc;
-	if (len > max)
-		return errmsg_set(err, -EMSGSIZE, "record of job %u has %zu bytes", r->job_id,
-				  len);
-	*ret = TAKE_PTR(json);
-	*ret_len = len;
-	*ret_cut = is_cut;
-	return 0;
-}
-
 int record_start_to_json(const struct record *r, char **ret, size_t *ret_len, struct errmsg *err)
 {
 	struct record_out o = { 0 };

@@ -149,7 +149,7 @@ static int get_step(struct jsonin_value *o, struct record_step *s, struct errmsg
 	if (rc == 0)
 		rc = record_get_buf(o, "state", s->state, sizeof(s->state), err);
 	if (rc == 0)
-		rc = record_get_buf(o, "nodes", s->nodes, sizeof(s->nodes), err);
+		rc = record_get_text(o, "nodes", &s->nodes, err);
 	if (rc == 0)
 		rc = record_get_u32(o, "ntasks", &s->ntasks, err);
 	if (rc == 0)
@@ -193,10 +193,9 @@ static int get_steps(struct jsonin_value *o, struct record *r, struct errmsg *er
 			return errmsg_set(err, -ENOMEM, "record: out of memory");
 	}
 	for (v = jsonin_first(steps); v < jsonin_end(steps); v = jsonin_next(v)) {
-		rc = get_step(v, &r->steps[r->nsteps], err);
+		rc = get_step(v, &r->steps[r->nsteps++], err);
 		if (rc < 0)
 			return rc;
-		r->nsteps++;
 	}
 	r->steps_known = true;
 	return 0;

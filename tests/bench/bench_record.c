@@ -91,7 +91,7 @@ static struct record *make(size_t nsteps, bool all)
 	for (i = 0; i < nsteps; i++) {
 		r->steps[i] = (struct record_step){
 			.step_id = (uint32_t)i, .name = "solver", .state = "COMPLETED",
-			.nodes = "node[0001-0004]", .ntasks = 64, .nnodes = 4, .ncpus = 64,
+			.nodes = strdup("node[0001-0004]"), .ntasks = 64, .nnodes = 4, .ncpus = 64,
 			.start = r->start, .end = r->end, .user_cpu_us = { 123456789, true },
 			.system_cpu_us = { 1234567, true }, .max_rss_bytes = { 123456789, true },
 			.cpu_time = { { 7200000000123, true }, "node0001" },

@@ -139,7 +139,7 @@ static struct record *full(void)
 	r->steps_known = true;
 	r->steps[0] = (struct record_step){
 		.step_id = UINT32_C(0xfffffffb), .name = "batch", .state = "FAILED",
-		.nodes = "n[1-2]", .ntasks = 2, .nnodes = 2, .ncpus = 4, .start = 1700000002,
+		.nodes = strdup("n[1-2]"), .ntasks = 2, .nnodes = 2, .ncpus = 4, .start = 1700000002,
 		.end = 1700000012,
 		.exit_code = 3, .user_cpu_us = { 1500001, true },
 		.system_cpu_us = { 2, true }, .max_rss_bytes = { 4096, true },
@@ -322,7 +322,7 @@ static void fill_step(struct record_step *s, bool all)
 	size_t i;
 
 	*s = (struct record_step){ .step_id = 123, .name = "solver", .state = "COMPLETED",
-				   .nodes = "node[0001-0002]", .ntasks = 256, .nnodes = 2,
+				   .nodes = strdup("node[0001-0002]"), .ntasks = 256, .nnodes = 2,
 				   .ncpus = 256, .start = 1700000002, .end = 1700003602,
 				   .user_cpu_us = { 800000000000, true },
 				   .system_cpu_us = { 1234567890, true },
@@ -359,8 +359,10 @@ static void test_size(void)
 		fill_step(&r->steps[i], false);
 	(void)record_to_json(r, &json, &len, NULL);
 	free(TAKE_PTR(json));
-	for (i = 0; i < r->nsteps; i++)
+	for (i = 0; i < r->nsteps; i++) {
+		free(r->steps[i].nodes);
 		fill_step(&r->steps[i], true);
+	}
 	(void)record_to_json(r, &json, &all, NULL);
 	diag("with what is always counted %zu, with all that can be asked for %zu", len / 100,
 	     all / 100);

@@ -16,6 +16,7 @@
 static struct record *job(size_t nsteps)
 {
 	struct record *r = record_create();
+	char nodes[64];
 	size_t i;
 
 	r->cluster = strdup("hpc \xff");
@@ -30,7 +31,8 @@ static struct record *job(size_t nsteps)
 
 		s->step_id = (uint32_t)i;
 		(void)snprintf(s->name, sizeof(s->name), i % 3 ? "step %zu" : "\xfe%zu", i);
-		(void)snprintf(s->nodes, sizeof(s->nodes), "node[%04zu-%04zu]", i, i + 8999);
+		(void)snprintf(nodes, sizeof(nodes), "node[%04zu-%04zu]", i, i + 8999);
+		s->nodes = strdup(nodes);
 		figures_init(&s->figures);
 		figures_set(&s->figures, METRIC_ENERGY, i * 1000001);
 		if (i % 2)
@@ -163,7 +165,9 @@ static void test_narrow(void)
 	ok(got[0] >= 2, "the record alone, its steps behind it: %zu parts", got[0]);
 	record_destroy(none);
 	memset(r->steps[4].name, 1, sizeof(r->steps[4].name) - 1);
-	memset(r->steps[4].nodes, 1, sizeof(r->steps[4].nodes) - 1);
+	free(r->steps[4].nodes);
+	r->steps[4].nodes = calloc(1, 500);
+	memset(r->steps[4].nodes, 1, 499);
 	figures_miss(&r->figures, METRIC_ENERGY, REASON_NO_SENSOR);
 	n = 0;
 	is_int(record_to_parts(r, 1500, &part, &n, &err), -EMSGSIZE, "a step that is too long");

@@ -55,7 +55,7 @@ static struct record *make(const char *text)
 	r->nsteps = 2;
 	r->steps = calloc(2, sizeof(*r->steps));
 	(void)snprintf(r->steps[0].name, sizeof(r->steps[0].name), "%s", text);
-	(void)snprintf(r->steps[1].nodes, sizeof(r->steps[1].nodes), "%s", text);
+	r->steps[1].nodes = strdup(text);
 	r->steps[1].nnodes = 2;
 	r->steps[1].energy.max = (struct maybe_u64){ 1, true };
 	(void)snprintf(r->steps[1].energy.max_node, sizeof(r->steps[1].energy.max_node), "%s", text);
