@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "scratch.h"
+#include "src/libsink/deadletter.h"
 #include "tap.h"
 
 #define SEG1 "0000000001.seg"
@@ -483,6 +484,87 @@ static void test_places(void)
 	scratch_clear(dir);
 }
 
+/* What fills the disk beside the spool. */
+static void fill_disk(void)
+{
+	static const char block[4096];
+	int fd = open(scratch_path(dir, "other"), O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+	while (write(fd, block, sizeof(block)) > 0)
+		;
+	close(fd);
+}
+
+/* A letter that does not fit whole leaves no part of itself. */
+static int full_disk_letters(void)
+{
+	struct sink_item item = { .kind = SPOOL_RECORD, .key = "k", .key_len = 1 };
+	static char json[3000];
+	uint64_t letters = 0;
+	uint64_t lines = 0;
+	char *text;
+	size_t len;
+	size_t i;
+	int rc;
+
+	memset(json, 'x', sizeof(json));
+	item.json = json;
+	item.json_len = sizeof(json);
+	while ((rc = deadletter_write(dir, "a", &item, "no", &err)) == 0)
+		letters++;
+	text = scratch_read(scratch_path(dir, "a.dead"), &len);
+	for (i = 0; text && i < len; i++)
+		lines += text[i] == '\n';
+	if (rc != -ENOSPC || !text || lines != letters || text[len - 1] != '\n' || !letters)
+		return 20;
+	free(text);
+	if (!strstr(err.text, "a.dead") || !strstr(err.text, "No space"))
+		return 21;
+	unlink(scratch_path(dir, "a.dead"));
+	if (deadletter_write(dir, "a", &item, "no", &err) < 0)
+		return 22;
+	unlink(scratch_path(dir, "a.dead"));
+	return 0;
+}
+
+/* Filled by others under an open spool: it says so, counts, reads and acknowledges, and goes on. */
+static int filled_by_others(struct spool *s, struct spool_cursor *c, uint64_t n)
+{
+	struct spool_pos end = { 0 };
+	struct spool_stats before;
+	struct spool_stats st;
+	struct spool_entry e;
+	uint64_t last = 0;
+	int rc;
+
+	spool_get_stats(s, &before);
+	fill_disk();
+	while ((rc = append(s, n)) == 0)
+		n++; /* into what is left of the last page */
+	spool_get_stats(s, &st);
+	if (rc != -ENOSPC || st.refused_full != before.refused_full + 1 ||
+	    !strstr(err.text, "No space"))
+		return 30;
+	spool_rewind(c);
+	if (read_rising(c, &last) == UINT64_MAX || last != n - 1)
+		return 31;
+	spool_rewind(c);
+	if (spool_read(c, &e, &err) != 1)
+		return 32;
+	end = e.next;
+	rc = spool_ack(c, &end, &err); /* its file may not fit; the reader goes on */
+	if (rc < 0 && rc != -ENOSPC)
+		return 33;
+	if (read_rising(c, NULL) == UINT64_MAX)
+		return 34;
+	unlink(scratch_path(dir, "other"));
+	if (append(s, n) < 0 || spool_sync(s, &err) < 0 || spool_ack(c, &end, &err) < 0)
+		return 35;
+	if (read_rising(c, &last) != 1 || last != n)
+		return 36;
+	return 0;
+}
+
 /* In a mount namespace of its own; the exit status is the number of what went wrong. */
 static int full_disk_child(void)
 {
@@ -521,6 +603,13 @@ static int full_disk_child(void)
 		return 6; /* the segment goes, then there is room for the cursor's file */
 	if (append(s, n + 1) < 0 || read_rising(c, NULL) != 1)
 		return 7;
+	spool_rewind(c);
+	rc = full_disk_letters();
+	if (rc)
+		return rc;
+	rc = filled_by_others(s, c, n + 2);
+	if (rc)
+		return rc;
 	spool_cursor_close(c);
 	spool_close(s);
 	if (mount("", dir, "", MS_REMOUNT | MS_RDONLY, NULL) < 0)
