@@ -124,10 +124,16 @@ int finish_append(struct finish *f, const char *key, struct record *r,
 
 int finish_sync(struct finish *f, struct errmsg *err)
 {
+	struct spool_stats stats;
 	int rc;
 
 	store_lock(f->store);
 	rc = spool_sync(f->store->spool, err);
+	spool_get_stats(f->store->spool, &stats);
+	/* the intake's sync was told of what may have become of ours */
+	if (rc == 0 && stats.sync_failures != f->sync_failures)
+		rc = errmsg_set(err, -EIO, "%s: a sync failed since", spool_dir(f->store->spool));
+	f->sync_failures = stats.sync_failures;
 	if (rc == 0)
 		store_announce(f->store);
 	store_unlock(f->store);

@@ -19,6 +19,7 @@ struct finish {
 	bool unmeasured;		      /* AcctGatherEnergyType=none */
 	struct names names;
 	uint64_t nunfollowed; /* FOLLOWUPs the spool had no room for */
+	uint64_t sync_failures; /* of the spool, when finish_sync() looked last */
 };
 
 /* Takes over what slurmdbd has of R: steps and script. Not for STEPS_ABSENT. */

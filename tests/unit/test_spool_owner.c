@@ -277,6 +277,7 @@ static void test_fence(void)
 	struct spool_entry e;
 	struct spool *a = NULL;
 	struct spool *b = NULL;
+	struct spool_stats st;
 	unsigned int n = 0;
 
 	spool_open(dir, 8 * MIB, &a, &err);
@@ -294,6 +295,8 @@ static void test_fence(void)
 	is_int(append(a, 0, 3), 0, "it may append");
 	is_int(spool_sync(a, &err), -ESTALE, "its sync says that it was in vain");
 	ok(strstr(err.text, "took the spool over") != NULL, "and why: %s", err.text);
+	spool_get_stats(a, &st);
+	is_u64(st.sync_failures, 1, "which is counted for whom it concerns, too");
 	append(a, 0, 2);
 	append(a, 0, 3);
 	is_int(spool_sync(a, &err), 0, "what it appends then is kept");
