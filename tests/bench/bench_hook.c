@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a job's end costs slurmctld under its job write lock: the copy of the facts and the push into
- * the queue, while the other side drains it. Three patterns: jobs that end one after the other
- * without a pause, 5,000 of them a second, and jobs so far apart that the worker is asleep and the
- * push wakes it. Prints nanoseconds; `bench_hook NODES` sets how many nodes the job's list names.
+ * the queue, while the other side drains it. Patterns: jobs that end one after the other without a
+ * pause, 1,000 of them a second, jobs so far apart that the worker is asleep and the push wakes it,
+ * and jobs that end while the disk hangs, when of most the key is queued. Prints nanoseconds; `bench_hook NODES` sets how many nodes the job's list names.
  */
 #include "ceems_config.h" /* _GNU_SOURCE for SCHED_BATCH */
 
@@ -21,8 +21,8 @@
 #include "src/libutil/clock.h"
 
 #define BURST 200000
-#define SPACED 2000
-#define SPACE_NS (200 * 1000)
+#define SPACED 5000
+#define SPACE_NS NSEC_PER_MSEC
 #define SPARSE 20
 #define SPARSE_NS (600 * NSEC_PER_MSEC) /* the worker lingers for 500 ms */
 
@@ -37,14 +37,23 @@ char *slurm_job_state_string(enum job_states state)
 }
 
 static atomic_bool stop;
+static atomic_bool disk_hangs;
 
 static void *drain(void *arg)
 {
 	struct feed *f = arg;
+	static struct feed_key keys[1024];
 	const void *data;
 	size_t len;
 
 	while (!atomic_load(&stop)) {
+		if (atomic_load(&disk_hangs)) {
+			feed_pause(f, 100);
+			continue;
+		}
+		while (feed_next_keys(f, keys, ARRAY_SIZE(keys)))
+			;
+		feed_release_keys(f);
 		while (feed_next(f, &data, &len))
 			;
 		feed_release(f);
@@ -82,9 +91,10 @@ static void job_ends(struct feed *f, const job_record_t *job, struct hook_time *
 {
 	static struct job_facts facts;
 	uint64_t begin = clock_mono_ns();
+	struct feed_key key = { .job_id = job->job_id };
 
 	job_facts_copy(job, FACT_END, 0, &facts);
-	if (feed_push(f, &facts, job_facts_size(&facts)) < 0)
+	if (feed_push(f, &facts, job_facts_size(&facts)) < 0 && feed_push_key(f, &key) < 0)
 		feed_note_lost(f, facts.job_id);
 	hook_time_add(t, clock_mono_ns() - begin);
 }
@@ -126,8 +136,10 @@ int main(int argc, char **argv)
 	(void)pthread_setschedparam(thread, SCHED_BATCH, &no_priority);
 	fill_job(&job, &details, nodes);
 	jobs_end(f, &job, BURST, 0, "jobcomp hook, job ends without pause");
-	jobs_end(f, &job, SPACED, SPACE_NS, "jobcomp hook, 5,000 job ends a second");
+	jobs_end(f, &job, SPACED, SPACE_NS, "jobcomp hook, 1,000 job ends a second");
 	jobs_end(f, &job, SPARSE, SPARSE_NS, "jobcomp hook, waking the worker");
+	atomic_store(&disk_hangs, true);
+	jobs_end(f, &job, BURST, 0, "jobcomp hook, the disk hangs");
 	printf("%-44s %" PRIu64 "\n", "records lost as the queue was full", feed_take_lost(f, &lost));
 	atomic_store(&stop, true);
 	feed_wake(f);
