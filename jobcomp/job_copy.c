@@ -44,18 +44,31 @@ void job_exit_status(uint32_t status, int32_t *ret_code, int32_t *ret_signal)
 		*ret_code = WEXITSTATUS((int)status);
 }
 
-/* Slurm makes the text when it asks for it, and forgets it when a task leaves the array. */
+#define TASKS_MAX 16384 /* of an array; of a larger one looking at every task takes too long */
+
+/*
+ * Slurm makes the text when it needs it, and forgets it when a task leaves the array; slurmdbd has it
+ * some seconds after the job's row.
+ */
 static void copy_array_tasks(const struct job_record *job, struct job_facts *ret)
 {
-	const char *tasks = NULL;
+	static char text[FACT_TEXT_MAX + 2];
+	const job_array_struct_t *array = job->array_recs;
 
 	/* of a task, the rest of the array is not its business */
-	if (job->array_recs && job->array_task_id == NO_VAL)
-		tasks = job->array_recs->task_id_str;
-	if (job->array_recs && job->array_task_id == NO_VAL && !tasks)
-		job_facts_leave_out(ret, FACT_ARRAY_TASKS);
+	if (!array || job->array_task_id != NO_VAL) {
+		job_facts_add_text(ret, FACT_ARRAY_TASKS, NULL);
+		return;
+	}
+	text[0] = '\0';
+	if (array->task_id_str)
+		(void)snprintf(text, sizeof(text), "%s", array->task_id_str);
+	else if (array->task_id_bitmap && bit_size(array->task_id_bitmap) <= TASKS_MAX)
+		(void)bit_fmt(text, sizeof(text), array->task_id_bitmap);
+	if (*text)
+		job_facts_add_text(ret, FACT_ARRAY_TASKS, text);
 	else
-		job_facts_add_text(ret, FACT_ARRAY_TASKS, tasks);
+		job_facts_leave_out(ret, FACT_ARRAY_TASKS);
 }
 
 void job_facts_copy(const struct job_record *job, enum fact_event event, uint64_t resized,

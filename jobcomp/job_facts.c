@@ -2,6 +2,8 @@
 #include "jobcomp/job_facts.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +51,51 @@ void job_facts_leave_out(struct job_facts *f, enum fact_text which)
 	f->left_out |= UINT32_C(1) << which;
 }
 
+static bool has_task(const char *digits, size_t len, size_t task)
+{
+	char c;
+	int digit;
+
+	if (task / 4 >= len)
+		return false;
+	c = digits[len - 1 - task / 4];
+	digit = c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
+	return digit >> task % 4 & 1;
+}
+
+char *job_facts_tasks(const char *text)
+{
+	const char *digits = text + 2;
+	char *out = NULL;
+	size_t size = 0;
+	size_t first;
+	size_t task;
+	size_t len;
+	FILE *f;
+
+	if (strncmp(text, "0x", 2) != 0 || digits[strspn(digits, "0123456789abcdefABCDEF")])
+		return strdup(text);
+	f = open_memstream(&out, &size);
+	if (!f)
+		return NULL;
+	len = strlen(digits);
+	for (task = 0; task < len * 4; task++) {
+		if (!has_task(digits, len, task))
+			continue;
+		first = task;
+		while (has_task(digits, len, task + 1))
+			task++;
+		(void)fprintf(f, "%s%zu", ftell(f) > 0 ? "," : "", first);
+		if (task > first)
+			(void)fprintf(f, "-%zu", task);
+	}
+	if (fclose(f) != 0) {
+		free(out);
+		return NULL;
+	}
+	return out;
+}
+
 static struct maybe_u64 unless_unknown(uint32_t v)
 {
 	return (struct maybe_u64){ v == FACT_UNKNOWN ? 0 : v, v != FACT_UNKNOWN };
@@ -92,6 +139,16 @@ int job_facts_to_record(const struct job_facts *f, size_t size, const char *clus
 	if (rc < 0) {
 		record_destroy(r);
 		return rc;
+	}
+	if (r->array_tasks) {
+		char *tasks = job_facts_tasks(r->array_tasks);
+
+		if (!tasks) {
+			record_destroy(r);
+			return -ENOMEM;
+		}
+		free(r->array_tasks);
+		r->array_tasks = tasks;
 	}
 	r->job_id = f->job_id;
 	r->restart_count = f->restart_count;

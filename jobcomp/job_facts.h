@@ -77,6 +77,12 @@ static inline size_t job_facts_size(const struct job_facts *f)
 /* The next text, in the order of enum fact_text; NULL or "": unknown. */
 void job_facts_add_text(struct job_facts *f, enum fact_text which, const char *text);
 
+/*
+ * "2-4,9" of Slurm's "0x21C", a bit per task; a text in other words as it is. malloc'ed; NULL: out of
+ * memory.
+ */
+char *job_facts_tasks(const char *text);
+
 /* A text that there is and that is not copied. */
 void job_facts_leave_out(struct job_facts *f, enum fact_text which);
 

@@ -108,8 +108,11 @@ static int fill_texts(const slurmdb_job_rec_t *job, bool ran, struct record *r)
 	rc |= fill_tres(&r->tres_req, job->tres_req_str);
 	rc |= fill_tres(&r->tres_alloc, job->tres_alloc_str);
 	/* of a task, slurmdbd's text is what the array had pending when it was split off */
-	if (r->array_job_id.known && !r->array_task_id.known)
-		rc |= fill_text(&r->array_tasks, job->array_task_str);
+	if (!r->array_tasks && r->array_job_id.known && !r->array_task_id.known &&
+	    job->array_task_str && *job->array_task_str) {
+		r->array_tasks = job_facts_tasks(job->array_task_str);
+		rc |= r->array_tasks ? 0 : -ENOMEM;
+	}
 	return rc ? -ENOMEM : 0;
 }
 

@@ -36,6 +36,19 @@ char *slurm_job_state_string(enum job_states state)
 	return completed;
 }
 
+bitoff_t bit_size(bitstr_t *b)
+{
+	(void)b;
+	return 0;
+}
+
+char *bit_fmt(char *str, int32_t len, bitstr_t *b)
+{
+	(void)len;
+	(void)b;
+	return str;
+}
+
 static atomic_bool stop;
 static atomic_bool disk_hangs;
 

@@ -32,6 +32,28 @@ static size_t bound(unsigned int which)
 	return which == FACT_NODES ? FACT_NODES_MAX : FACT_TEXT_MAX;
 }
 
+static void test_tasks(void)
+{
+	static const struct {
+		const char *text, *want;
+	} t[] = {
+		{ "0x1C", "2-4" },
+		{ "0x23e", "1-5,9" },
+		{ "0x1", "0" },
+		{ "0x80000001", "0,31" },
+		{ "0x0", "" },
+		{ "1-5,9", "1-5,9" },
+		{ "0xzz", "0xzz" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		_cleanup_free_ char *got = job_facts_tasks(t[i].text);
+
+		is_str(got, t[i].want, t[i].text);
+	}
+}
+
 int main(void)
 {
 	static char longest[FACT_NODES_MAX * 2];
@@ -79,5 +101,6 @@ int main(void)
 	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), 0, "what is left");
 	ok(!r->nodes && !r->job_name, "does not know them");
 	record_destroy(r);
+	test_tasks();
 	return done_testing();
 }
