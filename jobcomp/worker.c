@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "jobcomp/census.h"
 #include "jobcomp/delivery.h"
 #include "jobcomp/finaliser.h"
 #include "jobcomp/intake.h"
@@ -35,6 +36,7 @@ struct worker {
 	struct feed *feed;
 	struct store store;
 	struct intake intake;
+	struct census census;
 	struct finaliser finaliser;
 	struct emission_factor factor;
 	struct steps *steps;
@@ -53,8 +55,11 @@ static void *intake_main(void *arg)
 
 static void *finaliser_main(void *arg)
 {
+	struct worker *w = arg;
+
 	resizes_load();
-	finaliser_run(&((struct worker *)arg)->finaliser);
+	census_run(&w->census, &w->store, w->cluster);
+	finaliser_run(&w->finaliser);
 	return NULL;
 }
 
@@ -94,6 +99,7 @@ static void on_spool_open(void *arg)
 	struct errmsg err = { 0 };
 	unsigned int i;
 
+	census_read(&w->census, w->settings.spool_dir);
 	if (finaliser_open(&w->finaliser, &err) < 0 ||
 	    start_thread(&w->finaliser_thread, "ceems-final", finaliser_main, w) < 0)
 		logger_error("ceems: jobcomp: cannot start: %s; records stay in %s", err.text,
@@ -141,6 +147,7 @@ static void find_factor(struct worker *w)
 
 static void worker_destroy(struct worker *w)
 {
+	census_fini(&w->census);
 	feed_destroy(w->feed);
 	steps_destroy(w->steps);
 	free(w);

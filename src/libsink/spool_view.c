@@ -231,6 +231,14 @@ static int read_segment(struct spool_view *v, const struct spool_segment *seg,
 	return 1;
 }
 
+bool spool_view_newest(const struct spool_view *v, size_t n, struct spool_pos *ret)
+{
+	if (!v->nseg || !n)
+		return false;
+	*ret = (struct spool_pos){ .segment = v->seg[v->nseg > n ? v->nseg - n : 0].number };
+	return true;
+}
+
 int spool_view_read(struct spool_view *v, struct spool_entry *ret, struct errmsg *err)
 {
 	const struct spool_segment *seg;

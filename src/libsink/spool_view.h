@@ -30,6 +30,9 @@ void spool_view_get_stats(const struct spool_view *v, struct spool_view_stats *r
 /* Where spool_view_read() goes on; the oldest entry before the first call. */
 void spool_view_seek(struct spool_view *v, const struct spool_pos *pos);
 
+/* Where the newest N segments begin; false: there are none. */
+bool spool_view_newest(const struct spool_view *v, size_t n, struct spool_pos *ret);
+
 /* As spool_read(). */
 int spool_view_read(struct spool_view *v, struct spool_entry *ret, struct errmsg *err);
 

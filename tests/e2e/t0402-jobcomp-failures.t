@@ -90,14 +90,42 @@ nothing_runs() {
 }
 wait_for 300 nothing_runs
 
-# --- the disk is full -----------------------------------------------------------------------------
+# --- killed between a job's end and its way to the disk -------------------------------------------
 
-configure SpoolMaxSize=1
-restart_slurmctld -TERM
 # by name: a slurmctld that was killed may give a job's number again
 named() {
 	jq -e --arg name "$1" 'select(.job_name == $name)' "$RECORD_FILE" >/dev/null
 }
+as user1 srun -J before true
+as user1 srun -J unwritten true
+wait_for 120 named unwritten
+"$cluster" kill "$DIR" slurmctld -TERM # it saves that the job is over
+# the entries of the last job are taken out of the spool, as if they had not been written
+unwrite() {
+	python3 - "$1" "$RECORD_FILE" <<'EOT'
+import glob, json, sys
+lines = open(sys.argv[2]).read().splitlines(True)
+job = [l for l in lines if json.loads(l)["job_name"] == "unwritten"]
+key = json.loads(job[0])["key"].encode()
+last = sorted(glob.glob(sys.argv[1] + "/*.seg"))[-1]
+data = open(last, "rb").read()
+at = data.index(key) - 16
+assert data[at:at + 4] == b"\xce\xee\x5b\x01", "no entry of the spool"
+open(last, "r+b").truncate(at)
+open(sys.argv[2], "w").writelines(l for l in lines if l not in job)
+EOT
+}
+passes "a job's end did not get to the disk" unwrite "$SPOOL_DIR"
+"$cluster" start-daemon "$DIR" slurmctld
+wait_for 120 named unwritten
+ok $? "the next slurmctld finds it among its jobs"
+is "$(jq -r 'select(.job_name == "before" or .job_name == "unwritten") | .key' "$RECORD_FILE" | sort |
+	uniq -d)" "" "and none of those that did"
+
+# --- the disk is full -----------------------------------------------------------------------------
+
+configure SpoolMaxSize=1
+restart_slurmctld -TERM
 full=$(submit user1 -J full --wrap true)
 wait_for 60 grep -q 'error: ceems: jobcomp: cannot write to' "$LOG_DIR/slurmctld.log"
 ok $? "a spool of no size is said to be full"

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "jobcomp/census.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "jobcomp/job_facts.h"
+#include "src/libjob/record.h"
+#include "src/libsink/spool_view.h"
+#include "src/libutil/logger.h"
+
+/* At least a segment's worth of ends; reading them takes some hundredths of a second. */
+#define SEGMENTS 2
+/* Ends are not told in the order of their times. */
+#define SLACK_S 5
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool has_key(const struct census *c, const char *key)
+{
+	return c->n && bsearch(&key, c->key, c->n, sizeof(*c->key), by_text);
+}
+
+static int add_key(struct census *c, const char *key, size_t len)
+{
+	char *copy;
+
+	if (c->n == c->room) {
+		size_t room = c->room ? 2 * c->room : 1024;
+		char **more = realloc(c->key, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		c->key = more;
+		c->room = room;
+	}
+	copy = strndup(key, len);
+	if (!copy)
+		return -ENOMEM;
+	c->key[c->n++] = copy;
+	return 0;
+}
+
+/* When the job of an entry ended; 0: unknown. */
+static uint64_t end_of(const struct spool_entry *e)
+{
+	struct record *r = NULL;
+	uint64_t end;
+
+	if (record_from_json(e->data, e->len, &r, NULL) < 0)
+		return 0;
+	end = r->end;
+	record_destroy(r);
+	return end;
+}
+
+static int read_entries(struct census *c, struct spool_view *v, struct errmsg *err)
+{
+	struct spool_entry e;
+	int rc;
+
+	while ((rc = spool_view_read(v, &e, err)) > 0) {
+		if (e.kind == SPOOL_STEPS || e.kind == SPOOL_START)
+			continue;
+		if (!c->since && (e.kind == SPOOL_PENDING || e.kind == SPOOL_KEY))
+			c->since = end_of(&e);
+		rc = add_key(c, e.key, e.key_len);
+		if (rc < 0)
+			return errmsg_set(err, rc, "out of memory");
+	}
+	return rc;
+}
+
+void census_fini(struct census *c)
+{
+	while (c->n)
+		free(c->key[--c->n]);
+	free(c->key);
+	*c = (struct census){ 0 };
+}
+
+void census_read(struct census *c, const char *spool_dir)
+{
+	struct spool_view *v = NULL;
+	struct errmsg err = { 0 };
+	struct spool_pos from;
+	int rc = spool_view_open(spool_dir, &v, &err);
+
+	*c = (struct census){ 0 };
+	if (rc == 0 && spool_view_newest(v, SEGMENTS, &from)) {
+		spool_view_seek(v, &from);
+		rc = read_entries(c, v, &err);
+	}
+	spool_view_close(v);
+	if (rc < 0) {
+		logger_info("ceems: jobcomp: %s; job ends that a killed slurmctld had not written "
+			    "are not looked for", err.text);
+		census_fini(c);
+	}
+	if (c->n)
+		qsort(c->key, c->n, sizeof(*c->key), by_text);
+}
+
+/* --- what is missing --------------------------------------------------------------------- */
+
+struct missed {
+	struct record *record; /* owned */
+	enum spool_kind kind;
+};
+
+struct missing {
+	const struct census *census;
+	const char *cluster;
+	struct missed *job;
+	size_t n, room;
+};
+
+static int keep(struct missing *m, struct record *r, enum spool_kind kind)
+{
+	if (m->n == m->room) {
+		size_t room = m->room ? 2 * m->room : 64;
+		struct missed *more = realloc(m->job, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		m->job = more;
+		m->room = room;
+	}
+	m->job[m->n++] = (struct missed){ r, kind };
+	return 0;
+}
+
+static void compare(void *arg, const struct job_facts *facts)
+{
+	struct missing *m = arg;
+	char key[RECORD_KEY_MAX];
+	struct record *r = NULL;
+
+	if (job_facts_to_record(facts, job_facts_size(facts), m->cluster, &r) < 0)
+		return;
+	if (record_key(r, key, sizeof(key)) < 0 || has_key(m->census, key) ||
+	    keep(m, r, facts->left_out ? SPOOL_KEY : SPOOL_PENDING) < 0)
+		record_destroy(r);
+}
+
+static int add_to_store(struct store *store, const struct missed *job, struct errmsg *err)
+{
+	const struct record *r = job->record;
+	_cleanup_free_ char *json = NULL;
+	char key[RECORD_KEY_MAX];
+	size_t len;
+	int rc = record_key(r, key, sizeof(key));
+
+	if (rc == 0)
+		rc = record_to_json(r, &json, &len, err);
+	if (rc == 0)
+		rc = store_append(store, job->kind, key, json, len, err);
+	if (rc == 0)
+		logger_info("ceems: jobcomp: %s: its end was not in the spool yet", key);
+	return rc;
+}
+
+static void add_all(struct missing *m, struct store *store)
+{
+	struct errmsg err = { 0 };
+	size_t i;
+	int rc = 0;
+
+	store_lock(store);
+	for (i = 0; i < m->n && rc == 0; i++)
+		rc = add_to_store(store, &m->job[i], &err);
+	if (rc == 0)
+		rc = spool_sync(store->spool, &err);
+	store_announce(store);
+	store_unlock(store);
+	if (rc < 0)
+		logger_error("ceems: jobcomp: %s; of the last %zu jobs before the start some have "
+			     "no record", err.text, m->n);
+}
+
+void census_run(struct census *c, struct store *store, const char *cluster)
+{
+	struct missing m = { .census = c, .cluster = cluster };
+
+	if (c->since > SLACK_S)
+		census_jobs(c->since - SLACK_S, compare, &m);
+	if (m.n)
+		add_all(&m, store);
+	while (m.n)
+		record_destroy(m.job[--m.n].record);
+	free(m.job);
+	census_fini(c);
+}
