@@ -141,6 +141,8 @@ static const struct property {
 	 * look for it; librdkafka's own choice is another hash.
 	 */
 	{ "partitioner", "murmur2_random" },
+	/* librdkafka before 2.0 took the certificate of any host. */
+	{ "ssl.endpoint.identification.algorithm", "https" },
 	/* A topic that is not there is an answer, well before a batch's time is over. */
 	{ "topic.metadata.propagation.max.ms", "1000" },
 }, fixed[] = {
@@ -150,24 +152,19 @@ static const struct property {
 	{ "log.queue", "true" },
 };
 
-static int set_all(rd_kafka_conf_t *conf, const struct property *p, size_t n, struct errmsg *err)
+int kafka_conf_producer(const char *path, rd_kafka_conf_t *conf, struct errmsg *err)
 {
 	char reason[256];
 	size_t i;
+	int rc;
 
-	for (i = 0; i < n; i++)
-		if (rd_kafka_conf_set(conf, p[i].key, p[i].value, reason, sizeof(reason)))
-			return errmsg_set(err, -EINVAL, "%s", reason);
-	return 0;
-}
-
-int kafka_conf_producer(const char *path, rd_kafka_conf_t *conf, struct errmsg *err)
-{
-	int rc = set_all(conf, defaults, ARRAY_SIZE(defaults), err);
-
-	if (rc == 0)
-		rc = kafka_conf_read(path, conf, err);
-	if (rc == 0)
-		rc = set_all(conf, fixed, ARRAY_SIZE(fixed), err);
+	for (i = 0; i < ARRAY_SIZE(defaults); i++) /* one built without TLS lacks some */
+		(void)rd_kafka_conf_set(conf, defaults[i].key, defaults[i].value, reason,
+					sizeof(reason));
+	rc = kafka_conf_read(path, conf, err);
+	for (i = 0; rc == 0 && i < ARRAY_SIZE(fixed); i++)
+		if (rd_kafka_conf_set(conf, fixed[i].key, fixed[i].value, reason,
+				      sizeof(reason)))
+			rc = errmsg_set(err, -EINVAL, "%s", reason);
 	return rc;
 }

@@ -246,14 +246,16 @@ static rd_kafka_resp_err_t produce(struct sink *k, const struct sink_item *item)
 		RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_OPAQUE(s), RD_KAFKA_V_END);
 }
 
+/* False: time is over, or no answer will come. */
 static bool poll_until(struct sink *k, uint64_t deadline_ns)
 {
 	uint64_t now = clock_mono_ns();
 	uint64_t left_ms = now < deadline_ns ? (deadline_ns - now) / NSEC_PER_MSEC + 1 : 0;
 
-	if (left_ms)
-		(void)rd_kafka_poll(k->rk, left_ms < POLL_MS ? (int)left_ms : POLL_MS);
-	return left_ms;
+	if (!left_ms || k->was_refused)
+		return false;
+	(void)rd_kafka_poll(k->rk, left_ms < POLL_MS ? (int)left_ms : POLL_MS);
+	return true;
 }
 
 /* A try to deliver a window of items. */
@@ -407,6 +409,8 @@ static void say_why(const struct sink *k, const struct round *r, uint64_t timeou
 {
 	if (r->failure)
 		(void)errmsg_set(err, 0, "%s", rd_kafka_err2str(r->failure));
+	else if (k->was_refused)
+		(void)errmsg_set(err, 0, "%s", k->last_error);
 	else
 		(void)errmsg_set(err, 0, "no acknowledgement within %" PRIu64 " ms%s%s",
 				 timeout_ns / NSEC_PER_MSEC, k->last_error[0] ? ": " : "",
