@@ -134,6 +134,8 @@ static const struct property {
 } defaults[] = {
 	{ "client.id", "ceems" },
 	{ "linger.ms", "5" },
+	/* Names of fields are most of a record: a broker has a fifth less to do, or better. */
+	{ "compression.type", "lz4" },
 	/* The last request of a batch does not wait for the answers to those before it. */
 	{ "socket.nagle.disable", "true" },
 	/*

@@ -16,7 +16,7 @@
 #define STEPS 3
 #define SPOOL_MAX (UINT64_C(16) << 30)
 #define TIMEOUT_NS (10 * NSEC_PER_SEC)
-#define DRAIN_MAX_NS (300 * NSEC_PER_SEC)
+#define DRAIN_MAX_NS (60 * NSEC_PER_SEC)
 
 const char *const shape_name[SHAPE_N] = { "no steps", "3 usual steps", "3 full steps" };
 

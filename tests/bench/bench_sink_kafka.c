@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_sink_kafka - records per second from the spool into Kafka. Brokers: librdkafka's mock, which is
- * a thread of this process, and what CEEMS_BENCH_KAFKA (bootstrap.servers) names. Beside each
- * figure, what librdkafka alone does with the same messages and properties from memory.
+ * bench_sink_kafka - records per second from the spool into Kafka: librdkafka's mock broker, which is a
+ * thread of this process, and an Apache Kafka broker on this machine, with and without compression.
+ * Beside each figure, what librdkafka alone does with the same messages and properties from memory.
  */
+#define _GNU_SOURCE
 #include <string.h>
 
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 
 #include "bench_sink.h"
+#include "private_broker.h"
 #include "scratch.h"
 #include "src/libsink/kafka_conf.h"
 #include "src/libutil/clock.h"
@@ -18,8 +20,8 @@
 #define DISTINCT 1000
 #define TOPIC "ceems.jobs"
 
-/* Some 200 MB each: a second or more of work. */
-static const uint64_t records[SHAPE_N] = { 100000, 40000, 40000 };
+/* Some 200 MB each. */
+static const uint64_t records[SHAPE_N] = { 60000, 20000, 20000 };
 
 static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *m, void *arg)
 {
@@ -124,13 +126,12 @@ static int bench_shape(struct bench *b, enum shape shape, const char *broker)
 	return 0;
 }
 
-static void bench_broker(struct bench *b, const char *servers, const char *name)
+static void bench_broker(struct bench *b, const char *servers, const char *more, const char *name)
 {
-	const char *more = getenv("CEEMS_BENCH_KAFKA_CONF");
 	char text[1024];
 	int shape;
 
-	snprintf(text, sizeof(text), "bootstrap.servers=%s\n%s\n", servers, more ? more : "");
+	snprintf(text, sizeof(text), "bootstrap.servers=%s\n%s\n", servers, more);
 	snprintf(b->settings.kafka_conf, PATH_MAX, "%s", scratch_path(b->dir, "kafka.properties"));
 	snprintf(b->settings.kafka_topic, sizeof(b->settings.kafka_topic), TOPIC);
 	scratch_write(b->settings.kafka_conf, text, strlen(text));
@@ -139,30 +140,55 @@ static void bench_broker(struct bench *b, const char *servers, const char *name)
 			break;
 }
 
-int main(void)
+static void bench_mock(struct bench *b)
 {
-	const char *real = getenv("CEEMS_BENCH_KAFKA");
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
 	rd_kafka_mock_cluster_t *mock;
 	char reason[256];
-	struct bench b;
 	rd_kafka_t *rk;
 
-	if (bench_begin(&b) < 0)
-		return 1;
 	(void)rd_kafka_conf_set(conf, "log_level", "0", NULL, 0);
 	rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof(reason));
 	mock = rk ? rd_kafka_mock_cluster_new(rk, 1) : NULL;
-	if (mock)
-		bench_broker(&b, rd_kafka_mock_cluster_bootstraps(mock), "mock");
-	else
-		row("kafka, mock", "librdkafka has no mock cluster");
-	if (mock)
+	if (mock) {
+		bench_broker(b, rd_kafka_mock_cluster_bootstraps(mock), "", "mock");
+		bench_broker(b, rd_kafka_mock_cluster_bootstraps(mock), "compression.type=lz4",
+			     "mock, lz4");
 		rd_kafka_mock_cluster_destroy(mock);
+	} else {
+		row("kafka, mock", "librdkafka has no mock cluster");
+	}
 	if (rk)
 		rd_kafka_destroy(rk);
-	if (real)
-		bench_broker(&b, real, "broker");
+}
+
+static void bench_real(struct bench *b)
+{
+	struct private_broker broker = { 0 };
+	char servers[64];
+	const char *why;
+
+	why = broker_prepare(&broker, BROKER_SCRIPT, b->dir);
+	if (!why && !(broker_start(&broker) && broker_add_topic(&broker, TOPIC, 1, NULL, NULL)))
+		why = "the broker does not start";
+	if (why) {
+		row("kafka, broker", "%s", why);
+	} else {
+		snprintf(servers, sizeof(servers), "127.0.0.1:%u", broker.port[BROKER_PLAIN]);
+		bench_broker(b, servers, "", "broker");
+		bench_broker(b, servers, "compression.type=lz4", "broker, lz4");
+	}
+	broker_stop(&broker, SIGKILL);
+}
+
+int main(void)
+{
+	struct bench b;
+
+	if (bench_begin(&b) < 0)
+		return 1;
+	bench_mock(&b);
+	bench_real(&b);
 	bench_end(&b);
 	return 0;
 }
