@@ -16,7 +16,6 @@
 /* Entries per hold of the store's lock, for which the intake may have to wait. */
 #define READ_ENTRIES 256
 
-/* Jobs per hold of slurmctld's job read lock: a lookup each, well below 0.1 ms together. */
 #define POLL_BATCH 256
 #define POLL_FIRST_NS (300 * NSEC_PER_MSEC)
 #define POLL_MAX_NS (2 * NSEC_PER_SEC)

@@ -51,13 +51,20 @@ static void answer(struct finality_query *q)
 		q->state = FINALITY_ENDED;
 }
 
+/* Up to 1.5 us each, when the job is in no cache: below 0.1 ms together. */
+#define PER_HOLD 64
+
 void finality_poll(struct finality_query *q, size_t n)
 {
 	slurmctld_lock_t job_read = { .job = READ_LOCK };
-	size_t i;
+	size_t i = 0;
 
-	lock_slurmctld(job_read);
-	for (i = 0; i < n; i++)
-		answer(&q[i]);
-	unlock_slurmctld(job_read);
+	while (i < n) {
+		size_t until = n - i > PER_HOLD ? i + PER_HOLD : n;
+
+		lock_slurmctld(job_read);
+		for (; i < until; i++)
+			answer(&q[i]);
+		unlock_slurmctld(job_read);
+	}
 }

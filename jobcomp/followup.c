@@ -19,6 +19,12 @@
 /* So many are not asked for every 30 seconds because one more came. */
 #define MANY 1000
 
+/*
+ * Steps of an ended job that have no usage: slurmctld is behind with telling slurmdbd, but not for so
+ * long; else there is none, as of a node that failed.
+ */
+#define USAGE_NS (3600 * NSEC_PER_SEC)
+
 struct item {
 	char key[RECORD_KEY_MAX];
 	struct record *record;
@@ -190,11 +196,9 @@ static bool is_state(const struct record *r, const char *state)
 	return r->state && !strcmp(r->state, state);
 }
 
-static bool is_too_old(const struct followup *u, const struct record *r)
+static bool is_older_than(const struct record *r, uint64_t ns)
 {
-	uint64_t since = (r->end ? r->end : r->submit) * NSEC_PER_SEC;
-
-	return clock_wall_ns() > since + u->finish->settings->correction_wait_ns;
+	return clock_wall_ns() > (r->end ? r->end : r->submit) * NSEC_PER_SEC + ns;
 }
 
 static void give_up(struct followup *u, const struct item *item)
@@ -230,10 +234,12 @@ static int settle(struct followup *u, struct item *item, const struct finality_q
 		.requeued = end->state == FINALITY_GONE || is_state(item->record, "REQUEUED"),
 		.ctld_energy_j = over ? end->energy_j : (struct maybe_u64){ 0 },
 		.dbd_energy_j = q->job_energy_j };
+	bool hopeless = q->unreported && is_older_than(item->record, USAGE_NS);
 	int rc;
 
-	if (ending.ended && (known || !u->dbd->steps)) {
-		if (known)
+	if (ending.ended &&
+	    (known || !u->dbd->steps || (hopeless && !item->record->energy.final))) {
+		if (q->state != STEPS_ABSENT)
 			finish_take_steps(u->finish, item->record, q);
 		rc = finish_append(u->finish, item->key, item->record, &ending,
 				   /* follow= */ false, err);
@@ -242,7 +248,10 @@ static int settle(struct followup *u, struct item *item, const struct finality_q
 	}
 	record_steps_destroy(TAKE_PTR(q->steps), q->nsteps);
 	free(TAKE_PTR(q->script));
-	if (is_too_old(u, item->record) || (!u->dbd->steps && end->state == FINALITY_GONE)) {
+	if (hopeless && item->record->energy.final)
+		return 0;
+	if (hopeless || is_older_than(item->record, u->finish->settings->correction_wait_ns) ||
+	    (!u->dbd->steps && end->state == FINALITY_GONE)) {
 		give_up(u, item);
 		return 0;
 	}

@@ -136,6 +136,29 @@ static void test_rounds(void)
 	is_u64(before, 1, "written by the second");
 }
 
+/* Of a node that failed: slurmdbd will never have their usage. */
+static void test_unreported(void)
+{
+	struct record *r = fake_record(3, clock_wall_ns() / NSEC_PER_SEC - 4000);
+
+	reset();
+	t.settings.correction_wait_ns = 86400 * NSEC_PER_SEC;
+	fake.ended = fake.booked = fake.unreported = true;
+	begin(1u << 30);
+	(void)put(1, 10);
+	(void)put(2, 4000);
+	r->energy.final = true;
+	(void)fake_put(&t.store, SPOOL_FOLLOWUP, r);
+	run(40);
+	is_u64(t.u.nkept, 1, "usage may come soon after the end");
+	is_u64(entries("all", SPOOL_RECORD), 1,
+	       "later there is none: what was not final is, the rest is as it was");
+	fake.unreported = false;
+	run(100);
+	is_u64(entries("all", SPOOL_RECORD), 2, "it came");
+	end();
+}
+
 /* Records pass by while FOLLOWUPs wait: the spool must not grow by that. */
 static void test_held(void)
 {
@@ -207,6 +230,7 @@ int main(void)
 	if (!mkdtemp(t.dir))
 		return 1;
 	test_rounds();
+	test_unreported();
 	test_held();
 	test_full();
 	scratch_clear(t.dir);
