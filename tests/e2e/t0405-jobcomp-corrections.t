@@ -42,9 +42,10 @@ late_job() {
 }
 
 cluster_up --nodes 2 --plugins acct_gather,jobcomp \
-	--slurm-conf <(printf '%s\n' KillWait=20 UnkillableStepTimeout=60) \
+	--slurm-conf <(printf '%s\n' KillWait=20 UnkillableStepTimeout=60 \
+		AccountingStoreFlags=job_script) \
 	--ceems-conf <(printf '%s\n' Sinks=file FinalEnergyWait=2s StepDetailsWait=5s \
-		ModelIdleWatts=400 ModelMaxWatts=1000)
+		RecordScript=yes ModelIdleWatts=400 ModelMaxWatts=1000)
 
 # --- the energy comes late, and slurmctld is killed before -----------------------------------------
 
@@ -71,6 +72,7 @@ is "$total" "$(usage "$job" extern In energy)" "with the energy of the extern st
 ok $? "which has the time after the cancellation, too: $total J"
 is "$(field "$job" '[.steps[].name] | sort')" '["batch","extern"]' "and all steps"
 is "$(field "$job" .state)" '"CANCELLED"' "the rest is as it was"
+has "$(field "$job" .script)" 'trap \"\" TERM; for i in $(seq 600)' "and there is the script"
 
 # --- slurmdbd is down -------------------------------------------------------------------------------
 
@@ -89,6 +91,9 @@ ok $? "slurmdbd is back: the correction comes"
 wait_for 240 is_corrected "$other"
 ok $? "and that of the other job"
 is "$(field "$job" '[.steps[].name] | sort')" '["batch","extern","sleep"]' "with all steps"
+is "$(record_file "$other" | jq -r .script)" "$(printf '#!/bin/sh\n%s' '# This script was created by sbatch --wrap.
+
+true')" "a script to the byte"
 is "$(records "$job" | jq -c '[.key, .energy.total_j, .state, .end]' | sort -u | wc -l)" 1 \
 	"the rest is as it was"
 spool_is_small() {
