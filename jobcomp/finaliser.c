@@ -30,6 +30,7 @@
 
 #define WRITE_BATCH 256 /* records between two syncs */
 #define WRITE_RETRY_NS (5 * NSEC_PER_SEC)
+#define FOLLOWUP_TURN 4 /* of so many looks, corrections come first in one */
 #define IDLE_NS (60 * NSEC_PER_SEC)
 
 static struct logger_once write_trouble;
@@ -357,14 +358,14 @@ static void fetch_steps(struct finaliser *f, uint64_t now)
 	size_t n;
 	size_t i;
 
+	/* what cannot be written is not to fill the memory */
+	if (now < f->next_write_mono_ns || waitlist_next_due(f->waiting, WAIT_STEPS) > now)
+		return;
 	if (now < f->dbd.next_mono_ns) {
 		if (f->dbd.is_down)
 			take_nothing(f, now);
 		return;
 	}
-	/* what cannot be written is not to fill the memory */
-	if (now < f->next_write_mono_ns || waitlist_next_due(f->waiting, WAIT_STEPS) > now)
-		return;
 	q = calloc(f->dbd.limit, sizeof(*q));
 	of = calloc(f->dbd.limit, sizeof(struct waiting *));
 	for (n = 0; q && of && n < f->dbd.limit; n++) {
@@ -500,8 +501,9 @@ static uint64_t until_next_try(const struct finaliser *f, uint64_t now)
 
 	if (f->has_more)
 		return 0;
+	steps = later_of(steps, f->next_write_mono_ns);
 	if (!f->dbd.is_down)
-		steps = later_of(steps, later_of(f->dbd.next_mono_ns, f->next_write_mono_ns));
+		steps = later_of(steps, f->dbd.next_mono_ns);
 	next = earlier_of(next, waitlist_next_due(f->waiting, WAIT_END));
 	next = earlier_of(next, steps);
 	next = earlier_of(next, later_of(waitlist_next_due(f->waiting, WAIT_WRITE),
@@ -512,6 +514,7 @@ static uint64_t until_next_try(const struct finaliser *f, uint64_t now)
 
 void finaliser_run(struct finaliser *f)
 {
+	unsigned int turn = 0;
 	uint64_t seen = 0;
 	uint64_t now;
 
@@ -521,6 +524,9 @@ void finaliser_run(struct finaliser *f)
 		read_spool(f, now);
 		store_unlock(f->store);
 		poll_ends(f, now);
+		/* with a backlog there is always a new job to ask slurmdbd for */
+		if (++turn % FOLLOWUP_TURN == 0)
+			followup_run(&f->followup, now);
 		fetch_steps(f, now);
 		write_records(f, clock_mono_ns());
 		followup_run(&f->followup, clock_mono_ns());
