@@ -151,6 +151,7 @@ static void test_lost_parts(void)
 	struct record_part *part = NULL;
 	struct spool_entry e;
 	size_t n = 0;
+	size_t i;
 
 	reset();
 	r->steps = calloc(20000, sizeof(*r->steps));
@@ -170,8 +171,8 @@ static void test_lost_parts(void)
 	(void)begin();
 	put(1, 1);
 	(void)store_append(&t.store, SPOOL_RECORD, part[0].key, part[0].json, part[0].len, &err);
-	while (--n)
-		(void)store_append(&t.store, SPOOL_STEPS, part[n].key, part[n].json, part[n].len,
+	for (i = n - 1; i; i--)
+		(void)store_append(&t.store, SPOOL_STEPS, part[i].key, part[i].json, part[i].len,
 				   &err);
 	put(2, 1);
 	ok(start() && until(&t.records, 2), "with all of them it is done");
@@ -181,6 +182,7 @@ static void test_lost_parts(void)
 	store_unlock(&t.store);
 	is_u64(t.records, 2, "and nothing is written again");
 	stop();
+	record_parts_destroy(part, n);
 	record_destroy(r);
 }
 
