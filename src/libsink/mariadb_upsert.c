@@ -100,11 +100,18 @@ static void bind_column(struct mariadb_upsert *u, const struct sqlrow *rows, siz
 	size_t ncols = sqlrow_ncols(u->table);
 	const struct sqlrow_cell *cell = rows->cell + first * ncols + c;
 	enum sqlrow_type type = sqlrow_type(u->table, c);
+	static const enum enum_field_types bind_type[] = {
+		[SQLROW_TEXT] = MYSQL_TYPE_STRING,
+		/* as bytes: the server need not count the characters of kilobytes before it stores them */
+		[SQLROW_JSON] = MYSQL_TYPE_BLOB,
+		[SQLROW_UNSIGNED] = MYSQL_TYPE_LONGLONG,
+		[SQLROW_SIGNED] = MYSQL_TYPE_LONGLONG,
+	};
 	size_t at = c * UPSERT_ROWS_MAX;
 	size_t i;
 
 	for (i = 0; i < n; i++, cell += ncols) {
-		if (type == SQLROW_TEXT)
+		if (type == SQLROW_TEXT || type == SQLROW_JSON)
 			u->value[at + i].text = cell->v.text;
 		else
 			u->value[at + i].number = cell->v.number;
@@ -112,7 +119,7 @@ static void bind_column(struct mariadb_upsert *u, const struct sqlrow *rows, siz
 		u->indicator[at + i] = cell->is_null ? STMT_INDICATOR_NULL : STMT_INDICATOR_NONE;
 	}
 	*bind = (MYSQL_BIND){
-		.buffer_type = type == SQLROW_TEXT ? MYSQL_TYPE_STRING : MYSQL_TYPE_LONGLONG,
+		.buffer_type = bind_type[type],
 		.is_unsigned = type == SQLROW_UNSIGNED,
 		.buffer = &u->value[at],
 		.length = &u->len[at],

@@ -14,6 +14,7 @@
 
 enum sqlrow_type {
 	SQLROW_TEXT,
+	SQLROW_JSON, /* a text of ours, long and known to be UTF-8 */
 	SQLROW_UNSIGNED,
 	SQLROW_SIGNED,
 };

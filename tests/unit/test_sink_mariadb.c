@@ -449,6 +449,18 @@ static void test_rows(void)
 	is_u64(number("SELECT COUNT(*) FROM ceems.step"), 4, "nor the steps");
 	make_free();
 
+	/* a row that comes again is replaced entirely: also by what is not known any more */
+	make(2000, 1, "x");
+	is_int(send_made(k, 20 * SECOND), 0, "a job");
+	make_free();
+	make(2000, 1, NULL);
+	is_int(send_made(k, 20 * SECOND), 0, "and its correction");
+	is_u64(number("SELECT job_name IS NULL FROM ceems.job WHERE jobid = 2000"), 1,
+	       "which has no name any more");
+	make_free();
+	admin_query("DELETE FROM ceems.job WHERE jobid = 2000");
+	admin_query("DELETE FROM ceems.step WHERE record_key LIKE '%/2000,%'");
+
 	/* what is no record, what the server refuses, what is too large for it; between good ones */
 	make(10, 1, "good");
 	made.json[1] = strdup("{\"schema\":");
