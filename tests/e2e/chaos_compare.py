@@ -1,0 +1,420 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""chaos_compare.py CLUSTER DIR STORM: holds what sacct, Kafka, MariaDB and RecordFile of a private
+cluster say of all its jobs against each other, value by value, with STORM from chaos_storm.py to know
+what Slurm itself may have lost. Prints one line "NUMBER<tab>WHAT" per kind of error (0 is right), and
+comments with each case and the counts."""
+import collections
+import datetime
+import json
+import subprocess
+import sys
+
+CLUSTER, DIR, STORM = sys.argv[1:4]
+STEP_IDS = {"batch": 4294967291, "extern": 4294967292, "interactive": 4294967290}
+SHOWN = 20  # cases of a kind that are printed
+wrong = collections.Counter()
+noted = collections.Counter()
+checked = collections.Counter()
+
+
+def inside(*argv):
+    p = subprocess.run([CLUSTER, "exec", DIR, *argv], stdin=subprocess.DEVNULL, check=True,
+                       stdout=subprocess.PIPE, timeout=300)
+    return p.stdout.decode(errors="surrogateescape")
+
+
+def err(kind, text):
+    wrong[kind] += 1
+    if wrong[kind] <= SHOWN:
+        print(f"# WRONG, {kind}: {text}")
+
+
+def note(kind, text=""):
+    noted[kind] += 1
+    if text and noted[kind] <= SHOWN:
+        print(f"# {kind}: {text}")
+
+
+def number(text):
+    return int(text) if text and text.isdigit() else None
+
+
+def epoch(iso):
+    if iso is None:
+        return None
+    return int(datetime.datetime.fromisoformat(iso.replace("Z", "+00:00")).timestamp())
+
+
+def tres(text):
+    return dict(p.split("=", 1) for p in text.split(",") if "=" in p)
+
+
+# --- what each side says -----------------------------------------------------------------------------
+
+FIELDS = ("JobIDRaw Submit Start End State ExitCode ConsumedEnergyRaw NodeList NNodes NTasks NCPUS "
+          "User Account Partition AllocTRES TRESUsageInTot").split()
+
+
+def sacct():
+    """Rows of jobs, each with its steps' rows."""
+    out = inside("env", "SLURM_TIME_FORMAT=%s", "sacct", "-D", "-a", "-n", "-P", "--noconvert",
+                 "-S", "2000-01-01", "-E", "2100-01-01", "-o", ",".join(FIELDS))
+    jobs = []
+    for line in out.split("\n")[:-1]:
+        row = dict(zip(FIELDS, line.split("|")))
+        row["State"] = row["State"].split(" ")[0]
+        for time in "Submit", "Start", "End":
+            row[time] = number(row[time])
+        if "." in row["JobIDRaw"]:
+            jobs[-1]["steps"][row["JobIDRaw"].split(".", 1)[1]] = row
+        else:
+            row["steps"] = {}
+            jobs.append(row)
+    return jobs
+
+
+def by_key(lines):
+    """Of each key what was said of it, in order, and how many lines there were."""
+    said, n = collections.OrderedDict(), 0
+    for line in lines:
+        if line:
+            record = json.loads(line)
+            said.setdefault(record["key"], []).append(record)
+            n += 1
+    return said, n
+
+
+def kafka():
+    return by_key(inside("kcat", "-b", "127.0.0.1:9092", "-t", "ceems.jobs", "-C", "-e", "-q",
+                         "-o", "beginning").split("\n"))
+
+
+def record_file():
+    with open(f"{DIR}/records/jobs.jsonl", encoding="utf-8") as f:
+        return by_key(f.read().split("\n"))
+
+
+def open_steps():
+    """What slurmdbd has as running for ever. A slurmctld that comes back after kill -9 tells slurmdbd
+    again what it had saved to tell, and a start told late opens a step that had ended; sacct then
+    makes up its state and end from the job's."""
+    out = inside("mariadb", "--no-defaults", "--socket=/run/mysqld/mysqld.sock", "--batch",
+                 "--skip-column-names", "slurm_acct_db", "-e",
+                 "SELECT id_job, time_submit, id_step FROM ceems_step_table JOIN ceems_job_table "
+                 "USING (job_db_inx) WHERE ceems_step_table.time_end = 0")
+    return {tuple(int(n) % 2**32 for n in line.split()) for line in out.splitlines()}
+
+
+JOB_COLUMNS = {  # column: where JSON has it
+    "jobid": "jobid", "restart_count": "restart_count", "job_name": "job_name",
+    "username": "username", "account": "account", "partition_name": "partition", "state": "state",
+    "UNIX_TIMESTAMP(submit_time)": "@submit", "UNIX_TIMESTAMP(start_time)": "@start",
+    "UNIX_TIMESTAMP(end_time)": "@end", "elapsed_s": "elapsed", "nodes": "nodes",
+    "total_nodes": "total_nodes", "total_cpus": "total_cpus", "tres_alloc": "tres_alloc",
+    "energy_j": "energy.total_j", "co2e_g": "emissions.co2e_g", "energy_final": "energy.final",
+    "cpu_time_s": "usage.perf.cpu_time_s", "read_bytes": "usage.io.read_bytes",
+}
+STEP_COLUMNS = {
+    "step_name": "name", "state": "state", "nnodes": "nnodes", "ntasks": "ntasks",
+    "UNIX_TIMESTAMP(start_time)": "@start", "UNIX_TIMESTAMP(end_time)": "@end",
+    "energy_j": "energy.total_j", "co2e_g": "emissions.co2e_g",
+}
+
+
+def sql(query):
+    out = inside("mariadb", f"--defaults-file={DIR}/etc/mariadb.cnf", "--batch", "--raw",
+                 "--skip-column-names", "--default-character-set=utf8mb4", "ceems", "-e", f"SET time_zone = '+00:00'; {query}")
+    return [json.loads(line) for line in out.split("\n") if line]
+
+
+def mariadb():
+    """By key the whole record, the columns, and those of the steps."""
+    def quoted(columns):
+        return ", ".join(f"'{c}', {c}" for c in columns)
+    rows = {r["record_key"]: r for r in sql(
+        f"SELECT JSON_OBJECT('record_key', record_key, 'record', record, {quoted(JOB_COLUMNS)}) "
+        "FROM job")}
+    for r in rows.values():
+        r["steps"] = {}
+    for s in sql("SELECT JSON_OBJECT('record_key', record_key, 'step_id', step_id, "
+                 f"{quoted(STEP_COLUMNS)}) FROM step"):
+        if s["record_key"] in rows:
+            rows[s["record_key"]]["steps"][s["step_id"]] = s
+        else:
+            err("steps in MariaDB without their job", s["record_key"])
+    return rows
+
+
+# --- comparing ---------------------------------------------------------------------------------------
+
+def member(record, path):
+    for name in path.split("."):
+        record = record.get(name) if record is not None else None
+    return record
+
+
+def same(a, b):
+    if isinstance(a, str) and isinstance(b, str) and b.endswith("Z"):
+        return a == b
+    if isinstance(a, (int, float)) and isinstance(b, str):
+        b = epoch(b)
+    if isinstance(a, (int, float)) and isinstance(b, (int, float, bool)):
+        return abs(a - b) <= 1e-9 * max(1, abs(a))
+    return a == b
+
+
+def compare_columns(what, row, record, columns):
+    for column, path in columns.items():
+        checked["values of MariaDB"] += 1
+        if not same(row[column], member(record, path)):
+            err("values in MariaDB that are not the record's",
+                f"{what}: {column} {row[column]!r}, {path} {member(record, path)!r}")
+
+
+def compare_sinks(said_kafka, said_file, rows):
+    for name, keys in ("Kafka", said_kafka), ("RecordFile", said_file), ("MariaDB", rows):
+        for other, others in ("Kafka", said_kafka), ("RecordFile", said_file), ("MariaDB", rows):
+            for key in keys:
+                if key not in others:
+                    err("records in one sink and not in another", f"{key}: {name}, not {other}")
+    for key, records in said_file.items():
+        last = records[-1]
+        if key in said_kafka and said_kafka[key][-1] != last:
+            err("records whose last word differs in Kafka and RecordFile", key)
+        if key not in rows:
+            continue
+        row = rows[key]
+        # the steps are rows of their own
+        if json.loads(row["record"]) != {k: v for k, v in last.items() if k != "steps"}:
+            err("records whose last word differs in MariaDB and RecordFile", key)
+        compare_columns(key, row, last, JOB_COLUMNS)
+        steps = {s["stepid"]: s for s in last["steps"] or []}
+        if set(steps) != set(row["steps"]):
+            err("records whose steps differ in MariaDB", f"{key}: {set(steps)} {set(row['steps'])}")
+        for step in set(steps) & set(row["steps"]):
+            compare_columns(f"{key} step {step}", row["steps"][step], steps[step], STEP_COLUMNS)
+
+
+def what_changed(a, b):
+    return [k for k in a if a[k] != b.get(k)] + [k for k in b if k not in a]
+
+
+def compare_repeats(said, rows_of):
+    for key, records in said.items():
+        for record in records[:-1]:
+            last = records[-1]
+            if record == last:
+                note("repeats with equal content")
+            elif record["energy"]["final"] is False or record["steps"] is None:
+                note("corrections: the earlier lacked energy or steps")
+            elif record["@end"] != last["@end"] and any(
+                    r["End"] == epoch(last["@end"]) for r in rows_of.get(base_of(last), [])):
+                note("ends told again by slurmctld, with sacct's end last",
+                     f"{key}: {record['@end']} {record['state']}, then {last['@end']} "
+                     f"{last['state']}")
+            else:
+                err("repeats with another content", f"{key}: {what_changed(record, last)}: "
+                    + "; ".join(f"{k} {str(record.get(k))[:300]} -> {str(last.get(k))[:300]}"
+                                for k in what_changed(record, last)[:3]))
+
+
+def base_of(record):
+    return record["jobid"], epoch(record["@submit"])
+
+
+def as_sacct(exit_code):
+    """sacct takes 128 from a status, whatever it means."""
+    if exit_code is None:
+        return None
+    status, signal = exit_code.split(":")
+    return f"{int(status) % 128}:{signal}"
+
+
+def compare_job(record, row, is_open):
+    key = record["key"]
+    ran = row["NodeList"] not in ("None assigned", "")
+    extern = row["steps"].get("extern")
+
+    def equal(what, ours, theirs):
+        checked["values of sacct"] += 1
+        if ours != theirs:
+            err("values that are not sacct's", f"{key}: {what}: {ours!r}, sacct {theirs!r}")
+
+    equal("state", record["state"], row["State"])
+    equal("end", epoch(record["@end"]), row["End"])
+    equal("exit code", as_sacct(record["exit_code"]), row["ExitCode"])
+    equal("user", record["username"], row["User"])
+    equal("account", record["account"], row["Account"])
+    equal("partition", record["partition"], row["Partition"])
+    if ran:
+        equal("start", epoch(record["@start"]), row["Start"])
+        equal("nodes", record["nodes"], row["NodeList"])
+        equal("number of nodes", record["total_nodes"], number(row["NNodes"]))
+        equal("number of CPUs", record["total_cpus"], number(row["NCPUS"]))
+        # 22.05 leaves the row empty after scancel or requeue; the extern step has the job's energy
+        energy = number(row["ConsumedEnergyRaw"])
+        if not energy and extern:
+            energy = number(extern["ConsumedEnergyRaw"])
+            note("jobs whose energy sacct has in the extern step only")
+        if energy:
+            equal("energy", record["energy"]["total_j"], energy)
+        ours, theirs = (tres(t or "") for t in (record["tres_alloc"], row["AllocTRES"]))
+        if not number(row["ConsumedEnergyRaw"]):
+            ours.pop("energy", None)
+            theirs.pop("energy", None)
+        equal("tres_alloc", ours, theirs)
+        if extern and record["emissions"]["co2e_g"] is not None:
+            co2e = number(tres(extern["TRESUsageInTot"]).get("ic/ceems_co2e", ""))
+            if co2e is not None:
+                equal("mg CO2e", round(record["emissions"]["co2e_g"] * 1000), co2e)
+    if record["steps"] is None:
+        err("records without steps at the end", key)
+        return
+    steps = {s["stepid"]: s for s in record["steps"]}
+    theirs = {STEP_IDS.get(i) or number(i): s for i, s in row["steps"].items()}
+    equal("steps", sorted(steps), sorted(theirs))
+    for i in set(steps) & set(theirs):
+        compare_step(f"step {i}", steps[i], theirs[i], (*base_of(record), i) in is_open, equal)
+
+
+def compare_step(what, step, row, is_open, equal):
+    if is_open:
+        note("steps that slurmdbd has open though their job is over, so that sacct makes up the end")
+    else:
+        equal(f"{what} state", step.get("state"), row["State"])
+        equal(f"{what} end", epoch(step.get("@end")), row["End"])
+        if row["ExitCode"]:
+            equal(f"{what} exit code", as_sacct(step.get("exit_code")), row["ExitCode"])
+        else:
+            note(f"steps without an exit code in sacct, with {step.get('exit_code')} in the record")
+    equal(f"{what} start", epoch(step.get("@start")), row["Start"])
+    equal(f"{what} nodes", step.get("nodes"), row["NodeList"])
+    equal(f"{what} number of nodes", step.get("nnodes"), number(row["NNodes"]))
+    equal(f"{what} tasks", step.get("ntasks"), number(row["NTasks"]))
+    energy = number(tres(row["TRESUsageInTot"]).get("energy", ""))
+    equal(f"{what} energy", step["energy"].get("total_j"), energy)
+    co2e = number(tres(row["TRESUsageInTot"]).get("ic/ceems_co2e", ""))
+    grams = step["emissions"].get("co2e_g")
+    equal(f"{what} mg CO2e", None if grams is None else round(grams * 1000), co2e)
+
+
+# --- who has which job -------------------------------------------------------------------------------
+
+def killed_after(kills, time):
+    """slurmctld's death at or after TIME, with what it had not saved or told slurmdbd."""
+    return any(k[0] >= time - 1 for k in kills)
+
+
+def compare_sets(rows_of, said, kills, alive):
+    """The rows of sacct that have a record, with it."""
+    pairs = []
+    ours = collections.defaultdict(list)
+    for records in said.values():
+        ours[base_of(records[-1])].append(records[-1])
+    for base in sorted(set(rows_of) | set(ours)):
+        job, submit = base
+        rows, records = rows_of.get(base, []), ours.get(base, [])
+        over = [r for r in rows if r["End"]]
+        if len(over) == len(records) == 1:
+            pairs.append((records[0], over[0]))
+        elif len(over) == len(records):
+            ends = {r["End"]: r for r in over}
+            for record in records:
+                if epoch(record["@end"]) in ends:
+                    pairs.append((record, ends[epoch(record["@end"])]))
+                else:
+                    err("records of several with an end that sacct has not", record["key"])
+        elif len(over) > len(records):
+            err("jobs that sacct has and no record", f"{job} submitted {submit}: sacct "
+                f"{[(r['State'], r['Start'], r['End']) for r in rows]}, "
+                f"records {[r['key'] for r in records]}")
+        elif not rows and killed_after(kills, submit):
+            note("jobs of which slurmctld, killed, never told slurmdbd",
+                 f"{[(r['key'], r['state'], r['@end']) for r in records]}")
+        elif rows and all(killed_after(kills, epoch(r["@end"])) for r in records):
+            note("ends that slurmctld told us and, killed, not slurmdbd",
+                 f"{job} submitted {submit}: records {[(r['state'], r['@end']) for r in records]}, "
+                 f"sacct {[(r['State'], r['End']) for r in rows]}")
+        else:
+            err("records that sacct has not", f"{[r['key'] for r in records]}, sacct {rows}")
+        for r in rows:
+            if r["End"] or records:
+                continue
+            if job in alive:
+                err("jobs that still run", f"{job}")
+            elif killed_after(kills, submit):
+                note("jobs that slurmctld forgot when killed, open for ever in sacct",
+                     f"{job} submitted {submit}, {r['State']}")
+            else:
+                err("jobs that are over and open in sacct", f"{job} submitted {submit}")
+    return pairs
+
+
+def name_of(record):
+    raw = record["job_name"]
+    if "job_name" not in record.get("escaped", []):
+        return raw.encode()
+    parts = raw.encode().split(b"\\\\")
+    for i, part in enumerate(parts):
+        bits = part.split(b"\\x")
+        parts[i] = bits[0] + b"".join(bytes([int(b[:2], 16)]) + b[2:] for b in bits[1:])
+    return b"\\".join(parts)
+
+
+def compare_names(names, said, kills):
+    records = collections.defaultdict(list)
+    for r in said.values():
+        records[str(r[-1]["jobid"])].append(r[-1])
+    for job, submitted in names.items():
+        for r in records[job]:
+            # sbatch may have been told to wait, and the id may be another job's by now
+            told = [bytes.fromhex(n) for n, t in submitted if t - 1 <= epoch(r["@submit"]) <= t + 60]
+            if told:
+                if name_of(r) in told:
+                    checked["hostile names"] += 1
+                    continue
+                if name_of(r) in (b"wrap", b"sleep") and killed_after(kills, submitted[0][1]):
+                    note("ids that slurmctld, killed, gave twice", r["key"])
+                else:
+                    err("job names that came back otherwise", f"{r['key']}: {r['job_name']!r}, "
+                        f"submitted {told!r}")
+
+
+def main():
+    with open(STORM, encoding="ascii") as f:
+        storm = json.load(f)
+    alive = {int(i) for i in inside("squeue", "-h", "-t", "PD,R,CG,CF,S,RQ", "-o", "%A").split()}
+    jobs = sacct()
+    rows_of = collections.defaultdict(list)
+    for row in jobs:
+        rows_of[int(row["JobIDRaw"]), row["Submit"]].append(row)
+    said_kafka, messages = kafka()
+    said_file, lines = record_file()
+    rows = mariadb()
+
+    kills = storm["kills"]
+    is_open = open_steps()
+    pairs = compare_sets(rows_of, said_file, kills, alive)
+    compare_sinks(said_kafka, said_file, rows)
+    compare_repeats(said_kafka, rows_of)
+    for record, row in pairs:
+        compare_job(record, row, is_open)
+        if not record["energy"]["final"]:
+            err("records whose energy is not final at the end", record["key"])
+    compare_names(storm["names"], said_file, kills)
+
+    print(f"# {len(jobs)} rows of jobs in sacct, {len(said_file)} records: {len(said_kafka)} keys in "
+          f"{messages} messages of Kafka, {len(said_file)} in {lines} lines of RecordFile, "
+          f"{len(rows)} rows in MariaDB")
+    for of in checked, noted:
+        for what, n in sorted(of.items()):
+            print(f"# {n} {what}")
+    for what in ("jobs that sacct has and no record", "records that sacct has not",
+                 "records in one sink and not in another"):
+        wrong[what] += 0
+    for what, n in sorted(wrong.items()):
+        print(f"{n}\t{what}")
+
+
+main()

@@ -1,0 +1,316 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""chaos_storm.py CLUSTER DIR ROUNDS SEED OUT: jobs of three users flow through a private cluster
+while in each of ROUNDS rounds one or two things go wrong, chosen by SEED, several at a time. Then
+everything is mended, what still runs is cancelled, and the spool is left to drain. What happened
+goes to stdout, as TAP comments, and to OUT for chaos_compare.py."""
+import json
+import random
+import subprocess
+import sys
+import threading
+import time
+
+CLUSTER, DIR = sys.argv[1:3]
+ROUNDS, SEED, OUT = int(sys.argv[3]), sys.argv[4], sys.argv[5]
+MOST_AT_ONCE = 4
+NODES = ("n1", "n2")
+begin = time.monotonic()
+lock = threading.Lock()  # of what follows
+names = {}     # job id -> [name, wall clock] as submitted: an id may be given twice
+counts = {}    # what was submitted, what went wrong
+kills = []     # wall clock of each kill -9 of slurmctld, and of when it was up again
+over = threading.Event()
+
+
+def say(text):
+    with lock:
+        print(f"# {time.monotonic() - begin:6.1f} s  {text}", flush=True)
+
+
+def count(kind, what):
+    with lock:
+        of = counts.setdefault(kind, {})
+        of[what] = of.get(what, 0) + 1
+
+
+def run(argv, timeout, **more):
+    """The exit status, None when it took too long, and what it printed."""
+    try:
+        p = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, timeout=timeout, check=False, **more)
+        return p.returncode, p.stdout.decode(errors="replace").strip()
+    except subprocess.TimeoutExpired:
+        return None, ""
+
+
+def cluster(*args, timeout=400):
+    return run([CLUSTER, args[0], DIR, *args[1:]], timeout)
+
+
+def inside(*args, user="root", timeout=20):
+    # the time limit inside: what the cluster runs does not end with this side of nsenter
+    return run([CLUSTER, "exec", DIR, "-u", user, "timeout", str(timeout), *args], timeout + 20)
+
+
+# --- jobs ------------------------------------------------------------------------------------------
+
+HOSTILE = [
+    b"it's; DROP TABLE job; --", b'"quoted" \\" \\\\', b"line one\nline two\r\n\ttab",
+    b"<script>&amp;{}[]\x01\x1f\x7f", "\u00e4\u6f22\U0001f600\u2028".encode(),
+    b"latin1 \xe4\xf6 cut \xe2\x82 surrogate \xed\xa0\x80 overlong \xc0\xaf", b"\xff\xfe\xfd",
+    b"%s%n%x $(reboot) `id` ${x}", b"back\\x41slash \\xff \xff", b"n" * 1000,
+]
+
+
+def later(seconds, *argv, user="root"):
+    def act():
+        over.wait(seconds)
+        for _ in range(6):
+            if inside(*argv, user=user)[0] == 0 or over.wait(2):
+                return
+    threading.Thread(target=act, daemon=True).start()
+
+
+def submit(user, kind, *args, name=None):
+    told = time.time()
+    argv = ["sbatch", "--parsable", "-n1", "-o", "/dev/null", *args]
+    if name is not None:
+        argv[1:1] = [b"--job-name=" + name]
+    rc, out = inside(*argv, user=user)
+    last = out.splitlines()[-1] if out else ""
+    if rc != 0 or not last.isdigit():
+        count("submits refused or not answered", kind)
+        return None
+    count("jobs", kind)
+    if name is not None:
+        with lock:
+            names.setdefault(last, []).append([name.hex(), told])
+    return last
+
+
+def one_job(user, rng):
+    kind = rng.choices(
+        ["true", "steps", "sleep", "fail", "array", "cancel pending array", "cancel pending",
+         "cancel running", "time-out", "requeue", "hostile name", "srun", "het", "two nodes"],
+        [5, 5, 4, 2, 2, 1, 1, 3, 0.4, 2, 4, 2, 1, 2])[0]
+    job = None
+    if kind == "true":
+        submit(user, kind, "--wrap", "true")
+    elif kind == "steps":
+        submit(user, kind, "--wrap", f"srun true; srun sleep {rng.uniform(0, 2):.1f}; srun false")
+    elif kind == "sleep":
+        submit(user, kind, "--wrap", f"sleep {rng.uniform(0, 5):.1f}")
+    elif kind == "fail":
+        submit(user, kind, "--wrap", f"exit {rng.randint(1, 255)}")
+    elif kind == "array":
+        submit(user, kind, f"--array=1-{rng.randint(2, 4)}", "--wrap", "sleep $SLURM_ARRAY_TASK_ID")
+    elif kind == "cancel pending array":
+        job = submit(user, kind, "--array=1-5", "--begin=now+1hour", "--wrap", "true")
+        args = ["scancel"]
+    elif kind == "cancel pending":
+        job = submit(user, kind, "--begin=now+1hour", "--wrap", "true")
+        args = ["scancel"]
+    elif kind == "cancel running":
+        job = submit(user, kind, "--wrap", "srun sleep 60")
+        args = ["scancel"]
+    elif kind == "time-out":
+        submit(user, kind, "-t1", "--wrap", "sleep 200")
+    elif kind == "requeue":
+        job = submit(user, kind, "--requeue", "--wrap", "sleep 6")
+        args = ["scontrol", "requeue"]
+    elif kind == "hostile name":
+        submit(user, kind, "--wrap", "true", name=rng.choice(HOSTILE))
+    elif kind == "srun":
+        rc, _ = inside("srun", "-n1", "-I20", "sleep", f"{rng.uniform(0, 2):.1f}", user=user,
+                       timeout=40)
+        count("jobs" if rc == 0 else "submits refused or not answered", kind)
+    elif kind == "het":
+        submit(user, kind, ":", "-n1", "--wrap", "srun true")
+    elif kind == "two nodes":
+        submit(user, kind, "-N2", "-n2", "--wrap", f"srun sleep {rng.uniform(0, 3):.1f}")
+    if job:
+        later(rng.uniform(0, 4), *args, job, user=user)
+
+
+def feed(user, number):
+    rng = random.Random(f"{SEED}/{user}/{number}")
+    while not over.is_set():
+        one_job(user, rng)
+        over.wait(rng.uniform(0.1, 1.2))
+
+
+def keep_nodes():
+    """Slurm takes a node out that did not answer; jobs must go on."""
+    while not over.wait(5):
+        _, out = inside("sinfo", "-h", "-N", "-o", "%N %T")
+        for line in out.splitlines():
+            node, _, state = line.partition(" ")
+            if node in NODES and state.rstrip("*") in ("down", "drained", "drain"):
+                inside("scontrol", "update", f"nodename={node}", "state=resume")
+                count("nodes resumed", node)
+
+
+# --- what goes wrong ---------------------------------------------------------------------------------
+
+def start(name):
+    for _ in range(10):
+        rc, out = cluster("start-daemon", *name.split())
+        if rc == 0:
+            return
+        if "runs already" in out and cluster("wait-up", *name.split())[0] == 0:
+            return
+        time.sleep(1)
+    say(f"{name} does not start: {out}")
+
+
+def kill(name, signal):
+    told = time.time()
+    if signal == "TERM" and cluster("kill", *name.split(), "-TERM")[0] == 0:
+        return
+    cluster("kill", *name.split(), "-KILL" if signal == "TERM" else f"-{signal}")
+    if name == "slurmctld" and signal in ("TERM", "KILL"):
+        with lock:
+            kills.append([told, None])
+
+
+def back(name):
+    start(name)
+    if name == "slurmctld":
+        with lock:
+            for k in kills:
+                k[1] = k[1] or time.time()
+
+
+def killed(name):
+    return lambda: kill(name, "KILL"), lambda: back(name)
+
+
+def ended(name):
+    return lambda: kill(name, "TERM"), lambda: back(name)
+
+
+def stopped(name):
+    return lambda: kill(name, "STOP"), lambda: kill(name, "CONT")
+
+
+def cut_off(sink):
+    return lambda: cluster("net", "hang", sink), lambda: cluster("net", "flow", sink)
+
+
+def read_only():
+    # the kernel does not take a file system from who writes on it
+    kill("slurmctld", "TERM")
+    rc, out = cluster("disk", "ro")
+    if rc != 0:
+        say(f"the disk stays writable: {out}")
+    back("slurmctld")
+
+
+FAULTS = [  # weight, what, of which at most one at a time, begin and end, for how long
+    (3, "kafka killed", ("kafka",), killed("kafka"), (0, 5)),
+    (2, "kafka hangs", ("kafka",), stopped("kafka"), (2, 8)),
+    (1, "kafka restarted", ("kafka",), ended("kafka"), (0, 0)),
+    (2, "network to kafka hangs", ("kafka",), cut_off("kafka"), (3, 10)),
+    (3, "sink's MariaDB killed", ("sinkdb",), killed("sinkdb"), (0, 5)),
+    (2, "sink's MariaDB hangs", ("sinkdb",), stopped("sinkdb"), (2, 8)),
+    (1, "sink's MariaDB restarted", ("sinkdb",), ended("sinkdb"), (0, 0)),
+    (2, "network to MariaDB hangs", ("sinkdb",), cut_off("sinkdb"), (3, 10)),
+    (2, "slurmdbd's MariaDB killed", ("dbd",), killed("mariadb"), (0, 4)),
+    (1, "slurmdbd's MariaDB hangs", ("dbd",), stopped("mariadb"), (2, 6)),
+    (2, "slurmdbd killed", ("dbd",), killed("slurmdbd"), (0, 5)),
+    (1, "slurmdbd hangs", ("dbd",), stopped("slurmdbd"), (2, 6)),
+    (1, "slurmdbd restarted", ("dbd",), ended("slurmdbd"), (0, 0)),
+    (4, "slurmctld killed", ("slurmctld",), killed("slurmctld"), (0, 3)),
+    (2, "slurmctld hangs", ("slurmctld",), stopped("slurmctld"), (1, 5)),
+    (2, "slurmctld restarted", ("slurmctld",), ended("slurmctld"), (0, 2)),
+    (2, "slurmctld reconfigured", ("slurmctld",),
+     (lambda: inside("scontrol", "reconfigure", timeout=60), lambda: None), (0, 0)),
+    (1, "slurmd killed", ("n1",), killed("slurmd n1"), (0, 3)),
+    (1, "slurmd hangs", ("n2",), stopped("slurmd n2"), (2, 6)),
+    (3, "spool's disk full", ("disk",),
+     (lambda: cluster("disk", "fill"), lambda: cluster("disk", "free")), (2, 8)),
+    (2, "spool's disk read-only", ("disk", "slurmctld"),
+     (read_only, lambda: cluster("disk", "rw")), (2, 6)),
+]
+
+
+def storm():
+    rng = random.Random(f"{SEED}/faults")
+    busy, threads = set(), []
+
+    def happen(what, parts, acts, seconds):
+        count("faults", what)
+        acts[0]()
+        time.sleep(seconds)
+        acts[1]()
+        with lock:
+            busy.difference_update(parts)
+
+    for number in range(1, ROUNDS + 1):
+        chosen = []
+        for _ in range(rng.choice((1, 1, 2))):
+            while True:
+                with lock:
+                    free = [f for f in FAULTS if not busy.intersection(f[2])]
+                    full = len(busy) >= MOST_AT_ONCE
+                if free and not full:
+                    break
+                time.sleep(0.1)
+            fault = rng.choices(free, [f[0] for f in free])[0]
+            with lock:
+                busy.update(fault[2])
+            seconds = rng.uniform(*fault[4])
+            chosen.append(f"{fault[1]} for {seconds:.1f} s" if seconds else fault[1])
+            t = threading.Thread(target=happen, args=(*fault[1:4], seconds))
+            t.start()
+            threads.append(t)
+        say(f"round {number}: {', '.join(chosen)}")
+        time.sleep(rng.uniform(0.5, 4))
+    for t in threads:
+        t.join()
+
+
+# --- afterwards ----------------------------------------------------------------------------------------
+
+def until(seconds, what, done):
+    """Waits for a condition; the time only ends what would hang."""
+    end = time.monotonic() + seconds
+    while not done():
+        if time.monotonic() > end:
+            say(f"not within {seconds} s: {what}")
+            return False
+        time.sleep(1)
+    say(what)
+    return True
+
+
+def nothing_runs():
+    for user in ("user1", "user2", "user3"):
+        inside("scancel", "-u", user)
+    rc, out = inside("squeue", "-h", "-t", "PD,R,CG,CF,S,RQ,SE", "-o", "%A %T")
+    if out and time.monotonic() % 10 < 1:
+        inside("scontrol", "update", "nodename=n1,n2", "state=resume")
+    return rc == 0 and not out
+
+
+def main():
+    say(f"seed {SEED}, {ROUNDS} rounds")
+    threads = [threading.Thread(target=feed, args=(u, n))
+               for u in ("user1", "user2", "user3") for n in (1, 2)]
+    threads.append(threading.Thread(target=keep_nodes))
+    for t in threads:
+        t.start()
+    storm()
+    over.set()
+    for t in threads:
+        t.join()
+    good = until(600, "no job is left", nothing_runs)
+    with open(OUT, "w", encoding="ascii") as f:
+        json.dump({"names": names, "counts": counts, "kills": kills}, f)
+    for kind, of in counts.items():
+        say(f"{kind}: {sum(of.values())}: " + ", ".join(f"{n} {w}" for w, n in sorted(of.items())))
+    return 0 if good else 1
+
+
+sys.exit(main())
