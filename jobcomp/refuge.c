@@ -65,7 +65,8 @@ int refuge_append(struct refuge *r, enum spool_kind kind, const char *key, const
 
 int refuge_sync(struct refuge *r, struct errmsg *err)
 {
-	return spool_sync(r->spool, err);
+	/* closed: nothing was appended, as of a batch of job starts, which it does not take */
+	return r->spool ? spool_sync(r->spool, err) : 0;
 }
 
 /* Of the refuge, which must not keep the spool from being used. Returns 0: nothing was moved. */

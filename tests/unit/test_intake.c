@@ -6,9 +6,11 @@
 #include "jobcomp/intake.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "jobcomp/job_facts.h"
 #include "src/libutil/clock.h"
@@ -177,6 +179,39 @@ static void test_starts(const char *dir)
 	feed_destroy(f);
 }
 
+/* No spool and nothing in the refuge: a start that comes alone is let go of, and an end kept. */
+static void test_start_without_spool(const char *dir)
+{
+	struct intake in = { .cluster = "c", .on_open = nothing };
+	struct refuge r;
+	struct store store;
+	struct feed *f = NULL;
+	char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s/file", dir);
+	(void)close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	(void)feed_create(1 << 20, &f, NULL);
+	fill(1, "n1");
+	facts.event = FACT_START;
+	end_job(f);
+	(void)store_init(&store, UINT64_C(1) << 30);
+	store_stop(&store);
+	in.feed = f;
+	in.store = &store;
+	in.spool_dir = path;
+	in.state_dir = dir;
+	intake_run(&in);
+	ok(store.spool == NULL, "a start, and nowhere to write it");
+	fill(1, "n1");
+	end_job(f);
+	intake_run(&in);
+	refuge_init(&r, dir);
+	ok(r.has_entries, "the end is in the refuge");
+	refuge_close(&r);
+	store_fini(&store);
+	feed_destroy(f);
+}
+
 static void in_scratch(void (*test)(const char *dir))
 {
 	char dir[] = SCRATCH_TEMPLATE;
@@ -195,5 +230,6 @@ int main(void)
 	in_scratch(test_overflow);
 	in_scratch(test_left_out);
 	in_scratch(test_starts);
+	in_scratch(test_start_without_spool);
 	return done_testing();
 }
