@@ -431,7 +431,8 @@ static void test_rows(void)
 		      "'%DROP TABLE%%s' FROM ceems.job WHERE jobid = 2"), 1, "hostile text is text");
 	is_u64(number("SELECT LENGTH(job_name) FROM ceems.job WHERE jobid = 3"), sizeof(big) - 1,
 	       "long text too");
-	is_u64(number("SELECT energy_kwh > 0 AND mean_power_w > 2 FROM ceems.job_summary WHERE "
+	is_u64(number("SELECT energy_kwh > 0 AND ABS(energy_kwh * 3600000 - energy_j) < 0.01 AND "
+		      "mean_power_w > 2 FROM ceems.job_summary WHERE "
 		      "jobid = 1"), 1, "job_summary");
 	is_u64(number("SELECT cpu_efficiency IS NULL AND ABS(energy_imbalance) < 1e-9 AND "
 		      "energy_max_node = 'n2' AND cpu_time_imbalance IS NULL AND cpu_time_max_node IS "
