@@ -22,6 +22,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <librdkafka/rdkafka.h>
@@ -96,9 +97,34 @@ static void on_log(const rd_kafka_t *rk, int level, const char *facility, const 
 /* --- the client -------------------------------------------------------------------------- */
 
 /*
+ * A connection of which nothing is left when it is closed, also by a kill: else the kernel would go on
+ * sending for minutes what a network that hangs held up, and a record could come to the broker after
+ * the next client's correction of it. Runs in the client's threads.
+ */
+static int make_socket(int domain, int type, int protocol, void *arg)
+{
+	const struct linger drop = { .l_onoff = 1 };
+	int fd = socket(domain, type | SOCK_CLOEXEC, protocol);
+
+	(void)arg;
+	if (fd >= 0)
+		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &drop, sizeof(drop));
+	return fd;
+}
+
+/* What ADDRESS is in stays mapped. */
+static void pin(uintptr_t address)
+{
+	Dl_info where;
+
+	if (dladdr((void *)address, &where))
+		(void)dlopen(where.dli_fname, RTLD_LAZY | RTLD_NODELETE | RTLD_NOLOAD);
+}
+
+/*
  * rd_kafka_destroy() joins the client's threads, and one of them may sit in a DNS query for long.
- * It gets a thread of its own that runs nothing of ours, so that this module can be unmapped in
- * the meantime; librdkafka itself stays mapped.
+ * It gets a thread of its own. When that takes too long we go, and our module can be unloaded: then
+ * librdkafka and make_socket() stay mapped.
  */
 static void destroy_client(struct sink *k)
 {
@@ -109,7 +135,6 @@ static void destroy_client(struct sink *k)
 	pthread_t thread;
 	sigset_t all;
 	sigset_t old;
-	Dl_info where;
 	int rc;
 
 	k->timeouts = 0;
@@ -120,8 +145,7 @@ static void destroy_client(struct sink *k)
 	(void)rd_kafka_purge(rk, PURGE_ALL);
 	(void)rd_kafka_poll(rk, 0);
 	rd_kafka_set_log_level(rk, 0);
-	if (dladdr((void *)(uintptr_t)rd_kafka_destroy, &where))
-		(void)dlopen(where.dli_fname, RTLD_LAZY | RTLD_NODELETE | RTLD_NOLOAD);
+	pin((uintptr_t)rd_kafka_destroy);
 	/* It returns nothing and nobody reads what the thread returned. */
 	start = (void *(*)(void *))(uintptr_t)rd_kafka_destroy;
 	(void)sigfillset(&all); /* the host's signals are for its own threads */
@@ -135,6 +159,7 @@ static void destroy_client(struct sink *k)
 	while (pthread_tryjoin_np(thread, NULL) == EBUSY) {
 		if (clock_mono_ns() > deadline) {
 			logger_info("ceems: kafka: the client takes long to close; left to it");
+			pin((uintptr_t)make_socket);
 			(void)pthread_detach(thread);
 			return;
 		}
@@ -161,6 +186,7 @@ static int make_client(struct sink *k, struct errmsg *err)
 	rd_kafka_conf_set_dr_msg_cb(conf, on_report);
 	rd_kafka_conf_set_error_cb(conf, on_error);
 	rd_kafka_conf_set_log_cb(conf, on_log);
+	rd_kafka_conf_set_socket_cb(conf, make_socket);
 	k->rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof(reason));
 	if (!k->rk) {
 		rd_kafka_conf_destroy(conf);

@@ -355,6 +355,40 @@ static void test_corrected(void)
 	sink_kafka.close(k);
 }
 
+/* A broker that takes the connection and says nothing: what it was sent is worth nothing when we go. */
+static void test_abandoned(void)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	const struct timeval patience = { .tv_sec = 20 };
+	socklen_t len = sizeof(a);
+	struct sink_item item[3];
+	enum sink_result r[3];
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	struct sink *k = NULL;
+	char buf[4096];
+	ssize_t n;
+	int fd;
+
+	ok(bind(listener, (struct sockaddr *)&a, sizeof(a)) == 0 && listen(listener, 8) == 0 &&
+	   getsockname(listener, (struct sockaddr *)&a, &len) == 0, "a listener");
+	setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	snprintf(buf, sizeof(buf), "bootstrap.servers=127.0.0.1:%d\n", ntohs(a.sin_port));
+	is_int(open_with(buf, &k), 0, "its client");
+	fill(item, r, 3);
+	is_int(send_all(k, item, 3, r, SECOND / 10), -EAGAIN, "waits");
+	fd = accept(listener, NULL, NULL);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	ok(recv(fd, buf, sizeof(buf), 0) > 0, "it asked something");
+	sink_kafka.close(k);
+	do
+		n = recv(fd, buf, sizeof(buf), 0);
+	while (n > 0);
+	ok(n < 0 && errno == ECONNRESET, "the connection is dropped, not closed (%zd, %s)", n,
+	   n < 0 ? strerror(errno) : "end of file");
+	close(fd);
+	close(listener);
+}
+
 static void test_outage(void)
 {
 	static struct sink_item item[100];
@@ -457,6 +491,7 @@ int main(void)
 		test_kinds();
 		test_window();
 		test_corrected();
+		test_abandoned();
 		test_outage();
 		rd_kafka_mock_cluster_destroy(mock);
 	} else {
