@@ -50,7 +50,12 @@ int finaliser_open(struct finaliser *f, struct errmsg *err)
 	dbd_pace_init(&f->dbd, f->steps);
 	f->opened_wall_ns = clock_wall_ns();
 	rc = spool_cursor_open(f->store->spool, CURSOR, &f->cursor, err);
-	return rc < 0 ? rc : followup_open(&f->followup, &f->finish, &f->dbd, err);
+	if (rc < 0)
+		return rc;
+	/* without a RECORD that was written the next start writes it again */
+	spool_cursor_spare(f->cursor, SPOOL_MASK(SPOOL_RECORD) | SPOOL_MASK(SPOOL_STEPS) |
+					      SPOOL_MASK(SPOOL_START));
+	return followup_open(&f->followup, &f->finish, &f->dbd, err);
 }
 
 static void enter(struct finaliser *f, struct waiting *w, enum wait_phase phase, uint64_t now,

@@ -35,6 +35,8 @@ static struct logger_once read_trouble;
 
 int followup_open(struct followup *u, struct finish *f, struct dbd_pace *d, struct errmsg *err)
 {
+	int rc;
+
 	*u = (struct followup){ .finish = f,
 				.dbd = d,
 				.first_ns = FOLLOWUP_FIRST_NS,
@@ -42,7 +44,13 @@ int followup_open(struct followup *u, struct finish *f, struct dbd_pace *d, stru
 				.held_max_bytes = HELD_MAX_BYTES };
 	if (f->store->max_bytes && f->store->max_bytes / 8 < u->held_max_bytes)
 		u->held_max_bytes = f->store->max_bytes / 8;
-	return spool_cursor_open(f->store->spool, CURSOR, &u->cursor, err);
+	rc = spool_cursor_open(f->store->spool, CURSOR, &u->cursor, err);
+	if (rc == 0) /* all but its own and what is not known */
+		spool_cursor_spare(u->cursor, SPOOL_MASK(SPOOL_PENDING) | SPOOL_MASK(SPOOL_KEY) |
+						      SPOOL_MASK(SPOOL_RECORD) |
+						      SPOOL_MASK(SPOOL_STEPS) |
+						      SPOOL_MASK(SPOOL_START));
+	return rc;
 }
 
 void followup_close(struct followup *u)

@@ -165,7 +165,7 @@ static int fill_window(struct deliver *d, struct errmsg *err)
 		rc = next_entry(d, err);
 		if (rc <= 0)
 			break;
-		if (!(d->ops->kinds & SPOOL_MASK(d->held.kind))) {
+		if (d->held.kind > 31 || !(d->ops->kinds & SPOOL_MASK(d->held.kind))) {
 			d->has_passed = true;
 		} else {
 			rc = append_item(d, &d->held);

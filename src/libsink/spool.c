@@ -81,7 +81,8 @@ int spool_push_segment(struct spool *s, uint64_t number, uint64_t size)
 		s->seg = seg;
 		s->seg_room = room;
 	}
-	seg[s->nseg++] = (struct spool_segment){ .number = number, .size = size };
+	seg[s->nseg++] = (struct spool_segment){ .number = number, .size = size,
+						 .kinds = size ? SPOOL_KINDS_UNKNOWN : 0 };
 	s->stats.bytes += size;
 	if (number >= s->next_number)
 		s->next_number = number + 1;
@@ -166,53 +167,18 @@ static int start_segment(struct spool *s, struct errmsg *err)
 	return 0;
 }
 
-static bool is_past(const struct spool_cursor *c, const struct spool_segment *seg)
-{
-	return c->acked.segment > seg->number ||
-	       (c->acked.segment == seg->number && c->acked.offset >= seg->size);
-}
-
-static bool is_done(const struct spool *s, const struct spool_segment *seg)
-{
-	const struct spool_cursor *c;
-
-	for (c = s->cursors; c; c = c->next)
-		if (!is_past(c, seg))
-			return false;
-	return s->cursors != NULL;
-}
-
-void spool_reclaim(struct spool *s)
-{
-	size_t closed = s->seg_fd >= 0 ? s->nseg - 1 : s->nseg;
-	struct spool_cursor *c;
-	char name[SPOOL_NAME_MAX];
-	size_t n = 0;
-
-	if (s->is_fenced) /* it is not ours to delete any more */
-		return;
-	for (; n < closed && is_done(s, &s->seg[n]); n++) {
-		spool_segment_name(name, s->seg[n].number, "seg");
-		if (unlinkat(s->dir_fd, name, 0) < 0 && errno != ENOENT)
-			break;
-		for (c = s->cursors; c; c = c->next) /* an open file keeps its blocks */
-			if (c->fd >= 0 && c->fd_number == s->seg[n].number)
-				(void)close(TAKE_FD(c->fd));
-		s->stats.bytes -= s->seg[n].size;
-	}
-	if (n) {
-		memmove(s->seg, s->seg + n, (s->nseg - n) * sizeof(*s->seg));
-		s->nseg -= n;
-	}
-}
-
 static bool has_room(struct spool *s, size_t size)
 {
-	if (s->stats.bytes + size <= s->max_bytes)
-		return true;
-	if (s->seg_fd >= 0 && is_done(s, &s->seg[s->nseg - 1]))
-		seal_segment(s);
-	spool_reclaim(s);
+	unsigned int try;
+
+	for (try = 0; s->stats.bytes + size > s->max_bytes && try < 4; try++) {
+		bool is_full = try >= 2;
+
+		if (try % 2 && s->seg_fd >= 0 &&
+		    spool_may_go(s, &s->seg[s->nseg - 1], is_full))
+			seal_segment(s);
+		spool_reclaim(s, is_full);
+	}
 	return s->stats.bytes + size <= s->max_bytes;
 }
 
@@ -318,6 +284,8 @@ int spool_append(struct spool *s, enum spool_kind kind, const char *key, const v
 		return refuse(s, rc, err);
 	}
 	*end += size;
+	if (!s->is_fenced)
+		s->seg[s->nseg - 1].kinds |= spool_kind_mask(f.kind);
 	s->stats.bytes += size;
 	s->stats.entries_appended++;
 	s->is_dirty = true;

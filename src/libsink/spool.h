@@ -5,8 +5,8 @@
  * reader ("kafka.cur"). One writer at a time (flock on "lock", and "owner" where that fails);
  * ceems-spool(5) describes the bytes.
  *
- * A segment is deleted when every cursor that is open in this process is past it, so open all of
- * them before the first spool_ack(). The cursor file of a sink that is no longer configured holds
+ * A segment is deleted when every cursor that is open in this process is past it (and see
+ * spool_cursor_spare()), so open all of them before the first spool_ack(). The cursor file of a sink that is no longer configured holds
  * nothing back; when the sink comes back, it goes on at the oldest entry there still is.
  *
  * A process never appends to another's segment: it starts one of its own with its first entry. So
@@ -105,6 +105,13 @@ struct spool_cursor;
 int spool_cursor_open(struct spool *s, const char *name, struct spool_cursor **ret,
 		      struct errmsg *err);
 void spool_cursor_close(struct spool_cursor *c);
+
+/*
+ * What the reader can do without when the spool is full: a segment of nothing but KINDS
+ * (SPOOL_MASK()s) that only such readers still hold back is deleted then. Else one that waits at
+ * an old entry would keep out the new one which it needs to get on.
+ */
+void spool_cursor_spare(struct spool_cursor *c, unsigned int kinds);
 
 /* The next entry; 1: there is one, 0: none now, -errno. Damaged entries are skipped and counted. */
 int spool_read(struct spool_cursor *c, struct spool_entry *ret, struct errmsg *err);

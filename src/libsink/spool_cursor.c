@@ -190,6 +190,11 @@ void spool_cursor_close(struct spool_cursor *c)
 	free(c);
 }
 
+void spool_cursor_spare(struct spool_cursor *c, unsigned int kinds)
+{
+	c->spared = kinds;
+}
+
 /* 0, -ENOENT: somebody removed it, or what open says. */
 static int open_segment(struct spool_cursor *c, uint64_t number, struct errmsg *err)
 {
@@ -284,7 +289,7 @@ int spool_ack(struct spool_cursor *c, const struct spool_pos *pos, struct errmsg
 		return errmsg_set(err, -ESTALE, "%s: another process took the spool over",
 				  c->spool->dir);
 	rc = cursor_store(c, err);
-	spool_reclaim(c->spool);
+	spool_reclaim(c->spool, /* is_full= */ false);
 	if (rc < 0) /* on a full disk, the segments that just went may be all it takes */
 		rc = cursor_store(c, err);
 	return rc;

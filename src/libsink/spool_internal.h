@@ -13,7 +13,17 @@
 struct spool_segment {
 	uint64_t number;
 	uint64_t size; /* whole entries only; what is behind it is not there */
+	unsigned int kinds; /* SPOOL_MASK() of what is in it, as spool_kind_mask() has it */
 };
+
+/* Of a segment that another process began, until spool_reclaim() looks into it. */
+#define SPOOL_KINDS_UNKNOWN (~0u)
+
+/* That of a kind which is none of ours is in no reader's mask. */
+static inline unsigned int spool_kind_mask(unsigned int kind)
+{
+	return kind < 31 ? SPOOL_MASK(kind) : SPOOL_MASK(31);
+}
 
 struct spool {
 	char dir[PATH_MAX];
@@ -46,6 +56,7 @@ struct spool_cursor {
 	char name[64];
 	struct spool_pos acked;
 	struct spool_pos at;   /* where the next spool_read() looks */
+	unsigned int spared;   /* see spool_cursor_spare() */
 	struct spool_pos damage_seen; /* last place counted, so that a rewind does not count twice */
 	int fd;		       /* of segment fd_number; -1: none */
 	uint64_t fd_number;
@@ -83,8 +94,15 @@ void spool_orphans_adopt(struct spool *s);
 /* "0000000012.seg" -> 12; 0: another file. Numbers start at 1. */
 uint64_t spool_segment_number(const char *name);
 
-/* Deletes what every open cursor is past. */
-void spool_reclaim(struct spool *s);
+/* --- spool_reclaim.c ---------------------------------------------------------------------- */
+
+/* Every open cursor is past it; IS_FULL: or spares it. */
+bool spool_may_go(const struct spool *s, const struct spool_segment *seg, bool is_full);
+
+/* Deletes the segments that may go, without the one that is appended to. */
+void spool_reclaim(struct spool *s, bool is_full);
+
+/* ------------------------------------------------------------------------------------------ */
 
 /* The first segment that is NUMBER or later, NULL: none. */
 const struct spool_segment *spool_segment_from(const struct spool *s, uint64_t number);

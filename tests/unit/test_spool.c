@@ -228,6 +228,71 @@ static void test_small(void)
 	scratch_clear(dir);
 }
 
+static bool put(struct spool *s, enum spool_kind kind)
+{
+	static const char data[4096] = "x";
+
+	return spool_append(s, kind, "k", data, sizeof(data), &err) == 0;
+}
+
+/* Entries of KIND that go through the full spool, which the reader SINK keeps up with. */
+static unsigned int pass(struct spool *s, struct spool_cursor *sink, enum spool_kind kind)
+{
+	struct spool_entry e;
+	unsigned int n;
+
+	for (n = 0; n < 4000 && put(s, kind); n++)
+		while (spool_read(sink, &e, &err) > 0)
+			(void)spool_ack(sink, &e.next, &err);
+	return n;
+}
+
+/* The finaliser waits at an old job while the spool fills up: it has to get its record in. */
+static void test_spared(void)
+{
+	struct spool_cursor *finaliser = NULL;
+	struct spool_cursor *sink = NULL;
+	struct spool *s = reopen(4 * MIB);
+	struct spool_entry e;
+	unsigned int n = 0;
+
+	(void)spool_cursor_open(s, "finaliser", &finaliser, &err);
+	(void)spool_cursor_open(s, "sink", &sink, &err);
+	while (n < 600 && put(s, SPOOL_PENDING))
+		n++;
+	n = pass(s, sink, SPOOL_RECORD);
+	ok(n < 4000, "who spares nothing has the spool full at last");
+	spool_cursor_spare(finaliser, SPOOL_MASK(SPOOL_RECORD));
+	is_u64(pass(s, sink, SPOOL_RECORD), 4000, "who spares records does not");
+	ok(spool_read(finaliser, &e, &err) > 0 && e.pos.segment == 1, "what waits is there");
+	for (n = 1; spool_read(finaliser, &e, &err) > 0;)
+		n += e.kind == SPOOL_PENDING;
+	is_u64(n, 600, "all of it");
+	ok(pass(s, sink, SPOOL_START) < 4000, "it is not for other kinds");
+	spool_cursor_close(finaliser);
+	spool_cursor_close(sink);
+	spool_close(s);
+
+	/* and another process, which does not know yet what is in the segments */
+	s = reopen(4 * MIB);
+	(void)spool_cursor_open(s, "finaliser", &finaliser, &err);
+	(void)spool_cursor_open(s, "sink", &sink, &err);
+	spool_cursor_spare(finaliser, SPOOL_MASK(SPOOL_RECORD) | SPOOL_MASK(SPOOL_START));
+	while (spool_read(sink, &e, &err) > 0)
+		(void)spool_ack(sink, &e.next, &err);
+	for (n = 0; n < 20 && !put(s, SPOOL_RECORD); n++)
+		;
+	ok(n < 20, "the next process gets its records in, too");
+	is_u64(pass(s, sink, SPOOL_RECORD), 4000, "all of them");
+	for (n = 0; spool_read(finaliser, &e, &err) > 0;)
+		n += e.kind == SPOOL_PENDING;
+	is_u64(n, 600, "and has all that waits");
+	spool_cursor_close(finaliser);
+	spool_cursor_close(sink);
+	spool_close(s);
+	scratch_clear(dir);
+}
+
 /* A removed sink's cursor file holds nothing back. */
 static void test_stale_cursor(void)
 {
@@ -695,6 +760,7 @@ int main(void)
 	test_basics();
 	test_segments();
 	test_small();
+	test_spared();
 	test_stale_cursor();
 	test_prefixes();
 	test_damage();
