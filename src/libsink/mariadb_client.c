@@ -14,6 +14,8 @@
 #include "src/libutil/parse.h"
 
 #define DEFAULTS_MAX (64u << 10)
+/* However long statements may take: a server that does not answer is not waited for that long. */
+#define CONNECT_SECONDS_MAX 30u
 
 /* "password" at the start of a line, with a value; "password" alone asks for one. */
 static bool has_password(const char *text)
@@ -114,6 +116,7 @@ int mariadb_client_open(const char *defaults_file, const char *database, uint64_
 			unsigned int options, unsigned long flags, MYSQL **ret, struct errmsg *err)
 {
 	unsigned int seconds = (unsigned int)((timeout_ns + NSEC_PER_SEC - 1) / NSEC_PER_SEC);
+	unsigned int to_connect;
 	unsigned int off = 0;
 	char sql[256];
 	MYSQL *m;
@@ -127,8 +130,9 @@ int mariadb_client_open(const char *defaults_file, const char *database, uint64_
 		return errmsg_set(err, -ENOMEM, "out of memory");
 	if (!seconds)
 		seconds = 1;
+	to_connect = seconds < CONNECT_SECONDS_MAX ? seconds : CONNECT_SECONDS_MAX;
 	(void)mysql_options(m, MYSQL_READ_DEFAULT_FILE, defaults_file);
-	(void)mysql_options(m, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
+	(void)mysql_options(m, MYSQL_OPT_CONNECT_TIMEOUT, &to_connect);
 	(void)mysql_options(m, MYSQL_OPT_READ_TIMEOUT, &seconds);
 	(void)mysql_options(m, MYSQL_OPT_WRITE_TIMEOUT, &seconds);
 	(void)mysql_options(m, MYSQL_OPT_LOCAL_INFILE, &off);
