@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "ceems_config.h" /* _GNU_SOURCE for pthread_mutex_clocklock() */
+
 #include "jobcomp/store.h"
 
 #include <errno.h>
@@ -95,20 +97,17 @@ bool store_wait(struct store *s, uint64_t *seen, uint64_t timeout_ns)
 	return !stop;
 }
 
-bool store_is_stopping(struct store *s)
+bool store_is_stopping(const struct store *s)
 {
-	bool stop;
-
-	store_lock(s);
-	stop = s->stop;
-	store_unlock(s);
-	return stop;
+	return s->stop;
 }
 
-void store_stop(struct store *s)
+bool store_stop(struct store *s, const struct timespec *deadline)
 {
-	store_lock(s);
 	s->stop = true;
+	if (pthread_mutex_clocklock(&s->lock, CLOCK_MONOTONIC, deadline))
+		return false;
 	(void)pthread_cond_broadcast(&s->changed);
 	store_unlock(s);
+	return true;
 }

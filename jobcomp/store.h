@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * store.h - the spool, shared by the threads of this plugin. The lock guards the spool with all
- * its cursors (spool.h: not for two threads at once), and `generation` and `stop` below. It is
+ * its cursors (spool.h: not for two threads at once), and `generation` below. It is
  * never held while slurmctld's locks are taken or a network is waited for.
  */
 #ifndef CEEMS_STORE_H
 #define CEEMS_STORE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "src/libsink/spool.h"
 
@@ -19,7 +21,7 @@ struct store {
 	struct spool *spool;  /* NULL until it could be opened; set once, by the intake */
 	uint64_t max_bytes;
 	uint64_t generation;  /* counts what was appended */
-	bool stop;
+	atomic_bool stop;
 };
 
 int store_init(struct store *s, uint64_t max_bytes);
@@ -45,7 +47,12 @@ void store_announce(struct store *s);
  */
 bool store_wait(struct store *s, uint64_t *seen, uint64_t timeout_ns);
 
-bool store_is_stopping(struct store *s);
-void store_stop(struct store *s);
+bool store_is_stopping(const struct store *s);
+
+/*
+ * Ends all of them. False: somebody has had the lock until DEADLINE (CLOCK_MONOTONIC), whose disk
+ * hangs; they end when that one lets go.
+ */
+bool store_stop(struct store *s, const struct timespec *deadline);
 
 #endif

@@ -221,8 +221,10 @@ bool worker_stop(struct worker *w)
 	unsigned int i;
 
 	*w->steps_stop = time(NULL);
-	store_stop(&w->store);
+	all = store_stop(&w->store, &deadline);
 	feed_wake(w->feed);
+	if (!all)
+		return false;
 	/* the intake first: until it ends it may start the others */
 	if (!join_thread(&w->intake_thread, &deadline))
 		return false;

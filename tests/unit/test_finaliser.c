@@ -59,7 +59,9 @@ static bool start(void)
 
 static void stop(void)
 {
-	store_stop(&t.store);
+	struct timespec deadline = clock_ns_to_timespec(UINT64_MAX / 2);
+
+	(void)store_stop(&t.store, &deadline);
 	(void)pthread_join(t.thread, NULL);
 	spool_cursor_close(t.sink);
 	store_fini(&t.store);

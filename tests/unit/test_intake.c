@@ -101,6 +101,13 @@ static void nothing(void *arg)
 	(void)arg;
 }
 
+static void stop(struct store *s)
+{
+	struct timespec deadline = clock_ns_to_timespec(UINT64_MAX / 2);
+
+	(void)store_stop(s, &deadline);
+}
+
 /* The intake until the feed is empty, and what is in the spool then. */
 static void take_in(struct feed *f, const char *dir, struct seen *seen)
 {
@@ -112,7 +119,7 @@ static void take_in(struct feed *f, const char *dir, struct seen *seen)
 
 	*seen = (struct seen){ 0 };
 	(void)store_init(&store, UINT64_C(1) << 30);
-	store_stop(&store); /* one round */
+	stop(&store); /* one round */
 	intake_run(&in);
 	if (store.spool && spool_cursor_open(store.spool, "sink", &cursor, &err) == 0) {
 		while (spool_read(cursor, &e, &err) > 0)
@@ -195,7 +202,7 @@ static void test_start_without_spool(const char *dir)
 	facts.event = FACT_START;
 	end_job(f);
 	(void)store_init(&store, UINT64_C(1) << 30);
-	store_stop(&store);
+	stop(&store);
 	in.feed = f;
 	in.store = &store;
 	in.spool_dir = path;
@@ -210,6 +217,22 @@ static void test_start_without_spool(const char *dir)
 	refuge_close(&r);
 	store_fini(&store);
 	feed_destroy(f);
+}
+
+/* The daemon ends while a thread with the lock waits for a disk that hangs. */
+static void test_stop(void)
+{
+	struct timespec soon = clock_ns_to_timespec(clock_mono_ns() + 10 * NSEC_PER_MSEC);
+	struct timespec late = clock_ns_to_timespec(clock_mono_ns() + 600 * NSEC_PER_SEC);
+	struct store store;
+
+	(void)store_init(&store, 1);
+	store_lock(&store);
+	ok(!store_stop(&store, &soon), "not for longer than it may take");
+	store_unlock(&store);
+	ok(store_is_stopping(&store), "who had the lock is told, too");
+	ok(store_stop(&store, &late), "else all are told");
+	store_fini(&store);
 }
 
 static void in_scratch(void (*test)(const char *dir))
@@ -231,5 +254,6 @@ int main(void)
 	in_scratch(test_left_out);
 	in_scratch(test_starts);
 	in_scratch(test_start_without_spool);
+	test_stop();
 	return done_testing();
 }
