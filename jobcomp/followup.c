@@ -230,6 +230,15 @@ static int keep(struct followup *u, struct item *item, struct errmsg *err)
 	return rc;
 }
 
+/* Slurm's last word, or what was seen before it forgot the job, in case slurmdbd knows of none. */
+static struct maybe_u64 energy_of(const struct record *r, const struct finality_query *end)
+{
+	if (end->state == FINALITY_GONE)
+		return r->energy.total_j;
+	return end->state == FINALITY_ENDED && !is_state(r, "RESIZING") ? end->energy_j :
+									  (struct maybe_u64){ 0 };
+}
+
 /* What is known now of one; its answers are used up. */
 static int settle(struct followup *u, struct item *item, const struct finality_query *end,
 		  struct steps_query *q, struct errmsg *err)
@@ -240,7 +249,7 @@ static int settle(struct followup *u, struct item *item, const struct finality_q
 		.ended = over || known,
 		.unmeasured = u->finish->unmeasured,
 		.requeued = end->state == FINALITY_GONE || is_state(item->record, "REQUEUED"),
-		.ctld_energy_j = over ? end->energy_j : (struct maybe_u64){ 0 },
+		.ctld_energy_j = energy_of(item->record, end),
 		.dbd_energy_j = q->job_energy_j };
 	bool hopeless = q->unreported && is_older_than(item->record, USAGE_NS);
 	int rc;

@@ -19,6 +19,7 @@
 static struct {
 	atomic_bool dbd_is_down;
 	atomic_bool ended, booked;
+	atomic_bool gone; /* slurmctld has purged them, and steps were not measured */
 	atomic_bool unreported; /* a step has no usage */
 	atomic_uint polls, fetches, largest;
 	size_t steps_of_job_1; /* others have one */
@@ -30,11 +31,17 @@ void finality_poll(struct finality_query *q, size_t n)
 	for (; n--; q++) {
 		q->energy_j = (struct maybe_u64){ fake.ended ? 7 : 3, true };
 		q->state = fake.ended ? FINALITY_ENDED : FINALITY_COMPLETING;
+		if (fake.gone) {
+			q->energy_j.known = false;
+			q->state = FINALITY_GONE;
+		}
 	}
 }
 
 int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg *why)
 {
+	size_t i;
+
 	(void)s;
 	fake.fetches++;
 	if (n > fake.largest)
@@ -48,6 +55,8 @@ int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg 
 		q->unreported = fake.unreported;
 		q->nsteps = q->job_id == 1 && fake.steps_of_job_1 ? fake.steps_of_job_1 : 1;
 		q->steps = calloc(q->nsteps, sizeof(*q->steps));
+		for (i = 0; fake.gone && i < q->nsteps; i++)
+			figures_init(&q->steps[i].figures);
 		if (q->wants_script)
 			q->script = strdup("#!/bin/sh\n");
 		if (q->refill && !q->refill->job_name)

@@ -159,6 +159,33 @@ static void test_unreported(void)
 	end();
 }
 
+/* What was seen of the energy is not forgotten because nobody has it any more. */
+static void test_seen_energy(void)
+{
+	struct record *r = fake_record(1, clock_wall_ns() / NSEC_PER_SEC - 10);
+	struct spool_cursor *c = NULL;
+	struct record *got = NULL;
+	struct spool_entry e;
+
+	reset();
+	fake.booked = fake.gone = true;
+	r->energy.total_j = (struct maybe_u64){ 3, true };
+	begin(1u << 30);
+	(void)fake_put(&t.store, SPOOL_FOLLOWUP, r);
+	run(40);
+	(void)spool_cursor_open(t.store.spool, "all", &c, &err);
+	while (spool_read(c, &e, &err) > 0)
+		if (e.kind == SPOOL_RECORD && !got)
+			(void)record_from_json(e.data, e.len, &got, &err);
+	ok(got && got->energy.final, "the correction is final");
+	ok(got && got->energy.total_j.known && got->energy.total_j.value == 3,
+	   "with the energy that was known before");
+	record_destroy(got);
+	spool_cursor_close(c);
+	fake.gone = false;
+	end();
+}
+
 /* Records pass by while FOLLOWUPs wait: the spool must not grow by that. */
 static void test_held(void)
 {
@@ -231,6 +258,7 @@ int main(void)
 		return 1;
 	test_rounds();
 	test_unreported();
+	test_seen_energy();
 	test_held();
 	test_full();
 	scratch_clear(t.dir);
