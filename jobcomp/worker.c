@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "jobcomp/census.h"
@@ -27,6 +28,7 @@
 struct thread {
 	pthread_t id;
 	bool is_running;
+	struct worker *worker;
 };
 
 struct worker {
@@ -43,29 +45,55 @@ struct worker {
 	time_t *steps_stop;
 	struct delivery sinks[SINKS_MAX];
 	unsigned int nsinks;
+	/* its threads', and one of who has it: the last one out cleans up, if not in time then late */
+	atomic_uint refs;
 	/* guarded by the store's lock: the intake starts the others */
 	struct thread intake_thread, finaliser_thread, sink_thread[SINKS_MAX];
 };
 
+static void worker_destroy(struct worker *w)
+{
+	census_fini(&w->census);
+	feed_destroy(w->feed);
+	steps_destroy(w->steps);
+	free(w);
+}
+
+static void worker_unref(struct worker *w)
+{
+	if (atomic_fetch_sub(&w->refs, 1) > 1)
+		return;
+	store_fini(&w->store);
+	worker_destroy(w);
+}
+
 static void *intake_main(void *arg)
 {
-	intake_run(&((struct worker *)arg)->intake);
+	struct worker *w = ((struct thread *)arg)->worker;
+
+	intake_run(&w->intake);
+	worker_unref(w);
 	return NULL;
 }
 
 static void *finaliser_main(void *arg)
 {
-	struct worker *w = arg;
+	struct worker *w = ((struct thread *)arg)->worker;
 
 	resizes_load();
 	census_run(&w->census, &w->store, w->cluster);
 	finaliser_run(&w->finaliser);
+	worker_unref(w);
 	return NULL;
 }
 
 static void *sink_main(void *arg)
 {
-	delivery_run(arg);
+	struct thread *t = arg;
+	struct worker *w = t->worker;
+
+	delivery_run(&w->sinks[t - w->sink_thread]);
+	worker_unref(w);
 	return NULL;
 }
 
@@ -73,7 +101,7 @@ static void *sink_main(void *arg)
  * With all signals blocked: they are slurmctld's. SCHED_BATCH: the hook wakes the intake, and a
  * batch thread does not push the one that wakes it, which holds slurmctld's lock, off its CPU.
  */
-static int start_thread(struct thread *t, const char *name, void *(*run)(void *), void *arg)
+static int start_thread(struct worker *w, struct thread *t, const char *name, void *(*run)(void *))
 {
 	struct sched_param no_priority = { 0 };
 	sigset_t all;
@@ -82,10 +110,14 @@ static int start_thread(struct thread *t, const char *name, void *(*run)(void *)
 
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = -pthread_create(&t->id, NULL, run, arg);
+	t->worker = w;
+	w->refs++;
+	rc = -pthread_create(&t->id, NULL, run, t);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc < 0)
+	if (rc < 0) {
+		w->refs--;
 		return rc;
+	}
 	t->is_running = true;
 	(void)pthread_setschedparam(t->id, SCHED_BATCH, &no_priority);
 	(void)pthread_setname_np(t->id, name);
@@ -101,14 +133,14 @@ static void on_spool_open(void *arg)
 
 	census_read(&w->census, w->settings.spool_dir);
 	if (finaliser_open(&w->finaliser, &err) < 0 ||
-	    start_thread(&w->finaliser_thread, "ceems-final", finaliser_main, w) < 0)
+	    start_thread(w, &w->finaliser_thread, "ceems-final", finaliser_main) < 0)
 		logger_error("ceems: jobcomp: cannot start: %s; records stay in %s", err.text,
 			     w->settings.spool_dir);
 	for (i = 0; i < w->nsinks; i++) {
 		struct delivery *d = &w->sinks[i];
 
 		if (delivery_open(d, &err) < 0 ||
-		    start_thread(&w->sink_thread[i], d->ops->name, sink_main, d) < 0)
+		    start_thread(w, &w->sink_thread[i], d->ops->name, sink_main) < 0)
 			logger_error("ceems: %s: cannot start: %s; its records stay in %s",
 				     d->ops->name, err.text, w->settings.spool_dir);
 	}
@@ -145,14 +177,6 @@ static void find_factor(struct worker *w)
 		w->finaliser.factor = &w->factor;
 }
 
-static void worker_destroy(struct worker *w)
-{
-	census_fini(&w->census);
-	feed_destroy(w->feed);
-	steps_destroy(w->steps);
-	free(w);
-}
-
 int worker_start(const struct worker_setup *setup, struct worker **ret, struct errmsg *err)
 {
 	struct worker *w = calloc(1, sizeof(*w));
@@ -162,6 +186,7 @@ int worker_start(const struct worker_setup *setup, struct worker **ret, struct e
 		steps_destroy(setup->steps);
 		return errmsg_set(err, -ENOMEM, "out of memory");
 	}
+	w->refs = 1;
 	w->settings = *setup->settings;
 	w->steps = setup->steps;
 	w->steps_stop = setup->steps_stop;
@@ -187,7 +212,7 @@ int worker_start(const struct worker_setup *setup, struct worker **ret, struct e
 				     .state_dir = w->state_dir,
 				     .on_open = on_spool_open,
 				     .arg = w };
-	rc = start_thread(&w->intake_thread, "ceems-intake", intake_main, w);
+	rc = start_thread(w, &w->intake_thread, "ceems-intake", intake_main);
 	if (rc < 0) {
 		store_fini(&w->store);
 		goto fail;
@@ -214,26 +239,29 @@ static bool join_thread(struct thread *t, const struct timespec *deadline)
 	return true;
 }
 
-bool worker_stop(struct worker *w)
+static bool join_all(struct worker *w)
 {
 	struct timespec deadline = clock_ns_to_timespec(clock_mono_ns() + JOIN_NS);
 	bool all;
 	unsigned int i;
 
-	*w->steps_stop = time(NULL);
 	all = store_stop(&w->store, &deadline);
 	feed_wake(w->feed);
-	if (!all)
-		return false;
 	/* the intake first: until it ends it may start the others */
-	if (!join_thread(&w->intake_thread, &deadline))
+	if (!all || !join_thread(&w->intake_thread, &deadline))
 		return false;
 	all = join_thread(&w->finaliser_thread, &deadline);
 	for (i = 0; i < w->nsinks; i++)
 		all &= join_thread(&w->sink_thread[i], &deadline);
-	if (!all)
-		return false;
-	store_fini(&w->store);
-	worker_destroy(w);
-	return true;
+	return all;
+}
+
+bool worker_stop(struct worker *w)
+{
+	bool all;
+
+	*w->steps_stop = time(NULL);
+	all = join_all(w);
+	worker_unref(w);
+	return all;
 }

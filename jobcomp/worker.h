@@ -35,8 +35,8 @@ struct feed *worker_feed(struct worker *w);
 
 /*
  * Everything that the hook has queued is on disk when it returns, if the disk takes it. False: a
- * thread did not end in time (a file system hangs); it and its memory are left, and the caller
- * must see to it that the code stays mapped.
+ * thread did not end in time (a file system or slurmdbd hangs); the last one that does closes the
+ * spool, for a backup controller, say. The caller must see to it that the code stays mapped.
  */
 bool worker_stop(struct worker *w);
 
