@@ -40,6 +40,19 @@ static void check_owner(struct check *c, const struct stat *st)
 		    dir, user);
 }
 
+/* slurmctld opens what is in it by name, and believes it. */
+static void check_mode(struct check *c, const struct stat *st)
+{
+	const char *dir = c->settings.spool_dir;
+	char hint[PATH_MAX + 16];
+
+	if (!(st->st_mode & 022))
+		return;
+	(void)snprintf(hint, sizeof(hint), "chmod 0700 %s", dir);
+	check_error(c, "SpoolDir", hint, "%s can be written to by others, who can forge and "
+		    "delete records", dir);
+}
+
 static void check_room(struct check *c, uint64_t used)
 {
 	const char *dir = c->settings.spool_dir;
@@ -168,6 +181,7 @@ void check_spool(struct check *c)
 	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
 		return;
 	check_owner(c, &st);
+	check_mode(c, &st);
 	check_shared(c, &st);
 	check_content(c);
 }

@@ -36,6 +36,11 @@ Country=FR
 END
 check
 has "$out" "note   slurm.conf" "a slurm.conf that is not there is a note"
+chmod 0730 "$dir"
+check
+has "$out" "$dir can be written to by others" "a spool that others can write to"
+has "$out" "-> chmod 0700 $dir" "and what to type"
+chmod 0700 "$dir"
 cat >"$dir/slurm.conf" <<END
 ClusterName=test
 PluginDir=$dir
