@@ -83,19 +83,30 @@ void census_fini(struct census *c)
 	*c = (struct census){ 0 };
 }
 
-void census_read(struct census *c, const char *spool_dir)
+/* The newest N segments; a folder that is not there has none. */
+static int read_newest(struct census *c, const char *dir, size_t n, struct errmsg *err)
 {
 	struct spool_view *v = NULL;
-	struct errmsg err = { 0 };
 	struct spool_pos from;
-	int rc = spool_view_open(spool_dir, &v, &err);
+	int rc = spool_view_open(dir, &v, err);
 
-	*c = (struct census){ 0 };
-	if (rc == 0 && spool_view_newest(v, SEGMENTS, &from)) {
+	if (rc == 0 && spool_view_newest(v, n, &from)) {
 		spool_view_seek(v, &from);
-		rc = read_entries(c, v, &err);
+		rc = read_entries(c, v, err);
 	}
 	spool_view_close(v);
+	return rc == -ENOENT ? 0 : rc;
+}
+
+void census_read(struct census *c, const char *spool_dir, const char *refuge_dir)
+{
+	struct errmsg err = { 0 };
+	int rc;
+
+	*c = (struct census){ 0 };
+	rc = read_newest(c, spool_dir, SEGMENTS, &err);
+	if (rc == 0 && refuge_dir && *refuge_dir)
+		rc = read_newest(c, refuge_dir, SIZE_MAX, &err);
 	if (rc < 0) {
 		logger_info("ceems: jobcomp: %s; job ends that a killed slurmctld had not written "
 			    "are not looked for", err.text);
@@ -107,30 +118,25 @@ void census_read(struct census *c, const char *spool_dir)
 
 /* --- what is missing --------------------------------------------------------------------- */
 
-struct missed {
-	struct record *record; /* owned */
-	enum spool_kind kind;
-};
-
 struct missing {
 	const struct census *census;
 	const char *cluster;
-	struct missed *job;
+	struct record **job; /* owned */
 	size_t n, room;
 };
 
-static int keep(struct missing *m, struct record *r, enum spool_kind kind)
+static int keep(struct missing *m, struct record *r)
 {
 	if (m->n == m->room) {
 		size_t room = m->room ? 2 * m->room : 64;
-		struct missed *more = realloc(m->job, room * sizeof(*more));
+		struct record **more = realloc(m->job, room * sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
 		m->job = more;
 		m->room = room;
 	}
-	m->job[m->n++] = (struct missed){ r, kind };
+	m->job[m->n++] = r;
 	return 0;
 }
 
@@ -142,14 +148,16 @@ static void compare(void *arg, const struct job_facts *facts)
 
 	if (job_facts_to_record(facts, job_facts_size(facts), m->cluster, &r) < 0)
 		return;
-	if (record_key(r, key, sizeof(key)) < 0 || has_key(m->census, key) ||
-	    keep(m, r, facts->left_out ? SPOOL_KEY : SPOOL_PENDING) < 0)
+	if (record_key(r, key, sizeof(key)) < 0 || has_key(m->census, key) || keep(m, r) < 0)
 		record_destroy(r);
 }
 
-static int add_to_store(struct store *store, const struct missed *job, struct errmsg *err)
+/*
+ * As a KEY, which is filled from slurmdbd: a slurmctld that began without slurmdbd does not know all
+ * of a job that it has recovered, such as its QOS.
+ */
+static int add_to_store(struct store *store, const struct record *r, struct errmsg *err)
 {
-	const struct record *r = job->record;
 	_cleanup_free_ char *json = NULL;
 	char key[RECORD_KEY_MAX];
 	size_t len;
@@ -158,7 +166,7 @@ static int add_to_store(struct store *store, const struct missed *job, struct er
 	if (rc == 0)
 		rc = record_to_json(r, &json, &len, err);
 	if (rc == 0)
-		rc = store_append(store, job->kind, key, json, len, err);
+		rc = store_append(store, SPOOL_KEY, key, json, len, err);
 	if (rc == 0)
 		logger_info("ceems: jobcomp: %s: its end was not in the spool yet", key);
 	return rc;
@@ -172,7 +180,7 @@ static void add_all(struct missing *m, struct store *store)
 
 	store_lock(store);
 	for (i = 0; i < m->n && rc == 0; i++)
-		rc = add_to_store(store, &m->job[i], &err);
+		rc = add_to_store(store, m->job[i], &err);
 	if (rc == 0)
 		rc = spool_sync(store->spool, &err);
 	store_announce(store);
@@ -191,7 +199,7 @@ void census_run(struct census *c, struct store *store, const char *cluster)
 	if (m.n)
 		add_all(&m, store);
 	while (m.n)
-		record_destroy(m.job[--m.n].record);
+		record_destroy(m.job[--m.n]);
 	free(m.job);
 	census_fini(c);
 }

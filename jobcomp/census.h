@@ -23,8 +23,11 @@ struct census {
 	uint64_t since; /* the oldest of these jobs' end; 0: nothing to compare with */
 };
 
-/* Looks at the newest segments in SPOOL_DIR, before any of them is deleted. Trouble: none are known. */
-void census_read(struct census *c, const char *spool_dir);
+/*
+ * Looks at the newest segments in SPOOL_DIR, before any of them is deleted, and at all of the refuge
+ * (refuge.h), NULL: there is none. Trouble: none are known.
+ */
+void census_read(struct census *c, const char *spool_dir, const char *refuge_dir);
 
 /*
  * Adds the jobs that are missing to the store and forgets the keys. Waits for slurmctld's lock, which

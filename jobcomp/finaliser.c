@@ -281,6 +281,7 @@ static void take_answer(struct finaliser *f, struct waiting *w, const struct fin
 		return;
 	case FINALITY_ENDED:
 		w->ended = true;
+		(void)outcome_apply(&q->outcome, w->record);
 		break;
 	case FINALITY_GONE:
 		/*
@@ -341,6 +342,8 @@ static void take_steps(struct finaliser *f, struct waiting *w, struct steps_quer
 		w->dbd_energy_j = q->job_energy_j;
 		w->ended = w->ended || q->state == STEPS_ENDED;
 		w->steps_open = q->state == STEPS_OPEN;
+		if (w->gone)
+			(void)outcome_apply(&q->outcome, w->record);
 		finish_take_steps(&f->finish, w->record, q);
 	}
 	enter(f, w, WAIT_WRITE, now, 0, 0);

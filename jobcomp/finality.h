@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "jobcomp/outcome.h"
 #include "src/libjob/record.h"
 
 enum finality_state {
@@ -25,6 +26,7 @@ struct finality_query {
 	/* the answer */
 	enum finality_state state;
 	struct maybe_u64 energy_j; /* so far, or final */
+	struct outcome outcome;	   /* FINALITY_ENDED */
 };
 
 /*

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "acct/step_spread.h"
 #include "jobcomp/job_facts.h"
@@ -171,8 +170,6 @@ static uint64_t seconds(time_t t)
 static void copy_step(const struct steps *s, const slurmdb_step_rec_t *from,
 		      struct record_step *to)
 {
-	int status = from->exitcode;
-
 	*to = (struct record_step){ .step_id = from->step_id.step_id,
 				    .het_component = { from->step_id.step_het_comp,
 						       from->step_id.step_het_comp != NO_VAL },
@@ -185,10 +182,8 @@ static void copy_step(const struct steps *s, const slurmdb_step_rec_t *from,
 	copy_text(to->state, sizeof(to->state),
 		  job_state_name(from->state));
 	to->nodes = from->nodes ? strdup(from->nodes) : NULL;
-	if (WIFSIGNALED(status))
-		to->exit_signal = WTERMSIG(status);
-	else if (WIFEXITED(status))
-		to->exit_code = WEXITSTATUS(status);
+	to->exit_unknown = (uint32_t)from->exitcode == NO_VAL;
+	job_exit_status((uint32_t)from->exitcode, &to->exit_code, &to->exit_signal);
 	to->user_cpu_us = (struct maybe_u64){
 		from->user_cpu_sec * 1000000 + from->user_cpu_usec, true };
 	to->system_cpu_us = (struct maybe_u64){
@@ -216,6 +211,18 @@ static bool is_unreported(const struct steps *s, const slurmdb_job_rec_t *job,
 	const char *usage = step->stats.tres_usage_in_tot;
 
 	return s->has_usage && job->end && step->end == job->end && (!usage || !*usage);
+}
+
+static void take_outcome(const slurmdb_job_rec_t *job, struct outcome *ret)
+{
+	int32_t ignored;
+
+	*ret = (struct outcome){ .known = job->end > 0,
+				 .start = seconds(job->start),
+				 .end = seconds(job->end) };
+	copy_text(ret->state, sizeof(ret->state), job_state_name(job->state));
+	job_exit_status(job->exitcode, &ret->exit_code, &ret->exit_signal);
+	job_exit_status(job->derived_ec, &ret->derived_exit_code, &ignored);
 }
 
 /* The steps of one job; -ENOMEM leaves the query as it was. */
@@ -246,6 +253,7 @@ static int take_steps(const struct steps *s, const slurmdb_job_rec_t *job,
 	q->steps = steps;
 	q->nsteps = used;
 	q->db_index = job->db_index;
+	take_outcome(job, &q->outcome);
 	q->job_energy_j = usage_value(job->tres_alloc_str, TRESMAP_ENERGY);
 	q->unreported = unreported && !open;
 	q->state = open || unreported ? STEPS_OPEN : STEPS_ENDED;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "jobcomp/outcome.h"
 #include "src/libjob/record.h"
 
 enum steps_state {
@@ -39,6 +40,7 @@ struct steps_query {
 	size_t nsteps;
 	struct maybe_u64 job_energy_j; /* sacct's job row */
 	uint64_t db_index;
+	struct outcome outcome; /* of a job that has ended there */
 	char *script; /* NULL: there is none, or it was not asked for */
 };
 

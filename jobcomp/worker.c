@@ -131,7 +131,7 @@ static void on_spool_open(void *arg)
 	struct errmsg err = { 0 };
 	unsigned int i;
 
-	census_read(&w->census, w->settings.spool_dir);
+	census_read(&w->census, w->settings.spool_dir, w->intake.refuge.dir);
 	if (finaliser_open(&w->finaliser, &err) < 0 ||
 	    start_thread(w, &w->finaliser_thread, "ceems-final", finaliser_main) < 0)
 		logger_error("ceems: jobcomp: cannot start: %s; records stay in %s", err.text,

@@ -61,6 +61,7 @@ struct record_step {
 	uint32_t nnodes, ncpus; /* 0: unknown */
 	uint64_t start, end;  /* seconds since the epoch, UTC; 0: unknown */
 	int32_t exit_code, exit_signal;
+	bool exit_unknown;    /* of a step that was lost, say; null */
 	struct maybe_u64 user_cpu_us, system_cpu_us, max_rss_bytes;
 	struct figures figures;
 	struct record_spread cpu_time, energy;

@@ -162,6 +162,7 @@ static int get_step(struct jsonin_value *o, struct record_step *s, struct errmsg
 		rc = record_get_time(o, "@end", &s->end, err);
 	if (rc == 0)
 		rc = record_get_exit(o, "exit_code", &s->exit_code, &s->exit_signal, err);
+	s->exit_unknown = !record_member(o, "exit_code");
 	if (rc == 0)
 		rc = record_get_scaled(o, "user_cpu_s", 1000000, &s->user_cpu_us, err);
 	if (rc == 0)

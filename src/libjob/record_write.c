@@ -342,7 +342,8 @@ void record_write_step(struct record_out *o, const struct record_step *s)
 	put_time(o, "@start", s->start);
 	put_time(o, "@end", s->end);
 	put_elapsed(o, "elapsed", s->start, s->end);
-	put_exit(o, "exit_code", s->exit_code, s->exit_signal);
+	if (!s->exit_unknown)
+		put_exit(o, "exit_code", s->exit_code, s->exit_signal);
 	put_scaled(o, "user_cpu_s", &s->user_cpu_us, US_PER_S);
 	put_scaled(o, "system_cpu_s", &s->system_cpu_us, US_PER_S);
 	put_maybe(o, "max_rss_bytes", &s->max_rss_bytes);

@@ -104,6 +104,7 @@ void spool_close(struct spool *s)
 {
 	if (!s)
 		return;
+	spool_cursors_free(s);
 	if (s->seg_fd >= 0) {
 		if (s->is_dirty)
 			(void)fdatasync(s->seg_fd);

@@ -5,7 +5,7 @@
  * reader ("kafka.cur"). One writer at a time (flock on "lock", and "owner" where that fails);
  * ceems-spool(5) describes the bytes.
  *
- * A segment is deleted when every cursor that is open in this process is past it (and see
+ * A segment is deleted when every cursor that was opened in this process is past it (and see
  * spool_cursor_spare()), so open all of them before the first spool_ack(). The cursor file of a sink that is no longer configured holds
  * nothing back; when the sink comes back, it goes on at the oldest entry there still is.
  *
@@ -104,6 +104,7 @@ struct spool_cursor;
  */
 int spool_cursor_open(struct spool *s, const char *name, struct spool_cursor **ret,
 		      struct errmsg *err);
+/* What it held back it holds back until the spool is closed: readers do not end all at once. */
 void spool_cursor_close(struct spool_cursor *c);
 
 /*

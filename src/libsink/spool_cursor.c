@@ -154,40 +154,50 @@ int spool_cursor_open(struct spool *s, const char *name, struct spool_cursor **r
 
 	if (!is_name(name))
 		return errmsg_set(err, -EINVAL, "'%s' is no name for a cursor", name);
-	for (c = s->cursors; c; c = c->next)
-		if (!strcmp(c->name, name))
-			return errmsg_set(err, -EBUSY, "%s: %s is read already", s->dir, name);
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		return errmsg_set(err, -ENOMEM, "%s: out of memory", s->dir);
-	c->spool = s;
-	c->fd = -1;
-	memcpy(c->name, name, strlen(name));
+	for (c = s->cursors; c && strcmp(c->name, name) != 0; c = c->next)
+		;
+	if (c && !c->is_closed)
+		return errmsg_set(err, -EBUSY, "%s: %s is read already", s->dir, name);
+	if (!c) {
+		c = calloc(1, sizeof(*c));
+		if (!c)
+			return errmsg_set(err, -ENOMEM, "%s: out of memory", s->dir);
+		c->spool = s;
+		c->fd = -1;
+		memcpy(c->name, name, strlen(name));
+		c->next = s->cursors;
+		s->cursors = c;
+	}
+	c->is_closed = false;
 	(void)snprintf(file, sizeof(file), "%s.cur", name);
 	/* Unreadable is as new: repeats are harmless, losses are not. */
 	(void)spool_cursor_load(s->dir, file, &c->acked, NULL);
 	c->at = c->acked;
-	c->next = s->cursors;
-	s->cursors = c;
 	*ret = c;
 	return 0;
 }
 
 void spool_cursor_close(struct spool_cursor *c)
 {
-	struct spool_cursor **p;
-
 	if (!c)
 		return;
-	for (p = &c->spool->cursors; *p; p = &(*p)->next)
-		if (*p == c) {
-			*p = c->next;
-			break;
-		}
 	if (c->fd >= 0)
-		(void)close(c->fd);
-	free(c->buf);
-	free(c);
+		(void)close(TAKE_FD(c->fd));
+	free(TAKE_PTR(c->buf));
+	c->buf_room = 0;
+	c->buf_len = 0;
+	c->is_closed = true;
+}
+
+void spool_cursors_free(struct spool *s)
+{
+	struct spool_cursor *c;
+
+	while ((c = s->cursors)) {
+		s->cursors = c->next;
+		spool_cursor_close(c);
+		free(c);
+	}
 }
 
 void spool_cursor_spare(struct spool_cursor *c, unsigned int kinds)

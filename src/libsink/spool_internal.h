@@ -53,6 +53,7 @@ struct spool {
 struct spool_cursor {
 	struct spool *spool;
 	struct spool_cursor *next;
+	bool is_closed; /* it holds back what it did until the spool is closed */
 	char name[64];
 	struct spool_pos acked;
 	struct spool_pos at;   /* where the next spool_read() looks */
@@ -65,6 +66,9 @@ struct spool_cursor {
 	uint64_t buf_at;
 	size_t buf_len;
 };
+
+/* Of spool_close(). */
+void spool_cursors_free(struct spool *s);
 
 #define SPOOL_NAME_MAX 32
 /* "%010llu.seg" and friends into NAME. */

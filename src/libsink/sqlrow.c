@@ -481,8 +481,13 @@ static int add_step(struct sqlrow *rows, const char *key, size_t key_len,
 	put_time(&row, s->start);
 	put_time(&row, s->end);
 	put_elapsed(&row, s->start, s->end);
-	put_signed(&row, s->exit_code);
-	put_signed(&row, s->exit_signal);
+	if (s->exit_unknown) {
+		put_null(&row);
+		put_null(&row);
+	} else {
+		put_signed(&row, s->exit_code);
+		put_signed(&row, s->exit_signal);
+	}
 	put_us(&row, &s->user_cpu_us);
 	put_us(&row, &s->system_cpu_us);
 	put_maybe(&row, &s->max_rss_bytes);

@@ -17,6 +17,7 @@
 static struct errmsg err;
 static char dir[] = SCRATCH_TEMPLATE;
 static char spool_path[PATH_MAX];
+static char refuge_path[PATH_MAX];
 
 /* --- slurmctld ------------------------------------------------------------------------------- */
 
@@ -103,7 +104,7 @@ static const char *added(struct store *s)
 	(void)spool_cursor_open(s->spool, "look", &c, &err);
 	while (spool_read(c, &e, &err) > 0)
 		before++;
-	census_read(&census, spool_path);
+	census_read(&census, spool_path, refuge_path);
 	census_run(&census, s, "c");
 	spool_rewind(c);
 	text[0] = '\0';
@@ -117,14 +118,16 @@ static const char *added(struct store *s)
 
 int main(void)
 {
+	struct spool *refuge = NULL;
 	struct census census;
 	struct store s;
 
 	if (!mkdtemp(dir))
 		return 1;
 	snprintf(spool_path, sizeof(spool_path), "%s/spool", dir);
+	snprintf(refuge_path, sizeof(refuge_path), "%s/refuge", dir);
 
-	census_read(&census, "/nowhere/at/all");
+	census_read(&census, "/nowhere/at/all", "/nor/here");
 	ok(!census.n && !census.since, "no spool: nothing is known");
 	census_fini(&census);
 
@@ -148,12 +151,18 @@ int main(void)
 	is_int(asked_since, 4995, "asked for from a little before the oldest end on");
 	add_job(5, 5002);
 	add_job(99, 5003);
-	is_str(added(&s), "1:c/5,1000,0/0 6:c/99,1000,0/0 ",
-	   "what is missing comes, what has to be read from slurmdbd by its key");
+	is_str(added(&s), "6:c/5,1000,0/0 6:c/99,1000,0/0 ", "what is missing comes");
 	is_str(added(&s), "", "once");
 	store_fini(&s);
 	open_store(&s);
 	is_str(added(&s), "", "and not with the next process");
+
+	/* in the refuge, not yet in the spool */
+	(void)spool_open(refuge_path, UINT64_C(1) << 20, &refuge, &err);
+	append(refuge, SPOOL_PENDING, 7, 5004);
+	spool_close(refuge);
+	add_job(7, 5004);
+	is_str(added(&s), "", "nor what is in the refuge");
 	store_fini(&s);
 	scratch_clear(dir);
 	(void)rmdir(dir);

@@ -294,6 +294,39 @@ static void test_spared(void)
 }
 
 /* A removed sink's cursor file holds nothing back. */
+/* When the daemon ends its readers close one after the other, and the last one acknowledges more. */
+static void test_closed_reader(void)
+{
+	struct spool_cursor *first = NULL;
+	struct spool_cursor *last = NULL;
+	struct spool *s;
+	struct spool_pos end;
+	uint64_t seen;
+
+	scratch_clear(dir);
+	s = reopen(MIB);
+	(void)append(s, 1);
+	(void)spool_sync(s, &err);
+	spool_close(s);
+	s = reopen(MIB); /* the segment is not this one's to append to */
+	(void)spool_cursor_open(s, "first", &first, &err);
+	(void)spool_cursor_open(s, "last", &last, &err);
+	spool_cursor_close(first);
+	is_u64(read_rising(last, &seen), 1, "the entry is read by the one that is open still");
+	end = spool_tail(s);
+	is_int(spool_ack(last, &end, &err), 0, "and done with");
+	is_int(spool_cursor_open(s, "first", &first, &err), 0, "the closed one opens again");
+	is_u64(read_rising(first, &seen), 1, "and has what it had not acknowledged");
+	spool_cursor_close(first);
+	spool_cursor_close(last);
+	spool_close(s);
+	s = reopen(MIB);
+	(void)spool_cursor_open(s, "first", &first, &err);
+	is_u64(read_rising(first, &seen), 1, "as it has in the next process");
+	spool_cursor_close(first);
+	spool_close(s);
+}
+
 static void test_stale_cursor(void)
 {
 	struct spool_cursor *a = NULL;
@@ -307,6 +340,8 @@ static void test_stale_cursor(void)
 	spool_read(b, &e, &err);
 	spool_ack(b, &e.next, &err);
 	spool_cursor_close(b);
+	spool_close(s);
+	s = reopen(MIB);
 	spool_cursor_open(s, "a", &a, &err);
 	for (n = 2; n < 12000; n++) {
 		if (append(s, n) < 0)
@@ -761,6 +796,7 @@ int main(void)
 	test_segments();
 	test_small();
 	test_spared();
+	test_closed_reader();
 	test_stale_cursor();
 	test_prefixes();
 	test_damage();

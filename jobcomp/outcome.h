@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * outcome.h - how a job ended, as slurmctld or slurmdbd say when it is over. The hook is called before
+ * that: of a cancelled job the signal comes later, and a slurmctld that was killed may tell an end
+ * again, with another time and state.
+ */
+#ifndef CEEMS_OUTCOME_H
+#define CEEMS_OUTCOME_H
+
+#include <stdbool.h>
+
+#include "src/libjob/record.h"
+
+struct outcome {
+	bool known;
+	uint64_t start, end; /* seconds since the epoch */
+	char state[24];
+	int32_t exit_code, exit_signal, derived_exit_code;
+};
+
+/* -ENOMEM: R is as it was. */
+int outcome_apply(const struct outcome *o, struct record *r);
+
+#endif
