@@ -30,12 +30,22 @@ is_corrected() {
 is_final() {
 	[ "$(field "$1" .energy.final)" = true ]
 }
+# Its batch script is at its loop: TERM (bit 14) is among what it ignores.
+is_deaf() {
+	local pid
+	for pid in $(inside scontrol listpids "$1" | awk 'NR > 1 { print $1 }'); do
+		inside awk '/^SigIgn:/ { exit !($2 ~ /[4-7c-f]...$/) }' \
+			"/proc/$pid/status" && return
+	done
+	return 1
+}
 # A job that has its energy, and whose batch step outlives scancel: it is COMPLETING until it is killed.
 late_job() {
 	local id
 	id=$(submit user1 --wrap 'trap "" TERM; for i in $(seq 600); do sleep 1; done')
 	wait_for 60 job_is "$id" RUNNING
-	wait_for 60 inside scontrol listpids "$id"
+	# else scancel ends it before it has said that it outlives that
+	wait_for 120 is_deaf "$id"
 	sleep 2
 	inside scancel "$id"
 	echo "$id"
