@@ -8,7 +8,7 @@ needs_plugins jobcomp acct_gather
 
 # enough watts for a job of seconds to have joules, whatever machine this is
 cluster_up --nodes 4 --plugins acct_gather,jobcomp \
-	--ceems-conf <(printf '%s\n' Sinks=file ModelIdleWatts=400 ModelMaxWatts=1000) \
+	--ceems-conf <(printf '%s\n' Sinks=file StepDetailsWait=1m ModelIdleWatts=400 ModelMaxWatts=1000) \
 	--slurm-conf <(printf '%s\n' PreemptType=preempt/partition_prio PreemptMode=REQUEUE \
 		'PartitionName=low Nodes=n1 PriorityTier=1' \
 		'PartitionName=high Nodes=n1 PriorityTier=9')
