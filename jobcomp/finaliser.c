@@ -164,21 +164,26 @@ static int take_pending(struct finaliser *f, const struct spool_entry *e, uint64
 
 /*
  * A RECORD of a job that waits: it was written before slurmctld was restarted. A crash may have
- * taken the parts that belong to it.
+ * taken the parts that belong to it. Slurm may have told of another end before it was written,
+ * which is one that has no record yet.
  */
 static void take_record(struct finaliser *f, const struct spool_entry *e)
 {
 	struct waiting *w = waitlist_find(f->waiting, e->key, e->key_len);
 	struct errmsg err = { 0 };
 	struct record *r = NULL;
+	bool is_of_another = false;
 
 	if (!w || w->is_written)
 		return;
 	w->steps_missing = 0;
-	if (record_from_json(e->data, e->len, &r, &err) == 0 && r->steps_total > r->nsteps)
-		w->steps_missing = r->steps_total - r->nsteps;
+	if (record_from_json(e->data, e->len, &r, &err) == 0) {
+		is_of_another = w->record->end && r->end != w->record->end;
+		if (!is_of_another && r->steps_total > r->nsteps)
+			w->steps_missing = r->steps_total - r->nsteps;
+	}
 	record_destroy(r);
-	if (!w->steps_missing)
+	if (!w->steps_missing && !is_of_another)
 		waitlist_remove(f->waiting, w);
 }
 

@@ -251,6 +251,24 @@ static void test_key(void)
 	stop();
 }
 
+/* Slurm told of an end again, with another time, before the record of the first was written. */
+static void test_told_again(void)
+{
+	reset();
+	(void)begin();
+	store_lock(&t.store);
+	(void)fake_put(&t.store, SPOOL_PENDING, fake_record(1, 1700000100));
+	(void)fake_put(&t.store, SPOOL_PENDING, fake_record(2, 1700000100));
+	(void)fake_put(&t.store, SPOOL_PENDING, fake_record(2, 1700000200));
+	(void)fake_put(&t.store, SPOOL_RECORD, fake_record(1, 1700000100));
+	(void)fake_put(&t.store, SPOOL_RECORD, fake_record(2, 1700000100));
+	store_unlock(&t.store);
+	put(3, 1);
+	ok(start() && until(&t.records, 4), "the next slurmctld writes that of the second");
+	is_u64(t.finals, 2, "beside that of another job");
+	stop();
+}
+
 static void test_backlog(void)
 {
 	reset();
@@ -274,6 +292,7 @@ int main(void)
 	test_dbd_down();
 	test_late_end();
 	test_key();
+	test_told_again();
 	test_backlog();
 	scratch_clear(t.dir);
 	(void)rmdir(t.dir);
