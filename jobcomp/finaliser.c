@@ -178,7 +178,7 @@ static void take_record(struct finaliser *f, const struct spool_entry *e)
 		return;
 	w->steps_missing = 0;
 	if (record_from_json(e->data, e->len, &r, &err) == 0) {
-		is_of_another = w->record->end && r->end != w->record->end;
+		is_of_another = w->record->end > r->end;
 		if (!is_of_another && r->steps_total > r->nsteps)
 			w->steps_missing = r->steps_total - r->nsteps;
 	}
