@@ -10,8 +10,8 @@
 #include "src/libsink/spool_view.h"
 #include "src/libutil/logger.h"
 
-/* At least a segment's worth of ends; reading them takes some hundredths of a second. */
-#define SEGMENTS 2
+/* Some of them are short: each start begins a new one. Of 16 MiB each, reading takes half a second. */
+#define SEGMENTS 16
 /* Ends are not told in the order of their times. */
 #define SLACK_S 5
 
@@ -66,8 +66,11 @@ static int read_entries(struct census *c, struct spool_view *v, struct errmsg *e
 	while ((rc = spool_view_read(v, &e, err)) > 0) {
 		if (e.kind == SPOOL_STEPS || e.kind == SPOOL_START)
 			continue;
-		if (!c->since && (e.kind == SPOOL_PENDING || e.kind == SPOOL_KEY))
-			c->since = end_of(&e);
+		if (e.kind == SPOOL_PENDING || e.kind == SPOOL_KEY) {
+			c->until = end_of(&e);
+			if (!c->since)
+				c->since = c->until;
+		}
 		rc = add_key(c, e.key, e.key_len);
 		if (rc < 0)
 			return errmsg_set(err, rc, "out of memory");
@@ -194,7 +197,10 @@ void census_run(struct census *c, struct store *store, const char *cluster)
 {
 	struct missing m = { .census = c, .cluster = cluster };
 
-	if (c->since > SLACK_S)
+	/* what ended with the oldest may have been in a segment that is gone, and come twice */
+	if (c->until > c->since + 2 * SLACK_S)
+		census_jobs(c->since + SLACK_S, compare, &m);
+	else if (c->since > SLACK_S)
 		census_jobs(c->since - SLACK_S, compare, &m);
 	if (m.n)
 		add_all(&m, store);

@@ -17,10 +17,14 @@
 
 struct job_facts;
 
+/* For so long the spool keeps what came in, so that it can be compared with. */
+#define CENSUS_S 60
+
 struct census {
 	char **key;	/* of the newest entries, sorted */
 	size_t n, room;
-	uint64_t since; /* the oldest of these jobs' end; 0: nothing to compare with */
+	/* ends of the oldest and of the newest of these jobs that are known; 0: nothing to compare with */
+	uint64_t since, until;
 };
 
 /*

@@ -151,6 +151,8 @@ static int take_pending(struct finaliser *f, const struct spool_entry *e, uint64
 		/* never ran: no step, no energy, nothing to wait for */
 		w->ended = true;
 		r->steps_known = true;
+		/* so that it says the same when it is told again */
+		w->needs_refill = w->needs_refill || (f->steps && !r->db_index.known);
 		enter_steps(f, w, now, /* late= */ false);
 	} else if (is_state(r, "RESIZING")) {
 		/* the job goes on: what slurmctld has now is of its next part */
@@ -286,7 +288,6 @@ static void take_answer(struct finaliser *f, struct waiting *w, const struct fin
 		return;
 	case FINALITY_ENDED:
 		w->ended = true;
-		(void)outcome_apply(&q->outcome, w->record);
 		break;
 	case FINALITY_GONE:
 		/*
@@ -347,8 +348,7 @@ static void take_steps(struct finaliser *f, struct waiting *w, struct steps_quer
 		w->dbd_energy_j = q->job_energy_j;
 		w->ended = w->ended || q->state == STEPS_ENDED;
 		w->steps_open = q->state == STEPS_OPEN;
-		if (w->gone)
-			(void)outcome_apply(&q->outcome, w->record);
+		(void)outcome_apply(&q->outcome, w->record);
 		finish_take_steps(&f->finish, w->record, q);
 	}
 	enter(f, w, WAIT_WRITE, now, 0, 0);

@@ -2,7 +2,6 @@
 #include "jobcomp/slurm_compat.h"
 
 #include "jobcomp/finality.h"
-#include "jobcomp/job_facts.h"
 
 /* Index in Slurm's arrays of TRES, not the TRES's id in the database (3). */
 #define ENERGY_INDEX TRES_ARRAY_ENERGY
@@ -37,24 +36,11 @@ static bool is_same_incarnation(const job_record_t *job, const struct finality_q
 		job->restart_cnt == q->restart_count + 1);
 }
 
-static void take_outcome(const job_record_t *job, struct outcome *ret)
-{
-	int32_t ignored;
-
-	*ret = (struct outcome){ .known = IS_JOB_FINISHED(job),
-				 .start = (uint64_t)job->start_time,
-				 .end = job->end_time > 0 ? (uint64_t)job->end_time : 0 };
-	(void)snprintf(ret->state, sizeof(ret->state), "%s", job_state_name(job->job_state));
-	job_exit_status(job->exit_code, &ret->exit_code, &ret->exit_signal);
-	job_exit_status(job->derived_ec, &ret->derived_exit_code, &ignored);
-}
-
 static void answer(struct finality_query *q)
 {
 	job_record_t *job = find_job_record(q->job_id);
 
 	q->energy_j = (struct maybe_u64){ 0 };
-	q->outcome.known = false;
 	q->state = FINALITY_GONE;
 	if (!job || !is_same_incarnation(job, q))
 		return;
@@ -64,7 +50,6 @@ static void answer(struct finality_query *q)
 	} else if (job->restart_cnt == q->restart_count) {
 		/* a slurmctld that was killed may have forgotten that it is over: it will tell again */
 		q->state = IS_JOB_FINISHED(job) ? FINALITY_ENDED : FINALITY_COMPLETING;
-		take_outcome(job, &q->outcome);
 	}
 }
 

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "jobcomp/outcome.h"
 #include "src/libjob/record.h"
 
 enum finality_state {
@@ -26,7 +25,6 @@ struct finality_query {
 	/* the answer */
 	enum finality_state state;
 	struct maybe_u64 energy_j; /* so far, or final */
-	struct outcome outcome;	   /* FINALITY_ENDED */
 };
 
 /*

@@ -259,7 +259,7 @@ static int settle(struct followup *u, struct item *item, const struct finality_q
 		if (q->state != STEPS_ABSENT)
 			finish_take_steps(u->finish, item->record, q);
 		/* the end may have been told again since, and this one is to say the same */
-		(void)outcome_apply(over ? &end->outcome : &q->outcome, item->record);
+		(void)outcome_apply(&q->outcome, item->record);
 		rc = finish_append(u->finish, item->key, item->record, &ending,
 				   /* follow= */ false, err);
 		u->ncorrected += rc == 0;

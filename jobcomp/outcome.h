@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * outcome.h - how a job ended, as slurmctld or slurmdbd say when it is over. The hook is called before
- * that: of a cancelled job the signal comes later, and a slurmctld that was killed may tell an end
- * again, with another time and state.
+ * outcome.h - how a job ended, as slurmdbd has it, and so sacct. slurmctld tells the two of us at the
+ * same time; but killed, it may tell an end again, with another time, state and exit code, and then
+ * the last one counts, in whichever order they get here.
  */
 #ifndef CEEMS_OUTCOME_H
 #define CEEMS_OUTCOME_H

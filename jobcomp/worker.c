@@ -131,6 +131,7 @@ static void on_spool_open(void *arg)
 	struct errmsg err = { 0 };
 	unsigned int i;
 
+	spool_keep_recent(w->store.spool, CENSUS_S);
 	census_read(&w->census, w->settings.spool_dir, w->intake.refuge.dir);
 	if (finaliser_open(&w->finaliser, &err) < 0 ||
 	    start_thread(w, &w->finaliser_thread, "ceems-final", finaliser_main) < 0)

@@ -96,6 +96,13 @@ int spool_append(struct spool *s, enum spool_kind kind, const char *key, const v
  */
 int spool_sync(struct spool *s, struct errmsg *err);
 
+/*
+ * Segments that every reader is past stay for some time after their last entry nevertheless, an eighth
+ * of MAX_BYTES of them at most and none when room is needed: for who asks what came in last
+ * (census.h). 0: they go at once.
+ */
+void spool_keep_recent(struct spool *s, unsigned int seconds);
+
 struct spool_cursor;
 
 /*

@@ -41,6 +41,7 @@ struct spool {
 	bool is_unvouched; /* entries in segments that no spool_sync() has confirmed */
 	int sync_rc; /* a sync that failed while a segment was closed; told by the next one */
 	uint64_t max_bytes;
+	unsigned int keep_s; /* spool_keep_recent() */
 	uint64_t segment_max;
 	uint64_t next_number;
 	struct spool_segment *seg; /* ascending */

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "src/libsink/spool_internal.h"
 #include "src/libutil/util.h"
@@ -83,6 +85,26 @@ static void learn_kinds(struct spool *s)
 	}
 }
 
+void spool_keep_recent(struct spool *s, unsigned int seconds)
+{
+	s->keep_s = seconds;
+}
+
+static bool is_recent(struct spool *s, const struct spool_segment *seg)
+{
+	char name[SPOOL_NAME_MAX];
+	struct stat st;
+	time_t now = time(NULL);
+
+	if (!s->keep_s || s->stats.bytes > s->max_bytes / 8)
+		return false;
+	spool_segment_name(name, seg->number, "seg");
+	if (fstatat(s->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	/* a clock that was set back must not keep it for ever */
+	return st.st_mtime <= now && now - st.st_mtime < (time_t)s->keep_s;
+}
+
 void spool_reclaim(struct spool *s, bool is_full)
 {
 	size_t closed = s->seg_fd >= 0 ? s->nseg - 1 : s->nseg;
@@ -94,7 +116,8 @@ void spool_reclaim(struct spool *s, bool is_full)
 	if (is_full)
 		learn_kinds(s);
 	for (i = 0; i < closed; i++) {
-		if (spool_may_go(s, &s->seg[i], is_full) && delete_segment(s, &s->seg[i]))
+		if (spool_may_go(s, &s->seg[i], is_full) &&
+		    (is_full || !is_recent(s, &s->seg[i])) && delete_segment(s, &s->seg[i]))
 			continue;
 		if (!is_full)
 			break; /* nor may those behind it */
