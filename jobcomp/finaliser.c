@@ -389,7 +389,8 @@ static void fetch_steps(struct finaliser *f, uint64_t now)
 		q[n] = (struct steps_query){
 			.job_id = w->record->job_id,
 			.submit = w->record->submit,
-			.refill = w->needs_refill ? w->record : NULL,
+			/* a slurmctld that began without slurmdbd knows no accounts */
+			.refill = w->record,
 			.wants_script = f->settings->record_script };
 		of[n] = w;
 	}

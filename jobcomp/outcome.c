@@ -5,17 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a run or a part that is followed by another, only the hook knows how it ended. */
-static bool goes_on(const struct record *r)
-{
-	return r->state && (!strcmp(r->state, "REQUEUED") || !strcmp(r->state, "RESIZING"));
-}
-
 int outcome_apply(const struct outcome *o, struct record *r)
 {
 	char *state;
 
-	if (!o->known || !o->end || goes_on(r))
+	/* of a part of a job's life only the hook knows how it ended */
+	if (!o->known || !o->end || (r->state && !strcmp(r->state, "RESIZING")))
 		return 0;
 	state = strdup(o->state);
 	if (!state)

@@ -218,7 +218,8 @@ static void take_outcome(const slurmdb_job_rec_t *job, struct outcome *ret)
 	int32_t ignored;
 
 	*ret = (struct outcome){ .known = job->end > 0,
-				 .start = seconds(job->start),
+				 /* NO_VAL: it never did, as far as slurmdbd was told */
+				 .start = job->start < job->end ? seconds(job->start) : 0,
 				 .end = seconds(job->end) };
 	copy_text(ret->state, sizeof(ret->state), job_state_name(job->state));
 	job_exit_status(job->exitcode, &ret->exit_code, &ret->exit_signal);

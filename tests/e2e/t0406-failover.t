@@ -81,6 +81,8 @@ cancel_the_rest() {
 wait_for 40 over
 wait_for 300 cancel_the_rest
 ok $? "all jobs are over"
+# What was launched twice has been requeued by slurmctld, which so forgot the first launch's end.
+open_ended=yes
 all_is_told
 echo "{\"names\": {}, \"counts\": {}, \"kills\": [$kills]}" >"$e2e_work/storm.json"
 compare "$e2e_work/storm.json"

@@ -17,7 +17,7 @@ diag "CEEMS_CHAOS_ROUNDS=$rounds CEEMS_CHAOS_SEED=$seed"
 cluster_up --nodes 2 --cpus 8 --kafka --sink-db --spool-disk 8M --plugins acct_gather,jobcomp \
 	--slurm-conf <(echo MessageTimeout=20) \
 	--ceems-conf <(printf '%s\n' Sinks=file,kafka,mariadb SpoolMaxSize=6M FinalEnergyWait=10s \
-		StepDetailsWait=20s CorrectionWait=1m ModelIdleWatts=400 ModelMaxWatts=1000)
+		StepDetailsWait=20s CorrectionWait=3m ModelIdleWatts=400 ModelMaxWatts=1000)
 /usr/bin/python3 "$e2e_top/tests/e2e/chaos_storm.py" "$cluster" "$DIR" "$rounds" "$seed" \
 	"$e2e_work/storm.json"
 ok $? "$rounds rounds are over and no job is left"

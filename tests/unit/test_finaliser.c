@@ -246,7 +246,7 @@ static void test_key(void)
 	store_unlock(&t.store);
 	put(2, 1);
 	ok(start() && until(&t.records, 2), "one of which only the key is known");
-	is_u64(t.refilled, 1, "it is filled from slurmdbd, the other is not");
+	is_u64(t.refilled, 2, "it is filled from slurmdbd, and so is what the other lacks");
 	is_u64(t.scripts, 2, "both have their scripts");
 	stop();
 }
