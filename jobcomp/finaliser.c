@@ -151,8 +151,8 @@ static int take_pending(struct finaliser *f, const struct spool_entry *e, uint64
 		/* never ran: no step, no energy, nothing to wait for */
 		w->ended = true;
 		r->steps_known = true;
-		/* so that it says the same when it is told again */
-		w->needs_refill = w->needs_refill || (f->steps && !r->db_index.known);
+		/* but slurmdbd may know of a run that slurmctld, killed, forgot */
+		w->needs_refill = w->needs_refill || f->steps;
 		enter_steps(f, w, now, /* late= */ false);
 	} else if (is_state(r, "RESIZING")) {
 		/* the job goes on: what slurmctld has now is of its next part */

@@ -254,6 +254,11 @@ static int settle(struct followup *u, struct item *item, const struct finality_q
 	bool hopeless = q->unreported && is_older_than(item->record, USAGE_NS);
 	int rc;
 
+	if (outcome_is_of_another(&q->outcome, item->record)) {
+		record_steps_destroy(TAKE_PTR(q->steps), q->nsteps);
+		free(TAKE_PTR(q->script));
+		return 0; /* its record is the last word */
+	}
 	if (ending.ended &&
 	    (known || !u->dbd->steps || (hopeless && !item->record->energy.final))) {
 		if (q->state != STEPS_ABSENT)

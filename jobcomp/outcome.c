@@ -5,12 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool outcome_is_of_another(const struct outcome *o, const struct record *r)
+{
+	/* an earlier start is that of a resized job's first part */
+	return o->known && o->start > r->start;
+}
+
 int outcome_apply(const struct outcome *o, struct record *r)
 {
 	char *state;
 
 	/* of a part of a job's life only the hook knows how it ended */
-	if (!o->known || !o->end || (r->state && !strcmp(r->state, "RESIZING")))
+	if (!o->known || !o->end || outcome_is_of_another(o, r) ||
+	    (r->state && !strcmp(r->state, "RESIZING")))
 		return 0;
 	state = strdup(o->state);
 	if (!state)
@@ -18,9 +25,6 @@ int outcome_apply(const struct outcome *o, struct record *r)
 	free(r->state);
 	r->state = state;
 	r->end = o->end;
-	/* a later one is of a run that slurmctld forgot, killed; an earlier one of a job's first size */
-	if (o->start > r->start && r->start)
-		r->start = o->start;
 	r->exit_code = o->exit_code;
 	r->exit_signal = o->exit_signal;
 	r->derived_exit_code = o->derived_exit_code;

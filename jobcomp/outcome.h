@@ -18,7 +18,13 @@ struct outcome {
 	int32_t exit_code, exit_signal, derived_exit_code;
 };
 
-/* -ENOMEM: R is as it was. */
+/*
+ * Whether O is of another run of the job than R: a slurmctld that was killed and forgot the one it told
+ * of let it run again. That one is told, too, and has a record of its own under the same key.
+ */
+bool outcome_is_of_another(const struct outcome *o, const struct record *r);
+
+/* Of the same run; another's changes nothing. -ENOMEM: R is as it was. */
 int outcome_apply(const struct outcome *o, struct record *r);
 
 #endif
