@@ -23,6 +23,8 @@ cluster_up --nodes 2 --cpus 8 --kafka --sink-db --spool-disk 8M --plugins acct_g
 ok $? "$rounds rounds are over and no job is left"
 all_is_told
 compare "$e2e_work/storm.json"
-is "$(grep -E '^slurmctld: fatal|terminate called|Segmentation' "$LOG_DIR/slurmctld.out")" '' \
+# one that begins with slurmdbd down and no state of it ends by itself
+is "$(grep -E '^slurmctld: fatal|terminate called|Segmentation' "$LOG_DIR/slurmctld.out" |
+	grep -v 'for some reason we have no TRES')" '' \
 	"slurmctld died of nothing else"
 done_testing

@@ -50,6 +50,8 @@ static inline pid_t mariadbd_spawn(const struct private_mariadbd *p, char *const
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(126);
+	/* a server that starts deletes all temporary tables that it finds in there */
+	setenv("TMPDIR", p->data, 1);
 	fd = open(p->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
 	dup2(fd, 1);
 	dup2(fd, 2);

@@ -142,6 +142,8 @@ conf_mariadbd() {
 		[mariadbd]
 		user = mysql
 		datadir = $DIR/$1
+		# not /tmp: a server that starts deletes all temporary tables that it finds in there
+		tmpdir = $DIR/$1
 		socket = /run/mysqld/$2.sock
 		pid-file = /run/mysqld/$2.pid
 		init-file = $DIR/etc/$init
