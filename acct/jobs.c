@@ -74,7 +74,7 @@ static void copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
 	uint64_t rss;
 
 	to->step_id = from->step_id.step_id;
-	(void)snprintf(to->name, sizeof(to->name), "%s", from->stepname ? from->stepname : "");
+	to->name = from->stepname ? strdup(from->stepname) : NULL;
 	(void)snprintf(to->state, sizeof(to->state), "%s", state_name(from->state));
 	to->nodes = from->nodes ? strdup(from->nodes) : NULL;
 	to->ntasks = from->ntasks;
@@ -140,7 +140,7 @@ static void sum_up(struct record *r)
 		figures_set(&r->figures, METRIC_ENERGY,
 			    metric_from_tres(METRIC_ENERGY, r->energy.total_j.value));
 	if (figures_has(&r->figures, METRIC_CO2E))
-		r->co2e_method = CO2E_PER_TICK;
+		r->emissions.method = CO2E_PER_TICK;
 	metric_text_sources(&r->figures, "", r->energy.source, sizeof(r->energy.source));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * plugin_conf.h - ceems.conf beside slurm.conf, for this node.
+ * plugin_conf.h - ceems.conf beside slurm.conf or where it was configured, for this node.
  */
 #ifndef CEEMS_PLUGIN_CONF_H
 #define CEEMS_PLUGIN_CONF_H

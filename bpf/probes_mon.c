@@ -366,7 +366,8 @@ static int pin_all(struct probes_bpf *skel, const char *dir, struct errmsg *err)
 	if (mkdir(path, 0700) < 0)
 		return errmsg_errno(err, -errno, "cannot create %s", path);
 	bpf_object__for_each_map(map, skel->obj) {
-		if (!pin_name(skel, map) || bpf_map__fd(map) < 0)
+		/* libbpf 1.4 and later have an fd for a map that was not created, too */
+		if (!pin_name(skel, map) || !bpf_map__autocreate(map) || bpf_map__fd(map) < 0)
 			continue;
 		rc = pin_path(path, sizeof(path), dir, "", pin_name(skel, map), err);
 		if (rc == 0)

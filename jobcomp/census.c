@@ -15,34 +15,63 @@
 /* Ends are not told in the order of their times. */
 #define SLACK_S 5
 
-static int by_text(const void *a, const void *b)
+static int by_key(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return strcmp(((const struct census_job *)a)->key, ((const struct census_job *)b)->key);
 }
 
-static bool has_key(const struct census *c, const char *key)
+/* A slurmctld that was killed may have run a job again under the key that it has. */
+static bool has_end(const struct census *c, char *key, uint64_t end)
 {
-	return c->n && bsearch(&key, c->key, c->n, sizeof(*c->key), by_text);
+	struct census_job wanted = { .key = key };
+	const struct census_job *job =
+		c->n ? bsearch(&wanted, c->job, c->n, sizeof(*c->job), by_key) : NULL;
+
+	return job && job->end >= end;
 }
 
-static int add_key(struct census *c, const char *key, size_t len)
+static int add_job(struct census *c, const char *key, size_t len, uint64_t end)
 {
 	char *copy;
 
 	if (c->n == c->room) {
 		size_t room = c->room ? 2 * c->room : 1024;
-		char **more = realloc(c->key, room * sizeof(*more));
+		struct census_job *more = realloc(c->job, room * sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
-		c->key = more;
+		c->job = more;
 		c->room = room;
 	}
 	copy = strndup(key, len);
 	if (!copy)
 		return -ENOMEM;
-	c->key[c->n++] = copy;
+	c->job[c->n++] = (struct census_job){ copy, end };
 	return 0;
+}
+
+/* Sorted, and each key once. */
+static void put_in_order(struct census *c)
+{
+	size_t used = 0;
+	size_t i;
+
+	if (!c->n)
+		return;
+	qsort(c->job, c->n, sizeof(*c->job), by_key);
+	for (i = 1; i < c->n; i++) {
+		if (by_key(&c->job[used], &c->job[i]) != 0) {
+			c->job[++used] = c->job[i];
+			continue;
+		}
+		if (c->job[used].end < c->job[i].end)
+			c->job[used].end = c->job[i].end;
+		free(c->job[i].key);
+	}
+	c->n = used + 1;
+	for (i = 0; i < c->n; i++)
+		if (!c->job[i].end)
+			c->job[i].end = UINT64_MAX;
 }
 
 /* When the job of an entry ended; 0: unknown. */
@@ -64,14 +93,16 @@ static int read_entries(struct census *c, struct spool_view *v, struct errmsg *e
 	int rc;
 
 	while ((rc = spool_view_read(v, &e, err)) > 0) {
+		uint64_t end = 0;
+
 		if (e.kind == SPOOL_STEPS || e.kind == SPOOL_START)
 			continue;
 		if (e.kind == SPOOL_PENDING || e.kind == SPOOL_KEY) {
-			c->until = end_of(&e);
+			c->until = end = end_of(&e);
 			if (!c->since)
 				c->since = c->until;
 		}
-		rc = add_key(c, e.key, e.key_len);
+		rc = add_job(c, e.key, e.key_len, end);
 		if (rc < 0)
 			return errmsg_set(err, rc, "out of memory");
 	}
@@ -81,8 +112,8 @@ static int read_entries(struct census *c, struct spool_view *v, struct errmsg *e
 void census_fini(struct census *c)
 {
 	while (c->n)
-		free(c->key[--c->n]);
-	free(c->key);
+		free(c->job[--c->n].key);
+	free(c->job);
 	*c = (struct census){ 0 };
 }
 
@@ -115,8 +146,7 @@ void census_read(struct census *c, const char *spool_dir, const char *refuge_dir
 			    "are not looked for", err.text);
 		census_fini(c);
 	}
-	if (c->n)
-		qsort(c->key, c->n, sizeof(*c->key), by_text);
+	put_in_order(c);
 }
 
 /* --- what is missing --------------------------------------------------------------------- */
@@ -151,7 +181,8 @@ static void compare(void *arg, const struct job_facts *facts)
 
 	if (job_facts_to_record(facts, job_facts_size(facts), m->cluster, &r) < 0)
 		return;
-	if (record_key(r, key, sizeof(key)) < 0 || has_key(m->census, key) || keep(m, r) < 0)
+	if (record_key(r, key, sizeof(key)) < 0 || has_end(m->census, key, r->end) ||
+	    keep(m, r) < 0)
 		record_destroy(r);
 }
 

@@ -21,7 +21,10 @@ struct job_facts;
 #define CENSUS_S 60
 
 struct census {
-	char **key;	/* of the newest entries, sorted */
+	struct census_job {
+		char *key;
+		uint64_t end; /* the latest that was told; UINT64_MAX: not to be had, but its record is */
+	} *job;		/* of the newest entries, sorted */
 	size_t n, room;
 	/* ends of the oldest and of the newest of these jobs that are known; 0: nothing to compare with */
 	uint64_t since, until;

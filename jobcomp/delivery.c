@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "ceems_config.h"
-
 #include "jobcomp/delivery.h"
 
 #include <errno.h>
@@ -10,26 +8,6 @@
 
 #define SINK_TIMEOUT_NS (3 * NSEC_PER_SEC) /* also what the daemon's end may have to wait for */
 #define IDLE_NS (60 * NSEC_PER_SEC) /* new records wake us before */
-
-static const struct sink_ops *const sinks[] = {
-	&sink_file,
-#ifdef HAVE_KAFKA
-	&sink_kafka,
-#endif
-#ifdef HAVE_MARIADB
-	&sink_mariadb,
-#endif
-};
-
-const struct sink_ops *delivery_find_sink(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(sinks); i++)
-		if (!strcmp(sinks[i]->name, name))
-			return sinks[i];
-	return NULL;
-}
 
 /*
  * deliver_run() reads the spool, calls the sink, and writes its cursor. The spool needs the store's

@@ -17,9 +17,6 @@ struct delivery {
 	bool is_running;	    /* its thread is: OPS are called without the lock */
 };
 
-/* The sink of that name; NULL: not in this build. */
-const struct sink_ops *delivery_find_sink(const char *name);
-
 /* Under the store's lock, once the spool is open and before its first spool_ack(). */
 int delivery_open(struct delivery *d, struct errmsg *err);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "ceems_config.h" /* _GNU_SOURCE for memrchr() */
-
 #include "jobcomp/finaliser.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "jobcomp/dbd_told.h"
 #include "jobcomp/finality.h"
+#include "jobcomp/written.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
@@ -27,6 +27,8 @@
 #define FETCH_LATE_NS (2 * NSEC_PER_SEC)
 /* Of one that ended: steps without usage are those of a node that failed, or slurmctld is behind. */
 #define FETCH_USAGE_NS (30 * NSEC_PER_SEC)
+/* What slurmdbd was told it may still have to store (its CommitDelay). */
+#define FETCH_TOLD_NS (3 * NSEC_PER_SEC)
 
 #define WRITE_BATCH 256 /* records between two syncs */
 #define WRITE_RETRY_NS (5 * NSEC_PER_SEC)
@@ -45,7 +47,7 @@ int finaliser_open(struct finaliser *f, struct errmsg *err)
 		return errmsg_set(err, -ENOMEM, "out of memory");
 	f->finish = (struct finish){ .store = f->store,
 				     .settings = f->settings,
-				     .factor = f->factor,
+				     .factors = f->factors,
 				     .unmeasured = f->unmeasured };
 	dbd_pace_init(&f->dbd, f->steps);
 	f->opened_wall_ns = clock_wall_ns();
@@ -164,49 +166,6 @@ static int take_pending(struct finaliser *f, const struct spool_entry *e, uint64
 	return 0;
 }
 
-/*
- * A RECORD of a job that waits: it was written before slurmctld was restarted. A crash may have
- * taken the parts that belong to it. Slurm may have told of another end before it was written,
- * which is one that has no record yet.
- */
-static void take_record(struct finaliser *f, const struct spool_entry *e)
-{
-	struct waiting *w = waitlist_find(f->waiting, e->key, e->key_len);
-	struct errmsg err = { 0 };
-	struct record *r = NULL;
-	bool is_of_another = false;
-
-	if (!w || w->is_written)
-		return;
-	w->steps_missing = 0;
-	if (record_from_json(e->data, e->len, &r, &err) == 0) {
-		is_of_another = w->record->end > r->end;
-		if (!is_of_another && r->steps_total > r->nsteps)
-			w->steps_missing = r->steps_total - r->nsteps;
-	}
-	record_destroy(r);
-	if (!w->steps_missing && !is_of_another)
-		waitlist_remove(f->waiting, w);
-}
-
-static void take_part(struct finaliser *f, const struct spool_entry *e)
-{
-	const char *hash = memrchr(e->key, '#', e->key_len);
-	struct waiting *w = hash ? waitlist_find(f->waiting, e->key, (size_t)(hash - e->key)) :
-				   NULL;
-	struct errmsg err = { 0 };
-	char key[RECORD_KEY_MAX];
-	struct record *r = NULL;
-
-	if (!w || w->is_written || !w->steps_missing ||
-	    record_from_steps_json(e->data, e->len, &r, key, &err) < 0)
-		return;
-	w->steps_missing -= r->nsteps < w->steps_missing ? r->nsteps : w->steps_missing;
-	record_destroy(r);
-	if (!w->steps_missing)
-		waitlist_remove(f->waiting, w);
-}
-
 static bool is_same_pos(const struct spool_pos *a, const struct spool_pos *b)
 {
 	return a->segment == b->segment && a->offset == b->offset;
@@ -248,10 +207,10 @@ static void read_spool(struct finaliser *f, uint64_t now)
 			rc = take_pending(f, &e, now);
 			break;
 		case SPOOL_RECORD:
-			take_record(f, &e);
+			written_take_record(f->waiting, &e);
 			break;
 		case SPOOL_STEPS:
-			take_part(f, &e);
+			written_take_part(f->waiting, &e);
 			break;
 		case SPOOL_FOLLOWUP:
 		case SPOOL_START:
@@ -318,6 +277,7 @@ static void poll_ends(struct finaliser *f, uint64_t now)
 				break;
 			q[n] = (struct finality_query){ .job_id = w->record->job_id,
 							.restart_count = w->record->restart_count,
+							.submit = w->record->submit,
 							.start = w->record->start };
 			of[n] = w;
 		}
@@ -330,21 +290,39 @@ static void poll_ends(struct finaliser *f, uint64_t now)
 
 /* --- the steps in slurmdbd ------------------------------------------------------------------- */
 
+/* Not before: slurmdbd may know more then. */
+static uint64_t steps_wanted_until(const struct waiting *w, const struct steps_query *q)
+{
+	uint64_t patience_ns = UINT64_MAX;
+
+	if (q->state == STEPS_ENDED && !q->unsure)
+		return 0;
+	if (q->all_told)
+		patience_ns = FETCH_TOLD_NS;
+	else if (w->ended && q->unsure)
+		patience_ns = FETCH_USAGE_NS;
+	if (patience_ns > w->deadline_mono_ns - w->begin_mono_ns)
+		return w->deadline_mono_ns;
+	return w->begin_mono_ns + patience_ns;
+}
+
 static void take_steps(struct finaliser *f, struct waiting *w, struct steps_query *q,
 		       uint64_t now)
 {
-	bool is_late = now >= w->deadline_mono_ns ||
-		       (w->ended && q->unreported && now >= w->begin_mono_ns + FETCH_USAGE_NS);
-
 	if (q->state != STEPS_ABSENT)
 		w->needs_refill = false; /* steps_fetch() did it */
-	if (q->state != STEPS_ENDED && !is_late) {
+	if (now < steps_wanted_until(w, q)) {
 		later(f, w, now, FETCH_MAX_NS);
 		record_steps_destroy(q->steps, q->nsteps);
 		free(q->script);
 		return;
 	}
-	if (q->state != STEPS_ABSENT) {
+	w->all_told = q->all_told;
+	if (w->gone && outcome_is_of_another(&q->outcome, w->record)) {
+		/* of the run that has the record behind this one */
+		record_steps_destroy(TAKE_PTR(q->steps), q->nsteps);
+		free(TAKE_PTR(q->script));
+	} else if (q->state != STEPS_ABSENT) {
 		w->dbd_energy_j = q->job_energy_j;
 		w->ended = w->ended || q->state == STEPS_ENDED;
 		w->steps_open = q->state == STEPS_OPEN;
@@ -361,6 +339,29 @@ static void take_nothing(struct finaliser *f, uint64_t now)
 
 	while ((w = waitlist_take_due(f->waiting, WAIT_STEPS, now)))
 		take_steps(f, w, &(struct steps_query){ .state = STEPS_ABSENT }, now);
+}
+
+/* Of which of them slurmdbd will have no more than it has now. */
+static void find_told(struct steps_query *q, struct waiting *const *of, size_t n)
+{
+	struct finality_query job[POLL_BATCH];
+	size_t i = 0;
+	size_t k;
+
+	while (i < n) {
+		size_t some = n - i < POLL_BATCH ? n - i : POLL_BATCH;
+
+		for (k = 0; k < some; k++)
+			job[k] = (struct finality_query){ .job_id = q[i + k].job_id,
+							  .submit = q[i + k].submit };
+		finality_poll(job, some);
+		for (k = 0; k < some; k++, i++)
+			q[i].all_told = (of[i]->ended || of[i]->gone) && !job[k].start_untold;
+	}
+	/* asked last: what slurmctld had done with before is in its queue or through it */
+	if (!dbd_told_all())
+		for (i = 0; i < n; i++)
+			q[i].all_told = false;
 }
 
 /* Without the store's lock. One question at most, so that ends are looked at in between. */
@@ -389,6 +390,7 @@ static void fetch_steps(struct finaliser *f, uint64_t now)
 		q[n] = (struct steps_query){
 			.job_id = w->record->job_id,
 			.submit = w->record->submit,
+			.end = w->record->end,
 			/* a slurmctld that began without slurmdbd knows no accounts */
 			.refill = w->record,
 			.wants_script = f->settings->record_script };
@@ -397,8 +399,10 @@ static void fetch_steps(struct finaliser *f, uint64_t now)
 	if (!q || !of)
 		f->dbd.next_mono_ns = now + NSEC_PER_SEC;
 	if (n) {
-		bool is_down = dbd_pace_ask(&f->dbd, q, n) < 0;
+		bool is_down;
 
+		find_told(q, of, n);
+		is_down = dbd_pace_ask(&f->dbd, q, n) < 0;
 		now = clock_mono_ns();
 		for (i = 0; i < n; i++) {
 			if (is_down)
@@ -420,7 +424,7 @@ static bool wants_followup(const struct finaliser *f, const struct waiting *w)
 	bool lacks_steps = f->steps && f->settings->step_details &&
 			   (!w->record->steps_known || w->steps_open);
 
-	if (!f->settings->correction_wait_ns || (w->gone && !f->steps))
+	if (!f->settings->correction_wait_ns || w->all_told || (w->gone && !f->steps))
 		return false;
 	return !w->ended || lacks_steps || (w->needs_refill && f->steps);
 }
@@ -429,7 +433,8 @@ static int write_record(struct finaliser *f, struct waiting *w, uint64_t now, st
 {
 	struct record_ending end = { .ended = w->ended,
 				     .unmeasured = f->unmeasured,
-				     .requeued = w->requeued,
+				     .requeued = w->requeued ||
+						 (w->all_told && w->dbd_energy_j.known),
 				     .ctld_energy_j = w->ctld_energy_j,
 				     .dbd_energy_j = w->dbd_energy_j };
 	bool follow = wants_followup(f, w);

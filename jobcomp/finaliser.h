@@ -25,7 +25,7 @@ struct finaliser {
 	struct store *store;		 /* borrowed, as all in this block */
 	const struct settings *settings;
 	struct steps *steps;		 /* NULL: accounting is not done with slurmdbd */
-	const struct emission_factor *factor; /* NULL: no emissions */
+	struct factors *factors;
 	bool unmeasured;		 /* AcctGatherEnergyType=none */
 	struct spool_cursor *cursor;	 /* owned */
 	struct waitlist *waiting;	 /* owned */

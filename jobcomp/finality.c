@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "jobcomp/slurm_compat.h"
 
+#include "jobcomp/ctld_visit.h"
 #include "jobcomp/finality.h"
+#include "jobcomp/layout.h"
 
 /* Index in Slurm's arrays of TRES, not the TRES's id in the database (3). */
 #define ENERGY_INDEX TRES_ARRAY_ENERGY
@@ -36,13 +38,22 @@ static bool is_same_incarnation(const job_record_t *job, const struct finality_q
 		job->restart_cnt == q->restart_count + 1);
 }
 
+/* While there is none slurmctld tries every 5 seconds, beside its queue to slurmdbd. */
+static bool has_db_index(const job_record_t *job)
+{
+	return job->resize_time || (job->db_index && job->db_index != NO_VAL64);
+}
+
 static void answer(struct finality_query *q)
 {
 	job_record_t *job = find_job_record(q->job_id);
 
 	q->energy_j = (struct maybe_u64){ 0 };
 	q->state = FINALITY_GONE;
-	if (!job || !is_same_incarnation(job, q))
+	q->start_untold = job && (!layout_is_right(job) ||
+				  (job->details && (uint64_t)job->details->submit_time == q->submit &&
+				   !has_db_index(job)));
+	if (!job || !layout_is_right(job) || !is_same_incarnation(job, q))
 		return;
 	q->energy_j = energy_of(job);
 	if (IS_JOB_COMPLETING(job) || (job->step_list && list_count(job->step_list))) {
@@ -58,15 +69,18 @@ static void answer(struct finality_query *q)
 
 void finality_poll(struct finality_query *q, size_t n)
 {
-	slurmctld_lock_t job_read = { .job = READ_LOCK };
 	size_t i = 0;
 
-	while (i < n) {
+	while (i < n && ctld_visit_jobs()) {
 		size_t until = n - i > PER_HOLD ? i + PER_HOLD : n;
 
-		lock_slurmctld(job_read);
 		for (; i < until; i++)
 			answer(&q[i]);
-		unlock_slurmctld(job_read);
+		ctld_leave_jobs();
+	}
+	for (; i < n; i++) {
+		q[i].state = FINALITY_COMPLETING;
+		q[i].energy_j = (struct maybe_u64){ 0 };
+		q[i].start_untold = true;
 	}
 }

@@ -7,13 +7,14 @@
 #ifndef CEEMS_FINALITY_H
 #define CEEMS_FINALITY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "src/libjob/record.h"
 
 enum finality_state {
-	FINALITY_COMPLETING, /* steps may still report */
+	FINALITY_COMPLETING, /* steps may still report, or slurmctld ends */
 	FINALITY_ENDED,	     /* this is the final energy, or there is none */
 	FINALITY_GONE,	     /* slurmctld knows this incarnation no more */
 };
@@ -21,10 +22,12 @@ enum finality_state {
 struct finality_query {
 	uint32_t job_id;
 	uint32_t restart_count;
+	uint64_t submit;
 	uint64_t start; /* tells incarnations apart, as a requeue resets it */
 	/* the answer */
 	enum finality_state state;
 	struct maybe_u64 energy_j; /* so far, or final */
+	bool start_untold;	   /* slurmctld has yet to tell slurmdbd of the job, which may have ended */
 };
 
 /*

@@ -99,7 +99,7 @@ int finish_append(struct finish *f, const char *key, struct record *r,
 	int rc;
 
 	add_names(f, r);
-	rc = record_fill(r, end, f->factor, f->settings->pue_milli);
+	rc = record_fill(r, end, f->factors ? factors_now(f->factors) : NULL, f->settings);
 	if (rc == 0)
 		rc = to_parts(f, key, r, &part, &n, err);
 	if (rc < 0)

@@ -5,6 +5,7 @@
 #ifndef CEEMS_FINISH_H
 #define CEEMS_FINISH_H
 
+#include "jobcomp/factors.h"
 #include "jobcomp/names.h"
 #include "jobcomp/steps.h"
 #include "jobcomp/store.h"
@@ -15,8 +16,8 @@
 struct finish {
 	struct store *store; /* borrowed, as all in this block */
 	const struct settings *settings;
-	const struct emission_factor *factor; /* NULL: no emissions */
-	bool unmeasured;		      /* AcctGatherEnergyType=none */
+	struct factors *factors; /* NULL: no emissions but the nodes' */
+	bool unmeasured;	 /* AcctGatherEnergyType=none */
 	struct names names;
 	uint64_t nunfollowed; /* FOLLOWUPs the spool had no room for */
 	uint64_t sync_failures; /* of the spool, when finish_sync() looked last */

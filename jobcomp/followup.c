@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "jobcomp/dbd_told.h"
 #include "jobcomp/finality.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
@@ -248,19 +249,21 @@ static int settle(struct followup *u, struct item *item, const struct finality_q
 	struct record_ending ending = {
 		.ended = over || known,
 		.unmeasured = u->finish->unmeasured,
-		.requeued = end->state == FINALITY_GONE || is_state(item->record, "REQUEUED"),
+		.requeued = end->state == FINALITY_GONE || is_state(item->record, "REQUEUED") ||
+			    (q->all_told && q->job_energy_j.known),
 		.ctld_energy_j = energy_of(item->record, end),
 		.dbd_energy_j = q->job_energy_j };
-	bool hopeless = q->unreported && is_older_than(item->record, USAGE_NS);
+	bool hopeless = q->unsure && is_older_than(item->record, USAGE_NS);
+	bool never = q->all_told && !known; /* nor will it be */
 	int rc;
 
-	if (outcome_is_of_another(&q->outcome, item->record)) {
+	if (end->state == FINALITY_GONE && outcome_is_of_another(&q->outcome, item->record)) {
 		record_steps_destroy(TAKE_PTR(q->steps), q->nsteps);
 		free(TAKE_PTR(q->script));
 		return 0; /* its record is the last word */
 	}
-	if (ending.ended &&
-	    (known || !u->dbd->steps || (hopeless && !item->record->energy.final))) {
+	if (ending.ended && (known || !u->dbd->steps ||
+			     ((hopeless || never) && !item->record->energy.final))) {
 		if (q->state != STEPS_ABSENT)
 			finish_take_steps(u->finish, item->record, q);
 		/* the end may have been told again since, and this one is to say the same */
@@ -272,9 +275,9 @@ static int settle(struct followup *u, struct item *item, const struct finality_q
 	}
 	record_steps_destroy(TAKE_PTR(q->steps), q->nsteps);
 	free(TAKE_PTR(q->script));
-	if (hopeless && item->record->energy.final)
+	if ((hopeless || never) && item->record->energy.final)
 		return 0;
-	if (hopeless || is_older_than(item->record, u->finish->settings->correction_wait_ns) ||
+	if (hopeless || never || is_older_than(item->record, u->finish->settings->correction_wait_ns) ||
 	    (!u->dbd->steps && end->state == FINALITY_GONE)) {
 		give_up(u, item);
 		return 0;
@@ -290,6 +293,7 @@ struct answers {
 /* -EAGAIN: slurmdbd does not answer. */
 static int ask(struct followup *u, struct item *item, size_t n, struct answers *a)
 {
+	bool all_told;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
@@ -297,15 +301,24 @@ static int ask(struct followup *u, struct item *item, size_t n, struct answers *
 
 		a->end[i] = (struct finality_query){ .job_id = r->job_id,
 						     .restart_count = r->restart_count,
+						     .submit = r->submit,
 						     .start = r->start };
 		a->q[i] = (struct steps_query){
 			.job_id = r->job_id,
 			.submit = r->submit,
+			.end = r->end,
 			.refill = item[i].record,
 			.wants_script = u->finish->settings->record_script };
 	}
 	finality_poll(a->end, n);
-	return u->dbd->steps ? dbd_pace_ask(u->dbd, a->q, n) : 0;
+	if (!u->dbd->steps)
+		return 0;
+	all_told = dbd_told_all();
+	for (i = 0; i < n; i++)
+		a->q[i].all_told = all_told && !a->end[i].start_untold &&
+				   (a->end[i].state != FINALITY_COMPLETING ||
+				    is_state(item[i].record, "RESIZING"));
+	return dbd_pace_ask(u->dbd, a->q, n);
 }
 
 /* All of a batch is in the spool, or nothing of it is acknowledged. */

@@ -14,6 +14,7 @@
 
 #include "jobcomp/hook_time.h"
 #include "jobcomp/job_facts.h"
+#include "jobcomp/layout.h"
 #include "jobcomp/resizes.h"
 #include "jobcomp/steps.h"
 #include "jobcomp/worker.h"
@@ -76,6 +77,16 @@ static void hand_over(struct feed *feed)
 		feed_note_lost(feed, facts.job_id);
 }
 
+/* Of a job that it refuses at once, 24.11 tells twice in a row. */
+static bool is_told_again(void)
+{
+	static char last[offsetof(struct job_facts, text)];
+	bool again = !facts.start && !memcmp(last, &facts, sizeof(last));
+
+	memcpy(last, &facts, sizeof(last));
+	return again;
+}
+
 /* slurmctld's job write lock is held: copy, queue, return. */
 static void on_job_end(const job_record_t *job)
 {
@@ -86,7 +97,8 @@ static void on_job_end(const job_record_t *job)
 		resized = resizes_note(job->job_id, (uint64_t)job->start_time,
 				       (uint64_t)job->resize_time);
 	job_facts_copy(job, FACT_END, resized, &facts);
-	hand_over(worker_feed(worker));
+	if (!is_told_again())
+		hand_over(worker_feed(worker));
 	hook_time_add(&hook_time, clock_mono_ns() - begin_ns);
 }
 
@@ -196,7 +208,7 @@ int jobcomp_p_set_location(COMPAT_SET_LOCATION_ARGS)
 int jobcomp_p_log_record(job_record_t *job)
 {
 	/* revoked: a sibling cluster's job, which has its record there */
-	if (worker && !IS_JOB_REVOKED(job))
+	if (worker && layout_is_right(job) && !IS_JOB_REVOKED(job))
 		on_job_end(job);
 	return SLURM_SUCCESS;
 }
@@ -211,7 +223,7 @@ int jobcomp_p_record_job_end(job_record_t *job, uint32_t event)
 int jobcomp_p_record_job_start(job_record_t *job, uint32_t event)
 {
 	(void)event;
-	if (!worker || !wants_starts)
+	if (!worker || !wants_starts || !layout_is_right(job))
 		return SLURM_SUCCESS;
 	job_facts_copy(job, FACT_START, 0, &facts);
 	/* a burst of starts must not take the room of ends */

@@ -7,8 +7,8 @@
 
 bool outcome_is_of_another(const struct outcome *o, const struct record *r)
 {
-	/* an earlier start is that of a resized job's first part */
-	return o->known && o->start > r->start;
+	/* before the submit time: that of a resized job's first part */
+	return o->known && r->start && o->start >= r->submit && o->start != r->start;
 }
 
 int outcome_apply(const struct outcome *o, struct record *r)

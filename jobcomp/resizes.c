@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "jobcomp/slurm_compat.h"
 
+#include "jobcomp/ctld_visit.h"
 #include "jobcomp/resizes.h"
 
 /* slurmctld's; weak, as it is missing in `sacct -c`, where data has to be found at once */
@@ -44,10 +45,9 @@ static int load_job(void *job, void *arg)
 
 void resizes_load(void)
 {
-	slurmctld_lock_t job_read = { .job = READ_LOCK };
-
-	lock_slurmctld(job_read);
+	if (!ctld_visit_jobs())
+		return;
 	if (job_list)
 		(void)list_for_each(job_list, load_job, NULL);
-	unlock_slurmctld(job_read);
+	ctld_leave_jobs();
 }

@@ -32,8 +32,10 @@
 
 /* 23.02 moved the headers of what plugins serve to src/interfaces. */
 #if SLURM_VERSION_NUMBER >= 0x170200
+#include "src/interfaces/accounting_storage.h"
 #include "src/interfaces/jobcomp.h"
 #else
+#include "src/common/slurm_accounting_storage.h"
 #include "src/common/slurm_jobcomp.h"
 #endif
 
@@ -59,8 +61,8 @@
 /* 25.05: jobcomp is told of job starts. */
 #define COMPAT_TELLS_STARTS (SLURM_VERSION_NUMBER >= 0x190500)
 
-/* 24.11: List became list_t *; the pointer is the same. */
-#if SLURM_VERSION_NUMBER >= 0x180b00
+/* 24.05: List became list_t *, and ListIterator went; the pointers are the same. */
+#if SLURM_VERSION_NUMBER >= 0x180500
 typedef list_t *compat_list_t;
 typedef list_itr_t *compat_iterator_t;
 #else

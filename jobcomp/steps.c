@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "acct/step_spread.h"
+#include "jobcomp/dbd_view.h"
 #include "jobcomp/job_facts.h"
 #include "jobcomp/job_refill.h"
 #include "jobcomp/steps.h"
@@ -178,7 +179,7 @@ static void copy_step(const struct steps *s, const slurmdb_step_rec_t *from,
 				    .ncpus = tresmap_cpus(from->tres_alloc_str),
 				    .start = seconds(from->start),
 				    .end = seconds(from->end) };
-	copy_text(to->name, sizeof(to->name), from->stepname);
+	to->name = from->stepname ? strdup(from->stepname) : NULL;
 	copy_text(to->state, sizeof(to->state),
 		  job_state_name(from->state));
 	to->nodes = from->nodes ? strdup(from->nodes) : NULL;
@@ -219,7 +220,7 @@ static void take_outcome(const slurmdb_job_rec_t *job, struct outcome *ret)
 
 	*ret = (struct outcome){ .known = job->end > 0,
 				 /* NO_VAL: it never did, as far as slurmdbd was told */
-				 .start = job->start < job->end ? seconds(job->start) : 0,
+				 .start = job->start <= job->end ? seconds(job->start) : 0,
 				 .end = seconds(job->end) };
 	copy_text(ret->state, sizeof(ret->state), job_state_name(job->state));
 	job_exit_status(job->exitcode, &ret->exit_code, &ret->exit_signal);
@@ -234,8 +235,11 @@ static int take_steps(const struct steps *s, const slurmdb_job_rec_t *job,
 	struct record_step *steps = NULL;
 	slurmdb_step_rec_t *step;
 	compat_iterator_t it;
-	bool open = !job->end;
-	bool unreported = false;
+	struct dbd_view view = { .told_end = q->end,
+				 .all_told = q->all_told,
+				 .end = seconds(job->end),
+				 .lacks_start = !job->eligible };
+	enum dbd_word word;
 	size_t used = 0;
 
 	if (n) {
@@ -244,8 +248,10 @@ static int take_steps(const struct steps *s, const slurmdb_job_rec_t *job,
 			return -ENOMEM;
 		it = list_iterator_create(job->steps);
 		while (used < n && (step = list_next(it))) {
-			open = open || !step->end;
-			unreported = unreported || is_unreported(s, job, step);
+			view.has_open_step |= !step->end;
+			view.lacks_usage |= is_unreported(s, job, step);
+			/* a step that is there is not told of its new start */
+			view.has_older_step |= job->start <= job->end && step->start < job->start;
 			copy_step(s, step, &steps[used++]);
 		}
 		list_iterator_destroy(it);
@@ -254,10 +260,12 @@ static int take_steps(const struct steps *s, const slurmdb_job_rec_t *job,
 	q->steps = steps;
 	q->nsteps = used;
 	q->db_index = job->db_index;
-	take_outcome(job, &q->outcome);
 	q->job_energy_j = usage_value(job->tres_alloc_str, TRESMAP_ENERGY);
-	q->unreported = unreported && !open;
-	q->state = open || unreported ? STEPS_OPEN : STEPS_ENDED;
+	word = dbd_view_word(&view);
+	if (word != DBD_NOT_YET)
+		take_outcome(job, &q->outcome);
+	q->unsure = word != DBD_NOT_YET && dbd_view_is_doubtful(&view);
+	q->state = word == DBD_LAST ? STEPS_ENDED : STEPS_OPEN;
 	return 0;
 }
 
@@ -393,7 +401,8 @@ int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg 
 
 	for (i = 0; i < n; i++) {
 		q[i].state = STEPS_ABSENT;
-		q[i].unreported = false;
+		q[i].unsure = false;
+		q[i].outcome = (struct outcome){ 0 };
 		q[i].steps = NULL;
 		q[i].nsteps = 0;
 		q[i].job_energy_j = (struct maybe_u64){ 0 };

@@ -20,13 +20,15 @@
 
 enum steps_state {
 	STEPS_ABSENT, /* slurmdbd has no row of this incarnation (yet) */
-	STEPS_OPEN,   /* the job or a step has not ended there yet */
+	STEPS_OPEN,   /* the job or a step has not ended there yet, as far as it was told */
 	STEPS_ENDED,
 };
 
 struct steps_query {
 	uint32_t job_id;
 	uint64_t submit; /* with it, one row: of an incarnation, or of a part of it (job_facts.h) */
+	uint64_t end;	 /* as it was told; 0: unknown */
+	bool all_told;	 /* nothing more of it will come to slurmdbd (dbd_told.h) */
 	/*
 	 * Borrowed, NULL: not needed. What it does not know of the job is filled from slurmdbd's row
 	 * (job_refill.h): the hook's queue had room for its key only.
@@ -35,7 +37,7 @@ struct steps_query {
 	bool wants_script; /* RecordScript, of a batch job */
 	/* the answer; the steps are the caller's to destroy, the script to free() */
 	enum steps_state state;
-	bool unreported; /* STEPS_OPEN: the job has ended there, but steps have no usage yet */
+	bool unsure; /* the job has ended there, but more may come, or its steps be of before */
 	struct record_step *steps;
 	size_t nsteps;
 	struct maybe_u64 job_energy_j; /* sacct's job row */

@@ -76,6 +76,10 @@ struct waiting *waitlist_add(struct waitlist *l, const char *key, size_t key_len
 	if (w) {
 		record_destroy(w->record);
 		w->record = record;
+		w->ended = w->requeued = w->gone = w->needs_refill = false;
+		w->steps_open = w->all_told = false;
+		w->steps_missing = 0;
+		w->ctld_energy_j = w->dbd_energy_j = (struct maybe_u64){ 0 };
 		return w;
 	}
 	w = key_len < sizeof(w->key) && l->n < l->max ? calloc(1, sizeof(*w)) : NULL;

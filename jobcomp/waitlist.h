@@ -36,6 +36,7 @@ struct waiting {
 	bool gone;		   /* slurmctld does not know it any more */
 	bool needs_refill;	   /* SPOOL_KEY: what is not known of it is in slurmdbd */
 	bool steps_open;	   /* slurmdbd does not have the end of all of them */
+	bool all_told;		   /* slurmdbd will have no more of it than it had */
 	uint64_t steps_missing;    /* of its RECORD, which was read: in the parts behind it */
 	struct maybe_u64 ctld_energy_j, dbd_energy_j;
 	uint64_t begin_mono_ns, deadline_mono_ns; /* of the phase */
@@ -64,7 +65,8 @@ struct waiting *waitlist_find(const struct waitlist *l, const char *key, size_t 
 
 /*
  * Appends; it is in no phase yet. A job that waits already under that key gets the new RECORD
- * instead, and keeps its place. RECORD is taken over in every case. NULL: out of memory, or full.
+ * instead, of which nothing is known yet, and keeps its place. RECORD is taken over in every case.
+ * NULL: out of memory, or full.
  */
 struct waiting *waitlist_add(struct waitlist *l, const char *key, size_t key_len,
 			     const struct spool_pos *pos, struct record *record);

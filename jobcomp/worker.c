@@ -12,11 +12,13 @@
 
 #include "jobcomp/census.h"
 #include "jobcomp/delivery.h"
+#include "jobcomp/factors.h"
 #include "jobcomp/finaliser.h"
 #include "jobcomp/intake.h"
 #include "jobcomp/resizes.h"
 #include "jobcomp/steps.h"
 #include "jobcomp/store.h"
+#include "src/libsink/sinks.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
@@ -40,7 +42,7 @@ struct worker {
 	struct intake intake;
 	struct census census;
 	struct finaliser finaliser;
-	struct emission_factor factor;
+	struct factors factors;
 	struct steps *steps;
 	time_t *steps_stop;
 	struct delivery sinks[SINKS_MAX];
@@ -54,6 +56,7 @@ struct worker {
 static void worker_destroy(struct worker *w)
 {
 	census_fini(&w->census);
+	factors_close(&w->factors);
 	feed_destroy(w->feed);
 	steps_destroy(w->steps);
 	free(w);
@@ -153,7 +156,7 @@ static void find_sinks(struct worker *w)
 	char name[64];
 
 	while (settings_next_item(&list, name, sizeof(name))) {
-		const struct sink_ops *ops = delivery_find_sink(name);
+		const struct sink_ops *ops = sink_find(name);
 
 		if (!ops)
 			logger_error("ceems: Sinks: %s is not in this build; it gets no records",
@@ -162,20 +165,6 @@ static void find_sinks(struct worker *w)
 			w->sinks[w->nsinks++] = (struct delivery){
 				.ops = ops, .store = &w->store, .settings = &w->settings };
 	}
-}
-
-static void find_factor(struct worker *w)
-{
-	const struct settings *s = &w->settings;
-	const char *path = *s->emission_factor_file ? s->emission_factor_file :
-						      emission_default_file();
-	struct errmsg err = { 0 };
-
-	if (emission_lookup(path, s->country, &w->factor, &err) < 0)
-		logger_error("ceems: jobcomp: %s; records have emissions only where the nodes "
-			     "computed them", err.text);
-	else
-		w->finaliser.factor = &w->factor;
 }
 
 int worker_start(const struct worker_setup *setup, struct worker **ret, struct errmsg *err)
@@ -201,7 +190,8 @@ int worker_start(const struct worker_setup *setup, struct worker **ret, struct e
 	if (rc < 0)
 		goto fail;
 	find_sinks(w);
-	find_factor(w);
+	factors_open(&w->factors, &w->settings);
+	w->finaliser.factors = &w->factors;
 	w->finaliser.store = &w->store;
 	w->finaliser.settings = &w->settings;
 	w->finaliser.steps = setup->steps;

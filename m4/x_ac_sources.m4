@@ -16,9 +16,17 @@ AC_DEFUN([X_AC_SOURCES], [
 	X_AC_PART([source-ipmi], [the IPMI source], [freeipmi_missing])
 	AM_CONDITIONAL([BUILD_SOURCE_IPMI], [test "x$part_source_ipmi" = xyes])
 
-	PKG_CHECK_MODULES([CURL], [libcurl >= 7.87], [redfish_missing=],
-		[redfish_missing="libcurl 7.87 is missing (Debian: libcurl4-openssl-dev)"])
+	PKG_CHECK_MODULES([CURL], [libcurl >= 7.87], [curl_missing=],
+		[curl_missing="libcurl 7.87 is missing (Debian: libcurl4-openssl-dev)"])
+	AM_CONDITIONAL([HAVE_CURL], [test -z "$curl_missing"])
+	redfish_missing=$curl_missing
 	AS_IF([test -z "$redfish_missing"], [redfish_missing=$jansson_missing])
 	X_AC_PART([source-redfish], [the Redfish source], [redfish_missing])
 	AM_CONDITIONAL([BUILD_SOURCE_REDFISH], [test "x$part_source_redfish" = xyes])
+	factors_missing=$redfish_missing
+	AS_IF([test "x$part_cli" != xyes], [factors_missing="the ceems command is not built"])
+	X_AC_PART([factors], [ceems factors], [factors_missing])
+	AM_CONDITIONAL([BUILD_FACTORS], [test "x$part_factors" = xyes])
+	AS_IF([test "x$part_factors" = xyes],
+		[AC_DEFINE([HAVE_FACTORS], [1], [ceems factors is built.])])
 ])

@@ -22,6 +22,7 @@ unsigned int plugin_version = SLURM_VERSION_NUMBER;
 
 #include "spank/spank_options.h"
 #include "spank/spank_remote.h"
+#include "src/libutil/slurm_releases.h"
 #include "src/libutil/util.h"
 
 /* --- the host's version ------------------------------------------------------------------- */
@@ -29,31 +30,18 @@ unsigned int plugin_version = SLURM_VERSION_NUMBER;
 extern long slurm_api_version(void) __attribute__((weak));
 
 /*
- * API_CURRENT of libslurm by release: META of each release. An unknown, newer one gets the version
- * we were built for, and refuses us, as it would have without this.
+ * dlopen() runs this before Slurm looks at plugin_version. A release that is not in the table gets the
+ * version we were built for, and refuses us, as it would have without this.
  */
-static const struct {
-	unsigned int api;
-	unsigned int version;
-} releases[] = {
-	{ 38, SLURM_VERSION_NUM(22, 5, 0) },  { 39, SLURM_VERSION_NUM(23, 2, 0) },
-	{ 40, SLURM_VERSION_NUM(23, 11, 0) }, { 41, SLURM_VERSION_NUM(24, 5, 0) },
-	{ 42, SLURM_VERSION_NUM(24, 11, 0) }, { 43, SLURM_VERSION_NUM(25, 5, 0) },
-	{ 44, SLURM_VERSION_NUM(25, 11, 0) }, { 45, SLURM_VERSION_NUM(26, 5, 0) },
-};
-
-/* dlopen() runs this before Slurm looks at plugin_version. */
 static void __attribute__((constructor)) adopt_version(void)
 {
-	unsigned int api;
-	size_t i;
+	uint32_t host;
 
 	if (!slurm_api_version)
 		return;
-	api = (unsigned int)(slurm_api_version() >> 16);
-	for (i = 0; i < ARRAY_SIZE(releases); i++)
-		if (releases[i].api == api && releases[i].version >> 8 != plugin_version >> 8)
-			plugin_version = releases[i].version;
+	host = slurm_release_of_api((unsigned int)(slurm_api_version() >> 16));
+	if (host && host >> 8 != plugin_version >> 8)
+		plugin_version = host;
 }
 
 /* --- hooks -------------------------------------------------------------------------------- */

@@ -27,9 +27,9 @@ CREATE TABLE IF NOT EXISTS job (
 	user_id INT UNSIGNED NOT NULL,
 	groupname VARCHAR(1024) NULL,
 	group_id INT UNSIGNED NOT NULL,
-	account VARCHAR(1024) NULL,
+	account VARCHAR(4096) NULL,
 	partition_name MEDIUMTEXT NULL,
-	qos VARCHAR(1024) NULL,
+	qos VARCHAR(4096) NULL,
 	wckey MEDIUMTEXT NULL,
 	reservation MEDIUMTEXT NULL,
 	state VARCHAR(64) NULL,
@@ -42,7 +42,7 @@ CREATE TABLE IF NOT EXISTS job (
 	nodes MEDIUMTEXT NULL COMMENT 'hostlist',
 	total_nodes INT UNSIGNED NULL,
 	total_cpus INT UNSIGNED NULL,
-	submit_host VARCHAR(1024) NULL,
+	submit_host VARCHAR(4096) NULL,
 	work_dir MEDIUMTEXT NULL,
 	comment MEDIUMTEXT NULL,
 	script LONGTEXT NULL COMMENT 'of a batch job, where RecordScript asks for it',
@@ -55,12 +55,18 @@ CREATE TABLE IF NOT EXISTS job (
 	energy_final BOOLEAN NOT NULL COMMENT '0: FinalEnergyWait ran out, energy_j may be too low',
 	energy_method VARCHAR(64) NULL COMMENT 'counters, cpu-time, allocation',
 	energy_source VARCHAR(255) NULL COMMENT 'rapl, model ...; model is an estimate',
-	factor_g_per_kwh DECIMAL(14,3) UNSIGNED NULL,
-	factor_kind VARCHAR(32) NULL COMMENT 'static: yearly mean of a country; default: of the world',
-	factor_region VARCHAR(16) NULL,
-	factor_source VARCHAR(255) NULL,
-	factor_year INT UNSIGNED NULL,
-	pue DECIMAL(7,3) UNSIGNED NULL,
+	co2e_method VARCHAR(32) NULL COMMENT 'per-tick: on the nodes; mean-power: as if the energy were spread evenly over the job''s life',
+	factor_g_per_kwh DECIMAL(17,6) UNSIGNED NULL COMMENT 'location-based, mean weighted by energy',
+	factor_kind VARCHAR(32) NULL COMMENT 'average: of the grid at that time; static: yearly mean of a country; default: of the world; mixed',
+	factor_scope VARCHAR(32) NULL COMMENT 'life-cycle, direct; mixed',
+	factor_region TEXT NULL COMMENT 'several are joined by "; "',
+	factor_source TEXT NULL COMMENT 'whom to cite; several are joined by "; "',
+	factor_year INT UNSIGNED NULL COMMENT 'of a static factor',
+	pue DECIMAL(7,3) UNSIGNED NULL COMMENT 'in co2e_g and market_co2e_g',
+	market_g_per_kwh DECIMAL(17,6) UNSIGNED NULL COMMENT 'of the site''s contract; NULL: not configured',
+	market_source TEXT NULL,
+	embodied_g DECIMAL(20,9) UNSIGNED NULL COMMENT 'CO2e, the job''s share of the making of the machines; NULL: not configured',
+	embodied_source TEXT NULL,
 	steps_total BIGINT UNSIGNED NULL COMMENT 'how many rows of step there are when all have come; NULL: unknown',
 	steps_cpu_s DECIMAL(20,6) UNSIGNED NULL COMMENT 'user and system CPU time of the steps, as Slurm has it',
 	record LONGTEXT NOT NULL COMMENT 'the record, JSON of schema ceems.job.v1, without steps: these are rows of step',
@@ -85,6 +91,15 @@ CREATE TABLE IF NOT EXISTS job (
 	source_external_j BIGINT UNSIGNED NULL COMMENT 'Part of the energy that the site''s own meter measured',
 	source_model_j BIGINT UNSIGNED NULL COMMENT 'Part of the energy that the power model estimated',
 	by_counters_j BIGINT UNSIGNED NULL COMMENT 'Part of the energy that was split by hardware counters, not CPU time',
+	market_co2e_g DECIMAL(20,9) UNSIGNED NULL COMMENT 'Market-based emissions of that energy, by the site''s contract, times PUE',
+	cpu_co2e_g DECIMAL(20,9) UNSIGNED NULL COMMENT 'Part of the location-based emissions that is of the CPU packages',
+	dram_co2e_g DECIMAL(20,9) UNSIGNED NULL COMMENT 'Part of the location-based emissions that is of the memory',
+	gpu_co2e_g DECIMAL(20,9) UNSIGNED NULL COMMENT 'Part of the location-based emissions that is of the GPUs',
+	other_co2e_g DECIMAL(20,9) UNSIGNED NULL COMMENT 'Part of the location-based emissions that is of no domain above',
+	fresh_factor_j BIGINT UNSIGNED NULL COMMENT 'Part of the energy whose emissions are by a factor of its own time',
+	last_factor_j BIGINT UNSIGNED NULL COMMENT 'Part of the energy whose emissions are by the last factor before an outage',
+	static_factor_j BIGINT UNSIGNED NULL COMMENT 'Part of the energy whose emissions are by the yearly mean of the country',
+	default_factor_j BIGINT UNSIGNED NULL COMMENT 'Part of the energy whose emissions are by the world mean',
 	read_bytes BIGINT UNSIGNED NULL COMMENT 'Bytes returned by read calls on files, pipes and sockets',
 	write_bytes BIGINT UNSIGNED NULL COMMENT 'Bytes accepted by write calls on files, pipes and sockets',
 	read_calls BIGINT UNSIGNED NULL COMMENT 'Read calls',
@@ -133,6 +148,7 @@ CREATE TABLE IF NOT EXISTS job (
 	energy_nodes BIGINT UNSIGNED NULL COMMENT 'Nodes whose energy is known',
 	cpu_time_nodes BIGINT UNSIGNED NULL COMMENT 'Nodes whose CPU time is known',
 	PRIMARY KEY (record_key, submit_time),
+	KEY job_submit (submit_time),
 	KEY job_end (end_time),
 	KEY job_id (jobid),
 	KEY job_user (username(64), end_time),
@@ -150,7 +166,7 @@ CREATE TABLE IF NOT EXISTS step (
 	step_id INT UNSIGNED NOT NULL COMMENT '4294967291 batch, 4294967292 extern, 4294967290 interactive',
 	het_component INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'of srun A : B within one job; 0 also where there are none',
 	submit_time DATETIME NOT NULL COMMENT 'of its job',
-	step_name VARCHAR(255) NULL,
+	step_name VARCHAR(4096) NULL COMMENT 'Slurm takes up to 1,024 bytes, each of which may be escaped',
 	state VARCHAR(64) NULL,
 	nodes MEDIUMTEXT NULL,
 	ntasks INT UNSIGNED NULL,
@@ -188,6 +204,15 @@ CREATE TABLE IF NOT EXISTS step (
 	source_external_j BIGINT UNSIGNED NULL COMMENT 'Part of the energy that the site''s own meter measured',
 	source_model_j BIGINT UNSIGNED NULL COMMENT 'Part of the energy that the power model estimated',
 	by_counters_j BIGINT UNSIGNED NULL COMMENT 'Part of the energy that was split by hardware counters, not CPU time',
+	market_co2e_g DECIMAL(20,9) UNSIGNED NULL COMMENT 'Market-based emissions of that energy, by the site''s contract, times PUE',
+	cpu_co2e_g DECIMAL(20,9) UNSIGNED NULL COMMENT 'Part of the location-based emissions that is of the CPU packages',
+	dram_co2e_g DECIMAL(20,9) UNSIGNED NULL COMMENT 'Part of the location-based emissions that is of the memory',
+	gpu_co2e_g DECIMAL(20,9) UNSIGNED NULL COMMENT 'Part of the location-based emissions that is of the GPUs',
+	other_co2e_g DECIMAL(20,9) UNSIGNED NULL COMMENT 'Part of the location-based emissions that is of no domain above',
+	fresh_factor_j BIGINT UNSIGNED NULL COMMENT 'Part of the energy whose emissions are by a factor of its own time',
+	last_factor_j BIGINT UNSIGNED NULL COMMENT 'Part of the energy whose emissions are by the last factor before an outage',
+	static_factor_j BIGINT UNSIGNED NULL COMMENT 'Part of the energy whose emissions are by the yearly mean of the country',
+	default_factor_j BIGINT UNSIGNED NULL COMMENT 'Part of the energy whose emissions are by the world mean',
 	read_bytes BIGINT UNSIGNED NULL COMMENT 'Bytes returned by read calls on files, pipes and sockets',
 	write_bytes BIGINT UNSIGNED NULL COMMENT 'Bytes accepted by write calls on files, pipes and sockets',
 	read_calls BIGINT UNSIGNED NULL COMMENT 'Read calls',
@@ -248,15 +273,24 @@ CREATE TABLE IF NOT EXISTS archived (
 	archived_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP
 ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COMMENT='what became of former partitions of job';
 
--- What is left of the jobs of former partitions, for ever. A sum over unknown figures is a lower bound:
+-- Days of submission (UTC) of which the sums are not in usage_day: what the sink writes to a job opens its day
+-- first, in the same transaction; `ceems db maintain` sums it up and takes it out. So what alters job by hand
+-- adds the days here.
+CREATE TABLE IF NOT EXISTS usage_open (
+	submit_day DATE NOT NULL PRIMARY KEY
+) ENGINE=InnoDB COMMENT='days whose jobs are not in usage_day yet';
+
+-- Sums by day: of jobs that are in job, as long as their day is not open again (archived_id 0); and of the jobs of
+-- former partitions, of whom this is what is left, for ever. A sum over unknown figures is a lower bound:
 -- jobs_measured says how many of the jobs are in energy_j, cpu_used_jobs how many in cpu_used_s.
 CREATE TABLE IF NOT EXISTS usage_day (
 	id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
-	archived_id BIGINT UNSIGNED NOT NULL COMMENT 'row of archived',
+	archived_id BIGINT UNSIGNED NOT NULL COMMENT 'row of archived; 0: the jobs are there',
+	submit_day DATE NULL COMMENT 'UTC, of jobs that are there; NULL: of any day',
 	day DATE NULL COMMENT 'UTC, of the jobs'' ends',
 	cluster VARCHAR(255) NOT NULL,
 	username VARCHAR(1024) NULL,
-	account VARCHAR(1024) NULL,
+	account VARCHAR(4096) NULL,
 	partition_name MEDIUMTEXT NULL,
 	state VARCHAR(64) NULL,
 	jobs BIGINT UNSIGNED NOT NULL,
@@ -283,10 +317,22 @@ CREATE TABLE IF NOT EXISTS usage_day (
 	storage_write_bytes DECIMAL(38,0) UNSIGNED NULL,
 	tcp_received_bytes DECIMAL(38,0) UNSIGNED NULL,
 	tcp_sent_bytes DECIMAL(38,0) UNSIGNED NULL,
+	market_co2e_g DECIMAL(38,9) UNSIGNED NULL,
+	cpu_co2e_g DECIMAL(38,9) UNSIGNED NULL,
+	dram_co2e_g DECIMAL(38,9) UNSIGNED NULL,
+	gpu_co2e_g DECIMAL(38,9) UNSIGNED NULL,
+	other_co2e_g DECIMAL(38,9) UNSIGNED NULL,
+	fresh_factor_j DECIMAL(38,0) UNSIGNED NULL,
+	last_factor_j DECIMAL(38,0) UNSIGNED NULL,
+	static_factor_j DECIMAL(38,0) UNSIGNED NULL,
+	default_factor_j DECIMAL(38,0) UNSIGNED NULL,
+	embodied_g DECIMAL(38,9) UNSIGNED NULL,
+	co2e_of_j DECIMAL(38,3) UNSIGNED NULL COMMENT 'energy_j times PUE of the jobs in co2e_g',
 	KEY usage_day_day (day),
-	KEY usage_day_archived (archived_id)
+	KEY usage_day_archived (archived_id),
+	KEY usage_day_submit (submit_day)
 ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin
-	ROW_FORMAT=DYNAMIC COMMENT='jobs that were summed up and deleted';
+	ROW_FORMAT=DYNAMIC COMMENT='sums of jobs by the day of their end';
 
 -- Grams of CO2e per kWh, of which each job has the one it was computed with in its own row.
 CREATE TABLE IF NOT EXISTS emission_factor (

@@ -18,6 +18,9 @@ static const struct cmd_info *const commands[] = {
 #ifdef HAVE_MARIADB
 	&cmd_db,
 #endif
+#ifdef HAVE_FACTORS
+	&cmd_factors,
+#endif
 #ifdef HAVE_SLURMDB
 	&cmd_job,
 #endif

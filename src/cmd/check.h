@@ -35,11 +35,16 @@ void check_error(struct check *c, const char *what, const char *hint, const char
 /* The folder must be there and writable by this process; MAY_COME: its creator is a daemon. */
 void check_folder(struct check *c, const char *what, const char *dir, bool may_come);
 
-/* A file with secrets: readable, and by nobody else. */
+/* A file with secrets: readable by SlurmUser, and by nobody else. */
 bool check_secret_file(struct check *c, const char *what, const char *path);
+
+/* check_access.c: a name; and is PATH open to that user? Tells if it is not. */
+const char *check_slurm_user(const struct check *c);
+bool check_slurm_user_reads(struct check *c, const char *what, const char *path);
 
 void check_sources(struct check *c); /* check_sources.c: EnergySources and all sensors */
 void check_bpf(struct check *c);   /* check_bpf.c: the BPF programs, by group */
+void check_factors(struct check *c); /* check_factors.c: emission factors, the series, the contract */
 void check_node(struct check *c);  /* check_node.c: sources, factor, ledger, folders */
 void check_slurm(struct check *c); /* check_slurm.c: slurm.conf and the plugins in PluginDir */
 void check_sinks(struct check *c); /* check_sinks.c: spool and where records go */

@@ -77,9 +77,16 @@ static void check_use(struct check *c, struct probes *p)
 static void check_absent(struct check *c)
 {
 	const char *dir = c->settings.bpf_dir;
-	char parent[PATH_MAX];
+	char parent[PATH_MAX + 32];
 	struct statfs fs;
 
+	(void)snprintf(parent, sizeof(parent), "%s/sys/kernel/btf/vmlinux", c->settings.sys_root);
+	if (access(parent, F_OK) < 0) {
+		check_warn(c, "bpf", "a kernel with CONFIG_DEBUG_INFO_BTF, such as a distribution's",
+			   "this kernel does not describe itself (%s): I/O and network are n/a",
+			   parent);
+		return;
+	}
 	(void)snprintf(parent, sizeof(parent), "%s", dir);
 	if (statfs(dirname(parent), &fs) < 0 || (unsigned long)fs.f_type != BPF_FS_MAGIC)
 		check_warn(c, "bpf", "mount -t bpf -o mode=700 bpf /sys/fs/bpf, then restart slurmd",

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_node.c - the node's half of `ceems check`: emission factor, ledger, folders; its sensors
- * are in check_sources.c.
+ * check_node.c - the node's half of `ceems check`: ledger, folders; its sensors are in
+ * check_sources.c, its emission factors in check_factors.c.
  */
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/timex.h>
+#include <sys/vfs.h>
 
 #include "src/cmd/check.h"
-#include "src/libjob/emission.h"
 #include "src/libjob/fsroles.h"
 #include "src/libjob/ledger_book.h"
 #include "src/libmeter/cgcounters.h"
@@ -16,28 +18,31 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 
-static void check_factor(struct check *c)
+/* Written every second, of no use after a reboot, and mapped by daemons: not for a disk or a server. */
+static void check_ledger_dir(struct check *c)
 {
-	const char *path = c->settings.emission_factor_file;
-	struct emission_factor f;
-	struct errmsg err = { 0 };
-	unsigned long long pue = c->settings.pue_milli;
+	const char *dir = c->settings.ledger_dir;
+	struct statfs fs;
 
-	if (!*path)
-		path = emission_default_file();
-	if (emission_lookup(path, c->settings.country, &f, &err) < 0) {
-		check_error(c, "emissions", "Country=<ISO code>", "%s", err.text);
-		return;
-	}
-	if (f.kind == EMISSION_DEFAULT)
-		check_warn(c, "emissions", "Country=<ISO code>",
-			   "%llu g CO2e/kWh, the world mean, because no Country is set",
-			   (unsigned long long)f.mg_per_kwh / 1000);
+	check_folder(c, "LedgerDir", dir, /* may_come= */ true);
+	if (statfs(dir, &fs) == 0 && (unsigned long)fs.f_type != TMPFS_MAGIC &&
+	    (unsigned long)fs.f_type != RAMFS_MAGIC)
+		check_warn(c, "LedgerDir", "LedgerDir=/run/ceems",
+			   "%s is not in memory: slurmd writes there every second, and a disk or "
+			   "server that hangs would hold it up", dir);
+}
+
+/* Times of nodes are compared: by munge, in records, and with the grid's carbon intensity. */
+static void check_clock(struct check *c)
+{
+	struct timex tx = { .modes = 0 };
+
+	if (adjtimex(&tx) == TIME_ERROR || tx.status & STA_UNSYNC)
+		check_warn(c, "clock", "timedatectl set-ntp true, or chrony on all nodes",
+			   "nothing keeps this machine's clock right: steps and records would have "
+			   "wrong times, and munge refuses a difference of 5 minutes");
 	else
-		check_ok(c, "emissions", "%llu.%02llu g CO2e/kWh (%s, %u, %s), PUE %llu.%03llu",
-			 (unsigned long long)f.mg_per_kwh / 1000,
-			 (unsigned long long)f.mg_per_kwh / 10 % 100, f.region, f.year,
-			 f.source, pue / 1000, pue % 1000);
+		check_ok(c, "clock", "is kept right by a time server");
 }
 
 static void check_ledger(struct check *c)
@@ -129,9 +134,10 @@ void check_node(struct check *c)
 {
 	check_sources(c);
 	check_counters(c);
-	check_factor(c);
-	check_folder(c, "LedgerDir", c->settings.ledger_dir, /* may_come= */ true);
+	check_factors(c);
+	check_ledger_dir(c);
 	check_ledger(c);
+	check_clock(c);
 	if (*c->settings.textfile_dir)
 		check_folder(c, "TextfileDir", c->settings.textfile_dir, false);
 	check_filesystems(c);

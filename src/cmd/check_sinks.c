@@ -4,128 +4,80 @@
  * is down is a warning: records wait in the spool.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <netdb.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
 
 #include "ceems_config.h"
 #include "src/cmd/check.h"
 #include "src/cmd/check_spool.h"
+#ifdef HAVE_KAFKA
+#include "src/libsink/kafka_probe.h"
+#endif
 #ifdef HAVE_MARIADB
 #include "src/libsink/db_partition.h"
 #include "src/libsink/mariadb_client.h"
 #endif
 #include "src/libutil/clock.h"
-#include "src/libutil/fileio.h"
 
-#define CONNECT_TIMEOUT_MS 2000
+#define CONNECT_TIMEOUT_NS (3 * NSEC_PER_SEC)
 
-static int connect_to(const struct addrinfo *ai)
+#ifdef HAVE_KAFKA
+static void check_topics(struct check *c, const struct kafka_probe *k)
 {
-	_cleanup_close_ int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-					ai->ai_protocol);
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	socklen_t len = sizeof(int);
-	int error = 0;
+	const char *topic = c->settings.kafka_topic;
+	const char *start = c->settings.kafka_start_topic;
 
-	if (fd < 0)
-		return -errno;
-	if (connect(fd, ai->ai_addr, ai->ai_addrlen) == 0)
-		return 0;
-	if (errno != EINPROGRESS)
-		return -errno;
-	if (poll(&p, 1, CONNECT_TIMEOUT_MS) == 0)
-		return -ETIMEDOUT;
-	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
-		return -errno;
-	return -error;
+	if (k->partitions)
+		check_ok(c, "kafka", "%d brokers, topic %s has %d partitions", k->brokers, topic,
+			 k->partitions);
+	else
+		check_warn(c, "kafka", "make it, or give the client its rights: contrib/kafka/README.md",
+			   "the brokers answer, but topic %s is not there, or not for this client; "
+			   "records wait unless brokers make topics", topic);
+	if (*start && !k->start_partitions)
+		check_warn(c, "kafka", "make it, or KafkaStartTopic=", "topic %s is not there, or not for "
+			   "this client: starts are set aside as dead letters", start);
 }
+#endif
 
-/* "host:port"; without a port PORT. Answers only whether somebody listens there. */
-static int knock(char *host, const char *port, struct errmsg *err)
+static void check_broker(struct check *c)
 {
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
-	char *colon = strrchr(host, ':');
-	struct addrinfo *list;
-	struct addrinfo *ai;
-	int rc;
+#ifdef HAVE_KAFKA
+	const struct settings *s = &c->settings;
+	struct errmsg err = { 0 };
+	struct kafka_probe k;
 
-	if (colon && strchr(host, ':') == colon) {
-		*colon = '\0';
-		port = colon + 1;
+	switch (kafka_probe(s->kafka_conf, s->kafka_topic, s->kafka_start_topic,
+			    CONNECT_TIMEOUT_NS, &k, &err)) {
+	case 0:
+		check_topics(c, &k);
+		break;
+	case -EHOSTUNREACH:
+		check_warn(c, "kafka", "records wait in the spool until it is up",
+			   "no bootstrap server answers: %s", err.text);
+		break;
+	case -EACCES:
+		check_error(c, "kafka", "the properties ssl.* and sasl.* in KafkaConf",
+			    "no agreement with the broker: %s", err.text);
+		break;
+	default:
+		check_error(c, "kafka", "put KafkaConf right", "%s", err.text);
+		break;
 	}
-	rc = getaddrinfo(host, port, &hints, &list);
-	if (rc)
-		return errmsg_set(err, -EHOSTUNREACH, "%s: %s", host, gai_strerror(rc));
-	rc = -EHOSTUNREACH;
-	for (ai = list; ai && rc < 0; ai = ai->ai_next)
-		rc = connect_to(ai);
-	freeaddrinfo(list);
-	return rc < 0 ? errmsg_errno(err, rc, "%s port %s", host, port) : 0;
-}
-
-/* In librdkafka's file of key=value lines; the last one wins, as there. */
-static bool find_brokers(const char *path, char *ret, size_t size)
-{
-	_cleanup_free_ char *text = NULL;
-	bool found = false;
-	char *save = NULL;
-	char *line;
-	size_t len;
-
-	if (fileio_read_alloc(path, 1u << 20, &text, &len, NULL) < 0)
-		return false;
-	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		char *value = strchr(line, '=');
-
-		line += strspn(line, " \t");
-		if (!value || (strncmp(line, "bootstrap.servers", 17) &&
-			       strncmp(line, "metadata.broker.list", 20)))
-			continue;
-		value++;
-		value += strspn(value, " \t");
-		value[strcspn(value, "# \t\r")] = '\0';
-		(void)snprintf(ret, size, "%s", value);
-		found = true;
-	}
-	return found;
+#else
+	check_note(c, "kafka", "this command was built without Kafka");
+#endif
 }
 
 static void check_kafka(struct check *c)
 {
 	const char *path = c->settings.kafka_conf;
-	struct errmsg err = { 0 };
-	char brokers[1024];
-	const char *list = brokers;
-	char broker[300];
-	unsigned int up = 0;
-	unsigned int all = 0;
 
-	if (!*path) {
+	if (!*path)
 		check_error(c, "kafka", "KafkaConf=<file>", "Sinks has kafka, KafkaConf is empty");
-		return;
-	}
-	if (!check_secret_file(c, "KafkaConf", path))
-		return;
-	if (!find_brokers(path, brokers, sizeof(brokers))) {
-		check_error(c, "kafka", "bootstrap.servers=<host:port,...>",
-			    "%s names no bootstrap.servers", path);
-		return;
-	}
-	while (settings_next_item(&list, broker, sizeof(broker))) {
-		all++;
-		up += knock(broker, "9092", &err) == 0;
-	}
-	if (up)
-		check_ok(c, "kafka", "%u of %u bootstrap servers can be reached, topic %s", up,
-			 all, c->settings.kafka_topic);
-	else
-		check_warn(c, "kafka", "records wait in the spool until it is up",
-			   "no bootstrap server can be reached: %s", err.text);
+	else if (check_secret_file(c, "KafkaConf", path))
+		check_broker(c);
 }
 
 #ifdef HAVE_MARIADB
@@ -182,10 +134,13 @@ static void check_database(struct check *c)
 	int rc;
 
 	rc = mariadb_client_open(c->settings.mariadb_defaults_file, database,
-				 CONNECT_TIMEOUT_MS * NSEC_PER_MSEC, 0, 0, &m, &err);
+				 CONNECT_TIMEOUT_NS, 0, 0, &m, &err);
 	if (rc == 0)
 		rc = mariadb_client_schema(m, &schema, &err);
-	if (rc < 0)
+	if (rc < 0 && (strstr(err.text, "Unknown database") || strstr(err.text, "to database")))
+		check_error(c, "mariadb", "ceems db migrate --defaults-file <of who may create it>, and "
+			    "sql/grants.sql.example", "%s", err.text);
+	else if (rc < 0)
 		check_warn(c, "mariadb", "records wait in the spool until it is up", "%s",
 			   err.text);
 	else if (schema < MARIADB_SCHEMA)
@@ -193,6 +148,11 @@ static void check_database(struct check *c)
 			    "database %s has schema %llu, %u is needed", database,
 			    (unsigned long long)schema, MARIADB_SCHEMA);
 	else {
+		if (schema > MARIADB_SCHEMA)
+			check_warn(c, "mariadb", "install the version that made the schema",
+				   "database %s has schema %llu, this version fills %u: what is new "
+				   "stays empty, and nothing is archived", database,
+				   (unsigned long long)schema, MARIADB_SCHEMA);
 		check_ok(c, "mariadb", "database %s, schema %llu", database,
 			 (unsigned long long)schema);
 		check_partitions(c, m);
@@ -213,6 +173,11 @@ static void check_mariadb(struct check *c)
 			    "Sinks has mariadb, MariadbDefaultsFile is empty");
 	else if (check_secret_file(c, "mariadb", path))
 		check_database(c);
+	if (c->settings.mariadb_retention_ns &&
+	    c->settings.correction_wait_ns > c->settings.mariadb_retention_ns)
+		check_error(c, "mariadb", "CorrectionWait less than MariadbRetention",
+			    "a correction may come after its job was archived: the sums would have the "
+			    "job twice");
 }
 
 void check_sinks(struct check *c)

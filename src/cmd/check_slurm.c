@@ -12,6 +12,7 @@
 #include "src/cmd/elfsym.h"
 #include "src/libjob/metric.h"
 #include "src/libutil/fileio.h"
+#include "src/libutil/slurm_releases.h"
 
 #define ENERGY_PLUGIN "acct_gather_energy/ceems"
 
@@ -56,8 +57,54 @@ static bool find_plugin(const char *dirs, const char *file, char *path, size_t s
 	return false;
 }
 
+/*
+ * Slurm compares the whole number; of a SPANK plugin major and minor, which ours sets to its host's when it
+ * is loaded.
+ */
+static bool is_accepted(const char *what, uint32_t version, uint32_t slurm_version)
+{
+	if (strcmp(what, "spank"))
+		return version == slurm_version;
+	return version >> 8 == slurm_version >> 8 ||
+	       (slurm_release_is_known(version) && slurm_release_is_known(slurm_version));
+}
+
+static const char *set_to(const char *value)
+{
+	return value ? value : "not set";
+}
+
+/* "slurm.conf:12: " of a KEY that is set, for whoever has to change it; "" of one that is not. */
+static const char *at(const struct check *c, const char *key)
+{
+	static char buf[PATH_MAX + 16];
+	unsigned int line;
+	const char *path = slurmconf_where(c->slurm, key, &line);
+
+	buf[0] = '\0';
+	if (path)
+		(void)snprintf(buf, sizeof(buf), "%s:%u: ", path, line);
+	return buf;
+}
+
+/* Slurm's own: a packager's choice, known by a plugin that every Slurm has. */
+static const char *slurm_plugin_dir(void)
+{
+	static const char *const usual[] = { "/usr/lib/x86_64-linux-gnu/slurm-wlm",
+					     "/usr/lib/aarch64-linux-gnu/slurm-wlm",
+					     "/usr/lib64/slurm", "/usr/lib/slurm",
+					     "/usr/local/lib/slurm" };
+	char path[PATH_MAX];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(usual); i++)
+		if (find_plugin(usual[i], "auth_munge.so", path, sizeof(path)))
+			return usual[i];
+	return "<Slurm's own folder>";
+}
+
 static void check_plugin(struct check *c, const char *what, const char *file,
-			 uint32_t slurm_version, uint32_t mask)
+			 uint32_t slurm_version)
 {
 	const char *dirs = slurmconf_get(c->slurm, "PluginDir");
 	struct errmsg err = { 0 };
@@ -70,19 +117,25 @@ static void check_plugin(struct check *c, const char *what, const char *file,
 				       "/usr/lib/aarch64-linux-gnu/slurm-wlm:/usr/lib64/slurm:"
 				       "/usr/lib/slurm:/usr/local/lib/slurm";
 	if (!find_plugin(dirs, file, path, sizeof(path))) {
-		check_error(c, what, "PluginDir=<Slurm's own folder>:" SLURM_PLUGINDIR,
-			    "%s is not in PluginDir (%s)", file, dirs);
+		const char *now = slurmconf_get(c->slurm, "PluginDir");
+		char hint[PATH_MAX];
+
+		(void)snprintf(hint, sizeof(hint), "PluginDir=%s:" SLURM_PLUGINDIR,
+			       now ? now : slurm_plugin_dir());
+		check_error(c, what, hint, "%s%s is not in PluginDir (%s)", at(c, "PluginDir"), file,
+			    dirs);
 		return;
 	}
 	if (elfsym_read_u32(path, "plugin_version", &version, &err) < 0) {
 		check_error(c, what, "build and install it again", "%s", err.text);
 		return;
 	}
-	/* 0: it finds its number itself when it is loaded */
 	if (!slurm_version || !version) {
 		check_ok(c, what, "%s", path);
-	} else if ((version & mask) != (slurm_version & mask)) {
-		check_error(c, what, "build it with the source of the installed Slurm",
+	} else if (!is_accepted(what, version, slurm_version)) {
+		check_error(c, what,
+			    "contrib/slurm-source, then ./configure --with-slurm-src=$PWD/slurm-src, "
+			    "make install",
 			    "%s is for Slurm %u.%02u.%u, installed is %u.%02u.%u: it is refused",
 			    path, version >> 16, version >> 8 & 255, version & 255,
 			    slurm_version >> 16, slurm_version >> 8 & 255, slurm_version & 255);
@@ -92,30 +145,26 @@ static void check_plugin(struct check *c, const char *what, const char *file,
 	}
 }
 
-static const char *set_to(const char *value)
-{
-	return value ? value : "not set";
-}
-
 static void check_energy_type(struct check *c)
 {
-	const char *type = slurmconf_get(c->slurm, "AcctGatherEnergyType");
+	const char *key = "AcctGatherEnergyType";
+	const char *type = slurmconf_get(c->slurm, key);
 	const char *hint = "AcctGatherEnergyType=" ENERGY_PLUGIN;
 
 	if (!slurmconf_list_has(type, ENERGY_PLUGIN))
-		check_error(c, "slurm.conf", hint,
-			    "AcctGatherEnergyType is %s: jobs get no energy of ours", set_to(type));
+		check_error(c, "slurm.conf", hint, "%s%s is %s: jobs get no energy of ours", at(c, key),
+			    key, set_to(type));
 	else if (strcasecmp(type, ENERGY_PLUGIN))
 		check_error(c, "slurm.conf", hint,
-			    "AcctGatherEnergyType is a list (%s): Slurm then adds up readings",
-			    type);
+			    "%s%s is a list (%s): Slurm then adds up readings", at(c, key), key, type);
 	else
 		check_ok(c, "slurm.conf", "%s", hint);
 }
 
 static void check_tres(struct check *c)
 {
-	const char *listed = slurmconf_get(c->slurm, "AccountingStorageTRES");
+	const char *key = "AccountingStorageTRES";
+	const char *listed = slurmconf_get(c->slurm, key);
 	unsigned int missing = 0;
 	char line[1024];
 	unsigned int m;
@@ -126,53 +175,63 @@ static void check_tres(struct check *c)
 		    metric_table[m].side == SIDE_IN &&
 		    !slurmconf_list_has(listed, metric_table[m].tres))
 			missing++;
-	(void)snprintf(line, sizeof(line), "AccountingStorageTRES=");
+	(void)snprintf(line, sizeof(line), "%s=", key);
 	(void)metric_tres_line(line + strlen(line), (unsigned int)(sizeof(line) - strlen(line)));
 	if (missing)
-		check_warn(c, "slurm.conf", line,
-			   "%u of our TRES are not in AccountingStorageTRES and so not kept",
-			   missing);
+		check_warn(c, "slurm.conf", line, "%s%u of our TRES are not in %s and so not kept",
+			   at(c, key), missing, key);
 	else
-		check_ok(c, "slurm.conf", "AccountingStorageTRES has all of ours");
+		check_ok(c, "slurm.conf", "%s has all of ours", key);
+}
+
+static void check_accounting(struct check *c)
+{
+	const char *key = "AccountingStorageType";
+	const char *value = slurmconf_get(c->slurm, key);
+
+	if (!value || strcasecmp(value, "accounting_storage/slurmdbd"))
+		check_warn(c, "slurm.conf", "AccountingStorageType=accounting_storage/slurmdbd",
+			   "%s%s is %s: energy only, and not in sacct", at(c, key), key,
+			   set_to(value));
+	else
+		check_tres(c);
+	key = "AccountingStoreFlags";
+	value = slurmconf_get(c->slurm, key);
+	if (c->settings.record_script && !slurmconf_list_has(value, "job_script"))
+		check_error(c, "slurm.conf", "AccountingStoreFlags=job_script",
+			    "%sRecordScript is on, and %s is %s: slurmdbd has no scripts", at(c, key),
+			    key, set_to(value));
 }
 
 static void check_settings(struct check *c)
 {
-	const char *value = slurmconf_get(c->slurm, "PrologFlags");
+	const char *key = "PrologFlags";
+	const char *value = slurmconf_get(c->slurm, key);
 
 	check_energy_type(c);
 	if (slurmconf_list_has(value, "Contain") || slurmconf_list_has(value, "X11"))
 		check_ok(c, "slurm.conf", "PrologFlags has Contain");
 	else
 		check_error(c, "slurm.conf", "PrologFlags=Contain",
-			    "PrologFlags is %s: a job's energy would miss its batch script",
+			    "%s%s is %s: a job's energy would miss its batch script", at(c, key), key,
 			    set_to(value));
-	value = slurmconf_get(c->slurm, "JobAcctGatherType");
+	key = "JobAcctGatherType";
+	value = slurmconf_get(c->slurm, key);
 	if (!value || !strcasecmp(value, "jobacct_gather/none"))
 		check_error(c, "slurm.conf", "JobAcctGatherType=jobacct_gather/cgroup",
-			    "JobAcctGatherType is %s: Slurm sends no usage of steps",
+			    "%s%s is %s: Slurm sends no usage of steps", at(c, key), key,
 			    set_to(value));
 	else
-		check_ok(c, "slurm.conf", "JobAcctGatherType=%s", value);
-	value = slurmconf_get(c->slurm, "AccountingStorageType");
-	if (!value || strcasecmp(value, "accounting_storage/slurmdbd"))
-		check_warn(c, "slurm.conf", "AccountingStorageType=accounting_storage/slurmdbd",
-			   "AccountingStorageType is %s: energy only, and not in sacct",
-			   set_to(value));
-	else
-		check_tres(c);
-	value = slurmconf_get(c->slurm, "AccountingStoreFlags");
-	if (c->settings.record_script && !slurmconf_list_has(value, "job_script"))
-		check_error(c, "slurm.conf", "AccountingStoreFlags=job_script",
-			    "RecordScript is on, and AccountingStoreFlags is %s: slurmdbd has no "
-			    "scripts", set_to(value));
-	value = slurmconf_get(c->slurm, "JobCompType");
+		check_ok(c, "slurm.conf", "%s=%s", key, value);
+	check_accounting(c);
+	key = "JobCompType";
+	value = slurmconf_get(c->slurm, key);
 	if (!value || strcasecmp(value, "jobcomp/ceems"))
 		check_warn(c, "slurm.conf", "JobCompType=jobcomp/ceems",
-			   "JobCompType is %s: no job records for Kafka, MariaDB or a file",
+			   "%s%s is %s: no job records for Kafka, MariaDB or a file", at(c, key), key,
 			   set_to(value));
 	else
-		check_ok(c, "slurm.conf", "JobCompType=%s", value);
+		check_ok(c, "slurm.conf", "%s=%s", key, value);
 }
 
 /* In PATH or what it includes ("include /etc/slurm/plugstack.conf.d/ *", one level). */
@@ -230,9 +289,6 @@ static void check_plugstack(struct check *c, const char *slurm_conf)
 			   path);
 }
 
-/* What a SPANK plugin is compared by: major and minor only. */
-#define SPANK_VERSION_MASK UINT32_C(0xffff00)
-#define PLUGIN_VERSION_MASK UINT32_C(0xffffff)
 #define TELLS_STARTS UINT32_C(0x190500) /* 25.05 */
 
 static void check_starts(struct check *c, uint32_t version)
@@ -242,31 +298,42 @@ static void check_starts(struct check *c, uint32_t version)
 			   "KafkaStartTopic is of no use: this Slurm does not tell of job starts");
 }
 
-void check_slurm(struct check *c)
+/* Where slurmd has what slurmctld sent it, if no file is configured; Slurm's commands look there, too. */
+#define CONFIGLESS_SLURM_CONF "/run/slurm/conf/slurm.conf"
+
+static void find_slurm_conf(const struct check *c, char *path, size_t size)
 {
 	const char *env = getenv("SLURM_CONF");
 	const char *slash = strrchr(c->conf_path, '/');
+
+	if (env) {
+		(void)snprintf(path, size, "%s", env);
+		return;
+	}
+	(void)snprintf(path, size, "%.*s/slurm.conf", slash ? (int)(slash - c->conf_path) : 1,
+		       slash ? c->conf_path : ".");
+	if (access(path, F_OK) < 0 && access(CONFIGLESS_SLURM_CONF, F_OK) == 0)
+		(void)snprintf(path, size, "%s", CONFIGLESS_SLURM_CONF);
+}
+
+void check_slurm(struct check *c)
+{
 	struct errmsg err = { 0 };
 	char path[PATH_MAX];
 	uint32_t version;
 
-	if (env)
-		(void)snprintf(path, sizeof(path), "%s", env);
-	else
-		(void)snprintf(path, sizeof(path), "%.*s/slurm.conf",
-			       slash ? (int)(slash - c->conf_path) : 1,
-			       slash ? c->conf_path : ".");
+	find_slurm_conf(c, path, sizeof(path));
 	if (slurmconf_read(path, &c->slurm, &err) < 0) {
 		check_note(c, "slurm.conf", "%s; set SLURM_CONF to have it checked", err.text);
 		return;
 	}
 	version = installed_slurm_version();
 	check_settings(c);
-	check_plugin(c, "acct_gather", "acct_gather_energy_ceems.so", version,
-		     PLUGIN_VERSION_MASK);
-	check_plugin(c, "spank", "spank_ceems.so", version, SPANK_VERSION_MASK);
+	check_plugin(c, "acct_gather", "acct_gather_energy_ceems.so", version);
+	check_plugin(c, "spank", "spank_ceems.so", version);
 	if (slurmconf_list_has(slurmconf_get(c->slurm, "JobCompType"), "jobcomp/ceems"))
-		check_plugin(c, "jobcomp", "jobcomp_ceems.so", version, PLUGIN_VERSION_MASK);
+		check_plugin(c, "jobcomp", "jobcomp_ceems.so", version);
 	check_starts(c, version);
 	check_plugstack(c, path);
+	(void)check_slurm_user_reads(c, "ceems.conf", c->conf_path);
 }

@@ -25,13 +25,12 @@ static const char *bytes(uint64_t n, char *buf)
 static void check_owner(struct check *c, const struct stat *st)
 {
 	const char *dir = c->settings.spool_dir;
-	const char *user = c->slurm ? slurmconf_get(c->slurm, "SlurmUser") : NULL;
+	const char *user = check_slurm_user(c);
 	const struct passwd *pw;
 	char hint[PATH_MAX + 64];
 
 	if (!c->slurm)
 		return;
-	user = user ? user : "root"; /* Slurm's default */
 	pw = getpwnam(user);
 	if (!pw || pw->pw_uid == st->st_uid || !pw->pw_uid)
 		return;
@@ -143,6 +142,7 @@ static void check_content(struct check *c)
 	struct spool_view_stats stats = { 0 };
 	struct spool_view *v = NULL;
 	struct errmsg err = { 0 };
+	char have[METRIC_TEXT_MAX];
 	size_t nreaders = 0;
 	size_t ndead = 0;
 	size_t i;
@@ -162,6 +162,10 @@ static void check_content(struct check *c)
 		if (stats.damaged)
 			check_warn(c, "SpoolDir", NULL, "%" PRIu64 " damaged places are skipped",
 				   stats.damaged);
+		if (stats.later_files)
+			check_warn(c, "SpoolDir", "install that version again: it delivers them",
+				   "%s in files .later were written by a later version",
+				   bytes(stats.later_bytes, have));
 	}
 	for (i = 0; rc == 0 && i < nreaders; i++)
 		check_reader(c, &reader[i]);

@@ -30,6 +30,7 @@ struct cmd_info {
 
 extern const struct cmd_info cmd_check;
 extern const struct cmd_info cmd_db;
+extern const struct cmd_info cmd_factors;
 extern const struct cmd_info cmd_job;
 extern const struct cmd_info cmd_ledger;
 extern const struct cmd_info cmd_spool;

@@ -99,6 +99,7 @@ bool check_secret_file(struct check *c, const char *what, const char *path)
 			   path, (unsigned int)(st.st_mode & 07777));
 	else
 		check_ok(c, what, "%s", path);
+	(void)check_slurm_user_reads(c, what, path);
 	return true;
 }
 

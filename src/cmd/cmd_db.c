@@ -106,7 +106,8 @@ static int status(const struct settings *s, const char *defaults_file)
 	if (rc == 0) {
 		printf("%-32s %s\n", "database", s->mariadb_database);
 		printf("%-32s %llu%s\n", "schema", (unsigned long long)n,
-		       n < MARIADB_SCHEMA ? " (too old: ceems db migrate)" : "");
+		       n < MARIADB_SCHEMA ? " (too old: ceems db migrate)" :
+		       n > MARIADB_SCHEMA ? " (of a later version: what it added stays empty)" : "");
 		rc = n < MARIADB_SCHEMA ? errmsg_set(&err, -EPROTO, "the schema is too old") : 0;
 	}
 	for (i = 0; rc == 0 && i < ARRAY_SIZE(row); i++)

@@ -9,6 +9,7 @@
 
 #include "acct/jobs.h"
 #include "src/cmd/cmd.h"
+#include "src/cmd/job_emissions.h"
 #include "src/libjob/derived.h"
 #include "src/libjob/ledger.h"
 #include "src/libjob/metric_text.h"
@@ -52,7 +53,11 @@ static bool is_shown(const struct figures *f, enum metric m, bool all)
 {
 	if (!strcmp(metric_table[m].group, "nodes"))
 		return all; /* what says whether the others are whole */
-	if (figures_has(f, m) || m == METRIC_ENERGY || m == METRIC_CO2E)
+	if (m == METRIC_CO2E)
+		return true;
+	if (!strcmp(metric_table[m].group, "emissions"))
+		return false; /* job_emissions_print() */
+	if (figures_has(f, m))
 		return true;
 	if (!metric_table[m].tres || !strcmp(metric_table[m].group, "energy"))
 		return false;
@@ -64,15 +69,34 @@ static void print_row(const char *label, const char *value)
 	printf("  %-22s %s\n", label, value);
 }
 
-static void print_figures(const struct figures *f, bool all)
+/* In kWh too, whatever it is in. */
+static void print_energy(const struct figures *f)
+{
+	char buf[METRIC_TEXT_MAX];
+	char kwh[METRIC_TEXT_MAX];
+
+	if (figures_has(f, METRIC_ENERGY))
+		printf("  %-22s %s, %s\n", metric_table[METRIC_ENERGY].label,
+		       metric_text(f, METRIC_ENERGY, buf, sizeof(buf)),
+		       metric_text_kwh(f->value[METRIC_ENERGY], kwh, sizeof(kwh)));
+	else
+		print_row(metric_table[METRIC_ENERGY].label, "n/a");
+}
+
+static void print_figures(const struct figures *f, const struct record_emissions *e, bool all)
 {
 	char buf[METRIC_TEXT_MAX];
 	unsigned int m;
 
-	metric_foreach(m)
-		if (is_shown(f, m, all))
+	metric_foreach(m) {
+		if (m == METRIC_ENERGY)
+			print_energy(f);
+		else if (is_shown(f, m, all))
 			print_row(metric_table[m].label,
 				  figures_has(f, m) ? metric_text(f, m, buf, sizeof(buf)) : "n/a");
+		if (m == METRIC_CO2E)
+			job_emissions_print(f, e, all);
+	}
 }
 
 static void print_ratio(enum derived d, bool known, double value, bool all)
@@ -116,7 +140,7 @@ static void print_step_row(const struct record_step *s)
 	uint64_t cpu_ms = s->user_cpu_us.value / 1000 + s->system_cpu_us.value / 1000;
 
 	printf("  %-12s %-10.10s %-11.11s %10llu.%03llu s %12s %12s %12s %12s\n",
-	       cmd_step_name(s->step_id, id, sizeof(id)), s->name, s->state,
+	       cmd_step_name(s->step_id, id, sizeof(id)), s->name ? s->name : "", s->state,
 	       (unsigned long long)cpu_ms / 1000, (unsigned long long)cpu_ms % 1000,
 	       cell(s, METRIC_ENERGY, energy), cell(s, METRIC_CO2E, co2e),
 	       cell(s, METRIC_IO_READ_BYTES, rd), cell(s, METRIC_IO_WRITE_BYTES, wr));
@@ -175,7 +199,7 @@ static void print_job(const struct record *r, bool all)
 	if (*r->energy.source)
 		printf("  %-22s %s%s\n", "energy source", r->energy.source,
 		       strstr(r->energy.source, "model") ? " (an estimate)" : "");
-	print_figures(&r->figures, all);
+	print_figures(&r->figures, &r->emissions, all);
 	for (d = 0; d < DERIVED_N; d++) {
 		double v = 0;
 		bool known = record_derived(r, (enum derived)d, &v);
@@ -187,6 +211,7 @@ static void print_job(const struct record *r, bool all)
 
 static int print_one_step(const struct record *r, uint32_t step_id, bool all)
 {
+	static const struct record_emissions unknown; /* of a step, Slurm keeps the figures */
 	char buf[16];
 	unsigned int d;
 	size_t i;
@@ -197,8 +222,9 @@ static int print_one_step(const struct record *r, uint32_t step_id, bool all)
 		if (s->step_id != step_id)
 			continue;
 		printf("step %u.%s  %s  %s  nodes %s\n", r->job_id,
-		       cmd_step_name(step_id, buf, sizeof(buf)), s->name, s->state, s->nodes ? s->nodes : "n/a");
-		print_figures(&s->figures, all);
+		       cmd_step_name(step_id, buf, sizeof(buf)), s->name ? s->name : "", s->state,
+		       s->nodes ? s->nodes : "n/a");
+		print_figures(&s->figures, &unknown, all);
 		for (d = 0; d < DERIVED_N; d++) {
 			double v = 0;
 			bool known = record_step_derived(s, (enum derived)d, &v);
@@ -270,6 +296,7 @@ static int run(const struct cmd_info *self, int argc, char **argv)
 		return cmd_error("SLURM_CONF=%s: %s", slurm_conf, strerror(errno));
 	if (acct_jobs_get(job_id, cluster, &jobs, &err) < 0)
 		return cmd_error("%s", err.text);
+	job_emissions_fill(jobs.job, jobs.njobs);
 	for (i = 0; i < jobs.njobs && rc == CMD_OK; i++) {
 		if (json)
 			rc = print_json(jobs.job[i]);

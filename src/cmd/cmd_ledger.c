@@ -4,6 +4,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "src/libjob/ledger_book.h"
 #include "src/libjob/metric_text.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/rfc3339.h"
 
 #define LEDGER_SUFFIX ".ledger"
 
@@ -88,8 +90,14 @@ static const char *energy_text(uint64_t uj, char *buf)
 	return metric_text(&f, METRIC_ENERGY, buf, METRIC_TEXT_MAX);
 }
 
-static void print_account(const char *first, const char *second, const struct account *a,
-			  uint64_t busy_ns)
+/* Without a factor nothing is booked, which is not 0. */
+static bool has_co2e(const struct ledger_page *p, const struct account *a)
+{
+	return p->factor_known || account_co2e_ng(a);
+}
+
+static void print_account(const struct ledger_page *p, const char *first, const char *second,
+			  const struct account *a, uint64_t busy_ns)
 {
 	char total[METRIC_TEXT_MAX];
 	char fixed[METRIC_TEXT_MAX];
@@ -98,11 +106,11 @@ static void print_account(const char *first, const char *second, const struct ac
 	struct figures f;
 
 	figures_init(&f);
-	figures_set(&f, METRIC_CO2E, a->co2e_ng);
+	figures_set(&f, METRIC_CO2E, account_co2e_ng(a));
 	figures_set(&f, METRIC_CPU_TIME, busy_ns);
 	printf("%-12s %-12s %14s %14s %12s %12s\n", first, second,
 	       energy_text(account_total_uj(a), total), energy_text(account_static_uj(a), fixed),
-	       metric_text(&f, METRIC_CO2E, co2e, sizeof(co2e)),
+	       has_co2e(p, a) ? metric_text(&f, METRIC_CO2E, co2e, sizeof(co2e)) : "n/a",
 	       busy_ns == UINT64_MAX ? "" : metric_text(&f, METRIC_CPU_TIME, busy, sizeof(busy)));
 }
 
@@ -146,6 +154,31 @@ static void print_sensors(const struct ledger_page *p)
 		       energy_text(p->disagreement_uj, text));
 }
 
+/* "factor 500.000 g CO2e/kWh (fresh, FR, average, until 2026-11-22T10:30:00Z), PUE 1.200" */
+static void print_factor(const struct ledger_page *p)
+{
+	const struct emission_factor *f = &p->factor;
+	char until[RFC3339_SIZE];
+
+	if (p->factor_known) {
+		printf("factor %" PRIu64 ".%03" PRIu64 " g CO2e/kWh (%s", f->mg_per_kwh / 1000,
+		       f->mg_per_kwh % 1000, factor_step_name((enum factor_step)p->factor_step));
+		if (f->region[0])
+			printf(", %s", f->region);
+		if (f->year)
+			printf(", %" PRIu32, f->year);
+		if (p->factor_until_s) {
+			rfc3339_utc(p->factor_until_s, until);
+			printf(", until %s", until);
+		}
+		printf("), PUE %" PRIu64 ".%03" PRIu64 "\n", p->pue_milli / 1000,
+		       p->pue_milli % 1000);
+	}
+	if (p->market_known)
+		printf("market %" PRIu64 ".%03" PRIu64 " g CO2e/kWh by contract\n",
+		       p->market_mg_per_kwh / 1000, p->market_mg_per_kwh % 1000);
+}
+
 static void print_view(const struct view *v)
 {
 	const struct ledger_page *p = v->page;
@@ -157,16 +190,17 @@ static void print_view(const struct view *v)
 	       (unsigned long long)p->ticks,
 	       (unsigned long long)((clock_mono_ns() - p->t_mono_ns) / NSEC_PER_MSEC));
 	print_sensors(p);
+	print_factor(p);
 	printf("%-12s %-12s %14s %14s %12s %12s\n", "JOB", "STEP", "ENERGY", "STATIC", "CO2E",
 	       "CPU TIME");
 	node_lines(p, line);
 	for (i = 0; i < NLINES; i++)
-		print_account(line[i].name, "", line[i].account, UINT64_MAX);
+		print_account(p, line[i].name, "", line[i].account, UINT64_MAX);
 	for (i = 0; i < LEDGER_JOBS; i++) {
 		if (!p->job[i].job_id)
 			continue;
 		(void)snprintf(buf, sizeof(buf), "%u", p->job[i].job_id);
-		print_account(buf, "ended steps", &p->job[i].closed, p->job[i].closed_busy_ns);
+		print_account(p, buf, "ended steps", &p->job[i].closed, p->job[i].closed_busy_ns);
 	}
 	for (i = 0; i < LEDGER_STEPS; i++) {
 		const struct ledger_identity *id = step_of(v, i);
@@ -175,7 +209,7 @@ static void print_view(const struct view *v)
 		if (!id)
 			continue;
 		(void)snprintf(buf, sizeof(buf), "%u", id->job_id);
-		print_account(buf, cmd_step_name(id->step_id, step, sizeof(step)),
+		print_account(p, buf, cmd_step_name(id->step_id, step, sizeof(step)),
 			      &p->step[i].energy, p->step[i].busy_ns);
 	}
 	printf("measured - (steps + ended steps + retired + unallocated + system) = %llu uJ\n",
@@ -184,16 +218,64 @@ static void print_view(const struct view *v)
 	       (unsigned long long)p->conservation_error_uj);
 }
 
-static json_t *account_json(const struct account *a)
+static json_t *integers(const uint64_t *v, unsigned int n, const char *(*name_of)(unsigned int))
 {
-	json_t *o = json_pack("{s:I, s:I, s:I}", "total_uj", (json_int_t)account_total_uj(a),
-			      "static_uj", (json_int_t)account_static_uj(a), "co2e_ng",
-			      (json_int_t)a->co2e_ng);
-	unsigned int d;
+	json_t *o = json_object();
+	unsigned int i;
 
-	for (d = 0; o && d < DOMAIN_N; d++)
-		(void)json_object_set_new(o, domain_name(d),
-					  json_integer((json_int_t)a->total_uj[d]));
+	for (i = 0; i < n; i++)
+		(void)json_object_set_new(o, name_of(i), json_integer((json_int_t)v[i]));
+	return o;
+}
+
+static const char *name_of_domain(unsigned int d)
+{
+	return domain_name((enum domain)d);
+}
+
+static const char *name_of_step(unsigned int step)
+{
+	return factor_step_name((enum factor_step)step);
+}
+
+static json_t *integer_or_null(bool known, uint64_t v)
+{
+	return known ? json_integer((json_int_t)v) : json_null();
+}
+
+static json_t *account_json(const struct ledger_page *p, const struct account *a)
+{
+	bool known = has_co2e(p, a);
+	json_t *o = integers(a->total_uj, DOMAIN_N, name_of_domain);
+
+	(void)json_object_set_new(o, "total_uj", json_integer((json_int_t)account_total_uj(a)));
+	(void)json_object_set_new(o, "static_uj", json_integer((json_int_t)account_static_uj(a)));
+	(void)json_object_set_new(o, "co2e_ng", integer_or_null(known, account_co2e_ng(a)));
+	(void)json_object_set_new(o, "co2e_by_domain_ng",
+				  known ? integers(a->co2e_ng, DOMAIN_N, name_of_domain) :
+					  json_null());
+	(void)json_object_set_new(o, "market_co2e_ng",
+				  integer_or_null(p->market_known || a->market_ng, a->market_ng));
+	(void)json_object_set_new(o, "by_factor_uj",
+				  known ? integers(a->factor_uj, FACTOR_STEP_N, name_of_step) :
+					  json_null());
+	return o;
+}
+
+/* null: there is none */
+static json_t *factor_json(const struct ledger_page *p)
+{
+	const struct emission_factor *f = &p->factor;
+	json_t *o;
+
+	if (!p->factor_known)
+		return json_null();
+	o = json_pack("{s:I, s:s, s:s, s:s, s:s, s:s, s:I}", "mg_per_kwh",
+		      (json_int_t)f->mg_per_kwh, "link", name_of_step(p->factor_step), "kind",
+		      emission_kind_name(f->kind), "scope", emission_scope_name(f->scope), "region",
+		      f->region, "source", f->source, "pue_milli", (json_int_t)p->pue_milli);
+	if (p->factor_until_s)
+		(void)json_object_set_new(o, "until", json_integer((json_int_t)p->factor_until_s));
 	return o;
 }
 
@@ -245,15 +327,18 @@ static int print_json(const struct view *v)
 	(void)json_object_set_new(root, "conservation_error_uj",
 				  json_integer((json_int_t)p->conservation_error_uj));
 	add_sensors(root, p);
+	(void)json_object_set_new(root, "factor", factor_json(p));
+	(void)json_object_set_new(root, "market_mg_per_kwh",
+				  integer_or_null(p->market_known, p->market_mg_per_kwh));
 	node_lines(p, line);
 	for (i = 0; i < NLINES; i++)
-		(void)json_object_set_new(root, line[i].name, account_json(line[i].account));
+		(void)json_object_set_new(root, line[i].name, account_json(p, line[i].account));
 	for (i = 0; i < LEDGER_JOBS; i++) {
 		json_t *job;
 
 		if (!p->job[i].job_id)
 			continue;
-		job = account_json(&p->job[i].closed);
+		job = account_json(p, &p->job[i].closed);
 		(void)json_object_set_new(job, "job", json_integer(p->job[i].job_id));
 		(void)json_array_append_new(jobs, job);
 	}
@@ -263,7 +348,7 @@ static int print_json(const struct view *v)
 
 		if (!id)
 			continue;
-		step = account_json(&p->step[i].energy);
+		step = account_json(p, &p->step[i].energy);
 		(void)json_object_set_new(step, "job", json_integer(id->job_id));
 		(void)json_object_set_new(step, "step",
 					  json_string(cmd_step_name(id->step_id, buf, sizeof(buf))));

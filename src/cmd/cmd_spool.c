@@ -15,6 +15,7 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/spool_ls.h"
 #include "src/cmd/spool_replay.h"
+#include "src/libsink/sinks.h"
 #include "src/libsink/spool_view.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/parse.h"
@@ -198,7 +199,7 @@ static int prepare_replay(struct spool_args *a, struct replay *r, FILE **ret_fil
 {
 	int rc;
 
-	r->ops = replay_find_sink(a->sink);
+	r->ops = sink_find(a->sink);
 	if (!r->ops)
 		return errmsg_set(err, -EINVAL, "'%s' is no sink of this build", a->sink);
 	if (r->ops == &sink_file) {

@@ -17,10 +17,20 @@ struct entry {
 	struct entry *older;
 	char *key;
 	char *value;
+	struct file *file;
+	unsigned int line;
+};
+
+struct file {
+	struct file *next;
+	char path[PATH_MAX];
 };
 
 struct slurmconf {
 	struct entry *newest;
+	struct file *files;
+	struct file *file; /* that is being read, and where */
+	unsigned int line;
 };
 
 static int add(struct slurmconf *sc, const char *key, size_t key_len, const char *value,
@@ -32,6 +42,8 @@ static int add(struct slurmconf *sc, const char *key, size_t key_len, const char
 		return -ENOMEM;
 	e->key = strndup(key, key_len);
 	e->value = strndup(value, value_len);
+	e->file = sc->file;
+	e->line = sc->line;
 	e->older = sc->newest;
 	sc->newest = e;
 	return e->key && e->value ? 0 : -ENOMEM;
@@ -100,25 +112,48 @@ static int parse_line(struct slurmconf *sc, const char *s)
 	return 0;
 }
 
-/* A '\' at a line's end joins it with the next one, without a blank. */
+/*
+ * A '\' at a line's end joins it with the next one, without a blank. As many empty lines follow as were
+ * joined, so that lines can be counted.
+ */
 static void join_lines(char *text)
 {
+	unsigned int joined = 0;
 	char *out = text;
 	char *in = text;
 
 	while (*in) {
-		if (in[0] == '\\' && in[1] == '\n')
+		if (in[0] == '\\' && in[1] == '\n') {
 			in += 2;
-		else
-			*out++ = *in++;
+			joined++;
+			continue;
+		}
+		if (*in == '\n')
+			for (; joined; joined--)
+				*out++ = '\n';
+		*out++ = *in++;
 	}
 	*out = '\0';
+}
+
+static int begin_file(struct slurmconf *sc, const char *path)
+{
+	struct file *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	(void)snprintf(f->path, sizeof(f->path), "%s", path);
+	f->next = sc->files;
+	sc->files = sc->file = f;
+	return 0;
 }
 
 static int read_file(struct slurmconf *sc, const char *path, unsigned int depth,
 		     struct errmsg *err)
 {
 	_cleanup_free_ char *text = NULL;
+	struct file *from;
+	unsigned int n = 0;
 	char *next;
 	char *line;
 	size_t len;
@@ -129,8 +164,12 @@ static int read_file(struct slurmconf *sc, const char *path, unsigned int depth,
 	rc = fileio_read_alloc(path, SLURMCONF_MAX_BYTES, &text, &len, err);
 	if (rc < 0)
 		return rc;
+	rc = begin_file(sc, path);
+	if (rc < 0)
+		return errmsg_set(err, rc, "%s: out of memory", path);
 	join_lines(text);
 	for (line = text; line && rc == 0; line = next) {
+		sc->line = ++n;
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
@@ -139,7 +178,9 @@ static int read_file(struct slurmconf *sc, const char *path, unsigned int depth,
 		if (!strncasecmp(line, "include", 7) && isspace((unsigned char)line[7])) {
 			line += 7 + strspn(line + 7, " \t");
 			line[strcspn(line, " \t\r")] = '\0';
+			from = sc->file;
 			rc = include(sc, path, line, depth);
+			sc->file = from;
 		} else if (!is_table_line(line)) {
 			rc = parse_line(sc, line);
 		}
@@ -166,6 +207,7 @@ int slurmconf_read(const char *path, struct slurmconf **ret, struct errmsg *err)
 void slurmconf_destroy(struct slurmconf *sc)
 {
 	struct entry *e;
+	struct file *f;
 
 	while (sc && (e = sc->newest)) {
 		sc->newest = e->older;
@@ -173,17 +215,35 @@ void slurmconf_destroy(struct slurmconf *sc)
 		free(e->value);
 		free(e);
 	}
+	while (sc && (f = sc->files)) {
+		sc->files = f->next;
+		free(f);
+	}
 	free(sc);
+}
+
+static const struct entry *find(const struct slurmconf *sc, const char *key)
+{
+	const struct entry *e;
+
+	for (e = sc->newest; e && strcasecmp(e->key, key); e = e->older)
+		;
+	return e;
 }
 
 const char *slurmconf_get(const struct slurmconf *sc, const char *key)
 {
-	const struct entry *e;
+	const struct entry *e = find(sc, key);
 
-	for (e = sc->newest; e; e = e->older)
-		if (!strcasecmp(e->key, key))
-			return e->value;
-	return NULL;
+	return e ? e->value : NULL;
+}
+
+const char *slurmconf_where(const struct slurmconf *sc, const char *key, unsigned int *ret_line)
+{
+	const struct entry *e = find(sc, key);
+
+	*ret_line = e ? e->line : 0;
+	return e ? e->file->path : NULL;
 }
 
 unsigned int slurmconf_count(const struct slurmconf *sc, const char *key)

@@ -22,6 +22,9 @@ void slurmconf_destroy(struct slurmconf *sc);
 /* The value in force (the last one), or NULL. Borrowed. */
 const char *slurmconf_get(const struct slurmconf *sc, const char *key);
 
+/* The file and line that it is from; NULL: not set. Borrowed. */
+const char *slurmconf_where(const struct slurmconf *sc, const char *key, unsigned int *ret_line);
+
 /* How often KEY is set: SlurmctldHost has a line for each host. */
 unsigned int slurmconf_count(const struct slurmconf *sc, const char *key);
 

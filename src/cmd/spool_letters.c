@@ -140,7 +140,8 @@ static int add_letter(struct replay *r, const struct letter *l, struct errmsg *e
 	if (r->ops->kinds & SPOOL_MASK(l->kind))
 		return replay_add(r, l->kind, l->key, item.key_len, l->json, l->json_len, err);
 	r->refused++; /* a topic that is not set any more, say */
-	return deadletter_write(r->dir, r->ops->name, &item, "the sink does not take its kind",
+	return deadletter_write(r->dir, r->ops->name,
+				&(struct deadletter){ &item, "the sink does not take its kind" }, 1,
 				err);
 }
 

@@ -73,6 +73,9 @@ static void print_text(const struct listing *l, const char *dir)
 	if (l->stats.torn_files)
 		printf("%" PRIu64 " files .torn with %s that a crash left\n", l->stats.torn_files,
 		       bytes(l->stats.torn_bytes, used));
+	if (l->stats.later_files)
+		printf("%" PRIu64 " files .later with %s of a later version, which delivers them when "
+		       "it is back\n", l->stats.later_files, bytes(l->stats.later_bytes, used));
 	printf("%-16s %-20s %10s %12s %8s\n", "READER", "POSITION", "BEHIND", "BYTES", "OLDEST");
 	for (i = 0; i < l->nreaders; i++)
 		print_reader(&l->reader[i]);
@@ -117,12 +120,14 @@ static int print_json(const struct listing *l, const char *dir)
 			dead, json_pack("{s:s, s:I, s:I}", "sink", l->dead[i].sink, "letters",
 					(json_int_t)l->dead[i].letters, "bytes",
 					(json_int_t)l->dead[i].bytes));
-	o = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "spool", dir, "bytes",
+	o = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "spool", dir, "bytes",
 		      (json_int_t)l->stats.bytes, "max_bytes",
 		      (json_int_t)l->settings->spool_max_bytes, "segments",
 		      (json_int_t)l->stats.segments, "damaged", (json_int_t)l->stats.damaged,
 		      "torn_files", (json_int_t)l->stats.torn_files, "torn_bytes",
-		      (json_int_t)l->stats.torn_bytes, "readers", readers, "dead_letters", dead);
+		      (json_int_t)l->stats.torn_bytes, "later_files",
+		      (json_int_t)l->stats.later_files, "later_bytes",
+		      (json_int_t)l->stats.later_bytes, "readers", readers, "dead_letters", dead);
 	rc = o ? json_dumpf(o, stdout, JSON_COMPACT) : -1;
 	json_decref(o);
 	if (rc < 0)

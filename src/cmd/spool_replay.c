@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "ceems_config.h"
-
 #include "src/cmd/spool_replay.h"
 
 #include <errno.h>
@@ -17,26 +15,6 @@
 #define BATCH_BYTES (UINT64_C(4) << 20)
 #define TRY_NS (3 * NSEC_PER_SEC)
 #define NAP_NS (NSEC_PER_SEC / 2)
-
-static const struct sink_ops *const sinks[] = {
-	&sink_file,
-#ifdef HAVE_KAFKA
-	&sink_kafka,
-#endif
-#ifdef HAVE_MARIADB
-	&sink_mariadb,
-#endif
-};
-
-const struct sink_ops *replay_find_sink(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(sinks); i++)
-		if (!strcmp(sinks[i]->name, name))
-			return sinks[i];
-	return NULL;
-}
 
 int replay_open(struct replay *r, const struct settings *s, struct errmsg *err)
 {
@@ -77,7 +55,8 @@ static int note_refused(struct replay *r, const struct sink_item *item, const ch
 	int rc;
 
 	if (r->keep_refused) {
-		rc = deadletter_write(r->dir, r->ops->name, item, reason, err);
+		rc = deadletter_write(r->dir, r->ops->name, &(struct deadletter){ item, reason }, 1,
+				      err);
 		r->refused += rc == 0;
 		return rc;
 	}

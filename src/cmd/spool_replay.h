@@ -28,9 +28,6 @@ struct replay {
 	size_t bytes;
 };
 
-/* The sink of that name; NULL: not in this build. */
-const struct sink_ops *replay_find_sink(const char *name);
-
 int replay_open(struct replay *r, const struct settings *s, struct errmsg *err);
 void replay_close(struct replay *r);
 

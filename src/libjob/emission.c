@@ -13,17 +13,61 @@
 
 #define TABLE_MAX_BYTES (1024 * 1024)
 #define TABLE_HEAD "iso2,iso3,year,gco2e_per_kwh,country"
-/* Far above any grid: pure coal is near 1,100 g/kWh (IPCC AR5 WG3, annex III). */
-#define FACTOR_MAX_MG_PER_KWH UINT64_C(5000000)
-
 #define EMBER "Ember via Our World in Data (CC BY 4.0)"
 
 #define UJ_PER_KWH UINT64_C(3600000000000)
-#define NG_PER_MG UINT64_C(1000000)
+#define NG_PER_UG UINT64_C(1000)
+
+static const char *const kind_name[EMISSION_KIND_N] = {
+	[EMISSION_AVERAGE] = "average",
+	[EMISSION_MARGINAL] = "marginal",
+	[EMISSION_STATIC] = "static",
+	[EMISSION_DEFAULT] = "default",
+};
+
+static const char *const scope_name[EMISSION_SCOPE_N] = {
+	[EMISSION_LIFE_CYCLE] = "life-cycle",
+	[EMISSION_DIRECT] = "direct",
+};
 
 const char *emission_kind_name(enum emission_kind kind)
 {
-	return kind == EMISSION_STATIC ? "static" : "default";
+	return kind < EMISSION_KIND_N ? kind_name[kind] : "?";
+}
+
+const char *emission_scope_name(enum emission_scope scope)
+{
+	return scope < EMISSION_SCOPE_N ? scope_name[scope] : "?";
+}
+
+static int find_name(const char *const *names, unsigned int n, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(names[i], name))
+			return (int)i;
+	return -EINVAL;
+}
+
+int emission_kind_of(const char *name, enum emission_kind *ret)
+{
+	int i = find_name(kind_name, EMISSION_KIND_N, name);
+
+	if (i < 0)
+		return i;
+	*ret = (enum emission_kind)i;
+	return 0;
+}
+
+int emission_scope_of(const char *name, enum emission_scope *ret)
+{
+	int i = find_name(scope_name, EMISSION_SCOPE_N, name);
+
+	if (i < 0)
+		return i;
+	*ret = (enum emission_scope)i;
+	return 0;
 }
 
 const char *emission_default_file(void)
@@ -31,15 +75,19 @@ const char *emission_default_file(void)
 	return EMISSION_DEFAULT_FILE;
 }
 
-uint64_t emission_ng(uint64_t energy_uj, uint64_t mg_per_kwh, uint64_t pue_milli)
+uint64_t emission_ng(uint64_t energy_uj, uint64_t ug_per_kwh, uint64_t pue_milli)
 {
-	/* uJ x mg/kWh / (uJ/kWh) is mg; PUE comes in thousandths */
-	const uint64_t divisor = UJ_PER_KWH / NG_PER_MG * 1000;
-	unsigned __int128 v = (unsigned __int128)energy_uj * mg_per_kwh;
+	/* uJ x ug/kWh / (uJ/kWh) is ug; PUE comes in thousandths */
+	const uint64_t divisor = UJ_PER_KWH / NG_PER_UG * 1000;
+	unsigned __int128 v = (unsigned __int128)energy_uj * ug_per_kwh;
+	unsigned __int128 rest;
 
+	if (!v)
+		return 0; /* most domains of most nodes: nobody measures them */
 	if (__builtin_mul_overflow(v, (unsigned __int128)pue_milli, &v))
 		return UINT64_MAX;
-	v = v / divisor + (v % divisor >= divisor - v % divisor);
+	rest = v % divisor;
+	v = (v - rest) / divisor + (rest >= divisor - rest);
 	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
 }
 
@@ -85,7 +133,7 @@ static int parse_row(char *line, struct row *ret, const char **ret_why)
 		return -EINVAL;
 	}
 	if (parse_decimal(field[3], 1000, &ret->mg_per_kwh) < 0 ||
-	    ret->mg_per_kwh > FACTOR_MAX_MG_PER_KWH) {
+	    ret->mg_per_kwh > EMISSION_MAX_MG_PER_KWH) {
 		*ret_why = "not a factor in gCO2e/kWh";
 		return -EINVAL;
 	}
@@ -185,8 +233,10 @@ static int find_country(void *ctx, const struct emission_factor *f, const char *
 void emission_world(struct emission_factor *ret)
 {
 	*ret = (struct emission_factor){ .kind = EMISSION_DEFAULT,
+					 .scope = EMISSION_DIRECT,
+					 .year = EMISSION_WORLD_YEAR,
 					 .mg_per_kwh = EMISSION_WORLD_MG_PER_KWH };
-	(void)snprintf(ret->source, sizeof(ret->source), "world mean");
+	(void)snprintf(ret->source, sizeof(ret->source), "world mean, IEA 2019");
 }
 
 int emission_lookup(const char *path, const char *country, struct emission_factor *ret,

@@ -273,6 +273,20 @@ static const enum metric source_metric[SOURCE_N] = {
 	[SOURCE_MODEL] = METRIC_SOURCE_MODEL,
 };
 
+static const enum metric co2e_metric[DOMAIN_N] = {
+	[DOMAIN_CPU] = METRIC_CPU_CO2E,
+	[DOMAIN_DRAM] = METRIC_DRAM_CO2E,
+	[DOMAIN_GPU] = METRIC_GPU_CO2E,
+	[DOMAIN_OTHER] = METRIC_OTHER_CO2E,
+};
+
+static const enum metric step_metric[FACTOR_STEP_N] = {
+	[FACTOR_FRESH] = METRIC_FRESH_FACTOR,
+	[FACTOR_LAST] = METRIC_LAST_FACTOR,
+	[FACTOR_STATIC] = METRIC_STATIC_FACTOR,
+	[FACTOR_DEFAULT] = METRIC_DEFAULT_FACTOR,
+};
+
 static void set_or_miss(struct figures *f, enum metric m, bool known, uint64_t value,
 			enum metric_reason reason)
 {
@@ -280,6 +294,32 @@ static void set_or_miss(struct figures *f, enum metric m, bool known, uint64_t v
 		figures_set(f, m, value);
 	else
 		figures_miss(f, m, reason);
+}
+
+/* Of an account whose energy is known; a domain's are where its energy is. */
+static void emission_figures(const struct ledger_page *page, const struct account *a,
+			     struct figures *f)
+{
+	bool known = page->factor_known || account_co2e_ng(a);
+	bool market = page->market_known || a->market_ng;
+	unsigned int i;
+
+	set_or_miss(f, METRIC_CO2E, known, account_co2e_ng(a), REASON_NO_FACTOR);
+	set_or_miss(f, METRIC_CO2E_MARKET, market, a->market_ng, REASON_NO_CONTRACT);
+	for (i = 0; i < DOMAIN_N; i++)
+		set_or_miss(f, co2e_metric[i], known && figures_has(f, domain_metric[i].total),
+			    a->co2e_ng[i], known ? REASON_NO_SENSOR : REASON_NO_FACTOR);
+	for (i = 0; i < FACTOR_STEP_N; i++)
+		set_or_miss(f, step_metric[i], known, a->factor_uj[i], REASON_NO_FACTOR);
+}
+
+static void miss_emissions(struct figures *f, enum metric_reason why)
+{
+	unsigned int m;
+
+	figures_miss(f, METRIC_CO2E, why);
+	for (m = METRIC_CO2E_MARKET; m <= METRIC_DEFAULT_FACTOR; m++)
+		figures_miss(f, (enum metric)m, why);
 }
 
 void ledger_account_figures(const struct ledger_page *page, const struct account *a,
@@ -304,6 +344,8 @@ void ledger_account_figures(const struct ledger_page *page, const struct account
 			    a->source_uj[i], why);
 	set_or_miss(figures, METRIC_BY_COUNTERS, any, a->by_counters_uj, why);
 	set_or_miss(figures, METRIC_ENERGY, any, account_total_uj(a), why);
-	set_or_miss(figures, METRIC_CO2E, any && (page->factor_known || a->co2e_ng),
-		    a->co2e_ng, any ? REASON_NO_FACTOR : why);
+	if (any)
+		emission_figures(page, a, figures);
+	else
+		miss_emissions(figures, why);
 }

@@ -29,13 +29,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "src/libjob/account.h"
 #include "src/libjob/metric.h"
 #include "src/libjob/perfwish.h"
 #include "src/libjob/split.h"
 #include "src/libmeter/source.h"
 #include "src/libutil/errmsg.h"
 
-#define LEDGER_VERSION 7
+#define LEDGER_VERSION 8
 #define LEDGER_STEPS 1024
 #define LEDGER_STEPS_OF_USER (LEDGER_STEPS / 2) /* of one user: the others need some, too */
 #define LEDGER_JOBS LEDGER_STEPS /* as many: an open step always finds room for its job */
@@ -174,7 +175,11 @@ struct ledger_page {
 	uint32_t nparts;
 	struct ledger_part part[READING_PARTS_MAX];
 	uint32_t factor_known;	     /* emissions were computed */
-	uint64_t factor_mg_per_kwh;  /* in force */
+	uint32_t factor_step;	     /* enum factor_step; with the next two: at the last tick */
+	struct emission_factor factor;
+	uint64_t factor_until_s;     /* of its point in the series; 0: it is of none */
+	uint32_t market_known;	     /* market-based emissions were computed */
+	uint64_t market_mg_per_kwh;
 	uint64_t pue_milli;
 	uint64_t ticks;
 	uint64_t conservation_error_uj; /* |measured - booked|, summed; must read 0 */
@@ -196,7 +201,8 @@ struct ledger; /* an open mapping */
 
 /*
  * For slurmd: creates DIR (0755) and the file (0600) or takes over the one there. One of
- * another boot, layout, size or checksum of the header is replaced; *ret_fresh says so.
+ * another boot, layout, size or checksum of the header is replaced; *ret_fresh says so, and the log
+ * if the boot is this one.
  * -EBUSY: another live slurmd of that node name holds it; try again later, as a slurmd that
  * reconfigures itself (23.11 and later) starts its successor before it ends.
  */
@@ -213,7 +219,7 @@ void ledger_close(struct ledger *l);
 const char *ledger_node(const struct ledger *l);
 
 /*
- * A consistent copy of the current page, into the caller's memory (it is about 0.5 MB: heap).
+ * A consistent copy of the current page, into the caller's memory (it is about 1.3 MB: heap).
  * Never blocks the sampler; -EAGAIN after 1,000 turns, which no sampler can make.
  */
 int ledger_snapshot(const struct ledger *l, struct ledger_page *ret);

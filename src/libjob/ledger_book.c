@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/libjob/emission.h"
 #include "src/libjob/ledger_map.h"
+#include "src/libjob/ledger_price.h"
 #include "src/libjob/ledger_watch.h"
 
 /* A slot whose step is over: its account moves to the job's in this tick. */
@@ -370,8 +370,9 @@ static void fill_lines(struct ledger_book *b, const struct ledger_page *page,
 	in->nlines = b->nlines;
 }
 
-/* Books SHARE in TO and adds it to what is booked in this tick. */
-static void book_share(const struct ledger_page *page, const struct split_share *share,
+/* Books the SHARE of LINE (NULL: of none) in TO and adds it to what is booked in this tick. */
+static void book_share(const struct ledger_page *page, const struct ledger_price *price,
+		       const struct book_line *line, const struct split_share *share,
 		       struct account *to, struct account *booked)
 {
 	struct account a = { .by_counters_uj = share->by_counters_uj };
@@ -379,9 +380,7 @@ static void book_share(const struct ledger_page *page, const struct split_share 
 	memcpy(a.total_uj, share->total_uj, sizeof(a.total_uj));
 	memcpy(a.static_uj, share->static_uj, sizeof(a.static_uj));
 	memcpy(a.source_uj, share->source_uj, sizeof(a.source_uj));
-	if (page->factor_known)
-		a.co2e_ng = emission_ng(account_total_uj(&a), page->factor_mg_per_kwh,
-					page->pue_milli);
+	ledger_price_account(page, price, line, &a);
 	account_add(to, &a);
 	account_add(booked, &a);
 }
@@ -411,7 +410,7 @@ static void book_measured(struct ledger_page *page, const struct book_tick *tick
 }
 
 static int book_energy(struct ledger_book *b, struct ledger_page *page,
-		       const struct book_tick *tick)
+		       const struct book_tick *tick, const struct ledger_price *price)
 {
 	struct split_input in = {
 		.from_ns = page->t_mono_ns,
@@ -436,9 +435,10 @@ static int book_energy(struct ledger_book *b, struct ledger_page *page,
 	if (rc < 0)
 		return rc;
 	for (i = 0; i < b->nlines; i++)
-		book_share(page, &b->share[i], &page->step[b->line[i].slot].energy, &booked);
-	book_share(page, &unallocated, &page->unallocated, &booked);
-	book_share(page, &sys, &page->system, &booked);
+		book_share(page, price, &b->line[i], &b->share[i],
+			   &page->step[b->line[i].slot].energy, &booked);
+	book_share(page, price, NULL, &unallocated, &page->unallocated, &booked);
+	book_share(page, price, NULL, &sys, &page->system, &booked);
 	book_measured(page, tick, &booked);
 	return 0;
 }
@@ -480,12 +480,14 @@ static void end_steps(struct ledger_book *b, struct ledger_page *page, uint64_t 
 int ledger_book_apply(struct ledger_book *b, struct ledger_page *page,
 		      const struct book_tick *tick)
 {
+	struct ledger_price price;
 	int rc;
 
 	if (tick->t_mono_ns < page->t_mono_ns)
 		return -EINVAL;
+	ledger_price_tick(page, tick, &price);
 	if (page->t_mono_ns) {
-		rc = book_energy(b, page, tick);
+		rc = book_energy(b, page, tick, &price);
 		if (rc < 0)
 			return rc;
 	}

@@ -10,7 +10,7 @@
  *	for each line without busy_is_final: line->busy_ns = CPU time of the step, as read now, and
  *		line->is_told
  *	for each line: its weights; for one that is_dead: ledger_book_salvage(), if there is something
- *	fill in page->state, domain_source, factor_*, pue_milli, part, ...
+ *	fill in page->state, domain_source, pue_milli, market_*, part, ...
  *	ledger_book_apply(b, page, &tick);
  *	ledger_turn(l);
  *
@@ -84,11 +84,13 @@ struct book_tick {
 	bool by_counters; /* cpu_weight is of hardware counters; else no line's is */
 	size_t nparts;
 	struct split_part part[READING_PARTS_MAX]; /* what the sensors say of the window */
+	const struct factor_chain *chain; /* NULL: emissions are not known */
 };
 
 /*
- * Splits the tick (split.h), books the shares and, when page->factor_known, their emissions; folds steps that are gone into their jobs and jobs that
- * are gone into `retired`; sets t_mono_ns, t_wall_ns, node_busy_ns, measured, slots_full,
+ * Splits the tick (split.h), books the shares and their emissions, each by the factors of the time in
+ * which the line was there; folds steps that are gone into their jobs and jobs that are gone into
+ * `retired`; sets factor_*, t_mono_ns, t_wall_ns, node_busy_ns, measured, slots_full,
  * lost_steps, ticks. What the shares miss of the measured energy is added to
  * conservation_error_uj. Slots change state when the page is turned. The first tick of a ledger
  * (page->t_mono_ns 0) has no window and books nothing: the parts must be 0 then, as they are by

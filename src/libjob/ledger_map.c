@@ -15,6 +15,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/crc32c.h"
 #include "src/libutil/fileio.h"
+#include "src/libutil/logger.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
@@ -291,6 +292,10 @@ static int take_over(struct ledger *l, const char *path, bool *ret_fresh, struct
 	if (rc < 0 && rc != -EPROTO && rc != -ENOENT)
 		return errmsg_errno(err, rc, "%s: cannot map", path);
 	*ret_fresh = true;
+	/* -ENOENT, another boot, is how every boot begins */
+	if (rc != -ENOENT)
+		logger_error("%s is of another version of the plugin, or damaged; begun anew, "
+			     "what running steps used before is in it no more", path);
 	return make_new(l, path, /* replace= */ true, err);
 }
 

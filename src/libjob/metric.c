@@ -89,6 +89,43 @@ const struct metric_info metric_table[METRIC_N] = {
 		"by_counters", "by counters",
 		"Part of the energy that was split by hardware counters, not CPU time",
 		"energy", UNIT_UJ, FOLD_SUM, "ic/ceems_by_counters", SIDE_IN, NULL },
+	[METRIC_CO2E_MARKET] = {
+		"market_co2e", "emissions, market",
+		"Market-based emissions of that energy, by the site's contract, times PUE",
+		"emissions", UNIT_NG, FOLD_SUM, "ic/ceems_co2e", SIDE_OUT,
+		"ceems_compute_unit_market_emissions_gco2e_total" },
+	[METRIC_CPU_CO2E] = {
+		"cpu_co2e", "CPU emissions",
+		"Part of the location-based emissions that is of the CPU packages",
+		"emissions", UNIT_NG, FOLD_SUM, "ic/ceems_cpu_co2e", SIDE_IN, NULL },
+	[METRIC_DRAM_CO2E] = {
+		"dram_co2e", "DRAM emissions",
+		"Part of the location-based emissions that is of the memory",
+		"emissions", UNIT_NG, FOLD_SUM, "ic/ceems_dram_co2e", SIDE_IN, NULL },
+	[METRIC_GPU_CO2E] = {
+		"gpu_co2e", "GPU emissions",
+		"Part of the location-based emissions that is of the GPUs",
+		"emissions", UNIT_NG, FOLD_SUM, "ic/ceems_gpu_co2e", SIDE_IN, NULL },
+	[METRIC_OTHER_CO2E] = {
+		"other_co2e", "other emissions",
+		"Part of the location-based emissions that is of no domain above",
+		"emissions", UNIT_NG, FOLD_SUM, "ic/ceems_other_co2e", SIDE_IN, NULL },
+	[METRIC_FRESH_FACTOR] = {
+		"fresh_factor", "by fresh factors",
+		"Part of the energy whose emissions are by a factor of its own time",
+		"emissions", UNIT_UJ, FOLD_SUM, "ic/ceems_factor", SIDE_IN, NULL },
+	[METRIC_LAST_FACTOR] = {
+		"last_factor", "by last factors",
+		"Part of the energy whose emissions are by the last factor before an outage",
+		"emissions", UNIT_UJ, FOLD_SUM, "ic/ceems_factor", SIDE_OUT, NULL },
+	[METRIC_STATIC_FACTOR] = {
+		"static_factor", "by static factor",
+		"Part of the energy whose emissions are by the yearly mean of the country",
+		"emissions", UNIT_UJ, FOLD_SUM, "ic/ceems_factor_fixed", SIDE_IN, NULL },
+	[METRIC_DEFAULT_FACTOR] = {
+		"default_factor", "by default factor",
+		"Part of the energy whose emissions are by the world mean",
+		"emissions", UNIT_UJ, FOLD_SUM, "ic/ceems_factor_fixed", SIDE_OUT, NULL },
 	[METRIC_IO_READ_BYTES] = {
 		"read_bytes", "bytes read",
 		"Bytes returned by read calls on files, pipes and sockets",
@@ -359,6 +396,7 @@ const char *metric_reason_text(enum metric_reason reason)
 		[REASON_NO_COUNTER] = "no free counter",
 		[REASON_NO_SLOT] = "ledger full",
 		[REASON_NO_FACTOR] = "no emission factor",
+		[REASON_NO_CONTRACT] = "no MarketFactor",
 		[REASON_FAILED] = "failed, see slurmd's log",
 		[REASON_TOO_LARGE] = "more than 64 bits",
 	};

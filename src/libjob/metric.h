@@ -39,6 +39,17 @@ enum metric {
 	METRIC_SOURCE_MODEL, /* the last one */
 	/* how METRIC_ENERGY was split: the joules of it that hardware counters weighed */
 	METRIC_BY_COUNTERS,
+	/* METRIC_CO2E by the site's contract, and by domain: these add up to it */
+	METRIC_CO2E_MARKET,
+	METRIC_CPU_CO2E,
+	METRIC_DRAM_CO2E,
+	METRIC_GPU_CO2E,
+	METRIC_OTHER_CO2E,
+	/* how METRIC_CO2E was come by: joules by link of the chain of factors; they add up to METRIC_ENERGY */
+	METRIC_FRESH_FACTOR, /* in the order of enum factor_step */
+	METRIC_LAST_FACTOR,
+	METRIC_STATIC_FACTOR,
+	METRIC_DEFAULT_FACTOR,
 	/* BPF harvest: what the kernel counts per task; files, pipes and sockets alike */
 	METRIC_IO_READ_BYTES,
 	METRIC_IO_WRITE_BYTES,
@@ -117,7 +128,7 @@ struct metric_info {
 	const char *name;    /* JSON field, SQL column, CLI key: "cpu_energy" */
 	const char *label;   /* for people: "CPU energy" */
 	const char *help;    /* one sentence, also the Prometheus HELP */
-	const char *group;   /* JSON object the field is in: "energy", "io", "net", "perf", "nodes" */
+	const char *group;   /* JSON object the field is in: "energy", "emissions", "io", "net", ... */
 	enum metric_unit unit;
 	enum metric_fold fold;
 	const char *tres;    /* "ic/ceems_cpu_energy", NULL: has no TRES */
@@ -161,6 +172,7 @@ enum metric_reason {
 	REASON_NO_COUNTER,   /* all counters taken, or the combination does not fit */
 	REASON_NO_SLOT,	     /* ledger or map full */
 	REASON_NO_FACTOR,    /* no emission factor */
+	REASON_NO_CONTRACT,  /* no MarketFactor */
 	REASON_FAILED,	     /* tried, and an error log line says what happened */
 	REASON_TOO_LARGE,    /* a sum that its type cannot hold */
 	REASON_N

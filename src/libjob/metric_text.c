@@ -89,6 +89,22 @@ const char *metric_text_value(enum metric_unit unit, uint64_t value, char *buf, 
 	return buf;
 }
 
+const char *metric_text_kwh(uint64_t energy_uj, char *buf, size_t size)
+{
+	double kwh = (double)energy_uj / 3.6e12;
+	double limit = 9.95;
+	int digits = 1;
+
+	if (energy_uj && kwh < 1e-6) {
+		(void)snprintf(buf, size, "<0.000001 kWh");
+		return buf;
+	}
+	for (; digits < 6 && kwh < limit; digits++)
+		limit /= 10;
+	(void)snprintf(buf, size, "%.*f kWh", energy_uj ? digits : 0, kwh);
+	return buf;
+}
+
 const char *metric_text(const struct figures *f, enum metric m, char *buf, size_t size)
 {
 	if (figures_has(f, m))
@@ -115,6 +131,53 @@ const char *metric_text_sources(const struct figures *f, const char *estimate, c
 		used += n > 0 ? (size_t)n : 0;
 		if (used >= size)
 			break;
+	}
+	return buf;
+}
+
+/* "85 %"; what is there is neither 0 % nor, beside others, 100 %. */
+static void percent(uint64_t part, uint64_t whole, char *buf, size_t size)
+{
+	double v = 100.0 * (double)part / (double)whole;
+
+	if (v < 1)
+		(void)snprintf(buf, size, "<1 %%");
+	else if (part < whole && v > 99)
+		(void)snprintf(buf, size, ">99 %%");
+	else
+		(void)snprintf(buf, size, "%.0f %%", v);
+}
+
+const char *metric_text_factors(const struct figures *f, char *buf, size_t size)
+{
+	static const struct {
+		enum metric m;
+		const char *name;
+	} links[] = {
+		{ METRIC_FRESH_FACTOR, "fresh" },
+		{ METRIC_LAST_FACTOR, "last known" },
+		{ METRIC_STATIC_FACTOR, "yearly mean" },
+		{ METRIC_DEFAULT_FACTOR, "world mean" },
+	};
+	uint64_t whole = 0;
+	size_t used = 0;
+	size_t i;
+
+	buf[0] = '\0';
+	for (i = 0; i < ARRAY_SIZE(links); i++)
+		if (figures_has(f, links[i].m) &&
+		    __builtin_add_overflow(whole, f->value[links[i].m], &whole))
+			return buf;
+	for (i = 0; i < ARRAY_SIZE(links) && used < size; i++) {
+		char share[16];
+		int n;
+
+		if (!figures_has(f, links[i].m) || !f->value[links[i].m])
+			continue;
+		percent(f->value[links[i].m], whole, share, sizeof(share));
+		n = snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", share,
+			     links[i].name);
+		used += n > 0 ? (size_t)n : 0;
 	}
 	return buf;
 }

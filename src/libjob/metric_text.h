@@ -20,6 +20,9 @@ const char *metric_text(const struct figures *f, enum metric m, char *buf, size_
  */
 const char *metric_text_value(enum metric_unit unit, uint64_t value, char *buf, size_t size);
 
+/* Energy in kWh and in nothing else: "1.50 kWh", "0.000042 kWh", "<0.000001 kWh". Returns BUF. */
+const char *metric_text_kwh(uint64_t energy_uj, char *buf, size_t size);
+
 /*
  * Which sources the energy of F came from, by comma: "rapl,nvml", as in a record; for people with
  * ESTIMATE behind what is one: "rapl,model (estimate)". Empty: not known. Returns BUF.
@@ -27,6 +30,13 @@ const char *metric_text_value(enum metric_unit unit, uint64_t value, char *buf, 
 #define METRIC_SOURCES_MAX 128
 const char *metric_text_sources(const struct figures *f, const char *estimate, char *buf,
 				size_t size);
+
+/*
+ * Which factors the emissions of F are computed with, by energy: "85 % fresh, 15 % yearly mean". Empty:
+ * not known. Returns BUF.
+ */
+#define METRIC_FACTORS_MAX 64
+const char *metric_text_factors(const struct figures *f, char *buf, size_t size);
 
 /*
  * How most of the dynamic energy of F was split: "counters" or "cpu-time"; the static part always

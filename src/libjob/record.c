@@ -21,8 +21,10 @@ void record_steps_destroy(struct record_step *s, size_t n)
 {
 	size_t i;
 
-	for (i = 0; s && i < n; i++)
+	for (i = 0; s && i < n; i++) {
+		free(s[i].name);
 		free(s[i].nodes);
+	}
 	free(s);
 }
 

@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "src/libjob/derived.h"
-#include "src/libjob/emission.h"
 #include "src/libjob/metric.h"
 #include "src/libutil/errmsg.h"
 
@@ -20,6 +19,7 @@
 #define RECORD_STEPS_SCHEMA "ceems.steps.v1"
 #define RECORD_START_SCHEMA "ceems.job_start.v1"
 #define RECORD_KEY_MAX 160
+#define RECORD_MIXED "mixed" /* of a kind or scope: there were several */
 
 /* A number that may be unknown. */
 struct maybe_u64 {
@@ -39,7 +39,29 @@ struct record_energy {
 enum record_co2e_method {
 	CO2E_UNKNOWN,
 	CO2E_PER_TICK,	 /* on the nodes, with the factor in force at every tick */
-	CO2E_MEAN_POWER, /* the job's energy times one factor, when the record was made */
+	CO2E_MEAN_POWER, /* the job's energy, spread evenly over its life, when the record was made */
+};
+
+/* "per-tick", "mean-power"; "" for unknown. */
+const char *record_co2e_method_name(enum record_co2e_method method);
+
+#define RECORD_UG_PER_G UINT64_C(1000000)
+#define RECORD_NG_PER_G UINT64_C(1000000000)
+
+/* Beside the figures' METRIC_CO2E and its like: where they come from. Empty and 0 are unknown. */
+struct record_emissions {
+	enum record_co2e_method method;
+	struct maybe_u64 factor_ug_per_kwh; /* the mean, weighted by energy */
+	char kind[16];	     /* emission_kind_name(), or "mixed": several */
+	char scope[16];	     /* emission_scope_name(), or "mixed" */
+	char region[96];     /* all that were used, joined by "; " */
+	char source[320];    /* whom to cite: all that were used, joined by "; " */
+	uint32_t year;	     /* of a static factor */
+	uint64_t pue_milli;
+	struct maybe_u64 market_ug_per_kwh; /* the site's contract; 0 is an answer */
+	char market_source[64];
+	struct maybe_u64 embodied_ng; /* the job's share of the machines' making */
+	char embodied_source[64];
 };
 
 /*
@@ -54,7 +76,7 @@ struct record_spread {
 struct record_step {
 	uint32_t step_id;     /* LEDGER_STEP_* for batch, extern, interactive */
 	struct maybe_u64 het_component; /* of `srun A : B` within one job, which share step_id */
-	char name[64];
+	char *name;	      /* owned; Slurm takes up to 1,024 bytes; NULL: none */
 	char state[24];
 	char *nodes;	      /* owned; a hostlist has any length */
 	uint32_t ntasks;
@@ -90,10 +112,7 @@ struct record {
 	struct maybe_u64 priority;
 	struct record_energy energy;
 	struct figures figures;	/* of the job: the extern step's, else the steps' sum */
-	bool has_factor;
-	struct emission_factor factor;
-	uint64_t pue_milli;   /* 0: unknown */
-	enum record_co2e_method co2e_method;
+	struct record_emissions emissions;
 	struct record_step *steps;
 	size_t nsteps;	      /* of steps[] */
 	uint64_t steps_total; /* read from JSON: of all parts; see record_to_parts() */

@@ -77,6 +77,19 @@ static void place_energy(const char *name, struct record_place *ret)
 	}
 }
 
+/* "cpu_co2e" of a domain is "cpu_g" in an object of its own, as its joules are. */
+static void place_emissions(const char *name, struct record_place *ret)
+{
+	const char *cut = strstr(name, "_co2e");
+
+	if (!cut || !strncmp(name, "market", 6)) {
+		(void)snprintf(ret->name, sizeof(ret->name), "%s_g", name);
+		return;
+	}
+	ret->object[1] = "by_domain";
+	(void)snprintf(ret->name, sizeof(ret->name), "%.*s_g", (int)(cut - name), name);
+}
+
 static void place_of(enum metric m, struct record_place *ret)
 {
 	const struct metric_info *info = &metric_table[m];
@@ -89,9 +102,9 @@ static void place_of(enum metric m, struct record_place *ret)
 		place_energy(info->name, ret);
 		return;
 	case UNIT_NG:
-		ret->scale = UINT64_C(1000000000);
-		suffix = "_g";
-		break;
+		ret->scale = RECORD_NG_PER_G;
+		place_emissions(info->name, ret);
+		return;
 	case UNIT_NS:
 		ret->scale = NSEC_PER_SEC;
 		suffix = "_s";
@@ -100,10 +113,8 @@ static void place_of(enum metric m, struct record_place *ret)
 	case UNIT_COUNT:
 		break;
 	}
-	if (info->unit != UNIT_NG) {
-		ret->object[0] = "usage";
-		ret->object[1] = info->group;
-	}
+	ret->object[0] = "usage";
+	ret->object[1] = info->group;
 	(void)snprintf(ret->name, sizeof(ret->name), "%s%s", info->name, suffix);
 }
 

@@ -75,14 +75,24 @@ static struct maybe_u64 pick_energy(const struct record *r, const struct record_
 	return end->ctld_energy_j;
 }
 
+static void miss_group(struct figures *f, const char *group)
+{
+	unsigned int m;
+
+	metric_foreach(m)
+		if (!strcmp(metric_table[m].group, group))
+			figures_miss(f, (enum metric)m, REASON_NOT_MEASURED);
+}
+
 static void fill_energy(struct record *r, const struct record_ending *end)
 {
 	struct record_energy *e = &r->energy;
 
 	*e = (struct record_energy){ .final = end->ended, .total_j = pick_energy(r, end) };
-	if (!e->total_j.known && is_resized_part(r)) {
-		figures_miss(&r->figures, METRIC_ENERGY, REASON_NOT_MEASURED);
-		figures_miss(&r->figures, METRIC_CO2E, REASON_NOT_MEASURED);
+	/* the last part has them for the whole job: sums over a month must not have them twice */
+	if (is_resized_part(r)) {
+		miss_group(&r->figures, "energy");
+		miss_group(&r->figures, "emissions");
 	}
 	if (!e->total_j.known)
 		return;
@@ -91,31 +101,6 @@ static void fill_energy(struct record *r, const struct record_ending *end)
 		(void)snprintf(e->method, sizeof(e->method), "%s",
 			       metric_text_method(&r->figures));
 	figures_set(&r->figures, METRIC_ENERGY, metric_from_tres(METRIC_ENERGY, e->total_j.value));
-}
-
-static void estimate_co2e(struct figures *f, uint64_t mg_per_kwh, uint64_t pue_milli)
-{
-	if (figures_has(f, METRIC_ENERGY) && !figures_has(f, METRIC_CO2E))
-		figures_set(f, METRIC_CO2E,
-			    emission_ng(f->value[METRIC_ENERGY], mg_per_kwh, pue_milli));
-}
-
-static void fill_emissions(struct record *r, const struct emission_factor *factor,
-			   uint64_t pue_milli)
-{
-	size_t i;
-
-	r->co2e_method = figures_has(&r->figures, METRIC_CO2E) ? CO2E_PER_TICK : CO2E_UNKNOWN;
-	if (!factor)
-		return;
-	r->has_factor = true;
-	r->factor = *factor;
-	r->pue_milli = pue_milli;
-	estimate_co2e(&r->figures, factor->mg_per_kwh, pue_milli);
-	for (i = 0; i < r->nsteps; i++)
-		estimate_co2e(&r->steps[i].figures, factor->mg_per_kwh, pue_milli);
-	if (r->co2e_method == CO2E_UNKNOWN && figures_has(&r->figures, METRIC_CO2E))
-		r->co2e_method = CO2E_MEAN_POWER;
 }
 
 /*
@@ -153,11 +138,11 @@ static char *tres_with_energy(const char *formatted, uint64_t joules)
 }
 
 int record_fill(struct record *r, const struct record_ending *end,
-		const struct emission_factor *factor, uint64_t pue_milli)
+		const struct factor_chain *chain, const struct settings *s)
 {
 	fill_figures(r, end->unmeasured);
 	fill_energy(r, end);
-	fill_emissions(r, factor, pue_milli);
+	record_emissions_fill(r, chain, s);
 	if (r->energy.total_j.known && r->start) {
 		char *tres = tres_with_energy(r->tres_alloc, r->energy.total_j.value);
 

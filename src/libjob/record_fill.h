@@ -6,7 +6,7 @@
 #ifndef CEEMS_RECORD_FILL_H
 #define CEEMS_RECORD_FILL_H
 
-#include "src/libjob/record.h"
+#include "src/libjob/record_emissions.h"
 
 struct record_ending {
 	bool ended;	/* slurmctld or slurmdbd says that all steps have reported */
@@ -17,7 +17,7 @@ struct record_ending {
 };
 
 /*
- * R has its steps, if they are known. Sets energy, figures, tres_alloc and emissions; FACTOR may be
+ * R has its steps, if they are known. Sets energy, figures, tres_alloc and emissions; CHAIN may be
  * NULL. -ENOMEM: R is as good as before.
  *
  * The energy is Slurm's own, so that sacct and the record say the same: slurmctld's value, else
@@ -25,6 +25,6 @@ struct record_ending {
  * one). The figures are the extern step's, which has the whole job, else the steps' sum.
  */
 int record_fill(struct record *r, const struct record_ending *end,
-		const struct emission_factor *factor, uint64_t pue_milli);
+		const struct factor_chain *chain, const struct settings *s);
 
 #endif

@@ -46,9 +46,6 @@ struct record_place {
  */
 const struct record_place *record_places(void);
 
-/* "" for unknown. */
-const char *record_co2e_method_name(enum record_co2e_method method);
-
 /* --- record_write.c: members, into an object that is open ---------------------------------- */
 
 struct record_out {

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/libjob/emission.h"
 #include "src/libjob/record_get.h"
 #include "src/libjob/record_json.h"
 #include "src/libutil/clock.h"
@@ -56,55 +57,70 @@ static int get_energy(struct jsonin_value *o, struct record_energy *e, struct er
 	return rc;
 }
 
-static int get_kind(const char *name, enum emission_kind *ret)
+/* What a later version may write and this one does not know is unknown, and no reason to lose a record. */
+static void forget_unknown_names(struct record_emissions *e)
 {
 	enum emission_kind k;
+	enum emission_scope s;
 
-	for (k = EMISSION_STATIC; k <= EMISSION_DEFAULT; k++) {
-		if (!strcmp(name, emission_kind_name(k))) {
-			*ret = k;
-			return 0;
-		}
-	}
-	return -EINVAL;
+	if (strcmp(e->kind, RECORD_MIXED) &&
+	    (emission_kind_of(e->kind, &k) < 0 || k == EMISSION_MARGINAL))
+		e->kind[0] = '\0';
+	if (strcmp(e->scope, RECORD_MIXED) && emission_scope_of(e->scope, &s) < 0)
+		e->scope[0] = '\0';
 }
 
-static int get_emissions(struct jsonin_value *o, struct record *r, struct errmsg *err)
+static int get_factor(struct jsonin_value *o, struct record_emissions *e, struct errmsg *err)
 {
-	struct maybe_u64 factor = { 0 };
-	struct maybe_u64 pue = { 0 };
-	struct jsonin_value *emissions;
-	enum record_co2e_method m;
-	char method[16] = "";
-	char kind[16] = "";
-	int rc = record_get_object(o, "emissions", &emissions, err);
+	int rc = record_get_scaled(o, "factor_g_per_kwh", RECORD_UG_PER_G, &e->factor_ug_per_kwh,
+				   err);
 
 	if (rc == 0)
-		rc = record_get_scaled(emissions, "factor_g_per_kwh", 1000, &factor, err);
+		rc = record_get_buf(o, "kind", e->kind, sizeof(e->kind), err);
 	if (rc == 0)
-		rc = record_get_scaled(emissions, "pue", 1000, &pue, err);
+		rc = record_get_buf(o, "scope", e->scope, sizeof(e->scope), err);
 	if (rc == 0)
-		rc = record_get_buf(emissions, "method", method, sizeof(method), err);
+		rc = record_get_buf(o, "region", e->region, sizeof(e->region), err);
 	if (rc == 0)
-		rc = record_get_buf(emissions, "kind", kind, sizeof(kind), err);
+		rc = record_get_buf(o, "source", e->source, sizeof(e->source), err);
 	if (rc == 0)
-		rc = record_get_buf(emissions, "region", r->factor.region, sizeof(r->factor.region),
-			     err);
+		rc = record_get_u32(o, "year", &e->year, err);
+	forget_unknown_names(e);
+	return rc;
+}
+
+static int get_emissions(struct jsonin_value *record, struct record_emissions *e,
+			 struct errmsg *err)
+{
+	struct maybe_u64 pue = { 0 };
+	struct jsonin_value *o;
+	enum record_co2e_method m;
+	char method[16] = "";
+	int rc = record_get_object(record, "emissions", &o, err);
+
 	if (rc == 0)
-		rc = record_get_buf(emissions, "source", r->factor.source, sizeof(r->factor.source),
-			     err);
+		rc = record_get_buf(o, "method", method, sizeof(method), err);
 	if (rc == 0)
-		rc = record_get_u32(emissions, "year", &r->factor.year, err);
+		rc = get_factor(o, e, err);
+	if (rc == 0)
+		rc = record_get_scaled(o, "pue", 1000, &pue, err);
+	if (rc == 0)
+		rc = record_get_scaled(o, "market_factor_g_per_kwh", RECORD_UG_PER_G,
+				       &e->market_ug_per_kwh, err);
+	if (rc == 0)
+		rc = record_get_buf(o, "market_source", e->market_source,
+				    sizeof(e->market_source), err);
+	if (rc == 0)
+		rc = record_get_scaled(o, "embodied_g", RECORD_NG_PER_G, &e->embodied_ng, err);
+	if (rc == 0)
+		rc = record_get_buf(o, "embodied_source", e->embodied_source,
+				    sizeof(e->embodied_source), err);
 	if (rc < 0)
 		return rc;
-	if (*kind && get_kind(kind, &r->factor.kind) < 0)
-		return record_bad(err, "emissions.kind", "not known");
 	for (m = CO2E_PER_TICK; m <= CO2E_MEAN_POWER; m++)
 		if (!strcmp(method, record_co2e_method_name(m)))
-			r->co2e_method = m;
-	r->has_factor = factor.known;
-	r->factor.mg_per_kwh = factor.value;
-	r->pue_milli = pue.value;
+			e->method = m;
+	e->pue_milli = pue.value;
 	return 0;
 }
 
@@ -145,7 +161,7 @@ static int get_step(struct jsonin_value *o, struct record_step *s, struct errmsg
 	if (rc == 0)
 		rc = record_get_maybe(o, "het_component", &s->het_component, err);
 	if (rc == 0)
-		rc = record_get_buf(o, "name", s->name, sizeof(s->name), err);
+		rc = record_get_text(o, "name", &s->name, err);
 	if (rc == 0)
 		rc = record_get_buf(o, "state", s->state, sizeof(s->state), err);
 	if (rc == 0)
@@ -253,7 +269,7 @@ static int get_record(struct jsonin_value *o, struct record *r, struct errmsg *e
 	if (rc == 0)
 		rc = get_energy(o, &r->energy, err);
 	if (rc == 0)
-		rc = get_emissions(o, r, err);
+		rc = get_emissions(o, &r->emissions, err);
 	if (rc == 0)
 		rc = get_steps(o, r, err);
 	if (rc == 0)

@@ -184,26 +184,23 @@ static void end_energy(struct record_out *o, const struct figures *f, const stru
 	o->prefix = NULL;
 }
 
-static void end_emissions(struct record_out *o, const struct record *r)
+static void end_emissions(struct record_out *o, const struct record_emissions *e)
 {
-	static const struct emission_factor unknown;
-	const struct emission_factor *f;
-	struct maybe_u64 factor;
-	struct maybe_u64 pue;
+	struct maybe_u64 pue = { e->pue_milli, e->pue_milli != 0 };
 
-	if (!r)
-		return;
-	f = r->has_factor ? &r->factor : &unknown;
-	factor = (struct maybe_u64){ f->mg_per_kwh, r->has_factor };
-	pue = (struct maybe_u64){ r->pue_milli, r->pue_milli != 0 };
 	o->prefix = "emissions.";
-	put_text(o, "method", record_co2e_method_name(r->co2e_method));
-	put_scaled(o, "factor_g_per_kwh", &factor, 1000);
-	put_text(o, "kind", r->has_factor ? emission_kind_name(f->kind) : NULL);
-	put_text(o, "region", f->region);
-	put_text(o, "source", f->source);
-	put_count(o, "year", f->year);
+	put_text(o, "method", record_co2e_method_name(e->method));
+	put_scaled(o, "factor_g_per_kwh", &e->factor_ug_per_kwh, RECORD_UG_PER_G);
+	put_text(o, "kind", e->kind);
+	put_text(o, "scope", e->scope);
+	put_text(o, "region", e->region);
+	put_text(o, "source", e->source);
+	put_count(o, "year", e->year);
 	put_scaled(o, "pue", &pue, 1000);
+	put_scaled(o, "market_factor_g_per_kwh", &e->market_ug_per_kwh, RECORD_UG_PER_G);
+	put_text(o, "market_source", e->market_source);
+	put_scaled(o, "embodied_g", &e->embodied_ng, RECORD_NG_PER_G);
+	put_text(o, "embodied_source", e->embodied_source);
 	o->prefix = NULL;
 }
 
@@ -212,8 +209,8 @@ static void end_object(struct record_out *o, const char *name, const struct figu
 {
 	if (!strcmp(name, "energy"))
 		end_energy(o, f, r);
-	else if (!strcmp(name, "emissions"))
-		end_emissions(o, r);
+	else if (!strcmp(name, "emissions") && r)
+		end_emissions(o, &r->emissions);
 	jsonout_close(&o->json, '}');
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/libjob/derived.h"
+#include "src/libjob/equivalent.h"
 #include "src/libjob/metric_text.h"
 #include "src/libjob/report_text.h"
 
@@ -76,6 +77,23 @@ static uint64_t static_uj(const struct figures *f)
 	return sum;
 }
 
+static void put_emissions(struct report_text *t, const struct figures *f)
+{
+	char factors[METRIC_FACTORS_MAX];
+	char note[METRIC_FACTORS_MAX + 8];
+	char way[EQUIVALENT_TEXT_MAX];
+
+	metric_text_factors(f, factors, sizeof(factors));
+	(void)snprintf(note, sizeof(note), "CO2e%s%s", *factors ? ", " : "", factors);
+	report_metric(t, f, METRIC_CO2E, "emissions", note);
+	if (figures_has(f, METRIC_CO2E))
+		report_row(t, "  " EQUIVALENT_LABEL,
+			   equivalent_text(f->value[METRIC_CO2E], way, sizeof(way)),
+			   EQUIVALENT_SOURCE);
+	if (figures_has(f, METRIC_CO2E_MARKET))
+		report_metric(t, f, METRIC_CO2E_MARKET, "  by contract", "CO2e, market-based");
+}
+
 static void put_energy(struct report_text *t, const struct report_input *in)
 {
 	static const enum metric all[] = { METRIC_ENERGY, METRIC_CO2E };
@@ -93,11 +111,13 @@ static void put_energy(struct report_text *t, const struct report_input *in)
 		       metric_text_method(f));
 	report_metric(t, f, METRIC_ENERGY, "energy", note);
 	if (figures_has(f, METRIC_ENERGY)) {
+		report_row(t, "", metric_text_kwh(f->value[METRIC_ENERGY], value, sizeof(value)),
+			   "");
 		metric_text_value(UNIT_UJ, static_uj(f), value, sizeof(value));
 		report_row(t, "  static share", value, "idle power, by allocation");
 	}
 	put_domains(t, f);
-	report_metric(t, f, METRIC_CO2E, "emissions", "CO2e");
+	put_emissions(t, f);
 }
 
 static void put_cpu(struct report_text *t, const struct report_input *in)

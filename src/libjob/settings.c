@@ -6,9 +6,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/libjob/emission.h"
 #include "src/libjob/fsroles.h"
 #include "src/libjob/metric.h"
 #include "src/libjob/perfwish.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/parse.h"
 
 /* Absolute, so that it means the same in every daemon's working folder; empty switches off. */
 static int parse_path(const char *value, void *field, const struct kvconf_key *key,
@@ -62,6 +65,63 @@ static int parse_pue(const char *value, void *field, const struct kvconf_key *ke
 		return errmsg_set(err, -ERANGE, "'%s' is not within 1 and 5", value);
 	*(uint64_t *)field = milli;
 	return 0;
+}
+
+/* A minute is less than any grid's interval, a month more than any outage. */
+static int parse_age(const char *value, void *field, const struct kvconf_key *key,
+		     struct errmsg *err)
+{
+	uint64_t ns;
+	int rc = kvconf_duration(value, &ns, key, err);
+
+	if (rc < 0)
+		return rc;
+	if (ns < 60 * NSEC_PER_SEC || ns > 31 * 86400 * NSEC_PER_SEC)
+		return errmsg_set(err, -ERANGE, "'%s' is not within 1m and 31d", value);
+	*(uint64_t *)field = ns;
+	return 0;
+}
+
+static int parse_market(const char *value, void *field, const struct kvconf_key *key,
+			struct errmsg *err)
+{
+	uint64_t mg = SETTINGS_NO_MARKET;
+	int rc = *value ? kvconf_milli(value, &mg, key, err) : 0;
+
+	if (rc < 0)
+		return rc;
+	if (mg > EMISSION_MAX_MG_PER_KWH && mg != SETTINGS_NO_MARKET)
+		return errmsg_set(err, -ERANGE, "'%s' is above any grid, in g/kWh", value);
+	*(uint64_t *)field = mg;
+	return 0;
+}
+
+/* A server of 10 t, 4 years and 1 CPU has 300 g/h. */
+static int parse_embodied(const char *value, void *field, const struct kvconf_key *key,
+			  struct errmsg *err)
+{
+	uint64_t ug = 0;
+	int rc = *value ? parse_decimal(value, 1000000, &ug) : 0;
+
+	(void)key;
+	if (rc < 0)
+		return errmsg_set(err, rc, "'%s' is not a decimal", value);
+	if (ug > 1000 * UINT64_C(1000000))
+		return errmsg_set(err, -ERANGE, "'%s' is above 1000 g per hour of a CPU", value);
+	*(uint64_t *)field = ug;
+	return 0;
+}
+
+/* Goes into records. */
+static int parse_source_text(const char *value, void *field, const struct kvconf_key *key,
+			     struct errmsg *err)
+{
+	const char *p;
+
+	for (p = value; *p; p++)
+		if (iscntrl((unsigned char)*p))
+			return errmsg_set(err, -EINVAL, "control characters");
+	return kvconf_text(value, field, key, err);
 }
 
 static int parse_step_details(const char *value, void *field, const struct kvconf_key *key,
@@ -208,6 +268,22 @@ const struct kvconf_key settings_keys[] = {
 	    "ISO 3166 code of the grid's country; empty: world mean, labelled default."),
 	KEY("EmissionFactorFile", parse_path, emission_factor_file, "",
 	    "Table of emission factors; empty: the one installed with the plugins."),
+	KEY("EmissionSeriesFile", parse_path, emission_series_file, "",
+	    "Factors over time, as `ceems factors update` writes them; empty: none."),
+	KEY("EmissionRegion", kvconf_text, emission_region, "",
+	    "Region whose factors of the series count; empty: that of Country."),
+	KEY("EmissionFreshAge", parse_age, emission_fresh_age_ns, "1h",
+	    "How long after its end a factor of the series counts as fresh."),
+	KEY("EmissionMaxAge", parse_age, emission_max_age_ns, "6h",
+	    "How long after its end a factor of the series is used at all."),
+	KEY("MarketFactor", parse_market, market_mg_per_kwh, "",
+	    "Grams of CO2e per kWh by the site's contract, may be 0; empty: none."),
+	KEY("MarketSource", parse_source_text, market_source, "",
+	    "What MarketFactor rests on, such as the contract; required with it."),
+	KEY("EmbodiedGramsPerCpuHour", parse_embodied, embodied_ug_per_cpu_hour, "",
+	    "Grams of CO2e of making the servers per hour of a CPU; empty: not reported."),
+	KEY("EmbodiedSource", parse_source_text, embodied_source, "",
+	    "Where EmbodiedGramsPerCpuHour is from; required with it."),
 	KEY("PUE", parse_pue, pue_milli, "1",
 	    "Power usage effectiveness of the site; multiplies emissions, not energy."),
 	KEY("PerfDefault", parse_perf, perf_default, "",
@@ -255,12 +331,29 @@ const size_t settings_nkeys = ARRAY_SIZE(settings_keys);
 
 int settings_path(const char *slurm_conf, char *buf, size_t size)
 {
+	static const char configured[] = SLURM_SYSCONFDIR "/ceems.conf";
 	const char *slash = slurm_conf ? strrchr(slurm_conf, '/') : NULL;
 	int n;
 
 	n = slash ? snprintf(buf, size, "%.*s/ceems.conf", (int)(slash - slurm_conf), slurm_conf) :
-		    snprintf(buf, size, "%s/ceems.conf", SLURM_SYSCONFDIR);
-	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+		    snprintf(buf, size, "%s", configured);
+	if (n < 0 || (size_t)n >= size)
+		return -ENAMETOOLONG;
+	if (slash && access(buf, F_OK) < 0 && access(configured, F_OK) == 0 &&
+	    sizeof(configured) <= size)
+		memcpy(buf, configured, sizeof(configured));
+	return 0;
+}
+
+/* A figure that nobody can trace is worth nothing. */
+static int check_sources(const char *path, const struct settings *s, struct errmsg *err)
+{
+	if (s->market_mg_per_kwh != SETTINGS_NO_MARKET && !s->market_source[0])
+		return errmsg_set(err, -EINVAL, "%s: MarketFactor needs MarketSource", path);
+	if (s->embodied_ug_per_cpu_hour && !s->embodied_source[0])
+		return errmsg_set(err, -EINVAL,
+				  "%s: EmbodiedGramsPerCpuHour needs EmbodiedSource", path);
+	return 0;
 }
 
 int settings_load(const char *path, struct settings *ret, struct errmsg *err)
@@ -272,6 +365,10 @@ int settings_load(const char *path, struct settings *ret, struct errmsg *err)
 		return rc;
 	rc = kvconf_read(path, settings_keys, settings_nkeys, &s, err);
 	if (rc < 0 && rc != -ENOENT)
+		return rc;
+	if (rc == 0)
+		rc = check_sources(path, &s, err);
+	if (rc == -EINVAL)
 		return rc;
 	*ret = s;
 	return rc;

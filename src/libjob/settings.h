@@ -15,6 +15,8 @@
 #include "src/libutil/errmsg.h"
 #include "src/libutil/kvconf.h"
 
+#define SETTINGS_NO_MARKET UINT64_MAX /* no factor: 0 is one, of a contract for wind power */
+
 /* A plain value; copy it freely. Empty text means "not set". */
 struct settings {
 	/* node */
@@ -37,6 +39,13 @@ struct settings {
 	uint64_t idle_mw;	       /* idle power of the measured domains; 0: learned */
 	char country[8];	       /* ISO 3166-1 alpha-2 or alpha-3; empty: world mean */
 	char emission_factor_file[PATH_MAX]; /* empty: the one installed */
+	char emission_series_file[PATH_MAX]; /* factor_series.h; empty: none */
+	char emission_region[24];      /* of the series; empty: that of Country */
+	uint64_t emission_fresh_age_ns, emission_max_age_ns; /* factor_chain.h */
+	uint64_t market_mg_per_kwh;    /* of the site's contract; SETTINGS_NO_MARKET: none */
+	char market_source[64];
+	uint64_t embodied_ug_per_cpu_hour; /* 0: off */
+	char embodied_source[64];
 	uint64_t pue_milli;	       /* 1350 is 1.35 */
 	char perf_default[640];	       /* as --ceems-perf, for who asks for nothing; empty: none */
 	char filesystems[1024];	       /* what they are for: fsroles.h */
@@ -66,8 +75,9 @@ extern const struct kvconf_key settings_keys[];
 extern const size_t settings_nkeys;
 
 /*
- * Where ceems.conf is: in the folder of SLURM_CONF, slurm.conf's path; for NULL or a bare name in the
- * one that was configured. -ENAMETOOLONG.
+ * Where ceems.conf is: in the folder of SLURM_CONF, slurm.conf's path; for NULL or a bare name, and if
+ * it is only there, in the one that was configured: a configless slurmd has fetched its slurm.conf to
+ * a folder of its own, and ceems.conf is no file that slurmctld sends. -ENAMETOOLONG.
  */
 int settings_path(const char *slurm_conf, char *buf, size_t size);
 

@@ -29,19 +29,6 @@
 
 #include "src/libmeter/domain.h"
 
-/* Energy of one line, job or node since it was opened. Only ever grows. */
-struct account {
-	uint64_t total_uj[DOMAIN_N];
-	uint64_t static_uj[DOMAIN_N]; /* part of total_uj */
-	uint64_t source_uj[SOURCE_N]; /* the same energy by where it was read */
-	uint64_t by_counters_uj;      /* part of it that was split by hardware counters */
-	uint64_t co2e_ng;	      /* of total_uj, at the factor of its own tick, times PUE */
-};
-
-uint64_t account_total_uj(const struct account *a);
-uint64_t account_static_uj(const struct account *a);
-void account_add(struct account *to, const struct account *from);
-
 /*
  * Shares TOTAL by WEIGHT[n] in whole units with the largest remainder method (Hamilton), ties to
  * the lower index: sum(share) == total, |share - exact| < 1. With all weights 0 every share is 0

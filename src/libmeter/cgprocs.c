@@ -12,7 +12,7 @@
 
 /* A step's folder has task folders, and those what a container runtime makes. */
 #define MAX_DEPTH 8
-/* Of cgroup.procs: room for more pids than a kernel gives by default. */
+/* Of a list: room for more pids than a kernel gives by default. */
 #define MAX_TEXT (1u << 20)
 
 struct walk {
@@ -28,10 +28,10 @@ void cgprocs_fini(struct cgprocs *p)
 	*p = (struct cgprocs){ 0 };
 }
 
-/* Whole text of FOLDER's cgroup.procs into p->text. */
-static int read_pids(struct cgprocs *p, int folder_fd)
+/* Whole text of FOLDER's file NAME into p->text. */
+static int read_pids(struct cgprocs *p, int folder_fd, const char *name)
 {
-	_cleanup_close_ int fd = openat(folder_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
 
 	if (fd < 0)
@@ -52,6 +52,23 @@ static int read_pids(struct cgprocs *p, int folder_fd)
 		p->size = size;
 	}
 	return n < 0 ? (int)n : 0;
+}
+
+int cgprocs_each_in(struct cgprocs *p, int folder_fd, const char *name, cgprocs_fn *fn, void *ctx)
+{
+	int rc = read_pids(p, folder_fd, name);
+	const char *s;
+	char *end;
+
+	for (s = rc < 0 ? "" : p->text; rc == 0; s = end) {
+		long pid = strtol(s, &end, 10);
+
+		if (end == s)
+			break;
+		if (pid > 0) /* else of another pid namespace */
+			rc = fn(ctx, (pid_t)pid);
+	}
+	return rc;
 }
 
 static int scan(struct walk *w, int folder_fd, int depth);
@@ -83,28 +100,22 @@ static int scan_children(struct walk *w, int folder_fd, int depth)
 	return n < 0 ? -errno : 0;
 }
 
+static int call(void *ctx, pid_t pid)
+{
+	struct walk *w = ctx;
+
+	w->ended = w->fn(w->ctx, pid);
+	if (w->ended > 0)
+		w->ended = 0;
+	return w->ended;
+}
+
 static int scan(struct walk *w, int folder_fd, int depth)
 {
-	const char *s;
-	char *end;
-	int rc;
+	int rc = cgprocs_each_in(w->p, folder_fd, "cgroup.procs", call, w);
 
-	rc = read_pids(w->p, folder_fd);
-	if (rc < 0 && rc != -EOPNOTSUPP) /* a threaded v2 folder lists no processes */
+	if (rc < 0 && (rc != -EOPNOTSUPP || w->ended)) /* a threaded v2 folder lists no processes */
 		return rc;
-	for (s = rc < 0 ? "" : w->p->text;; s = end) {
-		long pid = strtol(s, &end, 10);
-
-		if (end == s)
-			break;
-		if (pid <= 0) /* of another pid namespace */
-			continue;
-		rc = w->fn(w->ctx, (pid_t)pid);
-		if (rc < 0) {
-			w->ended = rc;
-			return rc;
-		}
-	}
 	return depth < MAX_DEPTH ? scan_children(w, folder_fd, depth) : 0;
 }
 

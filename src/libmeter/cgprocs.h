@@ -10,7 +10,7 @@
 
 /* Start with `= { 0 }`; the memory grows with the longest list met and is kept. */
 struct cgprocs {
-	char *text; /* of cgroup.procs */
+	char *text; /* of cgroup.procs or another such list */
 	size_t size;
 };
 
@@ -23,6 +23,9 @@ typedef int cgprocs_fn(void *ctx, pid_t pid);
  * left out.
  */
 int cgprocs_each(struct cgprocs *p, int folder_fd, cgprocs_fn *fn, void *ctx);
+
+/* The same of the pids in one file NAME of the folder. */
+int cgprocs_each_in(struct cgprocs *p, int folder_fd, const char *name, cgprocs_fn *fn, void *ctx);
 
 void cgprocs_fini(struct cgprocs *p);
 

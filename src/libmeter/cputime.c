@@ -72,7 +72,7 @@ static int try_fd(struct cputime *c, int fd, bool is_v2, bool is_folder)
 		return fd;
 	c->fd = fd;
 	c->is_v2 = is_v2;
-	rc = is_folder ? cputime_procs_create(fd, &c->procs) : 0;
+	rc = is_folder ? cputime_procs_create(fd, /* root= */ 0, &c->procs) : 0;
 	if (rc == 0)
 		rc = cputime_read(c, &ns);
 	if (rc == 0)
@@ -104,6 +104,26 @@ int cputime_open(const char *v2, const char *cpuacct, const char *freezer,
 				  "'%s', freezer '%s')",
 				  v2 ? v2 : "", cpuacct ? cpuacct : "",
 				  freezer ? freezer : "");
+	}
+	*ret = c;
+	return 0;
+}
+
+int cputime_open_tree(pid_t root, struct cputime **ret, struct errmsg *err)
+{
+	struct cputime *c = calloc(1, sizeof(*c));
+	uint64_t ns;
+	int rc;
+
+	if (!c)
+		return errmsg_set(err, -ENOMEM, "CPU time: out of memory");
+	c->fd = -1;
+	rc = cputime_procs_create(/* folder_fd= */ -1, root, &c->procs);
+	if (rc == 0)
+		rc = cputime_read(c, &ns);
+	if (rc < 0) {
+		cputime_close(c);
+		return errmsg_errno(err, rc, "CPU time of the processes below %d", (int)root);
 	}
 	*ret = c;
 	return 0;

@@ -21,6 +21,11 @@ struct cputime;
 /* The three paths as /proc/PID/cgroup shows them; "" for none. -ENOENT: none can be read. */
 int cputime_open(const char *v2, const char *cpuacct, const char *freezer,
 		 struct cputime **ret, struct errmsg *err);
+/*
+ * Where there is no cgroup: of the processes below ROOT, a step's slurmstepd, by /proc/PID/stat. What
+ * leaves that tree (a daemon, when its parent ends) counts no more. -ESRCH, -EOPNOTSUPP.
+ */
+int cputime_open_tree(pid_t root, struct cputime **ret, struct errmsg *err);
 /* Only ever grows: a smaller reading (process gone) returns the last. -errno when it is gone. */
 int cputime_read(struct cputime *c, uint64_t *ret_busy_ns);
 void cputime_close(struct cputime *c);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/libmeter/cgprocs.h"
+#include "src/libmeter/proctree.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/procstat.h"
 #include "src/libutil/util.h"
@@ -27,14 +28,16 @@ struct list {
 
 struct cputime_procs {
 	int folder_fd;
+	pid_t root; /* 0: the folder's */
 	struct list now, before;
 	uint64_t gone_ticks; /* of those that ended and that nobody in the group waited
 				for */
 	struct cgprocs procs;
+	struct proctree tree;
 	uint64_t tick_ns;
 };
 
-int cputime_procs_create(int folder_fd, struct cputime_procs **ret)
+int cputime_procs_create(int folder_fd, pid_t root, struct cputime_procs **ret)
 {
 	struct cputime_procs *p = calloc(1, sizeof(*p));
 	long hz = sysconf(_SC_CLK_TCK);
@@ -42,6 +45,7 @@ int cputime_procs_create(int folder_fd, struct cputime_procs **ret)
 	if (!p)
 		return -ENOMEM;
 	p->folder_fd = folder_fd;
+	p->root = root;
 	p->tick_ns = NSEC_PER_SEC / (hz > 0 ? (uint64_t)hz : 100);
 	*ret = p;
 	return 0;
@@ -54,6 +58,7 @@ void cputime_procs_destroy(struct cputime_procs *p)
 	free(p->now.proc);
 	free(p->before.proc);
 	cgprocs_fini(&p->procs);
+	proctree_fini(&p->tree);
 	free(p);
 }
 
@@ -159,7 +164,8 @@ int cputime_procs_read(struct cputime_procs *p, uint64_t *ret_busy_ns)
 	int rc;
 
 	p->now.n = 0;
-	rc = cgprocs_each(&p->procs, p->folder_fd, add_proc, p);
+	rc = p->root ? proctree_each(&p->tree, p->root, add_proc, p) :
+		       cgprocs_each(&p->procs, p->folder_fd, add_proc, p);
 	if (rc < 0)
 		return rc;
 	sort(&p->now);

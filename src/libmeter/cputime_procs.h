@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * cputime_procs.h - CPU time of a cgroup by its processes, for hierarchies that do not
- * count it: v1 without cpuacct, where a step has only its freezer folder.
+ * count it: v1 without cpuacct, where a step has only its freezer folder. Or of all processes below
+ * one, where there is no cgroup.
  */
 #ifndef CEEMS_CPUTIME_PROCS_H
 #define CEEMS_CPUTIME_PROCS_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 struct cputime_procs;
 
-/* FOLDER_FD stays the caller's and has to outlive the object. */
-int cputime_procs_create(int folder_fd, struct cputime_procs **ret);
+/*
+ * FOLDER_FD stays the caller's and has to outlive the object. With a ROOT it is not looked at: the
+ * processes are those below ROOT, without ROOT itself.
+ */
+int cputime_procs_create(int folder_fd, pid_t root, struct cputime_procs **ret);
 
 /*
  * User and system time of all processes in the folder and below it, and of those seen

@@ -64,7 +64,8 @@ static void open_reader(struct readers *all, struct reader *r, const struct book
 		return;
 	r->is_settled = true;
 	if (cputime_open(slot->cgroup_v2, slot->cgroup_cpuacct, slot->cgroup_freezer, &r->cputime,
-			 &err) < 0) {
+			 &err) < 0 &&
+	    cputime_open_tree(atomic_load(&slot->stepd_pid), &r->cputime, &err) < 0) {
 		logger_debug("job %u step %u: no CPU time until it ends: %s", slot->id.job_id,
 			     slot->id.step_id, err.text);
 		return;

@@ -10,7 +10,8 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "src/libjob/emission.h"
+#include "src/libjob/factor_chain.h"
+#include "src/libjob/factor_feed.h"
 #include "src/libjob/ledger_book.h"
 #include "src/libnode/cpuweights.h"
 #include "src/libnode/nodecpu.h"
@@ -21,6 +22,7 @@
 #include "src/libnode/textfile.h"
 #include "src/libnode/weights.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/crc32c.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"
 
@@ -33,8 +35,9 @@ struct sampler {
 	struct nodecpu *cpus;
 	uint32_t node_cpus; /* what Slurm allocates */
 	uint64_t node_mem_mb;
-	struct emission_factor factor;
+	struct factor_chain chain;
 	bool has_factor;
+	struct factor_feed *feed; /* NULL: no series */
 	struct parts parts;
 	struct cpuweights cpuweights;
 	struct weights *weights;
@@ -108,16 +111,48 @@ static int open_sources(struct sampler *s, struct errmsg *err)
 	return 0;
 }
 
-static void load_factor(struct sampler *s)
+/*
+ * Beyond EmissionMaxAge, for which the last point counts. A slurmd that was away for longer charges the
+ * rest of the gap by the yearly mean.
+ */
+#define SERIES_KEEP_S (3 * 86400)
+
+/* So long slurmd's start waits for it: its first tick may be of all the time in which it was away. */
+#define SERIES_WAIT_NS NSEC_PER_SEC
+
+static void open_series(struct sampler *s, const char *node)
 {
-	const char *path = s->settings.emission_factor_file;
+	const struct factor_feed_options o = {
+		.path = s->settings.emission_series_file,
+		.region = s->chain.region,
+		.helper_dir = s->settings.helper_dir,
+		.keep_s = SERIES_KEEP_S + s->chain.max_age_s,
+		.offset_ns = crc32c(0, node, strlen(node)) %
+			     (FACTOR_FEED_INTERVAL_NS / NSEC_PER_SEC) * NSEC_PER_SEC,
+	};
 	struct errmsg err = { 0 };
-	int rc = emission_lookup(path[0] ? path : emission_default_file(), s->settings.country,
-				 &s->factor, &err);
+
+	if (!o.path[0])
+		return;
+	if (!o.region[0])
+		logger_error("emissions: EmissionSeriesFile needs Country or EmissionRegion; the world "
+			     "mean counts");
+	else if (factor_feed_open(&o, &s->feed, &err) < 0)
+		logger_error("emissions: %s; the yearly mean counts", err.text);
+	else
+		(void)factor_feed_wait(s->feed, clock_mono_ns() + SERIES_WAIT_NS);
+}
+
+static void load_factor(struct sampler *s, const char *node)
+{
+	struct errmsg err = { 0 };
+	int rc = factor_chain_setup(&s->settings, &s->chain, &err);
 
 	s->has_factor = rc == 0;
 	if (rc < 0)
 		logger_error("emissions: %s; emissions are off on this node", err.text);
+	else
+		open_series(s, node);
 }
 
 static void publish(struct sampler *s, const struct ledger_page *page)
@@ -162,7 +197,7 @@ int sampler_create(const struct settings *settings, const char *node, struct sam
 		(void)errmsg_errno(err, rc, "ledger book");
 		goto fail;
 	}
-	load_factor(s);
+	load_factor(s, node);
 	publish(s, ledger_current(s->ledger));
 	*ret = s;
 	return 0;
@@ -188,13 +223,23 @@ void sampler_describe(const struct sampler *s, char *buf, size_t size)
 	sources_describe(s->sources, sources, sizeof(sources));
 	weights_describe(s->weights, weights, sizeof(weights));
 	if (s->has_factor)
-		(void)snprintf(factor, sizeof(factor), "%llu.%03llu gCO2e/kWh (%s%s%s)",
-			       (unsigned long long)s->factor.mg_per_kwh / 1000,
-			       (unsigned long long)s->factor.mg_per_kwh % 1000,
-			       s->factor.region, s->factor.region[0] ? ", " : "",
-			       emission_kind_name(s->factor.kind));
+		(void)snprintf(factor, sizeof(factor), "%llu.%03llu gCO2e/kWh (%s%s%s)%s",
+			       (unsigned long long)s->chain.fixed.mg_per_kwh / 1000,
+			       (unsigned long long)s->chain.fixed.mg_per_kwh % 1000,
+			       s->chain.fixed.region, s->chain.fixed.region[0] ? ", " : "",
+			       emission_kind_name(s->chain.fixed.kind),
+			       s->feed ? " where the series has none" : "");
 	(void)snprintf(buf, size, "energy from %s; %s; %s; %sledger in %s", sources, weights,
 		       factor, s->is_fresh ? "new " : "", s->settings.ledger_dir);
+}
+
+static const struct factor_chain *follow_series(struct sampler *s, uint64_t now_mono_ns)
+{
+	if (s->feed) {
+		(void)factor_feed_poll(s->feed, now_mono_ns);
+		s->chain.series = factor_feed_series(s->feed);
+	}
+	return s->has_factor ? &s->chain : NULL;
 }
 
 /* --- one tick --------------------------------------------------------------------------- */
@@ -299,9 +344,9 @@ static int book(struct sampler *s, struct ledger_page *page, const struct book_t
 {
 	int rc;
 
-	page->factor_known = s->has_factor;
-	page->factor_mg_per_kwh = s->has_factor ? s->factor.mg_per_kwh : 0;
 	page->pue_milli = s->settings.pue_milli;
+	page->market_known = s->settings.market_mg_per_kwh != SETTINGS_NO_MARKET;
+	page->market_mg_per_kwh = page->market_known ? s->settings.market_mg_per_kwh : 0;
 	rc = ledger_book_apply(s->book, page, tick);
 	if (rc < 0)
 		logger_log_once(&s->tick_failed, LOGGER_ERROR,
@@ -333,6 +378,7 @@ int sampler_tick(struct sampler *s)
 	tick.t_wall_ns = clock_wall_ns();
 	if (page->t_mono_ns)
 		all.dt_ns = grown(tick.t_mono_ns, page->t_mono_ns);
+	tick.chain = follow_series(s, tick.t_mono_ns);
 	is_gap = all.dt_ns > SAMPLER_GAP_INTERVALS * setup.interval_ns;
 	page->gaps += is_gap;
 	read_cpus(s, page, &tick, &cpu);
@@ -368,7 +414,8 @@ static void write_textfile(struct sampler *s)
 	struct gpu_reading gpu[GPUS_MAX];
 	const struct textfile_input in = {
 		.ledger = s->ledger,
-		.factor = s->has_factor ? &s->factor : NULL,
+		.series = s->chain.series,
+		.region = s->chain.region,
 		.gpu = gpu,
 		.ngpus = sources_gpus(s->sources, gpu, GPUS_MAX),
 	};
@@ -453,6 +500,7 @@ void sampler_destroy(struct sampler *s)
 		ledger_request_tick(s->ledger);
 		(void)pthread_join(s->thread, NULL);
 	}
+	factor_feed_close(s->feed);
 	readers_destroy(s->readers);
 	weights_destroy(s->weights);
 	ledger_book_destroy(s->book);

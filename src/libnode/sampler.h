@@ -21,7 +21,8 @@ struct sampler;
 #define SAMPLER_GAP_INTERVALS 10
 
 /*
- * Opens sources and ledger; starts no thread. NODE is the node's Slurm name. 0, or -errno with
+ * Opens sources and ledger; starts no thread; waits a second at most for a series of emission factors.
+ * NODE is the node's Slurm name. 0, or -errno with
  * the reason: the caller logs it once and goes on without. No sensor at all is not a failure
  * (the ledger then carries figures without energy).
  */

@@ -61,6 +61,9 @@ static int find_ops(const struct offer *of, struct sources_entry *e)
 		}
 	if (!is_module(e->id) || !of->env->module_dir)
 		return errmsg_set(&e->why, -ENOENT, "not in this version");
+	/* libcurl's some 35 libraries never leave slurmd again, and make each of its forks a third dearer */
+	if (e->id == SOURCE_REDFISH && (!of->env->redfish_conf || !*of->env->redfish_conf))
+		return errmsg_set(&e->why, -ENODEV, "RedfishConf is not set");
 	rc = source_module_load(of->env->module_dir, e->id, &e->module, &e->why);
 	if (rc == 0)
 		e->ops = source_module_ops(e->module);

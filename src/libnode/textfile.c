@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "src/libnode/prom.h"
+#include "src/libnode/textfile_emissions.h"
 #include "src/libnode/textfile_gpu.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
@@ -227,24 +228,17 @@ static void put_rapl(struct writer *w, const char *name, const char *help, bool 
 	}
 }
 
-static void put_factor(struct writer *w)
+static void put_emissions(struct writer *w)
 {
-	const struct emission_factor *f = w->in->factor;
-	static const char name[] = "ceems_emission_factor_grams_per_kwh";
-	char region[2 * sizeof(f->region)];
-	char year[16] = "";
+	const struct textfile_emissions e = {
+		.out = w->out,
+		.host = w->host,
+		.page = w->page,
+		.series = w->in->series,
+		.region = w->in->region,
+	};
 
-	if (!f)
-		return;
-	prom_escape(f->region, region, sizeof(region));
-	if (f->year)
-		(void)snprintf(year, sizeof(year), "%" PRIu32, f->year);
-	prom_head(w->out, name, "gauge", "CO2 equivalent of the electricity used, before PUE");
-	fprintf(w->out, "%s{hostname=\"%s\",region=\"%s\",year=\"%s\",kind=\"%s\"}", name, w->host,
-		region, year, emission_kind_name(f->kind));
-	prom_value(w->out, f->mg_per_kwh, 1000);
-	put_node(w, "ceems_pue_ratio", "gauge", "Power usage effectiveness that emissions include",
-		 w->page->pue_milli, 1000);
+	textfile_emissions_put(&e);
 }
 
 static void put_node_energy(struct writer *w)
@@ -277,7 +271,7 @@ static void put_node_energy(struct writer *w)
 	put_node(w, "ceems_node_sensor_disagreement_joules_total", "counter",
 		 "Energy of the parts beyond what the node's own sensor shows", p->disagreement_uj,
 		 1000000);
-	put_factor(w);
+	put_emissions(w);
 }
 
 static void put_ledger(struct writer *w)

@@ -11,13 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/libjob/emission.h"
+#include "src/libjob/factor_series.h"
 #include "src/libjob/ledger.h"
 #include "src/libutil/errmsg.h"
 
 struct textfile_input {
 	const struct ledger *ledger;
-	const struct emission_factor *factor; /* NULL: none is known */
+	const struct factor_series *series; /* NULL: none; for its marginal factor of REGION */
+	const char *region;
 	const struct gpu_reading *gpu;
 	size_t ngpus;
 };

@@ -12,6 +12,7 @@
 #include <mysqld_error.h>
 
 #include "src/libsink/db_partition.h"
+#include "src/libsink/db_report.h"
 #include "src/libsink/mariadb_client.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
@@ -21,6 +22,8 @@
 /* Whoever comes while a lock is waited for waits too, so it is not for long; and then again. */
 #define LOCK_SECONDS "3"
 #define LOCK_TRIES 20
+#define LOCK_NAP_NS 200000000
+#define OPEN_SECONDS (2 * 86400)
 
 struct run {
 	MYSQL *m;
@@ -28,36 +31,27 @@ struct run {
 	uint64_t limit; /* Unix seconds: what is older goes */
 };
 
-static void report(const struct run *r, const char *fmt, ...) _printf_(2, 3);
-static void report(const struct run *r, const char *fmt, ...)
-{
-	char line[256];
-	va_list ap;
+#define report(r, ...) db_report((r)->options->report, (r)->options->ctx, __VA_ARGS__)
 
-	if (!r->options->report)
-		return;
-	va_start(ap, fmt);
-	(void)vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	r->options->report(r->options->ctx, line);
+static bool is_lock_error(MYSQL *m)
+{
+	return mysql_errno(m) == ER_LOCK_WAIT_TIMEOUT || mysql_errno(m) == ER_LOCK_DEADLOCK;
 }
 
 /* SQL that needs a lock on a table which others use. */
 static int patiently(struct run *r, const char *sql, struct errmsg *err)
 {
 	int tries = LOCK_TRIES;
-	unsigned int code;
 	int rc;
 
 	for (;;) {
 		rc = mariadb_client_query(r->m, sql, err);
-		code = mysql_errno(r->m);
-		if (rc == 0 || (code != ER_LOCK_WAIT_TIMEOUT && code != ER_LOCK_DEADLOCK))
+		if (rc == 0 || !is_lock_error(r->m))
 			return rc;
 		if (--tries == 0)
 			return errmsg_set(err, -EBUSY, "the tables were locked for too long: %s",
 					  sql);
-		(void)nanosleep(&(struct timespec){ .tv_nsec = 200000000 }, NULL);
+		(void)nanosleep(&(struct timespec){ .tv_nsec = LOCK_NAP_NS }, NULL);
 	}
 }
 
@@ -186,11 +180,16 @@ static int drop(struct run *r, const char *name, struct errmsg *err)
 	return rc;
 }
 
-/* From the noted intent on. */
+/* From the noted intent on. What of the month was summed up day by day does not count from here on. */
 static int leave(struct run *r, uint64_t id, const char *name, struct errmsg *err)
 {
-	int rc = exchange(r, name, err);
+	int rc = query(r, err, "INSERT IGNORE INTO usage_open SELECT DISTINCT DATE(submit_time) FROM "
+		       "job PARTITION (%s)", name);
 
+	if (rc == 0)
+		rc = exchange(r, name, err);
+	else
+		return rc;
 	if (rc == 0)
 		return query(r, err, "DELETE FROM archived WHERE id = %" PRIu64, id);
 	if (rc < 0)
@@ -236,6 +235,82 @@ static int finish(struct run *r, struct errmsg *err)
 	if (rc == 0)
 		rc = forget(r, id, p.name, err);
 	return rc < 0 ? rc : drop(r, p.name, err);
+}
+
+/* --- days of what stays ------------------------------------------------------------------ */
+
+/*
+ * One try. The row of usage_open is ours from the first statement on: whoever writes to a job of that day
+ * waits for it, and whoever did before is done.
+ */
+static int try_close(struct run *r, uint64_t day, struct errmsg *err)
+{
+	static const struct {
+		const char *before, *after;
+	} part[] = {
+		{ "SELECT submit_day FROM usage_open WHERE submit_day = ", " FOR UPDATE" },
+		{ "DELETE FROM usage_day WHERE submit_day = ", "" },
+		{ "INSERT INTO usage_day SELECT NULL, 0, u.* FROM usage_of_open AS u WHERE "
+		  "submit_day = ", "" },
+		{ "DELETE FROM usage_open WHERE submit_day = ", "" },
+	};
+	char sql[256];
+	size_t i;
+	int rc = mariadb_client_query(r->m, "START TRANSACTION", err);
+
+	for (i = 0; rc == 0 && i < ARRAY_SIZE(part); i++) {
+		(void)snprintf(sql, sizeof(sql), "%sFROM_DAYS(%" PRIu64 ")%s", part[i].before, day,
+			       part[i].after);
+		rc = mariadb_client_query(r->m, sql, err);
+	}
+	return rc < 0 ? rc : mariadb_client_query(r->m, "COMMIT", err);
+}
+
+/* As patiently(), but a deadlock has undone all of it. */
+static int close_day(struct run *r, uint64_t day, struct errmsg *err)
+{
+	int tries = LOCK_TRIES;
+	bool is_locked;
+	int rc;
+
+	do {
+		rc = try_close(r, day, err);
+		is_locked = rc < 0 && is_lock_error(r->m);
+		if (rc < 0)
+			(void)mariadb_client_query(r->m, "ROLLBACK", NULL);
+		if (is_locked)
+			(void)nanosleep(&(struct timespec){ .tv_nsec = LOCK_NAP_NS }, NULL);
+	} while (is_locked && --tries);
+	return rc;
+}
+
+/*
+ * Not the last ones: most of what comes is written to these, and would wait. Each once: a sink that
+ * catches up opens a day again as fast as it is summed up.
+ */
+static int close_days(struct run *r, uint64_t now, struct errmsg *err)
+{
+	uint64_t days = 0;
+	uint64_t day = 0;
+	int rc;
+
+	for (;; days++) {
+		rc = number(r, &day, err,
+			    "SELECT COALESCE(MIN(TO_DAYS(submit_day)), 0) FROM usage_open WHERE "
+			    "TO_DAYS(submit_day) > %" PRIu64 " AND "
+			    "submit_day < DATE(FROM_UNIXTIME(%" PRIu64 "))",
+			    day, now > OPEN_SECONDS ? now - OPEN_SECONDS : 0);
+		if (rc < 0 || !day || r->options->dry_run)
+			break;
+		rc = close_day(r, day, err);
+		if (rc < 0)
+			break;
+	}
+	if (rc == 0 && day)
+		report(r, "days would be summed up");
+	else if (days)
+		report(r, "summed up %" PRIu64 " days", days);
+	return rc;
 }
 
 /* --- all of them ------------------------------------------------------------------------- */
@@ -308,12 +383,11 @@ static int maintain(struct run *r, uint64_t now, struct errmsg *err)
 	r->limit = now > retention ? now - retention : 0;
 	if (rc == 0)
 		rc = finish(r, err);
-	if (rc < 0 || !retention)
-		return rc;
-	rc = db_partition_list(r->m, "job", &p, &n, err);
+	if (rc == 0 && retention)
+		rc = db_partition_list(r->m, "job", &p, &n, err);
 	for (i = 0; rc == 0 && i < n; i++)
 		rc = consider(r, &p[i], err);
-	return rc;
+	return rc < 0 ? rc : close_days(r, now, err);
 }
 
 /* Two at once would undo each other's steps; a migration alters the same tables. */
@@ -343,6 +417,11 @@ int db_maintain_run(const struct settings *s, const struct db_maintain_options *
 		rc = mariadb_client_schema(r.m, &version, err);
 	if (rc == 0 && version < MARIADB_SCHEMA)
 		rc = errmsg_set(err, -ENOENT, "the schema is too old: ceems db migrate");
+	/* what a later version added to job and step may not go the way that we know */
+	if (rc == 0 && version > MARIADB_SCHEMA)
+		rc = errmsg_set(err, -EPROTO, "database %s has schema %" PRIu64 " of a later version, this "
+				"one knows %d: it moves and deletes nothing; run that version's ceems",
+				s->mariadb_database, version, MARIADB_SCHEMA);
 	if (rc == 0)
 		rc = lock_schema(&r, err);
 	if (rc == 0)

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "src/libjob/settings.h"
+#include "src/libsink/db_report.h"
 #include "src/libutil/errmsg.h"
 
 struct db_maintain_options {
@@ -28,7 +29,7 @@ struct db_maintain_options {
 	uint64_t now;		   /* Unix seconds; 0: the clock */
 	bool dry_run;
 	/* One line for each thing that is done, after it was done; may be NULL. */
-	void (*report)(void *ctx, const char *line);
+	db_report_fn report;
 	void *ctx;
 };
 

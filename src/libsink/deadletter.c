@@ -10,44 +10,27 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "src/libjob/utf8.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"
 
 #define TRIES 10
 #define NAP_NS 5000000
 
-/* Length of the UTF-8 sequence at P, 0: none (Unicode 15, table 3-7). */
-static size_t utf8_len(const unsigned char *p, size_t left)
-{
-	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 :
-		   p[0] < 0xf5 ? 4 : 0;
-	size_t i;
-
-	if (!n || n > left)
-		return 0;
-	for (i = 1; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return n;
-}
-
 static void put_string(FILE *f, const char *text, size_t len)
 {
-	const unsigned char *p = (const unsigned char *)text;
+	const char *p = text;
 	size_t n;
 
 	(void)fputc('"', f);
 	for (; len; p += n, len -= n) {
-		n = utf8_len(p, len);
+		n = utf8_sequence(p, len);
 		if (!n) {
 			n = 1;
 			(void)fputs("\\ufffd", f);
 		} else if (*p == '"' || *p == '\\') {
 			(void)fprintf(f, "\\%c", *p);
-		} else if (*p < 0x20 || *p == 0x7f) {
+		} else if ((unsigned char)*p < 0x20 || *p == 0x7f) {
 			(void)fprintf(f, "\\u%04x", *p);
 		} else {
 			(void)fwrite(p, 1, n, f);
@@ -56,31 +39,38 @@ static void put_string(FILE *f, const char *text, size_t len)
 	(void)fputc('"', f);
 }
 
-static int format_line(const char *sink, const struct sink_item *item, const char *reason,
-		       char **ret, size_t *ret_len)
+static void put_letter(FILE *f, const char *sink, const struct deadletter *l)
 {
-	char *line = NULL;
+	(void)fprintf(f, "{\"time\":%lld,\"sink\":", (long long)time(NULL));
+	put_string(f, sink, strlen(sink));
+	(void)fprintf(f, ",\"kind\":\"%s\",\"key\":", spool_kind_name(l->item->kind));
+	put_string(f, l->item->key, l->item->key_len);
+	(void)fputs(",\"reason\":", f);
+	put_string(f, l->reason, strlen(l->reason));
+	(void)fputs(",\"record\":", f);
+	put_string(f, l->item->json, l->item->json_len);
+	(void)fputs("}\n", f);
+}
+
+static int format_lines(const char *sink, const struct deadletter *letter, size_t n, char **ret,
+			size_t *ret_len)
+{
+	char *text = NULL;
 	size_t len = 0;
-	FILE *f = open_memstream(&line, &len);
+	FILE *f = open_memstream(&text, &len);
 	bool failed;
+	size_t i;
 
 	if (!f)
 		return -ENOMEM;
-	(void)fprintf(f, "{\"time\":%lld,\"sink\":", (long long)time(NULL));
-	put_string(f, sink, strlen(sink));
-	(void)fprintf(f, ",\"kind\":\"%s\",\"key\":", spool_kind_name(item->kind));
-	put_string(f, item->key, item->key_len);
-	(void)fputs(",\"reason\":", f);
-	put_string(f, reason, strlen(reason));
-	(void)fputs(",\"record\":", f);
-	put_string(f, item->json, item->json_len);
-	(void)fputs("}\n", f);
+	for (i = 0; i < n; i++)
+		put_letter(f, sink, &letter[i]);
 	failed = ferror(f);
 	if (fclose(f) || failed) {
-		free(line);
+		free(text);
 		return -ENOMEM;
 	}
-	*ret = line;
+	*ret = text;
 	*ret_len = len;
 	return 0;
 }
@@ -126,7 +116,7 @@ static int lock(int fd)
 }
 
 /* 1: it is written, but the file is not PATH any more. */
-static int append_line(const char *dir, const char *path, const char *line, size_t len)
+static int append(const char *dir, const char *path, const char *lines, size_t len)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat there;
@@ -141,7 +131,7 @@ static int append_line(const char *dir, const char *path, const char *line, size
 		rc = -errno;
 	if (rc < 0)
 		return rc;
-	rc = fileio_write_full(fd, line, len);
+	rc = fileio_write_full(fd, lines, len);
 	if (rc == 0 && fdatasync(fd) < 0)
 		rc = -errno;
 	if (rc == 0 && !st.st_size) /* else a power cut may take the new file's name */
@@ -153,10 +143,10 @@ static int append_line(const char *dir, const char *path, const char *line, size
 	return stat(path, &there) < 0 || there.st_dev != st.st_dev || there.st_ino != st.st_ino;
 }
 
-int deadletter_write(const char *dir, const char *sink, const struct sink_item *item,
-		     const char *reason, struct errmsg *err)
+int deadletter_write(const char *dir, const char *sink, const struct deadletter *letter, size_t n_letters,
+		     struct errmsg *err)
 {
-	_cleanup_free_ char *line = NULL;
+	_cleanup_free_ char *lines = NULL;
 	char path[PATH_MAX];
 	unsigned int tries = TRIES;
 	struct stat st;
@@ -167,12 +157,12 @@ int deadletter_write(const char *dir, const char *sink, const struct sink_item *
 	n = snprintf(path, sizeof(path), "%s/%s.dead", dir, sink);
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return errmsg_set(err, -ENAMETOOLONG, "%s: path too long", dir);
-	rc = format_line(sink, item, reason, &line, &len);
+	rc = format_lines(sink, letter, n_letters, &lines, &len);
 	if (rc < 0)
 		return errmsg_errno(err, rc, "%s: cannot append", path);
 	if (stat(path, &st) == 0 && (uint64_t)st.st_size + len > DEADLETTER_FILE_MAX)
 		rotate(path);
-	while (((rc = append_line(dir, path, line, len)) > 0 || rc == -EWOULDBLOCK) && --tries)
+	while (((rc = append(dir, path, lines, len)) > 0 || rc == -EWOULDBLOCK) && --tries)
 		(void)nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
 	if (rc > 0)
 		rc = -EBUSY; /* somebody takes it again and again; the sink's next try is later */

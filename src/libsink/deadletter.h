@@ -24,11 +24,16 @@
 #define DEADLETTER_TAKEN ".dead.taken"
 size_t deadletter_sink_len(const char *file);
 
+struct deadletter {
+	const struct sink_item *item;
+	const char *reason;
+};
+
 /*
- * Appends one line and syncs it. Another process may rename the file at any time to take what is in
+ * Appends a line for each of N letters and syncs them, once: all or none. Another process may rename the file at any time to take what is in
  * it: a line that was written when it did is in the taken file, the new one, or both.
  */
-int deadletter_write(const char *dir, const char *sink, const struct sink_item *item,
-		     const char *reason, struct errmsg *err);
+int deadletter_write(const char *dir, const char *sink, const struct deadletter *letter, size_t n,
+		     struct errmsg *err);
 
 #endif

@@ -33,6 +33,8 @@ struct deliver {
 	struct sink_item *item;
 	struct spool_pos *next; /* position behind each item */
 	enum sink_result *result;
+	char **why;		/* of what was refused, owned; NULL: no memory, or not refused */
+	struct deadletter *letter; /* room for a window of them */
 	size_t n;
 	size_t bytes;
 	uint64_t seq;
@@ -40,7 +42,6 @@ struct deliver {
 	bool has_held;
 	struct spool_pos end; /* behind everything read, other kinds too */
 	bool has_passed;      /* END is behind what was acknowledged, by other kinds only */
-	struct errmsg reason; /* of refused ones that could not be set aside yet */
 };
 
 /* --- outages ----------------------------------------------------------------------------- */
@@ -121,6 +122,7 @@ static int append_item(struct deliver *d, const struct spool_entry *e)
 				  .json_len = e->len,
 				  .seq = d->seq++ };
 	d->next[d->n] = e->next;
+	d->why[d->n] = NULL;
 	d->result[d->n++] = SINK_RETRY;
 	d->bytes += item_bytes(it);
 	return 0;
@@ -134,8 +136,10 @@ static void drop_items(struct deliver *d, size_t n)
 	for (i = 0; i < n; i++) {
 		d->bytes -= item_bytes(&d->item[i]);
 		free((char *)(uintptr_t)d->item[i].key);
+		free(d->why[i]);
 	}
 	d->n -= n;
+	memmove(d->why, d->why + n, d->n * sizeof(*d->why));
 	memmove(d->item, d->item + n, d->n * sizeof(*d->item));
 	memmove(d->next, d->next + n, d->n * sizeof(*d->next));
 	memmove(d->result, d->result + n, d->n * sizeof(*d->result));
@@ -189,6 +193,50 @@ static void acknowledge(struct deliver *d, const struct spool_pos *pos)
 			     err.text);
 }
 
+/* The first reason that an item is refused for is its own; later rounds are about others. */
+static void keep_reasons(struct deliver *d, const char *reason)
+{
+	size_t i;
+
+	for (i = 0; i < d->n; i++) {
+		if (d->result[i] != SINK_REFUSED) {
+			free(d->why[i]);
+			d->why[i] = NULL;
+		} else if (!d->why[i]) {
+			d->why[i] = strdup(reason);
+		}
+	}
+}
+
+/*
+ * Sets what is refused of the first N aside, with one sync. Returns how many of the N are settled: without
+ * it, those before the first refused one.
+ */
+static size_t set_aside(struct deliver *d, size_t n, int *ret_rc, struct errmsg *err)
+{
+	size_t first = n;
+	size_t letters = 0;
+	size_t i;
+
+	*ret_rc = 0;
+	for (i = 0; i < n; i++) {
+		if (d->result[i] != SINK_REFUSED)
+			continue;
+		if (!letters)
+			first = i;
+		d->letter[letters++] = (struct deadletter){ &d->item[i],
+							    d->why[i] ? d->why[i] : "out of memory" };
+	}
+	if (!letters)
+		return n;
+	*ret_rc = deadletter_write(spool_dir(d->spool), d->ops->name, d->letter, letters, err);
+	if (*ret_rc < 0)
+		return first;
+	for (i = 0; i < letters; i++)
+		note_refusal(d, d->letter[i].item, d->letter[i].reason);
+	return n;
+}
+
 /*
  * Acknowledges the window up to the first item that is not settled. Returns how many went, or what
  * kept a refused one from being set aside.
@@ -196,31 +244,27 @@ static void acknowledge(struct deliver *d, const struct spool_pos *pos)
 static int settle(struct deliver *d, const char *reason, struct errmsg *err)
 {
 	struct spool_pos pos;
+	size_t done = 0;
 	size_t i;
-	int rc = 0;
+	int rc;
 
 	sink_keep_order(d->item, d->n, d->result);
-	for (i = 0; i < d->n && d->result[i] >= SINK_ACKED; i++) {
-		if (d->result[i] == SINK_ACKED) {
-			d->stats.acked++;
-			continue;
-		}
-		rc = deadletter_write(spool_dir(d->spool), d->ops->name, &d->item[i], reason,
-				      err);
-		if (rc < 0)
-			break; /* not set aside: it stays */
-		note_refusal(d, &d->item[i], reason);
-	}
-	if (!i)
+	keep_reasons(d, reason);
+	while (done < d->n && d->result[done] >= SINK_ACKED)
+		done++;
+	done = set_aside(d, done, &rc, err);
+	for (i = 0; i < done; i++)
+		d->stats.acked += d->result[i] == SINK_ACKED;
+	if (!done)
 		return rc;
-	pos = d->next[i - 1];
-	drop_items(d, i);
+	pos = d->next[done - 1];
+	drop_items(d, done);
 	if (!d->n && !d->has_held) {
 		pos = d->end;
 		d->has_passed = false;
 	}
 	acknowledge(d, &pos);
-	return rc < 0 ? rc : (int)i;
+	return rc < 0 ? rc : (int)done;
 }
 
 static int try_open(struct deliver *d, uint64_t now_ns)
@@ -242,13 +286,8 @@ static int serve(struct deliver *d, uint64_t timeout_ns, struct errmsg *err, int
 	int rc = d->ops->deliver(d->sink, d->item, d->n, d->result, timeout_ns, err);
 
 	if (!err->text[0])
-		(void)errmsg_set(err, rc, "%s", d->reason.text[0] ? d->reason.text :
-						rc < 0		  ? strerror(-rc) :
-								    "no reason given");
-	*ret_settled = settle(d, err->text, dead_err);
-	d->reason.text[0] = '\0';
-	if (*ret_settled < 0)
-		d->reason = *err;
+		(void)errmsg_set(err, rc, "%s", rc < 0 ? strerror(-rc) : "no reason given");
+	*ret_settled = settle(d, d->ops->refusal ? d->ops->refusal(d->sink) : err->text, dead_err);
 	return rc;
 }
 
@@ -300,8 +339,10 @@ static void drain(struct deliver *d)
 		;
 	if (!i)
 		return;
-	for (; d->n > i; d->n--)
+	for (; d->n > i; d->n--) {
 		free((char *)(uintptr_t)d->item[d->n - 1].key);
+		free(d->why[d->n - 1]);
+	}
 	d->has_held = true; /* END is not where the window ends any more */
 	(void)serve(d, DRAIN_NS, &err, &settled, &dead_err);
 }
@@ -326,7 +367,9 @@ int deliver_create(struct spool *spool, const struct sink_ops *ops, const struct
 	d->item = calloc(ops->max_batch, sizeof(*d->item));
 	d->next = calloc(ops->max_batch, sizeof(*d->next));
 	d->result = calloc(ops->max_batch, sizeof(*d->result));
-	if (!d->item || !d->next || !d->result)
+	d->why = calloc(ops->max_batch, sizeof(*d->why));
+	d->letter = calloc(ops->max_batch, sizeof(*d->letter));
+	if (!d->item || !d->next || !d->result || !d->why || !d->letter)
 		rc = errmsg_set(err, rc, "%s: out of memory", ops->name);
 	else
 		rc = spool_cursor_open(spool, ops->name, &d->cursor, err);
@@ -353,5 +396,7 @@ void deliver_destroy(struct deliver *d)
 	free(d->item);
 	free(d->next);
 	free(d->result);
+	free(d->why);
+	free(d->letter);
 	free(d);
 }

@@ -43,6 +43,11 @@ void frame_encode(uint8_t header[FRAME_HEADER], const struct frame *f, const voi
 	put_u32(header + 4, crc);
 }
 
+bool frame_is_other_layout(const uint8_t header[FRAME_HEADER])
+{
+	return !memcmp(header, magic, sizeof(magic) - 1) && header[3] != magic[3];
+}
+
 bool frame_decode(const uint8_t header[FRAME_HEADER], struct frame *ret)
 {
 	struct frame f = {

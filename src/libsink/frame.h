@@ -44,6 +44,9 @@ void frame_encode(uint8_t header[FRAME_HEADER], const struct frame *f, const voi
 /* Reads a header; false: cannot be one. The checksum is not looked at. */
 bool frame_decode(const uint8_t header[FRAME_HEADER], struct frame *ret);
 
+/* An entry, but of another version of the layout. */
+bool frame_is_other_layout(const uint8_t header[FRAME_HEADER]);
+
 /* Whether the whole entry at BUF (frame_size() bytes) is as it was written. */
 bool frame_is_intact(const uint8_t *buf, const struct frame *f);
 

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include <mysqld_error.h>
@@ -13,6 +12,7 @@
 #include "src/libjob/emission.h"
 #include "src/libsink/db_factor.h"
 #include "src/libsink/db_partition.h"
+#include "src/libsink/db_report.h"
 #include "src/libsink/mariadb_client.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/crc32c.h"
@@ -137,19 +137,7 @@ struct run {
 	bool is_new; /* dry run: there is no database to look into */
 };
 
-static void report(const struct run *r, const char *fmt, ...) _printf_(2, 3);
-static void report(const struct run *r, const char *fmt, ...)
-{
-	char line[256];
-	va_list ap;
-
-	if (!r->options->report)
-		return;
-	va_start(ap, fmt);
-	(void)vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	r->options->report(r->options->ctx, line);
-}
+#define report(r, ...) db_report((r)->options->report, (r)->options->ctx, __VA_ARGS__)
 
 static int use_database(struct run *r, struct errmsg *err)
 {

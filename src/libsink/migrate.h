@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "src/libjob/settings.h"
+#include "src/libsink/db_report.h"
 #include "src/libutil/errmsg.h"
 
 struct migrate_options {
@@ -16,7 +17,7 @@ struct migrate_options {
 	const char *defaults_file; /* of an administrator; NULL: MariadbDefaultsFile */
 	bool dry_run;		   /* report what would be done, change nothing */
 	/* One line for each file and for what is created; may be NULL. */
-	void (*report)(void *ctx, const char *line);
+	db_report_fn report;
 	void *ctx;
 };
 

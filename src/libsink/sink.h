@@ -51,6 +51,8 @@ struct sink_ops {
 	 */
 	int (*deliver)(struct sink *k, const struct sink_item *item, size_t n,
 		       enum sink_result *result, uint64_t timeout_ns, struct errmsg *err);
+	/* Why it refused the last item that it did; NULL: what deliver() says in ERR. */
+	const char *(*refusal)(const struct sink *k);
 	void (*close)(struct sink *k); /* bounded: at most a second */
 };
 

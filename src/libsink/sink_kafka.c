@@ -40,6 +40,8 @@
 #define POLL_MS 100
 /* With deliver.c's back-off, this many tries take about half a minute. */
 #define TIMEOUTS_MAX 5
+/* A broker that just started may not know its topics yet. */
+#define START_TOPIC_WAIT_NS (5 * NSEC_PER_SEC)
 /* Not blocking, as a thread of the client may be busy for long. */
 #define PURGE_ALL                                                                        \
 	(RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING)
@@ -56,8 +58,10 @@ struct sink {
 	struct stat conf_stat; /* of KafkaConf as RK has it */
 	char topic[250];
 	char start_topic[250]; /* empty: job starts go nowhere */
+	uint64_t start_lost_ns; /* since when the start topic is not there or not for us; 0: it is */
 	unsigned int timeouts; /* tries without an answer, in a row */
 	bool was_refused;      /* by the broker: credentials, certificates */
+	rd_kafka_resp_err_t refusal; /* of the last item that was */
 	struct slot slot[WINDOW];
 	char last_error[256]; /* what the client said last about its connections */
 };
@@ -286,6 +290,7 @@ static bool poll_until(struct sink *k, uint64_t deadline_ns)
 
 /* A try to deliver a window of items. */
 struct round {
+	struct sink *sink;
 	const struct sink_item *item;
 	enum sink_result *result;
 	size_t n;
@@ -295,13 +300,44 @@ struct round {
 	bool needs_alone; /* some were refused together with others */
 };
 
+/*
+ * Starts are an extra: that their topic is missing must not hold up the records, which are behind them in
+ * the spool. So they are set aside, unless it is there before long.
+ */
+static bool is_start_lost(struct sink *k, const struct sink_item *item, rd_kafka_resp_err_t e)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (item->kind != SPOOL_START)
+		return false;
+	switch (e) {
+	case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+	case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+	case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
+	case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+		if (!k->start_lost_ns)
+			k->start_lost_ns = now;
+		return now - k->start_lost_ns >= START_TOPIC_WAIT_NS;
+	case RD_KAFKA_RESP_ERR_NO_ERROR:
+		k->start_lost_ns = 0;
+		return false;
+	default:
+		return false;
+	}
+}
+
 /* What the report on I, or producev() itself, means. ALONE: it was the only one of its request. */
 static void note_outcome(struct round *r, size_t i, rd_kafka_resp_err_t e, bool alone)
 {
+	bool start_lost = is_start_lost(r->sink, &r->item[i], e);
+
 	r->result[i] = e ? SINK_RETRY : SINK_ACKED;
 	if (!e)
 		return;
-	if (!is_about_message(e)) {
+	if (start_lost) {
+		r->result[i] = SINK_REFUSED;
+		r->refusal = e;
+	} else if (!is_about_message(e)) {
 		if (!r->failure)
 			r->failure = e;
 	} else if (alone) {
@@ -446,7 +482,8 @@ static void say_why(const struct sink *k, const struct round *r, uint64_t timeou
 static int kafka_deliver(struct sink *k, const struct sink_item *item, size_t n,
 			 enum sink_result *result, uint64_t timeout_ns, struct errmsg *err)
 {
-	struct round r = { .item = item,
+	struct round r = { .sink = k,
+			   .item = item,
 			   .result = result,
 			   .n = n,
 			   .deadline_ns = clock_mono_ns() + timeout_ns };
@@ -467,8 +504,10 @@ static int kafka_deliver(struct sink *k, const struct sink_item *item, size_t n,
 		r.failure = RD_KAFKA_RESP_ERR__TIMED_OUT; /* they cannot wait behind others */
 	if (r.needs_alone && !r.failure)
 		send_alone(k, &r);
-	if (r.refusal)
+	if (r.refusal) {
+		k->refusal = r.refusal;
 		(void)errmsg_set(err, 0, "%s", rd_kafka_err2str(r.refusal));
+	}
 	if (!r.failure && (!n || result[0] >= SINK_ACKED)) {
 		k->timeouts = 0;
 		k->was_refused = false;
@@ -480,6 +519,11 @@ static int kafka_deliver(struct sink *k, const struct sink_item *item, size_t n,
 	return -EAGAIN;
 }
 
+static const char *kafka_refusal(const struct sink *k)
+{
+	return rd_kafka_err2str(k->refusal);
+}
+
 const struct sink_ops sink_kafka = {
 	.name = "kafka",
 	.kinds = SPOOL_MASK(SPOOL_RECORD) | SPOOL_MASK(SPOOL_STEPS) | SPOOL_MASK(SPOOL_START),
@@ -487,5 +531,6 @@ const struct sink_ops sink_kafka = {
 	.max_bytes = WINDOW_BYTES,
 	.open = kafka_open,
 	.deliver = kafka_deliver,
+	.refusal = kafka_refusal,
 	.close = kafka_close,
 };

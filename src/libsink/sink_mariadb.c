@@ -38,12 +38,14 @@ struct sink {
 	uint64_t statement_max; /* bytes, by the server's max_allowed_packet */
 	size_t slice; /* records per transaction: what the server does well within the time */
 	unsigned int last_errno; /* of the last transaction that failed */
+	uint32_t day[MAX_BATCH]; /* of submission, that this transaction opened */
+	size_t ndays;
 	/* the batch */
 	const struct sink_item *item;
 	enum sink_result *result;
 	size_t n;
 	size_t nparsed;
-	struct errmsg *parse_err;
+	struct errmsg refusal; /* of the last one */
 	struct entry {
 		struct record *record; /* NULL: not parsed yet, or refused; the rows borrow from it */
 		char job_key[RECORD_KEY_MAX]; /* of SPOOL_STEPS */
@@ -142,9 +144,9 @@ static void parse_next(struct sink *k)
 
 	if (item->kind == SPOOL_STEPS)
 		rc = record_from_steps_json(item->json, item->json_len, &e->record, e->job_key,
-					    k->parse_err);
+					    &k->refusal);
 	else
-		rc = record_from_json(item->json, item->json_len, &e->record, k->parse_err);
+		rc = record_from_json(item->json, item->json_len, &e->record, &k->refusal);
 	if (rc < 0) {
 		e->record = NULL;
 		k->result[i] = SINK_REFUSED;
@@ -158,14 +160,14 @@ static void parse_until(struct sink *k, size_t n)
 }
 
 static void batch_begin(struct sink *k, const struct sink_item *item, size_t n,
-			enum sink_result *result, struct errmsg *err)
+			enum sink_result *result)
 {
 	size_t i;
 
 	k->item = item;
 	k->n = n;
 	k->result = result;
-	k->parse_err = err;
+	k->refusal.text[0] = '\0';
 	k->nparsed = 0;
 	for (i = 0; i < n; i++)
 		result[i] = SINK_RETRY;
@@ -363,6 +365,43 @@ static int make_rows(struct sink *k, size_t first, size_t n)
 	return rc;
 }
 
+/* False: it is open since this transaction began. */
+static bool is_new_day(struct sink *k, uint32_t day)
+{
+	size_t i;
+
+	for (i = 0; i < k->ndays; i++)
+		if (k->day[i] == day)
+			return false;
+	k->day[k->ndays++] = day;
+	return true;
+}
+
+/*
+ * The sums of these days are not those of usage_day any more: before a row is written, so that whoever sums
+ * up waits for us, or we for him. IGNORE: most are there already.
+ */
+static int open_days(struct sink *k, size_t first, size_t n, struct errmsg *err)
+{
+	char sql[64 + CHUNK * 24] = "INSERT IGNORE INTO usage_open VALUES ";
+	size_t empty = strlen(sql);
+	size_t len = empty;
+	size_t i;
+
+	for (i = first; i < first + n; i++) {
+		uint32_t day;
+
+		if (!k->entry[i].record || k->item[i].kind != SPOOL_RECORD)
+			continue;
+		day = sqlrow_submit_day(k->entry[i].record);
+		if (is_new_day(k, day))
+			len += (size_t)snprintf(sql + len, sizeof(sql) - len,
+						"%s(FROM_DAYS(%" PRIu32 "))",
+						len > empty ? "," : "", day);
+	}
+	return len > empty ? query(k, sql, err) : 0;
+}
+
 /* Items [first, first + n), all or none. */
 static int store(struct sink *k, size_t first, size_t n, uint64_t deadline_ns,
 		 struct errmsg *err)
@@ -370,10 +409,14 @@ static int store(struct sink *k, size_t first, size_t n, uint64_t deadline_ns,
 	size_t end = first + n;
 	int rc = query(k, "START TRANSACTION", err);
 
+	k->ndays = 0;
+
 	for (; rc == 0 && first < end; first += n) {
 		n = end - first < CHUNK ? end - first : CHUNK;
 		if (make_rows(k, first, n) < 0)
 			rc = errmsg_set(err, -EIO, "cannot make rows: out of memory");
+		if (rc == 0)
+			rc = open_days(k, first, n, err);
 		if (rc == 0)
 			rc = run_rows(k, SQLROW_JOB, deadline_ns, err);
 		if (rc == 0)
@@ -416,7 +459,7 @@ static int store_one_by_one(struct sink *k, size_t first, size_t n, uint64_t dea
 			continue;
 		rc = store_patiently(k, i, 1, deadline_ns, &why);
 		if (rc < 0)
-			*err = why;
+			*(rc == -EINVAL ? &k->refusal : err) = why;
 		if (rc < 0 && rc != -EINVAL)
 			return rc;
 		k->result[i] = rc < 0 ? SINK_REFUSED : SINK_ACKED;
@@ -480,14 +523,19 @@ static int mariadb_deliver(struct sink *k, const struct sink_item *item, size_t 
 
 	if (n > MAX_BATCH)
 		return errmsg_set(err, -EINVAL, "more than %d records", MAX_BATCH);
-	batch_begin(k, item, n, result, err);
+	batch_begin(k, item, n, result);
 	rc = store_batch(k, timeout_ns, &why);
 	if (rc < 0)
 		disconnect(k); /* the next try starts afresh */
-	if (why.text[0] && err)
-		*err = why;
+	if (err && (rc < 0 || k->refusal.text[0]))
+		*err = rc < 0 ? why : k->refusal;
 	batch_end(k);
 	return rc < 0 ? -EAGAIN : 0;
+}
+
+static const char *mariadb_refusal(const struct sink *k)
+{
+	return k->refusal.text;
 }
 
 const struct sink_ops sink_mariadb = {
@@ -496,5 +544,6 @@ const struct sink_ops sink_mariadb = {
 	.max_batch = MAX_BATCH,
 	.open = mariadb_open,
 	.deliver = mariadb_deliver,
+	.refusal = mariadb_refusal,
 	.close = mariadb_close,
 };

@@ -20,10 +20,14 @@ static const char *const kind_name[] = {
 	[SPOOL_STEPS] = "steps",     [SPOOL_START] = "start",	[SPOOL_KEY] = "key",
 };
 
+bool spool_knows_kind(unsigned int kind)
+{
+	return kind < ARRAY_SIZE(kind_name) && kind_name[kind];
+}
+
 const char *spool_kind_name(enum spool_kind kind)
 {
-	return (size_t)kind < ARRAY_SIZE(kind_name) && kind_name[kind] ? kind_name[kind] :
-									 "unknown";
+	return spool_knows_kind(kind) ? kind_name[kind] : "unknown";
 }
 
 enum spool_kind spool_kind_by_name(const char *name)
@@ -43,10 +47,15 @@ void spool_segment_name(char name[SPOOL_NAME_MAX], uint64_t number, const char *
 
 uint64_t spool_segment_number(const char *name)
 {
+	return spool_file_number(name, ".seg");
+}
+
+uint64_t spool_file_number(const char *name, const char *suffix)
+{
 	size_t digits = strspn(name, "0123456789");
 	uint64_t number;
 
-	if (digits < 10 || digits > 19 || strcmp(name + digits, ".seg") ||
+	if (digits < 10 || digits > 19 || strcmp(name + digits, suffix) ||
 	    parse_u64_n(name, digits, &number) < 0)
 		return 0;
 	return number;

@@ -271,6 +271,9 @@ int spool_read(struct spool_cursor *c, struct spool_entry *ret, struct errmsg *e
 			count_damage(c, from);
 		if (rc == 0)
 			continue;
+		/* whoever reads goes past it: it takes another place before that */
+		if (!spool_knows_kind(f.kind) && (rc = spool_later_keep(c->spool, seg, err)) < 0)
+			return rc;
 		ret->kind = (enum spool_kind)f.kind;
 		ret->pos = c->at;
 		c->at.offset += frame_size(&f);

@@ -93,11 +93,29 @@ int spool_orphan_sync(struct spool *s);
 
 /* Makes segments of those there are. */
 void spool_orphans_adopt(struct spool *s);
+/* Makes the file NAME the last segment, if the spool is still ours. */
+void spool_adopt(struct spool *s, const char *name);
+
+/* --- spool_later.c ------------------------------------------------------------------------ */
+
+/* Before a reader goes past an entry of SEG whose kind is not known. */
+int spool_later_keep(struct spool *s, const struct spool_segment *seg, struct errmsg *err);
+
+/* Segments that are not in our layout are none of ours. */
+int spool_later_set_aside(struct spool *s, struct errmsg *err);
+
+/* Makes segments of what was kept, where all of a file is known now. */
+void spool_later_adopt(struct spool *s);
 
 /* ------------------------------------------------------------------------------------------ */
 
 /* "0000000012.seg" -> 12; 0: another file. Numbers start at 1. */
 uint64_t spool_segment_number(const char *name);
+/* The same of "0000000012SUFFIX". */
+uint64_t spool_file_number(const char *name, const char *suffix);
+
+/* False: one of a later version. */
+bool spool_knows_kind(unsigned int kind);
 
 /* --- spool_reclaim.c ---------------------------------------------------------------------- */
 

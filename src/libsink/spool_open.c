@@ -28,12 +28,18 @@ static int by_number(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* A cursor may be ahead of the segments (they were removed by hand): numbers go on after it. */
-static void note_cursor_file(struct spool *s, const char *name)
+/*
+ * A cursor may be ahead of the segments (they were removed by hand): numbers go on after it, and after
+ * what was set aside (spool_later.c).
+ */
+static void note_other_file(struct spool *s, const char *name)
 {
+	uint64_t later = spool_file_number(name, ".later");
 	const char *dot = strrchr(name, '.');
 	struct spool_pos pos;
 
+	if (later >= s->next_number)
+		s->next_number = later + 1;
 	if (dot && !strcmp(dot, ".cur") && spool_cursor_load(s->dir, name, &pos, NULL) == 0 &&
 	    pos.segment >= s->next_number && pos.segment < UINT64_MAX)
 		s->next_number = pos.segment + 1;
@@ -52,7 +58,7 @@ static int scan_dir(struct spool *s, struct errmsg *err)
 		uint64_t number = spool_segment_number(e->d_name);
 
 		if (!number) {
-			note_cursor_file(s, e->d_name);
+			note_other_file(s, e->d_name);
 			continue;
 		}
 		if (fstatat(s->dir_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -244,10 +250,14 @@ int spool_open(const char *dir, uint64_t max_bytes, struct spool **ret, struct e
 		rc = errmsg_set(err, -EBUSY, "%s: another process takes over this spool", dir);
 	if (rc == 0) {
 		drop_empty(s);
-		rc = cut_torn_tail(s, err);
+		rc = spool_later_set_aside(s, err);
 	}
 	if (rc == 0)
+		rc = cut_torn_tail(s, err);
+	if (rc == 0) {
 		spool_orphans_adopt(s);
+		spool_later_adopt(s);
+	}
 	if (rc < 0) {
 		spool_close(s);
 		return rc;

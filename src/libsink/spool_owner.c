@@ -100,7 +100,7 @@ static bool is_orphan(const char *name)
 	return len > sizeof(ORPHAN) && !strcmp(name + len - (sizeof(ORPHAN) - 1), ORPHAN);
 }
 
-static void adopt(struct spool *s, const char *name)
+void spool_adopt(struct spool *s, const char *name)
 {
 	char segment[SPOOL_NAME_MAX];
 
@@ -129,7 +129,7 @@ void spool_orphans_adopt(struct spool *s)
 
 	while (d && (e = readdir(d)))
 		if (is_orphan(e->d_name))
-			adopt(s, e->d_name);
+			spool_adopt(s, e->d_name);
 	if (d)
 		(void)closedir(d);
 }

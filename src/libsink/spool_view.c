@@ -73,6 +73,9 @@ static int add_file(struct spool_view *v, const char *name)
 	if (ends_with(name, ".torn")) {
 		v->stats.torn_files++;
 		v->stats.torn_bytes += (uint64_t)st.st_size;
+	} else if (ends_with(name, ".later")) {
+		v->stats.later_files++;
+		v->stats.later_bytes += (uint64_t)st.st_size;
 	}
 	return 0;
 }

@@ -17,6 +17,7 @@ struct spool_view;
 struct spool_view_stats {
 	uint64_t bytes, segments;
 	uint64_t torn_files, torn_bytes; /* NNNNNNNNNN.torn */
+	uint64_t later_files, later_bytes; /* NNNNNNNNNN.later */
 	uint64_t damaged;   /* places that had to be skipped so far */
 	uint64_t tail_bytes; /* behind the last whole entry: torn, or being written */
 };

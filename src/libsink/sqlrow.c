@@ -152,6 +152,7 @@ static void put_decimal(struct row *r, uint64_t value, uint64_t scale, unsigned 
 /* DATETIME's last second. */
 #define TIME_MAX UINT64_C(253402300799)
 #define TIME_UNKNOWN "1970-01-01 00:00:00"
+#define DAYS_TO_1970 719528u
 #define TIME_LEN (sizeof(TIME_UNKNOWN) - 1)
 
 static bool time_is_known(uint64_t t)
@@ -194,6 +195,11 @@ static void put_submit(struct row *r, uint64_t t)
 		put_time(r, t);
 	else
 		put(r, TIME_UNKNOWN, TIME_LEN);
+}
+
+uint32_t sqlrow_submit_day(const struct record *r)
+{
+	return DAYS_TO_1970 + (uint32_t)(time_is_known(r->submit) ? r->submit / 86400 : 0);
 }
 
 static void put_elapsed(struct row *r, uint64_t start, uint64_t end)
@@ -283,27 +289,31 @@ static int end(struct row *row, enum sqlrow_table t)
 
 /* --- the rows ---------------------------------------------------------------------------- */
 
-static void put_factor(struct row *row, const struct record *r)
+static void put_maybe_decimal(struct row *row, const struct maybe_u64 *v, uint64_t scale,
+			      unsigned int decimals)
 {
-	if (r->has_factor) {
-		put_decimal(row, r->factor.mg_per_kwh, 1000, 3);
-		put_text(row, emission_kind_name(r->factor.kind));
-		put_text(row, r->factor.region);
-		put_text(row, r->factor.source);
-		if (r->factor.year)
-			put_number(row, r->factor.year);
-		else
-			put_null(row);
-	} else {
-		int i;
-
-		for (i = 0; i < 5; i++)
-			put_null(row);
-	}
-	if (r->pue_milli)
-		put_decimal(row, r->pue_milli, 1000, 3);
+	if (v->known)
+		put_decimal(row, v->value, scale, decimals);
 	else
 		put_null(row);
+}
+
+static void put_emissions(struct row *row, const struct record_emissions *e)
+{
+	struct maybe_u64 pue = { e->pue_milli, e->pue_milli != 0 };
+
+	put_text(row, record_co2e_method_name(e->method));
+	put_maybe_decimal(row, &e->factor_ug_per_kwh, RECORD_UG_PER_G, 6);
+	put_text(row, e->kind);
+	put_text(row, e->scope);
+	put_text(row, e->region);
+	put_text(row, e->source);
+	put_known(row, e->year);
+	put_maybe_decimal(row, &pue, 1000, 3);
+	put_maybe_decimal(row, &e->market_ug_per_kwh, RECORD_UG_PER_G, 6);
+	put_text(row, e->market_source);
+	put_maybe_decimal(row, &e->embodied_ng, RECORD_NG_PER_G, 9);
+	put_text(row, e->embodied_source);
 }
 
 /*
@@ -452,7 +462,7 @@ int sqlrow_add_job(struct sqlrow *rows, const char *key, size_t key_len, const c
 	put_number(&row, r->energy.final);
 	put_text(&row, r->energy.method);
 	put_text(&row, r->energy.source);
-	put_factor(&row, r);
+	put_emissions(&row, &r->emissions);
 	put_steps_total(&row, r);
 	put_steps_cpu(&row, r);
 	put_json(&row, json, json_len);

@@ -84,6 +84,9 @@ int sqlrow_add_steps(struct sqlrow *rows, const char *key, size_t key_len,
  */
 size_t sqlrow_json_without_steps(const char *json, size_t json_len);
 
+/* The day of its submit_time, counted as SQL's TO_DAYS() does. */
+uint32_t sqlrow_submit_day(const struct record *r);
+
 /* Forgets the rows, keeps the memory. */
 void sqlrow_clear(struct sqlrow *rows);
 void sqlrow_fini(struct sqlrow *rows);

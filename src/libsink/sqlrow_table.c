@@ -27,8 +27,10 @@ static const struct column job_columns[] = {
 	U("total_cpus"), T("submit_host"), T("work_dir"), T("comment"), T("script"),
 	U("priority"), S("exit_code"), S("exit_signal"), S("derived_exit_code"), T("tres_req"),
 	T("tres_alloc"), U("energy_final"), T("energy_method"), T("energy_source"),
-	T("factor_g_per_kwh"), T("factor_kind"), T("factor_region"), T("factor_source"),
-	U("factor_year"), T("pue"), U("steps_total"), T("steps_cpu_s"), { "record", SQLROW_JSON },
+	T("co2e_method"), T("factor_g_per_kwh"), T("factor_kind"), T("factor_scope"),
+	T("factor_region"), T("factor_source"), U("factor_year"), T("pue"), T("market_g_per_kwh"),
+	T("market_source"), T("embodied_g"), T("embodied_source"), U("steps_total"),
+	T("steps_cpu_s"), { "record", SQLROW_JSON },
 };
 static const struct column step_columns[] = {
 	T("record_key"), U("step_id"), U("het_component"), T("submit_time"), T("step_name"),

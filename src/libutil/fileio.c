@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -117,7 +119,17 @@ int fileio_write_full(int fd, const void *data, size_t len)
 	return 0;
 }
 
-int fileio_write_atomic(const char *path, const void *data, size_t len, mode_t mode,
+static int sync_folder(const char *path)
+{
+	_cleanup_close_ int fd = -1;
+	char dir[PATH_MAX];
+
+	(void)snprintf(dir, sizeof(dir), "%s", path);
+	fd = open(dirname(dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+static int replace_file(const char *path, const void *data, size_t len, mode_t mode, bool sync,
 			struct errmsg *err)
 {
 	_cleanup_close_ int fd = -1;
@@ -135,13 +147,27 @@ int fileio_write_atomic(const char *path, const void *data, size_t len, mode_t m
 	rc = fchmod(fd, mode) < 0 ? -errno : 0; /* whatever the umask says */
 	if (rc == 0)
 		rc = fileio_write_full(fd, data, len);
+	if (rc == 0 && sync && fsync(fd) < 0)
+		rc = -errno;
 	if (rc == 0 && rename(tmp, path) < 0)
 		rc = -errno;
-	if (rc < 0) {
+	if (rc < 0)
 		(void)unlink(tmp);
-		return errmsg_errno(err, rc, "%s: cannot replace", path);
-	}
-	return 0;
+	else if (sync)
+		rc = sync_folder(path);
+	return rc < 0 ? errmsg_errno(err, rc, "%s: cannot replace", path) : 0;
+}
+
+int fileio_write_atomic(const char *path, const void *data, size_t len, mode_t mode,
+			struct errmsg *err)
+{
+	return replace_file(path, data, len, mode, /* sync= */ false, err);
+}
+
+int fileio_write_durable(const char *path, const void *data, size_t len, mode_t mode,
+			 struct errmsg *err)
+{
+	return replace_file(path, data, len, mode, /* sync= */ true, err);
 }
 
 int fileio_mkdir_p(const char *path, mode_t mode, struct errmsg *err)

@@ -13,6 +13,7 @@
 
 #define KVCONF_MAX_BYTES (1u << 20)
 #define KVCONF_MAX_KEYS 128
+#define SCHEME "https://"
 
 int kvconf_text(const char *value, void *field, const struct kvconf_key *key,
 		struct errmsg *err)
@@ -66,6 +67,37 @@ int kvconf_milli(const char *value, void *field, const struct kvconf_key *key,
 {
 	(void)key;
 	return as_number(parse_decimal(value, 1000, field), "a decimal number", value, err);
+}
+
+int kvconf_path(const char *value, void *field, const struct kvconf_key *key,
+		struct errmsg *err)
+{
+	if (*value && *value != '/')
+		return errmsg_set(err, -EINVAL, "'%s' is not an absolute path", value);
+	return kvconf_text(value, field, key, err);
+}
+
+int kvconf_https(const char *value, void *field, const struct kvconf_key *key,
+		 struct errmsg *err)
+{
+	const char *host = value + sizeof(SCHEME) - 1;
+	size_t len = strlen(value);
+	char *url = field;
+	int rc;
+
+	if (strncasecmp(value, SCHEME, sizeof(SCHEME) - 1))
+		return errmsg_set(err, -EINVAL, "does not begin with " SCHEME);
+	if (value[len - 1] == '/')
+		len--;
+	/* a user in here would be shown wherever the address is */
+	if (!isalnum((unsigned char)*host) && *host != '[')
+		return errmsg_set(err, -EINVAL, "has no host");
+	if (strcspn(host, "/@?# \t") < len - (sizeof(SCHEME) - 1))
+		return errmsg_set(err, -EINVAL, "is not " SCHEME "HOST or " SCHEME "HOST:PORT");
+	rc = kvconf_text(value, field, key, err);
+	if (rc == 0)
+		url[len] = '\0';
+	return rc;
 }
 
 static void *field_of(const struct kvconf_key *key, void *data)
@@ -135,6 +167,65 @@ static const struct kvconf_key *find_key(const struct kvconf_key *keys, size_t n
 	return NULL;
 }
 
+#define NEAR_MAX 64
+
+/* How many letters have to be put in, taken out or changed (Levenshtein), case aside. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[NEAR_MAX + 1];
+	size_t n = strlen(b);
+	size_t i;
+	size_t j;
+
+	if (n > NEAR_MAX)
+		return SIZE_MAX;
+	for (j = 0; j <= n; j++)
+		row[j] = j;
+	for (i = 0; a[i]; i++) {
+		size_t left_above = row[0];
+
+		row[0] = i + 1;
+		for (j = 0; j < n; j++) {
+			size_t above = row[j + 1];
+			size_t best = above < row[j] ? above + 1 : row[j] + 1;
+			bool same = tolower((unsigned char)a[i]) == tolower((unsigned char)b[j]);
+
+			if (left_above + !same < best)
+				best = left_above + !same;
+			row[j + 1] = best;
+			left_above = above;
+		}
+	}
+	return row[n];
+}
+
+/* The key that NAME is most likely mistyped of; NULL: of none. */
+static const char *nearest(const struct kvconf_key *keys, size_t nkeys, const char *name)
+{
+	size_t least = 1 + strlen(name) / 3;
+	const char *best = NULL;
+	size_t i;
+
+	for (i = 0; i < nkeys; i++) {
+		size_t d = distance(name, keys[i].name);
+
+		if (d < least) {
+			least = d;
+			best = keys[i].name;
+		}
+	}
+	return best;
+}
+
+static int unknown_key(const struct kvconf_key *keys, size_t nkeys, const char *name,
+		       const char *path, unsigned int lineno, struct errmsg *err)
+{
+	const char *meant = nearest(keys, nkeys, name);
+
+	return errmsg_set(err, -EINVAL, "%s:%u: %s: unknown key%s%s%s", path, lineno, name,
+			  meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
+}
+
 static int read_lines(const char *path, char *text, const struct kvconf_key *keys,
 		      size_t nkeys, void *data, struct errmsg *err)
 {
@@ -163,8 +254,7 @@ static int read_lines(const char *path, char *text, const struct kvconf_key *key
 		name = trim(name);
 		key = find_key(keys, nkeys, name);
 		if (!key)
-			return errmsg_set(err, -EINVAL, "%s:%u: %s: unknown key", path, lineno,
-					  name);
+			return unknown_key(keys, nkeys, name, path, lineno, err);
 		if (seen_at[key - keys])
 			return errmsg_set(err, -EINVAL, "%s:%u: %s: already set in line %u",
 					  path, lineno, key->name, seen_at[key - keys]);

@@ -38,6 +38,11 @@ int kvconf_size(const char *value, void *field, const struct kvconf_key *key,
 		struct errmsg *err); /* uint64_t, bytes */
 int kvconf_milli(const char *value, void *field, const struct kvconf_key *key,
 		 struct errmsg *err); /* uint64_t, thousandths of a decimal: watts -> mW */
+int kvconf_path(const char *value, void *field, const struct kvconf_key *key,
+		struct errmsg *err); /* char[size]: an absolute path, or empty */
+/* char[size]: "https://HOST[:PORT]", from which a '/' at its end is cut. */
+int kvconf_https(const char *value, void *field, const struct kvconf_key *key,
+		 struct errmsg *err);
 
 /* Writes every key's default into DATA. A default that does not parse is a bug: -EINVAL. */
 int kvconf_defaults(const struct kvconf_key *keys, size_t nkeys, void *data,

@@ -51,3 +51,21 @@ int trust_check(const char *path, struct errmsg *err)
 	rc = check_one(folder, err);
 	return rc < 0 ? rc : check_one(path, err);
 }
+
+int trust_is_private(const char *path, const struct stat *st, struct errmsg *err)
+{
+	if (st->st_uid && st->st_uid != geteuid())
+		return errmsg_set(err, -EACCES, "%s: belongs to another user; chown root", path);
+	if (st->st_mode & (S_IRWXG | S_IRWXO))
+		return errmsg_set(err, -EACCES, "%s: others may use it; chmod 0600", path);
+	return 0;
+}
+
+int trust_check_private(const char *path, struct errmsg *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return errmsg_errno(err, -errno, "%s", path);
+	return trust_is_private(path, &st, err);
+}

@@ -76,14 +76,17 @@ static bool is_battery(const sensors_chip_name *chip, const char *feature)
 }
 
 /*
- * The folder below /sys/class/hwmon. Attributes are in it or, with older kernels' drivers, in its
- * "device": libsensors says which, and names two ACPI meters alike.
+ * The folder of the attributes: hwmonN or, with older kernels' drivers, the device that it links to
+ * (ACPI000D:00). libsensors names two ACPI meters alike.
  */
 static void read_device(const sensors_chip_name *chip, char *buf, size_t size)
 {
 	const char *p = strstr(chip->path, "/hwmon/");
 
-	p = p ? p + strlen("/hwmon/") : chip->path;
+	if (p)
+		p += strlen("/hwmon/");
+	else
+		p = strrchr(chip->path, '/') ? strrchr(chip->path, '/') + 1 : chip->path;
 	(void)snprintf(buf, size, "%.*s", (int)strcspn(p, "/"), p);
 }
 

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
 
+#include "src/libhttps/https.h"
 #include "src/sources/redfish_json.h"
 
 #define SESSIONS "/redfish/v1/SessionService/Sessions"
@@ -25,34 +25,11 @@ struct redfish_client {
 	char why[CURL_ERROR_SIZE];
 	char token[256];   /* of the session; empty: there is none */
 	char session[REDFISH_PATH_MAX]; /* where it is ended */
-	size_t len;
-	bool is_too_long;
+	struct https_body body;
 	char answer[REDFISH_ANSWER_MAX + 1];
 };
 
 /* --- one transfer ------------------------------------------------------------------------- */
-
-/* Not for slurmstepd and the jobs: libcurl's own are inherited by what slurmd starts. */
-static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *a)
-{
-	(void)ctx;
-	(void)purpose;
-	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
-}
-
-static size_t on_body(char *data, size_t size, size_t n, void *ctx)
-{
-	struct redfish_client *c = ctx;
-
-	n *= size;
-	if (n > REDFISH_ANSWER_MAX - c->len) {
-		c->is_too_long = true;
-		return 0;
-	}
-	memcpy(c->answer + c->len, data, n);
-	c->len += n;
-	return n;
-}
 
 /* "NAME: value\r\n" into BUF, if the line is that one and fits. */
 static void take_header(const char *line, size_t len, const char *name, char *buf, size_t size)
@@ -78,21 +55,6 @@ static size_t on_header(char *line, size_t size, size_t n, void *ctx)
 	take_header(line, n * size, "X-Auth-Token", c->token, sizeof(c->token));
 	take_header(line, n * size, "Location", c->session, sizeof(c->session));
 	return n * size;
-}
-
-static int code_to_errno(const struct redfish_client *c, CURLcode code)
-{
-	switch (code) {
-	case CURLE_OK:
-		return 0;
-	case CURLE_PEER_FAILED_VERIFICATION:
-	case CURLE_SSL_CACERT_BADFILE:
-		return -EACCES;
-	case CURLE_OPERATION_TIMEDOUT:
-		return -ETIMEDOUT;
-	default:
-		return c->is_too_long ? -EMSGSIZE : -EIO;
-	}
 }
 
 /* Until it is done or we are told to stop. */
@@ -121,23 +83,13 @@ static int transfer(struct redfish_client *c, struct errmsg *err)
 	CURLcode code = CURLE_OK;
 	int rc;
 
-	c->len = 0;
-	c->is_too_long = false;
-	c->why[0] = '\0';
 	if (curl_multi_add_handle(c->multi, c->easy) != CURLM_OK)
 		return errmsg_set(err, -ENOMEM, "%s: out of memory", c->conf->url);
 	rc = run(c, &code);
 	(void)curl_multi_remove_handle(c->multi, c->easy);
-	c->answer[c->len] = '\0';
 	if (rc < 0)
 		return errmsg_errno(err, rc, "%s", c->conf->url);
-	rc = code_to_errno(c, code);
-	if (rc == -EMSGSIZE)
-		return errmsg_set(err, rc, "%s: the answer is longer than %d bytes",
-				  c->conf->url, REDFISH_ANSWER_MAX);
-	return rc < 0 ? errmsg_set(err, rc, "%s: %s", c->conf->url,
-				   c->why[0] ? c->why : curl_easy_strerror(code)) :
-			0;
+	return https_result(code, c->conf->url, c->why, &c->body, err);
 }
 
 /*
@@ -149,6 +101,13 @@ static int request(struct redfish_client *c, const char *method, const char *pat
 {
 	char url[sizeof(c->conf->url) + REDFISH_PATH_MAX];
 	char auth[sizeof(c->token) + sizeof("X-Auth-Token: ")];
+	const struct https_options options = {
+		.url = url,
+		.ca_file = c->conf->ca_file,
+		.proxy = "",
+		.connect_ms = CONNECT_MS,
+		.total_ms = c->timeout_ms,
+	};
 	struct curl_slist *headers = NULL;
 	CURL *e = c->easy;
 	int rc;
@@ -161,34 +120,16 @@ static int request(struct redfish_client *c, const char *method, const char *pat
 	if (headers && c->token[0])
 		(void)curl_slist_append(headers, auth);
 	curl_easy_reset(e);
-	(void)curl_easy_setopt(e, CURLOPT_URL, url);
+	https_prepare(e, &options, &c->body, c->why);
 	(void)curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, method);
 	(void)curl_easy_setopt(e, CURLOPT_HTTPHEADER, headers);
 	if (body)
 		(void)curl_easy_setopt(e, CURLOPT_POSTFIELDS, body);
-	(void)curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
-	(void)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* a resolver may hang for long */
-	(void)curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, open_socket);
-	(void)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "https");
-	(void)curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
-	(void)curl_easy_setopt(e, CURLOPT_PROXY, ""); /* also not the environment's */
-	(void)curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 1L);
-	(void)curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 2L);
-	(void)curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-	if (c->conf->ca_file[0]) {
-		(void)curl_easy_setopt(e, CURLOPT_CAINFO, c->conf->ca_file);
-		(void)curl_easy_setopt(e, CURLOPT_CAPATH, NULL);
-	}
 	if (c->conf->basic_auth) {
 		(void)curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
 		(void)curl_easy_setopt(e, CURLOPT_USERNAME, c->conf->user);
 		(void)curl_easy_setopt(e, CURLOPT_PASSWORD, c->conf->password);
 	}
-	(void)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
-	(void)curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, c->timeout_ms);
-	(void)curl_easy_setopt(e, CURLOPT_ERRORBUFFER, c->why);
-	(void)curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
-	(void)curl_easy_setopt(e, CURLOPT_WRITEDATA, c);
 	if (!strcmp(method, "POST")) {
 		(void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
 		(void)curl_easy_setopt(e, CURLOPT_HEADERDATA, c);
@@ -311,7 +252,7 @@ int redfish_client_get(struct redfish_client *c, const char *path, const char **
 	if (rc < 0)
 		return rc;
 	*ret_text = c->answer;
-	*ret_len = c->len;
+	*ret_len = c->body.len;
 	return 0;
 }
 
@@ -327,6 +268,7 @@ int redfish_client_create(const struct redfish_conf *conf, int stop_fd,
 	c->conf = conf;
 	c->stop_fd = stop_fd;
 	c->timeout_ms = TOTAL_MS;
+	c->body = (struct https_body){ .text = c->answer, .size = sizeof(c->answer) };
 	c->easy = curl_easy_init();
 	c->multi = curl_multi_init();
 	if (!c->easy || !c->multi) {

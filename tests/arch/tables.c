@@ -2,6 +2,10 @@
 /* Prints the tables that manuals, schemas and SQL are compared with. */
 #include <stdio.h>
 
+#include "ceems_config.h"
+#ifdef HAVE_FACTORS
+#include "src/factors/factors_conf.h"
+#endif
 #include "src/libjob/metric.h"
 #include "src/libjob/settings.h"
 
@@ -16,5 +20,10 @@ int main(void)
 	for (i = 0; i < settings_nkeys; i++)
 		printf("setting %s=%s\n", settings_keys[i].name,
 		       settings_keys[i].initial ? settings_keys[i].initial : "");
+#ifdef HAVE_FACTORS
+	for (i = 0; i < factors_conf_nkeys; i++)
+		printf("factors %s=%s\n", factors_conf_keys[i].name,
+		       factors_conf_keys[i].initial ? factors_conf_keys[i].initial : "");
+#endif
 	return 0;
 }

@@ -24,8 +24,19 @@ is "$(sed -n '/^\.SH KEYS/,/^\.SH EXAMPLE/s/^\.B \([A-Z][A-Za-z]*\)$/\1/p' "$man
 is "$(grep -oE '^#?[A-Z][A-Za-z]*=[^#]*' "$example" | sed 's/^#//; s/[[:blank:]]*$//')" \
 	"$(echo "$tables" | sed -n 's/^setting //p')" "ceems.conf.example has every key with its default"
 
+factors=$(echo "$tables" | sed -n 's/^factors \([^=]*\)=.*/\1/p')
+if [ -n "$factors" ]; then
+	each "$factors" "$top_srcdir/src/factors/ceems-factors.conf.5.in" \
+		"ceems-factors.conf(5) has every key" '^\.B %$'
+	is "$(grep -oE '^#?[A-Z][A-Za-z]*=[^#]*' "$top_srcdir/contrib/ceems-factors.conf.example" |
+		sed 's/^#//')" "$(echo "$tables" | sed -n 's/^factors //p')" \
+		"ceems-factors.conf.example has every key with its default"
+else
+	skip "built without ceems factors"
+fi
+
 # In the record energies are joules, in objects by domain and by source.
-members=$(echo "$metrics" | sed 's/_energy_static$/_static_j/; s/_energy$/_j/
+members=$(echo "$metrics" | sed '/^market_/!s/_co2e$/_g/; s/_energy_static$/_static_j/; s/_energy$/_j/
 	s/^source_\(.*\)/\1_j/; s/^energy$/total_j/')
 each "$members" "$top_srcdir/src/libjob/ceems.job.v1.schema.json" "the JSON schema has every metric" \
 	'"%(_[a-z]+)?":'

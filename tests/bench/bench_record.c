@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "src/libjob/record.h"
-#include "src/libutil/util.h"
+#include "usual_figures.h"
 
 #define RUNS 5 /* of which the fastest counts: the machine has other work, which takes its caches */
 #define STEPS 3
@@ -22,27 +22,6 @@ static uint64_t cpu_ns(void)
 
 	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
-
-/* What is counted of every job; the rest needs --ceems-perf or other machines. */
-static bool is_usual(enum metric m)
-{
-	static const enum metric usual[] = {
-		METRIC_ENERGY, METRIC_CO2E, METRIC_CPU_ENERGY, METRIC_CPU_ENERGY_STATIC,
-		METRIC_DRAM_ENERGY, METRIC_DRAM_ENERGY_STATIC, METRIC_SOURCE_RAPL,
-		METRIC_IO_READ_BYTES, METRIC_IO_WRITE_BYTES, METRIC_IO_READ_CALLS,
-		METRIC_IO_WRITE_CALLS, METRIC_STORAGE_READ_BYTES, METRIC_STORAGE_WRITE_BYTES,
-		METRIC_CPU_TIME, METRIC_TCP_RECEIVED_BYTES, METRIC_TCP_SENT_BYTES,
-		METRIC_TCP_CONNECTIONS, METRIC_TCP_RETRANSMITTED_BYTES, METRIC_CONTEXT_SWITCHES,
-		METRIC_PAGE_FAULTS, METRIC_CPU_MIGRATIONS, METRIC_RUN_DELAY, METRIC_OFF_CPU,
-		METRIC_ENERGY_NODES, METRIC_CPU_TIME_NODES,
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(usual); i++)
-		if (usual[i] == m)
-			return true;
-	return false;
 }
 
 static void fill_figures(struct figures *f, bool all)
@@ -80,17 +59,18 @@ static struct record *make(size_t nsteps, bool all)
 	r->total_cpus = 64;
 	r->total_nodes = 4;
 	r->energy = (struct record_energy){ true, { 7200, true }, "counters", "rapl" };
-	r->has_factor = true;
-	r->factor = (struct emission_factor){ 56123, 2024, EMISSION_STATIC, "FR", "a source" };
-	r->pue_milli = 1350;
-	r->co2e_method = CO2E_PER_TICK;
+	r->emissions = (struct record_emissions){
+		.method = CO2E_PER_TICK, .factor_ug_per_kwh = { 56123000, true }, .kind = "static",
+		.scope = "life-cycle", .region = "FR", .source = "a source", .year = 2024,
+		.pue_milli = 1350,
+	};
 	fill_figures(&r->figures, all);
 	r->steps_known = true;
 	r->nsteps = nsteps;
 	r->steps = calloc(nsteps, sizeof(*r->steps));
 	for (i = 0; i < nsteps; i++) {
 		r->steps[i] = (struct record_step){
-			.step_id = (uint32_t)i, .name = "solver", .state = "COMPLETED",
+			.step_id = (uint32_t)i, .name = strdup("solver"), .state = "COMPLETED",
 			.nodes = strdup("node[0001-0004]"), .ntasks = 64, .nnodes = 4, .ncpus = 64,
 			.start = r->start, .end = r->end, .user_cpu_us = { 123456789, true },
 			.system_cpu_us = { 1234567, true }, .max_rss_bytes = { 123456789, true },

@@ -12,6 +12,7 @@
 #include "src/libsink/spool.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
+#include "usual_figures.h"
 
 #define STEPS 3
 #define SPOOL_MAX (UINT64_C(16) << 30)
@@ -19,18 +20,6 @@
 #define DRAIN_MAX_NS (60 * NSEC_PER_SEC)
 
 const char *const shape_name[SHAPE_N] = { "no steps", "3 usual steps", "3 full steps" };
-
-/* What every job has where there is a sensor, without --ceems-perf. */
-static const enum metric usual[] = {
-	METRIC_ENERGY, METRIC_CO2E, METRIC_CPU_ENERGY, METRIC_CPU_ENERGY_STATIC,
-	METRIC_DRAM_ENERGY, METRIC_DRAM_ENERGY_STATIC, METRIC_SOURCE_RAPL,
-	METRIC_IO_READ_BYTES, METRIC_IO_WRITE_BYTES, METRIC_IO_READ_CALLS,
-	METRIC_IO_WRITE_CALLS, METRIC_STORAGE_READ_BYTES, METRIC_STORAGE_WRITE_BYTES,
-	METRIC_CPU_TIME, METRIC_TCP_RECEIVED_BYTES, METRIC_TCP_SENT_BYTES,
-	METRIC_TCP_CONNECTIONS, METRIC_TCP_RETRANSMITTED_BYTES, METRIC_TASK_CLOCK,
-	METRIC_CONTEXT_SWITCHES, METRIC_PAGE_FAULTS, METRIC_CPU_MIGRATIONS, METRIC_RUN_DELAY,
-	METRIC_OFF_CPU, METRIC_ENERGY_NODES, METRIC_CPU_TIME_NODES,
-};
 
 int bench_begin(struct bench *b)
 {
@@ -102,14 +91,10 @@ uint64_t bench_rss_kb(void)
 static void set_figures(struct figures *f, enum shape shape, uint64_t job_id)
 {
 	unsigned int m;
-	size_t i;
 
-	if (shape == SHAPE_FULL)
-		metric_foreach(m)
+	metric_foreach(m)
+		if (shape == SHAPE_FULL || is_usual((enum metric)m))
 			figures_set(f, (enum metric)m, UINT64_C(123456789) * (m + 1) + job_id);
-	else
-		for (i = 0; i < ARRAY_SIZE(usual); i++)
-			figures_set(f, usual[i], UINT64_C(123456789) * (i + 1) + job_id);
 }
 
 static int make_record(enum shape shape, uint32_t job_id, char *key, char **ret_json,
@@ -143,7 +128,7 @@ static int make_record(enum shape shape, uint32_t job_id, char *key, char **ret_
 	}
 	for (s = 0; s < r->nsteps; s++) {
 		r->steps[s].step_id = (uint32_t)s;
-		snprintf(r->steps[s].name, sizeof(r->steps[s].name), "solver");
+		r->steps[s].name = strdup("solver");
 		set_figures(&r->steps[s].figures, shape, job_id + s);
 	}
 	rc = record_key(r, key, RECORD_KEY_MAX);
@@ -160,7 +145,7 @@ int bench_make(struct bench *b, enum shape shape, uint64_t n, struct bench_recor
 	int rc = made ? 0 : -ENOMEM;
 
 	for (i = 0; rc == 0 && i < n; i++)
-		rc = make_record(shape, (uint32_t)i + 1, made[i].key, &made[i].json, &made[i].len,
+		rc = make_record(shape, (uint32_t)(i + 1 + shape * n), made[i].key, &made[i].json, &made[i].len,
 				 &b->err);
 	if (rc == 0)
 		*ret = made;

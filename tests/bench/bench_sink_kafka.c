@@ -151,7 +151,8 @@ static void bench_mock(struct bench *b)
 	rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof(reason));
 	mock = rk ? rd_kafka_mock_cluster_new(rk, 1) : NULL;
 	if (mock) {
-		bench_broker(b, rd_kafka_mock_cluster_bootstraps(mock), "", "mock");
+		bench_broker(b, rd_kafka_mock_cluster_bootstraps(mock), "compression.type=none",
+			     "mock");
 		bench_broker(b, rd_kafka_mock_cluster_bootstraps(mock), "compression.type=lz4",
 			     "mock, lz4");
 		rd_kafka_mock_cluster_destroy(mock);
@@ -175,7 +176,7 @@ static void bench_real(struct bench *b)
 		row("kafka, broker", "%s", why);
 	} else {
 		snprintf(servers, sizeof(servers), "127.0.0.1:%u", broker.port[BROKER_PLAIN]);
-		bench_broker(b, servers, "", "broker");
+		bench_broker(b, servers, "compression.type=none", "broker");
 		bench_broker(b, servers, "compression.type=lz4", "broker, lz4");
 	}
 	broker_stop(&broker, SIGKILL);

@@ -39,6 +39,9 @@ extern void unlock_slurmctld(slurmctld_lock_t levels)
 /* Under the lock. Every job is over by now and waits for its purge. */
 extern job_record_t *find_job_record(uint32_t job_id)
 {
+	/* with the first one the plugin finds out whether it knows where things are */
+	if (job_id == 1)
+		return &job;
 	answer = job;
 	answer.job_id = job_id;
 	answer.job_state = JOB_COMPLETE;

@@ -28,7 +28,7 @@ guest=$work/guest
 mkdir -p "$guest"/{proc,sys,dev,tmp,lib}
 echo '#define HAVE_LIBPFM 1' >"$work/ceems_config.h"
 sources=("$top"/src/libutil/*.c
-	"$top"/src/libmeter/{cgmount,cgprocs,cpuinfo,cpuset,cputime,cputime_procs}.c
+	"$top"/src/libmeter/{cgmount,cgprocs,cpuinfo,cpuset,cputime,cputime_procs,proctree}.c
 	"$top"/src/libmeter/{hwevents,hwevents_table}.c
 	"$top"/src/libmeter/perf{,_cgroup,_profiler,_set,_task}.c
 	"$top"/src/libmeter/{bperf,bpfsys,probes*}.c

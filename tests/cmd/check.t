@@ -22,6 +22,7 @@ while IFS='|' read -r text want; do
 done <<'END'
 PUE=0.5|2: PUE: '0.5' is not within 1 and 5
 Nonsense=1|2: Nonsense: unknown key
+SampleIntervall=1s|2: SampleIntervall: unknown key; did you mean SampleInterval?
 Country=FR\nCountry=DE|3: Country: already set in line 2
 SampleInterval=soon|2: SampleInterval: 'soon' is not a duration
 PUE|2: no '='
@@ -71,8 +72,31 @@ has "$out" "AcctGatherEnergyType is a list" "a list of energy plugins is an erro
 has "$out" "ok     slurm.conf     PrologFlags has Contain" "PrologFlags=Contain in any case"
 has "$out" "ok     slurm.conf     JobAcctGatherType=jobacct_gather/linux" "blanks and quotes"
 has "$out" "ok     slurm.conf     JobCompType=jobcomp/ceems" "two keys in an included line"
-has "$out" "AccountingStorageTRES has all of ours" "the line of ceems tres satisfies it"
 has "$out" "spank_ceems.so is no shared object" "a plugin that is none"
+
+# the plugins' version beside the installed Slurm's, which a command of that name tells
+plugins=$(cd "$top_builddir" && ls acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ceems.so 2>/dev/null)
+if [ "$(echo "$plugins" | wc -l)" = 2 ]; then
+	for so in $plugins; do
+		cp "$top_builddir/$so" "$dir/"
+	done
+	installed() {
+		printf '#!/bin/sh\necho slurm-wlm %s\n' "$1" >"$dir/slurmctld"
+		chmod 755 "$dir/slurmctld"
+		PATH=$dir:$PATH check
+	}
+	installed 23.11.10
+	has "$out" "error  acct_gather    $dir/acct_gather_energy_ceems.so is for Slurm" "an energy plugin of another Slurm"
+	has "$out" "installed is 23.11.10: it is refused" "  says what Slurm does with it"
+	has "$out" "-> contrib/slurm-source, then ./configure --with-slurm-src=" "  and what to type"
+	has "$out" "ok     spank          $dir/spank_ceems.so" "a SPANK plugin is good for all releases"
+	installed 19.05.1
+	has "$out" "error  spank          $dir/spank_ceems.so is for Slurm" "  from 22.05 on"
+	rm "$dir/slurmctld" "$dir"/*.so
+else
+	skip "the plugins are not built"
+fi
+has "$out" "AccountingStorageTRES has all of ours" "the line of ceems tres satisfies it"
 has "$out" "does not name spank_ceems.so" "plugstack.conf without us"
 mkdir "$dir/plugstack.conf.d"
 echo "include $dir/plugstack.conf.d/*" >"$dir/plugstack.conf"
@@ -90,12 +114,18 @@ cat >>"$dir/ceems.conf" <<END
 Sinks=kafka,mariadb
 KafkaConf=$dir/kafka.conf
 MariadbDefaultsFile=$dir/none
+CorrectionWait=60d
+MariadbRetention=31d
 END
 echo "bootstrap.servers = 127.0.0.1:1, 127.0.0.1:1" >"$dir/kafka.conf"
 chmod 644 "$dir/kafka.conf"
 check
 has "$out" "-> chmod 0600 $dir/kafka.conf" "secrets that others can read"
-has "$out" "no bootstrap server can be reached: 127.0.0.1 port 1" "a broker that is down"
+chmod 600 "$dir/kafka.conf"
+check
+has "$out" "no bootstrap server answers: " "a broker that is down"
+has "$out" "127.0.0.1:1" "by name"
+has "$out" "a correction may come after its job was archived" "CorrectionWait over MariadbRetention"
 has "$out" "$dir/none: No such file" "credentials that are not there"
 
 # sources
@@ -122,6 +152,9 @@ has "$out" "error  ipmi" "one that is asked for and not there is an error"
 sources "SysRoot=$dir\nModelIdleWatts=100\nModelMaxWatts=200"
 has "$out" "; used for other" "no sensor: an estimate"
 has "$out" "other from model (an estimate, not a measurement)" "that says that it is one"
+echo "no module" >"$dir/ceems_source_redfish.so"
+sources "EnergySources=redfish"
+has "$out" "error  redfish        RedfishConf is not set" "a module that nobody configured is not even loaded"
 echo "no module" >"$dir/ceems_source_hwmon.so"
 sources "EnergySources=hwmon"
 has "$out" "error  hwmon" "a broken module"

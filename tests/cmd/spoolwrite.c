@@ -54,7 +54,7 @@ static int run(struct spool *s, const char *dir, char *line, struct errmsg *err)
 		struct sink_item item = { spool_kind_by_name(word[1]), word[2], strlen(word[2]),
 					  line + at, strlen(line + at), 0 };
 
-		return deadletter_write(dir, word[0], &item, "no", err);
+		return deadletter_write(dir, word[0], &(struct deadletter){ &item, "no" }, 1, err);
 	}
 	return errmsg_set(err, -EINVAL, "not understood: %s", line);
 }

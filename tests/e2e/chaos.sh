@@ -13,14 +13,12 @@ is_told() {
 	inside sdiag | grep -q 'DBD Agent queue size: 0$'
 }
 
-# Every reader of the spool is where it ends; says which one is not, and where it is. But for the one
-# of corrections, if jobs are $open_ended: Slurm will never say that they are over.
-open_ended=
+# Every reader of the spool is where it ends; says which one is not, and where it is.
 is_drained() {
 	inside sh -c 'cd "$1" && last=$(ls *.seg | tail -n 1) && size=$(stat -c %s "$last") &&
 		! awk -v segment="${last%.seg}" -v size="$size" \
 			"\$3 != segment + 0 || \$4 != size { print FILENAME, \$3, \$4 }" *.cur |
-			grep -v "^${2:-/}" | grep .' sh "$SPOOL_DIR" "${open_ended:+followup.cur}"
+			grep .' sh "$SPOOL_DIR"
 }
 
 # A record that waits for its energy has yet to enter the spool a second time.
@@ -42,15 +40,6 @@ all_is_told() {
 		"nothing was refused for good"
 }
 
-# tolerate COUNT WHAT: known to happen to some jobs, and to be mended.
-tolerate() {
-	if [ "$1" -eq 0 ]; then
-		ok 0 "$2: 0"
-	else
-		echo "not ok $((tap_count += 1)) - $2: $1 # TODO"
-	fi
-}
-
 # compare STORM: sacct, Kafka, MariaDB and RecordFile have the same jobs with the same values.
 compare() {
 	local count what
@@ -61,13 +50,6 @@ compare() {
 	diag <"$e2e_work/compare.err"
 	grep '^#' "$e2e_work/compare"
 	while IFS=$'\t' read -r count what; do
-		case $what in
-		'records that sacct has not' | 'values that are not'* | 'values in MariaDB'* | 'records without steps'* | *'not final at the end')
-			# a slurmctld that is killed tells ends again, with less or other facts than
-			# slurmdbd has; not all of these are made good yet
-			tolerate "$count" "$what"
-			;;
-		*) is "$count" 0 "$what: 0" ;;
-		esac
+		is "$count" 0 "$what: 0"
 	done < <(grep -v '^#' "$e2e_work/compare")
 }

@@ -52,19 +52,19 @@ def tres(text):
 
 # --- what each side says -----------------------------------------------------------------------------
 
-FIELDS = ("JobIDRaw Submit Start End State ExitCode ConsumedEnergyRaw NodeList NNodes NTasks NCPUS "
-          "User Account Partition AllocTRES TRESUsageInTot").split()
+FIELDS = ("JobIDRaw Submit Eligible Start End State ExitCode ConsumedEnergyRaw NodeList NNodes NTasks NCPUS "
+          "User Group Account Partition QOS TimelimitRaw ReqTRES AllocTRES TRESUsageInTot").split()
 
 
-def sacct():
+def sacct(*which):
     """Rows of jobs, each with its steps' rows."""
     out = inside("env", "SLURM_TIME_FORMAT=%s", "sacct", "-D", "-a", "-n", "-P", "--noconvert",
-                 "-S", "2000-01-01", "-E", "2100-01-01", "-o", ",".join(FIELDS))
+                 "-o", ",".join(FIELDS), *which)
     jobs = []
     for line in out.split("\n")[:-1]:
         row = dict(zip(FIELDS, line.split("|")))
         row["State"] = row["State"].split(" ")[0]
-        for time in "Submit", "Start", "End":
+        for time in "Submit", "Eligible", "Start", "End":
             row[time] = number(row[time])
         if "." in row["JobIDRaw"]:
             jobs[-1]["steps"][row["JobIDRaw"].split(".", 1)[1]] = row
@@ -172,6 +172,12 @@ def compare_columns(what, row, record, columns):
                 f"{what}: {column} {row[column]!r}, {path} {member(record, path)!r}")
 
 
+def changes(a, b):
+    keys = [k for k in a if a[k] != b.get(k)] + [k for k in b if k not in a]
+    return f"{keys}: " + "; ".join(f"{k} {str(a.get(k))[:300]} -> {str(b.get(k))[:300]}"
+                                   for k in keys[:3])
+
+
 def compare_sinks(said_kafka, said_file, rows):
     for name, keys in ("Kafka", said_kafka), ("RecordFile", said_file), ("MariaDB", rows):
         for other, others in ("Kafka", said_kafka), ("RecordFile", said_file), ("MariaDB", rows):
@@ -181,13 +187,16 @@ def compare_sinks(said_kafka, said_file, rows):
     for key, records in said_file.items():
         last = records[-1]
         if key in said_kafka and said_kafka[key][-1] != last:
-            err("records whose last word differs in Kafka and RecordFile", key)
+            err("records whose last word differs in Kafka and RecordFile",
+                f"{key}: {changes(said_kafka[key][-1], last)}")
         if key not in rows:
             continue
         row = rows[key]
         # the steps are rows of their own
-        if json.loads(row["record"]) != {k: v for k, v in last.items() if k != "steps"}:
-            err("records whose last word differs in MariaDB and RecordFile", key)
+        bare = {k: v for k, v in last.items() if k != "steps" or v is None}
+        if json.loads(row["record"]) != bare:
+            err("records whose last word differs in MariaDB and RecordFile",
+                f"{key}: {changes(json.loads(row['record']), bare)}")
         compare_columns(key, row, last, JOB_COLUMNS)
         steps = {s["stepid"]: s for s in last["steps"] or []}
         if set(steps) != set(row["steps"]):
@@ -196,27 +205,22 @@ def compare_sinks(said_kafka, said_file, rows):
             compare_columns(f"{key} step {step}", row["steps"][step], steps[step], STEP_COLUMNS)
 
 
-def what_changed(a, b):
-    return [k for k in a if a[k] != b.get(k)] + [k for k in b if k not in a]
-
-
 def compare_repeats(said, rows_of):
     for key, records in said.items():
         for record in records[:-1]:
             last = records[-1]
             if record == last:
                 note("repeats with equal content")
-            elif record["energy"]["final"] is False or record["steps"] is None:
-                note("corrections: the earlier lacked energy or steps")
+            elif (record["energy"]["final"] is False or record["steps"] is None
+                  or record["db_index"] is None):
+                note("corrections: the earlier lacked energy, steps or slurmdbd's row")
             elif record["@end"] != last["@end"] and any(
                     r["End"] == epoch(last["@end"]) for r in rows_of.get(base_of(last), [])):
                 note("ends told again by slurmctld, with sacct's end last",
                      f"{key}: {record['@end']} {record['state']}, then {last['@end']} "
                      f"{last['state']}")
             else:
-                err("repeats with another content", f"{key}: {what_changed(record, last)}: "
-                    + "; ".join(f"{k} {str(record.get(k))[:300]} -> {str(last.get(k))[:300]}"
-                                for k in what_changed(record, last)[:3]))
+                err("repeats with another content", f"{key}: {changes(record, last)}")
 
 
 def base_of(record):
@@ -231,7 +235,7 @@ def as_sacct(exit_code):
     return f"{int(status) % 128}:{signal}"
 
 
-def compare_job(record, row, is_open):
+def compare_job(record, row, is_open, kills, starts):
     key = record["key"]
     ran = row["NodeList"] not in ("None assigned", "")
     extern = row["steps"].get("extern")
@@ -243,12 +247,37 @@ def compare_job(record, row, is_open):
 
     equal("state", record["state"], row["State"])
     equal("end", epoch(record["@end"]), row["End"])
-    equal("exit code", as_sacct(record["exit_code"]), row["ExitCode"])
-    equal("user", record["username"], row["User"])
-    equal("account", record["account"], row["Account"])
-    equal("partition", record["partition"], row["Partition"])
+    ours = as_sacct(record["exit_code"])
+    if ours != row["ExitCode"] and any(s >= row["End"] for s in starts):
+        # slurmctld changes it when the batch script's end comes in, and tells slurmdbd of all jobs
+        # that are over whenever it starts
+        note("exit codes that slurmctld changed after the end and told slurmdbd at its next start",
+             f"{key}: {ours}, sacct {row['ExitCode']}")
+    else:
+        equal("exit code", ours, row["ExitCode"])
+    equal("user", record["username"], row["User"] or None)
+    if record["account"] is None and row["Account"] and killed_after(kills, row["End"]):
+        # it began without slurmdbd and knew of no association; the next one tells the start again
+        note("jobs whose account slurmctld, killed, told slurmdbd after their end", key)
+    else:
+        equal("account", record["account"], row["Account"] or None)
+    if row["Eligible"]:
+        equal("partition", record["partition"], row["Partition"] or None)
+        equal("group", record["groupname"], row["Group"] or None)
+        equal("QOS", record["qos"] or "Unknown", row["QOS"])
+        equal("requested TRES", tres(record["tres_req"] or ""), tres(row["ReqTRES"]))
+        if number(row["TimelimitRaw"]):
+            equal("time limit", record["time_limit"], number(row["TimelimitRaw"]) * 60)
+    else:
+        # slurmdbd's row is made of the end alone: no partition, root's group
+        note("jobs of which slurmctld, killed, told slurmdbd the end only", key)
     if ran:
-        equal("start", epoch(record["@start"]), row["Start"])
+        start = epoch(record["@start"])
+        if start and row["Start"] and start > row["Start"] and killed_after(kills, start):
+            note("runs of which slurmctld, killed, told slurmdbd the end, and the start of one before",
+                 f"{key}: {start}, sacct {row['Start']}")
+        else:
+            equal("start", start, row["Start"])
         equal("nodes", record["nodes"], row["NodeList"])
         equal("number of nodes", record["total_nodes"], number(row["NNodes"]))
         equal("number of CPUs", record["total_cpus"], number(row["NCPUS"]))
@@ -329,7 +358,7 @@ def compare_sets(rows_of, said, kills, alive):
             err("jobs that sacct has and no record", f"{job} submitted {submit}: sacct "
                 f"{[(r['State'], r['Start'], r['End']) for r in rows]}, "
                 f"records {[r['key'] for r in records]}")
-        elif not rows and killed_after(kills, submit):
+        elif not rows and all(killed_after(kills, epoch(r["@end"])) for r in records):
             note("jobs of which slurmctld, killed, never told slurmdbd",
                  f"{[(r['key'], r['state'], r['@end']) for r in records]}")
         elif rows and all(killed_after(kills, epoch(r["@end"])) for r in records):
@@ -385,12 +414,15 @@ def main():
     with open(STORM, encoding="ascii") as f:
         storm = json.load(f)
     alive = {int(i) for i in inside("squeue", "-h", "-t", "PD,R,CG,CF,S,RQ", "-o", "%A").split()}
-    jobs = sacct()
+    said_kafka, messages = kafka()
+    said_file, lines = record_file()
+    jobs = sacct("-S", "2000-01-01", "-E", "2100-01-01")
+    # those that slurmdbd was told the end of, and no start, are shown to who knows their id only
+    ids = {str(r[-1]["jobid"]) for r in said_file.values()}
+    jobs += [r for r in sacct("-j", ",".join(sorted(ids))) if not r["Eligible"]]
     rows_of = collections.defaultdict(list)
     for row in jobs:
         rows_of[int(row["JobIDRaw"]), row["Submit"]].append(row)
-    said_kafka, messages = kafka()
-    said_file, lines = record_file()
     rows = mariadb()
 
     kills = storm["kills"]
@@ -399,7 +431,7 @@ def main():
     compare_sinks(said_kafka, said_file, rows)
     compare_repeats(said_kafka, rows_of)
     for record, row in pairs:
-        compare_job(record, row, is_open)
+        compare_job(record, row, is_open, kills, storm.get("starts", []))
         if not record["energy"]["final"]:
             err("records whose energy is not final at the end", record["key"])
     compare_names(storm["names"], said_file, kills)

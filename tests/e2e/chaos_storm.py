@@ -20,6 +20,7 @@ lock = threading.Lock()  # of what follows
 names = {}     # job id -> [name, wall clock] as submitted: an id may be given twice
 counts = {}    # what was submitted, what went wrong
 kills = []     # wall clock of each kill -9 of slurmctld, and of when it was up again
+starts = []    # wall clock of each start of slurmctld
 over = threading.Event()
 
 
@@ -178,6 +179,7 @@ def back(name):
     start(name)
     if name == "slurmctld":
         with lock:
+            starts.append(time.time())
             for k in kills:
                 k[1] = k[1] or time.time()
 
@@ -307,7 +309,7 @@ def main():
         t.join()
     good = until(600, "no job is left", nothing_runs)
     with open(OUT, "w", encoding="ascii") as f:
-        json.dump({"names": names, "counts": counts, "kills": kills}, f)
+        json.dump({"names": names, "counts": counts, "kills": kills, "starts": starts}, f)
     for kind, of in counts.items():
         say(f"{kind}: {sum(of.values())}: " + ", ".join(f"{n} {w}" for w, n in sorted(of.items())))
     return 0 if good else 1

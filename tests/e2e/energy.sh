@@ -91,3 +91,19 @@ wait_energy() {
 has_energy() {
 	[ -n "$(job_acct "$1" ConsumedEnergyRaw)" ]
 }
+
+# work_write: $e2e_work/work [UNTIL [HERE]] takes some CPU time ten times a second, until there is a file
+# UNTIL: a dozen that spin would leave nothing to the daemons. Each task tells by a file HERE.TASK that
+# it has begun.
+work_write() {
+	cat >"$e2e_work/work" <<-'EOT'
+		#!/bin/sh
+		[ -z "${2:-}" ] || : >"$2.$SLURM_PROCID"
+		while [ ! -e "${1:-/nonexistent}" ]; do
+			i=0
+			while [ $i -lt 3000 ]; do i=$((i + 1)); done
+			sleep 0.1
+		done
+	EOT
+	chmod 755 "$e2e_work/work"
+}

@@ -3,7 +3,8 @@
 # shellcheck disable=SC1091,SC2154
 # lib.sh - for tests against a private cluster: source it, start one with cluster_up, end with
 # done_testing. Whatever happens, the cluster is stopped; after a failure the log lines that
-# explain it are shown. E2E_KEEP=1 keeps the scratch folder, E2E_BUILDDIR names the build.
+# explain it are shown. E2E_KEEP=1 keeps the scratch folder, E2E_BUILDDIR names the build, E2E_IN is where
+# the folder is made [/tmp]: elsewhere if jobs have a /tmp of their own.
 e2e_top=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/../..")
 . "$e2e_top/tests/tap/tap.sh"
 
@@ -15,7 +16,7 @@ PATH=$PATH:/usr/sbin:/sbin
 for e2e_tool in slurmctld slurmd slurmdbd munged mariadbd nsenter ip jq; do
 	command -v $e2e_tool >/dev/null || skip_all "$e2e_tool is not installed (contrib/deps test)"
 done
-e2e_work=$(mktemp -d /tmp/ceems-e2e-XXXXXX)
+e2e_work=$(mktemp -d "${E2E_IN:-/tmp}/ceems-e2e-XXXXXX")
 chmod 755 "$e2e_work"
 trap e2e_cleanup EXIT
 trap 'exit 130' INT TERM HUP
@@ -163,7 +164,7 @@ job_is() {
 # job's start up to 5 s late (its db_inx thread), and of everything else only then.
 job_is_booked() {
 	local rows
-	rows=$(inside sacct -n -P -j "$1" -o State,End)
+	rows=$(inside sacct -n -P -j "${1%+*}" -o State,End)
 	[ -n "$rows" ] || return 1
 	! grep -qE '^(PENDING|RUNNING|REQUEUED)|Unknown$|^\|' <<<"$rows" || { echo "$rows"; return 1; }
 }
@@ -173,9 +174,9 @@ wait_booked() {
 }
 
 # job_acct ID FIELD [STEP]: one value from sacct: of the job's own row, or of STEP (batch,
-# extern, 0 ...).
+# extern, 0 ...). ID may be a het job's component, 7+0, which sacct does not find by this name.
 job_acct() {
-	inside sacct -n -P --noconvert -j "$1" -o "JobID,$2" |
+	inside sacct -n -P --noconvert -j "${1%+*}" -o "JobID,$2" |
 		awk -F '|' -v id="$1${3:+.$3}" '$1 "" == id "" { print $2; exit }'
 }
 

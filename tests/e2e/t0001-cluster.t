@@ -81,7 +81,9 @@ ok $? "jobs run after all of that"
 "$cluster" exec "$DIR" -u user1 srun nosuch >/dev/null 2>&1
 out=$("$cluster" logs "$DIR" slurmctld)
 has "$out" "log/slurmctld.out" "logs names a daemon's log"
-has "$out" ":slurmctld: " "and shows its end"
+# from 26.05 on with the time in front
+grep -qE '^[0-9]+:(slurmctld: |\[[0-9-]+T)' <<<"$out"
+ok $? "and shows its end"
 has "$("$cluster" logs "$DIR" kafka)" "no log of kafka" "or that there is none"
 out=$("$cluster" logs "$DIR")
 is $? 0 "logs works without errors in them, too"

@@ -5,7 +5,26 @@
 needs_plugins acct_gather
 . "$(dirname "$0")/energy.sh"
 
-cluster_up --plugins acct_gather --fake-rapl --cpus 4 --ceems-conf <(echo SampleInterval=100ms)
+# 360 g/kWh are 0.1 mg per joule; a marginal factor beside it, and a contract of nothing
+now=$(date +%s)
+when() {
+	date -u -d "@$((now + $1))" +%FT%TZ
+}
+cat >"$e2e_work/series.csv" <<EOT
+from,until,gco2e_per_kwh,kind,scope,region,fetched,source
+$(when -900),$(when -600),360,average,direct,ZZ-1,$(when -600),a test
+$(when -900),$(when 90000),700,marginal,direct,ZZ-1,$(when -600),a test
+EOT
+cluster_up --plugins acct_gather --fake-rapl --cpus 4 --ceems-conf <(cat <<EOT
+SampleInterval=100ms
+EmissionSeriesFile=$e2e_work/series.csv
+EmissionRegion=ZZ-1
+EmissionFreshAge=1d
+EmissionMaxAge=1d
+MarketFactor=0
+MarketSource=wind
+EOT
+)
 prom=$TEXTFILE_DIR/n1/ceems.prom
 
 # series NAME: its value, when there is just one.
@@ -37,6 +56,23 @@ has_all() {
 }
 wait_for 60 has_all
 ok $? "the node's energy by domain is what was fed"
+factor='{hostname="n1",region="ZZ-1",year="",kind'
+is "$(series "ceems_emission_factor_grams_per_kwh$factor=\"average\",step=\"fresh\"}")" 360.000 \
+	"the factor of the series is in force"
+age=$(series "ceems_emission_factor_age_seconds$factor=\"average\",step=\"fresh\"}")
+[ "${age:-0}" -ge 600 ] && [ "$age" -lt 3600 ]
+ok $? "it ended $age s ago"
+is "$(series "ceems_emission_factor_grams_per_kwh$factor=\"marginal\",step=\"\"}")" 700.000 \
+	"the marginal one is shown beside it"
+is "$(series "ceems_emission_factor_age_seconds$factor=\"marginal\",step=\"\"}")" 0 "which holds"
+is "$(series 'ceems_node_emissions_gco2e_total{hostname="n1",domain="cpu"}' | cut -c1-9)" 0.0012345 \
+	"12.345678 J are 1.2345 mg"
+is "$(series 'ceems_node_factor_joules_total{hostname="n1",step="fresh"}')" 13.345679 \
+	"every joule by a fresh factor"
+is "$(series 'ceems_node_factor_joules_total{hostname="n1",step="default"}')" 0.000000 "and none otherwise"
+is "$(series 'ceems_node_market_emissions_gco2e_total{hostname="n1"}')" 0.000000000 \
+	"nothing by the contract"
+is "$(series "ceems_compute_unit_market_emissions_gco2e_total{$labels}")" 0.000000000 "nor for the job"
 is "$(series 'ceems_node_conservation_error_joules_total{hostname="n1"}')" 0.000000 \
 	"the conservation error reads 0"
 if command -v promtool >/dev/null; then
@@ -58,4 +94,15 @@ wait_for 60 no_job
 ok $? "no job runs any more"
 isnt "$(series "ceems_compute_unit_energy_joules_total{$labels}")" "" \
 	"its last figures can still be scraped"
+
+# slurmd is away for a while: the first tick of the next one has the factor of that while
+"$cluster" kill "$DIR" slurmd n1
+feed 1000000 0
+"$cluster" start-daemon "$DIR" slurmd n1
+is_charged() {
+	[ "$(series 'ceems_node_factor_joules_total{hostname="n1",step="fresh"}')" = 14.345679 ]
+}
+wait_for 60 is_charged
+ok $? "what was used while slurmd was away is charged with the factor of that time"
+is "$(series 'ceems_node_factor_joules_total{hostname="n1",step="default"}')" 0.000000 "all of it"
 done_testing

@@ -11,29 +11,15 @@ nodes='n1 n2 n3 n4'
 # The nodes' own CPU time stands still: what this machine does beside the jobs is not theirs. Nodes
 # that never compute would learn an idle power, so they are told one, of a milliwatt. And jobs may
 # not take more memory than they asked for, where this machine can see to that.
-cluster_up --plugins acct_gather --fake-rapl --nodes 4 --cpus 8 --slurm-conf <(echo KillWait=2) \
+cluster_up --plugins acct_gather --fake-rapl --still-cpus --nodes 4 --cpus 8 --slurm-conf <(echo KillWait=2) \
 	--ceems-conf <(echo IdleWatts=0.001)
 can_limit=no
 [ ! -e /sys/fs/cgroup/memory/memory.limit_in_bytes ] || can_limit=yes
 [ $can_limit = no ] || echo ConstrainRAMSpace=yes >>"$DIR/etc/cgroup.conf"
 for n in $nodes; do
-	mkdir -p "$SYSROOT_DIR/$n/proc"
-	for cpu in '' 0 1 2 3 4 5 6 7; do
-		echo "cpu$cpu 0 0 0 1000 0 0 0 0 0 0"
-	done >"$SYSROOT_DIR/$n/proc/stat"
 	on "$n" restart_slurmd
 done
-# Some CPU time ten times a second, until there is a file of that name: a dozen that spin would
-# leave nothing to the daemons.
-cat >"$e2e_work/work" <<'EOT'
-#!/bin/sh
-while [ ! -e "${1:-/nonexistent}" ]; do
-	i=0
-	while [ $i -lt 3000 ]; do i=$((i + 1)); done
-	sleep 0.1
-done
-EOT
-chmod 755 "$e2e_work/work"
+work_write
 busy="exec timeout 900 $e2e_work/work"
 jobs=()
 

@@ -53,6 +53,9 @@ if [ -e "$BUILD_DIR/src/sources/.libs/ceems_source_redfish.so" ]; then
 else
 	skip "the source redfish is not built"
 fi
+check_with MariadbDatabase=nowhere
+has "$out" "error  mariadb " "a database that nobody made"
+has "$out" "-> ceems db migrate" "and what makes it"
 check_with EnergySources=rapl,hwmon SourceDir=/nowhere
 has "$out" "error  hwmon " "a source whose module is not there"
 
@@ -127,6 +130,11 @@ is "$(jq .difference_uj <<<"$json")" 0 "to the microjoule"
 is "$(jq '.measured.total_uj - .unallocated.total_uj - .system.total_uj - .retired.total_uj
 	- ([.ended[].total_uj, .steps[].total_uj] | add // 0)' <<<"$json")" 0 "also added up here"
 is "$(jq .measured.total_uj <<<"$json")" 50000000 "and it is what was fed"
+is "$(jq '[.measured, .steps[], .ended[] | .total_uj - ([.by_factor_uj[]] | add)] | unique' -c <<<"$json")" \
+	"[0]" "every joule has a factor"
+is "$(jq '.measured.co2e_ng - .unallocated.co2e_ng - .system.co2e_ng - .retired.co2e_ng
+	- ([.ended[].co2e_ng, .steps[].co2e_ng] | add // 0)' <<<"$json")" 0 "emissions add up, to the nanogram"
+has "$(inside "$ceems" ledger "${conf[@]}")" "g CO2e/kWh (" "and the factor is said"
 fails "a user may not look" as user1 "$ceems" ledger "${conf[@]}"
 has "$out" "the ledger is root's" "and is told why"
 

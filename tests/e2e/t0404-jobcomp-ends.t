@@ -87,7 +87,11 @@ if [ -x /usr/bin/python3 ] && [ -n "$libslurm" ]; then
 import ctypes, sys
 slurm = ctypes.CDLL(sys.argv[2], ctypes.RTLD_GLOBAL)
 slurm.slurm_init(None)
-sys.exit(slurm.slurm_complete_job(int(sys.argv[1]), 253))' "$salloc" "$libslurm"
+job = int(sys.argv[1])
+if slurm.slurm_api_version() >> 16 >= 44:  # 25.11: slurm_step_id_t, whose first is the SLUID
+    U32 = ctypes.c_uint32
+    job = (U32 * 6)(0, 0, job, 0xfffffffe, 0xfffffffe, 0)
+sys.exit(slurm.slurm_complete_job(job, 253))' "$salloc" "$libslurm"
 else
 	skip "python3 or libslurmfull is missing: no job ends for memory"
 fi
@@ -181,6 +185,8 @@ booked | diag
 jq -s -r 'group_by(.key) | map(select(length > 1))[] | map([.key, .energy.final, .steps == null]
 	| tostring) | join(" ")' "$RECORD_FILE" | grep -v 'false,\|true\]' >"$e2e_work/twice"
 is "$(cat "$e2e_work/twice")" "" "none is there twice"
+[ ! -s "$e2e_work/twice" ] ||
+	jq -s -c 'group_by(.key) | map(select(length > 1))[][]' "$RECORD_FILE" | diag
 
 # JobIDRaw,Submit -> joules, where sacct has any
 energies() {

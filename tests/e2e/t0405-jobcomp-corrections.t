@@ -75,6 +75,10 @@ wait_for 240 is_corrected "$job"
 ok $? "the correction comes"
 is "$(records "$job" | jq -c .key | sort -u)" "$key" "under the same key"
 wait_booked "$job"
+extern_is_told() {
+	[ -n "$(usage "$job" extern In energy)" ]
+}
+wait_for 60 extern_is_told
 total=$(field "$job" .energy.total_j)
 is "$total" "$(usage "$job" extern In energy)" "with the energy of the extern step"
 # at some 100 W, 2 s before the cancellation and 20 s after

@@ -31,9 +31,10 @@ sacct_agrees
 "$cluster" kill "$DIR" slurmd n1
 rmmod fakerapl
 rapl_range=65532610987654 rapl_load packages=1 psys=1 start_uj=0
-"$cluster" start-daemon "$DIR" slurmd n1
+# before slurmd reads them: from then on what they move is energy
 rapl_move 1 70000000
 rapl_move 0 40000000
+"$cluster" start-daemon "$DIR" slurmd n1
 wait_for 60 ledger_counts rejected 1
 ok $? "counters that began anew are seen"
 rapl_move 1 30000000

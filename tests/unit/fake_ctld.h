@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * fake_ctld.h - slurmctld and slurmdbd as the finaliser sees them, and a spool with jobs in it. Job
- * N is over in slurmctld from the time fake.ended says so, and in slurmdbd from fake.booked.
+ * N is over in slurmctld from the time fake.ended says so, and in slurmdbd from fake.booked; there it
+ * began and ended as was told, unless fake.row says otherwise.
  */
 #ifndef CEEMS_TESTS_FAKE_CTLD_H
 #define CEEMS_TESTS_FAKE_CTLD_H
@@ -11,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jobcomp/dbd_told.h"
+#include "jobcomp/dbd_view.h"
 #include "jobcomp/finality.h"
 #include "jobcomp/steps.h"
 #include "jobcomp/store.h"
@@ -21,6 +24,9 @@ static struct {
 	atomic_bool ended, booked;
 	atomic_bool gone; /* slurmctld has purged them, and steps were not measured */
 	atomic_bool unreported; /* a step has no usage */
+	atomic_bool told;	/* slurmdbd was told all */
+	atomic_bool start_untold; /* but of the jobs' start */
+	atomic_ullong row_start, row_end;
 	atomic_uint polls, fetches, largest;
 	size_t steps_of_job_1; /* others have one */
 } fake;
@@ -31,11 +37,36 @@ void finality_poll(struct finality_query *q, size_t n)
 	for (; n--; q++) {
 		q->energy_j = (struct maybe_u64){ fake.ended ? 7 : 3, true };
 		q->state = fake.ended ? FINALITY_ENDED : FINALITY_COMPLETING;
+		q->start_untold = fake.start_untold;
 		if (fake.gone) {
 			q->energy_j.known = false;
 			q->state = FINALITY_GONE;
 		}
 	}
+}
+
+bool dbd_told_all(void)
+{
+	return fake.told;
+}
+
+/* What slurmdbd has of the job, and how far it is to be trusted. */
+static void fake_row(struct steps_query *q)
+{
+	struct dbd_view view = { .told_end = q->end,
+				 .all_told = q->all_told,
+				 .end = fake.row_end ? fake.row_end : q->end,
+				 .lacks_usage = fake.unreported };
+	enum dbd_word word = dbd_view_word(&view);
+
+	q->state = word == DBD_LAST ? STEPS_ENDED : STEPS_OPEN;
+	q->unsure = word != DBD_NOT_YET && dbd_view_is_doubtful(&view);
+	if (word == DBD_NOT_YET || !fake.row_end)
+		return;
+	q->outcome = (struct outcome){ .known = true,
+				       .start = fake.row_start,
+				       .end = fake.row_end,
+				       .state = "TIMEOUT" };
 }
 
 int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg *why)
@@ -51,8 +82,7 @@ int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg 
 	for (; n--; q++) {
 		if (!fake.booked)
 			continue;
-		q->state = fake.unreported ? STEPS_OPEN : STEPS_ENDED;
-		q->unreported = fake.unreported;
+		fake_row(q);
 		q->nsteps = q->job_id == 1 && fake.steps_of_job_1 ? fake.steps_of_job_1 : 1;
 		q->steps = calloc(q->nsteps, sizeof(*q->steps));
 		for (i = 0; fake.gone && i < q->nsteps; i++)

@@ -18,6 +18,11 @@ struct fake_sampler {
 	struct ledger_book *b;
 	bool fresh;
 	uint64_t node_busy_ns;
+	const struct factor_chain *chain; /* NULL: 50 g/kWh for ever */
+	uint64_t cpu_ns; /* the time that the CPU's energy is of; 0: of the tick */
+	bool has_market;
+	uint64_t market_mg_per_kwh;
+	uint64_t wall_ns;		  /* of the next tick; 0: the clock's */
 	uint64_t busy_ns[LEDGER_STEPS]; /* by slot: what its cgroup would say */
 	struct book_line *line;		/* of the last tick */
 	size_t nlines;
@@ -48,14 +53,18 @@ static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_u
 			    uint64_t dram_uj)
 {
 	struct ledger_page *page = ledger_begin(f->l);
-	struct book_tick tick = { .t_wall_ns = clock_wall_ns(), .node_cpus = 8,
+	static const struct factor_chain always = {
+		.fixed = { .mg_per_kwh = 50000, .kind = EMISSION_STATIC }
+	};
+	struct book_tick tick = { .t_wall_ns = f->wall_ns ? f->wall_ns : clock_wall_ns(),
+				  .chain = f->chain ? f->chain : &always, .node_cpus = 8,
 				  .node_mem_mb = 8000, .node_busy_ns = f->node_busy_ns };
 	size_t i;
 
 	tick.t_mono_ns = now ? now : clock_mono_ns();
 	tick.nparts = 2;
 	tick.part[0] = (struct split_part){ .domain = DOMAIN_CPU, .source = SOURCE_RAPL,
-					    .idle_mw = 10000 };
+					    .idle_mw = 10000, .idle_ns = f->cpu_ns };
 	tick.part[1] = (struct split_part){ .domain = DOMAIN_DRAM, .source = SOURCE_MODEL };
 	if (page->t_mono_ns) { /* the first reading is the base */
 		tick.part[0].measured_uj = cpu_uj;
@@ -63,9 +72,9 @@ static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_u
 	}
 	page->domain_source[DOMAIN_CPU] = SOURCE_RAPL;
 	page->domain_source[DOMAIN_DRAM] = SOURCE_MODEL;
-	page->factor_known = 1;
-	page->factor_mg_per_kwh = 50000;
 	page->pue_milli = 1200;
+	page->market_known = f->has_market;
+	page->market_mg_per_kwh = f->market_mg_per_kwh;
 	f->nlines = ledger_book_collect(f->b, page, tick.t_mono_ns, &f->line);
 	tick.cpu_weight[0] = tick.mem_weight = f->node_busy_ns - page->node_busy_ns;
 	for (i = 0; i < f->nlines; i++) {

@@ -22,6 +22,7 @@ struct private_mariadbd {
 	char log[128], data[128], socket[100];
 	char data_arg[160], socket_arg[128], pid_arg[160], user_arg[64];
 	const char *max_packet; /* "--max-allowed-packet=1M" */
+	const char *more[6];	/* options, up to a NULL; without any there is no network */
 };
 
 static inline const char *mariadbd_program(const char *const *paths)
@@ -69,11 +70,13 @@ static inline bool mariadbd_start(struct private_mariadbd *p)
 {
 	char *argv[] = { mariadbd_arg(mariadbd_server()), mariadbd_arg("--no-defaults"),
 			 p->data_arg, p->socket_arg, p->pid_arg, p->user_arg,
-			 mariadbd_arg("--skip-networking"),
 			 mariadbd_arg("--innodb-buffer-pool-size=256M"),
 			 mariadbd_arg("--innodb-log-file-size=256M"),
 			 mariadbd_arg(p->max_packet ? p->max_packet :
-						      "--max-allowed-packet=16M"), NULL };
+						      "--max-allowed-packet=16M"),
+			 mariadbd_arg(p->more[0] ? p->more[0] : "--skip-networking"),
+			 mariadbd_arg(p->more[0] ? p->more[1] : NULL), mariadbd_arg(p->more[2]),
+			 mariadbd_arg(p->more[3]), mariadbd_arg(p->more[4]), NULL };
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	uint64_t deadline = clock_mono_ns() + 60 * NSEC_PER_SEC;
 	bool up = false;

@@ -143,7 +143,7 @@ int main(void)
 	(void)spool_sync(s.spool, &err);
 	njobs = 0;
 	add_job(10, 4990); /* before the oldest that is known */
-	add_job(1, 4999);
+	add_job(1, 4999); /* its record is there, what was told is not */
 	add_job(2, 5000);
 	add_job(3, 5001);
 	add_job(4, 5002);
@@ -156,6 +156,9 @@ int main(void)
 	store_fini(&s);
 	open_store(&s);
 	is_str(added(&s), "", "and not with the next process");
+	add_job(4, 5100);
+	is_str(added(&s), "6:c/4,1000,0/0 ", "one that ended again does, too");
+	is_str(added(&s), "", "once");
 
 	/* in the refuge, not yet in the spool */
 	(void)spool_open(refuge_path, UINT64_C(1) << 20, &refuge, &err);

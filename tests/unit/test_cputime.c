@@ -401,6 +401,41 @@ static void test_many_processes(void)
 	folders_remove(&f);
 }
 
+/* Without a cgroup: what is below a process, which here is this one. */
+static void test_tree(void)
+{
+	static const struct folders nowhere;
+	struct burner other = burner_start(&nowhere, 60 * MS, 0); /* was there before */
+	struct cputime *c = NULL;
+	struct errmsg err = { 0 };
+	uint64_t first = 0;
+	uint64_t second = 0;
+	uint64_t third = 0;
+	struct burner b;
+	int rc;
+
+	rc = cputime_open_tree(getpid(), &c, &err);
+	if (rc == -EOPNOTSUPP) {
+		skip(8, "this kernel does not list a process's children");
+		burner_end(&other);
+		return;
+	}
+	is_int(rc, 0, "open the processes below this one");
+	b = burner_start(&nowhere, 150 * MS, 100 * MS);
+	is_int(cputime_read(c, &first), 0, "read");
+	is_about(first, 310 * MS, "children, and theirs");
+	burner_end(&b);
+	is_int(cputime_read(c, &second), 0, "read when one is gone");
+	is_u64(second, first, "what it used is kept");
+	burn(100 * MS);
+	is_int(cputime_read(c, &third), 0, "read");
+	ok(third < second + 50 * MS, "the one above does not count");
+	burner_end(&other);
+	cputime_close(c);
+	is_int(cputime_open_tree(other.pid, &c, &err), -ESRCH,
+	       "of a process that is gone");
+}
+
 static void test_open_fails(void)
 {
 	static const struct {
@@ -439,5 +474,6 @@ int main(void)
 	for (i = HIER_V2; i <= HIER_FREEZER; i++)
 		test_step(i);
 	test_many_processes();
+	test_tree();
 	return done_testing();
 }

@@ -62,15 +62,18 @@ static void fill(unsigned int first, unsigned int n, unsigned int from)
 		 "INSERT INTO ceems.job (record_key, submit_time, cluster, jobid, restart_count, "
 		 "user_id, group_id, username, account, partition_name, state, start_time, end_time, "
 		 "elapsed_s, total_cpus, total_nodes, energy_final, energy_j, co2e_g, cpu_time_s, "
-		 "record) SELECT CONCAT('c/', seq), "
+		 "pue, market_co2e_g, embodied_g, fresh_factor_j, static_factor_j, record) SELECT CONCAT('c/', seq), "
 		 "@t := UTC_TIMESTAMP() - INTERVAL (%u + 3 * (seq - %u)) DAY, 'c', seq, 0, 1000, 1000, "
 		 "ELT(1 + seq %% 4, 'bob', 'Bob', 'bob ', NULL), ELT(1 + seq %% 2, 'a''b', 'ä'), "
 		 "'part', 'COMPLETED', @t, @t + INTERVAL 1 DAY, 86400, 4, 1, 1, "
-		 "IF(seq %% 5, seq, NULL), seq / 7, IF(seq %% 3, seq, NULL), '{}' "
+		 "IF(seq %% 5, seq, NULL), seq / 7, IF(seq %% 3, seq, NULL), 1.5, seq / 3, seq, "
+		 "IF(seq %% 2, seq, NULL), 1, '{}' "
 		 "FROM ceems.seq WHERE seq >= %u AND seq < %u;"
+		 "INSERT IGNORE INTO ceems.usage_open SELECT DATE(submit_time) FROM ceems.job WHERE "
+		 "jobid >= %u AND jobid < %u;"
 		 "INSERT INTO ceems.step (record_key, step_id, submit_time, energy_j) SELECT "
 		 "record_key, 0, submit_time, energy_j FROM ceems.job WHERE jobid >= %u AND jobid < %u",
-		 from, first, first, first + n, first, first + n);
+		 from, first, first, first + n, first, first + n, first, first + n);
 	ok(rig_query(sql), "%u jobs", n);
 }
 
@@ -87,7 +90,11 @@ static uint64_t by_month(void)
 {
 	return rig_number("SELECT BIT_XOR(CRC32(CONCAT_WS('|', cluster, HEX(username), month, jobs, "
 			  "jobs_measured, ROUND(cpu_hours, 3), ROUND(energy_kwh, 6), ROUND(co2e_kg, 6), "
-			  "ROUND(cpu_efficiency, 6)))) FROM ceems.user_month");
+			  "ROUND(cpu_efficiency, 6)))) FROM ceems.user_month") ^
+	       rig_number("SELECT BIT_XOR(CRC32(CONCAT_WS('|', HEX(username), account, month, "
+			  "ROUND(co2e_kg, 6), ROUND(market_co2e_kg, 6), ROUND(embodied_kg, 6), "
+			  "ROUND(mean_g_per_kwh, 6), ROUND(fresh_share, 6), ROUND(static_share, 6)))) "
+			  "FROM ceems.emissions_month");
 }
 
 static uint64_t partitions(const char *table)
@@ -210,6 +217,61 @@ static void test_late(void)
 	ok(strstr(lines, ": stays, 1 of its jobs ended later") != NULL, "%s", lines);
 }
 
+/* Sums that are kept are those of the jobs; whoever writes to one makes them count anew. */
+static void test_days(void)
+{
+	uint64_t want = checksum();
+
+	is_int(maintain(0, false), 0, "days");
+	is_u64(rig_number("SELECT COUNT(*) FROM ceems.usage_open WHERE submit_day < CURRENT_DATE - "
+			  "INTERVAL 2 DAY"), 0, "none but the last are open");
+	ok(checksum() == want, "and all is counted as before");
+	is_u64(rig_number("SELECT SUM(jobs) = (SELECT COUNT(*) FROM ceems.job WHERE submit_time < "
+			  "CURRENT_DATE - INTERVAL 2 DAY) FROM ceems.usage_day WHERE archived_id = 0"),
+	       1, "each job of a closed day is summed up once");
+	rig_query("INSERT IGNORE INTO ceems.usage_open SELECT DATE(submit_time) FROM ceems.job WHERE "
+		  "jobid = 10; UPDATE ceems.job SET energy_j = 1000000, end_time = end_time + INTERVAL "
+		  "1 DAY WHERE jobid = 10");
+	is_u64(rig_number("SELECT SUM(energy_j) = (SELECT SUM(energy_j) FROM ceems.job) + (SELECT "
+			  "SUM(energy_j) FROM ceems.usage_day WHERE archived_id) FROM ceems.usage_all"),
+	       1, "a correction counts at once");
+	want = checksum();
+	is_int(maintain(0, true), 0, "dry run");
+	is_str(lines, "days would be summed up\n", "says so");
+	is_int(maintain(0, false), 0, "and again");
+	is_str(lines, "summed up 1 days\n", "that day only");
+	ok(checksum() == want, "the same");
+	is_int(maintain(0, false), 0, "nothing to do");
+	is_str(lines, "", "says nothing");
+}
+
+/* A writer has the day: it is waited for, and what it wrote is in the sum. */
+static void test_days_locked(void)
+{
+	MYSQL *m = rig_connect(rig.settings.mariadb_defaults_file, "ceems", 0);
+	int status = -1;
+	pid_t pid;
+
+	rig_query("INSERT INTO ceems.usage_open SELECT DATE(submit_time) FROM ceems.job WHERE jobid = 10");
+	mariadb_client_query(m, "START TRANSACTION", &rig.err);
+	mariadb_client_query(m, "INSERT IGNORE INTO usage_open SELECT DATE(submit_time) FROM job WHERE "
+			     "jobid = 10", &rig.err);
+	mariadb_client_query(m, "UPDATE job SET energy_j = 2000000 WHERE jobid = 10", &rig.err);
+	pid = fork();
+	if (!pid)
+		_exit(maintain(0, false) < 0 || strcmp(lines, "summed up 1 days\n"));
+	while (rig_number("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE "
+			  "'SELECT submit_day%FOR UPDATE'") != 1 &&
+	       !waitpid(pid, &status, WNOHANG))
+		nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	mariadb_client_query(m, "COMMIT", &rig.err);
+	mariadb_client_close(m);
+	ok(waitpid(pid, &status, 0) == pid && status == 0, "waits for the writer");
+	is_u64(rig_number("SELECT SUM(energy_j) FROM ceems.usage_day WHERE archived_id = 0 AND "
+			  "submit_day = (SELECT DATE(submit_time) FROM ceems.job WHERE jobid = 10)"),
+	       2000000, "and has what it wrote");
+}
+
 /* Somebody reads for long: the wait for the table is short, but many. */
 static void test_locked(void)
 {
@@ -238,6 +300,14 @@ static void test_locked(void)
 	mariadb_client_close(m);
 }
 
+/* After a downgrade. */
+static void test_later_schema(void)
+{
+	rig_query("INSERT INTO ceems.schema_version (version, name, checksum) VALUES (99, 'x', 0)");
+	is_int(maintain(31 * DAY, false), -EPROTO, "a schema of a later version is left alone");
+	rig_query("DELETE FROM ceems.schema_version WHERE version = 99");
+}
+
 int main(void)
 {
 	const char *why = rig_start();
@@ -251,9 +321,12 @@ int main(void)
 			     "ceems.seq_1_to_2000")) {
 		test_partitions();
 		test_kills();
+		test_days();
+		test_days_locked();
 		test_kill_each();
 		test_late();
 		test_locked();
+		test_later_schema();
 	}
 	rig_stop();
 	return done_testing();

@@ -129,7 +129,7 @@ static void test_reader(void)
 {
 	static const char *const views[] = { "job", "step", "job_summary", "step_summary",
 					     "usage_all", "user_month", "account_month",
-					     "partition_day", "efficiency", "emission_factor",
+					     "partition_day", "emissions_month", "efficiency", "emission_factor",
 					     "archived", "usage_day" };
 	static const char *const refused[] = {
 		"UPDATE ceems.job SET energy_j = 0", "DELETE FROM ceems.job",
@@ -162,7 +162,8 @@ static void test_admins(void)
 	rig_query("DROP DATABASE ceems");
 	if (!is_int(migrate_run(&rig.settings, &m, &rig.err), 0, "the admin makes it anew"))
 		diag("%s", rig.err.text);
-	rig_query("INSERT INTO ceems.job (record_key, submit_time, cluster, jobid, restart_count, "
+	rig_query("INSERT INTO ceems.usage_open VALUES ('2001-01-01'); "
+		  "INSERT INTO ceems.job (record_key, submit_time, cluster, jobid, restart_count, "
 		  "user_id, group_id, energy_final, record, end_time, username) SELECT 'old', "
 		  "'2001-01-01', 'c', 7, 0, 1, 1, 1, '{}', '2001-01-02', 'alice'");
 	o.defaults_file = maintainer;

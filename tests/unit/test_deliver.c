@@ -25,6 +25,7 @@ static struct {
 	int fail_at;	   /* items from here on are retried; -1: none */
 	int lag;	   /* so many of the last new ones are left on their way */
 	const char *poison; /* items with this text are refused */
+	const char *hold;   /* the item with this text waits */
 	char got[65536];   /* what was acked, in order */
 	size_t last_n;
 	uint64_t timeout_ns;
@@ -61,6 +62,10 @@ static int fake_deliver(struct sink *k, const struct sink_item *item, size_t n,
 		}
 		if (fake.fail_at >= 0 && i >= (size_t)fake.fail_at)
 			continue; /* SINK_RETRY is what it starts with */
+		if (result[i] == SINK_REFUSED)
+			continue;
+		if (fake.hold && !strncmp(item[i].json, fake.hold, item[i].json_len))
+			continue;
 		result[i] = SINK_ACKED;
 		if (fake.poison && memmem(item[i].json, item[i].json_len, fake.poison,
 					  strlen(fake.poison))) {
@@ -72,9 +77,17 @@ static int fake_deliver(struct sink *k, const struct sink_item *item, size_t n,
 			item[i].json_len < 200 ? item[i].json_len : 1);
 		strcat(fake.got, ";");
 	}
+	if (fake.hold)
+		return errmsg_set(e, -EAGAIN, "it waits");
 	if (fake.fail_at >= 0 && (size_t)fake.fail_at < n)
 		return errmsg_set(e, -EAGAIN, "connection refused");
 	return 0;
+}
+
+static const char *fake_refusal(const struct sink *k)
+{
+	(void)k;
+	return "poison \"found\"";
 }
 
 static void fake_close(struct sink *k)
@@ -88,6 +101,7 @@ static const struct sink_ops fake_ops = {
 	.kinds = SPOOL_MASK(SPOOL_RECORD),
 	.max_batch = 4,
 	.open = fake_open,
+	.refusal = fake_refusal,
 	.deliver = fake_deliver,
 	.close = fake_close,
 };
@@ -346,6 +360,37 @@ static void test_refused(void)
 	scratch_clear(dir);
 }
 
+/* Refused together, settled in different rounds, for which trouble has other words. */
+static void test_reasons(void)
+{
+	struct spool *s = NULL;
+	struct deliver *d;
+	char *text;
+	size_t len = 0;
+
+	fake_reset();
+	spool_open(dir, 1 << 20, &s, &err);
+	d = make(s);
+	put(s, SPOOL_RECORD, "poison 1");
+	put(s, SPOOL_RECORD, "a");
+	put(s, SPOOL_RECORD, "poison 2");
+	fake.poison = "poison";
+	fake.hold = "a";
+	is_int(deliver_run(d, S, 5), 1, "what is before the one that waits");
+	fake.hold = NULL;
+	fake.poison = NULL;
+	is_int(deliver_run(d, 1000 * S, 5), 2, "and the rest");
+	is_str(fake.got, "a;", "the refused ones are not tried again");
+	text = scratch_read(scratch_path(dir, "fake.dead"), &len);
+	ok(text && strstr(text, "\"reason\":\"poison \\\"found\\\"\",\"record\":\"poison 1\"}\n") &&
+		   strstr(text, "\"reason\":\"poison \\\"found\\\"\",\"record\":\"poison 2\"}\n"),
+	   "each with its own reason: %s", text ? text : "");
+	free(text);
+	deliver_destroy(d);
+	spool_close(s);
+	scratch_clear(dir);
+}
+
 static void test_many(void)
 {
 	static char big[SPOOL_DATA_MAX];
@@ -380,7 +425,7 @@ static void test_dead_rotation(void)
 		diag("ftruncate");
 	close(fd);
 	errors = 0;
-	is_int(deadletter_write(dir, "x", &item, "r", &err), 0, "a full file of dead letters");
+	is_int(deadletter_write(dir, "x", &(struct deadletter){ &item, "r" }, 1, &err), 0, "a full file of dead letters");
 	ok(stat(scratch_path(dir, "x.dead.1"), &st) == 0 &&
 		   (uint64_t)st.st_size == DEADLETTER_FILE_MAX,
 	   "is moved aside");
@@ -403,6 +448,7 @@ int main(void)
 	test_open_later();
 	test_refused();
 	test_many();
+	test_reasons();
 	test_dead_rotation();
 	scratch_clear(dir);
 	is_int(rmdir(dir), 0, "nothing left behind");

@@ -33,17 +33,17 @@ static const struct {
 };
 
 static const struct {
-	uint64_t energy_uj, mg_per_kwh, pue_milli, ng;
+	uint64_t energy_uj, ug_per_kwh, pue_milli, ng;
 } ng[] = {
-	{ 0, 475000, 1000, 0 },
-	{ 3600000, 1000, 1000, 1000 },	     /* 1 uWh at 1 g/kWh is 1 ug */
-	{ UINT64_C(3600000000000), 475000, 1350, UINT64_C(641250000000) },
-	{ 1, 1799999, 1000, 0 },	     /* just below half */
-	{ 1, 1800000, 1000, 1 },	     /* half */
-	{ 3, 1800000, 1000, 2 },	     /* one and a half */
-	{ UINT64_C(1000000000000000), 5000000, 5000, UINT64_C(6944444444444444) },
+	{ 0, 475000000, 1000, 0 },
+	{ 3600000, 1000000, 1000, 1000 },    /* 1 uWh at 1 g/kWh is 1 ug */
+	{ UINT64_C(3600000000000), 475000000, 1350, UINT64_C(641250000000) },
+	{ 1, 1799999999, 1000, 0 },	     /* just below half */
+	{ 1, 1800000000, 1000, 1 },	     /* half */
+	{ 3, 1800000000, 1000, 2 },	     /* one and a half */
+	{ UINT64_C(1000000000000000), UINT64_C(5000000000), 5000, UINT64_C(6944444444444444) },
 	{ UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX },
-	{ UINT64_MAX, 3600000, 1001, UINT64_MAX },
+	{ UINT64_MAX, UINT64_C(3600000000), 1001, UINT64_MAX },
 };
 
 static void write_table(const char *path, const char *text)
@@ -110,7 +110,7 @@ int main(void)
 	unlink(path);
 
 	for (i = 0; i < ARRAY_SIZE(ng); i++)
-		is_u64(emission_ng(ng[i].energy_uj, ng[i].mg_per_kwh, ng[i].pue_milli), ng[i].ng,
+		is_u64(emission_ng(ng[i].energy_uj, ng[i].ug_per_kwh, ng[i].pue_milli), ng[i].ng,
 		       "emission_ng()");
 	ok(strstr(emission_default_file(), "emission-factors.csv") != NULL, "the default: %s",
 	   emission_default_file());

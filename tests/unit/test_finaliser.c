@@ -27,6 +27,7 @@ static struct {
 	char dir[64];
 	/* what the sink got */
 	unsigned int records, finals, without_steps, parts, followups, refilled, scripts;
+	unsigned int timeouts; /* which only slurmdbd has */
 	uint64_t steps;
 } t;
 
@@ -92,6 +93,7 @@ static void count(const struct spool_entry *e)
 		t.without_steps += !r->steps_known;
 		t.refilled += r->job_name && !strcmp(r->job_name, "refilled");
 		t.scripts += !!r->script;
+		t.timeouts += !strcmp(r->state, "TIMEOUT");
 		t.steps += r->nsteps;
 	}
 	record_destroy(r);
@@ -120,10 +122,12 @@ static bool until(const unsigned int *what, unsigned int n)
 static void reset(void)
 {
 	t.records = t.finals = t.without_steps = t.parts = t.followups = t.refilled = 0;
-	t.scripts = 0;
+	t.scripts = t.timeouts = 0;
 	t.steps = 0;
 	fake.dbd_is_down = false;
 	fake.ended = fake.booked = true;
+	fake.told = fake.gone = fake.unreported = fake.start_untold = false;
+	fake.row_start = fake.row_end = 0;
 	fake.steps_of_job_1 = 0;
 	t.settings = (struct settings){ .final_energy_wait_ns = NSEC_PER_SEC,
 					.step_details_wait_ns = NSEC_PER_SEC,
@@ -269,6 +273,95 @@ static void test_told_again(void)
 	stop();
 }
 
+/* A slurmctld that was killed runs a job again, under the same key and within the same second. */
+static void test_run_again(void)
+{
+	struct record *again = fake_record(1, 1700000100);
+
+	reset();
+	again->start++;
+	(void)begin();
+	store_lock(&t.store);
+	(void)fake_put(&t.store, SPOOL_PENDING, fake_record(1, 1700000100));
+	(void)fake_put(&t.store, SPOOL_PENDING, again);
+	(void)fake_put(&t.store, SPOOL_RECORD, fake_record(1, 1700000100));
+	store_unlock(&t.store);
+	ok(start() && until(&t.records, 2), "the record of the first run is not the second's");
+	stop();
+
+	reset();
+	t.settings.correction_wait_ns = 0;
+	fake.gone = true;
+	fake.row_start = 1700000050;
+	fake.row_end = 1700000100;
+	(void)begin();
+	put(1, 1);
+	ok(start() && until(&t.records, 1), "slurmdbd has the second run");
+	is_u64(t.without_steps, 1, "whose steps are not the first's");
+	is_u64(t.timeouts, 0, "nor is its end");
+	stop();
+}
+
+/* slurmdbd has the end that a killed slurmctld told it before. */
+static void test_older_row(void)
+{
+	reset();
+	t.settings.step_details_wait_ns = 100 * NSEC_PER_MSEC;
+	fake.row_start = 1700000000;
+	fake.row_end = 1700000050;
+	(void)begin();
+	put(1, 1);
+	ok(start() && until(&t.records, 1), "slurmdbd does not know of this end");
+	is_u64(t.timeouts, 0, "the record has the one that was told");
+	is_u64(t.followups, 1, "and is followed up");
+	fake.row_end = 1700000100;
+	ok(until(&t.records, 2) && t.timeouts == 1, "then it does");
+	stop();
+
+	reset();
+	fake.row_start = 1700000000;
+	fake.row_end = 1700000050;
+	fake.told = true;
+	(void)begin();
+	put(1, 1);
+	ok(start() && until(&t.records, 1), "slurmdbd will never know of it");
+	is_u64(t.timeouts, 1, "the record says what sacct says");
+	is_u64(t.followups, 0, "for good");
+	stop();
+}
+
+/* Of a node that failed, or of a slurmctld that was killed: nobody will tell of the steps' end. */
+static void test_all_told(void)
+{
+	reset();
+	t.settings.final_energy_wait_ns = 100 * NSEC_PER_MSEC;
+	t.settings.step_details_wait_ns = 60 * NSEC_PER_SEC;
+	fake.unreported = fake.gone = fake.told = true;
+	(void)begin();
+	put(1, 3);
+	ok(start() && until(&t.records, 3), "steps whose usage slurmdbd will not be told");
+	is_u64(t.without_steps + t.followups, 0, "are in the records, for good");
+	stop();
+
+	reset();
+	t.settings.step_details_wait_ns = 100 * NSEC_PER_MSEC;
+	fake.unreported = fake.told = fake.start_untold = true;
+	(void)begin();
+	put(1, 3);
+	ok(start() && until(&t.records, 3), "jobs whose start slurmdbd has yet to be told");
+	is_u64(t.followups, 3, "are looked at again");
+	stop();
+
+	reset();
+	fake.gone = fake.told = true;
+	fake.booked = false;
+	(void)begin();
+	put(1, 3);
+	ok(start() && until(&t.records, 3), "jobs of which slurmdbd was not told");
+	is_u64(t.followups, 0, "are not looked for again");
+	stop();
+}
+
 static void test_backlog(void)
 {
 	reset();
@@ -293,6 +386,9 @@ int main(void)
 	test_late_end();
 	test_key();
 	test_told_again();
+	test_run_again();
+	test_older_row();
+	test_all_told();
 	test_backlog();
 	scratch_clear(t.dir);
 	(void)rmdir(t.dir);

@@ -42,7 +42,7 @@ static void end(void)
 static void reset(void)
 {
 	fake.dbd_is_down = false;
-	fake.ended = fake.booked = false;
+	fake.ended = fake.booked = fake.told = false;
 	t.settings = (struct settings){ .step_details = true,
 					.record_max_bytes = 900 << 10,
 					.correction_wait_ns = 1000 * NSEC_PER_SEC };
@@ -159,6 +159,52 @@ static void test_unreported(void)
 	end();
 }
 
+static void test_all_told(void)
+{
+	struct record *r = fake_record(2, clock_wall_ns() / NSEC_PER_SEC - 10);
+	uint64_t polls;
+
+	reset();
+	fake.ended = fake.booked = fake.unreported = fake.told = true;
+	begin(1u << 30);
+	(void)put(1, 10);
+	run(40);
+	is_u64(entries("all", SPOOL_RECORD), 1, "usage that will never come is not waited for");
+	is_u64(t.u.nkept, 0, "nor asked for again");
+	fake.unreported = false;
+
+	fake.booked = false;
+	(void)put(1, 10);
+	r->energy.final = true;
+	(void)fake_put(&t.store, SPOOL_FOLLOWUP, r);
+	run(200);
+	is_u64(entries("all", SPOOL_RECORD), 2, "of a job without a row only the energy is final");
+	polls = fake.polls;
+	run(1000);
+	is_u64(fake.polls, polls, "and that is it");
+	fake.told = false;
+	end();
+}
+
+/* slurmctld, killed, forgot the run and let the job run again: that one has a record of its own. */
+static void test_run_again(void)
+{
+	uint64_t before;
+
+	reset();
+	fake.booked = fake.gone = true;
+	fake.row_start = clock_wall_ns() / NSEC_PER_SEC - 50; /* ours began 110 s ago */
+	fake.row_end = fake.row_start + 45;
+	begin(1u << 30);
+	(void)put(1, 10);
+	before = appended();
+	run(40);
+	is_u64(appended(), before, "what slurmdbd has of the second run is not the first's");
+	fake.gone = false;
+	fake.row_start = fake.row_end = 0;
+	end();
+}
+
 /* What was seen of the energy is not forgotten because nobody has it any more. */
 static void test_seen_energy(void)
 {
@@ -258,6 +304,8 @@ int main(void)
 		return 1;
 	test_rounds();
 	test_unreported();
+	test_all_told();
+	test_run_again();
 	test_seen_energy();
 	test_held();
 	test_full();

@@ -50,6 +50,8 @@ enum property {
 	PERMUTATION,
 	EQUAL_JOBS,
 	RESTART,
+	FACTORS,
+	EMISSIONS,
 	PROPERTIES
 };
 
@@ -62,6 +64,8 @@ static const char *const property_name[PROPERTIES] = {
 	[PERMUTATION] = "the order of the jobs changes nothing",
 	[EQUAL_JOBS] = "equal jobs get equal energy",
 	[RESTART] = "a sampler that is restarted anywhere measures the same",
+	[FACTORS] = "the energy by fresh, last, static and default factors adds up to each account's",
+	[EMISSIONS] = "emissions of steps + unallocated + system == measured, to the nanogram",
 };
 
 struct world {
@@ -72,6 +76,7 @@ struct world {
 	struct parts parts;
 	struct cpuweights weights;
 	uint64_t now_ns;
+	unsigned int t;
 	struct run_result *r;
 };
 
@@ -208,13 +213,84 @@ static void live_steps(struct world *w, unsigned int t, const unsigned int *orde
 	}
 }
 
+/* --- emissions ---------------------------------------------------------------------------- */
+
+#define WALL_S UINT64_C(1795341600)
+#define POINTS 24
+
+static struct factor_point points[POINTS];
+static struct factor_series series = { points, 0 };
+static struct factor_chain chain = { .region = "XX", .series = &series };
+static uint64_t wall_s[TICKS]; /* at START_NS, as the wall clock has it: it is set now and then */
+
+/* Points of 1 to 4 s with gaps between, in which they grow old; the clock begins somewhere near them. */
+static void plan_factors(void)
+{
+	uint64_t t = WALL_S;
+	size_t i;
+
+	series.n = rnd(POINTS + 1);
+	for (i = 0; i < series.n; i++) {
+		t += rnd(4);
+		points[i] = (struct factor_point){
+			t, t + 1 + rnd(4), WALL_S,
+			{ .mg_per_kwh = rnd(1000000), .region = "XX", .source = "x" }
+		};
+		t = points[i].until_s;
+	}
+	chain.fixed = (struct emission_factor){
+		.mg_per_kwh = rnd(1000000), .kind = rnd(2) ? EMISSION_STATIC : EMISSION_DEFAULT
+	};
+	chain.fresh_age_s = rnd(3);
+	chain.max_age_s = rnd(6);
+	wall_s[0] = WALL_S;
+	for (i = 1; i < TICKS; i++)
+		wall_s[i] = rnd(8) ? wall_s[i - 1] : wall_s[i - 1] + rnd(41) - 20;
+}
+
+static bool links_add_up(const struct account *a)
+{
+	uint64_t sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < FACTOR_STEP_N; i++)
+		sum += a->factor_uj[i];
+	return sum == account_total_uj(a);
+}
+
+static void check_emissions(struct world *w, const struct ledger_page *page)
+{
+	struct account sum = page->unallocated;
+	bool add_up = links_add_up(&page->unallocated) && links_add_up(&page->system) &&
+		      links_add_up(&page->retired) && links_add_up(&page->measured);
+	unsigned int i;
+
+	account_add(&sum, &page->system);
+	account_add(&sum, &page->retired);
+	for (i = 0; i < page->nsteps; i++) {
+		add_up = add_up && links_add_up(&page->step[i].energy);
+		account_add(&sum, &page->step[i].energy);
+	}
+	for (i = 0; i < page->njobs; i++) {
+		add_up = add_up && links_add_up(&page->job[i].closed);
+		account_add(&sum, &page->job[i].closed);
+	}
+	if (!add_up)
+		w->r->bad |= 1 << FACTORS;
+	if (memcmp(sum.co2e_ng, page->measured.co2e_ng, sizeof(sum.co2e_ng)) ||
+	    memcmp(sum.factor_uj, page->measured.factor_uj, sizeof(sum.factor_uj)) ||
+	    sum.market_ng != page->measured.market_ng)
+		w->r->bad |= 1 << EMISSIONS;
+}
+
 /* What sampler_tick() does, but that time and CPU time come from the history. */
 static void tick(struct world *w, const uint64_t socket_ns[SOCKETS_MAX], bool is_turned)
 {
 	const struct parts_setup setup = { .interval_ns = S, .cpus = w->h->cpus };
 	struct ledger_page *page = ledger_begin(w->l);
 	struct book_tick tick = { .t_mono_ns = w->now_ns, .node_cpus = w->h->cpus,
-				  .node_mem_mb = w->h->mem_mb };
+				  .node_mem_mb = w->h->mem_mb, .chain = &chain,
+				  .t_wall_ns = wall_s[w->t] * S + w->now_ns - START_NS };
 	struct parts_tick all = { .dt_ns = page->t_mono_ns ? w->now_ns - page->t_mono_ns : 0 };
 	struct sources_reading reading;
 	struct book_line *line;
@@ -236,6 +312,9 @@ static void tick(struct world *w, const uint64_t socket_ns[SOCKETS_MAX], bool is
 	}
 	cpuweights_fill(&w->weights, page->socket_cpus, socket_ns, line, n, &tick);
 	memcpy(page->domain_source, reading.from, sizeof(page->domain_source));
+	page->pue_milli = 1200;
+	page->market_known = 1;
+	page->market_mg_per_kwh = 30000;
 	parts_note(&w->parts, page, &reading, &setup, &tick);
 	if (ledger_book_apply(w->b, page, &tick) < 0)
 		w->r->bad |= 1 << CONSERVED;
@@ -251,9 +330,10 @@ static bool has_grown(const struct account *from, const struct account *to)
 	unsigned int d;
 
 	for (d = 0; d < DOMAIN_N; d++)
-		if (to->total_uj[d] < from->total_uj[d] || to->static_uj[d] < from->static_uj[d])
+		if (to->total_uj[d] < from->total_uj[d] || to->static_uj[d] < from->static_uj[d] ||
+		    to->co2e_ng[d] < from->co2e_ng[d])
 			return false;
-	return to->co2e_ng >= from->co2e_ng && to->by_counters_uj >= from->by_counters_uj;
+	return to->market_ng >= from->market_ng && to->by_counters_uj >= from->by_counters_uj;
 }
 
 static uint64_t dynamic_uj(const struct account *a, enum domain d)
@@ -302,6 +382,7 @@ static void check_tick(struct world *w, const uint64_t booked_ns[JOBS][STEPS])
 
 	if (ledger_page_error_uj(page) || page->conservation_error_uj)
 		w->r->bad |= 1 << CONSERVED;
+	check_emissions(w, page);
 	if (!has_grown(&w->r->measured, &page->measured) ||
 	    !has_grown(&w->r->unallocated, &page->unallocated) ||
 	    !has_grown(&w->r->system, &page->system))
@@ -379,6 +460,7 @@ static void run(const struct history *h, struct ledger *l, const unsigned int *o
 		uint64_t booked_ns[JOBS][STEPS];
 		uint64_t socket_ns[SOCKETS_MAX];
 
+		w.t = t;
 		w.now_ns += h->dt_ns[t];
 		memcpy(socket_ns, h->system_ns[t], sizeof(socket_ns));
 		feed_sensors(&w, t);
@@ -497,6 +579,7 @@ int main(void)
 		unsigned int bad;
 
 		plan_history(&h);
+		plan_factors();
 		bad = check_history(&h, l, i % 2);
 		for (p = 0; p < PROPERTIES; p++)
 			count[p] += bad >> p & 1;

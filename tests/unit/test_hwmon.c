@@ -20,6 +20,7 @@
 source_module_fn ceems_source;
 
 #define HWMON "/sys/class/hwmon"
+#define ACPI "/sys/class/acpi" /* for devices */
 #define SECOND_NS NSEC_PER_SEC
 #define WAIT_NS (20 * NSEC_PER_SEC)
 
@@ -30,11 +31,29 @@ struct file {
 	const char *text; /* "-> TARGET": a link */
 };
 
+/* "hwmonN/device" is a link: libsensors tells the device's own path, and 3.6.2 takes a folder for none. */
+static void link_device(const char *path)
+{
+	int len = (int)strcspn(path, "/");
+	char device[PATH_MAX];
+	char target[PATH_MAX];
+
+	if (strncmp(path + len, "/device/", strlen("/device/")))
+		return;
+	(void)snprintf(target, sizeof(target), ACPI "/ACPI000D:%.*s", len - 5, path + 5);
+	(void)fileio_mkdir_p(target, 0755, NULL);
+	(void)snprintf(device, sizeof(device), HWMON "/%.*s", len, path);
+	(void)fileio_mkdir_p(device, 0755, NULL);
+	(void)snprintf(device, sizeof(device), HWMON "/%.*s/device", len, path);
+	(void)symlink(target, device);
+}
+
 static void make_file(const struct file *f)
 {
 	char path[PATH_MAX];
 	char *slash;
 
+	link_device(f->path);
 	(void)snprintf(path, sizeof(path), HWMON "/%s", f->path);
 	slash = strrchr(path, '/');
 	*slash = '\0';
@@ -76,6 +95,7 @@ static int machine_open(struct machine *m, const struct file *files)
 {
 	memset(m, 0, sizeof(*m));
 	scratch_clear(HWMON);
+	scratch_clear(ACPI);
 	for (; files && files->path; files++)
 		make_file(files);
 	return ops()->open(&here, &m->source, &m->err);
@@ -246,6 +266,10 @@ static uint64_t sampled_ns(struct machine *m, unsigned int hwmon)
 
 	(void)snprintf(name, sizeof(name), "power_meter:hwmon%u:power1 ns", hwmon);
 	ns = source_state_find(&m->state, name);
+	if (!ns) {
+		(void)snprintf(name, sizeof(name), "power_meter:ACPI000D:%u:power1 ns", hwmon);
+		ns = source_state_find(&m->state, name);
+	}
 	return ns ? *ns : 0;
 }
 
@@ -561,7 +585,7 @@ static bool enter_namespace(void)
 	return unshare(CLONE_NEWNS) == 0 &&
 	       mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
 	       mount("ceems-test", "/sys/class", "tmpfs", 0, NULL) == 0 &&
-	       mkdir(HWMON, 0755) == 0;
+	       mkdir(HWMON, 0755) == 0 && mkdir(ACPI, 0755) == 0;
 }
 
 int main(void)

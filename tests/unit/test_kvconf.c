@@ -12,6 +12,8 @@ struct conf {
 	bool on;
 	uint64_t every_ns;
 	uint64_t watts_mw;
+	char path[8];
+	char url[16];
 };
 
 static const struct kvconf_key keys[] = {
@@ -19,22 +21,32 @@ static const struct kvconf_key keys[] = {
 	{ "On", kvconf_bool, offsetof(struct conf, on), 1, "no", "" },
 	{ "Every", kvconf_duration, offsetof(struct conf, every_ns), 8, "1s", "" },
 	{ "Watts", kvconf_milli, offsetof(struct conf, watts_mw), 8, "0", "" },
+	{ "Path", kvconf_path, offsetof(struct conf, path), 8, "", "" },
+	{ "Url", kvconf_https, offsetof(struct conf, url), 16, "https://a", "" },
 };
 
 static const struct {
 	const char *text;
 	const char *error; /* after the path; NULL: fine */
 } files[] = {
-	{ "Nome=x\n", ":1: Nome: unknown key" },
+	{ "Nome=x\n", ":1: Nome: unknown key; did you mean Name?" },
 	{ "\n# c\nOn=perhaps\n", ":3: On: 'perhaps' is not yes or no" },
 	{ "Name\n", ":1: no '='" },
+	{ "Path=x\n", ":1: Path: 'x' is not an absolute path" },
+	{ "Path=/1234567\n", ":1: Path: longer than 7 bytes" },
+	{ "Url=\n", ":1: Url: does not begin with https://" },
+	{ "Url=http://a\n", ":1: Url: does not begin with https://" },
+	{ "Url=https://\n", ":1: Url: has no host" },
+	{ "Url=https://a@b\n", ":1: Url: is not https://HOST or https://HOST:PORT" },
+	{ "Url=https://a/b\n", ":1: Url: is not https://HOST or https://HOST:PORT" },
+	{ "Url=https://a:1/?b\n", ":1: Url: is not https://HOST or https://HOST:PORT" },
 	{ "Name=12345678\n", ":1: Name: longer than 7 bytes" },
 	{ "Name=\"x\n", ":1: Name: closing quote missing" },
 	{ "On=yes\nON=no\n", ":2: On: already set in line 1" },
 	{ "Every=5 parsecs", ":1: Every: '5 parsecs' is not a duration (250ms, 1s, 5m, 2h, 1d)" },
 	{ "Watts=99999999999999999999", ":1: Watts: '99999999999999999999' is too large" },
 	{ "", NULL },
-	{ "  name = \"a # b\"  # comment\nEvery=250ms\r\nWatts=12.5", NULL },
+	{ "  name = \"a # b\"  # comment\nEvery=250ms\r\nPath=/x\nUrl=HTTPS://[::1]/\nWatts=12.5", NULL },
 };
 
 int main(void)
@@ -65,6 +77,8 @@ int main(void)
 	is_str(c.name, "a # b", "quoted value");
 	is_u64(c.every_ns, 250000000, "duration before a carriage return");
 	is_u64(c.watts_mw, 12500, "decimal at the end without newline");
+	is_str(c.path, "/x", "an absolute path");
+	is_str(c.url, "HTTPS://[::1]", "an address, without the slash at its end");
 	ok(fileio_write_atomic(path, "a\0b", 3, 0600, &err) == 0 &&
 		   kvconf_read(path, keys, ARRAY_SIZE(keys), &c, &err) == -EINVAL,
 	   "NUL byte");

@@ -277,12 +277,14 @@ static void test_life(void)
 	is_u64(account_total_uj(&a), 10000000, "half of static and dynamic");
 	is_u64(account_static_uj(&a), 5000000, "static");
 	is_u64(a.source_uj[SOURCE_RAPL], 10000000, "from RAPL");
-	is_u64(a.co2e_ng, 166667, "10 J x 50 g/kWh x 1.2");
+	is_u64(account_co2e_ng(&a), 166667, "10 J x 50 g/kWh x 1.2");
 	page = ledger_current(f.l);
 	is_u64(account_total_uj(&page->unallocated), 5000000, "free cores");
 	is_u64(account_total_uj(&page->system), 5000000, "the system");
-	is_u64(page->measured.co2e_ng, a.co2e_ng + page->unallocated.co2e_ng +
-	       page->system.co2e_ng, "emissions add up as well");
+	is_u64(account_co2e_ng(&page->measured), account_co2e_ng(&a) +
+	       account_co2e_ng(&page->unallocated) + account_co2e_ng(&page->system),
+	       "emissions add up as well");
+	is_u64(a.factor_uj[FACTOR_STATIC], 10000000, "all by the yearly mean");
 
 	/* a step inside the job: 2 cores for half a second, then it closes with figures */
 	id = ident(7, 0);
@@ -505,10 +507,17 @@ static void test_figures(void)
 	is_int(f.reason[METRIC_CO2E], REASON_NO_FACTOR, "no factor");
 	page->factor_known = 1;
 	a.total_uj[DOMAIN_CPU] = 5;
-	a.co2e_ng = 9;
+	a.co2e_ng[DOMAIN_CPU] = 9;
 	ledger_account_figures(page, &a, &f);
 	is_u64(f.value[METRIC_ENERGY], 5, "energy");
 	is_u64(f.value[METRIC_CO2E], 9, "emissions");
+	is_u64(f.value[METRIC_CPU_CO2E], 9, "of the CPU");
+	is_int(f.reason[METRIC_GPU_CO2E], REASON_NO_SENSOR, "not known of what nobody measures");
+	ok(figures_has(&f, METRIC_LAST_FACTOR), "none by an old factor is known");
+	is_int(f.reason[METRIC_CO2E_MARKET], REASON_NO_CONTRACT, "no contract is not 0");
+	page->market_known = 1;
+	ledger_account_figures(page, &a, &f);
+	ok(figures_has(&f, METRIC_CO2E_MARKET), "but a contract may say 0");
 	free(page);
 }
 

@@ -36,6 +36,29 @@ int main(void)
 		{ METRIC_CYCLES, 1234567, "1.23 M" },
 		{ METRIC_CYCLES, UINT64_MAX - 1, "18446744.1 T" },
 	};
+	static const struct {
+		uint64_t uj;
+		const char *want;
+	} kwh[] = {
+		{ 0, "0 kWh" },
+		{ 1, "<0.000001 kWh" },
+		{ 3600000, "0.000001 kWh" },
+		{ 152300000, "0.000042 kWh" },
+		{ UINT64_C(3600000000), "0.00100 kWh" },
+		{ UINT64_C(3600000000000), "1.00 kWh" },
+		{ UINT64_C(35999999999999), "10.0 kWh" },
+		{ UINT64_MAX, "5124095.6 kWh" },
+	};
+	static const struct {
+		uint64_t fresh, last, fixed;
+		const char *want;
+	} factors[] = {
+		{ 0, 0, 0, "" },
+		{ 5, 0, 0, "100 % fresh" },
+		{ 85, 0, 15, "85 % fresh, 15 % yearly mean" },
+		{ 1, 1998, 1, "<1 % fresh, >99 % last known, <1 % yearly mean" },
+		{ UINT64_MAX - 1, 0, 2, "" },
+	};
 	struct figures f;
 	char buf[METRIC_TEXT_MAX];
 	unsigned int r;
@@ -56,6 +79,20 @@ int main(void)
 		figures_set(&f, cases[i].m, cases[i].value);
 		is_str(metric_text(&f, cases[i].m, buf, sizeof(buf)), cases[i].want,
 		       cases[i].want);
+	}
+	for (i = 0; i < sizeof(kwh) / sizeof(kwh[0]); i++)
+		is_str(metric_text_kwh(kwh[i].uj, buf, sizeof(buf)), kwh[i].want, kwh[i].want);
+	figures_init(&f);
+	is_str(metric_text_factors(&f, buf, sizeof(buf)), "", "unknown factors");
+	for (i = 0; i < sizeof(factors) / sizeof(factors[0]); i++) {
+		char text[METRIC_FACTORS_MAX];
+
+		figures_set(&f, METRIC_FRESH_FACTOR, factors[i].fresh);
+		figures_set(&f, METRIC_LAST_FACTOR, factors[i].last);
+		figures_set(&f, METRIC_STATIC_FACTOR, factors[i].fixed);
+		figures_set(&f, METRIC_DEFAULT_FACTOR, 0);
+		is_str(metric_text_factors(&f, text, sizeof(text)), factors[i].want,
+		       factors[i].want);
 	}
 	return done_testing();
 }

@@ -923,12 +923,14 @@ static void test_iperf3(void)
 	bytes = json_number(text, "\"end\":\t{", "bytes");
 	(void)step_read(&s);
 	udp = kind_of(&s, "udp4");
-	if (!ok(packets != UINT64_MAX && bytes == packets * 1400, "iperf3 says what it sent"))
+	/* 3.18 (Debian 13) may have the last datagram in one of its two figures only */
+	if (!ok(packets != UINT64_MAX && (bytes == packets * 1400 || bytes == (packets - 1) * 1400),
+		"iperf3 says what it sent"))
 		diag("%.300s", text);
 	diag("iperf3: %" PRIu64 " packets, %" PRIu64 " bytes", packets, bytes);
 	/* and one datagram of 4 bytes that tells the server where the client is */
 	is_u64(udp.out_packets, packets + 1, "packets are iperf3's");
-	is_u64(udp.out_bytes, bytes + 4 + udp.out_packets * (UDP + IP4), "and bytes, with 28 for each");
+	is_u64(udp.out_bytes, packets * 1400 + 4 + udp.out_packets * (UDP + IP4), "and bytes, with 28 for each");
 out:
 	step_stop(&s);
 }

@@ -44,8 +44,8 @@ static const struct {
 	{ "real joules above 64 bits",
 	  "{" MINIMAL ",\"energy\":{\"by_domain\":{\"cpu_j\":1e300}}}", "cpu_j" },
 	{ "final that is no boolean", "{" MINIMAL ",\"energy\":{\"final\":1}}", "final" },
-	{ "an unknown kind of factor", "{" MINIMAL ",\"emissions\":{\"kind\":\"guess\"}}",
-	  "kind" },
+	{ "a negative contract",
+	  "{" MINIMAL ",\"emissions\":{\"market_factor_g_per_kwh\":-1}}", "market_factor" },
 	{ "steps that are no array", "{" MINIMAL ",\"steps\":{}}", "steps" },
 	{ "a step that is no object", "{" MINIMAL ",\"steps\":[7]}", "steps" },
 	{ "spread over nodes that is no object",
@@ -67,6 +67,20 @@ static void test_broken(void)
 		ok(rc == -EINVAL && !r && strstr(err.text, broken[i].named), "refused: %s: %s",
 		   broken[i].what, err.text);
 	}
+}
+
+/* Of a version after this one. */
+static void test_later(void)
+{
+	static const char json[] = "{" MINIMAL
+		",\"emissions\":{\"kind\":\"hourly\",\"scope\":\"upstream\",\"year\":2031}}";
+	struct record *r = NULL;
+	struct errmsg err = { 0 };
+
+	is_int(record_from_json(json, strlen(json), &r, &err), 0, "a kind of factor to come");
+	ok(r && !*r->emissions.kind && !*r->emissions.scope, "is unknown, as is its scope");
+	ok(r && r->emissions.year == 2031, "the rest is there");
+	record_destroy(r);
 }
 
 static struct record *smallest(void)
@@ -130,15 +144,18 @@ static struct record *full(void)
 	fill_figures(&r->figures, 1);
 	r->energy = (struct record_energy){ true, { 99, true }, "cpu-time", "rapl,model" };
 	figures_set(&r->figures, METRIC_ENERGY, 99000000);
-	r->has_factor = true;
-	r->factor = (struct emission_factor){ 56123, 2024, EMISSION_STATIC, "FR", "a source" };
-	r->pue_milli = 1350;
-	r->co2e_method = CO2E_PER_TICK;
+	r->emissions = (struct record_emissions){
+		.method = CO2E_PER_TICK, .factor_ug_per_kwh = { 56123456, true }, .kind = "mixed",
+		.scope = "life-cycle", .region = "FR; FR-COR", .source = "a source; \"another\"",
+		.year = 2024, .pue_milli = 1350, .market_ug_per_kwh = { 0, true },
+		.market_source = "hydro\xff", .embodied_ng = { 1234567890, true },
+		.embodied_source = "the vendor",
+	};
 	r->steps = calloc(2, sizeof(*r->steps));
 	r->nsteps = 2;
 	r->steps_known = true;
 	r->steps[0] = (struct record_step){
-		.step_id = UINT32_C(0xfffffffb), .name = "batch", .state = "FAILED",
+		.step_id = UINT32_C(0xfffffffb), .name = strdup("batch"), .state = "FAILED",
 		.nodes = strdup("n[1-2]"), .ntasks = 2, .nnodes = 2, .ncpus = 4, .start = 1700000002,
 		.end = 1700000012,
 		.exit_code = 3, .user_cpu_us = { 1500001, true },
@@ -191,7 +208,11 @@ static void test_values(void)
 	ok(!figures_has(&back->steps[1].figures, METRIC_ENERGY), "unknown stays unknown");
 	ok(back->energy.final && back->energy.total_j.value == 99, "the energy");
 	is_str(back->energy.source, "rapl,model", "its source");
-	is_u64(back->factor.mg_per_kwh, 56123, "the factor");
+	is_u64(back->emissions.factor_ug_per_kwh.value, 56123456, "the factor");
+	ok(back->emissions.market_ug_per_kwh.known && !back->emissions.market_ug_per_kwh.value,
+	   "a contract's factor of 0 is known");
+	is_u64(back->emissions.embodied_ng.value, 1234567890, "embodied emissions");
+	is_str(back->emissions.market_source, "hydro\xff", "what is not UTF-8 in a site's own text");
 	is_u64(back->time_limit_min.value, 60, "minutes");
 	is_str(back->job_name, r->job_name, "control bytes and quotes");
 	ok(strstr(json, "\"cpu_j\":246.913579"), "joules have six digits, no noise");
@@ -239,6 +260,8 @@ static void test_unknown(void)
 	(void)record_to_json(r, &json, NULL, &err);
 	ok(strstr(json, "\"total_j\":null") && strstr(json, "\"steps\":null"),
 	   "unknown is null");
+	ok(strstr(json, "\"market_factor_g_per_kwh\":null") && strstr(json, "\"embodied_g\":null"),
+	   "also what a site did not configure");
 	ok(strstr(json, "\"@start\":null") && strstr(json, "\"elapsed\":null"),
 	   "a job that never started has no time");
 	ok(strstr(json, "\"priority\":null"), "what no JSON reader can hold is null");
@@ -321,7 +344,7 @@ static void fill_step(struct record_step *s, bool all)
 	unsigned int m;
 	size_t i;
 
-	*s = (struct record_step){ .step_id = 123, .name = "solver", .state = "COMPLETED",
+	*s = (struct record_step){ .step_id = 123, .name = strdup("solver"), .state = "COMPLETED",
 				   .nodes = strdup("node[0001-0002]"), .ntasks = 256, .nnodes = 2,
 				   .ncpus = 256, .start = 1700000002, .end = 1700003602,
 				   .user_cpu_us = { 800000000000, true },
@@ -360,6 +383,7 @@ static void test_size(void)
 	(void)record_to_json(r, &json, &len, NULL);
 	free(TAKE_PTR(json));
 	for (i = 0; i < r->nsteps; i++) {
+		free(r->steps[i].name);
 		free(r->steps[i].nodes);
 		fill_step(&r->steps[i], true);
 	}
@@ -418,6 +442,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	test_broken();
+	test_later();
 	test_key();
 	test_unknown();
 	test_derived();

@@ -12,6 +12,8 @@
 #define NONE ((struct maybe_u64){ 0 })
 #define KNOWN(j) ((struct maybe_u64){ (j), true })
 
+static struct settings settings = { .pue_milli = 1000, .market_mg_per_kwh = SETTINGS_NO_MARKET };
+
 static const struct {
 	const char *what;
 	struct maybe_u64 ctld, dbd;
@@ -74,12 +76,37 @@ static void test_energy(void)
 					     .requeued = energies[i].requeued };
 		const struct maybe_u64 *got = &r->energy.total_j;
 
-		(void)record_fill(r, &end, NULL, 1000);
+		(void)record_fill(r, &end, NULL, &settings);
 		ok(got->known == energies[i].want.known &&
 			   got->value == energies[i].want.value,
 		   "%s: %" PRIu64, energies[i].what, got->value);
-		ok(r->energy.final == energies[i].ended && !r->has_factor,
+		ok(r->energy.final == energies[i].ended && !figures_has(&r->figures, METRIC_CO2E),
 		   "final as told, no factor no emissions");
+		record_destroy(r);
+	}
+}
+
+/* A job that went on with other nodes: what its steps used is in the last part's extern step, too. */
+static void test_resized(void)
+{
+	static const struct maybe_u64 dbd[] = { { 0, false }, { 0, true }, { 8, true } };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(dbd); i++) {
+		struct record *r = job(true, false);
+		struct record_ending end = { .ended = true, .dbd_energy_j = dbd[i] };
+
+		r->state = strdup("RESIZING");
+		figures_set(&r->steps[0].figures, METRIC_CO2E, 5000000);
+		(void)record_fill(r, &end, NULL, &settings);
+		ok(r->energy.total_j.known == dbd[i].known &&
+			   r->energy.total_j.value == dbd[i].value &&
+			   figures_has(&r->figures, METRIC_ENERGY) == dbd[i].known,
+		   "a part of a resized job has the energy that sacct shows");
+		ok(!figures_has(&r->figures, METRIC_CO2E) &&
+			   !figures_has(&r->figures, METRIC_SOURCE_MODEL),
+		   "  its emissions and their like are the last part's");
+		ok(figures_has(&r->steps[0].figures, METRIC_CO2E), "  its steps keep theirs");
 		record_destroy(r);
 	}
 }
@@ -106,7 +133,7 @@ static void test_tres_alloc(void)
 
 		free(r->tres_alloc);
 		r->tres_alloc = rows[i].in ? strdup(rows[i].in) : NULL;
-		(void)record_fill(r, &end, NULL, 1000);
+		(void)record_fill(r, &end, NULL, &settings);
 		is_str(r->tres_alloc, rows[i].out, "the energy in Slurm's order");
 		record_destroy(r);
 	}
@@ -114,37 +141,39 @@ static void test_tres_alloc(void)
 
 static void test_rest(void)
 {
-	struct emission_factor factor = { 360000, 2024, EMISSION_STATIC, "XX", "src" };
+	struct factor_chain chain = { .fixed = { .mg_per_kwh = 360000, .year = 2024,
+		.kind = EMISSION_STATIC, .region = "XX", .source = "src" } };
 	struct record_ending end = { .ended = true, .ctld_energy_j = KNOWN(30) };
 	struct record *r = job(true, true);
 
-	(void)record_fill(r, &end, &factor, 2000);
+	settings.pue_milli = 2000;
+	(void)record_fill(r, &end, &chain, &settings);
 	is_str(r->tres_alloc, "cpu=1,energy=30,node=1", "the energy is in tres_alloc");
 	is_str(r->energy.source, "model", "an estimate is called one");
 	is_str(r->energy.method, "cpu-time", "the method");
 	is_u64(r->figures.value[METRIC_IO_READ_BYTES], 100, "the extern step has the job's I/O");
 	/* 30 J x 360 g/kWh x 2 = 30/3.6e6 x 720 g = 6 mg */
 	is_u64(r->figures.value[METRIC_CO2E], 6000000, "6 mg");
-	is_int(r->co2e_method, CO2E_MEAN_POWER, "from the mean power");
+	is_int(r->emissions.method, CO2E_MEAN_POWER, "from the mean power");
 	is_u64(r->steps[0].figures.value[METRIC_CO2E], 1000000, "a step's");
 	record_destroy(r);
 
 	r = job(true, true);
 	figures_set(&r->steps[2].figures, METRIC_CO2E, 7000000);
-	(void)record_fill(r, &end, &factor, 2000);
+	(void)record_fill(r, &end, &chain, &settings);
 	is_u64(r->figures.value[METRIC_CO2E], 7000000, "what the nodes computed stays");
-	is_int(r->co2e_method, CO2E_PER_TICK, "and is called that");
+	is_int(r->emissions.method, CO2E_PER_TICK, "and is called that");
 	record_destroy(r);
 
 	r = job(true, false);
-	(void)record_fill(r, &end, NULL, 1000);
+	(void)record_fill(r, &end, NULL, &settings);
 	is_u64(r->figures.value[METRIC_IO_READ_BYTES], 200, "without extern, the sum");
 	record_destroy(r);
 
 	r = job(false, false);
 	r->start = 0;
 	end.ctld_energy_j = NONE;
-	(void)record_fill(r, &end, &factor, 1000);
+	(void)record_fill(r, &end, &chain, &settings);
 	is_str(r->tres_alloc, "cpu=1,node=1", "a job that never ran keeps its text");
 	ok(!figures_has(&r->figures, METRIC_CO2E), "no energy, no emissions");
 	record_destroy(r);
@@ -153,6 +182,7 @@ static void test_rest(void)
 int main(void)
 {
 	test_energy();
+	test_resized();
 	test_tres_alloc();
 	test_rest();
 	return done_testing();

@@ -17,6 +17,7 @@ static struct record *job(size_t nsteps)
 {
 	struct record *r = record_create();
 	char nodes[64];
+	char name[24];
 	size_t i;
 
 	r->cluster = strdup("hpc \xff");
@@ -30,7 +31,8 @@ static struct record *job(size_t nsteps)
 		struct record_step *s = &r->steps[i];
 
 		s->step_id = (uint32_t)i;
-		(void)snprintf(s->name, sizeof(s->name), i % 3 ? "step %zu" : "\xfe%zu", i);
+		(void)snprintf(name, sizeof(name), i % 3 ? "step %zu" : "\xfe%zu", i);
+		s->name = strdup(name);
 		(void)snprintf(nodes, sizeof(nodes), "node[%04zu-%04zu]", i, i + 8999);
 		s->nodes = strdup(nodes);
 		figures_init(&s->figures);
@@ -164,7 +166,7 @@ static void test_narrow(void)
 	check_parts(9, len + 1, got);
 	ok(got[0] >= 2, "the record alone, its steps behind it: %zu parts", got[0]);
 	record_destroy(none);
-	memset(r->steps[4].name, 1, sizeof(r->steps[4].name) - 1);
+	memset(r->steps[4].name, 1, strlen(r->steps[4].name));
 	free(r->steps[4].nodes);
 	r->steps[4].nodes = calloc(1, 500);
 	memset(r->steps[4].nodes, 1, 499);

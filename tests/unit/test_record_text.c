@@ -54,7 +54,7 @@ static struct record *make(const char *text)
 	r->steps_known = true;
 	r->nsteps = 2;
 	r->steps = calloc(2, sizeof(*r->steps));
-	(void)snprintf(r->steps[0].name, sizeof(r->steps[0].name), "%s", text);
+	r->steps[0].name = strdup(text);
 	r->steps[1].nodes = strdup(text);
 	r->steps[1].nnodes = 2;
 	r->steps[1].energy.max = (struct maybe_u64){ 1, true };

@@ -115,10 +115,12 @@ static void set_asked(void)
 static const char full[] =
 	"ceems: step 12.0 on n1, 8.40 s\n"
 	"  energy                  152.3 J  rapl, by cpu-time\n"
+	"                     0.000042 kWh\n"
 	"    static share           40.1 J  idle power, by allocation\n"
 	"    CPU                   120.0 J  static 30.0 J\n"
 	"    DRAM                   32.3 J  static 10.1 J\n"
 	"  emissions               20.1 mg  CO2e\n"
+	"    as driven by car      0.081 m  at 400 g/mile (US EPA, EPA-420-F-23-014)\n"
 	"  CPU time                 15.8 s  94.0 % of 2 CPUs\n"
 	"    task clock             15.8 s\n"
 	"  context switches         12,345  7 migrations\n"
@@ -138,10 +140,12 @@ static const char full[] =
 static const char asked[] =
 	"ceems: step 12.0 on n1, 8.40 s\n"
 	"  energy                  152.3 J  rapl, by cpu-time\n"
+	"                     0.000042 kWh\n"
 	"    static share           40.1 J  idle power, by allocation\n"
 	"    CPU                   120.0 J  static 30.0 J\n"
 	"    DRAM                   32.3 J  static 10.1 J\n"
 	"  emissions               20.1 mg  CO2e\n"
+	"    as driven by car      0.081 m  at 400 g/mile (US EPA, EPA-420-F-23-014)\n"
 	"  CPU time                 15.8 s  94.0 % of 2 CPUs\n"
 	"    task clock             15.8 s\n"
 	"    run-queue wait         1.20 s  7.1 % of running and waiting\n"
@@ -324,6 +328,15 @@ int main(void)
 	in.elapsed_ns = UINT64_C(8400000000);
 	(void)report_format(&in, buf, sizeof(buf));
 	is_str(buf, full, "everything known");
+
+	figures_set(&f, METRIC_FRESH_FACTOR, 130000000);
+	figures_set(&f, METRIC_STATIC_FACTOR, 22300000);
+	figures_set(&f, METRIC_CO2E_MARKET, 0);
+	(void)report_format(&in, buf, sizeof(buf));
+	ok(strstr(buf, "20.1 mg  CO2e, 85 % fresh, 15 % yearly mean\n") != NULL,
+	   "which factors there were");
+	ok(strstr(buf, "    by contract              0 ng  CO2e, market-based\n") != NULL,
+	   "by the site's contract");
 
 	figures_set(&f, METRIC_SOURCE_MODEL, 1);
 	(void)report_format(&in, buf, sizeof(buf));

@@ -9,9 +9,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "src/libjob/emission.h"
 #include "src/libjob/ledger_book.h"
+#include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/util.h"
 #include "tap.h"
@@ -243,9 +245,9 @@ static void test_fields(const struct settings *s)
 	is_u64(page.domain_source[DOMAIN_DRAM], SOURCE_RAPL, "memory is RAPL's");
 	is_u64(page.domain_source[DOMAIN_GPU], SOURCE_N, "nobody measures GPUs");
 	is_u64(page.factor_known, 1, "without a country there is the world's factor");
-	is_u64(page.factor_mg_per_kwh, EMISSION_WORLD_MG_PER_KWH, "  475 g/kWh");
+	is_u64(page.factor.mg_per_kwh, EMISSION_WORLD_MG_PER_KWH, "  475 g/kWh");
 	is_u64(page.pue_milli, 1000, "PUE is 1");
-	ok(page.measured.co2e_ng > 0, "so there are emissions");
+	ok(account_co2e_ng(&page.measured) > 0, "so there are emissions");
 	is_u64(page.measured.source_uj[SOURCE_RAPL], fed_uj, "all of it from RAPL");
 	(void)s;
 }
@@ -267,8 +269,78 @@ static void test_no_factor(void)
 	sampler_tick(sampler);
 	snapshot(&s);
 	is_u64(page.factor_known, 0, "  the factor is not known");
-	is_u64(page.measured.co2e_ng, 0, "  and no emissions are made up");
+	is_u64(account_co2e_ng(&page.measured), 0, "  and no emissions are made up");
 	sampler_destroy(sampler);
+}
+
+/* Ticks until the factor in force is of STEP, and says whether it came to be. */
+static bool tick_until(struct sampler *sampler, const struct settings *s, enum factor_step step)
+{
+	const struct timespec pause = { .tv_nsec = 5000000 };
+	uint64_t deadline_ns = clock_mono_ns() + 60 * NSEC_PER_SEC;
+
+	do {
+		sampler_tick(sampler);
+		snapshot(s);
+		if (page.factor_step == step)
+			return true;
+		(void)nanosleep(&pause, NULL);
+	} while (clock_mono_ns() < deadline_ns);
+	return false;
+}
+
+static void write_series(const char *path, uint64_t from_s, uint64_t until_s, uint64_t mg)
+{
+	struct factor_point p = { from_s, until_s, from_s,
+				  { .mg_per_kwh = mg, .region = "ZZ-1", .source = "x" } };
+	const struct factor_series series = { &p, 1 };
+	struct errmsg err;
+
+	if (factor_series_write(path, &series, &err) < 0)
+		exit(99);
+}
+
+/* From the file by way of the process to the accounts. */
+static void test_series(void)
+{
+	struct settings s = settings_for_test();
+	uint64_t now_s = clock_wall_ns() / NSEC_PER_SEC;
+	struct sampler *sampler;
+	uint64_t before_uj;
+	char text[1024];
+
+	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s/ledger-series", top);
+	snprintf(s.emission_series_file, sizeof(s.emission_series_file), "%s/series.csv", top);
+	snprintf(s.emission_region, sizeof(s.emission_region), "ZZ-1");
+	snprintf(s.helper_dir, sizeof(s.helper_dir), "%s", HELPER_DIR);
+	write_series(s.emission_series_file, now_s - 600, now_s + 6000, 123000);
+	sampler = create(&s);
+	if (!ok(sampler != NULL, "a sampler with a series"))
+		return;
+	sampler_describe(sampler, text, sizeof(text));
+	ok(strstr(text, "where the series has none") != NULL, "says so: %s", text);
+	ok(tick_until(sampler, &s, FACTOR_FRESH), "its factor comes to be in force");
+	is_u64(page.factor.mg_per_kwh, 123000, "  123 g/kWh");
+	is_str(page.factor.region, "ZZ-1", "  of the region");
+	is_u64(page.factor_until_s, now_s + 6000, "  until then");
+	before_uj = page.measured.factor_uj[FACTOR_FRESH];
+	feed(3600000, 0, 0);
+	sampler_tick(sampler);
+	snapshot(&s);
+	is_u64(page.measured.factor_uj[FACTOR_FRESH] - before_uj, 3600000, "  and is charged with it");
+	sampler_destroy(sampler);
+
+	write_series(s.emission_series_file, now_s - 9000, now_s - 7200, 99000);
+	sampler = create(&s);
+	ok(sampler && tick_until(sampler, &s, FACTOR_LAST), "an old one is the last");
+	sampler_destroy(sampler);
+
+	s.emission_max_age_ns = UINT64_C(7) * 86400 * NSEC_PER_SEC;
+	write_series(s.emission_series_file, now_s - 6 * 86400, now_s - 5 * 86400, 99000);
+	sampler = create(&s);
+	ok(sampler && tick_until(sampler, &s, FACTOR_LAST), "for as long as EmissionMaxAge says");
+	sampler_destroy(sampler);
+	(void)unlink(s.emission_series_file);
 }
 
 /* All energy is static: whenever the thread ticks, the step has its part by allocation. */
@@ -345,6 +417,7 @@ int main(void)
 	test_thread();
 	check_conserved(&s, "after the thread, too");
 	test_no_factor();
+	test_series();
 	test_textfile();
 	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", top);
 	return system(cmd) ? 99 : done_testing();

@@ -171,7 +171,9 @@ static size_t count(const enum sink_result *r, size_t n, enum sink_result which)
 	return found;
 }
 
-/* Reads the topic from its beginning; counts messages of SCHEMA whose headers are right. */
+static void (*on_message)(const rd_kafka_message_t *m);
+
+/* Reads the topic from its beginning, up to its end at most; counts messages of SCHEMA whose headers are right. */
 static size_t consume(const char *topic, const char *schema, size_t want, char *ret_keys,
 		      size_t size)
 {
@@ -184,6 +186,7 @@ static size_t consume(const char *topic, const char *schema, size_t want, char *
 
 	rd_kafka_conf_set(conf, "bootstrap.servers", rd_kafka_mock_cluster_bootstraps(mock), NULL, 0);
 	rd_kafka_conf_set(conf, "group.id", "test", NULL, 0);
+	rd_kafka_conf_set(conf, "enable.partition.eof", want == SIZE_MAX ? "true" : "false", NULL, 0);
 	rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, reason, sizeof(reason));
 	rd_kafka_poll_set_consumer(rk);
 	rd_kafka_topic_partition_list_add(list, topic, 0)->offset = RD_KAFKA_OFFSET_BEGINNING;
@@ -198,6 +201,10 @@ static size_t consume(const char *topic, const char *schema, size_t want, char *
 
 		if (!m)
 			continue;
+		if (m->err == RD_KAFKA_RESP_ERR__PARTITION_EOF)
+			want = n;
+		if (!m->err && on_message)
+			on_message(m);
 		if (!m->err && !rd_kafka_message_headers(m, &headers) &&
 		    !rd_kafka_header_get_last(headers, "schema", &v, &len) &&
 		    len == strlen(schema) && !memcmp(v, schema, len) &&
@@ -295,6 +302,108 @@ static void test_kinds(void)
 	is_str(keys, "c0/1,5,0/0#1;c0/1,5,0/0#2;c0/1,5,0/0#1;c0/1,5,0/0#2;", "by key and part");
 	sink_kafka.close(k);
 	settings.kafka_start_topic[0] = '\0';
+}
+
+/* Starts come first in the spool, and their topic is not there: what is behind them goes all the same. */
+static void test_start_lost(void)
+{
+	struct sink_item item[3] = { item_of("c0/9,5,0/0", "{}"), item_of("c0/9,5,0/0", "{}"),
+				     item_of("c0/9,6,0/0", "{}") };
+	enum sink_result r[3] = { SINK_RETRY };
+	uint64_t deadline = clock_mono_ns() + 60 * SECOND;
+	struct sink *k;
+	size_t i;
+
+	item[0].kind = SPOOL_START;
+	for (i = 0; i < 3; i++)
+		item[i].seq = i;
+	snprintf(settings.kafka_start_topic, sizeof(settings.kafka_start_topic), TOPIC ".lost");
+	rd_kafka_mock_topic_set_error(mock, TOPIC ".lost", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+	k = open_mock("");
+	is_int(send_all(k, item, 3, r, 2 * SECOND), -EAGAIN, "the start topic is not there");
+	ok(r[0] == SINK_RETRY, "it may come: %s", err.text);
+	while (count(r, 3, SINK_ACKED) + count(r, 3, SINK_REFUSED) < 3 && clock_mono_ns() < deadline) {
+		(void)send_all(k, item, 3, r, SECOND);
+		(void)nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+	}
+	ok(r[0] == SINK_REFUSED && r[1] == SINK_ACKED && r[2] == SINK_ACKED,
+	   "the start is set aside, the records are there");
+	ok(strstr(sink_kafka.refusal(k), "opic") != NULL, "for: %s", sink_kafka.refusal(k));
+	r[0] = SINK_RETRY;
+	item[0].seq = 3;
+	(void)send_all(k, item, 1, r, 10 * SECOND);
+	is_int(r[0], SINK_REFUSED, "the next one is not waited for");
+	sink_kafka.close(k);
+	settings.kafka_start_topic[0] = '\0';
+}
+
+#define FLAP_KEYS 7
+#define FLAP_ITEMS 700
+static int last_seen[FLAP_KEYS];
+static unsigned int gaps;
+
+/* One behind the other for each key; from an earlier one on again after a client that was given up. */
+static void see_flap(const rd_kafka_message_t *m)
+{
+	char text[16] = "";
+	int key;
+	int v;
+
+	if (m->key_len < 4 || memcmp(m->key, "c9/", 3))
+		return;
+	key = ((const char *)m->key)[3] - '0';
+	memcpy(text, m->payload, m->len < sizeof(text) ? m->len : sizeof(text) - 1);
+	v = atoi(text);
+	if (key < 0 || key >= FLAP_KEYS || v > last_seen[key] + 1)
+		gaps++;
+	else
+		last_seen[key] = v;
+}
+
+/* Up and down all the time: nothing is lost, and each key's messages are in order. */
+static void test_flapping(void)
+{
+	static struct sink_item item[FLAP_ITEMS];
+	static enum sink_result r[FLAP_ITEMS];
+	static char key[FLAP_KEYS][8];
+	static char json[FLAP_ITEMS][8];
+	uint64_t deadline = clock_mono_ns() + 120 * SECOND;
+	struct sink *k = open_mock("");
+	size_t done = 0;
+	size_t whole = 0;
+	char keys[8];
+	size_t n = 20;
+	int turn;
+	size_t i;
+
+	for (i = 0; i < FLAP_ITEMS; i++) {
+		snprintf(key[i % FLAP_KEYS], sizeof(key[0]), "c9/%zu", i % FLAP_KEYS);
+		snprintf(json[i], sizeof(json[0]), "%zu", i / FLAP_KEYS + 1);
+		item[i] = item_of(key[i % FLAP_KEYS], json[i]);
+		item[i].seq = i;
+	}
+	/* as deliver.c: a window that moves on over what is settled, of more and more items */
+	for (turn = 0; done < FLAP_ITEMS && clock_mono_ns() < deadline; turn++) {
+		if (turn % 2 && turn < 12)
+			rd_kafka_mock_broker_set_down(mock, 1);
+		else
+			rd_kafka_mock_broker_set_up(mock, 1);
+		(void)sink_kafka.deliver(k, item + done, n - done, r + done, SECOND / 2, &err);
+		sink_keep_order(item + done, n - done, r + done);
+		while (done < n && r[done] == SINK_ACKED)
+			done++;
+		n = n + 35 < FLAP_ITEMS ? n + 35 : FLAP_ITEMS;
+	}
+	rd_kafka_mock_broker_set_up(mock, 1);
+	ok(done == FLAP_ITEMS, "all acked in %d turns", turn);
+	sink_kafka.close(k);
+	on_message = see_flap;
+	(void)consume(TOPIC, "ceems.job.v1", SIZE_MAX, keys, sizeof(keys));
+	on_message = NULL;
+	for (i = 0; i < FLAP_KEYS; i++)
+		whole += last_seen[i] == FLAP_ITEMS / FLAP_KEYS;
+	is_u64(whole, FLAP_KEYS, "the last of each key is there, last");
+	is_u64(gaps, 0, "and none before it is missing");
 }
 
 /* Batches in a row: while one is under way the next is taken, and all stays in order. */
@@ -493,6 +602,8 @@ int main(void)
 		test_corrected();
 		test_abandoned();
 		test_outage();
+		test_start_lost();
+		test_flapping();
 		rd_kafka_mock_cluster_destroy(mock);
 	} else {
 		skip(1, "librdkafka has no mock cluster");

@@ -257,12 +257,18 @@ static void make(uint32_t job_id, size_t nsteps, const char *name)
 	figures_set(&r->figures, METRIC_ENERGY, (7200 + job_id) * UINT64_C(1000000));
 	for (m = 0; m < ARRAY_SIZE(part); m++)
 		figures_set(&r->figures, part[m], 777);
+	r->emissions = (struct record_emissions){
+		.method = CO2E_PER_TICK, .factor_ug_per_kwh = { 250123456, true }, .kind = "mixed",
+		.scope = "direct", .region = "FR", .source = "RTE; Ember", .year = 2024,
+		.pue_milli = 1500, .market_ug_per_kwh = { 0, true }, .market_source = "wind",
+		.embodied_ng = { 1000000001, true }, .embodied_source = "the vendor",
+	};
 	r->steps_known = true;
 	r->steps = calloc(nsteps + 1, sizeof(*r->steps));
 	r->nsteps = nsteps;
 	for (s = 0; s < nsteps; s++) {
 		r->steps[s].step_id = (uint32_t)s;
-		snprintf(r->steps[s].name, sizeof(r->steps[s].name), "it's");
+		r->steps[s].name = strdup("it's");
 		figures_init(&r->steps[s].figures);
 		figures_set(&r->steps[s].figures, METRIC_ENERGY, 1500000);
 		r->steps[s].user_cpu_us = (struct maybe_u64){ 1234567, true };
@@ -276,6 +282,35 @@ static void make(uint32_t job_id, size_t nsteps, const char *name)
 	made.item[i] = (struct sink_item){ SPOOL_RECORD, made.key[i], strlen(made.key[i]), made.json[i], len, i };
 	made.r[i] = SINK_RETRY;
 	made.n++;
+}
+
+/* What the emissions of these jobs are called, and what the month makes of them. */
+static void test_emissions(void)
+{
+	const unsigned int fresh = METRIC_FRESH_FACTOR + 1; /* joules, and so on */
+	char sql[512];
+
+	is_u64(number("SELECT co2e_method = 'per-tick' AND factor_g_per_kwh = 250.123456 AND "
+		      "factor_kind = 'mixed' AND factor_scope = 'direct' AND factor_region = 'FR' "
+		      "AND factor_source = 'RTE; Ember' AND factor_year = 2024 AND pue = 1.5 AND "
+		      "market_g_per_kwh = 0 AND market_source = 'wind' AND embodied_g = 1.000000001 "
+		      "AND embodied_source = 'the vendor' FROM ceems.job WHERE jobid = 1"),
+	       1, "where the emissions come from");
+	is_u64(number("SELECT COUNT(*) FROM ceems.emissions_month WHERE username = 'alice' AND "
+		      "account = 'physics' AND month = '2023-11' AND jobs = 3 AND "
+		      "ABS(co2e_kg - 0.000370370367) < 1e-8 AND ABS(embodied_kg - 0.003) < 1e-8"),
+	       1, "emissions_month");
+	/* 3 x 0.123456789 g of (7201 + 7202 + 7203) J at a PUE of 1.5 */
+	is_u64(number("SELECT ABS(mean_g_per_kwh - 41.1409) < 0.001 FROM ceems.emissions_month"), 1,
+	       "the mean factor is before PUE");
+	snprintf(sql, sizeof(sql),
+		 "SELECT ABS(fresh_share - %u / %u) < 1e-9 AND ABS(fresh_share + last_share + "
+		 "static_share + default_share - 1) < 1e-9 FROM ceems.emissions_month", fresh,
+		 4 * fresh + 6);
+	is_u64(number(sql), 1, "the share of each link of the chain");
+	is_u64(number("SELECT ABS(market_co2e_kg * 1000 - SUM(market_co2e_g)) < 1e-6 AND "
+		      "ABS(embodied_kg - 0.003) < 1e-8 FROM ceems.user_month JOIN ceems.job USING "
+		      "(username)"), 1, "user_month has them too");
 }
 
 static size_t count(enum sink_result which)
@@ -438,6 +473,7 @@ static void test_rows(void)
 		      "energy_max_node = 'n2' AND cpu_time_imbalance IS NULL AND cpu_time_max_node IS "
 		      "NULL FROM ceems.step_summary WHERE step_id = 2"), 1, "step_summary");
 	test_ratios();
+	test_emissions();
 	is_u64(number("SELECT jobs = 3 AND cpu_hours = 12 FROM ceems.user_month WHERE "
 		      "username = 'alice' AND month = '2023-11'"), 1, "user_month");
 	is_u64(number("SELECT jobs FROM ceems.account_month WHERE account = 'physics'"), 3,
@@ -495,6 +531,7 @@ static void test_trouble(void)
 {
 	struct sink *k = NULL;
 	uint64_t t;
+	int status;
 	size_t i;
 
 	sink_mariadb.open(&settings, &k, &err);
@@ -569,6 +606,8 @@ static void test_trouble(void)
 
 	/* stopped: it listens, but never answers */
 	kill(server.pid, SIGSTOP);
+	/* until the last of its threads has */
+	(void)waitpid(server.pid, &status, WUNTRACED);
 	t = clock_mono_ns();
 	is_int(send_made(k, SECOND), -EAGAIN, "server hangs");
 	t = clock_mono_ns() - t;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libjob/split.h"
+#include "src/libjob/account.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -538,14 +539,17 @@ static void test_properties(void)
 static void test_account(void)
 {
 	struct account a = { .total_uj = { 1, 2, 3, 4 }, .static_uj = { 1, 1, 0, 0 },
-			     .source_uj = { 3, 7 }, .co2e_ng = 9 };
+			     .source_uj = { 3, 7 }, .co2e_ng = { 2, 7 },
+			     .market_ng = 5, .factor_uj = { 1, 2, 3, 4 } };
 	struct account b = a;
 
 	account_add(&b, &a);
 	is_u64(account_total_uj(&b), 20, "accounts add up");
 	is_u64(account_static_uj(&b), 4, "static too");
 	is_u64(b.source_uj[1], 14, "by source");
-	is_u64(b.co2e_ng, 18, "and emissions");
+	is_u64(account_co2e_ng(&b), 18, "and emissions");
+	is_u64(b.market_ng, 10, "of both kinds");
+	is_u64(b.factor_uj[FACTOR_DEFAULT], 8, "and where the factors were from");
 }
 
 int main(void)

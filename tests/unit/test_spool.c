@@ -599,6 +599,7 @@ static void fill_disk(void)
 static int full_disk_letters(void)
 {
 	struct sink_item item = { .kind = SPOOL_RECORD, .key = "k", .key_len = 1 };
+	const struct deadletter letter = { &item, "no" };
 	static char json[3000];
 	uint64_t letters = 0;
 	uint64_t lines = 0;
@@ -610,7 +611,7 @@ static int full_disk_letters(void)
 	memset(json, 'x', sizeof(json));
 	item.json = json;
 	item.json_len = sizeof(json);
-	while ((rc = deadletter_write(dir, "a", &item, "no", &err)) == 0)
+	while ((rc = deadletter_write(dir, "a", &letter, 1, &err)) == 0)
 		letters++;
 	text = scratch_read(scratch_path(dir, "a.dead"), &len);
 	for (i = 0; text && i < len; i++)
@@ -621,7 +622,7 @@ static int full_disk_letters(void)
 	if (!strstr(err.text, "a.dead") || !strstr(err.text, "No space"))
 		return 21;
 	unlink(scratch_path(dir, "a.dead"));
-	if (deadletter_write(dir, "a", &item, "no", &err) < 0)
+	if (deadletter_write(dir, "a", &letter, 1, &err) < 0)
 		return 22;
 	unlink(scratch_path(dir, "a.dead"));
 	return 0;

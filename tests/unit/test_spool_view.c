@@ -135,6 +135,7 @@ static void test_dead(void)
 	scratch_write(scratch_path(dir, "file.dead"), "", 0);
 	scratch_write(scratch_path(dir, "file.dead.old"), "x\n", 2);
 	scratch_write(scratch_path(dir, "0000000003.torn"), "xyz", 3);
+	scratch_write(scratch_path(dir, "0000000002.later"), "xy", 2);
 	is_int(spool_view_open(dir, &v, &err), 0, "open");
 	is_int(spool_view_dead(v, &d, &n, &err), 0, "dead letters");
 	ok(n == 2 && !strcmp(d[0].sink, "file") && !d[0].letters, "of one sink none");
@@ -144,6 +145,7 @@ static void test_dead(void)
 	struct spool_view_stats st;
 	spool_view_get_stats(v, &st);
 	ok(st.torn_files == 1 && st.torn_bytes == 3 && !st.segments, "a torn file");
+	ok(st.later_files == 1 && st.later_bytes == 2, "one of a later version");
 	spool_view_close(v);
 	scratch_clear(dir);
 }

@@ -38,7 +38,15 @@ static void fill_page(void)
 	page.late = 3;
 	page.disagreement_uj = 5;
 	page.factor_known = 1;
+	page.factor = (struct emission_factor){ .mg_per_kwh = 52000, .kind = EMISSION_AVERAGE,
+						.region = "FR" };
+	page.factor_step = FACTOR_LAST;
+	page.factor_until_s = 1699999000;
+	page.market_known = 1;
 	page.pue_milli = 1350;
+	page.measured.co2e_ng[DOMAIN_CPU] = 1234567890;
+	page.measured.factor_uj[FACTOR_LAST] = 12000000;
+	page.step[1].energy.market_ng = 5;
 	page.njobs = 3;
 	page.nsteps = 2;
 	page.job[0].job_id = 7;
@@ -95,7 +103,19 @@ static const char *const expected[] = {
 	"ceems_node_idle_power_watts{hostname=\"n\\\"1\",domain=\"other\",source=\"model\"} 90.000\n",
 	"ceems_node_sensor_disagreement_joules_total{hostname=\"n\\\"1\"} 0.000005\n",
 	"ceems_sensor_late_readings_total{hostname=\"n\\\"1\"} 3\n",
-	"kind=\"static\"} 52.000\n",
+	"ceems_emission_factor_grams_per_kwh{hostname=\"n\\\"1\",region=\"FR\",year=\"\","
+	"kind=\"average\",step=\"last\"} 52.000\n"
+	"ceems_emission_factor_grams_per_kwh{hostname=\"n\\\"1\",region=\"FR\",year=\"\","
+	"kind=\"marginal\",step=\"\"} 611.021\n"
+	"# HELP ceems_emission_factor_age_seconds",
+	"kind=\"average\",step=\"last\"} 1000\n",
+	"kind=\"marginal\",step=\"\"} 0\n",
+	"ceems_node_emissions_gco2e_total{hostname=\"n\\\"1\",domain=\"cpu\"} 1.234567890\n",
+	"ceems_node_factor_joules_total{hostname=\"n\\\"1\",step=\"last\"} 12.000000\n",
+	"ceems_node_market_emissions_gco2e_total{hostname=\"n\\\"1\"} 0.000000000\n",
+	"ceems_market_factor_grams_per_kwh{hostname=\"n\\\"1\"} 0.000\n",
+	"ceems_compute_unit_market_emissions_gco2e_total{hostname=\"n\\\"1\",manager=\"slurm\","
+	"uuid=\"7\"} 0.000000005\n",
 	"ceems_pue_ratio{hostname=\"n\\\"1\"} 1.350\n",
 	"ceems_ledger_last_tick_timestamp_seconds{hostname=\"n\\\"1\"} 1700000000.123\n",
 };
@@ -111,8 +131,11 @@ static const char *const absent[] = {
 
 static void test_format(void)
 {
-	const struct emission_factor factor = { .mg_per_kwh = 52000, .year = 2024, .region = "FR" };
-	const struct textfile_input in = { .factor = &factor };
+	struct factor_point marginal = { 1700000000, 1700000300, 1700000000,
+					 { .mg_per_kwh = 611021, .kind = EMISSION_MARGINAL,
+					   .region = "FR", .source = "x" } };
+	const struct factor_series series = { &marginal, 1 };
+	const struct textfile_input in = { .series = &series, .region = "FR" };
 	_cleanup_free_ char *text = NULL;
 	struct errmsg err = { 0 };
 	size_t len = 0;
@@ -186,6 +209,29 @@ static void test_gpus(void)
 		ok(!strstr(text, absent_of_gpus[i]), "no %s", absent_of_gpus[i]);
 }
 
+/* Of a yearly mean there is no age, and without a contract nothing of one. */
+static void test_fixed_factor(void)
+{
+	const struct textfile_input in = { 0 };
+	_cleanup_free_ char *text = NULL;
+	size_t len = 0;
+
+	page.factor = (struct emission_factor){ .mg_per_kwh = 44180, .year = 2024,
+						.kind = EMISSION_STATIC, .region = "FR" };
+	page.factor_step = FACTOR_STATIC;
+	page.factor_until_s = 0;
+	page.market_known = 0;
+	page.step[1].energy.market_ng = 0;
+	ok(textfile_format("n1", &page, &in, &text, &len, NULL) == 0, "a node without a series");
+	if (!text)
+		return;
+	ok(strstr(text, "region=\"FR\",year=\"2024\",kind=\"static\",step=\"static\"} 44.180\n") != NULL,
+	   "the yearly mean");
+	ok(!strstr(text, "ceems_emission_factor_age_seconds"), "has no age");
+	ok(!strstr(text, "market"), "no contract, no figures of one");
+	ok(!strstr(text, "marginal"), "no marginal factor");
+}
+
 static void test_method(void)
 {
 	const struct textfile_input in = { 0 };
@@ -203,8 +249,7 @@ static void test_method(void)
 
 static void test_promtool(void)
 {
-	const struct emission_factor factor = { .mg_per_kwh = 475000, .kind = EMISSION_DEFAULT };
-	const struct textfile_input in = { .factor = &factor, .gpu = gpus,
+	const struct textfile_input in = { .gpu = gpus,
 					   .ngpus = ARRAY_SIZE(gpus) };
 	_cleanup_free_ char *text = NULL;
 	unsigned int m;
@@ -243,6 +288,7 @@ int main(void)
 	fill_page();
 	test_bad();
 	test_format();
+	test_fixed_factor();
 	test_gpus();
 	test_method();
 	test_promtool();

@@ -153,6 +153,8 @@ conf_mariadbd() {
 		innodb-buffer-pool-size = 64M
 		innodb-log-file-size = 16M
 		innodb-lock-wait-timeout = 900
+		# MariaDB 11.6 and later: slurmdbd cannot live with it, and says so. The sink's own can
+		$([ "$1" = sinkdb ] || echo loose-innodb-snapshot-isolation = OFF)
 		innodb-flush-log-at-trx-commit = 1
 	EOT
 }
@@ -256,7 +258,6 @@ conf_write_slurm() {
 			AuthType=auth/munge
 			CredType=cred/munge
 			PluginDir=$DIR/plugins:$distro_plugindir
-			PlugStackConfig=$DIR/etc/plugstack.conf
 			StateSaveLocation=$DIR/slurmctld
 			SlurmdSpoolDir=$DIR/slurmd/%n
 			SlurmctldPidFile=/run/slurm/slurmctld.pid
@@ -287,6 +288,11 @@ conf_write_slurm() {
 			SchedulerParameters=batch_sched_delay=0,sched_min_interval=1000,sched_interval=1
 			SlurmdParameters=config_overrides
 		EOT
+		if [ "$CONFIGLESS" = yes ]; then
+			echo SlurmctldParameters=enable_configless
+		else
+			echo "PlugStackConfig=$DIR/etc/plugstack.conf"
+		fi
 		if [ "$WITH_DBD" = yes ]; then
 			cat <<-EOT
 				AccountingStorageType=accounting_storage/slurmdbd
@@ -314,8 +320,13 @@ conf_write_slurm() {
 		CgroupPlugin=cgroup/$CGROUP_KIND
 		CgroupMountpoint=/sys/fs/cgroup
 	EOT
-	# systemd runs outside; only its folder is there
-	[ "$CGROUP_KIND" = v1 ] || echo IgnoreSystemd=yes >>"$DIR/etc/cgroup.conf"
+	if [ "$WHOLE_MACHINE" = systemd ]; then
+		printf 'Constrain%s=yes\n' Cores RAMSpace Devices >>"$DIR/etc/cgroup.conf"
+	elif [ "$CGROUP_KIND" = v2 ]; then
+		# systemd runs outside; only its folder is there
+		echo IgnoreSystemd=yes >>"$DIR/etc/cgroup.conf"
+	fi
+	[ ${#ETC[@]} -eq 0 ] || cp "${ETC[@]}" "$DIR/etc/"
 	if [ "$have_spank" = yes ]; then
 		echo "optional spank_ceems.so" >"$DIR/etc/plugstack.conf"
 	else
@@ -330,7 +341,8 @@ conf_link_helpers() {
 	local helper
 
 	mkdir "$DIR/helpers"
-	for helper in bpf/ceems-bpf src/sources/ceems-ipmi src/sources/ceems-meter; do
+	for helper in bpf/ceems-bpf src/libjob/ceems-series src/sources/ceems-ipmi \
+		src/sources/ceems-meter; do
 		[ ! -x "$BUILDDIR/$helper" ] ||
 			ln -s "/run/ceems-build/$helper" "$DIR/helpers/${helper##*/}"
 	done
@@ -371,4 +383,8 @@ conf_write_ceems() {
 		fi
 	} >"$DIR/etc/ceems.conf"
 	conf_merge "$DIR/etc/ceems.conf" "$CEEMS_CONF_EXTRA"
+	if [ "$CONFIGLESS" = yes ]; then
+		mkdir "$DIR/etc/node"
+		cp "$DIR/etc/ceems.conf" "$DIR/etc/node/"
+	fi
 }

@@ -29,6 +29,10 @@ daemon_name() {
 daemon_argv() {
 	local slurm_env=("SLURM_CONF=$DIR/etc/slurm.conf" ${DAEMON_ENV[@]+"${DAEMON_ENV[@]}"})
 
+	# 26.05 does not start with a state that was saved before this was, at the fifth minute
+	local ctld=(slurmctld -D)
+	[ -e "$DIR/slurmctld/assoc_usage" ] || ctld+=(-i)
+
 	argv=(env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 HOME=/)
 	case $1 in
 	munged)
@@ -39,7 +43,7 @@ daemon_argv() {
 	mariadb) argv+=(mariadbd --defaults-file="$DIR/etc/my.cnf") ;;
 	slurmdbd) argv+=("${slurm_env[@]}" slurmdbd -D) ;;
 	sinkdb) argv+=(mariadbd --defaults-file="$DIR/etc/sinkdb.cnf") ;;
-	slurmctld) argv+=("${slurm_env[@]}" slurmctld -D) ;;
+	slurmctld) argv+=("${slurm_env[@]}" "${ctld[@]}") ;;
 	slurmctld2)
 		# the other host: its name, its own pid and log files under the same names
 		argv+=("${slurm_env[@]}" unshare --uts --mount sh -c '
@@ -47,12 +51,19 @@ daemon_argv() {
 			mount -t tmpfs tmpfs /run/slurm && chown slurm: /run/slurm &&
 			: >>"$1/slurmctld2.log" && chown slurm: "$1/slurmctld2.log" &&
 			: >>"$1/slurmctld.log" && chown slurm: "$1/slurmctld.log" &&
-			mount --bind "$1/slurmctld2.log" "$1/slurmctld.log" && exec slurmctld -D' sh
-			"$DIR/log")
+			mount --bind "$1/slurmctld2.log" "$1/slurmctld.log" && shift && exec "$@"' sh
+			"$DIR/log" "${ctld[@]}")
 		;;
 	slurmd.*)
 		[ "$FAKE_GPUS" = 0 ] || slurm_env+=("CEEMS_FAKE_GPUS=$DIR/gpus/${1#slurmd.}/state")
-		argv+=("${slurm_env[@]}" slurmd -D -N "${1#slurmd.}")
+		if [ "$CONFIGLESS" = yes ]; then
+			# all that is in its /etc/slurm is what slurmctld does not send
+			argv+=("${slurm_env[@]:1}" unshare --mount sh -c '
+				mount --bind "$1" /etc/slurm && exec slurmd -D -N "$2" --conf-server 127.0.0.1:6817' sh
+				"$DIR/etc/node" "${1#slurmd.}")
+		else
+			argv+=("${slurm_env[@]}" slurmd -D -N "${1#slurmd.}")
+		fi
 		;;
 	kafka) kafka_argv ;;
 	esac
@@ -74,6 +85,13 @@ daemon_launch() {
 	fi
 	rm -f "$DIR/run/pid/$1"
 	daemon_argv "$1"
+	if [ "$WHOLE_MACHINE" = systemd ]; then
+		systemd-run --quiet --collect --unit="ceems-$1" --property=DefaultDependencies=no \
+			--property=Delegate=yes --property=KillMode=process \
+			--property=LimitNOFILE=65536 --property=LimitMEMLOCK=infinity \
+			bash "$here/lib/launch.sh" "$DIR" "$1" "${argv[@]}"
+		return
+	fi
 	# the shell inside ends at once, so that init inherits the daemon
 	(
 		cgroups_enter

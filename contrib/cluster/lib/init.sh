@@ -25,7 +25,8 @@ fi
 
 # --- /proc, /sys, /run -----------------------------------------------------------------------
 
-mount -t proc proc /proc
+INIT_IS_SYSTEMD=${INIT_IS_SYSTEMD:-no}
+[ $INIT_IS_SYSTEMD = yes ] || mount -t proc proc /proc
 
 if [ -n "$CGROUP_NAME" ]; then
 	stage=$DIR/run/cgroup
@@ -46,13 +47,13 @@ if [ -n "$CGROUP_NAME" ]; then
 	mount --move "$stage" /sys/fs/cgroup
 	rmdir "$stage"
 fi
-if [ "$CGROUP_KIND" = v2 ]; then
+if [ "$CGROUP_KIND$INIT_IS_SYSTEMD" = v2no ]; then
 	mkdir -p /sys/fs/cgroup/daemons /sys/fs/cgroup/system.slice
 	echo 0 >/sys/fs/cgroup/daemons/cgroup.procs
 fi
 # what systemd does for a slurmd with Delegate=yes. All of them, because Slurm 22.05 overlooks the
 # last one of the list, which must not be the memory controller
-if [ -z "$CGROUP_NAME" ]; then
+if [ -z "$CGROUP_NAME" ] && [ $INIT_IS_SYSTEMD = no ]; then
 	for cg in /sys/fs/cgroup /sys/fs/cgroup/system.slice; do
 		sed 's/[a-z]\+/+&/g' "$cg/cgroup.controllers" >"$cg/cgroup.subtree_control"
 	done
@@ -62,8 +63,8 @@ fi
 mount -t bpf bpf /sys/fs/bpf || echo "no bpffs here"
 mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing || :
 
-mount -t tmpfs -o mode=755 tmpfs /run
-mkdir /run/munge /run/mysqld /run/lock /run/slurm /run/ceems-build
+[ $INIT_IS_SYSTEMD = yes ] || mount -t tmpfs -o mode=755 tmpfs /run
+mkdir -p /run/munge /run/mysqld /run/lock /run/slurm /run/ceems-build
 chown munge: /run/munge
 chown mysql: /run/mysqld
 # the build tree may lie in root's home, where the cluster's users could not load a plugin

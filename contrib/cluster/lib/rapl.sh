@@ -11,7 +11,18 @@ rapl_create() {
 	for ((n = 1; n <= NODES; n++)); do
 		rapl_create_zone "n$n" 0 package-0
 		rapl_create_zone "n$n" 0:0 dram
+		[ "$STILL_CPUS" = no ] || rapl_stop_cpus "n$n"
 	done
+}
+
+# What this machine does beside the jobs is no node's.
+rapl_stop_cpus() {
+	local cpu stat=$DIR/sysroot/$1/proc/stat
+
+	mkdir "${stat%/*}"
+	for cpu in '' $(seq 0 $((CPUS - 1))); do
+		echo "cpu$cpu 0 0 0 1000 0 0 0 0 0 0"
+	done >"$stat"
 }
 
 rapl_create_zone() {

@@ -62,6 +62,7 @@ cgroups_create() {
 cgroups_enter() {
 	local procs
 
+	[ "$WHOLE_MACHINE" != systemd ] || return 0
 	if [ "$WHOLE_MACHINE" = yes ]; then
 		echo "$BASHPID" >/sys/fs/cgroup/daemons/cgroup.procs
 		return
@@ -92,9 +93,11 @@ cgroups_remove() {
 space_create() {
 	cgroups_create
 	state_save
+	local apart=(unshare --mount --pid --fork --net --ipc --uts)
+	# systemd must know the daemons by their ids, and has the only bus
+	[ "$WHOLE_MACHINE" != systemd ] || apart=(env INIT_IS_SYSTEMD=yes)
 	# the unshare that stays is init's parent; it ends with it
-	setsid unshare --mount --pid --fork --net --ipc --uts \
-		bash "$here/lib/init.sh" "$DIR" "$BUILDDIR" "$CGROUP_KIND" "$CGROUP_NAME" "$SPOOL_DISK" \
+	setsid "${apart[@]}" bash "$here/lib/init.sh" "$DIR" "$BUILDDIR" "$CGROUP_KIND" "$CGROUP_NAME" "$SPOOL_DISK" \
 		</dev/null >"$DIR/log/init.out" 2>&1 &
 	local parent=$!
 
@@ -110,7 +113,8 @@ space_create() {
 state_save() {
 	# what is needed to end it must be there before there is anything to end
 	declare -p DIR NODES CPUS WITH_KAFKA WITH_DBD PLUGINS BUILDDIR SRCDIR FAKE_RAPL FAKE_GPUS \
-		DAEMON_ENV WHOLE_MACHINE WITH_SINKDB SPOOL_DISK WITH_BACKUP CGROUP_NAME CGROUP_KIND |
+		DAEMON_ENV WHOLE_MACHINE WITH_SINKDB SPOOL_DISK WITH_BACKUP CONFIGLESS CGROUP_NAME \
+		CGROUP_KIND |
 		sed 's/^declare -[-a-z]* //' >"$DIR/run/state"
 }
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * dbd_told.h - whether slurmdbd has all that slurmctld had to say so far. What it is told goes through
+ * a queue, which is long after slurmdbd was down; while there is something in it slurmdbd may show a
+ * job as it was before. With it empty, of a job that slurmctld has done with nothing more will come, if
+ * its start was told, which goes another way (finality.h).
+ */
+#ifndef CEEMS_DBD_TOLD_H
+#define CEEMS_DBD_TOLD_H
+
+#include <stdbool.h>
+
+/* Whatever the hooks were told of before this call is in slurmdbd. Never waits for slurmdbd. */
+bool dbd_told_all(void);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * factors.h - the emission factors that records are completed with. Of the finaliser's thread alone,
+ * but for open and close.
+ */
+#ifndef CEEMS_FACTORS_H
+#define CEEMS_FACTORS_H
+
+#include "src/libjob/factor_chain.h"
+#include "src/libjob/factor_feed.h"
+#include "src/libjob/settings.h"
+
+struct factors {
+	struct factor_chain chain;
+	bool has_chain;
+	struct factor_feed *feed; /* owned; NULL: no EmissionSeriesFile */
+};
+
+/* What there is not is logged, and records do without. */
+void factors_open(struct factors *f, const struct settings *s);
+void factors_close(struct factors *f);
+
+/*
+ * With the series as it was within the last minute: waits for it, two seconds at most, and not again for
+ * a file system that hangs. NULL: no factor. Borrowed until the next call.
+ */
+const struct factor_chain *factors_now(struct factors *f);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * factors.h - between the parts of `ceems factors`.
+ */
+#ifndef CEEMS_CMD_FACTORS_H
+#define CEEMS_CMD_FACTORS_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "src/cmd/cmd.h"
+#include "src/factors/update.h"
+#include "src/libjob/factor_series.h"
+
+struct factors {
+	struct settings settings;
+	struct factors_conf conf;
+	char conf_path[PATH_MAX]; /* of conf */
+	bool has_conf;
+	const char *series_path;
+	bool accept, json, all;
+	const char *region; /* NULL: every one */
+};
+
+/* Each returns enum cmd_exit. */
+int factors_list(const struct factors *f);  /* factors_list.c */
+int factors_check(const struct factors *f); /* factors_check.c */
+
+/* A line for each zone that was asked. */
+void factors_tell(void *ctx, const struct update_outcome *o);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/cmd/job_emissions.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/cmd/cmd.h"
+#include "src/cmd/slurmconf.h"
+#include "src/libjob/equivalent.h"
+#include "src/libjob/metric_text.h"
+#include "src/libjob/record_emissions.h"
+
+/* ClusterName of the slurm.conf beside ceems.conf; empty: not known. */
+static void own_cluster(const char *conf, char *buf, size_t size)
+{
+	char folder[PATH_MAX], path[PATH_MAX + 16];
+	struct slurmconf *sc;
+	const char *name;
+
+	buf[0] = '\0';
+	(void)snprintf(folder, sizeof(folder), "%s", conf);
+	(void)snprintf(path, sizeof(path), "%s/slurm.conf", dirname(folder));
+	if (slurmconf_read(path, &sc, NULL) < 0)
+		return;
+	name = slurmconf_get(sc, "ClusterName");
+	(void)snprintf(buf, size, "%s", name ? name : "");
+	slurmconf_destroy(sc);
+}
+
+static bool is_of(const struct record *r, const char *cluster)
+{
+	return !*cluster || !r->cluster || !strcasecmp(r->cluster, cluster);
+}
+
+static bool load(const char *conf, struct settings *ret)
+{
+	struct errmsg err = { 0 };
+	int rc = settings_load(conf, ret, &err);
+
+	if (rc < 0 && rc != -ENOENT && rc != -EACCES)
+		(void)cmd_error("%s", err.text);
+	return rc == 0;
+}
+
+/* False: no factor at all. */
+static bool load_chain(const struct settings *s, struct factor_chain *chain,
+		       struct factor_series *series)
+{
+	struct errmsg err = { 0 };
+
+	if (factor_chain_setup(s, chain, &err) < 0) {
+		(void)cmd_error("%s", err.text);
+		return false;
+	}
+	if (!*s->emission_series_file)
+		return true;
+	if (factor_series_read(s->emission_series_file, series, &err) < 0)
+		(void)cmd_error("%s", err.text);
+	else
+		chain->series = series;
+	return true;
+}
+
+void job_emissions_fill(struct record *const *job, size_t n)
+{
+	static struct settings s;
+	struct factor_series series = { 0 };
+	struct factor_chain chain;
+	char conf[PATH_MAX];
+	char cluster[256];
+	bool has_chain;
+	size_t i;
+
+	if (!load(cmd_conf_path(NULL, conf), &s))
+		return;
+	has_chain = load_chain(&s, &chain, &series);
+	own_cluster(conf, cluster, sizeof(cluster));
+	for (i = 0; i < n; i++)
+		if (is_of(job[i], cluster))
+			record_emissions_fill(job[i], has_chain ? &chain : NULL, &s);
+	factor_series_fini(&series);
+}
+
+static void print_row(const char *label, const char *value, const char *note)
+{
+	printf("  %-22s %s%s%s\n", label, value, *note ? ", " : "", note);
+}
+
+static void print_metric(const struct figures *f, enum metric m, const char *label, const char *note)
+{
+	char value[METRIC_TEXT_MAX];
+
+	if (figures_has(f, m))
+		print_row(label, metric_text(f, m, value, sizeof(value)), note);
+}
+
+static void print_factor(const struct figures *f, const struct record_emissions *e)
+{
+	char shares[METRIC_FACTORS_MAX];
+	char factor[64] = "";
+	char note[sizeof(e->source) + sizeof(e->scope) + sizeof(e->region) + 8];
+	size_t used = 0;
+	size_t i;
+	const char *const part[] = { e->scope, e->region, e->source };
+
+	metric_text_factors(f, shares, sizeof(shares));
+	if (e->factor_ug_per_kwh.known)
+		(void)snprintf(factor, sizeof(factor), "%.1f g/kWh",
+			       (double)e->factor_ug_per_kwh.value / (double)RECORD_UG_PER_G);
+	note[0] = '\0';
+	for (i = 0; i < ARRAY_SIZE(part); i++)
+		if (*part[i])
+			used += (size_t)snprintf(note + used, sizeof(note) - used, "%s%s",
+						 used ? ", " : "", part[i]);
+	if (*factor || *shares)
+		print_row("emission factor", *factor ? factor : shares, *factor ? shares : "");
+	if (*note)
+		print_row("  of", note, "");
+}
+
+void job_emissions_print(const struct figures *f, const struct record_emissions *e, bool all)
+{
+	static const enum metric more[] = {
+		METRIC_CPU_CO2E,     METRIC_DRAM_CO2E,	 METRIC_GPU_CO2E,
+		METRIC_OTHER_CO2E,   METRIC_FRESH_FACTOR, METRIC_LAST_FACTOR,
+		METRIC_STATIC_FACTOR, METRIC_DEFAULT_FACTOR,
+	};
+	char way[EQUIVALENT_TEXT_MAX];
+	char value[METRIC_TEXT_MAX];
+	size_t i;
+
+	if (!figures_has(f, METRIC_CO2E))
+		return;
+	if (e->method == CO2E_MEAN_POWER)
+		print_row("  an estimate", "the energy spread evenly over the job's life", "");
+	print_row(EQUIVALENT_LABEL, equivalent_text(f->value[METRIC_CO2E], way, sizeof(way)),
+		  EQUIVALENT_SOURCE);
+	print_factor(f, e);
+	print_metric(f, METRIC_CO2E_MARKET, "emissions, by contract", e->market_source);
+	if (e->embodied_ng.known)
+		print_row("embodied emissions",
+			  metric_text_value(UNIT_NG, e->embodied_ng.value, value, sizeof(value)),
+			  e->embodied_source);
+	for (i = 0; all && i < ARRAY_SIZE(more); i++)
+		print_metric(f, more[i], metric_table[more[i]].label, "");
+}

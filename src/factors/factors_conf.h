@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * factors_conf.h - ceems-factors.conf: which providers of emission factors are asked, for which zones,
+ * and as whom. Secrets are in files of their own; this one only names them.
+ */
+#ifndef CEEMS_FACTORS_CONF_H
+#define CEEMS_FACTORS_CONF_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/libjob/emission.h"
+#include "src/libutil/errmsg.h"
+#include "src/libutil/kvconf.h"
+
+#define FACTORS_REGION_SIZE sizeof(((struct emission_factor *)0)->region)
+
+struct factors_conf {
+	char providers[256];	     /* comma list, the preferred one first */
+	char series_file[PATH_MAX];  /* empty: EmissionSeriesFile */
+	uint64_t keep_ns;
+	uint64_t timeout_ns;	     /* of one try */
+	uint64_t tries;
+	uint64_t retry_wait_ns;	     /* before the second try; doubles */
+	uint64_t retry_limit_ns;     /* for all tries of one zone, waits included */
+	char ca_file[PATH_MAX];	     /* empty: the system's */
+	char proxy[256];
+	char file[PATH_MAX];	     /* of provider file */
+	char rte_url[256];
+	char uk_url[256], uk_zones[512];
+	char energy_charts_url[256], energy_charts_zones[512];
+	enum emission_scope energy_charts_scope;
+	char electricity_maps_url[256], electricity_maps_zones[512];
+	char electricity_maps_token_file[PATH_MAX];
+	char watttime_url[256], watttime_zones[512];
+	char watttime_user[128], watttime_password_file[PATH_MAX];
+};
+
+extern const struct kvconf_key factors_conf_keys[];
+extern const size_t factors_conf_nkeys;
+
+/* -ENOENT; -EINVAL names file, line and key. */
+int factors_conf_read(const char *path, struct factors_conf *ret, struct errmsg *err);
+
+struct factors_zone {
+	char zone[FACTORS_REGION_SIZE];	  /* as the provider calls it */
+	char region[FACTORS_REGION_SIZE]; /* as the series calls it; empty: nothing was said */
+};
+
+/*
+ * Steps through "ZONE[:REGION],..". 1: *ret is the next; 0: the end; -EINVAL: not of that form. Both
+ * are letters, digits, '-' and '_', so that they can stand in an address.
+ */
+int factors_zone_next(const char **list, struct factors_zone *ret, struct errmsg *err);
+
+#endif

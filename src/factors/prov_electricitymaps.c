@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * prov_electricitymaps.c - most of the world: Electricity Maps, for who has a token of theirs
+ * (https://portal.electricitymaps.com/docs/api). Life cycle, of consumption: imports are followed to
+ * where they were made. Their licence may forbid to pass values on; sources cite them.
+ *
+ * Interface: GET /v3/carbon-intensity/history?zone=Z with the header auth-token, the last 24 hours:
+ * {"zone": "DE", "history": [{"datetime": "2026-11-22T10:00:00.000Z", "carbonIntensity": 413,
+ * "emissionFactorType": "lifecycle", "isEstimated": false, ..}, ..]} in gCO2eq/kWh; hours, unless
+ * "temporalGranularity" says otherwise.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "src/factors/provider.h"
+
+#define HEADER "auth-token: "
+#define TOKEN_SIZE 256
+
+static const char *zones(const struct factors_conf *conf)
+{
+	return conf->electricity_maps_zones;
+}
+
+static int read_token(const struct factors_conf *conf, char buf[TOKEN_SIZE], struct errmsg *err)
+{
+	return provider_secret("ElectricityMapsTokenFile", conf->electricity_maps_token_file, buf,
+			       TOKEN_SIZE, err);
+}
+
+static int ready(const struct factors_conf *conf, struct errmsg *err)
+{
+	char token[TOKEN_SIZE];
+	int rc = read_token(conf, token, err);
+
+	explicit_bzero(token, sizeof(token));
+	return rc;
+}
+
+static int fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
+		 size_t *ret_len, struct errmsg *err)
+{
+	char header[sizeof(HEADER) - 1 + TOKEN_SIZE] = HEADER;
+	char path[128];
+	const struct fetch_request r = { .base = ask->conf->electricity_maps_url,
+					 .path = path,
+					 .header = header };
+	int rc = read_token(ask->conf, header + sizeof(HEADER) - 1, err);
+
+	(void)snprintf(path, sizeof(path), "/v3/carbon-intensity/history?zone=%s",
+		       ask->zone.zone);
+	if (rc == 0)
+		rc = fetch_get(f, &r, ret_text, ret_len, err);
+	explicit_bzero(header, sizeof(header));
+	return rc;
+}
+
+static int parse_granularity(const struct jsonin_value *v, uint64_t *ret_s, struct errmsg *err)
+{
+	static const struct {
+		const char *name;
+		uint64_t s;
+	} known[] = { { "hourly", 3600 }, { "15_minutes", 900 }, { "5_minutes", 300 } };
+	size_t i;
+
+	*ret_s = known[0].s;
+	if (!v || v->type == JSONIN_NULL)
+		return 0;
+	for (i = 0; v->type == JSONIN_STRING && i < ARRAY_SIZE(known); i++) {
+		*ret_s = known[i].s;
+		if (!strcmp(v->text, known[i].name))
+			return 0;
+	}
+	return errmsg_set(err, -EINVAL, "a temporalGranularity that is not known");
+}
+
+static int parse_hour(const struct provider_ask *ask, struct jsonin_value *v, uint64_t length_s,
+		      struct points *ret, struct errmsg *err)
+{
+	struct jsonin_value *estimated = jsonin_member(v, "isEstimated");
+	const char *note = estimated && estimated->type == JSONIN_TRUE ? "estimated" : "";
+	uint64_t from_s, mg;
+	int rc = provider_number(jsonin_member(v, "carbonIntensity"), 1000, &mg, err);
+
+	if (rc == -ENODATA)
+		return 0;
+	if (rc == 0)
+		rc = provider_expect(jsonin_member(v, "zone"), ask->zone.zone, "another zone", err);
+	if (rc == 0)
+		rc = provider_expect(jsonin_member(v, "emissionFactorType"), "lifecycle",
+				     "another unit", err);
+	if (rc == 0)
+		rc = provider_time(jsonin_member(v, "datetime"), &from_s, err);
+	if (rc < 0)
+		return rc;
+	return provider_push(ret, ask, from_s, from_s + length_s, mg, note, err);
+}
+
+static int find_list(const struct provider_ask *ask, struct jsonin_value *root,
+		     struct jsonin_value **ret, uint64_t *ret_length_s, struct errmsg *err)
+{
+	int rc = provider_expect(jsonin_member(root, "zone"), ask->zone.zone, "another zone", err);
+
+	if (rc == 0)
+		rc = parse_granularity(jsonin_member(root, "temporalGranularity"), ret_length_s, err);
+	return rc < 0 ? rc : provider_array(root, "history", ret, err);
+}
+
+static int parse(const struct provider_ask *ask, const char *text, size_t len,
+		 struct points *ret, struct errmsg *err)
+{
+	static const struct provider_list list = { .find = find_list, .item = parse_hour };
+
+	return provider_parse_list(&list, ask, text, len, ret, err);
+}
+
+const struct provider provider_electricitymaps = {
+	.name = "electricitymaps",
+	.cite = "Electricity Maps",
+	.kind = EMISSION_AVERAGE,
+	.scope = EMISSION_LIFE_CYCLE,
+	/* the hour that we are in is there from its beginning, sometimes a little before */
+	.ahead_s = 3600,
+	.is_steady = true,
+	.zones = zones,
+	.ready = ready,
+	.fetch = fetch,
+	.parse = parse,
+};

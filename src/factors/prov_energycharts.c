@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * prov_energycharts.c - countries of Europe: Energy-Charts of Fraunhofer ISE (https://
+ * api.energy-charts.info/; CC BY 4.0), computed from what ENTSO-E publishes. No token.
+ *
+ * Interface: GET /co2eq?country=de&start=..&end=..: {"unix_seconds": [..], "co2eq": [..],
+ * "co2eq_forecast": [..]}, of one length, gCO2eq/kWh; co2eq is null where only the forecast is known.
+ * Whether that is direct or of the life cycle, it does not say: EnergyChartsScope.
+ */
+#include <ctype.h>
+#include <errno.h>
+
+#include "src/factors/provider.h"
+#include "src/libutil/rfc3339.h"
+
+#define HOUR_S 3600
+#define QUARTER_S 900
+
+static const char *zones(const struct factors_conf *conf)
+{
+	return conf->energy_charts_zones;
+}
+
+/* de becomes DE. */
+static void region(const char *zone, char *buf, size_t size)
+{
+	size_t i;
+
+	for (i = 0; zone[i] && i + 1 < size; i++)
+		buf[i] = (char)toupper((unsigned char)zone[i]);
+	buf[i] = '\0';
+}
+
+static int fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
+		 size_t *ret_len, struct errmsg *err)
+{
+	char from[RFC3339_SIZE], to[RFC3339_SIZE], path[256];
+	const struct fetch_request r = { .base = ask->conf->energy_charts_url, .path = path };
+
+	rfc3339_utc(ask->now_s - PROVIDER_WINDOW_S, from);
+	rfc3339_utc(ask->now_s, to);
+	(void)snprintf(path, sizeof(path), "/co2eq?country=%s&start=%.16sZ&end=%.16sZ",
+		       ask->zone.zone, from, to);
+	return fetch_get(f, &r, ret_text, ret_len, err);
+}
+
+struct columns {
+	struct jsonin_value *time, *value, *forecast; /* forecast: NULL, if there is none */
+};
+
+static int find_columns(struct jsonin_value *root, struct columns *ret, struct errmsg *err)
+{
+	int rc = provider_array(root, "unix_seconds", &ret->time, err);
+
+	if (rc == 0)
+		rc = provider_array(root, "co2eq", &ret->value, err);
+	if (rc < 0)
+		return rc;
+	ret->forecast = jsonin_member(root, "co2eq_forecast");
+	if (ret->forecast && ret->forecast->type != JSONIN_ARRAY)
+		ret->forecast = NULL;
+	if (ret->value->n != ret->time->n || (ret->forecast && ret->forecast->n != ret->time->n))
+		return errmsg_set(err, -EINVAL, "times and values are not of one number");
+	return 0;
+}
+
+static int parse_columns(const struct provider_ask *ask, const struct columns *c,
+			 struct points *ret, struct errmsg *err)
+{
+	struct jsonin_value *value = jsonin_first(c->value);
+	struct jsonin_value *forecast = c->forecast ? jsonin_first(c->forecast) : NULL;
+	struct jsonin_value *time;
+	uint64_t from_s, mg;
+	const char *note;
+	int rc;
+
+	for (time = jsonin_first(c->time); time != jsonin_end(c->time); time = jsonin_next(time)) {
+		note = "";
+		rc = provider_number(value, 1000, &mg, err);
+		if (rc == -ENODATA) {
+			note = "forecast";
+			rc = provider_number(forecast, 1000, &mg, err);
+		}
+		if (rc == 0 && provider_number(time, 1, &from_s, NULL) < 0)
+			rc = errmsg_set(err, -EINVAL, "a value without a time");
+		if (rc == 0)
+			rc = provider_push(ret, ask, from_s, from_s, mg, note, err);
+		if (rc < 0 && rc != -ENODATA)
+			return rc;
+		value = jsonin_next(value);
+		if (forecast)
+			forecast = jsonin_next(forecast);
+	}
+	return 0;
+}
+
+/* Quarters of an hour or hours, by country: one lasts until the next, but no longer than an hour. */
+static void close_points(struct points *p, enum emission_scope scope)
+{
+	uint64_t length_s = QUARTER_S;
+	size_t i;
+
+	for (i = 0; i < p->n; i++) {
+		uint64_t from_s = p->point[i].from_s;
+
+		if (i + 1 < p->n && p->point[i + 1].from_s > from_s &&
+		    p->point[i + 1].from_s - from_s <= HOUR_S)
+			length_s = p->point[i + 1].from_s - from_s;
+		p->point[i].until_s = from_s + length_s;
+		p->point[i].factor.scope = scope;
+	}
+}
+
+static int parse(const struct provider_ask *ask, const char *text, size_t len,
+		 struct points *ret, struct errmsg *err)
+{
+	struct jsonin *j = NULL;
+	struct columns c;
+	int rc = provider_json(text, len, &j, err);
+
+	if (rc < 0)
+		return rc;
+	rc = find_columns(jsonin_root(j), &c, err);
+	if (rc == 0)
+		rc = parse_columns(ask, &c, ret, err);
+	jsonin_destroy(j);
+	close_points(ret, ask->conf->energy_charts_scope);
+	return rc;
+}
+
+const struct provider provider_energycharts = {
+	.name = "energycharts",
+	.cite = "Energy-Charts, Fraunhofer ISE (CC BY 4.0)",
+	.kind = EMISSION_AVERAGE,
+	.scope = EMISSION_LIFE_CYCLE,
+	.ahead_s = 7 * 86400,
+	.is_steady = true,
+	.zones = zones,
+	.region = region,
+	.fetch = fetch,
+	.parse = parse,
+};

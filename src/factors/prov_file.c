@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * prov_file.c - the site's own points, in the series' format (factor_series.h): from its own meter,
+ * its utility, or a provider that we do not know. Regions, kinds and scopes are those of the file.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "src/factors/provider.h"
+#include "src/libutil/trust.h"
+
+static const char *zones(const struct factors_conf *conf)
+{
+	return *conf->file ? "file" : "";
+}
+
+static int ready(const struct factors_conf *conf, struct errmsg *err)
+{
+	return trust_check(conf->file, err);
+}
+
+static int fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
+		 size_t *ret_len, struct errmsg *err)
+{
+	int rc = ready(ask->conf, err);
+
+	return rc < 0 ? rc : fetch_file(f, ask->conf->file, ret_text, ret_len, err);
+}
+
+static int parse(const struct provider_ask *ask, const char *text, size_t len,
+		 struct points *ret, struct errmsg *err)
+{
+	struct factor_series s = { 0 };
+	size_t i;
+	int rc = factor_series_parse(*ask->conf->file ? ask->conf->file : "file", text, len, &s,
+				     err);
+
+	for (i = 0; rc == 0 && i < s.n; i++) {
+		const struct factor_point *p = &s.point[i];
+		struct factor_point *to;
+
+		rc = provider_push(ret, ask, p->from_s, p->until_s, p->factor.mg_per_kwh, "", err);
+		if (rc < 0)
+			break;
+		to = &ret->point[ret->n - 1];
+		to->fetched_s = p->fetched_s;
+		to->factor = p->factor;
+		(void)snprintf(to->factor.source, sizeof(to->factor.source), "%s: %.50s",
+			       provider_file.cite, p->factor.source);
+	}
+	factor_series_fini(&s);
+	return rc;
+}
+
+const struct provider provider_file = {
+	.name = "file",
+	.cite = "file",
+	.is_ours = true,
+	.zones = zones,
+	.ready = ready,
+	.fetch = fetch,
+	.parse = parse,
+};

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * prov_rte.c - France: éCO2mix of its grid operator RTE, real-time data, from the platform ODRÉ
+ * (https://odre.opendatasoft.com/explore/dataset/eco2mix-national-tr/; Licence Ouverte 2.0, by
+ * Etalab). taux_co2 is what the power stations in France emit, in g/kWh: direct, without imports.
+ *
+ * Interface: Opendatasoft Explore API v2.1, GET catalog/datasets/DATASET/records (at most 100 of
+ * them): {"results": [{"date_heure": "2026-11-22T10:00:00+00:00", "taux_co2": 32, ..}, ..]}. There is
+ * a record for each quarter of an hour, also of the rest of the day, in which taux_co2 is null.
+ */
+#include <errno.h>
+
+#include "src/factors/provider.h"
+
+#define QUARTER_S 900
+#define PATH                                                                             \
+	"/api/explore/v2.1/catalog/datasets/eco2mix-national-tr/records"                 \
+	"?select=date_heure,perimetre,taux_co2&where=taux_co2%20is%20not%20null"         \
+	"&order_by=date_heure%20desc&limit=100&timezone=UTC"
+
+static const char *zones(const struct factors_conf *conf)
+{
+	(void)conf;
+	return "FR";
+}
+
+static int fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
+		 size_t *ret_len, struct errmsg *err)
+{
+	const struct fetch_request r = { .base = ask->conf->rte_url, .path = PATH };
+
+	return fetch_get(f, &r, ret_text, ret_len, err);
+}
+
+static int parse_record(const struct provider_ask *ask, struct jsonin_value *v,
+			uint64_t length_s, struct points *ret, struct errmsg *err)
+{
+	uint64_t from_s, mg;
+	int rc = provider_number(jsonin_member(v, "taux_co2"), 1000, &mg, err);
+
+	if (rc == -ENODATA)
+		return 0;
+	if (rc == 0)
+		rc = provider_expect(jsonin_member(v, "perimetre"), "France", "another zone", err);
+	if (rc == 0)
+		rc = provider_time(jsonin_member(v, "date_heure"), &from_s, err);
+	if (rc < 0)
+		return rc;
+	return provider_push(ret, ask, from_s, from_s + length_s, mg, "", err);
+}
+
+/* The newest come first, so that a limit leaves out old ones. */
+static void reverse(struct points *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->n / 2; i++) {
+		struct factor_point t = p->point[i];
+
+		p->point[i] = p->point[p->n - 1 - i];
+		p->point[p->n - 1 - i] = t;
+	}
+}
+
+static int find_list(const struct provider_ask *ask, struct jsonin_value *root,
+		     struct jsonin_value **ret, uint64_t *ret_length_s, struct errmsg *err)
+{
+	(void)ask;
+	*ret_length_s = QUARTER_S;
+	return provider_array(root, "results", ret, err);
+}
+
+static int parse(const struct provider_ask *ask, const char *text, size_t len,
+		 struct points *ret, struct errmsg *err)
+{
+	static const struct provider_list list = { .find = find_list, .item = parse_record };
+	int rc = provider_parse_list(&list, ask, text, len, ret, err);
+
+	reverse(ret);
+	return rc;
+}
+
+const struct provider provider_rte = {
+	.name = "rte",
+	.cite = "RTE eCO2mix",
+	.kind = EMISSION_AVERAGE,
+	.scope = EMISSION_DIRECT,
+	.is_steady = true,
+	.zones = zones,
+	.fetch = fetch,
+	.parse = parse,
+};

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * prov_uk.c - Great Britain: Carbon Intensity API of its system operator NESO
+ * (https://carbon-intensity.github.io/api-definitions/; CC BY 4.0). Direct: "CO2 emissions related to
+ * electricity generation only", imports and losses of the grid included; in gCO2/kWh.
+ *
+ * Interface: GET /intensity/FROM/TO for the country, /regional/intensity/FROM/TO/regionid/N for one
+ * of 17 regions. Half hours {"from": "2026-11-22T10:00Z", "to": .., "intensity": {"forecast": 266,
+ * "actual": 263}}; "actual" is null until it is known and is never there for a region.
+ */
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/factors/provider.h"
+#include "src/libutil/parse.h"
+#include "src/libutil/rfc3339.h"
+
+#define COUNTRY "GB"
+#define REGIONS 17
+
+static const char *zones(const struct factors_conf *conf)
+{
+	return conf->uk_zones;
+}
+
+static bool is_country(const struct provider_ask *ask)
+{
+	return !strcasecmp(ask->zone.zone, COUNTRY);
+}
+
+/* 13, London, becomes GB-13. */
+static void region(const char *zone, char *buf, size_t size)
+{
+	(void)snprintf(buf, size, strcasecmp(zone, COUNTRY) ? COUNTRY "-%.20s" : COUNTRY, zone);
+}
+
+static int fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
+		 size_t *ret_len, struct errmsg *err)
+{
+	char from[RFC3339_SIZE], to[RFC3339_SIZE], path[256];
+	const struct fetch_request r = { .base = ask->conf->uk_url, .path = path };
+	uint64_t id;
+
+	if (!is_country(ask) &&
+	    (parse_u64(ask->zone.zone, &id) < 0 || id < 1 || id > REGIONS))
+		return errmsg_set(err, -EINVAL, "UkZones: '%s' is neither " COUNTRY " nor 1 to %d",
+				  ask->zone.zone, REGIONS);
+	rfc3339_utc(ask->now_s - PROVIDER_WINDOW_S, from);
+	rfc3339_utc(ask->now_s, to);
+	if (is_country(ask))
+		(void)snprintf(path, sizeof(path), "/intensity/%.16sZ/%.16sZ", from, to);
+	else
+		(void)snprintf(path, sizeof(path), "/regional/intensity/%.16sZ/%.16sZ/regionid/%s",
+			       from, to, ask->zone.zone);
+	return fetch_get(f, &r, ret_text, ret_len, err);
+}
+
+static int parse_half_hour(const struct provider_ask *ask, struct jsonin_value *v,
+			   uint64_t length_s, struct points *ret, struct errmsg *err)
+{
+	struct jsonin_value *intensity = jsonin_member(v, "intensity");
+	const char *note = "";
+	uint64_t from_s, until_s, mg;
+	int rc = provider_number(jsonin_member(intensity, "actual"), 1000, &mg, err);
+
+	(void)length_s; /* each says when it ends */
+	if (rc == -ENODATA) {
+		note = "forecast";
+		rc = provider_number(jsonin_member(intensity, "forecast"), 1000, &mg, err);
+	}
+	if (rc == -ENODATA)
+		return 0;
+	if (rc == 0)
+		rc = provider_time(jsonin_member(v, "from"), &from_s, err);
+	if (rc == 0)
+		rc = provider_time(jsonin_member(v, "to"), &until_s, err);
+	return rc < 0 ? rc : provider_push(ret, ask, from_s, until_s, mg, note, err);
+}
+
+/* Of a region, "data" is {"regionid": 13, "data": [..]}, or a list with one such. */
+static int find_list(const struct provider_ask *ask, struct jsonin_value *root,
+		     struct jsonin_value **ret, uint64_t *ret_length_s, struct errmsg *err)
+{
+	struct jsonin_value *data = jsonin_member(root, "data");
+	uint64_t id, asked;
+
+	*ret_length_s = 0;
+	if (is_country(ask))
+		return provider_array(root, "data", ret, err);
+	if (data && data->type == JSONIN_ARRAY && data->n == 1)
+		data = jsonin_first(data);
+	if (parse_u64(ask->zone.zone, &asked) < 0 ||
+	    provider_number(jsonin_member(data, "regionid"), 1, &id, NULL) < 0 || id != asked)
+		return errmsg_set(err, -EINVAL, "another zone than region %s", ask->zone.zone);
+	return provider_array(data, "data", ret, err);
+}
+
+static int parse(const struct provider_ask *ask, const char *text, size_t len,
+		 struct points *ret, struct errmsg *err)
+{
+	static const struct provider_list list = { .find = find_list, .item = parse_half_hour };
+
+	return provider_parse_list(&list, ask, text, len, ret, err);
+}
+
+const struct provider provider_uk = {
+	.name = "uk",
+	.cite = "NESO Carbon Intensity API (CC BY 4.0)",
+	.kind = EMISSION_AVERAGE,
+	.scope = EMISSION_DIRECT,
+	.ahead_s = 4 * 86400,
+	.is_steady = true,
+	.zones = zones,
+	.region = region,
+	.fetch = fetch,
+	.parse = parse,
+};

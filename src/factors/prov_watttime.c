@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * prov_watttime.c - marginal operating emissions rate of WattTime (https://docs.watttime.org/), for
+ * who has an account: what one kWh more at that time would have emitted. Never mixed with averages.
+ *
+ * Interface: GET /login with HTTP's basic authentication gives {"token": ".."} for half an hour; then
+ * GET /v3/historical?region=R&signal_type=co2_moer&start=..&end=.. with it as bearer:
+ * {"data": [{"point_time": "2026-11-22T10:00:00+00:00", "value": 870}, ..], "meta": {"region": "R",
+ * "signal_type": "co2_moer", "units": "lbs_co2_per_mwh", "data_point_period_seconds": 300}}.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "src/factors/provider.h"
+#include "src/libutil/rfc3339.h"
+
+#define SIGNAL "co2_moer"
+#define SECRET_SIZE 256
+#define TOKEN_MAX 4096
+#define BEARER "Authorization: Bearer "
+
+static const char *zones(const struct factors_conf *conf)
+{
+	return conf->watttime_zones;
+}
+
+static int read_password(const struct factors_conf *conf, char buf[SECRET_SIZE],
+			 struct errmsg *err)
+{
+	if (!*conf->watttime_user)
+		return errmsg_set(err, -EINVAL, "WattTimeUser is not set");
+	return provider_secret("WattTimePasswordFile", conf->watttime_password_file, buf,
+			       SECRET_SIZE, err);
+}
+
+static int ready(const struct factors_conf *conf, struct errmsg *err)
+{
+	char password[SECRET_SIZE];
+	int rc = read_password(conf, password, err);
+
+	explicit_bzero(password, sizeof(password));
+	return rc;
+}
+
+/* TEXT, the answer to a login, into the header HEADER. Not by jsonin.h: its copy is not wiped. */
+static int parse_token(const char *text, char header[sizeof(BEARER) + TOKEN_MAX],
+		       struct errmsg *err)
+{
+	const char *p = strstr(text, "\"token\"");
+	size_t len = 0;
+
+	if (p) {
+		p += sizeof("\"token\"") - 1;
+		p += strspn(p, " \t\r\n");
+		p += *p == ':';
+		p += strspn(p, " \t\r\n");
+	}
+	if (p && *p == '"')
+		len = strspn(++p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~+/=");
+	if (!len || len > TOKEN_MAX || p[len] != '"')
+		return errmsg_set(err, -EINVAL, "the login gave no token");
+	(void)snprintf(header, sizeof(BEARER) + TOKEN_MAX, BEARER "%.*s", (int)len, p);
+	return 0;
+}
+
+static int login(struct fetch *f, const struct provider_ask *ask,
+		 char header[sizeof(BEARER) + TOKEN_MAX], struct errmsg *err)
+{
+	char password[SECRET_SIZE];
+	const struct fetch_request r = { .base = ask->conf->watttime_url,
+					 .path = "/login",
+					 .user = ask->conf->watttime_user,
+					 .password = password };
+	const char *text;
+	size_t len;
+	int rc = read_password(ask->conf, password, err);
+
+	if (rc == 0)
+		rc = fetch_get(f, &r, &text, &len, err);
+	if (rc == 0)
+		rc = parse_token(text, header, err);
+	explicit_bzero(password, sizeof(password));
+	return rc;
+}
+
+static int fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
+		 size_t *ret_len, struct errmsg *err)
+{
+	char header[sizeof(BEARER) + TOKEN_MAX];
+	char from[RFC3339_SIZE], to[RFC3339_SIZE], path[256];
+	const struct fetch_request r = { .base = ask->conf->watttime_url,
+					 .path = path,
+					 .header = header };
+	int rc = login(f, ask, header, err);
+
+	rfc3339_utc(ask->now_s - PROVIDER_WINDOW_S, from);
+	rfc3339_utc(ask->now_s, to);
+	(void)snprintf(path, sizeof(path),
+		       "/v3/historical?region=%s&signal_type=" SIGNAL "&start=%s&end=%s",
+		       ask->zone.zone, from, to);
+	if (rc == 0)
+		rc = fetch_get(f, &r, ret_text, ret_len, err);
+	explicit_bzero(header, sizeof(header));
+	return rc;
+}
+
+static int parse_meta(const struct provider_ask *ask, struct jsonin_value *meta, uint64_t *ret_s,
+		      struct errmsg *err)
+{
+	int rc;
+
+	if (!jsonin_member(meta, "units"))
+		return errmsg_set(err, -EINVAL, "the answer names no unit");
+	rc = provider_expect(jsonin_member(meta, "units"), "lbs_co2_per_mwh", "another unit", err);
+	if (rc == 0)
+		rc = provider_expect(jsonin_member(meta, "signal_type"), SIGNAL, "another signal",
+				     err);
+	if (rc == 0)
+		rc = provider_expect(jsonin_member(meta, "region"), ask->zone.zone, "another zone",
+				     err);
+	if (rc < 0)
+		return rc;
+	if (provider_number(jsonin_member(meta, "data_point_period_seconds"), 1, ret_s, NULL) < 0)
+		*ret_s = 300;
+	if (*ret_s < 60 || *ret_s > 3600)
+		return errmsg_set(err, -EINVAL, "points of %llu s",
+				  (unsigned long long)*ret_s);
+	return 0;
+}
+
+/* 1 lb/MWh = 0.45359237 g/kWh; VALUE is in millionths of the former. */
+static uint64_t to_mg_per_kwh(uint64_t value)
+{
+	unsigned __int128 v = (unsigned __int128)value * 45359237 + UINT64_C(50000000000);
+	uint64_t mg = (uint64_t)(v / UINT64_C(100000000000));
+
+	return mg;
+}
+
+static int parse_point(const struct provider_ask *ask, struct jsonin_value *v,
+		       uint64_t length_s, struct points *ret, struct errmsg *err)
+{
+	uint64_t from_s, value;
+	int rc = provider_number(jsonin_member(v, "value"), 1000000, &value, err);
+
+	if (rc == -ENODATA)
+		return 0;
+	if (rc == 0)
+		rc = provider_time(jsonin_member(v, "point_time"), &from_s, err);
+	if (rc < 0)
+		return rc;
+	return provider_push(ret, ask, from_s, from_s + length_s, to_mg_per_kwh(value), "", err);
+}
+
+static int find_list(const struct provider_ask *ask, struct jsonin_value *root,
+		     struct jsonin_value **ret, uint64_t *ret_length_s, struct errmsg *err)
+{
+	int rc = provider_array(root, "data", ret, err);
+
+	return rc < 0 ? rc : parse_meta(ask, jsonin_member(root, "meta"), ret_length_s, err);
+}
+
+static int parse(const struct provider_ask *ask, const char *text, size_t len,
+		 struct points *ret, struct errmsg *err)
+{
+	static const struct provider_list list = { .find = find_list, .item = parse_point };
+
+	return provider_parse_list(&list, ask, text, len, ret, err);
+}
+
+const struct provider provider_watttime = {
+	.name = "watttime",
+	.cite = "WattTime MOER",
+	.kind = EMISSION_MARGINAL,
+	.scope = EMISSION_DIRECT,
+	.zones = zones,
+	.ready = ready,
+	.fetch = fetch,
+	.parse = parse,
+};

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/factors/provider.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/libutil/fileio.h"
+#include "src/libutil/rfc3339.h"
+#include "src/libutil/trust.h"
+#include "src/libutil/util.h"
+
+static const struct provider *const providers[] = {
+	&provider_rte,
+	&provider_uk,
+	&provider_energycharts,
+	&provider_electricitymaps,
+	&provider_watttime,
+	&provider_file,
+	&provider_static,
+};
+
+const struct provider *provider_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(providers); i++)
+		if (!strcasecmp(providers[i]->name, name))
+			return providers[i];
+	return NULL;
+}
+
+/* --- points -------------------------------------------------------------------------------- */
+
+void points_fini(struct points *p)
+{
+	free(p->point);
+	*p = (struct points){ 0 };
+}
+
+int provider_push(struct points *p, const struct provider_ask *ask, uint64_t from_s,
+		  uint64_t until_s, uint64_t mg_per_kwh, const char *note, struct errmsg *err)
+{
+	struct factor_point *grown, *to;
+
+	if (p->n == p->room) {
+		p->room = p->room ? 2 * p->room : 128;
+		grown = reallocarray(p->point, p->room, sizeof(*grown));
+		if (!grown)
+			return errmsg_set(err, -ENOMEM, "out of memory");
+		p->point = grown;
+	}
+	to = &p->point[p->n++];
+	*to = (struct factor_point){ .from_s = from_s,
+				     .until_s = until_s,
+				     .fetched_s = ask->now_s };
+	to->factor.mg_per_kwh = mg_per_kwh;
+	to->factor.kind = ask->provider->kind;
+	to->factor.scope = ask->provider->scope;
+	(void)snprintf(to->factor.region, sizeof(to->factor.region), "%s", ask->zone.region);
+	(void)snprintf(to->factor.source, sizeof(to->factor.source), *note ? "%s (%s)" : "%s%s",
+		       ask->provider->cite, note);
+	return 0;
+}
+
+/* --- JSON ---------------------------------------------------------------------------------- */
+
+int provider_json(const char *text, size_t len, struct jsonin **ret, struct errmsg *err)
+{
+	size_t blanks = strspn(text, " \t\r\n");
+	struct errmsg why = { 0 };
+	int rc;
+
+	if (blanks == len)
+		return errmsg_set(err, -EINVAL, "the answer is empty");
+	if (text[blanks] == '<')
+		return errmsg_set(err, -EINVAL, "the answer is HTML, not JSON");
+	if (strlen(text) != len)
+		return errmsg_set(err, -EINVAL, "the answer is not JSON: a NUL byte");
+	rc = jsonin_parse(text, len, ret, &why);
+	return rc < 0 ? errmsg_set(err, rc, "the answer is not JSON: %s", why.text) : 0;
+}
+
+int provider_array(struct jsonin_value *o, const char *name, struct jsonin_value **ret,
+		   struct errmsg *err)
+{
+	struct jsonin_value *v = jsonin_member(o, name);
+
+	if (!v || v->type != JSONIN_ARRAY)
+		return errmsg_set(err, -EINVAL, "the answer has no list '%s'", name);
+	*ret = v;
+	return 0;
+}
+
+int provider_parse_list(const struct provider_list *l, const struct provider_ask *ask,
+			const char *text, size_t len, struct points *ret, struct errmsg *err)
+{
+	struct jsonin_value *list, *v;
+	struct jsonin *j = NULL;
+	uint64_t length_s = 0;
+	int rc = provider_json(text, len, &j, err);
+
+	if (rc < 0)
+		return rc;
+	rc = l->find(ask, jsonin_root(j), &list, &length_s, err);
+	for (v = rc == 0 ? jsonin_first(list) : NULL; rc == 0 && v != jsonin_end(list);
+	     v = jsonin_next(v))
+		rc = l->item(ask, v, length_s, ret, err);
+	jsonin_destroy(j);
+	return rc;
+}
+
+int provider_time(const struct jsonin_value *v, uint64_t *ret_s, struct errmsg *err)
+{
+	if (!v || v->type != JSONIN_STRING)
+		return errmsg_set(err, -EINVAL, "a value without a time");
+	if (rfc3339_parse(v->text, ret_s) < 0)
+		return errmsg_set(err, -EINVAL, "'%.40s' is not a time of RFC 3339", v->text);
+	return 0;
+}
+
+int provider_number(const struct jsonin_value *v, uint64_t scale, uint64_t *ret,
+		    struct errmsg *err)
+{
+	int rc;
+
+	if (!v || v->type == JSONIN_NULL)
+		return -ENODATA;
+	if (v->type != JSONIN_NUMBER)
+		return errmsg_set(err, -EINVAL, "a value is not a number");
+	if (*v->text == '-')
+		return errmsg_set(err, -EINVAL, "a negative value: %.*s",
+				  (int)strspn(v->text, "-+.0123456789eE"), v->text);
+	rc = jsonin_scaled(v, scale, ret);
+	return rc < 0 ? errmsg_set(err, -EINVAL, "a value above any grid's: %.*s",
+				   (int)strspn(v->text, "-+.0123456789eE"), v->text) :
+			0;
+}
+
+int provider_expect(const struct jsonin_value *v, const char *want, const char *wrong,
+		    struct errmsg *err)
+{
+	if (!v || v->type == JSONIN_NULL)
+		return 0;
+	if (v->type != JSONIN_STRING || strcasecmp(v->text, want))
+		return errmsg_set(err, -EINVAL, "%s: '%.40s' instead of '%s'", wrong,
+				  v->type == JSONIN_STRING ? v->text : "no text", want);
+	return 0;
+}
+
+/* --- secrets ------------------------------------------------------------------------------- */
+
+int provider_secret(const char *key, const char *path, char *buf, size_t size,
+		    struct errmsg *err)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+	size_t len, i;
+	ssize_t n;
+	int rc;
+
+	if (!*path)
+		return errmsg_set(err, -EINVAL, "%s is not set", key);
+	fd = fileio_open_regular(path, &st, err);
+	if (fd < 0)
+		return fd;
+	rc = trust_check(path, err);
+	if (rc == 0)
+		rc = trust_is_private(path, &st, err);
+	if (rc < 0)
+		return rc;
+	n = fileio_pread_all(fd, buf, size);
+	if (n < 0)
+		return errmsg_errno(err, (int)n, "%s", path);
+	len = strcspn(buf, "\r\n");
+	/* one line, and it goes into one of a header */
+	rc = !len || len + strspn(buf + len, "\r\n") != (size_t)n ? -EINVAL : 0;
+	for (i = 0; i < len; i++)
+		if ((unsigned char)buf[i] < ' ' || buf[i] == 0x7f)
+			rc = -EINVAL;
+	buf[len] = '\0';
+	if (rc == 0)
+		return 0;
+	explicit_bzero(buf, size);
+	return errmsg_set(err, rc, "%s: is not one line of text", path);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/factors/update.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "src/factors/judge.h"
+#include "src/factors/merge.h"
+#include "src/libjob/settings.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/trust.h"
+
+void update_hide_process(void)
+{
+	const struct rlimit none = { 0, 0 };
+
+	(void)unsetenv("SSLKEYLOGFILE"); /* libcurl would write the connections' keys there */
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	(void)setrlimit(RLIMIT_CORE, &none);
+}
+
+/*
+ * One update at a time: two would read the same series, and the later one write it without what the
+ * earlier one found. In a folder that others may write, a link of theirs could be replaced.
+ */
+static int lock_series(const char *path, int *ret_fd, struct errmsg *err)
+{
+	_cleanup_close_ int fd = -1;
+	char lock[PATH_MAX];
+	int rc;
+
+	if ((size_t)snprintf(lock, sizeof(lock), "%s.lock", path) >= sizeof(lock))
+		return errmsg_errno(err, -ENAMETOOLONG, "%s", path);
+	fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return errmsg_errno(err, -errno, "%s: cannot open", lock);
+	rc = trust_check(lock, err);
+	if (rc < 0)
+		return rc;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ?
+			       errmsg_set(err, -EBUSY, "%s: another update is under way", path) :
+			       errmsg_errno(err, -errno, "%s: cannot lock", lock);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+/* The good points of the answer are in *ret. */
+static int ask_zone(struct fetch *f, const struct provider_ask *ask,
+		    const struct factor_series *known, bool accept, struct points *ret,
+		    size_t *ret_doubts, struct errmsg *err)
+{
+	const char *text;
+	size_t len;
+	int rc;
+
+	*ret_doubts = 0;
+	fetch_begin(f);
+	rc = ask->provider->fetch(f, ask, &text, &len, err);
+	if (rc == 0)
+		rc = ask->provider->parse(ask, text, len, ret, err);
+	if (rc == 0)
+		rc = judge_points(ask, known, accept, ret, ret_doubts, err);
+	return rc;
+}
+
+struct run {
+	const struct update *u;
+	struct fetch *fetch;
+	struct factor_series series;
+	int failures;
+	bool is_changed;
+};
+
+static void do_zone(struct run *r, const struct provider *o, const struct factors_zone *zone)
+{
+	struct provider_ask ask = { .conf = r->u->conf,
+				    .provider = o,
+				    .zone = *zone,
+				    .now_s = clock_wall_ns() / NSEC_PER_SEC };
+	struct update_outcome out = { .ask = &ask };
+	struct errmsg why = { 0 };
+	struct points p = { 0 };
+
+	if (!*ask.zone.region && o->region)
+		o->region(zone->zone, ask.zone.region, sizeof(ask.zone.region));
+	else if (!*ask.zone.region)
+		(void)snprintf(ask.zone.region, sizeof(ask.zone.region), "%s", zone->zone);
+	out.rc = ask_zone(r->fetch, &ask, &r->series, r->u->accept, &p, &out.doubts, &why);
+	if (out.rc == 0)
+		out.rc = merge_points(&r->series, r->u->conf->providers, o, &p, &why);
+	if (out.rc == 0 && p.n)
+		r->is_changed = true;
+	r->failures += out.rc < 0 || out.doubts;
+	out.why = why.text;
+	out.points = &p;
+	r->u->tell(r->u->ctx, &out);
+	points_fini(&p);
+}
+
+static int write_series(struct run *r, struct errmsg *err)
+{
+	uint64_t now_s = clock_wall_ns() / NSEC_PER_SEC;
+	uint64_t keep_s = r->u->conf->keep_ns / NSEC_PER_SEC;
+
+	factor_series_expire(&r->series, now_s > keep_s ? now_s - keep_s : 0);
+	merge_neighbours(&r->series);
+	r->is_changed = false;
+	return factor_series_write(r->u->series_path, &r->series, err);
+}
+
+/* What it said is written before the next is asked: that one may take until we are killed. */
+static int do_provider(struct run *r, const struct provider *o, struct errmsg *err)
+{
+	const char *list = o->zones(r->u->conf);
+	struct factors_zone zone;
+	struct provider_ask ask = { .conf = r->u->conf, .provider = o };
+	struct update_outcome out = { .ask = &ask, .rc = -EINVAL, .why = "no zone is set for it" };
+
+	if (!o->fetch)
+		return 0;
+	if (!*list) {
+		r->failures++;
+		r->u->tell(r->u->ctx, &out);
+	}
+	/* whose form was checked when it was read */
+	while (factors_zone_next(&list, &zone, NULL) > 0)
+		do_zone(r, o, &zone);
+	return r->is_changed && !r->u->is_trial ? write_series(r, err) : 0;
+}
+
+static int read_series(const char *path, struct factor_series *ret, struct errmsg *err)
+{
+	struct errmsg why = { 0 };
+	int rc = factor_series_read(path, ret, &why);
+
+	if (rc == -ENOENT)
+		return 0;
+	if (rc < 0)
+		(void)errmsg_set(err, rc, "%s%s", why.text,
+				 rc == -EINVAL ? "; mend it, or move the file away to begin anew" : "");
+	return rc;
+}
+
+int update_run(const struct update *u, struct errmsg *err)
+{
+	struct factors_conf once = *u->conf;
+	_cleanup_close_ int lock = -1;
+	struct run r = { .u = u };
+	const char *list = u->conf->providers;
+	char name[64];
+	int rc = 0;
+
+	if (u->is_trial)
+		once.tries = 1;
+	else
+		rc = lock_series(u->series_path, &lock, err);
+	if (rc == 0)
+		rc = read_series(u->series_path, &r.series, err);
+	if (rc == 0)
+		rc = fetch_create(&once, &r.fetch, err);
+	while (rc == 0 && settings_next_item(&list, name, sizeof(name)))
+		rc = do_provider(&r, provider_find(name), err);
+	fetch_destroy(r.fetch);
+	factor_series_fini(&r.series);
+	return rc < 0 ? rc : r.failures;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * https.h - how we speak to any HTTPS server, a BMC or a provider of emission factors: TLS 1.2 or
+ * later, always verified; no redirect is followed, no proxy or credential taken from the
+ * environment; answers are bounded; sockets are not inherited.
+ */
+#ifndef CEEMS_HTTPS_H
+#define CEEMS_HTTPS_H
+
+#include <curl/curl.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "src/libutil/errmsg.h"
+
+/* Where an answer goes. TEXT has room for SIZE bytes, of which the last is for the NUL. */
+struct https_body {
+	char *text; /* borrowed */
+	size_t size;
+	size_t len;
+	bool is_too_long;
+};
+
+struct https_options {
+	const char *url;
+	const char *ca_file; /* the only certificates trusted; empty: the system's */
+	const char *proxy;   /* empty: none */
+	long connect_ms, total_ms;
+};
+
+/*
+ * Makes a fresh or reset E ready for a GET of O, whose texts are copied; BODY, which is emptied, and
+ * WHY[CURL_ERROR_SIZE] are used by the transfer.
+ */
+void https_prepare(CURL *e, const struct https_options *o, struct https_body *body, char *why);
+
+/*
+ * What a transfer came to. -ETIMEDOUT; -EMSGSIZE: the answer is too long; -EACCES: the certificate;
+ * -EIO: else. The text is about NAME, the address.
+ */
+int https_result(CURLcode code, const char *name, const char *why,
+		 const struct https_body *body, struct errmsg *err);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * usual_figures.h - the figures that a benchmark's record has.
+ */
+#ifndef CEEMS_USUAL_FIGURES_H
+#define CEEMS_USUAL_FIGURES_H
+
+#include <stdbool.h>
+
+#include "src/libjob/metric.h"
+#include "src/libutil/util.h"
+
+/* What is counted of every job; the rest needs --ceems-perf or other machines. */
+static inline bool is_usual(enum metric m)
+{
+	static const enum metric usual[] = {
+		METRIC_ENERGY, METRIC_CO2E, METRIC_CPU_ENERGY, METRIC_CPU_ENERGY_STATIC,
+		METRIC_DRAM_ENERGY, METRIC_DRAM_ENERGY_STATIC, METRIC_SOURCE_RAPL,
+		METRIC_IO_READ_BYTES, METRIC_IO_WRITE_BYTES, METRIC_IO_READ_CALLS,
+		METRIC_IO_WRITE_CALLS, METRIC_STORAGE_READ_BYTES, METRIC_STORAGE_WRITE_BYTES,
+		METRIC_CPU_TIME, METRIC_TCP_RECEIVED_BYTES, METRIC_TCP_SENT_BYTES,
+		METRIC_TCP_CONNECTIONS, METRIC_TCP_RETRANSMITTED_BYTES, METRIC_TASK_CLOCK,
+		METRIC_CONTEXT_SWITCHES,
+		METRIC_PAGE_FAULTS, METRIC_CPU_MIGRATIONS, METRIC_RUN_DELAY, METRIC_OFF_CPU,
+		METRIC_ENERGY_NODES, METRIC_CPU_TIME_NODES,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(usual); i++)
+		if (usual[i] == m)
+			return true;
+	return false;
+}
+
+#endif

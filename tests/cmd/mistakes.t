@@ -1,0 +1,143 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What goes wrong when it is installed by the README: `ceems check` names file, line and key of each, and what
+# to type. Mistakes with databases and brokers are in tests/e2e/t0301-ceems.t.
+. "$top_srcdir/tests/tap/tap.sh"
+ceems=$top_builddir/src/cmd/ceems
+[ -x "$ceems" ] || skip_all "the ceems command is not built"
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+unset SLURM_CONF
+
+# good: everything as it should be, with the plugins' stand-ins
+good() {
+	rm -rf "${dir:?}"/* && mkdir "$dir/plugins" "$dir/spool" && chmod 711 "$dir" && chmod 700 "$dir/spool"
+	for so in acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ceems.so \
+		jobcomp/.libs/jobcomp_ceems.so; do
+		[ ! -e "$top_builddir/$so" ] || cp "$top_builddir/$so" "$dir/plugins/"
+	done
+	cat >"$dir/slurm.conf" <<-END
+		ClusterName=test
+		SlurmUser=root
+		PluginDir=$dir/plugins
+		AcctGatherEnergyType=acct_gather_energy/ceems
+		PrologFlags=Contain
+		JobAcctGatherType=jobacct_gather/cgroup
+		AccountingStorageType=accounting_storage/slurmdbd
+		$("$ceems" tres)
+		JobCompType=jobcomp/ceems
+	END
+	echo "optional spank_ceems.so" >"$dir/plugstack.conf"
+	cat >"$dir/ceems.conf" <<-END
+		Country=FR
+		LedgerDir=$dir
+		SpoolDir=$dir/spool
+		RecordFile=$dir/jobs.jsonl
+	END
+	chmod 644 "$dir"/*.conf
+}
+
+# finds MISTAKE WHAT TYPE: the line that names it, and the one that says what to type
+finds() {
+	out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
+	has "$out" "$2" "$1"
+	has "$out" "-> $3" "  what to type"
+}
+
+# slurm_conf KEY LINE: LINE instead of KEY's
+slurm_conf() {
+	sed -i "s|^$1=.*|$2|" "$dir/slurm.conf"
+}
+
+good
+out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
+is "$(echo "$out" | grep -E '^[a-z]+ +(slurm.conf|plugstack.conf|ceems.conf|SpoolDir) ' | grep -cvE '^ok|has room')" 0 \
+	"nothing is found where nothing is wrong"
+
+slurm_conf PluginDir PluginDir=/nowhere
+finds "1. PluginDir without ours" "$dir/slurm.conf:3: acct_gather_energy_ceems.so is not in PluginDir (/nowhere)" \
+	"PluginDir=/nowhere:"
+good
+if command -v slurmctld >/dev/null && [ -e "$dir/plugins/acct_gather_energy_ceems.so" ]; then
+	# the last digit of the number in the plugin
+	so=$dir/plugins/acct_gather_energy_ceems.so
+	address=$(readelf -Ws "$so" | awk '$8 == "plugin_version" { print $2; exit }')
+	section=$(readelf -WS "$so" | sed -n 's/.* \.rodata *PROGBITS *\([^ ]*\) \([^ ]*\) .*/0x\1 + 0x\2/p')
+	at=$((0x$address - $section))
+	printf '\143' | dd of="$so" bs=1 seek="$at" conv=notrunc 2>/dev/null
+	finds "2. a plugin of another Slurm" "acct_gather_energy_ceems.so is for Slurm" "contrib/slurm-source"
+else
+	skip "2. a plugin of another Slurm: no Slurm, or no plugin, is here"
+fi
+good
+slurm_conf AcctGatherEnergyType "AcctGatherEnergyType=acct_gather_energy/rapl,acct_gather_energy/ceems"
+finds "3. a list of energy plugins" "$dir/slurm.conf:4: AcctGatherEnergyType is a list" \
+	"AcctGatherEnergyType=acct_gather_energy/ceems"
+good
+slurm_conf PrologFlags PrologFlags=Alloc
+finds "4. PrologFlags without Contain" "$dir/slurm.conf:5: PrologFlags is Alloc" "PrologFlags=Contain"
+good
+slurm_conf AccountingStorageTRES AccountingStorageTRES=gres/gpu
+finds "5. TRES that are not listed" "$dir/slurm.conf:8: " "AccountingStorageTRES=energy,ic/ceems_co2e,"
+good
+slurm_conf JobAcctGatherType JobAcctGatherType=jobacct_gather/none
+finds "6. JobAcctGatherType none" "$dir/slurm.conf:6: JobAcctGatherType is jobacct_gather/none" \
+	"JobAcctGatherType=jobacct_gather/cgroup"
+good
+: >"$dir/plugstack.conf"
+finds "7. plugstack.conf without us" "$dir/plugstack.conf does not name spank_ceems.so" "optional spank_ceems.so"
+good
+slurm_conf SlurmUser SlurmUser=nobody
+if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null; then
+	finds "8. SpoolDir is not SlurmUser's" "$dir/spool is not SlurmUser's (nobody)" \
+		"chown -R nobody $dir/spool"
+	echo "bootstrap.servers=127.0.0.1:1" >"$dir/kafka.conf"
+	printf 'Sinks=kafka\nKafkaConf=%s\n' "$dir/kafka.conf" >>"$dir/ceems.conf"
+	chmod 600 "$dir/kafka.conf"
+	finds "9. a secret that slurmctld cannot read" "cannot read $dir/kafka.conf" "chown nobody $dir/kafka.conf"
+	chmod 600 "$dir/ceems.conf"
+	finds "10. ceems.conf that slurmctld cannot read" \
+		"$dir/ceems.conf: SlurmUser (nobody), as whom slurmctld runs, cannot read" "chown nobody $dir/ceems.conf"
+	chmod 640 "$dir/ceems.conf"
+	finds "    nor in a group that it is not in" "cannot read $dir/ceems.conf" "chmod a+r $dir/ceems.conf"
+	chmod 644 "$dir/ceems.conf"
+	chmod 700 "$dir"
+	finds "    nor in a folder that is closed to it" "cannot enter $dir" "chmod a+x $dir"
+else
+	skip "8. to 10. SlurmUser is somebody else: needs root"
+fi
+good
+echo "bootstrap.servers=127.0.0.1:1" >"$dir/kafka.conf"
+printf 'Sinks=kafka\nKafkaConf=%s\n' "$dir/kafka.conf" >>"$dir/ceems.conf"
+chmod 644 "$dir/kafka.conf"
+finds "11. a secret that all can read" "$dir/kafka.conf may hold secrets and others can open it" \
+	"chmod 0600 $dir/kafka.conf"
+good
+echo SpolDir=/var/spool/ceems >>"$dir/ceems.conf"
+finds "12. a key that is mistyped" "$dir/ceems.conf:5: SpolDir: unknown key; did you mean SpoolDir?" \
+	"see ceems.conf(5)"
+good
+case $(stat -f -c %T "$dir") in
+tmpfs | ramfs) skip "13. LedgerDir on a disk: $dir is in memory" ;;
+*) finds "13. LedgerDir on a disk" "LedgerDir      $dir is not in memory" "LedgerDir=/run/ceems" ;;
+esac
+good
+printf 'SysRoot=%s\nBpfDir=%s/bpf\n' "$dir" "$dir" >>"$dir/ceems.conf"
+finds "14. a kernel without BPF's types" "this kernel does not describe itself ($dir/sys/kernel/btf/vmlinux)" \
+	"a kernel with CONFIG_DEBUG_INFO_BTF"
+good
+# what the kernel says of its clock is asked in another way
+synced=$(python3 -c '
+import ctypes
+tx = (ctypes.c_char * 208)()
+state = ctypes.CDLL(None).adjtimex(tx)
+print(0 if state == 5 or int.from_bytes(tx[40:44], "little") & 0x40 else 1)' 2>/dev/null)
+case $synced in
+0) finds "15. a clock that nobody keeps right" "warn   clock" "timedatectl set-ntp true" ;;
+1)
+	out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
+	has "$out" "ok     clock" "15. the clock is kept right here"
+	;;
+*) skip "15. the clock: no python3" ;;
+esac
+done_testing

@@ -1,0 +1,220 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Jobs over the eight nodes of one cluster, in all the ways that Slurm starts steps, with messages that go
+# through a tree of slurmd: what sacct shows is the sum over nodes of what their ledgers have, to
+# the joule, and each job has one record that says the same. CEEMS_ARRAY_TASKS: of the array [80].
+# shellcheck disable=SC1091,SC2016,SC2154
+. "$(dirname "$0")/lib.sh"
+needs_plugins acct_gather spank jobcomp
+. "$e2e_top/tests/e2e/energy.sh"
+
+nodes='n1 n2 n3 n4 n5 n6 n7 n8'
+tasks=${CEEMS_ARRAY_TASKS:-80}
+x11=
+[ ! -x /usr/bin/xauth ] || x11=,X11
+cluster_up --nodes 8 --cpus 8 --fake-rapl --still-cpus --slurm-conf <(printf '%s\n' \
+	TreeWidth=2 LaunchParameters=use_interactive_step "PrologFlags=Contain$x11" MaxArraySize=10001) \
+	--ceems-conf <(printf '%s\n' Sinks=file IdleWatts=0.001)
+home=$DIR/home/user1
+
+feed_all() {
+	local n
+
+	for n in $nodes; do
+		on "$n" feed "$@"
+	done
+}
+
+# Nodes use energy as long as CMD says no.
+feed_until() {
+	local end=$((SECONDS + 180))
+
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		feed_all 3000001 500003
+	done
+}
+
+# ledgers_j ID: a job's joules, each node rounded on its own, as its extern step does
+ledgers_j() {
+	local n sum=0
+
+	for n in $nodes; do
+		sum=$((sum + ($(on "$n" job_energy_uj "$1") + 500000) / 1000000))
+	done
+	echo $sum
+}
+
+# steps_of ROW: sacct's steps of a job or a het job's component, with their energy
+steps_of() {
+	inside sacct -n -P -j "${1%+*}" -o JobID,ConsumedEnergyRaw | sed -n "s/^$1\.//p"
+}
+
+# as numbers: slurm.h
+step_ids='s/^batch/4294967291/; s/^extern/4294967292/; s/^interactive/4294967290/'
+
+over() {
+	[ -z "$(inside squeue -h)" ]
+}
+
+has_record() {
+	record_file "$1" >/dev/null
+}
+
+# agrees ID ROW NODES WHAT: of a job that is over: ledgers, sacct's ROW of it, and its record, which is one
+agrees() {
+	local id=$1 row=$2 nnodes=$3 what=$4 j sum pairs
+
+	wait_energy "$row"
+	j=$(job_acct "$row" ConsumedEnergyRaw)
+	[ "${j:-0}" -gt 0 ]
+	ok $? "$what: job $row has ${j:-no} J in sacct"
+	is "$j" "$(ledgers_j "$id")" "as the ledgers of its nodes have it"
+	is "$(job_acct "$row" ConsumedEnergyRaw extern)" "$j" "and the extern step"
+	sum=$(steps_of "$row" | awk -F '|' '$1 != "extern" { sum += $2 } END { print sum + 0 }')
+	# each step of each node rounds once
+	pairs=$((nnodes * $(steps_of "$row" | wc -l)))
+	[ $((j - sum)) -ge -$((pairs / 2)) ] && [ $((j - sum)) -le $((pairs / 2 + nnodes)) ]
+	ok $? "its other steps' add up to it: $sum J"
+	is "$(usage "$row" extern In ic/ceems_nodes)" "$nnodes" "$nnodes nodes told of it"
+	wait_for 60 has_record "$id"
+	is "$(jq -r "select(.jobid == $id) | .energy | \"\(.total_j) \(.final)\"" "$RECORD_FILE")" "$j true" \
+		"its one record has them, too"
+	is "$(record_file "$id" | jq -r '.steps[] | "\(.stepid)|\(.energy.total_j)"' | sort)" \
+		"$(steps_of "$row" | sed "$step_ids" | sort)" "and every step's"
+}
+
+# --- steps of every kind ---------------------------------------------------------------------------
+
+work_write
+run="timeout 600 $e2e_work/work"
+job=$(submit user1 -N8 --ntasks-per-node=4 -o "$home/wide.out" --wrap "
+	srun $run $home/go1 $home/all
+	srun -N8 -n8 --exact $run $home/go2 $home/exact &
+	srun -N3 -n3 -c2 --exact $run $home/go2 $home/some &
+	srun -N8 -n16 --overlap $run $home/go2 $home/over &
+	wait
+	srun -N1 -n1 true")
+are_there() {
+	[ "$(find "$home" -name "$1.*" | wc -l)" -ge "$2" ]
+}
+wait_for 120 are_there all 32
+ok $? "a step of 32 tasks runs on 8 nodes"
+feed_all 40000009 10000019
+# another's step, in the same job: from outside, and on all nodes
+as user1 srun --jobid="$job" --overlap -N8 -n8 sh -c ": >$home/go1" >/dev/null 2>&1
+is $? 0 "and a step from outside beside it"
+both() {
+	are_there exact 8 && are_there some 3 && are_there over 16
+}
+feed_until both
+ok $? "steps with --exact and --overlap side by side"
+feed_all 20000003 1000000
+: >"$home/go2"
+wait_for 120 job_ran "$job"
+agrees "$job" "$job" 8 "one over all nodes"
+for n in $nodes; do
+	on "$n" conserved "$n"
+done
+is "$(for s in 0 1 2 3 4 5 batch; do usage "$job" $s In ic/ceems_nodes; done | sort | tr '\n' ' ')" \
+	"1 1 3 8 8 8 8 " "each step's nodes told of it"
+
+# --- a het job -------------------------------------------------------------------------------------
+
+rm "$home"/go?
+job=$(submit user1 -o "$home/het.out" -n2 -N1 : -N2 -n4 : -n1 -N1 --wrap "
+	srun --het-group=0,1,2 $run $home/go1 $home/het
+	srun --het-group=1 $run $home/go1 $home/one")
+wait_for 120 are_there het 7
+ok $? "a het job's step runs on its three components"
+feed_all 10000003 1000000
+: >"$home/go1"
+wait_for 120 over
+for n in 0 1 2; do
+	agrees $((job + n)) "$job+$n" $((n == 1 ? 2 : 1)) "component $n"
+done
+is "$(jq -r "select(.het_job_id == $job) | \"\(.key | split(\"/\")[2]) \(.het_job_offset)\"" "$RECORD_FILE" | sort)" \
+	"$(printf '%s\n' '0 0' '1 1' '2 2')" "three records, with keys of their own"
+
+# --- salloc's interactive step, X11 ----------------------------------------------------------------
+
+rm "$home"/go?
+cat >"$home/session" <<EOT
+: >$home/job.\$SLURM_JOB_ID
+srun -N2 -n2 $run $home/go1 $home/inner </dev/null
+exit
+EOT
+if as user1 script -qc true /dev/null </dev/null >/dev/null 2>&1; then
+	as user1 env SHELL=/bin/bash script -qc "salloc -N2" /dev/null <"$home/session" >"$e2e_work/salloc.out" 2>&1 &
+	salloc=$!
+	wait_for 120 are_there inner 2
+	there=$?
+	ok $there "salloc's shell is a step, and starts one"
+	[ $there -eq 0 ] || diag <"$e2e_work/salloc.out"
+	feed_all 10000003 1000000
+	: >"$home/go1"
+	wait "$salloc"
+	job=$(find "$home" -name 'job.*')
+	job=${job##*.}
+	agrees "$job" "$job" 2 "salloc with use_interactive_step"
+	isnt "$(job_acct "$job" ConsumedEnergyRaw interactive)" "" "the interactive step has energy"
+else
+	skip "no terminal for salloc: script(1) does not work here"
+fi
+
+if [ -n "$x11" ]; then
+	rm "$home"/go?
+	as user1 xauth -q add localhost:10 . 0123456789abcdef0123456789abcdef 2>/dev/null
+	as user1 env DISPLAY=localhost:10 srun --x11 -N2 -n2 sh -c \
+		"echo \$SLURM_JOB_ID \$DISPLAY; exec $run $home/go1 $home/x11" >"$e2e_work/x11.out" 2>&1 &
+	srun=$!
+	wait_for 120 are_there x11 2
+	there=$?
+	ok $there "a step with --x11"
+	[ $there -eq 0 ] || diag <"$e2e_work/x11.out"
+	feed_all 10000003 1000000
+	: >"$home/go1"
+	wait "$srun"
+	read -r job display <"$e2e_work/x11.out"
+	has "$display" "localhost:" "has a display, from the extern step"
+	agrees "$job" "$job" 2 "and X11"
+else
+	skip "xauth is not installed"
+fi
+
+# --- an array --------------------------------------------------------------------------------------
+
+job=$(submit user1 -n1 --array="1-$tasks" -o /dev/null --wrap true)
+feed_until over
+ok $? "an array of $tasks tasks"
+told() {
+	[ "$(jq -c "select(.array_job_id == $job and .energy.final)" "$RECORD_FILE" | wc -l)" -ge "$tasks" ]
+}
+wait_for 180 told
+array_is_booked() {
+	[ "$(inside sacct -n -P -X -j "$job" -s CD -o ConsumedEnergyRaw | grep -c .)" = "$tasks" ]
+}
+wait_for 120 array_is_booked
+is "$(jq -r "select(.array_job_id == $job) | \"${job}_\(.array_task_id)|\(.energy.total_j)\"" "$RECORD_FILE" | sort)" \
+	"$(inside sacct -n -P -X -j "$job" -o JobID,ConsumedEnergyRaw | sort)" \
+	"one record for each task, with what sacct has"
+
+# --- all of it -------------------------------------------------------------------------------------
+
+for n in $nodes; do
+	on "$n" conserved "$n, at the end"
+done
+# Every node rounds once for each job on it.
+fed=0 nobodys=0
+for n in $nodes; do
+	fed=$((fed + $(on "$n" fed_uj)))
+	nobodys=$((nobodys + $(on "$n" ledger '.unallocated.total_uj + .system.total_uj')))
+done
+sum=$(inside sacct -n -P -X -a -o ConsumedEnergyRaw | awk '{ sum += $1 } END { print sum + 0 }')
+pairs=$(inside sacct -n -P -X -a -o NNodes | awk '{ sum += $1 } END { print sum + 0 }')
+off=$(((fed - nobodys) / 1000000 - sum))
+[ $off -ge -$((pairs / 2)) ] && [ $off -le $((pairs / 2 + 1)) ]
+ok $? "all jobs in sacct, $sum J, are what was fed but for nobody's: $(((fed - nobodys) / 1000000)) J"
+is "$(grep -c 'took .* without an answer\|booked wrongly' "$LOG_DIR"/slurmd.*.log | grep -vc ':0$')" 0 \
+	"no node had anything to complain of"
+done_testing

@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Inside the file system that tests/pkg/run made: packages of this version in /srv/ceems/now, of a later one
+# in /srv/ceems/later.
+# shellcheck disable=SC1091,SC2154,SC2034
+. "$(dirname "$0")/../e2e/lib.sh"
+
+packages=/srv/ceems
+multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+plugins=/usr/lib/$multiarch/slurm-wlm
+export DEBIAN_FRONTEND=noninteractive
+
+# install_debs VERSION
+install_debs() {
+	dpkg -i "$packages/$1"/*.deb
+}
+
+# The cluster takes what is built; here, what is installed.
+as_built() {
+	local dir=$e2e_work/installed part
+
+	mkdir -p "$dir"/{acct_gather,spank,jobcomp}/.libs "$dir"/{bpf,src/cmd,src/sources}
+	ln -s "$plugins/acct_gather_energy_ceems.so" "$dir/acct_gather/.libs/"
+	ln -s "$plugins/spank_ceems.so" "$dir/spank/.libs/"
+	ln -s "$plugins/jobcomp_ceems.so" "$dir/jobcomp/.libs/"
+	ln -s "/usr/lib/$multiarch/ceems" "$dir/src/sources/.libs"
+	ln -s /usr/bin/ceems "$dir/src/cmd/ceems"
+	for part in bpf/ceems-bpf src/sources/ceems-ipmi src/sources/ceems-meter; do
+		ln -s "/usr/libexec/ceems/${part##*/}" "$dir/$part"
+	done
+	E2E_BUILDDIR=$dir
+}
+
+restart() {
+	local daemon
+
+	for daemon in slurmctld "slurmd n1"; do
+		# shellcheck disable=SC2086
+		"$cluster" kill "$DIR" $daemon && "$cluster" start-daemon "$DIR" $daemon || return
+	done
+}
+
+# times WORD...: how often slurmd's log says it
+times() {
+	grep -c "$*" "$LOG_DIR/slurmd.n1.log"
+}
+
+waits_for_mariadb() {
+	[ "$(inside ceems spool ls --json --conf "$CEEMS_CONF" |
+		jq '.readers[] | select(.name == "mariadb") | .behind')" -ge "$1" ]
+}
+
+in_database() {
+	[ "$(inside mariadb --defaults-file="$MARIADB_DEFAULTS_FILE" --batch --skip-column-names ceems \
+		-e "SELECT GROUP_CONCAT(jobid ORDER BY jobid) FROM job")" = "$1" ]
+}
+
+# run_job: to its end in slurmdbd and in the spool; its id is in $job
+run_job() {
+	job=$(submit user1 --wrap 'srun sleep 1')
+	wait_booked "$job"
+	ok $? "job $job ran"
+}
+
+# --- install -------------------------------------------------------------------------------------
+
+passes "the packages install" install_debs now
+mapfile -t names < <(for deb in "$packages"/now/*.deb; do dpkg-deb -f "$deb" Package; done)
+is "$(dpkg-query -W -f '${db:Status-Status}\n' "${names[@]}" | sort -u)" installed "with all they depend on"
+has "$(dpkg-query -W -f '${Depends}' slurm-ceems-jobcomp-*)" "slurmctld (<< " "jobcomp is for one version of Slurm"
+is "$(readelf -d "$plugins/spank_ceems.so" | grep -cE 'rdkafka|mariadb|freeipmi')" 0 \
+	"srun maps no client library"
+is "$(dpkg-query -W -f '${Depends}' slurm-ceems-node | grep -cE 'freeipmi|rdkafka|mariadb')" 0 \
+	"a node needs none"
+passes "systemd takes the drop-in" test -e /usr/lib/systemd/system/slurmd.service.d/ceems.conf
+is "$(stat -c '%U %a' /var/spool/ceems)" "slurm 700" "SpoolDir is SlurmUser's"
+
+as_built
+# of a large node: a small one's second of sleep is less than a joule
+cluster_up --sink-db --ceems-conf <(printf '%s\n' EnergySources=model ModelIdleWatts=200 ModelMaxWatts=400)
+conf=(--conf "$CEEMS_CONF" --node n1)
+passes "ceems check finds nothing wrong" inside ceems check "${conf[@]}"
+passes "slurmctld runs the package's plugin" inside grep -q "$plugins/jobcomp_ceems.so" \
+	/proc/"$(inside pgrep -o slurmctld)"/maps
+run_job
+first=$job
+wait_for 120 in_database "$first"
+ok $? "its record is in the database"
+has_energy() {
+	[ "$(job_acct "$first" ConsumedEnergyRaw)" -gt 0 ]
+}
+wait_for 60 has_energy
+ok $? "sacct has its energy"
+
+# --- upgrade: a record waits, the ledger's layout and the schema change -----------------------------
+
+"$cluster" kill "$DIR" sinkdb
+run_job
+second=$job
+wait_for 120 waits_for_mariadb 1
+ok $? "with the database down its record waits"
+: >"$LOG_DIR/slurmd.n1.log"
+passes "a later version installs over it" install_debs later
+restart
+ok $? "the daemons restart with it"
+wait_for 60 inside ceems ledger "${conf[@]}"
+ok $? "it has a ledger of its own layout"
+is "$(times 'is of another version of the plugin')" 1 "slurmd says so, once"
+waits_for_mariadb 1
+ok $? "the record still waits"
+"$cluster" start-daemon "$DIR" sinkdb
+passes "the schema is brought up to date" inside ceems db migrate --conf "$CEEMS_CONF" --sql-dir /usr/share/ceems/sql
+wait_for 120 in_database "$first,$second"
+ok $? "and the record is delivered"
+
+# --- downgrade: a record of the later version waits ------------------------------------------------
+
+"$cluster" kill "$DIR" sinkdb
+run_job
+third=$job
+wait_for 120 waits_for_mariadb 1
+ok $? "a record of the later version waits"
+: >"$LOG_DIR/slurmd.n1.log"
+passes "this version installs over the later one" install_debs now
+restart
+ok $? "the daemons restart with it"
+wait_for 60 inside ceems ledger "${conf[@]}"
+ok $? "it has a ledger"
+is "$(times 'is of another version of the plugin')" 1 "new, and slurmd says why, once"
+"$cluster" start-daemon "$DIR" sinkdb
+wait_for 120 in_database "$first,$second,$third"
+ok $? "the record is delivered, into a schema of a later version"
+out=$(inside ceems db maintain --conf "$CEEMS_CONF" 2>&1)
+has "$out" "has schema 1000 of a later version" "which nothing is archived from"
+out=$(inside ceems check "${conf[@]}")
+has "$out" "has schema 1000, this version fills" "and ceems check warns of it"
+
+# --- remove and purge ------------------------------------------------------------------------------
+
+touch /var/spool/ceems/0000000001.seg
+passes "the packages can be removed" dpkg -r "${names[@]}"
+fails "nothing of them is left" test -e "$plugins/jobcomp_ceems.so"
+has "$(dpkg --purge "${names[@]}" 2>&1)" "/var/spool/ceems is kept" "purge leaves what was not delivered, and says so"
+passes "it is there" test -e /var/spool/ceems/0000000001.seg
+done_testing

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A MariaDB that is not as it should be, behind a spool: each time one line says so, the records wait, and
+ * all go out when it is right again, once each.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "mariadb_rig.h"
+#include "src/libjob/record.h"
+#include "src/libsink/db_maintain.h"
+#include "src/libsink/deliver.h"
+#include "src/libutil/logger.h"
+#include "src/libutil/util.h"
+
+#define LIMIT_NS (120 * SECOND) /* for what has to come sooner or later */
+
+static struct spool *spool;
+static struct deliver *deliver;
+static struct settings settings; /* the sink's */
+static char spool_dir_path[PATH_MAX];
+static char told[4096]; /* errors */
+static unsigned int errors, infos;
+static uint32_t last_job;
+
+static void keep_log(enum logger_level level, const char *line)
+{
+	if (level == LOGGER_ERROR && !errors++)
+		snprintf(told, sizeof(told), "%s", line);
+	infos += level == LOGGER_INFO;
+}
+
+static void forget_log(void)
+{
+	told[0] = '\0';
+	errors = infos = 0;
+}
+
+/* N more jobs of one step each. */
+static void put(unsigned int n)
+{
+	for (; n; n--) {
+		struct record *r = record_create();
+		char key[RECORD_KEY_MAX];
+		char *json = NULL;
+		size_t len = 0;
+
+		r->cluster = strdup("c1");
+		r->job_id = ++last_job;
+		r->submit = 1700000000 + last_job % 3 * 86400;
+		r->steps_known = true;
+		r->nsteps = 1;
+		r->steps = calloc(1, sizeof(*r->steps));
+		figures_init(&r->steps[0].figures);
+		record_key(r, key, sizeof(key));
+		if (record_to_json(r, &json, &len, &rig.err) < 0 ||
+		    spool_append(spool, SPOOL_RECORD, key, json, len, &rig.err) < 0)
+			diag("%s", rig.err.text);
+		free(json);
+		record_destroy(r);
+	}
+	spool_sync(spool, &rig.err);
+}
+
+static uint64_t acked(void)
+{
+	struct deliver_stats st;
+
+	deliver_get_stats(deliver, &st);
+	return st.acked;
+}
+
+/* A try, though it is not time for one yet. */
+static int try_now(uint64_t timeout_ns)
+{
+	struct deliver_stats st;
+
+	deliver_get_stats(deliver, &st);
+	return deliver_run(deliver, st.next_try_mono_ns + 1, timeout_ns);
+}
+
+/* All that was put is there, once. */
+static bool arrives(void)
+{
+	uint64_t deadline = clock_mono_ns() + LIMIT_NS;
+
+	while (acked() < last_job && clock_mono_ns() < deadline)
+		(void)try_now(5 * SECOND);
+	return acked() == last_job &&
+	       rig_number("SELECT COUNT(*) FROM ceems.job") == last_job &&
+	       rig_number("SELECT COUNT(*) FROM ceems.step") == last_job;
+}
+
+static void open_all(void)
+{
+	if (spool_open(spool_dir_path, 1 << 30, &spool, &rig.err) < 0 ||
+	    deliver_create(spool, &sink_mariadb, &settings, &deliver, &rig.err) < 0)
+		diag("%s", rig.err.text);
+}
+
+static void close_all(void)
+{
+	deliver_destroy(deliver);
+	spool_close(spool);
+}
+
+static void is_told(const char *what, const char *word)
+{
+	is_u64(errors, 1, what);
+	ok(strstr(told, word) != NULL, "%s", told);
+}
+
+/* --- what the server may do --------------------------------------------------------------- */
+
+/* Rows are locked by somebody who does not come back soon. */
+static void test_lock_wait(void)
+{
+	MYSQL *m = rig_connect(rig.settings.mariadb_defaults_file, "ceems", 0);
+
+	put(20);
+	ok(arrives(), "as it should be");
+	mariadb_client_query(m, "START TRANSACTION", &rig.err);
+	mariadb_client_query(m, "SELECT * FROM job FOR UPDATE", &rig.err);
+	mariadb_client_query(m, "SELECT * FROM usage_open FOR UPDATE", &rig.err);
+	forget_log();
+	put(20);
+	is_int(try_now(SECOND), 0, "locked");
+	is_int(try_now(SECOND), 0, "and locked");
+	is_told("is told once", "ock wait timeout");
+	mariadb_client_close(m);
+	ok(arrives(), "then all arrive");
+	is_u64(infos, 1, "which is told, too");
+}
+
+/*
+ * Somebody has a step's row and wants usage_open, which the sink has; the sink wants the step's. One of them
+ * dies; whichever it is, nothing is lost.
+ */
+static void test_deadlock(void)
+{
+	unsigned int victims = 0;
+	unsigned int i;
+
+	for (i = 0; i < 5; i++) {
+		int status = 0;
+		pid_t pid;
+		int ready[2];
+		char c;
+
+		put(1);
+		if (pipe(ready) < 0)
+			return;
+		pid = fork();
+		if (!pid) {
+			MYSQL *m = rig_connect(rig.settings.mariadb_defaults_file, "ceems", 0);
+			char sql[256];
+			bool died;
+
+			mariadb_client_query(m, "START TRANSACTION", &rig.err);
+			snprintf(sql, sizeof(sql), "INSERT INTO step (record_key, step_id, submit_time) "
+				 "VALUES ('c1/%u,%u,0/0', 0, FROM_UNIXTIME(%u))", last_job,
+				 1700000000 + last_job % 3 * 86400, 1700000000 + last_job % 3 * 86400);
+			mariadb_client_query(m, sql, &rig.err);
+			(void)!write(ready[1], "x", 1);
+			/* heavier than the sink's transaction, so that this one is not the victim */
+			while (rig_number("SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE "
+					  "trx_state = 'LOCK WAIT'") != 1)
+				nanosleep(&(struct timespec){ .tv_nsec = 110000000 }, NULL);
+			died = mariadb_client_query(m, "SELECT * FROM job WHERE jobid > 0 FOR UPDATE",
+						    &rig.err) < 0;
+			mariadb_client_query(m, "ROLLBACK", &rig.err);
+			_exit(died ? 1 : 0);
+		}
+		(void)!read(ready[0], &c, 1);
+		close(ready[0]);
+		close(ready[1]);
+		if (!arrives())
+			break;
+		waitpid(pid, &status, 0);
+		victims += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	}
+	ok(i == 5, "deadlocks: all arrive (%u times the sink gave way)", victims);
+}
+
+/* Killed while a transaction is under way: all of it or nothing. */
+static void test_killed(void)
+{
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		pid_t pid;
+
+		put(100);
+		rig_query("CREATE TRIGGER ceems.slow BEFORE INSERT ON ceems.job FOR EACH ROW DO SLEEP(0.05)");
+		pid = fork();
+		if (!pid) {
+			while (rig_number("SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE "
+					  "trx_rows_modified > 3") < 1)
+				nanosleep(&(struct timespec){ .tv_nsec = 110000000 }, NULL);
+			kill(rig.server.pid, SIGKILL);
+			_exit(0);
+		}
+		forget_log();
+		while (waitpid(pid, NULL, WNOHANG) == 0)
+			(void)try_now(20 * SECOND);
+		mariadbd_stop(&rig.server, SIGKILL);
+		(void)try_now(SECOND);
+		ok(mariadbd_start(&rig.server), "killed inside a batch");
+		rig_query("DROP TRIGGER IF EXISTS ceems.slow");
+		ok(arrives(), "all arrive, once");
+	}
+}
+
+static void test_read_only(void)
+{
+	rig_query("SET GLOBAL read_only = 1");
+	forget_log();
+	put(10);
+	is_int(try_now(3 * SECOND), 0, "read only");
+	is_int(try_now(3 * SECOND), 0, "still");
+	is_told("is told once", "read-only");
+	rig_query("SET GLOBAL read_only = 0");
+	ok(arrives(), "then all arrive");
+	is_u64(infos, 1, "which is told");
+}
+
+/* The errors of a server whose disk is full, as its storage engine and its temporary files tell them. */
+static void test_full(void)
+{
+	static const unsigned int codes[] = { 1114, 1021, 1026, 3 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(codes); i++) {
+		char sql[256];
+
+		snprintf(sql, sizeof(sql), "CREATE TRIGGER ceems.full BEFORE INSERT ON ceems.step FOR EACH "
+			 "ROW SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %u, MESSAGE_TEXT = 'No space left'",
+			 codes[i]);
+		rig_query(sql);
+		forget_log();
+		put(10);
+		is_int(try_now(3 * SECOND), 0, "the server's disk is full");
+		is_int(try_now(3 * SECOND), 0, "still");
+		is_told("is told once", "No space left");
+		rig_query("DROP TRIGGER ceems.full");
+		ok(arrives(), "then all arrive");
+	}
+}
+
+/* Months come, go and are summed up beside a sink that is never idle. */
+static void test_maintain(void)
+{
+	struct db_maintain_options o = { .retention_ns = 31 * 86400 * SECOND };
+	uint64_t jobs;
+	int status = -1;
+	pid_t pid;
+
+	ok(arrives(), "before");
+	pid = fork();
+	if (!pid) {
+		int i;
+		int rc = 0;
+
+		for (i = 0; rc == 0 && i < 5; i++)
+			rc = db_maintain_run(&rig.settings, &o, &rig.err);
+		if (rc < 0)
+			diag("%s", rig.err.text);
+		_exit(rc < 0);
+	}
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		put(20);
+		(void)try_now(3 * SECOND);
+	}
+	is_int(status, 0, "maintenance beside a busy sink");
+	while (acked() < last_job && try_now(5 * SECOND) >= 0)
+		;
+	jobs = rig_number("SELECT SUM(jobs) FROM ceems.usage_all");
+	is_u64(jobs, last_job, "each job is counted once");
+	is_int(db_maintain_run(&rig.settings, &o, &rig.err), 0, "again");
+	is_u64(rig_number("SELECT SUM(jobs) FROM ceems.usage_all"), last_job, "and so after it");
+}
+
+/* --- TLS --------------------------------------------------------------------------------- */
+
+static bool make_certificates(void)
+{
+	char command[2048];
+
+	snprintf(command, sizeof(command), "cd %s && exec 2>tls.log && for ca in ca otherca; do "
+		 "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout $ca.key -out $ca.pem "
+		 "-subj /CN=$ca || exit 1; done; "
+		 "openssl req -newkey rsa:2048 -nodes -keyout server.key -out server.csr -subj /CN=127.0.0.1 && "
+		 "openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -out "
+		 "server.pem && chmod 644 *.key", rig.dir);
+	return system(command) == 0;
+}
+
+static void conf_tls(const char *ca)
+{
+	char text[1024];
+	int n = snprintf(text, sizeof(text), "[client]\nhost=127.0.0.1\nport=%s\nuser=tls\n"
+			 "password=secret\nssl-verify-server-cert\nssl-ca=%s/%s.pem\n",
+			 strchr(rig.server.more[0], '=') + 1, rig.dir, ca);
+
+	scratch_write(settings.mariadb_defaults_file, text, (size_t)n);
+}
+
+static void test_tls(void)
+{
+	static char port[32], cert[160], key[160];
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(a);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (!make_certificates()) {
+		skip(1, "no openssl");
+		return;
+	}
+	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&a, &len) < 0)
+		diag("no port");
+	close(fd);
+	snprintf(port, sizeof(port), "--port=%u", ntohs(a.sin_port));
+	snprintf(cert, sizeof(cert), "--ssl-cert=%s/server.pem", rig.dir);
+	snprintf(key, sizeof(key), "--ssl-key=%s/server.key", rig.dir);
+	rig.server.more[0] = port;
+	rig.server.more[1] = "--bind-address=127.0.0.1";
+	rig.server.more[2] = cert;
+	rig.server.more[3] = key;
+	mariadbd_stop(&rig.server, SIGTERM);
+	if (!ok(mariadbd_start(&rig.server), "a server with TLS"))
+		return;
+	rig_query("CREATE USER tls@'%' IDENTIFIED BY 'secret' REQUIRE SSL; GRANT ALL ON ceems.* TO tls@'%'");
+	close_all();
+	conf_tls("otherca");
+	forget_log();
+	open_all();
+	last_job = (uint32_t)rig_number("SELECT COUNT(*) FROM ceems.job");
+	put(5);
+	is_int(try_now(5 * SECOND), 0, "a certificate of another CA");
+	is_int(try_now(5 * SECOND), 0, "still");
+	is_told("is told once", "certificate");
+	ok(!strstr(told, "secret"), "without secrets");
+	is_u64(rig_number("SELECT COUNT(*) FROM ceems.job"), last_job - 5, "and nothing went there");
+	conf_tls("ca");
+	while (acked() < 5 && try_now(5 * SECOND) >= 0 && errors < 3)
+		;
+	is_u64(rig_number("SELECT COUNT(*) FROM ceems.job"), last_job, "the right one: all arrive");
+	is_u64(rig_number("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'tls'"), 1,
+	       "by a user who must have TLS");
+}
+
+int main(void)
+{
+	const char *why = rig_start();
+
+	logger_set_sink(keep_log);
+	snprintf(spool_dir_path, sizeof(spool_dir_path), "%s/spool", rig.dir);
+	if (why) {
+		skip(1, why);
+	} else if (ok(rig_migrate(), "migrate") &&
+		   rig_query("CREATE USER w@localhost IDENTIFIED BY 'secret'; GRANT ALL ON ceems.* TO w@localhost")) {
+		settings = rig.settings;
+		rig_defaults_file("w.cnf", "w", "secret", settings.mariadb_defaults_file,
+				  sizeof(settings.mariadb_defaults_file));
+		open_all();
+		test_lock_wait();
+		test_deadlock();
+		test_killed();
+		test_read_only();
+		test_full();
+		test_tls();
+		close_all();
+		open_all();
+		rig_query("DELETE FROM ceems.job; DELETE FROM ceems.step; DELETE FROM ceems.usage_open");
+		last_job = 0;
+		test_maintain();
+		close_all();
+	}
+	rig_stop();
+	return done_testing();
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What providers answer, whether it can be true, and whose word counts. Asking: tests/cmd/factors.py. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "src/factors/judge.h"
+#include "src/factors/merge.h"
+#include "src/libutil/rfc3339.h"
+#include "tap.h"
+
+#define NOW "2026-11-22T10:40:00Z"
+
+static struct factors_conf conf;
+
+static uint64_t at(const char *text)
+{
+	uint64_t s = 0;
+
+	if (rfc3339_parse(text, &s) < 0)
+		diag("%s", text);
+	return s;
+}
+
+static struct provider_ask ask_of(const char *provider, const char *zone, const char *region)
+{
+	struct provider_ask a = { .conf = &conf,
+				  .provider = provider_find(provider),
+				  .now_s = at(NOW) };
+
+	(void)snprintf(a.zone.zone, sizeof(a.zone.zone), "%s", zone);
+	(void)snprintf(a.zone.region, sizeof(a.zone.region), "%s", region);
+	return a;
+}
+
+/* "FROM UNTIL MG SOURCE" for each point, with a newline. */
+static const char *as_text(const struct factor_point *p, size_t n)
+{
+	static char text[4096];
+	char from[RFC3339_SIZE], until[RFC3339_SIZE];
+	size_t len = 0;
+	size_t i;
+
+	text[0] = '\0';
+	for (i = 0; i < n && len < sizeof(text) - 200; i++) {
+		rfc3339_utc(p[i].from_s, from);
+		rfc3339_utc(p[i].until_s, until);
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%.5s %.5s %u %s\n",
+					from + 11, until + 11,
+					(unsigned int)p[i].factor.mg_per_kwh, p[i].factor.source);
+	}
+	return text;
+}
+
+/* --- answers ------------------------------------------------------------------------------- */
+
+#define RTE(rows) "{\"total_count\":3,\"results\":[" rows "]}"
+#define WATTTIME(rows, units)                                                            \
+	"{\"data\":[" rows "],\"meta\":{\"region\":\"CAISO_NORTH\",\"signal_type\":"     \
+	"\"co2_moer\",\"units\":\"" units "\",\"data_point_period_seconds\":300}}"
+
+static const struct {
+	const char *provider, *zone;
+	const char *text;
+	const char *error;  /* NULL: none */
+	const char *points; /* before they are judged */
+} answers[] = {
+	{ "rte", "FR", "", "the answer is empty", NULL },
+	{ "rte", "FR", " \n", "the answer is empty", NULL },
+	{ "rte", "FR", "\n<html>", "the answer is HTML, not JSON", NULL },
+	{ "rte", "FR", "[]", "the answer has no list 'results'", NULL },
+	{ "rte", "FR", "{\"results\":{}}", "the answer has no list 'results'", NULL },
+	{ "rte", "FR", RTE("{\"taux_co2\":1}"), "a value without a time", NULL },
+	{ "rte", "FR", RTE("{\"taux_co2\":1,\"date_heure\":7}"), "a value without a time", NULL },
+	{ "rte", "FR", RTE("{\"taux_co2\":1,\"date_heure\":\"2026-11-22 10:00\"}"),
+	  "'2026-11-22 10:00' is not a time of RFC 3339", NULL },
+	{ "rte", "FR", RTE("{\"taux_co2\":\"1\"}"), "a value is not a number", NULL },
+	{ "rte", "FR", RTE("{\"taux_co2\":-0.5}"), "a negative value: -0.5", NULL },
+	{ "rte", "FR", RTE("{\"taux_co2\":1e40}"), "a value above any grid's: 1e40", NULL },
+	{ "rte", "FR", RTE(""), NULL, "" },
+	{ "rte", "FR", RTE("{\"taux_co2\":null,\"date_heure\":\"2026-11-22T10:00:00+00:00\"}"), NULL,
+	  "" },
+	/* the newest first; the night in which clocks in Paris show 2 h twice, in local time */
+	{ "rte", "FR",
+	  RTE("{\"date_heure\":\"2026-10-25T02:15:00+01:00\",\"taux_co2\":31.2345},"
+	      "{\"date_heure\":\"2026-10-25T02:00:00+01:00\",\"taux_co2\":null},"
+	      "{\"date_heure\":\"2026-10-25T02:45:00+02:00\",\"taux_co2\":29}"),
+	  NULL, "00:45 01:00 29000 RTE eCO2mix\n01:15 01:30 31235 RTE eCO2mix\n" },
+	{ "uk", "GB",
+	  "{\"data\":[{\"from\":\"2026-11-22T09:30Z\",\"to\":\"2026-11-22T10:00Z\","
+	  "\"intensity\":{\"forecast\":266,\"actual\":0}},{\"from\":\"2026-11-22T10:00Z\","
+	  "\"to\":\"2026-11-22T10:30Z\",\"intensity\":{\"forecast\":270,\"actual\":null}},"
+	  "{\"from\":\"2026-11-22T10:30Z\",\"to\":\"2026-11-22T11:00Z\",\"intensity\":null}]}",
+	  NULL,
+	  "09:30 10:00 0 NESO Carbon Intensity API (CC BY 4.0)\n"
+	  "10:00 10:30 270000 NESO Carbon Intensity API (CC BY 4.0) (forecast)\n" },
+	{ "uk", "13", "{\"data\":{\"regionid\":12,\"data\":[]}}", "another zone than region 13",
+	  NULL },
+	{ "uk", "13", "{\"data\":[]}", "another zone than region 13", NULL },
+	{ "uk", "London", "{\"data\":{\"regionid\":13,\"data\":[]}}",
+	  "another zone than region London", NULL },
+	{ "uk", "13",
+	  "{\"data\":[{\"regionid\":13,\"data\":[{\"from\":\"2026-11-22T10:00Z\","
+	  "\"to\":\"2026-11-22T10:30Z\",\"intensity\":{\"forecast\":88,\"index\":\"low\"}}]}]}",
+	  NULL, "10:00 10:30 88000 NESO Carbon Intensity API (CC BY 4.0) (forecast)\n" },
+	{ "energycharts", "de", "{\"unix_seconds\":[1,2],\"co2eq\":[1]}",
+	  "times and values are not of one number", NULL },
+	{ "energycharts", "de", "{\"unix_seconds\":[1],\"co2eq\":[1],\"co2eq_forecast\":[]}",
+	  "times and values are not of one number", NULL },
+	{ "energycharts", "de", "{\"unix_seconds\":[null],\"co2eq\":[1]}", "a value without a time",
+	  NULL },
+	{ "energycharts", "de", "{\"unix_seconds\":[1795341600],\"co2eq\":[491.5]}", NULL,
+	  "10:00 10:15 491500 Energy-Charts, Fraunhofer ISE (CC BY 4.0)\n" },
+	/* hours */
+	{ "energycharts", "ch",
+	  "{\"unix_seconds\":[1795338000,1795341600,1795345200],\"co2eq\":[40.5,null,null],"
+	  "\"co2eq_forecast\":[null,41.25,null]}",
+	  NULL,
+	  "09:00 10:00 40500 Energy-Charts, Fraunhofer ISE (CC BY 4.0)\n"
+	  "10:00 11:00 41250 Energy-Charts, Fraunhofer ISE (CC BY 4.0) (forecast)\n" },
+	{ "electricitymaps", "DE", "{\"zone\":\"DE\",\"history\":null}",
+	  "the answer has no list 'history'", NULL },
+	{ "electricitymaps", "DE", "{\"zone\":\"DE\",\"temporalGranularity\":\"daily\"}",
+	  "a temporalGranularity that is not known", NULL },
+	{ "electricitymaps", "DE",
+	  "{\"zone\":\"DE\",\"temporalGranularity\":\"15_minutes\",\"history\":[{\"zone\":\"DE\","
+	  "\"carbonIntensity\":413,\"datetime\":\"2026-11-22T10:00:00.000Z\",\"isEstimated\":true}]}",
+	  NULL, "10:00 10:15 413000 Electricity Maps (estimated)\n" },
+	{ "electricitymaps", "DE",
+	  "{\"history\":[{\"carbonIntensity\":413,\"datetime\":\"2026-11-22T10:00:00.000Z\"}]}", NULL,
+	  "10:00 11:00 413000 Electricity Maps\n" },
+	{ "watttime", "CAISO_NORTH", "{\"data\":[]}", "the answer names no unit", NULL },
+	{ "watttime", "CAISO_NORTH", WATTTIME("", "percentile"),
+	  "another unit: 'percentile' instead of 'lbs_co2_per_mwh'", NULL },
+	{ "watttime", "CAISO_SOUTH", WATTTIME("", "lbs_co2_per_mwh"),
+	  "another zone: 'CAISO_NORTH' instead of 'CAISO_SOUTH'", NULL },
+	/* 1 lb is 453.59237 g by definition; half a milligram is rounded up */
+	{ "watttime", "CAISO_NORTH",
+	  WATTTIME("{\"point_time\":\"2026-11-22T10:00:00+00:00\",\"value\":1000},"
+		   "{\"point_time\":\"2026-11-22T10:05:00+00:00\",\"value\":0},"
+		   "{\"point_time\":\"2026-11-22T02:10:00-08:00\",\"value\":0.0022},"
+		   "{\"point_time\":\"2026-11-22T10:15:00+00:00\",\"value\":null}",
+		   "lbs_co2_per_mwh"),
+	  NULL,
+	  "10:00 10:05 453592 WattTime MOER\n10:05 10:10 0 WattTime MOER\n"
+	  "10:10 10:15 1 WattTime MOER\n" },
+	{ "file", "file", "nonsense\n", "file:1:", NULL },
+	{ "file", "file",
+	  FACTOR_SERIES_HEAD "\n2026-11-22T10:00:00Z,2026-11-22T12:00:00Z,7.5,average,life-cycle,XX,"
+			     "2026-11-22T09:00:00Z,our meter\n",
+	  NULL, "10:00 12:00 7500 file: our meter\n" },
+};
+
+static void test_answers(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(answers); i++) {
+		struct provider_ask ask = ask_of(answers[i].provider, answers[i].zone, "XX");
+		struct points p = { 0 };
+		struct errmsg err = { 0 };
+		int rc = ask.provider->parse(&ask, answers[i].text, strlen(answers[i].text), &p,
+					     &err);
+
+		is_int(rc, answers[i].error ? -EINVAL : 0, answers[i].provider);
+		if (answers[i].error)
+			ok(!strncmp(err.text, answers[i].error, strlen(answers[i].error)), "%s (%s)",
+			   answers[i].error, err.text);
+		else
+			is_str(as_text(p.point, p.n), answers[i].points, "its points");
+		points_fini(&p);
+	}
+	{
+		struct provider_ask ask = ask_of("rte", "FR", "FR");
+		struct points p = { 0 };
+		struct errmsg err = { 0 };
+
+		is_int(ask.provider->parse(&ask, "{}\0{}", 5, &p, &err), -EINVAL, "a NUL byte");
+		points_fini(&p);
+	}
+}
+
+/* --- can they be true? --------------------------------------------------------------------- */
+
+static void push(struct points *p, const struct provider_ask *ask, const char *from, uint64_t s,
+		 uint64_t mg)
+{
+	struct errmsg err = { 0 };
+
+	(void)provider_push(p, ask, at(from), at(from) + s, mg, "", &err);
+}
+
+static const struct {
+	const char *name, *provider;
+	const char *from;
+	int64_t s;
+	uint64_t mg;
+	int rc;
+	size_t n;
+} judged[] = {
+	{ "the grid's dirtiest", "rte", "2026-11-22T10:00:00Z", 900, 2000000, 0, 1 },
+	{ "above it", "rte", "2026-11-22T10:00:00Z", 900, 2000001, -EINVAL, 0 },
+	{ "of a day", "rte", "2026-11-21T10:00:00Z", 86400, 1, 0, 1 },
+	{ "of more", "rte", "2026-11-21T10:00:00Z", 86401, 1, -EINVAL, 0 },
+	{ "of no time", "rte", "2026-11-22T10:00:00Z", 0, 1, -EINVAL, 0 },
+	{ "backwards", "rte", "2026-11-22T10:00:00Z", -1, 1, -EINVAL, 0 },
+	{ "a clock that is slow", "rte", "2026-11-22T10:45:00Z", 900, 1, 0, 1 },
+	{ "the future", "rte", "2026-11-22T10:45:01Z", 900, 1, -EINVAL, 0 },
+	{ "a forecast alone", "uk", "2026-11-22T11:00:00Z", 1800, 1, -EINVAL, 0 },
+	{ "an impossible forecast", "uk", "2027-11-22T11:00:00Z", 1800, 1, -EINVAL, 0 },
+	{ "the site's own", "file", "2027-11-22T11:00:00Z", 900000, 3000000, 0, 1 },
+};
+
+static void test_judge(void)
+{
+	struct factor_series none = { 0 };
+	struct provider_ask uk = ask_of("uk", "GB", "GB");
+	struct points p = { 0 };
+	struct errmsg err = { 0 };
+	size_t i, doubts;
+
+	for (i = 0; i < ARRAY_SIZE(judged); i++) {
+		struct provider_ask ask = ask_of(judged[i].provider, "x", "FR");
+
+		push(&p, &ask, judged[i].from, (uint64_t)judged[i].s, judged[i].mg);
+		is_int(judge_points(&ask, &none, false, &p, &doubts, &err), judged[i].rc,
+		       judged[i].name);
+		if (judged[i].rc == 0)
+			is_u64(p.n, judged[i].n, "points");
+		points_fini(&p);
+	}
+	push(&p, &uk, "2026-11-22T10:00:00Z", 1800, 1);
+	push(&p, &uk, "2026-11-22T10:30:00Z", 1800, 2);
+	push(&p, &uk, "2026-11-22T11:00:00Z", 1800, 3);
+	push(&p, &uk, "2026-11-24T11:00:00Z", 1800, 4);
+	is_int(judge_points(&uk, &none, false, &p, &doubts, &err), 0, "two values, two forecasts");
+	is_u64(p.n, 2, "the latter are left out");
+	points_fini(&p);
+	is_int(judge_points(&uk, &none, false, &p, &doubts, &err), -EINVAL, "no value");
+	push(&p, &uk, "2026-11-22T10:00:00Z", 1800, 1);
+	push(&p, &uk, "2026-11-22T10:29:59Z", 1800, 1);
+	is_int(judge_points(&uk, &none, false, &p, &doubts, &err), -EINVAL, "they overlap");
+	points_fini(&p);
+}
+
+static void test_tenfold(void)
+{
+	struct provider_ask rte = ask_of("rte", "FR", "FR");
+	struct provider_ask maps = ask_of("electricitymaps", "FR", "FR");
+	struct provider_ask moer = ask_of("watttime", "x", "FR");
+	struct factor_series known = { 0 };
+	struct points p = { 0 };
+	struct errmsg err = { 0 };
+	size_t doubts;
+
+	push(&p, &rte, "2026-11-20T09:00:00Z", 900, 30000);
+	push(&p, &maps, "2026-11-22T09:00:00Z", 3600, 2000);
+	(void)factor_series_add(&known, &p.point[0], &err);
+	(void)factor_series_add(&known, &p.point[1], &err);
+	points_fini(&p);
+	push(&p, &rte, "2026-11-22T10:00:00Z", 900, 300000);
+	push(&p, &rte, "2026-11-22T10:15:00Z", 900, 300001);
+	is_int(judge_points(&rte, &known, false, &p, &doubts, &err), 0, "ten times one's own word");
+	is_u64(doubts, 0, "is believed, however long ago, beside another's");
+	points_fini(&p);
+	push(&p, &rte, "2026-11-22T10:00:00Z", 900, 300001);
+	push(&p, &rte, "2026-11-22T10:15:00Z", 900, 31000);
+	is_int(judge_points(&rte, &known, false, &p, &doubts, &err), 0, "more than that");
+	is_str(as_text(p.point, p.n), "10:15 10:30 31000 RTE eCO2mix\n", "is not, but the next is");
+	is_u64(doubts, 1, "and counted");
+	is_str(err.text, "300.001 g/kWh at 2026-11-22T10:00:00Z is more than 10 times the last value, "
+			 "30.000 at 2026-11-20T09:00:00Z",
+	       "and named");
+	points_fini(&p);
+	push(&p, &rte, "2026-11-22T10:00:00Z", 900, 300001);
+	is_int(judge_points(&rte, &known, true, &p, &doubts, &err), 0, "accepted");
+	is_u64(p.n, 1, "it is taken");
+	points_fini(&p);
+	/* below 10 g/kWh all is one */
+	push(&p, &maps, "2026-11-22T10:00:00Z", 900, 100000);
+	push(&p, &maps, "2026-11-22T10:15:00Z", 900, 0);
+	push(&p, &maps, "2026-11-22T10:30:00Z", 600, 100001);
+	is_int(judge_points(&maps, &known, false, &p, &doubts, &err), 0, "a grid of water and wind");
+	is_str(as_text(p.point, p.n),
+	       "10:00 10:15 100000 Electricity Maps\n10:15 10:30 0 Electricity Maps\n",
+	       "may jump to 100 g/kWh");
+	points_fini(&p);
+	push(&p, &moer, "2026-11-22T10:00:00Z", 900, 0);
+	push(&p, &moer, "2026-11-22T10:15:00Z", 900, 1100000);
+	is_int(judge_points(&moer, &known, false, &p, &doubts, &err), 0, "the margin");
+	is_u64(p.n, 2, "jumps");
+	points_fini(&p);
+	factor_series_fini(&known);
+}
+
+/* --- whose word counts --------------------------------------------------------------------- */
+
+static void merge(struct factor_series *s, const char *preference, const char *provider,
+		  const char *from, uint64_t length_s, uint64_t mg)
+{
+	struct provider_ask ask = ask_of(provider, "x", "FR");
+	struct points p = { 0 };
+	struct errmsg err = { 0 };
+
+	push(&p, &ask, from, length_s, mg);
+	ok(merge_points(s, preference, ask.provider, &p, &err) == 0, "%s says %u", provider,
+	   (unsigned int)mg);
+	points_fini(&p);
+}
+
+static void test_merge(void)
+{
+	const char *order = "rte, energycharts,electricitymaps";
+	struct factor_series s = { 0 };
+
+	merge(&s, order, "rte", "2026-11-22T10:15:00Z", 900, 1);
+	merge(&s, order, "electricitymaps", "2026-11-22T10:00:00Z", 3600, 2);
+	is_str(as_text(s.point, s.n),
+	       "10:00 10:15 2 Electricity Maps\n10:15 10:30 1 RTE eCO2mix\n"
+	       "10:30 11:00 2 Electricity Maps\n",
+	       "one fills in around the other");
+	merge(&s, order, "energycharts", "2026-11-22T10:10:00Z", 1800, 3);
+	is_str(as_text(s.point, s.n),
+	       "10:00 10:10 2 Electricity Maps\n"
+	       "10:10 10:15 3 Energy-Charts, Fraunhofer ISE (CC BY 4.0)\n"
+	       "10:15 10:30 1 RTE eCO2mix\n"
+	       "10:30 10:40 3 Energy-Charts, Fraunhofer ISE (CC BY 4.0)\n"
+	       "10:40 11:00 2 Electricity Maps\n",
+	       "each in its place");
+	merge(&s, order, "rte", "2026-11-22T10:00:00Z", 3600, 4);
+	is_str(as_text(s.point, s.n), "10:00 11:00 4 RTE eCO2mix\n", "the first one's word is final");
+	merge(&s, order, "electricitymaps", "2026-11-22T10:00:00Z", 3600, 5);
+	is_str(as_text(s.point, s.n), "10:00 11:00 4 RTE eCO2mix\n", "the last one's is none now");
+	merge(&s, order, "rte", "2026-11-22T11:00:00Z", 900, 4);
+	merge(&s, order, "rte", "2026-11-22T11:30:00Z", 900, 4);
+	merge(&s, order, "rte", "2026-11-22T11:45:00Z", 900, 5);
+	merge(&s, order, "watttime", "2026-11-22T11:15:00Z", 900, 4);
+	merge_neighbours(&s);
+	is_str(as_text(s.point, s.n),
+	       "10:00 11:15 4 RTE eCO2mix\n11:30 11:45 4 RTE eCO2mix\n"
+	       "11:45 12:00 5 RTE eCO2mix\n11:15 11:30 4 WattTime MOER\n",
+	       "neighbours become one: not over a gap, not another value or kind");
+	/* whom nobody asks any more gives way */
+	merge(&s, "uk", "uk", "2026-11-22T10:00:00Z", 3600, 6);
+	ok(s.n && s.point[0].factor.mg_per_kwh == 6, "an old provider's word does not stand");
+	factor_series_fini(&s);
+}
+
+int main(void)
+{
+	struct errmsg err = { 0 };
+
+	if (kvconf_defaults(factors_conf_keys, factors_conf_nkeys, &conf, &err) < 0)
+		diag("%s", err.text);
+	test_answers();
+	test_judge();
+	test_tenfold();
+	test_merge();
+	return done_testing();
+}

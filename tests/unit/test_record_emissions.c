@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A record's emissions: 50 g/kWh for ten seconds, then 500. */
+#include "src/libjob/record_emissions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/libutil/util.h"
+
+#include "tap.h"
+
+#define T UINT64_C(1700000000)
+#define J UINT64_C(1000000)
+#define MG UINT64_C(1000000)
+
+static struct factor_point points[] = {
+	{ T, T + 10, T, { 50000, 0, EMISSION_AVERAGE, EMISSION_DIRECT, "FR", "RTE" } },
+	{ T + 10, T + 3600, T, { 500000, 0, EMISSION_AVERAGE, EMISSION_DIRECT, "FR", "RTE" } },
+	{ T + 900000, T + 900010, T, { 70000, 0, EMISSION_AVERAGE, EMISSION_LIFE_CYCLE, "FR", "other" } },
+};
+static struct factor_series series = { points, ARRAY_SIZE(points) };
+static struct factor_chain chain = {
+	.fixed = { 60000, 2024, EMISSION_STATIC, EMISSION_LIFE_CYCLE, "FR", "Ember" },
+	.region = "FR",
+	.fresh_age_s = 100,
+	.max_age_s = 300,
+	.series = &series,
+};
+static struct settings settings;
+
+static struct record *job(uint64_t start, uint64_t end, uint64_t energy_j)
+{
+	struct record *r = record_create();
+
+	r->start = start;
+	r->end = end;
+	r->total_cpus = 8;
+	r->total_nodes = 1;
+	figures_set(&r->figures, METRIC_ENERGY, energy_j * J);
+	return r;
+}
+
+static void is_origin(struct record *r, const char *kind, const char *scope, const char *source,
+		      const char *what)
+{
+	is_str(r->emissions.kind, kind, what);
+	is_str(r->emissions.scope, scope, "its scope");
+	is_str(r->emissions.source, source, "its source");
+}
+
+static void is_factor(const struct record *r, uint64_t ug_per_kwh, const char *what)
+{
+	const struct maybe_u64 *f = &r->emissions.factor_ug_per_kwh;
+
+	ok(f->known && f->value == ug_per_kwh, "%s: %" PRIu64 " ug/kWh", what, f->value);
+}
+
+static void test_unknown(void)
+{
+	struct record *r = job(0, 0, 0);
+
+	figures_miss(&r->figures, METRIC_ENERGY, REASON_NOT_MEASURED);
+	record_emissions_fill(r, &chain, &settings);
+	ok(!figures_has(&r->figures, METRIC_CO2E) && r->emissions.method == CO2E_UNKNOWN &&
+		   !*r->emissions.kind && !r->emissions.factor_ug_per_kwh.known,
+	   "a job that never ran has no emissions, and none of 0");
+	ok(!figures_has(&r->figures, METRIC_FRESH_FACTOR) &&
+		   !figures_has(&r->figures, METRIC_CO2E_MARKET) && !r->emissions.embodied_ng.known,
+	   "nor anything else");
+	record_destroy(r);
+
+	r = job(T, T + 20, 1000);
+	record_emissions_fill(r, NULL, &settings);
+	ok(!figures_has(&r->figures, METRIC_CO2E) && r->emissions.method == CO2E_UNKNOWN,
+	   "no factor, no emissions");
+	record_destroy(r);
+
+	r = job(T, T + 20, 1000);
+	figures_set(&r->figures, METRIC_CO2E, 75 * MG);
+	record_emissions_fill(r, NULL, &settings);
+	is_int(r->emissions.method, CO2E_PER_TICK, "the nodes' stay without a factor here");
+	is_factor(r, 270000000, "what they say of the mean");
+	is_origin(r, "", "", "", "and nobody knows where they had it");
+	record_destroy(r);
+
+	r = job(T, T + 20, 0);
+	record_emissions_fill(r, &chain, &settings);
+	ok(figures_has(&r->figures, METRIC_CO2E) && !r->emissions.factor_ug_per_kwh.known,
+	   "no energy: no emissions, and no mean of two factors");
+	record_destroy(r);
+}
+
+static void test_mean_power(void)
+{
+	struct record *r = job(T, T + 20, 1000);
+
+	figures_set(&r->figures, METRIC_CPU_ENERGY, 720 * J);
+	r->nsteps = 3;
+	r->steps = calloc(3, sizeof(*r->steps));
+	figures_init(&r->steps[0].figures);
+	figures_init(&r->steps[1].figures);
+	figures_init(&r->steps[2].figures);
+	r->steps[2].start = T;
+	figures_set(&r->steps[2].figures, METRIC_ENERGY, 720 * J);
+	r->steps[0].start = T;
+	r->steps[0].end = T + 10;
+	figures_set(&r->steps[0].figures, METRIC_ENERGY, 360 * J);
+	record_emissions_fill(r, &chain, &settings);
+	/* 1 kJ x 275 g/kWh */
+	is_u64(r->figures.value[METRIC_CO2E], 76388889, "half of its life at 50, half at 500 g/kWh");
+	is_u64(r->figures.value[METRIC_CPU_CO2E], 55 * MG, "a part's");
+	is_u64(r->figures.value[METRIC_FRESH_FACTOR], 1000 * J, "all of it with fresh factors");
+	is_u64(r->figures.value[METRIC_STATIC_FACTOR], 0, "none with the yearly mean");
+	is_int(r->emissions.method, CO2E_MEAN_POWER, "called mean-power");
+	is_factor(r, 275000000, "the mean");
+	is_origin(r, "average", "direct", "RTE", "of the grid");
+	is_u64(r->emissions.year, 0, "of no one year");
+	is_u64(r->steps[0].figures.value[METRIC_CO2E], 5 * MG, "a step over its own life");
+	ok(!figures_has(&r->steps[1].figures, METRIC_CO2E), "one without energy has none");
+	is_u64(r->steps[2].figures.value[METRIC_CO2E], 55 * MG, "one without an end lasted until the job's");
+	record_destroy(r);
+
+	/* 3600 s of the series, 100 fresh and 200 last ones, 3900 static: 7800 s */
+	r = job(T, T + 7800, 7800);
+	record_emissions_fill(r, &chain, &settings);
+	is_u64(r->figures.value[METRIC_FRESH_FACTOR], 3700 * J, "over the end of the series: fresh");
+	is_u64(r->figures.value[METRIC_LAST_FACTOR], 200 * J, "last");
+	is_u64(r->figures.value[METRIC_STATIC_FACTOR], 3900 * J, "static");
+	is_origin(r, "mixed", "mixed", "RTE; Ember", "both are named");
+	is_str(r->emissions.region, "FR", "the region once");
+	is_u64(r->emissions.year, 2024, "the year of the static one");
+	/* (10 x 50 + 3890 x 500 + 3900 x 60) / 7800 */
+	is_factor(r, 279423077, "the mean");
+	record_destroy(r);
+
+	r = job(T + 500000, T + 500010, 36);
+	record_emissions_fill(r, &chain, &settings);
+	is_origin(r, "static", "life-cycle", "Ember", "far from any point of the series");
+	is_factor(r, 60000000, "the yearly mean");
+	record_destroy(r);
+}
+
+static void test_per_tick(void)
+{
+	struct record *r = job(T, T + 20, 1000);
+	unsigned int m;
+
+	/* all of its work was in the first half */
+	figures_set(&r->figures, METRIC_CO2E, 14 * MG);
+	figures_set(&r->figures, METRIC_FRESH_FACTOR, 1000 * J);
+	for (m = METRIC_LAST_FACTOR; m <= METRIC_DEFAULT_FACTOR; m++)
+		figures_set(&r->figures, (enum metric)m, 0);
+	record_emissions_fill(r, &chain, &settings);
+	is_u64(r->figures.value[METRIC_CO2E], 14 * MG, "what the nodes computed stays");
+	is_int(r->emissions.method, CO2E_PER_TICK, "and is called that");
+	is_factor(r, 50400000, "weighted by energy, not by time");
+	ok(!figures_has(&r->figures, METRIC_CPU_CO2E), "no guess beside it");
+	record_destroy(r);
+
+	/* 2.4 mg of 7.2 J at 500 g/kWh and PUE 2.4: in whole milligrams, 2 */
+	r = job(T + 100, T + 120, 7);
+	figures_set(&r->figures, METRIC_CO2E, 2 * MG);
+	record_emissions_fill(r, &chain, &settings);
+	is_factor(r, 500000000, "rounding in small jobs does not show: there was one factor");
+	record_destroy(r);
+
+	r = job(T + 100, T + 120, 7000);
+	figures_set(&r->figures, METRIC_CO2E, 200 * MG);
+	record_emissions_fill(r, &chain, &settings);
+	is_factor(r, 102857143, "what was another factor on the nodes is told");
+	record_destroy(r);
+
+	/* one of two nodes had no factor */
+	r = job(T + 100, T + 120, 7200);
+	r->total_nodes = 2;
+	figures_set(&r->figures, METRIC_CO2E, 500 * MG);
+	figures_set(&r->figures, METRIC_FRESH_FACTOR, 3600 * J);
+	record_emissions_fill(r, &chain, &settings);
+	is_factor(r, 500000000, "energy without a factor does not lower the mean");
+	record_destroy(r);
+
+	/* slurmd had no series yet, here it has come */
+	r = job(T, T + 20, 3600);
+	figures_set(&r->figures, METRIC_CO2E, 60 * MG);
+	figures_set(&r->figures, METRIC_FRESH_FACTOR, 0);
+	figures_set(&r->figures, METRIC_STATIC_FACTOR, 3600 * J);
+	record_emissions_fill(r, &chain, &settings);
+	is_origin(r, "static", "life-cycle", "Ember", "the nodes' own factor counts");
+	is_factor(r, 60000000, "it is that");
+	record_destroy(r);
+
+	/* the reverse */
+	r = job(T + 500000, T + 500010, 3600);
+	figures_set(&r->figures, METRIC_CO2E, 90 * MG);
+	figures_set(&r->figures, METRIC_LAST_FACTOR, 3600 * J);
+	record_emissions_fill(r, &chain, &settings);
+	is_origin(r, "average", "", "", "a factor that nobody has any more keeps its kind");
+	is_factor(r, 90000000, "and its number");
+	record_destroy(r);
+}
+
+static void test_beside(void)
+{
+	struct record *r = job(T, T + 45, 3600);
+
+	settings.market_mg_per_kwh = 0;
+	(void)snprintf(settings.market_source, sizeof(settings.market_source), "wind");
+	settings.embodied_ug_per_cpu_hour = 2500000;
+	(void)snprintf(settings.embodied_source, sizeof(settings.embodied_source), "the vendor");
+	record_emissions_fill(r, &chain, &settings);
+	ok(figures_has(&r->figures, METRIC_CO2E_MARKET) && !r->figures.value[METRIC_CO2E_MARKET],
+	   "a contract for wind has 0, which is known");
+	ok(r->emissions.market_ug_per_kwh.known && !r->emissions.market_ug_per_kwh.value,
+	   "and so is its factor");
+	is_str(r->emissions.market_source, "wind", "its source");
+	/* 8 CPUs x 45 s x 2.5 g/h */
+	ok(r->emissions.embodied_ng.known && r->emissions.embodied_ng.value == 250000000,
+	   "the share of the machines' making");
+	is_str(r->emissions.embodied_source, "the vendor", "its source");
+	record_destroy(r);
+
+	settings.market_mg_per_kwh = 100000;
+	r = job(T, T + 45, 3600);
+	figures_set(&r->figures, METRIC_CO2E_MARKET, 99 * MG);
+	record_emissions_fill(r, NULL, &settings);
+	is_u64(r->figures.value[METRIC_CO2E_MARKET], 99 * MG, "the nodes' stays");
+	record_destroy(r);
+	r = job(T, T + 45, 3600);
+	record_emissions_fill(r, NULL, &settings);
+	is_u64(r->figures.value[METRIC_CO2E_MARKET], 100 * MG, "else by the contract's factor");
+	record_destroy(r);
+
+	r = job(T, T + UINT32_MAX, 1);
+	r->total_cpus = UINT32_MAX;
+	record_emissions_fill(r, NULL, &settings);
+	ok(!r->emissions.embodied_ng.known, "more than can be told is unknown");
+	record_destroy(r);
+}
+
+int main(void)
+{
+	settings.pue_milli = 1000;
+	settings.market_mg_per_kwh = SETTINGS_NO_MARKET;
+	test_unknown();
+	test_mean_power();
+	test_per_tick();
+	test_beside();
+	return done_testing();
+}
