@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "acct_gather/layout.h"
 #include "acct_gather/plugin_conf.h"
 #include "src/libnode/sampler.h"
 #include "src/libutil/clock.h"
@@ -24,6 +25,7 @@ static struct {
 	uint64_t again_ns; /* 0: there is nothing to try again */
 	uint64_t start_ns;
 	uint64_t start_uj;
+	bool is_foreign; /* built with the headers of another slurmd: nothing of its is touched */
 } side;
 
 static int create(const struct settings *s, const char *node, struct errmsg *err)
@@ -44,6 +46,12 @@ static int start(struct errmsg *err)
 	uint64_t mw;
 	int rc;
 
+	side.is_foreign = &conf && conf && !layout_is_right();
+	if (side.is_foreign)
+		return errmsg_set(err, -EINVAL, "slurmd is not what the headers say that this plugin was built "
+				  "with, though their version is its own, " SLURM_VERSION_STRING "; build it "
+				  "with the source of exactly the installed package: contrib/slurm-source "
+				  "gets it");
 	if (!&conf || !conf || !conf->node_name)
 		return errmsg_set(err, -EINVAL, "slurmd has no node name yet");
 	rc = plugin_conf_load(conf->node_name, &settings, err);
@@ -98,6 +106,8 @@ void slurmd_side_energy(acct_gather_energy_t *energy)
 	uint64_t mw;
 	uint64_t ms;
 
+	if (side.is_foreign)
+		return;
 	energy->poll_time = time(NULL);
 	if (!side.sampler || sampler_node_energy(side.sampler, &uj, &mw) < 0) {
 		energy->consumed_energy = NO_VAL64;

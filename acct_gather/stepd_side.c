@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "acct_gather/gres.h"
+#include "acct_gather/layout.h"
 #include "acct_gather/plugin_conf.h"
 #include "acct_gather/usage.h"
 #include "src/libnode/stepside.h"
@@ -75,8 +76,14 @@ void stepd_side_begin(stepd_step_rec_t *step)
 	struct errmsg err = { 0 };
 	int rc;
 
-	if (side.step || !step || !&conf || !conf || !conf->node_name)
+	/* of a layout that is wrong slurmd has said so, once */
+	if (side.step || !step || !&conf || !conf || !layout_is_right() || !conf->node_name)
 		return;
+	if (!layout_of_step_is_right(step)) {
+		logger_info("steps are not what the headers say that this plugin was built with, though their "
+			    "version is slurmstepd's, " SLURM_VERSION_STRING "; this step is not accounted");
+		return;
+	}
 	side.step = step;
 	side.start_ns = clock_mono_ns();
 	rc = plugin_conf_load(conf->node_name, &settings, &err);
@@ -166,7 +173,8 @@ void stepd_side_end(void)
 	if (!side.stepside)
 		return;
 	stepside_finish(side.stepside, waited_ns(side.step), &figures, &elapsed_ns);
-	if (side.step->jobacct) /* NULL with jobacct_gather/none */
+	/* NULL with jobacct_gather/none; it was not there before */
+	if (side.step->jobacct && layout_of_step_is_right(side.step))
 		usage_write(side.step->jobacct, &figures, side.step->nodeid, side.step->nnodes,
 			    elapsed_ns);
 	stepside_report(side.stepside, &figures, STDERR_FILENO);

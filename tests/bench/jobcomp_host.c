@@ -18,9 +18,8 @@
 #define SETTLE_S 10
 
 static pthread_mutex_t ctld_lock = PTHREAD_MUTEX_INITIALIZER;
-static job_record_t job, answer;
+static job_record_t *job, answer; /* the plugin asks Slurm's allocator for the size of the former */
 list_t *job_list; /* slurmctld's, of all jobs; stays empty */
-static compat_job_details_t details;
 
 /* --- what slurmctld exports ---------------------------------------------------------------- */
 
@@ -41,8 +40,8 @@ extern job_record_t *find_job_record(uint32_t job_id)
 {
 	/* with the first one the plugin finds out whether it knows where things are */
 	if (job_id == 1)
-		return &job;
-	answer = job;
+		return job;
+	answer = *job;
 	answer.job_id = job_id;
 	answer.job_state = JOB_COMPLETE;
 	return &answer;
@@ -59,18 +58,20 @@ extern buf_t *get_job_script(const job_record_t *of)
 static void make_job(void)
 {
 	static uint64_t tres[8] = { 1, 1000, NO_VAL64, 1, 1 };
+	compat_job_details_t *details = xmalloc(sizeof(*details));
 
-	details.submit_time = time(NULL) - 60;
-	details.begin_time = details.submit_time;
-	details.work_dir = xstrdup("/home/user1/project/run");
-	details.std_out = xstrdup("/home/user1/project/run/slurm-1.out");
-	details.num_tasks = 1;
-	job = (job_record_t){
+	details->submit_time = time(NULL) - 60;
+	details->begin_time = details->submit_time;
+	details->work_dir = xstrdup("/home/user1/project/run");
+	details->std_out = xstrdup("/home/user1/project/run/slurm-1.out");
+	details->num_tasks = 1;
+	job = xmalloc(sizeof(*job));
+	*job = (job_record_t){
 		.magic = JOB_MAGIC, .array_task_id = NO_VAL, .het_job_id = 0,
 		.user_id = 1000, .group_id = 1000, .user_name = xstrdup("user1"),
 		.name = xstrdup("simulation"), .account = xstrdup("physics"),
 		.partition = xstrdup("debug"), .nodes = xstrdup("node1"),
-		.start_time = details.submit_time + 10, .end_time = details.submit_time + 50,
+		.start_time = details->submit_time + 10, .end_time = details->submit_time + 50,
 		.job_state = JOB_COMPLETE | JOB_COMPLETING, .time_limit = 60,
 		.alloc_node = xstrdup("login1"), .total_nodes = 1, .total_cpus = 1,
 		.node_cnt = 1, .cpu_cnt = 1, .db_index = 1, .priority = 1,
@@ -78,7 +79,7 @@ static void make_job(void)
 		.tres_fmt_req_str = xstrdup("cpu=1,mem=1000M,node=1,billing=1"),
 		.tres_alloc_str = xstrdup("1=1,2=1000,3=18446744073709551614,4=1,5=1"),
 		.tres_fmt_alloc_str = xstrdup("cpu=1,mem=1000M,node=1,billing=1"),
-		.tres_alloc_cnt = tres, .details = &details,
+		.tres_alloc_cnt = tres, .details = details,
 	};
 }
 
@@ -157,9 +158,9 @@ int main(int argc, char **argv)
 
 		pause_until(base + i * 1000000000 / rate);
 		pthread_mutex_lock(&ctld_lock);
-		job.job_id = (uint32_t)i + 1;
+		job->job_id = (uint32_t)i + 1;
 		begin = now_ns();
-		(void)(hook ? hook(&job) : hook2(&job, 1));
+		(void)(hook ? hook(job) : hook2(job, 1));
 		times[i] = now_ns() - begin;
 		pthread_mutex_unlock(&ctld_lock);
 		sum += times[i];

@@ -3,6 +3,7 @@
 # What goes wrong when it is installed by the README: `ceems check` names file, line and key of each, and what
 # to type. Mistakes with databases and brokers are in tests/e2e/t0301-ceems.t.
 . "$top_srcdir/tests/tap/tap.sh"
+. "$top_srcdir/tests/tap/plugin_version.sh"
 ceems=$top_builddir/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the ceems command is not built"
 dir=$(mktemp -d) || exit 1
@@ -59,12 +60,7 @@ finds "1. PluginDir without ours" "$dir/slurm.conf:3: acct_gather_energy_ceems.s
 	"PluginDir=/nowhere:"
 good
 if command -v slurmctld >/dev/null && [ -e "$dir/plugins/acct_gather_energy_ceems.so" ]; then
-	# the last digit of the number in the plugin
-	so=$dir/plugins/acct_gather_energy_ceems.so
-	address=$(readelf -Ws "$so" | awk '$8 == "plugin_version" { print $2; exit }')
-	section=$(readelf -WS "$so" | sed -n 's/.* \.rodata *PROGBITS *\([^ ]*\) \([^ ]*\) .*/0x\1 + 0x\2/p')
-	at=$((0x$address - $section))
-	printf '\143' | dd of="$so" bs=1 seek="$at" conv=notrunc 2>/dev/null
+	plugin_version_spoil "$dir/plugins/acct_gather_energy_ceems.so"
 	finds "2. a plugin of another Slurm" "acct_gather_energy_ceems.so is for Slurm" "contrib/slurm-source"
 else
 	skip "2. a plugin of another Slurm: no Slurm, or no plugin, is here"
