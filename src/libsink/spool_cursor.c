@@ -53,6 +53,22 @@ static ssize_t load(struct spool_cursor *c, uint64_t at, size_t want, uint64_t e
 	return (ssize_t)used;
 }
 
+struct spool_cursor spool_look(struct spool *s, const char *name, uint64_t number)
+{
+	struct spool_cursor c = { .spool = s, .fd_number = number };
+
+	c.fd = openat(s->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (c.fd < 0)
+		c.fd = -errno;
+	return c;
+}
+
+void spool_look_end(struct spool_cursor *c)
+{
+	util_closep(&c->fd);
+	free(c->buf);
+}
+
 int spool_cursor_scan(struct spool_cursor *c, uint64_t *at, uint64_t end, struct frame *ret,
 		      const uint8_t **ret_buf, bool *ret_skipped)
 {

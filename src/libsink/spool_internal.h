@@ -135,8 +135,15 @@ int spool_cursor_load(const char *dir, const char *file, struct spool_pos *ret,
 		      struct errmsg *err);
 
 /*
- * A cursor without a name or file, for looking at one segment: fd and number are set by the
- * caller. Finds the next intact entry at or after *AT and before END. 1: it is at *AT, in the
+ * A cursor without a place of its own, for looking at one file of the spool; fd is -errno where that
+ * cannot be opened. NUMBER is the segment's.
+ */
+struct spool_cursor spool_look(struct spool *s, const char *name, uint64_t number);
+void spool_look_end(struct spool_cursor *c);
+#define _cleanup_look_ _cleanup_(spool_look_end)
+
+/*
+ * Of a cursor of spool_look(), or with fd and fd_number set by the caller. Finds the next intact entry at or after *AT and before END. 1: it is at *AT, in the
  * window at *ret_buf; 0: none, *AT is END. *ret_skipped: bytes had to be skipped.
  */
 int spool_cursor_scan(struct spool_cursor *c, uint64_t *at, uint64_t end, struct frame *ret,

@@ -74,7 +74,7 @@ static int keep(struct spool *s, struct spool_cursor *c, uint64_t end, const cha
 
 int spool_later_keep(struct spool *s, const struct spool_segment *seg, struct errmsg *err)
 {
-	struct spool_cursor c = { .spool = s, .fd_number = seg->number };
+	_cleanup_look_ struct spool_cursor c = { .fd = -1 };
 	char segment[SPOOL_NAME_MAX];
 	char begun[SPOOL_NAME_MAX];
 	char name[SPOOL_NAME_MAX];
@@ -87,11 +87,8 @@ int spool_later_keep(struct spool *s, const struct spool_segment *seg, struct er
 		return 0;
 	spool_segment_name(begun, seg->number, BEGUN);
 	spool_segment_name(segment, seg->number, "seg");
-	c.fd = openat(s->dir_fd, segment, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	rc = c.fd < 0 ? -errno : keep(s, &c, seg->size, begun, name, &n);
-	if (c.fd >= 0)
-		(void)close(c.fd);
-	free(c.buf);
+	c = spool_look(s, segment, seg->number);
+	rc = c.fd < 0 ? c.fd : keep(s, &c, seg->size, begun, name, &n);
 	if (rc < 0)
 		return errmsg_errno(err, rc, "%s/%s: cannot keep entries of a later version there",
 				    s->dir, name);
@@ -104,23 +101,16 @@ int spool_later_keep(struct spool *s, const struct spool_segment *seg, struct er
 /* It begins as ours do, up to the version; and no entry is ours, so that it is not a damaged byte. */
 static bool is_other_layout(struct spool *s, const struct spool_segment *seg, const char *name)
 {
-	struct spool_cursor c = { .spool = s, .fd_number = seg->number };
+	_cleanup_look_ struct spool_cursor c = spool_look(s, name, seg->number);
 	uint8_t header[FRAME_HEADER];
 	const uint8_t *buf;
 	struct frame f;
 	uint64_t at = 0;
-	bool is_other;
 	bool skipped;
 
-	c.fd = openat(s->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (c.fd < 0)
-		return false;
-	is_other = pread(c.fd, header, sizeof(header), 0) == sizeof(header) &&
-		   frame_is_other_layout(header) &&
-		   spool_cursor_scan(&c, &at, seg->size, &f, &buf, &skipped) == 0;
-	(void)close(c.fd);
-	free(c.buf);
-	return is_other;
+	return c.fd >= 0 && pread(c.fd, header, sizeof(header), 0) == sizeof(header) &&
+	       frame_is_other_layout(header) &&
+	       spool_cursor_scan(&c, &at, seg->size, &f, &buf, &skipped) == 0;
 }
 
 int spool_later_set_aside(struct spool *s, struct errmsg *err)
@@ -153,7 +143,7 @@ int spool_later_set_aside(struct spool *s, struct errmsg *err)
 /* Every entry is of a kind that we have, and nothing else is in the file. */
 static bool is_known(struct spool *s, const char *name)
 {
-	struct spool_cursor c = { .spool = s };
+	_cleanup_look_ struct spool_cursor c = spool_look(s, name, 0);
 	const uint8_t *buf;
 	struct frame f;
 	struct stat st;
@@ -161,7 +151,6 @@ static bool is_known(struct spool *s, const char *name)
 	bool is_good;
 	bool skipped;
 
-	c.fd = openat(s->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	is_good = c.fd >= 0 && fstat(c.fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
 	while (is_good && at < (uint64_t)st.st_size) {
 		is_good = spool_cursor_scan(&c, &at, (uint64_t)st.st_size, &f, &buf, &skipped) > 0 &&
@@ -169,9 +158,6 @@ static bool is_known(struct spool *s, const char *name)
 		if (is_good)
 			at += frame_size(&f);
 	}
-	if (c.fd >= 0)
-		(void)close(c.fd);
-	free(c.buf);
 	return is_good;
 }
 

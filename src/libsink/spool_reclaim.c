@@ -44,7 +44,7 @@ static bool delete_segment(struct spool *s, const struct spool_segment *seg)
 
 static unsigned int kinds_in(struct spool *s, const struct spool_segment *seg)
 {
-	struct spool_cursor c = { .spool = s, .fd_number = seg->number };
+	_cleanup_look_ struct spool_cursor c = { .fd = -1 };
 	unsigned int kinds = 0;
 	char name[SPOOL_NAME_MAX];
 	const uint8_t *buf;
@@ -54,15 +54,13 @@ static unsigned int kinds_in(struct spool *s, const struct spool_segment *seg)
 	int rc;
 
 	spool_segment_name(name, seg->number, "seg");
-	c.fd = openat(s->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	c = spool_look(s, name, seg->number);
 	if (c.fd < 0)
 		return spool_kind_mask(31);
 	while ((rc = spool_cursor_scan(&c, &at, seg->size, &f, &buf, &skipped)) > 0) {
 		kinds |= spool_kind_mask(f.kind);
 		at += frame_size(&f);
 	}
-	(void)close(c.fd);
-	free(c.buf);
 	return rc < 0 ? spool_kind_mask(31) : kinds;
 }
 
