@@ -3,6 +3,7 @@
  * cmd_db.c - ceems db: the database of the sink mariadb.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -171,6 +172,8 @@ static int run(const struct cmd_info *self, int argc, char **argv)
 	if (retention && parse_retention(retention, &s.mariadb_retention_ns) < 0)
 		return cmd_error("--retention: '%s' is neither 0 nor a time of 31d or more",
 				 retention);
+	/* OpenSSL writes to a server that is gone */
+	(void)signal(SIGPIPE, SIG_IGN);
 	if (!strcmp(action, "migrate"))
 		return migrate(&s, defaults_file, sql_dir, dry_run);
 	if (!strcmp(action, "maintain"))

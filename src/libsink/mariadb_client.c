@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -12,41 +13,147 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/parse.h"
+#include "src/libutil/util.h"
 
 #define DEFAULTS_MAX (64u << 10)
 /* However long statements may take: a server that does not answer is not waited for that long. */
 #define CONNECT_SECONDS_MAX 30u
 
-/* "password" at the start of a line, with a value; "password" alone asks for one. */
-static bool has_password(const char *text)
-{
-	const char *p = text;
+/* The first client that lets every certificate pass unless it is told to look at them, CA or no CA. */
+#define CLIENT_LOOKS_IF_TOLD 30400ul
 
-	for (; p; p = strchr(p, '\n'), p = p ? p + 1 : NULL) {
-		p += strspn(p, " \t");
-		if (!strncmp(p, "password", 8) && p[8 + strspn(p + 8, " \t")] == '=')
-			return true;
-	}
-	return false;
+/* What follows the key at the start of a line, '-' there or '_'; NULL: another key. */
+static const char *after_key(const char *line, const char *key)
+{
+	for (; *key; key++, line++)
+		if (*line != *key && !(*key == '-' && *line == '_'))
+			return NULL;
+	return line + strspn(line, " \t");
 }
 
-int mariadb_client_check(const char *defaults_file, struct errmsg *err)
+/* What follows '=' in the first line with KEY in the groups that a client reads, or in any; NULL: nowhere. */
+static const char *find_value(const char *text, const char *key, bool any_group)
 {
-	_cleanup_free_ char *text = NULL;
+	bool reads = any_group;
+	const char *p;
+	const char *v;
+
+	for (p = text; p; p = strchr(p, '\n'), p = p ? p + 1 : NULL) {
+		p += strspn(p, " \t");
+		if (*p == '[' && !any_group)
+			reads = !strncmp(p, "[client]", 8) || !strncmp(p, "[client-server]", 15) ||
+				!strncmp(p, "[client-mariadb]", 16);
+		v = reads ? after_key(p, key) : NULL;
+		if (v && *v == '=')
+			return v + 1;
+	}
+	return NULL;
+}
+
+/* The text of the file, which holds secrets; the caller clears it. */
+static int read_defaults(const char *defaults_file, char **ret, size_t *ret_len, struct errmsg *err)
+{
 	struct stat st;
-	size_t len;
 	int rc;
 
 	if (!defaults_file || !*defaults_file)
 		return errmsg_set(err, -EINVAL, "MariadbDefaultsFile is not set");
-	rc = fileio_read_alloc(defaults_file, DEFAULTS_MAX, &text, &len, err);
+	rc = fileio_read_alloc(defaults_file, DEFAULTS_MAX, ret, ret_len, err);
 	if (rc < 0)
 		return rc;
-	if (has_password(text) && stat(defaults_file, &st) == 0 && st.st_mode & S_IROTH)
-		rc = errmsg_set(err, -EACCES, "%s holds a password and everybody may read it; "
-				"chmod 0600", defaults_file);
+	/* "password" without a value asks for one */
+	if (find_value(*ret, "password", /* any_group= */ true) && stat(defaults_file, &st) == 0 &&
+	    st.st_mode & S_IROTH) {
+		explicit_bzero(*ret, *ret_len);
+		free(*ret);
+		return errmsg_set(err, -EACCES, "%s holds a password and everybody may read it; "
+				  "chmod 0600", defaults_file);
+	}
+	return 0;
+}
+
+int mariadb_client_check(const char *defaults_file, struct errmsg *err)
+{
+	char *text;
+	size_t len;
+	int rc = read_defaults(defaults_file, &text, &len, err);
+
+	if (rc < 0)
+		return rc;
 	explicit_bzero(text, len);
-	return rc;
+	free(text);
+	return 0;
+}
+
+/* Without a network, or on it no farther than here: libmariadb 3.4 does not look at the name then. */
+static bool is_local(const char *text)
+{
+	const char *host = find_value(text, "host", /* any_group= */ false);
+
+	if (host)
+		host += strspn(host, " \t\"'");
+	return !host || !strncmp(host, "localhost", 9) || !strncmp(host, "127.0.0.1", 9) ||
+	       !strncmp(host, "::1", 3);
+}
+
+/*
+ * Whoever names a CA wants it asked, and the name compared. libmariadb 3.3 leaves the name out unless it is told,
+ * and is not able to compare that of a socket; 3.4, as Debian builds it, leaves out both. The key without a
+ * value is nothing to either.
+ */
+static int ask_ca(MYSQL *m, const char *defaults_file, struct errmsg *err)
+{
+	static const char *const keys[] = { "ssl-ca", "ssl-capath", "tls-ca", "tls-capath" };
+	bool names_ca = false;
+	my_bool on = 1;
+	char *text;
+	size_t len;
+	size_t i;
+	int rc = read_defaults(defaults_file, &text, &len, err);
+
+	if (rc < 0)
+		return rc;
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		names_ca = names_ca || find_value(text, keys[i], /* any_group= */ false);
+	if (names_ca && (mysql_get_client_version() >= CLIENT_LOOKS_IF_TOLD || !is_local(text)))
+		(void)mysql_options(m, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &on);
+	explicit_bzero(text, len);
+	free(text);
+	return 0;
+}
+
+/*
+ * What the library let pass. The file may have turned it off, or included one that names a CA. And without a CA, 3.4
+ * has a server prove that it knows the password if its certificate is self-signed; it takes one of an unknown CA
+ * without any proof.
+ */
+static int judge_certificate(MYSQL *m, struct errmsg *err)
+{
+	const char *path = NULL;
+	const char *ca = NULL;
+	my_bool asked = 0;
+
+	(void)mysql_get_option(m, MYSQL_OPT_SSL_CA, &ca);
+	(void)mysql_get_option(m, MYSQL_OPT_SSL_CAPATH, &path);
+	(void)mysql_get_option(m, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &asked);
+	if ((ca || path) && !asked && mysql_get_client_version() >= CLIENT_LOOKS_IF_TOLD)
+		return errmsg_set(err, -EACCES, "the server's certificate was not compared with %s: "
+				  "ssl-verify-server-cert=1 must be where this is set",
+				  ca ? ca : path);
+#ifdef MARIADB_TLS_VERIFY_TRUST
+	const char *prints = NULL;
+	const char *print = NULL;
+	unsigned int status = 0;
+
+	(void)mysql_get_option(m, MARIADB_OPT_TLS_PEER_FP, &print);
+	(void)mysql_get_option(m, MARIADB_OPT_TLS_PEER_FP_LIST, &prints);
+	if (asked && !print && !prints &&
+	    mariadb_get_infov(m, MARIADB_TLS_VERIFY_STATUS, &status) == 0 &&
+	    status & ~(unsigned int)MARIADB_TLS_VERIFY_TRUST)
+		return errmsg_set(err, -EACCES, "the server's certificate is of a CA that is not known "
+				  "here: name it (ssl-ca), or the certificate's fingerprint (tls-fp)");
+#endif
+	return 0;
 }
 
 /* The library's first use sets SIGPIPE to be ignored, which is not its host's wish. */
@@ -122,12 +229,14 @@ int mariadb_client_open(const char *defaults_file, const char *database, uint64_
 	MYSQL *m;
 	int rc;
 
-	rc = mariadb_client_check(defaults_file, err);
-	if (rc < 0)
-		return rc;
 	m = init_quietly();
 	if (!m)
 		return errmsg_set(err, -ENOMEM, "out of memory");
+	rc = ask_ca(m, defaults_file, err);
+	if (rc < 0) {
+		mysql_close(m);
+		return rc;
+	}
 	if (!seconds)
 		seconds = 1;
 	to_connect = seconds < CONNECT_SECONDS_MAX ? seconds : CONNECT_SECONDS_MAX;
@@ -141,6 +250,8 @@ int mariadb_client_open(const char *defaults_file, const char *database, uint64_
 		(void)mysql_options(m, MYSQL_OPT_NONBLOCK, NULL);
 	if (!mysql_real_connect(m, NULL, NULL, NULL, database, 0, NULL, flags))
 		rc = session_error(m, "cannot connect", err);
+	else
+		rc = judge_certificate(m, err);
 	/* locks: an answer a little before the reader gives up, and no wait that outlives it */
 	(void)snprintf(sql, sizeof(sql), "SET SESSION sql_mode = 'STRICT_ALL_TABLES,"
 		       "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', lock_wait_timeout = %u, "

@@ -283,33 +283,71 @@ static void test_maintain(void)
 
 /* --- TLS --------------------------------------------------------------------------------- */
 
+#define SERVER "127.0.0.2"
+#define WRONG_NAME "127.0.0.3" /* the same server; not 127.0.0.1, whose name libmariadb 3.4 does not look at */
+
 static bool make_certificates(void)
 {
 	char command[2048];
 
 	snprintf(command, sizeof(command), "cd %s && exec 2>tls.log && for ca in ca otherca; do "
 		 "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout $ca.key -out $ca.pem "
-		 "-subj /CN=$ca || exit 1; done; "
-		 "openssl req -newkey rsa:2048 -nodes -keyout server.key -out server.csr -subj /CN=127.0.0.1 && "
-		 "openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -out "
-		 "server.pem && chmod 644 *.key", rig.dir);
+		 "-subj /CN=$ca || exit 1; done; echo subjectAltName=IP:" SERVER " >names && "
+		 "openssl req -newkey rsa:2048 -nodes -keyout server.key -out server.csr -subj /CN=db && "
+		 "openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 "
+		 "-extfile names -out server.pem && chmod 644 *.key", rig.dir);
 	return system(command) == 0;
 }
 
-static void conf_tls(const char *ca)
+/* CA may be NULL, MORE a line. */
+static void conf_tls(const char *host, const char *ca, const char *more)
 {
 	char text[1024];
-	int n = snprintf(text, sizeof(text), "[client]\nhost=127.0.0.1\nport=%s\nuser=tls\n"
-			 "password=secret\nssl-verify-server-cert\nssl-ca=%s/%s.pem\n",
-			 strchr(rig.server.more[0], '=') + 1, rig.dir, ca);
+	int n = snprintf(text, sizeof(text), "[client]\nhost=%s\nport=%s\nuser=tls\npassword=secret\n"
+			 "%s\n", host, strchr(rig.server.more[0], '=') + 1, more);
 
+	if (ca)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, "ssl-ca=%s/%s.pem\n", rig.dir, ca);
 	scratch_write(settings.mariadb_defaults_file, text, (size_t)n);
+}
+
+static bool client_looks_if_told(void)
+{
+	return mysql_get_client_version() >= 30400;
+}
+
+/* Nothing goes to a server that is not the one. */
+static void refuses(const char *what, const char *word)
+{
+	forget_log();
+	is_int(try_now(5 * SECOND), 0, what);
+	is_int(try_now(5 * SECOND), 0, "still");
+	is_told("is told once", word);
+	ok(!strstr(told, "secret"), "without secrets");
+	is_u64(rig_number("SELECT COUNT(*) FROM ceems.job"), last_job - 5, "and nothing went there");
+	close_all();
+	open_all();
+}
+
+/* CERT may be NULL, then the server makes one if it can; so may OPTION. */
+static bool server_with(const char *cert, const char *key, const char *option, const char *what)
+{
+	const char **more = rig.server.more + 2;
+
+	mariadbd_stop(&rig.server, SIGTERM);
+	if (cert) {
+		*more++ = cert;
+		*more++ = key;
+	}
+	*more++ = option;
+	*more = NULL;
+	return ok(mariadbd_start(&rig.server), "%s", what);
 }
 
 static void test_tls(void)
 {
 	static char port[32], cert[160], key[160];
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = inet_addr(SERVER) };
 	socklen_t len = sizeof(a);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -325,25 +363,39 @@ static void test_tls(void)
 	snprintf(cert, sizeof(cert), "--ssl-cert=%s/server.pem", rig.dir);
 	snprintf(key, sizeof(key), "--ssl-key=%s/server.key", rig.dir);
 	rig.server.more[0] = port;
-	rig.server.more[1] = "--bind-address=127.0.0.1";
-	rig.server.more[2] = cert;
-	rig.server.more[3] = key;
-	mariadbd_stop(&rig.server, SIGTERM);
-	if (!ok(mariadbd_start(&rig.server), "a server with TLS"))
+	rig.server.more[1] = "--bind-address=" SERVER "," WRONG_NAME;
+	if (!server_with(cert, key, NULL, "a server with TLS"))
 		return;
 	rig_query("CREATE USER tls@'%' IDENTIFIED BY 'secret' REQUIRE SSL; GRANT ALL ON ceems.* TO tls@'%'");
 	close_all();
-	conf_tls("otherca");
-	forget_log();
 	open_all();
 	last_job = (uint32_t)rig_number("SELECT COUNT(*) FROM ceems.job");
 	put(5);
-	is_int(try_now(5 * SECOND), 0, "a certificate of another CA");
-	is_int(try_now(5 * SECOND), 0, "still");
-	is_told("is told once", "certificate");
-	ok(!strstr(told, "secret"), "without secrets");
-	is_u64(rig_number("SELECT COUNT(*) FROM ceems.job"), last_job - 5, "and nothing went there");
-	conf_tls("ca");
+	conf_tls(SERVER, "otherca", "");
+	refuses("a certificate of another CA", "certificate");
+	conf_tls(SERVER, "otherca", "ssl-verify-server-cert");
+	refuses("or with the key that is nothing without a value", "certificate");
+	conf_tls(WRONG_NAME, "ca", "");
+	refuses("a certificate for another name", client_looks_if_told() ? "ostname" : "certificate");
+	if (client_looks_if_told()) {
+		conf_tls(SERVER, "otherca", "ssl-verify-server-cert=0");
+		refuses("a CA that is not to be asked", "ssl-verify-server-cert=1");
+	}
+	server_with(cert, key, "--skip-grant-tables", "one that accepts every password");
+	conf_tls(SERVER, NULL, "ssl-verify-server-cert=1");
+	refuses("and has a certificate of a CA that nobody knows", "certificate");
+	if (client_looks_if_told()) {
+		server_with(NULL, NULL, "--skip-grant-tables", "one like it");
+		refuses("with a certificate that it made itself", "ertificate");
+		server_with(NULL, NULL, NULL, "one that knows the password");
+		forget_log();
+		is_int(try_now(60 * SECOND), 5, "proves it, and needs no CA");
+		put(5);
+	}
+	server_with(cert, key, NULL, "the first one again");
+	close_all();
+	open_all();
+	conf_tls(SERVER, "ca", "");
 	while (acked() < 5 && try_now(5 * SECOND) >= 0 && errors < 3)
 		;
 	is_u64(rig_number("SELECT COUNT(*) FROM ceems.job"), last_job, "the right one: all arrive");
@@ -356,6 +408,7 @@ int main(void)
 	const char *why = rig_start();
 
 	logger_set_sink(keep_log);
+	(void)signal(SIGPIPE, SIG_IGN); /* jobcomp's worker has it blocked */
 	snprintf(spool_dir_path, sizeof(spool_dir_path), "%s/spool", rig.dir);
 	if (why) {
 		skip(1, why);
