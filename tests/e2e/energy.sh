@@ -81,15 +81,25 @@ isnt() {
 	ok $? "$3"
 }
 
-# wait_energy ID: the job's energy is in slurmdbd. It is the last to come: on scancel slurmctld
-# books the end of a job and of its steps seconds before the steps report.
+# wait_energy ID [STEP...]: the job's energy, and that of these steps, is in slurmdbd. It is the last to come:
+# on scancel slurmctld books the end of a job and of its steps seconds before the steps report.
 wait_energy() {
 	wait_booked "$1"
-	wait_for 60 has_energy "$1"
+	wait_for 60 has_energy "$@"
 }
 
 has_energy() {
-	[ -n "$(job_acct "$1" ConsumedEnergyRaw)" ]
+	local id=$1 step
+
+	shift
+	for step in "" "$@"; do
+		[ -n "$(job_acct "$id" ConsumedEnergyRaw "$step")" ] || { echo "job $id: no energy of '$step'"; return 1; }
+	done
+}
+
+# has_step ID STEP: a tick has seen it, so that all that is fed from now on is in its time.
+has_step() {
+	ledger ".steps[] | \"\(.job).\(.step)\"" | grep -qx "$1.$2"
 }
 
 # work_write: $e2e_work/work [UNTIL [HERE]] takes some CPU time ten times a second, until there is a file

@@ -72,9 +72,11 @@ fails() {
 }
 
 # wait_for SECONDS CMD...: until CMD succeeds; its last output is in $out, and shown if it never
-# does. The time is only there to end a test that would hang: take plenty.
+# does. The time is only there to end a test that would hang: it is as long as a machine of its own needs
+# many times over, and E2E_PATIENCE [5] times that, for one which does much else.
 wait_for() {
-	local seconds=$1 end=$((SECONDS + $1))
+	local seconds=$(($1 * ${E2E_PATIENCE:-5})) end
+	end=$((SECONDS + seconds))
 	shift
 	until out=$("$@" 2>&1); do
 		if [ $SECONDS -ge $end ]; then
@@ -141,7 +143,12 @@ as() {
 
 # bpf_is_loaded: slurmd has the BPF programs loaded some time after it started. False: not here.
 bpf_is_loaded() {
-	wait_for 120 inside "$DIR/helpers/ceems-bpf" status
+	wait_for 120 bpf_is_decided && inside "$DIR/helpers/ceems-bpf" status >/dev/null 2>&1
+}
+
+bpf_is_decided() {
+	[ ! -e "$DIR/helpers/ceems-bpf" ] || inside "$DIR/helpers/ceems-bpf" status ||
+		grep -q 'I/O and network are not counted on this node' "$LOG_DIR"/slurmd.*.log
 }
 
 # submit USER ARG...: sbatch; prints the job's id.
@@ -154,6 +161,11 @@ submit() {
 # job_state ID: as slurmctld knows it.
 job_state() {
 	inside squeue -h -t all -j "$1" -o %T
+}
+
+# node_is STATE: of the cluster's only one. After a job it is completing for a while.
+node_is() {
+	inside sinfo -h -o %T | grep -x "$1"
 }
 
 job_is() {
@@ -184,6 +196,12 @@ job_acct() {
 # none.
 usage() {
 	job_acct "$1" "TRESUsage$3Tot" "$2" | tr , '\n' | sed -n "s|^$4=||p"
+}
+
+# is_used JOB STEP SIDE TRES: sacct has it. A step that lasts as long as its job is booked with it, and what
+# it used comes later.
+is_used() {
+	[ -n "$(usage "$@")" ]
 }
 
 # difference A B STEP SIDE TRES: of what two jobs used.

@@ -49,7 +49,8 @@ is "$(inside env sh -c 'ls -a /run/user 2>/dev/null')" "" "/run is its own"
 fails "the machine does not know user1" id user1
 is "$(md5sum /etc/passwd /etc/group /etc/nsswitch.conf)" "$passwd_before" "/etc is not touched"
 fails "a second start in the same folder is refused" "$cluster" start "$DIR"
-is "$(inside sinfo -h -o %T)" idle "and harms nothing"
+wait_for 60 node_is idle
+ok $? "and harms nothing"
 
 job=$(submit user1 --wrap 'srun true; echo from $SLURM_JOB_ID; exit 3')
 wait_for 60 job_is "$job" FAILED

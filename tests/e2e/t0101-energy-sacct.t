@@ -41,7 +41,7 @@ wait_for 60 sstat_has_energy
 ok $? "sstat shows the energy of a running step"
 # the job's own end, so that all of its steps are told to go
 inside scancel "$job"
-wait_energy "$job"
+wait_energy "$job" batch extern 0 1
 ok $? "the job is booked, with its energy"
 
 job_j=$(job_acct "$job" ConsumedEnergyRaw)
@@ -79,12 +79,11 @@ ok $? "the busy step has more than twice what the sleeping one has"
 # --- a normal end --------------------------------------------------------------------------------
 
 job=$(submit user2 -n1 -o /dev/null --wrap 'exec timeout 3 sh -c "while :; do :; done"')
-wait_for 60 job_is "$job" RUNNING
 while ! job_ran "$job"; do
 	feed 7000000
 	sleep 0.2
 done
-wait_energy "$job"
+wait_energy "$job" extern
 [ "$(job_acct "$job" ConsumedEnergyRaw)" -gt 0 ]
 ok $? "a job that ends by itself has energy"
 is "$(job_acct "$job" ConsumedEnergyRaw)" "$(job_acct "$job" ConsumedEnergyRaw extern)" \
@@ -92,7 +91,7 @@ is "$(job_acct "$job" ConsumedEnergyRaw)" "$(job_acct "$job" ConsumedEnergyRaw e
 has "$(job_acct "$job" AllocTRES%200)" "energy=" "it is in the job's AllocTRES"
 
 job=$(submit user2 -n1 -t 0:01 -o /dev/null --wrap 'srun false; srun sleep 0.05')
-wait_booked "$job"
+wait_energy "$job" 0 1
 isnt "$(tres "$job" 0 energy)" "" "a failing step has its energy"
 isnt "$(tres "$job" 1 energy)" "" "and one of 50 ms"
 

@@ -30,12 +30,18 @@ jobs_run() {
 	wait_booked "$job"
 	is "$(job_acct "$job" State)" COMPLETED "$1: a batch job completes"
 	is "$(cat "$DIR/home/user2/out")" "from a step" "$1: with its output"
-	is "$(inside sinfo -h -o %T)" idle "$1: the node is idle, not drained"
+	wait_for 60 node_is idle
+	ok $? "$1: the node is idle, not drained"
 	last_job=$job # whose energy, if any, is in slurmdbd a moment later
+}
+
+says() {
+	[ "$(slurmd_says "$1")" -gt 0 ]
 }
 
 # one_line TEXT: slurmd says it once, however many steps there were.
 one_line() {
+	wait_for 60 says "$1"
 	is "$(slurmd_says "$1")" 1 "one line says: $1"
 }
 
@@ -67,7 +73,7 @@ ModelIdleWatts=100
 ModelMaxWatts=200"
 jobs_run "no sensor, but a model"
 one_line "energy from model (estimate"
-wait_for 30 has_energy "$last_job"
+wait_for 30 has_energy "$last_job" extern
 ok $? "there is energy"
 has "$(job_acct "$last_job" TRESUsageInTot%400 extern)" "ic/ceems_source_model=" \
 	"marked as the model's"

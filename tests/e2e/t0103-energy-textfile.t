@@ -17,6 +17,7 @@ $(when -900),$(when 90000),700,marginal,direct,ZZ-1,$(when -600),a test
 EOT
 cluster_up --plugins acct_gather --fake-rapl --cpus 4 --ceems-conf <(cat <<EOT
 SampleInterval=100ms
+IdleWatts=1000000
 EmissionSeriesFile=$e2e_work/series.csv
 EmissionRegion=ZZ-1
 EmissionFreshAge=1d
@@ -35,7 +36,8 @@ series() {
 busy='exec timeout 600 sh -c "while :; do :; done"'
 job=$(submit user1 -n2 --comment secret -J secretname -o /dev/null --wrap "$busy")
 labels="hostname=\"n1\",manager=\"slurm\",uuid=\"$job\""
-# until the job uses the node: what it draws before that is not the job's
+# All that is used is what the node uses when idle, and goes by allocation: a busy job need not have had its
+# turn in each of so short ticks. Until the job is there it is nobody's.
 is_busy() {
 	[ "$(series "ceems_compute_unit_cpu_seconds_total{$labels}" | tr -d '.0')" != "" ]
 }

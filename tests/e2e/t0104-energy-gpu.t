@@ -8,11 +8,6 @@ needs_plugins acct_gather
 
 cluster_up --plugins acct_gather --fake-rapl --fake-gpus 4 --cpus 8
 
-# step_is_listed ID STEP: a tick has seen it, so that all that is fed from now on is in its time.
-step_is_listed() {
-	ledger ".steps[] | \"\(.job).\(.step)\"" | grep -qx "$1.$2"
-}
-
 gpu_is_noted() {
 	[ "$(slurmd_says "$1")" -ge "${2:-1}" ]
 }
@@ -31,11 +26,11 @@ submit_listed() {
 	local user=$1 step=$2
 	shift 2
 	job=$(submit "$user" -n1 -o /dev/null "$@")
-	wait_for 120 step_is_listed "$job" "$step" || bail "a step starts: $*"
+	wait_for 120 has_step "$job" "$step" || bail "a step starts: $*"
 }
 
 is "$(ledger '.measured.total_uj')" 0 "nothing has been used yet"
-gpu_is_noted "nvml (4 GPUs, NVIDIA Stand-in)"
+wait_for 60 gpu_is_noted "nvml (4 GPUs, NVIDIA Stand-in)"
 ok $? "slurmd says what it reads"
 
 # --- two jobs, one without a GPU, and a GPU that nobody has --------------------------------------
@@ -123,8 +118,9 @@ is "$(step_gpu_uj "$share" 0)" 10000000 "who has one of them has a quarter of th
 
 inside scancel "$one" "$two" "$none" "$share"
 for job in "$one" "$two" "$none" "$share"; do
-	wait_energy "$job"
+	wait_energy "$job" batch extern
 done
+wait_energy "$two" 0
 conserved "all jobs have ended"
 is "$(gpu_joules "$one" batch) $(gpu_joules "$one" extern)" "150 150" "sacct: the first job's GPU"
 is "$(gpu_joules "$two" 0) $(gpu_joules "$two" batch) $(gpu_joules "$two" extern)" "270 300 570" \

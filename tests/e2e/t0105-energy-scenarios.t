@@ -196,7 +196,7 @@ ok $? "it has energy: $(job_acct "$long" ConsumedEnergyRaw) J"
 feed_all 90000007 10000003
 inside scancel "$wide" "$paused" "${mix[@]}"
 for job in "${jobs[@]}"; do
-	wait_energy "$job"
+	wait_energy "$job" extern
 done
 for n in $nodes; do
 	on "$n" conserved "$n"

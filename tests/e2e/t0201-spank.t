@@ -64,6 +64,7 @@ if bpf_is_loaded; then
 	two=$(dd_job 30 -n 2)
 	for job in $small $big $two $two_small; do
 		wait_booked "$job" || bail "slurmdbd has job $job"
+		wait_for 60 is_used "$job" extern Out fs/ceems
 	done
 	mib=1048576
 	is "$(difference "$small" "$big" 0 In fs/ceems)" $((20 * mib)) "bytes read, exact"
@@ -127,7 +128,7 @@ out=$(dd_step 1 --ceems-report --ceems-perf=io)
 is "$(grep 'task clock' <<<"$out" | grep -vc 'n/a')" 0 "but not for one who asked for something else"
 
 # backfill alone starts them, and not two components on one node
-out=$(as user1 timeout 120 salloc -n 1 --ceems-report : -n 1 srun --het-group=0,1 true 2>&1)
+out=$(as user1 timeout 600 salloc -n 1 --ceems-report : -n 1 srun --het-group=0,1 true 2>&1)
 is $? 0 "a heterogeneous job runs"
 is "$(grep -c 'ceems: step ' <<<"$out")" 2 "and each of its components has a report"
 "$cluster" stop "$DIR"

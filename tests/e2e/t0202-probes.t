@@ -20,7 +20,7 @@ my ($chunks, $datagrams, $with) = @ARGV;
 my $size = 65536; my $chunk = 'x' x $size; my $buf;
 syswrite STDOUT, sprintf "%08d\n", $ENV{SLURM_JOB_ID};
 open my $mark, '>', "$with.$ENV{SLURM_JOB_UID}";
-for (1 .. 600) { last if -e "$with.7101" && -e "$with.7102"; select undef, undef, undef, 0.1 }
+for (1 .. 3000) { last if -e "$with.7101" && -e "$with.7102"; select undef, undef, undef, 0.1 }
 open my $out, '>', '/dev/null'; open my $in, '<', '/dev/zero';
 for (1 .. $chunks) { syswrite $out, $chunk; sysread $in, $buf, $size }
 socket my $server, PF_INET, SOCK_STREAM, 0; bind $server, pack_sockaddr_in 0, INADDR_LOOPBACK;
@@ -41,7 +41,7 @@ chmod 644 "$DIR/home/worker"
 
 # work USER MARK CHUNKS DATAGRAMS: prints the job's id.
 work() {
-	as "$1" timeout 120 srun -n 1 --mem=100 --ceems-perf=net perl "$DIR/home/worker" "$3" "$4" "$2" |
+	as "$1" timeout 600 srun -n 1 --mem=100 --ceems-perf=net perl "$DIR/home/worker" "$3" "$4" "$2" |
 		head -n 1 | sed 's/^0*//'
 }
 
@@ -56,6 +56,8 @@ both() {
 	job2=$(cat "$e2e_work/job2")
 	wait_booked "$job1" || bail "slurmdbd has job '$job1'"
 	wait_booked "$job2" || bail "slurmdbd has job '$job2'"
+	wait_for 60 is_used "$job1" extern In ic/ceems_net
+	wait_for 60 is_used "$job2" extern In ic/ceems_net
 }
 
 # check STEP NONE JOB CHUNKS DATAGRAMS WHOSE; NONE: a job that did nothing but start

@@ -21,6 +21,7 @@ crowd() {
 		for i in $(seq '$many'); do
 			srun --overlap -n1 --mem=0 '"$traffic"' $((i * 1000)) & done; wait')
 	wait_booked "$job" || bail "slurmdbd has job $job"
+	wait_for 60 is_used "$job" extern In ic/ceems_net
 	sum=$(for ((i = 0; i < many; i++)); do usage "$job" $i In ic/ceems_net; done |
 		awk '{ s += $1 } END { print s + 0 }')
 }
@@ -58,10 +59,6 @@ ledger_lost() {
 	inside "$BUILD_DIR/src/cmd/ceems" ledger -n n1 --json |
 		jq -e "[.steps[] | select(.job == $job and .step == \"0\")] | length == 0"
 }
-# a cancelled job's steps may be booked after the job
-extern_is_booked() {
-	[ -n "$(usage "$job" extern In ic/ceems_net)" ]
-}
 # victim: in $sum what the job has beside its batch step
 victim() {
 	job=$(submit user1 -n1 -o "$DIR/home/user1/victim.%j" --wrap "
@@ -71,7 +68,7 @@ victim() {
 	wait_for 60 ledger_lost || bail "its slurmstepd is killed and the sampler sees it"
 	inside scancel "$job"
 	wait_booked "$job" || bail "slurmdbd has job $job"
-	wait_for 60 extern_is_booked
+	wait_for 60 is_used "$job" extern In ic/ceems_net
 	batch=$(usage "$job" batch In ic/ceems_net)
 	sum=$(($(usage "$job" extern In ic/ceems_net) - ${batch:-0}))
 }
@@ -108,22 +105,27 @@ is "$(usage "$left" 0 In ic/ceems_net)" 5004 "what outlives the step's last task
 
 # --- nothing stays -----------------------------------------------------------------------------
 
+# of our slurmd: on this machine others may come and go
 attached() {
-	# shellcheck disable=SC2046
-	bpftool -j link show | jq '[.[] | select(.type == "tracing" or .type == "raw_tracepoint")] | length'
+	bpftool -j link show | jq --argjson ours "[$ours]" '[.[] | select(.prog_id as $id | $ours | index($id))] | length'
+}
+programs() {
+	# shellcheck disable=SC2016
+	inside sh -c 'for pin in /sys/fs/bpf/ceems/v*/prog_*; do bpftool -j prog show pinned "$pin"; done' | jq .id | paste -sd ,
 }
 "$cluster" kill "$DIR" slurmd n1
 fails "slurmd takes the object along when it ends" inside test -e /sys/fs/bpf/ceems
-before=$(attached)
 "$cluster" start-daemon "$DIR" slurmd n1
+bpf_is_loaded
+ours=$(programs)
 is_attached() {
-	[ "$(attached)" -gt "$before" ]
+	[ "$(attached)" -gt 0 ]
 }
 wait_for 60 is_attached
 ok $? "with slurmd programs are attached"
 "$cluster" kill "$DIR" slurmd n1 -KILL
 is_detached() {
-	[ "$(attached)" -le "$before" ]
+	[ "$(attached)" = 0 ]
 }
 wait_for 60 is_detached
 ok $? "killed, it leaves none within a minute"

@@ -12,7 +12,8 @@ conf=(--conf "$CEEMS_CONF" --node n1)
 
 # --- check -----------------------------------------------------------------------------------------
 
-passes "check finds nothing wrong" inside "$ceems" check "${conf[@]}"
+wait_for 60 inside "$ceems" check "${conf[@]}"
+ok $? "check finds nothing wrong"
 out=$(inside "$ceems" check "${conf[@]}")
 has "$out" "ok     rapl " "it reads the sensor"
 has "$out" "AccountingStorageTRES has all of ours" "slurm.conf"
@@ -118,7 +119,7 @@ echo "PrivateData=jobs" >>"$DIR/etc/slurmdbd.conf"
 fails "with PrivateData=jobs he does not" as user2 "$ceems" job "$job"
 passes "its owner does" as user1 "$ceems" job "$job"
 "$cluster" kill "$DIR" slurmdbd
-fails "without slurmdbd job fails" timeout 60 "$cluster" exec "$DIR" "$ceems" job "$job"
+fails "without slurmdbd job fails" timeout 600 "$cluster" exec "$DIR" "$ceems" job "$job"
 has "$out" "slurmdbd" "and says who is missing"
 "$cluster" start-daemon "$DIR" slurmdbd
 

@@ -62,7 +62,7 @@ cluster_up --nodes 2 --plugins acct_gather,jobcomp \
 job=$(late_job)
 wait_for 60 has_record "$job"
 ok $? "a job that does not end within FinalEnergyWait has a record"
-is "$(field "$job" .energy.final)" false "which says that its energy is not final"
+is "$(records "$job" | head -n 1 | jq .energy.final)" false "which says that its energy is not final"
 key=$(field "$job" .key)
 # what slurmctld has not saved is gone with it, and the job would end a second time
 touch "$e2e_work/cancelled"
@@ -90,6 +90,8 @@ has "$(field "$job" .script)" 'trap \"\" TERM; for i in $(seq 600)' "and there i
 
 # --- slurmdbd is down -------------------------------------------------------------------------------
 
+configure FinalEnergyWait=2m
+restart_slurmctld -TERM
 "$cluster" kill "$DIR" slurmdbd -TERM
 job=$(submit user2 --wrap 'srun sleep 1')
 other=$(submit user3 -J other --wrap true)
@@ -121,6 +123,7 @@ fi
 
 # --- CorrectionWait=0 -------------------------------------------------------------------------------
 
+configure FinalEnergyWait=2s
 configure CorrectionWait=0
 restart_slurmctld -TERM
 job=$(late_job)

@@ -39,6 +39,7 @@ gone() {
 }
 
 some user1
+wait_for 60 writers
 is "$(writers)" 1 "the spool has one writer"
 passes "the backup takes over" inside scontrol takeover
 wait_for 60 answers
@@ -78,7 +79,7 @@ cancel_the_rest() {
 		scancel -u user1; scancel -u user2; scancel -u user3' >/dev/null 2>&1
 	over
 }
-wait_for 40 over
+E2E_PATIENCE=1 wait_for 40 over
 wait_for 300 cancel_the_rest
 ok $? "all jobs are over"
 all_is_told

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 needs_plugins jobcomp acct_gather
 
-cluster_up --plugins acct_gather,jobcomp --ceems-conf <(printf '%s\n' Sinks=file FinalEnergyWait=20s)
+cluster_up --plugins acct_gather,jobcomp --ceems-conf <(printf '%s\n' Sinks=file FinalEnergyWait=10m)
 
 # --- the second cluster: beside the first, with a slurmctld and a slurmd of its own ----------------
 
@@ -67,6 +67,10 @@ all_recorded() {
 	[ "$(recorded | sort -u | wc -l)" -ge 9 ]
 }
 wait_for 120 all_recorded
+all_shown() {
+	[ "$(recorded | sort)" = "$(shown | sort -u)" ]
+}
+wait_for 60 all_shown
 is "$(recorded | sort)" "$(shown | sort -u)" "each has one record, of the cluster that ran it"
 has "$(recorded)" " other COMPLETED" "some ran on the second cluster"
 has "$(recorded)" " ceems COMPLETED" "some on the first"

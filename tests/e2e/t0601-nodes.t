@@ -14,7 +14,7 @@ x11=
 [ ! -x /usr/bin/xauth ] || x11=,X11
 cluster_up --nodes 8 --cpus 8 --fake-rapl --still-cpus --slurm-conf <(printf '%s\n' \
 	TreeWidth=2 LaunchParameters=use_interactive_step "PrologFlags=Contain$x11" MaxArraySize=10001) \
-	--ceems-conf <(printf '%s\n' Sinks=file IdleWatts=0.001)
+	--ceems-conf <(printf '%s\n' Sinks=file IdleWatts=0.001 FinalEnergyWait=10m)
 home=$DIR/home/user1
 
 feed_all() {
@@ -27,7 +27,7 @@ feed_all() {
 
 # Nodes use energy as long as CMD says no.
 feed_until() {
-	local end=$((SECONDS + 180))
+	local end=$((SECONDS + 900))
 
 	until "$@"; do
 		[ $SECONDS -lt $end ] || return 1
@@ -65,7 +65,7 @@ has_record() {
 agrees() {
 	local id=$1 row=$2 nnodes=$3 what=$4 j sum pairs
 
-	wait_energy "$row"
+	wait_energy "$row" extern
 	j=$(job_acct "$row" ConsumedEnergyRaw)
 	[ "${j:-0}" -gt 0 ]
 	ok $? "$what: job $row has ${j:-no} J in sacct"

@@ -9,9 +9,10 @@ needs_plugins acct_gather spank jobcomp
 . "$e2e_top/tests/e2e/energy.sh"
 
 cluster_up --configless --fake-rapl --still-cpus \
-	--ceems-conf <(printf '%s\n' Sinks=file IdleWatts=0.001)
+	--ceems-conf <(printf '%s\n' Sinks=file IdleWatts=0.001 FinalEnergyWait=10m)
 is "$(inside readlink /run/slurm/conf)" "$DIR/slurmd/n1/conf-cache" "slurmd has what slurmctld sent"
 fails "ceems.conf is not of it" test -e "$DIR/slurmd/n1/conf-cache/ceems.conf"
+wait_for 60 slurmd_says "ceems: energy from rapl"
 is "$(slurmd_says "ceems: energy from rapl")" 1 "slurmd finds it all the same"
 
 # as an admin on such a node: no slurm.conf where ceems.conf is

@@ -10,7 +10,7 @@ needs_plugins acct_gather spank jobcomp
 
 cluster_up --cpus 4 --fake-rapl --still-cpus --slurm-conf <(printf '%s\n' ProctrackType=proctrack/linuxproc \
 	TaskPlugin=task/none JobAcctGatherType=jobacct_gather/linux) \
-	--ceems-conf <(printf '%s\n' Sinks=file IdleWatts=0.001)
+	--ceems-conf <(printf '%s\n' Sinks=file IdleWatts=0.001 FinalEnergyWait=10m)
 home=$DIR/home/user1
 work_write
 

@@ -125,12 +125,8 @@ says_source() {
 }
 
 node_is_idle() {
-	wait_for 60 sinfo_says_idle
+	wait_for 60 node_is idle
 	ok $? "the node is idle, not drained"
-}
-
-sinfo_says_idle() {
-	inside sinfo -h -o %T | grep -qx idle
 }
 
 # job_begins [ARG...]: user1's step runs until scancel; its job's id is in $job once the ledger
@@ -171,6 +167,23 @@ part_uj() {
 	ledger "[.parts[] | select(.domain == \"$1\") | .energy_uj] | add // 0"
 }
 
+# parts_are DOMAIN UJ...: a sum that is read when one part of it has been booked and another has not is
+# neither the one before nor the one after.
+parts_are() {
+	local uj
+
+	while [ $# -gt 0 ]; do
+		uj=$(part_uj "$1")
+		[ "$uj" = "$2" ] || { echo "$1 has $uj uJ, not $2"; return 1; }
+		shift 2
+	done
+}
+
+# reads_only DOMAIN SOURCE QUALITY
+reads_only() {
+	ledger '[.parts[] | "\(.domain) \(.source) \(.quality)"] | join(",")' | grep -x "$*"
+}
+
 is_measured() {
 	local uj
 
@@ -187,6 +200,11 @@ measured_beyond() {
 
 guest_ms() {
 	awk '{ printf "%.0f\n", $1 * 1000 }' /proc/uptime
+}
+
+# ticks_pass N: at least
+ticks_pass() {
+	wait_for 120 ledger_counts ticks $(($(ledger .ticks) + $1))
 }
 
 # at_most WATTS SINCE_MS FROM_UJ WHAT: what power sensors showed adds up to no more than the time

@@ -9,22 +9,27 @@ rapl_range=65532610987654 rapl_load packages=1 psys=1 start_uj=1000000000
 sources_are rapl
 job_begins
 
-rapl_move 1 900000000
+# psys last: a tick between the two would take its joules for other's
 rapl_move 0 500000000
 rapl_move 0:0 400000000
 rapl_move 0:1 100000000
-wait_for 60 is_measured 900000000
+wait_for 60 parts_are cpu 500000000 dram 100000000
+ok $? "packages and memory are measured"
+rapl_move 1 900000000
+# psys has not moved since the job began: what it has more is booked over as much time again
+wait_for 300 is_measured 900000000
 ok $? "cores, packages and memory are not counted twice"
-is "$(part_uj cpu) $(part_uj dram) $(part_uj other)" "500000000 100000000 300000000" \
-	"the rest of the platform is other"
+wait_for 60 parts_are cpu 500000000 dram 100000000 other 300000000
+ok $? "the rest of the platform is other"
 
 rapl_move 0 200000000
 wait_for 60 is_measured 1100000000
 ok $? "a package ahead of psys: what it used is booked"
 rapl_move 1 250000000
-wait_for 60 is_measured 1150000000
+wait_for 300 is_measured 1150000000
 ok $? "and psys is not booked again"
-is "$(part_uj other)" 350000000 "other is what is left of it"
+wait_for 60 parts_are cpu 700000000 dram 100000000 other 350000000
+ok $? "other is what is left of it"
 job_ends
 sacct_agrees
 
@@ -37,9 +42,11 @@ rapl_move 0 40000000
 "$cluster" start-daemon "$DIR" slurmd n1
 wait_for 60 ledger_counts rejected 1
 ok $? "counters that began anew are seen"
-rapl_move 1 30000000
 rapl_move 0 20000000
-# psys was read last before slurmd's restart: what it has more is booked over as much time again
+wait_for 60 parts_are cpu 720000000
+ok $? "a package goes on from there"
+rapl_move 1 30000000
+# over as much time as slurmd was away
 wait_for 300 is_measured 1180000000
 ok $? "and are no energy"
 adds_up "after the reset"

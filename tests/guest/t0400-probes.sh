@@ -18,7 +18,7 @@ has "$out" "io        on" "this kernel has function hooks"
 
 # step USER CMD: prints its job's id, does CMD when told to go, and the report
 step() {
-	as "$1" timeout 300 srun -n1 --mem=100 --ceems-perf=io,net --ceems-report sh -c '
+	as "$1" timeout 1200 srun -n1 --mem=100 --ceems-perf=io,net --ceems-report sh -c '
 		echo "job $SLURM_JOB_ID"; : >/mnt/scratch/here.$SLURM_JOB_ID
 		until [ -e /mnt/scratch/go ]; do sleep 0.1; done
 		'"$2" >"$e2e_work/$1.out" 2>&1

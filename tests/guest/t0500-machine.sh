@@ -7,7 +7,6 @@ rapl_load packages=1 psys=0 start_uj=0
 sources_are rapl
 slurmd_reads rapl
 
-# loaded in the background, and emulated that takes its time
 read="6.2"
 bpf_is_loaded || read="n/a (no BPF)"
 job=$(submit user1 -n1 --mem=100 --ceems-report --ceems-perf=sw -o /tmp/machine.out --wrap '

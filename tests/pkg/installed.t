@@ -79,7 +79,8 @@ as_built
 # of a large node: a small one's second of sleep is less than a joule
 cluster_up --sink-db --ceems-conf <(printf '%s\n' EnergySources=model ModelIdleWatts=200 ModelMaxWatts=400)
 conf=(--conf "$CEEMS_CONF" --node n1)
-passes "ceems check finds nothing wrong" inside ceems check "${conf[@]}"
+wait_for 60 inside ceems check "${conf[@]}"
+ok $? "ceems check finds nothing wrong"
 passes "slurmctld runs the package's plugin" inside grep -q "$plugins/jobcomp_ceems.so" \
 	/proc/"$(inside pgrep -o slurmctld)"/maps
 run_job
@@ -106,7 +107,7 @@ ok $? "the daemons restart with it"
 wait_for 60 inside ceems ledger "${conf[@]}"
 ok $? "it has a ledger of its own layout"
 is "$(times 'is of another version of the plugin')" 1 "slurmd says so, once"
-waits_for_mariadb 1
+wait_for 60 waits_for_mariadb 1
 ok $? "the record still waits"
 "$cluster" start-daemon "$DIR" sinkdb
 passes "the schema is brought up to date" inside ceems db migrate --conf "$CEEMS_CONF" --sql-dir /usr/share/ceems/sql

@@ -116,7 +116,7 @@ daemon_is_up() {
 }
 
 slurm_inside() {
-	SLURM_CONF=$DIR/etc/slurm.conf space_enter timeout 10 "$@"
+	SLURM_CONF=$DIR/etc/slurm.conf space_enter timeout 60 "$@"
 }
 
 # 0: up; 1: it ended instead, or was not up in time (said on stderr).
@@ -145,7 +145,7 @@ daemon_start() {
 	daemon_launch "$1"
 	# pid file first: without one it would count as ended
 	pid_is_noted() { [ -s "$DIR/run/pid/$1" ]; }
-	wait_until 20 pid_is_noted "$1" || die "$1 cannot be launched"
+	wait_until 120 pid_is_noted "$1" || die "$1 cannot be launched"
 }
 
 daemon_kill() {
@@ -156,7 +156,7 @@ daemon_kill() {
 	case $signal in
 	TERM | KILL | 9 | 15 | INT | QUIT)
 		daemon_is_gone() { ! daemon_pid "$name" >/dev/null; }
-		wait_until 60 daemon_is_gone || die "$name lives on after SIG$signal"
+		wait_until 300 daemon_is_gone || die "$name lives on after SIG$signal"
 		;;
 	esac
 }

@@ -125,7 +125,7 @@ space_destroy() {
 		read -r pid start <"$DIR/run/init"
 		kill -KILL "$pid"
 		space_is_gone() { [ "$(proc_start_time "$pid")" != "$start" ]; }
-		wait_until 20 space_is_gone || die "the cluster's init $pid does not end"
+		wait_until 120 space_is_gone || die "the cluster's init $pid does not end"
 	fi
 	[ -z "${CGROUP_NAME:-}" ] || cgroups_remove
 }
