@@ -349,3 +349,28 @@ void ledger_account_figures(const struct ledger_page *page, const struct account
 	else
 		miss_emissions(figures, why);
 }
+
+struct figures_query {
+	const struct account *account;
+	struct figures *figures;
+};
+
+static int read_figures(const struct ledger *l, const struct ledger_page *page, void *arg)
+{
+	struct figures_query *q = arg;
+
+	(void)l;
+	ledger_account_figures(page, q->account, q->figures);
+	return 0;
+}
+
+int ledger_figures(const struct ledger *l, const struct account *a, struct figures *figures)
+{
+	struct figures now = *figures;
+	struct figures_query q = { .account = a, .figures = &now };
+	int rc = read_page(l, read_figures, &q);
+
+	if (rc == 0)
+		*figures = now;
+	return rc;
+}

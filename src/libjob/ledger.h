@@ -234,6 +234,8 @@ int ledger_job_total(const struct ledger *l, uint32_t job_id, struct account *re
 /* Fills the energy and emission metrics of FIGURES from an account and what is known of it. */
 void ledger_account_figures(const struct ledger_page *page, const struct account *a,
 			    struct figures *figures);
+/* The same by the current page, without a copy of it. -EAGAIN as with ledger_snapshot(). */
+int ledger_figures(const struct ledger *l, const struct account *a, struct figures *figures);
 
 /* --- slurmstepd ------------------------------------------------------------------------- */
 

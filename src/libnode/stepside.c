@@ -194,15 +194,6 @@ static void write_figures(struct stepside *st, struct ledger_slot *slot, uint64_
 		stepprobes_read(st->probes, f, &st->detail);
 }
 
-/* Energy and emissions of A; nothing where nobody measures. */
-static void add_energy(struct stepside *st, const struct account *a, struct figures *figures)
-{
-	_cleanup_free_ struct ledger_page *page = malloc(sizeof(*page));
-
-	if (page && ledger_snapshot(st->ledger, page) == 0)
-		ledger_account_figures(page, a, figures);
-}
-
 void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *figures,
 		     uint64_t *ret_elapsed_ns)
 {
@@ -231,7 +222,7 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *fi
 			figures_set(figures, METRIC_CPU_TIME, job_busy_ns);
 	}
 	if (rc != -ENODATA || account_total_uj(&energy)) /* of the job's other steps */
-		add_energy(st, &energy, figures);
+		(void)ledger_figures(st->ledger, &energy, figures);
 	*ret_elapsed_ns = st->elapsed_ns;
 }
 

@@ -465,6 +465,8 @@ static void test_alone(void)
 	f.node_busy_ns = S;
 	(void)fake_tick(&f, 0, 30000000, 0);
 	is_int(ledger_job_total(l, 7, &a, &fig, NULL), 0, "the job");
+	is_int(ledger_figures(l, &a, &fig), 0, "by the page");
+	is_u64(fig.value[METRIC_ENERGY], account_total_uj(&a), "its energy is among them");
 	ok(account_total_uj(&a) > 20000000, "gets what it used in the gap");
 	is_u64(fig.value[METRIC_PAGE_FAULTS], 3, "its figures once");
 	is_int(atomic_load(&ledger_slot(l, slot)->state), SLOT_FREE, "the slot is free");
