@@ -379,7 +379,9 @@ unsigned int probes_share(struct probes *p, enum probes_group group)
 	for (i = 0; i < LINK_N; i++) {
 		if (links[i].group != group)
 			continue;
-		if (p->link[i] < 0 && probes_program(p, links[i].name, &program) == 0)
+		/* asked at every tick: a word in memory first, before files are opened */
+		if (p->link[i] < 0 && __atomic_load_n(&p->meta->link[i], __ATOMIC_ACQUIRE) &&
+		    probes_program(p, links[i].name, &program) == 0)
 			(void)join(p, (enum probes_link)i, program, &p->link[i]);
 		held += p->link[i] >= 0;
 	}
