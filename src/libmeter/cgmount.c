@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -103,30 +105,106 @@ bool cgmount_match(const char *line, const char *controller, const char *path, c
 	return (size_t)snprintf(ret, size, "%s%s", point, path + root_len) < size;
 }
 
-int cgmount_find(const char *controller, const char *path, char *ret, size_t size)
+/*
+ * What mountinfo says of cgroups. The kernel puts the whole table together for whoever reads it, which takes
+ * longer than all else that a step does here; so the file stays open, and poll() tells of a change.
+ */
+static struct {
+	pthread_mutex_t lock;
+	pid_t owner; /* a child may go into namespaces of its own */
+	FILE *f;
+	char *text; /* lines; NULL: to be read */
+} mounts = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void forget_mounts(void)
 {
-	_cleanup_fclose_ FILE *f = fopen("/proc/self/mountinfo", "re");
+	if (mounts.f)
+		(void)fclose(TAKE_PTR(mounts.f));
+	free(TAKE_PTR(mounts.text));
+}
+
+/* A plugin is unmapped. */
+static void __attribute__((destructor)) leave(void)
+{
+	forget_mounts();
+}
+
+static int read_mounts(void)
+{
 	_cleanup_free_ char *line = NULL;
-	_cleanup_free_ char *folder = malloc(size);
 	size_t line_size = 0;
+	size_t len;
+	FILE *out = open_memstream(&mounts.text, &len);
+	bool failed;
 
-	if (!f)
-		return -errno;
-	if (!folder)
+	if (!out)
 		return -ENOMEM;
-	while (getline(&line, &line_size, f) > 0) {
-		struct statfs fs;
+	rewind(mounts.f);
+	while (getline(&line, &line_size, mounts.f) > 0)
+		if (strstr(line, " - cgroup"))
+			(void)fputs(line, out);
+	failed = ferror(mounts.f) || ferror(out);
+	failed |= fclose(out) != 0;
+	if (failed)
+		free(TAKE_PTR(mounts.text));
+	return failed ? -EIO : 0;
+}
 
+static int open_mounts(void)
+{
+	if (mounts.owner != getpid())
+		forget_mounts();
+	mounts.owner = getpid();
+	if (!mounts.f)
+		mounts.f = fopen("/proc/self/mountinfo", "re");
+	return mounts.f ? 0 : -errno;
+}
+
+/* With the lock. A change while they are read is one for the next poll(). */
+static int update_mounts(void)
+{
+	struct pollfd p = { .events = POLLPRI };
+	int rc = open_mounts();
+
+	if (rc < 0)
+		return rc;
+	p.fd = fileno(mounts.f);
+	if (poll(&p, 1, 0) == 0 && mounts.text)
+		return 0;
+	free(TAKE_PTR(mounts.text));
+	return read_mounts();
+}
+
+static int find_folder(const char *controller, const char *path, char *folder, size_t size)
+{
+	const char *line, *end;
+	struct statfs fs;
+
+	for (line = mounts.text; (end = strchr(line, '\n')); line = end + 1) {
 		if (!cgmount_match(line, controller, path, folder, size))
 			continue;
 		/* something else may be mounted over it */
-		if (statfs(folder, &fs) < 0 ||
-		    fs.f_type != (controller ? V1_MAGIC : V2_MAGIC))
-			continue;
-		memcpy(ret, folder, strlen(folder) + 1);
-		return 0;
+		if (statfs(folder, &fs) == 0 && fs.f_type == (controller ? V1_MAGIC : V2_MAGIC))
+			return 0;
 	}
 	return -ENOENT;
+}
+
+int cgmount_find(const char *controller, const char *path, char *ret, size_t size)
+{
+	_cleanup_free_ char *folder = malloc(size);
+	int rc;
+
+	if (!folder)
+		return -ENOMEM;
+	(void)pthread_mutex_lock(&mounts.lock);
+	rc = update_mounts();
+	if (rc == 0)
+		rc = find_folder(controller, path, folder, size);
+	(void)pthread_mutex_unlock(&mounts.lock);
+	if (rc == 0)
+		memcpy(ret, folder, strlen(folder) + 1);
+	return rc;
 }
 
 int cgmount_open_step(const char *controller, const char *path, const char *file)

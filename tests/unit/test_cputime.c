@@ -3,13 +3,16 @@
  * CPU time of cgroups, on the cgroups of the machine that runs the test: a child burns
  * CPU in a folder of its own and says how much it was.
  */
+#define _GNU_SOURCE /* unshare */
 #include "src/libmeter/cputime.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -90,6 +93,53 @@ static void test_match(void)
 	   "mount: no room");
 	is_int(cgmount_find("no-such-controller", "/", buf, sizeof(buf)), -ENOENT,
 	       "mount: controller that no kernel has");
+}
+
+static const char *v2_point(char *buf, size_t size)
+{
+	return cgmount_find(NULL, "/", buf, size) == 0 ? buf : NULL;
+}
+
+/* Mounts that come and go, and another namespace's, are seen though the table is remembered. */
+static int changing_mounts(const char *before)
+{
+	char at[PATH_MAX];
+
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return 100;
+	if (!v2_point(at, sizeof(at)) || strcmp(at, before) != 0)
+		return 1;
+	if (mount("none", before, "tmpfs", 0, NULL) < 0)
+		return 100;
+	if (v2_point(at, sizeof(at)) && !strcmp(at, before))
+		return 2;
+	if (umount2(before, MNT_DETACH) < 0 || !v2_point(at, sizeof(at)))
+		return 3;
+	while (v2_point(at, sizeof(at)))
+		if (umount2(at, MNT_DETACH) < 0)
+			return 4;
+	return 0;
+}
+
+static void test_changing_mounts(void)
+{
+	char at[PATH_MAX], again[PATH_MAX];
+	int status = -1;
+	pid_t pid;
+
+	if (geteuid() != 0 || !v2_point(at, sizeof(at))) {
+		skip(2, "needs root and cgroup v2");
+		return;
+	}
+	pid = fork();
+	if (!pid)
+		_exit(changing_mounts(at));
+	(void)waitpid(pid, &status, 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 100)
+		skip(1, "may not mount here");
+	else
+		is_int(status, 0, "mounts that come and go");
+	ok(v2_point(again, sizeof(again)) && !strcmp(at, again), "of this process, as before");
 }
 
 static void test_step_paths(void)
@@ -468,6 +518,7 @@ int main(void)
 
 	alarm(120); /* a lost child ends the test, not the test run */
 	test_match();
+	test_changing_mounts();
 	test_step_paths();
 	test_node();
 	test_open_fails();
