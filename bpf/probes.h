@@ -32,8 +32,8 @@
 
 #include <linux/types.h>
 
-#define PROBES_ABI 3
-#define PROBES_DIR "v3"
+#define PROBES_ABI 4
+#define PROBES_DIR "v4"
 
 #define PROBES_SLOTS 1024 /* numbered from 1, so that 0 can mean none */
 #define PROBES_CGROUPS (2 * PROBES_SLOTS)
@@ -121,8 +121,10 @@ struct probes_owner {
 	__u64 start;  /* field 22 of /proc/PID/stat: tells a reused pid */
 	__u64 cgroup_v2;
 	__u64 cgroup_v1;
+	__u32 tgid; /* its pid as programs see it: that of the machine */
+	__u32 pad;
 };
-_Static_assert(sizeof(struct probes_owner) == 32, "probes ABI");
+_Static_assert(sizeof(struct probes_owner) == 40, "probes ABI");
 
 /* By pid: daemons that want it loaded. */
 struct probes_user {

@@ -94,4 +94,15 @@ int living(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+/*
+ * Test run by whoever wants to know its pid as programs see it, which differs in a pid namespace. Attached to
+ * nothing; of the type that runs in the caller's context.
+ */
+SEC("raw_tp/sched_process_exit")
+int task_self(struct bpf_raw_tracepoint_args *ctx)
+{
+	(void)ctx;
+	return (int)(bpf_get_current_pid_tgid() >> 32);
+}
+
 #endif

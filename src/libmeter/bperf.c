@@ -110,7 +110,7 @@ static int claim(struct maps *m, uint32_t slot, bool asks)
 	if (owner.pid != (uint32_t)getpid())
 		return -EPERM;
 	owner.groups = asks ? owner.groups | bit : owner.groups & ~bit;
-	s.owner = asks ? owner.pid : 0;
+	s.owner = asks ? owner.tgid : 0;
 	rc = bpfsys_update(m->owners, &slot, &owner, BPF_EXIST);
 	return rc < 0 ? rc : bpfsys_update(m->slots, &slot, &s, BPF_ANY);
 }

@@ -267,3 +267,16 @@ int bpfsys_run_on(int program_fd, uint32_t cpu, const uint64_t *arg, uint32_t n)
 	attr.test.cpu = cpu;
 	return call(BPF_PROG_TEST_RUN, &attr);
 }
+
+int bpfsys_run(int program_fd, uint32_t *ret)
+{
+	union bpf_attr attr;
+	int rc;
+
+	clear(&attr);
+	attr.test.prog_fd = (uint32_t)program_fd;
+	rc = call(BPF_PROG_TEST_RUN, &attr);
+	if (rc == 0)
+		*ret = attr.test.retval;
+	return rc;
+}

@@ -71,5 +71,7 @@ int bpfsys_iterate(int program_fd, int map_fd, int *ret_fd);
  * -ENXIO: the CPU is offline; -EINVAL, -ENOTSUPP (524): a kernel before 5.10 (1b4d60ec162f).
  */
 int bpfsys_run_on(int program_fd, uint32_t cpu, const uint64_t *arg, uint32_t n);
+/* The same here, without a context; *RET is what it returned. */
+int bpfsys_run(int program_fd, uint32_t *ret);
 
 #endif

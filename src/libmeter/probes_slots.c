@@ -20,6 +20,8 @@
 
 /* Inode of a hierarchy's root (fs/kernfs/dir.c numbers from 1): everybody's tasks, nobody's step. */
 #define ROOT_ID 1
+/* Inode of the machine's own pid namespace: PROC_PID_INIT_INO. */
+#define MACHINE_PIDS 0xeffffffc
 /* Between two looks at a lock that somebody has. */
 #define LOCK_POLL_NS NSEC_PER_MSEC
 
@@ -292,6 +294,19 @@ static void empty_places(struct probes *p, uint32_t slot)
 		(void)bpfsys_delete(fd, &key);
 }
 
+/* The caller's pid as programs see it. A kernel before 5.10 knows it only outside of pid namespaces. */
+static uint32_t own_tgid(struct probes *p)
+{
+	uint32_t tgid = (uint32_t)getpid();
+	struct stat st;
+	int fd;
+
+	if (stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != MACHINE_PIDS &&
+	    probes_program(p, "task_self", &fd) == 0)
+		(void)bpfsys_run(fd, &tgid);
+	return tgid;
+}
+
 static int set_fs_owner(struct probes *p, uint32_t slot, uint32_t pid)
 {
 	_cleanup_free_ struct probes_fs *fs = calloc(1, sizeof(*fs));
@@ -339,6 +354,7 @@ int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_
 {
 	struct probes_owner owner = {
 		.pid = (uint32_t)getpid(),
+		.tgid = own_tgid(p),
 		.groups = groups,
 		.cgroup_v2 = cgroup_v2_id,
 		.cgroup_v1 = cgroup_v1_id,
@@ -366,7 +382,7 @@ int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_
 	rc = empty_rows(p, slot);
 	empty_places(p, slot);
 	if (rc == 0)
-		rc = set_owner(p, slot, owner.pid);
+		rc = set_owner(p, slot, owner.tgid);
 	if (rc == 0)
 		rc = add_cgroup(p, cgroup_v2_id, PROBES_V2, slot);
 	if (rc == 0)

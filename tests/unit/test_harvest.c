@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 
 #include "bpfrig.h"
@@ -268,6 +270,55 @@ static void test_owner_is_left_out(const char *v2_root)
 	folder_remove(&step);
 }
 
+/* Process 1 of a pid namespace, which is the step's owner and sits in its cgroup: 0: nothing was charged. */
+static int work_as_first(const struct folder *step)
+{
+	struct figures f;
+	struct step s;
+	pthread_t t;
+
+	/* by which processes are known */
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("proc", "/proc", "proc", 0, NULL) < 0 || !folder_join(step, getpid()))
+		return 2;
+	if (probes_register(probes, step->id, 0, 0, &s.slot) < 0 ||
+	    harvest_open(probes, s.slot, &s.harvest) < 0)
+		return 3;
+	do_io(100, 64, 0, 0);
+	(void)pthread_create(&t, NULL, thread_main, NULL);
+	(void)pthread_join(t, NULL);
+	figures_init(&f);
+	if (harvest_read(s.harvest, false, &f) < 0)
+		return 4;
+	return f.value[METRIC_IO_WRITE_BYTES] ? 1 : 0;
+}
+
+/* A slurmd in a container: programs know its steps' slurmstepd by another number than they themselves. */
+static void test_owner_in_namespace(const char *v2_root)
+{
+	struct folder step;
+	int status = 0;
+	pid_t pid;
+
+	if (!ok(folder_make(&step, v2_root, NULL), "cgroup"))
+		return;
+	pid = fork();
+	if (pid == 0) {
+		if (unshare(CLONE_NEWPID | CLONE_NEWNS) < 0)
+			_exit(2);
+		pid = fork();
+		if (pid == 0)
+			_exit(work_as_first(&step));
+		_exit(pid > 0 && waitpid(pid, &status, 0) == pid ? WEXITSTATUS(status) : 2);
+	}
+	(void)waitpid(pid, &status, 0);
+	if (WEXITSTATUS(status) == 2)
+		skip(1, "no pid namespace here");
+	else
+		is_int(WEXITSTATUS(status), 0, "own threads are left out in a pid namespace, too");
+	folder_remove(&step);
+}
+
 static void test_others_values_stay(void)
 {
 	struct figures f;
@@ -506,6 +557,7 @@ static void run_tests(void)
 	if (v2) {
 		test_exact("v2", v2, NULL);
 		test_owner_is_left_out(v2);
+		test_owner_in_namespace(v2);
 		test_nested(v2);
 		test_side_by_side(v2);
 		test_time(v2);
