@@ -29,6 +29,8 @@
 #define FETCH_USAGE_NS (30 * NSEC_PER_SEC)
 /* What slurmdbd was told it may still have to store (its CommitDelay). */
 #define FETCH_TOLD_NS (3 * NSEC_PER_SEC)
+/* accounting_storage/ctld_relay looks at what it has to send every 2 s, if it missed a signal. */
+#define FETCH_RELAY_NS (3 * NSEC_PER_SEC)
 
 #define WRITE_BATCH 256 /* records between two syncs */
 #define WRITE_RETRY_NS (5 * NSEC_PER_SEC)
@@ -296,7 +298,7 @@ static uint64_t steps_wanted_until(const struct waiting *w, const struct steps_q
 	uint64_t patience_ns = UINT64_MAX;
 
 	if (q->state == STEPS_ENDED && !q->unsure)
-		return 0;
+		return q->is_relayed ? w->begin_mono_ns + FETCH_RELAY_NS : 0;
 	if (q->all_told)
 		patience_ns = FETCH_TOLD_NS;
 	else if (w->ended && q->unsure)
@@ -355,8 +357,11 @@ static void find_told(struct steps_query *q, struct waiting *const *of, size_t n
 			job[k] = (struct finality_query){ .job_id = q[i + k].job_id,
 							  .submit = q[i + k].submit };
 		finality_poll(job, some);
-		for (k = 0; k < some; k++, i++)
-			q[i].all_told = (of[i]->ended || of[i]->gone) && !job[k].start_untold;
+		for (k = 0; k < some; k++, i++) {
+			q[i].is_relayed = job[k].is_relayed;
+			q[i].all_told = (of[i]->ended || of[i]->gone) && !job[k].start_untold &&
+					!job[k].is_relayed;
+		}
 	}
 	/* asked last: what slurmctld had done with before is in its queue or through it */
 	if (!dbd_told_all())

@@ -38,7 +38,7 @@ static bool is_same_incarnation(const job_record_t *job, const struct finality_q
 		job->restart_cnt == q->restart_count + 1);
 }
 
-/* While there is none slurmctld tries every 5 seconds, beside its queue to slurmdbd. */
+/* Before 24.11 slurmdbd gives it; while there is none slurmctld tries every 5 seconds, beside its queue. */
 static bool has_db_index(const job_record_t *job)
 {
 	return job->resize_time || (job->db_index && job->db_index != NO_VAL64);
@@ -53,6 +53,7 @@ static void answer(struct finality_query *q)
 	q->start_untold = job && (!layout_is_right(job) ||
 				  (job->details && (uint64_t)job->details->submit_time == q->submit &&
 				   !has_db_index(job)));
+	q->is_relayed = job && layout_is_right(job) && COMPAT_HAS_STEPMGR(job);
 	if (!job || !layout_is_right(job) || !is_same_incarnation(job, q))
 		return;
 	q->energy_j = energy_of(job);
@@ -82,5 +83,6 @@ void finality_poll(struct finality_query *q, size_t n)
 		q[i].state = FINALITY_COMPLETING;
 		q[i].energy_j = (struct maybe_u64){ 0 };
 		q[i].start_untold = true;
+		q[i].is_relayed = false;
 	}
 }

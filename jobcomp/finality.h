@@ -28,6 +28,7 @@ struct finality_query {
 	enum finality_state state;
 	struct maybe_u64 energy_j; /* so far, or final */
 	bool start_untold;	   /* slurmctld has yet to tell slurmdbd of the job, which may have ended */
+	bool is_relayed; /* the job's own node tells of its steps, and may be seconds behind */
 };
 
 /*

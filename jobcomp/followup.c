@@ -315,7 +315,7 @@ static int ask(struct followup *u, struct item *item, size_t n, struct answers *
 		return 0;
 	all_told = dbd_told_all();
 	for (i = 0; i < n; i++)
-		a->q[i].all_told = all_told && !a->end[i].start_untold &&
+		a->q[i].all_told = all_told && !a->end[i].start_untold && !a->end[i].is_relayed &&
 				   (a->end[i].state != FINALITY_COMPLETING ||
 				    is_state(item[i].record, "RESIZING"));
 	return dbd_pace_ask(u->dbd, a->q, n);

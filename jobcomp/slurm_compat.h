@@ -90,6 +90,16 @@ typedef slurm_persist_conn_t compat_persist_conn_t;
 #define COMPAT_MSG_CONN conn
 #endif
 
+/* 24.11: slurmctld numbers slurmdbd's rows, with what sacct shows as SLUID. */
+#define COMPAT_HAS_SLUID (SLURM_VERSION_NUMBER >= 0x180b00)
+
+/* 24.05: a job's steps may be managed by its first node, which tells slurmdbd of them by way of slurmctld. */
+#if SLURM_VERSION_NUMBER >= 0x180500
+#define COMPAT_HAS_STEPMGR(job) (!!((job)->bit_flags & STEPMGR_ENABLED))
+#else
+#define COMPAT_HAS_STEPMGR(job) ((void)(job), false)
+#endif
+
 /* Says that nothing is open. 25.05: there is no fd to say it with, a null pointer does. */
 static inline void compat_persist_conn_closed(compat_persist_conn_t *conn)
 {

@@ -29,6 +29,7 @@ struct steps_query {
 	uint64_t submit; /* with it, one row: of an incarnation, or of a part of it (job_facts.h) */
 	uint64_t end;	 /* as it was told; 0: unknown */
 	bool all_told;	 /* nothing more of it will come to slurmdbd (dbd_told.h) */
+	bool is_relayed; /* nobody knows when that is (finality.h) */
 	/*
 	 * Borrowed, NULL: not needed. What it does not know of the job is filled from slurmdbd's row
 	 * (job_refill.h): the hook's queue had room for its key only.

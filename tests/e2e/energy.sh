@@ -117,3 +117,68 @@ work_write() {
 	EOT
 	chmod 755 "$e2e_work/work"
 }
+
+# --- of several nodes: those in $nodes ---------------------------------------------------------
+
+feed_all() {
+	local n
+
+	for n in $nodes; do
+		on "$n" feed "$@"
+	done
+}
+
+# Nodes use energy as long as CMD says no.
+feed_until() {
+	local end=$((SECONDS + 900))
+
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		feed_all 3000001 500003
+	done
+}
+
+# ledgers_j ID: a job's joules, each node rounded on its own, as its extern step does
+ledgers_j() {
+	local n sum=0
+
+	for n in $nodes; do
+		sum=$((sum + ($(on "$n" job_energy_uj "$1") + 500000) / 1000000))
+	done
+	echo $sum
+}
+
+# steps_of ROW: sacct's steps of a job or a het job's component, with their energy
+steps_of() {
+	inside sacct -n -P -j "${1%+*}" -o JobID,ConsumedEnergyRaw | sed -n "s/^$1\.//p"
+}
+
+# as numbers: slurm.h
+step_ids='s/^batch/4294967291/; s/^extern/4294967292/; s/^interactive/4294967290/'
+
+has_record() {
+	record_file "$1" >/dev/null
+}
+
+# agrees ID ROW NODES WHAT: of a job that is over: ledgers, sacct's ROW of it, and its record, which is one
+agrees() {
+	local id=$1 row=$2 nnodes=$3 what=$4 j sum pairs
+
+	wait_energy "$row" extern
+	j=$(job_acct "$row" ConsumedEnergyRaw)
+	[ "${j:-0}" -gt 0 ]
+	ok $? "$what: job $row has ${j:-no} J in sacct"
+	is "$j" "$(ledgers_j "$id")" "as the ledgers of its nodes have it"
+	is "$(job_acct "$row" ConsumedEnergyRaw extern)" "$j" "and the extern step"
+	sum=$(steps_of "$row" | awk -F '|' '$1 != "extern" { sum += $2 } END { print sum + 0 }')
+	# each step of each node rounds once
+	pairs=$((nnodes * $(steps_of "$row" | wc -l)))
+	[ $((j - sum)) -ge -$((pairs / 2)) ] && [ $((j - sum)) -le $((pairs / 2 + nnodes)) ]
+	ok $? "its other steps' add up to it: $sum J"
+	is "$(usage "$row" extern In ic/ceems_nodes)" "$nnodes" "$nnodes nodes told of it"
+	wait_for 60 has_record "$id"
+	is "$(jq -r "select(.jobid == $id) | .energy | \"\(.total_j) \(.final)\"" "$RECORD_FILE")" "$j true" \
+		"its one record has them, too"
+	is "$(record_file "$id" | jq -r '.steps[] | "\(.stepid)|\(.energy.total_j)"' | sort)" \
+		"$(steps_of "$row" | sed "$step_ids" | sort)" "and every step's"
+}

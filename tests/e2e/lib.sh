@@ -110,6 +110,16 @@ needs_plugins() {
 	done
 }
 
+# needs_slurm VERSION WHY: skip the file with an older one (24.05).
+needs_slurm() {
+	local version
+
+	version=$(slurmctld -V)
+	version=${version##* }
+	[ "$(printf '%s\n' "$1" "$version" | sort -V | head -n 1)" = "$1" ] ||
+		skip_all "Slurm $version, and $2"
+}
+
 e2e_builddir() {
 	local tree build=$e2e_top
 

@@ -26,6 +26,7 @@ static struct {
 	atomic_bool unreported; /* a step has no usage */
 	atomic_bool told;	/* slurmdbd was told all */
 	atomic_bool start_untold; /* but of the jobs' start */
+	atomic_bool relayed; /* a node tells of the steps */
 	atomic_ullong row_start, row_end;
 	atomic_uint polls, fetches, largest;
 	size_t steps_of_job_1; /* others have one */
@@ -38,6 +39,7 @@ void finality_poll(struct finality_query *q, size_t n)
 		q->energy_j = (struct maybe_u64){ fake.ended ? 7 : 3, true };
 		q->state = fake.ended ? FINALITY_ENDED : FINALITY_COMPLETING;
 		q->start_untold = fake.start_untold;
+		q->is_relayed = fake.relayed;
 		if (fake.gone) {
 			q->energy_j.known = false;
 			q->state = FINALITY_GONE;

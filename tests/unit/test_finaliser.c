@@ -126,7 +126,7 @@ static void reset(void)
 	t.steps = 0;
 	fake.dbd_is_down = false;
 	fake.ended = fake.booked = true;
-	fake.told = fake.gone = fake.unreported = fake.start_untold = false;
+	fake.told = fake.gone = fake.unreported = fake.start_untold = fake.relayed = false;
 	fake.row_start = fake.row_end = 0;
 	fake.steps_of_job_1 = 0;
 	t.settings = (struct settings){ .final_energy_wait_ns = NSEC_PER_SEC,
@@ -333,6 +333,8 @@ static void test_older_row(void)
 /* Of a node that failed, or of a slurmctld that was killed: nobody will tell of the steps' end. */
 static void test_all_told(void)
 {
+	uint64_t began;
+
 	reset();
 	t.settings.final_energy_wait_ns = 100 * NSEC_PER_MSEC;
 	t.settings.step_details_wait_ns = 60 * NSEC_PER_SEC;
@@ -350,6 +352,27 @@ static void test_all_told(void)
 	put(1, 3);
 	ok(start() && until(&t.records, 3), "jobs whose start slurmdbd has yet to be told");
 	is_u64(t.followups, 3, "are looked at again");
+	stop();
+
+	/* with a stepmgr that slurmctld's queue is empty says nothing */
+	reset();
+	t.settings.step_details_wait_ns = 100 * NSEC_PER_MSEC;
+	fake.unreported = fake.told = fake.relayed = true;
+	(void)begin();
+	put(1, 3);
+	ok(start() && until(&t.records, 3), "jobs whose own node tells of their steps");
+	is_u64(t.followups, 3, "are looked at again");
+	stop();
+
+	reset();
+	t.settings.step_details_wait_ns = 60 * NSEC_PER_SEC;
+	fake.relayed = true;
+	(void)begin();
+	began = clock_mono_ns();
+	put(1, 3);
+	ok(start() && until(&t.records, 3), "and steps that all have usage");
+	ok(clock_mono_ns() - began >= 3 * NSEC_PER_SEC, "wait for those that may be on their way");
+	is_u64(t.finals, 3, "are final");
 	stop();
 
 	reset();
