@@ -44,6 +44,21 @@ void job_exit_status(uint32_t status, int32_t *ret_code, int32_t *ret_signal)
 		*ret_code = WEXITSTATUS((int)status);
 }
 
+void job_sluid(uint64_t db_index, char *buf)
+{
+	static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+	int i;
+
+	if (!COMPAT_HAS_SLUID || !db_index) {
+		*buf = '\0';
+		return;
+	}
+	buf[0] = 's';
+	buf[JOB_SLUID_SIZE - 1] = '\0';
+	for (i = JOB_SLUID_SIZE - 2; i > 0; i--, db_index >>= 5)
+		buf[i] = digits[db_index & 31];
+}
+
 #define TASKS_MAX 16384 /* of an array; of a larger one looking at every task takes too long */
 
 /*
@@ -78,6 +93,7 @@ void job_facts_copy(const struct job_record *job, enum fact_event event, uint64_
 	int32_t ignored;
 	bool ran = job->nodes && *job->nodes;
 	uint32_t limit = job->time_limit;
+	char sluid[JOB_SLUID_SIZE];
 
 	if (limit == NO_VAL && job->part_ptr)
 		limit = job->part_ptr->max_time;
@@ -128,6 +144,7 @@ void job_facts_copy(const struct job_record *job, enum fact_event event, uint64_
 	job_facts_add_text(ret, FACT_COMMENT, job->comment);
 	job_facts_add_text(ret, FACT_TRES_REQ, job->tres_fmt_req_str);
 	job_facts_add_text(ret, FACT_TRES_ALLOC, job->tres_fmt_alloc_str);
-	job_facts_add_text(ret, FACT_SLUID, NULL); /* Slurm has none before 26.05 */
+	job_sluid(ret->db_index, sluid);
+	job_facts_add_text(ret, FACT_SLUID, sluid);
 	copy_array_tasks(job, ret);
 }

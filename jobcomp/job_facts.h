@@ -101,6 +101,10 @@ void job_facts_copy(const struct job_record *job, enum fact_event event, uint64_
 /* Slurm's, too: "COMPLETED" of a job's state with its flags. A constant. */
 const char *job_state_name(uint32_t state);
 
+/* sacct's SLUID of a row of slurmdbd's; "" before 24.11. BUF is JOB_SLUID_SIZE bytes. */
+void job_sluid(uint64_t db_index, char *buf);
+#define JOB_SLUID_SIZE 15
+
 /* A wait status, or Slurm's NO_VAL: 0 and 0. */
 void job_exit_status(uint32_t status, int32_t *ret_code, int32_t *ret_signal);
 

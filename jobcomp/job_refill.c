@@ -92,8 +92,11 @@ static int fill_qos(char **to, uint32_t id)
 
 static int fill_texts(const slurmdb_job_rec_t *job, bool ran, struct record *r)
 {
+	char sluid[JOB_SLUID_SIZE];
 	int rc = 0;
 
+	job_sluid(job->db_index, sluid);
+	rc |= fill_text(&r->sluid, *sluid ? sluid : NULL);
 	rc |= fill_text(&r->job_name, job->jobname);
 	rc |= fill_text(&r->user_name, job->user);
 	rc |= fill_text(&r->account, job->account);

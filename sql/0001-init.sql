@@ -11,10 +11,10 @@
 -- its row; its end may have changed. Each unique key must hold the partitions' column.
 
 CREATE TABLE IF NOT EXISTS job (
-	record_key VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'cluster/sluid or jobid,submit,restart/het offset',
+	record_key VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'cluster/jobid,submit,restart/het offset',
 	cluster VARCHAR(255) NOT NULL,
 	jobid INT UNSIGNED NOT NULL,
-	sluid VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NULL COMMENT 'from Slurm 26.05 on',
+	sluid VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NULL COMMENT 'as sacct has it, from Slurm 24.11 on',
 	restart_count INT UNSIGNED NOT NULL,
 	db_index BIGINT UNSIGNED NULL COMMENT 'row of the job in slurmdbd',
 	array_job_id BIGINT UNSIGNED NULL,

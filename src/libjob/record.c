@@ -63,11 +63,8 @@ int record_key(const struct record *r, char *buf, size_t size)
 
 	if (!r->cluster || !*r->cluster || !r->job_id)
 		return -EINVAL;
-	if (r->sluid && *r->sluid)
-		n = snprintf(buf, size, "%s/%s/%" PRIu64, r->cluster, r->sluid, offset);
-	else
-		n = snprintf(buf, size, "%s/%" PRIu32 ",%" PRIu64 ",%" PRIu32 "/%" PRIu64,
-			     r->cluster, r->job_id, r->submit, r->restart_count, offset);
+	n = snprintf(buf, size, "%s/%" PRIu32 ",%" PRIu64 ",%" PRIu32 "/%" PRIu64, r->cluster,
+		     r->job_id, r->submit, r->restart_count, offset);
 	if (n < 0 || (size_t)n >= size)
 		return -ENOSPC;
 	for (p = buf; *p; p++)

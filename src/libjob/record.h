@@ -93,7 +93,7 @@ struct record_step {
 struct record {
 	char *cluster;
 	uint32_t job_id;
-	char *sluid;	      /* 26.05; NULL before */
+	char *sluid;	      /* sacct's, from 24.11 on; NULL before */
 	uint32_t restart_count;
 	struct maybe_u64 db_index;
 	struct maybe_u64 array_job_id, array_task_id;
@@ -125,9 +125,10 @@ void record_destroy(struct record *r);
 void record_steps_destroy(struct record_step *s, size_t n);
 
 /*
- * "cluster/<sluid or jobid,submit,restart>/<het offset or 0>": the key in Kafka, SQL and the spool. A
- * repeat of a record has the same key and changes nothing. Bytes of the cluster's name that are
- * not printable ASCII become '?'. -EINVAL: no cluster or job; -ENOSPC: SIZE (RECORD_KEY_MAX does).
+ * "cluster/jobid,submit,restart/<het offset or 0>": the key in Kafka, SQL and the spool. A repeat of a
+ * record has the same key and changes nothing; its SLUID may be another, as a slurmctld that was killed
+ * splits an array's task off once more. Bytes of the cluster's name that are not printable ASCII become
+ * '?'. -EINVAL: no cluster or job; -ENOSPC: SIZE (RECORD_KEY_MAX does).
  */
 int record_key(const struct record *r, char *buf, size_t size);
 

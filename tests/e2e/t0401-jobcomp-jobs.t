@@ -78,6 +78,12 @@ is "$(records_of "$again" | sort -u | wc -l)" 2 "the next run one of its own, wi
 # --- what holds for all --------------------------------------------------------------------------
 
 is "$(jq -r .key "$RECORD_FILE" | sort | uniq -d)" "" "no key twice"
+if inside sacct -e | grep -qw SLUID; then
+	is "$(jq -r '"\(.jobid)|\(.sluid)"' "$RECORD_FILE" | sort)" \
+		"$(inside sacct -D -a -n -P -X -S 2000-01-01 -E 2100-01-01 -o JobIDRaw,SLUID | sort)" "their SLUIDs are sacct's"
+else
+	is "$(jq -r .sluid "$RECORD_FILE" | sort -u)" null "Slurm has no SLUID yet"
+fi
 if /usr/bin/python3 -c 'import jsonschema' 2>/dev/null; then
 	passes "all are valid by the schema" /usr/bin/python3 -c '
 import json, sys, jsonschema
