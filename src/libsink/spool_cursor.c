@@ -134,21 +134,27 @@ int spool_cursor_load(const char *dir, const char *file, struct spool_pos *ret,
 	return 0;
 }
 
+/*
+ * Over the one before, of the same length, in one write: several times per job a new file and its renaming
+ * would be as much work as all else of the spool. Closed each time, as another host may be the next to read.
+ */
 static int cursor_store(const struct spool_cursor *c, struct errmsg *err)
 {
-	char path[PATH_MAX];
+	_cleanup_close_ int fd = -1;
+	char name[sizeof(c->name) + sizeof(".cur")];
 	char text[CURSOR_FILE_MAX];
 	int n;
 	int m;
+	int rc;
 
-	n = snprintf(path, sizeof(path), "%s/%s.cur", c->spool->dir, c->name);
-	if (n < 0 || (size_t)n >= sizeof(path))
-		return errmsg_set(err, -ENAMETOOLONG, "%s: path too long", c->spool->dir);
-	n = snprintf(text, sizeof(text), "ceems-cursor 1 %" PRIu64 " %" PRIu64 " ",
+	n = snprintf(text, sizeof(text), "ceems-cursor 1 %020" PRIu64 " %020" PRIu64 " ",
 		     c->acked.segment, c->acked.offset);
 	m = snprintf(text + n, sizeof(text) - (size_t)n, "%08" PRIx32 "\n",
 		     crc32c(0, text, (size_t)n));
-	return fileio_write_atomic(path, text, (size_t)(n + m), 0600, err);
+	(void)snprintf(name, sizeof(name), "%s.cur", c->name);
+	fd = openat(c->spool->dir_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	rc = fd < 0 ? -errno : fileio_write_full(fd, text, (size_t)(n + m));
+	return rc < 0 ? errmsg_errno(err, rc, "%s/%s: cannot write", c->spool->dir, name) : 0;
 }
 
 /* --- the reader -------------------------------------------------------------------------- */
