@@ -6,7 +6,8 @@
 
 #define LIMIT_FIRST 64
 #define LIMIT_MIN 4
-#define PAUSE_NS (250 * NSEC_PER_MSEC) /* unless there is a backlog */
+/* Unless there is a backlog: each is a connection, and of 10 jobs it costs little more than of one. */
+#define PAUSE_NS NSEC_PER_SEC
 #define DOWN_NS (5 * NSEC_PER_SEC)
 /* Some 2 kB each in slurmctld, until they are in their records. */
 #define STEPS_MANY 20000
