@@ -20,6 +20,7 @@ _Static_assert(LEDGER_HET_NONE == NO_VAL, "slurm.h");
 
 static struct {
 	stepd_step_rec_t *step;
+	struct settings settings;
 	struct stepside *stepside; /* NULL: nothing is measured here */
 	bool is_attached;
 	uint64_t start_ns;
@@ -72,7 +73,6 @@ void stepd_side_begin(stepd_step_rec_t *step)
 {
 	struct stepside_cores cores;
 	struct ledger_identity id;
-	struct settings settings;
 	struct errmsg err = { 0 };
 	int rc;
 
@@ -86,14 +86,14 @@ void stepd_side_begin(stepd_step_rec_t *step)
 	}
 	side.step = step;
 	side.start_ns = clock_mono_ns();
-	rc = plugin_conf_load(conf->node_name, &settings, &err);
+	rc = plugin_conf_load(conf->node_name, &side.settings, &err);
 	if (rc < 0) {
 		logger_debug("%s", err.text); /* slurmd has said so, once */
 		return;
 	}
 	cores = cores_of(step);
 	identify(step, &cores, &id);
-	rc = stepside_open(&settings, conf->node_name, &id, &cores, &side.stepside, &err);
+	rc = stepside_open(&side.settings, conf->node_name, &id, &cores, &side.stepside, &err);
 	if (rc < 0)
 		logger_log(rc == -ENOENT ? LOGGER_DEBUG : LOGGER_INFO,
 			   "%s; this step is not accounted", err.text);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "ceems_config.h" /* _GNU_SOURCE for dl_iterate_phdr() */
+
 #include "spank/spank_remote.h"
 
 #include <errno.h>
+#include <link.h>
 #include <string.h>
 
 #include "spank/spank_conf.h"
@@ -89,12 +92,48 @@ static void find_wish(void)
 		(void)perfwish_parse(step.settings.perf_default, &step.wish, NULL);
 }
 
+struct others {
+	bool energy, usage;
+};
+
+static int note_module(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	static const char usage[] = "jobacct_gather_";
+	const char *name = strrchr(info->dlpi_name, '/');
+	struct others *others = arg;
+
+	(void)size;
+	name = name ? name + 1 : info->dlpi_name;
+	if (!strcmp(name, "acct_gather_energy_ceems.so"))
+		others->energy = true;
+	else if (!strncmp(name, usage, sizeof(usage) - 1))
+		others->usage |= strcmp(name + sizeof(usage) - 1, "none.so") != 0;
+	return 0;
+}
+
+/*
+ * acct_gather_energy, asked by a jobacct_gather, does all for a step of which the user wants nothing; most
+ * are such steps, and they shall not pay for a second reading of ceems.conf and of the ledger.
+ */
+static bool is_for_others(int argc)
+{
+	const struct spank_wish *wish = spank_options_wish();
+	struct others others = { false, false };
+
+	if (wish->is_perf || wish->is_report || argc)
+		return false;
+	(void)dl_iterate_phdr(note_module, &others);
+	return others.energy && others.usage;
+}
+
 void spank_remote_begin(spank_t sp, int argc, char **argv)
 {
 	struct errmsg err = { 0 };
 	struct ledger_slot *slot;
 
 	(void)sp;
+	if (is_for_others(argc))
+		return;
 	logger_set_sink(sink);
 	step.owner = getpid();
 	step.begun_mono_ns = clock_mono_ns();

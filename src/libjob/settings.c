@@ -358,20 +358,11 @@ static int check_sources(const char *path, const struct settings *s, struct errm
 
 int settings_load(const char *path, struct settings *ret, struct errmsg *err)
 {
-	struct settings s = { 0 };
-	int rc = kvconf_defaults(settings_keys, settings_nkeys, &s, err);
+	int rc = kvconf_defaults(settings_keys, settings_nkeys, ret, err);
 
-	if (rc < 0)
-		return rc;
-	rc = kvconf_read(path, settings_keys, settings_nkeys, &s, err);
-	if (rc < 0 && rc != -ENOENT)
-		return rc;
 	if (rc == 0)
-		rc = check_sources(path, &s, err);
-	if (rc == -EINVAL)
-		return rc;
-	*ret = s;
-	return rc;
+		rc = kvconf_read(path, settings_keys, settings_nkeys, ret, err);
+	return rc == 0 ? check_sources(path, ret, err) : rc;
 }
 
 static int expand_node(char *path, size_t size, const char *node, struct errmsg *err)

@@ -20,7 +20,7 @@
 #define REPORT_MAX 4096 /* PIPE_BUF: what a pipe takes whole or not at all */
 
 struct stepside {
-	struct settings settings;
+	const struct settings *settings;
 	struct ledger_identity id;
 	struct ledger *ledger;
 	unsigned int slot;
@@ -57,7 +57,7 @@ int stepside_open(const struct settings *s, const char *node, const struct ledge
 
 	if (!st)
 		return errmsg_errno(err, -ENOMEM, "step");
-	st->settings = *s;
+	st->settings = s;
 	st->id = *id;
 	st->has_whole_node = id->job_cpus && id->job_cpus == cores->node_cores * cores->cpus_per_core;
 	rc = ledger_open(s->ledger_dir, node, /* writable= */ true, &st->ledger, err);
@@ -69,6 +69,9 @@ int stepside_open(const struct settings *s, const char *node, const struct ledge
 		(void)errmsg_errno(err, rc, "no slot in the node ledger");
 		goto fail;
 	}
+	/* spank puts the user's wish over it; was parsed when it was read */
+	if (*s->perf_default)
+		(void)perfwish_parse(s->perf_default, &ledger_slot(st->ledger, st->slot)->wish, NULL);
 	st->open_ns = clock_mono_ns();
 	*ret = st;
 	return 0;
@@ -95,7 +98,7 @@ static bool has_ports(struct stepside *st, const struct ledger_slot *slot)
 static void start_probes(struct stepside *st, struct ledger_slot *slot, const pid_t *pid, size_t n)
 {
 	const struct stepprobes_setup setup = {
-		.settings = &st->settings,
+		.settings = st->settings,
 		.wish = &slot->wish,
 		.has_ports = has_ports(st, slot),
 		.is_extern = is_extern(st),

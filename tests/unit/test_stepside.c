@@ -212,12 +212,14 @@ static void test_life(const char *dir)
 	bool fresh;
 
 	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
+	snprintf(s.perf_default, sizeof(s.perf_default), "sw");
 	if (ledger_create(dir, "n1", &l, &fresh, &err) < 0 ||
 	    stepside_open(&s, "n1", &id, &no_cores, &st, &err) < 0) {
 		ok(false, "opens: %s", err.text);
 		return;
 	}
 	is_int(ledger_find(l, getpid(), &slot), 0, "the step has a slot");
+	is_u64(ledger_slot(l, slot)->wish.groups, WISH_SW, "PerfDefault is its wish");
 	is_int(stepside_energy(st, &uj, &mw), -ENODATA, "no tick, no energy: not 0");
 	ledger_slot(l, slot)->wish = (struct perfwish){ .groups = WISH_NET }; /* as spank does */
 	stepside_poll(st);
