@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "src/libnode/prom.h"
 #include "src/libnode/textfile_emissions.h"
@@ -476,20 +477,24 @@ int textfile_format(const char *hostname, const struct ledger_page *page,
 
 int textfile_write(const char *dir, const struct textfile_input *in, struct errmsg *err)
 {
-	_cleanup_free_ struct ledger_page *page = malloc(sizeof(*page));
 	_cleanup_free_ char *text = NULL;
+	struct ledger_page *page;
 	char path[PATH_MAX];
 	size_t len;
 	int rc;
 
-	if (!page)
-		return errmsg_errno(err, -ENOMEM, "ceems.prom");
 	if (snprintf(path, sizeof(path), "%s/ceems.prom", dir) >= (int)sizeof(path))
 		return errmsg_errno(err, -ENAMETOOLONG, "%s", dir);
+	/* not from the heap, which would keep it: slurmd, which forks for each step, copies what it has */
+	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return errmsg_errno(err, -ENOMEM, "ceems.prom");
 	rc = ledger_snapshot(in->ledger, page);
 	if (rc < 0)
-		return errmsg_errno(err, rc, "ledger");
-	rc = textfile_format(ledger_node(in->ledger), page, in, &text, &len, err);
+		(void)errmsg_errno(err, rc, "ledger");
+	else
+		rc = textfile_format(ledger_node(in->ledger), page, in, &text, &len, err);
+	(void)munmap(page, sizeof(*page));
 	if (rc < 0)
 		return rc;
 	return fileio_write_atomic(path, text, len, 0644, err);
