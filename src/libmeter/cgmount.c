@@ -113,7 +113,9 @@ static struct {
 	pthread_mutex_t lock;
 	pid_t owner; /* a child may go into namespaces of its own */
 	FILE *f;
-	char *text; /* lines; NULL: to be read */
+	char *text; /* the lines read so far; NULL: to be read anew */
+	size_t len;
+	bool is_whole;
 } mounts = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void forget_mounts(void)
@@ -127,27 +129,6 @@ static void forget_mounts(void)
 static void __attribute__((destructor)) leave(void)
 {
 	forget_mounts();
-}
-
-static int read_mounts(void)
-{
-	_cleanup_free_ char *line = NULL;
-	size_t line_size = 0;
-	size_t len;
-	FILE *out = open_memstream(&mounts.text, &len);
-	bool failed;
-
-	if (!out)
-		return -ENOMEM;
-	rewind(mounts.f);
-	while (getline(&line, &line_size, mounts.f) > 0)
-		if (strstr(line, " - cgroup"))
-			(void)fputs(line, out);
-	failed = ferror(mounts.f) || ferror(out);
-	failed |= fclose(out) != 0;
-	if (failed)
-		free(TAKE_PTR(mounts.text));
-	return failed ? -EIO : 0;
 }
 
 static int open_mounts(void)
@@ -171,23 +152,58 @@ static int update_mounts(void)
 	p.fd = fileno(mounts.f);
 	if (poll(&p, 1, 0) == 0 && mounts.text)
 		return 0;
-	free(TAKE_PTR(mounts.text));
-	return read_mounts();
+	free(mounts.text);
+	mounts.text = strdup("");
+	mounts.len = 0;
+	mounts.is_whole = false;
+	rewind(mounts.f);
+	return mounts.text ? 0 : -ENOMEM;
+}
+
+/* Appends the next line that is of interest. 1; 0: there is none. */
+static int read_line(void)
+{
+	_cleanup_free_ char *line = NULL;
+	size_t line_size = 0;
+	ssize_t n;
+	char *text;
+
+	do
+		n = mounts.is_whole ? -1 : getline(&line, &line_size, mounts.f);
+	while (n > 0 && !strstr(line, " - cgroup"));
+	if (n <= 0) {
+		mounts.is_whole = true;
+		return 0;
+	}
+	text = realloc(mounts.text, mounts.len + (size_t)n + 1);
+	if (!text) {
+		free(TAKE_PTR(mounts.text)); /* the line would be missed for good */
+		return -ENOMEM;
+	}
+	memcpy(text + mounts.len, line, (size_t)n + 1);
+	mounts.len += (size_t)n;
+	mounts.text = text;
+	return 1;
 }
 
 static int find_folder(const char *controller, const char *path, char *folder, size_t size)
 {
-	const char *line, *end;
+	size_t at = 0;
 	struct statfs fs;
+	int rc;
 
-	for (line = mounts.text; (end = strchr(line, '\n')); line = end + 1) {
-		if (!cgmount_match(line, controller, path, folder, size))
+	for (;; at += strcspn(mounts.text + at, "\n") + 1) {
+		if (at >= mounts.len) {
+			rc = read_line(); /* no more than it takes: the others may be hundreds */
+			if (rc <= 0)
+				return rc < 0 ? rc : -ENOENT;
+		}
+		if (!cgmount_match(mounts.text + at, controller, path, folder, size))
 			continue;
 		/* something else may be mounted over it */
 		if (statfs(folder, &fs) == 0 && fs.f_type == (controller ? V1_MAGIC : V2_MAGIC))
 			return 0;
 	}
-	return -ENOENT;
 }
 
 int cgmount_find(const char *controller, const char *path, char *ret, size_t size)
