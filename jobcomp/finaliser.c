@@ -27,8 +27,6 @@
 #define FETCH_LATE_NS (2 * NSEC_PER_SEC)
 /* Of one that ended: steps without usage are those of a node that failed, or slurmctld is behind. */
 #define FETCH_USAGE_NS (30 * NSEC_PER_SEC)
-/* What slurmdbd was told it may still have to store (its CommitDelay). */
-#define FETCH_TOLD_NS (3 * NSEC_PER_SEC)
 /* accounting_storage/ctld_relay looks at what it has to send every 2 s, if it missed a signal. */
 #define FETCH_RELAY_NS (3 * NSEC_PER_SEC)
 
@@ -53,6 +51,7 @@ int finaliser_open(struct finaliser *f, struct errmsg *err)
 				     .unmeasured = f->unmeasured };
 	dbd_pace_init(&f->dbd, f->steps);
 	f->opened_wall_ns = clock_wall_ns();
+	f->told_ns = DBD_TOLD_NS;
 	rc = spool_cursor_open(f->store->spool, CURSOR, &f->cursor, err);
 	if (rc < 0)
 		return rc;
@@ -76,6 +75,8 @@ static void enter(struct finaliser *f, struct waiting *w, enum wait_phase phase,
 static void later(struct finaliser *f, struct waiting *w, uint64_t now, uint64_t max_ns)
 {
 	w->next_try_mono_ns = now + w->interval_ns;
+	if (w->told_since_ns && w->next_try_mono_ns > w->told_since_ns + f->told_ns)
+		w->next_try_mono_ns = w->told_since_ns + f->told_ns;
 	w->interval_ns += w->interval_ns / 2;
 	if (w->interval_ns > max_ns)
 		w->interval_ns = max_ns;
@@ -295,17 +296,15 @@ static void poll_ends(struct finaliser *f, uint64_t now)
 /* Not before: slurmdbd may know more then. */
 static uint64_t steps_wanted_until(const struct waiting *w, const struct steps_query *q)
 {
-	uint64_t patience_ns = UINT64_MAX;
-
+	if (q->all_told)
+		return 0;
 	if (q->state == STEPS_ENDED && !q->unsure)
 		return q->is_relayed ? w->begin_mono_ns + FETCH_RELAY_NS : 0;
-	if (q->all_told)
-		patience_ns = FETCH_TOLD_NS;
-	else if (w->ended && q->unsure)
-		patience_ns = FETCH_USAGE_NS;
-	if (patience_ns > w->deadline_mono_ns - w->begin_mono_ns)
-		return w->deadline_mono_ns;
-	return w->begin_mono_ns + patience_ns;
+	/* told all, it may still have to store it */
+	if (!w->told_since_ns && w->ended && q->unsure &&
+	    w->deadline_mono_ns - w->begin_mono_ns > FETCH_USAGE_NS)
+		return w->begin_mono_ns + FETCH_USAGE_NS;
+	return w->deadline_mono_ns;
 }
 
 static void take_steps(struct finaliser *f, struct waiting *w, struct steps_query *q,
@@ -334,19 +333,29 @@ static void take_steps(struct finaliser *f, struct waiting *w, struct steps_quer
 	enter(f, w, WAIT_WRITE, now, 0, 0);
 }
 
+/* slurmdbd does not answer: what it was told and had not stored may be lost, or be told again. */
+static void go_without(struct finaliser *f, struct waiting *w, uint64_t now)
+{
+	w->told_since_ns = 0;
+	take_steps(f, w, &(struct steps_query){ .state = STEPS_ABSENT }, now);
+}
+
 /* While slurmdbd is not asked: who has waited long enough goes without. */
 static void take_nothing(struct finaliser *f, uint64_t now)
 {
 	struct waiting *w;
 
 	while ((w = waitlist_take_due(f->waiting, WAIT_STEPS, now)))
-		take_steps(f, w, &(struct steps_query){ .state = STEPS_ABSENT }, now);
+		go_without(f, w, now);
 }
 
 /* Of which of them slurmdbd will have no more than it has now. */
-static void find_told(struct steps_query *q, struct waiting *const *of, size_t n)
+static void find_told(const struct finaliser *f, struct steps_query *q, struct waiting *const *of,
+		      size_t n)
 {
 	struct finality_query job[POLL_BATCH];
+	uint64_t now;
+	bool told;
 	size_t i = 0;
 	size_t k;
 
@@ -364,9 +373,17 @@ static void find_told(struct steps_query *q, struct waiting *const *of, size_t n
 		}
 	}
 	/* asked last: what slurmctld had done with before is in its queue or through it */
-	if (!dbd_told_all())
-		for (i = 0; i < n; i++)
-			q[i].all_told = false;
+	told = dbd_told_all();
+	now = clock_mono_ns();
+	for (i = 0; i < n; i++) {
+		struct waiting *w = of[i];
+
+		if (!told || !q[i].all_told)
+			w->told_since_ns = 0;
+		else if (!w->told_since_ns)
+			w->told_since_ns = now;
+		q[i].all_told = w->told_since_ns && now - w->told_since_ns >= f->told_ns;
+	}
 }
 
 /* Without the store's lock. One question at most, so that ends are looked at in between. */
@@ -406,13 +423,14 @@ static void fetch_steps(struct finaliser *f, uint64_t now)
 	if (n) {
 		bool is_down;
 
-		find_told(q, of, n);
+		find_told(f, q, of, n);
 		is_down = dbd_pace_ask(&f->dbd, q, n) < 0;
 		now = clock_mono_ns();
 		for (i = 0; i < n; i++) {
 			if (is_down)
-				q[i] = (struct steps_query){ .state = STEPS_ABSENT };
-			take_steps(f, of[i], &q[i], now);
+				go_without(f, of[i], now);
+			else
+				take_steps(f, of[i], &q[i], now);
 		}
 		if (is_down)
 			take_nothing(f, now);

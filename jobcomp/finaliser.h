@@ -36,6 +36,7 @@ struct finaliser {
 	struct spool_pos acked;
 	bool has_more;			 /* the last look stopped before the spool's end */
 	uint64_t opened_wall_ns;
+	uint64_t told_ns;		 /* DBD_TOLD_NS; a test has less time */
 	uint64_t next_write_mono_ns;	 /* the spool took no record: not before */
 };
 

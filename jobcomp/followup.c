@@ -8,6 +8,7 @@
 #include "jobcomp/dbd_told.h"
 #include "jobcomp/finality.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/crc32c.h"
 #include "src/libutil/logger.h"
 
 #define CURSOR "followup"
@@ -58,6 +59,8 @@ void followup_close(struct followup *u)
 {
 	spool_cursor_close(u->cursor);
 	u->cursor = NULL;
+	free(TAKE_PTR(u->told_before.hash));
+	free(TAKE_PTR(u->told_now.hash));
 }
 
 void followup_hint(struct followup *u, uint64_t now)
@@ -94,6 +97,61 @@ static void look_again(struct followup *u)
 	u->held_bytes = 0;
 	u->has_more = true;
 	u->in_round = false;
+}
+
+/* --- who was told of ------------------------------------------------------------------------ */
+
+/*
+ * What slurmdbd was told it stores a little later, and no job is asked for twice within that time: of one
+ * that it was told all of by the last round, it has by this one what it ever will.
+ */
+_Static_assert(FOLLOWUP_FIRST_NS >= DBD_TOLD_NS && RETRY_NS >= DBD_TOLD_NS, "less than the wait");
+
+static uint32_t hash_of(const struct item *item)
+{
+	return crc32c(0, item->key, strlen(item->key));
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a;
+	uint32_t y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool was_told(const struct followup *u, const struct item *item)
+{
+	uint32_t hash = hash_of(item);
+
+	return u->told_before.n && bsearch(&hash, u->told_before.hash, u->told_before.n,
+					   sizeof(hash), by_value);
+}
+
+/* Without memory for it, it is asked for once more. */
+static void note_told(struct followup *u, const struct item *item)
+{
+	struct told_keys *t = &u->told_now;
+
+	if (t->n == t->room) {
+		size_t room = t->room ? 2 * t->room : 256;
+		uint32_t *hash = realloc(t->hash, room * sizeof(*hash));
+
+		if (!hash)
+			return;
+		t->hash = hash;
+		t->room = room;
+	}
+	t->hash[t->n++] = hash_of(item);
+}
+
+static void turn_told(struct followup *u)
+{
+	free(u->told_before.hash);
+	u->told_before = u->told_now;
+	u->told_now = (struct told_keys){ 0 };
+	if (u->told_before.n)
+		qsort(u->told_before.hash, u->told_before.n, sizeof(uint32_t), by_value);
 }
 
 /* --- between rounds -------------------------------------------------------------------------- */
@@ -141,6 +199,8 @@ static void begin_round(struct followup *u, uint64_t now)
 	u->in_round = true;
 	u->asks = now >= u->next_round_mono_ns;
 	u->round_end = spool_tail(u->finish->store->spool);
+	if (u->asks)
+		turn_told(u);
 	u->nkept = u->kept_bytes = u->ncorrected = u->ngiven_up = u->nunasked = 0;
 	spool_rewind(u->cursor);
 }
@@ -288,6 +348,7 @@ static int settle(struct followup *u, struct item *item, const struct finality_q
 struct answers {
 	struct finality_query end[BATCH];
 	struct steps_query q[BATCH];
+	bool told[BATCH];
 };
 
 /* -EAGAIN: slurmdbd does not answer. */
@@ -314,10 +375,12 @@ static int ask(struct followup *u, struct item *item, size_t n, struct answers *
 	if (!u->dbd->steps)
 		return 0;
 	all_told = dbd_told_all();
-	for (i = 0; i < n; i++)
-		a->q[i].all_told = all_told && !a->end[i].start_untold && !a->end[i].is_relayed &&
-				   (a->end[i].state != FINALITY_COMPLETING ||
-				    is_state(item[i].record, "RESIZING"));
+	for (i = 0; i < n; i++) {
+		a->told[i] = all_told && !a->end[i].start_untold && !a->end[i].is_relayed &&
+			     (a->end[i].state != FINALITY_COMPLETING ||
+			      is_state(item[i].record, "RESIZING"));
+		a->q[i].all_told = a->told[i] && was_told(u, &item[i]);
+	}
 	return dbd_pace_ask(u->dbd, a->q, n);
 }
 
@@ -341,6 +404,7 @@ static int write_batch(struct followup *u, struct item *item, size_t n, struct a
 static int handle_batch(struct followup *u, struct item *item, size_t n, struct errmsg *err)
 {
 	struct answers *a = calloc(1, sizeof(*a));
+	size_t i;
 	int rc;
 
 	if (!a)
@@ -351,6 +415,9 @@ static int handle_batch(struct followup *u, struct item *item, size_t n, struct 
 		u->asks = false;
 	if (rc == 0 || !u->asks)
 		rc = write_batch(u, item, n, a, err);
+	for (i = 0; rc == 0 && i < n; i++)
+		if (a->told[i] && a->q[i].state != STEPS_ENDED)
+			note_told(u, &item[i]);
 	free(a);
 	return rc;
 }

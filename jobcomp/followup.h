@@ -31,6 +31,11 @@ struct followup {
 	uint64_t next_round_mono_ns;
 	uint64_t not_before_mono_ns; /* the last try failed */
 	uint64_t pause_ns;
+	/* slurmdbd was told all of them: in the round with questions before, sorted, and in this one */
+	struct told_keys {
+		uint32_t *hash;
+		size_t n, room;
+	} told_before, told_now;
 	/* a round */
 	bool in_round, asks;
 	struct spool_pos round_end;

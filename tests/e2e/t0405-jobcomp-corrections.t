@@ -101,6 +101,7 @@ wait_for 120 has_record "$other"
 is "$(field "$job" '[.energy.final, .steps]')" '[true,null]' "with its energy, without steps"
 sleep 40
 is "$(records "$job" | wc -l)" 1 "no correction while it is down"
+echo CommitDelay=1 >>"$DIR/etc/slurmdbd.conf" # as busy sites have it
 "$cluster" start-daemon "$DIR" slurmdbd
 wait_for 240 is_corrected "$job"
 ok $? "slurmdbd is back: the correction comes"

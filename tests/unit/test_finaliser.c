@@ -24,6 +24,7 @@ static struct {
 	struct store store;
 	struct spool_cursor *sink;
 	pthread_t thread;
+	uint64_t told_ns;
 	char dir[64];
 	/* what the sink got */
 	unsigned int records, finals, without_steps, parts, followups, refilled, scripts;
@@ -54,6 +55,7 @@ static bool start(void)
 	    finaliser_open(&t.f, &err) < 0)
 		return false;
 	t.f.followup.first_ns = t.f.followup.pause_ns = 50 * NSEC_PER_MSEC;
+	t.f.told_ns = t.told_ns;
 	store_unlock(&t.store);
 	return pthread_create(&t.thread, NULL, finaliser_main, &t.f) == 0;
 }
@@ -124,6 +126,7 @@ static void reset(void)
 	t.records = t.finals = t.without_steps = t.parts = t.followups = t.refilled = 0;
 	t.scripts = t.timeouts = 0;
 	t.steps = 0;
+	t.told_ns = 200 * NSEC_PER_MSEC;
 	fake.dbd_is_down = false;
 	fake.ended = fake.booked = true;
 	fake.told = fake.gone = fake.unreported = fake.start_untold = fake.relayed = false;
@@ -205,6 +208,43 @@ static void test_dbd_down(void)
 	fake.dbd_is_down = false;
 	ok(until(&t.records, 2000), "it is back: all are corrected");
 	is_u64(t.without_steps, 1000, "with steps");
+	stop();
+}
+
+static void nap(uint64_t ns)
+{
+	struct timespec ts = clock_ns_to_timespec(ns);
+
+	(void)nanosleep(&ts, NULL);
+}
+
+/* It was down for longer than it is waited for, then told all at once; CommitDelay=1. */
+static void test_commit_delay(void)
+{
+	unsigned int asked;
+
+	reset();
+	t.told_ns = DBD_TOLD_NS;
+	t.settings.step_details_wait_ns = 300 * NSEC_PER_SEC;
+	fake.dbd_is_down = true;
+	fake.booked = false;
+	asked = fake.fetches;
+	(void)begin();
+	put(1, 50);
+	ok(start(), "slurmdbd is down");
+	while (fake.fetches == asked)
+		nap(NSEC_PER_MSEC);
+	nap(DBD_TOLD_NS - NSEC_PER_SEC);
+	asked = fake.fetches;
+	fake.told = true;
+	fake.dbd_is_down = false;
+	while (fake.fetches == asked)
+		nap(NSEC_PER_MSEC);
+	nap(900 * NSEC_PER_MSEC);
+	fake.booked = true;
+	ok(until(&t.records, 50), "it is back and stores what it was told");
+	is_u64(t.without_steps, 0, "the records have their steps");
+	is_u64(t.followups, 0, "at once");
 	stop();
 }
 
@@ -406,6 +446,7 @@ int main(void)
 	test_large_job();
 	test_lost_parts();
 	test_dbd_down();
+	test_commit_delay();
 	test_late_end();
 	test_key();
 	test_told_again();

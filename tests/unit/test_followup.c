@@ -98,6 +98,25 @@ static unsigned int entries(const char *name, enum spool_kind kind)
 	return n;
 }
 
+/* Corrections that have what was lacking. */
+static unsigned int whole(void)
+{
+	struct spool_cursor *c = NULL;
+	struct record *r = NULL;
+	struct spool_entry e;
+	unsigned int n = 0;
+
+	(void)spool_cursor_open(t.store.spool, "all", &c, &err);
+	while (spool_read(c, &e, &err) > 0) {
+		if (e.kind != SPOOL_RECORD || record_from_json(e.data, e.len, &r, &err) < 0)
+			continue;
+		n += r->steps_known;
+		record_destroy(r);
+	}
+	spool_cursor_close(c);
+	return n;
+}
+
 static void test_rounds(void)
 {
 	unsigned int polls;
@@ -169,6 +188,8 @@ static void test_all_told(void)
 	begin(1u << 30);
 	(void)put(1, 10);
 	run(40);
+	is_u64(t.u.nkept, 1, "slurmdbd was told all, and may have to store it");
+	run(60);
 	is_u64(entries("all", SPOOL_RECORD), 1, "usage that will never come is not waited for");
 	is_u64(t.u.nkept, 0, "nor asked for again");
 	fake.unreported = false;
@@ -177,12 +198,42 @@ static void test_all_told(void)
 	(void)put(1, 10);
 	r->energy.final = true;
 	(void)fake_put(&t.store, SPOOL_FOLLOWUP, r);
-	run(200);
+	run(400);
 	is_u64(entries("all", SPOOL_RECORD), 2, "of a job without a row only the energy is final");
 	polls = fake.polls;
 	run(1000);
 	is_u64(fake.polls, polls, "and that is it");
 	fake.told = false;
+	end();
+}
+
+/* What slurmdbd was told it stores later. */
+static void test_commit_delay(void)
+{
+	reset();
+	fake.ended = fake.told = true;
+	begin(1u << 30);
+	(void)put(1, 10);
+	run(40);
+	is_u64(t.u.nkept, 1, "slurmdbd was told all, and shows no row");
+	fake.booked = true;
+	run(60);
+	is_u64(whole(), 1, "then it does");
+	end();
+
+	/* the round before had no job that slurmdbd was told all of */
+	reset();
+	fake.told = true;
+	begin(1u << 30);
+	(void)put(1, 10);
+	run(40);
+	fake.ended = true;
+	(void)put(2, 10);
+	run(60);
+	is_u64(t.u.nkept, 2, "a job that ended since, and one that came");
+	fake.booked = true;
+	run(120);
+	is_u64(whole(), 2, "both are corrected");
 	end();
 }
 
@@ -305,6 +356,7 @@ int main(void)
 	test_rounds();
 	test_unreported();
 	test_all_told();
+	test_commit_delay();
 	test_run_again();
 	test_seen_energy();
 	test_held();
