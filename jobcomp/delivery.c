@@ -39,7 +39,7 @@ static int unlocked_open(const struct settings *s, struct sink **ret, struct err
 	return rc;
 }
 
-static int unlocked_deliver(struct sink *k, const struct sink_item *item, size_t n,
+static int unlocked_deliver(struct sink *k, struct sink_item *item, size_t n,
 			    enum sink_result *result, uint64_t timeout_ns, struct errmsg *err)
 {
 	int rc;

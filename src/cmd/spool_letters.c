@@ -135,7 +135,11 @@ static int keep_rest(const char *dir, const char *path, FILE *f, off_t at, struc
 
 static int add_letter(struct replay *r, const struct letter *l, struct errmsg *err)
 {
-	struct sink_item item = { l->kind, l->key, strlen(l->key), l->json, l->json_len, 0 };
+	struct sink_item item = { .kind = l->kind,
+				  .key = l->key,
+				  .key_len = strlen(l->key),
+				  .json = l->json,
+				  .json_len = l->json_len };
 
 	if (r->ops->kinds & SPOOL_MASK(l->kind))
 		return replay_add(r, l->kind, l->key, item.key_len, l->json, l->json_len, err);

@@ -28,6 +28,7 @@ int replay_open(struct replay *r, const struct settings *s, struct errmsg *err)
 static void clear_item(struct sink_item *i)
 {
 	free((void *)(uintptr_t)i->key); /* with the JSON behind it */
+	free(i->why);
 	*i = (struct sink_item){ 0 };
 }
 
@@ -49,25 +50,24 @@ void replay_close(struct replay *r)
 	free(r->result);
 }
 
-static int note_refused(struct replay *r, const struct sink_item *item, const char *reason,
-			struct errmsg *err)
+static int note_refused(struct replay *r, const struct sink_item *item, struct errmsg *err)
 {
 	int rc;
 
 	if (r->keep_refused) {
-		rc = deadletter_write(r->dir, r->ops->name, &(struct deadletter){ item, reason }, 1,
-				      err);
+		rc = deadletter_write(r->dir, r->ops->name,
+				      &(struct deadletter){ item, sink_why(item) }, 1, err);
 		r->refused += rc == 0;
 		return rc;
 	}
 	r->refused++;
 	(void)cmd_error("%s refuses %.*s: %s", r->ops->name, (int)item->key_len, item->key,
-			reason);
+			sink_why(item));
 	return 0;
 }
 
 /* Takes what is settled out of the batch, in order. Returns how many, or -errno. */
-static int settle(struct replay *r, const char *reason, struct errmsg *err)
+static int settle(struct replay *r, struct errmsg *err)
 {
 	size_t kept = 0;
 	size_t i;
@@ -76,7 +76,7 @@ static int settle(struct replay *r, const char *reason, struct errmsg *err)
 	sink_keep_order(r->item, r->n, r->result);
 	for (i = 0; i < r->n; i++) {
 		if (r->result[i] == SINK_REFUSED && rc == 0)
-			rc = note_refused(r, &r->item[i], reason, err);
+			rc = note_refused(r, &r->item[i], err);
 		if (r->result[i] < SINK_ACKED || (r->result[i] == SINK_REFUSED && rc < 0)) {
 			r->result[kept] = r->result[i];
 			r->item[kept++] = r->item[i];
@@ -106,8 +106,8 @@ int replay_flush(struct replay *r, struct errmsg *err)
 
 		if (err)
 			err->text[0] = '\0';
-		rc = r->ops->deliver(r->sink, r->item, r->n, r->result, TRY_NS, err);
-		rc = settle(r, err->text[0] ? err->text : "no reason given", err);
+		(void)r->ops->deliver(r->sink, r->item, r->n, r->result, TRY_NS, err);
+		rc = settle(r, err);
 		if (rc > 0)
 			last_progress_ns = clock_mono_ns();
 		else if (rc < 0 || clock_mono_ns() - last_progress_ns >= r->timeout_ns)
@@ -139,7 +139,12 @@ int replay_add(struct replay *r, enum spool_kind kind, const char *key, size_t k
 	memcpy(copy, key, key_len);
 	memcpy(copy + key_len, json, len);
 	item = &r->item[r->n];
-	*item = (struct sink_item){ kind, copy, key_len, copy + key_len, len, .seq = r->n++ };
+	*item = (struct sink_item){ .kind = kind,
+				    .key = copy,
+				    .key_len = key_len,
+				    .json = copy + key_len,
+				    .json_len = len,
+				    .seq = r->n++ };
 	r->bytes += key_len + len;
 	return 0;
 }

@@ -33,7 +33,6 @@ struct deliver {
 	struct sink_item *item;
 	struct spool_pos *next; /* position behind each item */
 	enum sink_result *result;
-	char **why;		/* of what was refused, owned; NULL: no memory, or not refused */
 	struct deadletter *letter; /* room for a window of them */
 	size_t n;
 	size_t bytes;
@@ -122,10 +121,15 @@ static int append_item(struct deliver *d, const struct spool_entry *e)
 				  .json_len = e->len,
 				  .seq = d->seq++ };
 	d->next[d->n] = e->next;
-	d->why[d->n] = NULL;
 	d->result[d->n++] = SINK_RETRY;
 	d->bytes += item_bytes(it);
 	return 0;
+}
+
+static void free_item(struct sink_item *it)
+{
+	free((char *)(uintptr_t)it->key);
+	free(it->why);
 }
 
 /* Settled: the first N. */
@@ -135,11 +139,9 @@ static void drop_items(struct deliver *d, size_t n)
 
 	for (i = 0; i < n; i++) {
 		d->bytes -= item_bytes(&d->item[i]);
-		free((char *)(uintptr_t)d->item[i].key);
-		free(d->why[i]);
+		free_item(&d->item[i]);
 	}
 	d->n -= n;
-	memmove(d->why, d->why + n, d->n * sizeof(*d->why));
 	memmove(d->item, d->item + n, d->n * sizeof(*d->item));
 	memmove(d->next, d->next + n, d->n * sizeof(*d->next));
 	memmove(d->result, d->result + n, d->n * sizeof(*d->result));
@@ -193,21 +195,6 @@ static void acknowledge(struct deliver *d, const struct spool_pos *pos)
 			     err.text);
 }
 
-/* The first reason that an item is refused for is its own; later rounds are about others. */
-static void keep_reasons(struct deliver *d, const char *reason)
-{
-	size_t i;
-
-	for (i = 0; i < d->n; i++) {
-		if (d->result[i] != SINK_REFUSED) {
-			free(d->why[i]);
-			d->why[i] = NULL;
-		} else if (!d->why[i]) {
-			d->why[i] = strdup(reason);
-		}
-	}
-}
-
 /*
  * Sets what is refused of the first N aside, with one sync. Returns how many of the N are settled: without
  * it, those before the first refused one.
@@ -224,8 +211,7 @@ static size_t set_aside(struct deliver *d, size_t n, int *ret_rc, struct errmsg 
 			continue;
 		if (!letters)
 			first = i;
-		d->letter[letters++] = (struct deadletter){ &d->item[i],
-							    d->why[i] ? d->why[i] : "out of memory" };
+		d->letter[letters++] = (struct deadletter){ &d->item[i], sink_why(&d->item[i]) };
 	}
 	if (!letters)
 		return n;
@@ -241,7 +227,7 @@ static size_t set_aside(struct deliver *d, size_t n, int *ret_rc, struct errmsg 
  * Acknowledges the window up to the first item that is not settled. Returns how many went, or what
  * kept a refused one from being set aside.
  */
-static int settle(struct deliver *d, const char *reason, struct errmsg *err)
+static int settle(struct deliver *d, struct errmsg *err)
 {
 	struct spool_pos pos;
 	size_t done = 0;
@@ -249,7 +235,6 @@ static int settle(struct deliver *d, const char *reason, struct errmsg *err)
 	int rc;
 
 	sink_keep_order(d->item, d->n, d->result);
-	keep_reasons(d, reason);
 	while (done < d->n && d->result[done] >= SINK_ACKED)
 		done++;
 	done = set_aside(d, done, &rc, err);
@@ -287,7 +272,7 @@ static int serve(struct deliver *d, uint64_t timeout_ns, struct errmsg *err, int
 
 	if (!err->text[0])
 		(void)errmsg_set(err, rc, "%s", rc < 0 ? strerror(-rc) : "no reason given");
-	*ret_settled = settle(d, d->ops->refusal ? d->ops->refusal(d->sink) : err->text, dead_err);
+	*ret_settled = settle(d, dead_err);
 	return rc;
 }
 
@@ -339,10 +324,8 @@ static void drain(struct deliver *d)
 		;
 	if (!i)
 		return;
-	for (; d->n > i; d->n--) {
-		free((char *)(uintptr_t)d->item[d->n - 1].key);
-		free(d->why[d->n - 1]);
-	}
+	for (; d->n > i; d->n--)
+		free_item(&d->item[d->n - 1]);
 	d->has_held = true; /* END is not where the window ends any more */
 	(void)serve(d, DRAIN_NS, &err, &settled, &dead_err);
 }
@@ -367,9 +350,8 @@ int deliver_create(struct spool *spool, const struct sink_ops *ops, const struct
 	d->item = calloc(ops->max_batch, sizeof(*d->item));
 	d->next = calloc(ops->max_batch, sizeof(*d->next));
 	d->result = calloc(ops->max_batch, sizeof(*d->result));
-	d->why = calloc(ops->max_batch, sizeof(*d->why));
 	d->letter = calloc(ops->max_batch, sizeof(*d->letter));
-	if (!d->item || !d->next || !d->result || !d->why || !d->letter)
+	if (!d->item || !d->next || !d->result || !d->letter)
 		rc = errmsg_set(err, rc, "%s: out of memory", ops->name);
 	else
 		rc = spool_cursor_open(spool, ops->name, &d->cursor, err);
@@ -396,7 +378,6 @@ void deliver_destroy(struct deliver *d)
 	free(d->item);
 	free(d->next);
 	free(d->result);
-	free(d->why);
 	free(d->letter);
 	free(d);
 }

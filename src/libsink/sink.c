@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libsink/sink.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "src/libutil/crc32c.h"
 
 /* Keys by hash; two with the same one only cost a repeat. */
@@ -20,4 +23,16 @@ void sink_keep_order(const struct sink_item *item, size_t n, enum sink_result *r
 		else if (result[i] == SINK_ACKED && seen[bit / 64] & mask)
 			result[i] = SINK_RETRY;
 	}
+}
+
+void sink_refuse(struct sink_item *item, enum sink_result *result, const char *why)
+{
+	*result = SINK_REFUSED;
+	free(item->why);
+	item->why = strdup(why);
+}
+
+const char *sink_why(const struct sink_item *item)
+{
+	return item->why ? item->why : "out of memory";
 }

@@ -23,6 +23,7 @@ struct sink_item {
 	size_t json_len;
 	/* ascending; of all that are not settled, less than max_batch apart */
 	uint64_t seq;
+	char *why; /* of SINK_REFUSED (sink_refuse()); whoever has the item frees it */
 };
 
 /* What became of an item of a batch. */
@@ -41,7 +42,7 @@ struct sink_ops {
 	/* Checks the configuration and makes the client; needs no server to be there. */
 	int (*open)(const struct settings *s, struct sink **ret, struct errmsg *err);
 	/*
-	 * Delivers ITEM[n] within about TIMEOUT_NS and fills RESULT[n]. Returns 0 when there was
+	 * Delivers ITEM[n] within about TIMEOUT_NS and fills RESULT[n], SINK_REFUSED by sink_refuse(). Returns 0 when there was
 	 * progress: the first item at least is settled. -EAGAIN: trouble (back off), with the reason
 	 * in ERR.
 	 *
@@ -49,10 +50,8 @@ struct sink_ops {
 	 * the result of the last call; when there are no new ones it waits for all. None is left
 	 * so behind one that is SINK_RETRY. A sink that knows nothing of this takes all items as new.
 	 */
-	int (*deliver)(struct sink *k, const struct sink_item *item, size_t n,
+	int (*deliver)(struct sink *k, struct sink_item *item, size_t n,
 		       enum sink_result *result, uint64_t timeout_ns, struct errmsg *err);
-	/* Why it refused the last item that it did; NULL: what deliver() says in ERR. */
-	const char *(*refusal)(const struct sink *k);
 	void (*close)(struct sink *k); /* bounded: at most a second */
 };
 
@@ -61,6 +60,12 @@ struct sink_ops {
  * is to be sent again, too. (Now and then one with another key, which is harmless.)
  */
 void sink_keep_order(const struct sink_item *item, size_t n, enum sink_result *result);
+
+/* Sets *RESULT to SINK_REFUSED, and ITEM's reason to a copy of WHY. */
+void sink_refuse(struct sink_item *item, enum sink_result *result, const char *why);
+
+/* Of an item that was refused. */
+const char *sink_why(const struct sink_item *item);
 
 extern const struct sink_ops sink_file;	   /* libsink */
 extern const struct sink_ops sink_kafka;   /* libsinkkafka */

@@ -136,7 +136,7 @@ static bool is_one_line(const struct sink_item *item)
 	return item->json_len && !memchr(item->json, '\n', item->json_len);
 }
 
-static int fill(struct sink *k, const struct sink_item *item, size_t n,
+static int fill(struct sink *k, struct sink_item *item, size_t n,
 		enum sink_result *result, size_t *ret_len, struct errmsg *err)
 {
 	size_t len = 0;
@@ -155,8 +155,7 @@ static int fill(struct sink *k, const struct sink_item *item, size_t n,
 	}
 	for (i = 0; i < n; i++) {
 		if (!is_one_line(&item[i])) {
-			(void)errmsg_set(err, -EINVAL, "record is empty or not one line");
-			result[i] = SINK_REFUSED;
+			sink_refuse(&item[i], &result[i], "record is empty or not one line");
 			continue;
 		}
 		memcpy(k->buf + used, item[i].json, item[i].json_len);
@@ -185,7 +184,7 @@ static int append(struct sink *k, size_t len, struct errmsg *err)
 	return 0;
 }
 
-static int file_deliver(struct sink *k, const struct sink_item *item, size_t n,
+static int file_deliver(struct sink *k, struct sink_item *item, size_t n,
 			enum sink_result *result, uint64_t timeout_ns, struct errmsg *err)
 {
 	size_t len = 0;

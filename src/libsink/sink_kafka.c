@@ -61,7 +61,6 @@ struct sink {
 	uint64_t start_lost_ns; /* since when the start topic is not there or not for us; 0: it is */
 	unsigned int timeouts; /* tries without an answer, in a row */
 	bool was_refused;      /* by the broker: credentials, certificates */
-	rd_kafka_resp_err_t refusal; /* of the last item that was */
 	struct slot slot[WINDOW];
 	char last_error[256]; /* what the client said last about its connections */
 };
@@ -291,12 +290,11 @@ static bool poll_until(struct sink *k, uint64_t deadline_ns)
 /* A try to deliver a window of items. */
 struct round {
 	struct sink *sink;
-	const struct sink_item *item;
+	struct sink_item *item;
 	enum sink_result *result;
 	size_t n;
 	uint64_t deadline_ns;
 	rd_kafka_resp_err_t failure; /* what is not about a message, of the first one */
-	rd_kafka_resp_err_t refusal; /* what is */
 	bool needs_alone; /* some were refused together with others */
 };
 
@@ -335,14 +333,12 @@ static void note_outcome(struct round *r, size_t i, rd_kafka_resp_err_t e, bool 
 	if (!e)
 		return;
 	if (start_lost) {
-		r->result[i] = SINK_REFUSED;
-		r->refusal = e;
+		sink_refuse(&r->item[i], &r->result[i], rd_kafka_err2str(e));
 	} else if (!is_about_message(e)) {
 		if (!r->failure)
 			r->failure = e;
 	} else if (alone) {
-		r->result[i] = SINK_REFUSED;
-		r->refusal = e;
+		sink_refuse(&r->item[i], &r->result[i], rd_kafka_err2str(e));
 	} else {
 		r->needs_alone = true;
 	}
@@ -479,7 +475,7 @@ static void say_why(const struct sink *k, const struct round *r, uint64_t timeou
 				 k->last_error);
 }
 
-static int kafka_deliver(struct sink *k, const struct sink_item *item, size_t n,
+static int kafka_deliver(struct sink *k, struct sink_item *item, size_t n,
 			 enum sink_result *result, uint64_t timeout_ns, struct errmsg *err)
 {
 	struct round r = { .sink = k,
@@ -504,10 +500,6 @@ static int kafka_deliver(struct sink *k, const struct sink_item *item, size_t n,
 		r.failure = RD_KAFKA_RESP_ERR__TIMED_OUT; /* they cannot wait behind others */
 	if (r.needs_alone && !r.failure)
 		send_alone(k, &r);
-	if (r.refusal) {
-		k->refusal = r.refusal;
-		(void)errmsg_set(err, 0, "%s", rd_kafka_err2str(r.refusal));
-	}
 	if (!r.failure && (!n || result[0] >= SINK_ACKED)) {
 		k->timeouts = 0;
 		k->was_refused = false;
@@ -519,11 +511,6 @@ static int kafka_deliver(struct sink *k, const struct sink_item *item, size_t n,
 	return -EAGAIN;
 }
 
-static const char *kafka_refusal(const struct sink *k)
-{
-	return rd_kafka_err2str(k->refusal);
-}
-
 const struct sink_ops sink_kafka = {
 	.name = "kafka",
 	.kinds = SPOOL_MASK(SPOOL_RECORD) | SPOOL_MASK(SPOOL_STEPS) | SPOOL_MASK(SPOOL_START),
@@ -531,6 +518,5 @@ const struct sink_ops sink_kafka = {
 	.max_bytes = WINDOW_BYTES,
 	.open = kafka_open,
 	.deliver = kafka_deliver,
-	.refusal = kafka_refusal,
 	.close = kafka_close,
 };

@@ -41,11 +41,10 @@ struct sink {
 	uint32_t day[MAX_BATCH]; /* of submission, that this transaction opened */
 	size_t ndays;
 	/* the batch */
-	const struct sink_item *item;
+	struct sink_item *item;
 	enum sink_result *result;
 	size_t n;
 	size_t nparsed;
-	struct errmsg refusal; /* of the last one */
 	struct entry {
 		struct record *record; /* NULL: not parsed yet, or refused; the rows borrow from it */
 		char job_key[RECORD_KEY_MAX]; /* of SPOOL_STEPS */
@@ -137,19 +136,19 @@ static int connect_db(struct sink *k, uint64_t timeout_ns, struct errmsg *err)
 static void parse_next(struct sink *k)
 {
 	size_t i = k->nparsed++;
-	const struct sink_item *item = &k->item[i];
+	struct sink_item *item = &k->item[i];
 	struct entry *e = &k->entry[i];
-
+	struct errmsg why = { 0 };
 	int rc;
 
 	if (item->kind == SPOOL_STEPS)
 		rc = record_from_steps_json(item->json, item->json_len, &e->record, e->job_key,
-					    &k->refusal);
+					    &why);
 	else
-		rc = record_from_json(item->json, item->json_len, &e->record, &k->refusal);
+		rc = record_from_json(item->json, item->json_len, &e->record, &why);
 	if (rc < 0) {
 		e->record = NULL;
-		k->result[i] = SINK_REFUSED;
+		sink_refuse(item, &k->result[i], why.text);
 	}
 }
 
@@ -159,7 +158,7 @@ static void parse_until(struct sink *k, size_t n)
 		parse_next(k);
 }
 
-static void batch_begin(struct sink *k, const struct sink_item *item, size_t n,
+static void batch_begin(struct sink *k, struct sink_item *item, size_t n,
 			enum sink_result *result)
 {
 	size_t i;
@@ -167,7 +166,6 @@ static void batch_begin(struct sink *k, const struct sink_item *item, size_t n,
 	k->item = item;
 	k->n = n;
 	k->result = result;
-	k->refusal.text[0] = '\0';
 	k->nparsed = 0;
 	for (i = 0; i < n; i++)
 		result[i] = SINK_RETRY;
@@ -458,11 +456,15 @@ static int store_one_by_one(struct sink *k, size_t first, size_t n, uint64_t dea
 		if (!k->entry[i].record)
 			continue;
 		rc = store_patiently(k, i, 1, deadline_ns, &why);
-		if (rc < 0)
-			*(rc == -EINVAL ? &k->refusal : err) = why;
-		if (rc < 0 && rc != -EINVAL)
+		if (rc == -EINVAL) {
+			sink_refuse(&k->item[i], &k->result[i], why.text);
+			continue;
+		}
+		if (rc < 0) {
+			*err = why;
 			return rc;
-		k->result[i] = rc < 0 ? SINK_REFUSED : SINK_ACKED;
+		}
+		k->result[i] = SINK_ACKED;
 	}
 	return 0;
 }
@@ -515,7 +517,7 @@ static int store_batch(struct sink *k, uint64_t timeout_ns, struct errmsg *err)
 	return rc;
 }
 
-static int mariadb_deliver(struct sink *k, const struct sink_item *item, size_t n,
+static int mariadb_deliver(struct sink *k, struct sink_item *item, size_t n,
 			   enum sink_result *result, uint64_t timeout_ns, struct errmsg *err)
 {
 	struct errmsg why = { 0 };
@@ -527,15 +529,10 @@ static int mariadb_deliver(struct sink *k, const struct sink_item *item, size_t 
 	rc = store_batch(k, timeout_ns, &why);
 	if (rc < 0)
 		disconnect(k); /* the next try starts afresh */
-	if (err && (rc < 0 || k->refusal.text[0]))
-		*err = rc < 0 ? why : k->refusal;
+	if (err && rc < 0)
+		*err = why;
 	batch_end(k);
 	return rc < 0 ? -EAGAIN : 0;
-}
-
-static const char *mariadb_refusal(const struct sink *k)
-{
-	return k->refusal.text;
 }
 
 const struct sink_ops sink_mariadb = {
@@ -544,6 +541,5 @@ const struct sink_ops sink_mariadb = {
 	.max_batch = MAX_BATCH,
 	.open = mariadb_open,
 	.deliver = mariadb_deliver,
-	.refusal = mariadb_refusal,
 	.close = mariadb_close,
 };

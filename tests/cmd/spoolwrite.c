@@ -51,8 +51,11 @@ static int run(struct spool *s, const char *dir, char *line, struct errmsg *err)
 	if (sscanf(line, "ack %199s %199s", word[0], word[1]) == 2)
 		return ack(s, word[0], (unsigned int)strtoul(word[1], NULL, 10), err);
 	if (sscanf(line, "dead %199s %199s %199s %n", word[0], word[1], word[2], &at) == 3 && at) {
-		struct sink_item item = { spool_kind_by_name(word[1]), word[2], strlen(word[2]),
-					  line + at, strlen(line + at), 0 };
+		struct sink_item item = { .kind = spool_kind_by_name(word[1]),
+					  .key = word[2],
+					  .key_len = strlen(word[2]),
+					  .json = line + at,
+					  .json_len = strlen(line + at) };
 
 		return deadletter_write(dir, word[0], &(struct deadletter){ &item, "no" }, 1, err);
 	}

@@ -51,13 +51,14 @@ static bool says(const char *table, const char *column, const char *want)
 
 static enum sink_result send_json(enum spool_kind kind, const char *key, const char *json)
 {
-	struct sink_item item = { kind, key, strlen(key), json, strlen(json), 0 };
+	struct sink_item item = { kind, key, strlen(key), json, strlen(json), 0, NULL };
 	enum sink_result r = SINK_RETRY;
 
 	rig.err.text[0] = '\0';
 	(void)sink_mariadb.deliver(sink, &item, 1, &r, 60 * SECOND, &rig.err);
 	if (r != SINK_ACKED)
-		diag("%s", rig.err.text);
+		diag("%s", item.why ? item.why : rig.err.text);
+	free(item.why);
 	return r;
 }
 

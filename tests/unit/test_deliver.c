@@ -46,9 +46,10 @@ static int fake_open(const struct settings *s, struct sink **ret, struct errmsg 
 	return 0;
 }
 
-static int fake_deliver(struct sink *k, const struct sink_item *item, size_t n,
+static int fake_deliver(struct sink *k, struct sink_item *item, size_t n,
 			enum sink_result *result, uint64_t timeout_ns, struct errmsg *e)
 {
+	char why[32];
 	size_t i;
 
 	(void)k;
@@ -69,8 +70,10 @@ static int fake_deliver(struct sink *k, const struct sink_item *item, size_t n,
 		result[i] = SINK_ACKED;
 		if (fake.poison && memmem(item[i].json, item[i].json_len, fake.poison,
 					  strlen(fake.poison))) {
-			result[i] = SINK_REFUSED;
-			errmsg_set(e, -EINVAL, "poison \"found\"");
+			/* of "poison 1": its number */
+			(void)snprintf(why, sizeof(why), "poison \"found\"%.2s",
+				       item[i].json_len == 8 ? item[i].json + 6 : "");
+			sink_refuse(&item[i], &result[i], why);
 			continue;
 		}
 		strncat(fake.got, item[i].json,
@@ -84,12 +87,6 @@ static int fake_deliver(struct sink *k, const struct sink_item *item, size_t n,
 	return 0;
 }
 
-static const char *fake_refusal(const struct sink *k)
-{
-	(void)k;
-	return "poison \"found\"";
-}
-
 static void fake_close(struct sink *k)
 {
 	(void)k;
@@ -101,7 +98,6 @@ static const struct sink_ops fake_ops = {
 	.kinds = SPOOL_MASK(SPOOL_RECORD),
 	.max_batch = 4,
 	.open = fake_open,
-	.refusal = fake_refusal,
 	.deliver = fake_deliver,
 	.close = fake_close,
 };
@@ -282,10 +278,10 @@ static void test_window(void)
 
 static void test_keep_order(void)
 {
-	struct sink_item item[4] = { { SPOOL_RECORD, "c/1", 3, "{}", 2, 0 },
-				     { SPOOL_RECORD, "c/2", 3, "{}", 2, 1 },
-				     { SPOOL_RECORD, "c/2", 3, "{}", 2, 2 },
-				     { SPOOL_RECORD, "c/1", 3, "{}", 2, 3 } };
+	struct sink_item item[4] = { { SPOOL_RECORD, "c/1", 3, "{}", 2, 0, NULL },
+				     { SPOOL_RECORD, "c/2", 3, "{}", 2, 1, NULL },
+				     { SPOOL_RECORD, "c/2", 3, "{}", 2, 2, NULL },
+				     { SPOOL_RECORD, "c/1", 3, "{}", 2, 3, NULL } };
 	enum sink_result r[4] = { SINK_ACKED, SINK_RETRY, SINK_ACKED, SINK_ACKED };
 
 	sink_keep_order(item, 4, r);
@@ -382,8 +378,8 @@ static void test_reasons(void)
 	is_int(deliver_run(d, 1000 * S, 5), 2, "and the rest");
 	is_str(fake.got, "a;", "the refused ones are not tried again");
 	text = scratch_read(scratch_path(dir, "fake.dead"), &len);
-	ok(text && strstr(text, "\"reason\":\"poison \\\"found\\\"\",\"record\":\"poison 1\"}\n") &&
-		   strstr(text, "\"reason\":\"poison \\\"found\\\"\",\"record\":\"poison 2\"}\n"),
+	ok(text && strstr(text, "\"reason\":\"poison \\\"found\\\" 1\",\"record\":\"poison 1\"}\n") &&
+		   strstr(text, "\"reason\":\"poison \\\"found\\\" 2\",\"record\":\"poison 2\"}\n"),
 	   "each with its own reason: %s", text ? text : "");
 	free(text);
 	deliver_destroy(d);
@@ -416,7 +412,7 @@ static void test_many(void)
 
 static void test_dead_rotation(void)
 {
-	struct sink_item item = { SPOOL_RECORD, "k", 1, "{}", 2, 0 };
+	struct sink_item item = { SPOOL_RECORD, "k", 1, "{}", 2, 0, NULL };
 	struct stat st;
 	int fd;
 

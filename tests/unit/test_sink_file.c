@@ -21,17 +21,27 @@ static struct sink *open_at(const char *path)
 	return k;
 }
 
+static char why[200]; /* of the first that was refused */
+
 /* Delivers the texts up to NULL; what became of each in RESULT. */
 static int send_all(struct sink *k, const char *const *text, enum sink_result *result)
 {
 	struct sink_item item[8];
 	size_t n;
+	int rc;
 
 	for (n = 0; text[n]; n++) {
-		item[n] = (struct sink_item){ SPOOL_RECORD, "k", 1, text[n], strlen(text[n]), n };
+		item[n] = (struct sink_item){ SPOOL_RECORD, "k", 1, text[n], strlen(text[n]), n, NULL };
 		result[n] = SINK_RETRY;
 	}
-	return sink_file.deliver(k, item, n, result, 1000000000, &err);
+	rc = sink_file.deliver(k, item, n, result, 1000000000, &err);
+	why[0] = '\0';
+	while (n--) {
+		if (result[n] == SINK_REFUSED)
+			(void)snprintf(why, sizeof(why), "%s", sink_why(&item[n]));
+		free(item[n].why);
+	}
+	return rc;
 }
 
 static bool holds(const char *path, const char *want)
@@ -106,6 +116,7 @@ int main(void)
 	k = open_at(path);
 	is_int(send_all(k, bad, r), 0, "records that are not one line");
 	ok(r[0] == SINK_REFUSED && r[1] == SINK_ACKED && r[2] == SINK_REFUSED, "are refused");
+	is_str(why, "record is empty or not one line", "for that");
 	ok(holds(path, "{\"a\":3}\n"), "the one between them is not");
 	ok(stat(path, &st) == 0 && (st.st_mode & 0777 & ~0640) == 0, "mode 0640");
 	rename(path, scratch_path(dir, "old"));

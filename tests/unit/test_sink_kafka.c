@@ -130,7 +130,7 @@ static struct sink *open_mock(const char *more)
 
 static struct sink_item item_of(const char *key, const char *json)
 {
-	return (struct sink_item){ SPOOL_RECORD, key, strlen(key), json, strlen(json), 0 };
+	return (struct sink_item){ SPOOL_RECORD, key, strlen(key), json, strlen(json), 0, NULL };
 }
 
 static void fill(struct sink_item *item, enum sink_result *r, size_t n)
@@ -245,10 +245,12 @@ static void test_delivery(void)
 	memset(big, 'x', sizeof(big));
 	k = open_mock("message.max.bytes=100000\n");
 	fill(item, r, 3);
-	item[1] = (struct sink_item){ SPOOL_RECORD, "c/2/0", 5, big, sizeof(big), 1 };
+	item[1].json = big;
+	item[1].json_len = sizeof(big);
 	is_int(send_all(k, item, 3, r, 20 * SECOND), 0, "one is too large");
 	ok(r[0] == SINK_ACKED && r[1] == SINK_REFUSED && r[2] == SINK_ACKED, "it is refused");
-	ok(strstr(err.text, "too large") != NULL, "%s", err.text);
+	ok(strstr(sink_why(&item[1]), "too large") != NULL, "for: %s", sink_why(&item[1]));
+	free(item[1].why);
 	/* the broker refuses a request of several: each gets a second chance, alone */
 	fill(item, r, 3);
 	rd_kafka_mock_push_request_errors(mock, /* Produce */ 0, 1,
@@ -259,6 +261,7 @@ static void test_delivery(void)
 	rd_kafka_mock_push_request_errors(mock, 0, 1, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
 	is_int(send_all(k, item, 1, r, 20 * SECOND), 0, "a single one refused");
 	is_int(r[0], SINK_REFUSED, "is set aside");
+	free(item[0].why);
 	/* not about the message */
 	fill(item, r, 2);
 	rd_kafka_mock_push_request_errors(mock, 0, 1,
@@ -307,6 +310,7 @@ static void test_kinds(void)
 /* Starts come first in the spool, and their topic is not there: what is behind them goes all the same. */
 static void test_start_lost(void)
 {
+	static char big[200000];
 	struct sink_item item[3] = { item_of("c0/9,5,0/0", "{}"), item_of("c0/9,5,0/0", "{}"),
 				     item_of("c0/9,6,0/0", "{}") };
 	enum sink_result r[3] = { SINK_RETRY };
@@ -319,7 +323,7 @@ static void test_start_lost(void)
 		item[i].seq = i;
 	snprintf(settings.kafka_start_topic, sizeof(settings.kafka_start_topic), TOPIC ".lost");
 	rd_kafka_mock_topic_set_error(mock, TOPIC ".lost", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
-	k = open_mock("");
+	k = open_mock("message.max.bytes=100000\n");
 	is_int(send_all(k, item, 3, r, 2 * SECOND), -EAGAIN, "the start topic is not there");
 	ok(r[0] == SINK_RETRY, "it may come: %s", err.text);
 	while (count(r, 3, SINK_ACKED) + count(r, 3, SINK_REFUSED) < 3 && clock_mono_ns() < deadline) {
@@ -328,12 +332,21 @@ static void test_start_lost(void)
 	}
 	ok(r[0] == SINK_REFUSED && r[1] == SINK_ACKED && r[2] == SINK_ACKED,
 	   "the start is set aside, the records are there");
-	ok(strstr(sink_kafka.refusal(k), "opic") != NULL, "for: %s", sink_kafka.refusal(k));
-	r[0] = SINK_RETRY;
+	ok(strstr(sink_why(&item[0]), "opic") != NULL, "for: %s", sink_why(&item[0]));
+	r[0] = r[1] = SINK_RETRY;
 	item[0].seq = 3;
-	(void)send_all(k, item, 1, r, 10 * SECOND);
+	memset(big, 'x', sizeof(big));
+	item[1].json = big;
+	item[1].json_len = sizeof(big);
+	item[1].seq = 4;
+	(void)send_all(k, item, 2, r, 10 * SECOND);
 	is_int(r[0], SINK_REFUSED, "the next one is not waited for");
+	is_int(r[1], SINK_REFUSED, "a record with it is too large");
+	ok(strstr(sink_why(&item[0]), "opic") && strstr(sink_why(&item[1]), "too large"),
+	   "each has its own reason: %s; %s", sink_why(&item[0]), sink_why(&item[1]));
 	sink_kafka.close(k);
+	for (i = 0; i < 3; i++)
+		free(item[i].why);
 	settings.kafka_start_topic[0] = '\0';
 }
 
@@ -423,8 +436,10 @@ static void test_window(void)
 	memset(big, 'x', sizeof(big));
 	for (i = 0; i < 2000; i++) {
 		snprintf(keys[i], sizeof(keys[i]), "w0/%zu,1,0/0", i);
-		item[i] = (struct sink_item){ SPOOL_RECORD, keys[i], strlen(keys[i]), big,
-					      sizeof(big), 100 + i };
+		item[i] = item_of(keys[i], "");
+		item[i].json = big;
+		item[i].json_len = sizeof(big);
+		item[i].seq = 100 + i;
 	}
 	k = open_mock("");
 	rd_kafka_mock_broker_set_rtt(mock, 1, 50);

@@ -222,8 +222,11 @@ static struct made made;
 
 static void make_free(void)
 {
-	while (made.n)
-		free(made.json[--made.n]);
+	while (made.n--) {
+		free(made.json[made.n]);
+		free(made.item[made.n].why);
+	}
+	made.n = 0;
 }
 
 /* Job JOB_ID with NSTEPS steps; NAME may be NULL. */
@@ -279,7 +282,7 @@ static void make(uint32_t job_id, size_t nsteps, const char *name)
 	if (record_to_json(r, &made.json[i], &len, &err) < 0)
 		diag("%s", err.text);
 	record_destroy(r);
-	made.item[i] = (struct sink_item){ SPOOL_RECORD, made.key[i], strlen(made.key[i]), made.json[i], len, i };
+	made.item[i] = (struct sink_item){ SPOOL_RECORD, made.key[i], strlen(made.key[i]), made.json[i], len, i, NULL };
 	made.r[i] = SINK_RETRY;
 	made.n++;
 }
@@ -501,7 +504,7 @@ static void test_rows(void)
 	/* what is no record, what the server refuses, what is too large for it; between good ones */
 	make(10, 1, "good");
 	made.json[1] = strdup("{\"schema\":");
-	made.item[1] = (struct sink_item){ SPOOL_RECORD, "bad", 3, made.json[1], 10, 1 };
+	made.item[1] = (struct sink_item){ SPOOL_RECORD, "bad", 3, made.json[1], 10, 1, NULL };
 	made.n++;
 	make(11, 0, "key with \xc3\xa4");
 	made.item[2].key = "c\xc3\xa4/1/0";
@@ -514,7 +517,10 @@ static void test_rows(void)
 	ok(made.r[0] == SINK_ACKED && made.r[1] == SINK_REFUSED && made.r[2] == SINK_REFUSED &&
 		   made.r[3] == SINK_REFUSED && made.r[4] == SINK_ACKED,
 	   "only those are refused");
-	diag("%s", err.text);
+	ok(strstr(sink_why(&made.item[1]), "too early"), "one is no record: %s", sink_why(&made.item[1]));
+	ok(strstr(sink_why(&made.item[2]), "record_key"), "one has a bad key: %s", sink_why(&made.item[2]));
+	ok(strstr(sink_why(&made.item[3]), "max_allowed_packet"), "one is too large: %s",
+	   sink_why(&made.item[3]));
 	is_u64(number("SELECT COUNT(*) FROM ceems.job WHERE jobid IN (10, 13)"), 2, "the others are there");
 	make_free();
 	for (i = 0; i < 500; i++)
