@@ -57,7 +57,7 @@ boot() {
 	local kernel
 	kernel=$(echo "$1"/boot/vmlinuz-*)
 
-	vm_run 300 "$kernel" "$work/initrd" "TEST=$2" -m 1024 -serial stdio "${@:3}" 2>&1 |
+	vm_run 1200 "$kernel" "$work/initrd" "TEST=$2" -m 1024 -serial stdio "${@:3}" 2>&1 |
 		tr -d '\r' >"$work/console"
 }
 
