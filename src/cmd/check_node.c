@@ -14,6 +14,7 @@
 #include "src/libjob/fsroles.h"
 #include "src/libjob/ledger_book.h"
 #include "src/libmeter/cgcounters.h"
+#include "src/libmeter/cgmount.h"
 #include "src/libmeter/mounts.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
@@ -130,8 +131,36 @@ static void check_filesystems(struct check *c)
 				   fsrole_name((enum fsrole)r));
 }
 
+static bool find_cgroups(const char *controller, char *ret, size_t size)
+{
+	if (cgmount_find(controller, "/", ret, size) < 0)
+		return false;
+	ret[strlen(ret) - 1] = '\0'; /* the path's */
+	return true;
+}
+
+/* Where steps are looked for, and what v2 is needed for. */
+static void check_cgroups(struct check *c)
+{
+	char v1[PATH_MAX], v2[PATH_MAX];
+	bool has_v1 = find_cgroups("freezer", v1, sizeof(v1));
+	bool has_v2 = find_cgroups(NULL, v2, sizeof(v2));
+
+	if (!has_v1 && !has_v2)
+		check_note(c, "cgroups", "none are mounted: steps are known by their processes");
+	else if (!has_v1)
+		check_ok(c, "cgroups", "v2 at %s", v2);
+	else if (!c->settings.step_cgroup)
+		check_note(c, "cgroups", "v1 at %s, StepCgroup=no: no figures of TCP and packets where "
+			   "Slurm uses that", v1);
+	else
+		check_ok(c, "cgroups", "v1 at %s, v2 %s%s: steps get a v2 cgroup of their own, too", v1,
+			 has_v2 ? "at " : "is not mounted", has_v2 ? v2 : "");
+}
+
 void check_node(struct check *c)
 {
+	check_cgroups(c);
 	check_sources(c);
 	check_counters(c);
 	check_factors(c);

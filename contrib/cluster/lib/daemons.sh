@@ -86,6 +86,8 @@ daemon_launch() {
 	rm -f "$DIR/run/pid/$1"
 	daemon_argv "$1"
 	if [ "$WHOLE_MACHINE" = systemd ]; then
+		# with cgroup v1 a slurmd's steps keep its unit there
+		! systemctl --quiet restart "ceems-$1" 2>/dev/null || return 0
 		systemd-run --quiet --collect --unit="ceems-$1" --property=DefaultDependencies=no \
 			--property=Delegate=yes --property=KillMode=process \
 			--property=LimitNOFILE=65536 --property=LimitMEMLOCK=infinity \

@@ -13,8 +13,8 @@ gpu_create() {
 	for ((n = 1; n <= NODES; n++)); do
 		mkdir -p "$DIR/gpus/n$n"
 		for ((g = 0; g < FAKE_GPUS; g++)); do
-			# a character device that is harmless: Slurm asks for no more
-			mknod "$DIR/gpus/n$n/nvidia$g" c 1 3
+			# a character device that is harmless, and that nobody misses who may not open it: full
+			mknod "$DIR/gpus/n$n/nvidia$g" c 1 7
 			echo "$g 1000000 50000 0 0 81920 ok"
 		done >"$DIR/gpus/n$n/state"
 	done

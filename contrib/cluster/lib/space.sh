@@ -30,7 +30,7 @@ cgroups_find() {
 	if [ $CGROUP_KIND = v1 ] && ! mountpoint -q /sys/fs/cgroup/freezer; then
 		die "no cgroups at /sys/fs/cgroup"
 	fi
-	[ $CGROUP_KIND = v2 ] || [ "$WHOLE_MACHINE" = no ] || die "--whole-machine: cgroup v2 only"
+	[ $CGROUP_KIND = v2 ] || [ "$WHOLE_MACHINE" != yes ] || die "--whole-machine: v1 only with systemd"
 }
 
 # One own sub-cgroup per hierarchy: the machine's other cgroups are neither seen nor changed.
