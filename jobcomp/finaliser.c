@@ -298,8 +298,8 @@ static uint64_t steps_wanted_until(const struct waiting *w, const struct steps_q
 {
 	if (q->all_told)
 		return 0;
-	if (q->state == STEPS_ENDED && !q->unsure)
-		return q->is_relayed ? w->begin_mono_ns + FETCH_RELAY_NS : 0;
+	if (w->complete_since_ns)
+		return q->is_relayed ? w->complete_since_ns + FETCH_RELAY_NS : 0;
 	/* told all, it may still have to store it */
 	if (!w->told_since_ns && w->ended && q->unsure &&
 	    w->deadline_mono_ns - w->begin_mono_ns > FETCH_USAGE_NS)
@@ -312,6 +312,10 @@ static void take_steps(struct finaliser *f, struct waiting *w, struct steps_quer
 {
 	if (q->state != STEPS_ABSENT)
 		w->needs_refill = false; /* steps_fetch() did it */
+	if (q->state != STEPS_ENDED || q->unsure)
+		w->complete_since_ns = 0;
+	else if (!w->complete_since_ns)
+		w->complete_since_ns = now;
 	if (now < steps_wanted_until(w, q)) {
 		later(f, w, now, FETCH_MAX_NS);
 		record_steps_destroy(q->steps, q->nsteps);

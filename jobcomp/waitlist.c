@@ -78,7 +78,7 @@ struct waiting *waitlist_add(struct waitlist *l, const char *key, size_t key_len
 		w->record = record;
 		w->ended = w->requeued = w->gone = w->needs_refill = false;
 		w->steps_open = w->all_told = false;
-		w->steps_missing = w->told_since_ns = 0;
+		w->steps_missing = w->told_since_ns = w->complete_since_ns = 0;
 		w->ctld_energy_j = w->dbd_energy_j = (struct maybe_u64){ 0 };
 		return w;
 	}

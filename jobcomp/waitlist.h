@@ -37,6 +37,7 @@ struct waiting {
 	bool needs_refill;	   /* SPOOL_KEY: what is not known of it is in slurmdbd */
 	bool steps_open;	   /* slurmdbd does not have the end of all of them */
 	uint64_t told_since_ns;	   /* slurmdbd acknowledged all of it by then; 0: not that we know */
+	uint64_t complete_since_ns; /* slurmdbd has its end, and usage of all steps it has; 0: no */
 	bool all_told;		   /* slurmdbd will have no more of it than it had */
 	uint64_t steps_missing;    /* of its RECORD, which was read: in the parts behind it */
 	struct maybe_u64 ctld_energy_j, dbd_energy_j;

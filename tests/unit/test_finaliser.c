@@ -373,6 +373,7 @@ static void test_older_row(void)
 /* Of a node that failed, or of a slurmctld that was killed: nobody will tell of the steps' end. */
 static void test_all_told(void)
 {
+	unsigned int asked;
 	uint64_t began;
 
 	reset();
@@ -413,6 +414,24 @@ static void test_all_told(void)
 	ok(start() && until(&t.records, 3), "and steps that all have usage");
 	ok(clock_mono_ns() - began >= 3 * NSEC_PER_SEC, "wait for those that may be on their way");
 	is_u64(t.finals, 3, "are final");
+	stop();
+
+	reset();
+	t.settings.step_details_wait_ns = 60 * NSEC_PER_SEC;
+	fake.relayed = fake.dbd_is_down = true;
+	asked = fake.fetches;
+	(void)begin();
+	put(1, 3);
+	(void)start();
+	while (fake.fetches == asked)
+		nap(NSEC_PER_MSEC);
+	nap(3 * NSEC_PER_SEC);
+	fake.dbd_is_down = false;
+	while (fake.fetches == asked + 1)
+		nap(NSEC_PER_MSEC);
+	began = clock_mono_ns();
+	ok(until(&t.records, 3) && clock_mono_ns() - began >= 2 * NSEC_PER_SEC,
+	   "also behind an outage");
 	stop();
 
 	reset();
