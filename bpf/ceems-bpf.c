@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "bpf/probes.h"
 #include "bpf/probes_mon.h"
 #include "src/libmeter/probes.h"
 #include "src/libnode/bpfload.h"
+#include "src/libutil/helper.h"
 #include "src/libutil/parse.h"
 #include "src/libutil/procstat.h"
 
@@ -264,20 +264,6 @@ static int usage(FILE *to)
 	return to == stdout ? 0 : BPFLOAD_EXIT_USAGE;
 }
 
-/* Nothing that slurmd left open may be held by us. */
-static void close_inherited(void)
-{
-	int fd;
-
-	(void)fflush(NULL);
-#ifdef SYS_close_range
-	if (syscall(SYS_close_range, 3U, ~0U, 0U) == 0)
-		return;
-#endif
-	for (fd = 3; fd < 1024; fd++)
-		(void)close(fd);
-}
-
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -295,7 +281,7 @@ int main(int argc, char **argv)
 	size_t i;
 	int c, rc;
 
-	close_inherited();
+	helper_close_inherited();
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		switch (c) {
 		case 'd':

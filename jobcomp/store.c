@@ -102,10 +102,22 @@ bool store_is_stopping(const struct store *s)
 	return s->stop;
 }
 
+/* DEADLINE is CLOCK_MONOTONIC's. */
+static int lock_until(pthread_mutex_t *lock, const struct timespec *deadline)
+{
+#ifdef HAVE_PTHREAD_MUTEX_CLOCKLOCK
+	return pthread_mutex_clocklock(lock, CLOCK_MONOTONIC, deadline);
+#else /* glibc 2.30 has it */
+	struct timespec at = clock_wall_of(deadline);
+
+	return pthread_mutex_timedlock(lock, &at);
+#endif
+}
+
 bool store_stop(struct store *s, const struct timespec *deadline)
 {
 	s->stop = true;
-	if (pthread_mutex_clocklock(&s->lock, CLOCK_MONOTONIC, deadline))
+	if (lock_until(&s->lock, deadline))
 		return false;
 	(void)pthread_cond_broadcast(&s->changed);
 	store_unlock(s);

@@ -220,11 +220,23 @@ struct feed *worker_feed(struct worker *w)
 	return w->feed;
 }
 
+/* DEADLINE is CLOCK_MONOTONIC's. */
+static int join_until(pthread_t id, const struct timespec *deadline)
+{
+#ifdef HAVE_PTHREAD_CLOCKJOIN_NP
+	return pthread_clockjoin_np(id, NULL, CLOCK_MONOTONIC, deadline);
+#else /* glibc 2.31 has it */
+	struct timespec at = clock_wall_of(deadline);
+
+	return pthread_timedjoin_np(id, NULL, &at);
+#endif
+}
+
 static bool join_thread(struct thread *t, const struct timespec *deadline)
 {
 	if (!t->is_running)
 		return true;
-	if (pthread_clockjoin_np(t->id, NULL, CLOCK_MONOTONIC, deadline))
+	if (join_until(t->id, deadline))
 		return false;
 	t->is_running = false;
 	return true;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # X_AC_SINKS: client libraries of the sinks; each in a library of its own.
 AC_DEFUN([X_AC_SINKS], [
-	PKG_CHECK_MODULES([RDKAFKA], [rdkafka >= 1.8], [rdkafka_missing=], [rdkafka_missing="librdkafka is missing (Debian: librdkafka-dev)"])
+	PKG_CHECK_MODULES([RDKAFKA], [rdkafka >= 1.6], [rdkafka_missing=], [rdkafka_missing="librdkafka is missing (Debian: librdkafka-dev)"])
 	X_AC_PART([kafka], [the Kafka sink], [rdkafka_missing])
 	AM_CONDITIONAL([BUILD_KAFKA], [test "x$part_kafka" = xyes])
 	AS_IF([test "x$part_kafka" = xyes], [AC_DEFINE([HAVE_KAFKA], [1], [The Kafka sink is built.])])

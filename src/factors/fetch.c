@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "src/libhttps/curl_compat.h"
 #include "src/libhttps/https.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
@@ -69,7 +70,7 @@ struct outcome {
 static void judge_status(struct fetch *f, const char *name, struct outcome *o,
 			 struct errmsg *err)
 {
-	curl_off_t wait_s = 0;
+	int64_t wait_s;
 	char *target = NULL;
 	long status = 0;
 
@@ -77,7 +78,7 @@ static void judge_status(struct fetch *f, const char *name, struct outcome *o,
 	if (status == 200)
 		return;
 	o->may_retry = status == 408 || status == 429 || status >= 500;
-	(void)curl_easy_getinfo(f->easy, CURLINFO_RETRY_AFTER, &wait_s);
+	wait_s = curl_compat_retry_after(f->easy);
 	/* a day is beyond RetryLimit, and what is above it could wrap */
 	if (wait_s > 0)
 		o->wait_ns = (uint64_t)(wait_s < 86400 ? wait_s : 86400) * NSEC_PER_SEC;

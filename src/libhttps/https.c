@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "src/libhttps/curl_compat.h"
+
 /* Not for slurmstepd and the jobs: libcurl's own are inherited by what slurmd starts. */
 static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *a)
 {
@@ -36,9 +38,9 @@ void https_prepare(CURL *e, const struct https_options *o, struct https_body *bo
 	why[0] = '\0';
 	(void)curl_easy_setopt(e, CURLOPT_URL, o->url);
 	(void)curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
-	(void)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* a resolver may hang for long */
+	curl_compat_quick_exit(e); /* a resolver may hang for long */
 	(void)curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, open_socket);
-	(void)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "https");
+	curl_compat_https_only(e);
 	(void)curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
 	(void)curl_easy_setopt(e, CURLOPT_PROXY, o->proxy); /* "": also not the environment's */
 	(void)curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 1L);
@@ -66,6 +68,7 @@ int https_result(CURLcode code, const char *name, const char *why,
 	return errmsg_set(err,
 			  code == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT :
 			  code == CURLE_PEER_FAILED_VERIFICATION ||
+					  code == CURLE_SSL_CACERT || /* 7.62 made these one */
 					  code == CURLE_SSL_CACERT_BADFILE ?
 							     -EACCES :
 							     -EIO,

@@ -3,7 +3,6 @@
  * ceems-series - reads EmissionSeriesFile for slurmd and slurmctld, which must not wait for a file
  * system that is shared. Ends after one answer: factor_feed_line.h.
  */
-#define _GNU_SOURCE /* close_range */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "src/libjob/factor_feed_line.h"
 #include "src/libjob/factor_series.h"
+#include "src/libutil/helper.h"
 #include "src/libutil/parse.h"
 #include "src/libutil/util.h"
 
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
 		(void)fputs("usage: ceems-series FILE REGION SINCE STAMP\n", stderr);
 		return 2;
 	}
-	(void)close_range(STDERR_FILENO + 1, ~0U, /* flags= */ 0);
+	helper_close_inherited();
 	(void)alarm(LIFE_S);
 	rc = stamp(argv[1], name, sizeof(name));
 	if (rc < 0) {

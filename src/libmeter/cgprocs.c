@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#define _GNU_SOURCE /* getdents64() */
+#define _GNU_SOURCE /* struct dirent64 */
 #include "src/libmeter/cgprocs.h"
 
 #include <dirent.h>
@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "src/libutil/fileio.h"
 
@@ -81,7 +83,8 @@ static int scan_children(struct walk *w, int folder_fd, int depth)
 
 	if (lseek(folder_fd, 0, SEEK_SET) < 0)
 		return -errno;
-	while ((n = getdents64(folder_fd, buf, sizeof(buf))) > 0) {
+	/* glibc 2.30 has a function */
+	while ((n = syscall(SYS_getdents64, folder_fd, buf, sizeof(buf))) > 0) {
 		ssize_t at = 0;
 
 		while (at < n) {

@@ -41,4 +41,15 @@ static inline struct timespec clock_ns_to_timespec(uint64_t ns)
 				  .tv_nsec = (long)(ns % NSEC_PER_SEC) };
 }
 
+/*
+ * The same moment by the wall clock, of a deadline by CLOCK_MONOTONIC, for a glibc whose functions know no
+ * other; off by what the wall clock is set meanwhile.
+ */
+static inline struct timespec clock_wall_of(const struct timespec *mono)
+{
+	uint64_t mono_ns = (uint64_t)mono->tv_sec * NSEC_PER_SEC + (uint64_t)mono->tv_nsec;
+
+	return clock_ns_to_timespec(clock_wall_ns() - clock_mono_ns() + mono_ns);
+}
+
 #endif

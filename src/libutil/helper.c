@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,4 +90,16 @@ int helper_wait(pid_t pid, uint64_t deadline_ns, int *ret_status)
 			return -EAGAIN;
 		(void)nanosleep(&step, NULL);
 	}
+}
+
+void helper_close_inherited(void)
+{
+	int fd;
+
+#ifdef SYS_close_range /* Linux 5.9; glibc 2.34 has a function */
+	if (syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, 0U) == 0)
+		return;
+#endif
+	for (fd = STDERR_FILENO + 1; fd < 1024; fd++)
+		(void)close(fd);
 }

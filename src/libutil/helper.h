@@ -23,4 +23,7 @@ int helper_spawn(char *const *argv, int out, pid_t *ret_pid);
  */
 int helper_wait(pid_t pid, uint64_t deadline_ns, int *ret_status);
 
+/* For the helper itself, before anything else: what else slurmd left open shall not be held by it. */
+void helper_close_inherited(void);
+
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/libhttps/curl_compat.h"
 #include "src/libhttps/https.h"
 #include "src/sources/redfish_json.h"
 
@@ -66,7 +67,7 @@ static int run(struct redfish_client *c, CURLcode *ret)
 	CURLMsg *m;
 
 	while (curl_multi_perform(c->multi, &running) == CURLM_OK && running) {
-		if (curl_multi_poll(c->multi, &stop, c->stop_fd >= 0, POLL_MS, NULL) != CURLM_OK)
+		if (curl_compat_poll(c->multi, &stop, c->stop_fd >= 0, POLL_MS) != CURLM_OK)
 			return -EIO;
 		if (stop.revents)
 			return -ECANCELED;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#define _GNU_SOURCE /* close_range */
 #include "src/sources/teller.h"
 
 #include <inttypes.h>
@@ -8,10 +7,11 @@
 #include <unistd.h>
 
 #include "src/libutil/clock.h"
+#include "src/libutil/helper.h"
 
 void teller_init(void)
 {
-	(void)close_range(STDERR_FILENO + 1, ~0U, /* flags= */ 0);
+	helper_close_inherited();
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 }
 

@@ -307,6 +307,15 @@ static void test_kinds(void)
 	settings.kafka_start_topic[0] = '\0';
 }
 
+/* The broker of librdkafka before 1.8 has every topic. */
+static bool broker_lacks_topics(unsigned int tests)
+{
+	if (rd_kafka_version() >= 0x01080000)
+		return true;
+	skip(tests, "librdkafka is older than 1.8");
+	return false;
+}
+
 /* Starts come first in the spool, and their topic is not there: what is behind them goes all the same. */
 static void test_start_lost(void)
 {
@@ -318,6 +327,8 @@ static void test_start_lost(void)
 	struct sink *k;
 	size_t i;
 
+	if (!broker_lacks_topics(5))
+		return;
 	item[0].kind = SPOOL_START;
 	for (i = 0; i < 3; i++)
 		item[i].seq = i;
@@ -513,6 +524,26 @@ static void test_abandoned(void)
 	close(listener);
 }
 
+static void test_no_topic(struct sink_item *item, enum sink_result *r)
+{
+	struct sink *k;
+	int tries, rc;
+
+	if (!broker_lacks_topics(4))
+		return;
+	k = open_mock("");
+	rd_kafka_mock_topic_set_error(mock, TOPIC, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+	fill(item, r, 100);
+	is_int(send_all(k, item, 3, r, 20 * SECOND), -EAGAIN, "no such topic");
+	is_u64(count(r, 3, SINK_RETRY), 3, "for the admin: try again");
+	ok(strstr(err.text, "opic") != NULL, "%s", err.text);
+	rd_kafka_mock_topic_set_error(mock, TOPIC, RD_KAFKA_RESP_ERR_NO_ERROR);
+	for (tries = 0, rc = -EAGAIN; rc < 0 && tries < 20; tries++)
+		rc = send_all(k, item, 3, r, 5 * SECOND);
+	is_int(rc, 0, "it comes");
+	sink_kafka.close(k);
+}
+
 static void test_outage(void)
 {
 	static struct sink_item item[100];
@@ -559,18 +590,7 @@ static void test_outage(void)
 	is_u64(count(r, 100, SINK_ACKED), 100, "all acked");
 	sink_kafka.close(k);
 
-	/* no such topic, and none is made */
-	k = open_mock("");
-	rd_kafka_mock_topic_set_error(mock, TOPIC, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
-	fill(item, r, 100);
-	is_int(send_all(k, item, 3, r, 20 * SECOND), -EAGAIN, "no such topic");
-	is_u64(count(r, 3, SINK_RETRY), 3, "for the admin: try again");
-	ok(strstr(err.text, "opic") != NULL, "%s", err.text);
-	rd_kafka_mock_topic_set_error(mock, TOPIC, RD_KAFKA_RESP_ERR_NO_ERROR);
-	for (tries = 0, rc = -EAGAIN; rc < 0 && tries < 20; tries++)
-		rc = send_all(k, item, 3, r, 5 * SECOND);
-	is_int(rc, 0, "it comes");
-	sink_kafka.close(k);
+	test_no_topic(item, r);
 
 	/* more tries without an answer than a client is kept for */
 	k = open_mock("");

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * curl_compat.h - what libcurl has learned since 7.61 (EL 8; EL 9 has 7.76) and we use.
+ */
+#ifndef CEEMS_CURL_COMPAT_H
+#define CEEMS_CURL_COMPAT_H
+
+#include <curl/curl.h>
+#include <poll.h>
+#include <stdint.h>
+
+/* As of which to build; an older one than the installed, for a test. */
+#ifndef CURL_COMPAT_AS_OF
+#define CURL_COMPAT_AS_OF LIBCURL_VERSION_NUM
+#endif
+
+static inline void curl_compat_https_only(CURL *e)
+{
+#if CURL_COMPAT_AS_OF >= 0x075500 /* 7.85 */
+	(void)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "https");
+#else
+	(void)curl_easy_setopt(e, CURLOPT_PROTOCOLS, (long)CURLPROTO_HTTPS);
+#endif
+}
+
+/* Does not wait for a resolver that hangs. Without it, that takes as long as resolv.conf says. */
+static inline void curl_compat_quick_exit(CURL *e)
+{
+#if CURL_COMPAT_AS_OF >= 0x075700 /* 7.87 */
+	(void)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
+#else
+	(void)e;
+#endif
+}
+
+/* The seconds of Retry-After; 0: none, or unknown. */
+static inline int64_t curl_compat_retry_after(CURL *e)
+{
+	curl_off_t wait_s = 0;
+
+#if CURL_COMPAT_AS_OF >= 0x074200 /* 7.66 */
+	(void)curl_easy_getinfo(e, CURLINFO_RETRY_AFTER, &wait_s);
+#else
+	(void)e;
+#endif
+	return wait_s;
+}
+
+/* Until something happens, also on the N fds of EXTRA. */
+static inline CURLMcode curl_compat_poll(CURLM *multi, struct curl_waitfd *extra, unsigned int n, int ms)
+{
+#if CURL_COMPAT_AS_OF >= 0x074200
+	return curl_multi_poll(multi, extra, n, ms, NULL);
+#else
+	int ready = 0;
+	CURLMcode rc = curl_multi_wait(multi, extra, n, ms, &ready);
+
+	/* it does not wait if there is no fd yet, as while a name is resolved */
+	if (rc == CURLM_OK && !ready)
+		(void)poll(NULL, 0, ms < 10 ? ms : 10);
+	return rc;
+#endif
+}
+
+#endif
