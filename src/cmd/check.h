@@ -42,11 +42,16 @@ bool check_secret_file(struct check *c, const char *what, const char *path);
 const char *check_slurm_user(const struct check *c);
 bool check_slurm_user_reads(struct check *c, const char *what, const char *path);
 
+/* DIR is where slurmctld makes files; MAKES: and which it makes. Tells if it cannot; true: nothing was said. */
+bool check_slurm_user_writes(struct check *c, const char *what, const char *dir, bool makes);
+
 void check_sources(struct check *c); /* check_sources.c: EnergySources and all sensors */
 void check_bpf(struct check *c);   /* check_bpf.c: the BPF programs, by group */
 void check_factors(struct check *c); /* check_factors.c: emission factors, the series, the contract */
 void check_node(struct check *c);  /* check_node.c: sources, factor, ledger, folders */
 void check_slurm(struct check *c); /* check_slurm.c: slurm.conf and the plugins in PluginDir */
+void check_daemons(struct check *c); /* check_daemons.c: munged and Slurm's, and what they have loaded */
+bool check_is_controller(const struct check *c); /* or slurm.conf does not say */
 void check_sinks(struct check *c); /* check_sinks.c: spool and where records go */
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_access.c - may SlurmUser read a file? root, who runs `ceems check`, may read all; slurmctld does not
- * run as root.
+ * check_access.c - may SlurmUser read a file, write in a folder? root, who runs `ceems check`, may all;
+ * slurmctld does not run as root.
  */
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "src/cmd/check.h"
 
@@ -30,7 +31,7 @@ static bool is_in(const struct who *w, gid_t gid)
 	return false;
 }
 
-/* By the mode alone: an ACL may say otherwise. BIT: 4 to read, 1 to enter. */
+/* By the mode alone: an ACL may say otherwise. BIT: 4 to read, 2 to write, 1 to enter. */
 static bool may(const struct who *w, const struct stat *st, unsigned int bit)
 {
 	unsigned int shift = st->st_uid == w->uid ? 6 : is_in(w, st->st_gid) ? 3 : 0;
@@ -38,8 +39,26 @@ static bool may(const struct who *w, const struct stat *st, unsigned int bit)
 	return !w->uid || st->st_mode >> shift & bit;
 }
 
-/* The first part of PATH that is closed to W, in PATH itself, cut there; false: none is. */
-static bool find_closed(const struct who *w, char *path)
+/* False: SlurmUser is not known, or root. */
+static bool slurm_user(const struct check *c, struct who *ret)
+{
+	const char *user = check_slurm_user(c);
+	const struct passwd *pw = getpwnam(user);
+
+	if (!c->slurm || !pw || !pw->pw_uid)
+		return false;
+	ret->uid = pw->pw_uid;
+	ret->ngroups = GROUPS_MAX;
+	if (getgrouplist(user, pw->pw_gid, ret->group, &ret->ngroups) < 0)
+		ret->ngroups = 0;
+	return true;
+}
+
+/*
+ * The first part of PATH that is closed to W, in PATH itself, cut there; false: none is. LAST is the bit that
+ * PATH itself is to have.
+ */
+static bool find_closed(const struct who *w, char *path, unsigned int last)
 {
 	char *slash = path;
 	struct stat st;
@@ -50,7 +69,7 @@ static bool find_closed(const struct who *w, char *path)
 			return true;
 		*slash = '/';
 	}
-	return stat(path, &st) == 0 && !may(w, &st, 4);
+	return stat(path, &st) == 0 && !may(w, &st, last);
 }
 
 const char *check_slurm_user(const struct check *c)
@@ -63,19 +82,15 @@ const char *check_slurm_user(const struct check *c)
 bool check_slurm_user_reads(struct check *c, const char *what, const char *path)
 {
 	const char *user = check_slurm_user(c);
-	const struct passwd *pw = getpwnam(user);
-	struct who w = { .ngroups = GROUPS_MAX };
 	char hint[2 * PATH_MAX];
 	char closed[PATH_MAX];
 	struct stat st;
+	struct who w;
 
-	if (!c->slurm || !pw || !pw->pw_uid)
+	if (!slurm_user(c, &w))
 		return true;
-	w.uid = pw->pw_uid;
-	if (getgrouplist(user, pw->pw_gid, w.group, &w.ngroups) < 0)
-		w.ngroups = 0;
 	(void)snprintf(closed, sizeof(closed), "%s", path);
-	if (!find_closed(&w, closed))
+	if (!find_closed(&w, closed, 4))
 		return true;
 	/* a folder above is opened to all who know a name in it; a secret changes hands */
 	if (strcmp(closed, path))
@@ -86,5 +101,37 @@ bool check_slurm_user_reads(struct check *c, const char *what, const char *path)
 		(void)snprintf(hint, sizeof(hint), "chmod a+r %s", path);
 	check_error(c, what, hint, "%s: SlurmUser (%s), as whom slurmctld runs, cannot %s %s", path, user,
 		    strcmp(closed, path) ? "enter" : "read", closed);
+	return false;
+}
+
+bool check_slurm_user_writes(struct check *c, const char *what, const char *dir, bool makes)
+{
+	const char *user = check_slurm_user(c);
+	bool is_there = access(dir, F_OK) == 0;
+	char hint[2 * PATH_MAX];
+	char closed[PATH_MAX];
+	struct stat st = { 0 };
+	struct who w;
+	char *slash;
+
+	if (!slurm_user(c, &w))
+		return true;
+	(void)snprintf(closed, sizeof(closed), "%s", dir);
+	while (stat(closed, &st) < 0 && (slash = strrchr(closed, '/')) && slash != closed)
+		*slash = '\0';
+	if ((is_there || makes) && !find_closed(&w, closed, 1) && may(&w, &st, 2))
+		return true;
+	if (!is_there)
+		(void)snprintf(hint, sizeof(hint), "install -d -o %s -m 700 %s", user, dir);
+	else if (strcmp(closed, dir))
+		(void)snprintf(hint, sizeof(hint), "chmod a+x %s", closed);
+	else
+		(void)snprintf(hint, sizeof(hint), "chown %s %s", user, dir);
+	if (!is_there)
+		check_error(c, what, hint, "%s is not there%s", dir,
+			    makes ? ", and SlurmUser, as whom slurmctld runs, cannot make it" : "");
+	else
+		check_error(c, what, hint, "%s: SlurmUser (%s), as whom slurmctld runs, cannot %s %s", dir,
+			    user, strcmp(closed, dir) ? "enter" : "write in", closed);
 	return false;
 }

@@ -140,6 +140,9 @@ static void check_database(struct check *c)
 	if (rc < 0 && (strstr(err.text, "Unknown database") || strstr(err.text, "to database")))
 		check_error(c, "mariadb", "ceems db migrate --defaults-file <of who may create it>, and "
 			    "sql/grants.sql.example", "%s", err.text);
+	else if (rc < 0 && strstr(err.text, "denied"))
+		check_error(c, "mariadb", "user and password in MariadbDefaultsFile, as sql/grants.sql.example "
+			    "made them", "%s", err.text);
 	else if (rc < 0)
 		check_warn(c, "mariadb", "records wait in the spool until it is up", "%s",
 			   err.text);
@@ -187,6 +190,10 @@ void check_sinks(struct check *c)
 	char item[64];
 	char *slash;
 
+	if (!check_is_controller(c)) {
+		check_note(c, "Sinks", "the spool and where records go are the controller's: ceems check there");
+		return;
+	}
 	check_spool(c);
 	while (settings_next_item(&list, item, sizeof(item))) {
 		if (!strcasecmp(item, "kafka"))
@@ -198,7 +205,8 @@ void check_sinks(struct check *c)
 			slash = strrchr(folder, '/');
 			if (slash && slash != folder)
 				*slash = '\0';
-			check_folder(c, "RecordFile", folder, /* may_come= */ true);
+			if (check_slurm_user_writes(c, "RecordFile", folder, /* makes= */ false))
+				check_folder(c, "RecordFile", folder, /* may_come= */ false);
 		}
 	}
 }

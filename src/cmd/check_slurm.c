@@ -15,6 +15,7 @@
 #include "src/libutil/slurm_releases.h"
 
 #define ENERGY_PLUGIN "acct_gather_energy/ceems"
+#define OF_EVERY_SLURM "auth_munge.so"
 
 /* Of the daemon that is installed; 0: unknown. Slurm compares it with the plugin's own number. */
 static uint32_t installed_slurm_version(void)
@@ -93,14 +94,29 @@ static const char *slurm_plugin_dir(void)
 	static const char *const usual[] = { "/usr/lib/x86_64-linux-gnu/slurm-wlm",
 					     "/usr/lib/aarch64-linux-gnu/slurm-wlm",
 					     "/usr/lib64/slurm", "/usr/lib/slurm",
-					     "/usr/local/lib/slurm" };
+					     "/usr/local/lib/slurm", SLURM_PLUGINDIR };
 	char path[PATH_MAX];
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(usual); i++)
-		if (find_plugin(usual[i], "auth_munge.so", path, sizeof(path)))
+		if (find_plugin(usual[i], OF_EVERY_SLURM, path, sizeof(path)))
 			return usual[i];
 	return "<Slurm's own folder>";
+}
+
+/* With ours alone, no command and no daemon of Slurm's starts. */
+static void check_plugin_dir(struct check *c)
+{
+	const char *dirs = slurmconf_get(c->slurm, "PluginDir");
+	const char *own = slurm_plugin_dir();
+	char hint[2 * PATH_MAX];
+	char path[PATH_MAX];
+
+	if (!dirs || find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) || *own == '<')
+		return;
+	(void)snprintf(hint, sizeof(hint), "PluginDir=%s:%s", own, dirs);
+	check_error(c, "slurm.conf", hint, "%sPluginDir (%s) is without Slurm's own plugins, which are in %s",
+		    at(c, "PluginDir"), dirs, own);
 }
 
 static void check_plugin(struct check *c, const char *what, const char *file,
@@ -111,11 +127,8 @@ static void check_plugin(struct check *c, const char *what, const char *file,
 	char path[PATH_MAX];
 	uint32_t version;
 
-	/* not in slurm.conf: Slurm's own folder, which is the packager's choice */
 	if (!dirs)
-		dirs = SLURM_PLUGINDIR ":/usr/lib/x86_64-linux-gnu/slurm-wlm:"
-				       "/usr/lib/aarch64-linux-gnu/slurm-wlm:/usr/lib64/slurm:"
-				       "/usr/lib/slurm:/usr/local/lib/slurm";
+		dirs = slurm_plugin_dir();
 	if (!find_plugin(dirs, file, path, sizeof(path))) {
 		const char *now = slurmconf_get(c->slurm, "PluginDir");
 		char hint[PATH_MAX];
@@ -289,6 +302,30 @@ static void check_plugstack(struct check *c, const char *slurm_conf)
 			   path);
 }
 
+/* We read nothing in there; what another energy plugin did, no plugin knows any more. */
+static void check_acct_gather_conf(struct check *c, const char *slurm_conf)
+{
+	const char *slash = strrchr(slurm_conf, '/');
+	struct slurmconf *sc = NULL;
+	char hint[PATH_MAX + 128];
+	char path[PATH_MAX];
+	const char *key;
+	unsigned int line;
+
+	(void)snprintf(path, sizeof(path), "%.*s/acct_gather.conf",
+		       slash ? (int)(slash - slurm_conf) : 1, slash ? slurm_conf : ".");
+	if (slurmconf_read(path, &sc, NULL) < 0)
+		return;
+	key = slurmconf_key_like(sc, "Energy");
+	if (key) {
+		(void)slurmconf_where(sc, key, &line);
+		(void)snprintf(hint, sizeof(hint), "take %s and its like out of %s", key, path);
+		check_error(c, "slurm.conf", hint, "%s:%u: %s is another energy plugin's: slurmctld and slurmd do "
+			    "not start with it", path, line, key);
+	}
+	slurmconf_destroy(sc);
+}
+
 #define TELLS_STARTS UINT32_C(0x190500) /* 25.05 */
 
 static void check_starts(struct check *c, uint32_t version)
@@ -316,6 +353,37 @@ static void find_slurm_conf(const struct check *c, char *path, size_t size)
 		(void)snprintf(path, size, "%s", CONFIGLESS_SLURM_CONF);
 }
 
+/* "ctl1(10.0.0.1)", or with a domain. */
+static bool is_this_host(const char *host)
+{
+	char name[256];
+	size_t len;
+
+	if (gethostname(name, sizeof(name)) < 0)
+		return false;
+	name[sizeof(name) - 1] = '\0';
+	name[strcspn(name, ".")] = '\0';
+	len = strcspn(host, ".(");
+	return len == strlen(name) && !strncasecmp(host, name, len);
+}
+
+bool check_is_controller(const struct check *c)
+{
+	static const char *const keys[] = { "SlurmctldHost", "ControlMachine", "BackupController" };
+	const char *host;
+	bool is_said = false;
+	unsigned int n;
+	size_t i;
+
+	for (i = 0; c->slurm && i < ARRAY_SIZE(keys); i++)
+		for (n = 0; (host = slurmconf_get_nth(c->slurm, keys[i], n)); n++) {
+			is_said = true;
+			if (is_this_host(host))
+				return true;
+		}
+	return !is_said;
+}
+
 void check_slurm(struct check *c)
 {
 	struct errmsg err = { 0 };
@@ -327,8 +395,11 @@ void check_slurm(struct check *c)
 		check_note(c, "slurm.conf", "%s; set SLURM_CONF to have it checked", err.text);
 		return;
 	}
+	(void)setenv("SLURM_CONF", path, 1); /* for Slurm's own commands */
 	version = installed_slurm_version();
 	check_settings(c);
+	check_acct_gather_conf(c, path);
+	check_plugin_dir(c);
 	check_plugin(c, "acct_gather", "acct_gather_energy_ceems.so", version);
 	check_plugin(c, "spank", "spank_ceems.so", version);
 	if (slurmconf_list_has(slurmconf_get(c->slurm, "JobCompType"), "jobcomp/ceems"))

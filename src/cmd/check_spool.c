@@ -181,6 +181,8 @@ void check_spool(struct check *c)
 	const char *dir = c->settings.spool_dir;
 	struct stat st;
 
+	if (!check_slurm_user_writes(c, "SpoolDir", dir, /* makes= */ true) && access(dir, F_OK) < 0)
+		return;
 	check_folder(c, "SpoolDir", dir, /* may_come= */ true);
 	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
 		return;

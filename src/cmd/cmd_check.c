@@ -110,8 +110,8 @@ static bool check_conf(struct check *c, bool named)
 	int rc = settings_load(c->conf_path, &c->settings, &err);
 
 	if (rc == -ENOENT && !named) {
-		check_note(c, "ceems.conf", "%s is not there: every key has its default",
-			   c->conf_path);
+		check_warn(c, "ceems.conf", "bring it there: one file is for all machines",
+			   "%s is not there: every key has its default", c->conf_path);
 	} else if (rc < 0) {
 		check_error(c, "ceems.conf", "see ceems.conf(5)", "%s", err.text);
 		return false;
@@ -154,6 +154,7 @@ static int run(const struct cmd_info *self, int argc, char **argv)
 	if (check_conf(c, conf != NULL)) {
 		check_node(c);
 		check_slurm(c);
+		check_daemons(c);
 		check_sinks(c);
 	}
 	slurmconf_destroy(c->slurm);

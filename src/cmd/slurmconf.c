@@ -246,6 +246,15 @@ const char *slurmconf_where(const struct slurmconf *sc, const char *key, unsigne
 	return e ? e->file->path : NULL;
 }
 
+const char *slurmconf_key_like(const struct slurmconf *sc, const char *prefix)
+{
+	const struct entry *e;
+
+	for (e = sc->newest; e && strncasecmp(e->key, prefix, strlen(prefix)); e = e->older)
+		;
+	return e ? e->key : NULL;
+}
+
 unsigned int slurmconf_count(const struct slurmconf *sc, const char *key)
 {
 	const struct entry *e;
@@ -254,6 +263,16 @@ unsigned int slurmconf_count(const struct slurmconf *sc, const char *key)
 	for (e = sc->newest; e; e = e->older)
 		n += !strcasecmp(e->key, key);
 	return n;
+}
+
+const char *slurmconf_get_nth(const struct slurmconf *sc, const char *key, unsigned int n)
+{
+	const struct entry *e;
+
+	for (e = sc->newest; e; e = e->older)
+		if (!strcasecmp(e->key, key) && !n--)
+			return e->value;
+	return NULL;
 }
 
 bool slurmconf_list_has(const char *value, const char *item)

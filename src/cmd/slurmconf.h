@@ -25,8 +25,12 @@ const char *slurmconf_get(const struct slurmconf *sc, const char *key);
 /* The file and line that it is from; NULL: not set. Borrowed. */
 const char *slurmconf_where(const struct slurmconf *sc, const char *key, unsigned int *ret_line);
 
-/* How often KEY is set: SlurmctldHost has a line for each host. */
+/* The last key that begins with PREFIX, as it is written; NULL: none. Borrowed. */
+const char *slurmconf_key_like(const struct slurmconf *sc, const char *prefix);
+
+/* How often KEY is set: SlurmctldHost has a line for each host. The value of the N-th from the end, from 0. */
 unsigned int slurmconf_count(const struct slurmconf *sc, const char *key);
+const char *slurmconf_get_nth(const struct slurmconf *sc, const char *key, unsigned int n);
 
 /* Does the comma list VALUE (NULL: empty) hold ITEM, in any case? */
 bool slurmconf_list_has(const char *value, const char *item);

@@ -13,6 +13,7 @@ unset SLURM_CONF
 # good: everything as it should be, with the plugins' stand-ins
 good() {
 	rm -rf "${dir:?}"/* && mkdir "$dir/plugins" "$dir/spool" && chmod 711 "$dir" && chmod 700 "$dir/spool"
+	: >"$dir/plugins/auth_munge.so" # Slurm's own
 	for so in acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ceems.so \
 		jobcomp/.libs/jobcomp_ceems.so; do
 		[ ! -e "$top_builddir/$so" ] || cp "$top_builddir/$so" "$dir/plugins/"
@@ -136,4 +137,59 @@ case $synced in
 	;;
 *) skip "15. the clock: no python3" ;;
 esac
+good
+sed -i '/^PluginDir/d' "$dir/slurm.conf"
+own=''
+for folder in /usr/lib/*/slurm-wlm /usr/lib64/slurm; do
+	[ ! -e "$folder/auth_munge.so" ] || own=$folder
+done
+if [ -n "$own" ] && [ ! -e "$own/acct_gather_energy_ceems.so" ]; then
+	finds "16. PluginDir that is not set" "acct_gather_energy_ceems.so is not in PluginDir ($own)" "PluginDir=$own:"
+	good
+	rm "$dir/plugins/auth_munge.so"
+	finds "17. PluginDir with ours alone" "$dir/slurm.conf:3: PluginDir ($dir/plugins) is without Slurm's own plugins" \
+		"PluginDir=$own:$dir/plugins"
+else
+	skip "16. and 17. PluginDir: no Slurm is installed here, or ours is in its folder"
+fi
+good
+sed -i '/^AcctGatherEnergyType/d; /^JobCompType/d; /^AccountingStorageType/d' "$dir/slurm.conf"
+finds "18. AcctGatherEnergyType that is not set" "AcctGatherEnergyType is not set: jobs get no energy" \
+	"AcctGatherEnergyType=acct_gather_energy/ceems"
+finds "19. JobCompType that is not set" "JobCompType is not set: no job records" "JobCompType=jobcomp/ceems"
+finds "20. no slurmdbd" "AccountingStorageType is not set: energy only" \
+	"AccountingStorageType=accounting_storage/slurmdbd"
+good
+printf '%s\n' 'EnergyIPMIFrequency=10' 'ProfileHDF5Default=None' >"$dir/acct_gather.conf"
+finds "21. what another energy plugin left" "$dir/acct_gather.conf:1: EnergyIPMIFrequency is another energy plugin's" \
+	"take EnergyIPMIFrequency and its like out of $dir/acct_gather.conf"
+good
+rm "$dir/ceems.conf"
+out=$(SLURM_CONF=$dir/slurm.conf "$ceems" check --node n1 2>&1)
+has "$out" "warn   ceems.conf     $dir/ceems.conf is not there" "22. ceems.conf that was not brought to this machine"
+has "$out" "-> bring it there" "  what to type"
+good
+if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null; then
+	slurm_conf SlurmUser SlurmUser=nobody
+	mkdir "$dir/log"
+	printf '%s\n' "SpoolDir=$dir/none/spool" "RecordFile=$dir/log/jobs.jsonl" >"$dir/ceems.conf"
+	finds "23. a spool that nobody can make" "$dir/none/spool is not there, and SlurmUser" \
+		"install -d -o nobody -m 700 $dir/none/spool"
+	finds "24. RecordFile in a folder that is not SlurmUser's" "SlurmUser (nobody), as whom slurmctld runs, cannot write in $dir/log" \
+		"chown nobody $dir/log"
+	echo "RecordFile=$dir/none/jobs.jsonl" >"$dir/ceems.conf"
+	finds "25. RecordFile in no folder" "$dir/none is not there" "install -d -o nobody -m 700 $dir/none"
+else
+	skip "23. to 25. what SlurmUser cannot write: needs root"
+fi
+good
+sed -i "1i SlurmctldHost=elsewhere(127.0.0.1)" "$dir/slurm.conf"
+printf 'Sinks=kafka\nKafkaConf=/nowhere\n' >"$dir/ceems.conf"
+out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
+has "$out" "note   Sinks          the spool and where records go are the controller's" \
+	"26. a node needs none of the controller's secrets"
+good
+printf 'EnergySources=rapl\nSysRoot=%s\n' "$dir" >"$dir/ceems.conf"
+finds "27. a sensor that is asked for and not there" "error  rapl           no intel-rapl zone" ""
+finds "    so that there is none" "none of the sources can be read" "EnergySources=auto"
 done_testing

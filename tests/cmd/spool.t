@@ -149,11 +149,11 @@ has "$out" "-> free some, or SpoolMaxSize=" "and what to do"
 check
 has "$out" "has room for SpoolMaxSize (1.00 MiB)" "enough room"
 cp "$dir/ceems.conf.good" "$dir/ceems.conf"
-check SlurmctldHost=a SlurmctldHost=b StateSaveLocation=/proc
+check "SlurmctldHost=$(hostname -s)" SlurmctldHost=b StateSaveLocation=/proc
 has "$out" "not on the file system of StateSaveLocation (/proc)" "a backup that would not see the spool"
-check SlurmctldHost=a SlurmctldHost=b "StateSaveLocation=$dir"
+check "SlurmctldHost=$(hostname -s)" SlurmctldHost=b "StateSaveLocation=$dir"
 has "$out" "on the file system of StateSaveLocation, for the backup" "one that does"
-check SlurmctldHost=a StateSaveLocation=/proc
+check "SlurmctldHost=$(hostname -s)" StateSaveLocation=/proc
 case $out in *StateSaveLocation*) ok 1 "no backup" ;; *) ok 0 "no backup" ;; esac
 check SlurmUser=daemon
 has "$out" "-> chown -R daemon $spool" "a spool that is not SlurmUser's"

@@ -60,6 +60,54 @@ has "$out" "-> ceems db migrate" "and what makes it"
 check_with EnergySources=rapl,hwmon SourceDir=/nowhere
 has "$out" "error  hwmon " "a source whose module is not there"
 
+# --- check: daemons that are down, or run without us -----------------------------------------------
+
+check() {
+	out=$(inside "$ceems" check "${conf[@]}" 2>&1)
+}
+check
+has "$out" "ok     slurmctld      answers" "daemons that answer"
+has "$out" "ok     slurmdbd       answers" "  all of them"
+has "$out" "ok     slurmctld      runs jobcomp_ceems.so" "what slurmctld has loaded"
+has "$out" "ok     slurmd         runs acct_gather_energy_ceems.so" "and slurmd"
+sed 's/^password.*/password = wrong/' "$MARIADB_DEFAULTS_FILE" >"$DIR/etc/denied.cnf"
+chown slurm: "$DIR/etc/denied.cnf"
+chmod 600 "$DIR/etc/denied.cnf"
+check_with "MariadbDefaultsFile=$DIR/etc/denied.cnf"
+has "$out" "Access denied" "a password that MariaDB does not know"
+has "$out" "-> user and password in MariadbDefaultsFile" "  what to do"
+# the file is replaced, as a package manager does
+so=$DIR/plugins/jobcomp_ceems.so
+cp -L "$so" "$so.new" && mv "$so.new" "$so"
+"$cluster" kill "$DIR" slurmctld
+"$cluster" start-daemon "$DIR" slurmctld
+cp "$so" "$so.new" && mv "$so.new" "$so"
+check
+has "$out" "warn   slurmctld      runs an older file of jobcomp_ceems.so" "a plugin that came after the start"
+has "$out" "-> systemctl restart slurmctld" "  what to do"
+sed -i 's/^JobCompType=.*/JobCompType=jobcomp\/none/' "$SLURM_CONF"
+"$cluster" kill "$DIR" slurmctld
+"$cluster" start-daemon "$DIR" slurmctld
+sed -i 's/^JobCompType=.*/JobCompType=jobcomp\/ceems/' "$SLURM_CONF"
+check
+has "$out" "error  slurmctld      runs without jobcomp_ceems.so" "a slurmctld that was not restarted"
+"$cluster" kill "$DIR" slurmctld
+check
+has "$out" "error  slurmctld      does not answer" "a slurmctld that is down"
+"$cluster" start-daemon "$DIR" slurmctld
+"$cluster" kill "$DIR" slurmdbd
+check
+has "$out" "error  slurmdbd       does not answer" "a slurmdbd that is down"
+has "$out" "-> start it, or AccountingStorageHost=" "  what to do"
+"$cluster" start-daemon "$DIR" slurmdbd
+"$cluster" kill "$DIR" munged
+check
+has "$out" "error  munge          does not answer" "a munged that is down"
+has "$out" "-> systemctl enable --now munge" "  what to do"
+"$cluster" start-daemon "$DIR" munged
+check
+is "$(grep -cE '^(error|warn) +(munge|slurmctld|slurmdbd|slurmd) ' <<<"$out")" 0 "and all is well again"
+
 # --- a job -----------------------------------------------------------------------------------------
 
 # Over a second long: Slurm tells whole seconds, and in none there is no efficiency. Busy, so that it has

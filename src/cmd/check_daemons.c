@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * check_daemons.c - munged, slurmctld and slurmdbd in `ceems check`: do they answer, and have those of this
+ * machine loaded what is installed? Asked with Slurm's own commands, which find them as the plugins do.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/cmd/check.h"
+#include "src/libutil/fileio.h"
+
+#define NOT_FOUND 127 /* the shell's */
+
+/* The first line that CMD prints, in LINE. Its status; -1: unknown. */
+static int ask(const char *cmd, char *line, int size)
+{
+	char rest[256];
+	FILE *p = popen(cmd, "re");
+	int status;
+
+	line[0] = '\0';
+	if (!p)
+		return -1;
+	if (fgets(line, size, p))
+		line[strcspn(line, "\n")] = '\0';
+	while (fgets(rest, sizeof(rest), p))
+		; /* or it would end by SIGPIPE */
+	status = pclose(p);
+	return status < 0 ? -1 : status >> 8;
+}
+
+static bool check_answer(struct check *c, const char *what, const char *hint, const char *cmd)
+{
+	char line[256];
+	int status = ask(cmd, line, sizeof(line));
+
+	if (status == 0)
+		check_ok(c, what, "answers");
+	else if (status == NOT_FOUND)
+		check_note(c, what, "not asked: its command is not installed here");
+	else
+		check_error(c, what, hint, "does not answer: %s", *line ? line : "not within 10 s");
+	return status == 0;
+}
+
+/* False: nobody else need be asked. */
+static bool check_munge(struct check *c)
+{
+	const char *type = slurmconf_get(c->slurm, "AuthType");
+
+	return (type && strcasecmp(type, "auth/munge")) ||
+	       check_answer(c, "munge", "systemctl enable --now munge; then ceems check again",
+			    "timeout 10 munge -n 2>&1 >/dev/null");
+}
+
+static void check_slurmdbd(struct check *c)
+{
+	const char *type = slurmconf_get(c->slurm, "AccountingStorageType");
+
+	if (type && !strcasecmp(type, "accounting_storage/slurmdbd"))
+		(void)check_answer(c, "slurmdbd", "start it, or AccountingStorageHost=<where it is>: until then sacct "
+				   "has no job, and records lack their steps",
+				   "timeout 10 sacctmgr -n show cluster 2>&1");
+}
+
+/* Slurm lets a node be older; its plugins are to be built for what it has. */
+static void check_node_versions(struct check *c)
+{
+	static const char *const cmd = "timeout 10 sinfo -h -o '%v %N' 2>/dev/null";
+	char seen[256] = "";
+	char version[64];
+	char nodes[1024];
+	char hint[1200];
+	FILE *p = popen(cmd, "re");
+
+	if (!p)
+		return;
+	while (fscanf(p, "%63s %1023s", version, nodes) == 2) {
+		if (strcmp(version, "(null)") && !*seen)
+			(void)snprintf(seen, sizeof(seen), "%s", version);
+		if (!strcmp(version, "(null)") || !strcmp(version, seen))
+			continue;
+		(void)snprintf(hint, sizeof(hint), "install slurm-ceems built for Slurm %s on them; ceems check on %s",
+			       version, nodes);
+		check_warn(c, "slurmd", hint, "nodes run Slurm %s, and %s have %s: they need another build", seen,
+			   nodes, version);
+	}
+	(void)pclose(p);
+}
+
+enum loaded { NO_DAEMON, NOT_LOADED, IS_LOADED, OLD_FILE };
+
+static enum loaded maps_have(const char *pid, const char *file)
+{
+	enum loaded is = NOT_LOADED;
+	char path[64];
+	char line[PATH_MAX + 128];
+	const char *at;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%.20s/maps", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return NO_DAEMON; /* another user's */
+	while (is == NOT_LOADED && fgets(line, sizeof(line), f)) {
+		at = strstr(line, file);
+		if (at)
+			is = strstr(at, " (deleted)") ? OLD_FILE : IS_LOADED;
+	}
+	(void)fclose(f);
+	return is;
+}
+
+/* What the daemon DAEMON of this machine has of the plugin FILE. */
+static enum loaded has_loaded(const char *daemon, const char *file)
+{
+	enum loaded is = NO_DAEMON;
+	struct dirent *e;
+	DIR *d = opendir("/proc");
+
+	while (d && is == NO_DAEMON && (e = readdir(d))) {
+		char path[64];
+		char comm[32];
+		int fd;
+
+		(void)snprintf(path, sizeof(path), "/proc/%.20s/comm", e->d_name);
+		if (e->d_name[0] < '0' || e->d_name[0] > '9' || (fd = fileio_open_at_root("/", path)) < 0)
+			continue;
+		(void)fileio_pread_all(fd, comm, sizeof(comm));
+		(void)close(fd);
+		comm[strcspn(comm, "\n")] = '\0';
+		if (!strcmp(comm, daemon))
+			is = maps_have(e->d_name, file);
+	}
+	if (d)
+		(void)closedir(d);
+	return is;
+}
+
+static void check_loaded(struct check *c, const char *daemon, const char *key, const char *plugin,
+			 const char *file)
+{
+	char hint[64];
+
+	if (!slurmconf_list_has(slurmconf_get(c->slurm, key), plugin))
+		return;
+	(void)snprintf(hint, sizeof(hint), "systemctl restart %s", daemon);
+	switch (has_loaded(daemon, file)) {
+	case NOT_LOADED:
+		check_error(c, daemon, hint, "runs without %s: it was started before slurm.conf named it, or "
+			    "refused it, which its log says", file);
+		break;
+	case OLD_FILE:
+		check_warn(c, daemon, hint, "runs an older file of %s than is installed", file);
+		break;
+	case IS_LOADED:
+		check_ok(c, daemon, "runs %s", file);
+		break;
+	case NO_DAEMON:
+		break;
+	}
+}
+
+void check_daemons(struct check *c)
+{
+	if (!c->slurm)
+		return;
+	if (check_munge(c)) {
+		check_slurmdbd(c);
+		if (check_answer(c, "slurmctld", "start it; if it does not, its log says why",
+				 "timeout 10 sinfo -h 2>&1"))
+			check_node_versions(c);
+	}
+	check_loaded(c, "slurmctld", "JobCompType", "jobcomp/ceems", "jobcomp_ceems.so");
+	check_loaded(c, "slurmd", "AcctGatherEnergyType", "acct_gather_energy/ceems",
+		     "acct_gather_energy_ceems.so");
+}
