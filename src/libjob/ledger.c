@@ -36,6 +36,26 @@ static uint32_t max_u32(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
+/*
+ * Jobs that ended minutes ago are most of a page, and change no more. A tick that books something of a job
+ * notes that it has seen it then, has it begin or end a step, or gives the entry to another.
+ */
+static bool is_unchanged(const struct ledger_job_account *a, const struct ledger_job_account *b)
+{
+	return a->job_id == b->job_id && a->last_seen_mono_ns == b->last_seen_mono_ns &&
+	       a->open_slots == b->open_slots;
+}
+
+static void copy_jobs(struct ledger_page *next, const struct ledger_page *now, uint32_t n,
+		      bool changed_only)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		if (!changed_only || !is_unchanged(&now->job[i], &next->job[i]))
+			next->job[i] = now->job[i];
+}
+
 struct ledger_page *ledger_begin(struct ledger *l)
 {
 	uint32_t turns = atomic_load(&l->file->turns);
@@ -44,14 +64,16 @@ struct ledger_page *ledger_begin(struct ledger *l)
 	/* the next page may have got further in a tick that was not turned over */
 	uint32_t nsteps = max_u32(now->nsteps, next->nsteps);
 	uint32_t njobs = max_u32(now->njobs, next->njobs);
+	bool is_one_tick = l->is_turned && now->t_mono_ns != next->t_mono_ns;
 
+	l->is_turned = false;
 	l->begun = l->seen = atomic_load(&l->file->requests);
 	l->nmoves = 0;
 	/* readers of the page before must see the last turn before they see these stores */
 	atomic_thread_fence(memory_order_seq_cst);
 	memcpy(next, now, offsetof(struct ledger_page, step));
 	memcpy(next->step, now->step, nsteps * sizeof(*next->step));
-	memcpy(next->job, now->job, njobs * sizeof(*next->job));
+	copy_jobs(next, now, njobs, is_one_tick);
 	return next;
 }
 
@@ -83,6 +105,7 @@ static void move_slots(struct ledger *l)
 void ledger_turn(struct ledger *l)
 {
 	atomic_fetch_add(&l->file->turns, 1);
+	l->is_turned = true;
 	move_slots(l);
 	atomic_store(&l->file->served, l->begun);
 	ledger_futex_wake(&l->file->served);

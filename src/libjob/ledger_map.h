@@ -61,6 +61,7 @@ struct ledger {
 	/* the sampler's */
 	uint32_t seen;	/* requests it knows of */
 	uint32_t begun; /* requests that the tick in the making answers */
+	bool is_turned; /* the pages differ by one tick's bookings, and by no others */
 	size_t nmoves;
 	struct ledger_move move[LEDGER_STEPS];
 };

@@ -48,6 +48,9 @@ static inline void fake_stop(struct fake_sampler *f)
 	f->l = NULL;
 }
 
+/* Ticks that did not begin with the jobs of the page before. */
+static unsigned int fake_miscopied;
+
 /* All of a tick but the turning of the page. NOW 0: the clock's. */
 static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_uj,
 			    uint64_t dram_uj)
@@ -61,6 +64,7 @@ static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_u
 				  .node_mem_mb = 8000, .node_busy_ns = f->node_busy_ns };
 	size_t i;
 
+	fake_miscopied += memcmp(page->job, ledger_current(f->l)->job, sizeof(page->job)) != 0;
 	tick.t_mono_ns = now ? now : clock_mono_ns();
 	tick.nparts = 2;
 	tick.part[0] = (struct split_part){ .domain = DOMAIN_CPU, .source = SOURCE_RAPL,

@@ -567,5 +567,6 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/n2.ledger", dir);
 	unlink(path);
 	is_int(rmdir(dir), 0, "no file is left over");
+	is_u64(fake_miscopied, 0, "every tick began with the jobs of the one before");
 	return done_testing();
 }
