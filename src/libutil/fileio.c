@@ -51,8 +51,11 @@ ssize_t fileio_pread_all(int fd, char *buf, size_t size)
 int fileio_pread_u64(int fd, uint64_t *ret)
 {
 	char buf[32];
-	ssize_t n = fileio_pread_all(fd, buf, sizeof(buf));
+	ssize_t n = pread(fd, buf, sizeof(buf), 0);
 
+	/* a whole line is all of it: no second read, as the kernel's files are not read for nothing */
+	if (n <= 0 || n == (ssize_t)sizeof(buf) || buf[n - 1] != '\n')
+		n = fileio_pread_all(fd, buf, sizeof(buf));
 	if (n < 0)
 		return n == -EFBIG ? -EINVAL : (int)n;
 	return parse_u64_n(buf, (size_t)n, ret);
