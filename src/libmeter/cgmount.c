@@ -125,10 +125,13 @@ static void forget_mounts(void)
 	free(TAKE_PTR(mounts.text));
 }
 
-/* A plugin is unmapped. */
+/* A plugin is unmapped, or the process ends, be it with a thread in here. */
 static void __attribute__((destructor)) leave(void)
 {
+	if (pthread_mutex_trylock(&mounts.lock))
+		return;
 	forget_mounts();
+	(void)pthread_mutex_unlock(&mounts.lock);
 }
 
 static int open_mounts(void)
