@@ -21,10 +21,7 @@ void factors_open(struct factors *f, const struct settings *s)
 		return;
 	}
 	f->has_chain = true;
-	if (*o.path && !*o.region)
-		logger_error("ceems: jobcomp: EmissionSeriesFile needs Country or EmissionRegion; "
-			     "the world mean counts");
-	else if (*o.path && factor_feed_open(&o, &f->feed, &err) < 0)
+	if (*o.path && factor_feed_open(&o, &f->feed, &err) < 0)
 		logger_error("ceems: jobcomp: %s; emissions that the nodes did not compute are "
 			     "by the yearly mean", err.text);
 }

@@ -51,8 +51,11 @@ int factor_feed_open(const struct factor_feed_options *o, struct factor_feed **r
 		     struct errmsg *err)
 {
 	const char *dir = o->helper_dir && *o->helper_dir ? o->helper_dir : CEEMS_LIBEXECDIR;
-	struct factor_feed *f = calloc(1, sizeof(*f));
+	struct factor_feed *f;
 
+	if (!*o->region)
+		return errmsg_set(err, -EINVAL, "EmissionSeriesFile needs Country or EmissionRegion");
+	f = calloc(1, sizeof(*f));
 	if (!f)
 		return errmsg_set(err, -ENOMEM, "out of memory");
 	f->fd = -1;

@@ -33,7 +33,7 @@ struct factor_feed_options {
 	uint64_t offset_ns;
 };
 
-/* Starts nothing yet. -ENOMEM, -ENAMETOOLONG. */
+/* Starts nothing yet. -EINVAL: no region; -ENOMEM, -ENAMETOOLONG. */
 int factor_feed_open(const struct factor_feed_options *o, struct factor_feed **ret,
 		     struct errmsg *err);
 /* Kills the helper, whose end it does not wait for. NULL: no-op. */

@@ -247,6 +247,16 @@ static void test_unkillable(void)
 	(void)unlink(scratch_path(dir, "pid"));
 }
 
+static void test_no_region(void)
+{
+	struct factor_feed_options o = { .path = path, .region = "", .helper_dir = HELPER_DIR };
+	struct factor_feed *f = NULL;
+	struct errmsg err = { 0 };
+
+	is_int(factor_feed_open(&o, &f, &err), -EINVAL, "no region");
+	ok(!f && strstr(err.text, "EmissionRegion"), "says what is missing: %s", err.text);
+}
+
 static void test_times(void)
 {
 	struct factor_feed_options o = { .path = path, .region = "FR", .helper_dir = HELPER_DIR,
@@ -280,6 +290,7 @@ int main(void)
 	test_hang();
 	test_unkillable();
 	test_times();
+	test_no_region();
 	scratch_clear(dir);
 	(void)rmdir(dir);
 	return done_testing();
