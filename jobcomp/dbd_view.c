@@ -3,7 +3,7 @@
 
 bool dbd_view_is_doubtful(const struct dbd_view *v)
 {
-	return v->end && (v->end < v->told_end || v->lacks_start || v->lacks_usage ||
+	return v->end && (v->is_saved || v->end < v->told_end || v->lacks_start || v->lacks_usage ||
 			  v->has_older_step);
 }
 

@@ -13,6 +13,7 @@
 struct dbd_view {
 	uint64_t told_end;  /* as the hook was told; 0: unknown */
 	bool all_told;	    /* slurmctld has done with the job, and slurmdbd has all of it (dbd_told.h) */
+	bool is_saved;	    /* what it is still to be told waits on disk (dbd_saved.h) */
 	uint64_t end;	    /* of the row; 0: it has none */
 	bool lacks_start;   /* it was told the end only, and has no more than that of the job */
 	bool has_open_step;

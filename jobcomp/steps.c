@@ -2,9 +2,11 @@
 #include "jobcomp/slurm_compat.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "acct/step_spread.h"
+#include "jobcomp/dbd_saved.h"
 #include "jobcomp/dbd_view.h"
 #include "jobcomp/job_facts.h"
 #include "jobcomp/job_refill.h"
@@ -16,6 +18,7 @@ struct steps {
 	compat_persist_conn_t conn;
 	char cluster[256];
 	char host[256];
+	char saved[PATH_MAX]; /* dbd_saved.h */
 	struct tresmap tres;
 	bool tres_known;
 	bool has_usage; /* JobAcctGatherType is not none */
@@ -33,6 +36,9 @@ int steps_create(const char *cluster, time_t *stop, struct steps **ret, struct e
 		return errmsg_set(err, -ENOMEM, "out of memory");
 	(void)snprintf(s->cluster, sizeof(s->cluster), "%s", cluster);
 	(void)snprintf(s->host, sizeof(s->host), "%s", slurm_conf.accounting_storage_host);
+	if (slurm_conf.state_save_location)
+		(void)snprintf(s->saved, sizeof(s->saved), "%s/dbd.messages",
+			       slurm_conf.state_save_location);
 	/* texts of the connection are ours: it is closed, never destroyed by Slurm */
 	type = slurm_conf.job_acct_gather_type;
 	s->has_usage = type && *type && !strstr(type, "none");
@@ -237,6 +243,7 @@ static int take_steps(const struct steps *s, const slurmdb_job_rec_t *job,
 	compat_iterator_t it;
 	struct dbd_view view = { .told_end = q->end,
 				 .all_told = q->all_told,
+				 .is_saved = q->is_saved,
 				 .end = seconds(job->end),
 				 .lacks_start = !job->eligible };
 	enum dbd_word word;
@@ -396,10 +403,14 @@ static int ask_scripts(struct steps *s, struct steps_query *q, size_t n, struct 
 
 int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg *err)
 {
+	uint64_t saved = dbd_saved_until(s->saved);
 	size_t i;
 	int rc;
 
 	for (i = 0; i < n; i++) {
+		q[i].is_saved = saved && q[i].submit <= saved;
+		if (q[i].is_saved)
+			q[i].all_told = false;
 		q[i].state = STEPS_ABSENT;
 		q[i].unsure = false;
 		q[i].outcome = (struct outcome){ 0 };

@@ -269,7 +269,7 @@ def compare_job(record, row, is_open, kills, starts):
         if number(row["TimelimitRaw"]):
             equal("time limit", record["time_limit"], number(row["TimelimitRaw"]) * 60)
     else:
-        # slurmdbd's row is made of the end alone: no partition, root's group
+        # slurmdbd's row is made of the end alone: no partition, root's group, 26.05's no numbers
         note("jobs of which slurmctld, killed, told slurmdbd the end only", key)
     if ran:
         start = epoch(record["@start"])
@@ -279,8 +279,9 @@ def compare_job(record, row, is_open, kills, starts):
         else:
             equal("start", start, row["Start"])
         equal("nodes", record["nodes"], row["NodeList"])
-        equal("number of nodes", record["total_nodes"], number(row["NNodes"]))
-        equal("number of CPUs", record["total_cpus"], number(row["NCPUS"]))
+        if row["Eligible"]:
+            equal("number of nodes", record["total_nodes"], number(row["NNodes"]))
+            equal("number of CPUs", record["total_cpus"], number(row["NCPUS"]))
         # 22.05 leaves the row empty after scancel or requeue; the extern step has the job's energy
         energy = number(row["ConsumedEnergyRaw"])
         if not energy and extern:
@@ -292,7 +293,8 @@ def compare_job(record, row, is_open, kills, starts):
         if not number(row["ConsumedEnergyRaw"]):
             ours.pop("energy", None)
             theirs.pop("energy", None)
-        equal("tres_alloc", ours, theirs)
+        if row["Eligible"]:
+            equal("tres_alloc", ours, theirs)
         if extern and record["emissions"]["co2e_g"] is not None:
             co2e = number(tres(extern["TRESUsageInTot"]).get("ic/ceems_co2e", ""))
             if co2e is not None:

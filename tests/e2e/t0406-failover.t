@@ -10,7 +10,7 @@ needs_plugins jobcomp acct_gather
 cluster_up --nodes 2 --cpus 16 --kafka --backup --plugins acct_gather,jobcomp \
 	--slurm-conf <(printf '%s\n' SlurmctldTimeout=30 MessageTimeout=20) \
 	--ceems-conf <(printf '%s\n' Sinks=file,kafka,mariadb FinalEnergyWait=20s StepDetailsWait=30s \
-		CorrectionWait=1m ModelIdleWatts=400)
+		CorrectionWait=10m ModelIdleWatts=400)
 
 # some USER: jobs of 0 to 6 s and longer ones, that end at every stage of what follows
 some() {

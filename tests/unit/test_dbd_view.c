@@ -26,6 +26,7 @@ static const struct {
 	  { .told_end = 100, .end = 100, .has_older_step = true, .all_told = true },
 	  DBD_LAST },
 	{ "the end only", { .told_end = 100, .end = 100, .lacks_start = true }, DBD_UNSURE },
+	{ "and another slurmctld left more to say", { .told_end = 100, .end = 100, .is_saved = true }, DBD_UNSURE },
 	{ "all of it", { .told_end = 100, .end = 100 }, DBD_LAST },
 	{ "a later end, which is told next", { .told_end = 100, .end = 101 }, DBD_LAST },
 	{ "an unknown end was told", { .end = 100 }, DBD_LAST },
