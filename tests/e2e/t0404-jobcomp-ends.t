@@ -80,7 +80,7 @@ wait_for 300 runs "${some}_1"
 passes "a running job is cancelled" inside scancel "$running"
 passes "an array of which one task runs" inside scancel "$some"
 passes "a job is requeued" inside scontrol requeue "$again"
-libslurm=$(ls /usr/lib/*/slurm-wlm/libslurmfull.so 2>/dev/null)
+libslurm=$(find /usr/lib /usr/lib64 -path "*/slurm*/libslurmfull.so" 2>/dev/null | head -n 1)
 if [ -x /usr/bin/python3 ] && [ -n "$libslurm" ]; then
 	# as srun tells it of a task that the kernel killed for memory: SIG_OOM
 	passes "an allocation ends for memory" inside /usr/bin/python3 -c '

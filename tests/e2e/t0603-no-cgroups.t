@@ -30,8 +30,16 @@ run_job() {
 	: >"$home/go"
 	wait_energy "$job"
 	wait_energy "$idle"
-	is "$(job_acct "$job" ConsumedEnergyRaw)" "$((($(job_energy_uj "$job") + 500000) / 1000000))" \
-		"sacct has what the ledger has"
+	what=$((($(job_energy_uj "$job") + 500000) / 1000000))
+	if [ "$1 $(job_acct "$job" State extern)" != "proctrack/pgid CANCELLED" ]; then
+		is "$(job_acct "$job" ConsumedEnergyRaw)" "$what" "sacct has what the ledger has"
+	else
+		# 26.05 cannot signal a step that has no process yet, takes it for gone, and ends it itself
+		skip "$(slurmctld -V) did not wait for the extern step, which would have told the job's energy"
+		sum=$(($(job_acct "$job" ConsumedEnergyRaw 0) + $(job_acct "$job" ConsumedEnergyRaw batch)))
+		[ $((sum - what)) -ge -1 ] && [ $((sum - what)) -le 1 ]
+		ok $? "its steps have in sacct what the ledger has: $sum J, $what J"
+	fi
 	has_record() {
 		record_file "$job" >/dev/null
 	}
@@ -55,7 +63,7 @@ echo StepCgroup=no >>"$CEEMS_CONF"
 "$cluster" kill "$DIR" slurmctld
 "$cluster" start-daemon "$DIR" slurmctld
 on n1 restart_slurmd
-run_job "proctrack/pgid and StepCgroup=no"
+run_job proctrack/pgid
 isnt "$(usage "$job" 0 In ic/ceems_cpu_time)" "" "CPU time is what wait() says in the end"
 has "$(report_row 'I\/O')" "n/a (no v2 cgroup)" "no bytes are known"
 has "$(report_row 'TCP')" "n/a (no v2 cgroup)" "neither of files nor of TCP"
