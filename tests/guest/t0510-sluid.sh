@@ -34,7 +34,9 @@ look_at_job() {
 	rapl_load packages=1 psys=0 start_uj=0
 	sources_are rapl
 	slurmd_reads rapl
-	bpf_is_loaded && has_bpf=yes
+	has_bpf=yes
+	bpf_is_loaded || has_bpf=no
+	[ $has_bpf = yes ] || grep 'not counted on this node' "$LOG_DIR/slurmd.n1.log" | diag
 	job=$(submit user1 -n1 --mem=100 --ceems-report --ceems-perf=sw -o /tmp/sluid.out --wrap '
 		srun sh -c "cat /proc/self/cgroup; until [ -e /tmp/go ]; do sleep 0.1; done
 			dd if=/dev/zero of=/dev/null bs=64k count=100 status=none"')
@@ -66,7 +68,6 @@ look_at_job() {
 if [ "$(printf '%s\n' 26.05 "$version" | sort -V | head -n 1)" != 26.05 ]; then
 	skip "Slurm $version names jobs' cgroups by their id alone"
 else
-	has_bpf=no
 	folders=sluid
 	look_at_job
 	echo CgroupJobIdPaths=yes >>"$cgroup_conf"
