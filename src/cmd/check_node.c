@@ -7,6 +7,7 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/timex.h>
 #include <sys/vfs.h>
 
@@ -23,9 +24,16 @@
 static void check_ledger_dir(struct check *c)
 {
 	const char *dir = c->settings.ledger_dir;
+	char hint[2 * PATH_MAX + 64];
 	struct statfs fs;
+	struct stat st;
 
 	check_folder(c, "LedgerDir", dir, /* may_come= */ true);
+	(void)snprintf(hint, sizeof(hint), "chown root: %s && chmod 0755 %s", dir, dir);
+	if (stat(dir, &st) == 0 && ((st.st_uid && st.st_uid != geteuid()) ||
+				    ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(st.st_mode & S_ISVTX))))
+		check_error(c, "LedgerDir", hint, "%s is not slurmd's alone: others can take the ledger away",
+			    dir);
 	if (statfs(dir, &fs) == 0 && (unsigned long)fs.f_type != TMPFS_MAGIC &&
 	    (unsigned long)fs.f_type != RAMFS_MAGIC)
 		check_warn(c, "LedgerDir", "LedgerDir=/run/ceems",

@@ -177,6 +177,9 @@ if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null; then
 		"install -d -o nobody -m 700 $dir/none/spool"
 	finds "24. RecordFile in a folder that is not SlurmUser's" "SlurmUser (nobody), as whom slurmctld runs, cannot write in $dir/log" \
 		"chown nobody $dir/log"
+	mkdir "$dir/ledger" && chown nobody "$dir/ledger"
+	echo "LedgerDir=$dir/ledger" >"$dir/ceems.conf"
+	finds "    LedgerDir that is another's" "$dir/ledger is not slurmd's alone" "chown root: $dir/ledger"
 	echo "RecordFile=$dir/none/jobs.jsonl" >"$dir/ceems.conf"
 	finds "25. RecordFile in no folder" "$dir/none is not there" "install -d -o nobody -m 700 $dir/none"
 else
