@@ -110,7 +110,7 @@ static bool check_conf(struct check *c, bool named)
 	int rc = settings_load(c->conf_path, &c->settings, &err);
 
 	if (rc == -ENOENT && !named) {
-		check_warn(c, "ceems.conf", "bring it there: one file is for all machines",
+		check_warn(c, "ceems.conf", "write it, or bring it there: one file is for all machines",
 			   "%s is not there: every key has its default", c->conf_path);
 	} else if (rc < 0) {
 		check_error(c, "ceems.conf", "see ceems.conf(5)", "%s", err.text);

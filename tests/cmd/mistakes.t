@@ -167,7 +167,7 @@ good
 rm "$dir/ceems.conf"
 out=$(SLURM_CONF=$dir/slurm.conf "$ceems" check --node n1 2>&1)
 has "$out" "warn   ceems.conf     $dir/ceems.conf is not there" "22. ceems.conf that was not brought to this machine"
-has "$out" "-> bring it there" "  what to type"
+has "$out" "bring it there: one file" "  what to type"
 good
 if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null; then
 	slurm_conf SlurmUser SlurmUser=nobody
