@@ -72,7 +72,16 @@ is "$(readelf -d "$plugins/spank_ceems.so" | grep -cE 'rdkafka|mariadb|freeipmi'
 	"srun maps no client library"
 is "$(dpkg-query -W -f '${Depends}' slurm-ceems-node | grep -cE 'freeipmi|rdkafka|mariadb')" 0 \
 	"a node needs none"
-passes "systemd takes the drop-in" test -e /usr/lib/systemd/system/slurmd.service.d/ceems.conf
+units=/usr/lib/systemd/system
+passes "systemd takes the drop-in" test -e $units/slurmd.service.d/ceems.conf
+out=$(systemd-analyze verify $units/slurmd.service $units/ceems-*.service $units/ceems-*.timer 2>&1)
+is "$(grep -i ceems <<<"$out")" "" "nothing is wrong with the units"
+mkdir "$e2e_work/control"
+for deb in "$packages"/now/*.deb; do
+	dpkg-deb --control "$deb" "$e2e_work/control/$(basename "$deb")"
+done
+is "$(grep -rlE 'deb-systemd-|systemctl.* (enable|start|restart) ' "$e2e_work/control")" "" \
+	"no package enables or starts anything"
 is "$(stat -c '%U %a' /var/spool/ceems)" "slurm 700" "SpoolDir is SlurmUser's"
 
 as_built
