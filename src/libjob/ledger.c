@@ -209,10 +209,19 @@ struct job_query {
 	uint64_t busy_ns;
 };
 
-static uint32_t find_job(const struct ledger_page *page, uint32_t job_id)
+/* By its steps, if it has any: they are few, and the entries of jobs are 1 MB that nobody has mapped yet. */
+static uint32_t find_job(const struct ledger *l, const struct ledger_page *page, uint32_t job_id)
 {
 	uint32_t i;
 
+	for (i = 0; i < page->nsteps && i < ledger_slots_used(l); i++) {
+		const struct ledger_slot *s = &l->file->slot[i];
+		uint32_t job = page->step[i].job;
+
+		if (s->id.job_id == job_id && page->step[i].claim == s->claim && job &&
+		    job <= LEDGER_JOBS && page->job[job - 1].job_id == job_id)
+			return job;
+	}
 	for (i = 0; i < page->njobs && i < LEDGER_JOBS; i++)
 		if (page->job[i].job_id == job_id)
 			return i + 1;
@@ -242,7 +251,7 @@ static bool add_slot_figures(const struct ledger *l, const struct ledger_page *p
 static int read_job(const struct ledger *l, const struct ledger_page *page, void *arg)
 {
 	struct job_query *q = arg;
-	uint32_t job = find_job(page, q->job_id);
+	uint32_t job = find_job(l, page, q->job_id);
 	uint32_t i;
 
 	memset(&q->energy, 0, sizeof(q->energy));
