@@ -14,7 +14,7 @@
 #include "scratch.h"
 #include "tap.h"
 
-#define PATIENCE_NS (60 * NSEC_PER_SEC) /* of a test that fails */
+#define PATIENCE_NS (600 * NSEC_PER_SEC) /* of a test that fails */
 
 static struct errmsg err;
 
