@@ -337,6 +337,12 @@ def killed_after(kills, time):
     return any(k[0] >= time - 1 for k in kills)
 
 
+def untold_since(record, submit):
+    """When slurmctld began to owe slurmdbd the job's start. Until 23.11 it says it again until slurmdbd gives the
+    job an index, and with the end; from 24.11 it makes the index, and never says again what was lost with it."""
+    return submit if (record["db_index"] or 0) >> 32 else epoch(record["@end"])
+
+
 def compare_sets(rows_of, said, kills, alive):
     """The rows of sacct that have a record, with it."""
     pairs = []
@@ -360,7 +366,7 @@ def compare_sets(rows_of, said, kills, alive):
             err("jobs that sacct has and no record", f"{job} submitted {submit}: sacct "
                 f"{[(r['State'], r['Start'], r['End']) for r in rows]}, "
                 f"records {[r['key'] for r in records]}")
-        elif not rows and all(killed_after(kills, epoch(r["@end"])) for r in records):
+        elif not rows and all(killed_after(kills, untold_since(r, submit)) for r in records):
             note("jobs of which slurmctld, killed, never told slurmdbd",
                  f"{[(r['key'], r['state'], r['@end']) for r in records]}")
         elif rows and all(killed_after(kills, epoch(r["@end"])) for r in records):

@@ -122,8 +122,9 @@ inside scancel "$moved"
 shrunk=$(submit user1 -N3 -n3 --no-kill --wrap 'srun -n3 sleep 1; sleep 600')
 wait_for 120 runs "$shrunk" 3
 wait_for 120 has_row "$shrunk"
-passes "a job gives a node back" update jobid="$shrunk" numnodes=2
 # so that no two parts begin in one second, which slurmdbd cannot tell apart
+sleep 1.1
+passes "a job gives a node back" update jobid="$shrunk" numnodes=2
 sleep 1.1
 # killed, it could forget that the job was resized, and slurmdbd would never hear of that row's end
 restart_slurmctld -TERM
