@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Jobs over the eight nodes of one cluster, in all the ways that Slurm starts steps, with messages that go
 # through a tree of slurmd: what sacct shows is the sum over nodes of what their ledgers have, to
-# the joule, and each job has one record that says the same. CEEMS_ARRAY_TASKS: of the array [80].
+# the joule, and each job has one record that says the same. CEEMS_ARRAY_TASKS: of the array [1000].
 # shellcheck disable=SC1091,SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank jobcomp
 . "$e2e_top/tests/e2e/energy.sh"
 
 nodes='n1 n2 n3 n4 n5 n6 n7 n8'
-tasks=${CEEMS_ARRAY_TASKS:-80}
+tasks=${CEEMS_ARRAY_TASKS:-1000}
 x11=
 [ ! -x /usr/bin/xauth ] || x11=,X11
 cluster_up --nodes 8 --cpus 8 --fake-rapl --still-cpus --slurm-conf <(printf '%s\n' \
@@ -127,11 +127,11 @@ ok $? "an array of $tasks tasks"
 told() {
 	[ "$(jq -c "select(.array_job_id == $job and .energy.final)" "$RECORD_FILE" | wc -l)" -ge "$tasks" ]
 }
-wait_for 180 told
+wait_for $((180 + tasks / 4)) told
 array_is_booked() {
 	[ "$(inside sacct -n -P -X -j "$job" -s CD -o ConsumedEnergyRaw | grep -c .)" = "$tasks" ]
 }
-wait_for 120 array_is_booked
+wait_for $((120 + tasks / 4)) array_is_booked
 is "$(jq -r "select(.array_job_id == $job) | \"${job}_\(.array_task_id)|\(.energy.total_j)\"" "$RECORD_FILE" | sort)" \
 	"$(inside sacct -n -P -X -j "$job" -o JobID,ConsumedEnergyRaw | sort)" \
 	"one record for each task, with what sacct has"
