@@ -78,7 +78,7 @@ has "$out" "Access denied" "a password that MariaDB does not know"
 has "$out" "-> user and password in MariadbDefaultsFile" "  what to do"
 # the file is replaced, as a package manager does
 so=$DIR/plugins/jobcomp_ceems.so
-cp -L "$so" "$so.new" && mv "$so.new" "$so"
+cp "$BUILD_DIR/jobcomp/.libs/jobcomp_ceems.so" "$so.new" && mv "$so.new" "$so"
 "$cluster" kill "$DIR" slurmctld
 "$cluster" start-daemon "$DIR" slurmctld
 cp "$so" "$so.new" && mv "$so.new" "$so"
