@@ -35,6 +35,7 @@ look_at_job() {
 	sources_are rapl
 	slurmd_reads rapl
 	has_bpf=yes
+	wait_for 400 bpf_is_decided
 	bpf_is_loaded || has_bpf=no
 	[ $has_bpf = yes ] || grep 'not counted on this node' "$LOG_DIR/slurmd.n1.log" | diag
 	job=$(submit user1 -n1 --mem=100 --ceems-report --ceems-perf=sw -o /tmp/sluid.out --wrap '
@@ -57,7 +58,7 @@ look_at_job() {
 	has "$text" "/$folder/step_0/" "the task was in it"
 	has "$text" "ceems: step $job.0 on n1" "the report is there"
 	has "$text" "task clock" "with what --ceems-perf counted"
-	[ "$has_bpf" = no ] || has "$text" "read: 6.2" "and what BPF did"
+	[ "$has_bpf" = no ] || has "$text" "6.2" "read: 6.2 MiB, by BPF"
 	isnt "$(usage "$job" 0 In ic/ceems_cpu_time)" "" "CPU time is known"
 	isnt "$(usage "$job" 0 In mem)" "" "and memory"
 	is "$(find "$scope" -name "$folder" 2>/dev/null)" "" "nothing is left of it"
