@@ -41,8 +41,8 @@ struct stepside_cores {
 
 /*
  * Claims a slot for the calling process. S has been through settings_for_node() and is there until
- * stepside_close(). ID is copied. PerfDefault is the slot's wish. The sockets of ID are filled in by CORES. -ENOENT: no sampler runs on this
- * node; -ENOSPC: the ledger is full.
+ * stepside_close(). ID is copied; its sockets are filled in by CORES. PerfDefault is the slot's wish.
+ * -ENOENT: no sampler runs on this node; -ENOSPC: the ledger is full.
  */
 int stepside_open(const struct settings *s, const char *node, const struct ledger_identity *id,
 		  const struct stepside_cores *cores, struct stepside **ret,
