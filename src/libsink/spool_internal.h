@@ -143,8 +143,9 @@ void spool_look_end(struct spool_cursor *c);
 #define _cleanup_look_ _cleanup_(spool_look_end)
 
 /*
- * Of a cursor of spool_look(), or with fd and fd_number set by the caller. Finds the next intact entry at or after *AT and before END. 1: it is at *AT, in the
- * window at *ret_buf; 0: none, *AT is END. *ret_skipped: bytes had to be skipped.
+ * Of a cursor of spool_look(), or with fd and fd_number set by the caller. Finds the next intact
+ * entry at or after *AT and before END. 1: it is at *AT, in the window at *ret_buf; 0: none, *AT is
+ * END. *ret_skipped: bytes had to be skipped.
  */
 int spool_cursor_scan(struct spool_cursor *c, uint64_t *at, uint64_t end, struct frame *ret,
 		      const uint8_t **ret_buf, bool *ret_skipped);
