@@ -69,23 +69,31 @@ static void check_slurmdbd(struct check *c)
 static void check_node_versions(struct check *c)
 {
 	static const char *const cmd = "timeout 10 sinfo -h -o '%v %N' 2>/dev/null";
-	char seen[256] = "";
+	_cleanup_free_ char *line = NULL;
+	char seen[64] = "";
 	char version[64];
-	char nodes[1024];
-	char hint[1200];
+	char hint[256];
+	size_t size = 0;
+	const char *nodes;
 	FILE *p = popen(cmd, "re");
 
 	if (!p)
 		return;
-	while (fscanf(p, "%63s %1023s", version, nodes) == 2) {
-		if (strcmp(version, "(null)") && !*seen)
-			(void)snprintf(seen, sizeof(seen), "%s", version);
-		if (!strcmp(version, "(null)") || !strcmp(version, seen))
+	while (getline(&line, &size, p) > 0) {
+		if (sscanf(line, "%63s", version) != 1 || !strcmp(version, "(null)"))
 			continue;
-		(void)snprintf(hint, sizeof(hint), "install slurm-ceems built for Slurm %s on them; ceems check on %s",
-			       version, nodes);
-		check_warn(c, "slurmd", hint, "nodes run Slurm %s, and %s have %s: they need another build", seen,
-			   nodes, version);
+		if (!*seen)
+			(void)snprintf(seen, sizeof(seen), "%s", version);
+		if (!strcmp(version, seen))
+			continue;
+		nodes = line + strspn(line, " ") + strlen(version);
+		nodes += strspn(nodes, " ");
+		line[strcspn(line, "\n")] = '\0';
+		(void)snprintf(hint, sizeof(hint), "install slurm-ceems built for Slurm %s on them, and ceems check there",
+			       version);
+		/* of thousands of nodes the first */
+		check_warn(c, "slurmd", hint, "nodes run Slurm %s, and %.200s%s have %s: they need another build",
+			   seen, nodes, strlen(nodes) > 200 ? "..." : "", version);
 	}
 	(void)pclose(p);
 }
@@ -123,13 +131,16 @@ static enum loaded has_loaded(const char *daemon, const char *file)
 	while (d && is == NO_DAEMON && (e = readdir(d))) {
 		char path[64];
 		char comm[32];
+		ssize_t n;
 		int fd;
 
 		(void)snprintf(path, sizeof(path), "/proc/%.20s/comm", e->d_name);
 		if (e->d_name[0] < '0' || e->d_name[0] > '9' || (fd = fileio_open_at_root("/", path)) < 0)
 			continue;
-		(void)fileio_pread_all(fd, comm, sizeof(comm));
+		n = fileio_pread_all(fd, comm, sizeof(comm));
 		(void)close(fd);
+		if (n < 0)
+			continue; /* it has just ended */
 		comm[strcspn(comm, "\n")] = '\0';
 		if (!strcmp(comm, daemon))
 			is = maps_have(e->d_name, file);
