@@ -13,6 +13,7 @@
 
 #define WINDOW 65536
 #define CURSOR_FILE_MAX 128
+#define READ_TRIES 4 /* whoever reads beside the writer may see half of a line */
 
 /*
  * Makes [at, at + want) part of the window, as far as the segment has it. Returns the bytes there
@@ -109,20 +110,14 @@ int spool_cursor_scan(struct spool_cursor *c, uint64_t *at, uint64_t end, struct
 
 /* --- the file ---------------------------------------------------------------------------- */
 
-int spool_cursor_load(const char *dir, const char *file, struct spool_pos *ret,
-		      struct errmsg *err)
+static int cursor_read(const char *path, struct spool_pos *ret, struct errmsg *err)
 {
 	_cleanup_free_ char *text = NULL;
-	char path[PATH_MAX];
 	struct spool_pos pos;
 	uint32_t crc;
 	int used = 0;
 	int rc;
-	int n;
 
-	n = snprintf(path, sizeof(path), "%s/%s", dir, file);
-	if (n < 0 || (size_t)n >= sizeof(path))
-		return errmsg_set(err, -ENAMETOOLONG, "%s: path too long", dir);
 	rc = fileio_read_alloc(path, CURSOR_FILE_MAX, &text, NULL, err);
 	if (rc < 0)
 		return rc;
@@ -132,6 +127,23 @@ int spool_cursor_load(const char *dir, const char *file, struct spool_pos *ret,
 		return errmsg_set(err, -EINVAL, "%s: not a cursor", path);
 	*ret = pos;
 	return 0;
+}
+
+int spool_cursor_load(const char *dir, const char *file, struct spool_pos *ret,
+		      struct errmsg *err)
+{
+	int tries = READ_TRIES;
+	char path[PATH_MAX];
+	int rc;
+	int n;
+
+	n = snprintf(path, sizeof(path), "%s/%s", dir, file);
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return errmsg_set(err, -ENAMETOOLONG, "%s: path too long", dir);
+	do
+		rc = cursor_read(path, ret, err);
+	while (rc == -EINVAL && --tries > 0);
+	return rc;
 }
 
 /*
