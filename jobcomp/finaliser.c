@@ -312,6 +312,8 @@ static void take_steps(struct finaliser *f, struct waiting *w, struct steps_quer
 {
 	if (q->state != STEPS_ABSENT)
 		w->needs_refill = false; /* steps_fetch() did it */
+	if (q->is_saved)
+		w->told_since_ns = 0; /* slurmctld's queue is not all there is to tell */
 	if (q->state != STEPS_ENDED || q->unsure)
 		w->complete_since_ns = 0;
 	else if (!w->complete_since_ns)
@@ -382,10 +384,10 @@ static void find_told(const struct finaliser *f, struct steps_query *q, struct w
 	for (i = 0; i < n; i++) {
 		struct waiting *w = of[i];
 
-		if (!told || !q[i].all_told)
+		if (!q[i].all_told)
 			w->told_since_ns = 0;
-		else if (!w->told_since_ns)
-			w->told_since_ns = now;
+		else if (told && !w->told_since_ns)
+			w->told_since_ns = now; /* what is queued from now on is of others */
 		q[i].all_told = w->told_since_ns && now - w->told_since_ns >= f->told_ns;
 	}
 }

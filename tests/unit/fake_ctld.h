@@ -25,6 +25,8 @@ static struct {
 	atomic_bool gone; /* slurmctld has purged them, and steps were not measured */
 	atomic_bool unreported; /* a step has no usage */
 	atomic_bool told;	/* slurmdbd was told all */
+	atomic_bool told_once;	/* and by the next look there is more to tell, of other jobs */
+	atomic_bool saved;	/* another slurmctld left messages about them on disk */
 	atomic_bool start_untold; /* but of the jobs' start */
 	atomic_bool relayed; /* a node tells of the steps */
 	atomic_ullong row_start, row_end;
@@ -49,7 +51,7 @@ void finality_poll(struct finality_query *q, size_t n)
 
 bool dbd_told_all(void)
 {
-	return fake.told;
+	return fake.told_once ? atomic_exchange(&fake.told, false) : fake.told;
 }
 
 /* What slurmdbd has of the job, and how far it is to be trusted. */
@@ -57,6 +59,7 @@ static void fake_row(struct steps_query *q)
 {
 	struct dbd_view view = { .told_end = q->end,
 				 .all_told = q->all_told,
+				 .is_saved = q->is_saved,
 				 .end = fake.row_end ? fake.row_end : q->end,
 				 .lacks_usage = fake.unreported };
 	enum dbd_word word = dbd_view_word(&view);
@@ -82,6 +85,9 @@ int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg 
 	if (fake.dbd_is_down)
 		return errmsg_set(why, -EAGAIN, "slurmdbd does not answer");
 	for (; n--; q++) {
+		q->is_saved = fake.saved;
+		if (q->is_saved)
+			q->all_told = false;
 		if (!fake.booked)
 			continue;
 		fake_row(q);

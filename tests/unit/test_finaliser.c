@@ -129,7 +129,8 @@ static void reset(void)
 	t.told_ns = 200 * NSEC_PER_MSEC;
 	fake.dbd_is_down = false;
 	fake.ended = fake.booked = true;
-	fake.told = fake.gone = fake.unreported = fake.start_untold = fake.relayed = false;
+	fake.told = fake.told_once = fake.saved = false;
+	fake.gone = fake.unreported = fake.start_untold = fake.relayed = false;
 	fake.row_start = fake.row_end = 0;
 	fake.steps_of_job_1 = 0;
 	t.settings = (struct settings){ .final_energy_wait_ns = NSEC_PER_SEC,
@@ -444,6 +445,36 @@ static void test_all_told(void)
 	stop();
 }
 
+/* Others keep slurmctld's queue to slurmdbd from being empty, or what is on disk is not in it. */
+static void test_told_by_then(void)
+{
+	unsigned int asked;
+	uint64_t began;
+
+	reset();
+	t.settings.step_details_wait_ns = 300 * NSEC_PER_SEC;
+	fake.unreported = fake.told = fake.told_once = true;
+	(void)begin();
+	put(1, 3);
+	ok(start() && until(&t.records, 3), "slurmdbd was told all of jobs, and is told of others");
+	is_u64(t.without_steps + t.followups, 0, "they are done");
+	stop();
+
+	reset();
+	t.settings.step_details_wait_ns = 300 * NSEC_PER_SEC;
+	fake.told = fake.saved = true;
+	asked = fake.fetches;
+	(void)begin();
+	began = clock_mono_ns();
+	put(1, 3);
+	ok(start() && until(&t.records, 3), "messages on disk may be about jobs");
+	ok(clock_mono_ns() - began < 150 * NSEC_PER_SEC, "which do not wait for them for long");
+	asked = fake.fetches - asked;
+	ok(asked <= 20, "nor ask all the time: %u questions", asked);
+	is_u64(t.followups, 3, "and are looked at again");
+	stop();
+}
+
 static void test_backlog(void)
 {
 	reset();
@@ -472,6 +503,7 @@ int main(void)
 	test_run_again();
 	test_older_row();
 	test_all_told();
+	test_told_by_then();
 	test_backlog();
 	scratch_clear(t.dir);
 	(void)rmdir(t.dir);
