@@ -293,6 +293,10 @@ def compare_job(record, row, is_open, kills, starts):
         if not number(row["ConsumedEnergyRaw"]):
             ours.pop("energy", None)
             theirs.pop("energy", None)
+        if "node" in ours and "node" not in theirs and any(s >= row["End"] for s in starts):
+            # it counts the nodes down that have nothing more to do, and those left when it starts
+            note("jobs that slurmctld, when it started, told slurmdbd again without their number of nodes", key)
+            del ours["node"]
         if row["Eligible"]:
             equal("tres_alloc", ours, theirs)
         if extern and record["emissions"]["co2e_g"] is not None:
