@@ -134,32 +134,27 @@ static void __attribute__((destructor)) leave(void)
 	(void)pthread_mutex_unlock(&mounts.lock);
 }
 
-static int open_mounts(void)
-{
-	if (mounts.owner != getpid())
-		forget_mounts();
-	mounts.owner = getpid();
-	if (!mounts.f)
-		mounts.f = fopen("/proc/self/mountinfo", "re");
-	return mounts.f ? 0 : -errno;
-}
-
-/* With the lock. A change while they are read is one for the next poll(). */
+/*
+ * With the lock. A change while they are read is one for the next poll(). Opened anew then: rewind() may stay
+ * inside of stdio's buffer.
+ */
 static int update_mounts(void)
 {
 	struct pollfd p = { .events = POLLPRI };
-	int rc = open_mounts();
 
-	if (rc < 0)
-		return rc;
-	p.fd = fileno(mounts.f);
-	if (poll(&p, 1, 0) == 0 && mounts.text)
-		return 0;
-	free(mounts.text);
-	mounts.text = strdup("");
+	if (mounts.text && mounts.owner == getpid()) {
+		p.fd = fileno(mounts.f);
+		if (poll(&p, 1, 0) == 0)
+			return 0;
+	}
+	forget_mounts();
+	mounts.owner = getpid();
+	mounts.f = fopen("/proc/self/mountinfo", "re");
+	if (!mounts.f)
+		return -errno;
 	mounts.len = 0;
 	mounts.is_whole = false;
-	rewind(mounts.f);
+	mounts.text = strdup("");
 	return mounts.text ? 0 : -ENOMEM;
 }
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <mntent.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -101,10 +102,12 @@ static const char *v2_point(char *buf, size_t size)
 }
 
 /* Mounts that come and go, and another namespace's, are seen though the table is remembered. */
-static int changing_mounts(const char *before)
+static int changing_mounts(void)
 {
-	char at[PATH_MAX];
+	char before[PATH_MAX], at[PATH_MAX];
 
+	if (!v2_point(before, sizeof(before)))
+		return 1;
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return 100;
 	if (!v2_point(at, sizeof(at)) || strcmp(at, before) != 0)
@@ -121,24 +124,81 @@ static int changing_mounts(const char *before)
 	return 0;
 }
 
-static void test_changing_mounts(void)
+/* All but "/" and "/proc", the last first. */
+static bool detach_mounts(void)
 {
-	char at[PATH_MAX], again[PATH_MAX];
-	int status = -1;
-	pid_t pid;
+	bool is_done = false;
 
-	if (geteuid() != 0 || !v2_point(at, sizeof(at))) {
-		skip(2, "needs root and cgroup v2");
-		return;
+	while (!is_done) {
+		FILE *f = setmntent("/proc/self/mounts", "re");
+		char last[PATH_MAX] = "";
+		struct mntent *m;
+
+		while (f && (m = getmntent(f)))
+			if (strcmp(m->mnt_dir, "/") != 0 && strcmp(m->mnt_dir, "/proc") != 0)
+				(void)snprintf(last, sizeof(last), "%s", m->mnt_dir);
+		if (f)
+			(void)endmntent(f);
+		is_done = !last[0];
+		if (!f || (!is_done && umount2(last, MNT_DETACH) < 0))
+			return false;
 	}
-	pid = fork();
+	return true;
+}
+
+/* A table that stdio reads at once, as in a container, and what changes in there more than once. */
+static int changing_short_table(void)
+{
+	static const char *const points[] = { "/sys/a/", "/sys/b/", "/sys/c/", "/sys/d/" };
+	char at[PATH_MAX], table[1024];
+	size_t i;
+	int fd;
+
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    !detach_mounts() || mount("none", "/sys", "tmpfs", 0, NULL) < 0)
+		return 100;
+	for (i = 0; i < ARRAY_SIZE(points); i++)
+		if (mkdir(points[i], 0700) < 0)
+			return 100;
+	if (mount("none", points[0], "cgroup2", 0, NULL) < 0)
+		return 100;
+	fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, table, sizeof(table)) <= 0 || read(fd, table, 1) != 0)
+		return 100;
+	(void)close(fd);
+	for (i = 0; i < ARRAY_SIZE(points); i++) {
+		if (i && mount(points[i - 1], points[i], NULL, MS_MOVE, NULL) < 0)
+			return 100;
+		if (!v2_point(at, sizeof(at)) || strcmp(at, points[i]) != 0)
+			return (int)i + 1;
+	}
+	return 0;
+}
+
+static void in_child(int (*change)(void), const char *what)
+{
+	int status = -1;
+	pid_t pid = fork();
+
 	if (!pid)
-		_exit(changing_mounts(at));
+		_exit(change());
 	(void)waitpid(pid, &status, 0);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 100)
 		skip(1, "may not mount here");
 	else
-		is_int(status, 0, "mounts that come and go");
+		is_int(status, 0, what);
+}
+
+static void test_changing_mounts(void)
+{
+	char at[PATH_MAX], again[PATH_MAX];
+
+	if (geteuid() != 0 || !v2_point(at, sizeof(at))) {
+		skip(3, "needs root and cgroup v2");
+		return;
+	}
+	in_child(changing_mounts, "mounts that come and go");
+	in_child(changing_short_table, "in a table of less than 1 KiB, too");
 	ok(v2_point(again, sizeof(again)) && !strcmp(at, again), "of this process, as before");
 }
 
