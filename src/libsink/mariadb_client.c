@@ -31,9 +31,10 @@ static const char *after_key(const char *line, const char *key)
 	return line + strspn(line, " \t");
 }
 
-/* What follows '=' in the first line with KEY in the groups that a client reads, or in any; NULL: nowhere. */
+/* What follows '=' in the last line with KEY in the groups that a client reads, or in any; NULL: nowhere. */
 static const char *find_value(const char *text, const char *key, bool any_group)
 {
+	const char *last = NULL;
 	bool reads = any_group;
 	const char *p;
 	const char *v;
@@ -45,9 +46,9 @@ static const char *find_value(const char *text, const char *key, bool any_group)
 				!strncmp(p, "[client-mariadb]", 16);
 		v = reads ? after_key(p, key) : NULL;
 		if (v && *v == '=')
-			return v + 1;
+			last = v + 1;
 	}
-	return NULL;
+	return last;
 }
 
 /* The text of the file, which holds secrets; the caller clears it. */
@@ -85,15 +86,27 @@ int mariadb_client_check(const char *defaults_file, struct errmsg *err)
 	return 0;
 }
 
-/* Without a network, or on it no farther than here: libmariadb 3.4 does not look at the name then. */
+/* The name of this machine, LEN long: libmariadb 3.4 does not look at the certificate's then. */
+static bool is_here(const char *host, size_t len)
+{
+	static const char *const names[] = { "localhost", "127.0.0.1", "::1" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (strlen(names[i]) == len && !memcmp(host, names[i], len))
+			return true;
+	return false;
+}
+
+/* Without a network, or on it no farther than here, as far as this file says; it may include others. */
 static bool is_local(const char *text)
 {
 	const char *host = find_value(text, "host", /* any_group= */ false);
 
-	if (host)
-		host += strspn(host, " \t\"'");
-	return !host || !strncmp(host, "localhost", 9) || !strncmp(host, "127.0.0.1", 9) ||
-	       !strncmp(host, "::1", 3);
+	if (!host)
+		return true;
+	host += strspn(host, " \t\"'");
+	return is_here(host, strcspn(host, " \t\r\n\"'"));
 }
 
 /*
@@ -123,20 +136,23 @@ static int ask_ca(MYSQL *m, const char *defaults_file, struct errmsg *err)
 }
 
 /*
- * What the library let pass. The file may have turned it off, or included one that names a CA. And without a CA, 3.4
- * has a server prove that it knows the password if its certificate is self-signed; it takes one of an unknown CA
- * without any proof.
+ * What the library let pass. The file may have turned it off, or included one that names a CA, or the host: before
+ * 3.4 we ask only if it is not here. And without a CA, 3.4 has a server prove that it knows the password if its
+ * certificate is self-signed; it takes one of an unknown CA without any proof.
  */
 static int judge_certificate(MYSQL *m, struct errmsg *err)
 {
 	const char *path = NULL;
+	const char *host = NULL;
 	const char *ca = NULL;
 	my_bool asked = 0;
 
 	(void)mysql_get_option(m, MYSQL_OPT_SSL_CA, &ca);
 	(void)mysql_get_option(m, MYSQL_OPT_SSL_CAPATH, &path);
 	(void)mysql_get_option(m, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &asked);
-	if ((ca || path) && !asked && mysql_get_client_version() >= CLIENT_LOOKS_IF_TOLD)
+	(void)mariadb_get_infov(m, MARIADB_CONNECTION_HOST, &host);
+	if ((ca || path) && !asked &&
+	    (mysql_get_client_version() >= CLIENT_LOOKS_IF_TOLD || (host && !is_here(host, strlen(host)))))
 		return errmsg_set(err, -EACCES, "the server's certificate was not compared with %s: "
 				  "ssl-verify-server-cert=1 must be where this is set",
 				  ca ? ca : path);

@@ -284,7 +284,7 @@ static void test_maintain(void)
 /* --- TLS --------------------------------------------------------------------------------- */
 
 #define SERVER "127.0.0.2"
-#define WRONG_NAME "127.0.0.3" /* the same server; not 127.0.0.1, whose name libmariadb 3.4 does not look at */
+#define WRONG_NAME "127.0.0.10" /* the same server; not 127.0.0.1, whose name libmariadb 3.4 does not look at */
 
 static bool make_certificates(void)
 {
@@ -346,7 +346,11 @@ static bool server_with(const char *cert, const char *key, const char *option, c
 
 static void test_tls(void)
 {
+	static const char other[] = "[client]\nhost=" WRONG_NAME "\n";
 	static char port[32], cert[160], key[160];
+	const char *wrong_name = client_looks_if_told() ? "ostname" : "certificate";
+	char include[160];
+	MYSQL *m;
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = inet_addr(SERVER) };
 	socklen_t len = sizeof(a);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -376,11 +380,23 @@ static void test_tls(void)
 	conf_tls(SERVER, "otherca", "ssl-verify-server-cert");
 	refuses("or with the key that is nothing without a value", "certificate");
 	conf_tls(WRONG_NAME, "ca", "");
-	refuses("a certificate for another name", client_looks_if_told() ? "ostname" : "certificate");
-	if (client_looks_if_told()) {
-		conf_tls(SERVER, "otherca", "ssl-verify-server-cert=0");
-		/* we do, or a later library by itself */
-		refuses("a CA that is not to be asked", "certificate");
+	refuses("a certificate for another name", wrong_name);
+	conf_tls("localhost", "ca", "host=\t" WRONG_NAME " \r");
+	refuses("the last host is the one", wrong_name);
+	snprintf(include, sizeof(include), "!include %s/other.cnf", rig.dir);
+	scratch_write(include + strlen("!include "), other, strlen(other));
+	conf_tls("localhost", "ca", include);
+	refuses("be it in a file of its own", wrong_name);
+	conf_tls(SERVER, "otherca", "ssl-verify-server-cert=0");
+	refuses("a CA that is not to be asked", "certificate"); /* by us, or the library itself */
+	conf_tls(WRONG_NAME, "ca", "ssl-verify-server-cert=0");
+	refuses("or not for the name", "certificate");
+	if (!client_looks_if_told()) {
+		snprintf(include, sizeof(include), "socket=%s", rig.server.socket);
+		conf_tls("'localhost' ", "ca", include);
+		m = rig_connect(settings.mariadb_defaults_file, "ceems", 0);
+		ok(m != NULL, "a socket has no name that could be compared");
+		mariadb_client_close(m);
 	}
 	server_with(cert, key, "--skip-grant-tables", "one that accepts every password");
 	conf_tls(SERVER, NULL, "ssl-verify-server-cert=1");
