@@ -112,16 +112,18 @@ bool cgmount_match(const char *line, const char *controller, const char *path, c
 static struct {
 	pthread_mutex_t lock;
 	pid_t owner; /* a child may go into namespaces of its own */
-	FILE *f;
+	/* no FILE: that of a child that ends may move the position, which both have */
+	int fd;
+	char part[4096]; /* of a line */
+	size_t part_len;
 	char *text; /* the lines read so far; NULL: to be read anew */
 	size_t len;
-	bool is_whole;
-} mounts = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} mounts = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
 
 static void forget_mounts(void)
 {
-	if (mounts.f)
-		(void)fclose(TAKE_PTR(mounts.f));
+	if (mounts.fd >= 0)
+		(void)close(TAKE_FD(mounts.fd));
 	free(TAKE_PTR(mounts.text));
 }
 
@@ -134,54 +136,67 @@ static void __attribute__((destructor)) leave(void)
 	(void)pthread_mutex_unlock(&mounts.lock);
 }
 
-/*
- * With the lock. A change while they are read is one for the next poll(). Opened anew then: rewind() may stay
- * inside of stdio's buffer.
- */
+/* With the lock. A change while they are read is one for the next poll(). */
 static int update_mounts(void)
 {
 	struct pollfd p = { .events = POLLPRI };
 
 	if (mounts.text && mounts.owner == getpid()) {
-		p.fd = fileno(mounts.f);
+		p.fd = mounts.fd;
 		if (poll(&p, 1, 0) == 0)
 			return 0;
 	}
 	forget_mounts();
 	mounts.owner = getpid();
-	mounts.f = fopen("/proc/self/mountinfo", "re");
-	if (!mounts.f)
+	mounts.fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	if (mounts.fd < 0)
 		return -errno;
+	mounts.part_len = 0;
 	mounts.len = 0;
-	mounts.is_whole = false;
 	mounts.text = strdup("");
 	return mounts.text ? 0 : -ENOMEM;
 }
 
-/* Appends the next line that is of interest. 1; 0: there is none. */
-static int read_line(void)
+static int keep_line(const char *line)
 {
-	_cleanup_free_ char *line = NULL;
-	size_t line_size = 0;
-	ssize_t n;
-	char *text;
+	size_t len = strlen(line);
+	char *text = realloc(mounts.text, mounts.len + len + 2);
 
-	do
-		n = mounts.is_whole ? -1 : getline(&line, &line_size, mounts.f);
-	while (n > 0 && !strstr(line, " - cgroup"));
-	if (n <= 0) {
-		mounts.is_whole = true;
-		return 0;
-	}
-	text = realloc(mounts.text, mounts.len + (size_t)n + 1);
 	if (!text) {
 		free(TAKE_PTR(mounts.text)); /* the line would be missed for good */
 		return -ENOMEM;
 	}
-	memcpy(text + mounts.len, line, (size_t)n + 1);
-	mounts.len += (size_t)n;
 	mounts.text = text;
-	return 1;
+	memcpy(text + mounts.len, line, len);
+	mounts.len += len + 1;
+	memcpy(text + mounts.len - 1, "\n", 2);
+	return 0;
+}
+
+/* Keeps the next lines that are of interest, if there are any. 0: there is nothing more to read. */
+static int read_more(void)
+{
+	char *const buf = mounts.part;
+	char *line = buf;
+	char *end;
+	ssize_t n = read(mounts.fd, buf + mounts.part_len, sizeof(mounts.part) - 1 - mounts.part_len);
+	int rc = 0;
+
+	if (n <= 0)
+		return n < 0 ? -errno : 0;
+	mounts.part_len += (size_t)n;
+	buf[mounts.part_len] = '\0';
+	while (rc == 0 && (end = strchr(line, '\n'))) {
+		*end = '\0';
+		if (strstr(line, " - cgroup"))
+			rc = keep_line(line);
+		line = end + 1;
+	}
+	mounts.part_len -= (size_t)(line - buf);
+	if (mounts.part_len == sizeof(mounts.part) - 1)
+		mounts.part_len = 0; /* so long a line is an overlay's */
+	memmove(buf, line, mounts.part_len);
+	return rc < 0 ? rc : 1;
 }
 
 static int find_folder(const char *controller, const char *path, char *folder, size_t size)
@@ -191,8 +206,8 @@ static int find_folder(const char *controller, const char *path, char *folder, s
 	int rc;
 
 	for (;; at += strcspn(mounts.text + at, "\n") + 1) {
-		if (at >= mounts.len) {
-			rc = read_line(); /* no more than it takes: the others may be hundreds */
+		while (at >= mounts.len) {
+			rc = read_more(); /* no more than it takes: the others may be hundreds */
 			if (rc <= 0)
 				return rc < 0 ? rc : -ENOENT;
 		}
