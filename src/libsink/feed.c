@@ -18,6 +18,17 @@
 #define KEYS_BYTES (FEED_KEYS * sizeof(struct feed_key))
 
 /*
+ * The ring is made of chunks, and which of them is used next is free to choose: the lowest that is, so
+ * that the same few are used over and over and only a burst needs the memory of all.
+ */
+#define CHUNKS_MAX 32
+#define CHUNK_MIN (UINT64_C(256) << 10) /* if the ring has two of them */
+#define WARM_CHUNKS 4 /* that many more than are in use have their pages */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+/*
  * A job's end seldom comes alone. For LINGER_NS after an entry the worker looks every NAP_MS
  * instead of asking to be woken: waking it costs the hook a system call and, where cores are few,
  * its own core, under slurmctld's job lock. It also makes batches, and so fewer fdatasync().
@@ -25,7 +36,7 @@
 #define NAP_MS 5
 #define LINGER_NS (500 * NSEC_PER_MSEC)
 
-/* In front of every entry. An entry never wraps: what is left at the end is skipped. */
+/* In front of every entry, which is in one chunk: what is left at that one's end is skipped. */
 struct header {
 	uint32_t len;
 	uint32_t is_padding;
@@ -35,6 +46,14 @@ _Static_assert(sizeof(struct header) == ALIGN, "entries stay aligned");
 struct feed {
 	unsigned char *ring;
 	uint64_t size;
+	uint64_t chunk;
+	unsigned int nchunks;
+	unsigned int warm; /* the worker's: chunks, from the lowest on, that have their pages */
+	/*
+	 * Byte N ever pushed is in chunk where[N / chunk % nchunks]. The hook writes an element before it
+	 * moves the head there, and not again before the tail has left it.
+	 */
+	uint8_t where[CHUNKS_MAX];
 	int wake_fd;
 	atomic_bool asleep;	/* the worker may be in poll(): a push has to write wake_fd */
 	_Atomic uint64_t head;	/* bytes ever pushed; written by the hook */
@@ -60,6 +79,39 @@ static uint64_t round_up(uint64_t n)
 	return (n + ALIGN - 1) / ALIGN * ALIGN;
 }
 
+/* Memory that has no page before it is touched. NULL: there is none. */
+static void *map_untouched(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void unmap(void *p, size_t bytes)
+{
+	if (p)
+		(void)munmap(p, bytes);
+}
+
+/* So that a push does not pay for page faults: some chunks ahead of it have their pages. */
+static int keep_warm(struct feed *f)
+{
+	uint64_t head = atomic_load_explicit(&f->head, memory_order_relaxed);
+	uint64_t tail = atomic_load_explicit(&f->tail, memory_order_relaxed);
+	uint64_t want = head / f->chunk - tail / f->chunk + WARM_CHUNKS;
+
+	if (want > f->nchunks)
+		want = f->nchunks;
+	if (want <= f->warm)
+		return 0;
+	if (madvise(f->ring + f->warm * f->chunk, (want - f->warm) * f->chunk,
+		    MADV_POPULATE_WRITE) < 0)
+		return -errno;
+	f->warm = (unsigned int)want;
+	return 0;
+}
+
 int feed_create(size_t bytes, struct feed **ret, struct errmsg *err)
 {
 	struct feed *f;
@@ -74,17 +126,22 @@ int feed_create(size_t bytes, struct feed **ret, struct errmsg *err)
 		return errmsg_set(err, -ENOMEM, "feed: out of memory");
 	f->wake_fd = -1;
 	f->size = size;
-	f->ring = malloc(size);
-	/* not malloc(): no page of it is there until its first key */
-	f->keys = mmap(NULL, KEYS_BYTES, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (f->keys == MAP_FAILED)
-		f->keys = NULL;
+	f->chunk = size / CHUNKS_MAX > CHUNK_MIN ? size / CHUNKS_MAX : CHUNK_MIN;
+	if (f->chunk > size / 2)
+		f->chunk = size / 2;
+	f->nchunks = (unsigned int)(size / f->chunk);
+	f->ring = map_untouched(size);
+	f->keys = map_untouched(KEYS_BYTES);
 	if (!f->ring || !f->keys) {
 		feed_destroy(f);
 		return errmsg_set(err, -ENOMEM, "feed: out of memory");
 	}
-	memset(f->ring, 0, size); /* so that no push pays for a page fault */
+	(void)madvise(f->ring, size, MADV_NOHUGEPAGE); /* one is 2 MiB to be cleared at once */
+	if (keep_warm(f) < 0) {
+		/* an older kernel: all of it now, since later it is in use */
+		memset(f->ring, 0, size);
+		f->warm = f->nchunks;
+	}
 	f->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (f->wake_fd < 0) {
 		int rc = -errno;
@@ -101,15 +158,16 @@ void feed_destroy(struct feed *f)
 	if (!f)
 		return;
 	util_closep(&f->wake_fd);
-	if (f->keys)
-		(void)munmap(f->keys, KEYS_BYTES);
-	free(f->ring);
+	unmap(f->keys, KEYS_BYTES);
+	unmap(f->ring, f->size);
 	free(f);
 }
 
 static struct header *header_at(struct feed *f, uint64_t pos)
 {
-	return (struct header *)(void *)(f->ring + pos % f->size);
+	uint64_t chunk = f->where[pos / f->chunk % f->nchunks];
+
+	return (struct header *)(void *)(f->ring + chunk * f->chunk + pos % f->chunk);
 }
 
 void feed_wake(struct feed *f)
@@ -127,26 +185,40 @@ static bool is_half_full_now(const struct feed *f, uint64_t before, uint64_t aft
 	return before <= f->size / 2 && after > f->size / 2;
 }
 
+/* For what is pushed from POS on, where a chunk begins. False: all of them are in use. */
+static bool take_chunk(struct feed *f, uint64_t pos, uint64_t tail)
+{
+	uint64_t end = pos / f->chunk;
+	uint32_t used = 0;
+	uint64_t i = tail / f->chunk;
+
+	if (end - i >= f->nchunks)
+		return false;
+	for (; i < end; i++)
+		used |= UINT32_C(1) << f->where[i % f->nchunks];
+	f->where[end % f->nchunks] = (uint8_t)__builtin_ctz(~used);
+	return true;
+}
+
 int feed_push(struct feed *f, const void *data, size_t len)
 {
 	uint64_t head = atomic_load_explicit(&f->head, memory_order_relaxed);
 	uint64_t tail = atomic_load_explicit(&f->tail, memory_order_acquire);
-	uint64_t to_end = f->size - head % f->size;
+	uint64_t need = sizeof(struct header) + round_up(len);
 	uint64_t used = head - tail;
-	uint64_t need;
+	uint64_t in_chunk = head % f->chunk;
+	uint64_t skip = 0;
 
-	if (len > f->size / 2 - sizeof(struct header))
+	if (len > f->chunk - sizeof(struct header))
 		return -EMSGSIZE;
-	need = sizeof(struct header) + round_up(len);
-	if (need > to_end) {
-		if (to_end + need > f->size - (head - tail))
-			return -ENOSPC;
-		*header_at(f, head) = (struct header){
-			.len = (uint32_t)(to_end - sizeof(struct header)), .is_padding = 1 };
-		head += to_end;
-	} else if (need > f->size - (head - tail)) {
+	if (in_chunk && need > f->chunk - in_chunk)
+		skip = f->chunk - in_chunk;
+	if ((skip || !in_chunk) && !take_chunk(f, head + skip, tail))
 		return -ENOSPC;
-	}
+	if (skip)
+		*header_at(f, head) = (struct header){
+			.len = (uint32_t)(skip - sizeof(struct header)), .is_padding = 1 };
+	head += skip;
 	*header_at(f, head) = (struct header){ .len = (uint32_t)len };
 	memcpy(header_at(f, head) + 1, data, len);
 	/* seq_cst against `asleep`: either the worker sees the entry or we see it asleep */
@@ -231,6 +303,7 @@ void feed_unget(struct feed *f)
 void feed_release(struct feed *f)
 {
 	atomic_store_explicit(&f->tail, f->seen, memory_order_release);
+	(void)keep_warm(f);
 }
 
 size_t feed_next_keys(struct feed *f, struct feed_key *key, size_t n)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * feed.h - the queue between a hook that must not wait and the thread that does the work: a ring of
- * bytes, allocated once, with entries of any length. One thread pushes at a time (Slurm calls
- * jobcomp under one mutex), one pops; they share two counters and no lock, so the hook never
- * waits for the worker, whatever that one is doing.
+ * bytes, allocated once, with entries of any length; the memory that it takes is what a burst once needed.
+ * One thread pushes at a time (Slurm calls jobcomp under one mutex), one pops; they share two counters
+ * and no lock, so the hook never waits for the worker, whatever that one is doing.
  */
 #ifndef CEEMS_FEED_H
 #define CEEMS_FEED_H
@@ -38,16 +38,16 @@ struct feed_lost {
 	unsigned int nids;
 };
 
-/* BYTES is rounded up to a power of two, at least 4096. */
+/* BYTES is rounded up to a power of two, at least 4096. Of 8 MiB there is always room for 31/32. */
 int feed_create(size_t bytes, struct feed **ret, struct errmsg *err);
 void feed_destroy(struct feed *f);
 
 /* --- the hook -------------------------------------------------------------------------------- */
 
 /*
- * Copies the entry and wakes the worker. -ENOSPC: full; -EMSGSIZE: over half of the ring. The
- * only system call is a write to an eventfd, and only if the worker may be asleep, which it is
- * not for half a second after an entry.
+ * Copies the entry and wakes the worker. -ENOSPC: full; -EMSGSIZE: over half of the ring, or over
+ * 256 KiB if it has up to 8 MiB. The only system call is a write to an eventfd, and only if the worker
+ * may be asleep, which it is not for half a second after an entry.
  */
 int feed_push(struct feed *f, const void *data, size_t len);
 

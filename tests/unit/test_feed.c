@@ -75,6 +75,38 @@ static void test_limits(void)
 	feed_destroy(NULL);
 }
 
+static void test_memory(void)
+{
+	static char entry[800];
+	const char *lowest = NULL;
+	const char *highest = NULL;
+	struct feed *f = NULL;
+	const void *data;
+	size_t len;
+	size_t n;
+
+	(void)feed_create(8 << 20, &f, NULL);
+	for (n = 0; n < 50000; n++) {
+		if (feed_push(f, entry, sizeof(entry)) < 0 || feed_next(f, &data, &len) != 1)
+			break;
+		lowest = !lowest || (const char *)data < lowest ? data : lowest;
+		highest = !highest || (const char *)data > highest ? data : highest;
+		feed_release(f);
+	}
+	is_u64(n, 50000, "five turns of a ring that is never full");
+	ok(highest - lowest < 512 << 10, "take a sixteenth of its memory");
+
+	for (n = 0; feed_push(f, entry, sizeof(entry)) == 0; n++)
+		;
+	ok(n > 8126464 / 808 - 32, "in a burst there is room in all of it (%zu entries)", n);
+	for (; n && feed_next(f, &data, &len) == 1; n--)
+		;
+	ok(!n && feed_next(f, &data, &len) == 0, "and all come out");
+	feed_release(f);
+	is_int(feed_push(f, entry, sizeof(entry)), 0, "which makes room");
+	feed_destroy(f);
+}
+
 struct entry {
 	uint64_t number;
 	uint32_t len;
@@ -235,6 +267,7 @@ static void test_wait(void)
 int main(void)
 {
 	test_limits();
+	test_memory();
 	test_threads();
 	test_keys();
 	test_key_threads();
