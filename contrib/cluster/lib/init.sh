@@ -26,7 +26,31 @@ fi
 # --- /proc, /sys, /run -----------------------------------------------------------------------
 
 INIT_IS_SYSTEMD=${INIT_IS_SYSTEMD:-no}
-[ $INIT_IS_SYSTEMD = yes ] || mount -t proc proc /proc
+read -r pid _ </proc/self/stat
+[ "$pid" = $$ ] || mount -t proc proc /proc
+
+# A mount namespace can be bound to a file, which Slurm's job_container/tmpfs does with each job's, only where it
+# has a higher id than the one this is done in. Linux 6.18 deals ids out to CPUs in batches, so that of two
+# namespaces the later one may have the lower id. If a CPU has such ids left, it makes ours again.
+if [ "$INIT_IS_SYSTEMD" = no ]; then
+	: >"$DIR/run/ns"
+	cpus=$(taskset -cp $$)
+	cpus=${cpus##*: }
+	for cpu in /sys/devices/system/cpu/cpu[0-9]*; do
+		cpu=${cpu##*/cpu}
+		taskset -c "$cpu" true 2>/dev/null || continue
+		if taskset -c "$cpu" unshare --mount="$DIR/run/ns" true 2>"$DIR/run/ns.err"; then
+			umount "$DIR/run/ns"
+		elif [ "$6" != "$cpu" ]; then
+			exec taskset -c "$cpu" unshare --mount taskset -c "$cpus" \
+				bash "$0" "$DIR" "$BUILDDIR" "$CGROUP_KIND" "$CGROUP_NAME" "$SPOOL_DISK" "$cpu"
+		else
+			# not even its own next one
+			cat "$DIR/run/ns.err"
+		fi
+	done
+	rm "$DIR"/run/ns{,.err}
+fi
 
 if [ -n "$CGROUP_NAME" ]; then
 	stage=$DIR/run/cgroup
@@ -53,7 +77,7 @@ if [ "$CGROUP_KIND$INIT_IS_SYSTEMD" = v2no ]; then
 fi
 # what systemd does for a slurmd with Delegate=yes. All of them, because Slurm 22.05 overlooks the
 # last one of the list, which must not be the memory controller
-if [ -z "$CGROUP_NAME" ] && [ $INIT_IS_SYSTEMD = no ]; then
+if [ -z "$CGROUP_NAME" ] && [ "$INIT_IS_SYSTEMD" = no ]; then
 	for cg in /sys/fs/cgroup /sys/fs/cgroup/system.slice; do
 		sed 's/[a-z]\+/+&/g' "$cg/cgroup.controllers" >"$cg/cgroup.subtree_control"
 	done
@@ -63,7 +87,7 @@ fi
 mount -t bpf bpf /sys/fs/bpf || echo "no bpffs here"
 mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing || :
 
-[ $INIT_IS_SYSTEMD = yes ] || mount -t tmpfs -o mode=755 tmpfs /run
+[ "$INIT_IS_SYSTEMD" = yes ] || mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -p /run/munge /run/mysqld /run/lock /run/slurm /run/ceems-build
 chown munge: /run/munge
 chown mysql: /run/mysqld
