@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "src/cmd/slurmconf.h"
 #include "src/libjob/settings.h"
@@ -50,6 +51,10 @@ void check_bpf(struct check *c);   /* check_bpf.c: the BPF programs, by group */
 void check_factors(struct check *c); /* check_factors.c: emission factors, the series, the contract */
 void check_node(struct check *c);  /* check_node.c: sources, factor, ledger, folders */
 void check_slurm(struct check *c); /* check_slurm.c: slurm.conf and the plugins in PluginDir */
+/* FILE: a path, or in PluginDir. SLURM_VERSION: of the installed one; 0: unknown. */
+void check_plugin(struct check *c, const char *what, const char *file, uint32_t slurm_version);
+void check_plugstack(struct check *c, const char *slurm_conf, uint32_t slurm_version); /* check_plugstack.c */
+
 void check_daemons(struct check *c); /* check_daemons.c: munged and Slurm's, and what they have loaded */
 bool check_is_controller(const struct check *c); /* or slurm.conf does not say */
 void check_sinks(struct check *c); /* check_sinks.c: spool and where records go */

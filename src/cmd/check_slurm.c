@@ -3,7 +3,6 @@
  * check_slurm.c - Slurm's half of `ceems check`: the lines of slurm.conf without which figures are
  * missing or wrong, and the plugins in PluginDir.
  */
-#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -119,8 +118,7 @@ static void check_plugin_dir(struct check *c)
 		    at(c, "PluginDir"), dirs, own);
 }
 
-static void check_plugin(struct check *c, const char *what, const char *file,
-			 uint32_t slurm_version)
+void check_plugin(struct check *c, const char *what, const char *file, uint32_t slurm_version)
 {
 	const char *dirs = slurmconf_get(c->slurm, "PluginDir");
 	struct errmsg err = { 0 };
@@ -129,7 +127,9 @@ static void check_plugin(struct check *c, const char *what, const char *file,
 
 	if (!dirs)
 		dirs = slurm_plugin_dir();
-	if (!find_plugin(dirs, file, path, sizeof(path))) {
+	if (*file == '/') {
+		(void)snprintf(path, sizeof(path), "%s", file);
+	} else if (!find_plugin(dirs, file, path, sizeof(path))) {
 		const char *now = slurmconf_get(c->slurm, "PluginDir");
 		char hint[PATH_MAX];
 
@@ -247,61 +247,6 @@ static void check_settings(struct check *c)
 		check_ok(c, "slurm.conf", "%s=%s", key, value);
 }
 
-/* In PATH or what it includes ("include /etc/slurm/plugstack.conf.d/ *", one level). */
-static bool plugstack_names(const char *path, const char *plugin, bool follow)
-{
-	_cleanup_free_ char *text = NULL;
-	char *save = NULL;
-	char *line;
-	size_t len;
-	size_t i;
-
-	if (fileio_read_alloc(path, 1u << 20, &text, &len, NULL) < 0)
-		return false;
-	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		bool found = false;
-		glob_t files;
-
-		line[strcspn(line, "#")] = '\0';
-		line += strspn(line, " \t");
-		if (strncmp(line, "include", 7)) {
-			if (strstr(line, plugin))
-				return true;
-			continue;
-		}
-		line += 7 + strspn(line + 7, " \t");
-		line[strcspn(line, " \t\r")] = '\0';
-		if (!follow || glob(line, 0, NULL, &files))
-			continue;
-		for (i = 0; i < files.gl_pathc && !found; i++)
-			found = plugstack_names(files.gl_pathv[i], plugin, false);
-		globfree(&files);
-		if (found)
-			return true;
-	}
-	return false;
-}
-
-static void check_plugstack(struct check *c, const char *slurm_conf)
-{
-	const char *named = slurmconf_get(c->slurm, "PlugStackConfig");
-	const char *slash = strrchr(slurm_conf, '/');
-	char path[PATH_MAX];
-
-	if (named)
-		(void)snprintf(path, sizeof(path), "%s", named);
-	else
-		(void)snprintf(path, sizeof(path), "%.*s/plugstack.conf",
-			       slash ? (int)(slash - slurm_conf) : 1,
-			       slash ? slurm_conf : ".");
-	if (plugstack_names(path, "spank_ceems.so", /* follow= */ true))
-		check_ok(c, "plugstack.conf", "%s loads spank_ceems.so", path);
-	else
-		check_warn(c, "plugstack.conf", "optional spank_ceems.so",
-			   "%s does not name spank_ceems.so: no --ceems-perf, no --ceems-report",
-			   path);
-}
-
 /* We read nothing in there; what another energy plugin did, no plugin knows any more. */
 static void check_acct_gather_conf(struct check *c, const char *slurm_conf)
 {
@@ -401,10 +346,9 @@ void check_slurm(struct check *c)
 	check_acct_gather_conf(c, path);
 	check_plugin_dir(c);
 	check_plugin(c, "acct_gather", "acct_gather_energy_ceems.so", version);
-	check_plugin(c, "spank", "spank_ceems.so", version);
+	check_plugstack(c, path, version);
 	if (slurmconf_list_has(slurmconf_get(c->slurm, "JobCompType"), "jobcomp/ceems"))
 		check_plugin(c, "jobcomp", "jobcomp_ceems.so", version);
 	check_starts(c, version);
-	check_plugstack(c, path);
 	(void)check_slurm_user_reads(c, "ceems.conf", c->conf_path);
 }

@@ -100,14 +100,58 @@ has "$out" "AccountingStorageTRES has all of ours" "the line of ceems tres satis
 has "$out" "does not name spank_ceems.so" "plugstack.conf without us"
 mkdir "$dir/plugstack.conf.d"
 echo "include $dir/plugstack.conf.d/*" >"$dir/plugstack.conf"
-echo "optional spank_ceems.so" >"$dir/plugstack.conf.d/ceems.conf"
+printf '# optional spank_ceems.so\noptional\tspank_ceems.so\n' >"$dir/plugstack.conf.d/ceems.conf"
 echo RecordScript=yes >>"$dir/ceems.conf"
 check
-has "$out" "loads spank_ceems.so" "one folder further is found"
+has "$out" "$dir/plugstack.conf.d/ceems.conf:2 loads spank_ceems.so" "one folder further is found"
 has "$out" "slurmdbd has no scripts" "RecordScript without AccountingStoreFlags=job_script"
 echo AccountingStoreFlags=job_comment,job_script >>"$dir/more.conf"
 check
 is "$(echo "$out" | grep -c 'slurmdbd has no scripts')" 0 "and with it"
+
+echo "include plugstack.conf.d/*" >"$dir/plugstack.conf"
+mkdir "$dir/elsewhere"
+echo "required $dir/elsewhere/spank_ceems.so" >"$dir/plugstack.conf.d/ceems.conf"
+check
+has "$out" "ceems.conf:1: $dir/elsewhere/spank_ceems.so: No such file" "a plugin outside PluginDir that is not there"
+has "$out" "-> optional spank_ceems.so" "  and what to write instead"
+echo "not a plugin" >"$dir/elsewhere/spank_ceems.so"
+check
+has "$out" "$dir/elsewhere/spank_ceems.so is no shared object" "it is that file that is looked at"
+spank=$top_builddir/spank/.libs/spank_ceems.so
+if [ -e "$spank" ]; then
+	cp "$spank" "$dir/elsewhere/"
+	check
+	has "$out" "ok     spank          $dir/elsewhere/spank_ceems.so" "and good if it is"
+else
+	skip "spank_ceems.so is not built"
+fi
+
+# daemons, and nodes that Slurm lets have an older one
+fake() {
+	printf '#!/bin/sh\n%s\n' "$2" >"$dir/$1"
+	chmod 755 "$dir/$1"
+}
+of_versions() {
+	fake sinfo "case \"\$*\" in *%v*) printf '$1' ;; -V) echo slurm-wlm 24.11.5 ;; esac"
+	PATH=$dir:$PATH check
+}
+fake munge "exit 0"
+of_versions '24.11.5 n[1-7]\n(null) n8\n'
+has "$out" "ok     slurmctld      answers" "slurmctld answers"
+is "$(echo "$out" | grep -c 'nodes run Slurm')" 0 "nodes of one version; a node that never came has none"
+of_versions '24.11.5 n[1-7]\n22.05.8 n8,m[1-300]\n'
+has "$out" "warn   slurmd         nodes run Slurm 24.11.5, and n8,m[1-300] have 22.05.8" "nodes of another version"
+has "$out" "-> install slurm-ceems built for Slurm 22.05.8 on them" "  and what to do"
+fake sinfo "echo 'Unable to contact slurm controller' >&2; exit 1"
+PATH=$dir:$PATH check
+has "$out" "error  slurmctld      does not answer: Unable to contact slurm controller" "a slurmctld that is down"
+has "$out" "-> start it" "  and what to do"
+fake munge "echo 'munge: Error: Failed to access socket' >&2; exit 6"
+PATH=$dir:$PATH check
+has "$out" "error  munge          does not answer: munge: Error: Failed to access socket" "no munged"
+is "$(echo "$out" | grep -c 'slurmctld .* answer')" 0 "  nobody else is asked then"
+rm "$dir/sinfo" "$dir/munge"
 
 # sinks
 cat >>"$dir/ceems.conf" <<END
