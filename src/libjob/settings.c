@@ -367,7 +367,7 @@ int settings_load(const char *path, struct settings *ret, struct errmsg *err)
 
 static int expand_node(char *path, size_t size, const char *node, struct errmsg *err)
 {
-	char out[PATH_MAX];
+	char out[SETTINGS_PATH_MAX];
 	size_t used = 0;
 	const char *p;
 	int n;

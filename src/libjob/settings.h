@@ -15,34 +15,36 @@
 #include "src/libutil/errmsg.h"
 #include "src/libutil/kvconf.h"
 
+#define SETTINGS_PATH_MAX 512
 #define SETTINGS_NO_MARKET UINT64_MAX /* no factor: 0 is one, of a contract for wind power */
 
 /*
- * A plain value, but 70 KB of it: a slurmstepd, which pays for each page that it touches, has one and no
- * copies. Every member has a default in the table. Empty text means "not set".
+ * A plain value, but 13 KB of it: a slurmstepd, which pays for each page that it touches, has one and no
+ * copies; paths end long before PATH_MAX. Every member has a default in the table. Empty text means "not
+ * set".
  */
 struct settings {
 	/* node */
 	char energy_sources[128];      /* "auto" or names by comma: rapl,model */
-	char source_dir[PATH_MAX];     /* modules of sources; empty: the one installed */
-	char external_source[PATH_MAX]; /* file of the site's own meter; empty: none */
-	char redfish_conf[PATH_MAX];   /* the BMC's address and user; empty: none */
+	char source_dir[SETTINGS_PATH_MAX]; /* modules of sources; empty: the one installed */
+	char external_source[SETTINGS_PATH_MAX]; /* file of the site's own meter; empty: none */
+	char redfish_conf[SETTINGS_PATH_MAX]; /* the BMC's address and user; empty: none */
 	char ipmi_sensor[64];	       /* "dcmi" or a power sensor in the SDR */
 	uint64_t slow_interval_ns;     /* between two questions to a BMC */
-	char nvml_library[PATH_MAX];
-	char rocm_library[PATH_MAX];
+	char nvml_library[SETTINGS_PATH_MAX];
+	char rocm_library[SETTINGS_PATH_MAX];
 	uint64_t sample_interval_ns;
-	char ledger_dir[PATH_MAX];
-	char textfile_dir[PATH_MAX];   /* empty: no ceems.prom */
-	char sys_root[PATH_MAX];       /* prefix of /sys and /proc; "/" outside tests */
+	char ledger_dir[SETTINGS_PATH_MAX];
+	char textfile_dir[SETTINGS_PATH_MAX]; /* empty: no ceems.prom */
+	char sys_root[SETTINGS_PATH_MAX]; /* prefix of /sys and /proc; "/" outside tests */
 	uint64_t model_idle_mw;	       /* 0: from the CPU table */
 	uint64_t model_max_mw;	       /* 0: from the CPU table */
 	bool step_counters;	       /* hardware counters of the steps' cgroups */
 	bool step_cgroup;	       /* a v2 cgroup for each step of a Slurm on v1 */
 	uint64_t idle_mw;	       /* idle power of the measured domains; 0: learned */
 	char country[8];	       /* ISO 3166-1 alpha-2 or alpha-3; empty: world mean */
-	char emission_factor_file[PATH_MAX]; /* empty: the one installed */
-	char emission_series_file[PATH_MAX]; /* factor_series.h; empty: none */
+	char emission_factor_file[SETTINGS_PATH_MAX]; /* empty: the one installed */
+	char emission_series_file[SETTINGS_PATH_MAX]; /* factor_series.h; empty: none */
 	char emission_region[24];      /* of the series; empty: that of Country */
 	uint64_t emission_fresh_age_ns, emission_max_age_ns; /* factor_chain.h */
 	uint64_t market_mg_per_kwh;    /* of the site's contract; SETTINGS_NO_MARKET: none */
@@ -52,19 +54,19 @@ struct settings {
 	uint64_t pue_milli;	       /* 1350 is 1.35 */
 	char perf_default[640];	       /* as --ceems-perf, for who asks for nothing; empty: none */
 	char filesystems[1024];	       /* what they are for: fsroles.h */
-	char bpf_dir[PATH_MAX];	       /* where the programs are pinned; empty: no BPF */
-	char helper_dir[PATH_MAX];     /* of ceems-bpf and others; empty: the one installed */
+	char bpf_dir[SETTINGS_PATH_MAX]; /* where the programs are pinned; empty: no BPF */
+	char helper_dir[SETTINGS_PATH_MAX]; /* of ceems-bpf and others; empty: the one installed */
 	/* controller */
 	char sinks[128];	       /* names by comma: file,kafka,mariadb */
-	char spool_dir[PATH_MAX];
+	char spool_dir[SETTINGS_PATH_MAX];
 	uint64_t spool_max_bytes;
-	char record_file[PATH_MAX];
-	char kafka_conf[PATH_MAX];
+	char record_file[SETTINGS_PATH_MAX];
+	char kafka_conf[SETTINGS_PATH_MAX];
 	uint64_t record_max_bytes;     /* a longer record is split, see record_to_parts() */
 	bool record_script;	       /* the batch script in the record, from slurmdbd */
 	char kafka_topic[250];	       /* Kafka's limit is 249 */
 	char kafka_start_topic[250];   /* empty: no start events */
-	char mariadb_defaults_file[PATH_MAX];
+	char mariadb_defaults_file[SETTINGS_PATH_MAX];
 	char mariadb_database[65];     /* MariaDB's limit is 64 */
 	uint64_t mariadb_retention_ns; /* of jobs and steps; 0: for ever */
 	uint64_t final_energy_wait_ns;
