@@ -114,11 +114,11 @@ static struct {
 	pid_t owner; /* a child may go into namespaces of its own */
 	/* no FILE: that of a child that ends may move the position, which both have */
 	int fd;
-	char part[4096]; /* of a line */
 	size_t part_len;
 	char *text; /* the lines read so far; NULL: to be read anew */
 	size_t len;
 } mounts = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
+static char part[4096]; /* of a line, and of mounts; in here a page of it would come from the file */
 
 static void forget_mounts(void)
 {
@@ -176,10 +176,10 @@ static int keep_line(const char *line)
 /* Keeps the next lines that are of interest, if there are any. 0: there is nothing more to read. */
 static int read_more(void)
 {
-	char *const buf = mounts.part;
+	char *const buf = part;
 	char *line = buf;
 	char *end;
-	ssize_t n = read(mounts.fd, buf + mounts.part_len, sizeof(mounts.part) - 1 - mounts.part_len);
+	ssize_t n = read(mounts.fd, buf + mounts.part_len, sizeof(part) - 1 - mounts.part_len);
 	int rc = 0;
 
 	if (n <= 0)
@@ -193,7 +193,7 @@ static int read_more(void)
 		line = end + 1;
 	}
 	mounts.part_len -= (size_t)(line - buf);
-	if (mounts.part_len == sizeof(mounts.part) - 1)
+	if (mounts.part_len == sizeof(part) - 1)
 		mounts.part_len = 0; /* so long a line is an overlay's */
 	memmove(buf, line, mounts.part_len);
 	return rc < 0 ? rc : 1;
