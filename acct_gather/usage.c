@@ -97,7 +97,7 @@ void usage_write(struct jobacctinfo *j, const struct figures *figures, uint32_t 
 		const struct metric_info *info = &metric_table[m];
 		int pos;
 
-		if (m == METRIC_ENERGY || !info->tres || !figures_has(&f, (enum metric)m))
+		if (m == METRIC_ENERGY || !info->tres[0] || !figures_has(&f, (enum metric)m))
 			continue;
 		pos = find_tres(info->tres, j->tres_count);
 		if (pos >= 0)

@@ -184,7 +184,7 @@ static void check_tres(struct check *c)
 
 	/* energy is one of Slurm's own, always there */
 	metric_foreach(m)
-		if (metric_table[m].tres && strchr(metric_table[m].tres, '/') &&
+		if (strchr(metric_table[m].tres, '/') &&
 		    metric_table[m].side == SIDE_IN &&
 		    !slurmconf_list_has(listed, metric_table[m].tres))
 			missing++;

@@ -59,7 +59,7 @@ static bool is_shown(const struct figures *f, enum metric m, bool all)
 		return false; /* job_emissions_print() */
 	if (figures_has(f, m))
 		return true;
-	if (!metric_table[m].tres || !strcmp(metric_table[m].group, "energy"))
+	if (!metric_table[m].tres[0] || !strcmp(metric_table[m].group, "energy"))
 		return false;
 	return all || is_always_counted(m);
 }

@@ -20,7 +20,7 @@ static void print_table(void)
 	metric_foreach(m) {
 		const struct metric_info *i = &metric_table[m];
 
-		if (i->tres)
+		if (i->tres[0])
 			printf("%-22s %-13s %-6s %s\n", i->tres, column[i->side],
 			       metric_tres_unit((enum metric)m), i->help);
 	}

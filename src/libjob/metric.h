@@ -124,17 +124,18 @@ enum metric_side {
 	SIDE_OUT, /* TRESUsageOut* */
 };
 
+/* No pointers, which dlopen() would write into the table in every slurmstepd, sbatch and srun. */
 struct metric_info {
-	const char *name;    /* JSON field, SQL column, CLI key: "cpu_energy" */
-	const char *label;   /* for people: "CPU energy" */
-	const char *help;    /* one sentence, also the Prometheus HELP */
-	const char *group;   /* JSON object the field is in: "energy", "emissions", "io", "net", ... */
+	char name[32];	/* JSON field, SQL column, CLI key: "cpu_energy" */
+	char label[40]; /* for people: "CPU energy" */
+	char help[104]; /* one sentence, also the Prometheus HELP */
+	char group[16]; /* JSON object the field is in: "energy", "emissions", "io", "net", ... */
 	enum metric_unit unit;
 	enum metric_fold fold;
-	const char *tres;    /* "ic/ceems_cpu_energy", NULL: has no TRES */
+	char tres[32];	/* "ic/ceems_cpu_energy", empty: has no TRES */
 	enum metric_side side;
-	const char *prom;    /* Prometheus name of a job's counter, NULL: not exported */
-	const char *prom_labels; /* of its own, ",proto=\"tcp\"": others of the name differ. NULL: none */
+	char prom[64];	/* Prometheus name of a job's counter, empty: not exported */
+	char prom_labels[24]; /* of its own, ",proto=\"tcp\"": others of the name differ. Empty: none */
 };
 
 extern const struct metric_info metric_table[METRIC_N];

@@ -25,7 +25,7 @@ void tresmap_learn(struct tresmap *map, uint32_t id, const char *type, const cha
 		return;
 	(void)snprintf(tres, sizeof(tres), "%s/%s", type, name);
 	metric_foreach(m)
-		if (metric_table[m].tres && !strcmp(metric_table[m].tres, tres))
+		if (!strcmp(metric_table[m].tres, tres))
 			map->id[m] = id;
 }
 

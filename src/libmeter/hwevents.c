@@ -86,7 +86,7 @@ void hwevents_fill(const struct hwevents_machine *m, const char *sys_root, struc
 		e->group = row->group;
 		e->metric = row->metric;
 		e->factor = row->factor;
-		if (row->sysfs && !pmu_lists(sys_root, row->sysfs))
+		if (row->sysfs[0] && !pmu_lists(sys_root, row->sysfs))
 			e->reason = REASON_NO_EVENT;
 	}
 }

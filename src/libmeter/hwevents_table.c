@@ -184,7 +184,7 @@ const struct hwevents_machine hwevents_table[] = {
 	    AMD_FLOP(0x0f03) } },
 	{ "zen4", "amd64_fam19h_zen4", 'A', 0x19, { { 0x10, 0x1f }, { 0x60, 0xaf } },
 	  ZEN4_ROWS(0x1f03) }, /* with bfloat16 */
-	{ "zen5", NULL, 'A', 0x1a, { { 0x00, 0x4f }, { 0x60, 0x7f } }, ZEN4_ROWS(0x0f03) },
+	{ "zen5", "", 'A', 0x1a, { { 0x00, 0x4f }, { 0x60, 0x7f } }, ZEN4_ROWS(0x0f03) },
 
 	{ "neoverse-n1", "arm_n1", 'R', 8, { { 0xd0c, 0xd0c } },
 	  { CYCLES_AND_INSTRUCTIONS, ARM_BRANCHES, ARM_CACHE } },
@@ -195,7 +195,7 @@ const struct hwevents_machine hwevents_table[] = {
 	{ "neoverse-v2", "arm_v2", 'R', 8, { { 0xd4f, 0xd4f } }, /* Grace, Graviton 4 */
 	  { CYCLES_AND_INSTRUCTIONS, ARM_BRANCHES, ARM_CACHE, ARM_FLOP(1) } },
 
-	{ "generic", NULL, 0, 0, { { 0, 0 } },
+	{ "generic", "", 0, 0, { { 0, 0 } },
 	  { CYCLES_AND_INSTRUCTIONS, GENERIC_BRANCHES,
 	    GENERIC(CACHE_REFERENCES, 1, CACHE_REFERENCES),
 	    GENERIC(CACHE_MISSES, 1, CACHE_MISSES) } },
@@ -230,7 +230,7 @@ size_t hwevents_rows(const struct hwevents_machine *m)
 {
 	size_t n;
 
-	for (n = 0; n < HWEVENTS_MAX && m->row[n].name[0]; n++)
+	for (n = 0; n < HWEVENTS_MAX && m->row[n].name[0][0]; n++)
 		;
 	return n;
 }

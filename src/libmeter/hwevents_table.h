@@ -8,27 +8,28 @@
 #include "src/libmeter/cpuinfo.h"
 #include "src/libmeter/hwevents.h"
 
+/* No pointers, which dlopen() would write into the table in every slurmstepd, sbatch and srun. */
 struct hwevents_row {
 	/*
-	 * libpfm4's, the second where another of its tables says it in other words; the last
-	 * alternative NULL. Where libpfm4 has none (is_vendors), the vendor's.
+	 * libpfm4's, the second where another of its tables says it in other words, else empty. Where
+	 * libpfm4 has none (is_vendors), the vendor's.
 	 */
-	const char *name[2];
+	char name[2][128];
 	bool is_vendors;
 	uint8_t metric;
 	uint8_t group;
 	uint32_t factor;
 	uint32_t type; /* what the name stands for, of struct perf_event_attr */
 	uint64_t config, config1;
-	/* file in the PMU's events/: the architecture leaves it open whether a CPU has it; or NULL */
-	const char *sysfs;
+	/* file in the PMU's events/: the architecture leaves it open whether a CPU has it; or empty */
+	char sysfs[24];
 };
 
 #define HWEVENTS_MODELS 6
 
 struct hwevents_machine {
-	const char *name;
-	const char *pfm; /* libpfm4's table to check the names with; NULL: 4.13 has none */
+	char name[16];
+	char pfm[24];	 /* libpfm4's table to check the names with; empty: 4.13 has none */
 	char vendor;	 /* struct cpuinfo's; 0: fits every machine */
 	uint16_t family;
 	struct {

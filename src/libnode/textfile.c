@@ -360,11 +360,11 @@ static void put_job_values(struct writer *w, enum metric m, bool *has_head)
 			continue;
 		if (!*has_head)
 			prom_head(w->out, info->prom, "counter",
-				  info->prom_labels ? "Payload bytes of ended steps by protocol" :
+				  info->prom_labels[0] ? "Payload bytes of ended steps by protocol" :
 						      info->help);
 		*has_head = true;
 		put_job_labels(w, info->prom, &w->page->job[i],
-			       info->prom_labels ? info->prom_labels : "");
+			       info->prom_labels);
 		prom_value(w->out, w->job[i].figures.value[m], prom_units(info->unit));
 	}
 }
@@ -377,10 +377,10 @@ static void put_job_metric(struct writer *w, enum metric m)
 	unsigned int k;
 
 	for (k = 0; k < m; k++)
-		if (metric_table[k].prom && !strcmp(metric_table[k].prom, name))
+		if (!strcmp(metric_table[k].prom, name))
 			return;
 	for (; k < METRIC_N; k++)
-		if (metric_table[k].prom && !strcmp(metric_table[k].prom, name))
+		if (!strcmp(metric_table[k].prom, name))
 			put_job_values(w, (enum metric)k, &has_head);
 }
 
@@ -432,7 +432,7 @@ static void put_jobs(struct writer *w)
 	put_job_gauge(w, "ceems_compute_unit_memory_total_bytes", "Memory total in bytes",
 		      /* memory= */ true);
 	metric_foreach(m)
-		if (metric_table[m].prom)
+		if (metric_table[m].prom[0])
 			put_job_metric(w, (enum metric)m);
 }
 

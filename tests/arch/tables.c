@@ -16,7 +16,7 @@ int main(void)
 
 	metric_foreach(m)
 		printf("metric %s %s\n", metric_table[m].name,
-		       metric_table[m].prom ? metric_table[m].prom : "-");
+		       metric_table[m].prom[0] ? metric_table[m].prom : "-");
 	for (i = 0; i < settings_nkeys; i++)
 		printf("setting %s=%s\n", settings_keys[i].name,
 		       settings_keys[i].initial ? settings_keys[i].initial : "");

@@ -177,7 +177,7 @@ struct answer {
 
 static __typeof__(pfm_get_os_event_encoding) *encoding;
 
-/* Does this libpfm4 have a table of that name? It has those of one architecture. */
+/* Does this libpfm4 have a table of that name, if any is needed? It has those of one architecture. */
 static bool pfm_ready(const char *table)
 {
 	void *lib = dlopen("libpfm.so.4", RTLD_NOW);
@@ -192,13 +192,13 @@ static bool pfm_ready(const char *table)
 	*(void **)&pmu_info = dlsym(lib, "pfm_get_pmu_info");
 	if (!initialize || !encoding || !pmu_info || initialize() != PFM_SUCCESS)
 		return false;
-	for (i = PFM_PMU_NONE; table && i < PFM_PMU_MAX; i++) {
+	for (i = PFM_PMU_NONE; *table && i < PFM_PMU_MAX; i++) {
 		pfm_pmu_info_t info = { .size = sizeof(info) };
 
 		if (pmu_info((pfm_pmu_t)i, &info) == PFM_SUCCESS && !strcmp(info.name, table))
 			return true;
 	}
-	return !table;
+	return !*table;
 }
 
 static int ask(const char *name, struct answer *ret)
@@ -218,12 +218,12 @@ static void child(const struct hwevents_machine *m, int fd)
 	struct answer a;
 	size_t i;
 
-	if (m->pfm)
+	if (m->pfm[0])
 		(void)setenv("LIBPFM_FORCE_PMU", m->pfm, 1);
 	if (!pfm_ready(m->pfm))
 		_exit(1);
 	for (i = 0; i < hwevents_rows(m); i++) {
-		if (ask(m->row[i].name[0], &a) != PFM_SUCCESS && m->row[i].name[1])
+		if (ask(m->row[i].name[0], &a) != PFM_SUCCESS && m->row[i].name[1][0])
 			(void)ask(m->row[i].name[1], &a);
 		if (write(fd, &a, sizeof(a)) != sizeof(a))
 			_exit(1);
@@ -234,7 +234,7 @@ static void child(const struct hwevents_machine *m, int fd)
 /* The generic events take no CPU's table. */
 static bool is_checkable(const struct hwevents_machine *m, const struct hwevents_row *row)
 {
-	return row->type == PERF_TYPE_HARDWARE || (m->pfm && !row->is_vendors);
+	return row->type == PERF_TYPE_HARDWARE || (m->pfm[0] && !row->is_vendors);
 }
 
 static void check_row(const struct hwevents_machine *m, const struct hwevents_row *row, int fd)
@@ -250,7 +250,7 @@ static void check_row(const struct hwevents_machine *m, const struct hwevents_ro
 		return;
 	}
 	/* LIBPFM_FORCE_PMU hides the table "perf" */
-	if (row->type == PERF_TYPE_HARDWARE && m->pfm && a.rc != PFM_SUCCESS)
+	if (row->type == PERF_TYPE_HARDWARE && m->pfm[0] && a.rc != PFM_SUCCESS)
 		return;
 	ok(a.rc == PFM_SUCCESS && a.type == row->type && a.config == row->config &&
 		   a.config1 == row->config1,
@@ -268,7 +268,7 @@ static void test_encodings(void)
 		int p[2], status = 0;
 		pid_t pid;
 
-		diag("%s by libpfm4's %s", m->name, m->pfm ? m->pfm : "generic events");
+		diag("%s by libpfm4's %s", m->name, m->pfm[0] ? m->pfm : "generic events");
 		pid = pipe(p) < 0 ? -1 : fork();
 		if (pid == 0)
 			child(m, p[1]);

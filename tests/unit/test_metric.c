@@ -5,6 +5,8 @@
 
 #include "tap.h"
 
+#define HAS_END(text) (!(text)[sizeof(text) - 1])
+
 /* Slurm adds 64 bits over the nodes, and wraps: 10,000 CPUs for 30 days must fit. */
 static void test_large_jobs(void)
 {
@@ -43,28 +45,32 @@ int main(void)
 	unsigned int m;
 	unsigned int k;
 	bool complete = true;
+	bool fits = true;
 	bool unique = true;
 
 	metric_foreach(m) {
 		const struct metric_info *i = &metric_table[m];
 
-		if (!i->name || !i->label || !i->help || !i->group)
+		if (!i->name[0] || !i->label[0] || !i->help[0] || !i->group[0])
 			complete = false;
+		if (!HAS_END(i->name) || !HAS_END(i->label) || !HAS_END(i->help) || !HAS_END(i->group) ||
+		    !HAS_END(i->tres) || !HAS_END(i->prom) || !HAS_END(i->prom_labels))
+			fits = false;
 		for (k = 0; k < m; k++) {
 			const struct metric_info *o = &metric_table[k];
 
 			if (!strcmp(i->name, o->name))
 				unique = false;
-			if (i->tres && o->tres && !strcmp(i->tres, o->tres) &&
-			    i->side == o->side)
+			if (i->tres[0] && !strcmp(i->tres, o->tres) && i->side == o->side)
 				unique = false;
-			if (i->prom && o->prom && !strcmp(i->prom, o->prom) &&
-			    (!i->prom_labels || !o->prom_labels ||
+			if (i->prom[0] && !strcmp(i->prom, o->prom) &&
+			    (!i->prom_labels[0] || !o->prom_labels[0] ||
 			     !strcmp(i->prom_labels, o->prom_labels)))
 				unique = false;
 		}
 	}
 	ok(complete, "every metric has name, label, help and group");
+	ok(fits, "all texts fit into the table's rows");
 	ok(unique, "names, TRES sides and Prometheus names are used once");
 
 	is_u64(metric_to_tres(METRIC_ENERGY, 1499999), 1, "1.499999 J is 1 J");
