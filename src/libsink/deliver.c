@@ -20,7 +20,7 @@ struct deliver {
 	struct spool_cursor *cursor;
 	const struct sink_ops *ops;
 	struct sink *sink; /* NULL: could not be opened yet */
-	struct settings settings;
+	const struct settings *settings;
 	struct deliver_stats stats;
 	uint64_t backoff_ns;
 	uint64_t down_since_ns;
@@ -255,7 +255,7 @@ static int settle(struct deliver *d, struct errmsg *err)
 static int try_open(struct deliver *d, uint64_t now_ns)
 {
 	struct errmsg err = { 0 };
-	int rc = d->ops->open(&d->settings, &d->sink, &err);
+	int rc = d->ops->open(d->settings, &d->sink, &err);
 
 	if (rc < 0) {
 		d->sink = NULL;
@@ -345,7 +345,7 @@ int deliver_create(struct spool *spool, const struct sink_ops *ops, const struct
 		return errmsg_set(err, rc, "%s: out of memory", ops->name);
 	d->spool = spool;
 	d->ops = ops;
-	d->settings = *s;
+	d->settings = s;
 	d->random = (uint32_t)clock_wall_ns() | 1; /* xorshift has no way out of 0 */
 	d->item = calloc(ops->max_batch, sizeof(*d->item));
 	d->next = calloc(ops->max_batch, sizeof(*d->next));

@@ -23,7 +23,8 @@ struct deliver_stats {
  * Opens the sink's cursor, which is named after it, and tries to open the sink. A sink that cannot
  * be opened (bad or missing configuration) is logged and tried again as one that is down: its
  * records wait in the spool, and a corrected file needs no restart. So errors here are the
- * spool's. Refused items go to "<spool>/<name>.dead" (deadletter.h). SPOOL is borrowed, S copied.
+ * spool's. Refused items go to "<spool>/<name>.dead" (deadletter.h). SPOOL and S
+ * are borrowed.
  */
 int deliver_create(struct spool *spool, const struct sink_ops *ops, const struct settings *s,
 		   struct deliver **ret, struct errmsg *err);

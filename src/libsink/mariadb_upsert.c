@@ -93,9 +93,12 @@ static int statement(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow_set
 	return 0;
 }
 
-/* Column C of the rows, N of them, in the order of libmariadb: one column behind the other. */
+/*
+ * Column C of the rows, N of them, from AT on, in the order of libmariadb: one column behind the other,
+ * and no room between them, so that a few rows take a few pages.
+ */
 static void bind_column(struct mariadb_upsert *u, const struct sqlrow *rows, size_t c, size_t first,
-			size_t n, MYSQL_BIND *bind)
+			size_t n, size_t at, MYSQL_BIND *bind)
 {
 	size_t ncols = sqlrow_ncols(u->table);
 	const struct sqlrow_cell *cell = rows->cell + first * ncols + c;
@@ -107,7 +110,6 @@ static void bind_column(struct mariadb_upsert *u, const struct sqlrow *rows, siz
 		[SQLROW_UNSIGNED] = MYSQL_TYPE_LONGLONG,
 		[SQLROW_SIGNED] = MYSQL_TYPE_LONGLONG,
 	};
-	size_t at = c * UPSERT_ROWS_MAX;
 	size_t i;
 
 	for (i = 0; i < n; i++, cell += ncols) {
@@ -141,9 +143,12 @@ int mariadb_upsert_bind(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow 
 	rc = statement(u, m, &set, &stmt, err);
 	if (rc < 0)
 		return rc;
-	for (c = 0; c < sqlrow_ncols(u->table); c++)
-		if (sqlrow_set_has(&set, c))
-			bind_column(u, rows, c, first, n, &u->bind[nbound++]);
+	for (c = 0; c < sqlrow_ncols(u->table); c++) {
+		if (!sqlrow_set_has(&set, c))
+			continue;
+		bind_column(u, rows, c, first, n, nbound * n, &u->bind[nbound]);
+		nbound++;
+	}
 	if (mysql_stmt_attr_set(stmt, STMT_ATTR_ARRAY_SIZE, &size) ||
 	    mysql_stmt_bind_param(stmt, u->bind))
 		return errmsg_set(err, -EIO, "cannot bind: %s (%u)", mysql_stmt_error(stmt),

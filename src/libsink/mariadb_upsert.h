@@ -20,7 +20,7 @@ struct mariadb_upsert {
 		uint64_t used;
 	} cached[UPSERT_CACHED];
 	uint64_t uses;
-	/* what libmariadb binds: for each column a stretch of UPSERT_ROWS_MAX */
+	/* what libmariadb binds: for each column a stretch of as many as there are rows */
 	MYSQL_BIND *bind;
 	union upsert_value *value;
 	unsigned long *len;
