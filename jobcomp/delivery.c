@@ -93,7 +93,7 @@ void delivery_run(struct delivery *d)
 		wait_ns = settled > 0 ? 0 : idle_ns(d, clock_mono_ns());
 		store_unlock(d->store);
 		if (wait_ns)
-			(void)store_wait(d->store, &seen, wait_ns);
+			(void)store_wait(d->store, STORE_RECORDS, &seen, wait_ns);
 		store_lock(d->store);
 	}
 	deliver_destroy(d->deliver);

@@ -34,6 +34,8 @@
 #define WRITE_RETRY_NS (5 * NSEC_PER_SEC)
 #define FOLLOWUP_TURN 4 /* of so many looks, corrections come first in one */
 #define IDLE_NS (60 * NSEC_PER_SEC)
+/* Jobs that end one after the other are looked at together; none is of interest before POLL_FIRST_NS. */
+#define LOOK_NS (100 * NSEC_PER_MSEC)
 
 static struct logger_once write_trouble;
 static struct logger_once read_trouble;
@@ -542,22 +544,38 @@ static uint64_t earlier_of(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+static uint64_t next_question(const struct finaliser *f)
+{
+	uint64_t steps = waitlist_next_due(f->waiting, WAIT_STEPS);
+
+	steps = later_of(steps, f->next_write_mono_ns);
+	return f->dbd.is_down ? steps : later_of(steps, f->dbd.next_mono_ns);
+}
+
 static uint64_t until_next_try(const struct finaliser *f, uint64_t now)
 {
 	uint64_t next = now + IDLE_NS;
-	uint64_t steps = waitlist_next_due(f->waiting, WAIT_STEPS);
 
 	if (f->has_more)
 		return 0;
-	steps = later_of(steps, f->next_write_mono_ns);
-	if (!f->dbd.is_down)
-		steps = later_of(steps, f->dbd.next_mono_ns);
 	next = earlier_of(next, waitlist_next_due(f->waiting, WAIT_END));
-	next = earlier_of(next, steps);
+	next = earlier_of(next, next_question(f));
 	next = earlier_of(next, later_of(waitlist_next_due(f->waiting, WAIT_WRITE),
 					 f->next_write_mono_ns));
 	next = earlier_of(next, followup_next(&f->followup, now));
 	return next > now ? next - now : 0;
+}
+
+/* Between two looks, unless there is a backlog. False: the daemon ends. */
+static bool rest(struct finaliser *f)
+{
+	uint64_t now = clock_mono_ns();
+	uint64_t end = earlier_of(now + LOOK_NS, next_question(f));
+	uint64_t none = 0;
+
+	if (f->has_more || end <= now)
+		return !store_is_stopping(f->store);
+	return store_wait(f->store, STORE_STOP, &none, end - now);
 }
 
 void finaliser_run(struct finaliser *f)
@@ -578,7 +596,8 @@ void finaliser_run(struct finaliser *f)
 		fetch_steps(f, now);
 		write_records(f, clock_mono_ns());
 		followup_run(&f->followup, clock_mono_ns());
-	} while (store_wait(f->store, &seen, until_next_try(f, clock_mono_ns())));
+	} while (rest(f) && store_wait(f->store, STORE_ENTRIES, &seen,
+				       until_next_try(f, clock_mono_ns())));
 
 	store_lock(f->store);
 	acknowledge(f);

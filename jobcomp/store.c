@@ -7,9 +7,13 @@
 
 #include "src/libutil/clock.h"
 
+/* What sinks take; the rest is the finaliser's. */
+#define FOR_SINKS (SPOOL_MASK(SPOOL_RECORD) | SPOOL_MASK(SPOOL_STEPS) | SPOOL_MASK(SPOOL_START))
+
 int store_init(struct store *s, uint64_t max_bytes)
 {
 	pthread_condattr_t attr;
+	unsigned int i;
 	int rc;
 
 	*s = (struct store){ .max_bytes = max_bytes };
@@ -19,7 +23,8 @@ int store_init(struct store *s, uint64_t max_bytes)
 	rc = -pthread_condattr_init(&attr);
 	if (rc == 0) {
 		(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-		rc = -pthread_cond_init(&s->changed, &attr);
+		for (i = 0; i < STORE_NEWS; i++) /* which cannot fail on Linux */
+			rc = rc ? rc : -pthread_cond_init(&s->changed[i], &attr);
 		(void)pthread_condattr_destroy(&attr);
 	}
 	if (rc < 0)
@@ -29,8 +34,11 @@ int store_init(struct store *s, uint64_t max_bytes)
 
 void store_fini(struct store *s)
 {
+	unsigned int i;
+
 	spool_close(s->spool);
-	(void)pthread_cond_destroy(&s->changed);
+	for (i = 0; i < STORE_NEWS; i++)
+		(void)pthread_cond_destroy(&s->changed[i]);
 	(void)pthread_mutex_destroy(&s->lock);
 }
 
@@ -65,6 +73,7 @@ int store_append(struct store *s, enum spool_kind kind, const char *key, const c
 {
 	struct spool_stats stats;
 	unsigned int quarters = quarters_for(kind);
+	int rc;
 
 	if (quarters < 4 && s->max_bytes) {
 		spool_get_stats(s->spool, &stats);
@@ -73,25 +82,36 @@ int store_append(struct store *s, enum spool_kind kind, const char *key, const c
 					  quarters == 2 ? "half" : "three quarters",
 					  quarters == 2 ? "is" : "are");
 	}
-	return spool_append(s->spool, kind, key, json, len, err);
+	rc = spool_append(s->spool, kind, key, json, len, err);
+	if (rc == 0)
+		s->appended |= SPOOL_MASK(kind);
+	return rc;
+}
+
+static void tell(struct store *s, enum store_news news)
+{
+	s->generation[news]++;
+	(void)pthread_cond_broadcast(&s->changed[news]);
 }
 
 void store_announce(struct store *s)
 {
-	s->generation++;
-	(void)pthread_cond_broadcast(&s->changed);
+	tell(s, STORE_ENTRIES);
+	if (s->appended & FOR_SINKS)
+		tell(s, STORE_RECORDS);
+	s->appended = 0;
 }
 
-bool store_wait(struct store *s, uint64_t *seen, uint64_t timeout_ns)
+bool store_wait(struct store *s, enum store_news news, uint64_t *seen, uint64_t timeout_ns)
 {
 	struct timespec until = clock_ns_to_timespec(clock_mono_ns() + timeout_ns);
 	bool stop;
 	int rc = 0;
 
 	store_lock(s);
-	while (!s->stop && s->generation == *seen && rc != ETIMEDOUT)
-		rc = pthread_cond_timedwait(&s->changed, &s->lock, &until);
-	*seen = s->generation;
+	while (!s->stop && s->generation[news] == *seen && rc != ETIMEDOUT)
+		rc = pthread_cond_timedwait(&s->changed[news], &s->lock, &until);
+	*seen = s->generation[news];
 	stop = s->stop;
 	store_unlock(s);
 	return !stop;
@@ -116,10 +136,13 @@ static int lock_until(pthread_mutex_t *lock, const struct timespec *deadline)
 
 bool store_stop(struct store *s, const struct timespec *deadline)
 {
+	unsigned int i;
+
 	s->stop = true;
 	if (lock_until(&s->lock, deadline))
 		return false;
-	(void)pthread_cond_broadcast(&s->changed);
+	for (i = 0; i < STORE_NEWS; i++)
+		(void)pthread_cond_broadcast(&s->changed[i]);
 	store_unlock(s);
 	return true;
 }

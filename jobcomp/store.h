@@ -15,12 +15,21 @@
 
 #include "src/libsink/spool.h"
 
+/* What a thread waits for: a wake-up for nothing costs more than the look that follows. */
+enum store_news {
+	STORE_ENTRIES, /* of any kind */
+	STORE_RECORDS, /* something for a sink */
+	STORE_STOP,    /* nothing but the daemon's end */
+	STORE_NEWS,
+};
+
 struct store {
 	pthread_mutex_t lock;
-	pthread_cond_t changed;
+	pthread_cond_t changed[STORE_NEWS];
 	struct spool *spool;  /* NULL until it could be opened; set once, by the intake */
 	uint64_t max_bytes;
-	uint64_t generation;  /* counts what was appended */
+	uint64_t generation[STORE_NEWS]; /* counts what was announced */
+	unsigned int appended; /* SPOOL_MASK() of what was not announced yet */
 	atomic_bool stop;
 };
 
@@ -38,14 +47,14 @@ void store_unlock(struct store *s);
 int store_append(struct store *s, enum spool_kind kind, const char *key, const char *json,
 		 size_t len, struct errmsg *err);
 
-/* Under the lock: tells everybody who waits. */
+/* Under the lock: tells everybody who waits for what was appended. */
 void store_announce(struct store *s);
 
 /*
  * Without the lock: waits until there is something behind *SEEN, the daemon ends, or TIMEOUT_NS.
  * False: the daemon ends.
  */
-bool store_wait(struct store *s, uint64_t *seen, uint64_t timeout_ns);
+bool store_wait(struct store *s, enum store_news news, uint64_t *seen, uint64_t timeout_ns);
 
 bool store_is_stopping(const struct store *s);
 

@@ -33,7 +33,7 @@
  * instead of asking to be woken: waking it costs the hook a system call and, where cores are few,
  * its own core, under slurmctld's job lock. It also makes batches, and so fewer fdatasync().
  */
-#define NAP_MS 5
+#define NAP_MS 20
 #define LINGER_NS (500 * NSEC_PER_MSEC)
 
 /* In front of every entry, which is in one chunk: what is left at that one's end is skipped. */
@@ -336,7 +336,8 @@ static void wait_for_wake(struct feed *f, int timeout_ms)
 	struct pollfd p = { .fd = f->wake_fd, .events = POLLIN };
 	uint64_t drained;
 
-	(void)poll(&p, 1, timeout_ms);
+	if (poll(&p, 1, timeout_ms) == 0)
+		return;
 	if (read(f->wake_fd, &drained, sizeof(drained)) < 0)
 		return; /* EAGAIN: nobody woke us */
 }
