@@ -12,6 +12,7 @@
 #include "acct/step_spread.h"
 #include "src/libjob/metric_text.h"
 #include "src/libjob/ledger.h"
+#include "src/libjob/record_fill.h"
 #include "src/libjob/tresmap.h"
 #include "src/libutil/util.h"
 
@@ -136,6 +137,7 @@ static void sum_up(struct record *r)
 	for (i = 0; i < r->nsteps; i++)
 		if (!whole || whole == &r->steps[i])
 			figures_fold(&r->figures, &r->steps[i].figures);
+	r->energy.total_j = record_energy_told(r, r->energy.total_j);
 	if (r->energy.total_j.known)
 		figures_set(&r->figures, METRIC_ENERGY,
 			    metric_from_tres(METRIC_ENERGY, r->energy.total_j.value));

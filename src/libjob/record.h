@@ -30,7 +30,7 @@ struct maybe_u64 {
 /* How far an energy figure can be trusted; see energy.method and energy.source in the schema. */
 struct record_energy {
 	bool final;	      /* Slurm's own final value; false: FinalEnergyWait ran out */
-	struct maybe_u64 total_j; /* Slurm's, the same as sacct's job row */
+	struct maybe_u64 total_j; /* sacct's job row; but see record_energy_told() */
 	char method[16];      /* "cpu-time" ...; empty: unknown */
 	char source[128];     /* "rapl", "model", "rapl,model"; empty: unknown */
 };

@@ -55,23 +55,34 @@ static bool is_resized_part(const struct record *r)
 }
 
 /* METRIC_ENERGY is the steps' joules here: whole joules, as slurmdbd has no smaller unit. */
+static struct maybe_u64 steps_energy(const struct record *r)
+{
+	if (!figures_has(&r->figures, METRIC_ENERGY))
+		return (struct maybe_u64){ 0 };
+	return (struct maybe_u64){ r->figures.value[METRIC_ENERGY] / UJ_PER_J, true };
+}
+
+struct maybe_u64 record_energy_told(const struct record *r, struct maybe_u64 slurm_j)
+{
+	/* a part of a resized job: the last one has the steps' joules, too */
+	if (!slurm_j.known || slurm_j.value || !r->nsteps || is_resized_part(r))
+		return slurm_j;
+	return steps_energy(r);
+}
+
 static struct maybe_u64 pick_energy(const struct record *r, const struct record_ending *end)
 {
-	struct maybe_u64 steps = { 0 };
-
 	if (end->unmeasured)
-		return steps;
+		return (struct maybe_u64){ 0 };
 	/* the extern step's, which has those of the others, is booked to the last part as a whole */
 	if (is_resized_part(r))
 		return end->dbd_energy_j;
-	if (figures_has(&r->figures, METRIC_ENERGY))
-		steps = (struct maybe_u64){ r->figures.value[METRIC_ENERGY] / UJ_PER_J, true };
 	if (end->ctld_energy_j.known && !end->requeued)
-		return end->ctld_energy_j;
+		return record_energy_told(r, end->ctld_energy_j);
 	if (end->dbd_energy_j.known)
-		return end->dbd_energy_j;
-	if (steps.known)
-		return steps;
+		return record_energy_told(r, end->dbd_energy_j);
+	if (steps_energy(r).known)
+		return steps_energy(r);
 	return end->ctld_energy_j;
 }
 

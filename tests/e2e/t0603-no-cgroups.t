@@ -32,7 +32,8 @@ run_job() {
 	wait_energy "$idle"
 	what=$((($(job_energy_uj "$job") + 500000) / 1000000))
 	if [ "$1 $(job_acct "$job" State extern)" != "proctrack/pgid CANCELLED" ]; then
-		is "$(job_acct "$job" ConsumedEnergyRaw)" "$what" "sacct has what the ledger has"
+		sum=$(job_acct "$job" ConsumedEnergyRaw)
+		is "$sum" "$what" "sacct has what the ledger has"
 	else
 		# 26.05 cannot signal a step that has no process yet, takes it for gone, and ends it itself
 		skip "$(slurmctld -V) did not wait for the extern step, which would have told the job's energy"
@@ -44,8 +45,8 @@ run_job() {
 		record_file "$job" >/dev/null
 	}
 	wait_for 60 has_record
-	is "$(record_file "$job" | jq '.energy | [.total_j, .final]' -c)" \
-		"[$(job_acct "$job" ConsumedEnergyRaw),true]" "and so has the record"
+	is "$(record_file "$job" | jq '.energy | [.total_j, .final]' -c)" "[$sum,true]" "and so has the record"
+	is "$(inside "$ceems" job --json "$job" | jq .energy.total_j)" "$sum" "and ceems job"
 	conserved "$1"
 }
 has_begun() {

@@ -25,7 +25,10 @@ static const struct {
 	{ "slurmctld before slurmdbd", KNOWN(5), KNOWN(6), .ended = true, .want = KNOWN(5) },
 	{ "slurmctld before the steps", KNOWN(5), .with_steps = true, .with_extern = true,
 	  .want = KNOWN(5) },
-	{ "zero is an answer", KNOWN(0), .with_steps = true, .want = KNOWN(0) },
+	{ "zero is an answer", KNOWN(0), .want = KNOWN(0) },
+	{ "but not where the steps have joules", KNOWN(0), .with_steps = true, .want = KNOWN(15) },
+	{ "nor is it slurmdbd's", NONE, KNOWN(0), .with_steps = true, .with_extern = true,
+	  .want = KNOWN(30) },
 	{ "slurmdbd, when slurmctld forgot", NONE, KNOWN(6), .with_steps = true,
 	  .want = KNOWN(6) },
 	{ "the extern step, when no row has it", .with_steps = true, .with_extern = true,
@@ -84,6 +87,38 @@ static void test_energy(void)
 		   "final as told, no factor no emissions");
 		record_destroy(r);
 	}
+}
+
+/* Of a job whose extern step ended without a word Slurm says 0 J. */
+static void test_untold(void)
+{
+	struct record_ending end = { .ended = true, .ctld_energy_j = KNOWN(0) };
+	struct record *r = job(true, true);
+	size_t i;
+
+	figures_init(&r->steps[2].figures);
+	(void)record_fill(r, &end, NULL, &settings);
+	is_u64(r->energy.total_j.value, 15, "the other steps' sum");
+	is_str(r->tres_alloc, "cpu=1,energy=15,node=1", "also in tres_alloc");
+	is_str(r->energy.source, "model", "with their source");
+	record_destroy(r);
+
+	r = job(true, true);
+	for (i = 0; i < r->nsteps; i++)
+		figures_init(&r->steps[i].figures);
+	(void)record_fill(r, &end, NULL, &settings);
+	ok(!r->energy.total_j.known && !figures_has(&r->figures, METRIC_ENERGY),
+	   "nobody told anything: unknown");
+	ok(r->energy.final, "for good");
+	is_str(r->tres_alloc, "cpu=1,node=1", "no energy in tres_alloc");
+	record_destroy(r);
+
+	r = job(true, true);
+	for (i = 0; i < r->nsteps; i++)
+		figures_set(&r->steps[i].figures, METRIC_ENERGY, 0);
+	(void)record_fill(r, &end, NULL, &settings);
+	ok(r->energy.total_j.known && r->energy.total_j.value == 0, "all of them told 0");
+	record_destroy(r);
 }
 
 /* A job that went on with other nodes: what its steps used is in the last part's extern step, too. */
@@ -182,6 +217,7 @@ static void test_rest(void)
 int main(void)
 {
 	test_energy();
+	test_untold();
 	test_resized();
 	test_tres_alloc();
 	test_rest();
