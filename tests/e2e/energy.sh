@@ -71,6 +71,15 @@ slurmd_says() {
 	grep -v ' debug' "$LOG_DIR/slurmd.$node.log" | grep -c -F -- "$1"
 }
 
+# complaints: what our plugins said on the nodes, but for what they say where all is well: the sources, what this
+# machine's kernel cannot, a tick that came late on a busy one. So a line with other words than these is seen.
+complaints() {
+	local known='energy from |bpf: |this step is not counted by BPF|not all of --ceems-perf is counted'
+
+	known+='|job [0-9]+: the sampler did not answer'
+	grep -hE '(\]|error:) ceems: ' "$LOG_DIR"/slurmd.n?.log | grep -vE " debug|ceems: ($known)"
+}
+
 restart_slurmd() {
 	"$cluster" kill "$DIR" slurmd "$node" "$@" && "$cluster" start-daemon "$DIR" slurmd "$node"
 }

@@ -75,22 +75,31 @@ is "$(jq -r "select(.het_job_id == $job) | \"\(.key | split(\"/\")[2]) \(.het_jo
 
 # --- salloc's interactive step, X11 ----------------------------------------------------------------
 
-rm "$home"/go?
-cat >"$home/session" <<EOT
-: >$home/job.\$SLURM_JOB_ID
-srun -N2 -n2 $run $home/go1 $home/inner </dev/null
-exit
-EOT
-if as user1 script -qc true /dev/null </dev/null >/dev/null 2>&1; then
-	as user1 env SHELL=/bin/bash script -qc "salloc -N2" /dev/null <"$home/session" >"$e2e_work/salloc.out" 2>&1 &
-	salloc=$!
-	wait_for 120 are_there inner 2
+# waiting HERE WHAT CMD...: which starts a step of two that waits; it is fed, and may end
+waiting() {
+	local here=$1 what=$2 pid there
+
+	shift 2
+	rm "$home"/go?
+	"$@" <&0 >"$e2e_work/$here.out" 2>&1 &
+	pid=$!
+	wait_for 120 are_there "$here" 2
 	there=$?
-	ok $there "salloc's shell is a step, and starts one"
-	[ $there -eq 0 ] || diag <"$e2e_work/salloc.out"
+	ok $there "$what"
+	[ $there -eq 0 ] || diag <"$e2e_work/$here.out"
 	feed_all 10000003 1000000
 	: >"$home/go1"
-	wait "$salloc"
+	wait "$pid"
+}
+
+if as user1 script -qc true /dev/null </dev/null >/dev/null 2>&1; then
+	cat >"$home/session" <<-EOT
+		: >$home/job.\$SLURM_JOB_ID
+		srun -N2 -n2 $run $home/go1 $home/inner </dev/null
+		exit
+	EOT
+	waiting inner "salloc's shell is a step, and starts one" \
+		as user1 env SHELL=/bin/bash script -qc "salloc -N2" /dev/null <"$home/session"
 	job=$(find "$home" -name 'job.*')
 	job=${job##*.}
 	agrees "$job" "$job" 2 "salloc with use_interactive_step"
@@ -100,18 +109,9 @@ else
 fi
 
 if [ -n "$x11" ]; then
-	rm "$home"/go?
 	as user1 xauth -q add localhost:10 . 0123456789abcdef0123456789abcdef 2>/dev/null
-	as user1 env DISPLAY=localhost:10 srun --x11 -N2 -n2 sh -c \
-		"echo \$SLURM_JOB_ID \$DISPLAY; exec $run $home/go1 $home/x11" >"$e2e_work/x11.out" 2>&1 &
-	srun=$!
-	wait_for 120 are_there x11 2
-	there=$?
-	ok $there "a step with --x11"
-	[ $there -eq 0 ] || diag <"$e2e_work/x11.out"
-	feed_all 10000003 1000000
-	: >"$home/go1"
-	wait "$srun"
+	waiting x11 "a step with --x11" as user1 env DISPLAY=localhost:10 srun --x11 -N2 -n2 sh -c \
+		"echo \$SLURM_JOB_ID \$DISPLAY; exec $run $home/go1 $home/x11"
 	read -r job display <"$e2e_work/x11.out"
 	has "$display" "localhost:" "has a display, from the extern step"
 	agrees "$job" "$job" 2 "and X11"
@@ -152,6 +152,5 @@ pairs=$(inside sacct -n -P -X -a -o NNodes | awk '{ sum += $1 } END { print sum 
 off=$(((fed - nobodys) / 1000000 - sum))
 [ $off -ge -$((pairs / 2)) ] && [ $off -le $((pairs / 2 + 1)) ]
 ok $? "all jobs in sacct, $sum J, are what was fed but for nobody's: $(((fed - nobodys) / 1000000)) J"
-is "$(grep -c 'took .* without an answer\|booked wrongly' "$LOG_DIR"/slurmd.*.log | grep -vc ':0$')" 0 \
-	"no node had anything to complain of"
+is "$(complaints)" "" "no node had anything to complain of"
 done_testing
