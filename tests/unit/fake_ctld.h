@@ -17,6 +17,7 @@
 #include "jobcomp/finality.h"
 #include "jobcomp/steps.h"
 #include "jobcomp/store.h"
+#include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
 static struct {
@@ -31,6 +32,7 @@ static struct {
 	atomic_bool relayed; /* a node tells of the steps */
 	atomic_ullong row_start, row_end;
 	atomic_uint polls, fetches, largest;
+	atomic_ullong answered_mono_ns; /* slurmdbd answered for the first time; reset by the test */
 	size_t steps_of_job_1; /* others have one */
 } fake;
 
@@ -84,6 +86,8 @@ int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg 
 		fake.largest = (unsigned int)n;
 	if (fake.dbd_is_down)
 		return errmsg_set(why, -EAGAIN, "slurmdbd does not answer");
+	if (!fake.answered_mono_ns)
+		fake.answered_mono_ns = clock_mono_ns();
 	for (; n--; q++) {
 		q->is_saved = fake.saved;
 		if (q->is_saved)
