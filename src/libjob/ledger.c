@@ -16,17 +16,19 @@
 
 /* --- the sampler's pages ---------------------------------------------------------------- */
 
-bool ledger_wait_request(struct ledger *l, uint64_t deadline_mono_ns)
+bool ledger_wait_request(struct ledger *l, uint64_t hints_mono_ns, uint64_t deadline_mono_ns)
 {
 	for (;;) {
 		uint32_t now = atomic_load(&l->file->requests);
+		bool is_hinted = now != l->seen;
 
-		if (now != l->seen) {
+		if (is_hinted && hints_mono_ns < deadline_mono_ns)
+			deadline_mono_ns = hints_mono_ns;
+		if (now / LEDGER_WAITED != l->seen / LEDGER_WAITED ||
+		    clock_mono_ns() >= deadline_mono_ns) {
 			l->seen = now;
-			return true;
+			return is_hinted;
 		}
-		if (clock_mono_ns() >= deadline_mono_ns)
-			return false;
 		ledger_futex_wait(&l->file->requests, now, deadline_mono_ns);
 	}
 }

@@ -240,8 +240,8 @@ int ledger_figures(const struct ledger *l, const struct account *a, struct figur
 /* --- slurmstepd ------------------------------------------------------------------------- */
 
 /*
- * Claims a slot for this process, writes ID and opens it, then asks the sampler for a tick
- * without waiting. -ENOSPC: all slots, or all that one user may have, are taken (counted).
+ * Claims a slot for this process, writes ID and opens it, then hints to the sampler that a tick
+ * would be right. -ENOSPC: all slots, or all that one user may have, are taken (counted).
  */
 int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned int *ret_slot);
 
@@ -282,11 +282,17 @@ int ledger_wait_others(struct ledger *l, uint32_t job_id, unsigned int own_slot,
 
 /* --- the sampler ------------------------------------------------------------------------ */
 
-/* Waits for a request or DEADLINE (CLOCK_MONOTONIC); true: somebody asked. */
-bool ledger_wait_request(struct ledger *l, uint64_t deadline_mono_ns);
+/*
+ * Waits for a request, for HINTS if there is or comes a hint, or for DEADLINE (both CLOCK_MONOTONIC); true:
+ * somebody asked.
+ */
+bool ledger_wait_request(struct ledger *l, uint64_t hints_mono_ns, uint64_t deadline_mono_ns);
 
 /* Asks for a tick without being a step (tests, shutting down the sampler's wait). */
 void ledger_request_tick(struct ledger *l);
+
+/* The same, but nobody waits for it: the next one will do if one comes within some milliseconds. */
+void ledger_hint_tick(struct ledger *l);
 
 /*
  * The page to write: a copy of the current one. ledger_turn() makes it current and wakes those

@@ -32,6 +32,13 @@ struct ledger_header {
 	uint32_t crc32c; /* of all before it */
 };
 
+/*
+ * What a request adds to ledger_file.requests. Above the hints are counted those that somebody waits for;
+ * hints that overflow look like one of them, which is a tick too many.
+ */
+#define LEDGER_HINT UINT32_C(1)
+#define LEDGER_WAITED (UINT32_C(1) << 16)
+
 struct ledger_file {
 	struct ledger_header header;
 	/*
@@ -39,7 +46,7 @@ struct ledger_file {
 	 * here has read one page: only the next turn but one writes to it again.
 	 */
 	_Atomic uint32_t turns;
-	_Atomic uint32_t requests; /* futex: ticks asked for, */
+	_Atomic uint32_t requests; /* futex: ticks asked for, LEDGER_WAITED or LEDGER_HINT each, */
 	_Atomic uint32_t served;   /* futex: and the last of them that a turned tick answered */
 	_Atomic uint32_t slots_full; /* claims that found none */
 	_Atomic uint32_t slots_used; /* slots ever claimed: none is beyond */

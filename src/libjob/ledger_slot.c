@@ -23,7 +23,7 @@ struct ledger_slot *ledger_slot(struct ledger *l, unsigned int slot)
 
 static uint32_t request(struct ledger *l)
 {
-	uint32_t mine = atomic_fetch_add(&l->file->requests, 1) + 1;
+	uint32_t mine = atomic_fetch_add(&l->file->requests, LEDGER_WAITED) + LEDGER_WAITED;
 
 	ledger_futex_wake(&l->file->requests);
 	return mine;
@@ -32,6 +32,13 @@ static uint32_t request(struct ledger *l)
 void ledger_request_tick(struct ledger *l)
 {
 	(void)request(l);
+}
+
+/* Whoever asked before, and is not answered yet, has woken the sampler: it does not sleep for long then. */
+void ledger_hint_tick(struct ledger *l)
+{
+	if (atomic_fetch_add(&l->file->requests, LEDGER_HINT) == atomic_load(&l->file->served))
+		ledger_futex_wake(&l->file->requests);
 }
 
 static void note_used(struct ledger *l, uint32_t used)
@@ -108,7 +115,7 @@ int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned in
 	figures_init(&s->figures);
 	s->t_open_mono_ns = clock_mono_ns();
 	atomic_store(&s->state, SLOT_OPEN);
-	ledger_request_tick(l);
+	ledger_hint_tick(l);
 	*ret_slot = slot;
 	return 0;
 }

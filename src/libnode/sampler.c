@@ -461,7 +461,7 @@ static void *run(void *arg)
 		}
 		if (atomic_load(&s->stop))
 			break;
-		if (ledger_wait_request(s->ledger, last_ns + every_ns))
+		if (ledger_wait_request(s->ledger, last_ns + SAMPLER_HINTS_NS, last_ns + every_ns))
 			space_out(last_ns);
 		if (atomic_load(&s->stop))
 			textfile_ns = 0; /* a last tick, and the file says so */

@@ -13,8 +13,13 @@
 
 struct sampler;
 
-/* Requests for a tick that come closer than this are answered by one tick. */
+/*
+ * Requests for a tick that come closer than this are answered by one tick. For a step's start nobody
+ * waits: soon after another tick it waits a little for the next one. What is split is then of that much
+ * more than the step, by the time each was there and what each did.
+ */
 #define SAMPLER_SPACING_NS (2 * UINT64_C(1000000))
+#define SAMPLER_HINTS_NS (20 * UINT64_C(1000000))
 /* ceems.prom is written every so many SampleIntervals, and at the end. */
 #define SAMPLER_TEXTFILE_EVERY 5
 /* A tick longer than so many SampleIntervals counts as a gap. */

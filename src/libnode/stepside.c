@@ -136,7 +136,8 @@ bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n)
 			 &err) < 0)
 		logger_debug("CPU time of this step: %s", err.text);
 	atomic_store_explicit(&slot->cgroup_known, 1, memory_order_release);
-	ledger_request_tick(st->ledger);
+	if (slot->wish.groups) /* hooks of its own are slurmd's to keep: nodeprobes.c */
+		ledger_hint_tick(st->ledger);
 	return true;
 }
 
@@ -303,7 +304,7 @@ void stepside_close(struct stepside *st)
 	if (st->id.step_id != LEDGER_STEP_BATCH)
 		ledger_leave(st->ledger, st->slot);
 	if (is_extern(st)) /* the job is over: requeued, it must not meet what is left of itself */
-		ledger_request_tick(st->ledger);
+		ledger_hint_tick(st->ledger);
 	stepprobes_close(st->probes);
 	cputime_close(st->cputime);
 	ledger_close(st->ledger);

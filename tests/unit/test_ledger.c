@@ -262,8 +262,8 @@ static void test_life(void)
 	is_int(ledger_job_total(l, 7, &a, &fig, &busy), -ENOENT, "no such job yet");
 
 	claim_at(l, &batch, t, &slot);
-	ok(ledger_wait_request(f.l, 0), "a claim asks for a tick");
-	ok(!ledger_wait_request(f.l, 0), "once");
+	ok(ledger_wait_request(f.l, 0, 0), "a claim asks for a tick");
+	ok(!ledger_wait_request(f.l, 0, 0), "once");
 	is_int(ledger_find(l, getpid(), &found), 0, "spank finds it");
 	is_u64(found, slot, "the same");
 	is_int(ledger_step_energy(l, slot, &a), -ENODATA, "no tick yet, so no energy, not 0");
@@ -461,7 +461,7 @@ static void test_alone(void)
 	ledger_leave(l, slot);
 
 	is_int(fake_start(&f, dir, "n1", &err), 0, "slurmd is back");
-	ok(ledger_wait_request(f.l, 0), "and is asked at once");
+	ok(ledger_wait_request(f.l, 0, 0), "and is asked at once");
 	f.node_busy_ns = S;
 	(void)fake_tick(&f, 0, 30000000, 0);
 	is_int(ledger_job_total(l, 7, &a, &fig, NULL), 0, "the job");
@@ -475,8 +475,14 @@ static void test_alone(void)
 	is_u64(ledger_current(f.l)->measured.total_uj[0], 30000000,
 	       "a tick that is not turned has not happened");
 	ledger_request_tick(l);
-	ok(ledger_wait_request(f.l, 0), "a request after it is seen");
-	ok(!ledger_wait_request(f.l, 0), "and does not spin");
+	ok(ledger_wait_request(f.l, 0, 0), "a request after it is seen");
+	ok(!ledger_wait_request(f.l, 0, 0), "and does not spin");
+	t = clock_mono_ns() + 5 * NSEC_PER_MSEC;
+	ledger_hint_tick(l);
+	ok(ledger_wait_request(f.l, t, UINT64_MAX / 2) && clock_mono_ns() >= t, "a hint waits");
+	ledger_hint_tick(l);
+	ledger_request_tick(l);
+	ok(ledger_wait_request(f.l, UINT64_MAX / 2, UINT64_MAX / 2), "but not one who waits behind it");
 	(void)fake_tick(&f, 0, 1000, 0);
 	is_u64(ledger_current(f.l)->measured.total_uj[0], 30001000, "counted once");
 	ledger_close(l);

@@ -56,7 +56,7 @@ static _Noreturn void run_sampler(void)
 		f.node_busy_ns += 100000;
 		if (fake_tick(&f, 0, joules >> 44, joules >> 50) < 0)
 			_exit(2);
-		(void)ledger_wait_request(f.l, clock_mono_ns() + 2 * NSEC_PER_MSEC);
+		(void)ledger_wait_request(f.l, 0, clock_mono_ns() + 2 * NSEC_PER_MSEC);
 	}
 }
 

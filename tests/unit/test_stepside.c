@@ -382,9 +382,9 @@ static void test_extern_leaves(const char *dir)
 		ledger_close(l);
 		return;
 	}
-	(void)ledger_wait_request(l, 0);
+	(void)ledger_wait_request(l, 0, 0);
 	stepside_close(st);
-	ok(ledger_wait_request(l, 0), "the extern step has its job's account closed");
+	ok(ledger_wait_request(l, 0, 0), "the extern step has its job's account closed");
 	ledger_close(l);
 }
 
