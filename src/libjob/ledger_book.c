@@ -8,6 +8,9 @@
 #include "src/libjob/ledger_price.h"
 #include "src/libjob/ledger_watch.h"
 
+/* In so short a time no process's number is given to another. */
+#define NEW_NS NSEC_PER_SEC
+
 /* A slot whose step is over: its account moves to the job's in this tick. */
 struct gone {
 	uint32_t slot;
@@ -246,6 +249,12 @@ static void collect_step(struct ledger_book *b, struct ledger_page *page, uint32
 		ledger_move_later(b->l, slot, SLOT_CLOSING, SLOT_CLOSED);
 }
 
+/* Most steps of a node with many steps are over before more than this has to be known of them. */
+static bool is_new(const struct ledger_slot *s, uint64_t now_mono_ns)
+{
+	return atomic_load(&s->state) >= SLOT_OPEN && now_mono_ns < s->t_open_mono_ns + NEW_NS;
+}
+
 size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
 			   uint64_t now_mono_ns, struct book_line **ret)
 {
@@ -264,7 +273,8 @@ size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
 			ledger_watch_forget(&b->watch[i]);
 			continue;
 		}
-		is_dead = !ledger_watch_is_alive(&b->watch[i], pid, s->stepd_start);
+		is_dead = !ledger_watch_is_alive(&b->watch[i], pid, s->stepd_start,
+						 is_new(s, now_mono_ns));
 		/* in this order: the state of the dead is their last, be it that they left well */
 		state = atomic_load(&s->state);
 		if (state >= SLOT_OPEN) {

@@ -41,8 +41,15 @@ static bool has_ended(int pidfd)
 	return poll(&p, 1, 0) == 1;
 }
 
-bool ledger_watch_is_alive(struct ledger_watch *w, int32_t pid, uint64_t start)
+static bool is_there(int32_t pid)
 {
+	return kill(pid, 0) == 0 || errno != ESRCH;
+}
+
+bool ledger_watch_is_alive(struct ledger_watch *w, int32_t pid, uint64_t start, bool is_new)
+{
+	if (is_new)
+		return is_there(pid);
 	if (w->pid != pid || w->start != start) {
 		ledger_watch_forget(w);
 		*w = (struct ledger_watch){ pid, start, ledger_watch_open(pid), 0 };
@@ -56,5 +63,5 @@ bool ledger_watch_is_alive(struct ledger_watch *w, int32_t pid, uint64_t start)
 		return !has_ended(w->pidfd);
 	if (++w->asked % FULL_CHECK_EVERY == 0)
 		return procstat_is_alive(pid, start);
-	return kill(pid, 0) == 0 || errno != ESRCH;
+	return is_there(pid);
 }

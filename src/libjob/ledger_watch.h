@@ -20,8 +20,11 @@ struct ledger_watch {
 	unsigned int asked;
 };
 
-/* Whether PID, which started at START, has not ended. A zombie has. */
-bool ledger_watch_is_alive(struct ledger_watch *w, int32_t pid, uint64_t start);
+/*
+ * Whether PID, which started at START, has not ended. A zombie has; but of one that IS_NEW, so that its
+ * number cannot be another's yet, it is only asked whether there is such a process.
+ */
+bool ledger_watch_is_alive(struct ledger_watch *w, int32_t pid, uint64_t start, bool is_new);
 
 /* The slot is free. Zeroed memory has nobody to forget either. */
 void ledger_watch_forget(struct ledger_watch *w);
