@@ -22,6 +22,7 @@ struct readers {
 	struct weights *w;
 	struct reader reader[LEDGER_STEPS]; /* by slot */
 	unsigned int used;		    /* entries that ever were */
+	bool have_young;
 	struct weights_step *step[LEDGER_STEPS]; /* by line */
 };
 
@@ -54,12 +55,23 @@ void readers_destroy(struct readers *r)
 	free(r);
 }
 
+static bool can_wait(const struct readers *all, const struct book_line *line)
+{
+	if (line->is_last || line->until_ns >= line->s->t_open_mono_ns + READERS_YOUNG_NS)
+		return false;
+	return !weights_has_counters(all->w) || !atomic_load(&line->s->cgroup_known);
+}
+
 static void open_reader(struct readers *all, struct reader *r, const struct book_line *line)
 {
 	const struct ledger_slot *slot = line->s;
 	struct errmsg err = { 0 };
 
 	r->claim = line->claim;
+	if (!r->is_settled && can_wait(all, line)) {
+		all->have_young = true;
+		return;
+	}
 	if (r->is_settled || !atomic_load_explicit(&slot->cgroup_known, memory_order_acquire))
 		return;
 	r->is_settled = true;
@@ -95,6 +107,7 @@ void readers_read(struct readers *all, struct book_line *line, size_t n,
 {
 	size_t i;
 
+	all->have_young = false;
 	for (i = 0; i < n; i++) {
 		struct reader *r = &all->reader[line[i].slot];
 
@@ -110,6 +123,13 @@ void readers_read(struct readers *all, struct book_line *line, size_t n,
 		all->step[i] = r->step;
 	}
 	*ret = all->step;
+}
+
+uint64_t readers_patience_ns(const struct readers *all)
+{
+	if (!all->have_young)
+		return UINT64_MAX;
+	return weights_has_counters(all->w) ? READERS_YOUNG_COUNTED_NS : READERS_YOUNG_NS;
 }
 
 void readers_close_gone(struct readers *all)

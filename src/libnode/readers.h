@@ -12,6 +12,14 @@
 
 struct readers;
 
+/*
+ * A step that is younger is not read: most that are over so soon tell themselves what they used, and
+ * what the others used so far is made up for (cpuweights.c), as /proc/stat shows it late, too. Counters
+ * of events count from when they are opened, so where there are any they are opened at once.
+ */
+#define READERS_YOUNG_NS (50 * UINT64_C(1000000))
+#define READERS_YOUNG_COUNTED_NS (20 * UINT64_C(1000000))
+
 /* Borrows W until readers_destroy(). -ENOMEM. */
 int readers_create(struct weights *w, struct readers **ret);
 void readers_destroy(struct readers *r);
@@ -22,6 +30,9 @@ void readers_destroy(struct readers *r);
  */
 void readers_read(struct readers *r, struct book_line *line, size_t n,
 		  struct weights_step *const **ret);
+
+/* How soon there is to be another tick, for steps that were too young. UINT64_MAX: there were none. */
+uint64_t readers_patience_ns(const struct readers *r);
 
 /* Once the tick's lines are weighed: closes what none of them needs any more. */
 void readers_close_gone(struct readers *r);

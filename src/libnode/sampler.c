@@ -442,10 +442,18 @@ static void space_out(uint64_t last_ns)
 	(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 }
 
+/* When the tick after the one at LAST is due if nobody asks. */
+static uint64_t next_tick(const struct sampler *s, uint64_t last_ns)
+{
+	uint64_t every_ns = s->settings.sample_interval_ns;
+	uint64_t patience_ns = readers_patience_ns(s->readers);
+
+	return last_ns + (patience_ns < every_ns ? patience_ns : every_ns);
+}
+
 static void *run(void *arg)
 {
 	struct sampler *s = arg;
-	uint64_t every_ns = s->settings.sample_interval_ns;
 	uint64_t textfile_ns = 0;
 	uint64_t last_ns;
 
@@ -455,13 +463,13 @@ static void *run(void *arg)
 	for (;;) {
 		last_ns = clock_mono_ns();
 		(void)sampler_tick(s);
-		if (last_ns - textfile_ns >= SAMPLER_TEXTFILE_EVERY * every_ns) {
+		if (last_ns - textfile_ns >= SAMPLER_TEXTFILE_EVERY * s->settings.sample_interval_ns) {
 			textfile_ns = last_ns;
 			write_textfile(s);
 		}
 		if (atomic_load(&s->stop))
 			break;
-		if (ledger_wait_request(s->ledger, last_ns + SAMPLER_HINTS_NS, last_ns + every_ns))
+		if (ledger_wait_request(s->ledger, last_ns + SAMPLER_HINTS_NS, next_tick(s, last_ns)))
 			space_out(last_ns);
 		if (atomic_load(&s->stop))
 			textfile_ns = 0; /* a last tick, and the file says so */

@@ -99,6 +99,11 @@ void weights_describe(const struct weights *w, char *buf, size_t size)
 		(void)snprintf(buf, size, "CPU energy by CPU time (%s)", w->why.text);
 }
 
+bool weights_has_counters(const struct weights *w)
+{
+	return w->counters;
+}
+
 static void open_step_counters(struct weights *w, struct weights_step *step, const char *v2,
 			       const char *v1)
 {

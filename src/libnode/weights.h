@@ -32,6 +32,9 @@ void weights_destroy(struct weights *w);
 /* "CPU energy by hardware counters (cycles, instructions)", "... by CPU time: no counters: why" */
 void weights_describe(const struct weights *w, char *buf, size_t size);
 
+/* Whether steps' events are counted, from when they are opened. */
+bool weights_has_counters(const struct weights *w);
+
 /*
  * Opens what there is of a step, by its cgroups as /proc/PID/cgroup shows them. NULL: no memory.
  * What it did before is not counted: in the tick that it is opened in, CPU time stands in.

@@ -10,6 +10,7 @@
 #include "scratch.h"
 #include "src/libjob/ledger.h"
 #include "src/libjob/settings.h"
+#include "src/libutil/clock.h"
 
 #define BUSY_NODE_SOCKETS 2
 #define BUSY_NODE_CPUS 4
@@ -156,6 +157,7 @@ static inline int busy_node_claim(const struct busy_node *n, struct ledger *l, u
 		if (rc < 0)
 			return rc;
 		s = ledger_slot(l, slot);
+		s->t_open_mono_ns -= NSEC_PER_SEC; /* new ones are not read */
 		/* one with files: without them lists of processes are opened every few seconds */
 		if (n->cgroup.top[HIER_CPUACCT][0])
 			folders_step_path(HIER_CPUACCT, s->cgroup_cpuacct, sizeof(s->cgroup_cpuacct));

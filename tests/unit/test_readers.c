@@ -48,7 +48,8 @@ static pid_t work(const struct folders *f)
 
 static uint64_t read_line(struct readers *r, const struct ledger_slot *s, uint64_t booked_ns)
 {
-	struct book_line line = { .claim = 1, .s = s, .busy_ns = booked_ns, .booked_ns = booked_ns };
+	struct book_line line = { .claim = 1, .s = s, .busy_ns = booked_ns, .booked_ns = booked_ns,
+				  .until_ns = s->t_open_mono_ns + READERS_YOUNG_NS };
 	struct weights_step *const *step;
 
 	readers_read(r, &line, 1, &step);
