@@ -104,6 +104,16 @@ void smt_update(struct smt *s, const uint64_t *cpu_ns, uint64_t now_ns)
 	s->began_ns = now_ns;
 }
 
+bool smt_is_there(const struct smt *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->ncpus; i++)
+		if (s->cpu[i].nsiblings)
+			return true;
+	return false;
+}
+
 uint32_t smt_worth(const struct smt *s, uint32_t cpu)
 {
 	return s->cpu[cpu].worth;

@@ -8,6 +8,7 @@
 #ifndef CEEMS_SMT_H
 #define CEEMS_SMT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The worth of a cycle on a core of one's own. */
@@ -20,6 +21,9 @@ struct smt;
 /* Reads who is whose sibling, below SYS_ROOT; nobody where that is not told. -ENOMEM. */
 int smt_open(const char *sys_root, uint32_t ncpus, struct smt **ret);
 void smt_close(struct smt *s);
+
+/* Whether any CPU has a sibling. */
+bool smt_is_there(const struct smt *s);
 
 /*
  * CPU_NS[ncpus] is the CPU time of each since boot as of NOW_NS. Worths follow the last whole window

@@ -136,6 +136,12 @@ static int find_cpus(const struct weights *w, struct weights_step *step, const c
 	return 0;
 }
 
+/* Time is worth the same on all where no two are threads of a core. */
+static bool needs_cpus(const struct weights *w)
+{
+	return w->counters || smt_is_there(w->smt);
+}
+
 struct weights_step *weights_step_open(struct weights *w, const char *v2, const char *cpuacct,
 				       const char *freezer)
 {
@@ -145,12 +151,11 @@ struct weights_step *weights_step_open(struct weights *w, const char *v2, const 
 
 	if (!step)
 		return NULL;
-	if (find_cpus(w, step, v2, v1) < 0) {
+	if (needs_cpus(w) && find_cpus(w, step, v2, v1) < 0) {
 		free(step);
 		return NULL;
 	}
 	step->is_new = true;
-	memstep_open(&step->mem, v2, cpuacct, freezer);
 	open_step_counters(w, step, v2, v1);
 	return step;
 }
@@ -238,13 +243,23 @@ static void weigh_threads(const struct weights *w, struct weights_step *const *s
 
 /* ---------------------------------------------------------------------------------------- */
 
+/* Not before somebody asks: most nodes have no sensor of their memory's energy. */
+static struct memstep *memory_of(struct weights_step *step, const struct ledger_slot *s)
+{
+	if (step && !step->has_tried_memory) {
+		step->has_tried_memory = true;
+		memstep_open(&step->mem, s->cgroup_v2, s->cgroup_cpuacct, s->cgroup_freezer);
+	}
+	return step ? &step->mem : NULL;
+}
+
 static void weigh_memory(struct weights *w, struct weights_step *const *step,
 			 struct book_line *line, size_t n, struct book_tick *tick)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		w->memstep[i] = step[i] ? &step[i]->mem : NULL;
+		w->memstep[i] = memory_of(step[i], line[i].s);
 	(void)memweights_fill(&w->mem, tick->t_mono_ns, w->memstep, line, n, tick);
 }
 

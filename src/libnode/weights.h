@@ -46,7 +46,8 @@ void weights_step_close(struct weights_step *step);
 /*
  * Improves the weights of LINE[n] and TICK, which come with CPU time (cpuweights.h). STEP[i] is that
  * of line i, or NULL. CPU_NS is the CPU time of each CPU since boot. HAS_DRAM: somebody will ask
- * for memory weights. No allocation, no open(2), but for a CPU that came back.
+ * for memory weights. No allocation, no open(2), but for a CPU that came back and for the memory of a step
+ * at its first time.
  */
 void weights_fill(struct weights *w, const uint64_t *cpu_ns, bool has_dram,
 		  struct weights_step *const *step, struct book_line *line, size_t n,

@@ -17,8 +17,9 @@ struct events {
 
 struct weights_step {
 	struct memstep mem;
+	bool has_tried_memory;		 /* whether MEM can be read is known */
 	struct cgcounters_set *counters; /* NULL: none */
-	uint32_t *cpu;			 /* those it may use */
+	uint32_t *cpu;			 /* those it may use; NULL: of no use here */
 	size_t ncpus;
 	bool is_limited;		 /* they are not simply all */
 	bool is_new;			 /* opened in the tick that is being made */

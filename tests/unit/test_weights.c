@@ -94,6 +94,7 @@ static void machine_remove(struct machine *m)
 /* Begins a tick of a second in which nothing has happened yet. */
 static void begin(struct machine *m)
 {
+	static const struct ledger_slot no_cgroup;
 	uint64_t busy_ns[LINES];
 	int i;
 
@@ -101,8 +102,10 @@ static void begin(struct machine *m)
 		busy_ns[i] = m->line[i].busy_ns;
 	memset(m->line, 0, sizeof(m->line));
 	memset(&m->tick, 0, sizeof(m->tick));
-	for (i = 0; i < LINES; i++)
+	for (i = 0; i < LINES; i++) {
+		m->line[i].s = &no_cgroup;
 		m->line[i].busy_ns = m->line[i].booked_ns = busy_ns[i];
+	}
 	m->now_ns += NSEC_PER_SEC;
 	m->tick.t_mono_ns = m->now_ns;
 }
