@@ -18,15 +18,17 @@
 
 bool ledger_wait_request(struct ledger *l, uint64_t hints_mono_ns, uint64_t deadline_mono_ns)
 {
+	struct ledger_maker *m = l->maker;
+
 	for (;;) {
 		uint32_t now = atomic_load(&l->file->requests);
-		bool is_hinted = now != l->seen;
+		bool is_hinted = now != m->seen;
 
 		if (is_hinted && hints_mono_ns < deadline_mono_ns)
 			deadline_mono_ns = hints_mono_ns;
-		if (now / LEDGER_WAITED != l->seen / LEDGER_WAITED ||
+		if (now / LEDGER_WAITED != m->seen / LEDGER_WAITED ||
 		    clock_mono_ns() >= deadline_mono_ns) {
-			l->seen = now;
+			m->seen = now;
 			return is_hinted;
 		}
 		ledger_futex_wait(&l->file->requests, now, deadline_mono_ns);
@@ -38,24 +40,33 @@ static uint32_t max_u32(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-/*
- * Jobs that ended minutes ago are most of a page, and change no more. A tick that books something of a job
- * notes that it has seen it then, has it begin or end a step, or gives the entry to another.
- */
-static bool is_unchanged(const struct ledger_job_account *a, const struct ledger_job_account *b)
-{
-	return a->job_id == b->job_id && a->last_seen_mono_ns == b->last_seen_mono_ns &&
-	       a->open_slots == b->open_slots;
-}
-
-static void copy_jobs(struct ledger_page *next, const struct ledger_page *now, uint32_t n,
-		      bool changed_only)
+static void copy_all_jobs(struct ledger_maker *m, struct ledger_page *next, const struct ledger_page *now,
+			  uint32_t n)
 {
 	uint32_t i;
 
+	memcpy(next->job, now->job, n * sizeof(*next->job));
+	memset(m->key, 0, sizeof(m->key));
 	for (i = 0; i < n; i++)
-		if (!changed_only || !is_unchanged(&now->job[i], &next->job[i]))
+		m->key[i] = (struct ledger_job_key){ now->job[i].job_id, now->job[i].open_slots,
+						     now->job[i].last_seen_mono_ns };
+}
+
+/* Jobs that ended minutes ago are most of a page, and change no more. */
+static void copy_changed_jobs(const struct ledger_maker *m, struct ledger_page *next,
+			      const struct ledger_page *now)
+{
+	size_t word;
+
+	for (word = 0; word < ARRAY_SIZE(m->changed); word++) {
+		uint64_t left;
+
+		for (left = m->changed[word]; left; left &= left - 1) {
+			size_t i = word * 64 + (size_t)__builtin_ctzll(left);
+
 			next->job[i] = now->job[i];
+		}
+	}
 }
 
 struct ledger_page *ledger_begin(struct ledger *l)
@@ -63,53 +74,60 @@ struct ledger_page *ledger_begin(struct ledger *l)
 	uint32_t turns = atomic_load(&l->file->turns);
 	const struct ledger_page *now = ledger_map_page(l, turns);
 	struct ledger_page *next = ledger_map_page(l, turns + 1);
+	struct ledger_maker *m = l->maker;
 	/* the next page may have got further in a tick that was not turned over */
 	uint32_t nsteps = max_u32(now->nsteps, next->nsteps);
 	uint32_t njobs = max_u32(now->njobs, next->njobs);
-	bool is_one_tick = l->is_turned && now->t_mono_ns != next->t_mono_ns;
 
-	l->is_turned = false;
-	l->begun = l->seen = atomic_load(&l->file->requests);
-	l->nmoves = 0;
+	m->begun = m->seen = atomic_load(&l->file->requests);
+	m->nmoves = 0;
 	/* readers of the page before must see the last turn before they see these stores */
 	atomic_thread_fence(memory_order_seq_cst);
 	memcpy(next, now, offsetof(struct ledger_page, step));
 	memcpy(next->step, now->step, nsteps * sizeof(*next->step));
-	copy_jobs(next, now, njobs, is_one_tick);
+	if (m->is_turned)
+		copy_changed_jobs(m, next, now);
+	else
+		copy_all_jobs(m, next, now, njobs);
+	memset(m->changed, 0, sizeof(m->changed));
+	m->is_turned = false;
 	return next;
 }
 
 void ledger_move_later(struct ledger *l, uint32_t slot, uint32_t from, uint32_t to)
 {
-	if (l->nmoves < LEDGER_STEPS)
-		l->move[l->nmoves++] = (struct ledger_move){ slot, from, to };
+	struct ledger_maker *m = l->maker;
+
+	if (m->nmoves < LEDGER_STEPS)
+		m->move[m->nmoves++] = (struct ledger_move){ slot, from, to };
 }
 
 /* Killed before this, the next sampler finds in the page that the slot was booked, and moves it. */
 static void move_slots(struct ledger *l)
 {
+	struct ledger_maker *m = l->maker;
 	size_t i;
 
-	for (i = 0; i < l->nmoves; i++) {
-		struct ledger_slot *s = &l->file->slot[l->move[i].slot];
-		uint32_t from = l->move[i].from;
+	for (i = 0; i < m->nmoves; i++) {
+		struct ledger_slot *s = &l->file->slot[m->move[i].slot];
+		uint32_t from = m->move[i].from;
 
-		if (!atomic_compare_exchange_strong(&s->state, &from, l->move[i].to))
+		if (!atomic_compare_exchange_strong(&s->state, &from, m->move[i].to))
 			continue; /* its stepd left meanwhile */
-		if (l->move[i].to != SLOT_FREE)
+		if (m->move[i].to != SLOT_FREE)
 			continue;
 		s->stepd_start = 0; /* or the next to claim it would look like another process */
 		atomic_store(&s->stepd_pid, 0);
 	}
-	l->nmoves = 0;
+	m->nmoves = 0;
 }
 
 void ledger_turn(struct ledger *l)
 {
 	atomic_fetch_add(&l->file->turns, 1);
-	l->is_turned = true;
+	l->maker->is_turned = true;
 	move_slots(l);
-	atomic_store(&l->file->served, l->begun);
+	atomic_store(&l->file->served, l->maker->begun);
 	ledger_futex_wake(&l->file->served);
 }
 

@@ -127,7 +127,7 @@ struct ledger_job_account {
 	uint32_t open_slots;
 	uint64_t mem_mb;
 	uint64_t start_wall_ns;
-	uint64_t last_seen_mono_ns;
+	uint64_t last_seen_mono_ns; /* its last step that is gone ended */
 	uint32_t gpu_ppm[GPUS_MAX]; /* held by it */
 	struct account closed;	/* of steps that are gone */
 	struct figures figures; /* of steps that are gone */

@@ -57,31 +57,31 @@ void ledger_book_destroy(struct ledger_book *b)
 
 /* --- jobs ------------------------------------------------------------------------------- */
 
-static void retire_job(struct ledger_page *page, struct ledger_job_account *job)
+static void retire_job(struct ledger *l, struct ledger_page *page, uint32_t i)
 {
-	account_add(&page->retired, &job->closed);
-	memset(job, 0, sizeof(*job));
+	account_add(&page->retired, &page->job[i].closed);
+	memset(&page->job[i], 0, sizeof(page->job[i]));
+	ledger_job_changed(l, page, i);
 }
 
-/* An entry to use: never used, free, or that of the job that is gone the longest. */
-static struct ledger_job_account *spare_job(struct ledger_page *page)
+/* An entry to use: never used, free, or that of the job that is gone the longest. LEDGER_JOBS: none. */
+static uint32_t spare_job(struct ledger *l, struct ledger_page *page)
 {
-	struct ledger_job_account *oldest = NULL;
+	const struct ledger_job_key *key = l->maker->key;
+	uint32_t oldest = LEDGER_JOBS;
 	uint32_t i;
 
 	for (i = 0; i < page->njobs; i++) {
-		struct ledger_job_account *job = &page->job[i];
-
-		if (!job->job_id)
-			return job;
-		if (!job->open_slots &&
-		    (!oldest || job->last_seen_mono_ns < oldest->last_seen_mono_ns))
-			oldest = job;
+		if (!key[i].job_id)
+			return i;
+		if (!key[i].open_slots && (oldest == LEDGER_JOBS || key[i].last_seen_mono_ns <
+								    key[oldest].last_seen_mono_ns))
+			oldest = i;
 	}
 	if (page->njobs < LEDGER_JOBS)
-		return &page->job[page->njobs++];
-	if (oldest)
-		retire_job(page, oldest);
+		return page->njobs++;
+	if (oldest < LEDGER_JOBS)
+		retire_job(l, page, oldest);
 	return oldest; /* there is one: LEDGER_JOBS entries, fewer other open slots */
 }
 
@@ -91,52 +91,47 @@ static bool begins_job(const struct ledger_identity *id)
 	return id->step_id == LEDGER_STEP_EXTERN || id->step_id == LEDGER_STEP_BATCH;
 }
 
-static struct ledger_job_account *job_of(struct ledger_page *page,
-					 const struct ledger_identity *id)
+/* The entry of the job of ID. LEDGER_JOBS: there is no room. */
+static uint32_t job_of(struct ledger *l, struct ledger_page *page, const struct ledger_identity *id)
 {
-	struct ledger_job_account *job;
+	const struct ledger_job_key *key = l->maker->key;
 	uint32_t i;
 
 	for (i = 0; i < page->njobs; i++) {
-		job = &page->job[i];
-		if (job->job_id != id->job_id)
+		if (key[i].job_id != id->job_id)
 			continue;
-		if (job->open_slots || !begins_job(id))
-			return job;
-		retire_job(page, job);
+		if (key[i].open_slots || !begins_job(id))
+			return i;
+		retire_job(l, page, i);
 		break;
 	}
-	job = spare_job(page);
-	if (!job)
-		return NULL;
-	memset(job, 0, sizeof(*job));
-	job->job_id = id->job_id;
-	job->start_wall_ns = id->start_wall_ns;
-	figures_init(&job->figures);
-	return job;
+	i = spare_job(l, page);
+	if (i == LEDGER_JOBS)
+		return i;
+	memset(&page->job[i], 0, sizeof(page->job[i]));
+	page->job[i].job_id = id->job_id;
+	page->job[i].start_wall_ns = id->start_wall_ns;
+	figures_init(&page->job[i].figures);
+	ledger_job_changed(l, page, i);
+	return i;
 }
 
-static void end_jobs(struct ledger_page *page, uint64_t now_mono_ns)
+static void end_jobs(struct ledger *l, struct ledger_page *page, uint64_t now_mono_ns)
 {
+	const struct ledger_job_key *key = l->maker->key;
 	uint32_t i;
 
-	for (i = 0; i < page->njobs; i++) {
-		struct ledger_job_account *job = &page->job[i];
-
-		if (!job->job_id)
-			continue;
-		if (job->open_slots)
-			job->last_seen_mono_ns = now_mono_ns;
-		else if (now_mono_ns - job->last_seen_mono_ns >= LEDGER_JOB_LINGER_NS)
-			retire_job(page, job);
-	}
+	for (i = 0; i < page->njobs; i++)
+		if (key[i].job_id && !key[i].open_slots &&
+		    now_mono_ns - key[i].last_seen_mono_ns >= LEDGER_JOB_LINGER_NS)
+			retire_job(l, page, i);
 }
 
 /* --- step accounts ---------------------------------------------------------------------- */
 
 /* Moves what the slot's account holds to its job; FIGURES may be NULL: not known. */
-static void close_account(struct ledger_page *page, uint32_t slot,
-			  const struct figures *figures)
+static void close_account(struct ledger *l, struct ledger_page *page, uint32_t slot,
+			  const struct figures *figures, uint64_t now_mono_ns)
 {
 	struct ledger_step_account *a = &page->step[slot];
 	uint32_t claim = a->claim;
@@ -150,26 +145,31 @@ static void close_account(struct ledger_page *page, uint32_t slot,
 			figures_fold(&job->figures, figures);
 		if (job->open_slots)
 			job->open_slots--;
+		job->last_seen_mono_ns = now_mono_ns;
+		ledger_job_changed(l, page, a->job - 1);
 	}
 	memset(a, 0, sizeof(*a));
 	a->claim = claim;
 }
 
-static int open_account(struct ledger_page *page, uint32_t slot, const struct ledger_slot *s)
+static int open_account(struct ledger *l, struct ledger_page *page, uint32_t slot, uint64_t now_mono_ns)
 {
+	const struct ledger_slot *s = &l->file->slot[slot];
 	struct ledger_step_account *a = &page->step[slot];
 	struct ledger_job_account *job;
+	uint32_t i;
 
-	if (slot < page->nsteps)
-		close_account(page, slot, NULL); /* of a step that left no trace; normally none */
+	if (slot < page->nsteps) /* of a step that left no trace; normally none */
+		close_account(l, page, slot, NULL, now_mono_ns);
 	else
 		page->nsteps = slot + 1;
-	job = job_of(page, &s->id);
-	if (!job)
+	i = job_of(l, page, &s->id);
+	if (i == LEDGER_JOBS)
 		return -ENOSPC;
+	job = &page->job[i];
 	memset(a, 0, sizeof(*a));
 	a->claim = s->claim;
-	a->job = (uint32_t)(job - page->job) + 1;
+	a->job = i + 1;
 	job->open_slots++;
 	job->uid = s->id.uid;
 	job->cpus = s->id.job_cpus;
@@ -177,6 +177,7 @@ static int open_account(struct ledger_page *page, uint32_t slot, const struct le
 	memcpy(job->gpu_ppm, s->id.job_gpu_ppm, sizeof(job->gpu_ppm));
 	if (s->id.start_wall_ns < job->start_wall_ns)
 		job->start_wall_ns = s->id.start_wall_ns;
+	ledger_job_changed(l, page, i);
 	return 0;
 }
 
@@ -239,7 +240,7 @@ static void collect_step(struct ledger_book *b, struct ledger_page *page, uint32
 		return;
 	}
 	if (slot >= page->nsteps || a->claim != s->claim)
-		if (open_account(page, slot, s) < 0)
+		if (open_account(b->l, page, slot, now_mono_ns) < 0)
 			return;
 	if (!a->is_final)
 		add_line(b, page, slot, state, is_dead, now_mono_ns);
@@ -480,8 +481,7 @@ static void end_steps(struct ledger_book *b, struct ledger_page *page, uint64_t 
 		const struct gone *g = &b->gone[i];
 		const struct ledger_slot *s = &b->l->file->slot[g->slot];
 
-		page->job[page->step[g->slot].job - 1].last_seen_mono_ns = now_mono_ns;
-		close_account(page, g->slot, g->has_figures ? &s->figures : NULL);
+		close_account(b->l, page, g->slot, g->has_figures ? &s->figures : NULL, now_mono_ns);
 		page->lost_steps += g->is_lost;
 		ledger_move_later(b->l, g->slot, g->state, SLOT_FREE);
 	}
@@ -503,7 +503,7 @@ int ledger_book_apply(struct ledger_book *b, struct ledger_page *page,
 	}
 	book_lines(b, page, tick->t_mono_ns);
 	end_steps(b, page, tick->t_mono_ns);
-	end_jobs(page, tick->t_mono_ns);
+	end_jobs(b->l, page, tick->t_mono_ns);
 	page->t_mono_ns = tick->t_mono_ns;
 	page->t_wall_ns = tick->t_wall_ns;
 	page->node_busy_ns = tick->node_busy_ns;

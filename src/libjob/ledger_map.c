@@ -260,7 +260,7 @@ static void resume(struct ledger *l)
 
 	memcpy(ledger_map_page(l, turns + 1), ledger_map_page(l, turns),
 	       sizeof(struct ledger_page));
-	l->seen = l->begun = atomic_load(&l->file->served);
+	l->maker->seen = l->maker->begun = atomic_load(&l->file->served);
 }
 
 /* -EAGAIN: the file changed hands meanwhile. */
@@ -311,6 +311,16 @@ static int ledger_alloc(const char *node, struct ledger **ret)
 	return 0;
 }
 
+/* Fails with all of L. */
+static int make_maker(struct ledger *l)
+{
+	l->maker = calloc(1, sizeof(*l->maker));
+	if (l->maker)
+		return 0;
+	ledger_close(l);
+	return -ENOMEM;
+}
+
 int ledger_create(const char *dir, const char *node, struct ledger **ret, bool *ret_fresh,
 		  struct errmsg *err)
 {
@@ -325,6 +335,8 @@ int ledger_create(const char *dir, const char *node, struct ledger **ret, bool *
 	if (rc < 0)
 		return rc;
 	rc = ledger_alloc(node, &l);
+	if (rc == 0)
+		rc = make_maker(l);
 	if (rc < 0)
 		return errmsg_set(err, rc, "%s: out of memory", path);
 	do {
@@ -380,6 +392,7 @@ void ledger_close(struct ledger *l)
 		(void)flock(l->fd, LOCK_UN);
 		(void)close(l->fd);
 	}
+	free(l->maker);
 	free(l);
 }
 

@@ -61,21 +61,43 @@ struct ledger_move {
 	uint32_t from, to; /* enum ledger_state */
 };
 
-struct ledger {
-	struct ledger_file *file;
-	int fd; /* holds the sampler's lock; -1 for all others */
-	char node[256];
-	/* the sampler's */
+/* Of a job's entry in the page in the making what it is looked for by: of a thousand they are few pages. */
+struct ledger_job_key {
+	uint32_t job_id;
+	uint32_t open_slots;
+	uint64_t last_seen_mono_ns;
+};
+
+/* The sampler's, between its ticks. */
+struct ledger_maker {
 	uint32_t seen;	/* requests it knows of */
 	uint32_t begun; /* requests that the tick in the making answers */
 	bool is_turned; /* the pages differ by one tick's bookings, and by no others */
 	size_t nmoves;
 	struct ledger_move move[LEDGER_STEPS];
+	uint64_t changed[LEDGER_JOBS / 64]; /* bits: entries of jobs that this tick, or the last, wrote to */
+	struct ledger_job_key key[LEDGER_JOBS];
+};
+
+struct ledger {
+	struct ledger_file *file;
+	int fd; /* holds the sampler's lock; -1 for all others */
+	char node[256];
+	struct ledger_maker *maker; /* NULL for all others */
 };
 
 static inline struct ledger_page *ledger_map_page(const struct ledger *l, uint32_t turns)
 {
 	return &l->file->page[turns & 1];
+}
+
+/* Whoever writes to an entry of PAGE, which ledger_begin() gave, says so when it has what it is to have. */
+static inline void ledger_job_changed(struct ledger *l, const struct ledger_page *page, uint32_t i)
+{
+	const struct ledger_job_account *job = &page->job[i];
+
+	l->maker->changed[i / 64] |= UINT64_C(1) << i % 64;
+	l->maker->key[i] = (struct ledger_job_key){ job->job_id, job->open_slots, job->last_seen_mono_ns };
 }
 
 static inline uint32_t ledger_slots_used(const struct ledger *l)
