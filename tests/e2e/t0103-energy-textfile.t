@@ -84,7 +84,7 @@ if command -v promtool >/dev/null; then
 else
 	skip 2 "promtool is not installed (Debian: prometheus)"
 fi
-fails "no user, account or job name is in it" grep -qE 'user1|secret|7101' "$prom"
+fails "no user, account or job name is in it" grep -qE 'user1|secret|="[^"]*7101' "$prom"
 is "$(stat -c %a "$prom")" 644 "it is for all to read"
 
 inside scancel "$job"
