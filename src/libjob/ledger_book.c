@@ -7,6 +7,7 @@
 #include "src/libjob/ledger_map.h"
 #include "src/libjob/ledger_price.h"
 #include "src/libjob/ledger_watch.h"
+#include "src/libutil/pages.h"
 
 /* In so short a time no process's number is given to another. */
 #define NEW_NS NSEC_PER_SEC
@@ -34,10 +35,14 @@ struct ledger_book {
 	_Alignas(16) unsigned char work[];
 };
 
+static size_t book_size(void)
+{
+	return sizeof(struct ledger_book) + split_work_size(LEDGER_JOBS, LEDGER_STEPS);
+}
+
 int ledger_book_create(struct ledger *l, struct ledger_book **ret)
 {
-	struct ledger_book *b =
-		calloc(1, sizeof(*b) + split_work_size(LEDGER_JOBS, LEDGER_STEPS));
+	struct ledger_book *b = pages_alloc(book_size());
 
 	if (!b)
 		return -ENOMEM;
@@ -52,7 +57,7 @@ void ledger_book_destroy(struct ledger_book *b)
 
 	for (i = 0; b && i < LEDGER_STEPS; i++)
 		ledger_watch_forget(&b->watch[i]);
-	free(b);
+	pages_free(b, book_size());
 }
 
 /* --- jobs ------------------------------------------------------------------------------- */

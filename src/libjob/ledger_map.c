@@ -16,6 +16,7 @@
 #include "src/libutil/crc32c.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"
+#include "src/libutil/pages.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
@@ -314,7 +315,7 @@ static int ledger_alloc(const char *node, struct ledger **ret)
 /* Fails with all of L. */
 static int make_maker(struct ledger *l)
 {
-	l->maker = calloc(1, sizeof(*l->maker));
+	l->maker = pages_alloc(sizeof(*l->maker));
 	if (l->maker)
 		return 0;
 	ledger_close(l);
@@ -392,7 +393,7 @@ void ledger_close(struct ledger *l)
 		(void)flock(l->fd, LOCK_UN);
 		(void)close(l->fd);
 	}
-	free(l->maker);
+	pages_free(l->maker, sizeof(*l->maker));
 	free(l);
 }
 

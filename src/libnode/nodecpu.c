@@ -7,6 +7,7 @@
 
 #include "src/libmeter/cputime.h"
 #include "src/libutil/fileio.h"
+#include "src/libutil/pages.h"
 #include "src/libutil/util.h"
 
 struct nodecpu {
@@ -37,7 +38,7 @@ static int setup(struct nodecpu *n, const char *sys_root, struct errmsg *err)
 	rc = topology_read(sys_root, n->count, &n->topology);
 	if (rc < 0)
 		return errmsg_errno(err, rc, "topology");
-	n->cpu_ns = calloc(n->topology->ncpus, sizeof(*n->cpu_ns));
+	n->cpu_ns = pages_alloc(n->topology->ncpus * sizeof(*n->cpu_ns));
 	return n->cpu_ns ? 0 : errmsg_errno(err, -ENOMEM, "processors");
 }
 
@@ -64,8 +65,9 @@ void nodecpu_close(struct nodecpu *n)
 		return;
 	if (n->proc_stat_fd >= 0)
 		(void)close(n->proc_stat_fd);
+	if (n->topology)
+		pages_free(n->cpu_ns, n->topology->ncpus * sizeof(*n->cpu_ns));
 	free(n->topology);
-	free(n->cpu_ns);
 	free(n);
 }
 

@@ -14,6 +14,7 @@
 #include "src/libnode/bpfload.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
+#include "src/libutil/pages.h"
 
 /* Seconds are for a node that boots and does much else; without, nothing is counted until slurmd's next. */
 #define LOAD_TIMEOUT_NS (20 * NSEC_PER_SEC)
@@ -59,7 +60,7 @@ static int load(struct nodeprobes *np, struct errmsg *err)
 
 void nodeprobes_start(const struct settings *s, const char *helper_dir, struct nodeprobes **ret)
 {
-	struct nodeprobes *np = calloc(1, sizeof(*np));
+	struct nodeprobes *np = pages_alloc(sizeof(*np));
 	struct errmsg err = { 0 };
 	int rc;
 
@@ -87,7 +88,7 @@ void nodeprobes_stop(struct nodeprobes *np)
 	if (np->probes && bpfload_stop(np->helper, np->settings->bpf_dir, LOAD_TIMEOUT_NS, &err) < 0)
 		logger_debug("bpf: %s", err.text);
 	probes_close(np->probes);
-	free(np);
+	pages_free(np, sizeof(*np));
 }
 
 static bool is_asked(struct nodeprobes *np, enum probes_group group)

@@ -8,6 +8,7 @@
 
 #include "src/libmeter/cputime.h"
 #include "src/libutil/logger.h"
+#include "src/libutil/pages.h"
 
 struct reader {
 	struct cputime *cputime;
@@ -28,7 +29,7 @@ struct readers {
 
 int readers_create(struct weights *w, struct readers **ret)
 {
-	struct readers *r = calloc(1, sizeof(*r));
+	struct readers *r = pages_alloc(sizeof(*r));
 
 	if (!r)
 		return -ENOMEM;
@@ -52,7 +53,7 @@ void readers_destroy(struct readers *r)
 		return;
 	for (i = 0; i < r->used; i++)
 		close_reader(&r->reader[i]);
-	free(r);
+	pages_free(r, sizeof(*r));
 }
 
 static bool can_wait(const struct readers *all, const struct book_line *line)

@@ -25,6 +25,7 @@
 #include "src/libutil/crc32c.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"
+#include "src/libutil/pages.h"
 
 struct sampler {
 	struct settings settings;
@@ -170,7 +171,7 @@ static void publish(struct sampler *s, const struct ledger_page *page)
 int sampler_create(const struct settings *settings, const char *node, struct sampler **ret,
 		   struct errmsg *err)
 {
-	struct sampler *s = calloc(1, sizeof(*s));
+	struct sampler *s = pages_alloc(sizeof(*s));
 	int rc;
 
 	if (!s)
@@ -512,7 +513,7 @@ void sampler_destroy(struct sampler *s)
 	ledger_close(s->ledger);
 	sources_close(s->sources);
 	nodecpu_close(s->cpus);
-	free(s);
+	pages_free(s, sizeof(*s));
 }
 
 int sampler_node_energy(struct sampler *s, uint64_t *ret_energy_uj, uint64_t *ret_power_mw)

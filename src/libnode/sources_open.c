@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "src/libnode/sources_internal.h"
+#include "src/libutil/pages.h"
 
 /* In libraries of their own; all others are part of the plugin. */
 static const enum source_id modules[] = { SOURCE_HWMON, SOURCE_REDFISH, SOURCE_IPMI };
@@ -142,7 +143,7 @@ int sources_open(const char *choice, const struct source_ops *const *all, size_t
 		 const struct source_env *env, struct sources **ret, struct errmsg *err)
 {
 	const struct offer of = { .builtin = all, .nbuiltin = nall, .env = env };
-	struct sources *s = calloc(1, sizeof(*s));
+	struct sources *s = pages_alloc(sizeof(*s));
 	unsigned int i;
 
 	if (!s)
@@ -172,7 +173,7 @@ void sources_close(struct sources *s)
 		return;
 	for (i = 0; i < s->n; i++)
 		close_entry(&s->entry[i]);
-	free(s);
+	pages_free(s, sizeof(*s));
 }
 
 /* Estimates are open beside sensors in case that those measure neither CPU nor node. */

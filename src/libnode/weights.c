@@ -8,6 +8,7 @@
 #include "src/libmeter/cpuset.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/muldiv.h"
+#include "src/libutil/pages.h"
 
 /* Counters of a CPU that shows no CPU time are read every so many ticks only. */
 #define IDLE_CPU_TICKS 16
@@ -36,31 +37,40 @@ static int open_counters(struct weights *w)
 	return rc < 0 ? errmsg_errno(&w->why, rc, "hardware counters of the node") : 0;
 }
 
-static int setup_memory(struct weights *w)
+/* With its arrays of processors behind it. */
+static size_t size_for(uint32_t ncpus)
 {
-	uint32_t n = w->setup.topology->ncpus;
+	const struct weights *w = NULL;
+
+	return sizeof(*w) + ncpus * (sizeof(*w->cpu_ns) + sizeof(*w->delta_ns) + sizeof(*w->is_busy));
+}
+
+static struct weights *allocate(const struct weights_setup *setup)
+{
+	uint32_t n = setup->topology->ncpus;
+	struct weights *w = pages_alloc(size_for(n));
 	unsigned int s;
 
-	w->cpu_ns = calloc(n, sizeof(*w->cpu_ns));
-	w->delta_ns = calloc(n, sizeof(*w->delta_ns));
-	w->is_busy = calloc(n, sizeof(*w->is_busy));
-	if (!w->cpu_ns || !w->delta_ns || !w->is_busy)
-		return -ENOMEM;
+	if (!w)
+		return NULL;
+	w->setup = *setup;
+	w->cpu_ns = (uint64_t *)(w + 1);
+	w->delta_ns = w->cpu_ns + n;
+	w->is_busy = (bool *)(w->delta_ns + n);
 	for (s = 0; s < SOCKETS_MAX; s++)
 		fit_init(&w->socket[s].fit);
-	return smt_open(w->setup.sys_root, n, &w->smt);
+	return w;
 }
 
 int weights_create(const struct weights_setup *setup, struct weights **ret)
 {
-	struct weights *w = calloc(1, sizeof(*w));
+	struct weights *w = allocate(setup);
 	int rc;
 
 	if (!w)
 		return -ENOMEM;
-	w->setup = *setup;
 	memweights_open(&w->mem, setup->sys_root);
-	rc = setup_memory(w);
+	rc = smt_open(setup->sys_root, setup->topology->ncpus, &w->smt);
 	if (rc < 0) {
 		weights_destroy(w);
 		return rc;
@@ -81,10 +91,7 @@ void weights_destroy(struct weights *w)
 	cgcounters_destroy(w->counters);
 	memweights_close(&w->mem);
 	smt_close(w->smt);
-	free(w->cpu_ns);
-	free(w->delta_ns);
-	free(w->is_busy);
-	free(w);
+	pages_free(w, size_for(w->setup.topology->ncpus));
 }
 
 void weights_describe(const struct weights *w, char *buf, size_t size)

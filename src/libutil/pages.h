@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * pages.h - memory that a child of fork() does not get: it would end at once where it looked. For what a
+ * thread beside one that forks all the time writes to: the heap's pages are copied after each fork, one by one.
+ */
+#ifndef CEEMS_PAGES_H
+#define CEEMS_PAGES_H
+
+#include <stddef.h>
+
+/* Zeroed, whole pages. NULL: there is no memory. */
+void *pages_alloc(size_t size);
+/* SIZE as allocated. NULL: no-op. */
+void pages_free(void *p, size_t size);
+
+#endif
