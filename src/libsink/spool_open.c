@@ -133,7 +133,8 @@ static int copy_tail(int from, uint64_t at, uint64_t end, int to)
 
 /*
  * Sets aside what a crash left behind the last whole entry. If that fails (disk full) the bytes
- * stay where they are, where every reader stops before them.
+ * stay where they are, where every reader stops before them. They do so, too, in a file that is an orphan as
+ * well, of an adoption cut short: who writes it goes on until that name is gone, and vouches for it.
  */
 static int cut_torn_tail(struct spool *s, struct errmsg *err)
 {
@@ -141,6 +142,7 @@ static int cut_torn_tail(struct spool *s, struct errmsg *err)
 	_cleanup_close_ int torn_fd = -1;
 	struct spool_segment *seg;
 	char name[SPOOL_NAME_MAX];
+	struct stat st;
 	uint64_t tail;
 	int rc;
 
@@ -149,8 +151,12 @@ static int cut_torn_tail(struct spool *s, struct errmsg *err)
 	seg = &s->seg[s->nseg - 1];
 	spool_segment_name(name, seg->number, "seg");
 	fd = openat(s->dir_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return errmsg_errno(err, -errno, "%s/%s: cannot open", s->dir, name);
+	if (st.st_nlink > 1)
+		return 0;
+	s->stats.bytes += (uint64_t)st.st_size - seg->size;
+	seg->size = (uint64_t)st.st_size;
 	rc = find_tail(s, fd, seg, &tail);
 	if (rc < 0)
 		return errmsg_errno(err, rc, "%s/%s: cannot read", s->dir, name);

@@ -6,9 +6,12 @@
  */
 #include "src/libsink/spool.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -328,6 +331,55 @@ static void test_fence(void)
 	memset((void *)sh, 0, sizeof(*sh));
 }
 
+/* The name of the only orphan there is. */
+static bool find_orphan(char *ret, size_t size)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+
+	ret[0] = '\0';
+	while (d && (e = readdir(d)))
+		if (strstr(e->d_name, ".orphan"))
+			(void)snprintf(ret, size, "%s/%s", dir, e->d_name);
+	if (d)
+		closedir(d);
+	return ret[0];
+}
+
+/* Who adopts a file is killed before the old name is gone, while its writer is in the middle of an entry. */
+static void test_half_adopted(void)
+{
+	struct spool *a = NULL;
+	struct spool *b = NULL;
+	char orphan[PATH_MAX];
+	char segment[32];
+	struct stat st = { 0 };
+	off_t size;
+	int fd;
+
+	spool_open(dir, 8 * MIB, &a, &err);
+	append(a, 0, 1);
+	unlink(scratch_path(dir, "lock"));
+	spool_open(dir, 8 * MIB, &b, &err);
+	is_int(spool_sync(a, &err), -ESTALE, "the first has lost the spool");
+	append(a, 0, 2);
+	is_int(spool_sync(a, &err), 0, "and writes elsewhere");
+	if (!ok(find_orphan(orphan, sizeof(orphan)), "to a file of its own"))
+		return;
+	snprintf(segment, sizeof(segment), "%010" PRIu64 ".seg", spool_tail(b).segment);
+	spool_close(b);
+	is_int(link(orphan, scratch_path(dir, segment)), 0, "which the second makes a segment, and dies");
+	fd = open(orphan, O_WRONLY | O_APPEND | O_CLOEXEC);
+	ok(write(fd, "half", 4) == 4 && fstat(fd, &st) == 0, "when half an entry is in it");
+	size = st.st_size;
+	is_int(spool_open(dir, 8 * MIB, &b, &err), 0, "the third");
+	ok(fstat(fd, &st) == 0 && st.st_size == size, "cuts nothing off, as the first still vouches for it");
+	close(fd);
+	spool_close(b);
+	spool_close(a);
+	scratch_clear(dir);
+}
+
 int main(void)
 {
 	const char *given = getenv("SPOOL_SEED");
@@ -341,6 +393,7 @@ int main(void)
 	diag("SPOOL_SEED=%" PRIu64, seed);
 	test_takeover();
 	test_fence();
+	test_half_adopted();
 	test_both(&seed);
 	scratch_clear(dir);
 	rmdir(dir);
