@@ -341,15 +341,18 @@ def killed_after(kills, time):
     return any(k[0] >= time - 1 for k in kills)
 
 
-def untold_since(record, submit):
-    """When slurmctld began to owe slurmdbd the job's start. Until 23.11 it says it again until slurmdbd gives the
-    job an index, and with the end; from 24.11 it makes the index, and never says again what was lost with it."""
-    return submit if (record["db_index"] or 0) >> 32 else epoch(record["@end"])
+def tells_a_start_once():
+    """slurmctld of 24.11 and later makes a job's index itself, and never says again what was lost when it was
+    killed; nor does the job always have its index then (read_config.c:2369, 24.11.5). Until 23.11 it says a
+    start again until slurmdbd gives the job an index, and with the end."""
+    version = inside("slurmctld", "-V").split()[1].split(".")
+    return (int(version[0]), int(version[1])) >= (24, 11)
 
 
 def compare_sets(rows_of, said, kills, alive):
     """The rows of sacct that have a record, with it."""
     pairs = []
+    is_told_once = tells_a_start_once()
     ours = collections.defaultdict(list)
     for records in said.values():
         ours[base_of(records[-1])].append(records[-1])
@@ -370,7 +373,8 @@ def compare_sets(rows_of, said, kills, alive):
             err("jobs that sacct has and no record", f"{job} submitted {submit}: sacct "
                 f"{[(r['State'], r['Start'], r['End']) for r in rows]}, "
                 f"records {[r['key'] for r in records]}")
-        elif not rows and all(killed_after(kills, untold_since(r, submit)) for r in records):
+        elif not rows and all(
+                killed_after(kills, submit if is_told_once else epoch(r["@end"])) for r in records):
             note("jobs of which slurmctld, killed, never told slurmdbd",
                  f"{[(r['key'], r['state'], r['@end']) for r in records]}")
         elif rows and all(killed_after(kills, epoch(r["@end"])) for r in records):
