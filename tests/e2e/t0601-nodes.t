@@ -10,8 +10,10 @@ needs_plugins acct_gather spank jobcomp
 
 nodes='n1 n2 n3 n4 n5 n6 n7 n8'
 tasks=${CEEMS_ARRAY_TASKS:-1000}
-x11=
-[ ! -x /usr/bin/xauth ] || x11=,X11
+x11=,X11
+for tool in xauth Xvfb xprop; do
+	command -v $tool >/dev/null || x11=
+done
 cluster_up --nodes 8 --cpus 8 --fake-rapl --still-cpus --slurm-conf <(printf '%s\n' \
 	TreeWidth=2 LaunchParameters=use_interactive_step "PrologFlags=Contain$x11" MaxArraySize=10001) \
 	--ceems-conf <(printf '%s\n' Sinks=file IdleWatts=0.001 FinalEnergyWait=10m)
@@ -108,15 +110,45 @@ else
 	skip "no terminal for salloc: script(1) does not work here"
 fi
 
+# An X server that wants a cookie: what a task on a node tells it comes by way of srun.
+x_server() {
+	local cookie=0123456789abcdef0123456789abcdef
+
+	as user1 xauth -q -f "$home/cookies" add :0 . $cookie 2>/dev/null
+	as user1 Xvfb -displayfd 1 -auth "$home/cookies" -listen tcp -nolisten unix -nolisten local -noreset \
+		>"$e2e_work/display" 2>"$e2e_work/xvfb.out" &
+	xvfb=$!
+	wait_for 60 grep . "$e2e_work/display" || return
+	x11=localhost:$out
+	as user1 xauth -q add "$x11" . $cookie 2>/dev/null
+	wait_for 60 at_x xprop -root
+}
+at_x() {
+	as user1 env DISPLAY="$x11" "$@"
+}
 if [ -n "$x11" ]; then
-	as user1 xauth -q add localhost:10 . 0123456789abcdef0123456789abcdef 2>/dev/null
-	waiting x11 "a step with --x11" as user1 env DISPLAY=localhost:10 srun --x11 -N2 -n2 sh -c \
-		"echo \$SLURM_JOB_ID \$DISPLAY; exec $run $home/go1 $home/x11"
-	read -r job display <"$e2e_work/x11.out"
-	has "$display" "localhost:" "has a display, from the extern step"
+	rm "$home"/go?
+	x_server
+	ok $? "an X server"
+	at_x srun --x11 -N2 -n2 sh -c "
+		xprop -root -f CEEMS_\$SLURM_PROCID 8s -set CEEMS_\$SLURM_PROCID \"\$SLURM_JOB_ID \$DISPLAY\"
+		exec $run $home/go1 $home/x11" >"$e2e_work/x11.out" 2>&1 &
+	srun=$!
+	wait_for 120 are_there x11 2
+	there=$?
+	ok $there "a step with --x11"
+	[ $there -eq 0 ] || diag <"$e2e_work/x11.out"
+	feed_all 10000003 1000000
+	: >"$home/go1"
+	wait "$srun"
+	for n in 0 1; do
+		read -r _ _ job display < <(at_x xprop -root CEEMS_$n | tr -d '"')
+		has "$display" "localhost:" "task $n reached the X server, by a display of the extern step"
+	done
+	kill "$xvfb"
 	agrees "$job" "$job" 2 "and X11"
 else
-	skip "xauth is not installed"
+	skip "xauth, Xvfb or xprop is not installed (contrib/deps test)"
 fi
 
 # --- an array --------------------------------------------------------------------------------------
