@@ -73,8 +73,8 @@ int gpu_poll_start(const struct gpu_library_ops *ops, const char *path, struct g
 		   struct errmsg *err);
 
 /*
- * Asks for new samples and waits a few milliseconds for them, but not while the thread has yet to
- * answer an earlier question; then copies what there is.
+ * Asks for new samples and waits some milliseconds for them, but not where the last ones are new enough
+ * or while the thread has yet to answer an earlier question; then copies what there is.
  */
 void gpu_poll_ask(struct gpu_poll *p, struct gpu_view *ret);
 

@@ -111,4 +111,10 @@ static inline int fake_node_read(struct fake_node *n)
 	return fake_node_read_but(n, 0);
 }
 
+/* 100 W over SPAN_NS are 1 uJ in 10 ns, and what was left of one before. */
+static inline bool fake_is_100_w(uint64_t uj, uint64_t span_ns)
+{
+	return uj == span_ns / 10 || uj == span_ns / 10 + 1;
+}
+
 #endif

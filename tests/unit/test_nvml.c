@@ -110,8 +110,7 @@ static void test_old(void)
 	first_ns = n.r.part[0].until_ns;
 	ok(fake_node_read(&n) == 0, "a second sample");
 	span_ns = n.r.part[0].until_ns - first_ns;
-	/* 100 W are 1 uJ in 10 ns */
-	ok(n.uj[0] == span_ns / 10, "100 W over %" PRIu64 " ns are a tenth in uJ", span_ns);
+	ok(fake_is_100_w(n.uj[0], span_ns), "100 W over %" PRIu64 " ns are a tenth in uJ", span_ns);
 	fake_node_write(&n, "0 0 4000000000 0 0 0 ok\n");
 	n.rejected = 0;
 	do {
@@ -121,7 +120,7 @@ static void test_old(void)
 	fake_node_write(&n, "0 0 100000 0 0 0 ok\n");
 	ok(fake_node_read(&n) == 0, "4 MW is no power of a GPU; the next sample is");
 	span_ns = n.r.part[0].until_ns - first_ns;
-	ok(n.uj[0] == span_ns / 10, "and covers the time between");
+	ok(fake_is_100_w(n.uj[0], span_ns), "and covers the time between");
 	fake_node_close(&n);
 	n.env.nvml_library = LIBRARY;
 	fake_node_write(&n, "0 0 100000 0 0 0 no-counter\n");
@@ -218,6 +217,32 @@ static void count_lines(enum logger_level level, const char *line)
 	said_excess += level == LOGGER_ERROR && strstr(line, "beyond the first 16") != NULL;
 }
 
+/* Steps that begin and end one after the other do not have the driver asked at each. */
+static void test_often(void)
+{
+	uint64_t seen_ns = 0;
+	unsigned int samples;
+	struct fake_node n;
+	bool is_often = false;
+
+	init(&n, LIBRARY);
+	fake_node_write(&n, "0 10000 0 0 0 0 ok\n");
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0, "a GPU");
+	for (samples = 0; samples < 4;) {
+		uint64_t until_ns;
+
+		(void)n.ops->read(n.source, 0, 0, &n.state, &n.r);
+		until_ns = n.r.part[0].until_ns;
+		if (until_ns == seen_ns)
+			continue;
+		is_often |= samples > 0 && until_ns - seen_ns < 50 * NSEC_PER_MSEC;
+		seen_ns = until_ns;
+		samples++;
+	}
+	ok(!is_often, "is not asked again for some time, however often it is read");
+	fake_node_fini(&n);
+}
+
 /* What never shows anything is no fault of every tick; what there is no room for is told. */
 static void test_left_out(void)
 {
@@ -287,6 +312,7 @@ int main(void)
 	test_garbage();
 	test_lost();
 	test_new_library();
+	test_often();
 	test_left_out();
 	test_hang();
 	return done_testing();
