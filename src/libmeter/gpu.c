@@ -36,7 +36,11 @@ int gpu_load(const char *path, const struct gpu_symbol *symbols, size_t n, void 
 
 	if (rc < 0 && rc != -ENOENT)
 		return rc;
-	dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	/*
+	 * Never unmapped: NVML of driver 580 loads libcuda, whose thread stays, and each time that NVML itself
+	 * is unmapped an eventfd is left open.
+	 */
+	dl = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (!dl)
 		return errmsg_set(err, -ELIBACC, "%s", dlerror());
 	for (i = 0; i < n; i++) {
