@@ -279,6 +279,20 @@ static int read_specs(struct opening *o, const char *root, struct errmsg *err)
 	return 0;
 }
 
+/*
+ * No processor has psys alone. A virtual machine shows it so: of all its counters psys is the one that the
+ * kernel does not look at before it lists it, and it stands still.
+ */
+static bool has_only_psys(const struct powerpmu *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		if (p->event[i].kind->domain != DOMAIN_OTHER)
+			return false;
+	return p->n > 0;
+}
+
 static int open_events(struct powerpmu *p, const char *root, struct errmsg *err)
 {
 	_cleanup_free_ struct topology *topology = NULL;
@@ -297,7 +311,9 @@ static int open_events(struct powerpmu *p, const char *root, struct errmsg *err)
 		return errmsg_errno(err, rc, "processors and sockets");
 	o.topology = topology;
 	rc = open_cpumask(&o, mask, err);
-	if (rc == 0 && !p->n)
+	if (rc == 0 && has_only_psys(p))
+		rc = errmsg_set(err, -ENODEV, PMU "events has psys alone, which stands still");
+	else if (rc == 0 && !p->n)
 		rc = errmsg_set(err, -ENODEV, PMU "events has no energy");
 	return rc;
 }

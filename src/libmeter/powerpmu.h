@@ -22,8 +22,8 @@ struct powerpmu;
 
 /*
  * Opens energy-pkg, energy-ram and energy-psys on each CPU of the PMU's cpumask, which has one per
- * package or die. -ENODEV: there is no such PMU, or it counts no energy of packages, DRAM or the
- * platform. OPS and CTX have to outlive it.
+ * package or die. -ENODEV: there is no such PMU, or it counts no energy of packages or DRAM. OPS and CTX have
+ * to outlive it.
  */
 int powerpmu_open(const char *sys_root, const struct powerpmu_ops *ops, void *ctx,
 		  struct powerpmu **ret, struct errmsg *err);

@@ -94,6 +94,13 @@ static void pmu_start(struct pmu *t)
 		diag("no PMU: %s", t->m.err.text);
 }
 
+static void put_psys(struct pmu *t)
+{
+	machine_put(&t->m, EVENTS "energy-psys", "event=0x05\n");
+	machine_put(&t->m, EVENTS "energy-psys.unit", "Joules\n");
+	machine_put(&t->m, EVENTS "energy-psys.scale", "2.3283064365386962890625e-10\n");
+}
+
 static void test_absent(void)
 {
 	struct pmu t;
@@ -107,6 +114,9 @@ static void test_absent(void)
 	pmu_init(&t);
 	machine_shell("rm '%s/" EVENTS "'energy-[pr]*", t.m.root);
 	is_int(pmu_open(&t), -ENODEV, "a PMU that counts cores only");
+	put_psys(&t);
+	ok(pmu_open(&t) == -ENODEV && strstr(t.m.err.text, "psys alone"), "and psys, as in a virtual machine: %s",
+	   t.m.err.text);
 	pmu_fini(&t);
 }
 
@@ -264,9 +274,7 @@ static void test_psys(void)
 
 	pmu_init(&t);
 	machine_put(&t.m, PMU "cpumask", "0\n");
-	machine_put(&t.m, EVENTS "energy-psys", "event=0x05\n");
-	machine_put(&t.m, EVENTS "energy-psys.unit", "Joules\n");
-	machine_put(&t.m, EVENTS "energy-psys.scale", "2.3283064365386962890625e-10\n");
+	put_psys(&t);
 	(void)pmu_open(&t);
 	(void)pmu_read(&t);
 	t.k.count[0][5] = 9 * J;
