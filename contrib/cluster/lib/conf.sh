@@ -237,8 +237,10 @@ conf_tres_line() {
 }
 
 conf_write_slurm() {
-	local energy=none jobcomp=none jobacct=linux gres='' hosts='SlurmctldHost=ceems(127.0.0.1)'
+	local energy=none jobcomp=none jobacct=linux gpus gres='' hosts='SlurmctldHost=ceems(127.0.0.1)'
 
+	gpus=$(gpu_files n1 | wc -l)
+	[ "$WITH_GPUS$gpus" != yes0 ] || die "--gpus: there is no /dev/nvidia0 or the like"
 	[ "$have_acct_gather" = no ] || energy=ceems
 	[ "$have_jobcomp" = no ] || jobcomp=ceems
 	# each binds to its own host's address: both have the port of the one network
@@ -298,13 +300,13 @@ conf_write_slurm() {
 				AccountingStorageType=accounting_storage/slurmdbd
 				AccountingStorageHost=127.0.0.1
 				AccountingStoragePort=6819
-				AccountingStorageTRES=$(conf_tres_line)$([ "$FAKE_GPUS" = 0 ] || echo ,gres/gpu)
+				AccountingStorageTRES=$(conf_tres_line)$([ "$gpus" = 0 ] || echo ,gres/gpu)
 			EOT
 		fi
-		if [ "$FAKE_GPUS" != 0 ]; then
+		if [ "$gpus" != 0 ]; then
 			echo GresTypes=gpu,shard
 			gpu_gres >"$DIR/etc/gres.conf"
-			gres=Gres=gpu:$FAKE_GPUS,shard:$((4 * FAKE_GPUS))
+			gres=Gres=gpu:$gpus,shard:$((4 * gpus))
 		fi
 		local n
 		for ((n = 1; n <= NODES; n++)); do

@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2154
-# GPUs that are only played: per node a file of them, which a stand-in for NVIDIA's library reads at
-# every call (tests/fake/fake_gpu.h has its form), and a device file each, for gres.conf.
+# A node's GPUs: this machine's own (--gpus), or such that are only played (--fake-gpus): per node a file of
+# them, which a stand-in for NVIDIA's library reads at every call (tests/fake/fake_gpu.h has its form), and a
+# device file each, for gres.conf.
 
 gpu_library=tests/fake/.libs/fake_nvml.so
 
@@ -20,13 +21,24 @@ gpu_create() {
 	done
 }
 
+# gpu_files NODE: the device files of its GPUs, one a line; none: it has no GPU.
+gpu_files() {
+	local g
+
+	for ((g = 0; g < FAKE_GPUS; g++)); do
+		echo "$DIR/gpus/$1/nvidia$g"
+	done
+	[ "$WITH_GPUS" = no ] || find /dev -maxdepth 1 -name 'nvidia[0-9]*' | sort -V
+}
+
 # Lines of gres.conf.
 gpu_gres() {
-	local n
+	local n files
 
 	for ((n = 1; n <= NODES; n++)); do
-		echo "NodeName=n$n Name=gpu File=$DIR/gpus/n$n/nvidia[0-$((FAKE_GPUS - 1))]"
-		echo "NodeName=n$n Name=shard Count=$((4 * FAKE_GPUS))"
+		mapfile -t files < <(gpu_files "n$n")
+		printf "NodeName=n$n Name=gpu File=%s\n" "${files[@]}"
+		echo "NodeName=n$n Name=shard Count=$((4 * ${#files[@]}))"
 	done
 }
 
