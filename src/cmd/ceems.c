@@ -15,9 +15,7 @@
 
 static const struct cmd_info *const commands[] = {
 	&cmd_check,
-#ifdef HAVE_MARIADB
 	&cmd_db,
-#endif
 #ifdef HAVE_FACTORS
 	&cmd_factors,
 #endif

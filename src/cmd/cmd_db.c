@@ -9,13 +9,10 @@
 
 #include "src/cmd/cmd.h"
 #include "src/libsink/db_maintain.h"
-#include "src/libsink/mariadb_client.h"
 #include "src/libsink/migrate.h"
+#include "src/libsink/sink_module.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/parse.h"
-
-/* To count 100 million jobs takes minutes. */
-#define STATEMENT_TIMEOUT_NS (3600 * NSEC_PER_SEC)
 
 static void print_line(void *ctx, const char *line)
 {
@@ -23,8 +20,8 @@ static void print_line(void *ctx, const char *line)
 	puts(line);
 }
 
-static int migrate(const struct settings *s, const char *defaults_file, const char *sql_dir,
-		   bool dry_run)
+static int migrate(const struct sink_db *db, const struct settings *s, const char *defaults_file,
+		   const char *sql_dir, bool dry_run, struct errmsg *err)
 {
 	struct migrate_options options = {
 		.sql_dir = sql_dir,
@@ -32,89 +29,21 @@ static int migrate(const struct settings *s, const char *defaults_file, const ch
 		.dry_run = dry_run,
 		.report = print_line,
 	};
-	struct errmsg err = { 0 };
 
-	if (migrate_run(s, &options, &err) < 0)
-		return cmd_error("%s", err.text);
-	return CMD_OK;
+	return db->migrate(s, &options, err);
 }
 
-static int maintain(const struct settings *s, const char *defaults_file, uint64_t retention_ns,
-		    bool dry_run)
+static int maintain(const struct sink_db *db, const struct settings *s, const char *defaults_file,
+		    bool dry_run, struct errmsg *err)
 {
 	struct db_maintain_options options = {
 		.defaults_file = defaults_file,
-		.retention_ns = retention_ns,
+		.retention_ns = s->mariadb_retention_ns,
 		.dry_run = dry_run,
 		.report = print_line,
 	};
-	struct errmsg err = { 0 };
 
-	if (db_maintain_run(s, &options, &err) < 0)
-		return cmd_error("%s", err.text);
-	return CMD_OK;
-}
-
-/* A line with what SQL gives: one text; n/a for NULL. */
-static int print_row(MYSQL *m, const char *what, const char *sql, struct errmsg *err)
-{
-	MYSQL_RES *res;
-	MYSQL_ROW row;
-
-	if (mysql_query(m, sql) || !(res = mysql_store_result(m)))
-		return errmsg_set(err, -EIO, "%s: %s", what, mysql_error(m));
-	row = mysql_fetch_row(res);
-	printf("%-32s %s\n", what, row && row[0] ? row[0] : "n/a");
-	mysql_free_result(res);
-	return 0;
-}
-
-static int status(const struct settings *s, const char *defaults_file)
-{
-#define IN_HERE " FROM information_schema."
-#define OF_JOB " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'job'"
-	static const struct {
-		const char *what;
-		const char *sql;
-	} row[] = {
-		{ "jobs", "SELECT COUNT(*) FROM job" },
-		{ "steps", "SELECT COUNT(*) FROM step" },
-		{ "jobs whose energy is not final", "SELECT COUNT(*) FROM job WHERE NOT energy_final" },
-		{ "oldest submission", "SELECT MIN(submit_time) FROM job" },
-		{ "partitions of job", "SELECT COUNT(PARTITION_NAME)" IN_HERE "PARTITIONS" OF_JOB },
-		{ "lowest and highest month", "SELECT CONCAT(MIN(PARTITION_NAME), ' ', MAX("
-		  "PARTITION_NAME))" IN_HERE "PARTITIONS" OF_JOB " AND PARTITION_NAME <> 'pmax'" },
-		{ "archived until", "SELECT MAX(partition_of) FROM archived WHERE state = 'gone'" },
-		{ "jobs archived", "SELECT COALESCE(SUM(jobs), 0) FROM archived" },
-		{ "last archived at (UTC)", "SELECT MAX(archived_at) FROM archived" },
-		{ "size, MiB", "SELECT ROUND(SUM(DATA_LENGTH + INDEX_LENGTH) / 1048576)" IN_HERE
-		  "TABLES WHERE TABLE_SCHEMA = DATABASE()" },
-	};
-	struct errmsg err = { 0 };
-	MYSQL *m = NULL;
-	uint64_t n;
-	size_t i;
-	int rc;
-
-	if (!defaults_file)
-		defaults_file = s->mariadb_defaults_file;
-	rc = mariadb_client_check(defaults_file, &err);
-	if (rc == 0)
-		rc = mariadb_client_open(defaults_file, s->mariadb_database, STATEMENT_TIMEOUT_NS,
-					 0, 0, &m, &err);
-	if (rc == 0)
-		rc = mariadb_client_schema(m, &n, &err);
-	if (rc == 0) {
-		printf("%-32s %s\n", "database", s->mariadb_database);
-		printf("%-32s %llu%s\n", "schema", (unsigned long long)n,
-		       n < MARIADB_SCHEMA ? " (too old: ceems db migrate)" :
-		       n > MARIADB_SCHEMA ? " (of a later version: what it added stays empty)" : "");
-		rc = n < MARIADB_SCHEMA ? errmsg_set(&err, -EPROTO, "the schema is too old") : 0;
-	}
-	for (i = 0; rc == 0 && i < ARRAY_SIZE(row); i++)
-		rc = print_row(m, row[i].what, row[i].sql, &err);
-	mariadb_client_close(m);
-	return rc < 0 ? cmd_error("%s", err.text) : CMD_OK;
+	return db->maintain(s, &options, err);
 }
 
 /* As MariadbRetention. */
@@ -141,12 +70,15 @@ static int run(const struct cmd_info *self, int argc, char **argv)
 	};
 	const char *defaults_file = NULL;
 	const char *retention = NULL;
+	const struct sink_module *module;
 	const char *sql_dir = NULL;
 	const char *conf = NULL;
+	struct errmsg err = { 0 };
 	bool dry_run = false;
 	struct settings s;
 	const char *action;
 	int opt;
+	int rc;
 
 	while ((opt = getopt_long(argc, argv, "hc:", options, NULL)) >= 0) {
 		if (opt == 'c')
@@ -172,13 +104,17 @@ static int run(const struct cmd_info *self, int argc, char **argv)
 	if (retention && parse_retention(retention, &s.mariadb_retention_ns) < 0)
 		return cmd_error("--retention: '%s' is neither 0 nor a time of 31d or more",
 				 retention);
+	if (sink_module_load(&s, "mariadb", &module, &err) < 0)
+		return cmd_error("%s (%s)", err.text, sink_module_hint("mariadb"));
 	/* OpenSSL writes to a server that is gone */
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (!strcmp(action, "migrate"))
-		return migrate(&s, defaults_file, sql_dir, dry_run);
-	if (!strcmp(action, "maintain"))
-		return maintain(&s, defaults_file, s.mariadb_retention_ns, dry_run);
-	return status(&s, defaults_file);
+		rc = migrate(module->db, &s, defaults_file, sql_dir, dry_run, &err);
+	else if (!strcmp(action, "maintain"))
+		rc = maintain(module->db, &s, defaults_file, dry_run, &err);
+	else
+		rc = module->db->status(&s, defaults_file, print_line, NULL, &err);
+	return rc < 0 ? cmd_error("%s", err.text) : CMD_OK;
 }
 
 const struct cmd_info cmd_db = {

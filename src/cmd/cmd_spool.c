@@ -15,7 +15,7 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/spool_ls.h"
 #include "src/cmd/spool_replay.h"
-#include "src/libsink/sinks.h"
+#include "src/libsink/sink_module.h"
 #include "src/libsink/spool_view.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/parse.h"

@@ -297,6 +297,8 @@ const struct kvconf_key settings_keys[] = {
 	    "Folder of the programs that slurmd runs (ceems-bpf, ...); empty: the one installed."),
 	KEY("Sinks", parse_sinks, sinks, "file",
 	    "Where job records go: file, kafka, mariadb, by comma."),
+	KEY("SinkDir", parse_path, sink_dir, "",
+	    "Folder of the modules of sinks; empty: the one installed."),
 	KEY("SpoolDir", parse_path, spool_dir, "/var/spool/ceems",
 	    "Folder of the spool; SlurmUser's, on the disk StateSaveLocation is on."),
 	KEY("SpoolMaxSize", kvconf_size, spool_max_bytes, "2G",

@@ -58,6 +58,7 @@ struct settings {
 	char helper_dir[SETTINGS_PATH_MAX]; /* of ceems-bpf and others; empty: the one installed */
 	/* controller */
 	char sinks[128];	       /* names by comma: file,kafka,mariadb */
+	char sink_dir[SETTINGS_PATH_MAX]; /* modules of sinks; empty: the one installed */
 	char spool_dir[SETTINGS_PATH_MAX];
 	uint64_t spool_max_bytes;
 	char record_file[SETTINGS_PATH_MAX];

@@ -67,8 +67,20 @@ void sink_refuse(struct sink_item *item, enum sink_result *result, const char *w
 /* Of an item that was refused. */
 const char *sink_why(const struct sink_item *item);
 
+/* What a deliverer has to know of a sink before its module is loaded (sink_module.h). */
+#define SINK_KAFKA                                                                             \
+	.name = "kafka",                                                                       \
+	.kinds = SPOOL_MASK(SPOOL_RECORD) | SPOOL_MASK(SPOOL_STEPS) | SPOOL_MASK(SPOOL_START), \
+	.max_batch = SINK_KAFKA_BATCH, .max_bytes = (size_t)8 << 20
+#define SINK_KAFKA_BATCH 8192 /* two are with the client at most: 16 requests of its default size */
+#define SINK_MARIADB                                                   \
+	.name = "mariadb",                                                                     \
+	.kinds = SPOOL_MASK(SPOOL_RECORD) | SPOOL_MASK(SPOOL_STEPS),                           \
+	.max_batch = SINK_MARIADB_BATCH
+#define SINK_MARIADB_BATCH 500
+
 extern const struct sink_ops sink_file;	   /* libsink */
-extern const struct sink_ops sink_kafka;   /* libsinkkafka */
-extern const struct sink_ops sink_mariadb; /* libsinkmariadb */
+extern const struct sink_ops sink_kafka;   /* libsinkkafka, which is in the module */
+extern const struct sink_ops sink_mariadb; /* libsinkmariadb, likewise */
 
 #endif

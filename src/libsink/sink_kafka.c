@@ -16,7 +16,6 @@
  * they must after a crash.
  */
 #define _GNU_SOURCE /* pthread_tryjoin_np */
-#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -33,9 +32,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
-#define WINDOW 8192
-/* Two of them are with the client at most: eight requests of its default size. */
-#define WINDOW_BYTES ((size_t)8 << 20)
+#define WINDOW SINK_KAFKA_BATCH
 #define CLOSE_TIMEOUT_NS (900 * NSEC_PER_MSEC)
 #define POLL_MS 100
 /* With deliver.c's back-off, this many tries take about half a minute. */
@@ -115,19 +112,10 @@ static int make_socket(int domain, int type, int protocol, void *arg)
 	return fd;
 }
 
-/* What ADDRESS is in stays mapped. */
-static void pin(uintptr_t address)
-{
-	Dl_info where;
-
-	if (dladdr((void *)address, &where))
-		(void)dlopen(where.dli_fname, RTLD_LAZY | RTLD_NODELETE | RTLD_NOLOAD);
-}
-
 /*
  * rd_kafka_destroy() joins the client's threads, and one of them may sit in a DNS query for long.
- * It gets a thread of its own. When that takes too long we go, and our module can be unloaded: then
- * librdkafka and make_socket() stay mapped.
+ * It gets a thread of its own. When that takes too long we go; librdkafka and make_socket() stay
+ * mapped, as their module does.
  */
 static void destroy_client(struct sink *k)
 {
@@ -148,7 +136,6 @@ static void destroy_client(struct sink *k)
 	(void)rd_kafka_purge(rk, PURGE_ALL);
 	(void)rd_kafka_poll(rk, 0);
 	rd_kafka_set_log_level(rk, 0);
-	pin((uintptr_t)rd_kafka_destroy);
 	/* It returns nothing and nobody reads what the thread returned. */
 	start = (void *(*)(void *))(uintptr_t)rd_kafka_destroy;
 	(void)sigfillset(&all); /* the host's signals are for its own threads */
@@ -162,7 +149,6 @@ static void destroy_client(struct sink *k)
 	while (pthread_tryjoin_np(thread, NULL) == EBUSY) {
 		if (clock_mono_ns() > deadline) {
 			logger_info("ceems: kafka: the client takes long to close; left to it");
-			pin((uintptr_t)make_socket);
 			(void)pthread_detach(thread);
 			return;
 		}
@@ -512,10 +498,7 @@ static int kafka_deliver(struct sink *k, struct sink_item *item, size_t n,
 }
 
 const struct sink_ops sink_kafka = {
-	.name = "kafka",
-	.kinds = SPOOL_MASK(SPOOL_RECORD) | SPOOL_MASK(SPOOL_STEPS) | SPOOL_MASK(SPOOL_START),
-	.max_batch = WINDOW,
-	.max_bytes = WINDOW_BYTES,
+	SINK_KAFKA,
 	.open = kafka_open,
 	.deliver = kafka_deliver,
 	.close = kafka_close,

@@ -24,7 +24,7 @@
 #include "src/libsink/sqlrow.h"
 #include "src/libutil/clock.h"
 
-#define MAX_BATCH 500
+#define MAX_BATCH SINK_MARIADB_BATCH
 #define CHUNK 64 /* records whose rows are made and sent together */
 #define SLICE_MIN 8
 #define DEADLOCK_TRIES 5
@@ -536,9 +536,7 @@ static int mariadb_deliver(struct sink *k, struct sink_item *item, size_t n,
 }
 
 const struct sink_ops sink_mariadb = {
-	.name = "mariadb",
-	.kinds = SPOOL_MASK(SPOOL_RECORD) | SPOOL_MASK(SPOOL_STEPS),
-	.max_batch = MAX_BATCH,
+	SINK_MARIADB,
 	.open = mariadb_open,
 	.deliver = mariadb_deliver,
 	.close = mariadb_close,

@@ -36,4 +36,7 @@ exports spank/.libs/spank_ceems.so "$base" "slurm_spank_[a-z_]* spank_options"
 for source in hwmon ipmi redfish; do
 	exports src/sources/.libs/ceems_source_$source.so ceems_source ""
 done
+for sink in kafka mariadb; do
+	exports src/libsink/.libs/ceems_sink_$sink.so ceems_sink ""
+done
 done_testing

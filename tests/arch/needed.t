@@ -10,7 +10,8 @@ needed() {
 	readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'
 }
 
-for plugin in acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ceems.so; do
+for plugin in acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ceems.so \
+	jobcomp/.libs/jobcomp_ceems.so; do
 	so=$top_builddir/$plugin
 	if [ ! -e "$so" ]; then
 		skip "$plugin is not built"
@@ -19,18 +20,20 @@ for plugin in acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ce
 	is "$(needed "$so" | grep -vE "$libc")" "" \
 		"$plugin needs libc and nothing else"
 done
-# A source's module has its library, so that nothing else has to.
-while read -r source library; do
-	so=$top_builddir/src/sources/.libs/ceems_source_$source.so
+# A module has its library, so that nothing else has to.
+while read -r module library; do
+	so=$top_builddir/src/$module.so
 	if [ ! -e "$so" ]; then
-		skip "ceems_source_$source.so is not built"
+		skip "${module##*/}.so is not built"
 		continue
 	fi
-	is "$(needed "$so" | grep -vE "$libc|^($library)\.so")" "" "source $source needs $library"
+	is "$(needed "$so" | grep -vE "$libc|^($library)\.so")" "" "${module##*/} needs $library"
 done <<'END'
-hwmon libsensors
-ipmi libc
-redfish libcurl|libjansson
+sources/.libs/ceems_source_hwmon libsensors
+sources/.libs/ceems_source_ipmi libc
+sources/.libs/ceems_source_redfish libcurl|libjansson
+libsink/.libs/ceems_sink_kafka librdkafka
+libsink/.libs/ceems_sink_mariadb libmariadb
 END
 for plugin in acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ceems.so \
 	jobcomp/.libs/jobcomp_ceems.so; do

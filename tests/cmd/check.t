@@ -156,6 +156,7 @@ rm "$dir/sinfo" "$dir/munge"
 # sinks
 cat >>"$dir/ceems.conf" <<END
 Sinks=kafka,mariadb
+SinkDir=$top_builddir/src/libsink/.libs
 KafkaConf=$dir/kafka.conf
 MariadbDefaultsFile=$dir/none
 CorrectionWait=60d
@@ -169,6 +170,11 @@ chmod 600 "$dir/kafka.conf"
 check
 has "$out" "no bootstrap server answers: " "a broker that is down"
 has "$out" "127.0.0.1:1" "by name"
+sed -i "s,^SinkDir=.*,SinkDir=$dir/nomodules," "$dir/ceems.conf"
+check
+has "$out" "error  kafka          $dir/nomodules/ceems_sink_kafka.so: is not built or not installed; its records wait" \
+	"a sink without its module"
+has "$out" "-> apt install slurm-ceems-kafka" "  and what to type"
 has "$out" "a correction may come after its job was archived" "CorrectionWait over MariadbRetention"
 has "$out" "$dir/none: No such file" "credentials that are not there"
 

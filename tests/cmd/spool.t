@@ -13,6 +13,7 @@ spool=$dir/spool
 cat >"$dir/ceems.conf" <<END
 SpoolDir=$spool
 Sinks=file,kafka
+SinkDir=$top_builddir/src/libsink/.libs
 KafkaConf=$dir/kafka.conf
 END
 echo "bootstrap.servers=127.0.0.1:1" >"$dir/kafka.conf"

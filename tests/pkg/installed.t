@@ -70,6 +70,8 @@ is "$(dpkg-query -W -f '${db:Status-Status}\n' "${names[@]}" | sort -u)" install
 has "$(dpkg-query -W -f '${Depends}' slurm-ceems-jobcomp-*)" "slurmctld (<< " "jobcomp is for one version of Slurm"
 is "$(readelf -d "$plugins/spank_ceems.so" | grep -cE 'rdkafka|mariadb|freeipmi')" 0 \
 	"srun maps no client library"
+is "$(readelf -d "$plugins/jobcomp_ceems.so" /usr/bin/ceems | grep -cE 'rdkafka|mariadb')" 0 \
+	"nor slurmctld and the command, but for their sinks"
 is "$(dpkg-query -W -f '${Depends}' slurm-ceems-node | grep -cE 'freeipmi|rdkafka|mariadb')" 0 \
 	"a node needs none"
 units=/usr/lib/systemd/system

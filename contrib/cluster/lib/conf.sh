@@ -373,6 +373,8 @@ conf_write_ceems() {
 		EOT
 		[ ! -d "$BUILDDIR/src/sources/.libs" ] ||
 			echo "SourceDir=/run/ceems-build/src/sources/.libs"
+		[ ! -d "$BUILDDIR/src/libsink/.libs" ] ||
+			echo "SinkDir=/run/ceems-build/src/libsink/.libs"
 		echo "HelperDir=$DIR/helpers"
 		[ "$WITH_KAFKA" = no ] || echo "KafkaConf=$DIR/etc/kafka.conf"
 		if [ "$FAKE_RAPL" = yes ]; then

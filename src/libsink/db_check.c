@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libsink/db_check.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/libsink/db_partition.h"
+#include "src/libsink/mariadb_client.h"
+#include "src/libutil/clock.h"
+
+#define CONNECT_TIMEOUT_NS (3 * NSEC_PER_SEC)
+/* To count 100 million jobs takes minutes. */
+#define STATEMENT_TIMEOUT_NS (3600 * NSEC_PER_SEC)
+
+/* Months come by `ceems db maintain`: how many are ahead says when it last ran. */
+static void check_partitions(MYSQL *m, sink_tell_fn *tell, void *ctx)
+{
+	_cleanup_free_ struct db_partition *p = NULL;
+	uint32_t month = db_partition_month_of(clock_wall_ns() / NSEC_PER_SEC);
+	struct errmsg err = { 0 };
+	struct errmsg text;
+	size_t n = 0;
+
+	if (db_partition_list(m, "job", &p, &n, &err) < 0) {
+		(void)errmsg_set(&text, 0, "cannot see partitions: %s", err.text);
+		tell(ctx, SINK_WARN, "look at its rights", text.text);
+	} else if (!n || p[n - 1].month < month + 1) {
+		tell(ctx, SINK_WRONG, "ceems db maintain, and enable ceems-db-maintain.timer",
+		     "job has no partition for the next month: jobs pile up in one");
+	} else if (p[n - 1].month + 2 <= month + DB_PARTITION_AHEAD) {
+		tell(ctx, SINK_WARN, "systemctl enable --now ceems-db-maintain.timer",
+		     "`ceems db maintain` has not run for two months: nothing is archived");
+	}
+}
+
+/* The writer needs to add and correct rows; slurmctld's machine should not hold a key to more. */
+static void check_rights(MYSQL *m, sink_tell_fn *tell, void *ctx)
+{
+	static const char *const wide[] = { "ALL PRIVILEGES", "DELETE", "DROP", "ALTER", "SUPER",
+					    "FILE", "CREATE USER", "GRANT OPTION" };
+	MYSQL_RES *res = NULL;
+	struct errmsg text;
+	MYSQL_ROW row;
+	size_t i;
+
+	if (mysql_query(m, "SHOW GRANTS") || !(res = mysql_store_result(m)))
+		return;
+	while ((row = mysql_fetch_row(res))) {
+		for (i = 0; row[0] && i < ARRAY_SIZE(wide); i++) {
+			if (!strstr(row[0], wide[i]))
+				continue;
+			(void)errmsg_set(&text, 0, "the writer may %s: more than SELECT, INSERT, UPDATE",
+					 wide[i]);
+			tell(ctx, SINK_WARN, "sql/grants.sql.example has what it needs", text.text);
+			mysql_free_result(res);
+			return;
+		}
+	}
+	mysql_free_result(res);
+}
+
+static void tell_trouble(const struct errmsg *err, sink_tell_fn *tell, void *ctx)
+{
+	if (strstr(err->text, "Unknown database") || strstr(err->text, "to database"))
+		tell(ctx, SINK_WRONG, "ceems db migrate --defaults-file <of who may create it>, and "
+		     "sql/grants.sql.example", err->text);
+	else if (strstr(err->text, "denied"))
+		tell(ctx, SINK_WRONG, "user and password in MariadbDefaultsFile, as "
+		     "sql/grants.sql.example made them", err->text);
+	else
+		tell(ctx, SINK_WARN, "records wait in the spool until it is up", err->text);
+}
+
+void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
+{
+	const char *database = s->mariadb_database;
+	struct errmsg err = { 0 };
+	struct errmsg text;
+	uint64_t schema = 0;
+	MYSQL *m = NULL;
+	int rc;
+
+	rc = mariadb_client_open(s->mariadb_defaults_file, database, CONNECT_TIMEOUT_NS, 0, 0, &m,
+				 &err);
+	if (rc == 0)
+		rc = mariadb_client_schema(m, &schema, &err);
+	if (rc < 0) {
+		tell_trouble(&err, tell, ctx);
+	} else if (schema < MARIADB_SCHEMA) {
+		(void)errmsg_set(&text, 0, "database %s has schema %" PRIu64 ", %u is needed",
+				 database, schema, MARIADB_SCHEMA);
+		tell(ctx, SINK_WRONG, "ceems db migrate", text.text);
+	} else {
+		if (schema > MARIADB_SCHEMA) {
+			(void)errmsg_set(&text, 0, "database %s has schema %" PRIu64 ", this version "
+					 "fills %u: what is new stays empty, and nothing is archived",
+					 database, schema, MARIADB_SCHEMA);
+			tell(ctx, SINK_WARN, "install the version that made the schema", text.text);
+		}
+		(void)errmsg_set(&text, 0, "database %s, schema %" PRIu64, database, schema);
+		tell(ctx, SINK_GOOD, NULL, text.text);
+		check_partitions(m, tell, ctx);
+		check_rights(m, tell, ctx);
+	}
+	mariadb_client_close(m);
+}
+
+/* --- ceems db status ------------------------------------------------------------------------- */
+
+/* A line with what SQL gives: one text; n/a for NULL. */
+static int report_row(MYSQL *m, const char *what, const char *sql, db_report_fn report, void *ctx,
+		      struct errmsg *err)
+{
+	MYSQL_RES *res;
+	MYSQL_ROW row;
+
+	if (mysql_query(m, sql) || !(res = mysql_store_result(m)))
+		return errmsg_set(err, -EIO, "%s: %s", what, mysql_error(m));
+	row = mysql_fetch_row(res);
+	db_report(report, ctx, "%-32s %s", what, row && row[0] ? row[0] : "n/a");
+	mysql_free_result(res);
+	return 0;
+}
+
+int db_status(const struct settings *s, const char *defaults_file, db_report_fn report, void *ctx,
+	      struct errmsg *err)
+{
+#define IN_HERE " FROM information_schema."
+#define OF_JOB " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'job'"
+	static const struct {
+		const char *what;
+		const char *sql;
+	} row[] = {
+		{ "jobs", "SELECT COUNT(*) FROM job" },
+		{ "steps", "SELECT COUNT(*) FROM step" },
+		{ "jobs whose energy is not final", "SELECT COUNT(*) FROM job WHERE NOT energy_final" },
+		{ "oldest submission", "SELECT MIN(submit_time) FROM job" },
+		{ "partitions of job", "SELECT COUNT(PARTITION_NAME)" IN_HERE "PARTITIONS" OF_JOB },
+		{ "lowest and highest month", "SELECT CONCAT(MIN(PARTITION_NAME), ' ', MAX("
+		  "PARTITION_NAME))" IN_HERE "PARTITIONS" OF_JOB " AND PARTITION_NAME <> 'pmax'" },
+		{ "archived until", "SELECT MAX(partition_of) FROM archived WHERE state = 'gone'" },
+		{ "jobs archived", "SELECT COALESCE(SUM(jobs), 0) FROM archived" },
+		{ "last archived at (UTC)", "SELECT MAX(archived_at) FROM archived" },
+		{ "size, MiB", "SELECT ROUND(SUM(DATA_LENGTH + INDEX_LENGTH) / 1048576)" IN_HERE
+		  "TABLES WHERE TABLE_SCHEMA = DATABASE()" },
+	};
+	MYSQL *m = NULL;
+	uint64_t n;
+	size_t i;
+	int rc;
+
+	if (!defaults_file)
+		defaults_file = s->mariadb_defaults_file;
+	rc = mariadb_client_check(defaults_file, err);
+	if (rc == 0)
+		rc = mariadb_client_open(defaults_file, s->mariadb_database, STATEMENT_TIMEOUT_NS,
+					 0, 0, &m, err);
+	if (rc == 0)
+		rc = mariadb_client_schema(m, &n, err);
+	if (rc == 0) {
+		db_report(report, ctx, "%-32s %s", "database", s->mariadb_database);
+		db_report(report, ctx, "%-32s %" PRIu64 "%s", "schema", n,
+			  n < MARIADB_SCHEMA ? " (too old: ceems db migrate)" :
+			  n > MARIADB_SCHEMA ? " (of a later version: what it added stays empty)" :
+					       "");
+		rc = n < MARIADB_SCHEMA ? errmsg_set(err, -EPROTO, "the schema is too old") : 0;
+	}
+	for (i = 0; rc == 0 && i < ARRAY_SIZE(row); i++)
+		rc = report_row(m, row[i].what, row[i].sql, report, ctx, err);
+	mariadb_client_close(m);
+	return rc;
+}

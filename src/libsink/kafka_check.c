@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libsink/kafka_check.h"
+
+#include <errno.h>
+
+#include "src/libsink/kafka_probe.h"
+#include "src/libutil/clock.h"
+
+#define TIMEOUT_NS (3 * NSEC_PER_SEC)
+
+static void check_topics(const struct settings *s, const struct kafka_probe *k,
+			 sink_tell_fn *tell, void *ctx)
+{
+	const char *start = s->kafka_start_topic;
+	struct errmsg text;
+
+	if (k->partitions) {
+		(void)errmsg_set(&text, 0, "%d brokers, topic %s has %d partitions", k->brokers,
+				 s->kafka_topic, k->partitions);
+		tell(ctx, SINK_GOOD, NULL, text.text);
+	} else {
+		(void)errmsg_set(&text, 0, "the brokers answer, but topic %s is not there, or not for "
+				 "this client; records wait unless brokers make topics",
+				 s->kafka_topic);
+		tell(ctx, SINK_WARN, "make it, or give the client its rights: contrib/kafka/README.md",
+		     text.text);
+	}
+	if (*start && !k->start_partitions) {
+		(void)errmsg_set(&text, 0, "topic %s is not there, or not for this client: starts are "
+				 "set aside as dead letters", start);
+		tell(ctx, SINK_WARN, "make it, or KafkaStartTopic=", text.text);
+	}
+}
+
+void kafka_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
+{
+	struct errmsg err = { 0 };
+	struct kafka_probe k;
+	struct errmsg text;
+
+	switch (kafka_probe(s->kafka_conf, s->kafka_topic, s->kafka_start_topic, TIMEOUT_NS, &k,
+			    &err)) {
+	case 0:
+		check_topics(s, &k, tell, ctx);
+		break;
+	case -EHOSTUNREACH:
+		(void)errmsg_set(&text, 0, "no bootstrap server answers: %s", err.text);
+		tell(ctx, SINK_WARN, "records wait in the spool until it is up", text.text);
+		break;
+	case -EACCES:
+		(void)errmsg_set(&text, 0, "no agreement with the broker: %s", err.text);
+		tell(ctx, SINK_WRONG, "the properties ssl.* and sasl.* in KafkaConf", text.text);
+		break;
+	default:
+		tell(ctx, SINK_WRONG, "put KafkaConf right", err.text);
+		break;
+	}
+}

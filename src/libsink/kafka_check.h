@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef CEEMS_KAFKA_CHECK_H
+#define CEEMS_KAFKA_CHECK_H
+
+#include "src/libsink/sink_module.h"
+
+/* Part of struct sink_module: brokers and topics. */
+void kafka_check(const struct settings *s, sink_tell_fn *tell, void *ctx);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libutil/module.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/libutil/trust.h"
+
+/* What dlerror() says begins with the path; the library's own words are what helps. */
+static const char *load_error(const char *path)
+{
+	const char *text = dlerror();
+	size_t len = strlen(path);
+
+	if (!text)
+		return "cannot be loaded";
+	return strncmp(text, path, len) || strncmp(text + len, ": ", 2) ? text : text + len + 2;
+}
+
+int module_open(const char *path, const char *symbol, void **ret_handle, module_fn **ret_fn,
+		struct errmsg *err)
+{
+	module_fn *fn;
+	void *handle;
+	int rc;
+
+	if (access(path, F_OK) < 0)
+		return errno == ENOENT ? errmsg_set(err, -ENOENT, "%s: is not built or not installed",
+						    path) :
+					 errmsg_errno(err, -errno, "%s", path);
+	rc = trust_check(path, err);
+	if (rc < 0)
+		return rc;
+	/* LOCAL: its library's names are not for the daemon. NOW: what is missing shows here. */
+	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!handle)
+		return errmsg_set(err, -ELIBACC, "%s: %s", path, load_error(path));
+	/* ISO C has no such cast, POSIX promises that it works. */
+	*(void **)&fn = dlsym(handle, symbol);
+	if (!fn) {
+		module_close(handle);
+		return errmsg_set(err, -EPROTO, "%s: is no module: no %s in it", path, symbol);
+	}
+	*ret_handle = handle;
+	*ret_fn = fn;
+	return 0;
+}
+
+void module_close(void *handle)
+{
+	if (handle)
+		(void)dlclose(handle);
+}
