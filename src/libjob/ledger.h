@@ -33,10 +33,11 @@
 #include "src/libjob/metric.h"
 #include "src/libjob/perfwish.h"
 #include "src/libjob/split.h"
+#include "src/libmeter/cgmount.h"
 #include "src/libmeter/source.h"
 #include "src/libutil/errmsg.h"
 
-#define LEDGER_VERSION 8
+#define LEDGER_VERSION 9
 #define LEDGER_STEPS 1024
 #define LEDGER_STEPS_OF_USER (LEDGER_STEPS / 2) /* of one user: the others need some, too */
 #define LEDGER_JOBS LEDGER_STEPS /* as many: an open step always finds room for its job */
@@ -237,6 +238,9 @@ void ledger_account_figures(const struct ledger_page *page, const struct account
 /* The same by the current page, without a copy of it. -EAGAIN as with ledger_snapshot(). */
 int ledger_figures(const struct ledger *l, const struct account *a, struct figures *figures);
 
+/* What ledger_set_mounts() left; false: nothing. */
+bool ledger_mounts(const struct ledger *l, struct cgmount_points *ret);
+
 /* --- slurmstepd ------------------------------------------------------------------------- */
 
 /*
@@ -300,6 +304,9 @@ void ledger_hint_tick(struct ledger *l);
  */
 struct ledger_page *ledger_begin(struct ledger *l);
 void ledger_turn(struct ledger *l);
+
+/* For all that open the ledger, so that they need not look for themselves. */
+void ledger_set_mounts(struct ledger *l, const struct cgmount_points *mounts);
 
 /* The current page, for the sampler's own reading. */
 const struct ledger_page *ledger_current(const struct ledger *l);

@@ -401,3 +401,24 @@ const char *ledger_node(const struct ledger *l)
 {
 	return l->node;
 }
+
+/* --- mount points ----------------------------------------------------------------------- */
+
+void ledger_set_mounts(struct ledger *l, const struct cgmount_points *mounts)
+{
+	atomic_store(&l->file->mounts_known, 0);
+	l->file->mounts = *mounts;
+	atomic_store(&l->file->mounts_known, 1);
+}
+
+bool ledger_mounts(const struct ledger *l, struct cgmount_points *ret)
+{
+	/* whoever reads while another slurmd takes over may have half a name, which leads nowhere */
+	if (!atomic_load(&l->file->mounts_known))
+		return false;
+	*ret = l->file->mounts;
+	ret->v2[sizeof(ret->v2) - 1] = '\0';
+	ret->cpuacct[sizeof(ret->cpuacct) - 1] = '\0';
+	ret->freezer[sizeof(ret->freezer) - 1] = '\0';
+	return true;
+}

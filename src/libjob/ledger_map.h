@@ -50,7 +50,8 @@ struct ledger_file {
 	_Atomic uint32_t served;   /* futex: and the last of them that a turned tick answered */
 	_Atomic uint32_t slots_full; /* claims that found none */
 	_Atomic uint32_t slots_used; /* slots ever claimed: none is beyond */
-	uint32_t pad;
+	_Atomic uint32_t mounts_known;
+	struct cgmount_points mounts; /* as slurmd sees them, which each slurmstepd comes from */
 	struct ledger_page page[2];
 	struct ledger_slot slot[LEDGER_STEPS];
 };

@@ -199,10 +199,16 @@ static int read_more(void)
 	return rc < 0 ? rc : 1;
 }
 
+static bool is_cgroup_fs(const char *folder, const char *controller)
+{
+	struct statfs fs;
+
+	return statfs(folder, &fs) == 0 && fs.f_type == (controller ? V1_MAGIC : V2_MAGIC);
+}
+
 static int find_folder(const char *controller, const char *path, char *folder, size_t size)
 {
 	size_t at = 0;
-	struct statfs fs;
 	int rc;
 
 	for (;; at += strcspn(mounts.text + at, "\n") + 1) {
@@ -211,19 +217,68 @@ static int find_folder(const char *controller, const char *path, char *folder, s
 			if (rc <= 0)
 				return rc < 0 ? rc : -ENOENT;
 		}
-		if (!cgmount_match(mounts.text + at, controller, path, folder, size))
-			continue;
 		/* something else may be mounted over it */
-		if (statfs(folder, &fs) == 0 && fs.f_type == (controller ? V1_MAGIC : V2_MAGIC))
+		if (cgmount_match(mounts.text + at, controller, path, folder, size) &&
+		    is_cgroup_fs(folder, controller))
 			return 0;
 	}
 }
 
+/* --- mount points known from elsewhere ------------------------------------------------------ */
+
+static struct {
+	pid_t owner; /* as with mounts */
+	struct cgmount_points points;
+} expected;
+
+void cgmount_expect(const struct cgmount_points *points)
+{
+	expected.points = *points;
+	expected.owner = getpid();
+}
+
+static char *point_of(struct cgmount_points *points, const char *controller)
+{
+	return !controller			? points->v2 :
+	       !strcmp(controller, "cpuacct")	? points->cpuacct :
+	       !strcmp(controller, "freezer")	? points->freezer :
+						  NULL;
+}
+
+static bool is_as_expected(const char *controller, const char *path, char *ret, size_t size)
+{
+	const char *point = point_of(&expected.points, controller);
+	char folder[PATH_MAX];
+
+	if (!point || !*point || expected.owner != getpid() || path[0] != '/' || has_dotdot(path))
+		return false;
+	if ((size_t)snprintf(folder, sizeof(folder), "%s%s", point, path) >= sizeof(folder) ||
+	    strlen(folder) >= size || !is_cgroup_fs(folder, controller))
+		return false;
+	memcpy(ret, folder, strlen(folder) + 1);
+	return true;
+}
+
+void cgmount_points(struct cgmount_points *ret)
+{
+	static const char *const controllers[] = { NULL, "cpuacct", "freezer" };
+	char folder[sizeof(ret->v2) + 1];
+	size_t i;
+
+	memset(ret, 0, sizeof(*ret));
+	for (i = 0; i < ARRAY_SIZE(controllers); i++)
+		if (cgmount_find(controllers[i], "/", folder, sizeof(folder)) == 0)
+			memcpy(point_of(ret, controllers[i]), folder, strlen(folder) - 1);
+}
+
 int cgmount_find(const char *controller, const char *path, char *ret, size_t size)
 {
-	_cleanup_free_ char *folder = malloc(size);
+	_cleanup_free_ char *folder = NULL;
 	int rc;
 
+	if (is_as_expected(controller, path, ret, size))
+		return 0;
+	folder = malloc(size);
 	if (!folder)
 		return -ENOMEM;
 	(void)pthread_mutex_lock(&mounts.lock);

@@ -22,6 +22,17 @@ bool cgmount_match(const char *line, const char *controller, const char *path, c
 /* The first such folder that is there and of a cgroup file system. -ENOENT, -errno. */
 int cgmount_find(const char *controller, const char *path, char *ret, size_t size);
 
+/* Where a hierarchy is mounted whole, as seen by who asked; empty: nowhere, or too long a name. */
+struct cgmount_points {
+	char v2[128], cpuacct[128], freezer[128];
+};
+void cgmount_points(struct cgmount_points *ret);
+/*
+ * POINTS are those of a process in the same namespaces: this one looks there before it has the kernel put
+ * mountinfo together. Copied; what is not there (any more) is looked up.
+ */
+void cgmount_expect(const struct cgmount_points *points);
+
 /*
  * Opens FILE ("." for the folder itself) of the step whose cgroup PATH is. fd or -errno; -ENOENT
  * also for "" and for the root, which is never a step: on a hybrid node whose Slurm uses v1 it

@@ -13,6 +13,7 @@
 #include "src/libjob/factor_chain.h"
 #include "src/libjob/factor_feed.h"
 #include "src/libjob/ledger_book.h"
+#include "src/libmeter/cgmount.h"
 #include "src/libnode/cpuweights.h"
 #include "src/libnode/nodecpu.h"
 #include "src/libnode/nodeprobes.h"
@@ -168,6 +169,14 @@ static void publish(struct sampler *s, const struct ledger_page *page)
 	atomic_store(&s->has_energy, has);
 }
 
+static void tell_mounts(struct ledger *l)
+{
+	struct cgmount_points mounts;
+
+	cgmount_points(&mounts);
+	ledger_set_mounts(l, &mounts);
+}
+
 int sampler_create(const struct settings *settings, const char *node, struct sampler **ret,
 		   struct errmsg *err)
 {
@@ -187,6 +196,7 @@ int sampler_create(const struct settings *settings, const char *node, struct sam
 	rc = ledger_create(s->settings.ledger_dir, node, &s->ledger, &s->is_fresh, err);
 	if (rc < 0)
 		goto fail;
+	tell_mounts(s->ledger);
 	rc = open_sources(s, err);
 	if (rc < 0)
 		goto fail;

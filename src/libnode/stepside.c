@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "src/libjob/report.h"
+#include "src/libmeter/cgmount.h"
 #include "src/libmeter/cputime.h"
 #include "src/libnode/stepprobes.h"
 #include "src/libutil/clock.h"
@@ -53,6 +54,7 @@ int stepside_open(const struct settings *s, const char *node, const struct ledge
 		  struct errmsg *err)
 {
 	struct stepside *st = calloc(1, sizeof(*st));
+	struct cgmount_points mounts;
 	int rc;
 
 	if (!st)
@@ -63,6 +65,8 @@ int stepside_open(const struct settings *s, const char *node, const struct ledge
 	rc = ledger_open(s->ledger_dir, node, /* writable= */ true, &st->ledger, err);
 	if (rc < 0)
 		goto fail;
+	if (ledger_mounts(st->ledger, &mounts))
+		cgmount_expect(&mounts);
 	find_sockets(st, cores);
 	rc = ledger_claim(st->ledger, &st->id, &st->slot);
 	if (rc < 0) {

@@ -101,6 +101,33 @@ static const char *v2_point(char *buf, size_t size)
 	return cgmount_find(NULL, "/", buf, size) == 0 ? buf : NULL;
 }
 
+/* Another process's mount points are only where to look first. */
+static void test_expected_mounts(void)
+{
+	struct cgmount_points points, wrong = { .v2 = "/nowhere", .freezer = "/proc" };
+	char v2[PATH_MAX] = "", freezer[PATH_MAX] = "", buf[PATH_MAX] = "";
+
+	cgmount_points(&points);
+	(void)cgmount_find(NULL, "/", v2, sizeof(v2));
+	(void)cgmount_find("freezer", "/", freezer, sizeof(freezer));
+	ok(strlen(v2) == (*v2 ? strlen(points.v2) + 1 : 0) && !strncmp(v2, points.v2, strlen(points.v2)) &&
+		   strlen(freezer) == (*freezer ? strlen(points.freezer) + 1 : 0),
+	   "mount points without the path: '%s', '%s'", points.v2, points.freezer);
+	cgmount_expect(&wrong);
+	(void)cgmount_find(NULL, "/", buf, sizeof(buf));
+	is_str(buf, v2, "expected where nothing is: looked up");
+	buf[0] = '\0';
+	(void)cgmount_find("freezer", "/", buf, sizeof(buf));
+	is_str(buf, freezer, "expected where something else is: looked up");
+	cgmount_expect(&points);
+	buf[0] = '\0';
+	(void)cgmount_find(NULL, "/", buf, sizeof(buf));
+	is_str(buf, v2, "expected where it is: found");
+	is_int(cgmount_find(NULL, "/../x", buf, sizeof(buf)), -ENOENT, "but nothing above");
+	memset(&points, 0, sizeof(points));
+	cgmount_expect(&points);
+}
+
 /* Mounts that come and go, and another namespace's, are seen though the table is remembered. */
 static int changing_mounts(void)
 {
@@ -578,6 +605,7 @@ int main(void)
 
 	alarm(120); /* a lost child ends the test, not the test run */
 	test_match();
+	test_expected_mounts();
 	test_changing_mounts();
 	test_step_paths();
 	test_node();
