@@ -88,7 +88,7 @@ int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned in
 {
 	struct ledger_slot *s;
 	unsigned int slot;
-	struct procstat self;
+	uint64_t self_start;
 	int rc;
 
 	if (!id->job_id)
@@ -99,8 +99,8 @@ int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned in
 	s = &l->file->slot[slot];
 	s->stepd_start = 0;
 	atomic_store(&s->state, SLOT_CLAIMED);
-	if (procstat_read(getpid(), &self) == 0)
-		s->stepd_start = self.start_ticks;
+	if (procstat_own_start(&self_start) == 0)
+		s->stepd_start = self_start;
 	s->claim++;
 	atomic_store(&s->flags, 0);
 	memset(&s->wish, 0, sizeof(s->wish));

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,6 +43,24 @@ int procstat_read(pid_t pid, struct procstat *ret)
 	if (n < 0)
 		return (int)n; /* -ESRCH: gone between open and read */
 	return procstat_parse(buf, ret);
+}
+
+int procstat_own_start(uint64_t *ret)
+{
+	static _Atomic uint64_t ticks;
+	static _Atomic pid_t owner; /* a child began later */
+	struct procstat s;
+	int rc;
+
+	if (atomic_load(&owner) != getpid()) {
+		rc = procstat_read(getpid(), &s);
+		if (rc < 0)
+			return rc;
+		atomic_store(&ticks, s.start_ticks);
+		atomic_store(&owner, getpid());
+	}
+	*ret = atomic_load(&ticks);
+	return 0;
 }
 
 bool procstat_is_alive(pid_t pid, uint64_t start_ticks)

@@ -23,6 +23,9 @@ int procstat_parse(const char *text, struct procstat *ret);
 /* 0; -ENOENT or -ESRCH: no such process; -EINVAL as above. */
 int procstat_read(pid_t pid, struct procstat *ret);
 
+/* The caller's own start_ticks; read once, as they stay. */
+int procstat_own_start(uint64_t *ret);
+
 /*
  * Whether PID is the process that started at START_TICKS (0: any) and has not ended; a zombie has.
  * What cannot be read for another reason than its absence is taken to live.
