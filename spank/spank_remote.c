@@ -276,7 +276,7 @@ void spank_remote_task_exited(spank_t sp)
 
 void spank_remote_end(void)
 {
-	stepprobes_close(step.probes);
+	stepprobes_close(step.probes, /* slurmd_lives= */ false);
 	step.probes = NULL;
 	free(step.pid);
 	step.pid = NULL;

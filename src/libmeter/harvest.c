@@ -15,7 +15,8 @@
 struct harvest {
 	uint32_t slot;
 	uint32_t features;
-	int rows, living; /* borrowed from the probes */
+	struct probes *probes;
+	int rows; /* borrowed from them */
 	/* what the last harvest_read() put into the figures */
 	uint64_t put[METRIC_N];
 	bool has_put[METRIC_N];
@@ -31,10 +32,9 @@ int harvest_open(struct probes *p, uint32_t slot, struct harvest **ret)
 	if (!h)
 		return -ENOMEM;
 	h->slot = slot;
+	h->probes = p;
 	h->features = probes_features(p);
 	rc = probes_map(p, "task_rows", &shape, &h->rows);
-	if (rc == 0)
-		rc = probes_program(p, "living", &h->living);
 	if (rc < 0) {
 		harvest_close(h);
 		return rc;
@@ -75,8 +75,11 @@ static int add_living(const struct harvest *h, struct probes_task_counters *sum)
 	_cleanup_close_ int fd = -1;
 	size_t i, used = 0;
 	ssize_t n;
-	int rc = bpfsys_iterate(h->living, /* map_fd= */ -1, &fd);
+	int living;
+	int rc = probes_program(h->probes, "living", &living); /* most steps are empty when they are read */
 
+	if (rc == 0)
+		rc = bpfsys_iterate(living, /* map_fd= */ -1, &fd);
 	if (rc < 0)
 		return rc;
 	/* -EAGAIN: the kernel looked at a million tasks in one call, and none was ours */

@@ -192,11 +192,11 @@ const char *probes_group_name(enum probes_group group)
 /* --- maps and programs -------------------------------------------------------------------- */
 
 const struct probes_by_slot probes_by_slot[PROBES_BY_SLOT_N] = {
-	{ "task_rows", sizeof(struct probes_task_row), 0, false },
-	{ "tcp_rows", sizeof(struct probes_tcp_row), 0, false },
-	{ "fs_rows", PROBES_FS_SIZE(0), PROBES_FS_SIZE(1) - PROBES_FS_SIZE(0), false },
-	{ "hw_rows", sizeof(struct probes_hw_row), 0, true },
-	{ "hw_slots", sizeof(struct probes_hw_slot), 0, false },
+	{ "task_rows", PROBES_TASKS, sizeof(struct probes_task_row), 0, false },
+	{ "tcp_rows", PROBES_TCP, sizeof(struct probes_tcp_row), 0, false },
+	{ "fs_rows", PROBES_IO, PROBES_FS_SIZE(0), PROBES_FS_SIZE(1) - PROBES_FS_SIZE(0), false },
+	{ "hw_rows", PROBES_HW, sizeof(struct probes_hw_row), 0, true },
+	{ "hw_slots", PROBES_HW, sizeof(struct probes_hw_slot), 0, false },
 };
 
 static const struct probes_by_slot *find_by_slot(const char *name)

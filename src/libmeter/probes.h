@@ -72,15 +72,17 @@ bool probes_drop(struct probes *p, enum probes_group group);
 
 /*
  * Counts what runs in the cgroups with these ids (inode numbers of the v2 and the v1 freezer
- * folder; 0: none) and below them, from now on, in a slot of its own: rows are emptied. Threads of
+ * folder; 0: none) and below them, from now on, in a slot of its own: rows of GROUPS are emptied. Threads of
  * the calling process are left out, wherever they are. GROUPS: bits by enum probes_group that the
  * step asked for. -EINVAL: no id, or that of a hierarchy's root; -ENOSPC: table full (and counted);
  * -EOPNOTSUPP: there is just a v1 id, and the programs were loaded before a v1 freezer was there.
  */
 int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_id,
 		    uint32_t groups, uint32_t *ret_slot);
-/* May remove the pins, see above. */
+/* Gives the slot back. May remove the pins, see above. */
 void probes_release(struct probes *p, uint32_t slot);
+/* The same by who knows that slurmd lives, which looks after the pins. False: the slot is not the caller's. */
+bool probes_leave(struct probes *p, uint32_t slot);
 
 /* --- who keeps it loaded ------------------------------------------------------------------ */
 

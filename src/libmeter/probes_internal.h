@@ -29,6 +29,7 @@ struct probes {
 /* The arrays that have elements for each slot. */
 struct probes_by_slot {
 	const char *name;
+	enum probes_group group;
 	uint32_t value_size; /* of an element */
 	uint32_t shard_size; /* and what each shard adds to that */
 	bool is_sharded;     /* has an element per shard, or one for all */

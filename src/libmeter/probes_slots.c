@@ -110,12 +110,40 @@ static void remove_cgroup(struct probes *p, uint64_t id, uint32_t hierarchy, uin
 		(void)bpfsys_delete(cgroups_of(p), &key);
 }
 
+static int empty_row(struct probes *p, const struct probes_by_slot *m, uint32_t slot)
+{
+	uint32_t shards = p->meta->shards;
+	uint32_t size = probes_row_size(m->name, shards), rows = probes_rows_of_slot(m->name, shards);
+	const struct bpfsys_map shape = { BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), size };
+	_cleanup_free_ void *zeroes = NULL;
+	int fd;
+	int rc = probes_map(p, m->name, &shape, &fd);
+
+	if (rc < 0)
+		return rc == -ENOENT ? 0 : rc; /* of a group that is not there */
+	zeroes = calloc(rows, size);
+	return zeroes ? bpfsys_write_range(fd, slot * rows, rows, zeroes) : -ENOMEM;
+}
+
+static int empty_rows(struct probes *p, uint32_t slot, uint32_t groups)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < PROBES_BY_SLOT_N && rc == 0; i++)
+		if (groups & 1u << probes_by_slot[i].group)
+			rc = empty_row(p, &probes_by_slot[i], slot);
+	return rc;
+}
+
 static void free_slot(struct probes *p, uint32_t slot, const struct probes_owner *owner)
 {
 	/* the cgroups first: a slot without owner may be somebody else's the next moment */
 	remove_cgroup(p, owner->cgroup_v2, PROBES_V2, slot);
 	remove_cgroup(p, owner->cgroup_v1, PROBES_V1_FREEZER, slot);
 	probes_void_cache(p);
+	/* or its events would be read for the next one, who may not have asked */
+	(void)empty_rows(p, slot, owner->groups & 1u << PROBES_HW);
 	(void)bpfsys_delete(owners_of(p), &slot);
 }
 
@@ -248,40 +276,6 @@ static int allocate_slot(struct probes *p, const struct probes_owner *owner, uin
 	return -ENOSPC;
 }
 
-/* Whatever the step before left, in all groups: one call per map. */
-static int empty_rows(struct probes *p, uint32_t slot)
-{
-	uint32_t largest = 0;
-	_cleanup_free_ void *zeroes = NULL;
-	size_t i;
-	int fd;
-	int rc = 0;
-
-	for (i = 0; i < PROBES_BY_SLOT_N; i++) {
-		const char *name = probes_by_slot[i].name;
-		uint32_t size = probes_rows_of_slot(name, p->meta->shards) *
-				probes_row_size(name, p->meta->shards);
-
-		largest = size > largest ? size : largest;
-	}
-	zeroes = calloc(1, largest);
-	if (!zeroes)
-		return -ENOMEM;
-	for (i = 0; i < PROBES_BY_SLOT_N && rc == 0; i++) {
-		const char *name = probes_by_slot[i].name;
-		const struct bpfsys_map shape = { BPF_MAP_TYPE_ARRAY, sizeof(uint32_t),
-						  probes_row_size(name, p->meta->shards) };
-		uint32_t rows = probes_rows_of_slot(name, p->meta->shards);
-
-		rc = probes_map(p, name, &shape, &fd);
-		if (rc == 0)
-			rc = bpfsys_write_range(fd, slot * rows, rows, zeroes);
-		else if (rc == -ENOENT)
-			rc = 0; /* of a group that is not there */
-	}
-	return rc;
-}
-
 /* Its file systems had places, which are in a map of their own: see bpf/fsio.bpf.h. */
 static void empty_places(struct probes *p, uint32_t slot)
 {
@@ -322,9 +316,8 @@ static int set_fs_owner(struct probes *p, uint32_t slot, uint32_t pid)
 static int set_owner(struct probes *p, uint32_t slot, uint32_t pid)
 {
 	const struct probes_task_row row = { .owner = pid };
-	int rc = bpfsys_update(map_of(p, "task_rows"), &slot, &row, BPF_ANY);
 
-	return rc < 0 ? rc : set_fs_owner(p, slot, pid);
+	return bpfsys_update(map_of(p, "task_rows"), &slot, &row, BPF_ANY);
 }
 
 static int add_cgroup(struct probes *p, uint64_t id, uint32_t hierarchy, uint32_t slot)
@@ -359,6 +352,7 @@ int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_
 		.cgroup_v2 = cgroup_v2_id,
 		.cgroup_v1 = cgroup_v1_id,
 	};
+	uint64_t start = 0;
 	uint32_t slot;
 	int rc;
 
@@ -368,7 +362,8 @@ int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_
 		return -EINVAL;
 	if (!cgroup_v2_id && !(p->meta->features & PROBES_HAS_V1))
 		return -EOPNOTSUPP;
-	rc = process_start(getpid(), &owner.start);
+	rc = procstat_own_start(&start);
+	owner.start = start;
 	if (rc < 0)
 		return rc;
 	rc = allocate_slot(p, &owner, &slot);
@@ -379,10 +374,14 @@ int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_
 			(void)__atomic_fetch_add(&p->meta->full, 1, __ATOMIC_RELAXED);
 		return rc;
 	}
-	rc = empty_rows(p, slot);
-	empty_places(p, slot);
+	/* other groups' may hold what a step before left: nobody reads them, and to open them takes time */
+	rc = empty_rows(p, slot, groups | 1u << PROBES_TASKS | 1u << PROBES_TCP);
 	if (rc == 0)
 		rc = set_owner(p, slot, owner.tgid);
+	if (rc == 0 && groups & 1u << PROBES_IO) {
+		empty_places(p, slot);
+		rc = set_fs_owner(p, slot, owner.tgid);
+	}
 	if (rc == 0)
 		rc = add_cgroup(p, cgroup_v2_id, PROBES_V2, slot);
 	if (rc == 0)
@@ -408,15 +407,21 @@ static bool is_in_use(struct probes *p)
 	return c.users || c.slots;
 }
 
-void probes_release(struct probes *p, uint32_t slot)
+bool probes_leave(struct probes *p, uint32_t slot)
 {
 	struct probes_owner owner;
-	_cleanup_close_ int lock = -1;
 
 	if (probes_owner(p, slot, &owner) < 0 || owner.pid != (uint32_t)getpid())
-		return;
+		return false;
 	free_slot(p, slot, &owner);
-	if (is_in_use(p))
+	return true;
+}
+
+void probes_release(struct probes *p, uint32_t slot)
+{
+	_cleanup_close_ int lock = -1;
+
+	if (!probes_leave(p, slot) || is_in_use(p))
 		return;
 	/* Nobody left, Slurm is gone. Busy: somebody is just loading or unloading. */
 	if (probes_lock(p->dir, /* wait_ns= */ 0, &lock, NULL) < 0)

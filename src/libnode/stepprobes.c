@@ -436,7 +436,7 @@ void stepprobes_read(struct stepprobes *sp, struct figures *figures, struct step
 	d->lost_events = lost_since(sp);
 }
 
-void stepprobes_close(struct stepprobes *sp)
+void stepprobes_close(struct stepprobes *sp, bool slurmd_lives)
 {
 	if (!sp)
 		return;
@@ -447,7 +447,10 @@ void stepprobes_close(struct stepprobes *sp)
 	tcpcount_close(sp->tcp);
 	harvest_close(sp->harvest);
 	if (sp->probes) {
-		probes_release(sp->probes, sp->slot);
+		if (slurmd_lives)
+			(void)probes_leave(sp->probes, sp->slot);
+		else
+			probes_release(sp->probes, sp->slot);
 		probes_close(sp->probes);
 	}
 	if (sp->v2_fd >= 0)

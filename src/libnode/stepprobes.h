@@ -50,7 +50,7 @@ void stepprobes_poll(struct stepprobes *sp);
  */
 void stepprobes_read(struct stepprobes *sp, struct figures *figures, struct step_detail *detail);
 
-/* Leaves nothing behind. NULL: no-op. */
-void stepprobes_close(struct stepprobes *sp);
+/* Leaves nothing behind. SLURMD_LIVES: it has just answered, and need not be looked for. NULL: no-op. */
+void stepprobes_close(struct stepprobes *sp, bool slurmd_lives);
 
 #endif

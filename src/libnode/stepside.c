@@ -31,6 +31,7 @@ struct stepside {
 	struct step_detail detail;
 	uint64_t open_ns;
 	uint64_t elapsed_ns;
+	bool is_served; /* the sampler booked its end */
 	/* for polls: power is the mean since the last one */
 	uint64_t poll_ns, poll_uj, power_mw;
 };
@@ -217,6 +218,7 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *fi
 	busy_ns = final_busy_ns(st, waited_ns);
 	write_figures(st, slot, busy_ns);
 	rc = ledger_finish(st->ledger, st->slot, busy_ns, STEPSIDE_FINISH_NS, &energy);
+	st->is_served = rc == 0;
 	if (rc < 0)
 		logger_info("job %u: the sampler did not answer: %s; energy is %s", st->id.job_id,
 			    strerror(-rc), rc == -ENODATA ? "not known" : "that of its last tick");
@@ -309,7 +311,7 @@ void stepside_close(struct stepside *st)
 		ledger_leave(st->ledger, st->slot);
 	if (is_extern(st)) /* the job is over: requeued, it must not meet what is left of itself */
 		ledger_hint_tick(st->ledger);
-	stepprobes_close(st->probes);
+	stepprobes_close(st->probes, st->is_served);
 	cputime_close(st->cputime);
 	ledger_close(st->ledger);
 	free(st);

@@ -403,7 +403,7 @@ static void measure_start(uint32_t groups, const char *what)
 		if (!i && (!slot || lacking.text[0]))
 			printf("%-44s slot %u; %s\n", what, slot, lacking.text);
 		child_kill(pid);
-		stepprobes_close(sp);
+		stepprobes_close(sp, /* slurmd_lives= */ false);
 	}
 	folder_remove(&f);
 	if (i)

@@ -145,7 +145,9 @@ static void test_registered_again(void)
 /* Every map with elements by slot; what a step before left must not be the next one's. */
 static void test_reuse(void)
 {
-	static const char *const maps[] = { "task_rows", "tcp_rows", "fs_rows", "hw_rows" };
+	static const char *const maps[] = { "task_rows", "tcp_rows", "fs_rows", "hw_rows", "hw_slots" };
+	const uint32_t groups = 1u << PROBES_IO | 1u << PROBES_HW;
+	const uint32_t none = 0;
 	unsigned char garbage[32768], got[32768];
 	struct bpf_map_info info;
 	uint32_t slot, again, rows;
@@ -153,7 +155,7 @@ static void test_reuse(void)
 	int fd;
 
 	memset(garbage, 0xa5, sizeof(garbage));
-	is_int(probes_register(probes, NOBODYS_ID, 0, 0, &slot), 0, "register");
+	is_int(probes_register(probes, NOBODYS_ID, 0, groups, &slot), 0, "register");
 	for (i = 0; i < ARRAY_SIZE(maps); i++) {
 		rows = probes_rows_of_slot(maps[i], probes_shards(probes));
 		if (probes_map(probes, maps[i], NULL, &fd) < 0)
@@ -165,7 +167,9 @@ static void test_reuse(void)
 		ok(!memcmp(got, garbage, rows * info.value_size), "in all rows");
 	}
 	probes_release(probes, slot);
-	is_int(probes_register(probes, NOBODYS_ID, 0, 0, &again), 0, "register again");
+	if (probes_map(probes, "hw_slots", NULL, &fd) == 0 && bpfsys_lookup(fd, &slot, got) == 0)
+		ok(!memcmp(got, &none, sizeof(none)), "nobody's events are read after the end");
+	is_int(probes_register(probes, NOBODYS_ID, 0, groups, &again), 0, "register again");
 	is_u64(again, slot, "the same slot");
 	for (i = 0; i < ARRAY_SIZE(maps); i++) {
 		rows = probes_rows_of_slot(maps[i], probes_shards(probes));

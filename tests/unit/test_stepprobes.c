@@ -144,7 +144,7 @@ static void run_nothing(const char *bpf_dir, uint32_t groups, bool is_extern, st
 	stepprobes_poll(sp);
 	is_int(task_run(pid), 0, "  the task runs");
 	stepprobes_read(sp, f, NULL);
-	stepprobes_close(sp);
+	stepprobes_close(sp, /* slurmd_lives= */ false);
 }
 
 static void test_nothing(void)
@@ -225,7 +225,7 @@ static void run_step(bool is_in_folders, uint32_t groups, struct result *r)
 	stepprobes_poll(sp);
 	is_int(task_run(pid), 0, "  runs");
 	stepprobes_read(sp, &r->f, &r->detail);
-	stepprobes_close(sp);
+	stepprobes_close(sp, /* slurmd_lives= */ false);
 	if (r->lacking.text[0])
 		diag("%s", r->lacking.text);
 }
@@ -376,7 +376,7 @@ static void test_nested(void)
 	is_int(task_run(pid), 0, "  it ends");
 	stepprobes_read(sp, &f, NULL);
 	is_u64(f.value[METRIC_IO_WRITE_BYTES], 100, "  and they stay, once");
-	stepprobes_close(sp);
+	stepprobes_close(sp, /* slurmd_lives= */ false);
 	remove_nested(path, folders.step[HIER_V2]);
 }
 
