@@ -128,9 +128,7 @@ void readers_read(struct readers *all, struct book_line *line, size_t n,
 
 uint64_t readers_patience_ns(const struct readers *all)
 {
-	if (!all->have_young)
-		return UINT64_MAX;
-	return weights_has_counters(all->w) ? READERS_YOUNG_COUNTED_NS : READERS_YOUNG_NS;
+	return all->have_young && weights_has_counters(all->w) ? READERS_COUNTED_NS : UINT64_MAX;
 }
 
 void readers_close_gone(struct readers *all)

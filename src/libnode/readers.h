@@ -15,10 +15,11 @@ struct readers;
 /*
  * A step that is younger is not read: most that are over so soon tell themselves what they used, and
  * what the others used so far is made up for (cpuweights.c), as /proc/stat shows it late, too. Counters
- * of events count from when they are opened, so where there are any they are opened at once.
+ * of events count from when they are opened: where there are any, they are opened as soon as a step's
+ * cgroup is known, for which the next tick waits no longer than the second.
  */
 #define READERS_YOUNG_NS (50 * UINT64_C(1000000))
-#define READERS_YOUNG_COUNTED_NS (20 * UINT64_C(1000000))
+#define READERS_COUNTED_NS (20 * UINT64_C(1000000))
 
 /* Borrows W until readers_destroy(). -ENOMEM. */
 int readers_create(struct weights *w, struct readers **ret);
@@ -31,7 +32,7 @@ void readers_destroy(struct readers *r);
 void readers_read(struct readers *r, struct book_line *line, size_t n,
 		  struct weights_step *const **ret);
 
-/* How soon there is to be another tick, for steps that were too young. UINT64_MAX: there were none. */
+/* How soon there is to be another tick, for steps that are to be counted. UINT64_MAX: there were none. */
 uint64_t readers_patience_ns(const struct readers *r);
 
 /* Once the tick's lines are weighed: closes what none of them needs any more. */
