@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "src/libnode/prom.h"
 #include "src/libnode/textfile_emissions.h"
 #include "src/libnode/textfile_gpu.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
+#include "src/libutil/pages.h"
 
 /* One job on this node: its gone steps and those still there. */
 struct job_sum {
@@ -438,41 +438,46 @@ static void put_jobs(struct writer *w)
 
 /* ---------------------------------------------------------------------------------------- */
 
+static int format(struct writer *w, const char *hostname, char **ret, size_t *ret_len)
+{
+	char *text = NULL;
+	size_t len = 0;
+	bool is_bad;
+
+	w->out = open_memstream(&text, &len);
+	if (!w->out)
+		return -ENOMEM;
+	prom_escape(hostname, w->host, sizeof(w->host));
+	sum_jobs(w);
+	put_node_energy(w);
+	put_gpus(w);
+	put_ledger(w);
+	put_jobs(w);
+	is_bad = ferror(w->out) != 0;
+	if (fclose(w->out) || is_bad) {
+		free(text);
+		return -ENOMEM;
+	}
+	*ret = text;
+	*ret_len = len;
+	return 0;
+}
+
 int textfile_format(const char *hostname, const struct ledger_page *page,
 		    const struct textfile_input *in, char **ret, size_t *ret_len,
 		    struct errmsg *err)
 {
 	struct writer w = { .page = page, .in = in };
-	_cleanup_free_ struct job_sum *job = NULL;
-	char *text = NULL;
-	size_t len = 0;
-	bool is_bad;
+	size_t size;
+	int rc;
 
 	if (page->njobs > LEDGER_JOBS)
 		return errmsg_set(err, -EINVAL, "ledger lists %" PRIu32 " jobs", page->njobs);
-	job = calloc(page->njobs + 1, sizeof(*job));
-	w.out = open_memstream(&text, &len);
-	if (!job || !w.out) {
-		if (w.out)
-			(void)fclose(w.out);
-		free(text);
-		return errmsg_errno(err, -ENOMEM, "ceems.prom");
-	}
-	w.job = job;
-	prom_escape(hostname, w.host, sizeof(w.host));
-	sum_jobs(&w);
-	put_node_energy(&w);
-	put_gpus(&w);
-	put_ledger(&w);
-	put_jobs(&w);
-	is_bad = ferror(w.out) != 0;
-	if (fclose(w.out) || is_bad) {
-		free(text);
-		return errmsg_errno(err, -ENOMEM, "ceems.prom");
-	}
-	*ret = text;
-	*ret_len = len;
-	return 0;
+	size = (page->njobs + 1) * sizeof(*w.job);
+	w.job = pages_alloc(size);
+	rc = w.job ? format(&w, hostname, ret, ret_len) : -ENOMEM;
+	pages_free(w.job, size);
+	return rc < 0 ? errmsg_errno(err, rc, "ceems.prom") : 0;
 }
 
 int textfile_write(const char *dir, const struct textfile_input *in, struct errmsg *err)
@@ -486,15 +491,15 @@ int textfile_write(const char *dir, const struct textfile_input *in, struct errm
 	if (snprintf(path, sizeof(path), "%s/ceems.prom", dir) >= (int)sizeof(path))
 		return errmsg_errno(err, -ENAMETOOLONG, "%s", dir);
 	/* not from the heap, which would keep it: slurmd, which forks for each step, copies what it has */
-	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED)
+	page = pages_alloc(sizeof(*page));
+	if (!page)
 		return errmsg_errno(err, -ENOMEM, "ceems.prom");
 	rc = ledger_snapshot(in->ledger, page);
 	if (rc < 0)
 		(void)errmsg_errno(err, rc, "ledger");
 	else
 		rc = textfile_format(ledger_node(in->ledger), page, in, &text, &len, err);
-	(void)munmap(page, sizeof(*page));
+	pages_free(page, sizeof(*page));
 	if (rc < 0)
 		return rc;
 	return fileio_write_atomic(path, text, len, 0644, err);
