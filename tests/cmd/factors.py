@@ -485,7 +485,7 @@ def test_secrets():
     os.kill(child.pid, signal.SIGQUIT)
     _, result = os.waitpid(child.pid, 0)
     child.returncode = -signal.SIGQUIT
-    ok(os.WIFSIGNALED(result) and not os.WCOREDUMP(result), "killed: no core")
+    ok(os.WIFSIGNALED(result) and not os.WCOREDUMP(result), "killed: no core", result)
     same([n for n in os.listdir(DIR) if "core" in n], [], "and no file")
     reset()
     same(run("update")[0], 0, "its lock went with it")
