@@ -32,8 +32,8 @@ struct finality_query {
 };
 
 /*
- * Answers N queries under slurmctld's job read lock, some at a time. Not to be called with a lock of ours held
- * that a hook could wait for: the hooks run under the job write lock.
+ * Answers N queries under slurmctld's job read lock, some at a time. Not to be called with a lock of ours
+ * held that a hook could wait for: the hooks run under the job write lock.
  */
 void finality_poll(struct finality_query *q, size_t n);
 

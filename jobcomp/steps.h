@@ -36,7 +36,10 @@ struct steps_query {
 	 */
 	struct record *refill;
 	bool wants_script; /* RecordScript, of a batch job */
-	/* the answer, in which all_told may have become false; the steps are the caller's to destroy, the script to free() */
+	/*
+	 * the answer, in which all_told may have become false; the steps are the caller's to destroy, the
+	 * script to free()
+	 */
 	enum steps_state state;
 	bool is_saved; /* there are messages that may be about it and wait on disk (dbd_saved.h) */
 	bool unsure; /* the job has ended there, but more may come, or its steps be of before */

@@ -43,7 +43,10 @@ bool check_secret_file(struct check *c, const char *what, const char *path);
 const char *check_slurm_user(const struct check *c);
 bool check_slurm_user_reads(struct check *c, const char *what, const char *path);
 
-/* DIR is where slurmctld makes files; MAKES: and which it makes. Tells if it cannot; true: nothing was said. */
+/*
+ * DIR is where slurmctld makes files; MAKES: and which it makes. Tells if it cannot; true: nothing was
+ * said.
+ */
 bool check_slurm_user_writes(struct check *c, const char *what, const char *dir, bool makes);
 
 void check_sources(struct check *c); /* check_sources.c: EnergySources and all sensors */

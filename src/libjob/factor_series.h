@@ -8,8 +8,9 @@
  *
  * Times are UTC, a point holds from `from` up to, not including, `until`. The first line is the one
  * above; a line that begins with '#' is a comment; the source is the rest of its line. Case does not
- * tell regions apart. Points of one region and kind never overlap. Average and marginal factors answer different questions and never mix: only
- * averages go into location-based emissions (GHG Protocol, Scope 2 Guidance, 6.1).
+ * tell regions apart. Points of one region and kind never overlap. Average and marginal factors answer
+ * different questions and never mix: only averages go into location-based emissions (GHG Protocol, Scope 2
+ * Guidance, 6.1).
  */
 #ifndef CEEMS_FACTOR_SERIES_H
 #define CEEMS_FACTOR_SERIES_H

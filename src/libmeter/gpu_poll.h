@@ -67,7 +67,8 @@ struct gpu_poll;
 
 /*
  * Starts the thread, which opens PATH, and waits some seconds for how that ends: 0, or what open(),
- * count() or identify() said; -ENODEV: no device shows power or energy. A library that needs longer is no error, it just has no devices yet.
+ * count() or identify() said; -ENODEV: no device shows power or energy. A library that needs longer is no
+ * error, it just has no devices yet.
  */
 int gpu_poll_start(const struct gpu_library_ops *ops, const char *path, struct gpu_poll **ret,
 		   struct errmsg *err);

@@ -24,7 +24,8 @@ struct probes;
 
 /*
  * DIR is BpfDir. -ENOENT: not loaded, or DIR is empty; -EPERM, -EACCES: our rights, or DIR is not ours
- * alone to write to; -EPROTO: maps of another ABI. All of them are REASON_NO_BPF (the last three worth a log line).
+ * alone to write to; -EPROTO: maps of another ABI. All of them are REASON_NO_BPF (the last three worth a
+ * log line).
  */
 int probes_open(const char *dir, struct probes **ret, struct errmsg *err);
 /* Lets go of all links; slots stay as they are. NULL: no-op. */
@@ -81,7 +82,9 @@ int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_
 		    uint32_t groups, uint32_t *ret_slot);
 /* Gives the slot back. May remove the pins, see above. */
 void probes_release(struct probes *p, uint32_t slot);
-/* The same by who knows that slurmd lives, which looks after the pins. False: the slot is not the caller's. */
+/*
+ * The same by who knows that slurmd lives, which looks after the pins. False: the slot is not the caller's.
+ */
 bool probes_leave(struct probes *p, uint32_t slot);
 
 /* --- who keeps it loaded ------------------------------------------------------------------ */

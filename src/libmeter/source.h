@@ -130,9 +130,9 @@ struct source_ops {
 	bool logs_failures; /* by itself: what read() could not read or use, and that it can again */
 	/*
 	 * 0; -ENODEV: nothing of that kind here (info, not an error); else -errno. ERR says
-	 * which file and why in either case; the name of the source is put before it. A source that waits for its sensor longer than a
-	 * file takes to read does so on a thread of its own, which blocks all signals, and
-	 * which close() ends and joins within a second.
+	 * which file and why in either case; the name of the source is put before it. A source that waits
+	 * for its sensor longer than a file takes to read does so on a thread of its own, which blocks all
+	 * signals, and which close() ends and joins within a second.
 	 */
 	int (*open)(const struct source_env *env, struct source **ret, struct errmsg *err);
 	/*

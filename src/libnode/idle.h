@@ -13,7 +13,10 @@
 
 #include "src/libmeter/source.h"
 
-/* Use, of processors or of a GPU, above which a window says nothing about idle power (reference: field notes, 4.4). */
+/*
+ * Use, of processors or of a GPU, above which a window says nothing about idle power (reference: field
+ * notes, 4.4).
+ */
 #define IDLE_MAX_BUSY_PPM 20000
 /*
  * What all jobs together may use, of a single CPU. Two in a hundred of 192 CPUs are four at work:

@@ -66,11 +66,11 @@ struct sources_reading {
 #define SOURCES_AWAIT_NS UINT64_C(15000000000)
 
 /*
- * One tick of all, at NOW_NS (CLOCK_MONOTONIC). STATE[SOURCE_N] is the page's; what a source that is not open left there is
- * forgotten, because its next reading would be charged to a single tick. A domain belongs to the
- * first source that ever had it, also while that source fails: its energy comes later. OTHER is
- * what the source of the whole node shows above all parts (remainder.h); without one, what a
- * source shows as such. Logs, once, when a source fails or falls silent and when it is back.
+ * One tick of all, at NOW_NS (CLOCK_MONOTONIC). STATE[SOURCE_N] is the page's; what a source that is not
+ * open left there is forgotten, because its next reading would be charged to a single tick. A domain
+ * belongs to the first source that ever had it, also while that source fails: its energy comes later. OTHER
+ * is what the source of the whole node shows above all parts (remainder.h); without one, what a source
+ * shows as such. Logs, once, when a source fails or falls silent and when it is back.
  */
 void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t busy_ppm,
 		  struct source_state *state, struct sources_reading *ret);

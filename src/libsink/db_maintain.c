@@ -86,8 +86,8 @@ static int number(struct run *r, uint64_t *ret, struct errmsg *err, const char *
 /* --- a partition on its way out ---------------------------------------------------------- */
 
 /*
- * Jobs of what is named by FROM that ended too recently to go. As ranges of the index job_end, of which next to
- * none are there: all rows of a month would take minutes, and nobody gets at the table meanwhile.
+ * Jobs of what is named by FROM that ended too recently to go. As ranges of the index job_end, of which
+ * next to none are there: all rows of a month would take minutes, and nobody gets at the table meanwhile.
  */
 static int count_recent(struct run *r, const char *from, uint64_t *ret, struct errmsg *err)
 {

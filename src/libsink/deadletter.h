@@ -30,8 +30,9 @@ struct deadletter {
 };
 
 /*
- * Appends a line for each of N letters and syncs them, once: all or none. Another process may rename the file at any time to take what is in
- * it: a line that was written when it did is in the taken file, the new one, or both.
+ * Appends a line for each of N letters and syncs them, once: all or none. Another process may rename the
+ * file at any time to take what is in it: a line that was written when it did is in the taken file, the new
+ * one, or both.
  */
 int deadletter_write(const char *dir, const char *sink, const struct deadletter *letter, size_t n,
 		     struct errmsg *err);

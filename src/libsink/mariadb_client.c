@@ -110,9 +110,9 @@ static bool is_local(const char *text)
 }
 
 /*
- * Whoever names a CA wants it asked, and the name compared. libmariadb 3.3 leaves the name out unless it is told,
- * and is not able to compare that of a socket; 3.4, as Debian builds it, leaves out both. The key without a
- * value is nothing to either.
+ * Whoever names a CA wants it asked, and the name compared. libmariadb 3.3 leaves the name out unless it is
+ * told, and is not able to compare that of a socket; 3.4, as Debian builds it, leaves out both. The key
+ * without a value is nothing to either.
  */
 static int ask_ca(MYSQL *m, const char *defaults_file, struct errmsg *err)
 {
@@ -136,9 +136,9 @@ static int ask_ca(MYSQL *m, const char *defaults_file, struct errmsg *err)
 }
 
 /*
- * What the library let pass. The file may have turned it off, or included one that names a CA, or the host: before
- * 3.4 we ask only if it is not here. And without a CA, 3.4 has a server prove that it knows the password if its
- * certificate is self-signed; it takes one of an unknown CA without any proof.
+ * What the library let pass. The file may have turned it off, or included one that names a CA, or the host:
+ * before 3.4 we ask only if it is not here. And without a CA, 3.4 has a server prove that it knows the
+ * password if its certificate is self-signed; it takes one of an unknown CA without any proof.
  */
 static int judge_certificate(MYSQL *m, struct errmsg *err)
 {

@@ -42,9 +42,9 @@ struct sink_ops {
 	/* Checks the configuration and makes the client; needs no server to be there. */
 	int (*open)(const struct settings *s, struct sink **ret, struct errmsg *err);
 	/*
-	 * Delivers ITEM[n] within about TIMEOUT_NS and fills RESULT[n], SINK_REFUSED by sink_refuse(). Returns 0 when there was
-	 * progress: the first item at least is settled. -EAGAIN: trouble (back off), with the reason
-	 * in ERR.
+	 * Delivers ITEM[n] within about TIMEOUT_NS and fills RESULT[n], SINK_REFUSED by sink_refuse().
+	 * Returns 0 when there was progress: the first item at least is settled. -EAGAIN: trouble (back
+	 * off), with the reason in ERR.
 	 *
 	 * A sink may leave items SINK_SENT: the next call has them again, in front of new ones, with
 	 * the result of the last call; when there are no new ones it waits for all. None is left

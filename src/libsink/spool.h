@@ -6,8 +6,9 @@
  * ceems-spool(5) describes the bytes.
  *
  * A segment is deleted when every cursor that was opened in this process is past it (and see
- * spool_cursor_spare()), so open all of them before the first spool_ack(). The cursor file of a sink that is no longer configured holds
- * nothing back; when the sink comes back, it goes on at the oldest entry there still is.
+ * spool_cursor_spare()), so open all of them before the first spool_ack(). The cursor file of a sink that
+ * is no longer configured holds nothing back; when the sink comes back, it goes on at the oldest entry
+ * there still is.
  *
  * A process never appends to another's segment: it starts one of its own with its first entry. So
  * a position is never used twice, and a cursor that got ahead of what a crash left cannot skip

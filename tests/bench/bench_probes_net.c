@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What counting packets (--ceems-perf=net) costs: one thread sends itself something over loopback, which is one
- * packet out and one in, or some more with TCP. In turn without the programs, with them on its own cgroup,
- * and with them on another one. CPU time, medians of the differences between neighbouring runs; root only.
+ * What counting packets (--ceems-perf=net) costs: one thread sends itself something over loopback, which is
+ * one packet out and one in, or some more with TCP. In turn without the programs, with them on its own
+ * cgroup, and with them on another one. CPU time, medians of the differences between neighbouring runs;
+ * root only.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -4,7 +4,8 @@
  * through its real hook. It is how memory with a sink that is down can be seen within a minute: a
  * real slurmctld would have to run that many jobs first. What plugins take from slurmctld itself
  * (find_job_record(), its lock) is here; the rest is Slurm's own library. Prints a line each tenth,
- * "records RSS-KiB", then "hook p50 p99 max mean" in ns, and RSS again after a while. Built by tests/bench/peers.
+ * "records RSS-KiB", then "hook p50 p99 max mean" in ns, and RSS again after a while. Built by
+ * tests/bench/peers.
  */
 #include "jobcomp/slurm_compat.h"
 

@@ -288,8 +288,8 @@ static void test_tricks(void)
 }
 
 /*
- * A condition that fails on a text tells it, in a warning. Tested before the view's own one it would do so for
- * rows that are not the reader's: each way to a row by an index.
+ * A condition that fails on a text tells it, in a warning. Tested before the view's own one it would do so
+ * for rows that are not the reader's: each way to a row by an index.
  */
 static void test_leaks(void)
 {

@@ -148,7 +148,10 @@ static void is_kind(struct step *s, const char *kind, struct detail_net want)
 	is_u64(got.out_bytes, want.out_bytes, "bytes out");
 }
 
-/* Of IP. Where a veth joins packets, which depends on the kernel, its peer counts them without their frames. */
+/*
+ * Of IP. Where a veth joins packets, which depends on the kernel, its peer counts them without their
+ * frames.
+ */
 static uint64_t wire_bytes(const struct netlab_wire *w, uint64_t want)
 {
 	return w->bytes == want ? want : w->bytes - w->packets * NETLAB_ETHERNET;
@@ -298,7 +301,10 @@ out:
 	step_stop(&s);
 }
 
-/* What arrives counts, though the buffer is full and nobody reads it; and a datagram that IP fragments is one. */
+/*
+ * What arrives counts, though the buffer is full and nobody reads it; and a datagram that IP fragments is
+ * one.
+ */
 static void test_udp_meaning(void)
 {
 	int small = 2048, a = -1, b = -1, i;

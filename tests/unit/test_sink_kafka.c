@@ -173,7 +173,10 @@ static size_t count(const enum sink_result *r, size_t n, enum sink_result which)
 
 static void (*on_message)(const rd_kafka_message_t *m);
 
-/* Reads the topic from its beginning, up to its end at most; counts messages of SCHEMA whose headers are right. */
+/*
+ * Reads the topic from its beginning, up to its end at most; counts messages of SCHEMA whose headers are
+ * right.
+ */
 static size_t consume(const char *topic, const char *schema, size_t want, char *ret_keys,
 		      size_t size)
 {
