@@ -22,7 +22,7 @@ on_node() {
 out=$(on_node "$ceems" check -n n1)
 has "$out" "ok     ceems.conf     /etc/slurm/ceems.conf" "ceems check finds it"
 has "$out" "ok     slurm.conf     AcctGatherEnergyType=acct_gather_energy/ceems" "and the slurm.conf that was sent"
-has "$out" "/run/slurm/conf/plugstack.conf loads spank_ceems.so" "and plugstack.conf"
+has "$out" "/run/slurm/conf/plugstack.conf:1 loads spank_ceems.so" "and plugstack.conf"
 
 work_write
 home=$DIR/home/user1

@@ -119,9 +119,9 @@ change_in() {
 	begin=$(date +%s)
 	restart_all
 	# what is to be done before it does not take longer than that
-	[ $((change - $(date +%s))) -gt $((6 + $(date +%s) - begin)) ]
+	[ $((change - $(date +%s))) -gt $((15 + 2 * ($(date +%s) - begin))) ]
 }
-change_in 20 || change_in 60 || change_in 180 || change_in 600 || bail "the daemons start in time"
+change_in 40 || change_in 60 || change_in 180 || change_in 600 || bail "the daemons start in time"
 
 # feed_all A B C D: joules for n1 to n4, and until their ledgers have them. Twice the half, as a package that has
 # more than 2500 W is none.
