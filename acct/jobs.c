@@ -137,7 +137,8 @@ static void sum_up(struct record *r)
 	for (i = 0; i < r->nsteps; i++)
 		if (!whole || whole == &r->steps[i])
 			figures_fold(&r->figures, &r->steps[i].figures);
-	r->energy.total_j = record_energy_told(r, r->energy.total_j);
+	if (r->end)
+		r->energy.total_j = record_energy_told(r, r->energy.total_j);
 	if (r->energy.total_j.known)
 		figures_set(&r->figures, METRIC_ENERGY,
 			    metric_from_tres(METRIC_ENERGY, r->energy.total_j.value));
@@ -183,11 +184,10 @@ static int copy_job(const slurmdb_job_rec_t *from, const struct tresmap *map,
 	r->total_nodes = from->alloc_nodes;
 	r->total_cpus = tresmap_cpus(from->tres_alloc_str);
 	set_exit(from->exitcode, &r->exit_code, &r->exit_signal);
-	if (tresmap_value(from->tres_alloc_str, TRESMAP_ENERGY, &joules) == 0) {
+	if (tresmap_value(from->tres_alloc_str, TRESMAP_ENERGY, &joules) == 0)
 		r->energy.total_j = maybe(joules);
-		r->energy.final = true;
-	}
 	sum_up(r);
+	r->energy.final = r->energy.total_j.known;
 	*ret = r;
 	return 0;
 }

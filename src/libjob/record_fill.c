@@ -65,25 +65,23 @@ static struct maybe_u64 steps_energy(const struct record *r)
 struct maybe_u64 record_energy_told(const struct record *r, struct maybe_u64 slurm_j)
 {
 	/* a part of a resized job: the last one has the steps' joules, too */
-	if (!slurm_j.known || slurm_j.value || !r->nsteps || is_resized_part(r))
+	if ((slurm_j.known && slurm_j.value) || !r->nsteps || is_resized_part(r))
 		return slurm_j;
 	return steps_energy(r);
 }
 
 static struct maybe_u64 pick_energy(const struct record *r, const struct record_ending *end)
 {
+	struct maybe_u64 j;
+
 	if (end->unmeasured)
 		return (struct maybe_u64){ 0 };
 	/* the extern step's, which has those of the others, is booked to the last part as a whole */
 	if (is_resized_part(r))
 		return end->dbd_energy_j;
-	if (end->ctld_energy_j.known && !end->requeued)
-		return record_energy_told(r, end->ctld_energy_j);
-	if (end->dbd_energy_j.known)
-		return record_energy_told(r, end->dbd_energy_j);
-	if (steps_energy(r).known)
-		return steps_energy(r);
-	return end->ctld_energy_j;
+	j = end->ctld_energy_j.known && !end->requeued ? end->ctld_energy_j : end->dbd_energy_j;
+	j = record_energy_told(r, j);
+	return j.known || end->ctld_energy_j.value == 0 ? j : end->ctld_energy_j;
 }
 
 static void miss_group(struct figures *f, const char *group)
