@@ -18,7 +18,7 @@
 #define TORN_LINE_MAX (8 << 20)
 
 struct sink {
-	char path[PATH_MAX];
+	char path[SETTINGS_PATH_MAX];
 	int fd;
 	char *buf;
 	size_t room;

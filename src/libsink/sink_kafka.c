@@ -51,7 +51,7 @@ struct slot {
 
 struct sink {
 	rd_kafka_t *rk; /* NULL: to be made again */
-	char conf_path[PATH_MAX];
+	char conf_path[SETTINGS_PATH_MAX];
 	struct stat conf_stat; /* of KafkaConf as RK has it */
 	char topic[250];
 	char start_topic[250]; /* empty: job starts go nowhere */

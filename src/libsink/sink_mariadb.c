@@ -30,7 +30,7 @@
 #define DEADLOCK_TRIES 5
 
 struct sink {
-	char defaults_file[PATH_MAX];
+	char defaults_file[SETTINGS_PATH_MAX];
 	char database[65];
 	MYSQL *conn; /* NULL: not connected */
 	struct mariadb_upsert upsert[2]; /* by enum sqlrow_table */

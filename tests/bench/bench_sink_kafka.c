@@ -132,7 +132,8 @@ static void bench_broker(struct bench *b, const char *servers, const char *more,
 	int shape;
 
 	snprintf(text, sizeof(text), "bootstrap.servers=%s\n%s\n", servers, more);
-	snprintf(b->settings.kafka_conf, PATH_MAX, "%s", scratch_path(b->dir, "kafka.properties"));
+	snprintf(b->settings.kafka_conf, sizeof(b->settings.kafka_conf), "%s",
+		 scratch_path(b->dir, "kafka.properties"));
 	snprintf(b->settings.kafka_topic, sizeof(b->settings.kafka_topic), TOPIC);
 	scratch_write(b->settings.kafka_conf, text, strlen(text));
 	for (shape = 0; shape < SHAPE_N; shape++)

@@ -160,7 +160,7 @@ int main(void)
 	if (!why && !mariadbd_start(&server))
 		why = "mariadbd does not start here";
 	if (!why) {
-		snprintf(b.settings.mariadb_defaults_file, PATH_MAX, "%s",
+		snprintf(b.settings.mariadb_defaults_file, sizeof(b.settings.mariadb_defaults_file), "%s",
 			 scratch_path(b.dir, "my.cnf"));
 		snprintf(b.settings.mariadb_database, sizeof(b.settings.mariadb_database),
 			 "ceems");

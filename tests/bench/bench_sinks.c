@@ -25,7 +25,7 @@ int main(void)
 		row("spool", "%s", b.err.text);
 	else
 		row("spool, 50 per sync", "%s", cost_text(&cost, text, sizeof(text)));
-	snprintf(b.settings.record_file, PATH_MAX, "%s", scratch_path(b.dir, "jobs.jsonl"));
+	snprintf(b.settings.record_file, sizeof(b.settings.record_file), "%s", scratch_path(b.dir, "jobs.jsonl"));
 	for (shape = 0; shape < SHAPE_N; shape++) {
 		char what[64];
 

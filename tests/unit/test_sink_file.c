@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "page_end.h"
 #include "scratch.h"
 #include "src/libsink/sink.h"
 #include "tap.h"
@@ -16,7 +17,7 @@ static struct sink *open_at(const char *path)
 	struct sink *k = NULL;
 
 	snprintf(settings.record_file, sizeof(settings.record_file), "%s", path);
-	if (sink_file.open(&settings, &k, &err) < 0)
+	if (sink_file.open(page_end_copy(&settings, sizeof(settings)), &k, &err) < 0)
 		diag("%s", err.text);
 	return k;
 }

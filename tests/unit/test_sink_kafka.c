@@ -10,6 +10,7 @@
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 
+#include "page_end.h"
 #include "scratch.h"
 #include "src/libsink/sink.h"
 #include "src/libutil/clock.h"
@@ -93,7 +94,7 @@ static void test_conf(void)
 	is_int(sink_kafka.open(&settings, &k, &err), -EACCES, "everybody may read a secret");
 	ok(strstr(err.text, "chmod") != NULL && !strstr(err.text, "hunter2"), "%s", err.text);
 	chmod(conf_path, 0640);
-	is_int(sink_kafka.open(&settings, &k, &err), 0, "the group may");
+	is_int(sink_kafka.open(page_end_copy(&settings, sizeof(settings)), &k, &err), 0, "the group may");
 	sink_kafka.close(k);
 	sink_kafka.close(NULL);
 	ok(!strstr(logged, "hunter"), "nor in the log");

@@ -8,6 +8,7 @@
 
 #include <mysql.h>
 
+#include "page_end.h"
 #include "private_mariadbd.h"
 #include "scratch.h"
 #include "src/libsink/mariadb_client.h"
@@ -130,7 +131,7 @@ static void test_config(void)
 	snprintf(path, sizeof(path), "%s/my.cnf", dir);
 	is_int(sink_mariadb.open(&settings, &k, &err), -EINVAL, "no defaults file set");
 	is_str(err.text, "MariadbDefaultsFile is not set", "says so");
-	snprintf(settings.mariadb_defaults_file, PATH_MAX, "%s", path);
+	snprintf(settings.mariadb_defaults_file, sizeof(settings.mariadb_defaults_file), "%s", path);
 	is_int(sink_mariadb.open(&settings, &k, &err), -ENOENT, "no such file");
 	ok(strstr(err.text, path) != NULL, "%s", err.text);
 	scratch_write(path, "[client]\nuser=x\n password = hunter2\n", 37);
@@ -141,7 +142,8 @@ static void test_config(void)
 	settings.mariadb_database[0] = '\0';
 	is_int(sink_mariadb.open(&settings, &k, &err), -EINVAL, "no database");
 	snprintf(settings.mariadb_database, sizeof(settings.mariadb_database), "ceems");
-	is_int(sink_mariadb.open(&settings, &k, &err), 0, "nothing more is needed to open");
+	is_int(sink_mariadb.open(page_end_copy(&settings, sizeof(settings)), &k, &err), 0,
+	       "nothing more is needed to open");
 	sink_mariadb.close(k);
 	sink_mariadb.close(NULL);
 }
@@ -639,8 +641,8 @@ int main(void)
 	if (!mkdtemp(dir))
 		return 99;
 	snprintf(sql_dir, sizeof(sql_dir), "%s/sql", top ? top : ".");
-	snprintf(settings.emission_factor_file, PATH_MAX, "%s/src/libjob/data/emission-factors.csv",
-		 top ? top : ".");
+	snprintf(settings.emission_factor_file, sizeof(settings.emission_factor_file),
+		 "%s/src/libjob/data/emission-factors.csv", top ? top : ".");
 	logger_set_sink(NULL);
 	test_columns();
 	test_upsert();
