@@ -55,6 +55,21 @@ in_database() {
 		-e "SELECT GROUP_CONCAT(jobid ORDER BY jobid) FROM job")" = "$1" ]
 }
 
+# findings: of ceems check
+findings() {
+	inside ceems check "${conf[@]}" 2>&1
+}
+# tells_to_restart: what an admin forgot after the packages were changed
+tells_to_restart() {
+	local daemon
+
+	out=$(findings)
+	for daemon in "slurmctld jobcomp_ceems.so" "slurmd acct_gather_energy_ceems.so"; do
+		has "$out" "runs an older file of ${daemon#* } than is installed" "  ceems check: ${daemon% *} runs the old one"
+		has "$out" "-> systemctl restart ${daemon% *}" "  and what to type"
+	done
+}
+
 # run_job: to its end in slurmdbd and in the spool; its id is in $job
 run_job() {
 	job=$(submit user1 --wrap 'srun sleep 1')
@@ -112,18 +127,33 @@ second=$job
 wait_for 120 waits_for_mariadb 1
 ok $? "with the database down its record waits"
 : >"$LOG_DIR/slurmd.n1.log"
+going=$(submit user1 --wrap "until [ -e $e2e_work/go ]; do sleep 0.2; done")
+wait_for 60 job_is "$going" RUNNING
+ok $? "a job runs meanwhile"
 passes "a later version installs over it" install_debs later
+tells_to_restart
 restart
 ok $? "the daemons restart with it"
+is "$(findings | grep -c 'older file')" 0 "and ceems check no longer says so"
 wait_for 60 inside ceems ledger "${conf[@]}"
 ok $? "it has a ledger of its own layout"
 is "$(times 'is of another version of the plugin')" 1 "slurmd says so, once"
 wait_for 60 waits_for_mariadb 1
 ok $? "the record still waits"
 "$cluster" start-daemon "$DIR" sinkdb
+out=$(findings)
+has "$out" "is needed" "ceems check: the schema is an older one"
+has "$out" "-> ceems db migrate" "  and what to type"
 passes "the schema is brought up to date" inside ceems db migrate --conf "$CEEMS_CONF" --sql-dir /usr/share/ceems/sql
 wait_for 120 in_database "$first,$second"
 ok $? "and the record is delivered"
+wait_for 60 findings
+ok $? "ceems check finds nothing wrong any more"
+touch "$e2e_work/go"
+wait_booked "$going"
+wait_for 120 in_database "$first,$second,$going"
+ok $? "the job that ran through it ends, and has a record"
+is "$(job_acct "$going" State)" COMPLETED "as if nothing had been"
 
 # --- downgrade: a record of the later version waits ------------------------------------------------
 
@@ -134,13 +164,14 @@ wait_for 120 waits_for_mariadb 1
 ok $? "a record of the later version waits"
 : >"$LOG_DIR/slurmd.n1.log"
 passes "this version installs over the later one" install_debs now
+tells_to_restart
 restart
 ok $? "the daemons restart with it"
 wait_for 60 inside ceems ledger "${conf[@]}"
 ok $? "it has a ledger"
 is "$(times 'is of another version of the plugin')" 1 "new, and slurmd says why, once"
 "$cluster" start-daemon "$DIR" sinkdb
-wait_for 120 in_database "$first,$second,$third"
+wait_for 120 in_database "$first,$second,$going,$third"
 ok $? "the record is delivered, into a schema of a later version"
 out=$(inside ceems db maintain --conf "$CEEMS_CONF" 2>&1)
 has "$out" "has schema 1000 of a later version" "which nothing is archived from"
