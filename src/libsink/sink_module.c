@@ -69,6 +69,12 @@ struct sink {
 	struct sink *inner; /* and its sink */
 };
 
+/* We may be unmapped, the module stays. */
+static void let_go(sink_module_fn *get)
+{
+	(void)get(SINK_ABI, NULL);
+}
+
 static int open_module(const char *name, const struct settings *s, struct sink **ret,
 		       struct errmsg *err)
 {
@@ -82,6 +88,8 @@ static int open_module(const char *name, const struct settings *s, struct sink *
 	if (rc == 0) {
 		k->ops = m->ops;
 		rc = k->ops->open(s, &k->inner, err);
+		if (rc < 0)
+			let_go(k->get);
 	}
 	if (rc < 0) {
 		free(k);
@@ -110,7 +118,7 @@ static int module_deliver(struct sink *k, struct sink_item *item, size_t n,
 static void module_closed(struct sink *k)
 {
 	k->ops->close(k->inner);
-	(void)k->get(SINK_ABI, NULL); /* we may be unmapped, it stays */
+	let_go(k->get);
 	free(k);
 }
 

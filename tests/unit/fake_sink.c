@@ -5,11 +5,14 @@
  */
 #include "src/libsink/sink_module.h"
 
+#include <errno.h>
+
 static int fake_open(const struct settings *s, struct sink **ret, struct errmsg *err)
 {
 	static int opened;
 
-	(void)s, (void)err;
+	if (s->kafka_topic[0])
+		return errmsg_set(err, -EINVAL, "the fake has no topics");
 	logger_debug("the fake is open");
 	*ret = (struct sink *)&opened;
 	return 0;

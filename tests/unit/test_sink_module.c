@@ -30,7 +30,8 @@ static void install(const char *fake, const char *name)
 	(void)snprintf(path, sizeof(path), "%s/ceems_sink_%s.so", dir, name);
 	(void)snprintf(from, sizeof(from), "%s/fake_sink_%s.so", FAKE_SINKS, fake);
 	(void)unlink(path);
-	if (symlink(from, path) < 0)
+	/* whatever umask it was built with */
+	if (chmod(from, 0755) < 0 || symlink(from, path) < 0)
 		diag("symlink %s: %s", path, strerror(errno));
 }
 
@@ -103,6 +104,23 @@ static void test_late(void)
 	spool_close(s);
 }
 
+/* The daemon's plugin may be unmapped then, and the module is not. */
+static void test_refused(void)
+{
+	const struct sink_module *m = NULL;
+	struct sink *k = NULL;
+	struct errmsg err = { 0 };
+
+	install("good", "kafka");
+	is_int(sink_module_load(&settings, "kafka", &m, &err), 0, "a module");
+	(void)snprintf(settings.kafka_topic, sizeof(settings.kafka_topic), "jobs");
+	is_int(sink_find("kafka")->open(&settings, &k, &err), -EINVAL, "its sink does not open");
+	lines[0] = '\0';
+	m->ops->close(NULL);
+	is_str(lines, "", "  and what is left of it does not come to our log");
+	settings.kafka_topic[0] = '\0';
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir))
@@ -112,6 +130,7 @@ int main(void)
 	test_bad();
 	test_names();
 	test_late();
+	test_refused();
 	(void)snprintf(errors, sizeof(errors), "%s/spool", dir);
 	scratch_clear(errors);
 	(void)rmdir(errors);
