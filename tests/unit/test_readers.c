@@ -46,15 +46,47 @@ static pid_t work(const struct folders *f)
 	return pid;
 }
 
-static uint64_t read_line(struct readers *r, const struct ledger_slot *s, uint64_t booked_ns)
+static uint64_t read_aged(struct readers *r, const struct ledger_slot *s, uint64_t booked_ns, uint64_t age_ns,
+			  bool is_last)
 {
 	struct book_line line = { .claim = 1, .s = s, .busy_ns = booked_ns, .booked_ns = booked_ns,
-				  .until_ns = s->t_open_mono_ns + READERS_YOUNG_NS };
+				  .until_ns = s->t_open_mono_ns + age_ns, .is_last = is_last };
 	struct weights_step *const *step;
 
 	readers_read(r, &line, 1, &step);
 	readers_close_gone(r);
 	return line.busy_ns;
+}
+
+static uint64_t read_line(struct readers *r, const struct ledger_slot *s, uint64_t booked_ns)
+{
+	return read_aged(r, s, booked_ns, READERS_YOUNG_NS, /* is_last= */ false);
+}
+
+/* Not read for a moment, and then all that it used. */
+static void test_young(const struct folders *f, struct weights *w)
+{
+	struct ledger_slot slot = { .cgroup_known = 1, .t_open_mono_ns = NSEC_PER_SEC };
+	struct readers *r = NULL;
+	pid_t pid;
+	int i;
+
+	folders_step_path(HIER_V2, slot.cgroup_v2, sizeof(slot.cgroup_v2));
+	folders_step_path(HIER_FREEZER, slot.cgroup_freezer, sizeof(slot.cgroup_freezer));
+	pid = work(f);
+	for (i = 0; i < 2; i++) {
+		bool is_last = i;
+
+		if (readers_create(w, &r) < 0)
+			exit(99);
+		is_u64(read_aged(r, &slot, 0, READERS_YOUNG_NS - 1, /* is_last= */ false), 0,
+		       "a young step is not read");
+		ok(read_aged(r, &slot, 0, READERS_YOUNG_NS - is_last, is_last) >= WORK_NS / 2,
+		   is_last ? "but for the last time it is" : "an older one is, from its start on");
+		readers_destroy(r);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 static void test_restart(const struct folders *f, struct weights *w)
@@ -94,10 +126,12 @@ int main(void)
 	if (weights_create(&(struct weights_setup){ .sys_root = "/", .topology = t }, &w) < 0)
 		return 99;
 	folders_make(&f);
-	if (f.top[HIER_V2][0] || f.top[HIER_FREEZER][0])
+	if (f.top[HIER_V2][0] || f.top[HIER_FREEZER][0]) {
 		test_restart(&f, w);
-	else
-		skip(2, "no cgroup can be made here");
+		test_young(&f, w);
+	} else {
+		skip(6, "no cgroup can be made here");
+	}
 	folders_remove(&f);
 	weights_destroy(w);
 	free(t);
