@@ -418,7 +418,6 @@ static void test_full(void)
 	is_u64(ledger_page_error_uj(ledger_current(f.l)), 0, "all energy is booked");
 	for (i = 0; i < LEDGER_STEPS; i++)
 		ledger_leave(f.l, i);
-	t = clock_mono_ns(); /* on a busy machine seconds later */
 	(void)fake_tick(&f, t + 2 * S, 5, 5);
 	for (i = 0; i < 10; i++) {
 		struct ledger_identity id = ident(5000 + i, LEDGER_STEP_BATCH);
