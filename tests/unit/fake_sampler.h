@@ -48,8 +48,23 @@ static inline void fake_stop(struct fake_sampler *f)
 	f->l = NULL;
 }
 
-/* Ticks that did not begin with the jobs of the page before. */
+/* Ticks that did not begin with the jobs of the page before, or not with a list of their keys. */
 static unsigned int fake_miscopied;
+
+static inline bool fake_has_keys(const struct fake_sampler *f, const struct ledger_page *page)
+{
+	size_t i;
+
+	for (i = 0; i < LEDGER_JOBS; i++) {
+		const struct ledger_job_key *key = &f->l->maker->key[i];
+		const struct ledger_job_account *job = &page->job[i];
+
+		if (key->job_id != job->job_id || key->open_slots != job->open_slots ||
+		    key->last_seen_mono_ns != job->last_seen_mono_ns)
+			return false;
+	}
+	return true;
+}
 
 /* All of a tick but the turning of the page. NOW 0: the clock's. */
 static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_uj,
@@ -64,7 +79,8 @@ static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_u
 				  .node_mem_mb = 8000, .node_busy_ns = f->node_busy_ns };
 	size_t i;
 
-	fake_miscopied += memcmp(page->job, ledger_current(f->l)->job, sizeof(page->job)) != 0;
+	fake_miscopied += memcmp(page->job, ledger_current(f->l)->job, sizeof(page->job)) != 0 ||
+			  !fake_has_keys(f, page);
 	tick.t_mono_ns = now ? now : clock_mono_ns();
 	tick.nparts = 2;
 	tick.part[0] = (struct split_part){ .domain = DOMAIN_CPU, .source = SOURCE_RAPL,
