@@ -151,6 +151,7 @@ static void seal_segment(struct spool *s)
 	}
 }
 
+/* None, if it finds that another process took the spool over. */
 static int start_segment(struct spool *s, struct errmsg *err)
 {
 	_cleanup_close_ int fd = -1;
@@ -158,6 +159,8 @@ static int start_segment(struct spool *s, struct errmsg *err)
 	int rc = 0;
 
 	spool_orphans_adopt(s);
+	if (s->is_fenced)
+		return 0;
 	do {
 		spool_segment_name(name, s->next_number, "seg");
 		fd = openat(s->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
@@ -234,6 +237,12 @@ static int find_place(struct spool *s, size_t size, int *ret_fd, uint64_t **ret_
 {
 	int rc = 0;
 
+	if (!s->is_fenced && s->seg_fd >= 0 && s->seg[s->nseg - 1].size + size > s->segment_max)
+		seal_segment(s);
+	if (!s->is_fenced && s->seg_fd < 0)
+		rc = start_segment(s, err);
+	if (rc < 0)
+		return rc;
 	if (s->is_fenced) {
 		if (s->orphan_fd < 0)
 			rc = spool_orphan_open(s);
@@ -243,12 +252,6 @@ static int find_place(struct spool *s, size_t size, int *ret_fd, uint64_t **ret_
 		*ret_size = &s->orphan_size;
 		return 0;
 	}
-	if (s->seg_fd >= 0 && s->seg[s->nseg - 1].size + size > s->segment_max)
-		seal_segment(s);
-	if (s->seg_fd < 0)
-		rc = start_segment(s, err);
-	if (rc < 0)
-		return rc;
 	*ret_fd = s->seg_fd;
 	*ret_size = &s->seg[s->nseg - 1].size;
 	return 0;

@@ -346,6 +346,24 @@ static bool find_orphan(char *ret, size_t size)
 	return ret[0];
 }
 
+/* It has no segment yet, and sees when it begins one that another has the spool. */
+static void test_late(void)
+{
+	struct spool *a = NULL;
+	struct spool *b = NULL;
+	char orphan[PATH_MAX];
+
+	spool_open(dir, 8 * MIB, &a, &err);
+	unlink(scratch_path(dir, "lock"));
+	spool_open(dir, 8 * MIB, &b, &err);
+	is_int(append(a, 0, 1), 0, "one that comes too late appends");
+	is_int(spool_sync(a, &err), 0, "and vouches for it");
+	ok(find_orphan(orphan, sizeof(orphan)), "where the other one looks for it");
+	spool_close(b);
+	spool_close(a);
+	scratch_clear(dir);
+}
+
 /* Who adopts a file is killed before the old name is gone, while its writer is in the middle of an entry. */
 static void test_half_adopted(void)
 {
@@ -393,6 +411,7 @@ int main(void)
 	diag("SPOOL_SEED=%" PRIu64, seed);
 	test_takeover();
 	test_fence();
+	test_late();
 	test_half_adopted();
 	test_both(&seed);
 	scratch_clear(dir);
