@@ -248,7 +248,8 @@ def compare_job(record, row, is_open, kills, starts):
     equal("state", record["state"], row["State"])
     equal("end", epoch(record["@end"]), row["End"])
     ours = as_sacct(record["exit_code"])
-    if ours != row["ExitCode"] and any(s >= row["End"] for s in starts):
+    told_again = ours != row["ExitCode"] and any(s >= row["End"] for s in starts)
+    if told_again:
         # slurmctld changes it when the batch script's end comes in, and tells slurmdbd of all jobs
         # that are over whenever it starts
         note("exit codes that slurmctld changed after the end and told slurmdbd at its next start",
@@ -310,6 +311,8 @@ def compare_job(record, row, is_open, kills, starts):
     theirs = {STEP_IDS.get(i) or number(i): s for i, s in row["steps"].items()}
     equal("steps", sorted(steps), sorted(theirs))
     for i in set(steps) & set(theirs):
+        if told_again and theirs[i]["ExitCode"] == row["ExitCode"]:
+            theirs[i] = {**theirs[i], "ExitCode": ours}  # the batch script's is the job's
         compare_step(f"step {i}", steps[i], theirs[i], (*base_of(record), i) in is_open, equal)
 
 
