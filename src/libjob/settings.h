@@ -19,7 +19,7 @@
 #define SETTINGS_NO_MARKET UINT64_MAX /* no factor: 0 is one, of a contract for wind power */
 
 /*
- * A plain value, but 13 KB of it: a slurmstepd, which pays for each page that it touches, has one and no
+ * A plain value, but 12 KB of it: a slurmstepd, which pays for each page that it touches, has one and no
  * copies; paths end long before PATH_MAX. Every member has a default in the table. Empty text means "not
  * set".
  */
