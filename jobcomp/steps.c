@@ -12,13 +12,22 @@
 #include "jobcomp/job_refill.h"
 #include "jobcomp/steps.h"
 #include "src/libjob/tresmap.h"
+#include "src/libutil/clock.h"
 #include "src/libutil/util.h"
+
+/*
+ * A slurmctld that starts asks for control, 26.05 for up to 29 s, and a backup that is slow in giving it
+ * saves what slurmdbd is to be told when this one has looked for it. So long it may be there (dbd_saved.h).
+ */
+#define HANDOVER_NS (60 * NSEC_PER_SEC)
 
 struct steps {
 	compat_persist_conn_t conn;
 	char cluster[256];
 	char host[256];
 	char saved[PATH_MAX]; /* dbd_saved.h */
+	uint64_t begun;	      /* seconds; 0: there is no backup */
+	uint64_t begun_mono_ns;
 	struct tresmap tres;
 	bool tres_known;
 	bool has_usage; /* JobAcctGatherType is not none */
@@ -39,6 +48,9 @@ int steps_create(const char *cluster, time_t *stop, struct steps **ret, struct e
 	if (slurm_conf.state_save_location)
 		(void)snprintf(s->saved, sizeof(s->saved), "%s/dbd.messages",
 			       slurm_conf.state_save_location);
+	if (slurm_conf.control_cnt > 1)
+		s->begun = clock_wall_ns() / NSEC_PER_SEC;
+	s->begun_mono_ns = clock_mono_ns();
 	/* texts of the connection are ours: it is closed, never destroyed by Slurm */
 	type = slurm_conf.job_acct_gather_type;
 	s->has_usage = type && *type && !strstr(type, "none");
@@ -401,9 +413,18 @@ static int ask_scripts(struct steps *s, struct steps_query *q, size_t n, struct 
 	return rc;
 }
 
-int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg *err)
+static uint64_t saved_until(const struct steps *s)
 {
 	uint64_t saved = dbd_saved_until(s->saved);
+
+	if (saved < s->begun && clock_mono_ns() - s->begun_mono_ns < HANDOVER_NS)
+		return s->begun;
+	return saved;
+}
+
+int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg *err)
+{
+	uint64_t saved = saved_until(s);
 	size_t i;
 	int rc;
 
