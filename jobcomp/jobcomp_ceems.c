@@ -18,6 +18,7 @@
 #include "jobcomp/resizes.h"
 #include "jobcomp/steps.h"
 #include "jobcomp/worker.h"
+#include "src/libsink/sink_module.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
@@ -185,6 +186,8 @@ int fini(void)
 	if (!worker_stop(worker)) {
 		error("ceems: jobcomp: a thread does not end; it is left behind");
 		stay_mapped();
+	} else {
+		sink_modules_unmap();
 	}
 	worker = NULL;
 	if (hook_time.n)

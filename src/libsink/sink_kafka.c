@@ -16,6 +16,7 @@
  * they must after a crash.
  */
 #define _GNU_SOURCE /* pthread_tryjoin_np */
+#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -112,10 +113,19 @@ static int make_socket(int domain, int type, int protocol, void *arg)
 	return fd;
 }
 
+/* What ADDRESS is in stays mapped. */
+static void pin(uintptr_t address)
+{
+	Dl_info where;
+
+	if (dladdr((void *)address, &where))
+		(void)dlopen(where.dli_fname, RTLD_LAZY | RTLD_NODELETE | RTLD_NOLOAD);
+}
+
 /*
  * rd_kafka_destroy() joins the client's threads, and one of them may sit in a DNS query for long.
- * It gets a thread of its own. When that takes too long we go; librdkafka and make_socket() stay
- * mapped, as their module does.
+ * It gets a thread of its own. When that takes too long we go, and this module can be unmapped: then
+ * librdkafka and make_socket() stay.
  */
 static void destroy_client(struct sink *k)
 {
@@ -136,6 +146,7 @@ static void destroy_client(struct sink *k)
 	(void)rd_kafka_purge(rk, PURGE_ALL);
 	(void)rd_kafka_poll(rk, 0);
 	rd_kafka_set_log_level(rk, 0);
+	pin((uintptr_t)rd_kafka_destroy);
 	/* It returns nothing and nobody reads what the thread returned. */
 	start = (void *(*)(void *))(uintptr_t)rd_kafka_destroy;
 	(void)sigfillset(&all); /* the host's signals are for its own threads */
@@ -149,6 +160,7 @@ static void destroy_client(struct sink *k)
 	while (pthread_tryjoin_np(thread, NULL) == EBUSY) {
 		if (clock_mono_ns() > deadline) {
 			logger_info("ceems: kafka: the client takes long to close; left to it");
+			pin((uintptr_t)make_socket);
 			(void)pthread_detach(thread);
 			return;
 		}

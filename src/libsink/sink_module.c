@@ -3,14 +3,45 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/libutil/module.h"
+#include "src/libutil/util.h"
 
 static void log_for_module(enum logger_level level, const char *line)
 {
 	logger_log(level, "%s", line);
+}
+
+/* What is mapped, each once, until sink_modules_unmap(). */
+static pthread_mutex_t mapped_lock = PTHREAD_MUTEX_INITIALIZER;
+static void *mapped[4];
+
+static void keep_mapped(void *handle)
+{
+	size_t i = 0;
+
+	(void)pthread_mutex_lock(&mapped_lock);
+	while (i < ARRAY_SIZE(mapped) && mapped[i] && mapped[i] != handle)
+		i++;
+	if (i < ARRAY_SIZE(mapped)) {
+		if (mapped[i])
+			module_close(handle); /* once is enough */
+		mapped[i] = handle;
+	}
+	(void)pthread_mutex_unlock(&mapped_lock);
+}
+
+void sink_modules_unmap(void)
+{
+	size_t i;
+
+	(void)pthread_mutex_lock(&mapped_lock);
+	for (i = 0; i < ARRAY_SIZE(mapped); i++)
+		module_close(TAKE_PTR(mapped[i]));
+	(void)pthread_mutex_unlock(&mapped_lock);
 }
 
 static int load(const struct settings *s, const char *name, sink_module_fn **ret_get,
@@ -41,7 +72,7 @@ static int load(const struct settings *s, const char *name, sink_module_fn **ret
 		module_close(handle);
 		return rc;
 	}
-	/* it stays mapped: a thread of its library that waits for a name server may outlive the sink */
+	keep_mapped(handle);
 	*ret_get = get;
 	*ret = m;
 	return 0;
@@ -69,7 +100,7 @@ struct sink {
 	struct sink *inner; /* and its sink */
 };
 
-/* We may be unmapped, the module stays. */
+/* We may be unmapped before the module is. */
 static void let_go(sink_module_fn *get)
 {
 	(void)get(SINK_ABI, NULL);

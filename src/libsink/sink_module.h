@@ -51,7 +51,7 @@ __attribute__((visibility("default"))) sink_module_fn ceems_sink;
 
 /*
  * The module of the sink NAME, which is not "file". 0, or what module_open() says, with the reason. It
- * stays mapped.
+ * stays mapped until sink_modules_unmap().
  */
 int sink_module_load(const struct settings *s, const char *name, const struct sink_module **ret,
 		     struct errmsg *err);
@@ -61,6 +61,13 @@ int sink_module_load(const struct settings *s, const char *name, const struct si
  * one is like a sink that is down. NULL: there is none of that name.
  */
 const struct sink_ops *sink_find(const char *name);
+
+/*
+ * Every module that was loaded is let go of; none of their sinks may be open, and no thread that used one
+ * be there. What a module's library left running keeps itself mapped. For a plugin's end: slurmctld loads
+ * its plugins anew when it takes control again, and 22.05 relies on where they were (doc/versions.md).
+ */
+void sink_modules_unmap(void);
 
 /* What to type to have the module of NAME. */
 const char *sink_module_hint(const char *name);

@@ -104,6 +104,20 @@ static void test_late(void)
 	spool_close(s);
 }
 
+static bool is_mapped(const char *name)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	char line[PATH_MAX + 128];
+	bool found = false;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (strstr(line, name))
+			found = true;
+	if (f)
+		(void)fclose(f);
+	return found;
+}
+
 /* The daemon's plugin may be unmapped then, and the module is not. */
 static void test_refused(void)
 {
@@ -119,6 +133,9 @@ static void test_refused(void)
 	m->ops->close(NULL);
 	is_str(lines, "", "  and what is left of it does not come to our log");
 	settings.kafka_topic[0] = '\0';
+	ok(is_mapped("/fake_sink_good.so"), "  it is mapped");
+	sink_modules_unmap();
+	ok(!is_mapped("/fake_sink_good.so"), "  until all are let go, however often it was loaded");
 }
 
 int main(void)
