@@ -20,16 +20,6 @@
 #define POLL_FIRST_NS (300 * NSEC_PER_MSEC)
 #define POLL_MAX_NS (2 * NSEC_PER_SEC)
 
-/* Questions to slurmdbd: slurmctld's own messages with the steps are on their way there. */
-#define FETCH_FIRST_NS (500 * NSEC_PER_MSEC)
-#define FETCH_MAX_NS (8 * NSEC_PER_SEC)
-/* Of a job that did not end in time: its rows are not complete either, so one or two tries. */
-#define FETCH_LATE_NS (2 * NSEC_PER_SEC)
-/* Of one that ended: steps without usage are those of a node that failed, or slurmctld is behind. */
-#define FETCH_USAGE_NS (30 * NSEC_PER_SEC)
-/* accounting_storage/ctld_relay looks at what it has to send every 2 s, if it missed a signal. */
-#define FETCH_RELAY_NS (3 * NSEC_PER_SEC)
-
 #define WRITE_BATCH 256 /* records between two syncs */
 #define WRITE_RETRY_NS (5 * NSEC_PER_SEC)
 #define FOLLOWUP_TURN 4 /* of so many looks, corrections come first in one */
@@ -52,8 +42,12 @@ int finaliser_open(struct finaliser *f, struct errmsg *err)
 				     .factors = f->factors,
 				     .unmeasured = f->unmeasured };
 	dbd_pace_init(&f->dbd, f->steps);
-	f->opened_wall_ns = clock_wall_ns();
-	f->told_ns = DBD_TOLD_NS;
+	f->rows = (struct dbd_rows){ .waiting = f->waiting,
+				     .settings = f->settings,
+				     .finish = &f->finish,
+				     .pace = &f->dbd,
+				     .opened_wall_ns = clock_wall_ns(),
+				     .told_ns = DBD_TOLD_NS };
 	rc = spool_cursor_open(f->store->spool, CURSOR, &f->cursor, err);
 	if (rc < 0)
 		return rc;
@@ -61,66 +55,6 @@ int finaliser_open(struct finaliser *f, struct errmsg *err)
 	spool_cursor_spare(f->cursor, SPOOL_MASK(SPOOL_RECORD) | SPOOL_MASK(SPOOL_STEPS) |
 					      SPOOL_MASK(SPOOL_START));
 	return followup_open(&f->followup, &f->finish, &f->dbd, err);
-}
-
-static void enter(struct finaliser *f, struct waiting *w, enum wait_phase phase, uint64_t now,
-		  uint64_t first_ns, uint64_t patience_ns)
-{
-	w->begin_mono_ns = now;
-	w->interval_ns = first_ns;
-	w->next_try_mono_ns = now + first_ns;
-	w->deadline_mono_ns = now + patience_ns;
-	waitlist_enter(f->waiting, w, phase);
-}
-
-/* Again later; the pauses grow, as most jobs are through with the first. */
-static void later(struct finaliser *f, struct waiting *w, uint64_t now, uint64_t max_ns)
-{
-	w->next_try_mono_ns = now + w->interval_ns;
-	if (w->told_since_ns && w->next_try_mono_ns > w->told_since_ns + f->told_ns)
-		w->next_try_mono_ns = w->told_since_ns + f->told_ns;
-	w->interval_ns += w->interval_ns / 2;
-	if (w->interval_ns > max_ns)
-		w->interval_ns = max_ns;
-	waitlist_enter(f->waiting, w, w->phase);
-}
-
-/*
- * StepDetailsWait runs from the job's end, so that a backlog does not wait for it over and over;
- * after a start from there, as slurmdbd may start as late as we do.
- */
-static uint64_t steps_patience(const struct finaliser *f, const struct record *r)
-{
-	uint64_t wall = clock_wall_ns();
-	uint64_t since = r->end * NSEC_PER_SEC;
-	uint64_t wait = f->settings->step_details_wait_ns;
-
-	if (since < f->opened_wall_ns)
-		since = f->opened_wall_ns;
-	if (wall <= since)
-		return wait;
-	return wall - since < wait ? wait - (wall - since) : 0;
-}
-
-static bool asks_dbd(const struct finaliser *f, const struct waiting *w)
-{
-	if (!f->steps)
-		return false;
-	return w->needs_refill ||
-	       (w->record->start &&
-		(f->settings->step_details || f->settings->record_script || !w->ended));
-}
-
-static void enter_steps(struct finaliser *f, struct waiting *w, uint64_t now, bool late)
-{
-	uint64_t patience_ns = steps_patience(f, w->record);
-
-	if (late && patience_ns > FETCH_LATE_NS)
-		patience_ns = FETCH_LATE_NS;
-	if (asks_dbd(f, w))
-		enter(f, w, WAIT_STEPS, now, FETCH_FIRST_NS, patience_ns);
-	else
-		enter(f, w, WAIT_WRITE, now, 0, 0);
 }
 
 /* --- from the spool ------------------------------------------------------------------------ */
@@ -160,13 +94,14 @@ static int take_pending(struct finaliser *f, const struct spool_entry *e, uint64
 		r->steps_known = true;
 		/* but slurmdbd may know of a run that slurmctld, killed, forgot */
 		w->needs_refill = w->needs_refill || f->steps;
-		enter_steps(f, w, now, /* late= */ false);
+		dbd_rows_enter(&f->rows, w, now, /* late= */ false);
 	} else if (is_state(r, "RESIZING")) {
 		/* the job goes on: what slurmctld has now is of its next part */
 		w->ended = true;
-		enter_steps(f, w, now, /* late= */ false);
+		dbd_rows_enter(&f->rows, w, now, /* late= */ false);
 	} else {
-		enter(f, w, WAIT_END, now, POLL_FIRST_NS, f->settings->final_energy_wait_ns);
+		waitlist_begin(f->waiting, w, WAIT_END, now, POLL_FIRST_NS,
+			       f->settings->final_energy_wait_ns);
 	}
 	return 0;
 }
@@ -243,12 +178,12 @@ static void take_answer(struct finaliser *f, struct waiting *w, const struct fin
 	switch (q->state) {
 	case FINALITY_COMPLETING:
 		if (now < w->deadline_mono_ns) {
-			later(f, w, now, POLL_MAX_NS);
+			waitlist_again(f->waiting, w, now, POLL_MAX_NS, UINT64_MAX);
 			return;
 		}
 		logger_info("ceems: jobcomp: %s: not over within FinalEnergyWait; its record "
 			    "says final: false", w->key);
-		enter_steps(f, w, now, /* late= */ true);
+		dbd_rows_enter(&f->rows, w, now, /* late= */ true);
 		return;
 	case FINALITY_ENDED:
 		w->ended = true;
@@ -263,7 +198,7 @@ static void take_answer(struct finaliser *f, struct waiting *w, const struct fin
 		w->gone = true;
 		break;
 	}
-	enter_steps(f, w, now, /* late= */ false);
+	dbd_rows_enter(&f->rows, w, now, /* late= */ false);
 }
 
 /* Without the store's lock. */
@@ -291,160 +226,6 @@ static void poll_ends(struct finaliser *f, uint64_t now)
 		for (i = 0; i < n; i++)
 			take_answer(f, of[i], &q[i], now);
 	} while (n == POLL_BATCH);
-}
-
-/* --- the steps in slurmdbd ------------------------------------------------------------------- */
-
-/* Not before: slurmdbd may know more then. */
-static uint64_t steps_wanted_until(const struct waiting *w, const struct steps_query *q)
-{
-	if (q->all_told)
-		return 0;
-	if (w->complete_since_ns)
-		return q->is_relayed ? w->complete_since_ns + FETCH_RELAY_NS : 0;
-	/* told all, it may still have to store it */
-	if (!w->told_since_ns && w->ended && q->unsure &&
-	    w->deadline_mono_ns - w->begin_mono_ns > FETCH_USAGE_NS)
-		return w->begin_mono_ns + FETCH_USAGE_NS;
-	return w->deadline_mono_ns;
-}
-
-static void take_steps(struct finaliser *f, struct waiting *w, struct steps_query *q,
-		       uint64_t now)
-{
-	if (q->state != STEPS_ABSENT)
-		w->needs_refill = false; /* steps_fetch() did it */
-	if (q->is_saved)
-		w->told_since_ns = 0; /* slurmctld's queue is not all there is to tell */
-	if (q->state != STEPS_ENDED || q->unsure)
-		w->complete_since_ns = 0;
-	else if (!w->complete_since_ns)
-		w->complete_since_ns = now;
-	if (now < steps_wanted_until(w, q)) {
-		later(f, w, now, FETCH_MAX_NS);
-		record_steps_destroy(q->steps, q->nsteps);
-		free(q->script);
-		return;
-	}
-	w->all_told = q->all_told;
-	if (w->gone && outcome_is_of_another(&q->outcome, w->record)) {
-		/* of the run that has the record behind this one */
-		record_steps_destroy(TAKE_PTR(q->steps), q->nsteps);
-		free(TAKE_PTR(q->script));
-	} else if (q->state != STEPS_ABSENT) {
-		w->dbd_energy_j = q->job_energy_j;
-		w->ended = w->ended || q->state == STEPS_ENDED;
-		w->steps_open = q->state == STEPS_OPEN;
-		(void)outcome_apply(&q->outcome, w->record);
-		finish_take_steps(&f->finish, w->record, q);
-	}
-	enter(f, w, WAIT_WRITE, now, 0, 0);
-}
-
-/* slurmdbd does not answer: what it was told and had not stored may be lost, or be told again. */
-static void go_without(struct finaliser *f, struct waiting *w, uint64_t now)
-{
-	w->told_since_ns = 0;
-	take_steps(f, w, &(struct steps_query){ .state = STEPS_ABSENT }, now);
-}
-
-/* While slurmdbd is not asked: who has waited long enough goes without. */
-static void take_nothing(struct finaliser *f, uint64_t now)
-{
-	struct waiting *w;
-
-	while ((w = waitlist_take_due(f->waiting, WAIT_STEPS, now)))
-		go_without(f, w, now);
-}
-
-/* Of which of them slurmdbd will have no more than it has now. */
-static void find_told(const struct finaliser *f, struct steps_query *q, struct waiting *const *of,
-		      size_t n)
-{
-	struct finality_query job[POLL_BATCH];
-	uint64_t now;
-	bool told;
-	size_t i = 0;
-	size_t k;
-
-	while (i < n) {
-		size_t some = n - i < POLL_BATCH ? n - i : POLL_BATCH;
-
-		for (k = 0; k < some; k++)
-			job[k] = (struct finality_query){ .job_id = q[i + k].job_id,
-							  .submit = q[i + k].submit };
-		finality_poll(job, some);
-		for (k = 0; k < some; k++, i++) {
-			q[i].is_relayed = job[k].is_relayed;
-			q[i].all_told = (of[i]->ended || of[i]->gone) && !job[k].start_untold &&
-					!job[k].is_relayed;
-		}
-	}
-	/* asked last: what slurmctld had done with before is in its queue or through it */
-	told = dbd_told_all();
-	now = clock_mono_ns();
-	for (i = 0; i < n; i++) {
-		struct waiting *w = of[i];
-
-		if (!q[i].all_told)
-			w->told_since_ns = 0;
-		else if (told && !w->told_since_ns)
-			w->told_since_ns = now; /* what is queued from now on is of others */
-		q[i].all_told = w->told_since_ns && now - w->told_since_ns >= f->told_ns;
-	}
-}
-
-/* Without the store's lock. One question at most, so that ends are looked at in between. */
-static void fetch_steps(struct finaliser *f, uint64_t now)
-{
-	struct steps_query *q;
-	struct waiting **of;
-	size_t n;
-	size_t i;
-
-	/* what cannot be written is not to fill the memory */
-	if (now < f->next_write_mono_ns || waitlist_next_due(f->waiting, WAIT_STEPS) > now)
-		return;
-	if (now < f->dbd.next_mono_ns) {
-		if (f->dbd.is_down)
-			take_nothing(f, now);
-		return;
-	}
-	q = calloc(f->dbd.limit, sizeof(*q));
-	of = calloc(f->dbd.limit, sizeof(struct waiting *));
-	for (n = 0; q && of && n < f->dbd.limit; n++) {
-		struct waiting *w = waitlist_take_due(f->waiting, WAIT_STEPS, now);
-
-		if (!w)
-			break;
-		q[n] = (struct steps_query){
-			.job_id = w->record->job_id,
-			.submit = w->record->submit,
-			.end = w->record->end,
-			/* a slurmctld that began without slurmdbd knows no accounts */
-			.refill = w->record,
-			.wants_script = f->settings->record_script };
-		of[n] = w;
-	}
-	if (!q || !of)
-		f->dbd.next_mono_ns = now + NSEC_PER_SEC;
-	if (n) {
-		bool is_down;
-
-		find_told(f, q, of, n);
-		is_down = dbd_pace_ask(&f->dbd, q, n) < 0;
-		now = clock_mono_ns();
-		for (i = 0; i < n; i++) {
-			if (is_down)
-				go_without(f, of[i], now);
-			else
-				take_steps(f, of[i], &q[i], now);
-		}
-		if (is_down)
-			take_nothing(f, now);
-	}
-	free(q);
-	free(of);
 }
 
 /* --- into the spool -------------------------------------------------------------------------- */
@@ -544,12 +325,10 @@ static uint64_t earlier_of(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* What cannot be written is not to fill the memory. */
 static uint64_t next_question(const struct finaliser *f)
 {
-	uint64_t steps = waitlist_next_due(f->waiting, WAIT_STEPS);
-
-	steps = later_of(steps, f->next_write_mono_ns);
-	return f->dbd.is_down ? steps : later_of(steps, f->dbd.next_mono_ns);
+	return later_of(dbd_rows_next(&f->rows), f->next_write_mono_ns);
 }
 
 static uint64_t until_next_try(const struct finaliser *f, uint64_t now)
@@ -593,7 +372,8 @@ void finaliser_run(struct finaliser *f)
 		/* with a backlog there is always a new job to ask slurmdbd for */
 		if (++turn % FOLLOWUP_TURN == 0)
 			followup_run(&f->followup, now);
-		fetch_steps(f, now);
+		if (now >= next_question(f))
+			dbd_rows_ask(&f->rows, now);
 		write_records(f, clock_mono_ns());
 		followup_run(&f->followup, clock_mono_ns());
 	} while (rest(f) && store_wait(f->store, STORE_ENTRIES, &seen,

@@ -11,6 +11,7 @@
 #define CEEMS_FINALISER_H
 
 #include "jobcomp/dbd_pace.h"
+#include "jobcomp/dbd_rows.h"
 #include "jobcomp/finish.h"
 #include "jobcomp/followup.h"
 #include "jobcomp/steps.h"
@@ -31,12 +32,11 @@ struct finaliser {
 	struct waitlist *waiting;	 /* owned */
 	struct finish finish;
 	struct dbd_pace dbd;
+	struct dbd_rows rows;
 	struct followup followup;
 	struct spool_pos read_to;	 /* behind the last entry read */
 	struct spool_pos acked;
 	bool has_more;			 /* the last look stopped before the spool's end */
-	uint64_t opened_wall_ns;
-	uint64_t told_ns;		 /* DBD_TOLD_NS; a test has less time */
 	uint64_t next_write_mono_ns;	 /* the spool took no record: not before */
 };
 

@@ -166,6 +166,28 @@ void waitlist_enter(struct waitlist *l, struct waiting *w, enum wait_phase phase
 	rise(h, w);
 }
 
+void waitlist_begin(struct waitlist *l, struct waiting *w, enum wait_phase phase, uint64_t now,
+		    uint64_t first_ns, uint64_t patience_ns)
+{
+	w->begin_mono_ns = now;
+	w->interval_ns = first_ns;
+	w->next_try_mono_ns = now + first_ns;
+	w->deadline_mono_ns = now + patience_ns;
+	waitlist_enter(l, w, phase);
+}
+
+void waitlist_again(struct waitlist *l, struct waiting *w, uint64_t now, uint64_t max_ns,
+		    uint64_t latest_mono_ns)
+{
+	w->next_try_mono_ns = now + w->interval_ns;
+	if (w->next_try_mono_ns > latest_mono_ns)
+		w->next_try_mono_ns = latest_mono_ns;
+	w->interval_ns += w->interval_ns / 2;
+	if (w->interval_ns > max_ns)
+		w->interval_ns = max_ns;
+	waitlist_enter(l, w, w->phase);
+}
+
 struct waiting *waitlist_take_due(struct waitlist *l, enum wait_phase phase, uint64_t now)
 {
 	struct waiting *w;

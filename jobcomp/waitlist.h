@@ -79,6 +79,17 @@ void waitlist_remove(struct waitlist *l, struct waiting *w);
 /* W waits in PHASE, from whichever it was in, until w->next_try_mono_ns. */
 void waitlist_enter(struct waitlist *l, struct waiting *w, enum wait_phase phase);
 
+/* W begins to wait in PHASE: the first try is FIRST_NS from NOW, the deadline PATIENCE_NS. */
+void waitlist_begin(struct waitlist *l, struct waiting *w, enum wait_phase phase, uint64_t now,
+		    uint64_t first_ns, uint64_t patience_ns);
+
+/*
+ * W goes on waiting in the phase that it was taken from. The pauses grow, up to MAX_NS, as most jobs are
+ * through with the first; none ends after LATEST.
+ */
+void waitlist_again(struct waitlist *l, struct waiting *w, uint64_t now, uint64_t max_ns,
+		    uint64_t latest_mono_ns);
+
 /* Takes out of PHASE the one that is due first; NULL: nobody is. It has to enter a phase again. */
 struct waiting *waitlist_take_due(struct waitlist *l, enum wait_phase phase, uint64_t now);
 

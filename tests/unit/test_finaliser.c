@@ -55,7 +55,7 @@ static bool start(void)
 	    finaliser_open(&t.f, &err) < 0)
 		return false;
 	t.f.followup.first_ns = t.f.followup.pause_ns = t.followup_ns;
-	t.f.told_ns = t.told_ns;
+	t.f.rows.told_ns = t.told_ns;
 	store_unlock(&t.store);
 	return pthread_create(&t.thread, NULL, finaliser_main, &t.f) == 0;
 }
@@ -434,6 +434,7 @@ static void test_all_told(void)
 	stop();
 
 	reset();
+	t.settings.step_details_wait_ns = 60 * NSEC_PER_SEC;
 	fake.gone = fake.told = true;
 	fake.booked = false;
 	(void)begin();
