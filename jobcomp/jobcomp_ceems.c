@@ -3,11 +3,8 @@
  * jobcomp/ceems - slurmctld tells it of every job's end; its threads make the record. See worker.h
  * for what happens then. Loaded by slurmctld, and by `sacct -c`, where it does nothing.
  */
-#include "ceems_config.h" /* _GNU_SOURCE for dladdr() */
-
 #include "jobcomp/slurm_compat.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -21,6 +18,7 @@
 #include "src/libsink/sink_module.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
+#include "src/libutil/module.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -170,22 +168,13 @@ int init(void)
 	return SLURM_SUCCESS;
 }
 
-/* A thread that did not end in time goes on running: its code has to stay. */
-static void stay_mapped(void)
-{
-	Dl_info self;
-
-	if (dladdr(plugin_type, &self))
-		(void)dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-}
-
 int fini(void)
 {
 	if (!worker)
 		return SLURM_SUCCESS;
 	if (!worker_stop(worker)) {
 		error("ceems: jobcomp: a thread does not end; it is left behind");
-		stay_mapped();
+		module_pin(&worker); /* its code, which goes on running */
 	} else {
 		sink_modules_unmap();
 	}

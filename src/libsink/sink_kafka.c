@@ -16,7 +16,6 @@
  * they must after a crash.
  */
 #define _GNU_SOURCE /* pthread_tryjoin_np */
-#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -32,6 +31,7 @@
 #include "src/libsink/sink.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
+#include "src/libutil/module.h"
 
 #define WINDOW SINK_KAFKA_BATCH
 #define CLOSE_TIMEOUT_NS (900 * NSEC_PER_MSEC)
@@ -113,15 +113,6 @@ static int make_socket(int domain, int type, int protocol, void *arg)
 	return fd;
 }
 
-/* What ADDRESS is in stays mapped. */
-static void pin(uintptr_t address)
-{
-	Dl_info where;
-
-	if (dladdr((void *)address, &where))
-		(void)dlopen(where.dli_fname, RTLD_LAZY | RTLD_NODELETE | RTLD_NOLOAD);
-}
-
 /*
  * rd_kafka_destroy() joins the client's threads, and one of them may sit in a DNS query for long.
  * It gets a thread of its own. When that takes too long we go, and this module can be unmapped: then
@@ -146,7 +137,7 @@ static void destroy_client(struct sink *k)
 	(void)rd_kafka_purge(rk, PURGE_ALL);
 	(void)rd_kafka_poll(rk, 0);
 	rd_kafka_set_log_level(rk, 0);
-	pin((uintptr_t)rd_kafka_destroy);
+	module_pin((const void *)(uintptr_t)rd_kafka_destroy);
 	/* It returns nothing and nobody reads what the thread returned. */
 	start = (void *(*)(void *))(uintptr_t)rd_kafka_destroy;
 	(void)sigfillset(&all); /* the host's signals are for its own threads */
@@ -160,7 +151,7 @@ static void destroy_client(struct sink *k)
 	while (pthread_tryjoin_np(thread, NULL) == EBUSY) {
 		if (clock_mono_ns() > deadline) {
 			logger_info("ceems: kafka: the client takes long to close; left to it");
-			pin((uintptr_t)make_socket);
+			module_pin((const void *)(uintptr_t)make_socket);
 			(void)pthread_detach(thread);
 			return;
 		}

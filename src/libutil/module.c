@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* dladdr() */
 #include "src/libutil/module.h"
 
 #include <dlfcn.h>
@@ -52,4 +53,13 @@ void module_close(void *handle)
 {
 	if (handle)
 		(void)dlclose(handle);
+}
+
+void module_pin(const void *address)
+{
+	Dl_info in;
+
+	/* LAZY: what it has not needed yet may be missing, as in jobcomp_ceems */
+	if (dladdr(address, &in) && in.dli_fname)
+		(void)dlopen(in.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }

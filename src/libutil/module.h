@@ -20,4 +20,10 @@ int module_open(const char *path, const char *symbol, void **ret_handle, module_
 /* Nothing of it may be in use; it is unmapped, unless it was linked to stay. NULL: no-op. */
 void module_close(void *handle);
 
+/*
+ * The shared object in which ADDRESS lies stays mapped until the process ends: for code that a thread
+ * which had to be left behind goes on running. A program stays anyway.
+ */
+void module_pin(const void *address);
+
 #endif

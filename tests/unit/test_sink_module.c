@@ -7,6 +7,7 @@
 #include "scratch.h"
 #include "src/libsink/deliver.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/module.h"
 #include "tap.h"
 
 static char dir[] = SCRATCH_TEMPLATE;
@@ -136,6 +137,10 @@ static void test_refused(void)
 	ok(is_mapped("/fake_sink_good.so"), "  it is mapped");
 	sink_modules_unmap();
 	ok(!is_mapped("/fake_sink_good.so"), "  until all are let go, however often it was loaded");
+	is_int(sink_module_load(&settings, "kafka", &m, &err), 0, "a module that is pinned");
+	module_pin(m);
+	sink_modules_unmap();
+	ok(is_mapped("/fake_sink_good.so"), "  stays");
 }
 
 int main(void)
