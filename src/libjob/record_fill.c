@@ -152,7 +152,8 @@ int record_fill(struct record *r, const struct record_ending *end,
 	fill_figures(r, end->unmeasured);
 	fill_energy(r, end);
 	record_emissions_fill(r, chain, s);
-	if (r->energy.total_j.known && r->start) {
+	/* who never ran has no allocation; a start may be unknown where slurmctld was killed */
+	if (r->energy.total_j.known && (r->start || r->tres_alloc)) {
 		char *tres = tres_with_energy(r->tres_alloc, r->energy.total_j.value);
 
 		if (!tres)

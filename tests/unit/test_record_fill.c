@@ -207,6 +207,16 @@ static void test_rest(void)
 
 	r = job(false, false);
 	r->start = 0;
+	(void)record_fill(r, &end, NULL, &settings);
+	is_str(r->tres_alloc, "cpu=1,energy=30,node=1", "a start that is not known is no reason to leave it out");
+	free(r->tres_alloc);
+	r->tres_alloc = NULL;
+	(void)record_fill(r, &end, NULL, &settings);
+	is_str(r->tres_alloc, NULL, "nothing was allocated");
+	record_destroy(r);
+
+	r = job(false, false);
+	r->start = 0;
 	end.ctld_energy_j = NONE;
 	(void)record_fill(r, &end, &chain, &settings);
 	is_str(r->tres_alloc, "cpu=1,node=1", "a job that never ran keeps its text");
