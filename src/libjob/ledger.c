@@ -13,8 +13,19 @@
 #include "src/libutil/util.h"
 
 #define READ_TRIES 1000
+/* How often one whose last tick failed looks for hints, which do not wake it then. */
+#define HINTS_POLL_NS (20 * NSEC_PER_MSEC)
 
 /* --- the sampler's pages ---------------------------------------------------------------- */
+
+static uint64_t sleep_until(const struct ledger *l, uint32_t requests, uint64_t deadline_mono_ns)
+{
+	uint64_t poll_mono_ns = clock_mono_ns() + HINTS_POLL_NS;
+
+	if (requests == atomic_load(&l->file->served) || deadline_mono_ns < poll_mono_ns)
+		return deadline_mono_ns;
+	return poll_mono_ns;
+}
 
 bool ledger_wait_request(struct ledger *l, uint64_t hints_mono_ns, uint64_t deadline_mono_ns)
 {
@@ -31,7 +42,7 @@ bool ledger_wait_request(struct ledger *l, uint64_t hints_mono_ns, uint64_t dead
 			m->seen = now;
 			return is_hinted;
 		}
-		ledger_futex_wait(&l->file->requests, now, deadline_mono_ns);
+		ledger_futex_wait(&l->file->requests, now, sleep_until(l, now, deadline_mono_ns));
 	}
 }
 

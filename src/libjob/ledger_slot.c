@@ -34,7 +34,10 @@ void ledger_request_tick(struct ledger *l)
 	(void)request(l);
 }
 
-/* Whoever asked before, and is not answered yet, has woken the sampler: it does not sleep for long then. */
+/*
+ * Whoever asked before, and is not answered yet, has woken the sampler: it does not sleep for long then, nor
+ * (ledger_wait_request()) after a tick that answered nobody because it failed.
+ */
 void ledger_hint_tick(struct ledger *l)
 {
 	if (atomic_fetch_add(&l->file->requests, LEDGER_HINT) == atomic_load(&l->file->served))

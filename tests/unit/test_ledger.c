@@ -2,6 +2,7 @@
 /* The ledger in one process; test_ledger_kill.c has the ones that die. */
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fake_sampler.h"
@@ -490,6 +491,36 @@ static void test_alone(void)
 	unlink(path);
 }
 
+/* One hint is there when the tick fails, another comes when the sampler sleeps. */
+static void test_hint_after_failure(void)
+{
+	const struct timespec nap = { .tv_nsec = 50 * NSEC_PER_MSEC };
+	struct fake_sampler f;
+	struct errmsg err = { 0 };
+	uint64_t deadline;
+	pid_t child;
+
+	is_int(fake_start(&f, dir, "n1", &err), 0, "sampler");
+	(void)fake_tick(&f, 0, 0, 0);
+	ledger_hint_tick(f.l);
+	(void)fake_book(&f, 0, 0, 0);
+	deadline = clock_mono_ns() + 60 * S;
+	child = fork();
+	if (child == 0) {
+		(void)nanosleep(&nap, NULL);
+		ledger_hint_tick(f.l);
+		_exit(0);
+	}
+	ok(ledger_wait_request(f.l, 0, deadline) && clock_mono_ns() < deadline,
+	   "a hint is seen after a tick that failed");
+	(void)waitpid(child, NULL, 0);
+	(void)fake_book(&f, 0, 0, 0);
+	ok(!ledger_wait_request(f.l, 0, clock_mono_ns() + 50 * NSEC_PER_MSEC),
+	   "one before it does not have it tried over and over");
+	fake_stop(&f);
+	unlink(path);
+}
+
 static void test_figures(void)
 {
 	struct ledger_page *page = calloc(1, sizeof(*page));
@@ -568,6 +599,7 @@ int main(void)
 	test_requeue();
 	test_full();
 	test_alone();
+	test_hint_after_failure();
 	test_figures();
 	show_tick_cost();
 	snprintf(path, sizeof(path), "%s/n2.ledger", dir);
