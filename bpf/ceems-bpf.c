@@ -48,9 +48,27 @@ static void unpin(const struct request *r)
 	(void)rmdir(r->dir); /* unless another version's pins are there, too */
 }
 
+/* Steps join the links that are there and do not look for programs, but those have to be attached once. */
+static int open_whole(const struct request *r, struct probes **ret, struct errmsg *err)
+{
+	struct probes *p;
+	int fd;
+	int rc = probes_open(r->dir, &p, err);
+
+	if (rc < 0)
+		return rc;
+	rc = probes_program(p, "task_exit", &fd);
+	if (rc < 0) {
+		probes_close(p);
+		return errmsg_errno(err, rc, "cannot open %s/" PROBES_DIR "/prog_task_exit", r->dir);
+	}
+	*ret = p;
+	return 0;
+}
+
 static int load(const struct request *r, struct probes **ret, struct errmsg *err)
 {
-	int rc = probes_open(r->dir, ret, err);
+	int rc = open_whole(r, ret, err);
 
 	if (rc == 0)
 		return 0;
@@ -83,11 +101,12 @@ static bool has_living(const char *path, size_t how)
 	struct bpf_map_info info;
 	uint32_t key, prev, pid, seen;
 	uint64_t start;
-	int rc = bpfsys_open_map(path, &(struct bpfsys_map){ .key_size = sizeof(key) }, &fd);
+	int rc = bpfsys_open(path, &fd);
 
 	if (rc < 0)
 		return rc != -ENOENT;
-	if (bpfsys_map_info(fd, &info) < 0 || info.value_size > sizeof(value) ||
+	if (bpfsys_map_info(fd, &info) < 0 || info.key_size != sizeof(key) ||
+	    info.value_size > sizeof(value) ||
 	    info.value_size < known_by[how].start_at + sizeof(start))
 		return true;
 	rc = bpfsys_next_key(fd, NULL, &key);

@@ -35,34 +35,23 @@ static int open_maps(struct probes *p, struct maps *m)
 {
 	const struct {
 		const char *name;
-		struct bpfsys_map shape;
 		int *fd;
 	} want[] = {
-		{ "owners",
-		  { BPF_MAP_TYPE_HASH, sizeof(uint32_t), sizeof(struct probes_owner) },
-		  &m->owners },
-		{ "hw_slots",
-		  { BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(struct probes_hw_slot) },
-		  &m->slots },
-		{ "hw_rows",
-		  { BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(struct probes_hw_row) },
-		  &m->rows },
-		{ "hw_events",
-		  { BPF_MAP_TYPE_PERF_EVENT_ARRAY, sizeof(uint32_t), sizeof(uint32_t) },
-		  &m->events },
+		{ "owners", &m->owners },
+		{ "hw_slots", &m->slots },
+		{ "hw_rows", &m->rows },
+		{ "hw_events", &m->events },
 	};
-	const struct bpfsys_map shape = { BPF_MAP_TYPE_ARRAY, sizeof(uint32_t),
-					  sizeof(struct probes_hw_config) };
 	size_t i;
 	int fd, rc;
 	void *at;
 
 	for (i = 0; i < ARRAY_SIZE(want); i++) {
-		rc = probes_map(p, want[i].name, &want[i].shape, want[i].fd);
+		rc = probes_map(p, want[i].name, want[i].fd);
 		if (rc < 0)
 			return rc;
 	}
-	rc = probes_map(p, "hw_config", &shape, &fd);
+	rc = probes_map(p, "hw_config", &fd);
 	if (rc < 0)
 		return rc;
 	at = mmap(NULL, sizeof(*m->config), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -80,11 +69,9 @@ static void close_maps(struct maps *m)
 
 static int map_running(struct bperf *b)
 {
-	const struct bpfsys_map shape = { BPF_MAP_TYPE_ARRAY, sizeof(uint32_t),
-					  sizeof(struct probes_hw_cpu) };
 	void *at;
 	int fd;
-	int rc = probes_map(b->probes, "hw_cpus", &shape, &fd);
+	int rc = probes_map(b->probes, "hw_cpus", &fd);
 
 	if (rc < 0)
 		return rc;

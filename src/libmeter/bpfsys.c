@@ -35,7 +35,7 @@ static uint64_t ptr_to_u64(const void *p)
 	return (uint64_t)(uintptr_t)p;
 }
 
-static int get_object(const char *path, int *ret_fd)
+int bpfsys_open(const char *path, int *ret_fd)
 {
 	union bpf_attr attr;
 
@@ -61,24 +61,6 @@ static int get_info(int fd, void *info, size_t size)
 int bpfsys_map_info(int fd, struct bpf_map_info *ret)
 {
 	return get_info(fd, ret, sizeof(*ret));
-}
-
-int bpfsys_open_map(const char *path, const struct bpfsys_map *want, int *ret_fd)
-{
-	struct bpf_map_info info;
-	_cleanup_close_ int fd = -1;
-	int rc = get_object(path, &fd);
-
-	if (rc == 0)
-		rc = bpfsys_map_info(fd, &info);
-	if (rc < 0)
-		return rc;
-	if ((want->type && info.type != want->type) ||
-	    (want->key_size && info.key_size != want->key_size) ||
-	    (want->value_size && info.value_size != want->value_size))
-		return -EPROTO;
-	*ret_fd = TAKE_FD(fd);
-	return 0;
 }
 
 static int element(int cmd, int fd, const void *key, const void *value, uint64_t flags)
@@ -157,31 +139,6 @@ int bpfsys_read_range(int fd, uint32_t first, uint32_t n, void *values)
 
 /* --- programs and links ------------------------------------------------------------------- */
 
-int bpfsys_open_program(const char *path, int *ret_fd)
-{
-	struct bpf_prog_info info;
-	_cleanup_close_ int fd = -1;
-	int rc = get_object(path, &fd);
-
-	if (rc < 0)
-		return rc;
-	rc = get_info(fd, &info, sizeof(info));
-	if (rc < 0)
-		return rc;
-	*ret_fd = TAKE_FD(fd);
-	return 0;
-}
-
-int bpfsys_program_id(int fd, uint32_t *ret_id)
-{
-	struct bpf_prog_info info;
-	int rc = get_info(fd, &info, sizeof(info));
-
-	if (rc == 0)
-		*ret_id = info.id;
-	return rc;
-}
-
 int bpfsys_attach(int program_fd, int *ret_fd)
 {
 	union bpf_attr attr;
@@ -208,7 +165,7 @@ int bpfsys_link_info(int fd, struct bpfsys_link *ret)
 
 	if (rc < 0)
 		return rc;
-	*ret = (struct bpfsys_link){ .id = info.id, .program_id = info.prog_id };
+	*ret = (struct bpfsys_link){ .id = info.id };
 	if (info.type == BPF_LINK_TYPE_CGROUP)
 		ret->cgroup_id = info.cgroup.cgroup_id;
 	return 0;

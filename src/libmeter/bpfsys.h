@@ -10,17 +10,11 @@
 #include <linux/bpf.h>
 #include <stdint.h>
 
+/* The map or program pinned at PATH. */
+int bpfsys_open(const char *path, int *ret_fd);
+
 /* --- maps --------------------------------------------------------------------------------- */
 
-/* What an open map must look like to be the one meant; zero fields are not compared. */
-struct bpfsys_map {
-	uint32_t type; /* enum bpf_map_type */
-	uint32_t key_size;
-	uint32_t value_size;
-};
-
-/* The map pinned at PATH. -EPROTO: it is not of that shape. */
-int bpfsys_open_map(const char *path, const struct bpfsys_map *want, int *ret_fd);
 int bpfsys_map_info(int fd, struct bpf_map_info *ret);
 
 /* -ENOENT: no such key. */
@@ -37,9 +31,6 @@ int bpfsys_read_range(int fd, uint32_t first, uint32_t n, void *values);
 
 /* --- programs and links ------------------------------------------------------------------- */
 
-int bpfsys_open_program(const char *path, int *ret_fd);
-int bpfsys_program_id(int fd, uint32_t *ret_id);
-
 /*
  * Attaches a program to what it was loaded for: tp_btf, fentry, fexit. It stays attached as long as
  * *RET_FD is open or somebody else holds the link. -EEXIST, -EBUSY: it is attached already.
@@ -52,7 +43,6 @@ int bpfsys_attach(int program_fd, int *ret_fd);
 int bpfsys_open_link(uint32_t id, int *ret_fd);
 struct bpfsys_link {
 	uint32_t id;
-	uint32_t program_id;
 	uint64_t cgroup_id; /* 0: not attached to a cgroup, or no more */
 };
 int bpfsys_link_info(int fd, struct bpfsys_link *ret);

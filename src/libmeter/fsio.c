@@ -339,10 +339,6 @@ int fsio_open(struct probes *p, uint32_t slot, const struct settings *s, struct 
 	      struct errmsg *err)
 {
 	const uint32_t shards = probes_shards(p);
-	const struct bpfsys_map shape = { BPF_MAP_TYPE_ARRAY, sizeof(uint32_t),
-					  PROBES_FS_SIZE(shards) };
-	const struct bpfsys_map places = { BPF_MAP_TYPE_HASH, sizeof(struct probes_fs_place),
-					   sizeof(struct probes_fs_mount) };
 	struct fsio *io;
 	int rc;
 
@@ -355,8 +351,8 @@ int fsio_open(struct probes *p, uint32_t slot, const struct settings *s, struct 
 	io->shards = shards;
 	memcpy(io->roles, s->filesystems, sizeof(io->roles));
 	learn_internal(io);
-	rc = probes_map(p, "fs_rows", &shape, &io->fd);
-	if (probes_map(p, "fs_places", &places, &io->places_fd) < 0)
+	rc = probes_map(p, "fs_rows", &io->fd);
+	if (probes_map(p, "fs_places", &io->places_fd) < 0)
 		io->places_fd = -1;
 	if (rc < 0)
 		(void)errmsg_errno(err, rc, "%s: cannot open fs_rows", probes_dir(p));

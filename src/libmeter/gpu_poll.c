@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#define _GNU_SOURCE /* dladdr() */
 #include "src/libmeter/gpu_poll.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -14,6 +12,7 @@
 
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
+#include "src/libutil/module.h"
 
 /* Drivers without persistence initialise a GPU, for a second or two, when they are asked first. */
 #define CONNECT_WAIT_NS (3 * NSEC_PER_SEC)
@@ -42,7 +41,7 @@ struct gpu_poll {
 	pthread_cond_t changed;
 	uint64_t asked;
 	uint64_t answered;
-	uint64_t answered_ns;
+	uint64_t answered_ns; /* when the energy was there */
 	bool is_settled;   /* the first attempt to connect has ended, as it says here: */
 	int connect_rc;
 	struct errmsg connect_err;
@@ -262,8 +261,9 @@ static void publish(struct gpu_poll *p, uint64_t answered)
 {
 	(void)pthread_mutex_lock(&p->lock);
 	p->view = p->now;
+	if (p->answered != answered)
+		p->answered_ns = clock_mono_ns();
 	p->answered = answered;
-	p->answered_ns = clock_mono_ns();
 	(void)pthread_cond_broadcast(&p->changed);
 	(void)pthread_mutex_unlock(&p->lock);
 }
@@ -394,12 +394,13 @@ int gpu_poll_start(const struct gpu_library_ops *ops, const char *path, struct g
 
 void gpu_poll_ask(struct gpu_poll *p, struct gpu_view *ret)
 {
-	uint64_t now_ns = clock_mono_ns();
-	struct timespec until = clock_ns_to_timespec(now_ns + ANSWER_WAIT_NS);
+	uint64_t now_ns;
 
 	(void)pthread_mutex_lock(&p->lock);
+	now_ns = clock_mono_ns(); /* not before an answer that came meanwhile */
 	if (p->is_settled && p->asked == p->answered && now_ns - p->answered_ns >= FRESH_NS) {
-		uint64_t question = ++p->asked;
+		const struct timespec until = clock_ns_to_timespec(now_ns + ANSWER_WAIT_NS);
+		const uint64_t question = ++p->asked;
 
 		(void)pthread_cond_broadcast(&p->changed);
 		while (p->answered < question &&
@@ -408,18 +409,6 @@ void gpu_poll_ask(struct gpu_poll *p, struct gpu_view *ret)
 	}
 	*ret = p->view;
 	(void)pthread_mutex_unlock(&p->lock);
-}
-
-/*
- * Keeps the code that the abandoned thread returns to. A program is never unmapped and cannot be
- * opened this way, so that a failure here means nothing.
- */
-static void pin_this_module(void)
-{
-	Dl_info info;
-
-	if (dladdr(&abandoned, &info) && info.dli_fname)
-		(void)dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 void gpu_poll_stop(struct gpu_poll *p)
@@ -436,7 +425,7 @@ void gpu_poll_stop(struct gpu_poll *p)
 	if (!has_ended) {
 		p->is_abandoned = true;
 		(void)atomic_fetch_add(&abandoned, 1);
-		pin_this_module();
+		module_pin(&abandoned); /* with the code that the thread returns to */
 		(void)pthread_detach(p->thread);
 		logger_error("%s: a call into the driver hangs; its thread is left behind, and GPU "
 			     "energy is off until it returns", p->ops->name);

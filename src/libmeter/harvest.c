@@ -2,7 +2,6 @@
 #include "src/libmeter/harvest.h"
 
 #include <errno.h>
-#include <linux/bpf.h>
 #include <string.h>
 
 #include "src/libmeter/bpfsys.h"
@@ -24,8 +23,6 @@ struct harvest {
 
 int harvest_open(struct probes *p, uint32_t slot, struct harvest **ret)
 {
-	const struct bpfsys_map shape = { BPF_MAP_TYPE_ARRAY, sizeof(uint32_t),
-					  sizeof(struct probes_task_row) };
 	struct harvest *h = calloc(1, sizeof(*h));
 	int rc;
 
@@ -34,7 +31,7 @@ int harvest_open(struct probes *p, uint32_t slot, struct harvest **ret)
 	h->slot = slot;
 	h->probes = p;
 	h->features = probes_features(p);
-	rc = probes_map(p, "task_rows", &shape, &h->rows);
+	rc = probes_map(p, "task_rows", &h->rows);
 	if (rc < 0) {
 		harvest_close(h);
 		return rc;

@@ -145,10 +145,7 @@ static int open_cgroup(struct netcount *n, int fd, struct errmsg *err)
 
 static int open_row(struct netcount *n, struct probes *p, struct errmsg *err)
 {
-	static const struct bpfsys_map shape = { BPF_MAP_TYPE_CGROUP_STORAGE,
-						 sizeof(uint64_t),
-						 sizeof(struct probes_net_rows) };
-	int rc = probes_map(p, "net_rows", &shape, &n->map);
+	int rc = probes_map(p, "net_rows", &n->map);
 
 	if (rc < 0)
 		return not_there(err, rc, "net_rows");

@@ -39,16 +39,18 @@ static const struct {
 
 static int map_meta(struct probes *p, struct errmsg *err)
 {
-	const struct bpfsys_map shape = { BPF_MAP_TYPE_ARRAY, sizeof(uint32_t),
-					  sizeof(struct probes_meta) };
 	struct probes_meta *meta;
+	struct bpf_map_info info;
 	int fd;
-	int rc = probes_map(p, "meta", &shape, &fd);
+	int rc = probes_map(p, "meta", &fd);
 
-	if (rc == -EPROTO)
-		return errmsg_set(err, rc, "%s/" PROBES_DIR "/meta is not a map of ours", p->dir);
+	if (rc == 0)
+		rc = bpfsys_map_info(fd, &info);
 	if (rc < 0)
 		return errmsg_errno(err, rc, "cannot open %s/" PROBES_DIR "/meta", p->dir);
+	if (info.type != BPF_MAP_TYPE_ARRAY || info.value_size != sizeof(*meta))
+		return errmsg_set(err, -EPROTO, "%s/" PROBES_DIR "/meta is not a map of ours",
+				  p->dir);
 	meta = mmap(NULL, sizeof(*meta), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (meta == MAP_FAILED)
 		return errmsg_errno(err, -errno, "cannot map %s/" PROBES_DIR "/meta", p->dir);
@@ -62,30 +64,17 @@ static int map_meta(struct probes *p, struct errmsg *err)
 /* What every user needs: the pins come into being by one rename, so one missing is half removed. */
 static int open_core(struct probes *p, struct errmsg *err)
 {
-	static const struct {
-		const char *name;
-		struct bpfsys_map shape;
-	} core[] = {
-		{ "cgroups",
-		  { BPF_MAP_TYPE_HASH, sizeof(struct probes_cgroup), sizeof(uint32_t) } },
-		{ "owners",
-		  { BPF_MAP_TYPE_HASH, sizeof(uint32_t), sizeof(struct probes_owner) } },
-		{ "task_rows",
-		  { BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(struct probes_task_row) } },
-	};
+	static const char *const core[] = { "cgroups", "owners", "task_rows" };
 	size_t i;
 	int fd, rc;
 
 	for (i = 0; i < ARRAY_SIZE(core); i++) {
-		rc = probes_map(p, core[i].name, &core[i].shape, &fd);
+		rc = probes_map(p, core[i], &fd);
 		if (rc < 0)
 			return errmsg_errno(err, rc, "cannot open %s/" PROBES_DIR "/%s", p->dir,
-					    core[i].name);
+					    core[i]);
 	}
-	rc = probes_program(p, "task_exit", &fd);
-	return rc < 0 ? errmsg_errno(err, rc, "cannot open %s/" PROBES_DIR "/prog_task_exit",
-				     p->dir) :
-			0;
+	return 0;
 }
 
 int probes_open(const char *dir, struct probes **ret, struct errmsg *err)
@@ -233,9 +222,7 @@ static struct probes_fd *find_pin(struct probes *p, const char *file)
 	return NULL;
 }
 
-/* SHAPE NULL: it is a program. */
-static int open_pin(struct probes *p, const char *prefix, const char *name,
-		    const struct bpfsys_map *shape, int *ret_fd)
+static int open_pin(struct probes *p, const char *prefix, const char *name, int *ret_fd)
 {
 	char path[PIN_PATH_MAX];
 	struct probes_fd *pin = &p->pin[p->npins];
@@ -252,7 +239,7 @@ static int open_pin(struct probes *p, const char *prefix, const char *name,
 		return 0;
 	}
 	(void)snprintf(path, sizeof(path), "%s/" PROBES_DIR "/%s", p->dir, pin->name);
-	rc = shape ? bpfsys_open_map(path, shape, &pin->fd) : bpfsys_open_program(path, &pin->fd);
+	rc = bpfsys_open(path, &pin->fd);
 	if (rc < 0)
 		return rc;
 	*ret_fd = pin->fd;
@@ -260,45 +247,27 @@ static int open_pin(struct probes *p, const char *prefix, const char *name,
 	return 0;
 }
 
-int probes_map(struct probes *p, const char *name, const struct bpfsys_map *shape, int *ret_fd)
+int probes_map(struct probes *p, const char *name, int *ret_fd)
 {
-	static const struct bpfsys_map any;
-
-	return open_pin(p, "", name, shape ? shape : &any, ret_fd);
+	return open_pin(p, "", name, ret_fd);
 }
 
 int probes_program(struct probes *p, const char *name, int *ret_fd)
 {
-	return open_pin(p, "prog_", name, NULL, ret_fd);
+	return open_pin(p, "prog_", name, ret_fd);
 }
 
 /* --- links -------------------------------------------------------------------------------- */
 
 /*
- * A fd of the link in force. -ENOENT: there is none. That its program is ours is looked up, too: a
- * number in a map is not proof.
+ * A fd of the link in force. -ENOENT: there is none. An old number is nobody else's: the kernel gives out
+ * 2^31 before the first one again.
  */
-static int join(struct probes *p, enum probes_link which, int program, int *ret_fd)
+static int join(struct probes *p, enum probes_link which, int *ret_fd)
 {
 	uint32_t id = __atomic_load_n(&p->meta->link[which], __ATOMIC_ACQUIRE);
-	struct bpfsys_link info;
-	_cleanup_close_ int fd = -1;
-	uint32_t program_id;
-	int rc;
 
-	if (!id)
-		return -ENOENT;
-	rc = bpfsys_open_link(id, &fd);
-	if (rc == 0)
-		rc = bpfsys_link_info(fd, &info);
-	if (rc == 0)
-		rc = bpfsys_program_id(program, &program_id);
-	if (rc < 0)
-		return rc;
-	if (info.program_id != program_id)
-		return -ENOENT;
-	*ret_fd = TAKE_FD(fd);
-	return 0;
+	return id ? bpfsys_open_link(id, ret_fd) : -ENOENT;
 }
 
 static void pause_ns(uint64_t ns)
@@ -337,13 +306,13 @@ static int attach(struct probes *p, enum probes_link which, int program, int *re
  * Attaching ten function hooks takes time (0.15 s on an emulated machine), and many steps may start at
  * once: those who come second wait as long as the first one gets on.
  */
-static int join_or_lock(struct probes *p, enum probes_link which, int program, int *lock)
+static int join_or_lock(struct probes *p, enum probes_link which, int *lock)
 {
 	uint64_t deadline_ns = clock_mono_ns() + PROBES_HOLD_WAIT_NS;
 	int rc;
 
 	/* a second link beside one that we only cannot see would count everything twice */
-	while ((rc = join(p, which, program, &p->link[which])) == -ENOENT && *lock < 0) {
+	while ((rc = join(p, which, &p->link[which])) == -ENOENT && *lock < 0) {
 		rc = probes_lock(p->dir, /* wait_ns= */ 0, lock, NULL);
 		if (rc == 0)
 			continue; /* he who had it may just have attached it */
@@ -363,26 +332,27 @@ static int hold_one(struct probes *p, enum probes_link which, int *lock)
 
 	if (p->link[which] >= 0)
 		return 0;
+	rc = join(p, which, &p->link[which]);
+	if (rc != -ENOENT)
+		return rc;
+	/* before the lock is taken for a hook that this kernel does not have */
 	rc = probes_program(p, links[which].name, &program);
 	if (rc < 0)
 		return rc;
-	rc = join_or_lock(p, which, program, lock);
+	rc = join_or_lock(p, which, lock);
 	return rc == -ENOENT ? attach(p, which, program, &p->link[which]) : rc;
 }
 
 unsigned int probes_share(struct probes *p, enum probes_group group)
 {
 	unsigned int held = 0;
-	int program;
 	size_t i;
 
 	for (i = 0; i < LINK_N; i++) {
 		if (links[i].group != group)
 			continue;
-		/* asked at every tick: a word in memory first, before files are opened */
-		if (p->link[i] < 0 && __atomic_load_n(&p->meta->link[i], __ATOMIC_ACQUIRE) &&
-		    probes_program(p, links[i].name, &program) == 0)
-			(void)join(p, (enum probes_link)i, program, &p->link[i]);
+		if (p->link[i] < 0)
+			(void)join(p, (enum probes_link)i, &p->link[i]);
 		held += p->link[i] >= 0;
 	}
 	return held;

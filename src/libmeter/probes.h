@@ -50,9 +50,9 @@ uint32_t probes_row_size(const char *name, uint32_t shards);
 
 /*
  * A pinned map or program by its name, borrowed: opened at first use and closed by probes_close().
- * -ENOENT: it was not loaded; -EPROTO: not of that SHAPE.
+ * -ENOENT: it was not loaded. What is in DIR is root's and of our ABI, so that no map's sizes are asked for.
  */
-int probes_map(struct probes *p, const char *name, const struct bpfsys_map *shape, int *ret_fd);
+int probes_map(struct probes *p, const char *name, int *ret_fd);
 int probes_program(struct probes *p, const char *name, int *ret_fd);
 
 /*

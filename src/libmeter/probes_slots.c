@@ -20,8 +20,6 @@
 
 /* Inode of a hierarchy's root (fs/kernfs/dir.c numbers from 1): everybody's tasks, nobody's step. */
 #define ROOT_ID 1
-/* Inode of the machine's own pid namespace: PROC_PID_INIT_INO. */
-#define MACHINE_PIDS 0xeffffffc
 /* Between two looks at a lock that somebody has. */
 #define LOCK_POLL_NS NSEC_PER_MSEC
 
@@ -32,7 +30,7 @@ static int map_of(struct probes *p, const char *name)
 {
 	int fd;
 
-	return probes_map(p, name, NULL, &fd) < 0 ? -1 : fd;
+	return probes_map(p, name, &fd) < 0 ? -1 : fd;
 }
 
 static int cgroups_of(struct probes *p)
@@ -114,10 +112,9 @@ static int empty_row(struct probes *p, const struct probes_by_slot *m, uint32_t 
 {
 	uint32_t shards = p->meta->shards;
 	uint32_t size = probes_row_size(m->name, shards), rows = probes_rows_of_slot(m->name, shards);
-	const struct bpfsys_map shape = { BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), size };
 	_cleanup_free_ void *zeroes = NULL;
 	int fd;
-	int rc = probes_map(p, m->name, &shape, &fd);
+	int rc = probes_map(p, m->name, &fd);
 
 	if (rc < 0)
 		return rc == -ENOENT ? 0 : rc; /* of a group that is not there */
@@ -282,21 +279,22 @@ static void empty_places(struct probes *p, uint32_t slot)
 	struct probes_fs_place key = { .slot = slot };
 	int fd;
 
-	if (probes_map(p, "fs_places", NULL, &fd) < 0)
+	if (probes_map(p, "fs_places", &fd) < 0)
 		return;
 	for (key.place = 0; key.place < PROBES_FS; key.place++)
 		(void)bpfsys_delete(fd, &key);
 }
 
-/* The caller's pid as programs see it. A kernel before 5.10 knows it only outside of pid namespaces. */
+/*
+ * The caller's pid as programs see it. A kernel before 5.10 does not run one for us, and so knows it only
+ * outside of pid namespaces. To look first where one is would take longer.
+ */
 static uint32_t own_tgid(struct probes *p)
 {
 	uint32_t tgid = (uint32_t)getpid();
-	struct stat st;
 	int fd;
 
-	if (stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != MACHINE_PIDS &&
-	    probes_program(p, "task_self", &fd) == 0)
+	if (probes_program(p, "task_self", &fd) == 0)
 		(void)bpfsys_run(fd, &tgid);
 	return tgid;
 }
@@ -305,7 +303,7 @@ static int set_fs_owner(struct probes *p, uint32_t slot, uint32_t pid)
 {
 	_cleanup_free_ struct probes_fs *fs = calloc(1, sizeof(*fs));
 	int fd;
-	int rc = fs ? probes_map(p, "fs_rows", NULL, &fd) : -ENOMEM;
+	int rc = fs ? probes_map(p, "fs_rows", &fd) : -ENOMEM;
 
 	if (rc < 0)
 		return rc == -ENOENT ? 0 : rc;

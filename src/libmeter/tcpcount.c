@@ -2,7 +2,6 @@
 #include "src/libmeter/tcpcount.h"
 
 #include <errno.h>
-#include <linux/bpf.h>
 #include <sched.h>
 #include <string.h>
 
@@ -22,10 +21,6 @@ struct tcpcount {
 
 int tcpcount_open(struct probes *p, uint32_t slot, struct tcpcount **ret)
 {
-	static const struct bpfsys_map rows = { BPF_MAP_TYPE_ARRAY, sizeof(uint32_t),
-						sizeof(struct probes_tcp_row) };
-	static const struct bpfsys_map marks = { BPF_MAP_TYPE_SK_STORAGE, sizeof(int),
-						 sizeof(struct probes_tcp_mark) };
 	_cleanup_free_ struct tcpcount *t = NULL;
 	int rc;
 
@@ -35,9 +30,9 @@ int tcpcount_open(struct probes *p, uint32_t slot, struct tcpcount **ret)
 	if (!t)
 		return -ENOMEM;
 	*t = (struct tcpcount){ .slot = slot, .marks = -1, .iterator = -1 };
-	rc = probes_map(p, "tcp_rows", &rows, &t->rows);
+	rc = probes_map(p, "tcp_rows", &t->rows);
 	if (rc == 0 && probes_features(p) & PROBES_HAS_LIVE_TCP) {
-		rc = probes_map(p, "tcp_socks", &marks, &t->marks);
+		rc = probes_map(p, "tcp_socks", &t->marks);
 		if (rc == 0)
 			rc = probes_program(p, "sockets", &t->iterator);
 	}

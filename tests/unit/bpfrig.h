@@ -211,7 +211,7 @@ static inline uint32_t bpfrig_link_id(enum probes_link which)
 	int fd;
 
 	(void)snprintf(path, sizeof(path), "%s/" PROBES_DIR "/meta", bpfrig_dir);
-	if (bpfsys_open_map(path, &(struct bpfsys_map){ 0 }, &fd) < 0)
+	if (bpfsys_open(path, &fd) < 0)
 		return 0;
 	(void)bpfsys_lookup(fd, &zero, &meta);
 	(void)close(fd);

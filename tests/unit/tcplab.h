@@ -117,11 +117,10 @@ static inline struct seen look(const struct step *s)
 /* Of sockets that closed alone. */
 static inline struct probes_tcp_row row_of(const struct step *s)
 {
-	static const struct bpfsys_map shape = { 0 };
 	struct probes_tcp_row row = { 0 };
 	int fd;
 
-	if (probes_map(probes, "tcp_rows", &shape, &fd) < 0 ||
+	if (probes_map(probes, "tcp_rows", &fd) < 0 ||
 	    bpfsys_lookup(fd, &s->slot, &row) < 0)
 		row.closed.failed = UINT64_MAX;
 	return row;

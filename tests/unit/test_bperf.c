@@ -374,7 +374,7 @@ static int map_fd(struct probes *p, const char *name)
 {
 	int fd = -1;
 
-	return probes_map(p, name, NULL, &fd) == 0 ? fd : -1;
+	return probes_map(p, name, &fd) == 0 ? fd : -1;
 }
 
 static bool counters_are_gone(struct probes *p)

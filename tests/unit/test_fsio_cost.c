@@ -92,7 +92,7 @@ static int attach_empty(void)
 	int ours, program, link;
 
 	(void)snprintf(path, sizeof(path), "%s/" PROBES_DIR "/prog_io_read", bpfrig_dir);
-	if (bpfsys_open_program(path, &ours) < 0)
+	if (bpfsys_open(path, &ours) < 0)
 		return -1;
 	attr.info.bpf_fd = (__u32)ours;
 	attr.info.info = (__u64)(uintptr_t)&info;

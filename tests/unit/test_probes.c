@@ -80,19 +80,26 @@ static void test_load_is_idempotent(void)
 	probes_close(again);
 	probes_close(p);
 	ok(bpfrig_link_goes(id), "the old programs go with who held them");
+
+	(void)snprintf(path, sizeof(path), "%s/" PROBES_DIR "/prog_task_exit", bpfrig_dir);
+	ok(unlink(path) == 0, "a program is lost");
+	is_int(bpfrig_load(), 0, "load repairs it");
+	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
+	is_int(probes_hold(p, PROBES_TASKS, NULL), 0, "hold");
+	probes_close(p);
 }
 
 /* A machine that is out of something for a moment: what is in use must not go for that. */
 static void test_load_runs_out_of_fds(void)
 {
 	char script[PATH_MAX], text[2 * PATH_MAX];
-	uint32_t program, again;
+	struct bpf_map_info rows, again;
 	struct probes *p;
 	int fd;
 
 	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
-	is_int(probes_program(p, "task_exit", &fd), 0, "a program");
-	is_int(bpfsys_program_id(fd, &program), 0, "its number");
+	is_int(probes_map(p, "task_rows", &fd), 0, "a map");
+	is_int(bpfsys_map_info(fd, &rows), 0, "its number");
 	probes_close(p);
 	(void)snprintf(text, sizeof(text), "#!/bin/sh\nulimit -n 6\nexec %s \"$@\"\n", bpfrig_helper);
 	if (!ok(write_script(script, sizeof(script), text), "script"))
@@ -102,9 +109,9 @@ static void test_load_runs_out_of_fds(void)
 	(void)unlink(script);
 	if (!ok(probes_open(bpfrig_dir, &p, NULL) == 0, "what is pinned stays"))
 		return;
-	is_int(probes_program(p, "task_exit", &fd), 0, "a program");
-	is_int(bpfsys_program_id(fd, &again), 0, "its number");
-	is_u64(again, program, "is the same");
+	is_int(probes_map(p, "task_rows", &fd), 0, "a map");
+	is_int(bpfsys_map_info(fd, &again), 0, "its number");
+	is_u64(again.id, rows.id, "is the same");
 	probes_close(p);
 }
 
@@ -119,7 +126,7 @@ static void test_users_full_of_the_dead(void)
 
 	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
 	is_int(probes_user_remove(p, getpid()), 0, "slurmd goes");
-	if (!ok(probes_map(p, "users", NULL, &fd) == 0, "users"))
+	if (!ok(probes_map(p, "users", &fd) == 0, "users"))
 		return;
 	for (pid = 1u << 30; bpfsys_update(fd, &pid, &dead, BPF_ANY) == 0; pid++)
 		;
@@ -320,7 +327,7 @@ static void test_other_abi(void)
 	int fd;
 
 	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
-	if (!ok(probes_map(p, "meta", NULL, &fd) == 0 && bpfsys_lookup(fd, &zero, &meta) == 0,
+	if (!ok(probes_map(p, "meta", &fd) == 0 && bpfsys_lookup(fd, &zero, &meta) == 0,
 		"meta"))
 		return;
 	meta.abi++;
@@ -437,7 +444,7 @@ static void test_memory(void)
 	while ((e = readdir(d))) {
 		(void)snprintf(path, sizeof(path), "%s/" PROBES_DIR "/%.32s", bpfrig_dir, e->d_name);
 		if (e->d_name[0] == '.' || !strncmp(e->d_name, "prog_", 5) ||
-		    bpfsys_open_map(path, &(struct bpfsys_map){ 0 }, &fd) < 0)
+		    bpfsys_open(path, &fd) < 0)
 			continue;
 		if (bpfsys_map_info(fd, &info) == 0) {
 			bytes = map_bytes(e->d_name, &info);

@@ -23,7 +23,7 @@ static void *map_whole(const char *name, size_t size)
 	int fd;
 	void *p;
 
-	if (probes_map(probes, name, NULL, &fd) < 0)
+	if (probes_map(probes, name, &fd) < 0)
 		return NULL;
 	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	return p == MAP_FAILED ? NULL : p;
@@ -34,7 +34,7 @@ static uint64_t written(struct probes *p, uint32_t slot)
 	struct probes_task_row row;
 	int fd;
 
-	if (probes_map(p, "task_rows", NULL, &fd) < 0 || bpfsys_lookup(fd, &slot, &row) < 0)
+	if (probes_map(p, "task_rows", &fd) < 0 || bpfsys_lookup(fd, &slot, &row) < 0)
 		return UINT64_MAX;
 	return row.ended.wchar;
 }
@@ -158,7 +158,7 @@ static void test_reuse(void)
 	is_int(probes_register(probes, NOBODYS_ID, 0, groups, &slot), 0, "register");
 	for (i = 0; i < ARRAY_SIZE(maps); i++) {
 		rows = probes_rows_of_slot(maps[i], probes_shards(probes));
-		if (probes_map(probes, maps[i], NULL, &fd) < 0)
+		if (probes_map(probes, maps[i], &fd) < 0)
 			continue;
 		is_int(bpfsys_map_info(fd, &info), 0, maps[i]);
 		is_u64(info.max_entries, (PROBES_SLOTS + 1) * rows, "has room for all slots");
@@ -167,13 +167,13 @@ static void test_reuse(void)
 		ok(!memcmp(got, garbage, rows * info.value_size), "in all rows");
 	}
 	probes_release(probes, slot);
-	if (probes_map(probes, "hw_slots", NULL, &fd) == 0 && bpfsys_lookup(fd, &slot, got) == 0)
+	if (probes_map(probes, "hw_slots", &fd) == 0 && bpfsys_lookup(fd, &slot, got) == 0)
 		ok(!memcmp(got, &none, sizeof(none)), "nobody's events are read after the end");
 	is_int(probes_register(probes, NOBODYS_ID, 0, groups, &again), 0, "register again");
 	is_u64(again, slot, "the same slot");
 	for (i = 0; i < ARRAY_SIZE(maps); i++) {
 		rows = probes_rows_of_slot(maps[i], probes_shards(probes));
-		if (probes_map(probes, maps[i], NULL, &fd) < 0 || bpfsys_map_info(fd, &info) < 0 ||
+		if (probes_map(probes, maps[i], &fd) < 0 || bpfsys_map_info(fd, &info) < 0 ||
 		    bpfsys_read_range(fd, slot * rows, rows, got) < 0)
 			continue;
 		if (i == 0) /* but for the owner */
