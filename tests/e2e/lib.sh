@@ -157,7 +157,7 @@ bpf_is_loaded() {
 }
 
 bpf_is_decided() {
-	[ ! -L "$DIR/helpers/ceems-bpf" ] || inside "$DIR/helpers/ceems-bpf" status ||
+	[ ! -e "$DIR/helpers/ceems-bpf" ] || inside "$DIR/helpers/ceems-bpf" status ||
 		grep -q 'I/O and network are not counted on this node' "$LOG_DIR"/slurmd.*.log
 }
 

@@ -338,22 +338,22 @@ conf_write_slurm() {
 
 # --- ours --------------------------------------------------------------------------------------
 
-# What is built, in one folder as if it were installed.
-conf_link_helpers() {
-	local helper
+# conf_install FOLDER FILE...: those that are built, as if they were installed: our daemons refuse what others
+# than its owner may write, which is all in the build tree of somebody whose umask is 002.
+conf_install() {
+	local file
 
-	mkdir "$DIR/helpers"
-	for helper in bpf/ceems-bpf src/libjob/ceems-series src/sources/ceems-ipmi \
-		src/sources/ceems-meter; do
-		[ ! -x "$BUILDDIR/$helper" ] ||
-			ln -s "/run/ceems-build/$helper" "$DIR/helpers/${helper##*/}"
+	mkdir -p "$DIR/$1"
+	for file in "${@:2}"; do
+		[ ! -e "$file" ] || install -m 755 "$file" "$DIR/$1/"
 	done
 }
 
 conf_write_ceems() {
 	local sinks=file,mariadb factors=$SRCDIR/src/libjob/data/emission-factors.csv
 
-	conf_link_helpers
+	conf_install modules "$BUILDDIR"/src/{sources,libsink}/.libs/ceems_*.so
+	conf_install helpers "$BUILDDIR"/{bpf/ceems-bpf,src/libjob/ceems-series,src/sources/ceems-{ipmi,meter}}
 	# not installed here; and a test may edit its copy
 	cp "$factors" "$DIR/etc/emission-factors.csv"
 	if [ "$WITH_KAFKA" = yes ]; then
@@ -371,10 +371,8 @@ conf_write_ceems() {
 			MariadbDatabase=ceems
 			EmissionFactorFile=$DIR/etc/emission-factors.csv
 		EOT
-		[ ! -d "$BUILDDIR/src/sources/.libs" ] ||
-			echo "SourceDir=/run/ceems-build/src/sources/.libs"
-		[ ! -d "$BUILDDIR/src/libsink/.libs" ] ||
-			echo "SinkDir=/run/ceems-build/src/libsink/.libs"
+		echo "SourceDir=$DIR/modules"
+		echo "SinkDir=$DIR/modules"
 		echo "HelperDir=$DIR/helpers"
 		[ "$WITH_KAFKA" = no ] || echo "KafkaConf=$DIR/etc/kafka.conf"
 		if [ "$FAKE_RAPL" = yes ]; then
@@ -383,7 +381,7 @@ conf_write_ceems() {
 		fi
 		if [ "$FAKE_GPUS" != 0 ]; then
 			gpu_create
-			echo "NvmlLibrary=/run/ceems-build/$gpu_library"
+			echo "NvmlLibrary=$DIR/modules/${gpu_library##*/}"
 		fi
 	} >"$DIR/etc/ceems.conf"
 	conf_merge "$DIR/etc/ceems.conf" "$CEEMS_CONF_EXTRA"

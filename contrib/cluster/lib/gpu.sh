@@ -11,6 +11,7 @@ gpu_create() {
 	local n g
 
 	[ -e "$BUILDDIR/$gpu_library" ] || die "--fake-gpus: $BUILDDIR/$gpu_library is not built"
+	conf_install modules "$BUILDDIR/$gpu_library"
 	for ((n = 1; n <= NODES; n++)); do
 		mkdir -p "$DIR/gpus/n$n"
 		for ((g = 0; g < FAKE_GPUS; g++)); do
