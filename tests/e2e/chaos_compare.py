@@ -214,9 +214,9 @@ def compare_repeats(said, rows_of):
             elif (record["energy"]["final"] is False or record["steps"] is None
                   or record["db_index"] is None):
                 note("corrections: the earlier lacked energy, steps or slurmdbd's row")
-            elif record["@end"] != last["@end"] and any(
-                    r["End"] == epoch(last["@end"]) for r in rows_of.get(base_of(last), [])):
-                note("ends told again by slurmctld, with sacct's end last",
+            elif record["@end"] != last["@end"] and (base_of(last) not in rows_of or any(
+                    r["End"] == epoch(last["@end"]) for r in rows_of[base_of(last)])):
+                note("ends told again by slurmctld, with sacct's end last, or none",
                      f"{key}: {record['@end']} {record['state']}, then {last['@end']} "
                      f"{last['state']}")
             else:
@@ -311,8 +311,16 @@ def compare_job(record, row, is_open, kills, starts):
     theirs = {STEP_IDS.get(i) or number(i): s for i, s in row["steps"].items()}
     equal("steps", sorted(steps), sorted(theirs))
     for i in set(steps) & set(theirs):
-        if told_again and theirs[i]["ExitCode"] == row["ExitCode"]:
-            theirs[i] = {**theirs[i], "ExitCode": ours}  # the batch script's is the job's
+        end = epoch(steps[i].get("@end"))
+        if end and end <= row["End"] < (theirs[i]["End"] or 0):
+            # of which it knew no usage
+            note("steps that the next slurmctld ended once more, after their job",
+                 f"{key}: step {i}: {steps[i]['@end']} {steps[i]['state']}, sacct "
+                 f"{theirs[i]['End'] - row['End']} s after the job's end, {theirs[i]['State']}")
+            continue
+        code = as_sacct(steps[i].get("exit_code"))
+        if told_again and code == as_sacct(record["exit_code"]) and theirs[i]["ExitCode"] == row["ExitCode"]:
+            theirs[i] = {**theirs[i], "ExitCode": code}  # the batch script's is the job's
         compare_step(f"step {i}", steps[i], theirs[i], (*base_of(record), i) in is_open, equal)
 
 

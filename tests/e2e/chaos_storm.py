@@ -166,13 +166,12 @@ def start(name):
 
 
 def kill(name, signal):
-    told = time.time()
     if signal == "TERM" and cluster("kill", *name.split(), "-TERM")[0] == 0:
         return
     cluster("kill", *name.split(), "-KILL" if signal == "TERM" else f"-{signal}")
     if name == "slurmctld" and signal in ("TERM", "KILL"):
         with lock:
-            kills.append([told, None])
+            kills.append([time.time(), None])  # it took jobs until the signal came
 
 
 def back(name):

@@ -102,6 +102,12 @@ isnt "$(job_acct "$job" 'TRESUsageInTot%500' extern | tr , '\n' | grep -c '^ic/c
 
 # --- the BMC hangs -------------------------------------------------------------------------------
 
+# when it has told what the node drew until all of RAPL was booked, or there would be parts of nothing
+has_told() {
+	[ "$(wc -l <"$told")" -ge "$1" ]
+}
+wait_for 60 has_told $(($(wc -l <"$told") + 2))
+ok $? "the BMC tells"
 bmc_shows hang
 wait_for 120 slurmd_says "ipmi: has nothing new"
 ok $? "a BMC that hangs is said"

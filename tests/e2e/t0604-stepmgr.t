@@ -44,6 +44,13 @@ wait_for 60 next
 ok $? "steps end and begin without it"
 feed_all 20000003 1000000
 passes "slurmctld starts" "$cluster" start-daemon "$DIR" slurmctld
+# What is not relayed when the extern step ends is lost with it: slurmstepd calls acct_storage_g_fini(), which
+# would wait for it, with MEMORY_LEAK_DEBUG only.
+relayed() {
+	[ "$(inside sacct -n -P -j "$job" -o JobID,State | grep -cE '\.(0\|COMPLETED|[12]\|RUNNING)$')" = 3 ]
+}
+wait_for 60 relayed
+ok $? "slurmdbd hears what its steps did meanwhile"
 : >"$home/go2"
 wait_for 120 job_ran "$job"
 agrees "$job" "$job" 2 "with a stepmgr"
