@@ -7,8 +7,6 @@
 #include "jobcomp/finality.h"
 #include "src/libutil/clock.h"
 
-#define POLL_BATCH 256
-
 /* Questions to slurmdbd: slurmctld's own messages with the steps are on their way there. */
 #define FETCH_FIRST_NS (500 * NSEC_PER_MSEC)
 #define FETCH_MAX_NS (8 * NSEC_PER_SEC)
@@ -134,14 +132,14 @@ static void take_nothing(const struct dbd_rows *d, uint64_t now)
 static void find_told(const struct dbd_rows *d, struct steps_query *q, struct waiting *const *of,
 		      size_t n)
 {
-	struct finality_query job[POLL_BATCH];
+	struct finality_query job[FINALITY_BATCH];
 	uint64_t now;
 	bool told;
 	size_t i = 0;
 	size_t k;
 
 	while (i < n) {
-		size_t some = n - i < POLL_BATCH ? n - i : POLL_BATCH;
+		size_t some = n - i < FINALITY_BATCH ? n - i : FINALITY_BATCH;
 
 		for (k = 0; k < some; k++)
 			job[k] = (struct finality_query){ .job_id = q[i + k].job_id,

@@ -16,7 +16,6 @@
 /* Entries per hold of the store's lock, for which the intake may have to wait. */
 #define READ_ENTRIES 256
 
-#define POLL_BATCH 256
 #define POLL_FIRST_NS (300 * NSEC_PER_MSEC)
 #define POLL_MAX_NS (2 * NSEC_PER_SEC)
 
@@ -204,14 +203,14 @@ static void take_answer(struct finaliser *f, struct waiting *w, const struct fin
 /* Without the store's lock. */
 static void poll_ends(struct finaliser *f, uint64_t now)
 {
-	struct finality_query q[POLL_BATCH];
-	struct waiting *of[POLL_BATCH];
+	struct finality_query q[FINALITY_BATCH];
+	struct waiting *of[FINALITY_BATCH];
 	struct waiting *w;
 	size_t n;
 	size_t i;
 
 	do {
-		for (n = 0; n < POLL_BATCH; n++) {
+		for (n = 0; n < FINALITY_BATCH; n++) {
 			w = waitlist_take_due(f->waiting, WAIT_END, now);
 			if (!w)
 				break;
@@ -225,7 +224,7 @@ static void poll_ends(struct finaliser *f, uint64_t now)
 			finality_poll(q, n);
 		for (i = 0; i < n; i++)
 			take_answer(f, of[i], &q[i], now);
-	} while (n == POLL_BATCH);
+	} while (n == FINALITY_BATCH);
 }
 
 /* --- into the spool -------------------------------------------------------------------------- */

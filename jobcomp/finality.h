@@ -19,6 +19,8 @@ enum finality_state {
 	FINALITY_GONE,	     /* slurmctld knows this incarnation no more */
 };
 
+#define FINALITY_BATCH 256 /* queries that a caller has on its stack for a finality_poll() */
+
 struct finality_query {
 	uint32_t job_id;
 	uint32_t restart_count;

@@ -349,7 +349,7 @@ def compare_step(what, step, row, is_open, equal):
 
 def killed_after(kills, time):
     """slurmctld's death at or after TIME, with what it had not saved or told slurmdbd."""
-    return any(k[0] >= time - 1 for k in kills)
+    return any(k >= time - 1 for k in kills)
 
 
 def tells_a_start_once():

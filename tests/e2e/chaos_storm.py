@@ -19,7 +19,7 @@ begin = time.monotonic()
 lock = threading.Lock()  # of what follows
 names = {}     # job id -> [name, wall clock] as submitted: an id may be given twice
 counts = {}    # what was submitted, what went wrong
-kills = []     # wall clock of each kill -9 of slurmctld, and of when it was up again
+kills = []     # wall clock of each kill -9 of slurmctld
 starts = []    # wall clock of each start of slurmctld
 over = threading.Event()
 
@@ -171,7 +171,7 @@ def kill(name, signal):
     cluster("kill", *name.split(), "-KILL" if signal == "TERM" else f"-{signal}")
     if name == "slurmctld" and signal in ("TERM", "KILL"):
         with lock:
-            kills.append([time.time(), None])  # it took jobs until the signal came
+            kills.append(time.time())  # it took jobs until the signal came
 
 
 def back(name):
@@ -179,8 +179,6 @@ def back(name):
     if name == "slurmctld":
         with lock:
             starts.append(time.time())
-            for k in kills:
-                k[1] = k[1] or time.time()
 
 
 def killed(name):

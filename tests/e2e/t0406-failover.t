@@ -31,7 +31,7 @@ writers() {
 	inside sh -c 'inode=$(stat -c %i "$1/lock"); grep -c ":$inode " /proc/locks' sh "$SPOOL_DIR"
 }
 killed() {
-	date '+[%s.%N, null]' >>"$e2e_work/kills"
+	date +%s.%N >>"$e2e_work/kills"
 	"$cluster" kill "$DIR" "$1" -KILL
 }
 gone() {
