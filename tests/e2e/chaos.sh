@@ -48,8 +48,9 @@ compare() {
 		>"$e2e_work/compare" 2>"$e2e_work/compare.err"
 	ok $? "sacct, Kafka, MariaDB and RecordFile can be compared"
 	diag <"$e2e_work/compare.err"
-	grep '^#' "$e2e_work/compare"
+	grep '^#' "$e2e_work/compare" | grep -v '^# WRONG'
 	while IFS=$'\t' read -r count what; do
 		is "$count" 0 "$what: 0"
+		grep -F "# WRONG, $what: " "$e2e_work/compare"
 	done < <(grep -v '^#' "$e2e_work/compare")
 }
