@@ -312,17 +312,23 @@ def compare_job(record, row, is_open, kills, starts):
     theirs = {STEP_IDS.get(i) or number(i): s for i, s in row["steps"].items()}
     equal("steps", sorted(steps), sorted(theirs))
     for i in set(steps) & set(theirs):
-        end = epoch(steps[i].get("@end"))
-        if end and end <= row["End"] < (theirs[i]["End"] or 0):
-            # of which it knew no usage
-            note("steps that the next slurmctld ended once more, after their job",
+        if is_ended_again(steps[i], theirs[i], row, kills):
+            note("steps that the next slurmctld ended once more, of which it knew no usage",
                  f"{key}: step {i}: {steps[i]['@end']} {steps[i]['state']}, sacct "
-                 f"{theirs[i]['End'] - row['End']} s after the job's end, {theirs[i]['State']}")
+                 f"{theirs[i]['End'] - epoch(steps[i]['@end'])} s later, {theirs[i]['State']}")
             continue
         code = as_sacct(steps[i].get("exit_code"))
         if told_again and code == as_sacct(record["exit_code"]) and theirs[i]["ExitCode"] == row["ExitCode"]:
             theirs[i] = {**theirs[i], "ExitCode": code}  # the batch script's is the job's
         compare_step(f"step {i}", steps[i], theirs[i], (*base_of(record), i) in is_open, equal)
+
+
+def is_ended_again(step, theirs, row, kills):
+    """Whether the slurmctld that told slurmdbd of STEP's end was killed, and the next one, with a state in which
+    it ran, told of another end."""
+    end, again = epoch(step.get("@end")), theirs["End"] or 0
+    return end and end < again and (end <= row["End"] < again or (
+        not tres(theirs["TRESUsageInTot"]) and any(end - 1 <= k <= again for k in kills)))
 
 
 def compare_step(what, step, row, is_open, equal):
