@@ -64,8 +64,10 @@ static struct maybe_u64 steps_energy(const struct record *r)
 
 struct maybe_u64 record_energy_told(const struct record *r, struct maybe_u64 slurm_j)
 {
+	bool steps_told = r->nsteps || r->steps_known;
+
 	/* a part of a resized job: the last one has the steps' joules, too */
-	if ((slurm_j.known && slurm_j.value) || !r->nsteps || is_resized_part(r))
+	if ((slurm_j.known && slurm_j.value) || !steps_told || is_resized_part(r))
 		return slurm_j;
 	return steps_energy(r);
 }

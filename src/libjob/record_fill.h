@@ -29,8 +29,8 @@ int record_fill(struct record *r, const struct record_ending *end,
 
 /*
  * SLURM_J, or what is better than none and than a 0 that nobody measured: the steps' energy in R's figures,
- * unknown if they have none. Slurm has 0 J for a job whose extern step ended without a word: its node failed,
- * or slurmctld ended the step (26.05 with proctrack/pgid).
+ * unknown if they have none or if there is no step. Slurm has 0 J for a job whose extern step ended without
+ * a word: its node failed, or slurmctld ended the step (26.05 with proctrack/pgid) or, killed, forgot it.
  */
 struct maybe_u64 record_energy_told(const struct record *r, struct maybe_u64 slurm_j);
 

@@ -113,6 +113,17 @@ static void test_untold(void)
 	is_str(r->tres_alloc, "cpu=1,node=1", "no energy in tres_alloc");
 	record_destroy(r);
 
+	r = job(false, false);
+	r->steps_known = true;
+	(void)record_fill(r, &end, NULL, &settings);
+	ok(!r->energy.total_j.known && r->energy.final, "no step at all: unknown, for good");
+	record_destroy(r);
+
+	r = job(false, false);
+	(void)record_fill(r, &end, NULL, &settings);
+	ok(r->energy.total_j.known && r->energy.total_j.value == 0, "steps not known: Slurm's word");
+	record_destroy(r);
+
 	r = job(true, true);
 	for (i = 0; i < r->nsteps; i++)
 		figures_set(&r->steps[i].figures, METRIC_ENERGY, 0);
