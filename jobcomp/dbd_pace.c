@@ -43,9 +43,10 @@ int dbd_pace_ask(struct dbd_pace *p, struct steps_query *q, size_t n)
 	uint64_t pause = is_full ? 0 : PAUSE_NS;
 
 	if (rc < 0) {
-		logger_log_once(&trouble, LOGGER_ERROR,
-				"ceems: jobcomp: %s; records wait for their steps, at most "
-				"StepDetailsWait", err.text);
+		if (!steps_is_stopping(p->steps))
+			logger_log_once(&trouble, LOGGER_ERROR,
+					"ceems: jobcomp: %s; records wait for their steps, at most "
+					"StepDetailsWait", err.text);
 		p->is_down = true;
 		p->next_mono_ns = now + DOWN_NS;
 		return rc;

@@ -71,6 +71,11 @@ void steps_destroy(struct steps *s)
 	free(s);
 }
 
+bool steps_is_stopping(const struct steps *s)
+{
+	return __atomic_load_n(s->conn.shutdown, __ATOMIC_RELAXED);
+}
+
 /* The site's ids of our TRES. They do not change while slurmctld runs. */
 static void load_tres(struct steps *s)
 {

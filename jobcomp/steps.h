@@ -61,6 +61,9 @@ struct steps;
 int steps_create(const char *cluster, time_t *stop, struct steps **ret, struct errmsg *err);
 void steps_destroy(struct steps *s);
 
+/* Whether the daemon ends, so that a question that is underway has no answer. */
+bool steps_is_stopping(const struct steps *s);
+
 /*
  * Answers N queries with one question to slurmdbd, and one per STEPS_SCRIPTS scripts; at most about
  * STEPS_TIMEOUT_S each. -EAGAIN: slurmdbd does not answer. A job whose script it should have told

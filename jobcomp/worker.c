@@ -260,7 +260,7 @@ bool worker_stop(struct worker *w)
 {
 	bool all;
 
-	*w->steps_stop = time(NULL);
+	__atomic_store_n(w->steps_stop, time(NULL), __ATOMIC_RELAXED);
 	all = join_all(w);
 	worker_unref(w);
 	return all;

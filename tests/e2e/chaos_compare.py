@@ -214,6 +214,9 @@ def compare_repeats(said, rows_of):
             elif (record["energy"]["final"] is False or record["steps"] is None
                   or record["db_index"] is None):
                 note("corrections: the earlier lacked energy, steps or slurmdbd's row")
+            elif record["@start"] is None and last["@start"]:
+                note("runs that slurmctld, killed, told as jobs that never began, until it had its start again",
+                     f"{key}: {changes(record, last)}")
             elif record["@end"] != last["@end"] and (base_of(last) not in rows_of or any(
                     r["End"] == epoch(last["@end"]) for r in rows_of[base_of(last)])):
                 note("ends told again by slurmctld, with sacct's end last, or none",

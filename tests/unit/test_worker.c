@@ -18,13 +18,22 @@
 #include "jobcomp/steps.h"
 #include "src/libsink/spool.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/logger.h"
 
 #include "scratch.h"
 #include "tap.h"
 
 /* --- fakes ------------------------------------------------------------------------------- */
 
-static atomic_bool hangs, is_asked, is_freed;
+static atomic_bool hangs, waits_for_stop, is_asked, is_freed;
+static atomic_uint nerrors;
+static time_t stop_time;
+
+static void count_errors(enum logger_level level, const char *line)
+{
+	(void)line;
+	nerrors += level == LOGGER_ERROR;
+}
 
 const char *job_state_name(uint32_t state)
 {
@@ -59,13 +68,18 @@ bool dbd_told_all(void)
 	return false;
 }
 
-int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg *why)
+bool steps_is_stopping(const struct steps *s)
 {
 	(void)s;
+	return __atomic_load_n(&stop_time, __ATOMIC_RELAXED);
+}
+
+int steps_fetch(struct steps *s, struct steps_query *q, size_t n, struct errmsg *why)
+{
 	(void)q;
 	(void)n;
 	is_asked = true;
-	while (hangs)
+	while (hangs || (waits_for_stop && !steps_is_stopping(s)))
 		nap();
 	return errmsg_set(why, -EAGAIN, "slurmdbd does not answer");
 }
@@ -79,7 +93,6 @@ void steps_destroy(struct steps *s)
 /* ----------------------------------------------------------------------------------------- */
 
 static char dir[] = SCRATCH_TEMPLATE;
-static time_t stop_time;
 static struct job_facts facts;
 
 static struct worker *start(void)
@@ -100,6 +113,7 @@ static struct worker *start(void)
 				      .record_max_bytes = 1 << 20 };
 	(void)snprintf(settings.spool_dir, sizeof(settings.spool_dir), "%s/spool", dir);
 	is_freed = is_asked = false;
+	stop_time = 0;
 	if (worker_start(&setup, &w, &err) < 0)
 		diag("%s", err.text);
 	return w;
@@ -134,6 +148,16 @@ int main(void)
 
 	if (!mkdtemp(dir))
 		return 1;
+	logger_set_sink(count_errors);
+	waits_for_stop = true;
+	w = start();
+	end_job(w);
+	while (!is_asked && clock_mono_ns() < until)
+		nap();
+	ok(worker_stop(w), "all threads end while slurmdbd is asked");
+	is_int(nerrors, 0, "of which nobody hears as an error");
+
+	waits_for_stop = false;
 	w = start();
 	end_job(w);
 	while (!is_asked && clock_mono_ns() < until)
