@@ -116,13 +116,13 @@ static void fill_energy(struct record *r, const struct record_ending *end)
 
 /*
  * Slurm's formatted string ("cpu=1,mem=100M,node=1") with the energy where Slurm has it, behind cpu
- * and mem; an older one is replaced. NULL: out of memory.
+ * and mem; an older one is replaced, or left out if the energy is unknown. NULL: out of memory.
  */
-static char *tres_with_energy(const char *formatted, uint64_t joules)
+static char *tres_with_energy(const char *formatted, struct maybe_u64 joules)
 {
 	size_t size = (formatted ? strlen(formatted) : 0) + 40;
 	char *out = malloc(size);
-	bool done = false;
+	bool done = !joules.known;
 	const char *p;
 	size_t used = 0;
 	size_t len;
@@ -136,7 +136,7 @@ static char *tres_with_energy(const char *formatted, uint64_t joules)
 			continue;
 		if (!done && strncmp(p, "cpu=", 4) && strncmp(p, "mem=", 4)) {
 			used += (size_t)snprintf(out + used, size - used,
-						 "%senergy=%" PRIu64, used ? "," : "", joules);
+						 "%senergy=%" PRIu64, used ? "," : "", joules.value);
 			done = true;
 		}
 		used += (size_t)snprintf(out + used, size - used, "%s%.*s", used ? "," : "",
@@ -144,7 +144,7 @@ static char *tres_with_energy(const char *formatted, uint64_t joules)
 	}
 	if (!done)
 		(void)snprintf(out + used, size - used, "%senergy=%" PRIu64, used ? "," : "",
-			       joules);
+			       joules.value);
 	return out;
 }
 
@@ -155,8 +155,8 @@ int record_fill(struct record *r, const struct record_ending *end,
 	fill_energy(r, end);
 	record_emissions_fill(r, chain, s);
 	/* who never ran has no allocation; a start may be unknown where slurmctld was killed */
-	if (r->energy.total_j.known && (r->start || r->tres_alloc)) {
-		char *tres = tres_with_energy(r->tres_alloc, r->energy.total_j.value);
+	if (r->tres_alloc || (r->energy.total_j.known && r->start)) {
+		char *tres = tres_with_energy(r->tres_alloc, r->energy.total_j);
 
 		if (!tres)
 			return -ENOMEM;

@@ -115,8 +115,11 @@ static void test_untold(void)
 
 	r = job(false, false);
 	r->steps_known = true;
+	free(r->tres_alloc);
+	r->tres_alloc = strdup("cpu=1,energy=0,node=1");
 	(void)record_fill(r, &end, NULL, &settings);
 	ok(!r->energy.total_j.known && r->energy.final, "no step at all: unknown, for good");
+	is_str(r->tres_alloc, "cpu=1,node=1", "also in tres_alloc, where slurmdbd has 0");
 	record_destroy(r);
 
 	r = job(false, false);
