@@ -283,7 +283,11 @@ def compare_job(record, row, is_open, kills, starts):
                  f"{key}: {start}, sacct {row['Start']}")
         else:
             equal("start", start, row["Start"])
-        equal("nodes", record["nodes"], row["NodeList"])
+        if record["nodes"] != row["NodeList"] and killed_between(kills, row["Submit"], row["End"]):
+            note("runs of which slurmctld, killed, told slurmdbd the end, and the nodes of one before",
+                 f"{key}: {record['nodes']}, sacct {row['NodeList']}")
+        else:
+            equal("nodes", record["nodes"], row["NodeList"])
         if row["Eligible"]:
             equal("number of nodes", record["total_nodes"], number(row["NNodes"]))
             equal("number of CPUs", record["total_cpus"], number(row["NCPUS"]))
@@ -331,7 +335,7 @@ def is_ended_again(step, theirs, row, kills):
     it ran, told of another end."""
     end, again = epoch(step.get("@end")), theirs["End"] or 0
     return end and end < again and (end <= row["End"] < again or (
-        not tres(theirs["TRESUsageInTot"]) and any(end - 1 <= k <= again for k in kills)))
+        not tres(theirs["TRESUsageInTot"]) and killed_between(kills, end, again)))
 
 
 def compare_step(what, step, row, is_open, equal):
@@ -360,6 +364,10 @@ def compare_step(what, step, row, is_open, equal):
 def killed_after(kills, time):
     """slurmctld's death at or after TIME, with what it had not saved or told slurmdbd."""
     return any(k >= time - 1 for k in kills)
+
+
+def killed_between(kills, begin, end):
+    return any(begin - 1 <= k <= end for k in kills)
 
 
 def tells_a_start_once():
