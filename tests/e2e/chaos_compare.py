@@ -223,7 +223,11 @@ def compare_repeats(said, rows_of):
                      f"{key}: {record['@end']} {record['state']}, then {last['@end']} "
                      f"{last['state']}")
             else:
-                err("repeats with another content", f"{key}: {changes(record, last)}")
+                said_all = [(r["state"], r["@end"], r["energy"]["total_j"], r["energy"]["final"],
+                             [(s["stepid"], s["energy"]["total_j"]) for s in r["steps"] or []])
+                            for r in records]
+                err("repeats with another content",
+                    f"{key}: {changes(record, last)}; all that was said: {said_all}")
 
 
 def base_of(record):
