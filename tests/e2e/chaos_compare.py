@@ -230,6 +230,14 @@ def compare_repeats(said, rows_of):
                     f"{key}: {changes(record, last)}; all that was said: {said_all}")
 
 
+def compare_energies(said):
+    for key, records in said.items():
+        for record in records:
+            total, alloc = record["energy"]["total_j"], record["tres_alloc"]
+            if alloc is not None and number(tres(alloc).get("energy")) != total:
+                err("records with another energy in tres_alloc", f"{key}: {alloc}, total {total}")
+
+
 def base_of(record):
     return record["jobid"], epoch(record["@submit"])
 
@@ -479,6 +487,7 @@ def main():
     pairs = compare_sets(rows_of, said_file, kills, alive)
     compare_sinks(said_kafka, said_file, rows)
     compare_repeats(said_kafka, rows_of)
+    compare_energies(said_kafka)
     for record, row in pairs:
         compare_job(record, row, is_open, kills, storm.get("starts", []))
         if not record["energy"]["final"]:
