@@ -180,6 +180,13 @@ def changes(a, b):
                                    for k in keys[:3])
 
 
+def only_adds(a, b):
+    """Whether B says what A says, and more where A knew nothing."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return all(k in b and only_adds(a[k], b[k]) for k in a)
+    return a is None or a == b
+
+
 def compare_sinks(said_kafka, said_file, rows):
     for name, keys in ("Kafka", said_kafka), ("RecordFile", said_file), ("MariaDB", rows):
         for other, others in ("Kafka", said_kafka), ("RecordFile", said_file), ("MariaDB", rows):
@@ -216,6 +223,9 @@ def compare_repeats(said, rows_of):
             elif (record["energy"]["final"] is False or record["steps"] is None
                   or record["db_index"] is None):
                 note("corrections: the earlier lacked energy, steps or slurmdbd's row")
+            elif only_adds(record, last):
+                note("corrections: the earlier lacked what slurmdbd was told later",
+                     f"{key}: {changes(record, last)}")
             elif record["@start"] is None and last["@start"]:
                 note("runs that slurmctld, killed, told as jobs that never began, until it had its start again",
                      f"{key}: {changes(record, last)}")
@@ -314,7 +324,7 @@ def compare_job(record, row, is_open, kills, starts):
             energy = number(extern["ConsumedEnergyRaw"])
             note("jobs whose energy sacct has in the extern step only")
         if energy:
-            equal("energy", record["energy"]["total_j"], energy)
+            equal_unless_run_again("energy", record["energy"]["total_j"], energy)
         ours, theirs = (tres(t or "") for t in (record["tres_alloc"], row["AllocTRES"]))
         if not number(row["ConsumedEnergyRaw"]):
             ours.pop("energy", None)
