@@ -236,7 +236,7 @@ def compare_repeats(said, rows_of):
                      f"{last['state']}")
             else:
                 said_all = [(r["state"], r["@end"], r["energy"]["total_j"], r["energy"]["final"],
-                             [(s["stepid"], s["energy"]["total_j"]) for s in r["steps"] or []])
+                             [(s["stepid"], s["energy"].get("total_j")) for s in r["steps"] or []])
                             for r in records]
                 err("repeats with another content",
                     f"{key}: {changes(record, last)}; all that was said: {said_all}")
