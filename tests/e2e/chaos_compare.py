@@ -221,8 +221,8 @@ def compare_repeats(said, rows_of):
             if record == last:
                 note("repeats with equal content")
             elif (record["energy"]["final"] is False or record["steps"] is None
-                  or record["db_index"] is None):
-                note("corrections: the earlier lacked energy, steps or slurmdbd's row")
+                  or record["db_index"] is None or any(s.get("@end") is None for s in record["steps"])):
+                note("corrections: the earlier lacked energy, steps, their ends or slurmdbd's row")
             elif only_adds(record, last):
                 note("corrections: the earlier lacked what slurmdbd was told later",
                      f"{key}: {changes(record, last)}")
