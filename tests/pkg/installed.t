@@ -111,7 +111,9 @@ is "$(stat -c '%U %a' /var/spool/ceems)" "slurm 700" "SpoolDir is SlurmUser's"
 
 as_built
 # of a large node: a small one's second of sleep is less than a joule
-cluster_up --sink-db --ceems-conf <(printf '%s\n' EnergySources=model ModelIdleWatts=200 ModelMaxWatts=400)
+# where it is installed, as the cluster's own are copies, which no upgrade changes
+cluster_up --sink-db --ceems-conf <(printf '%s\n' EnergySources=model ModelIdleWatts=200 ModelMaxWatts=400 \
+	SourceDir="/usr/lib/$multiarch/ceems" SinkDir="/usr/lib/$multiarch/ceems" HelperDir=/usr/libexec/ceems)
 conf=(--conf "$CEEMS_CONF" --node n1)
 wait_for 60 inside ceems check "${conf[@]}"
 ok $? "ceems check finds nothing wrong"
