@@ -300,11 +300,7 @@ def compare_job(record, row, is_open, kills, starts):
     if row["Eligible"]:
         equal("partition", record["partition"], row["Partition"] or None)
         equal("group", record["groupname"], row["Group"] or None)
-        if record["qos"] is None and any(k <= epoch(record["@end"]) for k in kills):
-            # it may have come back without slurmdbd's QOS: jobs have the number, and nobody the name
-            note("jobs whose QOS the next slurmctld did not know", f"{key}: sacct {row['QOS']}")
-        else:
-            equal("QOS", record["qos"] or "Unknown", row["QOS"])
+        equal("QOS", record["qos"] or "Unknown", row["QOS"])
         equal("requested TRES", tres(record["tres_req"] or ""), tres(row["ReqTRES"]))
         if number(row["TimelimitRaw"]):
             equal("time limit", record["time_limit"], number(row["TimelimitRaw"]) * 60)

@@ -132,6 +132,14 @@ static void end_job(struct worker *w)
 	(void)feed_push(worker_feed(w), &facts, job_facts_size(&facts));
 }
 
+static void wait_asked(void)
+{
+	uint64_t until = clock_mono_ns() + 300 * NSEC_PER_SEC;
+
+	while (!is_asked && clock_mono_ns() < until)
+		nap();
+}
+
 static int try_spool(void)
 {
 	struct spool *s = NULL;
@@ -152,24 +160,21 @@ int main(void)
 	waits_for_stop = true;
 	w = start();
 	end_job(w);
-	while (!is_asked && clock_mono_ns() < until)
-		nap();
+	wait_asked();
 	ok(worker_stop(w), "all threads end while slurmdbd is asked");
 	is_int(nerrors, 0, "of which nobody hears as an error");
 
 	waits_for_stop = false;
 	w = start();
 	end_job(w);
-	while (!is_asked && clock_mono_ns() < until)
-		nap();
+	wait_asked();
 	ok(worker_stop(w), "all threads end");
 	ok(is_freed, "and nothing is left");
 	is_int(try_spool(), 0, "the spool is free");
 
 	hangs = true;
 	w = start();
-	while (!is_asked && clock_mono_ns() < until)
-		nap();
+	wait_asked();
 	ok(is_asked, "what waits is taken up again, and slurmdbd hangs");
 	ok(!worker_stop(w), "a thread is left behind");
 	is_int(try_spool(), -EBUSY, "it has the spool");
