@@ -10,10 +10,10 @@
 #include <slurm/slurmdb.h>
 
 #include "acct/step_spread.h"
-#include "src/libjob/metric_text.h"
-#include "src/libjob/ledger.h"
-#include "src/libjob/record_fill.h"
-#include "src/libjob/tresmap.h"
+#include "src/libcore/metric_text.h"
+#include "src/libcore/tresmap.h"
+#include "src/libledger/ledger.h"
+#include "src/librecord/record_fill.h"
 #include "src/libutil/util.h"
 
 /* List and ListIterator became list_t * and list_itr_t * in 23.11; the structs kept their names. */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 #include "src/libutil/errmsg.h"
 
 /* Several, because clusters that share a slurmdbd may each have a job of that number. */

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/libjob/record.h"
-#include "src/libjob/tresmap.h"
+#include "src/libcore/tresmap.h"
+#include "src/librecord/record.h"
 
 /* RANK counts from 0 in HOSTLIST ("n[1-3]", may be NULL). BUF is empty if there is none. */
 static inline void node_name(const char *hostlist, uint32_t rank, char *buf, size_t size)

@@ -6,7 +6,7 @@
 #define CEEMS_ACCT_GATHER_GRES_H
 
 #include "acct_gather/slurm_compat.h"
-#include "src/libjob/ledger.h"
+#include "src/libledger/ledger.h"
 
 /*
  * Fills in job_gpu_ppm and step_gpu_ppm. GPUs that gres.conf only counts (no File) cannot be told

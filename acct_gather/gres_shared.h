@@ -6,7 +6,7 @@
 #define CEEMS_ACCT_GATHER_GRES_SHARED_H
 
 #include "acct_gather/slurm_compat.h"
-#include "src/libmeter/domain.h"
+#include "src/libcore/domain.h"
 
 /*
  * PPM has the GPUs that are held according to GRES, all as whole ones. Those that are held by

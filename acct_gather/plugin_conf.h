@@ -5,7 +5,7 @@
 #ifndef CEEMS_PLUGIN_CONF_H
 #define CEEMS_PLUGIN_CONF_H
 
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
 #include "src/libutil/errmsg.h"
 
 /* No file: the defaults. Else 0 or -errno with file, line and key in ERR. */

@@ -6,7 +6,7 @@
 #define CEEMS_USAGE_H
 
 #include "acct_gather/slurm_compat.h"
-#include "src/libjob/metric.h"
+#include "src/libcore/metric.h"
 
 /*
  * Overwrites in JOBACCT energy and every TRES of metric_table that this cluster accounts. A figure

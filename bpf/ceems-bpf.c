@@ -14,7 +14,7 @@
 
 #include "bpf/probes.h"
 #include "bpf/probes_mon.h"
-#include "src/libmeter/probes.h"
+#include "src/libmeter/activity/probes.h"
 #include "src/libnode/bpfload.h"
 #include "src/libutil/helper.h"
 #include "src/libutil/parse.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * net.bpf.h - packets of a step's sockets: cgroup_skb programs that each step which asks for it
- * attaches to its own v2 cgroup (src/libmeter/netcount.c). Packets of others do not come here.
+ * attaches to its own v2 cgroup (src/libmeter/activity/netcount.c). Packets of others do not come here.
  *
  * Both hooks see IP packets as sockets do: going out before they are cut into segments or
  * fragments, coming in after they were put together. A super-packet (GSO, GRO) is counted as the

@@ -2,7 +2,7 @@
 /*
  * probes.h - the contract of the node's BPF object: included by the programs (*.bpf.h, gathered
  * in probes.bpf.c), by their loader (ceems-bpf) and by what reads the maps without libbpf
- * (src/libmeter/probes.c, harvest.c, fsio.c, netcount.c, bperf.c).
+ * (src/libmeter/activity/probes.c, harvest.c, fsio.c, netcount.c, bperf.c).
  *
  * One object per node. A step registers its cgroup and so gets a slot; every program finds the
  * slot of a task or socket by its cgroup, through a direct-mapped cache (slot.bpf.h), and adds
@@ -20,7 +20,7 @@
  * step those of tasks and tcp, a step those of what it asked for, slurmd those of io for a while
  * longer. Whoever needs a link takes it
  * by the id in meta.link[] or, if that is dead, attaches the pinned program; under the lock of
- * src/libmeter/probes.h. So the kernel detaches what nobody uses, whoever was killed.
+ * src/libmeter/activity/probes.h. So the kernel detaches what nobody uses, whoever was killed.
  *
  * Any change of a layout or of a meaning is a new PROBES_ABI, and so another folder: programs of
  * two versions run side by side until the last step of the old one has ended. So that any version can tell

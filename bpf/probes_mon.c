@@ -14,7 +14,7 @@
 #include "bpf/kernel_has.h"
 #include "bpf/probes.h"
 #include "bpf/probes.skel.h"
-#include "src/libmeter/probes.h"
+#include "src/libmeter/activity/probes.h"
 
 /* It is pinned by that name. */
 _Static_assert(sizeof(struct probes_bpf__bss) == PROBES_CACHE * sizeof(__u64),

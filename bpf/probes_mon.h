@@ -2,7 +2,7 @@
 /*
  * probes_mon.h - puts the programs of probes.h into the kernel and pins them, as far as this kernel has
  * what they need. Needs libbpf; what can be done without it (attaching, registering, reading,
- * unpinning) is in src/libmeter/probes.h.
+ * unpinning) is in src/libmeter/activity/probes.h.
  */
 #ifndef CEEMS_PROBES_MON_H
 #define CEEMS_PROBES_MON_H

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "jobcomp/job_facts.h"
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 #include "src/libsink/spool_view.h"
 #include "src/libutil/logger.h"
 

@@ -11,7 +11,7 @@
 #include "jobcomp/dbd_pace.h"
 #include "jobcomp/finish.h"
 #include "jobcomp/waitlist.h"
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
 
 struct dbd_rows {
 	struct waitlist *waiting; /* borrowed, as all in this block; its WAIT_STEPS */

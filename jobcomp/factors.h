@@ -6,9 +6,9 @@
 #ifndef CEEMS_FACTORS_H
 #define CEEMS_FACTORS_H
 
-#include "src/libjob/factor_chain.h"
-#include "src/libjob/factor_feed.h"
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
+#include "src/libemission/factor_chain.h"
+#include "src/libemission/factor_feed.h"
 
 struct factors {
 	struct factor_chain chain;

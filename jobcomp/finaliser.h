@@ -17,8 +17,8 @@
 #include "jobcomp/steps.h"
 #include "jobcomp/store.h"
 #include "jobcomp/waitlist.h"
-#include "src/libjob/record.h"
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
+#include "src/librecord/record.h"
 
 #define FINALISER_MAX 20000
 

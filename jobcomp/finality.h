@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 
 enum finality_state {
 	FINALITY_COMPLETING, /* steps may still report, or slurmctld ends */

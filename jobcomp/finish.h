@@ -9,9 +9,9 @@
 #include "jobcomp/names.h"
 #include "jobcomp/steps.h"
 #include "jobcomp/store.h"
-#include "src/libjob/record.h"
-#include "src/libjob/record_fill.h"
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
+#include "src/librecord/record.h"
+#include "src/librecord/record_fill.h"
 
 struct finish {
 	struct store *store; /* borrowed, as all in this block */

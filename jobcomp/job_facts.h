@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 
 enum fact_text {
 	FACT_JOB_NAME,

@@ -6,7 +6,7 @@
 
 #include "jobcomp/job_facts.h"
 #include "jobcomp/job_refill.h"
-#include "src/libjob/tresmap.h"
+#include "src/libcore/tresmap.h"
 #include "src/libutil/util.h"
 
 static int fill_text(char **to, const char *from)

@@ -6,7 +6,7 @@
 #ifndef CEEMS_JOB_REFILL_H
 #define CEEMS_JOB_REFILL_H
 
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 
 /*
  * Fills what R does not know: unknown numbers, times of 0, texts of NULL; what it knows stays. JOB is a

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 
 struct outcome {
 	bool known;

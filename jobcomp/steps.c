@@ -11,7 +11,7 @@
 #include "jobcomp/job_facts.h"
 #include "jobcomp/job_refill.h"
 #include "jobcomp/steps.h"
-#include "src/libjob/tresmap.h"
+#include "src/libcore/tresmap.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 

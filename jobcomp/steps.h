@@ -16,7 +16,7 @@
 #include <time.h>
 
 #include "jobcomp/outcome.h"
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 
 enum steps_state {
 	STEPS_ABSENT, /* slurmdbd has no row of this incarnation (yet) */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 #include "src/libsink/spool.h"
 
 enum wait_phase {

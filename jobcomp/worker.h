@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
 #include "src/libsink/feed.h"
 
 struct worker;

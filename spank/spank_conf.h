@@ -6,7 +6,7 @@
 #ifndef CEEMS_SPANK_CONF_H
 #define CEEMS_SPANK_CONF_H
 
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
 #include "src/libutil/errmsg.h"
 
 /* As settings_load(); no file at all is 0, with the defaults. */

@@ -11,7 +11,7 @@
 
 #include <slurm/spank.h>
 
-#include "src/libjob/perfwish.h"
+#include "src/libcore/perfwish.h"
 
 struct spank_wish {
 	bool is_perf;	      /* --ceems-perf was given ... */

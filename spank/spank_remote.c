@@ -9,10 +9,10 @@
 
 #include "spank/spank_conf.h"
 #include "spank/spank_options.h"
-#include "src/libjob/ledger.h"
-#include "src/libjob/report.h"
-#include "src/libmeter/cputime.h"
+#include "src/libledger/ledger.h"
+#include "src/libmeter/activity/cputime.h"
 #include "src/libnode/stepprobes.h"
+#include "src/librecord/report.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 

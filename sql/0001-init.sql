@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Jobs and their steps as the sink mariadb writes them. Units are in the names: _j joules (whole, as
 -- sacct has them), _g grams of CO2e, _s seconds; no suffix: bytes or a count. NULL is unknown, never 0.
--- Columns from energy_j on are the metrics of src/libjob/metric.c, in its order.
+-- Columns from energy_j on are the metrics of src/libcore/metric.c, in its order.
 --
 -- Texts compare byte by byte: 'Bob' is not 'bob', nor is 'bob '. A text that is not UTF-8 has its bytes as
 -- \xNN and its backslashes doubled; "escaped" in the column record lists whose that is.

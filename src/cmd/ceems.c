@@ -9,7 +9,7 @@
 
 #include "ceems_config.h"
 #include "src/cmd/cmd.h"
-#include "src/libjob/ledger.h"
+#include "src/libledger/ledger.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/parse.h"
 

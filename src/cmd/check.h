@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "src/cmd/slurmconf.h"
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
 #include "src/libutil/util.h"
 
 struct check {

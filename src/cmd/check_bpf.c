@@ -10,7 +10,7 @@
 #include <sys/vfs.h>
 
 #include "src/cmd/check.h"
-#include "src/libmeter/probes.h"
+#include "src/libmeter/activity/probes.h"
 
 /* What each group is for, and how a user gets it. */
 static const struct {

@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "src/cmd/check.h"
-#include "src/libjob/factor_chain.h"
-#include "src/libjob/factor_feed.h"
+#include "src/libemission/factor_chain.h"
+#include "src/libemission/factor_feed.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/rfc3339.h"

@@ -12,11 +12,11 @@
 #include <sys/vfs.h>
 
 #include "src/cmd/check.h"
-#include "src/libjob/fsroles.h"
-#include "src/libjob/ledger_book.h"
-#include "src/libmeter/cgcounters.h"
-#include "src/libmeter/cgmount.h"
-#include "src/libmeter/mounts.h"
+#include "src/libcore/fsroles.h"
+#include "src/libledger/ledger_book.h"
+#include "src/libmeter/activity/cgcounters.h"
+#include "src/libmeter/activity/cgmount.h"
+#include "src/libmeter/activity/mounts.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 

@@ -9,7 +9,7 @@
 
 #include "src/cmd/check.h"
 #include "src/cmd/elfsym.h"
-#include "src/libjob/metric.h"
+#include "src/libcore/metric.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/slurm_releases.h"
 

@@ -11,7 +11,7 @@
 #include <strings.h>
 
 #include "src/cmd/check.h"
-#include "src/libmeter/cputime.h"
+#include "src/libmeter/activity/cputime.h"
 #include "src/libnode/sources.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"

@@ -11,7 +11,7 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
-#include "src/libjob/metric_text.h"
+#include "src/libcore/metric_text.h"
 #include "src/libsink/spool_view.h"
 
 #define LAG_SECONDS 86400

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
 #include "src/libutil/util.h"
 
 /* Exit codes, in ceems(1) too. */

@@ -10,9 +10,9 @@
 #include "acct/jobs.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/job_emissions.h"
-#include "src/libjob/derived.h"
-#include "src/libjob/ledger.h"
-#include "src/libjob/metric_text.h"
+#include "src/libcore/metric_text.h"
+#include "src/libledger/ledger.h"
+#include "src/librecord/derived.h"
 #include "src/libutil/parse.h"
 
 /* "12", "12.0", "12.batch" */

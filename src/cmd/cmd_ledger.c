@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "src/cmd/cmd.h"
-#include "src/libjob/ledger_book.h"
-#include "src/libjob/metric_text.h"
+#include "src/libcore/metric_text.h"
+#include "src/libledger/ledger_book.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/rfc3339.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "src/cmd/cmd.h"
-#include "src/libjob/metric.h"
+#include "src/libcore/metric.h"
 
 static void print_table(void)
 {

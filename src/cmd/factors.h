@@ -10,7 +10,7 @@
 
 #include "src/cmd/cmd.h"
 #include "src/factors/update.h"
-#include "src/libjob/factor_series.h"
+#include "src/libemission/factor_series.h"
 
 struct factors {
 	struct settings settings;

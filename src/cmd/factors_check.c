@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #include "src/cmd/factors.h"
-#include "src/libjob/emission.h"
+#include "src/libemission/emission.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/rfc3339.h"
 

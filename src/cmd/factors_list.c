@@ -9,8 +9,8 @@
 #include <strings.h>
 
 #include "src/cmd/factors.h"
-#include "src/libjob/factor_chain.h"
-#include "src/libjob/jsonout.h"
+#include "src/libemission/factor_chain.h"
+#include "src/librecord/jsonout.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/rfc3339.h"
 

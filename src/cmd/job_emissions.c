@@ -9,9 +9,9 @@
 
 #include "src/cmd/cmd.h"
 #include "src/cmd/slurmconf.h"
-#include "src/libjob/equivalent.h"
-#include "src/libjob/metric_text.h"
-#include "src/libjob/record_emissions.h"
+#include "src/libcore/metric_text.h"
+#include "src/librecord/equivalent.h"
+#include "src/librecord/record_emissions.h"
 
 /* ClusterName of the slurm.conf beside ceems.conf; empty: not known. */
 static void own_cluster(const char *conf, char *buf, size_t size)

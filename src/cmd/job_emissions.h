@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 
 /*
  * Completes the emissions of N jobs as a record has them. Left as they are: the jobs of another cluster

@@ -16,7 +16,7 @@
 
 #include "src/cmd/cmd.h"
 #include "src/cmd/spool_replay.h"
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 #include "src/libsink/deadletter.h"
 #include "src/libutil/fileio.h"
 

@@ -11,7 +11,7 @@
 
 #include "src/cmd/cmd.h"
 #include "src/cmd/spool_ls.h"
-#include "src/libjob/metric_text.h"
+#include "src/libcore/metric_text.h"
 #include "src/libsink/spool_view.h"
 
 struct listing {

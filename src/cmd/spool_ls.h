@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
 #include "src/libutil/errmsg.h"
 
 /* Prints ERR, and for -EACCES who may. Returns CMD_FAILED. */

@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "src/cmd/cmd.h"
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 #include "src/libutil/parse.h"
 
 bool spool_pick_set_kinds(struct spool_pick *p, const char *text)

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "src/cmd/cmd.h"
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 #include "src/libsink/deadletter.h"
 #include "src/libsink/spool_view.h"
 #include "src/libutil/clock.h"

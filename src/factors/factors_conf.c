@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "src/factors/provider.h"
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
 #include "src/libutil/clock.h"
 
 static int take_name(const char **p, char *buf, size_t size)

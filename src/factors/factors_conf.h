@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/libjob/emission.h"
+#include "src/libemission/emission.h"
 #include "src/libutil/errmsg.h"
 #include "src/libutil/kvconf.h"
 

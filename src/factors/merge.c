@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "src/factors/judge.h"
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
 
 /* Did somebody say it who comes before PROVIDER? */
 static bool is_preferred(const struct factor_point *p, const char *preference,

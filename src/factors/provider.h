@@ -13,8 +13,8 @@
 
 #include "src/factors/factors_conf.h"
 #include "src/factors/fetch.h"
-#include "src/libjob/factor_series.h"
-#include "src/libjob/jsonin.h"
+#include "src/libemission/factor_series.h"
+#include "src/librecord/jsonin.h"
 
 /* Of which past is asked for, each time: what was late or is corrected comes with it. */
 #define PROVIDER_WINDOW_S 86400

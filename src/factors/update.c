@@ -10,7 +10,7 @@
 
 #include "src/factors/judge.h"
 #include "src/factors/merge.h"
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/trust.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libnode/cpuweights.h"
+#include "src/libutil/apportion.h"
 
 #include <string.h>
 
@@ -75,7 +76,7 @@ void cpuweights_fill(struct cpuweights *w, const uint32_t socket_cpus[SOCKETS_MA
 		widen(line[i].s->id.step_socket_cpus, known);
 		if (is_empty(known))
 			where = is_empty(socket_ns) ? capacity : socket_ns;
-		(void)split_apportion(busy_ns, where, SOCKETS_MAX, line[i].cpu_weight);
+		(void)apportion(busy_ns, where, SOCKETS_MAX, line[i].cpu_weight);
 		line[i].mem_weight = busy_ns;
 		tick->mem_weight += busy_ns;
 		for (s = 0; s < SOCKETS_MAX; s++)

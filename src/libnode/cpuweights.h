@@ -6,7 +6,7 @@
 #ifndef CEEMS_CPUWEIGHTS_H
 #define CEEMS_CPUWEIGHTS_H
 
-#include "src/libjob/ledger_book.h"
+#include "src/libledger/ledger_book.h"
 
 /* Zeroed: nothing seen yet. */
 struct cpuweights {

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/libmeter/domain.h"
+#include "src/libcore/domain.h"
 
 /* One device file of the node's GRES, as gres.conf lists it. */
 struct gpushare_device {

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/libmeter/source.h"
+#include "src/libmeter/sensor/source.h"
 
 /*
  * Use, of processors or of a GPU, above which a window says nothing about idle power (reference: field

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "src/libmeter/memuse.h"
+#include "src/libmeter/activity/memuse.h"
 #include "src/libnode/nodecpu.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"

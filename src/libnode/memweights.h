@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "src/libjob/ledger_book.h"
+#include "src/libledger/ledger_book.h"
 
 /* What a step holds changes slowly, and asking the kernel for it is not cheap. */
 #define MEMWEIGHTS_REFRESH_NS (10 * UINT64_C(1000000000))

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/libmeter/cputime.h"
+#include "src/libmeter/activity/cputime.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/pages.h"
 #include "src/libutil/util.h"

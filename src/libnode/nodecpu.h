@@ -5,7 +5,7 @@
 #ifndef CEEMS_NODECPU_H
 #define CEEMS_NODECPU_H
 
-#include "src/libmeter/topology.h"
+#include "src/libmeter/sensor/topology.h"
 #include "src/libutil/errmsg.h"
 
 struct nodecpu;

@@ -5,12 +5,12 @@
 #include <limits.h>
 #include <string.h>
 
-#include "src/libmeter/bperf.h"
-#include "src/libmeter/fsio.h"
-#include "src/libmeter/harvest.h"
-#include "src/libmeter/probes.h"
-#include "src/libmeter/stepgroup.h"
-#include "src/libmeter/tcpcount.h"
+#include "src/libmeter/activity/bperf.h"
+#include "src/libmeter/activity/fsio.h"
+#include "src/libmeter/activity/harvest.h"
+#include "src/libmeter/activity/probes.h"
+#include "src/libmeter/activity/stepgroup.h"
+#include "src/libmeter/activity/tcpcount.h"
 #include "src/libnode/bpfload.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"

@@ -8,8 +8,8 @@
 #ifndef CEEMS_NODEPROBES_H
 #define CEEMS_NODEPROBES_H
 
-#include "src/libjob/ledger_book.h"
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
+#include "src/libledger/ledger_book.h"
 
 struct nodeprobes;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libnode/parts.h"
+#include "src/libutil/apportion.h"
 
 #include <string.h>
 
@@ -83,7 +84,7 @@ static void set_idle_configured(const struct parts *p, struct ledger_page *page,
 
 	for (i = 0; i < r->nparts; i++)
 		used[i] = r->part[i].energy_uj;
-	(void)split_apportion(configured_mw, used, r->nparts, share);
+	(void)apportion(configured_mw, used, r->nparts, share);
 	for (i = 0; i < r->nparts; i++) {
 		page->part[p->index[i]].idle_mw = share[i];
 		page->part[p->index[i]].idle = LEDGER_IDLE_CONFIGURED;

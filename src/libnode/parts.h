@@ -6,7 +6,7 @@
 #ifndef CEEMS_PARTS_H
 #define CEEMS_PARTS_H
 
-#include "src/libjob/ledger_book.h"
+#include "src/libledger/ledger_book.h"
 #include "src/libnode/idle.h"
 #include "src/libnode/sources.h"
 

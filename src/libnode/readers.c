@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/libmeter/cputime.h"
+#include "src/libmeter/activity/cputime.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/pages.h"
 

@@ -7,7 +7,7 @@
 #ifndef CEEMS_READERS_H
 #define CEEMS_READERS_H
 
-#include "src/libjob/ledger_book.h"
+#include "src/libledger/ledger_book.h"
 #include "src/libnode/weights.h"
 
 struct readers;

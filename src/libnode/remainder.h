@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/libmeter/source.h"
+#include "src/libmeter/sensor/source.h"
 
 /* Parts that stay ahead of the node for so many of its intervals disagree with it, ... */
 #define REMAINDER_PATIENCE 3

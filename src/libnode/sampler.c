@@ -10,10 +10,10 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "src/libjob/factor_chain.h"
-#include "src/libjob/factor_feed.h"
-#include "src/libjob/ledger_book.h"
-#include "src/libmeter/cgmount.h"
+#include "src/libemission/factor_chain.h"
+#include "src/libemission/factor_feed.h"
+#include "src/libledger/ledger_book.h"
+#include "src/libmeter/activity/cgmount.h"
 #include "src/libnode/cpuweights.h"
 #include "src/libnode/nodecpu.h"
 #include "src/libnode/nodeprobes.h"
@@ -22,6 +22,7 @@
 #include "src/libnode/sources.h"
 #include "src/libnode/textfile.h"
 #include "src/libnode/weights.h"
+#include "src/libutil/apportion.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/crc32c.h"
 #include "src/libutil/fileio.h"
@@ -300,7 +301,7 @@ static void read_cpus(struct sampler *s, struct ledger_page *page, struct book_t
 		where[i] = t->socket_cpus[i];
 	if (has_base)
 		ret->busy_ns = grown(tick->node_busy_ns, page->node_busy_ns);
-	(void)split_apportion(ret->busy_ns, where, SOCKETS_MAX, ret->socket_ns);
+	(void)apportion(ret->busy_ns, where, SOCKETS_MAX, ret->socket_ns);
 }
 
 /* What each line did in this tick, and all processes of the node. */

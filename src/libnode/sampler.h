@@ -7,8 +7,8 @@
 #ifndef CEEMS_SAMPLER_H
 #define CEEMS_SAMPLER_H
 
-#include "src/libjob/ledger.h"
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
+#include "src/libledger/ledger.h"
 #include "src/libutil/errmsg.h"
 
 struct sampler;

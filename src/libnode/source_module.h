@@ -6,7 +6,7 @@
 #ifndef CEEMS_SOURCE_MODULE_H
 #define CEEMS_SOURCE_MODULE_H
 
-#include "src/libmeter/source.h"
+#include "src/libmeter/sensor/source.h"
 #include "src/libutil/errmsg.h"
 
 struct source_module;

@@ -6,8 +6,8 @@
 #ifndef CEEMS_SOURCES_H
 #define CEEMS_SOURCES_H
 
-#include "src/libjob/settings.h"
-#include "src/libmeter/source.h"
+#include "src/libcore/settings.h"
+#include "src/libmeter/sensor/source.h"
 #include "src/libutil/errmsg.h"
 
 struct sources;

@@ -6,16 +6,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "src/libmeter/cgmount.h"
-#include "src/libmeter/cgprocs.h"
-#include "src/libmeter/fsio.h"
-#include "src/libmeter/harvest.h"
-#include "src/libmeter/netcount.h"
-#include "src/libmeter/perf.h"
-#include "src/libmeter/probes.h"
-#include "src/libmeter/rdma.h"
-#include "src/libmeter/stepgroup.h"
-#include "src/libmeter/tcpcount.h"
+#include "src/libmeter/activity/cgmount.h"
+#include "src/libmeter/activity/cgprocs.h"
+#include "src/libmeter/activity/fsio.h"
+#include "src/libmeter/activity/harvest.h"
+#include "src/libmeter/activity/netcount.h"
+#include "src/libmeter/activity/perf.h"
+#include "src/libmeter/activity/probes.h"
+#include "src/libmeter/activity/rdma.h"
+#include "src/libmeter/activity/stepgroup.h"
+#include "src/libmeter/activity/tcpcount.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 

@@ -14,10 +14,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "src/libjob/detail.h"
-#include "src/libjob/metric.h"
-#include "src/libjob/perfwish.h"
-#include "src/libjob/settings.h"
+#include "src/libcore/detail.h"
+#include "src/libcore/metric.h"
+#include "src/libcore/perfwish.h"
+#include "src/libcore/settings.h"
 #include "src/libutil/errmsg.h"
 
 struct stepprobes;

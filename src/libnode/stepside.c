@@ -10,10 +10,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "src/libjob/report.h"
-#include "src/libmeter/cgmount.h"
-#include "src/libmeter/cputime.h"
+#include "src/libmeter/activity/cgmount.h"
+#include "src/libmeter/activity/cputime.h"
 #include "src/libnode/stepprobes.h"
+#include "src/librecord/report.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"

@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "src/libjob/ledger.h"
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
+#include "src/libledger/ledger.h"
 #include "src/libutil/errmsg.h"
 
 /* Longest wait for the tick that closes the step; then the figures of the last one have to do. */

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/libjob/factor_series.h"
-#include "src/libjob/ledger.h"
+#include "src/libemission/factor_series.h"
+#include "src/libledger/ledger.h"
 #include "src/libutil/errmsg.h"
 
 struct textfile_input {

@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#include "src/libjob/factor_series.h"
-#include "src/libjob/ledger.h"
+#include "src/libemission/factor_series.h"
+#include "src/libledger/ledger.h"
 
 struct textfile_emissions {
 	FILE *out;

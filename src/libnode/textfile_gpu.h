@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#include "src/libjob/ledger.h"
-#include "src/libmeter/source.h"
+#include "src/libledger/ledger.h"
+#include "src/libmeter/sensor/source.h"
 
 struct textfile_gpus {
 	FILE *out;

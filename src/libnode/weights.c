@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/libmeter/cpuset.h"
+#include "src/libmeter/activity/cpuset.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/muldiv.h"
 #include "src/libutil/pages.h"

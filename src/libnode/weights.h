@@ -10,9 +10,9 @@
 
 #include <stdbool.h>
 
-#include "src/libjob/ledger_book.h"
-#include "src/libmeter/pmu.h"
-#include "src/libmeter/topology.h"
+#include "src/libledger/ledger_book.h"
+#include "src/libmeter/activity/pmu.h"
+#include "src/libmeter/sensor/topology.h"
 #include "src/libutil/errmsg.h"
 
 struct weights;

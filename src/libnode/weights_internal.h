@@ -5,8 +5,8 @@
 #ifndef CEEMS_WEIGHTS_INTERNAL_H
 #define CEEMS_WEIGHTS_INTERNAL_H
 
-#include "src/libmeter/cgcounters.h"
-#include "src/libmeter/smt.h"
+#include "src/libmeter/activity/cgcounters.h"
+#include "src/libmeter/activity/smt.h"
 #include "src/libnode/fit.h"
 #include "src/libnode/memweights.h"
 #include "src/libnode/weights.h"

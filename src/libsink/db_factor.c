@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/libjob/emission.h"
+#include "src/libemission/emission.h"
 
 struct fill {
 	MYSQL *m;

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
 #include "src/libsink/db_report.h"
 #include "src/libutil/errmsg.h"
 

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "src/libjob/utf8.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"
+#include "src/libutil/utf8.h"
 
 #define TRIES 10
 #define NAP_NS 5000000

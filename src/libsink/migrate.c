@@ -9,7 +9,7 @@
 
 #include <mysqld_error.h>
 
-#include "src/libjob/emission.h"
+#include "src/libemission/emission.h"
 #include "src/libsink/db_factor.h"
 #include "src/libsink/db_partition.h"
 #include "src/libsink/db_report.h"

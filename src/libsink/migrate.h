@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
 #include "src/libsink/db_report.h"
 #include "src/libutil/errmsg.h"
 

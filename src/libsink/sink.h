@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
 #include "src/libsink/spool.h"
 #include "src/libutil/errmsg.h"
 

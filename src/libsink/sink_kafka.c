@@ -26,7 +26,7 @@
 
 #include <librdkafka/rdkafka.h>
 
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 #include "src/libsink/kafka_conf.h"
 #include "src/libsink/sink.h"
 #include "src/libutil/clock.h"

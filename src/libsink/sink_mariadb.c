@@ -17,7 +17,7 @@
 #include <mysql.h>
 #include <mysqld_error.h>
 
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 #include "src/libsink/mariadb_client.h"
 #include "src/libsink/mariadb_upsert.h"
 #include "src/libsink/sink.h"

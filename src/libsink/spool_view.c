@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
 #include "src/libsink/deadletter.h"
 #include "src/libsink/spool_internal.h"
 #include "src/libutil/fileio.h"

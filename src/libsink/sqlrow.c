@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/libjob/utf8.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/utf8.h"
 #include "src/libutil/util.h"
 
 #define BLOCK_SIZE 65536

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 
 enum sqlrow_type {
 	SQLROW_TEXT,

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "src/libutil/clock.h"
-#include "src/libutil/parse.h"
 #include "src/libutil/helper.h"
+#include "src/libutil/parse.h"
 
 /* Of a stream without lines, in one call. */
 #define READ_MAX 1024

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/libmeter/source.h"
+#include "src/libmeter/sensor/source.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 #include "src/sources/asker.h"

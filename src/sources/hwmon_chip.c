@@ -5,8 +5,8 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "src/libmeter/counter.h"
-#include "src/libmeter/domain.h"
+#include "src/libcore/domain.h"
+#include "src/libmeter/sensor/counter.h"
 #include "src/libutil/parse.h"
 #include "src/libutil/util.h"
 

@@ -6,9 +6,9 @@
 #ifndef CEEMS_HWMON_METER_H
 #define CEEMS_HWMON_METER_H
 
-#include "src/libmeter/counter_state.h"
-#include "src/libmeter/integrate.h"
-#include "src/libmeter/source.h"
+#include "src/libmeter/sensor/counter_state.h"
+#include "src/libmeter/sensor/integrate.h"
+#include "src/libmeter/sensor/source.h"
 #include "src/sources/hwmon_chip.h"
 #include "src/sources/hwmon_scan.h"
 

@@ -11,9 +11,9 @@
 #include <limits.h>
 #include <string.h>
 
-#include "src/libmeter/counter.h"
-#include "src/libmeter/integrate.h"
-#include "src/libmeter/source.h"
+#include "src/libmeter/sensor/counter.h"
+#include "src/libmeter/sensor/integrate.h"
+#include "src/libmeter/sensor/source.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/util.h"

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-#include "src/libmeter/counter_state.h"
-#include "src/libmeter/integrate.h"
-#include "src/libmeter/source.h"
+#include "src/libmeter/sensor/counter_state.h"
+#include "src/libmeter/sensor/integrate.h"
+#include "src/libmeter/sensor/source.h"
 #include "src/libutil/clock.h"
 #include "src/sources/redfish_walk.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "src/libmeter/counter.h"
+#include "src/libmeter/sensor/counter.h"
 #include "src/libutil/util.h"
 
 /* Twelve years at 25 kW, and in microjoules within 64 bits: beyond it a counter is garbled. */

@@ -7,8 +7,8 @@
 
 #include "played.h"
 #include "scratch.h"
-#include "src/libjob/ledger_book.h"
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
+#include "src/libledger/ledger_book.h"
 #include "src/libnode/sampler.h"
 
 #define RANGE_UJ UINT64_C(262143328850)

@@ -7,9 +7,9 @@
 #ifndef CEEMS_NODE_H
 #define CEEMS_NODE_H
 
-#include "src/libjob/ledger.h"
 #include "physics.h"
 #include "scenario.h"
+#include "src/libledger/ledger.h"
 
 enum node_mode {
 	MODE_COUNTERS,

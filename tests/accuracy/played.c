@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "src/libmeter/cpuset.h"
-#include "src/libmeter/cputime.h"
-#include "src/libmeter/memuse.h"
+#include "src/libmeter/activity/cpuset.h"
+#include "src/libmeter/activity/cputime.h"
+#include "src/libmeter/activity/memuse.h"
 #include "src/libnode/weights.h"
 #include "src/libutil/clock.h"
 

@@ -1,17 +1,47 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The core is tested without Slurm because it does not know Slurm; nor does the lowest library know
-# the others.
+# The layers of src/: an include points down. The core includes no Slurm header, so that it is tested
+# without Slurm.
 . "$top_srcdir/tests/tap/tap.sh"
 cd "$top_srcdir" || exit 1
+
+# The order of the layers, the lowest first. A folder includes itself and what stands above it here.
+# libemission is below libledger, because the ledger charges each tick with the factor of its time; librecord
+# is below libnode, because the node prints a step's report.
+layers='
+src/libutil
+src/libcore
+src/libmeter/sensor
+src/libmeter/activity
+src/libemission
+src/libledger
+src/librecord
+src/libnode
+src/libsink
+src/libhttps
+src/sources
+src/factors
+src/cmd
+'
+
+below=
+known='(^|/)('
+for layer in $layers; do
+	below="$below${below:+|}$layer"
+	is "$(grep -rnE '#include "(src|spank|jobcomp|acct_gather|acct|bpf)/' "$layer" --include='*.[ch]' |
+		grep -vE "#include \"($below)/[^/\"]*\"" |
+		grep -vE "^(src/cmd/cmd_job\.c:.*\"acct/|src/libmeter/activity/.*\"bpf/[a-z]*\.h\")")" \
+		"" "$layer includes only itself and lower layers"
+	known="$known$layer|"
+done
+known="${known%|})/[^/]*\$"
+is "$(find src -name '*.[ch]' | grep -vE "$known")" "" "every source file below src/ is in a layer"
 
 slurm='^[[:blank:]]*#[[:blank:]]*include[[:blank:]]*[<"]'
 slurm="$slurm(slurm/|slurm|src/(api|common|conmgr|curl|database|interfaces|plugins|slurm[a-z]*)/)"
 is "$(grep -rnE "$slurm" src)" "" "no Slurm header below src/"
-is "$(grep -rnE '#include "(spank|jobcomp|acct_gather|acct)/' src | grep -v '^src/cmd/cmd_job\.c:')" "" \
-	"nor one of the adapters, but for the command that asks slurmdbd"
-is "$(grep -rhoE '#include "src/[^"]*"' src/libutil | grep -v '"src/libutil/')" "" \
-	"libutil includes only itself"
+is "$(grep -nE '\b(fork|posix_spawn|helper_spawn|SYS_futex)\b' src/libcore/*.c)" "" \
+	"libcore starts no process and waits on no futex"
 is "$(grep -rlE '#include .*\.skel\.h' --include='*.c' --include='*.h' . | grep -v '/build' |
 	grep -vE '^\./(bpf/|src/cmd/ceems-bpf\.c)')" "" "only the loader includes the BPF skeleton"
 is "$(grep -rlE '#include <(librdkafka/|mysql|mariadb|bpf/)' src spank acct_gather jobcomp |

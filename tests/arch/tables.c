@@ -6,8 +6,8 @@
 #ifdef HAVE_FACTORS
 #include "src/factors/factors_conf.h"
 #endif
-#include "src/libjob/metric.h"
-#include "src/libjob/settings.h"
+#include "src/libcore/metric.h"
+#include "src/libcore/settings.h"
 
 int main(void)
 {

@@ -38,7 +38,7 @@ fi
 # In the record energies are joules, in objects by domain and by source.
 members=$(echo "$metrics" | sed '/^market_/!s/_co2e$/_g/; s/_energy_static$/_static_j/; s/_energy$/_j/
 	s/^source_\(.*\)/\1_j/; s/^energy$/total_j/')
-each "$members" "$top_srcdir/src/libjob/ceems.job.v1.schema.json" "the JSON schema has every metric" \
+each "$members" "$top_srcdir/src/librecord/ceems.job.v1.schema.json" "the JSON schema has every metric" \
 	'"%(_[a-z]+)?":'
 if ls "$top_srcdir"/sql/*.sql >/dev/null 2>&1; then
 	each "$metrics" "$(echo "$top_srcdir"/sql/*.sql)" "the SQL schema has every metric" \

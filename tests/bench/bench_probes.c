@@ -12,8 +12,8 @@
 #include <sys/resource.h>
 
 #include "bpfrig.h"
-#include "src/libmeter/bperf.h"
-#include "src/libmeter/harvest.h"
+#include "src/libmeter/activity/bperf.h"
+#include "src/libmeter/activity/harvest.h"
 #include "src/libnode/stepprobes.h"
 
 #define PAIRS_MAX 200

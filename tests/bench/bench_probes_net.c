@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "src/libmeter/netcount.h"
+#include "src/libmeter/activity/netcount.h"
 #include "src/libnode/bpfload.h"
 #include "src/libutil/clock.h"
 

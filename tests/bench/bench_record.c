@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 #include "usual_figures.h"
 
 #define RUNS 5 /* of which the fastest counts: the machine has other work, which takes its caches */

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 
 #include "scratch.h"
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 #include "src/libsink/deliver.h"
 #include "src/libsink/spool.h"
 #include "src/libutil/clock.h"

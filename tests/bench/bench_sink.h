@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/libjob/record.h"
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
+#include "src/librecord/record.h"
 #include "src/libsink/sink.h"
 #include "src/libutil/errmsg.h"
 

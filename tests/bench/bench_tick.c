@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "busy_node.h"
-#include "src/libmeter/memuse.h"
+#include "src/libmeter/activity/memuse.h"
 #include "src/libnode/sampler.h"
 #include "src/libutil/clock.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "src/libjob/metric.h"
+#include "src/libcore/metric.h"
 #include "src/libutil/util.h"
 
 /* What is counted of every job; the rest needs --ceems-perf or other machines. */

@@ -28,11 +28,12 @@ guest=$work/guest
 mkdir -p "$guest"/{proc,sys,dev,tmp,lib}
 echo '#define HAVE_LIBPFM 1' >"$work/ceems_config.h"
 sources=("$top"/src/libutil/*.c
-	"$top"/src/libmeter/{cgmount,cgprocs,cpuinfo,cpuset,cputime,cputime_procs,proctree}.c
-	"$top"/src/libmeter/{hwevents,hwevents_table}.c
-	"$top"/src/libmeter/perf{,_cgroup,_profiler,_set,_task}.c
-	"$top"/src/libmeter/{bperf,bpfsys,probes*}.c
-	"$top"/src/libjob/{metric,perfwish}.c)
+	"$top"/src/libmeter/sensor/cpuinfo.c
+	"$top"/src/libmeter/activity/{cgmount,cgprocs,cpuset,cputime,cputime_procs,proctree}.c
+	"$top"/src/libmeter/activity/{hwevents,hwevents_table}.c
+	"$top"/src/libmeter/activity/perf{,_cgroup,_profiler,_set,_task}.c
+	"$top"/src/libmeter/activity/{bperf,bpfsys,probes*}.c
+	"$top"/src/libcore/{metric,perfwish}.c)
 
 libs=$kernel/usr/lib/aarch64-linux-gnu
 

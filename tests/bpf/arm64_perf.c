@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/libmeter/cputime.h"
-#include "src/libmeter/perf.h"
+#include "src/libmeter/activity/cputime.h"
+#include "src/libmeter/activity/perf.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/util.h"
 #include "tests/tap/tap.h"

@@ -640,8 +640,8 @@ def main():
 
 
 FACTORS = os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                       "../../src/libjob/data/emission-factors.csv")
-HELPERS = os.path.join(os.path.dirname(CEEMS), "../libjob")
+                       "../../src/libemission/data/emission-factors.csv")
+HELPERS = os.path.join(os.path.dirname(CEEMS), "../libemission")
 CEEMS_CONF = f"""Country=FR
 EmissionFactorFile={FACTORS}
 EmissionFreshAge=3h

@@ -141,7 +141,7 @@ if /usr/bin/python3 -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/d
 import json, jsonschema, sys
 schema, record = (json.load(open(name)) for name in sys.argv[1:])
 jsonschema.Draft202012Validator(schema).validate(record)' \
-		"$e2e_top/src/libjob/ceems.job.v1.schema.json" "$DIR/job.json"
+		"$e2e_top/src/librecord/ceems.job.v1.schema.json" "$DIR/job.json"
 else
 	skip "python3-jsonschema with draft 2020-12 is missing"
 fi

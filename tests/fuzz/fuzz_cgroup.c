@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* /proc/PID/cgroup, then lines of mountinfo. */
-#include "src/libmeter/cgmount.h"
+#include "src/libmeter/activity/cgmount.h"
 #include "tests/fuzz/fuzz.h"
 
 static void match(const char *line, const char *controller, const char *path)

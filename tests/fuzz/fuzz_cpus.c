@@ -3,9 +3,9 @@
  * Which CPU is where: a list of CPUs as cpusets have it, then physical_package_id and
  * thread_siblings_list of a few.
  */
-#include "src/libmeter/cpuset.h"
-#include "src/libmeter/smt.h"
-#include "src/libmeter/topology.h"
+#include "src/libmeter/activity/cpuset.h"
+#include "src/libmeter/activity/smt.h"
+#include "src/libmeter/sensor/topology.h"
 #include "src/libutil/fileio.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -2,7 +2,7 @@
 /* pm_counters: energy, freshness and startup, before and after. */
 #include <errno.h>
 
-#include "src/libmeter/source.h"
+#include "src/libmeter/sensor/source.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/util.h"
 #include "tests/fuzz/fuzz.h"

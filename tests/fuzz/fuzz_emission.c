@@ -2,7 +2,7 @@
 /* emission-factors.csv */
 #include <errno.h>
 
-#include "src/libjob/emission.h"
+#include "src/libemission/emission.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -2,7 +2,7 @@
 /* The series of emission factors: what is read is in order, and the same when it was written. */
 #include <errno.h>
 
-#include "src/libjob/factor_series.h"
+#include "src/libemission/factor_series.h"
 #include "src/libutil/util.h"
 #include "tests/fuzz/fuzz.h"
 

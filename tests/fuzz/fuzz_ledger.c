@@ -3,7 +3,7 @@
  * The ledger's file: a good one with bytes written over. The input is a list of patches, each four
  * bytes of offset, one of length and place (enum place), and the bytes.
  */
-#include "src/libjob/ledger_map.h"
+#include "src/libledger/ledger_map.h"
 #include "tests/fuzz/fuzz.h"
 
 static struct ledger_page snapshot;

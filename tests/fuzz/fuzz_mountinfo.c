@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* mountinfo, of two processes one after the other; then the setting Filesystems. */
-#include "src/libjob/fsroles.h"
-#include "src/libmeter/mounts.h"
+#include "src/libcore/fsroles.h"
+#include "src/libmeter/activity/mounts.h"
 #include "tests/fuzz/fuzz.h"
 
 static void learn(struct mounts *m, const uint8_t *data, size_t size)

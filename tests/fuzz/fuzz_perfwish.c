@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* --ceems-perf=..., which users type. */
-#include "src/libjob/perfwish.h"
+#include "src/libcore/perfwish.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,8 +3,8 @@
  * What /proc and cgroups say of CPU time and memory: /proc/stat, /proc/PID/stat, cpu.stat,
  * cpuacct.usage, memory.stat, meminfo.
  */
-#include "src/libmeter/cputime.h"
-#include "src/libmeter/memuse.h"
+#include "src/libmeter/activity/cputime.h"
+#include "src/libmeter/activity/memuse.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/procstat.h"
 #include "tests/fuzz/fuzz.h"

@@ -3,8 +3,8 @@
  * powercap: for each of a package, its DRAM, a second die and psys name, range, and first count;
  * then further counts, one zone after the other, each a reading one second after the one before.
  */
-#include "src/libmeter/counter.h"
-#include "src/libmeter/source.h"
+#include "src/libmeter/sensor/counter.h"
+#include "src/libmeter/sensor/source.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 #include "tests/fuzz/fuzz.h"

@@ -3,7 +3,7 @@
  * A job's record: what was read is written in a form that reads as the same, and in parts; and the
  * input as a text comes back from a record byte by byte.
  */
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_text(const char *text)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a BMC answers: values of both resources, links, members of a collection. */
-#include "src/libmeter/counter.h"
+#include "src/libmeter/sensor/counter.h"
 #include "src/sources/redfish_json.h"
 #include "tests/fuzz/fuzz.h"
 

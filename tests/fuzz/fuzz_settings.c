@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ceems.conf, and with it kvconf's and all parsers of values. */
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Usage as slurmdbd returns it, and the values of TRES in it. */
-#include "src/libjob/tresmap.h"
+#include "src/libcore/tresmap.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

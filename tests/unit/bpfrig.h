@@ -21,8 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/libmeter/bpfsys.h"
-#include "src/libmeter/probes.h"
+#include "src/libmeter/activity/bpfsys.h"
+#include "src/libmeter/activity/probes.h"
 #include "src/libnode/bpfload.h"
 #include "src/libutil/clock.h"
 #include "tap.h"

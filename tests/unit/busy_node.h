@@ -8,8 +8,8 @@
 
 #include "cgfolders.h"
 #include "scratch.h"
-#include "src/libjob/ledger.h"
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
+#include "src/libledger/ledger.h"
 #include "src/libutil/clock.h"
 
 #define BUSY_NODE_SOCKETS 2

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/libmeter/cgmount.h"
+#include "src/libmeter/activity/cgmount.h"
 #include "tap.h"
 
 enum { HIER_V2, HIER_CPUACCT, HIER_FREEZER, HIER_MEMORY, HIER_N };

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "scratch.h"
-#include "src/libmeter/source.h"
+#include "src/libmeter/sensor/source.h"
 #include "src/libutil/clock.h"
 #include "tap.h"
 

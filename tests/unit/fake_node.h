@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/libmeter/counter.h"
+#include "src/libmeter/sensor/counter.h"
 #include "src/libnode/sources.h"
 
 enum sensor_id {

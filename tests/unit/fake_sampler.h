@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/libjob/ledger_book.h"
-#include "src/libjob/ledger_map.h"
+#include "src/libledger/ledger_book.h"
+#include "src/libledger/ledger_map.h"
 #include "src/libutil/clock.h"
 
 struct fake_sampler {

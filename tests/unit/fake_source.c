@@ -3,7 +3,7 @@
  * A source module for test_source_module, built several times: a good one and, by what is defined,
  * bad ones.
  */
-#include "src/libmeter/source.h"
+#include "src/libmeter/sensor/source.h"
 
 static int fake_open(const struct source_env *env, struct source **ret, struct errmsg *err)
 {

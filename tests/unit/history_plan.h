@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "fake_node.h"
-#include "src/libjob/ledger.h"
+#include "src/libledger/ledger.h"
 #include "src/libutil/clock.h"
 
 #define S NSEC_PER_SEC

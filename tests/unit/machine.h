@@ -6,7 +6,7 @@
 #define CEEMS_MACHINE_H
 
 #include "scratch.h"
-#include "src/libmeter/source.h"
+#include "src/libmeter/sensor/source.h"
 #include "src/libutil/clock.h"
 #include "tap.h"
 

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 
 #include "bpfrig.h"
-#include "src/libmeter/bperf.h"
+#include "src/libmeter/activity/bperf.h"
 
 static const char *root; /* of a v2 hierarchy or, without one, of the v1 freezer */
 static bool is_v2;

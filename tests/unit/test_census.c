@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "jobcomp/job_facts.h"
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 
 #include "scratch.h"
 #include "tap.h"

@@ -3,7 +3,7 @@
  * Counters by cgroup and CPU: on a played machine, what goes wrong with a real one; then the
  * kernel's own interface with software events, on a cgroup of the machine that runs the test.
  */
-#include "src/libmeter/cgcounters.h"
+#include "src/libmeter/activity/cgcounters.h"
 
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -12,10 +12,10 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "src/libutil/clock.h"
-#include "src/libutil/util.h"
 #include "cgfolders.h"
 #include "fake_pmu.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/util.h"
 #include "tap.h"
 
 static const uint32_t all_cpus[FAKE_CPUS] = { 0, 1, 2, 3 };

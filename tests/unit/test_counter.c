@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libmeter/counter.h"
+#include "src/libmeter/sensor/counter.h"
 
 #include <errno.h>
 

@@ -4,7 +4,7 @@
  * CPU in a folder of its own and says how much it was.
  */
 #define _GNU_SOURCE /* unshare */
-#include "src/libmeter/cputime.h"
+#include "src/libmeter/activity/cputime.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,11 +20,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/libmeter/cgmount.h"
+#include "cgfolders.h"
+#include "src/libmeter/activity/cgmount.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/util.h"
-#include "cgfolders.h"
 #include "tap.h"
 
 #define V1 "cgroup cgroup rw,"

@@ -5,7 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "mariadb_rig.h"
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 #include "src/libsink/db_maintain.h"
 #include "src/libsink/sink.h"
 #include "src/libutil/logger.h"

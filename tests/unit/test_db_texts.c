@@ -6,10 +6,10 @@
  */
 #define _GNU_SOURCE
 #include "mariadb_rig.h"
-#include "src/libjob/record.h"
-#include "src/libjob/utf8.h"
+#include "src/librecord/record.h"
 #include "src/libsink/sink.h"
 #include "src/libutil/logger.h"
+#include "src/libutil/utf8.h"
 #include "src/libutil/util.h"
 
 static MYSQL *db;

@@ -9,7 +9,7 @@
 #include <regex.h>
 
 #include "mariadb_rig.h"
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 #include "src/libsink/db_maintain.h"
 #include "src/libsink/deliver.h"
 #include "src/libutil/logger.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libjob/derived.h"
+#include "src/librecord/derived.h"
 
-#include "src/libjob/metric_text.h"
+#include "src/libcore/metric_text.h"
 #include "src/libutil/util.h"
 
 #include "tap.h"

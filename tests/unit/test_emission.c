@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libjob/emission.h"
+#include "src/libemission/emission.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static void test_shipped(void)
 		skip(5, "top_srcdir is not set: run by make check");
 		return;
 	}
-	snprintf(path, sizeof(path), "%s/src/libjob/data/emission-factors.csv", top);
+	snprintf(path, sizeof(path), "%s/src/libemission/data/emission-factors.csv", top);
 	is_int(emission_lookup(path, "fr", &f, &err), 0, "France is in the table we ship");
 	is_u64(f.mg_per_kwh, 44180, "44.18 g/kWh");
 	is_u64(f.year, 2024, "of 2024");

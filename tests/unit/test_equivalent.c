@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libjob/equivalent.h"
+#include "src/librecord/equivalent.h"
 
 #include "src/libutil/util.h"
 

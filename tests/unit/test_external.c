@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "machine.h"
-#include "src/libmeter/external_text.h"
+#include "src/libmeter/sensor/external_text.h"
 #include "src/libutil/util.h"
 
 #define FILE_NAME "meter"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libjob/factor_chain.h"
+#include "src/libemission/factor_chain.h"
 
 #include <errno.h>
 #include <string.h>
@@ -172,7 +172,7 @@ static void test_setup(void)
 	is_str(c.region, "", "of no region");
 	is_u64(c.max_age_s, 6 * HOUR, "six hours");
 	snprintf(s.emission_factor_file, sizeof(s.emission_factor_file),
-		 "%s/src/libjob/data/emission-factors.csv", getenv("top_srcdir"));
+		 "%s/src/libemission/data/emission-factors.csv", getenv("top_srcdir"));
 	snprintf(s.country, sizeof(s.country), "DEU");
 	is_int(factor_chain_setup(&s, &c, &err), 0, "Germany");
 	is_str(c.region, "DE", "region as alpha-2");

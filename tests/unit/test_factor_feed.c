@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* EmissionSeriesFile through its helper: what changes, breaks, hangs. */
-#include "src/libjob/factor_feed.h"
+#include "src/libemission/factor_feed.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libjob/factor_series.h"
+#include "src/libemission/factor_series.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,9 +9,9 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "scratch.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
-#include "scratch.h"
 #include "tap.h"
 
 #define GIGA UINT64_C(1000000000)

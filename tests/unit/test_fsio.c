@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/libjob/fsroles.h"
-#include "src/libmeter/mounts.h"
+#include "src/libcore/fsroles.h"
+#include "src/libmeter/activity/mounts.h"
 #include "tap.h"
 
 #define DEVICE(major, minor) ((major) << 20 | (minor))

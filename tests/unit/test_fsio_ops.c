@@ -18,9 +18,9 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "src/libjob/fsroles.h"
-#include "src/libmeter/fsio.h"
-#include "src/libmeter/harvest.h"
+#include "src/libcore/fsroles.h"
+#include "src/libmeter/activity/fsio.h"
+#include "src/libmeter/activity/harvest.h"
 
 #define FILE_SIZE 1048576
 

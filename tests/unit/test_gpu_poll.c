@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A library that is played here, so that its calls take as long as a test wants. */
-#include "src/libmeter/gpu_poll.h"
+#include "src/libmeter/sensor/gpu_poll.h"
 
 #include <stdatomic.h>
 #include <time.h>

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 
 #include "bpfrig.h"
-#include "src/libmeter/harvest.h"
+#include "src/libmeter/activity/harvest.h"
 
 static struct probes *probes;
 

@@ -9,8 +9,8 @@
 
 #include "fake_node.h"
 #include "history_plan.h"
-#include "src/libjob/ledger_book.h"
-#include "src/libjob/ledger_map.h"
+#include "src/libledger/ledger_book.h"
+#include "src/libledger/ledger_map.h"
 #include "src/libnode/cpuweights.h"
 #include "src/libnode/parts.h"
 #include "src/libutil/clock.h"

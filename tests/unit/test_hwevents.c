@@ -12,7 +12,7 @@
 #include "bpf/probes.h"
 #include "ceems_config.h"
 #include "scratch.h"
-#include "src/libmeter/hwevents_table.h"
+#include "src/libmeter/activity/hwevents_table.h"
 #include "src/libutil/util.h"
 #include "tap.h"
 #ifdef HAVE_LIBPFM

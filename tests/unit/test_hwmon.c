@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "scratch.h"
-#include "src/libmeter/source.h"
+#include "src/libmeter/sensor/source.h"
 #include "src/libutil/clock.h"
 #include "src/sources/hwmon_chip.h"
 #include "tap.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libmeter/integrate.h"
+#include "src/libmeter/sensor/integrate.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "scratch.h"
-#include "src/libmeter/counter.h"
+#include "src/libmeter/sensor/counter.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 #include "tap.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "scratch.h"
-#include "src/libmeter/source.h"
+#include "src/libmeter/sensor/source.h"
 #include "src/libutil/clock.h"
 #include "src/sources/asker.h"
 #include "tap.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libjob/jsonin.h"
+#include "src/librecord/jsonin.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * What memory is a step's: texts of the three kinds of cgroup files, then a child with anonymous,
  * shared and cached memory of known size in folders of the machine that runs the test.
  */
-#include "src/libmeter/memuse.h"
+#include "src/libmeter/activity/memuse.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -11,11 +11,11 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "src/libmeter/cputime.h"
-#include "src/libutil/fileio.h"
-#include "src/libutil/util.h"
 #include "cgfolders.h"
 #include "scratch.h"
+#include "src/libmeter/activity/cputime.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/util.h"
 #include "tap.h"
 
 #define MB (UINT64_C(1) << 20)

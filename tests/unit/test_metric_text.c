@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libjob/metric_text.h"
+#include "src/libcore/metric_text.h"
 
 #include "tap.h"
 

@@ -7,7 +7,7 @@
  * IPv6 socket counts twice, every process of the node is taxed).
  */
 #define _GNU_SOURCE
-#include "src/libmeter/netcount.h"
+#include "src/libmeter/activity/netcount.h"
 
 #include <errno.h>
 #include <fcntl.h>

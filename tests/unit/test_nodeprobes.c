@@ -8,7 +8,7 @@
 
 #include "bpfrig.h"
 #include "fake_sampler.h"
-#include "src/libmeter/harvest.h"
+#include "src/libmeter/activity/harvest.h"
 #include "src/libnode/nodeprobes.h"
 
 #define JOB 7

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "cgfolders.h"
-#include "src/libmeter/perf.h"
+#include "src/libmeter/activity/perf.h"
 #include "tap.h"
 
 /* --- what the children do ----------------------------------------------------------------- */

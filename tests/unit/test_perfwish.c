@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libjob/perfwish.h"
+#include "src/libcore/perfwish.h"
 
 #include <errno.h>
 #include <string.h>

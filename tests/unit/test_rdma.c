@@ -3,7 +3,7 @@
  * RDMA ports in copies of machines' trees: tests/fixtures/ib-roce has an InfiniBand adapter with a virtual
  * function, one for RoCE and a software port that is down; efa has a port with counters of its driver only.
  */
-#include "src/libmeter/rdma.h"
+#include "src/libmeter/activity/rdma.h"
 
 #include <errno.h>
 

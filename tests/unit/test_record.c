@@ -2,7 +2,7 @@
 /*
  * With an argument it prints sample records instead, for test_record_schema.
  */
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A record's emissions: 50 g/kWh for ten seconds, then 500. */
-#include "src/libjob/record_emissions.h"
+#include "src/librecord/record_emissions.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libjob/record_fill.h"
+#include "src/librecord/record_fill.h"
 
 #include <stdlib.h>
 

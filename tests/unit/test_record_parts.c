@@ -3,7 +3,7 @@
  * Jobs of many steps: one record, or parts of it. With an argument it prints the parts of one, for
  * test_record_schema.
  */
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 
 #include <errno.h>
 #include <stdlib.h>

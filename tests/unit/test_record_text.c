@@ -3,7 +3,7 @@
  * Texts of any bytes, through a record and back. With an argument it prints them in hex, each with its
  * record, for test_record_python.
  */
-#include "src/libjob/record.h"
+#include "src/librecord/record.h"
 
 #include <jansson.h>
 #include <stdlib.h>

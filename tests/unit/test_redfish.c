@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "scratch.h"
-#include "src/libmeter/source.h"
+#include "src/libmeter/sensor/source.h"
 #include "src/libutil/clock.h"
 #include "src/sources/redfish_client.h"
 #include "src/sources/redfish_json.h"

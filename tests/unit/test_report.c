@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libjob/report.h"
+#include "src/librecord/report.h"
 
 #include "src/libutil/util.h"
 #include "tap.h"

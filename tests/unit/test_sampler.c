@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "src/libjob/emission.h"
-#include "src/libjob/ledger_book.h"
+#include "src/libemission/emission.h"
+#include "src/libledger/ledger_book.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/util.h"

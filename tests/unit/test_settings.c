@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libjob/settings.h"
+#include "src/libcore/settings.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -642,7 +642,7 @@ int main(void)
 		return 99;
 	snprintf(sql_dir, sizeof(sql_dir), "%s/sql", top ? top : ".");
 	snprintf(settings.emission_factor_file, sizeof(settings.emission_factor_file),
-		 "%s/src/libjob/data/emission-factors.csv", top ? top : ".");
+		 "%s/src/libemission/data/emission-factors.csv", top ? top : ".");
 	logger_set_sink(NULL);
 	test_columns();
 	test_upsert();

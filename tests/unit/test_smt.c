@@ -2,15 +2,15 @@
 /*
  * Lists of CPUs, and what a cycle is worth beside a busy sibling.
  */
-#include "src/libmeter/smt.h"
+#include "src/libmeter/activity/smt.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
-#include "src/libmeter/cpuset.h"
+#include "scratch.h"
+#include "src/libmeter/activity/cpuset.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/util.h"
-#include "scratch.h"
 #include "tap.h"
 
 #define MS UINT64_C(1000000)

@@ -4,7 +4,7 @@
  * other uses.
  */
 #include "busy_node.h"
-#include "src/libjob/ledger_book.h"
+#include "src/libledger/ledger_book.h"
 #include "src/libnode/sampler.h"
 #include "tap.h"
 

@@ -18,7 +18,7 @@
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 
-#include "src/libjob/ledger.h"
+#include "src/libledger/ledger.h"
 #include "tap.h"
 
 #define FAKE __attribute__((visibility("default")))

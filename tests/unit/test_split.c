@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libjob/split.h"
-#include "src/libjob/account.h"
+#include "src/libledger/account.h"
+#include "src/libledger/split.h"
+#include "src/libutil/apportion.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@
 		.cpu_weight = { (busy_) }, .mem_weight = (busy_),                                \
 	}
 
-/* --- split_apportion() ------------------------------------------------------------------ */
+/* --- apportion() ------------------------------------------------------------------ */
 
 static const struct {
 	const char *name;
@@ -31,7 +32,7 @@ static const struct {
 	uint64_t weight[4];
 	uint64_t share[4];
 	uint64_t rest;
-} apportion[] = {
+} apportion_cases[] = {
 	{ "nobody has a weight", 7, { 0, 0, 0, 0 }, { 0, 0, 0, 0 }, 7 },
 	{ "nothing to share", 0, { 1, 2, 3, 4 }, { 0, 0, 0, 0 }, 0 },
 	{ "one takes all", 7, { 0, 5, 0, 0 }, { 0, 7, 0, 0 }, 0 },
@@ -53,13 +54,13 @@ static void test_apportion(void)
 	uint64_t share[4];
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(apportion); i++) {
-		is_u64(split_apportion(apportion[i].total, apportion[i].weight, 4, share),
-		       apportion[i].rest, apportion[i].name);
-		ok(!memcmp(share, apportion[i].share, sizeof(share)), "shares: %s",
-		   apportion[i].name);
+	for (i = 0; i < ARRAY_SIZE(apportion_cases); i++) {
+		is_u64(apportion(apportion_cases[i].total, apportion_cases[i].weight, 4, share),
+		       apportion_cases[i].rest, apportion_cases[i].name);
+		ok(!memcmp(share, apportion_cases[i].share, sizeof(share)), "shares: %s",
+		   apportion_cases[i].name);
 	}
-	is_u64(split_apportion(5, NULL, 0, NULL), 5, "no lines at all");
+	is_u64(apportion(5, NULL, 0, NULL), 5, "no lines at all");
 }
 
 /* --- who gets what: one domain (CPU), 10 W idle, 1 s, 8 cores --------------------------- */

@@ -3,7 +3,7 @@
  * Parts of the node, each split among those that hold it and those that are active there: two
  * sockets of 4 CPUs, a window of 1 s. test_split.c has the rules that all parts share.
  */
-#include "src/libjob/split.h"
+#include "src/libledger/split.h"
 
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"

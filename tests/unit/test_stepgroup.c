@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/libmeter/cgmount.h"
-#include "src/libmeter/stepgroup.h"
+#include "src/libmeter/activity/cgmount.h"
+#include "src/libmeter/activity/stepgroup.h"
 #include "src/libutil/clock.h"
 #include "tap.h"
 

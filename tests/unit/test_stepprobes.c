@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 
 #include "cgfolders.h"
-#include "src/libmeter/cputime.h"
+#include "src/libmeter/activity/cputime.h"
 #include "src/libnode/bpfload.h"
 #include "src/libutil/clock.h"
 #include "tap.h"

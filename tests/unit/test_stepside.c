@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "fake_sampler.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
-#include "fake_sampler.h"
 #include "tap.h"
 
 static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libmeter/topology.h"
+#include "src/libmeter/sensor/topology.h"
 
 #include "scratch.h"
 #include "src/libutil/util.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libjob/tresmap.h"
+#include "src/libcore/tresmap.h"
 
 #include <errno.h>
 

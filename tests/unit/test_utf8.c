@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libjob/utf8.h"
+#include "src/libutil/utf8.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,13 +9,13 @@
 #include <math.h>
 #include <sys/resource.h>
 
+#include "cgfolders.h"
+#include "fake_pmu.h"
+#include "scratch.h"
 #include "src/libnode/memweights.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/util.h"
-#include "cgfolders.h"
-#include "fake_pmu.h"
-#include "scratch.h"
 #include "tap.h"
 
 #define MS NSEC_PER_MSEC

@@ -350,10 +350,10 @@ conf_install() {
 }
 
 conf_write_ceems() {
-	local sinks=file,mariadb factors=$SRCDIR/src/libjob/data/emission-factors.csv
+	local sinks=file,mariadb factors=$SRCDIR/src/libemission/data/emission-factors.csv
 
 	conf_install modules "$BUILDDIR"/src/{sources,libsink}/.libs/ceems_*.so
-	conf_install helpers "$BUILDDIR"/{bpf/ceems-bpf,src/libjob/ceems-series,src/sources/ceems-{ipmi,meter}}
+	conf_install helpers "$BUILDDIR"/{bpf/ceems-bpf,src/libemission/ceems-series,src/sources/ceems-{ipmi,meter}}
 	# not installed here; and a test may edit its copy
 	cp "$factors" "$DIR/etc/emission-factors.csv"
 	if [ "$WITH_KAFKA" = yes ]; then

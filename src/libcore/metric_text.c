@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libcore/metric_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "src/libutil/util.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* A unit's steps from the largest down; the last one takes all that is left. */
+struct step {
+	uint64_t size;
+	const char *name;
+};
+
+static const struct step energy[] = { { UINT64_C(3600000000000), "kWh" },
+				      { 1000000000, "kJ" },
+				      { 1000000, "J" },
+				      { 1000, "mJ" },
+				      { 1, "uJ" } };
+static const struct step mass[] = { { UINT64_C(1000000000000), "kg" },
+				    { 1000000000, "g" },
+				    { 1000000, "mg" },
+				    { 1000, "ug" },
+				    { 1, "ng" } };
+static const struct step bytes[] = { { UINT64_C(1) << 50, "PiB" }, { UINT64_C(1) << 40, "TiB" },
+				     { 1 << 30, "GiB" },	    { 1 << 20, "MiB" },
+				     { 1 << 10, "KiB" },	    { 1, "B" } };
+static const struct step seconds[] = { { NS_PER_S, "s" }, { 1000000, "ms" }, { 1000, "us" },
+				       { 1, "ns" } };
+static const struct step large[] = { { UINT64_C(1000000000000), "T" },
+				     { 1000000000, "G" },
+				     { 1000000, "M" } };
+
+static void scaled(const struct step *s, uint64_t value, char *buf, size_t size)
+{
+	double v;
+
+	while (s->size > 1 && value < s->size)
+		s++;
+	v = (double)value / (double)s->size;
+	/* 9.996 is 10.0 and not 10.00 */
+	(void)snprintf(buf, size, "%.*f %s", s->size == 1 ? 0 : v < 9.995 ? 2 : 1, v, s->name);
+}
+
+static void count(uint64_t value, char *buf, size_t size)
+{
+	if (value >= 1000000)
+		scaled(large, value, buf, size);
+	else if (value >= 1000)
+		(void)snprintf(buf, size, "%" PRIu64 ",%03" PRIu64, value / 1000, value % 1000);
+	else
+		(void)snprintf(buf, size, "%" PRIu64, value);
+}
+
+static void duration(uint64_t ns, char *buf, size_t size)
+{
+	uint64_t s = ns / NS_PER_S;
+
+	if (s >= 3600)
+		(void)snprintf(buf, size, "%" PRIu64 "h%02" PRIu64 "m%02" PRIu64 "s", s / 3600,
+			       s / 60 % 60, s % 60);
+	else if (s >= 120)
+		(void)snprintf(buf, size, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
+	else
+		scaled(seconds, ns, buf, size);
+}
+
+const char *metric_text_value(enum metric_unit unit, uint64_t value, char *buf, size_t size)
+{
+	switch (unit) {
+	case UNIT_UJ:
+		scaled(energy, value, buf, size);
+		break;
+	case UNIT_NG:
+		scaled(mass, value, buf, size);
+		break;
+	case UNIT_BYTES:
+		scaled(bytes, value, buf, size);
+		break;
+	case UNIT_NS:
+		duration(value, buf, size);
+		break;
+	case UNIT_COUNT:
+		count(value, buf, size);
+		break;
+	}
+	return buf;
+}
+
+const char *metric_text_kwh(uint64_t energy_uj, char *buf, size_t size)
+{
+	double kwh = (double)energy_uj / 3.6e12;
+	double limit = 9.95;
+	int digits = 1;
+
+	if (energy_uj && kwh < 1e-6) {
+		(void)snprintf(buf, size, "<0.000001 kWh");
+		return buf;
+	}
+	for (; digits < 6 && kwh < limit; digits++)
+		limit /= 10;
+	(void)snprintf(buf, size, "%.*f kWh", energy_uj ? digits : 0, kwh);
+	return buf;
+}
+
+const char *metric_text(const struct figures *f, enum metric m, char *buf, size_t size)
+{
+	if (figures_has(f, m))
+		return metric_text_value(metric_table[m].unit, f->value[m], buf, size);
+	(void)snprintf(buf, size, "n/a (%s)", metric_reason_text(f->reason[m]));
+	return buf;
+}
+
+const char *metric_text_sources(const struct figures *f, const char *estimate, char *buf,
+				size_t size)
+{
+	size_t used = 0;
+	unsigned int m;
+
+	buf[0] = '\0';
+	for (m = METRIC_SOURCE_RAPL; m <= METRIC_SOURCE_MODEL; m++) {
+		int n;
+
+		if (!figures_has(f, (enum metric)m) || !f->value[m])
+			continue;
+		n = snprintf(buf + used, size - used, "%s%s%s", used ? "," : "",
+			     metric_source_name((enum metric)m),
+			     m == METRIC_SOURCE_MODEL ? estimate : "");
+		used += n > 0 ? (size_t)n : 0;
+		if (used >= size)
+			break;
+	}
+	return buf;
+}
+
+/* "85 %"; what is there is neither 0 % nor, beside others, 100 %. */
+static void percent(uint64_t part, uint64_t whole, char *buf, size_t size)
+{
+	double v = 100.0 * (double)part / (double)whole;
+
+	if (v < 1)
+		(void)snprintf(buf, size, "<1 %%");
+	else if (part < whole && v > 99)
+		(void)snprintf(buf, size, ">99 %%");
+	else
+		(void)snprintf(buf, size, "%.0f %%", v);
+}
+
+const char *metric_text_factors(const struct figures *f, char *buf, size_t size)
+{
+	static const struct {
+		enum metric m;
+		const char *name;
+	} links[] = {
+		{ METRIC_FRESH_FACTOR, "fresh" },
+		{ METRIC_LAST_FACTOR, "last known" },
+		{ METRIC_STATIC_FACTOR, "yearly mean" },
+		{ METRIC_DEFAULT_FACTOR, "world mean" },
+	};
+	uint64_t whole = 0;
+	size_t used = 0;
+	size_t i;
+
+	buf[0] = '\0';
+	for (i = 0; i < ARRAY_SIZE(links); i++)
+		if (figures_has(f, links[i].m) &&
+		    __builtin_add_overflow(whole, f->value[links[i].m], &whole))
+			return buf;
+	for (i = 0; i < ARRAY_SIZE(links) && used < size; i++) {
+		char share[16];
+		int n;
+
+		if (!figures_has(f, links[i].m) || !f->value[links[i].m])
+			continue;
+		percent(f->value[links[i].m], whole, share, sizeof(share));
+		n = snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", share,
+			     links[i].name);
+		used += n > 0 ? (size_t)n : 0;
+	}
+	return buf;
+}
+
+const char *metric_text_method(const struct figures *f)
+{
+	static const enum metric fixed[] = { METRIC_CPU_ENERGY_STATIC, METRIC_DRAM_ENERGY_STATIC,
+					     METRIC_GPU_ENERGY_STATIC, METRIC_OTHER_ENERGY_STATIC };
+	uint64_t dynamic = figures_has(f, METRIC_ENERGY) ? f->value[METRIC_ENERGY] : 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(fixed); i++) {
+		uint64_t uj = figures_has(f, fixed[i]) ? f->value[fixed[i]] : 0;
+
+		dynamic -= uj < dynamic ? uj : dynamic;
+	}
+	return figures_has(f, METRIC_BY_COUNTERS) && f->value[METRIC_BY_COUNTERS] > dynamic / 2 ?
+		       "counters" :
+		       "cpu-time";
+}

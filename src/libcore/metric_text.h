@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * metric_text.h - a figure as people read it: "12.3 J", "1.50 MiB", "1,234", "n/a (no PMU)".
+ */
+#ifndef CEEMS_METRIC_TEXT_H
+#define CEEMS_METRIC_TEXT_H
+
+#include <stddef.h>
+
+#include "src/libcore/metric.h"
+
+#define METRIC_TEXT_MAX 48
+
+/* Writes figure M of F into BUF (METRIC_TEXT_MAX bytes do) and returns BUF. */
+const char *metric_text(const struct figures *f, enum metric m, char *buf, size_t size);
+
+/*
+ * A bare value, rounded to three digits and more; below a million, counts are exact. Energy goes
+ * from uJ to kJ and on to kWh, time from microseconds to hours.
+ */
+const char *metric_text_value(enum metric_unit unit, uint64_t value, char *buf, size_t size);
+
+/* Energy in kWh and in nothing else: "1.50 kWh", "0.000042 kWh", "<0.000001 kWh". Returns BUF. */
+const char *metric_text_kwh(uint64_t energy_uj, char *buf, size_t size);
+
+/*
+ * Which sources the energy of F came from, by comma: "rapl,nvml", as in a record; for people with
+ * ESTIMATE behind what is one: "rapl,model (estimate)". Empty: not known. Returns BUF.
+ */
+#define METRIC_SOURCES_MAX 128
+const char *metric_text_sources(const struct figures *f, const char *estimate, char *buf,
+				size_t size);
+
+/*
+ * Which factors the emissions of F are computed with, by energy: "85 % fresh, 15 % yearly mean". Empty:
+ * not known. Returns BUF.
+ */
+#define METRIC_FACTORS_MAX 64
+const char *metric_text_factors(const struct figures *f, char *buf, size_t size);
+
+/*
+ * How most of the dynamic energy of F was split: "counters" or "cpu-time"; the static part always
+ * goes by allocation.
+ */
+const char *metric_text_method(const struct figures *f);
+
+#endif

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libcore/settings.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/libcore/fsroles.h"
+#include "src/libcore/metric.h"
+#include "src/libcore/perfwish.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/parse.h"
+
+/* Absolute, so that it means the same in every daemon's working folder; empty switches off. */
+static int parse_path(const char *value, void *field, const struct kvconf_key *key,
+		      struct errmsg *err)
+{
+	if (*value && *value != '/')
+		return errmsg_set(err, -EINVAL, "'%s' is not an absolute path", value);
+	return kvconf_text(value, field, key, err);
+}
+
+static int parse_interval(const char *value, void *field, const struct kvconf_key *key,
+			  struct errmsg *err)
+{
+	uint64_t ns;
+	int rc = kvconf_duration(value, &ns, key, err);
+
+	if (rc < 0)
+		return rc;
+	/* RAPL updates every millisecond; above a minute its counters may wrap unseen. */
+	if (ns < UINT64_C(50000000) || ns > UINT64_C(60000000000))
+		return errmsg_set(err, -ERANGE, "'%s' is not within 50ms and 1m", value);
+	*(uint64_t *)field = ns;
+	return 0;
+}
+
+/* Below two seconds a BMC does little else, and most have nothing new. */
+static int parse_slow_interval(const char *value, void *field, const struct kvconf_key *key,
+			       struct errmsg *err)
+{
+	uint64_t ns;
+	int rc = kvconf_duration(value, &ns, key, err);
+
+	if (rc < 0)
+		return rc;
+	if (ns < UINT64_C(2000000000) || ns > UINT64_C(300000000000))
+		return errmsg_set(err, -ERANGE, "'%s' is not within 2s and 5m", value);
+	*(uint64_t *)field = ns;
+	return 0;
+}
+
+static int parse_pue(const char *value, void *field, const struct kvconf_key *key,
+		     struct errmsg *err)
+{
+	uint64_t milli;
+	int rc = kvconf_milli(value, &milli, key, err);
+
+	if (rc < 0)
+		return rc;
+	/* ISO/IEC 30134-2: facility energy over IT energy, so never below 1. */
+	if (milli < 1000 || milli > 5000)
+		return errmsg_set(err, -ERANGE, "'%s' is not within 1 and 5", value);
+	*(uint64_t *)field = milli;
+	return 0;
+}
+
+/* A minute is less than any grid's interval, a month more than any outage. */
+static int parse_age(const char *value, void *field, const struct kvconf_key *key,
+		     struct errmsg *err)
+{
+	uint64_t ns;
+	int rc = kvconf_duration(value, &ns, key, err);
+
+	if (rc < 0)
+		return rc;
+	if (ns < 60 * NSEC_PER_SEC || ns > 31 * 86400 * NSEC_PER_SEC)
+		return errmsg_set(err, -ERANGE, "'%s' is not within 1m and 31d", value);
+	*(uint64_t *)field = ns;
+	return 0;
+}
+
+static int parse_market(const char *value, void *field, const struct kvconf_key *key,
+			struct errmsg *err)
+{
+	uint64_t mg = SETTINGS_NO_MARKET;
+	int rc = *value ? kvconf_milli(value, &mg, key, err) : 0;
+
+	if (rc < 0)
+		return rc;
+	if (mg > EMISSION_MAX_MG_PER_KWH && mg != SETTINGS_NO_MARKET)
+		return errmsg_set(err, -ERANGE, "'%s' is above any grid, in g/kWh", value);
+	*(uint64_t *)field = mg;
+	return 0;
+}
+
+/* A server of 10 t, 4 years and 1 CPU has 300 g/h. */
+static int parse_embodied(const char *value, void *field, const struct kvconf_key *key,
+			  struct errmsg *err)
+{
+	uint64_t ug = 0;
+	int rc = *value ? parse_decimal(value, 1000000, &ug) : 0;
+
+	(void)key;
+	if (rc < 0)
+		return errmsg_set(err, rc, "'%s' is not a decimal", value);
+	if (ug > 1000 * UINT64_C(1000000))
+		return errmsg_set(err, -ERANGE, "'%s' is above 1000 g per hour of a CPU", value);
+	*(uint64_t *)field = ug;
+	return 0;
+}
+
+/* Goes into records. */
+static int parse_source_text(const char *value, void *field, const struct kvconf_key *key,
+			     struct errmsg *err)
+{
+	const char *p;
+
+	for (p = value; *p; p++)
+		if (iscntrl((unsigned char)*p))
+			return errmsg_set(err, -EINVAL, "control characters");
+	return kvconf_text(value, field, key, err);
+}
+
+static int parse_step_details(const char *value, void *field, const struct kvconf_key *key,
+			      struct errmsg *err)
+{
+	(void)key;
+	if (strcasecmp(value, "slurmdbd") && strcasecmp(value, "none"))
+		return errmsg_set(err, -EINVAL, "'%s' is not slurmdbd or none", value);
+	*(bool *)field = !strcasecmp(value, "slurmdbd");
+	return 0;
+}
+
+/* Kafka takes 1,000,000 bytes unless told otherwise; the spool's entries end at 4 MiB. */
+static int parse_record_size(const char *value, void *field, const struct kvconf_key *key,
+			     struct errmsg *err)
+{
+	uint64_t bytes;
+	int rc = kvconf_size(value, &bytes, key, err);
+
+	if (rc < 0)
+		return rc;
+	if (bytes < UINT64_C(64) << 10 || bytes > UINT64_C(4) << 20)
+		return errmsg_set(err, -ERANGE, "'%s' is not within 64K and 4M", value);
+	*(uint64_t *)field = bytes;
+	return 0;
+}
+
+/* Tables have a partition per month. */
+static int parse_retention(const char *value, void *field, const struct kvconf_key *key,
+			   struct errmsg *err)
+{
+	uint64_t ns;
+	int rc = kvconf_duration(value, &ns, key, err);
+
+	if (rc < 0)
+		return rc;
+	if (ns && ns < UINT64_C(31) * 86400 * UINT64_C(1000000000))
+		return errmsg_set(err, -ERANGE, "'%s' is below 31d; 0 is for ever", value);
+	*(uint64_t *)field = ns;
+	return 0;
+}
+
+static bool is_in_list(const char *item, const char *const *names)
+{
+	for (; *names; names++)
+		if (!strcasecmp(item, *names))
+			return true;
+	return false;
+}
+
+static int parse_list(const char *value, void *field, const struct kvconf_key *key,
+		      const char *const *names, struct errmsg *err)
+{
+	const char *list = value;
+	char item[64];
+
+	while (settings_next_item(&list, item, sizeof(item)))
+		if (!is_in_list(item, names))
+			return errmsg_set(err, -EINVAL, "'%s' is not known", item);
+	return kvconf_text(value, field, key, err);
+}
+
+static int parse_sources(const char *value, void *field, const struct kvconf_key *key,
+			 struct errmsg *err)
+{
+	const char *names[METRIC_SOURCE_MODEL - METRIC_SOURCE_RAPL + 3] = { "auto" };
+	unsigned int m;
+
+	for (m = METRIC_SOURCE_RAPL; m <= METRIC_SOURCE_MODEL; m++)
+		names[m - METRIC_SOURCE_RAPL + 1] = metric_source_name((enum metric)m);
+	if (!*value)
+		return errmsg_set(err, -EINVAL, "empty; use auto or a list of sources");
+	return parse_list(value, field, key, names, err);
+}
+
+static int parse_sinks(const char *value, void *field, const struct kvconf_key *key,
+		       struct errmsg *err)
+{
+	static const char *const names[] = { "file", "kafka", "mariadb", NULL };
+
+	return parse_list(value, field, key, names, err);
+}
+
+/* Empty is nothing here, where --ceems-perf without an argument is hw. */
+static int parse_perf(const char *value, void *field, const struct kvconf_key *key,
+		      struct errmsg *err)
+{
+	struct perfwish wish;
+	int rc = *value ? perfwish_parse(value, &wish, err) : 0;
+
+	return rc < 0 ? rc : kvconf_text(value, field, key, err);
+}
+
+static int parse_filesystems(const char *value, void *field, const struct kvconf_key *key,
+			     struct errmsg *err)
+{
+	int rc = fsroles_check(value, err);
+
+	return rc < 0 ? rc : kvconf_text(value, field, key, err);
+}
+
+#define KEY(name, parse, member, initial, help)                                          \
+	{                                                                                \
+		name, parse, offsetof(struct settings, member),                          \
+			sizeof(((struct settings *)0)->member), initial, help            \
+	}
+
+const struct kvconf_key settings_keys[] = {
+	KEY("EnergySources", parse_sources, energy_sources, "auto",
+	    "Where energy is read: auto, or names by comma (rapl, nvml, ...)."),
+	KEY("SampleInterval", parse_interval, sample_interval_ns, "1s",
+	    "Time between two ticks of the sampler; steps ask for more at their borders."),
+	KEY("LedgerDir", parse_path, ledger_dir, "/run/ceems",
+	    "Folder of the node ledger; local, root's, gone at reboot."),
+	KEY("TextfileDir", parse_path, textfile_dir, "",
+	    "Folder of ceems.prom for the textfile collector; empty: none is written."),
+	KEY("SysRoot", parse_path, sys_root, "/",
+	    "Prefix of /sys/class/powercap, for tests."),
+	KEY("ModelIdleWatts", kvconf_milli, model_idle_mw, "0",
+	    "Idle power of this node for the model; 0: by CPU model."),
+	KEY("ModelMaxWatts", kvconf_milli, model_max_mw, "0",
+	    "Full-load power of this node for the model; 0: by CPU model."),
+	KEY("ExternalSource", parse_path, external_source, "",
+	    "File that the site's own meter writes; empty: none."),
+	KEY("RedfishConf", parse_path, redfish_conf, "",
+	    "Address and user of this node's BMC, mode 0600; empty: it is not asked."),
+	KEY("IpmiSensor", kvconf_text, ipmi_sensor, "dcmi",
+	    "Node power by IPMI: dcmi, or the name of a power sensor in the SDR."),
+	KEY("SlowInterval", parse_slow_interval, slow_interval_ns, "5s",
+	    "Time between two questions to the BMC (ipmi, redfish), 2s to 5m."),
+	KEY("NvmlLibrary", kvconf_text, nvml_library, "libnvidia-ml.so.1",
+	    "NVIDIA's management library, loaded only where there is a GPU."),
+	KEY("RocmLibrary", kvconf_text, rocm_library, "librocm_smi64.so",
+	    "AMD's management library, loaded only where there is a GPU."),
+	KEY("SourceDir", parse_path, source_dir, "",
+	    "Folder of the modules of sources; empty: the one installed."),
+	KEY("StepCounters", kvconf_bool, step_counters, "yes",
+	    "Split CPU energy by hardware counters of the steps, where there are any."),
+	KEY("StepCgroup", kvconf_bool, step_cgroup, "yes",
+	    "Where Slurm uses cgroup v1, give each step a v2 cgroup of its own as well."),
+	KEY("IdleWatts", kvconf_milli, idle_mw, "0",
+	    "Idle power of what the sensors measure; 0: learned while the node idles."),
+	KEY("Country", kvconf_text, country, "",
+	    "ISO 3166 code of the grid's country; empty: world mean, labelled default."),
+	KEY("EmissionFactorFile", parse_path, emission_factor_file, "",
+	    "Table of emission factors; empty: the one installed with the plugins."),
+	KEY("EmissionSeriesFile", parse_path, emission_series_file, "",
+	    "Factors over time, as `ceems factors update` writes them; empty: none."),
+	KEY("EmissionRegion", kvconf_text, emission_region, "",
+	    "Region whose factors of the series count; empty: that of Country."),
+	KEY("EmissionFreshAge", parse_age, emission_fresh_age_ns, "1h",
+	    "How long after its end a factor of the series counts as fresh."),
+	KEY("EmissionMaxAge", parse_age, emission_max_age_ns, "6h",
+	    "How long after its end a factor of the series is used at all."),
+	KEY("MarketFactor", parse_market, market_mg_per_kwh, "",
+	    "Grams of CO2e per kWh by the site's contract, may be 0; empty: none."),
+	KEY("MarketSource", parse_source_text, market_source, "",
+	    "What MarketFactor rests on, such as the contract; required with it."),
+	KEY("EmbodiedGramsPerCpuHour", parse_embodied, embodied_ug_per_cpu_hour, "",
+	    "Grams of CO2e of making the servers per hour of a CPU; empty: not reported."),
+	KEY("EmbodiedSource", parse_source_text, embodied_source, "",
+	    "Where EmbodiedGramsPerCpuHour is from; required with it."),
+	KEY("PUE", parse_pue, pue_milli, "1",
+	    "Power usage effectiveness of the site; multiplies emissions, not energy."),
+	KEY("PerfDefault", parse_perf, perf_default, "",
+	    "What is counted of every step, as --ceems-perf takes them; empty: none."),
+	KEY("Filesystems", parse_filesystems, filesystems,
+	    "home:/home,project:/project,scratch:/scratch,local:/tmp",
+	    "What file systems are for: home, project, scratch, local, each with its mount point."),
+	KEY("BpfDir", parse_path, bpf_dir, "/sys/fs/bpf/ceems",
+	    "Where the BPF programs are pinned; empty: BPF is not used."),
+	KEY("HelperDir", parse_path, helper_dir, "",
+	    "Folder of the programs that slurmd runs (ceems-bpf, ...); empty: the one installed."),
+	KEY("Sinks", parse_sinks, sinks, "file",
+	    "Where job records go: file, kafka, mariadb, by comma."),
+	KEY("SinkDir", parse_path, sink_dir, "",
+	    "Folder of the modules of sinks; empty: the one installed."),
+	KEY("SpoolDir", parse_path, spool_dir, "/var/spool/ceems",
+	    "Folder of the spool; SlurmUser's, on the disk StateSaveLocation is on."),
+	KEY("SpoolMaxSize", kvconf_size, spool_max_bytes, "2G",
+	    "Size at which the spool takes no more; the loss is counted and logged."),
+	KEY("RecordFile", parse_path, record_file, "/var/log/slurm/ceems-jobs.jsonl",
+	    "File of the sink file: one JSON record per line."),
+	KEY("RecordMaxSize", parse_record_size, record_max_bytes, "900K",
+	    "A longer record is split; below message.max.bytes of the Kafka topic."),
+	KEY("RecordScript", kvconf_bool, record_script, "no",
+	    "Records have the batch script; needs AccountingStoreFlags=job_script."),
+	KEY("KafkaConf", parse_path, kafka_conf, "",
+	    "Properties of librdkafka, key=value; may hold secrets: mode 0600."),
+	KEY("KafkaTopic", kvconf_text, kafka_topic, "ceems.jobs", "Topic of the sink kafka."),
+	KEY("KafkaStartTopic", kvconf_text, kafka_start_topic, "",
+	    "Topic of job starts, such as ceems.jobs.start; needs Slurm 25.05; empty: none."),
+	KEY("MariadbDefaultsFile", parse_path, mariadb_defaults_file, "",
+	    "Option file with the credentials of the sink mariadb, group [client]: mode 0600."),
+	KEY("MariadbDatabase", kvconf_text, mariadb_database, "ceems",
+	    "Database of the sink mariadb."),
+	KEY("MariadbRetention", parse_retention, mariadb_retention_ns, "365d",
+	    "Age at which `ceems db maintain` sums jobs up and deletes them; 0: never."),
+	KEY("FinalEnergyWait", kvconf_duration, final_energy_wait_ns, "60s",
+	    "Longest wait for a job's final energy; then the record says it is not final."),
+	KEY("StepDetails", parse_step_details, step_details, "slurmdbd",
+	    "Where steps and their usage are read: slurmdbd or none."),
+	KEY("StepDetailsWait", kvconf_duration, step_details_wait_ns, "5m",
+	    "Longest wait for slurmdbd; then the record goes without steps and says so."),
+	KEY("CorrectionWait", kvconf_duration, correction_wait_ns, "7d",
+	    "How long a record that lacked something is corrected when it comes; 0: not."),
+};
+const size_t settings_nkeys = ARRAY_SIZE(settings_keys);
+
+int settings_path(const char *slurm_conf, char *buf, size_t size)
+{
+	static const char configured[] = SLURM_SYSCONFDIR "/ceems.conf";
+	const char *slash = slurm_conf ? strrchr(slurm_conf, '/') : NULL;
+	int n;
+
+	n = slash ? snprintf(buf, size, "%.*s/ceems.conf", (int)(slash - slurm_conf), slurm_conf) :
+		    snprintf(buf, size, "%s", configured);
+	if (n < 0 || (size_t)n >= size)
+		return -ENAMETOOLONG;
+	if (slash && access(buf, F_OK) < 0 && access(configured, F_OK) == 0 &&
+	    sizeof(configured) <= size)
+		memcpy(buf, configured, sizeof(configured));
+	return 0;
+}
+
+/* A figure that nobody can trace is worth nothing. */
+static int check_sources(const char *path, const struct settings *s, struct errmsg *err)
+{
+	if (s->market_mg_per_kwh != SETTINGS_NO_MARKET && !s->market_source[0])
+		return errmsg_set(err, -EINVAL, "%s: MarketFactor needs MarketSource", path);
+	if (s->embodied_ug_per_cpu_hour && !s->embodied_source[0])
+		return errmsg_set(err, -EINVAL,
+				  "%s: EmbodiedGramsPerCpuHour needs EmbodiedSource", path);
+	return 0;
+}
+
+int settings_load(const char *path, struct settings *ret, struct errmsg *err)
+{
+	int rc = kvconf_defaults(settings_keys, settings_nkeys, ret, err);
+
+	if (rc == 0)
+		rc = kvconf_read(path, settings_keys, settings_nkeys, ret, err);
+	return rc == 0 ? check_sources(path, ret, err) : rc;
+}
+
+static int expand_node(char *path, size_t size, const char *node, struct errmsg *err)
+{
+	char out[SETTINGS_PATH_MAX];
+	size_t used = 0;
+	const char *p;
+	int n;
+
+	for (p = path; *p; p++) {
+		bool is_node = p[0] == '%' && p[1] == 'n';
+
+		n = is_node ? snprintf(out + used, sizeof(out) - used, "%s", node) :
+			      snprintf(out + used, sizeof(out) - used, "%c", *p);
+		if (n < 0 || (size_t)n >= sizeof(out) - used || used + (size_t)n >= size)
+			return errmsg_set(err, -ENAMETOOLONG, "%s: too long for node %s", path,
+					  node);
+		used += (size_t)n;
+		p += is_node;
+	}
+	memcpy(path, out, used);
+	path[used] = '\0';
+	return 0;
+}
+
+int settings_for_node(struct settings *s, const char *node, struct errmsg *err)
+{
+	int rc = expand_node(s->ledger_dir, sizeof(s->ledger_dir), node, err);
+
+	if (rc == 0)
+		rc = expand_node(s->textfile_dir, sizeof(s->textfile_dir), node, err);
+	if (rc == 0)
+		rc = expand_node(s->sys_root, sizeof(s->sys_root), node, err);
+	return rc;
+}
+
+bool settings_next_item(const char **list, char *item, size_t size)
+{
+	const char *p = *list;
+	size_t len;
+
+	while (*p == ',' || isspace((unsigned char)*p))
+		p++;
+	if (!*p)
+		return false;
+	len = strcspn(p, ",");
+	*list = p + len;
+	while (len && isspace((unsigned char)p[len - 1]))
+		len--;
+	if (len >= size)
+		len = size - 1;
+	memcpy(item, p, len);
+	item[len] = '\0';
+	return true;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * settings.h - ceems.conf, the one configuration file, beside slurm.conf. Every plugin and the
+ * CLI read it through the one table in settings.c; ceems.conf(5) documents the keys. In
+ * LedgerDir, TextfileDir and SysRoot "%n" stands for the node's Slurm name, as in slurm.conf.
+ */
+#ifndef CEEMS_SETTINGS_H
+#define CEEMS_SETTINGS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/libutil/errmsg.h"
+#include "src/libutil/kvconf.h"
+
+#define SETTINGS_PATH_MAX 512
+#define SETTINGS_NO_MARKET UINT64_MAX /* no factor: 0 is one, of a contract for wind power */
+
+/* Far above any grid: pure coal is near 1,100 g/kWh (IPCC AR5 WG3, annex III). */
+#define EMISSION_MAX_MG_PER_KWH UINT64_C(5000000)
+
+/*
+ * A plain value, but 12 KB of it: a slurmstepd, which pays for each page that it touches, has one and no
+ * copies; paths end long before PATH_MAX. Every member has a default in the table. Empty text means "not
+ * set".
+ */
+struct settings {
+	/* node */
+	char energy_sources[128];      /* "auto" or names by comma: rapl,model */
+	char source_dir[SETTINGS_PATH_MAX]; /* modules of sources; empty: the one installed */
+	char external_source[SETTINGS_PATH_MAX]; /* file of the site's own meter; empty: none */
+	char redfish_conf[SETTINGS_PATH_MAX]; /* the BMC's address and user; empty: none */
+	char ipmi_sensor[64];	       /* "dcmi" or a power sensor in the SDR */
+	uint64_t slow_interval_ns;     /* between two questions to a BMC */
+	char nvml_library[SETTINGS_PATH_MAX];
+	char rocm_library[SETTINGS_PATH_MAX];
+	uint64_t sample_interval_ns;
+	char ledger_dir[SETTINGS_PATH_MAX];
+	char textfile_dir[SETTINGS_PATH_MAX]; /* empty: no ceems.prom */
+	char sys_root[SETTINGS_PATH_MAX]; /* prefix of /sys and /proc; "/" outside tests */
+	uint64_t model_idle_mw;	       /* 0: from the CPU table */
+	uint64_t model_max_mw;	       /* 0: from the CPU table */
+	bool step_counters;	       /* hardware counters of the steps' cgroups */
+	bool step_cgroup;	       /* a v2 cgroup for each step of a Slurm on v1 */
+	uint64_t idle_mw;	       /* idle power of the measured domains; 0: learned */
+	char country[8];	       /* ISO 3166-1 alpha-2 or alpha-3; empty: world mean */
+	char emission_factor_file[SETTINGS_PATH_MAX]; /* empty: the one installed */
+	char emission_series_file[SETTINGS_PATH_MAX]; /* factor_series.h; empty: none */
+	char emission_region[24];      /* of the series; empty: that of Country */
+	uint64_t emission_fresh_age_ns, emission_max_age_ns; /* factor_chain.h */
+	uint64_t market_mg_per_kwh;    /* of the site's contract; SETTINGS_NO_MARKET: none */
+	char market_source[64];
+	uint64_t embodied_ug_per_cpu_hour; /* 0: off */
+	char embodied_source[64];
+	uint64_t pue_milli;	       /* 1350 is 1.35 */
+	char perf_default[640];	       /* as --ceems-perf, for who asks for nothing; empty: none */
+	char filesystems[1024];	       /* what they are for: fsroles.h */
+	char bpf_dir[SETTINGS_PATH_MAX]; /* where the programs are pinned; empty: no BPF */
+	char helper_dir[SETTINGS_PATH_MAX]; /* of ceems-bpf and others; empty: the one installed */
+	/* controller */
+	char sinks[128];	       /* names by comma: file,kafka,mariadb */
+	char sink_dir[SETTINGS_PATH_MAX]; /* modules of sinks; empty: the one installed */
+	char spool_dir[SETTINGS_PATH_MAX];
+	uint64_t spool_max_bytes;
+	char record_file[SETTINGS_PATH_MAX];
+	char kafka_conf[SETTINGS_PATH_MAX];
+	uint64_t record_max_bytes;     /* a longer record is split, see record_to_parts() */
+	bool record_script;	       /* the batch script in the record, from slurmdbd */
+	char kafka_topic[250];	       /* Kafka's limit is 249 */
+	char kafka_start_topic[250];   /* empty: no start events */
+	char mariadb_defaults_file[SETTINGS_PATH_MAX];
+	char mariadb_database[65];     /* MariaDB's limit is 64 */
+	uint64_t mariadb_retention_ns; /* of jobs and steps; 0: for ever */
+	uint64_t final_energy_wait_ns;
+	uint64_t step_details_wait_ns; /* for slurmdbd, from the job's end in slurmctld */
+	uint64_t correction_wait_ns;   /* for what was not known by then; 0: no corrections */
+	bool step_details;	       /* StepDetails=slurmdbd|none */
+};
+
+/* The table, for `ceems check`, the manual's test and the parser. */
+extern const struct kvconf_key settings_keys[];
+extern const size_t settings_nkeys;
+
+/*
+ * Where ceems.conf is: in the folder of SLURM_CONF, slurm.conf's path; for NULL or a bare name, and if
+ * it is only there, in the one that was configured: a configless slurmd has fetched its slurm.conf to
+ * a folder of its own, and ceems.conf is no file that slurmctld sends. -ENAMETOOLONG.
+ */
+int settings_path(const char *slurm_conf, char *buf, size_t size);
+
+/*
+ * Defaults, then PATH over them. 0; -ENOENT: no file, the defaults are in *ret and usable;
+ * any other error: *ret is unusable, ERR names file, line and key.
+ */
+int settings_load(const char *path, struct settings *ret, struct errmsg *err);
+
+/* Replaces %n in the node's folders by NODE, in place. -ENAMETOOLONG. */
+int settings_for_node(struct settings *s, const char *node, struct errmsg *err);
+
+/*
+ * Steps through a comma list such as `sinks`: copies the next item into ITEM and returns true,
+ * false at the end. Blanks around items are dropped, an item that does not fit is cut.
+ */
+bool settings_next_item(const char **list, char *item, size_t size);
+
+#endif

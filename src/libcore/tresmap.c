@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libcore/tresmap.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/libutil/parse.h"
+
+/* slurm.h: NO_CONSUME_VAL64, NO_VAL64 and INFINITE64 are the three largest numbers. */
+#define FIRST_UNKNOWN UINT64_C(0xfffffffffffffffd)
+
+void tresmap_init(struct tresmap *map)
+{
+	memset(map, 0, sizeof(*map));
+	map->id[METRIC_ENERGY] = TRESMAP_ENERGY;
+}
+
+void tresmap_learn(struct tresmap *map, uint32_t id, const char *type, const char *name)
+{
+	char tres[128];
+	unsigned int m;
+
+	if (!type || !name)
+		return;
+	(void)snprintf(tres, sizeof(tres), "%s/%s", type, name);
+	metric_foreach(m)
+		if (!strcmp(metric_table[m].tres, tres))
+			map->id[m] = id;
+}
+
+int tresmap_value(const char *usage, uint32_t id, uint64_t *ret)
+{
+	char digits[24];
+
+	while (usage && *usage) {
+		size_t len = strcspn(usage, ",");
+		const char *equals = memchr(usage, '=', len);
+		uint64_t value;
+		uint64_t n;
+
+		if (equals && parse_u64_n(usage, (size_t)(equals - usage), &n) == 0 && n == id) {
+			size_t n_digits = len - (size_t)(equals + 1 - usage);
+
+			if (n_digits >= sizeof(digits))
+				return -ENODATA;
+			memcpy(digits, equals + 1, n_digits);
+			digits[n_digits] = '\0';
+			if (parse_u64(digits, &value) < 0 || value >= FIRST_UNKNOWN)
+				return -ENODATA;
+			*ret = value;
+			return 0;
+		}
+		usage += len + (usage[len] == ',');
+	}
+	return -ENODATA;
+}
+
+void tresmap_read(const struct tresmap *map, const char *usage, enum metric_side side,
+		  struct figures *figures)
+{
+	unsigned int m;
+	uint64_t value;
+
+	metric_foreach(m)
+		if (map->id[m] && metric_table[m].side == side &&
+		    tresmap_value(usage, map->id[m], &value) == 0)
+			figures_set(figures, m, metric_from_tres(m, value));
+}
+
+int tresmap_max(const struct tresmap *map, enum metric m, const char *max, const char *max_nodeid,
+		const struct figures *figures, uint32_t nnodes, uint64_t *ret_max,
+		uint32_t *ret_nodeid)
+{
+	enum metric nodes = m == METRIC_ENERGY ? METRIC_ENERGY_NODES : METRIC_CPU_TIME_NODES;
+	uint64_t value;
+	uint64_t node;
+
+	if (nnodes < 2 || !figures_has(figures, nodes) || figures->value[nodes] != nnodes)
+		return -ENODATA;
+	if (!map->id[m] || tresmap_value(max, map->id[m], &value) < 0 ||
+	    tresmap_value(max_nodeid, map->id[m], &node) < 0 || node >= nnodes)
+		return -ENODATA;
+	*ret_max = metric_from_tres(m, value);
+	*ret_nodeid = (uint32_t)node;
+	return 0;
+}
+
+uint32_t tresmap_cpus(const char *tres)
+{
+	uint64_t n;
+
+	return tresmap_value(tres, TRESMAP_CPU, &n) == 0 && n <= UINT32_MAX ? (uint32_t)n : 0;
+}

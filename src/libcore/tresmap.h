@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * tresmap.h - reads usage as slurmdbd returns it: "1=250,2=4096,1001=17", TRES by their number in
+ * that database. The map says which number is which of our metrics.
+ */
+#ifndef CEEMS_TRESMAP_H
+#define CEEMS_TRESMAP_H
+
+#include "src/libcore/metric.h"
+
+#define TRESMAP_CPU UINT32_C(1)	   /* slurmdb.h: TRES_CPU ...; fixed in every database */
+#define TRESMAP_MEM UINT32_C(2)
+#define TRESMAP_ENERGY UINT32_C(3)
+
+struct tresmap {
+	uint32_t id[METRIC_N]; /* 0: this database has no such TRES */
+};
+
+/* Knows energy only. */
+void tresmap_init(struct tresmap *map);
+
+/* One row of the database's TRES table; NAME may be NULL. Foreign ones are ignored. */
+void tresmap_learn(struct tresmap *map, uint32_t id, const char *type, const char *name);
+
+/*
+ * The figures of one of sacct's columns, SIDE_IN for TRESUsageIn, into FIGURES. What USAGE (may be
+ * NULL) does not have, or has as Slurm's "not known" (NO_VAL64 and its like), is left alone.
+ */
+void tresmap_read(const struct tresmap *map, const char *usage, enum metric_side side,
+		  struct figures *figures);
+
+/* The value of one TRES in USAGE (may be NULL): 0; -ENODATA: not there or not known. */
+int tresmap_value(const char *usage, uint32_t id, uint64_t *ret);
+
+/* The CPUs in an allocation such as "1=4,2=100M" (may be NULL); 0: not known. */
+uint32_t tresmap_cpus(const char *tres);
+
+/*
+ * The largest value of METRIC_CPU_TIME or METRIC_ENERGY (M) of any node of a step that has NNODES, and
+ * that node's rank, from MAX and MAX_NODEID (sacct's TRESUsageInMax and TRESUsageInMaxNode, either may be
+ * NULL). Ours are written once per node, so that Slurm's maximum over them is the nodes'. -ENODATA: one
+ * node, not there, or not all of the nodes that FIGURES are of know the figure.
+ */
+int tresmap_max(const struct tresmap *map, enum metric m, const char *max, const char *max_nodeid,
+		const struct figures *figures, uint32_t nnodes, uint64_t *ret_max,
+		uint32_t *ret_nodeid);
+
+#endif

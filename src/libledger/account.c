@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libledger/account.h"
+
+static uint64_t sum_domains(const uint64_t v[DOMAIN_N])
+{
+	uint64_t sum = 0;
+	unsigned int d;
+
+	for (d = 0; d < DOMAIN_N; d++)
+		sum += v[d];
+	return sum;
+}
+
+uint64_t account_total_uj(const struct account *a)
+{
+	return sum_domains(a->total_uj);
+}
+
+uint64_t account_static_uj(const struct account *a)
+{
+	return sum_domains(a->static_uj);
+}
+
+uint64_t account_co2e_ng(const struct account *a)
+{
+	return sum_domains(a->co2e_ng);
+}
+
+void account_add(struct account *to, const struct account *from)
+{
+	unsigned int i;
+
+	for (i = 0; i < DOMAIN_N; i++) {
+		to->total_uj[i] += from->total_uj[i];
+		to->static_uj[i] += from->static_uj[i];
+		to->co2e_ng[i] += from->co2e_ng[i];
+	}
+	for (i = 0; i < SOURCE_N; i++)
+		to->source_uj[i] += from->source_uj[i];
+	to->by_counters_uj += from->by_counters_uj;
+	to->market_ng += from->market_ng;
+	for (i = 0; i < FACTOR_STEP_N; i++)
+		to->factor_uj[i] += from->factor_uj[i];
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * account.h - energy of one line, job or node since it was opened, and its emissions. Only ever
+ * grows.
+ */
+#ifndef CEEMS_ACCOUNT_H
+#define CEEMS_ACCOUNT_H
+
+#include <stdint.h>
+
+#include "src/libcore/domain.h"
+#include "src/libemission/factor_chain.h"
+
+struct account {
+	uint64_t total_uj[DOMAIN_N];
+	uint64_t static_uj[DOMAIN_N]; /* part of total_uj */
+	uint64_t source_uj[SOURCE_N]; /* the same energy by where it was read */
+	uint64_t by_counters_uj;      /* part of it that was split by hardware counters */
+	/* Emissions of total_uj, times PUE: at the factor of its own time, and by the contract's. */
+	uint64_t co2e_ng[DOMAIN_N];
+	uint64_t market_ng;
+	uint64_t factor_uj[FACTOR_STEP_N]; /* the same energy by where that factor came from */
+};
+
+uint64_t account_total_uj(const struct account *a);
+uint64_t account_static_uj(const struct account *a);
+uint64_t account_co2e_ng(const struct account *a);
+void account_add(struct account *to, const struct account *from);
+
+#endif

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ledger.c - turning pages and reading them. ledger_map.c makes the mapping, ledger_slot.c is the
+ * stepd's side, ledger_book.c makes the entries.
+ */
+#include "src/libledger/ledger.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "src/libledger/ledger_map.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/util.h"
+
+#define READ_TRIES 1000
+/* How often one whose last tick failed looks for hints, which do not wake it then. */
+#define HINTS_POLL_NS (20 * NSEC_PER_MSEC)
+
+/* --- the sampler's pages ---------------------------------------------------------------- */
+
+static uint64_t sleep_until(const struct ledger *l, uint32_t requests, uint64_t deadline_mono_ns)
+{
+	uint64_t poll_mono_ns = clock_mono_ns() + HINTS_POLL_NS;
+
+	if (requests == atomic_load(&l->file->served) || deadline_mono_ns < poll_mono_ns)
+		return deadline_mono_ns;
+	return poll_mono_ns;
+}
+
+bool ledger_wait_request(struct ledger *l, uint64_t hints_mono_ns, uint64_t deadline_mono_ns)
+{
+	struct ledger_maker *m = l->maker;
+
+	for (;;) {
+		uint32_t now = atomic_load(&l->file->requests);
+		bool is_hinted = now != m->seen;
+
+		if (is_hinted && hints_mono_ns < deadline_mono_ns)
+			deadline_mono_ns = hints_mono_ns;
+		if (now / LEDGER_WAITED != m->seen / LEDGER_WAITED ||
+		    clock_mono_ns() >= deadline_mono_ns) {
+			m->seen = now;
+			return is_hinted;
+		}
+		ledger_futex_wait(&l->file->requests, now, sleep_until(l, now, deadline_mono_ns));
+	}
+}
+
+static uint32_t max_u32(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+static void copy_all_jobs(struct ledger_maker *m, struct ledger_page *next, const struct ledger_page *now,
+			  uint32_t n)
+{
+	uint32_t i;
+
+	memcpy(next->job, now->job, n * sizeof(*next->job));
+	memset(m->key, 0, sizeof(m->key));
+	for (i = 0; i < n; i++)
+		m->key[i] = (struct ledger_job_key){ now->job[i].job_id, now->job[i].open_slots,
+						     now->job[i].last_seen_mono_ns };
+}
+
+/* Jobs that ended minutes ago are most of a page, and change no more. */
+static void copy_changed_jobs(const struct ledger_maker *m, struct ledger_page *next,
+			      const struct ledger_page *now)
+{
+	size_t word;
+
+	for (word = 0; word < ARRAY_SIZE(m->changed); word++) {
+		uint64_t left;
+
+		for (left = m->changed[word]; left; left &= left - 1) {
+			size_t i = word * 64 + (size_t)__builtin_ctzll(left);
+
+			next->job[i] = now->job[i];
+		}
+	}
+}
+
+struct ledger_page *ledger_begin(struct ledger *l)
+{
+	uint32_t turns = atomic_load(&l->file->turns);
+	const struct ledger_page *now = ledger_map_page(l, turns);
+	struct ledger_page *next = ledger_map_page(l, turns + 1);
+	struct ledger_maker *m = l->maker;
+	/* the next page may have got further in a tick that was not turned over */
+	uint32_t nsteps = max_u32(now->nsteps, next->nsteps);
+	uint32_t njobs = max_u32(now->njobs, next->njobs);
+
+	m->begun = m->seen = atomic_load(&l->file->requests);
+	m->nmoves = 0;
+	/* readers of the page before must see the last turn before they see these stores */
+	atomic_thread_fence(memory_order_seq_cst);
+	memcpy(next, now, offsetof(struct ledger_page, step));
+	memcpy(next->step, now->step, nsteps * sizeof(*next->step));
+	if (m->is_turned)
+		copy_changed_jobs(m, next, now);
+	else
+		copy_all_jobs(m, next, now, njobs);
+	memset(m->changed, 0, sizeof(m->changed));
+	m->is_turned = false;
+	return next;
+}
+
+void ledger_move_later(struct ledger *l, uint32_t slot, uint32_t from, uint32_t to)
+{
+	struct ledger_maker *m = l->maker;
+
+	if (m->nmoves < LEDGER_STEPS)
+		m->move[m->nmoves++] = (struct ledger_move){ slot, from, to };
+}
+
+/* Killed before this, the next sampler finds in the page that the slot was booked, and moves it. */
+static void move_slots(struct ledger *l)
+{
+	struct ledger_maker *m = l->maker;
+	size_t i;
+
+	for (i = 0; i < m->nmoves; i++) {
+		struct ledger_slot *s = &l->file->slot[m->move[i].slot];
+		uint32_t from = m->move[i].from;
+
+		if (!atomic_compare_exchange_strong(&s->state, &from, m->move[i].to))
+			continue; /* its stepd left meanwhile */
+		if (m->move[i].to != SLOT_FREE)
+			continue;
+		s->stepd_start = 0; /* or the next to claim it would look like another process */
+		atomic_store(&s->stepd_pid, 0);
+	}
+	m->nmoves = 0;
+}
+
+void ledger_turn(struct ledger *l)
+{
+	atomic_fetch_add(&l->file->turns, 1);
+	l->maker->is_turned = true;
+	move_slots(l);
+	atomic_store(&l->file->served, l->maker->begun);
+	ledger_futex_wake(&l->file->served);
+}
+
+const struct ledger_page *ledger_current(const struct ledger *l)
+{
+	return ledger_map_page(l, atomic_load(&l->file->turns));
+}
+
+const char *ledger_idle_name(enum ledger_idle idle)
+{
+	static const char *const names[] = {
+		[LEDGER_IDLE_NONE] = "none",
+		[LEDGER_IDLE_LEARNED] = "learned",
+		[LEDGER_IDLE_STATED] = "stated",
+		[LEDGER_IDLE_CONFIGURED] = "configured",
+	};
+
+	return (size_t)idle < ARRAY_SIZE(names) ? names[idle] : "?";
+}
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+/*
+ * Runs READ on the current page until no page was turned meanwhile, as ARG must not hold a
+ * mixture of two. READ copes with nonsense: what it reads may be changing.
+ */
+static int read_page(const struct ledger *l,
+		     int (*read)(const struct ledger *l, const struct ledger_page *page,
+				 void *arg),
+		     void *arg)
+{
+	int tries;
+
+	for (tries = 0; tries < READ_TRIES; tries++) {
+		uint32_t turns = atomic_load(&l->file->turns);
+		int rc = read(l, ledger_map_page(l, turns), arg);
+
+		atomic_thread_fence(memory_order_seq_cst);
+		if (atomic_load(&l->file->turns) == turns)
+			return rc;
+	}
+	return -EAGAIN;
+}
+
+/* What is in use only: the less time a copy takes, the less often a turn spoils it. */
+static int copy_page(const struct ledger *l, const struct ledger_page *page, void *arg)
+{
+	struct ledger_page *to = arg;
+
+	(void)l;
+	memcpy(to, page, offsetof(struct ledger_page, step));
+	if (to->nsteps > LEDGER_STEPS || to->njobs > LEDGER_JOBS ||
+	    to->nparts > READING_PARTS_MAX)
+		return -EAGAIN;
+	memcpy(to->step, page->step, to->nsteps * sizeof(*to->step));
+	memcpy(to->job, page->job, to->njobs * sizeof(*to->job));
+	return 0;
+}
+
+int ledger_snapshot(const struct ledger *l, struct ledger_page *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	return read_page(l, copy_page, ret);
+}
+
+struct step_query {
+	unsigned int slot;
+	struct account energy;
+};
+
+static int read_step(const struct ledger *l, const struct ledger_page *page, void *arg)
+{
+	struct step_query *q = arg;
+	const struct ledger_step_account *a = &page->step[q->slot];
+
+	if (a->claim != l->file->slot[q->slot].claim)
+		return -ENODATA; /* of the slot's last step */
+	q->energy = a->energy;
+	return 0;
+}
+
+int ledger_step_energy(const struct ledger *l, unsigned int slot, struct account *ret)
+{
+	struct step_query q = { .slot = slot };
+	int rc;
+
+	if (slot >= LEDGER_STEPS)
+		return -EINVAL;
+	rc = read_page(l, read_step, &q);
+	if (rc == 0)
+		*ret = q.energy;
+	return rc;
+}
+
+struct job_query {
+	uint32_t job_id;
+	struct account energy;
+	struct figures figures;
+	uint64_t busy_ns;
+};
+
+/* By its steps, if it has any: they are few, and the entries of jobs are 1 MB that nobody has mapped yet. */
+static uint32_t find_job(const struct ledger *l, const struct ledger_page *page, uint32_t job_id)
+{
+	uint32_t i;
+
+	for (i = 0; i < page->nsteps && i < ledger_slots_used(l); i++) {
+		const struct ledger_slot *s = &l->file->slot[i];
+		uint32_t job = page->step[i].job;
+
+		if (s->id.job_id == job_id && page->step[i].claim == s->claim && job &&
+		    job <= LEDGER_JOBS && page->job[job - 1].job_id == job_id)
+			return job;
+	}
+	for (i = 0; i < page->njobs && i < LEDGER_JOBS; i++)
+		if (page->job[i].job_id == job_id)
+			return i + 1;
+	return 0;
+}
+
+/* Figures of steps that are still in their slots; the others' are the job's already. */
+static bool add_slot_figures(const struct ledger *l, const struct ledger_page *page,
+			     struct job_query *q)
+{
+	bool found = false;
+	uint32_t i;
+
+	for (i = 0; i < ledger_slots_used(l); i++) {
+		const struct ledger_slot *s = &l->file->slot[i];
+
+		if (atomic_load(&s->state) < SLOT_OPEN || s->id.job_id != q->job_id)
+			continue;
+		if (page->step[i].claim == s->claim && !page->step[i].job)
+			continue;
+		figures_fold(&q->figures, &s->figures);
+		found = true;
+	}
+	return found;
+}
+
+static int read_job(const struct ledger *l, const struct ledger_page *page, void *arg)
+{
+	struct job_query *q = arg;
+	uint32_t job = find_job(l, page, q->job_id);
+	uint32_t i;
+
+	memset(&q->energy, 0, sizeof(q->energy));
+	figures_init(&q->figures);
+	q->busy_ns = 0;
+	if (job) {
+		q->energy = page->job[job - 1].closed;
+		q->figures = page->job[job - 1].figures;
+		q->busy_ns = page->job[job - 1].closed_busy_ns;
+		for (i = 0; i < page->nsteps && i < LEDGER_STEPS; i++) {
+			if (page->step[i].job != job)
+				continue;
+			account_add(&q->energy, &page->step[i].energy);
+			q->busy_ns += page->step[i].busy_ns;
+		}
+	}
+	return add_slot_figures(l, page, q) || job ? 0 : -ENOENT;
+}
+
+int ledger_job_total(const struct ledger *l, uint32_t job_id, struct account *ret_energy,
+		     struct figures *ret_figures, uint64_t *ret_busy_ns)
+{
+	struct job_query q = { .job_id = job_id };
+	int rc = job_id ? read_page(l, read_job, &q) : -ENOENT;
+
+	if (rc < 0)
+		return rc;
+	if (ret_energy)
+		*ret_energy = q.energy;
+	if (ret_figures)
+		*ret_figures = q.figures;
+	if (ret_busy_ns)
+		*ret_busy_ns = q.busy_ns;
+	return 0;
+}
+
+static const struct {
+	enum metric total, fixed;
+} domain_metric[DOMAIN_N] = {
+	[DOMAIN_CPU] = { METRIC_CPU_ENERGY, METRIC_CPU_ENERGY_STATIC },
+	[DOMAIN_DRAM] = { METRIC_DRAM_ENERGY, METRIC_DRAM_ENERGY_STATIC },
+	[DOMAIN_GPU] = { METRIC_GPU_ENERGY, METRIC_GPU_ENERGY_STATIC },
+	[DOMAIN_OTHER] = { METRIC_OTHER_ENERGY, METRIC_OTHER_ENERGY_STATIC },
+};
+
+static const enum metric source_metric[SOURCE_N] = {
+	[SOURCE_EXTERNAL] = METRIC_SOURCE_EXTERNAL, [SOURCE_CRAY] = METRIC_SOURCE_CRAY,
+	[SOURCE_RAPL] = METRIC_SOURCE_RAPL,	    [SOURCE_HWMON] = METRIC_SOURCE_HWMON,
+	[SOURCE_NVML] = METRIC_SOURCE_NVML,	    [SOURCE_ROCM] = METRIC_SOURCE_ROCM,
+	[SOURCE_REDFISH] = METRIC_SOURCE_REDFISH,   [SOURCE_IPMI] = METRIC_SOURCE_IPMI,
+	[SOURCE_MODEL] = METRIC_SOURCE_MODEL,
+};
+
+static const enum metric co2e_metric[DOMAIN_N] = {
+	[DOMAIN_CPU] = METRIC_CPU_CO2E,
+	[DOMAIN_DRAM] = METRIC_DRAM_CO2E,
+	[DOMAIN_GPU] = METRIC_GPU_CO2E,
+	[DOMAIN_OTHER] = METRIC_OTHER_CO2E,
+};
+
+static const enum metric step_metric[FACTOR_STEP_N] = {
+	[FACTOR_FRESH] = METRIC_FRESH_FACTOR,
+	[FACTOR_LAST] = METRIC_LAST_FACTOR,
+	[FACTOR_STATIC] = METRIC_STATIC_FACTOR,
+	[FACTOR_DEFAULT] = METRIC_DEFAULT_FACTOR,
+};
+
+static void set_or_miss(struct figures *f, enum metric m, bool known, uint64_t value,
+			enum metric_reason reason)
+{
+	if (known)
+		figures_set(f, m, value);
+	else
+		figures_miss(f, m, reason);
+}
+
+/* Of an account whose energy is known; a domain's are where its energy is. */
+static void emission_figures(const struct ledger_page *page, const struct account *a,
+			     struct figures *f)
+{
+	bool known = page->factor_known || account_co2e_ng(a);
+	bool market = page->market_known || a->market_ng;
+	unsigned int i;
+
+	set_or_miss(f, METRIC_CO2E, known, account_co2e_ng(a), REASON_NO_FACTOR);
+	set_or_miss(f, METRIC_CO2E_MARKET, market, a->market_ng, REASON_NO_CONTRACT);
+	for (i = 0; i < DOMAIN_N; i++)
+		set_or_miss(f, co2e_metric[i], known && figures_has(f, domain_metric[i].total),
+			    a->co2e_ng[i], known ? REASON_NO_SENSOR : REASON_NO_FACTOR);
+	for (i = 0; i < FACTOR_STEP_N; i++)
+		set_or_miss(f, step_metric[i], known, a->factor_uj[i], REASON_NO_FACTOR);
+}
+
+static void miss_emissions(struct figures *f, enum metric_reason why)
+{
+	unsigned int m;
+
+	figures_miss(f, METRIC_CO2E, why);
+	for (m = METRIC_CO2E_MARKET; m <= METRIC_DEFAULT_FACTOR; m++)
+		figures_miss(f, (enum metric)m, why);
+}
+
+void ledger_account_figures(const struct ledger_page *page, const struct account *a,
+			    struct figures *figures)
+{
+	enum metric_reason why = page->ticks ? REASON_NO_SENSOR : REASON_NOT_MEASURED;
+	bool in_use[SOURCE_N + 1] = { false };
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < DOMAIN_N; i++) {
+		uint32_t source = page->domain_source[i];
+		bool known = source < SOURCE_N || a->total_uj[i];
+
+		in_use[source < SOURCE_N ? source : SOURCE_N] = true;
+		any = any || known;
+		set_or_miss(figures, domain_metric[i].total, known, a->total_uj[i], why);
+		set_or_miss(figures, domain_metric[i].fixed, known, a->static_uj[i], why);
+	}
+	for (i = 0; i < SOURCE_N; i++)
+		set_or_miss(figures, source_metric[i], in_use[i] || a->source_uj[i],
+			    a->source_uj[i], why);
+	set_or_miss(figures, METRIC_BY_COUNTERS, any, a->by_counters_uj, why);
+	set_or_miss(figures, METRIC_ENERGY, any, account_total_uj(a), why);
+	if (any)
+		emission_figures(page, a, figures);
+	else
+		miss_emissions(figures, why);
+}
+
+struct figures_query {
+	const struct account *account;
+	struct figures *figures;
+};
+
+static int read_figures(const struct ledger *l, const struct ledger_page *page, void *arg)
+{
+	struct figures_query *q = arg;
+
+	(void)l;
+	ledger_account_figures(page, q->account, q->figures);
+	return 0;
+}
+
+int ledger_figures(const struct ledger *l, const struct account *a, struct figures *figures)
+{
+	struct figures now = *figures;
+	struct figures_query q = { .account = a, .figures = &now };
+	int rc = read_page(l, read_figures, &q);
+
+	if (rc == 0)
+		*figures = now;
+	return rc;
+}

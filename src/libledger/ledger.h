@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ledger.h - the node's account book: one file per slurmd, LedgerDir/<node>.ledger, mapped shared
+ * by slurmd (the sampler, sole writer of energy) and by every slurmstepd (writer of its own
+ * slot's identity and figures). It outlives slurmd: the next sampler goes on from it.
+ *
+ * Two pages hold all accounts and the raw counters they were computed from. A tick copies the
+ * current page to the other, changes it there and turns over with one atomic store, so a
+ * sampler that is killed at any instruction leaves a page in which everything adds up, and a
+ * reader never waits for a writer.
+ *
+ *	sum(step) + sum(job.closed) + retired + unallocated + system == measured
+ *
+ * A slot's life (who moves it on):
+ *	FREE -> CLAIMED (stepd: identity being written) -> OPEN (stepd: accountable from
+ *	t_open_mono_ns on) -> CLOSING (stepd: final CPU time and figures are written) ->
+ *	CLOSED (sampler: its last tick is booked) -> LEFT (stepd: has read them)
+ *	-> FREE (sampler: account and figures moved to the job's)
+ * A slot whose stepd is gone goes from any state to FREE by the sampler, its account kept in the
+ * job's; one that got to CLOSING is complete, an OPEN one is counted as lost. A job's entry is
+ * freed LEDGER_JOB_LINGER_NS after its last slot was, so that its last figures can still be
+ * scraped; its account then goes to `retired`.
+ */
+#ifndef CEEMS_LEDGER_H
+#define CEEMS_LEDGER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "src/libcore/metric.h"
+#include "src/libcore/perfwish.h"
+#include "src/libledger/account.h"
+#include "src/libledger/split.h"
+#include "src/libmeter/activity/cgmount.h"
+#include "src/libmeter/sensor/source.h"
+#include "src/libutil/errmsg.h"
+
+#define LEDGER_VERSION 9
+#define LEDGER_STEPS 1024
+#define LEDGER_STEPS_OF_USER (LEDGER_STEPS / 2) /* of one user: the others need some, too */
+#define LEDGER_JOBS LEDGER_STEPS /* as many: an open step always finds room for its job */
+#define LEDGER_JOB_LINGER_NS (120 * UINT64_C(1000000000))
+#define LEDGER_CGROUP_MAX 320
+
+/* Slurm's numbers for steps that have no number (slurm.h: SLURM_EXTERN_CONT ...; the adapters
+ * assert that they are the same). */
+#define LEDGER_STEP_EXTERN UINT32_C(0xfffffffc)
+#define LEDGER_STEP_BATCH UINT32_C(0xfffffffb)
+#define LEDGER_STEP_INTERACTIVE UINT32_C(0xfffffffa)
+#define LEDGER_HET_NONE UINT32_C(0xfffffffe)
+
+enum ledger_state {
+	SLOT_FREE,
+	SLOT_CLAIMED,
+	SLOT_OPEN,
+	SLOT_CLOSING,
+	SLOT_CLOSED,
+	SLOT_LEFT,
+};
+
+#define LEDGER_FLAG_REPORT (1u << 0) /* --ceems-report: print a table when the step ends */
+#define LEDGER_FLAG_PERF (1u << 1)   /* --ceems-perf was given: the wish is the user's */
+#define LEDGER_FLAG_PORTS (1u << 2)  /* this step counts the node's RDMA ports */
+
+/* Who the step is. Written by its stepd before SLOT_OPEN, constant afterwards. */
+struct ledger_identity {
+	uint32_t job_id; /* the component's own for het jobs, as in cgroup names */
+	uint32_t step_id;
+	uint32_t het_comp;
+	uint32_t uid;
+	uint32_t node_id;     /* rank of the node within the step */
+	uint32_t node_count;
+	uint32_t job_cpus;    /* allocated on this node */
+	uint32_t step_cpus;
+	uint64_t job_mem_mb;
+	uint64_t step_mem_mb;
+	uint64_t start_wall_ns;
+	/* The same CPUs by socket; all 0: not known, they are taken as spread over all. */
+	uint32_t job_socket_cpus[SOCKETS_MAX];
+	uint32_t step_socket_cpus[SOCKETS_MAX];
+	/* Share of each GPU, in ppm: 1000000 for a whole one, less for a MIG slice or a shard. */
+	uint32_t job_gpu_ppm[GPUS_MAX];
+	uint32_t step_gpu_ppm[GPUS_MAX];
+};
+
+struct ledger_slot {
+	_Atomic uint32_t state; /* enum ledger_state; release after what it publishes */
+	_Atomic uint32_t flags;	/* LEDGER_FLAG_*; by its stepd, when its tasks were forked at the latest */
+	_Atomic int32_t stepd_pid; /* 0 to PID is what claims the slot; 0 again: it is free */
+	uint32_t claim;		/* how often it was claimed: tells its steps apart */
+	uint64_t stepd_start;	/* field 22 of /proc/PID/stat: tells a reused pid */
+	uint64_t t_open_mono_ns;
+	uint64_t t_close_mono_ns;
+	/*
+	 * The step's cgroup as /proc/PID/cgroup of a task names it, cut after the step's folder:
+	 * v2 path, and the v1 paths of cpuacct and freezer; empty: none. cgroup_known is set
+	 * with release once they are written (after the first task was forked).
+	 */
+	char cgroup_v2[LEDGER_CGROUP_MAX];
+	char cgroup_cpuacct[LEDGER_CGROUP_MAX];
+	char cgroup_freezer[LEDGER_CGROUP_MAX];
+	_Atomic uint32_t cgroup_known;
+	uint32_t bpf_slot;	/* row in the harvest map, 0: none */
+	uint64_t final_busy_ns; /* CPU time at the end; UINT64_MAX: not known */
+	struct perfwish wish;	/* --ceems-perf or PerfDefault; with the flags */
+	struct ledger_identity id;
+	struct figures figures; /* all but energy; by its stepd, final in SLOT_CLOSING */
+};
+
+/* Per slot and tick, the sampler's; in the page because it must turn over with the energy. */
+struct ledger_step_account {
+	struct account energy;
+	uint64_t busy_ns; /* CPU time booked so far */
+	uint64_t told_mono_ns; /* when that was read; 0: never yet */
+	uint64_t until_mono_ns; /* booked up to here; 0: not yet seen */
+	uint32_t claim; /* of the slot's step that this is the account of */
+	uint32_t job;	/* 1 + index into ledger_page.job; 0: of none, or moved there already */
+	uint32_t is_final; /* all of the step is booked */
+	uint32_t pad;
+};
+
+struct ledger_job_account {
+	uint32_t job_id; /* 0: free */
+	uint32_t uid;
+	uint32_t cpus;
+	uint32_t open_slots;
+	uint64_t mem_mb;
+	uint64_t start_wall_ns;
+	uint64_t last_seen_mono_ns; /* its last step that is gone ended */
+	uint32_t gpu_ppm[GPUS_MAX]; /* held by it */
+	struct account closed;	/* of steps that are gone */
+	struct figures figures; /* of steps that are gone */
+	uint64_t closed_busy_ns;
+};
+
+/* How the idle power of a part is known. */
+enum ledger_idle {
+	LEDGER_IDLE_NONE, /* not: all of its energy is dynamic */
+	LEDGER_IDLE_LEARNED,
+	LEDGER_IDLE_STATED, /* by the source: a model */
+	LEDGER_IDLE_CONFIGURED,
+};
+const char *ledger_idle_name(enum ledger_idle idle); /* "none", "learned", ... */
+
+/* What one sensor tells apart: a socket, its memory, a GPU, the rest of the node. */
+struct ledger_part {
+	uint8_t domain; /* enum domain */
+	uint8_t unit;
+	uint8_t source;	 /* enum source_id; with the two above it names the part */
+	uint8_t quality; /* enum reading_quality */
+	uint32_t idle;	 /* enum ledger_idle */
+	uint64_t energy_uj; /* measured since the part was first seen */
+	uint64_t power_mw;  /* over the last whole SampleInterval */
+	uint64_t idle_mw;   /* in force */
+	uint64_t learned_mw; /* 0: nothing yet */
+	uint64_t t_energy_mono_ns; /* energy came last; 0: none yet */
+};
+
+struct ledger_page {
+	uint64_t t_mono_ns;	/* of the last tick; 0: none yet */
+	uint64_t t_wall_ns;
+	uint64_t node_busy_ns;	/* raw, since boot */
+	uint64_t socket_busy_ns[SOCKETS_MAX]; /* the same by socket */
+	uint32_t socket_cpus[SOCKETS_MAX];    /* processors that the kernel has there */
+	struct source_state state[SOURCE_N];
+	struct account measured;
+	struct account unallocated;
+	struct account system;
+	struct account retired;	     /* of jobs that are no longer listed below */
+	/* of all parts of a domain */
+	uint64_t power_mw[DOMAIN_N];
+	uint64_t idle_mw[DOMAIN_N];
+	uint32_t domain_source[DOMAIN_N]; /* enum source_id, SOURCE_N: none */
+	uint32_t nparts;
+	struct ledger_part part[READING_PARTS_MAX];
+	uint32_t factor_known;	     /* emissions were computed */
+	uint32_t factor_step;	     /* enum factor_step; with the next two: at the last tick */
+	struct emission_factor factor;
+	uint64_t factor_until_s;     /* of its point in the series; 0: it is of none */
+	uint32_t market_known;	     /* market-based emissions were computed */
+	uint64_t market_mg_per_kwh;
+	uint64_t pue_milli;
+	uint64_t ticks;
+	uint64_t conservation_error_uj; /* |measured - booked|, summed; must read 0 */
+	uint64_t rejected;	     /* implausible or failed counter readings */
+	uint64_t wraps;
+	uint64_t late;		     /* readings that were too old to be used */
+	uint64_t disagreement_uj;    /* by which parts exceed what the node's own sensor shows */
+	uint64_t gaps;		     /* ticks longer than 10 SampleIntervals */
+	uint64_t lost_steps;	     /* stepd died with its slot open */
+	uint64_t slots_full;	     /* claims that found no slot */
+	uint32_t nsteps, njobs;	     /* entries ever used below: none is beyond */
+	struct ledger_step_account step[LEDGER_STEPS];
+	struct ledger_job_account job[LEDGER_JOBS];
+};
+
+struct ledger; /* an open mapping */
+
+/* --- all users ------------------------------------------------------------------------- */
+
+/*
+ * For slurmd: creates DIR (0755) and the file (0600) or takes over the one there. One of
+ * another boot, layout, size or checksum of the header is replaced; *ret_fresh says so, and the log
+ * if the boot is this one.
+ * -EBUSY: another live slurmd of that node name holds it; try again later, as a slurmd that
+ * reconfigures itself (23.11 and later) starts its successor before it ends.
+ */
+int ledger_create(const char *dir, const char *node, struct ledger **ret, bool *ret_fresh,
+		  struct errmsg *err);
+/*
+ * For slurmstepd and the CLI. -ENOENT: no slurmd with the plugin ran since boot. -EPROTO: the
+ * file is not a ledger of this layout.
+ */
+int ledger_open(const char *dir, const char *node, bool writable, struct ledger **ret,
+		struct errmsg *err);
+void ledger_close(struct ledger *l);
+
+const char *ledger_node(const struct ledger *l);
+
+/*
+ * A consistent copy of the current page, into the caller's memory (it is about 1.3 MB: heap).
+ * Never blocks the sampler; -EAGAIN after 1,000 turns, which no sampler can make.
+ */
+int ledger_snapshot(const struct ledger *l, struct ledger_page *ret);
+
+/*
+ * The whole job on this node: closed steps plus the slots still open, energy and figures. Either
+ * pointer may be NULL. -ENOENT: no such job.
+ */
+int ledger_job_total(const struct ledger *l, uint32_t job_id, struct account *ret_energy,
+		     struct figures *ret_figures, uint64_t *ret_busy_ns);
+
+/* Fills the energy and emission metrics of FIGURES from an account and what is known of it. */
+void ledger_account_figures(const struct ledger_page *page, const struct account *a,
+			    struct figures *figures);
+/* The same by the current page, without a copy of it. -EAGAIN as with ledger_snapshot(). */
+int ledger_figures(const struct ledger *l, const struct account *a, struct figures *figures);
+
+/* What ledger_set_mounts() left; false: nothing. */
+bool ledger_mounts(const struct ledger *l, struct cgmount_points *ret);
+
+/* --- slurmstepd ------------------------------------------------------------------------- */
+
+/*
+ * Claims a slot for this process, writes ID and opens it, then hints to the sampler that a tick
+ * would be right. -ENOSPC: all slots, or all that one user may have, are taken (counted).
+ */
+int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned int *ret_slot);
+
+/* The slot of process PID (spank finds the one its stepd's acct_gather claimed). -ENOENT. */
+int ledger_find(const struct ledger *l, pid_t pid, unsigned int *ret_slot);
+
+/* Direct access, valid until ledger_close(). */
+struct ledger_slot *ledger_slot(struct ledger *l, unsigned int slot);
+
+/*
+ * Gives SLOT that FLAG unless another living step of its job on this node has it: false. Two that ask
+ * at once may both go without; never have both.
+ */
+bool ledger_flag_alone(struct ledger *l, unsigned int slot, uint32_t flag);
+
+/*
+ * Publishes the end: BUSY_NS of the step (UINT64_MAX: not known) and its figures, asks for a tick
+ * and waits until it is booked, at most TIMEOUT_NS. 0, or -ETIMEDOUT: the figures of the last
+ * tick have to do. Then *ret_energy has the step's own account. -ENODATA: no tick has seen the step,
+ * nothing is known of its energy.
+ */
+int ledger_finish(struct ledger *l, unsigned int slot, uint64_t busy_ns, uint64_t timeout_ns,
+		  struct account *ret_energy);
+
+/* The step's own account as of the last tick (for polls while it runs). -ENODATA: none has seen it. */
+int ledger_step_energy(const struct ledger *l, unsigned int slot, struct account *ret);
+
+/* Gives the slot up, after ledger_finish() and after its figures were read. */
+void ledger_leave(struct ledger *l, unsigned int slot);
+
+/*
+ * Waits until no other slot of JOB_ID on this node belongs to a living stepd, at most
+ * TIMEOUT_NS. For the extern step, which reports the whole job and so has to be last. 0 or
+ * -ETIMEDOUT.
+ */
+int ledger_wait_others(struct ledger *l, uint32_t job_id, unsigned int own_slot,
+		       uint64_t timeout_ns);
+
+/* --- the sampler ------------------------------------------------------------------------ */
+
+/*
+ * Waits for a request, for HINTS if there is or comes a hint, or for DEADLINE (both CLOCK_MONOTONIC); true:
+ * somebody asked.
+ */
+bool ledger_wait_request(struct ledger *l, uint64_t hints_mono_ns, uint64_t deadline_mono_ns);
+
+/* Asks for a tick without being a step (tests, shutting down the sampler's wait). */
+void ledger_request_tick(struct ledger *l);
+
+/* The same, but nobody waits for it: the next one will do if one comes within some milliseconds. */
+void ledger_hint_tick(struct ledger *l);
+
+/*
+ * The page to write: a copy of the current one. ledger_turn() makes it current and wakes those
+ * who wait for a tick; without it nothing has happened.
+ */
+struct ledger_page *ledger_begin(struct ledger *l);
+void ledger_turn(struct ledger *l);
+
+/* For all that open the ledger, so that they need not look for themselves. */
+void ledger_set_mounts(struct ledger *l, const struct cgmount_points *mounts);
+
+/* The current page, for the sampler's own reading. */
+const struct ledger_page *ledger_current(const struct ledger *l);
+
+#endif

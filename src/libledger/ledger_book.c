@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libledger/ledger_book.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "src/libledger/ledger_map.h"
+#include "src/libledger/ledger_price.h"
+#include "src/libledger/ledger_watch.h"
+#include "src/libutil/pages.h"
+
+/* In so short a time no process's number is given to another. */
+#define NEW_NS NSEC_PER_SEC
+
+/* A slot whose step is over: its account moves to the job's in this tick. */
+struct gone {
+	uint32_t slot;
+	uint32_t state; /* enum ledger_state, as collected */
+	bool is_lost;	/* its stepd died before it said what the step used */
+	bool has_figures; /* what its stepd, or ledger_book_salvage(), left is whole */
+};
+
+struct ledger_book {
+	struct ledger *l;
+	size_t nlines;
+	size_t ngone;
+	struct book_line line[LEDGER_STEPS];
+	struct gone gone[LEDGER_STEPS];
+	struct ledger_watch watch[LEDGER_STEPS];
+	/* split_tick()'s */
+	struct split_line split[LEDGER_STEPS];
+	struct split_alloc job[LEDGER_JOBS];
+	uint32_t job_index[LEDGER_JOBS]; /* by page->job: 1 + index into job */
+	struct split_share share[LEDGER_STEPS];
+	_Alignas(16) unsigned char work[];
+};
+
+static size_t book_size(void)
+{
+	return sizeof(struct ledger_book) + split_work_size(LEDGER_JOBS, LEDGER_STEPS);
+}
+
+int ledger_book_create(struct ledger *l, struct ledger_book **ret)
+{
+	struct ledger_book *b = pages_alloc(book_size());
+
+	if (!b)
+		return -ENOMEM;
+	b->l = l;
+	*ret = b;
+	return 0;
+}
+
+void ledger_book_destroy(struct ledger_book *b)
+{
+	size_t i;
+
+	for (i = 0; b && i < LEDGER_STEPS; i++)
+		ledger_watch_forget(&b->watch[i]);
+	pages_free(b, book_size());
+}
+
+/* --- jobs ------------------------------------------------------------------------------- */
+
+static void retire_job(struct ledger *l, struct ledger_page *page, uint32_t i)
+{
+	account_add(&page->retired, &page->job[i].closed);
+	memset(&page->job[i], 0, sizeof(page->job[i]));
+	ledger_job_changed(l, page, i);
+}
+
+/* An entry to use: never used, free, or that of the job that is gone the longest. LEDGER_JOBS: none. */
+static uint32_t spare_job(struct ledger *l, struct ledger_page *page)
+{
+	const struct ledger_job_key *key = l->maker->key;
+	uint32_t oldest = LEDGER_JOBS;
+	uint32_t i;
+
+	for (i = 0; i < page->njobs; i++) {
+		if (!key[i].job_id)
+			return i;
+		if (!key[i].open_slots && (oldest == LEDGER_JOBS || key[i].last_seen_mono_ns <
+								    key[oldest].last_seen_mono_ns))
+			oldest = i;
+	}
+	if (page->njobs < LEDGER_JOBS)
+		return page->njobs++;
+	if (oldest < LEDGER_JOBS)
+		retire_job(l, page, oldest);
+	return oldest; /* there is one: LEDGER_JOBS entries, fewer other open slots */
+}
+
+/* extern and batch come first in a job's life; seen again, the job was requeued. */
+static bool begins_job(const struct ledger_identity *id)
+{
+	return id->step_id == LEDGER_STEP_EXTERN || id->step_id == LEDGER_STEP_BATCH;
+}
+
+/* The entry of the job of ID. LEDGER_JOBS: there is no room. */
+static uint32_t job_of(struct ledger *l, struct ledger_page *page, const struct ledger_identity *id)
+{
+	const struct ledger_job_key *key = l->maker->key;
+	uint32_t i;
+
+	for (i = 0; i < page->njobs; i++) {
+		if (key[i].job_id != id->job_id)
+			continue;
+		if (key[i].open_slots || !begins_job(id))
+			return i;
+		retire_job(l, page, i);
+		break;
+	}
+	i = spare_job(l, page);
+	if (i == LEDGER_JOBS)
+		return i;
+	memset(&page->job[i], 0, sizeof(page->job[i]));
+	page->job[i].job_id = id->job_id;
+	page->job[i].start_wall_ns = id->start_wall_ns;
+	figures_init(&page->job[i].figures);
+	ledger_job_changed(l, page, i);
+	return i;
+}
+
+static void end_jobs(struct ledger *l, struct ledger_page *page, uint64_t now_mono_ns)
+{
+	const struct ledger_job_key *key = l->maker->key;
+	uint32_t i;
+
+	for (i = 0; i < page->njobs; i++)
+		if (key[i].job_id && !key[i].open_slots &&
+		    now_mono_ns - key[i].last_seen_mono_ns >= LEDGER_JOB_LINGER_NS)
+			retire_job(l, page, i);
+}
+
+/* --- step accounts ---------------------------------------------------------------------- */
+
+/* Moves what the slot's account holds to its job; FIGURES may be NULL: not known. */
+static void close_account(struct ledger *l, struct ledger_page *page, uint32_t slot,
+			  const struct figures *figures, uint64_t now_mono_ns)
+{
+	struct ledger_step_account *a = &page->step[slot];
+	uint32_t claim = a->claim;
+
+	if (a->job) {
+		struct ledger_job_account *job = &page->job[a->job - 1];
+
+		account_add(&job->closed, &a->energy);
+		job->closed_busy_ns += a->busy_ns;
+		if (figures)
+			figures_fold(&job->figures, figures);
+		if (job->open_slots)
+			job->open_slots--;
+		job->last_seen_mono_ns = now_mono_ns;
+		ledger_job_changed(l, page, a->job - 1);
+	}
+	memset(a, 0, sizeof(*a));
+	a->claim = claim;
+}
+
+static int open_account(struct ledger *l, struct ledger_page *page, uint32_t slot, uint64_t now_mono_ns)
+{
+	const struct ledger_slot *s = &l->file->slot[slot];
+	struct ledger_step_account *a = &page->step[slot];
+	struct ledger_job_account *job;
+	uint32_t i;
+
+	if (slot < page->nsteps) /* of a step that left no trace; normally none */
+		close_account(l, page, slot, NULL, now_mono_ns);
+	else
+		page->nsteps = slot + 1;
+	i = job_of(l, page, &s->id);
+	if (i == LEDGER_JOBS)
+		return -ENOSPC;
+	job = &page->job[i];
+	memset(a, 0, sizeof(*a));
+	a->claim = s->claim;
+	a->job = i + 1;
+	job->open_slots++;
+	job->uid = s->id.uid;
+	job->cpus = s->id.job_cpus;
+	job->mem_mb = s->id.job_mem_mb;
+	memcpy(job->gpu_ppm, s->id.job_gpu_ppm, sizeof(job->gpu_ppm));
+	if (s->id.start_wall_ns < job->start_wall_ns)
+		job->start_wall_ns = s->id.start_wall_ns;
+	ledger_job_changed(l, page, i);
+	return 0;
+}
+
+/* --- collecting ------------------------------------------------------------------------- */
+
+static void add_gone(struct ledger_book *b, uint32_t slot, uint32_t state)
+{
+	/* figures of a stepd that died before it finished may be half-written */
+	b->gone[b->ngone++] = (struct gone){
+		.slot = slot,
+		.state = state,
+		.is_lost = state < SLOT_CLOSING,
+		.has_figures = state >= SLOT_CLOSING,
+	};
+}
+
+static void add_line(struct ledger_book *b, const struct ledger_page *page, uint32_t slot,
+		     uint32_t state, bool is_dead, uint64_t now_mono_ns)
+{
+	const struct ledger_slot *s = &b->l->file->slot[slot];
+	const struct ledger_step_account *a = &page->step[slot];
+	/* one that closed and died since NOW was taken has no next tick */
+	bool has_ended = state >= SLOT_CLOSING &&
+			 (is_dead || s->t_close_mono_ns <= now_mono_ns);
+	struct book_line *line = &b->line[b->nlines++];
+
+	*line = (struct book_line){
+		.slot = slot,
+		.claim = s->claim,
+		.s = s,
+		.busy_ns = a->busy_ns,
+		.booked_ns = a->busy_ns,
+		.since_ns = a->told_mono_ns ? a->told_mono_ns : s->t_open_mono_ns,
+		.is_last = has_ended || is_dead,
+		.is_dead = is_dead,
+		.from_ns = a->until_mono_ns ? a->until_mono_ns : s->t_open_mono_ns,
+		.until_ns = has_ended ? s->t_close_mono_ns : now_mono_ns,
+		.state = state,
+	};
+	if (has_ended && s->final_busy_ns != UINT64_MAX) {
+		line->busy_is_final = line->is_told = true;
+		if (s->final_busy_ns > a->busy_ns)
+			line->busy_ns = s->final_busy_ns;
+	}
+	if (line->is_last && (is_dead || state == SLOT_LEFT))
+		add_gone(b, slot, state);
+}
+
+static void collect_step(struct ledger_book *b, struct ledger_page *page, uint32_t slot,
+			 uint32_t state, bool is_dead, uint64_t now_mono_ns)
+{
+	const struct ledger_slot *s = &b->l->file->slot[slot];
+	struct ledger_step_account *a = &page->step[slot];
+	bool is_over = is_dead || state == SLOT_LEFT;
+
+	if (slot < page->nsteps && a->claim == s->claim && !a->job) {
+		/* moved to its job by a sampler that was killed before it freed the slot */
+		if (is_over)
+			ledger_move_later(b->l, slot, state, SLOT_FREE);
+		return;
+	}
+	if (slot >= page->nsteps || a->claim != s->claim)
+		if (open_account(b->l, page, slot, now_mono_ns) < 0)
+			return;
+	if (!a->is_final)
+		add_line(b, page, slot, state, is_dead, now_mono_ns);
+	else if (is_over)
+		add_gone(b, slot, state);
+	else
+		ledger_move_later(b->l, slot, SLOT_CLOSING, SLOT_CLOSED);
+}
+
+/* Most steps of a node with many steps are over before more than this has to be known of them. */
+static bool is_new(const struct ledger_slot *s, uint64_t now_mono_ns)
+{
+	return atomic_load(&s->state) >= SLOT_OPEN && now_mono_ns < s->t_open_mono_ns + NEW_NS;
+}
+
+size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
+			   uint64_t now_mono_ns, struct book_line **ret)
+{
+	uint32_t used = ledger_slots_used(b->l);
+	uint32_t i;
+
+	b->nlines = 0;
+	b->ngone = 0;
+	for (i = 0; i < used; i++) {
+		struct ledger_slot *s = &b->l->file->slot[i];
+		int32_t pid = atomic_load(&s->stepd_pid);
+		uint32_t state;
+		bool is_dead;
+
+		if (!pid) {
+			ledger_watch_forget(&b->watch[i]);
+			continue;
+		}
+		is_dead = !ledger_watch_is_alive(&b->watch[i], pid, s->stepd_start,
+						 is_new(s, now_mono_ns));
+		/* in this order: the state of the dead is their last, be it that they left well */
+		state = atomic_load(&s->state);
+		if (state >= SLOT_OPEN) {
+			collect_step(b, page, i, state, is_dead, now_mono_ns);
+		} else if (is_dead && state == SLOT_CLAIMED) {
+			ledger_move_later(b->l, i, state, SLOT_FREE);
+		} else if (is_dead) { /* killed after its first store to the slot */
+			s->stepd_start = 0;
+			(void)atomic_compare_exchange_strong(&s->stepd_pid, &pid, 0);
+		}
+	}
+	*ret = b->line;
+	return b->nlines;
+}
+
+void ledger_book_salvage(struct ledger_book *b, unsigned int slot, const struct figures *figures)
+{
+	size_t i;
+
+	for (i = 0; i < b->ngone; i++) {
+		if (b->gone[i].slot != slot || b->gone[i].has_figures)
+			continue;
+		b->l->file->slot[slot].figures = *figures;
+		b->gone[i].has_figures = true;
+	}
+}
+
+/* --- booking ---------------------------------------------------------------------------- */
+
+static enum line_kind kind_of(uint32_t step_id)
+{
+	switch (step_id) {
+	case LEDGER_STEP_EXTERN:
+		return LINE_EXTERN;
+	case LEDGER_STEP_BATCH:
+	case LEDGER_STEP_INTERACTIVE:
+		return LINE_BATCH;
+	default:
+		return LINE_STEP;
+	}
+}
+
+static uint64_t grown(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+/* A step's view of its job: another step may know of sockets and GPUs that this one does not. */
+static void widen_job(struct split_alloc *job, const struct ledger_identity *id)
+{
+	unsigned int i;
+
+	for (i = 0; i < SOCKETS_MAX; i++)
+		if (id->job_socket_cpus[i] > job->socket_cpus[i])
+			job->socket_cpus[i] = id->job_socket_cpus[i];
+	for (i = 0; i < GPUS_MAX; i++)
+		if (id->job_gpu_ppm[i] > job->gpu_ppm[i])
+			job->gpu_ppm[i] = id->job_gpu_ppm[i];
+}
+
+static void fill_line(const struct book_line *line, uint32_t job, struct split_line *ret)
+{
+	const struct ledger_identity *id = &line->s->id;
+
+	*ret = (struct split_line){
+		.job = job,
+		.kind = kind_of(id->step_id),
+		.alloc = { .cpus = id->step_cpus, .mem_mb = id->step_mem_mb },
+		.from_ns = line->from_ns,
+		.until_ns = line->until_ns,
+		.busy_ns = grown(line->busy_ns, line->booked_ns),
+		.mem_weight = line->mem_weight,
+		.by_counters = line->by_counters,
+	};
+	memcpy(ret->alloc.socket_cpus, id->step_socket_cpus, sizeof(ret->alloc.socket_cpus));
+	memcpy(ret->alloc.gpu_ppm, id->step_gpu_ppm, sizeof(ret->alloc.gpu_ppm));
+	memcpy(ret->cpu_weight, line->cpu_weight, sizeof(ret->cpu_weight));
+}
+
+/* Only jobs with lines: of hundreds that linger, none takes part. */
+static void fill_lines(struct ledger_book *b, const struct ledger_page *page,
+		       struct split_input *in)
+{
+	size_t i;
+
+	memset(b->job_index, 0, page->njobs * sizeof(*b->job_index));
+	for (i = 0; i < b->nlines; i++) {
+		const struct book_line *line = &b->line[i];
+		const struct ledger_step_account *a = &page->step[line->slot];
+		const struct ledger_job_account *job = &page->job[a->job - 1];
+		uint32_t *index = &b->job_index[a->job - 1];
+
+		if (!*index) {
+			b->job[in->njobs++] =
+				(struct split_alloc){ .cpus = job->cpus, .mem_mb = job->mem_mb };
+			*index = (uint32_t)in->njobs;
+		}
+		widen_job(&b->job[*index - 1], &line->s->id);
+		fill_line(line, *index - 1, &b->split[i]);
+	}
+	in->job = b->job;
+	in->line = b->split;
+	in->nlines = b->nlines;
+}
+
+/* Books the SHARE of LINE (NULL: of none) in TO and adds it to what is booked in this tick. */
+static void book_share(const struct ledger_page *page, const struct ledger_price *price,
+		       const struct book_line *line, const struct split_share *share,
+		       struct account *to, struct account *booked)
+{
+	struct account a = { .by_counters_uj = share->by_counters_uj };
+
+	memcpy(a.total_uj, share->total_uj, sizeof(a.total_uj));
+	memcpy(a.static_uj, share->static_uj, sizeof(a.static_uj));
+	memcpy(a.source_uj, share->source_uj, sizeof(a.source_uj));
+	ledger_price_account(page, price, line, &a);
+	account_add(to, &a);
+	account_add(booked, &a);
+}
+
+/*
+ * `measured` takes its joules from the sensors and not from the shares, so that it shows when they
+ * differ. Emissions and the static part exist in the shares only.
+ */
+static void book_measured(struct ledger_page *page, const struct book_tick *tick,
+			  const struct account *booked)
+{
+	struct account a = *booked;
+	unsigned int d;
+	size_t i;
+
+	memset(a.total_uj, 0, sizeof(a.total_uj));
+	memset(a.source_uj, 0, sizeof(a.source_uj));
+	for (i = 0; i < tick->nparts; i++) {
+		a.total_uj[tick->part[i].domain] += tick->part[i].measured_uj;
+		a.source_uj[tick->part[i].source] += tick->part[i].measured_uj;
+	}
+	for (d = 0; d < DOMAIN_N; d++)
+		page->conservation_error_uj += a.total_uj[d] > booked->total_uj[d] ?
+						       a.total_uj[d] - booked->total_uj[d] :
+						       booked->total_uj[d] - a.total_uj[d];
+	account_add(&page->measured, &a);
+}
+
+static int book_energy(struct ledger_book *b, struct ledger_page *page,
+		       const struct book_tick *tick, const struct ledger_price *price)
+{
+	struct split_input in = {
+		.from_ns = page->t_mono_ns,
+		/* two requests within one reading of the clock */
+		.until_ns = tick->t_mono_ns + (tick->t_mono_ns == page->t_mono_ns),
+		.node = { .cpus = tick->node_cpus, .mem_mb = tick->node_mem_mb },
+		.mem_weight = tick->mem_weight,
+		.by_counters = tick->by_counters,
+		.part = tick->part,
+		.nparts = tick->nparts,
+	};
+	struct account booked = { 0 };
+	struct split_share unallocated;
+	struct split_share sys;
+	size_t i;
+	int rc;
+
+	memcpy(in.node.socket_cpus, page->socket_cpus, sizeof(in.node.socket_cpus));
+	memcpy(in.cpu_weight, tick->cpu_weight, sizeof(in.cpu_weight));
+	fill_lines(b, page, &in);
+	rc = split_tick(&in, b->work, b->share, &unallocated, &sys);
+	if (rc < 0)
+		return rc;
+	for (i = 0; i < b->nlines; i++)
+		book_share(page, price, &b->line[i], &b->share[i],
+			   &page->step[b->line[i].slot].energy, &booked);
+	book_share(page, price, NULL, &unallocated, &page->unallocated, &booked);
+	book_share(page, price, NULL, &sys, &page->system, &booked);
+	book_measured(page, tick, &booked);
+	return 0;
+}
+
+static void book_lines(struct ledger_book *b, struct ledger_page *page, uint64_t now_mono_ns)
+{
+	size_t i;
+
+	for (i = 0; i < b->nlines; i++) {
+		const struct book_line *line = &b->line[i];
+		struct ledger_step_account *a = &page->step[line->slot];
+
+		if (line->busy_ns > a->busy_ns)
+			a->busy_ns = line->busy_ns;
+		if (line->is_told)
+			a->told_mono_ns = now_mono_ns;
+		a->until_mono_ns = now_mono_ns;
+		a->is_final = line->is_last;
+		if (line->is_last && line->state == SLOT_CLOSING && !line->is_dead)
+			ledger_move_later(b->l, line->slot, SLOT_CLOSING, SLOT_CLOSED);
+	}
+}
+
+static void end_steps(struct ledger_book *b, struct ledger_page *page, uint64_t now_mono_ns)
+{
+	size_t i;
+
+	for (i = 0; i < b->ngone; i++) {
+		const struct gone *g = &b->gone[i];
+		const struct ledger_slot *s = &b->l->file->slot[g->slot];
+
+		close_account(b->l, page, g->slot, g->has_figures ? &s->figures : NULL, now_mono_ns);
+		page->lost_steps += g->is_lost;
+		ledger_move_later(b->l, g->slot, g->state, SLOT_FREE);
+	}
+}
+
+int ledger_book_apply(struct ledger_book *b, struct ledger_page *page,
+		      const struct book_tick *tick)
+{
+	struct ledger_price price;
+	int rc;
+
+	if (tick->t_mono_ns < page->t_mono_ns)
+		return -EINVAL;
+	ledger_price_tick(page, tick, &price);
+	if (page->t_mono_ns) {
+		rc = book_energy(b, page, tick, &price);
+		if (rc < 0)
+			return rc;
+	}
+	book_lines(b, page, tick->t_mono_ns);
+	end_steps(b, page, tick->t_mono_ns);
+	end_jobs(b->l, page, tick->t_mono_ns);
+	page->t_mono_ns = tick->t_mono_ns;
+	page->t_wall_ns = tick->t_wall_ns;
+	page->node_busy_ns = tick->node_busy_ns;
+	page->slots_full = atomic_load(&b->l->file->slots_full);
+	page->ticks++;
+	return 0;
+}
+
+/* --- checking --------------------------------------------------------------------------- */
+
+uint64_t ledger_page_error_uj(const struct ledger_page *page)
+{
+	struct account sum = page->unallocated;
+	uint64_t error = 0;
+	uint32_t i;
+
+	account_add(&sum, &page->system);
+	account_add(&sum, &page->retired);
+	for (i = 0; i < page->nsteps; i++)
+		account_add(&sum, &page->step[i].energy);
+	for (i = 0; i < page->njobs; i++)
+		account_add(&sum, &page->job[i].closed);
+	for (i = 0; i < DOMAIN_N; i++) {
+		uint64_t m = page->measured.total_uj[i];
+
+		error += m > sum.total_uj[i] ? m - sum.total_uj[i] : sum.total_uj[i] - m;
+	}
+	return error;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ledger_book.h - the sampler's bookkeeping of one tick: which steps were there, who gets what of
+ * the measured energy, which slots and jobs end. All of it happens in the page that
+ * ledger_begin() gave, so a tick that is not turned over has not happened.
+ *
+ *	page = ledger_begin(l);
+ *	now = clock_mono_ns();			(after ledger_begin(), see below)
+ *	n = ledger_book_collect(b, page, now, &line);
+ *	for each line without busy_is_final: line->busy_ns = CPU time of the step, as read now, and
+ *		line->is_told
+ *	for each line: its weights; for one that is_dead: ledger_book_salvage(), if there is something
+ *	fill in page->state, domain_source, pue_milli, market_*, part, ...
+ *	ledger_book_apply(b, page, &tick);
+ *	ledger_turn(l);
+ *
+ * The time must be taken after ledger_begin(): a step that asked before it has then also closed
+ * before it, and is answered by this tick; one that closes later is booked by the next.
+ */
+#ifndef CEEMS_LEDGER_BOOK_H
+#define CEEMS_LEDGER_BOOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/libledger/ledger.h"
+
+struct ledger_book; /* scratch memory of one sampler, so that a tick allocates nothing */
+
+/* Borrows L until ledger_book_destroy(). -ENOMEM. */
+int ledger_book_create(struct ledger *l, struct ledger_book **ret);
+void ledger_book_destroy(struct ledger_book *b);
+
+/* A step that was there for some of the window since the last tick. */
+struct book_line {
+	unsigned int slot;	      /* ledger_slot() */
+	uint32_t claim;		      /* with SLOT names one step: a reused slot has another */
+	const struct ledger_slot *s;
+	/*
+	 * CPU time of the step since its start. Comes with what is booked already, so a line
+	 * whose time cannot be read is left as it is and gets no dynamic share.
+	 */
+	uint64_t busy_ns;
+	uint64_t booked_ns; /* of that, what is booked already: what was used since SINCE_NS is left */
+	uint64_t since_ns;  /* before the window, if it could not be read meanwhile */
+	/* Activity in the window, 0 until it is filled in; in any unit that the node's has too. */
+	uint64_t cpu_weight[SOCKETS_MAX];
+	uint64_t mem_weight;
+	bool by_counters;   /* cpu_weight is of hardware counters */
+	bool is_told;	    /* busy_ns is of this tick */
+	bool busy_is_final; /* busy_ns is what the stepd left as final_busy_ns: do not read */
+	bool is_last;	    /* this tick closes it */
+	bool is_dead;	    /* its stepd is gone without a word */
+	uint64_t from_ns, until_ns; /* its part of the window */
+	/* ledger_book's own: */
+	uint32_t state; /* enum ledger_state, as collected */
+};
+
+/*
+ * The lines of the window from page->t_mono_ns to NOW; opens entries in PAGE for new steps and
+ * their jobs. *RET is valid until the next call. Slots whose cgroup_known is 0 have no CPU time
+ * to read yet.
+ */
+size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
+			   uint64_t now_mono_ns, struct book_line **ret);
+
+/*
+ * What the step in SLOT, of a line that is_dead, counted until its stepd was killed: becomes its figures
+ * when the tick that was collected is applied. Without, such a step has none: those it began to
+ * write may be half of them.
+ */
+void ledger_book_salvage(struct ledger_book *b, unsigned int slot, const struct figures *figures);
+
+struct book_tick {
+	uint64_t t_mono_ns; /* the same as collected with */
+	uint64_t t_wall_ns;
+	uint64_t node_busy_ns; /* raw, since boot */
+	uint32_t node_cpus;
+	uint64_t node_mem_mb;
+	/* Activity of all processes in the window. */
+	uint64_t cpu_weight[SOCKETS_MAX];
+	uint64_t mem_weight;
+	bool by_counters; /* cpu_weight is of hardware counters; else no line's is */
+	size_t nparts;
+	struct split_part part[READING_PARTS_MAX]; /* what the sensors say of the window */
+	const struct factor_chain *chain; /* NULL: emissions are not known */
+};
+
+/*
+ * Splits the tick (split.h), books the shares and their emissions, each by the factors of the time in
+ * which the line was there; folds steps that are gone into their jobs and jobs that are gone into
+ * `retired`; sets factor_*, t_mono_ns, t_wall_ns, node_busy_ns, measured, slots_full,
+ * lost_steps, ticks. What the shares miss of the measured energy is added to
+ * conservation_error_uj. Slots change state when the page is turned. The first tick of a ledger
+ * (page->t_mono_ns 0) has no window and books nothing: the parts must be 0 then, as they are by
+ * source.h. -EINVAL: t_mono_ns is before the last tick's; nothing is booked.
+ */
+int ledger_book_apply(struct ledger_book *b, struct ledger_page *page,
+		      const struct book_tick *tick);
+
+/* |measured - sum of all accounts| over all domains; what conservation_error_uj must agree with. */
+uint64_t ledger_page_error_uj(const struct ledger_page *page);
+
+#endif

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ledger_map.c - making, taking over and opening the ledger's file.
+ */
+#include "src/libledger/ledger_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "src/libutil/clock.h"
+#include "src/libutil/crc32c.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/logger.h"
+#include "src/libutil/pages.h"
+
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+
+_Static_assert(sizeof(struct ledger_header) % 8 == 0, "no hole before the shared words");
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "shared words need no lock of this process");
+
+static int read_boot_id(char *buf, size_t size, struct errmsg *err)
+{
+	_cleanup_close_ int fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return errmsg_errno(err, -errno, "%s: cannot open", BOOT_ID);
+	n = fileio_pread_all(fd, buf, size);
+	if (n < 0)
+		return errmsg_errno(err, (int)n, "%s: cannot read", BOOT_ID);
+	buf[strcspn(buf, "\n")] = '\0';
+	return 0;
+}
+
+uint32_t ledger_map_crc(const struct ledger_header *h)
+{
+	return crc32c(0, h, offsetof(struct ledger_header, crc32c));
+}
+
+int ledger_map_header(struct ledger_header *h, const char *node, struct errmsg *err)
+{
+	int rc;
+
+	memset(h, 0, sizeof(*h));
+	memcpy(h->magic, LEDGER_MAGIC, sizeof(h->magic));
+	h->version = LEDGER_VERSION;
+	h->header_bytes = sizeof(struct ledger_header);
+	h->page_bytes = sizeof(struct ledger_page);
+	h->slot_bytes = sizeof(struct ledger_slot);
+	h->steps = LEDGER_STEPS;
+	h->jobs = LEDGER_JOBS;
+	rc = read_boot_id(h->boot_id, sizeof(h->boot_id), err);
+	if (rc < 0)
+		return rc;
+	(void)snprintf(h->node, sizeof(h->node), "%s", node);
+	h->created_wall_ns = clock_wall_ns();
+	h->crc32c = ledger_map_crc(h);
+	return 0;
+}
+
+static int make_path(char *path, size_t size, const char *dir, const char *node,
+		     struct errmsg *err)
+{
+	int n;
+
+	if (!*node || strchr(node, '/') || strlen(node) >= sizeof(((struct ledger *)0)->node))
+		return errmsg_set(err, -EINVAL, "'%s' is not a node name", node);
+	n = snprintf(path, size, "%s/%s.ledger", dir, node);
+	if (n < 0 || (size_t)n >= size - sizeof(".2147483647"))
+		return errmsg_set(err, -ENAMETOOLONG, "%s/%s.ledger: path too long", dir, node);
+	return 0;
+}
+
+static int map_file(struct ledger *l, int fd, int prot)
+{
+	void *p = mmap(NULL, sizeof(struct ledger_file), prot, MAP_SHARED, fd, 0);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	l->file = p;
+	return 0;
+}
+
+/* --- whose file is it? ------------------------------------------------------------------ */
+
+/* Indices that are not ours would lead us out of the mapping. */
+static bool page_is_sane(const struct ledger_page *p)
+{
+	size_t i;
+
+	if (p->nsteps > LEDGER_STEPS || p->njobs > LEDGER_JOBS || p->nparts > READING_PARTS_MAX)
+		return false;
+	for (i = 0; i < SOURCE_N; i++)
+		if (p->state[i].ncounters > SOURCE_MAX_COUNTERS)
+			return false;
+	for (i = 0; i < DOMAIN_N; i++)
+		if (p->domain_source[i] > SOURCE_N)
+			return false;
+	for (i = 0; i < p->nparts; i++)
+		if (p->part[i].domain >= DOMAIN_N || p->part[i].source >= SOURCE_N)
+			return false;
+	for (i = 0; i < LEDGER_STEPS; i++) /* those beyond nsteps are of use later, as they are */
+		if (p->step[i].job > p->njobs)
+			return false;
+	return true;
+}
+
+static bool has_end(const char *path)
+{
+	return strnlen(path, LEDGER_CGROUP_MAX) < LEDGER_CGROUP_MAX;
+}
+
+static bool slots_are_sane(const struct ledger_slot *slot)
+{
+	size_t i;
+
+	for (i = 0; i < LEDGER_STEPS; i++)
+		if (atomic_load(&slot[i].state) > SLOT_LEFT || !has_end(slot[i].cgroup_v2) ||
+		    !has_end(slot[i].cgroup_cpuacct) || !has_end(slot[i].cgroup_freezer))
+			return false;
+	return true;
+}
+
+static bool file_is_sane(const struct ledger_file *f)
+{
+	return page_is_sane(&f->page[atomic_load(&f->turns) & 1]) && slots_are_sane(f->slot);
+}
+
+/* -EPROTO: no ledger of this layout; -ENOENT: of another boot. */
+static int check_header(const struct ledger_header *h, const char *node)
+{
+	struct ledger_header want;
+	int rc = ledger_map_header(&want, node, NULL);
+
+	if (rc < 0)
+		return rc;
+	if (h->crc32c != ledger_map_crc(h))
+		return -EPROTO;
+	want.created_wall_ns = h->created_wall_ns;
+	if (memcmp(h->boot_id, want.boot_id, sizeof(want.boot_id))) {
+		memcpy(want.boot_id, h->boot_id, sizeof(want.boot_id));
+		want.crc32c = ledger_map_crc(&want);
+		return memcmp(h, &want, sizeof(want)) ? -EPROTO : -ENOENT;
+	}
+	want.crc32c = ledger_map_crc(&want);
+	return memcmp(h, &want, sizeof(want)) ? -EPROTO : 0;
+}
+
+/*
+ * Whoever can write to the file can cut it while a daemon maps it, which kills the daemon, and can
+ * lead it anywhere by its indices. LedgerDir may be a folder where others can make files.
+ */
+static bool is_for_daemons(const struct stat *st)
+{
+	return (st->st_uid == geteuid() || !st->st_uid) && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static int map_existing(struct ledger *l, int fd, int prot)
+{
+	struct stat st;
+	int rc;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size != sizeof(struct ledger_file))
+		return -EPROTO;
+	if ((prot & PROT_WRITE) && !is_for_daemons(&st))
+		return -EPROTO;
+	rc = map_file(l, fd, prot);
+	if (rc < 0)
+		return rc;
+	return check_header(&l->file->header, l->node);
+}
+
+static void unmap(struct ledger *l)
+{
+	if (l->file)
+		(void)munmap(l->file, sizeof(*l->file));
+	l->file = NULL;
+}
+
+/* --- making ----------------------------------------------------------------------------- */
+
+static void init_page(struct ledger_page *p)
+{
+	size_t i;
+
+	for (i = 0; i < DOMAIN_N; i++)
+		p->domain_source[i] = SOURCE_N; /* 0 would be a source */
+}
+
+/* Fills the file behind FD: locked, all blocks there, so that no store meets a full disk. */
+static int fill_new(struct ledger *l, int fd, struct errmsg *err)
+{
+	struct ledger_header header;
+	int rc = ledger_map_header(&header, l->node, err);
+
+	if (rc < 0)
+		return rc;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return -errno;
+	rc = -posix_fallocate(fd, 0, sizeof(struct ledger_file));
+	if (rc < 0)
+		return rc;
+	rc = map_file(l, fd, PROT_READ | PROT_WRITE);
+	if (rc < 0)
+		return rc;
+	init_page(&l->file->page[0]);
+	init_page(&l->file->page[1]);
+	l->file->header = header;
+	return 0;
+}
+
+/*
+ * A new file under PATH, whole and locked before it has that name. REPLACE: the caller holds the
+ * lock of the one there. -EEXIST: somebody was faster.
+ */
+static int make_new(struct ledger *l, const char *path, bool replace, struct errmsg *err)
+{
+	_cleanup_close_ int fd = -1;
+	char tmp[PATH_MAX];
+	int rc;
+
+	(void)snprintf(tmp, sizeof(tmp), "%s.%d", path, (int)getpid()); /* make_path() left room */
+	(void)unlink(tmp);
+	fd = open(tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return errmsg_errno(err, -errno, "%s: cannot create", tmp);
+	rc = fill_new(l, fd, err);
+	if (rc == 0 && replace && rename(tmp, path) < 0)
+		rc = -errno;
+	if (rc == 0 && !replace && link(tmp, path) < 0)
+		rc = -errno;
+	(void)unlink(tmp);
+	if (rc < 0) {
+		unmap(l);
+		return errmsg_errno(err, rc, "%s: cannot create", path);
+	}
+	l->fd = TAKE_FD(fd);
+	return 0;
+}
+
+static bool is_still_named(int fd, const char *path)
+{
+	struct stat a;
+	struct stat b;
+
+	return fstat(fd, &a) == 0 && lstat(path, &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+/* The sampler before us may have been killed in the middle of a page. */
+static void resume(struct ledger *l)
+{
+	uint32_t turns = atomic_load(&l->file->turns);
+
+	memcpy(ledger_map_page(l, turns + 1), ledger_map_page(l, turns),
+	       sizeof(struct ledger_page));
+	l->maker->seen = l->maker->begun = atomic_load(&l->file->served);
+}
+
+/* -EAGAIN: the file changed hands meanwhile. */
+static int take_over(struct ledger *l, const char *path, bool *ret_fresh, struct errmsg *err)
+{
+	_cleanup_close_ int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int rc;
+
+	if (fd < 0 && errno == ENOENT) {
+		rc = make_new(l, path, /* replace= */ false, err);
+		*ret_fresh = true;
+		return rc == -EEXIST ? -EAGAIN : rc;
+	}
+	if (fd < 0)
+		return errmsg_errno(err, -errno, "%s: cannot open", path);
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return errmsg_set(err, errno == EWOULDBLOCK ? -EBUSY : -errno,
+				  "%s: held by another slurmd of this node name", path);
+	if (!is_still_named(fd, path))
+		return -EAGAIN;
+	rc = map_existing(l, fd, PROT_READ | PROT_WRITE);
+	if (rc == 0 && file_is_sane(l->file)) {
+		resume(l);
+		l->fd = TAKE_FD(fd);
+		*ret_fresh = false;
+		return 0;
+	}
+	unmap(l);
+	if (rc < 0 && rc != -EPROTO && rc != -ENOENT)
+		return errmsg_errno(err, rc, "%s: cannot map", path);
+	*ret_fresh = true;
+	/* -ENOENT, another boot, is how every boot begins */
+	if (rc != -ENOENT)
+		logger_error("%s is of another version of the plugin, or damaged; begun anew, "
+			     "what running steps used before is in it no more", path);
+	return make_new(l, path, /* replace= */ true, err);
+}
+
+static int ledger_alloc(const char *node, struct ledger **ret)
+{
+	struct ledger *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return -ENOMEM;
+	l->fd = -1;
+	(void)snprintf(l->node, sizeof(l->node), "%s", node);
+	*ret = l;
+	return 0;
+}
+
+/* Fails with all of L. */
+static int make_maker(struct ledger *l)
+{
+	l->maker = pages_alloc(sizeof(*l->maker));
+	if (l->maker)
+		return 0;
+	ledger_close(l);
+	return -ENOMEM;
+}
+
+int ledger_create(const char *dir, const char *node, struct ledger **ret, bool *ret_fresh,
+		  struct errmsg *err)
+{
+	char path[PATH_MAX];
+	struct ledger *l;
+	bool fresh = false;
+	int tries = 0;
+	int rc = make_path(path, sizeof(path), dir, node, err);
+
+	if (rc == 0)
+		rc = fileio_mkdir_p(dir, 0755, err);
+	if (rc < 0)
+		return rc;
+	rc = ledger_alloc(node, &l);
+	if (rc == 0)
+		rc = make_maker(l);
+	if (rc < 0)
+		return errmsg_set(err, rc, "%s: out of memory", path);
+	do {
+		rc = take_over(l, path, &fresh, err);
+	} while (rc == -EAGAIN && ++tries < 10);
+	if (rc < 0) {
+		ledger_close(l);
+		return rc == -EAGAIN ? errmsg_set(err, -EBUSY, "%s: replaced all the time", path)
+				     : rc;
+	}
+	*ret = l;
+	if (ret_fresh)
+		*ret_fresh = fresh;
+	return 0;
+}
+
+int ledger_open(const char *dir, const char *node, bool writable, struct ledger **ret,
+		struct errmsg *err)
+{
+	_cleanup_close_ int fd = -1;
+	char path[PATH_MAX];
+	struct ledger *l;
+	int rc = make_path(path, sizeof(path), dir, node, err);
+
+	if (rc < 0)
+		return rc;
+	fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return errmsg_errno(err, -errno, "%s: cannot open", path);
+	rc = ledger_alloc(node, &l);
+	if (rc < 0)
+		return errmsg_set(err, rc, "%s: out of memory", path);
+	rc = map_existing(l, fd, writable ? PROT_READ | PROT_WRITE : PROT_READ);
+	if (rc < 0) {
+		ledger_close(l);
+		if (rc == -EPROTO)
+			return errmsg_set(err, rc, "%s: not a ledger of this version", path);
+		if (rc == -ENOENT)
+			return errmsg_set(err, rc, "%s: of an earlier boot", path);
+		return errmsg_errno(err, rc, "%s: cannot map", path);
+	}
+	*ret = l;
+	return 0;
+}
+
+void ledger_close(struct ledger *l)
+{
+	if (!l)
+		return;
+	unmap(l);
+	if (l->fd >= 0) {
+		/* said aloud: a child of fork() that has not called exec yet holds a copy */
+		(void)flock(l->fd, LOCK_UN);
+		(void)close(l->fd);
+	}
+	pages_free(l->maker, sizeof(*l->maker));
+	free(l);
+}
+
+const char *ledger_node(const struct ledger *l)
+{
+	return l->node;
+}
+
+/* --- mount points ----------------------------------------------------------------------- */
+
+void ledger_set_mounts(struct ledger *l, const struct cgmount_points *mounts)
+{
+	atomic_store(&l->file->mounts_known, 0);
+	l->file->mounts = *mounts;
+	atomic_store(&l->file->mounts_known, 1);
+}
+
+bool ledger_mounts(const struct ledger *l, struct cgmount_points *ret)
+{
+	/* whoever reads while another slurmd takes over may have half a name, which leads nowhere */
+	if (!atomic_load(&l->file->mounts_known))
+		return false;
+	*ret = l->file->mounts;
+	ret->v2[sizeof(ret->v2) - 1] = '\0';
+	ret->cpuacct[sizeof(ret->cpuacct) - 1] = '\0';
+	ret->freezer[sizeof(ret->freezer) - 1] = '\0';
+	return true;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libledger/ledger_price.h"
+
+/*
+ * The wall clock may have been set within the window: its length is that of the monotonic one, back
+ * from what the wall clock shows now.
+ */
+static uint64_t wall_of(const struct book_tick *tick, uint64_t t_mono_ns)
+{
+	uint64_t ago = tick->t_mono_ns > t_mono_ns ? tick->t_mono_ns - t_mono_ns : 0;
+
+	return tick->t_wall_ns > ago ? tick->t_wall_ns - ago : 0;
+}
+
+/* A domain that more than one sensor tells of has the longest of their times. */
+static void price_slow(const struct book_tick *tick, struct ledger_price *p)
+{
+	uint64_t window_ns = tick->t_mono_ns - p->from_mono_ns;
+	uint64_t ns[DOMAIN_N] = { 0 };
+	unsigned int d;
+	size_t i;
+
+	for (i = 0; i < tick->nparts; i++) {
+		const struct split_part *part = &tick->part[i];
+
+		if (part->measured_uj && part->idle_ns > ns[part->domain])
+			ns[part->domain] = part->idle_ns;
+	}
+	for (d = 0; d < DOMAIN_N; d++) {
+		if (ns[d] <= window_ns)
+			continue;
+		factor_chain_mix(tick->chain, tick->t_wall_ns > ns[d] ? tick->t_wall_ns - ns[d] : 0,
+				 tick->t_wall_ns, &p->slow[d]);
+		p->is_slow[d] = p->slow[d].changes != 0;
+		p->has_slow |= p->is_slow[d];
+	}
+}
+
+void ledger_price_tick(struct ledger_page *page, const struct book_tick *tick,
+		       struct ledger_price *ret)
+{
+	*ret = (struct ledger_price){
+		.tick = tick,
+		/* the first one has no window */
+		.from_mono_ns = page->t_mono_ns ? page->t_mono_ns : tick->t_mono_ns,
+	};
+	page->factor_known = tick->chain != NULL;
+	if (!tick->chain)
+		return;
+	factor_chain_mix(tick->chain, wall_of(tick, ret->from_mono_ns), tick->t_wall_ns, &ret->mix);
+	price_slow(tick, ret);
+	page->factor = ret->mix.now;
+	page->factor_step = ret->mix.now_step;
+	page->factor_until_s = ret->mix.now_until_s;
+}
+
+/* Of the time in which LINE was there, in BUF where that makes a difference; else of the tick. */
+static const struct factor_mix *mix_of(const struct ledger_price *p, const struct book_line *line,
+				       struct factor_mix *buf)
+{
+	uint64_t from;
+
+	if (!p->mix.changes || !line)
+		return &p->mix;
+	from = line->from_ns > p->from_mono_ns ? line->from_ns : p->from_mono_ns;
+	/* wall_of() ends at the tick */
+	if (from == p->from_mono_ns && line->until_ns >= p->tick->t_mono_ns)
+		return &p->mix;
+	factor_chain_mix(p->tick->chain, wall_of(p->tick, from), wall_of(p->tick, line->until_ns),
+			 buf);
+	return buf;
+}
+
+static void add_links(const struct factor_mix *mix, uint64_t energy_uj, struct account *a)
+{
+	uint64_t uj[FACTOR_STEP_N];
+	unsigned int i;
+
+	factor_mix_split(mix, energy_uj, uj);
+	for (i = 0; i < FACTOR_STEP_N; i++)
+		a->factor_uj[i] += uj[i];
+}
+
+void ledger_price_account(const struct ledger_page *page, const struct ledger_price *p,
+			  const struct book_line *line, struct account *a)
+{
+	uint64_t rest_uj = account_total_uj(a);
+	const struct factor_mix *mix;
+	struct factor_mix buf;
+	unsigned int d;
+
+	if (page->market_known)
+		a->market_ng = emission_ng(rest_uj, page->market_mg_per_kwh * EMISSION_UG_PER_MG,
+					   page->pue_milli);
+	if (!page->factor_known)
+		return;
+	mix = mix_of(p, line, &buf);
+	for (d = 0; d < DOMAIN_N; d++) {
+		const struct factor_mix *m = p->is_slow[d] ? &p->slow[d] : mix;
+
+		a->co2e_ng[d] = emission_ng(a->total_uj[d], m->mean_ug_per_kwh, page->pue_milli);
+		if (!p->is_slow[d])
+			continue;
+		add_links(m, a->total_uj[d], a);
+		rest_uj -= a->total_uj[d];
+	}
+	add_links(mix, rest_uj, a);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ledger_price.h - what the joules of a tick cost in CO2e: each line's by the factors of the time in
+ * which it was there; those of a sensor that is slower than the tick by the factors of the time that
+ * they are of. Private to ledger_book.
+ */
+#ifndef CEEMS_LEDGER_PRICE_H
+#define CEEMS_LEDGER_PRICE_H
+
+#include "src/libledger/ledger_book.h"
+
+struct ledger_price {
+	const struct book_tick *tick;
+	uint64_t from_mono_ns; /* of the tick's window */
+	struct factor_mix mix; /* of all of it */
+	/* Domains whose joules are of a longer time, in which the factor changed; and of that time. */
+	bool has_slow, is_slow[DOMAIN_N];
+	struct factor_mix slow[DOMAIN_N];
+};
+
+/* Borrows TICK; sets page->factor_*. */
+void ledger_price_tick(struct ledger_page *page, const struct book_tick *tick,
+		       struct ledger_price *ret);
+
+/*
+ * The emissions of A, which has nothing but energy of this tick, of LINE. NULL: of nobody or of the
+ * system, who were there all the time.
+ */
+void ledger_price_account(const struct ledger_page *page, const struct ledger_price *p,
+			  const struct book_line *line, struct account *a);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ledger_slot.c - a slot's life as its slurmstepd sees it: claim, finish, leave.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#include "src/libledger/ledger_map.h"
+#include "src/libledger/ledger_watch.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/procstat.h"
+
+/* How long a slot that was left but whose process lives on goes unnoticed. */
+#define OTHERS_POLL_NS (20 * NSEC_PER_MSEC)
+
+/* --- a slot's life ---------------------------------------------------------------------- */
+
+struct ledger_slot *ledger_slot(struct ledger *l, unsigned int slot)
+{
+	return slot < LEDGER_STEPS ? &l->file->slot[slot] : NULL;
+}
+
+static uint32_t request(struct ledger *l)
+{
+	uint32_t mine = atomic_fetch_add(&l->file->requests, LEDGER_WAITED) + LEDGER_WAITED;
+
+	ledger_futex_wake(&l->file->requests);
+	return mine;
+}
+
+void ledger_request_tick(struct ledger *l)
+{
+	(void)request(l);
+}
+
+/*
+ * Whoever asked before, and is not answered yet, has woken the sampler: it does not sleep for long then, nor
+ * (ledger_wait_request()) after a tick that answered nobody because it failed.
+ */
+void ledger_hint_tick(struct ledger *l)
+{
+	if (atomic_fetch_add(&l->file->requests, LEDGER_HINT) == atomic_load(&l->file->served))
+		ledger_futex_wake(&l->file->requests);
+}
+
+static void note_used(struct ledger *l, uint32_t used)
+{
+	uint32_t now = atomic_load(&l->file->slots_used);
+
+	while (now < used &&
+	       !atomic_compare_exchange_weak(&l->file->slots_used, &now, used))
+		;
+}
+
+/* Two of his that ask at once may both get the last: it is no limit that anything rests on. */
+static bool has_enough(const struct ledger *l, uint32_t uid)
+{
+	unsigned int n = 0;
+	unsigned int i;
+
+	for (i = 0; i < ledger_slots_used(l); i++) {
+		const struct ledger_slot *s = &l->file->slot[i];
+
+		n += atomic_load(&s->stepd_pid) && atomic_load(&s->state) >= SLOT_OPEN &&
+		     s->id.uid == uid;
+	}
+	return n >= LEDGER_STEPS_OF_USER;
+}
+
+static int take_slot(struct ledger *l, uint32_t uid, unsigned int *ret)
+{
+	unsigned int n = has_enough(l, uid) ? 0 : LEDGER_STEPS;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		int32_t nobody = 0;
+
+		if (atomic_compare_exchange_strong(&l->file->slot[i].stepd_pid, &nobody,
+						   getpid())) {
+			note_used(l, i + 1);
+			*ret = i;
+			return 0;
+		}
+	}
+	atomic_fetch_add(&l->file->slots_full, 1);
+	return -ENOSPC;
+}
+
+int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned int *ret_slot)
+{
+	struct ledger_slot *s;
+	unsigned int slot;
+	uint64_t self_start;
+	int rc;
+
+	if (!id->job_id)
+		return -EINVAL; /* marks a free entry */
+	rc = take_slot(l, id->uid, &slot);
+	if (rc < 0)
+		return rc;
+	s = &l->file->slot[slot];
+	s->stepd_start = 0;
+	atomic_store(&s->state, SLOT_CLAIMED);
+	if (procstat_own_start(&self_start) == 0)
+		s->stepd_start = self_start;
+	s->claim++;
+	atomic_store(&s->flags, 0);
+	memset(&s->wish, 0, sizeof(s->wish));
+	s->t_close_mono_ns = 0;
+	memset(s->cgroup_v2, 0, sizeof(s->cgroup_v2));
+	memset(s->cgroup_cpuacct, 0, sizeof(s->cgroup_cpuacct));
+	memset(s->cgroup_freezer, 0, sizeof(s->cgroup_freezer));
+	atomic_store(&s->cgroup_known, 0);
+	s->bpf_slot = 0;
+	s->final_busy_ns = UINT64_MAX;
+	s->id = *id;
+	figures_init(&s->figures);
+	s->t_open_mono_ns = clock_mono_ns();
+	atomic_store(&s->state, SLOT_OPEN);
+	ledger_hint_tick(l);
+	*ret_slot = slot;
+	return 0;
+}
+
+int ledger_find(const struct ledger *l, pid_t pid, unsigned int *ret_slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < ledger_slots_used(l); i++) {
+		const struct ledger_slot *s = &l->file->slot[i];
+		uint32_t state = atomic_load(&s->state);
+
+		if (atomic_load(&s->stepd_pid) != pid || state < SLOT_OPEN || state == SLOT_LEFT)
+			continue;
+		if (!procstat_is_alive(pid, s->stepd_start))
+			continue; /* of an earlier process with that number */
+		*ret_slot = i;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static bool wait_closed(struct ledger *l, struct ledger_slot *s, uint64_t deadline_mono_ns)
+{
+	uint32_t mine = request(l);
+
+	while (atomic_load(&s->state) == SLOT_CLOSING) {
+		uint32_t served = atomic_load(&l->file->served);
+
+		if (atomic_load(&s->state) != SLOT_CLOSING)
+			break;
+		if (clock_mono_ns() >= deadline_mono_ns)
+			return false;
+		if ((int32_t)(served - mine) >= 0)
+			mine = request(l); /* answered by a tick that began before we closed */
+		ledger_futex_wait(&l->file->served, served, deadline_mono_ns);
+	}
+	return true;
+}
+
+int ledger_finish(struct ledger *l, unsigned int slot, uint64_t busy_ns, uint64_t timeout_ns,
+		  struct account *ret_energy)
+{
+	struct ledger_slot *s = ledger_slot(l, slot);
+	uint64_t now = clock_mono_ns();
+	bool closed;
+	int rc;
+
+	if (!s || atomic_load(&s->state) < SLOT_OPEN || atomic_load(&s->state) == SLOT_LEFT)
+		return -EINVAL;
+	if (atomic_load(&s->state) == SLOT_OPEN) {
+		s->final_busy_ns = busy_ns;
+		s->t_close_mono_ns = now;
+		atomic_store(&s->state, SLOT_CLOSING);
+	}
+	closed = wait_closed(l, s, now + timeout_ns);
+	rc = ledger_step_energy(l, slot, ret_energy);
+	return rc < 0 ? rc : closed ? 0 : -ETIMEDOUT;
+}
+
+void ledger_leave(struct ledger *l, unsigned int slot)
+{
+	struct ledger_slot *s = ledger_slot(l, slot);
+
+	if (!s || atomic_load(&s->state) < SLOT_OPEN)
+		return;
+	if (atomic_load(&s->state) == SLOT_OPEN)
+		s->t_close_mono_ns = clock_mono_ns();
+	atomic_store(&s->state, SLOT_LEFT);
+}
+
+/* --- other steps of the job ------------------------------------------------------------- */
+
+static bool holds_up(const struct ledger_slot *s, uint32_t job_id)
+{
+	uint32_t state = atomic_load(&s->state);
+
+	return state >= SLOT_OPEN && state < SLOT_LEFT && s->id.job_id == job_id;
+}
+
+/* One with that FLAG; 0: any. */
+static const struct ledger_slot *find_other(const struct ledger *l, uint32_t job_id,
+					    unsigned int own_slot, uint32_t flag)
+{
+	unsigned int i;
+
+	for (i = 0; i < ledger_slots_used(l); i++) {
+		const struct ledger_slot *s = &l->file->slot[i];
+
+		if (i != own_slot && holds_up(s, job_id) &&
+		    (!flag || atomic_load(&s->flags) & flag) &&
+		    procstat_is_alive(atomic_load(&s->stepd_pid), s->stepd_start))
+			return s;
+	}
+	return NULL;
+}
+
+bool ledger_flag_alone(struct ledger *l, unsigned int slot, uint32_t flag)
+{
+	struct ledger_slot *s = ledger_slot(l, slot);
+
+	/* first ours, then theirs: whoever comes second sees the other one */
+	atomic_fetch_or(&s->flags, flag);
+	if (!find_other(l, s->id.job_id, slot, flag))
+		return true;
+	atomic_fetch_and(&s->flags, ~flag);
+	return false;
+}
+
+/*
+ * Until that process ends, but no longer than NS: leaving its slot does not wake us. Without
+ * pidfd_open (before 5.3) the caller finds out after NS.
+ */
+static void wait_process(int32_t pid, uint64_t ns)
+{
+	_cleanup_close_ int fd = ledger_watch_open(pid);
+	struct pollfd p = { .fd = fd, .events = POLLIN }; /* one below 0 is passed over */
+
+	if (fd == -ESRCH)
+		return;
+	(void)poll(&p, 1, (int)(ns / NSEC_PER_MSEC) + 1);
+}
+
+int ledger_wait_others(struct ledger *l, uint32_t job_id, unsigned int own_slot,
+		       uint64_t timeout_ns)
+{
+	uint64_t deadline = clock_mono_ns() + timeout_ns;
+	const struct ledger_slot *other;
+
+	while ((other = find_other(l, job_id, own_slot, /* flag= */ 0))) {
+		uint64_t now = clock_mono_ns();
+		uint64_t left = deadline - now;
+
+		if (now >= deadline)
+			return -ETIMEDOUT;
+		wait_process(atomic_load(&other->stepd_pid),
+			     left < OTHERS_POLL_NS ? left : OTHERS_POLL_NS);
+	}
+	return 0;
+}

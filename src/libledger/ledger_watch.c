@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libledger/ledger_watch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "src/libutil/procstat.h"
+
+/*
+ * Without a pidfd a stepd that is gone is noticed at once, one whose number was reused by another
+ * process after so many questions: reading /proc/PID/stat costs 50 times a kill(pid, 0).
+ */
+#define FULL_CHECK_EVERY 16
+
+int ledger_watch_open(pid_t pid)
+{
+#ifdef SYS_pidfd_open
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	return fd < 0 ? -errno : fd;
+#else
+	(void)pid;
+	return -ENOSYS;
+#endif
+}
+
+void ledger_watch_forget(struct ledger_watch *w)
+{
+	if (w->pid && w->pidfd >= 0)
+		(void)close(w->pidfd);
+	*w = (struct ledger_watch){ .pidfd = -1 };
+}
+
+static bool has_ended(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static bool is_there(int32_t pid)
+{
+	return kill(pid, 0) == 0 || errno != ESRCH;
+}
+
+bool ledger_watch_is_alive(struct ledger_watch *w, int32_t pid, uint64_t start, bool is_new)
+{
+	if (is_new)
+		return is_there(pid);
+	if (w->pid != pid || w->start != start) {
+		ledger_watch_forget(w);
+		*w = (struct ledger_watch){ pid, start, ledger_watch_open(pid), 0 };
+		/* after it was opened: it may be of another process of that number */
+		if (procstat_is_alive(pid, start))
+			return true;
+		ledger_watch_forget(w);
+		return false;
+	}
+	if (w->pidfd >= 0)
+		return !has_ended(w->pidfd);
+	if (++w->asked % FULL_CHECK_EVERY == 0)
+		return procstat_is_alive(pid, start);
+	return is_there(pid);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ledger_watch.h - whether the slurmstepd of a slot still lives, for ledger*.c only. Asked at
+ * every tick, it opens no file for one that it knows.
+ */
+#ifndef CEEMS_LEDGER_WATCH_H
+#define CEEMS_LEDGER_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "src/libledger/ledger.h"
+
+/* One per slot. */
+struct ledger_watch {
+	int32_t pid; /* 0: nobody is watched */
+	uint64_t start;
+	int pidfd; /* -1: there is none (Linux before 5.3, out of descriptors) */
+	unsigned int asked;
+};
+
+/*
+ * Whether PID, which started at START, has not ended. A zombie has; but of one that IS_NEW, so that its
+ * number cannot be another's yet, it is only asked whether there is such a process.
+ */
+bool ledger_watch_is_alive(struct ledger_watch *w, int32_t pid, uint64_t start, bool is_new);
+
+/* The slot is free. Zeroed memory has nobody to forget either. */
+void ledger_watch_forget(struct ledger_watch *w);
+
+/* A pidfd, close-on-exec. -errno. */
+int ledger_watch_open(pid_t pid);
+
+#endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libledger/split.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "src/libledger/split_static.h"
+#include "src/libutil/apportion.h"
+#include "src/libutil/wide_math.h"
+
+/* mW x ns in a microjoule */
+#define MW_NS_PER_UJ UINT64_C(1000000)
+/*
+ * Dynamic energy that is a weight has so many bits below the microjoule: two equal lines weigh
+ * the same, and not a microjoule more or less, which may be much of a small one.
+ */
+#define ENERGY_WEIGHT_SHIFT 16
+#define ENERGY_WEIGHT_MAX (UINT64_C(1) << 57) /* of a part: 64 of them fit into 64 bits */
+
+/* Who gets a share, in the order of a weight array: the lines and behind them: */
+#define UNALLOCATED(in) ((in)->nlines)
+#define SYSTEM(in) ((in)->nlines + 1)
+#define SHARERS(in) ((in)->nlines + 2)
+
+struct tick {
+	const struct split_input *in;
+	struct split_share *line, *unallocated, *system;
+	/* scratch; [SHARERS] of each array */
+	uint64_t *weight;
+	uint64_t *share;
+	uint64_t *dynamic; /* got so far: weighs the rest of the node */
+	void *claims;
+};
+
+size_t split_work_size(size_t njobs, size_t nlines)
+{
+	return 3 * (nlines + 2) * sizeof(uint64_t) + split_static_work_size(njobs);
+}
+
+/* --- sharing ----------------------------------------------------------------------------- */
+
+static struct split_share *sharer(const struct tick *t, size_t i)
+{
+	if (i < t->in->nlines)
+		return &t->line[i];
+	return i == UNALLOCATED(t->in) ? t->unallocated : t->system;
+}
+
+static bool is_by_counters(const struct split_input *in, size_t sharer)
+{
+	return in->by_counters && (sharer >= in->nlines || in->line[sharer].by_counters);
+}
+
+/* Shares TOTAL of part P by t->weight; without any weight all of it goes to OTHERWISE. */
+static void share_out(struct tick *t, const struct split_part *p, uint64_t total, bool is_static,
+		      size_t otherwise)
+{
+	size_t n = SHARERS(t->in);
+	uint64_t rest;
+	size_t i;
+
+	if (!total)
+		return;
+	rest = apportion(total, t->weight, n, t->share);
+	t->share[otherwise] += rest;
+	for (i = 0; i < n; i++) {
+		struct split_share *s = sharer(t, i);
+
+		s->total_uj[p->domain] += t->share[i];
+		s->source_uj[p->source] += t->share[i];
+		if (is_static)
+			s->static_uj[p->domain] += t->share[i];
+		else if (p->domain == DOMAIN_CPU && is_by_counters(t->in, i))
+			s->by_counters_uj += t->share[i];
+	}
+}
+
+static uint64_t static_energy(const struct split_input *in, const struct split_part *p)
+{
+	uint64_t window_ns = in->until_ns - in->from_ns;
+	uint64_t ns = p->idle_ns > window_ns ? p->idle_ns : window_ns;
+	u128 idle = (u128)p->idle_mw * ns / MW_NS_PER_UJ;
+
+	return idle < p->measured_uj ? (uint64_t)idle : p->measured_uj;
+}
+
+/* --- activity ---------------------------------------------------------------------------- */
+
+static u128 weight_on(const uint64_t cpu_weight[SOCKETS_MAX], unsigned int unit)
+{
+	u128 sum = 0;
+	unsigned int i;
+
+	if (unit < SPLIT_ALL_SOCKETS)
+		return cpu_weight[unit];
+	for (i = 0; i < SOCKETS_MAX; i++)
+		sum += cpu_weight[i];
+	return sum;
+}
+
+static uint64_t cut(u128 weight)
+{
+	return weight >> 64 ? UINT64_MAX : (uint64_t)weight;
+}
+
+/* What the lines leave of the node's; 0 when they say more than the node. */
+static uint64_t rest_of(u128 node, u128 lines)
+{
+	return lines < node ? cut(node - lines) : 0;
+}
+
+static void cpu_weights(struct tick *t, unsigned int unit)
+{
+	const struct split_input *in = t->in;
+	u128 lines = 0;
+	size_t i;
+
+	for (i = 0; i < in->nlines; i++) {
+		const struct split_line *line = &in->line[i];
+		u128 w = line->busy_ns ? weight_on(line->cpu_weight, unit) : 0;
+
+		t->weight[i] = cut(w);
+		lines += w;
+	}
+	t->weight[UNALLOCATED(in)] = 0;
+	t->weight[SYSTEM(in)] = rest_of(weight_on(in->cpu_weight, unit), lines);
+}
+
+/* What is used of memory is taken to be where the CPUs are that use it, as Linux puts it. */
+static uint64_t memory_on(const struct split_input *in, const struct split_alloc *holder,
+			  const uint64_t cpu_weight[SOCKETS_MAX], uint64_t mem_weight,
+			  unsigned int unit)
+{
+	u128 all = weight_on(cpu_weight, SPLIT_ALL_SOCKETS);
+
+	if (unit >= SPLIT_ALL_SOCKETS)
+		return mem_weight;
+	return all ? wide_fraction(mem_weight, cpu_weight[unit], all)
+		   : split_on_socket(in, holder, unit, mem_weight);
+}
+
+static void memory_weights(struct tick *t, unsigned int unit)
+{
+	const struct split_input *in = t->in;
+	u128 lines_cpu[SOCKETS_MAX] = { 0 };
+	uint64_t system_cpu[SOCKETS_MAX];
+	u128 lines = 0;
+	unsigned int s;
+	size_t i;
+
+	for (i = 0; i < in->nlines; i++) {
+		const struct split_line *line = &in->line[i];
+
+		t->weight[i] = 0;
+		if (!line->busy_ns)
+			continue;
+		t->weight[i] = memory_on(in, &line->alloc, line->cpu_weight, line->mem_weight, unit);
+		lines += line->mem_weight;
+		for (s = 0; s < SOCKETS_MAX; s++)
+			lines_cpu[s] += line->cpu_weight[s];
+	}
+	for (s = 0; s < SOCKETS_MAX; s++)
+		system_cpu[s] = rest_of(in->cpu_weight[s], lines_cpu[s]);
+	t->weight[UNALLOCATED(in)] = 0;
+	t->weight[SYSTEM(in)] = memory_on(in, &in->node, system_cpu,
+					  rest_of(in->mem_weight, lines), unit);
+}
+
+/* Dynamic energy as a weight for the rest of the node: in proportion to what t->weight gives. */
+static void note_dynamic(struct tick *t, uint64_t total_uj, size_t otherwise)
+{
+	uint64_t fine = total_uj < ENERGY_WEIGHT_MAX >> ENERGY_WEIGHT_SHIFT ?
+				total_uj << ENERGY_WEIGHT_SHIFT :
+				ENERGY_WEIGHT_MAX;
+	u128 sum = 0;
+	size_t i;
+
+	for (i = 0; i < SHARERS(t->in); i++)
+		sum += t->weight[i];
+	if (!sum) {
+		t->dynamic[otherwise] += fine;
+		return;
+	}
+	for (i = 0; i < SHARERS(t->in); i++)
+		t->dynamic[i] += wide_fraction(fine, t->weight[i], sum);
+}
+
+/* By the dynamic energy of the other parts, by CPU activity when there is none. */
+static void rest_weights(struct tick *t)
+{
+	size_t n = SHARERS(t->in);
+	uint64_t any = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		any |= t->dynamic[i];
+	if (any)
+		memcpy(t->weight, t->dynamic, n * sizeof(*t->weight));
+	else
+		cpu_weights(t, SPLIT_ALL_SOCKETS);
+}
+
+/* --- the tick ---------------------------------------------------------------------------- */
+
+/* The socket that P is of. */
+static unsigned int socket_of(const struct split_input *in, const struct split_part *p)
+{
+	unsigned int same = 0;
+	size_t i;
+
+	for (i = 0; i < in->nparts; i++)
+		same += in->part[i].domain == p->domain;
+	if (same == 1 || p->unit >= SOCKETS_MAX || !in->node.socket_cpus[p->unit])
+		return SPLIT_ALL_SOCKETS;
+	return p->unit;
+}
+
+static struct split_resource resource_of(const struct split_input *in, const struct split_part *p)
+{
+	struct split_resource r = { SPLIT_CPUS, SPLIT_ALL_SOCKETS };
+
+	switch ((enum domain)p->domain) {
+	case DOMAIN_CPU:
+		r.unit = socket_of(in, p);
+		break;
+	case DOMAIN_DRAM:
+		r.kind = in->node.mem_mb ? SPLIT_MEMORY : SPLIT_CPUS;
+		r.unit = socket_of(in, p);
+		break;
+	case DOMAIN_GPU:
+		r.kind = SPLIT_GPU;
+		r.unit = p->unit < GPUS_MAX ? p->unit : GPUS_MAX - 1;
+		break;
+	case DOMAIN_OTHER:
+	case DOMAIN_N:
+		break;
+	}
+	return r;
+}
+
+static void split_part(struct tick *t, const struct split_part *p)
+{
+	const struct split_input *in = t->in;
+	struct split_resource r = resource_of(in, p);
+	uint64_t static_uj = static_energy(in, p);
+	uint64_t dynamic_uj = p->measured_uj - static_uj;
+	size_t otherwise = r.kind == SPLIT_GPU ? UNALLOCATED(in) : SYSTEM(in);
+
+	if (!p->measured_uj)
+		return;
+	split_static_weights(in, r, t->claims, t->weight);
+	t->weight[SYSTEM(in)] = 0;
+	share_out(t, p, static_uj, /* is_static= */ true, UNALLOCATED(in));
+	if (!dynamic_uj)
+		return;
+	if (p->domain == DOMAIN_CPU)
+		cpu_weights(t, r.unit);
+	else if (p->domain == DOMAIN_DRAM)
+		memory_weights(t, r.unit);
+	else if (p->domain == DOMAIN_OTHER)
+		rest_weights(t);
+	share_out(t, p, dynamic_uj, /* is_static= */ false, otherwise);
+	if (p->domain != DOMAIN_OTHER)
+		note_dynamic(t, dynamic_uj, otherwise);
+}
+
+static bool is_sound(const struct split_input *in)
+{
+	size_t i;
+
+	if (in->from_ns >= in->until_ns)
+		return false;
+	for (i = 0; i < in->nlines; i++)
+		if (in->line[i].job >= in->njobs)
+			return false;
+	for (i = 0; i < in->nparts; i++)
+		if (in->part[i].domain >= DOMAIN_N || in->part[i].source >= SOURCE_N)
+			return false;
+	return true;
+}
+
+int split_tick(const struct split_input *in, void *work, struct split_share *line,
+	       struct split_share *unallocated, struct split_share *system)
+{
+	struct tick t = { in, line, unallocated, system, .weight = work };
+	size_t i;
+
+	if (!is_sound(in))
+		return -EINVAL;
+	t.share = t.weight + SHARERS(in);
+	t.dynamic = t.share + SHARERS(in);
+	t.claims = t.dynamic + SHARERS(in);
+	for (i = 0; i < SHARERS(in); i++)
+		memset(sharer(&t, i), 0, sizeof(struct split_share));
+	memset(t.dynamic, 0, SHARERS(in) * sizeof(*t.dynamic));
+	for (i = 0; i < in->nparts; i++)
+		if (in->part[i].domain != DOMAIN_OTHER)
+			split_part(&t, &in->part[i]);
+	for (i = 0; i < in->nparts; i++)
+		if (in->part[i].domain == DOMAIN_OTHER)
+			split_part(&t, &in->part[i]);
+	return 0;
+}

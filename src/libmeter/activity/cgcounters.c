@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libmeter/activity/cgcounters.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "src/libutil/muldiv.h"
+
+#define MAX_FDS 16384
+
+struct cgcounters {
+	const struct pmu_ops *ops;
+	void *ctx;
+	enum event event[EVENT_N]; /* those there are, in the order of a group */
+	unsigned int nevents;
+	unsigned int fds, max_fds;
+};
+
+struct cgcounters_set {
+	struct cgcounters *c;
+	int cgroup; /* kept for CPUs that come back; -1: everything */
+	size_t ncpus;
+	struct cgcounters_cpu cpu[];
+};
+
+/* --- the machine ------------------------------------------------------------------------ */
+
+unsigned int cgcounters_max_fds(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 2 > MAX_FDS)
+		return MAX_FDS;
+	return (unsigned int)(limit.rlim_cur / 2);
+}
+
+static int create_failed(int rc, struct errmsg *err)
+{
+	if (rc == -EACCES || rc == -EPERM)
+		return errmsg_errno(err, -EACCES, "hardware counters");
+	if (rc == -ENOENT || rc == -EOPNOTSUPP || rc == -ENOSYS || rc == -ENODEV)
+		return errmsg_set(err, -ENODEV, "this machine shows no hardware counters");
+	return errmsg_errno(err, rc, "hardware counters");
+}
+
+int cgcounters_create(const struct pmu_ops *ops, void *ctx, uint32_t cpu, unsigned int max_fds,
+		      struct cgcounters **ret, struct errmsg *err)
+{
+	int leader = ops->open(ctx, -1, cpu, EVENT_CYCLES, -1);
+	struct cgcounters *c;
+	unsigned int e;
+
+	if (leader < 0)
+		return create_failed(leader, err);
+	c = calloc(1, sizeof(*c));
+	if (!c) {
+		ops->close(ctx, leader);
+		return errmsg_errno(err, -ENOMEM, "hardware counters");
+	}
+	*c = (struct cgcounters){ .ops = ops, .ctx = ctx, .max_fds = max_fds };
+	c->event[c->nevents++] = EVENT_CYCLES;
+	for (e = EVENT_CYCLES + 1; e < EVENT_N; e++) {
+		int handle = ops->open(ctx, -1, cpu, (enum event)e, leader);
+
+		if (handle < 0)
+			continue;
+		c->event[c->nevents++] = (enum event)e;
+		ops->close(ctx, handle);
+	}
+	ops->close(ctx, leader);
+	*ret = c;
+	return 0;
+}
+
+void cgcounters_destroy(struct cgcounters *c)
+{
+	free(c);
+}
+
+bool cgcounters_has(const struct cgcounters *c, enum event e)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nevents; i++)
+		if (c->event[i] == e)
+			return true;
+	return false;
+}
+
+/* --- one CPU ---------------------------------------------------------------------------- */
+
+static void close_cpu(struct cgcounters_set *set, struct cgcounters_cpu *cpu)
+{
+	struct cgcounters *c = set->c;
+	unsigned int i = c->nevents;
+
+	while (i--) { /* the leader last: its group would fall apart */
+		if (cpu->handle[i] < 0)
+			continue;
+		c->ops->close(c->ctx, cpu->handle[i]);
+		cpu->handle[i] = -1;
+		c->fds--;
+	}
+}
+
+static int open_handles(struct cgcounters_set *set, struct cgcounters_cpu *cpu)
+{
+	struct cgcounters *c = set->c;
+	unsigned int i;
+
+	if (c->fds + c->nevents > c->max_fds)
+		return -EMFILE;
+	for (i = 0; i < c->nevents; i++) {
+		int leader = i ? cpu->handle[0] : -1;
+		int handle = c->ops->open(c->ctx, set->cgroup, cpu->cpu, c->event[i], leader);
+
+		if (handle < 0)
+			return handle;
+		cpu->handle[i] = handle;
+		c->fds++;
+	}
+	return 0;
+}
+
+static int read_cpu(const struct cgcounters_set *set, const struct cgcounters_cpu *cpu,
+		    struct pmu_reading *ret)
+{
+	const struct cgcounters *c = set->c;
+	int rc = c->ops->read(c->ctx, cpu->handle[0], ret);
+
+	return rc < 0 ? rc : ret->nr == c->nevents ? 0 : -EIO;
+}
+
+static int open_cpu(struct cgcounters_set *set, struct cgcounters_cpu *cpu)
+{
+	int rc = open_handles(set, cpu);
+
+	if (rc == 0)
+		rc = read_cpu(set, cpu, &cpu->base);
+	if (rc < 0)
+		close_cpu(set, cpu);
+	return rc;
+}
+
+/*
+ * Counted in a part of the interval, as if it had been counted in all of it. By the ratio of this
+ * interval, not of the whole time: it changes when a user profiles. False: others had the counters
+ * in all of it; that must not look like having done nothing.
+ */
+static bool count(const struct cgcounters *c, struct cgcounters_cpu *cpu,
+		  const struct pmu_reading *now)
+{
+	uint64_t enabled_ns = now->enabled_ns - cpu->base.enabled_ns;
+	uint64_t running_ns = now->running_ns - cpu->base.running_ns;
+	bool went_back = now->enabled_ns < cpu->base.enabled_ns ||
+			 now->running_ns < cpu->base.running_ns;
+	unsigned int i;
+
+	for (i = 0; i < c->nevents && running_ns && !went_back; i++)
+		if (now->value[i] > cpu->base.value[i])
+			cpu->events[c->event[i]] = muldiv(now->value[i] - cpu->base.value[i],
+							  enabled_ns, running_ns);
+	cpu->base = *now;
+	return !went_back && (running_ns || !enabled_ns);
+}
+
+/* --- sets ------------------------------------------------------------------------------- */
+
+static int open_cpus(struct cgcounters_set *set)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < set->ncpus; i++) {
+		int rc = open_cpu(set, &set->cpu[i]);
+
+		set->cpu[i].is_lost = rc < 0;
+		if (rc < 0 && rc != -ENODEV && rc != -ENXIO)
+			return rc;
+		any |= rc == 0;
+	}
+	return any ? 0 : -ENODEV;
+}
+
+int cgcounters_open(struct cgcounters *c, const char *v2, const char *v1, const uint32_t *cpu,
+		    size_t n, struct cgcounters_set **ret)
+{
+	struct cgcounters_set *set = calloc(1, sizeof(*set) + n * sizeof(set->cpu[0]));
+	unsigned int e;
+	size_t i;
+	int rc = 0;
+
+	if (!set)
+		return -ENOMEM;
+	set->c = c;
+	set->cgroup = -1;
+	set->ncpus = n;
+	for (i = 0; i < n; i++) {
+		set->cpu[i].cpu = cpu[i];
+		for (e = 0; e < EVENT_N; e++)
+			set->cpu[i].handle[e] = -1;
+	}
+	if (v2 || v1) {
+		rc = c->ops->cgroup(c->ctx, v2 ? v2 : "", v1 ? v1 : "");
+		set->cgroup = rc;
+		c->fds += rc >= 0;
+	}
+	if (rc >= 0)
+		rc = open_cpus(set);
+	if (rc < 0) {
+		cgcounters_close(set);
+		return rc;
+	}
+	*ret = set;
+	return 0;
+}
+
+void cgcounters_close(struct cgcounters_set *set)
+{
+	size_t i;
+
+	if (!set)
+		return;
+	for (i = 0; i < set->ncpus; i++)
+		close_cpu(set, &set->cpu[i]);
+	if (set->cgroup >= 0) {
+		set->c->ops->close(set->c->ctx, set->cgroup);
+		set->c->fds--;
+	}
+	free(set);
+}
+
+const struct cgcounters_cpu *cgcounters_read(struct cgcounters_set *set, const bool *busy)
+{
+	size_t i;
+
+	for (i = 0; i < set->ncpus; i++) {
+		struct cgcounters_cpu *cpu = &set->cpu[i];
+		struct pmu_reading now = { 0 };
+
+		memset(cpu->events, 0, sizeof(cpu->events));
+		if (busy && !busy[cpu->cpu])
+			continue;
+		cpu->is_lost = true;
+		if (cpu->handle[0] < 0) {
+			(void)open_cpu(set, cpu); /* busy again: it counts from here on */
+		} else if (read_cpu(set, cpu, &now) < 0) {
+			close_cpu(set, cpu);
+		} else {
+			cpu->is_lost = !count(set->c, cpu, &now);
+		}
+	}
+	return set->cpu;
+}
+
+size_t cgcounters_ncpus(const struct cgcounters_set *set)
+{
+	return set->ncpus;
+}

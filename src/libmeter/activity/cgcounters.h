@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cgcounters.h - hardware counters by cgroup and CPU: what a step did on each CPU it may use, and
+ * what everybody did. Nothing is attached to a process, so nothing is missed of one that is short.
+ */
+#ifndef CEEMS_CGCOUNTERS_H
+#define CEEMS_CGCOUNTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/libmeter/activity/pmu.h"
+#include "src/libutil/errmsg.h"
+
+/* Which counters there are and how many more may be opened. */
+struct cgcounters;
+
+/*
+ * Tries the counters of CPU. MAX_FDS bounds what all sets together hold open. -ENODEV: this machine
+ * has no cycle counter, with the reason; -EACCES: we may not use it. Instructions and misses may be
+ * missing: cgcounters_has().
+ */
+int cgcounters_create(const struct pmu_ops *ops, void *ctx, uint32_t cpu, unsigned int max_fds,
+		      struct cgcounters **ret, struct errmsg *err);
+/* After all of its sets. NULL: no-op. */
+void cgcounters_destroy(struct cgcounters *c);
+bool cgcounters_has(const struct cgcounters *c, enum event e);
+
+/*
+ * What a process may spend on counters: half of its descriptors, as the other half is for what it
+ * is there for, and not more than 16,384, as each is a kilobyte of kernel memory and more.
+ */
+unsigned int cgcounters_max_fds(void);
+
+/* The counters of one cgroup, or of everything. */
+struct cgcounters_set;
+
+struct cgcounters_cpu {
+	uint32_t cpu;
+	bool is_lost;		  /* it did not count: it is or was offline, or others had the counters */
+	uint64_t events[EVENT_N]; /* since the reading before, scaled to all of that time */
+	/* cgcounters' own: */
+	int handle[EVENT_N];
+	struct pmu_reading base;
+};
+
+/*
+ * Opens the counters of the step at V2 or V1 (paths as /proc/PID/cgroup shows them; both NULL: of
+ * everything) on CPU[n]. Those that are offline are left out until they are back. -ENOENT: the step
+ * has no cgroup for it; -EMFILE: MAX_FDS or the process's limit is reached; -ENODEV: none of the
+ * CPUs is online. A set is whole or not there: shares of half the CPUs would be wrong.
+ */
+int cgcounters_open(struct cgcounters *c, const char *v2, const char *v1, const uint32_t *cpu,
+		    size_t n, struct cgcounters_set **ret);
+void cgcounters_close(struct cgcounters_set *set);
+
+/*
+ * Reads the CPUs that were busy (BUSY by number, NULL: all), as reading an idle CPU's counter wakes
+ * it up; what the others counted comes with their next reading. The result is the set's, of
+ * cgcounters_ncpus() entries, until the next call. Also after the cgroup is gone.
+ */
+const struct cgcounters_cpu *cgcounters_read(struct cgcounters_set *set, const bool *busy);
+size_t cgcounters_ncpus(const struct cgcounters_set *set);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libmeter/activity/cpuset.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "src/libmeter/activity/cgmount.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/parse.h"
+#include "src/libutil/util.h"
+
+/* "3" or "0-3", without what follows. */
+static int parse_range(const char *s, size_t len, uint64_t *ret_from, uint64_t *ret_to)
+{
+	const char *dash = memchr(s, '-', len);
+	size_t head = dash ? (size_t)(dash - s) : len;
+	int rc = parse_u64_n(s, head, ret_from);
+
+	if (rc < 0)
+		return rc;
+	if (!dash) {
+		*ret_to = *ret_from;
+		return 0;
+	}
+	rc = parse_u64_n(dash + 1, len - head - 1, ret_to);
+	return rc < 0 ? rc : *ret_to < *ret_from ? -EINVAL : 0;
+}
+
+int cpuset_parse(const char *text, uint32_t ncpus, uint32_t *ret, size_t *ret_n)
+{
+	uint64_t next = 0; /* the kernel writes them in order, each once */
+	size_t n = 0;
+
+	while (*text && *text != '\n') {
+		size_t len = strcspn(text, ",\n");
+		uint64_t from, to;
+
+		if (parse_range(text, len, &from, &to) < 0 || from < next)
+			return -EINVAL;
+		for (next = from; next <= to && next < ncpus; next++)
+			ret[n++] = (uint32_t)next;
+		next = to == UINT64_MAX ? to : to + 1;
+		text += len;
+		text += *text == ',';
+	}
+	*ret_n = n;
+	return 0;
+}
+
+/* Slurm's v2 plugin keeps the tasks in a folder of the step, and limits that one only. */
+static int open_cpuset(const char *v2, const char *v1)
+{
+	static const struct {
+		const char *controller, *file;
+	} t[] = {
+		{ NULL, "user/cpuset.cpus.effective" },
+		{ NULL, "cpuset.cpus.effective" },
+		{ "cpuset", "cpuset.effective_cpus" },
+		{ "cpuset", "cpuset.cpus" },
+	};
+	int fd = -ENOENT;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t) && fd < 0; i++)
+		fd = cgmount_open_step(t[i].controller, t[i].controller ? v1 : v2, t[i].file);
+	return fd;
+}
+
+int cpuset_of_step(const char *v2, const char *v1, uint32_t ncpus, uint32_t *ret,
+		   size_t *ret_n)
+{
+	_cleanup_close_ int fd = open_cpuset(v2, v1);
+	char buf[4096];
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = fileio_pread_all(fd, buf, sizeof(buf));
+	if (n < 0)
+		return (int)n;
+	return cpuset_parse(buf, ncpus, ret, ret_n);
+}

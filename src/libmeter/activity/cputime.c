@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libmeter/activity/cputime.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "src/libmeter/activity/cgmount.h"
+#include "src/libmeter/activity/cputime_procs.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/parse.h"
+
+struct cputime {
+	int fd;			     /* cpu.stat, cpuacct.usage or the folder */
+	bool is_v2;		     /* of cpu.stat */
+	struct cputime_procs *procs; /* else NULL */
+	uint64_t last_ns;
+};
+
+int cputime_parse_cpu_stat(const char *text, uint64_t *ret_ns)
+{
+	static const char key[] = "usage_usec ";
+	const char *p;
+	uint64_t us;
+	int rc;
+
+	p = !strncmp(text, key, sizeof(key) - 1) ? text : strstr(text, "\nusage_usec ");
+	if (!p)
+		return -EINVAL;
+	p = strchr(p, ' ') + 1;
+	rc = parse_u64_n(p, strcspn(p, "\n"), &us);
+	if (rc < 0)
+		return rc;
+	return __builtin_mul_overflow(us, 1000, ret_ns) ? -ERANGE : 0;
+}
+
+static int read_cpu_stat(int fd, uint64_t *ret_ns)
+{
+	char buf[2048];
+	ssize_t n = fileio_pread_all(fd, buf, sizeof(buf));
+
+	return n < 0 ? (int)n : cputime_parse_cpu_stat(buf, ret_ns);
+}
+
+int cputime_read(struct cputime *c, uint64_t *ret_busy_ns)
+{
+	uint64_t ns = 0;
+	int rc;
+
+	if (c->procs)
+		rc = cputime_procs_read(c->procs, &ns);
+	else if (c->is_v2)
+		rc = read_cpu_stat(c->fd, &ns);
+	else
+		rc = fileio_pread_u64(c->fd, &ns);
+	if (rc < 0)
+		return rc;
+	if (ns > c->last_ns)
+		c->last_ns = ns;
+	*ret_busy_ns = c->last_ns;
+	return 0;
+}
+
+/* Takes FD over; whether it can be read decides, not whether it could be opened. */
+static int try_fd(struct cputime *c, int fd, bool is_v2, bool is_folder)
+{
+	uint64_t ns;
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	c->fd = fd;
+	c->is_v2 = is_v2;
+	rc = is_folder ? cputime_procs_create(fd, /* root= */ 0, &c->procs) : 0;
+	if (rc == 0)
+		rc = cputime_read(c, &ns);
+	if (rc == 0)
+		return 0;
+	cputime_procs_destroy(c->procs);
+	c->procs = NULL;
+	c->fd = -1;
+	c->last_ns = 0;
+	(void)close(fd);
+	return rc;
+}
+
+int cputime_open(const char *v2, const char *cpuacct, const char *freezer,
+		 struct cputime **ret, struct errmsg *err)
+{
+	struct cputime *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return errmsg_set(err, -ENOMEM, "CPU time: out of memory");
+	c->fd = -1;
+	if (try_fd(c, cgmount_open_step(NULL, v2, "cpu.stat"), true, false) < 0 &&
+	    try_fd(c, cgmount_open_step("cpuacct", cpuacct, "cpuacct.usage"), false,
+		   false) < 0 &&
+	    try_fd(c, cgmount_open_step("freezer", freezer, "."), false, true) < 0 &&
+	    try_fd(c, cgmount_open_step(NULL, v2, "."), true, true) < 0) {
+		cputime_close(c);
+		return errmsg_set(err, -ENOENT,
+				  "no cgroup to read CPU time from (v2 '%s', cpuacct "
+				  "'%s', freezer '%s')",
+				  v2 ? v2 : "", cpuacct ? cpuacct : "",
+				  freezer ? freezer : "");
+	}
+	*ret = c;
+	return 0;
+}
+
+int cputime_open_tree(pid_t root, struct cputime **ret, struct errmsg *err)
+{
+	struct cputime *c = calloc(1, sizeof(*c));
+	uint64_t ns;
+	int rc;
+
+	if (!c)
+		return errmsg_set(err, -ENOMEM, "CPU time: out of memory");
+	c->fd = -1;
+	rc = cputime_procs_create(/* folder_fd= */ -1, root, &c->procs);
+	if (rc == 0)
+		rc = cputime_read(c, &ns);
+	if (rc < 0) {
+		cputime_close(c);
+		return errmsg_errno(err, rc, "CPU time of the processes below %d", (int)root);
+	}
+	*ret = c;
+	return 0;
+}
+
+void cputime_close(struct cputime *c)
+{
+	if (!c)
+		return;
+	cputime_procs_destroy(c->procs);
+	if (c->fd >= 0)
+		(void)close(c->fd);
+	free(c);
+}
+
+int cputime_find_cgroups(pid_t pid, char *v2, char *cpuacct, char *freezer, size_t size)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[64];
+
+	if (!size)
+		return -EINVAL;
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	return cgmount_step_paths(f, v2, cpuacct, freezer, size);
+}
+
+/* "cpu  user nice system idle iowait irq softirq steal guest guest_nice", in clock ticks.
+ */
+static int parse_cpu_line(const char *line, uint64_t *ret_ticks)
+{
+	uint64_t sum = 0;
+	int i;
+
+	line += strcspn(line, " ");
+	for (i = 0; i < 7; i++) {
+		uint64_t v;
+		size_t len;
+		int rc;
+
+		line += strspn(line, " ");
+		len = strcspn(line, " \n");
+		rc = parse_u64_n(line, len, &v);
+		if (rc < 0)
+			return rc;
+		line += len;
+		if (i != 3 && i != 4) /* guests' time is in user and nice already */
+			sum += v;
+	}
+	*ret_ticks = sum;
+	return 0;
+}
+
+static uint64_t ticks_to_ns(uint64_t ticks)
+{
+	long hz = sysconf(_SC_CLK_TCK);
+
+	return ticks * (NSEC_PER_SEC / (hz > 0 ? (uint64_t)hz : 100));
+}
+
+/* "cpu12 ..." */
+static void take_cpu(const char *line, uint64_t *cpu_ns, size_t max)
+{
+	uint64_t ticks;
+	uint64_t cpu;
+
+	if (parse_u64_n(line + 3, strcspn(line + 3, " "), &cpu) == 0 && cpu < max &&
+	    parse_cpu_line(line, &ticks) == 0)
+		cpu_ns[cpu] = ticks_to_ns(ticks);
+}
+
+/*
+ * The kernel counts here in clock ticks, 10 ms, and rounds each of the fields of all
+ * CPUs; a step's own time has nanoseconds. So within a tick the steps may have used more
+ * than the node: whoever splits (split.h) has to take that. Only the head of the file is
+ * read, as the line of interrupts behind it has a number per interrupt.
+ */
+int cputime_cpus(int proc_stat_fd, uint64_t *cpu_ns, size_t max, uint64_t *ret_busy_ns,
+		 uint32_t *ret_cpus)
+{
+	uint64_t ticks = 0;
+	uint32_t cpus = 0;
+	bool has_sum = false;
+	char buf[4096];
+	size_t used = 0;
+	off_t at = 0;
+
+	for (;;) {
+		ssize_t n = pread(proc_stat_fd, buf + used, sizeof(buf) - used, at);
+		char *line = buf;
+		char *end;
+		int rc;
+
+		if (n < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		used += (size_t)n;
+		at += n;
+		while ((end = memchr(line, '\n', used - (size_t)(line - buf)))) {
+			*end = '\0';
+			if (strncmp(line, "cpu", 3) != 0)
+				goto out;
+			if (line[3] == ' ') {
+				rc = parse_cpu_line(line, &ticks);
+				if (rc < 0)
+					return rc;
+				has_sum = true;
+			} else {
+				take_cpu(line, cpu_ns, max);
+				cpus++;
+			}
+			line = end + 1;
+		}
+		used -= (size_t)(line - buf);
+		memmove(buf, line, used);
+		if (!n)
+			break;
+		if (used >= 3 && strncmp(buf, "cpu", 3) != 0)
+			break; /* the line of interrupts, which need not fit */
+		if (used == sizeof(buf))
+			return -EINVAL;
+	}
+out:
+	if (!has_sum || !cpus)
+		return -EINVAL;
+	*ret_busy_ns = ticks_to_ns(ticks);
+	*ret_cpus = cpus;
+	return 0;
+}
+
+int cputime_node(int proc_stat_fd, uint64_t *ret_busy_ns, uint32_t *ret_cpus)
+{
+	return cputime_cpus(proc_stat_fd, NULL, 0, ret_busy_ns, ret_cpus);
+}

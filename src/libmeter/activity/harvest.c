@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libmeter/activity/harvest.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "src/libmeter/activity/bpfsys.h"
+#include "src/libutil/util.h"
+
+/* Tasks that end while the living are listed are in neither list; so often it is tried again. */
+#define READS_MAX 3
+#define LIST_CHUNK 64
+
+struct harvest {
+	uint32_t slot;
+	uint32_t features;
+	struct probes *probes;
+	int rows; /* borrowed from them */
+	/* what the last harvest_read() put into the figures */
+	uint64_t put[METRIC_N];
+	bool has_put[METRIC_N];
+};
+
+int harvest_open(struct probes *p, uint32_t slot, struct harvest **ret)
+{
+	struct harvest *h = calloc(1, sizeof(*h));
+	int rc;
+
+	if (!h)
+		return -ENOMEM;
+	h->slot = slot;
+	h->probes = p;
+	h->features = probes_features(p);
+	rc = probes_map(p, "task_rows", &h->rows);
+	if (rc < 0) {
+		harvest_close(h);
+		return rc;
+	}
+	*ret = h;
+	return 0;
+}
+
+void harvest_close(struct harvest *h)
+{
+	free(h);
+}
+
+/* --- adding up ---------------------------------------------------------------------------- */
+
+static void add_counters(struct probes_task_counters *to, const struct probes_task_counters *c)
+{
+	to->rchar += c->rchar;
+	to->wchar += c->wchar;
+	to->syscr += c->syscr;
+	to->syscw += c->syscw;
+	to->read_bytes += c->read_bytes;
+	to->write_bytes += c->write_bytes;
+	to->run_ns += c->run_ns;
+	to->delay_ns += c->delay_ns;
+	to->life_ns += c->life_ns;
+	to->voluntary += c->voluntary;
+	to->involuntary += c->involuntary;
+	to->minor_faults += c->minor_faults;
+	to->major_faults += c->major_faults;
+	to->migrations += c->migrations;
+	to->tasks += c->tasks;
+}
+
+static int add_living(const struct harvest *h, struct probes_task_counters *sum)
+{
+	struct probes_living one[LIST_CHUNK];
+	_cleanup_close_ int fd = -1;
+	size_t i, used = 0;
+	ssize_t n;
+	int living;
+	int rc = probes_program(h->probes, "living", &living); /* most steps are empty when they are read */
+
+	if (rc == 0)
+		rc = bpfsys_iterate(living, /* map_fd= */ -1, &fd);
+	if (rc < 0)
+		return rc;
+	/* -EAGAIN: the kernel looked at a million tasks in one call, and none was ours */
+	while ((n = read(fd, (char *)one + used, sizeof(one) - used)) != 0) {
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		used += n > 0 ? (size_t)n : 0;
+		for (i = 0; i < used / sizeof(*one); i++)
+			if (one[i].slot == h->slot)
+				add_counters(sum, &one[i].c);
+		used %= sizeof(*one);
+		memmove(one, &one[i], used); /* what the read cut in two */
+	}
+	return used ? -EIO : 0;
+}
+
+/*
+ * First the row, then the list, or a task that exits in between would count twice. In this order it
+ * is missed, which the row's growth shows.
+ */
+static int read_counters(const struct harvest *h, bool is_empty, struct probes_task_counters *ret)
+{
+	struct probes_task_row row, after;
+	int attempt;
+	int rc;
+
+	rc = bpfsys_lookup(h->rows, &h->slot, &row);
+	for (attempt = 0; rc == 0; attempt++) {
+		*ret = row.ended;
+		if (is_empty)
+			return 0;
+		rc = add_living(h, ret);
+		if (rc == 0)
+			rc = bpfsys_lookup(h->rows, &h->slot, &after);
+		if (rc < 0 || attempt == READS_MAX - 1 || after.ended.tasks == row.ended.tasks)
+			return rc;
+		row = after;
+	}
+	return rc;
+}
+
+/* --- figures ------------------------------------------------------------------------------ */
+
+static void put(struct harvest *h, struct figures *f, enum metric m, uint64_t value)
+{
+	if (figures_has(f, m) && !(h->has_put[m] && h->put[m] == f->value[m]))
+		return;
+	figures_set(f, m, value);
+	h->put[m] = value;
+	h->has_put[m] = true;
+}
+
+/* Of what a task lived: neither running nor waiting for a CPU. Their clocks are not quite the same. */
+static uint64_t off_cpu(const struct probes_task_counters *c)
+{
+	uint64_t on = c->run_ns + c->delay_ns;
+
+	return c->life_ns > on ? c->life_ns - on : 0;
+}
+
+int harvest_read(struct harvest *h, bool is_empty, struct figures *f)
+{
+	struct probes_task_counters c;
+	int rc = read_counters(h, is_empty, &c);
+
+	if (rc < 0)
+		return rc;
+	if (h->features & PROBES_HAS_CHARS) {
+		put(h, f, METRIC_IO_READ_BYTES, c.rchar);
+		put(h, f, METRIC_IO_WRITE_BYTES, c.wchar);
+		put(h, f, METRIC_IO_READ_CALLS, c.syscr);
+		put(h, f, METRIC_IO_WRITE_CALLS, c.syscw);
+	}
+	if (h->features & PROBES_HAS_STORAGE) {
+		put(h, f, METRIC_STORAGE_READ_BYTES, c.read_bytes);
+		put(h, f, METRIC_STORAGE_WRITE_BYTES, c.write_bytes);
+	}
+	if (h->features & PROBES_HAS_RUN_DELAY) {
+		put(h, f, METRIC_RUN_DELAY, c.delay_ns);
+		put(h, f, METRIC_OFF_CPU, off_cpu(&c));
+	}
+	put(h, f, METRIC_CPU_TIME, c.run_ns);
+	put(h, f, METRIC_CONTEXT_SWITCHES, c.voluntary + c.involuntary);
+	put(h, f, METRIC_PAGE_FAULTS, c.minor_faults + c.major_faults);
+	put(h, f, METRIC_CPU_MIGRATIONS, c.migrations);
+	harvest_miss(f, REASON_NO_BPF); /* what this kernel does not count */
+	return 0;
+}
+
+void harvest_miss(struct figures *f, enum metric_reason reason)
+{
+	static const enum metric ours[] = {
+		METRIC_IO_READ_BYTES,	   METRIC_IO_WRITE_BYTES,     METRIC_IO_READ_CALLS,
+		METRIC_IO_WRITE_CALLS,	   METRIC_STORAGE_READ_BYTES, METRIC_STORAGE_WRITE_BYTES,
+		METRIC_CPU_TIME,	   METRIC_CONTEXT_SWITCHES,   METRIC_PAGE_FAULTS,
+		METRIC_CPU_MIGRATIONS,	   METRIC_RUN_DELAY,	      METRIC_OFF_CPU,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ours); i++)
+		if (!figures_has(f, ours[i]))
+			figures_miss(f, ours[i], reason);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * harvest.h - what the kernel counted for the tasks of a step: rows of those that ended, an iterator for
+ * the living. Its sister for sockets is tcpcount.h.
+ */
+#ifndef CEEMS_HARVEST_H
+#define CEEMS_HARVEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/libcore/metric.h"
+#include "src/libmeter/activity/probes.h"
+
+struct harvest;
+
+/*
+ * Of SLOT as registered, while somebody holds PROBES_TASKS; P is borrowed until harvest_close().
+ * -ENOENT: its map or program is not there; -ENOMEM.
+ */
+int harvest_open(struct probes *p, uint32_t slot, struct harvest **ret);
+
+/*
+ * Ended and living tasks since probes_register(): io, cpu_time, switches, faults, migrations, run_delay,
+ * off_cpu. A value there already that did not come through this handle stays. IS_EMPTY: no task is left
+ * in the step's cgroups, the list of the living is not walked (1 us per task of the node).
+ *
+ * Exact when no task is left; while they run it lacks those that are just exiting, and of the CPU time
+ * what each of them used since its last tick or switch.
+ */
+int harvest_read(struct harvest *h, bool is_empty, struct figures *figures);
+
+/* All that harvest_read() would set and that has no value gets REASON. */
+void harvest_miss(struct figures *figures, enum metric_reason reason);
+
+/* NULL: no-op. */
+void harvest_close(struct harvest *h);
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libmeter/activity/hwevents.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ceems_config.h"
+#include "src/libmeter/activity/hwevents_table.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/logger.h"
+#include "src/libutil/util.h"
+#ifdef HAVE_LIBPFM
+#include <perfmon/pfmlib_perf_event.h>
+#endif
+
+#define PFM_LIBRARY "libpfm.so.4"
+#define DEVICES "/sys/bus/event_source/devices"
+#define OWN_GROUP 4 /* so many of a user's own are put on the PMU together */
+
+/* --- the default ---------------------------------------------------------------------------- */
+
+static void begin(struct hwevents *h, const char *machine)
+{
+	memset(h, 0, sizeof(*h));
+	(void)snprintf(h->machine, sizeof(h->machine), "%s", machine);
+}
+
+static struct hwevent *add(struct hwevents *h, const char *name)
+{
+	struct hwevent *e = &h->event[h->n++];
+
+	(void)snprintf(e->name, sizeof(e->name), "%s", name);
+	e->attr.size = sizeof(e->attr);
+	e->factor = 1;
+	return e;
+}
+
+static bool is_there(const char *sys_root, const char *device, const char *file)
+{
+	char path[512];
+	int n = snprintf(path, sizeof(path), "%s" DEVICES "/%s/%s", sys_root, device, file);
+
+	return n > 0 && (size_t)n < sizeof(path) && access(path, F_OK) == 0;
+}
+
+/*
+ * Arm's PMUs list what PMCEID says they have. It is armv8_pmuv3_0 by ACPI and goes by the CPU's name
+ * in a device tree. A PMU that is not to be found is no reason to leave an event out.
+ */
+static bool pmu_lists(const char *sys_root, const char *event)
+{
+	char path[512], file[128];
+	bool is_found = false, has = false;
+	struct dirent *d;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "%s" DEVICES, sys_root);
+	(void)snprintf(file, sizeof(file), "events/%s", event);
+	dir = opendir(path);
+	while (dir && !has && (d = readdir(dir))) {
+		if (strncmp(d->d_name, "armv", 4) != 0)
+			continue;
+		is_found = true;
+		has = is_there(sys_root, d->d_name, file);
+	}
+	if (dir)
+		(void)closedir(dir);
+	return has || !is_found;
+}
+
+void hwevents_fill(const struct hwevents_machine *m, const char *sys_root, struct hwevents *ret)
+{
+	size_t i;
+
+	begin(ret, m->name);
+	for (i = 0; i < hwevents_rows(m); i++) {
+		const struct hwevents_row *row = &m->row[i];
+		struct hwevent *e = add(ret, row->name[0]);
+
+		e->attr.type = row->type;
+		e->attr.config = row->config;
+		e->attr.config1 = row->config1;
+		e->group = row->group;
+		e->metric = row->metric;
+		e->factor = row->factor;
+		if (row->sysfs[0] && !pmu_lists(sys_root, row->sysfs))
+			e->reason = REASON_NO_EVENT;
+	}
+}
+
+void hwevents_default(struct hwevents *ret)
+{
+	struct cpuinfo cpu;
+
+	cpuinfo_read("", &cpu);
+	hwevents_fill(hwevents_machine(&cpu), "", ret);
+}
+
+/* --- a user's own ----------------------------------------------------------------------------- */
+
+#ifdef HAVE_LIBPFM
+static uint64_t read_number(const char *path, uint64_t otherwise)
+{
+	_cleanup_close_ int fd = fileio_open_at_root("", path);
+	uint64_t v;
+
+	return fd >= 0 && fileio_pread_u64(fd, &v) == 0 ? v : otherwise;
+}
+
+/*
+ * A dynamic PMU's type. Those of cores have a file "cpus"; what counts for more than a task has a
+ * "cpumask", and others (intel_pt, kprobe ...) neither.
+ */
+static bool is_core_pmu(uint32_t type)
+{
+	struct dirent *d;
+	bool is = false;
+	DIR *dir = opendir(DEVICES);
+
+	while (dir && !is && (d = readdir(dir))) {
+		char path[512];
+
+		if (d->d_name[0] == '.')
+			continue;
+		(void)snprintf(path, sizeof(path), DEVICES "/%s/type", d->d_name);
+		is = read_number(path, UINT64_MAX) == type && is_there("", d->d_name, "cpus") &&
+		     !is_there("", d->d_name, "cpumask");
+	}
+	if (dir)
+		(void)closedir(dir);
+	return is;
+}
+
+/*
+ * "AnyThread" of Intel's PMUs counts what the sibling thread does, which may be somebody else's. The
+ * kernel asks for the right to count CPUs then (intel_pmu_hw_config), and we have it.
+ */
+static bool is_of_both_threads(uint64_t config)
+{
+#ifdef __x86_64__
+	return config & (UINT64_C(1) << 21);
+#else
+	(void)config;
+	return false;
+#endif
+}
+
+static bool is_per_task(const struct perf_event_attr *attr)
+{
+	switch (attr->type) {
+	case PERF_TYPE_HARDWARE:
+	case PERF_TYPE_HW_CACHE:
+		/* the upper half names a PMU, on machines with two kinds of cores (5.13) */
+		return !(attr->config >> 32) || is_core_pmu((uint32_t)(attr->config >> 32));
+	case PERF_TYPE_SOFTWARE:
+		return attr->config <= PERF_COUNT_SW_EMULATION_FAULTS;
+	case PERF_TYPE_RAW:
+		return !is_of_both_threads(attr->config);
+	case PERF_TYPE_TRACEPOINT:
+	case PERF_TYPE_BREAKPOINT:
+		return false;
+	default:
+		return is_core_pmu(attr->type) && !is_of_both_threads(attr->config);
+	}
+}
+
+/*
+ * Who may not look into the kernel shall not have us do it, nor subtract what the name counts with ":u"
+ * from what it counts without: so it is user space alone then, as perf(1) counts for them. The kernel's
+ * own counts of a task, such as its switches, anybody may have, and in user space there are none.
+ */
+static bool may_count_kernel(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE ||
+	       read_number("/proc/sys/kernel/perf_event_paranoid", /* otherwise= */ 2) <= 1;
+}
+
+/* Its functions, found at run time. */
+struct pfm {
+	void *lib;
+	__typeof__(pfm_initialize) *initialize;
+	__typeof__(pfm_terminate) *terminate;
+	__typeof__(pfm_get_os_event_encoding) *encode;
+};
+
+static bool pfm_open(struct pfm *pfm)
+{
+	pfm->lib = dlopen(PFM_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (!pfm->lib)
+		return false;
+	*(void **)&pfm->initialize = dlsym(pfm->lib, "pfm_initialize");
+	*(void **)&pfm->terminate = dlsym(pfm->lib, "pfm_terminate");
+	*(void **)&pfm->encode = dlsym(pfm->lib, "pfm_get_os_event_encoding");
+	if (pfm->initialize && pfm->terminate && pfm->encode &&
+	    pfm->initialize() == PFM_SUCCESS)
+		return true;
+	(void)dlclose(pfm->lib);
+	return false;
+}
+
+static void pfm_close(struct pfm *pfm)
+{
+	pfm->terminate();
+	(void)dlclose(pfm->lib);
+}
+
+/*
+ * What a name may decide: which event is counted, and in which modes. Not how: PFM_OS_PERF_EVENT
+ * (without _EXT) knows no period and no precision, and only these fields are taken.
+ */
+static enum metric_reason encode(const struct pfm *pfm, const char *name,
+				 struct perf_event_attr *ret)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr) };
+	pfm_perf_encode_arg_t arg = { .size = sizeof(arg), .attr = &attr };
+
+	if (pfm->encode(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &arg) != PFM_SUCCESS)
+		return REASON_NO_EVENT;
+	if (!is_per_task(&attr))
+		return REASON_NO_PERMISSION;
+	if (!may_count_kernel(&attr)) {
+		if (attr.exclude_user)
+			return REASON_NO_PERMISSION;
+		attr.exclude_kernel = attr.exclude_hv = 1;
+	}
+	ret->type = attr.type;
+	ret->config = attr.config;
+	ret->config1 = attr.config1;
+	ret->config2 = attr.config2;
+	ret->exclude_user = attr.exclude_user;
+	ret->exclude_kernel = attr.exclude_kernel;
+	ret->exclude_hv = attr.exclude_hv;
+	ret->exclude_guest = attr.exclude_guest;
+	ret->exclude_host = attr.exclude_host;
+	return REASON_NONE;
+}
+
+static void encode_all(struct hwevents *h)
+{
+	struct pfm pfm;
+	uint32_t i;
+
+	if (!pfm_open(&pfm)) {
+		logger_debug("perf: %s cannot be used; events: needs it", PFM_LIBRARY);
+		return;
+	}
+	for (i = 0; i < h->n; i++)
+		h->event[i].reason = encode(&pfm, h->event[i].name, &h->event[i].attr);
+	pfm_close(&pfm);
+}
+#else
+static void encode_all(struct hwevents *h)
+{
+	(void)h;
+}
+#endif
+
+void hwevents_own(const struct perfwish *wish, struct hwevents *ret)
+{
+	uint32_t i;
+
+	begin(ret, "own");
+	for (i = 0; i < wish->nevents && i < PERFWISH_EVENTS; i++) {
+		struct hwevent *e = add(ret, wish->event[i]);
+
+		e->metric = METRIC_N;
+		e->group = (uint8_t)(i / OWN_GROUP);
+		e->reason = REASON_NO_EVENT;
+	}
+	encode_all(ret);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * hwevents.h - which hardware events make which metric on this CPU: a table per microarchitecture of
+ * libpfm4's names, else the kernel's generic events. Events of one group are on the PMU together, so
+ * that a ratio of two of them is honest.
+ *
+ * The table has each name's encoding beside it, so that the default group takes no library; that the
+ * two agree is tested with libpfm4 itself. Only a user's own names need it: it is dlopen'ed then, as
+ * its tables would cost every srun their relocation.
+ */
+#ifndef CEEMS_HWEVENTS_H
+#define CEEMS_HWEVENTS_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/libcore/metric.h"
+#include "src/libcore/perfwish.h"
+#include "src/libutil/errmsg.h"
+
+#define HWEVENTS_MAX 16
+
+struct hwevent {
+	char name[PERFWISH_NAME_MAX];
+	struct perf_event_attr attr; /* type, config, config1, config2, exclude_*; the rest is the opener's */
+	uint8_t group;		     /* 0, 1, ...: consecutive; a group fits onto the PMU at once */
+	uint8_t metric;		     /* enum metric; METRIC_N: a user's own event */
+	uint8_t reason;		     /* enum metric_reason: REASON_NONE, or why it is not to be had */
+	uint32_t factor;	     /* METRIC += count * factor: FLOP of an instruction, bytes of a line */
+};
+
+struct hwevents {
+	char machine[48]; /* libpfm4's name of the PMU, "generic" without one */
+	uint32_t n;
+	struct hwevent event[HWEVENTS_MAX];
+};
+
+/* The default group for this machine. Never fails: without a table, generic events. */
+void hwevents_default(struct hwevents *ret);
+
+/*
+ * The events that WISH names, in groups of their own. REASON_NO_EVENT: this CPU does not have it, or
+ * there is no libpfm4 to ask. REASON_NO_PERMISSION: what the user could not count either, of the
+ * kernel alone (perf_event_paranoid), and what is not a task's own: uncore and other system-wide
+ * PMUs, the sibling thread, tracepoints. We open it as root, so it is for us to say no. Where users may
+ * not count the kernel, hardware events are those of user space.
+ */
+void hwevents_own(const struct perfwish *wish, struct hwevents *ret);
+
+#endif

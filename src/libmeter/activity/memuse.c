@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libmeter/activity/memuse.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "src/libmeter/activity/cgmount.h"
+#include "src/libmeter/activity/cgprocs.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/parse.h"
+
+/* What is anonymous and what is shared, in each kind of file. */
+static const char *const keys_v2[] = { "anon ", "shmem " };
+/* With all groups below. rss is anonymous memory there; shmem came with Linux 4.13. */
+static const char *const keys_v1[] = { "total_rss ", "total_shmem " };
+static const char *const keys_meminfo[] = { "AnonPages:", "Shmem:" };
+static const char *const keys_status[] = { "RssAnon:", "RssShmem:" };
+
+struct memuse {
+	int fd;			 /* memory.stat or the folder */
+	const char *const *keys; /* of memory.stat; NULL: by processes */
+	struct cgprocs procs;
+};
+
+/* --- text ------------------------------------------------------------------------------- */
+
+/* The number behind KEY at the start of a line. -ENOENT: no such line. */
+static int field(const char *text, const char *key, uint64_t *ret)
+{
+	size_t len = strlen(key);
+	const char *p = text;
+
+	while (p && strncmp(p, key, len) != 0) {
+		p = strchr(p, '\n');
+		if (p)
+			p++;
+	}
+	if (!p || !*p)
+		return -ENOENT;
+	p += len;
+	p += strspn(p, " \t");
+	return parse_u64_n(p, strspn(p, "0123456789"), ret);
+}
+
+static int two_fields(const char *text, const char *const key[2], uint64_t ret[2])
+{
+	int rc = field(text, key[0], &ret[0]);
+
+	if (rc < 0)
+		return rc == -ENOENT ? -EINVAL : rc;
+	rc = field(text, key[1], &ret[1]);
+	if (rc == -ENOENT)
+		ret[1] = 0;
+	return rc == -ENOENT ? 0 : rc;
+}
+
+static int sum_fields(const char *text, const char *const key[2], uint64_t *ret)
+{
+	uint64_t n[2];
+	uint64_t sum;
+	int rc = two_fields(text, key, n);
+
+	if (rc < 0)
+		return rc;
+	if (__builtin_add_overflow(n[0], n[1], &sum))
+		return -ERANGE;
+	*ret = sum;
+	return 0;
+}
+
+int memuse_parse(const char *text, bool is_v2, uint64_t *ret_bytes)
+{
+	return sum_fields(text, is_v2 ? keys_v2 : keys_v1, ret_bytes);
+}
+
+static int read_file(int fd, const char *const key[2], uint64_t *ret)
+{
+	char buf[8192];
+	ssize_t n = fileio_pread_all(fd, buf, sizeof(buf));
+
+	return n < 0 ? (int)n : sum_fields(buf, key, ret);
+}
+
+static int kb_to_bytes(uint64_t kb, uint64_t *ret_bytes)
+{
+	if (kb > UINT64_MAX / 1024)
+		return -ERANGE;
+	*ret_bytes = kb * 1024;
+	return 0;
+}
+
+/* --- by processes ----------------------------------------------------------------------- */
+
+struct sum {
+	uint64_t anon_kb;
+	uint64_t shmem_kb; /* the largest */
+};
+
+/* One that ended meanwhile, and a kernel thread, holds nothing. */
+static int add_process(void *ctx, pid_t pid)
+{
+	struct sum *sum = ctx;
+	_cleanup_close_ int fd = -1;
+	uint64_t kb[2];
+	char path[32];
+	char buf[4096];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	fd = fileio_open_at_root("/", path);
+	if (fd < 0 || fileio_pread_all(fd, buf, sizeof(buf)) < 0 ||
+	    two_fields(buf, keys_status, kb) < 0)
+		return 0;
+	sum->anon_kb += kb[0];
+	if (kb[1] > sum->shmem_kb)
+		sum->shmem_kb = kb[1];
+	return 0;
+}
+
+static int read_processes(struct memuse *m, uint64_t *ret_bytes)
+{
+	struct sum sum = { 0 };
+	int rc = cgprocs_each(&m->procs, m->fd, add_process, &sum);
+
+	return rc < 0 ? rc : kb_to_bytes(sum.anon_kb + sum.shmem_kb, ret_bytes);
+}
+
+/* ---------------------------------------------------------------------------------------- */
+
+int memuse_read(struct memuse *m, uint64_t *ret_bytes)
+{
+	return m->keys ? read_file(m->fd, m->keys, ret_bytes) : read_processes(m, ret_bytes);
+}
+
+bool memuse_opens_files(const struct memuse *m)
+{
+	return !m->keys;
+}
+
+/* Takes FD over; whether it can be read decides, not whether it could be opened. */
+static int try_fd(struct memuse *m, int fd, const char *const *keys)
+{
+	uint64_t bytes;
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	m->fd = fd;
+	m->keys = keys;
+	rc = memuse_read(m, &bytes);
+	if (rc < 0) {
+		(void)close(fd);
+		m->fd = -1;
+	}
+	return rc;
+}
+
+int memuse_open(const char *v2, const char *cpuacct, const char *freezer,
+		struct memuse **ret, struct errmsg *err)
+{
+	struct memuse *m = calloc(1, sizeof(*m));
+	const char *v1 = freezer && freezer[0] ? freezer : cpuacct;
+
+	if (!m)
+		return errmsg_errno(err, -ENOMEM, "memory of a step");
+	m->fd = -1;
+	if (try_fd(m, cgmount_open_step(NULL, v2, "memory.stat"), keys_v2) < 0 &&
+	    try_fd(m, cgmount_open_step("memory", v1, "memory.stat"), keys_v1) < 0 &&
+	    try_fd(m, cgmount_open_step("freezer", freezer, "."), NULL) < 0 &&
+	    try_fd(m, cgmount_open_step(NULL, v2, "."), NULL) < 0) {
+		memuse_close(m);
+		return errmsg_set(err, -ENOENT,
+				  "no cgroup to read memory from (v2 '%s', v1 '%s')",
+				  v2 ? v2 : "", v1 ? v1 : "");
+	}
+	*ret = m;
+	return 0;
+}
+
+void memuse_close(struct memuse *m)
+{
+	if (!m)
+		return;
+	cgprocs_fini(&m->procs);
+	if (m->fd >= 0)
+		(void)close(m->fd);
+	free(m);
+}
+
+int memuse_node(int meminfo_fd, uint64_t *ret_bytes)
+{
+	uint64_t kb;
+	int rc = read_file(meminfo_fd, keys_meminfo, &kb);
+
+	return rc < 0 ? rc : kb_to_bytes(kb, ret_bytes);
+}

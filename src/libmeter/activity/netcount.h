@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * netcount.h - packets of a step (--ceems-perf=net): cgroup_skb programs on the step's v2 cgroup, attached
+ * by links that only this process holds. Free for everybody else.
+ */
+#ifndef CEEMS_NETCOUNT_H
+#define CEEMS_NETCOUNT_H
+
+#include "src/libcore/detail.h"
+#include "src/libmeter/activity/probes.h"
+
+struct netcount;
+
+/*
+ * Counts from now on. CGROUP_FD: of the step's v2 folder, borrowed. -EOPNOTSUPP: the programs are not
+ * there (probes_why()); -ENODEV: the cgroup is gone; -EPERM: it takes CAP_NET_ADMIN, or somebody
+ * attached programs above that tolerate no others.
+ */
+int netcount_open(struct probes *p, int cgroup_fd, struct netcount **ret, struct errmsg *err);
+
+/*
+ * The metrics, and DETAIL's net (may be NULL) by kind. Read before the cgroup is removed. -ENOENT: it
+ * is gone, FIGURES get what the last read saw, or are missing if there was none. -ENOLINK: somebody
+ * detached the programs while it ran; the figures are missing from now on.
+ */
+int netcount_read(struct netcount *n, struct figures *figures, struct step_detail *detail);
+
+/* NULL: no-op. */
+void netcount_close(struct netcount *n);
+
+/* Of what netcount_open() returned. */
+enum metric_reason netcount_reason(int rc);
+
+/* The metrics that netcount_read() would set get REASON. */
+void netcount_miss(struct figures *figures, enum metric_reason reason);
+
+#endif

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libmeter/activity/perf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/libmeter/activity/bperf.h"
+#include "src/libmeter/activity/hwevents.h"
+#include "src/libmeter/activity/perf_profiler.h"
+#include "src/libmeter/activity/perf_set.h"
+#include "src/libutil/logger.h"
+#include "src/libutil/muldiv.h"
+#include "src/libutil/util.h"
+
+#define PPM 1000000u
+#define MIN_INTERVAL_NS 100000000u /* of CPU time: groups take turns every few ms */
+#define YIELD_BELOW_PPM 800000u	   /* of the best share */
+#define MIN_LACK_NS 100000000u	   /* what runs before an exec is no lack */
+
+/* What is counted in the same way and given back together. */
+enum part {
+	PART_HW,
+	PART_OWN,
+	PART_SW, /* software events: they take no counter, and are never given back */
+	PART_N
+};
+
+struct part_of_perf {
+	struct hwevents events;
+	struct perf_set *set;		   /* this one or the next; NULL: not asked for, or given back */
+	struct bperf *bperf;
+	struct perf_sum kept[HWEVENTS_MAX]; /* what it had counted when it was given back */
+	const char *way;		   /* for people; NULL: not asked for */
+};
+
+struct perf {
+	struct part_of_perf part[PART_N];
+	int cgroup_fd; /* our own; -1: none */
+	pid_t *pid;
+	size_t n;
+	bool is_given_back;
+	struct {
+		uint64_t enabled_ns, running_ns;
+	} last; /* at the last perf_poll(), all events together */
+	uint32_t best_share_ppm;
+};
+
+/* The metrics that each part makes; in the order of enum metric. */
+static const struct {
+	enum metric metric;
+	enum part part;
+} made[] = {
+	{ METRIC_TASK_CLOCK, PART_SW },	      { METRIC_CONTEXT_SWITCHES, PART_SW },
+	{ METRIC_PAGE_FAULTS, PART_SW },      { METRIC_CPU_MIGRATIONS, PART_SW },
+	{ METRIC_CYCLES, PART_HW },	      { METRIC_INSTRUCTIONS, PART_HW },
+	{ METRIC_CACHE_REFERENCES, PART_HW }, { METRIC_CACHE_MISSES, PART_HW },
+	{ METRIC_BRANCHES, PART_HW },	      { METRIC_BRANCH_MISSES, PART_HW },
+	{ METRIC_FP_OPERATIONS, PART_HW },    { METRIC_MEMORY_BYTES, PART_HW },
+	{ METRIC_PMU_ENABLED, PART_HW },      { METRIC_PMU_RUNNING, PART_HW },
+};
+
+/* --- opening -------------------------------------------------------------------------------- */
+
+/* The harvest has all but the clock, and at no cost. */
+static void software_events(bool is_harvested, struct hwevents *ret)
+{
+	static const struct {
+		enum metric metric;
+		uint64_t config;
+	} t[] = {
+		{ METRIC_TASK_CLOCK, PERF_COUNT_SW_TASK_CLOCK },
+		{ METRIC_CONTEXT_SWITCHES, PERF_COUNT_SW_CONTEXT_SWITCHES },
+		{ METRIC_CPU_MIGRATIONS, PERF_COUNT_SW_CPU_MIGRATIONS },
+		{ METRIC_PAGE_FAULTS, PERF_COUNT_SW_PAGE_FAULTS },
+	};
+	size_t n = is_harvested ? 1 : ARRAY_SIZE(t);
+
+	memset(ret, 0, sizeof(*ret));
+	for (; ret->n < n; ret->n++) {
+		struct hwevent *e = &ret->event[ret->n];
+
+		(void)snprintf(e->name, sizeof(e->name), "%s",
+			       metric_table[t[ret->n].metric].name);
+		e->attr.size = sizeof(e->attr);
+		e->attr.type = PERF_TYPE_SOFTWARE;
+		e->attr.config = t[ret->n].config;
+		e->metric = (uint8_t)t[ret->n].metric;
+		e->factor = 1;
+	}
+}
+
+/*
+ * By cgroup first: that costs nothing at a fork and nothing at a switch within the step. It takes as
+ * many descriptors as CPUs, and where those do not suffice, tasks may be fewer.
+ */
+static int open_part(struct perf *p, struct part_of_perf *part)
+{
+	int rc = perf_set_create(&perf_kernel, NULL, &part->events, &part->set);
+
+	part->way = "per task";
+	if (rc < 0)
+		return rc;
+	if (p->cgroup_fd >= 0 && p->n) {
+		rc = perf_cgroup_open(part->set, p->cgroup_fd, p->pid[0]);
+		if (rc == 0 && !perf_set_is_full(part->set)) {
+			part->way = "per cgroup";
+			return 0;
+		}
+		perf_set_destroy(TAKE_PTR(part->set));
+		if (rc == -ENOMEM)
+			return rc;
+		rc = perf_set_create(&perf_kernel, NULL, &part->events, &part->set);
+		if (rc < 0)
+			return rc;
+	}
+	return perf_task_open(part->set, p->pid, p->n);
+}
+
+/* Where it can be had: it costs nothing at a fork or at a switch within the step, nor descriptors. */
+static bool open_bperf(struct perf *p, const struct perf_target *target)
+{
+	struct part_of_perf *hw = &p->part[PART_HW];
+	_cleanup_free_ uint32_t *cpu = NULL;
+	struct errmsg err = { 0 };
+	size_t n;
+
+	if (!target->probes || !target->slot || !p->n || perf_cgroup_cpus(p->pid[0], &cpu, &n) < 0)
+		return false;
+	if (bperf_open(target->probes, target->slot, &hw->events, cpu, n, &hw->bperf, &err) < 0) {
+		logger_debug("perf: not by bperf: %s", err.text);
+		return false;
+	}
+	hw->way = "bperf";
+	return true;
+}
+
+static int open_parts(struct perf *p, const struct perf_target *target)
+{
+	static const uint32_t asks[PART_N] = {
+		[PART_HW] = WISH_HW,
+		[PART_OWN] = WISH_EVENTS,
+		[PART_SW] = WISH_HW | WISH_SW,
+	};
+	int rc = 0;
+	size_t i;
+
+	if (target->wish->groups & WISH_HW)
+		hwevents_default(&p->part[PART_HW].events);
+	if (target->wish->groups & WISH_EVENTS)
+		hwevents_own(target->wish, &p->part[PART_OWN].events);
+	software_events(target->slot != 0, &p->part[PART_SW].events);
+	if ((target->wish->groups & WISH_HW) && open_bperf(p, target)) {
+		p->part[PART_SW].events.n = 0; /* the harvest's CPU time is the task clock */
+		if (!(target->wish->groups & WISH_EVENTS))
+			return 0;
+		return open_part(p, &p->part[PART_OWN]);
+	}
+	for (i = 0; i < PART_N && rc == 0; i++)
+		if (target->wish->groups & asks[i])
+			rc = open_part(p, &p->part[i]);
+	return rc;
+}
+
+int perf_open(const struct perf_target *target, struct perf **ret, struct errmsg *err)
+{
+	struct perf *p = calloc(1, sizeof(*p));
+	int rc = -ENOMEM;
+
+	if (!p)
+		return errmsg_errno(err, rc, "perf");
+	p->cgroup_fd = target->cgroup_fd < 0 ? -1 : fcntl(target->cgroup_fd, F_DUPFD_CLOEXEC, 0);
+	p->pid = calloc(target->n ? target->n : 1, sizeof(*p->pid));
+	if (!p->pid)
+		goto fail;
+	if (target->n)
+		memcpy(p->pid, target->pid, target->n * sizeof(*p->pid));
+	p->n = target->n;
+	rc = open_parts(p, target);
+	if (rc < 0)
+		goto fail;
+	*ret = p;
+	return 0;
+fail:
+	perf_close(p);
+	return errmsg_errno(err, rc, "perf");
+}
+
+void perf_close(struct perf *p)
+{
+	size_t i;
+
+	if (!p)
+		return;
+	for (i = 0; i < PART_N; i++) {
+		perf_set_destroy(p->part[i].set);
+		bperf_close(p->part[i].bperf);
+	}
+	if (p->cgroup_fd >= 0)
+		(void)close(p->cgroup_fd);
+	free(p->pid);
+	free(p);
+}
+
+/* --- giving back ------------------------------------------------------------------------------ */
+
+static void read_bperf(const struct part_of_perf *part, struct perf_sum ret[HWEVENTS_MAX])
+{
+	struct bperf_value v[PROBES_HW_EVENTS];
+	int rc = bperf_read(part->bperf, v);
+	uint32_t i;
+
+	for (i = 0; i < part->events.n; i++) {
+		int error = rc < 0 ? -EIO : bperf_error(part->bperf, i);
+
+		ret[i] = (struct perf_sum){ .reason = part->events.event[i].reason };
+		if (ret[i].reason == REASON_NONE && error < 0)
+			ret[i].reason = (uint8_t)perf_reason(-error);
+		if (ret[i].reason != REASON_NONE)
+			continue;
+		ret[i].enabled_ns = v[i].enabled_ns;
+		ret[i].running_ns = v[i].running_ns;
+		if (v[i].enabled_ns && !v[i].running_ns)
+			ret[i].reason = REASON_NO_COUNTER;
+		else if (v[i].running_ns)
+			ret[i].value = muldiv(v[i].count, v[i].enabled_ns, v[i].running_ns);
+	}
+}
+_Static_assert(PROBES_HW_EVENTS >= HWEVENTS_MAX, "bperf has room for all events");
+
+static void read_part(const struct part_of_perf *part, struct perf_sum ret[HWEVENTS_MAX])
+{
+	if (part->set)
+		perf_set_read(part->set, ret);
+	else if (part->bperf)
+		read_bperf(part, ret);
+	else
+		memcpy(ret, part->kept, sizeof(part->kept));
+}
+
+static bool is_open(const struct perf *p, enum part part)
+{
+	return p->part[part].bperf || (p->part[part].set && perf_set_counts(p->part[part].set));
+}
+
+/* Share of the time since the last call in which our events were on the PMU; false: too little. */
+static bool share_of_pmu(struct perf *p, uint32_t *ret_ppm)
+{
+	uint64_t enabled_ns = 0, running_ns = 0, wanted_ns;
+	struct perf_sum sum[HWEVENTS_MAX];
+	uint32_t events = 0;
+	size_t i, k;
+
+	for (i = PART_HW; i <= PART_OWN; i++) {
+		if (!is_open(p, (enum part)i))
+			continue;
+		read_part(&p->part[i], sum);
+		for (k = 0; k < p->part[i].events.n; k++) {
+			enabled_ns += sum[k].enabled_ns;
+			running_ns += sum[k].running_ns;
+			events += sum[k].enabled_ns > 0;
+		}
+	}
+	wanted_ns = enabled_ns - p->last.enabled_ns;
+	if (enabled_ns < p->last.enabled_ns || running_ns < p->last.running_ns || !events ||
+	    wanted_ns / events < MIN_INTERVAL_NS)
+		return false;
+	*ret_ppm = (uint32_t)muldiv(running_ns - p->last.running_ns, PPM, wanted_ns);
+	p->last.enabled_ns = enabled_ns;
+	p->last.running_ns = running_ns;
+	return true;
+}
+
+static bool is_short_of_pmu(struct perf *p)
+{
+	uint32_t share_ppm;
+
+	if (!share_of_pmu(p, &share_ppm))
+		return false;
+	if (share_ppm > p->best_share_ppm)
+		p->best_share_ppm = share_ppm;
+	return share_ppm < muldiv(p->best_share_ppm, YIELD_BELOW_PPM, PPM);
+}
+
+static bool has_profiler(const struct perf *p)
+{
+	return p->cgroup_fd >= 0 ? perf_profiler_in_cgroup(p->cgroup_fd) :
+				   perf_profiler_among(p->pid, p->n);
+}
+
+/* False: others are at the counters of bperf just now; the next call tries again. */
+static bool give_back(struct part_of_perf *part)
+{
+	if (part->bperf && bperf_yield(part->bperf) < 0)
+		return false;
+	read_part(part, part->kept);
+	perf_set_destroy(TAKE_PTR(part->set));
+	bperf_close(TAKE_PTR(part->bperf));
+	return true;
+}
+
+void perf_poll(struct perf *p)
+{
+	size_t i;
+
+	if (!is_open(p, PART_HW) && !is_open(p, PART_OWN))
+		return;
+	if (!p->is_given_back && !has_profiler(p) && !is_short_of_pmu(p))
+		return;
+	if (!p->is_given_back)
+		logger_info("perf: hardware counters are left to somebody else's profiler; ours "
+			    "end here");
+	p->is_given_back = true;
+	for (i = PART_HW; i <= PART_OWN; i++)
+		if (p->part[i].set || p->part[i].bperf)
+			(void)give_back(&p->part[i]);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+/*
+ * What the step used in all, also after the counters were given back, by us or (bperf) another step.
+ * Clocks differ a little by what they count of interrupts, which is no lack.
+ */
+static uint64_t cpu_time(const struct figures *figures, uint64_t enabled_ns)
+{
+	static const enum metric clocks[] = { METRIC_TASK_CLOCK, METRIC_CPU_TIME };
+	uint64_t ns = enabled_ns;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(clocks); i++)
+		if (figures_has(figures, clocks[i]) &&
+		    figures->value[clocks[i]] > enabled_ns + enabled_ns / 20 + MIN_LACK_NS &&
+		    figures->value[clocks[i]] > ns)
+			ns = figures->value[clocks[i]];
+	return ns;
+}
+
+/*
+ * As if it had been counted in all of the step's time: what shares the PMU is scaled to that, and a rate
+ * or joules per instruction of a part and a whole would be wrong by any factor.
+ */
+static void scale_to_step(const struct figures *figures, const struct hwevents *events,
+			  struct perf_sum sum[HWEVENTS_MAX])
+{
+	uint32_t i;
+
+	for (i = 0; i < events->n; i++) {
+		uint64_t all_ns = cpu_time(figures, sum[i].enabled_ns);
+
+		if (sum[i].reason != REASON_NONE)
+			continue;
+		if (sum[i].enabled_ns)
+			sum[i].value = muldiv(sum[i].value, all_ns, sum[i].enabled_ns);
+		else if (all_ns)
+			sum[i].reason = REASON_NO_COUNTER; /* it ran, and was never counted */
+	}
+}
+
+static void set_metric(const struct hwevents *events, const struct perf_sum *sum, enum metric m,
+		       struct figures *figures)
+{
+	enum metric_reason reason = REASON_NO_EVENT; /* unless an event of this CPU makes it */
+	uint64_t value = 0;
+	bool is_made = false;
+	uint32_t i;
+
+	for (i = 0; i < events->n; i++) {
+		if (events->event[i].metric != m)
+			continue;
+		if (!is_made || sum[i].reason != REASON_NONE)
+			reason = (enum metric_reason)sum[i].reason;
+		is_made = true;
+		value = add_saturated(value, muldiv(sum[i].value, events->event[i].factor, 1));
+	}
+	if (reason == REASON_NONE)
+		figures_set(figures, m, value);
+	else if (!figures_has(figures, m))
+		figures_miss(figures, m, reason);
+}
+
+static uint32_t share_ppm(uint64_t running_ns, uint64_t enabled_ns)
+{
+	return enabled_ns ? (uint32_t)muldiv(running_ns, PPM, enabled_ns) : PPM;
+}
+
+/* By bperf there is no event for it. */
+static void set_task_clock(const struct perf_sum *hw, struct figures *figures)
+{
+	if (figures_has(figures, METRIC_CPU_TIME))
+		figures_set(figures, METRIC_TASK_CLOCK, figures->value[METRIC_CPU_TIME]);
+	else if (hw->reason == REASON_NONE)
+		figures_set(figures, METRIC_TASK_CLOCK, hw->enabled_ns);
+	else
+		figures_miss(figures, METRIC_TASK_CLOCK, (enum metric_reason)hw->reason);
+}
+
+static void set_coverage(const struct perf *p, const struct perf_sum *sum, struct figures *figures)
+{
+	enum metric_reason reason = REASON_NO_EVENT;
+	const struct perf_sum *worst = NULL;
+	uint32_t i;
+
+	for (i = 0; i < p->part[PART_HW].events.n; i++) {
+		if (sum[i].reason != REASON_NONE) {
+			if (reason == REASON_NO_EVENT)
+				reason = (enum metric_reason)sum[i].reason;
+			continue;
+		}
+		if (!worst || share_ppm(sum[i].running_ns, sum[i].enabled_ns) <
+				      share_ppm(worst->running_ns, worst->enabled_ns))
+			worst = &sum[i];
+	}
+	if (worst) {
+		figures_set(figures, METRIC_PMU_ENABLED, cpu_time(figures, worst->enabled_ns));
+		figures_set(figures, METRIC_PMU_RUNNING, worst->running_ns);
+	} else {
+		figures_miss(figures, METRIC_PMU_ENABLED, reason);
+		figures_miss(figures, METRIC_PMU_RUNNING, reason);
+	}
+}
+
+static void fill_detail(const struct perf *p, const struct perf_sum *own,
+			const struct figures *figures, struct step_detail *detail)
+{
+	const struct part_of_perf *hw = &p->part[PART_HW];
+	const struct hwevents *events = &p->part[PART_OWN].events;
+	uint32_t i;
+
+	if (hw->way)
+		(void)snprintf(detail->counters, sizeof(detail->counters), "%s, %s%s", hw->way,
+			       hw->events.machine,
+			       p->is_given_back ? ", until a profiler came" : "");
+	if (!p->part[PART_OWN].way)
+		return;
+	for (i = 0; i < events->n && i < PERFWISH_EVENTS; i++) {
+		struct detail_event *e = &detail->event[i];
+
+		(void)snprintf(e->name, sizeof(e->name), "%s", events->event[i].name);
+		e->value = own[i].value;
+		e->reason = own[i].reason;
+		e->coverage_ppm = share_ppm(own[i].running_ns,
+					    cpu_time(figures, own[i].enabled_ns));
+	}
+	detail->nevents = i;
+}
+
+static void set_metrics(const struct perf *p, bool is_software,
+			const struct perf_sum sum[PART_N][HWEVENTS_MAX], struct figures *figures)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(made); i++) {
+		enum metric m = made[i].metric;
+		const struct part_of_perf *part = &p->part[made[i].part];
+		bool is_harvests = made[i].part == PART_SW && m != METRIC_TASK_CLOCK &&
+				   part->events.n <= 1;
+
+		if (m == METRIC_PMU_ENABLED || m == METRIC_PMU_RUNNING || is_harvests ||
+		    (made[i].part == PART_SW) != is_software)
+			continue;
+		if (part->way)
+			set_metric(&part->events, sum[made[i].part], m, figures);
+		else if (figures->reason[m] == REASON_NOT_MEASURED)
+			figures_miss(figures, m, REASON_NOT_ASKED);
+	}
+}
+
+void perf_read(struct perf *p, struct figures *figures, struct step_detail *detail)
+{
+	struct perf_sum sum[PART_N][HWEVENTS_MAX] = { { { 0 } } };
+	size_t i;
+
+	for (i = 0; i < PART_N; i++)
+		if (p->part[i].way)
+			read_part(&p->part[i], sum[i]);
+	/* first, as the clock is among them */
+	set_metrics(p, /* is_software= */ true, sum, figures);
+	for (i = PART_HW; i <= PART_OWN; i++)
+		scale_to_step(figures, &p->part[i].events, sum[i]);
+	set_metrics(p, /* is_software= */ false, sum, figures);
+	if (p->part[PART_HW].way && !p->part[PART_SW].way)
+		set_task_clock(&sum[PART_HW][0], figures);
+	if (p->part[PART_HW].way)
+		set_coverage(p, sum[PART_HW], figures);
+	if (detail)
+		fill_detail(p, sum[PART_OWN], figures, detail);
+}
+
+void perf_not_asked(struct figures *figures)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(made); i++)
+		if (figures->reason[made[i].metric] == REASON_NOT_MEASURED)
+			figures_miss(figures, made[i].metric, REASON_NOT_ASKED);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * perf_set.h - the counters of a list of events on many targets (tasks or CPUs), and their sums. For
+ * perf.c; the kernel is behind an ops table, so that tests can play a machine.
+ */
+#ifndef CEEMS_PERF_SET_H
+#define CEEMS_PERF_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "src/libmeter/activity/hwevents.h"
+
+struct perf_ops {
+	/* perf_event_open(2), close-on-exec; a descriptor or -errno */
+	int (*open)(void *ctx, const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
+		    unsigned long flags);
+	ssize_t (*read)(void *ctx, int fd, void *buf, size_t size); /* or -errno */
+	int (*id)(void *ctx, int fd, uint64_t *ret);		    /* the kernel's, of the event */
+	void (*close)(void *ctx, int fd);
+};
+extern const struct perf_ops perf_kernel; /* CTX: NULL */
+
+struct perf_set;
+
+/* EVENTS is copied; those with a reason stay closed. -ENOMEM. */
+int perf_set_create(const struct perf_ops *ops, void *ctx, const struct hwevents *events,
+		    struct perf_set **ret);
+/* Closes what is open, if it is ours still. NULL: no-op. */
+void perf_set_destroy(struct perf_set *s);
+
+struct perf_set_target {
+	pid_t pid; /* or a cgroup's descriptor */
+	int cpu;   /* -1: wherever the task is */
+	unsigned long flags;
+	bool is_inherited; /* by what the task forks; counting begins with its exec */
+};
+
+/*
+ * Opens the events, group by group. One that does not fit into its group beside the others counts
+ * apart from them; one that cannot be had is not tried again on other targets, since its sum would
+ * be of a part, and says why in perf_set_read(). -ENOMEM; -ENODEV: the target's CPU is offline.
+ */
+int perf_set_add(struct perf_set *s, const struct perf_set_target *target);
+
+/*
+ * May events be opened on that target? -ENOENT: its cgroup has none. Of kernels 5.10 and 6.1 v2
+ * cgroups get theirs only after somebody has turned some controller on in the hierarchy, as systemd does
+ * where all are in it. The same number says of a hardware event that there is no PMU, which is why
+ * this one is in software.
+ */
+int perf_set_try(const struct perf_set *s, const struct perf_set_target *target);
+
+
+struct perf_sum {
+	uint64_t value;	     /* scaled to all of enabled_ns */
+	uint64_t enabled_ns; /* CPU time in which it should have counted */
+	uint64_t running_ns; /* in which it had the PMU */
+	uint8_t reason;	     /* enum metric_reason */
+};
+
+/* Since they were opened, by the event's index. */
+void perf_set_read(const struct perf_set *s, struct perf_sum ret[HWEVENTS_MAX]);
+
+/* Is one of the events counted somewhere? */
+bool perf_set_counts(const struct perf_set *s);
+/* Did some event find no descriptor left? */
+bool perf_set_is_full(const struct perf_set *s);
+
+/* perf_event_open(2)'s, positive. */
+enum metric_reason perf_reason(int error);
+
+/* --- the targets of a step: perf_task.c, perf_cgroup.c -------------------------------------- */
+
+/* PID[N] and all they fork, from their exec on. -ENOMEM. */
+int perf_task_open(struct perf_set *s, const pid_t *pid, size_t n);
+
+/*
+ * The v2 cgroup and all below it, on the CPUs that PID of the step may use. -ENOMEM; -ENODEV: no CPU
+ * of the step is known or online; -errno: the cgroup takes no events.
+ */
+int perf_cgroup_open(struct perf_set *s, int cgroup_fd, pid_t pid);
+
+/* The CPUs that PID's step may use, into malloc'ed *RET. -ENOMEM, -errno. */
+int perf_cgroup_cpus(pid_t pid, uint32_t **ret, size_t *ret_n);
+
+#endif

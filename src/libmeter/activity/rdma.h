@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * rdma.h - what the RDMA ports of the node carried, from /sys/class/infiniband: InfiniBand, Omni-Path,
+ * RoCE, EFA. Of the whole node: the kernel bypasses itself, so no process can be told. Only for a step
+ * that has the node alone; the caller knows (REASON_SHARED_NODE).
+ *
+ * Bytes are those of the port's port_rcv_data and port_xmit_data, which count words of 4 bytes
+ * (Documentation/ABI/stable/sysfs-class-infiniband; IBTA 16.1.3.5), or of the driver's own rx_bytes and
+ * tx_bytes. A total is known only if all ports are: one that was unplugged, reset, or that stands at the
+ * end of its 32 bits (old adapters stop there) makes it missing for the rest of the step.
+ */
+#ifndef CEEMS_RDMA_H
+#define CEEMS_RDMA_H
+
+#include "src/libcore/detail.h"
+#include "src/libcore/metric.h"
+#include "src/libutil/errmsg.h"
+
+struct rdma;
+
+/*
+ * SYSROOT as in SysRoot. Takes the ports' counters as the base. -ENODEV: there is no port, -ENOMEM;
+ * others: /sys/class/infiniband cannot be read.
+ */
+int rdma_open(const char *sysroot, struct rdma **ret, struct errmsg *err);
+/* METRIC_RDMA_*: all ports since rdma_open(). DETAIL's rdma (may be NULL), port by port. */
+void rdma_read(struct rdma *r, struct figures *figures, struct step_detail *detail);
+/* NULL: no-op. */
+void rdma_close(struct rdma *r);
+
+/* The metrics that rdma_read() would set get REASON. */
+void rdma_miss(struct figures *figures, enum metric_reason reason);
+
+#endif

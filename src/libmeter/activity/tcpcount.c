@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libmeter/activity/tcpcount.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include "src/libutil/util.h"
+
+/* Of reading row and list until no socket closes in between. */
+#define MAX_ATTEMPTS 8
+/* The kernel asks for patience (EAGAIN) after a million elements that were not the iterator's. */
+#define MAX_PAUSES 64
+
+struct tcpcount {
+	uint32_t slot;
+	int rows;     /* all borrowed from struct probes */
+	int marks;
+	int iterator; /* -1: this kernel cannot list sockets */
+};
+
+int tcpcount_open(struct probes *p, uint32_t slot, struct tcpcount **ret)
+{
+	_cleanup_free_ struct tcpcount *t = NULL;
+	int rc;
+
+	if (probes_why(p, PROBES_TCP) != PROBES_OK)
+		return -EOPNOTSUPP;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	*t = (struct tcpcount){ .slot = slot, .marks = -1, .iterator = -1 };
+	rc = probes_map(p, "tcp_rows", &t->rows);
+	if (rc == 0 && probes_features(p) & PROBES_HAS_LIVE_TCP) {
+		rc = probes_map(p, "tcp_socks", &t->marks);
+		if (rc == 0)
+			rc = probes_program(p, "sockets", &t->iterator);
+	}
+	if (rc < 0)
+		return rc;
+	*ret = TAKE_PTR(t);
+	return 0;
+}
+
+void tcpcount_close(struct tcpcount *t)
+{
+	free(t);
+}
+
+static void add(struct probes_tcp_counters *to, const struct probes_tcp_counters *c)
+{
+	to->received_bytes += c->received_bytes;
+	to->sent_bytes += c->sent_bytes;
+	to->retransmitted_bytes += c->retransmitted_bytes;
+	to->connections += c->connections;
+}
+
+static int add_living(const struct tcpcount *t, struct probes_tcp_counters *sum)
+{
+	struct probes_socket list[64];
+	_cleanup_close_ int fd = -1;
+	size_t have = 0, i;
+	int pauses = 0;
+	ssize_t n;
+	int rc = bpfsys_iterate(t->iterator, t->marks, &fd);
+
+	if (rc < 0)
+		return rc;
+	for (;;) {
+		n = read(fd, (char *)list + have, sizeof(list) - have);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN) && pauses++ < MAX_PAUSES)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return have ? -EIO : 0;
+		have += (size_t)n;
+		for (i = 0; i < have / sizeof(list[0]); i++)
+			if (list[i].slot == t->slot)
+				add(sum, &list[i].c);
+		/* a read may end within an element */
+		memmove(list, &list[i], have % sizeof(list[0]));
+		have %= sizeof(list[0]);
+	}
+}
+
+/* *RET_SETTLED: no socket was booked to the row meanwhile, so that it and the list agree. */
+static int read_once(const struct tcpcount *t, struct probes_tcp_counters *ret, bool *ret_settled)
+{
+	struct probes_tcp_row before, after;
+	int rc = bpfsys_lookup(t->rows, &t->slot, &before);
+
+	if (rc < 0)
+		return rc;
+	*ret = before.closed;
+	*ret_settled = true;
+	if (t->iterator < 0)
+		return 0;
+	rc = add_living(t, ret);
+	if (rc == 0)
+		rc = bpfsys_lookup(t->rows, &t->slot, &after);
+	if (rc == 0)
+		*ret_settled = before.begun == before.done && before.begun == after.begun;
+	return rc;
+}
+
+int tcpcount_read(struct tcpcount *t, struct figures *figures)
+{
+	struct probes_tcp_counters c;
+	bool is_settled = false;
+	int attempt, rc;
+
+	for (attempt = 0; attempt < MAX_ATTEMPTS && !is_settled; attempt++) {
+		if (attempt)
+			(void)sched_yield(); /* to who is booking */
+		rc = read_once(t, &c, &is_settled);
+		if (rc < 0)
+			return rc;
+	}
+	figures_set(figures, METRIC_TCP_RECEIVED_BYTES, c.received_bytes);
+	figures_set(figures, METRIC_TCP_SENT_BYTES, c.sent_bytes);
+	figures_set(figures, METRIC_TCP_RETRANSMITTED_BYTES, c.retransmitted_bytes);
+	figures_set(figures, METRIC_TCP_CONNECTIONS, c.connections);
+	return 0;
+}
+
+void tcpcount_miss(struct figures *figures, enum metric_reason reason)
+{
+	static const enum metric ours[] = {
+		METRIC_TCP_RECEIVED_BYTES,
+		METRIC_TCP_SENT_BYTES,
+		METRIC_TCP_RETRANSMITTED_BYTES,
+		METRIC_TCP_CONNECTIONS,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ours); i++)
+		if (!figures_has(figures, ours[i]))
+			figures_miss(figures, ours[i], reason);
+}

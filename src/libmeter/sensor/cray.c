@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * HPE Cray's pm_counters: what the blade controller measured of the node, its CPUs, memory and
+ * accelerators, about ten times a second. Each file is "12044825101 J 7810213855886 us"; the
+ * stamp is the controller's own time, of no stated epoch. `freshness` counts the scans, so that
+ * values of one scan can be told from a mix of two, and a controller that stands still from a
+ * node that uses nothing. `startup` changes when the controller restarted, and its counters may
+ * then have as well.
+ *
+ * `generation` is not looked at: by HPE's documentation it counts changes of the power cap, which
+ * leave the energy counters alone.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+#include "src/libmeter/sensor/counter_state.h"
+#include "src/libmeter/sensor/source.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/parse.h"
+
+#define PM_COUNTERS "/sys/cray/pm_counters/"
+#define DRM "/sys/class/drm"
+#define STARTUP "startup" /* in the state too */
+
+#define UJ_PER_J UINT64_C(1000000)
+
+/* A scan takes 100 ms to come and microseconds to read. */
+#define SCAN_TRIES 3
+/* So long without a new scan is a controller that stands still: twenty scans missed. */
+#define STALE_NS (2 * NSEC_PER_SEC)
+
+/* The controller's clock may run so much slower than ours. */
+#define DRIFT_PPM 100
+/* Of two stamps that differ by more, the distance in ns is none of 63 bits: garbled. */
+#define STAMP_MAX_US (INT64_MAX / 2000)
+/* A fresh scan that seems older than this: the controller's clock was set. */
+#define STAMP_JUMP_NS ((int64_t)(2 * NSEC_PER_SEC))
+
+struct meter {
+	char name[24]; /* the file, and the counter in the state */
+	enum domain domain;
+	unsigned int unit;
+	bool is_whole_node;
+	int fd;
+	struct counter counter;
+};
+
+/* The controller's time as CLOCK_MONOTONIC: the scan that was seen soonest says the distance. */
+struct stamp_clock {
+	bool is_known;
+	int64_t ahead_ns; /* CLOCK_MONOTONIC above the controller's time, by the best scan */
+	uint64_t seen_ns; /* CLOCK_MONOTONIC of the last scan */
+};
+
+struct source {
+	struct meter meter[3 + GPUS_MAX];
+	size_t n;
+	int freshness_fd;
+	int startup_fd; /* -1: there is none */
+	unsigned int naccels_left_out;
+
+	bool has_scan;
+	uint64_t freshness; /* of the last scan read */
+	uint64_t age_ns;    /* since then */
+	uint64_t until_ns;  /* when it was taken; 0: not said */
+	struct stamp_clock clock;
+};
+
+/* --- one value ---------------------------------------------------------------------------- */
+
+struct value {
+	uint64_t energy_uj;
+	uint64_t stamp_us; /* 0: not said */
+};
+
+/* "N J" or "N J N us" */
+static int parse_value(char *text, struct value *ret)
+{
+	const char *number, *unit, *stamp, *stamp_unit;
+	struct value v = { 0 };
+
+	text[strcspn(text, "\n")] = '\0';
+	number = strsep(&text, " ");
+	unit = strsep(&text, " ");
+	stamp = strsep(&text, " ");
+	stamp_unit = text;
+	if (parse_u64(number, &v.energy_uj) < 0 || !unit || strcmp(unit, "J") ||
+	    __builtin_mul_overflow(v.energy_uj, UJ_PER_J, &v.energy_uj))
+		return -EINVAL;
+	if (stamp && (!stamp_unit || strcmp(stamp_unit, "us") ||
+		      parse_u64(stamp, &v.stamp_us) < 0 || v.stamp_us > STAMP_MAX_US))
+		return -EINVAL;
+	*ret = v;
+	return 0;
+}
+
+static int read_value(int fd, struct value *ret)
+{
+	char text[80];
+	ssize_t n = fileio_pread_all(fd, text, sizeof(text));
+
+	return n < 0 ? (int)n : parse_value(text, ret);
+}
+
+static uint64_t stamp_to_mono(struct stamp_clock *c, uint64_t stamp_us, uint64_t now_ns)
+{
+	int64_t stamp_ns = (int64_t)stamp_us * 1000;
+	int64_t ahead_ns = (int64_t)now_ns - stamp_ns;
+	uint64_t drift_ns = (now_ns - c->seen_ns) / 1000000 * DRIFT_PPM;
+
+	c->ahead_ns += (int64_t)drift_ns;
+	if (!c->is_known || ahead_ns < c->ahead_ns || ahead_ns - c->ahead_ns > STAMP_JUMP_NS)
+		c->ahead_ns = ahead_ns;
+	c->is_known = true;
+	c->seen_ns = now_ns;
+	return (uint64_t)(stamp_ns + c->ahead_ns);
+}
+
+/* --- open --------------------------------------------------------------------------------- */
+
+static int open_file(const char *root, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), PM_COUNTERS "%s", name);
+	return fileio_open_at_root(root, path);
+}
+
+static int add_meter(struct source *s, const char *root, const char *name, enum domain d,
+		     unsigned int unit)
+{
+	struct meter *m = &s->meter[s->n];
+	int fd = open_file(root, name);
+
+	if (fd < 0)
+		return fd;
+	*m = (struct meter){ .domain = d, .unit = unit, .fd = fd };
+	snprintf(m->name, sizeof(m->name), "%s", name);
+	m->is_whole_node = d == DOMAIN_OTHER;
+	/* it does not wrap in a lifetime: going back is a restart of the controller */
+	m->counter.range_uj = UINT64_MAX;
+	m->counter.max_w = d == DOMAIN_GPU ? COUNTER_PACKAGE_MAX_W : COUNTER_PLATFORM_MAX_W;
+	s->n++;
+	return 0;
+}
+
+static void drop_meters(struct source *s, size_t from)
+{
+	while (s->n > from)
+		(void)close(s->meter[--s->n].fd);
+}
+
+/* GPUs that have a device node; 0 where the driver makes none. */
+static unsigned int count_gpus(const char *root)
+{
+	char path[PATH_MAX];
+	struct dirent *e;
+	unsigned int n = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "%s" DRM, strcmp(root, "/") ? root : "");
+	d = opendir(path);
+	while (d && (e = readdir(d)))
+		n += !strncmp(e->d_name, "renderD", strlen("renderD"));
+	if (d)
+		(void)closedir(d);
+	return n;
+}
+
+/*
+ * An accelerator of the controller is a module. Where a module is more than one GPU to the jobs
+ * (MI250X: two), its counter cannot say which of them used the energy, and a source of GPUs has
+ * to: the modules are then part of the node's rest.
+ */
+static void add_accelerators(struct source *s, const char *root)
+{
+	size_t before = s->n;
+	unsigned int unit;
+	char name[24];
+
+	for (unit = 0; unit < GPUS_MAX; unit++) {
+		snprintf(name, sizeof(name), "accel%u_energy", unit);
+		if (add_meter(s, root, name, DOMAIN_GPU, unit) < 0)
+			break;
+	}
+	if (!unit) /* XC: there is but one, without a number */
+		(void)add_meter(s, root, "accel_energy", DOMAIN_GPU, 0);
+	if (count_gpus(root) > s->n - before) {
+		s->naccels_left_out = (unsigned int)(s->n - before);
+		drop_meters(s, before);
+	}
+}
+
+static void cray_close(struct source *s)
+{
+	if (!s)
+		return;
+	drop_meters(s, 0);
+	if (s->freshness_fd >= 0)
+		(void)close(s->freshness_fd);
+	if (s->startup_fd >= 0)
+		(void)close(s->startup_fd);
+	free(s);
+}
+
+static int cray_open(const struct source_env *env, struct source **ret, struct errmsg *err)
+{
+	struct source *s = calloc(1, sizeof(*s));
+	int rc;
+
+	if (!s)
+		return errmsg_set(err, -ENOMEM, "cray: out of memory");
+	s->freshness_fd = s->startup_fd = -1;
+	rc = add_meter(s, env->sys_root, "energy", DOMAIN_OTHER, 0);
+	if (rc == -ENOENT || rc == -ENOTDIR) {
+		rc = errmsg_set(err, -ENODEV, "no %s" PM_COUNTERS "energy",
+				strcmp(env->sys_root, "/") ? env->sys_root : "");
+		goto fail;
+	}
+	if (rc == 0)
+		rc = s->freshness_fd = open_file(env->sys_root, "freshness");
+	if (rc < 0) {
+		rc = errmsg_errno(err, rc, PM_COUNTERS "%s: cannot open",
+				  s->n ? "freshness" : "energy");
+		goto fail;
+	}
+	s->startup_fd = open_file(env->sys_root, STARTUP);
+	(void)add_meter(s, env->sys_root, "cpu_energy", DOMAIN_CPU, 0);
+	(void)add_meter(s, env->sys_root, "memory_energy", DOMAIN_DRAM, 0);
+	add_accelerators(s, env->sys_root);
+	*ret = s;
+	return 0;
+fail:
+	cray_close(s);
+	return rc;
+}
+
+/* --- read --------------------------------------------------------------------------------- */
+
+struct scan {
+	uint64_t freshness;
+	struct value value[3 + GPUS_MAX];
+	int rc[3 + GPUS_MAX];
+};
+
+/* All values of one scan. -EAGAIN: a new one came during each try. */
+static int read_scan(const struct source *s, struct scan *ret)
+{
+	uint64_t after;
+	size_t i;
+	int try;
+	int rc;
+
+	for (try = 0; try < SCAN_TRIES; try++) {
+		rc = fileio_pread_u64(s->freshness_fd, &ret->freshness);
+		for (i = 0; rc == 0 && i < s->n; i++)
+			ret->rc[i] = read_value(s->meter[i].fd, &ret->value[i]);
+		if (rc == 0)
+			rc = fileio_pread_u64(s->freshness_fd, &after);
+		if (rc < 0)
+			return rc;
+		if (after == ret->freshness)
+			return 0;
+	}
+	return -EAGAIN;
+}
+
+/* A controller that restarted counts from somewhere else: what came before says nothing. */
+static void check_startup(struct source *s, struct source_state *state)
+{
+	const uint64_t *saved = source_state_find(state, STARTUP);
+	uint64_t startup;
+	size_t i;
+
+	if (s->startup_fd < 0 || fileio_pread_u64(s->startup_fd, &startup) < 0)
+		return;
+	for (i = 0; saved && *saved != startup && i < s->n; i++)
+		counter_state_forget(&s->meter[i].counter, state, s->meter[i].name);
+	(void)source_state_put(state, STARTUP, startup);
+}
+
+static void note_scan(struct source *s, const struct scan *scan, uint64_t now_ns)
+{
+	uint64_t until_ns = 0;
+	size_t i;
+
+	s->has_scan = true;
+	s->freshness = scan->freshness;
+	s->age_ns = 0;
+	for (i = 0; i < s->n && !until_ns; i++)
+		if (scan->rc[i] == 0 && scan->value[i].stamp_us)
+			until_ns = stamp_to_mono(&s->clock, scan->value[i].stamp_us, now_ns);
+	/* a better idea of the distance must not turn the time back */
+	if (!until_ns || until_ns > s->until_ns)
+		s->until_ns = until_ns;
+}
+
+static int cray_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
+		     struct source_state *state, struct reading *ret)
+{
+	struct reading out = { 0 };
+	struct scan scan = { 0 };
+	size_t good = 0;
+	size_t i;
+	int rc;
+
+	(void)busy_ppm;
+	check_startup(s, state);
+	s->age_ns += dt_ns;
+	rc = read_scan(s, &scan);
+	if (rc == 0 && s->has_scan && scan.freshness == s->freshness)
+		rc = -EALREADY;
+	if (rc == 0)
+		note_scan(s, &scan, clock_mono_ns());
+	for (i = 0; i < s->n; i++) {
+		struct meter *m = &s->meter[i];
+		struct reading_part *part =
+			reading_part(&out, m->domain, m->unit, QUALITY_COUNTER);
+		int one = rc < 0 ? rc : scan.rc[i];
+		bool wrapped;
+
+		part->is_whole_node = m->is_whole_node;
+		part->until_ns = s->until_ns;
+		good += one == 0;
+		one = counter_state_advance(&m->counter, state, m->name, one,
+					    scan.value[i].energy_uj, dt_ns,
+					    &part->energy_uj, &wrapped);
+		part->is_new_base = one == 1;
+		out.rejected += one < 0 && one != -EALREADY;
+	}
+	if (rc == -EALREADY)
+		out.late += s->age_ns > STALE_NS;
+	else if (!good && rc != -EAGAIN)
+		return -EIO;
+	*ret = out;
+	return 0;
+}
+
+static void cray_describe(const struct source *s, char *buf, size_t size)
+{
+	unsigned int ngpus = 0;
+	bool has[DOMAIN_N] = { false };
+	size_t i;
+	int n;
+
+	for (i = 0; i < s->n; i++) {
+		has[s->meter[i].domain] = true;
+		ngpus += s->meter[i].domain == DOMAIN_GPU;
+	}
+	n = snprintf(buf, size, "node%s%s", has[DOMAIN_CPU] ? ", cpu" : "",
+		     has[DOMAIN_DRAM] ? ", memory" : "");
+	if (n < 0 || (size_t)n >= size)
+		return;
+	if (ngpus)
+		snprintf(buf + n, size - (size_t)n, ", %u accelerator%s", ngpus,
+			 ngpus == 1 ? "" : "s");
+	else if (s->naccels_left_out)
+		snprintf(buf + n, size - (size_t)n,
+			 "; %u accelerators are more GPUs than that, left to rocm or nvml",
+			 s->naccels_left_out);
+}
+
+const struct source_ops source_cray = {
+	.id = SOURCE_CRAY,
+	.name = "cray",
+	.is_estimate = false,
+	.open = cray_open,
+	.read = cray_read,
+	.describe = cray_describe,
+	.close = cray_close,
+};

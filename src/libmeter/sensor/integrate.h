@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * integrate.h - sensors that show power, not energy: the one place that turns samples of power
+ * into joules, by the trapezoid rule. Two samples that lie too far apart say nothing about the
+ * time between them: that energy is unknown and is not guessed.
+ */
+#ifndef CEEMS_INTEGRATE_H
+#define CEEMS_INTEGRATE_H
+
+#include <stdint.h>
+
+#include "src/libmeter/sensor/source.h"
+
+/*
+ * The longest gap between two samples of a sensor that is read at every tick: twice the longest
+ * SampleInterval, so that a restart of slurmd and one failed reading cost nothing. Sensors that
+ * are slower than the tick state three of their own periods instead.
+ */
+#define INTEGRATE_GAP_NS UINT64_C(120000000000)
+
+/* Plain data: set the two limits, leave the rest 0; there is then no sample yet. */
+struct integrate {
+	uint64_t max_mw;     /* above it a sample is garbled; counter.h has the usual limits */
+	uint64_t max_gap_ns;
+	uint64_t last_mw;
+	uint64_t last_ns;    /* CLOCK_MONOTONIC, when the last sample was taken; 0: none yet */
+	uint64_t rest;	     /* energy below a microjoule, for the next sample; own unit */
+};
+
+/*
+ * A sample of POWER_MW, taken at T_NS (CLOCK_MONOTONIC, not 0). 0: *ret_uj is the energy since the
+ * sample before; 0 uJ for the first one and for one of the same instant, which is the same one
+ * seen again. Else *ret_uj is not written, and
+ * -ERANGE: POWER_MW is above the limit; the sample is ignored, the next good one covers its time;
+ * -ESTALE: the sample is older than the last one and is ignored;
+ * -ETIME: more than max_gap_ns from the last one, either way: the sample is the new start.
+ */
+int integrate_add(struct integrate *i, uint64_t power_mw, uint64_t t_ns, uint64_t *ret_uj);
+
+/*
+ * The same for a source's read(): the last sample comes from STATE and goes back there, as two
+ * counters "NAME ns" and "NAME mW", so that a restart goes on; the energy and the time it reaches
+ * to go to PART, where the slowest of several sensors decides the time, and what was wrong is
+ * counted in R. I has the two limits; what is in the rest of it before does not matter. Returns as
+ * integrate_add(), or -ENOSPC, -ENAMETOOLONG from the state: nothing was booked then.
+ */
+int integrate_book(struct integrate *i, struct source_state *state, const char *name,
+		   uint64_t power_mw, uint64_t t_ns, struct reading *r,
+		   struct reading_part *part);
+
+#endif

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libmeter/sensor/powerpmu.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "src/libmeter/sensor/counter_state.h"
+#include "src/libmeter/sensor/topology.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/logger.h"
+#include "src/libutil/parse.h"
+
+#define PMU "/sys/bus/event_source/devices/power/"
+
+__extension__ typedef unsigned __int128 u128;
+
+/* A count times num / den is microjoules, exactly. */
+struct scale {
+	uint64_t num;
+	uint64_t den;
+};
+
+/* energy-cores and energy-gpu are not listed: they are in the package. */
+static const struct kind {
+	const char *name;
+	enum domain domain;
+	uint64_t max_w;
+} kinds[] = {
+	{ "energy-pkg", DOMAIN_CPU, COUNTER_PACKAGE_MAX_W },
+	{ "energy-ram", DOMAIN_DRAM, COUNTER_PACKAGE_MAX_W },
+	{ "energy-psys", DOMAIN_OTHER, COUNTER_PLATFORM_MAX_W },
+};
+
+struct event {
+	char name[32]; /* "energy-pkg cpu0", the counter in the state */
+	const struct kind *kind;
+	unsigned int unit;
+	int handle;
+	struct scale scale;
+	struct counter counter;
+};
+
+struct powerpmu {
+	const struct powerpmu_ops *ops;
+	void *ctx;
+	struct event event[READING_PARTS_MAX];
+	size_t n;
+	bool was_read;
+};
+
+/* --- what sysfs says ---------------------------------------------------------------------- */
+
+static int read_text(const char *root, const char *name, char *buf, size_t size)
+{
+	_cleanup_close_ int fd = -1;
+	char path[128];
+	ssize_t n;
+
+	if ((size_t)snprintf(path, sizeof(path), PMU "%s", name) >= sizeof(path))
+		return -ENAMETOOLONG;
+	fd = fileio_open_at_root(root, path);
+	n = fd < 0 ? fd : fileio_pread_all(fd, buf, size);
+	if (n < 0)
+		return (int)n;
+	buf[strcspn(buf, "\n")] = '\0';
+	return 0;
+}
+
+/* "event=0x02", which format/event puts at the config's low end */
+static int parse_config(const char *text, uint64_t *ret)
+{
+	static const char term[] = "event=";
+
+	return strncmp(text, term, strlen(term)) ? -EINVAL : parse_hex(text + strlen(term), ret);
+}
+
+static void reduce(u128 *num, u128 *den, unsigned int by)
+{
+	while (*num % by == 0 && *den % by == 0) {
+		*num /= by;
+		*den /= by;
+	}
+}
+
+/*
+ * Joules per count, as "2.3283064365386962890625e-10" (2^-32), which no double has to carry: as a
+ * fraction its powers of 2 and 5 cancel. -EINVAL: not a number, or one that does not come out.
+ */
+static int parse_scale(const char *s, struct scale *ret)
+{
+	u128 num = 0;
+	u128 den = 1;
+	int exponent = 6; /* J to uJ */
+	bool in_fraction = false;
+
+	if (!isdigit((unsigned char)*s))
+		return -EINVAL;
+	for (; isdigit((unsigned char)*s) || (*s == '.' && !in_fraction); s++) {
+		if (*s == '.') {
+			in_fraction = true;
+			continue;
+		}
+		if (num > UINT64_MAX * (u128)UINT32_MAX)
+			return -EINVAL;
+		num = num * 10 + (unsigned int)(*s - '0');
+		exponent -= in_fraction;
+	}
+	if (*s == 'e' || *s == 'E') {
+		bool is_negative = s[1] == '-';
+		uint64_t e;
+
+		if (parse_u64(s + 1 + (s[1] == '-' || s[1] == '+'), &e) < 0 || e > 99)
+			return -EINVAL;
+		exponent += is_negative ? -(int)e : (int)e;
+		s += strlen(s);
+	}
+	if (*s || !num || exponent > 6 || exponent < -38)
+		return -EINVAL;
+	for (; exponent < 0; exponent++)
+		den *= 10;
+	for (; exponent > 0; exponent--)
+		num *= 10;
+	reduce(&num, &den, 2);
+	reduce(&num, &den, 5);
+	if (num > UINT64_MAX || den > UINT64_MAX)
+		return -EINVAL;
+	*ret = (struct scale){ .num = (uint64_t)num, .den = (uint64_t)den };
+	return 0;
+}
+
+/* How to count a kind. -ENOENT: this machine does not. */
+struct spec {
+	bool is_there;
+	uint64_t config;
+	struct scale scale;
+};
+
+static int read_spec(const char *root, const struct kind *k, struct spec *ret)
+{
+	char name[64], text[64];
+	struct spec spec = { .is_there = true };
+	int rc;
+
+	(void)snprintf(name, sizeof(name), "events/%s", k->name);
+	rc = read_text(root, name, text, sizeof(text));
+	if (rc == 0)
+		rc = parse_config(text, &spec.config);
+	if (rc < 0)
+		return rc;
+	(void)snprintf(name, sizeof(name), "events/%s.unit", k->name);
+	rc = read_text(root, name, text, sizeof(text));
+	if (rc == 0 && strcmp(text, "Joules") != 0)
+		rc = -EINVAL;
+	if (rc < 0)
+		return rc == -ENOENT ? -EINVAL : rc;
+	(void)snprintf(name, sizeof(name), "events/%s.scale", k->name);
+	rc = read_text(root, name, text, sizeof(text));
+	if (rc == 0)
+		rc = parse_scale(text, &spec.scale);
+	if (rc < 0)
+		return rc == -ENOENT ? -EINVAL : rc;
+	*ret = spec;
+	return 0;
+}
+
+/* AMD has one counter in a package, which kernels before 6.12 show for each of its dies. */
+static bool is_per_package(const char *root)
+{
+	_cleanup_close_ int fd = fileio_open_at_root(root, "/proc/cpuinfo");
+	char text[1024];
+	ssize_t n = fd < 0 ? fd : pread(fd, text, sizeof(text) - 1, 0);
+
+	if (n < 0)
+		return false;
+	text[n] = '\0';
+	return strstr(text, "AuthenticAMD") || strstr(text, "HygonGenuine");
+}
+
+/* --- open --------------------------------------------------------------------------------- */
+
+struct opening {
+	struct powerpmu *p;
+	uint32_t type;
+	struct spec spec[ARRAY_SIZE(kinds)];
+	const struct topology *topology;
+	bool is_per_package;
+	unsigned int seen_sockets; /* a bit for each */
+};
+
+static int open_one(struct powerpmu *p, uint32_t type, const struct kind *k,
+		    const struct spec *spec, uint32_t cpu, unsigned int socket)
+{
+	struct event *e = &p->event[p->n];
+	int handle;
+
+	if (p->n == ARRAY_SIZE(p->event))
+		return -E2BIG;
+	handle = p->ops->open(p->ctx, type, spec->config, cpu);
+	if (handle < 0)
+		return handle;
+	*e = (struct event){
+		.kind = k,
+		.unit = k->domain == DOMAIN_OTHER ? 0 : socket,
+		.handle = handle,
+		.scale = spec->scale,
+		.counter = { .range_uj = UINT64_MAX, .max_w = k->max_w },
+	};
+	(void)snprintf(e->name, sizeof(e->name), "%s cpu%" PRIu32, k->name, cpu);
+	p->n++;
+	return 0;
+}
+
+/* All that the PMU counts of energy, on one CPU. */
+static int open_cpu(struct opening *o, uint32_t cpu, struct errmsg *err)
+{
+	unsigned int socket = cpu < o->topology->ncpus ? o->topology->cpu_socket[cpu] : 0;
+	size_t i;
+
+	if (o->is_per_package && o->seen_sockets & 1U << socket)
+		return 0;
+	o->seen_sockets |= 1U << socket;
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		int rc = o->spec[i].is_there ?
+				 open_one(o->p, o->type, &kinds[i], &o->spec[i], cpu, socket) :
+				 0;
+
+		if (rc < 0)
+			return errmsg_errno(err, rc, "perf PMU power, %s on CPU %" PRIu32,
+					    kinds[i].name, cpu);
+	}
+	return 0;
+}
+
+/* "0,18" or "0-1": each CPU reads for its package or die. */
+static int open_cpumask(struct opening *o, char *mask, struct errmsg *err)
+{
+	char *item;
+	int rc = 0;
+
+	while (rc == 0 && (item = strsep(&mask, ","))) {
+		const char *first = strsep(&item, "-");
+		uint64_t cpu, last;
+
+		if (parse_u64(first, &cpu) < 0 || parse_u64(item ? item : first, &last) < 0 ||
+		    last > UINT16_MAX)
+			return errmsg_set(err, -EINVAL, PMU "cpumask: not a list of CPUs");
+		for (; rc == 0 && cpu <= last; cpu++)
+			rc = open_cpu(o, (uint32_t)cpu, err);
+	}
+	return rc;
+}
+
+static int read_specs(struct opening *o, const char *root, struct errmsg *err)
+{
+	char text[32];
+	uint64_t type = 0;
+	size_t i;
+	int rc;
+
+	rc = read_text(root, "type", text, sizeof(text));
+	if (rc == -ENOENT || rc == -ENOTDIR)
+		return errmsg_set(err, -ENODEV, "no perf PMU " PMU);
+	if (rc == 0)
+		rc = parse_u64(text, &type);
+	if (rc == 0 && type > UINT32_MAX)
+		rc = -ERANGE;
+	if (rc < 0)
+		return errmsg_errno(err, rc, PMU "type");
+	o->type = (uint32_t)type;
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		rc = read_spec(root, &kinds[i], &o->spec[i]);
+		if (rc < 0 && rc != -ENOENT)
+			return errmsg_errno(err, rc, PMU "events/%s", kinds[i].name);
+	}
+	return 0;
+}
+
+/*
+ * No processor has psys alone. A virtual machine shows it so: of all its counters psys is the one that the
+ * kernel does not look at before it lists it, and it stands still.
+ */
+static bool has_only_psys(const struct powerpmu *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		if (p->event[i].kind->domain != DOMAIN_OTHER)
+			return false;
+	return p->n > 0;
+}
+
+static int open_events(struct powerpmu *p, const char *root, struct errmsg *err)
+{
+	_cleanup_free_ struct topology *topology = NULL;
+	struct opening o = { .p = p, .is_per_package = is_per_package(root) };
+	char mask[1024];
+	int rc;
+
+	rc = read_specs(&o, root, err);
+	if (rc < 0)
+		return rc;
+	rc = read_text(root, "cpumask", mask, sizeof(mask));
+	if (rc < 0)
+		return errmsg_errno(err, rc, PMU "cpumask");
+	rc = topology_read(root, /* ncpus= */ 1, &topology);
+	if (rc < 0)
+		return errmsg_errno(err, rc, "processors and sockets");
+	o.topology = topology;
+	rc = open_cpumask(&o, mask, err);
+	if (rc == 0 && has_only_psys(p))
+		rc = errmsg_set(err, -ENODEV, PMU "events has psys alone, which stands still");
+	else if (rc == 0 && !p->n)
+		rc = errmsg_set(err, -ENODEV, PMU "events has no energy");
+	return rc;
+}
+
+int powerpmu_open(const char *sys_root, const struct powerpmu_ops *ops, void *ctx,
+		  struct powerpmu **ret, struct errmsg *err)
+{
+	struct powerpmu *p = calloc(1, sizeof(*p));
+	int rc;
+
+	if (!p)
+		return errmsg_set(err, -ENOMEM, "rapl: out of memory");
+	p->ops = ops;
+	p->ctx = ctx;
+	rc = open_events(p, sys_root, err);
+	if (rc < 0) {
+		powerpmu_close(p);
+		return rc;
+	}
+	*ret = p;
+	return 0;
+}
+
+void powerpmu_close(struct powerpmu *p)
+{
+	size_t i;
+
+	if (!p)
+		return;
+	for (i = 0; i < p->n; i++)
+		p->ops->close(p->ctx, p->event[i].handle);
+	free(p);
+}
+
+/* --- read --------------------------------------------------------------------------------- */
+
+/* From the total, so that what is below a microjoule comes with the next reading. */
+static int read_event(struct powerpmu *p, const struct event *e, uint64_t *ret_uj)
+{
+	uint64_t count;
+	u128 uj;
+	int rc = p->ops->read(p->ctx, e->handle, &count);
+
+	if (rc < 0)
+		return rc;
+	uj = (u128)count * e->scale.num / e->scale.den;
+	if (uj > UINT64_MAX)
+		return -ERANGE;
+	*ret_uj = (uint64_t)uj;
+	return 0;
+}
+
+int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state,
+		  struct reading *ret)
+{
+	struct reading out = { 0 };
+	size_t good = 0;
+	size_t i;
+
+	if (!p->was_read) /* bases of another process, whose counters began elsewhere */
+		*state = (struct source_state){ 0 };
+	for (i = 0; i < p->n; i++) {
+		struct event *e = &p->event[i];
+		struct reading_part *part =
+			reading_part(&out, e->kind->domain, e->unit, QUALITY_COUNTER);
+		uint64_t now_uj = 0;
+		uint64_t uj = 0;
+		bool wrapped;
+		int rc = read_event(p, e, &now_uj);
+
+		good += rc == 0;
+		part->is_whole_node = e->kind->domain == DOMAIN_OTHER;
+		rc = counter_state_advance(&e->counter, state, e->name, rc, now_uj, dt_ns, &uj,
+					   &wrapped);
+		part->energy_uj += uj; /* the dies of a package are one unit */
+		part->is_new_base |= rc == 1;
+		out.rejected += rc < 0;
+	}
+	if (!good)
+		return -EIO;
+	p->was_read = true;
+	*ret = out;
+	return 0;
+}
+
+void powerpmu_describe(const struct powerpmu *p, char *buf, size_t size)
+{
+	size_t count[DOMAIN_N] = { 0 };
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		count[p->event[i].kind->domain]++;
+	snprintf(buf, size, "%zu package%s, %zu dram%s, by the perf PMU", count[DOMAIN_CPU],
+		 count[DOMAIN_CPU] == 1 ? "" : "s", count[DOMAIN_DRAM],
+		 count[DOMAIN_OTHER] ? ", psys" : "");
+}
+
+/* --- the kernel --------------------------------------------------------------------------- */
+
+static int kernel_open(void *ctx, uint32_t type, uint64_t config, uint32_t cpu)
+{
+	struct perf_event_attr attr = { .type = type, .size = sizeof(attr), .config = config };
+	long fd = syscall(SYS_perf_event_open, &attr, /* pid= */ -1, (int)cpu, /* group= */ -1,
+			  PERF_FLAG_FD_CLOEXEC);
+
+	(void)ctx;
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static int kernel_read(void *ctx, int fd, uint64_t *ret_count)
+{
+	ssize_t n = read(fd, ret_count, sizeof(*ret_count));
+
+	(void)ctx;
+	if (n < 0)
+		return -errno;
+	return n == sizeof(*ret_count) ? 0 : -EIO; /* empty: its CPU went offline */
+}
+
+static void kernel_close(void *ctx, int fd)
+{
+	(void)ctx;
+	(void)close(fd);
+}
+
+const struct powerpmu_ops powerpmu_kernel = {
+	.open = kernel_open,
+	.read = kernel_read,
+	.close = kernel_close,
+};

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * powerpmu.h - RAPL through the kernel's perf PMU "power": 64-bit counters that the kernel keeps
+ * from wrapping, for machines whose powercap cannot be read. They begin at 0 when they are opened,
+ * so that what is used while slurmd restarts is not in them: powercap is the better one.
+ */
+#ifndef CEEMS_POWERPMU_H
+#define CEEMS_POWERPMU_H
+
+#include "src/libmeter/sensor/source.h"
+
+/* perf_event_open(2) and what follows it; a seam for tests. */
+struct powerpmu_ops {
+	/* A handle that counts CONFIG of the PMU TYPE on CPU; -errno. */
+	int (*open)(void *ctx, uint32_t type, uint64_t config, uint32_t cpu);
+	int (*read)(void *ctx, int handle, uint64_t *ret_count);
+	void (*close)(void *ctx, int handle);
+};
+extern const struct powerpmu_ops powerpmu_kernel;
+
+struct powerpmu;
+
+/*
+ * Opens energy-pkg, energy-ram and energy-psys on each CPU of the PMU's cpumask, which has one per
+ * package or die. -ENODEV: there is no such PMU, or it counts no energy of packages or DRAM. OPS and CTX have
+ * to outlive it.
+ */
+int powerpmu_open(const char *sys_root, const struct powerpmu_ops *ops, void *ctx,
+		  struct powerpmu **ret, struct errmsg *err);
+void powerpmu_close(struct powerpmu *p);
+
+/* As source_ops has them. The first read() only sets the bases, whatever is in STATE. */
+int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state,
+		  struct reading *ret);
+void powerpmu_describe(const struct powerpmu *p, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The RAPL source: what packages, DRAM and, where there is a psys zone, the whole platform
+ * used. The sum over all readings is the advance of the raw counters, to the
+ * microjoule, over wraps, failed readings and restarts.
+ *
+ * What happens to a zone while it is open: energy_uj of a driver that was unloaded reads
+ * ENODEV for ever, also after the driver is back, as the file is opened once. The next
+ * start of slurmd finds it again and, as its base was kept, goes on from there.
+ *
+ * Where powercap has no counter that can be read, the perf PMU is asked (powerpmu.h), never both.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "src/libmeter/sensor/counter_state.h"
+#include "src/libmeter/sensor/powerpmu.h"
+#include "src/libmeter/sensor/rapl_zone.h"
+#include "src/libmeter/sensor/source.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/logger.h"
+
+/* All raw values fit the state, and what is kept beside them; ages use what is left. */
+#define MAX_ZONES (SOURCE_MAX_COUNTERS - 4)
+
+/* The longest SampleInterval that ceems.conf accepts. */
+#define MAX_INTERVAL_S 60
+
+/* Two readings of one counter lie this close: a millisecond of a package at full load. */
+#define MIRROR_UJ UINT64_C(1000000)
+#define MIRROR_ROUNDS 3
+
+struct zone {
+	struct rapl_zone z;
+	struct counter counter;
+	int mirror_of; /* index of the zone that shows the same counter; -1: none */
+};
+
+struct source {
+	struct zone *zone;
+	size_t n;
+	struct powerpmu *pmu; /* instead of zones; NULL: powercap */
+};
+
+static uint64_t distance(uint64_t a, uint64_t b, uint64_t range)
+{
+	uint64_t d = a > b ? a - b : b - a;
+
+	return range != UINT64_MAX && d > range / 2 && d <= range ? range - d + 1 : d;
+}
+
+/* Does B read the same as A between two readings of A? -EAGAIN: cannot say. */
+static int is_same_counter(const struct zone *a, const struct zone *b)
+{
+	uint64_t before, value, after;
+	uint64_t range = a->z.range_uj;
+
+	if (fileio_pread_u64(a->z.fd, &before) < 0 ||
+	    fileio_pread_u64(b->z.fd, &value) < 0 ||
+	    fileio_pread_u64(a->z.fd, &after) < 0)
+		return -EAGAIN;
+	return distance(before, value, range) <=
+		       MIRROR_UJ + distance(before, after, range) &&
+	       distance(value, after, range) <=
+		       MIRROR_UJ + distance(before, after, range);
+}
+
+/*
+ * AMD's first Zens show one counter per package in each die's zone (package-0-die-0,
+ * package-0-die-1: the same value), Intel's multi-die parts have one counter per die. The
+ * labels do not tell, the values do. Zones of different packages are never compared: two
+ * sockets that idle alike are still two.
+ */
+static void find_mirrors(struct source *s)
+{
+	size_t i, j;
+	int round;
+
+	for (i = 0; i < s->n; i++) {
+		struct zone *b = &s->zone[i];
+
+		for (j = 0; j < i && b->z.die >= 0 && b->mirror_of < 0; j++) {
+			const struct zone *a = &s->zone[j];
+
+			if (a->mirror_of >= 0 || a->z.kind != b->z.kind || a->z.die < 0 ||
+			    a->z.package != b->z.package ||
+			    a->z.range_uj != b->z.range_uj)
+				continue;
+			for (round = 0; round < MIRROR_ROUNDS; round++) {
+				if (is_same_counter(a, b) != 1)
+					break;
+			}
+			if (round < MIRROR_ROUNDS)
+				continue;
+			b->mirror_of = (int)j;
+			logger_debug("rapl: %s shows the counter of %s, counted once",
+				     b->z.name, a->z.name);
+		}
+	}
+}
+
+static void rapl_close(struct source *s)
+{
+	size_t i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->n; i++) {
+		if (s->zone[i].z.fd >= 0)
+			(void)close(s->zone[i].z.fd);
+	}
+	free(s->zone);
+	powerpmu_close(s->pmu);
+	free(s);
+}
+
+static int open_powercap(const struct source_env *env, struct source **ret,
+			 struct errmsg *err)
+{
+	struct rapl_zone *found = NULL;
+	struct source *s = NULL;
+	size_t n = 0;
+	size_t i;
+	int readable = 0;
+	int read_rc = -EIO;
+	int rc;
+
+	rc = rapl_zone_scan(env->sys_root, &found, &n, err);
+	if (rc < 0)
+		return rc;
+	if (n > MAX_ZONES) {
+		rc = errmsg_set(err, -E2BIG, "rapl: %zu zones, only %d can be kept", n,
+				MAX_ZONES);
+		goto fail;
+	}
+	s = calloc(1, sizeof(*s));
+	if (s)
+		s->zone = calloc(n, sizeof(*s->zone));
+	if (!s || !s->zone) {
+		rc = errmsg_set(err, -ENOMEM, "rapl: out of memory");
+		goto fail;
+	}
+	for (i = 0; i < n; i++) {
+		struct zone *z = &s->zone[i];
+		uint64_t v;
+
+		z->z = found[i];
+		z->mirror_of = -1;
+		z->counter.range_uj = z->z.range_uj;
+		z->counter.max_w = z->z.kind == RAPL_PSYS ? COUNTER_PLATFORM_MAX_W
+							  : COUNTER_PACKAGE_MAX_W;
+		rc = fileio_pread_u64(z->z.fd, &v);
+		if (rc == 0)
+			readable++;
+		else if (z->z.fd >= 0)
+			read_rc = rc;
+	}
+	if (!readable) {
+		rc = errmsg_errno(err, read_rc, "rapl: none of %zu counters can be read",
+				  n);
+		goto fail;
+	}
+	free(found); /* the zones, and with them the fds, have moved */
+	s->n = n;
+	find_mirrors(s);
+	*ret = s;
+	return 0;
+fail:
+	rapl_zone_free(found, n);
+	rapl_close(s);
+	return rc;
+}
+
+static int open_pmu(const struct source_env *env, struct source **ret, struct errmsg *err)
+{
+	struct source *s = calloc(1, sizeof(*s));
+	int rc;
+
+	if (!s)
+		return errmsg_set(err, -ENOMEM, "rapl: out of memory");
+	rc = powerpmu_open(env->sys_root, &powerpmu_kernel, NULL, &s->pmu, err);
+	if (rc < 0) {
+		rapl_close(s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
+}
+
+/*
+ * Powercap first: it counts on while slurmd restarts, and its wraps are no trouble, as none comes
+ * within the longest SampleInterval at any power that a socket is rated for.
+ */
+static int rapl_open(const struct source_env *env, struct source **ret,
+		     struct errmsg *err)
+{
+	struct errmsg pmu_err = { 0 };
+	int rc = open_powercap(env, ret, err);
+	int pmu_rc;
+
+	if (rc == 0 || rc == -ENOMEM)
+		return rc;
+	pmu_rc = open_pmu(env, ret, &pmu_err);
+	if (pmu_rc == 0)
+		return 0;
+	if (rc != -ENODEV || pmu_rc == -ENODEV)
+		return rc;
+	return errmsg_set(err, pmu_rc, "%s", pmu_err.text); /* the one that is there */
+}
+
+static bool is_ours(const struct source *s, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < s->n; i++) {
+		if (!strcmp(name, s->zone[i].z.name))
+			return true;
+	}
+	return false;
+}
+
+/* By what can be missed: a counter that is no longer there, or an age. */
+static void make_room(const struct source *s, struct source_state *state)
+{
+	uint32_t i;
+
+	for (i = 0; state->ncounters >= SOURCE_MAX_COUNTERS && i < SOURCE_MAX_COUNTERS; i++) {
+		char other[sizeof(state->counter[i].name) + 1] = "";
+
+		memcpy(other, state->counter[i].name, sizeof(state->counter[i].name));
+		if (!is_ours(s, other))
+			source_state_drop(state, other);
+	}
+}
+
+/* One counter's advance. 1: it now has its first base, and no advance yet. */
+static int read_zone(const struct source *s, struct zone *z, uint64_t dt_ns,
+		     struct source_state *state, uint64_t *ret_uj, bool *ret_wrapped)
+{
+	uint64_t cur = 0;
+	int rc = z->z.fd < 0 ? -EACCES : fileio_pread_u64(z->z.fd, &cur);
+
+	if (rc == 0 && !source_state_find(state, z->z.name))
+		make_room(s, state);
+	return counter_state_advance(&z->counter, state, z->z.name, rc, cur, dt_ns, ret_uj,
+				     ret_wrapped);
+}
+
+/* Packages and DRAM are in psys, as is all the rest: what that is, is not to be told from here. */
+static struct reading_part *part_of_node(struct reading *out)
+{
+	struct reading_part *part = reading_part(out, DOMAIN_OTHER, 0, QUALITY_COUNTER);
+
+	part->is_whole_node = true;
+	return part;
+}
+
+static unsigned int socket_of(const struct zone *z)
+{
+	if (z->z.package < 0)
+		return 0;
+	return z->z.package < SOCKETS_MAX ? (unsigned int)z->z.package : SOCKETS_MAX - 1;
+}
+
+static int rapl_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
+		     struct source_state *state, struct reading *ret)
+{
+	struct reading out = { 0 };
+	size_t good = 0;
+	size_t i;
+
+	(void)busy_ppm;
+	if (s->pmu)
+		return powerpmu_read(s->pmu, dt_ns, state, ret);
+	for (i = 0; i < s->n; i++) {
+		struct zone *z = &s->zone[i];
+		struct reading_part *part;
+		uint64_t uj = 0;
+		bool wrapped = false;
+		int rc = read_zone(s, z, dt_ns, state, &uj, &wrapped);
+
+		if (z->mirror_of >= 0) {
+			if (rc < 0 || is_same_counter(&s->zone[z->mirror_of], z) != 0)
+				continue;
+			logger_debug("rapl: %s left %s, counted by itself from now on",
+				     z->z.name, s->zone[z->mirror_of].z.name);
+			z->mirror_of = -1;
+		}
+		if (z->z.kind == RAPL_PSYS)
+			part = part_of_node(&out);
+		else
+			part = reading_part(&out, z->z.kind == RAPL_DRAM ? DOMAIN_DRAM : DOMAIN_CPU,
+					    socket_of(z), QUALITY_COUNTER);
+		if (rc < 0) {
+			out.rejected++;
+			/* an implausible value was still read */
+			good += rc == -ERANGE || rc == -EOVERFLOW || rc == -ESTALE;
+			continue;
+		}
+		good++;
+		out.wraps += wrapped;
+		part->energy_uj += uj;
+		part->is_new_base |= rc == 1;
+	}
+	if (!good)
+		return -EIO;
+	*ret = out;
+	return 0;
+}
+
+static void rapl_describe(const struct source *s, char *buf, size_t size)
+{
+	size_t count[3] = { 0 };
+	size_t unreadable = 0;
+	uint64_t range = UINT64_MAX;
+	char text[160] = "";
+	int n;
+	size_t i;
+
+	if (s->pmu) {
+		powerpmu_describe(s->pmu, buf, size);
+		return;
+	}
+	for (i = 0; i < s->n; i++) {
+		const struct zone *z = &s->zone[i];
+
+		if (z->mirror_of >= 0)
+			continue;
+		count[z->z.kind]++;
+		unreadable += z->z.fd < 0;
+		if (z->z.kind != RAPL_PSYS && z->z.range_uj < range)
+			range = z->z.range_uj;
+	}
+	n = snprintf(text, sizeof(text), "%zu package%s, %zu dram%s", count[RAPL_PACKAGE],
+		     count[RAPL_PACKAGE] == 1 ? "" : "s", count[RAPL_DRAM],
+		     count[RAPL_PSYS] ? ", psys" : "");
+	if (unreadable)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, ", %zu not readable",
+			      unreadable);
+	if (range == UINT64_MAX)
+		(void)snprintf(text + n, sizeof(text) - (size_t)n, ", range not stated");
+	else
+		n += snprintf(text + n, sizeof(text) - (size_t)n,
+			      ", %" PRIu64 ".%" PRIu64 " J range", range / 1000000,
+			      range / 100000 % 10);
+	if (range < MAX_INTERVAL_S * UINT64_C(1000000) * COUNTER_PACKAGE_MAX_W)
+		(void)snprintf(text + n, sizeof(text) - (size_t)n,
+			       "; at %" PRIu64 " W it wraps in %" PRIu64
+			       " s: keep SampleInterval below",
+			       COUNTER_PACKAGE_MAX_W,
+			       range / (UINT64_C(1000000) * COUNTER_PACKAGE_MAX_W));
+	snprintf(buf, size, "%s", text);
+}
+
+const struct source_ops source_rapl = {
+	.id = SOURCE_RAPL,
+	.name = "rapl",
+	.is_estimate = false,
+	.open = rapl_open,
+	.read = rapl_read,
+	.describe = rapl_describe,
+	.close = rapl_close,
+};

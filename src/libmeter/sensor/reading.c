@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What every source does with readings and states. Apart from source.c, which names all sources
+ * of the plugin: a module of one source is linked with this alone.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "src/libmeter/sensor/source.h"
+#include "src/libutil/util.h"
+
+const char *reading_quality_name(enum reading_quality q)
+{
+	static const char *const names[] = {
+		[QUALITY_COUNTER] = "counter",
+		[QUALITY_INTEGRATED] = "integrated",
+		[QUALITY_ESTIMATE] = "estimate",
+	};
+
+	return (size_t)q < ARRAY_SIZE(names) ? names[q] : "?";
+}
+
+struct reading_part *reading_part(struct reading *r, enum domain d, unsigned int unit,
+				  enum reading_quality q)
+{
+	struct reading_part *p;
+	uint32_t i;
+
+	for (i = 0; i < r->nparts; i++)
+		if (r->part[i].domain == d && r->part[i].unit == unit)
+			return &r->part[i];
+	if (r->nparts == READING_PARTS_MAX)
+		return &r->part[READING_PARTS_MAX - 1];
+	p = &r->part[r->nparts++];
+	*p = (struct reading_part){
+		.domain = (uint8_t)d,
+		.quality = (uint8_t)q,
+		.unit = (uint8_t)unit,
+	};
+	return p;
+}
+
+uint64_t reading_energy_uj(const struct reading *r, enum domain d)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < r->nparts; i++)
+		if (r->part[i].domain == d)
+			sum += r->part[i].energy_uj;
+	return sum;
+}
+
+bool reading_has(const struct reading *r, enum domain d)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->nparts; i++)
+		if (r->part[i].domain == d)
+			return true;
+	return false;
+}
+
+/* The state comes out of a file: its count is not to be trusted with memory. */
+static uint32_t state_count(const struct source_state *state)
+{
+	return state->ncounters <= SOURCE_MAX_COUNTERS ? state->ncounters : 0;
+}
+
+static struct source_counter *find(struct source_state *state, const char *name)
+{
+	uint32_t n = state_count(state);
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		struct source_counter *c = &state->counter[i];
+
+		if (!strncmp(c->name, name, sizeof(c->name)))
+			return c;
+	}
+	return NULL;
+}
+
+uint64_t *source_state_find(struct source_state *state, const char *name)
+{
+	struct source_counter *c = find(state, name);
+
+	return c ? &c->raw : NULL;
+}
+
+int source_state_put(struct source_state *state, const char *name, uint64_t raw)
+{
+	struct source_counter *c = find(state, name);
+	uint32_t n = state_count(state);
+
+	if (!c) {
+		if (strlen(name) >= sizeof(c->name))
+			return -ENAMETOOLONG;
+		if (n == SOURCE_MAX_COUNTERS)
+			return -ENOSPC;
+		c = &state->counter[n];
+		memset(c, 0, sizeof(*c));
+		memcpy(c->name, name, strlen(name));
+		state->ncounters = n + 1;
+	}
+	c->raw = raw;
+	return 0;
+}
+
+void source_state_drop(struct source_state *state, const char *name)
+{
+	struct source_counter *c = find(state, name);
+
+	if (!c)
+		return;
+	*c = state->counter[--state->ncounters];
+	memset(&state->counter[state->ncounters], 0, sizeof(*c));
+}

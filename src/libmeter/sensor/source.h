@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * source.h - one interface for everything that yields energy. A source is opened once, read at
+ * every tick, closed once. The sampler asks each source for what was used since the reading
+ * before; wraps, resets and implausible jumps are the source's business and never leave it.
+ */
+#ifndef CEEMS_SOURCE_H
+#define CEEMS_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/libcore/domain.h"
+#include "src/libutil/errmsg.h"
+#include "src/libutil/logger.h"
+
+/*
+ * Raw counters survive slurmd in the node ledger, so that the sampler goes on after a restart
+ * where it stopped. NAME identifies the counter ("intel-rapl:0:1"), RAW is its last value.
+ */
+#define SOURCE_MAX_COUNTERS 64
+struct source_counter {
+	char name[48];
+	uint64_t raw;
+};
+struct source_state {
+	uint32_t ncounters;
+	uint32_t pad;
+	struct source_counter counter[SOURCE_MAX_COUNTERS];
+};
+
+/* For sources: the raw value kept as NAME, or NULL. Valid until the next put or drop. */
+uint64_t *source_state_find(struct source_state *state, const char *name);
+/* Sets or adds it; -ENOSPC: no room, -ENAMETOOLONG. */
+int source_state_put(struct source_state *state, const char *name, uint64_t raw);
+void source_state_drop(struct source_state *state, const char *name);
+
+/* How a reading was come by; said beside the number wherever it is shown. */
+enum reading_quality {
+	QUALITY_COUNTER,    /* the sensor counts energy itself */
+	QUALITY_INTEGRATED, /* power, integrated over time by the trapezoid rule */
+	QUALITY_ESTIMATE,   /* no sensor: a model */
+};
+const char *reading_quality_name(enum reading_quality q); /* "counter", "integrated", ... */
+
+/*
+ * What one unit of a domain used. A source shows the same parts in the same order at every
+ * reading, from its first successful one on; a part that has nothing new shows 0 uJ.
+ */
+struct reading_part {
+	uint8_t domain;	 /* enum domain */
+	uint8_t quality; /* enum reading_quality */
+	/*
+	 * DOMAIN_OTHER only: this is all that the node uses, what other sources read included.
+	 * Who combines the sources makes the remainder of it (remainder.h).
+	 */
+	bool is_whole_node;
+	/*
+	 * How much was used since the reading before is not known, as this is the first one, or
+	 * the gap was too long, or the counter began again: 0 uJ, and it counts from here.
+	 */
+	bool is_new_base;
+	uint8_t unit;	    /* socket or GPU, see domain.h; 0 for DOMAIN_OTHER */
+	uint64_t energy_uj; /* used since the reading before, or since the saved state */
+	uint64_t idle_mw;   /* idle power, if the source knows it by itself (the model); 0: no */
+	/*
+	 * CLOCK_MONOTONIC up to which energy_uj reaches, for sensors that are slower than the
+	 * tick: a power sample of 4 s ago says nothing about the last 4 s. 0: up to this reading.
+	 */
+	uint64_t until_ns;
+};
+
+#define READING_PARTS_MAX 64
+struct reading {
+	uint32_t nparts;
+	struct reading_part part[READING_PARTS_MAX];
+	uint32_t rejected; /* counters whose step was implausible or unreadable */
+	uint32_t wraps;
+	uint32_t late;	   /* readings that were too old to be used: stale is stale */
+};
+
+/*
+ * For sources: the part of that unit, added at the end with 0 uJ if it is not there yet. Never
+ * NULL: beyond READING_PARTS_MAX the last part is shared, so that no joule gets lost.
+ */
+struct reading_part *reading_part(struct reading *r, enum domain d, unsigned int unit,
+				  enum reading_quality q);
+/* Of all units of a domain. */
+uint64_t reading_energy_uj(const struct reading *r, enum domain d);
+bool reading_has(const struct reading *r, enum domain d);
+
+/* What GPUs do beside using energy; for ceems.prom. Unknown: UINT64_MAX. */
+struct gpu_reading {
+	uint8_t unit;
+	char model[64];
+	char uuid[48];
+	uint64_t power_mw;
+	uint64_t busy_ppm;
+	uint64_t mem_used_bytes;
+	uint64_t mem_total_bytes;
+};
+
+/* What a source may look at besides its own files. Pointers are borrowed until close(). */
+struct source_env {
+	const char *sys_root;	   /* prefix of /sys and /proc */
+	uint64_t model_idle_mw;	   /* 0: by CPU model */
+	uint64_t model_max_mw;
+	const char *external_file; /* empty: none */
+	const char *redfish_conf;  /* empty: none */
+	const char *ipmi_sensor;   /* "dcmi", or the name of a power sensor in the SDR */
+	uint64_t slow_interval_ns; /* between two questions to a BMC */
+	const char *nvml_library;  /* for dlopen() */
+	const char *rocm_library;
+	const char *module_dir; /* of ceems_source_<name>.so; NULL: there are no modules */
+	const char *helper_dir; /* of the programs that ask what may hang */
+	/*
+	 * Where the lines of a module go: its logger.c is a copy that has no sink. A module hands
+	 * it to logger_set_sink() in open().
+	 */
+	logger_sink_fn log;
+};
+
+struct source; /* opaque, one per open source */
+
+struct source_ops {
+	enum source_id id;
+	const char *name;   /* "rapl", as in EnergySources */
+	bool is_estimate;   /* always said beside the number */
+	bool logs_failures; /* by itself: what read() could not read or use, and that it can again */
+	/*
+	 * 0; -ENODEV: nothing of that kind here (info, not an error); else -errno. ERR says
+	 * which file and why in either case; the name of the source is put before it. A source that waits
+	 * for its sensor longer than a file takes to read does so on a thread of its own, which blocks all
+	 * signals, and which close() ends and joins within a second.
+	 */
+	int (*open)(const struct source_env *env, struct source **ret, struct errmsg *err);
+	/*
+	 * Reads all counters. STATE is in and out: empty at first (the reading then only sets
+	 * the base and yields 0), later what the last call left, perhaps in another process.
+	 * DT_NS is the time since then; BUSY_PPM the node's CPU use in it. No allocation, no
+	 * open(2), no waiting but a few milliseconds for a thread of its own that is prompt. A
+	 * failed counter keeps its old base and is counted in `rejected`; its energy comes with
+	 * the next good reading. -EIO when no counter could be read.
+	 */
+	int (*read)(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
+		    struct source_state *state, struct reading *ret);
+	/* Optional: what the GPUs did, of the last read(). Returns how many, at most MAX. */
+	size_t (*gpus)(const struct source *s, struct gpu_reading *ret, size_t max);
+	/* One line: "2 packages, 2 dram, 262143.3 J range"; an estimate says that it is one. */
+	void (*describe)(const struct source *s, char *buf, size_t size);
+	void (*close)(struct source *s);
+};
+
+extern const struct source_ops source_external;
+extern const struct source_ops source_cray;
+extern const struct source_ops source_rapl;
+extern const struct source_ops source_nvml;
+extern const struct source_ops source_rocm;
+extern const struct source_ops source_model;
+
+/* Those that are part of the plugin, in the order that `auto` prefers them for a domain. */
+extern const struct source_ops *const source_builtin[];
+extern const size_t source_nbuiltin;
+
+/*
+ * Sources that need a library of their own (libsensors, libfreeipmi, libcurl) are modules,
+ * SourceDir/ceems_source_<name>.so: so that neither slurmstepd nor slurmctld maps those libraries.
+ * A module exports this one function; NULL: the module is of another SOURCE_ABI, which goes up
+ * with every change of what this header lays out.
+ */
+#define SOURCE_ABI 1
+#define SOURCE_MODULE_SYMBOL "ceems_source"
+typedef const struct source_ops *source_module_fn(unsigned int abi);
+__attribute__((visibility("default"))) source_module_fn ceems_source;
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/librecord/derived.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/libcore/metric_text.h"
+
+#define NS_PER_S 1e9
+#define UJ_PER_J 1e6
+#define MIN_LACK_NS 100000000u /* a batch script or an exec that nobody counted is no lack */
+
+const struct derived_info derived_table[DERIVED_N] = {
+	[DERIVED_IPC] = { "instructions_per_cycle", "instructions per cycle",
+			  "instructions / cycles" },
+	[DERIVED_FLOP_PER_S] = { "flop_per_s", "FP rate", "fp_operations / elapsed seconds" },
+	[DERIVED_MEMORY_BYTES_PER_S] = { "memory_bytes_per_s", "memory read rate",
+					 "memory_bytes / elapsed seconds" },
+	[DERIVED_CACHE_MISS_RATE] = { "cache_miss_rate", "cache miss rate",
+				      "cache_misses / cache_references" },
+	[DERIVED_BRANCH_MISS_RATE] = { "branch_miss_rate", "branch miss rate",
+				       "branch_misses / branches" },
+	[DERIVED_CPU_EFFICIENCY] = { "cpu_efficiency", "CPU efficiency",
+				     "CPU time / (elapsed time x CPUs allocated)" },
+	[DERIVED_RUN_DELAY_RATE] = { "run_delay_rate", "waiting for a CPU",
+				     "run_delay / (run_delay + CPU time)" },
+	[DERIVED_PMU_COVERAGE] = { "pmu_coverage", "counted of the time",
+				   "pmu_running / pmu_enabled" },
+	[DERIVED_JOULES_PER_INSTRUCTION] = { "joules_per_instruction", "per instruction",
+					     "energy / instructions" },
+	[DERIVED_IO_CACHE_RATE] = { "io_cache_rate", "read without storage",
+				    "(read_bytes - storage_read_bytes) / read_bytes" },
+};
+
+/* A sum that stopped at the end of its type is no term of a ratio. */
+static bool has(const struct figures *f, enum metric m)
+{
+	return figures_has(f, m) && f->value[m] != UINT64_MAX;
+}
+
+/* A / B x SCALE, where both are known and B is not 0. */
+static bool ratio(const struct figures *f, enum metric a, enum metric b, double scale, double *ret)
+{
+	if (!has(f, a) || !has(f, b) || !f->value[b])
+		return false;
+	*ret = (double)f->value[a] / (double)f->value[b] * scale;
+	return true;
+}
+
+/*
+ * PART / WHOLE. A part larger than the whole is none: what a CPU calls references and misses of its
+ * last level need not be of the same accesses.
+ */
+static bool share(const struct figures *f, enum metric part, enum metric whole, double *ret)
+{
+	return ratio(f, part, whole, 1, ret) && f->value[part] <= f->value[whole];
+}
+
+/* M / TIME */
+static bool rate(const struct figures *f, enum metric m, double time, double *ret)
+{
+	if (!has(f, m) || !(time > 0))
+		return false;
+	*ret = (double)f->value[m] / time;
+	return true;
+}
+
+/*
+ * Counters of all that ran? Of a job only some of whose steps asked for them they are a part, which nothing
+ * of the whole job, its time or its energy, can be set against.
+ */
+static bool is_all_counted(const struct figures *f)
+{
+	uint64_t wanted = f->value[METRIC_PMU_ENABLED];
+
+	return !has(f, METRIC_PMU_ENABLED) || !has(f, METRIC_CPU_TIME) ||
+	       (double)f->value[METRIC_CPU_TIME] <= 1.05 * (double)wanted + MIN_LACK_NS;
+}
+
+static bool run_delay_rate(const struct figures *f, double *ret)
+{
+	double wait = (double)f->value[METRIC_RUN_DELAY];
+
+	return has(f, METRIC_CPU_TIME) &&
+	       rate(f, METRIC_RUN_DELAY, wait + (double)f->value[METRIC_CPU_TIME], ret);
+}
+
+/* Read-ahead and mapped files fetch more than is read by calls: that says nothing of the cache. */
+static bool io_cache_rate(const struct figures *f, double *ret)
+{
+	double fetched;
+
+	if (!share(f, METRIC_STORAGE_READ_BYTES, METRIC_IO_READ_BYTES, &fetched))
+		return false;
+	*ret = 1 - fetched;
+	return true;
+}
+
+static bool value_of(enum derived d, const struct figures *f, uint64_t elapsed_ns, uint32_t cpus,
+		     double *ret)
+{
+	switch (d) {
+	case DERIVED_IPC:
+		return ratio(f, METRIC_INSTRUCTIONS, METRIC_CYCLES, 1, ret);
+	case DERIVED_FLOP_PER_S:
+		return is_all_counted(f) &&
+		       rate(f, METRIC_FP_OPERATIONS, (double)elapsed_ns / NS_PER_S, ret);
+	case DERIVED_MEMORY_BYTES_PER_S:
+		return is_all_counted(f) &&
+		       rate(f, METRIC_MEMORY_BYTES, (double)elapsed_ns / NS_PER_S, ret);
+	case DERIVED_CACHE_MISS_RATE:
+		return share(f, METRIC_CACHE_MISSES, METRIC_CACHE_REFERENCES, ret);
+	case DERIVED_BRANCH_MISS_RATE:
+		return share(f, METRIC_BRANCH_MISSES, METRIC_BRANCHES, ret);
+	case DERIVED_CPU_EFFICIENCY:
+		return rate(f, METRIC_CPU_TIME, (double)elapsed_ns * cpus, ret);
+	case DERIVED_RUN_DELAY_RATE:
+		return run_delay_rate(f, ret);
+	case DERIVED_PMU_COVERAGE:
+		return share(f, METRIC_PMU_RUNNING, METRIC_PMU_ENABLED, ret);
+	case DERIVED_JOULES_PER_INSTRUCTION:
+		return is_all_counted(f) &&
+		       ratio(f, METRIC_ENERGY, METRIC_INSTRUCTIONS, 1 / UJ_PER_J, ret);
+	case DERIVED_IO_CACHE_RATE:
+		return io_cache_rate(f, ret);
+	case DERIVED_N:
+		break;
+	}
+	return false;
+}
+
+bool derived_value(enum derived d, const struct figures *f, uint64_t elapsed_ns, uint32_t cpus,
+		   double *ret)
+{
+	double v;
+
+	if (!value_of(d, f, elapsed_ns, cpus, &v))
+		return false;
+	*ret = v;
+	return true;
+}
+
+/* "1.43 GFLOP/s", and "12 FLOP/s" */
+static void text_per_s(enum metric_unit unit, double value, const char *what, char *buf, size_t size)
+{
+	char number[METRIC_TEXT_MAX];
+
+	metric_text_value(unit, value < 0x1p63 ? (uint64_t)(value + 0.5) : UINT64_MAX, number,
+			  sizeof(number));
+	(void)snprintf(buf, size, "%s%s%s", number,
+		       isdigit((unsigned char)number[strlen(number) - 1]) ? " " : "", what);
+}
+
+const char *derived_text(enum derived d, double value, char *buf, size_t size)
+{
+	switch (d) {
+	case DERIVED_IPC:
+		(void)snprintf(buf, size, "%.2f", value);
+		break;
+	case DERIVED_FLOP_PER_S:
+		text_per_s(UNIT_COUNT, value, "FLOP/s", buf, size);
+		break;
+	case DERIVED_MEMORY_BYTES_PER_S:
+		text_per_s(UNIT_BYTES, value, "/s", buf, size);
+		break;
+	case DERIVED_JOULES_PER_INSTRUCTION:
+		(void)snprintf(buf, size, "%.3g nJ", 1e9 * value);
+		break;
+	default:
+		(void)snprintf(buf, size, "%.1f %%", 100 * value);
+	}
+	return buf;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/librecord/record.h"
+
+#include "src/libutil/clock.h"
+
+static uint64_t elapsed_ns(uint64_t start, uint64_t end)
+{
+	uint64_t ns;
+
+	return !start || end < start || __builtin_mul_overflow(end - start, NSEC_PER_SEC, &ns) ? 0 :
+												 ns;
+}
+
+/* Slurm stores 0 also where it did not measure, and no process runs for less than a microsecond. */
+static uint64_t slurm_cpu_ns(const struct record_step *s)
+{
+	uint64_t us;
+	uint64_t ns;
+
+	if (!s->user_cpu_us.known || !s->system_cpu_us.known ||
+	    __builtin_add_overflow(s->user_cpu_us.value, s->system_cpu_us.value, &us) ||
+	    __builtin_mul_overflow(us, UINT64_C(1000), &ns))
+		return 0;
+	return ns;
+}
+
+static uint64_t slurm_job_cpu_ns(const struct record *r)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < r->nsteps; i++)
+		if (__builtin_add_overflow(sum, slurm_cpu_ns(&r->steps[i]), &sum))
+			return 0;
+	return sum;
+}
+
+static bool value_of(enum derived d, const struct figures *f, uint64_t slurm_ns, uint64_t elapsed,
+		     uint32_t cpus, double *ret)
+{
+	struct figures with;
+
+	if (!slurm_ns)
+		return derived_value(d, f, elapsed, cpus, ret);
+	with = *f;
+	figures_set(&with, METRIC_CPU_TIME, slurm_ns);
+	return derived_value(d, &with, elapsed, cpus, ret);
+}
+
+bool record_derived(const struct record *r, enum derived d, double *ret)
+{
+	uint64_t ns = figures_has(&r->figures, METRIC_CPU_TIME) ? 0 : slurm_job_cpu_ns(r);
+
+	return value_of(d, &r->figures, ns, elapsed_ns(r->start, r->end), r->total_cpus, ret);
+}
+
+bool record_step_derived(const struct record_step *s, enum derived d, double *ret)
+{
+	uint64_t ns = figures_has(&s->figures, METRIC_CPU_TIME) ? 0 : slurm_cpu_ns(s);
+
+	return value_of(d, &s->figures, ns, elapsed_ns(s->start, s->end), s->ncpus, ret);
+}
+
+bool record_step_imbalance(const struct record_step *s, enum metric m, double *ret)
+{
+	const struct record_spread *spread = m == METRIC_ENERGY ? &s->energy : &s->cpu_time;
+
+	if (!spread->max.known || s->nnodes < 2 || !figures_has(&s->figures, m) ||
+	    !s->figures.value[m])
+		return false;
+	*ret = (double)spread->max.value * s->nnodes / (double)s->figures.value[m] - 1;
+	return true;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/librecord/record_emissions.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/libutil/clock.h"
+#include "src/libutil/muldiv.h"
+#include "src/libutil/util.h"
+
+#define UJ_PER_J UINT64_C(1000000)
+#define NG_PER_MG UINT64_C(1000000)
+#define NG_PER_UG UINT64_C(1000)
+#define UJ_PER_KWH UINT64_C(3600000000000)
+#define S_PER_HOUR 3600u
+
+static enum metric link_of(size_t step)
+{
+	return (enum metric)(METRIC_FRESH_FACTOR + step);
+}
+
+static const struct {
+	enum metric energy, co2e;
+} domains[] = {
+	{ METRIC_CPU_ENERGY, METRIC_CPU_CO2E },
+	{ METRIC_DRAM_ENERGY, METRIC_DRAM_CO2E },
+	{ METRIC_GPU_ENERGY, METRIC_GPU_CO2E },
+	{ METRIC_OTHER_ENERGY, METRIC_OTHER_CO2E },
+};
+
+/* Whether there is energy whose factor is of that link of the chain. */
+static bool has_link(const struct figures *f, size_t step)
+{
+	return figures_has(f, link_of(step)) && f->value[link_of(step)];
+}
+
+/* --- what the nodes did not compute ------------------------------------------------------ */
+
+static void set_missing(struct figures *f, enum metric m, uint64_t value)
+{
+	if (!figures_has(f, m))
+		figures_set(f, m, value);
+}
+
+/* Of a job's or a step's figures. */
+struct life {
+	struct figures *f;
+	uint64_t start, end;
+};
+
+static void estimate(const struct life *l, const struct factor_chain *chain, uint64_t pue_milli)
+{
+	struct figures *f = l->f;
+	uint64_t energy = f->value[METRIC_ENERGY];
+	uint64_t by_step[FACTOR_STEP_N];
+	uint64_t end = l->end > l->start ? l->end : l->start;
+	struct factor_mix mix;
+	size_t i;
+
+	factor_chain_mix(chain, l->start * NSEC_PER_SEC, end * NSEC_PER_SEC, &mix);
+	figures_set(f, METRIC_CO2E, emission_ng(energy, mix.mean_ug_per_kwh, pue_milli));
+	for (i = 0; i < ARRAY_SIZE(domains); i++)
+		if (figures_has(f, domains[i].energy))
+			set_missing(f, domains[i].co2e,
+				    emission_ng(f->value[domains[i].energy], mix.mean_ug_per_kwh,
+						pue_milli));
+	factor_mix_split(&mix, energy, by_step);
+	for (i = 0; i < FACTOR_STEP_N; i++)
+		set_missing(f, link_of(i), by_step[i]);
+}
+
+static void complete(const struct life *l, const struct factor_chain *chain,
+		     const struct settings *s)
+{
+	if (!figures_has(l->f, METRIC_ENERGY))
+		return;
+	if (s->market_mg_per_kwh != SETTINGS_NO_MARKET)
+		set_missing(l->f, METRIC_CO2E_MARKET,
+			    emission_ng(l->f->value[METRIC_ENERGY],
+					s->market_mg_per_kwh * EMISSION_UG_PER_MG, s->pue_milli));
+	if (chain && l->start && !figures_has(l->f, METRIC_CO2E))
+		estimate(l, chain, s->pue_milli);
+}
+
+/* --- where the numbers come from --------------------------------------------------------- */
+
+static void join_one(char *name, size_t size, const char *next)
+{
+	if (*name && strcmp(name, next))
+		next = RECORD_MIXED;
+	(void)snprintf(name, size, "%s", next);
+}
+
+static bool has_item(const char *list, const char *item)
+{
+	size_t len = strlen(item);
+	const char *p = list;
+
+	while ((p = strstr(p, item))) {
+		bool begins = p == list || (p - list >= 2 && !strncmp(p - 2, "; ", 2));
+
+		if (begins && (!p[len] || !strncmp(p + len, "; ", 2)))
+			return true;
+		p += len;
+	}
+	return false;
+}
+
+/* What does not fit as a whole is left out. */
+static void join_all(char *list, size_t size, const char *item)
+{
+	size_t used = strlen(list);
+
+	if (*item && !has_item(list, item) && used + strlen(item) + 3 <= size)
+		(void)snprintf(list + used, size - used, "%s%s", used ? "; " : "", item);
+}
+
+struct origin {
+	struct record_emissions *e;
+	bool used[FACTOR_STEP_N]; /* by the nodes or the estimate */
+	bool seen[FACTOR_STEP_N]; /* with a factor */
+	unsigned int nfactors;
+	uint64_t min_ug, max_ug; /* of these */
+};
+
+static void add_factor(struct origin *o, const struct emission_factor *f)
+{
+	uint64_t ug = f->mg_per_kwh * EMISSION_UG_PER_MG;
+
+	join_one(o->e->scope, sizeof(o->e->scope), emission_scope_name(f->scope));
+	join_all(o->e->region, sizeof(o->e->region), f->region);
+	join_all(o->e->source, sizeof(o->e->source), f->source);
+	if (f->year)
+		o->e->year = f->year;
+	o->min_ug = !o->nfactors++ || ug < o->min_ug ? ug : o->min_ug;
+	o->max_ug = ug > o->max_ug ? ug : o->max_ug;
+}
+
+/* A provider that was out when the nodes asked may have told everything by now, and the reverse. */
+static bool is_used(const struct origin *o, enum factor_step step)
+{
+	if (step == FACTOR_FRESH || step == FACTOR_LAST)
+		return o->used[FACTOR_FRESH] || o->used[FACTOR_LAST];
+	return o->used[step];
+}
+
+static void on_factor(void *ctx, const struct emission_factor *f, enum factor_step step, uint64_t ns)
+{
+	struct origin *o = ctx;
+
+	(void)ns;
+	if (!is_used(o, step))
+		return;
+	o->seen[step] = true;
+	add_factor(o, f);
+}
+
+static void mark_used(const struct figures *f, bool *ret_used)
+{
+	bool known = false;
+	size_t i;
+
+	for (i = 0; i < FACTOR_STEP_N; i++) {
+		ret_used[i] = has_link(f, i);
+		known |= ret_used[i];
+	}
+	/* not accounted: all that the chain has */
+	for (i = 0; i < FACTOR_STEP_N && !known; i++)
+		ret_used[i] = true;
+}
+
+static void put_kind(struct origin *o, const struct figures *f)
+{
+	static const enum emission_kind kind[FACTOR_STEP_N] = {
+		[FACTOR_FRESH] = EMISSION_AVERAGE,
+		[FACTOR_LAST] = EMISSION_AVERAGE,
+		[FACTOR_STATIC] = EMISSION_STATIC,
+		[FACTOR_DEFAULT] = EMISSION_DEFAULT,
+	};
+	size_t i;
+
+	for (i = 0; i < FACTOR_STEP_N; i++)
+		if (o->seen[i] || has_link(f, i))
+			join_one(o->e->kind, sizeof(o->e->kind), emission_kind_name(kind[i]));
+}
+
+static void find_origin(const struct record *r, const struct factor_chain *c, struct origin *o)
+{
+	uint64_t end = r->end > r->start ? r->end : r->start;
+	enum factor_step fixed;
+
+	mark_used(&r->figures, o->used);
+	if (c && r->start) {
+		factor_chain_walk(c, r->start * NSEC_PER_SEC, end * NSEC_PER_SEC, on_factor, o);
+		/* the nodes did without the series where the chain has it now */
+		fixed = c->fixed.kind == EMISSION_DEFAULT ? FACTOR_DEFAULT : FACTOR_STATIC;
+		if (has_link(&r->figures, fixed) && !o->seen[fixed])
+			on_factor(o, &c->fixed, fixed, 0);
+	}
+	put_kind(o, &r->figures);
+}
+
+/* --- the mean factor --------------------------------------------------------------------- */
+
+/* ug per kWh, to nearest; UINT64_MAX for no energy. */
+static uint64_t factor_of(uint64_t co2e_ng, uint64_t energy_uj, uint64_t pue_milli)
+{
+	/* ng x uJ/kWh / uJ is ng/kWh; PUE comes in thousandths, and so does an ug of ng */
+	muldiv_u128 by = (muldiv_u128)energy_uj * pue_milli;
+	muldiv_u128 v = by ? ((muldiv_u128)co2e_ng * UJ_PER_KWH + by / 2) / by : UINT64_MAX;
+
+	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
+}
+
+/* Whether there is a factor for every joule. */
+static bool has_all_factors(const struct origin *o, const struct figures *f)
+{
+	bool dynamic = o->seen[FACTOR_FRESH] || o->seen[FACTOR_LAST];
+	size_t i;
+
+	for (i = 0; i < FACTOR_STEP_N; i++) {
+		bool seen = i == FACTOR_FRESH || i == FACTOR_LAST ? dynamic : o->seen[i];
+
+		if (has_link(f, i) && !seen)
+			return false;
+	}
+	return o->nfactors > 0;
+}
+
+/*
+ * The energy that the emissions are of. A node without a factor, or one that had none for a while, adds
+ * to the job's energy only.
+ */
+static uint64_t charged_uj(const struct figures *f, uint64_t slack_uj)
+{
+	uint64_t energy = f->value[METRIC_ENERGY];
+	uint64_t linked = 0;
+	size_t i;
+
+	for (i = 0; i < FACTOR_STEP_N; i++)
+		if (has_link(f, i) && __builtin_add_overflow(linked, f->value[link_of(i)], &linked))
+			return energy;
+	/* each link is rounded by itself */
+	return linked && linked < energy && energy - linked > FACTOR_STEP_N * slack_uj ? linked :
+											energy;
+}
+
+static void put_mean(const struct record *r, const struct origin *o)
+{
+	uint64_t parts = r->total_nodes ? r->total_nodes : 1;
+	uint64_t ng = r->figures.value[METRIC_CO2E];
+	uint64_t uj = charged_uj(&r->figures, parts * UJ_PER_J);
+	uint64_t slack_ng = parts * NG_PER_MG;
+	uint64_t slack_uj = parts * UJ_PER_J;
+	uint64_t pue = o->e->pue_milli;
+	uint64_t low, high, mean;
+
+	if (!figures_has(&r->figures, METRIC_ENERGY) || !pue)
+		return;
+	mean = factor_of(ng, uj, pue);
+	low = factor_of(ng > slack_ng ? ng - slack_ng : 0, uj + slack_uj, pue);
+	high = factor_of(ng + slack_ng, uj > slack_uj ? uj - slack_uj : 0, pue);
+	if (has_all_factors(o, &r->figures) && o->max_ug >= low && o->min_ug <= high &&
+	    (uj || o->min_ug == o->max_ug)) {
+		mean = mean < o->min_ug ? o->min_ug : mean;
+		mean = mean > o->max_ug ? o->max_ug : mean;
+	}
+	if (mean != UINT64_MAX)
+		o->e->factor_ug_per_kwh = (struct maybe_u64){ mean, true };
+}
+
+static void put_embodied(const struct record *r, const struct settings *s,
+			 struct record_emissions *e)
+{
+	muldiv_u128 ng;
+
+	if (!s->embodied_ug_per_cpu_hour || !r->start || r->end < r->start ||
+	    !r->total_cpus)
+		return;
+	ng = (muldiv_u128)(r->end - r->start) * r->total_cpus * NG_PER_UG;
+	ng = (ng * s->embodied_ug_per_cpu_hour + S_PER_HOUR / 2) / S_PER_HOUR;
+	if (ng > INT64_MAX)
+		return;
+	e->embodied_ng = (struct maybe_u64){ (uint64_t)ng, true };
+	(void)snprintf(e->embodied_source, sizeof(e->embodied_source), "%s",
+		       s->embodied_source);
+}
+
+static void put_market(const struct settings *s, struct record_emissions *e)
+{
+	if (s->market_mg_per_kwh == SETTINGS_NO_MARKET)
+		return;
+	e->market_ug_per_kwh = (struct maybe_u64){ s->market_mg_per_kwh * EMISSION_UG_PER_MG, true };
+	(void)snprintf(e->market_source, sizeof(e->market_source), "%s", s->market_source);
+}
+
+void record_emissions_fill(struct record *r, const struct factor_chain *chain,
+			   const struct settings *s)
+{
+	struct record_emissions *e = &r->emissions;
+	struct origin o = { .e = e };
+	size_t i;
+
+	*e = (struct record_emissions){ .pue_milli = s->pue_milli };
+	if (figures_has(&r->figures, METRIC_CO2E))
+		e->method = CO2E_PER_TICK;
+	complete(&(struct life){ &r->figures, r->start, r->end }, chain, s);
+	for (i = 0; i < r->nsteps; i++) {
+		struct record_step *step = &r->steps[i];
+		/* one that was open when slurmdbd was asked lasted as long as the job */
+		struct life life = { &step->figures, step->start,
+				     step->end ? step->end : r->end };
+
+		if (!life.start)
+			life = (struct life){ &step->figures, r->start, r->end };
+		complete(&life, chain, s);
+	}
+	put_market(s, e);
+	put_embodied(r, s, e);
+	if (!figures_has(&r->figures, METRIC_CO2E))
+		return;
+	if (e->method == CO2E_UNKNOWN)
+		e->method = CO2E_MEAN_POWER;
+	find_origin(r, chain, &o);
+	put_mean(r, &o);
+}

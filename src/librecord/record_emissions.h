@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * record_emissions.h - completes a record's emissions: what the nodes did not compute, and where the
+ * numbers come from.
+ */
+#ifndef CEEMS_RECORD_EMISSIONS_H
+#define CEEMS_RECORD_EMISSIONS_H
+
+#include "src/libcore/settings.h"
+#include "src/libemission/factor_chain.h"
+#include "src/librecord/record.h"
+
+/*
+ * R has its final energy in the figures; CHAIN NULL: no factor, so location-based emissions only where
+ * nodes had one. What the nodes computed stays (CO2E_PER_TICK). Where they did
+ * not, the energy of the job, and that of each step, is taken as spread evenly over its life, with the
+ * factors that the chain has for it (CO2E_MEAN_POWER).
+ *
+ * The mean factor is that of the emissions, so weighted by energy. Both come in whole milligrams and
+ * joules of each node; for a small job, where this leaves a range, the factors that were in force
+ * narrow it.
+ */
+void record_emissions_fill(struct record *r, const struct factor_chain *chain,
+			   const struct settings *s);
+
+#endif

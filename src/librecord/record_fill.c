@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/librecord/record_fill.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/libcore/metric_text.h"
+#include "src/libutil/util.h"
+
+#define STEP_EXTERN UINT32_C(0xfffffffc) /* LEDGER_STEP_EXTERN, SLURM_EXTERN_CONT */
+#define UJ_PER_J UINT64_C(1000000)
+
+static const struct record_step *extern_step(const struct record *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->nsteps; i++)
+		if (r->steps[i].step_id == STEP_EXTERN)
+			return &r->steps[i];
+	return NULL;
+}
+
+static bool has_any(const struct figures *f)
+{
+	unsigned int m;
+
+	metric_foreach(m)
+		if (figures_has(f, (enum metric)m))
+			return true;
+	return false;
+}
+
+static void fill_figures(struct record *r, bool unmeasured)
+{
+	const struct record_step *x = extern_step(r);
+	size_t i;
+
+	figures_init(&r->figures);
+	for (i = 0; unmeasured && i < r->nsteps; i++)
+		figures_miss(&r->steps[i].figures, METRIC_ENERGY, REASON_NOT_MEASURED);
+	if (x && has_any(&x->figures)) {
+		r->figures = x->figures;
+		return;
+	}
+	for (i = 0; i < r->nsteps; i++)
+		figures_fold(&r->figures, &r->steps[i].figures);
+}
+
+/* A job that went on with other nodes: see job_facts.h. */
+static bool is_resized_part(const struct record *r)
+{
+	return r->state && !strcmp(r->state, "RESIZING");
+}
+
+/* METRIC_ENERGY is the steps' joules here: whole joules, as slurmdbd has no smaller unit. */
+static struct maybe_u64 steps_energy(const struct record *r)
+{
+	if (!figures_has(&r->figures, METRIC_ENERGY))
+		return (struct maybe_u64){ 0 };
+	return (struct maybe_u64){ r->figures.value[METRIC_ENERGY] / UJ_PER_J, true };
+}
+
+struct maybe_u64 record_energy_told(const struct record *r, struct maybe_u64 slurm_j)
+{
+	bool steps_told = r->nsteps || r->steps_known;
+
+	/* a part of a resized job: the last one has the steps' joules, too */
+	if ((slurm_j.known && slurm_j.value) || !steps_told || is_resized_part(r))
+		return slurm_j;
+	return steps_energy(r);
+}
+
+static struct maybe_u64 pick_energy(const struct record *r, const struct record_ending *end)
+{
+	struct maybe_u64 j;
+
+	if (end->unmeasured)
+		return (struct maybe_u64){ 0 };
+	/* the extern step's, which has those of the others, is booked to the last part as a whole */
+	if (is_resized_part(r))
+		return end->dbd_energy_j;
+	j = end->ctld_energy_j.known && !end->requeued ? end->ctld_energy_j : end->dbd_energy_j;
+	j = record_energy_told(r, j);
+	return j.known || end->ctld_energy_j.value == 0 ? j : end->ctld_energy_j;
+}
+
+static void miss_group(struct figures *f, const char *group)
+{
+	unsigned int m;
+
+	metric_foreach(m)
+		if (!strcmp(metric_table[m].group, group))
+			figures_miss(f, (enum metric)m, REASON_NOT_MEASURED);
+}
+
+static void fill_energy(struct record *r, const struct record_ending *end)
+{
+	struct record_energy *e = &r->energy;
+
+	*e = (struct record_energy){ .final = end->ended, .total_j = pick_energy(r, end) };
+	/* the last part has them for the whole job: sums over a month must not have them twice */
+	if (is_resized_part(r)) {
+		miss_group(&r->figures, "energy");
+		miss_group(&r->figures, "emissions");
+	}
+	if (!e->total_j.known)
+		return;
+	metric_text_sources(&r->figures, "", e->source, sizeof(e->source));
+	if (e->source[0])
+		(void)snprintf(e->method, sizeof(e->method), "%s",
+			       metric_text_method(&r->figures));
+	figures_set(&r->figures, METRIC_ENERGY, metric_from_tres(METRIC_ENERGY, e->total_j.value));
+}
+
+/*
+ * Slurm's formatted string ("cpu=1,mem=100M,node=1") with the energy where Slurm has it, behind cpu
+ * and mem; an older one is replaced, or left out if the energy is unknown. NULL: out of memory.
+ */
+static char *tres_with_energy(const char *formatted, struct maybe_u64 joules)
+{
+	size_t size = (formatted ? strlen(formatted) : 0) + 40;
+	char *out = malloc(size);
+	bool done = !joules.known;
+	const char *p;
+	size_t used = 0;
+	size_t len;
+
+	if (!out)
+		return NULL;
+	out[0] = '\0';
+	for (p = formatted ? formatted : ""; *p; p += len + (p[len] == ',')) {
+		len = strcspn(p, ",");
+		if (!len || !strncmp(p, "energy=", 7))
+			continue;
+		if (!done && strncmp(p, "cpu=", 4) && strncmp(p, "mem=", 4)) {
+			used += (size_t)snprintf(out + used, size - used,
+						 "%senergy=%" PRIu64, used ? "," : "", joules.value);
+			done = true;
+		}
+		used += (size_t)snprintf(out + used, size - used, "%s%.*s", used ? "," : "",
+					 (int)len, p);
+	}
+	if (!done)
+		(void)snprintf(out + used, size - used, "%senergy=%" PRIu64, used ? "," : "",
+			       joules.value);
+	return out;
+}
+
+int record_fill(struct record *r, const struct record_ending *end,
+		const struct factor_chain *chain, const struct settings *s)
+{
+	fill_figures(r, end->unmeasured);
+	fill_energy(r, end);
+	record_emissions_fill(r, chain, s);
+	/* who never ran has no allocation; a start may be unknown where slurmctld was killed */
+	if (r->tres_alloc || (r->energy.total_j.known && r->start)) {
+		char *tres = tres_with_energy(r->tres_alloc, r->energy.total_j);
+
+		if (!tres)
+			return -ENOMEM;
+		free(r->tres_alloc);
+		r->tres_alloc = tres;
+	}
+	return 0;
+}

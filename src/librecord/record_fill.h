@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * record_fill.h - completes a record once its job is over: whose energy counts, what the job's
+ * figures are, and the emissions.
+ */
+#ifndef CEEMS_RECORD_FILL_H
+#define CEEMS_RECORD_FILL_H
+
+#include "src/librecord/record_emissions.h"
+
+struct record_ending {
+	bool ended;	/* slurmctld or slurmdbd says that all steps have reported */
+	struct maybe_u64 ctld_energy_j; /* in slurmctld's memory: sacct's job row, once it is there */
+	struct maybe_u64 dbd_energy_j;	/* sacct's job row */
+	bool unmeasured; /* AcctGatherEnergyType is none: Slurm's 0 J mean nothing then */
+	bool requeued;	/* slurmctld's value may have been read before the last step reported */
+};
+
+/*
+ * R has its steps, if they are known. Sets energy, figures, tres_alloc and emissions; CHAIN may be
+ * NULL. -ENOMEM: R is as good as before.
+ *
+ * The energy is Slurm's own, so that sacct and the record say the same: slurmctld's value, else
+ * slurmdbd's, else the extern step's, of which Slurm makes the job's (the sum of the steps without
+ * one). The figures are the extern step's, which has the whole job, else the steps' sum.
+ */
+int record_fill(struct record *r, const struct record_ending *end,
+		const struct factor_chain *chain, const struct settings *s);
+
+/*
+ * SLURM_J, or what is better than none and than a 0 that nobody measured: the steps' energy in R's figures,
+ * unknown if they have none or if there is no step. Slurm has 0 J for a job whose extern step ended without
+ * a word: its node failed, or slurmctld ended the step (26.05 with proctrack/pgid) or, killed, forgot it.
+ */
+struct maybe_u64 record_energy_told(const struct record *r, struct maybe_u64 slurm_j);
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/librecord/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/libcore/metric_text.h"
+#include "src/librecord/derived.h"
+#include "src/librecord/equivalent.h"
+#include "src/librecord/report_text.h"
+
+/* The ratio as text; false: not known. */
+static bool ratio(const struct report_input *in, enum derived d, char *text)
+{
+	double v;
+
+	if (!derived_value(d, in->figures, in->elapsed_ns, in->id->step_cpus, &v))
+		return false;
+	(void)derived_text(d, v, text, METRIC_TEXT_MAX);
+	return true;
+}
+
+/* "1.2 % missed" */
+static void note_ratio(const struct report_input *in, enum derived d, const char *what, char *note)
+{
+	char text[METRIC_TEXT_MAX];
+
+	note[0] = '\0';
+	if (ratio(in, d, text))
+		(void)snprintf(note, REPORT_NOTE_MAX, "%s%s%s", text, *what ? " " : "", what);
+}
+
+/* --- groups ----------------------------------------------------------------------------- */
+
+static const struct {
+	enum metric total, fixed;
+	const char *label;
+} domain_rows[] = {
+	{ METRIC_CPU_ENERGY, METRIC_CPU_ENERGY_STATIC, "  CPU" },
+	{ METRIC_DRAM_ENERGY, METRIC_DRAM_ENERGY_STATIC, "  DRAM" },
+	{ METRIC_GPU_ENERGY, METRIC_GPU_ENERGY_STATIC, "  GPU" },
+	{ METRIC_OTHER_ENERGY, METRIC_OTHER_ENERGY_STATIC, "  other" },
+};
+
+static void put_domains(struct report_text *t, const struct figures *f)
+{
+	char value[METRIC_TEXT_MAX];
+	char note[REPORT_NOTE_MAX];
+	unsigned int known = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(domain_rows); i++)
+		known += figures_has(f, domain_rows[i].total);
+	if (known < 2)
+		return; /* it would say what the line above says */
+	for (i = 0; i < ARRAY_SIZE(domain_rows); i++) {
+		if (!figures_has(f, domain_rows[i].total))
+			continue;
+		note[0] = '\0';
+		if (figures_has(f, domain_rows[i].fixed)) {
+			(void)metric_text(f, domain_rows[i].fixed, value, sizeof(value));
+			(void)snprintf(note, sizeof(note), "static %s", value);
+		}
+		report_metric(t, f, domain_rows[i].total, domain_rows[i].label, note);
+	}
+}
+
+static uint64_t static_uj(const struct figures *f)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(domain_rows); i++)
+		if (figures_has(f, domain_rows[i].fixed))
+			sum += f->value[domain_rows[i].fixed];
+	return sum;
+}
+
+static void put_emissions(struct report_text *t, const struct figures *f)
+{
+	char factors[METRIC_FACTORS_MAX];
+	char note[METRIC_FACTORS_MAX + 8];
+	char way[EQUIVALENT_TEXT_MAX];
+
+	metric_text_factors(f, factors, sizeof(factors));
+	(void)snprintf(note, sizeof(note), "CO2e%s%s", *factors ? ", " : "", factors);
+	report_metric(t, f, METRIC_CO2E, "emissions", note);
+	if (figures_has(f, METRIC_CO2E))
+		report_row(t, "  " EQUIVALENT_LABEL,
+			   equivalent_text(f->value[METRIC_CO2E], way, sizeof(way)),
+			   EQUIVALENT_SOURCE);
+	if (figures_has(f, METRIC_CO2E_MARKET))
+		report_metric(t, f, METRIC_CO2E_MARKET, "  by contract", "CO2e, market-based");
+}
+
+static void put_energy(struct report_text *t, const struct report_input *in)
+{
+	static const enum metric all[] = { METRIC_ENERGY, METRIC_CO2E };
+	const struct figures *f = in->figures;
+	char sources[METRIC_SOURCES_MAX];
+	char value[METRIC_TEXT_MAX];
+	char note[REPORT_NOTE_MAX];
+
+	if (report_all_miss_alike(f, all, ARRAY_SIZE(all))) {
+		report_missing(t, "energy, emissions", (enum metric_reason)f->reason[METRIC_ENERGY]);
+		return;
+	}
+	metric_text_sources(f, " (estimate)", sources, sizeof(sources));
+	(void)snprintf(note, sizeof(note), "%.30s, by %s", *sources ? sources : "source not known",
+		       metric_text_method(f));
+	report_metric(t, f, METRIC_ENERGY, "energy", note);
+	if (figures_has(f, METRIC_ENERGY)) {
+		report_row(t, "", metric_text_kwh(f->value[METRIC_ENERGY], value, sizeof(value)),
+			   "");
+		metric_text_value(UNIT_UJ, static_uj(f), value, sizeof(value));
+		report_row(t, "  static share", value, "idle power, by allocation");
+	}
+	put_domains(t, f);
+	put_emissions(t, f);
+}
+
+static void put_cpu(struct report_text *t, const struct report_input *in)
+{
+	char what[REPORT_NOTE_MAX];
+	char note[REPORT_NOTE_MAX];
+
+	(void)snprintf(what, sizeof(what), "of %" PRIu32 " CPU%s", in->id->step_cpus,
+		       in->id->step_cpus == 1 ? "" : "s");
+	note_ratio(in, DERIVED_CPU_EFFICIENCY, what, note);
+	report_metric(t, in->figures, METRIC_CPU_TIME, "CPU time", note);
+	report_wanted(t, in, WISH_SW, METRIC_TASK_CLOCK, "  task clock", "");
+}
+
+static void put_scheduling(struct report_text *t, const struct report_input *in)
+{
+	static const enum metric all[] = { METRIC_CONTEXT_SWITCHES, METRIC_PAGE_FAULTS };
+	const struct figures *f = in->figures;
+	char note[REPORT_NOTE_MAX];
+
+	note_ratio(in, DERIVED_RUN_DELAY_RATE, "of running and waiting", note);
+	report_wanted(t, in, WISH_SCHED, METRIC_RUN_DELAY, "  run-queue wait", note);
+	report_wanted(t, in, WISH_SCHED, METRIC_OFF_CPU, "  off-CPU", "");
+	if (report_all_miss_alike(f, all, ARRAY_SIZE(all))) {
+		report_missing(t, "scheduling", (enum metric_reason)f->reason[all[0]]);
+		return;
+	}
+	report_note(f, METRIC_CPU_MIGRATIONS, "migrations", note);
+	report_metric(t, f, METRIC_CONTEXT_SWITCHES, "context switches", note);
+	if (!*note)
+		report_wanted(t, in, WISH_SCHED, METRIC_CPU_MIGRATIONS, "migrations", "");
+	report_metric(t, f, METRIC_PAGE_FAULTS, "page faults", "");
+}
+
+/* "1,234 calls, 96.0 % without storage" */
+static void note_reads(const struct report_input *in, char *note)
+{
+	char cached[REPORT_NOTE_MAX];
+	size_t used;
+
+	report_note(in->figures, METRIC_IO_READ_CALLS, "calls", note);
+	note_ratio(in, DERIVED_IO_CACHE_RATE, "without storage", cached);
+	used = strlen(note);
+	if (*cached && in->figures->value[METRIC_STORAGE_READ_BYTES])
+		(void)snprintf(note + used, REPORT_NOTE_MAX - used, "%s%.40s", used ? ", " : "",
+			       cached);
+}
+
+static void put_io(struct report_text *t, const struct report_input *in)
+{
+	static const enum metric all[] = { METRIC_IO_READ_BYTES, METRIC_IO_WRITE_BYTES,
+					   METRIC_STORAGE_READ_BYTES,
+					   METRIC_STORAGE_WRITE_BYTES };
+	const struct figures *f = in->figures;
+	char note[REPORT_NOTE_MAX];
+
+	if (report_all_miss_alike(f, all, ARRAY_SIZE(all))) {
+		report_missing(t, "I/O", (enum metric_reason)f->reason[all[0]]);
+		return;
+	}
+	note_reads(in, note);
+	report_metric(t, f, METRIC_IO_READ_BYTES, "read", note);
+	report_note(f, METRIC_IO_WRITE_CALLS, "calls", note);
+	report_metric(t, f, METRIC_IO_WRITE_BYTES, "written", note);
+	if (report_all_miss_alike(f, all + 2, 2)) {
+		report_missing(t, "storage I/O", (enum metric_reason)f->reason[all[2]]);
+		return;
+	}
+	report_metric(t, f, METRIC_STORAGE_READ_BYTES, "  from storage", "");
+	report_metric(t, f, METRIC_STORAGE_WRITE_BYTES, "  to storage", "");
+}
+
+/* "1.95 per cycle, 1.5 nJ each" */
+static void note_instructions(const struct report_input *in, char *note)
+{
+	char joules[METRIC_TEXT_MAX];
+	size_t used;
+
+	note_ratio(in, DERIVED_IPC, "per cycle", note);
+	used = strlen(note);
+	if (ratio(in, DERIVED_JOULES_PER_INSTRUCTION, joules))
+		(void)snprintf(note + used, REPORT_NOTE_MAX - used, "%s%s each", used ? ", " : "",
+			       joules);
+}
+
+static void put_coverage(struct report_text *t, const struct report_input *in)
+{
+	char how[sizeof(in->detail->counters)] = "";
+	char note[sizeof(how) + REPORT_NOTE_MAX];
+	char value[METRIC_TEXT_MAX];
+
+	if (!ratio(in, DERIVED_PMU_COVERAGE, value))
+		return;
+	if (in->detail)
+		report_mask(in->detail->counters, sizeof(in->detail->counters), how);
+	(void)snprintf(note, sizeof(note), "of the time%s%s", *how ? "; " : "", how);
+	report_row(t, "counted", value, note);
+}
+
+static void put_counters(struct report_text *t, const struct report_input *in)
+{
+	static const enum metric all[] = { METRIC_CYCLES,	 METRIC_INSTRUCTIONS,
+					   METRIC_CACHE_REFERENCES, METRIC_BRANCHES,
+					   METRIC_FP_OPERATIONS, METRIC_MEMORY_BYTES };
+	const struct figures *f = in->figures;
+	char note[REPORT_NOTE_MAX];
+
+	if (!report_is_asked(in, WISH_HW) &&
+	    !report_is_tried(f, all, ARRAY_SIZE(all))) {
+		report_unasked(t, "hardware counters", "");
+		return;
+	}
+	/* the last two exist on few CPUs: where nothing else does, they are no news */
+	if (report_all_miss_alike(f, all, 4) && !figures_has(f, all[4]) && !figures_has(f, all[5])) {
+		report_missing(t, "hardware counters", (enum metric_reason)f->reason[all[0]]);
+		return;
+	}
+	report_metric(t, f, METRIC_CYCLES, "cycles", "");
+	note_instructions(in, note);
+	report_metric(t, f, METRIC_INSTRUCTIONS, "instructions", note);
+	note_ratio(in, DERIVED_CACHE_MISS_RATE, "missed", note);
+	report_metric(t, f, METRIC_CACHE_REFERENCES, "cache references", note);
+	note_ratio(in, DERIVED_BRANCH_MISS_RATE, "mispredicted", note);
+	report_metric(t, f, METRIC_BRANCHES, "branches", note);
+	note_ratio(in, DERIVED_FLOP_PER_S, "", note);
+	report_wanted(t, in, WISH_HW, METRIC_FP_OPERATIONS, "FP operations", note);
+	note_ratio(in, DERIVED_MEMORY_BYTES_PER_S, "", note);
+	report_wanted(t, in, WISH_HW, METRIC_MEMORY_BYTES, "read from memory", note);
+	put_coverage(t, in);
+}
+
+static void put_lost(struct report_text *t, const struct step_detail *d)
+{
+	char value[METRIC_TEXT_MAX];
+
+	if (!d || !d->lost_events)
+		return;
+	metric_text_value(UNIT_COUNT, d->lost_events, value, sizeof(value));
+	report_row(t, "lost events", value, "the kernel's tables were full");
+}
+
+/* --- the whole -------------------------------------------------------------------------- */
+
+static void step_name(const struct ledger_identity *id, char *buf, size_t size)
+{
+	switch (id->step_id) {
+	case LEDGER_STEP_EXTERN:
+		(void)snprintf(buf, size, "%" PRIu32 ".extern", id->job_id);
+		break;
+	case LEDGER_STEP_BATCH:
+		(void)snprintf(buf, size, "%" PRIu32 ".batch", id->job_id);
+		break;
+	case LEDGER_STEP_INTERACTIVE:
+		(void)snprintf(buf, size, "%" PRIu32 ".interactive", id->job_id);
+		break;
+	default:
+		(void)snprintf(buf, size, "%" PRIu32 ".%" PRIu32, id->job_id, id->step_id);
+	}
+}
+
+static void format(struct report_text *t, const struct report_input *in, unsigned int max_fs)
+{
+	char name[40];
+	char elapsed[METRIC_TEXT_MAX];
+
+	step_name(in->id, name, sizeof(name));
+	metric_text_value(UNIT_NS, in->elapsed_ns, elapsed, sizeof(elapsed));
+	report_put(t, "ceems: step %s on %.24s", name, in->node);
+	if (in->id->node_count > 1)
+		report_put(t, " (node %u of %" PRIu32 ")", in->id->node_id + 1,
+			   in->id->node_count);
+	report_put(t, ", %s\n", elapsed);
+	put_energy(t, in);
+	put_cpu(t, in);
+	put_scheduling(t, in);
+	put_io(t, in);
+	report_put_file_systems(t, in, max_fs);
+	report_put_network(t, in);
+	put_counters(t, in);
+	report_put_own_events(t, in);
+	put_lost(t, in->detail);
+	if (in->id->node_count > 1)
+		report_put(t, "  These are this node's; sacct -j %s has the whole step's.\n", name);
+}
+
+size_t report_format(const struct report_input *in, char *buf, size_t size)
+{
+	struct report_text t;
+	unsigned int max_fs = DETAIL_FS;
+
+	if (!size)
+		return 0;
+	for (;;) {
+		t = (struct report_text){ .buf = buf, .size = size };
+		buf[0] = '\0';
+		format(&t, in, max_fs);
+		if (t.wanted == t.used || !max_fs)
+			return t.used;
+		max_fs--;
+	}
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * report.h - the short table of --ceems-report: what the step used on this node. What --ceems-perf
+ * asked for is shown in full, a figure that is missing with the reason; what it did not ask for
+ * takes a line that says how to.
+ */
+#ifndef CEEMS_REPORT_H
+#define CEEMS_REPORT_H
+
+#include <stddef.h>
+
+#include "src/libcore/detail.h"
+#include "src/libcore/perfwish.h"
+#include "src/libledger/ledger.h"
+
+struct report_input {
+	const char *node;
+	const struct ledger_identity *id;
+	const struct figures *figures;	/* final, energy included */
+	uint64_t elapsed_ns;
+	const struct step_detail *detail; /* NULL: none was made */
+	const struct perfwish *wish;	  /* NULL: nothing was asked for */
+};
+
+/*
+ * Writes the table, several lines, into BUF. Where SIZE is too small for all, the smallest file systems
+ * are left out and counted; then it is cut. Returns its length.
+ */
+size_t report_format(const struct report_input *in, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * wide_math.h - products and fractions of 64-bit numbers, without overflow.
+ */
+#ifndef CEEMS_WIDE_MATH_H
+#define CEEMS_WIDE_MATH_H
+
+#include <stdint.h>
+
+__extension__ typedef unsigned __int128 u128;
+
+/* How far V has to be shifted to fit into so many BITS. */
+static inline unsigned int wide_bits_above(u128 v, unsigned int bits)
+{
+	unsigned int shift = 0;
+
+	while (v >> bits) {
+		v >>= 1;
+		shift++;
+	}
+	return shift;
+}
+
+static inline uint64_t wide_mul_div(uint64_t a, uint64_t b, uint64_t divisor)
+{
+	return (uint64_t)((u128)a * b / divisor);
+}
+
+/* TOTAL x PART / WHOLE, PART being one of those that add up to WHOLE; 0 of nothing. */
+static inline uint64_t wide_fraction(uint64_t total, uint64_t part, u128 whole)
+{
+	unsigned int shift = wide_bits_above(whole, 64);
+
+	return whole ? wide_mul_div(total, part >> shift, (uint64_t)(whole >> shift)) : 0;
+}
+
+#endif
