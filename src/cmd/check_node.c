@@ -105,7 +105,7 @@ static void check_counters(struct check *c)
 
 	if (!c->settings.step_counters)
 		check_note(c, "counters", "StepCounters=no: CPU energy is split by CPU time");
-	else if (cgcounters_create(&pmu_kernel, pmu_kernel_hardware, /* cpu= */ 0,
+	else if (cgcounters_create(&pmu_hardware, /* cpu= */ 0,
 				   cgcounters_max_fds(), &counters, &err) < 0)
 		check_note(c, "counters", "%s; CPU energy is split by CPU time", err.text);
 	else

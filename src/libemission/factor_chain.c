@@ -6,8 +6,7 @@
 
 #include "src/libutil/apportion.h"
 #include "src/libutil/clock.h"
-
-__extension__ typedef unsigned __int128 u128;
+#include "src/libutil/wide_math.h"
 
 const char *factor_step_name(enum factor_step step)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libnode/remainder.h"
+#include "src/libutil/wide_math.h"
 
 #include <string.h>
-
-__extension__ typedef unsigned __int128 u128;
 
 /* In the state; the pool as two's complement. */
 #define POOL "node pool"

@@ -82,7 +82,7 @@ static int open_node(struct sampler *s, struct errmsg *err)
 	return 0;
 }
 
-/* A machine that is only played has no counters: this one's are of other processors. */
+/* With a fake SysRoot the host's PMU does not match it, so it is not used. */
 static int open_weights(struct sampler *s, struct errmsg *err)
 {
 	const char *root = s->settings.sys_root;
@@ -90,8 +90,7 @@ static int open_weights(struct sampler *s, struct errmsg *err)
 	const struct weights_setup setup = {
 		.sys_root = root,
 		.topology = nodecpu_topology(s->cpus),
-		.pmu = s->settings.step_counters && is_real ? &pmu_kernel : NULL,
-		.pmu_ctx = pmu_kernel_hardware,
+		.pmu = s->settings.step_counters && is_real ? &pmu_hardware : NULL,
 	};
 	int rc = weights_create(&setup, &s->weights);
 

@@ -23,7 +23,7 @@ static int open_counters(struct weights *w)
 
 	if (!w->setup.pmu)
 		return errmsg_set(&w->why, -ENODEV, "not asked for");
-	rc = cgcounters_create(w->setup.pmu, w->setup.pmu_ctx, /* cpu= */ 0,
+	rc = cgcounters_create(w->setup.pmu, /* cpu= */ 0,
 			       cgcounters_max_fds(), &w->counters, &w->why);
 	if (rc < 0)
 		return rc;

@@ -21,8 +21,7 @@ struct weights_step; /* what is open for one step */
 struct weights_setup {
 	const char *sys_root;
 	const struct topology *topology; /* borrowed until weights_destroy() */
-	const struct pmu_ops *pmu;	 /* NULL: no counters */
-	void *pmu_ctx;
+	const struct pmu *pmu;		 /* NULL: no counters */
 };
 
 /* Whatever the machine lacks is left out; weights_describe() says what. -ENOMEM. */

@@ -206,8 +206,8 @@ static void find_origin(const struct record *r, const struct factor_chain *c, st
 static uint64_t factor_of(uint64_t co2e_ng, uint64_t energy_uj, uint64_t pue_milli)
 {
 	/* ng x uJ/kWh / uJ is ng/kWh; PUE comes in thousandths, and so does an ug of ng */
-	muldiv_u128 by = (muldiv_u128)energy_uj * pue_milli;
-	muldiv_u128 v = by ? ((muldiv_u128)co2e_ng * UJ_PER_KWH + by / 2) / by : UINT64_MAX;
+	u128 by = (u128)energy_uj * pue_milli;
+	u128 v = by ? ((u128)co2e_ng * UJ_PER_KWH + by / 2) / by : UINT64_MAX;
 
 	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
 }
@@ -272,12 +272,12 @@ static void put_mean(const struct record *r, const struct origin *o)
 static void put_embodied(const struct record *r, const struct settings *s,
 			 struct record_emissions *e)
 {
-	muldiv_u128 ng;
+	u128 ng;
 
 	if (!s->embodied_ug_per_cpu_hour || !r->start || r->end < r->start ||
 	    !r->total_cpus)
 		return;
-	ng = (muldiv_u128)(r->end - r->start) * r->total_cpus * NG_PER_UG;
+	ng = (u128)(r->end - r->start) * r->total_cpus * NG_PER_UG;
 	ng = (ng * s->embodied_ug_per_cpu_hour + S_PER_HOUR / 2) / S_PER_HOUR;
 	if (ng > INT64_MAX)
 		return;

@@ -7,12 +7,12 @@
 
 #include <stdint.h>
 
-__extension__ typedef unsigned __int128 muldiv_u128;
+#include "src/libutil/wide_math.h"
 
 /* Rounded down; 0 if C is 0, UINT64_MAX if it does not fit. */
 static inline uint64_t muldiv(uint64_t a, uint64_t b, uint64_t c)
 {
-	muldiv_u128 v = c ? (muldiv_u128)a * b / c : 0;
+	u128 v = c ? (u128)a * b / c : 0;
 
 	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <string.h>
 
 #include "src/libmeter/activity/cpuset.h"
 #include "src/libmeter/activity/cputime.h"
@@ -163,7 +164,7 @@ int __wrap_cpuset_of_step(const char *v2, const char *v1, uint32_t ncpus, uint32
  * Handles say what they count: nothing is kept. A cgroup's is its step, one of everything is -1;
  * a counter's is ((cgroup + 1) x CPUS + cpu) x EVENT_N + event.
  */
-static int pmu_cgroup(void *ctx, const char *v2, const char *v1)
+static int played_open_cgroup(void *ctx, const char *v2, const char *v1)
 {
 	unsigned int step;
 
@@ -172,11 +173,13 @@ static int pmu_cgroup(void *ctx, const char *v2, const char *v1)
 	return find_step(v2, &step) < 0 ? -ENOENT : (int)step;
 }
 
-static int pmu_open(void *ctx, int cgroup, uint32_t cpu, enum event event, int leader)
+static int played_open(void *ctx, const struct perf_event_attr *attr, pid_t cgroup, int cpu, int group,
+		       unsigned long flags)
 {
 	(void)ctx;
-	(void)leader;
-	return cpu < CPUS ? ((cgroup + 1) * CPUS + (int)cpu) * EVENT_N + (int)event : -ENODEV;
+	(void)group;
+	(void)flags;
+	return cpu < CPUS ? ((cgroup + 1) * CPUS + cpu) * EVENT_N + (int)attr->config : -ENODEV;
 }
 
 static void add_step_counts(unsigned int step, unsigned int cpu, struct pmu_reading *to)
@@ -189,34 +192,41 @@ static void add_step_counts(unsigned int step, unsigned int cpu, struct pmu_read
 }
 
 /* All three events are always there, in their order. */
-static int pmu_read(void *ctx, int leader, struct pmu_reading *ret)
+static ssize_t played_read(void *ctx, int leader, void *buf, size_t size)
 {
+	struct pmu_reading now = { .nr = EVENT_N };
 	unsigned int group = (unsigned int)leader / EVENT_N;
 	unsigned int cpu = group % CPUS;
 	unsigned int cgroup = group / CPUS;
 	unsigned int i;
 
 	(void)ctx;
-	*ret = (struct pmu_reading){ .nr = EVENT_N };
 	if (cgroup)
-		add_step_counts(cgroup - 1, cpu, ret);
+		add_step_counts(cgroup - 1, cpu, &now);
 	for (i = 0; !cgroup && i <= MAX_STEPS; i++)
-		add_step_counts(i, cpu, ret);
-	ret->running_ns = ret->enabled_ns;
-	return 0;
+		add_step_counts(i, cpu, &now);
+	now.running_ns = now.enabled_ns;
+	memcpy(buf, &now, size);
+	return (ssize_t)size;
 }
 
-static void pmu_close(void *ctx, int handle)
+static void played_close(void *ctx, int handle)
 {
 	(void)ctx;
 	(void)handle;
 }
 
-static const struct pmu_ops played_pmu = {
-	.cgroup = pmu_cgroup,
-	.open = pmu_open,
-	.read = pmu_read,
-	.close = pmu_close,
+static const struct perf_event_ops played_ops = {
+	.open = played_open,
+	.read = played_read,
+	.close = played_close,
+};
+
+/* A counter's config is its number. */
+static const struct pmu played_pmu = {
+	.ops = &played_ops,
+	.open_cgroup = played_open_cgroup,
+	.event = { { 0, EVENT_CYCLES }, { 0, EVENT_INSTRUCTIONS }, { 0, EVENT_LLC_MISSES } },
 };
 
 unsigned int __wrap_cgcounters_max_fds(void);

@@ -13,23 +13,26 @@ static const char *const files[] = { "type", "cpumask", "events/energy-pkg",
 /* A count is eight bytes of the input; all handles show the same one. */
 static struct fuzz_parts counts;
 
-static int open_counter(void *ctx, uint32_t type, uint64_t config, uint32_t cpu)
+static int open_counter(void *ctx, const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
+			unsigned long flags)
 {
 	(void)ctx;
-	(void)type;
-	(void)config;
+	(void)attr;
+	(void)pid;
 	(void)cpu;
+	(void)group;
+	(void)flags;
 	return 1;
 }
 
-static int read_counter(void *ctx, int handle, uint64_t *ret_count)
+static ssize_t read_counter(void *ctx, int handle, void *buf, size_t size)
 {
 	(void)ctx;
 	(void)handle;
-	if (counts.size < sizeof(*ret_count))
+	if (counts.size < size)
 		return -1;
-	memcpy(ret_count, counts.data, sizeof(*ret_count));
-	return 0;
+	memcpy(buf, counts.data, size);
+	return (ssize_t)size;
 }
 
 static void close_counter(void *ctx, int handle)
@@ -38,7 +41,9 @@ static void close_counter(void *ctx, int handle)
 	(void)handle;
 }
 
-static const struct powerpmu_ops ops = { open_counter, read_counter, close_counter };
+static const struct perf_event_ops ops = { .open = open_counter,
+					   .read = read_counter,
+					   .close = close_counter };
 
 static void write_files(struct fuzz_parts *in)
 {

@@ -20,6 +20,7 @@
 #define FAKE_HANDLES 512
 
 struct fake_pmu {
+	struct pmu pmu;
 	uint64_t count[FAKE_CGROUPS][FAKE_CPUS][EVENT_N];
 	uint64_t enabled_ns[FAKE_CGROUPS][FAKE_CPUS];
 	uint64_t running_ns[FAKE_CGROUPS][FAKE_CPUS];
@@ -71,10 +72,15 @@ static int fake_cgroup(void *ctx, const char *v2, const char *v1)
 	return h;
 }
 
-static int fake_open(void *ctx, int cgroup, uint32_t cpu, enum event event, int leader)
+static int fake_open(void *ctx, const struct perf_event_attr *attr, pid_t cgroup, int on_cpu, int leader,
+		     unsigned long flags)
 {
+	enum event event = (enum event)attr->config;
+	uint32_t cpu = (uint32_t)on_cpu;
 	struct fake_pmu *f = ctx;
 	int h;
+
+	(void)flags;
 
 	if (f->open_fails[event])
 		return f->open_fails[event];
@@ -94,8 +100,9 @@ static int fake_open(void *ctx, int cgroup, uint32_t cpu, enum event event, int 
 	return h;
 }
 
-static int fake_read(void *ctx, int leader, struct pmu_reading *ret)
+static ssize_t fake_read(void *ctx, int leader, void *buf, size_t size)
 {
+	struct pmu_reading now = { 0 }, *ret = &now;
 	struct fake_pmu *f = ctx;
 	int cgroup = f->handle[leader].cgroup;
 	uint32_t cpu = f->handle[leader].cpu;
@@ -112,7 +119,8 @@ static int fake_read(void *ctx, int leader, struct pmu_reading *ret)
 		if (f->handle[h].is_open && !f->handle[h].is_cgroup &&
 		    f->handle[h].leader == leader)
 			ret->value[ret->nr++] = f->count[cgroup][cpu][f->handle[h].event];
-	return 0;
+	memcpy(buf, &now, size);
+	return (ssize_t)size;
 }
 
 static void fake_close(void *ctx, int handle)
@@ -123,12 +131,23 @@ static void fake_close(void *ctx, int handle)
 	memset(&f->handle[handle], 0, sizeof(f->handle[handle]));
 }
 
-static const struct pmu_ops fake_pmu_ops = {
-	.cgroup = fake_cgroup,
+static const struct perf_event_ops fake_pmu_ops = {
 	.open = fake_open,
 	.read = fake_read,
 	.close = fake_close,
 };
+
+/* F is a machine, and what counts on it; a counter's config is its number. */
+static inline const struct pmu *fake_pmu(struct fake_pmu *f)
+{
+	f->pmu = (struct pmu){
+		.ops = &fake_pmu_ops,
+		.ctx = f,
+		.open_cgroup = fake_cgroup,
+		.event = { { 0, EVENT_CYCLES }, { 0, EVENT_INSTRUCTIONS }, { 0, EVENT_LLC_MISSES } },
+	};
+	return &f->pmu;
+}
 
 /* CGROUP ran for NS on CPU; the counters had RUNNING_NS of it. Everything sees it too. */
 static inline void fake_pmu_run(struct fake_pmu *f, int cgroup, uint32_t cpu, uint64_t ns,

@@ -26,7 +26,7 @@ static struct cgcounters *create(struct fake_pmu *f, unsigned int max_fds)
 	struct cgcounters *c = NULL;
 	struct errmsg err = { 0 };
 
-	if (cgcounters_create(&fake_pmu_ops, f, 0, max_fds, &c, &err) < 0)
+	if (cgcounters_create(fake_pmu(f), 0, max_fds, &c, &err) < 0)
 		diag("%s", err.text);
 	return c;
 }
@@ -69,7 +69,7 @@ static void test_create(void)
 		bool same = true;
 
 		memcpy(f.open_fails, t[i].fails, sizeof(f.open_fails));
-		is_int(cgcounters_create(&fake_pmu_ops, &f, 0, 100, &c, &err), t[i].rc, t[i].name);
+		is_int(cgcounters_create(fake_pmu(&f), 0, 100, &c, &err), t[i].rc, t[i].name);
 		ok(!strncmp(err.text, t[i].text, strlen(t[i].text)), "its reason");
 		for (e = 0; c && e < EVENT_N; e++)
 			same &= cgcounters_has(c, (enum event)e) == t[i].has[e];
@@ -324,21 +324,25 @@ static void check_kernel(const struct folders *f, struct cgcounters *c)
 
 static void test_kernel(void)
 {
-	struct pmu_kernel_event software[EVENT_N] = {
-		{ PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
-		{ PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
-		{ PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
+	const struct pmu software = {
+		.ops = &perf_event_kernel,
+		.open_cgroup = pmu_hardware.open_cgroup,
+		.event = {
+			{ PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
+			{ PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
+			{ PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
+		},
 	};
 	struct cgcounters *c = NULL;
 	struct errmsg err = { 0 };
 	struct folders f;
 	int rc;
 
-	rc = cgcounters_create(&pmu_kernel, pmu_kernel_hardware, 0, 100, &c, &err);
+	rc = cgcounters_create(&pmu_hardware, 0, 100, &c, &err);
 	ok(rc == 0 || err.text[0], "hardware: %s", rc ? err.text : "yes");
 	cgcounters_destroy(c);
 	c = NULL;
-	if (cgcounters_create(&pmu_kernel, software, 0, 1000, &c, &err) < 0) {
+	if (cgcounters_create(&software, 0, 1000, &c, &err) < 0) {
 		diag("%s", err.text);
 		skip(6, "this user may not count events");
 		return;

@@ -107,7 +107,7 @@ static void played_close(void *ctx, int fd)
 	m->e[fd - FD].is_open = false;
 }
 
-static const struct perf_ops played_ops = {
+static const struct perf_event_ops played_ops = {
 	.open = played_open,
 	.read = played_read,
 	.id = played_id,

@@ -23,29 +23,32 @@ struct kernel {
 	uint32_t type; /* of the last event opened */
 };
 
-static int fake_open(void *ctx, uint32_t type, uint64_t config, uint32_t cpu)
+static int fake_open(void *ctx, const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
+		     unsigned long flags)
 {
 	struct kernel *k = ctx;
+	uint64_t config = attr->config;
 
-	if (cpu >= CPUS || config >= CONFIGS)
+	(void)flags;
+	if (pid != -1 || group != -1 || cpu < 0 || cpu >= CPUS || config >= CONFIGS)
 		return -EINVAL;
 	if (k->open_rc[config])
 		return k->open_rc[config];
 	k->nopen++;
-	k->type = type;
+	k->type = attr->type;
 	k->count[cpu][config] = 0;
-	return (int)(cpu * CONFIGS + config);
+	return cpu * CONFIGS + (int)config;
 }
 
-static int fake_read(void *ctx, int handle, uint64_t *ret_count)
+static ssize_t fake_read(void *ctx, int handle, void *buf, size_t size)
 {
 	struct kernel *k = ctx;
 	int cpu = handle / CONFIGS;
 
 	if (k->read_rc[cpu])
 		return k->read_rc[cpu];
-	*ret_count = k->count[cpu][handle % CONFIGS];
-	return 0;
+	memcpy(buf, &k->count[cpu][handle % CONFIGS], size);
+	return (ssize_t)size;
 }
 
 static void fake_close(void *ctx, int handle)
@@ -54,7 +57,9 @@ static void fake_close(void *ctx, int handle)
 	((struct kernel *)ctx)->nopen--;
 }
 
-static const struct powerpmu_ops fake = { fake_open, fake_read, fake_close };
+static const struct perf_event_ops fake = { .open = fake_open,
+					    .read = fake_read,
+					    .close = fake_close };
 
 struct pmu {
 	struct machine m;

@@ -64,8 +64,7 @@ static void machine_start(struct machine *m, bool has_pmu)
 	const struct weights_setup setup = {
 		.sys_root = m->root,
 		.topology = m->topology,
-		.pmu = has_pmu ? &fake_pmu_ops : NULL,
-		.pmu_ctx = &m->pmu,
+		.pmu = has_pmu ? fake_pmu(&m->pmu) : NULL,
 	};
 	char path[32];
 	int i;

@@ -5,9 +5,9 @@
 #include <linux/bpf.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
 #include "src/libmeter/activity/probes_internal.h"
+#include "src/libmeter/sensor/perf_event.h"
 #include "src/libutil/procstat.h"
 #include "src/libutil/util.h"
 
@@ -199,10 +199,8 @@ static int open_event(const struct hwevent *e, uint32_t cpu, int leader)
 		.exclude_host = e->attr.exclude_host,
 		.exclude_guest = e->attr.exclude_guest,
 	};
-	long fd = syscall(SYS_perf_event_open, &attr, /* pid= */ -1, (int)cpu, leader,
-			  PERF_FLAG_FD_CLOEXEC);
 
-	return fd < 0 ? -errno : (int)fd;
+	return perf_event_kernel.open(NULL, &attr, /* pid= */ -1, (int)cpu, leader, /* flags= */ 0);
 }
 
 /*

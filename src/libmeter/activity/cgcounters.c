@@ -10,8 +10,7 @@
 #define MAX_FDS 16384
 
 struct cgcounters {
-	const struct pmu_ops *ops;
-	void *ctx;
+	const struct pmu *pmu;
 	enum event event[EVENT_N]; /* those there are, in the order of a group */
 	unsigned int nevents;
 	unsigned int fds, max_fds;
@@ -44,10 +43,10 @@ static int create_failed(int rc, struct errmsg *err)
 	return errmsg_errno(err, rc, "hardware counters");
 }
 
-int cgcounters_create(const struct pmu_ops *ops, void *ctx, uint32_t cpu, unsigned int max_fds,
+int cgcounters_create(const struct pmu *pmu, uint32_t cpu, unsigned int max_fds,
 		      struct cgcounters **ret, struct errmsg *err)
 {
-	int leader = ops->open(ctx, -1, cpu, EVENT_CYCLES, -1);
+	int leader = pmu_open(pmu, -1, cpu, EVENT_CYCLES, -1);
 	struct cgcounters *c;
 	unsigned int e;
 
@@ -55,20 +54,20 @@ int cgcounters_create(const struct pmu_ops *ops, void *ctx, uint32_t cpu, unsign
 		return create_failed(leader, err);
 	c = calloc(1, sizeof(*c));
 	if (!c) {
-		ops->close(ctx, leader);
+		pmu->ops->close(pmu->ctx, leader);
 		return errmsg_errno(err, -ENOMEM, "hardware counters");
 	}
-	*c = (struct cgcounters){ .ops = ops, .ctx = ctx, .max_fds = max_fds };
+	*c = (struct cgcounters){ .pmu = pmu, .max_fds = max_fds };
 	c->event[c->nevents++] = EVENT_CYCLES;
 	for (e = EVENT_CYCLES + 1; e < EVENT_N; e++) {
-		int handle = ops->open(ctx, -1, cpu, (enum event)e, leader);
+		int handle = pmu_open(pmu, -1, cpu, (enum event)e, leader);
 
 		if (handle < 0)
 			continue;
 		c->event[c->nevents++] = (enum event)e;
-		ops->close(ctx, handle);
+		pmu->ops->close(pmu->ctx, handle);
 	}
-	ops->close(ctx, leader);
+	pmu->ops->close(pmu->ctx, leader);
 	*ret = c;
 	return 0;
 }
@@ -98,7 +97,7 @@ static void close_cpu(struct cgcounters_set *set, struct cgcounters_cpu *cpu)
 	while (i--) { /* the leader last: its group would fall apart */
 		if (cpu->handle[i] < 0)
 			continue;
-		c->ops->close(c->ctx, cpu->handle[i]);
+		c->pmu->ops->close(c->pmu->ctx, cpu->handle[i]);
 		cpu->handle[i] = -1;
 		c->fds--;
 	}
@@ -113,7 +112,7 @@ static int open_handles(struct cgcounters_set *set, struct cgcounters_cpu *cpu)
 		return -EMFILE;
 	for (i = 0; i < c->nevents; i++) {
 		int leader = i ? cpu->handle[0] : -1;
-		int handle = c->ops->open(c->ctx, set->cgroup, cpu->cpu, c->event[i], leader);
+		int handle = pmu_open(c->pmu, set->cgroup, cpu->cpu, c->event[i], leader);
 
 		if (handle < 0)
 			return handle;
@@ -127,7 +126,7 @@ static int read_cpu(const struct cgcounters_set *set, const struct cgcounters_cp
 		    struct pmu_reading *ret)
 {
 	const struct cgcounters *c = set->c;
-	int rc = c->ops->read(c->ctx, cpu->handle[0], ret);
+	int rc = pmu_read(c->pmu, cpu->handle[0], ret);
 
 	return rc < 0 ? rc : ret->nr == c->nevents ? 0 : -EIO;
 }
@@ -202,7 +201,7 @@ int cgcounters_open(struct cgcounters *c, const char *v2, const char *v1, const 
 			set->cpu[i].handle[e] = -1;
 	}
 	if (v2 || v1) {
-		rc = c->ops->cgroup(c->ctx, v2 ? v2 : "", v1 ? v1 : "");
+		rc = c->pmu->open_cgroup(c->pmu->ctx, v2 ? v2 : "", v1 ? v1 : "");
 		set->cgroup = rc;
 		c->fds += rc >= 0;
 	}
@@ -225,7 +224,7 @@ void cgcounters_close(struct cgcounters_set *set)
 	for (i = 0; i < set->ncpus; i++)
 		close_cpu(set, &set->cpu[i]);
 	if (set->cgroup >= 0) {
-		set->c->ops->close(set->c->ctx, set->cgroup);
+		set->c->pmu->ops->close(set->c->pmu->ctx, set->cgroup);
 		set->c->fds--;
 	}
 	free(set);

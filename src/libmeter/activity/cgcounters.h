@@ -17,11 +17,11 @@
 struct cgcounters;
 
 /*
- * Tries the counters of CPU. MAX_FDS bounds what all sets together hold open. -ENODEV: this machine
+ * Tries the counters of CPU. PMU has to outlive the result. MAX_FDS bounds what all sets together hold open. -ENODEV: this machine
  * has no cycle counter, with the reason; -EACCES: we may not use it. Instructions and misses may be
  * missing: cgcounters_has().
  */
-int cgcounters_create(const struct pmu_ops *ops, void *ctx, uint32_t cpu, unsigned int max_fds,
+int cgcounters_create(const struct pmu *pmu, uint32_t cpu, unsigned int max_fds,
 		      struct cgcounters **ret, struct errmsg *err);
 /* After all of its sets. NULL: no-op. */
 void cgcounters_destroy(struct cgcounters *c);

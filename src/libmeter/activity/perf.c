@@ -98,7 +98,7 @@ static void software_events(bool is_harvested, struct hwevents *ret)
  */
 static int open_part(struct perf *p, struct part_of_perf *part)
 {
-	int rc = perf_set_create(&perf_kernel, NULL, &part->events, &part->set);
+	int rc = perf_set_create(&perf_event_kernel, NULL, &part->events, &part->set);
 
 	part->way = "per task";
 	if (rc < 0)
@@ -112,7 +112,7 @@ static int open_part(struct perf *p, struct part_of_perf *part)
 		perf_set_destroy(TAKE_PTR(part->set));
 		if (rc == -ENOMEM)
 			return rc;
-		rc = perf_set_create(&perf_kernel, NULL, &part->events, &part->set);
+		rc = perf_set_create(&perf_event_kernel, NULL, &part->events, &part->set);
 		if (rc < 0)
 			return rc;
 	}

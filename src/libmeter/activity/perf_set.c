@@ -5,9 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "src/libutil/clock.h"
@@ -32,52 +30,13 @@ struct counter {
 };
 
 struct perf_set {
-	const struct perf_ops *ops;
+	const struct perf_event_ops *ops;
 	void *ctx;
 	struct hwevents events;
 	enum metric_reason reason[HWEVENTS_MAX];
 	bool is_full;
 	struct counter *counter; /* members follow their leader */
 	size_t n, size;
-};
-
-/* --- the kernel ----------------------------------------------------------------------------- */
-
-static int kernel_open(void *ctx, const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
-		       unsigned long flags)
-{
-	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, group,
-			  flags | PERF_FLAG_FD_CLOEXEC);
-
-	(void)ctx;
-	return fd < 0 ? -errno : (int)fd;
-}
-
-static ssize_t kernel_read(void *ctx, int fd, void *buf, size_t size)
-{
-	ssize_t n = read(fd, buf, size);
-
-	(void)ctx;
-	return n < 0 ? -errno : n;
-}
-
-static int kernel_id(void *ctx, int fd, uint64_t *ret)
-{
-	(void)ctx;
-	return ioctl(fd, PERF_EVENT_IOC_ID, ret) < 0 ? -errno : 0;
-}
-
-static void kernel_close(void *ctx, int fd)
-{
-	(void)ctx;
-	(void)close(fd);
-}
-
-const struct perf_ops perf_kernel = {
-	.open = kernel_open,
-	.read = kernel_read,
-	.id = kernel_id,
-	.close = kernel_close,
 };
 
 enum metric_reason perf_reason(int error)
@@ -104,7 +63,7 @@ enum metric_reason perf_reason(int error)
 
 /* --- opening -------------------------------------------------------------------------------- */
 
-int perf_set_create(const struct perf_ops *ops, void *ctx, const struct hwevents *events,
+int perf_set_create(const struct perf_event_ops *ops, void *ctx, const struct hwevents *events,
 		    struct perf_set **ret)
 {
 	struct perf_set *s = calloc(1, sizeof(*s));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * perf_set.h - the counters of a list of events on many targets (tasks or CPUs), and their sums. For
- * perf.c; the kernel is behind an ops table, so that tests can play a machine.
+ * perf.c.
  */
 #ifndef CEEMS_PERF_SET_H
 #define CEEMS_PERF_SET_H
@@ -12,21 +12,12 @@
 #include <sys/types.h>
 
 #include "src/libmeter/activity/hwevents.h"
-
-struct perf_ops {
-	/* perf_event_open(2), close-on-exec; a descriptor or -errno */
-	int (*open)(void *ctx, const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
-		    unsigned long flags);
-	ssize_t (*read)(void *ctx, int fd, void *buf, size_t size); /* or -errno */
-	int (*id)(void *ctx, int fd, uint64_t *ret);		    /* the kernel's, of the event */
-	void (*close)(void *ctx, int fd);
-};
-extern const struct perf_ops perf_kernel; /* CTX: NULL */
+#include "src/libmeter/sensor/perf_event.h"
 
 struct perf_set;
 
 /* EVENTS is copied; those with a reason stay closed. -ENOMEM. */
-int perf_set_create(const struct perf_ops *ops, void *ctx, const struct hwevents *events,
+int perf_set_create(const struct perf_event_ops *ops, void *ctx, const struct hwevents *events,
 		    struct perf_set **ret);
 /* Closes what is open, if it is ours still. NULL: no-op. */
 void perf_set_destroy(struct perf_set *s);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pmu.h - the hardware counters of CPUs, as perf_event_open(2) gives them for a cgroup. Behind an
- * ops table, so that tests and simulations can play a machine that has them.
+ * pmu.h - the hardware counters of CPUs that tell how much work a cgroup did.
  */
 #ifndef CEEMS_PMU_H
 #define CEEMS_PMU_H
 
 #include <stdint.h>
+
+#include "src/libmeter/sensor/perf_event.h"
 
 /* What tells how much work was done; cycles lead, the others are counted beside them. */
 enum event {
@@ -28,31 +29,33 @@ struct pmu_reading {
 	uint64_t value[EVENT_N];
 };
 
-struct pmu_ops {
+struct pmu {
+	const struct perf_event_ops *ops;
+	void *ctx;
 	/*
-	 * A handle on the cgroup of a step, by its path in v2 or, "" for none, in v1. -ENOENT:
-	 * it has none in which counters can be told apart.
+	 * A descriptor of the cgroup of a step, by its path in v2 or, "" for none, in v1. -ENOENT: the step
+	 * has no cgroup in which counters can be told apart.
 	 */
-	int (*cgroup)(void *ctx, const char *v2, const char *v1);
-	/*
-	 * A handle that counts EVENT on CPU for CGROUP (-1: for everything there), as a member of
-	 * LEADER's group or (-1) as a leader. -ENODEV: the CPU is offline; -ENOENT, -EOPNOTSUPP:
-	 * there is no such counter.
-	 */
-	int (*open)(void *ctx, int cgroup, uint32_t cpu, enum event event, int leader);
-	/* 0 or -errno; less than NR values where the group was torn. */
-	int (*read)(void *ctx, int leader, struct pmu_reading *ret);
-	void (*close)(void *ctx, int handle);
+	int (*open_cgroup)(void *ctx, const char *v2, const char *v1);
+	struct {
+		uint32_t type; /* perf_event_attr's */
+		uint64_t config;
+	} event[EVENT_N];
 };
 
-/* The kernel's; CTX is a table of what to count. Handles are file descriptors. */
-extern const struct pmu_ops pmu_kernel;
+/* The kernel's, with the generic hardware events. */
+extern const struct pmu pmu_hardware;
 
-struct pmu_kernel_event {
-	uint32_t type; /* perf_event_attr's */
-	uint64_t config;
-};
-/* The generic events, which the kernel knows how to count on the machine. */
-extern struct pmu_kernel_event pmu_kernel_hardware[EVENT_N];
+/*
+ * A descriptor that counts EVENT on CPU for CGROUP (-1: for everything there), as a member of LEADER's
+ * group or (-1) as a leader. -ENODEV: the CPU is offline; -ENOENT, -EOPNOTSUPP: there is no such counter.
+ */
+int pmu_open(const struct pmu *pmu, int cgroup, uint32_t cpu, enum event event, int leader);
+
+/*
+ * Reads a group. 0 or -errno; -EIO: the CPU went offline. RET has less than EVENT_N values where the
+ * group was torn.
+ */
+int pmu_read(const struct pmu *pmu, int leader, struct pmu_reading *ret);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libmeter/sensor/integrate.h"
+#include "src/libutil/wide_math.h"
 
 #include <errno.h>
 #include <stdio.h>
-
-__extension__ typedef unsigned __int128 u128;
 
 /* mW x ns is 1e-12 J; the rule halves the sum of two samples, so half of that is the unit. */
 #define UNITS_PER_UJ UINT64_C(2000000)

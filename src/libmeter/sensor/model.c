@@ -10,10 +10,9 @@
 
 #include "src/libmeter/sensor/model_table.h"
 #include "src/libmeter/sensor/source.h"
+#include "src/libutil/wide_math.h"
 
 #define PPM UINT32_C(1000000)
-
-__extension__ typedef unsigned __int128 u128;
 
 /*
  * mW x ppm x ns is 1e-18 J. What does not make a whole microjoule is kept under this name

@@ -4,19 +4,16 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/perf_event.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "src/libmeter/sensor/counter_state.h"
 #include "src/libmeter/sensor/topology.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/parse.h"
+#include "src/libutil/wide_math.h"
 
 #define PMU "/sys/bus/event_source/devices/power/"
-
-__extension__ typedef unsigned __int128 u128;
 
 /* A count times num / den is microjoules, exactly. */
 struct scale {
@@ -45,7 +42,7 @@ struct event {
 };
 
 struct powerpmu {
-	const struct powerpmu_ops *ops;
+	const struct perf_event_ops *ops;
 	void *ctx;
 	struct event event[READING_PARTS_MAX];
 	size_t n;
@@ -195,11 +192,12 @@ static int open_one(struct powerpmu *p, uint32_t type, const struct kind *k,
 		    const struct spec *spec, uint32_t cpu, unsigned int socket)
 {
 	struct event *e = &p->event[p->n];
+	struct perf_event_attr attr = { .type = type, .size = sizeof(attr), .config = spec->config };
 	int handle;
 
 	if (p->n == ARRAY_SIZE(p->event))
 		return -E2BIG;
-	handle = p->ops->open(p->ctx, type, spec->config, cpu);
+	handle = p->ops->open(p->ctx, &attr, /* pid= */ -1, (int)cpu, /* group= */ -1, /* flags= */ 0);
 	if (handle < 0)
 		return handle;
 	*e = (struct event){
@@ -318,7 +316,7 @@ static int open_events(struct powerpmu *p, const char *root, struct errmsg *err)
 	return rc;
 }
 
-int powerpmu_open(const char *sys_root, const struct powerpmu_ops *ops, void *ctx,
+int powerpmu_open(const char *sys_root, const struct perf_event_ops *ops, void *ctx,
 		  struct powerpmu **ret, struct errmsg *err)
 {
 	struct powerpmu *p = calloc(1, sizeof(*p));
@@ -355,10 +353,12 @@ static int read_event(struct powerpmu *p, const struct event *e, uint64_t *ret_u
 {
 	uint64_t count;
 	u128 uj;
-	int rc = p->ops->read(p->ctx, e->handle, &count);
+	ssize_t n = p->ops->read(p->ctx, e->handle, &count, sizeof(count));
 
-	if (rc < 0)
-		return rc;
+	if (n < 0)
+		return (int)n;
+	if (n != sizeof(count))
+		return -EIO; /* empty: its CPU went offline */
 	uj = (u128)count * e->scale.num / e->scale.den;
 	if (uj > UINT64_MAX)
 		return -ERANGE;
@@ -410,37 +410,3 @@ void powerpmu_describe(const struct powerpmu *p, char *buf, size_t size)
 		 count[DOMAIN_CPU] == 1 ? "" : "s", count[DOMAIN_DRAM],
 		 count[DOMAIN_OTHER] ? ", psys" : "");
 }
-
-/* --- the kernel --------------------------------------------------------------------------- */
-
-static int kernel_open(void *ctx, uint32_t type, uint64_t config, uint32_t cpu)
-{
-	struct perf_event_attr attr = { .type = type, .size = sizeof(attr), .config = config };
-	long fd = syscall(SYS_perf_event_open, &attr, /* pid= */ -1, (int)cpu, /* group= */ -1,
-			  PERF_FLAG_FD_CLOEXEC);
-
-	(void)ctx;
-	return fd < 0 ? -errno : (int)fd;
-}
-
-static int kernel_read(void *ctx, int fd, uint64_t *ret_count)
-{
-	ssize_t n = read(fd, ret_count, sizeof(*ret_count));
-
-	(void)ctx;
-	if (n < 0)
-		return -errno;
-	return n == sizeof(*ret_count) ? 0 : -EIO; /* empty: its CPU went offline */
-}
-
-static void kernel_close(void *ctx, int fd)
-{
-	(void)ctx;
-	(void)close(fd);
-}
-
-const struct powerpmu_ops powerpmu_kernel = {
-	.open = kernel_open,
-	.read = kernel_read,
-	.close = kernel_close,
-};

@@ -7,16 +7,8 @@
 #ifndef CEEMS_POWERPMU_H
 #define CEEMS_POWERPMU_H
 
+#include "src/libmeter/sensor/perf_event.h"
 #include "src/libmeter/sensor/source.h"
-
-/* perf_event_open(2) and what follows it; a seam for tests. */
-struct powerpmu_ops {
-	/* A handle that counts CONFIG of the PMU TYPE on CPU; -errno. */
-	int (*open)(void *ctx, uint32_t type, uint64_t config, uint32_t cpu);
-	int (*read)(void *ctx, int handle, uint64_t *ret_count);
-	void (*close)(void *ctx, int handle);
-};
-extern const struct powerpmu_ops powerpmu_kernel;
 
 struct powerpmu;
 
@@ -25,7 +17,7 @@ struct powerpmu;
  * package or die. -ENODEV: there is no such PMU, or it counts no energy of packages or DRAM. OPS and CTX have
  * to outlive it.
  */
-int powerpmu_open(const char *sys_root, const struct powerpmu_ops *ops, void *ctx,
+int powerpmu_open(const char *sys_root, const struct perf_event_ops *ops, void *ctx,
 		  struct powerpmu **ret, struct errmsg *err);
 void powerpmu_close(struct powerpmu *p);
 

@@ -179,7 +179,7 @@ static int open_pmu(const struct source_env *env, struct source **ret, struct er
 
 	if (!s)
 		return errmsg_set(err, -ENOMEM, "rapl: out of memory");
-	rc = powerpmu_open(env->sys_root, &powerpmu_kernel, NULL, &s->pmu, err);
+	rc = powerpmu_open(env->sys_root, &perf_event_kernel, NULL, &s->pmu, err);
 	if (rc < 0) {
 		rapl_close(s);
 		return rc;

@@ -13,10 +13,9 @@
 #include "src/libmeter/sensor/gpu.h"
 #include "src/libmeter/sensor/rocm_api.h"
 #include "src/libutil/util.h"
+#include "src/libutil/wide_math.h"
 
 #define FIRST_RENDER_NODE 128
-
-__extension__ typedef unsigned __int128 u128;
 
 struct rocm {
 	void *dl;

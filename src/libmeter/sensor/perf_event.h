@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * perf_event.h - perf_event_open(2) and what follows it. Every counter of ours is opened through this ops
+ * table: energy of the perf PMU (powerpmu.h), counters by cgroup (cgcounters.h), of a step's tasks
+ * (perf_set.h) and of CPUs (bperf.h). Tests put a fake machine behind the table.
+ */
+#ifndef CEEMS_PERF_EVENT_H
+#define CEEMS_PERF_EVENT_H
+
+#include <linux/perf_event.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct perf_event_ops {
+	/*
+	 * PID is a task, a cgroup's descriptor with PERF_FLAG_PID_CGROUP, or -1; GROUP a leader's descriptor
+	 * or -1. Returns a descriptor, close-on-exec, or -errno.
+	 */
+	int (*open)(void *ctx, const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
+		    unsigned long flags);
+	/* Bytes read, or -errno. A counter whose CPU went offline reads as empty. */
+	ssize_t (*read)(void *ctx, int fd, void *buf, size_t size);
+	int (*id)(void *ctx, int fd, uint64_t *ret); /* the kernel's id of the event */
+	void (*close)(void *ctx, int fd);
+};
+
+extern const struct perf_event_ops perf_event_kernel; /* CTX: NULL */
+
+#endif
