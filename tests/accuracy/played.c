@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <string.h>
+#include <time.h>
 
 #include "src/libmeter/activity/cpuset.h"
 #include "src/libmeter/activity/cputime.h"
