@@ -2,14 +2,16 @@
 #include "acct_gather/slurmd_side.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "acct_gather/layout.h"
 #include "acct_gather/plugin_conf.h"
-#include "src/libnode/sampler.h"
+#include "src/libnode/node_module.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
+#include "src/libutil/module.h"
 
 /*
  * A slurmd that reconfigures itself (23.11 and later) starts its successor before it ends; the
@@ -20,6 +22,8 @@
 #define BUSY_AGAIN_NS (10 * NSEC_PER_SEC)
 
 static struct {
+	void *module; /* NULL: not loaded */
+	const struct node_module_ops *node;
 	struct sampler *sampler;
 	pid_t owner;	   /* 0: not tried yet */
 	uint64_t again_ns; /* 0: there is nothing to try again */
@@ -28,18 +32,50 @@ static struct {
 	bool is_foreign; /* built with the headers of another slurmd: nothing of its is touched */
 } side;
 
-static int create(const struct settings *s, const char *node, struct errmsg *err)
+/* The module has a logger of its own. */
+static void log_of_node(enum logger_level level, const char *line)
+{
+	logger_log(level, "%s", line);
+}
+
+/* It stays loaded until slurmd_side_stop(). */
+static int load_node(struct errmsg *err)
+{
+	char path[PATH_MAX];
+	module_fn *get;
+	void *module;
+	int rc;
+
+	if (side.module)
+		return 0;
+	rc = module_path_beside(&side, NODE_MODULE_FILE, path, sizeof(path));
+	if (rc < 0)
+		return errmsg_errno(err, rc, NODE_MODULE_FILE);
+	rc = module_open(path, NODE_MODULE_SYMBOL, &module, &get, err);
+	if (rc < 0)
+		return rc;
+	side.node = ((node_module_fn *)get)(NODE_MODULE_ABI, sizeof(struct settings));
+	if (!side.node) {
+		module_close(module);
+		return errmsg_set(err, -EPROTO, "%s: is of another version of slurm-ceems", path);
+	}
+	side.module = module;
+	side.node->set_log(log_of_node);
+	return 0;
+}
+
+static int create_sampler(const struct settings *s, const char *node, struct errmsg *err)
 {
 	struct timespec pause = clock_ns_to_timespec(BUSY_PAUSE_NS);
 	int tries = 0;
 	int rc;
 
-	while ((rc = sampler_create(s, node, &side.sampler, err)) == -EBUSY && ++tries < BUSY_TRIES)
+	while ((rc = side.node->create(s, node, &side.sampler, err)) == -EBUSY && ++tries < BUSY_TRIES)
 		(void)nanosleep(&pause, NULL);
 	return rc;
 }
 
-static int start(struct errmsg *err)
+static int start_sampler(struct errmsg *err)
 {
 	struct settings settings;
 	char what[640];
@@ -57,21 +93,24 @@ static int start(struct errmsg *err)
 	rc = plugin_conf_load(conf->node_name, &settings, err);
 	if (rc < 0)
 		return rc;
-	rc = create(&settings, conf->node_name, err);
+	rc = load_node(err);
 	if (rc < 0)
 		return rc;
-	sampler_set_capacity(side.sampler, conf->cpus, conf->CEEMS_REAL_MEMORY);
-	(void)sampler_tick(side.sampler); /* so that the first step finds a ledger with a base */
-	rc = sampler_start(side.sampler, err);
+	rc = create_sampler(&settings, conf->node_name, err);
+	if (rc < 0)
+		return rc;
+	side.node->set_capacity(side.sampler, conf->cpus, conf->CEEMS_REAL_MEMORY);
+	(void)side.node->tick(side.sampler); /* so that the first step finds a ledger with a base */
+	rc = side.node->start(side.sampler, err);
 	if (rc < 0) {
-		sampler_destroy(side.sampler);
+		side.node->destroy(side.sampler);
 		side.sampler = NULL;
 		return rc;
 	}
 	side.start_ns = clock_mono_ns();
 	side.start_uj = 0;
-	(void)sampler_node_energy(side.sampler, &side.start_uj, &mw);
-	sampler_describe(side.sampler, what, sizeof(what));
+	(void)side.node->node_energy(side.sampler, &side.start_uj, &mw);
+	side.node->describe(side.sampler, what, sizeof(what));
 	logger_info("%s", what);
 	return 0;
 }
@@ -85,7 +124,7 @@ void slurmd_side_start(void)
 		return;
 	side.sampler = NULL; /* of the parent, if any: its thread is not in this process */
 	side.owner = getpid();
-	rc = start(&err);
+	rc = start_sampler(&err);
 	side.again_ns = rc == -EBUSY ? clock_mono_ns() + BUSY_AGAIN_NS : 0;
 	if (rc < 0)
 		logger_error("%s; energy is not accounted on this node%s", err.text,
@@ -94,8 +133,11 @@ void slurmd_side_start(void)
 
 void slurmd_side_stop(void)
 {
-	if (side.owner == getpid())
-		sampler_destroy(side.sampler);
+	if (side.owner == getpid() && side.module) {
+		side.node->destroy(side.sampler);
+		module_close(side.module);
+		side.module = NULL;
+	}
 	side.sampler = NULL;
 	side.owner = 0;
 }
@@ -109,7 +151,7 @@ void slurmd_side_energy(acct_gather_energy_t *energy)
 	if (side.is_foreign)
 		return;
 	energy->poll_time = time(NULL);
-	if (!side.sampler || sampler_node_energy(side.sampler, &uj, &mw) < 0) {
+	if (!side.sampler || side.node->node_energy(side.sampler, &uj, &mw) < 0) {
 		energy->consumed_energy = NO_VAL64;
 		energy->current_watts = NO_VAL;
 		energy->ave_watts = NO_VAL;

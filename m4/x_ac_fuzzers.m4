@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, unsigned long size) { retu
 		])
 		CFLAGS=$save_CFLAGS
 		CEEMS_CFLAGS="$CEEMS_CFLAGS $FUZZER_FLAGS -fsanitize=fuzzer-no-link"
-		CEEMS_LDFLAGS="$FUZZER_FLAGS"
+		CEEMS_LDFLAGS="$CEEMS_LDFLAGS $FUZZER_FLAGS"
 	])
 	AM_CONDITIONAL([FUZZERS], [test "x$enable_fuzzers" = xyes])
 ])

@@ -7,7 +7,7 @@ AC_DEFUN([X_AC_SANITIZERS], [
 	AS_IF([test "x$enable_sanitizers" = xyes], [
 		SANITIZER_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
 		CEEMS_CFLAGS="$CEEMS_CFLAGS $SANITIZER_FLAGS"
-		CEEMS_LDFLAGS="$SANITIZER_FLAGS"
+		CEEMS_LDFLAGS="$CEEMS_LDFLAGS $SANITIZER_FLAGS"
 	])
 	AC_SUBST([CEEMS_LDFLAGS])
 	AM_CONDITIONAL([SANITIZERS], [test "x$enable_sanitizers" = xyes])

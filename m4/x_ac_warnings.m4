@@ -9,5 +9,8 @@ AC_DEFUN([X_AC_WARNINGS], [
 	AC_ARG_ENABLE([werror],
 		[AS_HELP_STRING([--enable-werror], [treat warnings as errors])],
 		[AS_IF([test "x$enableval" = xyes], [CEEMS_CFLAGS="$CEEMS_CFLAGS -Werror"])])
+	# A plugin takes whole libraries; what it does not call is left out of it, section by section.
+	CEEMS_CFLAGS="$CEEMS_CFLAGS -ffunction-sections -fdata-sections"
+	CEEMS_LDFLAGS="-Wl,--gc-sections"
 	AC_SUBST([CEEMS_CFLAGS])
 ])

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,6 +54,21 @@ void module_close(void *handle)
 {
 	if (handle)
 		(void)dlclose(handle);
+}
+
+int module_path_beside(const void *address, const char *name, char *buf, size_t size)
+{
+	const char *slash;
+	Dl_info in;
+	int n;
+
+	if (!dladdr(address, &in) || !in.dli_fname)
+		return -ENOENT;
+	slash = strrchr(in.dli_fname, '/');
+	if (!slash)
+		return -ENOENT;
+	n = snprintf(buf, size, "%.*s/%s", (int)(slash - in.dli_fname), in.dli_fname, name);
+	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
 void module_pin(const void *address)

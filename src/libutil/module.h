@@ -6,6 +6,8 @@
 #ifndef CEEMS_MODULE_H
 #define CEEMS_MODULE_H
 
+#include <stddef.h>
+
 #include "src/libutil/errmsg.h"
 
 typedef void module_fn(void); /* to be cast to what it is */
@@ -19,6 +21,12 @@ int module_open(const char *path, const char *symbol, void **ret_handle, module_
 		struct errmsg *err);
 /* Nothing of it may be in use; it is unmapped, unless it was linked to stay. NULL: no-op. */
 void module_close(void *handle);
+
+/*
+ * The path of the file NAME beside the shared object in which ADDRESS lies. -ENOENT: nobody knows where that
+ * is; -ENAMETOOLONG.
+ */
+int module_path_beside(const void *address, const char *name, char *buf, size_t size);
 
 /*
  * The shared object in which ADDRESS lies stays mapped until the process ends: for code that a thread

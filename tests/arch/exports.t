@@ -33,6 +33,7 @@ exports jobcomp/.libs/jobcomp_ceems.so \
 	"$base init fini jobcomp_p_set_location jobcomp_p_get_jobs" \
 	"jobcomp_p_log_record jobcomp_p_record_job_start jobcomp_p_record_job_end"
 exports spank/.libs/spank_ceems.so "$base" "slurm_spank_[a-z_]* spank_options"
+exports src/libnode/.libs/ceems_node.so ceems_node ""
 for source in hwmon ipmi redfish; do
 	exports src/sources/.libs/ceems_source_$source.so ceems_source ""
 done

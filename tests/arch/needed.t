@@ -29,6 +29,7 @@ while read -r module library; do
 	fi
 	is "$(needed "$so" | grep -vE "$libc|^($library)\.so")" "" "${module##*/} needs $library"
 done <<'END'
+libnode/.libs/ceems_node libc
 sources/.libs/ceems_source_hwmon libsensors
 sources/.libs/ceems_source_ipmi libc
 sources/.libs/ceems_source_redfish libcurl|libjansson
@@ -43,4 +44,17 @@ for plugin in acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ce
 	is "$(readelf -d "$so" | grep -E 'BIND_NOW|TEXTREL')" "" "$plugin binds lazily, no text relocations"
 	is "$(needed "$so" | grep -E 'libslurm|libbpf')" "" "$plugin takes Slurm's symbols from the daemon"
 done
+# Every slurmstepd maps both, and srun the second: the node's side is ceems_node.so, for slurmd alone.
+if ! grep -q fsanitize "$top_builddir/config.log"; then
+	for plugin in acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ceems.so; do
+		so=$top_builddir/$plugin
+		[ -e "$so" ] || continue
+		mapped=0
+		for size in $(readelf -lW "$so" | awk '$1 == "LOAD" { print $6 }'); do
+			mapped=$((mapped + size))
+		done
+		[ "$mapped" -lt 400000 ]
+		ok $? "$plugin maps $mapped bytes, less than 400,000"
+	done
+fi
 done_testing

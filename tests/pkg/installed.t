@@ -19,8 +19,9 @@ install_debs() {
 as_built() {
 	local dir=$e2e_work/installed part
 
-	mkdir -p "$dir"/{acct_gather,spank,jobcomp}/.libs "$dir"/{bpf,src/cmd,src/sources}
+	mkdir -p "$dir"/{acct_gather,spank,jobcomp,src/libnode}/.libs "$dir"/{bpf,src/cmd,src/sources}
 	ln -s "$plugins/acct_gather_energy_ceems.so" "$dir/acct_gather/.libs/"
+	ln -s "$plugins/ceems_node.so" "$dir/src/libnode/.libs/"
 	ln -s "$plugins/spank_ceems.so" "$dir/spank/.libs/"
 	ln -s "$plugins/jobcomp_ceems.so" "$dir/jobcomp/.libs/"
 	ln -s "/usr/lib/$multiarch/ceems" "$dir/src/sources/.libs"

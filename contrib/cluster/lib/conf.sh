@@ -125,6 +125,8 @@ conf_link_plugins() {
 		;;
 	esac
 	conf_link_plugin acct_gather acct_gather_energy_ceems.so
+	# beside it, where the plugin looks for it
+	[ "$have_acct_gather" = no ] || conf_install plugins "$BUILDDIR/src/libnode/.libs/ceems_node.so"
 	conf_link_plugin spank spank_ceems.so
 	conf_link_plugin jobcomp jobcomp_ceems.so
 }

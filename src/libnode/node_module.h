@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * node_module.h - the node's side (sampler, sensors, weights, factors, ceems.prom) as a shared object of its
+ * own, ceems_node.so, beside acct_gather_energy_ceems.so. slurmd loads it; each slurmstepd loads the plugin
+ * alone, and so maps none of it.
+ */
+#ifndef CEEMS_NODE_MODULE_H
+#define CEEMS_NODE_MODULE_H
+
+#include "src/libnode/sampler.h"
+#include "src/libutil/logger.h"
+
+#define NODE_MODULE_FILE "ceems_node.so"
+#define NODE_MODULE_SYMBOL "ceems_node"
+#define NODE_MODULE_ABI 1 /* of the table below and of struct settings: both are built together */
+
+/* sampler.h has what each does. */
+struct node_module_ops {
+	void (*set_log)(logger_sink_fn sink);
+	int (*create)(const struct settings *s, const char *node, struct sampler **ret,
+		      struct errmsg *err);
+	void (*set_capacity)(struct sampler *s, uint32_t cpus, uint64_t mem_mb);
+	void (*describe)(const struct sampler *s, char *buf, size_t size);
+	int (*tick)(struct sampler *s);
+	int (*start)(struct sampler *s, struct errmsg *err);
+	void (*destroy)(struct sampler *s);
+	int (*node_energy)(struct sampler *s, uint64_t *ret_energy_uj, uint64_t *ret_power_mw);
+};
+
+/* What the module exports. NULL: it is of another version. */
+typedef const struct node_module_ops *node_module_fn(unsigned int abi, size_t settings_size);
+node_module_fn ceems_node;
+
+#endif
