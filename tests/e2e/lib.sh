@@ -74,17 +74,43 @@ fails() {
 # wait_for SECONDS CMD...: until CMD succeeds; its last output is in $out, and shown if it never
 # does. The time is only there to end a test that would hang: it is as long as a machine of its own needs
 # many times over, and E2E_PATIENCE [5] times that, for one which does much else.
+# A condition that can no longer come true ends the wait within half a minute: the cluster died meanwhile, or the
+# job that should come into a state has ended in another.
 wait_for() {
-	local seconds=$(($1 * ${E2E_PATIENCE:-5})) end
+	local seconds=$(($1 * ${E2E_PATIENCE:-5})) end look lost=0 was_up=no
 	end=$((SECONDS + seconds))
+	look=$((SECONDS + 10))
 	shift
 	until out=$("$@" 2>&1); do
 		if [ $SECONDS -ge $end ]; then
 			printf 'not within %d s: %s\n%s\n' "$seconds" "$*" "$out" | diag
 			return 1
 		fi
+		if [ $SECONDS -ge $look ]; then
+			look=$((SECONDS + 10))
+			if wait_is_hopeless "$@"; then
+				lost=$((lost + 1))
+			else
+				lost=0 was_up=yes
+			fi
+			if [ $lost -ge 3 ] && { [ $was_up = yes ] || [ "$1" = job_is ]; }; then
+				printf 'it cannot come true any more: %s\n%s\n' "$*" "$out" | diag
+				return 1
+			fi
+		fi
 		sleep 0.1
 	done
+}
+
+wait_is_hopeless() {
+	[ -n "${DIR:-}" ] || return 1
+	inside true >/dev/null 2>&1 || return 0
+	[ "$1" = job_is ] && [ $# -eq 3 ] || return 1
+	case $(job_state "$2" 2>/dev/null) in
+	"$3") return 1 ;;
+	COMPLETED | CANCELLED | TIMEOUT | DEADLINE | OUT_OF_MEMORY | FAILED) return 0 ;;
+	*) return 1 ;;
+	esac
 }
 
 # bail WHAT: nothing after this would make sense.

@@ -47,6 +47,10 @@ is "$(as user1 srun id -un)" user1 "so does user1"
 is "$(as user2 srun id -un)" user2 "and user2"
 is "$(inside env sh -c 'ls -a /run/user 2>/dev/null')" "" "/run is its own"
 fails "the machine does not know user1" id user1
+# as apt does when it adds a user
+cp -a /etc/passwd /etc/passwd.ceems-test && mv /etc/passwd.ceems-test /etc/passwd
+ok $? "the machine's passwd is replaced"
+is "$(as user1 srun id -un)" user1 "and the cluster still knows its users"
 is "$(md5sum /etc/passwd /etc/group /etc/nsswitch.conf)" "$passwd_before" "/etc is not touched"
 fails "a second start in the same folder is refused" "$cluster" start "$DIR"
 wait_for 60 node_is idle

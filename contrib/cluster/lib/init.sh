@@ -104,9 +104,12 @@ fi
 
 # --- /etc ------------------------------------------------------------------------------------
 
-for f in passwd group hosts nsswitch.conf; do
-	[ ! -e "/etc/$f" ] || mount --bind "$DIR/etc/sys/$f" "/etc/$f"
-done
+# A copy of the folder: a mount over one file ends when the machine replaces that file, as apt does with
+# passwd when it adds a user, and the cluster's users would be gone.
+mkdir -p /run/ceems-etc
+cp -a /etc/. /run/ceems-etc
+cp "$DIR"/etc/sys/* /run/ceems-etc
+mount --bind /run/ceems-etc /etc
 [ ! -d /etc/slurm ] || mount --bind "$DIR/etc" /etc/slurm
 
 # --- network ---------------------------------------------------------------------------------
