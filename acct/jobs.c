@@ -62,8 +62,8 @@ static bool has_source(const struct figures *f)
 {
 	unsigned int m;
 
-	for (m = METRIC_SOURCE_RAPL; m <= METRIC_SOURCE_MODEL; m++)
-		if (figures_has(f, (enum metric)m))
+	metric_foreach(m)
+		if (metric_table[m].kind == KIND_SOURCE && figures_has(f, (enum metric)m))
 			return true;
 	return false;
 }

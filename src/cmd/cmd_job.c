@@ -43,15 +43,13 @@ static const char *time_text(uint64_t t, char *buf, size_t size)
 /* Counted for every job; the rest only where somebody asked for it. */
 static bool is_always_counted(enum metric m)
 {
-	return (m >= METRIC_IO_READ_BYTES && m <= METRIC_STORAGE_WRITE_BYTES) ||
-	       (m >= METRIC_CPU_TIME && m <= METRIC_TCP_RETRANSMITTED_BYTES) ||
-	       m == METRIC_CONTEXT_SWITCHES || m == METRIC_PAGE_FAULTS;
+	return metric_table[m].kind == KIND_USAGE && metric_table[m].demand == DEMAND_NONE;
 }
 
 /* What slurmdbd can know at all, and what is worth a line when it does not. */
 static bool is_shown(const struct figures *f, enum metric m, bool all)
 {
-	if (!strcmp(metric_table[m].group, "nodes"))
+	if (metric_table[m].kind == KIND_NODES)
 		return all; /* what says whether the others are whole */
 	if (m == METRIC_CO2E)
 		return true;

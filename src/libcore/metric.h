@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * metric.h - the one table of what is measured. The TRES line for slurm.conf, what slurmstepd
- * writes into the step's usage, the JSON record, the SQL columns, ceems.prom and the CLI's
- * columns all come from it. A new metric is one row in metric.c and its reader.
+ * metric.h - the one table of what is measured, made of the rows in metrics.def. The TRES line for slurm.conf,
+ * what slurmstepd writes into the step's usage, the JSON record, the SQL columns, ceems.prom and the CLI's
+ * columns all come from it.
  *
  * A value travels as an integer in the metric's own unit (enum metric_unit). Slurm's TRES are
  * integers too, in a coarser unit for energy, emissions, times and what CPUs do fast: Slurm adds them
@@ -16,92 +16,9 @@
 #include <stdint.h>
 
 enum metric {
-	/* energy attributed to the step or job, with its static (idle power) part by domain */
-	METRIC_ENERGY,
-	METRIC_CO2E,
-	METRIC_CPU_ENERGY,
-	METRIC_CPU_ENERGY_STATIC,
-	METRIC_DRAM_ENERGY,
-	METRIC_DRAM_ENERGY_STATIC,
-	METRIC_GPU_ENERGY,
-	METRIC_GPU_ENERGY_STATIC,
-	METRIC_OTHER_ENERGY,
-	METRIC_OTHER_ENERGY_STATIC,
-	/* how METRIC_ENERGY was come by: joules by kind of source; they add up to it */
-	METRIC_SOURCE_RAPL, /* the first one */
-	METRIC_SOURCE_HWMON,
-	METRIC_SOURCE_CRAY,
-	METRIC_SOURCE_IPMI,
-	METRIC_SOURCE_REDFISH,
-	METRIC_SOURCE_NVML,
-	METRIC_SOURCE_ROCM,
-	METRIC_SOURCE_EXTERNAL,
-	METRIC_SOURCE_MODEL, /* the last one */
-	/* how METRIC_ENERGY was split: the joules of it that hardware counters weighed */
-	METRIC_BY_COUNTERS,
-	/* METRIC_CO2E by the site's contract, and by domain: these add up to it */
-	METRIC_CO2E_MARKET,
-	METRIC_CPU_CO2E,
-	METRIC_DRAM_CO2E,
-	METRIC_GPU_CO2E,
-	METRIC_OTHER_CO2E,
-	/* how METRIC_CO2E was come by: joules by link of the chain of factors; they add up to METRIC_ENERGY */
-	METRIC_FRESH_FACTOR, /* in the order of enum factor_step */
-	METRIC_LAST_FACTOR,
-	METRIC_STATIC_FACTOR,
-	METRIC_DEFAULT_FACTOR,
-	/* BPF harvest: what the kernel counts per task; files, pipes and sockets alike */
-	METRIC_IO_READ_BYTES,
-	METRIC_IO_WRITE_BYTES,
-	METRIC_IO_READ_CALLS,
-	METRIC_IO_WRITE_CALLS,
-	METRIC_STORAGE_READ_BYTES,
-	METRIC_STORAGE_WRITE_BYTES,
-	/* ... by the site's own names for its file systems (Filesystems in ceems.conf) */
-	METRIC_HOME_READ_BYTES,
-	METRIC_HOME_WRITE_BYTES,
-	METRIC_PROJECT_READ_BYTES,
-	METRIC_PROJECT_WRITE_BYTES,
-	METRIC_SCRATCH_READ_BYTES,
-	METRIC_SCRATCH_WRITE_BYTES,
-	METRIC_LOCAL_READ_BYTES,
-	METRIC_LOCAL_WRITE_BYTES,
-	METRIC_CPU_TIME,
-	/* network: TCP is harvested when a connection ends, the rest is counted on request */
-	METRIC_TCP_RECEIVED_BYTES,
-	METRIC_TCP_SENT_BYTES,
-	METRIC_TCP_CONNECTIONS,
-	METRIC_TCP_RETRANSMITTED_BYTES,
-	METRIC_UDP_RECEIVED_BYTES,
-	METRIC_UDP_SENT_BYTES,
-	METRIC_RECEIVED_PACKETS,
-	METRIC_SENT_PACKETS,
-	METRIC_IP_RECEIVED_BYTES,
-	METRIC_IP_SENT_BYTES,
-	METRIC_IPV6_RECEIVED_BYTES,
-	METRIC_IPV6_SENT_BYTES,
-	METRIC_RDMA_RECEIVED_BYTES,
-	METRIC_RDMA_SENT_BYTES,
-	/* perf */
-	METRIC_TASK_CLOCK,
-	METRIC_CONTEXT_SWITCHES,
-	METRIC_PAGE_FAULTS,
-	METRIC_CPU_MIGRATIONS,
-	METRIC_RUN_DELAY,
-	METRIC_OFF_CPU,
-	METRIC_CYCLES,
-	METRIC_INSTRUCTIONS,
-	METRIC_CACHE_REFERENCES,
-	METRIC_CACHE_MISSES,
-	METRIC_BRANCHES,
-	METRIC_BRANCH_MISSES,
-	METRIC_FP_OPERATIONS,
-	METRIC_MEMORY_BYTES,
-	METRIC_PMU_ENABLED,
-	METRIC_PMU_RUNNING,
-	/* how many of a step's nodes know: of fewer than all, a figure is a lower bound */
-	METRIC_ENERGY_NODES,
-	METRIC_CPU_TIME_NODES,
+#define METRIC(id, ...) METRIC_##id,
+#include "src/libcore/metrics.def"
+#undef METRIC
 	METRIC_N
 };
 
@@ -124,6 +41,29 @@ enum metric_side {
 	SIDE_OUT, /* TRESUsageOut* */
 };
 
+/* What a metric is part of, for those who treat some alike. */
+enum metric_kind {
+	KIND_ENERGY,	/* joules of the job, of a domain, or the part of them that counters weighed */
+	KIND_SOURCE,	/* joules by kind of sensor; they add up to METRIC_ENERGY. One per EnergySources */
+	KIND_EMISSIONS, /* grams of CO2e */
+	KIND_FACTOR,	/* joules by link of the chain of factors, in the order of enum factor_step */
+	KIND_USAGE,	/* what the tasks did */
+	KIND_NODES,	/* how many of a step's nodes know: of fewer than all, a sum is a lower bound */
+};
+
+/* Who has to ask for it: nobody, or --ceems-perf=io, =net, =hw. */
+enum metric_demand {
+	DEMAND_NONE,
+	DEMAND_IO,
+	DEMAND_NET,
+	DEMAND_HW,
+};
+
+enum metric_flags {
+	METRIC_FAST = 1 << 0,	/* a CPU does it billions of times a second: its TRES is in thousands or KiB */
+	METRIC_BY_DAY = 1 << 1, /* summed by day in the table usage_day */
+};
+
 /* No pointers, which dlopen() would write into the table in every slurmstepd, sbatch and srun. */
 struct metric_info {
 	char name[32];	/* JSON field, SQL column, CLI key: "cpu_energy" */
@@ -134,6 +74,10 @@ struct metric_info {
 	enum metric_fold fold;
 	char tres[32];	/* "ic/ceems_cpu_energy", empty: has no TRES */
 	enum metric_side side;
+	char json[48];	/* path in a record: "energy.by_domain.cpu_j", two or three names, the last with its unit */
+	enum metric_kind kind;
+	enum metric_demand demand;
+	unsigned int flags; /* enum metric_flags */
 	char prom[64];	/* Prometheus name of a job's counter, empty: not exported */
 	char prom_labels[24]; /* of its own, ",proto=\"tcp\"": others of the name differ. Empty: none */
 };
@@ -141,6 +85,9 @@ struct metric_info {
 extern const struct metric_info metric_table[METRIC_N];
 
 #define metric_foreach(m) for ((m) = 0; (m) < METRIC_N; (m)++)
+
+/* The Nth metric of KIND, in the table's order; METRIC_N: there are fewer. */
+enum metric metric_of_kind(enum metric_kind kind, unsigned int n);
 
 /* "rapl" for METRIC_SOURCE_RAPL, as in EnergySources. */
 const char *metric_source_name(enum metric m);

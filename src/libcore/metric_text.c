@@ -120,10 +120,10 @@ const char *metric_text_sources(const struct figures *f, const char *estimate, c
 	unsigned int m;
 
 	buf[0] = '\0';
-	for (m = METRIC_SOURCE_RAPL; m <= METRIC_SOURCE_MODEL; m++) {
+	metric_foreach(m) {
 		int n;
 
-		if (!figures_has(f, (enum metric)m) || !f->value[m])
+		if (metric_table[m].kind != KIND_SOURCE || !figures_has(f, (enum metric)m) || !f->value[m])
 			continue;
 		n = snprintf(buf + used, size - used, "%s%s%s", used ? "," : "",
 			     metric_source_name((enum metric)m),

@@ -186,11 +186,12 @@ static int parse_list(const char *value, void *field, const struct kvconf_key *k
 static int parse_sources(const char *value, void *field, const struct kvconf_key *key,
 			 struct errmsg *err)
 {
-	const char *names[METRIC_SOURCE_MODEL - METRIC_SOURCE_RAPL + 3] = { "auto" };
-	unsigned int m;
+	const char *names[METRIC_N + 2] = { "auto" };
+	enum metric m;
+	unsigned int n;
 
-	for (m = METRIC_SOURCE_RAPL; m <= METRIC_SOURCE_MODEL; m++)
-		names[m - METRIC_SOURCE_RAPL + 1] = metric_source_name((enum metric)m);
+	for (n = 0; (m = metric_of_kind(KIND_SOURCE, n)) < METRIC_N; n++)
+		names[n + 1] = metric_source_name(m);
 	if (!*value)
 		return errmsg_set(err, -EINVAL, "empty; use auto or a list of sources");
 	return parse_list(value, field, key, names, err);

@@ -380,9 +380,9 @@ static void miss_emissions(struct figures *f, enum metric_reason why)
 {
 	unsigned int m;
 
-	figures_miss(f, METRIC_CO2E, why);
-	for (m = METRIC_CO2E_MARKET; m <= METRIC_DEFAULT_FACTOR; m++)
-		figures_miss(f, (enum metric)m, why);
+	metric_foreach(m)
+		if (metric_table[m].kind == KIND_EMISSIONS || metric_table[m].kind == KIND_FACTOR)
+			figures_miss(f, (enum metric)m, why);
 }
 
 void ledger_account_figures(const struct ledger_page *page, const struct account *a,

@@ -16,7 +16,7 @@
 
 static enum metric link_of(size_t step)
 {
-	return (enum metric)(METRIC_FRESH_FACTOR + step);
+	return metric_of_kind(KIND_FACTOR, (unsigned int)step);
 }
 
 static const struct {

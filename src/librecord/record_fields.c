@@ -56,66 +56,28 @@ const struct record_field record_fields[] = {
 };
 const size_t record_nfields = ARRAY_SIZE(record_fields);
 
-/* "cpu_energy_static" -> "cpu_static_j": the object's name says energy already. */
-static void place_energy(const char *name, struct record_place *ret)
-{
-	static const char source[] = "source_";
-	static const char energy[] = "_energy";
-	const char *cut = strstr(name, energy);
+static struct record_place places[METRIC_N];
+static char objects[METRIC_N][2][24]; /* their names */
 
-	if (!strncmp(name, source, sizeof(source) - 1)) {
-		ret->object[1] = "by_source";
-		(void)snprintf(ret->name, sizeof(ret->name), "%s_j",
-			       name + sizeof(source) - 1);
-	} else if (cut) {
-		ret->object[1] = "by_domain";
-		(void)snprintf(ret->name, sizeof(ret->name), "%.*s%s_j", (int)(cut - name),
-			       name, cut + sizeof(energy) - 1);
-	} else {
-		(void)snprintf(ret->name, sizeof(ret->name), "%s_j",
-			       strcmp(name, "energy") ? name : "total");
-	}
-}
-
-/* "cpu_co2e" of a domain is "cpu_g" in an object of its own, as its joules are. */
-static void place_emissions(const char *name, struct record_place *ret)
-{
-	const char *cut = strstr(name, "_co2e");
-
-	if (!cut || !strncmp(name, "market", 6)) {
-		(void)snprintf(ret->name, sizeof(ret->name), "%s_g", name);
-		return;
-	}
-	ret->object[1] = "by_domain";
-	(void)snprintf(ret->name, sizeof(ret->name), "%.*s_g", (int)(cut - name), name);
-}
-
+/* "usage.io.read_bytes" */
 static void place_of(enum metric m, struct record_place *ret)
 {
-	const struct metric_info *info = &metric_table[m];
-	const char *suffix = "";
+	static const uint64_t scale[] = {
+		[UNIT_UJ] = 1000000,	  [UNIT_NG] = RECORD_NG_PER_G, [UNIT_NS] = NSEC_PER_SEC,
+		[UNIT_BYTES] = 1, [UNIT_COUNT] = 1,
+	};
+	const char *name = metric_table[m].json;
+	const char *dot;
+	size_t depth;
 
-	*ret = (struct record_place){ .metric = m, .object = { info->group }, .scale = 1 };
-	switch (info->unit) {
-	case UNIT_UJ:
-		ret->scale = UINT64_C(1000000);
-		place_energy(info->name, ret);
-		return;
-	case UNIT_NG:
-		ret->scale = RECORD_NG_PER_G;
-		place_emissions(info->name, ret);
-		return;
-	case UNIT_NS:
-		ret->scale = NSEC_PER_SEC;
-		suffix = "_s";
-		break;
-	case UNIT_BYTES:
-	case UNIT_COUNT:
-		break;
+	*ret = (struct record_place){ .metric = m, .scale = scale[metric_table[m].unit] };
+	for (depth = 0; depth < 2 && (dot = strchr(name, '.')); depth++) {
+		(void)snprintf(objects[m][depth], sizeof(objects[m][depth]), "%.*s",
+			       (int)(dot - name), name);
+		ret->object[depth] = objects[m][depth];
+		name = dot + 1;
 	}
-	ret->object[0] = "usage";
-	ret->object[1] = info->group;
-	(void)snprintf(ret->name, sizeof(ret->name), "%s%s", info->name, suffix);
+	(void)snprintf(ret->name, sizeof(ret->name), "%s", name);
 }
 
 static bool is_in(const struct record_place *p, const struct record_place *other, size_t depth)
@@ -127,8 +89,6 @@ static bool is_in(const struct record_place *p, const struct record_place *other
 		return false;
 	return a && b ? !strcmp(a, b) : a == b;
 }
-
-static struct record_place places[METRIC_N];
 
 /* Behind the last of the first N that P shares its object of DEPTH with; 0: there is none. */
 static size_t behind(const struct record_place *p, size_t n, size_t depth)

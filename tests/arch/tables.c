@@ -6,17 +6,12 @@
 #ifdef HAVE_FACTORS
 #include "src/factors/factors_conf.h"
 #endif
-#include "src/libcore/metric.h"
 #include "src/libcore/settings.h"
 
 int main(void)
 {
-	unsigned int m;
 	size_t i;
 
-	metric_foreach(m)
-		printf("metric %s %s\n", metric_table[m].name,
-		       metric_table[m].prom[0] ? metric_table[m].prom : "-");
 	for (i = 0; i < settings_nkeys; i++)
 		printf("setting %s=%s\n", settings_keys[i].name,
 		       settings_keys[i].initial ? settings_keys[i].initial : "");

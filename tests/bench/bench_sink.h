@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "src/libcore/settings.h"
 #include "src/librecord/record.h"
@@ -43,6 +44,12 @@ struct bench_record {
 /* N records of SHAPE, all of other jobs. */
 int bench_make(struct bench *b, enum shape shape, uint64_t n, struct bench_record **ret);
 void bench_unmake(struct bench_record *made, uint64_t n);
+
+/* N; a tenth of it where CEEMS_BENCH_SMOKE asks whether the benchmark works. */
+static inline uint64_t bench_n(uint64_t n)
+{
+	return getenv("CEEMS_BENCH_SMOKE") ? n / 10 : n;
+}
 
 /* One line of the table. */
 void row(const char *what, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -104,9 +104,9 @@ static int bench_shape(struct bench *b, enum shape shape, const char *broker)
 	for (round = 0; rk && rc == 0 && round < ROUNDS; round++) {
 		struct bench_cost c = { 0 };
 
-		produce_all(rk, made, records[shape], &c, &acked);
+		produce_all(rk, made, bench_n(records[shape]), &c, &acked);
 		best(&bare, &c);
-		rc = bench_fill(b, shape, records[shape], DISTINCT, 500, NULL);
+		rc = bench_fill(b, shape, bench_n(records[shape]), DISTINCT, 500, NULL);
 		if (rc == 0)
 			rc = bench_drain(b, &sink_kafka, &c);
 		best(&ours, &c);

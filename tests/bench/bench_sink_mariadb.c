@@ -11,8 +11,8 @@
 #include "src/libsink/mariadb_client.h"
 #include "src/libsink/migrate.h"
 
-#define RECORDS 20000
-#define PLAIN_ROWS 60000
+#define RECORDS bench_n(20000)
+#define PLAIN_ROWS bench_n(60000)
 #define PLAIN_COLUMNS 49
 #define PLAIN_TEXTS 8
 #define PLAIN_BATCH 500
@@ -102,10 +102,10 @@ static double bench_plain(struct bench *b)
 	}
 	t = clock_mono_ns() - t;
 	row("plain rows of 49 columns", "%.0f rows/s, %.1f us of the server's CPU each",
-	    PLAIN_ROWS * 1e9 / (double)t, (server_cpu_us() - cpu) / PLAIN_ROWS);
+	    (double)PLAIN_ROWS * 1e9 / (double)t, (server_cpu_us() - cpu) / (double)PLAIN_ROWS);
 	(void)mysql_stmt_close(stmt);
 	mariadb_client_close(m);
-	return PLAIN_ROWS * 1e9 / (double)t;
+	return (double)PLAIN_ROWS * 1e9 / (double)t;
 out:
 	row("plain rows of 49 columns", "%s", stmt ? mysql_stmt_error(stmt) : b->err.text);
 	if (stmt)

@@ -6,7 +6,7 @@
 #include "bench_sink.h"
 #include "scratch.h"
 
-#define RECORDS 20000
+#define RECORDS bench_n(20000)
 
 int main(void)
 {

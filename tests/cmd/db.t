@@ -15,14 +15,14 @@ for args in "" drop "migrate now" "migrate --force" "--conf" "maintain --retenti
 done
 printf '%s\n' "SpoolDir=$dir" "SinkDir=$top_builddir/src/libsink/.libs" >"$dir/ceems.conf"
 for action in status migrate maintain; do
-	out=$("$ceems" db $action --conf "$dir/ceems.conf" --sql-dir "$top_srcdir/sql" 2>&1)
+	out=$("$ceems" db $action --conf "$dir/ceems.conf" --sql-dir "$top_builddir/sql" 2>&1)
 	is $? 1 "$action without credentials fails"
 	has "$out" "MariadbDefaultsFile" "and names the key"
 done
 printf '[client]\nsocket=%s/none.sock\nuser=x\n' "$dir" >"$dir/my.cnf"
 chmod 600 "$dir/my.cnf"
 for action in status migrate maintain; do
-	out=$("$ceems" db $action --conf "$dir/ceems.conf" --sql-dir "$top_srcdir/sql" \
+	out=$("$ceems" db $action --conf "$dir/ceems.conf" --sql-dir "$top_builddir/sql" \
 		--defaults-file "$dir/my.cnf" 2>&1)
 	is $? 1 "$action without a server fails"
 	has "$out" "ceems: " "and says why"

@@ -141,7 +141,7 @@ if /usr/bin/python3 -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/d
 import json, jsonschema, sys
 schema, record = (json.load(open(name)) for name in sys.argv[1:])
 jsonschema.Draft202012Validator(schema).validate(record)' \
-		"$e2e_top/src/librecord/ceems.job.v1.schema.json" "$DIR/job.json"
+		"${E2E_BUILDDIR:-$(e2e_builddir)}/src/librecord/ceems.job.v1.schema.json" "$DIR/job.json"
 else
 	skip "python3-jsonschema with draft 2020-12 is missing"
 fi
@@ -190,7 +190,7 @@ has "$out" "the ledger is root's" "and is told why"
 # --- the database ----------------------------------------------------------------------------------
 
 passes "migrating again changes nothing" inside "$ceems" db migrate --conf "$CEEMS_CONF" \
-	--sql-dir "$e2e_top/sql"
+	--sql-dir /run/ceems-build/sql
 in_database() {
 	[ "$(sql "SELECT jobid FROM job WHERE jobid = $job")" = "$job" ]
 }

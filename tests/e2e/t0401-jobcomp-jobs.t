@@ -90,7 +90,7 @@ import json, sys, jsonschema
 v = jsonschema.Draft202012Validator(json.load(open(sys.argv[1])))
 for line in open(sys.argv[2]):
     v.validate(json.loads(line))
-' "$e2e_top/src/librecord/ceems.job.v1.schema.json" "$RECORD_FILE"
+' "${E2E_BUILDDIR:-$(e2e_builddir)}/src/librecord/ceems.job.v1.schema.json" "$RECORD_FILE"
 else
 	skip "python3-jsonschema is missing"
 fi

@@ -21,6 +21,7 @@ as_built() {
 
 	mkdir -p "$dir"/{acct_gather,spank,jobcomp,src/libnode}/.libs "$dir"/{bpf,src/cmd,src/sources}
 	ln -s "$plugins/acct_gather_energy_ceems.so" "$dir/acct_gather/.libs/"
+	ln -s /usr/share/ceems/sql "$dir/sql"
 	ln -s "$plugins/ceems_node.so" "$dir/src/libnode/.libs/"
 	ln -s "$plugins/spank_ceems.so" "$dir/spank/.libs/"
 	ln -s "$plugins/jobcomp_ceems.so" "$dir/jobcomp/.libs/"

@@ -45,7 +45,7 @@ static inline void rig_defaults_file(const char *name, const char *user, const c
 /* NULL, or why there is no server here. */
 static inline const char *rig_start(void)
 {
-	const char *top = getenv("top_srcdir");
+	const char *top = getenv("top_builddir");
 	const char *why;
 
 	if (!mkdtemp(rig.dir))

@@ -33,7 +33,7 @@ static bool grants(void)
 	char *sql;
 	bool good;
 
-	snprintf(path, sizeof(path), "%s/grants.sql.example", rig.sql_dir);
+	snprintf(path, sizeof(path), "%s/sql/grants.sql.example", getenv("top_srcdir"));
 	text = scratch_read(path, &len);
 	if (!text)
 		return false;

@@ -640,7 +640,7 @@ int main(void)
 
 	if (!mkdtemp(dir))
 		return 99;
-	snprintf(sql_dir, sizeof(sql_dir), "%s/sql", top ? top : ".");
+	snprintf(sql_dir, sizeof(sql_dir), "%s/sql", getenv("top_builddir"));
 	snprintf(settings.emission_factor_file, sizeof(settings.emission_factor_file),
 		 "%s/src/libemission/data/emission-factors.csv", top ? top : ".");
 	logger_set_sink(NULL);

@@ -125,8 +125,13 @@ conf_link_plugins() {
 		;;
 	esac
 	conf_link_plugin acct_gather acct_gather_energy_ceems.so
-	# beside it, where the plugin looks for it
-	[ "$have_acct_gather" = no ] || conf_install plugins "$BUILDDIR/src/libnode/.libs/ceems_node.so"
+	# beside it, where the plugin looks for it; of an installed one a link, since an upgrade replaces it
+	local node=$BUILDDIR/src/libnode/.libs/ceems_node.so
+	if [ "$have_acct_gather" = yes ] && [ -L "$node" ]; then
+		ln -s "$(readlink "$node")" "$DIR/plugins/"
+	elif [ "$have_acct_gather" = yes ]; then
+		conf_install plugins "$node"
+	fi
 	conf_link_plugin spank spank_ceems.so
 	conf_link_plugin jobcomp jobcomp_ceems.so
 }

@@ -227,7 +227,7 @@ daemons_fill_slurmdbd() {
 daemons_migrate() {
 	[ -x "$BUILDDIR/src/cmd/ceems" ] || return 0
 	CEEMS_CONF=$DIR/etc/ceems.conf SLURM_CONF=$DIR/etc/slurm.conf space_enter \
-		/run/ceems-build/src/cmd/ceems db migrate --sql-dir "$here/../../sql" \
+		/run/ceems-build/src/cmd/ceems db migrate --sql-dir /run/ceems-build/sql \
 		>"$DIR/log/migrate.out" 2>&1 || {
 		say "notice: ceems db migrate failed: $(head -n 1 "$DIR/log/migrate.out")"
 	}

@@ -48,7 +48,7 @@ struct perf {
 	uint32_t best_share_ppm;
 };
 
-/* The metrics that each part makes; in the order of enum metric. */
+/* The metrics that each part makes. */
 static const struct {
 	enum metric metric;
 	enum part part;

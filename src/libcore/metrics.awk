@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# metrics.awk: fills the lists of metrics into a template.
+#
+#	cc -E -P -x c src/libcore/metric_rows.h | awk -f metrics.awk - TEMPLATE
+#
+# A line of TEMPLATE that has nothing but @LIST@ (and a comma that goes behind each item) becomes the list:
+#	sql_columns	columns of the tables job and step
+#	sql_day_columns	columns of usage_day, of the metrics with METRIC_BY_DAY
+#	sql_day_sums	"SUM(x) AS x" of these
+#	sql_day_names	their names
+#	json OBJECT	members of that object in a record's JSON Schema: "json usage.io"
+#	md		rows of the table in doc/metrics.md
+
+# fields(ROW): splits "a, "b, c", d" into f[1..n], without the quotes
+function fields(row,    n, c, i, in_text, text) {
+	n = 1
+	text = ""
+	in_text = 0
+	for (i = 1; i <= length(row); i++) {
+		c = substr(row, i, 1)
+		if (c == "\\" && in_text)
+			c = substr(row, ++i, 1)
+		else if (c == "\"") {
+			in_text = !in_text
+			continue
+		} else if (!in_text && c == ",") {
+			f[n++] = text
+			text = ""
+			continue
+		} else if (!in_text && c ~ /[ \t\n]/)
+			continue
+		text = text c
+	}
+	f[n] = text
+	return n
+}
+
+function quoted(text) {
+	gsub("'", "''", text)
+	return "'" text "'"
+}
+
+function suffix(unit) {
+	return unit == "UNIT_UJ" ? "_j" : unit == "UNIT_NG" ? "_g" : unit == "UNIT_NS" ? "_s" : ""
+}
+
+function item(list, i) {
+	if (list == "sql_columns")
+		return column[i] (is_decimal[i] ? " DECIMAL(20,9)" : " BIGINT") " UNSIGNED NULL COMMENT " quoted(help[i]) ","
+	if (list == "md")
+		return sprintf("| `%s` | %s | %s | %s | %s | `%s` | `%s` | %s |", name[i], help[i], unit[i], demand[i],
+			       tres[i] == "" ? "-" : "`" tres[i] "` " side[i], json[i], column[i],
+			       prom[i] == "" ? "-" : "`" prom[i] "`")
+	if (!by_day[i])
+		return ""
+	if (list == "sql_day_columns")
+		return column[i] " DECIMAL(38," (is_decimal[i] ? 9 : 0) ") UNSIGNED NULL,"
+	if (list == "sql_day_sums")
+		return "SUM(" column[i] ") AS " column[i] ","
+	if (list == "sql_day_names")
+		return column[i] ","
+	return ""
+}
+
+# The members of one object: no comma behind the last.
+function print_json(indent, object,    i, last, any) {
+	last = ""
+	for (i = 1; i <= n; i++) {
+		if (substr(json[i], 1, length(object) + 1) != object ".")
+			continue
+		any = substr(json[i], length(object) + 2)
+		if (any ~ /\./)
+			continue
+		if (last != "")
+			print last ","
+		any = indent "\"" any "\": {\"description\": \"" help[i] "\", \"$ref\": \"#/$defs/amount\"}"
+		last = any
+	}
+	print last after
+}
+
+BEGIN {
+	units["UNIT_UJ"] = "J"
+	units["UNIT_NG"] = "g"
+	units["UNIT_BYTES"] = "bytes"
+	units["UNIT_NS"] = "s"
+	units["UNIT_COUNT"] = "count"
+	demands["DEMAND_NONE"] = "always"
+	demands["DEMAND_IO"] = "`--ceems-perf=io`"
+	demands["DEMAND_NET"] = "`--ceems-perf=net`"
+	demands["DEMAND_HW"] = "`--ceems-perf=hw`"
+	RS = "@@"
+}
+
+FNR == 1 && NR == 1 {
+	rows = FILENAME
+}
+
+FILENAME == rows {
+	if (fields($0) < 15)
+		next
+	n++
+	name[n] = f[2]
+	help[n] = f[4]
+	is_decimal[n] = f[6] == "UNIT_NG" || f[6] == "UNIT_NS"
+	column[n] = f[2] suffix(f[6])
+	unit[n] = units[f[6]]
+	tres[n] = f[8]
+	side[n] = f[9] == "SIDE_IN" ? "in" : "out"
+	json[n] = f[10]
+	demand[n] = demands[f[12]]
+	by_day[n] = f[13] ~ /METRIC_BY_DAY/
+	prom[n] = f[14]
+	RS = "@@"
+	next
+}
+
+{
+	nlines = split($0, line, "\n")
+	for (k = 1; k <= nlines; k++) {
+		if (k == nlines && line[k] == "")
+			break
+		if (line[k] !~ /^[ \t]*@[a-z_]+( [a-z_.0-9]+)?@,?$/) {
+			print line[k]
+			continue
+		}
+		indent = line[k]
+		sub(/@.*/, "", indent)
+		list = line[k]
+		sub(/^[ \t]*@/, "", list)
+		after = list ~ /,$/ ? "," : ""
+		sub(/@,?$/, "", list)
+		if (list ~ /^json /) {
+			print_json(indent, substr(list, 6))
+			continue
+		}
+		for (i = 1; i <= n; i++)
+			if ((text = item(list, i)) != "")
+				print indent text
+	}
+}
