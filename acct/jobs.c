@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -22,6 +21,7 @@ typedef struct listIterator slurm_rows_iter;
 
 _Static_assert(LEDGER_STEP_BATCH == SLURM_BATCH_SCRIPT, "number of the batch step");
 _Static_assert(LEDGER_STEP_EXTERN == SLURM_EXTERN_CONT, "number of the extern step");
+_Static_assert(RECORD_STATUS_UNKNOWN == NO_VAL, "exit status that is not known");
 _Static_assert(LEDGER_STEP_INTERACTIVE == SLURM_INTERACTIVE_STEP, "number of that step");
 
 static const char *state_name(uint32_t state)
@@ -45,12 +45,6 @@ static int set_text(char **ret, const char *text)
 		return 0;
 	*ret = strdup(text);
 	return *ret ? 0 : -ENOMEM;
-}
-
-static void set_exit(uint32_t status, int32_t *ret_code, int32_t *ret_signal)
-{
-	*ret_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-	*ret_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
 static struct maybe_u64 maybe(uint64_t value)
@@ -83,7 +77,8 @@ static void copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
 	to->ncpus = tresmap_cpus(from->tres_alloc_str);
 	to->start = (uint64_t)from->start;
 	to->end = (uint64_t)from->end;
-	set_exit((uint32_t)from->exitcode, &to->exit_code, &to->exit_signal);
+	to->exit_unknown = (uint32_t)from->exitcode == NO_VAL;
+	record_exit_status((uint32_t)from->exitcode, &to->exit_code, &to->exit_signal);
 	to->user_cpu_us = maybe(from->user_cpu_sec * 1000000 + from->user_cpu_usec);
 	to->system_cpu_us = maybe(from->sys_cpu_sec * 1000000 + from->sys_cpu_usec);
 	if (tresmap_value(stats->tres_usage_in_max, TRESMAP_MEM, &rss) == 0)
@@ -183,7 +178,7 @@ static int copy_job(const slurmdb_job_rec_t *from, const struct tresmap *map,
 	r->end = (uint64_t)from->end;
 	r->total_nodes = from->alloc_nodes;
 	r->total_cpus = tresmap_cpus(from->tres_alloc_str);
-	set_exit(from->exitcode, &r->exit_code, &r->exit_signal);
+	record_exit_status(from->exitcode, &r->exit_code, &r->exit_signal);
 	if (tresmap_value(from->tres_alloc_str, TRESMAP_ENERGY, &joules) == 0)
 		r->energy.total_j = maybe(joules);
 	sum_up(r);

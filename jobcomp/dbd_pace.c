@@ -28,7 +28,7 @@ static void adapt(struct dbd_pace *p, const struct steps_query *q, size_t n, uin
 	for (i = 0; i < n; i++)
 		nsteps += q[i].nsteps;
 	if (took_ns > SLOW_NS || nsteps > STEPS_MANY)
-		p->limit = p->limit / 2 > LIMIT_MIN ? p->limit / 2 : LIMIT_MIN;
+		p->limit = p->limit / 2 > LIMIT_MIN ? p->limit / 2 : p->limit < LIMIT_MIN ? p->limit : LIMIT_MIN;
 	else if (n == p->limit && took_ns < SLOW_NS / 2 && nsteps < STEPS_MANY / 2)
 		p->limit = p->limit * 2 < DBD_PACE_MAX ? p->limit * 2 : DBD_PACE_MAX;
 }
@@ -48,6 +48,7 @@ int dbd_pace_ask(struct dbd_pace *p, struct steps_query *q, size_t n)
 					"ceems: jobcomp: %s; records wait for their steps, at most "
 					"StepDetailsWait", err.text);
 		p->is_down = true;
+		p->limit = p->limit > 1 ? p->limit / 2 : 1;
 		p->next_mono_ns = now + DOWN_NS;
 		return rc;
 	}

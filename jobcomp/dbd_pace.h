@@ -9,7 +9,8 @@
 
 #include "jobcomp/steps.h"
 
-#define DBD_PACE_MAX 1000 /* jobs per question */
+/* Jobs per question: of 200 or more slurmdbd scans its whole job table, of 150 it uses the index. */
+#define DBD_PACE_MAX 100
 
 struct dbd_pace {
 	struct steps *steps;   /* borrowed; NULL: there is no slurmdbd */
@@ -20,7 +21,11 @@ struct dbd_pace {
 
 void dbd_pace_init(struct dbd_pace *p, struct steps *steps);
 
-/* As steps_fetch(), N at most p->limit; says once that slurmdbd is not there, and that it is again. */
+/*
+ * As steps_fetch(), N at most p->limit. After a question without an answer the next one asks for half as many, down
+ * to a single job, so that one job that takes slurmdbd too long holds up nobody but itself; says once that slurmdbd
+ * is not there, and that it is again.
+ */
 int dbd_pace_ask(struct dbd_pace *p, struct steps_query *q, size_t n);
 
 #endif

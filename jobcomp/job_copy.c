@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "jobcomp/slurm_compat.h"
 
-#include <sys/wait.h>
 
 #include "jobcomp/job_facts.h"
 
@@ -27,21 +26,6 @@ const char *job_state_name(uint32_t state)
 	if ((state & JOB_REQUEUE) && base == JOB_PENDING)
 		return "REQUEUED";
 	return job_state_string((enum job_states)base);
-}
-
-void job_exit_status(uint32_t status, int32_t *ret_code, int32_t *ret_signal)
-{
-	*ret_code = 0;
-	*ret_signal = 0;
-	if (status == NO_VAL)
-		return;
-	/* Slurm's own, as slurmdbd takes it: not a signal */
-	if (status == 1)
-		*ret_code = 1;
-	else if (WIFSIGNALED((int)status))
-		*ret_signal = WTERMSIG((int)status);
-	else if (WIFEXITED((int)status))
-		*ret_code = WEXITSTATUS((int)status);
 }
 
 void job_sluid(uint64_t db_index, char *buf)
@@ -111,8 +95,8 @@ void job_facts_copy(const struct job_record *job, enum fact_event event, uint64_
 	ret->priority = job->priority;
 	ret->total_nodes = ran ? job->total_nodes : 0;
 	ret->total_cpus = ran ? job->total_cpus : 0;
-	job_exit_status(job->exit_code, &ret->exit_code, &ret->exit_signal);
-	job_exit_status(job->derived_ec, &ret->derived_exit_code, &ignored);
+	record_exit_status(job->exit_code, &ret->exit_code, &ret->exit_signal);
+	record_exit_status(job->derived_ec, &ret->derived_exit_code, &ignored);
 	ret->db_index = job->db_index == NO_VAL64 ? 0 : job->db_index;
 	ret->submit = d ? seconds(d->submit_time) : 0;
 	ret->eligible = d ? seconds(d->begin_time) : 0;

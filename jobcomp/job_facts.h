@@ -105,9 +105,6 @@ const char *job_state_name(uint32_t state);
 void job_sluid(uint64_t db_index, char *buf);
 #define JOB_SLUID_SIZE 15
 
-/* A wait status, or Slurm's NO_VAL: 0 and 0. */
-void job_exit_status(uint32_t status, int32_t *ret_code, int32_t *ret_signal);
-
 /*
  * The record of SIZE bytes of facts as queued; what is not in them is unknown. -EINVAL: not facts,
  * -ENOMEM.

@@ -148,8 +148,8 @@ int job_refill(const void *row, struct record *r)
 		fill_u32(&r->total_cpus, tresmap_cpus(job->tres_alloc_str));
 	}
 	if (!r->exit_code && !r->exit_signal)
-		job_exit_status(job->exitcode, &r->exit_code, &r->exit_signal);
+		record_exit_status(job->exitcode, &r->exit_code, &r->exit_signal);
 	if (!r->derived_exit_code)
-		job_exit_status(job->derived_ec, &r->derived_exit_code, &ignored);
+		record_exit_status(job->derived_ec, &r->derived_exit_code, &ignored);
 	return fill_texts(job, ran, r);
 }

@@ -207,7 +207,7 @@ static void copy_step(const struct steps *s, const slurmdb_step_rec_t *from,
 		  job_state_name(from->state));
 	to->nodes = from->nodes ? strdup(from->nodes) : NULL;
 	to->exit_unknown = (uint32_t)from->exitcode == NO_VAL;
-	job_exit_status((uint32_t)from->exitcode, &to->exit_code, &to->exit_signal);
+	record_exit_status((uint32_t)from->exitcode, &to->exit_code, &to->exit_signal);
 	to->user_cpu_us = (struct maybe_u64){
 		from->user_cpu_sec * 1000000 + from->user_cpu_usec, true };
 	to->system_cpu_us = (struct maybe_u64){
@@ -246,8 +246,8 @@ static void take_outcome(const slurmdb_job_rec_t *job, struct outcome *ret)
 				 .start = job->start <= job->end ? seconds(job->start) : 0,
 				 .end = seconds(job->end) };
 	copy_text(ret->state, sizeof(ret->state), job_state_name(job->state));
-	job_exit_status(job->exitcode, &ret->exit_code, &ret->exit_signal);
-	job_exit_status(job->derived_ec, &ret->derived_exit_code, &ignored);
+	record_exit_status(job->exitcode, &ret->exit_code, &ret->exit_signal);
+	record_exit_status(job->derived_ec, &ret->derived_exit_code, &ignored);
 }
 
 /* The steps of one job; -ENOMEM leaves the query as it was. */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "src/libutil/util.h"
 
@@ -71,4 +72,18 @@ int record_key(const struct record *r, char *buf, size_t size)
 		if (*p <= ' ' || *p > '~')
 			*p = '?';
 	return 0;
+}
+
+void record_exit_status(uint32_t status, int32_t *ret_code, int32_t *ret_signal)
+{
+	*ret_code = 0;
+	*ret_signal = 0;
+	if (status == RECORD_STATUS_UNKNOWN)
+		return;
+	if (status == 1)
+		*ret_code = 1;
+	else if (WIFSIGNALED((int)status))
+		*ret_signal = WTERMSIG((int)status);
+	else if (WIFEXITED((int)status))
+		*ret_code = WEXITSTATUS((int)status);
 }

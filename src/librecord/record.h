@@ -132,6 +132,13 @@ void record_steps_destroy(struct record_step *s, size_t n);
  */
 int record_key(const struct record *r, char *buf, size_t size);
 
+/*
+ * Exit code and signal of STATUS, as Slurm keeps it of jobs and steps: a wait status; 1, which is Slurm's own exit
+ * code of a job that did not start and no signal; or RECORD_STATUS_UNKNOWN (Slurm's NO_VAL), which is 0 and 0.
+ */
+#define RECORD_STATUS_UNKNOWN UINT32_C(0xfffffffe)
+void record_exit_status(uint32_t status, int32_t *ret_code, int32_t *ret_signal);
+
 /* --- record_derived.c --------------------------------------------------------------------- */
 
 /*

@@ -432,6 +432,30 @@ static void print_samples(void)
 	}
 }
 
+static void test_exit_status(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t status;
+		int32_t code, signal;
+	} t[] = {
+		{ "not known: no signal 126", RECORD_STATUS_UNKNOWN, 0, 0 },
+		{ "Slurm's own 1: no signal 1", 1, 1, 0 },
+		{ "exit 0", 0, 0, 0 },
+		{ "exit 3", 3 << 8, 3, 0 },
+		{ "SIGKILL", 9, 0, 9 },
+		{ "SIGSEGV with a core", 11 | 0x80, 0, 11 },
+	};
+	int32_t code, sig;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		record_exit_status(t[i].status, &code, &sig);
+		ok(code == t[i].code && sig == t[i].signal, "status: %s: %d:%d", t[i].name, (int)code,
+		   (int)sig);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct record *r;
@@ -448,6 +472,7 @@ int main(int argc, char **argv)
 	test_derived();
 	test_size();
 	test_decimals();
+	test_exit_status();
 	r = smallest();
 	round_trip(r, "the smallest record");
 	record_destroy(r);
