@@ -31,7 +31,7 @@ static void check_secrets(const struct factors *f, struct findings *n)
 
 		if (!o->ready)
 			continue;
-		if (o->ready(&f->conf, &err) == 0) {
+		if (o->ready(provider_conf_of(o, &f->conf), &err) == 0) {
 			printf("ok     %-16s what it takes to ask is there and is ours\n", o->name);
 			continue;
 		}

@@ -44,7 +44,7 @@ int factors_zone_next(const char **list, struct factors_zone *ret, struct errmsg
 	return 1;
 }
 
-static int parse_zones(const char *value, void *field, const struct kvconf_key *key,
+int factors_conf_zones(const char *value, void *field, const struct kvconf_key *key,
 		       struct errmsg *err)
 {
 	struct factors_zone z;
@@ -57,6 +57,12 @@ static int parse_zones(const char *value, void *field, const struct kvconf_key *
 	return rc < 0 ? rc : kvconf_text(value, field, key, err);
 }
 
+static const char provider_names[] =
+#define PROVIDER(name) " " #name
+#include "src/factors/providers.def"
+#undef PROVIDER
+	;
+
 static int parse_providers(const char *value, void *field, const struct kvconf_key *key,
 			   struct errmsg *err)
 {
@@ -65,18 +71,10 @@ static int parse_providers(const char *value, void *field, const struct kvconf_k
 
 	while (settings_next_item(&list, name, sizeof(name)))
 		if (!provider_find(name))
-			return errmsg_set(err, -EINVAL, "'%s' is no provider; there are %s", name,
-					  PROVIDER_NAMES);
+			return errmsg_set(err, -EINVAL,
+					  "'%s' is no provider; there are%s", name,
+					  provider_names);
 	return kvconf_text(value, field, key, err);
-}
-
-static int parse_scope(const char *value, void *field, const struct kvconf_key *key,
-		       struct errmsg *err)
-{
-	(void)key;
-	if (emission_scope_of(value, field) < 0)
-		return errmsg_set(err, -EINVAL, "'%s' is not life-cycle or direct", value);
-	return 0;
 }
 
 /* A user and a password in it would be shown with it, and sent in the clear. */
@@ -136,9 +134,9 @@ static int parse_tries(const char *value, void *field, const struct kvconf_key *
 			sizeof(((struct factors_conf *)0)->member), initial, help        \
 	}
 
-const struct kvconf_key factors_conf_keys[] = {
+static const struct kvconf_key common_keys[] = {
 	KEY("Providers", parse_providers, providers, "",
-	    "Whom to ask, the preferred one first: " PROVIDER_NAMES "."),
+	    "Whom to ask, the preferred one first."),
 	KEY("SeriesFile", kvconf_path, series_file, "",
 	    "What is written; empty: EmissionSeriesFile of ceems.conf."),
 	KEY("Keep", parse_keep, keep_ns, "14d", "How long points are kept."),
@@ -151,38 +149,36 @@ const struct kvconf_key factors_conf_keys[] = {
 	KEY("CAFile", kvconf_path, ca_file, "",
 	    "The only certificates to trust, in PEM; empty: the system's."),
 	KEY("Proxy", parse_proxy, proxy, "", "http://HOST:PORT; empty: none."),
-	KEY("File", kvconf_path, file, "", "file: the site's own points, in the series' format."),
-	KEY("RteUrl", kvconf_https, rte_url, "https://odre.opendatasoft.com", "rte: where."),
-	KEY("UkUrl", kvconf_https, uk_url, "https://api.carbonintensity.org.uk", "uk: where."),
-	KEY("UkZones", parse_zones, uk_zones, "GB", "uk: GB, or numbers of its regions."),
-	KEY("EnergyChartsUrl", kvconf_https, energy_charts_url, "https://api.energy-charts.info",
-	    "energycharts: where."),
-	KEY("EnergyChartsZones", parse_zones, energy_charts_zones, "",
-	    "energycharts: countries, such as de."),
-	KEY("EnergyChartsScope", parse_scope, energy_charts_scope, "life-cycle",
-	    "energycharts: life-cycle or direct; its interface does not say."),
-	KEY("ElectricityMapsUrl", kvconf_https, electricity_maps_url,
-	    "https://api.electricitymaps.com", "electricitymaps: where."),
-	KEY("ElectricityMapsZones", parse_zones, electricity_maps_zones, "",
-	    "electricitymaps: zones, such as DE or US-CAL-CISO:US-CA."),
-	KEY("ElectricityMapsTokenFile", kvconf_path, electricity_maps_token_file, "",
-	    "electricitymaps: file with the token, mode 0600."),
-	KEY("WattTimeUrl", kvconf_https, watttime_url, "https://api.watttime.org",
-	    "watttime: where."),
-	KEY("WattTimeZones", parse_zones, watttime_zones, "",
-	    "watttime: regions, such as CAISO_NORTH:US-CA."),
-	KEY("WattTimeUser", kvconf_text, watttime_user, "", "watttime: the user."),
-	KEY("WattTimePasswordFile", kvconf_path, watttime_password_file, "",
-	    "watttime: file with the password, mode 0600."),
 };
-const size_t factors_conf_nkeys = ARRAY_SIZE(factors_conf_keys);
+
+const struct kvconf_key *factors_conf_keys(size_t *ret_n)
+{
+	static struct kvconf_key keys[ARRAY_SIZE(common_keys) + PROVIDER_N * PROVIDER_KEYS_MAX];
+	size_t n = ARRAY_SIZE(common_keys);
+	size_t i, k;
+
+	memcpy(keys, common_keys, sizeof(common_keys));
+	for (i = 0; i < PROVIDER_N; i++) {
+		const struct provider *p = provider_of(i);
+
+		for (k = 0; k < PROVIDER_KEYS_MAX && p->keys[k].name; k++) {
+			keys[n] = p->keys[k];
+			keys[n++].offset += offsetof(struct factors_conf, provider) +
+					    i * sizeof(struct provider_conf);
+		}
+	}
+	*ret_n = n;
+	return keys;
+}
 
 int factors_conf_read(const char *path, struct factors_conf *ret, struct errmsg *err)
 {
-	int rc = kvconf_defaults(factors_conf_keys, factors_conf_nkeys, ret, err);
+	size_t n;
+	const struct kvconf_key *keys = factors_conf_keys(&n);
+	int rc = kvconf_defaults(keys, n, ret, err);
 
 	if (rc == 0)
-		rc = kvconf_read(path, factors_conf_keys, factors_conf_nkeys, ret, err);
+		rc = kvconf_read(path, keys, n, ret, err);
 	if (rc == 0 && !*ret->providers)
 		rc = errmsg_set(err, -EINVAL, "%s: Providers is missing", path);
 	return rc;

@@ -16,6 +16,23 @@
 
 #define FACTORS_REGION_SIZE sizeof(((struct emission_factor *)0)->region)
 
+enum provider_id {
+#define PROVIDER(name) PROVIDER_##name,
+#include "src/factors/providers.def"
+#undef PROVIDER
+	PROVIDER_N
+};
+
+/* What can be set for one provider. The provider's own row says by which keys. */
+struct provider_conf {
+	char url[256];
+	char zones[512];
+	char user[128];
+	char file[PATH_MAX]; /* with a token, a password, or the site's own points */
+	enum emission_scope scope;
+};
+#define PROVIDER_KEYS_MAX 5 /* one for each member */
+
 struct factors_conf {
 	char providers[256];	     /* comma list, the preferred one first */
 	char series_file[PATH_MAX];  /* empty: EmissionSeriesFile */
@@ -26,19 +43,15 @@ struct factors_conf {
 	uint64_t retry_limit_ns;     /* for all tries of one zone, waits included */
 	char ca_file[PATH_MAX];	     /* empty: the system's */
 	char proxy[256];
-	char file[PATH_MAX];	     /* of provider file */
-	char rte_url[256];
-	char uk_url[256], uk_zones[512];
-	char energy_charts_url[256], energy_charts_zones[512];
-	enum emission_scope energy_charts_scope;
-	char electricity_maps_url[256], electricity_maps_zones[512];
-	char electricity_maps_token_file[PATH_MAX];
-	char watttime_url[256], watttime_zones[512];
-	char watttime_user[128], watttime_password_file[PATH_MAX];
+	struct provider_conf provider[PROVIDER_N];
 };
 
-extern const struct kvconf_key factors_conf_keys[];
-extern const size_t factors_conf_nkeys;
+/* The keys of every provider follow the common ones. */
+const struct kvconf_key *factors_conf_keys(size_t *ret_n);
+
+/* Parser of a key for a list of zones. */
+int factors_conf_zones(const char *value, void *field, const struct kvconf_key *key,
+		       struct errmsg *err);
 
 /* -ENOENT; -EINVAL names file, line and key. */
 int factors_conf_read(const char *path, struct factors_conf *ret, struct errmsg *err);

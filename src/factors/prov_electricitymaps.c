@@ -17,18 +17,13 @@
 #define HEADER "auth-token: "
 #define TOKEN_SIZE 256
 
-static const char *zones(const struct factors_conf *conf)
+static int read_token(const struct provider_conf *conf, char buf[TOKEN_SIZE], struct errmsg *err)
 {
-	return conf->electricity_maps_zones;
-}
-
-static int read_token(const struct factors_conf *conf, char buf[TOKEN_SIZE], struct errmsg *err)
-{
-	return provider_secret("ElectricityMapsTokenFile", conf->electricity_maps_token_file, buf,
+	return provider_secret("ElectricityMapsTokenFile", conf->file, buf,
 			       TOKEN_SIZE, err);
 }
 
-static int ready(const struct factors_conf *conf, struct errmsg *err)
+static int ready(const struct provider_conf *conf, struct errmsg *err)
 {
 	char token[TOKEN_SIZE];
 	int rc = read_token(conf, token, err);
@@ -42,7 +37,7 @@ static int fetch(struct fetch *f, const struct provider_ask *ask, const char **r
 {
 	char header[sizeof(HEADER) - 1 + TOKEN_SIZE] = HEADER;
 	char path[128];
-	const struct fetch_request r = { .base = ask->conf->electricity_maps_url,
+	const struct fetch_request r = { .base = ask->conf->url,
 					 .path = path,
 					 .header = header };
 	int rc = read_token(ask->conf, header + sizeof(HEADER) - 1, err);
@@ -122,7 +117,12 @@ const struct provider provider_electricitymaps = {
 	/* the hour that we are in is there from its beginning, sometimes a little before */
 	.ahead_s = 3600,
 	.is_steady = true,
-	.zones = zones,
+	.keys = { PROVIDER_KEY("ElectricityMapsUrl", kvconf_https, url,
+			       "https://api.electricitymaps.com", "electricitymaps: where."),
+		  PROVIDER_KEY("ElectricityMapsZones", factors_conf_zones, zones, "",
+			       "electricitymaps: zones, such as DE or US-CAL-CISO:US-CA."),
+		  PROVIDER_KEY("ElectricityMapsTokenFile", kvconf_path, file, "",
+			       "electricitymaps: file with the token, mode 0600.") },
 	.ready = ready,
 	.fetch = fetch,
 	.parse = parse,

@@ -16,11 +16,6 @@
 #define HOUR_S 3600
 #define QUARTER_S 900
 
-static const char *zones(const struct factors_conf *conf)
-{
-	return conf->energy_charts_zones;
-}
-
 /* de becomes DE. */
 static void region(const char *zone, char *buf, size_t size)
 {
@@ -35,7 +30,7 @@ static int fetch(struct fetch *f, const struct provider_ask *ask, const char **r
 		 size_t *ret_len, struct errmsg *err)
 {
 	char from[RFC3339_SIZE], to[RFC3339_SIZE], path[256];
-	const struct fetch_request r = { .base = ask->conf->energy_charts_url, .path = path };
+	const struct fetch_request r = { .base = ask->conf->url, .path = path };
 
 	rfc3339_utc(ask->now_s - PROVIDER_WINDOW_S, from);
 	rfc3339_utc(ask->now_s, to);
@@ -124,8 +119,17 @@ static int parse(const struct provider_ask *ask, const char *text, size_t len,
 	if (rc == 0)
 		rc = parse_columns(ask, &c, ret, err);
 	jsonin_destroy(j);
-	close_points(ret, ask->conf->energy_charts_scope);
+	close_points(ret, ask->conf->scope);
 	return rc;
+}
+
+static int parse_scope(const char *value, void *field, const struct kvconf_key *key,
+		       struct errmsg *err)
+{
+	(void)key;
+	if (emission_scope_of(value, field) < 0)
+		return errmsg_set(err, -EINVAL, "'%s' is not life-cycle or direct", value);
+	return 0;
 }
 
 const struct provider provider_energycharts = {
@@ -135,7 +139,12 @@ const struct provider provider_energycharts = {
 	.scope = EMISSION_LIFE_CYCLE,
 	.ahead_s = 7 * 86400,
 	.is_steady = true,
-	.zones = zones,
+	.keys = { PROVIDER_KEY("EnergyChartsUrl", kvconf_https, url,
+			       "https://api.energy-charts.info", "energycharts: where."),
+		  PROVIDER_KEY("EnergyChartsZones", factors_conf_zones, zones, "",
+			       "energycharts: countries, such as de."),
+		  PROVIDER_KEY("EnergyChartsScope", parse_scope, scope, "life-cycle",
+			       "energycharts: life-cycle or direct; its interface does not say.") },
 	.region = region,
 	.fetch = fetch,
 	.parse = parse,

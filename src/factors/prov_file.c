@@ -9,14 +9,10 @@
 #include "src/factors/provider.h"
 #include "src/libutil/trust.h"
 
-static const char *zones(const struct factors_conf *conf)
+static int ready(const struct provider_conf *conf, struct errmsg *err)
 {
-	return *conf->file ? "file" : "";
-}
-
-static int ready(const struct factors_conf *conf, struct errmsg *err)
-{
-	return trust_check(conf->file, err);
+	return *conf->file ? trust_check(conf->file, err) :
+			     errmsg_set(err, -EINVAL, "File is not set");
 }
 
 static int fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
@@ -56,7 +52,9 @@ const struct provider provider_file = {
 	.name = "file",
 	.cite = "file",
 	.is_ours = true,
-	.zones = zones,
+	.zones = "file",
+	.keys = { PROVIDER_KEY("File", kvconf_path, file, "",
+			       "file: the site's own points, in the series' format.") },
 	.ready = ready,
 	.fetch = fetch,
 	.parse = parse,

@@ -18,16 +18,10 @@
 	"?select=date_heure,perimetre,taux_co2&where=taux_co2%20is%20not%20null"         \
 	"&order_by=date_heure%20desc&limit=100&timezone=UTC"
 
-static const char *zones(const struct factors_conf *conf)
-{
-	(void)conf;
-	return "FR";
-}
-
 static int fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
 		 size_t *ret_len, struct errmsg *err)
 {
-	const struct fetch_request r = { .base = ask->conf->rte_url, .path = PATH };
+	const struct fetch_request r = { .base = ask->conf->url, .path = PATH };
 
 	return fetch_get(f, &r, ret_text, ret_len, err);
 }
@@ -86,7 +80,9 @@ const struct provider provider_rte = {
 	.kind = EMISSION_AVERAGE,
 	.scope = EMISSION_DIRECT,
 	.is_steady = true,
-	.zones = zones,
+	.zones = "FR",
+	.keys = { PROVIDER_KEY("RteUrl", kvconf_https, url, "https://odre.opendatasoft.com",
+			       "rte: where.") },
 	.fetch = fetch,
 	.parse = parse,
 };

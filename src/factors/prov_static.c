@@ -6,14 +6,8 @@
  */
 #include "src/factors/provider.h"
 
-static const char *zones(const struct factors_conf *conf)
-{
-	(void)conf;
-	return "";
-}
-
 const struct provider provider_static = {
 	.name = "static",
 	.cite = "static",
-	.zones = zones,
+	.zones = "",
 };

@@ -19,11 +19,6 @@
 #define COUNTRY "GB"
 #define REGIONS 17
 
-static const char *zones(const struct factors_conf *conf)
-{
-	return conf->uk_zones;
-}
-
 static bool is_country(const struct provider_ask *ask)
 {
 	return !strcasecmp(ask->zone.zone, COUNTRY);
@@ -39,7 +34,7 @@ static int fetch(struct fetch *f, const struct provider_ask *ask, const char **r
 		 size_t *ret_len, struct errmsg *err)
 {
 	char from[RFC3339_SIZE], to[RFC3339_SIZE], path[256];
-	const struct fetch_request r = { .base = ask->conf->uk_url, .path = path };
+	const struct fetch_request r = { .base = ask->conf->url, .path = path };
 	uint64_t id;
 
 	if (!is_country(ask) &&
@@ -111,7 +106,10 @@ const struct provider provider_uk = {
 	.scope = EMISSION_DIRECT,
 	.ahead_s = 4 * 86400,
 	.is_steady = true,
-	.zones = zones,
+	.keys = { PROVIDER_KEY("UkUrl", kvconf_https, url, "https://api.carbonintensity.org.uk",
+			       "uk: where."),
+		  PROVIDER_KEY("UkZones", factors_conf_zones, zones, "GB",
+			       "uk: GB, or numbers of its regions.") },
 	.region = region,
 	.fetch = fetch,
 	.parse = parse,

@@ -19,21 +19,16 @@
 #define TOKEN_MAX 4096
 #define BEARER "Authorization: Bearer "
 
-static const char *zones(const struct factors_conf *conf)
-{
-	return conf->watttime_zones;
-}
-
-static int read_password(const struct factors_conf *conf, char buf[SECRET_SIZE],
+static int read_password(const struct provider_conf *conf, char buf[SECRET_SIZE],
 			 struct errmsg *err)
 {
-	if (!*conf->watttime_user)
+	if (!*conf->user)
 		return errmsg_set(err, -EINVAL, "WattTimeUser is not set");
-	return provider_secret("WattTimePasswordFile", conf->watttime_password_file, buf,
+	return provider_secret("WattTimePasswordFile", conf->file, buf,
 			       SECRET_SIZE, err);
 }
 
-static int ready(const struct factors_conf *conf, struct errmsg *err)
+static int ready(const struct provider_conf *conf, struct errmsg *err)
 {
 	char password[SECRET_SIZE];
 	int rc = read_password(conf, password, err);
@@ -67,9 +62,9 @@ static int login(struct fetch *f, const struct provider_ask *ask,
 		 char header[sizeof(BEARER) + TOKEN_MAX], struct errmsg *err)
 {
 	char password[SECRET_SIZE];
-	const struct fetch_request r = { .base = ask->conf->watttime_url,
+	const struct fetch_request r = { .base = ask->conf->url,
 					 .path = "/login",
-					 .user = ask->conf->watttime_user,
+					 .user = ask->conf->user,
 					 .password = password };
 	const char *text;
 	size_t len;
@@ -88,7 +83,7 @@ static int fetch(struct fetch *f, const struct provider_ask *ask, const char **r
 {
 	char header[sizeof(BEARER) + TOKEN_MAX];
 	char from[RFC3339_SIZE], to[RFC3339_SIZE], path[256];
-	const struct fetch_request r = { .base = ask->conf->watttime_url,
+	const struct fetch_request r = { .base = ask->conf->url,
 					 .path = path,
 					 .header = header };
 	int rc = login(f, ask, header, err);
@@ -173,7 +168,13 @@ const struct provider provider_watttime = {
 	.cite = "WattTime MOER",
 	.kind = EMISSION_MARGINAL,
 	.scope = EMISSION_DIRECT,
-	.zones = zones,
+	.keys = { PROVIDER_KEY("WattTimeUrl", kvconf_https, url, "https://api.watttime.org",
+			       "watttime: where."),
+		  PROVIDER_KEY("WattTimeZones", factors_conf_zones, zones, "",
+			       "watttime: regions, such as CAISO_NORTH:US-CA."),
+		  PROVIDER_KEY("WattTimeUser", kvconf_text, user, "", "watttime: the user."),
+		  PROVIDER_KEY("WattTimePasswordFile", kvconf_path, file, "",
+			       "watttime: file with the password, mode 0600.") },
 	.ready = ready,
 	.fetch = fetch,
 	.parse = parse,

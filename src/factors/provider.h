@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * provider.h - whoever publishes how much CO2 a grid's electricity has: one row and one file
- * (prov_NAME.c) each. Asking and understanding are apart, so that the latter is tested without a
+ * provider.h - whoever publishes how much CO2 a grid's electricity has: one row in providers.def and one
+ * file (prov_NAME.c) each. Asking and understanding are apart, so that the latter is tested without a
  * network; whether an answer can be true is judge.h's matter.
  */
 #ifndef CEEMS_FACTORS_PROVIDER_H
@@ -27,7 +27,7 @@ struct points {
 void points_fini(struct points *p);
 
 struct provider_ask {
-	const struct factors_conf *conf;
+	const struct provider_conf *conf; /* the provider's own */
 	const struct provider *provider;
 	struct factors_zone zone; /* its region is never empty */
 	uint64_t now_s;
@@ -44,12 +44,14 @@ struct provider {
 	bool is_steady;
 	/* root wrote it: times and values are as they are meant */
 	bool is_ours;
-	/* "ZONE[:REGION],.."; empty: none is set */
-	const char *(*zones)(const struct factors_conf *conf);
+	/* "ZONE[:REGION],.."; NULL: those of its struct provider_conf, of which none may be set */
+	const char *zones;
+	/* Its keys of ceems-factors.conf (PROVIDER_KEY), up to the first without a name. */
+	struct kvconf_key keys[PROVIDER_KEYS_MAX];
 	/* The name in the series for a ZONE without one; NULL: as it is. */
 	void (*region)(const char *zone, char *buf, size_t size);
 	/* Is all there that it takes to ask: tokens, passwords? NULL: always. */
-	int (*ready)(const struct factors_conf *conf, struct errmsg *err);
+	int (*ready)(const struct provider_conf *conf, struct errmsg *err);
 	/* NULL: there is nothing to ask. The answer is F's, until the next. */
 	int (*fetch)(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
 		     size_t *ret_len, struct errmsg *err);
@@ -58,19 +60,24 @@ struct provider {
 		     struct points *ret, struct errmsg *err);
 };
 
-#define PROVIDER_NAMES "rte, uk, energycharts, electricitymaps, watttime, file, static"
+#define PROVIDER(name) extern const struct provider provider_##name;
+#include "src/factors/providers.def"
+#undef PROVIDER
+
+const struct provider *provider_of(enum provider_id id);
+
 /* NULL: there is none of that NAME. */
 const struct provider *provider_find(const char *name);
-
-extern const struct provider provider_rte;
-extern const struct provider provider_uk;
-extern const struct provider provider_energycharts;
-extern const struct provider provider_electricitymaps;
-extern const struct provider provider_watttime;
-extern const struct provider provider_file;
-extern const struct provider provider_static;
+const struct provider_conf *provider_conf_of(const struct provider *p,
+					     const struct factors_conf *conf);
 
 /* --- for the files of providers ------------------------------------------------------------ */
+
+#define PROVIDER_KEY(name, parse, member, initial, help)                                 \
+	{                                                                                \
+		name, parse, offsetof(struct provider_conf, member),                     \
+			sizeof(((struct provider_conf *)0)->member), initial, help       \
+	}
 
 /* JSON, and not a page for people. TEXT ends with NUL. */
 int provider_json(const char *text, size_t len, struct jsonin **ret, struct errmsg *err);

@@ -78,7 +78,7 @@ struct run {
 
 static void do_zone(struct run *r, const struct provider *o, const struct factors_zone *zone)
 {
-	struct provider_ask ask = { .conf = r->u->conf,
+	struct provider_ask ask = { .conf = provider_conf_of(o, r->u->conf),
 				    .provider = o,
 				    .zone = *zone,
 				    .now_s = clock_wall_ns() / NSEC_PER_SEC };
@@ -116,9 +116,9 @@ static int write_series(struct run *r, struct errmsg *err)
 /* What it said is written before the next is asked: that one may take until we are killed. */
 static int do_provider(struct run *r, const struct provider *o, struct errmsg *err)
 {
-	const char *list = o->zones(r->u->conf);
+	struct provider_ask ask = { .conf = provider_conf_of(o, r->u->conf), .provider = o };
+	const char *list = o->zones ? o->zones : ask.conf->zones;
 	struct factors_zone zone;
-	struct provider_ask ask = { .conf = r->u->conf, .provider = o };
 	struct update_outcome out = { .ask = &ask, .rc = -EINVAL, .why = "no zone is set for it" };
 
 	if (!o->fetch)

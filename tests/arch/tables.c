@@ -10,15 +10,18 @@
 
 int main(void)
 {
+#ifdef HAVE_FACTORS
+	size_t n;
+	const struct kvconf_key *keys = factors_conf_keys(&n);
+#endif
 	size_t i;
 
 	for (i = 0; i < settings_nkeys; i++)
 		printf("setting %s=%s\n", settings_keys[i].name,
 		       settings_keys[i].initial ? settings_keys[i].initial : "");
 #ifdef HAVE_FACTORS
-	for (i = 0; i < factors_conf_nkeys; i++)
-		printf("factors %s=%s\n", factors_conf_keys[i].name,
-		       factors_conf_keys[i].initial ? factors_conf_keys[i].initial : "");
+	for (i = 0; i < n; i++)
+		printf("factors %s=%s\n", keys[i].name, keys[i].initial ? keys[i].initial : "");
 #endif
 	return 0;
 }

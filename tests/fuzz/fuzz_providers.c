@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct factors_conf conf;
 	struct factor_series s = { 0 };
-	struct provider_ask ask = { .conf = &conf, .now_s = NOW_S };
+	struct provider_ask ask = { .now_s = NOW_S };
 	struct points p = { 0 };
 	struct errmsg err = { 0 };
 	size_t doubts = 0;
@@ -47,6 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	i = data[0] % ARRAY_SIZE(who);
 	ask.provider = provider_find(who[i].provider);
+	ask.conf = provider_conf_of(ask.provider, &conf);
 	(void)snprintf(ask.zone.zone, sizeof(ask.zone.zone), "%s", who[i].zone);
 	(void)snprintf(ask.zone.region, sizeof(ask.zone.region), "XX");
 	text = fuzz_text(data + 1, size - 1);

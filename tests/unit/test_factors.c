@@ -23,10 +23,9 @@ static uint64_t at(const char *text)
 
 static struct provider_ask ask_of(const char *provider, const char *zone, const char *region)
 {
-	struct provider_ask a = { .conf = &conf,
-				  .provider = provider_find(provider),
-				  .now_s = at(NOW) };
+	struct provider_ask a = { .provider = provider_find(provider), .now_s = at(NOW) };
 
+	a.conf = provider_conf_of(a.provider, &conf);
 	(void)snprintf(a.zone.zone, sizeof(a.zone.zone), "%s", zone);
 	(void)snprintf(a.zone.region, sizeof(a.zone.region), "%s", region);
 	return a;
@@ -345,12 +344,37 @@ static void test_merge(void)
 	factor_series_fini(&s);
 }
 
+/* Each provider's keys are its own: what is set for one is no other's. */
+static void test_keys(void)
+{
+	struct errmsg err = { 0 };
+	const struct kvconf_key *keys;
+	size_t n, i;
+
+	keys = factors_conf_keys(&n);
+	for (i = 0; i < n && strcmp(keys[i].name, "UkZones"); i++)
+		;
+	ok(i < n, "there is a key UkZones");
+	is_int(keys[i].parse("13:GB-13", (char *)&conf + keys[i].offset, &keys[i], &err), 0,
+	       "  takes a zone");
+	is_str(provider_conf_of(&provider_uk, &conf)->zones, "13:GB-13", "  for uk");
+	is_str(provider_conf_of(&provider_energycharts, &conf)->zones, "", "  not for another");
+	is_str(provider_conf_of(&provider_rte, &conf)->url, "https://odre.opendatasoft.com",
+	       "RteUrl has its default");
+	for (i = 0; i < PROVIDER_N; i++)
+		ok(provider_find(provider_of(i)->name) == provider_of(i), "%s is found by its name",
+		   provider_of(i)->name);
+}
+
 int main(void)
 {
 	struct errmsg err = { 0 };
+	size_t n;
+	const struct kvconf_key *keys = factors_conf_keys(&n);
 
-	if (kvconf_defaults(factors_conf_keys, factors_conf_nkeys, &conf, &err) < 0)
+	if (kvconf_defaults(keys, n, &conf, &err) < 0)
 		diag("%s", err.text);
+	test_keys();
 	test_answers();
 	test_judge();
 	test_tenfold();
