@@ -9,6 +9,7 @@
 
 #include "src/cmd/cmd.h"
 #include "src/cmd/slurmconf.h"
+#include "src/libcore/domain.h"
 #include "src/libcore/metric_text.h"
 #include "src/librecord/equivalent.h"
 #include "src/librecord/record_emissions.h"
@@ -123,11 +124,8 @@ static void print_factor(const struct figures *f, const struct record_emissions 
 
 void job_emissions_print(const struct figures *f, const struct record_emissions *e, bool all)
 {
-	static const enum metric more[] = {
-		METRIC_CPU_CO2E,     METRIC_DRAM_CO2E,	 METRIC_GPU_CO2E,
-		METRIC_OTHER_CO2E,   METRIC_FRESH_FACTOR, METRIC_LAST_FACTOR,
-		METRIC_STATIC_FACTOR, METRIC_DEFAULT_FACTOR,
-	};
+	static const enum metric factor[] = { METRIC_FRESH_FACTOR, METRIC_LAST_FACTOR,
+					      METRIC_STATIC_FACTOR, METRIC_DEFAULT_FACTOR };
 	char way[EQUIVALENT_TEXT_MAX];
 	char value[METRIC_TEXT_MAX];
 	size_t i;
@@ -144,6 +142,8 @@ void job_emissions_print(const struct figures *f, const struct record_emissions 
 		print_row("embodied emissions",
 			  metric_text_value(UNIT_NG, e->embodied_ng.value, value, sizeof(value)),
 			  e->embodied_source);
-	for (i = 0; all && i < ARRAY_SIZE(more); i++)
-		print_metric(f, more[i], metric_table[more[i]].label, "");
+	for (i = 0; all && i < DOMAIN_N; i++)
+		print_metric(f, domain_table[i].co2e, metric_table[domain_table[i].co2e].label, "");
+	for (i = 0; all && i < ARRAY_SIZE(factor); i++)
+		print_metric(f, factor[i], metric_table[factor[i]].label, "");
 }

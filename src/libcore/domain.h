@@ -6,6 +6,8 @@
 #ifndef CEEMS_DOMAIN_H
 #define CEEMS_DOMAIN_H
 
+#include "src/libcore/metric.h"
+
 /* Domains never overlap: a joule is in one of them. */
 enum domain {
 	DOMAIN_CPU,   /* packages: cores, caches, uncore */
@@ -14,7 +16,17 @@ enum domain {
 	DOMAIN_OTHER, /* what the node uses above the others; all of it for a whole-node source */
 	DOMAIN_N
 };
-const char *domain_name(enum domain d); /* "cpu", "dram", "gpu", "other" */
+
+/* No pointers, for the reason that struct metric_info has none. */
+struct domain_info {
+	char name[8];  /* in JSON and labels: "cpu" */
+	char label[8]; /* for people: "CPU" */
+	enum metric energy;
+	enum metric fixed; /* the part of the energy that is idle power */
+	enum metric co2e;
+};
+extern const struct domain_info domain_table[DOMAIN_N];
+const char *domain_name(enum domain d); /* "cpu", "dram", "gpu", "other"; "?": none */
 
 /*
  * A domain has units: sockets of CPU and DRAM by physical_package_id, GPUs by the number in
@@ -36,6 +48,7 @@ enum source_id {
 	SOURCE_MODEL, /* an estimate */
 	SOURCE_N
 };
-const char *source_name(enum source_id id); /* "external", "cray", "rapl", ... */
+const char *source_name(enum source_id id);  /* "external", "cray", "rapl", ... */
+enum metric source_metric(enum source_id id); /* the joules that sources of this kind measured */
 
 #endif

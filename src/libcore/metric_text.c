@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "src/libcore/domain.h"
 #include "src/libutil/util.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -184,13 +185,11 @@ const char *metric_text_factors(const struct figures *f, char *buf, size_t size)
 
 const char *metric_text_method(const struct figures *f)
 {
-	static const enum metric fixed[] = { METRIC_CPU_ENERGY_STATIC, METRIC_DRAM_ENERGY_STATIC,
-					     METRIC_GPU_ENERGY_STATIC, METRIC_OTHER_ENERGY_STATIC };
 	uint64_t dynamic = figures_has(f, METRIC_ENERGY) ? f->value[METRIC_ENERGY] : 0;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(fixed); i++) {
-		uint64_t uj = figures_has(f, fixed[i]) ? f->value[fixed[i]] : 0;
+	for (i = 0; i < DOMAIN_N; i++) {
+		uint64_t uj = figures_has(f, domain_table[i].fixed) ? f->value[domain_table[i].fixed] : 0;
 
 		dynamic -= uj < dynamic ? uj : dynamic;
 	}

@@ -319,30 +319,6 @@ int ledger_job_total(const struct ledger *l, uint32_t job_id, struct account *re
 	return 0;
 }
 
-static const struct {
-	enum metric total, fixed;
-} domain_metric[DOMAIN_N] = {
-	[DOMAIN_CPU] = { METRIC_CPU_ENERGY, METRIC_CPU_ENERGY_STATIC },
-	[DOMAIN_DRAM] = { METRIC_DRAM_ENERGY, METRIC_DRAM_ENERGY_STATIC },
-	[DOMAIN_GPU] = { METRIC_GPU_ENERGY, METRIC_GPU_ENERGY_STATIC },
-	[DOMAIN_OTHER] = { METRIC_OTHER_ENERGY, METRIC_OTHER_ENERGY_STATIC },
-};
-
-static const enum metric source_metric[SOURCE_N] = {
-	[SOURCE_EXTERNAL] = METRIC_SOURCE_EXTERNAL, [SOURCE_CRAY] = METRIC_SOURCE_CRAY,
-	[SOURCE_RAPL] = METRIC_SOURCE_RAPL,	    [SOURCE_HWMON] = METRIC_SOURCE_HWMON,
-	[SOURCE_NVML] = METRIC_SOURCE_NVML,	    [SOURCE_ROCM] = METRIC_SOURCE_ROCM,
-	[SOURCE_REDFISH] = METRIC_SOURCE_REDFISH,   [SOURCE_IPMI] = METRIC_SOURCE_IPMI,
-	[SOURCE_MODEL] = METRIC_SOURCE_MODEL,
-};
-
-static const enum metric co2e_metric[DOMAIN_N] = {
-	[DOMAIN_CPU] = METRIC_CPU_CO2E,
-	[DOMAIN_DRAM] = METRIC_DRAM_CO2E,
-	[DOMAIN_GPU] = METRIC_GPU_CO2E,
-	[DOMAIN_OTHER] = METRIC_OTHER_CO2E,
-};
-
 static const enum metric step_metric[FACTOR_STEP_N] = {
 	[FACTOR_FRESH] = METRIC_FRESH_FACTOR,
 	[FACTOR_LAST] = METRIC_LAST_FACTOR,
@@ -370,7 +346,7 @@ static void emission_figures(const struct ledger_page *page, const struct accoun
 	set_or_miss(f, METRIC_CO2E, known, account_co2e_ng(a), REASON_NO_FACTOR);
 	set_or_miss(f, METRIC_CO2E_MARKET, market, a->market_ng, REASON_NO_CONTRACT);
 	for (i = 0; i < DOMAIN_N; i++)
-		set_or_miss(f, co2e_metric[i], known && figures_has(f, domain_metric[i].total),
+		set_or_miss(f, domain_table[i].co2e, known && figures_has(f, domain_table[i].energy),
 			    a->co2e_ng[i], known ? REASON_NO_SENSOR : REASON_NO_FACTOR);
 	for (i = 0; i < FACTOR_STEP_N; i++)
 		set_or_miss(f, step_metric[i], known, a->factor_uj[i], REASON_NO_FACTOR);
@@ -399,11 +375,11 @@ void ledger_account_figures(const struct ledger_page *page, const struct account
 
 		in_use[source < SOURCE_N ? source : SOURCE_N] = true;
 		any = any || known;
-		set_or_miss(figures, domain_metric[i].total, known, a->total_uj[i], why);
-		set_or_miss(figures, domain_metric[i].fixed, known, a->static_uj[i], why);
+		set_or_miss(figures, domain_table[i].energy, known, a->total_uj[i], why);
+		set_or_miss(figures, domain_table[i].fixed, known, a->static_uj[i], why);
 	}
 	for (i = 0; i < SOURCE_N; i++)
-		set_or_miss(figures, source_metric[i], in_use[i] || a->source_uj[i],
+		set_or_miss(figures, source_metric(i), in_use[i] || a->source_uj[i],
 			    a->source_uj[i], why);
 	set_or_miss(figures, METRIC_BY_COUNTERS, any, a->by_counters_uj, why);
 	set_or_miss(figures, METRIC_ENERGY, any, account_total_uj(a), why);

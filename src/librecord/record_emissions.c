@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/libcore/domain.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/muldiv.h"
 #include "src/libutil/util.h"
@@ -18,15 +19,6 @@ static enum metric link_of(size_t step)
 {
 	return metric_of_kind(KIND_FACTOR, (unsigned int)step);
 }
-
-static const struct {
-	enum metric energy, co2e;
-} domains[] = {
-	{ METRIC_CPU_ENERGY, METRIC_CPU_CO2E },
-	{ METRIC_DRAM_ENERGY, METRIC_DRAM_CO2E },
-	{ METRIC_GPU_ENERGY, METRIC_GPU_CO2E },
-	{ METRIC_OTHER_ENERGY, METRIC_OTHER_CO2E },
-};
 
 /* Whether there is energy whose factor is of that link of the chain. */
 static bool has_link(const struct figures *f, size_t step)
@@ -59,10 +51,10 @@ static void estimate(const struct life *l, const struct factor_chain *chain, uin
 
 	factor_chain_mix(chain, l->start * NSEC_PER_SEC, end * NSEC_PER_SEC, &mix);
 	figures_set(f, METRIC_CO2E, emission_ng(energy, mix.mean_ug_per_kwh, pue_milli));
-	for (i = 0; i < ARRAY_SIZE(domains); i++)
-		if (figures_has(f, domains[i].energy))
-			set_missing(f, domains[i].co2e,
-				    emission_ng(f->value[domains[i].energy], mix.mean_ug_per_kwh,
+	for (i = 0; i < DOMAIN_N; i++)
+		if (figures_has(f, domain_table[i].energy))
+			set_missing(f, domain_table[i].co2e,
+				    emission_ng(f->value[domain_table[i].energy], mix.mean_ug_per_kwh,
 						pue_milli));
 	factor_mix_split(&mix, energy, by_step);
 	for (i = 0; i < FACTOR_STEP_N; i++)

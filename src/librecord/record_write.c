@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "src/libcore/domain.h"
 #include "src/librecord/record_json.h"
 #include "src/libutil/utf8.h"
 #include "src/libutil/util.h"
@@ -152,18 +153,14 @@ static void put_exit(struct record_out *o, const char *name, int32_t code, int32
 
 static struct maybe_u64 static_uj(const struct figures *f)
 {
-	static const enum metric parts[] = {
-		METRIC_CPU_ENERGY_STATIC, METRIC_DRAM_ENERGY_STATIC,
-		METRIC_GPU_ENERGY_STATIC, METRIC_OTHER_ENERGY_STATIC,
-	};
 	struct maybe_u64 sum = { 0 };
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(parts); i++) {
-		if (!figures_has(f, parts[i]))
+	for (i = 0; i < DOMAIN_N; i++) {
+		if (!figures_has(f, domain_table[i].fixed))
 			continue;
 		sum.known = true;
-		if (__builtin_add_overflow(sum.value, f->value[parts[i]], &sum.value))
+		if (__builtin_add_overflow(sum.value, f->value[domain_table[i].fixed], &sum.value))
 			return (struct maybe_u64){ 0 };
 	}
 	return sum;

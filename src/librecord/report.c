@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/libcore/domain.h"
 #include "src/libcore/metric_text.h"
 #include "src/librecord/derived.h"
 #include "src/librecord/equivalent.h"
@@ -33,36 +34,28 @@ static void note_ratio(const struct report_input *in, enum derived d, const char
 
 /* --- groups ----------------------------------------------------------------------------- */
 
-static const struct {
-	enum metric total, fixed;
-	const char *label;
-} domain_rows[] = {
-	{ METRIC_CPU_ENERGY, METRIC_CPU_ENERGY_STATIC, "  CPU" },
-	{ METRIC_DRAM_ENERGY, METRIC_DRAM_ENERGY_STATIC, "  DRAM" },
-	{ METRIC_GPU_ENERGY, METRIC_GPU_ENERGY_STATIC, "  GPU" },
-	{ METRIC_OTHER_ENERGY, METRIC_OTHER_ENERGY_STATIC, "  other" },
-};
-
 static void put_domains(struct report_text *t, const struct figures *f)
 {
+	char label[2 + sizeof(domain_table[0].label)];
 	char value[METRIC_TEXT_MAX];
 	char note[REPORT_NOTE_MAX];
 	unsigned int known = 0;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(domain_rows); i++)
-		known += figures_has(f, domain_rows[i].total);
+	for (i = 0; i < DOMAIN_N; i++)
+		known += figures_has(f, domain_table[i].energy);
 	if (known < 2)
 		return; /* it would say what the line above says */
-	for (i = 0; i < ARRAY_SIZE(domain_rows); i++) {
-		if (!figures_has(f, domain_rows[i].total))
+	for (i = 0; i < DOMAIN_N; i++) {
+		if (!figures_has(f, domain_table[i].energy))
 			continue;
 		note[0] = '\0';
-		if (figures_has(f, domain_rows[i].fixed)) {
-			(void)metric_text(f, domain_rows[i].fixed, value, sizeof(value));
+		if (figures_has(f, domain_table[i].fixed)) {
+			(void)metric_text(f, domain_table[i].fixed, value, sizeof(value));
 			(void)snprintf(note, sizeof(note), "static %s", value);
 		}
-		report_metric(t, f, domain_rows[i].total, domain_rows[i].label, note);
+		(void)snprintf(label, sizeof(label), "  %s", domain_table[i].label);
+		report_metric(t, f, domain_table[i].energy, label, note);
 	}
 }
 
@@ -71,9 +64,9 @@ static uint64_t static_uj(const struct figures *f)
 	uint64_t sum = 0;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(domain_rows); i++)
-		if (figures_has(f, domain_rows[i].fixed))
-			sum += f->value[domain_rows[i].fixed];
+	for (i = 0; i < DOMAIN_N; i++)
+		if (figures_has(f, domain_table[i].fixed))
+			sum += f->value[domain_table[i].fixed];
 	return sum;
 }
 
