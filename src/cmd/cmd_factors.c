@@ -12,7 +12,7 @@
 
 #define CONF_NAME "ceems-factors.conf"
 
-void factors_tell(void *ctx, const struct update_outcome *o)
+static void factors_tell(void *ctx, const struct update_outcome *o)
 {
 	const struct provider_ask *ask = o->ask;
 	const struct points *p = o->points;

@@ -27,6 +27,5 @@ int factors_list(const struct factors *f);  /* factors_list.c */
 int factors_check(const struct factors *f); /* factors_check.c */
 
 /* A line for each zone that was asked. */
-void factors_tell(void *ctx, const struct update_outcome *o);
 
 #endif

@@ -153,11 +153,6 @@ void spool_view_close(struct spool_view *v)
 	free(v);
 }
 
-const char *spool_view_dir(const struct spool_view *v)
-{
-	return v->dir;
-}
-
 void spool_view_get_stats(const struct spool_view *v, struct spool_view_stats *ret)
 {
 	*ret = v->stats;

@@ -25,7 +25,6 @@ struct spool_view_stats {
 /* -ENOENT: there is no spool; -EACCES: it is its owner's. */
 int spool_view_open(const char *dir, struct spool_view **ret, struct errmsg *err);
 void spool_view_close(struct spool_view *v);
-const char *spool_view_dir(const struct spool_view *v);
 void spool_view_get_stats(const struct spool_view *v, struct spool_view_stats *ret);
 
 /* Where spool_view_read() goes on; the oldest entry before the first call. */

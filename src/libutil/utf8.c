@@ -2,6 +2,7 @@
 #include "src/libutil/utf8.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -39,7 +40,7 @@ size_t utf8_sequence(const char *p, size_t left)
 	return l->length;
 }
 
-bool utf8_is_valid(const char *s, size_t len)
+static bool utf8_is_valid(const char *s, size_t len)
 {
 	const uint64_t high = UINT64_C(0x8080808080808080);
 	size_t n;

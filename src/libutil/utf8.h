@@ -8,13 +8,12 @@
 #ifndef CEEMS_UTF8_H
 #define CEEMS_UTF8_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
-/* As the Unicode Standard's table 3-7 has it: no overlong forms, no surrogates, nothing above U+10FFFF. */
-bool utf8_is_valid(const char *s, size_t len);
-
-/* Length of the well-formed sequence at P, of 1 to 4 bytes; 0: there is none. LEFT is at least 1. */
+/*
+ * Length of the well-formed sequence at P, of 1 to 4 bytes; 0: there is none. LEFT is at least 1. Well-formed is what
+ * the Unicode Standard's table 3-7 has: no overlong forms, no surrogates, nothing above U+10FFFF.
+ */
 size_t utf8_sequence(const char *p, size_t left);
 
 /*

@@ -50,4 +50,22 @@ calls='(^|[^A-Za-z0-9_.>])(exit|abort|assert|xmalloc|fatal|strtok|atoi|sprintf|s
 is "$(grep -rnE "$calls" src spank jobcomp acct_gather --include='*.c' --include='*.h' |
 	grep -vE ':[[:blank:]]*(/?\*|//)|_exit\(|^src/cmd/ceems-bpf\.c')" "" \
 	"nothing that ends a process, and no unbounded string functions"
+# A public function is one that another file calls: of the product, a test, a benchmark or a fuzzer. What the loader
+# or make calls by name is not asked about.
+objects() {
+	find "$top_builddir/src" "$top_builddir/bpf" "$top_builddir/acct" "$top_builddir/spank" \
+		"$top_builddir/jobcomp" "$top_builddir/acct_gather" -name '*.o' ! -path '*/tests/*' 2>/dev/null
+}
+if command -v nm >/dev/null && ! grep -q fsanitize "$top_builddir/config.log" &&
+	[ -e "$top_builddir/acct_gather/.libs/acct_gather_energy_ceems.so" ] &&
+	[ -e "$top_builddir/jobcomp/.libs/jobcomp_ceems.so" ] && [ -e "$top_builddir/src/cmd/ceems" ] &&
+	[ -e "$top_builddir/src/libsink/.libs/ceems_sink_mariadb.so" ]; then
+	called=$(objects | xargs nm -A -u | awk '{ print $NF }' | sort -u)
+	public=$(objects | grep "^$top_builddir/src/" | xargs nm --defined-only | awk '$2 == "T" { print $3 }' | sort -u)
+	by_tests=$(cat tests/*/*.[ch] | grep -oE '[a-z_0-9]+' | sort -u)
+	is "$(echo "$public" | grep -vxF "$called" | grep -vxF "$by_tests" | grep -vxE 'main|ceems_(node|sink|source)')" \
+		"" "no public function that no other file calls"
+else
+	skip "not all parts are built, or with sanitizers: who calls whom is not known"
+fi
 done_testing

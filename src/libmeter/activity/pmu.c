@@ -5,17 +5,6 @@
 
 #include "src/libmeter/activity/cgmount.h"
 
-const char *event_name(enum event e)
-{
-	static const char *const names[EVENT_N] = {
-		[EVENT_CYCLES] = "cycles",
-		[EVENT_INSTRUCTIONS] = "instructions",
-		[EVENT_LLC_MISSES] = "LLC misses",
-	};
-
-	return names[e];
-}
-
 /*
  * On v2 every cgroup has counters. On v1 only those that somebody made in the perf_event hierarchy,
  * which Slurm does not: there it takes a site that mounts it together with one of Slurm's. Where it is

@@ -16,7 +16,6 @@ enum event {
 	EVENT_LLC_MISSES,
 	EVENT_N
 };
-const char *event_name(enum event e); /* "cycles", "instructions", "LLC misses" */
 
 /*
  * As the kernel writes it (PERF_FORMAT_GROUP and both times): how long the group should have
