@@ -67,7 +67,7 @@ static uint64_t shares_of(CEEMS_LIST info, unsigned int unit)
 	return nvidia.count ? nvidia.count : amd.count;
 }
 
-static void scale(CEEMS_LIST info, uint64_t count, uint32_t ppm[GPUS_MAX])
+static void gres_shared_scale_shares(CEEMS_LIST info, uint64_t count, uint32_t ppm[GPUS_MAX])
 {
 	uint64_t gpus = 0;
 	unsigned int u;
@@ -102,7 +102,7 @@ void gres_shared_scale(CEEMS_LIST gres, bool is_job, uint32_t ppm[GPUS_MAX])
 		/* nothing that Slurm exports for others says how many shares a GPU has */
 		info = dlsym(dl, "shared_info");
 		if (info && *info)
-			scale(*info, held(shared, is_job), ppm);
+			gres_shared_scale_shares(*info, held(shared, is_job), ppm);
 		(void)dlclose(dl);
 	}
 }

@@ -50,8 +50,8 @@ static uint64_t memory_or_share(uint64_t mb, uint32_t cpus)
 	return mb || !conf->cpus ? mb : conf->CEEMS_REAL_MEMORY * cpus / conf->cpus;
 }
 
-static void identify(const stepd_step_rec_t *step, const struct stepside_cores *cores,
-		     struct ledger_identity *id)
+static void stepd_side_identify(const stepd_step_rec_t *step, const struct stepside_cores *cores,
+				struct ledger_identity *id)
 {
 	*id = (struct ledger_identity){
 		.job_id = step->step_id.job_id,
@@ -92,7 +92,7 @@ void stepd_side_begin(stepd_step_rec_t *step)
 		return;
 	}
 	cores = cores_of(step);
-	identify(step, &cores, &id);
+	stepd_side_identify(step, &cores, &id);
 	rc = stepside_open(&side.settings, conf->node_name, &id, &cores, &side.stepside, &err);
 	if (rc < 0)
 		logger_log(rc == -ENOENT ? LOGGER_DEBUG : LOGGER_INFO,
@@ -115,7 +115,7 @@ static bool are_forked(const stepd_step_rec_t *step, pid_t *pid, uint32_t n)
 	return n > 0;
 }
 
-static bool attach(struct stepside *stepside, const stepd_step_rec_t *step)
+static bool stepd_side_attach(struct stepside *stepside, const stepd_step_rec_t *step)
 {
 	pid_t *pid;
 	bool done;
@@ -141,7 +141,7 @@ void stepd_side_energy(acct_gather_energy_t *energy)
 	if (!side.stepside)
 		return;
 	if (!side.is_attached)
-		side.is_attached = attach(side.stepside, side.step);
+		side.is_attached = stepd_side_attach(side.stepside, side.step);
 	else
 		stepside_poll(side.stepside);
 	if (stepside_energy(side.stepside, &uj, &mw) < 0)

@@ -66,7 +66,7 @@ static int open_whole(const struct request *r, struct probes **ret, struct errms
 	return 0;
 }
 
-static int load(const struct request *r, struct probes **ret, struct errmsg *err)
+static int bpf_load(const struct request *r, struct probes **ret, struct errmsg *err)
 {
 	int rc = open_whole(r, ret, err);
 
@@ -163,7 +163,7 @@ static int run_load(const struct request *r, struct errmsg *err)
 	if (rc == 0)
 		rc = probes_lock(r->dir, /* wait_ns= */ UINT64_MAX, &lock, err);
 	if (rc == 0)
-		rc = load(r, &p, err);
+		rc = bpf_load(r, &p, err);
 	if (lock >= 0)
 		remove_unused(r->dir);
 	if (rc < 0) {
@@ -276,7 +276,7 @@ out:
 	return rc;
 }
 
-static int usage(FILE *to)
+static int bpf_usage(FILE *to)
 {
 	(void)fprintf(to, "usage: ceems-bpf load|unload|status [--dir DIR] [--for PID] [--force]\n"
 			  "Loads the programs that count per Slurm step; see ceems-bpf(8).\n");
@@ -308,20 +308,20 @@ int main(int argc, char **argv)
 			break;
 		case 'p':
 			if (parse_u64(optarg, &pid) < 0 || !pid || pid > INT_MAX)
-				return usage(stderr);
+				return bpf_usage(stderr);
 			r.user = (pid_t)pid;
 			break;
 		case 'f':
 			r.force = true;
 			break;
 		case 'h':
-			return usage(stdout);
+			return bpf_usage(stdout);
 		default:
-			return usage(stderr);
+			return bpf_usage(stderr);
 		}
 	}
 	if (optind != argc - 1)
-		return usage(stderr);
+		return bpf_usage(stderr);
 	if (r.dir[0] != '/') {
 		(void)fprintf(stderr, "ceems-bpf: --dir %s: not an absolute path\n", r.dir);
 		return BPFLOAD_EXIT_USAGE;
@@ -332,5 +332,5 @@ int main(int argc, char **argv)
 		rc = verbs[i].run(&r, &err);
 		return rc < 0 ? fail(rc, &err) : 0;
 	}
-	return usage(stderr);
+	return bpf_usage(stderr);
 }

@@ -80,7 +80,7 @@ void kernel_has_close(struct kernel_has *k)
 
 /* --- types -------------------------------------------------------------------------------- */
 
-static const struct btf_type *find(const struct kernel_has *k, const char *name, __u32 kind)
+static const struct btf_type *kernel_has_find(const struct kernel_has *k, const char *name, __u32 kind)
 {
 	int id = btf__find_by_name_kind(k->btf, name, kind);
 
@@ -108,14 +108,14 @@ static bool has_member(const struct btf *btf, const struct btf_type *t, const ch
 
 bool kernel_has_member(const struct kernel_has *k, const char *type, const char *member)
 {
-	const struct btf_type *t = find(k, type, BTF_KIND_STRUCT);
+	const struct btf_type *t = kernel_has_find(k, type, BTF_KIND_STRUCT);
 
 	return t && has_member(k->btf, t, member, 0);
 }
 
 bool kernel_has_function(const struct kernel_has *k, const char *name)
 {
-	return find(k, name, BTF_KIND_FUNC) != NULL;
+	return kernel_has_find(k, name, BTF_KIND_FUNC) != NULL;
 }
 
 /* typedef void (*btf_trace_NAME)(void *, ARGUMENTS): include/trace/bpf_probe.h */
@@ -127,7 +127,7 @@ static const struct btf_type *tracepoint(const struct kernel_has *k, const char 
 	if ((size_t)snprintf(typedef_name, sizeof(typedef_name), "btf_trace_%s", name) >=
 	    sizeof(typedef_name))
 		return NULL;
-	t = find(k, typedef_name, BTF_KIND_TYPEDEF);
+	t = kernel_has_find(k, typedef_name, BTF_KIND_TYPEDEF);
 	t = t ? btf__type_by_id(k->btf, t->type) : NULL;
 	if (!t || !btf_is_ptr(t))
 		return NULL;

@@ -313,7 +313,7 @@ static bool loads_alone(const struct kernel_has *k, const struct probes_meta *me
 	return true;
 }
 
-static int load(const struct kernel_has *k, struct probes_meta *meta, struct probes_bpf **ret)
+static int probes_mon_load_object(const struct kernel_has *k, struct probes_meta *meta, struct probes_bpf **ret)
 {
 	int rc = try_load(k, meta, ret);
 	size_t i;
@@ -387,7 +387,7 @@ static int pin_all(struct probes_bpf *skel, const char *dir, struct errmsg *err)
 	return 0;
 }
 
-static int publish(const char *dir, struct errmsg *err)
+static int probes_mon_publish(const char *dir, struct errmsg *err)
 {
 	char from[PATH_MAX], to[PATH_MAX];
 	int rc = pin_path(from, sizeof(from), dir, "", "", err);
@@ -413,7 +413,7 @@ static int put_there(struct probes_bpf *skel, const struct probes_meta *meta, co
 		return errmsg_errno(err, -errno, "cannot create %s", dir);
 	rc = pin_all(skel, dir, err);
 	if (rc == 0)
-		rc = publish(dir, err);
+		rc = probes_mon_publish(dir, err);
 	if (rc < 0)
 		probes_unpin(dir, STAGING);
 	return rc;
@@ -437,7 +437,7 @@ int probes_mon_load(const char *dir, struct errmsg *err)
 		meta.why[i] = groups[i].probe ? PROBES_OK : PROBES_NOT_BUILT;
 	complaint[0] = '\0';
 	(void)libbpf_set_print(listen);
-	rc = load(k, &meta, &skel);
+	rc = probes_mon_load_object(k, &meta, &skel);
 	kernel_has_close(k);
 	if (rc < 0)
 		return refused(err, rc, "load");

@@ -32,7 +32,7 @@ static struct {
 	uint32_t npids;
 } step;
 
-static void sink(enum logger_level level, const char *line)
+static void spank_remote_sink(enum logger_level level, const char *line)
 {
 	switch (level) {
 	case LOGGER_ERROR:
@@ -134,7 +134,7 @@ void spank_remote_begin(spank_t sp, int argc, char **argv)
 	(void)sp;
 	if (is_for_others(argc))
 		return;
-	logger_set_sink(sink);
+	logger_set_sink(spank_remote_sink);
 	step.owner = getpid();
 	step.begun_mono_ns = clock_mono_ns();
 	step.begun_wall_ns = clock_wall_ns();
@@ -218,7 +218,7 @@ void spank_remote_task_forked(spank_t sp)
 /* --- the end ------------------------------------------------------------------------------ */
 
 /* What Slurm does not know stays 0, as in the ledger. */
-static void identify(spank_t sp, struct ledger_identity *id)
+static void spank_remote_identify(spank_t sp, struct ledger_identity *id)
 {
 	(void)spank_get_item(sp, S_JOB_ID, &id->job_id);
 	(void)spank_get_item(sp, S_JOB_STEPID, &id->step_id);
@@ -244,7 +244,7 @@ static void print_report(spank_t sp, const struct figures *figures,
 	char text[4096];
 	char *line, *rest = text;
 
-	identify(sp, &id);
+	spank_remote_identify(sp, &id);
 	if (id.node_id != 0)
 		return; /* one table per step */
 	(void)report_format(&in, text, sizeof(text));

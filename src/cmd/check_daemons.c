@@ -14,7 +14,7 @@
 #define NOT_FOUND 127 /* the shell's */
 
 /* The first line that CMD prints, in LINE. Its status; -1: unknown. */
-static int ask(const char *cmd, char *line, int size)
+static int check_daemons_ask(const char *cmd, char *line, int size)
 {
 	char rest[256];
 	FILE *p = popen(cmd, "re");
@@ -34,7 +34,7 @@ static int ask(const char *cmd, char *line, int size)
 static bool check_answer(struct check *c, const char *what, const char *hint, const char *cmd)
 {
 	char line[256];
-	int status = ask(cmd, line, sizeof(line));
+	int status = check_daemons_ask(cmd, line, sizeof(line));
 
 	if (status == 0)
 		check_ok(c, what, "answers");

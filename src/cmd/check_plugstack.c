@@ -27,7 +27,7 @@ static bool is_ours(const char *file)
 	return !strcmp(slash ? slash + 1 : file, PLUGIN);
 }
 
-static bool find(const char *conf, bool follow, struct place *ret);
+static bool check_plugstack_find(const char *conf, bool follow, struct place *ret);
 
 /* A PATTERN without a folder is of that of CONF. */
 static bool find_included(const char *conf, const char *pattern, struct place *ret)
@@ -42,13 +42,13 @@ static bool find_included(const char *conf, const char *pattern, struct place *r
 	if (glob(path, 0, NULL, &files))
 		return false;
 	for (i = 0; i < files.gl_pathc && !found; i++)
-		found = find(files.gl_pathv[i], /* follow= */ false, ret);
+		found = check_plugstack_find(files.gl_pathv[i], /* follow= */ false, ret);
 	globfree(&files);
 	return found;
 }
 
 /* In CONF or, one level deep, in what it includes ("include plugstack.conf.d/ *"). */
-static bool find(const char *conf, bool follow, struct place *ret)
+static bool check_plugstack_find(const char *conf, bool follow, struct place *ret)
 {
 	_cleanup_free_ char *text = NULL;
 	unsigned int n = 0;
@@ -95,7 +95,7 @@ void check_plugstack(struct check *c, const char *slurm_conf, uint32_t slurm_ver
 		(void)snprintf(path, sizeof(path), "%.*s/plugstack.conf",
 			       slash ? (int)(slash - slurm_conf) : 1,
 			       slash ? slurm_conf : ".");
-	if (find(path, /* follow= */ true, &place))
+	if (check_plugstack_find(path, /* follow= */ true, &place))
 		check_ok(c, "plugstack.conf", "%s:%u loads %s", place.conf, place.line, place.file);
 	else
 		check_warn(c, "plugstack.conf", "optional " PLUGIN,

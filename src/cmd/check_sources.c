@@ -45,8 +45,8 @@ struct text {
 	size_t used;
 };
 
-static void add(struct text *t, const char *fmt, ...) _printf_(2, 3);
-static void add(struct text *t, const char *fmt, ...)
+static void check_sources_add(struct text *t, const char *fmt, ...) _printf_(2, 3);
+static void check_sources_add(struct text *t, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
@@ -188,20 +188,20 @@ static void add_watts(struct text *t, const struct watch *w, enum source_id id)
 
 		if (!of->is_there)
 			continue;
-		add(t, "%s%s ", comma, watched_name(d));
+		check_sources_add(t, "%s%s ", comma, watched_name(d));
 		comma = ", ";
 		if (watched_mw(of, &mw))
-			add(t, "%llu.%llu W (%s", (unsigned long long)mw / 1000,
-			    (unsigned long long)mw / 100 % 10, reading_quality_name(of->quality));
+			check_sources_add(t, "%llu.%llu W (%s", (unsigned long long)mw / 1000,
+					  (unsigned long long)mw / 100 % 10, reading_quality_name(of->quality));
 		else
-			add(t, "nothing new (%s", reading_quality_name(of->quality));
+			check_sources_add(t, "nothing new (%s", reading_quality_name(of->quality));
 		if (of->is_stamped)
-			add(t, ", %llu.%llu s old", (unsigned long long)age_ms / 1000,
-			    (unsigned long long)age_ms / 100 % 10);
-		add(t, ")");
+			check_sources_add(t, ", %llu.%llu s old", (unsigned long long)age_ms / 1000,
+					  (unsigned long long)age_ms / 100 % 10);
+		check_sources_add(t, ")");
 	}
 	if (!*comma)
-		add(t, "shows nothing");
+		check_sources_add(t, "shows nothing");
 }
 
 static void add_use(struct text *t, const struct watch *w, enum source_id id, bool is_node)
@@ -211,11 +211,11 @@ static void add_use(struct text *t, const struct watch *w, enum source_id id, bo
 
 	for (d = 0; d < DOMAIN_N; d++)
 		if (w->r.from[d] == id && w->of[id][d].is_there) {
-			add(t, "%s%s", comma, domain_name((enum domain)d));
+			check_sources_add(t, "%s%s", comma, domain_name((enum domain)d));
 			comma = ", ";
 		}
 	if (is_node)
-		add(t, "%sthe node", comma);
+		check_sources_add(t, "%sthe node", comma);
 }
 
 /* What it has and another source is preferred for. */
@@ -228,13 +228,13 @@ static void add_why_not(struct text *t, const struct watch *w, enum source_id id
 		if (!w->of[id][d].is_there || w->r.from[d] == id)
 			continue;
 		if (w->r.from[d] < SOURCE_N)
-			add(t, "; %s is taken from %s", domain_name((enum domain)d),
-			    source_name((enum source_id)w->r.from[d]));
+			check_sources_add(t, "; %s is taken from %s", domain_name((enum domain)d),
+					  source_name((enum source_id)w->r.from[d]));
 		else
-			add(t, "; %s is not estimated beside a sensor", domain_name((enum domain)d));
+			check_sources_add(t, "; %s is not estimated beside a sensor", domain_name((enum domain)d));
 	}
 	if (w->of[id][WATCH_NODE].is_there && node != id && node < SOURCE_N)
-		add(t, "; the node is taken from %s", source_name(node));
+		check_sources_add(t, "; the node is taken from %s", source_name(node));
 }
 
 /* What to look at when a source that has settings of its own does not work. */
@@ -279,7 +279,7 @@ static void tell_closed(struct check *c, enum source_id id, const struct sources
 		check_note(c, name, "%s", st->why);
 }
 
-static void tell(struct check *c, struct watch *w, enum source_id id, enum source_id node)
+static void check_sources_tell(struct check *c, struct watch *w, enum source_id id, enum source_id node)
 {
 	bool is_auto = !strcasecmp(c->settings.energy_sources, "auto");
 	struct sources_status st;
@@ -299,10 +299,10 @@ static void tell(struct check *c, struct watch *w, enum source_id id, enum sourc
 			    strerror(-st.rc));
 		return;
 	}
-	add(&t, "%s; ", st.about);
+	check_sources_add(&t, "%s; ", st.about);
 	add_watts(&t, w, id);
 	add_use(&use, w, id, node == id);
-	add(&t, "; %s", use.used ? use.buf : "not used");
+	check_sources_add(&t, "; %s", use.used ? use.buf : "not used");
 	add_why_not(&t, w, id, node);
 	if (st.last->rejected)
 		check_warn(c, source_name(id), NULL, "%s; %u counters gave no plausible reading",
@@ -381,11 +381,11 @@ static void tell_all(struct check *c, struct watch *w)
 	unsigned int d;
 
 	for (id = 0; id < SOURCE_N; id++)
-		tell(c, w, (enum source_id)id, node);
+		check_sources_tell(c, w, (enum source_id)id, node);
 	for (d = 0; d < DOMAIN_N; d++)
 		if (w->r.from[d] < SOURCE_N)
-			add(&t, "%s%s from %s", t.used ? ", " : "", domain_name((enum domain)d),
-			    source_name((enum source_id)w->r.from[d]));
+			check_sources_add(&t, "%s%s from %s", t.used ? ", " : "", domain_name((enum domain)d),
+					  source_name((enum source_id)w->r.from[d]));
 	if (!t.used)
 		check_error(c, "EnergySources", "EnergySources=auto",
 			    "none of the sources can be read: jobs get no energy");

@@ -124,7 +124,7 @@ static bool check_conf(struct check *c, bool named)
 	return rc == 0;
 }
 
-static int run(const struct cmd_info *self, int argc, char **argv)
+static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
@@ -166,5 +166,5 @@ const struct cmd_info cmd_check = {
 	"check",
 	"[--conf FILE] [--node NAME]",
 	"Check the configuration, the sensors and the plugins of this machine.",
-	run,
+	cmd_check_run,
 };

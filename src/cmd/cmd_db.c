@@ -33,8 +33,8 @@ static int migrate(const struct sink_db *db, const struct settings *s, const cha
 	return db->migrate(s, &options, err);
 }
 
-static int maintain(const struct sink_db *db, const struct settings *s, const char *defaults_file,
-		    bool dry_run, struct errmsg *err)
+static int cmd_db_maintain(const struct sink_db *db, const struct settings *s, const char *defaults_file,
+			   bool dry_run, struct errmsg *err)
 {
 	struct db_maintain_options options = {
 		.defaults_file = defaults_file,
@@ -57,7 +57,7 @@ static int parse_retention(const char *text, uint64_t *ret_ns)
 	return 0;
 }
 
-static int run(const struct cmd_info *self, int argc, char **argv)
+static int cmd_db_run(const struct cmd_info *self, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
@@ -111,7 +111,7 @@ static int run(const struct cmd_info *self, int argc, char **argv)
 	if (!strcmp(action, "migrate"))
 		rc = migrate(module->db, &s, defaults_file, sql_dir, dry_run, &err);
 	else if (!strcmp(action, "maintain"))
-		rc = maintain(module->db, &s, defaults_file, dry_run, &err);
+		rc = cmd_db_maintain(module->db, &s, defaults_file, dry_run, &err);
 	else
 		rc = module->db->status(&s, defaults_file, print_line, NULL, &err);
 	return rc < 0 ? cmd_error("%s", err.text) : CMD_OK;
@@ -122,5 +122,5 @@ const struct cmd_info cmd_db = {
 	"migrate|maintain|status [--conf FILE] [--defaults-file FILE] [--dry-run] "
 	"[--retention TIME] [--sql-dir DIR]",
 	"Bring the database to the schema that the records need, archive what is old, or show how it is.",
-	run,
+	cmd_db_run,
 };

@@ -69,7 +69,7 @@ static void find_conf(struct factors *f, const char *conf, const char *path)
 }
 
 /* NEEDED: whoever asks providers needs to know which; a reader of the series does not. */
-static int load(struct factors *f, const char *conf, const char *path, bool needed)
+static int cmd_factors_load(struct factors *f, const char *conf, const char *path, bool needed)
 {
 	struct errmsg err = { 0 };
 	int rc;
@@ -89,7 +89,7 @@ static int load(struct factors *f, const char *conf, const char *path, bool need
 	return CMD_OK;
 }
 
-static int run(const struct cmd_info *self, int argc, char **argv)
+static int cmd_factors_run(const struct cmd_info *self, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
@@ -128,7 +128,7 @@ static int run(const struct cmd_info *self, int argc, char **argv)
 		return cmd_usage(self, CMD_USAGE);
 	if (!is_list)
 		update_hide_process(); /* before there is any secret in it */
-	if (load(f, conf, path, !is_list) != CMD_OK)
+	if (cmd_factors_load(f, conf, path, !is_list) != CMD_OK)
 		return CMD_FAILED;
 	return is_list ? factors_list(f) : !strcmp(action, "check") ? factors_check(f) : update(f);
 }
@@ -138,5 +138,5 @@ const struct cmd_info cmd_factors = {
 	"update [--accept] | list [--region R] [--all] [--json] | check  [--conf FILE] "
 	"[--factors-conf FILE]",
 	"Fetch and show emission factors over time.",
-	run,
+	cmd_factors_run,
 };

@@ -249,7 +249,7 @@ static int print_json(const struct record *r)
 	return CMD_OK;
 }
 
-static int run(const struct cmd_info *self, int argc, char **argv)
+static int cmd_job_run(const struct cmd_info *self, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
@@ -311,5 +311,5 @@ const struct cmd_info cmd_job = {
 	"job",
 	"[--json] [--long] [--cluster NAME] JOBID[.STEP]",
 	"Show what a job and its steps used, from slurmdbd.",
-	run,
+	cmd_job_run,
 };

@@ -362,7 +362,7 @@ static int print_json(const struct view *v)
 	return rc < 0 ? cmd_error("out of memory") : CMD_OK;
 }
 
-static int run(const struct cmd_info *self, int argc, char **argv)
+static int cmd_ledger_run(const struct cmd_info *self, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
@@ -427,5 +427,5 @@ const struct cmd_info cmd_ledger = {
 	"ledger",
 	"[--conf FILE] [--node NAME] [--json]",
 	"Show this node's account book and whether it adds up.",
-	run,
+	cmd_ledger_run,
 };

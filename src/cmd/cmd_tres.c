@@ -26,7 +26,7 @@ static void print_table(void)
 	}
 }
 
-static int run(const struct cmd_info *self, int argc, char **argv)
+static int cmd_tres_run(const struct cmd_info *self, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
@@ -59,5 +59,5 @@ const struct cmd_info cmd_tres = {
 	"tres",
 	"[--table]",
 	"Print the AccountingStorageTRES line for slurm.conf.",
-	run,
+	cmd_tres_run,
 };

@@ -62,7 +62,7 @@ static bool get_at_address(const struct image *im, uint64_t addr, uint32_t *ret)
 	return false;
 }
 
-static int find(const struct image *im, const char *symbol, uint32_t *ret)
+static int elfsym_find(const struct image *im, const char *symbol, uint32_t *ret)
 {
 	Elf64_Shdr table;
 	Elf64_Shdr strings;
@@ -110,7 +110,7 @@ int elfsym_read_u32(const char *path, const char *symbol, uint32_t *ret, struct 
 	    im.head.e_shentsize != sizeof(Elf64_Shdr) ||
 	    im.head.e_phentsize != sizeof(Elf64_Phdr))
 		return errmsg_set(err, -ENOEXEC, "%s is no shared object of this machine", path);
-	rc = find(&im, symbol, ret);
+	rc = elfsym_find(&im, symbol, ret);
 	if (rc == -ENOENT)
 		return errmsg_set(err, rc, "%s has no symbol %s", path, symbol);
 	return rc < 0 ? errmsg_set(err, rc, "%s is damaged", path) : 0;

@@ -152,7 +152,7 @@ static void check_keep(const struct factors *f, struct findings *n)
 	       "beyond it\n%24s-> a longer Keep in %s\n", "conf", "", f->conf_path);
 }
 
-static void tell(void *ctx, const struct update_outcome *o)
+static void factors_check_tell(void *ctx, const struct update_outcome *o)
 {
 	struct findings *n = ctx;
 	const struct provider *p = o->ask->provider;
@@ -175,7 +175,7 @@ int factors_check(const struct factors *f)
 	const struct update u = { .conf = &f->conf,
 				  .series_path = f->series_path,
 				  .is_trial = true,
-				  .tell = tell,
+				  .tell = factors_check_tell,
 				  .ctx = &n };
 	struct errmsg err = { 0 };
 

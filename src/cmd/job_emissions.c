@@ -36,7 +36,7 @@ static bool is_of(const struct record *r, const char *cluster)
 	return !*cluster || !r->cluster || !strcasecmp(r->cluster, cluster);
 }
 
-static bool load(const char *conf, struct settings *ret)
+static bool job_emissions_load(const char *conf, struct settings *ret)
 {
 	struct errmsg err = { 0 };
 	int rc = settings_load(conf, ret, &err);
@@ -75,7 +75,7 @@ void job_emissions_fill(struct record *const *job, size_t n)
 	bool has_chain;
 	size_t i;
 
-	if (!load(cmd_conf_path(NULL, conf), &s))
+	if (!job_emissions_load(cmd_conf_path(NULL, conf), &s))
 		return;
 	has_chain = load_chain(&s, &chain, &series);
 	own_cluster(conf, cluster, sizeof(cluster));

@@ -33,8 +33,8 @@ struct slurmconf {
 	unsigned int line;
 };
 
-static int add(struct slurmconf *sc, const char *key, size_t key_len, const char *value,
-	       size_t value_len)
+static int slurmconf_add(struct slurmconf *sc, const char *key, size_t key_len, const char *value,
+			 size_t value_len)
 {
 	struct entry *e = calloc(1, sizeof(*e));
 
@@ -106,7 +106,7 @@ static int parse_line(struct slurmconf *sc, const char *s)
 			len = strcspn(s, " \t\r");
 			s += len;
 		}
-		if (add(sc, key, key_len, value, len) < 0)
+		if (slurmconf_add(sc, key, key_len, value, len) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -222,7 +222,7 @@ void slurmconf_destroy(struct slurmconf *sc)
 	free(sc);
 }
 
-static const struct entry *find(const struct slurmconf *sc, const char *key)
+static const struct entry *slurmconf_find(const struct slurmconf *sc, const char *key)
 {
 	const struct entry *e;
 
@@ -233,14 +233,14 @@ static const struct entry *find(const struct slurmconf *sc, const char *key)
 
 const char *slurmconf_get(const struct slurmconf *sc, const char *key)
 {
-	const struct entry *e = find(sc, key);
+	const struct entry *e = slurmconf_find(sc, key);
 
 	return e ? e->value : NULL;
 }
 
 const char *slurmconf_where(const struct slurmconf *sc, const char *key, unsigned int *ret_line)
 {
-	const struct entry *e = find(sc, key);
+	const struct entry *e = slurmconf_find(sc, key);
 
 	*ret_line = e ? e->line : 0;
 	return e ? e->file->path : NULL;

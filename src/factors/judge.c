@@ -15,7 +15,7 @@ bool judge_is_of(const struct factor_point *p, const struct provider *o)
 	       strchr(" :", p->factor.source[len]); /* or its end */
 }
 
-static int refuse(const char *what, uint64_t t_s, struct errmsg *err)
+static int judge_refuse(const char *what, uint64_t t_s, struct errmsg *err)
 {
 	char at[RFC3339_SIZE];
 
@@ -27,11 +27,11 @@ static int judge_one(const struct factor_point *p, const struct factor_point *be
 		     struct errmsg *err)
 {
 	if (p->until_s <= p->from_s)
-		return refuse("a value that ends before it begins", p->from_s, err);
+		return judge_refuse("a value that ends before it begins", p->from_s, err);
 	if (p->until_s - p->from_s > JUDGE_LENGTH_MAX_S)
-		return refuse("a value for more than a day", p->from_s, err);
+		return judge_refuse("a value for more than a day", p->from_s, err);
 	if (before && p->from_s < before->until_s)
-		return refuse("times go backwards, or overlap", p->from_s, err);
+		return judge_refuse("times go backwards, or overlap", p->from_s, err);
 	if (p->factor.mg_per_kwh > JUDGE_MAX_MG_PER_KWH)
 		return errmsg_set(err, -EINVAL, "a value above any grid's: %" PRIu64 " g/kWh",
 				  p->factor.mg_per_kwh / 1000);
@@ -46,7 +46,7 @@ static int judge_future(const struct provider_ask *ask, struct points *p, struct
 
 	for (i = 0; i < p->n; i++)
 		if (p->point[i].from_s > border_s + ask->provider->ahead_s)
-			return refuse("a time in the future", p->point[i].from_s, err);
+			return judge_refuse("a time in the future", p->point[i].from_s, err);
 	for (i = 0; i < p->n && p->point[i].from_s <= border_s; i++)
 		;
 	p->n = i;

@@ -23,7 +23,7 @@ static int read_token(const struct provider_conf *conf, char buf[TOKEN_SIZE], st
 			       TOKEN_SIZE, err);
 }
 
-static int ready(const struct provider_conf *conf, struct errmsg *err)
+static int prov_electricitymaps_ready(const struct provider_conf *conf, struct errmsg *err)
 {
 	char token[TOKEN_SIZE];
 	int rc = read_token(conf, token, err);
@@ -32,8 +32,8 @@ static int ready(const struct provider_conf *conf, struct errmsg *err)
 	return rc;
 }
 
-static int fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
-		 size_t *ret_len, struct errmsg *err)
+static int prov_electricitymaps_fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
+				      size_t *ret_len, struct errmsg *err)
 {
 	char header[sizeof(HEADER) - 1 + TOKEN_SIZE] = HEADER;
 	char path[128];
@@ -101,8 +101,8 @@ static int find_list(const struct provider_ask *ask, struct jsonin_value *root,
 	return rc < 0 ? rc : provider_array(root, "history", ret, err);
 }
 
-static int parse(const struct provider_ask *ask, const char *text, size_t len,
-		 struct points *ret, struct errmsg *err)
+static int prov_electricitymaps_parse(const struct provider_ask *ask, const char *text, size_t len,
+				      struct points *ret, struct errmsg *err)
 {
 	static const struct provider_list list = { .find = find_list, .item = parse_hour };
 
@@ -123,7 +123,7 @@ const struct provider provider_electricitymaps = {
 			       "electricitymaps: zones, such as DE or US-CAL-CISO:US-CA."),
 		  PROVIDER_KEY("ElectricityMapsTokenFile", kvconf_path, file, "",
 			       "electricitymaps: file with the token, mode 0600.") },
-	.ready = ready,
-	.fetch = fetch,
-	.parse = parse,
+	.ready = prov_electricitymaps_ready,
+	.fetch = prov_electricitymaps_fetch,
+	.parse = prov_electricitymaps_parse,
 };

@@ -17,7 +17,7 @@
 #define QUARTER_S 900
 
 /* de becomes DE. */
-static void region(const char *zone, char *buf, size_t size)
+static void prov_energycharts_region(const char *zone, char *buf, size_t size)
 {
 	size_t i;
 
@@ -26,8 +26,8 @@ static void region(const char *zone, char *buf, size_t size)
 	buf[i] = '\0';
 }
 
-static int fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
-		 size_t *ret_len, struct errmsg *err)
+static int prov_energycharts_fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
+				   size_t *ret_len, struct errmsg *err)
 {
 	char from[RFC3339_SIZE], to[RFC3339_SIZE], path[256];
 	const struct fetch_request r = { .base = ask->conf->url, .path = path };
@@ -106,8 +106,8 @@ static void close_points(struct points *p, enum emission_scope scope)
 	}
 }
 
-static int parse(const struct provider_ask *ask, const char *text, size_t len,
-		 struct points *ret, struct errmsg *err)
+static int prov_energycharts_parse(const struct provider_ask *ask, const char *text, size_t len,
+				   struct points *ret, struct errmsg *err)
 {
 	struct jsonin *j = NULL;
 	struct columns c;
@@ -145,7 +145,7 @@ const struct provider provider_energycharts = {
 			       "energycharts: countries, such as de."),
 		  PROVIDER_KEY("EnergyChartsScope", parse_scope, scope, "life-cycle",
 			       "energycharts: life-cycle or direct; its interface does not say.") },
-	.region = region,
-	.fetch = fetch,
-	.parse = parse,
+	.region = prov_energycharts_region,
+	.fetch = prov_energycharts_fetch,
+	.parse = prov_energycharts_parse,
 };

@@ -9,22 +9,22 @@
 #include "src/factors/provider.h"
 #include "src/libutil/trust.h"
 
-static int ready(const struct provider_conf *conf, struct errmsg *err)
+static int prov_file_ready(const struct provider_conf *conf, struct errmsg *err)
 {
 	return *conf->file ? trust_check(conf->file, err) :
 			     errmsg_set(err, -EINVAL, "File is not set");
 }
 
-static int fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
-		 size_t *ret_len, struct errmsg *err)
+static int prov_file_fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
+			   size_t *ret_len, struct errmsg *err)
 {
-	int rc = ready(ask->conf, err);
+	int rc = prov_file_ready(ask->conf, err);
 
 	return rc < 0 ? rc : fetch_file(f, ask->conf->file, ret_text, ret_len, err);
 }
 
-static int parse(const struct provider_ask *ask, const char *text, size_t len,
-		 struct points *ret, struct errmsg *err)
+static int prov_file_parse(const struct provider_ask *ask, const char *text, size_t len,
+			   struct points *ret, struct errmsg *err)
 {
 	struct factor_series s = { 0 };
 	size_t i;
@@ -55,7 +55,7 @@ const struct provider provider_file = {
 	.zones = "file",
 	.keys = { PROVIDER_KEY("File", kvconf_path, file, "",
 			       "file: the site's own points, in the series' format.") },
-	.ready = ready,
-	.fetch = fetch,
-	.parse = parse,
+	.ready = prov_file_ready,
+	.fetch = prov_file_fetch,
+	.parse = prov_file_parse,
 };

@@ -18,8 +18,8 @@
 	"?select=date_heure,perimetre,taux_co2&where=taux_co2%20is%20not%20null"         \
 	"&order_by=date_heure%20desc&limit=100&timezone=UTC"
 
-static int fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
-		 size_t *ret_len, struct errmsg *err)
+static int prov_rte_fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
+			  size_t *ret_len, struct errmsg *err)
 {
 	const struct fetch_request r = { .base = ask->conf->url, .path = PATH };
 
@@ -64,8 +64,8 @@ static int find_list(const struct provider_ask *ask, struct jsonin_value *root,
 	return provider_array(root, "results", ret, err);
 }
 
-static int parse(const struct provider_ask *ask, const char *text, size_t len,
-		 struct points *ret, struct errmsg *err)
+static int prov_rte_parse(const struct provider_ask *ask, const char *text, size_t len,
+			  struct points *ret, struct errmsg *err)
 {
 	static const struct provider_list list = { .find = find_list, .item = parse_record };
 	int rc = provider_parse_list(&list, ask, text, len, ret, err);
@@ -83,6 +83,6 @@ const struct provider provider_rte = {
 	.zones = "FR",
 	.keys = { PROVIDER_KEY("RteUrl", kvconf_https, url, "https://odre.opendatasoft.com",
 			       "rte: where.") },
-	.fetch = fetch,
-	.parse = parse,
+	.fetch = prov_rte_fetch,
+	.parse = prov_rte_parse,
 };

@@ -25,13 +25,13 @@ static bool is_country(const struct provider_ask *ask)
 }
 
 /* 13, London, becomes GB-13. */
-static void region(const char *zone, char *buf, size_t size)
+static void prov_uk_region(const char *zone, char *buf, size_t size)
 {
 	(void)snprintf(buf, size, strcasecmp(zone, COUNTRY) ? COUNTRY "-%.20s" : COUNTRY, zone);
 }
 
-static int fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
-		 size_t *ret_len, struct errmsg *err)
+static int prov_uk_fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
+			 size_t *ret_len, struct errmsg *err)
 {
 	char from[RFC3339_SIZE], to[RFC3339_SIZE], path[256];
 	const struct fetch_request r = { .base = ask->conf->url, .path = path };
@@ -91,8 +91,8 @@ static int find_list(const struct provider_ask *ask, struct jsonin_value *root,
 	return provider_array(data, "data", ret, err);
 }
 
-static int parse(const struct provider_ask *ask, const char *text, size_t len,
-		 struct points *ret, struct errmsg *err)
+static int prov_uk_parse(const struct provider_ask *ask, const char *text, size_t len,
+			 struct points *ret, struct errmsg *err)
 {
 	static const struct provider_list list = { .find = find_list, .item = parse_half_hour };
 
@@ -110,7 +110,7 @@ const struct provider provider_uk = {
 			       "uk: where."),
 		  PROVIDER_KEY("UkZones", factors_conf_zones, zones, "GB",
 			       "uk: GB, or numbers of its regions.") },
-	.region = region,
-	.fetch = fetch,
-	.parse = parse,
+	.region = prov_uk_region,
+	.fetch = prov_uk_fetch,
+	.parse = prov_uk_parse,
 };

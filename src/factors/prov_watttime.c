@@ -28,7 +28,7 @@ static int read_password(const struct provider_conf *conf, char buf[SECRET_SIZE]
 			       SECRET_SIZE, err);
 }
 
-static int ready(const struct provider_conf *conf, struct errmsg *err)
+static int prov_watttime_ready(const struct provider_conf *conf, struct errmsg *err)
 {
 	char password[SECRET_SIZE];
 	int rc = read_password(conf, password, err);
@@ -58,8 +58,8 @@ static int parse_token(const char *text, char header[sizeof(BEARER) + TOKEN_MAX]
 	return 0;
 }
 
-static int login(struct fetch *f, const struct provider_ask *ask,
-		 char header[sizeof(BEARER) + TOKEN_MAX], struct errmsg *err)
+static int prov_watttime_login(struct fetch *f, const struct provider_ask *ask,
+			       char header[sizeof(BEARER) + TOKEN_MAX], struct errmsg *err)
 {
 	char password[SECRET_SIZE];
 	const struct fetch_request r = { .base = ask->conf->url,
@@ -78,15 +78,15 @@ static int login(struct fetch *f, const struct provider_ask *ask,
 	return rc;
 }
 
-static int fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
-		 size_t *ret_len, struct errmsg *err)
+static int prov_watttime_fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
+			       size_t *ret_len, struct errmsg *err)
 {
 	char header[sizeof(BEARER) + TOKEN_MAX];
 	char from[RFC3339_SIZE], to[RFC3339_SIZE], path[256];
 	const struct fetch_request r = { .base = ask->conf->url,
 					 .path = path,
 					 .header = header };
-	int rc = login(f, ask, header, err);
+	int rc = prov_watttime_login(f, ask, header, err);
 
 	rfc3339_utc(ask->now_s - PROVIDER_WINDOW_S, from);
 	rfc3339_utc(ask->now_s, to);
@@ -155,8 +155,8 @@ static int find_list(const struct provider_ask *ask, struct jsonin_value *root,
 	return rc < 0 ? rc : parse_meta(ask, jsonin_member(root, "meta"), ret_length_s, err);
 }
 
-static int parse(const struct provider_ask *ask, const char *text, size_t len,
-		 struct points *ret, struct errmsg *err)
+static int prov_watttime_parse(const struct provider_ask *ask, const char *text, size_t len,
+			       struct points *ret, struct errmsg *err)
 {
 	static const struct provider_list list = { .find = find_list, .item = parse_point };
 
@@ -175,7 +175,7 @@ const struct provider provider_watttime = {
 		  PROVIDER_KEY("WattTimeUser", kvconf_text, user, "", "watttime: the user."),
 		  PROVIDER_KEY("WattTimePasswordFile", kvconf_path, file, "",
 			       "watttime: file with the password, mode 0600.") },
-	.ready = ready,
-	.fetch = fetch,
-	.parse = parse,
+	.ready = prov_watttime_ready,
+	.fetch = prov_watttime_fetch,
+	.parse = prov_watttime_parse,
 };

@@ -45,7 +45,7 @@ static void scaled(const struct step *s, uint64_t value, char *buf, size_t size)
 	(void)snprintf(buf, size, "%.*f %s", s->size == 1 ? 0 : v < 9.995 ? 2 : 1, v, s->name);
 }
 
-static void count(uint64_t value, char *buf, size_t size)
+static void metric_text_count(uint64_t value, char *buf, size_t size)
 {
 	if (value >= 1000000)
 		scaled(large, value, buf, size);
@@ -84,7 +84,7 @@ const char *metric_text_value(enum metric_unit unit, uint64_t value, char *buf, 
 		duration(value, buf, size);
 		break;
 	case UNIT_COUNT:
-		count(value, buf, size);
+		metric_text_count(value, buf, size);
 		break;
 	}
 	return buf;

@@ -323,7 +323,7 @@ static enum line_kind kind_of(uint32_t step_id)
 	}
 }
 
-static uint64_t grown(uint64_t now, uint64_t before)
+static uint64_t ledger_book_grown(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
 }
@@ -351,7 +351,7 @@ static void fill_line(const struct book_line *line, uint32_t job, struct split_l
 		.alloc = { .cpus = id->step_cpus, .mem_mb = id->step_mem_mb },
 		.from_ns = line->from_ns,
 		.until_ns = line->until_ns,
-		.busy_ns = grown(line->busy_ns, line->booked_ns),
+		.busy_ns = ledger_book_grown(line->busy_ns, line->booked_ns),
 		.mem_weight = line->mem_weight,
 		.by_counters = line->by_counters,
 	};

@@ -177,7 +177,7 @@ static int map_existing(struct ledger *l, int fd, int prot)
 	return check_header(&l->file->header, l->node);
 }
 
-static void unmap(struct ledger *l)
+static void ledger_map_unmap(struct ledger *l)
 {
 	if (l->file)
 		(void)munmap(l->file, sizeof(*l->file));
@@ -238,7 +238,7 @@ static int make_new(struct ledger *l, const char *path, bool replace, struct err
 		rc = -errno;
 	(void)unlink(tmp);
 	if (rc < 0) {
-		unmap(l);
+		ledger_map_unmap(l);
 		return errmsg_errno(err, rc, "%s: cannot create", path);
 	}
 	l->fd = TAKE_FD(fd);
@@ -289,7 +289,7 @@ static int take_over(struct ledger *l, const char *path, bool *ret_fresh, struct
 		*ret_fresh = false;
 		return 0;
 	}
-	unmap(l);
+	ledger_map_unmap(l);
 	if (rc < 0 && rc != -EPROTO && rc != -ENOENT)
 		return errmsg_errno(err, rc, "%s: cannot map", path);
 	*ret_fresh = true;
@@ -387,7 +387,7 @@ void ledger_close(struct ledger *l)
 {
 	if (!l)
 		return;
-	unmap(l);
+	ledger_map_unmap(l);
 	if (l->fd >= 0) {
 		/* said aloud: a child of fork() that has not called exec yet holds a copy */
 		(void)flock(l->fd, LOCK_UN);

@@ -21,7 +21,7 @@ struct ledger_slot *ledger_slot(struct ledger *l, unsigned int slot)
 	return slot < LEDGER_STEPS ? &l->file->slot[slot] : NULL;
 }
 
-static uint32_t request(struct ledger *l)
+static uint32_t ledger_slot_request(struct ledger *l)
 {
 	uint32_t mine = atomic_fetch_add(&l->file->requests, LEDGER_WAITED) + LEDGER_WAITED;
 
@@ -31,7 +31,7 @@ static uint32_t request(struct ledger *l)
 
 void ledger_request_tick(struct ledger *l)
 {
-	(void)request(l);
+	(void)ledger_slot_request(l);
 }
 
 /*
@@ -143,7 +143,7 @@ int ledger_find(const struct ledger *l, pid_t pid, unsigned int *ret_slot)
 
 static bool wait_closed(struct ledger *l, struct ledger_slot *s, uint64_t deadline_mono_ns)
 {
-	uint32_t mine = request(l);
+	uint32_t mine = ledger_slot_request(l);
 
 	while (atomic_load(&s->state) == SLOT_CLOSING) {
 		uint32_t served = atomic_load(&l->file->served);
@@ -153,7 +153,7 @@ static bool wait_closed(struct ledger *l, struct ledger_slot *s, uint64_t deadli
 		if (clock_mono_ns() >= deadline_mono_ns)
 			return false;
 		if ((int32_t)(served - mine) >= 0)
-			mine = request(l); /* answered by a tick that began before we closed */
+			mine = ledger_slot_request(l); /* answered by a tick that began before we closed */
 		ledger_futex_wait(&l->file->served, served, deadline_mono_ns);
 	}
 	return true;

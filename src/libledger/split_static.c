@@ -104,7 +104,7 @@ static uint64_t node_holds(const struct split_input *in, struct split_resource r
 
 /* --- claims ------------------------------------------------------------------------------ */
 
-static uint64_t claim(const struct claim_unit *c, uint64_t held, uint64_t ns)
+static uint64_t split_static_claim(const struct claim_unit *c, uint64_t held, uint64_t ns)
 {
 	return (uint64_t)((u128)held * ns >> c->shift);
 }
@@ -169,11 +169,11 @@ static void add_claims(const struct split_input *in, const struct claim_unit *c,
 
 		if (line_presence(in, line, &from, &until))
 			add_line(&jobs[line->job], line->kind,
-				 claim(c, line_holds(in, c->r, line), until - from), from, until);
+				 split_static_claim(c, line_holds(in, c->r, line), until - from), from, until);
 	}
 	for (i = 0; i < in->njobs; i++)
-		jobs[i].whole = claim(c, job_holds(in, c->r, &in->job[i]),
-				      jobs[i].until_ns - jobs[i].from_ns);
+		jobs[i].whole = split_static_claim(c, job_holds(in, c->r, &in->job[i]),
+						   jobs[i].until_ns - jobs[i].from_ns);
 }
 
 /* Who holds what of a job's claim no srun step holds, all by presence. */
@@ -195,7 +195,7 @@ static uint64_t line_weight(const struct split_input *in, const struct claim_uni
 
 	if (!line_presence(in, line, &from, &until))
 		return 0;
-	own = claim(c, line_holds(in, c->r, line), until - from);
+	own = split_static_claim(c, line_holds(in, c->r, line), until - from);
 	if (line->kind == LINE_STEP) {
 		if (!j->steps)
 			return keeper == LINE_STEP ?
@@ -227,6 +227,6 @@ void split_static_weights(const struct split_input *in, struct split_resource r,
 		weight[i] = line_weight(in, &c, &in->line[i], &jobs[in->line[i].job]);
 	for (i = 0; i < in->njobs; i++)
 		held += jobs[i].whole;
-	node = claim(&c, node_holds(in, r), in->until_ns - in->from_ns);
+	node = split_static_claim(&c, node_holds(in, r), in->until_ns - in->from_ns);
 	weight[in->nlines] = held < node ? node - (uint64_t)held : 0;
 }

@@ -47,7 +47,7 @@ static void hold(struct nodeprobes *np)
 	}
 }
 
-static int load(struct nodeprobes *np, struct errmsg *err)
+static int nodeprobes_load(struct nodeprobes *np, struct errmsg *err)
 {
 	int rc = bpfload_run(np->helper, np->settings->bpf_dir, LOAD_TIMEOUT_NS, err);
 
@@ -72,7 +72,7 @@ void nodeprobes_start(const struct settings *s, const char *helper_dir, struct n
 	(void)stepgroup_reap(/* everywhere= */ true);
 	if (!s->bpf_dir[0])
 		return;
-	rc = load(np, &err);
+	rc = nodeprobes_load(np, &err);
 	if (rc < 0)
 		logger_log(rc == -EOPNOTSUPP ? LOGGER_INFO : LOGGER_ERROR,
 			   "bpf: %s; I/O and network are not counted on this node", err.text);

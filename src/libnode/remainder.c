@@ -11,7 +11,7 @@
 /* A gigajoule: no node uses more in the life of a ledger's page. */
 #define PLAUSIBLE_UJ INT64_C(1000000000000000)
 
-static uint64_t scale(uint64_t value, uint64_t by, uint64_t of)
+static uint64_t remainder_scale(uint64_t value, uint64_t by, uint64_t of)
 {
 	return (uint64_t)((u128)value * by / of);
 }
@@ -72,7 +72,7 @@ static uint64_t take_parts(struct remainder *r, uint64_t until_ns)
 	}
 	if (n < r->nspans && until_ns > from_ns) {
 		struct remainder_span *cut = &r->span[n];
-		uint64_t part = scale(cut->uj, until_ns - from_ns, cut->to_ns - from_ns);
+		uint64_t part = remainder_scale(cut->uj, until_ns - from_ns, cut->to_ns - from_ns);
 
 		cut->uj -= part;
 		uj += part;
@@ -148,7 +148,7 @@ static uint64_t draw(struct remainder *r, uint64_t dt_ns)
 	uint64_t uj = r->pool_uj > 0 ? (uint64_t)r->pool_uj : 0;
 
 	if (r->spread_ns > dt_ns) {
-		uj = scale(uj, dt_ns, r->spread_ns);
+		uj = remainder_scale(uj, dt_ns, r->spread_ns);
 		r->spread_ns -= dt_ns;
 	} else {
 		r->spread_ns = 0;

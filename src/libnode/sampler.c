@@ -154,7 +154,7 @@ static void load_factor(struct sampler *s, const char *node)
 		open_series(s, node);
 }
 
-static void publish(struct sampler *s, const struct ledger_page *page)
+static void sampler_publish(struct sampler *s, const struct ledger_page *page)
 {
 	uint64_t mw = 0;
 	bool has = false;
@@ -206,7 +206,7 @@ int sampler_create(const struct settings *settings, const char *node, struct sam
 		goto fail;
 	}
 	load_factor(s, node);
-	publish(s, ledger_current(s->ledger));
+	sampler_publish(s, ledger_current(s->ledger));
 	*ret = s;
 	return 0;
 fail:
@@ -261,7 +261,7 @@ static void note_sources(struct ledger_page *page, const struct sources_reading 
 	memcpy(page->domain_source, r->from, sizeof(page->domain_source));
 }
 
-static uint64_t grown(uint64_t now, uint64_t before)
+static uint64_t sampler_grown(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
 }
@@ -292,14 +292,14 @@ static void read_cpus(struct sampler *s, struct ledger_page *page, struct book_t
 	if (nodecpu_read(s->cpus, &tick->node_busy_ns, raw) < 0)
 		return;
 	for (i = 0; i < SOCKETS_MAX; i++) {
-		where[i] = grown(raw[i], page->socket_busy_ns[i]);
+		where[i] = sampler_grown(raw[i], page->socket_busy_ns[i]);
 		any |= where[i];
 		page->socket_busy_ns[i] = raw[i];
 	}
 	for (i = 0; i < SOCKETS_MAX && !any; i++)
 		where[i] = t->socket_cpus[i];
 	if (has_base)
-		ret->busy_ns = grown(tick->node_busy_ns, page->node_busy_ns);
+		ret->busy_ns = sampler_grown(tick->node_busy_ns, page->node_busy_ns);
 	(void)apportion(ret->busy_ns, where, SOCKETS_MAX, ret->socket_ns);
 }
 
@@ -336,7 +336,7 @@ static uint64_t jobs_busy(const struct book_line *line, size_t nlines)
 	size_t i;
 
 	for (i = 0; i < nlines; i++)
-		ns += grown(line[i].busy_ns, line[i].booked_ns);
+		ns += sampler_grown(line[i].busy_ns, line[i].booked_ns);
 	return ns;
 }
 
@@ -348,7 +348,7 @@ static uint32_t busy_ppm(uint64_t busy_ns, uint64_t dt_ns, uint32_t cpus)
 	return ppm > 1000000 ? 1000000 : (uint32_t)ppm;
 }
 
-static int book(struct sampler *s, struct ledger_page *page, const struct book_tick *tick)
+static int sampler_book(struct sampler *s, struct ledger_page *page, const struct book_tick *tick)
 {
 	int rc;
 
@@ -385,7 +385,7 @@ int sampler_tick(struct sampler *s)
 	tick.t_mono_ns = clock_mono_ns();
 	tick.t_wall_ns = clock_wall_ns();
 	if (page->t_mono_ns)
-		all.dt_ns = grown(tick.t_mono_ns, page->t_mono_ns);
+		all.dt_ns = sampler_grown(tick.t_mono_ns, page->t_mono_ns);
 	tick.chain = follow_series(s, tick.t_mono_ns);
 	is_gap = all.dt_ns > SAMPLER_GAP_INTERVALS * setup.interval_ns;
 	page->gaps += is_gap;
@@ -402,7 +402,7 @@ int sampler_tick(struct sampler *s)
 	weigh(s, page, &cpu, line, nlines, &tick);
 	all.jobs_ns = jobs_busy(line, nlines);
 	parts_note(&s->parts, page, &r, &setup, &tick);
-	rc = book(s, page, &tick);
+	rc = sampler_book(s, page, &tick);
 	if (rc < 0)
 		return rc;
 	all.is_tainted = is_gap || r.is_tainted;
@@ -411,7 +411,7 @@ int sampler_tick(struct sampler *s)
 	parts_advance(&s->parts, page, &setup, &tick, &all);
 	ledger_turn(s->ledger);
 	nodeprobes_clear(s->probes);
-	publish(s, page);
+	sampler_publish(s, page);
 	return 0;
 }
 
@@ -462,7 +462,7 @@ static uint64_t next_tick(const struct sampler *s, uint64_t last_ns)
 	return last_ns + (patience_ns < every_ns ? patience_ns : every_ns);
 }
 
-static void *run(void *arg)
+static void *sampler_run(void *arg)
 {
 	struct sampler *s = arg;
 	uint64_t textfile_ns = 0;
@@ -499,7 +499,7 @@ int sampler_start(struct sampler *s, struct errmsg *err)
 	rc = pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (rc)
 		return errmsg_errno(err, -rc, "sampler: signal mask");
-	rc = pthread_create(&s->thread, NULL, run, s);
+	rc = pthread_create(&s->thread, NULL, sampler_run, s);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc)
 		return errmsg_errno(err, -rc, "sampler: thread");

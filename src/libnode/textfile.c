@@ -438,7 +438,7 @@ static void put_jobs(struct writer *w)
 
 /* ---------------------------------------------------------------------------------------- */
 
-static int format(struct writer *w, const char *hostname, char **ret, size_t *ret_len)
+static int textfile_format_page(struct writer *w, const char *hostname, char **ret, size_t *ret_len)
 {
 	char *text = NULL;
 	size_t len = 0;
@@ -475,7 +475,7 @@ int textfile_format(const char *hostname, const struct ledger_page *page,
 		return errmsg_set(err, -EINVAL, "ledger lists %" PRIu32 " jobs", page->njobs);
 	size = (page->njobs + 1) * sizeof(*w.job);
 	w.job = pages_alloc(size);
-	rc = w.job ? format(&w, hostname, ret, ret_len) : -ENOMEM;
+	rc = w.job ? textfile_format_page(&w, hostname, ret, ret_len) : -ENOMEM;
 	pages_free(w.job, size);
 	return rc < 0 ? errmsg_errno(err, rc, "ceems.prom") : 0;
 }

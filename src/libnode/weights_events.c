@@ -89,7 +89,7 @@ struct counted {
 };
 
 /* A line that was not counted did in its CPU time what the others did in theirs. */
-static uint64_t estimate(uint64_t ns, const struct counted *c)
+static uint64_t weights_events_estimate(uint64_t ns, const struct counted *c)
 {
 	return muldiv(ns, c->weight, c->ns);
 }
@@ -117,7 +117,7 @@ static void weigh_socket(const struct weights *w, struct weights_step *const *st
 		c = (struct counted){ .weight = all, .ns = tick->cpu_weight[s] };
 	for (i = 0; i < n; i++) {
 		if (!is_counted(step[i]))
-			line[i].cpu_weight[s] = estimate(line[i].cpu_weight[s], &c);
+			line[i].cpu_weight[s] = weights_events_estimate(line[i].cpu_weight[s], &c);
 		sum += line[i].cpu_weight[s];
 	}
 	tick->cpu_weight[s] = larger(all, sum);
@@ -168,7 +168,7 @@ bool weights_by_misses(const struct weights *w, struct weights_step *const *step
 		c = (struct counted){ .weight = all, .ns = tick->mem_weight };
 	for (i = 0; i < n; i++) {
 		if (!is_counted(step[i]))
-			line[i].mem_weight = estimate(line[i].mem_weight, &c);
+			line[i].mem_weight = weights_events_estimate(line[i].mem_weight, &c);
 		sum += line[i].mem_weight;
 	}
 	tick->mem_weight = larger(all, sum);

@@ -40,7 +40,7 @@ static bool has(const struct figures *f, enum metric m)
 }
 
 /* A / B x SCALE, where both are known and B is not 0. */
-static bool ratio(const struct figures *f, enum metric a, enum metric b, double scale, double *ret)
+static bool derived_ratio(const struct figures *f, enum metric a, enum metric b, double scale, double *ret)
 {
 	if (!has(f, a) || !has(f, b) || !f->value[b])
 		return false;
@@ -54,7 +54,7 @@ static bool ratio(const struct figures *f, enum metric a, enum metric b, double 
  */
 static bool share(const struct figures *f, enum metric part, enum metric whole, double *ret)
 {
-	return ratio(f, part, whole, 1, ret) && f->value[part] <= f->value[whole];
+	return derived_ratio(f, part, whole, 1, ret) && f->value[part] <= f->value[whole];
 }
 
 /* M / TIME */
@@ -102,7 +102,7 @@ static bool value_of(enum derived d, const struct figures *f, uint64_t elapsed_n
 {
 	switch (d) {
 	case DERIVED_IPC:
-		return ratio(f, METRIC_INSTRUCTIONS, METRIC_CYCLES, 1, ret);
+		return derived_ratio(f, METRIC_INSTRUCTIONS, METRIC_CYCLES, 1, ret);
 	case DERIVED_FLOP_PER_S:
 		return is_all_counted(f) &&
 		       rate(f, METRIC_FP_OPERATIONS, (double)elapsed_ns / NS_PER_S, ret);
@@ -121,7 +121,7 @@ static bool value_of(enum derived d, const struct figures *f, uint64_t elapsed_n
 		return share(f, METRIC_PMU_RUNNING, METRIC_PMU_ENABLED, ret);
 	case DERIVED_JOULES_PER_INSTRUCTION:
 		return is_all_counted(f) &&
-		       ratio(f, METRIC_ENERGY, METRIC_INSTRUCTIONS, 1 / UJ_PER_J, ret);
+		       derived_ratio(f, METRIC_ENERGY, METRIC_INSTRUCTIONS, 1 / UJ_PER_J, ret);
 	case DERIVED_IO_CACHE_RATE:
 		return io_cache_rate(f, ret);
 	case DERIVED_N:

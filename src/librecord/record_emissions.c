@@ -40,7 +40,7 @@ struct life {
 	uint64_t start, end;
 };
 
-static void estimate(const struct life *l, const struct factor_chain *chain, uint64_t pue_milli)
+static void record_emissions_estimate(const struct life *l, const struct factor_chain *chain, uint64_t pue_milli)
 {
 	struct figures *f = l->f;
 	uint64_t energy = f->value[METRIC_ENERGY];
@@ -71,7 +71,7 @@ static void complete(const struct life *l, const struct factor_chain *chain,
 			    emission_ng(l->f->value[METRIC_ENERGY],
 					s->market_mg_per_kwh * EMISSION_UG_PER_MG, s->pue_milli));
 	if (chain && l->start && !figures_has(l->f, METRIC_CO2E))
-		estimate(l, chain, s->pue_milli);
+		record_emissions_estimate(l, chain, s->pue_milli);
 }
 
 /* --- where the numbers come from --------------------------------------------------------- */

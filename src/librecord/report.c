@@ -12,7 +12,7 @@
 #include "src/librecord/report_text.h"
 
 /* The ratio as text; false: not known. */
-static bool ratio(const struct report_input *in, enum derived d, char *text)
+static bool report_ratio(const struct report_input *in, enum derived d, char *text)
 {
 	double v;
 
@@ -28,7 +28,7 @@ static void note_ratio(const struct report_input *in, enum derived d, const char
 	char text[METRIC_TEXT_MAX];
 
 	note[0] = '\0';
-	if (ratio(in, d, text))
+	if (report_ratio(in, d, text))
 		(void)snprintf(note, REPORT_NOTE_MAX, "%s%s%s", text, *what ? " " : "", what);
 }
 
@@ -191,7 +191,7 @@ static void note_instructions(const struct report_input *in, char *note)
 
 	note_ratio(in, DERIVED_IPC, "per cycle", note);
 	used = strlen(note);
-	if (ratio(in, DERIVED_JOULES_PER_INSTRUCTION, joules))
+	if (report_ratio(in, DERIVED_JOULES_PER_INSTRUCTION, joules))
 		(void)snprintf(note + used, REPORT_NOTE_MAX - used, "%s%s each", used ? ", " : "",
 			       joules);
 }
@@ -202,7 +202,7 @@ static void put_coverage(struct report_text *t, const struct report_input *in)
 	char note[sizeof(how) + REPORT_NOTE_MAX];
 	char value[METRIC_TEXT_MAX];
 
-	if (!ratio(in, DERIVED_PMU_COVERAGE, value))
+	if (!report_ratio(in, DERIVED_PMU_COVERAGE, value))
 		return;
 	if (in->detail)
 		report_mask(in->detail->counters, sizeof(in->detail->counters), how);
@@ -271,7 +271,7 @@ static void step_name(const struct ledger_identity *id, char *buf, size_t size)
 	}
 }
 
-static void format(struct report_text *t, const struct report_input *in, unsigned int max_fs)
+static void report_format_rows(struct report_text *t, const struct report_input *in, unsigned int max_fs)
 {
 	char name[40];
 	char elapsed[METRIC_TEXT_MAX];
@@ -306,7 +306,7 @@ size_t report_format(const struct report_input *in, char *buf, size_t size)
 	for (;;) {
 		t = (struct report_text){ .buf = buf, .size = size };
 		buf[0] = '\0';
-		format(&t, in, max_fs);
+		report_format_rows(&t, in, max_fs);
 		if (t.wanted == t.used || !max_fs)
 			return t.used;
 		max_fs--;

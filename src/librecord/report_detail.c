@@ -7,7 +7,7 @@
 
 #include "src/libcore/metric_text.h"
 
-static uint64_t add(uint64_t a, uint64_t b)
+static uint64_t report_detail_add(uint64_t a, uint64_t b)
 {
 	uint64_t sum;
 
@@ -34,7 +34,7 @@ static const enum metric roles[] = {
 
 static uint64_t fs_bytes(const struct detail_fs *fs)
 {
-	return add(fs->read_bytes, fs->write_bytes);
+	return report_detail_add(fs->read_bytes, fs->write_bytes);
 }
 
 static bool fs_is_used(const struct detail_fs *fs)
@@ -90,8 +90,8 @@ static void put_fs_rest(struct report_text *t, const struct detail_fs *const *fs
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		in = add(in, fs[i]->read_bytes);
-		out = add(out, fs[i]->write_bytes);
+		in = report_detail_add(in, fs[i]->read_bytes);
+		out = report_detail_add(out, fs[i]->write_bytes);
 	}
 	report_put(t, "  %11s %9s %11s %9s  %zu more\n", bytes_text(in, read), "",
 		   bytes_text(out, written), "", n);

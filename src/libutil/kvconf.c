@@ -123,7 +123,7 @@ int kvconf_defaults(const struct kvconf_key *keys, size_t nkeys, void *data,
 	return 0;
 }
 
-static char *trim(char *s)
+static char *kvconf_trim(char *s)
 {
 	char *end;
 
@@ -170,7 +170,7 @@ static const struct kvconf_key *find_key(const struct kvconf_key *keys, size_t n
 #define NEAR_MAX 64
 
 /* How many letters have to be put in, taken out or changed (Levenshtein), case aside. */
-static size_t distance(const char *a, const char *b)
+static size_t kvconf_distance(const char *a, const char *b)
 {
 	size_t row[NEAR_MAX + 1];
 	size_t n = strlen(b);
@@ -207,7 +207,7 @@ static const char *nearest(const struct kvconf_key *keys, size_t nkeys, const ch
 	size_t i;
 
 	for (i = 0; i < nkeys; i++) {
-		size_t d = distance(name, keys[i].name);
+		size_t d = kvconf_distance(name, keys[i].name);
 
 		if (d < least) {
 			least = d;
@@ -244,14 +244,14 @@ static int read_lines(const char *path, char *text, const struct kvconf_key *key
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
-		name = trim(line);
+		name = kvconf_trim(line);
 		if (!*name || *name == '#')
 			continue;
 		value = strchr(name, '=');
 		if (!value) /* the line is not shown: it may be a password's */
 			return errmsg_set(err, -EINVAL, "%s:%u: no '='", path, lineno);
 		*value++ = '\0';
-		name = trim(name);
+		name = kvconf_trim(name);
 		key = find_key(keys, nkeys, name);
 		if (!key)
 			return unknown_key(keys, nkeys, name, path, lineno, err);
@@ -262,7 +262,7 @@ static int read_lines(const char *path, char *text, const struct kvconf_key *key
 		why.text[0] = '\0';
 		rc = unquote(value, &why);
 		if (rc == 0)
-			rc = key->parse(trim(value), field_of(key, data), key, &why);
+			rc = key->parse(kvconf_trim(value), field_of(key, data), key, &why);
 		if (rc < 0)
 			return errmsg_set(err, -EINVAL, "%s:%u: %s: %s", path, lineno,
 					  key->name, why.text);

@@ -9,7 +9,7 @@
 #include "src/libutil/util.h"
 
 /* Digits of S[0..len); *used says how many. No sign, no blank: what strtoull would let pass. */
-static int digits(const char *s, size_t len, uint64_t *ret, size_t *used)
+static int parse_digits(const char *s, size_t len, uint64_t *ret, size_t *used)
 {
 	uint64_t v = 0;
 	size_t i;
@@ -30,7 +30,7 @@ int parse_u64_n(const char *s, size_t len, uint64_t *ret)
 {
 	uint64_t v;
 	size_t used;
-	int rc = digits(s, len, &v, &used);
+	int rc = parse_digits(s, len, &v, &used);
 
 	if (rc < 0)
 		return rc;
@@ -97,7 +97,7 @@ static int number_with_unit(const char *s, const struct unit *units, size_t nuni
 	uint64_t v;
 	size_t used;
 	size_t i;
-	int rc = digits(s, strlen(s), &v, &used);
+	int rc = parse_digits(s, strlen(s), &v, &used);
 
 	if (rc < 0)
 		return rc;
@@ -145,7 +145,7 @@ int parse_decimal(const char *s, uint64_t scale, uint64_t *ret)
 	uint64_t frac = 0;
 	uint64_t unit = scale;
 	size_t used;
-	int rc = digits(s, strlen(s), &whole, &used);
+	int rc = parse_digits(s, strlen(s), &whole, &used);
 
 	if (rc < 0)
 		return rc;

@@ -85,7 +85,7 @@ static int map_running(struct bperf *b)
 /* --- who asked ---------------------------------------------------------------------------- */
 
 /* Makes SLOT one that asked, or not: for us, and for the programs. */
-static int claim(struct maps *m, uint32_t slot, bool asks)
+static int bperf_claim(struct maps *m, uint32_t slot, bool asks)
 {
 	const uint32_t bit = 1u << PROBES_HW;
 	struct probes_hw_slot s = { 0 };
@@ -291,7 +291,7 @@ static int put_first(struct bperf *b, const struct hwevents *events)
 	return first;
 }
 
-static int put(struct bperf *b, const struct hwevents *events, struct errmsg *err)
+static int bperf_put(struct bperf *b, const struct hwevents *events, struct errmsg *err)
 {
 	struct probes_hw_config *c = b->maps.config;
 	uint32_t i, places = 0;
@@ -327,10 +327,10 @@ static int put_and_claim(struct bperf *b, const struct hwevents *events, struct 
 
 	if (rc < 0)
 		return rc;
-	rc = put(b, events, err);
+	rc = bperf_put(b, events, err);
 	if (rc < 0)
 		return rc;
-	rc = claim(&b->maps, b->slot, /* asks= */ true);
+	rc = bperf_claim(&b->maps, b->slot, /* asks= */ true);
 	if (rc == 0)
 		probes_void_cache(b->probes); /* CPUs that run it know it as one that did not ask */
 	if (rc < 0 && !somebody_asks(&b->maps, b->slot))
@@ -448,7 +448,7 @@ static void give_up(struct bperf *b)
 	_cleanup_close_ int lock = -1;
 
 	/* with or without the lock, which is for others' entries: who has it will find us gone */
-	if (claim(&b->maps, b->slot, /* asks= */ false) < 0)
+	if (bperf_claim(&b->maps, b->slot, /* asks= */ false) < 0)
 		return;
 	if (probes_lock(probes_dir(b->probes), PROBES_LOCK_WAIT_NS, &lock, NULL) < 0)
 		return;

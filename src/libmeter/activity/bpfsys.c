@@ -13,7 +13,7 @@ static void clear(union bpf_attr *attr)
 	memset(attr, 0, sizeof(*attr));
 }
 
-static int call(int cmd, union bpf_attr *attr)
+static int bpfsys_call(int cmd, union bpf_attr *attr)
 {
 	long rc = syscall(SYS_bpf, cmd, attr, sizeof(*attr));
 
@@ -22,7 +22,7 @@ static int call(int cmd, union bpf_attr *attr)
 
 static int call_fd(int cmd, union bpf_attr *attr, int *ret_fd)
 {
-	int fd = call(cmd, attr);
+	int fd = bpfsys_call(cmd, attr);
 
 	if (fd < 0)
 		return fd;
@@ -53,7 +53,7 @@ static int get_info(int fd, void *info, size_t size)
 	attr.info.bpf_fd = (uint32_t)fd;
 	attr.info.info_len = (uint32_t)size;
 	attr.info.info = ptr_to_u64(info);
-	return call(BPF_OBJ_GET_INFO_BY_FD, &attr);
+	return bpfsys_call(BPF_OBJ_GET_INFO_BY_FD, &attr);
 }
 
 /* --- maps --------------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ static int element(int cmd, int fd, const void *key, const void *value, uint64_t
 	attr.key = ptr_to_u64(key);
 	attr.value = ptr_to_u64(value); /* the same place as next_key */
 	attr.flags = flags;
-	return call(cmd, &attr);
+	return bpfsys_call(cmd, &attr);
 }
 
 int bpfsys_lookup(int fd, const void *key, void *value)
@@ -111,7 +111,7 @@ int bpfsys_write_range(int fd, uint32_t first, uint32_t n, const void *values)
 	attr.batch.count = n;
 	attr.batch.keys = ptr_to_u64(key);
 	attr.batch.values = ptr_to_u64(values);
-	rc = call(BPF_MAP_UPDATE_BATCH, &attr);
+	rc = bpfsys_call(BPF_MAP_UPDATE_BATCH, &attr);
 	return rc < 0 ? rc : attr.batch.count == n ? 0 : -EIO;
 }
 
@@ -131,7 +131,7 @@ int bpfsys_read_range(int fd, uint32_t first, uint32_t n, void *values)
 	attr.batch.out_batch = ptr_to_u64(&last);
 	attr.batch.keys = ptr_to_u64(key);
 	attr.batch.values = ptr_to_u64(values);
-	rc = call(BPF_MAP_LOOKUP_BATCH, &attr);
+	rc = bpfsys_call(BPF_MAP_LOOKUP_BATCH, &attr);
 	if (rc < 0 && rc != -ENOENT) /* which says that it got to the map's end */
 		return rc;
 	return attr.batch.count == n ? 0 : -EIO;
@@ -222,7 +222,7 @@ int bpfsys_run_on(int program_fd, uint32_t cpu, const uint64_t *arg, uint32_t n)
 	attr.test.ctx_size_in = n * (uint32_t)sizeof(*arg);
 	attr.test.flags = BPF_F_TEST_RUN_ON_CPU;
 	attr.test.cpu = cpu;
-	return call(BPF_PROG_TEST_RUN, &attr);
+	return bpfsys_call(BPF_PROG_TEST_RUN, &attr);
 }
 
 int bpfsys_run(int program_fd, uint32_t *ret)
@@ -232,7 +232,7 @@ int bpfsys_run(int program_fd, uint32_t *ret)
 
 	clear(&attr);
 	attr.test.prog_fd = (uint32_t)program_fd;
-	rc = call(BPF_PROG_TEST_RUN, &attr);
+	rc = bpfsys_call(BPF_PROG_TEST_RUN, &attr);
 	if (rc == 0)
 		*ret = attr.test.retval;
 	return rc;

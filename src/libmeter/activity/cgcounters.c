@@ -147,8 +147,8 @@ static int open_cpu(struct cgcounters_set *set, struct cgcounters_cpu *cpu)
  * interval, not of the whole time: it changes when a user profiles. False: others had the counters
  * in all of it; that must not look like having done nothing.
  */
-static bool count(const struct cgcounters *c, struct cgcounters_cpu *cpu,
-		  const struct pmu_reading *now)
+static bool cgcounters_count(const struct cgcounters *c, struct cgcounters_cpu *cpu,
+			     const struct pmu_reading *now)
 {
 	uint64_t enabled_ns = now->enabled_ns - cpu->base.enabled_ns;
 	uint64_t running_ns = now->running_ns - cpu->base.running_ns;
@@ -247,7 +247,7 @@ const struct cgcounters_cpu *cgcounters_read(struct cgcounters_set *set, const b
 		} else if (read_cpu(set, cpu, &now) < 0) {
 			close_cpu(set, cpu);
 		} else {
-			cpu->is_lost = !count(set->c, cpu, &now);
+			cpu->is_lost = !cgcounters_count(set->c, cpu, &now);
 		}
 	}
 	return set->cpu;

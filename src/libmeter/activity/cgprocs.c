@@ -73,7 +73,7 @@ int cgprocs_each_in(struct cgprocs *p, int folder_fd, const char *name, cgprocs_
 	return rc;
 }
 
-static int scan(struct walk *w, int folder_fd, int depth);
+static int cgprocs_scan(struct walk *w, int folder_fd, int depth);
 
 /* opendir() allocates at every call; this does not. */
 static int scan_children(struct walk *w, int folder_fd, int depth)
@@ -96,14 +96,14 @@ static int scan_children(struct walk *w, int folder_fd, int depth)
 				continue;
 			fd = openat(folder_fd, e->d_name,
 				    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-			if (fd >= 0 && (scan(w, fd, depth + 1) == -ENOMEM || w->ended))
+			if (fd >= 0 && (cgprocs_scan(w, fd, depth + 1) == -ENOMEM || w->ended))
 				return w->ended ? w->ended : -ENOMEM; /* else gone meanwhile */
 		}
 	}
 	return n < 0 ? -errno : 0;
 }
 
-static int call(void *ctx, pid_t pid)
+static int cgprocs_call(void *ctx, pid_t pid)
 {
 	struct walk *w = ctx;
 
@@ -113,9 +113,9 @@ static int call(void *ctx, pid_t pid)
 	return w->ended;
 }
 
-static int scan(struct walk *w, int folder_fd, int depth)
+static int cgprocs_scan(struct walk *w, int folder_fd, int depth)
 {
-	int rc = cgprocs_each_in(w->p, folder_fd, "cgroup.procs", call, w);
+	int rc = cgprocs_each_in(w->p, folder_fd, "cgroup.procs", cgprocs_call, w);
 
 	if (rc < 0 && (rc != -EOPNOTSUPP || w->ended)) /* a threaded v2 folder lists no processes */
 		return rc;
@@ -135,5 +135,5 @@ int cgprocs_each(struct cgprocs *p, int folder_fd, cgprocs_fn *fn, void *ctx)
 {
 	struct walk w = { .p = p, .fn = fn, .ctx = ctx };
 
-	return scan(&w, folder_fd, 0);
+	return cgprocs_scan(&w, folder_fd, 0);
 }

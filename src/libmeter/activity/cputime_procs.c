@@ -62,7 +62,7 @@ void cputime_procs_destroy(struct cputime_procs *p)
 	free(p);
 }
 
-static int add(struct list *l, const struct proc *proc)
+static int cputime_procs_add(struct list *l, const struct proc *proc)
 {
 	if (l->n == MAX_PROCS)
 		return 0;
@@ -95,7 +95,7 @@ static void sort(struct list *l)
 	}
 }
 
-static const struct proc *find(const struct list *l, int pid)
+static const struct proc *cputime_procs_find(const struct list *l, int pid)
 {
 	size_t low = 0;
 	size_t high = l->n;
@@ -128,7 +128,7 @@ static int add_proc(void *ctx, pid_t pid)
 	struct cputime_procs *p = ctx;
 	struct proc proc;
 
-	return read_proc(pid, &proc) < 0 ? 0 /* ended meanwhile */ : add(&p->now, &proc);
+	return read_proc(pid, &proc) < 0 ? 0 /* ended meanwhile */ : cputime_procs_add(&p->now, &proc);
 }
 
 static bool is_same(const struct proc *a, const struct proc *b)
@@ -144,12 +144,12 @@ static bool has_living_ancestor(const struct cputime_procs *p, const struct proc
 	int i;
 
 	for (i = 0; i < 64; i++) {
-		const struct proc *was = find(&p->before, parent);
+		const struct proc *was = cputime_procs_find(&p->before, parent);
 
 		if (!was)
-			return find(&p->now, parent) !=
+			return cputime_procs_find(&p->now, parent) !=
 			       NULL; /* came since, or is outside */
-		if (is_same(was, find(&p->now, parent)))
+		if (is_same(was, cputime_procs_find(&p->now, parent)))
 			return true;
 		parent = was->parent;
 	}
@@ -172,7 +172,7 @@ int cputime_procs_read(struct cputime_procs *p, uint64_t *ret_busy_ns)
 	for (i = 0; i < p->before.n; i++) {
 		const struct proc *was = &p->before.proc[i];
 
-		if (!is_same(was, find(&p->now, was->pid)) &&
+		if (!is_same(was, cputime_procs_find(&p->now, was->pid)) &&
 		    !has_living_ancestor(p, was))
 			p->gone_ticks += was->ticks;
 	}

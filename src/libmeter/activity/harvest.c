@@ -120,7 +120,7 @@ static int read_counters(const struct harvest *h, bool is_empty, struct probes_t
 
 /* --- figures ------------------------------------------------------------------------------ */
 
-static void put(struct harvest *h, struct figures *f, enum metric m, uint64_t value)
+static void harvest_put(struct harvest *h, struct figures *f, enum metric m, uint64_t value)
 {
 	if (figures_has(f, m) && !(h->has_put[m] && h->put[m] == f->value[m]))
 		return;
@@ -145,23 +145,23 @@ int harvest_read(struct harvest *h, bool is_empty, struct figures *f)
 	if (rc < 0)
 		return rc;
 	if (h->features & PROBES_HAS_CHARS) {
-		put(h, f, METRIC_IO_READ_BYTES, c.rchar);
-		put(h, f, METRIC_IO_WRITE_BYTES, c.wchar);
-		put(h, f, METRIC_IO_READ_CALLS, c.syscr);
-		put(h, f, METRIC_IO_WRITE_CALLS, c.syscw);
+		harvest_put(h, f, METRIC_IO_READ_BYTES, c.rchar);
+		harvest_put(h, f, METRIC_IO_WRITE_BYTES, c.wchar);
+		harvest_put(h, f, METRIC_IO_READ_CALLS, c.syscr);
+		harvest_put(h, f, METRIC_IO_WRITE_CALLS, c.syscw);
 	}
 	if (h->features & PROBES_HAS_STORAGE) {
-		put(h, f, METRIC_STORAGE_READ_BYTES, c.read_bytes);
-		put(h, f, METRIC_STORAGE_WRITE_BYTES, c.write_bytes);
+		harvest_put(h, f, METRIC_STORAGE_READ_BYTES, c.read_bytes);
+		harvest_put(h, f, METRIC_STORAGE_WRITE_BYTES, c.write_bytes);
 	}
 	if (h->features & PROBES_HAS_RUN_DELAY) {
-		put(h, f, METRIC_RUN_DELAY, c.delay_ns);
-		put(h, f, METRIC_OFF_CPU, off_cpu(&c));
+		harvest_put(h, f, METRIC_RUN_DELAY, c.delay_ns);
+		harvest_put(h, f, METRIC_OFF_CPU, off_cpu(&c));
 	}
-	put(h, f, METRIC_CPU_TIME, c.run_ns);
-	put(h, f, METRIC_CONTEXT_SWITCHES, c.voluntary + c.involuntary);
-	put(h, f, METRIC_PAGE_FAULTS, c.minor_faults + c.major_faults);
-	put(h, f, METRIC_CPU_MIGRATIONS, c.migrations);
+	harvest_put(h, f, METRIC_CPU_TIME, c.run_ns);
+	harvest_put(h, f, METRIC_CONTEXT_SWITCHES, c.voluntary + c.involuntary);
+	harvest_put(h, f, METRIC_PAGE_FAULTS, c.minor_faults + c.major_faults);
+	harvest_put(h, f, METRIC_CPU_MIGRATIONS, c.migrations);
 	harvest_miss(f, REASON_NO_BPF); /* what this kernel does not count */
 	return 0;
 }

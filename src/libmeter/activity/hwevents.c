@@ -22,13 +22,13 @@
 
 /* --- the default ---------------------------------------------------------------------------- */
 
-static void begin(struct hwevents *h, const char *machine)
+static void hwevents_begin(struct hwevents *h, const char *machine)
 {
 	memset(h, 0, sizeof(*h));
 	(void)snprintf(h->machine, sizeof(h->machine), "%s", machine);
 }
 
-static struct hwevent *add(struct hwevents *h, const char *name)
+static struct hwevent *hwevents_add(struct hwevents *h, const char *name)
 {
 	struct hwevent *e = &h->event[h->n++];
 
@@ -75,10 +75,10 @@ void hwevents_fill(const struct hwevents_machine *m, const char *sys_root, struc
 {
 	size_t i;
 
-	begin(ret, m->name);
+	hwevents_begin(ret, m->name);
 	for (i = 0; i < hwevents_rows(m); i++) {
 		const struct hwevents_row *row = &m->row[i];
-		struct hwevent *e = add(ret, row->name[0]);
+		struct hwevent *e = hwevents_add(ret, row->name[0]);
 
 		e->attr.type = row->type;
 		e->attr.config = row->config;
@@ -262,9 +262,9 @@ void hwevents_own(const struct perfwish *wish, struct hwevents *ret)
 {
 	uint32_t i;
 
-	begin(ret, "own");
+	hwevents_begin(ret, "own");
 	for (i = 0; i < wish->nevents && i < PERFWISH_EVENTS; i++) {
-		struct hwevent *e = add(ret, wish->event[i]);
+		struct hwevent *e = hwevents_add(ret, wish->event[i]);
 
 		e->metric = METRIC_N;
 		e->group = (uint8_t)(i / OWN_GROUP);

@@ -140,7 +140,7 @@ static bool parse_line(const char *line, struct entry *e, const char **path, siz
 
 /* --- the table ---------------------------------------------------------------------------- */
 
-static struct entry *find(const struct mounts *m, uint32_t device)
+static struct entry *mounts_find_entry(const struct mounts *m, uint32_t device)
 {
 	size_t i;
 
@@ -184,7 +184,7 @@ int mounts_learn_line(struct mounts *m, const char *line)
 
 	if (!parse_line(line, &e, &path, &path_len, &type, &type_len))
 		return 0;
-	at = find(m, e.point.device);
+	at = mounts_find_entry(m, e.point.device);
 	if (!at && m->n == MOUNTS_MAX)
 		return 0;
 	text = malloc(path_len + type_len + 2);
@@ -237,7 +237,7 @@ int mounts_learn(struct mounts *m, pid_t pid)
 
 const struct mount_point *mounts_find(const struct mounts *m, uint32_t device)
 {
-	const struct entry *e = find(m, device);
+	const struct entry *e = mounts_find_entry(m, device);
 
 	return e ? &e->point : NULL;
 }

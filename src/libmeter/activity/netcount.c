@@ -110,7 +110,7 @@ static int attach_one(int prog, int cgroup, enum bpf_attach_type type, int *ret_
 	return rc;
 }
 
-static int attach(struct netcount *n, struct probes *p, struct errmsg *err)
+static int netcount_attach(struct netcount *n, struct probes *p, struct errmsg *err)
 {
 	size_t i;
 	int prog, rc;
@@ -171,7 +171,7 @@ int netcount_open(struct probes *p, int cgroup_fd, struct netcount **ret, struct
 	if (rc == 0)
 		rc = open_row(n, p, err);
 	if (rc == 0)
-		rc = attach(n, p, err);
+		rc = netcount_attach(n, p, err);
 	if (rc < 0) {
 		netcount_close(n);
 		return rc;
@@ -228,7 +228,7 @@ static bool is_detached(const struct netcount *n)
 	return false;
 }
 
-static void put(struct figures *f, const struct probes_net_count *c, const enum metric *to)
+static void netcount_put(struct figures *f, const struct probes_net_count *c, const enum metric *to)
 {
 	struct probes_net_count all = { 0 }, v6 = { 0 };
 	size_t i;
@@ -286,8 +286,8 @@ int netcount_read(struct netcount *n, struct figures *figures, struct step_detai
 		netcount_miss(figures, netcount_reason(rc));
 		return rc;
 	}
-	put(figures, n->last.in, &metrics[0]);
-	put(figures, n->last.out, &metrics[1]);
+	netcount_put(figures, n->last.in, &metrics[0]);
+	netcount_put(figures, n->last.out, &metrics[1]);
 	if (detail)
 		detail_put(detail, &n->last);
 	return rc;

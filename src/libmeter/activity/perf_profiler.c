@@ -48,7 +48,7 @@ struct look {
 	bool has;
 };
 
-static int look(void *ctx, pid_t pid)
+static int perf_profiler_look(void *ctx, pid_t pid)
 {
 	struct look *l = ctx;
 
@@ -65,7 +65,7 @@ bool perf_profiler_in_cgroup(int cgroup_fd)
 
 	if (fd < 0)
 		return false;
-	(void)cgprocs_each(&procs, fd, look, &l);
+	(void)cgprocs_each(&procs, fd, perf_profiler_look, &l);
 	cgprocs_fini(&procs);
 	return l.has;
 }

@@ -281,7 +281,7 @@ static void pause_ns(uint64_t ns)
  * With the lock. A link whose last holder is just dying cannot be joined any more and still keeps a
  * second one away, for as long as the kernel needs to take it out.
  */
-static int attach(struct probes *p, enum probes_link which, int program, int *ret_fd)
+static int probes_attach(struct probes *p, enum probes_link which, int program, int *ret_fd)
 {
 	uint64_t deadline_ns = clock_mono_ns() + PROBES_HOLD_WAIT_NS;
 	struct bpfsys_link info;
@@ -340,7 +340,7 @@ static int hold_one(struct probes *p, enum probes_link which, int *lock)
 	if (rc < 0)
 		return rc;
 	rc = join_or_lock(p, which, lock);
-	return rc == -ENOENT ? attach(p, which, program, &p->link[which]) : rc;
+	return rc == -ENOENT ? probes_attach(p, which, program, &p->link[which]) : rc;
 }
 
 unsigned int probes_share(struct probes *p, enum probes_group group)

@@ -17,7 +17,7 @@ void proctree_fini(struct proctree *t)
 	*t = (struct proctree){ 0 };
 }
 
-static int add(void *ctx, pid_t pid)
+static int proctree_add(void *ctx, pid_t pid)
 {
 	struct proctree *t = ctx;
 
@@ -52,7 +52,7 @@ static int add_children(struct proctree *t, pid_t pid)
 		if (e->d_name[0] == '.')
 			continue;
 		(void)snprintf(children, sizeof(children), "%s/children", e->d_name);
-		rc = cgprocs_each_in(&t->text, dirfd(tasks), children, add, t);
+		rc = cgprocs_each_in(&t->text, dirfd(tasks), children, proctree_add, t);
 		if (rc == -ENOMEM)
 			break;
 	}
@@ -67,7 +67,7 @@ int proctree_each(struct proctree *t, pid_t root, cgprocs_fn *fn, void *ctx)
 	int rc;
 
 	t->n = 0;
-	rc = add(t, root);
+	rc = proctree_add(t, root);
 	for (i = 0; rc == 0 && i < t->n; i++) {
 		rc = add_children(t, t->pid[i]);
 		if (rc < 0 && rc != -ENOMEM && i > 0)

@@ -178,7 +178,7 @@ static int move_all(int folder, const pid_t *pid, size_t n)
 }
 
 /* -ENOENT, -ENODEV: the folder was taken away under us. */
-static int fill(struct stepgroup *g, const pid_t *pid, size_t n)
+static int stepgroup_fill(struct stepgroup *g, const pid_t *pid, size_t n)
 {
 	/* of a dead process that had our pid; its counters are none of ours */
 	if (unlinkat(g->parent, g->name, AT_REMOVEDIR) < 0 && errno != ENOENT)
@@ -217,7 +217,7 @@ int stepgroup_create(const pid_t *pid, size_t n, struct stepgroup **ret, char *r
 		goto fail;
 	}
 	for (attempt = 0; attempt < MAX_CREATE; attempt++) {
-		rc = fill(g, pid, n);
+		rc = stepgroup_fill(g, pid, n);
 		if (rc != -ENOENT && rc != -ENODEV)
 			break;
 	}
@@ -334,7 +334,7 @@ static pid_t maker(const char *name)
 	return (pid_t)pid;
 }
 
-static bool reap(void *ctx, int parent, const char *name)
+static bool stepgroup_reap_folder(void *ctx, int parent, const char *name)
 {
 	struct reaping *r = ctx;
 	_cleanup_close_ int fd = -1;
@@ -355,7 +355,7 @@ static bool reap(void *ctx, int parent, const char *name)
 	if (!r->everywhere || r->depth >= MAX_DEPTH)
 		return true;
 	r->depth++;
-	each_folder(fd, reap, r);
+	each_folder(fd, stepgroup_reap_folder, r);
 	r->depth--;
 	return r->folders <= MAX_FOLDERS;
 }
@@ -371,6 +371,6 @@ unsigned int stepgroup_reap(bool everywhere)
 		return 0;
 	fd = open_path(everywhere ? "/" : path);
 	if (fd >= 0)
-		each_folder(fd, reap, &r);
+		each_folder(fd, stepgroup_reap_folder, &r);
 	return r.removed;
 }

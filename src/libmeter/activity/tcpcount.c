@@ -47,7 +47,7 @@ void tcpcount_close(struct tcpcount *t)
 	free(t);
 }
 
-static void add(struct probes_tcp_counters *to, const struct probes_tcp_counters *c)
+static void tcpcount_add(struct probes_tcp_counters *to, const struct probes_tcp_counters *c)
 {
 	to->received_bytes += c->received_bytes;
 	to->sent_bytes += c->sent_bytes;
@@ -77,7 +77,7 @@ static int add_living(const struct tcpcount *t, struct probes_tcp_counters *sum)
 		have += (size_t)n;
 		for (i = 0; i < have / sizeof(list[0]); i++)
 			if (list[i].slot == t->slot)
-				add(sum, &list[i].c);
+				tcpcount_add(sum, &list[i].c);
 		/* a read may end within an element */
 		memmove(list, &list[i], have % sizeof(list[0]));
 		have %= sizeof(list[0]);

@@ -43,7 +43,7 @@ struct source {
 	struct powerpmu *pmu; /* instead of zones; NULL: powercap */
 };
 
-static uint64_t distance(uint64_t a, uint64_t b, uint64_t range)
+static uint64_t rapl_distance(uint64_t a, uint64_t b, uint64_t range)
 {
 	uint64_t d = a > b ? a - b : b - a;
 
@@ -60,10 +60,10 @@ static int is_same_counter(const struct zone *a, const struct zone *b)
 	    fileio_pread_u64(b->z.fd, &value) < 0 ||
 	    fileio_pread_u64(a->z.fd, &after) < 0)
 		return -EAGAIN;
-	return distance(before, value, range) <=
-		       MIRROR_UJ + distance(before, after, range) &&
-	       distance(value, after, range) <=
-		       MIRROR_UJ + distance(before, after, range);
+	return rapl_distance(before, value, range) <=
+		       MIRROR_UJ + rapl_distance(before, after, range) &&
+	       rapl_distance(value, after, range) <=
+		       MIRROR_UJ + rapl_distance(before, after, range);
 }
 
 /*
