@@ -90,7 +90,6 @@ struct file_system_type {
 struct super_block {
 	__u32 s_dev;
 	struct file_system_type *s_type;
-	unsigned long s_magic;
 } KERNEL;
 
 struct inode {
@@ -185,7 +184,6 @@ struct sock_cgroup_data___tagged {
 } KERNEL;
 
 struct sock_common {
-	unsigned short skc_family;
 	volatile unsigned char skc_state;
 	unsigned long skc_flags;
 } KERNEL;

@@ -160,12 +160,6 @@ bool kernel_has_tracepoint_arg(const struct kernel_has *k, const char *name, uns
 
 /* --- trials ------------------------------------------------------------------------------- */
 
-/* Raw tracepoints get the same helpers as tp_btf and fexit, and libbpf knows how to ask for them. */
-bool kernel_has_helper(enum bpf_func_id helper)
-{
-	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, helper, NULL) == 1;
-}
-
 bool kernel_has_fexit(const struct kernel_has *k)
 {
 	return k->fexit_attached > 0;

@@ -32,12 +32,6 @@ bool kernel_has_tracepoint_arg(const struct kernel_has *k, const char *name, uns
 			       const char *type);
 
 /*
- * The helper is there for raw tracepoints, and so for tp_btf and fexit, too. Those that just these two
- * have (bpf_sk_storage_get) are not found.
- */
-bool kernel_has_helper(enum bpf_func_id helper);
-
-/*
  * Function hooks: fexit programs load and can be attached; and once detached, be attached again, which
  * is as of 5.13 (f3a95075549e).
  */

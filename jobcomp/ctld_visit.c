@@ -6,24 +6,13 @@
 /* slurmctld's; weak, as it is missing in `sacct -c`, where data has to be found at once */
 #pragma weak slurmctld_config
 
-bool ctld_visit_begin(void)
-{
-	server_thread_incr();
-	if (!slurmctld_config.shutdown_time)
-		return true;
-	server_thread_decr();
-	return false;
-}
-
-void ctld_visit_end(void)
-{
-	server_thread_decr();
-}
-
 bool ctld_visit_jobs(void)
 {
-	if (!ctld_visit_begin())
+	server_thread_incr();
+	if (slurmctld_config.shutdown_time) {
+		server_thread_decr();
 		return false;
+	}
 	lock_slurmctld((slurmctld_lock_t){ .job = READ_LOCK });
 	return true;
 }
@@ -31,5 +20,5 @@ bool ctld_visit_jobs(void)
 void ctld_leave_jobs(void)
 {
 	unlock_slurmctld((slurmctld_lock_t){ .job = READ_LOCK });
-	ctld_visit_end();
+	server_thread_decr();
 }

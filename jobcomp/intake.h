@@ -1,32 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * intake.h - the thread that puts what the hook queued on disk, and does nothing else: until then
- * a job's end is in memory only, and slurmctld may be killed or (from 23.11 on, at `scontrol
- * reconfigure`) replaced without a word at any time. So no query or network delays it. While the
- * spool takes none they go to the refuge; only when that takes none either do they wait in memory.
+ * intake.h - the one thread of the plugin: takes what the hook queued and appends it to the inbox. While the disk
+ * takes nothing, entries wait in the queue. Of an entry that the queue has no room for it keeps the key.
  */
-#ifndef CEEMS_INTAKE_H
-#define CEEMS_INTAKE_H
+#ifndef CEEMS_JOBCOMP_INTAKE_H
+#define CEEMS_JOBCOMP_INTAKE_H
 
-#include "jobcomp/refuge.h"
-#include "jobcomp/store.h"
-#include "src/libsink/feed.h"
+#include "src/libstore/feed.h"
+#include "src/libstore/job_facts.h"
 
-struct intake {
-	struct feed *feed;   /* borrowed, as all below */
-	struct store *store;
-	const char *cluster;
-	const char *spool_dir;
-	const char *state_dir; /* StateSaveLocation; NULL: no refuge */
-	/* Called once, under the store's lock, when the spool could be opened. */
-	void (*on_open)(void *arg);
-	void *arg;
-	/* its own */
-	struct refuge refuge;
-	bool to_refuge; /* what is written now goes there */
-};
+struct intake;
 
-/* Runs until the store is stopped and the feed is empty, or cannot be emptied. */
-void intake_run(struct intake *in);
+/* DIR is InboxDir; a missing one is made. Trouble with it is the thread's, which tries again. */
+int intake_start(const char *dir, const struct job_site *site, struct intake **ret, struct errmsg *err);
+/*
+ * Writes what is queued and ends the thread. False: the disk hangs; the thread, and what it uses, are left behind.
+ */
+bool intake_stop(struct intake *in);
+
+/* For the hook: the queue. */
+struct feed *intake_feed(struct intake *in);
 
 #endif

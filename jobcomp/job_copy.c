@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "jobcomp/slurm_compat.h"
 
-
-#include "jobcomp/job_facts.h"
+#include "jobcomp/job_copy.h"
+#include "recorder/slurm_names.h"
 
 static uint64_t seconds(time_t t)
 {
@@ -14,33 +14,11 @@ static uint32_t unless_no_val(uint32_t v)
 	return v == NO_VAL || v == INFINITE ? FACT_UNKNOWN : v;
 }
 
-const char *job_state_name(uint32_t state)
+static const char *job_state_name(uint32_t state)
 {
-	uint32_t base = state & JOB_STATE_BASE;
+	const char *flagged = slurm_names_flagged_state(state);
 
-	if (state & JOB_RESIZING)
-		return "RESIZING";
-	if (state & JOB_REVOKED)
-		return "REVOKED";
-	/* a requeued job is on its way to pending: its base state is already that */
-	if ((state & JOB_REQUEUE) && base == JOB_PENDING)
-		return "REQUEUED";
-	return job_state_string((enum job_states)base);
-}
-
-void job_sluid(uint64_t db_index, char *buf)
-{
-	static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-	int i;
-
-	if (!COMPAT_HAS_SLUID || !db_index) {
-		*buf = '\0';
-		return;
-	}
-	buf[0] = 's';
-	buf[JOB_SLUID_SIZE - 1] = '\0';
-	for (i = JOB_SLUID_SIZE - 2; i > 0; i--, db_index >>= 5)
-		buf[i] = digits[db_index & 31];
+	return flagged ? flagged : job_state_string((enum job_states)(state & JOB_STATE_BASE));
 }
 
 #define TASKS_MAX 16384 /* of an array; of a larger one looking at every task takes too long */
@@ -70,14 +48,12 @@ static void copy_array_tasks(const struct job_record *job, struct job_facts *ret
 		job_facts_leave_out(ret, FACT_ARRAY_TASKS);
 }
 
-void job_facts_copy(const struct job_record *job, enum fact_event event, uint64_t resized,
-		    struct job_facts *ret)
+void job_copy_facts(const struct job_record *job, uint64_t resized, struct job_facts *ret)
 {
 	const compat_job_details_t *d = job->details;
-	int32_t ignored;
 	bool ran = job->nodes && *job->nodes;
 	uint32_t limit = job->time_limit;
-	char sluid[JOB_SLUID_SIZE];
+	char sluid[SLURM_NAMES_SLUID_SIZE];
 
 	if (limit == NO_VAL && job->part_ptr)
 		limit = job->part_ptr->max_time;
@@ -95,8 +71,11 @@ void job_facts_copy(const struct job_record *job, enum fact_event event, uint64_
 	ret->priority = job->priority;
 	ret->total_nodes = ran ? job->total_nodes : 0;
 	ret->total_cpus = ran ? job->total_cpus : 0;
-	record_exit_status(job->exit_code, &ret->exit_code, &ret->exit_signal);
-	record_exit_status(job->derived_ec, &ret->derived_exit_code, &ignored);
+	ret->exit_status = job->exit_code;
+	ret->derived_status = job->derived_ec;
+	ret->nsteps = job->next_step_id;
+	ret->flags = (job->batch_flag ? FACT_HAS_BATCH : 0) |
+		     (COMPAT_HAS_STEPMGR(job) || ret->het_job_id != FACT_UNKNOWN ? 0 : FACT_HAS_NSTEPS);
 	ret->db_index = job->db_index == NO_VAL64 ? 0 : job->db_index;
 	ret->submit = d ? seconds(d->submit_time) : 0;
 	ret->eligible = d ? seconds(d->begin_time) : 0;
@@ -111,7 +90,6 @@ void job_facts_copy(const struct job_record *job, enum fact_event event, uint64_
 	if (ran && resized && resized >= ret->start)
 		ret->submit = ret->eligible = ret->start = resized;
 
-	ret->event = event;
 	ret->left_out = 0;
 	ret->text_used = 0;
 	job_facts_add_text(ret, FACT_JOB_NAME, job->name);
@@ -128,7 +106,44 @@ void job_facts_copy(const struct job_record *job, enum fact_event event, uint64_
 	job_facts_add_text(ret, FACT_COMMENT, job->comment);
 	job_facts_add_text(ret, FACT_TRES_REQ, job->tres_fmt_req_str);
 	job_facts_add_text(ret, FACT_TRES_ALLOC, job->tres_fmt_alloc_str);
-	job_sluid(ret->db_index, sluid);
+	slurm_names_sluid(ret->db_index, sluid);
 	job_facts_add_text(ret, FACT_SLUID, sluid);
 	copy_array_tasks(job, ret);
+}
+
+void job_copy_key(const struct job_facts *f, struct job_key *ret)
+{
+	*ret = (struct job_key){ .job_id = f->job_id,
+				 .restart_count = f->restart_count,
+				 .array_job_id = f->array_job_id,
+				 .array_task_id = f->array_task_id,
+				 .het_job_id = f->het_job_id,
+				 .het_job_offset = f->het_job_offset,
+				 .user_id = f->user_id,
+				 .state = f->state,
+				 .submit = f->submit,
+				 .start = f->start,
+				 .end = f->end };
+}
+
+static bool site_is_none(const char *type, const char *none)
+{
+	return !type || !*type || !xstrcasecmp(type, "none") || !xstrcasecmp(type, none);
+}
+
+void job_copy_site(struct job_site *ret)
+{
+	const char *db = slurm_conf.accounting_storage_type;
+
+	*ret = (struct job_site){ 0 };
+	(void)snprintf(ret->cluster, sizeof(ret->cluster), "%s", slurm_conf.cluster_name);
+	(void)snprintf(ret->state_dir, sizeof(ret->state_dir), "%s", slurm_conf.state_save_location);
+	if (site_is_none(slurm_conf.acct_gather_energy_type, "acct_gather_energy/none"))
+		ret->flags |= SITE_UNMEASURED;
+	if (site_is_none(slurm_conf.job_acct_gather_type, "jobacct_gather/none"))
+		ret->flags |= SITE_NO_USAGE;
+	if (db && strstr(db, "slurmdbd"))
+		ret->flags |= SITE_HAS_SLURMDBD;
+	if (slurm_conf.prolog_flags & PROLOG_FLAG_CONTAIN)
+		ret->flags |= SITE_HAS_EXTERN;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jobcomp/ceems - slurmctld tells it of every job's end; its threads make the record. See worker.h
- * for what happens then. Loaded by slurmctld, and by `sacct -c`, where it does nothing.
+ * jobcomp/ceems - slurmctld tells it of every job's end, which it writes to the inbox for ceems-recorder. Loaded by
+ * slurmctld, and by `sacct -c`, where it does nothing.
  */
 #include "jobcomp/slurm_compat.h"
 
@@ -9,13 +9,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "jobcomp/abi_check.h"
 #include "jobcomp/hook_time.h"
-#include "jobcomp/job_facts.h"
-#include "jobcomp/layout.h"
+#include "jobcomp/intake.h"
+#include "jobcomp/job_copy.h"
 #include "jobcomp/resizes.h"
-#include "jobcomp/steps.h"
-#include "jobcomp/worker.h"
-#include "src/libsink/sink_module.h"
+#include "src/libcore/settings.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/module.h"
@@ -35,12 +34,11 @@ EXPORT int jobcomp_p_record_job_start(job_record_t *job, uint32_t event);
 EXPORT compat_list_t jobcomp_p_get_jobs(slurmdb_job_cond_t *cond);
 
 /* Slurm calls every function below under one mutex of its own, which guards these. */
-static struct worker *worker; /* NULL: inert */
+static struct intake *intake; /* NULL: inert */
 static struct hook_time hook_time;
 static struct job_facts facts; /* not on the stack: the threads that call are new, and so is theirs */
 static bool wants_starts;
 static uint64_t starts_left_out;
-static time_t dbd_stop;
 
 static void log_line(enum logger_level level, const char *line)
 {
@@ -60,18 +58,11 @@ static void log_line(enum logger_level level, const char *line)
 /* What the queue has no room for is read from slurmdbd later, by its key. */
 static void hand_over(struct feed *feed)
 {
-	struct feed_key key;
+	struct job_key key;
 
 	if (feed_push(feed, &facts, job_facts_size(&facts)) == 0)
 		return;
-	key = (struct feed_key){ .job_id = facts.job_id,
-				 .restart_count = facts.restart_count,
-				 .het_job_offset = facts.het_job_offset,
-				 .user_id = facts.user_id,
-				 .submit = (uint32_t)facts.submit,
-				 .start = (uint32_t)facts.start,
-				 .end = (uint32_t)facts.end,
-				 .state = facts.state };
+	job_copy_key(&facts, &key);
 	if (feed_push_key(feed, &key) < 0)
 		feed_note_lost(feed, facts.job_id);
 }
@@ -95,22 +86,17 @@ static void on_job_end(const job_record_t *job)
 	if (IS_JOB_RESIZING(job))
 		resized = resizes_note(job->job_id, (uint64_t)job->start_time,
 				       (uint64_t)job->resize_time);
-	job_facts_copy(job, FACT_END, resized, &facts);
+	job_copy_facts(job, resized, &facts);
 	if (!is_told_again())
-		hand_over(worker_feed(worker));
+		hand_over(intake_feed(intake));
 	hook_time_add(&hook_time, clock_mono_ns() - begin_ns);
 }
 
 static int start(struct errmsg *err)
 {
 	char path[PATH_MAX];
-	const char *energy = slurm_conf.acct_gather_energy_type;
-	struct errmsg why = { 0 };
 	struct settings settings;
-	struct worker_setup setup = { .settings = &settings,
-				      .cluster = slurm_conf.cluster_name,
-				      .state_dir = slurm_conf.state_save_location,
-				      .steps_stop = &dbd_stop };
+	struct job_site site;
 	int rc = settings_path(slurm_conf.slurm_conf, path, sizeof(path));
 
 	if (rc < 0)
@@ -120,16 +106,14 @@ static int start(struct errmsg *err)
 		logger_info("ceems: jobcomp: no %s: defaults are in force", path);
 	else if (rc < 0)
 		return rc;
-	setup.unmeasured = !energy || !*energy || strstr(energy, "none");
-	if (!setup.cluster || !*setup.cluster)
+	job_copy_site(&site);
+	if (!*site.cluster)
 		return errmsg_set(err, -EINVAL, "slurm.conf has no ClusterName");
-	if (steps_create(setup.cluster, &dbd_stop, &setup.steps, &why) < 0)
-		logger_info("ceems: jobcomp: records have no steps: %s", why.text);
 	wants_starts = *settings.kafka_start_topic;
 	if (wants_starts && !COMPAT_TELLS_STARTS)
 		logger_info("ceems: jobcomp: KafkaStartTopic is of no use: Slurm tells of job "
 			    "starts from 25.05 on");
-	return worker_start(&setup, &worker, err);
+	return intake_start(settings.inbox_dir, &site, &intake, err);
 }
 
 /*
@@ -143,7 +127,7 @@ static void warm_up(void)
 
 	memset(&facts, 0xff, sizeof(facts));
 	memset(&hook_time, 0, sizeof(hook_time));
-	job_facts_copy(&nothing, FACT_END, 0, &facts);
+	job_copy_facts(&nothing, 0, &facts);
 	if (feed_create(1, &f, NULL) < 0)
 		return;
 	hand_over(f);
@@ -157,10 +141,9 @@ int init(void)
 {
 	struct errmsg err = { 0 };
 
-	if (!running_in_slurmctld() || worker)
+	if (!running_in_slurmctld() || intake)
 		return SLURM_SUCCESS;
 	logger_set_sink(log_line);
-	dbd_stop = 0;
 	warm_up();
 	if (start(&err) < 0)
 		error("ceems: jobcomp: %s; no job records are written until slurmctld is "
@@ -170,15 +153,13 @@ int init(void)
 
 int fini(void)
 {
-	if (!worker)
+	if (!intake)
 		return SLURM_SUCCESS;
-	if (!worker_stop(worker)) {
-		error("ceems: jobcomp: a thread does not end; it is left behind");
-		module_pin(&worker); /* its code, which goes on running */
-	} else {
-		sink_modules_unmap();
+	if (!intake_stop(intake)) {
+		error("ceems: jobcomp: the disk of InboxDir hangs; a thread is left behind");
+		module_pin(&intake); /* its code, which goes on running */
 	}
-	worker = NULL;
+	intake = NULL;
 	if (hook_time.n)
 		info("ceems: jobcomp: %" PRIu64 " job ends took slurmctld p50 %" PRIu64
 		     " ns, p99 %" PRIu64 " ns, at most %" PRIu64 " ns",
@@ -200,7 +181,7 @@ int jobcomp_p_set_location(COMPAT_SET_LOCATION_ARGS)
 int jobcomp_p_log_record(job_record_t *job)
 {
 	/* revoked: a sibling cluster's job, which has its record there */
-	if (worker && layout_is_right(job) && !IS_JOB_REVOKED(job))
+	if (intake && abi_check_job(job) && !IS_JOB_REVOKED(job))
 		on_job_end(job);
 	return SLURM_SUCCESS;
 }
@@ -215,12 +196,13 @@ int jobcomp_p_record_job_end(job_record_t *job, uint32_t event)
 int jobcomp_p_record_job_start(job_record_t *job, uint32_t event)
 {
 	(void)event;
-	if (!worker || !wants_starts || !layout_is_right(job))
+	if (!intake || !wants_starts || !abi_check_job(job))
 		return SLURM_SUCCESS;
-	job_facts_copy(job, FACT_START, 0, &facts);
+	job_copy_facts(job, 0, &facts);
+	facts.flags |= FACT_IS_START;
 	/* a burst of starts must not take the room of ends */
-	if (feed_is_half_full(worker_feed(worker)) ||
-	    feed_push(worker_feed(worker), &facts, job_facts_size(&facts)) < 0)
+	if (feed_is_half_full(intake_feed(intake)) ||
+	    feed_push(intake_feed(intake), &facts, job_facts_size(&facts)) < 0)
 		starts_left_out++;
 	return SLURM_SUCCESS;
 }

@@ -57,14 +57,27 @@ ceems_version_is SLURM_VERSION_NUMBER
 	X_AC_PART([spank], [the SPANK plugin], [slurm_missing])
 	X_AC_PART([acct-gather], [the acct_gather_energy plugin], [slurm_src_missing])
 	jobcomp_missing=$slurm_src_missing
-	AS_IF([test -z "$jobcomp_missing"], [jobcomp_missing=$jansson_missing])
 	X_AC_PART([jobcomp], [the jobcomp plugin], [jobcomp_missing])
-	X_AC_PART([cli], [the ceems command], [jansson_missing])
+	PKG_CHECK_MODULES([SQLITE], [sqlite3 >= 3.26], [sqlite_missing=], [sqlite_missing="SQLite is missing (Debian: libsqlite3-dev)"])
+	cli_missing=$jansson_missing
+	AS_IF([test -z "$cli_missing"], [cli_missing=$sqlite_missing])
+	X_AC_PART([cli], [the ceems command], [cli_missing])
 	AC_CHECK_HEADER([slurm/slurmdb.h], [have_slurmdb=yes], [have_slurmdb=no])
+	save_CPPFLAGS=$CPPFLAGS
+	CPPFLAGS="$CPPFLAGS $SLURM_CPPFLAGS"
+	AC_CHECK_MEMBER([slurmdb_job_rec_t.restart_cnt],
+		[AC_DEFINE([HAVE_SLURMDB_RESTART_CNT], [1], [slurmdbd has the restart count of a job.])], [],
+		[[#include <slurm/slurmdb.h>]])
+	CPPFLAGS=$save_CPPFLAGS
 	AC_CHECK_LIB([slurm], [slurmdb_jobs_get], [:], [have_slurmdb=no], [$SLURM_PC_LIBS])
 	AS_IF([test "x$have_slurmdb" = xyes],
 		[AC_DEFINE([HAVE_SLURMDB], [1], [libslurm can ask slurmdbd, for ceems job.])])
 	AM_CONDITIONAL([HAVE_SLURMDB], [test "x$have_slurmdb" = xyes])
+	recorder_missing=$cli_missing
+	AS_IF([test -z "$recorder_missing" -a "x$have_slurmdb" != xyes], [recorder_missing="libslurm with slurmdbd's functions is missing (Debian: libslurm-dev)"])
+	X_AC_PART([recorder], [ceems-recorder], [recorder_missing])
+	AM_CONDITIONAL([BUILD_RECORDER], [test "x$part_recorder" = xyes])
+	AM_CONDITIONAL([HAVE_SQLITE], [test -z "$sqlite_missing"])
 	AM_CONDITIONAL([BUILD_SPANK], [test "x$part_spank" = xyes])
 	AM_CONDITIONAL([BUILD_ACCT_GATHER], [test "x$part_acct_gather" = xyes])
 	AM_CONDITIONAL([BUILD_JOBCOMP], [test "x$part_jobcomp" = xyes])

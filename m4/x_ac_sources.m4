@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# X_AC_SOURCES: energy sources that need a library; each is a module of its own (src/sources), which
-# slurmd loads where it is asked for.
+# X_AC_SOURCES: energy sources that need a library; each has a helper program (src/helpers), which slurmd
+# starts where it is asked for.
 AC_DEFUN([X_AC_SOURCES], [
 	AC_CHECK_HEADER([sensors/sensors.h],
 		[AC_CHECK_LIB([sensors], [sensors_init],

@@ -23,7 +23,7 @@ static const struct cmd_info *const commands[] = {
 	&cmd_job,
 #endif
 	&cmd_ledger,
-	&cmd_spool,
+	&cmd_store,
 	&cmd_tres,
 };
 

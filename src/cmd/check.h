@@ -59,6 +59,8 @@ void check_plugin(struct check *c, const char *what, const char *file, uint32_t 
 void check_plugstack(struct check *c, const char *slurm_conf, uint32_t slurm_version); /* check_plugstack.c */
 
 void check_daemons(struct check *c); /* check_daemons.c: munged and Slurm's, and what they have loaded */
+/* Whether the process DAEMON of this machine runs a program that has been replaced since. */
+bool check_daemons_is_old(const char *daemon);
 bool check_is_controller(const struct check *c); /* or slurm.conf does not say */
 void check_sinks(struct check *c); /* check_sinks.c: spool and where records go */
 

@@ -150,6 +150,11 @@ static enum loaded has_loaded(const char *daemon, const char *file)
 	return is;
 }
 
+bool check_daemons_is_old(const char *daemon)
+{
+	return has_loaded(daemon, daemon) == OLD_FILE;
+}
+
 static void check_loaded(struct check *c, const char *daemon, const char *key, const char *plugin,
 			 const char *file)
 {

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_sinks.c - the controller's half of `ceems check`: the spool and where records go. A sink that
- * is down is a warning: records wait in the spool.
+ * check_sinks.c - the controller's half of `ceems check`: the store and where records go. A sink that
+ * is down is a warning: records wait in the store.
  */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "src/cmd/check.h"
-#include "src/cmd/check_spool.h"
-#include "src/libsink/sink_module.h"
+#include "src/cmd/check_store.h"
+#include "src/libsink/sink.h"
 
 struct teller {
 	struct check *c;
 	const char *sink;
 };
 
-static void tell(void *ctx, enum sink_state state, const char *hint, const char *text)
+static void sinks_tell(void *ctx, enum sink_health health, const char *hint, const char *text)
 {
 	const struct teller *t = ctx;
 
-	switch (state) {
+	switch (health) {
 	case SINK_GOOD:
 		check_ok(t->c, t->sink, "%s", text);
 		break;
@@ -33,40 +33,41 @@ static void tell(void *ctx, enum sink_state state, const char *hint, const char 
 	}
 }
 
-/* The module asks the other side: it has the library. */
-static void check_module(struct check *c, const char *sink)
+static const char *sinks_setting(const struct check *c, const struct sink_setting *s)
 {
-	const struct sink_module *m;
-	struct errmsg err = { 0 };
-
-	if (sink_module_load(&c->settings, sink, &m, &err) < 0)
-		check_error(c, sink, sink_module_hint(sink), "%s; its records wait in the spool", err.text);
-	else
-		m->check(&c->settings, tell, &(struct teller){ c, sink });
+	return (const char *)&c->settings + s->offset;
 }
 
-static void check_kafka(struct check *c)
+static void sinks_check_output(struct check *c, const struct sink_ops *sink)
 {
-	const char *path = c->settings.kafka_conf;
+	char folder[PATH_MAX];
+	char *slash;
 
-	if (!*path)
-		check_error(c, "kafka", "KafkaConf=<file>", "Sinks has kafka, KafkaConf is empty");
-	else if (check_secret_file(c, "KafkaConf", path))
-		check_module(c, "kafka");
+	(void)snprintf(folder, sizeof(folder), "%s", sinks_setting(c, &sink->output));
+	slash = strrchr(folder, '/');
+	if (slash && slash != folder)
+		*slash = '\0';
+	if (check_slurm_user_writes(c, sink->output.key, folder, /* makes= */ false))
+		check_folder(c, sink->output.key, folder, /* may_come= */ false);
 }
 
-static void check_mariadb(struct check *c)
+static void sinks_check_one(struct check *c, const struct sink_ops *sink)
 {
-	const char *path = c->settings.mariadb_defaults_file;
+	struct teller teller = { c, sink->name };
+	char hint[64];
 
-	if (!*path)
-		check_error(c, "mariadb", "MariadbDefaultsFile=<file>",
-			    "Sinks has mariadb, MariadbDefaultsFile is empty");
-	else if (check_secret_file(c, "mariadb", path))
-		check_module(c, "mariadb");
-	if (c->settings.mariadb_retention_ns &&
+	if (sink->output.key)
+		sinks_check_output(c, sink);
+	if (sink->secret.key && !*sinks_setting(c, &sink->secret)) {
+		(void)snprintf(hint, sizeof(hint), "%s=<file>", sink->secret.key);
+		check_error(c, sink->name, hint, "Sinks has %s, %s is empty", sink->name, sink->secret.key);
+	} else if (sink->check &&
+		   (!sink->secret.key || check_secret_file(c, sink->secret.key, sinks_setting(c, &sink->secret)))) {
+		sink->check(&c->settings, sinks_tell, &teller);
+	}
+	if (sink->db && c->settings.mariadb_retention_ns &&
 	    c->settings.correction_wait_ns > c->settings.mariadb_retention_ns)
-		check_error(c, "mariadb", "CorrectionWait less than MariadbRetention",
+		check_error(c, sink->name, "CorrectionWait less than MariadbRetention",
 			    "a correction may come after its job was archived: the sums would have the "
 			    "job twice");
 }
@@ -74,27 +75,20 @@ static void check_mariadb(struct check *c)
 void check_sinks(struct check *c)
 {
 	const char *list = c->settings.sinks;
-	char folder[PATH_MAX];
-	char item[64];
-	char *slash;
+	char name[64];
 
 	if (!check_is_controller(c)) {
-		check_note(c, "Sinks", "the spool and where records go are the controller's: ceems check there");
+		check_note(c, "Sinks", "the store and where records go are the controller's: ceems check there");
 		return;
 	}
-	check_spool(c);
-	while (settings_next_item(&list, item, sizeof(item))) {
-		if (!strcasecmp(item, "kafka"))
-			check_kafka(c);
-		else if (!strcasecmp(item, "mariadb"))
-			check_mariadb(c);
-		else if (!strcasecmp(item, "file")) {
-			(void)snprintf(folder, sizeof(folder), "%s", c->settings.record_file);
-			slash = strrchr(folder, '/');
-			if (slash && slash != folder)
-				*slash = '\0';
-			if (check_slurm_user_writes(c, "RecordFile", folder, /* makes= */ false))
-				check_folder(c, "RecordFile", folder, /* may_come= */ false);
-		}
+	check_store(c);
+	while (settings_next_item(&list, name, sizeof(name))) {
+		const struct sink_ops *sink = sink_find(name);
+
+		if (sink)
+			sinks_check_one(c, sink);
+		else
+			check_error(c, "Sinks", "install the package that has it, or take it out of Sinks",
+				    "this build has no sink %s; its records wait in the store", name);
 	}
 }

@@ -10,7 +10,7 @@
 #include "src/cmd/cmd.h"
 #include "src/libsink/db_maintain.h"
 #include "src/libsink/migrate.h"
-#include "src/libsink/sink_module.h"
+#include "src/libsink/sink.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/parse.h"
 
@@ -70,7 +70,7 @@ static int cmd_db_run(const struct cmd_info *self, int argc, char **argv)
 	};
 	const char *defaults_file = NULL;
 	const char *retention = NULL;
-	const struct sink_module *module;
+	const struct sink_ops *sink;
 	const char *sql_dir = NULL;
 	const char *conf = NULL;
 	struct errmsg err = { 0 };
@@ -104,16 +104,17 @@ static int cmd_db_run(const struct cmd_info *self, int argc, char **argv)
 	if (retention && parse_retention(retention, &s.mariadb_retention_ns) < 0)
 		return cmd_error("--retention: '%s' is neither 0 nor a time of 31d or more",
 				 retention);
-	if (sink_module_load(&s, "mariadb", &module, &err) < 0)
-		return cmd_error("%s (%s)", err.text, sink_module_hint("mariadb"));
+	sink = sink_find("mariadb");
+	if (!sink)
+		return cmd_error("this build has no sink mariadb");
 	/* OpenSSL writes to a server that is gone */
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (!strcmp(action, "migrate"))
-		rc = migrate(module->db, &s, defaults_file, sql_dir, dry_run, &err);
+		rc = migrate(sink->db, &s, defaults_file, sql_dir, dry_run, &err);
 	else if (!strcmp(action, "maintain"))
-		rc = cmd_db_maintain(module->db, &s, defaults_file, dry_run, &err);
+		rc = cmd_db_maintain(sink->db, &s, defaults_file, dry_run, &err);
 	else
-		rc = module->db->status(&s, defaults_file, print_line, NULL, &err);
+		rc = sink->db->status(&s, defaults_file, print_line, NULL, &err);
 	return rc < 0 ? cmd_error("%s", err.text) : CMD_OK;
 }
 

@@ -7,27 +7,48 @@
 #include <string.h>
 #include <time.h>
 
-#include "acct/jobs.h"
+#include "recorder/slurmdb_rows.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/job_emissions.h"
+#include "src/cmd/job_site.h"
 #include "src/libcore/metric_text.h"
 #include "src/libledger/ledger.h"
 #include "src/librecord/derived.h"
 #include "src/libutil/parse.h"
 
-/* "12", "12.0", "12.batch" */
-static bool parse_job(const char *text, uint32_t *ret_job, bool *ret_has_step,
-		      uint32_t *ret_step)
+/* The number that TEXT begins with, from MIN on; *ret_end is behind it. */
+static bool parse_number(const char *text, uint32_t min, uint32_t *ret, const char **ret_end)
 {
-	const char *dot = strchr(text, '.');
-	size_t len = dot ? (size_t)(dot - text) : strlen(text);
+	size_t len = strspn(text, "0123456789");
 	uint64_t n;
 
-	if (parse_u64_n(text, len, &n) < 0 || !n || n >= UINT32_MAX)
+	if (parse_u64_n(text, len, &n) < 0 || n < min || n >= SLURMDB_NO_TASK)
 		return false;
-	*ret_job = (uint32_t)n;
-	*ret_has_step = dot != NULL;
-	return !dot || cmd_step_number(dot + 1, ret_step);
+	*ret = (uint32_t)n;
+	*ret_end = text + len;
+	return true;
+}
+
+/* As sacct's: "12", "12_3" of an array, "12+1" of a het job, each with a step behind it: "12.0", "12_3.batch" */
+static bool parse_job(const char *text, struct slurmdb_want *ret, bool *ret_has_step,
+		      uint32_t *ret_step)
+{
+	const char *p;
+
+	*ret = (struct slurmdb_want){ 0 };
+	if (!parse_number(text, 1, &ret->job_id, &p))
+		return false;
+	if (*p == '_') {
+		ret->array_job_id = ret->job_id;
+		if (!parse_number(p + 1, 0, &ret->array_task_id, &p))
+			return false;
+	} else if (*p == '+') {
+		ret->het_job_id = ret->job_id;
+		if (!parse_number(p + 1, 0, &ret->het_offset, &p))
+			return false;
+	}
+	*ret_has_step = *p == '.';
+	return *p == '.' ? cmd_step_number(p + 1, ret_step) : !*p;
 }
 
 static const char *time_text(uint64_t t, char *buf, size_t size)
@@ -189,7 +210,7 @@ static void print_job(const struct record *r, bool all)
 	unsigned int d;
 
 	printf("job %u  %s  %s  user %s  account %s  nodes %s  cluster %s\n", r->job_id,
-	       r->job_name ? r->job_name : "-", r->state, r->user_name ? r->user_name : "-",
+	       r->job_name ? r->job_name : "-", r->state ? r->state : "-", r->user_name ? r->user_name : "-",
 	       r->account ? r->account : "-", r->nodes ? r->nodes : "-",
 	       r->cluster ? r->cluster : "-");
 	printf("  %-22s %s to %s\n", "time", time_text(r->start, start, sizeof(start)),
@@ -249,67 +270,128 @@ static int print_json(const struct record *r)
 	return CMD_OK;
 }
 
+/* slurmdbd shows no earlier runs without --duplicates; the parts of a resized job are no runs. */
+static bool is_superseded(const struct slurmdb_jobs *jobs, const struct record *r)
+{
+	size_t i;
+
+	if (r->state && !strcmp(r->state, "RESIZING"))
+		return false;
+	for (i = 0; i < jobs->n; i++) {
+		const struct record *other = jobs->job[i].record;
+
+		if (other->job_id == r->job_id && other->submit > r->submit && other->cluster &&
+		    r->cluster && !strcmp(other->cluster, r->cluster))
+			return true;
+	}
+	return false;
+}
+
+struct job_options {
+	struct slurmdb_want want;
+	const char *text; /* as the user wrote it */
+	const char *cluster;
+	bool has_step, json, all, duplicates;
+	uint32_t step_id;
+};
+
+static int print_jobs(struct job_site *site, const struct slurmdb_jobs *jobs,
+		      const struct job_options *o)
+{
+	int rc = CMD_OK;
+	size_t i;
+
+	for (i = 0; i < jobs->n && rc == CMD_OK; i++) {
+		struct record *r = jobs->job[i].record;
+
+		if (!o->duplicates && is_superseded(jobs, r))
+			continue;
+		if (job_site_finish(site, &jobs->job[i]) < 0)
+			rc = cmd_error("out of memory");
+		else if (o->json)
+			rc = print_json(r);
+		else if (o->has_step)
+			rc = print_one_step(r, o->step_id, o->all);
+		else
+			print_job(r, o->all);
+	}
+	return rc;
+}
+
+static int show_jobs(const struct job_options *o)
+{
+	static struct job_site site;
+	struct slurmdb_options options = { .whole_het = true };
+	struct slurmdb_want want = o->want;
+	struct slurmdb_rows *rows = NULL;
+	struct slurmdb_jobs jobs = { 0 };
+	struct errmsg err = { 0 };
+	int rc;
+
+	job_site_load(&site);
+	/* without the cluster's name slurmdbd looks at all of them */
+	options.cluster = o->cluster ? o->cluster : *site.cluster ? site.cluster : NULL;
+	options.no_usage = site.no_usage;
+	want.script = o->json && site.settings.record_script;
+	rc = slurmdb_rows_create(&options, &rows, &err);
+	if (rc == 0)
+		rc = slurmdb_rows_get(rows, &want, 1, &jobs, &err);
+	if (rc < 0)
+		rc = cmd_error("%s", err.text);
+	else if (!jobs.n)
+		rc = cmd_error("slurmdbd shows no job %s to this user", o->text);
+	else
+		rc = print_jobs(&site, &jobs, o);
+	slurmdb_jobs_free(&jobs);
+	slurmdb_rows_destroy(rows);
+	job_site_fini(&site);
+	return rc;
+}
+
 static int cmd_job_run(const struct cmd_info *self, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
+		{ "duplicates", no_argument, NULL, 'D' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "long", no_argument, NULL, 'l' },
 		{ "cluster", required_argument, NULL, 'M' },
 		{ 0 },
 	};
-	struct acct_jobs jobs = { 0 };
-	const char *cluster = NULL;
+	struct job_options o = { 0 };
 	const char *slurm_conf;
-	struct errmsg err = { 0 };
-	bool has_step = false;
-	bool json = false;
-	bool all = false;
-	uint32_t step_id = 0;
-	uint32_t job_id;
-	int rc = CMD_OK;
-	size_t i;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "hjlM:", options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "DhjlM:", options, NULL)) >= 0) {
 		if (c == 'j')
-			json = true;
+			o.json = true;
 		else if (c == 'l')
-			all = true;
+			o.all = true;
+		else if (c == 'D')
+			o.duplicates = true;
 		else if (c == 'M')
-			cluster = optarg;
+			o.cluster = optarg;
 		else
 			return cmd_usage(self, c == 'h' ? CMD_OK : CMD_USAGE);
 	}
 	if (optind + 1 != argc)
 		return cmd_usage(self, CMD_USAGE);
-	if (!parse_job(argv[optind], &job_id, &has_step, &step_id) || (json && has_step)) {
-		fprintf(stderr, "ceems job: '%s' is no %s\n", argv[optind],
-			json && has_step ? "job (--json prints whole jobs)" : "job or step");
+	o.text = argv[optind];
+	if (!parse_job(o.text, &o.want, &o.has_step, &o.step_id) || (o.json && o.has_step)) {
+		fprintf(stderr, "ceems job: '%s' is no %s\n", o.text,
+			o.json && o.has_step ? "job (--json prints whole jobs)" : "job or step");
 		return CMD_USAGE;
 	}
 	/* libslurm would wait a minute for it */
 	slurm_conf = getenv("SLURM_CONF");
 	if (slurm_conf && access(slurm_conf, R_OK) < 0)
 		return cmd_error("SLURM_CONF=%s: %s", slurm_conf, strerror(errno));
-	if (acct_jobs_get(job_id, cluster, &jobs, &err) < 0)
-		return cmd_error("%s", err.text);
-	job_emissions_fill(jobs.job, jobs.njobs);
-	for (i = 0; i < jobs.njobs && rc == CMD_OK; i++) {
-		if (json)
-			rc = print_json(jobs.job[i]);
-		else if (has_step)
-			rc = print_one_step(jobs.job[i], step_id, all);
-		else
-			print_job(jobs.job[i], all);
-	}
-	acct_jobs_free(&jobs);
-	return rc;
+	return show_jobs(&o);
 }
 
 const struct cmd_info cmd_job = {
 	"job",
-	"[--json] [--long] [--cluster NAME] JOBID[.STEP]",
+	"[--json] [--long] [--duplicates] [--cluster NAME] JOBID[.STEP]",
 	"Show what a job and its steps used, from slurmdbd.",
 	cmd_job_run,
 };

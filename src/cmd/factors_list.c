@@ -10,9 +10,10 @@
 
 #include "src/cmd/factors.h"
 #include "src/libemission/factor_chain.h"
-#include "src/librecord/jsonout.h"
+#include "src/librecord/exactjson.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/rfc3339.h"
+#include "src/libutil/utf8.h"
 
 #define RECENT_S 86400
 
@@ -21,7 +22,8 @@ struct listing {
 	struct factor_series series;
 	struct factor_chain chain; /* of the site's own region */
 	uint64_t now_s;
-	struct jsonout json;
+	json_t *list; /* that the next element of JSON goes to */
+	bool failed;
 };
 
 /* What counts now in a region, or is known of its marginal factor. */
@@ -152,81 +154,72 @@ static void print_table(struct listing *l)
 
 /* --- for programs -------------------------------------------------------------------------- */
 
-static void put_text(struct jsonout *w, const char *name, const char *text)
+/* Bytes that are not UTF-8 as utf8_escape() has them. */
+static json_t *list_text(const char *text)
 {
-	jsonout_name(w, name);
-	if (text)
-		jsonout_string(w, text, strlen(text));
-	else
-		jsonout_null(w);
+	_cleanup_free_ char *escaped = NULL;
+	size_t len = text ? strlen(text) : 0;
+
+	if (!text)
+		return json_null();
+	if (utf8_escape(text, len, &escaped, &len) < 0)
+		return NULL;
+	return json_stringn_nocheck(escaped ? escaped : text, len);
 }
 
-static void put_time(struct jsonout *w, const char *name, uint64_t t_s)
+static json_t *list_time(uint64_t t_s)
 {
 	char text[RFC3339_SIZE];
 
 	rfc3339_utc(t_s, text);
-	put_text(w, name, t_s ? text : NULL);
+	return list_text(t_s ? text : NULL);
 }
 
-static void put_factor(struct jsonout *w, const struct emission_factor *f)
+static json_t *list_factor(const char *region, const struct emission_factor *f)
 {
-	jsonout_name(w, "g_per_kwh");
-	jsonout_decimal(w, f->mg_per_kwh, 1000);
-	put_text(w, "kind", emission_kind_name(f->kind));
-	put_text(w, "scope", emission_scope_name(f->scope));
-	put_text(w, "source", f->source);
+	return json_pack("{sososososo}", "region", list_text(region), "g_per_kwh",
+			 exactjson_decimal(f->mg_per_kwh, 1000), "kind", list_text(emission_kind_name(f->kind)),
+			 "scope", list_text(emission_scope_name(f->scope)), "source", list_text(f->source));
 }
 
-static void put_point(struct listing *l, const struct factor_point *p)
+static void list_member(struct listing *l, json_t *o, const char *name, json_t *value)
 {
-	struct jsonout *w = &l->json;
-
-	jsonout_open(w, '{');
-	put_text(w, "region", p->factor.region);
-	put_time(w, "from", p->from_s);
-	put_time(w, "until", p->until_s);
-	put_time(w, "fetched", p->fetched_s);
-	put_factor(w, &p->factor);
-	jsonout_close(w, '}');
+	l->failed |= json_object_set_new(o, name, value) < 0;
 }
 
-static void put_state(struct listing *l, const struct state *st)
+static void list_point(struct listing *l, const struct factor_point *p)
 {
-	struct jsonout *w = &l->json;
+	json_t *o = list_factor(p->factor.region, &p->factor);
 
-	jsonout_open(w, '{');
-	put_text(w, "region", *st->region ? st->region : NULL);
-	put_text(w, "step", st->step);
-	put_factor(w, &st->factor);
-	put_time(w, "until", st->until_s);
-	jsonout_name(w, "age_s");
-	if (st->until_s)
-		jsonout_u64(w, age_s(l, st));
-	else
-		jsonout_null(w);
-	jsonout_close(w, '}');
+	list_member(l, o, "from", list_time(p->from_s));
+	list_member(l, o, "until", list_time(p->until_s));
+	list_member(l, o, "fetched", list_time(p->fetched_s));
+	l->failed |= json_array_append_new(l->list, o) < 0;
+}
+
+static void list_state(struct listing *l, const struct state *st)
+{
+	json_t *o = list_factor(*st->region ? st->region : NULL, &st->factor);
+
+	list_member(l, o, "step", list_text(st->step));
+	list_member(l, o, "until", list_time(st->until_s));
+	list_member(l, o, "age_s", st->until_s ? json_integer((json_int_t)age_s(l, st)) : json_null());
+	l->failed |= json_array_append_new(l->list, o) < 0;
 }
 
 static int print_json(struct listing *l)
 {
-	struct jsonout *w = &l->json;
 	_cleanup_free_ char *text = NULL;
-	size_t len;
+	json_t *root = json_object();
 
-	jsonout_open(w, '{');
-	put_text(w, "series", l->f->series_path);
-	put_time(w, "time", l->now_s);
-	jsonout_name(w, "points");
-	jsonout_open(w, '[');
-	each_point(l, put_point);
-	jsonout_close(w, ']');
-	jsonout_name(w, "now");
-	jsonout_open(w, '[');
-	each_state(l, put_state);
-	jsonout_close(w, ']');
-	jsonout_close(w, '}');
-	text = jsonout_take(w, &len);
+	list_member(l, root, "series", list_text(l->f->series_path));
+	list_member(l, root, "time", list_time(l->now_s));
+	list_member(l, root, "points", l->list = json_array());
+	each_point(l, list_point);
+	list_member(l, root, "now", l->list = json_array());
+	each_state(l, list_state);
+	text = l->failed ? NULL : exactjson_dump(root, NULL);
+	json_decref(root);
 	if (!text)
 		return cmd_error("out of memory");
 	printf("%s\n", text);
@@ -250,7 +243,6 @@ int factors_list(const struct factors *f)
 		rc = print_json(&l);
 	else
 		print_table(&l);
-	jsonout_fini(&l.json);
 	factor_series_fini(&l.series);
 	return rc;
 }

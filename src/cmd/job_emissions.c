@@ -1,89 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/cmd/job_emissions.h"
 
-#include <errno.h>
-#include <libgen.h>
 #include <stdio.h>
-#include <string.h>
-#include <strings.h>
 
-#include "src/cmd/cmd.h"
-#include "src/cmd/slurmconf.h"
 #include "src/libcore/domain.h"
 #include "src/libcore/metric_text.h"
 #include "src/librecord/equivalent.h"
-#include "src/librecord/record_emissions.h"
-
-/* ClusterName of the slurm.conf beside ceems.conf; empty: not known. */
-static void own_cluster(const char *conf, char *buf, size_t size)
-{
-	char folder[PATH_MAX], path[PATH_MAX + 16];
-	struct slurmconf *sc;
-	const char *name;
-
-	buf[0] = '\0';
-	(void)snprintf(folder, sizeof(folder), "%s", conf);
-	(void)snprintf(path, sizeof(path), "%s/slurm.conf", dirname(folder));
-	if (slurmconf_read(path, &sc, NULL) < 0)
-		return;
-	name = slurmconf_get(sc, "ClusterName");
-	(void)snprintf(buf, size, "%s", name ? name : "");
-	slurmconf_destroy(sc);
-}
-
-static bool is_of(const struct record *r, const char *cluster)
-{
-	return !*cluster || !r->cluster || !strcasecmp(r->cluster, cluster);
-}
-
-static bool job_emissions_load(const char *conf, struct settings *ret)
-{
-	struct errmsg err = { 0 };
-	int rc = settings_load(conf, ret, &err);
-
-	if (rc < 0 && rc != -ENOENT && rc != -EACCES)
-		(void)cmd_error("%s", err.text);
-	return rc == 0;
-}
-
-/* False: no factor at all. */
-static bool load_chain(const struct settings *s, struct factor_chain *chain,
-		       struct factor_series *series)
-{
-	struct errmsg err = { 0 };
-
-	if (factor_chain_setup(s, chain, &err) < 0) {
-		(void)cmd_error("%s", err.text);
-		return false;
-	}
-	if (!*s->emission_series_file)
-		return true;
-	if (factor_series_read(s->emission_series_file, series, &err) < 0)
-		(void)cmd_error("%s", err.text);
-	else
-		chain->series = series;
-	return true;
-}
-
-void job_emissions_fill(struct record *const *job, size_t n)
-{
-	static struct settings s;
-	struct factor_series series = { 0 };
-	struct factor_chain chain;
-	char conf[PATH_MAX];
-	char cluster[256];
-	bool has_chain;
-	size_t i;
-
-	if (!job_emissions_load(cmd_conf_path(NULL, conf), &s))
-		return;
-	has_chain = load_chain(&s, &chain, &series);
-	own_cluster(conf, cluster, sizeof(cluster));
-	for (i = 0; i < n; i++)
-		if (is_of(job[i], cluster))
-			record_emissions_fill(job[i], has_chain ? &chain : NULL, &s);
-	factor_series_fini(&series);
-}
 
 static void print_row(const char *label, const char *value, const char *note)
 {

@@ -255,16 +255,6 @@ const char *slurmconf_key_like(const struct slurmconf *sc, const char *prefix)
 	return e ? e->key : NULL;
 }
 
-unsigned int slurmconf_count(const struct slurmconf *sc, const char *key)
-{
-	const struct entry *e;
-	unsigned int n = 0;
-
-	for (e = sc->newest; e; e = e->older)
-		n += !strcasecmp(e->key, key);
-	return n;
-}
-
 const char *slurmconf_get_nth(const struct slurmconf *sc, const char *key, unsigned int n)
 {
 	const struct entry *e;

@@ -28,10 +28,7 @@ const char *slurmconf_where(const struct slurmconf *sc, const char *key, unsigne
 /* The last key that begins with PREFIX, as it is written; NULL: none. Borrowed. */
 const char *slurmconf_key_like(const struct slurmconf *sc, const char *prefix);
 
-/*
- * How often KEY is set: SlurmctldHost has a line for each host. The value of the N-th from the end, from 0.
- */
-unsigned int slurmconf_count(const struct slurmconf *sc, const char *key);
+/* SlurmctldHost has a line for each host: the value of the N-th from the end, from 0; NULL: there are no more. */
 const char *slurmconf_get_nth(const struct slurmconf *sc, const char *key, unsigned int n);
 
 /* Does the comma list VALUE (NULL: empty) hold ITEM, in any case? */

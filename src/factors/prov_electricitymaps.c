@@ -50,7 +50,7 @@ static int prov_electricitymaps_fetch(struct fetch *f, const struct provider_ask
 	return rc;
 }
 
-static int parse_granularity(const struct jsonin_value *v, uint64_t *ret_s, struct errmsg *err)
+static int parse_granularity(const json_t *v, uint64_t *ret_s, struct errmsg *err)
 {
 	static const struct {
 		const char *name;
@@ -59,45 +59,45 @@ static int parse_granularity(const struct jsonin_value *v, uint64_t *ret_s, stru
 	size_t i;
 
 	*ret_s = known[0].s;
-	if (!v || v->type == JSONIN_NULL)
+	if (!v || json_is_null(v))
 		return 0;
-	for (i = 0; v->type == JSONIN_STRING && i < ARRAY_SIZE(known); i++) {
+	for (i = 0; exactjson_is_text(v) && i < ARRAY_SIZE(known); i++) {
 		*ret_s = known[i].s;
-		if (!strcmp(v->text, known[i].name))
+		if (!strcmp(json_string_value(v), known[i].name))
 			return 0;
 	}
 	return errmsg_set(err, -EINVAL, "a temporalGranularity that is not known");
 }
 
-static int parse_hour(const struct provider_ask *ask, struct jsonin_value *v, uint64_t length_s,
+static int parse_hour(const struct provider_ask *ask, json_t *v, uint64_t length_s,
 		      struct points *ret, struct errmsg *err)
 {
-	struct jsonin_value *estimated = jsonin_member(v, "isEstimated");
-	const char *note = estimated && estimated->type == JSONIN_TRUE ? "estimated" : "";
+	json_t *estimated = json_object_get(v, "isEstimated");
+	const char *note = json_is_true(estimated) ? "estimated" : "";
 	uint64_t from_s, mg;
-	int rc = provider_number(jsonin_member(v, "carbonIntensity"), 1000, &mg, err);
+	int rc = provider_number(json_object_get(v, "carbonIntensity"), 1000, &mg, err);
 
 	if (rc == -ENODATA)
 		return 0;
 	if (rc == 0)
-		rc = provider_expect(jsonin_member(v, "zone"), ask->zone.zone, "another zone", err);
+		rc = provider_expect(json_object_get(v, "zone"), ask->zone.zone, "another zone", err);
 	if (rc == 0)
-		rc = provider_expect(jsonin_member(v, "emissionFactorType"), "lifecycle",
+		rc = provider_expect(json_object_get(v, "emissionFactorType"), "lifecycle",
 				     "another unit", err);
 	if (rc == 0)
-		rc = provider_time(jsonin_member(v, "datetime"), &from_s, err);
+		rc = provider_time(json_object_get(v, "datetime"), &from_s, err);
 	if (rc < 0)
 		return rc;
 	return provider_push(ret, ask, from_s, from_s + length_s, mg, note, err);
 }
 
-static int find_list(const struct provider_ask *ask, struct jsonin_value *root,
-		     struct jsonin_value **ret, uint64_t *ret_length_s, struct errmsg *err)
+static int find_list(const struct provider_ask *ask, json_t *root,
+		     json_t **ret, uint64_t *ret_length_s, struct errmsg *err)
 {
-	int rc = provider_expect(jsonin_member(root, "zone"), ask->zone.zone, "another zone", err);
+	int rc = provider_expect(json_object_get(root, "zone"), ask->zone.zone, "another zone", err);
 
 	if (rc == 0)
-		rc = parse_granularity(jsonin_member(root, "temporalGranularity"), ret_length_s, err);
+		rc = parse_granularity(json_object_get(root, "temporalGranularity"), ret_length_s, err);
 	return rc < 0 ? rc : provider_array(root, "history", ret, err);
 }
 

@@ -40,10 +40,10 @@ static int prov_energycharts_fetch(struct fetch *f, const struct provider_ask *a
 }
 
 struct columns {
-	struct jsonin_value *time, *value, *forecast; /* forecast: NULL, if there is none */
+	json_t *time, *value, *forecast; /* forecast: NULL, if there is none */
 };
 
-static int find_columns(struct jsonin_value *root, struct columns *ret, struct errmsg *err)
+static int find_columns(json_t *root, struct columns *ret, struct errmsg *err)
 {
 	int rc = provider_array(root, "unix_seconds", &ret->time, err);
 
@@ -51,10 +51,11 @@ static int find_columns(struct jsonin_value *root, struct columns *ret, struct e
 		rc = provider_array(root, "co2eq", &ret->value, err);
 	if (rc < 0)
 		return rc;
-	ret->forecast = jsonin_member(root, "co2eq_forecast");
-	if (ret->forecast && ret->forecast->type != JSONIN_ARRAY)
+	ret->forecast = json_object_get(root, "co2eq_forecast");
+	if (!json_is_array(ret->forecast))
 		ret->forecast = NULL;
-	if (ret->value->n != ret->time->n || (ret->forecast && ret->forecast->n != ret->time->n))
+	if (json_array_size(ret->value) != json_array_size(ret->time) ||
+	    (ret->forecast && json_array_size(ret->forecast) != json_array_size(ret->time)))
 		return errmsg_set(err, -EINVAL, "times and values are not of one number");
 	return 0;
 }
@@ -62,29 +63,24 @@ static int find_columns(struct jsonin_value *root, struct columns *ret, struct e
 static int parse_columns(const struct provider_ask *ask, const struct columns *c,
 			 struct points *ret, struct errmsg *err)
 {
-	struct jsonin_value *value = jsonin_first(c->value);
-	struct jsonin_value *forecast = c->forecast ? jsonin_first(c->forecast) : NULL;
-	struct jsonin_value *time;
 	uint64_t from_s, mg;
 	const char *note;
+	size_t i;
 	int rc;
 
-	for (time = jsonin_first(c->time); time != jsonin_end(c->time); time = jsonin_next(time)) {
+	for (i = 0; i < json_array_size(c->time); i++) {
 		note = "";
-		rc = provider_number(value, 1000, &mg, err);
+		rc = provider_number(json_array_get(c->value, i), 1000, &mg, err);
 		if (rc == -ENODATA) {
 			note = "forecast";
-			rc = provider_number(forecast, 1000, &mg, err);
+			rc = provider_number(json_array_get(c->forecast, i), 1000, &mg, err);
 		}
-		if (rc == 0 && provider_number(time, 1, &from_s, NULL) < 0)
+		if (rc == 0 && provider_number(json_array_get(c->time, i), 1, &from_s, NULL) < 0)
 			rc = errmsg_set(err, -EINVAL, "a value without a time");
 		if (rc == 0)
 			rc = provider_push(ret, ask, from_s, from_s, mg, note, err);
 		if (rc < 0 && rc != -ENODATA)
 			return rc;
-		value = jsonin_next(value);
-		if (forecast)
-			forecast = jsonin_next(forecast);
 	}
 	return 0;
 }
@@ -109,16 +105,16 @@ static void close_points(struct points *p, enum emission_scope scope)
 static int prov_energycharts_parse(const struct provider_ask *ask, const char *text, size_t len,
 				   struct points *ret, struct errmsg *err)
 {
-	struct jsonin *j = NULL;
+	json_t *root = NULL;
 	struct columns c;
-	int rc = provider_json(text, len, &j, err);
+	int rc = provider_json(text, len, &root, err);
 
 	if (rc < 0)
 		return rc;
-	rc = find_columns(jsonin_root(j), &c, err);
+	rc = find_columns(root, &c, err);
 	if (rc == 0)
 		rc = parse_columns(ask, &c, ret, err);
-	jsonin_destroy(j);
+	json_decref(root);
 	close_points(ret, ask->conf->scope);
 	return rc;
 }

@@ -26,18 +26,18 @@ static int prov_rte_fetch(struct fetch *f, const struct provider_ask *ask, const
 	return fetch_get(f, &r, ret_text, ret_len, err);
 }
 
-static int parse_record(const struct provider_ask *ask, struct jsonin_value *v,
+static int parse_record(const struct provider_ask *ask, json_t *v,
 			uint64_t length_s, struct points *ret, struct errmsg *err)
 {
 	uint64_t from_s, mg;
-	int rc = provider_number(jsonin_member(v, "taux_co2"), 1000, &mg, err);
+	int rc = provider_number(json_object_get(v, "taux_co2"), 1000, &mg, err);
 
 	if (rc == -ENODATA)
 		return 0;
 	if (rc == 0)
-		rc = provider_expect(jsonin_member(v, "perimetre"), "France", "another zone", err);
+		rc = provider_expect(json_object_get(v, "perimetre"), "France", "another zone", err);
 	if (rc == 0)
-		rc = provider_time(jsonin_member(v, "date_heure"), &from_s, err);
+		rc = provider_time(json_object_get(v, "date_heure"), &from_s, err);
 	if (rc < 0)
 		return rc;
 	return provider_push(ret, ask, from_s, from_s + length_s, mg, "", err);
@@ -56,8 +56,8 @@ static void reverse(struct points *p)
 	}
 }
 
-static int find_list(const struct provider_ask *ask, struct jsonin_value *root,
-		     struct jsonin_value **ret, uint64_t *ret_length_s, struct errmsg *err)
+static int find_list(const struct provider_ask *ask, json_t *root,
+		     json_t **ret, uint64_t *ret_length_s, struct errmsg *err)
 {
 	(void)ask;
 	*ret_length_s = QUARTER_S;

@@ -51,42 +51,42 @@ static int prov_uk_fetch(struct fetch *f, const struct provider_ask *ask, const 
 	return fetch_get(f, &r, ret_text, ret_len, err);
 }
 
-static int parse_half_hour(const struct provider_ask *ask, struct jsonin_value *v,
+static int parse_half_hour(const struct provider_ask *ask, json_t *v,
 			   uint64_t length_s, struct points *ret, struct errmsg *err)
 {
-	struct jsonin_value *intensity = jsonin_member(v, "intensity");
+	json_t *intensity = json_object_get(v, "intensity");
 	const char *note = "";
 	uint64_t from_s, until_s, mg;
-	int rc = provider_number(jsonin_member(intensity, "actual"), 1000, &mg, err);
+	int rc = provider_number(json_object_get(intensity, "actual"), 1000, &mg, err);
 
 	(void)length_s; /* each says when it ends */
 	if (rc == -ENODATA) {
 		note = "forecast";
-		rc = provider_number(jsonin_member(intensity, "forecast"), 1000, &mg, err);
+		rc = provider_number(json_object_get(intensity, "forecast"), 1000, &mg, err);
 	}
 	if (rc == -ENODATA)
 		return 0;
 	if (rc == 0)
-		rc = provider_time(jsonin_member(v, "from"), &from_s, err);
+		rc = provider_time(json_object_get(v, "from"), &from_s, err);
 	if (rc == 0)
-		rc = provider_time(jsonin_member(v, "to"), &until_s, err);
+		rc = provider_time(json_object_get(v, "to"), &until_s, err);
 	return rc < 0 ? rc : provider_push(ret, ask, from_s, until_s, mg, note, err);
 }
 
 /* Of a region, "data" is {"regionid": 13, "data": [..]}, or a list with one such. */
-static int find_list(const struct provider_ask *ask, struct jsonin_value *root,
-		     struct jsonin_value **ret, uint64_t *ret_length_s, struct errmsg *err)
+static int find_list(const struct provider_ask *ask, json_t *root,
+		     json_t **ret, uint64_t *ret_length_s, struct errmsg *err)
 {
-	struct jsonin_value *data = jsonin_member(root, "data");
+	json_t *data = json_object_get(root, "data");
 	uint64_t id, asked;
 
 	*ret_length_s = 0;
 	if (is_country(ask))
 		return provider_array(root, "data", ret, err);
-	if (data && data->type == JSONIN_ARRAY && data->n == 1)
-		data = jsonin_first(data);
+	if (json_array_size(data) == 1)
+		data = json_array_get(data, 0);
 	if (parse_u64(ask->zone.zone, &asked) < 0 ||
-	    provider_number(jsonin_member(data, "regionid"), 1, &id, NULL) < 0 || id != asked)
+	    provider_number(json_object_get(data, "regionid"), 1, &id, NULL) < 0 || id != asked)
 		return errmsg_set(err, -EINVAL, "another zone than region %s", ask->zone.zone);
 	return provider_array(data, "data", ret, err);
 }

@@ -37,7 +37,10 @@ static int prov_watttime_ready(const struct provider_conf *conf, struct errmsg *
 	return rc;
 }
 
-/* TEXT, the answer to a login, into the header HEADER. Not by jsonin.h: its copy is not wiped. */
+/*
+ * Makes HEADER of the token in TEXT, the answer to a login. jansson is not used here: it would leave a copy of the
+ * token in memory.
+ */
 static int parse_token(const char *text, char header[sizeof(BEARER) + TOKEN_MAX],
 		       struct errmsg *err)
 {
@@ -99,23 +102,23 @@ static int prov_watttime_fetch(struct fetch *f, const struct provider_ask *ask, 
 	return rc;
 }
 
-static int parse_meta(const struct provider_ask *ask, struct jsonin_value *meta, uint64_t *ret_s,
+static int parse_meta(const struct provider_ask *ask, json_t *meta, uint64_t *ret_s,
 		      struct errmsg *err)
 {
 	int rc;
 
-	if (!jsonin_member(meta, "units"))
+	if (!json_object_get(meta, "units"))
 		return errmsg_set(err, -EINVAL, "the answer names no unit");
-	rc = provider_expect(jsonin_member(meta, "units"), "lbs_co2_per_mwh", "another unit", err);
+	rc = provider_expect(json_object_get(meta, "units"), "lbs_co2_per_mwh", "another unit", err);
 	if (rc == 0)
-		rc = provider_expect(jsonin_member(meta, "signal_type"), SIGNAL, "another signal",
+		rc = provider_expect(json_object_get(meta, "signal_type"), SIGNAL, "another signal",
 				     err);
 	if (rc == 0)
-		rc = provider_expect(jsonin_member(meta, "region"), ask->zone.zone, "another zone",
+		rc = provider_expect(json_object_get(meta, "region"), ask->zone.zone, "another zone",
 				     err);
 	if (rc < 0)
 		return rc;
-	if (provider_number(jsonin_member(meta, "data_point_period_seconds"), 1, ret_s, NULL) < 0)
+	if (provider_number(json_object_get(meta, "data_point_period_seconds"), 1, ret_s, NULL) < 0)
 		*ret_s = 300;
 	if (*ret_s < 60 || *ret_s > 3600)
 		return errmsg_set(err, -EINVAL, "points of %llu s",
@@ -132,27 +135,27 @@ static uint64_t to_mg_per_kwh(uint64_t value)
 	return mg;
 }
 
-static int parse_point(const struct provider_ask *ask, struct jsonin_value *v,
+static int parse_point(const struct provider_ask *ask, json_t *v,
 		       uint64_t length_s, struct points *ret, struct errmsg *err)
 {
 	uint64_t from_s, value;
-	int rc = provider_number(jsonin_member(v, "value"), 1000000, &value, err);
+	int rc = provider_number(json_object_get(v, "value"), 1000000, &value, err);
 
 	if (rc == -ENODATA)
 		return 0;
 	if (rc == 0)
-		rc = provider_time(jsonin_member(v, "point_time"), &from_s, err);
+		rc = provider_time(json_object_get(v, "point_time"), &from_s, err);
 	if (rc < 0)
 		return rc;
 	return provider_push(ret, ask, from_s, from_s + length_s, to_mg_per_kwh(value), "", err);
 }
 
-static int find_list(const struct provider_ask *ask, struct jsonin_value *root,
-		     struct jsonin_value **ret, uint64_t *ret_length_s, struct errmsg *err)
+static int find_list(const struct provider_ask *ask, json_t *root,
+		     json_t **ret, uint64_t *ret_length_s, struct errmsg *err)
 {
 	int rc = provider_array(root, "data", ret, err);
 
-	return rc < 0 ? rc : parse_meta(ask, jsonin_member(root, "meta"), ret_length_s, err);
+	return rc < 0 ? rc : parse_meta(ask, json_object_get(root, "meta"), ret_length_s, err);
 }
 
 static int prov_watttime_parse(const struct provider_ask *ask, const char *text, size_t len,

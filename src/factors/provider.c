@@ -76,7 +76,7 @@ int provider_push(struct points *p, const struct provider_ask *ask, uint64_t fro
 
 /* --- JSON ---------------------------------------------------------------------------------- */
 
-int provider_json(const char *text, size_t len, struct jsonin **ret, struct errmsg *err)
+int provider_json(const char *text, size_t len, json_t **ret, struct errmsg *err)
 {
 	size_t blanks = strspn(text, " \t\r\n");
 	struct errmsg why = { 0 };
@@ -88,16 +88,16 @@ int provider_json(const char *text, size_t len, struct jsonin **ret, struct errm
 		return errmsg_set(err, -EINVAL, "the answer is HTML, not JSON");
 	if (strlen(text) != len)
 		return errmsg_set(err, -EINVAL, "the answer is not JSON: a NUL byte");
-	rc = jsonin_parse(text, len, ret, &why);
+	rc = exactjson_load(text, len, ret, &why);
 	return rc < 0 ? errmsg_set(err, rc, "the answer is not JSON: %s", why.text) : 0;
 }
 
-int provider_array(struct jsonin_value *o, const char *name, struct jsonin_value **ret,
+int provider_array(json_t *o, const char *name, json_t **ret,
 		   struct errmsg *err)
 {
-	struct jsonin_value *v = jsonin_member(o, name);
+	json_t *v = json_object_get(o, name);
 
-	if (!v || v->type != JSONIN_ARRAY)
+	if (!json_is_array(v))
 		return errmsg_set(err, -EINVAL, "the answer has no list '%s'", name);
 	*ret = v;
 	return 0;
@@ -106,56 +106,56 @@ int provider_array(struct jsonin_value *o, const char *name, struct jsonin_value
 int provider_parse_list(const struct provider_list *l, const struct provider_ask *ask,
 			const char *text, size_t len, struct points *ret, struct errmsg *err)
 {
-	struct jsonin_value *list, *v;
-	struct jsonin *j = NULL;
 	uint64_t length_s = 0;
-	int rc = provider_json(text, len, &j, err);
+	json_t *root = NULL;
+	json_t *list;
+	size_t i;
+	int rc = provider_json(text, len, &root, err);
 
 	if (rc < 0)
 		return rc;
-	rc = l->find(ask, jsonin_root(j), &list, &length_s, err);
-	for (v = rc == 0 ? jsonin_first(list) : NULL; rc == 0 && v != jsonin_end(list);
-	     v = jsonin_next(v))
-		rc = l->item(ask, v, length_s, ret, err);
-	jsonin_destroy(j);
+	rc = l->find(ask, root, &list, &length_s, err);
+	for (i = 0; rc == 0 && i < json_array_size(list); i++)
+		rc = l->item(ask, json_array_get(list, i), length_s, ret, err);
+	json_decref(root);
 	return rc;
 }
 
-int provider_time(const struct jsonin_value *v, uint64_t *ret_s, struct errmsg *err)
+int provider_time(const json_t *v, uint64_t *ret_s, struct errmsg *err)
 {
-	if (!v || v->type != JSONIN_STRING)
+	if (!exactjson_is_text(v))
 		return errmsg_set(err, -EINVAL, "a value without a time");
-	if (rfc3339_parse(v->text, ret_s) < 0)
-		return errmsg_set(err, -EINVAL, "'%.40s' is not a time of RFC 3339", v->text);
+	if (rfc3339_parse(json_string_value(v), ret_s) < 0)
+		return errmsg_set(err, -EINVAL, "'%.40s' is not a time of RFC 3339", json_string_value(v));
 	return 0;
 }
 
-int provider_number(const struct jsonin_value *v, uint64_t scale, uint64_t *ret,
+int provider_number(const json_t *v, uint64_t scale, uint64_t *ret,
 		    struct errmsg *err)
 {
+	_cleanup_free_ char *text = NULL;
 	int rc;
 
-	if (!v || v->type == JSONIN_NULL)
+	if (!v || json_is_null(v))
 		return -ENODATA;
-	if (v->type != JSONIN_NUMBER)
+	rc = exactjson_scaled(v, scale, ret);
+	if (rc == 0)
+		return 0;
+	text = exactjson_dump(v, NULL);
+	if (!text || (*text != '-' && rc == -EINVAL))
 		return errmsg_set(err, -EINVAL, "a value is not a number");
-	if (*v->text == '-')
-		return errmsg_set(err, -EINVAL, "a negative value: %.*s",
-				  (int)strspn(v->text, "-+.0123456789eE"), v->text);
-	rc = jsonin_scaled(v, scale, ret);
-	return rc < 0 ? errmsg_set(err, -EINVAL, "a value above any grid's: %.*s",
-				   (int)strspn(v->text, "-+.0123456789eE"), v->text) :
-			0;
+	return errmsg_set(err, -EINVAL,
+			  rc == -ERANGE ? "a value above any grid's: %.40s" : "a negative value: %.40s", text);
 }
 
-int provider_expect(const struct jsonin_value *v, const char *want, const char *wrong,
+int provider_expect(const json_t *v, const char *want, const char *wrong,
 		    struct errmsg *err)
 {
-	if (!v || v->type == JSONIN_NULL)
+	if (!v || json_is_null(v))
 		return 0;
-	if (v->type != JSONIN_STRING || strcasecmp(v->text, want))
+	if (!exactjson_is_text(v) || strcasecmp(json_string_value(v), want))
 		return errmsg_set(err, -EINVAL, "%s: '%.40s' instead of '%s'", wrong,
-				  v->type == JSONIN_STRING ? v->text : "no text", want);
+				  exactjson_is_text(v) ? json_string_value(v) : "no text", want);
 	return 0;
 }
 

@@ -14,7 +14,7 @@
 #include "src/factors/factors_conf.h"
 #include "src/factors/fetch.h"
 #include "src/libemission/factor_series.h"
-#include "src/librecord/jsonin.h"
+#include "src/librecord/exactjson.h"
 
 /* Of which past is asked for, each time: what was late or is corrected comes with it. */
 #define PROVIDER_WINDOW_S 86400
@@ -79,15 +79,15 @@ const struct provider_conf *provider_conf_of(const struct provider *p,
 			sizeof(((struct provider_conf *)0)->member), initial, help       \
 	}
 
-/* JSON, and not a page for people. TEXT ends with NUL. */
-int provider_json(const char *text, size_t len, struct jsonin **ret, struct errmsg *err);
+/* JSON, and not a page for people; the caller destroys the tree. TEXT ends with NUL. */
+int provider_json(const char *text, size_t len, json_t **ret, struct errmsg *err);
 
 /* How to understand an answer that is a list with a value each. */
 struct provider_list {
 	/* The list in ROOT, once it is what was asked for; *ret_length_s is for item(). */
-	int (*find)(const struct provider_ask *ask, struct jsonin_value *root,
-		    struct jsonin_value **ret, uint64_t *ret_length_s, struct errmsg *err);
-	int (*item)(const struct provider_ask *ask, struct jsonin_value *v, uint64_t length_s,
+	int (*find)(const struct provider_ask *ask, json_t *root,
+		    json_t **ret, uint64_t *ret_length_s, struct errmsg *err);
+	int (*item)(const struct provider_ask *ask, json_t *v, uint64_t length_s,
 		    struct points *ret, struct errmsg *err);
 };
 
@@ -95,18 +95,18 @@ int provider_parse_list(const struct provider_list *l, const struct provider_ask
 			const char *text, size_t len, struct points *ret, struct errmsg *err);
 
 /* The array NAME of O, which may be NULL. */
-int provider_array(struct jsonin_value *o, const char *name, struct jsonin_value **ret,
+int provider_array(json_t *o, const char *name, json_t **ret,
 		   struct errmsg *err);
 
 /* The time in the text V. */
-int provider_time(const struct jsonin_value *v, uint64_t *ret_s, struct errmsg *err);
+int provider_time(const json_t *v, uint64_t *ret_s, struct errmsg *err);
 
 /* A number of 1/SCALE. -ENODATA: null, or not there. */
-int provider_number(const struct jsonin_value *v, uint64_t scale, uint64_t *ret,
+int provider_number(const json_t *v, uint64_t scale, uint64_t *ret,
 		    struct errmsg *err);
 
 /* V, where there is one, is the text WANT, in any case; else an error that says what is WRONG. */
-int provider_expect(const struct jsonin_value *v, const char *want, const char *wrong,
+int provider_expect(const json_t *v, const char *want, const char *wrong,
 		    struct errmsg *err);
 
 /* NOTE, "" or "forecast", is added to the source. */

@@ -10,6 +10,7 @@
 #	sql_day_names	their names
 #	json OBJECT	members of that object in a record's JSON Schema: "json usage.io"
 #	md		rows of the table in doc/metrics.md
+#	include FILE	the lines of FILE, which is beside TEMPLATE and may have lists too
 
 # fields(ROW): splits "a, "b, c", d" into f[1..n], without the quotes
 function fields(row,    n, c, i, in_text, text) {
@@ -115,27 +116,45 @@ FILENAME == rows {
 	next
 }
 
+function print_line(line,    indent, list, i, text) {
+	if (line !~ /^[ \t]*@[a-z_]+( [a-z_.0-9]+)?@,?$/) {
+		print line
+		return
+	}
+	indent = line
+	sub(/@.*/, "", indent)
+	list = line
+	sub(/^[ \t]*@/, "", list)
+	after = list ~ /,$/ ? "," : ""
+	sub(/@,?$/, "", list)
+	if (list ~ /^include /)
+		print_file(substr(list, 9))
+	else if (list ~ /^json /)
+		print_json(indent, substr(list, 6))
+	else
+		for (i = 1; i <= n; i++)
+			if ((text = item(list, i)) != "")
+				print indent text
+}
+
+function print_file(name,    line, path, lines, nlines, k) {
+	path = FILENAME
+	sub(/[^\/]*$/, "", path)
+	RS = "\n"
+	while ((getline line <(path name)) > 0)
+		lines[++nlines] = line
+	RS = "@@"
+	if (!nlines)
+		exit 1
+	for (k = 1; k <= nlines; k++)
+		print_line(lines[k])
+}
+
 {
 	nlines = split($0, line, "\n")
 	for (k = 1; k <= nlines; k++) {
 		if (k == nlines && line[k] == "")
 			break
-		if (line[k] !~ /^[ \t]*@[a-z_]+( [a-z_.0-9]+)?@,?$/) {
-			print line[k]
-			continue
-		}
-		indent = line[k]
-		sub(/@.*/, "", indent)
-		list = line[k]
-		sub(/^[ \t]*@/, "", list)
-		after = list ~ /,$/ ? "," : ""
-		sub(/@,?$/, "", list)
-		if (list ~ /^json /) {
-			print_json(indent, substr(list, 6))
-			continue
-		}
-		for (i = 1; i <= n; i++)
-			if ((text = item(list, i)) != "")
-				print indent text
+		print_line(line[k])
 	}
 }

@@ -133,7 +133,7 @@ static int parse_step_details(const char *value, void *field, const struct kvcon
 	return 0;
 }
 
-/* Kafka takes 1,000,000 bytes unless told otherwise; the spool's entries end at 4 MiB. */
+/* Kafka takes 1,000,000 bytes unless told otherwise; the store's rows end at 64 MiB. */
 static int parse_record_size(const char *value, void *field, const struct kvconf_key *key,
 			     struct errmsg *err)
 {
@@ -256,8 +256,6 @@ const struct kvconf_key settings_keys[] = {
 	    "NVIDIA's management library, loaded only where there is a GPU."),
 	KEY("RocmLibrary", kvconf_text, rocm_library, "librocm_smi64.so",
 	    "AMD's management library, loaded only where there is a GPU."),
-	KEY("SourceDir", parse_path, source_dir, "",
-	    "Folder of the modules of sources; empty: the one installed."),
 	KEY("StepCounters", kvconf_bool, step_counters, "yes",
 	    "Split CPU energy by hardware counters of the steps, where there are any."),
 	KEY("StepCgroup", kvconf_bool, step_cgroup, "yes",
@@ -297,12 +295,12 @@ const struct kvconf_key settings_keys[] = {
 	    "Folder of the programs that slurmd runs (ceems-bpf, ...); empty: the one installed."),
 	KEY("Sinks", parse_sinks, sinks, "file",
 	    "Where job records go: file, kafka, mariadb, by comma."),
-	KEY("SinkDir", parse_path, sink_dir, "",
-	    "Folder of the modules of sinks; empty: the one installed."),
-	KEY("SpoolDir", parse_path, spool_dir, "/var/spool/ceems",
-	    "Folder of the spool; SlurmUser's, on the disk StateSaveLocation is on."),
-	KEY("SpoolMaxSize", kvconf_size, spool_max_bytes, "2G",
-	    "Size at which the spool takes no more; the loss is counted and logged."),
+	KEY("InboxDir", parse_path, inbox_dir, "/var/spool/ceems/inbox",
+	    "Where slurmctld leaves job ends for ceems-recorder; SlurmUser's, on a local disk."),
+	KEY("StoreDir", parse_path, store_dir, "/var/spool/ceems/store",
+	    "Where ceems-recorder keeps what is not delivered; SlurmUser's, on a local disk."),
+	KEY("StoreMaxSize", kvconf_size, store_max_bytes, "2G",
+	    "Size of the store; above 3/4 of it job ends wait in InboxDir."),
 	KEY("RecordFile", parse_path, record_file, "/var/log/slurm/ceems-jobs.jsonl",
 	    "File of the sink file: one JSON record per line."),
 	KEY("RecordMaxSize", parse_record_size, record_max_bytes, "900K",
@@ -321,11 +319,9 @@ const struct kvconf_key settings_keys[] = {
 	KEY("MariadbRetention", parse_retention, mariadb_retention_ns, "365d",
 	    "Age at which `ceems db maintain` sums jobs up and deletes them; 0: never."),
 	KEY("FinalEnergyWait", kvconf_duration, final_energy_wait_ns, "60s",
-	    "Longest wait for a job's final energy; then the record says it is not final."),
+	    "Longest wait for a job's final energy and steps; then the record says it is not final."),
 	KEY("StepDetails", parse_step_details, step_details, "slurmdbd",
 	    "Where steps and their usage are read: slurmdbd or none."),
-	KEY("StepDetailsWait", kvconf_duration, step_details_wait_ns, "5m",
-	    "Longest wait for slurmdbd; then the record goes without steps and says so."),
 	KEY("CorrectionWait", kvconf_duration, correction_wait_ns, "7d",
 	    "How long a record that lacked something is corrected when it comes; 0: not."),
 };

@@ -29,7 +29,6 @@
 struct settings {
 	/* node */
 	char energy_sources[128];      /* "auto" or names by comma: rapl,model */
-	char source_dir[SETTINGS_PATH_MAX]; /* modules of sources; empty: the one installed */
 	char external_source[SETTINGS_PATH_MAX]; /* file of the site's own meter; empty: none */
 	char redfish_conf[SETTINGS_PATH_MAX]; /* the BMC's address and user; empty: none */
 	char ipmi_sensor[64];	       /* "dcmi" or a power sensor in the SDR */
@@ -61,9 +60,9 @@ struct settings {
 	char helper_dir[SETTINGS_PATH_MAX]; /* of ceems-bpf and others; empty: the one installed */
 	/* controller */
 	char sinks[128];	       /* names by comma: file,kafka,mariadb */
-	char sink_dir[SETTINGS_PATH_MAX]; /* modules of sinks; empty: the one installed */
-	char spool_dir[SETTINGS_PATH_MAX];
-	uint64_t spool_max_bytes;
+	char inbox_dir[SETTINGS_PATH_MAX];
+	char store_dir[SETTINGS_PATH_MAX];
+	uint64_t store_max_bytes;
 	char record_file[SETTINGS_PATH_MAX];
 	char kafka_conf[SETTINGS_PATH_MAX];
 	uint64_t record_max_bytes;     /* a longer record is split, see record_to_parts() */
@@ -74,7 +73,6 @@ struct settings {
 	char mariadb_database[65];     /* MariaDB's limit is 64 */
 	uint64_t mariadb_retention_ns; /* of jobs and steps; 0: for ever */
 	uint64_t final_energy_wait_ns;
-	uint64_t step_details_wait_ns; /* for slurmdbd, from the job's end in slurmctld */
 	uint64_t correction_wait_ns;   /* for what was not known by then; 0: no corrections */
 	bool step_details;	       /* StepDetails=slurmdbd|none */
 };

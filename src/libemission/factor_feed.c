@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#define _GNU_SOURCE /* pipe2, F_SETPIPE_SZ */
 #include "src/libemission/factor_feed.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,15 +15,16 @@
 
 #define ANSWER_MAX (FACTOR_SERIES_MAX_BYTES + 4096)
 #define READ_SIZE 65536
-#define POLL_MS 20
-/* What all but the largest series need, and everybody may have. */
-#define PIPE_SIZE (1024 * 1024)
+#define POLL_NS (20 * NSEC_PER_MSEC)
+/* In one call; a series has 35,000 points a year. */
+#define LINES_MAX 100000
 #define CLOSE_MAX_NS (100 * NSEC_PER_MSEC)
 
 struct factor_feed {
 	char path[PATH_MAX];
 	char region[24];
-	char helper[PATH_MAX];
+	char program[PATH_MAX];
+	char *argv[4];
 	char who[32];
 	uint64_t keep_s, offset_ns;
 
@@ -39,11 +36,12 @@ struct factor_feed {
 	uint64_t next_ns; /* the next look; 0: the first one */
 	struct logger_trouble trouble;
 
+	struct helper *helper; /* NULL: not started yet */
 	/* the look that is under way */
-	pid_t pid;  /* 0: there is no process */
-	int fd;	    /* -1: it ended or was given up */
-	uint64_t deadline_ns;
-	char *text; /* owned */
+	bool is_looking;
+	char new_stamp[FACTOR_FEED_STAMP_MAX]; /* empty: its series did not begin */
+	bool is_same, is_failed;
+	char *text; /* the series; owned */
 	size_t len, size;
 };
 
@@ -58,17 +56,19 @@ int factor_feed_open(const struct factor_feed_options *o, struct factor_feed **r
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return errmsg_set(err, -ENOMEM, "out of memory");
-	f->fd = -1;
 	(void)snprintf(f->who, sizeof(f->who), "%s", o->who ? o->who : "");
 	f->keep_s = o->keep_s;
 	f->offset_ns = o->offset_ns;
 	if ((size_t)snprintf(f->path, sizeof(f->path), "%s", o->path) >= sizeof(f->path) ||
 	    (size_t)snprintf(f->region, sizeof(f->region), "%s", o->region) >= sizeof(f->region) ||
-	    (size_t)snprintf(f->helper, sizeof(f->helper), "%s/ceems-series", dir) >=
-		    sizeof(f->helper)) {
+	    (size_t)snprintf(f->program, sizeof(f->program), "%s/ceems-series", dir) >=
+		    sizeof(f->program)) {
 		free(f);
 		return errmsg_set(err, -ENAMETOOLONG, "%s: too long", o->path);
 	}
+	f->argv[0] = f->program;
+	f->argv[1] = f->path;
+	f->argv[2] = f->region;
 	*ret = f;
 	return 0;
 }
@@ -82,25 +82,7 @@ static void drop_answer(struct factor_feed *f)
 	f->size = 0;
 }
 
-static void reap(struct factor_feed *f)
-{
-	if (f->pid && helper_wait(f->pid, /* deadline_ns= */ 0, NULL) != -EAGAIN)
-		f->pid = 0;
-}
-
-static void stop(struct factor_feed *f)
-{
-	if (f->fd >= 0)
-		(void)close(TAKE_FD(f->fd));
-	/* of one that has ended and that others have reaped, the number may be another's by now */
-	reap(f);
-	if (f->pid)
-		(void)kill(f->pid, SIGKILL);
-	reap(f);
-	drop_answer(f);
-}
-
-static void tell(struct factor_feed *f, const char *trouble)
+static void feed_tell(struct factor_feed *f, const char *trouble)
 {
 	switch (logger_trouble_note(&f->trouble, trouble != NULL, clock_mono_ns())) {
 	case LOGGER_BEGINS:
@@ -123,174 +105,145 @@ static void tell_of_series(struct factor_feed *f)
 
 	(void)snprintf(why, sizeof(why), "%s has no %sfactor of region '%s'", f->path,
 		       f->keep_s ? "recent " : "", f->region);
-	tell(f, f->series.n ? NULL : why);
-}
-
-static int start(struct factor_feed *f, uint64_t now_ns)
-{
-	uint64_t wall_s = clock_wall_ns() / NSEC_PER_SEC;
-	char since[24];
-	/* posix_spawn() takes char *const and changes nothing */
-	char *const argv[] = { f->helper, f->path, f->region, since, f->stamp, NULL };
-	int pipefd[2];
-	int rc;
-
-	(void)snprintf(since, sizeof(since), "%" PRIu64,
-		       f->keep_s && f->keep_s < wall_s ? wall_s - f->keep_s : 0);
-	if (pipe2(pipefd, O_CLOEXEC) < 0)
-		return -errno;
-	/* a sampler that ticks once a minute does not read it in pieces of 64 KiB */
-	(void)fcntl(pipefd[0], F_SETPIPE_SZ, PIPE_SIZE);
-	/* for us alone: the process shares its end with nobody and may block in it */
-	rc = fcntl(pipefd[0], F_SETFL, O_NONBLOCK) < 0 ? -errno :
-							 helper_spawn(argv, pipefd[1], &f->pid);
-	(void)close(pipefd[1]);
-	if (rc < 0) {
-		(void)close(pipefd[0]);
-		f->pid = 0;
-		return rc;
-	}
-	f->fd = pipefd[0];
-	f->deadline_ns = now_ns + FACTOR_FEED_TIMEOUT_NS;
-	return 0;
-}
-
-/* 0: all of it is there; -EAGAIN: more is to come. */
-static int take_bytes(struct factor_feed *f)
-{
-	for (;;) {
-		ssize_t n;
-
-		if (f->size - f->len < READ_SIZE) {
-			size_t size = f->size ? f->size * 2 : 2 * READ_SIZE;
-			char *text;
-
-			if (size > 2 * ANSWER_MAX)
-				return -EFBIG;
-			text = realloc(f->text, size);
-			if (!text)
-				return -ENOMEM;
-			f->text = text;
-			f->size = size;
-		}
-		n = read(f->fd, f->text + f->len, f->size - f->len - 1);
-		if (n == 0)
-			return 0;
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		f->len += (size_t)n;
-	}
-}
-
-/* Cuts the line at *TEXT off. NULL: there is none that has ended. */
-static char *next_line(char **text)
-{
-	char *line = *text;
-	char *end = strchr(line, '\n');
-
-	if (!end)
-		return NULL;
-	*end = '\0';
-	*text = end + 1;
-	return line;
+	feed_tell(f, f->series.n ? NULL : why);
 }
 
 /* Whether the series is another one now. */
-static bool take_answer(struct factor_feed *f)
+static bool take_series(struct factor_feed *f)
 {
 	struct factor_series series;
 	struct errmsg err = { 0 };
-	char *rest = f->text;
-	char *line;
-	size_t len;
 
-	f->text[f->len] = '\0';
-	line = next_line(&rest);
-	len = strlen(rest);
-	if (line && !strcmp(line, FACTOR_FEED_SAME)) {
-		tell_of_series(f);
+	if (!f->new_stamp[0]) {
+		feed_tell(f, "the helper said nothing");
 		return false;
 	}
-	if (!line || strncmp(line, FACTOR_FEED_STAMP, strlen(FACTOR_FEED_STAMP))) {
-		/* an error, or what the dynamic linker complains of */
-		(void)errmsg_set(&err, 0, "%s", line ? line : f->text);
-		tell(f, *err.text ? err.text : "the helper ended without a word");
-		return false;
-	}
-	line += strlen(FACTOR_FEED_STAMP);
-	if (strlen(line) >= sizeof(f->stamp) || len < strlen(FACTOR_FEED_END) ||
-	    strcmp(rest + len - strlen(FACTOR_FEED_END), FACTOR_FEED_END)) {
-		tell(f, "the helper stopped in the middle");
-		return false;
-	}
-	if (factor_series_parse(f->path, rest, len - strlen(FACTOR_FEED_END), &series, &err) < 0) {
-		tell(f, err.text);
+	if (factor_series_parse(f->path, f->text, f->len, &series, &err) < 0) {
+		feed_tell(f, err.text);
 		return false;
 	}
 	factor_series_fini(&f->series);
 	f->series = series;
 	f->has_series = true;
-	(void)snprintf(f->stamp, sizeof(f->stamp), "%s", line);
+	(void)snprintf(f->stamp, sizeof(f->stamp), "%s", f->new_stamp);
 	tell_of_series(f);
 	return true;
 }
 
-static bool end_look(struct factor_feed *f, const char *trouble)
+static void end_look(struct factor_feed *f, bool is_answered)
+{
+	f->is_looking = false;
+	f->is_settled = true;
+	f->is_hung = !is_answered;
+	drop_answer(f);
+}
+
+static int add_line(struct factor_feed *f, const char *line)
+{
+	size_t len = strlen(line);
+
+	if (f->size - f->len < len + 2) {
+		size_t size = 2 * f->size + len + READ_SIZE;
+		char *text;
+
+		if (size > 2 * ANSWER_MAX)
+			return -EFBIG;
+		text = realloc(f->text, size);
+		if (!text)
+			return -ENOMEM;
+		f->text = text;
+		f->size = size;
+	}
+	memcpy(f->text + f->len, line, len);
+	f->text[f->len + len] = '\n';
+	f->len += len + 1;
+	f->text[f->len] = '\0';
+	return 0;
+}
+
+/* True: the series is another one now. */
+static bool take_line(struct factor_feed *f, const char *line)
 {
 	bool is_new = false;
 
-	if (trouble)
-		tell(f, trouble);
-	else
-		is_new = take_answer(f);
-	f->is_settled = true;
-	stop(f);
+	if (!f->is_looking)
+		return false;
+	if (!helper_is_asked(f->helper) && !strncmp(line, "done ", 5)) {
+		helper_good(f->helper);
+		if (f->is_same)
+			tell_of_series(f);
+		else if (!f->is_failed)
+			is_new = take_series(f);
+		end_look(f, /* is_answered= */ true);
+	} else if (!strcmp(line, FACTOR_FEED_SAME)) {
+		f->is_same = true;
+	} else if (!strncmp(line, FACTOR_FEED_STAMP, strlen(FACTOR_FEED_STAMP))) {
+		(void)snprintf(f->new_stamp, sizeof(f->new_stamp), "%.*s",
+			       (int)sizeof(f->new_stamp) - 1, line + strlen(FACTOR_FEED_STAMP));
+	} else if (!f->new_stamp[0] || !strncmp(line, "error - ", 8) || add_line(f, line) < 0) {
+		/* or what the dynamic linker complains of */
+		feed_tell(f, !strncmp(line, "error - ", 8) ? line + 8 : line);
+		f->is_failed = true;
+		if (!helper_is_asked(f->helper)) /* it has ended */
+			end_look(f, /* is_answered= */ false);
+	}
 	return is_new;
 }
 
-static bool go_on(struct factor_feed *f, uint64_t now_ns)
+static bool take_lines(struct factor_feed *f, uint64_t now_ns)
 {
-	char why[PATH_MAX + 64];
-	int rc = take_bytes(f);
+	bool is_new = false;
+	char *line;
+	size_t i;
 
-	if (rc == 0) {
-		f->is_hung = false;
-		return end_look(f, NULL);
-	}
-	if (rc != -EAGAIN)
-		return end_look(f, strerror(-rc));
-	if (now_ns < f->deadline_ns)
-		return false;
-	f->is_hung = true;
-	(void)snprintf(why, sizeof(why), "%s: took too long to read", f->path);
-	return end_look(f, why);
+	for (i = 0; i < LINES_MAX && helper_line(f->helper, now_ns, &line) == 0; i++)
+		is_new |= take_line(f, line);
+	return is_new;
 }
 
 /* --- all of them ------------------------------------------------------------------------- */
 
-static void begin(struct factor_feed *f, uint64_t now_ns)
+static int feed_start(struct factor_feed *f, struct errmsg *err)
 {
-	char why[PATH_MAX + 128];
-	int rc;
+	const struct helper_options o = {
+		.argv = f->argv,
+		.deadline_ns = FACTOR_FEED_TIMEOUT_NS,
+		.is_asked = true,
+		.line_max = READ_SIZE,
+	};
 
-	reap(f);
-	if (f->pid)
-		return; /* the kernel holds it: another one would join it */
-	rc = start(f, now_ns);
-	if (rc < 0) {
-		(void)snprintf(why, sizeof(why), "cannot start %s: %s", f->helper, strerror(-rc));
-		(void)end_look(f, why);
-	}
+	return f->helper ? 0 : helper_open(&o, &f->helper, err);
+}
+
+static void feed_begin(struct factor_feed *f, uint64_t now_ns)
+{
+	uint64_t wall_s = clock_wall_ns() / NSEC_PER_SEC;
+	uint64_t since_s = f->keep_s && f->keep_s < wall_s ? wall_s - f->keep_s : 0;
+	struct errmsg err = { 0 };
+
 	f->next_ns = now_ns + FACTOR_FEED_INTERVAL_NS + (f->next_ns ? 0 : f->offset_ns);
+	f->new_stamp[0] = '\0';
+	f->is_same = f->is_failed = false;
+	f->is_looking = true;
+	if (feed_start(f, &err) < 0) {
+		feed_tell(f, err.text);
+		f->is_looking = false;
+		f->is_settled = true;
+	} else if (helper_ask(f->helper, now_ns, "look", NULL, 0, " %" PRIu64 " %s", since_s,
+			      f->stamp[0] ? f->stamp : "-") < 0) {
+		f->is_looking = false; /* told: it ended, or still hangs */
+	}
 }
 
 bool factor_feed_poll(struct factor_feed *f, uint64_t now_mono_ns)
 {
-	if (f->fd < 0 && now_mono_ns >= f->next_ns)
-		begin(f, now_mono_ns);
-	return f->fd >= 0 && go_on(f, now_mono_ns);
+	bool is_new = f->helper && take_lines(f, now_mono_ns);
+
+	if (!f->is_looking && now_mono_ns >= f->next_ns) {
+		feed_begin(f, now_mono_ns);
+		is_new |= f->helper && take_lines(f, now_mono_ns);
+	}
+	return is_new;
 }
 
 bool factor_feed_wait(struct factor_feed *f, uint64_t deadline_mono_ns)
@@ -299,15 +252,13 @@ bool factor_feed_wait(struct factor_feed *f, uint64_t deadline_mono_ns)
 	bool was_hung = f->is_hung;
 	bool is_new = factor_feed_poll(f, now);
 
-	while (f->fd >= 0 && !was_hung && now < deadline_mono_ns) {
-		struct pollfd p = { .fd = f->fd, .events = POLLIN };
-
-		(void)poll(&p, 1, POLL_MS);
+	while (f->is_looking && !was_hung && now < deadline_mono_ns) {
+		(void)helper_poll(f->helper, POLL_NS);
 		now = clock_mono_ns();
 		is_new |= factor_feed_poll(f, now);
 	}
 	/* what is not there in time is not waited for again */
-	f->is_hung |= f->fd >= 0;
+	f->is_hung |= f->is_looking;
 	return is_new;
 }
 
@@ -325,9 +276,9 @@ void factor_feed_close(struct factor_feed *f)
 {
 	if (!f)
 		return;
-	stop(f);
-	if (f->pid)
-		(void)helper_wait(f->pid, clock_mono_ns() + CLOSE_MAX_NS, NULL);
+	helper_kill(f->helper); /* it has nothing to finish */
+	helper_close(f->helper, clock_mono_ns() + CLOSE_MAX_NS);
+	drop_answer(f);
 	factor_series_fini(&f->series);
 	free(f);
 }

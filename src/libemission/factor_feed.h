@@ -2,8 +2,7 @@
 /*
  * factor_feed.h - EmissionSeriesFile as slurmd and slurmctld follow it. The file is on a shared file
  * system, and a thread that waits for a dead server can neither be ended nor left behind when the
- * plugin is unloaded. So a helper process looks, once a minute, and writes what it finds into a pipe;
- * one that hangs is killed, and there is no other while the kernel holds it.
+ * plugin is unloaded. So a helper process (helper.h) is asked to look, once a minute.
  *
  * Of one thread. Troubles are logged here, once each.
  */

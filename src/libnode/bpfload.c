@@ -72,7 +72,7 @@ static int judge(const char *helper, int status, const char *words, struct errms
 	}
 }
 
-static int run(const char *helper, char *const *argv, uint64_t timeout_ns, struct errmsg *err)
+static int bpfload_wait_for(const char *helper, char *const *argv, uint64_t timeout_ns, struct errmsg *err)
 {
 	uint64_t deadline_ns = clock_mono_ns() + timeout_ns;
 	_cleanup_close_ int in = -1, out = -1;
@@ -86,7 +86,7 @@ static int run(const char *helper, char *const *argv, uint64_t timeout_ns, struc
 		return errmsg_errno(err, -errno, "%s: no pipe", helper);
 	in = pipefd[0];
 	out = pipefd[1];
-	rc = helper_spawn(argv, out, &pid);
+	rc = helper_spawn(argv, NULL, -1, out, &pid);
 	if (rc < 0)
 		return errmsg_errno(err, rc == -ENOENT ? -EOPNOTSUPP : -EIO, "cannot start %s",
 				    helper);
@@ -113,7 +113,7 @@ static int run_verb(const char *helper, const char *verb, const char *dir, uint6
 	if (!*dir)
 		return errmsg_set(err, -ENOENT, "BpfDir is empty");
 	(void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
-	return run(helper, argv, timeout_ns, err);
+	return bpfload_wait_for(helper, argv, timeout_ns, err);
 }
 
 int bpfload_run(const char *helper, const char *dir, uint64_t timeout_ns, struct errmsg *err)

@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#include "src/libmeter/activity/pmu.h"
+#include "src/libmeter/activity/cgcounters.h"
 
 /* Plain data; fit_init() is all that it takes. */
 struct fit {

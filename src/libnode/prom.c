@@ -2,6 +2,8 @@
 #include "src/libnode/prom.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
 
 void prom_escape(const char *s, char *buf, size_t size)
 {
@@ -15,12 +17,15 @@ void prom_escape(const char *s, char *buf, size_t size)
 	buf[n] = '\0';
 }
 
-void prom_head(FILE *out, const char *name, const char *type, const char *help)
+void prom_head(struct prom *p, const struct prom_family *f)
 {
-	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+	if (p->family && !strcmp(p->family, f->name))
+		return;
+	fprintf(p->out, "# HELP %s %s\n# TYPE %s %s\n", f->name, f->help, f->name, f->type);
+	p->family = f->name;
 }
 
-void prom_value(FILE *out, uint64_t value, uint64_t units)
+static void prom_put_value(FILE *out, uint64_t value, uint64_t units)
 {
 	unsigned int digits = 0;
 	uint64_t u;
@@ -31,4 +36,25 @@ void prom_value(FILE *out, uint64_t value, uint64_t units)
 	if (digits)
 		fprintf(out, ".%0*" PRIu64, (int)digits, value % units);
 	fputc('\n', out);
+}
+
+void prom_put(struct prom *p, const struct prom_family *f, uint64_t value, const char *labels, ...)
+{
+	va_list ap;
+
+	prom_head(p, f);
+	fprintf(p->out, "%s{hostname=\"%s\"", f->name, p->host);
+	va_start(ap, labels);
+	(void)vfprintf(p->out, labels, ap);
+	va_end(ap);
+	fputc('}', p->out);
+	prom_put_value(p->out, value, f->units);
+}
+
+void prom_put_node(struct prom *p, const char *name, const char *type, const char *help,
+		   uint64_t value, uint64_t units)
+{
+	const struct prom_family f = { name, type, help, units };
+
+	prom_put(p, &f, value, "%s", "");
 }

@@ -9,13 +9,32 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct prom {
+	FILE *out;
+	char host[2 * 256]; /* escaped, as every label value has to be */
+	const char *family; /* the last one whose HELP and TYPE were written; NULL: none yet */
+};
+
+/* All series of one name. They have to follow each other. */
+struct prom_family {
+	const char *name; /* outlives struct prom */
+	const char *type;
+	const char *help;
+	uint64_t units; /* a value is in UNITS-ths, a power of ten, and printed without loss */
+};
+
 /* A label's value; BUF of twice the size holds all of it, else it is cut. */
 void prom_escape(const char *s, char *buf, size_t size);
 
-/* HELP and TYPE: once, before a metric's first series. */
-void prom_head(FILE *out, const char *name, const char *type, const char *help);
+/* HELP and TYPE, unless they were the last ones written. */
+void prom_head(struct prom *p, const struct prom_family *f);
 
-/* The end of a series: VALUE in UNITS-ths, a power of ten, printed without loss. */
-void prom_value(FILE *out, uint64_t value, uint64_t units);
+/* One series; the head comes before the family's first. LABELS: ",name=\"value\"" after the host's. */
+void prom_put(struct prom *p, const struct prom_family *f, uint64_t value, const char *labels, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* A family of one series without labels. */
+void prom_put_node(struct prom *p, const char *name, const char *type, const char *help,
+		   uint64_t value, uint64_t units);
 
 #endif

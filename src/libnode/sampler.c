@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "src/libnode/readers.h"
 #include "src/libnode/sources.h"
 #include "src/libnode/textfile.h"
+#include "src/libnode/textfile_feed.h"
 #include "src/libnode/weights.h"
 #include "src/libutil/apportion.h"
 #include "src/libutil/clock.h"
@@ -28,6 +28,7 @@
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/pages.h"
+#include "src/libutil/thread.h"
 
 struct sampler {
 	struct settings settings;
@@ -50,6 +51,7 @@ struct sampler {
 	_Atomic uint64_t energy_uj;
 	_Atomic uint64_t power_mw;
 	_Atomic bool has_energy;
+	struct textfile_feed *textfile; /* NULL: none; the thread's */
 	struct logger_once tick_failed, textfile_failed;
 	pthread_t thread;
 	bool is_running;
@@ -417,6 +419,16 @@ int sampler_tick(struct sampler *s)
 
 /* --- the thread ------------------------------------------------------------------------- */
 
+static void open_textfile(struct sampler *s)
+{
+	struct errmsg err = { 0 };
+
+	if (s->settings.textfile_dir[0] &&
+	    textfile_feed_open(s->settings.textfile_dir, sources_env(&s->settings).helper_dir,
+			       &s->textfile, &err) < 0)
+		logger_error("textfile: %s; ceems.prom is not written", err.text);
+}
+
 static void write_textfile(struct sampler *s)
 {
 	struct gpu_reading gpu[GPUS_MAX];
@@ -427,19 +439,15 @@ static void write_textfile(struct sampler *s)
 		.gpu = gpu,
 		.ngpus = sources_gpus(s->sources, gpu, GPUS_MAX),
 	};
+	_cleanup_free_ char *text = NULL;
 	struct errmsg err = { 0 };
-	unsigned int missed;
+	size_t len;
 
-	if (!s->settings.textfile_dir[0])
-		return;
-	if (textfile_write(s->settings.textfile_dir, &in, &err) < 0) {
+	if (textfile_make(&in, &text, &len, &err) == 0)
+		textfile_feed_put(s->textfile, text, len);
+	else
 		logger_log_once(&s->textfile_failed, LOGGER_ERROR,
 				"textfile: %s; ceems.prom is not updated", err.text);
-		return;
-	}
-	missed = logger_once_reset(&s->textfile_failed);
-	if (missed)
-		logger_info("textfile: ceems.prom is updated again, after %u failures", missed);
 }
 
 static void space_out(uint64_t last_ns)
@@ -471,10 +479,14 @@ static void *sampler_run(void *arg)
 	(void)prctl(PR_SET_NAME, "ceems-sampler", 0, 0, 0);
 	/* here, because it takes too long for a thread that Slurm waits for */
 	nodeprobes_start(&s->settings, sources_env(&s->settings).helper_dir, &s->probes);
+	open_textfile(s);
 	for (;;) {
 		last_ns = clock_mono_ns();
 		(void)sampler_tick(s);
-		if (last_ns - textfile_ns >= SAMPLER_TEXTFILE_EVERY * s->settings.sample_interval_ns) {
+		if (s->textfile)
+			textfile_feed_poll(s->textfile);
+		if (s->textfile &&
+		    last_ns - textfile_ns >= SAMPLER_TEXTFILE_EVERY * s->settings.sample_interval_ns) {
 			textfile_ns = last_ns;
 			write_textfile(s);
 		}
@@ -485,24 +497,17 @@ static void *sampler_run(void *arg)
 		if (atomic_load(&s->stop))
 			textfile_ns = 0; /* a last tick, and the file says so */
 	}
+	textfile_feed_close(s->textfile);
 	nodeprobes_stop(s->probes);
 	return NULL;
 }
 
 int sampler_start(struct sampler *s, struct errmsg *err)
 {
-	sigset_t all, before;
-	int rc;
+	int rc = thread_start(&s->thread, sampler_run, s);
 
-	/* The thread inherits the mask: slurmd's signals are for slurmd's threads. */
-	(void)sigfillset(&all);
-	rc = pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (rc)
-		return errmsg_errno(err, -rc, "sampler: signal mask");
-	rc = pthread_create(&s->thread, NULL, sampler_run, s);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (rc)
-		return errmsg_errno(err, -rc, "sampler: thread");
+	if (rc < 0)
+		return errmsg_errno(err, rc, "sampler: thread");
 	s->is_running = true;
 	return 0;
 }

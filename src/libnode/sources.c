@@ -4,11 +4,6 @@
 
 #include "src/libnode/sources_internal.h"
 
-/* The order in which `auto` prefers them: for a domain, as enum source_id has it; for the node: */
-static const enum source_id node_order[] = {
-	SOURCE_EXTERNAL, SOURCE_CRAY, SOURCE_HWMON, SOURCE_REDFISH, SOURCE_IPMI, SOURCE_RAPL,
-};
-
 /* --- one source --------------------------------------------------------------------- */
 
 /* Whether what it has is still to be found out: until then others must not take what may be its. */
@@ -174,23 +169,35 @@ static const struct reading_part *whole_node_of(const struct sources_entry *e)
 	return NULL;
 }
 
+/* The Ith of those that may show the whole node, the preferred one first. */
+static struct sources_entry *node_candidate(struct sources *s, size_t i)
+{
+	size_t k;
+
+	if (!s->is_auto)
+		return &s->entry[i];
+	for (k = 0; k < s->n; k++)
+		if (s->entry[k].ops && s->entry[k].ops->node_rank == i + 1)
+			return &s->entry[k];
+	return NULL;
+}
+
 /* Sticks to it, unless it turns out to be one that was only there before slurmd was restarted. */
 static void choose_node(struct sources *s, struct source_state *state)
 {
-	size_t n = s->is_auto ? ARRAY_SIZE(node_order) : s->n;
+	size_t n = s->is_auto ? SOURCE_N : s->n;
 	size_t i;
 
 	if (s->node && (s->node->was_read || is_awaited(s->node)))
 		return;
 	s->node = NULL;
 	for (i = 0; i < n && !s->node; i++) {
-		enum source_id id = s->is_auto ? node_order[i] : s->entry[i].id;
-		struct sources_entry *e = sources_find(s, id);
+		struct sources_entry *e = node_candidate(s, i);
 
 		if (!e || !e->source)
 			continue;
 		/* the one that slurmd had before it was restarted goes on with what is kept */
-		if (whole_node_of(e) || (is_awaited(e) && remainder_is_kept(&state[id])))
+		if (whole_node_of(e) || (is_awaited(e) && remainder_is_kept(&state[e->id])))
 			s->node = e;
 		else if (is_awaited(e))
 			return;

@@ -16,9 +16,8 @@ struct sources;
 struct source_env sources_env(const struct settings *s);
 
 /*
- * CHOICE as EnergySources has it: "auto" opens all that are there, ALL of the plugin and the modules
- * in ENV's folder, and prefers them for a domain in the order of enum source_id, for the whole node
- * external, cray, hwmon, redfish, ipmi, rapl (psys); an estimate is used if those measure neither
+ * CHOICE as EnergySources has it: "auto" opens all that are there, and prefers them for a domain in
+ * the order of enum source_id, for the whole node by their rank (source.h); an estimate is used if those measure neither
  * CPU nor node. A list takes those named and prefers them in its own order for both; estimates only
  * if none of the others opened. NONE of them is no error: *ret is then empty, and ERR says for each
  * why. -ENOMEM.

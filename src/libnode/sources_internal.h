@@ -6,7 +6,6 @@
 #define CEEMS_SOURCES_INTERNAL_H
 
 #include "src/libnode/remainder.h"
-#include "src/libnode/source_module.h"
 #include "src/libnode/sources.h"
 #include "src/libutil/logger.h"
 
@@ -14,7 +13,6 @@
 struct sources_entry {
 	enum source_id id;
 	const struct source_ops *ops; /* NULL: it is not there */
-	struct source_module *module; /* that OPS are in; NULL: part of the plugin */
 	struct source *source;	      /* NULL: not open */
 	int rc;			      /* of open(), then of the last read() */
 	struct errmsg why;	      /* it is not open */

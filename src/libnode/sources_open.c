@@ -7,20 +7,12 @@
 #include "src/libnode/sources_internal.h"
 #include "src/libutil/pages.h"
 
-/* In libraries of their own; all others are part of the plugin. */
-static const enum source_id modules[] = { SOURCE_HWMON, SOURCE_REDFISH, SOURCE_IPMI };
-
 /* What sources_open() chooses from. */
 struct offer {
 	const struct source_ops *const *builtin;
 	size_t nbuiltin;
 	const struct source_env *env;
 };
-
-static void log_for_module(enum logger_level level, const char *line)
-{
-	logger_log(level, "%s", line);
-}
 
 struct source_env sources_env(const struct settings *s)
 {
@@ -34,41 +26,20 @@ struct source_env sources_env(const struct settings *s)
 		.slow_interval_ns = s->slow_interval_ns,
 		.nvml_library = s->nvml_library,
 		.rocm_library = s->rocm_library,
-		.module_dir = s->source_dir[0] ? s->source_dir : CEEMS_LIBDIR,
 		.helper_dir = s->helper_dir[0] ? s->helper_dir : CEEMS_LIBEXECDIR,
-		.log = log_for_module,
 	};
-}
-
-static bool is_module(enum source_id id)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(modules); i++)
-		if (modules[i] == id)
-			return true;
-	return false;
 }
 
 static int find_ops(const struct offer *of, struct sources_entry *e)
 {
 	size_t i;
-	int rc;
 
 	for (i = 0; i < of->nbuiltin; i++)
 		if (of->builtin[i]->id == e->id) {
 			e->ops = of->builtin[i];
 			return 0;
 		}
-	if (!is_module(e->id) || !of->env->module_dir)
-		return errmsg_set(&e->why, -ENOENT, "not in this version");
-	/* libcurl's some 35 libraries never leave slurmd again, and make each of its forks a third dearer */
-	if (e->id == SOURCE_REDFISH && (!of->env->redfish_conf || !*of->env->redfish_conf))
-		return errmsg_set(&e->why, -ENODEV, "RedfishConf is not set");
-	rc = source_module_load(of->env->module_dir, e->id, &e->module, &e->why);
-	if (rc == 0)
-		e->ops = source_module_ops(e->module);
-	return rc;
+	return errmsg_set(&e->why, -ENOENT, "not in this version");
 }
 
 static void close_entry(struct sources_entry *e)
@@ -76,8 +47,6 @@ static void close_entry(struct sources_entry *e)
 	if (e->source)
 		e->ops->close(e->source);
 	e->source = NULL;
-	source_module_unload(e->module);
-	e->module = NULL;
 	e->ops = NULL;
 }
 

@@ -214,56 +214,39 @@ static int open_probes(struct stepprobes *sp)
 	return rc;
 }
 
-static void open_harvest(struct stepprobes *sp)
+static int open_reader(struct stepprobes *sp, enum probes_group group, struct errmsg *err)
 {
-	struct errmsg err = { 0 };
-	int rc = probes_hold(sp->probes, PROBES_TASKS, &err);
-
-	if (rc == 0)
-		rc = harvest_open(sp->probes, sp->slot, &sp->harvest);
-	conclude(sp, PROBES_TASKS, rc, &err);
+	switch (group) {
+	case PROBES_TASKS:
+		return harvest_open(sp->probes, sp->slot, &sp->harvest);
+	case PROBES_TCP:
+		return tcpcount_open(sp->probes, sp->slot, &sp->tcp);
+	case PROBES_IO:
+		return fsio_open(sp->probes, sp->slot, sp->settings, &sp->io, err);
+	case PROBES_NET:
+		return netcount_open(sp->probes, sp->v2_fd, &sp->net, err);
+	default:
+		return -EINVAL;
+	}
 }
 
-static void open_tcp(struct stepprobes *sp)
+static void open_group(struct stepprobes *sp, enum probes_group group)
 {
 	struct errmsg err = { 0 };
-	int rc;
+	int rc = 0;
 
-	if (sp->v2_fd < 0) {
-		sp->why[PROBES_TCP] = REASON_NO_CGROUP;
+	/* sockets are of a v2 cgroup */
+	if ((group == PROBES_TCP || group == PROBES_NET) && sp->v2_fd < 0) {
+		sp->why[group] = REASON_NO_CGROUP;
 		return;
 	}
-	rc = probes_hold(sp->probes, PROBES_TCP, &err);
+	if (group != PROBES_NET) /* whose programs are the step's own: netcount.h */
+		rc = probes_hold(sp->probes, group, &err);
 	if (rc == 0)
-		rc = tcpcount_open(sp->probes, sp->slot, &sp->tcp);
-	conclude(sp, PROBES_TCP, rc, &err);
-}
-
-static void open_io(struct stepprobes *sp, pid_t pid)
-{
-	struct errmsg err = { 0 };
-	int rc = probes_hold(sp->probes, PROBES_IO, &err);
-
-	if (rc == 0)
-		rc = fsio_open(sp->probes, sp->slot, sp->settings, &sp->io, &err);
-	if (rc == 0)
-		fsio_learn(sp->io, pid);
-	conclude(sp, PROBES_IO, rc, &err);
-}
-
-static void open_net(struct stepprobes *sp)
-{
-	struct errmsg err = { 0 };
-	int rc;
-
-	if (sp->v2_fd < 0) {
-		sp->why[PROBES_NET] = REASON_NO_CGROUP;
-		return;
-	}
-	rc = netcount_open(sp->probes, sp->v2_fd, &sp->net, &err);
-	conclude(sp, PROBES_NET, rc, &err);
-	if (rc < 0)
-		sp->why[PROBES_NET] = netcount_reason(rc);
+		rc = open_reader(sp, group, &err);
+	conclude(sp, group, rc, &err);
+	if (rc < 0 && group == PROBES_NET)
+		sp->why[group] = netcount_reason(rc);
 }
 
 static void open_rdma(struct stepprobes *sp)
@@ -304,12 +287,14 @@ void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, char *v
 	find_cgroups(sp, pid, n, v2, freezer, size);
 	if (open_probes(sp) == 0) {
 		*ret_slot = sp->slot;
-		open_harvest(sp);
-		open_tcp(sp);
+		open_group(sp, PROBES_TASKS);
+		open_group(sp, PROBES_TCP);
 		if (wants(sp, WISH_IO))
-			open_io(sp, pid[0]);
+			open_group(sp, PROBES_IO);
+		if (sp->io)
+			fsio_learn(sp->io, pid[0]);
 		if (wants(sp, WISH_NET))
-			open_net(sp);
+			open_group(sp, PROBES_NET);
 	}
 	if (wants(sp, WISH_NET))
 		open_rdma(sp);

@@ -17,7 +17,9 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"
+#include "src/libutil/parse.h"
 
+#define CORES_MAX UINT16_MAX
 #define REPORT_MAX 4096 /* PIPE_BUF: what a pipe takes whole or not at all */
 
 struct stepside {
@@ -319,42 +321,18 @@ void stepside_close(struct stepside *st)
 
 /* --- Slurm's core lists ------------------------------------------------------------------ */
 
-/* The next "4" or "0-3" of *LIST; 1, 0 at its end, -EINVAL. */
-static int next_range(const char **list, uint32_t *ret_from, uint32_t *ret_to)
-{
-	unsigned long from;
-	unsigned long to;
-	char *end;
-
-	if (!*list || !**list)
-		return 0;
-	from = to = strtoul(*list, &end, 10);
-	if (end == *list)
-		return -EINVAL;
-	if (*end == '-') {
-		*list = end + 1;
-		to = strtoul(*list, &end, 10);
-		if (end == *list)
-			return -EINVAL;
-	}
-	if (to < from || to >= UINT16_MAX || (*end && *end != ','))
-		return -EINVAL;
-	*list = end + (*end == ',');
-	*ret_from = (uint32_t)from;
-	*ret_to = (uint32_t)to;
-	return 1;
-}
-
 uint32_t stepside_count_cores(const char *list)
 {
-	uint32_t n = 0;
-	uint32_t from;
-	uint32_t to;
+	uint64_t from, to;
+	uint64_t n = 0;
 	int rc;
 
-	while ((rc = next_range(&list, &from, &to)) > 0)
+	while (list && (rc = parse_next_range(&list, &from, &to)) != 0) {
+		if (rc < 0 || to >= CORES_MAX)
+			return 0;
 		n += to - from + 1;
-	return rc < 0 ? 0 : n;
+	}
+	return (uint32_t)n;
 }
 
 /* The units of the node's sockets in their order; how many there are. */
@@ -375,14 +353,13 @@ void stepside_spread_cores(const char *list, const struct stepside_cores *cores,
 {
 	unsigned int unit[SOCKETS_MAX];
 	uint32_t sockets = list_sockets(socket_cpus, unit);
-	uint32_t from;
-	uint32_t to;
-	int rc;
+	uint64_t from, to;
+	int rc = 0;
 
 	memset(ret_cpus, 0, SOCKETS_MAX * sizeof(*ret_cpus));
 	if (!sockets || !cores->node_cores || cores->node_cores % sockets)
 		return;
-	while ((rc = next_range(&list, &from, &to)) > 0 && to < cores->node_cores)
+	while (list && (rc = parse_next_range(&list, &from, &to)) > 0 && to < cores->node_cores)
 		for (; from <= to; from++)
 			ret_cpus[unit[from / (cores->node_cores / sockets)]] +=
 				cores->cpus_per_core;

@@ -3,16 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/libnode/prom.h"
-#include "src/libnode/textfile_emissions.h"
-#include "src/libnode/textfile_gpu.h"
+#include "src/libnode/textfile_internal.h"
 #include "src/libutil/clock.h"
-#include "src/libutil/fileio.h"
 #include "src/libutil/pages.h"
 
 /* One job on this node: its gone steps and those still there. */
@@ -23,22 +19,11 @@ struct job_sum {
 };
 
 struct writer {
-	FILE *out;
-	char host[2 * 256]; /* escaped, as every label value has to be */
+	struct prom prom;
 	const struct ledger_page *page;
 	const struct textfile_input *in;
 	struct job_sum *job; /* page->njobs of them */
 };
-
-/* --- text format ------------------------------------------------------------------------ */
-
-static void put_node(struct writer *w, const char *name, const char *type, const char *help,
-		     uint64_t value, uint64_t units)
-{
-	prom_head(w->out, name, type, help);
-	fprintf(w->out, "%s{hostname=\"%s\"}", name, w->host);
-	prom_value(w->out, value, units);
-}
 
 /* --- the node --------------------------------------------------------------------------- */
 
@@ -52,71 +37,61 @@ static const char *domain_source(const struct writer *w, unsigned int d)
 	return source_name((enum source_id)w->page->domain_source[d]);
 }
 
-/* The next domain from *D on that is measured; HELP and TYPE precede the first. false: no more. */
-static bool next_domain(struct writer *w, unsigned int *d, bool *has_head, const char *name,
-			const char *type, const char *help)
+static void put_domain(struct writer *w, const struct prom_family *f, unsigned int d,
+		       uint64_t value)
 {
-	while (*d < DOMAIN_N && !has_domain(w, *d))
-		(*d)++;
-	if (*d == DOMAIN_N)
-		return false;
-	if (!*has_head)
-		prom_head(w->out, name, type, help);
-	*has_head = true;
-	return true;
+	prom_put(&w->prom, f, value, ",domain=\"%s\",source=\"%s\"", domain_name((enum domain)d),
+		 domain_source(w, d));
 }
 
-static void put_domains(struct writer *w, const char *name, const char *type, const char *help,
-			const uint64_t *value, uint64_t units)
+static void put_domains(struct writer *w, const struct prom_family *f, const uint64_t *value)
 {
-	bool has_head = false;
 	unsigned int d;
 
-	for (d = 0; next_domain(w, &d, &has_head, name, type, help); d++) {
-		fprintf(w->out, "%s{hostname=\"%s\",domain=\"%s\",source=\"%s\"}", name, w->host,
-			domain_name((enum domain)d), domain_source(w, d));
-		prom_value(w->out, value[d], units);
-	}
+	for (d = 0; d < DOMAIN_N; d++)
+		if (has_domain(w, d))
+			put_domain(w, f, d, value[d]);
 }
 
-static void put_part_labels(struct writer *w, const char *name, const struct ledger_part *p)
+/* IDLE: how the idle power is known; NULL: it is not idle power. */
+static void put_part(struct writer *w, const struct prom_family *f, const struct ledger_part *p,
+		     uint64_t value, const char *idle)
 {
-	fprintf(w->out, "%s{hostname=\"%s\",domain=\"%s\",unit=\"%u\",source=\"%s\"", name,
-		w->host, domain_name((enum domain)p->domain), p->unit,
-		source_name((enum source_id)p->source));
+	prom_put(&w->prom, f, value, ",domain=\"%s\",unit=\"%u\",source=\"%s\"%s%s%s",
+		 domain_name((enum domain)p->domain), p->unit,
+		 source_name((enum source_id)p->source), idle ? ",idle=\"" : "", idle ? idle : "",
+		 idle ? "\"" : "");
 }
 
 static void put_parts(struct writer *w)
 {
-	static const char energy[] = "ceems_node_part_energy_joules_total";
-	static const char power[] = "ceems_node_part_power_watts";
-	static const char idle[] = "ceems_node_part_idle_power_watts";
+	static const struct prom_family energy = {
+		"ceems_node_part_energy_joules_total", "counter",
+		"Energy of a socket, its memory, a GPU or the node's rest", 1000000
+	};
+	static const struct prom_family power = {
+		"ceems_node_part_power_watts", "gauge",
+		"Power of the same over the last sampling interval", 1000
+	};
+	static const struct prom_family idle = {
+		"ceems_node_part_idle_power_watts", "gauge",
+		"Idle power of the same, where it is known, and how", 1000
+	};
 	const struct ledger_part *part = w->page->part;
 	uint32_t n = w->page->nparts < READING_PARTS_MAX ? w->page->nparts : READING_PARTS_MAX;
 	uint32_t i;
 
 	if (!n)
 		return;
-	prom_head(w->out, energy, "counter", "Energy of a socket, its memory, a GPU or the node's rest");
-	for (i = 0; i < n; i++) {
-		put_part_labels(w, energy, &part[i]);
-		fputc('}', w->out);
-		prom_value(w->out, part[i].energy_uj, 1000000);
-	}
-	prom_head(w->out, power, "gauge", "Power of the same over the last sampling interval");
-	for (i = 0; i < n; i++) {
-		put_part_labels(w, power, &part[i]);
-		fputc('}', w->out);
-		prom_value(w->out, part[i].power_mw, 1000);
-	}
-	prom_head(w->out, idle, "gauge", "Idle power of the same, where it is known, and how");
-	for (i = 0; i < n; i++) {
-		if (part[i].idle == LEDGER_IDLE_NONE)
-			continue;
-		put_part_labels(w, idle, &part[i]);
-		fprintf(w->out, ",idle=\"%s\"}", ledger_idle_name((enum ledger_idle)part[i].idle));
-		prom_value(w->out, part[i].idle_mw, 1000);
-	}
+	for (i = 0; i < n; i++)
+		put_part(w, &energy, &part[i], part[i].energy_uj, NULL);
+	for (i = 0; i < n; i++)
+		put_part(w, &power, &part[i], part[i].power_mw, NULL);
+	prom_head(&w->prom, &idle); /* also where no part's is known */
+	for (i = 0; i < n; i++)
+		if (part[i].idle != LEDGER_IDLE_NONE)
+			put_part(w, &idle, &part[i], part[i].idle_mw,
+				 ledger_idle_name((enum ledger_idle)part[i].idle));
 }
 
 /* The sum of a domain's parts, if it is known of all of them: no machine idles at 0. */
@@ -138,21 +113,15 @@ static bool is_idle_known(const struct writer *w, unsigned int d)
 
 static void put_idle(struct writer *w)
 {
-	static const char name[] = "ceems_node_idle_power_watts";
-	static const char help[] = "Idle power, which is split by allocation, where it is known";
-	bool has_head = false;
+	static const struct prom_family f = {
+		"ceems_node_idle_power_watts", "gauge",
+		"Idle power, which is split by allocation, where it is known", 1000
+	};
 	unsigned int d;
 
-	for (d = 0; d < DOMAIN_N; d++) {
-		if (!is_idle_known(w, d))
-			continue;
-		if (!has_head)
-			prom_head(w->out, name, "gauge", help);
-		has_head = true;
-		fprintf(w->out, "%s{hostname=\"%s\",domain=\"%s\",source=\"%s\"}", name, w->host,
-			domain_name((enum domain)d), domain_source(w, d));
-		prom_value(w->out, w->page->idle_mw[d], 1000);
-	}
+	for (d = 0; d < DOMAIN_N; d++)
+		if (is_idle_known(w, d))
+			put_domain(w, &f, d, w->page->idle_mw[d]);
 }
 
 /* Of its first part: the units of a domain are read alike. "": not known. */
@@ -181,18 +150,20 @@ static const char *domain_method(const struct writer *w, unsigned int d)
 
 static void put_source_info(struct writer *w)
 {
-	static const char name[] = "ceems_energy_source_info";
-	static const char help[] = "Where a domain's energy is read and how it is attributed";
-	bool has_head = false;
+	static const struct prom_family f = {
+		"ceems_energy_source_info", "gauge",
+		"Where a domain's energy is read and how it is attributed", 1
+	};
 	unsigned int d;
 
-	for (d = 0; next_domain(w, &d, &has_head, name, "gauge", help); d++) {
-		fprintf(w->out,
-			"%s{hostname=\"%s\",domain=\"%s\",source=\"%s\",quality=\"%s\","
-			"method=\"%s\",estimate=\"%s\"} 1\n",
-			name, w->host, domain_name((enum domain)d), domain_source(w, d),
-			domain_quality(w, d), domain_method(w, d),
-			w->page->domain_source[d] == SOURCE_MODEL ? "true" : "false");
+	for (d = 0; d < DOMAIN_N; d++) {
+		if (!has_domain(w, d))
+			continue;
+		prom_put(&w->prom, &f, 1,
+			 ",domain=\"%s\",source=\"%s\",quality=\"%s\",method=\"%s\",estimate=\"%s\"",
+			 domain_name((enum domain)d), domain_source(w, d), domain_quality(w, d),
+			 domain_method(w, d),
+			 w->page->domain_source[d] == SOURCE_MODEL ? "true" : "false");
 	}
 }
 
@@ -209,70 +180,57 @@ static bool is_dram_zone(const char *zone)
 
 static void put_rapl(struct writer *w, const char *name, const char *help, bool dram)
 {
+	const struct prom_family f = { name, "counter", help, 1000000 };
 	const struct source_state *st = &w->page->state[SOURCE_RAPL];
-	bool has_head = false;
 	uint32_t i;
 
 	for (i = 0; i < st->ncounters && i < SOURCE_MAX_COUNTERS; i++) {
 		const char *zone = st->counter[i].name;
 		const char *colon = strchr(zone, ':');
 
-		if (is_dram_zone(zone) != dram || !colon)
-			continue;
-		if (!has_head)
-			prom_head(w->out, name, "counter", help);
-		has_head = true;
-		fprintf(w->out,
-			"%s{hostname=\"%s\",index=\"%s\",path=\"/sys/class/powercap/%s\"}", name,
-			w->host, colon + 1, zone);
-		prom_value(w->out, st->counter[i].raw, 1000000);
+		if (is_dram_zone(zone) == dram && colon)
+			prom_put(&w->prom, &f, st->counter[i].raw,
+				 ",index=\"%s\",path=\"/sys/class/powercap/%s\"", colon + 1, zone);
 	}
-}
-
-static void put_emissions(struct writer *w)
-{
-	const struct textfile_emissions e = {
-		.out = w->out,
-		.host = w->host,
-		.page = w->page,
-		.series = w->in->series,
-		.region = w->in->region,
-	};
-
-	textfile_emissions_put(&e);
 }
 
 static void put_node_energy(struct writer *w)
 {
+	static const struct prom_family energy = {
+		"ceems_node_energy_joules_total", "counter",
+		"Energy of the node since the ledger began, jobs or not", 1000000
+	};
+	static const struct prom_family power = {
+		"ceems_node_power_watts", "gauge",
+		"Power of the node over the last sampling interval", 1000
+	};
 	const struct ledger_page *p = w->page;
 
 	put_source_info(w);
-	put_domains(w, "ceems_node_energy_joules_total", "counter",
-		    "Energy of the node since the ledger began, jobs or not",
-		    p->measured.total_uj, 1000000);
-	put_domains(w, "ceems_node_power_watts", "gauge",
-		    "Power of the node over the last sampling interval", p->power_mw, 1000);
+	put_domains(w, &energy, p->measured.total_uj);
+	put_domains(w, &power, p->power_mw);
 	put_idle(w);
 	put_parts(w);
 	put_rapl(w, "ceems_rapl_package_joules_total", "Current RAPL package value in joules",
 		 /* dram= */ false);
 	put_rapl(w, "ceems_rapl_dram_joules_total", "Current RAPL dram value in joules",
 		 /* dram= */ true);
-	put_node(w, "ceems_node_unallocated_joules_total", "counter",
-		 "Idle energy of what no job had allocated", account_total_uj(&p->unallocated),
-		 1000000);
-	put_node(w, "ceems_node_system_joules_total", "counter",
-		 "Energy of processes outside of jobs", account_total_uj(&p->system), 1000000);
-	put_node(w, "ceems_node_retired_joules_total", "counter",
-		 "Energy of jobs that are no longer listed", account_total_uj(&p->retired),
-		 1000000);
-	put_node(w, "ceems_node_conservation_error_joules_total", "counter",
-		 "Measured energy that the accounts miss or have too much; anything but 0 is a bug",
-		 p->conservation_error_uj, 1000000);
-	put_node(w, "ceems_node_sensor_disagreement_joules_total", "counter",
-		 "Energy of the parts beyond what the node's own sensor shows", p->disagreement_uj,
-		 1000000);
-	put_emissions(w);
+	prom_put_node(&w->prom, "ceems_node_unallocated_joules_total", "counter",
+		      "Idle energy of what no job had allocated",
+		      account_total_uj(&p->unallocated), 1000000);
+	prom_put_node(&w->prom, "ceems_node_system_joules_total", "counter",
+		      "Energy of processes outside of jobs", account_total_uj(&p->system),
+		      1000000);
+	prom_put_node(&w->prom, "ceems_node_retired_joules_total", "counter",
+		      "Energy of jobs that are no longer listed",
+		      account_total_uj(&p->retired), 1000000);
+	prom_put_node(&w->prom, "ceems_node_conservation_error_joules_total", "counter",
+		      "Measured energy that the accounts miss or have too much; anything but 0 is a bug",
+		      p->conservation_error_uj, 1000000);
+	prom_put_node(&w->prom, "ceems_node_sensor_disagreement_joules_total", "counter",
+		      "Energy of the parts beyond what the node's own sensor shows",
+		      p->disagreement_uj, 1000000);
+	textfile_emissions_put(&w->prom, p, w->in);
 }
 
 static void put_ledger(struct writer *w)
@@ -283,34 +241,37 @@ static void put_ledger(struct writer *w)
 
 	for (i = 0; i < p->nsteps && i < LEDGER_STEPS; i++)
 		used += p->step[i].until_mono_ns != 0;
-	put_node(w, "ceems_ledger_ticks_total", "counter", "Samples taken", p->ticks, 1);
-	put_node(w, "ceems_ledger_last_tick_timestamp_seconds", "gauge", "Time of the last sample",
-		 p->t_wall_ns / NSEC_PER_MSEC, 1000);
-	put_node(w, "ceems_ledger_gaps_total", "counter",
-		 "Samples that came too late to tell steps of the meantime apart", p->gaps, 1);
-	put_node(w, "ceems_ledger_steps", "gauge", "Steps in the node ledger", used, 1);
-	put_node(w, "ceems_ledger_steps_max", "gauge", "Steps that the node ledger has room for",
-		 LEDGER_STEPS, 1);
-	put_node(w, "ceems_ledger_lost_steps_total", "counter",
-		 "Steps whose slurmstepd died before it closed them", p->lost_steps, 1);
-	put_node(w, "ceems_ledger_refused_steps_total", "counter",
-		 "Steps that found no room in the node ledger", p->slots_full, 1);
-	put_node(w, "ceems_sensor_rejected_readings_total", "counter",
-		 "Counter readings that failed or were implausible", p->rejected, 1);
-	put_node(w, "ceems_sensor_late_readings_total", "counter",
-		 "Readings that were too old to be used", p->late, 1);
-	put_node(w, "ceems_sensor_wraps_total", "counter", "Counters that began again at 0",
-		 p->wraps, 1);
+	prom_put_node(&w->prom, "ceems_ledger_ticks_total", "counter", "Samples taken",
+		      p->ticks, 1);
+	prom_put_node(&w->prom, "ceems_ledger_last_tick_timestamp_seconds", "gauge",
+		      "Time of the last sample", p->t_wall_ns / NSEC_PER_MSEC, 1000);
+	prom_put_node(&w->prom, "ceems_ledger_gaps_total", "counter",
+		      "Samples that came too late to tell steps of the meantime apart",
+		      p->gaps, 1);
+	prom_put_node(&w->prom, "ceems_ledger_steps", "gauge", "Steps in the node ledger",
+		      used, 1);
+	prom_put_node(&w->prom, "ceems_ledger_steps_max", "gauge",
+		      "Steps that the node ledger has room for", LEDGER_STEPS, 1);
+	prom_put_node(&w->prom, "ceems_ledger_lost_steps_total", "counter",
+		      "Steps whose slurmstepd died before it closed them", p->lost_steps,
+		      1);
+	prom_put_node(&w->prom, "ceems_ledger_refused_steps_total", "counter",
+		      "Steps that found no room in the node ledger", p->slots_full, 1);
+	prom_put_node(&w->prom, "ceems_sensor_rejected_readings_total", "counter",
+		      "Counter readings that failed or were implausible", p->rejected, 1);
+	prom_put_node(&w->prom, "ceems_sensor_late_readings_total", "counter",
+		      "Readings that were too old to be used", p->late, 1);
+	prom_put_node(&w->prom, "ceems_sensor_wraps_total", "counter",
+		      "Counters that began again at 0", p->wraps, 1);
 }
 
 /* --- jobs ------------------------------------------------------------------------------- */
 
 /* EXTRA: more labels, ",name=\"value\""; may be empty. */
-static void put_job_labels(struct writer *w, const char *name, const struct ledger_job_account *j,
-			   const char *extra)
+static void put_job(struct writer *w, const struct prom_family *f,
+		    const struct ledger_job_account *j, const char *extra, uint64_t value)
 {
-	fprintf(w->out, "%s{hostname=\"%s\",manager=\"slurm\",uuid=\"%" PRIu32 "\"%s}", name,
-		w->host, j->job_id, extra);
+	prom_put(&w->prom, f, value, ",manager=\"slurm\",uuid=\"%" PRIu32 "\"%s", j->job_id, extra);
 }
 
 static void sum_jobs(struct writer *w)
@@ -350,30 +311,26 @@ static uint64_t prom_units(enum metric_unit unit)
 	}
 }
 
-static void put_job_values(struct writer *w, enum metric m, bool *has_head)
+static void put_job_values(struct writer *w, enum metric m)
 {
 	const struct metric_info *info = &metric_table[m];
+	const struct prom_family f = {
+		info->prom, "counter",
+		info->prom_labels[0] ? "Payload bytes of ended steps by protocol" : info->help,
+		prom_units(info->unit)
+	};
 	uint32_t i;
 
-	for (i = 0; i < w->page->njobs; i++) {
-		if (!w->page->job[i].job_id || !figures_has(&w->job[i].figures, m))
-			continue;
-		if (!*has_head)
-			prom_head(w->out, info->prom, "counter",
-				  info->prom_labels[0] ? "Payload bytes of ended steps by protocol" :
-						      info->help);
-		*has_head = true;
-		put_job_labels(w, info->prom, &w->page->job[i],
-			       info->prom_labels);
-		prom_value(w->out, w->job[i].figures.value[m], prom_units(info->unit));
-	}
+	for (i = 0; i < w->page->njobs; i++)
+		if (w->page->job[i].job_id && figures_has(&w->job[i].figures, m))
+			put_job(w, &f, &w->page->job[i], info->prom_labels,
+				w->job[i].figures.value[m]);
 }
 
 /* All metrics of M's name, which the text format wants in one place; nothing if an earlier one was M's. */
 static void put_job_metric(struct writer *w, enum metric m)
 {
 	const char *name = metric_table[m].prom;
-	bool has_head = false;
 	unsigned int k;
 
 	for (k = 0; k < m; k++)
@@ -381,52 +338,35 @@ static void put_job_metric(struct writer *w, enum metric m)
 			return;
 	for (; k < METRIC_N; k++)
 		if (!strcmp(metric_table[k].prom, name))
-			put_job_values(w, (enum metric)k, &has_head);
+			put_job_values(w, (enum metric)k);
 }
 
 static void put_job_gauge(struct writer *w, const char *name, const char *help, bool memory)
 {
-	bool has_head = false;
+	const struct prom_family f = { name, "gauge", help, 1 };
 	uint32_t i;
 
 	for (i = 0; i < w->page->njobs; i++) {
 		const struct ledger_job_account *j = &w->page->job[i];
 		uint64_t v = memory ? j->mem_mb * 1048576 : j->cpus;
 
-		if (!j->job_id || !j->open_slots || !v)
-			continue;
-		if (!has_head)
-			prom_head(w->out, name, "gauge", help);
-		has_head = true;
-		put_job_labels(w, name, j, "");
-		prom_value(w->out, v, 1);
+		if (j->job_id && j->open_slots && v)
+			put_job(w, &f, j, "", v);
 	}
-}
-
-static void put_gpus(struct writer *w)
-{
-	const struct textfile_gpus gpus = {
-		.out = w->out,
-		.host = w->host,
-		.page = w->page,
-		.gpu = w->in->gpu,
-		.ngpus = w->in->ngpus,
-	};
-
-	textfile_gpus_put(&gpus);
 }
 
 static void put_jobs(struct writer *w)
 {
+	static const struct prom_family units = {
+		"ceems_compute_units", "gauge", "Total number of jobs", 1
+	};
 	uint64_t running = 0;
 	unsigned int m;
 	uint32_t i;
 
 	for (i = 0; i < w->page->njobs; i++)
 		running += w->page->job[i].job_id && w->page->job[i].open_slots;
-	prom_head(w->out, "ceems_compute_units", "gauge", "Total number of jobs");
-	fprintf(w->out, "ceems_compute_units{hostname=\"%s\",manager=\"slurm\"} %" PRIu64 "\n",
-		w->host, running);
+	prom_put(&w->prom, &units, running, ",manager=\"slurm\"");
 	put_job_gauge(w, "ceems_compute_unit_cpus", "Total number of job CPUs",
 		      /* memory= */ false);
 	put_job_gauge(w, "ceems_compute_unit_memory_total_bytes", "Memory total in bytes",
@@ -444,17 +384,17 @@ static int textfile_format_page(struct writer *w, const char *hostname, char **r
 	size_t len = 0;
 	bool is_bad;
 
-	w->out = open_memstream(&text, &len);
-	if (!w->out)
+	w->prom.out = open_memstream(&text, &len);
+	if (!w->prom.out)
 		return -ENOMEM;
-	prom_escape(hostname, w->host, sizeof(w->host));
+	prom_escape(hostname, w->prom.host, sizeof(w->prom.host));
 	sum_jobs(w);
 	put_node_energy(w);
-	put_gpus(w);
+	textfile_gpus_put(&w->prom, w->page, w->in);
 	put_ledger(w);
 	put_jobs(w);
-	is_bad = ferror(w->out) != 0;
-	if (fclose(w->out) || is_bad) {
+	is_bad = ferror(w->prom.out) != 0;
+	if (fclose(w->prom.out) || is_bad) {
 		free(text);
 		return -ENOMEM;
 	}
@@ -480,27 +420,19 @@ int textfile_format(const char *hostname, const struct ledger_page *page,
 	return rc < 0 ? errmsg_errno(err, rc, "ceems.prom") : 0;
 }
 
-int textfile_write(const char *dir, const struct textfile_input *in, struct errmsg *err)
+int textfile_make(const struct textfile_input *in, char **ret, size_t *ret_len, struct errmsg *err)
 {
-	_cleanup_free_ char *text = NULL;
-	struct ledger_page *page;
-	char path[PATH_MAX];
-	size_t len;
+	/* not from the heap, which would keep it: slurmd, which forks for each step, copies what it has */
+	struct ledger_page *page = pages_alloc(sizeof(*page));
 	int rc;
 
-	if (snprintf(path, sizeof(path), "%s/ceems.prom", dir) >= (int)sizeof(path))
-		return errmsg_errno(err, -ENAMETOOLONG, "%s", dir);
-	/* not from the heap, which would keep it: slurmd, which forks for each step, copies what it has */
-	page = pages_alloc(sizeof(*page));
 	if (!page)
 		return errmsg_errno(err, -ENOMEM, "ceems.prom");
 	rc = ledger_snapshot(in->ledger, page);
 	if (rc < 0)
 		(void)errmsg_errno(err, rc, "ledger");
 	else
-		rc = textfile_format(ledger_node(in->ledger), page, in, &text, &len, err);
+		rc = textfile_format(ledger_node(in->ledger), page, in, ret, ret_len, err);
 	pages_free(page, sizeof(*page));
-	if (rc < 0)
-		return rc;
-	return fileio_write_atomic(path, text, len, 0644, err);
+	return rc;
 }

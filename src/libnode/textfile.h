@@ -23,10 +23,11 @@ struct textfile_input {
 	size_t ngpus;
 };
 
-/* Writes DIR/ceems.prom (0644) in one rename from the ledger's current page. */
-int textfile_write(const char *dir, const struct textfile_input *in, struct errmsg *err);
+/* The text, malloc'ed, from the ledger's current page. */
+int textfile_make(const struct textfile_input *in, char **ret, size_t *ret_len,
+		  struct errmsg *err);
 
-/* The text itself, malloc'ed, from a page. HOSTNAME is the label of every line. */
+/* The same from PAGE. HOSTNAME is the label of every line. */
 int textfile_format(const char *hostname, const struct ledger_page *page,
 		    const struct textfile_input *in, char **ret, size_t *ret_len,
 		    struct errmsg *err);

@@ -1,102 +1,92 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libnode/textfile_gpu.h"
-
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stddef.h>
 
-#include "src/libnode/prom.h"
+#include "src/libmeter/sensor/source.h"
+#include "src/libnode/textfile_internal.h"
+#include "src/libutil/util.h"
 
 #define PPM 1000000
+#define UUID_SIZE (2 * sizeof(((struct gpu_reading *)0)->uuid))
 
-/* NULL: the source of its energy does not say more of it. */
-static const struct gpu_reading *reading_of(const struct textfile_gpus *g, unsigned int unit)
+/* "": the source of its energy does not say. It may hold anything, and one quote spoils the file. */
+static const char *escaped_uuid(const struct textfile_input *in, unsigned int unit,
+				char buf[UUID_SIZE])
 {
 	size_t i;
 
-	for (i = 0; i < g->ngpus; i++)
-		if (g->gpu[i].unit == unit)
-			return &g->gpu[i];
-	return NULL;
+	buf[0] = '\0';
+	for (i = 0; i < in->ngpus; i++) {
+		if (in->gpu[i].unit != unit)
+			continue;
+		prom_escape(in->gpu[i].uuid, buf, UUID_SIZE);
+		break;
+	}
+	return buf;
 }
 
-static const char *uuid_of(const struct textfile_gpus *g, unsigned int unit)
+static void put_gpu(struct prom *p, const struct prom_family *f, const struct textfile_input *in,
+		    unsigned int unit, uint64_t value)
 {
-	const struct gpu_reading *r = reading_of(g, unit);
+	char uuid[UUID_SIZE];
 
-	return r ? r->uuid : "";
+	prom_put(p, f, value, ",gpu=\"%u\",gpuuuid=\"%s\"", unit, escaped_uuid(in, unit, uuid));
 }
 
-/* The end of a label list. What a library says may hold anything, and one quote spoils the file. */
-static void put_uuid(const struct textfile_gpus *g, unsigned int unit)
+static void put_info(struct prom *p, const struct textfile_input *in)
 {
-	char uuid[2 * sizeof(g->gpu->uuid)];
-
-	prom_escape(uuid_of(g, unit), uuid, sizeof(uuid));
-	fprintf(g->out, "gpuuuid=\"%s\"}", uuid);
-}
-
-static void put_labels(const struct textfile_gpus *g, const char *name, unsigned int unit)
-{
-	fprintf(g->out, "%s{hostname=\"%s\",gpu=\"%u\",", name, g->host, unit);
-	put_uuid(g, unit);
-}
-
-static void put_info(const struct textfile_gpus *g)
-{
-	static const char name[] = "ceems_gpu_info";
-	char model[2 * sizeof(g->gpu->model)];
+	static const struct prom_family f = { "ceems_gpu_info", "gauge", "A GPU of the node", 1 };
+	char model[2 * sizeof(in->gpu->model)], uuid[UUID_SIZE];
 	size_t i;
 
-	for (i = 0; i < g->ngpus; i++) {
-		if (!i)
-			prom_head(g->out, name, "gauge", "A GPU of the node");
-		prom_escape(g->gpu[i].model, model, sizeof(model));
-		fprintf(g->out, "%s{hostname=\"%s\",gpu=\"%u\",model=\"%s\",", name, g->host,
-			g->gpu[i].unit, model);
-		put_uuid(g, g->gpu[i].unit);
-		prom_value(g->out, 1, 1);
+	for (i = 0; i < in->ngpus; i++) {
+		prom_escape(in->gpu[i].model, model, sizeof(model));
+		prom_put(p, &f, 1, ",gpu=\"%u\",model=\"%s\",gpuuuid=\"%s\"", in->gpu[i].unit, model,
+			 escaped_uuid(in, in->gpu[i].unit, uuid));
 	}
 }
 
-static void put_energy(const struct textfile_gpus *g)
+static void put_energy(struct prom *p, const struct ledger_page *page,
+		       const struct textfile_input *in)
 {
-	static const char name[] = "ceems_gpu_energy_joules_total";
-	bool has_head = false;
+	static const struct prom_family f = {
+		"ceems_gpu_energy_joules_total", "counter",
+		"Energy of a GPU since the ledger began, held by a job or not", 1000000
+	};
 	uint32_t i;
 
-	for (i = 0; i < g->page->nparts && i < READING_PARTS_MAX; i++) {
-		const struct ledger_part *p = &g->page->part[i];
-
-		if (p->domain != DOMAIN_GPU)
-			continue;
-		if (!has_head)
-			prom_head(g->out, name, "counter",
-				  "Energy of a GPU since the ledger began, held by a job or not");
-		has_head = true;
-		put_labels(g, name, p->unit);
-		prom_value(g->out, p->energy_uj, 1000000);
-	}
+	for (i = 0; i < page->nparts && i < READING_PARTS_MAX; i++)
+		if (page->part[i].domain == DOMAIN_GPU)
+			put_gpu(p, &f, in, page->part[i].unit, page->part[i].energy_uj);
 }
 
-/* One gauge of all GPUs that know it; FIELD is its offset in struct gpu_reading. */
-static void put_gauge(const struct textfile_gpus *g, const char *name, const char *help,
-		      size_t field, uint64_t units)
+/* What GPUs say themselves, of those that know it. */
+static void put_gauges(struct prom *p, const struct textfile_input *in)
 {
-	bool has_head = false;
-	size_t i;
+	static const struct {
+		struct prom_family family;
+		size_t offset; /* of the value in struct gpu_reading */
+	} gauge[] = {
+		{ { "ceems_gpu_power_watts", "gauge", "Power of a GPU, as it says itself", 1000 },
+		  offsetof(struct gpu_reading, power_mw) },
+		{ { "ceems_gpu_utilization_ratio", "gauge", "Share of time in which a GPU was busy",
+		    PPM },
+		  offsetof(struct gpu_reading, busy_ppm) },
+		{ { "ceems_gpu_memory_used_bytes", "gauge", "Memory of a GPU that is in use", 1 },
+		  offsetof(struct gpu_reading, mem_used_bytes) },
+		{ { "ceems_gpu_memory_total_bytes", "gauge", "Memory of a GPU", 1 },
+		  offsetof(struct gpu_reading, mem_total_bytes) },
+	};
+	size_t g, i;
 
-	for (i = 0; i < g->ngpus; i++) {
-		const uint64_t *value =
-			(const uint64_t *)((const char *)&g->gpu[i] + field);
+	for (g = 0; g < ARRAY_SIZE(gauge); g++) {
+		for (i = 0; i < in->ngpus; i++) {
+			const uint64_t *value = (const uint64_t *)((const char *)&in->gpu[i] +
+								   gauge[g].offset);
 
-		if (*value == UINT64_MAX)
-			continue;
-		if (!has_head)
-			prom_head(g->out, name, "gauge", help);
-		has_head = true;
-		put_labels(g, name, g->gpu[i].unit);
-		prom_value(g->out, *value, units);
+			if (*value != UINT64_MAX)
+				put_gpu(p, &gauge[g].family, in, in->gpu[i].unit, *value);
+		}
 	}
 }
 
@@ -104,44 +94,36 @@ static void put_gauge(const struct textfile_gpus *g, const char *name, const cha
  * CEEMS joins a job to the exporters of GPU metrics by this one. Its value is the part of the GPU
  * that the job holds.
  */
-static void put_holders(const struct textfile_gpus *g)
+static void put_holders(struct prom *p, const struct ledger_page *page,
+			const struct textfile_input *in)
 {
-	static const char name[] = "ceems_compute_unit_gpu_index_flag";
-	bool has_head = false;
+	static const struct prom_family f = {
+		"ceems_compute_unit_gpu_index_flag", "gauge",
+		"A value > 0 indicates the job using current GPU", PPM
+	};
+	char uuid[UUID_SIZE];
 	unsigned int unit;
 	uint32_t i;
 
-	for (i = 0; i < g->page->njobs; i++) {
-		const struct ledger_job_account *j = &g->page->job[i];
+	for (i = 0; i < page->njobs; i++) {
+		const struct ledger_job_account *j = &page->job[i];
 
 		for (unit = 0; unit < GPUS_MAX; unit++) {
 			if (!j->job_id || !j->open_slots || !j->gpu_ppm[unit])
 				continue;
-			if (!has_head)
-				prom_head(g->out, name, "gauge",
-					  "A value > 0 indicates the job using current GPU");
-			has_head = true;
-			fprintf(g->out,
-				"%s{hostname=\"%s\",manager=\"slurm\",uuid=\"%" PRIu32
-				"\",index=\"%u\",",
-				name, g->host, j->job_id, unit);
-			put_uuid(g, unit);
-			prom_value(g->out, j->gpu_ppm[unit], PPM);
+			prom_put(p, &f, j->gpu_ppm[unit],
+				 ",manager=\"slurm\",uuid=\"%" PRIu32
+				 "\",index=\"%u\",gpuuuid=\"%s\"",
+				 j->job_id, unit, escaped_uuid(in, unit, uuid));
 		}
 	}
 }
 
-void textfile_gpus_put(const struct textfile_gpus *g)
+void textfile_gpus_put(struct prom *p, const struct ledger_page *page,
+		       const struct textfile_input *in)
 {
-	put_info(g);
-	put_energy(g);
-	put_gauge(g, "ceems_gpu_power_watts", "Power of a GPU, as it says itself",
-		  offsetof(struct gpu_reading, power_mw), 1000);
-	put_gauge(g, "ceems_gpu_utilization_ratio", "Share of time in which a GPU was busy",
-		  offsetof(struct gpu_reading, busy_ppm), PPM);
-	put_gauge(g, "ceems_gpu_memory_used_bytes", "Memory of a GPU that is in use",
-		  offsetof(struct gpu_reading, mem_used_bytes), 1);
-	put_gauge(g, "ceems_gpu_memory_total_bytes", "Memory of a GPU",
-		  offsetof(struct gpu_reading, mem_total_bytes), 1);
-	put_holders(g);
+	put_info(p, in);
+	put_energy(p, page, in);
+	put_gauges(p, in);
+	put_holders(p, page, in);
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "src/libledger/ledger_book.h"
-#include "src/libmeter/activity/pmu.h"
+#include "src/libmeter/activity/cgcounters.h"
 #include "src/libmeter/sensor/topology.h"
 #include "src/libutil/errmsg.h"
 

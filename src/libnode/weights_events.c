@@ -99,28 +99,52 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static void weigh_socket(const struct weights *w, struct weights_step *const *step,
-			 struct book_line *line, size_t n, struct book_tick *tick, unsigned int s)
+/* Instead of a socket's number: the memory of all. */
+#define MEMORY SOCKETS_MAX
+
+/* What E is worth as activity of KIND, a socket or MEMORY. */
+static uint64_t worth_of(const struct weights *w, const struct events *e, unsigned int kind)
 {
-	uint64_t all = fit_weight(fit_of(w, s), w->events.n[s]);
+	uint64_t sum = 0;
+	unsigned int s;
+
+	if (kind != MEMORY)
+		return fit_weight(fit_of(w, kind), e->n[kind]);
+	for (s = 0; s < SOCKETS_MAX; s++)
+		sum += e->n[s][EVENT_LLC_MISSES];
+	return sum;
+}
+
+static uint64_t *weight_of(struct book_line *line, unsigned int kind)
+{
+	return kind == MEMORY ? &line->mem_weight : &line->cpu_weight[kind];
+}
+
+/* OF_TICK comes with the CPU time of all. */
+static void weigh_kind(const struct weights *w, struct weights_step *const *step,
+		       struct book_line *line, size_t n, unsigned int kind, uint64_t *of_tick)
+{
+	uint64_t all = worth_of(w, &w->events, kind);
 	struct counted c = { 0 };
 	uint64_t sum = 0;
 	size_t i;
 
 	for (i = 0; i < n; i++)
 		if (is_counted(step[i])) {
-			c.ns += line[i].cpu_weight[s];
-			line[i].cpu_weight[s] = fit_weight(fit_of(w, s), step[i]->events.n[s]);
-			c.weight += line[i].cpu_weight[s];
+			c.ns += *weight_of(&line[i], kind);
+			*weight_of(&line[i], kind) = worth_of(w, &step[i]->events, kind);
+			c.weight += *weight_of(&line[i], kind);
 		}
 	if (!c.ns) /* nobody was counted here: what everything did */
-		c = (struct counted){ .weight = all, .ns = tick->cpu_weight[s] };
+		c = (struct counted){ .weight = all, .ns = *of_tick };
 	for (i = 0; i < n; i++) {
+		uint64_t *weight = weight_of(&line[i], kind);
+
 		if (!is_counted(step[i]))
-			line[i].cpu_weight[s] = weights_events_estimate(line[i].cpu_weight[s], &c);
-		sum += line[i].cpu_weight[s];
+			*weight = weights_events_estimate(*weight, &c);
+		sum += *weight;
 	}
-	tick->cpu_weight[s] = larger(all, sum);
+	*of_tick = larger(all, sum);
 }
 
 bool weights_by_events(const struct weights *w, struct weights_step *const *step,
@@ -134,44 +158,16 @@ bool weights_by_events(const struct weights *w, struct weights_step *const *step
 		tick->by_counters |= line[i].by_counters;
 	}
 	for (s = 0; s < SOCKETS_MAX && tick->by_counters; s++)
-		weigh_socket(w, step, line, n, tick, s);
+		weigh_kind(w, step, line, n, s, &tick->cpu_weight[s]);
 	return tick->by_counters;
-}
-
-static uint64_t misses_of(const struct events *e)
-{
-	uint64_t sum = 0;
-	unsigned int s;
-
-	for (s = 0; s < SOCKETS_MAX; s++)
-		sum += e->n[s][EVENT_LLC_MISSES];
-	return sum;
 }
 
 bool weights_by_misses(const struct weights *w, struct weights_step *const *step,
 		       struct book_line *line, size_t n, struct book_tick *tick)
 {
-	uint64_t all = misses_of(&w->events);
-	struct counted c = { 0 };
-	uint64_t sum = 0;
-	size_t i;
-
-	if (!all || !cgcounters_has(w->counters, EVENT_LLC_MISSES))
+	if (!worth_of(w, &w->events, MEMORY) || !cgcounters_has(w->counters, EVENT_LLC_MISSES))
 		return false;
-	for (i = 0; i < n; i++)
-		if (is_counted(step[i])) {
-			c.ns += line[i].mem_weight;
-			line[i].mem_weight = misses_of(&step[i]->events);
-			c.weight += line[i].mem_weight;
-		}
-	if (!c.ns)
-		c = (struct counted){ .weight = all, .ns = tick->mem_weight };
-	for (i = 0; i < n; i++) {
-		if (!is_counted(step[i]))
-			line[i].mem_weight = weights_events_estimate(line[i].mem_weight, &c);
-		sum += line[i].mem_weight;
-	}
-	tick->mem_weight = larger(all, sum);
+	weigh_kind(w, step, line, n, MEMORY, &tick->mem_weight);
 	return true;
 }
 

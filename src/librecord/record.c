@@ -87,3 +87,61 @@ void record_exit_status(uint32_t status, int32_t *ret_code, int32_t *ret_signal)
 	else if (WIFEXITED((int)status))
 		*ret_code = WEXITSTATUS((int)status);
 }
+
+static bool array_has_task(const char *digits, size_t len, size_t task)
+{
+	char c;
+	int digit;
+
+	if (task / 4 >= len)
+		return false;
+	c = digits[len - 1 - task / 4];
+	digit = c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
+	return digit >> task % 4 & 1;
+}
+
+char *record_array_tasks(const char *text)
+{
+	const char *digits = text + 2;
+	char *out = NULL;
+	size_t size = 0;
+	size_t first;
+	size_t task;
+	size_t len;
+	FILE *f;
+
+	if (strncmp(text, "0x", 2) != 0 || digits[strspn(digits, "0123456789abcdefABCDEF")])
+		return strdup(text);
+	f = open_memstream(&out, &size);
+	if (!f)
+		return NULL;
+	len = strlen(digits);
+	for (task = 0; task < len * 4; task++) {
+		if (!array_has_task(digits, len, task))
+			continue;
+		first = task;
+		while (array_has_task(digits, len, task + 1))
+			task++;
+		(void)fprintf(f, "%s%zu", ftell(f) > 0 ? "," : "", first);
+		if (task > first)
+			(void)fprintf(f, "-%zu", task);
+	}
+	if (fclose(f) != 0) {
+		free(out);
+		return NULL;
+	}
+	return out;
+}
+
+const char *record_co2e_method_name(enum record_co2e_method method)
+{
+	switch (method) {
+	case CO2E_PER_TICK:
+		return "per-tick";
+	case CO2E_MEAN_POWER:
+		return "mean-power";
+	case CO2E_UNKNOWN:
+		break;
+	}
+	return "";
+}

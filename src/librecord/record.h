@@ -30,7 +30,7 @@ struct maybe_u64 {
 /* How far an energy figure can be trusted; see energy.method and energy.source in the schema. */
 struct record_energy {
 	bool final;	      /* Slurm's own final value; false: FinalEnergyWait ran out */
-	struct maybe_u64 total_j; /* sacct's job row; but see record_energy_told() */
+	struct maybe_u64 total_j; /* sacct's job row, or better: record_fill() */
 	char method[16];      /* "cpu-time" ...; empty: unknown */
 	char source[128];     /* "rapl", "model", "rapl,model"; empty: unknown */
 };
@@ -107,7 +107,7 @@ struct record {
 	char *script;	      /* RecordScript */
 	uint64_t submit, eligible, start, end; /* seconds since the epoch; 0: unknown */
 	struct maybe_u64 time_limit_min;
-	int32_t exit_code, exit_signal, derived_exit_code;
+	int32_t exit_code, exit_signal, derived_exit_code, derived_exit_signal;
 	uint32_t total_nodes, total_cpus;
 	struct maybe_u64 priority;
 	struct record_energy energy;
@@ -139,6 +139,12 @@ int record_key(const struct record *r, char *buf, size_t size);
 #define RECORD_STATUS_UNKNOWN UINT32_C(0xfffffffe)
 void record_exit_status(uint32_t status, int32_t *ret_code, int32_t *ret_signal);
 
+/*
+ * "2-4,9" of Slurm's "0x21C", a bit per task; a text in other words as it is. malloc'ed; NULL: out of
+ * memory.
+ */
+char *record_array_tasks(const char *text);
+
 /* --- record_derived.c --------------------------------------------------------------------- */
 
 /*
@@ -154,7 +160,7 @@ bool record_step_derived(const struct record_step *s, enum derived d, double *re
  */
 bool record_step_imbalance(const struct record_step *s, enum metric m, double *ret);
 
-/* --- record_parts.c, record_read.c -------------------------------------------------------- */
+/* --- record_write.c, record_read.c: with jansson ------------------------------------------- */
 
 /*
  * One line without newline; malloc'ed. A text that is not UTF-8 has each byte that is not part of a

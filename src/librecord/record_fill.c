@@ -62,7 +62,12 @@ static struct maybe_u64 steps_energy(const struct record *r)
 	return (struct maybe_u64){ r->figures.value[METRIC_ENERGY] / UJ_PER_J, true };
 }
 
-struct maybe_u64 record_energy_told(const struct record *r, struct maybe_u64 slurm_j)
+/*
+ * SLURM_J, or what is better than none and than a 0 that nobody measured: the steps' energy in R's figures,
+ * unknown if they have none or if there is no step. Slurm has 0 J for a job whose extern step ended without
+ * a word: its node failed, or slurmctld ended the step (26.05 with proctrack/pgid) or, killed, forgot it.
+ */
+static struct maybe_u64 energy_told(const struct record *r, struct maybe_u64 slurm_j)
 {
 	bool steps_told = r->nsteps || r->steps_known;
 
@@ -82,7 +87,7 @@ static struct maybe_u64 pick_energy(const struct record *r, const struct record_
 	if (is_resized_part(r))
 		return end->dbd_energy_j;
 	j = end->ctld_energy_j.known && !end->requeued ? end->ctld_energy_j : end->dbd_energy_j;
-	j = record_energy_told(r, j);
+	j = energy_told(r, j);
 	return j.known || end->ctld_energy_j.value == 0 ? j : end->ctld_energy_j;
 }
 
@@ -164,4 +169,14 @@ int record_fill(struct record *r, const struct record_ending *end,
 		r->tres_alloc = tres;
 	}
 	return 0;
+}
+
+int record_finish(struct record *r, const struct record_ending *end, const struct factor_chain *chain,
+		  const struct settings *s, struct record_names *names)
+{
+	if (!r->user_name)
+		r->user_name = record_names_user(names, r->user_id);
+	if (!r->group_name)
+		r->group_name = record_names_group(names, r->group_id);
+	return record_fill(r, end, chain, s);
 }

@@ -7,6 +7,7 @@
 #define CEEMS_RECORD_FILL_H
 
 #include "src/librecord/record_emissions.h"
+#include "src/librecord/record_names.h"
 
 struct record_ending {
 	bool ended;	/* slurmctld or slurmdbd says that all steps have reported */
@@ -28,10 +29,10 @@ int record_fill(struct record *r, const struct record_ending *end,
 		const struct factor_chain *chain, const struct settings *s);
 
 /*
- * SLURM_J, or what is better than none and than a 0 that nobody measured: the steps' energy in R's figures,
- * unknown if they have none or if there is no step. Slurm has 0 J for a job whose extern step ended without
- * a word: its node failed, or slurmctld ended the step (26.05 with proctrack/pgid) or, killed, forgot it.
+ * The last step of a record, for whoever makes one: names of user and group that it lacks, then record_fill().
+ * NAMES is the caller's, zeroed at first.
  */
-struct maybe_u64 record_energy_told(const struct record *r, struct maybe_u64 slurm_j);
+int record_finish(struct record *r, const struct record_ending *end, const struct factor_chain *chain,
+		  const struct settings *s, struct record_names *names);
 
 #endif

@@ -3,57 +3,247 @@
 #include <string.h>
 
 #include "src/libemission/emission.h"
-#include "src/librecord/record_get.h"
-#include "src/librecord/record_json.h"
-#include "src/libutil/clock.h"
+#include "src/librecord/exactjson.h"
+#include "src/librecord/record_field.h"
+#include "src/libutil/rfc3339.h"
+#include "src/libutil/utf8.h"
 #include "src/libutil/util.h"
 
 #define STEPS_MAX 100000 /* of one job: a bound for damaged input, far above MaxStepCount */
 
-static int get_figures(struct jsonin_value *o, struct figures *f, struct errmsg *err)
+/* Of a job or step. */
+struct reading {
+	struct exactjson_cursor at;
+	const json_t *escaped; /* names of texts in it; NULL: none */
+	struct errmsg *err;
+};
+
+static int record_bad(struct errmsg *err, const char *name, const char *what)
 {
-	const struct record_place *p = record_places();
-	const struct record_place *end = p + METRIC_N;
-	struct jsonin_value *outer = NULL;
-	struct jsonin_value *inner = NULL;
+	return errmsg_set(err, -EINVAL, "record: %s: %s", name, what);
+}
+
+static bool is_escaped(const struct reading *in, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(in->escaped); i++)
+		if (!strcmp(json_string_value(json_array_get(in->escaped, i)), path))
+			return true;
+	return false;
+}
+
+static int read_text(const struct reading *in, const char *path, const json_t *v, char **ret)
+{
+	char *text;
+
+	if (!exactjson_is_text(v))
+		return record_bad(in->err, path, "not a text");
+	text = strdup(json_string_value(v));
+	if (!text)
+		return errmsg_set(in->err, -ENOMEM, "record: out of memory");
+	if (is_escaped(in, path) && utf8_unescape(text) < 0) {
+		free(text);
+		return record_bad(in->err, path, "\"escaped\" names a text that is not");
+	}
+	free(*ret);
+	*ret = text;
+	return 0;
+}
+
+/* What does not fit is cut. */
+static int read_chars(const struct reading *in, const struct record_field *f, const json_t *v, char *ret)
+{
+	_cleanup_free_ char *text = NULL;
+	int rc = read_text(in, f->path, v, &text);
+
+	if (rc == 0)
+		(void)snprintf(ret, f->size, "%s", text);
+	return rc;
+}
+
+static int read_number(const struct reading *in, const char *path, const json_t *v, uint64_t scale,
+		       uint64_t max, uint64_t *ret)
+{
+	int rc = exactjson_scaled(v, scale ? scale : 1, ret);
+
+	if (!scale && !exactjson_is_whole(v))
+		return record_bad(in->err, path, "not a whole number");
+	if (rc == -ERANGE || (rc == 0 && *ret > max))
+		return record_bad(in->err, path, "too large");
+	return rc < 0 ? record_bad(in->err, path, "not a number, or negative") : 0;
+}
+
+static int read_figures(struct reading *in, struct figures *f)
+{
+	const char *name;
+	unsigned int m;
+	uint64_t value;
+	json_t *o;
+	json_t *v;
+	int rc;
 
 	figures_init(f);
-	for (; p < end; p++) {
-		struct maybe_u64 value = { 0 };
-		int rc = 0;
+	metric_foreach(m) {
+		const char *path = metric_table[m].json;
 
-		if (p->is_first[0])
-			rc = record_get_object(o, p->object[0], &outer, err);
-		if (rc == 0 && p->is_first[1])
-			rc = record_get_object(outer, p->object[1], &inner, err);
-		if (rc == 0)
-			rc = record_get_scaled(p->object[1] ? inner : outer, p->name, p->scale, &value,
-					err);
+		if (exactjson_find(&in->at, path, /* create= */ false, &o, &name) < 0)
+			return record_bad(in->err, path, "not in an object");
+		v = json_object_get(o, name);
+		if (!v || json_is_null(v))
+			continue;
+		rc = read_number(in, path, v, record_metric_scale((enum metric)m), UINT64_MAX, &value);
 		if (rc < 0)
 			return rc;
-		if (value.known)
-			figures_set(f, p->metric, value.value);
+		figures_set(f, (enum metric)m, value);
 	}
 	return 0;
 }
 
-static int get_energy(struct jsonin_value *o, struct record_energy *e, struct errmsg *err)
+static int read_exit(const struct reading *in, const char *path, const json_t *v, int32_t ret[2])
 {
-	struct jsonin_value *energy;
-	struct jsonin_value *final;
-	int rc = record_get_object(o, "energy", &energy, err);
+	const char *text = json_string_value(v);
+	int code;
+	int sig;
+	int used = 0;
 
-	if (rc < 0)
+	if (!text || sscanf(text, "%9d:%9d%n", &code, &sig, &used) != 2 || text[used])
+		return record_bad(in->err, path, "not like 0:0");
+	ret[0] = code;
+	ret[1] = sig;
+	return 0;
+}
+
+static int read_time(const struct reading *in, const char *path, const json_t *v, uint64_t *ret)
+{
+	if (!json_is_string(v) || rfc3339_parse(json_string_value(v), ret) < 0)
+		return record_bad(in->err, path, "not a time like 2026-01-31T12:00:00Z");
+	return 0;
+}
+
+/* One that a later version knows is unknown. */
+static enum record_co2e_method method_of(const char *name)
+{
+	enum record_co2e_method m;
+
+	for (m = CO2E_PER_TICK; m <= CO2E_MEAN_POWER; m++)
+		if (!strcmp(name, record_co2e_method_name(m)))
+			return m;
+	return CO2E_UNKNOWN;
+}
+
+/* Stores V, which is not null, in the member P of a record or step. */
+static int read_value(const struct reading *in, const struct record_field *f, const json_t *v, void *p)
+{
+	struct maybe_u64 *maybe = p;
+	uint64_t value = 0;
+	int rc = 0;
+
+	switch (f->kind) {
+	case FIELD_TEXT:
+		return read_text(in, f->path, v, p);
+	case FIELD_CHARS:
+		return read_chars(in, f, v, p);
+	case FIELD_U32:
+	case FIELD_COUNT:
+		rc = read_number(in, f->path, v, f->scale, UINT32_MAX, &value);
+		if (rc == 0)
+			*(uint32_t *)p = (uint32_t)value;
 		return rc;
-	final = record_member(energy, "final");
-	if (final && final->type != JSONIN_TRUE && final->type != JSONIN_FALSE)
-		return record_bad(err, "energy.final", "not true or false");
-	e->final = final && final->type == JSONIN_TRUE;
-	rc = record_get_maybe(energy, "total_j", &e->total_j, err);
-	if (rc == 0)
-		rc = record_get_buf(energy, "method", e->method, sizeof(e->method), err);
-	if (rc == 0)
-		rc = record_get_buf(energy, "source", e->source, sizeof(e->source), err);
+	case FIELD_U64:
+		return read_number(in, f->path, v, f->scale, UINT64_MAX, p);
+	case FIELD_MAYBE:
+	case FIELD_MINUTES:
+		rc = read_number(in, f->path, v, f->scale, UINT64_MAX, &value);
+		if (rc == 0)
+			*maybe = (struct maybe_u64){ f->kind == FIELD_MINUTES ? value / 60 : value, true };
+		return rc;
+	case FIELD_TIME:
+		return read_time(in, f->path, v, p);
+	case FIELD_EXIT:
+		return read_exit(in, f->path, v, p);
+	case FIELD_BOOL:
+		if (!json_is_boolean(v))
+			return record_bad(in->err, f->path, "not true or false");
+		*(bool *)p = json_is_true(v);
+		return 0;
+	case FIELD_CO2E_METHOD:
+		if (!exactjson_is_text(v))
+			return record_bad(in->err, f->path, "not a text");
+		*(enum record_co2e_method *)p = method_of(json_string_value(v));
+		return 0;
+	case FIELD_FIGURES:
+	case FIELD_OBJECT:
+	case FIELD_MADE:
+	case FIELD_RATIO:
+	case FIELD_RATIOS:
+		break;
+	}
+	return 0;
+}
+
+static int read_escaped(struct reading *in)
+{
+	size_t i;
+
+	in->escaped = json_object_get(in->at.root, "escaped");
+	if (in->escaped && !json_is_null(in->escaped) && !json_is_array(in->escaped))
+		return record_bad(in->err, "escaped", "not an array");
+	for (i = 0; i < json_array_size(in->escaped); i++)
+		if (!exactjson_is_text(json_array_get(in->escaped, i)))
+			return record_bad(in->err, "escaped", "not texts");
+	return 0;
+}
+
+/* The members F of O, which is a job or a step, into OBJECT. */
+static int read_fields(json_t *o, const struct record_field *f, void *object, struct errmsg *err)
+{
+	struct reading in = { .at = { .root = o }, .err = err };
+	int rc = read_escaped(&in);
+
+	for (; rc == 0 && f->path; f++) {
+		const char *name;
+		json_t *in_object;
+		json_t *v;
+
+		if (f->kind == FIELD_FIGURES) {
+			rc = read_figures(&in, (struct figures *)((char *)object + f->offset));
+			continue;
+		}
+		if (exactjson_find(&in.at, f->path, /* create= */ false, &in_object, &name) < 0)
+			return record_bad(err, f->path, "not in an object");
+		v = json_object_get(in_object, name);
+		if (v && !json_is_null(v))
+			rc = read_value(&in, f, v, (char *)object + f->offset);
+	}
+	return rc;
+}
+
+static int read_steps(json_t *o, struct record *r, struct errmsg *err)
+{
+	json_t *steps = json_object_get(o, "steps");
+	size_t n = json_array_size(steps);
+	int rc = 0;
+
+	if (!steps || json_is_null(steps))
+		return 0;
+	if (!json_is_array(steps))
+		return record_bad(err, "steps", "not an array");
+	if (n > STEPS_MAX)
+		return record_bad(err, "steps", "too many");
+	r->steps = calloc(n + 1, sizeof(*r->steps));
+	if (!r->steps)
+		return errmsg_set(err, -ENOMEM, "record: out of memory");
+	for (; rc == 0 && r->nsteps < n; r->nsteps++) {
+		struct record_step *s = &r->steps[r->nsteps];
+		json_t *step = json_array_get(steps, r->nsteps);
+		json_t *code = json_object_get(step, "exit_code");
+
+		s->exit_unknown = !code || json_is_null(code);
+		rc = json_is_object(step) ? read_fields(step, record_step_fields, s, err) :
+					    record_bad(err, "steps", "not an array of objects");
+	}
+	r->steps_known = true;
 	return rc;
 }
 
@@ -70,285 +260,67 @@ static void forget_unknown_names(struct record_emissions *e)
 		e->scope[0] = '\0';
 }
 
-static int get_factor(struct jsonin_value *o, struct record_emissions *e, struct errmsg *err)
+static int read_record(json_t *o, struct record *r, struct errmsg *err)
 {
-	int rc = record_get_scaled(o, "factor_g_per_kwh", RECORD_UG_PER_G, &e->factor_ug_per_kwh,
-				   err);
+	int rc = read_fields(o, record_job_fields, r, err);
 
-	if (rc == 0)
-		rc = record_get_buf(o, "kind", e->kind, sizeof(e->kind), err);
-	if (rc == 0)
-		rc = record_get_buf(o, "scope", e->scope, sizeof(e->scope), err);
-	if (rc == 0)
-		rc = record_get_buf(o, "region", e->region, sizeof(e->region), err);
-	if (rc == 0)
-		rc = record_get_buf(o, "source", e->source, sizeof(e->source), err);
-	if (rc == 0)
-		rc = record_get_u32(o, "year", &e->year, err);
-	forget_unknown_names(e);
-	return rc;
-}
-
-static int get_emissions(struct jsonin_value *record, struct record_emissions *e,
-			 struct errmsg *err)
-{
-	struct maybe_u64 pue = { 0 };
-	struct jsonin_value *o;
-	enum record_co2e_method m;
-	char method[16] = "";
-	int rc = record_get_object(record, "emissions", &o, err);
-
-	if (rc == 0)
-		rc = record_get_buf(o, "method", method, sizeof(method), err);
-	if (rc == 0)
-		rc = get_factor(o, e, err);
-	if (rc == 0)
-		rc = record_get_scaled(o, "pue", 1000, &pue, err);
-	if (rc == 0)
-		rc = record_get_scaled(o, "market_factor_g_per_kwh", RECORD_UG_PER_G,
-				       &e->market_ug_per_kwh, err);
-	if (rc == 0)
-		rc = record_get_buf(o, "market_source", e->market_source,
-				    sizeof(e->market_source), err);
-	if (rc == 0)
-		rc = record_get_scaled(o, "embodied_g", RECORD_NG_PER_G, &e->embodied_ng, err);
-	if (rc == 0)
-		rc = record_get_buf(o, "embodied_source", e->embodied_source,
-				    sizeof(e->embodied_source), err);
-	if (rc < 0)
-		return rc;
-	for (m = CO2E_PER_TICK; m <= CO2E_MEAN_POWER; m++)
-		if (!strcmp(method, record_co2e_method_name(m)))
-			e->method = m;
-	e->pue_milli = pue.value;
-	return 0;
-}
-
-static int get_spread(struct jsonin_value *o, const char *name, const char *max, uint64_t scale,
-		      struct record_spread *ret, struct errmsg *err)
-{
-	struct jsonin_value *spread;
-	int rc = record_get_object(o, name, &spread, err);
-
-	if (rc == 0)
-		rc = record_get_scaled(spread, max, scale, &ret->max, err);
-	if (rc == 0)
-		rc = record_get_buf(spread, "max_node", ret->max_node, sizeof(ret->max_node), err);
-	return rc;
-}
-
-static int get_imbalance(struct jsonin_value *o, struct record_step *s, struct errmsg *err)
-{
-	struct jsonin_value *imbalance;
-	int rc = record_get_object(o, "load_imbalance", &imbalance, err);
-
-	if (rc == 0)
-		rc = get_spread(imbalance, "cpu_time", "max_s", NSEC_PER_SEC, &s->cpu_time, err);
-	if (rc == 0)
-		rc = get_spread(imbalance, "energy", "max_j", 1000000, &s->energy, err);
-	return rc;
-}
-
-static int get_step(struct jsonin_value *o, struct record_step *s, struct errmsg *err)
-{
-	int rc;
-
-	if (o->type != JSONIN_OBJECT)
-		return record_bad(err, "steps", "not an array of objects");
-	rc = record_unescape(o, err);
-	if (rc == 0)
-		rc = record_get_u32(o, "stepid", &s->step_id, err);
-	if (rc == 0)
-		rc = record_get_maybe(o, "het_component", &s->het_component, err);
-	if (rc == 0)
-		rc = record_get_text(o, "name", &s->name, err);
-	if (rc == 0)
-		rc = record_get_buf(o, "state", s->state, sizeof(s->state), err);
-	if (rc == 0)
-		rc = record_get_text(o, "nodes", &s->nodes, err);
-	if (rc == 0)
-		rc = record_get_u32(o, "ntasks", &s->ntasks, err);
-	if (rc == 0)
-		rc = record_get_u32(o, "nnodes", &s->nnodes, err);
-	if (rc == 0)
-		rc = record_get_u32(o, "ncpus", &s->ncpus, err);
-	if (rc == 0)
-		rc = record_get_time(o, "@start", &s->start, err);
-	if (rc == 0)
-		rc = record_get_time(o, "@end", &s->end, err);
-	if (rc == 0)
-		rc = record_get_exit(o, "exit_code", &s->exit_code, &s->exit_signal, err);
-	s->exit_unknown = !record_member(o, "exit_code");
-	if (rc == 0)
-		rc = record_get_scaled(o, "user_cpu_s", 1000000, &s->user_cpu_us, err);
-	if (rc == 0)
-		rc = record_get_scaled(o, "system_cpu_s", 1000000, &s->system_cpu_us, err);
-	if (rc == 0)
-		rc = record_get_maybe(o, "max_rss_bytes", &s->max_rss_bytes, err);
-	if (rc == 0)
-		rc = get_figures(o, &s->figures, err);
-	if (rc == 0)
-		rc = get_imbalance(o, s, err);
-	return rc;
-}
-
-static int get_steps(struct jsonin_value *o, struct record *r, struct errmsg *err)
-{
-	struct jsonin_value *steps = record_member(o, "steps");
-	struct jsonin_value *v;
-	int rc;
-
-	if (!steps)
-		return 0;
-	if (steps->type != JSONIN_ARRAY)
-		return record_bad(err, "steps", "not an array");
-	if (steps->n > STEPS_MAX)
-		return record_bad(err, "steps", "too many");
-	if (steps->n) {
-		r->steps = calloc(steps->n, sizeof(*r->steps));
-		if (!r->steps)
-			return errmsg_set(err, -ENOMEM, "record: out of memory");
-	}
-	for (v = jsonin_first(steps); v < jsonin_end(steps); v = jsonin_next(v)) {
-		rc = get_step(v, &r->steps[r->nsteps++], err);
-		if (rc < 0)
-			return rc;
-	}
-	r->steps_known = true;
-	return 0;
-}
-
-static int flat_field(struct jsonin_value *o, const struct record_field *f, struct record *r,
-		      struct errmsg *err)
-{
-	void *p = (char *)r + f->offset;
-
-	switch (f->kind) {
-	case FIELD_TEXT:
-		return record_get_text(o, f->name, p, err);
-	case FIELD_U32:
-		return record_get_u32(o, f->name, p, err);
-	case FIELD_MAYBE:
-		return record_get_maybe(o, f->name, p, err);
-	case FIELD_TIME:
-		return record_get_time(o, f->name, p, err);
-	}
-	return -EINVAL;
-}
-
-static int get_flat(struct jsonin_value *o, struct record *r, struct errmsg *err)
-{
-	size_t i;
-	int rc = 0;
-
-	for (i = 0; rc == 0 && i < record_nfields; i++)
-		rc = flat_field(o, &record_fields[i], r, err);
 	if (rc == 0 && (!r->cluster || !*r->cluster))
 		rc = record_bad(err, "cluster", "missing");
 	if (rc == 0 && !r->job_id)
 		rc = record_bad(err, "jobid", "missing");
+	if (rc == 0)
+		rc = read_steps(o, r, err);
+	forget_unknown_names(&r->emissions);
 	return rc;
 }
 
-static int get_record(struct jsonin_value *o, struct record *r, struct errmsg *err)
+static int read_job_key(const json_t *o, char *ret, struct errmsg *err)
 {
-	struct maybe_u64 limit = { 0 };
-	struct maybe_u64 total = { 0 };
-	int32_t ignored;
-	int rc = get_flat(o, r, err);
+	const char *key = json_string_value(json_object_get(o, "job_key"));
 
-	if (rc == 0)
-		rc = record_get_exit(o, "exit_code", &r->exit_code, &r->exit_signal, err);
-	if (rc == 0)
-		rc = record_get_exit(o, "derived_ec", &r->derived_exit_code, &ignored, err);
-	if (rc == 0)
-		rc = record_get_maybe(o, "time_limit", &limit, err);
-	r->time_limit_min = (struct maybe_u64){ limit.value / 60, limit.known };
-	if (rc == 0)
-		rc = get_figures(o, &r->figures, err);
-	if (rc == 0)
-		rc = get_energy(o, &r->energy, err);
-	if (rc == 0)
-		rc = get_emissions(o, &r->emissions, err);
-	if (rc == 0)
-		rc = get_steps(o, r, err);
-	if (rc == 0)
-		rc = record_get_maybe(o, "steps_total", &total, err);
-	r->steps_total = total.value;
-	return rc;
+	if (!key || !*key || strlen(key) >= RECORD_KEY_MAX)
+		return record_bad(err, "job_key", "missing or too long");
+	(void)snprintf(ret, RECORD_KEY_MAX, "%s", key);
+	return 0;
 }
 
-static int load(const char *json, size_t len, const char *schema, struct jsonin **ret,
-		struct errmsg *err)
+/* RET_JOB_KEY is NULL, or SCHEMA is that of a part. */
+static int record_load(const char *json, size_t len, const char *schema, struct record **ret,
+		       char *ret_job_key, struct errmsg *err)
 {
+	struct record *r = record_create();
 	struct errmsg why = { 0 };
-	struct jsonin_value *is;
-	struct jsonin *j;
-	int rc = jsonin_parse(json, len, &j, &why);
+	json_t *o = NULL;
+	const char *is;
+	int rc;
 
+	if (!r)
+		return errmsg_set(err, -ENOMEM, "record: out of memory");
+	rc = exactjson_load(json, len, &o, &why);
+	is = json_string_value(json_object_get(o, "schema"));
 	if (rc < 0)
-		return errmsg_set(err, rc, "record: %s", why.text);
-	is = jsonin_member(jsonin_root(j), "schema");
-	rc = is && is->type == JSONIN_STRING && !strcmp(is->text, schema) ?
-		     record_unescape(jsonin_root(j), err) :
-		     errmsg_set(err, -EINVAL, "record: schema: not %s", schema);
+		(void)errmsg_set(err, rc, "record: %s", why.text);
+	else if (!is || strcmp(is, schema) != 0)
+		rc = errmsg_set(err, -EINVAL, "record: schema: not %s", schema);
+	if (rc == 0)
+		rc = read_record(o, r, err);
+	if (rc == 0 && ret_job_key)
+		rc = read_job_key(o, ret_job_key, err);
+	json_decref(o);
 	if (rc < 0)
-		jsonin_destroy(j);
+		record_destroy(r);
 	else
-		*ret = j;
+		*ret = r;
 	return rc;
 }
 
 int record_from_json(const char *json, size_t len, struct record **ret, struct errmsg *err)
 {
-	struct record *r;
-	struct jsonin *j;
-	int rc = load(json, len, RECORD_SCHEMA, &j, err);
-
-	if (rc < 0)
-		return rc;
-	r = record_create();
-	rc = r ? get_record(jsonin_root(j), r, err) :
-		 errmsg_set(err, -ENOMEM, "record: out of memory");
-	jsonin_destroy(j);
-	if (rc < 0)
-		record_destroy(r);
-	else
-		*ret = r;
-	return rc;
-}
-
-static int get_part(struct jsonin_value *o, struct record *r, char *job_key, struct errmsg *err)
-{
-	struct jsonin_value *key = record_member(o, "job_key");
-	int rc;
-
-	if (!key || key->type != JSONIN_STRING || !*key->text || strlen(key->text) >= RECORD_KEY_MAX)
-		return record_bad(err, "job_key", "missing or too long");
-	rc = get_flat(o, r, err);
-	if (rc == 0)
-		rc = get_steps(o, r, err);
-	if (rc == 0)
-		(void)snprintf(job_key, RECORD_KEY_MAX, "%s", key->text);
-	return rc;
+	return record_load(json, len, RECORD_SCHEMA, ret, NULL, err);
 }
 
 int record_from_steps_json(const char *json, size_t len, struct record **ret,
 			   char ret_job_key[RECORD_KEY_MAX], struct errmsg *err)
 {
-	struct record *r;
-	struct jsonin *j;
-	int rc = load(json, len, RECORD_STEPS_SCHEMA, &j, err);
-
-	if (rc < 0)
-		return rc;
-	r = record_create();
-	rc = r ? get_part(jsonin_root(j), r, ret_job_key, err) :
-		 errmsg_set(err, -ENOMEM, "record: out of memory");
-	jsonin_destroy(j);
-	if (rc < 0)
-		record_destroy(r);
-	else
-		*ret = r;
-	return rc;
+	return record_load(json, len, RECORD_STEPS_SCHEMA, ret, ret_job_key, err);
 }

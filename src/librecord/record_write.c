@@ -1,448 +1,430 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* asprintf */
+#include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#include "src/libcore/domain.h"
-#include "src/librecord/record_json.h"
+#include "src/librecord/exactjson.h"
+#include "src/librecord/record_field.h"
+#include "src/libutil/rfc3339.h"
 #include "src/libutil/utf8.h"
 #include "src/libutil/util.h"
 
-#define UJ_PER_J UINT64_C(1000000)
-#define US_PER_S UINT64_C(1000000)
+#define TIME_MAX UINT64_C(253402300799) /* the end of year 9999, and of such times */
 
-void record_out_fini(struct record_out *o)
+/* A job or step being written. */
+struct writing {
+	struct exactjson_cursor at;
+	json_t *escaped; /* owned; paths of the texts that were not UTF-8 */
+	bool omits;	 /* what is unknown is left out, not null */
+	bool failed;	 /* out of memory */
+};
+
+/* --- members ----------------------------------------------------------------------------- */
+
+/* Takes VALUE; NULL: there was no memory for it. */
+static void write_value(struct writing *w, const char *path, json_t *value)
 {
-	jsonout_fini(&o->json);
-	jsonout_fini(&o->escaped);
-}
+	const char *name;
+	json_t *o;
 
-/* --- values ------------------------------------------------------------------------------ */
-
-static void put_null(struct record_out *o, const char *name)
-{
-	if (o->omits)
+	if (w->omits && json_is_null(value))
 		return;
-	jsonout_name(&o->json, name);
-	jsonout_null(&o->json);
+	if (exactjson_find(&w->at, path, /* create= */ true, &o, &name) < 0) {
+		json_decref(value);
+		w->failed = true;
+	} else if (json_object_set_new_nocheck(o, name, value) < 0) {
+		w->failed = true;
+	}
 }
 
-static void put_u64(struct record_out *o, const char *name, uint64_t v)
-{
-	jsonout_name(&o->json, name);
-	jsonout_u64(&o->json, v);
-}
-
-/* A count of which 0 is unknown. */
-static void put_count(struct record_out *o, const char *name, uint64_t v)
-{
-	if (v)
-		put_u64(o, name, v);
-	else
-		put_null(o, name);
-}
-
-static void put_maybe(struct record_out *o, const char *name, const struct maybe_u64 *m)
-{
-	if (m->known)
-		put_u64(o, name, m->value);
-	else
-		put_null(o, name);
-}
-
-static void put_decimal(struct record_out *o, const char *name, uint64_t value, uint64_t scale)
-{
-	jsonout_name(&o->json, name);
-	jsonout_decimal(&o->json, value, scale);
-}
-
-static void put_scaled(struct record_out *o, const char *name, const struct maybe_u64 *m,
-		       uint64_t scale)
-{
-	if (m->known)
-		put_decimal(o, name, m->value, scale);
-	else
-		put_null(o, name);
-}
-
-static void note_escaped(struct record_out *o, const char *name)
-{
-	char path[96];
-
-	(void)snprintf(path, sizeof(path), "%s%s", o->prefix ? o->prefix : "", name);
-	jsonout_next(&o->escaped);
-	jsonout_string(&o->escaped, path, strlen(path));
-}
-
-static void put_text(struct record_out *o, const char *name, const char *s)
+static json_t *text_of(struct writing *w, const char *path, const char *s)
 {
 	_cleanup_free_ char *escaped = NULL;
 	size_t len = s ? strlen(s) : 0;
 
-	if (!len) {
-		put_null(o, name);
-		return;
-	}
-	jsonout_name(&o->json, name);
+	if (!len)
+		return json_null();
 	if (utf8_escape(s, len, &escaped, &len) < 0)
-		o->json.failed = true;
-	jsonout_string(&o->json, escaped ? escaped : s, len);
-	if (escaped)
-		note_escaped(o, name);
+		return NULL;
+	if (escaped && json_array_append_new(w->escaped, json_string_nocheck(path)) < 0)
+		w->failed = true;
+	return json_stringn_nocheck(escaped ? escaped : s, len);
 }
 
-/* "escaped" of what was put since the last call. */
-static void put_escaped(struct record_out *o)
+static json_t *time_of(uint64_t t)
 {
-	if (!o->escaped.len)
-		return;
-	jsonout_name(&o->json, "escaped");
-	jsonout_open(&o->json, '[');
-	jsonout_raw(&o->json, o->escaped.text, o->escaped.len);
-	jsonout_close(&o->json, ']');
-	o->escaped.len = 0;
+	char text[RFC3339_SIZE];
+
+	if (!t || t > TIME_MAX)
+		return json_null();
+	rfc3339_utc(t, text);
+	return json_string_nocheck(text);
 }
 
-/* Those of V end before END, over zeros. */
-static void put_digits(char *end, int v)
-{
-	for (; v; v /= 10)
-		*--end = (char)('0' + v % 10);
-}
-
-static void put_time(struct record_out *o, const char *name, uint64_t t)
-{
-	time_t sec = (time_t)t;
-	char text[] = "0000-00-00T00:00:00Z";
-	struct tm tm;
-
-	if (!t || t > RECORD_TIME_MAX || !gmtime_r(&sec, &tm)) {
-		put_null(o, name);
-		return;
-	}
-	put_digits(text + 4, tm.tm_year + 1900);
-	put_digits(text + 7, tm.tm_mon + 1);
-	put_digits(text + 10, tm.tm_mday);
-	put_digits(text + 13, tm.tm_hour);
-	put_digits(text + 16, tm.tm_min);
-	put_digits(text + 19, tm.tm_sec);
-	jsonout_name(&o->json, name);
-	jsonout_string(&o->json, text, sizeof(text) - 1);
-}
-
-static void put_elapsed(struct record_out *o, const char *name, uint64_t start, uint64_t end)
-{
-	if (start && end >= start)
-		put_u64(o, name, end - start);
-	else
-		put_null(o, name);
-}
-
-/* "status:signal", as sacct and jobcomp/elasticsearch write it. */
-static void put_exit(struct record_out *o, const char *name, int32_t code, int32_t sig)
+static json_t *exit_of(const int32_t status[2])
 {
 	char text[32];
-	int n = snprintf(text, sizeof(text), "%" PRId32 ":%" PRId32, code, sig);
 
-	jsonout_name(&o->json, name);
-	jsonout_string(&o->json, text, (size_t)n);
+	(void)snprintf(text, sizeof(text), "%" PRId32 ":%" PRId32, status[0], status[1]);
+	return json_string_nocheck(text);
 }
 
-/* --- figures ----------------------------------------------------------------------------- */
-
-static struct maybe_u64 static_uj(const struct figures *f)
-{
-	struct maybe_u64 sum = { 0 };
-	size_t i;
-
-	for (i = 0; i < DOMAIN_N; i++) {
-		if (!figures_has(f, domain_table[i].fixed))
-			continue;
-		sum.known = true;
-		if (__builtin_add_overflow(sum.value, f->value[domain_table[i].fixed], &sum.value))
-			return (struct maybe_u64){ 0 };
-	}
-	return sum;
-}
-
-static void end_energy(struct record_out *o, const struct figures *f, const struct record *r)
-{
-	struct maybe_u64 idle = static_uj(f);
-
-	put_scaled(o, "static_j", &idle, UJ_PER_J);
-	if (!r)
-		return;
-	jsonout_name(&o->json, "final");
-	jsonout_bool(&o->json, r->energy.final);
-	o->prefix = "energy.";
-	put_text(o, "method", r->energy.method);
-	put_text(o, "source", r->energy.source);
-	o->prefix = NULL;
-}
-
-static void end_emissions(struct record_out *o, const struct record_emissions *e)
-{
-	struct maybe_u64 pue = { e->pue_milli, e->pue_milli != 0 };
-
-	o->prefix = "emissions.";
-	put_text(o, "method", record_co2e_method_name(e->method));
-	put_scaled(o, "factor_g_per_kwh", &e->factor_ug_per_kwh, RECORD_UG_PER_G);
-	put_text(o, "kind", e->kind);
-	put_text(o, "scope", e->scope);
-	put_text(o, "region", e->region);
-	put_text(o, "source", e->source);
-	put_count(o, "year", e->year);
-	put_scaled(o, "pue", &pue, 1000);
-	put_scaled(o, "market_factor_g_per_kwh", &e->market_ug_per_kwh, RECORD_UG_PER_G);
-	put_text(o, "market_source", e->market_source);
-	put_scaled(o, "embodied_g", &e->embodied_ng, RECORD_NG_PER_G);
-	put_text(o, "embodied_source", e->embodied_source);
-	o->prefix = NULL;
-}
-
-static void end_object(struct record_out *o, const char *name, const struct figures *f,
-		       const struct record *r)
-{
-	if (!strcmp(name, "energy"))
-		end_energy(o, f, r);
-	else if (!strcmp(name, "emissions") && r)
-		end_emissions(o, &r->emissions);
-	jsonout_close(&o->json, '}');
-}
-
-/*
- * "energy", "emissions" and "usage" with every metric of the table. R: of this job, NULL: of a step,
- * of which what is not known is left out, as it would make the record grow by as much per step.
- */
-static void put_figures(struct record_out *o, const struct figures *f, const struct record *r)
-{
-	const struct record_place *p = record_places();
-	const struct record_place *end = p + METRIC_N;
-	const struct record_place *outer = NULL; /* whose objects are open */
-	const struct record_place *inner = NULL;
-
-	for (; p < end; p++) {
-		bool known = figures_has(f, p->metric);
-
-		if (p->is_first[0] || p->is_first[1]) {
-			if (inner)
-				jsonout_close(&o->json, '}');
-			inner = NULL;
-		}
-		if (p->is_first[0]) {
-			if (outer)
-				end_object(o, outer->object[0], f, r);
-			outer = p;
-			jsonout_name(&o->json, p->object[0]);
-			jsonout_open(&o->json, '{');
-		}
-		if (o->omits && !known)
-			continue;
-		if (p->object[1] && !inner) {
-			inner = p;
-			jsonout_name(&o->json, p->object[1]);
-			jsonout_open(&o->json, '{');
-		}
-		if (r && p->metric == METRIC_ENERGY)
-			/* Slurm's own, even where the nodes' figures say more: it is the one in sacct */
-			put_maybe(o, p->name, &r->energy.total_j);
-		else if (known)
-			put_decimal(o, p->name, f->value[p->metric], p->scale);
-		else
-			put_null(o, p->name);
-	}
-	if (inner)
-		jsonout_close(&o->json, '}');
-	if (outer)
-		end_object(o, outer->object[0], f, r);
-}
-
-static void put_ratio(struct record_out *o, const char *name, bool known, double v)
-{
-	if (!known) {
-		put_null(o, name);
-		return;
-	}
-	jsonout_name(&o->json, name);
-	jsonout_ratio(&o->json, v);
-}
-
-static void put_derived(struct record_out *o, const struct record *r, const struct record_step *s)
-{
-	unsigned int d;
-
-	jsonout_name(&o->json, "derived");
-	jsonout_open(&o->json, '{');
-	for (d = 0; d < DERIVED_N; d++) {
-		double v = 0;
-		bool known = s ? record_step_derived(s, (enum derived)d, &v) :
-				 record_derived(r, (enum derived)d, &v);
-
-		put_ratio(o, derived_table[d].name, known, v);
-	}
-	jsonout_close(&o->json, '}');
-}
-
-static void put_spread(struct record_out *o, const char *name, const struct record_step *s,
-		       enum metric m)
-{
-	bool is_energy = m == METRIC_ENERGY;
-	const struct record_spread *spread = is_energy ? &s->energy : &s->cpu_time;
-	double imbalance;
-
-	if (!record_step_imbalance(s, m, &imbalance))
-		return;
-	jsonout_name(&o->json, name);
-	jsonout_open(&o->json, '{');
-	put_ratio(o, "imbalance", true, imbalance);
-	put_scaled(o, is_energy ? "max_j" : "max_s", &spread->max,
-		   is_energy ? UJ_PER_J : UINT64_C(1000000000));
-	o->prefix = is_energy ? "load_imbalance.energy." : "load_imbalance.cpu_time.";
-	put_text(o, "max_node", spread->max_node);
-	o->prefix = NULL;
-	jsonout_close(&o->json, '}');
-}
-
-/* Most steps have one node, and so no such thing. */
-static void put_imbalance(struct record_out *o, const struct record_step *s)
+static json_t *ratio_of(const struct record_field *f, const void *object, unsigned int which)
 {
 	double v;
 
-	if (!record_step_imbalance(s, METRIC_CPU_TIME, &v) &&
-	    !record_step_imbalance(s, METRIC_ENERGY, &v))
-		return;
-	jsonout_name(&o->json, "load_imbalance");
-	jsonout_open(&o->json, '{');
-	put_spread(o, "cpu_time", s, METRIC_CPU_TIME);
-	put_spread(o, "energy", s, METRIC_ENERGY);
-	jsonout_close(&o->json, '}');
+	return f->ratio(object, which, &v) && isfinite(v) ? json_real(v) : json_null();
 }
 
-/* --- the objects ------------------------------------------------------------------------- */
-
-void record_write_step(struct record_out *o, const struct record_step *s)
+/* The member F of OBJECT, which is of one value. */
+static json_t *value_of(struct writing *w, const struct record_field *f, const void *object)
 {
-	jsonout_open(&o->json, '{');
-	o->omits = true;
-	put_u64(o, "stepid", s->step_id);
-	put_maybe(o, "het_component", &s->het_component);
-	put_text(o, "name", s->name);
-	put_text(o, "state", s->state);
-	put_text(o, "nodes", s->nodes);
-	put_count(o, "ntasks", s->ntasks);
-	put_count(o, "nnodes", s->nnodes);
-	put_count(o, "ncpus", s->ncpus);
-	put_time(o, "@start", s->start);
-	put_time(o, "@end", s->end);
-	put_elapsed(o, "elapsed", s->start, s->end);
-	if (!s->exit_unknown)
-		put_exit(o, "exit_code", s->exit_code, s->exit_signal);
-	put_scaled(o, "user_cpu_s", &s->user_cpu_us, US_PER_S);
-	put_scaled(o, "system_cpu_s", &s->system_cpu_us, US_PER_S);
-	put_maybe(o, "max_rss_bytes", &s->max_rss_bytes);
-	put_figures(o, &s->figures, NULL);
-	put_derived(o, NULL, s);
-	put_imbalance(o, s);
-	put_escaped(o);
-	o->omits = false;
-	jsonout_close(&o->json, '}');
-}
-
-static void put_field(struct record_out *o, const struct record *r, const struct record_field *f)
-{
-	const void *p = (const char *)r + f->offset;
+	const void *p = (const char *)object + f->offset;
+	uint64_t v;
 
 	switch (f->kind) {
 	case FIELD_TEXT:
-		put_text(o, f->name, *(char *const *)p);
-		break;
-	case FIELD_U32:
-		put_u64(o, f->name, *(const uint32_t *)p);
-		break;
-	case FIELD_MAYBE:
-		put_maybe(o, f->name, p);
-		break;
+		return text_of(w, f->path, *(char *const *)p);
+	case FIELD_CHARS:
+		return text_of(w, f->path, p);
 	case FIELD_TIME:
-		put_time(o, f->name, *(const uint64_t *)p);
+		return time_of(*(const uint64_t *)p);
+	case FIELD_EXIT:
+		return exit_of(p);
+	case FIELD_BOOL:
+		return json_boolean(*(const bool *)p);
+	case FIELD_CO2E_METHOD:
+		return text_of(w, f->path, record_co2e_method_name(*(const enum record_co2e_method *)p));
+	case FIELD_RATIO:
+		return ratio_of(f, object, f->which);
+	default:
+		return record_field_number(f, object, &v) ? exactjson_decimal(v, f->scale ? f->scale : 1) :
+							    json_null();
+	}
+}
+
+static void write_figures(struct writing *w, const struct record_field *f, const struct figures *figures)
+{
+	unsigned int m;
+
+	metric_foreach(m) {
+		if (m == METRIC_ENERGY && (f->flags & FIELD_NO_ENERGY))
+			continue;
+		write_value(w, metric_table[m].json,
+			    figures_has(figures, (enum metric)m) ?
+				    exactjson_decimal(figures->value[m], record_metric_scale((enum metric)m)) :
+				    json_null());
+	}
+}
+
+static void write_object(struct writing *w, const struct record_field *f, const void *object)
+{
+	const char *name;
+	unsigned int d;
+	json_t *value;
+	json_t *o;
+
+	if (exactjson_find(&w->at, f->path, /* create= */ true, &o, &name) < 0) {
+		w->failed = true;
+		return;
+	}
+	for (d = 0; f->ratio && d < DERIVED_N; d++) {
+		value = ratio_of(f, object, d);
+		if (!(w->omits && json_is_null(value)) &&
+		    json_object_set_new_nocheck(o, derived_table[d].name, value) < 0)
+			w->failed = true;
+	}
+}
+
+static void write_field(struct writing *w, const struct record_field *f, const void *object)
+{
+	if (f->has && !f->has(object))
+		return;
+	switch (f->kind) {
+	case FIELD_FIGURES:
+		write_figures(w, f, (const struct figures *)((const char *)object + f->offset));
+		break;
+	case FIELD_OBJECT:
+	case FIELD_RATIOS:
+		write_object(w, f, object);
+		break;
+	default:
+		write_value(w, f->path, value_of(w, f, object));
 		break;
 	}
 }
 
-static void put_name_and_key(struct record_out *o, const char *schema, const char *key)
+/* Into O: the members F of OBJECT that have all flags of WITH and none of WITHOUT. -ENOMEM. */
+static int write_fields(json_t *o, const struct record_field *f, const void *object, unsigned int with,
+			unsigned int without, bool omits)
 {
-	put_text(o, "schema", schema);
-	put_text(o, "key", key);
+	struct writing w = { .at = { .root = o }, .escaped = json_array(), .omits = omits };
+
+	for (; f->path; f++)
+		if ((f->flags & with) == with && !(f->flags & without))
+			write_field(&w, f, object);
+	if (json_array_size(w.escaped) && json_object_set_nocheck(o, "escaped", w.escaped) < 0)
+		w.failed = true;
+	w.failed |= !w.escaped;
+	json_decref(w.escaped);
+	return w.failed ? -ENOMEM : 0;
 }
 
-/* minutes here, seconds in the JSON that users know */
-static void put_time_limit(struct record_out *o, const struct record *r)
+/* The text of O, which is destroyed; NULL: no memory, or RC says so. */
+static char *text_of_tree(json_t *o, int rc, size_t *ret_len)
 {
-	struct maybe_u64 limit = { r->time_limit_min.value * 60,
-				   r->time_limit_min.known &&
-					   r->time_limit_min.value <= UINT32_MAX };
+	char *text = o && rc == 0 ? exactjson_dump(o, ret_len) : NULL;
 
-	put_maybe(o, "time_limit", &limit);
+	json_decref(o);
+	return text;
 }
 
-/* As jobcomp/kafka computes it, with the digits that a double has. */
-static void put_cpu_hours(struct record_out *o, const struct record *r)
+static char *step_to_text(const struct record_step *s, size_t *ret_len)
 {
-	uint64_t us;
+	json_t *o = json_object();
 
-	if (r->start && r->end >= r->start && r->total_cpus &&
-	    !__builtin_mul_overflow(r->end - r->start, r->total_cpus * US_PER_S, &us))
-		put_decimal(o, "cpu_hours", us / 3600, US_PER_S);
-	else
-		put_null(o, "cpu_hours");
+	return text_of_tree(o, write_fields(o, record_step_fields, s, 0, 0, /* omits= */ true), ret_len);
 }
 
-void record_write_job(struct record_out *o, const struct record *r, const char *key)
+static char *job_to_text(const struct record *r, const char *schema, const char *key, unsigned int without,
+			 size_t *ret_len)
 {
-	struct maybe_u64 total = { r->steps_total > r->nsteps ? r->steps_total : r->nsteps,
-				   r->steps_known };
-	size_t i;
+	json_t *o = json_pack("{ssss}", "schema", schema, "key", key);
 
-	put_name_and_key(o, RECORD_SCHEMA, key);
-	for (i = 0; i < record_nfields; i++)
-		put_field(o, r, &record_fields[i]);
-	put_elapsed(o, "@queue_wait", r->eligible, r->start);
-	put_elapsed(o, "elapsed", r->start, r->end);
-	put_cpu_hours(o, r);
-	put_exit(o, "exit_code", r->exit_code, r->exit_signal);
-	put_exit(o, "derived_ec", r->derived_exit_code, 0);
-	put_time_limit(o, r);
-	put_figures(o, &r->figures, r);
-	put_derived(o, r, NULL);
-	put_maybe(o, "steps_total", &total);
-	put_escaped(o);
+	return text_of_tree(o, write_fields(o, record_job_fields, r, 0, without, /* omits= */ false), ret_len);
 }
 
-void record_write_start(struct record_out *o, const struct record *r, const char *key)
-{
-	size_t i;
-
-	put_name_and_key(o, RECORD_START_SCHEMA, key);
-	for (i = 0; i < record_nfields; i++)
-		if (!record_fields[i].is_end)
-			put_field(o, r, &record_fields[i]);
-	put_elapsed(o, "@queue_wait", r->eligible, r->start);
-	put_time_limit(o, r);
-	put_escaped(o);
-}
-
-void record_write_part(struct record_out *o, const struct record *r, const char *key,
-		       uint64_t part, uint64_t parts)
+/* What is before the steps of a part that is not the first. */
+static char *part_to_text(const struct record *r, const char *key, size_t part, size_t parts, size_t *ret_len)
 {
 	char part_key[RECORD_KEY_MAX + 24];
+	json_t *o;
 
-	(void)snprintf(part_key, sizeof(part_key), "%s#%" PRIu64, key, part);
-	put_name_and_key(o, RECORD_STEPS_SCHEMA, part_key);
-	put_text(o, "job_key", key);
-	put_u64(o, "part", part);
-	put_u64(o, "parts", parts);
-	put_text(o, "cluster", r->cluster);
-	put_u64(o, "jobid", r->job_id);
-	put_time(o, "@submit", r->submit);
-	put_escaped(o);
+	(void)snprintf(part_key, sizeof(part_key), "%s#%zu", key, part);
+	o = json_pack("{sssssssIsI}", "schema", RECORD_STEPS_SCHEMA, "key", part_key, "job_key", key, "part",
+		      (json_int_t)part, "parts", (json_int_t)parts);
+	return text_of_tree(o, write_fields(o, record_job_fields, r, FIELD_IN_PART, 0, /* omits= */ false),
+			    ret_len);
+}
+
+/* --- whole records, and parts -------------------------------------------------------------- */
+
+/* A record's text before "parts" and "steps", and that of its steps with commas. */
+struct pieces {
+	const struct record *r;
+	const char *key;
+	size_t nsteps;
+	char *job;
+	size_t job_len;
+	char *steps;
+	size_t *end; /* step i is from end[i] to end[i + 1], with the comma before it */
+};
+
+static void pieces_fini(struct pieces *p)
+{
+	free(p->job);
+	free(p->steps);
+	free(p->end);
+}
+
+static int pieces_write_steps(struct pieces *p)
+{
+	size_t size;
+	size_t len;
+	size_t i;
+	FILE *f = open_memstream(&p->steps, &size);
+	int rc = 0;
+
+	if (!f)
+		return -ENOMEM;
+	for (i = 0; rc == 0 && i < p->nsteps; i++) {
+		_cleanup_free_ char *text = step_to_text(&p->r->steps[i], &len);
+
+		if (!text || fprintf(f, "%s%s", i ? "," : "", text) < 0)
+			rc = -ENOMEM;
+		p->end[i + 1] = p->end[i] + (i > 0) + len;
+	}
+	return fclose(f) == 0 ? rc : -ENOMEM;
+}
+
+static int pieces_write(struct pieces *p)
+{
+	p->job = job_to_text(p->r, RECORD_SCHEMA, p->key, 0, &p->job_len);
+	p->end = calloc(p->nsteps + 1, sizeof(*p->end));
+	return p->job && p->end ? pieces_write_steps(p) : -ENOMEM;
+}
+
+/* Steps FROM to TO of the record as part PART of PARTS. */
+static int compose(const struct pieces *p, size_t part, size_t parts, size_t from, size_t to,
+		   struct record_part *ret)
+{
+	bool has_comma = from && to > from;
+	_cleanup_free_ char *head = NULL;
+	size_t len = p->job_len;
+	char more[40] = "";
+	int n;
+
+	if (part)
+		head = part_to_text(p->r, p->key, part, parts, &len);
+	else
+		(void)snprintf(more, sizeof(more), ",\"parts\":%zu", parts);
+	if (part && !head)
+		return -ENOMEM;
+	n = asprintf(&ret->json, p->r->steps_known ? "%.*s%s,\"steps\":[%.*s]}" : "%.*s%s,\"steps\":null}",
+		     (int)len - 1, head ? head : p->job, more, (int)(p->end[to] - p->end[from] - has_comma),
+		     p->steps + p->end[from] + has_comma);
+	if (n < 0) {
+		ret->json = NULL;
+		return -ENOMEM;
+	}
+	ret->len = (size_t)n;
+	(void)snprintf(ret->key, sizeof(ret->key), part ? "%s#%zu" : "%s", p->key, part);
+	return 0;
+}
+
+/* How many bytes part PART of PARTS has beside its steps. */
+static int frame_len(const struct pieces *p, size_t part, size_t parts, size_t *ret)
+{
+	struct record_part frame = { 0 };
+	int rc = compose(p, part, parts, 0, 0, &frame);
+
+	*ret = frame.len;
+	free(frame.json);
+	return rc;
+}
+
+/* How many steps from FROM on go into ROOM bytes. */
+static size_t steps_in(const struct pieces *p, size_t from, size_t room)
+{
+	size_t to = from;
+
+	while (to < p->nsteps && p->end[to + 1] - p->end[from] <= room)
+		to++;
+	return to - from;
+}
+
+/* CUT[i] is the first step of part i, CUT[parts] the number of steps; there is room for all. */
+static int cut_steps(const struct pieces *p, size_t max, size_t *cut, size_t *ret_parts)
+{
+	size_t n = p->nsteps;
+	size_t parts = 0;
+	size_t frame;
+	size_t at = 0;
+	int rc = frame_len(p, 0, 1, &frame);
+
+	/* one part is measured to the byte; several have room for as many digits as there can be */
+	if (rc == 0 && n && (frame > max || p->end[n] > max - frame))
+		rc = frame_len(p, 0, n + 1, &frame);
+	while (rc == 0) {
+		size_t take = frame > max ? 0 : steps_in(p, at, max - frame);
+
+		if (frame > max || (parts && !take))
+			return -EMSGSIZE;
+		cut[parts++] = at;
+		at += take;
+		if (at == n)
+			break;
+		if (parts == 1)
+			rc = frame_len(p, n + 1, n + 1, &frame);
+	}
+	cut[parts] = n;
+	*ret_parts = parts;
+	return rc;
+}
+
+static int make_parts(const struct pieces *p, size_t max, struct record_part **ret, size_t *ret_n)
+{
+	_cleanup_free_ size_t *cut = malloc((p->nsteps + 3) * sizeof(*cut));
+	struct record_part *part;
+	size_t parts;
+	size_t i;
+	int rc = cut ? cut_steps(p, max, cut, &parts) : -ENOMEM;
+
+	if (rc < 0)
+		return rc;
+	part = calloc(parts, sizeof(*part));
+	if (!part)
+		return -ENOMEM;
+	for (i = 0; rc == 0 && i < parts; i++)
+		rc = compose(p, i, parts, cut[i], cut[i + 1], &part[i]);
+	if (rc < 0) {
+		record_parts_destroy(part, parts);
+		return rc;
+	}
+	*ret = part;
+	*ret_n = parts;
+	return 0;
+}
+
+void record_parts_destroy(struct record_part *part, size_t n)
+{
+	size_t i;
+
+	for (i = 0; part && i < n; i++)
+		free(part[i].json);
+	free(part);
+}
+
+static int key_of(const struct record *r, char *key, struct errmsg *err)
+{
+	int rc = record_key(r, key, RECORD_KEY_MAX);
+
+	return rc < 0 ? errmsg_set(err, rc, "record of job %u has no key", r->job_id) : 0;
+}
+
+static int no_memory(const char *key, struct errmsg *err)
+{
+	return errmsg_set(err, -ENOMEM, "record %s: out of memory", key);
+}
+
+int record_to_parts(const struct record *r, size_t max, struct record_part **ret, size_t *ret_n,
+		    struct errmsg *err)
+{
+	char key[RECORD_KEY_MAX];
+	struct pieces p = { .r = r, .key = key, .nsteps = r->steps_known ? r->nsteps : 0 };
+	int rc = key_of(r, key, err);
+
+	if (rc < 0)
+		return rc;
+	rc = pieces_write(&p);
+	if (rc == 0)
+		rc = make_parts(&p, max, ret, ret_n);
+	pieces_fini(&p);
+	if (rc == -EMSGSIZE)
+		return errmsg_set(err, rc, "record %s: it, or one of its steps, is longer than %zu bytes",
+				  key, max);
+	return rc < 0 ? no_memory(key, err) : 0;
+}
+
+int record_to_json(const struct record *r, char **ret, size_t *ret_len, struct errmsg *err)
+{
+	struct record_part *part;
+	size_t n;
+	int rc = record_to_parts(r, SIZE_MAX, &part, &n, err);
+
+	if (rc < 0)
+		return rc;
+	*ret = TAKE_PTR(part->json);
+	if (ret_len)
+		*ret_len = part->len;
+	record_parts_destroy(part, n);
+	return 0;
+}
+
+int record_start_to_json(const struct record *r, char **ret, size_t *ret_len, struct errmsg *err)
+{
+	char key[RECORD_KEY_MAX];
+	char *text;
+	int rc = key_of(r, key, err);
+
+	if (rc < 0)
+		return rc;
+	text = job_to_text(r, RECORD_START_SCHEMA, key, FIELD_AT_END, ret_len);
+	if (!text)
+		return no_memory(key, err);
+	*ret = text;
+	return 0;
 }

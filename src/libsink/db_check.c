@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/libsink/db_partition.h"
@@ -17,19 +16,17 @@
 /* Months come by `ceems db maintain`: how many are ahead says when it last ran. */
 static void check_partitions(MYSQL *m, sink_tell_fn *tell, void *ctx)
 {
-	_cleanup_free_ struct db_partition *p = NULL;
-	uint32_t month = db_partition_month_of(clock_wall_ns() / NSEC_PER_SEC);
 	struct errmsg err = { 0 };
 	struct errmsg text;
-	size_t n = 0;
+	int ahead = 0;
 
-	if (db_partition_list(m, "job", &p, &n, &err) < 0) {
+	if (db_partition_ahead(m, clock_wall_ns() / NSEC_PER_SEC, &ahead, &err) < 0) {
 		(void)errmsg_set(&text, 0, "cannot see partitions: %s", err.text);
 		tell(ctx, SINK_WARN, "look at its rights", text.text);
-	} else if (!n || p[n - 1].month < month + 1) {
+	} else if (ahead < 1) {
 		tell(ctx, SINK_WRONG, "ceems db maintain, and enable ceems-db-maintain.timer",
 		     "job has no partition for the next month: jobs pile up in one");
-	} else if (p[n - 1].month + 2 <= month + DB_PARTITION_AHEAD) {
+	} else if (ahead + 2 <= DB_PARTITION_AHEAD) {
 		tell(ctx, SINK_WARN, "systemctl enable --now ceems-db-maintain.timer",
 		     "`ceems db maintain` has not run for two months: nothing is archived");
 	}
@@ -70,7 +67,7 @@ static void tell_trouble(const struct errmsg *err, sink_tell_fn *tell, void *ctx
 		tell(ctx, SINK_WRONG, "user and password in MariadbDefaultsFile, as "
 		     "sql/grants.sql.example made them", err->text);
 	else
-		tell(ctx, SINK_WARN, "records wait in the spool until it is up", err->text);
+		tell(ctx, SINK_WARN, "records wait in the store until it is up", err->text);
 }
 
 void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx)

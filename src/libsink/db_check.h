@@ -6,9 +6,9 @@
 #define CEEMS_DB_CHECK_H
 
 #include "src/libsink/db_report.h"
-#include "src/libsink/sink_module.h"
+#include "src/libsink/sink.h"
 
-/* Part of struct sink_module: schema, partitions, the writer's rights. */
+/* Part of struct sink_ops: schema, partitions, the writer's rights. */
 void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx);
 
 /* Part of struct sink_db. */

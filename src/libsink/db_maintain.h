@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * db_maintain.h - adds the coming months' partitions, sums up old months into usage_day and drops them.
- * Beside a busy sink, which waits a little at most.
+ * db_maintain.h - adds the coming months' partitions, sums up days into usage_day and drops old months,
+ * whose sums stay there. Beside a busy sink, which waits a little at most.
  *
- * A partition goes in steps, each of which a kill may follow; the next run finishes. Its jobs are counted
- * once by the view usage_all at every moment:
+ * A month goes when all its days are summed up and its jobs are old. Under a lock of the tables, in steps
+ * each of which a kill may follow; the next run finishes. The view usage_all counts a job once at every moment:
  *
  *	archived(leaving)	the intent is noted
- *	exchange		job's partition becomes job_leaving, where no writer comes
- *	sum			usage_day and archived(summed) in one transaction: the sums count from now
- *	truncate		job_leaving is empty
+ *	usage_day		the month's sums get archived_id: no later record of these days replaces them
+ *	drop			the partitions of step, then of job
  *	archived(gone)
- *	drop			the empty partitions of step and job; not if late jobs came into job's meanwhile
+ *
+ * Only a record of that very month that comes between a kill in there and the next run is counted twice
+ * (before the drop) until that run: it takes the month's sums as before, sums up the day anew and starts over.
  */
 #ifndef CEEMS_DB_MAINTAIN_H
 #define CEEMS_DB_MAINTAIN_H

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "src/libsink/deadletter.h"
+#include "src/libstore/store_view.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
@@ -14,39 +14,41 @@
 #define BATCH_BYTES ((size_t)4 << 20) /* unless the sink says otherwise */
 /* What is on its way when the sink is closed gets this long to arrive. */
 #define DRAIN_NS (500 * NSEC_PER_MSEC)
+/* So many records have to be refused in a row before the sink is down, however long they are. */
+#define REFUSED_MIN 64
 
 struct deliver {
-	struct spool *spool;
-	struct spool_cursor *cursor;
+	struct store *store;
+	const char *store_dir;
+	struct store_view *view; /* NULL: could not be opened yet */
 	const struct sink_ops *ops;
-	struct sink *sink; /* NULL: could not be opened yet */
+	struct sink *sink; /* NULL: likewise */
 	const struct settings *settings;
 	struct deliver_stats stats;
 	uint64_t backoff_ns;
 	uint64_t down_since_ns;
 	uint64_t tries; /* of this outage */
+	uint64_t starts_dropped;
 	uint32_t random;
 	/*
 	 * The window: what was read and is not settled, in order. Each key is the start of a block
 	 * of its own that the record's text is in, too.
 	 */
 	struct sink_item *item;
-	struct spool_pos *next; /* position behind each item */
+	uint64_t *row; /* seq in the store of each item */
 	enum sink_result *result;
-	struct deadletter *letter; /* room for a window of them */
+	struct store_refusal *refusal; /* room for a window of them */
 	size_t n;
 	size_t bytes;
-	uint64_t seq;
-	struct spool_entry held; /* read, but there was no memory for it */
-	bool has_held;
-	struct spool_pos end; /* behind everything read, other kinds too */
-	bool has_passed;      /* END is behind what was acknowledged, by other kinds only */
+	uint64_t count;	  /* of items, for sink_item.seq */
+	uint64_t read;	  /* seq of the last row that was read, other kinds too */
+	uint64_t settled; /* what the store was told */
 };
 
-/* --- outages ----------------------------------------------------------------------------- */
+/* --- outages ------------------------------------------------------------------------------------ */
 
 /* xorshift32: spreads daemons in time, nothing else depends on it. */
-static uint32_t next_random(struct deliver *d)
+static uint32_t deliver_random(struct deliver *d)
 {
 	d->random ^= d->random << 13;
 	d->random ^= d->random >> 17;
@@ -54,8 +56,8 @@ static uint32_t next_random(struct deliver *d)
 	return d->random;
 }
 
-static void note_failure(struct deliver *d, uint64_t now_ns, const char *what,
-			 const char *reason)
+static void deliver_failed(struct deliver *d, uint64_t now_ns, const char *what,
+			   const char *reason)
 {
 	if (!d->stats.is_down) {
 		d->stats.is_down = true;
@@ -63,7 +65,7 @@ static void note_failure(struct deliver *d, uint64_t now_ns, const char *what,
 		d->tries = 0;
 		d->backoff_ns = BACKOFF_MIN_NS;
 		logger_error("ceems: %s: cannot %s: %s; records wait in %s", d->ops->name, what,
-			     reason, spool_dir(d->spool));
+			     reason, d->store_dir);
 	} else if (d->backoff_ns < BACKOFF_MAX_NS) {
 		d->backoff_ns *= 2;
 		if (d->backoff_ns > BACKOFF_MAX_NS)
@@ -72,11 +74,11 @@ static void note_failure(struct deliver *d, uint64_t now_ns, const char *what,
 	d->tries++;
 	d->stats.retries++;
 	d->stats.next_try_mono_ns =
-		now_ns + d->backoff_ns - d->backoff_ns / 4 * (next_random(d) % 1024) / 1024;
+		now_ns + d->backoff_ns - d->backoff_ns / 4 * (deliver_random(d) % 1024) / 1024;
 	logger_debug("ceems: %s: try %" PRIu64 " failed: %s", d->ops->name, d->tries, reason);
 }
 
-static void note_success(struct deliver *d, uint64_t now_ns)
+static void deliver_succeeded(struct deliver *d, uint64_t now_ns)
 {
 	if (!d->stats.is_down)
 		return;
@@ -87,279 +89,380 @@ static void note_success(struct deliver *d, uint64_t now_ns)
 		    (now_ns - d->down_since_ns) / NSEC_PER_SEC, d->tries);
 }
 
-/* Each of a million refused records is in the file; the log has the 1st, 2nd, 4th ... */
-static void note_refusal(struct deliver *d, const struct sink_item *item, const char *reason)
+/* Each of a million refused records is in the store; the log has the 1st, 2nd, 4th ... */
+static bool deliver_is_told(uint64_t n)
 {
-	d->stats.refused++;
-	if (d->stats.refused & (d->stats.refused - 1))
-		return;
-	logger_error("ceems: %s: refuses record %.*s: %s; kept in %s/%s.dead (%" PRIu64
-		     " so far)", d->ops->name, (int)item->key_len, item->key, reason,
-		     spool_dir(d->spool), d->ops->name, d->stats.refused);
+	return !(n & (n - 1));
 }
 
-/* --- the window -------------------------------------------------------------------------- */
+static void deliver_note_refused(struct deliver *d, const struct sink_item *item)
+{
+	if (deliver_is_told(++d->stats.refused))
+		logger_error("ceems: %s: refuses record %.*s: %s; see `ceems store ls --refused %s` (%"
+			     PRIu64 " so far)", d->ops->name, (int)item->key_len, item->key,
+			     sink_why(item), d->ops->name, d->stats.refused);
+}
 
-static size_t item_bytes(const struct sink_item *it)
+static void deliver_note_dropped(struct deliver *d, const struct sink_item *item)
+{
+	if (deliver_is_told(++d->starts_dropped))
+		logger_error("ceems: %s: refuses the start of job %.*s: %s; dropped, the job's record "
+			     "follows at its end (%" PRIu64 " so far)", d->ops->name,
+			     (int)item->key_len, item->key, sink_why(item), d->starts_dropped);
+}
+
+/* --- the window --------------------------------------------------------------------------------- */
+
+static size_t deliver_item_bytes(const struct sink_item *it)
 {
 	return it->key_len + it->json_len;
 }
 
-static int append_item(struct deliver *d, const struct spool_entry *e)
+static int deliver_add_row(void *ctx, const struct store_row *row)
 {
+	struct deliver *d = ctx;
 	struct sink_item *it = &d->item[d->n];
-	char *text = malloc(e->key_len + e->len + 1); /* never of no bytes */
+	char *text;
 
+	if (!(d->ops->kinds & STORE_MASK(row->kind))) {
+		d->read = row->seq;
+		return 0;
+	}
+	text = malloc(row->key_len + row->json_len + 1); /* never of no bytes */
 	if (!text)
 		return -ENOMEM;
-	memcpy(text, e->key, e->key_len);
-	memcpy(text + e->key_len, e->data, e->len);
-	*it = (struct sink_item){ .kind = e->kind,
+	memcpy(text, row->key, row->key_len);
+	memcpy(text + row->key_len, row->json, row->json_len);
+	*it = (struct sink_item){ .kind = row->kind,
 				  .key = text,
-				  .key_len = e->key_len,
-				  .json = text + e->key_len,
-				  .json_len = e->len,
-				  .seq = d->seq++ };
-	d->next[d->n] = e->next;
+				  .key_len = row->key_len,
+				  .json = text + row->key_len,
+				  .json_len = row->json_len,
+				  .seq = d->count++ };
+	d->read = row->seq;
+	d->row[d->n] = row->seq;
 	d->result[d->n++] = SINK_RETRY;
-	d->bytes += item_bytes(it);
+	d->bytes += deliver_item_bytes(it);
 	return 0;
 }
 
-static void free_item(struct sink_item *it)
+static void deliver_free_item(struct sink_item *it)
 {
 	free((char *)(uintptr_t)it->key);
 	free(it->why);
 }
 
 /* Settled: the first N. */
-static void drop_items(struct deliver *d, size_t n)
+static void deliver_drop_items(struct deliver *d, size_t n)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		d->bytes -= item_bytes(&d->item[i]);
-		free_item(&d->item[i]);
+		d->bytes -= deliver_item_bytes(&d->item[i]);
+		deliver_free_item(&d->item[i]);
 	}
 	d->n -= n;
 	memmove(d->item, d->item + n, d->n * sizeof(*d->item));
-	memmove(d->next, d->next + n, d->n * sizeof(*d->next));
+	memmove(d->row, d->row + n, d->n * sizeof(*d->row));
 	memmove(d->result, d->result + n, d->n * sizeof(*d->result));
 }
 
-/* 1: there is one more, 0: no, -errno. It stays held until it is in the window. */
-static int next_entry(struct deliver *d, struct errmsg *err)
+static bool deliver_all_refused(const struct deliver *d)
 {
-	int rc;
+	size_t i;
 
-	if (d->has_held)
-		return 1;
-	rc = spool_read(d->cursor, &d->held, err);
-	if (rc > 0) {
-		d->has_held = true;
-		d->end = d->held.next;
-	}
-	return rc;
+	for (i = 0; i < d->n && d->result[i] == SINK_REFUSED; i++)
+		;
+	return d->n && i == d->n;
 }
 
-static int fill_window(struct deliver *d, struct errmsg *err)
+/* More rows, until the window is full or has MAX_ITEMS. */
+static int deliver_read(struct deliver *d, size_t max_bytes, size_t max_items, struct errmsg *err)
+{
+	struct store_pick pick = { .after = d->read,
+				   .max_rows = max_items - d->n,
+				   .max_bytes = max_bytes > d->bytes ? max_bytes - d->bytes : 1 };
+	int rc;
+
+	if (!d->view) {
+		rc = store_view_open(d->store_dir, /* writable= */ false, &d->view, err);
+		if (rc < 0)
+			return rc;
+	}
+	rc = store_view_records(d->view, &pick, deliver_add_row, d, err);
+	if (rc == -ENOMEM)
+		return errmsg_set(err, rc, "out of memory");
+	if (rc < 0) {
+		/* the next try opens the file anew: the recorder may have begun another one */
+		store_view_close(TAKE_PTR(d->view));
+		return rc;
+	}
+	return 0;
+}
+
+static int deliver_fill_window(struct deliver *d, struct errmsg *err)
 {
 	size_t max = d->ops->max_bytes ? d->ops->max_bytes : BATCH_BYTES;
+	size_t least = d->ops->max_batch < REFUSED_MIN ? d->ops->max_batch : REFUSED_MIN;
+	uint64_t before;
 	int rc = 0;
 
-	while (d->n < d->ops->max_batch && (!d->n || d->bytes < max)) {
-		rc = next_entry(d, err);
-		if (rc <= 0)
-			break;
-		if (d->held.kind > 31 || !(d->ops->kinds & SPOOL_MASK(d->held.kind))) {
-			d->has_passed = true;
-		} else {
-			rc = append_item(d, &d->held);
-			if (rc < 0) {
-				(void)errmsg_set(err, rc, "out of memory");
-				break;
-			}
-		}
-		d->has_held = false;
-	}
+	if (d->n < d->ops->max_batch && d->bytes < max)
+		do {
+			/* of a batch of other kinds there is nothing */
+			before = d->read;
+			rc = deliver_read(d, max, d->ops->max_batch, err);
+		} while (rc == 0 && !d->n && d->read > before);
+	else if (d->n < least && deliver_all_refused(d))
+		/* is there one that the sink takes? */
+		rc = deliver_read(d, /* one record */ 1, least, err);
 	/* first what could be read; the error comes again */
 	return d->n ? 0 : rc;
 }
 
-static void acknowledge(struct deliver *d, const struct spool_pos *pos)
-{
-	struct errmsg err = { 0 };
+/* --- what became of them ------------------------------------------------------------------------ */
 
-	if (spool_ack(d->cursor, pos, &err) < 0)
-		logger_debug("ceems: %s: %s; the next start may repeat records", d->ops->name,
-			     err.text);
+/* What was refused of the first N goes into the store, but for starts. */
+static size_t deliver_list_refused(struct deliver *d, size_t n)
+{
+	size_t found = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (d->result[i] == SINK_REFUSED && d->item[i].kind != STORE_START)
+			d->refusal[found++] =
+				(struct store_refusal){ d->row[i], sink_why(&d->item[i]) };
+	return found;
+}
+
+static void deliver_count(struct deliver *d, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (d->result[i] == SINK_ACKED)
+			d->stats.acked++;
+		else if (d->item[i].kind == STORE_START)
+			deliver_note_dropped(d, &d->item[i]);
+		else
+			deliver_note_refused(d, &d->item[i]);
+	}
 }
 
 /*
- * Sets what is refused of the first N aside, with one sync. Returns how many of the N are settled: without
- * it, those before the first refused one.
+ * Tells the store of the window up to the first item that is not settled. What was refused counts as
+ * settled if HAS_ACKS. Returns how many went, or the store's error; then all of them are there again.
  */
-static size_t set_aside(struct deliver *d, size_t n, int *ret_rc, struct errmsg *err)
+static int deliver_settle(struct deliver *d, bool has_acks, struct errmsg *err)
 {
-	size_t first = n;
-	size_t letters = 0;
+	enum sink_result least = has_acks ? SINK_ACKED : SINK_REFUSED + 1;
+	uint64_t seq;
+	size_t done = 0;
+	int rc;
+
+	while (done < d->n && d->result[done] >= least)
+		done++;
+	if (!done)
+		return 0;
+	seq = done == d->n ? d->read : d->row[done] - 1;
+	rc = store_sink_settle(d->store, d->ops->name, seq, d->refusal,
+			       deliver_list_refused(d, done), err);
+	if (rc < 0)
+		return rc;
+	d->settled = seq;
+	deliver_count(d, done);
+	deliver_drop_items(d, done);
+	return (int)done;
+}
+
+/* Behind the last item there were only other kinds. */
+static int deliver_pass(struct deliver *d, struct errmsg *err)
+{
+	int rc;
+
+	if (d->read <= d->settled)
+		return 0;
+	rc = store_sink_settle(d->store, d->ops->name, d->read, NULL, 0, err);
+	if (rc == 0)
+		d->settled = d->read;
+	return rc;
+}
+
+static size_t deliver_count_results(const struct deliver *d, enum sink_result what)
+{
+	size_t n = 0;
 	size_t i;
 
-	*ret_rc = 0;
-	for (i = 0; i < n; i++) {
-		if (d->result[i] != SINK_REFUSED)
-			continue;
-		if (!letters)
-			first = i;
-		d->letter[letters++] = (struct deadletter){ &d->item[i], sink_why(&d->item[i]) };
-	}
-	if (!letters)
-		return n;
-	*ret_rc = deadletter_write(spool_dir(d->spool), d->ops->name, d->letter, letters, err);
-	if (*ret_rc < 0)
-		return first;
-	for (i = 0; i < letters; i++)
-		note_refusal(d, d->letter[i].item, d->letter[i].reason);
+	for (i = 0; i < d->n; i++)
+		n += d->result[i] == what;
 	return n;
 }
 
-/*
- * Acknowledges the window up to the first item that is not settled. Returns how many went, or what
- * kept a refused one from being set aside.
- */
-static int settle(struct deliver *d, struct errmsg *err)
+/* What a sink that is down refused is to be sent again. */
+static void deliver_retry_refused(struct deliver *d)
 {
-	struct spool_pos pos;
-	size_t done = 0;
 	size_t i;
-	int rc;
 
-	sink_keep_order(d->item, d->n, d->result);
-	while (done < d->n && d->result[done] >= SINK_ACKED)
-		done++;
-	done = set_aside(d, done, &rc, err);
-	for (i = 0; i < done; i++)
-		d->stats.acked += d->result[i] == SINK_ACKED;
-	if (!done)
-		return rc;
-	pos = d->next[done - 1];
-	drop_items(d, done);
-	if (!d->n && !d->has_held) {
-		pos = d->end;
-		d->has_passed = false;
-	}
-	acknowledge(d, &pos);
-	return rc < 0 ? rc : (int)done;
+	for (i = 0; i < d->n; i++)
+		if (d->result[i] == SINK_REFUSED)
+			d->result[i] = SINK_RETRY;
 }
 
-static int try_open(struct deliver *d, uint64_t now_ns)
+/* --- a round ------------------------------------------------------------------------------------ */
+
+static int deliver_open_sink(struct deliver *d, uint64_t now_ns)
 {
 	struct errmsg err = { 0 };
 	int rc = d->ops->open(d->settings, &d->sink, &err);
 
 	if (rc < 0) {
 		d->sink = NULL;
-		note_failure(d, now_ns, "open", err.text[0] ? err.text : strerror(-rc));
+		deliver_failed(d, now_ns, "open", err.text[0] ? err.text : strerror(-rc));
 	}
 	return rc;
 }
 
-/* Lets the sink work on the window; returns what it says, and how many went in *RET_SETTLED. */
-static int serve(struct deliver *d, uint64_t timeout_ns, struct errmsg *err, int *ret_settled,
-		 struct errmsg *dead_err)
-{
-	int rc = d->ops->deliver(d->sink, d->item, d->n, d->result, timeout_ns, err);
+struct deliver_round {
+	struct errmsg sink_err, store_err;
+	int rc;	     /* the sink's */
+	int settled; /* or the store's error */
+	bool is_refusing; /* everything that there is */
+	bool is_open;	  /* what is on its way tells whether the first ones count as refused */
+};
 
-	if (!err->text[0])
-		(void)errmsg_set(err, rc, "%s", rc < 0 ? strerror(-rc) : "no reason given");
-	*ret_settled = settle(d, dead_err);
-	return rc;
+/* Lets the sink work on the window. */
+static void deliver_serve(struct deliver *d, uint64_t timeout_ns, struct deliver_round *r)
+{
+	size_t refused;
+	size_t acked;
+
+	r->rc = d->ops->deliver(d->sink, d->item, d->n, d->result, timeout_ns, &r->sink_err);
+	if (!r->sink_err.text[0])
+		(void)errmsg_set(&r->sink_err, r->rc, "%s",
+				 r->rc < 0 ? strerror(-r->rc) : "no reason given");
+	sink_keep_order(d->item, d->n, d->result);
+	refused = deliver_count_results(d, SINK_REFUSED);
+	acked = deliver_count_results(d, SINK_ACKED);
+	r->is_refusing = refused && refused == d->n;
+	r->is_open = r->rc == 0 && refused && !acked && deliver_count_results(d, SINK_SENT) > 0;
+	r->settled = deliver_settle(d, acked > 0, &r->store_err);
+}
+
+/* Whether the window could hold more of what there is. */
+static bool deliver_may_look_further(struct deliver *d)
+{
+	size_t before = d->n;
+	struct errmsg err = { 0 };
+
+	return deliver_fill_window(d, &err) == 0 && d->n > before;
+}
+
+static void deliver_note_refusing(struct deliver *d, uint64_t now_ns)
+{
+	char reason[sizeof(struct errmsg) + 64];
+
+	(void)snprintf(reason, sizeof(reason), "it refuses all of %zu records: %s", d->n,
+		       sink_why(&d->item[d->n - 1]));
+	deliver_retry_refused(d);
+	deliver_failed(d, now_ns, "deliver", reason);
 }
 
 int deliver_run(struct deliver *d, uint64_t now_mono_ns, uint64_t timeout_ns)
 {
-	struct errmsg err = { 0 };
-	struct errmsg dead_err = { 0 };
+	struct deliver_round r = { 0 };
 	uint64_t start_ns;
-	int settled;
-	int rc;
 
 	if (now_mono_ns < d->stats.next_try_mono_ns)
 		return 0;
-	if (!d->sink && try_open(d, now_mono_ns) < 0)
+	if (!d->sink && deliver_open_sink(d, now_mono_ns) < 0)
 		return 0;
-	rc = fill_window(d, &err);
-	if (rc < 0) {
-		note_failure(d, now_mono_ns, "read the spool", err.text);
+	if (deliver_fill_window(d, &r.store_err) < 0) {
+		deliver_failed(d, now_mono_ns, "read the store", r.store_err.text);
 		return 0;
 	}
 	if (!d->n) {
-		if (d->has_passed)
-			acknowledge(d, &d->end);
-		d->has_passed = false;
+		(void)deliver_pass(d, NULL);
 		return 0;
 	}
 	start_ns = clock_mono_ns();
-	rc = serve(d, timeout_ns, &err, &settled, &dead_err);
+	do
+		deliver_serve(d, timeout_ns, &r);
+	while (clock_mono_ns() - start_ns < timeout_ns &&
+	       (r.is_open || (r.is_refusing && deliver_may_look_further(d))));
 	now_mono_ns += clock_mono_ns() - start_ns; /* a pause is one behind a try */
-	if (settled < 0)
-		note_failure(d, now_mono_ns, "set a refused record aside", dead_err.text);
-	else if (!settled)
-		note_failure(d, now_mono_ns, "deliver", err.text);
-	else if (rc == 0)
-		note_success(d, now_mono_ns);
+	if (r.settled < 0)
+		/* the store logs its trouble; the sink has to be asked again */
+		deliver_failed(d, now_mono_ns, "go on", r.store_err.text);
+	else if (r.is_refusing)
+		deliver_note_refusing(d, now_mono_ns);
+	else if (!r.settled)
+		deliver_failed(d, now_mono_ns, "deliver", r.sink_err.text);
+	else if (r.rc == 0)
+		deliver_succeeded(d, now_mono_ns);
 	/* else: some went through, the next round tells whether that was the end of it */
-	return settled < 0 ? 0 : settled;
+	return r.settled < 0 ? 0 : r.settled;
 }
 
 /* What is on its way need not be sent again by the next process. */
-static void drain(struct deliver *d)
+static void deliver_drain(struct deliver *d)
 {
-	struct errmsg dead_err = { 0 };
-	struct errmsg err = { 0 };
-	int settled;
+	struct deliver_round r = { 0 };
 	size_t i;
 
 	for (i = 0; i < d->n && d->result[i] != SINK_RETRY; i++)
 		;
 	if (!i)
 		return;
+	if (i < d->n)
+		d->read = d->row[i] - 1;
 	for (; d->n > i; d->n--)
-		free_item(&d->item[d->n - 1]);
-	d->has_held = true; /* END is not where the window ends any more */
-	(void)serve(d, DRAIN_NS, &err, &settled, &dead_err);
+		deliver_free_item(&d->item[d->n - 1]);
+	deliver_serve(d, DRAIN_NS, &r);
 }
+
+/* --- one sink ----------------------------------------------------------------------------------- */
 
 void deliver_get_stats(const struct deliver *d, struct deliver_stats *ret)
 {
 	*ret = d->stats;
 }
 
-int deliver_create(struct spool *spool, const struct sink_ops *ops, const struct settings *s,
-		   struct deliver **ret, struct errmsg *err)
+static int deliver_go_to_cursor(struct deliver *d, struct errmsg *err)
+{
+	int rc = store_view_open(d->store_dir, /* writable= */ false, &d->view, err);
+
+	if (rc == 0)
+		rc = store_view_cursor(d->view, d->ops->name, &d->read, err);
+	d->settled = d->read;
+	return rc;
+}
+
+int deliver_create(struct store *store, const char *store_dir, const struct sink_ops *ops,
+		   const struct settings *s, struct deliver **ret, struct errmsg *err)
 {
 	struct deliver *d = calloc(1, sizeof(*d));
 	int rc = -ENOMEM;
 
 	if (!d)
 		return errmsg_set(err, rc, "%s: out of memory", ops->name);
-	d->spool = spool;
+	d->store = store;
+	d->store_dir = store_dir;
 	d->ops = ops;
 	d->settings = s;
 	d->random = (uint32_t)clock_wall_ns() | 1; /* xorshift has no way out of 0 */
 	d->item = calloc(ops->max_batch, sizeof(*d->item));
-	d->next = calloc(ops->max_batch, sizeof(*d->next));
+	d->row = calloc(ops->max_batch, sizeof(*d->row));
 	d->result = calloc(ops->max_batch, sizeof(*d->result));
-	d->letter = calloc(ops->max_batch, sizeof(*d->letter));
-	if (!d->item || !d->next || !d->result || !d->letter)
+	d->refusal = calloc(ops->max_batch, sizeof(*d->refusal));
+	if (!d->item || !d->row || !d->result || !d->refusal)
 		rc = errmsg_set(err, rc, "%s: out of memory", ops->name);
 	else
-		rc = spool_cursor_open(spool, ops->name, &d->cursor, err);
+		rc = deliver_go_to_cursor(d, err);
 	if (rc < 0) {
 		deliver_destroy(d);
 		return rc;
 	}
-	(void)try_open(d, clock_mono_ns());
+	(void)deliver_open_sink(d, clock_mono_ns());
 	*ret = d;
 	return 0;
 }
@@ -369,15 +472,15 @@ void deliver_destroy(struct deliver *d)
 	if (!d)
 		return;
 	if (d->sink) {
-		drain(d);
+		deliver_drain(d);
 		d->ops->close(d->sink);
 	}
 	if (d->n)
-		drop_items(d, d->n);
-	spool_cursor_close(d->cursor);
+		deliver_drop_items(d, d->n);
+	store_view_close(d->view);
 	free(d->item);
-	free(d->next);
+	free(d->row);
 	free(d->result);
-	free(d->letter);
+	free(d->refusal);
 	free(d);
 }

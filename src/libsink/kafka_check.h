@@ -2,9 +2,9 @@
 #ifndef CEEMS_KAFKA_CHECK_H
 #define CEEMS_KAFKA_CHECK_H
 
-#include "src/libsink/sink_module.h"
+#include "src/libsink/sink.h"
 
-/* Part of struct sink_module: brokers and topics. */
+/* Part of struct sink_ops: brokers and topics. */
 void kafka_check(const struct settings *s, sink_tell_fn *tell, void *ctx);
 
 #endif

@@ -235,6 +235,16 @@ int mariadb_client_schema(MYSQL *m, uint64_t *ret, struct errmsg *err)
 	return rc;
 }
 
+int mariadb_client_lock_schema(MYSQL *m, struct errmsg *err)
+{
+	uint64_t got = 0;
+	int rc = mariadb_client_number(m, "SELECT GET_LOCK(CONCAT('ceems migrate ', DATABASE()), 10)",
+				       &got, err);
+
+	return rc == 0 && !got ?
+		       errmsg_set(err, -EBUSY, "another maintenance or migration is at work") : rc;
+}
+
 int mariadb_client_open(const char *defaults_file, const char *database, uint64_t timeout_ns,
 			unsigned int options, unsigned long flags, MYSQL **ret, struct errmsg *err)
 {

@@ -12,8 +12,8 @@
 
 #include "src/libutil/errmsg.h"
 
-/* The tables this program writes: the highest number in sql/ that it depends on. */
-#define MARIADB_SCHEMA 2
+/* The version of the schema that this program writes: the highest number in sql/. */
+#define MARIADB_SCHEMA 1
 
 /*
  * Checks the option file before it is used: the library ignores one that is not there.
@@ -42,5 +42,11 @@ int mariadb_client_number(MYSQL *m, const char *sql, uint64_t *ret, struct errms
 
 /* Highest applied version in schema_version; 0: the table is not there. */
 int mariadb_client_schema(MYSQL *m, uint64_t *ret, struct errmsg *err);
+
+/*
+ * Whoever alters tables holds this lock of the database, as long as the connection lasts. -EBUSY: another
+ * connection kept it for 10 s.
+ */
+int mariadb_client_lock_schema(MYSQL *m, struct errmsg *err);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sink.h - one interface for where records go. Called by the jobcomp worker only, never under
- * slurmctld's locks. Delivery is at least once; the key makes a repeat harmless.
+ * sink.h - one interface for where records go. A sink is its file, one row in sink_table.c and its line in
+ * Makefile.am. Delivery is at least once; the key makes a repeat harmless. Each open sink is used by one
+ * thread.
  */
 #ifndef CEEMS_SINK_H
 #define CEEMS_SINK_H
@@ -10,18 +11,20 @@
 #include <stdint.h>
 
 #include "src/libcore/settings.h"
-#include "src/libsink/spool.h"
+#include "src/libstore/store.h"
 #include "src/libutil/errmsg.h"
 
+struct db_maintain_options;
+struct migrate_options;
 struct sink; /* opaque, one per open sink */
 
 struct sink_item {
-	enum spool_kind kind; /* one of the sink's kinds */
+	enum store_kind kind; /* one of the sink's kinds */
 	const char *key;
 	size_t key_len;
-	const char *json;
+	const char *json; /* as it is in the store */
 	size_t json_len;
-	/* ascending; of all that are not settled, less than max_batch apart */
+	/* Counts the caller's items: of all that are not settled, less than max_batch apart. */
 	uint64_t seq;
 	char *why; /* of SINK_REFUSED (sink_refuse()); whoever has the item frees it */
 };
@@ -29,14 +32,44 @@ struct sink_item {
 /* What became of an item of a batch. */
 enum sink_result {
 	SINK_RETRY,   /* not taken: it is to be sent (again) */
-	SINK_SENT,    /* on its way; what became of it is told by a later call */
+	SINK_SENT,    /* on its way; a later call tells what became of it */
 	SINK_ACKED,
-	SINK_REFUSED, /* this item can never be accepted: it is set aside, not retried */
+	SINK_REFUSED, /* not accepted as it is; whether it is set aside is for the caller to say */
 };
 
+/* What `ceems check` is told of where records go; a warning: records wait in the store meanwhile. */
+enum sink_health {
+	SINK_GOOD,
+	SINK_WARN,
+	SINK_WRONG,
+};
+/* HINT: what to type; NULL with SINK_GOOD. */
+typedef void sink_tell_fn(void *ctx, enum sink_health health, const char *hint, const char *text);
+
+/* For `ceems db`. */
+struct sink_db {
+	int (*migrate)(const struct settings *s, const struct migrate_options *options,
+		       struct errmsg *err);
+	int (*maintain)(const struct settings *s, const struct db_maintain_options *options,
+			struct errmsg *err);
+	/* Lines for who looks after it. DEFAULTS_FILE: NULL for MariadbDefaultsFile. */
+	int (*status)(const struct settings *s, const char *defaults_file,
+		      void (*report)(void *ctx, const char *line), void *ctx, struct errmsg *err);
+};
+
+/* A setting that the sink cannot do without: its key and where it is in struct settings. */
+struct sink_setting {
+	const char *key; /* NULL: there is none */
+	size_t offset;
+};
+#define SINK_SETTING(name, member)                          \
+	{                                                   \
+		.key = (name), .offset = offsetof(struct settings, member) \
+	}
+
 struct sink_ops {
-	const char *name; /* "file", "kafka", "mariadb" */
-	unsigned int kinds; /* SPOOL_MASK() of what it takes; it never sees others */
+	const char *name;   /* "file", "kafka", "mariadb" */
+	unsigned int kinds; /* STORE_MASK() of what it takes; it never sees others */
 	size_t max_batch;
 	size_t max_bytes; /* of keys and records in one batch; 0: 4 MiB. A larger one goes alone */
 	/* Checks the configuration and makes the client; needs no server to be there. */
@@ -53,7 +86,20 @@ struct sink_ops {
 	int (*deliver)(struct sink *k, struct sink_item *item, size_t n,
 		       enum sink_result *result, uint64_t timeout_ns, struct errmsg *err);
 	void (*close)(struct sink *k); /* bounded: at most a second */
+
+	struct sink_setting secret; /* a file that only SlurmUser may read */
+	struct sink_setting output; /* a file that SlurmUser writes */
+	/* Asks the other side, as the sink would; the file of SECRET is there. NULL: nobody to ask. */
+	void (*check)(const struct settings *s, sink_tell_fn *tell, void *ctx);
+	const struct sink_db *db; /* NULL: it is no database */
 };
+
+/* --- sink_table.c ------------------------------------------------------------------------------- */
+
+/* NULL: this build has none of that name. */
+const struct sink_ops *sink_find(const char *name);
+
+/* --- sink.c ------------------------------------------------------------------------------------- */
 
 /*
  * Items with the same key have to arrive in order: what was acked behind one that is to be sent again
@@ -67,20 +113,10 @@ void sink_refuse(struct sink_item *item, enum sink_result *result, const char *w
 /* Of an item that was refused. */
 const char *sink_why(const struct sink_item *item);
 
-/* What a deliverer has to know of a sink before its module is loaded (sink_module.h). */
-#define SINK_KAFKA                                                                             \
-	.name = "kafka",                                                                       \
-	.kinds = SPOOL_MASK(SPOOL_RECORD) | SPOOL_MASK(SPOOL_STEPS) | SPOOL_MASK(SPOOL_START), \
-	.max_batch = SINK_KAFKA_BATCH, .max_bytes = (size_t)8 << 20
-#define SINK_KAFKA_BATCH 8192 /* two are with the client at most: 16 requests of its default size */
-#define SINK_MARIADB                                                   \
-	.name = "mariadb",                                                                     \
-	.kinds = SPOOL_MASK(SPOOL_RECORD) | SPOOL_MASK(SPOOL_STEPS),                           \
-	.max_batch = SINK_MARIADB_BATCH
-#define SINK_MARIADB_BATCH 500
+/* --- the rows of the table, each in its file ---------------------------------------------------- */
 
-extern const struct sink_ops sink_file;	   /* libsink */
-extern const struct sink_ops sink_kafka;   /* libsinkkafka, which is in the module */
-extern const struct sink_ops sink_mariadb; /* libsinkmariadb, likewise */
+extern const struct sink_ops sink_file;
+extern const struct sink_ops sink_kafka;
+extern const struct sink_ops sink_mariadb;
 
 #endif

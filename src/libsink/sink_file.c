@@ -95,7 +95,7 @@ static int mend_tail(int fd, off_t size)
 	return fileio_write_full(fd, "\n", 1);
 }
 
-static int reopen(struct sink *k, struct errmsg *err)
+static int file_reopen(struct sink *k, struct errmsg *err)
 {
 	struct stat st;
 	int rc;
@@ -127,7 +127,7 @@ static int ensure_open(struct sink *k, struct errmsg *err)
 	if (k->fd >= 0 && stat(k->path, &there) == 0 && fstat(k->fd, &here) == 0 &&
 	    there.st_dev == here.st_dev && there.st_ino == here.st_ino)
 		return 0;
-	return reopen(k, err);
+	return file_reopen(k, err);
 }
 
 /* A record with a newline in it would be two broken ones in the file. */
@@ -208,9 +208,10 @@ static int file_deliver(struct sink *k, struct sink_item *item, size_t n,
 
 const struct sink_ops sink_file = {
 	.name = "file",
-	.kinds = SPOOL_MASK(SPOOL_RECORD) | SPOOL_MASK(SPOOL_STEPS),
+	.kinds = STORE_MASK(STORE_RECORD) | STORE_MASK(STORE_STEPS),
 	.max_batch = 1000,
 	.open = file_open,
 	.deliver = file_deliver,
 	.close = file_close,
+	.output = SINK_SETTING("RecordFile", record_file),
 };

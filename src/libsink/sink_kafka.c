@@ -27,13 +27,16 @@
 #include <librdkafka/rdkafka.h>
 
 #include "src/librecord/record.h"
+#include "src/libsink/kafka_check.h"
 #include "src/libsink/kafka_conf.h"
 #include "src/libsink/sink.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
-#include "src/libutil/module.h"
+#include "src/libutil/thread.h"
 
-#define WINDOW SINK_KAFKA_BATCH
+/* Two are with the client at most: 16 requests of its default size. */
+#define KAFKA_BATCH 8192
+#define WINDOW KAFKA_BATCH
 #define CLOSE_TIMEOUT_NS (900 * NSEC_PER_MSEC)
 #define POLL_MS 100
 /* With deliver.c's back-off, this many tries take about half a minute. */
@@ -115,8 +118,7 @@ static int make_socket(int domain, int type, int protocol, void *arg)
 
 /*
  * rd_kafka_destroy() joins the client's threads, and one of them may sit in a DNS query for long.
- * It gets a thread of its own. When that takes too long we go, and this module can be unmapped: then
- * librdkafka and make_socket() stay.
+ * It gets a thread of its own, which is left behind when that takes too long.
  */
 static void destroy_client(struct sink *k)
 {
@@ -125,9 +127,6 @@ static void destroy_client(struct sink *k)
 	struct timespec nap = { .tv_nsec = 2000000 };
 	void *(*start)(void *);
 	pthread_t thread;
-	sigset_t all;
-	sigset_t old;
-	int rc;
 
 	k->timeouts = 0;
 	k->was_refused = false;
@@ -137,21 +136,15 @@ static void destroy_client(struct sink *k)
 	(void)rd_kafka_purge(rk, PURGE_ALL);
 	(void)rd_kafka_poll(rk, 0);
 	rd_kafka_set_log_level(rk, 0);
-	module_pin((const void *)(uintptr_t)rd_kafka_destroy);
 	/* It returns nothing and nobody reads what the thread returned. */
 	start = (void *(*)(void *))(uintptr_t)rd_kafka_destroy;
-	(void)sigfillset(&all); /* the host's signals are for its own threads */
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&thread, NULL, start, rk);
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc) {
+	if (thread_start(&thread, start, rk) < 0) {
 		rd_kafka_destroy(rk);
 		return;
 	}
 	while (pthread_tryjoin_np(thread, NULL) == EBUSY) {
 		if (clock_mono_ns() > deadline) {
 			logger_info("ceems: kafka: the client takes long to close; left to it");
-			module_pin((const void *)(uintptr_t)make_socket);
 			(void)pthread_detach(thread);
 			return;
 		}
@@ -245,12 +238,12 @@ static struct slot *slot_of(struct sink *k, const struct sink_item *item)
 /* Hands it to the client, which copies all of it. */
 static rd_kafka_resp_err_t produce(struct sink *k, const struct sink_item *item)
 {
-	static const char *const schemas[] = { [SPOOL_RECORD] = RECORD_SCHEMA,
-					       [SPOOL_STEPS] = RECORD_STEPS_SCHEMA,
-					       [SPOOL_START] = RECORD_START_SCHEMA };
+	static const char *const schemas[] = { [STORE_RECORD] = RECORD_SCHEMA,
+					       [STORE_STEPS] = RECORD_STEPS_SCHEMA,
+					       [STORE_START] = RECORD_START_SCHEMA };
 	const char *slash = memchr(item->key, '/', item->key_len);
 	size_t cluster_len = slash ? (size_t)(slash - item->key) : item->key_len;
-	const char *topic = item->kind == SPOOL_START ? k->start_topic : k->topic;
+	const char *topic = item->kind == STORE_START ? k->start_topic : k->topic;
 	const char *schema = schemas[item->kind];
 	struct slot *s = slot_of(k, item);
 	struct sink_item it = *item;
@@ -295,7 +288,7 @@ static bool is_start_lost(struct sink *k, const struct sink_item *item, rd_kafka
 {
 	uint64_t now = clock_mono_ns();
 
-	if (item->kind != SPOOL_START)
+	if (item->kind != STORE_START)
 		return false;
 	switch (e) {
 	case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
@@ -357,7 +350,7 @@ static size_t send_new(struct sink *k, struct round *r)
 		if (r->result[i] != SINK_RETRY)
 			continue;
 		sent++;
-		if (r->item[i].kind == SPOOL_START && !k->start_topic[0]) {
+		if (r->item[i].kind == STORE_START && !k->start_topic[0]) {
 			r->result[i] = SINK_ACKED;
 			continue;
 		}
@@ -454,7 +447,12 @@ static void judge_client(struct sink *k, struct round *r)
 static void say_why(const struct sink *k, const struct round *r, uint64_t timeout_ns,
 		    struct errmsg *err)
 {
-	if (r->failure)
+	char fatal[256];
+
+	/* after a fatal error librdkafka reports each message as "purged", which does not tell the cause */
+	if (rd_kafka_fatal_error(k->rk, fatal, sizeof(fatal)))
+		(void)errmsg_set(err, 0, "%s", fatal);
+	else if (r->failure)
 		(void)errmsg_set(err, 0, "%s", rd_kafka_err2str(r->failure));
 	else if (k->was_refused)
 		(void)errmsg_set(err, 0, "%s", k->last_error);
@@ -501,8 +499,13 @@ static int kafka_deliver(struct sink *k, struct sink_item *item, size_t n,
 }
 
 const struct sink_ops sink_kafka = {
-	SINK_KAFKA,
+	.name = "kafka",
+	.kinds = STORE_MASK(STORE_RECORD) | STORE_MASK(STORE_STEPS) | STORE_MASK(STORE_START),
+	.max_batch = KAFKA_BATCH,
+	.max_bytes = (size_t)8 << 20,
 	.open = kafka_open,
 	.deliver = kafka_deliver,
 	.close = kafka_close,
+	.secret = SINK_SETTING("KafkaConf", kafka_conf),
+	.check = kafka_check,
 };

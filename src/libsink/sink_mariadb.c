@@ -18,13 +18,16 @@
 #include <mysqld_error.h>
 
 #include "src/librecord/record.h"
+#include "src/libsink/db_check.h"
+#include "src/libsink/db_maintain.h"
 #include "src/libsink/mariadb_client.h"
 #include "src/libsink/mariadb_upsert.h"
+#include "src/libsink/migrate.h"
 #include "src/libsink/sink.h"
 #include "src/libsink/sqlrow.h"
 #include "src/libutil/clock.h"
 
-#define MAX_BATCH SINK_MARIADB_BATCH
+#define MARIADB_BATCH 500
 #define CHUNK 64 /* records whose rows are made and sent together */
 #define SLICE_MIN 8
 #define DEADLOCK_TRIES 5
@@ -38,7 +41,7 @@ struct sink {
 	uint64_t statement_max; /* bytes, by the server's max_allowed_packet */
 	size_t slice; /* records per transaction: what the server does well within the time */
 	unsigned int last_errno; /* of the last transaction that failed */
-	uint32_t day[MAX_BATCH]; /* of submission, that this transaction opened */
+	uint32_t day[MARIADB_BATCH]; /* of submission, that this transaction opened */
 	size_t ndays;
 	/* the batch */
 	struct sink_item *item;
@@ -47,7 +50,7 @@ struct sink {
 	size_t nparsed;
 	struct entry {
 		struct record *record; /* NULL: not parsed yet, or refused; the rows borrow from it */
-		char job_key[RECORD_KEY_MAX]; /* of SPOOL_STEPS */
+		char job_key[RECORD_KEY_MAX]; /* of STORE_STEPS */
 	} *entry;
 };
 
@@ -86,8 +89,8 @@ static int mariadb_open(const struct settings *s, struct sink **ret, struct errm
 		return errmsg_set(err, -ENOMEM, "out of memory");
 	memcpy(k->defaults_file, s->mariadb_defaults_file, sizeof(k->defaults_file));
 	memcpy(k->database, s->mariadb_database, sizeof(k->database));
-	k->slice = MAX_BATCH / 4;
-	k->entry = calloc(MAX_BATCH, sizeof(*k->entry));
+	k->slice = MARIADB_BATCH / 4;
+	k->entry = calloc(MARIADB_BATCH, sizeof(*k->entry));
 	if (!k->entry || mariadb_upsert_init(&k->upsert[SQLROW_JOB], SQLROW_JOB) < 0 ||
 	    mariadb_upsert_init(&k->upsert[SQLROW_STEP], SQLROW_STEP) < 0) {
 		mariadb_close(k);
@@ -141,7 +144,7 @@ static void parse_next(struct sink *k)
 	struct errmsg why = { 0 };
 	int rc;
 
-	if (item->kind == SPOOL_STEPS)
+	if (item->kind == STORE_STEPS)
 		rc = record_from_steps_json(item->json, item->json_len, &e->record, e->job_key,
 					    &why);
 	else
@@ -349,7 +352,7 @@ static int make_rows(struct sink *k, size_t first, size_t n)
 
 		if (!e->record)
 			continue;
-		if (item->kind == SPOOL_STEPS) {
+		if (item->kind == STORE_STEPS) {
 			rc = sqlrow_add_steps(&k->rows[SQLROW_STEP], e->job_key,
 					      strlen(e->job_key), e->record);
 			continue;
@@ -389,7 +392,7 @@ static int open_days(struct sink *k, size_t first, size_t n, struct errmsg *err)
 	for (i = first; i < first + n; i++) {
 		uint32_t day;
 
-		if (!k->entry[i].record || k->item[i].kind != SPOOL_RECORD)
+		if (!k->entry[i].record || k->item[i].kind != STORE_RECORD)
 			continue;
 		day = sqlrow_submit_day(k->entry[i].record);
 		if (is_new_day(k, day))
@@ -511,7 +514,7 @@ static int store_batch(struct sink *k, uint64_t timeout_ns, struct errmsg *err)
 		if (rc < 0 || t > timeout_ns / 2)
 			k->slice = k->slice / 2 > SLICE_MIN ? k->slice / 2 : SLICE_MIN;
 		else if (t < timeout_ns / 8)
-			k->slice = k->slice * 2 < MAX_BATCH ? k->slice * 2 : MAX_BATCH;
+			k->slice = k->slice * 2 < MARIADB_BATCH ? k->slice * 2 : MARIADB_BATCH;
 		first += slice;
 	}
 	return rc;
@@ -523,8 +526,8 @@ static int mariadb_deliver(struct sink *k, struct sink_item *item, size_t n,
 	struct errmsg why = { 0 };
 	int rc;
 
-	if (n > MAX_BATCH)
-		return errmsg_set(err, -EINVAL, "more than %d records", MAX_BATCH);
+	if (n > MARIADB_BATCH)
+		return errmsg_set(err, -EINVAL, "more than %d records", MARIADB_BATCH);
 	batch_begin(k, item, n, result);
 	rc = store_batch(k, timeout_ns, &why);
 	if (rc < 0)
@@ -535,9 +538,18 @@ static int mariadb_deliver(struct sink *k, struct sink_item *item, size_t n,
 	return rc < 0 ? -EAGAIN : 0;
 }
 
+static const struct sink_db db = { .migrate = migrate_run,
+				   .maintain = db_maintain_run,
+				   .status = db_status };
+
 const struct sink_ops sink_mariadb = {
-	SINK_MARIADB,
+	.name = "mariadb",
+	.kinds = STORE_MASK(STORE_RECORD) | STORE_MASK(STORE_STEPS),
+	.max_batch = MARIADB_BATCH,
 	.open = mariadb_open,
 	.deliver = mariadb_deliver,
 	.close = mariadb_close,
+	.secret = SINK_SETTING("MariadbDefaultsFile", mariadb_defaults_file),
+	.check = db_check,
+	.db = &db,
 };

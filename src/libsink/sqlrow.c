@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/libutil/clock.h"
+#include "src/librecord/record_field.h"
 #include "src/libutil/utf8.h"
 #include "src/libutil/util.h"
 
@@ -103,23 +103,6 @@ static void put_text(struct row *r, const char *text)
 	}
 }
 
-static void put_maybe(struct row *r, const struct maybe_u64 *v)
-{
-	if (v->known)
-		put_number(r, v->value);
-	else
-		put_null(r);
-}
-
-/* A count of which 0 is unknown. */
-static void put_known(struct row *r, uint32_t v)
-{
-	if (v)
-		put_number(r, v);
-	else
-		put_null(r);
-}
-
 /* The last N digits of V, with zeros in front, at P: some columns are all of these, so no printf. */
 static char *digits(char *p, uint64_t v, unsigned int n)
 {
@@ -130,20 +113,27 @@ static char *digits(char *p, uint64_t v, unsigned int n)
 	return p + n;
 }
 
-/* VALUE in units of 10^-DECIMALS, which is 1 / SCALE. */
-static void put_decimal(struct row *r, uint64_t value, uint64_t scale, unsigned int decimals)
+/* How many digits V has. */
+static unsigned int digits_of(uint64_t v)
 {
+	unsigned int n = 1;
+
+	while (v /= 10)
+		n++;
+	return n;
+}
+
+/* VALUE / SCALE, which is a power of ten. */
+static void put_decimal(struct row *r, uint64_t value, uint64_t scale)
+{
+	unsigned int decimals = digits_of(scale) - 1;
 	char *text = reserve_cell(r, DIGITS_MAX + 1 + decimals);
 	uint64_t whole = value / scale;
-	uint64_t rest = whole;
-	unsigned int n = 1;
 	char *p;
 
 	if (!text)
 		return;
-	while (rest /= 10)
-		n++;
-	p = digits(text, whole, n);
+	p = digits(text, whole, digits_of(whole));
 	*p++ = '.';
 	p = digits(p, value % scale, decimals);
 	put(r, text, (size_t)(p - text));
@@ -202,14 +192,6 @@ uint32_t sqlrow_submit_day(const struct record *r)
 	return DAYS_TO_1970 + (uint32_t)(time_is_known(r->submit) ? r->submit / 86400 : 0);
 }
 
-static void put_elapsed(struct row *r, uint64_t start, uint64_t end)
-{
-	if (start && end >= start)
-		put_number(r, end - start);
-	else
-		put_null(r);
-}
-
 /* A value of M in the unit of its column. */
 static void put_value(struct row *r, enum metric m, uint64_t v)
 {
@@ -219,30 +201,13 @@ static void put_value(struct row *r, enum metric m, uint64_t v)
 		break;
 	case UNIT_NG:
 	case UNIT_NS:
-		put_decimal(r, v, UINT64_C(1000000000), 9);
+		put_decimal(r, v, record_metric_scale(m));
 		break;
 	case UNIT_BYTES:
 	case UNIT_COUNT:
 		put_number(r, v);
 		break;
 	}
-}
-
-static void put_us(struct row *r, const struct maybe_u64 *us)
-{
-	if (us->known)
-		put_decimal(r, us->value, 1000000, 6);
-	else
-		put_null(r);
-}
-
-static void put_spread(struct row *r, enum metric m, const struct record_spread *spread)
-{
-	if (spread->max.known)
-		put_value(r, m, spread->max.value);
-	else
-		put_null(r);
-	put_text(r, spread->max_node);
 }
 
 static void put_figures(struct row *r, const struct figures *f, const struct maybe_u64 *energy_j)
@@ -289,31 +254,86 @@ static int end(struct row *row, enum sqlrow_table t)
 
 /* --- the rows ---------------------------------------------------------------------------- */
 
-static void put_maybe_decimal(struct row *row, const struct maybe_u64 *v, uint64_t scale,
-			      unsigned int decimals)
+/* VALUE / SCALE, rounded. */
+static uint64_t to_whole(uint64_t value, uint64_t scale)
 {
-	if (v->known)
-		put_decimal(row, v->value, scale, decimals);
-	else
-		put_null(row);
+	uint64_t rest = value % scale;
+
+	return value / scale + (rest && rest >= scale - rest);
 }
 
-static void put_emissions(struct row *row, const struct record_emissions *e)
+/* A field that is a number. */
+static void put_field_number(struct row *row, const struct record_field *f, const void *object)
 {
-	struct maybe_u64 pue = { e->pue_milli, e->pue_milli != 0 };
+	uint64_t v;
 
-	put_text(row, record_co2e_method_name(e->method));
-	put_maybe_decimal(row, &e->factor_ug_per_kwh, RECORD_UG_PER_G, 6);
-	put_text(row, e->kind);
-	put_text(row, e->scope);
-	put_text(row, e->region);
-	put_text(row, e->source);
-	put_known(row, e->year);
-	put_maybe_decimal(row, &pue, 1000, 3);
-	put_maybe_decimal(row, &e->market_ug_per_kwh, RECORD_UG_PER_G, 6);
-	put_text(row, e->market_source);
-	put_maybe_decimal(row, &e->embodied_ng, RECORD_NG_PER_G, 9);
-	put_text(row, e->embodied_source);
+	if (!record_field_number(f, object, &v)) {
+		if (f->flags & FIELD_SQL_ZERO)
+			put_number(row, 0);
+		else
+			put_null(row);
+	} else if (!f->scale) {
+		put_number(row, v);
+	} else if (f->flags & FIELD_SQL_WHOLE) {
+		put_number(row, to_whole(v, f->scale));
+	} else {
+		put_decimal(row, v, f->scale);
+	}
+}
+
+/* Code and signal; NULL: unknown. */
+static void put_exit(struct row *row, const struct record_field *f, const int32_t *status)
+{
+	int i;
+
+	for (i = 0; i < (f->signal_column ? 2 : 1); i++)
+		if (status)
+			put_signed(row, status[i]);
+		else
+			put_null(row);
+}
+
+/* The column or columns of F, as sqlrow_table.c has them. */
+static void put_field(struct row *row, const struct record_field *f, const void *object)
+{
+	bool has = !f->has || f->has(object);
+	const void *p = (const char *)object + f->offset;
+
+	if (f->kind == FIELD_EXIT) {
+		put_exit(row, f, has ? p : NULL);
+		return;
+	}
+	if (!has) {
+		put_null(row);
+		return;
+	}
+	switch (f->kind) {
+	case FIELD_TEXT:
+		put_text(row, *(char *const *)p);
+		break;
+	case FIELD_CHARS:
+		put_text(row, p);
+		break;
+	case FIELD_CO2E_METHOD:
+		put_text(row, record_co2e_method_name(*(const enum record_co2e_method *)p));
+		break;
+	case FIELD_TIME:
+		put_time(row, *(const uint64_t *)p);
+		break;
+	case FIELD_BOOL:
+		put_number(row, *(const bool *)p);
+		break;
+	default:
+		put_field_number(row, f, object);
+		break;
+	}
+}
+
+static void put_fields(struct row *row, const struct record_field *f, const void *object)
+{
+	for (; f->path; f++)
+		if (f->column)
+			put_field(row, f, object);
 }
 
 /*
@@ -337,13 +357,8 @@ static void put_steps_cpu(struct row *row, const struct record *r)
 		}
 		sum.known = sum.value > 0;
 	}
-	put_us(row, &sum);
-}
-
-static void put_steps_total(struct row *row, const struct record *r)
-{
-	if (r->steps_known)
-		put_number(row, r->steps_total > r->nsteps ? r->steps_total : r->nsteps);
+	if (sum.known)
+		put_decimal(row, sum.value, 1000000);
 	else
 		put_null(row);
 }
@@ -417,53 +432,7 @@ int sqlrow_add_job(struct sqlrow *rows, const char *key, size_t key_len, const c
 		return rc;
 	put(&row, key, key_len);
 	put_submit(&row, r->submit);
-	put_text(&row, r->cluster);
-	put_number(&row, r->job_id);
-	put_text(&row, r->sluid);
-	put_number(&row, r->restart_count);
-	put_maybe(&row, &r->db_index);
-	put_maybe(&row, &r->array_job_id);
-	put_maybe(&row, &r->array_task_id);
-	put_text(&row, r->array_tasks);
-	put_maybe(&row, &r->het_job_id);
-	put_maybe(&row, &r->het_job_offset);
-	put_text(&row, r->job_name);
-	put_text(&row, r->user_name);
-	put_number(&row, r->user_id);
-	put_text(&row, r->group_name);
-	put_number(&row, r->group_id);
-	put_text(&row, r->account);
-	put_text(&row, r->partition);
-	put_text(&row, r->qos);
-	put_text(&row, r->wckey);
-	put_text(&row, r->reservation);
-	put_text(&row, r->state);
-	put_time(&row, r->eligible);
-	put_time(&row, r->start);
-	put_time(&row, r->end);
-	put_elapsed(&row, r->start, r->end);
-	if (r->time_limit_min.known && r->time_limit_min.value <= UINT32_MAX)
-		put_number(&row, r->time_limit_min.value * 60);
-	else
-		put_null(&row);
-	put_text(&row, r->nodes);
-	put_number(&row, r->total_nodes);
-	put_number(&row, r->total_cpus);
-	put_text(&row, r->submit_host);
-	put_text(&row, r->work_dir);
-	put_text(&row, r->comment);
-	put_text(&row, r->script);
-	put_maybe(&row, &r->priority);
-	put_signed(&row, r->exit_code);
-	put_signed(&row, r->exit_signal);
-	put_signed(&row, r->derived_exit_code);
-	put_text(&row, r->tres_req);
-	put_text(&row, r->tres_alloc);
-	put_number(&row, r->energy.final);
-	put_text(&row, r->energy.method);
-	put_text(&row, r->energy.source);
-	put_emissions(&row, &r->emissions);
-	put_steps_total(&row, r);
+	put_fields(&row, record_job_fields, r);
 	put_steps_cpu(&row, r);
 	put_json(&row, json, json_len);
 	put_figures(&row, &r->figures, &r->energy.total_j);
@@ -482,27 +451,7 @@ static int add_step(struct sqlrow *rows, const char *key, size_t key_len,
 	put_number(&row, s->step_id);
 	put_number(&row, s->het_component.known ? s->het_component.value : 0);
 	put_submit(&row, submit);
-	put_text(&row, s->name);
-	put_text(&row, s->state);
-	put_text(&row, s->nodes);
-	put_number(&row, s->ntasks);
-	put_known(&row, s->nnodes);
-	put_known(&row, s->ncpus);
-	put_time(&row, s->start);
-	put_time(&row, s->end);
-	put_elapsed(&row, s->start, s->end);
-	if (s->exit_unknown) {
-		put_null(&row);
-		put_null(&row);
-	} else {
-		put_signed(&row, s->exit_code);
-		put_signed(&row, s->exit_signal);
-	}
-	put_us(&row, &s->user_cpu_us);
-	put_us(&row, &s->system_cpu_us);
-	put_maybe(&row, &s->max_rss_bytes);
-	put_spread(&row, METRIC_CPU_TIME, &s->cpu_time);
-	put_spread(&row, METRIC_ENERGY, &s->energy);
+	put_fields(&row, record_step_fields, s);
 	put_figures(&row, &s->figures, NULL);
 	return end(&row, SQLROW_STEP);
 }

@@ -51,8 +51,7 @@ enum sqlrow_table {
 /* --- sqlrow_table.c ----------------------------------------------------------------------- */
 
 size_t sqlrow_ncols(enum sqlrow_table t);
-/* Name of column I, in RET of SIZE bytes (64 is enough). */
-void sqlrow_column(enum sqlrow_table t, size_t i, char *ret, size_t size);
+const char *sqlrow_column(enum sqlrow_table t, size_t i);
 enum sqlrow_type sqlrow_type(enum sqlrow_table t, size_t i);
 
 /*

@@ -1,91 +1,123 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libsink/sqlrow.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/libutil/util.h"
+#include "src/librecord/record_field.h"
 
 struct column {
-	const char *name;
+	char name[64];
 	enum sqlrow_type type;
 };
 
-#define T(name) { name, SQLROW_TEXT }
-#define U(name) { name, SQLROW_UNSIGNED }
-#define S(name) { name, SQLROW_SIGNED }
-
-/* Columns before the metrics, in the order in which sqlrow.c fills them. */
-static const struct column job_columns[] = {
-	T("record_key"), T("submit_time"), T("cluster"), U("jobid"), T("sluid"),
-	U("restart_count"), U("db_index"), U("array_job_id"), U("array_task_id"),
-	T("array_tasks"), U("het_job_id"), U("het_job_offset"), T("job_name"), T("username"),
-	U("user_id"), T("groupname"), U("group_id"), T("account"), T("partition_name"), T("qos"),
-	T("wckey"), T("reservation"), T("state"), T("eligible_time"), T("start_time"),
-	T("end_time"), U("elapsed_s"), U("time_limit_s"), T("nodes"), U("total_nodes"),
-	U("total_cpus"), T("submit_host"), T("work_dir"), T("comment"), T("script"),
-	U("priority"), S("exit_code"), S("exit_signal"), S("derived_exit_code"), T("tres_req"),
-	T("tres_alloc"), U("energy_final"), T("energy_method"), T("energy_source"),
-	T("co2e_method"), T("factor_g_per_kwh"), T("factor_kind"), T("factor_scope"),
-	T("factor_region"), T("factor_source"), U("factor_year"), T("pue"), T("market_g_per_kwh"),
-	T("market_source"), T("embodied_g"), T("embodied_source"), U("steps_total"),
-	T("steps_cpu_s"), { "record", SQLROW_JSON },
-};
-static const struct column step_columns[] = {
-	T("record_key"), U("step_id"), U("het_component"), T("submit_time"), T("step_name"),
-	T("state"), T("nodes"), U("ntasks"), U("nnodes"), U("ncpus"), T("start_time"),
-	T("end_time"), U("elapsed_s"), S("exit_code"), S("exit_signal"), T("user_cpu_s"),
-	T("system_cpu_s"), U("max_rss_bytes"), T("cpu_time_max_s"), T("cpu_time_max_node"),
-	U("energy_max_j"), T("energy_max_node"),
-};
-
-static const struct {
+/* Filled once, from the tables of fields and of metrics. */
+static struct table {
 	const char *name;
-	const struct column *columns;
-	size_t n;
 	size_t nkeys; /* leading columns that are the primary key */
+	struct column column[SQLROW_COLUMNS_MAX];
+	size_t n;
 } tables[] = {
-	[SQLROW_JOB] = { "job", job_columns, ARRAY_SIZE(job_columns), 2 },
-	[SQLROW_STEP] = { "step", step_columns, ARRAY_SIZE(step_columns), 4 },
+	[SQLROW_JOB] = { .name = "job", .nkeys = 2 },
+	[SQLROW_STEP] = { .name = "step", .nkeys = 4 },
 };
+static pthread_once_t tables_made = PTHREAD_ONCE_INIT;
 
-_Static_assert(ARRAY_SIZE(job_columns) + METRIC_N <= SQLROW_COLUMNS_MAX, "SQLROW_COLUMNS_MAX");
-_Static_assert(ARRAY_SIZE(step_columns) + METRIC_N <= SQLROW_COLUMNS_MAX, "SQLROW_COLUMNS_MAX");
+/* What is beyond the maximum is left out, and no row can be made. */
+static void column_add(struct table *t, const char *name, const char *suffix, enum sqlrow_type type)
+{
+	struct column *c = &t->column[t->n];
+
+	if (t->n == SQLROW_COLUMNS_MAX)
+		return;
+	(void)snprintf(c->name, sizeof(c->name), "%s%s", name, suffix);
+	c->type = type;
+	t->n++;
+}
+
+static enum sqlrow_type type_of_field(const struct record_field *f)
+{
+	switch (f->kind) {
+	case FIELD_TEXT:
+	case FIELD_CHARS:
+	case FIELD_TIME:
+	case FIELD_CO2E_METHOD:
+		return SQLROW_TEXT;
+	case FIELD_EXIT:
+		return SQLROW_SIGNED;
+	default:
+		return f->scale && !(f->flags & FIELD_SQL_WHOLE) ? SQLROW_TEXT : SQLROW_UNSIGNED;
+	}
+}
+
+static void columns_of_fields(struct table *t, const struct record_field *f)
+{
+	for (; f->path; f++) {
+		if (f->column)
+			column_add(t, f->column, "", type_of_field(f));
+		if (f->signal_column)
+			column_add(t, f->signal_column, "", type_of_field(f));
+	}
+}
+
+static void columns_of_metrics(struct table *t)
+{
+	static const struct {
+		const char *suffix;
+		enum sqlrow_type type;
+	} unit[] = {
+		[UNIT_UJ] = { "_j", SQLROW_UNSIGNED }, [UNIT_NG] = { "_g", SQLROW_TEXT },
+		[UNIT_NS] = { "_s", SQLROW_TEXT }, [UNIT_BYTES] = { "", SQLROW_UNSIGNED },
+		[UNIT_COUNT] = { "", SQLROW_UNSIGNED },
+	};
+	unsigned int m;
+
+	metric_foreach(m)
+		column_add(t, metric_table[m].name, unit[metric_table[m].unit].suffix,
+			   unit[metric_table[m].unit].type);
+}
+
+/* In the order in which sqlrow.c fills them. */
+static void tables_make(void)
+{
+	struct table *job = &tables[SQLROW_JOB];
+	struct table *step = &tables[SQLROW_STEP];
+
+	column_add(job, "record_key", "", SQLROW_TEXT);
+	column_add(job, "submit_time", "", SQLROW_TEXT);
+	columns_of_fields(job, record_job_fields);
+	column_add(job, "steps_cpu_s", "", SQLROW_TEXT);
+	column_add(job, "record", "", SQLROW_JSON);
+	columns_of_metrics(job);
+	column_add(step, "record_key", "", SQLROW_TEXT);
+	column_add(step, "step_id", "", SQLROW_UNSIGNED);
+	column_add(step, "het_component", "", SQLROW_UNSIGNED);
+	column_add(step, "submit_time", "", SQLROW_TEXT);
+	columns_of_fields(step, record_step_fields);
+	columns_of_metrics(step);
+}
+
+static const struct table *table_of(enum sqlrow_table t)
+{
+	(void)pthread_once(&tables_made, tables_make);
+	return &tables[t];
+}
 
 size_t sqlrow_ncols(enum sqlrow_table t)
 {
-	return tables[t].n + METRIC_N;
+	return table_of(t)->n;
 }
 
-void sqlrow_column(enum sqlrow_table t, size_t i, char *ret, size_t size)
+const char *sqlrow_column(enum sqlrow_table t, size_t i)
 {
-	static const char *const suffix[] = {
-		[UNIT_UJ] = "_j", [UNIT_NG] = "_g", [UNIT_NS] = "_s",
-		[UNIT_BYTES] = "", [UNIT_COUNT] = "",
-	};
-
-	if (i < tables[t].n)
-		(void)snprintf(ret, size, "%s", tables[t].columns[i].name);
-	else
-		(void)snprintf(ret, size, "%s%s", metric_table[i - tables[t].n].name,
-			       suffix[metric_table[i - tables[t].n].unit]);
+	return table_of(t)->column[i].name;
 }
 
 enum sqlrow_type sqlrow_type(enum sqlrow_table t, size_t i)
 {
-	if (i < tables[t].n)
-		return tables[t].columns[i].type;
-	switch (metric_table[i - tables[t].n].unit) {
-	case UNIT_NG:
-	case UNIT_NS:
-		return SQLROW_TEXT;
-	case UNIT_UJ:
-	case UNIT_BYTES:
-	case UNIT_COUNT:
-		break;
-	}
-	return SQLROW_UNSIGNED;
+	return table_of(t)->column[i].type;
 }
 
 static void set_add(struct sqlrow_set *set, size_t i)
@@ -119,7 +151,6 @@ char *sqlrow_upsert(enum sqlrow_table t, const struct sqlrow_set *set)
 	size_t n = sqlrow_ncols(t);
 	const char *comma = "";
 	char *sql = NULL;
-	char name[64];
 	size_t len;
 	size_t i;
 	FILE *f = open_memstream(&sql, &len);
@@ -130,8 +161,7 @@ char *sqlrow_upsert(enum sqlrow_table t, const struct sqlrow_set *set)
 	for (i = 0; i < n; i++) {
 		if (!sqlrow_set_has(set, i))
 			continue;
-		sqlrow_column(t, i, name, sizeof(name));
-		(void)fprintf(f, "%s%s", comma, name);
+		(void)fprintf(f, "%s%s", comma, sqlrow_column(t, i));
 		comma = ",";
 	}
 	(void)fputs(") VALUES (", f);
@@ -145,7 +175,8 @@ char *sqlrow_upsert(enum sqlrow_table t, const struct sqlrow_set *set)
 	(void)fputs(") ON DUPLICATE KEY UPDATE ", f);
 	comma = "";
 	for (i = tables[t].nkeys; i < n; i++) {
-		sqlrow_column(t, i, name, sizeof(name));
+		const char *name = sqlrow_column(t, i);
+
 		if (sqlrow_set_has(set, i))
 			(void)fprintf(f, "%s%s=VALUES(%s)", comma, name, name);
 		else

@@ -61,6 +61,17 @@ int fileio_pread_u64(int fd, uint64_t *ret)
 	return parse_u64_n(buf, (size_t)n, ret);
 }
 
+int fileio_read_line(const char *root, const char *path, char *buf, size_t size)
+{
+	_cleanup_close_ int fd = fileio_open_at_root(root, path);
+	ssize_t n = fd < 0 ? fd : fileio_pread_all(fd, buf, size);
+
+	if (n < 0)
+		return (int)n;
+	buf[strcspn(buf, "\n")] = '\0';
+	return 0;
+}
+
 int fileio_open_regular(const char *path, struct stat *ret, struct errmsg *err)
 {
 	_cleanup_close_ int fd = -1;

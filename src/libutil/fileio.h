@@ -25,6 +25,9 @@ ssize_t fileio_pread_all(int fd, char *buf, size_t size);
 /* One unsigned number, as sysfs writes it. -EINVAL for anything else, also an empty file. */
 int fileio_pread_u64(int fd, uint64_t *ret);
 
+/* Of "<root><path>", which has to fit into BUF as a whole: the first line without its end. 0 or -errno. */
+int fileio_read_line(const char *root, const char *path, char *buf, size_t size);
+
 /* Opens a regular file for reading; *RET is what fstat() says of it. fd or -errno. */
 int fileio_open_regular(const char *path, struct stat *ret, struct errmsg *err);
 

@@ -31,9 +31,11 @@ static int set_attributes(posix_spawnattr_t *attr)
 	return -rc;
 }
 
-static int set_files(posix_spawn_file_actions_t *files, int out)
+static int set_files(posix_spawn_file_actions_t *files, int in, int out)
 {
-	int rc = posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	int rc = in < 0 ? posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null",
+							   O_RDONLY, 0) :
+			  posix_spawn_file_actions_adddup2(files, in, STDIN_FILENO);
 
 	if (rc == 0)
 		rc = posix_spawn_file_actions_adddup2(files, out, STDOUT_FILENO);
@@ -42,24 +44,25 @@ static int set_files(posix_spawn_file_actions_t *files, int out)
 	return -rc;
 }
 
-static int spawn_with(posix_spawnattr_t *attr, char *const *argv, int out, pid_t *ret_pid)
+static int spawn_with(posix_spawnattr_t *attr, char *const *argv, char *const *env, int in,
+		      int out, pid_t *ret_pid)
 {
-	static char *const no_env[] = { NULL };
 	posix_spawn_file_actions_t files;
 	int rc = -posix_spawn_file_actions_init(&files);
 
 	if (rc < 0)
 		return rc;
-	rc = set_files(&files, out);
+	rc = set_files(&files, in, out);
 	if (rc == 0)
-		rc = -posix_spawn(ret_pid, argv[0], &files, attr, argv, no_env);
+		rc = -posix_spawn(ret_pid, argv[0], &files, attr, argv, env);
 	(void)posix_spawn_file_actions_destroy(&files);
 	return rc;
 }
 
 /* posix_spawn() and not fork(): a daemon has threads, and its memory need not be copied. */
-int helper_spawn(char *const *argv, int out, pid_t *ret_pid)
+int helper_spawn(char *const *argv, char *const *env, int in, int out, pid_t *ret_pid)
 {
+	static char *const no_env[] = { NULL };
 	posix_spawnattr_t attr;
 	int rc = trust_check(argv[0], NULL);
 
@@ -69,7 +72,7 @@ int helper_spawn(char *const *argv, int out, pid_t *ret_pid)
 		return rc;
 	rc = set_attributes(&attr);
 	if (rc == 0)
-		rc = spawn_with(&attr, argv, out, ret_pid);
+		rc = spawn_with(&attr, argv, env ? env : no_env, in, out, ret_pid);
 	(void)posix_spawnattr_destroy(&attr);
 	return rc;
 }
@@ -90,16 +93,4 @@ int helper_wait(pid_t pid, uint64_t deadline_ns, int *ret_status)
 			return -EAGAIN;
 		(void)nanosleep(&step, NULL);
 	}
-}
-
-void helper_close_inherited(void)
-{
-	int fd;
-
-#ifdef SYS_close_range /* Linux 5.9; glibc 2.34 has a function */
-	if (syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, 0U) == 0)
-		return;
-#endif
-	for (fd = STDERR_FILENO + 1; fd < 1024; fd++)
-		(void)close(fd);
 }

@@ -1,20 +1,60 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * helper.h - a helper program of ours, started from a daemon that has threads.
+ * helper.h - whatever may hang (a BMC, a GPU library, a file on a network) is read or written by a
+ * helper: a program of ours that a daemon starts, asks without waiting, kills when it hangs, and
+ * starts again. A process can be killed; a thread of slurmd's cannot, and what the process maps is
+ * not in slurmd.
+ *
+ * One protocol: lines of text, words separated by one blank. The daemon writes to the helper's
+ * standard input, the helper to its standard output; what the dynamic linker writes to standard
+ * error arrives as a line too. Times are nanoseconds of CLOCK_MONOTONIC.
+ *
+ * The daemon writes
+ *	read N			question N: tell what there is now
+ *	look N SINCE STAMP	(ceems-series) the series, unless the file still has STAMP
+ *	file N LENGTH		(ceems-textfile) LENGTH bytes follow
+ * and reads
+ *	done N			question N is answered
+ *	error WHO TEXT		WHO could not be read this time; "-" is all of it
+ *	never TEXT		this machine has nothing of that kind; the helper ends
+ *	refused TEXT		it is there and cannot be used; the helper ends
+ *	ready			what there is has been declared
+ *	written N		(ceems-textfile) the file of question N is in place
+ *	about TEXT		one line for people: what the helper reads
+ *	note TEXT		for the log, once
+ *	meter NAME DOMAIN UNIT energy|power MAX_W [node] [coarse] [nonzero]
+ *	late NAME		what is known of that meter is too old to be used
+ *	gone NAME		that meter does not exist any more
+ *	reading T NAME VALUE	uJ of an energy meter, mW of a power meter, at T
+ *	gpu NAME MODEL		the model of the GPU that NAME counts
+ *	usage NAME POWER_MW BUSY_PPM USED_BYTES TOTAL_BYTES	"-": not known
+ * A line of any other form is an error with that line as its text. `node`: the meter shows all that
+ * the node uses. `coarse`: the counter may stand still for hours. `nonzero`: 0 cannot be true.
+ *
+ * One deadline: a helper from which nothing comes for so long, although something is due, is killed.
+ * One restart rule: after its end it is started again, at first 10 s later, then ever more seldom, at
+ * most every 5 min; helper_good() sets that back. There is no second one while the kernel still
+ * holds a killed one. A helper ends by itself at the end of its input, so that none is left behind
+ * when the daemon is killed.
  */
 #ifndef CEEMS_HELPER_H
 #define CEEMS_HELPER_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "src/libutil/errmsg.h"
+#include "src/libutil/util.h"
+
 /*
- * Starts ARGV[0], a path, with an empty environment, no signal blocked or ignored, /dev/null as
- * its input, and OUT for what it writes and complains. 0: *ret_pid is the caller's child, to be
+ * Starts ARGV[0], a path, with ENV (NULL: an empty one), no signal blocked or ignored, IN as its input
+ * (-1: /dev/null), and OUT for what it writes and complains. 0: *ret_pid is the caller's child, to be
  * waited for; else -errno; -EPERM: others could have written it (trust.h). The caller's fds must
  * be O_CLOEXEC.
  */
-int helper_spawn(char *const *argv, int out, pid_t *ret_pid);
+int helper_spawn(char *const *argv, char *const *env, int in, int out, pid_t *ret_pid);
 
 /*
  * Waits for the caller's child until DEADLINE_NS, CLOCK_MONOTONIC; looks once if that is over. 0: it
@@ -23,7 +63,104 @@ int helper_spawn(char *const *argv, int out, pid_t *ret_pid);
  */
 int helper_wait(pid_t pid, uint64_t deadline_ns, int *ret_status);
 
-/* For the helper itself, before anything else: what else slurmd left open shall not be held by it. */
+/* --- one helper, as the daemon has it ----------------------------------------------------- */
+
+/* From one start to the next, at first and at most. */
+#define HELPER_PAUSE_NS (10 * UINT64_C(1000000000))
+#define HELPER_PAUSE_MAX_NS (300 * UINT64_C(1000000000))
+
+/* For a helper that was killed to end; the kernel may hold one for half a minute. */
+#define HELPER_END_NS UINT64_C(1000000000)
+
+enum helper_state {
+	HELPER_STARTING, /* runs, nothing came yet */
+	HELPER_OK,
+	HELPER_LATE, /* runs, but what was due a second ago has not come */
+	HELPER_DEAD, /* does not run */
+};
+const char *helper_state_name(enum helper_state s); /* "starting", "ok", ... */
+
+struct helper_options {
+	char *const *argv; /* borrowed until helper_close() */
+	char *const *env;  /* its environment, as long; NULL: an empty one */
+	/* It is taken to hang when nothing comes for so long; of one that IS_ASKED, to a question. */
+	uint64_t deadline_ns;
+	bool is_asked;
+	size_t line_max; /* longer lines are cut; 0: 512 */
+	size_t in_size;	 /* what its input holds while it is busy; 0: the system's default */
+};
+
+struct helper_counts {
+	uint64_t starts;
+	uint64_t kills;	  /* it hung */
+	uint64_t dropped; /* questions that it was too far behind for */
+};
+
+struct helper;
+
+int helper_open(const struct helper_options *o, struct helper **ret, struct errmsg *err);
+
+/*
+ * Asks "VERB N" and the rest in FMT, and sends the LEN bytes of DATA behind that line. N goes to
+ * *ret_n (NULL: not wanted). Never waits: -EAGAIN: it does not run, or has yet to answer an earlier
+ * question; the question is dropped and counted.
+ */
+int helper_ask(struct helper *h, uint64_t now_ns, const char *verb, const char *data, size_t len,
+	       const char *fmt, ...) _printf_(6, 7);
+/* Whether a question has yet to be answered. */
+bool helper_is_asked(const struct helper *h);
+
+/*
+ * The next line, borrowed until the next call: 0 or -EAGAIN, at once. Reads, kills and starts again
+ * as needed. What happens to the process is told as a line, "error - TEXT", for the caller's log.
+ */
+int helper_line(struct helper *h, uint64_t now_ns, char **ret);
+
+/* Waits until helper_line() has something to say, or at most TIMEOUT_NS: 0 or -EAGAIN. */
+int helper_poll(struct helper *h, uint64_t timeout_ns);
+
+/* What came was of use: should it end, it is started again soon. */
+void helper_good(struct helper *h);
+
+enum helper_state helper_state(const struct helper *h, uint64_t now_ns);
+struct helper_counts helper_counts(const struct helper *h);
+
+/* Kills it and does not wait: for several, before each is closed. NULL: no-op. */
+void helper_kill(struct helper *h);
+
+/* So long one that is closed may take to end by itself, before it is killed. */
+#define HELPER_LEAVE_NS UINT64_C(500000000)
+
+/*
+ * Ends and reaps it, until DEADLINE_NS at most. One that the kernel does not let go of until then
+ * is reaped by init when the daemon ends. NULL: no-op.
+ */
+void helper_close(struct helper *h, uint64_t deadline_ns);
+
+/* --- the helper's own side ---------------------------------------------------------------- */
+
+/* What else the daemon left open shall not be held by the helper. */
 void helper_close_inherited(void);
+/* The same, first of all, and whole lines from here on. */
+void helper_serve(bool is_nice);
+
+/* One line, whole, also when several threads write. */
+void helper_say(const char *fmt, ...) _printf_(1, 2);
+
+/*
+ * Waits up to TIMEOUT_MS (-1: for ever) for a line of the daemon: 1, and LINE has it; 0: none came;
+ * -EPIPE: the daemon has ended, and so should the helper. A line that does not fit is an error of
+ * the daemon's and ends the helper as well.
+ */
+int helper_listen(int timeout_ms, char *line, size_t size);
+/* LEN bytes that follow a line; -EPIPE. */
+int helper_take(char *data, size_t len);
+
+/*
+ * Around one exchange that may hang: one that takes longer than MAX_S ends the program, by SIGALRM,
+ * and who started it starts it anew. end() returns when it was, half way between.
+ */
+uint64_t helper_begin(unsigned int max_s);
+uint64_t helper_end(uint64_t begin_ns);
 
 #endif

@@ -49,6 +49,27 @@ int parse_u64(const char *s, uint64_t *ret)
 	return len && s[len - 1] == '\n' ? -EINVAL : parse_u64_n(s, len, ret);
 }
 
+int parse_next_range(const char **list, uint64_t *ret_from, uint64_t *ret_to)
+{
+	const char *s = *list;
+	size_t len = strcspn(s, ",\n"), head = strcspn(s, "-,\n");
+	uint64_t from, to;
+
+	if (!*s || *s == '\n')
+		return 0;
+	if (parse_u64_n(s, head, &from) < 0)
+		return -EINVAL;
+	to = from;
+	if (head < len && parse_u64_n(s + head + 1, len - head - 1, &to) < 0)
+		return -EINVAL;
+	if (to < from)
+		return -EINVAL;
+	*list = s + len + (s[len] == ',');
+	*ret_from = from;
+	*ret_to = to;
+	return 1;
+}
+
 int parse_hex(const char *s, uint64_t *ret)
 {
 	uint64_t v;

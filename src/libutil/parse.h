@@ -18,6 +18,12 @@ int parse_u64_n(const char *s, size_t len, uint64_t *ret);
 /* "0x2a", as sysfs and /proc/cpuinfo of arm64 write numbers. */
 int parse_hex(const char *s, uint64_t *ret);
 
+/*
+ * The next "4" or "0-3" of a list such as "0-3,8", which ends with NUL or a newline: 1, and *LIST is behind
+ * it; 0 at the end of the list; -EINVAL.
+ */
+int parse_next_range(const char **list, uint64_t *ret_from, uint64_t *ret_to);
+
 /* "yes|no|true|false|1|0", any case, as slurm.conf writes them. */
 int parse_bool(const char *s, bool *ret);
 

@@ -27,7 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/libmeter/activity/pmu.h"
+#include "src/libmeter/activity/cgcounters.h"
 
 #define SOCKETS 2
 #define CORES 8

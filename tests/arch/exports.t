@@ -34,10 +34,4 @@ exports jobcomp/.libs/jobcomp_ceems.so \
 	"jobcomp_p_log_record jobcomp_p_record_job_start jobcomp_p_record_job_end"
 exports spank/.libs/spank_ceems.so "$base" "slurm_spank_[a-z_]* spank_options"
 exports src/libnode/.libs/ceems_node.so ceems_node ""
-for source in hwmon ipmi redfish; do
-	exports src/sources/.libs/ceems_source_$source.so ceems_source ""
-done
-for sink in kafka mariadb; do
-	exports src/libsink/.libs/ceems_sink_$sink.so ceems_sink ""
-done
 done_testing

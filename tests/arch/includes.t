@@ -17,9 +17,10 @@ src/libemission
 src/libledger
 src/librecord
 src/libnode
+src/libstore
 src/libsink
 src/libhttps
-src/sources
+src/helpers
 src/factors
 src/cmd
 '
@@ -28,9 +29,9 @@ below=
 known='(^|/)('
 for layer in $layers; do
 	below="$below${below:+|}$layer"
-	is "$(grep -rnE '#include "(src|spank|jobcomp|acct_gather|acct|bpf)/' "$layer" --include='*.[ch]' |
+	is "$(grep -rnE '#include "(src|spank|jobcomp|acct_gather|recorder|bpf)/' "$layer" --include='*.[ch]' |
 		grep -vE "#include \"($below)/[^/\"]*\"" |
-		grep -vE "^(src/cmd/cmd_job\.c:.*\"acct/|src/libmeter/activity/.*\"bpf/[a-z]*\.h\")")" \
+		grep -vE "^(src/cmd/(cmd_job\.c|job_site\.h):.*\"recorder/slurmdb_rows\.h\"|src/libmeter/activity/.*\"bpf/[a-z]*\.h\")")" \
 		"" "$layer includes only itself and lower layers"
 	known="$known$layer|"
 done
@@ -46,6 +47,8 @@ is "$(grep -rlE '#include .*\.skel\.h' --include='*.c' --include='*.h' . | grep 
 	grep -vE '^\./(bpf/|src/cmd/ceems-bpf\.c)')" "" "only the loader includes the BPF skeleton"
 is "$(grep -rlE '#include <(librdkafka/|mysql|mariadb|bpf/)' src spank acct_gather jobcomp |
 	grep -vE '^src/(libsink/|cmd/ceems-bpf\.c)')" "" "clients of brokers and databases: libsink only"
+is "$(grep -rlE '#include <sqlite3\.h>' src spank acct_gather jobcomp recorder | grep -v '^src/libstore/')" "" \
+	"SQLite: libstore only"
 calls='(^|[^A-Za-z0-9_.>])(exit|abort|assert|xmalloc|fatal|strtok|atoi|sprintf|strcpy|strcat)\('
 is "$(grep -rnE "$calls" src spank jobcomp acct_gather --include='*.c' --include='*.h' |
 	grep -vE ':[[:blank:]]*(/?\*|//)|_exit\(|^src/cmd/ceems-bpf\.c')" "" \
@@ -53,17 +56,17 @@ is "$(grep -rnE "$calls" src spank jobcomp acct_gather --include='*.c' --include
 # A public function is one that another file calls: of the product, a test, a benchmark or a fuzzer. What the loader
 # or make calls by name is not asked about.
 objects() {
-	find "$top_builddir/src" "$top_builddir/bpf" "$top_builddir/acct" "$top_builddir/spank" \
+	find "$top_builddir/src" "$top_builddir/bpf" "$top_builddir/recorder" "$top_builddir/spank" \
 		"$top_builddir/jobcomp" "$top_builddir/acct_gather" -name '*.o' ! -path '*/tests/*' 2>/dev/null
 }
 if command -v nm >/dev/null && ! grep -q fsanitize "$top_builddir/config.log" &&
 	[ -e "$top_builddir/acct_gather/.libs/acct_gather_energy_ceems.so" ] &&
 	[ -e "$top_builddir/jobcomp/.libs/jobcomp_ceems.so" ] && [ -e "$top_builddir/src/cmd/ceems" ] &&
-	[ -e "$top_builddir/src/libsink/.libs/ceems_sink_mariadb.so" ]; then
+	[ -e "$top_builddir/recorder/ceems-recorder" ]; then
 	called=$(objects | xargs nm -A -u | awk '{ print $NF }' | sort -u)
 	public=$(objects | grep "^$top_builddir/src/" | xargs nm --defined-only | awk '$2 == "T" { print $3 }' | sort -u)
 	by_tests=$(cat tests/*/*.[ch] | grep -oE '[a-z_0-9]+' | sort -u)
-	is "$(echo "$public" | grep -vxF "$called" | grep -vxF "$by_tests" | grep -vxE 'main|ceems_(node|sink|source)')" \
+	is "$(echo "$public" | grep -vxF "$called" | grep -vxF "$by_tests" | grep -vxE 'main|ceems_node')" \
 		"" "no public function that no other file calls"
 else
 	skip "not all parts are built, or with sanitizers: who calls whom is not known"

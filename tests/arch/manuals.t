@@ -4,7 +4,7 @@
 . "$top_srcdir/tests/tap/tap.sh"
 cd "$top_srcdir" || exit 1
 command -v groff >/dev/null || skip_all "no groff"
-pages=$(find src bpf spank jobcomp acct_gather -name '*.[1-8].in' | sort)
+pages=$(find src bpf spank jobcomp recorder acct_gather -name '*.[1-8].in' | sort)
 
 for page in $pages; do
 	is "$(sed 's/@[A-Za-z_]*@/x/g' "$page" | groff -man -Tutf8 -ww -z 2>&1)" "" "$page"

@@ -24,7 +24,7 @@ int main(void)
 	struct textfile_input in = { 0 };
 	struct record *r = record_create();
 	struct errmsg err = { 0 };
-	char *text, column[64];
+	char *text;
 	size_t len, i;
 
 	r->cluster = strdup("c");
@@ -38,10 +38,8 @@ int main(void)
 	printf("json %s\n", text);
 	free(text);
 	record_destroy(r);
-	for (i = 0; i < sqlrow_ncols(SQLROW_STEP); i++) {
-		sqlrow_column(SQLROW_STEP, i, column, sizeof(column));
-		printf("column %s\n", column);
-	}
+	for (i = 0; i < sqlrow_ncols(SQLROW_STEP); i++)
+		printf("column %s\n", sqlrow_column(SQLROW_STEP, i));
 	page.t_mono_ns = 1;
 	page.njobs = 1;
 	page.job[0].job_id = 7;

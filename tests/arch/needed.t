@@ -10,16 +10,34 @@ needed() {
 	readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'
 }
 
-for plugin in acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ceems.so \
-	jobcomp/.libs/jobcomp_ceems.so; do
-	so=$top_builddir/$plugin
+while read -r plugin library; do
+	so=$top_builddir/$plugin.so
 	if [ ! -e "$so" ]; then
 		skip "$plugin is not built"
 		continue
 	fi
-	is "$(needed "$so" | grep -vE "$libc")" "" \
-		"$plugin needs libc and nothing else"
-done
+	is "$(needed "$so" | grep -vE "$libc|^($library)\.so")" "" "$plugin needs $library"
+done <<'END'
+acct_gather/.libs/acct_gather_energy_ceems libc
+spank/.libs/spank_ceems libc
+jobcomp/.libs/jobcomp_ceems libc
+END
+# A helper program has its library, so that slurmd does not map it.
+while read -r helper library; do
+	program=$top_builddir/src/helpers/$helper
+	if [ ! -e "$program" ]; then
+		skip "$helper is not built"
+		continue
+	fi
+	is "$(needed "$program" | grep -vE "$libc|^($library)\.so")" "" "$helper needs $library"
+done <<'END'
+ceems-gpu libc
+ceems-external libc
+ceems-textfile libc
+ceems-hwmon libsensors
+ceems-ipmi libfreeipmi
+ceems-redfish libcurl|libjansson
+END
 # A module has its library, so that nothing else has to.
 while read -r module library; do
 	so=$top_builddir/src/$module.so
@@ -30,11 +48,6 @@ while read -r module library; do
 	is "$(needed "$so" | grep -vE "$libc|^($library)\.so")" "" "${module##*/} needs $library"
 done <<'END'
 libnode/.libs/ceems_node libc
-sources/.libs/ceems_source_hwmon libsensors
-sources/.libs/ceems_source_ipmi libc
-sources/.libs/ceems_source_redfish libcurl|libjansson
-libsink/.libs/ceems_sink_kafka librdkafka
-libsink/.libs/ceems_sink_mariadb libmariadb
 END
 for plugin in acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ceems.so \
 	jobcomp/.libs/jobcomp_ceems.so; do

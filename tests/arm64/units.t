@@ -46,7 +46,6 @@ declare -A impossible=(
 	[test_procstat]=$stat
 	[test_ledger]=$stat
 	[test_ledger_kill]=$stat
-	[test_spool_owner]="its two processes fail there, and why is not known"
 	[test_memuse]="/proc/PID/smaps is that of QEMU"
 	[test_stepgroup]=$threads
 	[test_redfish]=$threads

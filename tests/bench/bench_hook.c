@@ -17,8 +17,8 @@
 #include <stdatomic.h>
 
 #include "jobcomp/hook_time.h"
-#include "jobcomp/job_facts.h"
-#include "src/libsink/feed.h"
+#include "jobcomp/job_copy.h"
+#include "src/libstore/feed.h"
 #include "src/libutil/clock.h"
 
 #define BURST 200000
@@ -56,7 +56,7 @@ static atomic_bool disk_hangs;
 static void *drain(void *arg)
 {
 	struct feed *f = arg;
-	static struct feed_key keys[1024];
+	static struct job_key keys[1024];
 	const void *data;
 	size_t len;
 
@@ -105,11 +105,14 @@ static void job_ends(struct feed *f, const job_record_t *job, struct hook_time *
 {
 	static struct job_facts facts;
 	uint64_t begin = clock_mono_ns();
-	struct feed_key key = { .job_id = job->job_id };
+	struct job_key key;
 
-	job_facts_copy(job, FACT_END, 0, &facts);
-	if (feed_push(f, &facts, job_facts_size(&facts)) < 0 && feed_push_key(f, &key) < 0)
-		feed_note_lost(f, facts.job_id);
+	job_copy_facts(job, 0, &facts);
+	if (feed_push(f, &facts, job_facts_size(&facts)) < 0) {
+		job_copy_key(&facts, &key);
+		if (feed_push_key(f, &key) < 0)
+			feed_note_lost(f, facts.job_id);
+	}
 	hook_time_add(t, clock_mono_ns() - begin);
 }
 

@@ -9,13 +9,12 @@
 #include "scratch.h"
 #include "src/librecord/record.h"
 #include "src/libsink/deliver.h"
-#include "src/libsink/spool.h"
+#include "src/libstore/store.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 #include "usual_figures.h"
 
 #define STEPS 3
-#define SPOOL_MAX (UINT64_C(16) << 30)
 #define TIMEOUT_NS (10 * NSEC_PER_SEC)
 #define DRAIN_MAX_NS (60 * NSEC_PER_SEC)
 
@@ -32,7 +31,7 @@ int bench_begin(struct bench *b)
 		perror(b->dir);
 		return -errno;
 	}
-	snprintf(b->spool, sizeof(b->spool), "%s/spool", b->dir);
+	snprintf(b->store, sizeof(b->store), "%s/store", b->dir);
 	return 0;
 }
 
@@ -92,6 +91,7 @@ static void set_figures(struct figures *f, enum shape shape, uint64_t job_id)
 {
 	unsigned int m;
 
+	figures_init(f);
 	metric_foreach(m)
 		if (shape == SHAPE_FULL || is_usual((enum metric)m))
 			figures_set(f, (enum metric)m, UINT64_C(123456789) * (m + 1) + job_id);
@@ -163,24 +163,48 @@ void bench_unmake(struct bench_record *made, uint64_t n)
 	free(made);
 }
 
-static int fill(struct bench *b, struct spool *s, const struct bench_record *made, uint64_t n,
+static int store_batch(struct store *s, const struct bench_record *made, uint64_t from, uint64_t n,
+		       uint64_t distinct, struct bench_cost *c, struct errmsg *err)
+{
+	int rc = store_begin(s, err);
+	uint64_t i;
+
+	if (rc < 0)
+		return rc;
+	for (i = from; rc == 0 && i < from + n; i++) {
+		const struct bench_record *m = &made[i % distinct];
+
+		rc = store_record_append(s, STORE_RECORD, m->key, m->json, m->len, /* ended= */ 0, NULL,
+					 err);
+		c->bytes += m->len;
+	}
+	if (rc == 0)
+		return store_commit(s, err);
+	store_rollback(s);
+	return rc;
+}
+
+static int fill(struct bench *b, struct store *s, const struct bench_record *made, uint64_t n,
 		uint64_t distinct, unsigned int batch, struct bench_cost *c)
 {
 	uint64_t cpu = bench_cpu_ns();
 	uint64_t t = clock_mono_ns();
 	int rc = 0;
 
-	for (c->n = 0; rc == 0 && c->n < n; c->n++) {
-		const struct bench_record *m = &made[c->n % distinct];
-
-		rc = spool_append(s, SPOOL_RECORD, m->key, m->json, m->len, &b->err);
-		c->bytes += m->len;
-		if (rc == 0 && c->n % batch == batch - 1)
-			rc = spool_sync(s, &b->err);
-	}
+	for (c->n = 0; rc == 0 && c->n < n; c->n += batch)
+		rc = store_batch(s, made, c->n, n - c->n < batch ? n - c->n : batch, distinct, c,
+				 &b->err);
+	c->n = n;
 	c->ns = clock_mono_ns() - t;
 	c->cpu_ns = bench_cpu_ns() - cpu;
 	return rc;
+}
+
+static int open_store(struct bench *b, struct store **ret)
+{
+	struct store_options o = { .dir = b->store };
+
+	return store_open(&o, ret, &b->err);
 }
 
 int bench_fill(struct bench *b, enum shape shape, uint64_t n, uint64_t distinct, unsigned int batch,
@@ -188,36 +212,28 @@ int bench_fill(struct bench *b, enum shape shape, uint64_t n, uint64_t distinct,
 {
 	struct bench_record *made = NULL;
 	struct bench_cost cost = { 0 };
-	struct spool *s = NULL;
+	struct store *s = NULL;
 	int rc;
 
-	scratch_clear(b->spool);
+	scratch_clear(b->store);
+	b->bytes = 0;
 	rc = bench_make(b, shape, distinct, &made);
 	if (rc == 0)
-		rc = spool_open(b->spool, SPOOL_MAX, &s, &b->err);
+		rc = open_store(b, &s);
 	if (rc == 0)
 		rc = fill(b, s, made, n, distinct, batch, &cost);
-	spool_close(s);
+	b->bytes = cost.bytes;
+	store_close(s);
 	bench_unmake(made, distinct);
 	if (rc == 0 && ret)
 		*ret = cost;
 	return rc;
 }
 
-/* The lengths of what is in the spool, for the rate in bytes. */
-static uint64_t spool_bytes(const struct spool *s)
-{
-	struct spool_stats st;
-
-	spool_get_stats(s, &st);
-	return st.bytes;
-}
-
-static void drain(struct spool *s, struct deliver *d, struct bench_cost *c)
+static void drain(const struct bench *b, struct deliver *d, struct bench_cost *c)
 {
 	struct deliver_stats st;
 	struct deliver_stats first;
-	uint64_t bytes = spool_bytes(s);
 	uint64_t rss;
 	uint64_t cpu;
 	uint64_t t;
@@ -240,7 +256,7 @@ static void drain(struct spool *s, struct deliver *d, struct bench_cost *c)
 	c->ns = clock_mono_ns() - t;
 	c->cpu_ns = bench_cpu_ns() - cpu;
 	c->n = st.acked - first.acked;
-	c->bytes = st.acked ? (uint64_t)((double)bytes * (double)c->n / (double)st.acked) : 0;
+	c->bytes = st.acked ? (uint64_t)((double)b->bytes * (double)c->n / (double)st.acked) : 0;
 	c->refused = st.refused;
 	c->retries = st.retries;
 }
@@ -248,16 +264,16 @@ static void drain(struct spool *s, struct deliver *d, struct bench_cost *c)
 int bench_drain(struct bench *b, const struct sink_ops *ops, struct bench_cost *ret)
 {
 	struct deliver *d = NULL;
-	struct spool *s = NULL;
+	struct store *s = NULL;
 	int rc;
 
 	memset(ret, 0, sizeof(*ret));
-	rc = spool_open(b->spool, SPOOL_MAX, &s, &b->err);
+	rc = open_store(b, &s);
 	if (rc == 0)
-		rc = deliver_create(s, ops, &b->settings, &d, &b->err);
+		rc = deliver_create(s, b->store, ops, &b->settings, &d, &b->err);
 	if (rc == 0)
-		drain(s, d, ret);
+		drain(b, d, ret);
 	deliver_destroy(d);
-	spool_close(s);
+	store_close(s);
 	return rc;
 }

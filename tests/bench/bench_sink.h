@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_sink.h - what the benchmarks of the sinks share: records of three sizes, a spool full of
+ * bench_sink.h - what the benchmarks of the sinks share: records of three sizes, a store full of
  * them, and the time it takes to empty it into a sink.
  */
 #ifndef CEEMS_BENCH_SINK_H
@@ -28,7 +28,8 @@ extern const char *const shape_name[SHAPE_N];
 /* A scratch folder in CEEMS_BENCH_DIR (default /var/tmp: on a disk), emptied by bench_end(). */
 struct bench {
 	char dir[PATH_MAX - 64];
-	char spool[PATH_MAX];
+	char store[PATH_MAX];
+	uint64_t bytes; /* of the records that bench_fill() put there */
 	struct settings settings;
 	struct errmsg err;
 };
@@ -67,7 +68,7 @@ struct bench_cost {
 const char *cost_text(const struct bench_cost *c, char *text, size_t size);
 
 /*
- * A fresh spool with N records of SHAPE, synced every BATCH; only DISTINCT of them differ, since
+ * A fresh store with N records of SHAPE, BATCH in a transaction; only DISTINCT of them differ, since
  * making one takes longer than moving it. *RET, if not NULL: what appending took.
  */
 int bench_fill(struct bench *b, enum shape shape, uint64_t n, uint64_t distinct, unsigned int batch,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_sink_kafka - records per second from the spool into Kafka: librdkafka's mock broker, which is a
+ * bench_sink_kafka - records per second from the store into Kafka: librdkafka's mock broker, which is a
  * thread of this process, and an Apache Kafka broker on this machine, with and without compression.
  * Beside each figure, what librdkafka alone does with the same messages and properties from memory.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_sink_mariadb - records and rows per second from the spool into a private server on this
+ * bench_sink_mariadb - records and rows per second from the store into a private server on this
  * machine, which has nothing else to do; and what the same server makes of plain rows of 49 columns
  * with 3 indexes, sent by array-bound inserts of 500, for comparison in the same run.
  */

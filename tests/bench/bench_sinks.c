@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_sinks - records per second into the spool and from it into a file. Kafka and MariaDB:
+ * bench_sinks - records per second into the store and from it into a file. Kafka and MariaDB:
  * bench_sink_kafka.c, bench_sink_mariadb.c.
  */
 #include "bench_sink.h"
@@ -18,13 +18,13 @@ int main(void)
 	if (bench_begin(&b) < 0)
 		return 1;
 	if (bench_fill(&b, SHAPE_FULL, RECORDS / 20, 100, 1, &cost) < 0)
-		row("spool", "%s", b.err.text);
+		row("store", "%s", b.err.text);
 	else
-		row("spool, 1 per sync", "%s", cost_text(&cost, text, sizeof(text)));
+		row("store, 1 record per transaction", "%s", cost_text(&cost, text, sizeof(text)));
 	if (bench_fill(&b, SHAPE_FULL, RECORDS, 100, 50, &cost) < 0)
-		row("spool", "%s", b.err.text);
+		row("store", "%s", b.err.text);
 	else
-		row("spool, 50 per sync", "%s", cost_text(&cost, text, sizeof(text)));
+		row("store, 50 records per transaction", "%s", cost_text(&cost, text, sizeof(text)));
 	snprintf(b.settings.record_file, sizeof(b.settings.record_file), "%s", scratch_path(b.dir, "jobs.jsonl"));
 	for (shape = 0; shape < SHAPE_N; shape++) {
 		char what[64];

@@ -29,9 +29,9 @@ mkdir -p "$guest"/{proc,sys,dev,tmp,lib}
 echo '#define HAVE_LIBPFM 1' >"$work/ceems_config.h"
 sources=("$top"/src/libutil/*.c
 	"$top"/src/libmeter/sensor/{cpuinfo,perf_event}.c
-	"$top"/src/libmeter/activity/{cgmount,cgprocs,cpuset,cputime,cputime_procs,proctree}.c
+	"$top"/src/libmeter/activity/{cgmount,cgprocs,cpuset,cputime,cputime_procs}.c
 	"$top"/src/libmeter/activity/{hwevents,hwevents_table}.c
-	"$top"/src/libmeter/activity/perf{,_cgroup,_profiler,_set,_task}.c
+	"$top"/src/libmeter/activity/perf{,_profiler,_set,_targets}.c
 	"$top"/src/libmeter/activity/{bperf,bpfsys,probes*}.c
 	"$top"/src/libcore/{metric,perfwish}.c)
 

@@ -31,7 +31,8 @@ END
 # slurm.conf
 cat >"$dir/ceems.conf" <<END
 LedgerDir=$dir
-SpoolDir=$dir
+InboxDir=$dir
+StoreDir=$dir
 RecordFile=$dir/jobs.jsonl
 Country=FR
 END
@@ -39,7 +40,7 @@ check
 has "$out" "note   slurm.conf" "a slurm.conf that is not there is a note"
 chmod 0730 "$dir"
 check
-has "$out" "$dir can be written to by others" "a spool that others can write to"
+has "$out" "$dir can be written to by others" "a store that others can write to"
 has "$out" "-> chmod 0700 $dir" "and what to type"
 chmod 0700 "$dir"
 cat >"$dir/slurm.conf" <<END
@@ -156,7 +157,6 @@ rm "$dir/sinfo" "$dir/munge"
 # sinks
 cat >>"$dir/ceems.conf" <<END
 Sinks=kafka,mariadb
-SinkDir=$top_builddir/src/libsink/.libs
 KafkaConf=$dir/kafka.conf
 MariadbDefaultsFile=$dir/none
 CorrectionWait=60d
@@ -170,17 +170,12 @@ chmod 600 "$dir/kafka.conf"
 check
 has "$out" "no bootstrap server answers: " "a broker that is down"
 has "$out" "127.0.0.1:1" "by name"
-sed -i "s,^SinkDir=.*,SinkDir=$dir/nomodules," "$dir/ceems.conf"
-check
-has "$out" "error  kafka          $dir/nomodules/ceems_sink_kafka.so: is not built or not installed; its records wait" \
-	"a sink without its module"
-has "$out" "-> apt install slurm-ceems-kafka" "  and what to type"
 has "$out" "a correction may come after its job was archived" "CorrectionWait over MariadbRetention"
 has "$out" "$dir/none: No such file" "credentials that are not there"
 
 # sources
 sources() {
-	printf 'LedgerDir=%s\nSourceDir=%s\n%b\n' "$dir" "$dir" "$1" >"$dir/ceems.conf"
+	printf 'LedgerDir=%s\nHelperDir=%s\n%b\n' "$dir" "$dir" "$1" >"$dir/ceems.conf"
 	check
 	out=$(echo "$out" | grep -E '^[a-z]+ +(external|cray|rapl|hwmon|nvml|rocm|redfish|ipmi|model|EnergySources) ')
 }
@@ -193,8 +188,7 @@ has "$out" "note   model" "an estimate"
 has "$out" "; not used; other is taken from rapl" "that has no place beside it"
 has "$out" "note   external       ExternalSource is not set" "one that is not configured"
 has "$out" "note   cray           no /" "one without hardware"
-has "$out" "note   ipmi           $dir/ceems_source_ipmi.so: is not built or not installed" \
-	"one without its module"
+has "$out" "note   ipmi           no $fixtures/client-psys/dev/ipmi0" "one without its device"
 has "$out" "ok     EnergySources  cpu from rapl, dram from rapl, other from rapl" "what is used in all"
 sources "SysRoot=$fixtures/xeon-2s\nEnergySources=rapl,ipmi"
 has "$out" "note   model          not in EnergySources" "one that is not asked for"
@@ -202,13 +196,15 @@ has "$out" "error  ipmi" "one that is asked for and not there is an error"
 sources "SysRoot=$dir\nModelIdleWatts=100\nModelMaxWatts=200"
 has "$out" "; used for other" "no sensor: an estimate"
 has "$out" "other from model (an estimate, not a measurement)" "that says that it is one"
-echo "no module" >"$dir/ceems_source_redfish.so"
 sources "EnergySources=redfish"
-has "$out" "error  redfish        RedfishConf is not set" "a module that nobody configured is not even loaded"
-echo "no module" >"$dir/ceems_source_hwmon.so"
+has "$out" "error  redfish        RedfishConf is not set" "one that nobody configured is not even started"
 sources "EnergySources=hwmon"
-has "$out" "error  hwmon" "a broken module"
-has "$out" "ceems_source_hwmon.so: file too short" "  says what is wrong"
+has "$out" "error  hwmon          $dir/ceems-hwmon: is not built or not installed" \
+	"one without its helper program"
+printf '#!/bin/sh\necho refused no libsensors\n' >"$dir/ceems-hwmon"
+chmod 755 "$dir/ceems-hwmon"
+sources "EnergySources=hwmon"
+has "$out" "error  hwmon          no libsensors" "what a helper says is wrong"
 has "$out" "error  EnergySources  none of the sources can be read" "no source at all"
 
 done_testing

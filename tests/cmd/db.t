@@ -13,7 +13,7 @@ for args in "" drop "migrate now" "migrate --force" "--conf" "maintain --retenti
 	out=$("$ceems" db $args 2>/dev/null)
 	is "$?/$out" "2/" "'ceems db $args' is refused"
 done
-printf '%s\n' "SpoolDir=$dir" "SinkDir=$top_builddir/src/libsink/.libs" >"$dir/ceems.conf"
+printf '%s\n' "StoreDir=$dir" >"$dir/ceems.conf"
 for action in status migrate maintain; do
 	out=$("$ceems" db $action --conf "$dir/ceems.conf" --sql-dir "$top_builddir/sql" 2>&1)
 	is $? 1 "$action without credentials fails"

@@ -247,7 +247,7 @@ REFUSED = [
     ("rte", "429 3600", 1, "HTTP 429; another try in 3600.0 s is beyond RetryLimit"),
     ("rte", "429 99999999999999999999", 3, "HTTP 429; tried 3 times"),
     ("rte", utc(NOW + 7200, "429 %a, %d %b %Y %H:%M:%S GMT"), 1, "s is beyond RetryLimit"),
-    ("rte", "truncated", 1, "the answer is not JSON: an end too early"),
+    ("rte", "truncated", 1, "the answer is not JSON: premature end of input"),
     ("rte", "html", 1, "the answer is HTML, not JSON"),
     ("rte", "empty", 1, "the answer is empty"),
     ("rte", "no-list", 1, "the answer has no list 'results'"),
@@ -535,7 +535,7 @@ def test_list():
     same(run("list")[0], 0, "which EmissionSeriesFile does, too")
     # and slurmd's reader takes what update wrote
     write("ceems.conf", CEEMS_CONF + f"EmissionSeriesFile={SERIES}\nHelperDir={HELPERS}\n"
-          + f"LedgerDir={DIR}\nSpoolDir={DIR}\nRecordFile={DIR}/jobs\n")
+          + f"LedgerDir={DIR}\nStoreDir={DIR}\nRecordFile={DIR}/jobs\n")
     p = subprocess.run([CEEMS, "check", "--conf", f"{DIR}/ceems.conf"], stdout=subprocess.PIPE,
                        text=True, timeout=PATIENCE)
     has(p.stdout, f"40.000 g CO2e/kWh now (FR, direct, {RTE}), until {utc(NOW - 900)}",
@@ -641,7 +641,7 @@ def main():
 
 FACTORS = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                        "../../src/libemission/data/emission-factors.csv")
-HELPERS = os.path.join(os.path.dirname(CEEMS), "../libemission")
+HELPERS = os.path.join(os.path.dirname(CEEMS), "../helpers")
 CEEMS_CONF = f"""Country=FR
 EmissionFactorFile={FACTORS}
 EmissionFreshAge=3h

@@ -12,7 +12,7 @@ unset SLURM_CONF
 
 # good: everything as it should be, with the plugins' stand-ins
 good() {
-	rm -rf "${dir:?}"/* && mkdir "$dir/plugins" "$dir/spool" && chmod 711 "$dir" && chmod 700 "$dir/spool"
+	rm -rf "${dir:?}"/* && mkdir "$dir/plugins" "$dir/inbox" "$dir/store" && chmod 711 "$dir" && chmod 700 "$dir/inbox" "$dir/store"
 	: >"$dir/plugins/auth_munge.so" # Slurm's own
 	for so in acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ceems.so \
 		jobcomp/.libs/jobcomp_ceems.so; do
@@ -33,7 +33,8 @@ good() {
 	cat >"$dir/ceems.conf" <<-END
 		Country=FR
 		LedgerDir=$dir
-		SpoolDir=$dir/spool
+		InboxDir=$dir/inbox
+		StoreDir=$dir/store
 		RecordFile=$dir/jobs.jsonl
 	END
 	chmod 644 "$dir"/*.conf
@@ -53,7 +54,7 @@ slurm_conf() {
 
 good
 out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
-is "$(echo "$out" | grep -E '^[a-z]+ +(slurm.conf|plugstack.conf|ceems.conf|SpoolDir) ' | grep -cvE '^ok|has room')" 0 \
+is "$(echo "$out" | grep -E '^[a-z]+ +(slurm.conf|plugstack.conf|ceems.conf|InboxDir|StoreDir) ' | grep -cvE '^ok|has room')" 0 \
 	"nothing is found where nothing is wrong"
 
 slurm_conf PluginDir PluginDir=/nowhere
@@ -86,8 +87,8 @@ finds "7. plugstack.conf without us" "$dir/plugstack.conf does not name spank_ce
 good
 slurm_conf SlurmUser SlurmUser=nobody
 if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null; then
-	finds "8. SpoolDir is not SlurmUser's" "$dir/spool is not SlurmUser's (nobody)" \
-		"chown -R nobody $dir/spool"
+	finds "8. StoreDir is not SlurmUser's" "$dir/store is not SlurmUser's (nobody)" \
+		"chown -R nobody $dir/store"
 	echo "bootstrap.servers=127.0.0.1:1" >"$dir/kafka.conf"
 	printf 'Sinks=kafka\nKafkaConf=%s\n' "$dir/kafka.conf" >>"$dir/ceems.conf"
 	chmod 600 "$dir/kafka.conf"
@@ -110,8 +111,8 @@ chmod 644 "$dir/kafka.conf"
 finds "11. a secret that all can read" "$dir/kafka.conf may hold secrets and others can open it" \
 	"chmod 0600 $dir/kafka.conf"
 good
-echo SpolDir=/var/spool/ceems >>"$dir/ceems.conf"
-finds "12. a key that is mistyped" "$dir/ceems.conf:5: SpolDir: unknown key; did you mean SpoolDir?" \
+echo StorDir=/var/spool/ceems >>"$dir/ceems.conf"
+finds "12. a key that is mistyped" "$dir/ceems.conf:6: StorDir: unknown key; did you mean StoreDir?" \
 	"see ceems.conf(5)"
 good
 case $(stat -f -c %T "$dir") in
@@ -172,9 +173,9 @@ good
 if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null; then
 	slurm_conf SlurmUser SlurmUser=nobody
 	mkdir "$dir/log"
-	printf '%s\n' "SpoolDir=$dir/none/spool" "RecordFile=$dir/log/jobs.jsonl" >"$dir/ceems.conf"
-	finds "23. a spool that nobody can make" "$dir/none/spool is not there, and SlurmUser" \
-		"install -d -o nobody -m 700 $dir/none/spool"
+	printf '%s\n' "StoreDir=$dir/none/store" "RecordFile=$dir/log/jobs.jsonl" >"$dir/ceems.conf"
+	finds "23. a store that nobody can make" "$dir/none/store is not there, and SlurmUser" \
+		"install -d -o nobody -m 700 $dir/none/store"
 	finds "24. RecordFile in a folder that is not SlurmUser's" "SlurmUser (nobody), as whom slurmctld runs, cannot write in $dir/log" \
 		"chown nobody $dir/log"
 	mkdir "$dir/ledger" && chown nobody "$dir/ledger"
@@ -189,7 +190,7 @@ good
 sed -i "1i SlurmctldHost=elsewhere(127.0.0.1)" "$dir/slurm.conf"
 printf 'Sinks=kafka\nKafkaConf=/nowhere\n' >"$dir/ceems.conf"
 out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
-has "$out" "note   Sinks          the spool and where records go are the controller's" \
+has "$out" "note   Sinks          the store and where records go are the controller's" \
 	"26. a node needs none of the controller's secrets"
 good
 printf 'EnergySources=rapl\nSysRoot=%s\n' "$dir" >"$dir/ceems.conf"

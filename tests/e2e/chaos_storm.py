@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""chaos_storm.py CLUSTER DIR ROUNDS SEED OUT: jobs of three users flow through a private cluster
-while in each of ROUNDS rounds one or two things go wrong, chosen by SEED, several at a time. Then
-everything is mended, what still runs is cancelled, and the spool is left to drain. What happened
-goes to stdout, as TAP comments, and to OUT for chaos_compare.py."""
+"""chaos_storm.py CLUSTER DIR ROUNDS SEED COMMIT_DELAY OUT: jobs of three users flow through a private
+cluster while in each of ROUNDS rounds one or two things go wrong, chosen by SEED, several at a time. Then
+everything is mended, what still runs is cancelled, and the store is left to drain. What happened
+goes to stdout, as TAP comments, and to OUT for chaos_compare.py. COMMIT_DELAY is slurmdbd's CommitDelay. If
+it is not 0, slurmdbd and its MariaDB are not killed, as rows that are not committed would be lost."""
 import json
+import os
 import random
 import subprocess
 import sys
@@ -12,9 +14,10 @@ import threading
 import time
 
 CLUSTER, DIR = sys.argv[1:3]
-ROUNDS, SEED, OUT = int(sys.argv[3]), sys.argv[4], sys.argv[5]
+ROUNDS, SEED, COMMIT_DELAY, OUT = int(sys.argv[3]), sys.argv[4], int(sys.argv[5]), sys.argv[6]
 MOST_AT_ONCE = 4
 NODES = ("n1", "n2")
+HERE = os.path.dirname(os.path.realpath(__file__))
 begin = time.monotonic()
 lock = threading.Lock()  # of what follows
 names = {}     # job id -> [name, wall clock] as submitted: an id may be given twice
@@ -200,10 +203,46 @@ def cut_off(sink):
 def read_only():
     # the kernel does not take a file system from who writes on it
     kill("slurmctld", "TERM")
+    kill("recorder", "TERM")
     rc, out = cluster("disk", "ro")
     if rc != 0:
         say(f"the disk stays writable: {out}")
     back("slurmctld")
+
+
+def writable():
+    cluster("disk", "rw")
+    back("recorder")
+
+
+def slurmdbd_answers(mode):
+    """The recorder's questions go through dbd_proxy.py, which reads this file."""
+    path = f"{DIR}/proxy.mode"
+    with open(f"{path}.new", "w", encoding="ascii") as f:
+        f.write(mode)
+    os.rename(f"{path}.new", path)
+
+
+def answering(mode):
+    return lambda: slurmdbd_answers(mode), lambda: slurmdbd_answers("pass")
+
+
+def say_failure(what, rc_out):
+    if rc_out[0] != 0:
+        say(f"{what}: {rc_out[1]}")
+
+
+def sinkdb_refuses(does):
+    sql = "DROP TRIGGER chaos"
+    if does:
+        sql = ("CREATE TRIGGER chaos BEFORE INSERT ON job FOR EACH ROW SIGNAL SQLSTATE '22001' "
+               "SET MYSQL_ERRNO = 1406, MESSAGE_TEXT = 'too long'")
+    say_failure(sql, inside("mariadb", "--no-defaults", "--socket=/run/mysqld/sinkdb.sock", "ceems", "-e", sql))
+
+
+def kafka_takes(*max_bytes):
+    say_failure("kafka_limit.py", inside("/usr/bin/python3", f"{HERE}/kafka_limit.py", "127.0.0.1:9092", "ceems.jobs",
+                                  *max_bytes))
 
 
 FAULTS = [  # weight, what, of which at most one at a time, begin and end, for how long
@@ -215,6 +254,13 @@ FAULTS = [  # weight, what, of which at most one at a time, begin and end, for h
     (2, "sink's MariaDB hangs", ("sinkdb",), stopped("sinkdb"), (2, 8)),
     (1, "sink's MariaDB restarted", ("sinkdb",), ended("sinkdb"), (0, 0)),
     (2, "network to MariaDB hangs", ("sinkdb",), cut_off("sinkdb"), (3, 10)),
+    (2, "kafka refuses all", ("kafka",), (lambda: kafka_takes("100"), kafka_takes), (3, 10)),
+    (2, "sink's MariaDB refuses all", ("sinkdb",),
+     (lambda: sinkdb_refuses(True), lambda: sinkdb_refuses(False)), (3, 10)),
+    (2, "slurmdbd answers late", ("answers",), answering("delay 1.5"), (3, 10)),
+    (2, "slurmdbd answers slowly", ("answers",), answering("rate 4000"), (3, 10)),
+    (1, "slurmdbd's answers do not come", ("answers",), answering("stall"), (3, 10)),
+    (1, "slurmdbd's answers are cut", ("answers",), answering("cut 300"), (1, 5)),
     (2, "slurmdbd's MariaDB killed", ("dbd",), killed("mariadb"), (0, 4)),
     (1, "slurmdbd's MariaDB hangs", ("dbd",), stopped("mariadb"), (2, 6)),
     (2, "slurmdbd killed", ("dbd",), killed("slurmdbd"), (0, 5)),
@@ -225,18 +271,23 @@ FAULTS = [  # weight, what, of which at most one at a time, begin and end, for h
     (2, "slurmctld restarted", ("slurmctld",), ended("slurmctld"), (0, 2)),
     (2, "slurmctld reconfigured", ("slurmctld",),
      (lambda: inside("scontrol", "reconfigure", timeout=60), lambda: None), (0, 0)),
+    (3, "recorder killed", ("recorder",), killed("recorder"), (0, 4)),
+    (2, "recorder hangs", ("recorder",), stopped("recorder"), (1, 6)),
+    (1, "recorder restarted", ("recorder",), ended("recorder"), (0, 1)),
     (1, "slurmd killed", ("n1",), killed("slurmd n1"), (0, 3)),
     (1, "slurmd hangs", ("n2",), stopped("slurmd n2"), (2, 6)),
-    (3, "spool's disk full", ("disk",),
+    (3, "inbox's and store's disk full", ("disk",),
      (lambda: cluster("disk", "fill"), lambda: cluster("disk", "free")), (2, 8)),
-    (2, "spool's disk read-only", ("disk", "slurmctld"),
-     (read_only, lambda: cluster("disk", "rw")), (2, 6)),
+    (2, "their disk read-only", ("disk", "slurmctld", "recorder"),
+     (read_only, writable), (2, 6)),
 ]
+LOSES_COMMITS = ("slurmdbd killed", "slurmdbd's MariaDB killed")
 
 
 def storm():
     rng = random.Random(f"{SEED}/faults")
     busy, threads = set(), []
+    faults = [f for f in FAULTS if not (COMMIT_DELAY and f[1] in LOSES_COMMITS)]
 
     def happen(what, parts, acts, seconds):
         count("faults", what)
@@ -251,7 +302,7 @@ def storm():
         for _ in range(rng.choice((1, 1, 2))):
             while True:
                 with lock:
-                    free = [f for f in FAULTS if not busy.intersection(f[2])]
+                    free = [f for f in faults if not busy.intersection(f[2])]
                     full = len(busy) >= MOST_AT_ONCE
                 if free and not full:
                     break
@@ -294,7 +345,7 @@ def nothing_runs():
 
 
 def main():
-    say(f"seed {SEED}, {ROUNDS} rounds")
+    say(f"seed {SEED}, {ROUNDS} rounds, CommitDelay={COMMIT_DELAY}")
     threads = [threading.Thread(target=feed, args=(u, n))
                for u in ("user1", "user2", "user3") for n in (1, 2)]
     threads.append(threading.Thread(target=keep_nodes))

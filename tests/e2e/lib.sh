@@ -168,6 +168,14 @@ cluster_up() {
 	eval "$("$cluster" env "$DIR")"
 }
 
+# start_dbd_proxy: for a cluster with --recorder-dbd-port $dbd_proxy_port. The first line of $DIR/proxy.mode says
+# how slurmdbd answers the recorder: dbd_proxy.py.
+dbd_proxy_port=6820
+start_dbd_proxy() {
+	inside /usr/bin/python3 "$e2e_top/tests/e2e/dbd_proxy.py" $dbd_proxy_port 6819 "$DIR/proxy.mode" \
+		>"$LOG_DIR/proxy.out" 2>&1 &
+}
+
 # In $DIR, as root or as a user.
 inside() {
 	"$cluster" exec "$DIR" "$@"
@@ -206,6 +214,15 @@ node_is() {
 
 job_is() {
 	[ "$(job_state "$1")" = "$2" ]
+}
+
+# is_requeued ID: the requeue is complete, the job is pending or runs again. While the job is COMPLETING, scancel
+# cancels the requeue, and there is no second run. The record of the first run may come before that.
+is_requeued() {
+	case $(job_state "$1") in
+	PENDING | RUNNING) ;;
+	*) return 1 ;;
+	esac
 }
 
 # job_is_booked ID: slurmdbd has the job and every step of it ended. slurmctld tells slurmdbd of a

@@ -5,7 +5,7 @@
 # by a program in the place of ceems-ipmi.
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather
-[ -e "${E2E_BUILDDIR:-$(e2e_builddir)}/src/sources/.libs/ceems_source_ipmi.so" ] || skip_all "the source ipmi is not built"
+[ -e "${E2E_BUILDDIR:-$(e2e_builddir)}/src/helpers/ceems-ipmi" ] || skip_all "the source ipmi is not built"
 [ -x /usr/bin/python3 ] || skip_all "no python3 to play a BMC"
 . "$(dirname "$0")/energy.sh"
 
@@ -14,19 +14,21 @@ bmc=$e2e_work/bmc
 told=$e2e_work/told
 : >"$told"
 
-# What asker.h promises; $bmc has milliwatts, or "hang". Each sample is kept in $told.
+# What helper.h promises; $bmc has milliwatts, or "hang". Each sample is kept in $told.
 cat >"$e2e_work/helpers/ceems-ipmi" <<EOT
 #!/usr/bin/python3
-import time
+import select, sys, time
 
+print("meter ipmi other 0 power 25000 node", flush=True)
 while True:
     mw = open("$bmc").read().strip()
     if mw != "hang":
         sample = f"{mw} {time.monotonic_ns()}"
         with open("$told", "a") as told:
             print(sample, file=told)
-        print("value", sample, flush=True)
-    time.sleep(0.5)
+        print("reading", sample.split()[1], "ipmi", mw, flush=True)
+    if select.select([sys.stdin], [], [], 0.5)[0]:
+        break
 EOT
 chmod +x "$e2e_work/helpers/ceems-ipmi"
 

@@ -49,7 +49,7 @@ check_with EnergySources=auto "ExternalSource=$meter" "RedfishConf=$DIR/etc/bmc.
 	NvmlLibrary=/nowhere/libnvidia-ml.so.1
 has "$out" "warn   external " "a meter's file that is not written any more"
 has "$out" "error  nvml " "a library that cannot be loaded"
-if [ -e "$BUILD_DIR/src/sources/.libs/ceems_source_redfish.so" ]; then
+if [ -e "$BUILD_DIR/src/helpers/ceems-redfish" ]; then
 	has "$out" "error  redfish " "a BMC's password that others may read"
 else
 	skip "the source redfish is not built"
@@ -57,8 +57,8 @@ fi
 check_with MariadbDatabase=nowhere
 has "$out" "error  mariadb " "a database that nobody made"
 has "$out" "-> ceems db migrate" "and what makes it"
-check_with EnergySources=rapl,hwmon SourceDir=/nowhere
-has "$out" "error  hwmon " "a source whose module is not there"
+check_with EnergySources=rapl,hwmon HelperDir=/nowhere SysRoot=/
+has "$out" "error  hwmon " "a source whose helper program is not there"
 
 # --- check: daemons that are down, or run without us -----------------------------------------------
 

@@ -70,6 +70,7 @@ is "$(field "$het" '.het_job_offset'),$(field $((het + 1)) '.het_job_offset')" 0
 
 wait_for 180 has_records "$again" 1
 is "$(field "$again" '.state')" REQUEUED "a requeued run has its record"
+wait_for 180 is_requeued "$again"
 inside scontrol update jobid="$again" StartTime=now >/dev/null
 inside scancel "$again"
 wait_for 120 has_records "$again" 2

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Whatever fails around jobcomp, slurmctld runs, jobs run, and no record is lost: a bad ceems.conf, a
-# spool that cannot be written, slurmctld killed as jobs end, and everything that a record goes
-# through down at the start.
+# Whatever fails around jobcomp and the recorder, slurmctld runs, jobs run, and no record is lost: a bad
+# ceems.conf, an inbox that cannot be written, slurmctld and the recorder killed as jobs end, a recorder that
+# hangs, a store that is full, and everything that a record goes through down at the start.
 # shellcheck disable=SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins jobcomp
@@ -15,6 +15,12 @@ our_errors() {
 }
 restart_slurmctld() {
 	"$cluster" kill "$DIR" slurmctld "$1" && "$cluster" start-daemon "$DIR" slurmctld
+}
+restart_recorder() {
+	"$cluster" kill "$DIR" recorder "$1" && "$cluster" start-daemon "$DIR" recorder
+}
+recorder_errors() {
+	grep 'error: ceems' "$LOG_DIR/recorder.out"
 }
 # With another line in ceems.conf, or without it.
 configure() {
@@ -35,21 +41,45 @@ has "$(our_errors)" "NoSuchKey" "and the key"
 passes "jobs run" as user1 srun true
 cp "$e2e_work/good.conf" "$CEEMS_CONF"
 
-# --- a spool that cannot be opened ---------------------------------------------------------------
+# --- an inbox that cannot be opened --------------------------------------------------------------
 
 mkdir -m 700 "$DIR/closed" # root's, and slurmctld is not root
-configure "SpoolDir=$DIR/closed/spool"
-passes "slurmctld starts without a spool" restart_slurmctld -TERM
+configure "InboxDir=$DIR/closed/inbox"
+passes "slurmctld starts without an inbox" restart_slurmctld -TERM
+passes "and so does the recorder" restart_recorder -TERM
 as user1 srun -J waiting true
 wait_for 60 grep -q 'error: ceems: jobcomp: .*closed' "$LOG_DIR/slurmctld.log"
 ok $? "a line says which"
+wait_for 60 grep -q 'error: ceems: .*closed' "$LOG_DIR/recorder.out"
+ok $? "the recorder says so, too"
 fails "there is no record" has_record 2
 chown slurm "$DIR/closed"
 wait_for 60 has_record 2
 ok $? "the record comes when the folder is there"
 is "$(our_errors | wc -l)" 2 "the trouble was logged once"
+is "$(recorder_errors | wc -l)" 1 "by both"
 cp "$e2e_work/good.conf" "$CEEMS_CONF"
-passes "slurmctld goes on with the old spool" restart_slurmctld -TERM
+passes "slurmctld goes on with the old inbox" restart_slurmctld -TERM
+passes "the recorder, too" restart_recorder -TERM
+
+# --- the recorder hangs, is killed, is away ------------------------------------------------------
+
+"$cluster" kill "$DIR" recorder -STOP
+hung=$(submit user1 -J hung --wrap true)
+wait_for 60 job_is "$hung" COMPLETED
+ok $? "jobs end while the recorder hangs"
+fails "without a record" has_record "$hung"
+"$cluster" kill "$DIR" recorder -CONT
+wait_for 60 has_record "$hung"
+ok $? "the record comes when it goes on"
+"$cluster" kill "$DIR" recorder -KILL
+away=$(submit user1 -J away --wrap true)
+wait_for 60 job_is "$away" COMPLETED
+ok $? "jobs end while it is away"
+passes "slurmctld restarts meanwhile" restart_slurmctld -TERM
+"$cluster" start-daemon "$DIR" recorder
+wait_for 60 has_record "$away"
+ok $? "the record comes when it is back"
 
 # --- slurmctld is killed as jobs end -------------------------------------------------------------
 
@@ -101,52 +131,57 @@ named() {
 	jq -r .job_name "$RECORD_FILE" | grep -qxF "$1"
 }
 as user1 srun -J before true
+wait_for 120 named before
+"$cluster" kill "$DIR" recorder -STOP
 as user1 srun -J unwritten true
-wait_for 120 named unwritten
+all_over() {
+	[ -z "$(known RUNNING,COMPLETING)" ]
+}
+wait_for 60 all_over
 "$cluster" kill "$DIR" slurmctld -TERM # it saves that the job is over
-# the entries of the last job are taken out of the spool, as if they had not been written
+# what the last job left in the inbox is taken out, as if it had not been written
 unwrite() {
-	python3 - "$1" "$RECORD_FILE" <<'EOT'
-import glob, json, sys
-lines = open(sys.argv[2]).read().splitlines(True)
-job = [l for l in lines if json.loads(l)["job_name"] == "unwritten"]
-key = json.loads(job[0])["key"].encode()
-last = sorted(glob.glob(sys.argv[1] + "/*.seg"))[-1]
+	python3 - "$1" <<'EOT'
+import glob, struct, sys
+last = sorted(glob.glob(sys.argv[1] + "/inbox-*"))[-1]
 data = open(last, "rb").read()
-at = data.index(key) - 16
-assert data[at:at + 4] == b"\xce\xee\x5b\x01", "no entry of the spool"
-open(last, "r+b").truncate(at)
-open(sys.argv[2], "w").writelines(l for l in lines if l not in job)
+at, frames = 16, []
+while at < len(data):
+    length, kind = struct.unpack_from("<II", data, at)
+    frames.append((at, kind))
+    at += 16 + (length + 7) // 8 * 8
+assert frames and frames[-1][1] == 2, "the last entry is no job's end"
+open(last, "r+b").truncate(frames[-1][0])
 EOT
 }
-passes "a job's end did not get to the disk" unwrite "$SPOOL_DIR"
+passes "a job's end did not get to the disk" unwrite "$INBOX_DIR"
+"$cluster" kill "$DIR" recorder -CONT
 "$cluster" start-daemon "$DIR" slurmctld
 wait_for 120 named unwritten
-ok $? "the next slurmctld finds it among its jobs"
+ok $? "it is found after the start of the next slurmctld"
 is "$(jq -r 'select(.job_name == "before" or .job_name == "unwritten") | .key' "$RECORD_FILE" | sort |
-	uniq -d)" "" "and none of those that did"
+	uniq -d)" "" "and no other"
 
-# --- the disk is full -----------------------------------------------------------------------------
+# --- the store is full ----------------------------------------------------------------------------
 
-configure SpoolMaxSize=1
-restart_slurmctld -TERM
+configure StoreMaxSize=1
+restart_recorder -TERM
 full=$(submit user1 -J full --wrap true)
-wait_for 60 grep -q 'error: ceems: jobcomp: cannot write to' "$LOG_DIR/slurmctld.log"
-ok $? "a spool of no size is said to be full"
+wait_for 60 grep -q 'error: ceems: store: .* StoreMaxSize is' "$LOG_DIR/recorder.out"
+ok $? "a store of no size is said to be full"
 wait_for 60 job_is "$full" COMPLETED
 ok $? "jobs run nevertheless"
-# that a record which was waiting for its energy cannot be written is a line of its own
-is "$(grep -c 'error: ceems: jobcomp: cannot write to' "$LOG_DIR/slurmctld.log")" 1 "one line"
-restart_slurmctld -TERM
+is "$(grep -c 'StoreMaxSize is' "$LOG_DIR/recorder.out")" 1 "one line of the store"
+restart_slurmctld -KILL
 again=$(submit user1 -J again --wrap true)
 wait_for 60 job_is "$again" COMPLETED
 fails "there is no record of them" named again
 cp "$e2e_work/good.conf" "$CEEMS_CONF"
-restart_slurmctld -KILL
+restart_recorder -KILL
 wait_for 300 named full
-ok $? "a record comes when there is room, two slurmctlds later"
+ok $? "a record comes when there is room"
 wait_for 300 named again
-ok $? "and the next one's, from where the killed one had put it"
+ok $? "and the next one's"
 "$cluster" stop "$DIR"
 
 # --- nobody is there ------------------------------------------------------------------------------

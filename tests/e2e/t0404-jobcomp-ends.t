@@ -8,7 +8,7 @@ needs_plugins jobcomp acct_gather
 
 # enough watts for a job of seconds to have joules, whatever machine this is
 cluster_up --nodes 4 --plugins acct_gather,jobcomp \
-	--ceems-conf <(printf '%s\n' Sinks=file StepDetailsWait=1m ModelIdleWatts=400 ModelMaxWatts=1000) \
+	--ceems-conf <(printf '%s\n' Sinks=file ModelIdleWatts=400 ModelMaxWatts=1000) \
 	--slurm-conf <(printf '%s\n' PreemptType=preempt/partition_prio PreemptMode=REQUEUE \
 		'PartitionName=low Nodes=n1 PriorityTier=1' \
 		'PartitionName=high Nodes=n1 PriorityTier=9')
@@ -148,6 +148,7 @@ restart_slurmctld -KILL
 wait_for 120 is_gone "$survivor"
 wait_for 300 job_is "$late" TIMEOUT
 # what runs anew, or waits for it
+wait_for 180 is_requeued "$again"
 update jobid="$again" starttime=now
 inside scancel "$again" "$moved" "$low"
 wait_for 120 is_gone "$again"
@@ -199,6 +200,7 @@ record_energies() {
 }
 wait_for 60 eval '[ -z "$(comm -23 <(energies) <(record_energies))" ]'
 ok $? "every energy that sacct has is the record's"
+comm -3 <(energies) <(record_energies) | diag
 [ "$(energies | wc -l)" -ge 5 ]
 ok $? "it has some: $(energies | tr '\n' ' ')"
 

@@ -20,13 +20,15 @@ sed -e 's/^ClusterName=.*/ClusterName=other/' -e 's/^SlurmctldPort=.*/SlurmctldP
 	-e 's|/slurmctld\.pid|/slurmctld-other.pid|' -e "s|^StateSaveLocation=.*|StateSaveLocation=$other/state|" \
 	-e "s|^SlurmdSpoolDir=.*|SlurmdSpoolDir=$other/slurmd/%n|" -e 's|/log/slurmctld\.log|/log/other.log|' \
 	-e 's/Port=17001/Port=17011/' -e 's/^NodeName=n1 /NodeName=m1 /' "$SLURM_CONF" >"$other/etc/slurm.conf"
-sed -e "s|^SpoolDir=.*|SpoolDir=$other/spool|" -e "s|^RecordFile=.*|RecordFile=$other_records|" \
+sed -e "s|^InboxDir=.*|InboxDir=$other/spool/inbox|" -e "s|^StoreDir=.*|StoreDir=$other/spool/store|" -e "s|^RecordFile=.*|RecordFile=$other_records|" \
 	"$CEEMS_CONF" >"$other/etc/ceems.conf"
 touch "$LOG_DIR/other.log"
 chown slurm: "$LOG_DIR/other.log"
 
 inside sacctmgr -i add cluster other >/dev/null
 inside env SLURM_CONF="$other/etc/slurm.conf" slurmctld -D -i >"$LOG_DIR/other.out" 2>&1 &
+inside env SLURM_CONF="$other/etc/slurm.conf" "$DIR/sbin/ceems-recorder" -D -u slurm -f "$other/etc/ceems.conf" \
+	>"$LOG_DIR/other-recorder.out" 2>&1 &
 inside env SLURM_CONF="$other/etc/slurm.conf" slurmd -D -N m1 >"$LOG_DIR/m1.out" 2>&1 &
 is_idle() {
 	inside sinfo -h -M other -o %t 2>/dev/null | grep -qx idle
@@ -78,5 +80,5 @@ is "$(inside sacct --federation -D -a -X -n -P -o state | grep -c REVOKED)" 8 "e
 is "$(cat "$RECORD_FILE" "$other_records" | jq -r .key | sort | uniq -d)" "" "no key is there twice"
 is "$(cat "$RECORD_FILE" "$other_records" | jq -r 'select(.state == "COMPLETED" and .energy.final != true).key')" "" \
 	"all energy is final"
-is "$(grep 'error: ceems' "$LOG_DIR/other.out" "$LOG_DIR/slurmctld.log")" "" "no error of ours"
+is "$(grep 'error: ceems' "$LOG_DIR/other.out" "$LOG_DIR/slurmctld.log" "$LOG_DIR"/*recorder.out)" "" "no error of ours"
 done_testing

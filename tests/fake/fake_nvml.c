@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "fake_gpu.h"
-#include "src/libmeter/sensor/nvml_api.h"
+#include "src/helpers/nvml_api.h"
 
 static int opened;
 static struct timespec opened_at;

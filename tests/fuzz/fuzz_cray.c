@@ -2,10 +2,10 @@
 /* pm_counters: energy, freshness and startup, before and after. */
 #include <errno.h>
 
-#include "src/libmeter/sensor/source.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/util.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/reading_sums.h"
 
 static void put(const char *dir, struct fuzz_parts *parts)
 {

@@ -28,7 +28,7 @@ at_most 200 "$begin" 0 "after the power changed"
 
 meter_shows 0xffffffff
 says_unreadable() {
-	[ "$(slurmd_says 'hwmon: cannot be read')" = 1 ]
+	[ "$(slurmd_says 'cannot be read: No data available; its energy is missing until it can')" = 1 ]
 }
 wait_for 120 says_unreadable
 ok $? "one line says that it cannot be read"

@@ -17,26 +17,27 @@ install_debs() {
 
 # The cluster takes what is built; here, what is installed.
 as_built() {
-	local dir=$e2e_work/installed part
+	local dir=$e2e_work/installed
 
-	mkdir -p "$dir"/{acct_gather,spank,jobcomp,src/libnode}/.libs "$dir"/{bpf,src/cmd,src/sources}
+	mkdir -p "$dir"/{acct_gather,spank,jobcomp,src/libnode}/.libs "$dir"/{bpf,recorder,src/cmd,src/helpers}
 	ln -s "$plugins/acct_gather_energy_ceems.so" "$dir/acct_gather/.libs/"
 	ln -s /usr/share/ceems/sql "$dir/sql"
 	ln -s "$plugins/ceems_node.so" "$dir/src/libnode/.libs/"
 	ln -s "$plugins/spank_ceems.so" "$dir/spank/.libs/"
 	ln -s "$plugins/jobcomp_ceems.so" "$dir/jobcomp/.libs/"
-	ln -s "/usr/lib/$multiarch/ceems" "$dir/src/sources/.libs"
+	ln -s /usr/sbin/ceems-recorder "$dir/recorder/ceems-recorder"
 	ln -s /usr/bin/ceems "$dir/src/cmd/ceems"
-	for part in bpf/ceems-bpf src/sources/ceems-ipmi src/sources/ceems-meter; do
-		ln -s "/usr/libexec/ceems/${part##*/}" "$dir/$part"
-	done
+	ln -s /usr/libexec/ceems/ceems-bpf "$dir/bpf/"
+	ln -s /usr/libexec/ceems/ceems-* "$dir/src/helpers/"
 	E2E_BUILDDIR=$dir
 }
 
+# restart [DAEMON...]
 restart() {
 	local daemon
 
-	for daemon in slurmctld "slurmd n1"; do
+	[ $# -gt 0 ] || set -- recorder slurmctld "slurmd n1"
+	for daemon in "$@"; do
 		# shellcheck disable=SC2086
 		"$cluster" kill "$DIR" $daemon && "$cluster" start-daemon "$DIR" $daemon || return
 	done
@@ -48,8 +49,8 @@ times() {
 }
 
 waits_for_mariadb() {
-	[ "$(inside ceems spool ls --json --conf "$CEEMS_CONF" |
-		jq '.readers[] | select(.name == "mariadb") | .behind')" -ge "$1" ]
+	[ "$(inside ceems store status --json --conf "$CEEMS_CONF" |
+		jq '.sinks[] | select(.name == "mariadb") | .waiting')" -ge "$1" ]
 }
 
 in_database() {
@@ -74,13 +75,14 @@ tells_to_restart() {
 	local daemon
 
 	out=$(findings)
-	for daemon in "slurmctld jobcomp_ceems.so" "slurmd acct_gather_energy_ceems.so"; do
+	for daemon in "slurmctld jobcomp_ceems.so" "slurmd acct_gather_energy_ceems.so" \
+		"ceems-recorder ceems-recorder"; do
 		has "$out" "runs an older file of ${daemon#* } than is installed" "  ceems check: ${daemon% *} runs the old one"
 		has "$out" "-> systemctl restart ${daemon% *}" "  and what to type"
 	done
 }
 
-# run_job: to its end in slurmdbd and in the spool; its id is in $job
+# run_job: to its end in slurmdbd; its id is in $job
 run_job() {
 	job=$(submit user1 --wrap 'srun sleep 1')
 	wait_booked "$job"
@@ -93,12 +95,15 @@ passes "the packages install" install_debs now
 mapfile -t names < <(for deb in "$packages"/now/*.deb; do dpkg-deb -f "$deb" Package; done)
 is "$(dpkg-query -W -f '${db:Status-Status}\n' "${names[@]}" | sort -u)" installed "with all they depend on"
 has "$(dpkg-query -W -f '${Depends}' slurm-ceems-jobcomp-*)" "slurmctld (<< " "jobcomp is for one version of Slurm"
-is "$(readelf -d "$plugins/spank_ceems.so" | grep -cE 'rdkafka|mariadb|freeipmi')" 0 \
-	"srun maps no client library"
-is "$(readelf -d "$plugins/jobcomp_ceems.so" /usr/bin/ceems | grep -cE 'rdkafka|mariadb')" 0 \
-	"nor slurmctld and the command, but for their sinks"
-is "$(dpkg-query -W -f '${Depends}' slurm-ceems-node | grep -cE 'freeipmi|rdkafka|mariadb')" 0 \
+client='freeipmi|rdkafka|mariadb|sqlite'
+is "$(readelf -d "$plugins/spank_ceems.so" | grep -cE "$client")" 0 "srun maps no client library"
+is "$(readelf -d "$plugins/jobcomp_ceems.so" | grep -E "$client|jansson")" "" "nor does slurmctld"
+is "$(dpkg-query -W -f '${Depends}\n' slurm-ceems-{node,spank} slurm-ceems-energy-* | grep -E "$client")" "" \
 	"a node needs none"
+out=$(dpkg-query -W -f '${Depends}' slurm-ceems-jobcomp-*)
+for package in libjansson4 libmariadb3 librdkafka1 libslurm libsqlite3-0; do
+	has "$out" "$package" "the recorder brings $package"
+done
 units=/usr/lib/systemd/system
 passes "systemd takes the drop-in" test -e $units/slurmd.service.d/ceems.conf
 out=$(systemd-analyze verify $units/slurmd.service $units/ceems-*.service $units/ceems-*.timer 2>&1)
@@ -109,18 +114,25 @@ for deb in "$packages"/now/*.deb; do
 done
 is "$(grep -rlE 'deb-systemd-|systemctl.* (enable|start|restart) ' "$e2e_work/control")" "" \
 	"no package enables or starts anything"
-is "$(stat -c '%U %a' /var/spool/ceems)" "slurm 700" "SpoolDir is SlurmUser's"
+has "$(cat $units/ceems-recorder.service)" "
+ExecStart=/usr/sbin/ceems-recorder -D
+" "the recorder's unit starts what is installed"
+is "$(stat -c '%U %a' /var/spool/ceems)" "slurm 700" "the folder of inbox and store is SlurmUser's"
 
 as_built
 # of a large node: a small one's second of sleep is less than a joule
 # where it is installed, as the cluster's own are copies, which no upgrade changes
 cluster_up --sink-db --ceems-conf <(printf '%s\n' EnergySources=model ModelIdleWatts=200 ModelMaxWatts=400 \
-	SourceDir="/usr/lib/$multiarch/ceems" SinkDir="/usr/lib/$multiarch/ceems" HelperDir=/usr/libexec/ceems)
+	HelperDir=/usr/libexec/ceems)
+ln -sf /usr/sbin/ceems-recorder "$DIR/sbin/ceems-recorder"
+passes "the installed recorder starts" restart recorder
 conf=(--conf "$CEEMS_CONF" --node n1)
 wait_for 60 inside ceems check "${conf[@]}"
 ok $? "ceems check finds nothing wrong"
 passes "slurmctld runs the package's plugin" inside grep -q "$plugins/jobcomp_ceems.so" \
 	/proc/"$(inside pgrep -o slurmctld)"/maps
+is "$(inside readlink /proc/"$(inside pgrep -o ceems-recorder)"/exe)" /usr/sbin/ceems-recorder \
+	"and the recorder is the package's"
 run_job
 first=$job
 wait_for 120 in_database "$first"
@@ -186,15 +198,16 @@ is "$(times 'is of another version of the plugin')" 1 "new, and slurmd says why,
 wait_for 120 in_database "$first,$second,$going,$third"
 ok $? "the record is delivered, into a schema of a later version"
 out=$(inside ceems db maintain --conf "$CEEMS_CONF" 2>&1)
-has "$out" "has schema 1000 of a later version" "which nothing is archived from"
+has "$out" "has schema 2 of a later version" "which nothing is archived from"
 out=$(inside ceems check "${conf[@]}")
-has "$out" "has schema 1000, this version fills" "and ceems check warns of it"
+has "$out" "has schema 2, this version fills" "and ceems check warns of it"
 
 # --- remove and purge ------------------------------------------------------------------------------
 
-touch /var/spool/ceems/0000000001.seg
+mkdir /var/spool/ceems/store
+touch /var/spool/ceems/store/store.db
 passes "the packages can be removed" dpkg -r "${names[@]}"
 fails "nothing of them is left" test -e "$plugins/jobcomp_ceems.so"
 has "$(dpkg --purge "${names[@]}" 2>&1)" "/var/spool/ceems is kept" "purge leaves what was not delivered, and says so"
-passes "it is there" test -e /var/spool/ceems/0000000001.seg
+passes "it is there" test -e /var/spool/ceems/store/store.db
 done_testing

@@ -65,24 +65,27 @@ next=${version%.*}.$((${version##*.} + 1))
 
 rpms "with all parts"
 is "$(cd "$work"/RPMS/* && printf '%s\n' ./*.rpm | sed 's|^\./slurm-ceems-\?||; s|-\?0\..*||' | sort | tr '\n' ' ')" \
-	" energy ipmi jobcomp kafka mariadb node spank " "  eight packages"
+	" energy ipmi jobcomp node spank " "  six packages"
 for package in energy:slurm jobcomp:slurm-slurmctld; do
 	requires=$(of "${package%:*}" --requires)
 	has "$requires" "${package#*:}(x86-64) >= $version" "  ${package%:*} is for one version of Slurm"
 	has "$requires" "${package#*:}(x86-64) < $next" "  and no later one"
 done
-is "$(of node --requires | grep -cE 'freeipmi|rdkafka|mariadb')" 0 "  a node needs no client library"
-is "$(of spank --requires | grep -cE 'freeipmi|rdkafka|mariadb')" 0 "  srun needs none"
-is "$(for p in '' jobcomp; do of "$p" --requires; done | grep -cE 'rdkafka|mariadb')" 0 \
-	"  nor do slurmctld's plugin and the command"
-has "$(of kafka --requires)" librdkafka "  the sink kafka has its own"
-has "$(of mariadb --requires)" libmariadb "  the sink mariadb, too"
-is "$(of jobcomp --recommends | sed 's/ .*//' | sort | tr '\n' ' ')" "slurm-ceems-kafka slurm-ceems-mariadb " \
-	"  and one gets both, unless one does not want them"
-is "$(for p in '' spank energy jobcomp kafka mariadb node ipmi; do of "$p" --scripts; done |
+is "$(for p in node energy spank; do of "$p" --requires; done | grep -E 'freeipmi|rdkafka|mariadb|sqlite')" "" \
+	"  a node needs no client library"
+requires=$(of jobcomp --requires)
+for library in libjansson libmariadb librdkafka libslurm libsqlite3; do
+	has "$requires" "$library.so" "  the recorder needs $library"
+done
+files=$(of jobcomp -l)
+for file in /usr/sbin/ceems-recorder /usr/lib/systemd/system/ceems-recorder.service ceems-recorder.8; do
+	has "$files" "$file" "  jobcomp has $file"
+done
+is "$(for p in '' spank energy jobcomp node ipmi; do of "$p" --scripts; done |
 	grep -E 'systemctl.* (enable|start|restart) ')" "" "  none enables or starts anything"
-is "$(of jobcomp -l | grep -c /var/spool)" 0 "  SpoolDir is no package's to remove"
+is "$(of jobcomp -l | grep -c /var/spool)" 0 "  what is not delivered is no package's to remove"
 
 rpms "without what EL 8 lacks" --without kafka --without bpf --without curl --without mariadb
-is "$(of jobcomp --requires --recommends | grep -cE 'kafka|mariadb')" 0 "  jobcomp asks for no sink of a library"
+is "$(for p in '' jobcomp; do of "$p" --requires; done | grep -E 'rdkafka|mariadb')" "" \
+	"  neither the recorder nor the command needs their libraries"
 done_testing

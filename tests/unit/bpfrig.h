@@ -107,18 +107,24 @@ static inline const char *bpfrig_root(bool is_v2)
 	return NULL;
 }
 
-/* A folder NAME in PARENT; NAME NULL: named after this process. */
 static inline bool folder_make(struct folder *f, const char *parent, const char *name)
 {
-	char own[32];
 	struct stat st;
 
-	(void)snprintf(own, sizeof(own), "test_bpf-%d", (int)getpid());
-	(void)snprintf(f->path, sizeof(f->path), "%.3000s/%s", parent, name ? name : own);
+	(void)snprintf(f->path, sizeof(f->path), "%.3000s/%s", parent, name);
 	if (mkdir(f->path, 0755) < 0 || stat(f->path, &st) < 0)
 		return false;
 	f->id = st.st_ino;
 	return true;
+}
+
+/* In the root cgroup. The name has this process's number: another run of the test may be on this machine. */
+static inline bool folder_make_own(struct folder *f, const char *root, const char *what)
+{
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "test_bpf-%d-%s", (int)getpid(), what);
+	return folder_make(f, root, name);
 }
 
 static inline bool folder_join(const struct folder *f, pid_t pid)

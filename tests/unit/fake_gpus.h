@@ -2,7 +2,7 @@
 /*
  * fake_gpus.h - a node of GPUs that a stand-in library plays, and a source that reads it. A test
  * writes the lines of the file (tests/fake/fake_gpu.h) and reads until they have been seen, as the
- * source asks on a thread of its own.
+ * source asks a helper of its own.
  */
 #ifndef CEEMS_FAKE_GPUS_H
 #define CEEMS_FAKE_GPUS_H
@@ -41,6 +41,7 @@ static inline void fake_node_init(struct fake_node *n, const struct source_ops *
 	(void)setenv("CEEMS_FAKE_GPUS", n->file, 1);
 	n->ops = ops;
 	n->env.sys_root = n->dir;
+	n->env.helper_dir = HELPER_DIR;
 }
 
 static inline int fake_node_open(struct fake_node *n)

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/libmeter/activity/pmu.h"
+#include "src/libmeter/activity/cgcounters.h"
 
 #define FAKE_CPUS 4
 #define FAKE_CGROUPS 8 /* the last stands for everything */

@@ -5,8 +5,8 @@
 #ifndef CEEMS_MACHINE_H
 #define CEEMS_MACHINE_H
 
+#include "reading_sums.h"
 #include "scratch.h"
-#include "src/libmeter/sensor/source.h"
 #include "src/libutil/clock.h"
 #include "tap.h"
 

@@ -66,14 +66,6 @@ struct step {
 	struct bperf *bperf;
 };
 
-static bool step_folder(struct folder *f, const char *name)
-{
-	char unique[64];
-
-	(void)snprintf(unique, sizeof(unique), "test_bperf-%d-%s", (int)getpid(), name);
-	return folder_make(f, root, unique);
-}
-
 static int register_folder(struct probes *p, const struct folder *f, uint32_t groups,
 			   uint32_t *ret_slot)
 {
@@ -84,7 +76,7 @@ static bool step_register(struct step *s, const char *name, uint32_t groups)
 {
 	memset(s, 0, sizeof(*s));
 	return probes_open(bpfrig_dir, &s->probes, NULL) == 0 &&
-	       step_folder(&s->folder, name) &&
+	       folder_make_own(&s->folder, root, name) &&
 	       register_folder(s->probes, &s->folder, groups, &s->slot) == 0;
 }
 
@@ -691,7 +683,7 @@ static bool takes_events(void)
 	struct step s = { 0 };
 	bool takes = false;
 
-	if (fds && is_v2 && step_folder(&s.folder, "takes")) {
+	if (fds && is_v2 && folder_make_own(&s.folder, root, "takes")) {
 		takes = cgroup_open(&s, fds);
 		(void)cgroup_close(fds);
 	}
@@ -798,7 +790,7 @@ static void test_slot_used_again(void)
 	probes_release(first.probes, slot);
 	first.slot = 0;
 	if (!ok(probes_open(bpfrig_dir, &next.probes, NULL) == 0 &&
-			step_folder(&next.folder, "next"),
+			folder_make_own(&next.folder, root, "next"),
 		"the next step"))
 		return;
 	/* until we are given the same slot */

@@ -49,7 +49,7 @@ static bool says(const char *table, const char *column, const char *want)
 	return got && len == want_len && !memcmp(got, escaped ? escaped : want, len);
 }
 
-static enum sink_result send_json(enum spool_kind kind, const char *key, const char *json)
+static enum sink_result send_json(enum store_kind kind, const char *key, const char *json)
 {
 	struct sink_item item = { kind, key, strlen(key), json, strlen(json), 0, NULL };
 	enum sink_result r = SINK_RETRY;
@@ -69,7 +69,7 @@ static enum sink_result send_record(const struct record *r)
 
 	if (record_to_json(r, &json, NULL, &rig.err) < 0 || record_key(r, key, sizeof(key)) < 0)
 		return SINK_RETRY;
-	return send_json(SPOOL_RECORD, key, json);
+	return send_json(STORE_RECORD, key, json);
 }
 
 static struct record *job(uint32_t id)
@@ -179,8 +179,8 @@ static void test_rows(void)
 	       "script and tasks");
 	is_u64(rig_number("SELECT COUNT(*) FROM ceems.step WHERE step_id = 0 AND het_component IN (0, 1)"),
 	       2, "parts of a het step are rows of their own");
-	is_int(send_json(SPOOL_STEPS, "c1/2,1700000000,0/0#1", part), SINK_ACKED, "a part with more steps");
-	is_int(send_json(SPOOL_STEPS, "c1/2,1700000000,0/0#1", part), SINK_ACKED, "twice");
+	is_int(send_json(STORE_STEPS, "c1/2,1700000000,0/0#1", part), SINK_ACKED, "a part with more steps");
+	is_int(send_json(STORE_STEPS, "c1/2,1700000000,0/0#1", part), SINK_ACKED, "twice");
 	is_u64(rig_number("SELECT COUNT(*) FROM ceems.step JOIN ceems.job USING (record_key, submit_time)"),
 	       4, "they are the job's");
 	is_u64(rig_number("SELECT COUNT(*) FROM ceems.step WHERE step_id = 7 AND ((het_component = 0 AND "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A MariaDB that is not as it should be, behind a spool: each time one line says so, the records wait, and
+ * A MariaDB that is not as it should be, behind a store: each time one line says so, the records wait, and
  * all go out when it is right again, once each.
  */
 #define _GNU_SOURCE
@@ -14,13 +14,14 @@
 #include "src/libsink/deliver.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/util.h"
+#include "store_rig.h"
 
 #define LIMIT_NS (120 * SECOND) /* for what has to come sooner or later */
 
-static struct spool *spool;
+static struct store *store;
 static struct deliver *deliver;
 static struct settings settings; /* the sink's */
-static char spool_dir_path[PATH_MAX];
+static char store_dir[PATH_MAX];
 static char told[4096]; /* errors */
 static unsigned int errors, infos;
 static uint32_t last_job;
@@ -55,13 +56,13 @@ static void put(unsigned int n)
 		r->steps = calloc(1, sizeof(*r->steps));
 		figures_init(&r->steps[0].figures);
 		record_key(r, key, sizeof(key));
-		if (record_to_json(r, &json, &len, &rig.err) < 0 ||
-		    spool_append(spool, SPOOL_RECORD, key, json, len, &rig.err) < 0)
+		if (record_to_json(r, &json, &len, &rig.err) < 0)
 			diag("%s", rig.err.text);
+		else
+			(void)store_rig_put(store, STORE_RECORD, key, json, len);
 		free(json);
 		record_destroy(r);
 	}
-	spool_sync(spool, &rig.err);
 }
 
 static uint64_t acked(void)
@@ -95,15 +96,15 @@ static bool arrives(void)
 
 static void open_all(void)
 {
-	if (spool_open(spool_dir_path, 1 << 30, &spool, &rig.err) < 0 ||
-	    deliver_create(spool, &sink_mariadb, &settings, &deliver, &rig.err) < 0)
+	store = store_rig_open(store_dir);
+	if (deliver_create(store, store_dir, &sink_mariadb, &settings, &deliver, &rig.err) < 0)
 		diag("%s", rig.err.text);
 }
 
 static void close_all(void)
 {
 	deliver_destroy(deliver);
-	spool_close(spool);
+	store_close(store);
 }
 
 static bool says(const char *pattern)
@@ -439,8 +440,8 @@ int main(void)
 	const char *why = rig_start();
 
 	logger_set_sink(keep_log);
-	(void)signal(SIGPIPE, SIG_IGN); /* jobcomp's worker has it blocked */
-	snprintf(spool_dir_path, sizeof(spool_dir_path), "%s/spool", rig.dir);
+	(void)signal(SIGPIPE, SIG_IGN); /* ceems-recorder ignores it */
+	snprintf(store_dir, sizeof(store_dir), "%s/store", rig.dir);
 	if (why) {
 		skip(1, why);
 	} else if (ok(rig_migrate(), "migrate") &&

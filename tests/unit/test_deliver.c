@@ -3,11 +3,15 @@
 #include "src/libsink/deliver.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
 
+#include "counted_log.h"
 #include "scratch.h"
-#include "src/libsink/deadletter.h"
+#include "src/libstore/store_view.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
+#include "store_rig.h"
 #include "tap.h"
 
 #define S NSEC_PER_SEC
@@ -63,7 +67,7 @@ static int fake_deliver(struct sink *k, struct sink_item *item, size_t n,
 		}
 		if (fake.fail_at >= 0 && i >= (size_t)fake.fail_at)
 			continue; /* SINK_RETRY is what it starts with */
-		if (result[i] == SINK_REFUSED)
+		if (result[i] == SINK_REFUSED || result[i] == SINK_ACKED)
 			continue;
 		if (fake.hold && !strncmp(item[i].json, fake.hold, item[i].json_len))
 			continue;
@@ -95,7 +99,7 @@ static void fake_close(struct sink *k)
 
 static const struct sink_ops fake_ops = {
 	.name = "fake",
-	.kinds = SPOOL_MASK(SPOOL_RECORD),
+	.kinds = STORE_MASK(STORE_RECORD),
 	.max_batch = 4,
 	.open = fake_open,
 	.deliver = fake_deliver,
@@ -108,60 +112,108 @@ static void fake_reset(void)
 	fake.fail_at = -1;
 }
 
-/* --- a log that counts ------------------------------------------------------------------- */
+/* --- the store --------------------------------------------------------------------------- */
 
-static int errors, infos;
-static char last_line[1024];
-
-static void count_log(enum logger_level level, const char *line)
+/* Of the job with that number. */
+static uint64_t put_job(struct store *s, enum store_kind kind, unsigned int job, const char *text)
 {
-	errors += level == LOGGER_ERROR;
-	infos += level == LOGGER_INFO;
-	if (level != LOGGER_DEBUG)
-		snprintf(last_line, sizeof(last_line), "%s", line);
+	char key[32];
+
+	(void)snprintf(key, sizeof(key), "c/%u,1,0/0", job);
+	return store_rig_put(s, kind, key, text, strlen(text));
 }
 
-static void put(struct spool *s, enum spool_kind kind, const char *text)
+/* All of one job. */
+static uint64_t put(struct store *s, enum store_kind kind, const char *text)
 {
-	spool_append(s, kind, "c/1/0", text, strlen(text), &err);
+	return put_job(s, kind, 1, text);
 }
 
-static struct deliver *make(struct spool *s)
+static struct store *open_store(void)
+{
+	struct store *s = store_rig_open(dir);
+
+	is_int(store_set_sinks(s, "fake", &err), 0, "a store");
+	return s;
+}
+
+static struct deliver *make(struct store *s)
 {
 	struct deliver *d = NULL;
 
-	is_int(deliver_create(s, &fake_ops, &settings, &d, &err), 0, "create");
+	is_int(deliver_create(s, dir, &fake_ops, &settings, &d, &err), 0, "create");
 	return d;
+}
+
+static void end(struct store *s, struct deliver *d)
+{
+	deliver_destroy(d);
+	store_close(s);
+	scratch_clear(dir);
+}
+
+static uint64_t cursor_of(const char *sink)
+{
+	struct store_view *v = NULL;
+	uint64_t seq = 0;
+
+	if (store_view_open(dir, /* writable= */ false, &v, &err) < 0 ||
+	    store_view_cursor(v, sink, &seq, &err) < 0)
+		diag("%s", err.text);
+	store_view_close(v);
+	return seq;
+}
+
+static char listed[4096];
+
+static int add_row(void *ctx, const struct store_row *row)
+{
+	size_t used = strlen(listed);
+
+	(void)ctx;
+	(void)snprintf(listed + used, sizeof(listed) - used, "%" PRIu64 " %s %s;", row->seq,
+		       row->json, row->reason ? row->reason : "");
+	return 0;
+}
+
+/* "seq record reason;" of what SINK refused; NULL: of all records. */
+static const char *list(const char *sink)
+{
+	struct store_pick pick = { .refused = sink };
+	struct store_view *v = NULL;
+
+	listed[0] = '\0';
+	if (store_view_open(dir, /* writable= */ false, &v, &err) < 0 ||
+	    store_view_records(v, &pick, add_row, NULL, &err) < 0)
+		diag("%s", err.text);
+	store_view_close(v);
+	return listed;
 }
 
 /* --- the cases --------------------------------------------------------------------------- */
 
 static void test_order(void)
 {
+	struct store *s = open_store();
 	struct deliver_stats st;
-	struct spool *s = NULL;
 	struct deliver *d;
-	struct deliver *twice = NULL;
 	char text[16];
-	char *before;
-	char *after;
-	size_t len;
+	uint64_t last = 0;
 	int i;
 
 	fake_reset();
-	spool_open(dir, 1 << 20, &s, &err);
 	d = make(s);
-	is_int(deliver_create(s, &fake_ops, &settings, &twice, &err), -EBUSY,
-	       "one reader per sink");
 	is_int(deliver_run(d, S, 5), 0, "nothing to do");
 	is_int(fake.rounds, 0, "the sink is left alone");
 	for (i = 0; i < 10; i++) {
 		snprintf(text, sizeof(text), "%d", i);
-		put(s, i % 3 == 1 ? SPOOL_PENDING : SPOOL_RECORD, text);
+		last = put(s, i % 3 == 1 ? STORE_STEPS : STORE_RECORD, text);
 	}
-	is_int(deliver_run(d, S, 5), 4, "one batch");
+	is_int(deliver_run(d, S, 5), 3, "one batch");
 	is_u64(fake.timeout_ns, 5, "with the caller's timeout");
-	is_int(deliver_run(d, S, 5), 3, "the rest");
+	is_u64(cursor_of("fake"), last - 6, "the store knows");
+	is_int(deliver_run(d, S, 5), 2, "the next");
+	is_int(deliver_run(d, S, 5), 2, "the rest");
 	is_int(deliver_run(d, S, 5), 0, "no more");
 	is_str(fake.got, "0;2;3;5;6;8;9;", "records only, in order");
 	deliver_get_stats(d, &st);
@@ -169,36 +221,34 @@ static void test_order(void)
 	deliver_destroy(d);
 	deliver_destroy(NULL);
 	is_int(fake.closes, 1, "sink closed");
+	is_u64(cursor_of("fake"), last, "all passed");
 	d = make(s);
 	is_int(deliver_run(d, S, 5), 0, "a new one goes on behind them");
-	before = scratch_read(scratch_path(dir, "fake.cur"), &len);
-	put(s, SPOOL_PENDING, "p");
-	is_int(deliver_run(d, S, 5), 0, "PENDING only");
-	is_int(fake.rounds, 2, "is not told to the sink");
-	after = scratch_read(scratch_path(dir, "fake.cur"), &len);
-	ok(before && after && strcmp(before, after), "but passed, not read again each time");
-	free(before);
-	free(after);
-	deliver_destroy(d);
-	spool_close(s);
-	scratch_clear(dir);
+	last = put(s, STORE_STEPS, "p");
+	is_int(deliver_run(d, S, 5), 0, "another kind only");
+	is_int(fake.rounds, 3, "is not told to the sink");
+	is_u64(cursor_of("fake"), last, "but passed, not read again each time");
+	for (i = 0; i < 9; i++)
+		put(s, STORE_STEPS, "p");
+	put(s, STORE_RECORD, "r");
+	is_int(deliver_run(d, S, 5), 1, "a record behind more of them than a batch has");
+	end(s, d);
 }
 
 static void test_outage(void)
 {
+	struct store *s = open_store();
 	struct deliver_stats st;
-	struct spool *s = NULL;
 	struct deliver *d;
 	uint64_t now = 100 * S;
 	uint64_t wait = 0;
 	int i;
 
 	fake_reset();
-	errors = infos = 0;
-	spool_open(dir, 1 << 20, &s, &err);
+	forget_log();
 	d = make(s);
 	for (i = 0; i < 6; i++)
-		put(s, SPOOL_RECORD, (const char *[]){ "a", "b", "c", "d", "e", "f" }[i]);
+		put_job(s, STORE_RECORD, (unsigned int)i, (const char *[]){ "a", "b", "c", "d", "e", "f" }[i]);
 	fake.fail_at = 2;
 	is_int(deliver_run(d, now, 5), 2, "two of four");
 	is_int(errors, 0, "which is no outage yet");
@@ -238,31 +288,28 @@ static void test_outage(void)
 	deliver_get_stats(d, &st);
 	ok(!st.is_down && !st.next_try_mono_ns, "up");
 	is_u64(st.retries, 13, "tries counted");
-	deliver_destroy(d);
-	spool_close(s);
-	scratch_clear(dir);
+	end(s, d);
 }
 
 /* A sink that leaves items on their way. */
 static void test_window(void)
 {
+	struct store *s = open_store();
 	struct deliver_stats st;
-	struct spool *s = NULL;
 	struct deliver *d;
 	int i;
 
 	fake_reset();
-	spool_open(dir, 1 << 20, &s, &err);
 	d = make(s);
 	for (i = 0; i < 6; i++)
-		put(s, SPOOL_RECORD, (const char *[]){ "a", "b", "c", "d", "e", "f" }[i]);
+		put(s, STORE_RECORD, (const char *[]){ "a", "b", "c", "d", "e", "f" }[i]);
 	fake.lag = 2;
 	is_int(deliver_run(d, S, 5), 2, "two settled, two on their way");
 	is_int(deliver_run(d, S, 5), 2, "these, in front of two more");
 	is_u64(fake.last_n, 4, "in one window");
 	is_str(fake.got, "a;b;c;d;", "in order");
-	put(s, SPOOL_PENDING, "p");
-	put(s, SPOOL_RECORD, "g");
+	put(s, STORE_STEPS, "p");
+	put(s, STORE_RECORD, "g");
 	deliver_destroy(d);
 	is_str(fake.got, "a;b;c;d;e;f;", "what is on its way is waited for at the end");
 	d = make(s);
@@ -271,39 +318,73 @@ static void test_window(void)
 	is_str(fake.got, "a;b;c;d;e;f;g;", "nothing twice");
 	deliver_get_stats(d, &st);
 	is_u64(st.acked, 1, "counted");
-	deliver_destroy(d);
-	spool_close(s);
-	scratch_clear(dir);
+	end(s, d);
+}
+
+/* One that is refused, in front of one that is on its way, is no trouble. */
+static void test_refused_in_front(void)
+{
+	struct store *s = open_store();
+	struct deliver_stats st;
+	struct deliver *d;
+
+	fake_reset();
+	forget_log();
+	d = make(s);
+	put_job(s, STORE_RECORD, 1, "poison");
+	put_job(s, STORE_RECORD, 2, "a");
+	fake.poison = "poison";
+	fake.lag = 1;
+	is_int(deliver_run(d, S, S), 2, "both are settled");
+	deliver_get_stats(d, &st);
+	ok(!st.is_down && !st.retries, "it is not down");
+	is_int(errors, 1, "only the refusal is logged");
+	ok(strstr(last_line, "fake: refuses record c/1,1,0/0: poison \"found\"; see ") != NULL, "as: %s",
+	   last_line);
+	end(s, d);
 }
 
 static void test_keep_order(void)
 {
-	struct sink_item item[4] = { { SPOOL_RECORD, "c/1", 3, "{}", 2, 0, NULL },
-				     { SPOOL_RECORD, "c/2", 3, "{}", 2, 1, NULL },
-				     { SPOOL_RECORD, "c/2", 3, "{}", 2, 2, NULL },
-				     { SPOOL_RECORD, "c/1", 3, "{}", 2, 3, NULL } };
+	struct sink_item item[4] = { { STORE_RECORD, "c/1", 3, "{}", 2, 0, NULL },
+				     { STORE_RECORD, "c/2", 3, "{}", 2, 1, NULL },
+				     { STORE_RECORD, "c/2", 3, "{}", 2, 2, NULL },
+				     { STORE_RECORD, "c/1", 3, "{}", 2, 3, NULL } };
 	enum sink_result r[4] = { SINK_ACKED, SINK_RETRY, SINK_ACKED, SINK_ACKED };
+	struct store *s = open_store();
+	struct deliver *d;
 
 	sink_keep_order(item, 4, r);
 	ok(r[0] == SINK_ACKED && r[1] == SINK_RETRY, "what is settled stays");
 	is_int(r[2], SINK_RETRY, "the same key behind what is sent again is sent again");
 	is_int(r[3], SINK_ACKED, "another is not");
+
+	fake_reset();
+	d = make(s);
+	put_job(s, STORE_RECORD, 1, "1a");
+	put_job(s, STORE_RECORD, 2, "2");
+	put_job(s, STORE_RECORD, 1, "1b");
+	fake.hold = "1a";
+	is_int(deliver_run(d, S, 5), 0, "a job's first record waits");
+	fake.hold = NULL;
+	is_int(deliver_run(d, 1000 * S, 5), 3, "then all go");
+	is_str(fake.got, "2;1b;1a;1b;", "the later one of the same job again behind it, the other's not");
+	end(s, d);
 }
 
 static void test_open_later(void)
 {
+	struct store *s = open_store();
 	struct deliver_stats st;
-	struct spool *s = NULL;
 	struct deliver *d;
 
 	fake_reset();
-	errors = infos = 0;
+	forget_log();
 	fake.open_rc = -EINVAL;
-	spool_open(dir, 1 << 20, &s, &err);
 	d = make(s);
 	is_int(errors, 1, "a sink that cannot be opened is logged");
 	ok(strstr(last_line, "no such file") != NULL, "with the reason: %s", last_line);
-	put(s, SPOOL_RECORD, "a");
+	put(s, STORE_RECORD, "a");
 	deliver_get_stats(d, &st);
 	is_int(deliver_run(d, st.next_try_mono_ns - 1, 5), 0, "not at once");
 	is_int(fake.opens, 1, "is it tried again");
@@ -313,122 +394,258 @@ static void test_open_later(void)
 	deliver_get_stats(d, &st);
 	is_int(deliver_run(d, st.next_try_mono_ns, 5), 1, "and its record has waited");
 	is_int(errors + infos, 2, "two lines in all");
-	deliver_destroy(d);
-	spool_close(s);
-	scratch_clear(dir);
+	end(s, d);
 }
 
 static void test_refused(void)
 {
-	static const char hostile[] = "poison \"q\" \\ \n \x01 \xff\xc3( \xed\xa0\x80 \xc3\xa4";
-	struct spool *s = NULL;
+	struct store *s = open_store();
+	struct deliver_stats st;
 	struct deliver *d;
-	char *text;
-	size_t len = 0;
+	char want[128];
+	uint64_t seq;
 
 	fake_reset();
-	errors = infos = 0;
-	spool_open(dir, 1 << 20, &s, &err);
+	forget_log();
 	d = make(s);
-	put(s, SPOOL_RECORD, "a");
-	put(s, SPOOL_RECORD, hostile);
-	put(s, SPOOL_RECORD, "c");
+	put_job(s, STORE_RECORD, 1, "a");
+	seq = put_job(s, STORE_RECORD, 2, "poison");
+	put_job(s, STORE_RECORD, 3, "c");
 	fake.poison = "poison";
-	/* while it cannot be set aside it stays */
-	mkdir(scratch_path(dir, "fake.dead"), 0700);
-	is_int(deliver_run(d, S, 5), 0, "no place for dead letters");
-	rmdir(scratch_path(dir, "fake.dead"));
-	fake.got[0] = '\0';
-	is_int(deliver_run(d, 1000 * S, 5), 2, "settled behind what was");
-	is_str(fake.got, "c;", "the ones around it arrive");
-	text = scratch_read(scratch_path(dir, "fake.dead"), &len);
-	ok(text && len && text[len - 1] == '\n' && strchr(text, '\n') == text + len - 1,
-	   "one line set aside");
-	ok(text && strstr(text, "\"sink\":\"fake\",\"kind\":\"record\",\"key\":\"c/1/0\","
-				"\"reason\":\"poison \\\"found\\\"\","
-				"\"record\":\"poison \\\"q\\\" \\\\ \\u000a \\u0001 "
-				"\\ufffd\\ufffd( \\ufffd\\ufffd\\ufffd \xc3\xa4\"}"),
-	   "as JSON: %s", text ? text : "");
-	free(text);
-	is_int(deliver_run(d, 1000 * S, 5), 0, "done");
-	deliver_destroy(d);
-	spool_close(s);
-	scratch_clear(dir);
+	is_int(deliver_run(d, S, 5), 3, "one of three is refused");
+	is_str(fake.got, "a;c;", "the ones around it arrive");
+	snprintf(want, sizeof(want), "%" PRIu64 " poison poison \"found\";", seq);
+	is_str(list("fake"), want, "it is in the store, with the reason");
+	deliver_get_stats(d, &st);
+	ok(st.acked == 2 && st.refused == 1 && !st.is_down, "counted");
+	is_int(errors, 1, "and logged");
+	is_int(deliver_run(d, S, 5), 0, "done");
+	is_int(store_reclaim(s, 0, &err), 2, "what arrived can go");
+	snprintf(want, sizeof(want), "%" PRIu64 " poison ;", seq);
+	is_str(list(NULL), want, "what was refused stays");
+	put_job(s, STORE_RECORD, 2, "corrected");
+	is_int(deliver_run(d, S, 5), 1, "the job's correction is taken");
+	is_str(list("fake"), "", "nothing is refused any more");
+	is_int(store_reclaim(s, 0, &err), 2, "and all of it can go");
+	end(s, d);
 }
 
 /* Refused together, settled in different rounds, for which trouble has other words. */
 static void test_reasons(void)
 {
-	struct spool *s = NULL;
+	struct store *s = open_store();
 	struct deliver *d;
-	char *text;
-	size_t len = 0;
 
 	fake_reset();
-	spool_open(dir, 1 << 20, &s, &err);
 	d = make(s);
-	put(s, SPOOL_RECORD, "poison 1");
-	put(s, SPOOL_RECORD, "a");
-	put(s, SPOOL_RECORD, "poison 2");
+	put_job(s, STORE_RECORD, 1, "taken");
+	put_job(s, STORE_RECORD, 2, "poison 1");
+	put_job(s, STORE_RECORD, 3, "a");
+	put_job(s, STORE_RECORD, 4, "poison 2");
 	fake.poison = "poison";
 	fake.hold = "a";
-	is_int(deliver_run(d, S, 5), 1, "what is before the one that waits");
+	is_int(deliver_run(d, S, 5), 2, "what is before the one that waits");
 	fake.hold = NULL;
 	fake.poison = NULL;
 	is_int(deliver_run(d, 1000 * S, 5), 2, "and the rest");
-	is_str(fake.got, "a;", "the refused ones are not tried again");
-	text = scratch_read(scratch_path(dir, "fake.dead"), &len);
-	ok(text && strstr(text, "\"reason\":\"poison \\\"found\\\" 1\",\"record\":\"poison 1\"}\n") &&
-		   strstr(text, "\"reason\":\"poison \\\"found\\\" 2\",\"record\":\"poison 2\"}\n"),
-	   "each with its own reason: %s", text ? text : "");
-	free(text);
-	deliver_destroy(d);
-	spool_close(s);
-	scratch_clear(dir);
+	is_str(fake.got, "taken;a;", "the refused ones are not tried again");
+	is_str(list("fake"), "2 poison 1 poison \"found\" 1;4 poison 2 poison \"found\" 2;",
+	       "each with its own reason");
+	end(s, d);
 }
 
-static void test_many(void)
+/* One that refuses whatever it gets has lost its rights, or its table. */
+static void test_all_refused(void)
 {
-	static char big[SPOOL_DATA_MAX];
-	struct spool *s = NULL;
+	struct store *s = open_store();
+	struct deliver_stats st;
+	struct deliver *d;
+	unsigned int i;
+
+	fake_reset();
+	forget_log();
+	d = make(s);
+	for (i = 0; i < 6; i++)
+		put_job(s, STORE_RECORD, i, "poison");
+	fake.poison = "poison";
+	is_int(deliver_run(d, S, S), 0, "all are refused");
+	deliver_get_stats(d, &st);
+	ok(st.is_down && !st.refused, "it is down");
+	is_int(errors, 1, "which is logged once");
+	ok(strstr(last_line, "fake: cannot deliver: it refuses all of 4 records: poison \"found\"; records wait") != NULL,
+	   "as: %s", last_line);
+	is_str(list("fake"), "", "nothing is set aside");
+	is_u64(cursor_of("fake"), 0, "nothing is passed");
+	is_int(deliver_run(d, st.next_try_mono_ns, S), 0, "and again");
+	is_int(errors, 1, "not logged again");
+	fake.poison = NULL;
+	deliver_get_stats(d, &st);
+	is_int(deliver_run(d, st.next_try_mono_ns, S), 4, "they are sent again, and taken");
+	is_int(deliver_run(d, st.next_try_mono_ns, S), 2, "the rest as well");
+	is_str(list("fake"), "", "none was set aside");
+	is_int(infos, 1, "its end is logged");
+	end(s, d);
+}
+
+/* One refused record alone: nobody knows yet; the next one tells. */
+static void test_refused_alone(void)
+{
+	struct store *s = open_store();
+	struct deliver_stats st;
+	struct deliver *d;
+
+	fake_reset();
+	forget_log();
+	d = make(s);
+	put_job(s, STORE_RECORD, 1, "poison");
+	fake.poison = "poison";
+	is_int(deliver_run(d, S, S), 0, "it waits");
+	deliver_get_stats(d, &st);
+	ok(st.is_down, "as if the sink were down");
+	put_job(s, STORE_RECORD, 2, "a");
+	is_int(deliver_run(d, st.next_try_mono_ns, S), 2, "until another one is taken");
+	is_str(list("fake"), "1 poison poison \"found\";", "then it is set aside");
+	end(s, d);
+}
+
+static void test_start_dropped(void)
+{
+	static const struct sink_ops with_starts = {
+		.name = "fake",
+		.kinds = STORE_MASK(STORE_RECORD) | STORE_MASK(STORE_START),
+		.max_batch = 4,
+		.open = fake_open,
+		.deliver = fake_deliver,
+		.close = fake_close,
+	};
+	struct store *s = open_store();
+	struct deliver *d = NULL;
+
+	fake_reset();
+	forget_log();
+	is_int(deliver_create(s, dir, &with_starts, &settings, &d, &err), 0, "a sink that takes starts");
+	put_job(s, STORE_START, 1, "poison");
+	put_job(s, STORE_RECORD, 2, "a");
+	fake.poison = "poison";
+	is_int(deliver_run(d, S, S), 2, "a start is refused");
+	is_str(list("fake"), "", "it is dropped: its record will follow");
+	is_int(errors, 1, "which is logged");
+	ok(strstr(last_line, "refuses the start of job c/1,1,0/0") != NULL, "as: %s", last_line);
+	end(s, d);
+}
+
+static void test_large(void)
+{
+	static char big[5 << 20];
+	struct store *s = open_store();
 	struct deliver *d;
 	int i;
 
 	fake_reset();
-	memset(big, 'x', sizeof(big));
-	spool_open(dir, 64 << 20, &s, &err);
+	memset(big, 'x', sizeof(big) - 1);
 	d = make(s);
 	for (i = 0; i < 3; i++)
-		spool_append(s, SPOOL_RECORD, "k", big, sizeof(big), &err);
-	put(s, SPOOL_RECORD, "a");
+		put(s, STORE_RECORD, big);
+	put(s, STORE_RECORD, "a");
 	is_int(deliver_run(d, S, 5), 1, "large records go alone");
 	is_int(deliver_run(d, S, 5), 1, "each");
 	is_int(deliver_run(d, S, 5), 1, "and");
 	is_int(deliver_run(d, S, 5), 1, "small ones behind them");
-	deliver_destroy(d);
-	spool_close(s);
-	scratch_clear(dir);
+	end(s, d);
 }
 
-static void test_dead_rotation(void)
+static void test_restart(void)
 {
-	struct sink_item item = { SPOOL_RECORD, "k", 1, "{}", 2, 0, NULL };
-	struct stat st;
-	int fd;
+	struct store *s = open_store();
+	struct deliver_stats st;
+	struct deliver *d;
 
-	fd = open(scratch_path(dir, "x.dead"), O_WRONLY | O_CREAT, 0600);
-	if (ftruncate(fd, (off_t)DEADLETTER_FILE_MAX) < 0)
-		diag("ftruncate");
-	close(fd);
-	errors = 0;
-	is_int(deadletter_write(dir, "x", &(struct deadletter){ &item, "r" }, 1, &err), 0, "a full file of dead letters");
-	ok(stat(scratch_path(dir, "x.dead.1"), &st) == 0 &&
-		   (uint64_t)st.st_size == DEADLETTER_FILE_MAX,
-	   "is moved aside");
-	is_int(errors, 1, "which is told");
-	ok(stat(scratch_path(dir, "x.dead"), &st) == 0 && st.st_size < 100 &&
-		   (st.st_mode & 0777) == 0600,
-	   "a new one begun");
+	fake_reset();
+	is_int(deliver_create(s, scratch_path(dir, "none"), &fake_ops, &settings, &d, &err), -ENOENT,
+	       "without a store there is none");
+	d = make(s);
+	put_job(s, STORE_RECORD, 1, "a");
+	is_int(deliver_run(d, S, S), 1, "one");
+	put_job(s, STORE_RECORD, 2, "b");
+	deliver_destroy(d);
+	store_close(s);
+	s = store_rig_open(dir);
+	d = make(s);
+	is_int(deliver_run(d, S, S), 1, "after a restart: from the cursor on");
+	is_str(fake.got, "a;b;", "what was not settled");
+	deliver_get_stats(d, &st);
+	is_u64(st.acked, 1, "counted");
+	end(s, d);
+}
+
+/* --- with threads ------------------------------------------------------------------------ */
+
+static uint64_t lines_of(const char *path)
+{
+	size_t len = 0;
+	char *text = access(path, R_OK) == 0 ? scratch_read(path, &len) : NULL;
+	uint64_t n = 0;
+	size_t i;
+
+	for (i = 0; text && i < len; i++)
+		n += text[i] == '\n';
+	free(text);
+	return n;
+}
+
+static bool has_lines(const char *path, uint64_t n)
+{
+	uint64_t until = clock_mono_ns() + 60 * S;
+	struct timespec pause = { 0, 10000000 };
+
+	while (lines_of(path) < n && clock_mono_ns() < until)
+		(void)nanosleep(&pause, NULL);
+	return lines_of(path) == n;
+}
+
+static void test_threads(void)
+{
+	struct store *s = store_rig_open(dir);
+	struct deliveries *all = NULL;
+	char path[PATH_MAX];
+	sigset_t mask;
+	bool is_blocked;
+	uint64_t begin;
+	unsigned int i;
+
+	snprintf(path, sizeof(path), "%s/jobs.jsonl", dir);
+	snprintf(settings.record_file, sizeof(settings.record_file), "%s", path);
+	snprintf(settings.sinks, sizeof(settings.sinks), "file,nosuch");
+	forget_log();
+	for (i = 0; i < 3; i++)
+		put_job(s, STORE_RECORD, i, "{}");
+	is_int(deliveries_start(s, dir, &settings, &all, &err), 0, "start");
+	pthread_sigmask(SIG_SETMASK, NULL, &mask);
+	is_blocked = sigismember(&mask, SIGTERM) || sigismember(&mask, SIGINT);
+	ok(!is_blocked, "the caller's signals are as before");
+	is_int(errors, 1, "a sink that this build does not have");
+	ok(strstr(last_line, "nosuch: this build has no such sink") != NULL, "is told: %s", last_line);
+	ok(has_lines(path, 3), "what was there is delivered");
+	begin = clock_mono_ns();
+	put_job(s, STORE_RECORD, 4, "{}");
+	ok(has_lines(path, 4), "what comes then, too");
+	ok(clock_mono_ns() - begin < 5 * S, "at once, not with the next look at the store");
+	begin = clock_mono_ns();
+	ok(deliveries_stop(all, 10 * S), "stop");
+	ok(clock_mono_ns() - begin < 5 * S, "without waiting for anything");
+	ok(deliveries_stop(NULL, 0), "of none");
+	is_u64(cursor_of("file"), 4, "the cursor is kept");
+	is_int(store_reclaim(s, 0, &err), 0, "the other sink's records wait");
+	store_close(s);
+
+	s = store_rig_open(dir);
+	snprintf(settings.sinks, sizeof(settings.sinks), "file");
+	put_job(s, STORE_RECORD, 5, "{}");
+	is_int(deliveries_start(s, dir, &settings, &all, &err), 0, "again");
+	ok(has_lines(path, 5), "goes on at the cursor");
+	ok(deliveries_stop(all, 10 * S), "stop");
+	is_int(store_reclaim(s, 0, &err), 5, "a sink that is not configured holds nothing back");
+	store_close(s);
 	scratch_clear(dir);
 }
 
@@ -440,12 +657,17 @@ int main(void)
 	test_order();
 	test_outage();
 	test_window();
+	test_refused_in_front();
 	test_keep_order();
 	test_open_later();
 	test_refused();
-	test_many();
 	test_reasons();
-	test_dead_rotation();
+	test_all_refused();
+	test_refused_alone();
+	test_start_dropped();
+	test_large();
+	test_restart();
+	test_threads();
 	scratch_clear(dir);
 	is_int(rmdir(dir), 0, "nothing left behind");
 	return done_testing();

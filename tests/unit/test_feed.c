@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libsink/feed.h"
+#include "src/libstore/feed.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -161,8 +161,8 @@ static void test_threads(void)
 
 static void test_keys(void)
 {
-	static struct feed_key seen[100];
-	struct feed_key key = { .user_id = 1000, .submit = 1700000000 };
+	static struct job_key seen[100];
+	struct job_key key = { .user_id = 1000, .submit = 1700000000 };
 	struct feed *f = NULL;
 	uint64_t expected = 1;
 	bool good = true;
@@ -199,7 +199,7 @@ static void test_keys(void)
 
 static void *push_keys(void *arg)
 {
-	struct feed_key key = { 0 };
+	struct job_key key = { 0 };
 
 	for (key.job_id = 0; key.job_id < ENTRIES; key.job_id++) {
 		key.end = ~key.job_id;
@@ -212,7 +212,7 @@ static void *push_keys(void *arg)
 static void test_key_threads(void)
 {
 	struct feed *f = NULL;
-	struct feed_key key[7];
+	struct job_key key[7];
 	uint32_t expected = 0;
 	bool good = true;
 	pthread_t t;

@@ -144,7 +144,7 @@ static void run_tests(struct probes *p)
 	ok(is_nothing(c.getppid), "other calls cost nothing");
 
 	(void)snprintf(root.path, sizeof(root.path), "%s", bpfrig_root(true));
-	if (!ok(folder_make(&step, root.path, NULL) && folder_join(&step, getpid()), "a step"))
+	if (!ok(folder_make_own(&step, root.path, "step") && folder_join(&step, getpid()), "a step"))
 		return;
 	/* registered by another: who does it himself is left out */
 	if (fork() == 0)

@@ -388,7 +388,7 @@ static bool step_begin(struct step *s, struct probes *p, const char *name)
 	struct errmsg err = { 0 };
 
 	memset(s, 0, sizeof(*s));
-	if (!folder_make(&s->folder, bpfrig_root(true), name) ||
+	if (!folder_make_own(&s->folder, bpfrig_root(true), name) ||
 	    probes_register(p, s->folder.id, 0, 1u << PROBES_IO, &s->slot) < 0 ||
 	    fsio_open(p, s->slot, &settings, &s->io, &err) < 0) {
 		diag("step: %s %s", err.text, strerror(errno));
@@ -469,7 +469,7 @@ static void test_op(struct probes *p, const char *name, void (*op)(void), const 
 	struct step s;
 
 	figures_init(&f);
-	if (!ok(step_begin(&s, p, NULL), "%s: a step", name))
+	if (!ok(step_begin(&s, p, "io"), "%s: a step", name))
 		return;
 	ok(run_op(&s, op), "%s: done", name);
 	is_int(fsio_read(s.io, &f, &d), 0, "read");
@@ -540,7 +540,7 @@ static void test_mmap(struct probes *p)
 	ok(fd >= 0 && write(fd, "3", 1) == 1, "page cache emptied");
 	(void)close(fd);
 	figures_init(&f);
-	if (!ok(step_begin(&s, p, NULL), "mmap: a step"))
+	if (!ok(step_begin(&s, p, "io"), "mmap: a step"))
 		return;
 	is_int(harvest_open(p, s.slot, &h), 0, "mmap: harvest");
 	ok(run_op(&s, op_mmap), "mmap: done");
@@ -565,7 +565,7 @@ static void test_two_at_once(struct probes *p)
 	struct step a, b;
 	pid_t one, three, nobody;
 
-	if (!ok(step_begin(&a, p, "test_io_a") && step_begin(&b, p, "test_io_b"), "two steps") ||
+	if (!ok(step_begin(&a, p, "io-a") && step_begin(&b, p, "io-b"), "two steps") ||
 	    !ok(folder_make(&user, b.folder.path, "user") && folder_make(&task, user.path, "task_0"),
 		"one with folders in it"))
 		return;
@@ -601,7 +601,7 @@ static void test_owner(struct probes *p)
 	struct step s;
 
 	(void)snprintf(root.path, sizeof(root.path), "%s", bpfrig_root(true));
-	if (!ok(step_begin(&s, p, NULL) && folder_join(&s.folder, getpid()), "in the step's cgroup"))
+	if (!ok(step_begin(&s, p, "io") && folder_join(&s.folder, getpid()), "in the step's cgroup"))
 		return;
 	op_write();
 	ok(folder_join(&root, getpid()), "and out again");
@@ -629,7 +629,7 @@ static void test_many(struct probes *p)
 	}
 	is_u64(i, MANY, "more file systems than a step has places");
 	figures_init(&f);
-	if (!ok(step_begin(&s, p, NULL) && run_op(&s, op_many), "written to all"))
+	if (!ok(step_begin(&s, p, "io") && run_op(&s, op_many), "written to all"))
 		return;
 	is_int(fsio_read(s.io, &f, &d), 0, "read");
 	for (i = 0; i < d.nfs; i++)
@@ -667,7 +667,7 @@ static void test_unseen(struct probes *p)
 	uint32_t i;
 
 	figures_init(&f);
-	if (!ok(step_begin(&s, p, NULL) && run_unseen(&s, op_unseen), "unseen: done"))
+	if (!ok(step_begin(&s, p, "io") && run_unseen(&s, op_unseen), "unseen: done"))
 		return;
 	is_int(fsio_read(s.io, &f, &d), 0, "read");
 	(void)snprintf(inner, sizeof(inner), "%s/outer/in?ner", memory);

@@ -215,9 +215,9 @@ static void test_exact(const char *what, const char *v2_root, const char *v1_roo
 	size_t i;
 
 	diag("cgroups: %s", what);
-	if ((v2_root && (!folder_make(&step2, v2_root, NULL) ||
+	if ((v2_root && (!folder_make_own(&step2, v2_root, "step") ||
 			 !folder_make(&task2, step2.path, "task_0"))) ||
-	    (v1_root && (!folder_make(&step1, v1_root, NULL) ||
+	    (v1_root && (!folder_make_own(&step1, v1_root, "step") ||
 			 !folder_make(&task1, step1.path, "task_0")))) {
 		ok(false, "cgroups can be made: %s", strerror(errno));
 		goto out;
@@ -254,7 +254,7 @@ static void test_owner_is_left_out(const char *v2_root)
 	pthread_t t;
 
 	(void)snprintf(back.path, sizeof(back.path), "%s", v2_root);
-	if (!ok(folder_make(&step, v2_root, NULL), "cgroup") || !step_open(&s, step.id, 0))
+	if (!ok(folder_make_own(&step, v2_root, "step"), "cgroup") || !step_open(&s, step.id, 0))
 		return;
 	if (folder_join(&step, getpid())) {
 		do_io(100, 64, 0, 0);
@@ -300,7 +300,7 @@ static void test_owner_in_namespace(const char *v2_root)
 	int status = 0;
 	pid_t pid;
 
-	if (!ok(folder_make(&step, v2_root, NULL), "cgroup"))
+	if (!ok(folder_make_own(&step, v2_root, "step"), "cgroup"))
 		return;
 	pid = fork();
 	if (pid == 0) {
@@ -351,7 +351,7 @@ static void test_nested(const char *v2_root)
 	pid_t pid;
 	int i, made = 0;
 
-	if (!ok(folder_make(&step, v2_root, NULL), "cgroup") || !step_open(&s, step.id, 0))
+	if (!ok(folder_make_own(&step, v2_root, "step"), "cgroup") || !step_open(&s, step.id, 0))
 		return;
 	for (i = 0; i < 16; i++)
 		made += folder_make(&level[i], i ? level[i - 1].path : step.path, "nested");
@@ -377,7 +377,7 @@ static void test_side_by_side(const char *v2_root)
 	int i;
 
 	for (i = 0; i < 2; i++)
-		if (!ok(folder_make(&folder[i], v2_root, i ? "test_bpf-b" : "test_bpf-a"),
+		if (!ok(folder_make_own(&folder[i], v2_root, i ? "b" : "a"),
 			"cgroup") ||
 		    !step_open(&step[i], folder[i].id, 0))
 			return;
@@ -436,7 +436,7 @@ static void test_time(const char *v2_root)
 	struct step s;
 	pid_t pid;
 
-	if (!ok(folder_make(&folder, v2_root, NULL), "cgroup") || !step_open(&s, folder.id, 0))
+	if (!ok(folder_make_own(&folder, v2_root, "step"), "cgroup") || !step_open(&s, folder.id, 0))
 		return;
 	pid = child_start(work_sleep, &folder, NULL);
 	ok(pid > 0 && child_end(pid), "a task sleeps 200 ms");
@@ -520,15 +520,15 @@ static void test_busy_node_evicts_nothing(const char *v2_root)
 	pid_t pid;
 	int i, made = 0, did = 0;
 
-	if (!ok(folder_make(&step, v2_root, NULL), "cgroup") || !step_open(&s, step.id, 0))
+	if (!ok(folder_make_own(&step, v2_root, "step"), "cgroup") || !step_open(&s, step.id, 0))
 		return;
 	pid = child_start(work_plain, &step, NULL);
 	for (i = 0; i < BUSY_CGROUPS; i++) {
 		char name[32];
 		pid_t busy;
 
-		(void)snprintf(name, sizeof(name), "test_bpf-busy-%d", i);
-		made += folder_make(&other[i], v2_root, name);
+		(void)snprintf(name, sizeof(name), "busy-%d", i);
+		made += folder_make_own(&other[i], v2_root, name);
 		busy = child_start(work_plain, &other[i], NULL);
 		did += busy > 0 && child_end(busy);
 	}

@@ -32,7 +32,7 @@ static pid_t spawn(const char *path)
 	char *const argv[] = { (char *)path, NULL };
 	pid_t pid = -1;
 
-	return helper_spawn(argv, STDERR_FILENO, &pid) == 0 ? pid : -1;
+	return helper_spawn(argv, NULL, -1, STDERR_FILENO, &pid) == 0 ? pid : -1;
 }
 
 static void test_wait(void)
@@ -109,12 +109,297 @@ static void test_bpfload(void)
 		;
 }
 
+/* --- the one client, in a time of the test's own ------------------------------------------ */
+
+static char *client_argv[] = { NULL, NULL };
+
+static void write_script(const char *body)
+{
+	const char *path = scratch_path(dir, "helper");
+	char text[2048];
+	int n = snprintf(text, sizeof(text), "#!/bin/sh\necho $$ >>%s/pids\n%s\n", dir, body);
+
+	(void)unlink(path); /* the one that runs keeps its own */
+	(void)unlink(scratch_path(dir, "pids"));
+	if (!scratch_write(scratch_path(dir, "helper"), text, (size_t)n) ||
+	    chmod(scratch_path(dir, "helper"), 0700) < 0)
+		diag("cannot write the helper");
+}
+
+static struct helper *client_open(const char *body, bool is_asked)
+{
+	static char path[PATH_MAX];
+	struct helper_options o = { .argv = client_argv, .deadline_ns = NSEC_PER_SEC,
+				    .is_asked = is_asked };
+	struct errmsg err = { 0 };
+	struct helper *h = NULL;
+
+	write_script(body);
+	(void)snprintf(path, sizeof(path), "%s", scratch_path(dir, "helper"));
+	client_argv[0] = path;
+	if (helper_open(&o, &h, &err) < 0)
+		diag("%s", err.text);
+	return h;
+}
+
+/* Takes lines at NOW_NS until there is one, or for as long as a process may take to start. */
+static const char *line_at(struct helper *h, uint64_t now_ns)
+{
+	const struct timespec pause = { .tv_nsec = 5 * 1000 * 1000 };
+	uint64_t deadline_ns = clock_mono_ns() + WAIT_NS;
+	char *line;
+
+	while (helper_line(h, now_ns, &line) < 0) {
+		if (clock_mono_ns() >= deadline_ns)
+			return "(none)";
+		(void)nanosleep(&pause, NULL);
+	}
+	return line;
+}
+
+static int count_starts(void)
+{
+	size_t len = 0;
+	char *text = scratch_read(scratch_path(dir, "pids"), &len);
+	int n = 0;
+	size_t i;
+
+	for (i = 0; text && i < len; i++)
+		n += text[i] == '\n';
+	free(text);
+	return n;
+}
+
+static pid_t last_pid(void)
+{
+	char *text = scratch_read(scratch_path(dir, "pids"), NULL);
+	pid_t pid = text ? (pid_t)atoi(text) : 0;
+
+	free(text);
+	return pid;
+}
+
+static bool is_all_gone(void)
+{
+	return waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
+}
+
+static void client_close(struct helper *h)
+{
+	helper_close(h, clock_mono_ns() + WAIT_NS);
+	ok(is_all_gone(), "  nothing is left of it");
+}
+
+/* What comes first, and what state that is. */
+static void test_first_words(void)
+{
+	static const struct {
+		const char *what, *body, *line;
+	} t[] = {
+		{ "a line", "echo ready; exec sleep 60", "ready" },
+		{ "one that ends without a word", "exit 0", "error - the helper ended" },
+		{ "one that crashes", "kill -SEGV $$", "error - the helper ended" },
+		{ "what the dynamic linker complains of", "echo 'no libx.so' >&2; exec sleep 60",
+		  "no libx.so" },
+		{ "control bytes", "printf 'a\\033b\\n'; exec sleep 60", "a?b" },
+		{ "an empty line", "echo; exec sleep 60", "" },
+		{ "half a line, and then no more", "printf half", "error - the helper ended" },
+		{ "a line of a megabyte", "head -c 1000000 /dev/zero | tr '\\0' x; echo; exec sleep 60",
+		  "error - a line that is too long: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" },
+	};
+	uint64_t now_ns = clock_mono_ns();
+	struct helper *h;
+	size_t i;
+
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		h = client_open(t[i].body, /* is_asked= */ false);
+		is_str(line_at(h, now_ns), t[i].line, t[i].what);
+		is_str(helper_state_name(helper_state(h, now_ns)),
+		       !strncmp(t[i].line, "error - the helper", 18) ? "dead" : "ok", "  its state");
+		client_close(h);
+	}
+	/* behind a line that was too long */
+	h = client_open("head -c 100000 /dev/zero | tr '\\0' x; echo; echo next; exec sleep 60", false);
+	(void)line_at(h, now_ns);
+	is_str(line_at(h, now_ns), "next", "the line behind a long one");
+	client_close(h);
+}
+
+static void test_restarts(void)
+{
+	struct helper *h = client_open("exit 1", /* is_asked= */ false);
+	uint64_t now_ns = clock_mono_ns();
+	uint64_t pause_ns = HELPER_PAUSE_NS;
+	char *line;
+	int i;
+
+	for (i = 0; i < 8; i++) {
+		is_str(line_at(h, now_ns), "error - the helper ended", "its end is told");
+		is_int(helper_line(h, now_ns + pause_ns - 1, &line), -EAGAIN,
+		       "  it is not started before the pause is over");
+		is_int(count_starts(), i + 1, "  so many starts");
+		now_ns += pause_ns;
+		pause_ns = pause_ns * 2 < HELPER_PAUSE_MAX_NS ? pause_ns * 2 : HELPER_PAUSE_MAX_NS;
+	}
+	write_script("echo good; exec sleep 60");
+	is_str(line_at(h, now_ns), "good", "it is started after that, and speaks");
+	helper_good(h);
+	is_str(line_at(h, now_ns + 2 * NSEC_PER_SEC), "error - the helper hung and was killed",
+	       "silence for too long");
+	now_ns += 2 * NSEC_PER_SEC;
+	is_int(helper_line(h, now_ns + HELPER_PAUSE_NS - 1, &line), -EAGAIN, "  after a good word");
+	is_str(line_at(h, now_ns + HELPER_PAUSE_NS), "good", "  the pause is short again");
+	is_u64(helper_counts(h).starts, 10, "starts are counted");
+	is_u64(helper_counts(h).kills, 1, "and kills");
+	client_close(h);
+}
+
+/* A question, its answer, and what may be wrong with it. */
+static void test_questions(void)
+{
+	static const char echoes[] = "while read -r verb n rest; do echo \"got $rest\"; echo done $n; done";
+	uint64_t now_ns = clock_mono_ns();
+	struct helper *h = client_open(echoes, /* is_asked= */ true);
+	char *line;
+
+	is_int(helper_line(h, now_ns + 100 * NSEC_PER_SEC, &line), -EAGAIN,
+	       "one that is not asked may be silent");
+	is_int(helper_ask(h, now_ns, "read", NULL, 0, " %s", "a b"), 0, "a question");
+	ok(helper_is_asked(h), "  is open");
+	is_int(helper_ask(h, now_ns, "read", NULL, 0, "%s", ""), -EAGAIN, "  a second one is dropped");
+	is_str(line_at(h, now_ns), "got a b", "  it is answered");
+	is_str(line_at(h, now_ns), "done 1", "  and done");
+	ok(!helper_is_asked(h), "  which ends it");
+	is_u64(helper_counts(h).dropped, 1, "what was dropped is counted");
+	client_close(h);
+
+	h = client_open("read -r line; echo done 7; echo done 1x; read -r line; echo done 2; exec sleep 60",
+			true);
+	(void)helper_ask(h, now_ns, "read", NULL, 0, "%s", "");
+	(void)line_at(h, now_ns);
+	(void)line_at(h, now_ns);
+	ok(helper_is_asked(h), "answers to other questions do not end it");
+	is_str(helper_state_name(helper_state(h, now_ns + 2 * NSEC_PER_SEC)), "late",
+	       "  after a second it is late");
+	is_str(line_at(h, now_ns + 3 * NSEC_PER_SEC), "error - the helper hung and was killed",
+	       "  and killed when time is up");
+	is_int(helper_ask(h, now_ns + 3 * NSEC_PER_SEC, "read", NULL, 0, "%s", ""), -EAGAIN,
+	       "  one that is dead is not asked");
+	client_close(h);
+}
+
+/* Data behind a question: more than its input holds, to one that is slow to take it. */
+static void test_data(void)
+{
+	enum { SIZE = 3000000 };
+	const struct timespec pause = { .tv_nsec = 5 * 1000 * 1000 };
+	uint64_t deadline_ns = clock_mono_ns() + WAIT_NS;
+	uint64_t now_ns = clock_mono_ns();
+	char *data = malloc(SIZE);
+	struct helper *h;
+	char *line;
+	int rc;
+
+	if (!data)
+		return;
+	memset(data, 'x', SIZE);
+	h = client_open("read -r verb n len; sleep 0.3; head -c $len | wc -c; echo done $n; exec sleep 60",
+			/* is_asked= */ true);
+	is_int(helper_ask(h, now_ns, "file", data, SIZE, " %d", SIZE), 0, "3 MB are taken at once");
+	ok(clock_mono_ns() - now_ns < NSEC_PER_SEC / 4, "  without waiting for who reads them");
+	free(data);
+	while ((rc = helper_line(h, now_ns, &line)) < 0 && clock_mono_ns() < deadline_ns)
+		(void)nanosleep(&pause, NULL);
+	is_str(rc == 0 ? line : "", "3000000", "  all arrive");
+	client_close(h);
+}
+
+static void test_flood(void)
+{
+	struct helper *h = client_open("exec tr '\\0' x </dev/zero", /* is_asked= */ false);
+	uint64_t now_ns = clock_mono_ns();
+	uint64_t begin_ns = now_ns;
+	char *line;
+	int i;
+
+	for (i = 0; i < 1000; i++)
+		(void)helper_line(h, now_ns, &line);
+	ok(clock_mono_ns() - begin_ns < 5 * NSEC_PER_SEC, "a flood without lines holds up nobody");
+	client_close(h);
+}
+
+/* Behind a dead BMC a driver holds its caller for half a minute, also one that was killed. */
+static void test_unkillable(void)
+{
+	struct helper *h = client_open("echo x; exec sleep 60", /* is_asked= */ false);
+	uint64_t now_ns = clock_mono_ns();
+	pid_t holder;
+	char *line;
+	int status;
+
+	(void)line_at(h, now_ns);
+	holder = unkillable_hold(last_pid());
+	if (holder < 0) {
+		skip(4, "no right to trace");
+		client_close(h);
+		return;
+	}
+	is_str(line_at(h, now_ns + 3 * NSEC_PER_SEC), "error - the helper hung and was killed",
+	       "one that hangs in the kernel");
+	is_int(helper_line(h, now_ns + 1000 * NSEC_PER_SEC, &line), -EAGAIN,
+	       "  while the kernel holds it there is no other");
+	helper_close(h, clock_mono_ns());
+	is_int(count_starts(), 1, "  closing does not wait for it");
+	unkillable_let_go(holder);
+	ok(waitpid(-1, &status, 0) > 0 && WIFSIGNALED(status), "  it was killed");
+}
+
+static int pause_for_ever(void)
+{
+	for (;;)
+		(void)pause();
+	return 0;
+}
+
+/* A daemon that is killed leaves none behind: their input ends. */
+static void test_daemon_killed(void)
+{
+	const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
+	uint64_t deadline_ns = clock_mono_ns() + WAIT_NS;
+	pid_t helper;
+	pid_t pid;
+
+	(void)unlink(scratch_path(dir, "pids"));
+	pid = fork();
+	if (pid == 0) {
+		if (client_open("cat >/dev/null", /* is_asked= */ true))
+			(void)pause_for_ever();
+		_exit(1);
+	}
+	while (!count_starts() && clock_mono_ns() < deadline_ns)
+		(void)nanosleep(&pause, NULL);
+	helper = last_pid();
+	ok(helper > 0 && kill(helper, 0) == 0, "a daemon with a helper");
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+	while (kill(helper, 0) == 0 && clock_mono_ns() < deadline_ns)
+		(void)nanosleep(&pause, NULL);
+	ok(kill(helper, 0) < 0, "  when it is killed, the helper ends");
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir))
 		return 1;
 	test_wait();
 	test_bpfload();
+	test_first_words();
+	test_restarts();
+	test_questions();
+	test_data();
+	test_flood();
+	test_unkillable();
+	test_daemon_killed();
 	scratch_clear(dir);
 	(void)rmdir(dir);
 	return done_testing();

@@ -1,259 +1,137 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * From the hook's queue to the disk: what the queue had no room for is there by its key, what was too
- * long to copy is marked to be read again, and job starts are told.
- */
 #include "jobcomp/intake.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "jobcomp/job_facts.h"
-#include "src/libutil/clock.h"
-#include "src/libutil/util.h"
+#include "jobcomp/resizes.h"
+#include "src/libstore/inbox.h"
 
-#include "scratch.h"
 #include "tap.h"
 
-static struct errmsg err;
-
-/* --- fakes ------------------------------------------------------------------------------- */
-
-const char *job_state_name(uint32_t state)
-{
-	return state == 3 ? "COMPLETED" : "CANCELLED";
-}
-
-/* --- the hook ---------------------------------------------------------------------------- */
-
+static char dir[PATH_MAX];
+static const struct job_site site = { .cluster = "c", .state_dir = "/state", .flags = SITE_HAS_SLURMDBD };
 static struct job_facts facts;
 
-static void fill(uint32_t job_id, const char *nodes)
+/* Slurm's half. */
+void resizes_load(void)
+{
+}
+
+static struct intake *begin(void)
+{
+	struct intake *in = NULL;
+	struct errmsg err = { 0 };
+
+	ok(intake_start(dir, &site, &in, &err) == 0, "the thread starts");
+	return in;
+}
+
+static int push(struct intake *in, uint32_t job_id, uint32_t flags)
 {
 	memset(&facts, 0, offsetof(struct job_facts, text));
 	facts.job_id = job_id;
-	facts.state = 3;
-	facts.array_job_id = facts.array_task_id = FACT_UNKNOWN;
-	facts.het_job_id = facts.het_job_offset = FACT_UNKNOWN;
-	facts.submit = 1700000000;
-	facts.start = 1700000001;
-	facts.end = 1700000002;
-	job_facts_add_text(&facts, FACT_JOB_NAME, "a name");
-	job_facts_add_text(&facts, FACT_USER, NULL);
-	job_facts_add_text(&facts, FACT_ACCOUNT, NULL);
-	job_facts_add_text(&facts, FACT_PARTITION, NULL);
-	job_facts_add_text(&facts, FACT_QOS, NULL);
-	job_facts_add_text(&facts, FACT_WCKEY, NULL);
-	job_facts_add_text(&facts, FACT_STATE, "COMPLETED");
-	job_facts_add_text(&facts, FACT_NODES, nodes);
+	facts.flags = flags;
+	return feed_push(intake_feed(in), &facts, job_facts_size(&facts));
 }
-
-/* As the plugin does it. */
-static void end_job(struct feed *f)
-{
-	struct feed_key key = { .job_id = facts.job_id, .het_job_offset = FACT_UNKNOWN,
-				.user_id = 1000, .state = 3, .submit = 1700000000,
-				.start = 1700000001, .end = 1700000002 };
-
-	if (feed_push(f, &facts, job_facts_size(&facts)) < 0)
-		(void)feed_push_key(f, &key);
-}
-
-/* --- the disk ---------------------------------------------------------------------------- */
 
 struct seen {
-	unsigned int pending, keys, starts, others;
-	unsigned int good; /* of all */
+	unsigned int n[INBOX_SITE + 1];
+	uint32_t last_end;
+	uint64_t lost;
 };
 
-static void look(const struct spool_entry *e, struct seen *seen)
+static void look(struct seen *s)
 {
-	struct record *r = NULL;
+	static const struct inbox_pos from;
+	struct inbox_reader *r = NULL;
+	struct errmsg err = { 0 };
+	struct inbox_entry e;
 
-	if (e->kind == SPOOL_START) {
-		_cleanup_free_ char *json = strndup(e->data, e->len);
-
-		seen->starts++;
-		seen->good += json && strstr(json, "ceems.job_start.v1");
+	*s = (struct seen){ 0 };
+	if (inbox_reader_open(dir, &from, &r, &err) < 0)
 		return;
+	while (inbox_read(r, &e, &err) > 0) {
+		s->n[e.kind]++;
+		if (e.kind == INBOX_END)
+			s->last_end = ((const struct job_facts *)e.data)->job_id;
+		if (e.kind == INBOX_LOST)
+			s->lost = *(const uint64_t *)e.data;
 	}
-	if (record_from_json(e->data, e->len, &r, &err) < 0)
-		return;
-	if (e->kind == SPOOL_PENDING) {
-		seen->pending++;
-		seen->good += r->nodes && r->submit == 1700000000;
-	} else if (e->kind == SPOOL_KEY) {
-		seen->keys++;
-		seen->good += !r->nodes && r->submit == 1700000000 && r->start == 1700000001 &&
-			      r->end == 1700000002 && r->state && !strcmp(r->state, "COMPLETED");
-	} else {
-		seen->others++;
-	}
-	record_destroy(r);
+	inbox_reader_close(r);
 }
 
-static void nothing(void *arg)
+static void test_all_is_written(void)
 {
-	(void)arg;
-}
-
-static void stop(struct store *s)
-{
-	struct timespec deadline = clock_ns_to_timespec(UINT64_MAX / 2);
-
-	(void)store_stop(s, &deadline);
-}
-
-/* The intake until the feed is empty, and what is in the spool then. */
-static void take_in(struct feed *f, const char *dir, struct seen *seen)
-{
-	struct store store;
-	struct intake in = { .feed = f, .store = &store, .cluster = "c", .spool_dir = dir,
-			     .on_open = nothing };
-	struct spool_cursor *cursor = NULL;
-	struct spool_entry e;
-
-	*seen = (struct seen){ 0 };
-	(void)store_init(&store, UINT64_C(1) << 30);
-	stop(&store); /* one round */
-	intake_run(&in);
-	if (store.spool && spool_cursor_open(store.spool, "sink", &cursor, &err) == 0) {
-		while (spool_read(cursor, &e, &err) > 0)
-			look(&e, seen);
-		spool_cursor_close(cursor);
-	}
-	store_fini(&store);
-}
-
-static void test_overflow(const char *dir)
-{
-	struct feed *f = NULL;
-	struct seen seen;
-	const uint32_t jobs = 5000; /* the ring has room for a few */
+	struct intake *in = begin();
+	struct seen s;
 	uint32_t i;
 
-	(void)feed_create(4096, &f, NULL);
-	for (i = 1; i <= jobs; i++) {
-		fill(i, "n[1-4]");
-		end_job(f);
-	}
-	take_in(f, dir, &seen);
-	ok(seen.pending > 0 && seen.pending < 50, "some jobs had room");
-	is_u64(seen.pending + seen.keys, jobs, "of the others the key is there");
-	is_u64(seen.good, jobs, "with what it has");
-	feed_destroy(f);
+	for (i = 1; i <= 1000; i++)
+		if (push(in, i, 0) < 0)
+			break;
+	is_u64(i, 1001, "1,000 ends are queued");
+	is_int(push(in, 7, FACT_IS_START), 0, "and a start");
+	ok(intake_stop(in), "it ends");
+	look(&s);
+	is_u64(s.n[INBOX_SITE], 1, "the inbox has what is known of the site");
+	is_u64(s.n[INBOX_BEGIN], 1, "that the plugin was loaded");
+	is_u64(s.n[INBOX_END], 1000, "all ends");
+	is_u64(s.last_end, 1000, "in order");
+	is_u64(s.n[INBOX_START], 1, "and the start");
 }
 
-static void test_left_out(const char *dir)
+static void test_no_folder(void)
 {
-	static char longest[FACT_NODES_MAX + 2];
-	struct feed *f = NULL;
-	struct seen seen;
+	struct timespec nap = { .tv_nsec = 200000000 };
+	char saved[sizeof(dir)];
+	struct intake *in;
+	struct job_key key = { .job_id = 9 };
+	struct seen s;
+	uint32_t kept;
+	int fd;
 
-	memset(longest, 'n', sizeof(longest) - 1);
-	(void)feed_create(1 << 20, &f, NULL);
-	fill(1, longest);
-	end_job(f);
-	longest[FACT_NODES_MAX] = '\0';
-	fill(2, longest);
-	end_job(f);
-	take_in(f, dir, &seen);
-	is_u64(seen.keys, 1, "a list of nodes that is too long is to be read again");
-	is_u64(seen.pending, 1, "the longest one is not");
-	is_u64(seen.good, 2, "neither is cut");
-	feed_destroy(f);
-}
-
-static void test_starts(const char *dir)
-{
-	struct feed *f = NULL;
-	struct seen seen;
-
-	(void)feed_create(1 << 20, &f, NULL);
-	fill(1, "n1");
-	facts.event = FACT_START;
-	end_job(f);
-	fill(1, "n1");
-	end_job(f);
-	take_in(f, dir, &seen);
-	is_u64(seen.starts, 1, "a start");
-	is_u64(seen.pending, 1, "and an end");
-	is_u64(seen.good, 2, "of a job");
-	feed_destroy(f);
-}
-
-/* No spool and nothing in the refuge: a start that comes alone is let go of, and an end kept. */
-static void test_start_without_spool(const char *dir)
-{
-	struct intake in = { .cluster = "c", .on_open = nothing };
-	struct refuge r;
-	struct store store;
-	struct feed *f = NULL;
-	char path[256];
-
-	(void)snprintf(path, sizeof(path), "%s/file", dir);
-	(void)close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-	(void)feed_create(1 << 20, &f, NULL);
-	fill(1, "n1");
-	facts.event = FACT_START;
-	end_job(f);
-	(void)store_init(&store, UINT64_C(1) << 30);
-	stop(&store);
-	in.feed = f;
-	in.store = &store;
-	in.spool_dir = path;
-	in.state_dir = dir;
-	intake_run(&in);
-	ok(store.spool == NULL, "a start, and nowhere to write it");
-	fill(1, "n1");
-	end_job(f);
-	intake_run(&in);
-	refuge_init(&r, dir);
-	ok(r.has_entries, "the end is in the refuge");
-	refuge_close(&r);
-	store_fini(&store);
-	feed_destroy(f);
-}
-
-/* The daemon ends while a thread with the lock waits for a disk that hangs. */
-static void test_stop(void)
-{
-	struct timespec soon = clock_ns_to_timespec(clock_mono_ns() + 10 * NSEC_PER_MSEC);
-	struct timespec late = clock_ns_to_timespec(clock_mono_ns() + 600 * NSEC_PER_SEC);
-	struct store store;
-
-	(void)store_init(&store, 1);
-	store_lock(&store);
-	ok(!store_stop(&store, &soon), "not for longer than it may take");
-	store_unlock(&store);
-	ok(store_is_stopping(&store), "who had the lock is told, too");
-	ok(store_stop(&store, &late), "else all are told");
-	store_fini(&store);
-}
-
-static void in_scratch(void (*test)(const char *dir))
-{
-	char dir[] = SCRATCH_TEMPLATE;
-
-	if (!mkdtemp(dir)) {
-		ok(false, "a scratch folder");
-		return;
-	}
-	test(dir);
-	scratch_clear(dir);
-	(void)rmdir(dir);
+	memcpy(saved, dir, sizeof(dir));
+	(void)snprintf(dir + strlen(dir), sizeof(dir) - strlen(dir), "/blocked/inbox");
+	*strrchr(dir, '/') = '\0';
+	fd = creat(dir, 0600); /* a file where a folder is to be */
+	(void)close(fd);
+	dir[strlen(dir)] = '/';
+	in = begin();
+	for (kept = 0; push(in, kept + 1, 0) == 0; kept++)
+		;
+	ok(kept > 1000, "ends wait in the queue: %u", kept);
+	is_int(feed_push_key(intake_feed(in), &key), 0, "then their keys");
+	feed_note_lost(intake_feed(in), 10);
+	(void)nanosleep(&nap, NULL);
+	*strrchr(dir, '/') = '\0';
+	(void)unlink(dir);
+	(void)mkdir(dir, 0700);
+	dir[strlen(dir)] = '/';
+	ok(intake_stop(in), "when it ends the folder can be made");
+	look(&s);
+	is_u64(s.n[INBOX_END], kept, "all that waited is written");
+	is_u64(s.n[INBOX_KEY], 1, "the key, too");
+	is_u64(s.lost, 1, "and that one is lost");
+	memcpy(dir, saved, sizeof(dir));
 }
 
 int main(void)
 {
-	in_scratch(test_overflow);
-	in_scratch(test_left_out);
-	in_scratch(test_starts);
-	in_scratch(test_start_without_spool);
-	test_stop();
+	char command[PATH_MAX + 16];
+	char base[] = "/tmp/ceems-intake-XXXXXX";
+
+	if (!mkdtemp(base))
+		return skip_all("no folder in /tmp");
+	(void)snprintf(dir, sizeof(dir), "%s/inbox", base);
+	test_all_is_written();
+	test_no_folder();
+	(void)snprintf(command, sizeof(command), "rm -rf '%s'", base);
+	ok(system(command) == 0, "clean");
 	return done_testing();
 }

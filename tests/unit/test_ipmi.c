@@ -4,18 +4,13 @@
  * may do to us. /dev/ipmi0 itself is for tests/e2e.
  */
 #include <errno.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "scratch.h"
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/clock.h"
-#include "src/sources/asker.h"
 #include "tap.h"
-#include "unkillable.h"
-
-source_module_fn ceems_source;
 
 #define WAIT_NS (20 * NSEC_PER_SEC)
 
@@ -25,7 +20,8 @@ static char dir[] = SCRATCH_TEMPLATE;
 static void write_helper(const char *body)
 {
 	char text[1024];
-	int n = snprintf(text, sizeof(text), "#!/bin/sh\necho $$ >>pids\nt=%" PRIu64 "\n%s\n",
+	int n = snprintf(text, sizeof(text), "#!/bin/sh\necho $$ >>pids\nt=%" PRIu64 "\n"
+			 "echo meter ipmi other 0 power 25000 node\n%s\n",
 			 clock_mono_ns(), body);
 
 	if (!scratch_write(scratch_path(dir, "new"), text, (size_t)n) ||
@@ -46,7 +42,7 @@ struct node {
 
 static const struct source_ops *ops(void)
 {
-	return ceems_source(SOURCE_ABI);
+	return &source_ipmi;
 }
 
 static int node_open(struct node *n, const char *body)
@@ -128,7 +124,6 @@ static void test_refused(void)
 	(void)unlink(scratch_path(dir, "ceems-ipmi"));
 	is_int(ops()->open(&env, &s, &n.err), -ENOENT, "no helper");
 	ok(strstr(n.err.text, "ceems-ipmi"), "which the reason names");
-	ok(!ceems_source(SOURCE_ABI + 1), "another ABI gets no source");
 	ops()->close(NULL);
 }
 
@@ -141,14 +136,15 @@ static void test_samples(void)
 	char text[128];
 
 	/* 200 W for 1 s, then 300 W on the average for 2 s */
-	if (!ok(node_open(&n, "echo value 200000 $((t - 4000000000))\n"
-			      "echo value 200000 $((t - 3000000000))\n"
-			      "echo value 400000 $((t - 1000000000))\n"
+	if (!ok(node_open(&n, "echo about node: DCMI power reading\n"
+			      "echo reading $((t - 4000000000)) ipmi 200000\n"
+			      "echo reading $((t - 3000000000)) ipmi 200000\n"
+			      "echo reading $((t - 1000000000)) ipmi 400000\n"
 			      "exec sleep 60") == 0,
 		"a BMC that answers"))
 		return;
 	ops()->describe(n.source, text, sizeof(text));
-	is_str(text, "node: DCMI power reading, integrated, every 2000 ms", "describes itself");
+	is_str(text, "node: DCMI power reading", "describes itself");
 	while (node_read(&n) < 0 && clock_mono_ns() < opened_ns + WAIT_NS)
 		(void)nanosleep(&pause, NULL);
 	ok(n.r.part[0].is_new_base && !n.r.part[0].energy_uj, "the first sample is a base and nothing else");
@@ -173,15 +169,15 @@ static void test_bad_answers(void)
 	static const struct {
 		const char *name, *line;
 	} t[] = {
-		{ "a failed exchange", "error DCMI power reading: BMC busy" },
+		{ "a failed exchange", "error - DCMI power reading: BMC busy" },
 		{ "an empty line", "" },
-		{ "no number", "value x 1" },
-		{ "no time", "value 200000" },
-		{ "a time of 0", "value 200000 0" },
-		{ "a time to come", "value 200000 18446744073709551615" },
-		{ "more words", "value 200000 1 2" },
-		{ "negative", "value -200000 1" },
-		{ "a megawatt", "value 1000000000 $((t - 2500000000))" },
+		{ "no number", "reading 1 ipmi x" },
+		{ "no time", "reading ipmi 200000" },
+		{ "a time of 0", "reading 0 ipmi 200000" },
+		{ "a time to come", "reading 18446744073709551615 ipmi 200000" },
+		{ "more words", "reading 1 ipmi 200000 2" },
+		{ "negative", "reading 1 ipmi -200000" },
+		{ "a megawatt", "reading $((t - 2500000000)) ipmi 1000000000" },
 		{ "what the dynamic linker says",
 		  "error while loading shared libraries: libfreeipmi.so.17" },
 		{ "a long line",
@@ -193,9 +189,9 @@ static void test_bad_answers(void)
 
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		(void)snprintf(body, sizeof(body),
-			       			       "echo value 100000 $((t - 3000000000))\n"
+			       			       "echo reading $((t - 3000000000)) ipmi 100000\n"
 			       "echo \"%s\"\n"
-			       "echo value 100000 $((t - 1000000000))\n"
+			       "echo reading $((t - 1000000000)) ipmi 100000\n"
 			       "exec sleep 60",
 			       t[i].line);
 		if (!ok(node_open(&n, body) == 0 && read_until(&n, 200000000, 1), "%s",
@@ -212,9 +208,9 @@ static void test_late(void)
 {
 	struct node n;
 
-	if (!ok(node_open(&n, "echo value 100000 $((t - 30000000000))\n"
-			      "echo value 100000 $((t - 10000000000))\n"
-			      "echo value 100000 $((t - 9000000000))\n"
+	if (!ok(node_open(&n, "echo reading $((t - 30000000000)) ipmi 100000\n"
+			      "echo reading $((t - 10000000000)) ipmi 100000\n"
+			      "echo reading $((t - 9000000000)) ipmi 100000\n"
 			      "exec sleep 60") == 0,
 		"a BMC that was away for 20 s"))
 		return;
@@ -229,8 +225,8 @@ static void test_slow_start(void)
 	uint64_t t = clock_mono_ns();
 
 	if (!ok(node_open(&n, "while ! test -e go; do sleep 0.01; done\n"
-			      "echo value 100000 $((t - 1000000000))\n"
-			      "echo value 100000 $t\n"
+			      "echo reading $((t - 1000000000)) ipmi 100000\n"
+			      "echo reading $t ipmi 100000\n"
 			      "exec sleep 60") == 0,
 		"a BMC that is busy is a source all the same"))
 		return;
@@ -249,7 +245,7 @@ static void test_hang(void)
 	uint64_t t;
 
 	if (!ok(node_open(&n, "trap '' TERM HUP PIPE INT\n"
-			      "echo value 100000 $t\n"
+			      "echo reading $t ipmi 100000\n"
 			      "while :; do sleep 1; done") == 0,
 		"a helper that hangs"))
 		return;
@@ -273,105 +269,12 @@ static void test_flood(void)
 		(void)node_read(&n);
 	ok(clock_mono_ns() - t < WAIT_NS, "holds up no tick");
 	ops()->close(n.source);
-	if (!ok(node_open(&n, "echo value 100000 $t\nexec yes") == 0, "a flood of lines"))
+	if (!ok(node_open(&n, "echo reading $t ipmi 100000\nexec yes") == 0, "a flood of lines"))
 		return;
 	ok(read_until(&n, 0, 100), "is read");
 	ok(n.r.rejected <= 64, "some in each tick");
 	ops()->close(n.source);
 	ok(is_all_gone(), "nothing is left of either");
-}
-
-/* --- the process, in a time of the test's own --------------------------------------------- */
-
-static int count_starts(void)
-{
-	size_t len = 0;
-	char *text = scratch_read(scratch_path(dir, "pids"), &len);
-	int n = 0;
-	size_t i;
-
-	for (i = 0; text && i < len; i++)
-		n += text[i] == '\n';
-	free(text);
-	return n;
-}
-
-static pid_t read_pid(void)
-{
-	char *text = scratch_read(scratch_path(dir, "pids"), NULL);
-	pid_t pid = text ? (pid_t)atoi(text) : 0;
-
-	free(text);
-	return pid;
-}
-
-/* Asks at NOW_NS until there is an answer, or for as long as a process may take to start. */
-static int next_at(struct asker *a, uint64_t now_ns, struct answer *ret)
-{
-	struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
-	uint64_t deadline = clock_mono_ns() + WAIT_NS;
-	int rc;
-
-	while ((rc = asker_next(a, now_ns, ret)) == -EAGAIN && clock_mono_ns() < deadline)
-		(void)nanosleep(&pause, NULL);
-	return rc;
-}
-
-static void test_restarts(void)
-{
-	char *const argv[] = { (char *)"./ceems-ipmi", NULL };
-	uint64_t now = clock_mono_ns();
-	struct answer answer;
-	struct asker *a;
-	int i;
-
-	write_helper("exit 1");
-	if (!ok(asker_open(argv, NSEC_PER_SEC, &a, NULL) == 0, "a helper that ends at once"))
-		return;
-	for (i = 0; i < 3; i++) {
-		is_int(next_at(a, now, &answer), 0, "its end is told");
-		is_str(answer.text, "the helper ended", "as such");
-		is_int(asker_next(a, now + (ASKER_PAUSE_NS << i) - 1, &answer), -EAGAIN,
-		       "it is not started before the pause is over");
-		now += ASKER_PAUSE_NS << i;
-		is_int(count_starts(), i + 1, "which doubles");
-	}
-	write_helper("echo error x; exec sleep 60");
-	is_int(next_at(a, now, &answer), 0, "it is started after that");
-	is_str(answer.text, "x", "and speaks");
-	is_int(asker_next(a, now + 2 * NSEC_PER_SEC, &answer), 0, "silence for too long is told");
-	is_str(answer.text, "the helper hung and was killed", "as such");
-	asker_close(a, now + WAIT_NS);
-	ok(is_all_gone(), "nothing is left");
-}
-
-/* Behind a dead BMC a driver holds its caller for half a minute, also one that was killed. */
-static void test_unkillable(void)
-{
-	char *const argv[] = { (char *)"./ceems-ipmi", NULL };
-	uint64_t now = clock_mono_ns();
-	struct answer answer;
-	struct asker *a;
-	pid_t holder;
-	int status;
-
-	write_helper("echo error x; exec sleep 60");
-	if (!ok(asker_open(argv, NSEC_PER_SEC, &a, NULL) == 0 && next_at(a, now, &answer) == 0,
-		"a helper"))
-		return;
-	holder = unkillable_hold(read_pid());
-	if (holder < 0) {
-		skip(3, "no right to trace");
-		asker_close(a, now + WAIT_NS);
-		return;
-	}
-	asker_kill(a);
-	is_int(asker_next(a, now + ASKER_PAUSE_NS, &answer), -EAGAIN,
-	       "while the kernel holds it there is no other");
-	asker_close(a, clock_mono_ns());
-	is_int(count_starts(), 1, "closing does not wait for it");
-	unkillable_let_go(holder);
-	ok(waitpid(-1, &status, 0) > 0 && WIFSIGNALED(status), "it was killed");
 }
 
 /* --- the machine's end -------------------------------------------------------------------- */
@@ -388,8 +291,6 @@ int main(void)
 	test_slow_start();
 	test_hang();
 	test_flood();
-	test_restarts();
-	test_unkillable();
 	if (chdir("/") == 0) {
 		scratch_clear(dir);
 		(void)rmdir(dir);

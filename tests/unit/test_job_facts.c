@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "jobcomp/job_facts.h"
+#include "src/libstore/job_facts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "src/librecord/record.h"
 #include "src/libutil/util.h"
 
 #include "tap.h"
@@ -32,30 +33,13 @@ static size_t bound(unsigned int which)
 	return which == FACT_NODES ? FACT_NODES_MAX : FACT_TEXT_MAX;
 }
 
-static void test_tasks(void)
-{
-	static const struct {
-		const char *text, *want;
-	} t[] = {
-		{ "0x1C", "2-4" },
-		{ "0x23e", "1-5,9" },
-		{ "0x1", "0" },
-		{ "0x80000001", "0,31" },
-		{ "0x0", "" },
-		{ "1-5,9", "1-5,9" },
-		{ "0xzz", "0xzz" },
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(t); i++) {
-		_cleanup_free_ char *got = job_facts_tasks(t[i].text);
-
-		is_str(got, t[i].want, t[i].text);
-	}
-}
-
 int main(void)
 {
+	static const struct job_key key = { .job_id = 9,
+					    .array_job_id = FACT_UNKNOWN,
+					    .array_task_id = FACT_UNKNOWN,
+					    .het_job_id = FACT_UNKNOWN,
+					    .het_job_offset = FACT_UNKNOWN };
 	static char longest[FACT_NODES_MAX * 2];
 	struct record *r = NULL;
 	unsigned int i;
@@ -101,6 +85,11 @@ int main(void)
 	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), 0, "what is left");
 	ok(!r->nodes && !r->job_name, "does not know them");
 	record_destroy(r);
-	test_tasks();
+	job_facts_from_key(&key, &f);
+	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), 0, "facts of a key alone");
+	is_u64(r->job_id, 9, "with the job");
+	ok(!r->qos && !r->state && !r->priority.known && !r->time_limit_min.known && !r->array_job_id.known &&
+	   !r->group_id && !r->exit_code && !r->exit_signal, "and nothing that is not known");
+	record_destroy(r);
 	return done_testing();
 }

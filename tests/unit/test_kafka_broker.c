@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the spool into a real broker: TLS, users, rights, limits, and a broker that stops, hangs and dies.
+ * From the store into a real broker: TLS, users, rights, limits, and a broker that stops, hangs and dies.
  * Whatever is wrong, one line says so, records wait, and go out when it is right again.
  */
 #define _GNU_SOURCE
@@ -11,7 +11,9 @@
 #include "scratch.h"
 #include "src/libsink/deliver.h"
 #include "src/libsink/kafka_probe.h"
+#include "src/libstore/store_view.h"
 #include "src/libutil/logger.h"
+#include "store_rig.h"
 #include "tap.h"
 
 #define S NSEC_PER_SEC
@@ -20,7 +22,7 @@
 
 static char dir[] = SCRATCH_TEMPLATE;
 static char conf_path[PATH_MAX];
-static char spool_path[PATH_MAX];
+static char store_dir[PATH_MAX];
 static struct errmsg err;
 static struct settings settings;
 static struct private_broker broker;
@@ -43,7 +45,7 @@ static void keep_log(enum logger_level level, const char *line)
 
 /* --- what is sent ------------------------------------------------------------------------ */
 
-static struct spool *spool;
+static struct store *store;
 static unsigned int revision; /* of the records, so that none looks like another */
 
 static void put(const char *key, size_t size)
@@ -53,8 +55,7 @@ static void put(const char *key, size_t size)
 
 	memset(text + n, 'x', size);
 	memcpy(text + n + size, "\"}", 3);
-	if (spool_append(spool, SPOOL_RECORD, key, text, strlen(text), &err) < 0)
-		diag("%s", err.text);
+	(void)store_rig_put(store, STORE_RECORD, key, text, strlen(text));
 }
 
 static void write_conf(int port, const char *host, const char *more)
@@ -87,7 +88,7 @@ static struct deliver *make(const char *topic)
 	snprintf(settings.kafka_topic, sizeof(settings.kafka_topic), "%s", topic);
 	errors[0] = '\0';
 	nerrors = 0;
-	if (deliver_create(spool, &sink_kafka, &settings, &d, &err) < 0)
+	if (deliver_create(store, store_dir, &sink_kafka, &settings, &d, &err) < 0)
 		diag("%s", err.text);
 	return d;
 }
@@ -229,11 +230,21 @@ static void test_tls(void)
 	is_u64(consume(TOPIC, 1), 3, "once each");
 }
 
+static char refused[2048];
+
+static int keep_refused(void *ctx, const struct store_row *row)
+{
+	size_t used = strlen(refused);
+
+	(void)ctx;
+	(void)snprintf(refused + used, sizeof(refused) - used, "%s;%s;", row->key, row->reason);
+	return 0;
+}
+
 static void test_rights(void)
 {
+	struct store_view *v = NULL;
 	struct deliver *d;
-	char *text;
-	size_t len;
 
 	conf_tls(BROKER_TLS, "localhost", "ca", "PLAIN", "bob", "secret-bob");
 	d = make("denied");
@@ -261,10 +272,12 @@ static void test_rights(void)
 	deliver_destroy(d);
 	is_u64(consume("small", 1), 2, "the others are there");
 	ok(seen[0].job == 1 && seen[1].job == 3, "in order");
-	text = scratch_read(scratch_path(spool_path, "kafka.dead"), &len);
-	ok(text && strstr(text, "c/2,1,0/0") && strcasestr(text, "too large"),
-	   "it is a dead letter, with the reason");
-	free(text);
+	is_int(store_view_open(store_dir, /* writable= */ false, &v, &err), 0, "the store");
+	is_int(store_view_records(v, &(struct store_pick){ .refused = "kafka" }, keep_refused, NULL, &err), 0,
+	       "what was refused");
+	ok(!strncmp(refused, "c/2,1,0/0;", 10) && strcasestr(refused, "too large"),
+	   "is kept, with the reason: %s", refused);
+	store_view_close(v);
 }
 
 #define JOBS 500
@@ -351,7 +364,7 @@ int main(void)
 		return 99;
 	logger_set_sink(keep_log);
 	snprintf(conf_path, sizeof(conf_path), "%s/kafka.properties", dir);
-	snprintf(spool_path, sizeof(spool_path), "%s/spool", dir);
+	snprintf(store_dir, sizeof(store_dir), "%s/store", dir);
 	snprintf(settings.kafka_conf, sizeof(settings.kafka_conf), "%s", conf_path);
 	why = broker_prepare(&broker, BROKER_SCRIPT, dir);
 	if (!why && !broker_start(&broker))
@@ -359,7 +372,7 @@ int main(void)
 	if (why) {
 		skip(1, why);
 	} else {
-		spool_open(spool_path, UINT64_C(1) << 30, &spool, &err);
+		store = store_rig_open(store_dir);
 		ok(broker_add_topic(&broker, TOPIC, 1, NULL, NULL) &&
 			   broker_add_topic(&broker, "denied", 1, NULL, NULL) &&
 			   broker_add_topic(&broker, "small", 1, "max.message.bytes", "20000") &&
@@ -368,7 +381,7 @@ int main(void)
 		test_tls();
 		test_rights();
 		test_bad_days();
-		spool_close(spool);
+		store_close(store);
 	}
 	broker_stop(&broker, SIGKILL);
 	scratch_clear(dir);

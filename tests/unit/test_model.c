@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 
-#include "src/libmeter/sensor/source.h"
+#include "reading_sums.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 #include "tap.h"

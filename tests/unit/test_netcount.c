@@ -917,9 +917,11 @@ static void test_iperf3(void)
 			  ">/dev/null 2>&1 </dev/null &",
 			  s.task))
 		goto out;
+	/* iperf3 -J exits with status 0 even if the connection was refused: look for "error" */
 	(void)snprintf(cmd, sizeof(cmd),
 		       "echo 0 >%s/cgroup.procs; exec 2>&1; for i in $(seq 300); do "
-		       "iperf3 -J -c %s -p 5201 -u -l 1400 -b 200M -t 2 && break; sleep 0.1; done",
+		       "json=$(iperf3 -J -c %s -p 5201 -u -l 1400 -b 200M -t 2); "
+		       "case $json in *'\"error\":'*) sleep 0.1 ;; *) break ;; esac; done; echo \"$json\"",
 		       s.task, netlab_v4[1]);
 	netlab_enter(&lab, 0);
 	f = popen(cmd, "re");

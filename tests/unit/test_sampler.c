@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "src/libemission/emission.h"
 #include "src/libledger/ledger_book.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/logger.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/util.h"
 #include "tap.h"
@@ -24,18 +26,20 @@ static char top[] = "/tmp/test_sampler.XXXXXX";
 static uint64_t package_uj, dram_uj, busy_ticks, fed_uj;
 static struct ledger_page page; /* of the last snapshot */
 
-/* In place, as sysfs does: the sampler keeps its files open. */
+/* Overwrites the file in place and never truncates it to 0: the sampler keeps files open, as with sysfs. */
 static void put(const char *path, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void put(const char *path, const char *fmt, ...)
 {
 	_cleanup_close_ int fd = -1;
 	char full[256];
 	va_list ap;
+	int n;
 
 	snprintf(full, sizeof(full), "%s/%s", top, path);
-	fd = open(full, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	fd = open(full, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	va_start(ap, fmt);
-	if (fd < 0 || vdprintf(fd, fmt, ap) < 0)
+	n = fd < 0 ? -1 : vdprintf(fd, fmt, ap);
+	if (n < 0 || ftruncate(fd, n) < 0)
 		diag("cannot write %s", full);
 	va_end(ap);
 }
@@ -343,6 +347,20 @@ static void test_series(void)
 	(void)unlink(s.emission_series_file);
 }
 
+/* A tick that began before the step was claimed may read the sensors after feed(): the step then gets no energy. */
+static bool wait_seen(const struct ledger *l, unsigned int slot)
+{
+	uint64_t deadline = clock_mono_ns() + UINT64_C(30000000000);
+	struct account a;
+
+	while (ledger_step_energy(l, slot, &a) == -ENODATA) {
+		if (clock_mono_ns() > deadline)
+			return false;
+		(void)usleep(1000);
+	}
+	return true;
+}
+
 /* All energy is static: whenever the thread ticks, the step has its part by allocation. */
 static void test_thread(void)
 {
@@ -364,6 +382,7 @@ static void test_thread(void)
 		return;
 	is_int(sampler_start(sampler, &err), 0, "the thread starts");
 	if (ledger_open(s->ledger_dir, "n1", true, &l, NULL) == 0 && ledger_claim(l, &id, &slot) == 0) {
+		ok(wait_seen(l, slot), "and sees a step");
 		feed(3000000, 0, 100);
 		is_int(ledger_finish(l, slot, 1000000000, UINT64_C(10000000000), &a), 0,
 		       "a step's end is answered");
@@ -385,6 +404,7 @@ static void test_textfile(void)
 	char path[256];
 	struct stat st;
 
+	snprintf(s.helper_dir, sizeof(s.helper_dir), "%s", HELPER_DIR);
 	snprintf(s.textfile_dir, sizeof(s.textfile_dir), "%s/no-such-folder", top);
 	sampler = create(&s);
 	ok(sampler && sampler_start(sampler, NULL) == 0, "a TextfileDir that is not there");

@@ -126,7 +126,7 @@ static void test_registered_again(void)
 	int status;
 	pid_t pid;
 
-	if (!v2_root || !ok(folder_make(&step, v2_root, NULL), "cgroup"))
+	if (!v2_root || !ok(folder_make_own(&step, v2_root, "step"), "cgroup"))
 		return;
 	pid = fork();
 	if (pid == 0)
@@ -215,7 +215,7 @@ static void test_collision(void)
 	uint32_t slot, other;
 	__u64 *entry, ours;
 
-	if (!ok(folder_make(&step, v2_root, NULL), "cgroup"))
+	if (!ok(folder_make_own(&step, v2_root, "step"), "cgroup"))
 		return;
 	is_int(probes_register(probes, NOBODYS_ID, 0, 0, &other), 0, "one registers");
 	is_int(probes_register(probes, step.id, 0, 0, &slot), 0, "the other, 65,536 apart");
@@ -253,7 +253,7 @@ static void test_registration_races_walks(void)
 	pid_t churn;
 	int i;
 
-	if (!ok(folder_make(&step, v2_root, NULL), "cgroup") ||
+	if (!ok(folder_make_own(&step, v2_root, "step"), "cgroup") ||
 	    !ok(folder_make(&inner, step.path, "task"), "cgroup"))
 		return;
 	churn = fork();
@@ -291,7 +291,7 @@ static void test_generation_wraps(void)
 	__u64 *entry;
 	__u64 ours;
 
-	if (!ok(folder_make(&step, v2_root, NULL), "cgroup"))
+	if (!ok(folder_make_own(&step, v2_root, "step"), "cgroup"))
 		return;
 	is_int(probes_register(probes, step.id, 0, 0, &slot), 0, "register");
 	ok(bpfrig_run_task(&step), "a task ends");
@@ -335,15 +335,14 @@ static int one_of_many(int i, int go)
 {
 	struct folder step;
 	struct probes *p;
-	char name[32], data[256] = { 0 };
+	char data[256] = { 0 };
 	uint32_t slot;
 	pid_t pid;
 	int status, rc = 0;
 
-	(void)snprintf(name, sizeof(name), "test_bpf-many-%d", i);
 	if (read(go, data, 1) != 0) /* all begin when it is closed */
 		return 1;
-	if (!folder_make(&step, v2_root, name) || probes_open(bpfrig_dir, &p, NULL) < 0 ||
+	if (!folder_make_own(&step, v2_root, "many") || probes_open(bpfrig_dir, &p, NULL) < 0 ||
 	    probes_register(p, step.id, 0, 0, &slot) < 0)
 		return 2;
 	if (probes_hold(p, PROBES_TASKS, NULL) < 0)

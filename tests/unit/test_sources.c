@@ -68,7 +68,7 @@ static void fake_close(struct source *s)
 	((struct fake *)s)->is_open = false;
 }
 
-#define FAKE(ID, NAME)                                                                      \
+#define FAKE(ID, NAME, RANK)                                                                      \
 	static int open_##ID(const struct source_env *env, struct source **ret,             \
 			     struct errmsg *err)                                            \
 	{                                                                                   \
@@ -79,6 +79,7 @@ static void fake_close(struct source *s)
 		.id = SOURCE_##ID,                                                          \
 		.name = NAME,                                                               \
 		.is_estimate = SOURCE_##ID == SOURCE_MODEL,                                 \
+		.node_rank = (RANK),                                                        \
 		.logs_failures = SOURCE_##ID == SOURCE_NVML,                                \
 		.open = open_##ID,                                                          \
 		.read = fake_read,                                                          \
@@ -87,15 +88,15 @@ static void fake_close(struct source *s)
 		.describe = fake_describe,                                                  \
 		.close = fake_close,                                                        \
 	}
-FAKE(EXTERNAL, "external");
-FAKE(CRAY, "cray");
-FAKE(RAPL, "rapl");
-FAKE(HWMON, "hwmon");
-FAKE(NVML, "nvml");
-FAKE(ROCM, "rocm");
-FAKE(REDFISH, "redfish");
-FAKE(IPMI, "ipmi");
-FAKE(MODEL, "model");
+FAKE(EXTERNAL, "external", 1);
+FAKE(CRAY, "cray", 2);
+FAKE(RAPL, "rapl", 6);
+FAKE(HWMON, "hwmon", 3);
+FAKE(NVML, "nvml", 0);
+FAKE(ROCM, "rocm", 0);
+FAKE(REDFISH, "redfish", 4);
+FAKE(IPMI, "ipmi", 5);
+FAKE(MODEL, "model", 0);
 
 /* in no order: it is not what decides */
 static const struct source_ops *const all[] = {

@@ -50,10 +50,10 @@ conf_write_all() {
 	local n
 
 	mkdir "$DIR/etc" "$DIR/etc/sys" "$DIR/run" "$DIR/run/pid" "$DIR/run/ceems" "$DIR/log" \
-		"$DIR/plugins" "$DIR/spool" "$DIR/records" "$DIR/textfile" "$DIR/slurmctld" \
+		"$DIR/plugins" "$DIR/spool" "$DIR/spool2" "$DIR/records" "$DIR/textfile" "$DIR/slurmctld" \
 		"$DIR/slurmd" "$DIR/munge" "$DIR/mariadb" "$DIR/sinkdb" "$DIR/home"
-	chown slurm: "$DIR/spool" "$DIR/records" "$DIR/slurmctld"
-	chmod 700 "$DIR/spool" "$DIR/run/ceems"
+	chown slurm: "$DIR/spool" "$DIR/spool2" "$DIR/records" "$DIR/slurmctld"
+	chmod 700 "$DIR/spool" "$DIR/spool2" "$DIR/run/ceems"
 	chown munge: "$DIR/munge"
 	chmod 700 "$DIR/munge"
 	# slurmctld and slurmdbd open their logs as slurm
@@ -134,6 +134,10 @@ conf_link_plugins() {
 	fi
 	conf_link_plugin spank spank_ceems.so
 	conf_link_plugin jobcomp jobcomp_ceems.so
+	if [ "$have_jobcomp" = yes ]; then
+		[ -x "$BUILDDIR/recorder/ceems-recorder" ] || die "recorder/ceems-recorder is not built"
+		WITH_RECORDER=yes
+	fi
 }
 
 # --- MariaDB -----------------------------------------------------------------------------------
@@ -217,6 +221,7 @@ conf_write_database() {
 		StoragePass=$slurm_password
 		StorageLoc=slurm_acct_db
 	EOT
+	(umask 077 && conf_merge "$DIR/etc/slurmdbd.conf" "$SLURMDBD_CONF_EXTRA")
 }
 
 # --- Slurm -------------------------------------------------------------------------------------
@@ -341,6 +346,11 @@ conf_write_slurm() {
 	else
 		: >"$DIR/etc/plugstack.conf"
 	fi
+	if [ -n "$RECORDER_DBD_PORT" ]; then
+		mkdir "$DIR/etc/recorder"
+		sed "s/^AccountingStoragePort=.*/AccountingStoragePort=$RECORDER_DBD_PORT/" \
+			"$DIR/etc/slurm.conf" >"$DIR/etc/recorder/slurm.conf"
+	fi
 }
 
 # --- ours --------------------------------------------------------------------------------------
@@ -352,15 +362,15 @@ conf_install() {
 
 	mkdir -p "$DIR/$1"
 	for file in "${@:2}"; do
-		[ ! -e "$file" ] || install -m 755 "$file" "$DIR/$1/"
+		[ ! -x "$file" ] || install -m 755 "$file" "$DIR/$1/"
 	done
 }
 
 conf_write_ceems() {
 	local sinks=file,mariadb factors=$SRCDIR/src/libemission/data/emission-factors.csv
 
-	conf_install modules "$BUILDDIR"/src/{sources,libsink}/.libs/ceems_*.so
-	conf_install helpers "$BUILDDIR"/{bpf/ceems-bpf,src/libemission/ceems-series,src/sources/ceems-{ipmi,meter}}
+	conf_install sbin "$BUILDDIR/recorder/ceems-recorder"
+	conf_install helpers "$BUILDDIR"/{bpf/ceems-bpf,src/helpers/ceems-*}
 	# not installed here; and a test may edit its copy
 	cp "$factors" "$DIR/etc/emission-factors.csv"
 	if [ "$WITH_KAFKA" = yes ]; then
@@ -372,14 +382,13 @@ conf_write_ceems() {
 			LedgerDir=$DIR/run/ceems
 			TextfileDir=$DIR/textfile/%n
 			Sinks=$sinks
-			SpoolDir=$DIR/spool
+			InboxDir=$DIR/spool/inbox
+			StoreDir=$DIR/spool/store
 			RecordFile=$DIR/records/jobs.jsonl
 			MariadbDefaultsFile=$DIR/etc/mariadb.cnf
 			MariadbDatabase=ceems
 			EmissionFactorFile=$DIR/etc/emission-factors.csv
 		EOT
-		echo "SourceDir=$DIR/modules"
-		echo "SinkDir=$DIR/modules"
 		echo "HelperDir=$DIR/helpers"
 		[ "$WITH_KAFKA" = no ] || echo "KafkaConf=$DIR/etc/kafka.conf"
 		if [ "$FAKE_RAPL" = yes ]; then

@@ -14,15 +14,19 @@ daemon_name() {
 		echo "slurmd.$2"
 		;;
 	munged | mariadb | slurmdbd | slurmctld | kafka) echo "$1" ;;
+	recorder)
+		[ "$WITH_RECORDER" = yes ] || die "this cluster was started without jobcomp/ceems"
+		echo "$1"
+		;;
 	sinkdb)
 		[ "$WITH_SINKDB" = yes ] || die "this cluster was started without --sink-db"
 		echo "$1"
 		;;
-	slurmctld2)
+	slurmctld2 | recorder2)
 		[ "$WITH_BACKUP" = yes ] || die "this cluster was started without --backup"
 		echo "$1"
 		;;
-	*) die "no daemon '$1': munged mariadb sinkdb slurmdbd slurmctld slurmctld2 slurmd kafka" ;;
+	*) die "no daemon '$1': munged mariadb sinkdb slurmdbd slurmctld slurmctld2 recorder recorder2 slurmd kafka" ;;
 	esac
 }
 
@@ -51,8 +55,19 @@ daemon_argv() {
 			mount -t tmpfs tmpfs /run/slurm && chown slurm: /run/slurm &&
 			: >>"$1/slurmctld2.log" && chown slurm: "$1/slurmctld2.log" &&
 			: >>"$1/slurmctld.log" && chown slurm: "$1/slurmctld.log" &&
-			mount --bind "$1/slurmctld2.log" "$1/slurmctld.log" && shift && exec "$@"' sh
-			"$DIR/log" "${ctld[@]}")
+			mount --bind "$1/slurmctld2.log" "$1/slurmctld.log" &&
+			mount --bind "$2/spool2" "$2/spool" && shift 2 && exec "$@"' sh
+			"$DIR/log" "$DIR" "${ctld[@]}")
+		;;
+	recorder)
+		[ ! -e "$DIR/etc/recorder" ] || slurm_env[0]=SLURM_CONF=$DIR/etc/recorder/slurm.conf
+		argv+=("${slurm_env[@]}" "$DIR/sbin/ceems-recorder" -D -u slurm -f "$DIR/etc/ceems.conf")
+		;;
+	recorder2)
+		argv+=("${slurm_env[@]}" unshare --uts --mount sh -c '
+			echo ceems2 >/proc/sys/kernel/hostname &&
+			mount --bind "$1/spool2" "$1/spool" && shift && exec "$@"' sh
+			"$DIR" "$DIR/sbin/ceems-recorder" -D -u slurm -f "$DIR/etc/ceems.conf")
 		;;
 	slurmd.*)
 		[ "$FAKE_GPUS" = 0 ] || slurm_env+=("CEEMS_FAKE_GPUS=$DIR/gpus/${1#slurmd.}/state")
@@ -114,7 +129,14 @@ daemon_is_up() {
 	slurmctld2) slurm_inside scontrol ping | grep -q '(backup[0-9]*) .* UP' ;;
 	slurmd.*) slurm_inside sinfo -h -N -n "${1#slurmd.}" -o %t | grep -qE '^(idle|mix|alloc|comp|drain|drng)$' ;;
 	kafka) kafka_is_up ;;
+	recorder) recorder_has "$DIR/spool/store/lock" ;;
+	recorder2) recorder_has "$DIR/spool2/store/lock" ;;
 	esac >/dev/null 2>&1
+}
+
+# It has its store.
+recorder_has() {
+	space_enter sh -c '[ -e "$1" ] && ! flock -n "$1" true' sh "$1"
 }
 
 slurm_inside() {
@@ -197,11 +219,19 @@ daemons_start_all() {
 		daemons_fill_slurmdbd
 	fi
 	daemons_migrate
+	if [ "$WITH_RECORDER" = yes ]; then
+		daemon_start recorder
+		[ "$WITH_BACKUP" = no ] || daemon_start recorder2
+	fi
 	daemon_start slurmctld
 	daemon_wait slurmctld
 	if [ "$WITH_BACKUP" = yes ]; then
 		daemon_start slurmctld2
 		daemon_wait slurmctld2
+	fi
+	if [ "$WITH_RECORDER" = yes ]; then
+		daemon_wait recorder
+		[ "$WITH_BACKUP" = no ] || daemon_wait recorder2
 	fi
 	for ((n = 1; n <= NODES; n++)); do
 		daemon_start "slurmd.n$n"

@@ -43,43 +43,21 @@ static int open_maps(struct probes *p, struct maps *m)
 		{ "hw_events", &m->events },
 	};
 	size_t i;
-	int fd, rc;
-	void *at;
+	int rc;
 
 	for (i = 0; i < ARRAY_SIZE(want); i++) {
 		rc = probes_map(p, want[i].name, want[i].fd);
 		if (rc < 0)
 			return rc;
 	}
-	rc = probes_map(p, "hw_config", &fd);
-	if (rc < 0)
-		return rc;
-	at = mmap(NULL, sizeof(*m->config), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (at == MAP_FAILED)
-		return -errno;
-	m->config = at;
-	return 0;
+	return probes_map_memory(p, "hw_config", sizeof(*m->config), PROT_READ | PROT_WRITE,
+				 &m->config);
 }
 
 static void close_maps(struct maps *m)
 {
 	if (m->config)
 		(void)munmap(m->config, sizeof(*m->config));
-}
-
-static int map_running(struct bperf *b)
-{
-	void *at;
-	int fd;
-	int rc = probes_map(b->probes, "hw_cpus", &fd);
-
-	if (rc < 0)
-		return rc;
-	at = mmap(NULL, PROBES_HW_CPUS * sizeof(*b->running), PROT_READ, MAP_SHARED, fd, 0);
-	if (at == MAP_FAILED)
-		return -errno;
-	b->running = at;
-	return 0;
 }
 
 /* --- who asked ---------------------------------------------------------------------------- */
@@ -186,20 +164,9 @@ static bool is_same(const struct probes_hw_config *c, const struct hwevents *eve
 /* What hwevents.h leaves to the opener is to count, not to sample, and the CPU, not its children. */
 static int open_event(const struct hwevent *e, uint32_t cpu, int leader)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = e->attr.type,
-		.config = e->attr.config,
-		.config1 = e->attr.config1,
-		.config2 = e->attr.config2,
-		.exclude_user = e->attr.exclude_user,
-		.exclude_kernel = e->attr.exclude_kernel,
-		.exclude_hv = e->attr.exclude_hv,
-		.exclude_idle = e->attr.exclude_idle,
-		.exclude_host = e->attr.exclude_host,
-		.exclude_guest = e->attr.exclude_guest,
-	};
+	struct perf_event_attr attr = e->attr;
 
+	attr.size = sizeof(attr);
 	return perf_event_kernel.open(NULL, &attr, /* pid= */ -1, (int)cpu, leader, /* flags= */ 0);
 }
 
@@ -362,7 +329,8 @@ int bperf_open(struct probes *p, uint32_t slot, const struct hwevents *events, c
 			b->cpu[b->ncpus++] = cpu[i];
 	rc = open_maps(p, &b->maps);
 	if (rc == 0)
-		rc = map_running(b);
+		rc = probes_map_memory(p, "hw_cpus", PROBES_HW_CPUS * sizeof(*b->running),
+				       PROT_READ, &b->running);
 	if (rc < 0) {
 		(void)errmsg_errno(err, rc, "hw: cannot open the maps");
 		goto fail;

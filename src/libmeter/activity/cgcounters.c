@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "src/libmeter/activity/cgmount.h"
 #include "src/libutil/muldiv.h"
 
 #define MAX_FDS 16384
@@ -22,6 +23,51 @@ struct cgcounters_set {
 	size_t ncpus;
 	struct cgcounters_cpu cpu[];
 };
+
+/* --- one counter ------------------------------------------------------------------------------ */
+
+/*
+ * On v2 every cgroup has counters. On v1 only those that somebody made in the perf_event hierarchy,
+ * which Slurm does not: there it takes a site that mounts it together with one of Slurm's. Where it is
+ * mounted it is not on v2, and so comes first: a step on v1 has a v2 cgroup, too (stepgroup.h).
+ */
+static int pmu_kernel_open_cgroup(void *ctx, const char *v2, const char *v1)
+{
+	int fd = cgmount_open_step("perf_event", v1, ".");
+
+	(void)ctx;
+	return fd == -ENOENT ? cgmount_open_step(NULL, v2, ".") : fd;
+}
+
+const struct pmu pmu_hardware = {
+	.ops = &perf_event_kernel,
+	.open_cgroup = pmu_kernel_open_cgroup,
+	.event = {
+		[EVENT_CYCLES] = { PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+		[EVENT_INSTRUCTIONS] = { PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
+		/* the last level's, where the kernel knows the machine */
+		[EVENT_LLC_MISSES] = { PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
+	},
+};
+
+/*
+ * A descriptor that counts EVENT on CPU for CGROUP (-1: for everything there), as a member of LEADER's
+ * group or (-1) as a leader. -ENODEV: the CPU is offline; -ENOENT, -EOPNOTSUPP: there is no such counter.
+ */
+static int pmu_open(const struct pmu *pmu, int cgroup, uint32_t cpu, enum event event,
+		    int leader)
+{
+	struct perf_event_attr attr = {
+		.type = pmu->event[event].type,
+		.config = pmu->event[event].config,
+		.size = sizeof(attr),
+		.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
+			       PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+
+	return pmu->ops->open(pmu->ctx, &attr, cgroup, (int)cpu, leader,
+			      cgroup >= 0 ? PERF_FLAG_PID_CGROUP : 0);
+}
 
 /* --- the machine ------------------------------------------------------------------------ */
 
@@ -122,13 +168,16 @@ static int open_handles(struct cgcounters_set *set, struct cgcounters_cpu *cpu)
 	return 0;
 }
 
+/* -EIO: the CPU went away; then the read is empty, or the group fell apart and NR is 1. */
 static int read_cpu(const struct cgcounters_set *set, const struct cgcounters_cpu *cpu,
 		    struct pmu_reading *ret)
 {
 	const struct cgcounters *c = set->c;
-	int rc = pmu_read(c->pmu, cpu->handle[0], ret);
+	ssize_t n = c->pmu->ops->read(c->pmu->ctx, cpu->handle[0], ret, sizeof(*ret));
 
-	return rc < 0 ? rc : ret->nr == c->nevents ? 0 : -EIO;
+	if (n < 0)
+		return (int)n;
+	return n < (ssize_t)(3 * sizeof(uint64_t)) || ret->nr != c->nevents ? -EIO : 0;
 }
 
 static int open_cpu(struct cgcounters_set *set, struct cgcounters_cpu *cpu)

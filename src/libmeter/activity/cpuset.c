@@ -9,40 +9,22 @@
 #include "src/libutil/parse.h"
 #include "src/libutil/util.h"
 
-/* "3" or "0-3", without what follows. */
-static int parse_range(const char *s, size_t len, uint64_t *ret_from, uint64_t *ret_to)
-{
-	const char *dash = memchr(s, '-', len);
-	size_t head = dash ? (size_t)(dash - s) : len;
-	int rc = parse_u64_n(s, head, ret_from);
-
-	if (rc < 0)
-		return rc;
-	if (!dash) {
-		*ret_to = *ret_from;
-		return 0;
-	}
-	rc = parse_u64_n(dash + 1, len - head - 1, ret_to);
-	return rc < 0 ? rc : *ret_to < *ret_from ? -EINVAL : 0;
-}
-
 int cpuset_parse(const char *text, uint32_t ncpus, uint32_t *ret, size_t *ret_n)
 {
 	uint64_t next = 0; /* the kernel writes them in order, each once */
+	uint64_t from, to;
 	size_t n = 0;
+	int rc;
 
-	while (*text && *text != '\n') {
-		size_t len = strcspn(text, ",\n");
-		uint64_t from, to;
-
-		if (parse_range(text, len, &from, &to) < 0 || from < next)
+	while ((rc = parse_next_range(&text, &from, &to)) > 0) {
+		if (from < next)
 			return -EINVAL;
 		for (next = from; next <= to && next < ncpus; next++)
 			ret[n++] = (uint32_t)next;
 		next = to == UINT64_MAX ? to : to + 1;
-		text += len;
-		text += *text == ',';
 	}
+	if (rc < 0)
+		return rc;
 	*ret_n = n;
 	return 0;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libmeter/activity/cputime_procs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "src/libmeter/activity/cgprocs.h"
-#include "src/libmeter/activity/proctree.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/procstat.h"
 #include "src/libutil/util.h"
@@ -26,6 +26,13 @@ struct list {
 	size_t n, size;
 };
 
+/* The descendants of a process; the memory grows with the largest tree met and is kept. */
+struct tree {
+	struct cgprocs text;
+	pid_t *pid;
+	size_t n, size;
+};
+
 struct cputime_procs {
 	int folder_fd;
 	pid_t root; /* 0: the folder's */
@@ -33,9 +40,81 @@ struct cputime_procs {
 	uint64_t gone_ticks; /* of those that ended and that nobody in the group waited
 				for */
 	struct cgprocs procs;
-	struct proctree tree;
+	struct tree tree;
 	uint64_t tick_ns;
 };
+
+/* --- the processes below one ---------------------------------------------------------------- */
+
+static int proctree_add(void *ctx, pid_t pid)
+{
+	struct tree *t = ctx;
+
+	if (t->n == MAX_PROCS)
+		return 0;
+	if (t->n == t->size) {
+		size_t size = t->size ? 2 * t->size : 64;
+		pid_t *grown = reallocarray(t->pid, size, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		t->pid = grown;
+		t->size = size;
+	}
+	t->pid[t->n++] = pid;
+	return 0;
+}
+
+/* Children belong to the thread that made them. -ESRCH: PID is gone. */
+static int add_children(struct tree *t, pid_t pid)
+{
+	char name[sizeof("/proc//task") + 3 * sizeof(pid)];
+	const struct dirent *e;
+	int rc = -ESRCH;
+	DIR *tasks;
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/task", (int)pid);
+	tasks = opendir(name);
+	while (tasks && (e = readdir(tasks))) {
+		char children[sizeof(e->d_name) + sizeof("/children")];
+
+		if (e->d_name[0] == '.')
+			continue;
+		(void)snprintf(children, sizeof(children), "%s/children", e->d_name);
+		rc = cgprocs_each_in(&t->text, dirfd(tasks), children, proctree_add, t);
+		if (rc == -ENOMEM)
+			break;
+	}
+	if (tasks)
+		(void)closedir(tasks);
+	return rc;
+}
+
+/*
+ * Calls FN for each process below ROOT, but not for ROOT. One whose parent ends before it leaves the tree,
+ * unless an ancestor takes it over (PR_SET_CHILD_SUBREAPER). -ESRCH: ROOT is gone; -EOPNOTSUPP: a kernel
+ * without CONFIG_PROC_CHILDREN; -ENOMEM, or what FN ended the walk with.
+ */
+static int proctree_each(struct tree *t, pid_t root, cgprocs_fn *fn, void *ctx)
+{
+	size_t i;
+	int rc;
+
+	t->n = 0;
+	rc = proctree_add(t, root);
+	for (i = 0; rc == 0 && i < t->n; i++) {
+		rc = add_children(t, t->pid[i]);
+		if (rc < 0 && rc != -ENOMEM && i > 0)
+			rc = 0; /* ended meanwhile */
+	}
+	if (rc < 0)
+		return rc == -ENOENT ? -EOPNOTSUPP : rc;
+	for (i = 1; rc == 0 && i < t->n; i++)
+		rc = fn(ctx, t->pid[i]);
+	return rc;
+}
+
+/* --- what they used ------------------------------------------------------------------------- */
 
 int cputime_procs_create(int folder_fd, pid_t root, struct cputime_procs **ret)
 {
@@ -58,7 +137,8 @@ void cputime_procs_destroy(struct cputime_procs *p)
 	free(p->now.proc);
 	free(p->before.proc);
 	cgprocs_fini(&p->procs);
-	proctree_fini(&p->tree);
+	cgprocs_fini(&p->tree.text);
+	free(p->tree.pid);
 	free(p);
 }
 

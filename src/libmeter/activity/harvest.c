@@ -47,25 +47,6 @@ void harvest_close(struct harvest *h)
 
 /* --- adding up ---------------------------------------------------------------------------- */
 
-static void add_counters(struct probes_task_counters *to, const struct probes_task_counters *c)
-{
-	to->rchar += c->rchar;
-	to->wchar += c->wchar;
-	to->syscr += c->syscr;
-	to->syscw += c->syscw;
-	to->read_bytes += c->read_bytes;
-	to->write_bytes += c->write_bytes;
-	to->run_ns += c->run_ns;
-	to->delay_ns += c->delay_ns;
-	to->life_ns += c->life_ns;
-	to->voluntary += c->voluntary;
-	to->involuntary += c->involuntary;
-	to->minor_faults += c->minor_faults;
-	to->major_faults += c->major_faults;
-	to->migrations += c->migrations;
-	to->tasks += c->tasks;
-}
-
 static int add_living(const struct harvest *h, struct probes_task_counters *sum)
 {
 	struct probes_living one[LIST_CHUNK];
@@ -86,7 +67,7 @@ static int add_living(const struct harvest *h, struct probes_task_counters *sum)
 		used += n > 0 ? (size_t)n : 0;
 		for (i = 0; i < used / sizeof(*one); i++)
 			if (one[i].slot == h->slot)
-				add_counters(sum, &one[i].c);
+				probes_add(sum, &one[i].c, sizeof(*sum));
 		used %= sizeof(*one);
 		memmove(one, &one[i], used); /* what the read cut in two */
 	}

@@ -43,28 +43,6 @@ static const enum metric metrics[] = {
 
 /* --- rows --------------------------------------------------------------------------------- */
 
-static void add_up(struct probes_net_count *sum, const struct probes_net_count *c)
-{
-	size_t i;
-
-	for (i = 0; i < NET_KIND_N; i++) {
-		sum[i].packets += c[i].packets;
-		sum[i].bytes += c[i].bytes;
-		sum[i].payload += c[i].payload;
-	}
-}
-
-static void take_off(struct probes_net_count *sum, const struct probes_net_count *base)
-{
-	size_t i;
-
-	for (i = 0; i < NET_KIND_N; i++) {
-		sum[i].packets -= base[i].packets;
-		sum[i].bytes -= base[i].bytes;
-		sum[i].payload -= base[i].payload;
-	}
-}
-
 /* -ENOENT: nothing was ever attached to the cgroup, or it is gone. */
 static int read_sum(struct netcount *n, struct probes_net_row *ret)
 {
@@ -75,10 +53,8 @@ static int read_sum(struct netcount *n, struct probes_net_row *ret)
 
 	if (rc < 0)
 		return rc;
-	for (i = 0; i < PROBES_NET_SHARDS; i++) {
-		add_up(sum.in, rows.shard[i].in);
-		add_up(sum.out, rows.shard[i].out);
-	}
+	for (i = 0; i < PROBES_NET_SHARDS; i++)
+		probes_add(&sum, &rows.shard[i], sizeof(sum));
 	*ret = sum;
 	return 0;
 }
@@ -272,8 +248,7 @@ int netcount_read(struct netcount *n, struct figures *figures, struct step_detai
 	int rc = read_sum(n, &sum);
 
 	if (rc == 0) {
-		take_off(sum.in, n->base.in);
-		take_off(sum.out, n->base.out);
+		probes_subtract(&sum, &n->base, sizeof(sum));
 		n->last = sum;
 		n->was_read = true;
 	}

@@ -9,7 +9,6 @@
 
 #include "src/libmeter/activity/bperf.h"
 #include "src/libmeter/activity/hwevents.h"
-#include "src/libmeter/activity/perf_profiler.h"
 #include "src/libmeter/activity/perf_set.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/muldiv.h"

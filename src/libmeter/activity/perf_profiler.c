@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libmeter/activity/perf_profiler.h"
+#include "src/libmeter/activity/perf_set.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -44,7 +44,6 @@ int perf_set_add(struct perf_set *s, const struct perf_set_target *target);
  */
 int perf_set_try(const struct perf_set *s, const struct perf_set_target *target);
 
-
 struct perf_sum {
 	uint64_t value;	     /* scaled to all of enabled_ns */
 	uint64_t enabled_ns; /* CPU time in which it should have counted */
@@ -63,7 +62,7 @@ bool perf_set_is_full(const struct perf_set *s);
 /* perf_event_open(2)'s, positive. */
 enum metric_reason perf_reason(int error);
 
-/* --- the targets of a step: perf_task.c, perf_cgroup.c -------------------------------------- */
+/* --- the targets of a step: perf_targets.c ------------------------------------------------- */
 
 /* PID[N] and all they fork, from their exec on. -ENOMEM. */
 int perf_task_open(struct perf_set *s, const pid_t *pid, size_t n);
@@ -76,5 +75,11 @@ int perf_cgroup_open(struct perf_set *s, int cgroup_fd, pid_t pid);
 
 /* The CPUs that PID's step may use, into malloc'ed *RET. -ENOMEM, -errno. */
 int perf_cgroup_cpus(pid_t pid, uint32_t **ret, size_t *ret_n);
+
+/* --- does somebody in a step count events himself? perf_profiler.c --------------------------- */
+
+/* Has one of the processes in the cgroup's folder or below a perf event open? Looks at a few. */
+bool perf_profiler_in_cgroup(int cgroup_fd);
+bool perf_profiler_among(const pid_t *pid, size_t n);
 
 #endif

@@ -39,7 +39,6 @@ static const struct {
 
 static int map_meta(struct probes *p, struct errmsg *err)
 {
-	struct probes_meta *meta;
 	struct bpf_map_info info;
 	int fd;
 	int rc = probes_map(p, "meta", &fd);
@@ -48,16 +47,15 @@ static int map_meta(struct probes *p, struct errmsg *err)
 		rc = bpfsys_map_info(fd, &info);
 	if (rc < 0)
 		return errmsg_errno(err, rc, "cannot open %s/" PROBES_DIR "/meta", p->dir);
-	if (info.type != BPF_MAP_TYPE_ARRAY || info.value_size != sizeof(*meta))
+	if (info.type != BPF_MAP_TYPE_ARRAY || info.value_size != sizeof(*p->meta))
 		return errmsg_set(err, -EPROTO, "%s/" PROBES_DIR "/meta is not a map of ours",
 				  p->dir);
-	meta = mmap(NULL, sizeof(*meta), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (meta == MAP_FAILED)
-		return errmsg_errno(err, -errno, "cannot map %s/" PROBES_DIR "/meta", p->dir);
-	p->meta = meta;
-	if (meta->abi != PROBES_ABI)
+	rc = probes_map_memory(p, "meta", sizeof(*p->meta), PROT_READ | PROT_WRITE, &p->meta);
+	if (rc < 0)
+		return errmsg_errno(err, rc, "cannot map %s/" PROBES_DIR "/meta", p->dir);
+	if (p->meta->abi != PROBES_ABI)
 		return errmsg_set(err, -EPROTO, "%s/" PROBES_DIR " has ABI %u, not %u", p->dir,
-				  meta->abi, PROBES_ABI);
+				  p->meta->abi, PROBES_ABI);
 	return 0;
 }
 
@@ -252,9 +250,44 @@ int probes_map(struct probes *p, const char *name, int *ret_fd)
 	return open_pin(p, "", name, ret_fd);
 }
 
+int probes_map_memory(struct probes *p, const char *name, size_t size, int prot, void *ret)
+{
+	void *at;
+	int fd;
+	int rc = probes_map(p, name, &fd);
+
+	if (rc < 0)
+		return rc;
+	at = mmap(NULL, size, prot, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	memcpy(ret, &at, sizeof(at));
+	return 0;
+}
+
 int probes_program(struct probes *p, const char *name, int *ret_fd)
 {
 	return open_pin(p, "prog_", name, ret_fd);
+}
+
+void probes_add(void *to, const void *from, size_t size)
+{
+	const uint64_t *v = from;
+	uint64_t *sum = to;
+	size_t i;
+
+	for (i = 0; i < size / sizeof(*v); i++)
+		sum[i] += v[i];
+}
+
+void probes_subtract(void *to, const void *from, size_t size)
+{
+	const uint64_t *v = from;
+	uint64_t *rest = to;
+	size_t i;
+
+	for (i = 0; i < size / sizeof(*v); i++)
+		rest[i] -= v[i];
 }
 
 /* --- links -------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #define CEEMS_PROBES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -54,6 +55,10 @@ uint32_t probes_row_size(const char *name, uint32_t shards);
  */
 int probes_map(struct probes *p, const char *name, int *ret_fd);
 int probes_program(struct probes *p, const char *name, int *ret_fd);
+
+/* Sums of rows that have no other members than __u64, SIZE bytes in all. */
+void probes_add(void *to, const void *from, size_t size);
+void probes_subtract(void *to, const void *from, size_t size);
 
 /*
  * Joins those who have GROUP's programs attached, or attaches them, until probes_close(). Attaching

@@ -43,6 +43,12 @@ extern const struct probes_by_slot probes_by_slot[PROBES_BY_SLOT_N];
  */
 int probes_check_folder(const char *dir, const struct stat *st, struct errmsg *err);
 
+/*
+ * The array NAME in memory, shared with the programs; PROT as mmap(2) has it. RET: the address of a
+ * pointer, which the caller unmaps.
+ */
+int probes_map_memory(struct probes *p, const char *name, size_t size, int prot, void *ret);
+
 /* Voids what the programs know of cgroups, after a change of what they go by. */
 void probes_void_cache(struct probes *p);
 

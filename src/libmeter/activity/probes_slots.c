@@ -53,9 +53,9 @@ static int users_of(struct probes *p)
 static void empty_cache(struct probes *p)
 {
 	const size_t size = PROBES_CACHE * sizeof(__u64);
-	void *cache = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map_of(p, "cache"), 0);
+	void *cache;
 
-	if (cache == MAP_FAILED)
+	if (probes_map_memory(p, "cache", size, PROT_READ | PROT_WRITE, &cache) < 0)
 		return;
 	memset(cache, 0, size);
 	(void)munmap(cache, size);

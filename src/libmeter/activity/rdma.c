@@ -323,22 +323,14 @@ static int advance(struct count *c, const struct file *file, uint64_t *ret)
 
 static uint64_t *value_of(struct detail_rdma *d, enum what what)
 {
-	switch (what) {
-	case IN_BYTES:
-		return &d->in_bytes;
-	case OUT_BYTES:
-		return &d->out_bytes;
-	case IN_PACKETS:
-		return &d->in_packets;
-	case OUT_PACKETS:
-		return &d->out_packets;
-	case RETRIES:
-		return &d->retries;
-	case CONGESTION:
-		return &d->congestion;
-	default:
-		return &d->wait_ticks;
-	}
+	uint64_t *const value[WHAT_N] = {
+		[IN_BYTES] = &d->in_bytes,     [OUT_BYTES] = &d->out_bytes,
+		[IN_PACKETS] = &d->in_packets, [OUT_PACKETS] = &d->out_packets,
+		[RETRIES] = &d->retries,       [CONGESTION] = &d->congestion,
+		[WAIT] = &d->wait_ticks,
+	};
+
+	return value[what];
 }
 
 static void read_port(struct port *p)

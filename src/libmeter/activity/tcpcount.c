@@ -47,14 +47,6 @@ void tcpcount_close(struct tcpcount *t)
 	free(t);
 }
 
-static void tcpcount_add(struct probes_tcp_counters *to, const struct probes_tcp_counters *c)
-{
-	to->received_bytes += c->received_bytes;
-	to->sent_bytes += c->sent_bytes;
-	to->retransmitted_bytes += c->retransmitted_bytes;
-	to->connections += c->connections;
-}
-
 static int add_living(const struct tcpcount *t, struct probes_tcp_counters *sum)
 {
 	struct probes_socket list[64];
@@ -77,7 +69,7 @@ static int add_living(const struct tcpcount *t, struct probes_tcp_counters *sum)
 		have += (size_t)n;
 		for (i = 0; i < have / sizeof(list[0]); i++)
 			if (list[i].slot == t->slot)
-				tcpcount_add(sum, &list[i].c);
+				probes_add(sum, &list[i].c, sizeof(*sum));
 		/* a read may end within an element */
 		memmove(list, &list[i], have % sizeof(list[0]));
 		have %= sizeof(list[0]);

@@ -368,6 +368,7 @@ const struct source_ops source_cray = {
 	.id = SOURCE_CRAY,
 	.name = "cray",
 	.is_estimate = false,
+	.node_rank = 2,
 	.open = cray_open,
 	.read = cray_read,
 	.describe = cray_describe,

@@ -53,18 +53,11 @@ struct powerpmu {
 
 static int read_text(const char *root, const char *name, char *buf, size_t size)
 {
-	_cleanup_close_ int fd = -1;
 	char path[128];
-	ssize_t n;
 
 	if ((size_t)snprintf(path, sizeof(path), PMU "%s", name) >= sizeof(path))
 		return -ENAMETOOLONG;
-	fd = fileio_open_at_root(root, path);
-	n = fd < 0 ? fd : fileio_pread_all(fd, buf, size);
-	if (n < 0)
-		return (int)n;
-	buf[strcspn(buf, "\n")] = '\0';
-	return 0;
+	return fileio_read_line(root, path, buf, size);
 }
 
 /* "event=0x02", which format/event puts at the config's low end */

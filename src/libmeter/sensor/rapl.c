@@ -357,6 +357,7 @@ const struct source_ops source_rapl = {
 	.id = SOURCE_RAPL,
 	.name = "rapl",
 	.is_estimate = false,
+	.node_rank = 6,
 	.open = rapl_open,
 	.read = rapl_read,
 	.describe = rapl_describe,

@@ -37,28 +37,11 @@ static bool is_mmio(const struct found *f)
 	return has_prefix(f->zone.name, MMIO_PREFIX);
 }
 
-static int read_text(const char *root, const char *dir, const char *file, char *buf,
-		     size_t size)
-{
-	_cleanup_close_ int fd = -1;
-	char path[PATH_MAX];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	fd = fileio_open_at_root(root, path);
-	if (fd < 0)
-		return fd;
-	n = fileio_pread_all(fd, buf, size);
-	if (n < 0)
-		return (int)n;
-	buf[strcspn(buf, "\n")] = '\0';
-	return 0;
-}
-
 static int add_found(struct scan *s, const char *dir, const char *name)
 {
 	struct found f = { .zone = { .fd = -1, .package = -1, .die = -1 } };
 	struct found *grown;
+	char path[PATH_MAX];
 	size_t i;
 	int rc;
 
@@ -73,9 +56,10 @@ static int add_found(struct scan *s, const char *dir, const char *name)
 		return 0;
 	}
 	memcpy(f.zone.name, name, strlen(name) + 1);
-	rc = read_text(s->root, f.path, "name", f.label, sizeof(f.label));
+	snprintf(path, sizeof(path), "%s/name", f.path);
+	rc = fileio_read_line(s->root, path, f.label, sizeof(f.label));
 	if (rc < 0) {
-		logger_debug("rapl: %s/name: %s, left out", f.path, strerror(-rc));
+		logger_debug("rapl: %s: %s, left out", path, strerror(-rc));
 		return 0;
 	}
 	grown = reallocarray(s->found, s->n + 1, sizeof(*grown));
@@ -231,22 +215,15 @@ int rapl_zone_scan(const char *sys_root, struct rapl_zone **ret, size_t *ret_n,
 	}
 	/* two turns, because intel-rapl-mmio:0 sorts before the intel-rapl:0 that it
 	 * repeats */
-	for (i = 0; i < s.n; i++) {
-		struct found *f = &s.found[i];
+	for (i = 0; i < 2 * s.n; i++) {
+		struct found *f = &s.found[i % s.n];
+		bool is_turn_of_mmio = i >= s.n;
 
-		if (!is_mmio(f) && classify(&s, f) && open_zone(&s, f) == 0) {
-			zones[n++] = f->zone;
-			opened += f->zone.fd >= 0;
-		}
-	}
-	for (i = 0; i < s.n; i++) {
-		struct found *f = &s.found[i];
-
-		if (is_mmio(f) && classify(&s, f) && !shown_by_msr(&s, f) &&
-		    open_zone(&s, f) == 0) {
-			zones[n++] = f->zone;
-			opened += f->zone.fd >= 0;
-		}
+		if (is_mmio(f) != is_turn_of_mmio || !classify(&s, f) ||
+		    (is_turn_of_mmio && shown_by_msr(&s, f)) || open_zone(&s, f) < 0)
+			continue;
+		zones[n++] = f->zone;
+		opened += f->zone.fd >= 0;
 	}
 	if (!n)
 		rc = errmsg_set(err, -ENODEV,

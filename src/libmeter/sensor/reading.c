@@ -40,27 +40,6 @@ struct reading_part *reading_part(struct reading *r, enum domain d, unsigned int
 	return p;
 }
 
-uint64_t reading_energy_uj(const struct reading *r, enum domain d)
-{
-	uint64_t sum = 0;
-	uint32_t i;
-
-	for (i = 0; i < r->nparts; i++)
-		if (r->part[i].domain == d)
-			sum += r->part[i].energy_uj;
-	return sum;
-}
-
-bool reading_has(const struct reading *r, enum domain d)
-{
-	uint32_t i;
-
-	for (i = 0; i < r->nparts; i++)
-		if (r->part[i].domain == d)
-			return true;
-	return false;
-}
-
 /* The state comes out of a file: its count is not to be trusted with memory. */
 static uint32_t state_count(const struct source_state *state)
 {

@@ -13,7 +13,6 @@
 
 #include "src/libcore/domain.h"
 #include "src/libutil/errmsg.h"
-#include "src/libutil/logger.h"
 
 /*
  * Raw counters survive slurmd in the node ledger, so that the sampler goes on after a restart
@@ -86,9 +85,6 @@ struct reading {
  */
 struct reading_part *reading_part(struct reading *r, enum domain d, unsigned int unit,
 				  enum reading_quality q);
-/* Of all units of a domain. */
-uint64_t reading_energy_uj(const struct reading *r, enum domain d);
-bool reading_has(const struct reading *r, enum domain d);
 
 /* What GPUs do beside using energy; for ceems.prom. Unknown: UINT64_MAX. */
 struct gpu_reading {
@@ -112,13 +108,7 @@ struct source_env {
 	uint64_t slow_interval_ns; /* between two questions to a BMC */
 	const char *nvml_library;  /* for dlopen() */
 	const char *rocm_library;
-	const char *module_dir; /* of ceems_source_<name>.so; NULL: there are no modules */
 	const char *helper_dir; /* of the programs that ask what may hang */
-	/*
-	 * Where the lines of a module go: its logger.c is a copy that has no sink. A module hands
-	 * it to logger_set_sink() in open().
-	 */
-	logger_sink_fn log;
 };
 
 struct source; /* opaque, one per open source */
@@ -127,19 +117,20 @@ struct source_ops {
 	enum source_id id;
 	const char *name;   /* "rapl", as in EnergySources */
 	bool is_estimate;   /* always said beside the number */
+	/* Which of those that show the whole node `auto` takes: the lowest; 0: it does not show that. */
+	unsigned int node_rank;
 	bool logs_failures; /* by itself: what read() could not read or use, and that it can again */
 	/*
 	 * 0; -ENODEV: nothing of that kind here (info, not an error); else -errno. ERR says
-	 * which file and why in either case; the name of the source is put before it. A source that waits
-	 * for its sensor longer than a file takes to read does so on a thread of its own, which blocks all
-	 * signals, and which close() ends and joins within a second.
+	 * which file and why in either case; the name of the source is put before it. A sensor that may
+	 * take longer than a local file is read by a helper program: helper_source.h.
 	 */
 	int (*open)(const struct source_env *env, struct source **ret, struct errmsg *err);
 	/*
 	 * Reads all counters. STATE is in and out: empty at first (the reading then only sets
 	 * the base and yields 0), later what the last call left, perhaps in another process.
 	 * DT_NS is the time since then; BUSY_PPM the node's CPU use in it. No allocation, no
-	 * open(2), no waiting but a few milliseconds for a thread of its own that is prompt. A
+	 * open(2), no waiting but a few milliseconds for a helper that is prompt. A
 	 * failed counter keeps its old base and is counted in `rejected`; its energy comes with
 	 * the next good reading. -EIO when no counter could be read.
 	 */
@@ -155,23 +146,15 @@ struct source_ops {
 extern const struct source_ops source_external;
 extern const struct source_ops source_cray;
 extern const struct source_ops source_rapl;
+extern const struct source_ops source_hwmon;
 extern const struct source_ops source_nvml;
 extern const struct source_ops source_rocm;
+extern const struct source_ops source_redfish;
+extern const struct source_ops source_ipmi;
 extern const struct source_ops source_model;
 
-/* Those that are part of the plugin, in the order that `auto` prefers them for a domain. */
+/* The table: all there are, in the order that `auto` prefers them for a domain. */
 extern const struct source_ops *const source_builtin[];
 extern const size_t source_nbuiltin;
-
-/*
- * Sources that need a library of their own (libsensors, libfreeipmi, libcurl) are modules,
- * SourceDir/ceems_source_<name>.so: so that neither slurmstepd nor slurmctld maps those libraries.
- * A module exports this one function; NULL: the module is of another SOURCE_ABI, which goes up
- * with every change of what this header lays out.
- */
-#define SOURCE_ABI 1
-#define SOURCE_MODULE_SYMBOL "ceems_source"
-typedef const struct source_ops *source_module_fn(unsigned int abi);
-__attribute__((visibility("default"))) source_module_fn ceems_source;
 
 #endif

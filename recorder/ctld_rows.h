@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ctld_rows.h - for a site without slurmdbd: what slurmctld knows of a job that ended, which is its energy and no
+ * steps, until it forgets the job (MinJobAge). Public API of libslurm; waits for slurmctld as long as scontrol does.
+ */
+#ifndef CEEMS_RECORDER_CTLD_ROWS_H
+#define CEEMS_RECORDER_CTLD_ROWS_H
+
+#include "recorder/slurmdb_rows.h"
+
+/* As slurmdb_rows_get() and slurmdb_rows_window(). CLUSTER is ClusterName. */
+int ctld_rows_get(const char *cluster, const struct slurmdb_want *want, size_t n, struct slurmdb_jobs *ret,
+		  struct errmsg *err);
+int ctld_rows_window(const char *cluster, uint64_t from, uint64_t to, struct slurmdb_jobs *ret,
+		     struct errmsg *err);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * job_merge.h - one record of what the hook was told and of slurmdbd's row. The hook knows who and what the
+ * job was; slurmdbd adds how it ended, its energy, its steps, and what the hook did not have.
+ */
+#ifndef CEEMS_RECORDER_JOB_MERGE_H
+#define CEEMS_RECORDER_JOB_MERGE_H
+
+#include "recorder/slurmdb_rows.h"
+#include "src/libstore/job_facts.h"
+
+/*
+ * Whether ROW is of the run that the facts F are of. A slurmctld that is killed may forget a run, or its end; the job
+ * then runs again under the same key. RUN_EARLIER: slurmdbd has not committed the end of F's run yet. RUN_LATER: the
+ * hook tells the later run with facts of its own.
+ */
+enum job_merge_run { RUN_SAME, RUN_EARLIER, RUN_LATER };
+enum job_merge_run job_merge_run_of(const struct job_facts *f, const struct record *row);
+
+/*
+ * Adds to FACTS what ROW has. Takes over ROW's texts and steps. The state, the times and the exit codes of a
+ * part of a resized job stay those of the hook: slurmdbd's row of a part says nothing of them.
+ */
+void job_merge(struct record *facts, struct record *row);
+
+#endif

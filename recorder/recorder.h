@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * recorder.h - ceems-recorder's state, and what its files offer each other:
+ *
+ *   recorder_run.c        the loop: who waits for what
+ *   recorder_inbox.c      job ends from the inbox into the store
+ *   recorder_jobs.c       a job's way: ended -> asked for in slurmdbd -> final, or corrected later
+ *   recorder_reconcile.c  ends that slurmctld or the inbox lost are found in slurmdbd
+ *   recorder_marker.c     what the recorder of the backup controller has to know
+ *
+ * One thread runs all of it, but for the sinks' (deliver.h) and the marker's. What has to survive is in the store:
+ * the process may be killed between any two lines.
+ */
+#ifndef CEEMS_RECORDER_H
+#define CEEMS_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "recorder/recorder_factors.h"
+#include "recorder/slurmdb_client.h"
+#include "src/libcore/settings.h"
+#include "src/librecord/record_names.h"
+#include "src/libsink/deliver.h"
+#include "src/libstore/inbox.h"
+#include "src/libstore/job_facts.h"
+#include "src/libstore/store.h"
+
+/* Jobs that slurmdbd is asked for at a time: ten questions. */
+#define RECORDER_ASKED_MAX 1000
+
+struct asked_job {
+	uint64_t tag;	      /* of the answer */
+	uint32_t key_hash;
+	char key[RECORD_KEY_MAX];
+	struct job_facts *facts; /* owned; NULL: a job of a window, whose key is not known */
+	struct slurmdb_want want;
+	size_t facts_len;
+	enum store_job_state state;
+	uint64_t ended;
+	char submit_host[64]; /* of a job of a window: what slurmctld knows and slurmdbd does not; "": nothing */
+	bool of_slurmctld; /* slurmdbd does not answer: slurmctld is asked for the energy */
+};
+
+struct marker;
+
+struct recorder {
+	struct settings settings;
+	uint64_t (*wall_s)(void); /* seconds since the epoch */
+	uint64_t started_s;
+	struct store *store;
+	uint64_t store_retry_ns; /* the store failed: it is not tried again before this time */
+
+	struct inbox_reader *inbox; /* NULL: there is none yet */
+	struct inbox_pos taken;	    /* the store has all entries before it */
+	uint64_t inbox_retry_ns;
+	uint64_t known_end; /* the latest end of a job that was taken, seconds; 0: none */
+
+	struct job_site site;
+	bool has_site; /* a plugin has told of the cluster */
+
+	struct slurmdb_client *client; /* of slurmdbd if there is one; NULL: the cluster is not known */
+	struct slurmdb_client *ctld;   /* of slurmctld, beside slurmdbd; NULL: there is no slurmdbd */
+	struct asked_job asked[RECORDER_ASKED_MAX];
+	size_t nasked;
+	uint64_t next_tag;
+	uint64_t jobs_due_ns; /* when to look for due jobs */
+	bool dbd_is_down;     /* its trouble was logged */
+	uint64_t ncorrected, ngiven_up;
+
+	struct {
+		uint64_t from;	  /* begin of the window, seconds; 0: nothing to do */
+		unsigned int step; /* of the schedule */
+		uint64_t due_ns;
+		uint64_t tag;	  /* of the window that is asked for; 0: none */
+		uint64_t nfound;
+		bool has_missed;  /* a question about a job of the window failed, or was not asked for want of room */
+		bool is_saved;	  /* FROM is in the store: a restarted recorder continues */
+	} reconcile;
+
+	struct factors factors;
+	struct record_names names;
+	struct deliveries *sinks;
+	struct marker *marker;
+	uint64_t reclaim_due_ns;
+	uint64_t mark_due_ns;
+};
+
+/* --- recorder_run.c ------------------------------------------------------------------------------ */
+
+/* Runs until STOP_FD is readable. 0, or -errno with ERR: it could not begin. */
+int recorder_run(struct recorder *r, int stop_fd, struct errmsg *err);
+
+/* --- recorder_inbox.c ---------------------------------------------------------------------------- */
+
+/* What the store kept from the last time. */
+int recorder_inbox_load(struct recorder *r, struct errmsg *err);
+/* Reads a value of SIZE bytes from the store's table `meta`; not found: it is missing or has another size. */
+int recorder_load_meta(struct recorder *r, const char *name, void *buf, size_t size, bool *ret_found,
+		       struct errmsg *err);
+/* Takes a batch; true: there is more. */
+bool recorder_inbox_take(struct recorder *r, uint64_t now_ns);
+/* Puts a job that ended into the store, to be asked for. In a transaction. */
+int recorder_put_job(struct recorder *r, const char *key, const struct job_facts *facts, size_t len,
+		     struct errmsg *err);
+
+/* --- recorder_jobs.c ----------------------------------------------------------------------------- */
+
+/* Asks for the jobs that are due, and takes the answers; true: at once again. */
+bool recorder_jobs_run(struct recorder *r, uint64_t now_ns);
+void recorder_jobs_fini(struct recorder *r);
+/* Remembers that JOB is asked for, and asks. KEY may be NULL: see asked_job. */
+int recorder_ask(struct recorder *r, struct slurmdb_client *whom, const struct slurmdb_want *want,
+		 const struct store_job *job);
+/* Of a job and what the hook knows of it. */
+void recorder_want(const struct recorder *r, const struct job_facts *facts, struct slurmdb_want *ret);
+
+/* --- recorder_reconcile.c ------------------------------------------------------------------------ */
+
+/*
+ * Requests a search in slurmdbd for job ends that may be missing. Writes the time of the last known end to the store, so
+ * that a restarted recorder continues the search. In a transaction; call recorder_reconcile_begin() after the commit.
+ */
+int recorder_reconcile_want(struct recorder *r, struct errmsg *err);
+/* Continues a search that an earlier process did not finish. In a transaction. */
+int recorder_reconcile_load(struct recorder *r, struct errmsg *err);
+/*
+ * Starts the search. It is repeated twice within 5 minutes, as slurmdbd may learn of an end late, and then until no
+ * question about a job that it found fails.
+ */
+void recorder_reconcile_begin(struct recorder *r, uint64_t now_ns);
+/* Requests and starts the search when the store is new, by a first start or after a loss. Not in a transaction. */
+int recorder_reconcile_all(struct recorder *r, struct errmsg *err);
+void recorder_reconcile_run(struct recorder *r, uint64_t now_ns);
+/* An answer to what recorder_reconcile_run() asked; ASKED: of one job, else NULL. In a transaction. */
+int recorder_reconcile_take(struct recorder *r, const struct slurmdb_answer *a, const struct asked_job *asked,
+			    struct errmsg *err);
+
+/* --- recorder_marker.c --------------------------------------------------------------------------- */
+
+/*
+ * The marker is a file in StateSaveLocation, one per host. It tells the recorders of other hosts which records this one
+ * has delivered. The folder is often on a network file system, which may hang. So a thread of its own reads and writes
+ * markers, and the recorder does not wait for that thread.
+ */
+int marker_start(struct marker **ret, struct errmsg *err);
+/* Ends the thread and frees M. If the thread hangs in the file system, both are left behind. */
+void marker_stop(struct marker *m);
+
+struct marker_state {
+	uint64_t since;	  /* records of jobs that ended earlier are delivered; seconds, 0: not known yet */
+	bool has_open;	  /* some records are not delivered: the file is rewritten regularly as a sign of life */
+	const char *keys; /* the recorder's last jobs, one record key per line */
+};
+
+/* DIR is StateSaveLocation, NOW_S the wall clock. The file is written if STATE differs, and while has_open is set. */
+void marker_set(struct marker *m, const char *dir, const struct marker_state *state, uint64_t now_s);
+/*
+ * Starts reading the markers of other hosts, now and after each marker_set(). Times up to AFTER are ignored. AFTER is 0 if
+ * the store was lost: then this host's own marker is read, too.
+ */
+void marker_ask(struct marker *m, uint64_t after);
+/* Stops reading, and forgets the keys that were read. */
+void marker_ask_end(struct marker *m);
+/* The earliest `since` that was read after marker_ask(); 0: none yet. */
+uint64_t marker_others_since(struct marker *m);
+/* True if another recorder has delivered the record KEY of a job that ended at END, or is running and will do so. */
+bool marker_others_have(struct marker *m, const char *key, uint64_t end, uint64_t now_s);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "recorder/recorder_factors.h"
+
+#include "src/libutil/clock.h"
+#include "src/libutil/logger.h"
+
+#define WAIT_NS (2 * NSEC_PER_SEC) /* less than slurmctld waits for the worker */
+
+void factors_open(struct factors *f, const struct settings *s)
+{
+	struct errmsg err = { 0 };
+	struct factor_feed_options o = { .path = s->emission_series_file,
+					 .region = f->chain.region,
+					 .helper_dir = s->helper_dir,
+					 .who = "ceems: " };
+
+	*f = (struct factors){ 0 };
+	if (factor_chain_setup(s, &f->chain, &err) < 0) {
+		logger_error("ceems: %s; records have emissions only where the nodes "
+			     "computed them", err.text);
+		return;
+	}
+	f->has_chain = true;
+	if (*o.path && factor_feed_open(&o, &f->feed, &err) < 0)
+		logger_error("ceems: %s; emissions that the nodes did not compute are "
+			     "by the yearly mean", err.text);
+}
+
+void factors_close(struct factors *f)
+{
+	factor_feed_close(f->feed);
+	*f = (struct factors){ 0 };
+}
+
+const struct factor_chain *factors_now(struct factors *f)
+{
+	if (!f->has_chain)
+		return NULL;
+	if (f->feed) {
+		(void)factor_feed_wait(f->feed, clock_mono_ns() + WAIT_NS);
+		f->chain.series = factor_feed_series(f->feed);
+	}
+	return &f->chain;
+}

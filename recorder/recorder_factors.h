@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * recorder_factors.h - the emission factors that records are completed with.
+ */
+#ifndef CEEMS_RECORDER_FACTORS_H
+#define CEEMS_RECORDER_FACTORS_H
+
+#include "src/libcore/settings.h"
+#include "src/libemission/factor_chain.h"
+#include "src/libemission/factor_feed.h"
+
+struct factors {
+	struct factor_chain chain;
+	bool has_chain;
+	struct factor_feed *feed; /* owned; NULL: no EmissionSeriesFile */
+};
+
+/* What there is not is logged, and records do without. */
+void factors_open(struct factors *f, const struct settings *s);
+void factors_close(struct factors *f);
+
+/*
+ * With the series as it was within the last minute: waits for it, two seconds at most, and not again for
+ * a file system that hangs. NULL: no factor. Borrowed until the next call.
+ */
+const struct factor_chain *factors_now(struct factors *f);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "recorder/recorder.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "src/librecord/record.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/logger.h"
+
+#define BATCH 256 /* entries per transaction */
+#define RETRY_NS (1 * NSEC_PER_SEC)
+#define FIRST_TRY_S 1 /* slurmdbd knows it within 0.2 s, as a rule */
+
+/* Names in the store's table `meta`. */
+#define META_SITE "site"
+#define META_KNOWN_END "known_end"
+
+static struct logger_once trouble;
+
+int recorder_load_meta(struct recorder *r, const char *name, void *buf, size_t size, bool *ret_found,
+		       struct errmsg *err)
+{
+	size_t len = 0;
+	int rc = store_meta_get(r->store, name, buf, size, &len, err);
+
+	*ret_found = rc > 0 && len == size;
+	return rc < 0 ? rc : 0;
+}
+
+int recorder_inbox_load(struct recorder *r, struct errmsg *err)
+{
+	bool found;
+	int rc = store_begin(r->store, err);
+
+	if (rc < 0)
+		return rc;
+	rc = recorder_load_meta(r, STORE_META_INBOX, &r->taken, sizeof(r->taken), &found, err);
+	if (rc == 0)
+		rc = recorder_load_meta(r, META_SITE, &r->site, sizeof(r->site), &r->has_site, err);
+	if (rc == 0)
+		rc = recorder_load_meta(r, META_KNOWN_END, &r->known_end, sizeof(r->known_end), &found, err);
+	if (rc == 0)
+		rc = recorder_reconcile_load(r, err);
+	store_rollback(r->store);
+	return rc;
+}
+
+int recorder_put_job(struct recorder *r, const char *key, const struct job_facts *facts, size_t len,
+		     struct errmsg *err)
+{
+	struct store_job job = { .key = key,
+				 .state = STORE_JOB_ENDED,
+				 .next_try = r->wall_s() + FIRST_TRY_S,
+				 .ended = facts->end,
+				 .facts = facts,
+				 .facts_len = len };
+
+	return store_job_put(r->store, &job, err);
+}
+
+/* slurmctld tells an end again after it was killed; what it then has is another end, or nothing new. */
+static int inbox_take_end(struct recorder *r, const struct job_facts *facts, size_t len, bool key_only,
+			  struct errmsg *err)
+{
+	struct store_job known;
+	struct record *record;
+	char key[RECORD_KEY_MAX];
+	int rc = job_facts_to_record(facts, len, r->site.cluster, &record);
+
+	if (rc == 0) {
+		rc = record_key(record, key, sizeof(key));
+		record_destroy(record);
+	}
+	if (rc == -ENOMEM)
+		return errmsg_set(err, rc, "out of memory");
+	if (rc < 0) {
+		logger_error("ceems: an entry of the inbox is no job: skipped");
+		return 0;
+	}
+	rc = store_job_get(r->store, key, &known, err);
+	if (rc > 0 && known.ended == facts->end && (key_only || known.state != STORE_JOB_ENDED))
+		return 0;
+	if (rc < 0)
+		return rc;
+	if (facts->end > r->known_end && facts->end <= r->wall_s())
+		r->known_end = facts->end;
+	return recorder_put_job(r, key, facts, len, err);
+}
+
+static int inbox_take_start(struct recorder *r, const struct job_facts *facts, size_t len, struct errmsg *err)
+{
+	_cleanup_free_ char *json = NULL;
+	struct record *record;
+	char key[RECORD_KEY_MAX];
+	size_t json_len;
+	int rc;
+
+	if (!*r->settings.kafka_start_topic)
+		return 0;
+	rc = job_facts_to_record(facts, len, r->site.cluster, &record);
+	if (rc == 0) {
+		rc = record_key(record, key, sizeof(key));
+		if (rc == 0)
+			rc = record_start_to_json(record, &json, &json_len, err);
+		record_destroy(record);
+	}
+	if (rc < 0)
+		return rc == -EINVAL ? 0 : errmsg_errno(err, rc, "a job's start");
+	rc = store_record_append(r->store, STORE_START, key, json, json_len, 0, NULL, err);
+	/* starts are a courtesy: they take no room from ends */
+	return rc == -ENOSPC ? 0 : rc;
+}
+
+static int inbox_take_entry(struct recorder *r, const struct inbox_entry *e, bool *ret_reconcile,
+			    struct errmsg *err)
+{
+	struct job_facts *facts;
+	int rc;
+
+	switch (e->kind) {
+	case INBOX_BEGIN:
+	case INBOX_LOST:
+		*ret_reconcile = true;
+		return recorder_reconcile_want(r, err);
+	case INBOX_SITE:
+		if (e->len != sizeof(r->site))
+			return 0;
+		memcpy(&r->site, e->data, sizeof(r->site));
+		r->has_site = true;
+		return store_meta_set(r->store, META_SITE, &r->site, sizeof(r->site), err);
+	case INBOX_END:
+		return inbox_take_end(r, e->data, e->len, /* key_only= */ false, err);
+	case INBOX_START:
+		return inbox_take_start(r, e->data, e->len, err);
+	case INBOX_KEY:
+		if (e->len != sizeof(struct job_key))
+			return 0;
+		facts = malloc(sizeof(*facts));
+		if (!facts)
+			return errmsg_set(err, -ENOMEM, "out of memory");
+		job_facts_from_key(e->data, facts);
+		rc = inbox_take_end(r, facts, job_facts_size(facts), /* key_only= */ true, err);
+		free(facts);
+		return rc;
+	}
+	logger_error("ceems: the inbox has an entry of kind %d, which is not known: skipped", (int)e->kind);
+	return 0;
+}
+
+/* A batch in one transaction; above 0: the number of entries. */
+static int inbox_take_batch(struct recorder *r, bool *ret_reconcile, bool *ret_of_store, struct errmsg *err)
+{
+	struct inbox_pos pos = r->taken;
+	struct inbox_entry e;
+	int n = 0;
+	int rc = 1;
+
+	while (n < BATCH && (rc = inbox_read(r->inbox, &e, err)) > 0) {
+		*ret_of_store = true;
+		if (n++ == 0) {
+			rc = store_begin(r->store, err);
+			if (rc < 0)
+				break;
+		}
+		rc = inbox_take_entry(r, &e, ret_reconcile, err);
+		if (rc < 0)
+			break;
+		*ret_of_store = false; /* the next error is the inbox's */
+	}
+	if (!n)
+		return rc;
+	if (rc >= 0) {
+		*ret_of_store = true;
+		inbox_reader_get_pos(r->inbox, &pos);
+		rc = store_meta_set(r->store, STORE_META_INBOX, &pos, sizeof(pos), err);
+	}
+	if (rc >= 0)
+		rc = store_meta_set(r->store, META_KNOWN_END, &r->known_end, sizeof(r->known_end), err);
+	if (rc >= 0)
+		rc = store_commit(r->store, err);
+	else
+		store_rollback(r->store);
+	if (rc < 0) {
+		inbox_reader_rewind(r->inbox, &r->taken);
+		return rc;
+	}
+	r->taken = pos;
+	inbox_reader_release(r->inbox, &pos);
+	return n;
+}
+
+/* A folder that is not there is made by the plugin; until then there is nothing to take. */
+static int inbox_open(struct recorder *r, struct errmsg *err)
+{
+	int rc;
+
+	if (r->inbox)
+		return 0;
+	rc = inbox_reader_open(r->settings.inbox_dir, &r->taken, &r->inbox, err);
+	return rc == -ENOENT ? 1 : rc;
+}
+
+bool recorder_inbox_take(struct recorder *r, uint64_t now_ns)
+{
+	struct errmsg err = { 0 };
+	bool reconcile = false;
+	bool of_store = false; /* which logs its own trouble */
+	unsigned int tries;
+	int rc;
+
+	if (now_ns < r->inbox_retry_ns || now_ns < r->store_retry_ns)
+		return false;
+	rc = inbox_open(r, &err);
+	if (rc == 0)
+		rc = inbox_take_batch(r, &reconcile, &of_store, &err);
+	else if (rc > 0) {
+		r->inbox_retry_ns = now_ns + RETRY_NS;
+		return false;
+	}
+	if (rc < 0) {
+		if (!of_store)
+			logger_log_once(&trouble, LOGGER_ERROR, "ceems: %s; job ends are not taken", err.text);
+		else
+			logger_debug("ceems: job ends wait in InboxDir: %s", err.text);
+		r->inbox_retry_ns = now_ns + RETRY_NS;
+		return false;
+	}
+	tries = logger_once_reset(&trouble);
+	if (tries)
+		logger_info("ceems: job ends are taken from InboxDir again after %u more tries", tries);
+	if (rc > 0)
+		r->jobs_due_ns = 0; /* there may be something to do sooner than it was */
+	if (reconcile)
+		recorder_reconcile_begin(r, now_ns);
+	return rc == BATCH;
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "recorder/recorder.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "recorder/job_merge.h"
+#include "src/librecord/record_fill.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/crc32c.h"
+#include "src/libutil/logger.h"
+
+#define ANSWERS_BATCH 256 /* per transaction */
+#define STORE_RETRY_NS (2 * NSEC_PER_SEC)
+/* An hour after its end, what is missing of a job's steps is not on its way: its node failed, say. */
+#define HOPELESS_S 3600
+/* A job whose steps slurmdbd does not tell within the deadline costs minutes of its time at each try. */
+#define ALONE_AGAIN_S 1800
+#define DOWN_AGAIN_S 5
+
+/* Often at first, then at ever longer intervals: an eighth of the time that it took so far. */
+static uint64_t jobs_pause_s(uint64_t waited_s)
+{
+	uint64_t pause = waited_s / 8;
+
+	return pause < 1 ? 1 : pause > 120 ? 120 : pause;
+}
+
+/* --- who is asked for ---------------------------------------------------------------------------- */
+
+static uint32_t jobs_hash(const char *key)
+{
+	return crc32c(0, key, strlen(key));
+}
+
+static bool jobs_is_asked(const struct recorder *r, const char *key, uint32_t hash)
+{
+	size_t i;
+
+	for (i = 0; i < r->nasked; i++)
+		if (r->asked[i].key_hash == hash && !strcmp(r->asked[i].key, key))
+			return true;
+	return false;
+}
+
+static struct asked_job *jobs_find_asked(struct recorder *r, uint64_t tag)
+{
+	size_t i;
+
+	for (i = 0; i < r->nasked; i++)
+		if (r->asked[i].tag == tag)
+			return &r->asked[i];
+	return NULL;
+}
+
+static void jobs_forget_asked(struct recorder *r, struct asked_job *a)
+{
+	free(a->facts);
+	*a = r->asked[--r->nasked];
+}
+
+void recorder_want(const struct recorder *r, const struct job_facts *f, struct slurmdb_want *ret)
+{
+	*ret = (struct slurmdb_want){
+		.job_id = f->job_id,
+		.submit = f->submit,
+		.no_steps = !r->settings.step_details,
+		.script = r->settings.record_script && (f->flags & FACT_HAS_BATCH),
+		.known = { .end = f->end,
+			   .has_nsteps = f->start && (f->flags & FACT_HAS_NSTEPS),
+			   .nsteps = f->nsteps,
+			   .has_batch = f->start && (f->flags & FACT_HAS_BATCH),
+			   .has_extern = f->start && (r->site.flags & SITE_HAS_EXTERN) },
+	};
+	if (f->array_job_id != FACT_UNKNOWN) {
+		ret->array_job_id = f->array_job_id;
+		ret->array_task_id = f->array_task_id == FACT_UNKNOWN ? SLURMDB_NO_TASK : f->array_task_id;
+	} else if (f->het_job_id != FACT_UNKNOWN) {
+		ret->het_job_id = f->het_job_id;
+		ret->het_offset = f->het_job_offset;
+	}
+}
+
+int recorder_ask(struct recorder *r, struct slurmdb_client *whom, const struct slurmdb_want *want,
+		 const struct store_job *job)
+{
+	struct asked_job *a = &r->asked[r->nasked];
+	int rc;
+
+	*a = (struct asked_job){ .tag = ++r->next_tag,
+				 .want = *want,
+				 .state = job->state,
+				 .ended = job->ended,
+				 .of_slurmctld = r->ctld && whom == r->ctld };
+	if (job->key) {
+		(void)snprintf(a->key, sizeof(a->key), "%s", job->key);
+		a->key_hash = jobs_hash(a->key);
+		a->facts = malloc(job->facts_len);
+		if (!a->facts)
+			return -ENOMEM;
+		memcpy(a->facts, job->facts, job->facts_len);
+		a->facts_len = job->facts_len;
+	}
+	rc = slurmdb_client_ask(whom, want, a->tag);
+	if (rc < 0) {
+		free(a->facts);
+		return rc;
+	}
+	r->nasked++;
+	return 0;
+}
+
+/* For each job that is due. */
+static int jobs_ask_one(void *ctx, const struct store_job *job)
+{
+	struct recorder *r = ctx;
+	struct slurmdb_want want;
+
+	if (r->nasked == RECORDER_ASKED_MAX)
+		return -ECANCELED;
+	if (jobs_is_asked(r, job->key, jobs_hash(job->key)))
+		return 0;
+	if (!job->facts || job->facts_len < offsetof(struct job_facts, text) ||
+	    job->facts_len != job_facts_size(job->facts)) {
+		logger_error("ceems: %s: what the store has of it is no job: given up", job->key);
+		return store_job_delete(r->store, job->key, NULL);
+	}
+	recorder_want(r, job->facts, &want);
+	return recorder_ask(r, r->client, &want, job);
+}
+
+static int jobs_ask(struct recorder *r, uint64_t now_ns, struct errmsg *err)
+{
+	uint64_t now_s = r->wall_s();
+	uint64_t next = STORE_NEVER;
+	int rc = store_begin(r->store, err);
+
+	if (rc < 0)
+		return rc;
+	/* those that are asked for are due, too */
+	rc = store_jobs_due(r->store, now_s, 2 * RECORDER_ASKED_MAX, jobs_ask_one, r, err);
+	if (rc >= 0 || rc == -ECANCELED)
+		rc = store_jobs_next_due(r->store, &next, err);
+	if (rc < 0) {
+		store_rollback(r->store);
+		return rc;
+	}
+	rc = store_commit(r->store, err);
+	/* with questions underway their answers come first */
+	r->jobs_due_ns = next == STORE_NEVER ? UINT64_MAX :
+			 next > now_s	     ? now_ns + (next - now_s) * NSEC_PER_SEC :
+					       now_ns + NSEC_PER_SEC / 4;
+	return rc;
+}
+
+/* --- the record ---------------------------------------------------------------------------------- */
+
+/* One job with more than can be written must not keep all others waiting. */
+static int jobs_to_parts(const struct recorder *r, const char *key, struct record *record,
+			 struct record_part **ret, size_t *ret_n, struct errmsg *err)
+{
+	size_t max = r->settings.record_max_bytes;
+	int rc = record_to_parts(record, max, ret, ret_n, err);
+
+	if (rc == -EMSGSIZE && record->script) {
+		logger_info("ceems: %s: its script is too long for RecordMaxSize and left out", key);
+		free(TAKE_PTR(record->script));
+		rc = record_to_parts(record, max, ret, ret_n, err);
+	}
+	if (rc == -EMSGSIZE) {
+		logger_info("ceems: %s: longer than RecordMaxSize without its steps", key);
+		rc = record_to_parts(record, STORE_ROW_MAX, ret, ret_n, err);
+	}
+	return rc;
+}
+
+static int jobs_append(struct recorder *r, const char *key, struct record *record, struct errmsg *err)
+{
+	struct record_part *part = NULL;
+	size_t n = 0;
+	size_t i;
+	int rc = jobs_to_parts(r, key, record, &part, &n, err);
+
+	for (i = 0; i < n && rc == 0; i++)
+		rc = store_record_append(r->store, i ? STORE_STEPS : STORE_RECORD, i ? part[i].key : key,
+					 part[i].json, part[i].len, record->end, NULL, err);
+	record_parts_destroy(part, n);
+	return rc;
+}
+
+/* ROW: what slurmdbd has, or NULL. It becomes part of the record. */
+static int jobs_write(struct recorder *r, const struct asked_job *a, struct slurmdb_job *row, bool ended,
+		      struct errmsg *err)
+{
+	struct record_ending end = { .ended = ended, .unmeasured = r->site.flags & SITE_UNMEASURED };
+	struct record *record;
+	int rc = job_facts_to_record(a->facts, a->facts_len, r->site.cluster, &record);
+
+	if (rc < 0)
+		return errmsg_errno(err, rc, "%s", a->key);
+	if (row && row->record) {
+		end.dbd_energy_j = row->energy_j;
+		job_merge(record, row->record);
+	}
+	if (!record->start && ended)
+		record->steps_known = true;
+	rc = record_finish(record, &end, factors_now(&r->factors), &r->settings, &r->names);
+	if (rc == 0)
+		rc = jobs_append(r, a->key, record, err);
+	else
+		(void)errmsg_errno(err, rc, "%s", a->key);
+	record_destroy(record);
+	return rc;
+}
+
+/* --- the answer ---------------------------------------------------------------------------------- */
+
+/* The job's energy is, if not its steps. */
+static bool jobs_is_final(const struct slurmdb_answer *ans)
+{
+	return (ans->kind == SLURMDB_JOB || ans->kind == SLURMDB_JOB_ALONE) &&
+	       ans->job.state == SLURMDB_FINAL;
+}
+
+/* Its record goes without steps, as slurmdbd does not answer; slurmctld may know the energy. */
+static bool jobs_ask_slurmctld(struct recorder *r, const struct asked_job *a)
+{
+	struct store_job job = { .key = a->key,
+				 .state = a->state,
+				 .ended = a->ended,
+				 .facts = a->facts,
+				 .facts_len = a->facts_len };
+
+	if (!r->ctld || a->of_slurmctld || r->nasked == RECORDER_ASKED_MAX)
+		return false;
+	return recorder_ask(r, r->ctld, &a->want, &job) == 0;
+}
+
+/* slurmdbd has the end that was told last, and lacks something else. */
+static bool jobs_has_ended(const struct slurmdb_answer *ans)
+{
+	return ans->kind == SLURMDB_JOB && ans->job.state == SLURMDB_OPEN &&
+	       ans->job.missing != SIGN_END && ans->job.missing != SIGN_THIS_END;
+}
+
+/* So long ago that nothing more comes. */
+static bool jobs_is_hopeless(const struct recorder *r, const struct asked_job *a,
+			     const struct slurmdb_answer *ans)
+{
+	return jobs_has_ended(ans) && !a->of_slurmctld && r->wall_s() > a->ended + HOPELESS_S;
+}
+
+/* Nothing follows this record. */
+static int jobs_write_last(struct recorder *r, const struct asked_job *a, struct slurmdb_job *row, bool ended,
+			   struct errmsg *err)
+{
+	int rc = jobs_write(r, a, row, ended, err);
+
+	if (rc < 0)
+		return rc;
+	r->ncorrected += a->state == STORE_JOB_FINAL;
+	return store_job_set(r->store, a->key, STORE_JOB_CORRECTED, STORE_NEVER, err);
+}
+
+/* slurmdbd does not have all of the job (yet). */
+static int jobs_wait_on(struct recorder *r, const struct asked_job *a, struct slurmdb_answer *ans,
+			struct errmsg *err)
+{
+	const struct settings *s = &r->settings;
+	/* slurmdbd may start as late as we do */
+	uint64_t since = a->ended > r->started_s ? a->ended : r->started_s;
+	uint64_t now = r->wall_s();
+	uint64_t waited = now > since ? now - since : 0;
+	uint64_t last = since + s->correction_wait_ns / NSEC_PER_SEC;
+	uint64_t next = now + jobs_pause_s(waited);
+	bool has_record = a->state != STORE_JOB_ENDED;
+	bool is_late = waited >= (has_record ? s->correction_wait_ns : s->final_energy_wait_ns) / NSEC_PER_SEC;
+	int rc;
+
+	if (ans->kind == SLURMDB_JOB_ALONE)
+		next = now + ALONE_AGAIN_S;
+	else if (ans->kind == SLURMDB_NO_ANSWER && next < now + DOWN_AGAIN_S)
+		next = now + DOWN_AGAIN_S;
+	if (now < last && next > last) /* the last try is at the end of CorrectionWait */
+		next = last;
+	if ((ans->kind == SLURMDB_JOB_ALONE || a->of_slurmctld) && !has_record)
+		is_late = true;
+	if (!is_late)
+		return store_job_set(r->store, a->key, a->state, next, err);
+	if (has_record && jobs_has_ended(ans))
+		return jobs_write_last(r, a, &ans->job, /* ended= */ true, err);
+	if (has_record) {
+		if (!r->ngiven_up++)
+			logger_info("ceems: %s stays without what it lacks, which did not come within "
+				    "CorrectionWait", a->key);
+		return store_job_set(r->store, a->key, STORE_JOB_CORRECTED, STORE_NEVER, err);
+	}
+	if (ans->kind == SLURMDB_NO_ANSWER && jobs_ask_slurmctld(r, a))
+		return 0;
+	rc = jobs_write(r, a, &ans->job, jobs_is_final(ans), err);
+	if (rc < 0)
+		return rc;
+	if (!s->correction_wait_ns)
+		return store_job_set(r->store, a->key, STORE_JOB_CORRECTED, STORE_NEVER, err);
+	return store_job_set(r->store, a->key, STORE_JOB_FINAL, next, err);
+}
+
+static int jobs_settle(struct recorder *r, const struct asked_job *a, struct slurmdb_answer *ans,
+		       struct errmsg *err)
+{
+	enum job_merge_run run = ans->job.record ? job_merge_run_of(a->facts, ans->job.record) : RUN_SAME;
+
+	if (run == RUN_LATER)
+		return jobs_write_last(r, a, NULL, /* ended= */ false, err);
+	if (run == RUN_EARLIER) {
+		record_destroy(TAKE_PTR(ans->job.record));
+		ans->job.state = SLURMDB_ABSENT;
+	}
+	if ((ans->kind == SLURMDB_JOB && jobs_is_final(ans) && !a->of_slurmctld) || jobs_is_hopeless(r, a, ans))
+		return jobs_write_last(r, a, &ans->job, /* ended= */ true, err);
+	return jobs_wait_on(r, a, ans, err);
+}
+
+static int jobs_take_answer(struct recorder *r, struct slurmdb_answer *ans, struct errmsg *err)
+{
+	struct asked_job *a;
+	struct store_job now;
+	int rc;
+
+	if (ans->kind == SLURMDB_WINDOW_JOB || ans->kind == SLURMDB_WINDOW_END ||
+	    (r->reconcile.tag && ans->tag == r->reconcile.tag))
+		return recorder_reconcile_take(r, ans, NULL, err);
+	a = jobs_find_asked(r, ans->tag);
+	if (!a)
+		return 0;
+	if (!a->facts)
+		return recorder_reconcile_take(r, ans, a, err);
+	/* the end may have been told again since, and then that one counts */
+	rc = store_job_get(r->store, a->key, &now, err);
+	if (rc > 0 && now.ended == a->ended && now.facts_len == a->facts_len)
+		rc = jobs_settle(r, a, ans, err);
+	return rc < 0 ? rc : 0;
+}
+
+static void jobs_note_dbd(struct recorder *r, const struct slurmdb_answer *ans)
+{
+	bool is_down = ans->kind == SLURMDB_NO_ANSWER;
+
+	if (is_down && !r->dbd_is_down)
+		logger_error("ceems: %s does not answer: %s; records wait, or go out with what is known and are "
+			     "corrected later", r->ctld ? "slurmdbd" : "slurmctld", ans->reason);
+	else if (!is_down && r->dbd_is_down)
+		logger_info("ceems: %s answers again", r->ctld ? "slurmdbd" : "slurmctld");
+	r->dbd_is_down = is_down;
+}
+
+static bool jobs_next_answer(struct recorder *r, uint64_t now_ns, struct slurmdb_answer *ret)
+{
+	if (slurmdb_client_take(r->client, now_ns, ret) > 0) {
+		jobs_note_dbd(r, ret);
+		return true;
+	}
+	return r->ctld && slurmdb_client_take(r->ctld, now_ns, ret) > 0;
+}
+
+/* Above 0: so many answers were taken. They are forgotten whatever the store says: it is asked again then. */
+static int jobs_take_answers(struct recorder *r, uint64_t now_ns, struct errmsg *err)
+{
+	struct slurmdb_answer ans;
+	struct asked_job *a;
+	int n = 0;
+	int rc = 0;
+
+	while (n < ANSWERS_BATCH && jobs_next_answer(r, now_ns, &ans)) {
+		if (n++ == 0)
+			rc = store_begin(r->store, err);
+		if (rc == 0)
+			rc = jobs_take_answer(r, &ans, err);
+		record_destroy(ans.job.record);
+		a = jobs_find_asked(r, ans.tag);
+		if (a)
+			jobs_forget_asked(r, a);
+	}
+	if (!n)
+		return 0;
+	if (rc == 0)
+		rc = store_commit(r->store, err);
+	else
+		store_rollback(r->store);
+	return rc < 0 ? rc : n;
+}
+
+bool recorder_jobs_run(struct recorder *r, uint64_t now_ns)
+{
+	struct errmsg err = { 0 };
+	int rc;
+
+	if (!r->client || now_ns < r->store_retry_ns)
+		return false;
+	rc = jobs_take_answers(r, now_ns, &err);
+	if (rc >= 0 && now_ns >= r->jobs_due_ns && r->nasked < RECORDER_ASKED_MAX) {
+		int n = rc;
+
+		rc = jobs_ask(r, now_ns, &err);
+		rc = rc < 0 ? rc : n;
+	}
+	if (rc < 0) {
+		logger_debug("ceems: records wait for the store: %s", err.text); /* which logs its trouble */
+		r->store_retry_ns = now_ns + STORE_RETRY_NS;
+		r->jobs_due_ns = 0;
+		return false;
+	}
+	if (r->ncorrected && !r->nasked) {
+		logger_info("ceems: %" PRIu64 " records corrected", r->ncorrected);
+		r->ncorrected = 0;
+	}
+	return rc == ANSWERS_BATCH;
+}
+
+void recorder_jobs_fini(struct recorder *r)
+{
+	while (r->nasked)
+		free(r->asked[--r->nasked].facts);
+	slurmdb_client_destroy(r->client);
+	slurmdb_client_destroy(r->ctld);
+	r->client = r->ctld = NULL;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Ends get lost when slurmctld is killed before its plugin has them on the disk, when a file of the inbox is
+ * damaged, or with the host of the other controller. slurmdbd has them: it is asked for the jobs that ended since
+ * the last known time, without steps. Of who is not in the store slurmctld is asked, which may still know all of it,
+ * else slurmdbd by id, which brings what its key is made of; then the job goes into the store as if slurmctld had told
+ * it.
+ */
+#include "recorder/recorder.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "src/libutil/clock.h"
+#include "src/libutil/logger.h"
+
+/* slurmctld, just started, tells slurmdbd what its predecessor had not. */
+static const uint64_t schedule_ns[] = { 10 * NSEC_PER_SEC, 50 * NSEC_PER_SEC, 240 * NSEC_PER_SEC };
+/* Ends are not told in the order of their times. */
+#define SLACK_S 60
+/* Key in the store's table `meta`: the value of reconcile.from during a search. */
+#define META_FROM "reconcile_from"
+/* A marker may be of a host that is gone for good. */
+#define BACK_MAX_S (7 * UINT64_C(86400))
+
+int recorder_reconcile_load(struct recorder *r, struct errmsg *err)
+{
+	int rc = recorder_load_meta(r, META_FROM, &r->reconcile.from, sizeof(r->reconcile.from),
+				    &r->reconcile.is_saved, err);
+
+	if (rc == 0 && r->reconcile.is_saved)
+		recorder_reconcile_begin(r, clock_mono_ns());
+	return rc;
+}
+
+int recorder_reconcile_want(struct recorder *r, struct errmsg *err)
+{
+	int rc;
+
+	if (!r->reconcile.from)
+		r->reconcile.from = r->known_end;
+	rc = store_meta_set(r->store, META_FROM, &r->reconcile.from, sizeof(r->reconcile.from), err);
+	r->reconcile.is_saved |= rc == 0;
+	return rc;
+}
+
+void recorder_reconcile_begin(struct recorder *r, uint64_t now_ns)
+{
+	r->reconcile.step = 0;
+	r->reconcile.has_missed = false;
+	r->reconcile.due_ns = now_ns + schedule_ns[0];
+	r->reconcile.nfound = 0;
+	if (r->marker)
+		marker_ask(r->marker, r->reconcile.from);
+}
+
+/* Writes FROM to the store; LEN 0 removes it. If that fails, a restarted recorder searches once more. */
+static int reconcile_save(struct recorder *r, uint64_t from, size_t len, struct errmsg *err)
+{
+	int rc = store_begin(r->store, err);
+
+	r->reconcile.is_saved = len != 0;
+	if (rc < 0)
+		return rc;
+	rc = store_meta_set(r->store, META_FROM, &from, len, err);
+	if (rc == 0)
+		return store_commit(r->store, err);
+	store_rollback(r->store);
+	return rc;
+}
+
+int recorder_reconcile_all(struct recorder *r, struct errmsg *err)
+{
+	int rc = reconcile_save(r, r->reconcile.from, sizeof(r->reconcile.from), err);
+
+	recorder_reconcile_begin(r, clock_mono_ns());
+	return rc;
+}
+
+static void reconcile_next_step(struct recorder *r, uint64_t now_ns)
+{
+	r->reconcile.tag = 0;
+	if (++r->reconcile.step < ARRAY_SIZE(schedule_ns))
+		r->reconcile.due_ns = now_ns + schedule_ns[r->reconcile.step];
+	else
+		r->reconcile.due_ns = now_ns;
+}
+
+static bool reconcile_is_asking(const struct recorder *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->nasked; i++)
+		if (!r->asked[i].facts)
+			return true;
+	return false;
+}
+
+/* After the last window. If a question about one of its jobs failed, that window is asked for again. */
+static void reconcile_end(struct recorder *r, uint64_t now_ns)
+{
+	if (reconcile_is_asking(r)) {
+		r->reconcile.due_ns = now_ns + NSEC_PER_SEC;
+		return;
+	}
+	if (r->reconcile.has_missed) {
+		r->reconcile.has_missed = false;
+		r->reconcile.step--;
+		r->reconcile.due_ns = now_ns + schedule_ns[0];
+		return;
+	}
+	if (r->marker)
+		marker_ask_end(r->marker);
+	if (r->reconcile.nfound)
+		logger_info("ceems: %" PRIu64 " job ends that were not told are from slurmdbd",
+			    r->reconcile.nfound);
+	r->reconcile.from = 0;
+	r->reconcile.due_ns = UINT64_MAX;
+}
+
+void recorder_reconcile_run(struct recorder *r, uint64_t now_ns)
+{
+	uint64_t now_s = r->wall_s();
+	uint64_t from = r->reconcile.from;
+	uint64_t others = r->marker ? marker_others_since(r->marker) : 0;
+	struct errmsg err = { 0 };
+
+	if (r->reconcile.is_saved && r->reconcile.due_ns == UINT64_MAX)
+		(void)reconcile_save(r, 0, 0, &err);
+	if (r->reconcile.tag || now_ns < r->reconcile.due_ns || !r->client)
+		return;
+	if (r->reconcile.step == ARRAY_SIZE(schedule_ns)) {
+		reconcile_end(r, now_ns);
+		return;
+	}
+	/*
+	 * Another controller had the jobs since our last end, and delivered those before its marker. What was lost before
+	 * it took control it has looked for.
+	 */
+	if (others > from)
+		from = others;
+	if (from && !r->reconcile.from) {
+		r->reconcile.from = from; /* this recorder will overwrite its own marker soon */
+		(void)reconcile_save(r, from, sizeof(from), &err);
+	}
+	if (!from) {
+		reconcile_next_step(r, now_ns); /* a first start: what was before it is not ours */
+		return;
+	}
+	if (from + BACK_MAX_S < now_s)
+		from = now_s - BACK_MAX_S;
+	if (from > now_s) /* the clock was set back */
+		from = now_s;
+	r->reconcile.tag = ++r->next_tag;
+	if (slurmdb_client_ask_window(r->client, from > SLACK_S ? from - SLACK_S : 1, now_s, r->reconcile.tag) < 0) {
+		r->reconcile.has_missed = true;
+		reconcile_next_step(r, now_ns);
+	}
+}
+
+/*
+ * True if this recorder has the job, or the recorder of another controller. Only that one has the values of its hook,
+ * which slurmdbd lacks; a second record would lose them. If the row lacks the restart count, only the first run of a job
+ * is found.
+ */
+static bool reconcile_is_known(struct recorder *r, const struct record *row, struct errmsg *err)
+{
+	struct store_job job;
+	char key[RECORD_KEY_MAX];
+
+	return record_key(row, key, sizeof(key)) < 0 || store_job_get(r->store, key, &job, err) > 0 ||
+	       (r->marker && marker_others_have(r->marker, key, row->end, r->wall_s()));
+}
+
+static uint32_t reconcile_number(struct maybe_u64 n)
+{
+	return n.known ? (uint32_t)n.value : FACT_UNKNOWN;
+}
+
+static void reconcile_key_of(const struct record *row, struct job_key *ret)
+{
+	*ret = (struct job_key){ .job_id = row->job_id,
+				 .restart_count = row->restart_count,
+				 .array_job_id = reconcile_number(row->array_job_id),
+				 .array_task_id = reconcile_number(row->array_task_id),
+				 .het_job_id = reconcile_number(row->het_job_id),
+				 .het_job_offset = reconcile_number(row->het_job_offset),
+				 .user_id = row->user_id,
+				 .submit = row->submit,
+				 .start = row->start,
+				 .end = row->end };
+}
+
+/* For a question about one job. False: the last window is asked for again. */
+static bool reconcile_has_room(struct recorder *r)
+{
+	bool has_room = r->nasked < RECORDER_ASKED_MAX;
+
+	r->reconcile.has_missed |= !has_room;
+	return has_room;
+}
+
+static int reconcile_ask(struct recorder *r, struct slurmdb_client *whom, const struct record *row)
+{
+	struct slurmdb_want want;
+	struct job_facts facts;
+	struct job_key key;
+
+	if (!reconcile_has_room(r))
+		return 0;
+	reconcile_key_of(row, &key);
+	job_facts_from_key(&key, &facts);
+	recorder_want(r, &facts, &want);
+	want.no_steps = true;
+	want.script = false;
+	return recorder_ask(r, whom, &want, &(struct store_job){ .ended = row->end });
+}
+
+static int reconcile_put(struct recorder *r, const struct record *row, const struct asked_job *asked,
+			 struct errmsg *err)
+{
+	struct job_facts facts;
+	struct job_key job;
+	char key[RECORD_KEY_MAX];
+	int rc;
+
+	if (record_key(row, key, sizeof(key)) < 0)
+		return 0;
+	reconcile_key_of(row, &job);
+	job_facts_from_key(&job, &facts);
+	/* what slurmdbd does not have */
+	job_facts_add_text(&facts, FACT_SUBMIT_HOST,
+			   row->submit_host || !asked ? row->submit_host : asked->submit_host);
+	job_facts_add_text(&facts, FACT_COMMENT, row->comment);
+	if (row->state && !strcmp(row->state, "RESIZING"))
+		return 0; /* a part of a job that goes on */
+	rc = recorder_put_job(r, key, &facts, job_facts_size(&facts), err);
+	if (rc < 0)
+		return rc;
+	logger_info("ceems: %s: its end was not told", key);
+	r->reconcile.nfound++;
+	r->jobs_due_ns = 0;
+	return 0;
+}
+
+/* slurmctld has forgotten it, or but HOST (may be NULL), where it was submitted. */
+static int reconcile_ask_again(struct recorder *r, const struct asked_job *asked, const char *host)
+{
+	int rc;
+
+	if (!reconcile_has_room(r))
+		return 0;
+	rc = recorder_ask(r, r->client, &asked->want, &(struct store_job){ .ended = asked->ended });
+	if (rc == 0 && host)
+		(void)snprintf(r->asked[r->nasked - 1].submit_host, sizeof(asked->submit_host), "%s", host);
+	return rc;
+}
+
+int recorder_reconcile_take(struct recorder *r, const struct slurmdb_answer *a, const struct asked_job *asked,
+			    struct errmsg *err)
+{
+	const struct record *row = a->job.record;
+
+	switch (a->kind) {
+	case SLURMDB_WINDOW_JOB:
+		if (!row || !row->end || reconcile_is_known(r, row, err))
+			return 0;
+		return reconcile_ask(r, r->ctld ? r->ctld : r->client, row);
+	case SLURMDB_WINDOW_END:
+		reconcile_next_step(r, clock_mono_ns());
+		return 0;
+	case SLURMDB_NO_ANSWER:
+		if (asked && asked->of_slurmctld)
+			return reconcile_ask_again(r, asked, NULL);
+		if (a->tag == r->reconcile.tag) {
+			/* once more when slurmdbd answers */
+			r->reconcile.tag = 0;
+			r->reconcile.due_ns = clock_mono_ns() + schedule_ns[0];
+		} else {
+			r->reconcile.has_missed = true;
+		}
+		return 0;
+	case SLURMDB_JOB:
+	case SLURMDB_JOB_ALONE:
+		if (asked && asked->of_slurmctld && (!row || !row->end))
+			return reconcile_ask_again(r, asked, row ? row->submit_host : NULL);
+		if (!row || !row->end || reconcile_is_known(r, row, err))
+			return 0;
+		return reconcile_put(r, row, asked, err);
+	}
+	return 0;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "recorder/recorder.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+
+#include "src/libutil/clock.h"
+#include "src/libutil/logger.h"
+
+#define OPEN_AGAIN_MS 2000
+#define BUSY_AGAIN_MS 200
+#define BUSY_TRIES 50
+#define SINKS_STOP_NS (3 * NSEC_PER_SEC)
+#define RECLAIM_NS (5 * NSEC_PER_SEC)
+#define RECLAIM_SOON_NS (NSEC_PER_SEC / 10)
+#define MARK_NS (5 * NSEC_PER_SEC)
+/* A job that is done is known for so long, so that its end told again changes nothing. */
+#define JOB_KEPT_S 3600
+/* The marker names jobs of the last MARKED_S, more than reconciliation looks back, and at most MARKED_MAX. */
+#define MARKED_S 120
+#define MARKED_MAX 4096
+#define IDLE_NS (30 * NSEC_PER_SEC)
+#define POLL_INBOX_NS (5 * NSEC_PER_SEC) /* should an event get lost */
+
+static uint64_t run_earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* --- begin and end ------------------------------------------------------------------------------- */
+
+/* What somebody has to mend, and not a disk that is full for a while. */
+static bool run_is_hopeless(int rc)
+{
+	return rc == -EREMOTE || rc == -EPROTO || rc == -EACCES || rc == -EPERM ||
+	       rc == -ENAMETOOLONG;
+}
+
+/* Tries until it can; -ECANCELED: STOP_FD was readable before. */
+static int run_open_store(struct recorder *r, int stop_fd, struct errmsg *err)
+{
+	struct store_options o = { .dir = r->settings.store_dir,
+				   .max_bytes = r->settings.store_max_bytes,
+				   .now = r->wall_s };
+	struct logger_once trouble = { 0 };
+	struct pollfd p = { .fd = stop_fd, .events = POLLIN };
+	unsigned int busy = 0;
+	int rc;
+
+	while ((rc = store_open(&o, &r->store, err)) < 0 && !run_is_hopeless(rc)) {
+		/* one that was killed ends when its last thread has left the kernel */
+		if (rc == -EBUSY && ++busy > BUSY_TRIES)
+			break;
+		if (rc == -EBUSY) {
+			if (poll(&p, 1, BUSY_AGAIN_MS) > 0)
+				return -ECANCELED;
+			continue;
+		}
+		logger_log_once(&trouble, LOGGER_ERROR, "ceems: %s; the recorder tries again, job ends wait in the inbox",
+				err->text);
+		if (poll(&p, 1, OPEN_AGAIN_MS) > 0)
+			return -ECANCELED;
+	}
+	if (rc == 0 && logger_once_reset(&trouble))
+		logger_info("ceems: the store can be opened now");
+	return rc;
+}
+
+static int run_open(struct recorder *r, int stop_fd, struct errmsg *err)
+{
+	int rc = run_open_store(r, stop_fd, err);
+
+	if (rc == 0)
+		rc = marker_start(&r->marker, err);
+	if (rc == 0)
+		rc = recorder_inbox_load(r, err);
+	if (rc == 0)
+		rc = deliveries_start(r->store, r->settings.store_dir, &r->settings, &r->sinks, err);
+	if (rc == 0 && store_is_new(r->store))
+		rc = recorder_reconcile_all(r, err);
+	return rc;
+}
+
+static void run_close(struct recorder *r)
+{
+	recorder_jobs_fini(r);
+	inbox_reader_close(r->inbox);
+	marker_stop(r->marker);
+	factors_close(&r->factors);
+	if (r->store)
+		store_end_waits(r->store);
+	if (r->sinks && !deliveries_stop(r->sinks, SINKS_STOP_NS)) {
+		logger_error("ceems: a sink does not end: it is left behind");
+		return; /* it uses the store */
+	}
+	store_close(r->store);
+}
+
+/* Not before the cluster is known, whose rows it asks for. */
+static void run_start_client(struct recorder *r)
+{
+	struct errmsg err = { 0 };
+	static char program[] = "/proc/self/exe";
+	static char dbd[] = "--ask-slurmdbd";
+	static char ctld[] = "--ask-slurmctld";
+	static char *const ask_dbd[] = { program, dbd, NULL };
+	static char *const ask_ctld[] = { program, ctld, NULL };
+	static char cluster[sizeof(r->site.cluster)];
+	struct slurmdb_client_options o = { .argv = ask_dbd,
+					    .cluster = cluster,
+					    .no_usage = r->site.flags & SITE_NO_USAGE };
+	bool has_dbd = r->site.flags & SITE_HAS_SLURMDBD;
+	int rc;
+
+	if (!r->has_site || (r->client && !strcmp(cluster, r->site.cluster) && has_dbd == !!r->ctld))
+		return;
+	if (r->client)
+		recorder_jobs_fini(r);
+	(void)snprintf(cluster, sizeof(cluster), "%s", r->site.cluster);
+	rc = has_dbd ? slurmdb_client_create(&o, &r->client, &err) : 0;
+	o.argv = ask_ctld;
+	if (rc == 0)
+		rc = slurmdb_client_create(&o, has_dbd ? &r->ctld : &r->client, &err);
+	if (rc < 0) {
+		logger_error("ceems: Slurm cannot be asked: %s", err.text);
+		recorder_jobs_fini(r);
+	}
+}
+
+/* --- upkeep -------------------------------------------------------------------------------------- */
+
+struct run_keys {
+	FILE *out;
+	uint64_t from;
+};
+
+static int run_put_key(void *ctx, const struct store_job *job)
+{
+	struct run_keys *k = ctx;
+
+	if (job->ended >= k->from)
+		fprintf(k->out, "%s\n", job->key);
+	return 0;
+}
+
+/* Puts into the marker what the recorder of another controller must know when it takes over. In a transaction. */
+static void run_mark_jobs(struct recorder *r)
+{
+	_cleanup_free_ char *keys = NULL;
+	struct marker_state state;
+	uint64_t oldest = 0;
+	struct errmsg err = { 0 };
+	struct run_keys k;
+	size_t len;
+
+	if (store_oldest_end(r->store, &oldest, &err) < 0)
+		oldest = 0;
+	state.has_open = oldest != 0;
+	state.since = oldest ? oldest : r->known_end ? r->known_end + 1 : 0;
+	k.from = state.since > MARKED_S ? state.since - MARKED_S : 0;
+	k.out = open_memstream(&keys, &len);
+	if (!k.out)
+		return;
+	(void)store_jobs_last(r->store, MARKED_MAX, run_put_key, &k, &err);
+	if (fclose(k.out) != 0)
+		return;
+	state.keys = keys;
+	marker_set(r->marker, r->site.state_dir, &state, r->wall_s());
+}
+
+static void run_mark(struct recorder *r, uint64_t now_ns)
+{
+	struct errmsg err = { 0 };
+
+	if (now_ns < r->mark_due_ns)
+		return;
+	r->mark_due_ns = now_ns + MARK_NS;
+	if (!r->has_site || store_begin(r->store, &err) < 0)
+		return;
+	run_mark_jobs(r);
+	store_rollback(r->store);
+}
+
+static void run_reclaim(struct recorder *r, uint64_t now_ns)
+{
+	struct errmsg err = { 0 };
+	int n;
+
+	if (now_ns < r->reclaim_due_ns)
+		return;
+	n = store_reclaim(r->store, r->wall_s() - JOB_KEPT_S, &err);
+	r->reclaim_due_ns = now_ns + (n >= STORE_RECLAIM_MAX ? RECLAIM_SOON_NS : RECLAIM_NS);
+}
+
+/* --- the loop ------------------------------------------------------------------------------------ */
+
+static int run_timeout_ms(const struct recorder *r, uint64_t now_ns)
+{
+	uint64_t next = now_ns + IDLE_NS;
+
+	next = run_earlier(next, now_ns + POLL_INBOX_NS);
+	next = run_earlier(next, r->reclaim_due_ns);
+	next = run_earlier(next, r->mark_due_ns);
+	if (!r->inbox || r->inbox_retry_ns > now_ns)
+		next = run_earlier(next, r->inbox_retry_ns);
+	if (r->client) {
+		next = run_earlier(next, slurmdb_client_due(r->client));
+		if (r->ctld)
+			next = run_earlier(next, slurmdb_client_due(r->ctld));
+		next = run_earlier(next, r->nasked < RECORDER_ASKED_MAX ? r->jobs_due_ns : UINT64_MAX);
+		if (!r->reconcile.tag && r->reconcile.due_ns)
+			next = run_earlier(next, r->reconcile.due_ns);
+	}
+	if (next < r->store_retry_ns)
+		next = r->store_retry_ns;
+	return next > now_ns ? (int)((next - now_ns) / NSEC_PER_MSEC) + 1 : 0;
+}
+
+static bool run_wait(struct recorder *r, int stop_fd, int timeout_ms)
+{
+	struct pollfd p[] = {
+		{ .fd = stop_fd, .events = POLLIN },
+		{ .fd = r->inbox ? inbox_reader_fd(r->inbox) : -1, .events = POLLIN },
+		{ .fd = r->client ? slurmdb_client_fd(r->client) : -1, .events = POLLIN },
+		{ .fd = r->ctld ? slurmdb_client_fd(r->ctld) : -1, .events = POLLIN },
+	};
+
+	(void)poll(p, ARRAY_SIZE(p), timeout_ms);
+	return !(p[0].revents & POLLIN);
+}
+
+int recorder_run(struct recorder *r, int stop_fd, struct errmsg *err)
+{
+	bool more = true;
+	int rc;
+
+	r->started_s = r->wall_s();
+	r->reconcile.due_ns = UINT64_MAX;
+	factors_open(&r->factors, &r->settings);
+	rc = run_open(r, stop_fd, err);
+	if (rc == 0)
+		logger_info("ceems: recorder: takes job ends from %s, keeps records in %s until they are "
+			    "delivered to: %s", r->settings.inbox_dir, r->settings.store_dir,
+			    *r->settings.sinks ? r->settings.sinks : "nobody (Sinks is empty)");
+	while (rc == 0) {
+		uint64_t now_ns = clock_mono_ns();
+
+		if (!run_wait(r, stop_fd, more ? 0 : run_timeout_ms(r, now_ns)))
+			break;
+		now_ns = clock_mono_ns();
+		more = recorder_inbox_take(r, now_ns);
+		run_start_client(r);
+		more |= recorder_jobs_run(r, now_ns);
+		recorder_reconcile_run(r, now_ns);
+		run_reclaim(r, now_ns);
+		run_mark(r, now_ns);
+	}
+	run_close(r);
+	return rc == -ECANCELED ? 0 : rc;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * slurm_compat.h - libslurm's public headers, and what moved in them between versions. The structs of one
+ * version are not those of another: what includes this is built for each.
+ */
+#ifndef CEEMS_RECORDER_SLURM_COMPAT_H
+#define CEEMS_RECORDER_SLURM_COMPAT_H
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+#include <slurm/slurmdb.h>
+
+/* List and ListIterator became list_t * and list_itr_t * in 23.11; the structs kept their names. */
+typedef struct xlist compat_list;
+typedef struct listIterator compat_list_itr;
+
+/* Seconds since the epoch; 0: never, for which Slurm also has NO_VAL. */
+static inline uint64_t compat_time(time_t t)
+{
+	return t > 0 && t != NO_VAL ? (uint64_t)t : 0;
+}
+
+/* A condition for all QOS, including deleted ones. */
+static inline slurmdb_qos_cond_t compat_all_qos(void)
+{
+#ifdef QOS_COND_FLAG_WITH_DELETED /* 24.11 */
+	return (slurmdb_qos_cond_t){ .flags = QOS_COND_FLAG_WITH_DELETED };
+#else
+	return (slurmdb_qos_cond_t){ .with_deleted = 1 };
+#endif
+}
+
+/* 26.05: asks by step_id. */
+static inline int compat_load_job(job_info_msg_t **ret, uint32_t job_id, uint16_t flags)
+{
+#if SLURM_VERSION_NUMBER >= 0x1a0500
+	return slurm_load_job(ret, (slurm_step_id_t){ .job_id = job_id, .step_id = NO_VAL, .step_het_comp = NO_VAL },
+			      flags);
+#else
+	return slurm_load_job(ret, job_id, flags);
+#endif
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * slurm_names.h - Slurm's names of a job's state and of a row of slurmdbd, for the plugin in slurmctld and for the
+ * reader of slurmdbd's rows, which must say the same. To be included behind Slurm's headers, internal or public.
+ */
+#ifndef CEEMS_RECORDER_SLURM_NAMES_H
+#define CEEMS_RECORDER_SLURM_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* "RESIZING", "REVOKED" or "REQUEUED" of a job's state with its flags; NULL: the base state is its name. A constant. */
+static inline const char *slurm_names_flagged_state(uint32_t state)
+{
+	if (state & JOB_RESIZING)
+		return "RESIZING";
+	if (state & JOB_REVOKED)
+		return "REVOKED";
+	/* a requeued job is on its way to pending: its base state is already that */
+	if ((state & JOB_REQUEUE) && (state & JOB_STATE_BASE) == JOB_PENDING)
+		return "REQUEUED";
+	return NULL;
+}
+
+/* sacct's SLUID of a row of slurmdbd; "" before 24.11, from when on slurmctld numbers the rows. */
+#define SLURM_NAMES_SLUID_SIZE 15
+static inline void slurm_names_sluid(uint64_t db_index, char buf[SLURM_NAMES_SLUID_SIZE])
+{
+	static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+	int i;
+
+	buf[0] = '\0';
+	if (SLURM_VERSION_NUMBER < 0x180b00 || !db_index)
+		return;
+	buf[0] = 's';
+	buf[SLURM_NAMES_SLUID_SIZE - 1] = '\0';
+	for (i = SLURM_NAMES_SLUID_SIZE - 2; i > 0; i--, db_index >>= 5)
+		buf[i] = digits[db_index & 31];
+}
+
+#endif

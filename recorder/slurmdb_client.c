@@ -1,0 +1,862 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* prlimit */
+#include "recorder/slurmdb_client.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "recorder/slurmdb_wire.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/helper.h"
+#include "src/libutil/util.h"
+
+#define DEADLINE_NS (20 * NSEC_PER_SEC)
+#define MEMORY_MAX (UINT64_C(2) << 30)
+/* A new worker now and then: slurm.conf may have changed, and libslurm may have lost memory. */
+#define WORKER_AGE_NS (300 * NSEC_PER_SEC)
+#define END_NS (20 * NSEC_PER_MSEC)
+/*
+ * At most so many killed workers may still exist. On a busy host a process takes a moment to end after SIGKILL; a new
+ * worker waits up to DYING_NS for that.
+ */
+#define DYING_MAX 4
+#define DYING_NS NSEC_PER_SEC
+#define ANSWER_MAX (UINT64_C(256) << 20)
+/* Where the hook knows how many steps a job has, so many at most in one question. */
+#define ASK_STEPS_MAX 10000
+/* A window is asked for in pieces, so that an answer has some ten thousand jobs at most. */
+#define WINDOW_PIECE_S UINT64_C(21600)
+#define WINDOW_PIECES_MAX 1000
+
+struct client_entry {
+	struct slurmdb_want want;
+	uint64_t tag;
+	uint64_t window;   /* number of struct client_window; 0: a job */
+	uint64_t from, to; /* of a window, or what is left of it */
+	uint64_t piece_s;  /* so much of it is asked for at once */
+	size_t limit;	   /* jobs in a question with this one */
+	unsigned int fails;
+	bool is_suspect; /* the question with this one alone failed, perhaps because of slurmdbd */
+	bool is_alone;	 /* it is asked for without its steps now */
+	bool is_done;
+};
+
+struct client_queue {
+	struct client_entry *item; /* owned; N from HEAD on */
+	size_t head, n, room;
+};
+
+struct client_window {
+	uint64_t number, tag, pieces;
+};
+
+/* An answer without a row. */
+struct client_ready {
+	enum slurmdb_answer_kind kind;
+	uint64_t tag;
+};
+
+enum client_state { CLIENT_IDLE, CLIENT_ASKED, CLIENT_ANSWERED };
+
+struct slurmdb_client {
+	struct slurmdb_client_options o;
+	/* The worker. */
+	int fd; /* -1: none runs */
+	pid_t pid;
+	uint64_t born_ns;
+	pid_t dying[DYING_MAX];
+	/* The question. */
+	enum client_state state;
+	enum slurmdb_wire_kind kind;
+	uint64_t number;
+	uint64_t deadline_ns;
+	bool must_ping;
+	struct client_entry open[SLURMDB_ASK_MAX];
+	size_t nopen;
+	/* The answer: USED bytes, of which lines up to SCANNED were looked at and up to TAKEN returned. */
+	char *buf; /* owned */
+	size_t used, scanned, taken, room;
+	size_t rows;
+	char complaint[160]; /* what the worker said last that is no answer */
+	char why[200];	     /* of the last failure */
+	/* What waits. */
+	struct client_queue queue; /* has room for what is open, too */
+	struct client_window *window; /* owned */
+	size_t nwindows;
+	uint64_t window_number;
+	struct client_ready *ready; /* owned; has room for all that is pending */
+	size_t ready_head, nready, ready_room;
+	size_t pending;
+};
+
+/* --- what waits ---------------------------------------------------------------------------- */
+
+/* Room for N more. */
+static int queue_reserve(struct client_queue *q, size_t n)
+{
+	struct client_entry *more;
+	size_t room = 2 * q->room;
+
+	if (q->head + q->n + n <= q->room)
+		return 0;
+	if (q->head > q->room / 2) {
+		memmove(q->item, q->item + q->head, q->n * sizeof(*q->item));
+		q->head = 0;
+	}
+	if (q->head + q->n + n <= q->room)
+		return 0;
+	if (room < q->head + q->n + n)
+		room = q->head + q->n + n;
+	more = realloc(q->item, room * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	q->item = more;
+	q->room = room;
+	return 0;
+}
+
+/* There is room for it, perhaps where others were before. */
+static void queue_push(struct client_queue *q, const struct client_entry *e)
+{
+	if (q->head + q->n == q->room) {
+		memmove(q->item, q->item + q->head, q->n * sizeof(*q->item));
+		q->head = 0;
+	}
+	q->item[q->head + q->n++] = *e;
+}
+
+static struct client_entry queue_pop(struct client_queue *q)
+{
+	struct client_entry e = q->item[q->head++];
+
+	q->n--;
+	return e;
+}
+
+/* Room for another entry, for what is open too, which may come back, and for the answer. */
+static int client_reserve(struct slurmdb_client *c)
+{
+	struct client_ready *more;
+	size_t room = 2 * c->pending + 16;
+
+	if (queue_reserve(&c->queue, c->nopen + 1) < 0)
+		return -ENOMEM;
+	if (c->pending < c->ready_room)
+		return 0;
+	more = realloc(c->ready, room * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	c->ready = more;
+	c->ready_room = room;
+	return 0;
+}
+
+static void client_put_ready(struct slurmdb_client *c, enum slurmdb_answer_kind kind, uint64_t tag)
+{
+	if (c->ready_head + c->nready == c->ready_room) {
+		memmove(c->ready, c->ready + c->ready_head, c->nready * sizeof(*c->ready));
+		c->ready_head = 0;
+	}
+	c->ready[c->ready_head + c->nready++] = (struct client_ready){ .kind = kind, .tag = tag };
+}
+
+int slurmdb_client_ask(struct slurmdb_client *c, const struct slurmdb_want *want, uint64_t tag)
+{
+	struct client_entry e = { .want = *want, .tag = tag, .limit = SLURMDB_ASK_MAX };
+	int rc = client_reserve(c);
+
+	if (rc < 0)
+		return rc;
+	queue_push(&c->queue, &e);
+	c->pending++;
+	return 0;
+}
+
+int slurmdb_client_ask_window(struct slurmdb_client *c, uint64_t from, uint64_t to, uint64_t tag)
+{
+	struct client_entry e = { .from = from, .to = to, .tag = tag, .limit = 1 };
+	struct client_window *more;
+	int rc = client_reserve(c);
+
+	if (rc < 0)
+		return rc;
+	e.piece_s = (to - from) / WINDOW_PIECES_MAX;
+	if (e.piece_s < WINDOW_PIECE_S)
+		e.piece_s = WINDOW_PIECE_S;
+	more = realloc(c->window, (c->nwindows + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	c->window = more;
+	e.window = ++c->window_number;
+	c->window[c->nwindows++] = (struct client_window){ e.window, tag, 1 };
+	queue_push(&c->queue, &e);
+	c->pending++;
+	return 0;
+}
+
+size_t slurmdb_client_pending(const struct slurmdb_client *c)
+{
+	return c->pending;
+}
+
+static struct client_window *client_find_window(struct slurmdb_client *c, uint64_t number)
+{
+	size_t i;
+
+	for (i = 0; i < c->nwindows; i++)
+		if (c->window[i].number == number)
+			return &c->window[i];
+	return NULL;
+}
+
+/* Its other pieces are left out when their turn comes. */
+static void client_end_window(struct slurmdb_client *c, struct client_window *w,
+			      enum slurmdb_answer_kind kind)
+{
+	client_put_ready(c, kind, w->tag);
+	*w = c->window[--c->nwindows];
+}
+
+static void client_end_piece(struct slurmdb_client *c, const struct client_entry *e)
+{
+	struct client_window *w = client_find_window(c, e->window);
+
+	if (w && !--w->pieces)
+		client_end_window(c, w, SLURMDB_WINDOW_END);
+}
+
+/* What is behind E's first LEN_S seconds goes back to the queue. */
+static void client_split_piece(struct slurmdb_client *c, struct client_entry *e, uint64_t len_s)
+{
+	struct client_window *w = client_find_window(c, e->window);
+	struct client_entry rest = *e;
+
+	if (!w || e->to - e->from < len_s || queue_reserve(&c->queue, c->nopen + 1) < 0)
+		return;
+	e->to = e->from + len_s - 1;
+	rest.from = e->to + 1;
+	w->pieces++;
+	queue_push(&c->queue, &rest);
+}
+
+/* No answer about E. */
+static void client_give_up_entry(struct slurmdb_client *c, struct client_entry *e)
+{
+	struct client_window *w = e->window ? client_find_window(c, e->window) : NULL;
+
+	e->is_done = true;
+	if (!e->window)
+		client_put_ready(c, SLURMDB_NO_ANSWER, e->tag);
+	else if (w)
+		client_end_window(c, w, SLURMDB_NO_ANSWER);
+}
+
+/* slurmdbd answers nothing. */
+static void client_give_up(struct slurmdb_client *c)
+{
+	while (c->queue.n) {
+		struct client_entry e = queue_pop(&c->queue);
+
+		if (!e.is_done)
+			client_give_up_entry(c, &e);
+	}
+	c->must_ping = false;
+}
+
+/* slurmdbd answers a small question: a job that failed alone did so of itself. */
+static void client_judge_suspects(struct slurmdb_client *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->queue.n; i++) {
+		struct client_entry *e = &c->queue.item[c->queue.head + i];
+
+		if (!e->is_suspect || e->is_done)
+			continue;
+		e->is_suspect = false;
+		if (++e->fails < SLURMDB_ALONE_MAX)
+			continue;
+		if (e->window || e->want.no_steps) {
+			client_give_up_entry(c, e);
+			continue;
+		}
+		e->is_alone = e->want.no_steps = true;
+		e->want.script = false;
+		e->fails = 0;
+	}
+}
+
+/* --- the worker ---------------------------------------------------------------------------- */
+
+static void client_reap(struct slurmdb_client *c, uint64_t until_ns)
+{
+	size_t i;
+
+	for (i = 0; i < DYING_MAX; i++)
+		if (c->dying[i] && helper_wait(c->dying[i], until_ns, NULL) != -EAGAIN)
+			c->dying[i] = 0;
+}
+
+static void client_stop_worker(struct slurmdb_client *c)
+{
+	size_t i;
+
+	if (c->fd < 0)
+		return;
+	(void)close(TAKE_FD(c->fd));
+	if (!c->pid) /* reaped: its number may be another's */
+		return;
+	(void)kill(c->pid, SIGKILL);
+	for (i = 0; c->dying[i]; i++) /* client_start_worker() saw a free one */
+		;
+	c->dying[i] = c->pid;
+	c->pid = 0;
+	client_reap(c, 0);
+}
+
+/* Why the worker closed its socket; a process that ends does that a moment before it can be waited for. */
+static void client_note_end(struct slurmdb_client *c)
+{
+	int status = 0;
+
+	if (helper_wait(c->pid, clock_mono_ns() + END_NS, &status) != -EAGAIN)
+		c->pid = 0;
+	if (*c->complaint)
+		(void)snprintf(c->why, sizeof(c->why), "the worker ended: %s", c->complaint);
+	else if (WIFSIGNALED(status))
+		(void)snprintf(c->why, sizeof(c->why), "the worker was ended by signal %d",
+			       WTERMSIG(status));
+	else
+		(void)snprintf(c->why, sizeof(c->why), "the worker ended with exit status %d",
+			       WEXITSTATUS(status));
+}
+
+static bool client_has_room(const struct slurmdb_client *c)
+{
+	size_t i;
+
+	for (i = 0; i < DYING_MAX; i++)
+		if (!c->dying[i])
+			return true;
+	return false;
+}
+
+static bool client_may_start(struct slurmdb_client *c)
+{
+	client_reap(c, 0);
+	if (!client_has_room(c))
+		client_reap(c, clock_mono_ns() + DYING_NS);
+	return client_has_room(c);
+}
+
+/* It dumps no core of 2 GiB when libslurm runs out of memory and aborts. */
+static void client_limit_worker(const struct slurmdb_client *c)
+{
+	const struct rlimit no_core = { 0, 0 };
+	const struct rlimit memory = { c->o.memory_max, c->o.memory_max };
+
+	(void)prlimit(c->pid, RLIMIT_CORE, &no_core, NULL);
+#ifndef __SANITIZE_ADDRESS__ /* whose shadow is larger than any limit */
+	(void)prlimit(c->pid, RLIMIT_AS, &memory, NULL);
+#else
+	(void)memory;
+#endif
+}
+
+static int client_start_worker(struct slurmdb_client *c, uint64_t now)
+{
+	int pair[2];
+	int rc;
+
+	if (!client_may_start(c)) {
+		(void)snprintf(c->why, sizeof(c->why), "workers that were killed do not end");
+		return -EBUSY;
+	}
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+		(void)snprintf(c->why, sizeof(c->why), "socketpair: %s", strerror(errno));
+		return -errno;
+	}
+	rc = helper_spawn(c->o.argv, environ, pair[1], pair[1], &c->pid);
+	(void)close(pair[1]);
+	if (rc < 0) {
+		(void)snprintf(c->why, sizeof(c->why), "cannot start %s: %s", c->o.argv[0],
+			       strerror(-rc));
+		(void)close(pair[0]);
+		return rc;
+	}
+	c->fd = pair[0];
+	c->born_ns = now;
+	client_limit_worker(c);
+	return 0;
+}
+
+/* Of a worker that nobody has asked: what it complains of, and its end. */
+static void client_look_at_idle(struct slurmdb_client *c, uint64_t now)
+{
+	char text[512];
+	ssize_t n;
+
+	if (c->fd < 0)
+		return;
+	do {
+		n = recv(c->fd, text, sizeof(text), MSG_DONTWAIT);
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	if (n == 0 || (n < 0 && errno != EAGAIN) || now - c->born_ns > WORKER_AGE_NS)
+		client_stop_worker(c);
+}
+
+/* --- the question -------------------------------------------------------------------------- */
+
+/* Takes what is to be asked for together from the head of the queue. */
+static void client_compose(struct slurmdb_client *c)
+{
+	size_t limit = SLURMDB_ASK_MAX;
+	uint64_t steps = 0;
+
+	c->nopen = 0;
+	while (c->queue.n) {
+		struct client_entry *e = &c->queue.item[c->queue.head];
+
+		if (e->is_done || (e->window && !client_find_window(c, e->window))) {
+			(void)queue_pop(&c->queue);
+			continue;
+		}
+		if (e->limit < limit)
+			limit = e->limit;
+		steps += e->want.known.has_nsteps ? e->want.known.nsteps : 0;
+		if (c->nopen && (c->nopen >= limit || steps > ASK_STEPS_MAX))
+			break;
+		c->open[c->nopen++] = queue_pop(&c->queue);
+		if (c->nopen >= limit)
+			break;
+	}
+	if (c->nopen && c->open[0].window)
+		client_split_piece(c, &c->open[0], c->open[0].piece_s);
+}
+
+static enum slurmdb_wire_kind client_kind(const struct slurmdb_client *c)
+{
+	if (!c->nopen)
+		return SLURMDB_WIRE_PING;
+	return c->open[0].window ? SLURMDB_WIRE_WINDOW : SLURMDB_WIRE_JOBS;
+}
+
+/* The text of the question; NULL: out of memory. */
+static char *client_question(const struct slurmdb_client *c, size_t *ret_len)
+{
+	struct slurmdb_wire_ask ask = { .version = SLURMDB_WIRE_VERSION,
+					.number = c->number,
+					.kind = c->kind,
+					.no_usage = c->o.no_usage };
+	char *text = NULL;
+	FILE *f = open_memstream(&text, ret_len);
+	size_t i;
+
+	if (!f)
+		return NULL;
+	if (c->o.cluster)
+		(void)snprintf(ask.cluster, sizeof(ask.cluster), "%s", c->o.cluster);
+	if (c->kind == SLURMDB_WIRE_WINDOW) {
+		ask.from = c->open[0].from;
+		ask.to = c->open[0].to;
+	} else {
+		ask.count = c->nopen;
+	}
+	slurmdb_wire_put_ask(f, &ask);
+	for (i = 0; i < ask.count; i++)
+		slurmdb_wire_put_want(f, &c->open[i].want);
+	if (fclose(f) != 0)
+		free(TAKE_PTR(text));
+	return text;
+}
+
+/* A question of 100 jobs has some 10 kB, which the socket holds at once. */
+static int client_send(struct slurmdb_client *c)
+{
+	size_t len = 0;
+	_cleanup_free_ char *text = client_question(c, &len);
+	ssize_t n = text ? send(c->fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) : -1;
+
+	if (text && n == (ssize_t)len)
+		return 0;
+	(void)snprintf(c->why, sizeof(c->why), "the question could not be written: %s",
+		       !text ? "out of memory" : n < 0 ? strerror(errno) : "no room");
+	return -EIO;
+}
+
+/* --- failures ------------------------------------------------------------------------------ */
+
+/* What was asked for and has no answer is asked for again, by half as many. */
+static void client_put_back(struct slurmdb_client *c)
+{
+	size_t n = 0;
+	size_t i;
+
+	for (i = 0; i < c->nopen; i++)
+		n += !c->open[i].is_done;
+	for (i = 0; i < c->nopen; i++) {
+		struct client_entry *e = &c->open[i];
+
+		if (e->is_done)
+			continue;
+		e->limit = n > 1 ? n / 2 : 1;
+		if (e->window && e->to > e->from)
+			client_split_piece(c, e, (e->to - e->from + 1) / 2);
+		else
+			e->is_suspect = n == 1;
+		queue_push(&c->queue, e);
+	}
+	c->nopen = 0;
+}
+
+/* The question failed: c->why. IS_DOWN: that slurmdbd is not there is certain. */
+static void client_fail(struct slurmdb_client *c, bool is_down)
+{
+	bool was_ping = c->kind == SLURMDB_WIRE_PING;
+
+	c->state = CLIENT_IDLE;
+	client_put_back(c);
+	c->must_ping = true;
+	if (was_ping || is_down)
+		client_give_up(c);
+}
+
+static void client_fail_worker(struct slurmdb_client *c)
+{
+	client_stop_worker(c);
+	client_fail(c, /* is_down= */ false);
+}
+
+/* --- the answer ---------------------------------------------------------------------------- */
+
+static void client_forget_answer(struct slurmdb_client *c)
+{
+	/* an answer of many megabytes is rare */
+	if (c->room > (UINT64_C(4) << 20)) {
+		free(TAKE_PTR(c->buf));
+		c->room = 0;
+	}
+	c->used = c->scanned = c->taken = c->rows = 0;
+}
+
+static int client_grow(struct slurmdb_client *c)
+{
+	size_t room = c->room ? 2 * c->room : 65536;
+	char *more;
+
+	if (c->used < c->room)
+		return 0;
+	if (room > ANSWER_MAX) {
+		(void)snprintf(c->why, sizeof(c->why), "the answer has more than %" PRIu64 " MiB",
+			       ANSWER_MAX >> 20);
+		return -EMSGSIZE;
+	}
+	more = realloc(c->buf, room);
+	if (!more) {
+		(void)snprintf(c->why, sizeof(c->why), "out of memory");
+		return -ENOMEM;
+	}
+	c->buf = more;
+	c->room = room;
+	return 0;
+}
+
+static int client_bad_answer(struct slurmdb_client *c, const char *line)
+{
+	(void)snprintf(c->why, sizeof(c->why), "the worker's answer makes no sense: %.60s", line);
+	return -EBADMSG;
+}
+
+static int client_scan_done(struct slurmdb_client *c, const char *line)
+{
+	uint64_t number;
+	size_t count;
+
+	if (slurmdb_wire_get_done(line, &number, &count) < 0 || number != c->number ||
+	    count != c->rows)
+		return client_bad_answer(c, line);
+	return 1;
+}
+
+static int client_scan_failed(struct slurmdb_client *c, const char *line)
+{
+	const char *text;
+	uint64_t number;
+	int rc;
+
+	if (slurmdb_wire_get_failed(line, &number, &rc, &text) < 0 || number != c->number)
+		return client_bad_answer(c, line);
+	(void)snprintf(c->why, sizeof(c->why), "%s", text);
+	return rc == -ECONNREFUSED ? -ECONNREFUSED : -EIO;
+}
+
+/* Whole lines that came: 1: the answer is there; 0: not yet; else the question failed. */
+static int client_scan(struct slurmdb_client *c)
+{
+	char *line, *end;
+
+	while (c->scanned < c->used) {
+		line = c->buf + c->scanned;
+		end = memchr(line, '\n', c->used - c->scanned);
+		if (!end)
+			return 0;
+		c->scanned = (size_t)(end - c->buf) + 1;
+		switch (slurmdb_wire_answer(line, (size_t)(end - line))) {
+		case SLURMDB_WIRE_JOB:
+			c->rows++;
+			break;
+		case SLURMDB_WIRE_DONE:
+			*end = '\0';
+			return client_scan_done(c, line);
+		case SLURMDB_WIRE_FAILED:
+			*end = '\0';
+			return client_scan_failed(c, line);
+		case SLURMDB_WIRE_OTHER:
+			(void)snprintf(c->complaint, sizeof(c->complaint), "%.*s",
+				       (int)(end - line), line);
+			break;
+		}
+	}
+	return 0;
+}
+
+/* 1: the answer is there; 0: nothing more for now; else the question failed. */
+static int client_read(struct slurmdb_client *c)
+{
+	ssize_t n;
+	int rc;
+
+	for (;;) {
+		rc = client_grow(c);
+		if (rc < 0)
+			return rc;
+		n = recv(c->fd, c->buf + c->used, c->room - c->used, MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return 0;
+		if (n <= 0) {
+			client_note_end(c);
+			return -EPIPE;
+		}
+		c->used += (size_t)n;
+		rc = client_scan(c);
+		if (rc)
+			return rc;
+	}
+}
+
+/* The next row of the answer: 1; 0: there is none; -EBADMSG. */
+static int client_next_row(struct slurmdb_client *c, struct slurmdb_job *ret)
+{
+	while (c->taken < c->scanned) {
+		const char *line = c->buf + c->taken;
+		const char *end = memchr(line, '\n', c->scanned - c->taken);
+		size_t len = end ? (size_t)(end - line) : 0;
+
+		if (!end) /* the last line, which ends in a zero */
+			break;
+		c->taken += len + 1;
+		if (slurmdb_wire_answer(line, len) != SLURMDB_WIRE_JOB)
+			continue;
+		if (slurmdb_wire_get_job(line, len, ret) < 0)
+			return client_bad_answer(c, "a record");
+		return 1;
+	}
+	return 0;
+}
+
+/* The entry that JOB answers; NULL: nobody asked for it. */
+static struct client_entry *client_find_open(struct slurmdb_client *c, const struct slurmdb_job *job)
+{
+	size_t i;
+
+	for (i = 0; i < c->nopen; i++)
+		if (!c->open[i].is_done && slurmdb_want_is(&c->open[i].want, job->record))
+			return &c->open[i];
+	return NULL;
+}
+
+/* 1: *ret is the next answer; 0: there is none left; -EBADMSG. */
+static int client_next_answer(struct slurmdb_client *c, struct slurmdb_answer *ret)
+{
+	struct slurmdb_answer a = { .kind = SLURMDB_WINDOW_JOB };
+	struct client_entry *e;
+	int rc;
+
+	while ((rc = client_next_row(c, &a.job)) > 0) {
+		e = c->kind == SLURMDB_WIRE_WINDOW ? &c->open[0] : client_find_open(c, &a.job);
+		if (!e) {
+			record_destroy(a.job.record);
+			continue;
+		}
+		a.tag = e->tag;
+		if (!e->window) {
+			e->is_done = true;
+			a.kind = e->is_alone ? SLURMDB_JOB_ALONE : SLURMDB_JOB;
+		}
+		*ret = a;
+		return 1;
+	}
+	return rc;
+}
+
+/* All of the answer was taken: jobs without a row have none. */
+static void client_end_answer(struct slurmdb_client *c)
+{
+	size_t i;
+
+	c->state = CLIENT_IDLE;
+	if (c->kind == SLURMDB_WIRE_PING) {
+		c->must_ping = false;
+		client_judge_suspects(c);
+	}
+	for (i = 0; i < c->nopen; i++) {
+		struct client_entry *e = &c->open[i];
+
+		if (e->window)
+			client_end_piece(c, e);
+		else if (!e->is_done)
+			client_put_ready(c, e->is_alone ? SLURMDB_JOB_ALONE : SLURMDB_JOB, e->tag);
+	}
+	c->nopen = 0;
+}
+
+/* --- the interface ------------------------------------------------------------------------- */
+
+static void client_next_question(struct slurmdb_client *c, uint64_t now)
+{
+	client_forget_answer(c);
+	c->complaint[0] = '\0';
+	if (c->must_ping)
+		c->nopen = 0;
+	else
+		client_compose(c);
+	if (!c->nopen && !c->must_ping)
+		return;
+	c->kind = client_kind(c);
+	c->number++;
+	if (c->fd < 0 && client_start_worker(c, now) < 0) {
+		client_fail(c, /* is_down= */ true);
+		return;
+	}
+	c->state = CLIENT_ASKED;
+	c->deadline_ns = now + c->o.deadline_ns;
+	if (client_send(c) < 0)
+		client_fail_worker(c);
+}
+
+/* False: it is to be waited for. */
+static bool client_progress(struct slurmdb_client *c, uint64_t now)
+{
+	int rc = client_read(c);
+
+	if (rc > 0) {
+		c->state = CLIENT_ANSWERED;
+	} else if (rc == -ECONNREFUSED || rc == -EIO) {
+		client_fail(c, rc == -ECONNREFUSED);
+	} else if (rc < 0) {
+		client_fail_worker(c);
+	} else if (now >= c->deadline_ns) {
+		(void)snprintf(c->why, sizeof(c->why), "no answer within %" PRIu64 " s",
+			       c->o.deadline_ns / NSEC_PER_SEC);
+		client_fail_worker(c);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void client_take_ready(struct slurmdb_client *c, struct slurmdb_answer *ret)
+{
+	struct client_ready *r = &c->ready[c->ready_head++];
+
+	*ret = (struct slurmdb_answer){ .kind = r->kind, .tag = r->tag };
+	if (r->kind == SLURMDB_NO_ANSWER)
+		(void)snprintf(ret->reason, sizeof(ret->reason), "%s", c->why);
+	if (!--c->nready)
+		c->ready_head = 0;
+	c->pending--;
+}
+
+int slurmdb_client_take(struct slurmdb_client *c, uint64_t now, struct slurmdb_answer *ret)
+{
+	int rc;
+
+	for (;;) {
+		if (c->nready) {
+			client_take_ready(c, ret);
+			return 1;
+		}
+		switch (c->state) {
+		case CLIENT_IDLE:
+			client_look_at_idle(c, now);
+			client_next_question(c, now);
+			if (c->state == CLIENT_IDLE && !c->nready && !c->queue.n)
+				return 0;
+			break;
+		case CLIENT_ASKED:
+			if (!client_progress(c, now))
+				return 0;
+			break;
+		case CLIENT_ANSWERED:
+			rc = client_next_answer(c, ret);
+			if (rc > 0) {
+				c->pending -= ret->kind != SLURMDB_WINDOW_JOB;
+				return 1;
+			}
+			if (rc < 0)
+				client_fail_worker(c);
+			else
+				client_end_answer(c);
+			break;
+		}
+	}
+}
+
+int slurmdb_client_fd(const struct slurmdb_client *c)
+{
+	return c->fd;
+}
+
+uint64_t slurmdb_client_due(const struct slurmdb_client *c)
+{
+	if (c->state == CLIENT_ASKED)
+		return c->deadline_ns;
+	return c->pending ? 0 : UINT64_MAX;
+}
+
+int slurmdb_client_create(const struct slurmdb_client_options *o, struct slurmdb_client **ret,
+			  struct errmsg *err)
+{
+	struct slurmdb_client *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return errmsg_set(err, -ENOMEM, "out of memory");
+	c->o = *o;
+	c->fd = -1;
+	if (!c->o.deadline_ns)
+		c->o.deadline_ns = DEADLINE_NS;
+	if (!c->o.memory_max)
+		c->o.memory_max = MEMORY_MAX;
+	*ret = c;
+	return 0;
+}
+
+void slurmdb_client_destroy(struct slurmdb_client *c)
+{
+	if (!c)
+		return;
+	client_stop_worker(c);
+	free(c->queue.item);
+	free(c->window);
+	free(c->ready);
+	free(c->buf);
+	free(c);
+}

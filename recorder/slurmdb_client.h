@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * slurmdb_client.h - questions to slurmdbd with a deadline. libslurm waits for slurmdbd up to 900 s, so a
+ * child process asks (`ceems-recorder --ask-slurmdbd`), and is killed when it is late.
+ *
+ * The client takes any number of wants and answers each of them exactly once. It asks for at most
+ * SLURMDB_ASK_MAX jobs at a time. After a question that failed, while slurmdbd answers a small one, the same
+ * jobs are asked for in halves, down to one job; a job that fails alone SLURMDB_ALONE_MAX times is answered
+ * without its steps. Meanwhile the others go on. When slurmdbd does not answer the small question either,
+ * every want that waits is answered with SLURMDB_NO_ANSWER, and the caller decides when to ask again.
+ *
+ * One thread; nothing here waits.
+ */
+#ifndef CEEMS_RECORDER_SLURMDB_CLIENT_H
+#define CEEMS_RECORDER_SLURMDB_CLIENT_H
+
+#include "recorder/slurmdb_rows.h"
+
+#define SLURMDB_ALONE_MAX 3
+
+struct slurmdb_client_options {
+	/* The worker, NULL-terminated: { "/usr/sbin/ceems-recorder", "--ask-slurmdbd", NULL }; borrowed. */
+	char *const *argv;
+	const char *cluster;  /* ClusterName; NULL: every cluster of that slurmdbd; borrowed */
+	bool no_usage;	      /* JobAcctGatherType=none: no step has usage */
+	uint64_t deadline_ns; /* of a question; 0: 20 s */
+	uint64_t memory_max;  /* address space of the worker in bytes; 0: 2 GiB */
+};
+
+struct slurmdb_client;
+int slurmdb_client_create(const struct slurmdb_client_options *o, struct slurmdb_client **ret,
+			  struct errmsg *err);
+/* Kills the worker and does not wait for it. Wants that wait are forgotten. NULL: no-op. */
+void slurmdb_client_destroy(struct slurmdb_client *c);
+
+/* WANT has job_id and submit: one row. TAG comes back with the answer. -ENOMEM. */
+int slurmdb_client_ask(struct slurmdb_client *c, const struct slurmdb_want *want, uint64_t tag);
+/*
+ * The jobs that ended from FROM to TO (slurmdb_rows_window()): one answer per job, then SLURMDB_WINDOW_END or,
+ * if a part of the window has no answer, SLURMDB_NO_ANSWER. A job may come twice.
+ */
+int slurmdb_client_ask_window(struct slurmdb_client *c, uint64_t from, uint64_t to, uint64_t tag);
+/* Wants that are not answered yet. */
+size_t slurmdb_client_pending(const struct slurmdb_client *c);
+
+enum slurmdb_answer_kind {
+	SLURMDB_JOB,	    /* job.state may be SLURMDB_ABSENT: no row */
+	SLURMDB_JOB_ALONE,  /* the row without its steps: slurmdbd did not answer with them */
+	SLURMDB_NO_ANSWER,  /* see reason */
+	SLURMDB_WINDOW_JOB, /* of a window */
+	SLURMDB_WINDOW_END, /* the window is done */
+};
+
+struct slurmdb_answer {
+	enum slurmdb_answer_kind kind;
+	uint64_t tag;
+	struct slurmdb_job job; /* record: the caller's to destroy, may be NULL */
+	char reason[200];	/* of SLURMDB_NO_ANSWER */
+};
+
+/*
+ * The next answer: 1; 0: none now. Starts, asks and kills the worker as needed: call it until 0 whenever
+ * the fd is readable or slurmdb_client_due() is over, and after asking.
+ */
+int slurmdb_client_take(struct slurmdb_client *c, uint64_t now_mono_ns, struct slurmdb_answer *ret);
+/* To poll for POLLIN; -1: no worker runs. May be another one after each call of this interface. */
+int slurmdb_client_fd(const struct slurmdb_client *c);
+/* When take() is to be called though nothing came, by CLOCK_MONOTONIC; UINT64_MAX: nothing is due. */
+uint64_t slurmdb_client_due(const struct slurmdb_client *c);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * slurmdb_names.h - which number in slurmdbd's rows has which name: TRES and QOS. Slurm's half of the rows
+ * has none of this; see slurmdb_rows.c for where the names come from.
+ */
+#ifndef CEEMS_RECORDER_SLURMDB_NAMES_H
+#define CEEMS_RECORDER_SLURMDB_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/libcore/tresmap.h"
+
+struct slurmdb_name {
+	uint32_t id;
+	char *name; /* owned */
+};
+
+struct slurmdb_name_list {
+	struct slurmdb_name *item; /* owned, in the order of their numbers */
+	size_t n, room;
+};
+
+struct slurmdb_names {
+	struct tresmap map;
+	struct slurmdb_name_list tres; /* "cpu", "gres/gpu" */
+	struct slurmdb_name_list qos;
+};
+
+void slurmdb_names_init(struct slurmdb_names *n);
+void slurmdb_names_fini(struct slurmdb_names *n);
+
+/* In any order; NAME may be NULL. -ENOMEM. */
+int slurmdb_names_add_tres(struct slurmdb_names *n, uint32_t id, const char *type, const char *name);
+int slurmdb_names_add_qos(struct slurmdb_names *n, uint32_t id, const char *name);
+
+/* NULL: not known. */
+const char *slurmdb_names_qos(const struct slurmdb_names *n, uint32_t id);
+
+/*
+ * "cpu=4,mem=8G,node=1" of "1=4,2=8192,4=1" (may be NULL), in slurmctld's words, so without what is 0 or not
+ * known; and without energy, which record_fill() adds. *ret is malloc'ed; NULL: there is none. -ENOMEM.
+ */
+int slurmdb_names_tres(const struct slurmdb_names *n, const char *simple, char **ret);
+
+#endif

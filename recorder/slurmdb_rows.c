@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "recorder/slurmdb_rows.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "recorder/slurm_compat.h"
+#include "recorder/slurmdb_copy.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/util.h"
+
+/* Names of a new QOS are asked for again, but not for each of its jobs. */
+#define NAMES_AGAIN_NS (60 * NSEC_PER_SEC)
+/* slurmdbd leaves out what begins after its "usage_end"; its clock may be another. */
+#define USAGE_END_AHEAD_S 86400
+
+struct slurmdb_rows {
+	struct slurmdb_options options;
+	char *cluster; /* owned; NULL: all */
+	struct slurmdb_names names;
+	uint64_t names_mono_ns; /* 0: not known */
+};
+
+int slurmdb_rows_create(const struct slurmdb_options *o, struct slurmdb_rows **ret,
+			struct errmsg *err)
+{
+	struct slurmdb_rows *r = calloc(1, sizeof(*r));
+
+	if (r) {
+		r->options = *o;
+		r->cluster = o->cluster ? strdup(o->cluster) : NULL;
+	}
+	if (!r || (o->cluster && !r->cluster)) {
+		free(r);
+		return errmsg_set(err, -ENOMEM, "out of memory");
+	}
+	slurmdb_names_init(&r->names);
+	slurm_init(NULL);
+	*ret = r;
+	return 0;
+}
+
+void slurmdb_rows_destroy(struct slurmdb_rows *r)
+{
+	if (!r)
+		return;
+	slurm_fini();
+	slurmdb_names_fini(&r->names);
+	free(r->cluster);
+	free(r);
+}
+
+void slurmdb_jobs_free(struct slurmdb_jobs *jobs)
+{
+	while (jobs->n)
+		record_destroy(jobs->job[--jobs->n].record);
+	free(jobs->job);
+	*jobs = (struct slurmdb_jobs){ 0 };
+}
+
+/* --- one question, one connection ---------------------------------------------------------- */
+
+static int rows_connect(void **ret, struct errmsg *err)
+{
+	uint16_t flags = 0;
+	void *db;
+
+	errno = 0;
+	db = slurmdb_connection_get(&flags);
+	if (db && !errno) {
+		*ret = db;
+		return 0;
+	}
+	errmsg_set(err, -ECONNREFUSED, "slurmdbd: %s",
+		   errno ? slurm_strerror(errno) : "no connection");
+	if (db)
+		(void)slurmdb_connection_close(&db);
+	return -ECONNREFUSED;
+}
+
+enum rows_question { ROWS_TRES, ROWS_QOS, ROWS_JOBS };
+
+/* COND is of the type that the question has. *ret is the caller's to destroy. */
+static int rows_ask(enum rows_question q, void *cond, compat_list **ret, struct errmsg *err)
+{
+	compat_list *rows = NULL;
+	void *db;
+	int rc = rows_connect(&db, err);
+
+	if (rc < 0)
+		return rc;
+	errno = 0;
+	if (q == ROWS_TRES)
+		rows = slurmdb_tres_get(db, cond);
+	else if (q == ROWS_QOS)
+		rows = slurmdb_qos_get(db, cond);
+	else
+		rows = slurmdb_jobs_get(db, cond);
+	if (!rows)
+		rc = errmsg_set(err, -EIO, "slurmdbd does not answer: %s", slurm_strerror(errno));
+	(void)slurmdb_connection_close(&db);
+	if (rows)
+		*ret = rows;
+	return rc;
+}
+
+/* --- names --------------------------------------------------------------------------------- */
+
+static int rows_learn_tres(struct slurmdb_names *names, struct errmsg *err)
+{
+	slurmdb_tres_cond_t cond;
+	const slurmdb_tres_rec_t *tres;
+	compat_list *rows = NULL;
+	compat_list_itr *it;
+	int rc;
+
+	slurmdb_init_tres_cond(&cond, 0);
+	cond.with_deleted = 1;
+	rc = rows_ask(ROWS_TRES, &cond, &rows, err);
+	if (rc < 0)
+		return rc;
+	it = slurm_list_iterator_create(rows);
+	while (rc == 0 && (tres = slurm_list_next(it)))
+		rc = slurmdb_names_add_tres(names, tres->id, tres->type, tres->name);
+	slurm_list_iterator_destroy(it);
+	slurm_list_destroy(rows);
+	return rc;
+}
+
+static int rows_learn_qos(struct slurmdb_names *names, struct errmsg *err)
+{
+	slurmdb_qos_cond_t cond = compat_all_qos();
+	const slurmdb_qos_rec_t *qos;
+	compat_list *rows = NULL;
+	compat_list_itr *it;
+	int rc = rows_ask(ROWS_QOS, &cond, &rows, err);
+
+	if (rc < 0)
+		return rc;
+	it = slurm_list_iterator_create(rows);
+	while (rc == 0 && (qos = slurm_list_next(it)))
+		rc = slurmdb_names_add_qos(names, qos->id, qos->name);
+	slurm_list_iterator_destroy(it);
+	slurm_list_destroy(rows);
+	return rc;
+}
+
+static int rows_learn_names(struct slurmdb_rows *r, struct errmsg *err)
+{
+	struct slurmdb_names names;
+	int rc;
+
+	slurmdb_names_init(&names);
+	rc = rows_learn_tres(&names, err);
+	if (rc == 0)
+		rc = rows_learn_qos(&names, err);
+	if (rc < 0) {
+		slurmdb_names_fini(&names);
+		return rc == -ENOMEM ? errmsg_set(err, rc, "out of memory") : rc;
+	}
+	slurmdb_names_fini(&r->names);
+	r->names = names;
+	r->names_mono_ns = clock_mono_ns();
+	return 0;
+}
+
+static bool rows_lack_names(const struct slurmdb_rows *r, compat_list *rows)
+{
+	compat_list_itr *it;
+	const slurmdb_job_rec_t *job;
+	bool lack = false;
+
+	if (clock_mono_ns() - r->names_mono_ns < NAMES_AGAIN_NS)
+		return false;
+	it = slurm_list_iterator_create(rows);
+	while (!lack && (job = slurm_list_next(it)))
+		lack = job->qosid && !slurmdb_names_qos(&r->names, job->qosid);
+	slurm_list_iterator_destroy(it);
+	return lack;
+}
+
+/* --- jobs ---------------------------------------------------------------------------------- */
+
+static slurmdb_job_cond_t rows_condition(const struct slurmdb_rows *r, uint32_t flags)
+{
+	slurmdb_job_cond_t cond = { .db_flags = SLURMDB_JOB_FLAG_NOTSET,
+				    .flags = JOBCOND_FLAG_DUP | JOBCOND_FLAG_NO_TRUNC | flags };
+
+	if (!r->options.whole_het)
+		cond.flags |= JOBCOND_FLAG_NO_WHOLE_HETJOB;
+	if (r->cluster) {
+		cond.cluster_list = slurm_list_create(NULL);
+		slurm_list_append(cond.cluster_list, r->cluster);
+	}
+	return cond;
+}
+
+static void rows_condition_fini(slurmdb_job_cond_t *cond)
+{
+	if (cond->cluster_list)
+		slurm_list_destroy(cond->cluster_list);
+	if (cond->step_list)
+		slurm_list_destroy(cond->step_list);
+}
+
+static slurm_selected_step_t rows_selected(const struct slurmdb_want *w)
+{
+	slurm_selected_step_t s = {
+		.array_task_id = NO_VAL,
+		.het_job_offset = NO_VAL,
+		.step_id = { .job_id = w->job_id, .step_id = NO_VAL, .step_het_comp = NO_VAL },
+	};
+
+	if (w->array_job_id && w->array_task_id != SLURMDB_NO_TASK) {
+		s.step_id.job_id = w->array_job_id;
+		s.array_task_id = w->array_task_id;
+	} else if (w->het_job_id) {
+		s.step_id.job_id = w->het_job_id;
+		s.het_job_offset = w->het_offset;
+	}
+	return s;
+}
+
+/* An array as a whole never ran; its id would bring the steps of all its tasks. */
+static bool want_has_steps(const struct slurmdb_want *w)
+{
+	return !w->no_steps && !(w->array_job_id && w->array_task_id == SLURMDB_NO_TASK);
+}
+
+static bool want_has_script(const struct slurmdb_want *w)
+{
+	return w->script;
+}
+
+/* About those of WANT[n] that IS_WANTED says. NULL in *ret: there is none. */
+static int rows_ask_jobs(const struct slurmdb_rows *r, const struct slurmdb_want *want, size_t n,
+			 bool (*is_wanted)(const struct slurmdb_want *), bool negate, uint32_t flags,
+			 compat_list **ret, struct errmsg *err)
+{
+	_cleanup_free_ slurm_selected_step_t *which = calloc(n, sizeof(*which));
+	slurmdb_job_cond_t cond;
+	size_t used = 0;
+	size_t i;
+	int rc = 0;
+
+	*ret = NULL;
+	if (!which)
+		return errmsg_set(err, -ENOMEM, "out of memory");
+	cond = rows_condition(r, flags);
+	cond.step_list = slurm_list_create(NULL);
+	for (i = 0; i < n; i++) {
+		if (is_wanted(&want[i]) == negate)
+			continue;
+		which[used] = rows_selected(&want[i]);
+		slurm_list_append(cond.step_list, &which[used++]);
+	}
+	cond.usage_end = time(NULL) + USAGE_END_AHEAD_S;
+	if (used)
+		rc = rows_ask(ROWS_JOBS, &cond, ret, err);
+	rows_condition_fini(&cond);
+	return rc;
+}
+
+static const struct slurmdb_known *rows_known(const slurmdb_job_rec_t *job,
+					      const struct slurmdb_want *want, size_t n)
+{
+	static const struct slurmdb_known nothing;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (want[i].submit && want[i].job_id == job->jobid &&
+		    want[i].submit == (uint64_t)job->submit)
+			return &want[i].known;
+	return &nothing;
+}
+
+/* Adds what is in ROWS to RET. */
+static int rows_take(struct slurmdb_rows *r, compat_list *rows, bool no_steps,
+		     const struct slurmdb_want *want, size_t n, struct slurmdb_jobs *ret)
+{
+	int count = rows ? slurm_list_count(rows) : 0;
+	struct slurmdb_copy copy = { .names = &r->names,
+				     .no_steps = no_steps,
+				     .no_usage = r->options.no_usage };
+	const slurmdb_job_rec_t *row;
+	struct slurmdb_job *more;
+	compat_list_itr *it;
+	int rc = 0;
+
+	if (count <= 0)
+		return 0;
+	more = realloc(ret->job, (ret->n + (size_t)count) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	ret->job = more;
+	it = slurm_list_iterator_create(rows);
+	while (rc == 0 && count-- > 0 && (row = slurm_list_next(it))) {
+		copy.known = rows_known(row, want, n);
+		rc = slurmdb_copy_job(&copy, row, &ret->job[ret->n]);
+		ret->n += rc == 0;
+	}
+	slurm_list_iterator_destroy(it);
+	return rc;
+}
+
+/* slurmdbd tells either steps or scripts. */
+static int rows_get_scripts(struct slurmdb_rows *r, const struct slurmdb_want *want, size_t n,
+			    struct slurmdb_jobs *jobs, struct errmsg *err)
+{
+	const slurmdb_job_rec_t *row;
+	compat_list *rows;
+	compat_list_itr *it;
+	size_t i;
+	int rc = rows_ask_jobs(r, want, n, want_has_script, false,
+			       JOBCOND_FLAG_SCRIPT | JOBCOND_FLAG_NO_STEP, &rows, err);
+
+	if (rc < 0 || !rows)
+		return rc;
+	it = slurm_list_iterator_create(rows);
+	while (rc == 0 && (row = slurm_list_next(it))) {
+		if (!row->script || !*row->script)
+			continue;
+		for (i = 0; i < jobs->n; i++) {
+			struct record *job = jobs->job[i].record;
+
+			if (job->script || job->db_index.value != row->db_index)
+				continue;
+			job->script = strdup(row->script);
+			rc = job->script ? 0 : errmsg_set(err, -ENOMEM, "out of memory");
+		}
+	}
+	slurm_list_iterator_destroy(it);
+	slurm_list_destroy(rows);
+	return rc;
+}
+
+static bool is_earlier_run(const struct record *a, const struct record *b)
+{
+	/* job ids come round again: another user's job is none of this one's runs */
+	return a->job_id == b->job_id && a->submit < b->submit && a->end <= b->submit &&
+	       a->user_id == b->user_id && a->cluster && b->cluster &&
+	       !strcmp(a->cluster, b->cluster) && (!a->state || strcmp(a->state, "RESIZING") != 0);
+}
+
+/* Before it is a column, a run's restart count is the number of runs before it. */
+static void rows_count_restarts(struct slurmdb_jobs *jobs)
+{
+#ifndef HAVE_SLURMDB_RESTART_CNT
+	size_t i;
+	size_t k;
+
+	for (i = 0; i < jobs->n; i++)
+		for (k = 0; k < jobs->n; k++)
+			if (is_earlier_run(jobs->job[k].record, jobs->job[i].record))
+				jobs->job[i].record->restart_count++;
+#else
+	(void)jobs;
+	(void)is_earlier_run;
+#endif
+}
+
+/* One question, about the wants with steps or (NO_STEPS) those without. */
+static int rows_get_some(struct slurmdb_rows *r, const struct slurmdb_want *want, size_t n,
+			 bool no_steps, struct slurmdb_jobs *jobs, struct errmsg *err)
+{
+	compat_list *rows;
+	int rc = rows_ask_jobs(r, want, n, want_has_steps, no_steps,
+			       no_steps ? JOBCOND_FLAG_NO_STEP : 0, &rows, err);
+
+	if (rc < 0 || !rows)
+		return rc;
+	if (rows_lack_names(r, rows))
+		rc = rows_learn_names(r, err);
+	if (rc == 0 && rows_take(r, rows, no_steps, want, n, jobs) < 0)
+		rc = errmsg_set(err, -ENOMEM, "out of memory");
+	slurm_list_destroy(rows);
+	return rc;
+}
+
+int slurmdb_rows_get(struct slurmdb_rows *r, const struct slurmdb_want *want, size_t n,
+		     struct slurmdb_jobs *ret, struct errmsg *err)
+{
+	struct slurmdb_jobs jobs = { 0 };
+	int rc = r->names_mono_ns ? 0 : rows_learn_names(r, err);
+
+	if (rc == 0)
+		rc = rows_get_some(r, want, n, /* no_steps= */ false, &jobs, err);
+	if (rc == 0)
+		rc = rows_get_some(r, want, n, /* no_steps= */ true, &jobs, err);
+	if (rc == 0)
+		rc = rows_get_scripts(r, want, n, &jobs, err);
+	if (rc < 0) {
+		slurmdb_jobs_free(&jobs);
+		return rc;
+	}
+	rows_count_restarts(&jobs);
+	*ret = jobs;
+	return 0;
+}
+
+int slurmdb_rows_window(struct slurmdb_rows *r, uint64_t from, uint64_t to,
+			struct slurmdb_jobs *ret, struct errmsg *err)
+{
+	struct slurmdb_jobs jobs = { 0 };
+	compat_list *rows = NULL;
+	slurmdb_job_cond_t cond;
+	size_t used = 0;
+	size_t i;
+	int rc = r->names_mono_ns ? 0 : rows_learn_names(r, err);
+
+	if (rc < 0)
+		return rc;
+	/* no state_list, with which MariaDB uses no index */
+	cond = rows_condition(r, JOBCOND_FLAG_NO_STEP);
+	cond.usage_start = (time_t)(from ? from : 1);
+	/* with a usage_end, slurmdbd leaves out jobs that were cancelled before they became eligible */
+	rc = rows_ask(ROWS_JOBS, &cond, &rows, err);
+	rows_condition_fini(&cond);
+	if (rc == 0 && rows_lack_names(r, rows))
+		rc = rows_learn_names(r, err);
+	if (rc == 0 && rows_take(r, rows, /* no_steps= */ true, NULL, 0, &jobs) < 0)
+		rc = errmsg_set(err, -ENOMEM, "out of memory");
+	if (rows)
+		slurm_list_destroy(rows);
+	if (rc < 0) {
+		slurmdb_jobs_free(&jobs);
+		return rc;
+	}
+	/* of those that run or ended later, too, slurmdbd tells */
+	for (i = 0; i < jobs.n; i++) {
+		uint64_t end = jobs.job[i].record->end;
+
+		if (end && end >= from && end <= to)
+			jobs.job[used++] = jobs.job[i];
+		else
+			record_destroy(jobs.job[i].record);
+	}
+	jobs.n = used;
+	*ret = jobs;
+	return 0;
+}
+
+int slurmdb_rows_ping(struct slurmdb_rows *r, struct errmsg *err)
+{
+	struct slurmdb_names none;
+	int rc;
+
+	(void)r;
+	slurmdb_names_init(&none);
+	rc = rows_learn_qos(&none, err);
+	slurmdb_names_fini(&none);
+	return rc;
+}

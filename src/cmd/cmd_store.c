@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cmd_store.c - ceems store: what the recorder has not delivered, and delivering again.
+ */
+#define _GNU_SOURCE /* strptime, timegm */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/cmd/cmd.h"
+#include "src/cmd/store_cmd.h"
+#include "src/libutil/parse.h"
+
+int store_cmd_error(int rc, const struct errmsg *err)
+{
+	(void)cmd_error("%s", err->text[0] ? err->text : strerror(-rc));
+	if (rc == -EACCES || rc == -EPERM)
+		(void)cmd_error("the store is SlurmUser's: run this as SlurmUser or root");
+	return CMD_FAILED;
+}
+
+/* --- arguments ------------------------------------------------------------------------------------ */
+
+static bool store_set_kinds(struct store_pick *p, const char *text)
+{
+	char item[16];
+
+	p->kinds = 0;
+	while (settings_next_item(&text, item, sizeof(item))) {
+		enum store_kind kind = store_kind_by_name(item);
+
+		if (!kind) {
+			(void)cmd_error("'%s' is no kind: record, steps, start", item);
+			return false;
+		}
+		p->kinds |= STORE_MASK(kind);
+	}
+	return p->kinds != 0;
+}
+
+static bool store_set_job(struct store_pick *p, const char *text)
+{
+	if (parse_u64(text, &p->job_id) == 0 && p->job_id && p->job_id <= UINT32_MAX)
+		return true;
+	(void)cmd_error("'%s' is no job ID", text);
+	return false;
+}
+
+static bool store_set_since(uint64_t *ret, const char *text)
+{
+	static const char *const form[] = { "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(form); i++) {
+		struct tm tm = { 0 };
+		const char *end = strptime(text, form[i], &tm);
+		time_t t = end && !*end ? timegm(&tm) : -1;
+
+		if (t > 0) {
+			*ret = (uint64_t)t;
+			return true;
+		}
+	}
+	if (parse_u64(text, ret) == 0)
+		return true;
+	(void)cmd_error("'%s' is no time: 2026-01-31, 2026-01-31T12:00:00Z or seconds since 1970", text);
+	return false;
+}
+
+enum { OPT_FILE = 256, OPT_JOB, OPT_JSON, OPT_KEY, OPT_KIND, OPT_LONG, OPT_OUTPUT, OPT_REFUSED,
+       OPT_SINCE, OPT_TIMEOUT, OPT_WAITING };
+
+#define COMMON_OPTIONS { "help", no_argument, NULL, 'h' }, { "conf", required_argument, NULL, 'c' }
+#define PICK_OPTIONS                                         \
+	{ "job", required_argument, NULL, OPT_JOB },         \
+	{ "key", required_argument, NULL, OPT_KEY },         \
+	{ "kind", required_argument, NULL, OPT_KIND }
+
+static const struct option status_options[] = { COMMON_OPTIONS,
+						{ "json", no_argument, NULL, OPT_JSON },
+						{ 0 } };
+static const struct option ls_options[] = { COMMON_OPTIONS,
+					    PICK_OPTIONS,
+					    { "refused", required_argument, NULL, OPT_REFUSED },
+					    { "waiting", required_argument, NULL, OPT_WAITING },
+					    { 0 } };
+static const struct option cat_options[] = { COMMON_OPTIONS,
+					     PICK_OPTIONS,
+					     { "long", no_argument, NULL, OPT_LONG },
+					     { "refused", required_argument, NULL, OPT_REFUSED },
+					     { "waiting", required_argument, NULL, OPT_WAITING },
+					     { 0 } };
+static const struct option replay_options[] = { COMMON_OPTIONS,
+						PICK_OPTIONS,
+						{ "file", required_argument, NULL, OPT_FILE },
+						{ "output", required_argument, NULL, OPT_OUTPUT },
+						{ "refused", no_argument, NULL, OPT_REFUSED },
+						{ "since", required_argument, NULL, OPT_SINCE },
+						{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+						{ 0 } };
+
+static bool store_take_option(struct store_args *a, int opt)
+{
+	switch (opt) {
+	case 'c':
+		a->conf = optarg;
+		return true;
+	case OPT_FILE:
+		a->file = optarg;
+		return true;
+	case OPT_JOB:
+		return store_set_job(&a->pick, optarg);
+	case OPT_JSON:
+		a->json = true;
+		return true;
+	case OPT_KEY:
+		a->pick.key = optarg;
+		return true;
+	case OPT_KIND:
+		return store_set_kinds(&a->pick, optarg);
+	case OPT_LONG:
+		a->is_long = true;
+		return true;
+	case OPT_OUTPUT:
+		a->output = optarg;
+		return true;
+	case OPT_REFUSED:
+		a->pick.refused = optarg ? optarg : ""; /* of replay: its sink's */
+		return true;
+	case OPT_SINCE:
+		return store_set_since(&a->since, optarg);
+	case OPT_TIMEOUT:
+		if (parse_duration_ns(optarg, &a->timeout_ns) == 0)
+			return true;
+		(void)cmd_error("'%s' is not a duration", optarg);
+		return false;
+	case OPT_WAITING:
+		a->waiting = optarg;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool store_is_consistent(const struct store_args *a)
+{
+	if (a->pick.refused && a->file)
+		(void)cmd_error("--refused is not for a file");
+	else if (a->pick.refused && a->waiting)
+		(void)cmd_error("what was refused does not wait: either --refused or --waiting");
+	else if (a->since && !a->file)
+		(void)cmd_error("--since is for --file");
+	else
+		return true;
+	return false;
+}
+
+static int cmd_store_run(const struct cmd_info *self, int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		const struct option *options;
+	} actions[] = { { "status", status_options }, { "ls", ls_options }, { "cat", cat_options },
+			{ "replay", replay_options } };
+	_cleanup_free_ struct store_args *a = calloc(1, sizeof(*a));
+	bool is_replay;
+	size_t which;
+	int opt;
+
+	if (!a)
+		return cmd_error("out of memory");
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
+		return cmd_usage(self, CMD_OK);
+	for (which = 0; which < ARRAY_SIZE(actions); which++)
+		if (argc > 1 && !strcmp(argv[1], actions[which].name))
+			break;
+	if (which == ARRAY_SIZE(actions))
+		return cmd_usage(self, CMD_USAGE);
+	is_replay = !strcmp(actions[which].name, "replay");
+	a->pick.max_rows = a->pick.max_bytes = SIZE_MAX;
+	argv[1] = argv[0];
+	argc--;
+	argv++;
+	while ((opt = getopt_long(argc, argv, "hc:", actions[which].options, NULL)) >= 0) {
+		if (opt == 'h')
+			return cmd_usage(self, CMD_OK);
+		if (!store_take_option(a, opt))
+			return cmd_usage(self, CMD_USAGE);
+	}
+	if (optind + is_replay != argc || !store_is_consistent(a))
+		return cmd_usage(self, CMD_USAGE);
+	if (cmd_load_settings(a->conf, &a->settings) != CMD_OK)
+		return CMD_FAILED;
+	if (is_replay) {
+		a->sink = argv[optind];
+		if (a->pick.refused)
+			a->pick.refused = a->sink;
+		return store_replay(a);
+	}
+	if (!strcmp(actions[which].name, "status"))
+		return store_status(a);
+	return !strcmp(actions[which].name, "ls") ? store_ls(a) : store_cat(a);
+}
+
+const struct cmd_info cmd_store = {
+	"store",
+	"status [--json] | ls [PICK] | cat [PICK] [--long] |\n"
+	"       replay SINK [--refused | --file FILE [--since TIME]] [PICK] [--output FILE] [--timeout TIME]\n"
+	"       PICK: [--job ID] [--key KEY] [--kind KIND] [--refused SINK | --waiting SINK]   (each: [--conf FILE])",
+	"Show what ceems-recorder has not delivered, and deliver it again.",
+	cmd_store_run,
+};

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/cmd/job_site.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/cmd/cmd.h"
+#include "src/cmd/slurmconf.h"
+
+/* Adds nothing to what the nodes computed. */
+static const struct settings no_settings = { .market_mg_per_kwh = SETTINGS_NO_MARKET };
+
+static bool is_none(const char *type, const char *none)
+{
+	return !type || !strcasecmp(type, "none") || !strcasecmp(type, none);
+}
+
+/* Of the slurm.conf beside ceems.conf. */
+static void job_site_read_slurm(struct job_site *site, const char *conf)
+{
+	char folder[PATH_MAX], path[PATH_MAX + 16];
+	struct slurmconf *sc;
+	const char *name;
+
+	(void)snprintf(folder, sizeof(folder), "%s", conf);
+	(void)snprintf(path, sizeof(path), "%s/slurm.conf", dirname(folder));
+	if (slurmconf_read(path, &sc, NULL) < 0)
+		return;
+	name = slurmconf_get(sc, "ClusterName");
+	(void)snprintf(site->cluster, sizeof(site->cluster), "%s", name ? name : "");
+	site->unmeasured = is_none(slurmconf_get(sc, "AcctGatherEnergyType"),
+				   "acct_gather_energy/none");
+	site->no_usage = is_none(slurmconf_get(sc, "JobAcctGatherType"), "jobacct_gather/none");
+	slurmconf_destroy(sc);
+}
+
+static bool job_site_read_settings(const char *conf, struct settings *ret)
+{
+	struct errmsg err = { 0 };
+	int rc = settings_load(conf, ret, &err);
+
+	if (rc < 0 && rc != -ENOENT && rc != -EACCES)
+		(void)cmd_error("%s", err.text);
+	if (rc < 0)
+		*ret = no_settings;
+	return rc == 0;
+}
+
+static void job_site_read_factors(struct job_site *site)
+{
+	const struct settings *s = &site->settings;
+	struct errmsg err = { 0 };
+
+	if (factor_chain_setup(s, &site->chain, &err) < 0) {
+		(void)cmd_error("%s", err.text);
+		return;
+	}
+	site->has_chain = true;
+	if (!*s->emission_series_file)
+		return;
+	if (factor_series_read(s->emission_series_file, &site->series, &err) < 0)
+		(void)cmd_error("%s", err.text);
+	else
+		site->chain.series = &site->series;
+}
+
+void job_site_load(struct job_site *site)
+{
+	char conf[PATH_MAX];
+
+	*site = (struct job_site){ 0 };
+	(void)cmd_conf_path(NULL, conf);
+	job_site_read_slurm(site, conf);
+	if (job_site_read_settings(conf, &site->settings))
+		job_site_read_factors(site);
+}
+
+void job_site_fini(struct job_site *site)
+{
+	factor_series_fini(&site->series);
+}
+
+int job_site_finish(struct job_site *site, struct slurmdb_job *job)
+{
+	struct record *r = job->record;
+	bool is_own = !*site->cluster || !r->cluster || !strcasecmp(r->cluster, site->cluster);
+	struct record_ending end = { .ended = job->state == SLURMDB_FINAL,
+				     .unmeasured = is_own && site->unmeasured,
+				     .dbd_energy_j = job->energy_j };
+
+	return record_finish(r, &end, is_own && site->has_chain ? &site->chain : NULL,
+			     is_own ? &site->settings : &no_settings, &site->names);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * job_site.h - what `ceems job` needs beside slurmdbd's rows to make of them the record that the sinks have:
+ * ceems.conf, the emission factors, and a few lines of slurm.conf.
+ */
+#ifndef CEEMS_JOB_SITE_H
+#define CEEMS_JOB_SITE_H
+
+#include <stdbool.h>
+
+#include "recorder/slurmdb_rows.h"
+#include "src/libcore/settings.h"
+#include "src/libemission/factor_chain.h"
+#include "src/libemission/factor_series.h"
+#include "src/librecord/record_fill.h"
+
+struct job_site {
+	struct settings settings;
+	struct factor_chain chain;
+	struct factor_series series;
+	bool has_chain;
+	struct record_names names;
+	char cluster[256]; /* ClusterName; empty: not known */
+	bool unmeasured;   /* AcctGatherEnergyType is none */
+	bool no_usage;	   /* JobAcctGatherType is none */
+};
+
+/* What cannot be read is said on stderr or, if it is not there or not for this user, left out. */
+void job_site_load(struct job_site *site);
+void job_site_fini(struct job_site *site);
+
+/*
+ * Completes JOB as the recorder does. A job of another cluster gets no emissions but those that its nodes
+ * computed: its grid is another. -ENOMEM.
+ */
+int job_site_finish(struct job_site *site, struct slurmdb_job *job);
+
+#endif

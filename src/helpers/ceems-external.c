@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ceems-external - what the site's own meter wrote into its file (external_text.h), for slurmd: reads it
+ * whenever it is asked and tells what helper.h promises. A program of its own, because the file
+ * may be on a server that is away.
+ *
+ * A value is told at each question, with the meter's own time, by which slurmd knows one that it
+ * has booked before. What a file did not tell comes with the next one, if it is energy; of power that
+ * was not seen nothing is guessed.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "src/helpers/external_text.h"
+#include "src/libmeter/sensor/counter.h"
+#include "src/libmeter/sensor/integrate.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/helper.h"
+
+/* Every part that there can be in a line of 80 characters, and twice that in comments. */
+#define TEXT_SIZE 8192
+
+/* What is older is not used; power could not be integrated over it either. */
+#define OLD_NS INTEGRATE_GAP_NS
+/* The meter's clock may be so much ahead of ours. */
+#define AHEAD_NS (2 * NSEC_PER_SEC)
+
+/* A line of the file, as read last. */
+struct value {
+	struct external_line line;
+	uint64_t t_ns; /* its stamp as CLOCK_MONOTONIC; 0: not worked out yet */
+	bool is_there; /* in the file as it is now */
+};
+
+struct values {
+	struct value value[EXTERNAL_LINES_MAX];
+	size_t n;
+};
+
+/* Whoever may write the file may charge every job on the node. */
+static int external_open(const char *path, struct errmsg *err)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	fd = fileio_open_regular(path, &st, err);
+	if (fd < 0)
+		return fd;
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		return errmsg_set(err, -EPERM, "%s: belongs to user %u, not to root", path,
+				  (unsigned int)st.st_uid);
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
+		return errmsg_set(err, -EPERM, "%s: others than its owner may write it", path);
+	return TAKE_FD(fd);
+}
+
+static struct value *external_find(struct values *all, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < all->n; i++)
+		if (!strcmp(all->value[i].line.name, name))
+			return &all->value[i];
+	return NULL;
+}
+
+static const char *external_quantity(const struct external_line *l)
+{
+	return l->quantity == EXTERNAL_ENERGY ? "energy" : "power";
+}
+
+static void external_declare(const struct external_line *l)
+{
+	helper_say("meter %s %s %u %s %" PRIu64 "%s", l->name, domain_name(l->domain), l->unit,
+		   external_quantity(l),
+		   l->domain == DOMAIN_OTHER ? COUNTER_PLATFORM_MAX_W : COUNTER_PACKAGE_MAX_W,
+		   l->domain == DOMAIN_OTHER ? " node" : "");
+}
+
+static void external_tell_about(const struct values *all, const char *path)
+{
+	char about[160];
+	size_t used = (size_t)snprintf(about, sizeof(about), "%s:", path);
+	size_t i;
+
+	for (i = 0; i < all->n && used < sizeof(about); i++)
+		used += (size_t)snprintf(about + used, sizeof(about) - used, "%s %s %s",
+					 i ? "," : "", all->value[i].line.name,
+					 external_quantity(&all->value[i].line));
+	helper_say("about %s", about);
+}
+
+static void external_take(struct values *all, const struct external_line *line)
+{
+	struct value *v = external_find(all, line->name);
+	bool is_new = !v;
+
+	if (is_new)
+		v = &all->value[all->n++]; /* there is room for every name */
+	if (is_new || v->line.stamp_ns != line->stamp_ns)
+		v->t_ns = 0;
+	v->line = *line;
+	v->is_there = true;
+	if (is_new)
+		external_declare(line);
+}
+
+/* The file as it is now, into ALL: all of it or nothing. */
+static int external_read(struct values *all, const char *path, struct errmsg *err)
+{
+	static char text[TEXT_SIZE];
+	struct external_line lines[EXTERNAL_LINES_MAX];
+	struct errmsg why = { 0 };
+	_cleanup_close_ int fd = external_open(path, err);
+	size_t known = all->n;
+	size_t n = 0;
+	size_t i;
+	ssize_t len;
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	len = fileio_pread_all(fd, text, sizeof(text));
+	if (len < 0)
+		return errmsg_errno(err, (int)len, "%s: cannot read", path);
+	rc = external_text_parse(text, (size_t)len, lines, &n, &why);
+	if (rc < 0)
+		return errmsg_set(err, rc, "%s: %s", path, why.text);
+	for (i = 0; i < n; i++) {
+		const struct value *v = external_find(all, lines[i].name);
+
+		if (v && v->line.quantity != lines[i].quantity)
+			return errmsg_set(err, -EINVAL, "%s: %s was %s before, and is %s now", path,
+					  lines[i].name, external_quantity(&v->line),
+					  external_quantity(&lines[i]));
+	}
+	for (i = 0; i < all->n; i++)
+		all->value[i].is_there = false;
+	for (i = 0; i < n; i++)
+		external_take(all, &lines[i]);
+	if (all->n > known)
+		external_tell_about(all, path);
+	return 0;
+}
+
+/* One that is a little ahead is of now. */
+static void external_set_time(struct value *v, uint64_t mono_ns, uint64_t wall_ns)
+{
+	uint64_t age_ns = v->line.stamp_ns < wall_ns ? wall_ns - v->line.stamp_ns : 0;
+
+	if (!v->t_ns)
+		v->t_ns = age_ns < mono_ns ? mono_ns - age_ns : 1;
+}
+
+static void external_tell(struct value *v, uint64_t mono_ns, uint64_t wall_ns)
+{
+	const struct external_line *l = &v->line;
+
+	if (!v->is_there) {
+		helper_say("error %s it is not in the file any more", l->name);
+	} else if (l->stamp_ns > wall_ns + AHEAD_NS) {
+		helper_say("error %s its time is %" PRIu64 " s to come", l->name,
+			   (l->stamp_ns - wall_ns) / NSEC_PER_SEC);
+	} else if (l->stamp_ns + OLD_NS < wall_ns) {
+		helper_say("late %s", l->name);
+	} else {
+		external_set_time(v, mono_ns, wall_ns);
+		helper_say("reading %" PRIu64 " %s %" PRIu64, v->t_ns, l->name, l->amount);
+	}
+}
+
+static void external_answer(struct values *all, const char *path, const char *number)
+{
+	struct errmsg err = { 0 };
+	int rc = external_read(all, path, &err);
+	uint64_t mono_ns = clock_mono_ns();
+	uint64_t wall_ns = clock_wall_ns();
+	size_t i;
+
+	if (rc < 0)
+		helper_say("error - %s", err.text);
+	for (i = 0; rc == 0 && i < all->n; i++)
+		external_tell(&all->value[i], mono_ns, wall_ns);
+	helper_say("done %s", number);
+}
+
+int main(int argc, char **argv)
+{
+	static struct values all;
+	struct errmsg err = { 0 };
+	char line[256];
+	int rc;
+
+	if (argc != 2) {
+		(void)fputs("usage: ceems-external FILE\n", stderr);
+		return 2;
+	}
+	helper_serve(/* is_nice= */ false); /* a step's end waits for it */
+	rc = external_read(&all, argv[1], &err);
+	if (rc < 0) {
+		helper_say("%s %s", rc == -ENOENT ? "never" : "refused", err.text);
+		return 1;
+	}
+	helper_say("ready");
+	while (helper_listen(-1, line, sizeof(line)) == 1)
+		if (!strncmp(line, "read ", 5))
+			external_answer(&all, argv[1], line + 5);
+	return 0;
+}

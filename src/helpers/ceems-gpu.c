@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ceems-gpu - asks a vendor's GPU library for slurmd: `ceems-gpu nvml LIBRARY` tells, at each question,
+ * what helper.h promises. A call that hangs ends the program after a while, and slurmd starts it anew.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "src/helpers/gpu.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/helper.h"
+#include "src/libutil/util.h"
+
+/* More than that is a fault of COUNTER_PACKAGE_MAX_W: no GPU draws it. */
+#define GPU_MAX_W 2500
+
+/* A driver that resets a GPU takes some seconds. */
+#define CALL_MAX_S 60
+
+/* Steps that begin and end ask for energy; how busy a GPU is may wait. */
+#define USAGE_EVERY_NS NSEC_PER_SEC
+
+/* Until the library is closed and opened anew after a device failed; doubles each time. */
+#define RETRY_FIRST_NS NSEC_PER_SEC
+#define RETRY_LAST_NS (600 * NSEC_PER_SEC)
+
+/* Devices keep their place; one that is found later comes at the end. */
+struct gpus {
+	const struct gpu_library_ops *ops;
+	const char *path;
+	void *library;
+	size_t n;
+	struct gpu_device device[GPUS_MAX];
+	struct gpu_sample sample[GPUS_MAX];
+	size_t missing; /* that may be there the next time */
+	int mute;	/* that never show anything */
+	int excess;	/* that there is no room for */
+	uint64_t usage_ns;
+	uint64_t retry_at_ns;
+	uint64_t retry_wait_ns;
+};
+
+/* --- the devices -------------------------------------------------------------------------- */
+
+static void gpus_disconnect(struct gpus *g)
+{
+	if (g->library)
+		g->ops->close(g->library);
+	g->library = NULL;
+}
+
+static size_t gpus_place(const struct gpus *g, const struct gpu_device *d)
+{
+	size_t i;
+
+	for (i = 0; i < g->n; i++)
+		if (!strcmp(g->device[i].id, d->id))
+			break;
+	return i;
+}
+
+static void gpus_declare(const struct gpu_device *d)
+{
+	helper_say("meter %s gpu %u %s %u", d->id, d->unit, d->has_counter ? "energy" : "power",
+		   GPU_MAX_W);
+	helper_say("gpu %s %s", d->id, d->model);
+}
+
+/* An id is one word of a line. */
+static void gpus_mend_id(struct gpu_device *d)
+{
+	char *p;
+
+	for (p = d->id; *p; p++)
+		if (*p == ' ')
+			*p = '_';
+}
+
+static void gpus_take(struct gpus *g, struct gpu_device *found, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < g->n; i++)
+		g->device[i].handle = 0;
+	for (i = 0; i < n; i++) {
+		size_t k;
+
+		gpus_mend_id(&found[i]);
+		k = gpus_place(g, &found[i]);
+		if (k == GPUS_MAX)
+			continue;
+		g->device[k] = found[i];
+		if (k < g->n)
+			continue;
+		g->n++;
+		gpus_declare(&found[i]);
+	}
+}
+
+/* Those that cannot be measured must not taint, at every tick, what others show. */
+static void gpus_tell_left_out(struct gpus *g, int mute, int excess)
+{
+	if (mute && mute != g->mute)
+		helper_say("note GPUs that show neither power nor energy: %d", mute);
+	if (excess && excess != g->excess)
+		helper_say("note GPUs beyond the first %d, which are not measured: %d", GPUS_MAX,
+			   excess);
+	g->mute = mute;
+	g->excess = excess;
+}
+
+/* Returns how many devices it wrote. */
+static int gpus_find(struct gpus *g, struct gpu_device found[GPUS_MAX], struct errmsg *err)
+{
+	int count = g->ops->count(g->library, err);
+	int why = 0;
+	int mute = 0;
+	int n = 0;
+	int i;
+
+	if (count < 0)
+		return count;
+	for (i = 0; i < count && n < GPUS_MAX; i++) {
+		int rc = g->ops->identify(g->library, (unsigned int)i, &found[n]);
+
+		n += rc == 0;
+		if (rc == -EOPNOTSUPP)
+			mute++;
+		else if (rc < 0)
+			why = rc;
+	}
+	g->missing = (size_t)(i - n - mute);
+	gpus_tell_left_out(g, mute, count - i);
+	if (n)
+		return n;
+	return why ? errmsg_errno(err, why, "none of %d GPUs can be asked", count) :
+		     errmsg_set(err, -ENODEV, "the driver has no GPU%s",
+				count ? " that shows power or energy" : "");
+}
+
+static int gpus_connect(struct gpus *g, struct errmsg *err)
+{
+	struct gpu_device found[GPUS_MAX];
+	int rc;
+
+	memset(found, 0, sizeof(found));
+	rc = g->ops->open(g->path, &g->library, err);
+	if (rc < 0)
+		return rc;
+	rc = gpus_find(g, found, err);
+	if (rc < 0) {
+		gpus_disconnect(g);
+		return rc;
+	}
+	gpus_take(g, found, (size_t)rc);
+	return 0;
+}
+
+static void gpus_tell_about(const struct gpus *g)
+{
+	size_t by_power = 0;
+	char power[64] = "";
+	size_t i;
+
+	for (i = 0; i < g->n; i++)
+		by_power += !g->device[i].has_counter;
+	if (by_power)
+		(void)snprintf(power, sizeof(power), "; power of %zu integrated", by_power);
+	helper_say("about %zu GPU%s, %s%s", g->n, g->n == 1 ? "" : "s", g->device[0].model, power);
+}
+
+/* --- a question --------------------------------------------------------------------------- */
+
+static void gpus_read_energy(struct gpus *g, size_t i)
+{
+	const struct gpu_device *d = &g->device[i];
+	struct gpu_sample *s = &g->sample[i];
+
+	s->t_ns = clock_mono_ns();
+	s->energy_uj = s->power_mw = GPU_UNKNOWN;
+	s->rc = g->library && d->handle ? g->ops->read_energy(g->library, d, s) : -ENODEV;
+	if (s->rc < 0)
+		helper_say("error %s %s", d->id, strerror(-s->rc));
+	else
+		helper_say("reading %" PRIu64 " %s %" PRIu64, s->t_ns, d->id,
+			   d->has_counter ? s->energy_uj : s->power_mw);
+}
+
+static const char *gpus_value(char buf[24], uint64_t value)
+{
+	(void)snprintf(buf, 24, "%" PRIu64, value);
+	return value == GPU_UNKNOWN ? "-" : buf;
+}
+
+static void gpus_read_usage(struct gpus *g, size_t i)
+{
+	const struct gpu_device *d = &g->device[i];
+	struct gpu_sample *s = &g->sample[i];
+	char text[4][24];
+
+	s->busy_ppm = s->mem_used_bytes = s->mem_total_bytes = GPU_UNKNOWN;
+	if (s->rc == 0)
+		g->ops->read_usage(g->library, d, s);
+	else
+		s->power_mw = GPU_UNKNOWN;
+	helper_say("usage %s %s %s %s %s", d->id, gpus_value(text[0], s->power_mw),
+		   gpus_value(text[1], s->busy_ppm), gpus_value(text[2], s->mem_used_bytes),
+		   gpus_value(text[3], s->mem_total_bytes));
+}
+
+static bool gpus_is_any_failing(const struct gpus *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->n; i++)
+		if (g->sample[i].rc < 0)
+			return true;
+	return !g->library || g->missing;
+}
+
+/*
+ * A GPU that was reset or a driver that was loaded anew is seen only by a library that is opened
+ * anew. It takes seconds and disturbs the other GPUs, so ever less often.
+ */
+static void gpus_reconnect_if_due(struct gpus *g)
+{
+	uint64_t now_ns = clock_mono_ns();
+	struct errmsg err = { 0 };
+
+	if (!gpus_is_any_failing(g)) {
+		g->retry_wait_ns = RETRY_FIRST_NS;
+		g->retry_at_ns = 0;
+		return;
+	}
+	if (!g->retry_at_ns)
+		g->retry_at_ns = now_ns + g->retry_wait_ns;
+	if (now_ns < g->retry_at_ns)
+		return;
+	gpus_disconnect(g);
+	(void)gpus_connect(g, &err); /* each device tells why it cannot be read */
+	if (g->retry_wait_ns < RETRY_LAST_NS)
+		g->retry_wait_ns *= 2;
+	g->retry_at_ns = clock_mono_ns() + g->retry_wait_ns;
+}
+
+static void gpus_answer(struct gpus *g, const char *number)
+{
+	uint64_t begin_ns = helper_begin(CALL_MAX_S);
+	size_t i;
+
+	for (i = 0; i < g->n; i++)
+		gpus_read_energy(g, i);
+	helper_say("done %s", number);
+	if (begin_ns - g->usage_ns >= USAGE_EVERY_NS) {
+		g->usage_ns = begin_ns;
+		for (i = 0; i < g->n; i++)
+			gpus_read_usage(g, i);
+	}
+	gpus_reconnect_if_due(g);
+	(void)helper_end(begin_ns);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+int main(int argc, char **argv)
+{
+	struct gpus g = { .retry_wait_ns = RETRY_FIRST_NS };
+	struct errmsg err = { 0 };
+	uint64_t begin_ns;
+	char line[256];
+	int rc;
+
+	if (argc == 3 && !strcmp(argv[1], "nvml"))
+		g.ops = &gpu_library_nvml;
+	else if (argc == 3 && !strcmp(argv[1], "rocm"))
+		g.ops = &gpu_library_rocm;
+	if (!g.ops) {
+		(void)fputs("usage: ceems-gpu nvml|rocm LIBRARY\n", stderr);
+		return 2;
+	}
+	g.path = argv[2];
+	helper_serve(/* is_nice= */ false); /* a step's end waits for it */
+	begin_ns = helper_begin(CALL_MAX_S);
+	rc = gpus_connect(&g, &err);
+	(void)helper_end(begin_ns);
+	if (rc < 0) {
+		helper_say("%s %s", rc == -ENODEV ? "never" : "refused", err.text);
+		return 1;
+	}
+	gpus_tell_about(&g);
+	helper_say("ready");
+	while (helper_listen(-1, line, sizeof(line)) == 1)
+		if (!strncmp(line, "read ", 5))
+			gpus_answer(&g, line + 5);
+	/* no clean-up of the library: it may hang, and the process ends */
+	return 0;
+}

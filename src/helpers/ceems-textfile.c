@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ceems-textfile - writes PATH for slurmd, in one rename: the folder may be on a network file system,
+ * for which no thread of slurmd's waits. Takes "file N LENGTH" and the bytes (helper.h).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "src/libutil/fileio.h"
+#include "src/libutil/helper.h"
+#include "src/libutil/parse.h"
+
+#define LENGTH_MAX (64 * 1024 * 1024)
+
+/* A server that is away; slurmd waits about as long before it starts another. */
+#define WRITE_MAX_S 60
+
+static int textfile_take(const char *path, const char *number, size_t len)
+{
+	_cleanup_free_ char *text = malloc(len + 1);
+	struct errmsg err = { 0 };
+	uint64_t begin_ns;
+	int rc;
+
+	if (!text)
+		return -ENOMEM;
+	rc = helper_take(text, len);
+	if (rc < 0)
+		return rc;
+	begin_ns = helper_begin(WRITE_MAX_S);
+	rc = fileio_write_atomic(path, text, len, 0644, &err);
+	(void)helper_end(begin_ns);
+	if (rc < 0)
+		helper_say("error - %s", err.text);
+	else
+		helper_say("written %s", number);
+	helper_say("done %s", number);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	char line[128];
+	char *space;
+	uint64_t len;
+
+	if (argc != 2) {
+		(void)fputs("usage: ceems-textfile PATH\n", stderr);
+		return 2;
+	}
+	helper_serve(/* is_nice= */ true);
+	while (helper_listen(-1, line, sizeof(line)) == 1) {
+		space = !strncmp(line, "file ", 5) ? strchr(line + 5, ' ') : NULL;
+		if (!space || parse_u64(space + 1, &len) < 0 || len > LENGTH_MAX)
+			return 1;
+		*space = '\0';
+		if (textfile_take(argv[1], line + 5, (size_t)len) < 0)
+			return 1;
+	}
+	return 0;
+}

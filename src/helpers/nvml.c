@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * NVML for ceems-gpu: what NVIDIA's GPUs used, by their own energy counters, or, for a GPU before
+ * Volta, by its power over time. With MIG, a GPU still has one counter: its slices are told apart
+ * where the energy is split. Which processes use a GPU is never asked: it is slow, and Slurm knows.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/helpers/gpu.h"
+#include "src/helpers/nvml_api.h"
+#include "src/libutil/util.h"
+
+struct nvml {
+	void *dl;
+	struct nvml_api api;
+};
+
+#define SYMBOL(field, function) { .name = function, .offset = offsetof(struct nvml_api, field) }
+#define OPTIONAL(field, function)                                                        \
+	{ .name = function, .offset = offsetof(struct nvml_api, field), .is_optional = true }
+
+static const struct gpu_symbol symbols[] = {
+	SYMBOL(init, "nvmlInit_v2"),
+	SYMBOL(shutdown, "nvmlShutdown"),
+	SYMBOL(get_count, "nvmlDeviceGetCount_v2"),
+	SYMBOL(get_handle, "nvmlDeviceGetHandleByIndex_v2"),
+	SYMBOL(get_minor, "nvmlDeviceGetMinorNumber"),
+	SYMBOL(get_name, "nvmlDeviceGetName"),
+	SYMBOL(get_uuid, "nvmlDeviceGetUUID"),
+	SYMBOL(get_power, "nvmlDeviceGetPowerUsage"),
+	OPTIONAL(get_energy, "nvmlDeviceGetTotalEnergyConsumption"), /* driver 396 and later */
+	OPTIONAL(get_utilization, "nvmlDeviceGetUtilizationRates"),
+	OPTIONAL(get_memory, "nvmlDeviceGetMemoryInfo"),
+};
+
+static int nvml_errno(int nvml_rc)
+{
+	switch (nvml_rc) {
+	case NVML_SUCCESS:
+		return 0;
+	case NVML_ERROR_NOT_SUPPORTED:
+		return -EOPNOTSUPP;
+	case NVML_ERROR_NO_PERMISSION:
+		return -EACCES;
+	case NVML_ERROR_UNINITIALIZED:
+	case NVML_ERROR_DRIVER_NOT_LOADED:
+		return -ENXIO;
+	case NVML_ERROR_TIMEOUT:
+		return -ETIMEDOUT;
+	case NVML_ERROR_GPU_IS_LOST:
+		return -ENODEV;
+	default:
+		return -EIO;
+	}
+}
+
+static void close_library(void *library)
+{
+	struct nvml *n = library;
+
+	(void)n->api.shutdown();
+	(void)dlclose(n->dl);
+	free(n);
+}
+
+static int open_library(const char *path, void **ret, struct errmsg *err)
+{
+	_cleanup_free_ struct nvml *n = calloc(1, sizeof(*n));
+	int rc;
+
+	if (!n)
+		return errmsg_errno(err, -ENOMEM, "library");
+	rc = gpu_load(path, symbols, ARRAY_SIZE(symbols), &n->api, &n->dl, err);
+	if (rc < 0)
+		return rc;
+	rc = nvml_errno(n->api.init());
+	if (rc < 0) {
+		(void)dlclose(n->dl);
+		return errmsg_errno(err, rc, "nvmlInit");
+	}
+	*ret = TAKE_PTR(n);
+	return 0;
+}
+
+static int nvml_identify(void *library, unsigned int index, struct gpu_device *ret)
+{
+	const struct nvml *n = library;
+	char uuid[NVML_DEVICE_UUID_BUFFER_SIZE] = "";
+	unsigned long long energy_mj;
+	nvmlDevice_t device;
+	unsigned int power_mw;
+	unsigned int minor;
+	int rc;
+
+	rc = n->api.get_handle(index, &device);
+	if (rc == NVML_SUCCESS)
+		rc = n->api.get_minor(device, &minor);
+	if (rc == NVML_SUCCESS)
+		rc = n->api.get_uuid(device, uuid, sizeof(uuid));
+	if (rc == NVML_SUCCESS)
+		rc = n->api.get_name(device, ret->model, sizeof(ret->model));
+	if (rc != NVML_SUCCESS)
+		return nvml_errno(rc);
+	ret->model[sizeof(ret->model) - 1] = '\0';
+	ret->handle = (uintptr_t)device;
+	ret->unit = minor < GPUS_MAX ? minor : GPUS_MAX - 1;
+	uuid[sizeof(uuid) - 1] = '\0';
+	(void)snprintf(ret->id, sizeof(ret->id), "%.*s", (int)sizeof(ret->id) - 1, uuid);
+	ret->has_counter = n->api.get_energy &&
+			   n->api.get_energy(device, &energy_mj) != NVML_ERROR_NOT_SUPPORTED;
+	/* a virtual GPU, or one for a screen */
+	if (!ret->has_counter && n->api.get_power(device, &power_mw) == NVML_ERROR_NOT_SUPPORTED)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+static int count_devices(void *library, struct errmsg *err)
+{
+	const struct nvml *n = library;
+	unsigned int count = 0;
+	int rc = nvml_errno(n->api.get_count(&count));
+
+	return rc < 0 ? errmsg_errno(err, rc, "nvmlDeviceGetCount") : (int)count;
+}
+
+static int read_energy(void *library, const struct gpu_device *d, struct gpu_sample *ret)
+{
+	const struct nvml *n = library;
+	nvmlDevice_t device = (nvmlDevice_t)d->handle;
+	unsigned long long energy_mj = 0;
+	unsigned int power_mw = 0;
+	int power_rc = n->api.get_power(device, &power_mw);
+	int rc;
+
+	if (power_rc == NVML_SUCCESS)
+		ret->power_mw = power_mw;
+	if (!d->has_counter)
+		return nvml_errno(power_rc);
+	rc = n->api.get_energy(device, &energy_mj);
+	if (rc != NVML_SUCCESS)
+		return nvml_errno(rc);
+	if (energy_mj <= UINT64_MAX / 1000) /* else absurd, and so unknown */
+		ret->energy_uj = energy_mj * 1000;
+	return 0;
+}
+
+static void read_usage(void *library, const struct gpu_device *d, struct gpu_sample *ret)
+{
+	const struct nvml *n = library;
+	nvmlDevice_t device = (nvmlDevice_t)d->handle;
+	nvmlUtilization_t busy;
+	nvmlMemory_t memory;
+
+	/* not supported while MIG is on */
+	if (n->api.get_utilization && n->api.get_utilization(device, &busy) == NVML_SUCCESS &&
+	    busy.gpu <= 100)
+		ret->busy_ppm = busy.gpu * UINT64_C(10000);
+	if (n->api.get_memory && n->api.get_memory(device, &memory) == NVML_SUCCESS &&
+	    memory.used <= memory.total) {
+		ret->mem_used_bytes = memory.used;
+		ret->mem_total_bytes = memory.total;
+	}
+}
+
+const struct gpu_library_ops gpu_library_nvml = {
+	.name = "nvml",
+	.open = open_library,
+	.count = count_devices,
+	.identify = nvml_identify,
+	.read_energy = read_energy,
+	.read_usage = read_usage,
+	.close = close_library,
+};

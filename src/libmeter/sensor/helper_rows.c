@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The sources that a helper program reads (helper_source.h): which program, and what it is told. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+#include "src/libmeter/sensor/helper_source.h"
+#include "src/libmeter/sensor/integrate.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/fileio.h"
+
+/* slurmd starts no later than this for a sensor that hangs; most answer in a tenth of it. */
+#define FIRST_NS (2 * NSEC_PER_SEC)
+/* Drivers without persistence initialise a GPU, for a second or two, when they are asked first. */
+#define GPU_FIRST_NS (3 * NSEC_PER_SEC)
+
+/* Beyond the helpers' own limits for one exchange, of which the SDR of a BMC takes the longest. */
+#define DEADLINE_NS (180 * NSEC_PER_SEC)
+
+/* A missed answer of a BMC or two is bridged, by the mean of those around it. */
+#define GAP_INTERVALS 4
+
+/* A sample that is older says nothing about a job that began since. */
+#define STALE_NS (10 * NSEC_PER_SEC)
+
+/*
+ * The driver keeps a CPU busy for all of an answer, and an H100's counter moves every 100 ms: an
+ * answer is new for so long.
+ */
+#define GPU_FRESH_NS (50 * NSEC_PER_MSEC)
+
+struct interval {
+	char text[24];
+};
+
+static struct interval interval_ms(const struct source_env *env)
+{
+	struct interval i;
+
+	(void)snprintf(i.text, sizeof(i.text), "%" PRIu64, env->slow_interval_ns / NSEC_PER_MSEC);
+	return i;
+}
+
+/* --- a BMC, which tells every now and then ------------------------------------------------ */
+
+static int ipmi_open(const struct source_env *env, struct source **ret, struct errmsg *err)
+{
+	const struct interval interval = interval_ms(env);
+	const char *root = strcmp(env->sys_root, "/") ? env->sys_root : "";
+	char device[PATH_MAX];
+	const struct helper_source_setup setup = {
+		.id = SOURCE_IPMI,
+		.program = "ceems-ipmi",
+		.args = { "--device", device, "--sensor", env->ipmi_sensor, "--interval-ms",
+			  interval.text },
+		.deadline_ns = DEADLINE_NS + GAP_INTERVALS * env->slow_interval_ns,
+		.first_ns = FIRST_NS,
+		.gap_ns = GAP_INTERVALS * env->slow_interval_ns,
+		.stale_ns = GAP_INTERVALS * env->slow_interval_ns,
+	};
+
+	if ((size_t)snprintf(device, sizeof(device), "%s/dev/ipmi0", root) >= sizeof(device))
+		return errmsg_errno(err, -ENAMETOOLONG, "SysRoot");
+	/* the modules are the site's to load, not ours */
+	if (access(device, F_OK) < 0)
+		return errmsg_set(err, -ENODEV, "no %s (kernel modules ipmi_si, ipmi_devintf)",
+				  device);
+	return helper_source_open(&setup, env, ret, err);
+}
+
+static int redfish_open(const struct source_env *env, struct source **ret, struct errmsg *err)
+{
+	const struct interval interval = interval_ms(env);
+	const struct helper_source_setup setup = {
+		.id = SOURCE_REDFISH,
+		.program = "ceems-redfish",
+		.args = { "--interval-ms", interval.text, env->redfish_conf },
+		.deadline_ns = DEADLINE_NS + 64 * env->slow_interval_ns,
+		.first_ns = FIRST_NS,
+		.gap_ns = GAP_INTERVALS * env->slow_interval_ns,
+		.stale_ns = GAP_INTERVALS * env->slow_interval_ns,
+	};
+
+	if (!env->redfish_conf || !*env->redfish_conf)
+		return errmsg_set(err, -ENODEV, "RedfishConf is not set");
+	return helper_source_open(&setup, env, ret, err);
+}
+
+/* --- local sensors, which are asked at each tick ------------------------------------------ */
+
+static int external_open(const struct source_env *env, struct source **ret, struct errmsg *err)
+{
+	const struct helper_source_setup setup = {
+		.id = SOURCE_EXTERNAL,
+		.program = "ceems-external",
+		.args = { env->external_file },
+		.is_asked = true,
+		.deadline_ns = DEADLINE_NS,
+		.first_ns = FIRST_NS,
+		.gap_ns = INTEGRATE_GAP_NS,
+		.stale_ns = INTEGRATE_GAP_NS,
+	};
+
+	if (!env->external_file || !*env->external_file)
+		return errmsg_set(err, -ENODEV, "ExternalSource is not set");
+	return helper_source_open(&setup, env, ret, err);
+}
+
+static int hwmon_open(const struct source_env *env, struct source **ret, struct errmsg *err)
+{
+	const struct interval interval = interval_ms(env);
+	const struct helper_source_setup setup = {
+		.id = SOURCE_HWMON,
+		.program = "ceems-hwmon",
+		.args = { "--interval-ms", interval.text },
+		.is_asked = true,
+		.deadline_ns = DEADLINE_NS,
+		.first_ns = FIRST_NS,
+		.gap_ns = INTEGRATE_GAP_NS,
+		.stale_ns = INTEGRATE_GAP_NS,
+	};
+
+	/* libsensors knows no other root */
+	if (strcmp(env->sys_root, "/") != 0 && env->sys_root[0])
+		return errmsg_set(err, -ENODEV, "libsensors reads /sys only, SysRoot is %s",
+				  env->sys_root);
+	return helper_source_open(&setup, env, ret, err);
+}
+
+/*
+ * LIBRARY is opened if it is named by a path, as in tests, or if the file TRACE of the driver is
+ * there below SysRoot: a node without a GPU does not even look for it. TRACE is no device: opening
+ * one would wake the GPU.
+ */
+static int gpu_open(enum source_id id, const char *library, const char *trace,
+		    const struct source_env *env, struct source **ret, struct errmsg *err)
+{
+	const struct helper_source_setup setup = {
+		.id = id,
+		.program = "ceems-gpu",
+		.args = { source_name(id), library },
+		.keeps_env = true,
+		.is_asked = true,
+		.fresh_ns = GPU_FRESH_NS,
+		.deadline_ns = DEADLINE_NS,
+		.first_ns = GPU_FIRST_NS,
+		.gap_ns = INTEGRATE_GAP_NS,
+		.stale_ns = STALE_NS,
+	};
+
+	if (!strchr(library, '/')) {
+		_cleanup_close_ int fd = fileio_open_at_root(env->sys_root, trace);
+
+		if (fd < 0)
+			return errmsg_set(err, -ENODEV, "no %s", trace);
+	}
+	return helper_source_open(&setup, env, ret, err);
+}
+
+static int nvml_open(const struct source_env *env, struct source **ret, struct errmsg *err)
+{
+	return gpu_open(SOURCE_NVML, env->nvml_library, "/proc/driver/nvidia/version", env, ret, err);
+}
+
+static int rocm_open(const struct source_env *env, struct source **ret, struct errmsg *err)
+{
+	return gpu_open(SOURCE_ROCM, env->rocm_library, "/sys/class/kfd/kfd/topology/generation_id",
+			env, ret, err);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+#define HELPER_ROW(source, ...)                                                          \
+	const struct source_ops source_##source = {                                      \
+		.name = #source,                                                         \
+		.logs_failures = true,                                                   \
+		.open = source##_open,                                                   \
+		.read = helper_source_read,                                              \
+		.describe = helper_source_describe,                                      \
+		.close = helper_source_close,                                            \
+		__VA_ARGS__                                                              \
+	}
+
+HELPER_ROW(external, .id = SOURCE_EXTERNAL, .node_rank = 1);
+HELPER_ROW(hwmon, .id = SOURCE_HWMON, .node_rank = 3);
+HELPER_ROW(nvml, .id = SOURCE_NVML, .gpus = helper_source_gpus);
+HELPER_ROW(rocm, .id = SOURCE_ROCM, .gpus = helper_source_gpus);
+HELPER_ROW(redfish, .id = SOURCE_REDFISH, .node_rank = 4);
+HELPER_ROW(ipmi, .id = SOURCE_IPMI, .node_rank = 5);

@@ -1,0 +1,702 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* environ */
+#include "src/libmeter/sensor/helper_source.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/libmeter/sensor/counter.h"
+#include "src/libmeter/sensor/integrate.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/helper.h"
+#include "src/libutil/logger.h"
+#include "src/libutil/parse.h"
+
+/* Two numbers of each in the state, which remainder.h has some of its own in. */
+#define METERS_MAX (SOURCE_MAX_COUNTERS / 2 - 4)
+
+/*
+ * Of the 50 ms that a step's end waits for a tick. NVML takes 4 ms on average for the counter of an H100
+ * (driver 580), 15 ms at times, and GPUs are asked one after the other: eight fit in.
+ */
+#define ANSWER_WAIT_NS (40 * NSEC_PER_MSEC)
+
+/* More lines than these in one tick are not a sensor's: one of a BMC, or an answer of many. */
+#define LINES_MAX 64
+#define ANSWER_LINES_MAX 256
+
+#define WORDS_MAX 8
+#define UNKNOWN UINT64_MAX
+
+struct meter {
+	char name[44]; /* in the state, with " ns" or " mW" behind it */
+	uint8_t domain;
+	uint8_t unit;
+	bool is_energy;
+	bool is_node;
+	bool is_coarse;	  /* a counter that may stand still for hours */
+	bool is_nonzero;  /* 0 cannot be true */
+	bool is_gone;
+	bool is_read;	  /* its last line was a reading */
+	bool is_late;	  /* it was that there is none of late */
+	struct counter counter;	    /* is_energy */
+	struct integrate integrate; /* else */
+	uint64_t seen_ns;	    /* of the last sample that was looked at; 0: none yet */
+	uint64_t until_ns;	    /* of the last one that told how much was used */
+	struct logger_trouble trouble;
+	struct gpu_reading gpu;
+};
+
+struct source {
+	struct helper_source_setup setup;
+	struct helper *helper;
+	struct meter meter[METERS_MAX];
+	size_t n;
+	uint64_t answered_ns;
+	uint32_t rejected; /* not yet reported: nothing could be read */
+	struct logger_trouble trouble; /* what is not of one meter */
+	struct logger_once implausible;
+	char about[160];
+	char held[512]; /* a line that came with open(), for the first read() */
+	char path[PATH_MAX];
+	char *args[ARRAY_SIZE(((struct helper_source_setup *)0)->args)]; /* owned */
+	char *argv[1 + ARRAY_SIZE(((struct helper_source_setup *)0)->args) + 1];
+};
+
+static const char *source_who(const struct source *s)
+{
+	return source_name(s->setup.id);
+}
+
+/* --- what is told of meters --------------------------------------------------------------- */
+
+static size_t split_words(char *line, char *word[WORDS_MAX])
+{
+	size_t n = 0;
+
+	while (n < WORDS_MAX) {
+		char *space = strchr(line, ' ');
+
+		word[n++] = line;
+		if (!space)
+			break;
+		*space = '\0';
+		line = space + 1;
+	}
+	return n;
+}
+
+static struct meter *meter_find(struct source *s, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < s->n; i++)
+		if (!strcmp(s->meter[i].name, name))
+			return &s->meter[i];
+	return NULL;
+}
+
+static int parse_domain(const char *word, uint8_t *ret)
+{
+	unsigned int d;
+
+	for (d = 0; d < DOMAIN_N; d++)
+		if (!strcmp(domain_name((enum domain)d), word)) {
+			*ret = (uint8_t)d;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static unsigned int units_of(uint8_t domain)
+{
+	return domain == DOMAIN_GPU ? GPUS_MAX : domain == DOMAIN_OTHER ? 1 : SOCKETS_MAX;
+}
+
+/* A meter that is told again, by a helper that was started again, keeps its place and its base. */
+static int meter_declare(struct source *s, char *const *word, size_t n)
+{
+	struct meter m = { .is_energy = n > 4 && !strcmp(word[4], "energy") };
+	struct meter *known;
+	uint64_t unit, max_w;
+	size_t i;
+
+	if (n < 6 || strlen(word[1]) >= sizeof(m.name) || parse_domain(word[2], &m.domain) < 0 ||
+	    parse_u64(word[3], &unit) < 0 || unit >= units_of(m.domain) ||
+	    (!m.is_energy && strcmp(word[4], "power") != 0) || parse_u64(word[5], &max_w) < 0 ||
+	    max_w > COUNTER_PLATFORM_MAX_W)
+		return -EINVAL;
+	for (i = 6; i < n; i++) {
+		m.is_node |= !strcmp(word[i], "node");
+		m.is_coarse |= !strcmp(word[i], "coarse");
+		m.is_nonzero |= !strcmp(word[i], "nonzero");
+	}
+	if (m.is_node && m.domain != DOMAIN_OTHER)
+		return -EINVAL;
+	m.unit = (uint8_t)unit;
+	(void)snprintf(m.name, sizeof(m.name), "%s", word[1]);
+	m.counter.range_uj = UINT64_MAX; /* those that wrap are in the plugin */
+	m.counter.max_w = max_w;
+	m.integrate.max_mw = max_w * 1000;
+	m.integrate.max_gap_ns = s->setup.gap_ns;
+	known = meter_find(s, m.name);
+	if (known && known->domain == m.domain && known->unit == m.unit &&
+	    known->is_energy == m.is_energy) {
+		known->is_gone = false;
+		return 0;
+	}
+	if (known || s->n == METERS_MAX)
+		return -ENOSPC;
+	m.gpu = (struct gpu_reading){ .unit = m.unit, .power_mw = UNKNOWN, .busy_ppm = UNKNOWN,
+				      .mem_used_bytes = UNKNOWN, .mem_total_bytes = UNKNOWN };
+	s->meter[s->n++] = m;
+	return 0;
+}
+
+static void state_name(char name[sizeof(((struct source_counter *)0)->name)],
+		       const struct meter *m, const char *suffix)
+{
+	(void)snprintf(name, sizeof(((struct source_counter *)0)->name), "%s%s", m->name, suffix);
+}
+
+/* What was kept of it must not be gone on from later: the time in between is another's. */
+static void meter_forget(struct source *s, const char *name, struct source_state *state)
+{
+	static const char *const suffixes[] = { "", " ns", " mW" };
+	struct meter *m = meter_find(s, name);
+	struct meter by_name = { 0 };
+	size_t i;
+
+	(void)snprintf(by_name.name, sizeof(by_name.name), "%s", name);
+	for (i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		char text[sizeof(((struct source_counter *)0)->name)];
+
+		state_name(text, &by_name, suffixes[i]);
+		source_state_drop(state, text);
+	}
+	if (m) {
+		m->is_gone = true;
+		m->is_read = m->is_late = false;
+		m->until_ns = m->seen_ns = 0;
+	}
+}
+
+/* --- troubles ----------------------------------------------------------------------------- */
+
+static void meter_note(const struct source *s, struct meter *m, const char *why)
+{
+	char label[sizeof(m->name) + 16];
+
+	(void)snprintf(label, sizeof(label), m->domain == DOMAIN_GPU ? "GPU %u (%s)" : "%.0u%s",
+		       m->unit, m->name);
+	switch (logger_trouble_note(&m->trouble, why != NULL, clock_mono_ns())) {
+	case LOGGER_BEGINS:
+		logger_error("%s: %s cannot be read: %s; its energy is missing until it can",
+			     source_who(s), label, why);
+		break;
+	case LOGGER_ENDS:
+		logger_info("%s: %s can be read again", source_who(s), label);
+		break;
+	case LOGGER_NO_NEWS:
+		break;
+	}
+}
+
+static void source_note(struct source *s, const char *why)
+{
+	switch (logger_trouble_note(&s->trouble, why != NULL, clock_mono_ns())) {
+	case LOGGER_BEGINS:
+		logger_info("%s: %s; it is asked again later", source_who(s), why);
+		break;
+	case LOGGER_ENDS:
+		logger_info("%s: answers again", source_who(s));
+		break;
+	case LOGGER_NO_NEWS:
+		break;
+	}
+}
+
+/* WHO: a meter's name or "-". */
+static void take_error(struct source *s, const char *who, const char *why, struct reading *out)
+{
+	struct meter *m = meter_find(s, who);
+	size_t i;
+
+	out->rejected++;
+	if (m) {
+		m->is_read = m->is_late = false;
+		meter_note(s, m, why);
+		return;
+	}
+	source_note(s, why);
+	for (i = 0; s->setup.is_asked && i < s->n; i++)
+		s->meter[i].is_read = s->meter[i].is_late = false;
+}
+
+/* --- a reading ---------------------------------------------------------------------------- */
+
+static struct reading_part *part_of(const struct meter *m, struct reading *out)
+{
+	struct reading_part *part =
+		reading_part(out, (enum domain)m->domain, m->unit,
+			     m->is_energy ? QUALITY_COUNTER : QUALITY_INTEGRATED);
+
+	part->is_whole_node = m->is_node;
+	return part;
+}
+
+static int counter_start(struct meter *m, struct source_state *state, uint64_t uj, uint64_t t_ns,
+			 struct reading_part *part)
+{
+	char ns[sizeof(((struct source_counter *)0)->name)];
+	int rc = source_state_put(state, m->name, uj);
+
+	state_name(ns, m, " ns");
+	if (rc == 0)
+		rc = source_state_put(state, ns, t_ns);
+	part->is_new_base = true;
+	return rc;
+}
+
+/*
+ * The state has two entries per counter: its base and, as "NAME ns", when that was read, from which
+ * its age is known also in another process.
+ */
+static int book_counter(struct meter *m, struct source_state *state, uint64_t uj, uint64_t t_ns,
+			struct reading *out, struct reading_part *part)
+{
+	char ns[sizeof(((struct source_counter *)0)->name)];
+	uint64_t *base = source_state_find(state, m->name);
+	uint64_t before_ns, used_uj;
+	uint64_t *base_ns;
+	bool wrapped;
+	int rc;
+
+	state_name(ns, m, " ns");
+	base_ns = source_state_find(state, ns);
+	if (!base || !base_ns || *base_ns > t_ns)
+		return counter_start(m, state, uj, t_ns, part);
+	/* a step of 3.6 MJ is plausible for all of the time that a counter of kWh stood still */
+	if (m->is_coarse && *base == uj)
+		return -ENODATA;
+	before_ns = m->seen_ns > *base_ns ? m->seen_ns : *base_ns;
+	m->counter.age_ns = before_ns - *base_ns;
+	rc = counter_advance(&m->counter, base, uj, t_ns - before_ns, &used_uj, &wrapped);
+	if (rc < 0) {
+		out->rejected++;
+		return rc;
+	}
+	*base_ns = t_ns;
+	part->energy_uj += used_uj;
+	return 0;
+}
+
+static void take_reading(struct source *s, struct meter *m, uint64_t t_ns, uint64_t value,
+			 struct source_state *state, struct reading *out)
+{
+	struct reading_part *part = part_of(m, out);
+	int rc;
+
+	m->is_read = true;
+	m->is_late = false;
+	meter_note(s, m, NULL);
+	if (t_ns <= m->seen_ns) /* seen before: not booked again */
+		return;
+	if (value == UNKNOWN || (m->is_nonzero && !value)) {
+		rc = -ERANGE;
+		out->rejected++;
+	} else if (m->is_energy) {
+		rc = book_counter(m, state, value, t_ns, out, part);
+	} else {
+		rc = integrate_book(&m->integrate, state, m->name, value, t_ns, out, part);
+	}
+	m->seen_ns = t_ns;
+	if (rc == 0 || rc == -ETIME)
+		m->until_ns = t_ns;
+	else if (rc != -ENODATA)
+		logger_log_once(&s->implausible, LOGGER_ERROR,
+				"%s: a value of %s is implausible and is not booked; more are only counted",
+				source_who(s), m->name);
+}
+
+/* "reading T NAME VALUE" */
+static int parse_reading(struct source *s, char *const *word, size_t n,
+			 struct source_state *state, struct reading *out)
+{
+	uint64_t t_ns, value;
+	struct meter *m;
+
+	if (n != 4 || parse_u64(word[1], &t_ns) < 0 || parse_u64(word[3], &value) < 0 || !t_ns ||
+	    t_ns > clock_mono_ns())
+		return -EINVAL;
+	m = meter_find(s, word[2]);
+	if (!m)
+		return -EINVAL;
+	take_reading(s, m, t_ns, value, state, out);
+	helper_good(s->helper);
+	source_note(s, NULL);
+	return 0;
+}
+
+/* Nothing is wrong with it but its age, which the count of late readings tells. */
+static void take_late(struct source *s, const char *name, struct reading *out)
+{
+	struct meter *m = meter_find(s, name);
+
+	if (!m) {
+		take_error(s, "-", "an unknown meter is late", out);
+		return;
+	}
+	m->is_read = false;
+	m->is_late = true;
+	meter_note(s, m, NULL);
+	source_note(s, NULL);
+	helper_good(s->helper);
+}
+
+static uint64_t parse_or_unknown(const char *word)
+{
+	uint64_t value;
+
+	return parse_u64(word, &value) == 0 ? value : UNKNOWN;
+}
+
+/* "usage NAME POWER_MW BUSY_PPM USED_BYTES TOTAL_BYTES" */
+static int parse_usage(struct source *s, char *const *word, size_t n)
+{
+	struct meter *m = n == 6 ? meter_find(s, word[1]) : NULL;
+
+	if (!m)
+		return -EINVAL;
+	m->gpu.power_mw = parse_or_unknown(word[2]);
+	m->gpu.busy_ppm = parse_or_unknown(word[3]);
+	m->gpu.mem_used_bytes = parse_or_unknown(word[4]);
+	m->gpu.mem_total_bytes = parse_or_unknown(word[5]);
+	return 0;
+}
+
+/* --- lines -------------------------------------------------------------------------------- */
+
+/* The rest of LINE behind WORD and a blank; NULL: it begins with another word. */
+static char *line_behind(char *line, const char *word)
+{
+	size_t len = strlen(word);
+
+	return !strncmp(line, word, len) && line[len] == ' ' ? line + len + 1 : NULL;
+}
+
+/* What is true at any time. False: LINE is something else, and is as it was. */
+static bool take_declaration(struct source *s, char *line, int *ret_rc)
+{
+	char copy[512];
+	char *word[WORDS_MAX];
+	char *text, *space;
+	struct meter *m;
+
+	*ret_rc = 0;
+	if (line_behind(line, "meter")) {
+		(void)snprintf(copy, sizeof(copy), "%s", line);
+		*ret_rc = meter_declare(s, word, split_words(copy, word));
+		return true;
+	}
+	text = line_behind(line, "about");
+	if (text) {
+		(void)snprintf(s->about, sizeof(s->about), "%.*s", (int)sizeof(s->about) - 1, text);
+		return true;
+	}
+	text = line_behind(line, "note");
+	if (text) {
+		logger_info("%s: %s", source_who(s), text);
+		return true;
+	}
+	text = line_behind(line, "gpu");
+	if (!text)
+		return false;
+	(void)snprintf(copy, sizeof(copy), "%s", text);
+	space = strchr(copy, ' ');
+	if (space)
+		*space = '\0';
+	m = meter_find(s, copy);
+	if (!space || !m) {
+		*ret_rc = -EINVAL;
+		return true;
+	}
+	(void)snprintf(m->gpu.model, sizeof(m->gpu.model), "%.*s", (int)sizeof(m->gpu.model) - 1,
+		       space + 1);
+	(void)snprintf(m->gpu.uuid, sizeof(m->gpu.uuid), "%.*s", (int)sizeof(m->gpu.uuid) - 1, copy);
+	return true;
+}
+
+static void take_line(struct source *s, char *line, struct source_state *state,
+		      struct reading *out)
+{
+	char copy[512];
+	char *word[WORDS_MAX];
+	char *text, *space;
+	int rc;
+
+	if (!strcmp(line, "ready") || line_behind(line, "done"))
+		return;
+	if (take_declaration(s, line, &rc)) {
+		if (rc < 0)
+			take_error(s, "-", line, out);
+		return;
+	}
+	text = line_behind(line, "error");
+	if (text) {
+		space = strchr(text, ' ');
+		if (space)
+			*space = '\0';
+		take_error(s, text, space ? space + 1 : "", out);
+		return;
+	}
+	text = line_behind(line, "gone");
+	if (text) {
+		meter_forget(s, text, state);
+		return;
+	}
+	text = line_behind(line, "late");
+	if (text) {
+		take_late(s, text, out);
+		return;
+	}
+	(void)snprintf(copy, sizeof(copy), "%s", line);
+	rc = -EINVAL;
+	if (line_behind(line, "reading"))
+		rc = parse_reading(s, word, split_words(copy, word), state, out);
+	else if (line_behind(line, "usage"))
+		rc = parse_usage(s, word, split_words(copy, word));
+	if (rc < 0)
+		take_error(s, "-", line, out);
+}
+
+static bool has_new_base(const struct reading *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->nparts; i++)
+		if (r->part[i].is_new_base)
+			return true;
+	return false;
+}
+
+/*
+ * All that has come. Of one that tells by itself, what comes after a new base is for the next tick:
+ * a base has no energy beside it.
+ */
+static void take_lines(struct source *s, struct source_state *state, struct reading *out)
+{
+	bool was_asked = helper_is_asked(s->helper);
+	char *line;
+	int max = s->setup.is_asked ? ANSWER_LINES_MAX : LINES_MAX;
+	int i;
+
+	if (s->held[0]) {
+		take_line(s, s->held, state, out);
+		s->held[0] = '\0';
+	}
+	for (i = 0; i < max && (s->setup.is_asked || !has_new_base(out)); i++) {
+		if (helper_line(s->helper, clock_mono_ns(), &line) < 0)
+			break;
+		take_line(s, line, state, out);
+	}
+	if (was_asked && !helper_is_asked(s->helper))
+		s->answered_ns = clock_mono_ns();
+}
+
+static void ask_and_wait(struct source *s, struct source_state *state, struct reading *out)
+{
+	uint64_t now_ns = clock_mono_ns();
+	uint64_t deadline_ns = now_ns + ANSWER_WAIT_NS;
+
+	if (helper_is_asked(s->helper) || now_ns - s->answered_ns < s->setup.fresh_ns ||
+	    helper_ask(s->helper, now_ns, "read", NULL, 0, "%s", "") < 0)
+		return;
+	while (helper_is_asked(s->helper) && now_ns < deadline_ns) {
+		if (helper_poll(s->helper, deadline_ns - now_ns) == 0)
+			take_lines(s, state, out);
+		now_ns = clock_mono_ns();
+	}
+}
+
+/* --- opening ------------------------------------------------------------------------------ */
+
+void helper_source_close(struct source *s)
+{
+	size_t i;
+
+	if (!s)
+		return;
+	helper_close(s->helper, clock_mono_ns() + HELPER_END_NS);
+	for (i = 0; i < ARRAY_SIZE(s->args); i++)
+		free(s->args[i]);
+	free(s);
+}
+
+static int copy_args(struct source *s, const struct source_env *env, struct errmsg *err)
+{
+	size_t i;
+
+	if ((size_t)snprintf(s->path, sizeof(s->path), "%s/%s", env->helper_dir,
+			     s->setup.program) >= sizeof(s->path))
+		return errmsg_errno(err, -ENAMETOOLONG, "HelperDir");
+	s->argv[0] = s->path;
+	for (i = 0; i < ARRAY_SIZE(s->args) && s->setup.args[i]; i++) {
+		s->args[i] = strdup(s->setup.args[i]);
+		if (!s->args[i])
+			return errmsg_errno(err, -ENOMEM, "%s", s->setup.program);
+		s->argv[1 + i] = s->args[i];
+	}
+	return 0;
+}
+
+static int take_first(struct source *s, bool *ret_ready, struct errmsg *err)
+{
+	char *line, *text;
+	int rc;
+
+	while (!*ret_ready && helper_line(s->helper, clock_mono_ns(), &line) == 0) {
+		text = line_behind(line, "never");
+		if (text)
+			return errmsg_set(err, -ENODEV, "%s", text);
+		text = line_behind(line, "refused");
+		if (text)
+			return errmsg_set(err, -ENXIO, "%s", text);
+		*ret_ready = !strcmp(line, "ready");
+		if (*ret_ready || (take_declaration(s, line, &rc) && rc == 0))
+			continue;
+		(void)snprintf(s->held, sizeof(s->held), "%.*s", (int)sizeof(s->held) - 1, line);
+		*ret_ready = true;
+	}
+	return 0;
+}
+
+/*
+ * A machine that has no such sensor is known at once, as a rule. One whose sensor is busy or slow
+ * just now is a source all the same: its answers come later.
+ */
+static int wait_first(struct source *s, struct errmsg *err)
+{
+	uint64_t now_ns = clock_mono_ns();
+	uint64_t deadline_ns = now_ns + s->setup.first_ns;
+	bool is_ready = false;
+	int rc = 0;
+
+	while (rc == 0 && !is_ready && now_ns < deadline_ns) {
+		if (helper_poll(s->helper, deadline_ns - now_ns) == 0)
+			rc = take_first(s, &is_ready, err);
+		now_ns = clock_mono_ns();
+	}
+	return rc;
+}
+
+int helper_source_open(const struct helper_source_setup *setup, const struct source_env *env,
+		       struct source **ret, struct errmsg *err)
+{
+	struct source *s = calloc(1, sizeof(*s));
+	struct helper_options o = {
+		.env = setup->keeps_env ? environ : NULL,
+		.deadline_ns = setup->deadline_ns,
+		.is_asked = setup->is_asked,
+	};
+	int rc;
+
+	if (!s)
+		return errmsg_errno(err, -ENOMEM, "%s", setup->program);
+	s->setup = *setup;
+	rc = copy_args(s, env, err);
+	o.argv = s->argv;
+	if (rc == 0)
+		rc = helper_open(&o, &s->helper, err);
+	if (rc == -ENOENT)
+		(void)errmsg_set(err, rc, "%s: is not built or not installed", s->path);
+	if (rc == 0)
+		rc = wait_first(s, err);
+	if (rc < 0) {
+		helper_source_close(s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
+}
+
+/* --- one tick ----------------------------------------------------------------------------- */
+
+/* A part reaches to the last sample of its slowest meter. */
+static void set_until(const struct source *s, struct reading *out)
+{
+	uint64_t now_ns = clock_mono_ns();
+	bool is_late = false;
+	uint32_t p;
+	size_t i;
+
+	for (p = 0; p < out->nparts; p++)
+		out->part[p].until_ns = 0;
+	for (i = 0; i < s->n; i++) {
+		const struct meter *m = &s->meter[i];
+		struct reading_part *part;
+
+		is_late |= m->is_late;
+		if (m->is_gone || !m->until_ns)
+			continue;
+		part = part_of(m, out);
+		if (!part->until_ns || m->until_ns < part->until_ns)
+			part->until_ns = m->until_ns;
+		/* what is known to have failed is not late */
+		is_late |= (m->is_read || !s->setup.is_asked) &&
+			   now_ns - m->seen_ns > s->setup.stale_ns;
+	}
+	out->late += is_late;
+}
+
+int helper_source_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
+		       struct source_state *state, struct reading *ret)
+{
+	struct reading out = { 0 };
+	size_t good = 0;
+	size_t i;
+
+	(void)dt_ns; /* samples have their own time */
+	(void)busy_ppm;
+	for (i = 0; i < s->n; i++) /* always in the same order */
+		if (s->meter[i].seen_ns || s->meter[i].is_late)
+			(void)part_of(&s->meter[i], &out);
+	take_lines(s, state, &out);
+	if (s->setup.is_asked)
+		ask_and_wait(s, state, &out);
+	for (i = 0; i < s->n; i++)
+		good += s->meter[i].is_late ||
+			(s->meter[i].seen_ns && (s->meter[i].is_read || !s->setup.is_asked));
+	if (!s->setup.is_asked) { /* else what failed at this tick is all there is to say */
+		out.rejected += s->rejected;
+		s->rejected = good ? 0 : out.rejected;
+	}
+	if (!good)
+		return -EIO;
+	set_until(s, &out);
+	*ret = out;
+	return 0;
+}
+
+/* --- showing ------------------------------------------------------------------------------ */
+
+size_t helper_source_gpus(const struct source *s, struct gpu_reading *ret, size_t max)
+{
+	size_t n = 0;
+	size_t i;
+
+	for (i = 0; i < s->n && n < max; i++)
+		if (s->meter[i].domain == DOMAIN_GPU && s->meter[i].gpu.uuid[0])
+			ret[n++] = s->meter[i].gpu;
+	return n;
+}
+
+void helper_source_describe(const struct source *s, char *buf, size_t size)
+{
+	if (s->about[0])
+		(void)snprintf(buf, size, "%s", s->about);
+	else
+		(void)snprintf(buf, size, "%s has not answered yet", s->setup.program);
+}

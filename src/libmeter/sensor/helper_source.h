@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * helper_source.h - a source whose sensors are read by a helper program (helper.h): everything but
+ * the names of the program and its arguments. The helper tells raw values and when they were taken;
+ * what was used since the value before is worked out here, from bases in the node ledger, so that a
+ * helper, and slurmd, may end at any moment and no joule is lost or counted twice.
+ */
+#ifndef CEEMS_HELPER_SOURCE_H
+#define CEEMS_HELPER_SOURCE_H
+
+#include "src/libmeter/sensor/source.h"
+
+struct helper_source_setup {
+	enum source_id id;
+	const char *program;	 /* in the helper folder */
+	const char *args[8];	 /* up to a NULL */
+	bool keeps_env; /* a vendor's library is found and set up by slurmd's environment */
+	/*
+	 * It is asked at every tick, for which the tick waits some milliseconds; else it tells by
+	 * itself, every now and then.
+	 */
+	bool is_asked;
+	uint64_t fresh_ns;    /* an answer is new for so long: it is not asked again */
+	uint64_t deadline_ns; /* it is taken to hang, and killed, when silent for so long */
+	uint64_t first_ns;    /* open() waits so long for what there is */
+	uint64_t gap_ns;      /* samples of power that lie further apart tell nothing */
+	uint64_t stale_ns;    /* a sample that is older is late */
+};
+
+/*
+ * As open() of struct source_ops. 0, also where the helper has not told yet what there is; -ENODEV,
+ * -ENXIO: it told that there is nothing, or nothing that can be used; -ENOENT: no such program.
+ */
+int helper_source_open(const struct helper_source_setup *setup, const struct source_env *env,
+		       struct source **ret, struct errmsg *err);
+
+/* As in struct source_ops. */
+int helper_source_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
+		       struct source_state *state, struct reading *ret);
+size_t helper_source_gpus(const struct source *s, struct gpu_reading *ret, size_t max);
+void helper_source_describe(const struct source *s, char *buf, size_t size);
+void helper_source_close(struct source *s);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libnode/textfile_feed.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+#include "src/libutil/clock.h"
+#include "src/libutil/helper.h"
+#include "src/libutil/logger.h"
+
+/* Beyond ceems-textfile's own limit for one file. */
+#define DEADLINE_NS (90 * NSEC_PER_SEC)
+
+/* The text of a node with hundreds of jobs; what is longer takes some ticks to hand over. */
+#define IN_SIZE (4 * 1024 * 1024)
+
+#define LINES_MAX 16
+
+struct textfile_feed {
+	struct helper *helper;
+	struct logger_trouble trouble;
+	char program[PATH_MAX];
+	char path[PATH_MAX];
+	char *argv[3];
+};
+
+static void feed_note(struct textfile_feed *f, const char *why)
+{
+	switch (logger_trouble_note(&f->trouble, why != NULL, clock_mono_ns())) {
+	case LOGGER_BEGINS:
+		logger_error("textfile: %s; ceems.prom is not updated", why);
+		break;
+	case LOGGER_ENDS:
+		logger_info("textfile: ceems.prom is updated again, %" PRIu64 " texts were dropped",
+			    helper_counts(f->helper).dropped);
+		break;
+	case LOGGER_NO_NEWS:
+		break;
+	}
+}
+
+void textfile_feed_poll(struct textfile_feed *f)
+{
+	char *line;
+	int i;
+
+	for (i = 0; i < LINES_MAX && helper_line(f->helper, clock_mono_ns(), &line) == 0; i++) {
+		if (!strncmp(line, "written ", 8)) {
+			helper_good(f->helper);
+			feed_note(f, NULL);
+		} else if (strncmp(line, "done ", 5) != 0) {
+			feed_note(f, !strncmp(line, "error - ", 8) ? line + 8 : line);
+		}
+	}
+}
+
+void textfile_feed_put(struct textfile_feed *f, const char *text, size_t len)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	textfile_feed_poll(f);
+	if (helper_ask(f->helper, now_ns, "file", text, len, " %zu", len) < 0)
+		feed_note(f, helper_state(f->helper, now_ns) == HELPER_DEAD ?
+				     "ceems-textfile does not run" :
+				     "TextfileDir takes too long to write to");
+}
+
+int textfile_feed_open(const char *dir, const char *helper_dir, struct textfile_feed **ret,
+		       struct errmsg *err)
+{
+	struct textfile_feed *f = calloc(1, sizeof(*f));
+	struct helper_options o = {
+		.deadline_ns = DEADLINE_NS,
+		.is_asked = true,
+		.in_size = IN_SIZE,
+	};
+	int rc;
+
+	if (!f)
+		return errmsg_errno(err, -ENOMEM, "textfile");
+	if ((size_t)snprintf(f->program, sizeof(f->program), "%s/ceems-textfile", helper_dir) >=
+		    sizeof(f->program) ||
+	    (size_t)snprintf(f->path, sizeof(f->path), "%s/ceems.prom", dir) >= sizeof(f->path)) {
+		free(f);
+		return errmsg_errno(err, -ENAMETOOLONG, "%s", dir);
+	}
+	f->argv[0] = f->program;
+	f->argv[1] = f->path;
+	o.argv = f->argv;
+	rc = helper_open(&o, &f->helper, err);
+	if (rc < 0) {
+		free(f);
+		return rc;
+	}
+	*ret = f;
+	return 0;
+}
+
+void textfile_feed_close(struct textfile_feed *f)
+{
+	if (!f)
+		return;
+	helper_close(f->helper, clock_mono_ns() + HELPER_END_NS);
+	free(f);
+}

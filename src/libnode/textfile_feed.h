@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * textfile_feed.h - ceems.prom on its way into TextfileDir, which may be on a network file system: a
+ * helper (ceems-textfile) writes the file, and the sampler only hands the text over. A text that
+ * comes while the helper is still busy with an earlier one is dropped; the next is as good.
+ */
+#ifndef CEEMS_TEXTFILE_FEED_H
+#define CEEMS_TEXTFILE_FEED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/libutil/errmsg.h"
+
+struct textfile_feed;
+
+/* Starts the helper. DIR is TextfileDir, HELPER_DIR the folder of ceems-textfile. */
+int textfile_feed_open(const char *dir, const char *helper_dir, struct textfile_feed **ret,
+		       struct errmsg *err);
+
+/* Never waits. What goes wrong, and that it is over, is logged once each. */
+void textfile_feed_put(struct textfile_feed *f, const char *text, size_t len);
+
+/* Takes in what the helper has answered since. Never waits. */
+void textfile_feed_poll(struct textfile_feed *f);
+
+/* Gives the last text half a second to be written. NULL: no-op. */
+void textfile_feed_close(struct textfile_feed *f);
+
+#endif

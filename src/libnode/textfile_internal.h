@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * textfile_internal.h - the parts of ceems.prom that have a file of their own.
+ */
+#ifndef CEEMS_TEXTFILE_INTERNAL_H
+#define CEEMS_TEXTFILE_INTERNAL_H
+
+#include "src/libnode/prom.h"
+#include "src/libnode/textfile.h"
+
+/*
+ * The node's emissions: the factor in force with its age, the marginal one beside it, and what both
+ * kinds of accounting come to.
+ */
+void textfile_emissions_put(struct prom *p, const struct ledger_page *page,
+			    const struct textfile_input *in);
+
+/* Each GPU's energy, power, use and memory, and which jobs hold it. */
+void textfile_gpus_put(struct prom *p, const struct ledger_page *page,
+		       const struct textfile_input *in);
+
+#endif

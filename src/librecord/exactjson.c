@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* mempcpy */
+#include "src/librecord/exactjson.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "src/libutil/util.h"
+
+#define MARK "\"\\u0000" /* what a decimal in a tree begins with, as JSON */
+#define MARK_LEN (sizeof(MARK) - 1)
+#define GROWTH 4 /* "1e1" becomes a string of 11 bytes */
+
+/* --- reading ----------------------------------------------------------------------------- */
+
+static bool exactjson_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static const char *skip_digits(const char *p, const char *end)
+{
+	while (p < end && exactjson_is_digit(*p))
+		p++;
+	return p;
+}
+
+/* Behind the number at P, if the number has a fraction or an exponent and is well-formed; else NULL. */
+static const char *decimal_end(const char *p, const char *end)
+{
+	const char *from = p += *p == '-';
+	bool is_decimal = false;
+
+	p = skip_digits(p, end);
+	if (p == from || (*from == '0' && p - from > 1))
+		return NULL;
+	if (p < end && *p == '.') {
+		from = p + 1;
+		p = skip_digits(from, end);
+		if (p == from)
+			return NULL;
+		is_decimal = true;
+	}
+	if (p < end && (*p == 'e' || *p == 'E')) {
+		from = p + 1;
+		from += from < end && (*from == '+' || *from == '-');
+		p = skip_digits(from, end);
+		if (p == from)
+			return NULL;
+		is_decimal = true;
+	}
+	return is_decimal ? p : NULL;
+}
+
+static char *exactjson_put(char *to, const char *from, const char *end)
+{
+	return (char *)mempcpy(to, from, (size_t)(end - from));
+}
+
+/* Behind the string at the quote P; NULL: U+0000 is in it. */
+static const char *string_end(const char *p, const char *end)
+{
+	for (p++; p < end && *p != '"'; p++) {
+		if (*p != '\\')
+			continue;
+		if (end - p >= 6 && !memcmp(p, "\\u0000", 6))
+			return NULL;
+		p++;
+	}
+	return p < end ? p + 1 : end;
+}
+
+/* Copies JSON to TO, decimals as strings. The length; 0: a string has U+0000. What is no JSON stays none. */
+static size_t mark_decimals(char *to, const char *json, size_t len)
+{
+	const char *end = json + len;
+	const char *p = json;
+	char *begin = to;
+
+	while (p < end) {
+		const char *from = p;
+
+		if (*p == '"') {
+			p = string_end(p, end);
+			if (!p)
+				return 0;
+			to = exactjson_put(to, from, p);
+		} else if (!exactjson_is_digit(*p) && *p != '-') {
+			*to++ = *p++;
+		} else if ((p = decimal_end(from, end))) {
+			to = exactjson_put(to, MARK, MARK + MARK_LEN);
+			to = exactjson_put(to, from, p);
+			*to++ = '"';
+		} else {
+			p = skip_digits(from + 1, end);
+			to = exactjson_put(to, from, p);
+		}
+	}
+	return (size_t)(to - begin);
+}
+
+int exactjson_load(const char *json, size_t len, json_t **ret, struct errmsg *err)
+{
+	_cleanup_free_ char *marked = len <= INT32_MAX ? malloc(len * GROWTH + 1) : NULL;
+	json_error_t why;
+	json_t *v;
+
+	if (!marked)
+		return errmsg_set(err, -ENOMEM, "out of memory");
+	if (len) {
+		len = mark_decimals(marked, json, len);
+		if (!len)
+			return errmsg_set(err, -EINVAL, "U+0000 in a text");
+	}
+	v = json_loadb(marked, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &why);
+	if (!v)
+		return errmsg_set(err, json_error_code(&why) == json_error_out_of_memory ? -ENOMEM : -EINVAL,
+				  "%s", why.text);
+	*ret = v;
+	return 0;
+}
+
+static bool is_decimal_text(const json_t *v)
+{
+	return json_is_string(v) && json_string_length(v) && !*json_string_value(v);
+}
+
+bool exactjson_is_text(const json_t *v)
+{
+	return json_is_string(v) && !is_decimal_text(v);
+}
+
+/* What follows the 'e', bounded: beyond that all are 0 or too large. */
+static int take_exponent(const char *p)
+{
+	bool negative = *p == '-';
+	int v = 0;
+
+	p += *p == '-' || *p == '+';
+	for (; exactjson_is_digit(*p); p++)
+		v = v > 10000 ? v : v * 10 + *p - '0';
+	return negative ? -v : v;
+}
+
+/* DIGITS * 10^POWER, rounded. */
+static int to_integer(uint64_t digits, int power, uint64_t *ret)
+{
+	uint64_t half = 0;
+
+	for (; power < 0 && digits; power++) {
+		half = digits % 10 >= 5;
+		digits /= 10;
+	}
+	if (power < 0)
+		half = 0;
+	for (; power > 0 && digits; power--)
+		if (__builtin_mul_overflow(digits, UINT64_C(10), &digits))
+			return -ERANGE;
+	*ret = digits + half;
+	return 0;
+}
+
+int exactjson_scaled(const json_t *v, uint64_t scale, uint64_t *ret)
+{
+	bool is_fraction = false;
+	bool is_full = false;
+	uint64_t digits = 0;
+	uint64_t more;
+	const char *p;
+	int power = 0; /* the value is digits * 10^power */
+
+	if (json_is_integer(v)) {
+		json_int_t n = json_integer_value(v);
+
+		if (n < 0)
+			return -EINVAL;
+		if (__builtin_mul_overflow((uint64_t)n, scale, &more))
+			return -ERANGE;
+		*ret = more;
+		return 0;
+	}
+	if (!is_decimal_text(v))
+		return -EINVAL;
+	p = json_string_value(v) + 1;
+	if (*p == '-')
+		return -EINVAL;
+	for (; exactjson_is_digit(*p) || *p == '.'; p++) {
+		if (*p == '.') {
+			is_fraction = true;
+			continue;
+		}
+		is_full = is_full || __builtin_mul_overflow(digits, UINT64_C(10), &more) ||
+			  __builtin_add_overflow(more, (uint64_t)(*p - '0'), &more);
+		if (is_full && !is_fraction)
+			return -ERANGE;
+		if (is_full)
+			continue; /* nobody asks for the 20th digit */
+		digits = more;
+		power -= is_fraction;
+	}
+	if (*p)
+		power += take_exponent(p + 1);
+	for (; scale > 1; scale /= 10)
+		power++;
+	return to_integer(digits, power, ret);
+}
+
+/* --- writing ----------------------------------------------------------------------------- */
+
+json_t *exactjson_decimal(uint64_t value, uint64_t scale)
+{
+	char text[sizeof("\0" "0.18446744073709551615")];
+	char *end = text + sizeof(text);
+	char *p = end;
+
+	for (; scale > 1 && value % 10 == 0; scale /= 10)
+		value /= 10;
+	if (scale == 1)
+		return value > INT64_MAX ? json_null() : json_integer((json_int_t)value);
+	for (; scale > 1; scale /= 10, value /= 10)
+		*--p = (char)('0' + value % 10);
+	*--p = '.';
+	do
+		*--p = (char)('0' + value % 10);
+	while (value /= 10);
+	*--p = '\0';
+	return json_stringn_nocheck(p, (size_t)(end - p));
+}
+
+/* In place: the text of a decimal instead of the string it is in. Its new length. */
+static size_t unmark_decimals(char *text)
+{
+	char *to = text;
+	char *from = text;
+	char *p;
+
+	/* a quote inside of a text has a backslash before it, and two follow: no text has this in it */
+	while ((p = strstr(from, MARK))) {
+		size_t len = (size_t)(p - from);
+		size_t digits = strcspn(p + MARK_LEN, "\"");
+
+		memmove(to, from, len);
+		memmove(to + len, p + MARK_LEN, digits);
+		to += len + digits;
+		from = p + MARK_LEN + digits + 1;
+	}
+	p = memmove(to, from, strlen(from) + 1);
+	return (size_t)(p - text) + strlen(p);
+}
+
+char *exactjson_dump(const json_t *v, size_t *ret_len)
+{
+	char *text = json_dumps(v, JSON_COMPACT | JSON_REAL_PRECISION(6) | JSON_ENCODE_ANY);
+	size_t len = text ? unmark_decimals(text) : 0;
+
+	if (ret_len)
+		*ret_len = len;
+	return text;
+}
+
+/* --- members of objects ------------------------------------------------------------------ */
+
+/* The object NAME of O; NULL: not there, or no memory. */
+static json_t *child_of(json_t *o, const char *name, bool create)
+{
+	json_t *v = json_object_get(o, name);
+
+	if (v || !create)
+		return json_is_null(v) ? NULL : v;
+	v = json_object();
+	return json_object_set_new_nocheck(o, name, v) < 0 ? NULL : v;
+}
+
+int exactjson_find(struct exactjson_cursor *c, const char *path, bool create, json_t **ret_object,
+		   const char **ret_name)
+{
+	const char *dot = strrchr(path, '.');
+	size_t len = dot ? (size_t)(dot + 1 - path) : 0;
+	char name[sizeof(c->path)];
+	json_t *o = c->root;
+	const char *p;
+
+	if (len >= sizeof(c->path))
+		return -EINVAL;
+	if (len == c->len && !memcmp(path, c->path, len) && (c->object || !create)) {
+		o = c->len ? c->object : c->root;
+	} else {
+		for (p = path; o && p < path + len; p = strchr(p, '.') + 1) {
+			*exactjson_put(name, p, strchr(p, '.')) = '\0';
+			o = child_of(o, name, create);
+			if (!o && create)
+				return -ENOMEM;
+			if (o && !json_is_object(o))
+				return -EINVAL;
+		}
+		memcpy(c->path, path, len);
+		c->len = len;
+		c->object = o;
+	}
+	*ret_object = o;
+	*ret_name = path + len;
+	return 0;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/librecord/record_field.h"
+
+#include "src/libcore/domain.h"
+#include "src/libutil/clock.h"
+
+#define UJ_PER_J UINT64_C(1000000)
+#define US_PER_S UINT64_C(1000000)
+
+/* --- what is computed -------------------------------------------------------------------- */
+
+static bool seconds_between(uint64_t start, uint64_t end, uint64_t *ret)
+{
+	*ret = end - start;
+	return start && end >= start;
+}
+
+static bool job_queue_wait(const void *object, uint64_t *ret)
+{
+	const struct record *r = object;
+
+	return seconds_between(r->eligible, r->start, ret);
+}
+
+static bool job_elapsed(const void *object, uint64_t *ret)
+{
+	const struct record *r = object;
+
+	return seconds_between(r->start, r->end, ret);
+}
+
+/* As jobcomp/kafka computes it, in millionths. */
+static bool job_cpu_hours(const void *object, uint64_t *ret)
+{
+	const struct record *r = object;
+
+	if (!job_elapsed(r, ret) || !r->total_cpus ||
+	    __builtin_mul_overflow(*ret, r->total_cpus * US_PER_S, ret))
+		return false;
+	*ret /= 3600;
+	return true;
+}
+
+static bool static_uj(const struct figures *f, uint64_t *ret)
+{
+	bool known = false;
+	size_t i;
+
+	*ret = 0;
+	for (i = 0; i < DOMAIN_N; i++) {
+		if (!figures_has(f, domain_table[i].fixed))
+			continue;
+		known = true;
+		if (__builtin_add_overflow(*ret, f->value[domain_table[i].fixed], ret))
+			return false;
+	}
+	return known;
+}
+
+static bool job_static_uj(const void *object, uint64_t *ret)
+{
+	return static_uj(&((const struct record *)object)->figures, ret);
+}
+
+static bool job_ratio(const void *object, unsigned int which, double *ret)
+{
+	return record_derived(object, (enum derived)which, ret);
+}
+
+static bool job_steps_total(const void *object, uint64_t *ret)
+{
+	const struct record *r = object;
+
+	*ret = r->steps_total > r->nsteps ? r->steps_total : r->nsteps;
+	return r->steps_known;
+}
+
+static bool step_elapsed(const void *object, uint64_t *ret)
+{
+	const struct record_step *s = object;
+
+	return seconds_between(s->start, s->end, ret);
+}
+
+static bool step_has_exit(const void *object)
+{
+	return !((const struct record_step *)object)->exit_unknown;
+}
+
+static bool step_static_uj(const void *object, uint64_t *ret)
+{
+	return static_uj(&((const struct record_step *)object)->figures, ret);
+}
+
+static bool step_ratio(const void *object, unsigned int which, double *ret)
+{
+	return record_step_derived(object, (enum derived)which, ret);
+}
+
+static bool step_imbalance(const void *object, unsigned int which, double *ret)
+{
+	return record_step_imbalance(object, (enum metric)which, ret);
+}
+
+static bool step_cpu_is_uneven(const void *object)
+{
+	double v;
+
+	return record_step_imbalance(object, METRIC_CPU_TIME, &v);
+}
+
+static bool step_energy_is_uneven(const void *object)
+{
+	double v;
+
+	return record_step_imbalance(object, METRIC_ENERGY, &v);
+}
+
+/* --- the tables -------------------------------------------------------------------------- */
+
+#define MEMBER(type, name, kind_, member, ...)                                           \
+	{                                                                                \
+		.path = (name), .kind = FIELD_##kind_, .offset = offsetof(type, member), \
+		.size = sizeof(((type *)0)->member), ##__VA_ARGS__                       \
+	}
+#define JOB(name, kind, ...) MEMBER(struct record, name, kind, __VA_ARGS__)
+#define STEP(name, kind, ...) MEMBER(struct record_step, name, kind, __VA_ARGS__)
+#define MADE(name, function, ...)                                                        \
+	{                                                                                \
+		.path = (name), .kind = FIELD_MADE, .make = (function), ##__VA_ARGS__    \
+	}
+#define OBJECT(name)                                                                     \
+	{                                                                                \
+		.path = (name), .kind = FIELD_OBJECT                                     \
+	}
+#define AT_END .flags = FIELD_AT_END
+#define SQL(name) .column = (name)
+
+/* Names that users of jobcomp/elasticsearch and jobcomp/kafka know, where there is one. */
+const struct record_field record_job_fields[] = {
+	JOB("cluster", TEXT, cluster, .flags = FIELD_IN_PART, SQL("cluster")),
+	JOB("jobid", U32, job_id, .flags = FIELD_IN_PART, SQL("jobid")),
+	JOB("sluid", TEXT, sluid, SQL("sluid")),
+	JOB("restart_count", U32, restart_count, SQL("restart_count")),
+	JOB("db_index", MAYBE, db_index, SQL("db_index")),
+	JOB("array_job_id", MAYBE, array_job_id, SQL("array_job_id")),
+	JOB("array_task_id", MAYBE, array_task_id, SQL("array_task_id")),
+	JOB("array_tasks", TEXT, array_tasks, SQL("array_tasks")),
+	JOB("het_job_id", MAYBE, het_job_id, SQL("het_job_id")),
+	JOB("het_job_offset", MAYBE, het_job_offset, SQL("het_job_offset")),
+	JOB("job_name", TEXT, job_name, SQL("job_name")),
+	JOB("username", TEXT, user_name, SQL("username")),
+	JOB("user_id", U32, user_id, SQL("user_id")),
+	JOB("groupname", TEXT, group_name, SQL("groupname")),
+	JOB("group_id", U32, group_id, SQL("group_id")),
+	JOB("account", TEXT, account, SQL("account")),
+	JOB("partition", TEXT, partition, SQL("partition_name")),
+	JOB("qos", TEXT, qos, SQL("qos")),
+	JOB("wc_key", TEXT, wckey, SQL("wckey")),
+	JOB("reservation_name", TEXT, reservation, SQL("reservation")),
+	JOB("state", TEXT, state, SQL("state")),
+	JOB("@submit", TIME, submit, .flags = FIELD_IN_PART),
+	JOB("@eligible", TIME, eligible, SQL("eligible_time")),
+	JOB("@start", TIME, start, SQL("start_time")),
+	JOB("@end", TIME, end, AT_END, SQL("end_time")),
+	JOB("nodes", TEXT, nodes, SQL("nodes")),
+	JOB("total_nodes", U32, total_nodes, SQL("total_nodes")),
+	JOB("total_cpus", U32, total_cpus, SQL("total_cpus")),
+	JOB("alloc_node", TEXT, submit_host, SQL("submit_host")),
+	JOB("work_dir", TEXT, work_dir, SQL("work_dir")),
+	JOB("comment", TEXT, comment, SQL("comment")),
+	JOB("priority", MAYBE, priority, SQL("priority")),
+	JOB("tres_req", TEXT, tres_req, SQL("tres_req")),
+	JOB("tres_alloc", TEXT, tres_alloc, SQL("tres_alloc")),
+	JOB("script", TEXT, script, AT_END, SQL("script")),
+	MADE("@queue_wait", job_queue_wait),
+	MADE("elapsed", job_elapsed, AT_END, SQL("elapsed_s")),
+	MADE("cpu_hours", job_cpu_hours, AT_END, .scale = US_PER_S),
+	JOB("exit_code", EXIT, exit_code, AT_END, SQL("exit_code"), .signal_column = "exit_signal"),
+	JOB("derived_ec", EXIT, derived_exit_code, AT_END, SQL("derived_exit_code")),
+	JOB("time_limit", MINUTES, time_limit_min, SQL("time_limit_s")),
+	/* Slurm's own, even where the nodes' figures say more: it is the one in sacct */
+	JOB("energy.total_j", MAYBE, energy.total_j, AT_END),
+	JOB("", FIGURES, figures, .flags = FIELD_AT_END | FIELD_NO_ENERGY),
+	MADE("energy.static_j", job_static_uj, AT_END, .scale = UJ_PER_J),
+	JOB("energy.final", BOOL, energy.final, AT_END, SQL("energy_final")),
+	JOB("energy.method", CHARS, energy.method, AT_END, SQL("energy_method")),
+	JOB("energy.source", CHARS, energy.source, AT_END, SQL("energy_source")),
+	JOB("emissions.method", CO2E_METHOD, emissions.method, AT_END, SQL("co2e_method")),
+	JOB("emissions.factor_g_per_kwh", MAYBE, emissions.factor_ug_per_kwh, AT_END, .scale = RECORD_UG_PER_G,
+	    SQL("factor_g_per_kwh")),
+	JOB("emissions.kind", CHARS, emissions.kind, AT_END, SQL("factor_kind")),
+	JOB("emissions.scope", CHARS, emissions.scope, AT_END, SQL("factor_scope")),
+	JOB("emissions.region", CHARS, emissions.region, AT_END, SQL("factor_region")),
+	JOB("emissions.source", CHARS, emissions.source, AT_END, SQL("factor_source")),
+	JOB("emissions.year", COUNT, emissions.year, AT_END, SQL("factor_year")),
+	JOB("emissions.pue", U64, emissions.pue_milli, AT_END, .scale = 1000, SQL("pue")),
+	JOB("emissions.market_factor_g_per_kwh", MAYBE, emissions.market_ug_per_kwh, AT_END,
+	    .scale = RECORD_UG_PER_G, SQL("market_g_per_kwh")),
+	JOB("emissions.market_source", CHARS, emissions.market_source, AT_END, SQL("market_source")),
+	JOB("emissions.embodied_g", MAYBE, emissions.embodied_ng, AT_END, .scale = RECORD_NG_PER_G,
+	    SQL("embodied_g")),
+	JOB("emissions.embodied_source", CHARS, emissions.embodied_source, AT_END, SQL("embodied_source")),
+	{ .path = "derived.", .kind = FIELD_RATIOS, AT_END, .ratio = job_ratio },
+	JOB("steps_total", U64, steps_total, AT_END, .make = job_steps_total, SQL("steps_total")),
+	{ 0 },
+};
+
+const struct record_field record_step_fields[] = {
+	STEP("stepid", U32, step_id),
+	STEP("het_component", MAYBE, het_component),
+	STEP("name", TEXT, name, SQL("step_name")),
+	STEP("state", CHARS, state, SQL("state")),
+	STEP("nodes", TEXT, nodes, SQL("nodes")),
+	STEP("ntasks", COUNT, ntasks, SQL("ntasks"), .flags = FIELD_SQL_ZERO),
+	STEP("nnodes", COUNT, nnodes, SQL("nnodes")),
+	STEP("ncpus", COUNT, ncpus, SQL("ncpus")),
+	STEP("@start", TIME, start, SQL("start_time")),
+	STEP("@end", TIME, end, SQL("end_time")),
+	MADE("elapsed", step_elapsed, SQL("elapsed_s")),
+	STEP("exit_code", EXIT, exit_code, .has = step_has_exit,
+	     SQL("exit_code"), .signal_column = "exit_signal"),
+	STEP("user_cpu_s", MAYBE, user_cpu_us, .scale = US_PER_S, SQL("user_cpu_s")),
+	STEP("system_cpu_s", MAYBE, system_cpu_us, .scale = US_PER_S, SQL("system_cpu_s")),
+	STEP("max_rss_bytes", MAYBE, max_rss_bytes, SQL("max_rss_bytes")),
+	OBJECT("energy."),
+	OBJECT("emissions."),
+	OBJECT("usage."),
+	STEP("", FIGURES, figures),
+	MADE("energy.static_j", step_static_uj, .scale = UJ_PER_J),
+	OBJECT("derived."),
+	{ .path = "derived.", .kind = FIELD_RATIOS, .ratio = step_ratio },
+	{ .path = "load_imbalance.cpu_time.imbalance", .kind = FIELD_RATIO, .which = METRIC_CPU_TIME,
+	  .ratio = step_imbalance },
+	STEP("load_imbalance.cpu_time.max_s", MAYBE, cpu_time.max, .scale = NSEC_PER_SEC,
+	     .has = step_cpu_is_uneven, SQL("cpu_time_max_s")),
+	STEP("load_imbalance.cpu_time.max_node", CHARS, cpu_time.max_node, .has = step_cpu_is_uneven,
+	     SQL("cpu_time_max_node")),
+	{ .path = "load_imbalance.energy.imbalance", .kind = FIELD_RATIO, .which = METRIC_ENERGY,
+	  .ratio = step_imbalance },
+	STEP("load_imbalance.energy.max_j", MAYBE, energy.max, .scale = UJ_PER_J,
+	     .has = step_energy_is_uneven, SQL("energy_max_j"), .flags = FIELD_SQL_WHOLE),
+	STEP("load_imbalance.energy.max_node", CHARS, energy.max_node, .has = step_energy_is_uneven,
+	     SQL("energy_max_node")),
+	{ 0 },
+};
+
+bool record_field_number(const struct record_field *f, const void *object, uint64_t *ret)
+{
+	const void *p = (const char *)object + f->offset;
+	const struct maybe_u64 *maybe = p;
+
+	if (f->make)
+		return f->make(object, ret);
+	switch (f->kind) {
+	case FIELD_U32:
+	case FIELD_COUNT:
+		*ret = *(const uint32_t *)p;
+		return f->kind == FIELD_U32 || *ret;
+	case FIELD_U64:
+		*ret = *(const uint64_t *)p;
+		return *ret;
+	case FIELD_MAYBE:
+		*ret = maybe->value;
+		return maybe->known;
+	case FIELD_MINUTES:
+		*ret = maybe->value * 60;
+		return maybe->known && maybe->value <= UINT32_MAX;
+	default:
+		return false;
+	}
+}
+
+uint64_t record_metric_scale(enum metric m)
+{
+	static const uint64_t scale[] = {
+		[UNIT_UJ] = UJ_PER_J, [UNIT_NG] = RECORD_NG_PER_G, [UNIT_NS] = NSEC_PER_SEC,
+		[UNIT_BYTES] = 1, [UNIT_COUNT] = 1,
+	};
+
+	return scale[metric_table[m].unit];
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * store.h - what ceems-recorder has not finished or not delivered: one SQLite file "store.db" on a local
+ * disk. ceems-store(5) describes the tables.
+ *
+ * One process writes (flock on "lock"); everybody else reads beside it (store_view.h). Every change is one
+ * transaction in WAL mode with synchronous=FULL: after store_commit() a power cut takes nothing back.
+ *
+ * Any thread may write. store_begin() takes a mutex that store_commit() and store_rollback() release, and
+ * what is called between them belongs to that transaction. What a function reads is the transaction's too.
+ * Functions that need no store_begin() say so. Text and data that come back belong to the store until the
+ * next call.
+ *
+ * Errors: -ENOSPC the disk or StoreMaxSize is full; -EROFS, -EACCES; -EIO the disk says no; -EBUSY another
+ * program holds SQLite's lock; -EUCLEAN the file is corrupt; -ENOMEM; -EMSGSIZE the row is over STORE_ROW_MAX.
+ * After an error only store_rollback() is left to do. The store itself logs when writing begins to fail and
+ * when it works again, once each; callers retry and log nothing.
+ *
+ * The process must not open and close store.db by itself: that drops SQLite's locks.
+ */
+#ifndef CEEMS_STORE_H
+#define CEEMS_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/libutil/errmsg.h"
+
+#define STORE_FILE "store.db"
+#define STORE_ROW_MAX ((size_t)64 << 20)
+#define STORE_SINK_NAME_MAX 32
+
+/* Of the table `record`. The numbers are in the file. */
+enum store_kind {
+	STORE_RECORD = 1, /* schema ceems.job.v1 */
+	STORE_STEPS = 2,  /* steps the record had no room for, ceems.steps.v1 */
+	STORE_START = 3,  /* a job began, ceems.job_start.v1 */
+};
+#define STORE_MASK(kind) (1u << (kind))
+/* "record", "steps", "start"; "unknown". */
+const char *store_kind_name(enum store_kind kind);
+/* 0: no such name. */
+enum store_kind store_kind_by_name(const char *name);
+
+/* Of the table `job`. */
+enum store_job_state {
+	STORE_JOB_ENDED = 1,	 /* no record yet */
+	STORE_JOB_FINAL = 2,	 /* has a record; a correction may follow */
+	STORE_JOB_CORRECTED = 3, /* nothing will follow; known until CorrectionWait is over */
+};
+const char *store_job_state_name(enum store_job_state state);
+
+struct store;
+
+struct store_options {
+	const char *dir;    /* StoreDir; made if it is not there */
+	uint64_t max_bytes; /* StoreMaxSize; 0: no limit */
+	uint64_t (*now)(void); /* wall clock in seconds; NULL: time() */
+};
+
+/*
+ * -EBUSY: another process has it (after a restart perhaps for a moment); -EREMOTE: DIR is on a network
+ * file system; -EPROTO: the file has another layout. A corrupt file is renamed to
+ * "store.db.corrupt-TIME", with one log line, and a new one begun: store_is_new() is true then.
+ */
+int store_open(const struct store_options *o, struct store **ret, struct errmsg *err);
+/* No other thread may be in a call. Sets the file aside if it was found corrupt meanwhile. */
+void store_close(struct store *s);
+/* The file was made by this store_open(): what was known before is not. Needs no store_begin(). */
+bool store_is_new(const struct store *s);
+
+int store_begin(struct store *s, struct errmsg *err);
+/* Wakes store_wait_records() if records were appended. After an error: as after store_rollback(). */
+int store_commit(struct store *s, struct errmsg *err);
+void store_rollback(struct store *s);
+
+/* --- jobs: the recorder's state machine --------------------------------------------------------- */
+
+#define STORE_NEVER UINT64_MAX
+
+struct store_job {
+	const char *key; /* record_key() */
+	enum store_job_state state;
+	uint64_t next_try; /* seconds since the epoch; STORE_NEVER: nothing to do */
+	uint64_t ended;    /* end of the job, seconds since the epoch; 0: unknown */
+	const void *facts; /* struct job_facts, the used part; NULL: none */
+	size_t facts_len;
+};
+
+/*
+ * Inserts or replaces. -ENOSPC for a job that is not there yet when the store holds more than 3/4 of
+ * max_bytes: the rest is for the records of jobs that are.
+ */
+int store_job_put(struct store *s, const struct store_job *job, struct errmsg *err);
+/* 1, 0: not there. RET's texts and facts are valid until the next call, or the end of the transaction. */
+int store_job_get(struct store *s, const char *key, struct store_job *ret, struct errmsg *err);
+/* State and next_try only. -ENOENT. */
+int store_job_set(struct store *s, const char *key, enum store_job_state state, uint64_t next_try,
+		  struct errmsg *err);
+int store_job_delete(struct store *s, const char *key, struct errmsg *err);
+
+/*
+ * FN for at most MAX jobs whose next_try is not after NOW, earliest first; it may change any job. A
+ * negative result of FN ends the walk and is returned.
+ */
+typedef int store_job_fn(void *ctx, const struct store_job *job);
+int store_jobs_due(struct store *s, uint64_t now, size_t max, store_job_fn *fn, void *ctx,
+		   struct errmsg *err);
+/* The earliest next_try; STORE_NEVER: there is none. */
+int store_jobs_next_due(struct store *s, uint64_t *ret, struct errmsg *err);
+/*
+ * Calls FN for the MAX jobs that were inserted last, newest first, without their facts. FN must not change the store. A
+ * negative result of FN ends the walk and is returned.
+ */
+int store_jobs_last(struct store *s, size_t max, store_job_fn *fn, void *ctx, struct errmsg *err);
+/* The earliest end of a job that has no record yet or whose record a sink lacks; 0: there is none. */
+int store_oldest_end(struct store *s, uint64_t *ret, struct errmsg *err);
+
+/* --- records ------------------------------------------------------------------------------------ */
+
+/* *RET_SEQ (may be NULL) goes up with every record and is never used twice. -ENOSPC above max_bytes. */
+int store_record_append(struct store *s, enum store_kind kind, const char *key, const char *json,
+			size_t len, uint64_t ended, uint64_t *ret_seq, struct errmsg *err);
+
+/* --- sinks -------------------------------------------------------------------------------------- */
+
+/*
+ * The sinks whose cursors hold records back, by comma ("file,kafka"). A new one starts at the oldest record
+ * there is. One that is no longer named keeps its cursor and holds nothing back. Needs no store_begin().
+ */
+int store_set_sinks(struct store *s, const char *names, struct errmsg *err);
+
+struct store_refusal {
+	uint64_t seq;
+	const char *reason;
+};
+
+/*
+ * SINK has everything up to and with SEQ, but for REFUSAL[n], ascending: one transaction of its own, so it
+ * needs no store_begin(). What is refused stays in the store until it is replayed or a later record with
+ * the same key is taken by that sink.
+ */
+int store_sink_settle(struct store *s, const char *sink, uint64_t seq,
+		      const struct store_refusal *refusal, size_t n, struct errmsg *err);
+
+/* Until there is a record behind *SEEN, which is set, or TIMEOUT_NS. Needs no store_begin(). */
+void store_wait_records(struct store *s, uint64_t *seen, uint64_t timeout_ns);
+/* From now on nobody waits there: for the end of the process. */
+void store_end_waits(struct store *s);
+
+/* --- what is kept for the caller ---------------------------------------------------------------- */
+
+/* struct inbox_pos: what is in the store. */
+#define STORE_META_INBOX "inbox"
+
+/* STORE_META_INBOX and the like. 1 with *RET_LEN of at most SIZE bytes, 0: not there. -EMSGSIZE: SIZE is too small. */
+int store_meta_get(struct store *s, const char *name, void *buf, size_t size, size_t *ret_len,
+		   struct errmsg *err);
+int store_meta_set(struct store *s, const char *name, const void *data, size_t len,
+		   struct errmsg *err);
+
+/* --- upkeep ------------------------------------------------------------------------------------- */
+
+/*
+ * Deletes the records that every sink has and of which nothing is refused, and the jobs that have
+ * nothing to do and ended before JOBS_BEFORE. Returns how many rows went; call it again soon when that is
+ * STORE_RECLAIM_MAX or more. Needs no store_begin().
+ */
+#define STORE_RECLAIM_MAX 2000
+int store_reclaim(struct store *s, uint64_t jobs_before, struct errmsg *err);
+
+/*
+ * True when a call has been waiting for the disk for more than 30 s, which is logged once; false again
+ * after that. Never waits: for a thread that is not that one. Needs no store_begin().
+ */
+bool store_is_stuck(struct store *s);
+
+struct store_size {
+	uint64_t used_bytes; /* of rows; the file may be larger */
+	uint64_t max_bytes;
+	bool is_full;	     /* new jobs are not taken */
+};
+/* As of the last transaction. Needs no store_begin(). */
+void store_get_size(struct store *s, struct store_size *ret);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * store_view.h - reads the store beside its writer, on a connection of its own: sinks, `ceems store`,
+ * `ceems check`. No call keeps a transaction open, so that nobody holds up the writer's checkpoints. Not for
+ * two threads at once.
+ */
+#ifndef CEEMS_STORE_VIEW_H
+#define CEEMS_STORE_VIEW_H
+
+#include "src/libstore/store.h"
+
+struct store_view;
+
+/*
+ * -ENOENT: there is no store; -EPROTO: another layout; -EUCLEAN: corrupt. store_view_refused_drop() needs
+ * WRITABLE.
+ */
+int store_view_open(const char *dir, bool writable, struct store_view **ret, struct errmsg *err);
+void store_view_close(struct store_view *v);
+
+struct store_row {
+	uint64_t seq;
+	enum store_kind kind;
+	uint64_t time;	 /* when it was appended, seconds since the epoch */
+	const char *key; /* NUL-ended; as JSON it is the view's until FN returns */
+	size_t key_len;
+	const char *json;
+	size_t json_len;
+	const char *reason; /* of what is refused, else NULL */
+};
+
+/* Which rows; zeroed: all. */
+struct store_pick {
+	uint64_t after;	     /* seq; the first one is behind it */
+	unsigned int kinds;  /* STORE_MASK() */
+	const char *key;     /* of a record, with its parts */
+	uint64_t job_id;     /* of the key */
+	const char *refused; /* only what this sink refused */
+	size_t max_rows, max_bytes; /* the row that reaches max_bytes is the last */
+};
+
+/*
+ * FN for each row in the order of seq. Above 0: the next rows wait for another call; 0: these were all.
+ * A negative result of FN ends the walk and is returned; -ECANCELED leaves that row for the next call.
+ */
+typedef int store_row_fn(void *ctx, const struct store_row *row);
+int store_view_records(struct store_view *v, const struct store_pick *pick, store_row_fn *fn, void *ctx,
+		       struct errmsg *err);
+
+/* The cursor of SINK; 0: it has none, or nothing yet. */
+int store_view_cursor(struct store_view *v, const char *sink, uint64_t *ret, struct errmsg *err);
+
+struct store_sink_status {
+	char name[STORE_SINK_NAME_MAX];
+	uint64_t seq;
+	uint64_t waiting, waiting_bytes; /* behind the cursor, of KINDS */
+	uint64_t oldest;		 /* time of the first of them; 0: none */
+	uint64_t refused;
+};
+
+/* SINK with KINDS that it takes. */
+int store_view_sink(struct store_view *v, const char *sink, unsigned int kinds,
+		    struct store_sink_status *ret, struct errmsg *err);
+/* Every sink that has a cursor. */
+typedef int store_sink_fn(void *ctx, const char *name);
+int store_view_sinks(struct store_view *v, store_sink_fn *fn, void *ctx, struct errmsg *err);
+
+struct store_status {
+	uint64_t jobs[STORE_JOB_CORRECTED + 1]; /* by enum store_job_state */
+	uint64_t overdue;	/* jobs whose next_try is over */
+	uint64_t oldest_due;	/* the earliest next_try of them; 0: none */
+	uint64_t records, record_bytes;
+	uint64_t used_bytes, file_bytes;
+	uint64_t layout;
+};
+int store_view_status(struct store_view *v, uint64_t now, struct store_status *ret, struct errmsg *err);
+
+/* As store_meta_get(). */
+int store_view_meta(struct store_view *v, const char *name, void *buf, size_t size, size_t *ret_len,
+		    struct errmsg *err);
+
+/* 1: a process writes the store in DIR, 0: none does; -ENOENT: there is none. */
+int store_view_has_writer(const char *dir, struct errmsg *err);
+
+/* What SINK refused and now has: the store may delete it. */
+int store_view_refused_drop(struct store_view *v, const char *sink, uint64_t seq, struct errmsg *err);
+
+#endif

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The daemon's side of helper.h. */
+#define _GNU_SOURCE /* pipe2, F_SETPIPE_SZ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "src/libutil/clock.h"
+#include "src/libutil/helper.h"
+
+#define LINE_MAX_DEFAULT 512
+/* Of a stream without lines, in one call: so many buffers. */
+#define READS_MAX 4
+#define LATE_NS NSEC_PER_SEC
+#define SO_IN_MAX (64 * 1024 * 1024)
+
+struct helper {
+	struct helper_options o;
+	size_t line_max;
+	int in;  /* a socket: what it reads; -1: it does not run */
+	int out; /* what it writes */
+	pid_t pid; /* 0: reaped */
+	uint64_t heard_ns; /* something came, or it was started */
+	uint64_t asked_ns; /* when the open question was asked */
+	uint64_t pause_ns;
+	uint64_t restart_ns;
+	uint64_t question; /* the last one */
+	bool is_asked;	   /* it is open */
+	bool is_heard;	   /* something came since the start */
+	struct helper_counts counts;
+	char *rest;	 /* of a question that did not fit its input; owned */
+	size_t rest_len;
+	size_t rest_done;
+	/* BUF has USED bytes, of which TAKEN were returned */
+	char *buf;
+	size_t used, taken;
+	bool is_cut; /* the rest of a line that was too long is dropped */
+	char why[96];
+};
+
+static const char *const state_names[] = {
+	[HELPER_STARTING] = "starting",
+	[HELPER_OK] = "ok",
+	[HELPER_LATE] = "late",
+	[HELPER_DEAD] = "dead",
+};
+
+const char *helper_state_name(enum helper_state s)
+{
+	return state_names[s];
+}
+
+/* --- its life ----------------------------------------------------------------------------- */
+
+/* IN is a socket, as a write to it can be told not to raise SIGPIPE. */
+static int helper_make_pipes(const struct helper *h, int in[2], int out[2])
+{
+	int size = (int)h->o.in_size;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) < 0)
+		return -errno;
+	if (pipe2(out, O_CLOEXEC) < 0) {
+		int rc = -errno;
+
+		(void)close(in[0]);
+		(void)close(in[1]);
+		return rc;
+	}
+	if (size > 0 && size <= SO_IN_MAX) /* best effort: what does not fit is sent later */
+		(void)setsockopt(in[0], SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
+	/* for us alone: the process shares its ends with nobody and may block in them */
+	if (fcntl(out[0], F_SETFL, O_NONBLOCK) < 0)
+		return -errno;
+	/* a daemon that looks once a minute does not take a long answer in pieces of 64 KiB */
+	if (h->line_max > LINE_MAX_DEFAULT)
+		(void)fcntl(out[0], F_SETPIPE_SZ, 1024 * 1024);
+	return 0;
+}
+
+static int helper_start(struct helper *h, uint64_t now_ns)
+{
+	int in[2], out[2];
+	int rc = helper_make_pipes(h, in, out);
+
+	if (rc < 0)
+		return rc;
+	rc = helper_spawn(h->o.argv, h->o.env, in[1], out[1], &h->pid);
+	(void)close(in[1]);
+	(void)close(out[1]);
+	if (rc < 0) {
+		(void)close(in[0]);
+		(void)close(out[0]);
+		h->pid = 0;
+		return rc;
+	}
+	h->in = in[0];
+	h->out = out[0];
+	h->used = h->taken = 0;
+	h->is_cut = h->is_asked = h->is_heard = false;
+	h->heard_ns = now_ns;
+	h->counts.starts++;
+	return 0;
+}
+
+static void helper_pause(struct helper *h, uint64_t now_ns)
+{
+	h->restart_ns = now_ns + h->pause_ns;
+	h->pause_ns *= 2;
+	if (h->pause_ns > HELPER_PAUSE_MAX_NS)
+		h->pause_ns = HELPER_PAUSE_MAX_NS;
+}
+
+static void helper_reap(struct helper *h, uint64_t deadline_ns)
+{
+	if (h->pid && helper_wait(h->pid, deadline_ns, NULL) != -EAGAIN)
+		h->pid = 0;
+}
+
+static void helper_stop(struct helper *h, uint64_t now_ns)
+{
+	/* of one that has ended and that others have reaped, the number may be another's by now */
+	helper_reap(h, 0);
+	if (h->pid)
+		(void)kill(h->pid, SIGKILL);
+	(void)close(TAKE_FD(h->in));
+	(void)close(TAKE_FD(h->out));
+	free(TAKE_PTR(h->rest));
+	h->is_asked = false;
+	helper_pause(h, now_ns);
+}
+
+/* While the kernel holds the old one there is no new one. */
+static void helper_restart(struct helper *h, uint64_t now_ns)
+{
+	helper_reap(h, 0);
+	if (h->pid || now_ns < h->restart_ns)
+		return;
+	if (helper_start(h, now_ns) < 0)
+		helper_pause(h, now_ns);
+}
+
+void helper_good(struct helper *h)
+{
+	h->pause_ns = HELPER_PAUSE_NS;
+}
+
+/* --- what it is told ---------------------------------------------------------------------- */
+
+/* What was sent, of LEN bytes; a helper that has ended is noticed by who reads. */
+static size_t helper_send(const struct helper *h, const char *data, size_t len)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < len) {
+		n = send(h->in, data + done, len - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno != EAGAIN)
+			return len;
+		if (n < 0)
+			break;
+		done += (size_t)n;
+	}
+	return done;
+}
+
+static void helper_send_rest(struct helper *h)
+{
+	if (!h->rest)
+		return;
+	h->rest_done += helper_send(h, h->rest + h->rest_done, h->rest_len - h->rest_done);
+	if (h->rest_done == h->rest_len)
+		free(TAKE_PTR(h->rest));
+}
+
+/* LINE and DATA as one stream; what does not fit in now is kept. */
+static int helper_send_all(struct helper *h, const char *line, size_t line_len, const char *data,
+			   size_t len)
+{
+	size_t done = helper_send(h, line, line_len);
+	size_t done_data = done == line_len ? helper_send(h, data, len) : 0;
+
+	h->rest_len = line_len - done + len - done_data;
+	h->rest_done = 0;
+	if (!h->rest_len)
+		return 0;
+	h->rest = malloc(h->rest_len);
+	if (!h->rest)
+		return -ENOMEM;
+	memcpy(h->rest, line + done, line_len - done);
+	if (len)
+		memcpy(h->rest + line_len - done, data + done_data, len - done_data);
+	return 0;
+}
+
+int helper_ask(struct helper *h, uint64_t now_ns, const char *verb, const char *data, size_t len,
+	       const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+	int n;
+
+	if (h->out >= 0)
+		helper_send_rest(h);
+	if (h->out < 0 || h->rest || h->is_asked) {
+		h->counts.dropped++;
+		return -EAGAIN;
+	}
+	n = snprintf(line, sizeof(line), "%s %" PRIu64, verb, ++h->question);
+	va_start(ap, fmt);
+	n += vsnprintf(line + n, sizeof(line) - (size_t)n, fmt, ap);
+	va_end(ap);
+	if ((size_t)n >= sizeof(line) - 1)
+		return -ENAMETOOLONG;
+	line[n++] = '\n';
+	if (helper_send_all(h, line, (size_t)n, data, len) < 0) {
+		helper_stop(h, now_ns); /* it has half of the question */
+		return -EAGAIN;
+	}
+	h->is_asked = true;
+	h->asked_ns = now_ns;
+	return 0;
+}
+
+bool helper_is_asked(const struct helper *h)
+{
+	return h->is_asked;
+}
+
+/* --- its words ---------------------------------------------------------------------------- */
+
+static int helper_fail(struct helper *h, uint64_t now_ns, const char *why, char **ret)
+{
+	helper_stop(h, now_ns);
+	(void)snprintf(h->why, sizeof(h->why), "error - the helper %s", why);
+	*ret = h->why;
+	return 0;
+}
+
+/* A line that is whole, in the buffer. */
+static bool helper_cut_line(struct helper *h, char **ret)
+{
+	char *begin = h->buf + h->taken;
+	char *end = memchr(begin, '\n', h->used - h->taken);
+
+	if (!end)
+		return false;
+	*end = '\0';
+	h->taken = (size_t)(end - h->buf) + 1;
+	*ret = begin;
+	return true;
+}
+
+/* The next line; the rest of one that was too long is not one. */
+static bool helper_next_line(struct helper *h, char **ret)
+{
+	char *p;
+
+	while (helper_cut_line(h, ret)) {
+		if (h->is_cut) {
+			h->is_cut = false;
+			continue;
+		}
+		for (p = *ret; *p; p++) /* it may end in a log */
+			if ((unsigned char)*p < 0x20 || *p == 0x7f)
+				*p = '?';
+		return true;
+	}
+	return false;
+}
+
+/* 0: there is more; -EAGAIN, or what read() says. */
+static int helper_read(struct helper *h)
+{
+	ssize_t n;
+
+	memmove(h->buf, h->buf + h->taken, h->used - h->taken);
+	h->used -= h->taken;
+	h->taken = 0;
+	if (h->used >= h->line_max) {
+		h->used = 0; /* its beginning was told as a line of its own */
+		h->is_cut = true;
+	}
+	n = read(h->out, h->buf + h->used, h->line_max - h->used);
+	if (n == 0)
+		return -EPIPE;
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	h->used += (size_t)n;
+	return 0;
+}
+
+static bool helper_is_due(const struct helper *h)
+{
+	return h->o.is_asked ? h->is_asked : true;
+}
+
+static uint64_t helper_silent_ns(const struct helper *h, uint64_t now_ns)
+{
+	uint64_t since_ns = h->heard_ns;
+
+	if (h->o.is_asked && h->asked_ns > since_ns)
+		since_ns = h->asked_ns;
+	return now_ns > since_ns ? now_ns - since_ns : 0;
+}
+
+static void helper_heard(struct helper *h, uint64_t now_ns, const char *line)
+{
+	char number[24];
+
+	h->heard_ns = now_ns;
+	h->is_heard = true;
+	(void)snprintf(number, sizeof(number), "done %" PRIu64, h->question);
+	if (h->is_asked && !strcmp(line, number))
+		h->is_asked = false;
+}
+
+/* The beginning of a line that fills the buffer. */
+static bool helper_is_overlong(struct helper *h, char **ret)
+{
+	if (h->is_cut || h->used < h->line_max || memchr(h->buf, '\n', h->used))
+		return false;
+	(void)snprintf(h->why, sizeof(h->why), "error - a line that is too long: %.40s", h->buf);
+	*ret = h->why;
+	return true;
+}
+
+int helper_line(struct helper *h, uint64_t now_ns, char **ret)
+{
+	int rc = 0;
+	int i;
+
+	if (h->out < 0)
+		helper_restart(h, now_ns);
+	if (h->out < 0)
+		return -EAGAIN;
+	helper_send_rest(h);
+	for (i = 0; i < READS_MAX; i++) {
+		if (helper_next_line(h, ret)) {
+			helper_heard(h, now_ns, *ret);
+			return 0;
+		}
+		rc = helper_read(h);
+		if (rc < 0)
+			break;
+		h->heard_ns = now_ns;
+		h->is_heard = true;
+		if (helper_is_overlong(h, ret))
+			return 0;
+	}
+	if (rc < 0 && rc != -EAGAIN)
+		return helper_fail(h, now_ns, "ended", ret);
+	if (helper_is_due(h) && helper_silent_ns(h, now_ns) > h->o.deadline_ns) {
+		h->counts.kills++;
+		return helper_fail(h, now_ns, "hung and was killed", ret);
+	}
+	return -EAGAIN;
+}
+
+int helper_poll(struct helper *h, uint64_t timeout_ns)
+{
+	struct pollfd p = { .fd = h->out, .events = POLLIN };
+
+	if (h->taken < h->used && memchr(h->buf + h->taken, '\n', h->used - h->taken))
+		return 0;
+	return poll(&p, 1, (int)((timeout_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC)) == 1 ? 0 :
+											  -EAGAIN;
+}
+
+/* --- all of it ---------------------------------------------------------------------------- */
+
+int helper_open(const struct helper_options *o, struct helper **ret, struct errmsg *err)
+{
+	struct helper *h = calloc(1, sizeof(*h));
+	int rc;
+
+	if (!h)
+		return errmsg_errno(err, -ENOMEM, "%s", o->argv[0]);
+	h->o = *o;
+	h->line_max = o->line_max ? o->line_max : LINE_MAX_DEFAULT;
+	h->in = h->out = -1;
+	h->pause_ns = HELPER_PAUSE_NS;
+	h->buf = malloc(h->line_max);
+	rc = h->buf ? helper_start(h, clock_mono_ns()) : -ENOMEM;
+	if (rc < 0) {
+		free(h->buf);
+		free(h);
+		return errmsg_errno(err, rc, "cannot start %s", o->argv[0]);
+	}
+	*ret = h;
+	return 0;
+}
+
+enum helper_state helper_state(const struct helper *h, uint64_t now_ns)
+{
+	if (h->out < 0)
+		return HELPER_DEAD;
+	if (helper_is_due(h) &&
+	    helper_silent_ns(h, now_ns) > (h->o.is_asked ? LATE_NS : h->o.deadline_ns / 2))
+		return HELPER_LATE;
+	return h->is_heard ? HELPER_OK : HELPER_STARTING;
+}
+
+struct helper_counts helper_counts(const struct helper *h)
+{
+	return h->counts;
+}
+
+void helper_kill(struct helper *h)
+{
+	if (h && h->out >= 0)
+		helper_stop(h, 0);
+}
+
+void helper_close(struct helper *h, uint64_t deadline_ns)
+{
+	if (!h)
+		return;
+	if (h->out >= 0) { /* it has a session with a BMC to end, perhaps */
+		(void)shutdown(h->in, SHUT_RDWR);
+		helper_reap(h, clock_mono_ns() + HELPER_LEAVE_NS);
+	}
+	helper_kill(h);
+	helper_reap(h, deadline_ns);
+	free(h->buf);
+	free(h);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * localfs.h - whether a folder is on a disk of this host. On a network file system a hung server stops the
+ * process in a state that no signal ends, and locks between hosts do not hold.
+ */
+#ifndef CEEMS_LOCALFS_H
+#define CEEMS_LOCALFS_H
+
+#include "src/libutil/errmsg.h"
+
+/*
+ * 0: it is local. -EREMOTE: it is not; ERR says so, with KEY= ("StoreDir") as what to set. -errno: the
+ * folder cannot be looked at.
+ */
+int localfs_check(const char *dir, const char *key, struct errmsg *err);
+
+#endif

@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `ceems job --json` prints the record that the sinks have, of every kind of job.
+# shellcheck disable=SC1091,SC2016,SC2154
+. "$(dirname "$0")/lib.sh"
+needs_plugins acct_gather jobcomp
+
+cluster_up --nodes 2 --fake-rapl --ceems-conf <(printf '%s\n' Sinks=file Country=DE EnergySources=rapl IdleWatts=0)
+ceems=$BUILD_DIR/src/cmd/ceems
+[ -x "$ceems" ] || skip_all "the ceems command is not built"
+
+started() {
+	[ "$(job_state "$1")" = RUNNING ]
+}
+keys_of() {
+	jq -r "select(.jobid == $1 or .array_job_id == $1 or .het_job_id == $1) | .key" "$RECORD_FILE" 2>/dev/null |
+		sort -u
+}
+has_keys() {
+	[ "$(keys_of "$1" | wc -l)" -ge "$2" ]
+}
+# The last record of a key, as it lies there.
+line_of() {
+	grep -F "\"key\":\"$1\"" "$RECORD_FILE" | tail -n 1
+}
+is_final() {
+	[ "$(line_of "$1" | jq .energy.final)" = true ]
+}
+
+# What slurmdbd was never told: recorder-facts. A member that the record has and `ceems job` cannot.
+lacks='["alloc_node"]'
+
+# lacks_of LINE: members that the record has and LINE of `ceems job` cannot have. During a requeue, slurmctld
+# 22.05 may overwrite a run's eligible time in slurmdbd: then slurmdbd no longer has the right one.
+lacks_of() {
+	jq -c --argjson lacks "$lacks" '$lacks + if .["@eligible"] then [] else ["@eligible", "@queue_wait"] end' <<<"$1"
+}
+
+# is_same ID WHAT: every run of the job, byte for byte but for what slurmdbd lacks.
+is_same() {
+	local id=$1 what=$2 key record job not_there n=0
+	inside "$ceems" job --duplicates --json "$id" >"$DIR/jobs.jsonl" 2>&1
+	for key in $(keys_of "${id%+*}"); do
+		wait_for 120 is_final "$key"
+		record=$(line_of "$key")
+		job=$(grep -F "\"key\":\"$key\"" "$DIR/jobs.jsonl")
+		if [ "$job" = "$record" ]; then
+			ok 0 "$what: $key"
+		else
+			not_there=$(lacks_of "$job")
+			jq -S --argjson lacks "$not_there" 'delpaths([$lacks[] | [.]])' <<<"$job" >"$DIR/job.json"
+			jq -S --argjson lacks "$not_there" 'delpaths([$lacks[] | [.]])' <<<"$record" >"$DIR/record.json"
+			is "$(diff "$DIR/job.json" "$DIR/record.json")" "" "$what: $key, but for what slurmdbd lacks"
+		fi
+		n=$((n + 1))
+	done
+	is "$(wc -l <"$DIR/jobs.jsonl")" "$n" "$what: as many as there are records"
+}
+
+good=$(submit user1 -J 'a name' -t 5 --wrap 'srun true; srun -N2 -n2 sleep 1' -N2)
+bad=$(submit user1 --wrap 'srun sh -c "exit 3"; exit 1')
+killed=$(submit user2 --wrap 'srun sh -c "kill -9 \$\$"')
+array=$(submit user2 --array=1-3 --wrap true)
+pending=$(submit user2 --begin=now+1hour --wrap true)
+held=$(submit user2 --array=1-5 --begin=now+1hour --wrap true)
+het=$(submit user3 -n1 : -n1 --wrap 'srun --het-group=0,1 true')
+again=$(submit user1 --requeue --wrap 'srun sleep 600')
+
+passes "pending ones are cancelled" inside scancel "$pending" "$held"
+wait_for 120 started "$again"
+ok $? "one runs"
+passes "and is requeued" inside scontrol requeue "$again"
+wait_for 180 has_keys "$again" 1
+ok $? "its first run has a record"
+wait_for 180 is_requeued "$again"
+ok $? "its second can come"
+inside scontrol update jobid="$again" StartTime=now >/dev/null
+inside scancel "$again"
+wait_for 180 has_keys "$again" 2
+ok $? "and its second"
+
+for job in $good $bad $killed $pending $held; do
+	wait_for 180 has_keys "$job" 1
+done
+wait_for 180 has_keys "$array" 3
+wait_for 180 has_keys "$het" 2
+
+is_same "$good" "a job"
+is_same "$bad" "a failed job"
+is_same "$killed" "a job with a step that was killed"
+is_same "$array" "an array"
+is_same "$pending" "a job that was cancelled while pending"
+is_same "$held" "an array that was cancelled while pending"
+is_same "$het" "a het job"
+is_same "$again" "a requeued job"
+
+# as sacct's
+job_json() {
+	inside "$ceems" job --json "$@" | jq -c "${filter:-.}"
+}
+filter='[.jobid, .array_task_id]'
+is "$(job_json "${array}_2" | jq .[1])" 2 "a task of an array by its number"
+is "$(job_json "$array" | wc -l)" 3 "an array with all its tasks"
+filter='[.het_job_id, .het_job_offset]'
+is "$(job_json "$het+1")" "[$het,1]" "a component of a het job"
+is "$(job_json "$het" | wc -l)" 2 "a het job with all of them"
+filter=.state
+is "$(job_json "$again")" '"CANCELLED"' "the last run of a requeued job"
+is "$(job_json --duplicates "$again" | sort)" $'"CANCELLED"\n"REQUEUED"' "and each, if asked for"
+filter='.exit_code'
+is "$(job_json "$bad")" '"1:0"' "exit status 1 is no signal"
+filter='[.steps[] | select(.name == "sh") | .exit_code]'
+is "$(job_json "$killed")" '["0:9"]' "a signal is one"
+filter='.qos + " " + .groupname + " " + .tres_req'
+good_tres="cpu=2,mem=200M,node=2,billing=2"
+is "$(job_json "$good")" "\"normal user1 $good_tres\"" "names of QOS, group and TRES"
+filter=.energy.total_j
+is "$(job_json "$good")" "$(job_acct "$good" ConsumedEnergyRaw)" "sacct's energy"
+done_testing

@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A job's way through the recorder, with a slurmdbd that the test plays.
+ */
+#include "recorder/recorder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "src/librecord/record.h"
+#include "src/libstore/store_view.h"
+#include "src/libutil/clock.h"
+
+#include "tap.h"
+
+/* --- what the recorder asks ------------------------------------------------------------------------ */
+
+struct slurmdb_client {
+	struct {
+		struct slurmdb_want want;
+		uint64_t tag;
+	} asked[16];
+	size_t nasked;
+	uint64_t window_from, window_tag;
+	struct slurmdb_answer answer[16];
+	size_t nanswers;
+};
+
+static struct slurmdb_client dbd, ctld;
+static struct marker {
+	int unused;
+} marker;
+static char others_key[RECORD_KEY_MAX]; /* of the job that the other controller's recorder has */
+
+int slurmdb_client_ask(struct slurmdb_client *c, const struct slurmdb_want *want, uint64_t tag)
+{
+	if (c->nasked == ARRAY_SIZE(c->asked))
+		return -ENOMEM;
+	c->asked[c->nasked].want = *want;
+	c->asked[c->nasked++].tag = tag;
+	return 0;
+}
+
+int slurmdb_client_ask_window(struct slurmdb_client *c, uint64_t from, uint64_t to, uint64_t tag)
+{
+	(void)to;
+	c->window_from = from;
+	c->window_tag = tag;
+	return 0;
+}
+
+int slurmdb_client_take(struct slurmdb_client *c, uint64_t now_mono_ns, struct slurmdb_answer *ret)
+{
+	(void)now_mono_ns;
+	if (!c->nanswers)
+		return 0;
+	*ret = c->answer[0];
+	memmove(c->answer, c->answer + 1, --c->nanswers * sizeof(c->answer[0]));
+	return 1;
+}
+
+void slurmdb_client_destroy(struct slurmdb_client *c)
+{
+	(void)c;
+}
+
+void marker_ask(struct marker *m, uint64_t after)
+{
+	(void)m;
+	(void)after;
+}
+
+void marker_ask_end(struct marker *m)
+{
+	(void)m;
+}
+
+bool marker_others_have(struct marker *m, const char *key, uint64_t end, uint64_t now_s)
+{
+	(void)m;
+	(void)end;
+	(void)now_s;
+	return !strcmp(key, others_key);
+}
+
+uint64_t marker_others_since(struct marker *m)
+{
+	(void)m;
+	return 0;
+}
+
+/* --- the rig --------------------------------------------------------------------------------------- */
+
+static struct recorder r;
+static char base[] = "/tmp/ceems-recorder-XXXXXX";
+static uint64_t wall = 1800000000;
+static uint64_t mono;
+static struct inbox_writer *inbox;
+static struct job_facts facts;
+
+static uint64_t wall_s(void)
+{
+	return wall;
+}
+
+static void begin(void)
+{
+	static const struct job_site site = { .cluster = "c", .state_dir = "/state", .flags = SITE_HAS_SLURMDBD };
+	struct store_options o = { .dir = r.settings.store_dir, .max_bytes = 1 << 20, .now = wall_s };
+	struct errmsg err = { 0 };
+
+	if (settings_load("/nonexistent/ceems.conf", &r.settings, &err) != -ENOENT)
+		diag("%s", err.text);
+	(void)snprintf(r.settings.inbox_dir, sizeof(r.settings.inbox_dir), "%s/inbox", base);
+	(void)snprintf(r.settings.store_dir, sizeof(r.settings.store_dir), "%s/store", base);
+	r.wall_s = wall_s;
+	r.started_s = wall;
+	r.reconcile.due_ns = UINT64_MAX;
+	mono = clock_mono_ns();
+	ok(store_open(&o, &r.store, &err) == 0, "the store: %s", err.text);
+	ok(store_set_sinks(r.store, "file", &err) == 0, "a sink");
+	ok(inbox_writer_open(r.settings.inbox_dir, &site, &inbox, &err) == 0, "the inbox: %s", err.text);
+	(void)inbox_append(inbox, INBOX_BEGIN, NULL, 0);
+	(void)inbox_flush(inbox, &err);
+	r.client = &dbd;
+	r.ctld = &ctld;
+}
+
+static void run(uint64_t seconds)
+{
+	wall += seconds;
+	mono += seconds * NSEC_PER_SEC;
+	while (recorder_inbox_take(&r, mono))
+		;
+	r.jobs_due_ns = 0;
+	while (recorder_jobs_run(&r, mono))
+		;
+	recorder_reconcile_run(&r, mono);
+}
+
+static void tell(enum inbox_kind kind, uint32_t job_id, uint64_t end)
+{
+	struct errmsg err = { 0 };
+	struct job_key key = { .job_id = job_id,
+			       .array_job_id = FACT_UNKNOWN,
+			       .array_task_id = FACT_UNKNOWN,
+			       .het_job_id = FACT_UNKNOWN,
+			       .het_job_offset = FACT_UNKNOWN,
+			       .submit = 1700000000,
+			       .start = 1700000001,
+			       .end = end };
+
+	job_facts_from_key(&key, &facts);
+	if (kind == INBOX_KEY) {
+		(void)inbox_append(inbox, kind, &key, sizeof(key));
+	} else {
+		job_facts_add_text(&facts, FACT_STATE, "COMPLETED");
+		/* the texts come in order: only this one is there */
+		facts.nsteps = 1;
+		facts.flags = FACT_HAS_NSTEPS | FACT_HAS_BATCH;
+		(void)inbox_append(inbox, kind, &facts, job_facts_size(&facts));
+	}
+	ok(inbox_flush(inbox, &err) == 0, "job %u ends", job_id);
+	run(0);
+}
+
+/* The one question that waits for an answer. */
+static uint64_t question(struct slurmdb_client *c)
+{
+	uint64_t tag = c->nasked ? c->asked[0].tag : 0;
+
+	c->nasked = 0;
+	return tag;
+}
+
+static struct record *row(uint32_t job_id, uint64_t end, bool steps)
+{
+	struct record *record = record_create();
+
+	record->cluster = strdup("c");
+	record->job_id = job_id;
+	record->submit = 1700000000;
+	record->start = 1700000001;
+	record->end = end;
+	record->state = strdup("COMPLETED");
+	record->account = strdup("project");
+	record->steps_known = steps;
+	if (steps) {
+		record->steps = calloc(1, sizeof(*record->steps));
+		figures_init(&record->steps->figures);
+		record->nsteps = 1;
+	}
+	return record;
+}
+
+static void answer(struct slurmdb_client *c, uint64_t tag, enum slurmdb_answer_kind kind,
+		   enum slurmdb_state state, struct record *record)
+{
+	c->answer[c->nanswers++] = (struct slurmdb_answer){
+		.kind = kind,
+		.tag = tag,
+		.job = { .state = state,
+			 .missing = state == SLURMDB_OPEN ? SIGN_END : SIGN_NONE,
+			 .energy_j = { 42, record != NULL },
+			 .record = record },
+	};
+	if (kind == SLURMDB_NO_ANSWER)
+		(void)snprintf(c->answer[c->nanswers - 1].reason, sizeof(c->answer[0].reason), "away");
+}
+
+/* The last record of a job, and how many there are; NULL: none. The caller's to destroy. */
+struct found {
+	uint32_t job_id;
+	unsigned int n;
+	enum store_kind kind;
+	struct record *record;
+};
+
+static int find_record(void *ctx, const struct store_row *stored)
+{
+	struct found *f = ctx;
+	struct record *record = NULL;
+
+	if (stored->kind != STORE_RECORD || record_from_json(stored->json, stored->json_len, &record, NULL) < 0)
+		return 0;
+	if (record->job_id != f->job_id) {
+		record_destroy(record);
+		return 0;
+	}
+	record_destroy(f->record);
+	f->record = record;
+	f->n++;
+	return 0;
+}
+
+static unsigned int records(uint32_t job_id, struct record **ret)
+{
+	struct found f = { .job_id = job_id };
+	struct store_pick pick = { .max_rows = SIZE_MAX, .max_bytes = SIZE_MAX };
+	struct store_view *view = NULL;
+
+	if (store_view_open(r.settings.store_dir, false, &view, NULL) == 0)
+		(void)store_view_records(view, &pick, find_record, &f, NULL);
+	store_view_close(view);
+	*ret = f.record;
+	return f.n;
+}
+
+static void has_record(uint32_t job_id, unsigned int n, bool final, bool steps, const char *what)
+{
+	struct record *record;
+	unsigned int found = records(job_id, &record);
+
+	ok(found == n && (!n || (record->energy.final == final && record->steps_known == steps)),
+	   "%s: %u records, the last %sfinal, %s steps", what, found,
+	   record && record->energy.final ? "" : "not ", record && record->steps_known ? "with" : "without");
+	record_destroy(record);
+}
+
+/* --- tests ----------------------------------------------------------------------------------------- */
+
+static void test_final(void)
+{
+	uint64_t tag;
+
+	tell(INBOX_END, 1, wall);
+	run(2);
+	is_u64(dbd.nasked, 1, "slurmdbd is asked");
+	is_u64(dbd.asked[0].want.job_id, 1, "for the job");
+	ok(dbd.asked[0].want.known.has_batch && dbd.asked[0].want.known.nsteps == 1, "with what the hook knows");
+	tag = question(&dbd);
+	run(5);
+	is_u64(dbd.nasked, 0, "once at a time");
+	answer(&dbd, tag, SLURMDB_JOB, SLURMDB_FINAL, row(1, wall, true));
+	run(0);
+	has_record(1, 1, true, true, "a final answer");
+	run(600);
+	is_u64(dbd.nasked, 0, "it is not asked for again");
+	tell(INBOX_END, 1, wall - 607);
+	run(5);
+	is_u64(dbd.nasked, 0, "nor when its end is told again");
+	tell(INBOX_END, 1, wall);
+	run(5);
+	is_u64(dbd.nasked, 1, "but for another end");
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(1, wall - 5, true));
+	run(0);
+	has_record(1, 2, true, true, "which has a record, too");
+}
+
+static void test_late(void)
+{
+	uint64_t end = wall;
+	unsigned int tries = 0;
+	unsigned int i;
+
+	tell(INBOX_END, 2, end);
+	for (i = 0; i < 59; i++) {
+		run(1);
+		if (!dbd.nasked)
+			continue;
+		tries++;
+		answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_OPEN, row(2, 0, true));
+		run(0);
+	}
+	has_record(2, 0, false, false, "an open job");
+	ok(tries > 5 && tries < 40, "is asked for at growing intervals: %u times in a minute", tries);
+	for (i = 0; i < 20; i++) {
+		run(2);
+		if (dbd.nasked)
+			answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_OPEN, row(2, 0, true));
+		run(0);
+	}
+	has_record(2, 1, false, true, "after FinalEnergyWait");
+	run(300);
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(2, end, true));
+	run(0);
+	has_record(2, 2, true, true, "the correction");
+	run(600);
+	is_u64(dbd.nasked, 0, "is the last word");
+}
+
+static void test_given_up(void)
+{
+	tell(INBOX_END, 3, wall);
+	run(100);
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_ABSENT, NULL);
+	run(0);
+	has_record(3, 1, false, false, "a job that slurmdbd does not have");
+	run(8 * 86400);
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_ABSENT, NULL);
+	run(0);
+	run(600);
+	is_u64(dbd.nasked, 0, "after CorrectionWait it is given up");
+	has_record(3, 1, false, false, "and stays as it was");
+}
+
+static void test_alone(void)
+{
+	tell(INBOX_END, 4, wall);
+	tell(INBOX_END, 5, wall);
+	run(2);
+	is_u64(dbd.nasked, 2, "two jobs");
+	answer(&dbd, dbd.asked[0].tag, SLURMDB_JOB_ALONE, SLURMDB_FINAL, row(4, wall, false));
+	answer(&dbd, dbd.asked[1].tag, SLURMDB_JOB, SLURMDB_FINAL, row(5, wall, true));
+	(void)question(&dbd);
+	run(0);
+	has_record(4, 1, true, false, "one whose steps slurmdbd does not tell");
+	has_record(5, 1, true, true, "holds up nobody");
+	run(600);
+	is_u64(dbd.nasked, 0, "it is not asked for again soon");
+	run(1300);
+	is_u64(dbd.nasked, 1, "but later");
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(4, wall - 1902, true));
+	run(0);
+	has_record(4, 2, true, true, "and corrected");
+}
+
+/* The usual pause before the next try is longer than CorrectionWait. */
+static void test_alone_at_the_end(void)
+{
+	uint64_t correction_wait_ns = r.settings.correction_wait_ns;
+	uint64_t end = wall;
+
+	r.settings.correction_wait_ns = 180 * NSEC_PER_SEC;
+	tell(INBOX_END, 15, end);
+	run(2);
+	answer(&dbd, question(&dbd), SLURMDB_JOB_ALONE, SLURMDB_FINAL, row(15, end, false));
+	run(0);
+	has_record(15, 1, true, false, "a job whose steps slurmdbd does not tell");
+	run(170);
+	is_u64(dbd.nasked, 0, "is left alone");
+	run(10);
+	is_u64(dbd.nasked, 1, "until CorrectionWait ends");
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(15, end, true));
+	run(0);
+	has_record(15, 2, true, true, "and corrected");
+	r.settings.correction_wait_ns = correction_wait_ns;
+}
+
+static void test_slurmdbd_away(void)
+{
+	uint64_t end = wall;
+
+	tell(INBOX_END, 6, end);
+	run(2);
+	answer(&dbd, question(&dbd), SLURMDB_NO_ANSWER, SLURMDB_ABSENT, NULL);
+	run(0);
+	has_record(6, 0, false, false, "slurmdbd does not answer");
+	run(100);
+	answer(&dbd, question(&dbd), SLURMDB_NO_ANSWER, SLURMDB_ABSENT, NULL);
+	run(0);
+	is_u64(ctld.nasked, 1, "after FinalEnergyWait slurmctld is asked");
+	answer(&ctld, question(&ctld), SLURMDB_JOB, SLURMDB_FINAL, row(6, end, false));
+	run(0);
+	has_record(6, 1, true, false, "which knows the energy");
+	run(300);
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(6, end, true));
+	run(0);
+	has_record(6, 2, true, true, "the steps come with slurmdbd");
+}
+
+static void test_key_only(void)
+{
+	struct record *record;
+
+	tell(INBOX_KEY, 7, wall);
+	run(2);
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(7, wall, true));
+	run(0);
+	is_u64(records(7, &record), 1, "of an end with a key alone there is a record");
+	is_str(record ? record->account : NULL, "project", "filled from slurmdbd");
+	is_str(record ? record->state : NULL, "COMPLETED", "with its state");
+	record_destroy(record);
+}
+
+static void test_other_run(void)
+{
+	struct record *other = row(8, wall + 50, true);
+
+	other->start += 20;
+	tell(INBOX_END, 8, wall);
+	run(2);
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, other);
+	run(0);
+	has_record(8, 1, false, false, "slurmdbd has a later run under this key");
+	run(600);
+	is_u64(dbd.nasked, 0, "nothing follows");
+}
+
+/* With CommitDelay, slurmdbd shows an earlier run's row until it commits. */
+static void test_earlier_run(void)
+{
+	struct record *earlier;
+
+	tell(INBOX_END, 13, wall);
+	earlier = row(13, 1700000000, true);
+	earlier->start = 1700000000;
+	run(2);
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, earlier);
+	run(0);
+	is_u64(records(13, &earlier), 0, "of an earlier run's row there is no record");
+	run(2);
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(13, wall, true));
+	run(0);
+	has_record(13, 1, true, true, "it waits for this run's");
+}
+
+static void test_reconcile(void)
+{
+	struct errmsg err = { 0 };
+	struct record *others = row(12, wall, false);
+	uint64_t known_end = r.known_end;
+	uint64_t tag;
+
+	r.marker = &marker;
+	(void)record_key(others, others_key, sizeof(others_key));
+	dbd.window_tag = 0;
+	(void)inbox_append(inbox, INBOX_BEGIN, NULL, 0);
+	(void)inbox_flush(inbox, &err);
+	run(1);
+	memset(&r.reconcile, 0, sizeof(r.reconcile));
+	r.reconcile.due_ns = UINT64_MAX;
+	is_int(recorder_inbox_load(&r, &err), 0, "the recorder is killed and starts again");
+	run(11);
+	ok(dbd.window_tag, "after a start of slurmctld slurmdbd is asked who ended");
+	ok(dbd.window_from && dbd.window_from <= known_end, "since the last end that was told");
+	tag = dbd.window_tag;
+	answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, row(7, known_end, false));
+	answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, row(9, wall, false));
+	answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, others);
+	answer(&dbd, tag, SLURMDB_WINDOW_END, SLURMDB_ABSENT, NULL);
+	run(0);
+	is_u64(ctld.nasked, 1, "of who is not known, nor the other recorder's, slurmctld is asked");
+	is_u64(ctld.asked[0].want.job_id, 9, "by its id");
+	answer(&ctld, question(&ctld), SLURMDB_JOB, SLURMDB_ABSENT, NULL);
+	run(0);
+	is_u64(dbd.nasked, 1, "which has forgotten it: then slurmdbd");
+	is_u64(dbd.asked[0].want.job_id, 9, "for the same one");
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(9, wall, false));
+	run(0);
+	run(2);
+	is_u64(dbd.nasked, 1, "then it is a job as others");
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(9, wall - 2, true));
+	run(0);
+	has_record(9, 1, true, true, "and has its record");
+}
+
+/* slurmdbd lists a job in the window; then the question about that job fails. */
+static void test_reconcile_without_answer(void)
+{
+	struct errmsg err = { 0 };
+	uint64_t tag;
+
+	(void)inbox_append(inbox, INBOX_BEGIN, NULL, 0);
+	(void)inbox_flush(inbox, &err);
+	run(1);
+	for (tag = 0; r.reconcile.step < 2; run(300)) /* the first two windows */
+		if (dbd.window_tag > tag) {
+			tag = dbd.window_tag;
+			answer(&dbd, tag, SLURMDB_WINDOW_END, SLURMDB_ABSENT, NULL);
+		}
+	run(300);
+	tag = dbd.window_tag;
+	answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, row(14, wall, false));
+	answer(&dbd, tag, SLURMDB_WINDOW_END, SLURMDB_ABSENT, NULL);
+	run(0);
+	answer(&ctld, question(&ctld), SLURMDB_NO_ANSWER, SLURMDB_ABSENT, NULL);
+	run(2);
+	answer(&dbd, question(&dbd), SLURMDB_NO_ANSWER, SLURMDB_ABSENT, NULL);
+	run(2);
+	run(20);
+	run(20);
+	ok(dbd.window_tag > tag, "without an answer on a job the last window is asked for again");
+	tag = dbd.window_tag;
+	answer(&dbd, tag, SLURMDB_WINDOW_END, SLURMDB_ABSENT, NULL);
+	run(1);
+	run(600);
+	run(600);
+	is_u64(dbd.window_tag, tag, "and then no more");
+	is_u64(r.reconcile.due_ns, UINT64_MAX, "the search is over");
+}
+
+static void test_starts(void)
+{
+	struct record *none;
+
+	tell(INBOX_START, 10, 0);
+	run(2);
+	is_u64(records(10, &none), 0, "a start is no record");
+	is_u64(dbd.nasked, 0, "and nothing to ask for");
+}
+
+/* What the store has no room for stays in the inbox. */
+static void test_full(void)
+{
+	struct errmsg err = { 0 };
+	char json[4096];
+	unsigned int n;
+
+	memset(json, 'x', sizeof(json));
+	do {
+		(void)store_begin(r.store, &err);
+		for (n = 0; n < 16; n++)
+			if (store_record_append(r.store, STORE_RECORD, "k", json, sizeof(json), 1, NULL, &err) < 0)
+				break;
+	} while (n == 16 && store_commit(r.store, &err) == 0);
+	if (n < 16)
+		store_rollback(r.store);
+	tell(INBOX_END, 11, wall);
+	run(2);
+	is_u64(dbd.nasked, 0, "a full store takes no end");
+	(void)store_sink_settle(r.store, "file", 1000000, NULL, 0, &err);
+	while (store_reclaim(r.store, 0, &err) > 0)
+		;
+	run(2);
+	run(2);
+	is_u64(dbd.nasked, 1, "when there is room it does");
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(11, wall, true));
+	run(0);
+	has_record(11, 1, true, true, "and nothing is lost");
+}
+
+int main(void)
+{
+	char command[64];
+
+	if (!mkdtemp(base))
+		return skip_all("no folder in /tmp");
+	begin();
+	run(0);
+	test_final();
+	test_late();
+	test_given_up();
+	test_alone();
+	test_alone_at_the_end();
+	test_slurmdbd_away();
+	test_key_only();
+	test_other_run();
+	test_earlier_run();
+	test_reconcile();
+	test_reconcile_without_answer();
+	test_starts();
+	test_full();
+	recorder_jobs_fini(&r);
+	inbox_reader_close(r.inbox);
+	inbox_writer_close(inbox);
+	store_close(r.store);
+	(void)snprintf(command, sizeof(command), "rm -rf '%s'", base);
+	ok(system(command) == 0, "clean");
+	return done_testing();
+}
