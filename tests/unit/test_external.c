@@ -138,15 +138,25 @@ static void replace(const struct machine *m, const char *text)
 		diag("cannot write %s", meter_path(m));
 }
 
-/* "PART QUANTITY AMOUNT", taken AGE_MS ago */
-static void meter(const struct machine *m, const char *what, int64_t age_ms)
+/* milliseconds since 1970 */
+static uint64_t ago_ms(int64_t age_ms)
 {
-	uint64_t ms = clock_wall_ns() / NSEC_PER_MSEC - (uint64_t)age_ms;
+	return clock_wall_ns() / NSEC_PER_MSEC - (uint64_t)age_ms;
+}
+
+/* "PART QUANTITY AMOUNT", taken at STAMP_MS */
+static void meter_at(const struct machine *m, const char *what, uint64_t stamp_ms)
+{
 	char text[256];
 
-	snprintf(text, sizeof(text), "%s %" PRIu64 ".%03" PRIu64 "\n", what, ms / 1000,
-		 ms % 1000);
+	snprintf(text, sizeof(text), "%s %" PRIu64 ".%03" PRIu64 "\n", what, stamp_ms / 1000,
+		 stamp_ms % 1000);
 	replace(m, text);
+}
+
+static void meter(const struct machine *m, const char *what, int64_t age_ms)
+{
+	meter_at(m, what, ago_ms(age_ms));
 }
 
 /* --- what the helper tells ---------------------------------------------------------------- */
@@ -389,14 +399,13 @@ static bool reaches(struct machine *m, enum domain d, struct sum *sum, struct su
 }
 
 /* Until there is a base. */
-static bool start(struct machine *m, const char *what, int64_t age_ms)
+static bool start(struct machine *m, const char *what, uint64_t stamp_ms)
 {
 	uint64_t deadline = clock_mono_ns() + WAIT_NS;
-
 	int rc;
 
 	meter_init(m);
-	meter(m, what, age_ms);
+	meter_at(m, what, stamp_ms);
 	rc = machine_open(m);
 	if (rc == 0)
 		do
@@ -429,7 +438,7 @@ static void test_energy(void)
 	char buf[256];
 	unsigned int i;
 
-	ok(start(&m, "node energy_joules 100", 5000), "energy of the node");
+	ok(start(&m, "node energy_joules 100", ago_ms(5000)), "energy of the node");
 	node = machine_part(&m, DOMAIN_OTHER, 0);
 	ok(node && node->energy_uj == 0 && node->is_whole_node && node->is_new_base &&
 		   node->quality == QUALITY_COUNTER,
@@ -467,7 +476,7 @@ static void test_late(void)
 	struct sum sum = { 0 };
 	struct machine m;
 
-	ok(start(&m, "node energy_joules 100", 125000), "a file that is not written any more");
+	ok(start(&m, "node energy_joules 100", ago_ms(125000)), "a file that is not written any more");
 	ok(reaches(&m, DOMAIN_OTHER, &sum, (struct sum){ .late = 1 }), "is late");
 	is_u64(sum.rejected, 0, "nothing else is wrong with it");
 	/* mv meter meter.old; a new one */
@@ -485,15 +494,16 @@ static void test_late(void)
 
 static void test_power(void)
 {
+	const uint64_t begin_ms = ago_ms(92000);
 	const struct reading_part *gpu;
 	struct sum sum = { 0 };
 	struct machine m;
 
-	ok(start(&m, "gpu0 power_watts 100", 92000), "power of a GPU");
+	ok(start(&m, "gpu0 power_watts 100", begin_ms), "power of a GPU");
 	gpu = machine_part(&m, DOMAIN_GPU, 0);
 	ok(gpu && gpu->quality == QUALITY_INTEGRATED && !gpu->is_whole_node,
 	   "integrated, and only the GPU's");
-	meter(&m, "gpu0 power_watts 300.5", 2000);
+	meter_at(&m, "gpu0 power_watts 300.5", begin_ms + 90000);
 	is_int(machine_reopen(&m), 0, "another process");
 	ok(reaches(&m, DOMAIN_GPU, &sum, (struct sum){ .energy_uj = 1 }) &&
 		   sum.energy_uj / 1000000 >= 18020 && sum.energy_uj / 1000000 <= 18028,
