@@ -53,7 +53,7 @@ static int intake_open(struct intake *in, struct errmsg *err)
 	return 0;
 }
 
-/* Once it is appended, an entry is the inbox's, which keeps it until it is on the disk. */
+/* The inbox copies each entry and keeps the copy until it is on the disk, so the queue can forget the entry. */
 static int intake_append_ends(struct intake *in)
 {
 	const void *data;

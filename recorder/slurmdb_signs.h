@@ -66,8 +66,8 @@ struct slurmdb_signs {
 /*
  * The first sign that is missing; SIGN_NONE: the rows are final.
  *
- * The end of a step is no sign: slurmdbd shows an open step of an ended job with the job's end and state
- * (as_mysql_jobacct_process.c, "if the job has ended end the step also").
+ * That all steps have an end proves nothing: slurmdbd shows an open step of an ended job with the job's end and
+ * state (as_mysql_jobacct_process.c, "if the job has ended end the step also"). The usage of a step does.
  */
 enum slurmdb_sign slurmdb_signs_missing(const struct slurmdb_signs *s,
 					const struct slurmdb_known *known);

@@ -23,7 +23,7 @@ struct textfile_input {
 	size_t ngpus;
 };
 
-/* The text, malloc'ed, from the ledger's current page. */
+/* Makes the text of ceems.prom from the ledger's current page. The caller frees *RET. */
 int textfile_make(const struct textfile_input *in, char **ret, size_t *ret_len,
 		  struct errmsg *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * textfile_feed.h - ceems.prom on its way into TextfileDir, which may be on a network file system: a
- * helper (ceems-textfile) writes the file, and the sampler only hands the text over. A text that
- * comes while the helper is still busy with an earlier one is dropped; the next is as good.
+ * textfile_feed.h - writes ceems.prom through a helper. TextfileDir may be on a network file system that
+ * hangs, so the helper (ceems-textfile) writes the file, and the sampler only hands it the text. While the
+ * helper is still writing, a new text is dropped; the next one replaces it.
  */
 #ifndef CEEMS_TEXTFILE_FEED_H
 #define CEEMS_TEXTFILE_FEED_H

@@ -48,7 +48,9 @@ struct deliver_stats {
 	uint64_t next_try_mono_ns; /* 0: at once */
 };
 
-/* Errors are the store's; a sink that cannot be opened is one that is down. */
+/*
+ * Fails only if the store does or memory is short. A sink that cannot be opened is no error: it counts as down and is tried again.
+ */
 int deliver_create(struct store *store, const char *store_dir, const struct sink_ops *ops,
 		   const struct settings *s, struct deliver **ret, struct errmsg *err);
 

@@ -40,8 +40,8 @@ struct store_pick {
 };
 
 /*
- * FN for each row in the order of seq. Above 0: the next rows wait for another call; 0: these were all.
- * A negative result of FN ends the walk and is returned; -ECANCELED leaves that row for the next call.
+ * Calls FN for each row, in the order of seq. Returns 1 at max_rows or max_bytes, when more rows may follow, and 0
+ * after the last row. A negative result of FN ends the walk and is returned; PICK->after is the caller's to move on.
  */
 typedef int store_row_fn(void *ctx, const struct store_row *row);
 int store_view_records(struct store_view *v, const struct store_pick *pick, store_row_fn *fn, void *ctx,

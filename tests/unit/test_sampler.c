@@ -347,7 +347,10 @@ static void test_series(void)
 	(void)unlink(s.emission_series_file);
 }
 
-/* A tick that began before the step was claimed may read the sensors after feed(): the step then gets no energy. */
+/*
+ * Waits until the sampler has seen the step. A tick that began earlier may read the sensors only after feed() has
+ * changed them, and charges the step nothing.
+ */
 static bool wait_seen(const struct ledger *l, unsigned int slot)
 {
 	uint64_t deadline = clock_mono_ns() + UINT64_C(30000000000);

@@ -123,7 +123,7 @@ static void test_job(void)
 	record_destroy(job.record);
 }
 
-/* As sacct shows them. The second of each is what the CLI showed before: signal 126 and signal 1. */
+/* Exit codes and signals as sacct shows them. The CLI once showed NO_VAL as signal 126 and status 1 as signal 1. */
 static void test_exit_status(void)
 {
 	static const struct {
