@@ -225,6 +225,8 @@ static int reconcile_put(struct recorder *r, const struct record *row, const str
 	char key[RECORD_KEY_MAX];
 	int rc;
 
+	if (row->state && !strcmp(row->state, "RESIZING"))
+		return 0; /* a part of a job that goes on */
 	if (record_key(row, key, sizeof(key)) < 0)
 		return 0;
 	reconcile_key_of(row, &job);
@@ -233,8 +235,6 @@ static int reconcile_put(struct recorder *r, const struct record *row, const str
 	job_facts_add_text(&facts, FACT_SUBMIT_HOST,
 			   row->submit_host || !asked ? row->submit_host : asked->submit_host);
 	job_facts_add_text(&facts, FACT_COMMENT, row->comment);
-	if (row->state && !strcmp(row->state, "RESIZING"))
-		return 0; /* a part of a job that goes on */
 	rc = recorder_put_job(r, key, &facts, job_facts_size(&facts), err);
 	if (rc < 0)
 		return rc;

@@ -21,7 +21,6 @@
 /* The marker names jobs of the last MARKED_S, more than reconciliation looks back, and at most MARKED_MAX. */
 #define MARKED_S 120
 #define MARKED_MAX 4096
-#define IDLE_NS (30 * NSEC_PER_SEC)
 #define POLL_INBOX_NS (5 * NSEC_PER_SEC) /* should an event get lost */
 
 static uint64_t run_earlier(uint64_t a, uint64_t b)
@@ -198,9 +197,8 @@ static void run_reclaim(struct recorder *r, uint64_t now_ns)
 
 static int run_timeout_ms(const struct recorder *r, uint64_t now_ns)
 {
-	uint64_t next = now_ns + IDLE_NS;
+	uint64_t next = now_ns + POLL_INBOX_NS;
 
-	next = run_earlier(next, now_ns + POLL_INBOX_NS);
 	next = run_earlier(next, r->reclaim_due_ns);
 	next = run_earlier(next, r->mark_due_ns);
 	if (!r->inbox || r->inbox_retry_ns > now_ns)

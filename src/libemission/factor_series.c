@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/libutil/rfc3339.h"
+
 void factor_series_fini(struct factor_series *s)
 {
 	free(s->point);
@@ -94,7 +96,7 @@ const char *factor_point_flaw(const struct factor_point *p)
 
 	if (p->until_s <= p->from_s)
 		return "it ends before it begins";
-	if (p->until_s > FACTOR_SERIES_TIME_MAX || p->fetched_s > FACTOR_SERIES_TIME_MAX)
+	if (p->until_s > RFC3339_LAST_S || p->fetched_s > RFC3339_LAST_S)
 		return "a time after the year 9999";
 	if (f->kind != EMISSION_AVERAGE && f->kind != EMISSION_MARGINAL)
 		return "not average or marginal";

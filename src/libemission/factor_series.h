@@ -26,8 +26,6 @@
 /* Two weeks of 5-minute points of ten regions are half of it. */
 #define FACTOR_SERIES_MAX_BYTES (8 * 1024 * 1024)
 
-#define FACTOR_SERIES_TIME_MAX UINT64_C(253402300799) /* the end of year 9999 */
-
 /* Seconds since the epoch, UTC. */
 struct factor_point {
 	uint64_t from_s, until_s;

@@ -12,8 +12,6 @@
 #include "src/libutil/utf8.h"
 #include "src/libutil/util.h"
 
-#define TIME_MAX UINT64_C(253402300799) /* the end of year 9999, and of such times */
-
 /* A job or step being written. */
 struct writing {
 	struct exactjson_cursor at;
@@ -58,7 +56,7 @@ static json_t *time_of(uint64_t t)
 {
 	char text[RFC3339_SIZE];
 
-	if (!t || t > TIME_MAX)
+	if (!t || t > RFC3339_LAST_S)
 		return json_null();
 	rfc3339_utc(t, text);
 	return json_string_nocheck(text);

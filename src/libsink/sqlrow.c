@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "src/librecord/record_field.h"
+#include "src/libutil/rfc3339.h"
 #include "src/libutil/utf8.h"
 #include "src/libutil/util.h"
 
@@ -139,15 +140,13 @@ static void put_decimal(struct row *r, uint64_t value, uint64_t scale)
 	put(r, text, (size_t)(p - text));
 }
 
-/* DATETIME's last second. */
-#define TIME_MAX UINT64_C(253402300799)
 #define TIME_UNKNOWN "1970-01-01 00:00:00"
 #define DAYS_TO_1970 719528u
 #define TIME_LEN (sizeof(TIME_UNKNOWN) - 1)
 
 static bool time_is_known(uint64_t t)
 {
-	return t && t <= TIME_MAX;
+	return t && t <= RFC3339_LAST_S;
 }
 
 static void put_time(struct row *r, uint64_t t)

@@ -562,14 +562,12 @@ static int store_sink_add(struct store *s, const char *name, struct errmsg *err)
 
 int store_set_sinks(struct store *s, const char *names, struct errmsg *err)
 {
-	char list[sizeof(s->sinks)];
 	char name[sizeof(s->sinks)];
 	const char *at = names;
 	int rc;
 
-	if (strlen(names) >= sizeof(list))
+	if (strlen(names) >= sizeof(s->sinks))
 		return errmsg_set(err, -ENAMETOOLONG, "%s: too many sinks", names);
-	(void)snprintf(list, sizeof(list), "%s", names);
 	rc = store_begin(s, err);
 	if (rc < 0)
 		return rc;
@@ -586,7 +584,7 @@ int store_set_sinks(struct store *s, const char *names, struct errmsg *err)
 		store_rollback(s);
 		return rc;
 	}
-	memcpy(s->sinks, list, sizeof(s->sinks));
+	(void)snprintf(s->sinks, sizeof(s->sinks), "%s", names);
 	return store_commit(s, err);
 }
 

@@ -8,7 +8,6 @@
 #include <time.h>
 
 #define DAY_S 86400
-#define LAST_S UINT64_C(253402300799) /* of the year 9999 */
 
 /* COUNT digits, no more and no fewer. */
 static bool take_number(const char **p, unsigned int count, int *ret)
@@ -109,7 +108,7 @@ int rfc3339_parse(const char *s, uint64_t *ret_s)
 
 void rfc3339_utc(uint64_t s, char buf[RFC3339_SIZE])
 {
-	time_t t = (time_t)(s < LAST_S ? s : LAST_S);
+	time_t t = (time_t)(s < RFC3339_LAST_S ? s : RFC3339_LAST_S);
 	struct tm tm;
 
 	(void)gmtime_r(&t, &tm);

@@ -8,6 +8,8 @@
 #include <stdint.h>
 
 #define RFC3339_SIZE sizeof("9999-12-31T23:59:59Z")
+/* The same moment in seconds since the epoch; also the last one that SQL's DATETIME can hold. */
+#define RFC3339_LAST_S UINT64_C(253402300799)
 
 /*
  * Seconds since the epoch. Seconds may be missing (ISO 8601 allows it, and some grids write it so),
