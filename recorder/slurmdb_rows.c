@@ -411,10 +411,12 @@ int slurmdb_rows_window(struct slurmdb_rows *r, uint64_t from, uint64_t to,
 
 	if (rc < 0)
 		return rc;
-	/* no state_list, with which MariaDB uses no index */
-	cond = rows_condition(r, JOBCOND_FLAG_NO_STEP);
+	/*
+	 * No state_list, with which MariaDB uses no index. No usage_end, and no default for it: with one, slurmdbd leaves
+	 * out jobs that were cancelled before they became eligible (as_mysql_jobacct_process.c, "time_eligible &&").
+	 */
+	cond = rows_condition(r, JOBCOND_FLAG_NO_STEP | JOBCOND_FLAG_NO_DEFAULT_USAGE);
 	cond.usage_start = (time_t)(from ? from : 1);
-	/* with a usage_end, slurmdbd leaves out jobs that were cancelled before they became eligible */
 	rc = rows_ask(ROWS_JOBS, &cond, &rows, err);
 	rows_condition_fini(&cond);
 	if (rc == 0 && rows_lack_names(r, rows))

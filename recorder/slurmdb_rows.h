@@ -81,9 +81,9 @@ int slurmdb_rows_get(struct slurmdb_rows *r, const struct slurmdb_want *want, si
 		     struct slurmdb_jobs *ret, struct errmsg *err);
 
 /*
- * The jobs that ended from FROM to TO, both included, without steps. A job that was never eligible, as one
- * that was cancelled while held, is not among them: slurmdbd selects by that time. Before Slurm has it as a
- * column, restart_count is 0: it needs the earlier runs, which slurmdb_rows_get() brings.
+ * The jobs that ended from FROM to TO, both included, without steps, also those that were cancelled before they became
+ * eligible. Before Slurm has it as a column, restart_count is 0: it needs the earlier runs, which slurmdb_rows_get()
+ * brings.
  */
 int slurmdb_rows_window(struct slurmdb_rows *r, uint64_t from, uint64_t to,
 			struct slurmdb_jobs *ret, struct errmsg *err);

@@ -136,6 +136,24 @@ nothing_waits() {
 wait_for 120 nothing_waits
 ok $? "the store has no record that the sink has"
 
+# --- an end that the inbox lost ---------------------------------------------------------------------
+
+# a job that never was eligible is left out of what slurmdbd tells of a time, unless it is asked for it
+"$cluster" kill "$DIR" recorder -TERM
+job=$(submit user1 --begin=now+1hour --wrap true)
+inside scancel "$job"
+is_booked() {
+	inside sacct -nX -j "$job" -o state | grep -q CANCELLED
+}
+wait_for 60 is_booked
+"$cluster" kill "$DIR" slurmctld -TERM
+rm "$DIR"/spool/inbox/inbox-*
+"$cluster" start-daemon "$DIR" slurmctld
+"$cluster" start-daemon "$DIR" recorder
+wait_for 60 has_record "$job"
+ok $? "a job that was cancelled before it was eligible has a record though its end got lost"
+is "$(field "$job" .state)" '"CANCELLED"' "with its state"
+
 # --- CorrectionWait=0 -------------------------------------------------------------------------------
 
 configure FinalEnergyWait=2s
