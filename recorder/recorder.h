@@ -132,6 +132,8 @@ void recorder_reconcile_begin(struct recorder *r, uint64_t now_ns);
 /* Requests and starts the search when the store is new, by a first start or after a loss. Not in a transaction. */
 int recorder_reconcile_all(struct recorder *r, struct errmsg *err);
 void recorder_reconcile_run(struct recorder *r, uint64_t now_ns);
+/* Answers were dropped, perhaps of a search: it asks for its window again. */
+void recorder_reconcile_missed(struct recorder *r, uint64_t now_ns);
 /* An answer to what recorder_reconcile_run() asked; ASKED: of one job, else NULL. In a transaction. */
 int recorder_reconcile_take(struct recorder *r, const struct slurmdb_answer *a, const struct asked_job *asked,
 			    struct errmsg *err);

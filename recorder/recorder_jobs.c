@@ -263,6 +263,19 @@ static int jobs_write_last(struct recorder *r, const struct asked_job *a, struct
 	return store_job_set(r->store, a->key, STORE_JOB_CORRECTED, STORE_NEVER, err);
 }
 
+/*
+ * The wait for what the record lacks is over. An outage of slurmdbd does not end CorrectionWait: the first answer after
+ * it does, or twice the time.
+ */
+static bool jobs_is_late(const struct settings *s, bool has_record, const struct slurmdb_answer *ans, uint64_t waited_s)
+{
+	uint64_t wait_ns = has_record ? s->correction_wait_ns : s->final_energy_wait_ns;
+
+	if (has_record && ans->kind == SLURMDB_NO_ANSWER)
+		wait_ns *= 2;
+	return waited_s >= wait_ns / NSEC_PER_SEC;
+}
+
 /* slurmdbd does not have all of the job (yet). */
 static int jobs_wait_on(struct recorder *r, const struct asked_job *a, struct slurmdb_answer *ans,
 			struct errmsg *err)
@@ -275,7 +288,7 @@ static int jobs_wait_on(struct recorder *r, const struct asked_job *a, struct sl
 	uint64_t last = since + s->correction_wait_ns / NSEC_PER_SEC;
 	uint64_t next = now + jobs_pause_s(waited);
 	bool has_record = a->state != STORE_JOB_ENDED;
-	bool is_late = waited >= (has_record ? s->correction_wait_ns : s->final_energy_wait_ns) / NSEC_PER_SEC;
+	bool is_late = jobs_is_late(s, has_record, ans, waited);
 	int rc;
 
 	if (ans->kind == SLURMDB_JOB_ALONE)
@@ -364,7 +377,7 @@ static bool jobs_next_answer(struct recorder *r, uint64_t now_ns, struct slurmdb
 	return r->ctld && slurmdb_client_take(r->ctld, now_ns, ret) > 0;
 }
 
-/* Above 0: so many answers were taken. They are forgotten whatever the store says: it is asked again then. */
+/* Above 0: so many answers were taken. If the store fails they are dropped, and the same is asked again. */
 static int jobs_take_answers(struct recorder *r, uint64_t now_ns, struct errmsg *err)
 {
 	struct slurmdb_answer ans;
@@ -388,6 +401,8 @@ static int jobs_take_answers(struct recorder *r, uint64_t now_ns, struct errmsg 
 		rc = store_commit(r->store, err);
 	else
 		store_rollback(r->store);
+	if (rc < 0)
+		recorder_reconcile_missed(r, now_ns);
 	return rc < 0 ? rc : n;
 }
 

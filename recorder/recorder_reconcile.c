@@ -78,6 +78,17 @@ int recorder_reconcile_all(struct recorder *r, struct errmsg *err)
 	return rc;
 }
 
+void recorder_reconcile_missed(struct recorder *r, uint64_t now_ns)
+{
+	if (r->reconcile.due_ns == UINT64_MAX) /* there is no search */
+		return;
+	r->reconcile.has_missed = true;
+	if (!r->reconcile.tag)
+		return;
+	r->reconcile.tag = 0;
+	r->reconcile.due_ns = now_ns + schedule_ns[0];
+}
+
 static void reconcile_next_step(struct recorder *r, uint64_t now_ns)
 {
 	r->reconcile.tag = 0;

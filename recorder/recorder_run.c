@@ -115,8 +115,10 @@ static void run_start_client(struct recorder *r)
 
 	if (!r->has_site || (r->client && !strcmp(cluster, r->site.cluster) && has_dbd == !!r->ctld))
 		return;
-	if (r->client)
+	if (r->client) {
 		recorder_jobs_fini(r);
+		recorder_reconcile_missed(r, clock_mono_ns());
+	}
 	(void)snprintf(cluster, sizeof(cluster), "%s", r->site.cluster);
 	rc = has_dbd ? slurmdb_client_create(&o, &r->client, &err) : 0;
 	o.argv = ask_ctld;

@@ -378,6 +378,40 @@ static void test_alone_at_the_end(void)
 	r.settings.correction_wait_ns = correction_wait_ns;
 }
 
+/* slurmdbd is down when CorrectionWait ends. */
+static void test_away_at_the_end(void)
+{
+	uint64_t correction_wait_ns = r.settings.correction_wait_ns;
+	uint64_t end = wall;
+
+	r.settings.correction_wait_ns = 180 * NSEC_PER_SEC;
+	tell(INBOX_END, 26, end);
+	run(2);
+	answer(&dbd, question(&dbd), SLURMDB_JOB_ALONE, SLURMDB_OPEN, row(26, end, false));
+	run(0);
+	has_record(26, 1, false, false, "a job whose steps slurmdbd does not tell");
+	run(180);
+	answer(&dbd, question(&dbd), SLURMDB_NO_ANSWER, SLURMDB_ABSENT, NULL);
+	run(0);
+	run(25);
+	is_u64(dbd.nasked, 1, "slurmdbd is down when CorrectionWait ends: the job is asked for again");
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(26, end, true));
+	run(0);
+	has_record(26, 2, true, true, "and corrected");
+
+	tell(INBOX_END, 27, wall);
+	run(2);
+	answer(&dbd, question(&dbd), SLURMDB_JOB_ALONE, SLURMDB_OPEN, row(27, wall - 2, false));
+	run(0);
+	run(360);
+	answer(&dbd, question(&dbd), SLURMDB_NO_ANSWER, SLURMDB_ABSENT, NULL);
+	run(0);
+	run(600);
+	is_u64(dbd.nasked, 0, "after twice CorrectionWait a job is given up, though slurmdbd is down");
+	has_record(27, 1, false, false, "and its record stays as it was");
+	r.settings.correction_wait_ns = correction_wait_ns;
+}
+
 static void test_slurmdbd_away(void)
 {
 	uint64_t end = wall;
@@ -531,8 +565,7 @@ static void test_starts(void)
 	is_u64(dbd.nasked, 0, "and nothing to ask for");
 }
 
-/* What the store has no room for stays in the inbox. */
-static void test_full(void)
+static void fill_store(void)
 {
 	struct errmsg err = { 0 };
 	char json[4096];
@@ -547,18 +580,67 @@ static void test_full(void)
 	} while (n == 16 && store_commit(r.store, &err) == 0);
 	if (n < 16)
 		store_rollback(r.store);
-	tell(INBOX_END, 11, wall);
-	run(2);
-	is_u64(dbd.nasked, 0, "a full store takes no end");
+}
+
+static void empty_store(void)
+{
+	struct errmsg err = { 0 };
+
 	(void)store_sink_settle(r.store, "file", 1000000, NULL, 0, &err);
 	while (store_reclaim(r.store, 0, &err) > 0)
 		;
+}
+
+/* What the store has no room for stays in the inbox. */
+static void test_full(void)
+{
+	fill_store();
+	tell(INBOX_END, 11, wall);
+	run(2);
+	is_u64(dbd.nasked, 0, "a full store takes no end");
+	empty_store();
 	run(2);
 	run(2);
 	is_u64(dbd.nasked, 1, "when there is room it does");
 	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(11, wall, true));
 	run(0);
 	has_record(11, 1, true, true, "and nothing is lost");
+}
+
+/* The store has no room for an end that the search found, nor is the end of the window taken then. */
+static void test_reconcile_full(void)
+{
+	struct errmsg err = { 0 };
+	uint64_t found, tag;
+
+	(void)inbox_append(inbox, INBOX_BEGIN, NULL, 0);
+	(void)inbox_flush(inbox, &err);
+	run(1);
+	run(11);
+	tag = dbd.window_tag;
+	answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, row(28, wall, false));
+	run(0);
+	answer(&ctld, question(&ctld), SLURMDB_JOB, SLURMDB_ABSENT, NULL);
+	run(0);
+	found = question(&dbd);
+	fill_store();
+	answer(&dbd, found, SLURMDB_JOB, SLURMDB_FINAL, row(28, wall, false));
+	answer(&dbd, tag, SLURMDB_WINDOW_END, SLURMDB_ABSENT, NULL);
+	run(0);
+	empty_store();
+	run(15);
+	ok(dbd.window_tag > tag, "of a search whose answers the store could not take the window is asked for again");
+	tag = dbd.window_tag;
+	answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, row(28, wall - 15, false));
+	answer(&dbd, tag, SLURMDB_WINDOW_END, SLURMDB_ABSENT, NULL);
+	run(0);
+	is_u64(ctld.nasked, 1, "and the job is found again");
+	answer(&ctld, question(&ctld), SLURMDB_JOB, SLURMDB_FINAL, row(28, wall - 15, false));
+	run(0);
+	run(2);
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(28, wall - 17, true));
+	run(0);
+	has_record(28, 1, true, true, "and has its record");
 }
 
 int main(void)
@@ -574,6 +656,7 @@ int main(void)
 	test_given_up();
 	test_alone();
 	test_alone_at_the_end();
+	test_away_at_the_end();
 	test_slurmdbd_away();
 	test_key_only();
 	test_other_run();
@@ -582,6 +665,7 @@ int main(void)
 	test_reconcile_without_answer();
 	test_starts();
 	test_full();
+	test_reconcile_full();
 	recorder_jobs_fini(&r);
 	inbox_reader_close(r.inbox);
 	inbox_writer_close(inbox);
