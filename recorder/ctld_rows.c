@@ -32,7 +32,6 @@ static struct maybe_u64 ctld_energy(const char *tres)
 static struct record *ctld_record(const char *cluster, const slurm_job_info_t *job)
 {
 	struct record *r = record_create();
-	int32_t ignored;
 	int rc = 0;
 
 	if (!r)
@@ -56,7 +55,7 @@ static struct record *ctld_record(const char *cluster, const slurm_job_info_t *j
 	if (job->nodes && *job->nodes)
 		r->start = compat_time(job->start_time);
 	record_exit_status(job->exit_code, &r->exit_code, &r->exit_signal);
-	record_exit_status(job->derived_ec, &r->derived_exit_code, &ignored);
+	record_exit_status(job->derived_ec, &r->derived_exit_code, &r->derived_exit_signal);
 	rc |= slurmdb_copy_text(&r->cluster, cluster);
 	rc |= slurmdb_copy_text(&r->state, slurmdb_copy_state(job->job_state));
 	rc |= slurmdb_copy_text(&r->nodes, job->nodes);

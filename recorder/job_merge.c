@@ -95,6 +95,7 @@ static void merge_ending(struct record *facts, struct record *row)
 	facts->exit_code = row->exit_code;
 	facts->exit_signal = row->exit_signal;
 	facts->derived_exit_code = row->derived_exit_code;
+	facts->derived_exit_signal = row->derived_exit_signal;
 }
 
 void job_merge(struct record *facts, struct record *row)

@@ -164,8 +164,6 @@ static int copy_texts(const struct slurmdb_names *names, const slurmdb_job_rec_t
 
 static void copy_numbers(const slurmdb_job_rec_t *job, bool ran, struct record *r)
 {
-	int32_t ignored;
-
 	r->job_id = job->jobid;
 	r->db_index = (struct maybe_u64){ job->db_index, job->db_index != 0 };
 	if (job->array_job_id) {
@@ -196,7 +194,7 @@ static void copy_numbers(const slurmdb_job_rec_t *job, bool ran, struct record *
 	if (!ran || job->eligible <= job->start)
 		r->eligible = compat_time(job->eligible);
 	record_exit_status(job->exitcode, &r->exit_code, &r->exit_signal);
-	record_exit_status(job->derived_ec, &r->derived_exit_code, &ignored);
+	record_exit_status(job->derived_ec, &r->derived_exit_code, &r->derived_exit_signal);
 }
 
 /* slurmdbd was told the end and not the start: such a row has 0 for what it does not know. */

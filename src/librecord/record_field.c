@@ -177,7 +177,8 @@ const struct record_field record_job_fields[] = {
 	MADE("elapsed", job_elapsed, AT_END, SQL("elapsed_s")),
 	MADE("cpu_hours", job_cpu_hours, AT_END, .scale = US_PER_S),
 	JOB("exit_code", EXIT, exit_code, AT_END, SQL("exit_code"), .signal_column = "exit_signal"),
-	JOB("derived_ec", EXIT, derived_exit_code, AT_END, SQL("derived_exit_code")),
+	JOB("derived_ec", EXIT, derived_exit_code, AT_END, SQL("derived_exit_code"),
+	    .signal_column = "derived_exit_signal"),
 	JOB("time_limit", MINUTES, time_limit_min, SQL("time_limit_s")),
 	/* Slurm's own, even where the nodes' figures say more: it is the one in sacct */
 	JOB("energy.total_j", MAYBE, energy.total_j, AT_END),

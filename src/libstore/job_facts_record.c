@@ -61,7 +61,6 @@ int job_facts_to_record(const struct job_facts *f, size_t size, const char *clus
 			struct record **ret)
 {
 	struct record *r;
-	int32_t ignored;
 	int rc;
 
 	if (size < offsetof(struct job_facts, text) || size != job_facts_size(f))
@@ -100,7 +99,7 @@ int job_facts_to_record(const struct job_facts *f, size_t size, const char *clus
 	r->end = f->end;
 	r->time_limit_min = facts_number(f->time_limit_min);
 	record_exit_status(f->exit_status, &r->exit_code, &r->exit_signal);
-	record_exit_status(f->derived_status, &r->derived_exit_code, &ignored);
+	record_exit_status(f->derived_status, &r->derived_exit_code, &r->derived_exit_signal);
 	r->total_nodes = f->total_nodes;
 	r->total_cpus = f->total_cpus;
 	r->priority = facts_number(f->priority);

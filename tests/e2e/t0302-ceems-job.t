@@ -111,6 +111,9 @@ filter='.exit_code'
 is "$(job_json "$bad")" '"1:0"' "exit status 1 is no signal"
 filter='[.steps[] | select(.name == "sh") | .exit_code]'
 is "$(job_json "$killed")" '["0:9"]' "a signal is one"
+filter='.derived_ec'
+is "$(job_json "$killed")" "\"$(job_acct "$killed" DerivedExitCode)\"" "the job's derived exit code is sacct's"
+is "$(record_file "$killed" | jq -r .derived_ec)" "0:9" "  in the recorder's record, too"
 filter='.qos + " " + .groupname + " " + .tres_req'
 good_tres="cpu=2,mem=200M,node=2,billing=2"
 is "$(job_json "$good")" "\"normal user1 $good_tres\"" "names of QOS, group and TRES"

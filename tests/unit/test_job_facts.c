@@ -21,6 +21,8 @@ static void fill(const char *nodes)
 	f.het_job_id = f.het_job_offset = FACT_UNKNOWN;
 	f.time_limit_min = 60;
 	f.submit = 1700000000;
+	f.exit_status = 0x300;
+	f.derived_status = 9;
 	for (i = 0; i < FACT_TEXT_N; i++)
 		job_facts_add_text(&f, (enum fact_text)i,
 				   i == FACT_NODES   ? nodes :
@@ -64,6 +66,11 @@ int main(void)
 	   "numbers, too");
 	is_u64(r->time_limit_min.value, 60, "a number");
 	record_destroy(r);
+	ok(r->exit_code == 3 && !r->exit_signal, "an exit code");
+	ok(!r->derived_exit_code && r->derived_exit_signal == 9, "the signal that ended a step");
+	is_int(record_key(r, of_record, sizeof(of_record)), 0, "the record has a key");
+	is_int(job_facts_record_key(&f, job_facts_size(&f), "c", of_facts, sizeof(of_facts)), 0, "the facts, too");
+	is_str(of_facts, of_record, "the same");
 
 	memset(longest, 'x', sizeof(longest) - 1);
 	memset(&f, 0, sizeof(f));

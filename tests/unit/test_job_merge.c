@@ -26,6 +26,7 @@ static void test_hook_wins(void)
 	row->qos = strdup("normal");
 	row->user_id = 7;
 	row->exit_code = 3;
+	row->derived_exit_signal = 9;
 	row->time_limit_min = (struct maybe_u64){ 60, true };
 	row->steps = calloc(2, sizeof(*row->steps));
 	row->nsteps = 2;
@@ -38,6 +39,7 @@ static void test_hook_wins(void)
 	is_str(facts->state, "FAILED", "how it ended is the row's");
 	is_u64(facts->end, 31, "when");
 	is_int(facts->exit_code, 3, "with which exit code");
+	is_int(facts->derived_exit_signal, 9, "and which signal ended a step");
 	ok(facts->steps_known && facts->nsteps == 2 && !row->nsteps, "the steps are taken over");
 	record_destroy(facts);
 	record_destroy(row);

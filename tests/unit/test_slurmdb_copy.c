@@ -152,6 +152,8 @@ static void test_exit_status(void)
 		job = copy_of(&row, &step, 1, NULL);
 		is_int(job.record->exit_code, t[i].code, "exit code");
 		is_int(job.record->exit_signal, t[i].sig, "signal");
+		is_int(job.record->derived_exit_code, t[i].code, "derived exit code");
+		is_int(job.record->derived_exit_signal, t[i].sig, "derived signal");
 		is_int(job.record->steps[0].exit_code, t[i].code, "exit code of the step");
 		is_int(job.record->steps[0].exit_signal, t[i].sig, "signal of the step");
 		is_int(job.record->steps[0].exit_unknown, t[i].unknown, "whether it is known");
