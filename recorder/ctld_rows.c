@@ -38,14 +38,8 @@ static struct record *ctld_record(const char *cluster, const slurm_job_info_t *j
 		return NULL;
 	r->job_id = job->job_id;
 	r->restart_count = job->restart_cnt;
-	if (job->array_job_id) {
-		r->array_job_id = slurmdb_copy_number(job->array_job_id);
-		r->array_task_id = slurmdb_copy_number(job->array_task_id);
-	}
-	if (job->het_job_id) {
-		r->het_job_id = slurmdb_copy_number(job->het_job_id);
-		r->het_job_offset = slurmdb_copy_number(job->het_job_offset);
-	}
+	slurmdb_copy_array(r, job->array_job_id, job->array_task_id);
+	slurmdb_copy_het(r, job->het_job_id, job->het_job_offset);
 	r->user_id = job->user_id;
 	r->group_id = job->group_id;
 	r->submit = compat_time(job->submit_time);

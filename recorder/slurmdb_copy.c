@@ -59,6 +59,22 @@ struct maybe_u64 slurmdb_copy_number(uint32_t from)
 	return (struct maybe_u64){ known ? from : 0, known };
 }
 
+void slurmdb_copy_array(struct record *r, uint32_t job_id, uint32_t task_id)
+{
+	if (!job_id)
+		return;
+	r->array_job_id = slurmdb_copy_number(job_id);
+	r->array_task_id = slurmdb_copy_number(task_id);
+}
+
+void slurmdb_copy_het(struct record *r, uint32_t job_id, uint32_t offset)
+{
+	if (!job_id)
+		return;
+	r->het_job_id = slurmdb_copy_number(job_id);
+	r->het_job_offset = slurmdb_copy_number(offset);
+}
+
 static struct maybe_u64 copy_usage(const char *usage, uint32_t id)
 {
 	uint64_t v;
@@ -166,14 +182,8 @@ static void copy_numbers(const slurmdb_job_rec_t *job, bool ran, struct record *
 {
 	r->job_id = job->jobid;
 	r->db_index = (struct maybe_u64){ job->db_index, job->db_index != 0 };
-	if (job->array_job_id) {
-		r->array_job_id = slurmdb_copy_number(job->array_job_id);
-		r->array_task_id = slurmdb_copy_number(job->array_task_id);
-	}
-	if (job->het_job_id) {
-		r->het_job_id = slurmdb_copy_number(job->het_job_id);
-		r->het_job_offset = slurmdb_copy_number(job->het_job_offset);
-	}
+	slurmdb_copy_array(r, job->array_job_id, job->array_task_id);
+	slurmdb_copy_het(r, job->het_job_id, job->het_job_offset);
 	r->time_limit_min = slurmdb_copy_number(job->timelimit);
 	/* 0 means held, and a held job does not start: after a requeue this is the next run's value */
 	if (!ran || job->priority)

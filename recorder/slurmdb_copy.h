@@ -26,5 +26,8 @@ const char *slurmdb_copy_state(uint32_t state);
 int slurmdb_copy_text(char **to, const char *from);
 /* Unknown of Slurm's NO_VAL and INFINITE. */
 struct maybe_u64 slurmdb_copy_number(uint32_t from);
+/* JOB_ID 0: the job is not of an array, or not of a het job. */
+void slurmdb_copy_array(struct record *r, uint32_t job_id, uint32_t task_id);
+void slurmdb_copy_het(struct record *r, uint32_t job_id, uint32_t offset);
 
 #endif
