@@ -65,16 +65,9 @@ static int inbox_take_end(struct recorder *r, const struct job_facts *facts, siz
 			  struct errmsg *err)
 {
 	struct store_job known;
-	struct record *record;
 	char key[RECORD_KEY_MAX];
-	int rc = job_facts_to_record(facts, len, r->site.cluster, &record);
+	int rc = job_facts_record_key(facts, len, r->site.cluster, key, sizeof(key));
 
-	if (rc == 0) {
-		rc = record_key(record, key, sizeof(key));
-		record_destroy(record);
-	}
-	if (rc == -ENOMEM)
-		return errmsg_set(err, rc, "out of memory");
 	if (rc < 0) {
 		logger_error("ceems: an entry of the inbox is no job: skipped");
 		return 0;

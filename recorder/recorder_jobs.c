@@ -121,8 +121,7 @@ static int jobs_ask_one(void *ctx, const struct store_job *job)
 		return -ECANCELED;
 	if (jobs_is_asked(r, job->key, jobs_hash(job->key)))
 		return 0;
-	if (!job->facts || job->facts_len < offsetof(struct job_facts, text) ||
-	    job->facts_len != job_facts_size(job->facts)) {
+	if (!job->facts || !job_facts_is_whole(job->facts, job->facts_len)) {
 		logger_error("ceems: %s: what the store has of it is no job: given up", job->key);
 		return store_job_delete(r->store, job->key, NULL);
 	}

@@ -58,14 +58,20 @@ void record_destroy(struct record *r)
 
 int record_key(const struct record *r, char *buf, size_t size)
 {
-	uint64_t offset = r->het_job_offset.known ? r->het_job_offset.value : 0;
+	return record_key_of(r->cluster, r->job_id, r->submit, r->restart_count,
+			     r->het_job_offset.known ? r->het_job_offset.value : 0, buf, size);
+}
+
+int record_key_of(const char *cluster, uint32_t job_id, uint64_t submit, uint32_t restart_count,
+		  uint64_t het_offset, char *buf, size_t size)
+{
 	char *p;
 	int n;
 
-	if (!r->cluster || !*r->cluster || !r->job_id)
+	if (!cluster || !*cluster || !job_id)
 		return -EINVAL;
-	n = snprintf(buf, size, "%s/%" PRIu32 ",%" PRIu64 ",%" PRIu32 "/%" PRIu64, r->cluster,
-		     r->job_id, r->submit, r->restart_count, offset);
+	n = snprintf(buf, size, "%s/%" PRIu32 ",%" PRIu64 ",%" PRIu32 "/%" PRIu64, cluster, job_id, submit,
+		     restart_count, het_offset);
 	if (n < 0 || (size_t)n >= size)
 		return -ENOSPC;
 	for (p = buf; *p; p++)

@@ -131,6 +131,9 @@ void record_steps_destroy(struct record_step *s, size_t n);
  * '?'. -EINVAL: no cluster or job; -ENOSPC: SIZE (RECORD_KEY_MAX does).
  */
 int record_key(const struct record *r, char *buf, size_t size);
+/* The same of what the key is made of. HET_OFFSET is 0 of a job that is not of a het job. */
+int record_key_of(const char *cluster, uint32_t job_id, uint64_t submit, uint32_t restart_count,
+		  uint64_t het_offset, char *buf, size_t size);
 
 /*
  * Exit code and signal of STATUS, as Slurm keeps it of jobs and steps: a wait status; 1, which is Slurm's own exit

@@ -3,6 +3,18 @@
 
 #include <string.h>
 
+bool job_facts_is_whole(const struct job_facts *f, size_t size)
+{
+	size_t used = 0;
+	size_t i;
+
+	if (size < offsetof(struct job_facts, text) || size != job_facts_size(f))
+		return false;
+	for (i = 0; i < FACT_TEXT_N; i++)
+		used += f->text_len[i];
+	return used <= f->text_used;
+}
+
 void job_facts_add_text(struct job_facts *f, enum fact_text which, const char *text)
 {
 	size_t max = which == FACT_NODES ? FACT_NODES_MAX : FACT_TEXT_MAX;

@@ -75,6 +75,9 @@ static inline size_t job_facts_size(const struct job_facts *f)
 	return offsetof(struct job_facts, text) + f->text_used;
 }
 
+/* Whether the SIZE bytes at F, as they were queued, are facts: the texts end within them. */
+bool job_facts_is_whole(const struct job_facts *f, size_t size);
+
 /* The next text, in the order of enum fact_text; NULL or "": unknown. */
 void job_facts_add_text(struct job_facts *f, enum fact_text which, const char *text);
 
@@ -112,5 +115,7 @@ struct job_site {
  */
 int job_facts_to_record(const struct job_facts *f, size_t size, const char *cluster,
 			struct record **ret);
+/* The record_key() of that record, without making it. -EINVAL: not facts, or no job's; -ENOSPC: ROOM. */
+int job_facts_record_key(const struct job_facts *f, size_t size, const char *cluster, char *buf, size_t room);
 
 #endif

@@ -35,7 +35,7 @@ static struct maybe_u64 facts_number(uint32_t v)
 	return (struct maybe_u64){ v == FACT_UNKNOWN ? 0 : v, v != FACT_UNKNOWN };
 }
 
-static int facts_take_texts(const struct job_facts *f, size_t room, struct record *r)
+static int facts_take_texts(const struct job_facts *f, struct record *r)
 {
 	size_t at = 0;
 	size_t i;
@@ -44,8 +44,6 @@ static int facts_take_texts(const struct job_facts *f, size_t room, struct recor
 		size_t len = f->text_len[i];
 		char *copy;
 
-		if (len > room - at)
-			return -EINVAL;
 		if (!len)
 			continue;
 		copy = strndup(f->text + at, len);
@@ -63,13 +61,13 @@ int job_facts_to_record(const struct job_facts *f, size_t size, const char *clus
 	struct record *r;
 	int rc;
 
-	if (size < offsetof(struct job_facts, text) || size != job_facts_size(f))
+	if (!job_facts_is_whole(f, size))
 		return -EINVAL;
 	r = record_create();
 	if (!r)
 		return -ENOMEM;
 	r->cluster = strdup(cluster);
-	rc = r->cluster ? facts_take_texts(f, f->text_used, r) : -ENOMEM;
+	rc = r->cluster ? facts_take_texts(f, r) : -ENOMEM;
 	if (rc < 0) {
 		record_destroy(r);
 		return rc;
@@ -105,4 +103,12 @@ int job_facts_to_record(const struct job_facts *f, size_t size, const char *clus
 	r->priority = facts_number(f->priority);
 	*ret = r;
 	return 0;
+}
+
+int job_facts_record_key(const struct job_facts *f, size_t size, const char *cluster, char *buf, size_t room)
+{
+	if (!job_facts_is_whole(f, size))
+		return -EINVAL;
+	return record_key_of(cluster, f->job_id, f->submit, f->restart_count,
+			     f->het_job_offset == FACT_UNKNOWN ? 0 : f->het_job_offset, buf, room);
 }

@@ -43,6 +43,7 @@ int main(void)
 					    .het_job_id = FACT_UNKNOWN,
 					    .het_job_offset = FACT_UNKNOWN };
 	static char longest[FACT_NODES_MAX * 2];
+	char of_record[RECORD_KEY_MAX], of_facts[RECORD_KEY_MAX];
 	struct record *r = NULL;
 	unsigned int i;
 
@@ -65,12 +66,19 @@ int main(void)
 	ok(!r->array_task_id.known && !r->het_job_id.known && !r->db_index.known,
 	   "numbers, too");
 	is_u64(r->time_limit_min.value, 60, "a number");
-	record_destroy(r);
 	ok(r->exit_code == 3 && !r->exit_signal, "an exit code");
 	ok(!r->derived_exit_code && r->derived_exit_signal == 9, "the signal that ended a step");
 	is_int(record_key(r, of_record, sizeof(of_record)), 0, "the record has a key");
 	is_int(job_facts_record_key(&f, job_facts_size(&f), "c", of_facts, sizeof(of_facts)), 0, "the facts, too");
 	is_str(of_facts, of_record, "the same");
+	record_destroy(r);
+	f.het_job_id = 6;
+	f.het_job_offset = 1;
+	(void)job_facts_record_key(&f, job_facts_size(&f), "c", of_facts, sizeof(of_facts));
+	is_str(of_facts, "c/7,1700000000,0/1", "of a component of a het job");
+	f.text_len[FACT_NODES] = 65535;
+	is_int(job_facts_record_key(&f, job_facts_size(&f), "c", of_facts, sizeof(of_facts)), -EINVAL,
+	       "what is no facts has none");
 
 	memset(longest, 'x', sizeof(longest) - 1);
 	memset(&f, 0, sizeof(f));
