@@ -32,7 +32,7 @@ int recorder_load_meta(struct recorder *r, const char *name, void *buf, size_t s
 int recorder_inbox_load(struct recorder *r, struct errmsg *err)
 {
 	bool found;
-	int rc = store_begin(r->store, err);
+	int rc = store_begin_read(r->store, err);
 
 	if (rc < 0)
 		return rc;

@@ -178,7 +178,7 @@ static void run_mark(struct recorder *r, uint64_t now_ns)
 	if (now_ns < r->mark_due_ns)
 		return;
 	r->mark_due_ns = now_ns + MARK_NS;
-	if (!r->has_site || store_begin(r->store, &err) < 0)
+	if (!r->has_site || store_begin_read(r->store, &err) < 0)
 		return;
 	run_mark_jobs(r);
 	store_rollback(r->store);

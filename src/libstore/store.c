@@ -271,6 +271,18 @@ int store_begin(struct store *s, struct errmsg *err)
 	return rc;
 }
 
+int store_begin_read(struct store *s, struct errmsg *err)
+{
+	int rc;
+
+	(void)pthread_mutex_lock(&s->lock);
+	s->busy_since_ns = clock_mono_ns();
+	rc = store_run_plain(s, STMT_BEGIN_READ, err);
+	if (rc < 0)
+		store_release(s);
+	return rc;
+}
+
 int store_commit(struct store *s, struct errmsg *err)
 {
 	uint64_t seq = s->append_seq;

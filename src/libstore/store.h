@@ -71,6 +71,11 @@ void store_close(struct store *s);
 bool store_is_new(const struct store *s);
 
 int store_begin(struct store *s, struct errmsg *err);
+/*
+ * The same to read only: does not wait for another program that holds SQLite's lock. End it by store_rollback(). A
+ * write in it is an error.
+ */
+int store_begin_read(struct store *s, struct errmsg *err);
 /* Wakes store_wait_records() if records were appended. After an error: as after store_rollback(). */
 int store_commit(struct store *s, struct errmsg *err);
 void store_rollback(struct store *s);

@@ -52,6 +52,7 @@
 /* X(name, text) */
 #define STORE_STATEMENTS(X)                                                                 \
 	X(BEGIN, "BEGIN IMMEDIATE")                                                         \
+	X(BEGIN_READ, "BEGIN")                                                              \
 	X(COMMIT, "COMMIT")                                                                 \
 	X(ROLLBACK, "ROLLBACK")                                                             \
 	X(PAGES, "PRAGMA page_count")                                                       \

@@ -130,6 +130,34 @@ static int put_job(struct store *s, const char *key, uint64_t next_try)
 	return store_job_put(s, &j, &err);
 }
 
+/* sqlite3 in a terminal, say, with a transaction of its own. A writer waits 10 s for that one. */
+static void test_read(void)
+{
+	struct store *s = open_store();
+	uint64_t begin_ns, seen = 0;
+	sqlite3 *other = NULL;
+	struct store_job job;
+
+	begin(s);
+	put_job(s, "c/1", 1);
+	commit(s);
+	if (sqlite3_open(scratch_path(dir, STORE_FILE), &other) != SQLITE_OK ||
+	    sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
+		diag("no other program");
+	begin_ns = clock_mono_ns();
+	is_int(store_begin_read(s, &err), 0, "another program holds the lock: who only reads begins");
+	is_int(store_job_get(s, "c/1", &job, &err), 1, "and reads");
+	is_int(store_oldest_end(s, &seen, &err), 0, "more than one thing");
+	is_u64(seen, 1000, "which is right");
+	store_rollback(s);
+	ok(clock_mono_ns() - begin_ns < 5 * NSEC_PER_SEC, "without waiting");
+	(void)sqlite3_close(other);
+	begin(s);
+	is_int(put_job(s, "c/2", 1), 0, "then a writer goes on");
+	commit(s);
+	end(s);
+}
+
 /* --- jobs -------------------------------------------------------------------------------- */
 
 static void test_names(void)
@@ -1071,6 +1099,7 @@ int main(void)
 		return 99;
 	logger_set_sink(count_log);
 	test_names();
+	test_read();
 	test_jobs();
 	test_due();
 	test_log_is_free();
