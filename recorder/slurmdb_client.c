@@ -43,6 +43,8 @@ struct client_entry {
 	size_t limit;	   /* jobs in a question with this one */
 	unsigned int fails;
 	bool is_suspect; /* the question with this one alone failed, perhaps because of slurmdbd */
+	/* A struct client_suspect is put behind the others, and twice if it failed alone: behind other suspects, too. */
+	unsigned int put_last;
 	bool is_alone;	 /* it is asked for without its steps now */
 	bool is_done;
 };
@@ -62,6 +64,19 @@ struct client_ready {
 	uint64_t tag;
 };
 
+/*
+ * A job of a question after which slurmdbd answered nothing more, perhaps because of that job. Its wants are answered
+ * with SLURMDB_NO_ANSWER then; when the job is asked for again, the search goes on where it was.
+ */
+struct client_suspect {
+	uint32_t job_id; /* 0: none */
+	uint64_t submit;
+	size_t limit;	 /* of its client_entry, as the next two */
+	unsigned int fails;
+	bool is_alone;
+};
+#define SUSPECTS_MAX (4 * SLURMDB_ASK_MAX)
+
 enum client_state { CLIENT_IDLE, CLIENT_ASKED, CLIENT_ANSWERED };
 
 struct slurmdb_client {
@@ -77,6 +92,7 @@ struct slurmdb_client {
 	uint64_t number;
 	uint64_t deadline_ns;
 	bool must_ping;
+	bool is_down; /* the last small question failed: another one goes ahead of the next question */
 	struct client_entry open[SLURMDB_ASK_MAX];
 	size_t nopen;
 	/* The answer: USED bytes, of which lines up to SCANNED were looked at and up to TAKEN returned. */
@@ -93,6 +109,8 @@ struct slurmdb_client {
 	struct client_ready *ready; /* owned; has room for all that is pending */
 	size_t ready_head, nready, ready_room;
 	size_t pending;
+	struct client_suspect suspect[SUSPECTS_MAX];
+	size_t next_suspect; /* the oldest one, which is forgotten first */
 };
 
 /* --- what waits ---------------------------------------------------------------------------- */
@@ -166,13 +184,59 @@ static void client_put_ready(struct slurmdb_client *c, enum slurmdb_answer_kind 
 	c->ready[c->ready_head + c->nready++] = (struct client_ready){ .kind = kind, .tag = tag };
 }
 
+static void client_set_alone(struct client_entry *e)
+{
+	e->is_alone = e->want.no_steps = true;
+	e->want.script = false;
+}
+
+static struct client_suspect *client_find_suspect(struct slurmdb_client *c, const struct slurmdb_want *w)
+{
+	size_t i;
+
+	for (i = 0; i < SUSPECTS_MAX; i++)
+		if (c->suspect[i].job_id == w->job_id && c->suspect[i].submit == w->submit)
+			return &c->suspect[i];
+	return NULL;
+}
+
+static void client_note_suspect(struct slurmdb_client *c, const struct client_entry *e)
+{
+	struct client_suspect *s = client_find_suspect(c, &e->want);
+
+	if (!s) {
+		s = &c->suspect[c->next_suspect];
+		c->next_suspect = (c->next_suspect + 1) % SUSPECTS_MAX;
+	}
+	*s = (struct client_suspect){ e->want.job_id, e->want.submit, e->limit, e->fails, e->is_alone };
+}
+
+/* E is answered. One whose steps slurmdbd cannot tell is tried with them by itself, once, when it is asked for again. */
+static void client_clear_suspect(struct slurmdb_client *c, const struct client_entry *e)
+{
+	struct client_suspect *s = client_find_suspect(c, &e->want);
+
+	if (s && e->is_alone)
+		*s = (struct client_suspect){ s->job_id, s->submit, 1, SLURMDB_ALONE_MAX - 1, false };
+	else if (s)
+		*s = (struct client_suspect){ 0 };
+}
+
 int slurmdb_client_ask(struct slurmdb_client *c, const struct slurmdb_want *want, uint64_t tag)
 {
 	struct client_entry e = { .want = *want, .tag = tag, .limit = SLURMDB_ASK_MAX };
+	const struct client_suspect *s = client_find_suspect(c, want);
 	int rc = client_reserve(c);
 
 	if (rc < 0)
 		return rc;
+	if (s) {
+		e.limit = s->limit;
+		e.fails = s->fails;
+		e.put_last = e.fails || s->is_alone ? 2 : 1;
+		if (s->is_alone)
+			client_set_alone(&e);
+	}
 	queue_push(&c->queue, &e);
 	c->pending++;
 	return 0;
@@ -257,16 +321,38 @@ static void client_give_up_entry(struct slurmdb_client *c, struct client_entry *
 		client_end_window(c, w, SLURMDB_NO_ANSWER);
 }
 
-/* slurmdbd answers nothing. */
+/* The question with E alone failed once more. False: E is to be given up. */
+static bool client_count_failure(struct client_entry *e)
+{
+	e->is_suspect = false;
+	if (++e->fails < SLURMDB_ALONE_MAX)
+		return true;
+	if (e->window || e->want.no_steps)
+		return false;
+	client_set_alone(e);
+	e->fails = 0;
+	return true;
+}
+
+/*
+ * slurmdbd answers nothing. It did before the question that failed, so that one of the jobs in that question may be why:
+ * it crashes slurmdbd, or makes it hang.
+ */
 static void client_give_up(struct slurmdb_client *c)
 {
 	while (c->queue.n) {
 		struct client_entry e = queue_pop(&c->queue);
 
-		if (!e.is_done)
-			client_give_up_entry(c, &e);
+		if (e.is_done)
+			continue;
+		if (e.is_suspect)
+			(void)client_count_failure(&e);
+		if (!e.window && e.limit < SLURMDB_ASK_MAX)
+			client_note_suspect(c, &e);
+		client_give_up_entry(c, &e);
 	}
 	c->must_ping = false;
+	c->is_down = true;
 }
 
 /* slurmdbd answers a small question: a job that failed alone did so of itself. */
@@ -277,18 +363,8 @@ static void client_judge_suspects(struct slurmdb_client *c)
 	for (i = 0; i < c->queue.n; i++) {
 		struct client_entry *e = &c->queue.item[c->queue.head + i];
 
-		if (!e->is_suspect || e->is_done)
-			continue;
-		e->is_suspect = false;
-		if (++e->fails < SLURMDB_ALONE_MAX)
-			continue;
-		if (e->window || e->want.no_steps) {
+		if (e->is_suspect && !e->is_done && !client_count_failure(e))
 			client_give_up_entry(c, e);
-			continue;
-		}
-		e->is_alone = e->want.no_steps = true;
-		e->want.script = false;
-		e->fails = 0;
 	}
 }
 
@@ -427,6 +503,13 @@ static void client_compose(struct slurmdb_client *c)
 			(void)queue_pop(&c->queue);
 			continue;
 		}
+		if (e->put_last) {
+			struct client_entry last = queue_pop(&c->queue);
+
+			last.put_last--;
+			queue_push(&c->queue, &last);
+			continue;
+		}
 		if (e->limit < limit)
 			limit = e->limit;
 		steps += e->want.known.has_nsteps ? e->want.known.nsteps : 0;
@@ -492,8 +575,8 @@ static int client_send(struct slurmdb_client *c)
 
 /* --- failures ------------------------------------------------------------------------------ */
 
-/* What was asked for and has no answer is asked for again, by half as many. */
-static void client_put_back(struct slurmdb_client *c)
+/* What was asked for and has no answer is asked for again, by half as many unless slurmdbd never had the question. */
+static void client_put_back(struct slurmdb_client *c, bool is_down)
 {
 	size_t n = 0;
 	size_t i;
@@ -505,11 +588,12 @@ static void client_put_back(struct slurmdb_client *c)
 
 		if (e->is_done)
 			continue;
-		e->limit = n > 1 ? n / 2 : 1;
+		if (!is_down)
+			e->limit = n > 1 ? n / 2 : 1;
 		if (e->window && e->to > e->from)
 			client_split_piece(c, e, (e->to - e->from + 1) / 2);
 		else
-			e->is_suspect = n == 1;
+			e->is_suspect = n == 1 && !is_down;
 		queue_push(&c->queue, e);
 	}
 	c->nopen = 0;
@@ -521,7 +605,7 @@ static void client_fail(struct slurmdb_client *c, bool is_down)
 	bool was_ping = c->kind == SLURMDB_WIRE_PING;
 
 	c->state = CLIENT_IDLE;
-	client_put_back(c);
+	client_put_back(c, is_down);
 	c->must_ping = true;
 	if (was_ping || is_down)
 		client_give_up(c);
@@ -699,6 +783,7 @@ static int client_next_answer(struct slurmdb_client *c, struct slurmdb_answer *r
 		a.tag = e->tag;
 		if (!e->window) {
 			e->is_done = true;
+			client_clear_suspect(c, e);
 			a.kind = e->is_alone ? SLURMDB_JOB_ALONE : SLURMDB_JOB;
 		}
 		*ret = a;
@@ -714,16 +799,18 @@ static void client_end_answer(struct slurmdb_client *c)
 
 	c->state = CLIENT_IDLE;
 	if (c->kind == SLURMDB_WIRE_PING) {
-		c->must_ping = false;
+		c->must_ping = c->is_down = false;
 		client_judge_suspects(c);
 	}
 	for (i = 0; i < c->nopen; i++) {
 		struct client_entry *e = &c->open[i];
 
-		if (e->window)
+		if (e->window) {
 			client_end_piece(c, e);
-		else if (!e->is_done)
+		} else if (!e->is_done) {
+			client_clear_suspect(c, e);
 			client_put_ready(c, e->is_alone ? SLURMDB_JOB_ALONE : SLURMDB_JOB, e->tag);
+		}
 	}
 	c->nopen = 0;
 }
@@ -734,6 +821,7 @@ static void client_next_question(struct slurmdb_client *c, uint64_t now)
 {
 	client_forget_answer(c);
 	c->complaint[0] = '\0';
+	c->must_ping |= c->is_down && c->queue.n;
 	if (c->must_ping)
 		c->nopen = 0;
 	else

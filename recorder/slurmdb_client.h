@@ -7,7 +7,8 @@
  * SLURMDB_ASK_MAX jobs at a time. After a question that failed, while slurmdbd answers a small one, the same
  * jobs are asked for in halves, down to one job; a job that fails alone SLURMDB_ALONE_MAX times is answered
  * without its steps. Meanwhile the others go on. When slurmdbd does not answer the small question either,
- * every want that waits is answered with SLURMDB_NO_ANSWER, and the caller decides when to ask again.
+ * every want that waits is answered with SLURMDB_NO_ANSWER, and the caller decides when to ask again. The
+ * halves and the failures are kept for that: a job that takes slurmdbd down is found, too. The others go first.
  *
  * One thread; nothing here waits.
  */

@@ -61,6 +61,26 @@ static void fake_put_job(FILE *out, uint32_t job_id, uint64_t end)
 	record_destroy(job.record);
 }
 
+/* slurmdbd, which a question has crashed, is started again a moment later: it misses one small question. */
+static void fake_note_crash(const char *log, bool is_down)
+{
+	char path[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "%s.down", log);
+	if (is_down)
+		fake_note(path, "down");
+	else
+		(void)unlink(path);
+}
+
+static bool fake_is_down(const char *log)
+{
+	char path[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "%s.down", log);
+	return access(path, F_OK) == 0;
+}
+
 /* MODE says what the worker does of which slurmdbd cannot give the answer. */
 static void fake_fail(FILE *out, const char *mode, const char *log, uint64_t number)
 {
@@ -106,6 +126,11 @@ static void fake_answer_jobs(FILE *in, FILE *out, const struct slurmdb_wire_ask 
 		if (slurmdb_wire_get_want(line, &want[i]) < 0)
 			_exit(4);
 		is_bad |= fake_is_bad(&want[i]);
+	}
+	if (is_bad && !strncmp(mode, "crash-", 6)) {
+		fake_note_crash(log, true);
+		fake_fail(out, mode + 6, log, ask->number);
+		return;
 	}
 	if (is_bad && strcmp(mode, "good") != 0) {
 		fake_fail(out, strncmp(mode, "down-", 5) != 0 ? mode : mode + 5, log, ask->number);
@@ -162,6 +187,10 @@ static int fake_main(const char *mode, const char *log)
 			fake_answer_jobs(in, out, &ask, mode, log);
 		else if (is_down)
 			fake_fail(out, mode + 5, log, ask.number);
+		else if (fake_is_down(log)) {
+			fake_note_crash(log, false);
+			fake_fail(out, mode + 6, log, ask.number);
+		}
 		else if (ask.kind == SLURMDB_WIRE_WINDOW)
 			fake_answer_window(out, &ask, mode, log);
 		else
@@ -378,6 +407,52 @@ static void test_one_bad(const char *mode)
 	close_client(c);
 }
 
+/*
+ * The defect: after SLURMDB_NO_ANSWER the search for the job began anew, so that one job that crashes slurmdbd, or makes
+ * it hang, kept all that were asked for with it without an answer.
+ */
+static void test_one_crashes(const char *mode)
+{
+	struct slurmdb_client *c = open_client(mode);
+	bool is_answered[251] = { 0 };
+	unsigned int rounds[251] = { 0 };
+	unsigned int left = 250;
+	unsigned int round, worst = 0;
+	uint32_t id;
+	struct seen s;
+
+	diag("one of 250 jobs: %s", mode);
+	is_answered[WORST_JOB] = true; /* not of this test */
+	left--;
+	for (round = 1; left && round < 30; round++) {
+		for (id = 1; id <= 250; id++)
+			if (!is_answered[id])
+				ask_jobs(c, id, id);
+		take_all(c, &s);
+		for (id = 1; id <= 250; id++)
+			if (s.answers[id] && s.kind[id] != SLURMDB_NO_ANSWER) {
+				is_answered[id] = true;
+				rounds[id] = round;
+				left--;
+			}
+	}
+	is_u64(left, 0, "all are answered");
+	is_int(s.kind[BAD_JOB], SLURMDB_JOB_ALONE, "that one without its steps");
+	for (id = 1; id <= 250; id++)
+		if (id != BAD_JOB && rounds[id] > worst)
+			worst = rounds[id];
+	is_u64(rounds[250], 2, "those that were not asked for with it at the next try");
+	ok(worst <= 8, "each other one after %u tries at most", worst);
+	ok(rounds[BAD_JOB] <= 12, "that one after %u", rounds[BAD_JOB]);
+	ask_jobs(c, 1, BAD_JOB);
+	take_all(c, &s);
+	is_u64(count_kind(&s, 1, BAD_JOB - 1, SLURMDB_JOB), BAD_JOB - 1, "asked for again, it is behind all others");
+	ask_jobs(c, BAD_JOB, BAD_JOB);
+	take_all(c, &s);
+	is_u64(count_kind(&s, BAD_JOB, BAD_JOB, SLURMDB_JOB_ALONE), 1, "and crashes slurmdbd once only");
+	close_client(c);
+}
+
 static void test_down(const char *mode, unsigned int questions, const char *reason)
 {
 	struct slurmdb_client *c = open_client(mode);
@@ -496,6 +571,9 @@ int main(int argc, char **argv)
 	test_many_steps();
 	for (i = 0; i < ARRAY_SIZE(modes); i++)
 		test_one_bad(modes[i]);
+	test_one_crashes("crash-dies");
+	test_one_crashes("crash-late");
+	test_one_crashes("crash-error");
 	test_down("down-late", 2, "no answer within 20 s");
 	test_down("down-dies", 2, "libslurm: fatal: it is broken");
 	test_down("down-half", 2, "exit status 3");
