@@ -215,13 +215,6 @@ static int jobs_write(struct recorder *r, const struct asked_job *a, struct slur
 
 /* --- the answer ---------------------------------------------------------------------------------- */
 
-/* The job's energy is, if not its steps. */
-static bool jobs_is_final(const struct slurmdb_answer *ans)
-{
-	return (ans->kind == SLURMDB_JOB || ans->kind == SLURMDB_JOB_ALONE) &&
-	       ans->job.state == SLURMDB_FINAL;
-}
-
 /* Its record goes without steps, as slurmdbd does not answer; slurmctld may know the energy. */
 static bool jobs_ask_slurmctld(struct recorder *r, const struct asked_job *a)
 {
@@ -248,6 +241,12 @@ static bool jobs_is_hopeless(const struct recorder *r, const struct asked_job *a
 			     const struct slurmdb_answer *ans)
 {
 	return jobs_has_ended(ans) && !a->of_slurmctld && r->wall_s() > a->ended + HOPELESS_S;
+}
+
+/* All of the job is there. What slurmctld tells in place of slurmdbd lacks the steps. */
+static bool jobs_is_final(const struct asked_job *a, const struct slurmdb_answer *ans)
+{
+	return ans->kind == SLURMDB_JOB && ans->job.state == SLURMDB_FINAL && !a->of_slurmctld;
 }
 
 /* Nothing follows this record. */
@@ -310,7 +309,7 @@ static int jobs_wait_on(struct recorder *r, const struct asked_job *a, struct sl
 	}
 	if (ans->kind == SLURMDB_NO_ANSWER && jobs_ask_slurmctld(r, a))
 		return 0;
-	rc = jobs_write(r, a, &ans->job, jobs_is_final(ans), err);
+	rc = jobs_write(r, a, &ans->job, /* ended= */ false, err);
 	if (rc < 0)
 		return rc;
 	if (!s->correction_wait_ns)
@@ -329,7 +328,7 @@ static int jobs_settle(struct recorder *r, const struct asked_job *a, struct slu
 		record_destroy(TAKE_PTR(ans->job.record));
 		ans->job.state = SLURMDB_ABSENT;
 	}
-	if ((ans->kind == SLURMDB_JOB && jobs_is_final(ans) && !a->of_slurmctld) || jobs_is_hopeless(r, a, ans))
+	if (jobs_is_final(a, ans) || jobs_is_hopeless(r, a, ans))
 		return jobs_write_last(r, a, &ans->job, /* ended= */ true, err);
 	return jobs_wait_on(r, a, ans, err);
 }

@@ -115,7 +115,9 @@ other=$(submit user3 -J other --wrap true)
 wait_for 120 has_record "$job"
 ok $? "slurmdbd is down: there is a record after FinalEnergyWait"
 wait_for 120 has_record "$other"
-is "$(field "$job" '[.energy.final, .steps]')" '[true,null]' "with its energy, without steps"
+is "$(field "$job" '[.energy.final, .steps]')" '[false,null]' "without steps, and so not final"
+[ "$(field "$job" .energy.total_j)" -ge 0 ]
+ok $? "  with slurmctld's energy"
 sleep 40
 is "$(records "$job" | wc -l)" 1 "no correction while it is down"
 echo CommitDelay=1 >>"$DIR/etc/slurmdbd.conf" # as busy sites have it

@@ -345,7 +345,7 @@ static void test_alone(void)
 	answer(&dbd, dbd.asked[1].tag, SLURMDB_JOB, SLURMDB_FINAL, row(5, wall, true));
 	(void)question(&dbd);
 	run(0);
-	has_record(4, 1, true, false, "one whose steps slurmdbd does not tell");
+	has_record(4, 1, false, false, "one whose steps slurmdbd does not tell");
 	has_record(5, 1, true, true, "holds up nobody");
 	run(600);
 	is_u64(dbd.nasked, 0, "it is not asked for again soon");
@@ -367,7 +367,7 @@ static void test_alone_at_the_end(void)
 	run(2);
 	answer(&dbd, question(&dbd), SLURMDB_JOB_ALONE, SLURMDB_FINAL, row(15, end, false));
 	run(0);
-	has_record(15, 1, true, false, "a job whose steps slurmdbd does not tell");
+	has_record(15, 1, false, false, "a job whose steps slurmdbd does not tell");
 	run(170);
 	is_u64(dbd.nasked, 0, "is left alone");
 	run(10);
@@ -414,6 +414,7 @@ static void test_away_at_the_end(void)
 
 static void test_slurmdbd_away(void)
 {
+	struct record *record;
 	uint64_t end = wall;
 
 	tell(INBOX_END, 6, end);
@@ -427,11 +428,30 @@ static void test_slurmdbd_away(void)
 	is_u64(ctld.nasked, 1, "after FinalEnergyWait slurmctld is asked");
 	answer(&ctld, question(&ctld), SLURMDB_JOB, SLURMDB_FINAL, row(6, end, false));
 	run(0);
-	has_record(6, 1, true, false, "which knows the energy");
+	has_record(6, 1, false, false, "which knows the energy");
+	is_u64(records(6, &record), 1, "the record is not final, as the steps are missing");
+	is_u64(record ? record->energy.total_j.value : 0, 42, "and has the energy");
+	record_destroy(record);
 	run(300);
 	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(6, end, true));
 	run(0);
 	has_record(6, 2, true, true, "the steps come with slurmdbd");
+}
+
+/* A site without slurmdbd: slurmctld knows all that there will ever be. */
+static void test_no_slurmdbd(void)
+{
+	r.client = &ctld;
+	r.ctld = NULL;
+	tell(INBOX_END, 16, wall);
+	run(2);
+	answer(&ctld, question(&ctld), SLURMDB_JOB, SLURMDB_FINAL, row(16, wall, false));
+	run(0);
+	has_record(16, 1, true, false, "without slurmdbd slurmctld's answer");
+	run(600);
+	is_u64(ctld.nasked, 0, "is the last word");
+	r.client = &dbd;
+	r.ctld = &ctld;
 }
 
 static void test_key_only(void)
@@ -658,6 +678,7 @@ int main(void)
 	test_alone_at_the_end();
 	test_away_at_the_end();
 	test_slurmdbd_away();
+	test_no_slurmdbd();
 	test_key_only();
 	test_other_run();
 	test_earlier_run();
