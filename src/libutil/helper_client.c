@@ -243,6 +243,14 @@ static int helper_fail(struct helper *h, uint64_t now_ns, const char *why, char 
 	return 0;
 }
 
+/* It may end in a log. */
+static void helper_mask(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = '?';
+}
+
 /* A line that is whole, in the buffer. */
 static bool helper_cut_line(struct helper *h, char **ret)
 {
@@ -260,16 +268,12 @@ static bool helper_cut_line(struct helper *h, char **ret)
 /* The next line; the rest of one that was too long is not one. */
 static bool helper_next_line(struct helper *h, char **ret)
 {
-	char *p;
-
 	while (helper_cut_line(h, ret)) {
 		if (h->is_cut) {
 			h->is_cut = false;
 			continue;
 		}
-		for (p = *ret; *p; p++) /* it may end in a log */
-			if ((unsigned char)*p < 0x20 || *p == 0x7f)
-				*p = '?';
+		helper_mask(*ret);
 		return true;
 	}
 	return false;
@@ -327,6 +331,7 @@ static bool helper_is_overlong(struct helper *h, char **ret)
 	if (h->is_cut || h->used < h->line_max || memchr(h->buf, '\n', h->used))
 		return false;
 	(void)snprintf(h->why, sizeof(h->why), "error - a line that is too long: %.40s", h->buf);
+	helper_mask(h->why);
 	*ret = h->why;
 	return true;
 }
