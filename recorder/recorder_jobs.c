@@ -12,6 +12,8 @@
 #include "src/libutil/logger.h"
 
 #define ANSWERS_BATCH 256 /* per transaction */
+/* Kafka takes messages of 1,000,000 bytes unless topic and producer say otherwise. */
+#define PART_MAX_BYTES (900 << 10)
 #define STORE_RETRY_NS (2 * NSEC_PER_SEC)
 /* An hour after its end, what is missing of a job's steps is not on its way: its node failed, say. */
 #define HOPELESS_S 3600
@@ -65,7 +67,6 @@ void recorder_want(const struct recorder *r, const struct job_facts *f, struct s
 	*ret = (struct slurmdb_want){
 		.job_id = f->job_id,
 		.submit = f->submit,
-		.no_steps = !r->settings.step_details,
 		.script = r->settings.record_script && (f->flags & FACT_HAS_BATCH),
 		.known = { .end = f->end,
 			   .has_nsteps = f->start && (f->flags & FACT_HAS_NSTEPS),
@@ -156,19 +157,18 @@ static int jobs_ask(struct recorder *r, uint64_t now_ns, struct errmsg *err)
 /* --- the record ---------------------------------------------------------------------------------- */
 
 /* One job with more than can be written must not keep all others waiting. */
-static int jobs_to_parts(const struct recorder *r, const char *key, struct record *record,
-			 struct record_part **ret, size_t *ret_n, struct errmsg *err)
+static int jobs_to_parts(const char *key, struct record *record, struct record_part **ret,
+			 size_t *ret_n, struct errmsg *err)
 {
-	size_t max = r->settings.record_max_bytes;
-	int rc = record_to_parts(record, max, ret, ret_n, err);
+	int rc = record_to_parts(record, PART_MAX_BYTES, ret, ret_n, err);
 
 	if (rc == -EMSGSIZE && record->script) {
-		logger_info("ceems: %s: its script is too long for RecordMaxSize and left out", key);
+		logger_info("ceems: %s: its script is too long for a message and left out", key);
 		free(TAKE_PTR(record->script));
-		rc = record_to_parts(record, max, ret, ret_n, err);
+		rc = record_to_parts(record, PART_MAX_BYTES, ret, ret_n, err);
 	}
 	if (rc == -EMSGSIZE) {
-		logger_info("ceems: %s: longer than RecordMaxSize without its steps", key);
+		logger_info("ceems: %s: longer than a message without its steps", key);
 		rc = record_to_parts(record, STORE_ROW_MAX, ret, ret_n, err);
 	}
 	return rc;
@@ -179,7 +179,7 @@ static int jobs_append(struct recorder *r, const char *key, struct record *recor
 	struct record_part *part = NULL;
 	size_t n = 0;
 	size_t i;
-	int rc = jobs_to_parts(r, key, record, &part, &n, err);
+	int rc = jobs_to_parts(key, record, &part, &n, err);
 
 	for (i = 0; i < n && rc == 0; i++)
 		rc = store_record_append(r->store, i ? STORE_STEPS : STORE_RECORD, i ? part[i].key : key,

@@ -127,7 +127,7 @@ static bool has_shown(const struct watch *w, enum source_id id)
 
 static bool is_worth_waiting(struct watch *w)
 {
-	uint64_t twice_ns = 2 * w->c->settings.slow_interval_ns + 2 * NSEC_PER_SEC;
+	uint64_t twice_ns = 2 * SOURCES_SLOW_NS + 2 * NSEC_PER_SEC;
 	uint64_t so_far_ns = clock_mono_ns() - w->begin_ns;
 	struct sources_status st;
 	unsigned int id;
@@ -240,8 +240,8 @@ static void add_why_not(struct text *t, const struct watch *w, enum source_id id
 /* What to look at when a source that has settings of its own does not work. */
 static const char *const remedy[SOURCE_N] = {
 	[SOURCE_EXTERNAL] = "see to ExternalSource and to what writes it",
-	[SOURCE_NVML] = "NvmlLibrary=<path of the driver's libnvidia-ml.so.1>",
-	[SOURCE_ROCM] = "RocmLibrary=<path of librocm_smi64.so>",
+	[SOURCE_NVML] = "ldconfig, or LD_LIBRARY_PATH in slurmd's unit",
+	[SOURCE_ROCM] = "ldconfig, or LD_LIBRARY_PATH in slurmd's unit",
 	[SOURCE_REDFISH] = "see to RedfishConf: ceems.conf(5), THE BMC'S FILE",
 	[SOURCE_IPMI] = "IpmiSensor=dcmi, or a name that ipmi-sensors shows",
 };

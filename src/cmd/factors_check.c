@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #include "src/cmd/factors.h"
-#include "src/libemission/emission.h"
+#include "src/libemission/factor_chain.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/rfc3339.h"
 
@@ -58,13 +58,12 @@ static void check_scopes(const struct factor_series *s, struct findings *n)
 	}
 }
 
-static void check_group(const struct factors *f, const struct factor_series *s, size_t first,
-			size_t end, struct findings *n)
+static void check_group(const struct factor_series *s, size_t first, size_t end,
+			struct findings *n)
 {
 	const struct factor_point *last = &s->point[end - 1];
 	uint64_t now_s = clock_wall_ns() / NSEC_PER_SEC;
 	uint64_t age = last->until_s < now_s ? now_s - last->until_s : 0;
-	uint64_t fresh_s = f->settings.emission_fresh_age_ns / NSEC_PER_SEC;
 	uint64_t gap_s = 0, gap_from_s = 0;
 	const char *kind = emission_kind_name(last->factor.kind);
 	char at[RFC3339_SIZE];
@@ -78,7 +77,7 @@ static void check_group(const struct factors *f, const struct factor_series *s, 
 		gap_s = s->point[i].from_s - before_s;
 		gap_from_s = before_s;
 	}
-	if (age >= fresh_s && fresh_s) {
+	if (age >= FACTOR_FRESH_AGE_S) {
 		n->warnings++;
 		printf("warn   %-16s %s: the newest value ended %" PRIu64 " s ago\n%24s-> %s\n",
 		       last->factor.region, kind, age, "", TIMER_HINT);
@@ -121,7 +120,7 @@ static void check_series(const struct factors *f, struct findings *n)
 		if (i < s.n && s.point[i].factor.kind == a->kind &&
 		    !strcasecmp(s.point[i].factor.region, a->region))
 			continue;
-		check_group(f, &s, first, i, n);
+		check_group(&s, first, i, n);
 		first = i;
 	}
 	check_scopes(&s, n);

@@ -7,8 +7,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/helpers/gpu.h"
 #include "src/helpers/rocm_api.h"
@@ -71,11 +74,16 @@ static void close_library(void *library)
 static int open_library(const char *path, void **ret, struct errmsg *err)
 {
 	_cleanup_free_ struct rocm *r = calloc(1, sizeof(*r));
+	char installed[PATH_MAX];
 	int rc;
 
 	if (!r)
 		return errmsg_errno(err, -ENOMEM, "library");
 	rc = gpu_load(path, symbols, ARRAY_SIZE(symbols), &r->api, &r->dl, err);
+	/* ROCm's packages leave it to the site to tell the dynamic linker */
+	if (rc == -ELIBACC && !strchr(path, '/') &&
+	    (size_t)snprintf(installed, sizeof(installed), "/opt/rocm/lib/%s", path) < sizeof(installed))
+		rc = gpu_load(installed, symbols, ARRAY_SIZE(symbols), &r->api, &r->dl, err);
 	if (rc < 0)
 		return rc;
 	rc = rocm_errno(r->api.init(0));

@@ -36,21 +36,6 @@ static int parse_interval(const char *value, void *field, const struct kvconf_ke
 	return 0;
 }
 
-/* Below two seconds a BMC does little else, and most have nothing new. */
-static int parse_slow_interval(const char *value, void *field, const struct kvconf_key *key,
-			       struct errmsg *err)
-{
-	uint64_t ns;
-	int rc = kvconf_duration(value, &ns, key, err);
-
-	if (rc < 0)
-		return rc;
-	if (ns < UINT64_C(2000000000) || ns > UINT64_C(300000000000))
-		return errmsg_set(err, -ERANGE, "'%s' is not within 2s and 5m", value);
-	*(uint64_t *)field = ns;
-	return 0;
-}
-
 static int parse_pue(const char *value, void *field, const struct kvconf_key *key,
 		     struct errmsg *err)
 {
@@ -121,31 +106,6 @@ static int parse_source_text(const char *value, void *field, const struct kvconf
 		if (iscntrl((unsigned char)*p))
 			return errmsg_set(err, -EINVAL, "control characters");
 	return kvconf_text(value, field, key, err);
-}
-
-static int parse_step_details(const char *value, void *field, const struct kvconf_key *key,
-			      struct errmsg *err)
-{
-	(void)key;
-	if (strcasecmp(value, "slurmdbd") && strcasecmp(value, "none"))
-		return errmsg_set(err, -EINVAL, "'%s' is not slurmdbd or none", value);
-	*(bool *)field = !strcasecmp(value, "slurmdbd");
-	return 0;
-}
-
-/* Kafka takes 1,000,000 bytes unless told otherwise; the store's rows end at 64 MiB. */
-static int parse_record_size(const char *value, void *field, const struct kvconf_key *key,
-			     struct errmsg *err)
-{
-	uint64_t bytes;
-	int rc = kvconf_size(value, &bytes, key, err);
-
-	if (rc < 0)
-		return rc;
-	if (bytes < UINT64_C(64) << 10 || bytes > UINT64_C(4) << 20)
-		return errmsg_set(err, -ERANGE, "'%s' is not within 64K and 4M", value);
-	*(uint64_t *)field = bytes;
-	return 0;
 }
 
 /* Tables have a partition per month. */
@@ -250,12 +210,6 @@ const struct kvconf_key settings_keys[] = {
 	    "Address and user of this node's BMC, mode 0600; empty: it is not asked."),
 	KEY("IpmiSensor", kvconf_text, ipmi_sensor, "dcmi",
 	    "Node power by IPMI: dcmi, or the name of a power sensor in the SDR."),
-	KEY("SlowInterval", parse_slow_interval, slow_interval_ns, "5s",
-	    "Time between two questions to the BMC (ipmi, redfish), 2s to 5m."),
-	KEY("NvmlLibrary", kvconf_text, nvml_library, "libnvidia-ml.so.1",
-	    "NVIDIA's management library, loaded only where there is a GPU."),
-	KEY("RocmLibrary", kvconf_text, rocm_library, "librocm_smi64.so",
-	    "AMD's management library, loaded only where there is a GPU."),
 	KEY("StepCounters", kvconf_bool, step_counters, "yes",
 	    "Split CPU energy by hardware counters of the steps, where there are any."),
 	KEY("StepCgroup", kvconf_bool, step_cgroup, "yes",
@@ -270,8 +224,6 @@ const struct kvconf_key settings_keys[] = {
 	    "Factors over time, as `ceems factors update` writes them; empty: none."),
 	KEY("EmissionRegion", kvconf_text, emission_region, "",
 	    "Region whose factors of the series count; empty: that of Country."),
-	KEY("EmissionFreshAge", parse_age, emission_fresh_age_ns, "1h",
-	    "How long after its end a factor of the series counts as fresh."),
 	KEY("EmissionMaxAge", parse_age, emission_max_age_ns, "6h",
 	    "How long after its end a factor of the series is used at all."),
 	KEY("MarketFactor", parse_market, market_mg_per_kwh, "",
@@ -303,8 +255,6 @@ const struct kvconf_key settings_keys[] = {
 	    "Size of the store; above 3/4 of it job ends wait in InboxDir."),
 	KEY("RecordFile", parse_path, record_file, "/var/log/slurm/ceems-jobs.jsonl",
 	    "File of the sink file: one JSON record per line."),
-	KEY("RecordMaxSize", parse_record_size, record_max_bytes, "900K",
-	    "A longer record is split; below message.max.bytes of the Kafka topic."),
 	KEY("RecordScript", kvconf_bool, record_script, "no",
 	    "Records have the batch script; needs AccountingStoreFlags=job_script."),
 	KEY("KafkaConf", parse_path, kafka_conf, "",
@@ -320,8 +270,6 @@ const struct kvconf_key settings_keys[] = {
 	    "Age at which `ceems db maintain` sums jobs up and deletes them; 0: never."),
 	KEY("FinalEnergyWait", kvconf_duration, final_energy_wait_ns, "60s",
 	    "Longest wait for a job's final energy and steps; then the record says it is not final."),
-	KEY("StepDetails", parse_step_details, step_details, "slurmdbd",
-	    "Where steps and their usage are read: slurmdbd or none."),
 	KEY("CorrectionWait", kvconf_duration, correction_wait_ns, "7d",
 	    "How long a record that lacked something is corrected when it comes; 0: not."),
 };

@@ -32,9 +32,6 @@ struct settings {
 	char external_source[SETTINGS_PATH_MAX]; /* file of the site's own meter; empty: none */
 	char redfish_conf[SETTINGS_PATH_MAX]; /* the BMC's address and user; empty: none */
 	char ipmi_sensor[64];	       /* "dcmi" or a power sensor in the SDR */
-	uint64_t slow_interval_ns;     /* between two questions to a BMC */
-	char nvml_library[SETTINGS_PATH_MAX];
-	char rocm_library[SETTINGS_PATH_MAX];
 	uint64_t sample_interval_ns;
 	char ledger_dir[SETTINGS_PATH_MAX];
 	char textfile_dir[SETTINGS_PATH_MAX]; /* empty: no ceems.prom */
@@ -48,7 +45,7 @@ struct settings {
 	char emission_factor_file[SETTINGS_PATH_MAX]; /* empty: the one installed */
 	char emission_series_file[SETTINGS_PATH_MAX]; /* factor_series.h; empty: none */
 	char emission_region[24];      /* of the series; empty: that of Country */
-	uint64_t emission_fresh_age_ns, emission_max_age_ns; /* factor_chain.h */
+	uint64_t emission_max_age_ns;  /* factor_chain.h */
 	uint64_t market_mg_per_kwh;    /* of the site's contract; SETTINGS_NO_MARKET: none */
 	char market_source[64];
 	uint64_t embodied_ug_per_cpu_hour; /* 0: off */
@@ -65,7 +62,6 @@ struct settings {
 	uint64_t store_max_bytes;
 	char record_file[SETTINGS_PATH_MAX];
 	char kafka_conf[SETTINGS_PATH_MAX];
-	uint64_t record_max_bytes;     /* a longer record is split, see record_to_parts() */
 	bool record_script;	       /* the batch script in the record, from slurmdbd */
 	char kafka_topic[250];	       /* Kafka's limit is 249 */
 	char kafka_start_topic[250];   /* empty: no start events */
@@ -74,7 +70,6 @@ struct settings {
 	uint64_t mariadb_retention_ns; /* of jobs and steps; 0: for ever */
 	uint64_t final_energy_wait_ns;
 	uint64_t correction_wait_ns;   /* for what was not known by then; 0: no corrections */
-	bool step_details;	       /* StepDetails=slurmdbd|none */
 };
 
 /* The table, for `ceems check`, the manual's test and the parser. */

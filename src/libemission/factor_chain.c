@@ -24,13 +24,13 @@ int factor_chain_setup(const struct settings *s, struct factor_chain *ret, struc
 {
 	const char *path = s->emission_factor_file;
 	struct factor_chain c = {
-		.fresh_age_s = s->emission_fresh_age_ns / NSEC_PER_SEC,
 		.max_age_s = s->emission_max_age_ns / NSEC_PER_SEC,
 	};
 	int rc = emission_lookup(*path ? path : emission_default_file(), s->country, &c.fixed, err);
 
 	if (rc < 0)
 		return rc;
+	c.fresh_age_s = c.max_age_s < FACTOR_FRESH_AGE_S ? c.max_age_s : FACTOR_FRESH_AGE_S;
 	(void)snprintf(c.region, sizeof(c.region), "%s",
 		       s->emission_region[0] ? s->emission_region : c.fixed.region);
 	*ret = c;

@@ -4,7 +4,7 @@
  * instant t the first of these that there is:
  *
  *	fresh	the series' newest average point of the region that began, if it holds at t or ended
- *		less than EmissionFreshAge ago (grids publish a quarter of an hour late)
+ *		less than an hour ago (grids publish a quarter of an hour late)
  *	last	the same point, if it ended less than EmissionMaxAge ago: the provider is out
  *	static	the yearly mean of Country
  *	default	the world's mean, where no Country is set
@@ -19,6 +19,8 @@
 
 #include "src/libcore/settings.h"
 #include "src/libemission/factor_series.h"
+
+#define FACTOR_FRESH_AGE_S UINT64_C(3600)
 
 enum factor_step {
 	FACTOR_FRESH,

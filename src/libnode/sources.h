@@ -64,6 +64,9 @@ struct sources_reading {
  */
 #define SOURCES_AWAIT_NS UINT64_C(15000000000)
 
+/* Between two questions to a BMC: asked more often it does little else, and most have nothing new. */
+#define SOURCES_SLOW_NS UINT64_C(5000000000)
+
 /*
  * One tick of all, at NOW_NS (CLOCK_MONOTONIC). STATE[SOURCE_N] is the page's; what a source that is not
  * open left there is forgotten, because its next reading would be charged to a single tick. A domain

@@ -16,6 +16,8 @@ struct offer {
 
 struct source_env sources_env(const struct settings *s)
 {
+	const char *nvml = getenv("CEEMS_NVML_LIBRARY"); /* tests */
+
 	return (struct source_env){
 		.sys_root = s->sys_root,
 		.model_idle_mw = s->model_idle_mw,
@@ -23,9 +25,9 @@ struct source_env sources_env(const struct settings *s)
 		.external_file = s->external_source,
 		.redfish_conf = s->redfish_conf,
 		.ipmi_sensor = s->ipmi_sensor,
-		.slow_interval_ns = s->slow_interval_ns,
-		.nvml_library = s->nvml_library,
-		.rocm_library = s->rocm_library,
+		.slow_interval_ns = SOURCES_SLOW_NS,
+		.nvml_library = nvml ? nvml : "libnvidia-ml.so.1",
+		.rocm_library = "librocm_smi64.so",
 		.helper_dir = s->helper_dir[0] ? s->helper_dir : CEEMS_LIBEXECDIR,
 	};
 }

@@ -116,7 +116,7 @@ struct record {
 	struct record_step *steps;
 	size_t nsteps;	      /* of steps[] */
 	uint64_t steps_total; /* read from JSON: of all parts; see record_to_parts() */
-	bool steps_known;     /* false: StepDetails=none or slurmdbd did not answer */
+	bool steps_known;     /* false: no slurmdbd, or it did not answer */
 };
 
 /* All unknown. NULL: out of memory. */

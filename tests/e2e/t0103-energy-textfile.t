@@ -20,7 +20,6 @@ SampleInterval=100ms
 IdleWatts=1000000
 EmissionSeriesFile=$e2e_work/series.csv
 EmissionRegion=ZZ-1
-EmissionFreshAge=1d
 EmissionMaxAge=1d
 MarketFactor=0
 MarketSource=wind

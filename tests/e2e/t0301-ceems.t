@@ -25,7 +25,8 @@ has "$out" "error  emissions" "named as such"
 
 # --- check: sensors that an admin got wrong --------------------------------------------------------
 
-# check_with NAME=VALUE...: instead of what ceems.conf has.
+# check_with NAME=VALUE...: instead of what ceems.conf has; "${check_env[@]}" runs it.
+check_env=()
 check_with() {
 	local name
 	name=$(printf '%s\n' "${@%%=*}" | paste -sd '|')
@@ -33,7 +34,7 @@ check_with() {
 		grep -vE "^($name)=" "$CEEMS_CONF"
 		printf '%s\n' "$@"
 	} >"$DIR/etc/bad.conf"
-	out=$(inside "$ceems" check --conf "$DIR/etc/bad.conf" --node n1 2>&1)
+	out=$(inside "${check_env[@]}" "$ceems" check --conf "$DIR/etc/bad.conf" --node n1 2>&1)
 }
 
 check_with EnergySources=auto ExternalSource=/nowhere IpmiSensor=Nonesuch IdleWatts=90000
@@ -45,8 +46,9 @@ echo "node energy_joules 5 $(($(date +%s) - 600)).0" >"$meter"
 chmod 0644 "$meter"
 echo URL=https://127.0.0.1 >"$DIR/etc/bmc.conf"
 chmod 0644 "$DIR/etc/bmc.conf"
-check_with EnergySources=auto "ExternalSource=$meter" "RedfishConf=$DIR/etc/bmc.conf" \
-	NvmlLibrary=/nowhere/libnvidia-ml.so.1
+check_env=(env CEEMS_NVML_LIBRARY=/nowhere/libnvidia-ml.so.1)
+check_with EnergySources=auto "ExternalSource=$meter" "RedfishConf=$DIR/etc/bmc.conf"
+check_env=()
 has "$out" "warn   external " "a meter's file that is not written any more"
 has "$out" "error  nvml " "a library that cannot be loaded"
 if [ -e "$BUILD_DIR/src/helpers/ceems-redfish" ]; then

@@ -59,8 +59,7 @@ if command -v java >/dev/null && "$e2e_top/contrib/kafka/get" >/dev/null 2>&1; t
 fi
 cluster_up --nodes 4 --cpus 2 --fake-rapl --plugins acct_gather,jobcomp "${kafka[@]}" --ceems-conf <(
 	echo "$common"
-	# the least that can be set, so that a test need not wait for hours
-	printf '%s\n' EmissionFreshAge=1m EmissionMaxAge=2m FinalEnergyWait=10m "EmissionSeriesFile=$series"
+	printf '%s\n' EmissionMaxAge=2h FinalEnergyWait=10m "EmissionSeriesFile=$series"
 )
 stop=$e2e_work/stop
 waits="until [ -e $stop ]; do sleep 0.1; done"
@@ -86,7 +85,7 @@ factor_is() {
 }
 
 # A file that changes is seen within a minute; a daemon that starts sees it at once. On n4 the provider is out:
-# its last factor counts for two minutes, and those are over at the same second.
+# its last factor counts for two hours, and those are over at the same second.
 restart_all() {
 	local n
 	for n in 1 2 3 4; do
@@ -96,7 +95,7 @@ restart_all() {
 	cp "$CEEMS_CONF" "$e2e_work/ceems.conf"
 	echo EmissionRegion=OUT >>"$CEEMS_CONF"
 	"$cluster" start-daemon "$DIR" slurmd n4
-	wait_for 60 factor_is n4 "(last, OUT, until $(utc $((change - 120))))"
+	wait_for 60 factor_is n4 "(last, OUT, until $(utc $((change - 7200))))"
 	cat "$e2e_work/ceems.conf" >"$CEEMS_CONF"
 	for n in 1 2 3; do
 		"$cluster" start-daemon "$DIR" slurmd "n$n" &
@@ -114,7 +113,7 @@ change_in() {
 		echo $head
 		point $((change - 7200)) "$change" 50 FR
 		point "$change" $((change + 7200)) 500 FR
-		point $((change - 7200)) $((change - 120)) 100 OUT
+		point $((change - 10800)) $((change - 7200)) 100 OUT
 	} | put_series
 	begin=$(date +%s)
 	restart_all

@@ -12,7 +12,7 @@ has_counter() {
 }
 wait_for 120 has_counter
 ok $? "the driver ibmaem finds its counter"
-sources_are hwmon SlowInterval=2s
+sources_are hwmon
 slurmd_reads hwmon
 wait_for 60 reads_only other hwmon counter
 ok $? "slurmd reads it as the whole node's"

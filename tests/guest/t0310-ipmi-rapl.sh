@@ -10,7 +10,7 @@ driver ipmi_devintf
 wait_for 60 test -c /dev/ipmi0
 rapl_load packages=1 psys=0 start_uj=1000000000
 begin=$(guest_ms)
-sources_are rapl,ipmi SlowInterval=2s
+sources_are rapl,ipmi
 job_begins
 for round in 1 2 3; do
 	rapl_feed 0 20000000 0:1 5000000

@@ -171,6 +171,7 @@ static void test_setup(void)
 	is_int(c.fixed.kind, EMISSION_DEFAULT, "the world mean");
 	is_str(c.region, "", "of no region");
 	is_u64(c.max_age_s, 6 * HOUR, "six hours");
+	is_u64(c.fresh_age_s, HOUR, "fresh for one");
 	snprintf(s.emission_factor_file, sizeof(s.emission_factor_file),
 		 "%s/src/libemission/data/emission-factors.csv", getenv("top_srcdir"));
 	snprintf(s.country, sizeof(s.country), "DEU");
@@ -179,6 +180,9 @@ static void test_setup(void)
 	snprintf(s.emission_region, sizeof(s.emission_region), "US-CAL-CISO");
 	is_int(factor_chain_setup(&s, &c, &err), 0, "a zone");
 	is_str(c.region, "US-CAL-CISO", "as the provider names it");
+	s.emission_max_age_ns = 60 * NSEC_PER_SEC;
+	is_int(factor_chain_setup(&s, &c, &err), 0, "EmissionMaxAge below an hour");
+	is_u64(c.fresh_age_s, 60, "ends what is fresh, too");
 	snprintf(s.country, sizeof(s.country), "XX");
 	is_int(factor_chain_setup(&s, &c, &err), -ENOENT, "no such country");
 }

@@ -12,8 +12,7 @@
 #define LONG_NS (30 * NSEC_PER_SEC)
 
 static char dir[] = SCRATCH_TEMPLATE;
-static struct settings settings = { .emission_fresh_age_ns = 3600 * NSEC_PER_SEC,
-				    .emission_max_age_ns = 7200 * NSEC_PER_SEC };
+static struct settings settings = { .emission_max_age_ns = 7200 * NSEC_PER_SEC };
 
 static void put(const char *name, const char *text, mode_t mode)
 {

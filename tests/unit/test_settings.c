@@ -20,7 +20,7 @@ static const struct {
 	  ":1: Filesystems: 'data' is not home, project, scratch or local" },
 	{ "PerfDefault=hw,flops", ":1: PerfDefault: unknown group 'flops'; known are hw (default), "
 				  "sw, io, net, sched, events:NAME,.." },
-	{ "EmissionFreshAge=59s", ":1: EmissionFreshAge: '59s' is not within 1m and 31d" },
+	{ "EmissionMaxAge=59s", ":1: EmissionMaxAge: '59s' is not within 1m and 31d" },
 	{ "EmissionMaxAge=32d", ":1: EmissionMaxAge: '32d' is not within 1m and 31d" },
 	{ "MarketFactor=5000.001",
 	  ":1: MarketFactor: '5000.001' is above any grid, in g/kWh" },
@@ -29,9 +29,8 @@ static const struct {
 	  ":1: EmbodiedGramsPerCpuHour: '1001' is above 1000 g per hour of a CPU" },
 	{ "EmbodiedGramsPerCpuHour=x", ":1: EmbodiedGramsPerCpuHour: 'x' is not a decimal" },
 	{ "EmbodiedGramsPerCpuHour=1", ": EmbodiedGramsPerCpuHour needs EmbodiedSource" },
-	{ "RecordMaxSize=5M", ":1: RecordMaxSize: '5M' is not within 64K and 4M" },
 	{ "MariadbRetention=30d", ":1: MariadbRetention: '30d' is below 31d; 0 is for ever" },
-	{ "StepDetails=sacct", ":1: StepDetails: 'sacct' is not slurmdbd or none" },
+	{ "NvmlLibrary=/x", ":1: NvmlLibrary: unknown key" },
 };
 
 int main(void)
@@ -59,14 +58,13 @@ int main(void)
 		is_int(settings_load(path, &s, &err), -EINVAL, bad[i].text);
 		is_str(err.text + strlen(path), bad[i].error, "file, line, key and reason");
 	}
-	list = "LedgerDir=/run/%n/x%n\nPUE=1.35\nStepDetails=none\nModelIdleWatts=101.5\n"
+	list = "LedgerDir=/run/%n/x%n\nPUE=1.35\nModelIdleWatts=101.5\n"
 	       "MarketFactor=0\nMarketSource=wind\nEmbodiedGramsPerCpuHour=0.0000015\n"
 	       "EmbodiedSource=a footprint\n";
 	fileio_write_atomic(path, list, strlen(list), 0600, &err);
 	is_int(settings_load(path, &s, &err), 0, "a good one");
 	is_u64(s.pue_milli, 1350, "PUE in thousandths");
 	is_u64(s.model_idle_mw, 101500, "milliwatts");
-	ok(!s.step_details, "StepDetails=none");
 	is_u64(s.market_mg_per_kwh, 0, "a contract of 0 g/kWh");
 	is_u64(s.embodied_ug_per_cpu_hour, 2, "micrograms, rounded");
 	is_int(settings_for_node(&s, "n1", &err), 0, "%n");

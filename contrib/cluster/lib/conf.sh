@@ -397,7 +397,6 @@ conf_write_ceems() {
 		fi
 		if [ "$FAKE_GPUS" != 0 ]; then
 			gpu_create
-			echo "NvmlLibrary=$DIR/modules/${gpu_library##*/}"
 		fi
 	} >"$DIR/etc/ceems.conf"
 	conf_merge "$DIR/etc/ceems.conf" "$CEEMS_CONF_EXTRA"

@@ -70,7 +70,8 @@ daemon_argv() {
 			"$DIR" "$DIR/sbin/ceems-recorder" -D -u slurm -f "$DIR/etc/ceems.conf")
 		;;
 	slurmd.*)
-		[ "$FAKE_GPUS" = 0 ] || slurm_env+=("CEEMS_FAKE_GPUS=$DIR/gpus/${1#slurmd.}/state")
+		[ "$FAKE_GPUS" = 0 ] || slurm_env+=("CEEMS_FAKE_GPUS=$DIR/gpus/${1#slurmd.}/state" \
+			"CEEMS_NVML_LIBRARY=$DIR/modules/${gpu_library##*/}")
 		if [ "$CONFIGLESS" = yes ]; then
 			# all that is in its /etc/slurm is what slurmctld does not send
 			argv+=("${slurm_env[@]:1}" unshare --mount sh -c '
