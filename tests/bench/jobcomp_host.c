@@ -21,6 +21,7 @@
 static pthread_mutex_t ctld_lock = PTHREAD_MUTEX_INITIALIZER;
 static job_record_t *job, answer; /* the plugin asks Slurm's allocator for the size of the former */
 list_t *job_list; /* slurmctld's, of all jobs; stays empty */
+slurmctld_config_t slurmctld_config; /* slurmctld does not shut down */
 
 /* --- what slurmctld exports ---------------------------------------------------------------- */
 
@@ -34,6 +35,15 @@ extern void unlock_slurmctld(slurmctld_lock_t levels)
 {
 	(void)levels;
 	pthread_mutex_unlock(&ctld_lock);
+}
+
+/* The slurmctld that is measured waits for these threads when it ends. */
+extern void server_thread_incr(void)
+{
+}
+
+extern void server_thread_decr(void)
+{
 }
 
 /* Under the lock. Every job is over by now and waits for its purge. */
