@@ -204,6 +204,16 @@ static void rows_condition_fini(slurmdb_job_cond_t *cond)
 		slurm_list_destroy(cond->step_list);
 }
 
+/*
+ * The first job of an array, whose id brings the rows of all tasks, and one whose own id is not known. Any other task is
+ * asked for by its own id: slurmdbd makes a row of an end alone if it was not told the start, and that one has no array.
+ */
+static bool want_is_by_task(const struct slurmdb_want *w)
+{
+	return w->array_job_id && w->array_task_id != SLURMDB_NO_TASK &&
+	       (!w->job_id || w->job_id == w->array_job_id);
+}
+
 static slurm_selected_step_t rows_selected(const struct slurmdb_want *w)
 {
 	slurm_selected_step_t s = {
@@ -212,7 +222,7 @@ static slurm_selected_step_t rows_selected(const struct slurmdb_want *w)
 		.step_id = { .job_id = w->job_id, .step_id = NO_VAL, .step_het_comp = NO_VAL },
 	};
 
-	if (w->array_job_id && w->array_task_id != SLURMDB_NO_TASK) {
+	if (want_is_by_task(w)) {
 		s.step_id.job_id = w->array_job_id;
 		s.array_task_id = w->array_task_id;
 	} else if (w->het_job_id) {

@@ -26,8 +26,8 @@
 struct slurmdb_want {
 	uint32_t job_id; /* of an array or a het job also: all its tasks or, see whole_het, components */
 	/*
-	 * Asked by these two instead, if array_job_id is not 0: the first job id of an array brings the rows of
-	 * all tasks. SLURMDB_NO_TASK: the array as a whole, which never ran and so has no steps.
+	 * The task is asked for by these two if job_id is 0 or array_job_id: the first job id of an array brings the
+	 * rows of all tasks. SLURMDB_NO_TASK: the array as a whole, which never ran and so has no steps.
 	 */
 	uint32_t array_job_id, array_task_id;
 	uint32_t het_job_id, het_offset; /* asked by these two instead, if het_job_id is not 0 */
