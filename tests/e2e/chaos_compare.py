@@ -321,6 +321,10 @@ def compare_job(record, row, is_open, kills, starts):
         if start and row["Start"] and start > row["Start"] and killed_after(kills, start):
             note("runs of which slurmctld, killed, told slurmdbd the end, and the start of one before",
                  f"{key}: {start}, sacct {row['Start']}")
+        elif start and row["Start"] is None and row["State"] == "REQUEUED":
+            # requeued in the 5 s before slurmdbd is told of a start: 22.05's slurmctld may write 0 over it
+            # when it makes the job pending again; the hook has the start
+            note("runs requeued so soon that slurmdbd has no start of them", f"{key}: {start}")
         else:
             equal_unless_run_again("start", start, row["Start"])
         equal_unless_run_again("nodes", record["nodes"], row["NodeList"])
@@ -521,8 +525,10 @@ def main():
     said_file, lines = record_file()
     jobs = sacct("-S", "2000-01-01", "-E", "2100-01-01")
     # those that slurmdbd was told the end of, and no start, are shown to who knows their id only
-    ids = {str(r[-1]["jobid"]) for r in said_file.values()}
-    jobs += [r for r in sacct("-j", ",".join(sorted(ids))) if not r["Eligible"]]
+    ids = sorted({str(r[-1]["jobid"]) for r in said_file.values()})
+    for some in (ids[i:i + 1000] for i in range(0, len(ids), 1000)):  # an argument has at most 128 kB
+        # the id of an array brings tasks whose id is another
+        jobs += [r for r in sacct("-j", ",".join(some)) if not r["Eligible"] and r["JobIDRaw"] in some]
     rows_of = collections.defaultdict(list)
     for row in jobs:
         rows_of[int(row["JobIDRaw"]), row["Submit"]].append(row)
