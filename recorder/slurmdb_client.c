@@ -1,33 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#define _GNU_SOURCE /* prlimit */
 #include "recorder/slurmdb_client.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 
+#include "recorder/slurmdb_child.h"
 #include "recorder/slurmdb_wire.h"
 #include "src/libutil/clock.h"
-#include "src/libutil/helper.h"
 #include "src/libutil/util.h"
 
 #define DEADLINE_NS (20 * NSEC_PER_SEC)
 #define MEMORY_MAX (UINT64_C(2) << 30)
-/* A new worker now and then: slurm.conf may have changed, and libslurm may have lost memory. */
-#define WORKER_AGE_NS (300 * NSEC_PER_SEC)
-#define END_NS (20 * NSEC_PER_MSEC)
-/*
- * At most so many killed workers may still exist. On a busy host a process takes a moment to end after SIGKILL; a new
- * worker waits up to DYING_NS for that.
- */
-#define DYING_MAX 4
-#define DYING_NS NSEC_PER_SEC
-#define ANSWER_MAX (UINT64_C(256) << 20)
 /* Where the hook knows how many steps a job has, so many at most in one question. */
 #define ASK_STEPS_MAX 10000
 /* A window is asked for in pieces, so that an answer has some ten thousand jobs at most. */
@@ -81,11 +65,7 @@ enum client_state { CLIENT_IDLE, CLIENT_ASKED, CLIENT_ANSWERED };
 
 struct slurmdb_client {
 	struct slurmdb_client_options o;
-	/* The worker. */
-	int fd; /* -1: none runs */
-	pid_t pid;
-	uint64_t born_ns;
-	pid_t dying[DYING_MAX];
+	struct slurmdb_child child;
 	/* The question. */
 	enum client_state state;
 	enum slurmdb_wire_kind kind;
@@ -95,12 +75,6 @@ struct slurmdb_client {
 	bool is_down; /* the last small question failed: another one goes ahead of the next question */
 	struct client_entry open[SLURMDB_ASK_MAX];
 	size_t nopen;
-	/* The answer: USED bytes, of which lines up to SCANNED were looked at and up to TAKEN returned. */
-	char *buf; /* owned */
-	size_t used, scanned, taken, room;
-	size_t rows;
-	char complaint[160]; /* what the worker said last that is no answer */
-	char why[200];	     /* of the last failure */
 	/* What waits. */
 	struct client_queue queue; /* has room for what is open, too */
 	struct client_window *window; /* owned */
@@ -368,125 +342,6 @@ static void client_judge_suspects(struct slurmdb_client *c)
 	}
 }
 
-/* --- the worker ---------------------------------------------------------------------------- */
-
-static void client_reap(struct slurmdb_client *c, uint64_t until_ns)
-{
-	size_t i;
-
-	for (i = 0; i < DYING_MAX; i++)
-		if (c->dying[i] && helper_wait(c->dying[i], until_ns, NULL) != -EAGAIN)
-			c->dying[i] = 0;
-}
-
-static void client_stop_worker(struct slurmdb_client *c)
-{
-	size_t i;
-
-	if (c->fd < 0)
-		return;
-	(void)close(TAKE_FD(c->fd));
-	if (!c->pid) /* reaped: its number may be another's */
-		return;
-	(void)kill(c->pid, SIGKILL);
-	for (i = 0; c->dying[i]; i++) /* client_start_worker() saw a free one */
-		;
-	c->dying[i] = c->pid;
-	c->pid = 0;
-	client_reap(c, 0);
-}
-
-/* Why the worker closed its socket; a process that ends does that a moment before it can be waited for. */
-static void client_note_end(struct slurmdb_client *c)
-{
-	int status = 0;
-
-	if (helper_wait(c->pid, clock_mono_ns() + END_NS, &status) != -EAGAIN)
-		c->pid = 0;
-	if (*c->complaint)
-		(void)snprintf(c->why, sizeof(c->why), "the worker ended: %s", c->complaint);
-	else if (WIFSIGNALED(status))
-		(void)snprintf(c->why, sizeof(c->why), "the worker was ended by signal %d",
-			       WTERMSIG(status));
-	else
-		(void)snprintf(c->why, sizeof(c->why), "the worker ended with exit status %d",
-			       WEXITSTATUS(status));
-}
-
-static bool client_has_room(const struct slurmdb_client *c)
-{
-	size_t i;
-
-	for (i = 0; i < DYING_MAX; i++)
-		if (!c->dying[i])
-			return true;
-	return false;
-}
-
-static bool client_may_start(struct slurmdb_client *c)
-{
-	client_reap(c, 0);
-	if (!client_has_room(c))
-		client_reap(c, clock_mono_ns() + DYING_NS);
-	return client_has_room(c);
-}
-
-/* It dumps no core of 2 GiB when libslurm runs out of memory and aborts. */
-static void client_limit_worker(const struct slurmdb_client *c)
-{
-	const struct rlimit no_core = { 0, 0 };
-	const struct rlimit memory = { c->o.memory_max, c->o.memory_max };
-
-	(void)prlimit(c->pid, RLIMIT_CORE, &no_core, NULL);
-#ifndef __SANITIZE_ADDRESS__ /* whose shadow is larger than any limit */
-	(void)prlimit(c->pid, RLIMIT_AS, &memory, NULL);
-#else
-	(void)memory;
-#endif
-}
-
-static int client_start_worker(struct slurmdb_client *c, uint64_t now)
-{
-	int pair[2];
-	int rc;
-
-	if (!client_may_start(c)) {
-		(void)snprintf(c->why, sizeof(c->why), "workers that were killed do not end");
-		return -EBUSY;
-	}
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-		(void)snprintf(c->why, sizeof(c->why), "socketpair: %s", strerror(errno));
-		return -errno;
-	}
-	rc = helper_spawn(c->o.argv, environ, pair[1], pair[1], &c->pid);
-	(void)close(pair[1]);
-	if (rc < 0) {
-		(void)snprintf(c->why, sizeof(c->why), "cannot start %s: %s", c->o.argv[0],
-			       strerror(-rc));
-		(void)close(pair[0]);
-		return rc;
-	}
-	c->fd = pair[0];
-	c->born_ns = now;
-	client_limit_worker(c);
-	return 0;
-}
-
-/* Of a worker that nobody has asked: what it complains of, and its end. */
-static void client_look_at_idle(struct slurmdb_client *c, uint64_t now)
-{
-	char text[512];
-	ssize_t n;
-
-	if (c->fd < 0)
-		return;
-	do {
-		n = recv(c->fd, text, sizeof(text), MSG_DONTWAIT);
-	} while (n > 0 || (n < 0 && errno == EINTR));
-	if (n == 0 || (n < 0 && errno != EAGAIN) || now - c->born_ns > WORKER_AGE_NS)
-		client_stop_worker(c);
-}
-
 /* --- the question -------------------------------------------------------------------------- */
 
 /* Takes what is to be asked for together from the head of the queue. */
@@ -559,18 +414,15 @@ static char *client_question(const struct slurmdb_client *c, size_t *ret_len)
 	return text;
 }
 
-/* A question of 100 jobs has some 10 kB, which the socket holds at once. */
 static int client_send(struct slurmdb_client *c)
 {
 	size_t len = 0;
 	_cleanup_free_ char *text = client_question(c, &len);
-	ssize_t n = text ? send(c->fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) : -1;
 
-	if (text && n == (ssize_t)len)
-		return 0;
-	(void)snprintf(c->why, sizeof(c->why), "the question could not be written: %s",
-		       !text ? "out of memory" : n < 0 ? strerror(errno) : "no room");
-	return -EIO;
+	if (text)
+		return slurmdb_child_send(&c->child, text, len);
+	(void)snprintf(c->child.why, sizeof(c->child.why), "out of memory");
+	return -ENOMEM;
 }
 
 /* --- failures ------------------------------------------------------------------------------ */
@@ -599,7 +451,7 @@ static void client_put_back(struct slurmdb_client *c, bool is_down)
 	c->nopen = 0;
 }
 
-/* The question failed: c->why. IS_DOWN: that slurmdbd is not there is certain. */
+/* The question failed: c->child.why. IS_DOWN: that slurmdbd is not there is certain. */
 static void client_fail(struct slurmdb_client *c, bool is_down)
 {
 	bool was_ping = c->kind == SLURMDB_WIRE_PING;
@@ -613,148 +465,11 @@ static void client_fail(struct slurmdb_client *c, bool is_down)
 
 static void client_fail_worker(struct slurmdb_client *c)
 {
-	client_stop_worker(c);
+	slurmdb_child_stop(&c->child);
 	client_fail(c, /* is_down= */ false);
 }
 
 /* --- the answer ---------------------------------------------------------------------------- */
-
-static void client_forget_answer(struct slurmdb_client *c)
-{
-	/* an answer of many megabytes is rare */
-	if (c->room > (UINT64_C(4) << 20)) {
-		free(TAKE_PTR(c->buf));
-		c->room = 0;
-	}
-	c->used = c->scanned = c->taken = c->rows = 0;
-}
-
-static int client_grow(struct slurmdb_client *c)
-{
-	size_t room = c->room ? 2 * c->room : 65536;
-	char *more;
-
-	if (c->used < c->room)
-		return 0;
-	if (room > ANSWER_MAX) {
-		(void)snprintf(c->why, sizeof(c->why), "the answer has more than %" PRIu64 " MiB",
-			       ANSWER_MAX >> 20);
-		return -EMSGSIZE;
-	}
-	more = realloc(c->buf, room);
-	if (!more) {
-		(void)snprintf(c->why, sizeof(c->why), "out of memory");
-		return -ENOMEM;
-	}
-	c->buf = more;
-	c->room = room;
-	return 0;
-}
-
-static int client_bad_answer(struct slurmdb_client *c, const char *line)
-{
-	(void)snprintf(c->why, sizeof(c->why), "the worker's answer makes no sense: %.60s", line);
-	return -EBADMSG;
-}
-
-static int client_scan_done(struct slurmdb_client *c, const char *line)
-{
-	uint64_t number;
-	size_t count;
-
-	if (slurmdb_wire_get_done(line, &number, &count) < 0 || number != c->number ||
-	    count != c->rows)
-		return client_bad_answer(c, line);
-	return 1;
-}
-
-static int client_scan_failed(struct slurmdb_client *c, const char *line)
-{
-	const char *text;
-	uint64_t number;
-	int rc;
-
-	if (slurmdb_wire_get_failed(line, &number, &rc, &text) < 0 || number != c->number)
-		return client_bad_answer(c, line);
-	(void)snprintf(c->why, sizeof(c->why), "%s", text);
-	return rc == -ECONNREFUSED ? -ECONNREFUSED : -EIO;
-}
-
-/* Whole lines that came: 1: the answer is there; 0: not yet; else the question failed. */
-static int client_scan(struct slurmdb_client *c)
-{
-	char *line, *end;
-
-	while (c->scanned < c->used) {
-		line = c->buf + c->scanned;
-		end = memchr(line, '\n', c->used - c->scanned);
-		if (!end)
-			return 0;
-		c->scanned = (size_t)(end - c->buf) + 1;
-		switch (slurmdb_wire_answer(line, (size_t)(end - line))) {
-		case SLURMDB_WIRE_JOB:
-			c->rows++;
-			break;
-		case SLURMDB_WIRE_DONE:
-			*end = '\0';
-			return client_scan_done(c, line);
-		case SLURMDB_WIRE_FAILED:
-			*end = '\0';
-			return client_scan_failed(c, line);
-		case SLURMDB_WIRE_OTHER:
-			(void)snprintf(c->complaint, sizeof(c->complaint), "%.*s",
-				       (int)(end - line), line);
-			break;
-		}
-	}
-	return 0;
-}
-
-/* 1: the answer is there; 0: nothing more for now; else the question failed. */
-static int client_read(struct slurmdb_client *c)
-{
-	ssize_t n;
-	int rc;
-
-	for (;;) {
-		rc = client_grow(c);
-		if (rc < 0)
-			return rc;
-		n = recv(c->fd, c->buf + c->used, c->room - c->used, MSG_DONTWAIT);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			return 0;
-		if (n <= 0) {
-			client_note_end(c);
-			return -EPIPE;
-		}
-		c->used += (size_t)n;
-		rc = client_scan(c);
-		if (rc)
-			return rc;
-	}
-}
-
-/* The next row of the answer: 1; 0: there is none; -EBADMSG. */
-static int client_next_row(struct slurmdb_client *c, struct slurmdb_job *ret)
-{
-	while (c->taken < c->scanned) {
-		const char *line = c->buf + c->taken;
-		const char *end = memchr(line, '\n', c->scanned - c->taken);
-		size_t len = end ? (size_t)(end - line) : 0;
-
-		if (!end) /* the last line, which ends in a zero */
-			break;
-		c->taken += len + 1;
-		if (slurmdb_wire_answer(line, len) != SLURMDB_WIRE_JOB)
-			continue;
-		if (slurmdb_wire_get_job(line, len, ret) < 0)
-			return client_bad_answer(c, "a record");
-		return 1;
-	}
-	return 0;
-}
 
 /* The entry that JOB answers; NULL: nobody asked for it. */
 static struct client_entry *client_find_open(struct slurmdb_client *c, const struct slurmdb_job *job)
@@ -774,7 +489,7 @@ static int client_next_answer(struct slurmdb_client *c, struct slurmdb_answer *r
 	struct client_entry *e;
 	int rc;
 
-	while ((rc = client_next_row(c, &a.job)) > 0) {
+	while ((rc = slurmdb_child_next_row(&c->child, &a.job)) > 0) {
 		e = c->kind == SLURMDB_WIRE_WINDOW ? &c->open[0] : client_find_open(c, &a.job);
 		if (!e) {
 			record_destroy(a.job.record);
@@ -819,8 +534,6 @@ static void client_end_answer(struct slurmdb_client *c)
 
 static void client_next_question(struct slurmdb_client *c, uint64_t now)
 {
-	client_forget_answer(c);
-	c->complaint[0] = '\0';
 	c->must_ping |= c->is_down && c->queue.n;
 	if (c->must_ping)
 		c->nopen = 0;
@@ -829,8 +542,8 @@ static void client_next_question(struct slurmdb_client *c, uint64_t now)
 	if (!c->nopen && !c->must_ping)
 		return;
 	c->kind = client_kind(c);
-	c->number++;
-	if (c->fd < 0 && client_start_worker(c, now) < 0) {
+	slurmdb_child_begin(&c->child, ++c->number);
+	if (c->child.fd < 0 && slurmdb_child_start(&c->child, now) < 0) {
 		client_fail(c, /* is_down= */ true);
 		return;
 	}
@@ -843,7 +556,7 @@ static void client_next_question(struct slurmdb_client *c, uint64_t now)
 /* False: it is to be waited for. */
 static bool client_progress(struct slurmdb_client *c, uint64_t now)
 {
-	int rc = client_read(c);
+	int rc = slurmdb_child_read(&c->child);
 
 	if (rc > 0) {
 		c->state = CLIENT_ANSWERED;
@@ -852,7 +565,7 @@ static bool client_progress(struct slurmdb_client *c, uint64_t now)
 	} else if (rc < 0) {
 		client_fail_worker(c);
 	} else if (now >= c->deadline_ns) {
-		(void)snprintf(c->why, sizeof(c->why), "no answer within %" PRIu64 " s",
+		(void)snprintf(c->child.why, sizeof(c->child.why), "no answer within %" PRIu64 " s",
 			       c->o.deadline_ns / NSEC_PER_SEC);
 		client_fail_worker(c);
 	} else {
@@ -867,7 +580,7 @@ static void client_take_ready(struct slurmdb_client *c, struct slurmdb_answer *r
 
 	*ret = (struct slurmdb_answer){ .kind = r->kind, .tag = r->tag };
 	if (r->kind == SLURMDB_NO_ANSWER)
-		(void)snprintf(ret->reason, sizeof(ret->reason), "%s", c->why);
+		(void)snprintf(ret->reason, sizeof(ret->reason), "%s", c->child.why);
 	if (!--c->nready)
 		c->ready_head = 0;
 	c->pending--;
@@ -884,7 +597,7 @@ int slurmdb_client_take(struct slurmdb_client *c, uint64_t now, struct slurmdb_a
 		}
 		switch (c->state) {
 		case CLIENT_IDLE:
-			client_look_at_idle(c, now);
+			slurmdb_child_look_at_idle(&c->child, now);
 			client_next_question(c, now);
 			if (c->state == CLIENT_IDLE && !c->nready && !c->queue.n)
 				return 0;
@@ -910,7 +623,7 @@ int slurmdb_client_take(struct slurmdb_client *c, uint64_t now, struct slurmdb_a
 
 int slurmdb_client_fd(const struct slurmdb_client *c)
 {
-	return c->fd;
+	return c->child.fd;
 }
 
 uint64_t slurmdb_client_due(const struct slurmdb_client *c)
@@ -928,11 +641,11 @@ int slurmdb_client_create(const struct slurmdb_client_options *o, struct slurmdb
 	if (!c)
 		return errmsg_set(err, -ENOMEM, "out of memory");
 	c->o = *o;
-	c->fd = -1;
 	if (!c->o.deadline_ns)
 		c->o.deadline_ns = DEADLINE_NS;
-	if (!c->o.memory_max)
-		c->o.memory_max = MEMORY_MAX;
+	c->child = (struct slurmdb_child){ .argv = o->argv,
+					   .memory_max = o->memory_max ? o->memory_max : MEMORY_MAX,
+					   .fd = -1 };
 	*ret = c;
 	return 0;
 }
@@ -941,10 +654,9 @@ void slurmdb_client_destroy(struct slurmdb_client *c)
 {
 	if (!c)
 		return;
-	client_stop_worker(c);
+	slurmdb_child_fini(&c->child);
 	free(c->queue.item);
 	free(c->window);
 	free(c->ready);
-	free(c->buf);
 	free(c);
 }
