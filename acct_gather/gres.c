@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "acct_gather/gres.h"
 
+#include <stdlib.h>
+
 #include "acct_gather/gres_shared.h"
 #include "src/libnode/gpushare.h"
 #include "src/libutil/logger.h"
@@ -9,6 +11,11 @@
 #define DEVICES_MAX 512
 
 struct devices {
+	const struct settings *settings;
+	const char *node;
+	struct gpumap *map;
+	bool has_slices;
+	struct gpu_slices slices;
 	struct gpushare_device d[DEVICES_MAX];
 	size_t n;
 };
@@ -27,26 +34,6 @@ static int add_device(void *element, void *arg)
 	return 0;
 }
 
-/*
- * gres_g_get_devices() is what task/cgroup takes the devices from that a job may open. It marks, in
- * Slurm's own list of all devices, those of GRES; every caller marks anew. gres/shard and gres/mps
- * mark the GPU that they are on.
- */
-static unsigned int shares(CEEMS_LIST gres, bool is_job, uint32_t ret[GPUS_MAX])
-{
-	CEEMS_LIST list = gres_g_get_devices(gres, is_job, 0, NULL, 0, 0);
-	struct devices all = { .n = 0 };
-	unsigned int held;
-
-	if (list) {
-		(void)list_for_each(list, add_device, &all);
-		FREE_NULL_LIST(list);
-	}
-	held = gpushare_by_files(all.d, all.n, ret);
-	gres_shared_scale(gres, is_job, ret);
-	return held;
-}
-
 static int is_gpu(void *element, void *arg)
 {
 	const gres_state_t *gres = element;
@@ -55,13 +42,96 @@ static int is_gpu(void *element, void *arg)
 	return gres->gres_name && !strcmp(gres->gres_name, "gpu");
 }
 
-void gres_identify(const stepd_step_rec_t *step, struct ledger_identity *id)
+/*
+ * gres_device_t has no type; what a job was allocated has one per type of the node, whatever it asked for.
+ * In slurmstepd lists are cut to this node.
+ */
+static int add_types(void *element, void *arg)
 {
-	if (step->job_gres_list && !shares(step->job_gres_list, true, id->job_gpu_ppm) &&
-	    list_find_first(step->job_gres_list, is_gpu, NULL))
-		logger_info("job %u: gres.conf names no device file that belongs to its GPUs; "
-			    "their energy is not the job's",
-			    id->job_id);
-	if (step->step_gres_list)
-		(void)shares(step->step_gres_list, false, id->step_gpu_ppm);
+	const gres_state_t *gres = element;
+	const gres_job_state_t *job = gres->gres_data;
+	bitstr_t *bits = job->gres_bit_alloc ? job->gres_bit_alloc[0] : NULL;
+	struct devices *all = arg;
+	size_t i;
+
+	if (!is_gpu(element, NULL) || !job->type_name || !bits)
+		return 0;
+	for (i = 0; i < all->n; i++)
+		if (all->d[i].index >= 0 && all->d[i].index < bit_size(bits) &&
+		    bit_test(bits, all->d[i].index))
+			all->d[i].type = job->type_name;
+	return 0;
+}
+
+/* Of a node without MIG the ledger is not opened for it. */
+static void learn_slices(struct devices *all)
+{
+	struct ledger *l;
+
+	if (all->has_slices || !gpushare_has_instances(all->d, all->n))
+		return;
+	all->has_slices = true;
+	if (ledger_open(all->settings->ledger_dir, all->node, /* writable= */ false, &l, NULL) < 0)
+		return;
+	ledger_slices(l, &all->slices);
+	ledger_close(l);
+}
+
+/*
+ * gres_g_get_devices() is what task/cgroup takes the devices from that a job may open. It marks, in
+ * Slurm's own list of all devices, those of GRES; every caller marks anew. gres/shard and gres/mps
+ * mark the GPU that they are on.
+ */
+static unsigned int shares(struct devices *all, const stepd_step_rec_t *step, bool is_job,
+			   uint32_t ret[GPUS_MAX], struct errmsg *err)
+{
+	CEEMS_LIST gres = is_job ? step->job_gres_list : step->step_gres_list;
+	CEEMS_LIST list = gres_g_get_devices(gres, is_job, 0, NULL, 0, 0);
+	unsigned int held;
+
+	all->n = 0;
+	if (list) {
+		(void)list_for_each(list, add_device, all);
+		FREE_NULL_LIST(list);
+	}
+	if (step->job_gres_list)
+		(void)list_for_each(step->job_gres_list, add_types, all);
+	learn_slices(all);
+	held = gpushare_by_files(all->map, &all->slices, all->d, all->n, ret, err);
+	gres_shared_scale(gres, is_job, ret);
+	return held;
+}
+
+/* Each step of a job would say the same: with the flag every job has an extern step. */
+static bool is_first(const stepd_step_rec_t *step)
+{
+	return step->step_id.step_id == SLURM_EXTERN_CONT ||
+	       !(slurm_conf.prolog_flags & PROLOG_FLAG_CONTAIN);
+}
+
+void gres_identify(const stepd_step_rec_t *step, const struct settings *settings, const char *node,
+		   struct ledger_identity *id)
+{
+	struct devices *all = calloc(1, sizeof(*all));
+	struct errmsg err = { 0 };
+	unsigned int held;
+
+	if (!all)
+		return;
+	all->settings = settings;
+	all->node = node;
+	all->map = gpumap_create(settings->sys_root);
+	if (all->map && step->job_gres_list) {
+		held = shares(all, step, true, id->job_gpu_ppm, &err);
+		if (err.text[0] && is_first(step))
+			logger_info("job %u: %s; its energy is unallocated", id->job_id, err.text);
+		else if (!held && !err.text[0] && list_find_first(step->job_gres_list, is_gpu, NULL))
+			logger_info("job %u: gres.conf names no device file that belongs to its GPUs; "
+				    "their energy is not the job's",
+				    id->job_id);
+	}
+	if (all->map && step->step_gres_list)
+		(void)shares(all, step, false, id->step_gpu_ppm, &err);
+	gpumap_destroy(all->map);
+	free(all);
 }

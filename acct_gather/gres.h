@@ -6,12 +6,15 @@
 #define CEEMS_ACCT_GATHER_GRES_H
 
 #include "acct_gather/slurm_compat.h"
+#include "src/libcore/settings.h"
 #include "src/libledger/ledger.h"
 
 /*
  * Fills in job_gpu_ppm and step_gpu_ppm. GPUs that gres.conf only counts (no File) cannot be told
- * apart: that is said in slurmd's log, and the job gets none of their energy.
+ * apart, nor can instances of MIG of an unknown GPU or size: that is said in slurmd's log, once per job
+ * with PrologFlags=Contain, and the job gets none of their energy. NODE's ledger has the sizes.
  */
-void gres_identify(const stepd_step_rec_t *step, struct ledger_identity *id);
+void gres_identify(const stepd_step_rec_t *step, const struct settings *settings, const char *node,
+		   struct ledger_identity *id);
 
 #endif

@@ -66,7 +66,7 @@ static void stepd_side_identify(const stepd_step_rec_t *step, const struct steps
 	};
 	id->job_mem_mb = memory_or_share(step->job_mem, id->job_cpus);
 	id->step_mem_mb = memory_or_share(step->step_mem, id->step_cpus);
-	gres_identify(step, id);
+	gres_identify(step, &side.settings, conf->node_name, id);
 }
 
 void stepd_side_begin(stepd_step_rec_t *step)

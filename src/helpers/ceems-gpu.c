@@ -21,6 +21,9 @@
 /* Steps that begin and end ask for energy; how busy a GPU is may wait. */
 #define USAGE_EVERY_NS NSEC_PER_SEC
 
+/* A GPU of seven compute instances, and itself. */
+#define SLICES_MAX 8
+
 /* Until the library is closed and opened anew after a device failed; doubles each time. */
 #define RETRY_FIRST_NS NSEC_PER_SEC
 #define RETRY_LAST_NS (600 * NSEC_PER_SEC)
@@ -31,8 +34,8 @@ struct gpus {
 	const char *path;
 	void *library;
 	size_t n;
-	struct gpu_device device[GPUS_MAX];
-	struct gpu_sample sample[GPUS_MAX];
+	struct gpu_device device[GPU_DEVICES_MAX];
+	struct gpu_sample sample[GPU_DEVICES_MAX];
 	size_t missing; /* that may be there the next time */
 	int mute;	/* that never show anything */
 	int excess;	/* that there is no room for */
@@ -67,6 +70,21 @@ static void gpus_declare(const struct gpu_device *d)
 	helper_say("gpu %s %s", d->id, d->model);
 }
 
+/* Of all instances at once: what is not told again is gone. */
+static void gpus_tell_slices(const struct gpus *g, const struct gpu_device *d)
+{
+	struct gpu_slice slice[SLICES_MAX];
+	size_t n, i;
+
+	if (!g->ops->slices || !d->handle)
+		return;
+	n = g->ops->slices(g->library, d, slice, SLICES_MAX);
+	helper_say("slices %s", d->id);
+	for (i = 0; i < n; i++)
+		helper_say("slice %s %u %u %u %u %" PRIu32, d->id, slice[i].gi, slice[i].ci,
+			   slice[i].slices, slice[i].gi_slices, slice[i].mem_mb);
+}
+
 /* An id is one word of a line. */
 static void gpus_mend_id(struct gpu_device *d)
 {
@@ -88,7 +106,7 @@ static void gpus_take(struct gpus *g, struct gpu_device *found, size_t n)
 
 		gpus_mend_id(&found[i]);
 		k = gpus_place(g, &found[i]);
-		if (k == GPUS_MAX)
+		if (k == GPU_DEVICES_MAX)
 			continue;
 		g->device[k] = found[i];
 		if (k < g->n)
@@ -104,33 +122,35 @@ static void gpus_tell_left_out(struct gpus *g, int mute, int excess)
 	if (mute && mute != g->mute)
 		helper_say("note GPUs that show neither power nor energy: %d", mute);
 	if (excess && excess != g->excess)
-		helper_say("note GPUs beyond the first %d, which are not measured: %d", GPUS_MAX,
+		helper_say("note GPUs beyond the first %d, which are not measured: %d", GPU_DEVICES_MAX,
 			   excess);
 	g->mute = mute;
 	g->excess = excess;
 }
 
 /* Returns how many devices it wrote. */
-static int gpus_find(struct gpus *g, struct gpu_device found[GPUS_MAX], struct errmsg *err)
+static int gpus_find(struct gpus *g, struct gpu_device found[GPU_DEVICES_MAX], struct errmsg *err)
 {
 	int count = g->ops->count(g->library, err);
 	int why = 0;
 	int mute = 0;
+	int repeated = 0;
 	int n = 0;
 	int i;
 
 	if (count < 0)
 		return count;
-	for (i = 0; i < count && n < GPUS_MAX; i++) {
+	for (i = 0; i < count && n < GPU_DEVICES_MAX; i++) {
 		int rc = g->ops->identify(g->library, (unsigned int)i, &found[n]);
 
 		n += rc == 0;
+		repeated += rc == -EALREADY;
 		if (rc == -EOPNOTSUPP)
 			mute++;
-		else if (rc < 0)
+		else if (rc < 0 && rc != -EALREADY)
 			why = rc;
 	}
-	g->missing = (size_t)(i - n - mute);
+	g->missing = (size_t)(i - n - mute - repeated);
 	gpus_tell_left_out(g, mute, count - i);
 	if (n)
 		return n;
@@ -141,7 +161,8 @@ static int gpus_find(struct gpus *g, struct gpu_device found[GPUS_MAX], struct e
 
 static int gpus_connect(struct gpus *g, struct errmsg *err)
 {
-	struct gpu_device found[GPUS_MAX];
+	struct gpu_device found[GPU_DEVICES_MAX];
+	size_t i;
 	int rc;
 
 	memset(found, 0, sizeof(found));
@@ -154,6 +175,8 @@ static int gpus_connect(struct gpus *g, struct errmsg *err)
 		return rc;
 	}
 	gpus_take(g, found, (size_t)rc);
+	for (i = 0; i < g->n; i++)
+		gpus_tell_slices(g, &g->device[i]);
 	return 0;
 }
 

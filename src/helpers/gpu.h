@@ -12,9 +12,11 @@
 #include <stdint.h>
 
 #include "src/libcore/domain.h"
+#include "src/libmeter/sensor/source.h"
 #include "src/libutil/errmsg.h"
 
 #define GPU_UNKNOWN UINT64_MAX
+#define GPU_DEVICES_MAX 16 /* with counters of their own */
 
 struct gpu_device {
 	uintptr_t handle;   /* the library's; 0: it does not list the device any more */
@@ -42,12 +44,20 @@ struct gpu_library_ops {
 	int (*open)(const char *path, void **ret_library, struct errmsg *err);
 	/* How many devices the driver has; -errno. */
 	int (*count)(void *library, struct errmsg *err);
-	/* -EOPNOTSUPP: it will never show power or energy; else -errno: it cannot be asked now. */
+	/*
+	 * -EOPNOTSUPP: it will never show power or energy; -EALREADY: it is a part of a GPU, which an
+	 * earlier one shows as a whole; else -errno: it cannot be asked now.
+	 */
 	int (*identify)(void *library, unsigned int index, struct gpu_device *ret);
 	/* Fills in energy_uj or power_mw, or both. */
 	int (*read_energy)(void *library, const struct gpu_device *d, struct gpu_sample *ret);
 	/* The rest, which is less urgent; what is not known is left GPU_UNKNOWN. */
 	void (*read_usage)(void *library, const struct gpu_device *d, struct gpu_sample *ret);
+	/*
+	 * Optional: the sizes of a GPU that is divided and of its instances, `unit` left out; returns how many.
+	 * Slow: some 50 ms for each instance.
+	 */
+	size_t (*slices)(void *library, const struct gpu_device *d, struct gpu_slice *ret, size_t max);
 	void (*close)(void *library);
 };
 

@@ -35,6 +35,13 @@ static const struct gpu_symbol symbols[] = {
 	OPTIONAL(get_energy, "nvmlDeviceGetTotalEnergyConsumption"), /* driver 396 and later */
 	OPTIONAL(get_utilization, "nvmlDeviceGetUtilizationRates"),
 	OPTIONAL(get_memory, "nvmlDeviceGetMemoryInfo"),
+	OPTIONAL(get_mig_mode, "nvmlDeviceGetMigMode"),
+	OPTIONAL(get_max_mig, "nvmlDeviceGetMaxMigDeviceCount"),
+	OPTIONAL(get_mig, "nvmlDeviceGetMigDeviceHandleByIndex"),
+	OPTIONAL(get_gi, "nvmlDeviceGetGpuInstanceId"),
+	OPTIONAL(get_ci, "nvmlDeviceGetComputeInstanceId"),
+	OPTIONAL(get_attributes, "nvmlDeviceGetAttributes_v2"),
+	OPTIONAL(get_profile, "nvmlDeviceGetGpuInstanceProfileInfo"),
 };
 
 static int nvml_errno(int nvml_rc)
@@ -166,6 +173,67 @@ static void read_usage(void *library, const struct gpu_device *d, struct gpu_sam
 	}
 }
 
+/* The whole GPU is its largest profile: the driver keeps some memory for itself. */
+static bool whole_slice(const struct nvml *n, nvmlDevice_t device, struct gpu_slice *ret)
+{
+	nvmlGpuInstanceProfileInfo_t info;
+	unsigned int i;
+
+	*ret = (struct gpu_slice){ .gi = GPU_SLICE_WHOLE };
+	for (i = 0; n->api.get_profile && i < NVML_GPU_INSTANCE_PROFILES; i++) {
+		if (n->api.get_profile(device, i, &info) != NVML_SUCCESS ||
+		    info.sliceCount <= ret->slices || info.sliceCount > UINT8_MAX ||
+		    info.memorySizeMB > UINT32_MAX)
+			continue;
+		ret->slices = ret->gi_slices = (uint8_t)info.sliceCount;
+		ret->mem_mb = (uint32_t)info.memorySizeMB;
+	}
+	return ret->slices > 0;
+}
+
+static bool instance_slice(const struct nvml *n, nvmlDevice_t device, unsigned int index,
+			   struct gpu_slice *ret)
+{
+	nvmlDeviceAttributes_t a;
+	unsigned int gi, ci;
+	nvmlDevice_t mig;
+
+	if (n->api.get_mig(device, index, &mig) != NVML_SUCCESS ||
+	    n->api.get_gi(mig, &gi) != NVML_SUCCESS || n->api.get_ci(mig, &ci) != NVML_SUCCESS ||
+	    n->api.get_attributes(mig, &a) != NVML_SUCCESS || gi >= GPU_SLICE_WHOLE ||
+	    ci > UINT8_MAX || a.gpuInstanceSliceCount > UINT8_MAX ||
+	    a.computeInstanceSliceCount > a.gpuInstanceSliceCount || a.memorySizeMB > UINT32_MAX)
+		return false;
+	*ret = (struct gpu_slice){
+		.gi = (uint8_t)gi,
+		.ci = (uint8_t)ci,
+		.slices = (uint8_t)a.computeInstanceSliceCount,
+		.gi_slices = (uint8_t)a.gpuInstanceSliceCount,
+		.mem_mb = (uint32_t)a.memorySizeMB,
+	};
+	return true;
+}
+
+static size_t nvml_slices(void *library, const struct gpu_device *d, struct gpu_slice *ret, size_t max)
+{
+	const struct nvml *n = library;
+	nvmlDevice_t device = (nvmlDevice_t)d->handle;
+	unsigned int is_on = 0, pending, count = 0;
+	size_t used = 0;
+	unsigned int i;
+
+	if (!n->api.get_mig_mode || n->api.get_mig_mode(device, &is_on, &pending) != NVML_SUCCESS ||
+	    !is_on || !max)
+		return 0;
+	used += whole_slice(n, device, &ret[used]);
+	if (!n->api.get_max_mig || !n->api.get_mig || !n->api.get_gi || !n->api.get_ci ||
+	    !n->api.get_attributes || n->api.get_max_mig(device, &count) != NVML_SUCCESS)
+		return used;
+	for (i = 0; i < count && used < max; i++)
+		used += instance_slice(n, device, i, &ret[used]);
+	return used;
+}
+
 const struct gpu_library_ops gpu_library_nvml = {
 	.name = "nvml",
 	.open = open_library,
@@ -173,5 +241,6 @@ const struct gpu_library_ops gpu_library_nvml = {
 	.identify = nvml_identify,
 	.read_energy = read_energy,
 	.read_usage = read_usage,
+	.slices = nvml_slices,
 	.close = close_library,
 };

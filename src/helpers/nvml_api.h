@@ -13,6 +13,7 @@
 #define NVML_ERROR_INVALID_ARGUMENT 2
 #define NVML_ERROR_NOT_SUPPORTED 3
 #define NVML_ERROR_NO_PERMISSION 4
+#define NVML_ERROR_NOT_FOUND 6
 #define NVML_ERROR_DRIVER_NOT_LOADED 9
 #define NVML_ERROR_TIMEOUT 10
 #define NVML_ERROR_GPU_IS_LOST 15
@@ -37,6 +38,35 @@ typedef struct {
 	unsigned long long used;
 } nvmlMemory_t;
 
+/* Of a MIG device; the memory is its GPU instance's. */
+typedef struct {
+	unsigned int multiprocessorCount;
+	unsigned int sharedCopyEngineCount;
+	unsigned int sharedDecoderCount;
+	unsigned int sharedEncoderCount;
+	unsigned int sharedJpegCount;
+	unsigned int sharedOfaCount;
+	unsigned int gpuInstanceSliceCount;
+	unsigned int computeInstanceSliceCount;
+	unsigned long long memorySizeMB;
+} nvmlDeviceAttributes_t;
+
+/* Profiles have numbers from 0: those of 1 to 4, 7, 8, 6 slices, and then variants of these. */
+#define NVML_GPU_INSTANCE_PROFILES 8
+typedef struct {
+	unsigned int id;
+	unsigned int isP2pSupported;
+	unsigned int sliceCount;
+	unsigned int instanceCount;
+	unsigned int multiprocessorCount;
+	unsigned int copyEngineCount;
+	unsigned int decoderCount;
+	unsigned int encoderCount;
+	unsigned int jpegCount;
+	unsigned int ofaCount;
+	unsigned long long memorySizeMB;
+} nvmlGpuInstanceProfileInfo_t;
+
 struct nvml_api {
 	int (*init)(void);
 	int (*shutdown)(void);
@@ -50,6 +80,16 @@ struct nvml_api {
 	int (*get_power)(nvmlDevice_t device, unsigned int *power); /* mW */
 	int (*get_utilization)(nvmlDevice_t device, nvmlUtilization_t *utilization);
 	int (*get_memory)(nvmlDevice_t device, nvmlMemory_t *memory);
+	/* MIG; driver 450 and later */
+	int (*get_mig_mode)(nvmlDevice_t device, unsigned int *current, unsigned int *pending);
+	int (*get_max_mig)(nvmlDevice_t device, unsigned int *count);
+	/* NVML_ERROR_NOT_FOUND: no instance has that index */
+	int (*get_mig)(nvmlDevice_t device, unsigned int index, nvmlDevice_t *mig);
+	int (*get_gi)(nvmlDevice_t mig, unsigned int *id);
+	int (*get_ci)(nvmlDevice_t mig, unsigned int *id);
+	int (*get_attributes)(nvmlDevice_t mig, nvmlDeviceAttributes_t *attributes);
+	int (*get_profile)(nvmlDevice_t device, unsigned int profile,
+			   nvmlGpuInstanceProfileInfo_t *info);
 };
 
 #endif

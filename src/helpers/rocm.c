@@ -2,7 +2,8 @@
 /*
  * ROCm for ceems-gpu: what AMD's GPUs used, by their energy accumulators, or, for GPUs without one, by
  * their power over time. The unit is the number of the render node: that is the file that
- * Slurm's gres.conf names.
+ * Slurm's gres.conf names. A GPU that is partitioned (MI300X in CPX) is a device per partition, with one
+ * counter, which all of them show or the first: it is read once, and its unit is its lowest render node.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,6 +21,9 @@
 
 #define FIRST_RENDER_NODE 128
 
+/* PCI domain, bus and device. A partition's number is in bits 31:28, or in the function, by firmware. */
+#define SOCKET_MASK UINT64_C(0xffffffff0000fff8)
+
 struct rocm {
 	void *dl;
 	struct rocm_api api;
@@ -36,6 +40,7 @@ static const struct gpu_symbol symbols[] = {
 	SYMBOL(get_render_minor, "rsmi_dev_drm_render_minor_get"),
 	SYMBOL(get_unique_id, "rsmi_dev_unique_id_get"),
 	SYMBOL(get_name, "rsmi_dev_name_get"),
+	OPTIONAL(get_pci_id, "rsmi_dev_pci_id_get"),
 	OPTIONAL(get_energy, "rsmi_dev_energy_count_get"),
 	OPTIONAL(get_power_ave, "rsmi_dev_power_ave_get"),
 	OPTIONAL(get_power, "rsmi_dev_power_get"),
@@ -135,10 +140,53 @@ static int read_power(const struct rocm *r, uint32_t index, uint64_t *ret_mw)
 	return rocm_errno(rc);
 }
 
+static bool is_same_socket(const struct rocm *r, uint32_t a, uint32_t b)
+{
+	uint64_t id[2];
+
+	return r->api.get_pci_id && r->api.get_pci_id(a, &id[0]) == RSMI_STATUS_SUCCESS &&
+	       r->api.get_pci_id(b, &id[1]) == RSMI_STATUS_SUCCESS &&
+	       (id[0] & SOCKET_MASK) == (id[1] & SOCKET_MASK);
+}
+
+static bool shows_anything(const struct rocm *r, uint32_t index)
+{
+	uint64_t value;
+
+	return read_counter(r, index, &value) != -EOPNOTSUPP ||
+	       read_power(r, index, &value) != -EOPNOTSUPP;
+}
+
+/* An earlier partition of the same GPU counts for all of it. */
+static bool is_counted(const struct rocm *r, uint32_t index)
+{
+	uint32_t i;
+
+	for (i = 0; i < index; i++)
+		if (is_same_socket(r, i, index) && shows_anything(r, i))
+			return true;
+	return false;
+}
+
+/* That of its partitions, of which there are as many as the GPU has render nodes. */
+static uint32_t lowest_minor(const struct rocm *r, uint32_t index, uint32_t minor)
+{
+	uint32_t count = 0;
+	uint32_t other;
+	uint32_t i;
+
+	(void)r->api.get_count(&count);
+	for (i = 0; i < count; i++)
+		if (r->api.get_render_minor(i, &other) == RSMI_STATUS_SUCCESS &&
+		    other >= FIRST_RENDER_NODE && other < minor && is_same_socket(r, i, index))
+			minor = other;
+	return minor;
+}
+
 static int rocm_identify(void *library, unsigned int index, struct gpu_device *ret)
 {
 	const struct rocm *r = library;
-	uint32_t minor;
+	uint32_t minor, unit;
 	uint64_t uj;
 	uint64_t mw;
 	uint64_t id;
@@ -146,14 +194,17 @@ static int rocm_identify(void *library, unsigned int index, struct gpu_device *r
 
 	if (rc == RSMI_STATUS_SUCCESS && minor < FIRST_RENDER_NODE)
 		return -EOPNOTSUPP; /* without a render node nobody can use it */
+	if (rc == RSMI_STATUS_SUCCESS && is_counted(r, index))
+		return -EALREADY;
 	if (rc == RSMI_STATUS_SUCCESS)
 		rc = r->api.get_name(index, ret->model, sizeof(ret->model));
 	if (rc != RSMI_STATUS_SUCCESS)
 		return rocm_errno(rc);
 	ret->model[sizeof(ret->model) - 1] = '\0';
 	ret->handle = (uintptr_t)index + 1;
+	unit = lowest_minor(r, index, minor) - FIRST_RENDER_NODE;
 	minor -= FIRST_RENDER_NODE;
-	ret->unit = minor < GPUS_MAX ? minor : GPUS_MAX - 1;
+	ret->unit = unit < GPUS_MAX ? unit : GPUS_MAX - 1;
 	/* consumer cards have no unique id; the parts of a partitioned GPU share one */
 	if (r->api.get_unique_id(index, &id) == RSMI_STATUS_SUCCESS)
 		(void)snprintf(ret->id, sizeof(ret->id), "AMD-%016" PRIx64 "-%" PRIu32, id, minor);

@@ -30,11 +30,11 @@ const char *domain_name(enum domain d); /* "cpu", "dram", "gpu", "other"; "?": n
 
 /*
  * A domain has units: sockets of CPU and DRAM by physical_package_id, GPUs by the number in
- * /dev/nvidiaN or, for /dev/dri/renderD(128+N), by N. Sockets and GPUs beyond these are counted
- * as the last one.
+ * /dev/nvidiaN or, for /dev/dri/renderD(128+N), by N; of a partitioned GPU the lowest N. Sockets
+ * and GPUs beyond these are counted as the last one.
  */
 #define SOCKETS_MAX 8
-#define GPUS_MAX 16
+#define GPUS_MAX 64 /* eight MI300X have 64 render nodes, partitioned or not */
 
 enum source_id {
 	SOURCE_EXTERNAL, /* a file that the site's own meter writes */

@@ -37,7 +37,7 @@
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/errmsg.h"
 
-#define LEDGER_VERSION 9
+#define LEDGER_VERSION 10
 #define LEDGER_STEPS 1024
 #define LEDGER_STEPS_OF_USER (LEDGER_STEPS / 2) /* of one user: the others need some, too */
 #define LEDGER_JOBS LEDGER_STEPS /* as many: an open step always finds room for its job */
@@ -241,6 +241,9 @@ int ledger_figures(const struct ledger *l, const struct account *a, struct figur
 /* What ledger_set_mounts() left; false: nothing. */
 bool ledger_mounts(const struct ledger *l, struct cgmount_points *ret);
 
+/* What ledger_set_slices() left; of none it has no entry. */
+void ledger_slices(const struct ledger *l, struct gpu_slices *ret);
+
 /* --- slurmstepd ------------------------------------------------------------------------- */
 
 /*
@@ -307,6 +310,9 @@ void ledger_turn(struct ledger *l);
 
 /* For all that open the ledger, so that they need not look for themselves. */
 void ledger_set_mounts(struct ledger *l, const struct cgmount_points *mounts);
+
+/* The GPUs that MIG divides, for each slurmstepd, which cannot ask NVML. */
+void ledger_set_slices(struct ledger *l, const struct gpu_slices *slices);
 
 /* The current page, for the sampler's own reading. */
 const struct ledger_page *ledger_current(const struct ledger *l);

@@ -422,3 +422,31 @@ bool ledger_mounts(const struct ledger *l, struct cgmount_points *ret)
 	ret->freezer[sizeof(ret->freezer) - 1] = '\0';
 	return true;
 }
+
+#define SLICES_TRIES 1000
+
+void ledger_set_slices(struct ledger *l, const struct gpu_slices *slices)
+{
+	uint32_t seq = atomic_load(&l->file->slices_seq) | 1; /* odd after a writer that was killed */
+
+	atomic_store(&l->file->slices_seq, seq);
+	atomic_thread_fence(memory_order_seq_cst);
+	l->file->slices = *slices;
+	atomic_store(&l->file->slices_seq, seq + 1);
+}
+
+void ledger_slices(const struct ledger *l, struct gpu_slices *ret)
+{
+	unsigned int i;
+
+	for (i = 0; i < SLICES_TRIES; i++) {
+		uint32_t seq = atomic_load(&l->file->slices_seq);
+
+		*ret = l->file->slices;
+		atomic_thread_fence(memory_order_seq_cst);
+		if (!(seq & 1) && atomic_load(&l->file->slices_seq) == seq &&
+		    ret->n <= GPU_SLICES_MAX)
+			return;
+	}
+	ret->n = 0;
+}

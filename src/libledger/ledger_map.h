@@ -52,6 +52,8 @@ struct ledger_file {
 	_Atomic uint32_t slots_used; /* slots ever claimed: none is beyond */
 	_Atomic uint32_t mounts_known;
 	struct cgmount_points mounts; /* as slurmd sees them, which each slurmstepd comes from */
+	_Atomic uint32_t slices_seq; /* odd: being written */
+	struct gpu_slices slices;
 	struct ledger_page page[2];
 	struct ledger_slot slot[LEDGER_STEPS];
 };

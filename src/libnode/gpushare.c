@@ -1,104 +1,123 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libnode/gpushare.h"
 
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
-#include "src/libutil/parse.h"
-
-#define WHOLE 1000000
-#define FIRST_RENDER_NODE 128
-
-struct gpu {
-	bool is_held;
-	int index;	    /* of its own file */
-	int seen;	    /* index of the instance counted last */
-	uint32_t instances; /* 0: MIG is off */
-	uint32_t held;	    /* of these */
-};
-
-/* NAME is PREFIX and a number; false: it is something else. */
-static bool number_after(const char *name, const char *prefix, uint64_t *ret)
+static bool is_of_mig(const struct gpushare_device *d)
 {
-	size_t len = strlen(prefix);
-
-	return !strncmp(name, prefix, len) && parse_u64(name + len, ret) == 0;
+	return d->file.kind == GPUMAP_INSTANCE || d->file.kind == GPUMAP_UNKNOWN;
 }
 
-static const char *base_name(const char *path)
+bool gpushare_has_instances(const struct gpushare_device *d, size_t n)
 {
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* -1: not the file of a whole GPU. */
-static int unit_of(const char *path)
-{
-	const char *name = base_name(path);
-	uint64_t n;
-
-	if (number_after(name, "renderD", &n)) {
-		if (n < FIRST_RENDER_NODE)
-			return -1;
-		n -= FIRST_RENDER_NODE;
-	} else if (!number_after(name, "nvidia", &n)) {
-		return -1;
-	}
-	return n < GPUS_MAX ? (int)n : GPUS_MAX - 1;
-}
-
-/* The GPU that is listed last before the instance with INDEX. */
-static struct gpu *gpu_of(struct gpu *gpus, int index)
-{
-	struct gpu *best = NULL;
-	unsigned int u;
-
-	for (u = 0; u < GPUS_MAX; u++)
-		if (gpus[u].index >= 0 && gpus[u].index <= index &&
-		    (!best || gpus[u].index > best->index))
-			best = &gpus[u];
-	return best;
-}
-
-static void add_instance(struct gpu *gpus, const struct gpushare_device *d)
-{
-	struct gpu *g = gpu_of(gpus, d->index);
-
-	if (!g || g->seen == d->index) /* an instance has a file for the GPU and for the compute part */
-		return;
-	g->seen = d->index;
-	g->instances++;
-	g->held += d->is_held;
-}
-
-unsigned int gpushare_by_files(const struct gpushare_device *d, size_t n, uint32_t ret[GPUS_MAX])
-{
-	struct gpu gpus[GPUS_MAX];
-	unsigned int held = 0;
-	unsigned int u;
-	uint64_t cap;
 	size_t i;
 
-	for (u = 0; u < GPUS_MAX; u++)
-		gpus[u] = (struct gpu){ .index = -1, .seen = -1 };
-	for (i = 0; i < n; i++) {
-		int unit = unit_of(d[i].path);
-
-		if (unit < 0)
-			continue;
-		if (gpus[unit].index < 0 || d[i].index < gpus[unit].index)
-			gpus[unit].index = d[i].index;
-		gpus[unit].is_held |= d[i].is_held;
-	}
 	for (i = 0; i < n; i++)
-		if (number_after(base_name(d[i].path), "nvidia-cap", &cap))
-			add_instance(gpus, &d[i]);
-	for (u = 0; u < GPUS_MAX; u++) {
-		ret[u] = gpus[u].is_held ? WHOLE : 0;
-		if (gpus[u].instances)
-			ret[u] = (uint32_t)((uint64_t)WHOLE * gpus[u].held / gpus[u].instances);
-		held += ret[u] > 0;
+		if (strstr(d[i].path, "/nvidia-cap"))
+			return true;
+	return false;
+}
+
+/*
+ * Slurm shows the file of a GPU with MIG once, with the first of its instances; an instance whose GPU is
+ * not known is of the one that is listed with it.
+ */
+static bool is_divided(const struct gpushare_device *gpu, const struct gpushare_device *d, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (is_of_mig(&d[i]) && (d[i].index == gpu->index ||
+					 (d[i].file.kind == GPUMAP_INSTANCE &&
+					  d[i].file.unit == gpu->file.unit)))
+			return true;
+	return false;
+}
+
+/* The file of a GPU instance, listed with one of its compute instances, which is what is held. */
+static bool is_repeated(const struct gpushare_device *gi, const struct gpushare_device *d, size_t n)
+{
+	size_t i;
+
+	if (gi->file.has_ci)
+		return false;
+	for (i = 0; i < n; i++)
+		if (d[i].index == gi->index && d[i].file.kind == GPUMAP_INSTANCE && d[i].file.has_ci &&
+		    d[i].file.unit == gi->file.unit && d[i].file.gi == gi->file.gi)
+			return true;
+	return false;
+}
+
+static void add_share(uint32_t *ppm, uint32_t share)
+{
+	*ppm = *ppm + share < GPUMAP_WHOLE ? *ppm + share : GPUMAP_WHOLE;
+}
+
+static void note_unknown(const struct gpushare_device *d, const char *why, struct errmsg *err)
+{
+	if (!err->text[0])
+		(void)errmsg_set(err, -ENOENT, "%s: %s", d->path, why);
+}
+
+static void add_instance(struct gpumap *map, const struct gpu_slices *known,
+			 const struct gpushare_device *d, uint32_t ret[GPUS_MAX], struct errmsg *err)
+{
+	uint32_t share;
+
+	if (d->file.kind == GPUMAP_UNKNOWN) {
+		note_unknown(d, gpumap_why(map), err);
+		return;
 	}
+	share = gpumap_share(known, &d->file, d->type);
+	if (share)
+		add_share(&ret[d->file.unit], share);
+	else
+		note_unknown(d, "neither NVML nor the type in gres.conf tells how large the instance is",
+			     err);
+}
+
+/* Parts are counted and then divided, so that all of them are the whole. */
+static void add_parts(const struct gpushare_device *d, size_t n, uint32_t ret[GPUS_MAX])
+{
+	unsigned int held[GPUS_MAX] = { 0 };
+	unsigned int parts[GPUS_MAX] = { 0 };
+	unsigned int u;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (d[i].file.kind != GPUMAP_PART)
+			continue;
+		parts[d[i].file.unit] = d[i].file.parts;
+		held[d[i].file.unit] += d[i].is_held;
+	}
+	for (u = 0; u < GPUS_MAX; u++)
+		if (held[u])
+			add_share(&ret[u], (uint32_t)((uint64_t)GPUMAP_WHOLE * held[u] / parts[u]));
+}
+
+unsigned int gpushare_by_files(struct gpumap *map, const struct gpu_slices *known,
+			       struct gpushare_device *d, size_t n, uint32_t ret[GPUS_MAX],
+			       struct errmsg *err)
+{
+	unsigned int held = 0;
+	unsigned int u;
+	size_t i;
+
+	err->text[0] = '\0';
+	memset(ret, 0, GPUS_MAX * sizeof(*ret));
+	for (i = 0; i < n; i++)
+		gpumap_find(map, d[i].path, &d[i].file);
+	for (i = 0; i < n; i++) {
+		if (!d[i].is_held)
+			continue;
+		if (d[i].file.kind == GPUMAP_GPU && !is_divided(&d[i], d, n))
+			ret[d[i].file.unit] = GPUMAP_WHOLE;
+		else if (is_of_mig(&d[i]) && !is_repeated(&d[i], d, n))
+			add_instance(map, known, &d[i], ret, err);
+	}
+	add_parts(d, n, ret);
+	for (u = 0; u < GPUS_MAX; u++)
+		held += ret[u] > 0;
 	return held;
 }

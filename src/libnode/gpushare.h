@@ -10,22 +10,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/libcore/domain.h"
+#include "src/libmeter/sensor/gpumap.h"
 
 /* One device file of the node's GRES, as gres.conf lists it. */
 struct gpushare_device {
 	const char *path; /* ".../nvidia0", ".../renderD128", ".../nvidia-cap21" */
+	const char *type; /* of the GRES; NULL: not known */
 	int index;	  /* of the GRES; all files of a MIG instance have the same */
 	bool is_held;
+	struct gpumap_file file; /* filled in by gpushare_by_files() */
 };
 
+/* Whether shares depend on the sizes of MIG's instances. */
+bool gpushare_has_instances(const struct gpushare_device *d, size_t n);
+
 /*
- * RET in ppm by unit. Whole GPUs are held or not. One that is cut by MIG has instances, each of
- * which counts alike, whatever its size: no file says how large it is. They belong to the GPU
- * that is listed last before them, as Slurm lists a GPU's instances one after the other. Files of
- * other devices are not looked at. Returns how many GPUs are held, in part at least.
+ * RET in ppm by unit: gpumap.h has the rules. With MIG a GPU's own file, which Slurm marks for whoever
+ * holds one of its instances, counts for nothing. What is held and cannot be told is nobody's: ERR then
+ * names the first such file and the reason, else it is empty. Returns how many GPUs are held, in part at
+ * least.
  */
-unsigned int gpushare_by_files(const struct gpushare_device *d, size_t n,
-			       uint32_t ret[GPUS_MAX]);
+unsigned int gpushare_by_files(struct gpumap *map, const struct gpu_slices *known,
+			       struct gpushare_device *d, size_t n, uint32_t ret[GPUS_MAX],
+			       struct errmsg *err);
 
 #endif

@@ -51,6 +51,8 @@ struct sampler {
 	_Atomic uint64_t energy_uj;
 	_Atomic uint64_t power_mw;
 	_Atomic bool has_energy;
+	struct gpu_slices slices; /* as the ledger has them; the thread's */
+	bool has_slices;	  /* it does */
 	struct textfile_feed *textfile; /* NULL: none; the thread's */
 	struct logger_once tick_failed, textfile_failed;
 	pthread_t thread;
@@ -263,6 +265,21 @@ static void note_sources(struct ledger_page *page, const struct sources_reading 
 	memcpy(page->domain_source, r->from, sizeof(page->domain_source));
 }
 
+/* Those of an earlier slurmd may be of instances that are no more, so at the first tick also none. */
+static void tell_slices(struct sampler *s)
+{
+	static const struct gpu_slices none;
+	const struct gpu_slices *now = sources_slices(s->sources);
+
+	if (!now)
+		now = &none;
+	if (s->has_slices && !memcmp(now, &s->slices, sizeof(*now)))
+		return;
+	s->slices = *now;
+	s->has_slices = true;
+	ledger_set_slices(s->ledger, now);
+}
+
 static uint64_t sampler_grown(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
@@ -398,6 +415,7 @@ int sampler_tick(struct sampler *s)
 		     busy_ppm(cpu.busy_ns, all.dt_ns, setup.cpus),
 		     page->state, &r);
 	note_sources(page, &r);
+	tell_slices(s);
 	nodeprobes_look(s->probes, tick.t_mono_ns);
 	nlines = ledger_book_collect(s->book, page, tick.t_mono_ns, &line);
 	nodeprobes_salvage(s->probes, s->book, line, nlines);

@@ -80,6 +80,9 @@ void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t b
 /* What the GPUs did, of the last sources_read(); returns how many, at most MAX. */
 size_t sources_gpus(const struct sources *s, struct gpu_reading *ret, size_t max);
 
+/* The GPUs that are divided; NULL: no source knows of any. Borrowed until the next sources_read(). */
+const struct gpu_slices *sources_slices(const struct sources *s);
+
 /* How one source stands, for people. Borrowed pointers live until the next sources_read(). */
 struct sources_status {
 	bool is_open;

@@ -192,6 +192,21 @@ bool sources_status(struct sources *s, enum source_id id, struct sources_status 
 	return true;
 }
 
+const struct gpu_slices *sources_slices(const struct sources *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n; i++) {
+		const struct gpu_slices *slices =
+			s->entry[i].source && s->entry[i].ops->slices ?
+				s->entry[i].ops->slices(s->entry[i].source) : NULL;
+
+		if (slices && slices->n)
+			return slices;
+	}
+	return NULL;
+}
+
 size_t sources_gpus(const struct sources *s, struct gpu_reading *ret, size_t max)
 {
 	size_t n = 0;

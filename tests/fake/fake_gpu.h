@@ -9,7 +9,8 @@
  * ENERGY in mJ (NVML) or counts (ROCm), POWER in mW, BUSY in %, USED and TOTAL in MiB, FLAGS by
  * comma: ok; lost (fell off the bus), hang (calls return only when the flag is gone), reset (a
  * library that was opened before the file was written cannot ask it), no-counter, no-power, mig;
- * for ROCm no-id, no-average, no-resolution.
+ * mig=SLICES.MB+GI.CI.SLICES.GI_SLICES.MB+... (NVML: the GPU and its instances);
+ * for ROCm no-id, no-average, no-resolution, socket=N (a partition of the GPU on PCI bus N).
  */
 #ifndef CEEMS_FAKE_GPU_H
 #define CEEMS_FAKE_GPU_H
@@ -21,7 +22,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define FAKE_GPUS_MAX 32
+#define FAKE_GPUS_MAX 80
 #define EXPORTED __attribute__((visibility("default")))
 
 struct fake_gpu {
@@ -31,7 +32,7 @@ struct fake_gpu {
 	unsigned int busy;
 	unsigned long long used_mib;
 	unsigned long long total_mib;
-	char flags[64];
+	char flags[192];
 };
 
 /* How many there are; -1: there is no driver. */
@@ -44,7 +45,7 @@ static inline int fake_gpus(struct fake_gpu *ret)
 	if (!f)
 		return -1;
 	while (n < FAKE_GPUS_MAX &&
-	       fscanf(f, "%u %llu %u %u %llu %llu %63s", &ret[n].minor, &ret[n].energy,
+	       fscanf(f, "%u %llu %u %u %llu %llu %191s", &ret[n].minor, &ret[n].energy,
 		      &ret[n].power_mw, &ret[n].busy, &ret[n].used_mib, &ret[n].total_mib,
 		      ret[n].flags) == 7)
 		n++;

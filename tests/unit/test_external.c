@@ -31,7 +31,7 @@ static void test_text_bad(void)
 		{ "part without number", "cpu energy_joules 1 2\n", "line 1: no such part" },
 		{ "node with a number", "node0 energy_joules 1 2\n", "line 1: no such part" },
 		{ "a socket too many", "cpu8 energy_joules 1 2\n", "line 1: no such part" },
-		{ "a GPU too many", "gpu16 energy_joules 1 2\n", "line 1: no such part" },
+		{ "a GPU too many", "gpu64 energy_joules 1 2\n", "line 1: no such part" },
 		{ "negative unit", "cpu-1 energy_joules 1 2\n", "line 1: no such part" },
 		{ "wrong unit", "node energy_kwh 1 2\n", "line 1: no such quantity" },
 		{ "not a number", "node energy_joules nan 2\n", "line 1: the amount" },

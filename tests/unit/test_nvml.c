@@ -7,6 +7,7 @@
 #include "src/libutil/logger.h"
 
 #define LIBRARY FAKE_DIR "/fake_nvml.so"
+#define DEVICES_MAX 16 /* GPU_DEVICES_MAX of the helper */
 #define OLD_LIBRARY FAKE_DIR "/fake_nvml_old.so"
 
 static void init(struct fake_node *n, const char *library)
@@ -90,6 +91,45 @@ static void test_eight(void)
 	(void)n.ops->gpus(n.source, gpu, GPUS_MAX);
 	ok(gpu[0].busy_ppm == UINT64_MAX, "with MIG nobody knows how busy the GPU is");
 	ok(n.rejected == 0 && n.wraps == 0, "nothing was rejected");
+	fake_node_fini(&n);
+}
+
+static bool has_slice(const struct gpu_slices *all, uint32_t i, const struct gpu_slice *want)
+{
+	return i < all->n && !memcmp(&all->slice[i], want, sizeof(*want));
+}
+
+static void test_mig(void)
+{
+	static const struct gpu_slice want[] = {
+		{ .unit = 3, .gi = GPU_SLICE_WHOLE, .slices = 7, .gi_slices = 7, .mem_mb = 40192 },
+		{ .unit = 3, .gi = 1, .slices = 3, .gi_slices = 3, .mem_mb = 20096 },
+		{ .unit = 3, .gi = 2, .ci = 1, .slices = 1, .gi_slices = 4, .mem_mb = 20096 },
+	};
+	const struct gpu_slices *all;
+	struct fake_node n;
+	uint32_t i;
+
+	init(&n, LIBRARY);
+	fake_node_write(&n, "0 1000 0 0 0 0 ok\n"
+			    "3 1000 0 0 0 0 mig=7.40192+1.0.3.3.20096+2.1.1.4.20096\n");
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0, "a GPU with MIG, and one without");
+	all = n.ops->slices(n.source);
+	for (i = 0; i < 3 && has_slice(all, i, &want[i]); i++)
+		;
+	ok(all->n == 3 && i == 3, "its size, and those of its instances");
+	/* seen as lost, so that the file is then newer than the library in the kernel's clock of 4 ms, too */
+	fake_node_write(&n, "0 1000 0 0 0 0 ok\n3 1000 0 0 0 0 lost\n");
+	(void)fake_node_read_but(&n, 1u << 3);
+	fake_node_write(&n, "0 1000 0 0 0 0 ok\n3 1000 0 0 0 0 reset,mig=7.40192+5.0.2.2.9984\n");
+	while (all->n != 2)
+		(void)n.ops->read(n.source, 0, 0, &n.state, &n.r);
+	ok(all->slice[1].gi == 5 && all->slice[1].slices == 2,
+	   "divided anew, with a reset: other instances");
+	fake_node_close(&n);
+	n.env.nvml_library = OLD_LIBRARY;
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && !n.ops->slices(n.source)->n,
+	   "a library from before MIG");
 	fake_node_fini(&n);
 }
 
@@ -262,11 +302,11 @@ static void test_left_out(void)
 	ok(fake_node_read(&n) == 0 && n.rejected == 0, "and nothing is rejected for it");
 	ok(said_mute == 1 && !said_excess, "it is said once");
 	fake_node_close(&n);
-	for (i = 0; i <= GPUS_MAX; i++)
+	for (i = 0; i <= DEVICES_MAX; i++)
 		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text),
 			       "%u 1000 0 0 0 0 ok\n", i);
 	fake_node_write(&n, text);
-	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.r.nparts == GPUS_MAX,
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.r.nparts == DEVICES_MAX,
 	   "more GPUs than there are units for");
 	ok(said_mute == 1 && said_excess == 1, "it is said once, too");
 	logger_set_sink(NULL);
@@ -306,6 +346,7 @@ int main(void)
 {
 	test_nothing_there();
 	test_eight();
+	test_mig();
 	test_old();
 	test_garbage();
 	test_lost();

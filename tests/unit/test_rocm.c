@@ -57,6 +57,42 @@ static void test_counters(void)
 	fake_node_fini(&n);
 }
 
+/* One counter, shown by each partition or by the first of them; the library's order is not the kernel's. */
+static void test_partitions(void)
+{
+	static const char *const flags[] = { "socket=12", "socket=12,no-counter,no-power" };
+	unsigned int i, p;
+
+	for (i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		char before[1024], after[1024];
+		struct fake_node n;
+
+		init(&n);
+		(void)snprintf(before, sizeof(before),
+			       "16 500 0 0 0 0 ok\n1 1000000 0 0 0 0 socket=12\n56 700 0 0 0 0 ok\n");
+		(void)snprintf(after, sizeof(after),
+			       "16 600 0 0 0 0 ok\n1 1001000 0 0 0 0 socket=12\n56 900 0 0 0 0 ok\n");
+		for (p = 0; p < 8; p++) {
+			if (p == 1)
+				continue;
+			(void)snprintf(before + strlen(before), sizeof(before) - strlen(before),
+				       "%u 1000000 0 0 0 0 %s\n", p, flags[i]);
+			(void)snprintf(after + strlen(after), sizeof(after) - strlen(after),
+				       "%u 1001000 0 0 0 0 %s\n", p, flags[i]);
+		}
+		fake_node_write(&n, before);
+		ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.r.nparts == 3,
+		   "%s: eight partitions are one GPU", flags[i]);
+		fake_node_write(&n, after);
+		ok(fake_node_read(&n) == 0 && n.uj[0] == 15259, "its counter is counted once");
+		ok(n.uj[16] == 9155 - 7629 && n.uj[56] == 13733 - 10681,
+		   "GPUs of render nodes beyond sixteen have their own: %llu %llu",
+		   (unsigned long long)n.uj[16], (unsigned long long)n.uj[56]);
+		ok(!n.rejected, "nothing is missing");
+		fake_node_fini(&n);
+	}
+}
+
 static void test_garbage(void)
 {
 	struct fake_node n;
@@ -107,6 +143,7 @@ int main(void)
 {
 	test_nothing_there();
 	test_counters();
+	test_partitions();
 	test_garbage();
 	test_power();
 	return done_testing();

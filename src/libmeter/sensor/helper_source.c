@@ -58,6 +58,7 @@ struct source {
 	uint32_t rejected; /* not yet reported: nothing could be read */
 	struct logger_trouble trouble; /* what is not of one meter */
 	struct logger_once implausible;
+	struct gpu_slices slices;
 	char about[160];
 	char held[512]; /* a line that came with open(), for the first read() */
 	char path[PATH_MAX];
@@ -387,6 +388,47 @@ static char *line_behind(char *line, const char *word)
 	return !strncmp(line, word, len) && line[len] == ' ' ? line + len + 1 : NULL;
 }
 
+/* "slices NAME": what was told of its instances is over. */
+static int slices_forget(struct source *s, const char *name)
+{
+	struct gpu_slices *all = &s->slices;
+	const struct meter *m = meter_find(s, name);
+	uint32_t kept = 0;
+	uint32_t i;
+
+	if (!m)
+		return -EINVAL;
+	for (i = 0; i < all->n; i++)
+		if (all->slice[i].unit != m->unit)
+			all->slice[kept++] = all->slice[i];
+	memset(&all->slice[kept], 0, (all->n - kept) * sizeof(all->slice[0]));
+	all->n = kept;
+	return 0;
+}
+
+/* "slice NAME GI CI SLICES GI_SLICES MB" */
+static int slice_add(struct source *s, char *const *word, size_t n)
+{
+	const struct meter *m = n == 7 ? meter_find(s, word[1]) : NULL;
+	uint64_t value[5];
+	size_t i;
+
+	if (!m || s->slices.n == GPU_SLICES_MAX)
+		return -EINVAL;
+	for (i = 0; i < ARRAY_SIZE(value); i++)
+		if (parse_u64(word[2 + i], &value[i]) < 0 || value[i] > (i < 4 ? UINT8_MAX : UINT32_MAX))
+			return -EINVAL;
+	s->slices.slice[s->slices.n++] = (struct gpu_slice){
+		.unit = m->unit,
+		.gi = (uint8_t)value[0],
+		.ci = (uint8_t)value[1],
+		.slices = (uint8_t)value[2],
+		.gi_slices = (uint8_t)value[3],
+		.mem_mb = (uint32_t)value[4],
+	};
+	return 0;
+}
+
 /* What is true at any time. False: LINE is something else, and is as it was. */
 static bool take_declaration(struct source *s, char *line, int *ret_rc)
 {
@@ -399,6 +441,16 @@ static bool take_declaration(struct source *s, char *line, int *ret_rc)
 	if (line_behind(line, "meter")) {
 		(void)snprintf(copy, sizeof(copy), "%s", line);
 		*ret_rc = meter_declare(s, word, split_words(copy, word));
+		return true;
+	}
+	if (line_behind(line, "slice")) {
+		(void)snprintf(copy, sizeof(copy), "%s", line);
+		*ret_rc = slice_add(s, word, split_words(copy, word));
+		return true;
+	}
+	text = line_behind(line, "slices");
+	if (text) {
+		*ret_rc = slices_forget(s, text);
 		return true;
 	}
 	text = line_behind(line, "about");
@@ -691,6 +743,11 @@ size_t helper_source_gpus(const struct source *s, struct gpu_reading *ret, size_
 		if (s->meter[i].domain == DOMAIN_GPU && s->meter[i].gpu.uuid[0])
 			ret[n++] = s->meter[i].gpu;
 	return n;
+}
+
+const struct gpu_slices *helper_source_slices(const struct source *s)
+{
+	return &s->slices;
 }
 
 void helper_source_describe(const struct source *s, char *buf, size_t size)

@@ -97,6 +97,23 @@ struct gpu_reading {
 	uint64_t mem_total_bytes;
 };
 
+/* The sizes of a GPU that MIG divides and of its instances: one entry per compute instance. */
+#define GPU_SLICES_MAX 128 /* 16 GPUs with 7 compute instances each */
+#define GPU_SLICE_WHOLE 0xff
+struct gpu_slice {
+	uint8_t unit;
+	uint8_t gi; /* GPU_SLICE_WHOLE: the GPU itself */
+	uint8_t ci;
+	uint8_t slices;	   /* of compute */
+	uint8_t gi_slices; /* that its GPU instance has */
+	uint8_t pad[3];
+	uint32_t mem_mb; /* of the GPU instance */
+};
+struct gpu_slices {
+	uint32_t n;
+	struct gpu_slice slice[GPU_SLICES_MAX];
+};
+
 /* What a source may look at besides its own files. Pointers are borrowed until close(). */
 struct source_env {
 	const char *sys_root;	   /* prefix of /sys and /proc */
@@ -138,6 +155,8 @@ struct source_ops {
 		    struct source_state *state, struct reading *ret);
 	/* Optional: what the GPUs did, of the last read(). Returns how many, at most MAX. */
 	size_t (*gpus)(const struct source *s, struct gpu_reading *ret, size_t max);
+	/* Optional: the GPUs that are divided. Borrowed until the next read(). */
+	const struct gpu_slices *(*slices)(const struct source *s);
 	/* One line: "2 packages, 2 dram, 262143.3 J range"; an estimate says that it is one. */
 	void (*describe)(const struct source *s, char *buf, size_t size);
 	void (*close)(struct source *s);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gpumap.h - which GPU a device file belongs to, and how much of that GPU it stands for.
+ *
+ *	/dev/nvidia3			  GPU 3
+ *	/dev/nvidia-caps/nvidia-cap21	  an instance of MIG: /proc/driver/nvidia-caps/mig-minors names
+ *					  GPU, GPU instance and compute instance
+ *	/dev/dri/renderD130		  GPU 2, or a partition of the GPU (AMD: DPX, QPX, CPX) that has
+ *					  the same PCI address in the topology of KFD
+ *
+ * The share of an instance is the mean of its share of the GPU's compute slices and its share of the
+ * GPU's memory, both of all that the hardware has: what belongs to no instance is nobody's. Memory
+ * counts in eighths of the GPU's, as the hardware divides it. Compute instances of one GPU instance
+ * share its memory by their compute slices. A 1g.5gb of an A100 (7 slices, 40 GB) is
+ * (1/7 + 1/8) / 2 of it. Partitions of AMD are equal.
+ */
+#ifndef CEEMS_GPUMAP_H
+#define CEEMS_GPUMAP_H
+
+#include "src/libcore/domain.h"
+#include "src/libmeter/sensor/source.h"
+
+#define GPUMAP_WHOLE 1000000
+
+enum gpumap_kind {
+	GPUMAP_OTHER,	 /* no file of a GPU, or not of one alone: nvidiactl, MIG's config and monitor */
+	GPUMAP_GPU,
+	GPUMAP_PART,	 /* one of `parts` equal ones */
+	GPUMAP_INSTANCE, /* of MIG: all compute instances of it, or one */
+	GPUMAP_UNKNOWN,	 /* of MIG, but of which GPU is not known */
+};
+
+struct gpumap_file {
+	enum gpumap_kind kind;
+	unsigned int unit;
+	unsigned int parts;
+	unsigned int gi;
+	bool has_ci;
+	unsigned int ci;
+};
+
+struct gpumap;
+
+/* Reads nothing yet. ROOT is SysRoot, borrowed. NULL: no memory. */
+struct gpumap *gpumap_create(const char *root);
+void gpumap_destroy(struct gpumap *m);
+
+void gpumap_find(struct gpumap *m, const char *path, struct gpumap_file *ret);
+
+/* Why a file is GPUMAP_UNKNOWN. */
+const char *gpumap_why(const struct gpumap *m);
+
+/*
+ * The share of a GPUMAP_INSTANCE in ppm, by KNOWN, else by TYPE, the GRES type: "1g.5gb", "a100_3g.20gb",
+ * "1c.3g.20gb"; NULL: none. By TYPE on a GPU that is not in KNOWN, it has 7 slices, and memory counts as
+ * compute does. 0: not known.
+ */
+uint32_t gpumap_share(const struct gpu_slices *known, const struct gpumap_file *f, const char *type);
+
+#endif

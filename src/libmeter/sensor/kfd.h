@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * kfd.h - the GPUs in the topology of AMD's kernel driver, as far as a GPU is more than one of its nodes:
+ * one that is partitioned (MI300X in CPX) is up to eight, each with a render node of its own, and all
+ * have the PCI address of the GPU. sysfs alone does not tell: the devices of partitions have no parent.
+ */
+#ifndef CEEMS_KFD_H
+#define CEEMS_KFD_H
+
+struct kfd;
+
+/* -ENODEV: there is no GPU in it; -ENOMEM. */
+int kfd_open(const char *root, struct kfd **ret);
+void kfd_close(struct kfd *k);
+
+/*
+ * The lowest render node of the GPU that renderD<MINOR> belongs to, and how many it has. Neither is
+ * touched if the topology does not have it.
+ */
+void kfd_socket(const struct kfd *k, unsigned int minor, unsigned int *ret_first,
+		unsigned int *ret_count);
+
+#endif
