@@ -11,6 +11,7 @@
 
 #include "src/cmd/slurmconf.h"
 #include "src/libcore/settings.h"
+#include "src/libmeter/sensor/source.h"
 #include "src/libutil/util.h"
 
 struct check {
@@ -50,9 +51,12 @@ bool check_slurm_user_reads(struct check *c, const char *what, const char *path)
 bool check_slurm_user_writes(struct check *c, const char *what, const char *dir, bool makes);
 
 void check_sources(struct check *c); /* check_sources.c: EnergySources and all sensors */
+/* check_gpus.c: what each MIG instance of gres.conf is; KNOWN: of what NVML tells, NULL: nothing. */
+void check_gpus(struct check *c, const struct gpu_slices *known);
 void check_bpf(struct check *c);   /* check_bpf.c: the BPF programs, by group */
 void check_factors(struct check *c); /* check_factors.c: emission factors, the series, the contract */
 void check_node(struct check *c);  /* check_node.c: sources, factor, ledger, folders */
+void check_find_slurm_conf(const struct check *c, char *path, size_t size);
 void check_slurm(struct check *c); /* check_slurm.c: slurm.conf and the plugins in PluginDir */
 /* FILE: a path, or in PluginDir. SLURM_VERSION: of the installed one; 0: unknown. */
 void check_plugin(struct check *c, const char *what, const char *file, uint32_t slurm_version);

@@ -283,7 +283,7 @@ static void check_starts(struct check *c, uint32_t version)
 /* Where slurmd has what slurmctld sent it, if no file is configured; Slurm's commands look there, too. */
 #define CONFIGLESS_SLURM_CONF "/run/slurm/conf/slurm.conf"
 
-static void find_slurm_conf(const struct check *c, char *path, size_t size)
+void check_find_slurm_conf(const struct check *c, char *path, size_t size)
 {
 	const char *env = getenv("SLURM_CONF");
 	const char *slash = strrchr(c->conf_path, '/');
@@ -335,7 +335,7 @@ void check_slurm(struct check *c)
 	char path[PATH_MAX];
 	uint32_t version;
 
-	find_slurm_conf(c, path, sizeof(path));
+	check_find_slurm_conf(c, path, sizeof(path));
 	if (slurmconf_read(path, &c->slurm, &err) < 0) {
 		check_note(c, "slurm.conf", "%s; set SLURM_CONF to have it checked", err.text);
 		return;

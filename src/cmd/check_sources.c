@@ -418,6 +418,7 @@ void check_sources(struct check *c)
 		w->stat_fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
 	watch(w);
 	tell_all(c, w);
+	check_gpus(c, sources_slices(w->s));
 	if (w->stat_fd >= 0)
 		(void)close(w->stat_fd);
 	sources_close(w->s);

@@ -316,9 +316,14 @@ conf_write_slurm() {
 			EOT
 		fi
 		if [ "$gpus" != 0 ]; then
-			echo GresTypes=gpu,shard
 			gpu_gres >"$DIR/etc/gres.conf"
-			gres=Gres=gpu:$gpus,shard:$((4 * gpus))
+			if [ -n "$FAKE_MIG" ]; then
+				echo GresTypes=gpu
+				gres=Gres=$(gpu_types)
+			else
+				echo GresTypes=gpu,shard
+				gres=Gres=gpu:$gpus,shard:$((4 * gpus))
+			fi
 		fi
 		local n
 		for ((n = 1; n <= NODES; n++)); do

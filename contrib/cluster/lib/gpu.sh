@@ -7,6 +7,31 @@
 
 gpu_library=tests/fake/.libs/fake_nvml.so
 
+# mig_words: a line per instance of --fake-mig: GPU GI TYPE [?]
+mig_words() {
+	tr ' ' '\n' <<<"$FAKE_MIG" | sed -n 's/?$/ ?/; s/:/ /gp'
+}
+
+# mig_flags GPU: what the stand-in for the library is to say of it; an A100 of 40 GB has 7 slices and 40192 MB.
+mig_flags() {
+	mig_words | awk -v gpu="$1" '
+		$1 != gpu { next }
+		!text { text = "mig=7.40192" }
+		$4 != "?" { split($3, size, /g[.b]?/); text = text "+" $2 ".0." size[1] "." size[1] "." size[2] * 1004 }
+		END { print text ? text : "ok" }'
+}
+
+# Minor numbers as NVIDIA's driver gives them. Slurm gets the file of the compute instance alone.
+mig_create() {
+	local dir=$DIR/gpus/$1 gpu gi type proc=$DIR/sysroot/$1/proc/driver/nvidia-caps
+
+	mkdir -p "$dir/nvidia-caps" "$proc"
+	cp "$SRCDIR/tests/fixtures/a100-mig/proc/driver/nvidia-caps/mig-minors" "$proc"
+	while read -r gpu gi type _; do
+		mknod "$dir/nvidia-caps/nvidia-cap$((4 + 135 * gpu + 9 * gi))" c 1 7
+	done < <(mig_words)
+}
+
 gpu_create() {
 	local n g
 
@@ -17,8 +42,9 @@ gpu_create() {
 		for ((g = 0; g < FAKE_GPUS; g++)); do
 			# a character device that is harmless, and that nobody misses who may not open it: full
 			mknod "$DIR/gpus/n$n/nvidia$g" c 1 7
-			echo "$g 1000000 50000 0 0 81920 ok"
+			echo "$g 1000000 50000 0 0 81920 $(mig_flags "$g")"
 		done >"$DIR/gpus/n$n/state"
+		[ -z "$FAKE_MIG" ] || mig_create "n$n"
 	done
 }
 
@@ -32,10 +58,34 @@ gpu_files() {
 	[ "$WITH_GPUS" = no ] || find /dev -maxdepth 1 -name 'nvidia[0-9]*' | sort -V
 }
 
+# The type of a whole GPU where there are instances, which have types of their own.
+gpu_types() {
+	{
+		gpu_files n1 | grep -vE "nvidia($(mig_words | cut -d ' ' -f 1 | paste -s -d '|'))\$" | sed 's/.*/whole/'
+		mig_words | cut -d ' ' -f 3
+	} | sort | uniq -c | awk '{ print "gpu:" $2 ":" $1 }' | paste -s -d ,
+}
+
+# Whole GPUs first: instances that follow them are not theirs.
+gpu_gres_mig() {
+	local gpu gi type
+
+	gpu_files "$1" | grep -vE "nvidia($(mig_words | cut -d ' ' -f 1 | paste -s -d '|'))\$" |
+		sed "s/.*/NodeName=$1 Name=gpu Type=whole File=&/"
+	while read -r gpu gi type _; do
+		echo "NodeName=$1 Name=gpu Type=$type" \
+			"File=$DIR/gpus/$1/nvidia-caps/nvidia-cap$((4 + 135 * gpu + 9 * gi))"
+	done < <(mig_words)
+}
+
 # Lines of gres.conf.
 gpu_gres() {
 	local n files
 
+	for ((n = 1; n <= NODES && ${#FAKE_MIG}; n++)); do
+		gpu_gres_mig "n$n"
+	done
+	[ -z "$FAKE_MIG" ] || return 0
 	for ((n = 1; n <= NODES; n++)); do
 		mapfile -t files < <(gpu_files "n$n")
 		printf "NodeName=n$n Name=gpu File=%s\n" "${files[@]}"
@@ -45,7 +95,7 @@ gpu_gres() {
 
 # gpu_advance NODE GPU +MJ [FLAGS]: its energy counter, and what is the matter with it.
 gpu_advance() {
-	local node=${1:-} gpu=${2:-} step=${3:-} flags=${4:-ok} state
+	local node=${1:-} gpu=${2:-} step=${3:-} flags=${4:-} state
 
 	[[ $gpu =~ ^[0-9]+$ && $step =~ ^\+[0-9]{1,15}$ ]] ||
 		die "gpu: DIR NODE GPU +MILLIJOULES [FLAGS], not '$*'"
@@ -54,7 +104,9 @@ gpu_advance() {
 	exec 9<"$DIR/gpus/$node"
 	flock 9
 	awk -v gpu="$gpu" -v step="${step#+}" -v flags="$flags" '
-		$1 == gpu { $2 = sprintf("%d", $2 + step); $7 = flags; found = 1 }
+		$1 == gpu { $2 = sprintf("%d", $2 + step); found = 1 }
+		found == 1 && (flags || $7 !~ /^mig=/) { $7 = flags ? flags : "ok" }
+		found { found = 2 }
 		{ print }
 		END { exit !found }
 	' "$state" >"$state.new" || die "gpu: $node has no GPU $gpu"

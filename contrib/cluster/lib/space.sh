@@ -112,7 +112,7 @@ space_create() {
 
 state_save() {
 	# what is needed to end it must be there before there is anything to end
-	declare -p DIR NODES CPUS WITH_KAFKA WITH_DBD PLUGINS BUILDDIR SRCDIR FAKE_RAPL FAKE_GPUS \
+	declare -p DIR NODES CPUS WITH_KAFKA WITH_DBD PLUGINS BUILDDIR SRCDIR FAKE_RAPL FAKE_GPUS FAKE_MIG \
 		DAEMON_ENV WHOLE_MACHINE WITH_SINKDB SPOOL_DISK WITH_BACKUP WITH_RECORDER CONFIGLESS CGROUP_NAME \
 		CGROUP_KIND |
 		sed 's/^declare -[-a-z]* //' >"$DIR/run/state"

@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# GPUs that MIG divides, beside whole ones: gres.conf names the file of each instance alone, after the whole GPUs.
+. "$(dirname "$0")/lib.sh"
+needs_plugins acct_gather
+. "$(dirname "$0")/energy.sh"
+
+# The 1g.5gb is not in NVML's list; of GPU 9 the driver knows nothing.
+cluster_up --plugins acct_gather --fake-rapl --fake-gpus 4 --cpus 8 \
+	--fake-mig "0:1:3g.20gb 0:2:4g.20gb 2:1:2g.10gb 2:5:1g.5gb? 9:3:2g.20gb?"
+
+gpu_is_noted() {
+	[ "$(slurmd_says "$1")" -ge 1 ]
+}
+
+step_gpu_uj() {
+	ledger ".steps[] | select(.job == $1 and .step == \"$2\") | .gpu"
+}
+
+# held_by USER GRES: a job with it, in $job
+held_by() {
+	job=$(submit "$1" -n1 -o /dev/null --gres="$2" --wrap 'sleep 1000')
+	wait_for 120 has_step "$job" batch || bail "a job begins: $2"
+}
+
+# has_share JOB PPM OF_UJ WHAT: to a microjoule in each of a few ticks
+has_share() {
+	local uj want=$(($2 * $3 / 1000000))
+
+	uj=$(step_gpu_uj "$1" batch)
+	[ $((uj - want)) -ge -5 ] && [ $((uj - want)) -le 5 ] || diag "$uj uJ of $want"
+	[ $((uj - want)) -ge -5 ] && [ $((uj - want)) -le 5 ]
+	ok $? "$4"
+}
+
+is "$(ledger '.measured.total_uj')" 0 "nothing has been used yet"
+wait_for 60 gpu_is_noted "nvml (4 GPUs, NVIDIA Stand-in)"
+ok $? "slurmd reads the GPUs"
+held_by user1 gpu:whole:1
+first=$job
+held_by user2 gpu:whole:1
+last=$job
+held_by user1 gpu:3g.20gb:1
+three=$job
+held_by user2 gpu:1g.5gb:1
+typed=$job
+held_by user3 gpu:2g.20gb:1
+lost=$job
+for gpu in 0 1 2 3; do
+	feed_gpu $gpu $(((gpu + 1) * 100000 + gpu))
+done
+conserved "two GPUs with MIG, two whole ones"
+is "$(step_gpu_uj "$first" batch) $(step_gpu_uj "$last" batch)" "200001000 400003000" \
+	"who has a whole GPU has all of its energy, whatever follows it in gres.conf"
+has_share "$three" 464285 100000000 "3 of 7 slices and half of the memory, as NVML says: 46.4 % of that GPU"
+has_share "$typed" 133928 300002000 "1 of 7 slices and an eighth, as the GRES type says: 13.4 % of that GPU"
+is "$(step_gpu_uj "$lost" batch)" 0 "an instance of a GPU that the driver does not name has nothing"
+is "$(ledger .unallocated.gpu)" \
+	$((1000006000 - 600004000 - $(step_gpu_uj "$three" batch) - $(step_gpu_uj "$typed" batch))) \
+	"what no instance holds is unallocated"
+is "$(slurmd_says "mig-minors has no minor number 1246; its energy is unallocated")" 1 "with one line"
+
+out=$(inside env CEEMS_FAKE_GPUS="$DIR/gpus/n1/state" "$ceems" check -n n1 2>&1)
+has "$out" "nvidia-cap13: GPU 0, instance 1.0, 46.4 % of its energy" "ceems check lists what an instance is"
+has "$out" "nvidia-cap319: GPU 2, instance 5.0, 13.3 % of its energy" "by its type, too"
+has "$out" "nvidia-cap1246: /proc/driver/nvidia-caps/mig-minors has no minor number 1246" \
+	"and which one is unknown"
+
+# --- slurmd goes and comes again: the next job finds the sizes -----------------------------------
+
+passes "slurmd restarts" restart_slurmd
+held_by user3 gpu:4g.20gb:1
+feed_gpu 0 100000
+conserved "after the restart"
+has_share "$job" 535714 100000000 "4 of 7 slices and half of the memory, as NVML says: 53.6 %"
+
+done_testing
