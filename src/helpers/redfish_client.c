@@ -10,6 +10,7 @@
 #include "src/libhttps/https.h"
 #include "src/helpers/redfish_json.h"
 
+/* Where a service root that does not say it has its sessions. */
 #define SESSIONS "/redfish/v1/SessionService/Sessions"
 
 #define CONNECT_MS 5000L
@@ -25,6 +26,7 @@ struct redfish_client {
 	long timeout_ms;
 	char why[CURL_ERROR_SIZE];
 	char token[256];   /* of the session; empty: there is none */
+	char sessions[REDFISH_PATH_MAX]; /* where one is opened; empty: not known yet */
 	char session[REDFISH_PATH_MAX]; /* where it is ended */
 	struct https_body body;
 	char answer[REDFISH_ANSWER_MAX + 1];
@@ -82,6 +84,7 @@ static int client_run(struct redfish_client *c, CURLcode *ret)
 static int client_transfer(struct redfish_client *c, struct errmsg *err)
 {
 	CURLcode code = CURLE_OK;
+	struct errmsg why = { 0 };
 	int rc;
 
 	if (curl_multi_add_handle(c->multi, c->easy) != CURLM_OK)
@@ -90,7 +93,13 @@ static int client_transfer(struct redfish_client *c, struct errmsg *err)
 	(void)curl_multi_remove_handle(c->multi, c->easy);
 	if (rc < 0)
 		return errmsg_errno(err, rc, "%s", c->conf->url);
-	return https_result(code, c->conf->url, c->why, &c->body, err);
+	rc = https_result(code, c->conf->url, c->why, &c->body, &why);
+	if (rc < 0)
+		(void)errmsg_set(err, rc, "%s%s", why.text,
+				 rc == -EACCES ? ": CAFile must have the BMC's certificate or its issuer's" :
+				 rc == -ETIMEDOUT ? ": is URL the BMC's address, and open to this node?" :
+						    "");
+	return rc;
 }
 
 /*
@@ -150,7 +159,8 @@ static int status_to_errno(const struct redfish_client *c, const char *path, lon
 	if (status >= 200 && status < 300)
 		return 0;
 	if (status == 401 || status == 403)
-		return errmsg_set(err, -EACCES, "%s%s: user %s is refused (HTTP %ld)",
+		return errmsg_set(err, -EACCES,
+				  "%s%s: user %s may not read it (HTTP %ld): give the user the BMC's role ReadOnly",
 				  c->conf->url, path, c->conf->user, status);
 	return errmsg_set(err, status == 404 ? -ENOENT : -EIO, "%s%s: HTTP %ld", c->conf->url,
 			  path, status);
@@ -193,13 +203,65 @@ static void find_session(struct redfish_client *c)
 		memmove(c->session, path, strlen(path) + 1);
 }
 
+/*
+ * The service root is open to all (DSP0266). One that asks who we are, or that has no such link, has its
+ * sessions where most have them.
+ */
+static int client_find_sessions(struct redfish_client *c, struct errmsg *err)
+{
+	struct errmsg why = { 0 };
+	long status = 0;
+	int rc = client_request(c, "GET", REDFISH_ROOT, NULL, &status, err);
+
+	if (rc < 0)
+		return rc;
+	if (status != 401 && status != 403) {
+		rc = status_to_errno(c, REDFISH_ROOT, status, err);
+		if (rc < 0)
+			return rc;
+		rc = redfish_json_link(c->answer, c->body.len, "Links.Sessions", c->sessions,
+				       sizeof(c->sessions), &why);
+		if (rc == 0)
+			return 0;
+		if (rc != -ENOENT)
+			return errmsg_set(err, rc, "%s" REDFISH_ROOT ": Links.Sessions: %s", c->conf->url,
+					  why.text);
+	}
+	(void)snprintf(c->sessions, sizeof(c->sessions), "%s", SESSIONS);
+	return 0;
+}
+
+static int login_to_errno(const struct redfish_client *c, long status, struct errmsg *err)
+{
+	switch (status) {
+	case 400:
+	case 401:
+	case 403:
+		return errmsg_set(err, -EACCES,
+				  "%s%s: login of user %s is refused (HTTP %ld): see to User and Password, and whether the account is locked",
+				  c->conf->url, c->sessions, c->conf->user, status);
+	case 404:
+	case 405:
+		return errmsg_set(err, -ENOENT, "%s%s: opens no session (HTTP %ld): try Auth=basic",
+				  c->conf->url, c->sessions, status);
+	case 503:
+		return errmsg_set(err, -EIO,
+				  "%s%s: has no room for a session (HTTP 503): end some on the BMC, or Auth=basic",
+				  c->conf->url, c->sessions);
+	default:
+		return status_to_errno(c, c->sessions, status, err);
+	}
+}
+
 static int client_login(struct redfish_client *c, struct errmsg *err)
 {
 	char body[64 + 6 * (sizeof(c->conf->user) + sizeof(c->conf->password))];
 	char *end = body;
 	long status = 0;
-	int rc;
+	int rc = c->sessions[0] ? 0 : client_find_sessions(c, err);
 
+	if (rc < 0)
+		return rc;
 	put_text(&end, "{\"UserName\":");
 	put_quoted(&end, c->conf->user);
 	put_text(&end, ",\"Password\":");
@@ -207,13 +269,15 @@ static int client_login(struct redfish_client *c, struct errmsg *err)
 	put_text(&end, "}");
 	*end = '\0';
 	c->session[0] = '\0';
-	rc = client_request(c, "POST", SESSIONS, body, &status, err);
+	rc = client_request(c, "POST", c->sessions, body, &status, err);
 	explicit_bzero(body, sizeof(body));
 	if (rc == 0)
-		rc = status_to_errno(c, SESSIONS, status, err);
+		rc = login_to_errno(c, status, err);
+	if (rc == -ENOENT)
+		c->sessions[0] = '\0'; /* it may be elsewhere after an update of the firmware */
 	if (rc == 0 && !c->token[0])
-		rc = errmsg_set(err, -EIO, "%s%s: a session without X-Auth-Token",
-				c->conf->url, SESSIONS);
+		rc = errmsg_set(err, -EIO, "%s%s: a session without X-Auth-Token: try Auth=basic",
+				c->conf->url, c->sessions);
 	if (rc < 0)
 		c->token[0] = '\0';
 	find_session(c);

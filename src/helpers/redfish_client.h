@@ -13,6 +13,7 @@
 #include "src/helpers/redfish_conf.h"
 
 #define REDFISH_ANSWER_MAX 65536
+#define REDFISH_ROOT "/redfish/v1/"
 
 struct redfish_client;
 
@@ -21,7 +22,8 @@ int redfish_client_create(const struct redfish_conf *conf, int stop_fd,
 			  struct redfish_client **ret, struct errmsg *err);
 
 /*
- * The resource at PATH (redfish_json_check_path() has to like it), logging in if need be; one try.
+ * The resource at PATH (redfish_json_check_path() has to like it), logging in if need be, where the service
+ * root's Links.Sessions says; one try, but a session that has expired is opened again, once.
  * The answer is the client's until the next call. -EACCES: the BMC refuses user or password, or
  * its certificate is not trusted; -ENOENT: no such resource; -EMSGSIZE: over REDFISH_ANSWER_MAX;
  * -ECANCELED; -ETIMEDOUT; -EIO: anything else that may be different next time.

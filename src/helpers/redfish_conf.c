@@ -6,7 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/helpers/redfish_json.h"
+#include "src/libcore/settings.h"
 #include "src/libutil/kvconf.h"
+#include "src/libutil/parse.h"
 #include "src/libutil/trust.h"
 
 static int parse_auth(const char *value, void *field, const struct kvconf_key *key,
@@ -16,6 +19,28 @@ static int parse_auth(const char *value, void *field, const struct kvconf_key *k
 	if (strcasecmp(value, "session") && strcasecmp(value, "basic"))
 		return errmsg_set(err, -EINVAL, "'%s' is not session or basic", value);
 	*(bool *)field = !strcasecmp(value, "basic");
+	return 0;
+}
+
+/* "0,2": entries of an array, as bits. */
+static int parse_controls(const char *value, void *field, const struct kvconf_key *key,
+			  struct errmsg *err)
+{
+	unsigned int bits = 0;
+	char item[8];
+
+	(void)key;
+	while (settings_next_item(&value, item, sizeof(item))) {
+		uint64_t n;
+
+		if (parse_u64(item, &n) < 0 || n >= REDFISH_CONTROLS)
+			return errmsg_set(err, -EINVAL, "'%s' is not a number below %d", item,
+					  REDFISH_CONTROLS);
+		bits |= 1u << n;
+	}
+	if (!bits)
+		return errmsg_set(err, -EINVAL, "is empty");
+	*(unsigned int *)field = bits;
 	return 0;
 }
 
@@ -32,8 +57,12 @@ static const struct kvconf_key keys[] = {
 	KEY("CAFile", kvconf_path, ca_file, "",
 	    "Certificates to trust, in PEM: the BMC's own or its issuer's; empty: the system's."),
 	KEY("Auth", parse_auth, basic_auth, "session", "session or basic."),
+	KEY("System", kvconf_text, system, "",
+	    "Id of the ComputerSystem that is this node; empty: the only one, or by the node's UUID."),
 	KEY("Chassis", kvconf_text, chassis, "",
-	    "Id of the chassis that is this node; empty: the first with a reading."),
+	    "Ids, by comma, of the chassis that are this node; empty: those that the system links to."),
+	KEY("PowerControl", parse_controls, controls, "0",
+	    "Which entries of PowerControl are added up, by comma; the first is the whole chassis."),
 };
 
 int redfish_conf_read(const char *path, struct redfish_conf *ret, struct errmsg *err)

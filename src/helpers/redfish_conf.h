@@ -16,7 +16,9 @@ struct redfish_conf {
 	char user[128];
 	char password[256];
 	char ca_file[PATH_MAX]; /* the only ones that are trusted; empty: the system's */
-	char chassis[128];   /* its Id; empty: the first that shows power or energy */
+	char system[128];    /* Id of the ComputerSystem that is this node; empty: by its UUID */
+	char chassis[128];   /* Ids, by comma; empty: those of the system */
+	unsigned int controls; /* bits of the entries of PowerControl that are added up */
 	bool basic_auth;     /* false: a session */
 };
 

@@ -3,10 +3,11 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/libmeter/sensor/counter.h"
+#include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
 /* Twelve years at 25 kW, and in microjoules within 64 bits: beyond it a counter is garbled. */
@@ -15,15 +16,34 @@
 #define UJ_PER_KWH 3.6e12
 #define MW_PER_W 1e3
 
+/* A longer mean than a day says nothing about a job. */
+#define WINDOW_MAX_MIN 1440
+
+static const struct {
+	char name[24];
+	enum redfish_resource resource;
+	bool is_power;
+} kinds[REDFISH_KINDS] = {
+	[REDFISH_JOULES] = { "EnergyJoules", REDFISH_ENVIRONMENT, false },
+	[REDFISH_WATTS] = { "PowerWatts", REDFISH_ENVIRONMENT, true },
+	[REDFISH_CONSUMED] = { "PowerConsumedWatts", REDFISH_POWER, true },
+	[REDFISH_AVERAGE] = { "AverageConsumedWatts", REDFISH_POWER, true },
+	[REDFISH_KWH] = { "EnergykWh", REDFISH_ENVIRONMENT, false },
+};
+
 const char *redfish_kind_name(enum redfish_kind kind)
 {
-	static const char *const names[REDFISH_KINDS] = {
-		[REDFISH_JOULES] = "EnergyJoules",
-		[REDFISH_WATTS] = "PowerWatts",
-		[REDFISH_KWH] = "EnergykWh",
-	};
+	return (size_t)kind < ARRAY_SIZE(kinds) ? kinds[kind].name : "?";
+}
 
-	return (size_t)kind < ARRAY_SIZE(names) ? names[kind] : "?";
+bool redfish_kind_is_power(enum redfish_kind kind)
+{
+	return kinds[kind].is_power;
+}
+
+enum redfish_resource redfish_kind_resource(enum redfish_kind kind)
+{
+	return kinds[kind].resource;
 }
 
 static int json_parse(const char *text, size_t len, json_t **ret, struct errmsg *err)
@@ -71,7 +91,13 @@ static int copy_link(const json_t *object, char *ret, size_t size, struct errmsg
 	return 0;
 }
 
-/* "a.b" of ROOT; NULL. */
+static const json_t *json_child(const json_t *parent, const char *name)
+{
+	return json_is_array(parent) ? json_array_get(parent, strtoul(name, NULL, 10)) :
+				       json_object_get(parent, name);
+}
+
+/* "a.b" or, of an array, "a.0.b" of ROOT; NULL. */
 static const json_t *json_find(const json_t *root, const char *name)
 {
 	const char *dot;
@@ -82,9 +108,9 @@ static const json_t *json_find(const json_t *root, const char *name)
 		if ((size_t)snprintf(first, sizeof(first), "%.*s", (int)(dot - name), name) >=
 		    sizeof(first))
 			return NULL;
-		root = json_object_get(root, first);
+		root = json_child(root, first);
 	}
-	return json_object_get(root, name);
+	return json_child(root, name);
 }
 
 int redfish_json_link(const char *text, size_t len, const char *name, char *ret, size_t size,
@@ -99,17 +125,40 @@ int redfish_json_link(const char *text, size_t len, const char *name, char *ret,
 	return rc;
 }
 
-int redfish_json_member(const char *text, size_t len, size_t index, char *ret, size_t size,
-			struct errmsg *err)
+int redfish_json_links(const char *text, size_t len, const char *name, char ret[][REDFISH_PATH_MAX],
+		       size_t max, size_t *ret_n, struct errmsg *err)
 {
 	json_t *root = NULL;
 	int rc = json_parse(text, len, &root, err);
+	const json_t *links = rc == 0 ? json_find(root, name) : NULL;
+	size_t n = 0;
 
-	if (rc == 0)
-		rc = copy_link(json_array_get(json_object_get(root, "Members"), index), ret, size,
-			       err);
+	while (rc == 0 && n < max && n < json_array_size(links)) {
+		rc = copy_link(json_array_get(links, n), ret[n], REDFISH_PATH_MAX, err);
+		n += rc == 0;
+	}
 	json_decref(root);
-	return rc;
+	if (rc == 0)
+		*ret_n = n;
+	return rc == -ENOENT ? errmsg_set(err, -EINVAL, "%s has an entry without a link", name) : rc;
+}
+
+bool redfish_json_text(const char *text, size_t len, const char *name, char *ret, size_t size)
+{
+	json_t *root = NULL;
+	const char *value;
+	char *p;
+
+	ret[0] = '\0';
+	if (json_parse(text, len, &root, NULL) < 0)
+		return false;
+	value = json_string_value(json_find(root, name));
+	(void)snprintf(ret, size, "%s", value ? value : "");
+	json_decref(root);
+	for (p = ret; *p; p++) /* it goes into lines of the helper's protocol */
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+	return ret[0];
 }
 
 /* --- values ------------------------------------------------------------------------------- */
@@ -134,49 +183,79 @@ static int get_number(const json_t *v, const char *name, double max, double scal
 	return *ret > 0;
 }
 
-static int get_power(const json_t *v, const char *name, struct redfish_values *ret,
+static int get_value(const json_t *v, enum redfish_kind kind, struct redfish_values *ret,
 		     struct errmsg *err)
 {
-	int rc = get_number(v, name, (double)COUNTER_PLATFORM_MAX_W, MW_PER_W, &ret->power_mw,
+	static const struct {
+		double max, scale;
+	} of[REDFISH_KINDS] = {
+		[REDFISH_JOULES] = { ENERGY_MAX_J, UJ_PER_J },
+		[REDFISH_WATTS] = { (double)COUNTER_PLATFORM_MAX_W, MW_PER_W },
+		[REDFISH_CONSUMED] = { (double)COUNTER_PLATFORM_MAX_W, MW_PER_W },
+		[REDFISH_AVERAGE] = { (double)COUNTER_PLATFORM_MAX_W, MW_PER_W },
+		[REDFISH_KWH] = { ENERGY_MAX_J * UJ_PER_J / UJ_PER_KWH, UJ_PER_KWH },
+	};
+	int rc = get_number(v, redfish_kind_name(kind), of[kind].max, of[kind].scale, &ret->value[kind],
 			    err);
 
 	if (rc > 0)
-		ret->has |= 1u << REDFISH_WATTS;
+		ret->has |= 1u << kind;
 	return rc < 0 ? rc : 0;
 }
 
 static int environment_values(const json_t *root, struct redfish_values *ret,
 			      struct errmsg *err)
 {
-	int rc = get_number(json_find(root, "EnergyJoules.Reading"), "EnergyJoules", ENERGY_MAX_J,
-			    UJ_PER_J, &ret->energy_uj, err);
+	int rc = get_value(json_find(root, "EnergyJoules.Reading"), REDFISH_JOULES, ret, err);
 
-	if (rc > 0)
-		ret->has |= 1u << REDFISH_JOULES;
-	if (rc >= 0)
-		rc = get_number(json_find(root, "EnergykWh.Reading"), "EnergykWh",
-				ENERGY_MAX_J * UJ_PER_J / UJ_PER_KWH, UJ_PER_KWH, &ret->kwh_uj,
-				err);
-	if (rc > 0)
-		ret->has |= 1u << REDFISH_KWH;
-	return rc < 0 ? rc : get_power(json_find(root, "PowerWatts.Reading"), "PowerWatts", ret, err);
+	if (rc == 0)
+		rc = get_value(json_find(root, "EnergykWh.Reading"), REDFISH_KWH, ret, err);
+	return rc == 0 ? get_value(json_find(root, "PowerWatts.Reading"), REDFISH_WATTS, ret, err) : rc;
 }
 
-/* The first entry is the whole chassis; those after it are parts of it, as CPUs or memory. */
-static int power_values(const json_t *root, struct redfish_values *ret, struct errmsg *err)
+static int control_values(const json_t *control, struct redfish_values *ret, struct errmsg *err)
 {
-	const json_t *control = json_array_get(json_object_get(root, "PowerControl"), 0);
-	int rc = get_power(json_object_get(control, "PowerConsumedWatts"), "PowerConsumedWatts",
-			   ret, err);
+	const json_t *minutes = json_find(control, "PowerMetrics.IntervalInMin");
+	int rc = get_value(json_object_get(control, "PowerConsumedWatts"), REDFISH_CONSUMED, ret, err);
 
-	if (rc == 0 && !ret->has) /* a mean over the last minutes: the same in the long run */
-		rc = get_power(json_find(control, "PowerMetrics.AverageConsumedWatts"),
-			       "AverageConsumedWatts", ret, err);
+	if (rc < 0 || ret->has)
+		return rc;
+	/* the same in the long run */
+	rc = get_value(json_find(control, "PowerMetrics.AverageConsumedWatts"), REDFISH_AVERAGE, ret, err);
+	if (rc == 0 && json_is_integer(minutes) && json_integer_value(minutes) > 0 &&
+	    json_integer_value(minutes) <= WINDOW_MAX_MIN)
+		ret->window_ns = (uint64_t)json_integer_value(minutes) * 60 * NSEC_PER_SEC;
 	return rc;
 }
 
+static int power_values(const json_t *root, unsigned int controls, struct redfish_values *ret,
+			struct errmsg *err)
+{
+	const json_t *all = json_object_get(root, "PowerControl");
+	struct redfish_values sum = { .has = ~0u };
+	unsigned int i, k;
+
+	for (i = 0; i < REDFISH_CONTROLS; i++) {
+		struct redfish_values v = { 0 };
+		int rc = controls & 1u << i ? control_values(json_array_get(all, i), &v, err) : 0;
+
+		if (rc < 0)
+			return rc;
+		if (!(controls & 1u << i))
+			continue;
+		sum.has &= v.has;
+		for (k = 0; k < REDFISH_KINDS; k++)
+			sum.value[k] += v.value[k];
+		if (v.window_ns > sum.window_ns)
+			sum.window_ns = v.window_ns;
+	}
+	if (controls)
+		*ret = sum;
+	return 0;
+}
+
 int redfish_json_values(const char *text, size_t len, enum redfish_resource resource,
-			struct redfish_values *ret, struct errmsg *err)
+			unsigned int controls, struct redfish_values *ret, struct errmsg *err)
 {
 	struct redfish_values v = { 0 };
 	json_t *root = NULL;
@@ -184,7 +263,7 @@ int redfish_json_values(const char *text, size_t len, enum redfish_resource reso
 
 	if (rc == 0)
 		rc = resource == REDFISH_ENVIRONMENT ? environment_values(root, &v, err) :
-						       power_values(root, &v, err);
+						       power_values(root, controls, &v, err);
 	json_decref(root);
 	if (rc < 0)
 		return rc;
@@ -192,4 +271,15 @@ int redfish_json_values(const char *text, size_t len, enum redfish_resource reso
 		return errmsg_set(err, -ENODATA, "neither power nor energy in the answer");
 	*ret = v;
 	return 0;
+}
+
+size_t redfish_json_controls(const char *text, size_t len)
+{
+	json_t *root = NULL;
+	size_t n = 0;
+
+	if (json_parse(text, len, &root, NULL) == 0)
+		n = json_array_size(json_object_get(root, "PowerControl"));
+	json_decref(root);
+	return n;
 }

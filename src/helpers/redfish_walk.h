@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * redfish_walk.h - from the root of a BMC's service to the resource that shows the node's power,
- * once; then that resource again and again.
+ * redfish_walk.h - from the root of a BMC's service to the resources that show the node's power,
+ * once; then those resources again and again.
+ *
+ * Which are added up, so that no watt counts twice and none of another node:
+ * - the ComputerSystem is the one that System names, or the only one, or the one with the node's UUID;
+ * - its chassis are those that Chassis names, or those that the system links to, or, without a system, all;
+ * - a chassis that links to several systems is not this node's alone and is left out, unless it is named;
+ * - a chassis within (Links.ContainedBy) another of them that shows power is in that one's and is left out;
+ * - of a chassis' PowerControl those entries that PowerControl names, or the first, which is the whole.
+ * All that is left is added up by one property, the first in enum redfish_kind that all of it shows.
  */
 #ifndef CEEMS_REDFISH_WALK_H
 #define CEEMS_REDFISH_WALK_H
@@ -15,19 +23,25 @@ struct redfish_walk;
 
 struct redfish_sample {
 	uint64_t t_ns; /* CLOCK_MONOTONIC, when the answer was there */
-	enum redfish_kind kind; /* stays, as long as the resource does */
-	uint64_t value; /* uJ or, of REDFISH_WATTS, mW */
+	enum redfish_kind kind; /* stays, as long as the resources do */
+	uint64_t value;		/* uJ or, of power, mW */
+	uint64_t window_ns;	/* what an average is over; 0: it is none, or not told */
 };
 
-/* As redfish_client_create(). */
-int redfish_walk_create(const struct redfish_conf *conf, int stop_fd, struct redfish_walk **ret,
-			struct errmsg *err);
+/* As redfish_client_create(). UUID is this machine's; empty: not known. */
+int redfish_walk_create(const struct redfish_conf *conf, const char *uuid, int stop_fd,
+			struct redfish_walk **ret, struct errmsg *err);
 
 /*
- * Of several kinds the first in the order of enum redfish_kind is taken. Errors are those of
- * redfish_client_get() and redfish_json_values(), and -ENODEV: no chassis shows power or energy.
+ * Errors are those of redfish_client_get() and redfish_json_values(), and -ENODEV: no chassis of this node
+ * shows power or energy, or which system it is cannot be told.
  */
 int redfish_walk_ask(struct redfish_walk *w, struct redfish_sample *ret, struct errmsg *err);
+
+/* What was found and what of it counts, a line for each chassis and entry of PowerControl, since the last call. */
+void redfish_walk_tell(struct redfish_walk *w, void (*tell)(const char *line));
+/* "PowerConsumedWatts of chassis Node PowerControl[0]": what is read. Of the last good answer. */
+void redfish_walk_describe(const struct redfish_walk *w, char *buf, size_t size);
 
 void redfish_walk_destroy(struct redfish_walk *w);
 

@@ -21,7 +21,8 @@
  *	ready			what there is has been declared
  *	written N		(ceems-textfile) the file of question N is in place
  *	about TEXT		one line for people: what the helper reads
- *	note TEXT		for the log, once
+ *	note TEXT		for the log and ceems check, once
+ *	lag MS			what is told may be up to so old
  *	meter NAME DOMAIN UNIT energy|power MAX_W [node] [coarse] [nonzero]
  *	late NAME		what is known of that meter is too old to be used
  *	gone NAME		that meter does not exist any more

@@ -8,11 +8,11 @@ static void values(const char *text, size_t size, enum redfish_resource resource
 {
 	struct redfish_values v = { 0 };
 	struct errmsg err = { 0 };
-	int rc = redfish_json_values(text, size, resource, &v, &err);
+	int rc = redfish_json_values(text, size, resource, 5, &v, &err);
 
 	fuzz_check_error(rc, &err);
 	assert((rc == 0) == (v.has != 0));
-	assert(v.power_mw <= COUNTER_PLATFORM_MAX_W * 1000);
+	assert(v.value[REDFISH_WATTS] <= COUNTER_PLATFORM_MAX_W * 1000);
 }
 
 static void check_link(int rc, const char *path, const struct errmsg *err)
@@ -24,13 +24,20 @@ static void check_link(int rc, const char *path, const struct errmsg *err)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = fuzz_text(data, size);
+	char paths[4][REDFISH_PATH_MAX];
 	char path[REDFISH_PATH_MAX];
 	struct errmsg err = { 0 };
+	size_t n = 0;
 
 	values(text, size, REDFISH_ENVIRONMENT);
 	values(text, size, REDFISH_POWER);
 	check_link(redfish_json_link(text, size, "Chassis", path, sizeof(path), &err), path, &err);
-	check_link(redfish_json_member(text, size, 1, path, sizeof(path), &err), path, &err);
+	if (redfish_json_links(text, size, "Members", paths, 4, &n, &err) == 0)
+		while (n--)
+			check_link(0, paths[n], &err);
+	(void)redfish_json_text(text, size, "PowerControl.0.Name", path, 16);
+	assert(!strpbrk(path, "\n\r") && strlen(path) < 16);
+	(void)redfish_json_controls(text, size);
 	free(text);
 	return 0;
 }

@@ -35,18 +35,31 @@ def link(path):
     return {"@odata.id": path}
 
 
+def sessions(mode):
+    """Where sessions are opened: in "moved", not where most have it."""
+    return f"{V1}/Managers/BMC/Sessions" if "moved" in mode else f"{V1}/SessionService/Sessions"
+
+
 def resources(mode):
+    """What there is: DIR/tree.json, if it is there, replaces all of it but the service root's links."""
     values = json.loads(read("values.json", "{}"))
+    root = {"Chassis": link("https://elsewhere/" if "elsewhere" in mode else f"{V1}/Chassis"),
+            "Links": {"Sessions": link(sessions(mode))}}
+    if "unlinked" in mode:
+        del root["Links"]
+    tree = read("tree.json")
+    if tree:
+        return {f"{V1}/": {**root, "Systems": link(f"{V1}/Systems")}, **json.loads(tree)}
     chassis = {"Id": "Node", "Power": link(f"{V1}/Chassis/Node/Power")}
     if "environment" in mode:
         chassis["EnvironmentMetrics"] = link(f"{V1}/Chassis/Node/EnvironmentMetrics")
-    collection = f"{V1}/Chassis"
     return {
-        f"{V1}/": {"Chassis": link("https://elsewhere/" if "elsewhere" in mode else collection)},
-        collection: {"Members": [link(f"{V1}/Chassis/Riser"), link(f"{V1}/Chassis/Node")]},
+        f"{V1}/": root,
+        f"{V1}/Chassis": {"Members": [link(f"{V1}/Chassis/Riser"), link(f"{V1}/Chassis/Node")]},
         f"{V1}/Chassis/Riser": {"Id": "Riser"},
         f"{V1}/Chassis/Node": chassis,
-        f"{V1}/Chassis/Node/Power": {"PowerControl": [values, {"PowerConsumedWatts": 7}]},
+        f"{V1}/Chassis/Node/Power": {"PowerControl": [values, {"Name": "CPUs",
+                                                               "PowerConsumedWatts": 7}]},
         f"{V1}/Chassis/Node/EnvironmentMetrics": values,
     }
 
@@ -88,11 +101,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
         if "limit" in mode:
             return self.answer(503, b'{"error":{"code":"Base.1.0.SessionLimitExceeded"}}')
+        if self.path != sessions(mode) or "sessionless" in mode:
+            return self.answer(404)
         if "refuse" in mode or body != {"UserName": USER, "Password": PASSWORD}:
             return self.answer(401)
         with lock:
             token = "token-%d" % (len(tokens) + int(time.time() * 1e6))
-            path = f"{V1}/SessionService/Sessions/{len(tokens)}"
+            path = f"{sessions(mode)}/{len(tokens)}"
             tokens[token] = path
         headers = [("X-Auth-Token", token), ("Location", path)]
         return self.answer(201, b"{}", headers)
@@ -106,8 +121,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         mode = read("mode").split()
         self.note("GET " + self.path)
-        if not self.may(mode):
+        if not (self.path == f"{V1}/" and "closed" not in mode) and not self.may(mode):
             return self.answer(401)
+        if "forbid" in mode and self.path != f"{V1}/":
+            return self.answer(403)
         if "hang" in mode:
             time.sleep(60)
         if "drip" in mode:

@@ -65,6 +65,8 @@ static const struct {
 	{ "a path", "URL=https://bmc/redfish\n" USER, 0600, -EINVAL, ":1: URL: is not" },
 	{ "a user in it", "URL=https://a:" SECRET "@bmc\n", 0600, -EINVAL, ":1: URL: is not" },
 	{ "another scheme", "URL=file:///etc/passwd\n" USER, 0600, -EINVAL, ":1: URL:" },
+	{ "PowerControl", "PowerControl=0,x\n", 0600, -EINVAL, ":1: PowerControl: 'x' is not a number below 16" },
+	{ "no PowerControl", "PowerControl=\n", 0600, -EINVAL, ":1: PowerControl: is empty" },
 	{ "auth", "Auth=digest\n", 0600, -EINVAL, ":1: Auth: 'digest' is not" },
 	{ "relative CAFile", "CAFile=x.pem\n", 0600, -EINVAL, ":1: CAFile: 'x.pem' is not" },
 	{ "no '='", "Password " SECRET "\n", 0600, -EINVAL, ":1: no '='" },
@@ -138,9 +140,9 @@ static const struct {
 	{ "{\"EnergyJoules\":{\"Reading\":0},\"EnergykWh\":{\"Reading\":0}}", REDFISH_ENVIRONMENT,
 	  -ENODATA, 0, 0 },
 	{ "{\"PowerControl\":[{\"PowerConsumedWatts\":400.25},{\"PowerConsumedWatts\":9}]}",
-	  REDFISH_POWER, 0, 1u << REDFISH_WATTS, 400250 },
+	  REDFISH_POWER, 0, 1u << REDFISH_CONSUMED, 400250 },
 	{ "{\"PowerControl\":[{\"PowerMetrics\":{\"AverageConsumedWatts\":399}}]}", REDFISH_POWER,
-	  0, 1u << REDFISH_WATTS, 399000 },
+	  0, 1u << REDFISH_AVERAGE, 399000 },
 	{ "{\"PowerWatts\":{\"Reading\":412}}", REDFISH_ENVIRONMENT, 0, 1u << REDFISH_WATTS,
 	  412000 },
 	{ "{\"EnergyJoules\":{\"Reading\":1000.5},\"PowerWatts\":{\"Reading\":null}}",
@@ -157,15 +159,14 @@ static void test_answers(void)
 
 	for (i = 0; i < ARRAY_SIZE(answers); i++) {
 		struct redfish_values v = { 0 };
-		uint64_t value;
+		unsigned int kind = 0;
 
 		is_int(redfish_json_values(answers[i].json, strlen(answers[i].json),
-					   answers[i].resource, &v, NULL), answers[i].rc,
+					   answers[i].resource, 1, &v, NULL), answers[i].rc,
 		       answers[i].json);
-		value = v.has & 1u << REDFISH_JOULES ? v.energy_uj :
-			v.has & 1u << REDFISH_WATTS  ? v.power_mw :
-						       v.kwh_uj;
-		ok(v.has == answers[i].has && value == answers[i].value, "  what it says");
+		while (kind < REDFISH_KINDS - 1 && !(v.has & 1u << kind))
+			kind++;
+		ok(v.has == answers[i].has && (!v.has || v.value[kind] == answers[i].value), "  what it says");
 	}
 }
 
@@ -281,16 +282,19 @@ struct run {
 	uint64_t rejected, late;
 	uint64_t bases;
 	uint8_t quality;
+	uint64_t opened_ns;
 };
 
 /* CONF behind the address and the user. */
 static int run_open(struct run *r, const char *mode, const char *conf, struct errmsg *err)
 {
-	struct source_env env = { .slow_interval_ns = INTERVAL_NS, .helper_dir = HELPER_DIR };
+	struct source_env env = { .slow_interval_ns = INTERVAL_NS, .helper_dir = HELPER_DIR,
+				  .sys_root = dir };
 	char text[PATH_MAX + 256];
 	int rc;
 
 	memset(r, 0, sizeof(*r));
+	r->opened_ns = clock_mono_ns();
 	set("mode", mode);
 	(void)unlink(scratch_path(dir, "log"));
 	(void)snprintf(text, sizeof(text), "URL=https://127.0.0.1:%u\n" USER "%s\n", port, conf);
@@ -363,20 +367,30 @@ static void run_close(struct run *r)
 
 static char trust[PATH_MAX + 16]; /* "CAFile=..." of the BMC's own certificate */
 
-/* open() knows of a refusal only when the answer comes in time: a slow machine tries again. */
-static int run_open_refused(struct run *r, const char *mode, const char *conf, struct errmsg *err)
+/* It is a source from the start, and says TEXT of why it cannot be read. */
+static bool run_says(struct run *r, const char *mode, const char *conf, const char *text)
 {
-	int tries = 20;
-	int rc;
+	uint64_t deadline = clock_mono_ns() + PATIENCE_NS;
+	struct errmsg err = { 0 };
 
-	while ((rc = run_open(r, mode, conf, err)) == 0 && --tries)
-		ops->close(r->source);
-	return rc;
+	if (!is_int(run_open(r, mode, conf, &err), 0, mode)) {
+		diag("%s", err.text);
+		return false;
+	}
+	while (!strstr(ops->why(r->source), text) && clock_mono_ns() < deadline) {
+		(void)run_read(r);
+		nap();
+	}
+	look(ops->why(r->source));
+	if (ok(strstr(ops->why(r->source), text) != NULL, "  says: %s", text))
+		return true;
+	diag("%s", ops->why(r->source));
+	return false;
 }
 
 /* --- what goes well ----------------------------------------------------------------------- */
 
-static void test_power(const char *mode, const char *values, const char *conf)
+static void test_power(const char *mode, const char *values, const char *conf, const char *property)
 {
 	struct errmsg err = { 0 };
 	char text[400];
@@ -394,29 +408,49 @@ static void test_power(const char *mode, const char *values, const char *conf)
 		is_u64(r.energy_uj, (r.until_ns - r.from_ns) * 4 / 10, "  400 W");
 	ops->describe(r.source, text, sizeof(text));
 	look(text);
-	ok(strstr(text, "PowerWatts") && strstr(text, "integrated"), "  described");
+	ok(strstr(text, property) && strstr(text, "integrated"), "  described: %s", text);
+	is_u64(ops->lag(r.source), INTERVAL_NS, "  up to an interval old");
 	run_close(&r);
 }
+
+#define CONSUMED "PowerConsumedWatts of chassis Node PowerControl[0], "
 
 static void test_sessions(void)
 {
 	char conf[PATH_MAX + 64];
-	struct errmsg err = { 0 };
 	struct run r;
 
-	test_power("", "{\"PowerConsumedWatts\":400}", trust);
+	test_power("", "{\"PowerConsumedWatts\":400}", trust, CONSUMED);
 	is_u64(requests("POST"), 1, "one session for all");
-	test_power("environment", "{\"PowerWatts\":{\"Reading\":400}}", trust);
-	is_u64(requests("GET /redfish/v1/Chassis/Node/Power"), 0, "EnvironmentMetrics suffices");
+	test_power("environment", "{\"PowerWatts\":{\"Reading\":400}}", trust, "PowerWatts of chassis Node, ");
+	is_u64(requests("GET /redfish/v1/Chassis/Node/Power"), 1, "Power is read once, for the list");
 	(void)snprintf(conf, sizeof(conf), "%s\nAuth=basic", trust);
-	test_power("basic", "{\"PowerConsumedWatts\":400}", conf);
+	test_power("basic", "{\"PowerConsumedWatts\":400}", conf, CONSUMED);
 	is_u64(requests("POST"), 0, "basic authentication needs no session");
 	(void)snprintf(conf, sizeof(conf), "%s\nChassis=Node", trust);
-	test_power("", "{\"PowerConsumedWatts\":400}", conf);
+	test_power("", "{\"PowerConsumedWatts\":400}", conf, CONSUMED);
 	is_u64(requests("GET /redfish/v1/Chassis/Riser"), 0, "another chassis is not asked");
 	(void)snprintf(conf, sizeof(conf), "%s\nChassis=Riser", trust);
-	is_int(run_open_refused(&r, "", conf, &err), -ENODEV, "a chassis that shows nothing");
-	ok(strstr(err.text, "no chassis Riser shows power or energy"), "  is named");
+	if (run_says(&r, "", conf, "no chassis Riser shows power or energy"))
+		run_close(&r);
+}
+
+/* Where the service root says, and where most have them if it does not. */
+static void test_links_sessions(void)
+{
+	struct run r;
+
+	test_power("moved", "{\"PowerConsumedWatts\":400}", trust, CONSUMED);
+	is_u64(requests("POST /redfish/v1/Managers/BMC/Sessions"), 1, "a session where Links.Sessions says");
+	ok(wait_requests("DELETE /redfish/v1/Managers/BMC/Sessions/", 1), "  ended there");
+	test_power("unlinked", "{\"PowerConsumedWatts\":400}", trust, CONSUMED);
+	test_power("closed", "{\"PowerConsumedWatts\":400}", trust, CONSUMED);
+	if (run_says(&r, "sessionless", trust, "Sessions: opens no session (HTTP 404): try Auth=basic"))
+		run_close(&r);
+	if (run_says(&r, "limit", trust, "has no room for a session (HTTP 503)"))
+		run_close(&r);
+	if (run_says(&r, "forbid", trust, "user ceems may not read it (HTTP 403)"))
+		run_close(&r);
 }
 
 /* Connections that a process started now would have as well. */
@@ -618,44 +652,180 @@ static void test_client(void)
 	(void)signal(SIGPIPE, SIG_DFL);
 }
 
+/* Said, tried again with ever longer pauses, and over when the BMC takes the login. */
 static void test_refused(void)
 {
-	struct errmsg err = { 0 };
 	struct run r;
+	size_t tries;
 
-	is_int(run_open_refused(&r, "refuse", trust, &err), -ENXIO, "user and password are refused");
-	ok(strstr(err.text, "user ceems is refused (HTTP 401)"), "  and it is said");
+	if (!run_says(&r, "refuse", trust, "login of user ceems is refused (HTTP 401)"))
+		return;
+	ok(wait_requests("POST", 2), "  it is tried again");
+	tries = requests("POST");
+	ok(clock_mono_ns() - r.opened_ns > (tries - 1) * 30 * INTERVAL_NS, "  after %zu tries at most 1 in 30 intervals",
+	   tries);
+	set("mode", "");
+	ok(run_until(&r, &r.energy_uj, 1), "  and is read once the BMC takes it");
+	is_str(ops->why(r.source), "", "  nothing is wrong any more");
+	run_close(&r);
 }
+
+#define NOT_TRUSTED ": CAFile must have the BMC's certificate or its issuer's"
 
 static void test_certificates(void)
 {
 	char conf[PATH_MAX + 16];
-	struct errmsg err = { 0 };
 	struct run r;
 
-	is_int(run_open_refused(&r, "", "", &err), -ENXIO, "self-signed, without CAFile");
-	diag("%s", err.text);
+	if (run_says(&r, "", "", NOT_TRUSTED))
+		run_close(&r);
 	(void)snprintf(conf, sizeof(conf), "CAFile=%s/other.pem", dir);
-	is_int(run_open_refused(&r, "", conf, &err), -ENXIO, "another certificate in CAFile");
+	if (run_says(&r, "", conf, NOT_TRUSTED))
+		run_close(&r);
 	(void)snprintf(conf, sizeof(conf), "CAFile=%s/missing.pem", dir);
-	is_int(run_open_refused(&r, "", conf, &err), -ENXIO, "no such CAFile");
-	diag("%s", err.text);
+	if (run_says(&r, "", conf, NOT_TRUSTED))
+		run_close(&r);
 	is_u64(requests(""), 0, "  nothing was asked");
 }
 
 /* Of another name, but trusted: the address has to be in it. */
 static void test_wrong_name(void)
 {
-	struct errmsg err = { 0 };
 	struct run r;
 
 	stop_bmc();
 	if (!ok(make_certificate("cert.pem", "key.pem", "DNS:bmc.example") && (port = start_bmc()),
 		"a BMC with a certificate of another name"))
 		return;
-	is_int(run_open_refused(&r, "", trust, &err), -ENXIO, "  is refused");
+	if (run_says(&r, "", trust, NOT_TRUSTED))
+		run_close(&r);
 	is_u64(requests(""), 0, "  before anything is asked");
 }
+
+/* --- which chassis count ------------------------------------------------------------------ */
+
+#define LINK(path) "{\"@odata.id\":\"/redfish/v1/" path "\"}"
+#define AT(path) "\"/redfish/v1/" path "\":"
+#define WATTS(path, watts) "," AT(path "/EnvironmentMetrics") "{\"PowerWatts\":{\"Reading\":" watts "}}"
+#define METRICS(path) "\"EnvironmentMetrics\":" LINK(path "/EnvironmentMetrics")
+
+/* An enclosure with two blades, one of which has a tray of GPUs with a meter of its own; and a heater. */
+static const char enclosure[] =
+	"{" AT("Systems") "{\"Members\":[" LINK("Systems/S1") "," LINK("Systems/S2") "]},"
+	AT("Systems/S1") "{\"UUID\":\"00112233-4455-6677-8899-aabbccddeeff\",\"Links\":{\"Chassis\":["
+		LINK("Chassis/B1") "," LINK("Chassis/Enc") "," LINK("Chassis/Tray") "," LINK("Chassis/Psu") "]}},"
+	AT("Systems/S2") "{\"UUID\":\"00112233-4455-6677-8899-000000000000\",\"Links\":{\"Chassis\":["
+		LINK("Chassis/B2") "]}},"
+	AT("Chassis") "{\"Members\":[" LINK("Chassis/Enc") "," LINK("Chassis/B1") "," LINK("Chassis/B2") ","
+		LINK("Chassis/Tray") "," LINK("Chassis/Psu") "]},"
+	AT("Chassis/Enc") "{" METRICS("Chassis/Enc") ",\"Links\":{\"ComputerSystems\":[" LINK("Systems/S1") ","
+		LINK("Systems/S2") "]}},"
+	AT("Chassis/B1") "{" METRICS("Chassis/B1") ",\"Links\":{\"ContainedBy\":" LINK("Chassis/Enc") "}},"
+	AT("Chassis/B2") "{" METRICS("Chassis/B2") ",\"Links\":{\"ContainedBy\":" LINK("Chassis/Enc") "}},"
+	AT("Chassis/Tray") "{" METRICS("Chassis/Tray") ",\"Links\":{\"ContainedBy\":" LINK("Chassis/B1/") "}},"
+	AT("Chassis/Psu") "{" METRICS("Chassis/Psu") ",\"Power\":" LINK("Chassis/Psu/Power") "},"
+	AT("Chassis/Psu/Power") "{\"PowerControl\":[{\"Name\":\"All\",\"PowerConsumedWatts\":20},"
+		"{\"Name\":\"Half\\nof\",\"PowerConsumedWatts\":10}]}"
+	WATTS("Chassis/Enc", "1000") WATTS("Chassis/B1", "380") WATTS("Chassis/B2", "500")
+	WATTS("Chassis/Tray", "100") WATTS("Chassis/Psu", "20") "}";
+
+static const struct {
+	const char *what;
+	const char *conf;
+	const char *uuid;
+	uint64_t watts; /* 0: WHY is said instead */
+	const char *why;
+} sums[] = {
+	{ "by UUID", "", "00112233-4455-6677-8899-AABBCCDDEEFF", 400, "PowerWatts of chassis B1 + Psu, " },
+	{ "by UUID in SMBIOS' order", "", "33221100-5544-7766-8899-aabbccddeeff", 400, "B1 + Psu, " },
+	{ "by the system's name", "System=S2", "", 500, "PowerWatts of chassis B2, " },
+	{ "by the chassis' names", "Chassis=B2,Tray", "", 600, "PowerWatts of chassis B2 + Tray, " },
+	{ "all, by name, once", "Chassis=Enc,B1,Tray", "", 1000, "PowerWatts of chassis Enc, " },
+	{ "an unknown UUID", "", "ffffffff-4455-6677-8899-aabbccddeeff", 0,
+	  "none of its 2 systems (S1, S2) has this machine's UUID ffffffff-4455-6677-8899-aabbccddeeff: set System" },
+	{ "a system that is not there", "System=S3", "", 0, "no system S3; it has S1, S2" },
+	{ "a chassis that is not there", "Chassis=X", "", 0, "no chassis X shows power" },
+};
+
+static const char *const listed[] = {
+	"chassis Enc: PowerWatts 1000.0 W: not counted, it is of several systems; Chassis=Enc would\n",
+	"chassis B1: PowerWatts 380.0 W: counted, by PowerWatts\n",
+	"chassis Tray: PowerWatts 100.0 W: not counted, it is within chassis B1\n",
+	"chassis Psu: PowerWatts 20.0 W: counted, by PowerWatts\n",
+	"chassis Psu PowerControl[0] (All): PowerConsumedWatts 20.0 W: not counted\n",
+	"chassis Psu PowerControl[1] (Half?of): PowerConsumedWatts 10.0 W: not counted\n",
+};
+
+static void test_sums(void)
+{
+	char conf[PATH_MAX + 64];
+	size_t i, k;
+
+	(void)mkdir(scratch_path(dir, "sys"), 0700);
+	(void)mkdir(scratch_path(dir, "sys/class"), 0700);
+	(void)mkdir(scratch_path(dir, "sys/class/dmi"), 0700);
+	(void)mkdir(scratch_path(dir, "sys/class/dmi/id"), 0700);
+	set("tree.json", enclosure);
+	for (i = 0; i < ARRAY_SIZE(sums); i++) {
+		struct errmsg err = { 0 };
+		char text[400];
+		struct run r;
+
+		set("sys/class/dmi/id/product_uuid", sums[i].uuid);
+		(void)snprintf(conf, sizeof(conf), "%s\n%s", trust, sums[i].conf);
+		diag("%s", sums[i].what);
+		if (!sums[i].watts) {
+			if (run_says(&r, "", conf, sums[i].why))
+				run_close(&r);
+			continue;
+		}
+		if (!is_int(run_open(&r, "", conf, &err), 0, sums[i].what))
+			continue;
+		ok(run_until(&r, &r.energy_uj, 1), "  energy comes");
+		if (!r.late && !r.rejected)
+			is_u64(r.energy_uj, (r.until_ns - r.from_ns) * sums[i].watts / 1000, "  all of it, once");
+		ops->describe(r.source, text, sizeof(text));
+		ok(strstr(text, sums[i].why) != NULL, "  described: %s", text);
+		for (k = 0; i == 0 && k < ARRAY_SIZE(listed); k++)
+			if (!ok(strstr(ops->notes(r.source), listed[k]) != NULL, "  lists: %s", listed[k]))
+				diag("%s", ops->notes(r.source));
+		run_close(&r);
+	}
+	(void)unlink(scratch_path(dir, "tree.json"));
+}
+
+static void test_controls(void)
+{
+	char conf[PATH_MAX + 64];
+	struct errmsg err = { 0 };
+	char text[400];
+	struct run r;
+
+	set("values.json", "{\"Name\":\"Server\",\"PowerConsumedWatts\":400}");
+	(void)snprintf(conf, sizeof(conf), "%s\nPowerControl=0,1", trust);
+	if (!is_int(run_open(&r, "", conf, &err), 0, "two entries of PowerControl by number"))
+		return;
+	ok(run_until(&r, &r.energy_uj, 1), "  energy comes");
+	if (!r.late && !r.rejected)
+		is_u64(r.energy_uj, (r.until_ns - r.from_ns) * 407 / 1000, "  added up");
+	ops->describe(r.source, text, sizeof(text));
+	ok(strstr(text, "PowerConsumedWatts of chassis Node PowerControl[0] PowerControl[1]") != NULL, "  %s", text);
+	run_close(&r);
+
+	set("values.json", "{\"PowerMetrics\":{\"IntervalInMin\":2,\"AverageConsumedWatts\":400}}");
+	if (!is_int(run_open(&r, "", trust, &err), 0, "a BMC that shows a mean only"))
+		return;
+	ok(run_until(&r, &r.energy_uj, 1), "  energy comes");
+	ops->describe(r.source, text, sizeof(text));
+	ok(strstr(text, "AverageConsumedWatts of chassis Node") != NULL, "  is named as it is");
+	is_u64(ops->lag(r.source), INTERVAL_NS + 120 * NSEC_PER_SEC, "  and lags by its window as well");
+	ok(strstr(ops->notes(r.source), "PowerControl[1] (CPUs): PowerConsumedWatts 7.0 W: not counted, part of "
+					"another by Redfish's custom; PowerControl=1 would") != NULL,
+	   "  the other entry is listed");
+	run_close(&r);
+}
+
+/* --- what does not answer ----------------------------------------------------------------- */
 
 /* Slow, hanging, not there: it is a source, and can be closed at any time. */
 static void test_dead(const char *mode)
@@ -705,6 +875,9 @@ static void test_all(void)
 	size_t fds = count_entries("/proc/self/fd");
 
 	test_sessions();
+	test_links_sessions();
+	test_sums();
+	test_controls();
 	test_expiry();
 	test_counters();
 	test_late_first();

@@ -21,6 +21,9 @@
 /* A missed answer of a BMC or two is bridged, by the mean of those around it. */
 #define GAP_INTERVALS 4
 
+/* ceems-redfish is silent for so long after a failure. */
+#define REDFISH_PAUSE_NS (300 * NSEC_PER_SEC)
+
 /* A sample that is older says nothing about a job that began since. */
 #define STALE_NS (10 * NSEC_PER_SEC)
 
@@ -29,6 +32,7 @@
  * answer is new for so long.
  */
 #define GPU_FRESH_NS (50 * NSEC_PER_MSEC)
+#define GPU_STEP_NS (100 * NSEC_PER_MSEC)
 
 struct interval {
 	char text[24];
@@ -58,6 +62,7 @@ static int ipmi_open(const struct source_env *env, struct source **ret, struct e
 		.first_ns = FIRST_NS,
 		.gap_ns = GAP_INTERVALS * env->slow_interval_ns,
 		.stale_ns = GAP_INTERVALS * env->slow_interval_ns,
+		.lag_ns = env->slow_interval_ns,
 	};
 
 	if ((size_t)snprintf(device, sizeof(device), "%s/dev/ipmi0", root) >= sizeof(device))
@@ -75,11 +80,13 @@ static int redfish_open(const struct source_env *env, struct source **ret, struc
 	const struct helper_source_setup setup = {
 		.id = SOURCE_REDFISH,
 		.program = "ceems-redfish",
-		.args = { "--interval-ms", interval.text, env->redfish_conf },
-		.deadline_ns = DEADLINE_NS + 64 * env->slow_interval_ns,
+		.args = { "--interval-ms", interval.text, "--sys-root", env->sys_root ? env->sys_root : "",
+			  env->redfish_conf },
+		.deadline_ns = DEADLINE_NS + REDFISH_PAUSE_NS + env->slow_interval_ns,
 		.first_ns = FIRST_NS,
 		.gap_ns = GAP_INTERVALS * env->slow_interval_ns,
 		.stale_ns = GAP_INTERVALS * env->slow_interval_ns,
+		.lag_ns = env->slow_interval_ns,
 	};
 
 	if (!env->redfish_conf || !*env->redfish_conf)
@@ -100,6 +107,7 @@ static int external_open(const struct source_env *env, struct source **ret, stru
 		.first_ns = FIRST_NS,
 		.gap_ns = INTEGRATE_GAP_NS,
 		.stale_ns = INTEGRATE_GAP_NS,
+		.lag_ns = INTEGRATE_GAP_NS, /* older values are refused */
 	};
 
 	if (!env->external_file || !*env->external_file)
@@ -119,6 +127,7 @@ static int hwmon_open(const struct source_env *env, struct source **ret, struct 
 		.first_ns = FIRST_NS,
 		.gap_ns = INTEGRATE_GAP_NS,
 		.stale_ns = INTEGRATE_GAP_NS,
+		.lag_ns = env->slow_interval_ns, /* slow meters; others are read at the tick */
 	};
 
 	/* libsensors knows no other root */
@@ -147,6 +156,7 @@ static int gpu_open(enum source_id id, const char *library, const char *trace,
 		.first_ns = GPU_FIRST_NS,
 		.gap_ns = INTEGRATE_GAP_NS,
 		.stale_ns = STALE_NS,
+		.lag_ns = GPU_FRESH_NS + GPU_STEP_NS,
 	};
 
 	if (!strchr(library, '/')) {
@@ -178,6 +188,9 @@ static int rocm_open(const struct source_env *env, struct source **ret, struct e
 		.open = source##_open,                                                   \
 		.read = helper_source_read,                                              \
 		.describe = helper_source_describe,                                      \
+		.why = helper_source_why,                                                \
+		.notes = helper_source_notes,                                            \
+		.lag = helper_source_lag,                                                \
 		.close = helper_source_close,                                            \
 		__VA_ARGS__                                                              \
 	}

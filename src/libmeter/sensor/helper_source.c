@@ -27,6 +27,9 @@
 #define LINES_MAX 64
 #define ANSWER_LINES_MAX 256
 
+/* Of what is told: a day and an interval. */
+#define LAG_MAX_MS UINT64_C(90000000)
+
 #define WORDS_MAX 8
 #define UNKNOWN UINT64_MAX
 
@@ -60,6 +63,9 @@ struct source {
 	struct logger_once implausible;
 	struct gpu_slices slices;
 	char about[160];
+	char why[400];	  /* the last trouble that is not of one meter; empty: it answers */
+	char notes[4096]; /* lines; those that do not fit are left out */
+	uint64_t lag_ns;
 	char held[512]; /* a line that came with open(), for the first read() */
 	char path[PATH_MAX];
 	char *args[ARRAY_SIZE(((struct helper_source_setup *)0)->args)]; /* owned */
@@ -207,6 +213,7 @@ static void meter_note(const struct source *s, struct meter *m, const char *why)
 
 static void source_note(struct source *s, const char *why)
 {
+	(void)snprintf(s->why, sizeof(s->why), "%s", why ? why : "");
 	switch (logger_trouble_note(&s->trouble, why != NULL, clock_mono_ns())) {
 	case LOGGER_BEGINS:
 		logger_info("%s: %s; it is asked again later", source_who(s), why);
@@ -429,6 +436,14 @@ static int slice_add(struct source *s, char *const *word, size_t n)
 	return 0;
 }
 
+static void keep_note(struct source *s, const char *text)
+{
+	size_t used = strlen(s->notes);
+
+	if (used + strlen(text) + 2 <= sizeof(s->notes))
+		(void)snprintf(s->notes + used, sizeof(s->notes) - used, "%s\n", text);
+}
+
 /* What is true at any time. False: LINE is something else, and is as it was. */
 static bool take_declaration(struct source *s, char *line, int *ret_rc)
 {
@@ -461,6 +476,16 @@ static bool take_declaration(struct source *s, char *line, int *ret_rc)
 	text = line_behind(line, "note");
 	if (text) {
 		logger_info("%s: %s", source_who(s), text);
+		keep_note(s, text);
+		return true;
+	}
+	text = line_behind(line, "lag");
+	if (text) {
+		uint64_t ms;
+
+		*ret_rc = parse_u64(text, &ms) < 0 || ms > LAG_MAX_MS ? -EINVAL : 0;
+		if (*ret_rc == 0)
+			s->lag_ns = ms * NSEC_PER_MSEC;
 		return true;
 	}
 	text = line_behind(line, "gpu");
@@ -658,6 +683,7 @@ int helper_source_open(const struct helper_source_setup *setup, const struct sou
 	if (!s)
 		return errmsg_errno(err, -ENOMEM, "%s", setup->program);
 	s->setup = *setup;
+	s->lag_ns = setup->lag_ns;
 	rc = copy_args(s, env, err);
 	o.argv = s->argv;
 	if (rc == 0)
@@ -756,4 +782,19 @@ void helper_source_describe(const struct source *s, char *buf, size_t size)
 		(void)snprintf(buf, size, "%s", s->about);
 	else
 		(void)snprintf(buf, size, "%s has not answered yet", s->setup.program);
+}
+
+const char *helper_source_why(const struct source *s)
+{
+	return s->why;
+}
+
+const char *helper_source_notes(const struct source *s)
+{
+	return s->notes;
+}
+
+uint64_t helper_source_lag(const struct source *s)
+{
+	return s->lag_ns;
 }

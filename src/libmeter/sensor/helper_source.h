@@ -25,6 +25,7 @@ struct helper_source_setup {
 	uint64_t first_ns;    /* open() waits so long for what there is */
 	uint64_t gap_ns;      /* samples of power that lie further apart tell nothing */
 	uint64_t stale_ns;    /* a sample that is older is late */
+	uint64_t lag_ns;      /* what is told may be so old, unless the helper says otherwise */
 };
 
 /*
@@ -40,6 +41,9 @@ int helper_source_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 size_t helper_source_gpus(const struct source *s, struct gpu_reading *ret, size_t max);
 const struct gpu_slices *helper_source_slices(const struct source *s);
 void helper_source_describe(const struct source *s, char *buf, size_t size);
+const char *helper_source_why(const struct source *s);
+const char *helper_source_notes(const struct source *s);
+uint64_t helper_source_lag(const struct source *s);
 void helper_source_close(struct source *s);
 
 #endif

@@ -159,6 +159,11 @@ struct source_ops {
 	const struct gpu_slices *(*slices)(const struct source *s);
 	/* One line: "2 packages, 2 dram, 262143.3 J range"; an estimate says that it is one. */
 	void (*describe)(const struct source *s, char *buf, size_t size);
+	/* Optional: what keeps it from being read, "": nothing; and lines about what it reads. Live until the next read(). */
+	const char *(*why)(const struct source *s);
+	const char *(*notes)(const struct source *s);
+	/* How old what it shows may be at most: its own interval, and what it is a mean over. NULL: it is read as it is. */
+	uint64_t (*lag)(const struct source *s);
 	void (*close)(struct source *s);
 };
 
