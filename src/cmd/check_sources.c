@@ -246,21 +246,6 @@ static const char *const remedy[SOURCE_N] = {
 	[SOURCE_IPMI] = "IpmiSensor=dcmi, or a name that ipmi-sensors shows",
 };
 
-/* Its own settings say that it is to be there: with auto as well. */
-static bool is_wanted(const struct settings *s, enum source_id id)
-{
-	switch (id) {
-	case SOURCE_EXTERNAL:
-		return *s->external_source;
-	case SOURCE_REDFISH:
-		return *s->redfish_conf;
-	case SOURCE_IPMI:
-		return strcmp(s->ipmi_sensor, "dcmi") != 0;
-	default:
-		return false;
-	}
-}
-
 static void tell_closed(struct check *c, enum source_id id, const struct sources_status *st,
 			bool is_auto)
 {
@@ -269,14 +254,19 @@ static void tell_closed(struct check *c, enum source_id id, const struct sources
 
 	if ((st->rc == -EACCES || st->rc == -EPERM) && geteuid() != 0)
 		check_warn(c, name, "run ceems check as root", "%s", st->why);
-	else if (!is_absent)
+	else if (!is_absent || st->is_lost)
 		check_error(c, name, remedy[id], "%s", st->why);
 	else if (!is_auto)
 		check_error(c, name, "EnergySources=auto", "%s", st->why);
-	else if (is_wanted(&c->settings, id))
-		check_warn(c, name, remedy[id], "%s", st->why);
 	else
 		check_note(c, name, "%s", st->why);
+}
+
+/* What it found, a line each. */
+static void tell_notes(struct check *c, enum source_id id, const char *notes)
+{
+	for (; *notes; notes += strcspn(notes, "\n") + 1)
+		check_note(c, source_name(id), "%.*s", (int)strcspn(notes, "\n"), notes);
 }
 
 static void check_sources_tell(struct check *c, struct watch *w, enum source_id id, enum source_id node)
@@ -296,7 +286,8 @@ static void check_sources_tell(struct check *c, struct watch *w, enum source_id 
 	}
 	if (!st.last) {
 		check_error(c, source_name(id), remedy[id], "%s; cannot be read: %s", st.about,
-			    strerror(-st.rc));
+			    *st.why ? st.why : strerror(-st.rc));
+		tell_notes(c, id, st.notes);
 		return;
 	}
 	check_sources_add(&t, "%s; ", st.about);
@@ -304,7 +295,13 @@ static void check_sources_tell(struct check *c, struct watch *w, enum source_id 
 	add_use(&use, w, id, node == id);
 	check_sources_add(&t, "; %s", use.used ? use.buf : "not used");
 	add_why_not(&t, w, id, node);
-	if (st.last->rejected)
+	if (st.lag_ns)
+		check_sources_add(&t, "; up to %llu.%llu s behind", (unsigned long long)(st.lag_ns / NSEC_PER_SEC),
+				  (unsigned long long)(st.lag_ns / (NSEC_PER_SEC / 10) % 10));
+	if (st.is_configured && (st.rc < 0 || st.last->late))
+		check_error(c, source_name(id), remedy[id], "%s; is lost: %s", t.buf,
+			    *st.why ? st.why : "what it shows is too old");
+	else if (st.last->rejected)
 		check_warn(c, source_name(id), NULL, "%s; %u counters gave no plausible reading",
 			   t.buf, st.last->rejected);
 	else if (st.last->late)
@@ -313,6 +310,7 @@ static void check_sources_tell(struct check *c, struct watch *w, enum source_id 
 		check_ok(c, source_name(id), "%s", t.buf);
 	else
 		check_note(c, source_name(id), "%s", t.buf);
+	tell_notes(c, id, st.notes);
 }
 
 static enum source_id find_node(const struct watch *w)

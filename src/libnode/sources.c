@@ -23,17 +23,26 @@ static bool awaits_any(const struct sources *s)
 	return false;
 }
 
+/* What is known of a failure: the helper's own words, or the errno. */
+static const char *reason_of(const struct sources_entry *e)
+{
+	const char *why = sources_why(e);
+
+	return *why ? why : e->rc < 0 ? strerror(-e->rc) : "it has nothing new";
+}
+
 static void log_reading(struct sources_entry *e, uint64_t now_ns)
 {
 	const char *name = source_name(e->id);
 
 	if (!e->source || is_awaited(e) ||
-	    (e->ops->logs_failures && e->was_read && !e->failed.is_told))
+	    (e->ops->logs_failures && e->was_read && !e->failed.is_told) ||
+	    (e->is_lost && !e->failed.is_told)) /* log_lost() says it */
 		return;
 	switch (logger_trouble_note(&e->failed, e->rc < 0, now_ns)) {
 	case LOGGER_BEGINS:
 		logger_error("%s: cannot be read: %s; its energy is missing until it can", name,
-			     strerror(-e->rc));
+			     reason_of(e));
 		break;
 	case LOGGER_ENDS:
 		logger_info("%s: can be read again", name);
@@ -56,6 +65,37 @@ static void log_late(struct sources_entry *e, uint64_t now_ns)
 		break;
 	case LOGGER_ENDS:
 		logger_info("%s: has new readings again", source_name(e->id));
+		break;
+	case LOGGER_NO_NEWS:
+		break;
+	}
+}
+
+/* A source that is used or was asked for, and is away for so long that it is no moment's trouble. */
+static void note_lost(struct sources_entry *e, bool is_used, uint64_t dt_ns)
+{
+	bool is_bad = e->rc < 0 || e->is_late || e->last.rejected;
+
+	if (!e->source || e->ops->is_estimate)
+		return; /* what sources_open() found stays */
+	e->bad_ns = is_bad ? e->bad_ns + dt_ns : 0;
+	e->is_lost = (is_used || e->is_configured) && e->bad_ns >= SOURCES_AWAIT_NS;
+}
+
+/* That it is gone, and what counts instead. */
+static void log_lost(struct sources_entry *e, bool has_estimate, uint64_t now_ns)
+{
+	const char *name = source_name(e->id);
+
+	switch (logger_trouble_note(&e->lost, e->is_lost, now_ns)) {
+	case LOGGER_BEGINS:
+		logger_error("%s: is lost: %s; %s, and ceems check says more", name, reason_of(e),
+			     has_estimate ? "the model's estimate counts meanwhile" :
+			     e->source	  ? "what only it measures is missing until it is back" :
+					    "it is not tried again until slurmd is restarted");
+		break;
+	case LOGGER_ENDS:
+		logger_info("%s: is back", name);
 		break;
 	case LOGGER_NO_NEWS:
 		break;
@@ -320,6 +360,7 @@ void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t b
 		  struct source_state *state, struct sources_reading *ret)
 {
 	struct remainder_tick node = { .now_ns = now_ns, .dt_ns = dt_ns };
+	bool has_estimate;
 	size_t i;
 
 	memset(ret, 0, sizeof(*ret));
@@ -332,11 +373,18 @@ void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t b
 	node.parts_uj += read_estimates(s, dt_ns, busy_ppm, state, ret);
 	if (s->node)
 		read_node(s, &node, state, ret);
+	has_estimate = owns_any(s, SOURCE_MODEL);
 	for (i = 0; i < s->n; i++) {
 		struct sources_entry *e = &s->entry[i];
 
+		note_lost(e, s->node == e || owns_any(s, e->id), dt_ns);
 		log_reading(e, now_ns);
 		log_late(e, now_ns);
+		log_lost(e, has_estimate, now_ns);
+		if (e->is_lost)
+			ret->lost |= 1u << e->id;
+		if ((s->node == e || owns_any(s, e->id)) && sources_lag(e) > ret->lag_ns)
+			ret->lag_ns = sources_lag(e);
 		ret->is_tainted |= is_used(s, e) && (e->rc < 0 || e->is_late || e->last.rejected);
 	}
 

@@ -54,6 +54,12 @@ struct sources_reading {
 	uint64_t disagreement_uj;
 	/* One that is used failed, was late or had a counter rejected: nothing to learn from. */
 	bool is_tainted;
+	/*
+	 * By 1 << enum source_id: used or configured, and lost: not open, or not read without trouble for
+	 * SOURCES_AWAIT_NS.
+	 */
+	uint32_t lost;
+	uint64_t lag_ns; /* the largest of those that are used */
 	int failed; /* -errno of a source that could not be read at all, 0: none */
 	enum source_id failed_id;
 };
@@ -72,7 +78,8 @@ struct sources_reading {
  * open left there is forgotten, because its next reading would be charged to a single tick. A domain
  * belongs to the first source that ever had it, also while that source fails: its energy comes later. OTHER
  * is what the source of the whole node shows above all parts (remainder.h); without one, what a source
- * shows as such. Logs, once, when a source fails or falls silent and when it is back.
+ * shows as such. Logs, once, when a source fails or falls silent and when it is back, and when a configured one
+ * is not there at all.
  */
 void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t busy_ppm,
 		  struct source_state *state, struct sources_reading *ret);
@@ -87,8 +94,12 @@ const struct gpu_slices *sources_slices(const struct sources *s);
 struct sources_status {
 	bool is_open;
 	bool is_node;	 /* the whole node is taken from it */
+	bool is_configured; /* ExternalSource, RedfishConf, IpmiSensor, or by name in EnergySources */
+	bool is_lost;	 /* see struct sources_reading */
+	uint64_t lag_ns; /* how old what it shows may be */
 	int rc;		 /* of open(), later of the last read() */
-	const char *why; /* it is not open */
+	const char *why; /* it is not open, or cannot be read; "" */
+	const char *notes; /* lines about what it reads; "" */
 	char about[160]; /* describe(); "" */
 	const struct reading *last; /* NULL: it could not be read so far */
 };

@@ -16,12 +16,15 @@ struct sources_entry {
 	struct source *source;	      /* NULL: not open */
 	int rc;			      /* of open(), then of the last read() */
 	struct errmsg why;	      /* it is not open */
+	bool is_configured; /* by a setting of its own, or by name */
+	bool is_lost;
+	uint64_t bad_ns; /* since it was last read without trouble */
 	bool was_tried;
 	bool was_read;	    /* once: then it is known which domains it has */
 	uint64_t waited_ns; /* for that */
 	bool is_late;
 	struct reading last;
-	struct logger_trouble failed, late;
+	struct logger_trouble failed, late, lost;
 	struct logger_once log_rejected;
 };
 
@@ -37,6 +40,10 @@ struct sources {
 	struct sources_part part[READING_PARTS_MAX];
 	struct logger_once log_estimate;
 };
+
+uint64_t sources_lag(const struct sources_entry *e);
+/* Why it is not open, or cannot be read; "": nothing is known. */
+const char *sources_why(const struct sources_entry *e);
 
 /* NULL: it was not asked for. */
 struct sources_entry *sources_find(struct sources *s, enum source_id id);

@@ -52,11 +52,27 @@ static void close_entry(struct sources_entry *e)
 	e->ops = NULL;
 }
 
+/* A setting that only this source has says that it is to be there, with auto as well. */
+static bool has_setting(const struct source_env *env, enum source_id id)
+{
+	switch (id) {
+	case SOURCE_EXTERNAL:
+		return env->external_file && *env->external_file;
+	case SOURCE_REDFISH:
+		return env->redfish_conf && *env->redfish_conf;
+	case SOURCE_IPMI:
+		return env->ipmi_sensor && strcmp(env->ipmi_sensor, "dcmi") != 0;
+	default:
+		return false;
+	}
+}
+
 static void open_entry(struct sources *s, const struct offer *of, enum source_id id)
 {
 	struct sources_entry *e = &s->entry[s->n++];
 
 	e->id = id;
+	e->is_configured = !s->is_auto || has_setting(of->env, id);
 	e->rc = find_ops(of, e);
 	if (e->rc == 0)
 		e->rc = e->ops->open(of->env, &e->source, &e->why);
@@ -66,6 +82,9 @@ static void open_entry(struct sources *s, const struct offer *of, enum source_id
 	}
 	e->source = NULL;
 	close_entry(e);
+	/* a list may name what only some nodes have */
+	e->is_lost = e->is_configured && id != SOURCE_MODEL &&
+		     (has_setting(of->env, id) || (e->rc != -ENODEV && e->rc != -ENOENT));
 	if (!e->why.text[0])
 		(void)errmsg_errno(&e->why, e->rc, "cannot be opened");
 }
@@ -174,6 +193,18 @@ void sources_describe(const struct sources *s, char *buf, size_t size)
 	}
 }
 
+uint64_t sources_lag(const struct sources_entry *e)
+{
+	return e->source && e->ops->lag ? e->ops->lag(e->source) : 0;
+}
+
+const char *sources_why(const struct sources_entry *e)
+{
+	if (!e->source)
+		return e->why.text;
+	return e->ops->why ? e->ops->why(e->source) : "";
+}
+
 bool sources_status(struct sources *s, enum source_id id, struct sources_status *ret)
 {
 	const struct sources_entry *e = sources_find(s, id);
@@ -183,8 +214,12 @@ bool sources_status(struct sources *s, enum source_id id, struct sources_status 
 	*ret = (struct sources_status){
 		.is_open = e->source != NULL,
 		.is_node = s->node == e,
+		.is_configured = e->is_configured,
+		.is_lost = e->is_lost,
+		.lag_ns = sources_lag(e),
 		.rc = e->rc,
-		.why = e->why.text,
+		.why = sources_why(e),
+		.notes = e->source && e->ops->notes ? e->ops->notes(e->source) : "",
 		.last = e->was_read ? &e->last : NULL,
 	};
 	if (e->source && e->ops->describe)

@@ -177,6 +177,7 @@ has "$out" "$dir/none: No such file" "credentials that are not there"
 sources() {
 	printf 'LedgerDir=%s\nHelperDir=%s\n%b\n' "$dir" "$dir" "$1" >"$dir/ceems.conf"
 	check
+	all=$out
 	out=$(echo "$out" | grep -E '^[a-z]+ +(external|cray|rapl|hwmon|nvml|rocm|redfish|ipmi|model|EnergySources) ')
 }
 fixtures=$top_srcdir/tests/fixtures
@@ -206,5 +207,31 @@ chmod 755 "$dir/ceems-hwmon"
 sources "EnergySources=hwmon"
 has "$out" "error  hwmon          no libsensors" "what a helper says is wrong"
 has "$out" "error  EnergySources  none of the sources can be read" "no source at all"
+
+# a configured source: lost is an error, also where another or the model can stand in for it
+bmc() {
+	printf '#!/bin/sh\n%s\n' "$1" >"$dir/ceems-redfish"
+	chmod 755 "$dir/ceems-redfish"
+	sources "SysRoot=$fixtures/xeon-2s\nRedfishConf=$dir/bmc\nSlowInterval=2s"
+}
+rm -f "$dir/ceems-redfish"
+sources "SysRoot=$fixtures/xeon-2s\nRedfishConf=$dir/bmc"
+has "$out" "error  redfish        $dir/ceems-redfish: is not built" "a configured source without its helper"
+sources "SysRoot=$fixtures/xeon-2s\nIpmiSensor=Total_Power"
+has "$out" "error  ipmi           no $fixtures/xeon-2s/dev/ipmi0" "a configured sensor without its device"
+bmc 'echo refused /etc/bmc:3: Verify: unknown key'
+has "$out" "error  redfish        /etc/bmc:3: Verify: unknown key" "a configured source that cannot be used"
+bmc 'while echo error - login of user x is refused; do sleep 1; done'
+has "$out" "error  redfish        ceems-redfish has not answered yet; cannot be read: login of user x is refused" \
+	"one that does not let us in, with the reason"
+has "$all" "-> see to RedfishConf" "  and where to look"
+bmc 'echo note chassis Tray: shows no power
+echo meter redfish:PowerConsumedWatts other 0 power 25000 node
+echo lag 122000
+echo about node: PowerConsumedWatts of chassis 1
+while awk "{printf \"reading %d redfish:PowerConsumedWatts 400000\n\", \$1 * 1e9}" /proc/uptime; do sleep 1; done'
+has "$out" "ok     redfish        node: PowerConsumedWatts of chassis 1; node 400.0 W (integrated, " "one that works"
+has "$out" "; up to 122.0 s behind" "  and how far it is behind"
+has "$out" "note   redfish        chassis Tray: shows no power" "  with all that it found"
 
 done_testing

@@ -460,6 +460,99 @@ static void test_failures(void)
 	finish(&m);
 }
 
+/* All alike: said once, shown, and not replaced by the model. */
+static void test_lost(void)
+{
+	static const enum source_id ids[] = { SOURCE_EXTERNAL, SOURCE_RAPL, SOURCE_REDFISH, SOURCE_IPMI };
+	struct sources_status st;
+	struct machine m;
+	char want[256];
+	size_t i;
+	int t;
+
+	for (i = 0; i < ARRAY_SIZE(ids); i++) {
+		const char *name = source_name(ids[i]);
+		bool is_silent = i % 2; /* else it cannot be read */
+
+		no_sources();
+		shows(SOURCE_MODEL, DOMAIN_OTHER, 0, 7);
+		shows(ids[i], ids[i] == SOURCE_RAPL ? DOMAIN_CPU : DOMAIN_N, 0, 100);
+		start(&m, "auto");
+		tick(&m);
+		is_u64(m.r.lost, 0, "  is there");
+		fake[ids[i]].read_rc = is_silent ? 0 : -EIO;
+		fake[ids[i]].late = is_silent;
+		for (t = 0; t < 10; t++)
+			tick(&m);
+		ok(!m.r.lost && sources_status(m.s, ids[i], &st) && !st.is_lost, "%s: ten ticks are no loss", name);
+		for (t = 0; t < 10; t++)
+			tick(&m);
+		ok(m.r.lost == 1u << ids[i] && sources_status(m.s, ids[i], &st) && st.is_lost,
+		   "  twenty are");
+		(void)snprintf(want, sizeof(want), "%s: is lost: %s; what only it measures is missing until it is back",
+			       name, is_silent ? "it has nothing new" : "Input/output error");
+		ok(strstr(logged, want) != NULL, "  and it is said: %s", logged);
+		ok(m.r.from[DOMAIN_CPU] != SOURCE_MODEL && m.r.from[DOMAIN_OTHER] != SOURCE_MODEL,
+		   "  the model does not take over");
+		fake[ids[i]].read_rc = 0;
+		fake[ids[i]].late = 0;
+		tick(&m);
+		(void)snprintf(want, sizeof(want), "%s: is back\n", name);
+		ok(!m.r.lost && strstr(logged, want), "  until it is back");
+		finish(&m);
+	}
+}
+
+/* Configured, and not there from the start: the model counts, but not in silence. */
+static void test_lost_from_start(void)
+{
+	static const struct source_env configured = { .sys_root = "/", .redfish_conf = "/etc/bmc" };
+	struct sources_status st;
+	struct machine m = { 0 };
+	int t;
+
+	no_sources();
+	shows(SOURCE_MODEL, DOMAIN_OTHER, 0, 7);
+	is_int(sources_open("auto", all, ARRAY_SIZE(all), &configured, &m.s, &m.err), 0, "auto");
+	tick(&m);
+	ok(m.r.lost == 1u << SOURCE_REDFISH && sources_status(m.s, SOURCE_REDFISH, &st) && st.is_lost,
+	   "a configured source that cannot be opened is lost");
+	is_str(logged, "redfish: is lost: /sys/redfish: No such device; the model's estimate counts meanwhile, "
+		   "and ceems check says more\n", "  which is said");
+	tick(&m);
+	is_from(&m, DOMAIN_OTHER, SOURCE_MODEL, 7, "  the model counts");
+	finish(&m);
+
+	no_sources();
+	shows(SOURCE_MODEL, DOMAIN_OTHER, 0, 7);
+	shows(SOURCE_REDFISH, DOMAIN_N, 0, 100);
+	fake[SOURCE_REDFISH].read_rc = -EIO;
+	memset(&m, 0, sizeof(m));
+	is_int(sources_open("auto", all, ARRAY_SIZE(all), &configured, &m.s, &m.err), 0, "one that is not read");
+	for (t = 0; t < 20; t++)
+		tick(&m);
+	is_u64(m.r.lost, 1u << SOURCE_REDFISH, "  is lost");
+	is_from(&m, DOMAIN_OTHER, SOURCE_MODEL, 7, "  the model counts");
+	ok(strstr(logged, "redfish: is lost: Input/output error; ") != NULL, "  which is said: %s", logged);
+	fake[SOURCE_REDFISH].read_rc = 0;
+	tick(&m);
+	is_u64(m.r.lost, 0, "  until it is read");
+	is_from(&m, DOMAIN_OTHER, SOURCE_REDFISH, 0, "  and has the node");
+	finish(&m);
+
+	no_sources();
+	start(&m, "rapl,nvml");
+	tick(&m);
+	is_u64(m.r.lost, 0, "a list may name what this node does not have");
+	finish(&m);
+	no_sources();
+	fake[SOURCE_NVML].open_rc = -ENXIO;
+	start(&m, "rapl,nvml");
+	tick(&m);
+	is_u64(m.r.lost, 1u << SOURCE_NVML, "  but not what is there and cannot be used");
+	finish(&m);
+}
+
 static void test_status(void)
 {
 	struct sources_status st = { 0 };
@@ -554,6 +647,8 @@ int main(void)
 	test_node();
 	test_estimates();
 	test_failures();
+	test_lost();
+	test_lost_from_start();
 	test_status();
 	test_psys();
 	return done_testing();
