@@ -87,8 +87,10 @@ void job_copy_facts(const struct job_record *job, uint64_t resized, struct job_f
 	else
 		resized = seconds(job->resize_time);
 	/* a requeue does not reset the time of a resize */
-	if (ran && resized && resized >= ret->start)
+	if (ran && resized && resized >= ret->start) {
 		ret->submit = ret->eligible = ret->start = resized;
+		ret->flags |= COMPAT_FIRST_PART_HAS_STEPS ? FACT_NO_STEPS : 0;
+	}
 
 	ret->left_out = 0;
 	ret->text_used = 0;

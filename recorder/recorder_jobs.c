@@ -64,15 +64,17 @@ static void jobs_forget_asked(struct recorder *r, struct asked_job *a)
 
 void recorder_want(const struct recorder *r, const struct job_facts *f, struct slurmdb_want *ret)
 {
+	bool has_steps = f->start && !(f->flags & FACT_NO_STEPS);
+
 	*ret = (struct slurmdb_want){
 		.job_id = f->job_id,
 		.submit = f->submit,
 		.script = r->settings.record_script && (f->flags & FACT_HAS_BATCH),
 		.known = { .end = f->end,
-			   .has_nsteps = f->start && (f->flags & FACT_HAS_NSTEPS),
+			   .has_nsteps = has_steps && (f->flags & FACT_HAS_NSTEPS),
 			   .nsteps = f->nsteps,
-			   .has_batch = f->start && (f->flags & FACT_HAS_BATCH),
-			   .has_extern = f->start && (r->site.flags & SITE_HAS_EXTERN) },
+			   .has_batch = has_steps && (f->flags & FACT_HAS_BATCH),
+			   .has_extern = has_steps && (r->site.flags & SITE_HAS_EXTERN) },
 	};
 	if (f->array_job_id != FACT_UNKNOWN) {
 		ret->array_job_id = f->array_job_id;
@@ -236,11 +238,19 @@ static bool jobs_has_ended(const struct slurmdb_answer *ans)
 	       ans->job.missing != SIGN_END && ans->job.missing != SIGN_THIS_END;
 }
 
+/* A part of a resized job: its steps may run on. */
+static bool jobs_goes_on(const struct slurmdb_answer *ans)
+{
+	const struct record *row = ans->job.record;
+
+	return row && row->state && !strcmp(row->state, "RESIZING");
+}
+
 /* So long ago that nothing more comes. */
 static bool jobs_is_hopeless(const struct recorder *r, const struct asked_job *a,
 			     const struct slurmdb_answer *ans)
 {
-	return jobs_has_ended(ans) && !a->of_slurmctld && r->wall_s() > a->ended + HOPELESS_S;
+	return jobs_has_ended(ans) && !a->of_slurmctld && r->wall_s() > a->ended + HOPELESS_S && !jobs_goes_on(ans);
 }
 
 /* All of the job is there. What slurmctld tells in place of slurmdbd lacks the steps. */

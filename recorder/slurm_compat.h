@@ -30,6 +30,12 @@ static inline slurmdb_qos_cond_t compat_all_qos(void)
 #endif
 }
 
+/*
+ * 26.05: the first part's row of a resized job has all steps and the job's energy, as they end. Before, slurmdbd is
+ * not told the end of steps that outlast their part, and the last part's row has the energy.
+ */
+#define COMPAT_FIRST_PART_HAS_STEPS (SLURM_VERSION_NUMBER >= 0x1a0500)
+
 /* 26.05: asks by step_id. */
 static inline int compat_load_job(job_info_msg_t **ret, uint32_t job_id, uint16_t flags)
 {

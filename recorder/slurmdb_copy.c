@@ -255,7 +255,8 @@ int slurmdb_copy_job(const struct slurmdb_copy *c, const void *row, struct slurm
 		struct slurmdb_signs s = { .start = ran ? compat_time(job->start) : 0,
 					   .end = compat_time(job->end),
 					   .has_start_row = !copy_is_half(job),
-					   .resized = job->state & JOB_RESIZING,
+					   .no_ends = !COMPAT_FIRST_PART_HAS_STEPS &&
+						      (job->state & JOB_RESIZING),
 					   .no_usage = c->no_usage,
 					   .step = signs,
 					   .n = r->nsteps };

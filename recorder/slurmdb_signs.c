@@ -45,7 +45,7 @@ enum slurmdb_sign slurmdb_signs_missing(const struct slurmdb_signs *s,
 	/* a slurmctld that was killed and forgot an end tells another one later */
 	if (s->end < known->end)
 		return SIGN_THIS_END;
-	if (s->resized)
+	if (s->no_ends)
 		return SIGN_NONE;
 	for (i = 0; i < s->n; i++) {
 		const struct slurmdb_step_signs *step = &s->step[i];

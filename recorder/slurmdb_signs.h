@@ -57,7 +57,7 @@ struct slurmdb_step_signs {
 struct slurmdb_signs {
 	uint64_t start, end; /* of the job's row; 0: it has none */
 	bool has_start_row;  /* slurmdbd was told the start too, not only the end */
-	bool resized;	     /* a part of a job that goes on: its steps are in the last part */
+	bool no_ends;	     /* a part of a resized job whose steps went on: slurmdbd is not told their ends */
 	bool no_usage;	     /* JobAcctGatherType=none */
 	const struct slurmdb_step_signs *step;
 	size_t n;

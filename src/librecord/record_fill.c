@@ -22,6 +22,14 @@ static const struct record_step *extern_step(const struct record *r)
 	return NULL;
 }
 
+/* Of a resized job's parts the first one has it, from Slurm 26.05 on; before, only the last one. */
+static bool has_extern_energy(const struct record *r)
+{
+	const struct record_step *x = extern_step(r);
+
+	return x && figures_has(&x->figures, METRIC_ENERGY);
+}
+
 static bool has_any(const struct figures *f)
 {
 	unsigned int m;
@@ -71,7 +79,7 @@ static struct maybe_u64 energy_told(const struct record *r, struct maybe_u64 slu
 {
 	bool steps_told = r->nsteps || r->steps_known;
 
-	/* a part of a resized job: the last one has the steps' joules, too */
+	/* a part of a resized job: another one may have the steps' joules, too */
 	if ((slurm_j.known && slurm_j.value) || !steps_told || is_resized_part(r))
 		return slurm_j;
 	return steps_energy(r);
@@ -83,7 +91,7 @@ static struct maybe_u64 pick_energy(const struct record *r, const struct record_
 
 	if (end->unmeasured)
 		return (struct maybe_u64){ 0 };
-	/* the extern step's, which has those of the others, is booked to the last part as a whole */
+	/* the extern step's, which has those of the others, is booked to one of the parts as a whole */
 	if (is_resized_part(r))
 		return end->dbd_energy_j;
 	j = end->ctld_energy_j.known && !end->requeued ? end->ctld_energy_j : end->dbd_energy_j;
@@ -105,8 +113,8 @@ static void fill_energy(struct record *r, const struct record_ending *end)
 	struct record_energy *e = &r->energy;
 
 	*e = (struct record_energy){ .final = end->ended, .total_j = pick_energy(r, end) };
-	/* the last part has them for the whole job: sums over a month must not have them twice */
-	if (is_resized_part(r)) {
+	/* one part has them for the whole job: sums over a month must not have them twice */
+	if (is_resized_part(r) && !has_extern_energy(r)) {
 		miss_group(&r->figures, "energy");
 		miss_group(&r->figures, "emissions");
 	}

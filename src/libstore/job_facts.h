@@ -47,6 +47,7 @@ enum fact_text {
 #define FACT_HAS_NSTEPS UINT32_C(1) /* not under a stepmgr, whose numbers slurmctld does not know */
 #define FACT_HAS_BATCH UINT32_C(2)  /* a batch job */
 #define FACT_IS_START UINT32_C(4)   /* it begins: not INBOX_END, INBOX_START */
+#define FACT_NO_STEPS UINT32_C(8)   /* a later part of a resized job whose steps are all in the first part's row */
 
 struct job_facts {
 	uint32_t job_id;

@@ -224,6 +224,8 @@ is "$(jq -r "select(.jobid == $shrunk) | .key" "$RECORD_FILE" | sort -u | wc -l)
 is "$(jq -s "map(select(.jobid == $shrunk)) | unique_by(.key) | sort_by(.\"@start\") |
 	[.[1:][].\"@start\"] == [.[:-1][].\"@end\"]" "$RECORD_FILE")" true \
 	"each begins where the one before ends"
+is "$(jq -s "map(select(.jobid == $shrunk and .energy.total_j)) | unique_by(.key) | length" "$RECORD_FILE")" 1 \
+	"one of them has the energy of all"
 is "$(jq -r "select(.jobid == $held) | .array_tasks" "$RECORD_FILE" | sort -u)" 1-5,9 \
 	"of an array that was cancelled whole its tasks are known"
 is "$(jq -r "select(.jobid == $het or .jobid == $((het + 1))) | .het_job_offset" "$RECORD_FILE" |

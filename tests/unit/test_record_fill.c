@@ -160,6 +160,22 @@ static void test_resized(void)
 	}
 }
 
+/* Slurm 26.05: the first part's row has the extern step, and so the energy of the whole job. */
+static void test_resized_first(void)
+{
+	struct record *r = job(true, true);
+	struct record_ending end = { .ended = true, .dbd_energy_j = KNOWN(30) };
+
+	r->state = strdup("RESIZING");
+	figures_set(&r->steps[2].figures, METRIC_CO2E, 5000000);
+	(void)record_fill(r, &end, NULL, &settings);
+	is_u64(r->energy.total_j.value, 30, "a part with the extern step has the job's energy");
+	ok(figures_has(&r->figures, METRIC_CO2E) && figures_has(&r->figures, METRIC_SOURCE_MODEL),
+	   "  and its emissions and sources");
+	ok(r->energy.final && r->energy.method[0], "  is final and says by which method");
+	record_destroy(r);
+}
+
 static void test_tres_alloc(void)
 {
 	static const struct {
@@ -243,6 +259,7 @@ int main(void)
 	test_energy();
 	test_untold();
 	test_resized();
+	test_resized_first();
 	test_tres_alloc();
 	test_rest();
 	return done_testing();

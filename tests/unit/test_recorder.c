@@ -320,6 +320,47 @@ static void test_late(void)
 	is_u64(dbd.nasked, 0, "is the last word");
 }
 
+/* A part of a resized job, with a step that runs for hours in the parts after it. */
+static void test_resized(void)
+{
+	uint64_t end = wall;
+	int hours;
+
+	tell(INBOX_END, 16, end);
+	for (hours = 0; hours < 3; hours++) {
+		struct record *open = row(16, end, true);
+
+		run(hours ? 3600 : 100);
+		free(open->state);
+		open->state = strdup("RESIZING");
+		answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_OPEN, open);
+		dbd.answer[dbd.nanswers - 1].job.missing = SIGN_STEP_USAGE;
+		run(0);
+	}
+	has_record(16, 1, false, true, "a part of a resized job whose step runs on");
+	run(3600);
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(16, end, true));
+	run(0);
+	has_record(16, 2, true, true, "is corrected hours later, when the step has ended");
+}
+
+static void test_resized_later(void)
+{
+	struct job_key key = { .job_id = 17, .array_job_id = FACT_UNKNOWN, .het_job_id = FACT_UNKNOWN, .start = 1 };
+	struct slurmdb_want want;
+
+	r.site.flags |= SITE_HAS_EXTERN;
+	job_facts_from_key(&key, &facts);
+	facts.flags = FACT_HAS_BATCH | FACT_HAS_NSTEPS;
+	recorder_want(&r, &facts, &want);
+	ok(want.known.has_batch && want.known.has_nsteps && want.known.has_extern, "a job has steps");
+	facts.flags |= FACT_NO_STEPS;
+	recorder_want(&r, &facts, &want);
+	ok(!want.known.has_batch && !want.known.has_nsteps && !want.known.has_extern,
+	   "a part whose steps are in the first part's row has none");
+	r.site.flags &= ~SITE_HAS_EXTERN;
+}
+
 static void test_given_up(void)
 {
 	tell(INBOX_END, 3, wall);
@@ -673,6 +714,8 @@ int main(void)
 	run(0);
 	test_final();
 	test_late();
+	test_resized();
+	test_resized_later();
 	test_given_up();
 	test_alone();
 	test_alone_at_the_end();

@@ -222,6 +222,23 @@ static void test_half(void)
 	record_destroy(job.record);
 }
 
+/* The extern step of a resized job outlasts the first part; up to 25.11 slurmdbd is not told its end. */
+static void test_resized(void)
+{
+	slurmdb_job_rec_t row = a_job();
+	slurmdb_step_rec_t step = a_step(SLURM_EXTERN_CONT);
+	struct slurmdb_job job;
+
+	row.state = JOB_RESIZING;
+	step.stats.tres_usage_in_tot = NULL;
+	job = copy_of(&row, &step, 1, NULL);
+	is_str(job.record->state, "RESIZING", "a part of a resized job");
+	is_str(slurmdb_sign_text(job.missing),
+	       slurmdb_sign_text(SLURM_VERSION_NUMBER >= 0x1a0500 ? SIGN_STEP_USAGE : SIGN_NONE),
+	       "waits for its extern step if slurmdbd will have its usage");
+	record_destroy(job.record);
+}
+
 /* During a requeue, slurmctld may write values of the next run into the row of the run that ended. */
 static void test_requeued(void)
 {
@@ -299,6 +316,7 @@ int main(void)
 	test_exit_status();
 	test_unknown();
 	test_half();
+	test_resized();
 	test_requeued();
 	test_arrays();
 	test_states();
