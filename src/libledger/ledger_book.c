@@ -269,6 +269,7 @@ size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
 
 	b->nlines = 0;
 	b->ngone = 0;
+	ledger_watch_poll(b->watch, used);
 	for (i = 0; i < used; i++) {
 		struct ledger_slot *s = &b->l->file->slot[i];
 		int32_t pid = atomic_load(&s->stepd_pid);

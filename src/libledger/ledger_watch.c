@@ -34,11 +34,17 @@ void ledger_watch_forget(struct ledger_watch *w)
 	*w = (struct ledger_watch){ .pidfd = -1 };
 }
 
-static bool has_ended(int pidfd)
+void ledger_watch_poll(struct ledger_watch *w, size_t n)
 {
-	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+	struct pollfd p[LEDGER_STEPS];
+	nfds_t i;
 
-	return poll(&p, 1, 0) == 1;
+	for (i = 0; i < n; i++)
+		p[i] = (struct pollfd){ .fd = w[i].pid ? w[i].pidfd : -1, .events = POLLIN };
+	if (poll(p, n, 0) <= 0)
+		return;
+	for (i = 0; i < n; i++)
+		w[i].has_ended = p[i].revents != 0;
 }
 
 static bool is_there(int32_t pid)
@@ -52,7 +58,7 @@ bool ledger_watch_is_alive(struct ledger_watch *w, int32_t pid, uint64_t start, 
 		return is_there(pid);
 	if (w->pid != pid || w->start != start) {
 		ledger_watch_forget(w);
-		*w = (struct ledger_watch){ pid, start, ledger_watch_open(pid), 0 };
+		*w = (struct ledger_watch){ pid, start, ledger_watch_open(pid), false, 0 };
 		/* after it was opened: it may be of another process of that number */
 		if (procstat_is_alive(pid, start))
 			return true;
@@ -60,7 +66,7 @@ bool ledger_watch_is_alive(struct ledger_watch *w, int32_t pid, uint64_t start, 
 		return false;
 	}
 	if (w->pidfd >= 0)
-		return !has_ended(w->pidfd);
+		return !w->has_ended;
 	if (++w->asked % FULL_CHECK_EVERY == 0)
 		return procstat_is_alive(pid, start);
 	return is_there(pid);

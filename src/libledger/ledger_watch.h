@@ -7,6 +7,7 @@
 #define CEEMS_LEDGER_WATCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -17,11 +18,16 @@ struct ledger_watch {
 	int32_t pid; /* 0: nobody is watched */
 	uint64_t start;
 	int pidfd; /* -1: there is none (Linux before 5.3, out of descriptors) */
+	bool has_ended; /* says the last ledger_watch_poll() */
 	unsigned int asked;
 };
 
+/* Asks the kernel which of the N processes have ended: one call for all of them. */
+void ledger_watch_poll(struct ledger_watch *w, size_t n);
+
 /*
- * Whether PID, which started at START, has not ended. A zombie has; but of one that IS_NEW, so that its
+ * As ledger_watch_poll() found it, or by questions of its own where there was no pidfd:
+ * whether PID, which started at START, has not ended. A zombie has; but of one that IS_NEW, so that its
  * number cannot be another's yet, it is only asked whether there is such a process.
  */
 bool ledger_watch_is_alive(struct ledger_watch *w, int32_t pid, uint64_t start, bool is_new);

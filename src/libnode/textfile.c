@@ -422,17 +422,5 @@ int textfile_format(const char *hostname, const struct ledger_page *page,
 
 int textfile_make(const struct textfile_input *in, char **ret, size_t *ret_len, struct errmsg *err)
 {
-	/* not from the heap, which would keep it: slurmd, which forks for each step, copies what it has */
-	struct ledger_page *page = pages_alloc(sizeof(*page));
-	int rc;
-
-	if (!page)
-		return errmsg_errno(err, -ENOMEM, "ceems.prom");
-	rc = ledger_snapshot(in->ledger, page);
-	if (rc < 0)
-		(void)errmsg_errno(err, rc, "ledger");
-	else
-		rc = textfile_format(ledger_node(in->ledger), page, in, ret, ret_len, err);
-	pages_free(page, sizeof(*page));
-	return rc;
+	return textfile_format(ledger_node(in->ledger), ledger_current(in->ledger), in, ret, ret_len, err);
 }

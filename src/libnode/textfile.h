@@ -23,7 +23,7 @@ struct textfile_input {
 	size_t ngpus;
 };
 
-/* Makes the text of ceems.prom from the ledger's current page. The caller frees *RET. */
+/* Makes the text of ceems.prom from the ledger's current page; for the sampler's thread. The caller frees *RET. */
 int textfile_make(const struct textfile_input *in, char **ret, size_t *ret_len,
 		  struct errmsg *err);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A tick of a node on which nothing begins or ends allocates no memory and opens no file. The
+ * A tick of a node on which nothing begins or ends allocates no memory, opens no file, reads each file once and
+ * asks once for all steps which have ended. The
  * linker sends every such call of ours through here (-Wl,--wrap).
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +18,7 @@
 #define WARM_UP 5 /* ticks: what is new is opened */
 #define TICKS 200
 
-static unsigned int allocated, opened;
+static unsigned int allocated, opened, reads, polls;
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
@@ -104,6 +106,25 @@ WRAP_OPEN(open64)
 WRAP_OPENAT(openat)
 WRAP_OPENAT(openat64)
 
+int __real_poll(struct pollfd *p, nfds_t n, int timeout);
+int __wrap_poll(struct pollfd *p, nfds_t n, int timeout);
+int __wrap_poll(struct pollfd *p, nfds_t n, int timeout)
+{
+	polls++;
+	return __real_poll(p, n, timeout);
+}
+
+#define WRAP_PREAD(name)                                                                         \
+	ssize_t __real_##name(int fd, void *buf, size_t size, off_t at);                         \
+	ssize_t __wrap_##name(int fd, void *buf, size_t size, off_t at);                         \
+	ssize_t __wrap_##name(int fd, void *buf, size_t size, off_t at)                          \
+	{                                                                                        \
+		reads++;                                                                         \
+		return __real_##name(fd, buf, size, at);                                         \
+	}
+WRAP_PREAD(pread)
+WRAP_PREAD(pread64)
+
 static void test_ticks(struct busy_node *n, struct sampler *s)
 {
 	unsigned int allocations = 0;
@@ -113,6 +134,7 @@ static void test_ticks(struct busy_node *n, struct sampler *s)
 
 	for (i = 0; i < WARM_UP; i++)
 		rc |= sampler_tick(s);
+	reads = polls = 0;
 	for (i = 0; i < TICKS; i++) {
 		busy_node_feed(n, 1000, 1);
 		allocated = opened = 0;
@@ -122,7 +144,10 @@ static void test_ticks(struct busy_node *n, struct sampler *s)
 	}
 	is_int(rc, 0, "ticks of a busy node");
 	is_u64(allocations, 0, "allocate nothing");
-	is_u64(files, 0, "and open no file");
+	is_u64(files, 0, "open no file");
+	/* /proc/stat and its end, and the counters of two sockets and their memory */
+	is_u64(reads, TICKS * (BUSY_NODE_STEPS + 2 + 2 * BUSY_NODE_SOCKETS), "read each file once");
+	is_u64(polls, TICKS, "and ask once which steps have ended");
 }
 
 int main(void)

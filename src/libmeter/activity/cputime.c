@@ -37,10 +37,16 @@ int cputime_parse_cpu_stat(const char *text, uint64_t *ret_ns)
 
 static int read_cpu_stat(int fd, uint64_t *ret_ns)
 {
-	char buf[2048];
-	ssize_t n = fileio_pread_all(fd, buf, sizeof(buf));
+	char buf[64];
+	ssize_t n = pread(fd, buf, sizeof(buf) - 1, 0);
 
-	return n < 0 ? (int)n : cputime_parse_cpu_stat(buf, ret_ns);
+	if (n < 0)
+		return -errno;
+	/* the first line is all that is needed; a whole one, or it is a shorter number */
+	buf[n] = '\0';
+	if (!strchr(buf, '\n'))
+		return -EINVAL;
+	return cputime_parse_cpu_stat(buf, ret_ns);
 }
 
 int cputime_read(struct cputime *c, uint64_t *ret_busy_ns)
