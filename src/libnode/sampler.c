@@ -479,13 +479,29 @@ static void space_out(uint64_t last_ns)
 	(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 }
 
+uint64_t sampler_due_in_ns(uint64_t wall_ns, uint64_t every_ns)
+{
+	uint64_t left_ns = every_ns - wall_ns % every_ns;
+
+	return left_ns < SAMPLER_HINTS_NS ? left_ns + every_ns : left_ns;
+}
+
 /* When the tick after the one at LAST is due if nobody asks. */
 static uint64_t next_tick(const struct sampler *s, uint64_t last_ns)
 {
-	uint64_t every_ns = s->settings.sample_interval_ns;
+	uint64_t wall_ns = clock_wall_ns() - (clock_mono_ns() - last_ns);
+	uint64_t due_ns = sampler_due_in_ns(wall_ns, s->settings.sample_interval_ns);
 	uint64_t patience_ns = readers_patience_ns(s->readers);
 
-	return last_ns + (patience_ns < every_ns ? patience_ns : every_ns);
+	return last_ns + (patience_ns < due_ns ? patience_ns : due_ns);
+}
+
+/* Ticks are not later than the last file by whole intervals to the nanosecond. */
+static bool is_textfile_due(const struct sampler *s, uint64_t since_ns)
+{
+	uint64_t every_ns = s->settings.sample_interval_ns;
+
+	return since_ns >= SAMPLER_TEXTFILE_EVERY * every_ns - every_ns / 2;
 }
 
 static void *sampler_run(void *arg)
@@ -503,8 +519,7 @@ static void *sampler_run(void *arg)
 		(void)sampler_tick(s);
 		if (s->textfile)
 			textfile_feed_poll(s->textfile);
-		if (s->textfile &&
-		    last_ns - textfile_ns >= SAMPLER_TEXTFILE_EVERY * s->settings.sample_interval_ns) {
+		if (s->textfile && is_textfile_due(s, last_ns - textfile_ns)) {
 			textfile_ns = last_ns;
 			write_textfile(s);
 		}

@@ -2,7 +2,8 @@
 /*
  * sampler.h - the one thread in slurmd: at every tick it reads the sources, asks how much CPU
  * time each step used, has the tick split (split.h) and turns the ledger's page. Ticks come
- * every SampleInterval and whenever a step begins or ends.
+ * at the multiples of SampleInterval by the wall clock, on all nodes at once, and whenever a step begins or
+ * ends. The thread and its helpers run on the CPUs that slurmd runs on.
  */
 #ifndef CEEMS_SAMPLER_H
 #define CEEMS_SAMPLER_H
@@ -45,6 +46,13 @@ void sampler_describe(const struct sampler *s, char *buf, size_t size);
 
 /* One tick now, in the calling thread: what the thread does, for tests and benchmarks. */
 int sampler_tick(struct sampler *s);
+
+/*
+ * From a tick at WALL_NS, since 1970, to the next one if nobody asks: at a multiple of EVERY_NS, so that the nodes of a
+ * parallel job are disturbed at one instant and not one after the other. One that is closer than SAMPLER_HINTS_NS
+ * is passed over. At most EVERY_NS and SAMPLER_HINTS_NS, whatever the wall clock was set to.
+ */
+uint64_t sampler_due_in_ns(uint64_t wall_ns, uint64_t every_ns);
 
 /* Starts the thread: all signals blocked, name "ceems-sampler". */
 int sampler_start(struct sampler *s, struct errmsg *err);

@@ -3,10 +3,13 @@
  * The sampler on a machine of files: a RAPL package with its memory and a /proc/stat, all advanced
  * by hand, so that every microjoule is known.
  */
+#define _GNU_SOURCE /* sched_setaffinity */
 #include "src/libnode/sampler.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -400,6 +403,75 @@ static void test_thread(void)
 	sampler_destroy(sampler);
 }
 
+static void test_due(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t wall_ns, every_ns, due_ns;
+	} t[] = {
+		{ "just after a second", 1700000000000100000, 1000000000, 999900000 },
+		{ "on it", 1700000000000000000, 1000000000, 1000000000 },
+		{ "between two", 1700000000400000000, 1000000000, 600000000 },
+		{ "too close to the next one", 1700000000990000000, 1000000000, 1010000000 },
+		{ "just before, as a timer is never", 1700000000999999999, 1000000000, 1000000001 },
+		{ "50 ms", 1700000000020000000, 50000000, 30000000 },
+		{ "a minute", 1700000041000000000, 60000000000, 59000000000 },
+		{ "a clock that was never set", 3000000000, 1000000000, 1000000000 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++)
+		is_u64(sampler_due_in_ns(t[i].wall_ns, t[i].every_ns), t[i].due_ns, t[i].name);
+}
+
+/* Of the thread ceems-sampler of this process. -1: there is none. */
+static int sampler_cpus(cpu_set_t *ret)
+{
+	struct dirent *e;
+	DIR *d = opendir("/proc/self/task");
+	int rc = -1;
+
+	while (d && rc < 0 && (e = readdir(d))) {
+		char path[64], comm[32] = "";
+		pid_t tid = atoi(e->d_name);
+
+		(void)snprintf(path, sizeof(path), "/proc/self/task/%d/comm", (int)tid);
+		(void)fileio_read_line("/", path, comm, sizeof(comm));
+		if (tid && !strcmp(comm, "ceems-sampler"))
+			rc = sched_getaffinity(tid, sizeof(*ret), ret);
+	}
+	if (d)
+		closedir(d);
+	return rc;
+}
+
+/* slurmd is bound by CoreSpecCount or SlurmdOffSpec; its jobs have the other CPUs. */
+static void test_cpus(void)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	struct settings s = settings_for_test();
+	cpu_set_t all, one, now;
+	struct sampler *sampler;
+	int i, rc = -1;
+
+	if (sched_getaffinity(0, sizeof(all), &all) < 0)
+		return;
+	CPU_ZERO(&one);
+	for (i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+		if (CPU_ISSET(i, &all))
+			CPU_SET(i, &one);
+	(void)sched_setaffinity(0, sizeof(one), &one);
+	sampler = create(&s);
+	ok(sampler && sampler_start(sampler, NULL) == 0, "a slurmd that is bound to a CPU");
+	for (i = 0; i < 1000 && rc < 0; i++) {
+		rc = sampler_cpus(&now);
+		(void)nanosleep(&pause, NULL);
+	}
+	ok(rc == 0 && CPU_EQUAL(&now, &one), "  has its sampler there");
+	sampler_destroy(sampler);
+	(void)sched_setaffinity(0, sizeof(all), &all);
+}
+
 static void test_textfile(void)
 {
 	struct settings s = settings_for_test();
@@ -437,7 +509,9 @@ int main(void)
 	for (i = 0; i < ARRAY_SIZE(nsteps); i++)
 		test_conservation(&s, nsteps[i]);
 	test_fields(&s);
+	test_due();
 	test_thread();
+	test_cpus();
 	check_conserved(&s, "after the thread, too");
 	test_no_factor();
 	test_series();
