@@ -117,14 +117,15 @@ static void tell_line(struct gpus *g, const char *line)
 
 static void tell_gres_conf(struct gpus *g)
 {
-	char path[PATH_MAX + sizeof("gres.conf")];
+	char slurm_conf[PATH_MAX], path[PATH_MAX + sizeof("/gres.conf")];
 	_cleanup_free_ char *text = NULL;
 	char *line, *rest;
 	size_t len;
 
-	check_find_slurm_conf(g->c, path, PATH_MAX);
-	line = strrchr(path, '/');
-	(void)strcpy(line ? line + 1 : path, "gres.conf");
+	check_find_slurm_conf(g->c, slurm_conf, sizeof(slurm_conf));
+	line = strrchr(slurm_conf, '/');
+	(void)snprintf(path, sizeof(path), "%.*s/gres.conf", line ? (int)(line - slurm_conf) : 1,
+		       line ? slurm_conf : ".");
 	if (fileio_read_alloc(path, GRES_CONF_MAX, &text, &len, NULL) < 0)
 		return;
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
