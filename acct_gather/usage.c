@@ -90,7 +90,8 @@ void usage_write(struct jobacctinfo *j, const struct figures *figures, uint32_t 
 	unsigned int m;
 
 	/* Slurm's sum of them tells whether its sums of the rest are whole */
-	figures_set(&f, METRIC_ENERGY_NODES, figures_has(&f, METRIC_ENERGY));
+	if (!figures_has(&f, METRIC_ENERGY_NODES)) /* else stepside.c knows more */
+		figures_set(&f, METRIC_ENERGY_NODES, figures_has(&f, METRIC_ENERGY));
 	figures_set(&f, METRIC_CPU_TIME_NODES, figures_has(&f, METRIC_CPU_TIME));
 	write_energy(j, &f, nodeid, nnodes, elapsed_ns);
 	metric_foreach(m) {

@@ -41,4 +41,6 @@ void account_add(struct account *to, const struct account *from)
 	to->market_ng += from->market_ng;
 	for (i = 0; i < FACTOR_STEP_N; i++)
 		to->factor_uj[i] += from->factor_uj[i];
+	if (from->lost_ns > to->lost_ns)
+		to->lost_ns = from->lost_ns;
 }

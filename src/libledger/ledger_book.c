@@ -460,7 +460,7 @@ static int book_energy(struct ledger_book *b, struct ledger_page *page,
 	return 0;
 }
 
-static void book_lines(struct ledger_book *b, struct ledger_page *page, uint64_t now_mono_ns)
+static void book_lines(struct ledger_book *b, struct ledger_page *page, uint64_t now_mono_ns, bool is_lost)
 {
 	size_t i;
 
@@ -472,6 +472,8 @@ static void book_lines(struct ledger_book *b, struct ledger_page *page, uint64_t
 			a->busy_ns = line->busy_ns;
 		if (line->is_told)
 			a->told_mono_ns = now_mono_ns;
+		if (is_lost && line->until_ns > line->from_ns)
+			a->energy.lost_ns += line->until_ns - line->from_ns;
 		a->until_mono_ns = now_mono_ns;
 		a->is_final = line->is_last;
 		if (line->is_last && line->state == SLOT_CLOSING && !line->is_dead)
@@ -507,7 +509,7 @@ int ledger_book_apply(struct ledger_book *b, struct ledger_page *page,
 		if (rc < 0)
 			return rc;
 	}
-	book_lines(b, page, tick->t_mono_ns);
+	book_lines(b, page, tick->t_mono_ns, tick->is_lost);
 	end_steps(b, page, tick->t_mono_ns);
 	end_jobs(b->l, page, tick->t_mono_ns);
 	page->t_mono_ns = tick->t_mono_ns;

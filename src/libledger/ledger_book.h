@@ -82,6 +82,7 @@ struct book_tick {
 	uint64_t cpu_weight[SOCKETS_MAX];
 	uint64_t mem_weight;
 	bool by_counters; /* cpu_weight is of hardware counters; else no line's is */
+	bool is_lost;	  /* a source that is used or configured is lost */
 	size_t nparts;
 	struct split_part part[READING_PARTS_MAX]; /* what the sensors say of the window */
 	const struct factor_chain *chain; /* NULL: emissions are not known */

@@ -32,6 +32,7 @@ struct record_energy {
 	bool final;	      /* Slurm's own final value; false: FinalEnergyWait ran out */
 	struct maybe_u64 total_j; /* sacct's job row, or better: record_fill() */
 	char method[16];      /* "cpu-time" ...; empty: unknown */
+	char quality[24];     /* record_fill(): "measured", "estimate" ...; empty: unknown */
 	char source[128];     /* "rapl", "model", "rapl,model"; empty: unknown */
 };
 

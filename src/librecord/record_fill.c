@@ -108,9 +108,38 @@ static void miss_group(struct figures *f, const char *group)
 			figures_miss(f, (enum metric)m, REASON_NOT_MEASURED);
 }
 
+/*
+ * Whether sensors measured the energy. A node that lost a sensor does not count itself among those whose energy
+ * is known. NULL: it cannot be told, as no step says on how many nodes it was.
+ */
+static const char *energy_quality(const struct record *r)
+{
+	uint64_t model_uj = figures_has(&r->figures, METRIC_SOURCE_MODEL) ?
+				    r->figures.value[METRIC_SOURCE_MODEL] : 0;
+	bool is_told = false;
+	unsigned int m;
+	size_t i;
+
+	for (i = 0; i < r->nsteps; i++) {
+		const struct record_step *s = &r->steps[i];
+
+		if (!figures_has(&s->figures, METRIC_ENERGY_NODES))
+			continue;
+		if (s->figures.value[METRIC_ENERGY_NODES] < s->nnodes)
+			return "lower-bound";
+		is_told |= s->nnodes != 0;
+	}
+	metric_foreach(m)
+		if (model_uj && metric_table[m].kind == KIND_SOURCE && m != METRIC_SOURCE_MODEL &&
+		    figures_has(&r->figures, (enum metric)m) && r->figures.value[m])
+			return "partly-estimate";
+	return model_uj ? "estimate" : is_told ? "measured" : NULL;
+}
+
 static void fill_energy(struct record *r, const struct record_ending *end)
 {
 	struct record_energy *e = &r->energy;
+	const char *quality;
 
 	*e = (struct record_energy){ .final = end->ended, .total_j = pick_energy(r, end) };
 	/* one part has them for the whole job: sums over a month must not have them twice */
@@ -124,6 +153,8 @@ static void fill_energy(struct record *r, const struct record_ending *end)
 	if (e->source[0])
 		(void)snprintf(e->method, sizeof(e->method), "%s",
 			       metric_text_method(&r->figures));
+	quality = e->source[0] ? energy_quality(r) : NULL;
+	(void)snprintf(e->quality, sizeof(e->quality), "%s", quality ? quality : "");
 	figures_set(&r->figures, METRIC_ENERGY, metric_from_tres(METRIC_ENERGY, e->total_j.value));
 }
 

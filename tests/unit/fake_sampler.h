@@ -26,6 +26,7 @@ struct fake_sampler {
 	uint64_t busy_ns[LEDGER_STEPS]; /* by slot: what its cgroup would say */
 	struct book_line *line;		/* of the last tick */
 	size_t nlines;
+	bool is_lost; /* a source is */
 };
 
 static inline int fake_start(struct fake_sampler *f, const char *dir, const char *node,
@@ -76,7 +77,8 @@ static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_u
 	};
 	struct book_tick tick = { .t_wall_ns = f->wall_ns ? f->wall_ns : clock_wall_ns(),
 				  .chain = f->chain ? f->chain : &always, .node_cpus = 8,
-				  .node_mem_mb = 8000, .node_busy_ns = f->node_busy_ns };
+				  .node_mem_mb = 8000, .node_busy_ns = f->node_busy_ns,
+				  .is_lost = f->is_lost };
 	size_t i;
 
 	fake_miscopied += memcmp(page->job, ledger_current(f->l)->job, sizeof(page->job)) != 0 ||

@@ -142,7 +142,7 @@ static struct record *full(void)
 	r->total_cpus = 4;
 	r->priority = (struct maybe_u64){ 4294967293, true };
 	fill_figures(&r->figures, 1);
-	r->energy = (struct record_energy){ true, { 99, true }, "cpu-time", "rapl,model" };
+	r->energy = (struct record_energy){ true, { 99, true }, "cpu-time", "partly-estimate", "rapl,model" };
 	figures_set(&r->figures, METRIC_ENERGY, 99000000);
 	r->emissions = (struct record_emissions){
 		.method = CO2E_PER_TICK, .factor_ug_per_kwh = { 56123456, true }, .kind = "mixed",
@@ -208,6 +208,7 @@ static void test_values(void)
 	ok(!figures_has(&back->steps[1].figures, METRIC_ENERGY), "unknown stays unknown");
 	ok(back->energy.final && back->energy.total_j.value == 99, "the energy");
 	is_str(back->energy.source, "rapl,model", "its source");
+	is_str(back->energy.quality, "partly-estimate", "its quality");
 	is_u64(back->emissions.factor_ug_per_kwh.value, 56123456, "the factor");
 	ok(back->emissions.market_ug_per_kwh.known && !back->emissions.market_ug_per_kwh.value,
 	   "a contract's factor of 0 is known");

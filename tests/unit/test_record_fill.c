@@ -89,6 +89,45 @@ static void test_energy(void)
 	}
 }
 
+/* Whether sensors measured it, on all nodes. */
+static void test_quality(void)
+{
+	static const struct {
+		const char *what;
+		uint32_t nnodes;
+		uint64_t known; /* nodes; UINT64_MAX: not told */
+		uint64_t rapl_uj, model_uj;
+		const char *quality;
+	} t[] = {
+		{ "no TRES that says", 2, UINT64_MAX, 1, 0, "" },
+		{ "all nodes", 2, 2, 1, 0, "measured" },
+		{ "a node that lost its sensor", 2, 1, 1, 0, "lower-bound" },
+		{ "the only node", 1, 0, 1, 0, "lower-bound" },
+		{ "a model", 2, 2, 0, 1, "estimate" },
+		{ "a model on some nodes", 2, 2, 1, 1, "partly-estimate" },
+		{ "a model, as a sensor was lost", 1, 0, 0, 1, "lower-bound" },
+	};
+	struct record_ending end = { .ended = true, .ctld_energy_j = KNOWN(30) };
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		struct record *r = job(true, true);
+
+		for (k = 0; k < r->nsteps; k++) {
+			struct figures *f = &r->steps[k].figures;
+
+			r->steps[k].nnodes = t[i].nnodes;
+			figures_set(f, METRIC_SOURCE_RAPL, t[i].rapl_uj);
+			figures_set(f, METRIC_SOURCE_MODEL, t[i].model_uj);
+			if (t[i].known != UINT64_MAX)
+				figures_set(f, METRIC_ENERGY_NODES, t[i].known);
+		}
+		(void)record_fill(r, &end, NULL, &settings);
+		is_str(r->energy.quality, t[i].quality, t[i].what);
+		record_destroy(r);
+	}
+}
+
 /* Of a job whose extern step ended without a word Slurm says 0 J. */
 static void test_untold(void)
 {
@@ -257,6 +296,7 @@ static void test_rest(void)
 int main(void)
 {
 	test_energy();
+	test_quality();
 	test_untold();
 	test_resized();
 	test_resized_first();

@@ -244,6 +244,45 @@ static void test_conservation(const struct settings *s, unsigned int nsteps)
 	sampler_destroy(sampler);
 }
 
+/* A source that is configured and not there: what runs meanwhile has a lower bound of its energy. */
+static void test_lost(void)
+{
+	const struct ledger_identity id = { .job_id = 7, .het_comp = LEDGER_HET_NONE, .node_count = 1, .job_cpus = 1,
+					    .step_cpus = 1, .job_mem_mb = 100, .step_mem_mb = 100 };
+	int is_lost;
+
+	for (is_lost = 0; is_lost < 2; is_lost++) {
+		struct settings s = settings_for_test();
+		struct account step = { 0 }, job = { 0 };
+		struct sampler *sampler;
+		struct ledger *l = NULL;
+		unsigned int slot;
+
+		(void)snprintf(s.helper_dir, sizeof(s.helper_dir), "%s", top);
+		(void)snprintf(s.redfish_conf, sizeof(s.redfish_conf), "%s", is_lost ? "/etc/bmc" : "");
+		sampler = create(&s);
+		if (!ok(sampler && ledger_open(s.ledger_dir, "n1", true, &l, NULL) == 0, "a node")) {
+			sampler_destroy(sampler);
+			continue;
+		}
+		sampler_tick(sampler);
+		(void)ledger_claim(l, &id, &slot);
+		feed(1000000, 10, 3);
+		sampler_tick(sampler);
+		feed(1000000, 10, 3);
+		sampler_tick(sampler);
+		is_int(ledger_step_energy(l, slot, &step), 0, "a step");
+		is_int(ledger_job_total(l, id.job_id, &job, NULL, NULL), 0, "  and its job");
+		ok((step.lost_ns != 0) == is_lost && job.lost_ns == step.lost_ns,
+		   "  know for how long a source was lost: %s", is_lost ? "some time" : "never");
+		(void)ledger_finish(l, slot, 0, 0, &step);
+		ledger_leave(l, slot);
+		sampler_tick(sampler);
+		ledger_close(l);
+		sampler_destroy(sampler);
+	}
+}
+
 static void test_fields(const struct settings *s)
 {
 	ok(page.wraps > 0, "the counter wrapped on the way");
@@ -510,6 +549,7 @@ int main(void)
 		test_conservation(&s, nsteps[i]);
 	test_fields(&s);
 	test_due();
+	test_lost();
 	test_thread();
 	test_cpus();
 	check_conserved(&s, "after the thread, too");

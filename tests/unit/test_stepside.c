@@ -337,6 +337,35 @@ static void test_ports(const char *dir)
 	ledger_close(l);
 }
 
+/* A node that lost a source while the step ran is not one of those whose energy is known. */
+static void test_lost_source(const char *dir, bool is_lost)
+{
+	const struct ledger_identity id = {
+		.job_id = 4, .step_id = 0, .het_comp = LEDGER_HET_NONE, .node_count = 1,
+		.job_cpus = 1, .step_cpus = 1,
+	};
+	struct fake_sampler sampler;
+	struct settings s = { 0 };
+	struct stepside *st = NULL;
+	struct figures f;
+	uint64_t elapsed_ns;
+
+	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
+	if (fake_start(&sampler, dir, "n1", NULL) < 0 || fake_tick(&sampler, 0, 0, 0) < 0 ||
+	    stepside_open(&s, "n1", &id, &no_cores, &st, NULL) < 0) {
+		ok(false, "opens");
+		return;
+	}
+	sampler.is_lost = is_lost;
+	ok(fake_tick(&sampler, 0, 1000, 0) == 0 && fake_tick(&sampler, 0, 1000, 0) == 0, "ticks");
+	stepside_finish(st, 1000, &f, &elapsed_ns);
+	ok(figures_has(&f, METRIC_ENERGY) && figures_has(&f, METRIC_ENERGY_NODES) &&
+		   f.value[METRIC_ENERGY_NODES] == !is_lost,
+	   "  its energy is %s", is_lost ? "a lower bound" : "known");
+	stepside_close(st);
+	fake_stop(&sampler);
+}
+
 /* A sampler that has ticked, and is gone when the step begins. */
 static void test_unseen(const char *dir)
 {
@@ -400,6 +429,8 @@ int main(void)
 	test_no_sampler(dir);
 	test_life(dir);
 	test_unseen(dir);
+	test_lost_source(dir, false);
+	test_lost_source(dir, true);
 	test_extern_leaves(dir);
 	test_ports(dir);
 	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
