@@ -30,31 +30,39 @@ double physics_random(uint32_t *seed)
 	return (double)*seed / 4294967296.0;
 }
 
-static double between(uint32_t *seed, double from, double to)
+/* A number of a range SPREAD times as wide as from FROM to TO. */
+struct draw {
+	uint32_t seed;
+	double spread;
+};
+
+static double between(struct draw *d, double from, double to)
 {
-	return from + (to - from) * physics_random(seed);
+	double half = (to - from) / 2 * d->spread;
+
+	return (from + to) / 2 - half + 2 * half * physics_random(&d->seed);
 }
 
-void physics_init(struct physics *p, uint32_t seed)
+void physics_init(struct physics *p, uint32_t seed, double spread)
 {
+	struct draw d = { .seed = seed * 2654435761u + 1, .spread = spread };
 	unsigned int i;
 
-	seed = seed * 2654435761u + 1;
 	memset(p, 0, sizeof(*p));
 	for (i = 0; i < 8; i++)
-		(void)physics_random(&seed);
+		(void)physics_random(&d.seed);
 	p->k = (struct physics_constants){
-		.idle_w = between(&seed, 25, 40),
-		.dram_idle_w = between(&seed, 5, 9),
-		.wake_w = between(&seed, 3, 8),
-		.cycle_nj = between(&seed, 0.5, 1.1),
-		.instruction_nj = between(&seed, 0.2, 0.5),
-		.miss_nj = between(&seed, 4, 14),
-		.dram_miss_nj = between(&seed, 10, 20),
-		.smt_ratio = between(&seed, 1.05, 1.3),
+		.idle_w = between(&d, 25, 40),
+		.dram_idle_w = between(&d, 5, 9),
+		.wake_w = between(&d, 3, 8),
+		.cycle_nj = between(&d, 0.5, 1.1),
+		.instruction_nj = between(&d, 0.2, 0.5),
+		.miss_nj = between(&d, 4, 14),
+		.dram_miss_nj = between(&d, 10, 20),
+		.smt_ratio = between(&d, 1.05, 1.3),
 	};
 	for (i = 0; i < KIND_N; i++)
-		p->k.kind_factor[i] = 1 + (kinds[i].factor - 1) * between(&seed, 0.7, 1.3);
+		p->k.kind_factor[i] = 1 + (kinds[i].factor - 1) * between(&d, 0.7, 1.3);
 }
 
 static bool runs(const struct task *t, uint64_t now_ns)

@@ -79,8 +79,8 @@ struct physics {
 	uint64_t ran_ns[MAX_STEPS + 1][CPUS];
 };
 
-/* Constants drawn from the ranges above by SEED. */
-void physics_init(struct physics *p, uint32_t seed);
+/* Constants drawn by SEED from the ranges above, which SPREAD widens (1.5: by half). */
+void physics_init(struct physics *p, uint32_t seed, double spread);
 
 /* Another STEP_NS of TASK[n]. */
 void physics_advance(struct physics *p, const struct task *task, unsigned int n);

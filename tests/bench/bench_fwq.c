@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * bench_fwq - fixed work quanta: the same arithmetic again and again, and how long each took. What else runs
+ * on the CPU makes some of them longer (Sottile and Minnich 2004, "Analysis of microbenchmarks for performance
+ * tuning of clusters"). `bench_fwq QUANTA` prints the mean, the median and the 99.9th percentile of the wall
+ * time and the mean of the CPU time of a quantum, in ns. tests/bench/fwq runs it as a step.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/libutil/clock.h"
+
+/* Some 1 ms: a thousandth of SampleInterval, and far above the cost of reading a clock. */
+#define WORK 1000000
+
+static uint64_t work(uint64_t x)
+{
+	unsigned int i;
+
+	for (i = 0; i < WORK; i++)
+		x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return x;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a;
+	uint64_t y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv)
+{
+	long n = argc == 2 ? atol(argv[1]) : 0;
+	uint64_t *ns = n > 0 ? calloc((size_t)n, sizeof(*ns)) : NULL;
+	uint64_t x = 1, sum = 0, cpu_ns;
+	long i;
+
+	if (!ns) {
+		(void)fputs("usage: bench_fwq QUANTA\n", stderr);
+		return 2;
+	}
+	x = work(x); /* the clock of the CPU goes up */
+	cpu_ns = clock_thread_cpu_ns();
+	for (i = 0; i < n; i++) {
+		uint64_t before = clock_mono_ns();
+
+		x = work(x);
+		ns[i] = clock_mono_ns() - before;
+		sum += ns[i];
+	}
+	cpu_ns = clock_thread_cpu_ns() - cpu_ns;
+	qsort(ns, (size_t)n, sizeof(*ns), by_value);
+	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", sum / (uint64_t)n, ns[n / 2],
+	       ns[n - 1 - n / 1000], cpu_ns / (uint64_t)n);
+	free(ns);
+	return x == 0; /* the work is not to be left out */
+}
