@@ -54,6 +54,7 @@ struct sampler {
 	struct gpu_slices slices; /* as the ledger has them; the thread's */
 	bool has_slices;	  /* it does */
 	struct textfile_feed *textfile; /* NULL: none; the thread's */
+	uint64_t textfile_ns;		/* when it was last written */
 	struct logger_once tick_failed, textfile_failed;
 	pthread_t thread;
 	bool is_running;
@@ -125,6 +126,8 @@ static int open_sources(struct sampler *s, struct errmsg *err)
 
 /* So long slurmd's start waits for it: its first tick may be of all the time in which it was away. */
 #define SERIES_WAIT_NS NSEC_PER_SEC
+/* How much earlier than due ceems.prom may be written, so that a tick which comes anyway writes it. */
+#define TEXTFILE_SLACK_NS (NSEC_PER_SEC / 10)
 
 static void open_series(struct sampler *s, const char *node)
 {
@@ -448,8 +451,9 @@ static void open_textfile(struct sampler *s)
 		logger_error("textfile: %s; ceems.prom is not written", err.text);
 }
 
-static void write_textfile(struct sampler *s)
+static void write_textfile(struct sampler *s, uint64_t now_ns, bool is_last)
 {
+	struct source_zone zone[SOURCE_MAX_COUNTERS];
 	struct gpu_reading gpu[GPUS_MAX];
 	const struct textfile_input in = {
 		.ledger = s->ledger,
@@ -457,13 +461,17 @@ static void write_textfile(struct sampler *s)
 		.region = s->chain.region,
 		.gpu = gpu,
 		.ngpus = sources_gpus(s->sources, gpu, GPUS_MAX),
+		.zone = zone,
+		.nzones = sources_zones(s->sources, zone, SOURCE_MAX_COUNTERS),
+		.has_ended = is_last,
 	};
 	_cleanup_free_ char *text = NULL;
 	struct errmsg err = { 0 };
 	size_t len;
 
+	s->textfile_ns = now_ns;
 	if (textfile_make(&in, &text, &len, &err) == 0)
-		textfile_feed_put(s->textfile, text, len);
+		(is_last ? textfile_feed_end : textfile_feed_put)(s->textfile, text, len);
 	else
 		logger_log_once(&s->textfile_failed, LOGGER_ERROR,
 				"textfile: %s; ceems.prom is not updated", err.text);
@@ -487,28 +495,38 @@ uint64_t sampler_due_in_ns(uint64_t wall_ns, uint64_t every_ns)
 	return left_ns < SAMPLER_HINTS_NS ? left_ns + every_ns : left_ns;
 }
 
+/* When the textfile is due. Nodes that sample more often write more often. */
+static uint64_t next_textfile(const struct sampler *s)
+{
+	uint64_t every_ns = SAMPLER_TEXTFILE_EVERY * s->settings.sample_interval_ns;
+
+	return s->textfile_ns + (every_ns < SAMPLER_TEXTFILE_NS ? every_ns : SAMPLER_TEXTFILE_NS);
+}
+
+/* Ticks keep to the wall clock, so that they are not later than the last file by whole intervals to the nanosecond. */
+static uint64_t textfile_slack_ns(const struct sampler *s)
+{
+	uint64_t half_ns = s->settings.sample_interval_ns / 2;
+
+	return half_ns < TEXTFILE_SLACK_NS ? half_ns : TEXTFILE_SLACK_NS;
+}
+
 /* When the tick after the one at LAST is due if nobody asks. */
 static uint64_t next_tick(const struct sampler *s, uint64_t last_ns)
 {
 	uint64_t wall_ns = clock_wall_ns() - (clock_mono_ns() - last_ns);
 	uint64_t due_ns = sampler_due_in_ns(wall_ns, s->settings.sample_interval_ns);
 	uint64_t patience_ns = readers_patience_ns(s->readers);
+	uint64_t next_ns = last_ns + (patience_ns < due_ns ? patience_ns : due_ns);
 
-	return last_ns + (patience_ns < due_ns ? patience_ns : due_ns);
-}
-
-/* Ticks are not later than the last file by whole intervals to the nanosecond. */
-static bool is_textfile_due(const struct sampler *s, uint64_t since_ns)
-{
-	uint64_t every_ns = s->settings.sample_interval_ns;
-
-	return since_ns >= SAMPLER_TEXTFILE_EVERY * every_ns - every_ns / 2;
+	/* with a tick of its own: what did not move would read as no power */
+	return s->textfile && next_textfile(s) + textfile_slack_ns(s) < next_ns ? next_textfile(s) : next_ns;
 }
 
 static void *sampler_run(void *arg)
 {
 	struct sampler *s = arg;
-	uint64_t textfile_ns = 0;
+	bool is_last = false;
 	uint64_t last_ns;
 
 	(void)prctl(PR_SET_NAME, "ceems-sampler", 0, 0, 0);
@@ -520,16 +538,15 @@ static void *sampler_run(void *arg)
 		(void)sampler_tick(s);
 		if (s->textfile)
 			textfile_feed_poll(s->textfile);
-		if (s->textfile && is_textfile_due(s, last_ns - textfile_ns)) {
-			textfile_ns = last_ns;
-			write_textfile(s);
-		}
-		if (atomic_load(&s->stop))
+		if (s->textfile && (is_last || last_ns + textfile_slack_ns(s) >= next_textfile(s)))
+			write_textfile(s, last_ns, is_last);
+		if (is_last)
 			break;
-		if (ledger_wait_request(s->ledger, last_ns + SAMPLER_HINTS_NS, next_tick(s, last_ns)))
+		/* whoever stops asks for a tick after that: not to be slept over */
+		if (!atomic_load(&s->stop) &&
+		    ledger_wait_request(s->ledger, last_ns + SAMPLER_HINTS_NS, next_tick(s, last_ns)))
 			space_out(last_ns);
-		if (atomic_load(&s->stop))
-			textfile_ns = 0; /* a last tick, and the file says so */
+		is_last = atomic_load(&s->stop); /* a last tick, and the file says so */
 	}
 	textfile_feed_close(s->textfile);
 	nodeprobes_stop(s->probes);

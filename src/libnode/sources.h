@@ -84,6 +84,9 @@ struct sources_reading {
 void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t busy_ppm,
 		  struct source_state *state, struct sources_reading *ret);
 
+/* RAPL's counters as CEEMS shows them, at most MAX. Borrowed pointers live until sources_close(). */
+size_t sources_zones(const struct sources *s, struct source_zone *ret, size_t max);
+
 /* What the GPUs did, of the last sources_read(); returns how many, at most MAX. */
 size_t sources_gpus(const struct sources *s, struct gpu_reading *ret, size_t max);
 

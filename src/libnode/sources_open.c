@@ -242,6 +242,17 @@ const struct gpu_slices *sources_slices(const struct sources *s)
 	return NULL;
 }
 
+size_t sources_zones(const struct sources *s, struct source_zone *ret, size_t max)
+{
+	size_t n = 0;
+	size_t i;
+
+	for (i = 0; i < s->n && n < max; i++)
+		if (s->entry[i].source && s->entry[i].ops->zones)
+			n += s->entry[i].ops->zones(s->entry[i].source, ret + n, max - n);
+	return n;
+}
+
 size_t sources_gpus(const struct sources *s, struct gpu_reading *ret, size_t max)
 {
 	size_t n = 0;

@@ -198,9 +198,14 @@ static uint64_t final_busy_ns(struct stepside *st, uint64_t waited_ns)
 static void write_figures(struct stepside *st, struct ledger_slot *slot, uint64_t busy_ns)
 {
 	struct figures *f = &slot->figures;
+	uint64_t user_ns, system_ns;
 
 	if (busy_ns != UINT64_MAX)
 		figures_set(f, METRIC_CPU_TIME, busy_ns);
+	if (st->cputime && cputime_read_modes(st->cputime, &user_ns, &system_ns) == 0) {
+		figures_set(f, METRIC_CPU_USER_TIME, user_ns);
+		figures_set(f, METRIC_CPU_SYSTEM_TIME, system_ns);
+	}
 	if (st->probes)
 		stepprobes_read(st->probes, f, &st->detail);
 }

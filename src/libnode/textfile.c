@@ -10,6 +10,9 @@
 #include "src/libnode/textfile_internal.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/pages.h"
+#include "src/libutil/util.h"
+
+#define LAST_TICK_HELP "Time of the last sample"
 
 /* One job on this node: its gone steps and those still there. */
 struct job_sum {
@@ -167,30 +170,51 @@ static void put_source_info(struct writer *w)
 	}
 }
 
-/*
- * CEEMS shows the counters themselves, zone by zone. RAPL's zones that we count are packages
- * ("intel-rapl:0") and, below them, their memory ("intel-rapl:0:1").
- */
-static bool is_dram_zone(const char *zone)
+static const struct prom_family *rapl_family(const char *kind)
 {
-	const char *colon = strchr(zone, ':');
+	static const struct {
+		const char *kind;
+		struct prom_family family;
+	} rapl[] = {
+		{ "package", { "ceems_rapl_package_joules_total", "counter",
+			       "Current RAPL package value in joules", 1000000 } },
+		{ "dram", { "ceems_rapl_dram_joules_total", "counter",
+			    "Current RAPL dram value in joules", 1000000 } },
+		{ "psys", { "ceems_rapl_psys_joules_total", "counter",
+			    "Current RAPL value of the platform, packages and memory included, in joules",
+			    1000000 } },
+	};
+	size_t i;
 
-	return colon && strchr(colon + 1, ':');
+	for (i = 0; i < ARRAY_SIZE(rapl); i++)
+		if (!strcmp(rapl[i].kind, kind))
+			return &rapl[i].family;
+	return NULL;
 }
 
-static void put_rapl(struct writer *w, const char *name, const char *help, bool dram)
+static const struct source_counter *find_counter(const struct source_state *st, const char *name)
 {
-	const struct prom_family f = { name, "counter", help, 1000000 };
-	const struct source_state *st = &w->page->state[SOURCE_RAPL];
 	uint32_t i;
 
-	for (i = 0; i < st->ncounters && i < SOURCE_MAX_COUNTERS; i++) {
-		const char *zone = st->counter[i].name;
-		const char *colon = strchr(zone, ':');
+	for (i = 0; i < st->ncounters && i < SOURCE_MAX_COUNTERS; i++)
+		if (!strncmp(st->counter[i].name, name, sizeof(st->counter[i].name)))
+			return &st->counter[i];
+	return NULL;
+}
 
-		if (is_dram_zone(zone) == dram && colon)
-			prom_put(&w->prom, &f, st->counter[i].raw,
-				 ",index=\"%s\",path=\"/sys/class/powercap/%s\"", colon + 1, zone);
+/* CEEMS shows the counters themselves, zone by zone. */
+static void put_rapl(struct writer *w)
+{
+	size_t i;
+
+	for (i = 0; i < w->in->nzones; i++) {
+		const struct source_zone *z = &w->in->zone[i];
+		const struct prom_family *f = rapl_family(z->kind);
+		const struct source_counter *c = find_counter(&w->page->state[SOURCE_RAPL], z->name);
+
+		if (f && c)
+			prom_put(&w->prom, f, c->raw, ",index=\"%u\",path=\"%s%s\"", z->index,
+				 z->folder, z->name);
 	}
 }
 
@@ -211,10 +235,7 @@ static void put_node_energy(struct writer *w)
 	put_domains(w, &power, p->power_mw);
 	put_idle(w);
 	put_parts(w);
-	put_rapl(w, "ceems_rapl_package_joules_total", "Current RAPL package value in joules",
-		 /* dram= */ false);
-	put_rapl(w, "ceems_rapl_dram_joules_total", "Current RAPL dram value in joules",
-		 /* dram= */ true);
+	put_rapl(w);
 	prom_put_node(&w->prom, "ceems_node_unallocated_joules_total", "counter",
 		      "Idle energy of what no job had allocated",
 		      account_total_uj(&p->unallocated), 1000000);
@@ -244,7 +265,7 @@ static void put_ledger(struct writer *w)
 	prom_put_node(&w->prom, "ceems_ledger_ticks_total", "counter", "Samples taken",
 		      p->ticks, 1);
 	prom_put_node(&w->prom, "ceems_ledger_last_tick_timestamp_seconds", "gauge",
-		      "Time of the last sample", p->t_wall_ns / NSEC_PER_MSEC, 1000);
+		      LAST_TICK_HELP, p->t_wall_ns / NSEC_PER_MSEC, 1000);
 	prom_put_node(&w->prom, "ceems_ledger_gaps_total", "counter",
 		      "Samples that came too late to tell steps of the meantime apart",
 		      p->gaps, 1);
@@ -311,13 +332,20 @@ static uint64_t prom_units(enum metric_unit unit)
 	}
 }
 
+/* A family of several metrics has one help. */
+static const char *family_help(const struct metric_info *info)
+{
+	if (!info->prom_labels[0])
+		return info->help;
+	return info->kind == KIND_ENERGY ? "Energy attributed to the job on this node by domain" :
+					   "Payload bytes by protocol";
+}
+
 static void put_job_values(struct writer *w, enum metric m)
 {
 	const struct metric_info *info = &metric_table[m];
 	const struct prom_family f = {
-		info->prom, "counter",
-		info->prom_labels[0] ? "Payload bytes of ended steps by protocol" : info->help,
-		prom_units(info->unit)
+		info->prom, "counter", family_help(info), prom_units(info->unit)
 	};
 	uint32_t i;
 
@@ -378,6 +406,30 @@ static void put_jobs(struct writer *w)
 
 /* ---------------------------------------------------------------------------------------- */
 
+static void put_running(struct writer *w)
+{
+	prom_put_node(&w->prom, "ceems_sampler_running", "gauge",
+		      "1 while slurmd samples; 0: it has ended, and with it all other series but its last tick",
+		      !w->in->has_ended, 1);
+}
+
+static void put_end(struct writer *w)
+{
+	put_running(w);
+	prom_put_node(&w->prom, "ceems_ledger_last_tick_timestamp_seconds", "gauge",
+		      LAST_TICK_HELP, w->page->t_wall_ns / NSEC_PER_MSEC, 1000);
+}
+
+static void put_all(struct writer *w)
+{
+	put_running(w);
+	sum_jobs(w);
+	put_node_energy(w);
+	textfile_gpus_put(&w->prom, w->page, w->in);
+	put_ledger(w);
+	put_jobs(w);
+}
+
 static int textfile_format_page(struct writer *w, const char *hostname, char **ret, size_t *ret_len)
 {
 	char *text = NULL;
@@ -388,11 +440,10 @@ static int textfile_format_page(struct writer *w, const char *hostname, char **r
 	if (!w->prom.out)
 		return -ENOMEM;
 	prom_escape(hostname, w->prom.host, sizeof(w->prom.host));
-	sum_jobs(w);
-	put_node_energy(w);
-	textfile_gpus_put(&w->prom, w->page, w->in);
-	put_ledger(w);
-	put_jobs(w);
+	if (w->in->has_ended)
+		put_end(w);
+	else
+		put_all(w);
 	is_bad = ferror(w->prom.out) != 0;
 	if (fclose(w->prom.out) || is_bad) {
 		free(text);

@@ -8,6 +8,7 @@
 #ifndef CEEMS_TEXTFILE_H
 #define CEEMS_TEXTFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,9 @@ struct textfile_input {
 	const char *region;
 	const struct gpu_reading *gpu;
 	size_t ngpus;
+	const struct source_zone *zone;
+	size_t nzones;
+	bool has_ended; /* slurmd ends: the text says so, and no series of a job or a sensor freezes */
 };
 
 /* Makes the text of ceems.prom from the ledger's current page; for the sampler's thread. The caller frees *RET. */

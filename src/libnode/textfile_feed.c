@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
+#include <time.h>
 
 #include "src/libutil/clock.h"
 #include "src/libutil/helper.h"
@@ -17,6 +18,9 @@
 #define IN_SIZE (4 * 1024 * 1024)
 
 #define LINES_MAX 16
+
+/* How long slurmd's end waits for the text before the last one. */
+#define END_WAIT_NS (NSEC_PER_SEC / 2)
 
 struct textfile_feed {
 	struct helper *helper;
@@ -65,6 +69,18 @@ void textfile_feed_put(struct textfile_feed *f, const char *text, size_t len)
 		feed_note(f, helper_state(f->helper, now_ns) == HELPER_DEAD ?
 				     "ceems-textfile does not run" :
 				     "TextfileDir takes too long to write to");
+}
+
+void textfile_feed_end(struct textfile_feed *f, const char *text, size_t len)
+{
+	const uint64_t deadline_ns = clock_mono_ns() + END_WAIT_NS;
+	const struct timespec pause = { .tv_nsec = 5 * NSEC_PER_MSEC };
+
+	while (helper_is_asked(f->helper) && clock_mono_ns() < deadline_ns) {
+		(void)nanosleep(&pause, NULL);
+		textfile_feed_poll(f);
+	}
+	textfile_feed_put(f, text, len);
 }
 
 int textfile_feed_open(const char *dir, const char *helper_dir, struct textfile_feed **ret,

@@ -92,7 +92,8 @@ static void put_gauges(struct prom *p, const struct textfile_input *in)
 
 /*
  * CEEMS joins a job to the exporters of GPU metrics by this one. Its value is the part of the GPU
- * that the job holds.
+ * that the job holds. Of a MIG instance the ledger knows the GPU and the share, not its number: it joins the
+ * series of the GPU as a whole.
  */
 static void put_holders(struct prom *p, const struct ledger_page *page,
 			const struct textfile_input *in)
@@ -113,8 +114,8 @@ static void put_holders(struct prom *p, const struct ledger_page *page,
 				continue;
 			prom_put(p, &f, j->gpu_ppm[unit],
 				 ",manager=\"slurm\",uuid=\"%" PRIu32
-				 "\",index=\"%u\",gpuuuid=\"%s\"",
-				 j->job_id, unit, escaped_uuid(in, unit, uuid));
+				 "\",index=\"%u\",hindex=\"%u\",gpuuuid=\"%s\",gpuiid=\"\"",
+				 j->job_id, unit, unit, escaped_uuid(in, unit, uuid));
 		}
 	}
 }

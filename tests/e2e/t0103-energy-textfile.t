@@ -51,6 +51,15 @@ is "$(series 'ceems_compute_units{hostname="n1",manager="slurm"}')" 1 "one job r
 is "$(series "ceems_compute_unit_cpus{$labels}")" 2 "on two CPUs"
 isnt "$(series "ceems_compute_unit_emissions_gco2e_total{$labels}")" "" "it has emissions"
 isnt "$(series "ceems_compute_unit_cpu_seconds_total{$labels}")" "" "and CPU time"
+is "$(series "ceems_compute_unit_domain_energy_joules_total{$labels,domain=\"gpu\"}")" "" \
+	"no energy of GPUs where there are none"
+sum_of() {
+	awk -v name="$1" 'index($1, name "{") == 1 { s += $2 } END { printf "%.6f", s }' "$prom"
+}
+is "$(sum_of ceems_compute_unit_domain_energy_joules_total)" \
+	"$(sum_of ceems_compute_unit_energy_joules_total)" "its domains add up to the job"
+is "$(grep -c '^ceems_rapl_package_joules_total{.*index="0",' "$prom")" 1 "RAPL's package is numbered 0"
+is "$(grep -c '^ceems_rapl_dram_joules_total{.*index="0",' "$prom")" 1 "and so is its memory"
 has_all() {
 	[ "$(series 'ceems_node_energy_joules_total{hostname="n1",domain="cpu",source="rapl"}')" = 12.345678 ] &&
 		[ "$(series 'ceems_node_energy_joules_total{hostname="n1",domain="dram",source="rapl"}')" = 1.000001 ]
@@ -106,4 +115,14 @@ is_charged() {
 wait_for 60 is_charged
 ok $? "what was used while slurmd was away is charged with the factor of that time"
 is "$(series 'ceems_node_factor_joules_total{hostname="n1",step="default"}')" 0.000000 "all of it"
+
+# slurmd ends: what nobody measures any more must not stand there as if it went on
+"$cluster" kill "$DIR" slurmd n1
+has_ended() {
+	[ "$(series 'ceems_sampler_running{hostname="n1"}')" = 0 ]
+}
+wait_for 60 has_ended
+ok $? "slurmd has ended, and the file says so"
+fails "it has no series of a job any more" grep -q ceems_compute_unit_ "$prom"
+fails "nor of a sensor" grep -qE '_(joules_total|watts)' "$prom"
 done_testing

@@ -29,6 +29,29 @@
 
 #define V1 "cgroup cgroup rw,"
 
+static void test_user(void)
+{
+	static const struct {
+		const char *text;
+		int rc;
+		uint64_t ns;
+	} t[] = {
+		{ "", -EINVAL, 0 },
+		{ "usage_usec 5\n", -EINVAL, 0 },
+		{ "usage_usec 5\nuser_usec x\n", -EINVAL, 0 },
+		{ "usage_usec 5\nnice_user_usec 9\nuser_usec 3\nsystem_usec 2\n", 0, 3000 },
+		{ "user_usec 18446744073709551615\n", -ERANGE, 0 },
+	};
+	uint64_t ns;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		ns = 0;
+		ok(cputime_parse_user(t[i].text, &ns) == t[i].rc, "user time of '%.12s'", t[i].text);
+		is_u64(ns, t[i].ns, "  its value");
+	}
+}
+
 static void test_match(void)
 {
 	static const struct {
@@ -605,6 +628,7 @@ int main(void)
 
 	alarm(120); /* a lost child ends the test, not the test run */
 	test_match();
+	test_user();
 	test_expected_mounts();
 	test_changing_mounts();
 	test_step_paths();

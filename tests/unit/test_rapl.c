@@ -377,6 +377,36 @@ static const struct reading_part *psys_of(const struct machine *m)
 	return NULL;
 }
 
+/* As node_exporter numbers them: a psys is no package, and a counter under two names is shown once. */
+static void test_zones(void)
+{
+	struct source_zone z[SOURCE_MAX_COUNTERS];
+	struct machine m;
+
+	machine_init(&m, &source_rapl, "client-psys");
+	is_int(machine_open(&m), 0, "client-psys: open");
+	is_u64(source_rapl.zones(m.source, z, ARRAY_SIZE(z)), 3, "its zones, mmio's left out");
+	ok(!strcmp(z[0].kind, "package") && z[0].index == 0, "%s is package %u", z[0].name, z[0].index);
+	ok(!strcmp(z[1].name, "intel-rapl:0:2") && !strcmp(z[1].kind, "dram") && z[1].index == 0,
+	   "%s is dram %u", z[1].name, z[1].index);
+	ok(!strcmp(z[2].name, "intel-rapl:1") && !strcmp(z[2].kind, "psys") && z[2].index == 0,
+	   "%s is psys %u", z[2].name, z[2].index);
+	is_u64(source_rapl.zones(m.source, z, 1), 1, "no more than there is room for");
+	machine_fini(&m);
+
+	machine_init(&m, &source_rapl, "xeon-2s");
+	is_int(machine_open(&m), 0, "xeon-2s: open");
+	is_u64(source_rapl.zones(m.source, z, ARRAY_SIZE(z)), 4, "two packages with their memory");
+	ok(z[1].index == 1 && !strcmp(z[3].kind, "dram") && z[3].index == 1,
+	   "memory has the number of its package");
+	machine_fini(&m);
+
+	machine_init(&m, &source_rapl, "zen1-mirrors");
+	is_int(machine_open(&m), 0, "zen1-mirrors: open");
+	is_u64(source_rapl.zones(m.source, z, ARRAY_SIZE(z)), 1, "one counter of two names");
+	machine_fini(&m);
+}
+
 static void test_psys(void)
 {
 	static const struct {
@@ -620,6 +650,7 @@ int main(void)
 	test_epyc();
 	test_mirrors();
 	test_psys();
+	test_zones();
 	test_nested_only();
 	test_range();
 	test_exact();

@@ -511,6 +511,14 @@ static void test_cpus(void)
 	(void)sched_setaffinity(0, sizeof(all), &all);
 }
 
+static bool file_has(const char *path, const char *text)
+{
+	_cleanup_free_ char *buf = calloc(1, 65536);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return buf && fd >= 0 && read(fd, buf, 65535) > 0 && strstr(buf, text);
+}
+
 static void test_textfile(void)
 {
 	struct settings s = settings_for_test();
@@ -529,6 +537,40 @@ static void test_textfile(void)
 	sampler_destroy(sampler);
 	snprintf(path, sizeof(path), "%s/ceems.prom", top);
 	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0644, "  ceems.prom for all to read");
+	ok(file_has(path, "ceems_sampler_running{hostname=\"n1\"} 0"), "  which says that slurmd has ended");
+	ok(!file_has(path, "joules_total"), "  and shows no sensor any more");
+}
+
+/* A minute between samples is the site's to choose; what Prometheus sees moves all the same. */
+static void test_textfile_interval(void)
+{
+	struct settings s = settings_for_test();
+	const struct timespec pause = { .tv_nsec = 20 * NSEC_PER_MSEC };
+	const uint64_t begin_ns = clock_mono_ns();
+	struct sampler *sampler;
+	struct ledger *l = NULL;
+	char path[256];
+
+	s.sample_interval_ns = 60 * NSEC_PER_SEC;
+	snprintf(s.helper_dir, sizeof(s.helper_dir), "%s", HELPER_DIR);
+	snprintf(s.textfile_dir, sizeof(s.textfile_dir), "%s", top);
+	snprintf(path, sizeof(path), "%s/ceems.prom", top);
+	sampler = create(&s);
+	ok(sampler && sampler_start(sampler, NULL) == 0, "SampleInterval=1m");
+	while (!file_has(path, "ceems_sampler_running{hostname=\"n1\"} 1") &&
+	       clock_mono_ns() - begin_ns < 30 * NSEC_PER_SEC)
+		(void)nanosleep(&pause, NULL);
+	feed(1000000, 0, 1);
+	snprintf(path, sizeof(path), "%s/ceems.prom", top);
+	(void)unlink(path);
+	while (access(path, F_OK) < 0 && clock_mono_ns() - begin_ns < 60 * NSEC_PER_SEC)
+		(void)nanosleep(&pause, NULL);
+	ok(access(path, F_OK) == 0 && clock_mono_ns() - begin_ns < 60 * NSEC_PER_SEC,
+	   "  ceems.prom is written again before the minute is over");
+	if (ledger_open(s.ledger_dir, "n1", false, &l, NULL) == 0 && ledger_snapshot(l, &page) == 0)
+		is_u64(account_total_uj(&page.measured), fed_uj, "  with what was measured meanwhile");
+	ledger_close(l);
+	sampler_destroy(sampler);
 }
 
 int main(void)
@@ -556,6 +598,7 @@ int main(void)
 	test_no_factor();
 	test_series();
 	test_textfile();
+	test_textfile_interval();
 	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", top);
 	return system(cmd) ? 99 : done_testing();
 }

@@ -20,11 +20,14 @@ static void fill_page(void)
 	page.domain_source[DOMAIN_DRAM] = SOURCE_RAPL;
 	page.domain_source[DOMAIN_GPU] = SOURCE_N;
 	page.domain_source[DOMAIN_OTHER] = SOURCE_MODEL;
-	st->ncounters = 2;
+	st->ncounters = 4;
 	snprintf(st->counter[0].name, sizeof(st->counter[0].name), "intel-rapl:0");
 	st->counter[0].raw = 1500000;
 	snprintf(st->counter[1].name, sizeof(st->counter[1].name), "intel-rapl:0:1");
 	st->counter[1].raw = 7;
+	snprintf(st->counter[2].name, sizeof(st->counter[2].name), "intel-rapl:1");
+	st->counter[2].raw = 2000000;
+	snprintf(st->counter[3].name, sizeof(st->counter[3].name), "intel-rapl:0:2");
 	page.measured.total_uj[DOMAIN_CPU] = 12000001;
 	page.unallocated.total_uj[DOMAIN_CPU] = 4000000;
 	page.power_mw[DOMAIN_CPU] = 45678;
@@ -57,6 +60,8 @@ static void fill_page(void)
 	page.job[0].closed_busy_ns = 500000000;
 	figures_init(&page.job[0].figures);
 	figures_set(&page.job[0].figures, METRIC_IO_READ_BYTES, 4096);
+	figures_set(&page.job[0].figures, METRIC_CPU_USER_TIME, 400000000);
+	figures_set(&page.job[0].figures, METRIC_CPU_SYSTEM_TIME, 100000000);
 	figures_set(&page.job[0].figures, METRIC_TCP_RECEIVED_BYTES, 17);
 	figures_set(&page.job[0].figures, METRIC_UDP_RECEIVED_BYTES, 0);
 	/* entry 1 is free; entry 2 is a job that is over */
@@ -70,7 +75,16 @@ static void fill_page(void)
 	page.step[1].energy.source_uj[SOURCE_RAPL] = 2000001;
 }
 
+/* A counter that is in the state without a zone is another's mirror. */
+static const struct source_zone zones[] = {
+	{ "intel-rapl:0", "/sys/class/powercap/", "package", 0 },
+	{ "intel-rapl:0:1", "/sys/class/powercap/", "dram", 0 },
+	{ "intel-rapl:1", "/sys/class/powercap/", "psys", 0 },
+	{ "intel-rapl:9", "/sys/class/powercap/", "package", 9 }, /* not read yet */
+};
+
 static const char *const expected[] = {
+	"ceems_sampler_running{hostname=\"n\\\"1\"} 1\n",
 	"ceems_compute_units{hostname=\"n\\\"1\",manager=\"slurm\"} 1\n",
 	"ceems_compute_unit_cpus{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\"} 2\n",
 	"ceems_compute_unit_energy_joules_total{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\"} "
@@ -87,8 +101,18 @@ static const char *const expected[] = {
 	"proto=\"udp\"} 0\n",
 	"ceems_rapl_package_joules_total{hostname=\"n\\\"1\",index=\"0\","
 	"path=\"/sys/class/powercap/intel-rapl:0\"} 1.500000\n",
-	"ceems_rapl_dram_joules_total{hostname=\"n\\\"1\",index=\"0:1\","
+	"ceems_rapl_dram_joules_total{hostname=\"n\\\"1\",index=\"0\","
 	"path=\"/sys/class/powercap/intel-rapl:0:1\"} 0.000007\n",
+	"ceems_rapl_psys_joules_total{hostname=\"n\\\"1\",index=\"0\","
+	"path=\"/sys/class/powercap/intel-rapl:1\"} 2.000000\n",
+	/* a job's energy by domain, which a panel of hosts and one of GPUs can tell apart */
+	"ceems_compute_unit_domain_energy_joules_total{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\","
+	"domain=\"cpu\"} 3.000001\n",
+	"# HELP ceems_compute_unit_domain_energy_joules_total Energy attributed to the job on this node by domain\n",
+	"ceems_compute_unit_cpu_user_seconds_total{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\"} "
+	"0.400000000\n",
+	"ceems_compute_unit_cpu_system_seconds_total{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\"} "
+	"0.100000000\n",
 	"ceems_node_energy_joules_total{hostname=\"n\\\"1\",domain=\"cpu\",source=\"rapl\"} 12.000001\n",
 	"ceems_node_unallocated_joules_total{hostname=\"n\\\"1\"} 4.000000\n",
 	"ceems_node_power_watts{hostname=\"n\\\"1\",domain=\"cpu\",source=\"rapl\"} 45.678\n",
@@ -121,6 +145,8 @@ static const char *const expected[] = {
 };
 
 static const char *const absent[] = {
+	"package_joules_total{hostname=\"n\\\"1\",index=\"1\"", /* psys has the package in it */
+	"package_joules_total{hostname=\"n\\\"1\",index=\"9\"",
 	"domain=\"gpu\"",		/* nobody measures it */
 	"source=\"rapl\",idle=",	/* its idle power is not known: no 0 */
 	"ceems_node_idle_power_watts{hostname=\"n\\\"1\",domain=\"cpu\"",
@@ -135,7 +161,8 @@ static void test_format(void)
 					 { .mg_per_kwh = 611021, .kind = EMISSION_MARGINAL,
 					   .region = "FR", .source = "x" } };
 	const struct factor_series series = { &marginal, 1 };
-	const struct textfile_input in = { .series = &series, .region = "FR" };
+	const struct textfile_input in = { .series = &series, .region = "FR",
+					   .zone = zones, .nzones = ARRAY_SIZE(zones) };
 	_cleanup_free_ char *text = NULL;
 	struct errmsg err = { 0 };
 	size_t len = 0;
@@ -169,7 +196,7 @@ static const char *const expected_of_gpus[] = {
 	"ceems_gpu_memory_used_bytes{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 1073741824\n",
 	"ceems_gpu_memory_total_bytes{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 85899345920\n",
 	"ceems_compute_unit_gpu_index_flag{hostname=\"n1\",manager=\"slurm\",uuid=\"7\","
-	"index=\"1\",gpuuuid=\"GPU-1\"} 0.250000\n",
+	"index=\"1\",hindex=\"1\",gpuuuid=\"GPU-1\",gpuiid=\"\"} 0.250000\n",
 };
 
 static const char *const expected_of_counters[] = {
@@ -247,10 +274,27 @@ static void test_method(void)
 		ok(strstr(text, expected_of_counters[i]) != NULL, "%s", expected_of_counters[i]);
 }
 
+/* Of a slurmd that has ended nothing is left that would freeze. */
+static void test_end(void)
+{
+	const struct textfile_input in = { .gpu = gpus, .ngpus = ARRAY_SIZE(gpus), .zone = zones,
+					   .nzones = ARRAY_SIZE(zones), .has_ended = true };
+	_cleanup_free_ char *text = NULL;
+	size_t len = 0;
+
+	ok(textfile_format("n1", &page, &in, &text, &len, NULL) == 0, "the end");
+	if (!text)
+		return;
+	ok(strstr(text, "ceems_sampler_running{hostname=\"n1\"} 0\n") != NULL, "says so");
+	ok(strstr(text, "ceems_ledger_last_tick_timestamp_seconds{") != NULL, "and since when");
+	ok(!strstr(text, "joules_total") && !strstr(text, "ceems_compute_unit") && !strstr(text, "_watts"),
+	   "no job and no sensor is in it");
+}
+
 static void test_promtool(void)
 {
-	const struct textfile_input in = { .gpu = gpus,
-					   .ngpus = ARRAY_SIZE(gpus) };
+	const struct textfile_input in = { .gpu = gpus, .ngpus = ARRAY_SIZE(gpus), .zone = zones,
+					   .nzones = ARRAY_SIZE(zones) };
 	_cleanup_free_ char *text = NULL;
 	unsigned int m;
 	FILE *p;
@@ -291,6 +335,7 @@ int main(void)
 	test_fixed_factor();
 	test_gpus();
 	test_method();
+	test_end();
 	test_promtool();
 	return done_testing();
 }

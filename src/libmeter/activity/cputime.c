@@ -13,40 +13,60 @@
 
 struct cputime {
 	int fd;			     /* cpu.stat, cpuacct.usage or the folder */
+	int user_fd;		     /* cpuacct.usage_user, -1: none */
 	bool is_v2;		     /* of cpu.stat */
 	struct cputime_procs *procs; /* else NULL */
 	uint64_t last_ns;
 };
 
-int cputime_parse_cpu_stat(const char *text, uint64_t *ret_ns)
+/* The line of KEY, which comes with a blank, in microseconds. */
+static int parse_usec(const char *text, const char *key, uint64_t *ret_ns)
 {
-	static const char key[] = "usage_usec ";
-	const char *p;
-	uint64_t us;
+	const size_t len = strlen(key);
+	const char *p = text;
+	uint64_t us, ns;
 	int rc;
 
-	p = !strncmp(text, key, sizeof(key) - 1) ? text : strstr(text, "\nusage_usec ");
-	if (!p)
-		return -EINVAL;
-	p = strchr(p, ' ') + 1;
+	while (strncmp(p, key, len) != 0) {
+		p = strchr(p, '\n');
+		if (!p)
+			return -EINVAL;
+		p++;
+	}
+	p += len;
 	rc = parse_u64_n(p, strcspn(p, "\n"), &us);
 	if (rc < 0)
 		return rc;
-	return __builtin_mul_overflow(us, 1000, ret_ns) ? -ERANGE : 0;
+	if (__builtin_mul_overflow(us, 1000, &ns))
+		return -ERANGE;
+	*ret_ns = ns;
+	return 0;
 }
 
-static int read_cpu_stat(int fd, uint64_t *ret_ns)
+int cputime_parse_cpu_stat(const char *text, uint64_t *ret_ns)
 {
-	char buf[64];
+	return parse_usec(text, "usage_usec ", ret_ns);
+}
+
+int cputime_parse_user(const char *text, uint64_t *ret_ns)
+{
+	return parse_usec(text, "user_usec ", ret_ns);
+}
+
+static int read_cpu_stat(int fd, uint64_t *ret_ns, uint64_t *ret_user_ns)
+{
+	char buf[128];
 	ssize_t n = pread(fd, buf, sizeof(buf) - 1, 0);
+	int rc;
 
 	if (n < 0)
 		return -errno;
-	/* the first line is all that is needed; a whole one, or it is a shorter number */
+	/* the first two lines are all that is needed; whole ones, or it is a shorter number */
 	buf[n] = '\0';
 	if (!strchr(buf, '\n'))
 		return -EINVAL;
-	return cputime_parse_cpu_stat(buf, ret_ns);
+	rc = cputime_parse_cpu_stat(buf, ret_ns);
+	return rc < 0 || !ret_user_ns ? rc : cputime_parse_user(buf, ret_user_ns);
 }
 
 int cputime_read(struct cputime *c, uint64_t *ret_busy_ns)
@@ -57,7 +77,7 @@ int cputime_read(struct cputime *c, uint64_t *ret_busy_ns)
 	if (c->procs)
 		rc = cputime_procs_read(c->procs, &ns);
 	else if (c->is_v2)
-		rc = read_cpu_stat(c->fd, &ns);
+		rc = read_cpu_stat(c->fd, &ns, NULL);
 	else
 		rc = fileio_pread_u64(c->fd, &ns);
 	if (rc < 0)
@@ -65,6 +85,27 @@ int cputime_read(struct cputime *c, uint64_t *ret_busy_ns)
 	if (ns > c->last_ns)
 		c->last_ns = ns;
 	*ret_busy_ns = c->last_ns;
+	return 0;
+}
+
+int cputime_read_modes(struct cputime *c, uint64_t *ret_user_ns, uint64_t *ret_system_ns)
+{
+	uint64_t ns, user_ns;
+	int rc;
+
+	if (c->procs || (!c->is_v2 && c->user_fd < 0))
+		return -EOPNOTSUPP;
+	if (c->is_v2) {
+		rc = read_cpu_stat(c->fd, &ns, &user_ns);
+	} else { /* in this order the sum is the larger one */
+		rc = fileio_pread_u64(c->user_fd, &user_ns);
+		if (rc == 0)
+			rc = fileio_pread_u64(c->fd, &ns);
+	}
+	if (rc < 0)
+		return rc;
+	*ret_user_ns = user_ns < ns ? user_ns : ns;
+	*ret_system_ns = ns - *ret_user_ns;
 	return 0;
 }
 
@@ -98,7 +139,7 @@ int cputime_open(const char *v2, const char *cpuacct, const char *freezer,
 
 	if (!c)
 		return errmsg_set(err, -ENOMEM, "CPU time: out of memory");
-	c->fd = -1;
+	c->fd = c->user_fd = -1;
 	if (try_fd(c, cgmount_open_step(NULL, v2, "cpu.stat"), true, false) < 0 &&
 	    try_fd(c, cgmount_open_step("cpuacct", cpuacct, "cpuacct.usage"), false,
 		   false) < 0 &&
@@ -111,6 +152,8 @@ int cputime_open(const char *v2, const char *cpuacct, const char *freezer,
 				  v2 ? v2 : "", cpuacct ? cpuacct : "",
 				  freezer ? freezer : "");
 	}
+	if (!c->is_v2 && !c->procs)
+		c->user_fd = cgmount_open_step("cpuacct", cpuacct, "cpuacct.usage_user");
 	*ret = c;
 	return 0;
 }
@@ -123,7 +166,7 @@ int cputime_open_tree(pid_t root, struct cputime **ret, struct errmsg *err)
 
 	if (!c)
 		return errmsg_set(err, -ENOMEM, "CPU time: out of memory");
-	c->fd = -1;
+	c->fd = c->user_fd = -1;
 	rc = cputime_procs_create(/* folder_fd= */ -1, root, &c->procs);
 	if (rc == 0)
 		rc = cputime_read(c, &ns);
@@ -142,6 +185,8 @@ void cputime_close(struct cputime *c)
 	cputime_procs_destroy(c->procs);
 	if (c->fd >= 0)
 		(void)close(c->fd);
+	if (c->user_fd >= 0)
+		(void)close(c->user_fd);
 	free(c);
 }
 

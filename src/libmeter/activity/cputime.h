@@ -28,6 +28,11 @@ int cputime_open(const char *v2, const char *cpuacct, const char *freezer,
 int cputime_open_tree(pid_t root, struct cputime **ret, struct errmsg *err);
 /* Only ever grows: a smaller reading (process gone) returns the last. -errno when it is gone. */
 int cputime_read(struct cputime *c, uint64_t *ret_busy_ns);
+/*
+ * The same time apart: a read of its own, for who needs it less often. -EOPNOTSUPP: it is read from the
+ * processes, which tell no more than their sum here.
+ */
+int cputime_read_modes(struct cputime *c, uint64_t *ret_user_ns, uint64_t *ret_system_ns);
 void cputime_close(struct cputime *c);
 
 /*
@@ -35,6 +40,7 @@ void cputime_close(struct cputime *c);
  * controller is on or not. -EINVAL: it is not there or no number; -ERANGE.
  */
 int cputime_parse_cpu_stat(const char *text, uint64_t *ret_ns);
+int cputime_parse_user(const char *text, uint64_t *ret_ns); /* user_usec of the same */
 
 /* Busy time of all CPUs since boot: /proc/stat without idle, iowait, steal and guest. */
 int cputime_node(int proc_stat_fd, uint64_t *ret_busy_ns, uint32_t *ret_cpus);

@@ -142,6 +142,7 @@ int harvest_read(struct harvest *h, bool is_empty, struct figures *f)
 	harvest_put(h, f, METRIC_CPU_TIME, c.run_ns);
 	harvest_put(h, f, METRIC_CONTEXT_SWITCHES, c.voluntary + c.involuntary);
 	harvest_put(h, f, METRIC_PAGE_FAULTS, c.minor_faults + c.major_faults);
+	harvest_put(h, f, METRIC_MAJOR_FAULTS, c.major_faults);
 	harvest_put(h, f, METRIC_CPU_MIGRATIONS, c.migrations);
 	harvest_miss(f, REASON_NO_BPF); /* what this kernel does not count */
 	return 0;
@@ -154,6 +155,7 @@ void harvest_miss(struct figures *f, enum metric_reason reason)
 		METRIC_IO_WRITE_CALLS,	   METRIC_STORAGE_READ_BYTES, METRIC_STORAGE_WRITE_BYTES,
 		METRIC_CPU_TIME,	   METRIC_CONTEXT_SWITCHES,   METRIC_PAGE_FAULTS,
 		METRIC_CPU_MIGRATIONS,	   METRIC_RUN_DELAY,	      METRIC_OFF_CPU,
+		METRIC_MAJOR_FAULTS,
 	};
 	size_t i;
 

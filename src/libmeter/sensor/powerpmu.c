@@ -26,10 +26,11 @@ static const struct kind {
 	const char *name;
 	enum domain domain;
 	uint64_t max_w;
+	const char *zone;
 } kinds[] = {
-	{ "energy-pkg", DOMAIN_CPU, COUNTER_PACKAGE_MAX_W },
-	{ "energy-ram", DOMAIN_DRAM, COUNTER_PACKAGE_MAX_W },
-	{ "energy-psys", DOMAIN_OTHER, COUNTER_PLATFORM_MAX_W },
+	{ "energy-pkg", DOMAIN_CPU, COUNTER_PACKAGE_MAX_W, "package" },
+	{ "energy-ram", DOMAIN_DRAM, COUNTER_PACKAGE_MAX_W, "dram" },
+	{ "energy-psys", DOMAIN_OTHER, COUNTER_PLATFORM_MAX_W, "psys" },
 };
 
 struct event {
@@ -390,6 +391,22 @@ int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state
 	p->was_read = true;
 	*ret = out;
 	return 0;
+}
+
+size_t powerpmu_zones(const struct powerpmu *p, struct source_zone *ret, size_t max)
+{
+	size_t n = 0, i, k;
+
+	for (k = 0; k < ARRAY_SIZE(kinds); k++)
+		for (i = 0; i < p->n && n < max; i++)
+			if (p->event[i].kind == &kinds[k])
+				ret[n++] = (struct source_zone){
+					.name = p->event[i].name,
+					.folder = PMU "events/",
+					.kind = kinds[k].zone,
+					.index = p->event[i].unit,
+				};
+	return n;
 }
 
 void powerpmu_describe(const struct powerpmu *p, char *buf, size_t size)

@@ -24,6 +24,7 @@ void powerpmu_close(struct powerpmu *p);
 /* As source_ops has them. The first read() only sets the bases, whatever is in STATE. */
 int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state,
 		  struct reading *ret);
+size_t powerpmu_zones(const struct powerpmu *p, struct source_zone *ret, size_t max);
 void powerpmu_describe(const struct powerpmu *p, char *buf, size_t size);
 
 #endif

@@ -20,6 +20,7 @@
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"
+#include "src/libutil/util.h"
 
 /* All raw values fit the state, and what is kept beside them; ages use what is left. */
 #define MAX_ZONES (SOURCE_MAX_COUNTERS - 4)
@@ -353,6 +354,39 @@ static void rapl_describe(const struct source *s, char *buf, size_t size)
 	snprintf(buf, size, "%s", text);
 }
 
+/*
+ * CEEMS and node_exporter number zones by the package that their label names, not by folder. A zone without
+ * a package, as a psys, is numbered by how many of its kind came before.
+ */
+static size_t rapl_zones(const struct source *s, struct source_zone *ret, size_t max)
+{
+	static const char *const kinds[] = {
+		[RAPL_PACKAGE] = "package", [RAPL_DRAM] = "dram", [RAPL_PSYS] = "psys"
+	};
+	size_t n = 0, i, k;
+
+	if (s->pmu)
+		return powerpmu_zones(s->pmu, ret, max);
+	for (k = 0; k < ARRAY_SIZE(kinds); k++) {
+		unsigned int seen = 0;
+
+		for (i = 0; i < s->n && n < max; i++) {
+			const struct zone *z = &s->zone[i];
+
+			if (z->z.kind != (enum rapl_kind)k || z->z.fd < 0 || z->mirror_of >= 0)
+				continue;
+			ret[n++] = (struct source_zone){
+				.name = z->z.name,
+				.folder = "/sys/class/powercap/",
+				.kind = kinds[k],
+				.index = z->z.package < 0 ? seen : (unsigned int)z->z.package,
+			};
+			seen++;
+		}
+	}
+	return n;
+}
+
 const struct source_ops source_rapl = {
 	.id = SOURCE_RAPL,
 	.name = "rapl",
@@ -361,5 +395,6 @@ const struct source_ops source_rapl = {
 	.open = rapl_open,
 	.read = rapl_read,
 	.describe = rapl_describe,
+	.zones = rapl_zones,
 	.close = rapl_close,
 };

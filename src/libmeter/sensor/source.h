@@ -114,6 +114,14 @@ struct gpu_slices {
 	struct gpu_slice slice[GPU_SLICES_MAX];
 };
 
+/* A counter that shows joules itself, for ceems.prom. Its value is in the source's state, by its name. */
+struct source_zone {
+	const char *name;   /* "intel-rapl:0"; borrowed until close() */
+	const char *folder; /* where it is found, with a slash at the end */
+	const char *kind;   /* "package", "dram", "psys" */
+	unsigned int index; /* of the package */
+};
+
 /* What a source may look at besides its own files. Pointers are borrowed until close(). */
 struct source_env {
 	const char *sys_root;	   /* prefix of /sys and /proc */
@@ -157,6 +165,8 @@ struct source_ops {
 	size_t (*gpus)(const struct source *s, struct gpu_reading *ret, size_t max);
 	/* Optional: the GPUs that are divided. Borrowed until the next read(). */
 	const struct gpu_slices *(*slices)(const struct source *s);
+	/* Optional: its counters, each once, those of one kind together. Returns how many, at most MAX. */
+	size_t (*zones)(const struct source *s, struct source_zone *ret, size_t max);
 	/* One line: "2 packages, 2 dram, 262143.3 J range"; an estimate says that it is one. */
 	void (*describe)(const struct source *s, char *buf, size_t size);
 	/* Optional: what keeps it from being read, "": nothing; and lines about what it reads. Live until the next read(). */
