@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/libmeter/activity/bperf.h"
 #include "src/libmeter/activity/fsio.h"
 #include "src/libmeter/activity/harvest.h"
+#include "src/libmeter/activity/netcount.h"
 #include "src/libmeter/activity/probes.h"
 #include "src/libmeter/activity/stepgroup.h"
 #include "src/libmeter/activity/tcpcount.h"
@@ -187,12 +189,10 @@ void nodeprobes_clear(struct nodeprobes *np)
  * A slot of the BPF maps that is still that slurmstepd's: another one that found the table full
  * may have freed it.
  */
-static bool is_still_of(struct nodeprobes *np, const struct ledger_slot *s)
+static bool is_still_of(struct nodeprobes *np, const struct ledger_slot *s, struct probes_owner *ret)
 {
-	struct probes_owner owner;
-
-	return s->bpf_slot && probes_owner(np->probes, s->bpf_slot, &owner) == 0 &&
-	       owner.pid == (uint32_t)atomic_load(&s->stepd_pid) && owner.start == s->stepd_start;
+	return s->bpf_slot && probes_owner(np->probes, s->bpf_slot, ret) == 0 &&
+	       ret->pid == (uint32_t)atomic_load(&s->stepd_pid) && ret->start == s->stepd_start;
 }
 
 static int read_tasks(struct nodeprobes *np, uint32_t slot, struct figures *figures)
@@ -235,12 +235,13 @@ static void read_filesystems(struct nodeprobes *np, uint32_t slot, struct figure
 void nodeprobes_salvage(struct nodeprobes *np, struct ledger_book *book,
 			const struct book_line *line, size_t n)
 {
+	struct probes_owner owner;
 	struct figures figures;
 	size_t i;
 
 	for (i = 0; np && np->probes && i < n; i++) {
 		/* from SLOT_CLOSING on the figures are there */
-		if (!line[i].is_dead || line[i].state >= SLOT_CLOSING || !is_still_of(np, line[i].s))
+		if (!line[i].is_dead || line[i].state >= SLOT_CLOSING || !is_still_of(np, line[i].s, &owner))
 			continue;
 		figures_init(&figures);
 		if (read_tasks(np, line[i].s->bpf_slot, &figures) < 0)
@@ -251,4 +252,25 @@ void nodeprobes_salvage(struct nodeprobes *np, struct ledger_book *book,
 		logger_info("job %u: slurmstepd %d was killed; what its step did is known all the same",
 			    line[i].s->id.job_id, (int)atomic_load(&line[i].s->stepd_pid));
 	}
+}
+
+/* --- the living --------------------------------------------------------------------------- */
+
+void nodeprobes_read_steps(struct nodeprobes *np, const struct nodeprobes_step *step, size_t n)
+{
+	_cleanup_free_ struct probes_step *of = calloc(n + 1, sizeof(*of));
+	struct probes_owner owner;
+	size_t i, found = 0;
+
+	for (i = 0; np && np->probes && of && i < n; i++) {
+		if (!is_still_of(np, step[i].slot, &owner))
+			continue;
+		of[found++] = (struct probes_step){ step[i].slot->bpf_slot, step[i].figures };
+		if (owner.groups & 1u << PROBES_NET && owner.cgroup_v2)
+			(void)netcount_read_of(np->probes, owner.cgroup_v2, step[i].figures);
+	}
+	if (!found)
+		return;
+	(void)harvest_read_steps(np->probes, of, found);
+	(void)tcpcount_read_steps(np->probes, of, found);
 }

@@ -36,6 +36,15 @@ void nodeprobes_stop(struct nodeprobes *np);
 void nodeprobes_look(struct nodeprobes *np, uint64_t now_ns);
 void nodeprobes_clear(struct nodeprobes *np);
 
+/* A step that runs, and where to put what is counted for it. */
+struct nodeprobes_step {
+	const struct ledger_slot *slot; /* its cgroup_known was seen */
+	struct figures *figures;
+};
+
+/* What was counted so far: tasks and TCP of all, packets of those that asked for them. */
+void nodeprobes_read_steps(struct nodeprobes *np, const struct nodeprobes_step *step, size_t n);
+
 /*
  * What was counted for LINE[n] whose slurmstepd was killed becomes their figures, so that the job has
  * them.

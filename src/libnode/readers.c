@@ -126,6 +126,16 @@ void readers_read(struct readers *all, struct book_line *line, size_t n,
 	*ret = all->step;
 }
 
+int readers_modes(struct readers *all, unsigned int slot, uint32_t claim, uint64_t *ret_user_ns,
+		  uint64_t *ret_system_ns)
+{
+	struct reader *r = &all->reader[slot];
+
+	return r->claim != claim || !r->cputime ?
+		       -ENOENT :
+		       cputime_read_modes(r->cputime, ret_user_ns, ret_system_ns);
+}
+
 uint64_t readers_patience_ns(const struct readers *all)
 {
 	return all->have_young && weights_has_counters(all->w) ? READERS_COUNTED_NS : UINT64_MAX;

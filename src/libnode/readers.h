@@ -32,6 +32,10 @@ void readers_destroy(struct readers *r);
 void readers_read(struct readers *r, struct book_line *line, size_t n,
 		  struct weights_step *const **ret);
 
+/* CPU time of the step in SLOT with that claim, by mode (cputime.h). -ENOENT: it is not read. */
+int readers_modes(struct readers *r, unsigned int slot, uint32_t claim, uint64_t *ret_user_ns,
+		  uint64_t *ret_system_ns);
+
 /* How soon there is to be another tick, for steps that are to be counted. UINT64_MAX: there were none. */
 uint64_t readers_patience_ns(const struct readers *r);
 

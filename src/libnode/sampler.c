@@ -14,6 +14,7 @@
 #include "src/libledger/ledger_book.h"
 #include "src/libmeter/activity/cgmount.h"
 #include "src/libnode/cpuweights.h"
+#include "src/libnode/live.h"
 #include "src/libnode/nodecpu.h"
 #include "src/libnode/nodeprobes.h"
 #include "src/libnode/parts.h"
@@ -54,6 +55,7 @@ struct sampler {
 	struct gpu_slices slices; /* as the ledger has them; the thread's */
 	bool has_slices;	  /* it does */
 	struct textfile_feed *textfile; /* NULL: none; the thread's */
+	struct live *live;		/* NULL: there is no textfile; the thread's */
 	uint64_t textfile_ns;		/* when it was last written */
 	struct logger_once tick_failed, textfile_failed;
 	pthread_t thread;
@@ -449,6 +451,8 @@ static void open_textfile(struct sampler *s)
 	    textfile_feed_open(s->settings.textfile_dir, sources_env(&s->settings).helper_dir,
 			       &s->textfile, &err) < 0)
 		logger_error("textfile: %s; ceems.prom is not written", err.text);
+	if (s->textfile && live_create(&s->live) < 0)
+		logger_error("textfile: out of memory; what running steps do is shown when they end");
 }
 
 static void write_textfile(struct sampler *s, uint64_t now_ns, bool is_last)
@@ -456,6 +460,7 @@ static void write_textfile(struct sampler *s, uint64_t now_ns, bool is_last)
 	struct source_zone zone[SOURCE_MAX_COUNTERS];
 	struct gpu_reading gpu[GPUS_MAX];
 	const struct textfile_input in = {
+		.live = s->live,
 		.ledger = s->ledger,
 		.series = s->chain.series,
 		.region = s->chain.region,
@@ -470,6 +475,8 @@ static void write_textfile(struct sampler *s, uint64_t now_ns, bool is_last)
 	size_t len;
 
 	s->textfile_ns = now_ns;
+	if (s->live && !is_last)
+		live_read(s->live, s->ledger, s->probes, s->readers);
 	if (textfile_make(&in, &text, &len, &err) == 0)
 		(is_last ? textfile_feed_end : textfile_feed_put)(s->textfile, text, len);
 	else
@@ -549,6 +556,7 @@ static void *sampler_run(void *arg)
 		is_last = atomic_load(&s->stop); /* a last tick, and the file says so */
 	}
 	textfile_feed_close(s->textfile);
+	live_destroy(s->live);
 	nodeprobes_stop(s->probes);
 	return NULL;
 }

@@ -14,11 +14,14 @@
 
 #define LAST_TICK_HELP "Time of the last sample"
 
+enum memory { MEMORY_USED, MEMORY_RSS, MEMORY_CACHE, MEMORY_N };
+
 /* One job on this node: its gone steps and those still there. */
 struct job_sum {
 	struct account energy;
 	uint64_t busy_ns;
 	struct figures figures;
+	uint64_t memory[MEMORY_N]; /* of running steps; UINT64_MAX: not known */
 };
 
 struct writer {
@@ -295,15 +298,31 @@ static void put_job(struct writer *w, const struct prom_family *f,
 	prom_put(&w->prom, f, value, ",manager=\"slurm\",uuid=\"%" PRIu32 "\"%s", j->job_id, extra);
 }
 
+static void add_memory(uint64_t *sum, uint64_t bytes)
+{
+	if (bytes != UINT64_MAX)
+		*sum = *sum == UINT64_MAX ? bytes : *sum + bytes;
+}
+
+static void add_live(struct job_sum *job, const struct live_step *step)
+{
+	figures_fold(&job->figures, &step->figures);
+	add_memory(&job->memory[MEMORY_USED], step->memory_used);
+	add_memory(&job->memory[MEMORY_RSS], step->memory_rss);
+	add_memory(&job->memory[MEMORY_CACHE], step->memory_cache);
+}
+
 static void sum_jobs(struct writer *w)
 {
 	const struct ledger_page *p = w->page;
+	const struct live_step *live;
 	uint32_t i;
 
 	for (i = 0; i < p->njobs; i++) {
 		w->job[i].energy = p->job[i].closed;
 		w->job[i].busy_ns = p->job[i].closed_busy_ns;
 		w->job[i].figures = p->job[i].figures;
+		memset(w->job[i].memory, 0xff, sizeof(w->job[i].memory));
 	}
 	for (i = 0; i < p->nsteps && i < LEDGER_STEPS; i++) {
 		const struct ledger_step_account *s = &p->step[i];
@@ -312,6 +331,9 @@ static void sum_jobs(struct writer *w)
 			continue;
 		account_add(&w->job[s->job - 1].energy, &s->energy);
 		w->job[s->job - 1].busy_ns += s->busy_ns;
+		live = live_find(w->in->live, i, s->claim);
+		if (live)
+			add_live(&w->job[s->job - 1], live);
 	}
 	for (i = 0; i < p->njobs; i++) {
 		ledger_account_figures(p, &w->job[i].energy, &w->job[i].figures);
@@ -383,6 +405,25 @@ static void put_job_gauge(struct writer *w, const char *name, const char *help, 
 	}
 }
 
+static void put_job_memory(struct writer *w)
+{
+	static const struct prom_family f[MEMORY_N] = {
+		[MEMORY_USED] = { "ceems_compute_unit_memory_used_bytes", "gauge",
+				  "Memory used in bytes, page cache included", 1 },
+		[MEMORY_RSS] = { "ceems_compute_unit_memory_rss_bytes", "gauge",
+				 "Memory RSS used in bytes", 1 },
+		[MEMORY_CACHE] = { "ceems_compute_unit_memory_cache_bytes", "gauge",
+				   "Memory cache used in bytes", 1 },
+	};
+	unsigned int m;
+	uint32_t i;
+
+	for (m = 0; m < MEMORY_N; m++)
+		for (i = 0; i < w->page->njobs; i++)
+			if (w->page->job[i].job_id && w->job[i].memory[m] != UINT64_MAX)
+				put_job(w, &f[m], &w->page->job[i], "", w->job[i].memory[m]);
+}
+
 static void put_jobs(struct writer *w)
 {
 	static const struct prom_family units = {
@@ -399,6 +440,7 @@ static void put_jobs(struct writer *w)
 		      /* memory= */ false);
 	put_job_gauge(w, "ceems_compute_unit_memory_total_bytes", "Memory total in bytes",
 		      /* memory= */ true);
+	put_job_memory(w);
 	metric_foreach(m)
 		if (metric_table[m].prom[0])
 			put_job_metric(w, (enum metric)m);

@@ -47,14 +47,16 @@ void harvest_close(struct harvest *h)
 
 /* --- adding up ---------------------------------------------------------------------------- */
 
-static int add_living(const struct harvest *h, struct probes_task_counters *sum)
+/* SUM by the place that INDEX gives a slot. */
+static int add_living(struct probes *p, const struct probes_index *index,
+		      struct probes_task_counters *sum)
 {
 	struct probes_living one[LIST_CHUNK];
 	_cleanup_close_ int fd = -1;
-	size_t i, used = 0;
+	size_t i, place, used = 0;
 	ssize_t n;
 	int living;
-	int rc = probes_program(h->probes, "living", &living); /* most steps are empty when they are read */
+	int rc = probes_program(p, "living", &living); /* most steps are empty when they are read */
 
 	if (rc == 0)
 		rc = bpfsys_iterate(living, /* map_fd= */ -1, &fd);
@@ -65,9 +67,11 @@ static int add_living(const struct harvest *h, struct probes_task_counters *sum)
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
 			return -errno;
 		used += n > 0 ? (size_t)n : 0;
-		for (i = 0; i < used / sizeof(*one); i++)
-			if (one[i].slot == h->slot)
-				probes_add(sum, &one[i].c, sizeof(*sum));
+		for (i = 0; i < used / sizeof(*one); i++) {
+			place = probes_index_find(index, one[i].slot);
+			if (place)
+				probes_add(&sum[place - 1], &one[i].c, sizeof(*sum));
+		}
 		used %= sizeof(*one);
 		memmove(one, &one[i], used); /* what the read cut in two */
 	}
@@ -80,16 +84,19 @@ static int add_living(const struct harvest *h, struct probes_task_counters *sum)
  */
 static int read_counters(const struct harvest *h, bool is_empty, struct probes_task_counters *ret)
 {
+	const struct probes_step step = { .slot = h->slot };
 	struct probes_task_row row, after;
+	struct probes_index index;
 	int attempt;
 	int rc;
 
+	probes_index_make(&index, &step, 1);
 	rc = bpfsys_lookup(h->rows, &h->slot, &row);
 	for (attempt = 0; rc == 0; attempt++) {
 		*ret = row.ended;
 		if (is_empty)
 			return 0;
-		rc = add_living(h, ret);
+		rc = add_living(h->probes, &index, ret);
 		if (rc == 0)
 			rc = bpfsys_lookup(h->rows, &h->slot, &after);
 		if (rc < 0 || attempt == READS_MAX - 1 || after.ended.tasks == row.ended.tasks)
@@ -118,34 +125,72 @@ static uint64_t off_cpu(const struct probes_task_counters *c)
 	return c->life_ns > on ? c->life_ns - on : 0;
 }
 
+static void put_counters(struct harvest *h, const struct probes_task_counters *c, struct figures *f)
+{
+	if (h->features & PROBES_HAS_CHARS) {
+		harvest_put(h, f, METRIC_IO_READ_BYTES, c->rchar);
+		harvest_put(h, f, METRIC_IO_WRITE_BYTES, c->wchar);
+		harvest_put(h, f, METRIC_IO_READ_CALLS, c->syscr);
+		harvest_put(h, f, METRIC_IO_WRITE_CALLS, c->syscw);
+	}
+	if (h->features & PROBES_HAS_STORAGE) {
+		harvest_put(h, f, METRIC_STORAGE_READ_BYTES, c->read_bytes);
+		harvest_put(h, f, METRIC_STORAGE_WRITE_BYTES, c->write_bytes);
+	}
+	if (h->features & PROBES_HAS_RUN_DELAY) {
+		harvest_put(h, f, METRIC_RUN_DELAY, c->delay_ns);
+		harvest_put(h, f, METRIC_OFF_CPU, off_cpu(c));
+	}
+	harvest_put(h, f, METRIC_CPU_TIME, c->run_ns);
+	harvest_put(h, f, METRIC_CONTEXT_SWITCHES, c->voluntary + c->involuntary);
+	harvest_put(h, f, METRIC_PAGE_FAULTS, c->minor_faults + c->major_faults);
+	harvest_put(h, f, METRIC_MAJOR_FAULTS, c->major_faults);
+	harvest_put(h, f, METRIC_CPU_MIGRATIONS, c->migrations);
+	harvest_miss(f, REASON_NO_BPF); /* what this kernel does not count */
+}
+
 int harvest_read(struct harvest *h, bool is_empty, struct figures *f)
 {
 	struct probes_task_counters c;
 	int rc = read_counters(h, is_empty, &c);
 
+	if (rc == 0)
+		put_counters(h, &c, f);
+	return rc;
+}
+
+/* Rows before the list, as in read_counters(): what ends in between is in the next reading. */
+static int read_steps(struct probes *p, const struct probes_step *step, size_t n,
+		      struct probes_task_counters *ret)
+{
+	struct probes_task_row row;
+	struct probes_index index;
+	size_t i;
+	int rows;
+	int rc = probes_map(p, "task_rows", &rows);
+
+	for (i = 0; rc == 0 && i < n; i++) {
+		rc = bpfsys_lookup(rows, &step[i].slot, &row);
+		ret[i] = row.ended;
+	}
 	if (rc < 0)
 		return rc;
-	if (h->features & PROBES_HAS_CHARS) {
-		harvest_put(h, f, METRIC_IO_READ_BYTES, c.rchar);
-		harvest_put(h, f, METRIC_IO_WRITE_BYTES, c.wchar);
-		harvest_put(h, f, METRIC_IO_READ_CALLS, c.syscr);
-		harvest_put(h, f, METRIC_IO_WRITE_CALLS, c.syscw);
+	probes_index_make(&index, step, n);
+	return add_living(p, &index, ret);
+}
+
+int harvest_read_steps(struct probes *p, const struct probes_step *step, size_t n)
+{
+	_cleanup_free_ struct probes_task_counters *c = calloc(n, sizeof(*c));
+	int rc = c ? read_steps(p, step, n, c) : -ENOMEM;
+	size_t i;
+
+	for (i = 0; rc == 0 && i < n; i++) {
+		struct harvest h = { .features = probes_features(p) };
+
+		put_counters(&h, &c[i], step[i].figures);
 	}
-	if (h->features & PROBES_HAS_STORAGE) {
-		harvest_put(h, f, METRIC_STORAGE_READ_BYTES, c.read_bytes);
-		harvest_put(h, f, METRIC_STORAGE_WRITE_BYTES, c.write_bytes);
-	}
-	if (h->features & PROBES_HAS_RUN_DELAY) {
-		harvest_put(h, f, METRIC_RUN_DELAY, c.delay_ns);
-		harvest_put(h, f, METRIC_OFF_CPU, off_cpu(&c));
-	}
-	harvest_put(h, f, METRIC_CPU_TIME, c.run_ns);
-	harvest_put(h, f, METRIC_CONTEXT_SWITCHES, c.voluntary + c.involuntary);
-	harvest_put(h, f, METRIC_PAGE_FAULTS, c.minor_faults + c.major_faults);
-	harvest_put(h, f, METRIC_MAJOR_FAULTS, c.major_faults);
-	harvest_put(h, f, METRIC_CPU_MIGRATIONS, c.migrations);
-	harvest_miss(f, REASON_NO_BPF); /* what this kernel does not count */
-	return 0;
+	return rc;
 }
 
 void harvest_miss(struct figures *f, enum metric_reason reason)

@@ -30,6 +30,12 @@ int harvest_open(struct probes *p, uint32_t slot, struct harvest **ret);
  */
 int harvest_read(struct harvest *h, bool is_empty, struct figures *figures);
 
+/*
+ * The same of STEP[n], each with a slot of its own, in one walk over the node's tasks: 1 us per task, however
+ * many steps there are. While it walks tasks end, whose counters it may miss: who shows them must not go back.
+ */
+int harvest_read_steps(struct probes *p, const struct probes_step *step, size_t n);
+
 /* All that harvest_read() would set and that has no value gets REASON. */
 void harvest_miss(struct figures *figures, enum metric_reason reason);
 

@@ -18,6 +18,7 @@ static const char *const keys_status[] = { "RssAnon:", "RssShmem:" };
 
 struct memuse {
 	int fd;			 /* memory.stat or the folder */
+	int all_fd;		 /* memory.current or memory.usage_in_bytes; -1: none */
 	const char *const *keys; /* of memory.stat; NULL: by processes */
 	struct cgprocs procs;
 };
@@ -131,6 +132,34 @@ int memuse_read(struct memuse *m, uint64_t *ret_bytes)
 	return m->keys ? read_file(m->fd, m->keys, ret_bytes) : read_processes(m, ret_bytes);
 }
 
+int memuse_read_parts(struct memuse *m, struct memuse_parts *ret)
+{
+	static const char *const v2[] = { "anon ", "file " };
+	static const char *const v1[] = { "total_rss ", "total_cache " };
+	struct memuse_parts p = { UINT64_MAX, UINT64_MAX, UINT64_MAX };
+	uint64_t n[2];
+	char buf[8192];
+	ssize_t len;
+	int rc;
+
+	if (!m->keys) {
+		rc = read_processes(m, &p.rss);
+	} else {
+		len = fileio_pread_all(m->fd, buf, sizeof(buf));
+		rc = len < 0 ? (int)len : two_fields(buf, m->keys == keys_v2 ? v2 : v1, n);
+	}
+	if (rc < 0)
+		return rc;
+	if (m->keys) {
+		p.rss = n[0];
+		p.cache = n[1];
+		if (m->all_fd < 0 || fileio_pread_u64(m->all_fd, &p.used) < 0)
+			p.used = UINT64_MAX;
+	}
+	*ret = p;
+	return 0;
+}
+
 bool memuse_opens_files(const struct memuse *m)
 {
 	return !m->keys;
@@ -162,7 +191,7 @@ int memuse_open(const char *v2, const char *cpuacct, const char *freezer,
 
 	if (!m)
 		return errmsg_errno(err, -ENOMEM, "memory of a step");
-	m->fd = -1;
+	m->fd = m->all_fd = -1;
 	if (try_fd(m, cgmount_open_step(NULL, v2, "memory.stat"), keys_v2) < 0 &&
 	    try_fd(m, cgmount_open_step("memory", v1, "memory.stat"), keys_v1) < 0 &&
 	    try_fd(m, cgmount_open_step("freezer", freezer, "."), NULL) < 0 &&
@@ -172,6 +201,10 @@ int memuse_open(const char *v2, const char *cpuacct, const char *freezer,
 				  "no cgroup to read memory from (v2 '%s', v1 '%s')",
 				  v2 ? v2 : "", v1 ? v1 : "");
 	}
+	if (m->keys == keys_v2)
+		m->all_fd = cgmount_open_step(NULL, v2, "memory.current");
+	else if (m->keys == keys_v1)
+		m->all_fd = cgmount_open_step("memory", v1, "memory.usage_in_bytes");
 	*ret = m;
 	return 0;
 }
@@ -183,6 +216,8 @@ void memuse_close(struct memuse *m)
 	cgprocs_fini(&m->procs);
 	if (m->fd >= 0)
 		(void)close(m->fd);
+	if (m->all_fd >= 0)
+		(void)close(m->all_fd);
 	free(m);
 }
 

@@ -29,6 +29,14 @@ int memuse_open(const char *v2, const char *cpuacct, const char *freezer,
  * when the cgroup is gone.
  */
 int memuse_read(struct memuse *m, uint64_t *ret_bytes);
+/*
+ * What the step's cgroup has, page cache included: all of it, anonymous pages, cache. UINT64_MAX: not
+ * known; of processes nothing but RSS is, which then has shared memory in it. Costs as much.
+ */
+struct memuse_parts {
+	uint64_t used, rss, cache;
+};
+int memuse_read_parts(struct memuse *m, struct memuse_parts *ret);
 /* Whether that opens files: by processes it does, the list and one for each process. */
 bool memuse_opens_files(const struct memuse *m);
 void memuse_close(struct memuse *m);

@@ -242,6 +242,21 @@ static void detail_put(struct step_detail *d, const struct probes_net_row *row)
 	}
 }
 
+int netcount_read_of(struct probes *p, uint64_t cgroup_id, struct figures *figures)
+{
+	struct netcount n = { .id = cgroup_id };
+	struct probes_net_row sum;
+	int rc = probes_map(p, "net_rows", &n.map);
+
+	if (rc == 0)
+		rc = read_sum(&n, &sum);
+	if (rc < 0)
+		return rc;
+	netcount_put(figures, sum.in, &metrics[0]);
+	netcount_put(figures, sum.out, &metrics[1]);
+	return 0;
+}
+
 int netcount_read(struct netcount *n, struct figures *figures, struct step_detail *detail)
 {
 	struct probes_net_row sum;

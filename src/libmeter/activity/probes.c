@@ -270,6 +270,21 @@ int probes_program(struct probes *p, const char *name, int *ret_fd)
 	return open_pin(p, "prog_", name, ret_fd);
 }
 
+void probes_index_make(struct probes_index *x, const struct probes_step *step, size_t n)
+{
+	size_t i;
+
+	memset(x, 0, sizeof(*x));
+	for (i = 0; i < n; i++)
+		if (step[i].slot <= PROBES_SLOTS)
+			x->of[step[i].slot] = (uint16_t)(i + 1);
+}
+
+size_t probes_index_find(const struct probes_index *x, uint32_t slot)
+{
+	return slot <= PROBES_SLOTS ? x->of[slot] : 0;
+}
+
 void probes_add(void *to, const void *from, size_t size)
 {
 	const uint64_t *v = from;

@@ -56,6 +56,20 @@ uint32_t probes_row_size(const char *name, uint32_t shards);
 int probes_map(struct probes *p, const char *name, int *ret_fd);
 int probes_program(struct probes *p, const char *name, int *ret_fd);
 
+/* One of several steps that are read together: SLOT's counters are to be put in FIGURES. */
+struct figures;
+struct probes_step {
+	uint32_t slot;
+	struct figures *figures;
+};
+
+/* Which of N steps has a slot: 1 + its number, 0: none of them. Slots beyond the table have none. */
+struct probes_index {
+	uint16_t of[PROBES_SLOTS + 1];
+};
+void probes_index_make(struct probes_index *x, const struct probes_step *step, size_t n);
+size_t probes_index_find(const struct probes_index *x, uint32_t slot);
+
 /* Sums of rows that have no other members than __u64, SIZE bytes in all. */
 void probes_add(void *to, const void *from, size_t size);
 void probes_subtract(void *to, const void *from, size_t size);

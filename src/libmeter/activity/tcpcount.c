@@ -47,11 +47,13 @@ void tcpcount_close(struct tcpcount *t)
 	free(t);
 }
 
-static int add_living(const struct tcpcount *t, struct probes_tcp_counters *sum)
+/* SUM by the place that INDEX gives a slot. */
+static int add_living(const struct tcpcount *t, const struct probes_index *index,
+		      struct probes_tcp_counters *sum)
 {
 	struct probes_socket list[64];
 	_cleanup_close_ int fd = -1;
-	size_t have = 0, i;
+	size_t have = 0, i, place;
 	int pauses = 0;
 	ssize_t n;
 	int rc = bpfsys_iterate(t->iterator, t->marks, &fd);
@@ -67,9 +69,11 @@ static int add_living(const struct tcpcount *t, struct probes_tcp_counters *sum)
 		if (n == 0)
 			return have ? -EIO : 0;
 		have += (size_t)n;
-		for (i = 0; i < have / sizeof(list[0]); i++)
-			if (list[i].slot == t->slot)
-				probes_add(sum, &list[i].c, sizeof(*sum));
+		for (i = 0; i < have / sizeof(list[0]); i++) {
+			place = probes_index_find(index, list[i].slot);
+			if (place)
+				probes_add(&sum[place - 1], &list[i].c, sizeof(*sum));
+		}
 		/* a read may end within an element */
 		memmove(list, &list[i], have % sizeof(list[0]));
 		have %= sizeof(list[0]);
@@ -79,7 +83,9 @@ static int add_living(const struct tcpcount *t, struct probes_tcp_counters *sum)
 /* *RET_SETTLED: no socket was booked to the row meanwhile, so that it and the list agree. */
 static int read_once(const struct tcpcount *t, struct probes_tcp_counters *ret, bool *ret_settled)
 {
+	const struct probes_step step = { .slot = t->slot };
 	struct probes_tcp_row before, after;
+	struct probes_index index;
 	int rc = bpfsys_lookup(t->rows, &t->slot, &before);
 
 	if (rc < 0)
@@ -88,12 +94,21 @@ static int read_once(const struct tcpcount *t, struct probes_tcp_counters *ret, 
 	*ret_settled = true;
 	if (t->iterator < 0)
 		return 0;
-	rc = add_living(t, ret);
+	probes_index_make(&index, &step, 1);
+	rc = add_living(t, &index, ret);
 	if (rc == 0)
 		rc = bpfsys_lookup(t->rows, &t->slot, &after);
 	if (rc == 0)
 		*ret_settled = before.begun == before.done && before.begun == after.begun;
 	return rc;
+}
+
+static void tcpcount_put(const struct probes_tcp_counters *c, struct figures *figures)
+{
+	figures_set(figures, METRIC_TCP_RECEIVED_BYTES, c->received_bytes);
+	figures_set(figures, METRIC_TCP_SENT_BYTES, c->sent_bytes);
+	figures_set(figures, METRIC_TCP_RETRANSMITTED_BYTES, c->retransmitted_bytes);
+	figures_set(figures, METRIC_TCP_CONNECTIONS, c->connections);
 }
 
 int tcpcount_read(struct tcpcount *t, struct figures *figures)
@@ -109,11 +124,31 @@ int tcpcount_read(struct tcpcount *t, struct figures *figures)
 		if (rc < 0)
 			return rc;
 	}
-	figures_set(figures, METRIC_TCP_RECEIVED_BYTES, c.received_bytes);
-	figures_set(figures, METRIC_TCP_SENT_BYTES, c.sent_bytes);
-	figures_set(figures, METRIC_TCP_RETRANSMITTED_BYTES, c.retransmitted_bytes);
-	figures_set(figures, METRIC_TCP_CONNECTIONS, c.connections);
+	tcpcount_put(&c, figures);
 	return 0;
+}
+
+/* A socket that closes between row and list is in the next reading. */
+int tcpcount_read_steps(struct probes *p, const struct probes_step *step, size_t n)
+{
+	_cleanup_free_ struct probes_tcp_counters *c = calloc(n, sizeof(*c));
+	struct tcpcount *t = NULL;
+	struct probes_tcp_row row;
+	struct probes_index index;
+	size_t i;
+	int rc = !c ? -ENOMEM : n ? tcpcount_open(p, step[0].slot, &t) : 0;
+
+	for (i = 0; rc == 0 && i < n; i++) {
+		rc = bpfsys_lookup(t->rows, &step[i].slot, &row);
+		c[i] = row.closed;
+	}
+	probes_index_make(&index, step, n);
+	if (rc == 0 && t && t->iterator >= 0)
+		rc = add_living(t, &index, c);
+	for (i = 0; rc == 0 && i < n; i++)
+		tcpcount_put(&c[i], step[i].figures);
+	tcpcount_close(t);
+	return rc;
 }
 
 void tcpcount_miss(struct figures *figures, enum metric_reason reason)

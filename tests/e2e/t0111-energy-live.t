@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A job that is one long step: what ceems.prom shows of it moves while it runs, not when it ends.
+# shellcheck disable=SC1091,SC2154
+. "$(dirname "$0")/lib.sh"
+needs_plugins acct_gather spank
+. "$(dirname "$0")/energy.sh"
+command -v perl >/dev/null || skip_all "perl is not installed (contrib/deps test)"
+cluster_up --plugins acct_gather,spank --fake-rapl --cpus 4
+prom=$TEXTFILE_DIR/n1/ceems.prom
+
+# Burns CPU in user and in kernel mode, reads and writes files, sends itself bytes and datagrams, and takes
+# 128 KiB more of memory each round.
+cat >"$DIR/home/worker" <<'EOP'
+use strict; use Socket;
+my $size = 65536; my $chunk = 'x' x $size; my (@held, $buf);
+open my $out, '>', '/dev/null'; open my $in, '<', '/dev/zero';
+socket my $server, PF_INET, SOCK_STREAM, 0; bind $server, pack_sockaddr_in 0, INADDR_LOOPBACK;
+listen $server, 1;
+socket my $client, PF_INET, SOCK_STREAM, 0; connect $client, getsockname $server;
+accept my $peer, $server;
+socket my $udp, PF_INET, SOCK_DGRAM, 0; bind $udp, pack_sockaddr_in 0, INADDR_LOOPBACK;
+for (1 .. 6000) {
+	push @held, 'z' x 4096; # a page more, for ever
+	for (1 .. 200) { syswrite $out, $chunk; sysread $in, $buf, $size }
+	for (1 .. 8) { send $client, substr($chunk, 0, 8192), 0; recv $peer, $buf, 8192, 0 }
+	send $udp, 'x' x 1000, 0, getsockname $udp; recv $udp, $buf, 2000, 0;
+	my $x = 0; $x += $_ for 1 .. 50000;
+	push @held, 'y' x 131072 if @held < 2000;
+	select undef, undef, undef, 0.05;
+}
+EOP
+chmod 644 "$DIR/home/worker"
+job=$(submit user1 --mem=400 --ceems-perf=net -o /dev/null --wrap "exec timeout 600 perl $DIR/home/worker")
+job_is "$job" RUNNING || wait_for 60 job_is "$job" RUNNING
+
+# value NAME FILE: of the job; NAME may have labels behind a comma.
+value() {
+	awk -v name="${1%%,*}{hostname=\"n1\",manager=\"slurm\",uuid=\"$job\"${1#"${1%%,*}"}}" \
+		'$1 == name { print $2 }' "$2"
+}
+
+counters="ceems_compute_unit_cpu_seconds_total ceems_compute_unit_energy_joules_total
+ceems_compute_unit_domain_energy_joules_total,domain=\"cpu\""
+[ -z "$(find /sys/fs/cgroup -name 'cpu.stat' -o -name 'cpuacct.usage_user' 2>/dev/null | head -n 1)" ] ||
+	counters="$counters ceems_compute_unit_cpu_user_seconds_total ceems_compute_unit_cpu_system_seconds_total"
+if bpf_is_loaded; then
+	counters="$counters ceems_compute_unit_io_read_bytes_total ceems_compute_unit_io_write_bytes_total
+ceems_perf_context_switches_total ceems_perf_page_faults_total
+ceems_ebpf_ingress_bytes_total,proto=\"tcp\" ceems_ebpf_egress_bytes_total,proto=\"tcp\" ceems_ebpf_ingress_bytes_total,proto=\"udp\"
+ceems_ebpf_ingress_packets_total"
+else
+	diag "no BPF here: no I/O and no network"
+fi
+
+is_there() {
+	local name
+	for name in $counters ceems_compute_unit_memory_rss_bytes; do
+		[ "$(value "$name" "$prom" | tr -d 0.)" != "" ] || return 1
+	done
+}
+feed 5000000 0
+wait_for 60 is_there
+ok $? "the step's series are there while it runs"
+
+# Files that differ by their tick; between two of them everything moved.
+stamp() {
+	awk '/^ceems_ledger_last_tick_timestamp_seconds/ { print $2 }' "$1"
+}
+is_newer() {
+	cp "$prom" "$e2e_work/now.prom" && [ "$(stamp "$e2e_work/now.prom")" != "$(stamp "$e2e_work/last.prom")" ]
+}
+still=
+for round in 1 2 3; do
+	cp "$prom" "$e2e_work/last.prom"
+	feed 1000000 0
+	wait_for 60 is_newer || bail "ceems.prom is written"
+	diag "round $round: $(stamp "$e2e_work/last.prom") to $(stamp "$e2e_work/now.prom")"
+	for name in $counters ceems_compute_unit_memory_rss_bytes; do
+		awk -v a="$(value "$name" "$e2e_work/last.prom")" -v b="$(value "$name" "$e2e_work/now.prom")" \
+			'BEGIN { exit !(b > a) }' || still="$still $name($round)"
+	done
+	cp "$e2e_work/now.prom" "$e2e_work/file$round.prom"
+done
+is "$still" "" "every series moved between each two of four files"
+within=$(for i in 1 2 3; do stamp "$e2e_work/file$i.prom"; done |
+	awk 'NR > 1 { d = $1 - last; if (min == "" || d < min) min = d } { last = $1 } END { print (min <= 5.5) }')
+is "$within" 1 "which are 5 s apart"
+
+# The end goes on from there: no counter goes back, which Prometheus would take for a new one.
+inside scancel "$job"
+has_ended() {
+	grep -q '^ceems_compute_units{.*} 0$' "$prom"
+}
+wait_for 60 has_ended || bail "the job is over in ceems.prom"
+back=
+for name in $counters; do
+	awk -v a="$(value "$name" "$e2e_work/file3.prom")" -v b="$(value "$name" "$prom")" \
+		'BEGIN { exit !(b >= a) }' || back="$back $name"
+done
+is "$back" "" "and no counter went back when the step ended"
+done_testing
