@@ -212,7 +212,7 @@ has "$out" "error  EnergySources  none of the sources can be read" "no source at
 bmc() {
 	printf '#!/bin/sh\n%s\n' "$1" >"$dir/ceems-redfish"
 	chmod 755 "$dir/ceems-redfish"
-	sources "SysRoot=$fixtures/xeon-2s\nRedfishConf=$dir/bmc\nSlowInterval=2s"
+	sources "SysRoot=$fixtures/xeon-2s\nRedfishConf=$dir/bmc"
 }
 rm -f "$dir/ceems-redfish"
 sources "SysRoot=$fixtures/xeon-2s\nRedfishConf=$dir/bmc"

@@ -326,9 +326,9 @@ static void test_resized(void)
 	uint64_t end = wall;
 	int hours;
 
-	tell(INBOX_END, 16, end);
+	tell(INBOX_END, 29, end);
 	for (hours = 0; hours < 3; hours++) {
-		struct record *open = row(16, end, true);
+		struct record *open = row(29, end, true);
 
 		run(hours ? 3600 : 100);
 		free(open->state);
@@ -337,11 +337,11 @@ static void test_resized(void)
 		dbd.answer[dbd.nanswers - 1].job.missing = SIGN_STEP_USAGE;
 		run(0);
 	}
-	has_record(16, 1, false, true, "a part of a resized job whose step runs on");
+	has_record(29, 1, false, true, "a part of a resized job whose step runs on");
 	run(3600);
-	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(16, end, true));
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(29, end, true));
 	run(0);
-	has_record(16, 2, true, true, "is corrected hours later, when the step has ended");
+	has_record(29, 2, true, true, "is corrected hours later, when the step has ended");
 }
 
 static void test_resized_later(void)
