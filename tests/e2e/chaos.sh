@@ -15,15 +15,16 @@ is_told() {
 
 # Each store has all ends and every sink has all records; says what is missing.
 is_drained() {
+	local missing="
+		SELECT key || ' is asked for' FROM job WHERE next_try IS NOT NULL AND state = 1 LIMIT 5;
+		SELECT key || ' has no final record' FROM job WHERE state = 2 LIMIT 5;
+		SELECT 'record ' || seq || ' waits' FROM record LIMIT 5;"
+
 	inside sh -c '
 		for store in "$1"/spool*/store/store.db; do
 			[ -e "$store" ] || continue
-			sqlite3 -readonly "$store" "
-				SELECT key || \" is asked for\" FROM job WHERE next_try IS NOT NULL
-					AND state = 1 LIMIT 5;
-				SELECT key || \" has no final record\" FROM job WHERE state = 2 LIMIT 5;
-				SELECT \"record \" || seq || \" waits\" FROM record LIMIT 5;" || echo "$store"
-		done | grep .' sh "$DIR" || return 0
+			sqlite3 -readonly "$store" "$2" || echo "$store"
+		done | grep .' sh "$DIR" "$missing" || return 0
 	return 1
 }
 
