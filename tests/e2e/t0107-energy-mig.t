@@ -60,7 +60,8 @@ is "$(ledger .unallocated.gpu)" \
 	"what no instance holds is unallocated"
 is "$(slurmd_says "mig-minors has no minor number 1246; its energy is unallocated")" 1 "with one line"
 
-out=$(inside env CEEMS_FAKE_GPUS="$DIR/gpus/n1/state" "$ceems" check -n n1 2>&1)
+out=$(inside env CEEMS_FAKE_GPUS="$DIR/gpus/n1/state" CEEMS_NVML_LIBRARY="$DIR/modules/fake_nvml.so" \
+	"$ceems" check -n n1 2>&1)
 has "$out" "nvidia-cap13: GPU 0, instance 1.0, 46.4 % of its energy" "ceems check lists what an instance is"
 has "$out" "nvidia-cap319: GPU 2, instance 5.0, 13.3 % of its energy" "by its type, too"
 has "$out" "nvidia-cap1246: /proc/driver/nvidia-caps/mig-minors has no minor number 1246" \
