@@ -15,6 +15,7 @@
 #include "src/libnode/sources.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
+#include "src/libutil/logger.h"
 
 #define TICK_NS (300 * NSEC_PER_MSEC)
 
@@ -414,7 +415,9 @@ void check_sources(struct check *c)
 	w->stat_fd = fileio_open_at_root(c->settings.sys_root, "/proc/stat");
 	if (w->stat_fd < 0)
 		w->stat_fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+	logger_set_sink(NULL); /* what slurmd logs of a source is a finding here */
 	watch(w);
+	logger_set_sink(logger_sink_stderr);
 	tell_all(c, w);
 	check_gpus(c, sources_slices(w->s));
 	if (w->stat_fd >= 0)

@@ -38,8 +38,8 @@ check_with() {
 }
 
 check_with EnergySources=auto ExternalSource=/nowhere IpmiSensor=Nonesuch IdleWatts=90000
-has "$out" "warn   external " "a meter's file that is not there"
-has "$out" "warn   ipmi " "an IpmiSensor that is not there"
+has "$out" "error  external " "a meter's file that is not there"
+has "$out" "error  ipmi " "an IpmiSensor that is not there"
 has "$out" "warn   IdleWatts " "an idle power above what is measured"
 meter=$e2e_work/meter
 echo "node energy_joules 5 $(($(date +%s) - 600)).0" >"$meter"
@@ -49,7 +49,7 @@ chmod 0644 "$DIR/etc/bmc.conf"
 check_env=(env CEEMS_NVML_LIBRARY=/nowhere/libnvidia-ml.so.1)
 check_with EnergySources=auto "ExternalSource=$meter" "RedfishConf=$DIR/etc/bmc.conf"
 check_env=()
-has "$out" "warn   external " "a meter's file that is not written any more"
+has "$out" "error  external " "a meter's file that is not written any more"
 has "$out" "error  nvml " "a library that cannot be loaded"
 if [ -e "$BUILD_DIR/src/helpers/ceems-redfish" ]; then
 	has "$out" "error  redfish " "a BMC's password that others may read"
