@@ -217,8 +217,9 @@ static int jobs_write(struct recorder *r, const struct asked_job *a, struct slur
 
 /* --- the answer ---------------------------------------------------------------------------------- */
 
-/* Its record goes without steps, as slurmdbd does not answer; slurmctld may know the energy. */
-static bool jobs_ask_slurmctld(struct recorder *r, const struct asked_job *a)
+/* One more question about the job of A, whose answer takes the place of this one. False: not now. */
+static bool jobs_ask_more(struct recorder *r, const struct asked_job *a, struct slurmdb_client *whom,
+			  const struct slurmdb_want *want)
 {
 	struct store_job job = { .key = a->key,
 				 .state = a->state,
@@ -226,9 +227,28 @@ static bool jobs_ask_slurmctld(struct recorder *r, const struct asked_job *a)
 				 .facts = a->facts,
 				 .facts_len = a->facts_len };
 
-	if (!r->ctld || a->of_slurmctld || r->nasked == RECORDER_ASKED_MAX)
+	return r->nasked < RECORDER_ASKED_MAX && recorder_ask(r, whom, want, &job) == 0;
+}
+
+/* Its record goes without steps, as slurmdbd does not answer; slurmctld may know the energy. */
+static bool jobs_ask_slurmctld(struct recorder *r, const struct asked_job *a)
+{
+	return r->ctld && !a->of_slurmctld && jobs_ask_more(r, a, r->ctld, &a->want);
+}
+
+/*
+ * The array as a whole was asked for, and slurmdbd has a task of it under that id: a slurmctld that was killed had
+ * started the task, and the next one had the array as it was before. The task has steps.
+ */
+static bool jobs_ask_task(struct recorder *r, const struct asked_job *a, const struct slurmdb_answer *ans)
+{
+	struct slurmdb_want want = a->want;
+
+	if (a->of_slurmctld || !want.array_job_id || want.array_task_id != SLURMDB_NO_TASK || !ans->job.record ||
+	    !ans->job.record->array_task_id.known)
 		return false;
-	return recorder_ask(r, r->ctld, &a->want, &job) == 0;
+	want.array_task_id = (uint32_t)ans->job.record->array_task_id.value;
+	return jobs_ask_more(r, a, r->client, &want);
 }
 
 /* slurmdbd has the end that was told last, and lacks something else. */
@@ -332,6 +352,8 @@ static int jobs_settle(struct recorder *r, const struct asked_job *a, struct slu
 {
 	enum job_merge_run run = ans->job.record ? job_merge_run_of(a->facts, ans->job.record) : RUN_SAME;
 
+	if (jobs_ask_task(r, a, ans))
+		return 0;
 	if (run == RUN_LATER)
 		return jobs_write_last(r, a, NULL, /* ended= */ false, err);
 	if (run == RUN_EARLIER) {

@@ -495,6 +495,36 @@ static void test_no_slurmdbd(void)
 	r.ctld = &ctld;
 }
 
+/* A slurmctld that was killed had started a task; the next one cancels the array. */
+static void test_task_of_array(void)
+{
+	struct errmsg err = { 0 };
+	struct record *task = row(30, wall, false);
+	struct job_key key = { .job_id = 30,
+			       .array_job_id = 30,
+			       .array_task_id = FACT_UNKNOWN,
+			       .het_job_id = FACT_UNKNOWN,
+			       .het_job_offset = FACT_UNKNOWN,
+			       .submit = 1700000000,
+			       .end = wall };
+
+	(void)inbox_append(inbox, INBOX_KEY, &key, sizeof(key));
+	(void)inbox_flush(inbox, &err);
+	run(0);
+	run(2);
+	is_u64(dbd.asked[0].want.array_task_id, SLURMDB_NO_TASK, "an array as a whole is asked for");
+	task->array_job_id = (struct maybe_u64){ 30, true };
+	task->array_task_id = (struct maybe_u64){ 4, true };
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, task);
+	run(0);
+	is_u64(dbd.nasked, 1, "slurmdbd has a task under its id: that one is asked for");
+	is_u64(dbd.asked[0].want.array_task_id, 4, "by its number");
+	has_record(30, 0, false, false, "until then");
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(30, key.end, true));
+	run(0);
+	has_record(30, 1, true, true, "the record");
+}
+
 static void test_key_only(void)
 {
 	struct record *record;
@@ -723,6 +753,7 @@ int main(void)
 	test_slurmdbd_away();
 	test_no_slurmdbd();
 	test_key_only();
+	test_task_of_array();
 	test_other_run();
 	test_earlier_run();
 	test_reconcile();
