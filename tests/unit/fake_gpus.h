@@ -84,7 +84,7 @@ static inline void fake_node_add(struct fake_node *n)
  * Reads until all GPUs but those in the bits of BUT show what was in the file when this was called.
  * The last read's result, -ETIME if they never do.
  */
-static inline int fake_node_read_but(struct fake_node *n, unsigned int but)
+static inline int fake_node_read_but(struct fake_node *n, uint64_t but)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	uint64_t start_ns = clock_mono_ns();
