@@ -46,14 +46,16 @@ static double between(struct draw *d, double from, double to)
 void physics_init(struct physics *p, uint32_t seed, double spread)
 {
 	struct draw d = { .seed = seed * 2654435761u + 1, .spread = spread };
+	double dram_idle_w;
+	double idle_w;
 	unsigned int i;
 
 	memset(p, 0, sizeof(*p));
 	for (i = 0; i < 8; i++)
 		(void)physics_random(&d.seed);
+	idle_w = between(&d, 25, 40);
+	dram_idle_w = between(&d, 5, 9);
 	p->k = (struct physics_constants){
-		.idle_w = between(&d, 25, 40),
-		.dram_idle_w = between(&d, 5, 9),
 		.wake_w = between(&d, 3, 8),
 		.cycle_nj = between(&d, 0.5, 1.1),
 		.instruction_nj = between(&d, 0.2, 0.5),
@@ -63,6 +65,10 @@ void physics_init(struct physics *p, uint32_t seed, double spread)
 	};
 	for (i = 0; i < KIND_N; i++)
 		p->k.kind_factor[i] = 1 + (kinds[i].factor - 1) * between(&d, 0.7, 1.3);
+	for (i = 0; i < SOCKETS; i++) {
+		p->k.idle_w[i] = idle_w * between(&d, 0.9, 1.1);
+		p->k.dram_idle_w[i] = dram_idle_w * between(&d, 0.9, 1.1);
+	}
 }
 
 static bool runs(const struct task *t, uint64_t now_ns)
@@ -158,8 +164,8 @@ static void advance_socket(struct physics *p, unsigned int socket,
 		run_thread(p, on[i], on[i ^ 1], cores);
 		charge(p, on[i]->step, socket, p->k.wake_w * STEP_S / threads, 0);
 	}
-	p->socket_j[socket] += p->k.idle_w * STEP_S;
-	p->dram_socket_j[socket] += p->k.dram_idle_w * STEP_S;
+	p->socket_j[socket] += p->k.idle_w[socket] * STEP_S;
+	p->dram_socket_j[socket] += p->k.dram_idle_w[socket] * STEP_S;
 }
 
 void physics_advance(struct physics *p, const struct task *task, unsigned int n)

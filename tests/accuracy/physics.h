@@ -16,7 +16,7 @@
  * counts cycles, instructions and misses.
  *
  * The magnitudes are assumed, of server parts of 2019 to 2023: 2 to 8 W per core at 2.6 to 3.5 GHz, 25
- * to 40 W for an idle package, 10 to 20 nJ per cache line of DRAM. r of 1.05 to 1.3 lies about what
+ * to 40 W for an idle package, which differs by a tenth from that of the other socket, 10 to 20 nJ per cache line of DRAM. r of 1.05 to 1.3 lies about what
  * HaPPy (USENIX ATC 2014) counts with. That equal CPU time may differ by 2 to 3 in power is Kepler's
  * own warning (IEEE CLOUD 2023 has the errors that come of it): here vector instructions cost about
  * twice a scalar one, and a cycle that waits for memory about half of one that computes.
@@ -59,7 +59,7 @@ struct task {
 
 /* What differs from node to node. */
 struct physics_constants {
-	double idle_w, dram_idle_w; /* per socket */
+	double idle_w[SOCKETS], dram_idle_w[SOCKETS];
 	double wake_w;		    /* a socket on which something runs */
 	double cycle_nj, instruction_nj, miss_nj, dram_miss_nj;
 	double smt_ratio;

@@ -138,6 +138,18 @@ static void make_never_idle(struct scenario *s, uint32_t *seed)
 	add_mixed_jobs(s, seed, 0.1, END_S - IDLE_S);
 }
 
+/* Nor is a socket ever without a job. */
+static void make_busy_sockets(struct scenario *s, uint32_t *seed)
+{
+	unsigned int i;
+
+	add_system(s, 4, 10000);
+	for (i = 0; i < 4; i++) {
+		(void)add_step(s, i * 8, 8, 1, 0.1, END_S - IDLE_S);
+		load_phases(s, seed);
+	}
+}
+
 static void make_siblings(struct scenario *s, uint32_t *seed)
 {
 	unsigned int i;
@@ -254,6 +266,8 @@ const struct scenario_kind scenario_kinds[] = {
 	{ .name = "mixed jobs, 2 minutes", .make = make_mixed, .target = MIXED },
 	{ .name = "mixed jobs, 7 minutes", .make = make_mixed_long, .target = MIXED },
 	{ .name = "mixed jobs, never seen idle", .make = make_never_idle,
+	  .target = { .mean_counters = 5, .mean_cpu_time = 10 } },
+	{ .name = "mixed jobs, no socket ever idle", .make = make_busy_sockets,
 	  .target = { .mean_counters = 5, .mean_cpu_time = 10 } },
 	{ .name = "jobs on each other's SMT siblings", .make = make_siblings, .target = MIXED },
 	{ .name = "memory beside compute bound", .make = make_memory_beside_compute,

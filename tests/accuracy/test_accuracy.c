@@ -81,14 +81,20 @@ struct share {
 	double total_j, dynamic_j;
 };
 
-/* Of a socket's idle power as many parts as of its CPUs; of its memory's by what is given. */
+/* Of a socket's idle power as many parts as of its CPUs; of its memory's by what is given, where they are. */
 static double static_j(const struct physics *p, const struct step_plan *s, uint64_t from_ns,
 		       uint64_t until_ns)
 {
-	double mem = (double)s->mem_mb / NODE_MEM_MB * SOCKETS;
-	double cpus = (double)s->ncpus / SOCKET_CPUS;
+	double mem = (double)s->mem_mb / s->ncpus / NODE_MEM_MB * SOCKETS;
+	double w = 0;
+	unsigned int i;
 
-	return (p->k.idle_w * cpus + p->k.dram_idle_w * mem) * (double)(until_ns - from_ns) / 1e9;
+	for (i = 0; i < s->ncpus; i++) {
+		unsigned int socket = s->cpu[i] / SOCKET_CPUS;
+
+		w += p->k.idle_w[socket] / SOCKET_CPUS + p->k.dram_idle_w[socket] * mem;
+	}
+	return w * (double)(until_ns - from_ns) / 1e9;
 }
 
 static struct share truth(const struct physics *p, const struct scenario *s, unsigned int step)
