@@ -154,6 +154,7 @@ const char *ledger_idle_name(enum ledger_idle idle)
 		[LEDGER_IDLE_LEARNED] = "learned",
 		[LEDGER_IDLE_STATED] = "stated",
 		[LEDGER_IDLE_CONFIGURED] = "configured",
+		[LEDGER_IDLE_ESTIMATED] = "estimated",
 	};
 
 	return (size_t)idle < ARRAY_SIZE(names) ? names[idle] : "?";

@@ -141,6 +141,7 @@ enum ledger_idle {
 	LEDGER_IDLE_LEARNED,
 	LEDGER_IDLE_STATED, /* by the source: a model */
 	LEDGER_IDLE_CONFIGURED,
+	LEDGER_IDLE_ESTIMATED, /* from how power goes with activity: never seen idle */
 };
 const char *ledger_idle_name(enum ledger_idle idle); /* "none", "learned", ... */
 

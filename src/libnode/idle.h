@@ -35,6 +35,8 @@ struct idle_window {
 	uint64_t busy_ns; /* of all processors */
 	uint64_t jobs_ns; /* jobs' part of it */
 	uint64_t length_ns;
+	double activity;  /* of all processes, for idlefit.h */
+	bool by_time;	  /* what it is counted in, see struct activity */
 	bool is_tainted; /* a counter was rejected, a gap lies in it, a job's GPU worked */
 };
 

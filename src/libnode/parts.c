@@ -30,6 +30,7 @@ static uint32_t find_part(struct parts *p, struct ledger_page *page, const struc
 		.source = in->source,
 	};
 	p->window[i] = (struct idle_window){ 0 };
+	p->fit[i] = (struct idlefit){ 0 };
 	return i;
 }
 
@@ -56,19 +57,40 @@ static void drop_replaced(struct parts *p, struct ledger_page *page,
 		if (is_replaced(&page->part[i], r))
 			continue;
 		page->part[n] = page->part[i];
-		p->window[n++] = p->window[i];
+		p->window[n] = p->window[i];
+		p->fit[n++] = p->fit[i];
 	}
 	page->nparts = n;
 }
 
-/* What is in force without IdleWatts. */
-static void set_idle(struct ledger_part *part, uint64_t stated_mw)
+/* What part I draws idle, as far as power goes with activity. 0: not known. */
+static uint64_t estimate_idle(const struct parts *p, const struct ledger_page *page, uint32_t i)
 {
-	part->idle_mw = stated_mw ? stated_mw : part->learned_mw;
+	const struct idlefit *like[READING_PARTS_MAX];
+	size_t own = 0;
+	size_t n = 0;
+	uint32_t k;
+
+	for (k = 0; k < page->nparts; k++) {
+		if (page->part[k].domain != page->part[i].domain)
+			continue;
+		if (k == i)
+			own = n;
+		like[n++] = &p->fit[k];
+	}
+	return idlefit_mw(like, n, own);
+}
+
+/* What is in force without IdleWatts, the best known first. */
+static void set_idle(struct ledger_part *part, uint64_t stated_mw, uint64_t estimated_mw)
+{
 	if (stated_mw)
 		part->idle = LEDGER_IDLE_STATED;
+	else if (part->learned_mw)
+		part->idle = LEDGER_IDLE_LEARNED;
 	else
-		part->idle = part->learned_mw ? LEDGER_IDLE_LEARNED : LEDGER_IDLE_NONE;
+		part->idle = estimated_mw ? LEDGER_IDLE_ESTIMATED : LEDGER_IDLE_NONE;
+	part->idle_mw = stated_mw ? stated_mw : part->learned_mw ? part->learned_mw : estimated_mw;
 }
 
 /*
@@ -126,7 +148,8 @@ void parts_note(struct parts *p, struct ledger_page *page, const struct sources_
 	for (i = 0; i < r->nparts; i++) {
 		p->index[i] = find_part(p, page, &r->part[i]);
 		page->part[p->index[i]].quality = r->part[i].quality;
-		set_idle(&page->part[p->index[i]], r->part[i].idle_mw);
+		set_idle(&page->part[p->index[i]], r->part[i].idle_mw,
+			 estimate_idle(p, page, p->index[i]));
 	}
 	if (cf->configured_mw)
 		set_idle_configured(p, page, r, cf->configured_mw);
@@ -161,6 +184,50 @@ static void add_energy(struct parts *p, struct ledger_page *page, const struct b
 	}
 }
 
+/* --- activity --------------------------------------------------------------------------- */
+
+/* The only part of its domain stands for all sockets. */
+static bool is_of_a_socket(const struct ledger_page *page, const struct ledger_part *part)
+{
+	unsigned int same = 0;
+	uint32_t i;
+
+	for (i = 0; i < page->nparts; i++)
+		same += page->part[i].domain == part->domain;
+	return same > 1 && part->unit < SOCKETS_MAX;
+}
+
+/* What moved its power in this tick; always 0: no such thing is known. */
+static double activity_of(const struct ledger_page *page, const struct ledger_part *part,
+			  const struct activity *a)
+{
+	const double *by_socket = part->domain == DOMAIN_DRAM ? a->mem : a->cpu;
+	double sum = 0;
+	unsigned int s;
+
+	if (part->domain != DOMAIN_CPU && part->domain != DOMAIN_DRAM)
+		return 0;
+	if (is_of_a_socket(page, part))
+		return by_socket[part->unit];
+	for (s = 0; s < SOCKETS_MAX; s++)
+		sum += by_socket[s];
+	return sum;
+}
+
+static void end_window(struct parts *p, struct ledger_page *page, uint32_t i, uint32_t cpus)
+{
+	struct ledger_part *part = &page->part[i];
+	struct idle_window *w = &p->window[i];
+
+	part->power_mw = idle_window_power(w);
+	(void)idle_learn(w, cpus, &part->learned_mw);
+	if (!w->is_tainted)
+		idlefit_add(&p->fit[i], w->length_ns, part->power_mw, w->activity, w->by_time);
+	*w = (struct idle_window){ 0 };
+}
+
+/* ---------------------------------------------------------------------------------------- */
+
 void parts_advance(struct parts *p, struct ledger_page *page, const struct parts_setup *cf,
 		   const struct book_tick *tick, const struct parts_tick *t)
 {
@@ -168,18 +235,16 @@ void parts_advance(struct parts *p, struct ledger_page *page, const struct parts
 
 	add_energy(p, page, tick);
 	for (i = 0; i < page->nparts; i++) {
-		struct ledger_part *part = &page->part[i];
 		struct idle_window *w = &p->window[i];
 
 		w->length_ns += t->dt_ns;
 		w->busy_ns += t->busy_ns;
 		w->jobs_ns += t->jobs_ns;
+		w->activity += activity_of(page, &page->part[i], &t->activity);
+		w->by_time |= t->activity.by_time;
 		w->is_tainted |= t->is_tainted;
-		if (!idle_window_is_over(w, cf->interval_ns))
-			continue;
-		part->power_mw = idle_window_power(w);
-		(void)idle_learn(w, cf->cpus, &part->learned_mw);
-		*w = (struct idle_window){ 0 };
+		if (idle_window_is_over(w, cf->interval_ns))
+			end_window(p, page, i, cf->cpus);
 	}
 	sum_domains(page);
 }

@@ -8,11 +8,14 @@
 
 #include "src/libledger/ledger_book.h"
 #include "src/libnode/idle.h"
+#include "src/libnode/idlefit.h"
 #include "src/libnode/sources.h"
+#include "src/libnode/weights.h"
 
 /* The windows of page->part[], by index. Zeroed: nothing seen yet. */
 struct parts {
 	struct idle_window window[READING_PARTS_MAX];
+	struct idlefit fit[READING_PARTS_MAX];
 	uint32_t index[READING_PARTS_MAX]; /* of the parts of the tick that is being made */
 };
 
@@ -35,6 +38,7 @@ struct parts_tick {
 	uint64_t busy_ns; /* of all processors */
 	uint64_t jobs_ns; /* jobs' part of it */
 	bool is_tainted;  /* teaches nothing: see struct idle_window */
+	struct activity activity;
 };
 
 /*

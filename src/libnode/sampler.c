@@ -427,6 +427,7 @@ int sampler_tick(struct sampler *s)
 	nodeprobes_salvage(s->probes, s->book, line, nlines);
 	weigh(s, page, &cpu, line, nlines, &tick);
 	all.jobs_ns = jobs_busy(line, nlines);
+	weights_activity(s->weights, &tick, &all.activity);
 	parts_note(&s->parts, page, &r, &setup, &tick);
 	rc = sampler_book(s, page, &tick);
 	if (rc < 0)

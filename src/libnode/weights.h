@@ -52,6 +52,16 @@ void weights_fill(struct weights *w, const uint64_t *cpu_ns, bool has_dram,
 		  struct weights_step *const *step, struct book_line *line, size_t n,
 		  struct book_tick *tick);
 
+/* What all processes did in a tick, by socket; in one unit from tick to tick, for idlefit.h. */
+struct activity {
+	double cpu[SOCKETS_MAX];
+	double mem[SOCKETS_MAX];
+	bool by_time; /* CPU time that cores are worth; else events at the shipped values, cache misses */
+};
+
+/* Of TICK, which weights_fill() has filled. */
+void weights_activity(const struct weights *w, const struct book_tick *tick, struct activity *ret);
+
 /*
  * After the tick's parts are known: what the sockets used teaches what events cost. IS_TAINTED: the
  * tick's energy or events are not to be trusted.

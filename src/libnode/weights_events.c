@@ -171,6 +171,26 @@ bool weights_by_misses(const struct weights *w, struct weights_step *const *step
 	return true;
 }
 
+/* A machine that counts no cache misses has memory moved by who computes, as one without counters. */
+void weights_activity(const struct weights *w, const struct book_tick *tick, struct activity *ret)
+{
+	struct fit shipped;
+	bool has_misses;
+	unsigned int s;
+
+	fit_init(&shipped);
+	ret->by_time = !w->counters || !w->is_whole;
+	has_misses = !ret->by_time && cgcounters_has(w->counters, EVENT_LLC_MISSES);
+	for (s = 0; s < SOCKETS_MAX; s++) {
+		const uint64_t *events = w->events.n[s];
+
+		ret->cpu[s] = (double)(ret->by_time ? tick->cpu_weight[s] :
+						      fit_weight(&shipped, events));
+		ret->mem[s] = has_misses ? (double)events[EVENT_LLC_MISSES] :
+							    ret->cpu[s];
+	}
+}
+
 /* --- learning --------------------------------------------------------------------------- */
 
 static void clear_window(struct socket *s)

@@ -35,6 +35,7 @@ struct scenario {
 struct scenario_targets {
 	double mean_counters, mean_cpu_time;
 	double worst_counters;
+	double mean_above_idle; /* counters, of what it used above idle */
 };
 
 struct scenario_kind {

@@ -213,11 +213,13 @@ static void run(const struct scenario_kind *kind, uint32_t seed, double spread, 
 
 /* --- results ---------------------------------------------------------------------------- */
 
-static void check_mean(const char *name, enum method m, const struct errors *e, double percent)
+static void check_mean(const char *name, enum method m, const char *what, const struct errors *e,
+		       double percent)
 {
 	if (!percent)
 		return;
-	ok(100 * mean(e) <= percent, "%s, %s: mean error within %g %%", name, method_name[m], percent);
+	ok(100 * mean(e) <= percent, "%s, %s: mean error%s within %g %%", name, method_name[m], what,
+	   percent);
 	diag("%.2f %%, the worst of %u %.2f %%", 100 * mean(e), e->n, 100 * e->worst);
 }
 
@@ -228,8 +230,10 @@ static void check(const struct scenario_kind *kind, const struct result *r, doub
 
 	ok(!r->unbalanced_uj && !r->not_as_shown,
 	   "%s: accounts add up to what the sensors showed, to the microjoule", kind->name);
-	check_mean(kind->name, OURS_COUNTERS, counters, slack * t->mean_counters);
-	check_mean(kind->name, OURS_CPU_TIME, &r->total[OURS_CPU_TIME], slack * t->mean_cpu_time);
+	check_mean(kind->name, OURS_COUNTERS, "", counters, slack * t->mean_counters);
+	check_mean(kind->name, OURS_CPU_TIME, "", &r->total[OURS_CPU_TIME], slack * t->mean_cpu_time);
+	check_mean(kind->name, OURS_COUNTERS, " above idle", &r->dynamic[OURS_COUNTERS],
+		   slack * t->mean_above_idle);
 	if (t->worst_counters)
 		ok(100 * counters->worst <= slack * t->worst_counters, "%s: each within %g %%", kind->name,
 		   slack * t->worst_counters);

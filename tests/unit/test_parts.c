@@ -84,6 +84,42 @@ static void test_learn(void)
 	is_u64(page.part[0].idle_mw, 50000, "without it, what was learned is in force again");
 }
 
+/* A second in which socket S does WORK, and draws 40 W and 1 W for each unit of it. */
+static void work(unsigned int s, uint64_t work)
+{
+	struct parts_tick t = { .dt_ns = S, .busy_ns = 4 * S, .activity = { .by_time = true } };
+
+	t.activity.cpu[s] = (double)(work * S);
+	reading.part[s].energy_uj = (40 + work) * 1000000;
+	run_tick(&t);
+}
+
+/* It is never idle, and its second socket always does the same. */
+static void test_never_idle(void)
+{
+	unsigned int i;
+
+	start();
+	show(DOMAIN_CPU, 0, SOURCE_RAPL);
+	show(DOMAIN_CPU, 1, SOURCE_RAPL)->energy_uj = 90000000;
+	show(DOMAIN_GPU, 0, SOURCE_NVML)->energy_uj = 300000000;
+	for (i = 0; i < 20; i++)
+		work(0, i % 8 < 4 ? 30 : 60);
+	is_int(page.part[0].idle, LEDGER_IDLE_ESTIMATED, "never seen idle: an estimate, which is said");
+	ok(page.part[0].idle_mw > 39000 && page.part[0].idle_mw < 41000,
+	   "  of what power is without activity");
+	is_u64(page.part[0].learned_mw, 0, "  which is not learned");
+	ok(page.part[1].idle == LEDGER_IDLE_ESTIMATED && page.part[1].idle_mw > 36000 &&
+		   page.part[1].idle_mw < 44000,
+	   "one whose load does not change has it of the other");
+	is_int(page.part[2].idle, LEDGER_IDLE_NONE, "a GPU's is not known");
+	reading.part[0].energy_uj = reading.part[1].energy_uj = 37000000;
+	run(0, false);
+	run(0, false);
+	is_int(page.part[0].idle, LEDGER_IDLE_LEARNED, "the first idle window ends the estimate");
+	is_u64(page.part[0].idle_mw, 37000, "  with what it shows");
+}
+
 /* 128 cores idle at 200 W; the one that a job keeps busy adds 2.3 W, which are the job's. */
 static void test_one_core(void)
 {
@@ -158,6 +194,7 @@ static void test_slow(void)
 int main(void)
 {
 	test_learn();
+	test_never_idle();
 	test_one_core();
 	test_other_source();
 	test_stated();

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libnode/idlefit.h"
+
+#define MEMORY_S 900.0	 /* how far back it reaches */
+#define LONGEST_S 60.0	 /* what a window counts for at most */
+#define LEAST_S 4.0	 /* of data */
+#define PHASE_S 4.0	 /* a program does the same for so long: one observation */
+#define LEAST_NOISE 0.02 /* of the power: no model of this kind is better */
+#define LEAST_T 2.0	 /* the slope, in standard errors: else power does not go with activity */
+#define UNLIKE 0.1	 /* standard deviation between parts of a kind */
+#define MAX_ERROR 0.5	 /* standard error: more is not even half of an answer */
+
+struct estimate {
+	double mw;
+	double variance;
+};
+
+void idlefit_add(struct idlefit *f, uint64_t dt_ns, uint64_t power_mw, double activity, bool by_time)
+{
+	double seconds = (double)dt_ns / 1e9 < LONGEST_S ? (double)dt_ns / 1e9 : LONGEST_S;
+	double keep = 1 - seconds / MEMORY_S;
+	double y = (double)power_mw;
+	double x;
+
+	if (!dt_ns || (by_time && f->by_counters))
+		return;
+	if (!by_time && !f->by_counters)
+		*f = (struct idlefit){ .by_counters = true };
+	if (!f->seconds || y < f->lowest_mw)
+		f->lowest_mw = y;
+	x = activity / (double)dt_ns;
+	f->seconds = f->seconds * keep + seconds;
+	f->x = f->x * keep + x * seconds;
+	f->y = f->y * keep + y * seconds;
+	f->xx = f->xx * keep + x * x * seconds;
+	f->xy = f->xy * keep + x * y * seconds;
+	f->yy = f->yy * keep + y * y * seconds;
+}
+
+/* The intercept and its variance. False: power is not seen to go with activity. */
+static bool find_intercept(const struct idlefit *f, struct estimate *ret)
+{
+	double n = f->seconds / PHASE_S;
+	double x, y, var_x, cov, explained, rest;
+
+	if (f->seconds < LEAST_S)
+		return false;
+	x = f->x / f->seconds;
+	y = f->y / f->seconds;
+	var_x = f->xx / f->seconds - x * x;
+	cov = f->xy / f->seconds - x * y;
+	if (!(var_x > 0) || !(cov > 0))
+		return false;
+	explained = cov / var_x * cov;
+	rest = f->yy / f->seconds - y * y - explained;
+	rest = (rest > 0 ? rest : 0) + LEAST_NOISE * y * LEAST_NOISE * y;
+	if (explained * n < LEAST_T * LEAST_T * rest)
+		return false;
+	ret->mw = y - cov / var_x * x;
+	ret->variance = rest / n * (1 + x / var_x * x);
+	return true;
+}
+
+/* Each counts by how sure it is. */
+uint64_t idlefit_mw(const struct idlefit *const *like, size_t n, size_t own)
+{
+	double weights = 0;
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		struct estimate e;
+
+		if (!find_intercept(like[i], &e))
+			continue;
+		if (i != own)
+			e.variance += UNLIKE * e.mw * UNLIKE * e.mw;
+		sum += e.mw / e.variance;
+		weights += 1 / e.variance;
+	}
+	if (!(sum > 0) || weights > MAX_ERROR * sum * MAX_ERROR * sum)
+		return 0;
+	return (uint64_t)(sum / weights < like[own]->lowest_mw ? sum / weights : like[own]->lowest_mw);
+}
