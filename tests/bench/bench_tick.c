@@ -2,7 +2,8 @@
 /*
  * bench_tick - CPU time of one tick of the sampler with 1, 16 and 64 steps: sources, /proc/stat, one
  * cgroup file per step, the split and the ledger. The steps share one cgroup, the sensors are
- * files. Then the wall time that a step's end waits for its tick, beside 64 others.
+ * files. Then what ceems.prom reads of 64 running steps, and the wall time that a step's end waits for its
+ * tick, beside 64 others.
  * Prints a table; it is no test.
  */
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 #include "busy_node.h"
 #include "src/libmeter/activity/memuse.h"
+#include "src/libnode/live.h"
 #include "src/libnode/sampler.h"
 #include "src/libutil/clock.h"
 
@@ -78,6 +80,71 @@ static void measure_memory(void)
 	memuse_close(m);
 }
 
+/* Opens the steps' CPU time as a tick does. */
+static struct readers *open_readers(struct ledger *l, struct weights *w, unsigned int nsteps)
+{
+	static struct book_line line[BUSY_NODE_STEPS];
+	struct weights_step *const *step;
+	struct readers *r = NULL;
+	unsigned int i;
+
+	if (readers_create(w, &r) < 0)
+		return NULL;
+	for (i = 0; i < nsteps; i++) {
+		struct ledger_slot *s = ledger_slot(l, i);
+
+		line[i] = (struct book_line){ .slot = i, .claim = s->claim, .s = s, .until_ns = clock_mono_ns() };
+	}
+	readers_read(r, line, nsteps, &step);
+	return r;
+}
+
+/*
+ * Comes on top of a tick that writes ceems.prom, one in five. Without BPF programs, which are read with two
+ * system calls for all steps.
+ */
+static void measure_live(struct ledger *l, unsigned int nsteps)
+{
+	static uint64_t ns[TICKS];
+	struct topology *t = NULL;
+	struct weights *w = NULL;
+	struct readers *r = NULL;
+	struct live *live = NULL;
+	unsigned int i, known = 0;
+
+	if (topology_read("/", 1, &t) < 0 ||
+	    weights_create(&(struct weights_setup){ .sys_root = "/", .topology = t }, &w) < 0 ||
+	    live_create(&live) < 0)
+		goto out;
+	r = open_readers(l, w, nsteps);
+	if (!r)
+		goto out;
+	/* here v1 hierarchies need not have one path for a step, as Slurm's have */
+	for (i = 0; i < nsteps; i++)
+		if (ledger_slot(l, i)->cgroup_cpuacct[0])
+			folders_step_path(HIER_MEMORY, ledger_slot(l, i)->cgroup_cpuacct,
+					  sizeof(ledger_slot(l, i)->cgroup_cpuacct));
+	live_read(live, l, NULL, r); /* opens what is new */
+	for (i = 0; i < TICKS; i++) {
+		uint64_t before = clock_thread_cpu_ns();
+
+		live_read(live, l, NULL, r);
+		ns[i] = clock_thread_cpu_ns() - before;
+	}
+	for (i = 0; i < nsteps; i++)
+		known += live_find(live, i, ledger_slot(l, i)->claim)->memory_rss != UINT64_MAX;
+	qsort(ns, TICKS, sizeof(ns[0]), by_value);
+	printf("CPU time of reading running steps for ceems.prom, the memory of %u of them\n"
+	       "%5u %10.1f %10.1f %10.1f\n",
+	       known, nsteps, (double)ns[TICKS / 2] / 1000, (double)ns[TICKS * 99 / 100] / 1000,
+	       (double)ns[TICKS - 1] / 1000);
+out:
+	live_destroy(live);
+	readers_destroy(r);
+	weights_destroy(w);
+	free(t);
+}
+
 /* From the last task's end to the account: what the plugin adds to a step. */
 static void measure_ends(struct sampler *s, struct ledger *l)
 {
@@ -137,6 +204,7 @@ int main(void)
 		measure(&n, s, have);
 	}
 	measure_memory();
+	measure_live(l, have);
 	measure_ends(s, l);
 	sampler_destroy(s);
 	ledger_close(l);
