@@ -63,7 +63,7 @@ static int add_types(void *element, void *arg)
 	return 0;
 }
 
-/* Of a node without MIG the ledger is not opened for it. */
+/* Opens the ledger only where a device is an instance of MIG. */
 static void learn_slices(struct devices *all)
 {
 	struct ledger *l;
@@ -102,7 +102,7 @@ static unsigned int shares(struct devices *all, const stepd_step_rec_t *step, bo
 	return held;
 }
 
-/* Each step of a job would say the same: with the flag every job has an extern step. */
+/* With PrologFlags=Contain every job has an extern step: that one logs for all of them. */
 static bool is_first(const stepd_step_rec_t *step)
 {
 	return step->step_id.step_id == SLURM_EXTERN_CONT ||

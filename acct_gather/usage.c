@@ -90,7 +90,7 @@ void usage_write(struct jobacctinfo *j, const struct figures *figures, uint32_t 
 	unsigned int m;
 
 	/* Slurm's sum of them tells whether its sums of the rest are whole */
-	if (!figures_has(&f, METRIC_ENERGY_NODES)) /* else stepside.c knows more */
+	if (!figures_has(&f, METRIC_ENERGY_NODES)) /* else stepside_finish() did, by the ledger */
 		figures_set(&f, METRIC_ENERGY_NODES, figures_has(&f, METRIC_ENERGY));
 	figures_set(&f, METRIC_CPU_TIME_NODES, figures_has(&f, METRIC_CPU_TIME));
 	write_energy(j, &f, nodeid, nnodes, elapsed_ns);

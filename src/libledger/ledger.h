@@ -242,7 +242,7 @@ int ledger_figures(const struct ledger *l, const struct account *a, struct figur
 /* What ledger_set_mounts() left; false: nothing. */
 bool ledger_mounts(const struct ledger *l, struct cgmount_points *ret);
 
-/* What ledger_set_slices() left; of none it has no entry. */
+/* What ledger_set_slices() left; empty where no GPU is divided. */
 void ledger_slices(const struct ledger *l, struct gpu_slices *ret);
 
 /* --- slurmstepd ------------------------------------------------------------------------- */
@@ -312,7 +312,7 @@ void ledger_turn(struct ledger *l);
 /* For all that open the ledger, so that they need not look for themselves. */
 void ledger_set_mounts(struct ledger *l, const struct cgmount_points *mounts);
 
-/* The GPUs that MIG divides, for each slurmstepd, which cannot ask NVML. */
+/* The GPUs that MIG divides, for slurmstepds: they do not load NVML. */
 void ledger_set_slices(struct ledger *l, const struct gpu_slices *slices);
 
 /* The current page, for the sampler's own reading. */

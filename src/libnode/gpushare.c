@@ -20,8 +20,8 @@ bool gpushare_has_instances(const struct gpushare_device *d, size_t n)
 }
 
 /*
- * Slurm shows the file of a GPU with MIG once, with the first of its instances; an instance whose GPU is
- * not known is of the one that is listed with it.
+ * Slurm lists the file of a GPU with MIG once, with the index of the first instance. An instance that
+ * mig-minors does not have is taken to be of the GPU with the same index.
  */
 static bool is_divided(const struct gpushare_device *gpu, const struct gpushare_device *d, size_t n)
 {

@@ -26,9 +26,9 @@ bool gpushare_has_instances(const struct gpushare_device *d, size_t n);
 
 /*
  * RET in ppm by unit: gpumap.h has the rules. With MIG a GPU's own file, which Slurm marks for whoever
- * holds one of its instances, counts for nothing. What is held and cannot be told is nobody's: ERR then
- * names the first such file and the reason, else it is empty. Returns how many GPUs are held, in part at
- * least.
+ * holds one of its instances, is not counted. A file that is held and whose GPU or size is unknown adds no
+ * share: ERR then names the first such file and the reason, else it is empty. Returns how many GPUs are held,
+ * whole or in part.
  */
 unsigned int gpushare_by_files(struct gpumap *map, const struct gpu_slices *known,
 			       struct gpushare_device *d, size_t n, uint32_t ret[GPUS_MAX],

@@ -18,8 +18,8 @@ struct entry {
 
 struct live {
 	struct entry entry[LEDGER_STEPS]; /* by slot */
-	unsigned int used;		  /* entries that ever were */
-	unsigned int turn;		  /* whose memory comes first */
+	unsigned int used;		  /* entries above it were never opened */
+	unsigned int turn;		  /* of running steps, the one whose memory is read first */
 };
 
 int live_create(struct live **ret)
@@ -143,7 +143,7 @@ static void read_memory(struct live *live, struct ledger *l, const unsigned int 
 
 /* -------------------------------------------------------------------------------------------- */
 
-/* Steps that run, into SLOT; returns how many. What one left that has ended is taken as it is. */
+/* Writes the slots of running steps; returns how many. Of an ended step, takes what its slurmstepd left. */
 static size_t find_running(struct live *live, struct ledger *l, unsigned int slot[LEDGER_STEPS])
 {
 	const struct ledger_page *page = ledger_current(l);
@@ -161,7 +161,7 @@ static size_t find_running(struct live *live, struct ledger *l, unsigned int slo
 		}
 		if (e->claim != a->claim)
 			entry_open(e, a->claim);
-		/* with acquire: what it left was written before */
+		/* an acquire load: the slurmstepd wrote its figures before this state */
 		if (atomic_load(&s->state) >= SLOT_CLOSING)
 			take_figures(&e->step.figures, &s->figures);
 		else if (atomic_load_explicit(&s->cgroup_known, memory_order_acquire))

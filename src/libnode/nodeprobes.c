@@ -254,7 +254,7 @@ void nodeprobes_salvage(struct nodeprobes *np, struct ledger_book *book,
 	}
 }
 
-/* --- the living --------------------------------------------------------------------------- */
+/* --- running steps ------------------------------------------------------------------------ */
 
 void nodeprobes_read_steps(struct nodeprobes *np, const struct nodeprobes_step *step, size_t n)
 {

@@ -270,7 +270,7 @@ static void note_sources(struct ledger_page *page, const struct sources_reading 
 	memcpy(page->domain_source, r->from, sizeof(page->domain_source));
 }
 
-/* Those of an earlier slurmd may be of instances that are no more, so at the first tick also none. */
+/* The first tick also writes an empty list: an earlier slurmd's may have instances that are gone. */
 static void tell_slices(struct sampler *s)
 {
 	static const struct gpu_slices none;
@@ -511,7 +511,7 @@ static uint64_t next_textfile(const struct sampler *s)
 	return s->textfile_ns + (every_ns < SAMPLER_TEXTFILE_NS ? every_ns : SAMPLER_TEXTFILE_NS);
 }
 
-/* Ticks keep to the wall clock, so that they are not later than the last file by whole intervals to the nanosecond. */
+/* Ticks keep to the wall clock, so the time since the last file is not an exact multiple of the interval. */
 static uint64_t textfile_slack_ns(const struct sampler *s)
 {
 	uint64_t half_ns = s->settings.sample_interval_ns / 2;
@@ -527,7 +527,7 @@ static uint64_t next_tick(const struct sampler *s, uint64_t last_ns)
 	uint64_t patience_ns = readers_patience_ns(s->readers);
 	uint64_t next_ns = last_ns + (patience_ns < due_ns ? patience_ns : due_ns);
 
-	/* with a tick of its own: what did not move would read as no power */
+	/* the textfile has a tick of its own: counters that did not move would look like no power */
 	return s->textfile && next_textfile(s) + textfile_slack_ns(s) < next_ns ? next_textfile(s) : next_ns;
 }
 
@@ -550,7 +550,7 @@ static void *sampler_run(void *arg)
 			write_textfile(s, last_ns, is_last);
 		if (is_last)
 			break;
-		/* whoever stops asks for a tick after that: not to be slept over */
+		/* sampler_stop() sets `stop`, then asks for a tick: do not wait once it is set */
 		if (!atomic_load(&s->stop) &&
 		    ledger_wait_request(s->ledger, last_ns + SAMPLER_HINTS_NS, next_tick(s, last_ns)))
 			space_out(last_ns);

@@ -50,8 +50,8 @@ int sampler_tick(struct sampler *s);
 
 /*
  * From a tick at WALL_NS, since 1970, to the next one if nobody asks: at a multiple of EVERY_NS, so that the nodes of a
- * parallel job are disturbed at one instant and not one after the other. One that is closer than SAMPLER_HINTS_NS
- * is passed over. At most EVERY_NS and SAMPLER_HINTS_NS, whatever the wall clock was set to.
+ * parallel job are disturbed at one instant and not one after the other. A multiple that is closer than
+ * SAMPLER_HINTS_NS is skipped. At most EVERY_NS and SAMPLER_HINTS_NS, whatever the wall clock was set to.
  */
 uint64_t sampler_due_in_ns(uint64_t wall_ns, uint64_t every_ns);
 

@@ -240,7 +240,7 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *fi
 	}
 	if (rc != -ENODATA || account_total_uj(&energy)) /* of the job's other steps */
 		(void)ledger_figures(st->ledger, &energy, figures);
-	/* of a node that lost a sensor meanwhile the energy is not known, but a lower bound of it */
+	/* if the node lost a sensor meanwhile, the energy is a lower bound */
 	if (figures_has(figures, METRIC_ENERGY))
 		figures_set(figures, METRIC_ENERGY_NODES, energy.lost_ns == 0);
 	*ret_elapsed_ns = st->elapsed_ns;

@@ -21,7 +21,7 @@ int textfile_feed_open(const char *dir, const char *helper_dir, struct textfile_
 /* Never waits. What goes wrong, and that it is over, is logged once each. */
 void textfile_feed_put(struct textfile_feed *f, const char *text, size_t len);
 
-/* The last text: waits up to half a second for an earlier one, which would have it dropped. */
+/* The last text. The feed drops a text while another is written, so this waits for that, up to half a second. */
 void textfile_feed_end(struct textfile_feed *f, const char *text, size_t len);
 
 /* Takes in what the helper has answered since. Never waits. */

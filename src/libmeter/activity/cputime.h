@@ -29,8 +29,8 @@ int cputime_open_tree(pid_t root, struct cputime **ret, struct errmsg *err);
 /* Only ever grows: a smaller reading (process gone) returns the last. -errno when it is gone. */
 int cputime_read(struct cputime *c, uint64_t *ret_busy_ns);
 /*
- * The same time apart: a read of its own, for who needs it less often. -EOPNOTSUPP: it is read from the
- * processes, which tell no more than their sum here.
+ * The same time by mode, with a read of its own: a tick does not need it. -EOPNOTSUPP: CPU time is read from
+ * the processes, as a sum.
  */
 int cputime_read_modes(struct cputime *c, uint64_t *ret_user_ns, uint64_t *ret_system_ns);
 void cputime_close(struct cputime *c);

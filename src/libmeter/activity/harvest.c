@@ -47,7 +47,7 @@ void harvest_close(struct harvest *h)
 
 /* --- adding up ---------------------------------------------------------------------------- */
 
-/* SUM by the place that INDEX gives a slot. */
+/* Adds to SUM[i], where INDEX has a slot as its step i. */
 static int add_living(struct probes *p, const struct probes_index *index,
 		      struct probes_task_counters *sum)
 {

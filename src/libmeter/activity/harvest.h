@@ -32,7 +32,7 @@ int harvest_read(struct harvest *h, bool is_empty, struct figures *figures);
 
 /*
  * The same of STEP[n], each with a slot of its own, in one walk over the node's tasks: 1 us per task, however
- * many steps there are. While it walks tasks end, whose counters it may miss: who shows them must not go back.
+ * many steps there are. A task that ends during the walk may be missing, so a later reading may be lower.
  */
 int harvest_read_steps(struct probes *p, const struct probes_step *step, size_t n);
 

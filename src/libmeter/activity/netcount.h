@@ -26,7 +26,7 @@ int netcount_open(struct probes *p, int cgroup_fd, struct netcount **ret, struct
 int netcount_read(struct netcount *n, struct figures *figures, struct step_detail *detail);
 
 /*
- * The metrics of the cgroup with that id, for who does not hold its programs: what they have counted so far.
+ * The metrics of the cgroup with that id, as counted so far, for a caller that has not attached its programs.
  * -ENOENT: none was ever attached there.
  */
 int netcount_read_of(struct probes *p, uint64_t cgroup_id, struct figures *figures);

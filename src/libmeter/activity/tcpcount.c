@@ -47,7 +47,7 @@ void tcpcount_close(struct tcpcount *t)
 	free(t);
 }
 
-/* SUM by the place that INDEX gives a slot. */
+/* Adds to SUM[i], where INDEX has a slot as its step i. */
 static int add_living(const struct tcpcount *t, const struct probes_index *index,
 		      struct probes_tcp_counters *sum)
 {

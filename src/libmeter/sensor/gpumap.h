@@ -9,7 +9,7 @@
  *					  the same PCI address in the topology of KFD
  *
  * The share of an instance is the mean of its share of the GPU's compute slices and its share of the
- * GPU's memory, both of all that the hardware has: what belongs to no instance is nobody's. Memory
+ * GPU's memory, both of all that the hardware has: what belongs to no instance is unallocated. Memory
  * counts in eighths of the GPU's, as the hardware divides it. Compute instances of one GPU instance
  * share its memory by their compute slices. A 1g.5gb of an A100 (7 slices, 40 GB) is
  * (1/7 + 1/8) / 2 of it. Partitions of AMD are equal.
