@@ -110,8 +110,8 @@ static int copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
 	(void)snprintf(to->state, sizeof(to->state), "%s", state ? state : "");
 	record_exit_status((uint32_t)from->exitcode, &to->exit_code, &to->exit_signal);
 	figures_init(&to->figures);
-	tresmap_read(map, stats->tres_usage_in_tot, SIDE_IN, &to->figures);
-	tresmap_read(map, stats->tres_usage_out_tot, SIDE_OUT, &to->figures);
+	tresmap_read(map, stats->tres_usage_in_tot, stats->tres_usage_in_max, SIDE_IN, &to->figures);
+	tresmap_read(map, stats->tres_usage_out_tot, stats->tres_usage_out_max, SIDE_OUT, &to->figures);
 	/* sacct's ConsumedEnergy of a step is a column of its own; the two agree where both are */
 	if (stats->consumed_energy && stats->consumed_energy < NO_CONSUME_VAL64)
 		figures_set(&to->figures, METRIC_ENERGY,

@@ -77,7 +77,7 @@ static bool is_shown(const struct figures *f, enum metric m, bool all)
 	if (!strcmp(metric_table[m].group, "emissions"))
 		return false; /* job_emissions_print() */
 	if (figures_has(f, m))
-		return true;
+		return all || m != METRIC_SENSOR_LAG || f->value[m];
 	if (!metric_table[m].tres[0] || !strcmp(metric_table[m].group, "energy"))
 		return false;
 	return all || is_always_counted(m);

@@ -43,7 +43,7 @@ enum metric_side {
 
 /* What a metric is part of, for those who treat some alike. */
 enum metric_kind {
-	KIND_ENERGY,	/* joules of the job, of a domain, or the part of them that counters weighed */
+	KIND_ENERGY,	/* joules of the job, of a domain, or the part that counters weighed; their sensors' lag */
 	KIND_SOURCE,	/* joules by kind of sensor; they add up to METRIC_ENERGY. One per EnergySources */
 	KIND_EMISSIONS, /* grams of CO2e */
 	KIND_FACTOR,	/* joules by link of the chain of factors, in the order of enum factor_step */

@@ -56,7 +56,13 @@ int tresmap_value(const char *usage, uint32_t id, uint64_t *ret)
 	return -ENODATA;
 }
 
-void tresmap_read(const struct tresmap *map, const char *usage, enum metric_side side,
+/* KIND_NODES: each node is one, Slurm's sum is how many there are. */
+static bool is_largest_of_nodes(enum metric m)
+{
+	return metric_table[m].fold == FOLD_MAX && metric_table[m].kind != KIND_NODES;
+}
+
+void tresmap_read(const struct tresmap *map, const char *tot, const char *max, enum metric_side side,
 		  struct figures *figures)
 {
 	unsigned int m;
@@ -64,7 +70,7 @@ void tresmap_read(const struct tresmap *map, const char *usage, enum metric_side
 
 	metric_foreach(m)
 		if (map->id[m] && metric_table[m].side == side &&
-		    tresmap_value(usage, map->id[m], &value) == 0)
+		    tresmap_value(is_largest_of_nodes((enum metric)m) ? max : tot, map->id[m], &value) == 0)
 			figures_set(figures, m, metric_from_tres(m, value));
 }
 

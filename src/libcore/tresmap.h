@@ -23,10 +23,11 @@ void tresmap_init(struct tresmap *map);
 void tresmap_learn(struct tresmap *map, uint32_t id, const char *type, const char *name);
 
 /*
- * The figures of one of sacct's columns, SIDE_IN for TRESUsageIn, into FIGURES. What USAGE (may be
- * NULL) does not have, or has as Slurm's "not known" (NO_VAL64 and its like), is left alone.
+ * The figures of a step's usage, SIDE_IN for sacct's TRESUsageIn, into FIGURES: by FOLD_MAX the largest of any
+ * node, from MAX; else Slurm's sum over nodes, from TOT. What these (may be NULL) do not have, or have as
+ * Slurm's "not known" (NO_VAL64 and its like), is left alone.
  */
-void tresmap_read(const struct tresmap *map, const char *usage, enum metric_side side,
+void tresmap_read(const struct tresmap *map, const char *tot, const char *max, enum metric_side side,
 		  struct figures *figures);
 
 /* The value of one TRES in USAGE (may be NULL): 0; -ENODATA: not there or not known. */

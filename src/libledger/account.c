@@ -43,4 +43,6 @@ void account_add(struct account *to, const struct account *from)
 		to->factor_uj[i] += from->factor_uj[i];
 	if (from->lost_ns > to->lost_ns)
 		to->lost_ns = from->lost_ns;
+	if (from->lag_ns > to->lag_ns)
+		to->lag_ns = from->lag_ns;
 }

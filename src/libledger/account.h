@@ -22,6 +22,7 @@ struct account {
 	uint64_t factor_uj[FACTOR_STEP_N]; /* the same energy by where that factor came from */
 	/* For how long a source was lost meanwhile (sources.h); of what is added, the longest. */
 	uint64_t lost_ns;
+	uint64_t lag_ns; /* the largest of the sources' meanwhile */
 };
 
 uint64_t account_total_uj(const struct account *a);

@@ -383,6 +383,7 @@ void ledger_account_figures(const struct ledger_page *page, const struct account
 		set_or_miss(figures, source_metric(i), in_use[i] || a->source_uj[i],
 			    a->source_uj[i], why);
 	set_or_miss(figures, METRIC_BY_COUNTERS, any, a->by_counters_uj, why);
+	set_or_miss(figures, METRIC_SENSOR_LAG, any, a->lag_ns, why);
 	set_or_miss(figures, METRIC_ENERGY, any, account_total_uj(a), why);
 	if (any)
 		emission_figures(page, a, figures);

@@ -460,7 +460,18 @@ static int book_energy(struct ledger_book *b, struct ledger_page *page,
 	return 0;
 }
 
-static void book_lines(struct ledger_book *b, struct ledger_page *page, uint64_t now_mono_ns, bool is_lost)
+/* What is known of the sources while the step ran. */
+static void book_sources(struct account *a, const struct book_line *line, const struct book_tick *tick)
+{
+	if (line->until_ns <= line->from_ns)
+		return;
+	if (tick->is_lost)
+		a->lost_ns += line->until_ns - line->from_ns;
+	if (tick->lag_ns > a->lag_ns)
+		a->lag_ns = tick->lag_ns;
+}
+
+static void book_lines(struct ledger_book *b, struct ledger_page *page, const struct book_tick *tick)
 {
 	size_t i;
 
@@ -471,10 +482,9 @@ static void book_lines(struct ledger_book *b, struct ledger_page *page, uint64_t
 		if (line->busy_ns > a->busy_ns)
 			a->busy_ns = line->busy_ns;
 		if (line->is_told)
-			a->told_mono_ns = now_mono_ns;
-		if (is_lost && line->until_ns > line->from_ns)
-			a->energy.lost_ns += line->until_ns - line->from_ns;
-		a->until_mono_ns = now_mono_ns;
+			a->told_mono_ns = tick->t_mono_ns;
+		book_sources(&a->energy, line, tick);
+		a->until_mono_ns = tick->t_mono_ns;
 		a->is_final = line->is_last;
 		if (line->is_last && line->state == SLOT_CLOSING && !line->is_dead)
 			ledger_move_later(b->l, line->slot, SLOT_CLOSING, SLOT_CLOSED);
@@ -509,7 +519,7 @@ int ledger_book_apply(struct ledger_book *b, struct ledger_page *page,
 		if (rc < 0)
 			return rc;
 	}
-	book_lines(b, page, tick->t_mono_ns, tick->is_lost);
+	book_lines(b, page, tick);
 	end_steps(b, page, tick->t_mono_ns);
 	end_jobs(b->l, page, tick->t_mono_ns);
 	page->t_mono_ns = tick->t_mono_ns;

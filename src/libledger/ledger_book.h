@@ -83,6 +83,7 @@ struct book_tick {
 	uint64_t mem_weight;
 	bool by_counters; /* cpu_weight is of hardware counters; else no line's is */
 	bool is_lost;	  /* a source that is used or configured is lost */
+	uint64_t lag_ns;  /* the largest of those that are used */
 	size_t nparts;
 	struct split_part part[READING_PARTS_MAX]; /* what the sensors say of the window */
 	const struct factor_chain *chain; /* NULL: emissions are not known */

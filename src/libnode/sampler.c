@@ -422,6 +422,7 @@ int sampler_tick(struct sampler *s)
 	note_sources(page, &r);
 	tell_slices(s);
 	tick.is_lost = r.lost != 0;
+	tick.lag_ns = r.lag_ns;
 	nodeprobes_look(s->probes, tick.t_mono_ns);
 	nlines = ledger_book_collect(s->book, page, tick.t_mono_ns, &line);
 	nodeprobes_salvage(s->probes, s->book, line, nlines);

@@ -99,6 +99,8 @@ job_j=$(job_acct "$job" ConsumedEnergyRaw)
 is "$job_j" "$((($(job_energy_uj "$job") + 500000) / 1000000))" "sacct has what the ledger has"
 isnt "$(job_acct "$job" 'TRESUsageInTot%500' extern | tr , '\n' | grep -c '^ic/ceems_other_energy=[1-9]')" 0 \
 	"and how much of it the rest of the node was"
+is "$(job_acct "$job" 'TRESUsageOutMax%500' extern | tr , '\n' | grep '^ic/ceems_by_counters=')" \
+	"ic/ceems_by_counters=5000000" "and that the BMC may be 5 s behind"
 
 # --- the BMC hangs -------------------------------------------------------------------------------
 

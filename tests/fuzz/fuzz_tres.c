@@ -13,8 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	tresmap_init(&map);
 	tresmap_learn(&map, 1001, "fs", "ceems");
 	tresmap_learn(&map, 1002, "ic", "ceems_co2e");
-	tresmap_read(&map, text, SIDE_IN, &figures);
-	tresmap_read(&map, text, SIDE_OUT, &figures);
+	tresmap_read(&map, text, text, SIDE_IN, &figures);
+	tresmap_read(&map, text, text, SIDE_OUT, &figures);
 	(void)tresmap_value(text, TRESMAP_MEM, &value);
 	free(text);
 	return 0;

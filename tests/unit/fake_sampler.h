@@ -27,6 +27,7 @@ struct fake_sampler {
 	struct book_line *line;		/* of the last tick */
 	size_t nlines;
 	bool is_lost; /* a source is */
+	uint64_t lag_ns;
 };
 
 static inline int fake_start(struct fake_sampler *f, const char *dir, const char *node,
@@ -78,7 +79,7 @@ static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_u
 	struct book_tick tick = { .t_wall_ns = f->wall_ns ? f->wall_ns : clock_wall_ns(),
 				  .chain = f->chain ? f->chain : &always, .node_cpus = 8,
 				  .node_mem_mb = 8000, .node_busy_ns = f->node_busy_ns,
-				  .is_lost = f->is_lost };
+				  .is_lost = f->is_lost, .lag_ns = f->lag_ns };
 	size_t i;
 
 	fake_miscopied += memcmp(page->job, ledger_current(f->l)->job, sizeof(page->job)) != 0 ||

@@ -20,6 +20,7 @@ static slurmdb_step_rec_t a_step(uint32_t id)
 	static char name[] = "step", nodes[] = "n[1-2]", alloc[] = "1=2,2=1024,4=2";
 	static char in_tot[] = "1=1500,2=1048576,3=412,6=4096,7=0,1001=2", in_max[] = "1=1000,2=786432,3=300";
 	static char nodeid[] = "1=1,2=1,3=1";
+	static char out_tot[] = "1002=6000000", out_max[] = "1002=5000000";
 	slurmdb_step_rec_t s;
 
 	memset(&s, 0, sizeof(s));
@@ -40,6 +41,8 @@ static slurmdb_step_rec_t a_step(uint32_t id)
 	s.stats.tres_usage_in_tot = in_tot;
 	s.stats.tres_usage_in_max = in_max;
 	s.stats.tres_usage_in_max_nodeid = nodeid;
+	s.stats.tres_usage_out_tot = out_tot;
+	s.stats.tres_usage_out_max = out_max;
 	s.stats.consumed_energy = NO_CONSUME_VAL64;
 	return s;
 }
@@ -114,6 +117,7 @@ static void test_job(void)
 	ok(!r->array_job_id.known && !r->het_job_id.known, "neither of an array nor a het job");
 	is_u64(r->nsteps, 2, "steps");
 	is_u64(r->steps[1].figures.value[METRIC_ENERGY], 412000000, "a step's energy");
+	is_u64(r->steps[1].figures.value[METRIC_SENSOR_LAG], 5000000000, "the larger lag of its two nodes' sensors");
 	is_u64(r->steps[1].user_cpu_us.value, 1250000, "CPU time as user");
 	is_u64(r->steps[1].system_cpu_us.value, 5, "and in the kernel");
 	is_u64(r->steps[1].max_rss_bytes.value, 786432, "the largest task");
@@ -311,6 +315,7 @@ int main(void)
 	(void)slurmdb_names_add_tres(&names, 5, "billing", NULL);
 	/* "ic/...": how many nodes the energy is of */
 	(void)slurmdb_names_add_tres(&names, 1001, "ic", metric_table[METRIC_ENERGY_NODES].tres + 3);
+	(void)slurmdb_names_add_tres(&names, 1002, "ic", metric_table[METRIC_SENSOR_LAG].tres + 3);
 	(void)slurmdb_names_add_qos(&names, 1, "normal");
 	test_job();
 	test_exit_status();

@@ -337,7 +337,7 @@ static void test_ports(const char *dir)
 	ledger_close(l);
 }
 
-/* A node that lost a source while the step ran is not one of those whose energy is known. */
+/* A node that lost a source while the step ran is not one of those whose energy is known. The lag is the largest. */
 static void test_lost_source(const char *dir, bool is_lost)
 {
 	const struct ledger_identity id = {
@@ -357,11 +357,16 @@ static void test_lost_source(const char *dir, bool is_lost)
 		return;
 	}
 	sampler.is_lost = is_lost;
-	ok(fake_tick(&sampler, 0, 1000, 0) == 0 && fake_tick(&sampler, 0, 1000, 0) == 0, "ticks");
+	sampler.lag_ns = 5 * NSEC_PER_SEC;
+	ok(fake_tick(&sampler, 0, 1000, 0) == 0, "ticks");
+	sampler.lag_ns = NSEC_PER_SEC;
+	ok(fake_tick(&sampler, 0, 1000, 0) == 0, "ticks");
 	stepside_finish(st, 1000, &f, &elapsed_ns);
 	ok(figures_has(&f, METRIC_ENERGY) && figures_has(&f, METRIC_ENERGY_NODES) &&
 		   f.value[METRIC_ENERGY_NODES] == !is_lost,
 	   "  its energy is %s", is_lost ? "a lower bound" : "known");
+	ok(figures_has(&f, METRIC_SENSOR_LAG) && f.value[METRIC_SENSOR_LAG] == 5 * NSEC_PER_SEC,
+	   "  and its sensors were at most 5 s behind");
 	stepside_close(st);
 	fake_stop(&sampler);
 }
