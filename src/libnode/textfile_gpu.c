@@ -114,8 +114,8 @@ static void put_holders(struct prom *p, const struct ledger_page *page,
 				continue;
 			prom_put(p, &f, j->gpu_ppm[unit],
 				 ",manager=\"slurm\",uuid=\"%" PRIu32
-				 "\",index=\"%u\",hindex=\"%u\",gpuuuid=\"%s\",gpuiid=\"\"",
-				 j->job_id, unit, unit, escaped_uuid(in, unit, uuid));
+				 "\",index=\"%u\",hindex=\"%s/gpu-%u\",gpuuuid=\"%s\",gpuiid=\"\"",
+				 j->job_id, unit, p->host, unit, escaped_uuid(in, unit, uuid));
 		}
 	}
 }

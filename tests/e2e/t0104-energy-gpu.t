@@ -67,7 +67,7 @@ ok $? "ceems.prom has each GPU's energy"
 is "$(series "ceems_gpu_power_watts{hostname=\"n1\",gpu=\"0\",gpuuuid=\"${uuid}0\"}")" 50.000 "and power"
 is "$(grep -c '^ceems_compute_unit_gpu_index_flag' "$TEXTFILE_DIR/n1/ceems.prom")" 3 \
 	"three GPUs are held"
-is "$(series "ceems_compute_unit_gpu_index_flag{hostname=\"n1\",manager=\"slurm\",uuid=\"$one\",index=\"0\",hindex=\"0\",gpuuuid=\"${uuid}0\",gpuiid=\"\"}")" \
+is "$(series "ceems_compute_unit_gpu_index_flag{hostname=\"n1\",manager=\"slurm\",uuid=\"$one\",index=\"0\",hindex=\"n1/gpu-0\",gpuuuid=\"${uuid}0\",gpuiid=\"\"}")" \
 	1.000000 "by whom"
 
 # --- a GPU falls off the bus ---------------------------------------------------------------------

@@ -196,7 +196,7 @@ static const char *const expected_of_gpus[] = {
 	"ceems_gpu_memory_used_bytes{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 1073741824\n",
 	"ceems_gpu_memory_total_bytes{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 85899345920\n",
 	"ceems_compute_unit_gpu_index_flag{hostname=\"n1\",manager=\"slurm\",uuid=\"7\","
-	"index=\"1\",hindex=\"1\",gpuuuid=\"GPU-1\",gpuiid=\"\"} 0.250000\n",
+	"index=\"1\",hindex=\"n1/gpu-1\",gpuuuid=\"GPU-1\",gpuiid=\"\"} 0.250000\n",
 };
 
 static const char *const expected_of_counters[] = {
