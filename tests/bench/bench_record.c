@@ -58,7 +58,9 @@ static struct record *make(size_t nsteps, bool all)
 	r->tres_alloc = strdup("billing=64,cpu=64,energy=7200,mem=256G,node=4");
 	r->total_cpus = 64;
 	r->total_nodes = 4;
-	r->energy = (struct record_energy){ true, { 7200, true }, "counters", "rapl" };
+	r->energy = (struct record_energy){
+		.final = true, .total_j = { 7200, true }, .method = "counters", .source = "rapl",
+	};
 	r->emissions = (struct record_emissions){
 		.method = CO2E_PER_TICK, .factor_ug_per_kwh = { 56123000, true }, .kind = "static",
 		.scope = "life-cycle", .region = "FR", .source = "a source", .year = 2024,
