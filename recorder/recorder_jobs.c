@@ -79,10 +79,8 @@ void recorder_want(const struct recorder *r, const struct job_facts *f, struct s
 	if (f->array_job_id != FACT_UNKNOWN) {
 		ret->array_job_id = f->array_job_id;
 		ret->array_task_id = f->array_task_id == FACT_UNKNOWN ? SLURMDB_NO_TASK : f->array_task_id;
-	} else if (f->het_job_id != FACT_UNKNOWN) {
-		ret->het_job_id = f->het_job_id;
-		ret->het_offset = f->het_job_offset;
 	}
+	/* a component of a het job by its own id: from 24.11 on its row names the het job when it starts, not before */
 }
 
 int recorder_ask(struct recorder *r, struct slurmdb_client *whom, const struct slurmdb_want *want,

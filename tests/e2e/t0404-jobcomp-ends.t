@@ -64,7 +64,8 @@ wait_for 120 is_gone "$het"
 
 pending=$(submit user2 --begin=now+1hour --wrap true)
 held=$(submit user2 --array=1-5,9 --begin=now+1hour --wrap true)
-passes "pending jobs are cancelled" inside scancel "$pending" "$held"
+waiting=$(submit user3 -H -n1 : -n1 --wrap true)
+passes "pending jobs are cancelled" inside scancel "$pending" "$held" "$waiting"
 orphan=$(submit user2 --dependency=afternotok:"$good" --kill-on-invalid-dep=yes --wrap true)
 fails "srun -I is rejected when there is no room" as user2 srun -I1 -N4 -n16 -c4 true
 
@@ -189,6 +190,12 @@ jq -s -r 'group_by(.key) | map(select(length > 1))[] | map([.key, .energy.final,
 is "$(cat "$e2e_work/twice")" "" "none is there twice"
 [ ! -s "$e2e_work/twice" ] ||
 	jq -s -c 'group_by(.key) | map(select(length > 1))[][]' "$RECORD_FILE" | diag
+
+never_ran() {
+	jq -s -c 'group_by(.key) | map(last | select(."@start" == null))' "$RECORD_FILE"
+}
+is "$(never_ran | jq -c '[.[] | select((.energy.final and .steps == []) | not) | .key]')" "[]" \
+	"those of jobs that never ran are final: $(never_ran | jq length)"
 
 # JobIDRaw,Submit -> joules, where sacct has any
 energies() {

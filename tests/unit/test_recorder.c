@@ -361,6 +361,16 @@ static void test_resized_later(void)
 	r.site.flags &= ~SITE_HAS_EXTERN;
 }
 
+static void test_het(void)
+{
+	struct job_key key = { .job_id = 19, .array_job_id = FACT_UNKNOWN, .het_job_id = 18, .het_job_offset = 1 };
+	struct slurmdb_want want;
+
+	job_facts_from_key(&key, &facts);
+	recorder_want(&r, &facts, &want);
+	ok(want.job_id == 19 && !want.het_job_id, "a component of a het job is asked for by its own id");
+}
+
 static void test_given_up(void)
 {
 	tell(INBOX_END, 3, wall);
@@ -746,6 +756,7 @@ int main(void)
 	test_late();
 	test_resized();
 	test_resized_later();
+	test_het();
 	test_given_up();
 	test_alone();
 	test_alone_at_the_end();
