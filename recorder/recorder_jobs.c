@@ -249,6 +249,21 @@ static bool jobs_ask_task(struct recorder *r, const struct asked_job *a, const s
 	return jobs_ask_more(r, a, r->client, &want);
 }
 
+/*
+ * slurmdbd has no row of the task that has the array's own id. A row that was made of its end alone has no task number;
+ * the id finds it, and brings the rows of all tasks.
+ */
+static bool jobs_ask_by_id(struct recorder *r, const struct asked_job *a, const struct slurmdb_answer *ans)
+{
+	struct slurmdb_want want = a->want;
+
+	if (a->of_slurmctld || ans->kind != SLURMDB_JOB || ans->job.record ||
+	    want.array_job_id != want.job_id || want.array_task_id == SLURMDB_NO_TASK)
+		return false;
+	want.array_job_id = 0;
+	return jobs_ask_more(r, a, r->client, &want);
+}
+
 /* slurmdbd has the end that was told last, and lacks something else. */
 static bool jobs_has_ended(const struct slurmdb_answer *ans)
 {
@@ -327,6 +342,8 @@ static int jobs_wait_on(struct recorder *r, const struct asked_job *a, struct sl
 		is_late = true;
 	if (!is_late)
 		return store_job_set(r->store, a->key, a->state, next, err);
+	if (jobs_ask_by_id(r, a, ans))
+		return 0;
 	if (has_record && jobs_has_ended(ans))
 		return jobs_write_last(r, a, &ans->job, /* ended= */ true, err);
 	if (has_record) {

@@ -535,6 +535,37 @@ static void test_task_of_array(void)
 	has_record(30, 1, true, true, "the record");
 }
 
+/* slurmdbd was told the end of an array's first task and not its start: its row does not name the array. */
+static void test_task_without_start(void)
+{
+	struct errmsg err = { 0 };
+	struct job_key key = { .job_id = 31,
+			       .array_job_id = 31,
+			       .array_task_id = 3,
+			       .het_job_id = FACT_UNKNOWN,
+			       .het_job_offset = FACT_UNKNOWN,
+			       .submit = 1700000000,
+			       .start = 1700000001,
+			       .end = wall };
+
+	(void)inbox_append(inbox, INBOX_KEY, &key, sizeof(key));
+	(void)inbox_flush(inbox, &err);
+	run(0);
+	run(2);
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_ABSENT, NULL);
+	run(0);
+	is_u64(dbd.nasked, 0, "a task without a row is waited for");
+	run(100);
+	is_u64(dbd.asked[0].want.array_task_id, 3, "it is asked for by its number");
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_ABSENT, NULL);
+	run(0);
+	ok(dbd.nasked == 1 && !dbd.asked[0].want.array_job_id && dbd.asked[0].want.job_id == 31,
+	   "and after FinalEnergyWait by its id");
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(31, key.end, true));
+	run(0);
+	has_record(31, 1, true, true, "which finds it");
+}
+
 static void test_key_only(void)
 {
 	struct record *record;
@@ -765,6 +796,7 @@ int main(void)
 	test_no_slurmdbd();
 	test_key_only();
 	test_task_of_array();
+	test_task_without_start();
 	test_other_run();
 	test_earlier_run();
 	test_reconcile();
