@@ -80,7 +80,7 @@ void recorder_want(const struct recorder *r, const struct job_facts *f, struct s
 		ret->array_job_id = f->array_job_id;
 		ret->array_task_id = f->array_task_id == FACT_UNKNOWN ? SLURMDB_NO_TASK : f->array_task_id;
 	}
-	/* a component of a het job by its own id: from 24.11 on its row names the het job when it starts, not before */
+	/* A het job's component is asked for by its own id: from 24.11 on its row names the het job only after the start. */
 }
 
 int recorder_ask(struct recorder *r, struct slurmdb_client *whom, const struct slurmdb_want *want,

@@ -63,7 +63,7 @@ bool redfish_json_text(const char *text, size_t len, const char *name, char *ret
 /*
  * What RESOURCE says; of several CONTROLS, bits of entries of PowerControl, what all of them show, added up.
  * -ENODATA: nothing now (null, no such member); -EINVAL: no JSON; -ERANGE: a value that no node can have, or
- * of another type. One bad value spoils the answer.
+ * of another type. One bad value makes the whole answer invalid.
  */
 int redfish_json_values(const char *text, size_t len, enum redfish_resource resource,
 			unsigned int controls, struct redfish_values *ret, struct errmsg *err);

@@ -56,7 +56,7 @@ int tresmap_value(const char *usage, uint32_t id, uint64_t *ret)
 	return -ENODATA;
 }
 
-/* KIND_NODES: each node is one, Slurm's sum is how many there are. */
+/* KIND_NODES: each node counts 1, so Slurm's sum is the number of nodes. */
 static bool is_largest_of_nodes(enum metric m)
 {
 	return metric_table[m].fold == FOLD_MAX && metric_table[m].kind != KIND_NODES;

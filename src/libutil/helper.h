@@ -28,7 +28,7 @@
  *	gone NAME		that meter does not exist any more
  *	reading T NAME VALUE	uJ of an energy meter, mW of a power meter, at T
  *	gpu NAME MODEL		the model of the GPU that NAME counts
- *	slices NAME		what was told of the instances of that GPU is over
+ *	slices NAME		the instances declared for that GPU are no longer valid
  *	slice NAME GI CI SLICES GI_SLICES MB	an instance (MIG), see struct gpu_slice
  *	usage NAME POWER_MW BUSY_PPM USED_BYTES TOTAL_BYTES	"-": not known
  * A line of any other form is an error with that line as its text. `node`: the meter shows all that

@@ -337,7 +337,7 @@ static void test_ports(const char *dir)
 	ledger_close(l);
 }
 
-/* A node that lost a source while the step ran is not one of those whose energy is known. The lag is the largest. */
+/* A node that lost a source while the step ran does not count as one whose energy is known. The lag is the largest. */
 static void test_lost_source(const char *dir, bool is_lost)
 {
 	const struct ledger_identity id = {
