@@ -85,6 +85,20 @@ static struct maybe_u64 copy_usage(const char *usage, uint32_t id)
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
+/*
+ * Slurm has 0 J for a step whose slurmstepd told no usage. Ours tells on how many nodes the energy is known with
+ * each figure, so that a 0 without that number was measured by nobody.
+ */
+static void copy_energy(const slurmdb_stats_t *stats, const struct tresmap *map, struct figures *figures)
+{
+	/* sacct's ConsumedEnergy of a step is a column of its own; the two agree where both are */
+	if (stats->consumed_energy && stats->consumed_energy < NO_CONSUME_VAL64)
+		figures_set(figures, METRIC_ENERGY, metric_from_tres(METRIC_ENERGY, stats->consumed_energy));
+	if (map->id[METRIC_ENERGY_NODES] && !figures_has(figures, METRIC_ENERGY_NODES) &&
+	    figures_has(figures, METRIC_ENERGY) && !figures->value[METRIC_ENERGY])
+		figures_miss(figures, METRIC_ENERGY, REASON_NOT_MEASURED);
+}
+
 static int copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
 		     struct record_step *to)
 {
@@ -112,10 +126,7 @@ static int copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
 	figures_init(&to->figures);
 	tresmap_read(map, stats->tres_usage_in_tot, stats->tres_usage_in_max, SIDE_IN, &to->figures);
 	tresmap_read(map, stats->tres_usage_out_tot, stats->tres_usage_out_max, SIDE_OUT, &to->figures);
-	/* sacct's ConsumedEnergy of a step is a column of its own; the two agree where both are */
-	if (stats->consumed_energy && stats->consumed_energy < NO_CONSUME_VAL64)
-		figures_set(&to->figures, METRIC_ENERGY,
-			    metric_from_tres(METRIC_ENERGY, stats->consumed_energy));
+	copy_energy(stats, map, &to->figures);
 	slurmdb_spread(from, map, METRIC_CPU_TIME, to, &to->cpu_time);
 	slurmdb_spread(from, map, METRIC_ENERGY, to, &to->energy);
 	return rc ? -ENOMEM : 0;

@@ -205,6 +205,26 @@ static void test_unknown(void)
 	record_destroy(job.record);
 }
 
+/* Slurm's 0 J of a step whose slurmstepd told nothing is not a measured 0. */
+static void test_no_joules(void)
+{
+	static char untold[] = "1=0,2=0,3=0,6=0,7=0", measured[] = "1=0,2=0,3=0,6=0,7=0,1001=2";
+	slurmdb_job_rec_t row = a_job();
+	slurmdb_step_rec_t step[2] = { a_step(SLURM_EXTERN_CONT), a_step(0) };
+	const struct record_step *s;
+	struct slurmdb_job job;
+
+	step[0].stats.tres_usage_in_tot = untold;
+	step[0].stats.consumed_energy = 0;
+	step[1].stats.tres_usage_in_tot = measured;
+	job = copy_of(&row, step, 2, NULL);
+	s = job.record->steps;
+	ok(!figures_has(&s[0].figures, METRIC_ENERGY), "0 J of which no node told is unknown");
+	ok(figures_has(&s[1].figures, METRIC_ENERGY) && s[1].figures.value[METRIC_ENERGY] == 0,
+	   "0 J of two nodes is 0");
+	record_destroy(job.record);
+}
+
 /* slurmdbd was told the end and not the start. */
 static void test_half(void)
 {
@@ -320,6 +340,7 @@ int main(void)
 	test_job();
 	test_exit_status();
 	test_unknown();
+	test_no_joules();
 	test_half();
 	test_resized();
 	test_requeued();
