@@ -112,7 +112,7 @@ daemon_launch() {
 	fi
 	# the shell inside ends at once, so that init inherits the daemon
 	(
-		cgroups_enter
+		cgroups_enter "$1"
 		exec_inside bash -c 'setsid bash "$@" &' cluster "$here/lib/launch.sh" "$DIR" "$1" \
 			"${argv[@]}"
 	)

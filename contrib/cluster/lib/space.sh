@@ -57,17 +57,22 @@ cgroups_create() {
 	done
 }
 
-# Daemons are the cluster's processes, not of whoever asked for them. From outside: with nsdelegate
-# a process cannot be brought in from within the cgroup namespace.
+# cgroups_enter DAEMON: daemons are the cluster's processes, not of whoever asked for them. From outside: with
+# nsdelegate a process cannot be brought in from within the cgroup namespace. Where slurmd is, as on a node, none of
+# the controller's daemons are: with v1 each slurmstepd reads the list of tasks there, a byte at a time.
 cgroups_enter() {
-	local procs
+	local top procs sub=''
 
 	[ "$WHOLE_MACHINE" != systemd ] || return 0
 	if [ "$WHOLE_MACHINE" = yes ]; then
 		echo "$BASHPID" >/sys/fs/cgroup/daemons/cgroup.procs
 		return
 	fi
-	for procs in /sys/fs/cgroup/*/"$CGROUP_NAME"/cgroup.procs \
+	[[ $1 = slurmd.* ]] || sub=/controller
+	for top in /sys/fs/cgroup/*/"$CGROUP_NAME"; do
+		[ ! -d "$top" ] || mkdir -p "$top$sub"
+	done
+	for procs in /sys/fs/cgroup/*/"$CGROUP_NAME$sub"/cgroup.procs \
 		"/sys/fs/cgroup/$CGROUP_NAME/daemons/cgroup.procs"; do
 		[ ! -e "$procs" ] || echo "$BASHPID" >"$procs"
 	done
