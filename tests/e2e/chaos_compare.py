@@ -435,6 +435,19 @@ def tells_a_start_once():
     return (int(version[0]), int(version[1])) >= (24, 11)
 
 
+def told_and_not(over, records):
+    """Pairs of RECORDS and rows of OVER that have the same end, and the records that are left."""
+    ends = {r["End"]: r for r in over}
+    pairs, left = [], []
+    for record in records:
+        row = ends.pop(epoch(record["@end"]), None)
+        if row:
+            pairs.append((record, row))
+        else:
+            left.append(record)
+    return pairs, left
+
+
 def compare_sets(rows_of, said, kills, alive):
     """The rows of sacct that have a record, with it."""
     pairs = []
@@ -449,12 +462,10 @@ def compare_sets(rows_of, said, kills, alive):
         if len(over) == len(records) == 1:
             pairs.append((records[0], over[0]))
         elif len(over) == len(records):
-            ends = {r["End"]: r for r in over}
-            for record in records:
-                if epoch(record["@end"]) in ends:
-                    pairs.append((record, ends[epoch(record["@end"])]))
-                else:
-                    err("records of several with an end that sacct has not", record["key"])
+            told, left = told_and_not(over, records)
+            pairs += told
+            for record in left:
+                err("records of several with an end that sacct has not", record["key"])
         elif len(over) > len(records):
             err("jobs that sacct has and no record", f"{job} submitted {submit}: sacct "
                 f"{[(r['State'], r['Start'], r['End']) for r in rows]}, "
@@ -463,7 +474,8 @@ def compare_sets(rows_of, said, kills, alive):
                 killed_after(kills, submit if is_told_once else epoch(r["@end"])) for r in records):
             note("jobs of which slurmctld, killed, never told slurmdbd",
                  f"{[(r['key'], r['state'], r['@end']) for r in records]}")
-        elif rows and all(killed_after(kills, epoch(r["@end"])) for r in records):
+        elif rows and all(killed_after(kills, epoch(r["@end"])) for r in told_and_not(over, records)[1]):
+            pairs += told_and_not(over, records)[0]
             note("ends that slurmctld told us and, killed, not slurmdbd",
                  f"{job} submitted {submit}: records {[(r['state'], r['@end']) for r in records]}, "
                  f"sacct {[(r['State'], r['End']) for r in rows]}")

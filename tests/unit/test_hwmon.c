@@ -141,6 +141,18 @@ static int machine_read_all(struct machine *m, uint64_t dt_ns)
 	return rc;
 }
 
+/* The same of meters that were just opened: on a busy machine the helper may not have answered yet, which is -EIO. */
+static int machine_read_first(struct machine *m, uint64_t dt_ns)
+{
+	uint64_t deadline = clock_mono_ns() + WAIT_NS;
+	int rc;
+
+	do
+		rc = machine_read_all(m, dt_ns);
+	while (rc == -EIO && clock_mono_ns() < deadline);
+	return rc;
+}
+
 static const struct reading_part *part(const struct machine *m, enum domain d, unsigned int unit)
 {
 	static const struct reading_part none;
@@ -512,11 +524,11 @@ static void test_restart(void)
 
 	if (!ok(machine_open(&m, files) == 0, "opens"))
 		return;
-	(void)machine_read_all(&m, SECOND_NS);
+	is_int(machine_read_first(&m, SECOND_NS), 0, "is read");
 	ops()->close(m.source);
 	put("hwmon3/energy1_input", "4000000\n");
 	is_int(ops()->open(&here, &m.source, &m.err), 0, "opens again");
-	(void)machine_read_all(&m, 10 * SECOND_NS);
+	is_int(machine_read_first(&m, 10 * SECOND_NS), 0, "is read again");
 	is_u64(part(&m, DOMAIN_CPU, 0)->energy_uj, 3000000, "goes on from the kept value");
 	ops()->close(m.source);
 }
@@ -534,6 +546,7 @@ static void test_power_faults(void)
 
 	if (!ok(machine_open(&m, files) == 0, "one meter opens"))
 		return;
+	is_int(machine_read_first(&m, SECOND_NS), 0, "is read");
 	is_u64(mean_mw(&m, DOMAIN_OTHER, 0), 100000, "100 W");
 	until = part(&m, DOMAIN_OTHER, 0)->until_ns;
 	put("hwmon0/power1_input", "4294967295000\n");
