@@ -8,7 +8,8 @@
 #include "src/libutil/util.h"
 
 #define UJ_PER_JOULE UINT64_C(1000000)
-#define NG_PER_MG UINT64_C(1000000)
+/* 2^64 ug are 18 million tonnes: 40 TWh at 450 g/kWh. */
+#define NG_PER_UG UINT64_C(1000)
 /* 2^64 ns are 584 years: 100,000 CPUs have them in two days. */
 #define NS_PER_US UINT64_C(1000)
 /*
@@ -50,7 +51,7 @@ static uint64_t tres_divisor(enum metric m)
 	case UNIT_UJ:
 		return UJ_PER_JOULE;
 	case UNIT_NG:
-		return NG_PER_MG;
+		return NG_PER_UG;
 	case UNIT_NS:
 		return NS_PER_US;
 	case UNIT_BYTES:
@@ -67,7 +68,7 @@ const char *metric_tres_unit(enum metric m)
 	case UNIT_UJ:
 		return "J";
 	case UNIT_NG:
-		return "mg";
+		return "ug";
 	case UNIT_NS:
 		return "us";
 	case UNIT_BYTES:

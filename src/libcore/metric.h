@@ -24,7 +24,7 @@ enum metric {
 
 enum metric_unit {
 	UNIT_UJ,    /* microjoules; TRES and JSON: joules */
-	UNIT_NG,    /* nanograms of CO2e; TRES: milligrams, JSON: grams */
+	UNIT_NG,    /* nanograms of CO2e (64 bits: 18,000 t); TRES: micrograms (18 million t), JSON: grams */
 	UNIT_BYTES, /* TRES: bytes, of memory KiB */
 	UNIT_NS,    /* nanoseconds; TRES: microseconds, JSON and Prometheus: seconds */
 	UNIT_COUNT, /* TRES: the same, of hardware events thousands */

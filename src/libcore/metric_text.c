@@ -75,7 +75,10 @@ const char *metric_text_value(enum metric_unit unit, uint64_t value, char *buf, 
 		scaled(energy, value, buf, size);
 		break;
 	case UNIT_NG:
-		scaled(mass, value, buf, size);
+		if (value)
+			scaled(mass, value, buf, size);
+		else
+			(void)snprintf(buf, size, "0 g");
 		break;
 	case UNIT_BYTES:
 		scaled(bytes, value, buf, size);

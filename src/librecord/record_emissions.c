@@ -10,7 +10,6 @@
 #include "src/libutil/util.h"
 
 #define UJ_PER_J UINT64_C(1000000)
-#define NG_PER_MG UINT64_C(1000000)
 #define NG_PER_UG UINT64_C(1000)
 #define UJ_PER_KWH UINT64_C(3600000000000)
 #define S_PER_HOUR 3600u
@@ -242,7 +241,7 @@ static void put_mean(const struct record *r, const struct origin *o)
 	uint64_t parts = r->total_nodes ? r->total_nodes : 1;
 	uint64_t ng = r->figures.value[METRIC_CO2E];
 	uint64_t uj = charged_uj(&r->figures, parts * UJ_PER_J);
-	uint64_t slack_ng = parts * NG_PER_MG;
+	uint64_t slack_ng = parts * NG_PER_UG;
 	uint64_t slack_uj = parts * UJ_PER_J;
 	uint64_t pue = o->e->pue_milli;
 	uint64_t low, high, mean;

@@ -16,7 +16,7 @@
  * not, the energy of the job, and that of each step, is taken as spread evenly over its life, with the
  * factors that the chain has for it (CO2E_MEAN_POWER).
  *
- * The mean factor is that of the emissions, so weighted by energy. Both come in whole milligrams and
+ * The mean factor is that of the emissions, so weighted by energy. Both come in whole micrograms and
  * joules of each node; for a small job, where this leaves a range, the factors that were in force
  * narrow it.
  */

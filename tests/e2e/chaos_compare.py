@@ -351,7 +351,7 @@ def compare_job(record, row, is_open, kills, starts):
         if extern and record["emissions"]["co2e_g"] is not None:
             co2e = number(tres(extern["TRESUsageInTot"]).get("ic/ceems_co2e", ""))
             if co2e is not None:
-                equal("mg CO2e", round(record["emissions"]["co2e_g"] * 1000), co2e)
+                equal("ug CO2e", round(record["emissions"]["co2e_g"] * 1e6), co2e)
     if is_untold and not record["energy"]["final"]:
         run_again.append(f"{key}: slurmdbd knows of {'another end' if is_end_untold else 'no start'}")
     elif not record["energy"]["final"]:
@@ -413,7 +413,7 @@ def compare_step(what, step, row, is_open, equal):
     equal(f"{what} energy", step["energy"].get("total_j"), energy)
     co2e = number(usage.get("ic/ceems_co2e", ""))
     grams = step["emissions"].get("co2e_g")
-    equal(f"{what} mg CO2e", None if grams is None else round(grams * 1000), co2e)
+    equal(f"{what} ug CO2e", None if grams is None else round(grams * 1e6), co2e)
 
 
 # --- who has which job -------------------------------------------------------------------------------

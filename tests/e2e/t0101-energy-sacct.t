@@ -69,10 +69,10 @@ for step in batch extern 0 1; do
 	is "$(tres "$job" $step ic/ceems_source_rapl)" "$(tres "$job" $step energy)" \
 		"$step: all of it from RAPL"
 done
-co2e_mg=$(tres "$job" extern ic/ceems_co2e)
-want_mg=$(((total_uj * 475 + 1800000000) / 3600000000))
-[ $((co2e_mg - want_mg)) -ge -1 ] && [ $((co2e_mg - want_mg)) -le 1 ]
-ok $? "emissions are energy times the factor: $co2e_mg mg, want $want_mg"
+co2e_ug=$(tres "$job" extern ic/ceems_co2e)
+want_ug=$(((total_uj * 475 + 1800000) / 3600000))
+[ $((co2e_ug - want_ug)) -ge -1 ] && [ $((co2e_ug - want_ug)) -le 1 ]
+ok $? "emissions are energy times the factor: $co2e_ug ug, want $want_ug"
 [ "$(job_acct "$job" ConsumedEnergyRaw $busy)" -gt $((2 * $(job_acct "$job" ConsumedEnergyRaw $((1 - busy))))) ]
 ok $? "the busy step has more than twice what the sleeping one has"
 

@@ -11,7 +11,7 @@ kafka=()
 if command -v java >/dev/null && "$e2e_top/contrib/kafka/get" >/dev/null 2>&1; then
 	kafka=(--kafka)
 fi
-# enough watts for a job of seconds to have many joules and milligrams, whatever machine this is
+# enough watts for a job of seconds to have many joules and micrograms, whatever machine this is
 cluster_up --nodes 2 --plugins acct_gather,jobcomp "${kafka[@]}" \
 	--ceems-conf <(printf '%s\n' ModelIdleWatts=400 ModelMaxWatts=1000 PUE=1.5)
 
@@ -33,7 +33,7 @@ extern_tres() {
 
 # check ID WHAT
 check() {
-	local id=$1 what=$2 total co2e_mg
+	local id=$1 what=$2 total co2e_ug
 
 	wait_for 180 has_record "$id"
 	ok $? "$what: it has a record"
@@ -47,9 +47,9 @@ check() {
 	ok $? "and there is some: $total J"
 	is "$total" "$(extern_tres "$id" energy)" "as much as the extern step has"
 	has "$(field "$id" .tres_alloc)" "energy=$total" "as much as in tres_alloc"
-	co2e_mg=$(extern_tres "$id" ic/ceems_co2e)
-	is "$(field "$id" '.emissions.co2e_g * 1000 | round')" "$co2e_mg" \
-		"the emissions are the extern step's: $co2e_mg mg"
+	co2e_ug=$(extern_tres "$id" ic/ceems_co2e)
+	is "$(field "$id" '.emissions.co2e_g * 1e6 | round')" "$co2e_ug" \
+		"the emissions are the extern step's: $co2e_ug ug"
 	is "$(field "$id" .emissions.method)" per-tick "which the nodes computed"
 	is "$(field "$id" '(.energy.by_domain.cpu_j // 0) + (.energy.by_domain.dram_j // 0)
 		+ (.energy.by_domain.gpu_j // 0) + (.energy.by_domain.other_j // 0) - .energy.total_j
@@ -129,8 +129,8 @@ if grep -q '^Sinks=.*mariadb' "$CEEMS_CONF"; then
 		[ -n "$(sql "select 1 from job where jobid = $good and energy_final")" ]
 	}
 	wait_for 120 in_sql
-	is "$(sql "select energy_j, round(co2e_g * 1000), energy_final from job where jobid = $good")" \
-		"$(record_file "$good" | jq -r '[.energy.total_j, (.emissions.co2e_g * 1000 | round), 1] | @tsv')" \
+	is "$(sql "select energy_j, round(co2e_g * 1000000), energy_final from job where jobid = $good")" \
+		"$(record_file "$good" | jq -r '[.energy.total_j, (.emissions.co2e_g * 1e6 | round), 1] | @tsv')" \
 		"MariaDB has the same figures"
 	in_sql_too() {
 		[ -n "$(sql "select 1 from job where jobid = $uneven and energy_final")" ]

@@ -70,10 +70,10 @@ for skew in 3 -3 100 -120; do
 	is "$(usage "$job" extern In ic/ceems_nodes)" 2 "of both nodes"
 	is "$(record_file "$job" | jq '[.steps[].energy.total_j] | length == 3 and min >= 0')" true "and of all steps"
 	# 475 g/kWh; each node rounds
-	mg=$(usage "$job" extern In ic/ceems_co2e)
-	want=$((j * 475 / 3600)) # whole ones
-	[ $((mg - want)) -ge -2 ] && [ $((mg - want)) -le 2 ]
-	ok $? "emissions are those of this energy: $mg mg of $want"
+	ug=$(usage "$job" extern In ic/ceems_co2e)
+	want=$((($(on n1 job_energy_uj "$job") + $(on n2 job_energy_uj "$job")) * 475 / 3600000))
+	[ $((ug - want)) -ge -2 ] && [ $((ug - want)) -le 2 ]
+	ok $? "emissions are those of this energy: $ug ug of $want"
 	is "$(record_file "$job" | jq '(."@end" | fromdateiso8601) - (."@start" | fromdateiso8601) | . >= 0 and . < 300')" \
 		true "its times are slurmctld's"
 	is "$(grep -c "^ceems: step $job.batch on n1" "$home/out")" 1 "the report is there"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every joule with the factor of its own time. What each node uses is fed to it, before and after a second at
 # which the grid goes from 50 to 500 g/kWh; so what jobs emit can be computed by hand, and sacct, records, MariaDB
-# and ceems.prom must say it, to the milligram.
+# and ceems.prom must say it, to the microgram.
 # shellcheck disable=SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins jobcomp acct_gather
@@ -25,9 +25,9 @@ put_series() {
 	cat >"$series.tmp" && chmod 644 "$series.tmp" && mv "$series.tmp" "$series"
 }
 
-# near A B: they differ by a milligram of grams at most
+# near A B: they differ by what two nodes round, at most
 near() {
-	python3 -c 'import sys; sys.exit(not abs(float(sys.argv[1]) - float(sys.argv[2])) <= 0.0010001)' "$1" "$2" ||
+	python3 -c 'import sys; sys.exit(not abs(float(sys.argv[1]) - float(sys.argv[2])) <= 1.1e-6)' "$1" "$2" ||
 		{ echo "$1 is not $2 g"; return 1; }
 }
 
@@ -186,13 +186,13 @@ check() {
 	wait_booked "$id"
 	is "$(field "$id" '[.energy.total_j, .energy.final] | @csv')" "$joules,true" "$what: its energy"
 	is "$(usage "$id" extern In energy)" "$joules" "as in sacct"
-	is_grams "$(($(usage "$id" extern In ic/ceems_co2e)))e-3" "$grams" "sacct"
+	is_grams "$(($(usage "$id" extern In ic/ceems_co2e)))e-6" "$grams" "sacct"
 	is_grams "$(field "$id" .emissions.co2e_g)" "$grams" "the record"
 	is_grams "$(sql "select co2e_g from job where jobid = $id")" "$grams" "MariaDB"
 	is_grams "$(field "$id" .emissions.by_domain.cpu_g)" "$grams" "all of it is the CPUs'"
-	# each is rounded by itself: half a milligram per step and node
+	# each is rounded by itself: half a microgram per step and node
 	steps=$(field "$id" '[.steps[] | select(.name != "extern") | .emissions.co2e_g] | add')
-	python3 -c "import sys; sys.exit(abs($steps - $grams) > 0.0021)"
+	python3 -c "import sys; sys.exit(abs($steps - $grams) > 2.1e-6)"
 	ok $? "the steps add up to it: $steps g"
 	is_grams "$(field "$id" .emissions.market_co2e_g)" "$(python3 -c "print($joules / 3.6e6 * 20 * 1.25)")" \
 		"by the site's contract"
@@ -233,7 +233,7 @@ has "$text" "100 % fresh" "the kind of factors"
 has "$(inside "$ceems" job "$gone")" "67 % last known, 33 % yearly mean" "also of the outage"
 is "$(inside "$ceems" job --json "$two" | jq -c .emissions)" "$(record_file "$two" | jq -c .emissions)" \
 	"--json says what the record says"
-is "$(sql "select round(sum(co2e_kg) * 1e6 - (select sum(co2e_g) * 1e3 from job)), sum(jobs) from emissions_month")" \
+is "$(sql "select round(sum(co2e_kg) * 1e9 - (select sum(co2e_g) * 1e6 from job)), sum(jobs) from emissions_month")" \
 	"0	3" "emissions_month adds them up"
 "$cluster" stop "$DIR"
 

@@ -15,6 +15,7 @@ static void test_large_jobs(void)
 		uint64_t per_s; /* of a CPU at its peak */
 	} t[] = {
 		{ METRIC_ENERGY, 100000000 },
+		{ METRIC_CO2E, 100000000 }, /* 300 W at 1,200 g/kWh */
 		{ METRIC_IO_READ_BYTES, UINT64_C(500000000) },
 		{ METRIC_TCP_RECEIVED_BYTES, UINT64_C(500000000) },
 		{ METRIC_CPU_TIME, 1000000000 },
@@ -83,7 +84,9 @@ int main(void)
 	test_large_jobs();
 	is_u64(metric_to_tres(METRIC_RUN_DELAY, 1499), 1, "times are microseconds");
 	is_u64(metric_from_tres(METRIC_RUN_DELAY, 3), 3000, "and back");
-	is_u64(metric_from_tres(METRIC_CO2E, 3), 3000000, "mg to ng");
+	is_u64(metric_to_tres(METRIC_CO2E, 158817), 159, "13 J at 43.98 g/kWh are 159 ug");
+	is_u64(metric_from_tres(METRIC_CO2E, 159), 159000, "ug to ng");
+	is_str(metric_tres_unit(METRIC_CO2E), "ug", "as ceems tres --table says");
 	is_u64(metric_from_tres(METRIC_ENERGY, UINT64_MAX), UINT64_MAX, "no overflow");
 	figures_init(&a);
 	figures_set(&a, METRIC_CYCLES, metric_from_tres(METRIC_CYCLES, UINT64_MAX / 2));

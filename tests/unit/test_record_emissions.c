@@ -12,6 +12,7 @@
 #define T UINT64_C(1700000000)
 #define J UINT64_C(1000000)
 #define MG UINT64_C(1000000)
+#define UG UINT64_C(1000)
 
 static struct factor_point points[] = {
 	{ T, T + 10, T, { 50000, 0, EMISSION_AVERAGE, EMISSION_DIRECT, "FR", "RTE" } },
@@ -157,9 +158,9 @@ static void test_per_tick(void)
 	ok(!figures_has(&r->figures, METRIC_CPU_CO2E), "no guess beside it");
 	record_destroy(r);
 
-	/* 2.4 mg of 7.2 J at 500 g/kWh and PUE 2.4: in whole milligrams, 2 */
-	r = job(T + 100, T + 120, 7);
-	figures_set(&r->figures, METRIC_CO2E, 2 * MG);
+	/* 1.0416667 mg of 7.5 J, in whole micrograms and joules */
+	r = job(T + 100, T + 120, 8);
+	figures_set(&r->figures, METRIC_CO2E, 1042 * UG);
 	record_emissions_fill(r, &chain, &settings);
 	is_factor(r, 500000000, "rounding in small jobs does not show: there was one factor");
 	record_destroy(r);

@@ -335,7 +335,7 @@ int main(void)
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(strstr(buf, "20.1 mg  CO2e, 85 % fresh, 15 % yearly mean\n") != NULL,
 	   "which factors there were");
-	ok(strstr(buf, "    by contract              0 ng  CO2e, market-based\n") != NULL,
+	ok(strstr(buf, "    by contract               0 g  CO2e, market-based\n") != NULL,
 	   "by the site's contract");
 
 	figures_set(&f, METRIC_SOURCE_MODEL, 1);
