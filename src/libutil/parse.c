@@ -42,6 +42,17 @@ int parse_u64_n(const char *s, size_t len, uint64_t *ret)
 	return 0;
 }
 
+const char *parse_find_line(const char *text, const char *key)
+{
+	size_t len = strlen(key);
+
+	while (text && strncmp(text, key, len) != 0) {
+		text = strchr(text, '\n');
+		text = text ? text + 1 : NULL;
+	}
+	return text ? text + len : NULL;
+}
+
 int parse_u64(const char *s, uint64_t *ret)
 {
 	size_t len = strlen(s);

@@ -15,6 +15,9 @@ int parse_u64(const char *s, uint64_t *ret);
 /* N of the first LEN bytes, for kernel files: a trailing newline is accepted. */
 int parse_u64_n(const char *s, size_t len, uint64_t *ret);
 
+/* Behind KEY ("usage_usec ") where a line of TEXT begins with it; NULL: none does. */
+const char *parse_find_line(const char *text, const char *key);
+
 /* "0x2a", as sysfs and /proc/cpuinfo of arm64 write numbers. */
 int parse_hex(const char *s, uint64_t *ret);
 

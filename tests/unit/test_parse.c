@@ -92,5 +92,7 @@ int main(void)
 	is_int(parse_bool("maybe", &b), -EINVAL, "maybe is no bool");
 	ok(parse_bool("YES", &b) == 0 && b, "YES");
 	ok(parse_bool("0", &b) == 0 && !b, "0");
+	is_str(parse_find_line("nr_x 1\nx 2\n", "x "), "2\n", "a line that begins with the key, and not one that has it");
+	ok(!parse_find_line("", "x ") && !parse_find_line("x", "x ") && !parse_find_line("\n", "x "), "no such line");
 	return done_testing();
 }

@@ -22,18 +22,12 @@ struct cputime {
 /* The line of KEY, which comes with a blank, in microseconds. */
 static int parse_usec(const char *text, const char *key, uint64_t *ret_ns)
 {
-	const size_t len = strlen(key);
-	const char *p = text;
+	const char *p = parse_find_line(text, key);
 	uint64_t us, ns;
 	int rc;
 
-	while (strncmp(p, key, len) != 0) {
-		p = strchr(p, '\n');
-		if (!p)
-			return -EINVAL;
-		p++;
-	}
-	p += len;
+	if (!p)
+		return -EINVAL;
 	rc = parse_u64_n(p, strcspn(p, "\n"), &us);
 	if (rc < 0)
 		return rc;
