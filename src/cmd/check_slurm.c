@@ -179,7 +179,7 @@ static void check_tres(struct check *c)
 	const char *key = "AccountingStorageTRES";
 	const char *listed = slurmconf_get(c->slurm, key);
 	unsigned int missing = 0;
-	char line[1024];
+	char line[2048];
 	unsigned int m;
 
 	/* energy is one of Slurm's own, always there */

@@ -61,10 +61,16 @@ static const char *time_text(uint64_t t, char *buf, size_t size)
 	return buf;
 }
 
-/* Counted for every job; the rest only where somebody asked for it. */
+static bool is_if_any(enum metric m)
+{
+	return metric_table[m].flags & METRIC_IF_ANY;
+}
+
+/* Counted for every job; the rest only where somebody asked for it, or where there is some. */
 static bool is_always_counted(enum metric m)
 {
-	return metric_table[m].kind == KIND_USAGE && metric_table[m].demand == DEMAND_NONE;
+	return metric_table[m].kind == KIND_USAGE && metric_table[m].demand == DEMAND_NONE &&
+	       !is_if_any(m);
 }
 
 /* What slurmdbd can know at all, and what is worth a line when it does not. */
@@ -77,7 +83,7 @@ static bool is_shown(const struct figures *f, enum metric m, bool all)
 	if (!strcmp(metric_table[m].group, "emissions"))
 		return false; /* job_emissions_print() */
 	if (figures_has(f, m))
-		return all || m != METRIC_SENSOR_LAG || f->value[m];
+		return all || !is_if_any(m) || f->value[m];
 	if (!metric_table[m].tres[0] || !strcmp(metric_table[m].group, "energy"))
 		return false;
 	return all || is_always_counted(m);

@@ -62,6 +62,7 @@ enum metric_demand {
 enum metric_flags {
 	METRIC_FAST = 1 << 0,	/* a CPU does it billions of times a second: its TRES is in thousands or KiB */
 	METRIC_BY_DAY = 1 << 1, /* summed by day in the table usage_day */
+	METRIC_IF_ANY = 1 << 2, /* people see it where there is some; a line of 0 or n/a says little */
 };
 
 /* No pointers, which dlopen() would write into the table in every slurmstepd, sbatch and srun. */
@@ -114,6 +115,8 @@ enum metric_reason {
 	REASON_NO_PERMISSION,
 	REASON_NO_HOOK,	     /* this kernel has no function hooks (fexit) */
 	REASON_NO_CGROUP,    /* no v2 cgroup to attach to */
+	REASON_NO_PSI,	     /* no v2 cgroup, or a kernel without CONFIG_PSI or booted with psi=0 */
+	REASON_NO_CPU_QUOTA, /* the cpu controller is off in the step's cgroup */
 	REASON_NO_DEVICE,    /* nothing there to be read, such as an RDMA port */
 	REASON_NO_EVENT,     /* this CPU has no such event, or we do not know its name */
 	REASON_SHARED_NODE,  /* only the whole node's is known, and others are on it */

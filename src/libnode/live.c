@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/libmeter/activity/memuse.h"
+#include "src/libmeter/activity/pressure.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/pages.h"
 
@@ -20,6 +21,7 @@ struct live {
 	struct entry entry[LEDGER_STEPS]; /* by slot */
 	unsigned int used;		  /* entries above it were never opened */
 	unsigned int turn;		  /* of running steps, the one whose memory is read first */
+	unsigned int pressure_turn;	  /* and whose pressure */
 };
 
 int live_create(struct live **ret)
@@ -102,6 +104,24 @@ static void read_counters(struct live *live, struct ledger *l, struct nodeprobes
 	}
 }
 
+/* --- pressure ------------------------------------------------------------------------------- */
+
+static void read_pressure(struct live *live, struct ledger *l, const unsigned int *slot, size_t n)
+{
+	struct figures figures;
+	size_t i;
+
+	for (i = 0; i < n && i < LIVE_PRESSURE_MAX; i++) {
+		unsigned int at = slot[(live->pressure_turn + i) % n];
+		const struct ledger_slot *s = ledger_slot(l, at);
+
+		figures_init(&figures);
+		pressure_read(s->cgroup_v2, s->cgroup_cpuacct, &figures);
+		take_figures(&live->entry[at].step.figures, &figures);
+	}
+	live->pressure_turn += (unsigned int)i;
+}
+
 /* --- memory --------------------------------------------------------------------------------- */
 
 static void open_memory(struct entry *e, const struct ledger_slot *s)
@@ -180,6 +200,7 @@ void live_read(struct live *live, struct ledger *l, struct nodeprobes *np, struc
 	if (!n)
 		return;
 	read_counters(live, l, np, readers, slot, n);
+	read_pressure(live, l, slot, n);
 	read_memory(live, l, slot, n);
 }
 

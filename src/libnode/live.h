@@ -19,6 +19,9 @@
 #define LIVE_MEMORY_MAX 64
 #define LIVE_MEMORY_LISTS_MAX 2
 
+/* The four files of a step's pressure cost some 40 us; they are opened for each reading. */
+#define LIVE_PRESSURE_MAX 64
+
 struct live;
 
 /* Of one step. Memory is UINT64_MAX where it is not known. */

@@ -12,6 +12,7 @@
 
 #include "src/libmeter/activity/cgmount.h"
 #include "src/libmeter/activity/cputime.h"
+#include "src/libmeter/activity/pressure.h"
 #include "src/libnode/stepprobes.h"
 #include "src/librecord/report.h"
 #include "src/libutil/clock.h"
@@ -206,6 +207,7 @@ static void write_figures(struct stepside *st, struct ledger_slot *slot, uint64_
 		figures_set(f, METRIC_CPU_USER_TIME, user_ns);
 		figures_set(f, METRIC_CPU_SYSTEM_TIME, system_ns);
 	}
+	pressure_read(slot->cgroup_v2, slot->cgroup_cpuacct, f);
 	if (st->probes)
 		stepprobes_read(st->probes, f, &st->detail);
 }

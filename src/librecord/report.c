@@ -145,6 +145,25 @@ static void put_scheduling(struct report_text *t, const struct report_input *in)
 	report_metric(t, f, METRIC_PAGE_FAULTS, "page faults", "");
 }
 
+/* In one row, if there is any (METRIC_IF_ANY); what all tasks waited for at once is in ceems job. */
+static void put_pressure(struct report_text *t, const struct figures *f)
+{
+	uint64_t memory = f->value[METRIC_MEMORY_PRESSURE_SOME], io = f->value[METRIC_IO_PRESSURE_SOME];
+	char value[2][METRIC_TEXT_MAX];
+	char note[REPORT_NOTE_MAX];
+
+	if (f->value[METRIC_CPU_PRESSURE_SOME] || memory || io) {
+		(void)snprintf(note, sizeof(note), "CPU, %.20s memory, %.20s I/O",
+			       metric_text(f, METRIC_MEMORY_PRESSURE_SOME, value[0], sizeof(value[0])),
+			       metric_text(f, METRIC_IO_PRESSURE_SOME, value[1], sizeof(value[1])));
+		report_metric(t, f, METRIC_CPU_PRESSURE_SOME, "stalled for", note);
+	}
+	if (!f->value[METRIC_CPU_THROTTLED])
+		return;
+	report_note(f, METRIC_CPU_THROTTLED_PERIODS, "periods", note);
+	report_metric(t, f, METRIC_CPU_THROTTLED, "CPU throttled", note);
+}
+
 /* "1,234 calls, 96.0 % without storage" */
 static void note_reads(const struct report_input *in, char *note)
 {
@@ -286,6 +305,7 @@ static void report_format_rows(struct report_text *t, const struct report_input 
 	put_energy(t, in);
 	put_cpu(t, in);
 	put_scheduling(t, in);
+	put_pressure(t, in->figures);
 	put_io(t, in);
 	report_put_file_systems(t, in, max_fs);
 	report_put_network(t, in);

@@ -11,6 +11,7 @@
 
 #include "busy_node.h"
 #include "src/libmeter/activity/memuse.h"
+#include "src/libmeter/activity/pressure.h"
 #include "src/libnode/live.h"
 #include "src/libnode/sampler.h"
 #include "src/libutil/clock.h"
@@ -80,6 +81,29 @@ static void measure_memory(void)
 	memuse_close(m);
 }
 
+/* Once for each step when it ends, and for each running one with ceems.prom. */
+static void measure_pressure(void)
+{
+	static uint64_t ns[TICKS];
+	char path[HIER_N][PATH_MAX];
+	struct figures f;
+	unsigned int i;
+
+	for (i = 0; i < HIER_N; i++)
+		folders_step_path((int)i, path[i], sizeof(path[i]));
+	for (i = 0; i < TICKS; i++) {
+		uint64_t before = clock_thread_cpu_ns();
+
+		pressure_read(path[HIER_V2], path[HIER_CPUACCT], &f);
+		ns[i] = clock_thread_cpu_ns() - before;
+	}
+	qsort(ns, TICKS, sizeof(ns[0]), by_value);
+	printf("CPU time of reading a step's pressure (PSI %s here)\n%5s %10.1f %10.1f %10.1f\n",
+	       figures_has(&f, METRIC_CPU_PRESSURE_SOME) ? "is" : "is not", "",
+	       (double)ns[TICKS / 2] / 1000, (double)ns[TICKS * 99 / 100] / 1000,
+	       (double)ns[TICKS - 1] / 1000);
+}
+
 /* Opens the steps' CPU time as a tick does. */
 static struct readers *open_readers(struct ledger *l, struct weights *w, unsigned int nsteps)
 {
@@ -124,6 +148,10 @@ static void measure_live(struct ledger *l, unsigned int nsteps)
 		if (ledger_slot(l, i)->cgroup_cpuacct[0])
 			folders_step_path(HIER_MEMORY, ledger_slot(l, i)->cgroup_cpuacct,
 					  sizeof(ledger_slot(l, i)->cgroup_cpuacct));
+	for (i = 0; i < nsteps; i++)
+		if (!ledger_slot(l, i)->cgroup_v2[0])
+			folders_step_path(HIER_V2, ledger_slot(l, i)->cgroup_v2,
+					  sizeof(ledger_slot(l, i)->cgroup_v2));
 	live_read(live, l, NULL, r); /* opens what is new */
 	for (i = 0; i < TICKS; i++) {
 		uint64_t before = clock_thread_cpu_ns();
@@ -134,7 +162,7 @@ static void measure_live(struct ledger *l, unsigned int nsteps)
 	for (i = 0; i < nsteps; i++)
 		known += live_find(live, i, ledger_slot(l, i)->claim)->memory_rss != UINT64_MAX;
 	qsort(ns, TICKS, sizeof(ns[0]), by_value);
-	printf("CPU time of reading running steps for ceems.prom, the memory of %u of them\n"
+	printf("CPU time of reading running steps for ceems.prom, pressure and, of %u, memory\n"
 	       "%5u %10.1f %10.1f %10.1f\n",
 	       known, nsteps, (double)ns[TICKS / 2] / 1000, (double)ns[TICKS * 99 / 100] / 1000,
 	       (double)ns[TICKS - 1] / 1000);
@@ -204,6 +232,7 @@ int main(void)
 		measure(&n, s, have);
 	}
 	measure_memory();
+	measure_pressure();
 	measure_live(l, have);
 	measure_ends(s, l);
 	sampler_destroy(s);

@@ -99,4 +99,44 @@ for name in $counters; do
 		'BEGIN { exit !(b >= a) }' || back="$back $name"
 done
 is "$back" "" "and no counter went back when the step ended"
+
+# --- pressure --------------------------------------------------------------------------------------
+
+# Two processes on one CPU, so that one of them always waits; with the step in a v2 cgroup, if there is v2.
+cat >"$DIR/home/stalled" <<'EOS'
+go=$1
+v2=$(findmnt -fno TARGET -t cgroup2)$(sed -n 's/^0:://p' /proc/self/cgroup)
+if [ -r "$v2/cpu.pressure" ]; then echo PSI; else echo none; fi
+taskset -pc "$(taskset -pc $$ | sed 's/.*: \([0-9]*\).*/\1/')" $$ >/dev/null
+until [ -e "$go" ]; do :; done &
+until [ -e "$go" ]; do :; done
+wait
+EOS
+chmod 644 "$DIR/home/stalled"
+begin=$(date +%s)
+job=$(submit user1 -o "$DIR/home/user1/stalled.out" --wrap \
+	"srun --ceems-perf=net sh $DIR/home/stalled $e2e_work/go")
+wait_for 60 job_is "$job" RUNNING
+waiting=ceems_compute_unit_cpu_pressure_waiting_seconds_total
+has_waited() {
+	[ "$(value $waiting "$prom" | tr -d 0.)" != "" ]
+}
+wait_for 60 test -s "$DIR/home/user1/stalled.out"
+if grep -q PSI "$DIR/home/user1/stalled.out"; then
+	wait_for 60 has_waited
+	ok $? "what a running step waits for a CPU is shown"
+	live=$(value $waiting "$prom")
+	: >"$e2e_work/go"
+	wait_for 60 is_used "$job" 0 In ic/ceems_cpu_psi
+	us=$(usage "$job" 0 In ic/ceems_cpu_psi)
+	awk -v us="$us" -v live="$live" -v s="$(($(date +%s) - begin))" \
+		'BEGIN { exit !(us / 1e6 >= live && us / 1e6 <= s + 1 && live > 0) }'
+	ok $? "sacct has as much or more, and no more than it ran: $us us, $live s by then"
+	isnt "$(usage "$job" 0 In ic/ceems_mem_psi)" "" "memory pressure is known"
+	isnt "$(usage "$job" 0 Out ic/ceems_io_psi)" "" "and I/O pressure"
+else
+	: >"$e2e_work/go"
+	wait_for 60 is_used "$job" 0 In ic/ceems_cpu_time
+	is "$(usage "$job" 0 In ic/ceems_cpu_psi)" "" "without PSI pressure is unknown, not 0"
+fi
 done_testing

@@ -30,6 +30,8 @@ static struct {
 	bool is_list;		 /* it is read process by process */
 	unsigned int nmemory;	 /* how often memory was read */
 	unsigned int ncounters;	 /* how often the probes were */
+	uint64_t stalled_ns;	 /* 0: PSI is missing */
+	unsigned int npressure;	 /* how often it was read */
 } shown[STEPS_MAX];
 static unsigned int nopen;
 
@@ -87,6 +89,20 @@ int __wrap_readers_modes(struct readers *r, unsigned int slot, uint32_t claim, u
 	*ret_user_ns = shown[slot].user_ns;
 	*ret_system_ns = shown[slot].user_ns / 10;
 	return 0;
+}
+
+void __wrap_pressure_read(const char *v2, const char *cpuacct, struct figures *f);
+void __wrap_pressure_read(const char *v2, const char *cpuacct, struct figures *f)
+{
+	unsigned int step = (unsigned int)strtoul(v2, NULL, 10);
+	uint64_t ns = shown[step].stalled_ns;
+
+	(void)cpuacct;
+	shown[step].npressure++;
+	if (ns)
+		figures_set(f, METRIC_CPU_PRESSURE_SOME, ns);
+	else
+		figures_miss(f, METRIC_CPU_PRESSURE_SOME, REASON_NO_PSI);
 }
 
 void __wrap_nodeprobes_read_steps(struct nodeprobes *np, const struct nodeprobes_step *step, size_t n);
@@ -222,6 +238,35 @@ static void test_counters(void)
 		is_u64(value(0, METRIC_TCP_RECEIVED_BYTES), t[i].want_bytes, "its bytes");
 	}
 	is_u64(value(1, METRIC_CPU_USER_TIME), 0, "the other step has its own values");
+	end();
+}
+
+/* What a step waited for shows while it waits. */
+static void test_pressure(void)
+{
+	unsigned int i, even = 0;
+
+	begin();
+	claim(0, 2);
+	shown[0].stalled_ns = 70;
+	tick();
+	is_u64(value(0, METRIC_CPU_PRESSURE_SOME), 70, "pressure of a running step");
+	is_u64(value(1, METRIC_CPU_PRESSURE_SOME), UINT64_MAX, "where there is no PSI it is unknown, not 0");
+	shown[0].stalled_ns = 0;
+	tick();
+	is_u64(value(0, METRIC_CPU_PRESSURE_SOME), 70, "one that cannot be read any more leaves the last one");
+	leave_figures(0, METRIC_CPU_PRESSURE_SOME, 90);
+	tick();
+	is_u64(value(0, METRIC_CPU_PRESSURE_SOME), 90, "the end has the slurmstepd's");
+	is_u64(shown[0].npressure, 2, "the cgroup is not read any more");
+	end();
+	begin();
+	claim(0, 2 * LIVE_PRESSURE_MAX);
+	for (i = 0; i < 4; i++)
+		tick();
+	for (i = 0; i < 2 * LIVE_PRESSURE_MAX; i++)
+		even += shown[i].npressure == 2;
+	is_u64(even, 2 * LIVE_PRESSURE_MAX, "of many steps each has its turn");
 	end();
 }
 
@@ -372,6 +417,7 @@ int main(void)
 		return 99;
 	test_nothing();
 	test_counters();
+	test_pressure();
 	test_closing();
 	test_reuse();
 	test_memory();

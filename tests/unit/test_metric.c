@@ -42,7 +42,7 @@ int main(void)
 {
 	struct figures a;
 	struct figures b;
-	char line[1024];
+	char line[2048];
 	unsigned int m;
 	unsigned int k;
 	bool complete = true;

@@ -80,6 +80,13 @@ static void set_asked(void)
 	detail.nfs = ARRAY_SIZE(fs);
 	figures_set(&f, METRIC_RUN_DELAY, UINT64_C(1200000000));
 	figures_set(&f, METRIC_OFF_CPU, UINT64_C(500000000));
+	figures_set(&f, METRIC_CPU_PRESSURE_SOME, UINT64_C(1100000000));
+	figures_set(&f, METRIC_CPU_PRESSURE_FULL, 0);
+	figures_set(&f, METRIC_MEMORY_PRESSURE_SOME, 0);
+	figures_set(&f, METRIC_MEMORY_PRESSURE_FULL, 0);
+	figures_set(&f, METRIC_IO_PRESSURE_SOME, 20000000);
+	figures_set(&f, METRIC_CPU_THROTTLED, UINT64_C(3000000000));
+	figures_set(&f, METRIC_CPU_THROTTLED_PERIODS, 40);
 	figures_set(&f, METRIC_STORAGE_READ_BYTES, 314573);
 	figures_set(&f, METRIC_TCP_RECEIVED_BYTES, 2048);
 	figures_set(&f, METRIC_TCP_SENT_BYTES, 1024);
@@ -152,6 +159,8 @@ static const char asked[] =
 	"    off-CPU              500.0 ms\n"
 	"  context switches         12,345  7 migrations\n"
 	"  page faults                 999\n"
+	"  stalled for              1.10 s  CPU, 0 ns memory, 20.0 ms I/O\n"
+	"  CPU throttled            3.00 s  40 periods\n"
 	"  read                   1.20 MiB  1,234 calls, 75.0 % without storage\n"
 	"  written                    17 B  3 calls\n"
 	"    from storage        307.2 KiB\n"
