@@ -2,6 +2,7 @@
 #include "recorder/slurmdb_rows.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
@@ -200,6 +201,8 @@ static void rows_condition_fini(slurmdb_job_cond_t *cond)
 {
 	if (cond->cluster_list)
 		slurm_list_destroy(cond->cluster_list);
+	if (cond->state_list)
+		slurm_list_destroy(cond->state_list);
 	if (cond->step_list)
 		slurm_list_destroy(cond->step_list);
 }
@@ -409,26 +412,50 @@ int slurmdb_rows_get(struct slurmdb_rows *r, const struct slurmdb_want *want, si
 	return 0;
 }
 
+/*
+ * All states of rows with an end: as_mysql_job_complete() writes these, slurmdbd itself JOB_CANCELLED after a cold
+ * start of slurmctld and JOB_COMPLETE for runaway jobs. For other states slurmdbd does not select by time_end.
+ */
+static const uint32_t ended_states[] = {
+	JOB_COMPLETE,  JOB_CANCELLED, JOB_FAILED, JOB_TIMEOUT, JOB_NODE_FAIL, JOB_PREEMPTED,
+	JOB_BOOT_FAIL, JOB_DEADLINE,  JOB_OOM,	  JOB_REQUEUE, JOB_RESIZING,  JOB_REVOKED,
+};
+
+/*
+ * With a state_list slurmdbd selects "state = S and time_end between FROM and TO" (as_mysql_jobacct_process.c,
+ * _state_time_string(), the same in 22.05, 24.11 and 26.05), for which MariaDB uses the index rollup2 (time_end,
+ * time_eligible). Without a state_list time_end has no upper bound, and a usage_end leaves out the jobs that were
+ * cancelled before they became eligible.
+ */
+static int rows_ask_window(const struct slurmdb_rows *r, uint64_t from, uint64_t to, compat_list **ret,
+			   struct errmsg *err)
+{
+	slurmdb_job_cond_t cond = rows_condition(r, JOBCOND_FLAG_NO_STEP | JOBCOND_FLAG_NO_DEFAULT_USAGE);
+	char state[ARRAY_SIZE(ended_states)][12];
+	size_t i;
+	int rc;
+
+	cond.usage_start = (time_t)from;
+	cond.usage_end = (time_t)to;
+	cond.state_list = slurm_list_create(NULL);
+	for (i = 0; i < ARRAY_SIZE(ended_states); i++) {
+		(void)snprintf(state[i], sizeof(state[i]), "%" PRIu32, ended_states[i]);
+		slurm_list_append(cond.state_list, state[i]);
+	}
+	rc = rows_ask(ROWS_JOBS, &cond, ret, err);
+	rows_condition_fini(&cond);
+	return rc;
+}
+
 int slurmdb_rows_window(struct slurmdb_rows *r, uint64_t from, uint64_t to,
 			struct slurmdb_jobs *ret, struct errmsg *err)
 {
 	struct slurmdb_jobs jobs = { 0 };
 	compat_list *rows = NULL;
-	slurmdb_job_cond_t cond;
-	size_t used = 0;
-	size_t i;
 	int rc = r->names_mono_ns ? 0 : rows_learn_names(r, err);
 
-	if (rc < 0)
-		return rc;
-	/*
-	 * No state_list, with which MariaDB uses no index. No usage_end, and no default for it: with one, slurmdbd leaves
-	 * out jobs that were cancelled before they became eligible (as_mysql_jobacct_process.c, "time_eligible &&").
-	 */
-	cond = rows_condition(r, JOBCOND_FLAG_NO_STEP | JOBCOND_FLAG_NO_DEFAULT_USAGE);
-	cond.usage_start = (time_t)(from ? from : 1);
-	rc = rows_ask(ROWS_JOBS, &cond, &rows, err);
-	rows_condition_fini(&cond);
+	if (rc == 0)
+		rc = rows_ask_window(r, from, to, &rows, err);
 	if (rc == 0 && rows_lack_names(r, rows))
 		rc = rows_learn_names(r, err);
 	if (rc == 0 && rows_take(r, rows, /* no_steps= */ true, NULL, 0, &jobs) < 0)
@@ -439,16 +466,6 @@ int slurmdb_rows_window(struct slurmdb_rows *r, uint64_t from, uint64_t to,
 		slurmdb_jobs_free(&jobs);
 		return rc;
 	}
-	/* of those that run or ended later, too, slurmdbd tells */
-	for (i = 0; i < jobs.n; i++) {
-		uint64_t end = jobs.job[i].record->end;
-
-		if (end && end >= from && end <= to)
-			jobs.job[used++] = jobs.job[i];
-		else
-			record_destroy(jobs.job[i].record);
-	}
-	jobs.n = used;
 	*ret = jobs;
 	return 0;
 }

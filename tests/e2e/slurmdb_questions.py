@@ -108,8 +108,8 @@ def main():
         wants = [want(j, flags) for r in ranges for j in r]
         return lambda: worker.ask("jobs", wants)
 
-    def window(seconds):
-        return lambda: worker.ask("window", begin=NOW - seconds, end=NOW)
+    def window(seconds, end=NOW):
+        return lambda: worker.ask("window", begin=end - seconds, end=end)
 
     def command(*args):
         def ask():
@@ -127,6 +127,7 @@ def main():
     measure("1 job", ids([LAST]))
     measure("window of an hour", window(3600))
     measure("window of 12 hours", window(12 * 3600))
+    measure("window of an hour, 12 hours ago", window(3600, NOW - 12 * 3600))
     measure("ceems job JOB", command(str(LAST)))
     measure("ceems job JOB.0", command(f"{LAST}.0"))
     measure("ceems job --json JOB", command("--json", str(LAST)))

@@ -12,8 +12,10 @@ cluster_up --plugins jobcomp --ceems-conf <(echo Sinks=file)
 now=$(date +%s)
 first=1000000 # real jobs have lower ids
 last=$((first + jobs))
+states=3,4,5,6,7,8,9,10,11,1024,8192,524288 # JOB_COMPLETE to JOB_OOM, JOB_REQUEUE, JOB_RESIZING, JOB_REVOKED
 
 # insert FROM TO: of each 1,000 jobs 500 are an array and 100 are 50 het jobs; one each 78 s, and each with 3 steps.
+# 100 tasks ended in all states, half of them before they were eligible; those ended in the window 12 hours ago, too.
 insert() {
 	inside mariadb --no-defaults --socket=/run/mysqld/mysqld.sock slurm_acct_db <<-EOT
 		SET unique_checks = 0, sql_mode = '';
@@ -27,7 +29,9 @@ insert() {
 				concat('user', uid - 7100)),
 			IF(k < 500, id - k, 0), IF(k < 500, k, 0xfffffffe), id, 0, 0, uid, uid,
 			IF(k BETWEEN 500 AND 599, id - k % 2, 0), IF(k BETWEEN 500 AND 599, k % 2, 0xfffffffe), 0, 'n1', 1,
-			'debug', 1, 3, 60, ended - 700, ended - 700, ended - 600, ended, '1=1,2=100,4=1,5=1', '1=1,2=100,4=1'
+			'debug', 1, IF(k BETWEEN 400 AND 499, ELT(1 + k % 12, $states), 3), 60, ended - 700,
+			IF(k BETWEEN 400 AND 499 AND k % 24 < 12, 0, ended - 700),
+			IF(k BETWEEN 400 AND 499 AND k % 24 < 12, 0, ended - 600), ended, '1=1,2=100,4=1,5=1', '1=1,2=100,4=1'
 		FROM h;
 		INSERT INTO ceems_step_table (job_db_inx, id_step, nodelist, nodes_alloc, node_inx, state, step_name, task_cnt,
 			time_start, time_end, user_sec, tres_alloc, tres_usage_in_tot, tres_usage_out_tot)
@@ -45,9 +49,10 @@ ask() {
 		"$(cat "$DIR/run/pid/mariadb")" "$last" "$now" 10 >"$e2e_work/$1" 2>"$e2e_work/$1.err"
 }
 
+# rows TABLE [CONDITION]
 rows() {
 	inside mariadb --no-defaults --socket=/run/mysqld/mysqld.sock --skip-column-names slurm_acct_db \
-		-e "SELECT count(*) FROM ceems_$1_table"
+		-e "SELECT count(*) FROM ceems_$1_table WHERE ${2:-true}"
 }
 
 passes "1,000 jobs in the database" insert $((jobs - 999)) "$jobs"
@@ -68,7 +73,17 @@ while IFS=$'\t' read -r name n statements examined scans wall cpu; do
 	[ "$examined" -le $((2 * short_examined + 100)) ]
 	ok $? "  $examined rows examined, with 1,000 jobs $short_examined"
 done < <(grep -v ^control "$e2e_work/long")
-is "$(wc -l <"$e2e_work/long")" 17 "all questions were asked"
+of_window() { # NAME COLUMN
+	awk -F '\t' -v name="window of $1" -v column="$2" '$1 == name { print $column }' "$e2e_work/long"
+}
+ago=$((now - 12 * 3600))
+is "$(of_window "an hour, 12 hours ago" 2)" "$(rows job "time_end BETWEEN $ago - 3600 AND $ago")" \
+	"a window has all jobs that ended in it"
+[ "$(rows job "time_end BETWEEN $ago - 3600 AND $ago AND state = 8192 AND NOT time_eligible")" -ge 1 ]
+ok $? "  in all states, also those that were not eligible"
+[ "$(of_window "an hour, 12 hours ago" 4)" -le $(($(of_window "an hour" 4) + 20)) ]
+ok $? "  no rows of jobs that ended later are examined"
+is "$(wc -l <"$e2e_work/long")" 18 "all questions were asked"
 is "$(awk -F '\t' '$1 == "control" { print $2, $4, $5 }' "$e2e_work/long")" "$jobs $jobs 1" \
 	"the log shows the plan of a statement that does read all jobs"
 
