@@ -72,7 +72,10 @@ struct recorder {
 		uint64_t from;	  /* begin of the window, seconds; 0: nothing to do */
 		unsigned int step; /* of the schedule */
 		uint64_t due_ns;
-		uint64_t tag;	  /* of the window that is asked for; 0: none */
+		uint64_t next, to; /* what is left of this step's window; NEXT 0: the step has not begun */
+		uint64_t piece_s; /* so much of it is asked for at once */
+		unsigned int nfails; /* of a piece of one second */
+		uint64_t tag;	  /* of the piece that is asked for; 0: none */
 		uint64_t nfound;
 		bool has_missed;  /* a question about a job of the window failed, or was not asked for want of room */
 		bool is_saved;	  /* FROM is in the store: a restarted recorder continues */
@@ -126,13 +129,13 @@ int recorder_reconcile_want(struct recorder *r, struct errmsg *err);
 int recorder_reconcile_load(struct recorder *r, struct errmsg *err);
 /*
  * Starts the search. It is repeated twice within 5 minutes, as slurmdbd may learn of an end late, and then until no
- * question about a job that it found fails.
+ * question about a job that it found fails. A question that fails is asked again; what was answered before it is kept.
  */
 void recorder_reconcile_begin(struct recorder *r, uint64_t now_ns);
 /* Requests and starts the search when the store is new, by a first start or after a loss. Not in a transaction. */
 int recorder_reconcile_all(struct recorder *r, struct errmsg *err);
 void recorder_reconcile_run(struct recorder *r, uint64_t now_ns);
-/* Answers were dropped, perhaps of a search: it asks for its window again. */
+/* Answers were dropped, perhaps of a search: the piece is asked for again, and the last window. */
 void recorder_reconcile_missed(struct recorder *r, uint64_t now_ns);
 /* An answer to what recorder_reconcile_run() asked; ASKED: of one job, else NULL. In a transaction. */
 int recorder_reconcile_take(struct recorder *r, const struct slurmdb_answer *a, const struct asked_job *asked,

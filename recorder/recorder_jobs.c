@@ -386,8 +386,7 @@ static int jobs_take_answer(struct recorder *r, struct slurmdb_answer *ans, stru
 	struct store_job now;
 	int rc;
 
-	if (ans->kind == SLURMDB_WINDOW_JOB || ans->kind == SLURMDB_WINDOW_END ||
-	    (r->reconcile.tag && ans->tag == r->reconcile.tag))
+	if (ans->kind == SLURMDB_WINDOW_JOB || (r->reconcile.tag && ans->tag == r->reconcile.tag))
 		return recorder_reconcile_take(r, ans, NULL, err);
 	a = jobs_find_asked(r, ans->tag);
 	if (!a)
@@ -403,7 +402,7 @@ static int jobs_take_answer(struct recorder *r, struct slurmdb_answer *ans, stru
 
 static void jobs_note_dbd(struct recorder *r, const struct slurmdb_answer *ans)
 {
-	bool is_down = ans->kind == SLURMDB_NO_ANSWER;
+	bool is_down = ans->kind == SLURMDB_NO_ANSWER || ans->kind == SLURMDB_WINDOW_FAILED;
 
 	if (is_down && !r->dbd_is_down)
 		logger_error("ceems: %s does not answer: %s; records wait, or go out with what is known and are "

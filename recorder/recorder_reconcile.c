@@ -23,6 +23,8 @@ static const uint64_t schedule_ns[] = { 10 * NSEC_PER_SEC, 50 * NSEC_PER_SEC, 24
 #define META_FROM "reconcile_from"
 /* A marker may be of a host that is gone for good. */
 #define BACK_MAX_S (7 * UINT64_C(86400))
+/* slurmdbd is asked for a window piece by piece: 500,000 jobs a day are some 20,000 in an answer. */
+#define PIECE_S UINT64_C(3600)
 
 int recorder_reconcile_load(struct recorder *r, struct errmsg *err)
 {
@@ -48,6 +50,8 @@ int recorder_reconcile_want(struct recorder *r, struct errmsg *err)
 void recorder_reconcile_begin(struct recorder *r, uint64_t now_ns)
 {
 	r->reconcile.step = 0;
+	r->reconcile.tag = r->reconcile.next = 0;
+	r->reconcile.piece_s = PIECE_S;
 	r->reconcile.has_missed = false;
 	r->reconcile.due_ns = now_ns + schedule_ns[0];
 	r->reconcile.nfound = 0;
@@ -78,24 +82,76 @@ int recorder_reconcile_all(struct recorder *r, struct errmsg *err)
 	return rc;
 }
 
+/* The piece that was asked for has no answer. */
+static void reconcile_ask_later(struct recorder *r, uint64_t now_ns)
+{
+	r->reconcile.tag = 0;
+	r->reconcile.due_ns = now_ns + schedule_ns[0];
+}
+
 void recorder_reconcile_missed(struct recorder *r, uint64_t now_ns)
 {
 	if (r->reconcile.due_ns == UINT64_MAX) /* there is no search */
 		return;
 	r->reconcile.has_missed = true;
-	if (!r->reconcile.tag)
-		return;
-	r->reconcile.tag = 0;
-	r->reconcile.due_ns = now_ns + schedule_ns[0];
+	if (r->reconcile.tag)
+		reconcile_ask_later(r, now_ns);
 }
 
 static void reconcile_next_step(struct recorder *r, uint64_t now_ns)
 {
-	r->reconcile.tag = 0;
+	r->reconcile.next = 0;
 	if (++r->reconcile.step < ARRAY_SIZE(schedule_ns))
 		r->reconcile.due_ns = now_ns + schedule_ns[r->reconcile.step];
 	else
 		r->reconcile.due_ns = now_ns;
+}
+
+/* The last second of the piece that begins at NEXT. slurmctld's answer is not smaller for a shorter window. */
+static uint64_t reconcile_piece_end(const struct recorder *r)
+{
+	uint64_t left = r->reconcile.to - r->reconcile.next + 1;
+
+	if (!r->ctld || left <= r->reconcile.piece_s)
+		return r->reconcile.to;
+	return r->reconcile.next + r->reconcile.piece_s - 1;
+}
+
+static void reconcile_next_piece(struct recorder *r, uint64_t now_ns)
+{
+	uint64_t end = reconcile_piece_end(r);
+
+	r->reconcile.tag = 0;
+	r->reconcile.nfails = 0;
+	r->reconcile.next = end + 1;
+	r->reconcile.due_ns = now_ns;
+	if (end == r->reconcile.to)
+		reconcile_next_step(r, now_ns);
+}
+
+static void reconcile_end_piece(struct recorder *r, uint64_t now_ns)
+{
+	reconcile_next_piece(r, now_ns);
+	r->reconcile.piece_s *= 2;
+	if (r->reconcile.piece_s > PIECE_S)
+		r->reconcile.piece_s = PIECE_S;
+}
+
+/* Perhaps its answer is too large, or a job in it crashes slurmdbd: half of it is asked for next, down to a second. */
+static void reconcile_fail_piece(struct recorder *r, uint64_t now_ns, const char *reason)
+{
+	uint64_t len_s = reconcile_piece_end(r) - r->reconcile.next + 1;
+
+	reconcile_ask_later(r, now_ns);
+	if (!r->ctld)
+		return;
+	if (len_s > 1) {
+		r->reconcile.piece_s = len_s / 2;
+	} else if (++r->reconcile.nfails == SLURMDB_ALONE_MAX) {
+		logger_error("ceems: slurmdbd does not say who ended at %" PRIu64 " (seconds since 1970): %s; jobs "
+			     "that ended then and were not told have no record", r->reconcile.next, reason);
+		reconcile_next_piece(r, now_ns);
+	}
 }
 
 static bool reconcile_is_asking(const struct recorder *r)
@@ -130,11 +186,37 @@ static void reconcile_end(struct recorder *r, uint64_t now_ns)
 	r->reconcile.due_ns = UINT64_MAX;
 }
 
-void recorder_reconcile_run(struct recorder *r, uint64_t now_ns)
+/* False: there is none, as this is a first start. What was before it is not ours. */
+static bool reconcile_begin_window(struct recorder *r)
 {
 	uint64_t now_s = r->wall_s();
 	uint64_t from = r->reconcile.from;
 	uint64_t others = r->marker ? marker_others_since(r->marker) : 0;
+	struct errmsg err = { 0 };
+
+	/*
+	 * Another controller had the jobs since our last end, and delivered those before its marker. What was lost before
+	 * it took control it has looked for.
+	 */
+	if (others > from)
+		from = others;
+	if (!from)
+		return false;
+	if (!r->reconcile.from) {
+		r->reconcile.from = from; /* this recorder will overwrite its own marker soon */
+		(void)reconcile_save(r, from, sizeof(from), &err);
+	}
+	if (from + BACK_MAX_S < now_s)
+		from = now_s - BACK_MAX_S;
+	if (from > now_s) /* the clock was set back */
+		from = now_s;
+	r->reconcile.next = from > SLACK_S ? from - SLACK_S : 1;
+	r->reconcile.to = now_s;
+	return true;
+}
+
+void recorder_reconcile_run(struct recorder *r, uint64_t now_ns)
+{
 	struct errmsg err = { 0 };
 
 	if (r->reconcile.is_saved && r->reconcile.due_ns == UINT64_MAX)
@@ -145,29 +227,13 @@ void recorder_reconcile_run(struct recorder *r, uint64_t now_ns)
 		reconcile_end(r, now_ns);
 		return;
 	}
-	/*
-	 * Another controller had the jobs since our last end, and delivered those before its marker. What was lost before
-	 * it took control it has looked for.
-	 */
-	if (others > from)
-		from = others;
-	if (from && !r->reconcile.from) {
-		r->reconcile.from = from; /* this recorder will overwrite its own marker soon */
-		(void)reconcile_save(r, from, sizeof(from), &err);
-	}
-	if (!from) {
-		reconcile_next_step(r, now_ns); /* a first start: what was before it is not ours */
+	if (!r->reconcile.next && !reconcile_begin_window(r)) {
+		reconcile_next_step(r, now_ns);
 		return;
 	}
-	if (from + BACK_MAX_S < now_s)
-		from = now_s - BACK_MAX_S;
-	if (from > now_s) /* the clock was set back */
-		from = now_s;
 	r->reconcile.tag = ++r->next_tag;
-	if (slurmdb_client_ask_window(r->client, from > SLACK_S ? from - SLACK_S : 1, now_s, r->reconcile.tag) < 0) {
-		r->reconcile.has_missed = true;
-		reconcile_next_step(r, now_ns);
-	}
+	if (slurmdb_client_ask_window(r->client, r->reconcile.next, reconcile_piece_end(r), r->reconcile.tag) < 0)
+		reconcile_ask_later(r, now_ns);
 }
 
 /*
@@ -279,18 +345,18 @@ int recorder_reconcile_take(struct recorder *r, const struct slurmdb_answer *a, 
 			return 0;
 		return reconcile_ask(r, r->ctld ? r->ctld : r->client, row);
 	case SLURMDB_WINDOW_END:
-		reconcile_next_step(r, clock_mono_ns());
+		reconcile_end_piece(r, clock_mono_ns());
+		return 0;
+	case SLURMDB_WINDOW_FAILED:
+		reconcile_fail_piece(r, clock_mono_ns(), a->reason);
 		return 0;
 	case SLURMDB_NO_ANSWER:
 		if (asked && asked->of_slurmctld)
 			return reconcile_ask_again(r, asked, NULL);
-		if (a->tag == r->reconcile.tag) {
-			/* once more when slurmdbd answers */
-			r->reconcile.tag = 0;
-			r->reconcile.due_ns = clock_mono_ns() + schedule_ns[0];
-		} else {
+		if (a->tag == r->reconcile.tag)
+			reconcile_ask_later(r, clock_mono_ns());
+		else
 			r->reconcile.has_missed = true;
-		}
 		return 0;
 	case SLURMDB_JOB:
 	case SLURMDB_JOB_ALONE:

@@ -14,16 +14,12 @@
 #define MEMORY_MAX (UINT64_C(2) << 30)
 /* Where the hook knows how many steps a job has, so many at most in one question. */
 #define ASK_STEPS_MAX 10000
-/* A window is asked for in pieces, so that an answer has some ten thousand jobs at most. */
-#define WINDOW_PIECE_S UINT64_C(21600)
-#define WINDOW_PIECES_MAX 1000
 
 struct client_entry {
 	struct slurmdb_want want;
 	uint64_t tag;
-	uint64_t window;   /* number of struct client_window; 0: a job */
-	uint64_t from, to; /* of a window, or what is left of it */
-	uint64_t piece_s;  /* so much of it is asked for at once */
+	bool is_window;
+	uint64_t from, to; /* of a window */
 	size_t limit;	   /* jobs in a question with this one */
 	unsigned int fails;
 	bool is_suspect; /* the question with this one alone failed, perhaps because of slurmdbd */
@@ -36,10 +32,6 @@ struct client_entry {
 struct client_queue {
 	struct client_entry *item; /* owned; N from HEAD on */
 	size_t head, n, room;
-};
-
-struct client_window {
-	uint64_t number, tag, pieces;
 };
 
 /* An answer without a row. */
@@ -77,9 +69,6 @@ struct slurmdb_client {
 	size_t nopen;
 	/* What waits. */
 	struct client_queue queue; /* has room for what is open, too */
-	struct client_window *window; /* owned */
-	size_t nwindows;
-	uint64_t window_number;
 	struct client_ready *ready; /* owned; has room for all that is pending */
 	size_t ready_head, nready, ready_room;
 	size_t pending;
@@ -218,21 +207,11 @@ int slurmdb_client_ask(struct slurmdb_client *c, const struct slurmdb_want *want
 
 int slurmdb_client_ask_window(struct slurmdb_client *c, uint64_t from, uint64_t to, uint64_t tag)
 {
-	struct client_entry e = { .from = from, .to = to, .tag = tag, .limit = 1 };
-	struct client_window *more;
+	struct client_entry e = { .is_window = true, .from = from, .to = to, .tag = tag, .limit = 1 };
 	int rc = client_reserve(c);
 
 	if (rc < 0)
 		return rc;
-	e.piece_s = (to - from) / WINDOW_PIECES_MAX;
-	if (e.piece_s < WINDOW_PIECE_S)
-		e.piece_s = WINDOW_PIECE_S;
-	more = realloc(c->window, (c->nwindows + 1) * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	c->window = more;
-	e.window = ++c->window_number;
-	c->window[c->nwindows++] = (struct client_window){ e.window, tag, 1 };
 	queue_push(&c->queue, &e);
 	c->pending++;
 	return 0;
@@ -243,65 +222,20 @@ size_t slurmdb_client_pending(const struct slurmdb_client *c)
 	return c->pending;
 }
 
-static struct client_window *client_find_window(struct slurmdb_client *c, uint64_t number)
-{
-	size_t i;
-
-	for (i = 0; i < c->nwindows; i++)
-		if (c->window[i].number == number)
-			return &c->window[i];
-	return NULL;
-}
-
-/* Its other pieces are left out when their turn comes. */
-static void client_end_window(struct slurmdb_client *c, struct client_window *w,
-			      enum slurmdb_answer_kind kind)
-{
-	client_put_ready(c, kind, w->tag);
-	*w = c->window[--c->nwindows];
-}
-
-static void client_end_piece(struct slurmdb_client *c, const struct client_entry *e)
-{
-	struct client_window *w = client_find_window(c, e->window);
-
-	if (w && !--w->pieces)
-		client_end_window(c, w, SLURMDB_WINDOW_END);
-}
-
-/* What is behind E's first LEN_S seconds goes back to the queue. */
-static void client_split_piece(struct slurmdb_client *c, struct client_entry *e, uint64_t len_s)
-{
-	struct client_window *w = client_find_window(c, e->window);
-	struct client_entry rest = *e;
-
-	if (!w || e->to - e->from < len_s || queue_reserve(&c->queue, c->nopen + 1) < 0)
-		return;
-	e->to = e->from + len_s - 1;
-	rest.from = e->to + 1;
-	w->pieces++;
-	queue_push(&c->queue, &rest);
-}
-
 /* No answer about E. */
 static void client_give_up_entry(struct slurmdb_client *c, struct client_entry *e)
 {
-	struct client_window *w = e->window ? client_find_window(c, e->window) : NULL;
-
 	e->is_done = true;
-	if (!e->window)
-		client_put_ready(c, SLURMDB_NO_ANSWER, e->tag);
-	else if (w)
-		client_end_window(c, w, SLURMDB_NO_ANSWER);
+	client_put_ready(c, e->is_window && e->fails ? SLURMDB_WINDOW_FAILED : SLURMDB_NO_ANSWER, e->tag);
 }
 
 /* The question with E alone failed once more. False: E is to be given up. */
 static bool client_count_failure(struct client_entry *e)
 {
 	e->is_suspect = false;
-	if (++e->fails < SLURMDB_ALONE_MAX)
+	if (++e->fails < SLURMDB_ALONE_MAX && !e->is_window)
 		return true;
-	if (e->window || e->want.no_steps)
+	if (e->is_window || e->want.no_steps)
 		return false;
 	client_set_alone(e);
 	e->fails = 0;
@@ -321,7 +255,7 @@ static void client_give_up(struct slurmdb_client *c)
 			continue;
 		if (e.is_suspect)
 			(void)client_count_failure(&e);
-		if (!e.window && e.limit < SLURMDB_ASK_MAX)
+		if (!e.is_window && e.limit < SLURMDB_ASK_MAX)
 			client_note_suspect(c, &e);
 		client_give_up_entry(c, &e);
 	}
@@ -354,7 +288,7 @@ static void client_compose(struct slurmdb_client *c)
 	while (c->queue.n) {
 		struct client_entry *e = &c->queue.item[c->queue.head];
 
-		if (e->is_done || (e->window && !client_find_window(c, e->window))) {
+		if (e->is_done) {
 			(void)queue_pop(&c->queue);
 			continue;
 		}
@@ -374,15 +308,13 @@ static void client_compose(struct slurmdb_client *c)
 		if (c->nopen >= limit)
 			break;
 	}
-	if (c->nopen && c->open[0].window)
-		client_split_piece(c, &c->open[0], c->open[0].piece_s);
 }
 
 static enum slurmdb_wire_kind client_kind(const struct slurmdb_client *c)
 {
 	if (!c->nopen)
 		return SLURMDB_WIRE_PING;
-	return c->open[0].window ? SLURMDB_WIRE_WINDOW : SLURMDB_WIRE_JOBS;
+	return c->open[0].is_window ? SLURMDB_WIRE_WINDOW : SLURMDB_WIRE_JOBS;
 }
 
 /* The text of the question; NULL: out of memory. */
@@ -442,10 +374,7 @@ static void client_put_back(struct slurmdb_client *c, bool is_down)
 			continue;
 		if (!is_down)
 			e->limit = n > 1 ? n / 2 : 1;
-		if (e->window && e->to > e->from)
-			client_split_piece(c, e, (e->to - e->from + 1) / 2);
-		else
-			e->is_suspect = n == 1 && !is_down;
+		e->is_suspect = n == 1 && !is_down;
 		queue_push(&c->queue, e);
 	}
 	c->nopen = 0;
@@ -496,7 +425,7 @@ static int client_next_answer(struct slurmdb_client *c, struct slurmdb_answer *r
 			continue;
 		}
 		a.tag = e->tag;
-		if (!e->window) {
+		if (!e->is_window) {
 			e->is_done = true;
 			client_clear_suspect(c, e);
 			a.kind = e->is_alone ? SLURMDB_JOB_ALONE : SLURMDB_JOB;
@@ -520,8 +449,8 @@ static void client_end_answer(struct slurmdb_client *c)
 	for (i = 0; i < c->nopen; i++) {
 		struct client_entry *e = &c->open[i];
 
-		if (e->window) {
-			client_end_piece(c, e);
+		if (e->is_window) {
+			client_put_ready(c, SLURMDB_WINDOW_END, e->tag);
 		} else if (!e->is_done) {
 			client_clear_suspect(c, e);
 			client_put_ready(c, e->is_alone ? SLURMDB_JOB_ALONE : SLURMDB_JOB, e->tag);
@@ -579,7 +508,7 @@ static void client_take_ready(struct slurmdb_client *c, struct slurmdb_answer *r
 	struct client_ready *r = &c->ready[c->ready_head++];
 
 	*ret = (struct slurmdb_answer){ .kind = r->kind, .tag = r->tag };
-	if (r->kind == SLURMDB_NO_ANSWER)
+	if (r->kind == SLURMDB_NO_ANSWER || r->kind == SLURMDB_WINDOW_FAILED)
 		(void)snprintf(ret->reason, sizeof(ret->reason), "%s", c->child.why);
 	if (!--c->nready)
 		c->ready_head = 0;
@@ -656,7 +585,6 @@ void slurmdb_client_destroy(struct slurmdb_client *c)
 		return;
 	slurmdb_child_fini(&c->child);
 	free(c->queue.item);
-	free(c->window);
 	free(c->ready);
 	free(c);
 }

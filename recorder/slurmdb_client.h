@@ -37,8 +37,8 @@ void slurmdb_client_destroy(struct slurmdb_client *c);
 /* WANT has job_id and submit: one row. TAG comes back with the answer. -ENOMEM. */
 int slurmdb_client_ask(struct slurmdb_client *c, const struct slurmdb_want *want, uint64_t tag);
 /*
- * The jobs that ended from FROM to TO (slurmdb_rows_window()): one answer per job, then SLURMDB_WINDOW_END or,
- * if a part of the window has no answer, SLURMDB_NO_ANSWER. A job may come twice.
+ * The jobs that ended from FROM to TO (slurmdb_rows_window()), in one question: one answer per job, then
+ * SLURMDB_WINDOW_END, SLURMDB_WINDOW_FAILED or SLURMDB_NO_ANSWER. After the last two a job may come again.
  */
 int slurmdb_client_ask_window(struct slurmdb_client *c, uint64_t from, uint64_t to, uint64_t tag);
 /* Wants that are not answered yet. */
@@ -50,13 +50,15 @@ enum slurmdb_answer_kind {
 	SLURMDB_NO_ANSWER,  /* see reason */
 	SLURMDB_WINDOW_JOB, /* of a window */
 	SLURMDB_WINDOW_END, /* the window is done */
+	/* The question failed although slurmdbd was up: ask for a shorter window. See reason. */
+	SLURMDB_WINDOW_FAILED,
 };
 
 struct slurmdb_answer {
 	enum slurmdb_answer_kind kind;
 	uint64_t tag;
 	struct slurmdb_job job; /* record: the caller's to destroy, may be NULL */
-	char reason[200];	/* of SLURMDB_NO_ANSWER */
+	char reason[200];	/* of SLURMDB_NO_ANSWER and SLURMDB_WINDOW_FAILED */
 };
 
 /*

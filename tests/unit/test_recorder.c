@@ -22,7 +22,7 @@ struct slurmdb_client {
 		uint64_t tag;
 	} asked[16];
 	size_t nasked;
-	uint64_t window_from, window_tag;
+	uint64_t window_from, window_to, window_tag;
 	struct slurmdb_answer answer[16];
 	size_t nanswers;
 };
@@ -44,8 +44,8 @@ int slurmdb_client_ask(struct slurmdb_client *c, const struct slurmdb_want *want
 
 int slurmdb_client_ask_window(struct slurmdb_client *c, uint64_t from, uint64_t to, uint64_t tag)
 {
-	(void)to;
 	c->window_from = from;
+	c->window_to = to;
 	c->window_tag = tag;
 	return 0;
 }
@@ -775,6 +775,91 @@ static void test_reconcile_full(void)
 	has_record(28, 1, true, true, "and has its record");
 }
 
+/* Answers the piece of a window that is asked for, and has the recorder ask for the next one. */
+static void answer_piece(enum slurmdb_answer_kind kind)
+{
+	uint64_t now_ns = clock_mono_ns();
+	uint64_t from = dbd.window_from;
+
+	answer(&dbd, dbd.window_tag, kind, SLURMDB_ABSENT, NULL);
+	run(0);
+	if (dbd.window_from == from)
+		ok(r.reconcile.due_ns >= now_ns + 10 * NSEC_PER_SEC, "  not at once");
+}
+
+static uint64_t piece_length(void)
+{
+	return dbd.window_to - dbd.window_from + 1;
+}
+
+/* A long window; slurmdbd goes away meanwhile, then answers no question about one of its seconds. */
+static void test_reconcile_in_pieces(void)
+{
+	struct errmsg err = { 0 };
+	uint64_t from, next, tag;
+
+	run(12 * 3600);
+	tag = dbd.window_tag;
+	(void)inbox_append(inbox, INBOX_BEGIN, NULL, 0);
+	(void)inbox_flush(inbox, &err);
+	run(1);
+	run(11);
+	ok(dbd.window_tag > tag, "a window of 12 hours");
+	from = dbd.window_from;
+	ok(from <= wall - 12 * 3600, "  from the last end");
+	is_u64(piece_length(), 3600, "is asked for by the hour");
+	next = dbd.window_to + 1;
+	answer_piece(SLURMDB_WINDOW_END);
+	is_u64(dbd.window_from, next, "then the next hour");
+	answer_piece(SLURMDB_NO_ANSWER);
+	is_u64(dbd.window_from, next, "slurmdbd is away: that hour once more, not the one that was answered");
+	is_u64(piece_length(), 3600, "  as a whole");
+	answer_piece(SLURMDB_WINDOW_FAILED);
+	is_u64(dbd.window_from, next, "the question fails");
+	is_u64(piece_length(), 1800, "  then half of that hour");
+	next = dbd.window_to + 1;
+	answer_piece(SLURMDB_WINDOW_END);
+	is_u64(dbd.window_from, next, "has an answer: what is behind it");
+	is_u64(piece_length(), 3600, "  by the hour again");
+	while (piece_length() > 1)
+		answer_piece(SLURMDB_WINDOW_FAILED);
+	is_u64(dbd.window_from, next, "a second that slurmdbd does not tell of");
+	answer_piece(SLURMDB_WINDOW_FAILED);
+	answer_piece(SLURMDB_NO_ANSWER);
+	answer_piece(SLURMDB_WINDOW_FAILED);
+	is_u64(dbd.window_from, next, "is asked for three times");
+	answer_piece(SLURMDB_WINDOW_FAILED);
+	is_u64(dbd.window_from, next + 1, "  then left out");
+	for (tag = 0; r.reconcile.step == 0 && dbd.window_tag > tag;) {
+		tag = dbd.window_tag;
+		next = dbd.window_to + 1;
+		answer_piece(SLURMDB_WINDOW_END);
+	}
+	is_u64(r.reconcile.step, 1, "all else is asked for");
+	is_u64(next, wall + 1, "  up to now");
+	is_u64(dbd.window_from, from, "the next window begins where the first one did");
+	tag = dbd.window_tag;
+	(void)inbox_append(inbox, INBOX_BEGIN, NULL, 0);
+	(void)inbox_flush(inbox, &err);
+	run(1);
+	answer(&dbd, tag, SLURMDB_WINDOW_END, SLURMDB_ABSENT, NULL);
+	run(11);
+	is_u64(dbd.window_from, from, "as does a search that slurmctld's next start begins");
+	r.ctld = NULL;
+	(void)inbox_append(inbox, INBOX_BEGIN, NULL, 0);
+	(void)inbox_flush(inbox, &err);
+	run(1);
+	run(11);
+	is_u64(dbd.window_to, wall, "without slurmdbd slurmctld is asked for all of it at once");
+	r.ctld = &ctld;
+	for (; r.reconcile.due_ns != UINT64_MAX; run(300))
+		if (dbd.window_tag > tag) {
+			tag = dbd.window_tag;
+			answer(&dbd, tag, SLURMDB_WINDOW_END, SLURMDB_ABSENT, NULL);
+		}
+	is_u64(r.reconcile.from, 0, "until it is over");
+}
+
 int main(void)
 {
 	char command[64];
@@ -804,6 +889,7 @@ int main(void)
 	test_starts();
 	test_full();
 	test_reconcile_full();
+	test_reconcile_in_pieces();
 	recorder_jobs_fini(&r);
 	inbox_reader_close(r.inbox);
 	inbox_writer_close(inbox);
