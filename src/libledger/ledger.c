@@ -208,6 +208,7 @@ int ledger_snapshot(const struct ledger *l, struct ledger_page *ret)
 struct step_query {
 	unsigned int slot;
 	struct account energy;
+	struct ledger_memory memory;
 };
 
 static int read_step(const struct ledger *l, const struct ledger_page *page, void *arg)
@@ -218,19 +219,34 @@ static int read_step(const struct ledger *l, const struct ledger_page *page, voi
 	if (a->claim != l->file->slot[q->slot].claim)
 		return -ENODATA; /* of the slot's last step */
 	q->energy = a->energy;
+	q->memory = a->memory;
 	return 0;
+}
+
+static int query_step(const struct ledger *l, struct step_query *q)
+{
+	return q->slot >= LEDGER_STEPS ? -EINVAL : read_page(l, read_step, q);
 }
 
 int ledger_step_energy(const struct ledger *l, unsigned int slot, struct account *ret)
 {
 	struct step_query q = { .slot = slot };
-	int rc;
+	int rc = query_step(l, &q);
 
-	if (slot >= LEDGER_STEPS)
-		return -EINVAL;
-	rc = read_page(l, read_step, &q);
 	if (rc == 0)
 		*ret = q.energy;
+	return rc;
+}
+
+int ledger_step_memory(const struct ledger *l, unsigned int slot, struct ledger_memory *ret)
+{
+	struct step_query q = { .slot = slot };
+	int rc = query_step(l, &q);
+
+	if (rc == 0 && !q.memory.read_mono_ns)
+		rc = -ENODATA;
+	if (rc == 0)
+		*ret = q.memory;
 	return rc;
 }
 

@@ -37,7 +37,7 @@
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/errmsg.h"
 
-#define LEDGER_VERSION 10
+#define LEDGER_VERSION 11
 #define LEDGER_STEPS 1024
 #define LEDGER_STEPS_OF_USER (LEDGER_STEPS / 2) /* of one user: the others need some, too */
 #define LEDGER_JOBS LEDGER_STEPS /* as many: an open step always finds room for its job */
@@ -109,12 +109,25 @@ struct ledger_slot {
 	struct figures figures; /* all but energy; by its stepd, final in SLOT_CLOSING */
 };
 
+/* What a step holds in memory, as the sampler finds it (memwatch.h). */
+struct ledger_memory {
+	uint64_t read_mono_ns; /* last; 0: not yet, and the rest is 0 */
+	uint64_t held_bytes;   /* then: the working set */
+	uint64_t cache_bytes;  /* then: the page cache; UINT64_MAX: not known */
+	uint64_t peak_bytes;   /* of the working set; of the extern step that of all steps of the job together */
+	uint64_t swap_peak_bytes; /* UINT64_MAX: not known */
+	/* by time, up to then */
+	uint64_t held_kib_s;
+	uint64_t cache_kib_s;
+};
+
 /* Per slot and tick, the sampler's; in the page because it must turn over with the energy. */
 struct ledger_step_account {
 	struct account energy;
 	uint64_t busy_ns; /* CPU time booked so far */
 	uint64_t told_mono_ns; /* when that was read; 0: never yet */
 	uint64_t until_mono_ns; /* booked up to here; 0: not yet seen */
+	struct ledger_memory memory;
 	uint32_t claim; /* of the slot's step that this is the account of */
 	uint32_t job;	/* 1 + index into ledger_page.job; 0: of none, or moved there already */
 	uint32_t is_final; /* all of the step is booked */
@@ -276,6 +289,8 @@ int ledger_finish(struct ledger *l, unsigned int slot, uint64_t busy_ns, uint64_
 
 /* The step's own account as of the last tick (for polls while it runs). -ENODATA: none has seen it. */
 int ledger_step_energy(const struct ledger *l, unsigned int slot, struct account *ret);
+/* What the sampler saw of its memory by then. -ENODATA: nothing yet. */
+int ledger_step_memory(const struct ledger *l, unsigned int slot, struct ledger_memory *ret);
 
 /* Gives the slot up, after ledger_finish() and after its figures were read. */
 void ledger_leave(struct ledger *l, unsigned int slot);

@@ -5,23 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/libmeter/activity/memuse.h"
 #include "src/libmeter/activity/pressure.h"
-#include "src/libutil/logger.h"
 #include "src/libutil/pages.h"
 
 struct entry {
 	uint32_t claim; /* 0: of no step */
-	bool has_tried_memory;
-	struct memuse *memuse;
 	struct live_step step;
 };
 
 struct live {
 	struct entry entry[LEDGER_STEPS]; /* by slot */
-	unsigned int used;		  /* entries above it were never opened */
-	unsigned int turn;		  /* of running steps, the one whose memory is read first */
-	unsigned int pressure_turn;	  /* and whose pressure */
+	unsigned int turn; /* of running steps, the one whose pressure is read first */
 };
 
 int live_create(struct live **ret)
@@ -34,29 +28,16 @@ int live_create(struct live **ret)
 	return 0;
 }
 
-static void entry_close(struct entry *e)
-{
-	memuse_close(e->memuse);
-	memset(e, 0, sizeof(*e));
-}
-
 void live_destroy(struct live *live)
 {
-	unsigned int i;
-
-	if (!live)
-		return;
-	for (i = 0; i < live->used; i++)
-		entry_close(&live->entry[i]);
-	pages_free(live, sizeof(*live));
+	if (live)
+		pages_free(live, sizeof(*live));
 }
 
 static void entry_open(struct entry *e, uint32_t claim)
 {
-	entry_close(e);
 	e->claim = claim;
 	figures_init(&e->step.figures);
-	e->step.memory_used = e->step.memory_rss = e->step.memory_cache = UINT64_MAX;
 }
 
 /* --- counters ------------------------------------------------------------------------------- */
@@ -112,51 +93,12 @@ static void read_pressure(struct live *live, struct ledger *l, const unsigned in
 	size_t i;
 
 	for (i = 0; i < n && i < LIVE_PRESSURE_MAX; i++) {
-		unsigned int at = slot[(live->pressure_turn + i) % n];
+		unsigned int at = slot[(live->turn + i) % n];
 		const struct ledger_slot *s = ledger_slot(l, at);
 
 		figures_init(&figures);
 		pressure_read(s->cgroup_v2, s->cgroup_cpuacct, &figures);
 		take_figures(&live->entry[at].step.figures, &figures);
-	}
-	live->pressure_turn += (unsigned int)i;
-}
-
-/* --- memory --------------------------------------------------------------------------------- */
-
-static void open_memory(struct entry *e, const struct ledger_slot *s)
-{
-	struct errmsg err = { 0 };
-
-	e->has_tried_memory = true;
-	if (memuse_open(s->cgroup_v2, s->cgroup_cpuacct, s->cgroup_freezer, &e->memuse, &err) < 0)
-		logger_debug("%s", err.text);
-}
-
-static void read_memory(struct live *live, struct ledger *l, const unsigned int *slot, size_t n)
-{
-	unsigned int files = LIVE_MEMORY_MAX, lists = LIVE_MEMORY_LISTS_MAX;
-	struct memuse_parts parts;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		struct entry *e = &live->entry[slot[(live->turn + i) % n]];
-		const struct ledger_slot *s = ledger_slot(l, slot[(live->turn + i) % n]);
-		unsigned int *left;
-
-		if (!e->has_tried_memory)
-			open_memory(e, s);
-		if (!e->memuse)
-			continue;
-		left = memuse_opens_files(e->memuse) ? &lists : &files;
-		if (!*left)
-			break;
-		--*left;
-		if (memuse_read_parts(e->memuse, &parts) < 0)
-			continue;
-		e->step.memory_used = parts.used;
-		e->step.memory_rss = parts.rss;
-		e->step.memory_cache = parts.cache;
 	}
 	live->turn += (unsigned int)i;
 }
@@ -176,7 +118,7 @@ static size_t find_running(struct live *live, struct ledger *l, unsigned int slo
 		struct entry *e = &live->entry[i];
 
 		if (!a->job || s->claim != a->claim) {
-			entry_close(e);
+			e->claim = 0;
 			continue;
 		}
 		if (e->claim != a->claim)
@@ -187,8 +129,6 @@ static size_t find_running(struct live *live, struct ledger *l, unsigned int slo
 		else if (atomic_load_explicit(&s->cgroup_known, memory_order_acquire))
 			slot[n++] = i;
 	}
-	if (i > live->used)
-		live->used = i;
 	return n;
 }
 
@@ -201,7 +141,6 @@ void live_read(struct live *live, struct ledger *l, struct nodeprobes *np, struc
 		return;
 	read_counters(live, l, np, readers, slot, n);
 	read_pressure(live, l, slot, n);
-	read_memory(live, l, slot, n);
 }
 
 const struct live_step *live_find(const struct live *live, unsigned int slot, uint32_t claim)

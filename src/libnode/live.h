@@ -2,7 +2,7 @@
 /*
  * live.h - what running steps did up to now, for ceems.prom. A step's slot gets its metric values from its
  * slurmstepd when it ends; a job that is one long step would stand still until then. So slurmd reads what
- * it can reach itself: the cgroup's files and the maps of BPF programs. What only a slurmstepd can read
+ * it can reach itself: CPU time of the cgroup and the maps of BPF programs. What only a slurmstepd can read
  * (hardware counters of --ceems-perf=hw) comes when the step ends. For the sampler's thread only.
  */
 #ifndef CEEMS_LIVE_H
@@ -12,22 +12,14 @@
 #include "src/libnode/nodeprobes.h"
 #include "src/libnode/readers.h"
 
-/*
- * memory.stat costs some 50 us, so a reading has no more of them; the others have the next turn. Without a
- * memory cgroup a step's processes are asked one by one.
- */
-#define LIVE_MEMORY_MAX 64
-#define LIVE_MEMORY_LISTS_MAX 2
-
 /* The four files of a step's pressure cost some 40 us; they are opened for each reading. */
 #define LIVE_PRESSURE_MAX 64
 
 struct live;
 
-/* Of one step. Memory is UINT64_MAX where it is not known. */
+/* Of one step. */
 struct live_step {
 	struct figures figures; /* they never go back */
-	uint64_t memory_used, memory_rss, memory_cache;
 };
 
 /* -ENOMEM. */

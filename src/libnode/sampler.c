@@ -15,6 +15,7 @@
 #include "src/libmeter/activity/cgmount.h"
 #include "src/libnode/cpuweights.h"
 #include "src/libnode/live.h"
+#include "src/libnode/memwatch.h"
 #include "src/libnode/nodecpu.h"
 #include "src/libnode/nodeprobes.h"
 #include "src/libnode/parts.h"
@@ -47,6 +48,7 @@ struct sampler {
 	struct cpuweights cpuweights;
 	struct weights *weights;
 	struct readers *readers;
+	struct memwatch *memory;
 	struct nodeprobes *probes; /* NULL: none; the thread's */
 	/* for Slurm's RPC threads, which must not wait for a tick */
 	_Atomic uint64_t energy_uj;
@@ -103,6 +105,8 @@ static int open_weights(struct sampler *s, struct errmsg *err)
 
 	if (rc == 0)
 		rc = readers_create(s->weights, &s->readers);
+	if (rc == 0)
+		rc = memwatch_create(&s->memory);
 	return rc < 0 ? errmsg_errno(err, rc, "steps") : 0;
 }
 
@@ -426,6 +430,7 @@ int sampler_tick(struct sampler *s)
 	nodeprobes_look(s->probes, tick.t_mono_ns);
 	nlines = ledger_book_collect(s->book, page, tick.t_mono_ns, &line);
 	nodeprobes_salvage(s->probes, s->book, line, nlines);
+	memwatch_read(s->memory, page, line, nlines, tick.t_mono_ns);
 	weigh(s, page, &cpu, line, nlines, &tick);
 	all.jobs_ns = jobs_busy(line, nlines);
 	weights_activity(s->weights, &tick, &all.activity);
@@ -463,6 +468,7 @@ static void write_textfile(struct sampler *s, uint64_t now_ns, bool is_last)
 	struct gpu_reading gpu[GPUS_MAX];
 	const struct textfile_input in = {
 		.live = s->live,
+		.memory = s->memory,
 		.ledger = s->ledger,
 		.series = s->chain.series,
 		.region = s->chain.region,
@@ -583,6 +589,7 @@ void sampler_destroy(struct sampler *s)
 		(void)pthread_join(s->thread, NULL);
 	}
 	factor_feed_close(s->feed);
+	memwatch_destroy(s->memory);
 	readers_destroy(s->readers);
 	weights_destroy(s->weights);
 	ledger_book_destroy(s->book);

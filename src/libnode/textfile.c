@@ -14,7 +14,7 @@
 
 #define LAST_TICK_HELP "Time of the last sample"
 
-enum memory { MEMORY_USED, MEMORY_RSS, MEMORY_CACHE, MEMORY_N };
+enum memory { MEMORY_USED, MEMORY_RSS, MEMORY_CACHE, MEMORY_HELD, MEMORY_SWAP, MEMORY_N };
 
 /* One job on this node: its gone steps and those still there. */
 struct job_sum {
@@ -304,17 +304,19 @@ static void add_memory(uint64_t *sum, uint64_t bytes)
 		*sum = *sum == UINT64_MAX ? bytes : *sum + bytes;
 }
 
-static void add_live(struct job_sum *job, const struct live_step *step)
+static void add_parts(struct job_sum *job, const struct memuse_parts *p)
 {
-	figures_fold(&job->figures, &step->figures);
-	add_memory(&job->memory[MEMORY_USED], step->memory_used);
-	add_memory(&job->memory[MEMORY_RSS], step->memory_rss);
-	add_memory(&job->memory[MEMORY_CACHE], step->memory_cache);
+	add_memory(&job->memory[MEMORY_USED], p->used);
+	add_memory(&job->memory[MEMORY_RSS], p->rss);
+	add_memory(&job->memory[MEMORY_CACHE], p->cache);
+	add_memory(&job->memory[MEMORY_HELD], p->held);
+	add_memory(&job->memory[MEMORY_SWAP], p->swap);
 }
 
 static void sum_jobs(struct writer *w)
 {
 	const struct ledger_page *p = w->page;
+	const struct memuse_parts *parts;
 	const struct live_step *live;
 	uint32_t i;
 
@@ -333,7 +335,10 @@ static void sum_jobs(struct writer *w)
 		w->job[s->job - 1].busy_ns += s->busy_ns;
 		live = live_find(w->in->live, i, s->claim);
 		if (live)
-			add_live(&w->job[s->job - 1], live);
+			figures_fold(&w->job[s->job - 1].figures, &live->figures);
+		parts = memwatch_find(w->in->memory, i, s->claim);
+		if (parts)
+			add_parts(&w->job[s->job - 1], parts);
 	}
 	for (i = 0; i < p->njobs; i++) {
 		ledger_account_figures(p, &w->job[i].energy, &w->job[i].figures);
@@ -414,6 +419,10 @@ static void put_job_memory(struct writer *w)
 				 "Memory RSS used in bytes", 1 },
 		[MEMORY_CACHE] = { "ceems_compute_unit_memory_cache_bytes", "gauge",
 				   "Memory cache used in bytes", 1 },
+		[MEMORY_HELD] = { "ceems_compute_unit_memory_working_set_bytes", "gauge",
+				  "Anonymous and shared memory in bytes, without page cache", 1 },
+		[MEMORY_SWAP] = { "ceems_compute_unit_memory_swap_bytes", "gauge",
+				  "Memory that is swapped out in bytes", 1 },
 	};
 	unsigned int m;
 	uint32_t i;

@@ -9,73 +9,19 @@
 
 #include "fake_sampler.h"
 #include "scratch.h"
-#include "src/libmeter/activity/memuse.h"
 #include "src/libutil/util.h"
 #include "tap.h"
 
-#define MB (UINT64_C(1) << 20)
 #define STEPS_MAX 256
-
-/* One that was opened; the number of its step is its cgroup's name. */
-struct memuse {
-	unsigned int step;
-};
 
 /* What the node shows of each step, and what was read of it. */
 static struct {
 	uint64_t user_ns; /* UINT64_MAX: CPU time cannot be read */
 	uint64_t recv_bytes;
-	uint64_t used;
-	bool has_no_memory;	 /* there is no cgroup to read it from */
-	bool is_list;		 /* it is read process by process */
-	unsigned int nmemory;	 /* how often memory was read */
-	unsigned int ncounters;	 /* how often the probes were */
+	unsigned int ncounters;	 /* how often the probes were read */
 	uint64_t stalled_ns;	 /* 0: PSI is missing */
 	unsigned int npressure;	 /* how often it was read */
 } shown[STEPS_MAX];
-static unsigned int nopen;
-
-int __wrap_memuse_open(const char *v2, const char *cpuacct, const char *freezer, struct memuse **ret,
-		       struct errmsg *err);
-int __wrap_memuse_open(const char *v2, const char *cpuacct, const char *freezer, struct memuse **ret,
-		       struct errmsg *err)
-{
-	unsigned int step = (unsigned int)strtoul(v2, NULL, 10);
-
-	(void)cpuacct;
-	(void)freezer;
-	if (shown[step].has_no_memory)
-		return errmsg_set(err, -ENOENT, "no cgroup");
-	*ret = calloc(1, sizeof(**ret));
-	if (!*ret)
-		exit(99);
-	(*ret)->step = step;
-	nopen++;
-	return 0;
-}
-
-void __wrap_memuse_close(struct memuse *m);
-void __wrap_memuse_close(struct memuse *m)
-{
-	nopen -= m != NULL;
-	free(m);
-}
-
-bool __wrap_memuse_opens_files(const struct memuse *m);
-bool __wrap_memuse_opens_files(const struct memuse *m)
-{
-	return shown[m->step].is_list;
-}
-
-int __wrap_memuse_read_parts(struct memuse *m, struct memuse_parts *ret);
-int __wrap_memuse_read_parts(struct memuse *m, struct memuse_parts *ret)
-{
-	shown[m->step].nmemory++;
-	if (!shown[m->step].used)
-		return -ENODEV;
-	*ret = (struct memuse_parts){ shown[m->step].used, shown[m->step].used / 2, UINT64_MAX };
-	return 0;
-}
 
 int __wrap_readers_modes(struct readers *r, unsigned int slot, uint32_t claim, uint64_t *ret_user_ns,
 			 uint64_t *ret_system_ns);
@@ -142,7 +88,6 @@ static void end(void)
 	live_destroy(live);
 	fake_stop(&node);
 	scratch_clear(dir);
-	is_u64(nopen, 0, "nothing stays open");
 }
 
 /* N more steps of one job, in the slots from 0 on; they count from the next tick on. */
@@ -204,8 +149,7 @@ static void test_nothing(void)
 	atomic_store(&ledger_slot(node.l, 0)->cgroup_known, 0);
 	tick();
 	ok(find(0) != NULL, "a step without a cgroup is known");
-	is_u64(shown[0].nmemory + shown[0].ncounters, 0, "and not read");
-	is_u64(find(0)->memory_used, UINT64_MAX, "its memory is unknown, not 0");
+	is_u64(shown[0].ncounters, 0, "and not read");
 	live_destroy(NULL);
 	end();
 }
@@ -285,7 +229,6 @@ static void test_closing(void)
 	is_u64(value(0, METRIC_CPU_USER_TIME), 1200, "a step that ends has what its slurmstepd left");
 	is_u64(value(0, METRIC_TCP_RECEIVED_BYTES), 50, "and what that did not");
 	is_u64(shown[0].ncounters, 1, "it is not read any more");
-	is_u64(shown[0].nmemory, 1, "nor its memory");
 	s = ledger_slot(node.l, 0);
 	figures_set(&s->figures, METRIC_CPU_USER_TIME, 1100);
 	atomic_store(&s->state, SLOT_CLOSED);
@@ -302,7 +245,6 @@ static void test_reuse(void)
 	begin();
 	claim(0, 1);
 	shown[0].user_ns = 1000;
-	shown[0].used = MB;
 	tick();
 	before = ledger_slot(node.l, 0)->claim;
 	leave_figures(0, METRIC_CPU_USER_TIME, 1200);
@@ -310,103 +252,11 @@ static void test_reuse(void)
 	tick(); /* books its end */
 	tick();
 	ok(!live_find(live, 0, before), "a step that has left is forgotten");
-	is_u64(nopen, 0, "and closed");
 	claim(0, 1);
 	shown[0].user_ns = 5;
-	shown[0].used = 0;
 	tick();
 	ok(!live_find(live, 0, before), "the step before it in its slot is another one");
 	is_u64(value(0, METRIC_CPU_USER_TIME), 5, "the new step begins with its own value");
-	is_u64(find(0)->memory_used, UINT64_MAX, "and has no memory of the old one's");
-	end();
-}
-
-static void test_memory(void)
-{
-	begin();
-	claim(0, 2);
-	shown[0].used = 6 * MB;
-	shown[1].has_no_memory = true;
-	tick();
-	is_u64(find(0)->memory_used, 6 * MB, "memory of a step");
-	is_u64(find(0)->memory_rss, 3 * MB, "its RSS");
-	is_u64(find(0)->memory_cache, UINT64_MAX, "cache that is unknown stays so");
-	is_u64(find(1)->memory_used, UINT64_MAX, "without a cgroup it is unknown");
-	shown[0].used = 2 * MB;
-	shown[1].has_no_memory = false;
-	shown[1].used = MB;
-	tick();
-	is_u64(find(0)->memory_used, 2 * MB, "memory may become less");
-	is_u64(find(1)->memory_used, UINT64_MAX, "what could not be opened is not tried again");
-	shown[0].used = 0;
-	tick();
-	is_u64(find(0)->memory_used, 2 * MB, "a failed reading leaves the last one");
-	end();
-}
-
-static unsigned int count_read(unsigned int n)
-{
-	unsigned int i, read = 0;
-
-	for (i = 0; i < n; i++)
-		read += shown[i].nmemory;
-	return read;
-}
-
-static void test_turns(void)
-{
-	static const struct {
-		const char *name;
-		unsigned int steps, at_once;
-		bool is_list;
-	} t[] = {
-		{ "memory.stat of 40 steps", 40, 40, false },
-		{ "memory.stat of 64 steps", LIVE_MEMORY_MAX, LIVE_MEMORY_MAX, false },
-		{ "memory.stat of 192 steps", 3 * LIVE_MEMORY_MAX, LIVE_MEMORY_MAX, false },
-		{ "lists of 10 steps", 10, LIVE_MEMORY_LISTS_MAX, true },
-	};
-	unsigned int i, k;
-
-	for (i = 0; i < ARRAY_SIZE(t); i++) {
-		unsigned int turns = (t[i].steps + t[i].at_once - 1) / t[i].at_once;
-
-		begin();
-		for (k = 0; k < t[i].steps; k++) {
-			shown[k].used = MB;
-			shown[k].is_list = t[i].is_list;
-		}
-		claim(0, t[i].steps);
-		tick();
-		is_u64(count_read(t[i].steps), t[i].at_once, t[i].name);
-		for (k = 1; k < turns; k++)
-			tick();
-		is_u64(count_read(t[i].steps), t[i].steps, "all of them have had one turn");
-		for (k = 0; k < t[i].steps && shown[k].nmemory == 1; k++)
-			;
-		is_u64(k, t[i].steps, "and none had two");
-		end();
-	}
-}
-
-/* Lists are few, and must not keep the others from being read for long. */
-static void test_mixed(void)
-{
-	unsigned int i, turns;
-
-	begin();
-	for (i = 0; i < 20; i++) {
-		shown[i].used = MB;
-		shown[i].is_list = i % 2;
-	}
-	claim(0, 20);
-	for (turns = 0; turns < 20; turns++) {
-		tick();
-		for (i = 0; i < 20 && shown[i].nmemory; i++)
-			;
-		if (i == 20)
-			break;
-	}
-	ok(turns < 10, "files and lists: all have been read after %u turns", turns + 1);
 	end();
 }
 
@@ -420,9 +270,6 @@ int main(void)
 	test_pressure();
 	test_closing();
 	test_reuse();
-	test_memory();
-	test_turns();
-	test_mixed();
 	(void)rmdir(dir);
 	return done_testing();
 }

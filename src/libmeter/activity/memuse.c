@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libmeter/activity/memuse.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "src/libmeter/activity/cgmount.h"
@@ -19,6 +23,7 @@ static const char *const keys_status[] = { "RssAnon:", "RssShmem:" };
 struct memuse {
 	int fd;			 /* memory.stat or the folder */
 	int all_fd;		 /* memory.current or memory.usage_in_bytes; -1: none */
+	int swap_fd;		 /* memory.swap.current; -1: none */
 	const char *const *keys; /* of memory.stat; NULL: by processes */
 	struct cgprocs procs;
 };
@@ -132,30 +137,58 @@ int memuse_read(struct memuse *m, uint64_t *ret_bytes)
 	return m->keys ? read_file(m->fd, m->keys, ret_bytes) : read_processes(m, ret_bytes);
 }
 
+static uint64_t field_or_unknown(const char *text, const char *key)
+{
+	uint64_t v;
+
+	return field(text, key, &v) < 0 ? UINT64_MAX : v;
+}
+
+static int parse_parts(const char *text, bool is_v2, struct memuse_parts *p)
+{
+	uint64_t n[2];
+	int rc = two_fields(text, is_v2 ? keys_v2 : keys_v1, n);
+
+	if (rc < 0)
+		return rc;
+	if (__builtin_add_overflow(n[0], n[1], &p->held))
+		return -ERANGE;
+	p->rss = n[0];
+	p->cache = field_or_unknown(text, is_v2 ? "file " : "total_cache ");
+	if (p->cache != UINT64_MAX)
+		p->page_cache = p->cache > n[1] ? p->cache - n[1] : 0;
+	if (!is_v2)
+		p->swap = field_or_unknown(text, "total_swap ");
+	return 0;
+}
+
+static uint64_t number_or_unknown(int fd)
+{
+	uint64_t v;
+
+	return fd < 0 || fileio_pread_u64(fd, &v) < 0 ? UINT64_MAX : v;
+}
+
 int memuse_read_parts(struct memuse *m, struct memuse_parts *ret)
 {
-	static const char *const v2[] = { "anon ", "file " };
-	static const char *const v1[] = { "total_rss ", "total_cache " };
-	struct memuse_parts p = { UINT64_MAX, UINT64_MAX, UINT64_MAX };
-	uint64_t n[2];
+	struct memuse_parts p = { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX };
 	char buf[8192];
 	ssize_t len;
 	int rc;
 
 	if (!m->keys) {
-		rc = read_processes(m, &p.rss);
+		rc = read_processes(m, &p.held);
+		p.rss = p.held;
 	} else {
 		len = fileio_pread_all(m->fd, buf, sizeof(buf));
-		rc = len < 0 ? (int)len : two_fields(buf, m->keys == keys_v2 ? v2 : v1, n);
+		rc = len < 0 ? (int)len : parse_parts(buf, m->keys == keys_v2, &p);
 	}
 	if (rc < 0)
 		return rc;
-	if (m->keys) {
-		p.rss = n[0];
-		p.cache = n[1];
-		if (m->all_fd < 0 || fileio_pread_u64(m->all_fd, &p.used) < 0)
-			p.used = UINT64_MAX;
-	}
+	if (m->keys)
+		p.used = number_or_unknown(m->all_fd);
+	if (m->keys == keys_v2)
+		p.swap = number_or_unknown(m->swap_fd);
 	*ret = p;
 	return 0;
 }
@@ -183,6 +216,17 @@ static int try_fd(struct memuse *m, int fd, const char *const *keys)
 	return rc;
 }
 
+/* On v2 the tasks are in the step's "user"; its "slurm" has slurmstepd, which is no part of the step. */
+static int memuse_open_v2(const char *v2, const char *file)
+{
+	char name[64];
+	int fd;
+
+	(void)snprintf(name, sizeof(name), "user/%s", file);
+	fd = cgmount_open_step(NULL, v2, name);
+	return fd < 0 ? cgmount_open_step(NULL, v2, file) : fd;
+}
+
 int memuse_open(const char *v2, const char *cpuacct, const char *freezer,
 		struct memuse **ret, struct errmsg *err)
 {
@@ -191,8 +235,8 @@ int memuse_open(const char *v2, const char *cpuacct, const char *freezer,
 
 	if (!m)
 		return errmsg_errno(err, -ENOMEM, "memory of a step");
-	m->fd = m->all_fd = -1;
-	if (try_fd(m, cgmount_open_step(NULL, v2, "memory.stat"), keys_v2) < 0 &&
+	m->fd = m->all_fd = m->swap_fd = -1;
+	if (try_fd(m, memuse_open_v2(v2, "memory.stat"), keys_v2) < 0 &&
 	    try_fd(m, cgmount_open_step("memory", v1, "memory.stat"), keys_v1) < 0 &&
 	    try_fd(m, cgmount_open_step("freezer", freezer, "."), NULL) < 0 &&
 	    try_fd(m, cgmount_open_step(NULL, v2, "."), NULL) < 0) {
@@ -201,10 +245,12 @@ int memuse_open(const char *v2, const char *cpuacct, const char *freezer,
 				  "no cgroup to read memory from (v2 '%s', v1 '%s')",
 				  v2 ? v2 : "", v1 ? v1 : "");
 	}
-	if (m->keys == keys_v2)
-		m->all_fd = cgmount_open_step(NULL, v2, "memory.current");
-	else if (m->keys == keys_v1)
+	if (m->keys == keys_v2) {
+		m->all_fd = memuse_open_v2(v2, "memory.current");
+		m->swap_fd = memuse_open_v2(v2, "memory.swap.current");
+	} else if (m->keys == keys_v1) {
 		m->all_fd = cgmount_open_step("memory", v1, "memory.usage_in_bytes");
+	}
 	*ret = m;
 	return 0;
 }
@@ -218,8 +264,82 @@ void memuse_close(struct memuse *m)
 		(void)close(m->fd);
 	if (m->all_fd >= 0)
 		(void)close(m->all_fd);
+	if (m->swap_fd >= 0)
+		(void)close(m->swap_fd);
 	free(m);
 }
+
+/* --- what the kernel kept ----------------------------------------------------------------- */
+
+/* Takes FD over. */
+static uint64_t read_and_close(int fd)
+{
+	_cleanup_close_ int own = fd;
+
+	return number_or_unknown(own);
+}
+
+/* Takes FD over, of memory.events or memory.oom_control. */
+static uint64_t read_oom_kills(int fd)
+{
+	_cleanup_close_ int own = fd;
+	char buf[512];
+
+	return own < 0 || fileio_pread_all(own, buf, sizeof(buf)) < 0 ? UINT64_MAX :
+									field_or_unknown(buf, "oom_kill ");
+}
+
+/* v1 counts a kill in the group of the process alone, and tasks may have groups below the step's. */
+static uint64_t sum_oom_kills(const char *v1)
+{
+	uint64_t sum = read_oom_kills(cgmount_open_step("memory", v1, "memory.oom_control"));
+	int fd = cgmount_open_step("memory", v1, ".");
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+
+	if (!d && fd >= 0)
+		(void)close(fd);
+	while (d && (e = readdir(d))) {
+		char name[NAME_MAX + 32];
+		uint64_t n;
+
+		if (e->d_type != DT_DIR || e->d_name[0] == '.')
+			continue;
+		(void)snprintf(name, sizeof(name), "%s/memory.oom_control", e->d_name);
+		n = read_oom_kills(openat(fd, name, O_RDONLY | O_CLOEXEC));
+		if (n != UINT64_MAX && sum != UINT64_MAX)
+			sum += n;
+	}
+	if (d)
+		(void)closedir(d);
+	return sum;
+}
+
+int memuse_read_record(const char *v2, const char *v1, struct memuse_record *ret)
+{
+	int events = memuse_open_v2(v2, "memory.events");
+	int peak;
+
+	if (events >= 0) {
+		*ret = (struct memuse_record){
+			.peak = read_and_close(memuse_open_v2(v2, "memory.peak")),
+			.swap_peak = read_and_close(memuse_open_v2(v2, "memory.swap.peak")),
+			.oom_kills = read_oom_kills(events),
+		};
+		return 0;
+	}
+	peak = cgmount_open_step("memory", v1, "memory.max_usage_in_bytes");
+	if (peak < 0)
+		return -ENOENT;
+	*ret = (struct memuse_record){
+		.peak = read_and_close(peak),
+		.swap_peak = UINT64_MAX,
+		.oom_kills = sum_oom_kills(v1),
+	};
+	return 0;
+}
+
+/* ------------------------------------------------------------------------------------------ */
 
 int memuse_node(int meminfo_fd, uint64_t *ret_bytes)
 {

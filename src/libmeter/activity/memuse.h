@@ -30,16 +30,31 @@ int memuse_open(const char *v2, const char *cpuacct, const char *freezer,
  */
 int memuse_read(struct memuse *m, uint64_t *ret_bytes);
 /*
- * What the step's cgroup has, page cache included: all of it, anonymous pages, cache. UINT64_MAX: not
- * known; of processes nothing but RSS is, which then has shared memory in it. Costs as much.
+ * What the step's cgroup has. UINT64_MAX: not known; of processes nothing but HELD and RSS is, which then has
+ * shared memory in it. Costs as much, on v2 with swap one read more.
  */
 struct memuse_parts {
-	uint64_t used, rss, cache;
+	uint64_t used, rss, cache; /* as CEEMS has them: all that is charged; anonymous; files and shared memory */
+	uint64_t held;		   /* what memuse_read() says: the working set */
+	uint64_t page_cache;	   /* without shared memory, which is in HELD */
+	uint64_t swap;
 };
 int memuse_read_parts(struct memuse *m, struct memuse_parts *ret);
 /* Whether that opens files: by processes it does, the list and one for each process. */
 bool memuse_opens_files(const struct memuse *m);
 void memuse_close(struct memuse *m);
+
+/*
+ * What the kernel itself kept of the cgroup with these paths (a step's or its job's) since it was made.
+ * UINT64_MAX: this kernel does not (memory.peak is there from Linux 5.19 on, memory.swap.peak from 6.5 on, of v1
+ * no peak of swap). -ENOENT: there is no memory cgroup.
+ */
+struct memuse_record {
+	uint64_t peak; /* all that was charged at once, page cache included */
+	uint64_t swap_peak;
+	uint64_t oom_kills;
+};
+int memuse_read_record(const char *v2, const char *v1, struct memuse_record *ret);
 
 /* The same of the whole node, from an open /proc/meminfo: AnonPages and Shmem. */
 int memuse_node(int meminfo_fd, uint64_t *ret_bytes);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libnode/memwatch.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "src/libutil/clock.h"
+#include "src/libutil/logger.h"
+#include "src/libutil/muldiv.h"
+#include "src/libutil/pages.h"
+
+struct entry {
+	struct memuse *memuse; /* NULL: cannot be read, or was not tried */
+	uint32_t claim;	       /* the step in this slot that it belongs to; 0: of none */
+	bool is_tried;
+	bool is_known; /* PARTS are */
+	bool is_needed; /* in this tick */
+	struct memuse_parts parts;
+};
+
+struct memwatch {
+	struct entry entry[LEDGER_STEPS]; /* by slot */
+	unsigned int used;		  /* entries above it were never opened */
+	size_t turn, list_turn;		  /* of the lines, the ones that are looked at first */
+	uint64_t listed_ns;		  /* when processes were last listed */
+	uint64_t job_bytes[LEDGER_JOBS];  /* of all steps of a job, by its number in the page */
+};
+
+int memwatch_create(struct memwatch **ret)
+{
+	struct memwatch *w = pages_alloc(sizeof(*w));
+
+	if (!w)
+		return -ENOMEM;
+	*ret = w;
+	return 0;
+}
+
+static void close_entry(struct entry *e)
+{
+	memuse_close(e->memuse);
+	memset(e, 0, sizeof(*e));
+}
+
+void memwatch_destroy(struct memwatch *w)
+{
+	unsigned int i;
+
+	if (!w)
+		return;
+	for (i = 0; i < w->used; i++)
+		close_entry(&w->entry[i]);
+	pages_free(w, sizeof(*w));
+}
+
+/* --- accounts ----------------------------------------------------------------------------- */
+
+static uint64_t kib_s(uint64_t bytes, uint64_t ns)
+{
+	return bytes == UINT64_MAX ? 0 : muldiv(bytes, ns, 1024 * NSEC_PER_SEC);
+}
+
+/* Between two readings it is taken to have gone from one to the other; before the first, to have been so. */
+static uint64_t mean_of(uint64_t before, uint64_t now)
+{
+	return before == UINT64_MAX || now == UINT64_MAX ? now : before / 2 + now / 2 + (before & now & 1);
+}
+
+static void raise(uint64_t *peak, uint64_t value)
+{
+	if (value != UINT64_MAX && (*peak == UINT64_MAX || value > *peak))
+		*peak = value;
+}
+
+static void book_parts(struct ledger_memory *m, const struct memuse_parts *p, uint64_t open_ns,
+		       uint64_t now_ns)
+{
+	uint64_t since_ns = m->read_mono_ns ? m->read_mono_ns : open_ns;
+	uint64_t dt_ns = now_ns > since_ns ? now_ns - since_ns : 0;
+
+	if (!m->read_mono_ns) {
+		m->held_bytes = p->held;
+		m->cache_bytes = p->page_cache;
+		m->swap_peak_bytes = UINT64_MAX;
+	}
+	m->held_kib_s += kib_s(mean_of(m->held_bytes, p->held), dt_ns);
+	m->cache_kib_s += kib_s(mean_of(m->cache_bytes, p->page_cache), dt_ns);
+	m->held_bytes = p->held;
+	m->cache_bytes = p->page_cache;
+	raise(&m->peak_bytes, p->held);
+	raise(&m->swap_peak_bytes, p->swap);
+	m->read_mono_ns = now_ns;
+}
+
+static void book_jobs(struct memwatch *w, struct ledger_page *page, const struct book_line *line, size_t n)
+{
+	size_t i;
+
+	memset(w->job_bytes, 0, page->njobs * sizeof(*w->job_bytes));
+	for (i = 0; i < n; i++) {
+		const struct ledger_step_account *a = &page->step[line[i].slot];
+
+		if (a->job && a->memory.read_mono_ns && !line[i].is_last)
+			w->job_bytes[a->job - 1] += a->memory.held_bytes;
+	}
+	for (i = 0; i < n; i++) {
+		struct ledger_step_account *a = &page->step[line[i].slot];
+
+		if (a->job && a->memory.read_mono_ns && line[i].s->id.step_id == LEDGER_STEP_EXTERN)
+			raise(&a->memory.peak_bytes, w->job_bytes[a->job - 1]);
+	}
+}
+
+/* --- reading ------------------------------------------------------------------------------ */
+
+static struct entry *entry_of(struct memwatch *w, const struct book_line *line)
+{
+	struct entry *e = &w->entry[line->slot];
+
+	if (line->slot >= w->used)
+		w->used = line->slot + 1;
+	if (e->claim != line->claim) {
+		close_entry(e);
+		e->claim = line->claim;
+	}
+	return e;
+}
+
+static void try_open(struct entry *e, const struct ledger_slot *s)
+{
+	struct errmsg err = { 0 };
+
+	e->is_tried = true;
+	if (memuse_open(s->cgroup_v2, s->cgroup_cpuacct, s->cgroup_freezer, &e->memuse, &err) < 0)
+		logger_debug("%s", err.text);
+}
+
+static bool is_due(const struct ledger_memory *m, uint64_t open_ns, uint64_t now_ns)
+{
+	uint64_t every_ns = (m->read_mono_ns - open_ns) / 8;
+
+	if (!m->read_mono_ns || m->read_mono_ns < open_ns)
+		return true;
+	return now_ns - m->read_mono_ns >= (every_ns < MEMWATCH_EVERY_NS ? every_ns : MEMWATCH_EVERY_NS);
+}
+
+/* NULL: it is not to be read in this tick, or cannot be. */
+static struct entry *due_entry(struct memwatch *w, const struct ledger_page *page, const struct book_line *line,
+			       uint64_t now_ns)
+{
+	struct entry *e = &w->entry[line->slot];
+
+	if (line->state != SLOT_OPEN || line->is_dead ||
+	    !is_due(&page->step[line->slot].memory, line->s->t_open_mono_ns, now_ns) ||
+	    !atomic_load_explicit(&line->s->cgroup_known, memory_order_acquire))
+		return NULL;
+	if (!e->is_tried)
+		try_open(e, line->s);
+	return e->memuse ? e : NULL;
+}
+
+/* If it fails, the last values stay. */
+static void read_entry(struct entry *e, struct ledger_page *page, const struct book_line *line, uint64_t now_ns)
+{
+	struct memuse_parts parts;
+
+	if (memuse_read_parts(e->memuse, &parts) < 0)
+		return;
+	e->parts = parts;
+	e->is_known = true;
+	book_parts(&page->step[line->slot].memory, &parts, line->s->t_open_mono_ns, now_ns);
+}
+
+static void read_files(struct memwatch *w, struct ledger_page *page, const struct book_line *line, size_t n,
+		       uint64_t now_ns)
+{
+	unsigned int left = MEMWATCH_FILES;
+	size_t i;
+
+	for (i = 0; i < n && left; i++) {
+		const struct book_line *l = &line[w->turn++ % n];
+		struct entry *e = due_entry(w, page, l, now_ns);
+
+		if (!e || memuse_opens_files(e->memuse))
+			continue;
+		read_entry(e, page, l, now_ns);
+		left--;
+	}
+}
+
+static void read_list(struct memwatch *w, struct ledger_page *page, const struct book_line *line, size_t n,
+		      uint64_t now_ns)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const struct book_line *l = &line[w->list_turn++ % n];
+		struct entry *e = due_entry(w, page, l, now_ns);
+
+		if (!e || !memuse_opens_files(e->memuse))
+			continue;
+		read_entry(e, page, l, now_ns);
+		w->listed_ns = now_ns;
+		return;
+	}
+}
+
+static void close_gone(struct memwatch *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->used; i++) {
+		if (w->entry[i].claim && !w->entry[i].is_needed)
+			close_entry(&w->entry[i]);
+		w->entry[i].is_needed = false;
+	}
+}
+
+void memwatch_read(struct memwatch *w, struct ledger_page *page, const struct book_line *line, size_t n,
+		   uint64_t now_mono_ns)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		entry_of(w, &line[i])->is_needed = true;
+	close_gone(w);
+	read_files(w, page, line, n, now_mono_ns);
+	if (now_mono_ns - w->listed_ns >= MEMWATCH_LIST_NS)
+		read_list(w, page, line, n, now_mono_ns);
+	book_jobs(w, page, line, n);
+}
+
+const struct memuse_parts *memwatch_find(const struct memwatch *w, unsigned int slot, uint32_t claim)
+{
+	return w && slot < LEDGER_STEPS && claim && w->entry[slot].claim == claim && w->entry[slot].is_known ?
+		       &w->entry[slot].parts :
+		       NULL;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * memwatch.h - what running steps hold in memory. A tick reads some of them in turn and adds what they
+ * hold, times the time since, to their accounts in the ledger's page, where a slurmstepd finds it at its
+ * step's end (stepmemory.h). Peaks between two readings are the kernel's to tell. For the sampler's thread only.
+ */
+#ifndef CEEMS_MEMWATCH_H
+#define CEEMS_MEMWATCH_H
+
+#include "src/libledger/ledger_book.h"
+#include "src/libmeter/activity/memuse.h"
+
+/*
+ * How often a step is read: after an eighth of its age, of an old one after this time. With ticks of a second
+ * that is every five.
+ */
+#define MEMWATCH_EVERY_NS (4500 * UINT64_C(1000000))
+/* memory.stat costs some 8 us: so many in one tick, the others have the next turn. */
+#define MEMWATCH_FILES 16
+/* Where there is no memory cgroup, a step's processes are asked one by one: one step, and only so often. */
+#define MEMWATCH_LIST_NS (2 * UINT64_C(1000000000))
+
+struct memwatch;
+
+/* -ENOMEM. */
+int memwatch_create(struct memwatch **ret);
+void memwatch_destroy(struct memwatch *w);
+
+/*
+ * The part of a tick: PAGE is the one to write, LINE[n] what ledger_book_collect() found at NOW. In the extern
+ * step's account the peak becomes that of all steps of its job together.
+ */
+void memwatch_read(struct memwatch *w, struct ledger_page *page, const struct book_line *line, size_t n,
+		   uint64_t now_mono_ns);
+
+/* What the step in SLOT with that claim held last. NULL: not known. */
+const struct memuse_parts *memwatch_find(const struct memwatch *w, unsigned int slot, uint32_t claim);
+
+#endif
