@@ -128,9 +128,13 @@ static const char *v2_point(char *buf, size_t size)
 static void test_expected_mounts(void)
 {
 	struct cgmount_points points, wrong = { .v2 = "/nowhere", .freezer = "/proc" };
-	char v2[PATH_MAX] = "", freezer[PATH_MAX] = "", buf[PATH_MAX] = "";
+	char v2[PATH_MAX] = "", freezer[PATH_MAX] = "", memory[PATH_MAX] = "", buf[PATH_MAX] = "";
 
 	cgmount_points(&points);
+	(void)cgmount_find("memory", "/", memory, sizeof(memory));
+	ok(strlen(memory) == (*memory ? strlen(points.memory) + 1 : 0) &&
+		   !strncmp(memory, points.memory, strlen(points.memory)),
+	   "memory, of which a step's end reads the peak: '%s'", points.memory);
 	(void)cgmount_find(NULL, "/", v2, sizeof(v2));
 	(void)cgmount_find("freezer", "/", freezer, sizeof(freezer));
 	ok(strlen(v2) == (*v2 ? strlen(points.v2) + 1 : 0) && !strncmp(v2, points.v2, strlen(points.v2)) &&

@@ -242,6 +242,7 @@ static char *point_of(struct cgmount_points *points, const char *controller)
 	return !controller			? points->v2 :
 	       !strcmp(controller, "cpuacct")	? points->cpuacct :
 	       !strcmp(controller, "freezer")	? points->freezer :
+	       !strcmp(controller, "memory")	? points->memory :
 						  NULL;
 }
 
@@ -261,7 +262,7 @@ static bool is_as_expected(const char *controller, const char *path, char *ret, 
 
 void cgmount_points(struct cgmount_points *ret)
 {
-	static const char *const controllers[] = { NULL, "cpuacct", "freezer" };
+	static const char *const controllers[] = { NULL, "cpuacct", "freezer", "memory" };
 	char folder[sizeof(ret->v2) + 1];
 	size_t i;
 

@@ -24,7 +24,7 @@ int cgmount_find(const char *controller, const char *path, char *ret, size_t siz
 
 /* Where a hierarchy is mounted whole, as seen by who asked; empty: nowhere, or too long a name. */
 struct cgmount_points {
-	char v2[128], cpuacct[128], freezer[128];
+	char v2[128], cpuacct[128], freezer[128], memory[128];
 };
 void cgmount_points(struct cgmount_points *ret);
 /*
