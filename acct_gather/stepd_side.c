@@ -66,6 +66,8 @@ static void stepd_side_identify(const stepd_step_rec_t *step, const struct steps
 	};
 	id->job_mem_mb = memory_or_share(step->job_mem, id->job_cpus);
 	id->step_mem_mb = memory_or_share(step->step_mem, id->step_cpus);
+	/* a step that was given none of its own may use the job's */
+	id->limit_mem_mb = step->step_mem ? step->step_mem : step->job_mem;
 	gres_identify(step, &side.settings, conf->node_name, id);
 }
 

@@ -93,6 +93,7 @@ void usage_write(struct jobacctinfo *j, const struct figures *figures, uint32_t 
 	if (!figures_has(&f, METRIC_ENERGY_NODES)) /* else stepside_finish() did, by the ledger */
 		figures_set(&f, METRIC_ENERGY_NODES, figures_has(&f, METRIC_ENERGY));
 	figures_set(&f, METRIC_CPU_TIME_NODES, figures_has(&f, METRIC_CPU_TIME));
+	figures_set(&f, METRIC_MEMORY_NODES, figures_has(&f, METRIC_MEMORY_PEAK));
 	write_energy(j, &f, nodeid, nnodes, elapsed_ns);
 	metric_foreach(m) {
 		const struct metric_info *info = &metric_table[m];

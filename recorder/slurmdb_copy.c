@@ -129,6 +129,7 @@ static int copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
 	copy_energy(stats, map, &to->figures);
 	slurmdb_spread(from, map, METRIC_CPU_TIME, to, &to->cpu_time);
 	slurmdb_spread(from, map, METRIC_ENERGY, to, &to->energy);
+	slurmdb_spread(from, map, METRIC_MEMORY_PEAK, to, &to->memory);
 	return rc ? -ENOMEM : 0;
 }
 

@@ -143,6 +143,16 @@ static void print_imbalance(const struct record_step *s, enum metric m, const ch
 		       *spread->max_node ? spread->max_node : "a node");
 }
 
+static void print_largest(const struct record_step *s, const char *label, const struct record_spread *spread)
+{
+	char buf[METRIC_TEXT_MAX];
+
+	if (spread->max.known && s->nnodes > 1)
+		printf("  %-22s %s on %s\n", label,
+		       metric_text_value(UNIT_BYTES, spread->max.value, buf, sizeof(buf)),
+		       *spread->max_node ? spread->max_node : "a node");
+}
+
 /* Of a step's figures, or "n/a". */
 static const char *cell(const struct record_step *s, enum metric m, char *buf)
 {
@@ -258,6 +268,7 @@ static int print_one_step(const struct record *r, uint32_t step_id, bool all)
 		}
 		print_imbalance(s, METRIC_CPU_TIME, "CPU time, uneven", &s->cpu_time);
 		print_imbalance(s, METRIC_ENERGY, "energy, uneven", &s->energy);
+		print_largest(s, "memory, largest node", &s->memory);
 		return CMD_OK;
 	}
 	return cmd_error("job %u has no step %s", r->job_id,

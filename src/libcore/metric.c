@@ -107,6 +107,8 @@ const char *metric_reason_text(enum metric_reason reason)
 		[REASON_NO_CGROUP] = "no v2 cgroup",
 		[REASON_NO_PSI] = "no PSI",
 		[REASON_NO_CPU_QUOTA] = "no cpu controller",
+		[REASON_NO_MEMORY] = "no memory cgroup",
+		[REASON_OLD_KERNEL] = "not kept by this kernel",
 		[REASON_NO_DEVICE] = "no device",
 		[REASON_NO_EVENT] = "no such event on this CPU",
 		[REASON_SHARED_NODE] = "node is shared",

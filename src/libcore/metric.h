@@ -117,6 +117,8 @@ enum metric_reason {
 	REASON_NO_CGROUP,    /* no v2 cgroup to attach to */
 	REASON_NO_PSI,	     /* no v2 cgroup, or a kernel without CONFIG_PSI or booted with psi=0 */
 	REASON_NO_CPU_QUOTA, /* the cpu controller is off in the step's cgroup */
+	REASON_NO_MEMORY,    /* no memory cgroup */
+	REASON_OLD_KERNEL,   /* this kernel does not keep it */
 	REASON_NO_DEVICE,    /* nothing there to be read, such as an RDMA port */
 	REASON_NO_EVENT,     /* this CPU has no such event, or we do not know its name */
 	REASON_SHARED_NODE,  /* only the whole node's is known, and others are on it */

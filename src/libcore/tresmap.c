@@ -74,11 +74,24 @@ void tresmap_read(const struct tresmap *map, const char *tot, const char *max, e
 			figures_set(figures, m, metric_from_tres(m, value));
 }
 
+/* Which one says how many nodes know M. */
+static enum metric nodes_metric(enum metric m)
+{
+	switch (m) {
+	case METRIC_ENERGY:
+		return METRIC_ENERGY_NODES;
+	case METRIC_MEMORY_PEAK:
+		return METRIC_MEMORY_NODES;
+	default:
+		return METRIC_CPU_TIME_NODES;
+	}
+}
+
 int tresmap_max(const struct tresmap *map, enum metric m, const char *max, const char *max_nodeid,
 		const struct figures *figures, uint32_t nnodes, uint64_t *ret_max,
 		uint32_t *ret_nodeid)
 {
-	enum metric nodes = m == METRIC_ENERGY ? METRIC_ENERGY_NODES : METRIC_CPU_TIME_NODES;
+	enum metric nodes = nodes_metric(m);
 	uint64_t value;
 	uint64_t node;
 

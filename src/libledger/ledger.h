@@ -76,6 +76,7 @@ struct ledger_identity {
 	uint32_t step_cpus;
 	uint64_t job_mem_mb;
 	uint64_t step_mem_mb;
+	uint64_t limit_mem_mb; /* what Slurm allocated to the step; 0: it does not allocate memory */
 	uint64_t start_wall_ns;
 	/* The same CPUs by socket; all 0: not known, they are taken as spread over all. */
 	uint32_t job_socket_cpus[SOCKETS_MAX];

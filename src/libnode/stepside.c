@@ -13,6 +13,7 @@
 #include "src/libmeter/activity/cgmount.h"
 #include "src/libmeter/activity/cputime.h"
 #include "src/libmeter/activity/pressure.h"
+#include "src/libnode/stepmemory.h"
 #include "src/libnode/stepprobes.h"
 #include "src/librecord/report.h"
 #include "src/libutil/clock.h"
@@ -199,6 +200,8 @@ static uint64_t final_busy_ns(struct stepside *st, uint64_t waited_ns)
 static void write_figures(struct stepside *st, struct ledger_slot *slot, uint64_t busy_ns)
 {
 	struct figures *f = &slot->figures;
+	struct ledger_memory memory;
+	bool is_seen = ledger_step_memory(st->ledger, st->slot, &memory) == 0;
 	uint64_t user_ns, system_ns;
 
 	if (busy_ns != UINT64_MAX)
@@ -208,6 +211,7 @@ static void write_figures(struct stepside *st, struct ledger_slot *slot, uint64_
 		figures_set(f, METRIC_CPU_SYSTEM_TIME, system_ns);
 	}
 	pressure_read(slot->cgroup_v2, slot->cgroup_cpuacct, f);
+	stepmemory_fill(slot, is_seen ? &memory : NULL, clock_mono_ns(), f);
 	if (st->probes)
 		stepprobes_read(st->probes, f, &st->detail);
 }

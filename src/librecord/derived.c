@@ -9,6 +9,7 @@
 
 #define NS_PER_S 1e9
 #define UJ_PER_J 1e6
+#define BYTES_PER_KIB 1024.0
 #define MIN_LACK_NS 100000000u /* a batch script or an exec that nobody counted is no lack */
 
 const struct derived_info derived_table[DERIVED_N] = {
@@ -31,6 +32,12 @@ const struct derived_info derived_table[DERIVED_N] = {
 					     "energy / instructions" },
 	[DERIVED_IO_CACHE_RATE] = { "io_cache_rate", "read without storage",
 				    "(read_bytes - storage_read_bytes) / read_bytes" },
+	[DERIVED_MEMORY_MEAN] = { "memory_mean_bytes", "memory, mean",
+				  "memory_kib_s x 1024 / elapsed seconds" },
+	[DERIVED_PAGE_CACHE_MEAN] = { "page_cache_mean_bytes", "page cache, mean",
+				      "page_cache_kib_s x 1024 / elapsed seconds" },
+	[DERIVED_MEMORY_EFFICIENCY] = { "memory_efficiency", "memory, peak of allocated",
+					"memory_peak_bytes / memory_allocated_bytes" },
 };
 
 /* A sum that stopped at the end of its type is no term of a ratio. */
@@ -124,6 +131,12 @@ static bool value_of(enum derived d, const struct figures *f, uint64_t elapsed_n
 		       derived_ratio(f, METRIC_ENERGY, METRIC_INSTRUCTIONS, 1 / UJ_PER_J, ret);
 	case DERIVED_IO_CACHE_RATE:
 		return io_cache_rate(f, ret);
+	case DERIVED_MEMORY_MEAN:
+		return rate(f, METRIC_MEMORY_TIME, (double)elapsed_ns / NS_PER_S / BYTES_PER_KIB, ret);
+	case DERIVED_PAGE_CACHE_MEAN:
+		return rate(f, METRIC_CACHE_TIME, (double)elapsed_ns / NS_PER_S / BYTES_PER_KIB, ret);
+	case DERIVED_MEMORY_EFFICIENCY:
+		return derived_ratio(f, METRIC_MEMORY_PEAK, METRIC_MEMORY_ALLOCATED, 1, ret);
 	case DERIVED_N:
 		break;
 	}
@@ -166,6 +179,10 @@ const char *derived_text(enum derived d, double value, char *buf, size_t size)
 		break;
 	case DERIVED_JOULES_PER_INSTRUCTION:
 		(void)snprintf(buf, size, "%.3g nJ", 1e9 * value);
+		break;
+	case DERIVED_MEMORY_MEAN:
+	case DERIVED_PAGE_CACHE_MEAN:
+		metric_text_value(UNIT_BYTES, value < 0x1p63 ? (uint64_t)(value + 0.5) : UINT64_MAX, buf, size);
 		break;
 	default:
 		(void)snprintf(buf, size, "%.1f %%", 100 * value);

@@ -27,6 +27,9 @@ enum derived {
 	DERIVED_PMU_COVERAGE,		/* counted / wanted; below 1 the counters were shared */
 	DERIVED_JOULES_PER_INSTRUCTION,
 	DERIVED_IO_CACHE_RATE,		/* of the bytes read, those that storage did not have to fetch */
+	DERIVED_MEMORY_MEAN,		/* bytes, of all nodes together */
+	DERIVED_PAGE_CACHE_MEAN,
+	DERIVED_MEMORY_EFFICIENCY,	/* largest peak / largest allocation of a node */
 	DERIVED_N
 };
 

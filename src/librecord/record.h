@@ -66,8 +66,8 @@ struct record_emissions {
 };
 
 /*
- * How uneven the nodes of a step are in a figure: its mean is figures' value / nnodes. Not known of
- * one node, and where one of several did not tell.
+ * How uneven the nodes of a step are in a figure: its mean is figures' value / nnodes, but of memory, whose
+ * figure is the maximum itself. Not known of one node, and where one of several did not tell.
  */
 struct record_spread {
 	struct maybe_u64 max; /* the largest of any node, in the metric's unit */
@@ -87,7 +87,7 @@ struct record_step {
 	bool exit_unknown;    /* of a step that was lost, say; null */
 	struct maybe_u64 user_cpu_us, system_cpu_us, max_rss_bytes;
 	struct figures figures;
-	struct record_spread cpu_time, energy;
+	struct record_spread cpu_time, energy, memory;
 };
 
 /* Texts are owned (malloc) unless said otherwise; NULL is null. */

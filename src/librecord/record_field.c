@@ -116,6 +116,13 @@ static bool step_energy_is_uneven(const void *object)
 	return record_step_imbalance(object, METRIC_ENERGY, &v);
 }
 
+static bool step_memory_is_spread(const void *object)
+{
+	const struct record_step *s = object;
+
+	return s->memory.max.known && s->nnodes > 1;
+}
+
 /* --- the tables -------------------------------------------------------------------------- */
 
 #define MEMBER(type, name, kind_, member, ...)                                           \
@@ -244,6 +251,9 @@ const struct record_field record_step_fields[] = {
 	     .has = step_energy_is_uneven, SQL("energy_max_j"), .flags = FIELD_SQL_WHOLE),
 	STEP("load_imbalance.energy.max_node", CHARS, energy.max_node, .has = step_energy_is_uneven,
 	     SQL("energy_max_node")),
+	STEP("load_imbalance.memory.max_bytes", MAYBE, memory.max, .has = step_memory_is_spread),
+	STEP("load_imbalance.memory.max_node", CHARS, memory.max_node, .has = step_memory_is_spread,
+	     SQL("memory_max_node")),
 	{ 0 },
 };
 

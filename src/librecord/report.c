@@ -164,6 +164,55 @@ static void put_pressure(struct report_text *t, const struct figures *f)
 	report_metric(t, f, METRIC_CPU_THROTTLED, "CPU throttled", note);
 }
 
+/* "93.0 % of 4.00 GiB, mean 1.20 GiB" */
+static void note_memory(const struct report_input *in, char *note)
+{
+	char text[METRIC_TEXT_MAX];
+	size_t used;
+
+	note_ratio(in, DERIVED_MEMORY_EFFICIENCY, "", note);
+	used = strlen(note);
+	if (*note)
+		(void)snprintf(note + used, REPORT_NOTE_MAX - used, " of %s",
+			       metric_text(in->figures, METRIC_MEMORY_ALLOCATED, text, sizeof(text)));
+	used = strlen(note);
+	if (report_ratio(in, DERIVED_MEMORY_MEAN, text))
+		(void)snprintf(note + used, REPORT_NOTE_MAX - used, "%smean %s", used ? ", " : "", text);
+}
+
+/* "with 80.0 MiB page cache, 2 OOM kills", if there were any */
+static void note_kernel_peak(const struct report_input *in, char *note)
+{
+	const struct figures *f = in->figures;
+	char text[METRIC_TEXT_MAX] = "";
+	size_t used;
+
+	(void)report_ratio(in, DERIVED_PAGE_CACHE_MEAN, text);
+	(void)snprintf(note, REPORT_NOTE_MAX, "with %s%spage cache", text, *text ? " " : "");
+	used = strlen(note);
+	if (figures_has(f, METRIC_OOM_KILLS) && f->value[METRIC_OOM_KILLS])
+		(void)snprintf(note + used, REPORT_NOTE_MAX - used, ", %s OOM kills",
+			       metric_text(f, METRIC_OOM_KILLS, text, sizeof(text)));
+}
+
+static void put_memory(struct report_text *t, const struct report_input *in)
+{
+	static const enum metric all[] = { METRIC_MEMORY_PEAK, METRIC_MEMORY_KERNEL_PEAK };
+	const struct figures *f = in->figures;
+	char note[REPORT_NOTE_MAX];
+
+	if (report_all_miss_alike(f, all, ARRAY_SIZE(all))) {
+		report_missing(t, "memory", (enum metric_reason)f->reason[all[0]]);
+		return;
+	}
+	note_memory(in, note);
+	report_metric(t, f, METRIC_MEMORY_PEAK, "memory, peak", note);
+	note_kernel_peak(in, note);
+	report_metric(t, f, METRIC_MEMORY_KERNEL_PEAK, "  kernel's peak", note);
+	if (figures_has(f, METRIC_SWAP_PEAK) && f->value[METRIC_SWAP_PEAK])
+		report_metric(t, f, METRIC_SWAP_PEAK, "  swap, peak", "");
+}
+
 /* "1,234 calls, 96.0 % without storage" */
 static void note_reads(const struct report_input *in, char *note)
 {
@@ -305,6 +354,7 @@ static void report_format_rows(struct report_text *t, const struct report_input 
 	put_energy(t, in);
 	put_cpu(t, in);
 	put_scheduling(t, in);
+	put_memory(t, in);
 	put_pressure(t, in->figures);
 	put_io(t, in);
 	report_put_file_systems(t, in, max_fs);

@@ -236,7 +236,7 @@ static void put_event(struct report_text *t, const char *label, const struct det
 	report_mask(e->name, sizeof(e->name), name);
 	if (e->reason == REASON_NONE) {
 		(void)count_text(e->value, value);
-		(void)snprintf(note, sizeof(note), "%s, counted %.1f %% of the time", name,
+		(void)snprintf(note, sizeof(note), "%s, counted %.1f %%", name,
 			       (double)e->coverage_ppm / 1e4);
 	} else {
 		(void)snprintf(note, sizeof(note), "%s (%s)", name,

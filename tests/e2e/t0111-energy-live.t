@@ -40,6 +40,7 @@ value() {
 		'$1 == name { print $2 }' "$2"
 }
 
+memory="ceems_compute_unit_memory_rss_bytes ceems_compute_unit_memory_working_set_bytes"
 counters="ceems_compute_unit_cpu_seconds_total ceems_compute_unit_energy_joules_total
 ceems_compute_unit_domain_energy_joules_total,domain=\"cpu\""
 [ -z "$(find /sys/fs/cgroup -name 'cpu.stat' -o -name 'cpuacct.usage_user' 2>/dev/null | head -n 1)" ] ||
@@ -55,7 +56,7 @@ fi
 
 is_there() {
 	local name
-	for name in $counters ceems_compute_unit_memory_rss_bytes; do
+	for name in $counters $memory; do
 		[ "$(value "$name" "$prom" | tr -d 0.)" != "" ] || return 1
 	done
 }
@@ -76,7 +77,7 @@ for round in 1 2 3; do
 	feed 1000000 0
 	wait_for 60 is_newer || bail "ceems.prom is written"
 	diag "round $round: $(stamp "$e2e_work/last.prom") to $(stamp "$e2e_work/now.prom")"
-	for name in $counters ceems_compute_unit_memory_rss_bytes; do
+	for name in $counters $memory; do
 		awk -v a="$(value "$name" "$e2e_work/last.prom")" -v b="$(value "$name" "$e2e_work/now.prom")" \
 			'BEGIN { exit !(b > a) }' || still="$still $name($round)"
 	done

@@ -97,6 +97,18 @@ static const struct {
 	  METRIC_IO_READ_BYTES, 0, 4096, S, 1, 1 },
 	{ "three quarters from the page cache", DERIVED_IO_CACHE_RATE, METRIC_STORAGE_READ_BYTES,
 	  METRIC_IO_READ_BYTES, 1024, 4096, S, 1, 0.75 },
+
+	{ "memory for no time", DERIVED_MEMORY_MEAN, METRIC_MEMORY_TIME, METRIC_MEMORY_TIME, 5, 5, 0, 1, NONE },
+	{ "6 KiB s in 4 s", DERIVED_MEMORY_MEAN, METRIC_MEMORY_TIME, METRIC_MEMORY_TIME, 6, 6, 4 * S, 1, 1536 },
+	{ "page cache for no time", DERIVED_PAGE_CACHE_MEAN, METRIC_CACHE_TIME, METRIC_CACHE_TIME, 5, 5, 0, 1,
+	  NONE },
+	{ "none of it", DERIVED_PAGE_CACHE_MEAN, METRIC_CACHE_TIME, METRIC_CACHE_TIME, 0, 0, S, 1, 0 },
+	{ "nothing allocated", DERIVED_MEMORY_EFFICIENCY, METRIC_MEMORY_PEAK, METRIC_MEMORY_ALLOCATED, 5, 0, S, 1,
+	  NONE },
+	{ "three quarters of it used", DERIVED_MEMORY_EFFICIENCY, METRIC_MEMORY_PEAK, METRIC_MEMORY_ALLOCATED, 3, 4,
+	  S, 1, 0.75 },
+	{ "more than that, without a limit", DERIVED_MEMORY_EFFICIENCY, METRIC_MEMORY_PEAK, METRIC_MEMORY_ALLOCATED,
+	  6, 4, S, 1, 1.5 },
 };
 
 static void is_near(double got, double want, const char *what)
@@ -159,6 +171,9 @@ static void test_text(void)
 		{ DERIVED_CPU_EFFICIENCY, 0.94, "94.0 %" },
 		{ DERIVED_JOULES_PER_INSTRUCTION, 1.5e-9, "1.5 nJ" },
 		{ DERIVED_IO_CACHE_RATE, 0, "0.0 %" },
+		{ DERIVED_MEMORY_MEAN, 1536.2, "1.50 KiB" },
+		{ DERIVED_PAGE_CACHE_MEAN, 1e30, "16384.0 PiB" },
+		{ DERIVED_MEMORY_EFFICIENCY, 1.5, "150.0 %" },
 	};
 	char buf[METRIC_TEXT_MAX];
 	size_t i;

@@ -164,6 +164,7 @@ static struct record *full(void)
 	fill_figures(&r->steps[0].figures, 77);
 	r->steps[0].energy = (struct record_spread){ { 77, true }, "n2" };
 	r->steps[0].cpu_time = (struct record_spread){ { UINT64_C(9000000000), true }, "n1" };
+	r->steps[0].memory = (struct record_spread){ { 4096, true }, "n2" };
 	r->steps[1].het_component = (struct maybe_u64){ 1, true };
 	figures_init(&r->steps[1].figures);
 	return r;
@@ -325,6 +326,11 @@ static void test_derived(void)
 	(void)snprintf(s->energy.max_node, sizeof(s->energy.max_node), "n7");
 	ok(json_has(r, "\"energy\":{\"imbalance\":0.0,\"max_j\":15,\"max_node\":\"n7\"}"),
 	   "two nodes alike");
+	s->memory.max = (struct maybe_u64){ 4096, true };
+	(void)snprintf(s->memory.max_node, sizeof(s->memory.max_node), "n8");
+	ok(json_has(r, "\"memory\":{\"max_bytes\":4096,\"max_node\":\"n8\"}"), "and the one with the most memory");
+	s->nnodes = 1;
+	ok(!json_has(r, "\"load_imbalance\""), "of one node nothing of it");
 	record_destroy(r);
 }
 

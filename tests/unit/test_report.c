@@ -40,6 +40,13 @@ static void set_all(void)
 	figures_set(&f, METRIC_CONTEXT_SWITCHES, 12345);
 	figures_set(&f, METRIC_CPU_MIGRATIONS, 7);
 	figures_set(&f, METRIC_PAGE_FAULTS, 999);
+	figures_set(&f, METRIC_MEMORY_PEAK, UINT64_C(3) << 30);
+	figures_set(&f, METRIC_MEMORY_KERNEL_PEAK, UINT64_C(7) << 29);
+	figures_set(&f, METRIC_MEMORY_ALLOCATED, UINT64_C(4) << 30);
+	figures_set(&f, METRIC_MEMORY_TIME, 84 * (UINT64_C(3) << 20) / 10);
+	figures_set(&f, METRIC_CACHE_TIME, 84 * (UINT64_C(1) << 19) / 10);
+	figures_set(&f, METRIC_SWAP_PEAK, 0);
+	figures_set(&f, METRIC_OOM_KILLS, 0);
 	figures_set(&f, METRIC_CYCLES, UINT64_C(52000000000));
 	figures_set(&f, METRIC_INSTRUCTIONS, UINT64_C(101400000000));
 	figures_set(&f, METRIC_CACHE_REFERENCES, 2000000);
@@ -78,6 +85,8 @@ static void set_asked(void)
 	memset(&detail, 0, sizeof(detail));
 	memcpy(detail.fs, fs, sizeof(fs));
 	detail.nfs = ARRAY_SIZE(fs);
+	figures_set(&f, METRIC_SWAP_PEAK, 1 << 20);
+	figures_set(&f, METRIC_OOM_KILLS, 2);
 	figures_set(&f, METRIC_RUN_DELAY, UINT64_C(1200000000));
 	figures_set(&f, METRIC_OFF_CPU, UINT64_C(500000000));
 	figures_set(&f, METRIC_CPU_PRESSURE_SOME, UINT64_C(1100000000));
@@ -132,6 +141,8 @@ static const char full[] =
 	"    task clock             15.8 s\n"
 	"  context switches         12,345  7 migrations\n"
 	"  page faults                 999\n"
+	"  memory, peak           3.00 GiB  75.0 % of 4.00 GiB, mean 3.00 GiB\n"
+	"    kernel's peak        3.50 GiB  with 512.0 MiB page cache\n"
 	"  read                   1.20 MiB  1,234 calls\n"
 	"  written                    17 B  3 calls\n"
 	"    from storage              0 B\n"
@@ -159,6 +170,9 @@ static const char asked[] =
 	"    off-CPU              500.0 ms\n"
 	"  context switches         12,345  7 migrations\n"
 	"  page faults                 999\n"
+	"  memory, peak           3.00 GiB  75.0 % of 4.00 GiB, mean 3.00 GiB\n"
+	"    kernel's peak        3.50 GiB  with 512.0 MiB page cache, 2 OOM kills\n"
+	"    swap, peak           1.00 MiB\n"
 	"  stalled for              1.10 s  CPU, 0 ns memory, 20.0 ms I/O\n"
 	"  CPU throttled            3.00 s  40 periods\n"
 	"  read                   1.20 MiB  1,234 calls, 75.0 % without storage\n"
@@ -185,7 +199,7 @@ static const char asked[] =
 	"  FP operations            12.0 G  1.43 GFLOP/s\n"
 	"  read from memory       64.0 GiB  7.62 GiB/s\n"
 	"  counted                  62.5 %  of the time; bperf, skylakex\n"
-	"  own events               12.3 M  L1D:REPLACEMENT, counted 62.0 % of the time\n"
+	"  own events               12.3 M  L1D:REPLACEMENT, counted 62.0 %\n"
 	"                              n/a  FOO (no such event on this CPU)\n"
 	"  lost events                   7  the kernel's tables were full\n";
 
@@ -197,6 +211,7 @@ static const char none[] =
 	"    run-queue wait            n/a (no sensor)\n"
 	"    off-CPU                   n/a (no sensor)\n"
 	"  scheduling                  n/a (no sensor)\n"
+	"  memory                      n/a (no sensor)\n"
 	"  I/O                         n/a (no sensor)\n"
 	"  I/O by file system          n/a (no sensor)\n"
 	"  TCP                         n/a (no sensor)\n"

@@ -29,15 +29,15 @@ static void test_max(void)
 {
 	struct tresmap map;
 	struct figures f;
+	uint64_t max = 0;
+	uint32_t rank = 0;
 	size_t i;
 
 	tresmap_init(&map);
 	tresmap_learn(&map, 1001, "ic", "ceems_cpu_time");
 	tresmap_learn(&map, 1002, "ic", "ceems_nodes");
 	for (i = 0; i < sizeof(spreads) / sizeof(spreads[0]); i++) {
-		uint64_t max = 1;
-		uint32_t rank = 1;
-
+		max = rank = 1;
 		figures_init(&f);
 		figures_set(&f, METRIC_CPU_TIME_NODES, spreads[i].nodes_known);
 		is_int(tresmap_max(&map, METRIC_CPU_TIME, spreads[i].max, spreads[i].nodeid, &f,
@@ -49,6 +49,15 @@ static void test_max(void)
 			       &rank) == -ENODATA,
 		   "  nodes that know CPU time say nothing of energy");
 	}
+	tresmap_learn(&map, 1003, "ic", "ceems_memory");
+	figures_set(&f, METRIC_MEMORY_NODES, 2);
+	is_int(tresmap_max(&map, METRIC_MEMORY_PEAK, "1003=4096", "1003=2", &f, 3, &max, &rank), -ENODATA,
+	       "memory: CPU time of all nodes is known, memory of two");
+	figures_set(&f, METRIC_MEMORY_NODES, 3);
+	is_int(tresmap_max(&map, METRIC_MEMORY_PEAK, "1003=4096", "1003=2", &f, 3, &max, &rank), 0, "of all three");
+	ok(max == 4096 && rank == 2, "its bytes and whose they are");
+	tresmap_read(&map, "1003=9000", "1003=4096", SIDE_IN, &f);
+	is_u64(f.value[METRIC_MEMORY_PEAK], 4096, "the step's peak is the largest of a node, not the sum");
 	figures_init(&f);
 	is_int(tresmap_max(&map, METRIC_CPU_TIME, "1001=7", "1001=1", &f, 3, NULL, NULL), -ENODATA,
 	       "a site that does not account the nodes");

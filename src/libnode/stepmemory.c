@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libnode/stepmemory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/libmeter/activity/memuse.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/muldiv.h"
+
+static uint64_t kib_s_until(uint64_t kib_s, uint64_t bytes, uint64_t ns)
+{
+	return kib_s + muldiv(bytes, ns, 1024 * NSEC_PER_SEC);
+}
+
+/* What it held last, it is taken to have held until now. */
+static void fill_seen(const struct ledger_memory *seen, uint64_t now_ns, struct figures *f)
+{
+	uint64_t left_ns = now_ns > seen->read_mono_ns ? now_ns - seen->read_mono_ns : 0;
+
+	figures_set(f, METRIC_MEMORY_PEAK, seen->peak_bytes);
+	figures_set(f, METRIC_MEMORY_TIME, kib_s_until(seen->held_kib_s, seen->held_bytes, left_ns));
+	if (seen->cache_bytes == UINT64_MAX)
+		figures_miss(f, METRIC_CACHE_TIME, REASON_NO_MEMORY);
+	else
+		figures_set(f, METRIC_CACHE_TIME, kib_s_until(seen->cache_kib_s, seen->cache_bytes, left_ns));
+	if (seen->swap_peak_bytes != UINT64_MAX)
+		figures_set(f, METRIC_SWAP_PEAK, seen->swap_peak_bytes);
+}
+
+static void set_kept(struct figures *f, enum metric m, uint64_t value)
+{
+	if (value == UINT64_MAX)
+		figures_miss(f, m, REASON_OLD_KERNEL);
+	else
+		figures_set(f, m, value);
+}
+
+/* The folder of a step is in that of its job. */
+static const char *job_path(const char *step, char *buf, size_t size)
+{
+	const char *end = strrchr(step, '/');
+
+	(void)snprintf(buf, size, "%.*s", end ? (int)(end - step) : 0, step);
+	return buf;
+}
+
+static void fill_kept(const struct ledger_slot *s, struct figures *f)
+{
+	const char *v1 = s->cgroup_freezer[0] ? s->cgroup_freezer : s->cgroup_cpuacct;
+	char job_v2[LEDGER_CGROUP_MAX], job_v1[LEDGER_CGROUP_MAX];
+	struct memuse_record kept, of_job;
+
+	if (memuse_read_record(s->cgroup_v2, v1, &kept) < 0) {
+		figures_miss(f, METRIC_MEMORY_KERNEL_PEAK, REASON_NO_MEMORY);
+		figures_miss(f, METRIC_OOM_KILLS, REASON_NO_MEMORY);
+		return;
+	}
+	if (s->id.step_id == LEDGER_STEP_EXTERN &&
+	    memuse_read_record(job_path(s->cgroup_v2, job_v2, sizeof(job_v2)),
+			       job_path(v1, job_v1, sizeof(job_v1)), &of_job) == 0) {
+		kept.peak = of_job.peak;
+		kept.swap_peak = of_job.swap_peak;
+	}
+	set_kept(f, METRIC_MEMORY_KERNEL_PEAK, kept.peak);
+	set_kept(f, METRIC_OOM_KILLS, kept.oom_kills); /* the job's would count those of its steps again */
+	if (kept.swap_peak != UINT64_MAX)
+		figures_set(f, METRIC_SWAP_PEAK, kept.swap_peak);
+}
+
+void stepmemory_fill(const struct ledger_slot *s, const struct ledger_memory *seen, uint64_t now_mono_ns,
+		     struct figures *f)
+{
+	if (seen)
+		fill_seen(seen, now_mono_ns, f);
+	fill_kept(s, f);
+	if (s->id.limit_mem_mb)
+		figures_set(f, METRIC_MEMORY_ALLOCATED, s->id.limit_mem_mb << 20);
+}

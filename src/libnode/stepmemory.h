@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stepmemory.h - the memory metrics of a step that ends: what the sampler saw of it while it ran (memwatch.h),
+ * and what the kernel kept of its cgroup, which has the peaks in between. For slurmstepd, while the cgroup is
+ * there.
+ */
+#ifndef CEEMS_STEPMEMORY_H
+#define CEEMS_STEPMEMORY_H
+
+#include "src/libledger/ledger.h"
+
+/*
+ * SEEN: NULL, the sampler never saw it. The kernel's peaks of the extern step are those of its job. What is not
+ * known gets its reason.
+ */
+void stepmemory_fill(const struct ledger_slot *s, const struct ledger_memory *seen, uint64_t now_mono_ns,
+		     struct figures *f);
+
+#endif
