@@ -158,10 +158,8 @@ static void put_pressure(struct report_text *t, const struct figures *f)
 			       metric_text(f, METRIC_IO_PRESSURE_SOME, value[1], sizeof(value[1])));
 		report_metric(t, f, METRIC_CPU_PRESSURE_SOME, "stalled for", note);
 	}
-	if (!f->value[METRIC_CPU_THROTTLED])
-		return;
-	report_note(f, METRIC_CPU_THROTTLED_PERIODS, "periods", note);
-	report_metric(t, f, METRIC_CPU_THROTTLED, "CPU throttled", note);
+	if (f->value[METRIC_CPU_THROTTLED])
+		report_metric(t, f, METRIC_CPU_THROTTLED, "CPU throttled", "");
 }
 
 /* "93.0 % of 4.00 GiB, mean 1.20 GiB" */
@@ -180,17 +178,23 @@ static void note_memory(const struct report_input *in, char *note)
 		(void)snprintf(note + used, REPORT_NOTE_MAX - used, "%smean %s", used ? ", " : "", text);
 }
 
-/* "with 80.0 MiB page cache, 2 OOM kills", if there were any */
+/* "cache 80.0 MiB, swap 1.00 MiB, 2 OOM kills": the page cache in it, the latter two if there were any */
 static void note_kernel_peak(const struct report_input *in, char *note)
 {
 	const struct figures *f = in->figures;
-	char text[METRIC_TEXT_MAX] = "";
+	char text[METRIC_TEXT_MAX];
 	size_t used;
 
-	(void)report_ratio(in, DERIVED_PAGE_CACHE_MEAN, text);
-	(void)snprintf(note, REPORT_NOTE_MAX, "with %s%spage cache", text, *text ? " " : "");
+	if (report_ratio(in, DERIVED_PAGE_CACHE_MEAN, text))
+		(void)snprintf(note, REPORT_NOTE_MAX, "cache %s", text);
+	else
+		(void)snprintf(note, REPORT_NOTE_MAX, "with page cache");
 	used = strlen(note);
-	if (figures_has(f, METRIC_OOM_KILLS) && f->value[METRIC_OOM_KILLS])
+	if (f->value[METRIC_SWAP_PEAK])
+		(void)snprintf(note + used, REPORT_NOTE_MAX - used, ", swap %s",
+			       metric_text(f, METRIC_SWAP_PEAK, text, sizeof(text)));
+	used = strlen(note);
+	if (f->value[METRIC_OOM_KILLS])
 		(void)snprintf(note + used, REPORT_NOTE_MAX - used, ", %s OOM kills",
 			       metric_text(f, METRIC_OOM_KILLS, text, sizeof(text)));
 }
@@ -209,8 +213,6 @@ static void put_memory(struct report_text *t, const struct report_input *in)
 	report_metric(t, f, METRIC_MEMORY_PEAK, "memory, peak", note);
 	note_kernel_peak(in, note);
 	report_metric(t, f, METRIC_MEMORY_KERNEL_PEAK, "  kernel's peak", note);
-	if (figures_has(f, METRIC_SWAP_PEAK) && f->value[METRIC_SWAP_PEAK])
-		report_metric(t, f, METRIC_SWAP_PEAK, "  swap, peak", "");
 }
 
 /* "1,234 calls, 96.0 % without storage" */

@@ -7,6 +7,11 @@
 
 #include "src/libcore/metric_text.h"
 
+/* Bytes of a mount point that are shown. */
+#define MOUNT_HEAD 18
+#define MOUNT_TAIL 19
+#define MOUNT_SHOWN (MOUNT_HEAD + 3 + MOUNT_TAIL)
+
 static uint64_t report_detail_add(uint64_t a, uint64_t b)
 {
 	uint64_t sum;
@@ -62,6 +67,18 @@ static size_t sort_fs(const struct step_detail *d, const struct detail_fs *sorte
 	return n;
 }
 
+/* Of a long path the begin and the end, in place: the report has PIPE_BUF bytes. */
+static void shorten_mount(char *mount)
+{
+	static const char dots[] = "...";
+	size_t len = strlen(mount);
+
+	if (len <= MOUNT_SHOWN)
+		return;
+	memcpy(mount + MOUNT_HEAD, dots, sizeof(dots) - 1);
+	memmove(mount + MOUNT_HEAD + sizeof(dots) - 1, mount + len - MOUNT_TAIL, MOUNT_TAIL + 1);
+}
+
 static void put_fs(struct report_text *t, const struct detail_fs *fs)
 {
 	char read[METRIC_TEXT_MAX], written[METRIC_TEXT_MAX];
@@ -70,6 +87,7 @@ static void put_fs(struct report_text *t, const struct detail_fs *fs)
 	char type[sizeof(fs->type)];
 
 	report_mask(fs->mount, sizeof(fs->mount), mount);
+	shorten_mount(mount);
 	report_mask(fs->type, sizeof(fs->type), type);
 	report_put(t, "  %11s %9s %11s %9s  %s%s%s%s", bytes_text(fs->read_bytes, read),
 		   count_text(fs->read_calls, reads), bytes_text(fs->write_bytes, written),

@@ -142,7 +142,7 @@ static const char full[] =
 	"  context switches         12,345  7 migrations\n"
 	"  page faults                 999\n"
 	"  memory, peak           3.00 GiB  75.0 % of 4.00 GiB, mean 3.00 GiB\n"
-	"    kernel's peak        3.50 GiB  with 512.0 MiB page cache\n"
+	"    kernel's peak        3.50 GiB  cache 512.0 MiB\n"
 	"  read                   1.20 MiB  1,234 calls\n"
 	"  written                    17 B  3 calls\n"
 	"    from storage              0 B\n"
@@ -171,10 +171,9 @@ static const char asked[] =
 	"  context switches         12,345  7 migrations\n"
 	"  page faults                 999\n"
 	"  memory, peak           3.00 GiB  75.0 % of 4.00 GiB, mean 3.00 GiB\n"
-	"    kernel's peak        3.50 GiB  with 512.0 MiB page cache, 2 OOM kills\n"
-	"    swap, peak           1.00 MiB\n"
+	"    kernel's peak        3.50 GiB  cache 512.0 MiB, swap 1.00 MiB, 2 OOM kills\n"
 	"  stalled for              1.10 s  CPU, 0 ns memory, 20.0 ms I/O\n"
-	"  CPU throttled            3.00 s  40 periods\n"
+	"  CPU throttled            3.00 s\n"
 	"  read                   1.20 MiB  1,234 calls, 75.0 % without storage\n"
 	"  written                    17 B  3 calls\n"
 	"    from storage        307.2 KiB\n"
@@ -327,6 +326,7 @@ static void test_detail(void)
 	n = report_format(&in, buf, sizeof(buf));
 	ok(n < sizeof(buf) && buf[n - 1] == '\n', "the largest report fits a pipe: %zu bytes", n);
 	ok(has("/15000") && !has("/00000") && has(" more\n"), "the smallest file systems are left out");
+	ok(has("  /15000000000000000...0000000000000000015"), "of a long path both ends are shown");
 	ok(has("lost events"), "nothing else is");
 	n = report_format(&in, buf, 200);
 	is_u64(n, 199, "a small buffer is cut");
