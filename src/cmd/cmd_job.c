@@ -76,8 +76,8 @@ static bool is_always_counted(enum metric m)
 /* What slurmdbd can know at all, and what is worth a line when it does not. */
 static bool is_shown(const struct figures *f, enum metric m, bool all)
 {
-	if (metric_table[m].kind == KIND_NODES)
-		return all; /* what says whether the others are whole */
+	if (metric_table[m].kind == KIND_NODES || (metric_table[m].flags & METRIC_IN_RATIO))
+		return all; /* the former says whether the others are whole */
 	if (m == METRIC_CO2E)
 		return true;
 	if (!strcmp(metric_table[m].group, "emissions"))

@@ -63,6 +63,7 @@ enum metric_flags {
 	METRIC_FAST = 1 << 0,	/* a CPU does it billions of times a second: its TRES is in thousands or KiB */
 	METRIC_BY_DAY = 1 << 1, /* summed by day in the table usage_day */
 	METRIC_IF_ANY = 1 << 2, /* people see it where there is some; a line of 0 or n/a says little */
+	METRIC_IN_RATIO = 1 << 3, /* people see the ratio that is made of it (derived.h) */
 };
 
 /* No pointers, which dlopen() would write into the table in every slurmstepd, sbatch and srun. */
