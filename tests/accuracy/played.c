@@ -99,6 +99,7 @@ struct memuse {
 int __wrap_memuse_open(const char *v2, const char *cpuacct, const char *freezer,
 		       struct memuse **ret, struct errmsg *err);
 int __wrap_memuse_read(struct memuse *m, uint64_t *ret_bytes);
+int __wrap_memuse_read_parts(struct memuse *m, struct memuse_parts *ret);
 bool __wrap_memuse_opens_files(const struct memuse *m);
 void __wrap_memuse_close(struct memuse *m);
 
@@ -123,6 +124,13 @@ int __wrap_memuse_open(const char *v2, const char *cpuacct, const char *freezer,
 int __wrap_memuse_read(struct memuse *m, uint64_t *ret_bytes)
 {
 	*ret_bytes = m->bytes;
+	return 0;
+}
+
+int __wrap_memuse_read_parts(struct memuse *m, struct memuse_parts *ret)
+{
+	memset(ret, 0xff, sizeof(*ret)); /* not known */
+	ret->held = m->bytes;
 	return 0;
 }
 
