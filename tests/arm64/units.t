@@ -58,6 +58,7 @@ declare -A impossible=(
 	[test_record_schema]=$helpers
 	[test_rocm]=$helpers
 	[test_sampler]=$helpers
+	[test_slurmdb_client]=$helpers
 )
 # some would wait half an hour for a helper
 export ARM64_IMPOSSIBLE="${!impossible[*]}"
