@@ -233,9 +233,12 @@ static void client_give_up_entry(struct slurmdb_client *c, struct client_entry *
 static bool client_count_failure(struct client_entry *e)
 {
 	e->is_suspect = false;
-	if (++e->fails < SLURMDB_ALONE_MAX && !e->is_window)
+	e->fails++;
+	if (e->is_window)
+		return false;
+	if (e->fails < SLURMDB_ALONE_MAX)
 		return true;
-	if (e->is_window || e->want.no_steps)
+	if (e->want.no_steps)
 		return false;
 	client_set_alone(e);
 	e->fails = 0;

@@ -66,7 +66,7 @@ static bool is_if_any(enum metric m)
 	return metric_table[m].flags & METRIC_IF_ANY;
 }
 
-/* Counted for every job; the rest only where somebody asked for it, or where there is some. */
+/* Every job has these. Others are counted if somebody asked for them, or are shown if there is some. */
 static bool is_always_counted(enum metric m)
 {
 	return metric_table[m].kind == KIND_USAGE && metric_table[m].demand == DEMAND_NONE &&
@@ -77,7 +77,7 @@ static bool is_always_counted(enum metric m)
 static bool is_shown(const struct figures *f, enum metric m, bool all)
 {
 	if (metric_table[m].kind == KIND_NODES || (metric_table[m].flags & METRIC_IN_RATIO))
-		return all; /* the former says whether the others are whole */
+		return all; /* nodes say whether other figures are whole; of the rest people see the ratio */
 	if (m == METRIC_CO2E)
 		return true;
 	if (!strcmp(metric_table[m].group, "emissions"))

@@ -37,7 +37,7 @@ int tresmap_value(const char *usage, uint32_t id, uint64_t *ret);
 uint32_t tresmap_cpus(const char *tres);
 
 /*
- * The largest value of METRIC_CPU_TIME, METRIC_ENERGY or METRIC_MEMORY_PEAK (M) of any node of a step that has NNODES, and
+ * The largest value of M (METRIC_CPU_TIME, METRIC_ENERGY or METRIC_MEMORY_PEAK) of any node of a step that has NNODES, and
  * that node's rank, from MAX and MAX_NODEID (sacct's TRESUsageInMax and TRESUsageInMaxNode, either may be
  * NULL). Ours are written once per node, so that Slurm's maximum over them is the nodes'. -ENODATA: one
  * node, not there, or not all of the nodes that FIGURES are of know the figure.

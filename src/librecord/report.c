@@ -2,6 +2,7 @@
 #include "src/librecord/report.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -162,6 +163,20 @@ static void put_pressure(struct report_text *t, const struct figures *f)
 		report_metric(t, f, METRIC_CPU_THROTTLED, "CPU throttled", "");
 }
 
+/* Behind what NOTE says, with a comma. */
+static void add_to_note(char *note, const char *fmt, ...) _printf_(2, 3);
+static void add_to_note(char *note, const char *fmt, ...)
+{
+	char text[REPORT_NOTE_MAX];
+	size_t used = strlen(note);
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	(void)snprintf(note + used, REPORT_NOTE_MAX - used, "%s%s", used ? ", " : "", text);
+}
+
 /* "93.0 % of 4.00 GiB, mean 1.20 GiB" */
 static void note_memory(const struct report_input *in, char *note)
 {
@@ -173,9 +188,8 @@ static void note_memory(const struct report_input *in, char *note)
 	if (*note)
 		(void)snprintf(note + used, REPORT_NOTE_MAX - used, " of %s",
 			       metric_text(in->figures, METRIC_MEMORY_ALLOCATED, text, sizeof(text)));
-	used = strlen(note);
 	if (report_ratio(in, DERIVED_MEMORY_MEAN, text))
-		(void)snprintf(note + used, REPORT_NOTE_MAX - used, "%smean %s", used ? ", " : "", text);
+		add_to_note(note, "mean %s", text);
 }
 
 /* "cache 80.0 MiB, swap 1.00 MiB, 2 OOM kills": the page cache in it, the latter two if there were any */
@@ -183,20 +197,15 @@ static void note_kernel_peak(const struct report_input *in, char *note)
 {
 	const struct figures *f = in->figures;
 	char text[METRIC_TEXT_MAX];
-	size_t used;
 
 	if (report_ratio(in, DERIVED_PAGE_CACHE_MEAN, text))
 		(void)snprintf(note, REPORT_NOTE_MAX, "cache %s", text);
 	else
 		(void)snprintf(note, REPORT_NOTE_MAX, "with page cache");
-	used = strlen(note);
 	if (f->value[METRIC_SWAP_PEAK])
-		(void)snprintf(note + used, REPORT_NOTE_MAX - used, ", swap %s",
-			       metric_text(f, METRIC_SWAP_PEAK, text, sizeof(text)));
-	used = strlen(note);
+		add_to_note(note, "swap %s", metric_text(f, METRIC_SWAP_PEAK, text, sizeof(text)));
 	if (f->value[METRIC_OOM_KILLS])
-		(void)snprintf(note + used, REPORT_NOTE_MAX - used, ", %s OOM kills",
-			       metric_text(f, METRIC_OOM_KILLS, text, sizeof(text)));
+		add_to_note(note, "%s OOM kills", metric_text(f, METRIC_OOM_KILLS, text, sizeof(text)));
 }
 
 static void put_memory(struct report_text *t, const struct report_input *in)
@@ -219,14 +228,11 @@ static void put_memory(struct report_text *t, const struct report_input *in)
 static void note_reads(const struct report_input *in, char *note)
 {
 	char cached[REPORT_NOTE_MAX];
-	size_t used;
 
 	report_note(in->figures, METRIC_IO_READ_CALLS, "calls", note);
 	note_ratio(in, DERIVED_IO_CACHE_RATE, "without storage", cached);
-	used = strlen(note);
 	if (*cached && in->figures->value[METRIC_STORAGE_READ_BYTES])
-		(void)snprintf(note + used, REPORT_NOTE_MAX - used, "%s%.40s", used ? ", " : "",
-			       cached);
+		add_to_note(note, "%.40s", cached);
 }
 
 static void put_io(struct report_text *t, const struct report_input *in)
@@ -257,13 +263,10 @@ static void put_io(struct report_text *t, const struct report_input *in)
 static void note_instructions(const struct report_input *in, char *note)
 {
 	char joules[METRIC_TEXT_MAX];
-	size_t used;
 
 	note_ratio(in, DERIVED_IPC, "per cycle", note);
-	used = strlen(note);
 	if (report_ratio(in, DERIVED_JOULES_PER_INSTRUCTION, joules))
-		(void)snprintf(note + used, REPORT_NOTE_MAX - used, "%s%s each", used ? ", " : "",
-			       joules);
+		add_to_note(note, "%s each", joules);
 }
 
 static void put_coverage(struct report_text *t, const struct report_input *in)

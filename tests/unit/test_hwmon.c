@@ -141,7 +141,7 @@ static int machine_read_all(struct machine *m, uint64_t dt_ns)
 	return rc;
 }
 
-/* The same of meters that were just opened: on a busy machine the helper may not have answered yet, which is -EIO. */
+/* The same for meters that were just opened. On a busy machine their helper may not have answered: -EIO until it has. */
 static int machine_read_first(struct machine *m, uint64_t dt_ns)
 {
 	uint64_t deadline = clock_mono_ns() + WAIT_NS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a tick makes of the memory of running steps: whose turn it is, mean and peak, and the job's in its extern
- * step. Time is the test's; the linker sends the reads of cgroups here (-Wl,--wrap).
+ * step. The test sets the time, and the linker puts its functions in place of those that read cgroups (-Wl,--wrap).
  */
 #include "src/libnode/memwatch.h"
 

@@ -220,7 +220,7 @@ static void test_unseen(void)
 	scratch_clear(dir);
 }
 
-/* The extern step tells of the job: all that its folder held at once. */
+/* The extern step has the kernel's peaks of the job's folder, and so of all its steps together. */
 static void test_extern(void)
 {
 	static const struct file v2[] = {

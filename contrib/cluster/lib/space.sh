@@ -57,9 +57,9 @@ cgroups_create() {
 	done
 }
 
-# cgroups_enter DAEMON: daemons are the cluster's processes, not of whoever asked for them. From outside: with
-# nsdelegate a process cannot be brought in from within the cgroup namespace. Where slurmd is, as on a node, none of
-# the controller's daemons are: with v1 each slurmstepd reads the list of tasks there, a byte at a time.
+# cgroups_enter DAEMON: puts this shell, which becomes DAEMON, into the cluster's cgroups. It does so from outside: with
+# nsdelegate a process cannot be moved in from within the cgroup namespace. With v1, daemons other than slurmd get a
+# cgroup of their own, as each slurmstepd reads the list of tasks of slurmd's cgroup byte by byte.
 cgroups_enter() {
 	local top procs sub=''
 

@@ -33,17 +33,10 @@ struct memuse {
 /* The number behind KEY at the start of a line. -ENOENT: no such line. */
 static int field(const char *text, const char *key, uint64_t *ret)
 {
-	size_t len = strlen(key);
-	const char *p = text;
+	const char *p = parse_find_line(text, key);
 
-	while (p && strncmp(p, key, len) != 0) {
-		p = strchr(p, '\n');
-		if (p)
-			p++;
-	}
-	if (!p || !*p)
+	if (!p)
 		return -ENOENT;
-	p += len;
 	p += strspn(p, " \t");
 	return parse_u64_n(p, strspn(p, "0123456789"), ret);
 }

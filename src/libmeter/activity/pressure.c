@@ -20,7 +20,10 @@ static const struct {
 	{ "io.pressure", METRIC_IO_PRESSURE_SOME, METRIC_IO_PRESSURE_FULL },
 };
 
-/* Whole lines into BUF; none where it cannot be read. One read, as each has the kernel add up all CPUs. */
+/*
+ * Reads FILE into BUF without a last line that is cut; "" if it cannot be read. It calls read() once, since the kernel
+ * adds up all CPUs for each call.
+ */
 static void read_file(int folder_fd, const char *file, char *buf, size_t size)
 {
 	/* a negative number may be AT_FDCWD */
