@@ -3,6 +3,7 @@
  * check_slurm.c - Slurm's half of `ceems check`: the lines of slurm.conf without which figures are
  * missing or wrong, and the plugins in PluginDir.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -174,33 +175,57 @@ static void check_energy_type(struct check *c)
 		check_ok(c, "slurm.conf", "%s", hint);
 }
 
+/* LISTED may have all of the smallest sets and lacks MISSING TRES in all; METRIC_SET_N: it has no set whole. */
+static enum metric_set find_set(const char *listed, unsigned int *ret_missing)
+{
+	unsigned int missing[METRIC_SET_N] = { 0 };
+	enum metric_set has = METRIC_SET_N;
+	unsigned int m, set;
+
+	*ret_missing = 0;
+	/* energy is one of Slurm's own, always there */
+	metric_foreach(m)
+		if (strchr(metric_table[m].tres, '/') && metric_table[m].side == SIDE_IN &&
+		    !slurmconf_list_has(listed, metric_table[m].tres)) {
+			missing[metric_set_of((enum metric)m)]++;
+			++*ret_missing;
+		}
+	for (set = 0; set < METRIC_SET_N && !missing[set]; set++)
+		has = (enum metric_set)set;
+	return has;
+}
+
 static void check_tres(struct check *c)
 {
 	const char *key = "AccountingStorageTRES";
 	const char *listed = slurmconf_get(c->slurm, key);
-	unsigned int missing = 0;
-	char line[2048];
-	unsigned int m;
+	unsigned int missing;
+	enum metric_set set = find_set(listed, &missing);
 
-	/* energy is one of Slurm's own, always there */
-	metric_foreach(m)
-		if (strchr(metric_table[m].tres, '/') &&
-		    metric_table[m].side == SIDE_IN &&
-		    !slurmconf_list_has(listed, metric_table[m].tres))
-			missing++;
-	(void)snprintf(line, sizeof(line), "%s=", key);
-	(void)metric_tres_line(line + strlen(line), (unsigned int)(sizeof(line) - strlen(line)));
-	if (missing)
-		check_warn(c, "slurm.conf", line, "%s%u of our TRES are not in %s and so not kept",
-			   at(c, key), missing, key);
-	else
+	if (set == METRIC_SET_ALL)
 		check_ok(c, "slurm.conf", "%s has all of ours", key);
+	else if (set < METRIC_SET_N)
+		check_ok(c, "slurm.conf", "%s has the set %s of ours; %u others are not kept (ceems tres)", key,
+			 metric_set_name[set], missing);
+	else
+		check_warn(c, "slurm.conf", "add what ceems tres prints to it, and leave what is there",
+			   "%s%u of our TRES are not in %s and so not kept", at(c, key), missing, key);
+}
+
+/* What to write for KEY, a list, so that it has ITEM and all that VALUE (NULL: nothing) has. */
+static const char *list_with(const char *key, const char *value, const char *item, char buf[LINE_MAX])
+{
+	bool is_empty = !value || !*value || !strcasecmp(value, "none");
+
+	(void)snprintf(buf, LINE_MAX, "%s=%s%s%s", key, is_empty ? "" : value, is_empty ? "" : ",", item);
+	return buf;
 }
 
 static void check_accounting(struct check *c)
 {
 	const char *key = "AccountingStorageType";
 	const char *value = slurmconf_get(c->slurm, key);
+	char hint[LINE_MAX];
 
 	if (!value || strcasecmp(value, "accounting_storage/slurmdbd"))
 		check_warn(c, "slurm.conf", "AccountingStorageType=accounting_storage/slurmdbd",
@@ -211,7 +236,7 @@ static void check_accounting(struct check *c)
 	key = "AccountingStoreFlags";
 	value = slurmconf_get(c->slurm, key);
 	if (c->settings.record_script && !slurmconf_list_has(value, "job_script"))
-		check_error(c, "slurm.conf", "AccountingStoreFlags=job_script",
+		check_error(c, "slurm.conf", list_with(key, value, "job_script", hint),
 			    "%sRecordScript is on, and %s is %s: slurmdbd has no scripts", at(c, key),
 			    key, set_to(value));
 }
@@ -220,12 +245,13 @@ static void check_settings(struct check *c)
 {
 	const char *key = "PrologFlags";
 	const char *value = slurmconf_get(c->slurm, key);
+	char hint[LINE_MAX];
 
 	check_energy_type(c);
 	if (slurmconf_list_has(value, "Contain") || slurmconf_list_has(value, "X11"))
 		check_ok(c, "slurm.conf", "PrologFlags has Contain");
 	else
-		check_error(c, "slurm.conf", "PrologFlags=Contain",
+		check_error(c, "slurm.conf", list_with(key, value, "Contain", hint),
 			    "%s%s is %s: a job's energy would miss its batch script", at(c, key), key,
 			    set_to(value));
 	key = "JobAcctGatherType";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_tres.c - ceems tres: the line that slurm.conf needs, and what each TRES of it holds.
+ * cmd_tres.c - ceems tres: the line that slurm.conf needs, what it costs, and what each TRES of it holds.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,48 +16,97 @@ static void print_table(void)
 	};
 	unsigned int m;
 
-	printf("%-22s %-13s %-6s %s\n", "TRES", "COLUMN", "UNIT", "HOLDS");
+	printf("%-24s %-13s %-9s %-6s %s\n", "TRES", "COLUMN", "SET", "UNIT", "HOLDS");
 	metric_foreach(m) {
 		const struct metric_info *i = &metric_table[m];
 
 		if (i->tres[0])
-			printf("%-22s %-13s %-6s %s\n", i->tres, column[i->side],
+			printf("%-24s %-13s %-9s %-6s %s\n", i->tres, column[i->side],
+			       metric_set_name[metric_set_of((enum metric)m)],
 			       metric_tres_unit((enum metric)m), i->help);
 	}
+}
+
+/*
+ * What a value takes in slurmdbd's table of steps, which has it in six columns as text: "1001=4711," in four of them
+ * and "1001=0," in two. Measured (doc/records.md); large values take more.
+ */
+#define VALUE_BYTES 50
+
+/* Of a step that knows all of SET. Its energy is from two kinds of sensors at most. */
+static unsigned int row_bytes(enum metric_set set)
+{
+	unsigned int values = 0;
+	unsigned int sources = 0;
+	unsigned int m;
+
+	metric_foreach(m) {
+		const struct metric_info *i = &metric_table[m];
+
+		if (!strchr(i->tres, '/') || metric_set_of((enum metric)m) > set)
+			continue; /* the energy is in every row, with us or without */
+		if (i->kind != KIND_SOURCE || sources++ < 2)
+			values++;
+	}
+	return values * VALUE_BYTES;
+}
+
+static int print_line(enum metric_set set)
+{
+	char line[4096];
+
+	if (metric_tres_line(set, line, sizeof(line)) < 0)
+		return cmd_error("the line is longer than %zu bytes", sizeof(line) - 1);
+	printf("# set %s: up to some %.1f kB more in each row of slurmdbd's table of steps\n"
+	       "AccountingStorageTRES=%s\n",
+	       metric_set_name[set], row_bytes(set) / 1e3, line);
+	return CMD_OK;
+}
+
+static bool parse_set(const char *text, enum metric_set *ret)
+{
+	unsigned int i;
+
+	for (i = 0; i < METRIC_SET_N; i++) {
+		*ret = (enum metric_set)i;
+		if (!strcmp(text, metric_set_name[i]))
+			return true;
+	}
+	fprintf(stderr, "ceems tres: --set is basic, standard or all, not '%s'\n", text);
+	return false;
 }
 
 static int cmd_tres_run(const struct cmd_info *self, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
+		{ "set", required_argument, NULL, 's' },
 		{ "table", no_argument, NULL, 't' },
 		{ 0 },
 	};
-	char line[2048];
+	enum metric_set set = METRIC_SET_ALL;
 	bool table = false;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "+ht", options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "+hs:t", options, NULL)) >= 0) {
 		if (c == 't')
 			table = true;
-		else
+		else if (c != 's')
 			return cmd_usage(self, c == 'h' ? CMD_OK : CMD_USAGE);
+		else if (!parse_set(optarg, &set))
+			return CMD_USAGE;
 	}
 	if (optind < argc)
 		return cmd_usage(self, CMD_USAGE);
-	if (table) {
-		print_table();
-		return CMD_OK;
-	}
-	if (metric_tres_line(line, sizeof(line)) < 0)
-		return cmd_error("the line is longer than %zu bytes", sizeof(line) - 1);
-	printf("AccountingStorageTRES=%s\n", line);
+	if (!table)
+		return print_line(set);
+	print_table();
 	return CMD_OK;
 }
 
 const struct cmd_info cmd_tres = {
 	"tres",
-	"[--table]",
+	"[--set basic|standard|all] [--table]",
 	"Print the AccountingStorageTRES line for slurm.conf.",
 	cmd_tres_run,
 };

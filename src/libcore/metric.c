@@ -178,23 +178,51 @@ void figures_fold(struct figures *whole, const struct figures *part)
 	}
 }
 
-int metric_tres_line(char *buf, unsigned int size)
+const char *const metric_set_name[METRIC_SET_N] = { "basic", "standard", "all" };
+
+static enum metric_set set_of_side(const struct metric_info *i)
+{
+	if (i->flags & METRIC_BASIC)
+		return METRIC_SET_BASIC;
+	return i->demand == DEMAND_NONE ? METRIC_SET_STANDARD : METRIC_SET_ALL;
+}
+
+enum metric_set metric_set_of(enum metric m)
+{
+	enum metric_set smallest = METRIC_SET_ALL;
+	unsigned int k;
+
+	metric_foreach(k) {
+		const struct metric_info *side = &metric_table[k];
+
+		if (!strcmp(side->tres, metric_table[m].tres) && set_of_side(side) < smallest)
+			smallest = set_of_side(side);
+	}
+	return smallest;
+}
+
+/* The other side of the TRES may have a row before this one. */
+static bool is_first_side(enum metric m)
+{
+	unsigned int k;
+
+	for (k = 0; k < (unsigned int)m; k++)
+		if (!strcmp(metric_table[k].tres, metric_table[m].tres))
+			return false;
+	return true;
+}
+
+int metric_tres_line(enum metric_set set, char *buf, unsigned int size)
 {
 	unsigned int used = 0;
 	unsigned int m;
-	unsigned int k;
 	int n;
 
 	metric_foreach(m) {
 		const char *tres = metric_table[m].tres;
 
-		if (!*tres)
+		if (!*tres || !is_first_side((enum metric)m) || metric_set_of((enum metric)m) > set)
 			continue;
-		for (k = 0; k < m; k++)
-			if (!strcmp(metric_table[k].tres, tres))
-				break;
-		if (k < m)
-			continue; /* its other side named it */
 		n = snprintf(buf + used, size - used, "%s%s", used ? "," : "", tres);
 		if (n < 0 || (unsigned int)n >= size - used)
 			return -ENOSPC;

@@ -64,6 +64,15 @@ enum metric_flags {
 	METRIC_BY_DAY = 1 << 1, /* summed by day in the table usage_day */
 	METRIC_IF_ANY = 1 << 2, /* people see it where there is some; a line of 0 or n/a says little */
 	METRIC_IN_RATIO = 1 << 3, /* people see the ratio that is made of it (derived.h) */
+	METRIC_BASIC = 1 << 4, /* its TRES is in the smallest set (enum metric_set) */
+};
+
+/* How many TRES a site keeps in sacct; each set holds the one before. */
+enum metric_set {
+	METRIC_SET_BASIC,    /* the energy, emissions, CPU time and memory of a job */
+	METRIC_SET_STANDARD, /* all that is measured without --ceems-perf */
+	METRIC_SET_ALL,
+	METRIC_SET_N
 };
 
 /* No pointers, which dlopen() would write into the table in every slurmstepd, sbatch and srun. */
@@ -152,10 +161,15 @@ bool figures_has(const struct figures *f, enum metric m);
  */
 void figures_fold(struct figures *whole, const struct figures *part);
 
+extern const char *const metric_set_name[METRIC_SET_N]; /* "basic", ... */
+
+/* The smallest set that has the metric's TRES, by either side of it. Only of a metric that has one. */
+enum metric_set metric_set_of(enum metric m);
+
 /*
- * The value for AccountingStorageTRES: every TRES of the table once, by comma, in the table's
- * order. Writes at most SIZE bytes; 0 or -ENOSPC.
+ * The value for AccountingStorageTRES: every TRES of SET once, by comma, in the table's order. Writes at most
+ * SIZE bytes; 0 or -ENOSPC.
  */
-int metric_tres_line(char *buf, unsigned int size);
+int metric_tres_line(enum metric_set set, char *buf, unsigned int size);
 
 #endif

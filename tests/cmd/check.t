@@ -48,6 +48,10 @@ ClusterName=test
 PluginDir=$dir
 NodeName=n1 PrologFlags=Contain
 END
+echo PrologFlags=Alloc,Serial >>"$dir/slurm.conf"
+check
+has "$out" "-> PrologFlags=Alloc,Serial,Contain" "a line to type keeps what the list has"
+sed -i '$d' "$dir/slurm.conf"
 check
 is $rc 1 "a bare slurm.conf fails"
 has "$out" "-> AcctGatherEnergyType=acct_gather_energy/ceems" "and says what to type for energy"
@@ -99,6 +103,17 @@ else
 fi
 has "$out" "AccountingStorageTRES has all of ours" "the line of ceems tres satisfies it"
 has "$out" "does not name spank_ceems.so" "plugstack.conf without us"
+tres() {
+	sed -i '/AccountingStorageTRES/d' "$dir/more.conf"
+	echo "AccountingStorageTRES=$1" >>"$dir/more.conf"
+	check
+}
+tres "gres/gpu,$("$ceems" tres --set basic | sed -n 's/^AccountingStorageTRES=//p')"
+has "$out" "ok     slurm.conf     AccountingStorageTRES has the set basic of ours; " "a smaller set is the site's choice"
+tres gres/gpu,ic/ceems_co2e
+has "$out" "of our TRES are not in AccountingStorageTRES and so not kept" "less than the smallest set is not"
+has "$out" "-> add what ceems tres prints to it, and leave what is there" "  and what to do drops nothing"
+tres "$("$ceems" tres | sed -n 's/^AccountingStorageTRES=//p')"
 mkdir "$dir/plugstack.conf.d"
 echo "include $dir/plugstack.conf.d/*" >"$dir/plugstack.conf"
 printf '# optional spank_ceems.so\noptional\tspank_ceems.so\n' >"$dir/plugstack.conf.d/ceems.conf"

@@ -113,10 +113,15 @@ int main(void)
 	figures_fold(&b, &a);
 	ok(!figures_has(&b, METRIC_ENERGY), "nor is the whole known without it");
 
-	is_int(metric_tres_line(line, sizeof(line)), 0, "the TRES line");
+	is_int(metric_tres_line(METRIC_SET_ALL, line, sizeof(line)), 0, "the TRES line");
 	ok(!strncmp(line, "energy,ic/ceems_co2e,ic/ceems_cpu_energy,", 41), "in the table's order");
 	ok(strstr(line, "fs/ceems,") && strstr(strstr(line, "fs/ceems,") + 1, "fs/ceems,") == NULL,
 	   "each TRES once");
-	is_int(metric_tres_line(line, 20), -ENOSPC, "too small a buffer");
+	is_int(metric_tres_line(METRIC_SET_ALL, line, 20), -ENOSPC, "too small a buffer");
+	is_int(metric_set_of(METRIC_CPU_ENERGY_STATIC), METRIC_SET_BASIC, "a TRES is in the set of its other side");
+	is_int(metric_set_of(METRIC_IO_READ_BYTES), METRIC_SET_STANDARD, "what nobody asks for is standard");
+	is_int(metric_set_of(METRIC_CYCLES), METRIC_SET_ALL, "counters of a CPU are not");
+	is_int(metric_tres_line(METRIC_SET_BASIC, line, sizeof(line)), 0, "the TRES line of the basic set");
+	ok(strstr(line, "ic/ceems_nodes") && !strstr(line, "ic/ceems_io_calls"), "  has its TRES alone");
 	return done_testing();
 }
