@@ -4,6 +4,7 @@
  * check_sources.c, its emission factors in check_factors.c.
  */
 #include <errno.h>
+#include <grp.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
@@ -166,6 +167,23 @@ static void check_cgroups(struct check *c)
 			 has_v2 ? "at " : "is not mounted", has_v2 ? v2 : "");
 }
 
+/* The group is asked for at each write, by a helper; slurmd's log says it, too. */
+static void check_textfile(struct check *c)
+{
+	const char *group = c->settings.textfile_group;
+
+	if (!*c->settings.textfile_dir)
+		return;
+	check_folder(c, "TextfileDir", c->settings.textfile_dir, false);
+	if (*group && !getgrnam(group))
+		check_error(c, "TextfileDir", "TextfileGroup=prometheus", "TextfileGroup: no group '%s' is known",
+			    group);
+	if (*group && !(c->settings.textfile_mode & 0040))
+		check_warn(c, "TextfileDir", "TextfileMode=0640",
+			   "TextfileMode %04o does not let TextfileGroup read ceems.prom",
+			   (unsigned int)c->settings.textfile_mode);
+}
+
 void check_node(struct check *c)
 {
 	check_cgroups(c);
@@ -175,8 +193,7 @@ void check_node(struct check *c)
 	check_ledger_dir(c);
 	check_ledger(c);
 	check_clock(c);
-	if (*c->settings.textfile_dir)
-		check_folder(c, "TextfileDir", c->settings.textfile_dir, false);
+	check_textfile(c);
 	check_filesystems(c);
 	check_bpf(c);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * ceems-textfile - writes PATH for slurmd, in one rename: the folder may be on a network file system,
- * for which no thread of slurmd's waits. Takes "file N LENGTH" and the bytes (helper.h).
+ * for which no thread of slurmd's waits. Takes "file N LENGTH" and the bytes (helper.h). The file has MODE and,
+ * if GROUP is given, is that group's; while no such group is known, nothing is written.
  */
 #include <errno.h>
+#include <grp.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/libutil/fileio.h"
@@ -16,7 +19,25 @@
 /* A server that is away; slurmd waits about as long before it starts another. */
 #define WRITE_MAX_S 60
 
-static int textfile_take(const char *path, const char *number, size_t len)
+struct textfile {
+	const char *path;
+	mode_t mode;
+	const char *group; /* NULL: the process's own */
+};
+
+static int write_file(const struct textfile *f, const char *text, size_t len, struct errmsg *err)
+{
+	const struct group *g;
+
+	if (!f->group)
+		return fileio_write_atomic(f->path, text, len, f->mode, err);
+	g = getgrnam(f->group); /* each time: the group may come later */
+	if (!g)
+		return errmsg_set(err, -ENOENT, "TextfileGroup: no group '%s' is known", f->group);
+	return fileio_write_for_group(f->path, text, len, f->mode, g->gr_gid, err);
+}
+
+static int textfile_take(const struct textfile *f, const char *number, size_t len)
 {
 	_cleanup_free_ char *text = malloc(len + 1);
 	struct errmsg err = { 0 };
@@ -29,7 +50,7 @@ static int textfile_take(const char *path, const char *number, size_t len)
 	if (rc < 0)
 		return rc;
 	begin_ns = helper_begin(WRITE_MAX_S);
-	rc = fileio_write_atomic(path, text, len, 0644, &err);
+	rc = write_file(f, text, len, &err);
 	(void)helper_end(begin_ns);
 	if (rc < 0)
 		helper_say("error - %s", err.text);
@@ -41,21 +62,25 @@ static int textfile_take(const char *path, const char *number, size_t len)
 
 int main(int argc, char **argv)
 {
+	struct textfile f = { 0 };
 	char line[128];
 	char *space;
 	uint64_t len;
 
-	if (argc != 2) {
-		(void)fputs("usage: ceems-textfile PATH\n", stderr);
+	if (argc < 3 || argc > 4) {
+		(void)fputs("usage: ceems-textfile PATH MODE [GROUP]\n", stderr);
 		return 2;
 	}
+	f.path = argv[1];
+	f.mode = (mode_t)strtoul(argv[2], NULL, 8);
+	f.group = argv[3];
 	helper_serve(/* is_nice= */ true);
 	while (helper_listen(-1, line, sizeof(line)) == 1) {
 		space = !strncmp(line, "file ", 5) ? strchr(line + 5, ' ') : NULL;
 		if (!space || parse_u64(space + 1, &len) < 0 || len > LENGTH_MAX)
 			return 1;
 		*space = '\0';
-		if (textfile_take(argv[1], line + 5, (size_t)len) < 0)
+		if (textfile_take(&f, line + 5, (size_t)len) < 0)
 			return 1;
 	}
 	return 0;

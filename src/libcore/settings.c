@@ -36,6 +36,23 @@ static int parse_interval(const char *value, void *field, const struct kvconf_ke
 	return 0;
 }
 
+/* Whoever writes the file makes up what is scraped, and a file that its owner cannot read is no use. */
+static int parse_mode(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
+{
+	uint64_t mode = 0;
+	const char *p;
+
+	(void)key;
+	for (p = value; *p >= '0' && *p <= '7' && mode <= 0777; p++)
+		mode = mode << 3 | (uint64_t)(*p - '0');
+	if (!*value || *p || mode > 0777)
+		return errmsg_set(err, -EINVAL, "'%s' is not a mode in octal, such as 0640", value);
+	if (!(mode & 0400) || mode & ~UINT64_C(0644))
+		return errmsg_set(err, -EINVAL, "'%s' is not one of 0400 to 0644: others may read, not write", value);
+	*(uint64_t *)field = mode;
+	return 0;
+}
+
 static int parse_pue(const char *value, void *field, const struct kvconf_key *key,
 		     struct errmsg *err)
 {
@@ -198,6 +215,14 @@ const struct kvconf_key settings_keys[] = {
 	    "Folder of the node ledger; local, root's, gone at reboot."),
 	KEY("TextfileDir", parse_path, textfile_dir, "",
 	    "Folder of ceems.prom for the textfile collector; empty: none is written."),
+	KEY("TextfileMode", parse_mode, textfile_mode, "0644",
+	    "Mode of ceems.prom; 0640 with TextfileGroup keeps it from the users of the node."),
+	KEY("TextfileGroup", kvconf_text, textfile_group, "",
+	    "Group of ceems.prom, that of node_exporter; empty: root's."),
+	KEY("TextfileJobs", kvconf_bool, textfile_jobs, "yes",
+	    "Series of jobs in ceems.prom; no: only those of the node."),
+	KEY("TextfileRapl", kvconf_bool, textfile_rapl, "no",
+	    "Raw RAPL counters in ceems.prom, which the kernel shows to root alone."),
 	KEY("SysRoot", parse_path, sys_root, "/",
 	    "Prefix of /sys/class/powercap, for tests."),
 	KEY("ModelIdleWatts", kvconf_milli, model_idle_mw, "0",

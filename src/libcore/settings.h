@@ -35,6 +35,10 @@ struct settings {
 	uint64_t sample_interval_ns;
 	char ledger_dir[SETTINGS_PATH_MAX];
 	char textfile_dir[SETTINGS_PATH_MAX]; /* empty: no ceems.prom */
+	uint64_t textfile_mode;	       /* of ceems.prom */
+	char textfile_group[64];       /* empty: root's */
+	bool textfile_jobs;	       /* series of jobs */
+	bool textfile_rapl;	       /* RAPL's counters as they are */
 	char sys_root[SETTINGS_PATH_MAX]; /* prefix of /sys and /proc; "/" outside tests */
 	uint64_t model_idle_mw;	       /* 0: from the CPU table */
 	uint64_t model_max_mw;	       /* 0: from the CPU table */

@@ -455,8 +455,7 @@ static void open_textfile(struct sampler *s)
 	struct errmsg err = { 0 };
 
 	if (s->settings.textfile_dir[0] &&
-	    textfile_feed_open(s->settings.textfile_dir, sources_env(&s->settings).helper_dir,
-			       &s->textfile, &err) < 0)
+	    textfile_feed_open(&s->settings, sources_env(&s->settings).helper_dir, &s->textfile, &err) < 0)
 		logger_error("textfile: %s; ceems.prom is not written", err.text);
 	if (s->textfile && live_create(&s->live) < 0)
 		logger_error("textfile: out of memory; what running steps do is shown when they end");
@@ -476,6 +475,8 @@ static void write_textfile(struct sampler *s, uint64_t now_ns, bool is_last)
 		.ngpus = sources_gpus(s->sources, gpu, GPUS_MAX),
 		.zone = zone,
 		.nzones = sources_zones(s->sources, zone, SOURCE_MAX_COUNTERS),
+		.no_jobs = !s->settings.textfile_jobs,
+		.has_rapl = s->settings.textfile_rapl,
 		.has_ended = is_last,
 	};
 	_cleanup_free_ char *text = NULL;

@@ -205,12 +205,15 @@ static const struct source_counter *find_counter(const struct source_state *st, 
 	return NULL;
 }
 
-/* CEEMS shows the counters themselves, zone by zone. */
+/*
+ * CEEMS shows the counters themselves, zone by zone. Read often enough they tell what others compute, so that the
+ * kernel shows them to root alone (CVE-2020-8694).
+ */
 static void put_rapl(struct writer *w)
 {
 	size_t i;
 
-	for (i = 0; i < w->in->nzones; i++) {
+	for (i = 0; w->in->has_rapl && i < w->in->nzones; i++) {
 		const struct source_zone *z = &w->in->zone[i];
 		const struct prom_family *f = rapl_family(z->kind);
 		const struct source_counter *c = find_counter(&w->page->state[SOURCE_RAPL], z->name);
@@ -478,7 +481,8 @@ static void put_all(struct writer *w)
 	put_node_energy(w);
 	textfile_gpus_put(&w->prom, w->page, w->in);
 	put_ledger(w);
-	put_jobs(w);
+	if (!w->in->no_jobs)
+		put_jobs(w);
 }
 
 static int textfile_format_page(struct writer *w, const char *hostname, char **ret, size_t *ret_len)

@@ -28,6 +28,8 @@ struct textfile_input {
 	size_t ngpus;
 	const struct source_zone *zone;
 	size_t nzones;
+	bool no_jobs;	/* TextfileJobs=no */
+	bool has_rapl;	/* TextfileRapl=yes */
 	bool has_ended; /* slurmd ends: the text says so, and no series of a job or a sensor freezes */
 };
 

@@ -27,7 +27,9 @@ struct textfile_feed {
 	struct logger_trouble trouble;
 	char program[PATH_MAX];
 	char path[PATH_MAX];
-	char *argv[3];
+	char mode[8];
+	char group[sizeof(((struct settings *)0)->textfile_group)];
+	char *argv[5];
 };
 
 static void feed_note(struct textfile_feed *f, const char *why)
@@ -83,9 +85,10 @@ void textfile_feed_end(struct textfile_feed *f, const char *text, size_t len)
 	textfile_feed_put(f, text, len);
 }
 
-int textfile_feed_open(const char *dir, const char *helper_dir, struct textfile_feed **ret,
+int textfile_feed_open(const struct settings *settings, const char *helper_dir, struct textfile_feed **ret,
 		       struct errmsg *err)
 {
+	const char *dir = settings->textfile_dir;
 	struct textfile_feed *f = calloc(1, sizeof(*f));
 	struct helper_options o = {
 		.deadline_ns = DEADLINE_NS,
@@ -104,6 +107,10 @@ int textfile_feed_open(const char *dir, const char *helper_dir, struct textfile_
 	}
 	f->argv[0] = f->program;
 	f->argv[1] = f->path;
+	(void)snprintf(f->mode, sizeof(f->mode), "%04o", (unsigned int)settings->textfile_mode & 0777);
+	f->argv[2] = f->mode;
+	(void)snprintf(f->group, sizeof(f->group), "%s", settings->textfile_group);
+	f->argv[3] = *f->group ? f->group : NULL;
 	o.argv = f->argv;
 	rc = helper_open(&o, &f->helper, err);
 	if (rc < 0) {

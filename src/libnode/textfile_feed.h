@@ -10,12 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/libcore/settings.h"
 #include "src/libutil/errmsg.h"
 
 struct textfile_feed;
 
-/* Starts the helper. DIR is TextfileDir, HELPER_DIR the folder of ceems-textfile. */
-int textfile_feed_open(const char *dir, const char *helper_dir, struct textfile_feed **ret,
+/* Starts the helper. HELPER_DIR: the folder of ceems-textfile. */
+int textfile_feed_open(const struct settings *settings, const char *helper_dir, struct textfile_feed **ret,
 		       struct errmsg *err);
 
 /* Never waits. What goes wrong, and that it is over, is logged once each. */

@@ -126,5 +126,6 @@ void textfile_gpus_put(struct prom *p, const struct ledger_page *page,
 	put_info(p, in);
 	put_energy(p, page, in);
 	put_gauges(p, in);
-	put_holders(p, page, in);
+	if (!in->no_jobs)
+		put_holders(p, page, in);
 }

@@ -143,7 +143,9 @@ static int sync_folder(const char *path)
 	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
-static int replace_file(const char *path, const void *data, size_t len, mode_t mode, bool sync,
+#define GROUP_OF_PROCESS ((gid_t)-1) /* as fchown() takes it */
+
+static int replace_file(const char *path, const void *data, size_t len, mode_t mode, gid_t group, bool sync,
 			struct errmsg *err)
 {
 	_cleanup_close_ int fd = -1;
@@ -155,10 +157,11 @@ static int replace_file(const char *path, const void *data, size_t len, mode_t m
 	if (n < 0 || (size_t)n >= sizeof(tmp))
 		return errmsg_set(err, -ENAMETOOLONG, "%s: path too long", path);
 	(void)unlink(tmp); /* what a killed writer left; O_EXCL then refuses a planted link */
-	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return errmsg_errno(err, -errno, "%s: cannot create", tmp);
-	rc = fchmod(fd, mode) < 0 ? -errno : 0; /* whatever the umask says */
+	/* whatever the umask says; the group first, as another one may be meant to have no part in it */
+	rc = fchown(fd, (uid_t)-1, group) < 0 || fchmod(fd, mode) < 0 ? -errno : 0;
 	if (rc == 0)
 		rc = fileio_write_full(fd, data, len);
 	if (rc == 0 && sync && fsync(fd) < 0)
@@ -175,13 +178,19 @@ static int replace_file(const char *path, const void *data, size_t len, mode_t m
 int fileio_write_atomic(const char *path, const void *data, size_t len, mode_t mode,
 			struct errmsg *err)
 {
-	return replace_file(path, data, len, mode, /* sync= */ false, err);
+	return replace_file(path, data, len, mode, GROUP_OF_PROCESS, /* sync= */ false, err);
+}
+
+int fileio_write_for_group(const char *path, const void *data, size_t len, mode_t mode, gid_t group,
+			   struct errmsg *err)
+{
+	return replace_file(path, data, len, mode, group, /* sync= */ false, err);
 }
 
 int fileio_write_durable(const char *path, const void *data, size_t len, mode_t mode,
 			 struct errmsg *err)
 {
-	return replace_file(path, data, len, mode, /* sync= */ true, err);
+	return replace_file(path, data, len, mode, GROUP_OF_PROCESS, /* sync= */ true, err);
 }
 
 int fileio_mkdir_p(const char *path, mode_t mode, struct errmsg *err)

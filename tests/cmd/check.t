@@ -188,6 +188,12 @@ has "$out" "127.0.0.1:1" "by name"
 has "$out" "a correction may come after its job was archived" "CorrectionWait over MariadbRetention"
 has "$out" "$dir/none: No such file" "credentials that are not there"
 
+# ceems.prom: its group and mode
+printf 'TextfileDir=%s\nTextfileGroup=nosuchgroup\nTextfileMode=0600\n' "$dir" >"$dir/ceems.conf"
+check
+has "$out" "error  TextfileDir    TextfileGroup: no group 'nosuchgroup' is known" "a group that is not there"
+has "$out" "warn   TextfileDir    TextfileMode 0600 does not let TextfileGroup read ceems.prom" "and that may not read"
+
 # sources
 sources() {
 	printf 'LedgerDir=%s\nHelperDir=%s\n%b\n' "$dir" "$dir" "$1" >"$dir/ceems.conf"

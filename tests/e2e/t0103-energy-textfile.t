@@ -23,6 +23,9 @@ EmissionRegion=ZZ-1
 EmissionMaxAge=1d
 MarketFactor=0
 MarketSource=wind
+TextfileRapl=yes
+TextfileMode=0640
+TextfileGroup=daemon
 EOT
 )
 prom=$TEXTFILE_DIR/n1/ceems.prom
@@ -93,7 +96,7 @@ else
 	skip 2 "promtool is not installed (Debian: prometheus)"
 fi
 fails "no user, account or job name is in it" grep -qE 'user1|secret|="[^"]*7101' "$prom"
-is "$(stat -c %a "$prom")" 644 "it is for all to read"
+is "$(stat -c '%U %G %a' "$prom")" "root daemon 640" "the file is its group's to read, and nobody else's"
 
 inside scancel "$job"
 wait_for 60 job_ran "$job"

@@ -11,7 +11,7 @@ for tool in prometheus promtool python3 curl jq; do
 done
 rules=$e2e_top/contrib/prometheus/ceems-compat.rules
 passes "the rules are valid" promtool check rules "$rules"
-cluster_up --plugins acct_gather --fake-rapl --cpus 4 --ceems-conf <(echo Country=FR)
+cluster_up --plugins acct_gather --fake-rapl --cpus 4 --ceems-conf <(printf 'Country=FR\nTextfileRapl=yes\n')
 prom=$TEXTFILE_DIR/n1/ceems.prom
 job=$(submit user1 --mem=100 -o /dev/null --wrap "exec timeout 600 sh -c 'while :; do :; done'")
 wait_for 60 job_is "$job" RUNNING

@@ -26,6 +26,8 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/file", dir);
 	is_int(fileio_write_atomic(path, "12345", 5, 0640, &err), 0, "write");
 	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0640, "mode as asked");
+	is_int(fileio_write_for_group(path, "12345", 5, 0640, getgid(), &err), 0, "for a group");
+	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0640 && st.st_gid == getgid(), "which has it");
 	fd = fileio_open_at_root(dir, "/file");
 	ok(fd >= 0, "open below a root");
 	is_int(fileio_pread_u64(fd, &v), 0, "number");

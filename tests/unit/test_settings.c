@@ -30,6 +30,10 @@ static const struct {
 	{ "EmbodiedGramsPerCpuHour=x", ":1: EmbodiedGramsPerCpuHour: 'x' is not a decimal" },
 	{ "EmbodiedGramsPerCpuHour=1", ": EmbodiedGramsPerCpuHour needs EmbodiedSource" },
 	{ "MariadbRetention=30d", ":1: MariadbRetention: '30d' is below 31d; 0 is for ever" },
+	{ "TextfileMode=rw", ":1: TextfileMode: 'rw' is not a mode in octal, such as 0640" },
+	{ "TextfileMode=0666", ":1: TextfileMode: '0666' is not one of 0400 to 0644: others may read, not write" },
+	{ "TextfileMode=77777777777777777777777", ":1: TextfileMode: '77777777777777777777777' is not a mode in "
+						  "octal, such as 0640" },
 	{ "NvmlLibrary=/x", ":1: NvmlLibrary: unknown key" },
 };
 
@@ -50,6 +54,7 @@ int main(void)
 	is_int(settings_load("/nonexistent/ceems.conf", &s, &err), -ENOENT, "no file");
 	is_u64(s.sample_interval_ns, 1000000000, "the defaults are there all the same");
 	is_u64(s.pue_milli, 1000, "PUE 1");
+	is_u64(s.textfile_mode, 0644, "a mode in octal");
 	is_str(s.kafka_topic, "ceems.jobs", "topic");
 	is_u64(s.market_mg_per_kwh, SETTINGS_NO_MARKET, "no contract is not one of 0 g/kWh");
 	is_u64(s.emission_max_age_ns, UINT64_C(21600000000000), "6 hours");

@@ -162,7 +162,8 @@ static void test_format(void)
 					   .region = "FR", .source = "x" } };
 	const struct factor_series series = { &marginal, 1 };
 	const struct textfile_input in = { .series = &series, .region = "FR",
-					   .zone = zones, .nzones = ARRAY_SIZE(zones) };
+					   .zone = zones, .nzones = ARRAY_SIZE(zones),
+					   .has_rapl = true };
 	_cleanup_free_ char *text = NULL;
 	struct errmsg err = { 0 };
 	size_t len = 0;
@@ -274,6 +275,22 @@ static void test_method(void)
 		ok(strstr(text, expected_of_counters[i]) != NULL, "%s", expected_of_counters[i]);
 }
 
+/* TextfileJobs=no, and the default of TextfileRapl. */
+static void test_left_out(void)
+{
+	const struct textfile_input in = { .gpu = gpus, .ngpus = ARRAY_SIZE(gpus), .zone = zones,
+					   .nzones = ARRAY_SIZE(zones), .no_jobs = true };
+	_cleanup_free_ char *text = NULL;
+	size_t len = 0;
+
+	ok(textfile_format("n1", &page, &in, &text, &len, NULL) == 0, "without jobs");
+	if (!text)
+		return;
+	ok(!strstr(text, "ceems_compute_unit") && !strstr(text, "uuid=\"7\""), "no series tells of a job");
+	ok(strstr(text, "ceems_node_energy_joules_total{") != NULL, "the node's are there");
+	ok(!strstr(text, "ceems_rapl_"), "no counter of RAPL, as nobody asked for them");
+}
+
 /* Of a slurmd that has ended nothing is left that would freeze. */
 static void test_end(void)
 {
@@ -294,7 +311,7 @@ static void test_end(void)
 static void test_promtool(void)
 {
 	const struct textfile_input in = { .gpu = gpus, .ngpus = ARRAY_SIZE(gpus), .zone = zones,
-					   .nzones = ARRAY_SIZE(zones) };
+					   .nzones = ARRAY_SIZE(zones), .has_rapl = true };
 	_cleanup_free_ char *text = NULL;
 	unsigned int m;
 	FILE *p;
@@ -335,6 +352,7 @@ int main(void)
 	test_fixed_factor();
 	test_gpus();
 	test_method();
+	test_left_out();
 	test_end();
 	test_promtool();
 	return done_testing();
