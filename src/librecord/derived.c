@@ -15,6 +15,7 @@
 const struct derived_info derived_table[DERIVED_N] = {
 	[DERIVED_IPC] = { "instructions_per_cycle", "instructions per cycle",
 			  "instructions / cycles" },
+	[DERIVED_FREQUENCY] = { "frequency_hz", "CPU frequency", "cycles / pmu_enabled" },
 	[DERIVED_FLOP_PER_S] = { "flop_per_s", "FP rate", "fp_operations / elapsed seconds" },
 	[DERIVED_MEMORY_BYTES_PER_S] = { "memory_bytes_per_s", "memory read rate",
 					 "memory_bytes / elapsed seconds" },
@@ -110,6 +111,8 @@ static bool value_of(enum derived d, const struct figures *f, uint64_t elapsed_n
 	switch (d) {
 	case DERIVED_IPC:
 		return derived_ratio(f, METRIC_INSTRUCTIONS, METRIC_CYCLES, 1, ret);
+	case DERIVED_FREQUENCY:
+		return derived_ratio(f, METRIC_CYCLES, METRIC_PMU_ENABLED, NS_PER_S, ret);
 	case DERIVED_FLOP_PER_S:
 		return is_all_counted(f) &&
 		       rate(f, METRIC_FP_OPERATIONS, (double)elapsed_ns / NS_PER_S, ret);
@@ -170,6 +173,9 @@ const char *derived_text(enum derived d, double value, char *buf, size_t size)
 	switch (d) {
 	case DERIVED_IPC:
 		(void)snprintf(buf, size, "%.2f", value);
+		break;
+	case DERIVED_FREQUENCY:
+		(void)snprintf(buf, size, "%.2f GHz", value / 1e9);
 		break;
 	case DERIVED_FLOP_PER_S:
 		text_per_s(UNIT_COUNT, value, "FLOP/s", buf, size);

@@ -14,6 +14,7 @@
 
 enum derived {
 	DERIVED_IPC,			/* instructions per cycle */
+	DERIVED_FREQUENCY,		/* Hz, while its tasks ran */
 	DERIVED_FLOP_PER_S,
 	DERIVED_MEMORY_BYTES_PER_S,
 	DERIVED_CACHE_MISS_RATE,	/* misses / references of the last level, 0 to 1 */

@@ -301,7 +301,8 @@ static void put_counters(struct report_text *t, const struct report_input *in)
 		report_missing(t, "hardware counters", (enum metric_reason)f->reason[all[0]]);
 		return;
 	}
-	report_metric(t, f, METRIC_CYCLES, "cycles", "");
+	note_ratio(in, DERIVED_FREQUENCY, "", note);
+	report_metric(t, f, METRIC_CYCLES, "cycles", note);
 	note_instructions(in, note);
 	report_metric(t, f, METRIC_INSTRUCTIONS, "instructions", note);
 	note_ratio(in, DERIVED_CACHE_MISS_RATE, "missed", note);

@@ -25,6 +25,9 @@ static const struct {
 	{ "IPC of another", DERIVED_IPC, METRIC_INSTRUCTIONS, METRIC_CYCLES, UINT64_MAX, 5, S, 1,
 	  NONE },
 	{ "IPC", DERIVED_IPC, METRIC_INSTRUCTIONS, METRIC_CYCLES, 3000, 2000, 0, 0, 1.5 },
+	{ "3e9 cycles in the 1.5 s that tasks ran", DERIVED_FREQUENCY, METRIC_CYCLES, METRIC_PMU_ENABLED,
+	  UINT64_C(3000000000), UINT64_C(1500000000), 0, 0, 2e9 },
+	{ "no time, no frequency", DERIVED_FREQUENCY, METRIC_CYCLES, METRIC_PMU_ENABLED, 5, 0, S, 1, NONE },
 	{ "no instruction at all", DERIVED_IPC, METRIC_INSTRUCTIONS, METRIC_CYCLES, 0, 2000, 0, 0,
 	  0 },
 	{ "IPC of large numbers", DERIVED_IPC, METRIC_INSTRUCTIONS, METRIC_CYCLES,
@@ -164,6 +167,7 @@ static void test_text(void)
 		const char *text;
 	} texts[] = {
 		{ DERIVED_IPC, 1.949, "1.95" },
+		{ DERIVED_FREQUENCY, 2.345e9, "2.35 GHz" },
 		{ DERIVED_FLOP_PER_S, 12, "12 FLOP/s" },
 		{ DERIVED_FLOP_PER_S, 1.43e9, "1.43 GFLOP/s" },
 		{ DERIVED_FLOP_PER_S, 1e30, "18446744.1 TFLOP/s" },

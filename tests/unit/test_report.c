@@ -191,7 +191,7 @@ static const char asked[] =
 	"  UDP received              100 B\n"
 	"  UDP sent                    0 B\n"
 	"  RDMA                        n/a (no device)\n"
-	"  cycles                   52.0 G\n"
+	"  cycles                   52.0 G  3.25 GHz\n"
 	"  instructions            101.4 G  1.95 per cycle, 1.5 nJ each\n"
 	"  cache references         2.00 M  2.5 % missed\n"
 	"  branches                 1.00 G  0.1 % mispredicted\n"

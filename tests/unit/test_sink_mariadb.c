@@ -439,7 +439,7 @@ static void test_ratios(void)
 			 name);
 		known += number(sql);
 	}
-	is_u64(known, DERIVED_N - 1, "all are known but instructions per cycle");
+	is_u64(known, DERIVED_N - 2, "all are known but what needs cycles");
 	is_u64(number("SELECT joules_per_instruction > 1e-9 FROM ceems.job_summary WHERE jobid = 1"),
 	       1, "and not cut to 0");
 }
