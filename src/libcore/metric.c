@@ -178,6 +178,16 @@ void figures_fold(struct figures *whole, const struct figures *part)
 	}
 }
 
+void figures_raise(struct figures *now, const struct figures *later)
+{
+	unsigned int m;
+
+	metric_foreach(m)
+		if (figures_has(later, (enum metric)m) &&
+		    (!figures_has(now, (enum metric)m) || later->value[m] > now->value[m]))
+			figures_set(now, (enum metric)m, later->value[m]);
+}
+
 const char *const metric_set_name[METRIC_SET_N] = { "basic", "standard", "all" };
 
 static enum metric_set set_of_side(const struct metric_info *i)

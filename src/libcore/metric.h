@@ -161,6 +161,9 @@ bool figures_has(const struct figures *f, enum metric m);
  */
 void figures_fold(struct figures *whole, const struct figures *part);
 
+/* Of one and the same step, read twice: takes from LATER what is known there and not less than in NOW. */
+void figures_raise(struct figures *now, const struct figures *later);
+
 extern const char *const metric_set_name[METRIC_SET_N]; /* "basic", ... */
 
 /* The smallest set that has the metric's TRES, by either side of it. Only of a metric that has one. */

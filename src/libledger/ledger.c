@@ -10,6 +10,7 @@
 
 #include "src/libledger/ledger_map.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/muldiv.h"
 #include "src/libutil/util.h"
 
 #define READ_TRIES 1000
@@ -276,6 +277,18 @@ static uint32_t find_job(const struct ledger *l, const struct ledger_page *page,
 	return 0;
 }
 
+/* Of a step that is in its slot: all of it if it has ended, else what is known by now. */
+static void add_slot(const struct ledger *l, uint32_t slot, struct figures *whole)
+{
+	const struct ledger_slot *s = &l->file->slot[slot];
+	struct figures f;
+
+	if (atomic_load(&s->state) == SLOT_OPEN && ledger_step_live(l, slot, &f) == 0)
+		figures_fold(whole, &f);
+	else if (ledger_told(s, &f))
+		figures_fold(whole, &f);
+}
+
 /* Figures of steps that are still in their slots; the others' are the job's already. */
 static bool add_slot_figures(const struct ledger *l, const struct ledger_page *page,
 			     struct job_query *q)
@@ -290,7 +303,7 @@ static bool add_slot_figures(const struct ledger *l, const struct ledger_page *p
 			continue;
 		if (page->step[i].claim == s->claim && !page->step[i].job)
 			continue;
-		figures_fold(&q->figures, &s->figures);
+		add_slot(l, i, &q->figures);
 		found = true;
 	}
 	return found;
@@ -334,6 +347,31 @@ int ledger_job_total(const struct ledger *l, uint32_t job_id, struct account *re
 	if (ret_busy_ns)
 		*ret_busy_ns = q.busy_ns;
 	return 0;
+}
+
+static uint64_t kib_s_until(uint64_t kib_s, uint64_t bytes, uint64_t ns)
+{
+	return kib_s + muldiv(bytes, ns, 1024 * NSEC_PER_SEC);
+}
+
+void ledger_memory_figures(const struct ledger_identity *id, const struct ledger_memory *seen,
+			   uint64_t now_mono_ns, struct figures *f)
+{
+	uint64_t left_ns;
+
+	if (id->limit_mem_mb)
+		figures_set(f, METRIC_MEMORY_ALLOCATED, id->limit_mem_mb << 20);
+	if (!seen || !seen->read_mono_ns)
+		return;
+	left_ns = now_mono_ns > seen->read_mono_ns ? now_mono_ns - seen->read_mono_ns : 0;
+	figures_set(f, METRIC_MEMORY_PEAK, seen->peak_bytes);
+	figures_set(f, METRIC_MEMORY_TIME, kib_s_until(seen->held_kib_s, seen->held_bytes, left_ns));
+	if (seen->cache_bytes == UINT64_MAX)
+		figures_miss(f, METRIC_CACHE_TIME, REASON_NO_MEMORY);
+	else
+		figures_set(f, METRIC_CACHE_TIME, kib_s_until(seen->cache_kib_s, seen->cache_bytes, left_ns));
+	if (seen->swap_peak_bytes != UINT64_MAX)
+		figures_set(f, METRIC_SWAP_PEAK, seen->swap_peak_bytes);
 }
 
 static const enum metric step_metric[FACTOR_STEP_N] = {

@@ -37,7 +37,7 @@
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/errmsg.h"
 
-#define LEDGER_VERSION 11
+#define LEDGER_VERSION 12
 #define LEDGER_STEPS 1024
 #define LEDGER_STEPS_OF_USER (LEDGER_STEPS / 2) /* of one user: the others need some, too */
 #define LEDGER_JOBS LEDGER_STEPS /* as many: an open step always finds room for its job */
@@ -86,6 +86,13 @@ struct ledger_identity {
 	uint32_t step_gpu_ppm[GPUS_MAX];
 };
 
+/* What a running step did so far, as the sampler reads it (live.h). */
+struct ledger_live {
+	_Atomic uint32_t seq; /* odd: being written */
+	uint32_t claim;	      /* of the slot's step that this is of; 0: of none */
+	struct figures figures; /* all but energy; they never go back */
+};
+
 struct ledger_slot {
 	_Atomic uint32_t state; /* enum ledger_state; release after what it publishes */
 	_Atomic uint32_t flags;	/* LEDGER_FLAG_*; by its stepd, when its tasks were forked at the latest */
@@ -107,7 +114,10 @@ struct ledger_slot {
 	uint64_t final_busy_ns; /* CPU time at the end; UINT64_MAX: not known */
 	struct perfwish wish;	/* --ceems-perf or PerfDefault; with the flags */
 	struct ledger_identity id;
-	struct figures figures; /* all but energy; by its stepd, final in SLOT_CLOSING */
+	_Atomic uint32_t figures_seq; /* odd: being written */
+	uint32_t pad;
+	struct figures figures; /* all but energy; by its stepd: what only that can read, final in SLOT_CLOSING */
+	struct ledger_live live; /* by the sampler */
 };
 
 /* What a step holds in memory, as the sampler finds it (memwatch.h). */
@@ -241,11 +251,15 @@ const char *ledger_node(const struct ledger *l);
 int ledger_snapshot(const struct ledger *l, struct ledger_page *ret);
 
 /*
- * The whole job on this node: closed steps plus the slots still open, energy and figures. Either
- * pointer may be NULL. -ENOENT: no such job.
+ * The whole job on this node: closed steps plus the slots still open, energy and figures, of running steps
+ * what they did so far. Either pointer may be NULL. -ENOENT: no such job.
  */
 int ledger_job_total(const struct ledger *l, uint32_t job_id, struct account *ret_energy,
 		     struct figures *ret_figures, uint64_t *ret_busy_ns);
+
+/* Fills the memory metrics of FIGURES with what the sampler saw of the step ID, which holds the last of it on. */
+void ledger_memory_figures(const struct ledger_identity *id, const struct ledger_memory *seen,
+			   uint64_t now_mono_ns, struct figures *figures);
 
 /* Fills the energy and emission metrics of FIGURES from an account and what is known of it. */
 void ledger_account_figures(const struct ledger_page *page, const struct account *a,
@@ -288,6 +302,20 @@ bool ledger_flag_alone(struct ledger *l, unsigned int slot, uint32_t flag);
 int ledger_finish(struct ledger *l, unsigned int slot, uint64_t busy_ns, uint64_t timeout_ns,
 		  struct account *ret_energy);
 
+/*
+ * Publishes what only this process can read of its step: while it runs and, before ledger_finish(), all that
+ * there is at its end. Another thread of this process must not do the same.
+ */
+void ledger_tell(struct ledger *l, unsigned int slot, const struct figures *figures);
+/* What its stepd published. False: it is being written all the time, or its writer was killed in the middle. */
+bool ledger_told(const struct ledger_slot *s, struct figures *ret);
+
+/*
+ * All but energy that is known of the step by now: what the sampler read and what its stepd published.
+ * -ENODATA: the sampler has not read it yet.
+ */
+int ledger_step_live(const struct ledger *l, unsigned int slot, struct figures *ret);
+
 /* The step's own account as of the last tick (for polls while it runs). -ENODATA: none has seen it. */
 int ledger_step_energy(const struct ledger *l, unsigned int slot, struct account *ret);
 /* What the sampler saw of its memory by then. -ENODATA: nothing yet. */
@@ -324,6 +352,11 @@ void ledger_hint_tick(struct ledger *l);
  */
 struct ledger_page *ledger_begin(struct ledger *l);
 void ledger_turn(struct ledger *l);
+
+/* What the step in SLOT with that CLAIM did so far. */
+void ledger_set_live(struct ledger *l, unsigned int slot, uint32_t claim, const struct figures *figures);
+/* The same for the sampler's own reading. NULL: nothing is known of that step. */
+const struct figures *ledger_live(const struct ledger *l, unsigned int slot, uint32_t claim);
 
 /* For all that open the ledger, so that they need not look for themselves. */
 void ledger_set_mounts(struct ledger *l, const struct cgmount_points *mounts);

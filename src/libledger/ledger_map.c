@@ -402,6 +402,25 @@ const char *ledger_node(const struct ledger *l)
 	return l->node;
 }
 
+/* --- shared words ----------------------------------------------------------------------- */
+
+#define SEQ_TRIES 1000
+
+bool ledger_seq_read(const _Atomic uint32_t *seq, void *to, const void *from, size_t size)
+{
+	unsigned int i;
+
+	for (i = 0; i < SEQ_TRIES; i++) {
+		uint32_t before = atomic_load(seq);
+
+		memcpy(to, from, size);
+		atomic_thread_fence(memory_order_seq_cst);
+		if (!(before & 1) && atomic_load(seq) == before)
+			return true;
+	}
+	return false;
+}
+
 /* --- mount points ----------------------------------------------------------------------- */
 
 void ledger_set_mounts(struct ledger *l, const struct cgmount_points *mounts)
@@ -423,30 +442,17 @@ bool ledger_mounts(const struct ledger *l, struct cgmount_points *ret)
 	return true;
 }
 
-#define SLICES_TRIES 1000
-
 void ledger_set_slices(struct ledger *l, const struct gpu_slices *slices)
 {
-	uint32_t seq = atomic_load(&l->file->slices_seq) | 1; /* odd after a writer that was killed */
+	uint32_t seq = ledger_seq_begin(&l->file->slices_seq);
 
-	atomic_store(&l->file->slices_seq, seq);
-	atomic_thread_fence(memory_order_seq_cst);
 	l->file->slices = *slices;
-	atomic_store(&l->file->slices_seq, seq + 1);
+	ledger_seq_end(&l->file->slices_seq, seq);
 }
 
 void ledger_slices(const struct ledger *l, struct gpu_slices *ret)
 {
-	unsigned int i;
-
-	for (i = 0; i < SLICES_TRIES; i++) {
-		uint32_t seq = atomic_load(&l->file->slices_seq);
-
-		*ret = l->file->slices;
-		atomic_thread_fence(memory_order_seq_cst);
-		if (!(seq & 1) && atomic_load(&l->file->slices_seq) == seq &&
-		    ret->n <= GPU_SLICES_MAX)
-			return;
-	}
-	ret->n = 0;
+	if (!ledger_seq_read(&l->file->slices_seq, ret, &l->file->slices, sizeof(*ret)) ||
+	    ret->n > GPU_SLICES_MAX)
+		ret->n = 0;
 }

@@ -126,6 +126,27 @@ static inline void ledger_futex_wake(_Atomic uint32_t *word)
 	(void)syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/*
+ * A sequence counter in front of what somebody writes while others read it: odd while it is written. The last
+ * writer may have been killed in the middle, which the next one repairs.
+ */
+static inline uint32_t ledger_seq_begin(_Atomic uint32_t *seq)
+{
+	uint32_t odd = atomic_load(seq) | 1;
+
+	atomic_store(seq, odd);
+	atomic_thread_fence(memory_order_seq_cst);
+	return odd;
+}
+
+static inline void ledger_seq_end(_Atomic uint32_t *seq, uint32_t odd)
+{
+	atomic_store(seq, odd + 1);
+}
+
+/* Copies SIZE bytes when nobody writes to them; false after a thousand tries, or what is odd for ever. */
+bool ledger_seq_read(const _Atomic uint32_t *seq, void *to, const void *from, size_t size);
+
 /* Fills in a header as ledger_create() would, with its checksum. */
 int ledger_map_header(struct ledger_header *h, const char *node, struct errmsg *err);
 uint32_t ledger_map_crc(const struct ledger_header *h);

@@ -115,6 +115,7 @@ int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned in
 	s->bpf_slot = 0;
 	s->final_busy_ns = UINT64_MAX;
 	s->id = *id;
+	atomic_store(&s->figures_seq, 0);
 	figures_init(&s->figures);
 	s->t_open_mono_ns = clock_mono_ns();
 	atomic_store(&s->state, SLOT_OPEN);
@@ -188,6 +189,70 @@ void ledger_leave(struct ledger *l, unsigned int slot)
 	if (atomic_load(&s->state) == SLOT_OPEN)
 		s->t_close_mono_ns = clock_mono_ns();
 	atomic_store(&s->state, SLOT_LEFT);
+}
+
+/* --- what a step did so far --------------------------------------------------------------- */
+
+void ledger_tell(struct ledger *l, unsigned int slot, const struct figures *figures)
+{
+	struct ledger_slot *s = ledger_slot(l, slot);
+	uint32_t seq;
+
+	if (!s)
+		return;
+	seq = ledger_seq_begin(&s->figures_seq);
+	s->figures = *figures;
+	ledger_seq_end(&s->figures_seq, seq);
+}
+
+bool ledger_told(const struct ledger_slot *s, struct figures *ret)
+{
+	return ledger_seq_read(&s->figures_seq, ret, &s->figures, sizeof(*ret));
+}
+
+void ledger_set_live(struct ledger *l, unsigned int slot, uint32_t claim, const struct figures *figures)
+{
+	struct ledger_slot *s = ledger_slot(l, slot);
+	struct ledger_live *live;
+	uint32_t seq;
+
+	if (!s)
+		return;
+	live = &s->live;
+	seq = ledger_seq_begin(&live->seq);
+	live->claim = claim;
+	live->figures = *figures;
+	ledger_seq_end(&live->seq, seq);
+}
+
+const struct figures *ledger_live(const struct ledger *l, unsigned int slot, uint32_t claim)
+{
+	const struct ledger_live *live = slot < LEDGER_STEPS ? &l->file->slot[slot].live : NULL;
+
+	return live && claim && live->claim == claim ? &live->figures : NULL;
+}
+
+/* What the sampler read of the step that is in the slot now; false: nothing yet. */
+static bool ledger_slot_live(const struct ledger_slot *s, struct figures *ret)
+{
+	struct ledger_live live;
+
+	if (!ledger_seq_read(&s->live.seq, &live, &s->live, sizeof(live)) || live.claim != s->claim)
+		return false;
+	*ret = live.figures;
+	return true;
+}
+
+int ledger_step_live(const struct ledger *l, unsigned int slot, struct figures *ret)
+{
+	const struct ledger_slot *s = slot < LEDGER_STEPS ? &l->file->slot[slot] : NULL;
+	struct figures told;
+
+	if (!s || !ledger_slot_live(s, ret))
+		return -ENODATA;
+	if (ledger_told(s, &told))
+		figures_raise(ret, &told);
+	return 0;
 }
 
 /* --- other steps of the job ------------------------------------------------------------- */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * live.h - what running steps did up to now, for ceems.prom. A step's slot gets its metric values from its
- * slurmstepd when it ends; a job that is one long step would stand still until then. So slurmd reads what
- * it can reach itself: CPU time of the cgroup and the maps of BPF programs. What only a slurmstepd can read
- * (hardware counters of --ceems-perf=hw) comes when the step ends. For the sampler's thread only.
+ * live.h - what running steps did up to now, for sstat and ceems.prom. A job that is one long step would stand
+ * still until it ends. slurmd reads what it can reach itself: CPU time and pressure of the cgroup, what memwatch
+ * saw, and the maps of BPF programs; what only a slurmstepd can read (hardware counters, I/O by file system) it takes
+ * from the step's slot. The result is in the ledger (ledger_step_live()), where slurmstepds find it. For the
+ * sampler's thread only.
  */
 #ifndef CEEMS_LIVE_H
 #define CEEMS_LIVE_H
@@ -15,21 +16,11 @@
 /* The four files of a step's pressure cost some 40 us; they are opened for each reading. */
 #define LIVE_PRESSURE_MAX 64
 
-struct live;
-
-/* Of one step. */
-struct live_step {
-	struct figures figures; /* they never go back */
+struct live {
+	unsigned int turn; /* of running steps, the one whose pressure is read first */
 };
-
-/* -ENOMEM. */
-int live_create(struct live **ret);
-void live_destroy(struct live *live);
 
 /* Reads the steps of the ledger's current page. NP may be NULL. */
 void live_read(struct live *live, struct ledger *l, struct nodeprobes *np, struct readers *readers);
-
-/* The step in SLOT with that claim. NULL: nothing is known of it. */
-const struct live_step *live_find(const struct live *live, unsigned int slot, uint32_t claim);
 
 #endif

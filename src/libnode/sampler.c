@@ -57,8 +57,9 @@ struct sampler {
 	struct gpu_slices slices; /* as the ledger has them; the thread's */
 	bool has_slices;	  /* it does */
 	struct textfile_feed *textfile; /* NULL: none; the thread's */
-	struct live *live;		/* NULL: there is no textfile; the thread's */
-	uint64_t textfile_ns;		/* when it was last written */
+	struct live live;		/* the thread's */
+	size_t nlines;			/* steps of the last tick */
+	uint64_t live_ns;		/* when running steps were last read, and the textfile written */
 	struct logger_once tick_failed, textfile_failed;
 	pthread_t thread;
 	bool is_running;
@@ -132,8 +133,8 @@ static int open_sources(struct sampler *s, struct errmsg *err)
 
 /* So long slurmd's start waits for it: its first tick may be of all the time in which it was away. */
 #define SERIES_WAIT_NS NSEC_PER_SEC
-/* How much earlier than due ceems.prom may be written, so that a tick which comes anyway writes it. */
-#define TEXTFILE_SLACK_NS (NSEC_PER_SEC / 10)
+/* How much earlier than due running steps may be shown, so that a tick which comes anyway does. */
+#define SHOW_SLACK_NS (NSEC_PER_SEC / 10)
 
 static void open_series(struct sampler *s, const char *node)
 {
@@ -429,6 +430,7 @@ int sampler_tick(struct sampler *s)
 	tick.lag_ns = r.lag_ns;
 	nodeprobes_look(s->probes, tick.t_mono_ns);
 	nlines = ledger_book_collect(s->book, page, tick.t_mono_ns, &line);
+	s->nlines = nlines;
 	nodeprobes_salvage(s->probes, s->book, line, nlines);
 	memwatch_read(s->memory, page, line, nlines, tick.t_mono_ns);
 	weigh(s, page, &cpu, line, nlines, &tick);
@@ -457,16 +459,13 @@ static void open_textfile(struct sampler *s)
 	if (s->settings.textfile_dir[0] &&
 	    textfile_feed_open(&s->settings, sources_env(&s->settings).helper_dir, &s->textfile, &err) < 0)
 		logger_error("textfile: %s; ceems.prom is not written", err.text);
-	if (s->textfile && live_create(&s->live) < 0)
-		logger_error("textfile: out of memory; what running steps do is shown when they end");
 }
 
-static void write_textfile(struct sampler *s, uint64_t now_ns, bool is_last)
+static void write_textfile(struct sampler *s, bool is_last)
 {
 	struct source_zone zone[SOURCE_MAX_COUNTERS];
 	struct gpu_reading gpu[GPUS_MAX];
 	const struct textfile_input in = {
-		.live = s->live,
 		.memory = s->memory,
 		.ledger = s->ledger,
 		.series = s->chain.series,
@@ -483,14 +482,21 @@ static void write_textfile(struct sampler *s, uint64_t now_ns, bool is_last)
 	struct errmsg err = { 0 };
 	size_t len;
 
-	s->textfile_ns = now_ns;
-	if (s->live && !is_last)
-		live_read(s->live, s->ledger, s->probes, s->readers);
 	if (textfile_make(&in, &text, &len, &err) == 0)
 		(is_last ? textfile_feed_end : textfile_feed_put)(s->textfile, text, len);
 	else
 		logger_log_once(&s->textfile_failed, LOGGER_ERROR,
 				"textfile: %s; ceems.prom is not updated", err.text);
+}
+
+/* Running steps are read into the ledger, for slurmstepds and for ceems.prom. */
+static void show_steps(struct sampler *s, uint64_t now_ns, bool is_last)
+{
+	s->live_ns = now_ns;
+	if (!is_last)
+		live_read(&s->live, s->ledger, s->probes, s->readers);
+	if (s->textfile)
+		write_textfile(s, is_last);
 }
 
 static void space_out(uint64_t last_ns)
@@ -511,20 +517,20 @@ uint64_t sampler_due_in_ns(uint64_t wall_ns, uint64_t every_ns)
 	return left_ns < SAMPLER_HINTS_NS ? left_ns + every_ns : left_ns;
 }
 
-/* When the textfile is due. Nodes that sample more often write more often. */
-static uint64_t next_textfile(const struct sampler *s)
+/* When running steps are due to be shown. Nodes that sample more often show them more often. */
+static uint64_t next_show(const struct sampler *s)
 {
-	uint64_t every_ns = SAMPLER_TEXTFILE_EVERY * s->settings.sample_interval_ns;
+	uint64_t every_ns = SAMPLER_SHOW_EVERY * s->settings.sample_interval_ns;
 
-	return s->textfile_ns + (every_ns < SAMPLER_TEXTFILE_NS ? every_ns : SAMPLER_TEXTFILE_NS);
+	return s->live_ns + (every_ns < SAMPLER_SHOW_NS ? every_ns : SAMPLER_SHOW_NS);
 }
 
-/* Ticks keep to the wall clock, so the time since the last file is not an exact multiple of the interval. */
-static uint64_t textfile_slack_ns(const struct sampler *s)
+/* Ticks keep to the wall clock, so the time since the last one is not an exact multiple of the interval. */
+static uint64_t show_slack_ns(const struct sampler *s)
 {
 	uint64_t half_ns = s->settings.sample_interval_ns / 2;
 
-	return half_ns < TEXTFILE_SLACK_NS ? half_ns : TEXTFILE_SLACK_NS;
+	return half_ns < SHOW_SLACK_NS ? half_ns : SHOW_SLACK_NS;
 }
 
 /* When the tick after the one at LAST is due if nobody asks. */
@@ -535,8 +541,9 @@ static uint64_t next_tick(const struct sampler *s, uint64_t last_ns)
 	uint64_t patience_ns = readers_patience_ns(s->readers);
 	uint64_t next_ns = last_ns + (patience_ns < due_ns ? patience_ns : due_ns);
 
-	/* the textfile has a tick of its own: counters that did not move would look like no power */
-	return s->textfile && next_textfile(s) + textfile_slack_ns(s) < next_ns ? next_textfile(s) : next_ns;
+	/* they have a tick of their own: counters that did not move would look like no power */
+	return (s->textfile || s->nlines) && next_show(s) + show_slack_ns(s) < next_ns ? next_show(s) :
+											       next_ns;
 }
 
 static void *sampler_run(void *arg)
@@ -554,8 +561,8 @@ static void *sampler_run(void *arg)
 		(void)sampler_tick(s);
 		if (s->textfile)
 			textfile_feed_poll(s->textfile);
-		if (s->textfile && (is_last || last_ns + textfile_slack_ns(s) >= next_textfile(s)))
-			write_textfile(s, last_ns, is_last);
+		if (is_last || last_ns + show_slack_ns(s) >= next_show(s))
+			show_steps(s, last_ns, is_last);
 		if (is_last)
 			break;
 		/* sampler_stop() sets `stop`, then asks for a tick: do not wait once it is set */
@@ -565,7 +572,6 @@ static void *sampler_run(void *arg)
 		is_last = atomic_load(&s->stop); /* a last tick, and the file says so */
 	}
 	textfile_feed_close(s->textfile);
-	live_destroy(s->live);
 	nodeprobes_stop(s->probes);
 	return NULL;
 }

@@ -21,9 +21,9 @@ struct sampler;
  */
 #define SAMPLER_SPACING_NS (2 * UINT64_C(1000000))
 #define SAMPLER_HINTS_NS (20 * UINT64_C(1000000))
-/* ceems.prom is written every so many SampleIntervals, every 5 s at the latest, and at the end. */
-#define SAMPLER_TEXTFILE_EVERY 5
-#define SAMPLER_TEXTFILE_NS (5 * UINT64_C(1000000000))
+/* Running steps are read and ceems.prom is written every so many SampleIntervals, every 5 s at the latest, and at the end. */
+#define SAMPLER_SHOW_EVERY 5
+#define SAMPLER_SHOW_NS (5 * UINT64_C(1000000000))
 /* A tick longer than so many SampleIntervals counts as a gap. */
 #define SAMPLER_GAP_INTERVALS 10
 

@@ -5,28 +5,6 @@
 #include <string.h>
 
 #include "src/libmeter/activity/memuse.h"
-#include "src/libutil/clock.h"
-#include "src/libutil/muldiv.h"
-
-static uint64_t kib_s_until(uint64_t kib_s, uint64_t bytes, uint64_t ns)
-{
-	return kib_s + muldiv(bytes, ns, 1024 * NSEC_PER_SEC);
-}
-
-/* What it held last, it is taken to have held until now. */
-static void fill_seen(const struct ledger_memory *seen, uint64_t now_ns, struct figures *f)
-{
-	uint64_t left_ns = now_ns > seen->read_mono_ns ? now_ns - seen->read_mono_ns : 0;
-
-	figures_set(f, METRIC_MEMORY_PEAK, seen->peak_bytes);
-	figures_set(f, METRIC_MEMORY_TIME, kib_s_until(seen->held_kib_s, seen->held_bytes, left_ns));
-	if (seen->cache_bytes == UINT64_MAX)
-		figures_miss(f, METRIC_CACHE_TIME, REASON_NO_MEMORY);
-	else
-		figures_set(f, METRIC_CACHE_TIME, kib_s_until(seen->cache_kib_s, seen->cache_bytes, left_ns));
-	if (seen->swap_peak_bytes != UINT64_MAX)
-		figures_set(f, METRIC_SWAP_PEAK, seen->swap_peak_bytes);
-}
 
 static void set_kept(struct figures *f, enum metric m, uint64_t value)
 {
@@ -45,7 +23,7 @@ static const char *job_path(const char *step, char *buf, size_t size)
 	return buf;
 }
 
-static void fill_kept(const struct ledger_slot *s, struct figures *f)
+void stepmemory_fill_kept(const struct ledger_slot *s, struct figures *f)
 {
 	const char *v1 = s->cgroup_freezer[0] ? s->cgroup_freezer : s->cgroup_cpuacct;
 	char job_v2[LEDGER_CGROUP_MAX], job_v1[LEDGER_CGROUP_MAX];
@@ -71,9 +49,6 @@ static void fill_kept(const struct ledger_slot *s, struct figures *f)
 void stepmemory_fill(const struct ledger_slot *s, const struct ledger_memory *seen, uint64_t now_mono_ns,
 		     struct figures *f)
 {
-	if (seen)
-		fill_seen(seen, now_mono_ns, f);
-	fill_kept(s, f);
-	if (s->id.limit_mem_mb)
-		figures_set(f, METRIC_MEMORY_ALLOCATED, s->id.limit_mem_mb << 20);
+	ledger_memory_figures(&s->id, seen, now_mono_ns, f);
+	stepmemory_fill_kept(s, f);
 }

@@ -320,7 +320,7 @@ static void sum_jobs(struct writer *w)
 {
 	const struct ledger_page *p = w->page;
 	const struct memuse_parts *parts;
-	const struct live_step *live;
+	const struct figures *live;
 	uint32_t i;
 
 	for (i = 0; i < p->njobs; i++) {
@@ -336,9 +336,9 @@ static void sum_jobs(struct writer *w)
 			continue;
 		account_add(&w->job[s->job - 1].energy, &s->energy);
 		w->job[s->job - 1].busy_ns += s->busy_ns;
-		live = live_find(w->in->live, i, s->claim);
+		live = w->in->ledger ? ledger_live(w->in->ledger, i, s->claim) : NULL;
 		if (live)
-			figures_fold(&w->job[s->job - 1].figures, &live->figures);
+			figures_fold(&w->job[s->job - 1].figures, live);
 		parts = memwatch_find(w->in->memory, i, s->claim);
 		if (parts)
 			add_parts(&w->job[s->job - 1], parts);

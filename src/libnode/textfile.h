@@ -14,13 +14,11 @@
 
 #include "src/libemission/factor_series.h"
 #include "src/libledger/ledger.h"
-#include "src/libnode/live.h"
 #include "src/libnode/memwatch.h"
 #include "src/libutil/errmsg.h"
 
 struct textfile_input {
-	const struct ledger *ledger;
-	const struct live *live; /* NULL: of running steps there is nothing but energy and CPU time */
+	const struct ledger *ledger; /* NULL: of running steps there is nothing but energy and CPU time */
 	const struct memwatch *memory; /* NULL: no memory of running steps */
 	const struct factor_series *series; /* NULL: none; for its marginal factor of REGION */
 	const char *region;

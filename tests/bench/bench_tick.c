@@ -132,12 +132,11 @@ static void measure_live(struct ledger *l, unsigned int nsteps)
 	struct topology *t = NULL;
 	struct weights *w = NULL;
 	struct readers *r = NULL;
-	struct live *live = NULL;
+	struct live live = { 0 };
 	unsigned int i;
 
 	if (topology_read("/", 1, &t) < 0 ||
-	    weights_create(&(struct weights_setup){ .sys_root = "/", .topology = t }, &w) < 0 ||
-	    live_create(&live) < 0)
+	    weights_create(&(struct weights_setup){ .sys_root = "/", .topology = t }, &w) < 0)
 		goto out;
 	r = open_readers(l, w, nsteps);
 	if (!r)
@@ -146,11 +145,11 @@ static void measure_live(struct ledger *l, unsigned int nsteps)
 		if (!ledger_slot(l, i)->cgroup_v2[0])
 			folders_step_path(HIER_V2, ledger_slot(l, i)->cgroup_v2,
 					  sizeof(ledger_slot(l, i)->cgroup_v2));
-	live_read(live, l, NULL, r); /* opens what is new */
+	live_read(&live, l, NULL, r); /* opens what is new */
 	for (i = 0; i < TICKS; i++) {
 		uint64_t before = clock_thread_cpu_ns();
 
-		live_read(live, l, NULL, r);
+		live_read(&live, l, NULL, r);
 		ns[i] = clock_thread_cpu_ns() - before;
 	}
 	qsort(ns, TICKS, sizeof(ns[0]), by_value);
@@ -158,7 +157,6 @@ static void measure_live(struct ledger *l, unsigned int nsteps)
 	       (double)ns[TICKS / 2] / 1000, (double)ns[TICKS * 99 / 100] / 1000,
 	       (double)ns[TICKS - 1] / 1000);
 out:
-	live_destroy(live);
 	readers_destroy(r);
 	weights_destroy(w);
 	free(t);

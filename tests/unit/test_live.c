@@ -70,14 +70,15 @@ void __wrap_nodeprobes_read_steps(struct nodeprobes *np, const struct nodeprobes
 
 static char dir[] = SCRATCH_TEMPLATE;
 static struct fake_sampler node;
-static struct live *live;
+static struct live live;
 
 static void begin(void)
 {
 	struct errmsg err = { 0 };
 
 	memset(shown, 0, sizeof(shown));
-	if (fake_start(&node, dir, "n1", &err) < 0 || live_create(&live) < 0) {
+	memset(&live, 0, sizeof(live));
+	if (fake_start(&node, dir, "n1", &err) < 0) {
 		diag("%s", err.text);
 		exit(99);
 	}
@@ -85,7 +86,6 @@ static void begin(void)
 
 static void end(void)
 {
-	live_destroy(live);
 	fake_stop(&node);
 	scratch_clear(dir);
 }
@@ -112,19 +112,19 @@ static void tick(void)
 {
 	if (fake_tick(&node, 0, 1000, 1000) < 0)
 		exit(99);
-	live_read(live, node.l, NULL, NULL);
+	live_read(&live, node.l, NULL, NULL);
 }
 
-static const struct live_step *find(unsigned int slot)
+static const struct figures *find(unsigned int slot)
 {
-	return live_find(live, slot, ledger_slot(node.l, slot)->claim);
+	return ledger_live(node.l, slot, ledger_slot(node.l, slot)->claim);
 }
 
 static uint64_t value(unsigned int slot, enum metric m)
 {
-	const struct live_step *step = find(slot);
+	const struct figures *f = find(slot);
 
-	return step && figures_has(&step->figures, m) ? step->figures.value[m] : UINT64_MAX;
+	return f && figures_has(f, m) ? f->value[m] : UINT64_MAX;
 }
 
 /* As a slurmstepd does it at the step's end, before anything is booked. */
@@ -141,16 +141,15 @@ static void leave_figures(unsigned int slot, enum metric m, uint64_t n)
 static void test_nothing(void)
 {
 	begin();
-	live_read(live, node.l, NULL, NULL);
-	ok(!live_find(live, 0, 1), "of a ledger without steps nothing is known");
-	ok(!live_find(live, 0, 0) && !live_find(live, LEDGER_STEPS, 1) && !live_find(NULL, 0, 1),
-	   "nor of no step, of a slot too far, or without a textfile");
+	live_read(&live, node.l, NULL, NULL);
+	ok(!ledger_live(node.l, 0, 1), "of a ledger without steps nothing is known");
+	ok(!ledger_live(node.l, 0, 0) && !ledger_live(node.l, LEDGER_STEPS, 1),
+	   "nor of no step or of a slot too far");
 	claim(0, 1);
 	atomic_store(&ledger_slot(node.l, 0)->cgroup_known, 0);
 	tick();
 	ok(find(0) != NULL, "a step without a cgroup is known");
 	is_u64(shown[0].ncounters, 0, "and not read");
-	live_destroy(NULL);
 	end();
 }
 
@@ -225,15 +224,91 @@ static void test_closing(void)
 	tick();
 	leave_figures(0, METRIC_CPU_USER_TIME, 1200);
 	shown[0].user_ns = 9999;
-	live_read(live, node.l, NULL, NULL);
+	live_read(&live, node.l, NULL, NULL);
 	is_u64(value(0, METRIC_CPU_USER_TIME), 1200, "a step that ends has what its slurmstepd left");
 	is_u64(value(0, METRIC_TCP_RECEIVED_BYTES), 50, "and what that did not");
 	is_u64(shown[0].ncounters, 1, "it is not read any more");
 	s = ledger_slot(node.l, 0);
 	figures_set(&s->figures, METRIC_CPU_USER_TIME, 1100);
 	atomic_store(&s->state, SLOT_CLOSED);
-	live_read(live, node.l, NULL, NULL);
+	live_read(&live, node.l, NULL, NULL);
 	is_u64(value(0, METRIC_CPU_USER_TIME), 1200, "its last value does not go back either");
+	end();
+}
+
+/* What only a slurmstepd can read: it publishes that, and finds there what the sampler read. */
+static void test_told(void)
+{
+	struct figures f;
+
+	begin();
+	claim(0, 1);
+	is_int(ledger_step_live(node.l, 0, &f), -ENODATA, "of a step that was not read nothing is known, not 0");
+	shown[0].user_ns = 1000;
+	figures_init(&f);
+	figures_set(&f, METRIC_CYCLES, 500);
+	ledger_tell(node.l, 0, &f);
+	tick();
+	is_u64(value(0, METRIC_CYCLES), 500, "a slurmstepd's counters are the sampler's");
+	figures_set(&f, METRIC_CYCLES, 700);
+	ledger_tell(node.l, 0, &f);
+	is_u64(value(0, METRIC_CYCLES), 500, "from its next reading on");
+	is_int(ledger_step_live(node.l, 0, &f), 0, "the slurmstepd itself");
+	is_u64(f.value[METRIC_CYCLES], 700, "  has its last value at once");
+	is_u64(f.value[METRIC_CPU_USER_TIME], 1000, "  and what the sampler read");
+	ok(!figures_has(&f, METRIC_MEMORY_PEAK), "  and nothing that nobody read");
+	tick();
+	figures_set(&f, METRIC_CYCLES, 600);
+	ledger_tell(node.l, 0, &f);
+	tick();
+	is_u64(value(0, METRIC_CYCLES), 700, "an estimate never goes back");
+	end();
+}
+
+/* The extern step tells the whole job while it runs as it does at its end. */
+static void test_job(void)
+{
+	struct ledger_slot *s;
+	struct figures f;
+
+	begin();
+	claim(0, 3);
+	shown[0].user_ns = 1000;
+	shown[1].user_ns = 20;
+	shown[2].user_ns = UINT64_MAX;
+	tick();
+	is_int(ledger_job_total(node.l, 7, NULL, &f, NULL), 0, "a job of three running steps");
+	is_u64(f.value[METRIC_CPU_USER_TIME], 1020, "  has what they did so far");
+	leave_figures(0, METRIC_CPU_USER_TIME, 1100);
+	is_int(ledger_job_total(node.l, 7, NULL, &f, NULL), 0, "one ends");
+	is_u64(f.value[METRIC_CPU_USER_TIME], 1120, "  and counts once, with its last value");
+	s = ledger_slot(node.l, 0);
+	ledger_leave(node.l, 0);
+	tick();
+	tick();
+	is_int((int)atomic_load(&s->state), SLOT_FREE, "it is gone");
+	is_int(ledger_job_total(node.l, 7, NULL, &f, NULL), 0, "the job");
+	is_u64(f.value[METRIC_CPU_USER_TIME], 1120, "  still has it once");
+	end();
+}
+
+/* A writer that is killed in the middle leaves an odd counter: nothing is taken from there, nobody waits. */
+static void test_torn(void)
+{
+	struct figures f;
+
+	begin();
+	claim(0, 1);
+	shown[0].user_ns = 1000;
+	tick();
+	atomic_fetch_add(&ledger_slot(node.l, 0)->live.seq, 1);
+	is_int(ledger_step_live(node.l, 0, &f), -ENODATA, "a slurmd that was killed in the middle");
+	tick();
+	is_int(ledger_step_live(node.l, 0, &f), 0, "the next one writes it anew");
+	is_u64(f.value[METRIC_CPU_USER_TIME], 1000, "  all of it");
+	atomic_fetch_add(&ledger_slot(node.l, 0)->figures_seq, 1);
+	ok(!ledger_told(ledger_slot(node.l, 0), &f), "so does a slurmstepd's");
+	is_int(ledger_step_live(node.l, 0, &f), 0, "without which there is the sampler's part");
 	end();
 }
 
@@ -251,11 +326,11 @@ static void test_reuse(void)
 	ledger_leave(node.l, 0);
 	tick(); /* books its end */
 	tick();
-	ok(!live_find(live, 0, before), "a step that has left is forgotten");
+	ok(!ledger_live(node.l, 0, before), "a step that has left is forgotten");
 	claim(0, 1);
 	shown[0].user_ns = 5;
 	tick();
-	ok(!live_find(live, 0, before), "the step before it in its slot is another one");
+	ok(!ledger_live(node.l, 0, before), "the step before it in its slot is another one");
 	is_u64(value(0, METRIC_CPU_USER_TIME), 5, "the new step begins with its own value");
 	end();
 }
@@ -270,6 +345,9 @@ int main(void)
 	test_pressure();
 	test_closing();
 	test_reuse();
+	test_told();
+	test_job();
+	test_torn();
 	(void)rmdir(dir);
 	return done_testing();
 }
