@@ -421,6 +421,21 @@ void stepprobes_read(struct stepprobes *sp, struct figures *figures, struct step
 	d->lost_events = lost_since(sp);
 }
 
+void stepprobes_read_own(struct stepprobes *sp, struct figures *figures)
+{
+	struct step_detail scratch;
+
+	if (sp->is_extern)
+		return;
+	memset(&scratch, 0, sizeof(scratch));
+	if (sp->io)
+		(void)fsio_read(sp->io, figures, &scratch);
+	if (sp->rdma)
+		rdma_read(sp->rdma, figures, &scratch);
+	if (sp->perf)
+		perf_read(sp->perf, figures, NULL);
+}
+
 void stepprobes_close(struct stepprobes *sp, bool slurmd_lives)
 {
 	if (!sp)

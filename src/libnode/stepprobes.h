@@ -50,6 +50,12 @@ void stepprobes_poll(struct stepprobes *sp);
  */
 void stepprobes_read(struct stepprobes *sp, struct figures *figures, struct step_detail *detail);
 
+/*
+ * Of those only what slurmd cannot read: I/O by file system, RDMA ports, counters. FIGURES has the CPU time, if
+ * that is known; nothing else of it is used.
+ */
+void stepprobes_read_own(struct stepprobes *sp, struct figures *figures);
+
 /* Leaves nothing behind. SLURMD_LIVES: it has just answered, and need not be looked for. NULL: no-op. */
 void stepprobes_close(struct stepprobes *sp, bool slurmd_lives);
 

@@ -13,6 +13,7 @@
 #include "src/libmeter/activity/cgmount.h"
 #include "src/libmeter/activity/cputime.h"
 #include "src/libmeter/activity/pressure.h"
+#include "src/libnode/steplive.h"
 #include "src/libnode/stepmemory.h"
 #include "src/libnode/stepprobes.h"
 #include "src/librecord/report.h"
@@ -31,6 +32,7 @@ struct stepside {
 	unsigned int slot;
 	struct cputime *cputime;
 	struct stepprobes *probes; /* NULL: there was no task yet */
+	struct steplive *live;	   /* the same; uses the probes as long as it is there */
 	bool has_whole_node;
 	struct step_detail detail;
 	uint64_t open_ns;
@@ -38,6 +40,9 @@ struct stepside {
 	bool is_served; /* the sampler booked its end */
 	/* for polls: power is the mean since the last one */
 	uint64_t poll_ns, poll_uj, power_mw;
+	/* what stepside_live() found, and when */
+	uint64_t now_ns;
+	struct figures now;
 };
 
 static bool is_extern(const struct stepside *st)
@@ -126,6 +131,20 @@ static void start_probes(struct stepside *st, struct ledger_slot *slot, const pi
 			   is_users ? "--ceems-perf" : "PerfDefault", lacking.text);
 }
 
+/* From here on the probes are its own. */
+static void start_live(struct stepside *st, const struct ledger_slot *slot)
+{
+	const struct steplive_setup setup = {
+		.ledger = st->ledger,
+		.slot = st->slot,
+		.probes = st->probes,
+		.every_ns = !is_extern(st) && slot->wish.groups & WISH_HW ? STEPLIVE_EVERY_NS : 0,
+	};
+
+	if (steplive_start(&setup, &st->live) < 0)
+		logger_info("out of memory; not all of this step is shown before it ends");
+}
+
 bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n)
 {
 	struct ledger_slot *slot = ledger_slot(st->ledger, st->slot);
@@ -145,6 +164,7 @@ bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n)
 			 &err) < 0)
 		logger_debug("CPU time of this step: %s", err.text);
 	atomic_store_explicit(&slot->cgroup_known, 1, memory_order_release);
+	start_live(st, slot);
 	if (slot->wish.groups) /* hooks of its own are slurmd's to keep: nodeprobes.c */
 		ledger_hint_tick(st->ledger);
 	return true;
@@ -152,8 +172,8 @@ bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n)
 
 void stepside_poll(struct stepside *st)
 {
-	if (st->probes)
-		stepprobes_poll(st->probes);
+	if (st->live)
+		steplive_poll(st->live);
 }
 
 static int account_now(struct stepside *st, struct account *ret)
@@ -185,6 +205,42 @@ int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_
 	return 0;
 }
 
+/* If the node lost a sensor meanwhile, the energy is a lower bound. */
+static void count_node(const struct account *energy, struct figures *figures)
+{
+	if (figures_has(figures, METRIC_ENERGY))
+		figures_set(figures, METRIC_ENERGY_NODES, energy->lost_ns == 0);
+}
+
+static int live_of(const struct stepside *st, struct figures *ret)
+{
+	struct account energy;
+	int rc;
+
+	figures_init(ret);
+	rc = is_extern(st) ? ledger_job_total(st->ledger, st->id.job_id, &energy, ret, NULL) :
+			     ledger_step_live(st->ledger, st->slot, ret);
+	if (rc == 0 && !is_extern(st))
+		rc = ledger_step_energy(st->ledger, st->slot, &energy);
+	if (rc == 0)
+		rc = ledger_figures(st->ledger, &energy, ret);
+	if (rc == 0)
+		count_node(&energy, ret);
+	return rc;
+}
+
+int stepside_live(struct stepside *st, const struct figures **ret)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (!st->now_ns || now - st->now_ns >= STEPLIVE_AGAIN_NS)
+		st->now_ns = live_of(st, &st->now) == 0 ? now : 0;
+	if (!st->now_ns)
+		return -ENODATA;
+	*ret = &st->now;
+	return 0;
+}
+
 /* --- the end ---------------------------------------------------------------------------- */
 
 static uint64_t final_busy_ns(struct stepside *st, uint64_t waited_ns)
@@ -197,13 +253,14 @@ static uint64_t final_busy_ns(struct stepside *st, uint64_t waited_ns)
 	return busy_ns > waited_ns ? busy_ns : waited_ns;
 }
 
-static void write_figures(struct stepside *st, struct ledger_slot *slot, uint64_t busy_ns)
+static void fill_figures(struct stepside *st, const struct ledger_slot *slot, uint64_t busy_ns,
+			 struct figures *f)
 {
-	struct figures *f = &slot->figures;
 	struct ledger_memory memory;
 	bool is_seen = ledger_step_memory(st->ledger, st->slot, &memory) == 0;
 	uint64_t user_ns, system_ns;
 
+	figures_init(f);
 	if (busy_ns != UINT64_MAX)
 		figures_set(f, METRIC_CPU_TIME, busy_ns);
 	if (st->cputime && cputime_read_modes(st->cputime, &user_ns, &system_ns) == 0) {
@@ -228,15 +285,16 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *fi
 						STEPSIDE_OTHERS_NS) < 0)
 		logger_info("job %u: other steps are still there; its energy may lack theirs",
 			    st->id.job_id);
+	steplive_stop(TAKE_PTR(st->live));
 	busy_ns = final_busy_ns(st, waited_ns);
-	write_figures(st, slot, busy_ns);
+	fill_figures(st, slot, busy_ns, figures);
+	ledger_tell(st->ledger, st->slot, figures);
 	rc = ledger_finish(st->ledger, st->slot, busy_ns, STEPSIDE_FINISH_NS, &energy);
 	st->is_served = rc == 0;
 	if (rc < 0)
 		logger_info("job %u: the sampler did not answer: %s; energy is %s", st->id.job_id,
 			    strerror(-rc), rc == -ENODATA ? "not known" : "that of its last tick");
 	st->elapsed_ns = clock_mono_ns() - st->open_ns;
-	*figures = slot->figures;
 	if (is_extern(st)) {
 		uint64_t job_busy_ns = 0;
 
@@ -246,9 +304,7 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *fi
 	}
 	if (rc != -ENODATA || account_total_uj(&energy)) /* of the job's other steps */
 		(void)ledger_figures(st->ledger, &energy, figures);
-	/* if the node lost a sensor meanwhile, the energy is a lower bound */
-	if (figures_has(figures, METRIC_ENERGY))
-		figures_set(figures, METRIC_ENERGY_NODES, energy.lost_ns == 0);
+	count_node(&energy, figures);
 	*ret_elapsed_ns = st->elapsed_ns;
 }
 
@@ -318,6 +374,7 @@ void stepside_close(struct stepside *st)
 {
 	if (!st)
 		return;
+	steplive_stop(st->live);
 	/*
 	 * A batch step keeps its slot until its process is gone, when the sampler takes it back.
 	 * Up to 23.11 the completion of a batch step does not carry the job's energy to slurmdbd,

@@ -64,6 +64,12 @@ void stepside_poll(struct stepside *st);
 int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_power_mw);
 
 /*
+ * All that is known of the step by now; of the extern step, as at its end, of the whole job. *RET is the step's
+ * own, and some 100 ms old at most when many tasks are asked for at once. -ENODATA: nothing is known yet.
+ */
+int stepside_live(struct stepside *st, const struct figures **ret);
+
+/*
  * The end. WAITED_NS is the CPU time of the tasks as wait4() told (0: none), used when it is more
  * than the cgroup shows. Waits for the others first if this is the extern step. Fills FIGURES,
  * for the extern step with those of the job; always succeeds, with reasons for what is missing.
