@@ -62,13 +62,13 @@ int acct_gather_energy_p_update_node_energy(void)
 	return SLURM_SUCCESS;
 }
 
-static void get_energy(acct_gather_energy_t *energy)
+static void get_energy(acct_gather_energy_t *energy, bool is_tasks)
 {
 	if (running_in_slurmd()) {
 		slurmd_side_start();
 		slurmd_side_energy(energy);
 	} else if (running_in_slurmstepd()) {
-		stepd_side_energy(energy);
+		stepd_side_energy(energy, is_tasks);
 	}
 }
 
@@ -77,9 +77,11 @@ int acct_gather_energy_p_get_data(enum acct_energy_type type, void *data)
 	switch (type) {
 	case ENERGY_DATA_JOULES_TASK:
 	case ENERGY_DATA_STRUCT:
+		get_energy(data, /* is_tasks= */ false);
+		break;
 	case ENERGY_DATA_NODE_ENERGY:
 	case ENERGY_DATA_NODE_ENERGY_UP:
-		get_energy(data);
+		get_energy(data, /* is_tasks= */ true);
 		break;
 	case ENERGY_DATA_LAST_POLL:
 		*(time_t *)data = time(NULL);

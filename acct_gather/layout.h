@@ -17,4 +17,10 @@ bool layout_is_right(void);
 /* Of slurmstepd as well: a step; and what its usage is told in, which is there later, or NULL. */
 bool layout_of_step_is_right(const stepd_step_rec_t *step);
 
+/*
+ * The task whose energy is asked for: jobacct_gather's common_jag.c, which alone asks in a slurmstepd (22.05 to
+ * 26.05), hands over the struct in its record of a task. NULL: that record is not what the headers say.
+ */
+struct jobacctinfo *layout_task_of(acct_gather_energy_t *energy);
+
 #endif

@@ -134,19 +134,21 @@ static bool stepd_side_attach(struct stepside *stepside, const stepd_step_rec_t 
 	return done;
 }
 
-void stepd_side_energy(acct_gather_energy_t *energy)
+/* Of several plugins (a list, with or without the prefix) each gets an element of an array. */
+static bool is_only_plugin(void)
+{
+	const char *type = slurm_conf.acct_gather_energy_type;
+
+	return type && (!strcmp(type, "acct_gather_energy/ceems") || !strcmp(type, "ceems"));
+}
+
+static void fill_energy(struct stepside *stepside, acct_gather_energy_t *energy)
 {
 	uint64_t uj;
 	uint64_t mw;
 	uint64_t ms;
 
-	if (!side.stepside)
-		return;
-	if (!side.is_attached)
-		side.is_attached = stepd_side_attach(side.stepside, side.step);
-	else
-		stepside_poll(side.stepside);
-	if (stepside_energy(side.stepside, &uj, &mw) < 0)
+	if (stepside_energy(stepside, &uj, &mw) < 0)
 		return;
 	ms = (clock_mono_ns() - side.start_ns) / NSEC_PER_MSEC;
 	energy->previous_consumed_energy = energy->consumed_energy;
@@ -156,6 +158,28 @@ void stepd_side_energy(acct_gather_energy_t *energy)
 	energy->current_watts = (uint32_t)((mw + 500) / 1000);
 	energy->ave_watts = ms ? (uint32_t)(uj / ms / 1000) : 0;
 	energy->poll_time = time(NULL);
+}
+
+static void fill_task(struct stepside *stepside, acct_gather_energy_t *energy)
+{
+	struct jobacctinfo *task = is_only_plugin() ? layout_task_of(energy) : NULL;
+	const struct figures *figures;
+
+	if (task && stepside_live(stepside, &figures) == 0)
+		usage_write_live(task, figures, side.step->nodeid);
+}
+
+void stepd_side_energy(acct_gather_energy_t *energy, bool is_tasks)
+{
+	if (!side.stepside)
+		return;
+	if (!side.is_attached)
+		side.is_attached = stepd_side_attach(side.stepside, side.step);
+	else
+		stepside_poll(side.stepside);
+	fill_energy(side.stepside, energy);
+	if (is_tasks)
+		fill_task(side.stepside, energy);
 }
 
 static uint64_t waited_ns(const stepd_step_rec_t *step)

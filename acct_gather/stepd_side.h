@@ -10,8 +10,11 @@
 
 void stepd_side_begin(stepd_step_rec_t *step);
 
-/* The step's energy so far; *ENERGY keeps its last value while nothing is known. */
-void stepd_side_energy(acct_gather_energy_t *energy);
+/*
+ * The step's energy so far; *ENERGY keeps its last value while nothing is known. IS_TASKS: it is in jobacct_gather's
+ * record of a task, which gets all other TRES of the step so far, for sstat.
+ */
+void stepd_side_energy(acct_gather_energy_t *energy, bool is_tasks);
 
 /* After the last task, before the step's completion is sent. */
 void stepd_side_end(void);

@@ -83,27 +83,54 @@ static void write_energy(struct jobacctinfo *j, const struct figures *f, uint32_
 	cell_set(watts, ms ? f->value[METRIC_ENERGY] / ms / 1000 : 0, nodeid);
 }
 
-void usage_write(struct jobacctinfo *j, const struct figures *figures, uint32_t nodeid,
-		 uint32_t nnodes, uint64_t elapsed_ns)
+/* Where this cluster has the metrics' TRES; below 0: nowhere. The list is constant while a slurmstepd lives. */
+static const int *find_all(uint32_t count)
 {
+	static int pos[METRIC_N];
+	static uint32_t known_count;
+	unsigned int m;
+
+	if (count && known_count == count)
+		return pos;
+	metric_foreach(m)
+		pos[m] = metric_table[m].tres[0] ? find_tres(metric_table[m].tres, count) : -1;
+	known_count = count;
+	return pos;
+}
+
+static void write_metrics(struct jobacctinfo *j, const struct figures *figures, uint32_t nodeid,
+			  bool is_final)
+{
+	const int *pos = find_all(j->tres_count);
 	struct figures f = *figures;
 	unsigned int m;
 
 	/* Slurm's sum of them tells whether its sums of the rest are whole */
-	if (!figures_has(&f, METRIC_ENERGY_NODES)) /* else stepside_finish() did, by the ledger */
+	if (!figures_has(&f, METRIC_ENERGY_NODES)) /* else stepside.c did, by the ledger */
 		figures_set(&f, METRIC_ENERGY_NODES, figures_has(&f, METRIC_ENERGY));
 	figures_set(&f, METRIC_CPU_TIME_NODES, figures_has(&f, METRIC_CPU_TIME));
 	figures_set(&f, METRIC_MEMORY_NODES, figures_has(&f, METRIC_MEMORY_PEAK));
-	write_energy(j, &f, nodeid, nnodes, elapsed_ns);
 	metric_foreach(m) {
-		const struct metric_info *info = &metric_table[m];
-		int pos;
+		struct cell c;
 
-		if (m == METRIC_ENERGY || !info->tres[0] || !figures_has(&f, (enum metric)m))
+		if (m == METRIC_ENERGY || pos[m] < 0)
 			continue;
-		pos = find_tres(info->tres, j->tres_count);
-		if (pos >= 0)
-			cell_set(cell_of(j, info->side, pos),
-				 metric_to_tres((enum metric)m, f.value[m]), nodeid);
+		c = cell_of(j, metric_table[m].side, pos[m]);
+		if (figures_has(&f, (enum metric)m))
+			cell_set(c, metric_to_tres((enum metric)m, f.value[m]), nodeid);
+		else if (is_final)
+			cell_clear(c);
 	}
+}
+
+void usage_write(struct jobacctinfo *j, const struct figures *figures, uint32_t nodeid,
+		 uint32_t nnodes, uint64_t elapsed_ns)
+{
+	write_energy(j, figures, nodeid, nnodes, elapsed_ns);
+	write_metrics(j, figures, nodeid, /* is_final= */ true);
+}
+
+void usage_write_live(struct jobacctinfo *j, const struct figures *figures, uint32_t nodeid)
+{
+	write_metrics(j, figures, nodeid, /* is_final= */ false);
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A job that is one long step: what ceems.prom shows of it moves while it runs, not when it ends.
+# A job that is one long step: what ceems.prom and sstat show of it moves while it runs, not when it ends.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank
@@ -71,10 +71,41 @@ stamp() {
 is_newer() {
 	cp "$prom" "$e2e_work/now.prom" && [ "$(stamp "$e2e_work/now.prom")" != "$(stamp "$e2e_work/last.prom")" ]
 }
+
+# What sstat shows of the step: "In ic/ceems_cpu_time 1234" and so on.
+live() {
+	local side
+	for side in In Out; do
+		inside sstat -n -P -a --noconvert -j "$1" -o "TRESUsage${side}Tot" | tr ',=' '\n ' | sed "s/^/$side /"
+	done
+}
+live_value() {
+	awk -v side="$1" -v tres="$2" '$1 == side && $2 == tres { print $3 }' "$3"
+}
+tres="In/energy In/ic/ceems_cpu_energy In/ic/ceems_co2e In/ic/ceems_source_rapl In/ic/ceems_cpu_time
+In/ic/ceems_memory In/ic/ceems_memory_time Out/ic/ceems_memory"
+! grep -q cpu_user_seconds <<<"$counters" || tres="$tres In/ic/ceems_cpu_mode Out/ic/ceems_cpu_mode"
+! grep -q ebpf <<<"$counters" || tres="$tres In/fs/ceems Out/fs/ceems In/ic/ceems_io_calls Out/ic/ceems_io_calls
+In/ic/ceems_net Out/ic/ceems_net In/ic/ceems_udp In/ic/ceems_packets In/ic/ceems_sched Out/ic/ceems_sched"
+
+# not_moved A B: the TRES that are not more in reading B than in A.
+not_moved() {
+	local name
+	for name in $tres; do
+		awk -v a="$(live_value "${name%%/*}" "${name#*/}" "$e2e_work/live$1")" \
+			-v b="$(live_value "${name%%/*}" "${name#*/}" "$e2e_work/live$2")" \
+			'BEGIN { exit !(b > a) }' || printf ' %s(%s)' "$name" "$2"
+	done
+}
+has_moved() {
+	live "$job.batch" >"$e2e_work/live$2" && [ -z "$(not_moved "$1" "$2")" ]
+}
 still=
+unmoved=
+live "$job.batch" >"$e2e_work/live0"
 for round in 1 2 3; do
 	cp "$prom" "$e2e_work/last.prom"
-	feed 1000000 0
+	feed 200000000 0
 	wait_for 60 is_newer || bail "ceems.prom is written"
 	diag "round $round: $(stamp "$e2e_work/last.prom") to $(stamp "$e2e_work/now.prom")"
 	for name in $counters $memory; do
@@ -82,13 +113,19 @@ for round in 1 2 3; do
 			'BEGIN { exit !(b > a) }' || still="$still $name($round)"
 	done
 	cp "$e2e_work/now.prom" "$e2e_work/file$round.prom"
+	wait_for 10 has_moved $((round - 1)) "$round"
+	unmoved="$unmoved$(not_moved $((round - 1)) "$round")"
 done
 is "$still" "" "every series moved between each two of four files"
 within=$(for i in 1 2 3; do stamp "$e2e_work/file$i.prom"; done |
 	awk 'NR > 1 { d = $1 - last; if (min == "" || d < min) min = d } { last = $1 } END { print (min <= 5.5) }')
 is "$within" 1 "which are 5 s apart"
 
+is "$unmoved" "" "and every TRES of the running step moved in sstat each time"
+is "$(live_value In ic/ceems_nodes "$e2e_work/live3")" 1 "which says that one node's energy is known"
+
 # The end goes on from there: no counter goes back, which Prometheus would take for a new one.
+live_s=$(date +%s)
 inside scancel "$job"
 has_ended() {
 	grep -q '^ceems_compute_units{.*} 0$' "$prom"
@@ -100,6 +137,20 @@ for name in $counters; do
 		'BEGIN { exit !(b >= a) }' || back="$back $name"
 done
 is "$back" "" "and no counter went back when the step ended"
+
+# Slurm adds up what it polled of the tasks; the end sets all of it.
+wait_for 60 is_used "$job" batch In ic/ceems_cpu_time || bail "sacct has the step"
+run_s=$(($(date +%s) - live_s + 6)) # since the reading that sstat showed last
+more=
+for name in $tres; do
+	awk -v a="$(live_value "${name%%/*}" "${name#*/}" "$e2e_work/live3")" \
+		-v b="$(usage "$job" batch "${name%%/*}" "${name#*/}")" \
+		'BEGIN { exit !(b >= a && a > 0) }' || more="$more $name"
+done
+is "$more" "" "sstat's last values are not above sacct's"
+awk -v a="$(live_value In ic/ceems_cpu_time "$e2e_work/live3")" -v b="$(usage "$job" batch In ic/ceems_cpu_time)" \
+	-v s="$run_s" 'BEGIN { exit !(b - a <= s * 4e6) }'
+ok $? "and close: no more CPU time came than the step can have used since"
 
 # --- pressure --------------------------------------------------------------------------------------
 
