@@ -18,8 +18,8 @@
 /* A driver that resets a GPU takes some seconds. */
 #define CALL_MAX_S 60
 
-/* Steps that begin and end ask for energy; how busy a GPU is may wait. */
-#define USAGE_EVERY_NS NSEC_PER_SEC
+/* Steps that begin and end ask for energy; how busy a GPU is may wait. Ticks of a second are not exact. */
+#define USAGE_EVERY_NS (NSEC_PER_SEC * 9 / 10)
 
 /* A GPU of seven compute instances, and itself. */
 #define SLICES_MAX 8
@@ -36,6 +36,7 @@ struct gpus {
 	size_t n;
 	struct gpu_device device[GPU_DEVICES_MAX];
 	struct gpu_sample sample[GPU_DEVICES_MAX];
+	uint64_t used_ns[GPU_DEVICES_MAX]; /* when its use was last read; 0: not, or it failed since */
 	size_t missing; /* that may be there the next time */
 	int mute;	/* that never show anything */
 	int excess;	/* that there is no room for */
@@ -210,26 +211,35 @@ static void gpus_read_energy(struct gpus *g, size_t i)
 			   d->has_counter ? s->energy_uj : s->power_mw);
 }
 
-static const char *gpus_value(char buf[24], uint64_t value)
+static void gpus_tell_usage(const struct gpu_device *d, uint64_t from_ns, uint64_t until_ns,
+			    const uint64_t value[GPU_VALUE_N])
 {
-	(void)snprintf(buf, 24, "%" PRIu64, value);
-	return value == GPU_UNKNOWN ? "-" : buf;
+	char text[HELPER_LINE_MAX] = "";
+	size_t used = 0;
+	unsigned int v;
+
+	for (v = 0; v < GPU_VALUE_N && used < sizeof(text); v++)
+		if (value[v] != GPU_VALUE_UNKNOWN)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, " %s=%" PRIu64,
+						 gpu_value_name((enum gpu_value)v), value[v]);
+	helper_say("usage %s %" PRIu64 " %" PRIu64 "%s", d->id, from_ns, until_ns, text);
 }
 
+/* Of a GPU that fails nothing is known until it is back, and nothing of the time in between. */
 static void gpus_read_usage(struct gpus *g, size_t i)
 {
-	const struct gpu_device *d = &g->device[i];
-	struct gpu_sample *s = &g->sample[i];
-	char text[4][24];
+	const struct gpu_sample *s = &g->sample[i];
+	uint64_t value[GPU_VALUE_N];
+	uint64_t from_ns = g->used_ns[i], until_ns;
 
-	s->busy_ppm = s->mem_used_bytes = s->mem_total_bytes = GPU_UNKNOWN;
-	if (s->rc == 0)
-		g->ops->read_usage(g->library, d, s);
-	else
-		s->power_mw = GPU_UNKNOWN;
-	helper_say("usage %s %s %s %s %s", d->id, gpus_value(text[0], s->power_mw),
-		   gpus_value(text[1], s->busy_ppm), gpus_value(text[2], s->mem_used_bytes),
-		   gpus_value(text[3], s->mem_total_bytes));
+	memset(value, 0xff, sizeof(value));
+	if (s->rc == 0) {
+		value[GPU_VALUE_POWER_MW] = s->power_mw;
+		g->ops->read_usage(g->library, &g->device[i], value);
+	}
+	until_ns = clock_mono_ns();
+	gpus_tell_usage(&g->device[i], from_ns ? from_ns : until_ns, until_ns, value);
+	g->used_ns[i] = s->rc == 0 ? until_ns : 0;
 }
 
 static bool gpus_is_any_failing(const struct gpus *g)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "src/libcore/domain.h"
+#include "src/libcore/gpuvalue.h"
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/errmsg.h"
 
@@ -32,9 +33,6 @@ struct gpu_sample {
 	int rc;		    /* -errno: energy_uj and power_mw are not valid */
 	uint64_t energy_uj; /* has_counter: since the driver was loaded */
 	uint64_t power_mw;  /* GPU_UNKNOWN: not said */
-	uint64_t busy_ppm;
-	uint64_t mem_used_bytes;
-	uint64_t mem_total_bytes;
 };
 
 /* LIBRARY is what open() returned. */
@@ -51,8 +49,8 @@ struct gpu_library_ops {
 	int (*identify)(void *library, unsigned int index, struct gpu_device *ret);
 	/* Fills in energy_uj or power_mw, or both. */
 	int (*read_energy)(void *library, const struct gpu_device *d, struct gpu_sample *ret);
-	/* The rest, which is less urgent; what is not known is left GPU_UNKNOWN. */
-	void (*read_usage)(void *library, const struct gpu_device *d, struct gpu_sample *ret);
+	/* The rest, which is less urgent, since the last call; what is not known is left GPU_VALUE_UNKNOWN. */
+	void (*read_usage)(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N]);
 	/*
 	 * Optional: the sizes of a GPU that is divided and of its instances, `unit` left out; returns how many.
 	 * Slow: some 50 ms for each instance.

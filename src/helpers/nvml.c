@@ -2,7 +2,7 @@
 /*
  * NVML for ceems-gpu: what NVIDIA's GPUs used, by their own energy counters, or, for a GPU before
  * Volta, by its power over time. With MIG, a GPU still has one counter: its slices are told apart
- * where the energy is split. Which processes use a GPU is never asked: it is slow, and Slurm knows.
+ * where the energy is split. Which processes use a GPU is never asked, only how many: Slurm knows whose it is.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,14 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/helpers/gpu.h"
-#include "src/helpers/nvml_api.h"
+#include "src/helpers/nvml.h"
 #include "src/libutil/util.h"
-
-struct nvml {
-	void *dl;
-	struct nvml_api api;
-};
 
 #define SYMBOL(field, function) { .name = function, .offset = offsetof(struct nvml_api, field) }
 #define OPTIONAL(field, function)                                                        \
@@ -35,6 +29,20 @@ static const struct gpu_symbol symbols[] = {
 	OPTIONAL(get_energy, "nvmlDeviceGetTotalEnergyConsumption"), /* driver 396 and later */
 	OPTIONAL(get_utilization, "nvmlDeviceGetUtilizationRates"),
 	OPTIONAL(get_memory, "nvmlDeviceGetMemoryInfo"),
+	OPTIONAL(get_power_limit, "nvmlDeviceGetEnforcedPowerLimit"),
+	OPTIONAL(get_clock, "nvmlDeviceGetClockInfo"),
+	OPTIONAL(get_event_reasons, "nvmlDeviceGetCurrentClocksEventReasons"),
+	OPTIONAL(get_throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons"),
+	OPTIONAL(get_ecc_errors, "nvmlDeviceGetTotalEccErrors"),
+	OPTIONAL(get_compute_v3, "nvmlDeviceGetComputeRunningProcesses_v3"),
+	OPTIONAL(get_compute_v2, "nvmlDeviceGetComputeRunningProcesses_v2"),
+	OPTIONAL(get_graphics_v3, "nvmlDeviceGetGraphicsRunningProcesses_v3"),
+	OPTIONAL(get_graphics_v2, "nvmlDeviceGetGraphicsRunningProcesses_v2"),
+	OPTIONAL(gpm_query, "nvmlGpmQueryDeviceSupport"),
+	OPTIONAL(gpm_alloc, "nvmlGpmSampleAlloc"),
+	OPTIONAL(gpm_free, "nvmlGpmSampleFree"),
+	OPTIONAL(gpm_sample, "nvmlGpmSampleGet"),
+	OPTIONAL(gpm_metrics, "nvmlGpmMetricsGet"),
 	OPTIONAL(get_mig_mode, "nvmlDeviceGetMigMode"),
 	OPTIONAL(get_max_mig, "nvmlDeviceGetMaxMigDeviceCount"),
 	OPTIONAL(get_mig, "nvmlDeviceGetMigDeviceHandleByIndex"),
@@ -69,6 +77,7 @@ static void close_library(void *library)
 {
 	struct nvml *n = library;
 
+	nvml_close_use(n);
 	(void)n->api.shutdown();
 	(void)dlclose(n->dl);
 	free(n);
@@ -155,24 +164,6 @@ static int read_energy(void *library, const struct gpu_device *d, struct gpu_sam
 	return 0;
 }
 
-static void read_usage(void *library, const struct gpu_device *d, struct gpu_sample *ret)
-{
-	const struct nvml *n = library;
-	nvmlDevice_t device = (nvmlDevice_t)d->handle;
-	nvmlUtilization_t busy;
-	nvmlMemory_t memory;
-
-	/* not supported while MIG is on */
-	if (n->api.get_utilization && n->api.get_utilization(device, &busy) == NVML_SUCCESS &&
-	    busy.gpu <= 100)
-		ret->busy_ppm = busy.gpu * UINT64_C(10000);
-	if (n->api.get_memory && n->api.get_memory(device, &memory) == NVML_SUCCESS &&
-	    memory.used <= memory.total) {
-		ret->mem_used_bytes = memory.used;
-		ret->mem_total_bytes = memory.total;
-	}
-}
-
 /* The whole GPU is its largest profile: the driver keeps some memory for itself. */
 static bool whole_slice(const struct nvml *n, nvmlDevice_t device, struct gpu_slice *ret)
 {
@@ -240,7 +231,7 @@ const struct gpu_library_ops gpu_library_nvml = {
 	.count = count_devices,
 	.identify = nvml_identify,
 	.read_energy = read_energy,
-	.read_usage = read_usage,
+	.read_usage = nvml_read_use,
 	.slices = nvml_slices,
 	.close = close_library,
 };

@@ -14,6 +14,7 @@
 #define NVML_ERROR_NOT_SUPPORTED 3
 #define NVML_ERROR_NO_PERMISSION 4
 #define NVML_ERROR_NOT_FOUND 6
+#define NVML_ERROR_INSUFFICIENT_SIZE 7
 #define NVML_ERROR_DRIVER_NOT_LOADED 9
 #define NVML_ERROR_TIMEOUT 10
 #define NVML_ERROR_GPU_IS_LOST 15
@@ -67,6 +68,75 @@ typedef struct {
 	unsigned long long memorySizeMB;
 } nvmlGpuInstanceProfileInfo_t;
 
+/* nvmlClockType_t, in MHz */
+#define NVML_CLOCK_SM 1
+#define NVML_CLOCK_MEM 2
+
+/* nvmlMemoryErrorType_t and nvmlEccCounterType_t; volatile: since the driver was loaded */
+#define NVML_ECC_UNCORRECTED 1
+#define NVML_ECC_VOLATILE 0
+
+/* nvmlClocksEventReasons (ThrottleReasons before CUDA 12.2). HW_SLOWDOWN is told with its cause, or alone. */
+#define NVML_REASON_SW_POWER_CAP 0x04ULL
+#define NVML_REASON_HW_SLOWDOWN 0x08ULL
+#define NVML_REASON_SW_HEAT 0x20ULL
+#define NVML_REASON_HW_HEAT 0x40ULL
+#define NVML_REASON_HW_POWER_BRAKE 0x80ULL
+#define NVML_REASONS_POWER (NVML_REASON_SW_POWER_CAP | NVML_REASON_HW_POWER_BRAKE)
+#define NVML_REASONS_HEAT (NVML_REASON_SW_HEAT | NVML_REASON_HW_HEAT)
+
+/* Of _v2 and _v3; it is never filled in here, as only the count is asked for. */
+typedef struct {
+	unsigned int pid;
+	unsigned long long usedGpuMemory;
+	unsigned int gpuInstanceId;
+	unsigned int computeInstanceId;
+} nvmlProcessInfo_t;
+
+/* nvmlGpmMetricId_t: percent, traffic in MiB/s */
+#define NVML_GPM_GRAPHICS_UTIL 1
+#define NVML_GPM_SM_UTIL 2
+#define NVML_GPM_SM_OCCUPANCY 3
+#define NVML_GPM_ANY_TENSOR_UTIL 5
+#define NVML_GPM_DRAM_BW_UTIL 10
+#define NVML_GPM_FP64_UTIL 11
+#define NVML_GPM_FP32_UTIL 12
+#define NVML_GPM_FP16_UTIL 13
+#define NVML_GPM_PCIE_TX_PER_SEC 20
+#define NVML_GPM_PCIE_RX_PER_SEC 21
+#define NVML_GPM_NVLINK_TOTAL_RX_PER_SEC 60
+#define NVML_GPM_NVLINK_TOTAL_TX_PER_SEC 61
+
+typedef struct nvmlGpmSample_st *nvmlGpmSample_t;
+
+typedef struct {
+	unsigned int metricId; /* in */
+	int nvmlReturn;
+	double value;
+	struct {
+		char *shortName;
+		char *longName;
+		char *unit;
+	} metricInfo;
+} nvmlGpmMetric_t;
+
+/* The array is longer in each version of nvml.h, 333 in that of CUDA 13; numMetrics of it are used. */
+#define NVML_GPM_METRICS_GET_VERSION 1
+#define NVML_GPM_METRIC_MAX 333
+typedef struct {
+	unsigned int version;	 /* in, as all but the metrics' values */
+	unsigned int numMetrics;
+	nvmlGpmSample_t sample1; /* the earlier one */
+	nvmlGpmSample_t sample2;
+	nvmlGpmMetric_t metrics[NVML_GPM_METRIC_MAX];
+} nvmlGpmMetricsGet_t;
+
+#define NVML_GPM_SUPPORT_VERSION 1
+typedef struct {
+	unsigned int version; /* in */
+	unsigned int isSupportedDevice;
+} nvmlGpmSupport_t;
+
 struct nvml_api {
 	int (*init)(void);
 	int (*shutdown)(void);
@@ -80,6 +150,22 @@ struct nvml_api {
 	int (*get_power)(nvmlDevice_t device, unsigned int *power); /* mW */
 	int (*get_utilization)(nvmlDevice_t device, nvmlUtilization_t *utilization);
 	int (*get_memory)(nvmlDevice_t device, nvmlMemory_t *memory);
+	int (*get_power_limit)(nvmlDevice_t device, unsigned int *limit); /* mW, the lowest in force */
+	int (*get_clock)(nvmlDevice_t device, int type, unsigned int *mhz);
+	int (*get_event_reasons)(nvmlDevice_t device, unsigned long long *reasons);
+	int (*get_throttle_reasons)(nvmlDevice_t device, unsigned long long *reasons);
+	int (*get_ecc_errors)(nvmlDevice_t device, int error, int counter, unsigned long long *count);
+	/* NVML_ERROR_INSUFFICIENT_SIZE: *COUNT is how many there are */
+	int (*get_compute_v3)(nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_t *info);
+	int (*get_compute_v2)(nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_t *info);
+	int (*get_graphics_v3)(nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_t *info);
+	int (*get_graphics_v2)(nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_t *info);
+	/* Hopper and later; driver 525 and later. Two samples must be 100 ms apart. */
+	int (*gpm_query)(nvmlDevice_t device, nvmlGpmSupport_t *support);
+	int (*gpm_alloc)(nvmlGpmSample_t *sample);
+	int (*gpm_free)(nvmlGpmSample_t sample);
+	int (*gpm_sample)(nvmlDevice_t device, nvmlGpmSample_t sample);
+	int (*gpm_metrics)(nvmlGpmMetricsGet_t *metrics);
 	/* MIG; driver 450 and later */
 	int (*get_mig_mode)(nvmlDevice_t device, unsigned int *current, unsigned int *pending);
 	int (*get_max_mig)(nvmlDevice_t device, unsigned int *count);

@@ -44,6 +44,7 @@ static const struct gpu_symbol symbols[] = {
 	OPTIONAL(get_energy, "rsmi_dev_energy_count_get"),
 	OPTIONAL(get_power_ave, "rsmi_dev_power_ave_get"),
 	OPTIONAL(get_power, "rsmi_dev_power_get"),
+	OPTIONAL(get_power_cap, "rsmi_dev_power_cap_get"),
 	OPTIONAL(get_busy, "rsmi_dev_busy_percent_get"),
 	OPTIONAL(get_memory_total, "rsmi_dev_memory_total_get"),
 	OPTIONAL(get_memory_usage, "rsmi_dev_memory_usage_get"),
@@ -234,22 +235,25 @@ static int read_energy(void *library, const struct gpu_device *d, struct gpu_sam
 	return d->has_counter ? read_counter(r, index_of(d), &ret->energy_uj) : rc;
 }
 
-static void read_usage(void *library, const struct gpu_device *d, struct gpu_sample *ret)
+static void read_usage(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N])
 {
 	const struct rocm *r = library;
 	uint32_t index = index_of(d);
 	uint64_t total;
 	uint64_t used;
+	uint64_t cap_uw;
 	uint32_t busy;
 
 	if (r->api.get_busy && r->api.get_busy(index, &busy) == RSMI_STATUS_SUCCESS && busy <= 100)
-		ret->busy_ppm = busy * UINT64_C(10000);
+		value[GPU_VALUE_BUSY_PPM] = busy * UINT64_C(10000);
+	if (r->api.get_power_cap && r->api.get_power_cap(index, 0, &cap_uw) == RSMI_STATUS_SUCCESS)
+		value[GPU_VALUE_POWER_LIMIT_MW] = cap_uw / 1000;
 	if (r->api.get_memory_total && r->api.get_memory_usage &&
 	    r->api.get_memory_total(index, RSMI_MEM_TYPE_VRAM, &total) == RSMI_STATUS_SUCCESS &&
 	    r->api.get_memory_usage(index, RSMI_MEM_TYPE_VRAM, &used) == RSMI_STATUS_SUCCESS &&
 	    used <= total) {
-		ret->mem_used_bytes = used;
-		ret->mem_total_bytes = total;
+		value[GPU_VALUE_MEM_USED_BYTES] = used;
+		value[GPU_VALUE_MEM_TOTAL_BYTES] = total;
 	}
 }
 

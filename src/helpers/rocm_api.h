@@ -35,6 +35,7 @@ struct rocm_api {
 			  uint64_t *timestamp);
 	int (*get_power_ave)(uint32_t device, uint32_t sensor, uint64_t *power_uw);
 	int (*get_power)(uint32_t device, uint64_t *power_uw, int *type); /* ROCm 6 */
+	int (*get_power_cap)(uint32_t device, uint32_t sensor, uint64_t *cap_uw);
 	int (*get_busy)(uint32_t device, uint32_t *percent);
 	int (*get_memory_total)(uint32_t device, int type, uint64_t *bytes);
 	int (*get_memory_usage)(uint32_t device, int type, uint64_t *bytes);

@@ -48,7 +48,7 @@ static bool is_known_idle(unsigned int unit, const struct gpu_reading *gpu, size
 
 	for (i = 0; i < n; i++)
 		if (gpu[i].unit == unit)
-			return gpu[i].busy_ppm < IDLE_MAX_BUSY_PPM;
+			return gpu[i].value[GPU_VALUE_BUSY_PPM] < IDLE_MAX_BUSY_PPM;
 	return false;
 }
 

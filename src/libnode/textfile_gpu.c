@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <inttypes.h>
-#include <stddef.h>
 
 #include "src/libmeter/sensor/source.h"
 #include "src/libnode/textfile_internal.h"
@@ -61,33 +60,65 @@ static void put_energy(struct prom *p, const struct ledger_page *page,
 }
 
 /* What GPUs say themselves, of those that know it. */
+static const struct {
+	enum gpu_value value;
+	uint64_t times; /* of it, are in family.units-ths */
+	struct prom_family family;
+} gauge[] = {
+	{ GPU_VALUE_POWER_MW, 1,
+	  { "ceems_gpu_power_watts", "gauge", "Power of a GPU, as it says itself", 1000 } },
+	{ GPU_VALUE_POWER_LIMIT_MW, 1,
+	  { "ceems_gpu_power_limit_watts", "gauge", "Power that a GPU may use at most", 1000 } },
+	{ GPU_VALUE_BUSY_PPM, 1,
+	  { "ceems_gpu_utilization_ratio", "gauge", "Share of time in which a GPU was busy", PPM } },
+	{ GPU_VALUE_MEM_USED_BYTES, 1,
+	  { "ceems_gpu_memory_used_bytes", "gauge", "Memory of a GPU that is in use", 1 } },
+	{ GPU_VALUE_MEM_TOTAL_BYTES, 1, { "ceems_gpu_memory_total_bytes", "gauge", "Memory of a GPU", 1 } },
+	{ GPU_VALUE_PROCESSES, 1,
+	  { "ceems_gpu_processes", "gauge", "Processes that have a context on a GPU", 1 } },
+	{ GPU_VALUE_SM_MHZ, 1000000, { "ceems_gpu_sm_clock_hertz", "gauge", "Clock of the SMs", 1 } },
+	{ GPU_VALUE_MEM_MHZ, 1000000, { "ceems_gpu_memory_clock_hertz", "gauge", "Clock of the memory", 1 } },
+	{ GPU_VALUE_THROTTLED_PPM, 1,
+	  { "ceems_gpu_throttled_ratio", "gauge", "1 if clocks are held down by the power cap, heat or a cause that is not told",
+	    PPM } },
+	{ GPU_VALUE_THROTTLED_POWER_PPM, 1,
+	  { "ceems_gpu_throttled_power_ratio", "gauge", "1 if clocks are held down by the power cap", PPM } },
+	{ GPU_VALUE_THROTTLED_HEAT_PPM, 1,
+	  { "ceems_gpu_throttled_heat_ratio", "gauge", "1 if clocks are held down by heat", PPM } },
+	{ GPU_VALUE_ECC_ERRORS, 1,
+	  { "ceems_gpu_ecc_uncorrected_errors_total", "counter", "Uncorrected ECC errors since the driver was loaded", 1 } },
+	{ GPU_VALUE_SM_PPM, 1, { "ceems_gpu_sm_active_ratio", "gauge", "Share of the SMs that had a warp", PPM } },
+	{ GPU_VALUE_OCCUPANCY_PPM, 1,
+	  { "ceems_gpu_sm_occupancy_ratio", "gauge", "Warps, of those that the SMs have room for", PPM } },
+	{ GPU_VALUE_TENSOR_PPM, 1,
+	  { "ceems_gpu_pipe_tensor_active_ratio", "gauge", "Share of time in which the tensor pipes were active", PPM } },
+	{ GPU_VALUE_FP64_PPM, 1,
+	  { "ceems_gpu_pipe_fp64_active_ratio", "gauge", "Share of time in which the FP64 pipes were active", PPM } },
+	{ GPU_VALUE_FP32_PPM, 1,
+	  { "ceems_gpu_pipe_fp32_active_ratio", "gauge", "Share of time in which the FP32 pipes were active", PPM } },
+	{ GPU_VALUE_FP16_PPM, 1,
+	  { "ceems_gpu_pipe_fp16_active_ratio", "gauge", "Share of time in which the FP16 pipes were active", PPM } },
+	{ GPU_VALUE_DRAM_PPM, 1,
+	  { "ceems_gpu_dram_active_ratio", "gauge", "Memory bandwidth, of the largest there is", PPM } },
+	{ GPU_VALUE_PCIE_RX_BPS, 1,
+	  { "ceems_gpu_pcie_receive_bytes_per_second", "gauge", "Traffic to a GPU over PCIe", 1 } },
+	{ GPU_VALUE_PCIE_TX_BPS, 1,
+	  { "ceems_gpu_pcie_transmit_bytes_per_second", "gauge", "Traffic from a GPU over PCIe", 1 } },
+	{ GPU_VALUE_NVLINK_RX_BPS, 1,
+	  { "ceems_gpu_nvlink_receive_bytes_per_second", "gauge", "Traffic to a GPU over NVLink", 1 } },
+	{ GPU_VALUE_NVLINK_TX_BPS, 1,
+	  { "ceems_gpu_nvlink_transmit_bytes_per_second", "gauge", "Traffic from a GPU over NVLink", 1 } },
+};
+
 static void put_gauges(struct prom *p, const struct textfile_input *in)
 {
-	static const struct {
-		struct prom_family family;
-		size_t offset; /* of the value in struct gpu_reading */
-	} gauge[] = {
-		{ { "ceems_gpu_power_watts", "gauge", "Power of a GPU, as it says itself", 1000 },
-		  offsetof(struct gpu_reading, power_mw) },
-		{ { "ceems_gpu_utilization_ratio", "gauge", "Share of time in which a GPU was busy",
-		    PPM },
-		  offsetof(struct gpu_reading, busy_ppm) },
-		{ { "ceems_gpu_memory_used_bytes", "gauge", "Memory of a GPU that is in use", 1 },
-		  offsetof(struct gpu_reading, mem_used_bytes) },
-		{ { "ceems_gpu_memory_total_bytes", "gauge", "Memory of a GPU", 1 },
-		  offsetof(struct gpu_reading, mem_total_bytes) },
-	};
 	size_t g, i;
 
-	for (g = 0; g < ARRAY_SIZE(gauge); g++) {
-		for (i = 0; i < in->ngpus; i++) {
-			const uint64_t *value = (const uint64_t *)((const char *)&in->gpu[i] +
-								   gauge[g].offset);
-
-			if (*value != UINT64_MAX)
-				put_gpu(p, &gauge[g].family, in, in->gpu[i].unit, *value);
-		}
-	}
+	for (g = 0; g < ARRAY_SIZE(gauge); g++)
+		for (i = 0; i < in->ngpus; i++)
+			if (in->gpu[i].value[gauge[g].value] != GPU_VALUE_UNKNOWN)
+				put_gpu(p, &gauge[g].family, in, in->gpu[i].unit,
+					in->gpu[i].value[gauge[g].value] * gauge[g].times);
 }
 
 /*

@@ -30,7 +30,7 @@
  *	gpu NAME MODEL		the model of the GPU that NAME counts
  *	slices NAME		the instances declared for that GPU are no longer valid
  *	slice NAME GI CI SLICES GI_SLICES MB	an instance (MIG), see struct gpu_slice
- *	usage NAME POWER_MW BUSY_PPM USED_BYTES TOTAL_BYTES	"-": not known
+ *	usage NAME FROM UNTIL [VALUE=NUMBER]...	of a GPU, gpuvalue.h has the names; what is missing is not known
  * A line of any other form is an error with that line as its text. `node`: the meter shows all that
  * the node uses. `coarse`: the counter may stand still for hours. `nonzero`: 0 cannot be true.
  *
@@ -83,13 +83,16 @@ enum helper_state {
 };
 const char *helper_state_name(enum helper_state s); /* "starting", "ok", ... */
 
+/* What helper_say() writes at most; longer lines are cut. */
+#define HELPER_LINE_MAX 1024
+
 struct helper_options {
 	char *const *argv; /* borrowed until helper_close() */
 	char *const *env;  /* its environment, as long; NULL: an empty one */
 	/* It is taken to hang when nothing comes for so long; of one that IS_ASKED, to a question. */
 	uint64_t deadline_ns;
 	bool is_asked;
-	size_t line_max; /* longer lines are cut; 0: 512 */
+	size_t line_max; /* longer lines are cut; 0: HELPER_LINE_MAX */
 	size_t in_size;	 /* what its input holds while it is busy; 0: the system's default */
 };
 

@@ -13,7 +13,6 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/helper.h"
 
-#define LINE_MAX_DEFAULT 512
 /* Of a stream without lines, in one call: so many buffers. */
 #define READS_MAX 4
 #define LATE_NS NSEC_PER_SEC
@@ -77,7 +76,7 @@ static int helper_make_pipes(const struct helper *h, int in[2], int out[2])
 	if (fcntl(out[0], F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
 	/* a daemon that looks once a minute does not take a long answer in pieces of 64 KiB */
-	if (h->line_max > LINE_MAX_DEFAULT)
+	if (h->line_max > HELPER_LINE_MAX)
 		(void)fcntl(out[0], F_SETPIPE_SZ, 1024 * 1024);
 	return 0;
 }
@@ -388,7 +387,7 @@ int helper_open(const struct helper_options *o, struct helper **ret, struct errm
 	if (!h)
 		return errmsg_errno(err, -ENOMEM, "%s", o->argv[0]);
 	h->o = *o;
-	h->line_max = o->line_max ? o->line_max : LINE_MAX_DEFAULT;
+	h->line_max = o->line_max ? o->line_max : HELPER_LINE_MAX;
 	h->in = h->out = -1;
 	h->pause_ns = HELPER_PAUSE_NS;
 	h->buf = malloc(h->line_max);

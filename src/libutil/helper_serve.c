@@ -42,7 +42,7 @@ void helper_serve(bool is_nice)
 
 void helper_say(const char *fmt, ...)
 {
-	char line[512];
+	char line[HELPER_LINE_MAX];
 	va_list ap;
 	int n;
 

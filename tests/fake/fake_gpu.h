@@ -9,6 +9,8 @@
  * ENERGY in mJ (NVML) or counts (ROCm), POWER in mW, BUSY in %, USED and TOTAL in MiB, FLAGS by
  * comma: ok; lost (fell off the bus), hang (calls return only when the flag is gone), reset (a
  * library that was opened before the file was written cannot ask it), no-counter, no-power, mig;
+ * NVML: processes=N and drawing=N, reasons=N (of clocks that are held down), ecc=N, gpm=ID.VALUE+ID.VALUE+... (a GPU with GPM:
+ * its metrics by NVML's numbers, percent or MiB/s), no-use (all of these are not supported); what is missing is 0;
  * mig=SLICES.MB+GI.CI.SLICES.GI_SLICES.MB+... (NVML: the GPU and its instances);
  * for ROCm no-id, no-average, no-resolution, socket=N (a partition of the GPU on PCI bus N).
  */
@@ -32,7 +34,7 @@ struct fake_gpu {
 	unsigned int busy;
 	unsigned long long used_mib;
 	unsigned long long total_mib;
-	char flags[192];
+	char flags[256];
 };
 
 /* How many there are; -1: there is no driver. */
@@ -45,7 +47,7 @@ static inline int fake_gpus(struct fake_gpu *ret)
 	if (!f)
 		return -1;
 	while (n < FAKE_GPUS_MAX &&
-	       fscanf(f, "%u %llu %u %u %llu %llu %191s", &ret[n].minor, &ret[n].energy,
+	       fscanf(f, "%u %llu %u %u %llu %llu %255s", &ret[n].minor, &ret[n].energy,
 		      &ret[n].power_mw, &ret[n].busy, &ret[n].used_mib, &ret[n].total_mib,
 		      ret[n].flags) == 7)
 		n++;
@@ -68,6 +70,14 @@ static inline bool fake_is_older(const struct timespec *opened)
 static inline bool fake_is(const struct fake_gpu *g, const char *flag)
 {
 	return strstr(g->flags, flag) != NULL;
+}
+
+/* The number behind "NAME=" in the flags; 0: it is not there. */
+static inline unsigned long long fake_number(const struct fake_gpu *g, const char *name)
+{
+	const char *p = strstr(g->flags, name);
+
+	return p ? strtoull(p + strlen(name), NULL, 10) : 0;
 }
 
 /* The GPU, once it does not hang. False: there is none with that index, or no driver. */

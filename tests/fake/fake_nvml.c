@@ -25,6 +25,20 @@ EXPORTED int nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device, unsigned l
 EXPORTED int nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned int *power);
 EXPORTED int nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *utilization);
 EXPORTED int nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory);
+EXPORTED int nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned int *limit);
+EXPORTED int nvmlDeviceGetClockInfo(nvmlDevice_t device, int type, unsigned int *mhz);
+EXPORTED int nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t device, unsigned long long *reasons);
+EXPORTED int nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, int error, int counter,
+					 unsigned long long *count);
+EXPORTED int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int *count,
+						     nvmlProcessInfo_t *info);
+EXPORTED int nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned int *count,
+						      nvmlProcessInfo_t *info);
+EXPORTED int nvmlGpmQueryDeviceSupport(nvmlDevice_t device, nvmlGpmSupport_t *support);
+EXPORTED int nvmlGpmSampleAlloc(nvmlGpmSample_t *sample);
+EXPORTED int nvmlGpmSampleFree(nvmlGpmSample_t sample);
+EXPORTED int nvmlGpmSampleGet(nvmlDevice_t device, nvmlGpmSample_t sample);
+EXPORTED int nvmlGpmMetricsGet(nvmlGpmMetricsGet_t *metrics);
 EXPORTED int nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *current, unsigned int *pending);
 EXPORTED int nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned int *count);
 EXPORTED int nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned int index,
@@ -217,6 +231,143 @@ int nvmlDeviceGetGpuInstanceProfileInfo(nvmlDevice_t device, unsigned int profil
 		return NVML_ERROR_NOT_SUPPORTED;
 	*info = (nvmlGpuInstanceProfileInfo_t){ .sliceCount = profile ? slices : 1,
 						.memorySizeMB = profile ? mb : mb / 8 };
+	return NVML_SUCCESS;
+}
+
+/* Of functions that a GPU may lack. */
+static int ask_use(nvmlDevice_t device, struct fake_gpu *ret)
+{
+	int rc = ask(device, ret);
+
+	return rc == NVML_SUCCESS && fake_is(ret, "no-use") ? NVML_ERROR_NOT_SUPPORTED : rc;
+}
+
+int nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned int *limit)
+{
+	struct fake_gpu g;
+
+	*limit = 700000;
+	return ask_use(device, &g);
+}
+
+int nvmlDeviceGetClockInfo(nvmlDevice_t device, int type, unsigned int *mhz)
+{
+	struct fake_gpu g;
+
+	*mhz = type == NVML_CLOCK_SM ? 1980 : 2619;
+	return ask_use(device, &g);
+}
+
+int nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t device, unsigned long long *reasons)
+{
+	struct fake_gpu g;
+	int rc = ask_use(device, &g);
+
+	if (rc == NVML_SUCCESS)
+		*reasons = fake_number(&g, "reasons=");
+	return rc;
+}
+
+int nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, int error, int counter, unsigned long long *count)
+{
+	struct fake_gpu g;
+	int rc = ask_use(device, &g);
+
+	if (rc == NVML_SUCCESS && (error != NVML_ECC_UNCORRECTED || counter != NVML_ECC_VOLATILE))
+		return NVML_ERROR_INVALID_ARGUMENT;
+	if (rc == NVML_SUCCESS)
+		*count = fake_number(&g, "ecc=");
+	return rc;
+}
+
+/* Only ever asked how many. */
+static int count_processes(nvmlDevice_t device, const char *flag, unsigned int *count, const void *info)
+{
+	struct fake_gpu g;
+	int rc = ask_use(device, &g);
+
+	if (rc != NVML_SUCCESS)
+		return rc;
+	if (*count || info)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	*count = (unsigned int)fake_number(&g, flag);
+	return *count ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_t *info)
+{
+	return count_processes(device, "processes=", count, info);
+}
+
+int nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_t *info)
+{
+	return count_processes(device, "drawing=", count, info);
+}
+
+/* A sample has the GPU as it was then: its metrics are between two samples what the later one says. */
+struct nvmlGpmSample_st {
+	struct fake_gpu gpu;
+	struct timespec taken; /* 0: not yet */
+};
+
+int nvmlGpmQueryDeviceSupport(nvmlDevice_t device, nvmlGpmSupport_t *support)
+{
+	struct fake_gpu g;
+	int rc = ask_use(device, &g);
+
+	if (support->version != NVML_GPM_SUPPORT_VERSION)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	if (rc == NVML_SUCCESS)
+		support->isSupportedDevice = fake_is(&g, "gpm=");
+	return rc;
+}
+
+int nvmlGpmSampleAlloc(nvmlGpmSample_t *sample)
+{
+	*sample = calloc(1, sizeof(**sample));
+	return *sample ? NVML_SUCCESS : NVML_ERROR_UNKNOWN;
+}
+
+int nvmlGpmSampleFree(nvmlGpmSample_t sample)
+{
+	free(sample);
+	return NVML_SUCCESS;
+}
+
+int nvmlGpmSampleGet(nvmlDevice_t device, nvmlGpmSample_t sample)
+{
+	int rc = ask(device, &sample->gpu);
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &sample->taken);
+	return rc;
+}
+
+static int gpm_value(const struct fake_gpu *g, unsigned int id, double *ret)
+{
+	const char *p = strstr(g->flags, "gpm=");
+	unsigned int at;
+	int len;
+
+	for (p = p ? p + strlen("gpm=") : ""; sscanf(p, "%u.%lf%n", &at, ret, &len) == 2; p += len + 1)
+		if (at == id)
+			return NVML_SUCCESS;
+		else if (p[len] != '+')
+			break;
+	return NVML_ERROR_NOT_SUPPORTED;
+}
+
+int nvmlGpmMetricsGet(nvmlGpmMetricsGet_t *metrics)
+{
+	const struct timespec *a = &metrics->sample1->taken;
+	const struct timespec *b = &metrics->sample2->taken;
+	unsigned int i;
+
+	if (metrics->version != NVML_GPM_METRICS_GET_VERSION || !a->tv_sec ||
+	    (b->tv_sec - a->tv_sec) * 1000 + (b->tv_nsec - a->tv_nsec) / 1000000 < 100)
+		return NVML_ERROR_INVALID_ARGUMENT; /* too close, or the wrong way round */
+	for (i = 0; i < metrics->numMetrics; i++)
+		metrics->metrics[i].nvmlReturn = gpm_value(&metrics->sample2->gpu, metrics->metrics[i].metricId,
+							   &metrics->metrics[i].value);
 	return NVML_SUCCESS;
 }
 

@@ -16,6 +16,7 @@ EXPORTED int rsmi_dev_energy_count_get(uint32_t device, uint64_t *count, float *
 				       uint64_t *timestamp);
 EXPORTED int rsmi_dev_power_ave_get(uint32_t device, uint32_t sensor, uint64_t *power_uw);
 EXPORTED int rsmi_dev_power_get(uint32_t device, uint64_t *power_uw, int *type);
+EXPORTED int rsmi_dev_power_cap_get(uint32_t device, uint32_t sensor, uint64_t *cap_uw);
 EXPORTED int rsmi_dev_busy_percent_get(uint32_t device, uint32_t *percent);
 EXPORTED int rsmi_dev_memory_total_get(uint32_t device, int type, uint64_t *bytes);
 EXPORTED int rsmi_dev_memory_usage_get(uint32_t device, int type, uint64_t *bytes);
@@ -137,6 +138,14 @@ int rsmi_dev_power_get(uint32_t device, uint64_t *power_uw, int *type)
 		*type = 1; /* RSMI_CURRENT_POWER */
 	}
 	return rc;
+}
+
+int rsmi_dev_power_cap_get(uint32_t device, uint32_t sensor, uint64_t *cap_uw)
+{
+	struct fake_gpu g;
+
+	*cap_uw = 560000000;
+	return sensor ? RSMI_STATUS_NOT_SUPPORTED : ask(device, &g);
 }
 
 int rsmi_dev_busy_percent_get(uint32_t device, uint32_t *percent)

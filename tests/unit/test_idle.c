@@ -102,9 +102,9 @@ static void test_power(void)
 static void test_gpus(void)
 {
 	const struct gpu_reading gpu[] = {
-		{ .unit = 0, .busy_ppm = 900000 },
-		{ .unit = 1, .busy_ppm = IDLE_MAX_BUSY_PPM - 1 },
-		{ .unit = 2, .busy_ppm = UINT64_MAX },
+		{ .unit = 0, .value[GPU_VALUE_BUSY_PPM] = 900000 },
+		{ .unit = 1, .value[GPU_VALUE_BUSY_PPM] = IDLE_MAX_BUSY_PPM - 1 },
+		{ .unit = 2, .value[GPU_VALUE_BUSY_PPM] = GPU_VALUE_UNKNOWN },
 	};
 	uint32_t held_ppm[GPUS_MAX] = { 0 };
 

@@ -79,8 +79,9 @@ static void test_eight(void)
 		;
 	ok(i == 8, "each GPU has its own energy, to the microjoule");
 	ngpus = n.ops->gpus(n.source, gpu, GPUS_MAX);
-	ok(ngpus == 8 && gpu[0].unit == 7 && gpu[0].busy_ppm == 700000 &&
-		   gpu[0].mem_used_bytes == 1024ULL << 20 && gpu[0].power_mw == 70000 &&
+	ok(ngpus == 8 && gpu[0].unit == 7 && gpu[0].value[GPU_VALUE_BUSY_PPM] == 700000 &&
+		   gpu[0].value[GPU_VALUE_MEM_USED_BYTES] == 1024ULL << 20 &&
+		   gpu[0].value[GPU_VALUE_POWER_MW] == 70000 &&
 		   !strcmp(gpu[0].uuid, "GPU-00000000-0000-0000-0000-000000000007"),
 	   "how busy they are, memory, power, UUID");
 	ok(n.ops->gpus(n.source, gpu, 3) == 3, "no more than asked for");
@@ -89,8 +90,106 @@ static void test_eight(void)
 	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.uj[7] == 1200000,
 	   "after a restart it goes on from the saved counters");
 	(void)n.ops->gpus(n.source, gpu, GPUS_MAX);
-	ok(gpu[0].busy_ppm == UINT64_MAX, "with MIG nobody knows how busy the GPU is");
+	ok(gpu[0].value[GPU_VALUE_BUSY_PPM] == GPU_VALUE_UNKNOWN, "with MIG nobody knows how busy the GPU is");
 	ok(n.rejected == 0 && n.wraps == 0, "nothing was rejected");
+	fake_node_fini(&n);
+}
+
+/* Reads until GPU 0's use is of a time after this call. */
+static void read_use(struct fake_node *n, struct gpu_reading *ret)
+{
+	uint64_t start_ns = clock_mono_ns();
+
+	do
+		(void)fake_node_read(n);
+	while (n->ops->gpus(n->source, ret, 1) == 1 && ret->from_ns < start_ns &&
+	       clock_mono_ns() - start_ns < 20 * NSEC_PER_SEC);
+}
+
+static void test_use(void)
+{
+	static const struct {
+		const char *what, *flags;
+		enum gpu_value value;
+		uint64_t want;
+	} rows[] = {
+		{ "without GPM, busy is what is sampled", "ok", GPU_VALUE_BUSY_PPM, 300000 },
+		{ "and nothing is known of SMs", "ok", GPU_VALUE_SM_PPM, GPU_VALUE_UNKNOWN },
+		{ "no process", "ok", GPU_VALUE_PROCESSES, 0 },
+		{ "two that compute and one that draws", "processes=2,drawing=1", GPU_VALUE_PROCESSES, 3 },
+		{ "clock of the SMs", "ok", GPU_VALUE_SM_MHZ, 1980 },
+		{ "of the memory", "ok", GPU_VALUE_MEM_MHZ, 2619 },
+		{ "the power limit", "ok", GPU_VALUE_POWER_LIMIT_MW, 700000 },
+		{ "idle clocks are not throttled", "reasons=1", GPU_VALUE_THROTTLED_PPM, 0 },
+		{ "by the power cap", "reasons=4", GPU_VALUE_THROTTLED_POWER_PPM, 1000000 },
+		{ "which is not heat", "reasons=4", GPU_VALUE_THROTTLED_HEAT_PPM, 0 },
+		{ "by heat, in hardware", "reasons=72", GPU_VALUE_THROTTLED_HEAT_PPM, 1000000 },
+		{ "by the hardware, without a cause", "reasons=8", GPU_VALUE_THROTTLED_PPM, 1000000 },
+		{ "uncorrected ECC errors", "ecc=3", GPU_VALUE_ECC_ERRORS, 3 },
+		{ "what a GPU does not support is not 0", "no-use", GPU_VALUE_PROCESSES, GPU_VALUE_UNKNOWN },
+		{ "nor its throttling", "no-use", GPU_VALUE_THROTTLED_PPM, GPU_VALUE_UNKNOWN },
+		{ "nor ECC", "no-use", GPU_VALUE_ECC_ERRORS, GPU_VALUE_UNKNOWN },
+	};
+	struct gpu_reading gpu;
+	struct fake_node n;
+	const char *flags = "";
+	char line[128];
+	size_t i;
+
+	init(&n, LIBRARY);
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (strcmp(flags, rows[i].flags) != 0) {
+			flags = rows[i].flags;
+			(void)snprintf(line, sizeof(line), "0 1000 70000 30 1024 81920 %s\n", flags);
+			fake_node_write(&n, line);
+			if (n.source)
+				fake_node_close(&n);
+			if (fake_node_open(&n) < 0)
+				exit(99);
+			(void)fake_node_read(&n);
+			while (n.ops->gpus(n.source, &gpu, 1) == 1 && !gpu.until_ns)
+				(void)fake_node_read(&n);
+			ok(gpu.from_ns == gpu.until_ns, "%s: the first reading is of an instant", flags);
+		}
+		is_u64(gpu.value[rows[i].value], rows[i].want, rows[i].what);
+	}
+	fake_node_fini(&n);
+}
+
+static void test_gpm(void)
+{
+	static const struct {
+		enum gpu_value value;
+		uint64_t want;
+	} rows[] = {
+		{ GPU_VALUE_BUSY_PPM, 505000 }, /* counted, not sampled */
+		{ GPU_VALUE_SM_PPM, 400000 },	{ GPU_VALUE_OCCUPANCY_PPM, 252500 },
+		{ GPU_VALUE_TENSOR_PPM, 300000 }, { GPU_VALUE_DRAM_PPM, 1000000 },
+		{ GPU_VALUE_FP64_PPM, GPU_VALUE_UNKNOWN }, /* more than all of it */
+		{ GPU_VALUE_FP32_PPM, 0 },	{ GPU_VALUE_FP16_PPM, GPU_VALUE_UNKNOWN }, /* not told */
+		{ GPU_VALUE_PCIE_TX_BPS, 2097152 }, { GPU_VALUE_PCIE_RX_BPS, 3145728 },
+		{ GPU_VALUE_NVLINK_RX_BPS, 524288 }, { GPU_VALUE_NVLINK_TX_BPS, 1048576 },
+	};
+	struct gpu_reading gpu, second;
+	struct fake_node n;
+	size_t i;
+
+	init(&n, LIBRARY);
+	fake_node_write(&n, "0 1000 70000 30 1024 81920 "
+			    "gpm=1.50.5+2.40+3.25.25+5.30+10.100+11.250+12.0+20.2+21.3+60.0.5+61.1\n");
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0, "a GPU with GPM");
+	read_use(&n, &gpu);
+	ok(gpu.until_ns - gpu.from_ns >= 100 * NSEC_PER_MSEC, "its second reading is of the time since the first");
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		is_u64(gpu.value[rows[i].value], rows[i].want, gpu_value_name(rows[i].value));
+	read_use(&n, &second);
+	ok(second.from_ns > gpu.from_ns && second.value[GPU_VALUE_SM_PPM] == 400000, "and so on");
+	fake_node_write(&n, "0 1000 70000 30 1024 81920 lost\n");
+	(void)fake_node_read_but(&n, 1);
+	while (n.ops->gpus(n.source, &gpu, 1) == 1 && gpu.value[GPU_VALUE_SM_PPM] != GPU_VALUE_UNKNOWN)
+		(void)n.ops->read(n.source, 0, 0, &n.state, &n.r);
+	ok(gpu.value[GPU_VALUE_BUSY_PPM] == GPU_VALUE_UNKNOWN && gpu.value[GPU_VALUE_POWER_MW] == GPU_VALUE_UNKNOWN,
+	   "of a GPU that is lost nothing is known");
 	fake_node_fini(&n);
 }
 
@@ -347,6 +446,8 @@ int main(void)
 {
 	test_nothing_there();
 	test_eight();
+	test_use();
+	test_gpm();
 	test_mig();
 	test_old();
 	test_garbage();

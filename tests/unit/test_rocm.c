@@ -49,11 +49,14 @@ static void test_counters(void)
 	ok(fake_node_read(&n) == 0 && n.uj[1] == 15259, "1000 counts of 15.259 uJ");
 	/* 70 are 1068.13 uJ, 170 are 2594.03 */
 	ok(n.uj[0] == 2594 - 1068, "no fraction is lost on the way");
-	ok(n.ops->gpus(n.source, gpu, GPUS_MAX) == 2 && gpu[0].busy_ppm == 500000 &&
-		   gpu[0].mem_used_bytes == 1024ULL << 20 && gpu[0].power_mw == 90000 &&
+	ok(n.ops->gpus(n.source, gpu, GPUS_MAX) == 2 && gpu[0].value[GPU_VALUE_BUSY_PPM] == 500000 &&
+		   gpu[0].value[GPU_VALUE_MEM_USED_BYTES] == 1024ULL << 20 &&
+		   gpu[0].value[GPU_VALUE_POWER_MW] == 90000 &&
+		   gpu[0].value[GPU_VALUE_POWER_LIMIT_MW] == 560000 &&
+		   gpu[0].value[GPU_VALUE_PROCESSES] == GPU_VALUE_UNKNOWN &&
 		   !strcmp(gpu[0].uuid, "AMD-abcdef0000000001-1") &&
 		   !strcmp(gpu[1].uuid, "AMD-renderD128"),
-	   "how busy, memory, power, id");
+	   "how busy, memory, power and its cap, id; what ROCm SMI does not tell is unknown");
 	fake_node_fini(&n);
 }
 

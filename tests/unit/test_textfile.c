@@ -180,12 +180,28 @@ static void test_format(void)
 		ok(!strstr(text, absent[i]), "no %s", absent[i]);
 }
 
-static const struct gpu_reading gpus[] = {
-	{ .unit = 1, .model = "A \"model\"", .uuid = "GPU-1", .power_mw = 301500,
-	  .busy_ppm = 970000, .mem_used_bytes = 1 << 30, .mem_total_bytes = UINT64_C(80) << 30 },
-	{ .unit = 0, .uuid = "GPU\"0", .power_mw = UINT64_MAX, .busy_ppm = UINT64_MAX,
-	  .mem_used_bytes = UINT64_MAX, .mem_total_bytes = UINT64_MAX },
+static struct gpu_reading gpus[] = {
+	{ .unit = 1, .model = "A \"model\"", .uuid = "GPU-1" },
+	{ .unit = 0, .uuid = "GPU\"0" },
 };
+
+static void set_gpus(void)
+{
+	uint64_t *value = gpus[0].value;
+
+	memset(gpus[0].value, 0xff, sizeof(gpus[0].value));
+	memset(gpus[1].value, 0xff, sizeof(gpus[1].value));
+	value[GPU_VALUE_POWER_MW] = 301500;
+	value[GPU_VALUE_BUSY_PPM] = 970000;
+	value[GPU_VALUE_MEM_USED_BYTES] = 1 << 30;
+	value[GPU_VALUE_MEM_TOTAL_BYTES] = UINT64_C(80) << 30;
+	value[GPU_VALUE_PROCESSES] = 0;
+	value[GPU_VALUE_SM_MHZ] = 1980;
+	value[GPU_VALUE_THROTTLED_HEAT_PPM] = 1000000;
+	value[GPU_VALUE_ECC_ERRORS] = 3;
+	value[GPU_VALUE_SM_PPM] = 400000;
+	value[GPU_VALUE_NVLINK_TX_BPS] = 1048576;
+}
 
 static const char *const expected_of_gpus[] = {
 	"ceems_gpu_info{hostname=\"n1\",gpu=\"1\",model=\"A \\\"model\\\"\",gpuuuid=\"GPU-1\"} 1\n",
@@ -196,6 +212,12 @@ static const char *const expected_of_gpus[] = {
 	"ceems_gpu_utilization_ratio{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 0.970000\n",
 	"ceems_gpu_memory_used_bytes{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 1073741824\n",
 	"ceems_gpu_memory_total_bytes{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 85899345920\n",
+	"ceems_gpu_processes{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 0\n",
+	"ceems_gpu_sm_clock_hertz{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 1980000000\n",
+	"ceems_gpu_throttled_heat_ratio{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 1.000000\n",
+	"ceems_gpu_ecc_uncorrected_errors_total{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 3\n",
+	"ceems_gpu_sm_active_ratio{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 0.400000\n",
+	"ceems_gpu_nvlink_transmit_bytes_per_second{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 1048576\n",
 	"ceems_compute_unit_gpu_index_flag{hostname=\"n1\",manager=\"slurm\",uuid=\"7\","
 	"index=\"1\",hindex=\"n1/gpu-1\",gpuuuid=\"GPU-1\",gpuiid=\"\"} 0.250000\n",
 };
@@ -209,6 +231,8 @@ static const char *const absent_of_gpus[] = {
 	"ceems_gpu_power_watts{hostname=\"n1\",gpu=\"0\"", /* unknown is no 0 */
 	"ceems_gpu_utilization_ratio{hostname=\"n1\",gpu=\"0\"",
 	"ceems_gpu_memory_used_bytes{hostname=\"n1\",gpu=\"0\"",
+	"ceems_gpu_processes{hostname=\"n1\",gpu=\"0\"",
+	"ceems_gpu_throttled_power_ratio",
 	"uuid=\"7\",index=\"0\"", /* the job does not hold it */
 	"uuid=\"9\",index=",	    /* a job that is over */
 };
@@ -346,6 +370,7 @@ static void test_bad(void)
 
 int main(void)
 {
+	set_gpus();
 	fill_page();
 	test_bad();
 	test_format();

@@ -156,8 +156,8 @@ static int meter_declare(struct source *s, char *const *word, size_t n)
 	}
 	if (known || s->n == METERS_MAX)
 		return -ENOSPC;
-	m.gpu = (struct gpu_reading){ .unit = m.unit, .power_mw = UNKNOWN, .busy_ppm = UNKNOWN,
-				      .mem_used_bytes = UNKNOWN, .mem_total_bytes = UNKNOWN };
+	m.gpu.unit = m.unit;
+	memset(m.gpu.value, 0xff, sizeof(m.gpu.value));
 	s->meter[s->n++] = m;
 	return 0;
 }
@@ -364,25 +364,49 @@ static void take_late(struct source *s, const char *name, struct reading *out)
 	helper_good(s->helper);
 }
 
-static uint64_t parse_or_unknown(const char *word)
+/* "busy_ppm=500000 ..." */
+static int parse_gpu_values(char *text, uint64_t value[GPU_VALUE_N])
 {
-	uint64_t value;
+	char *word, *number;
+	enum gpu_value v;
 
-	return parse_u64(word, &value) == 0 ? value : UNKNOWN;
+	while ((word = strsep(&text, " "))) {
+		number = strchr(word, '=');
+		if (!number)
+			return -EINVAL;
+		*number++ = '\0';
+		v = gpu_value_find(word);
+		if (v == GPU_VALUE_N || parse_u64(number, &value[v]) < 0)
+			return -EINVAL;
+	}
+	return 0;
 }
 
-/* "usage NAME POWER_MW BUSY_PPM USED_BYTES TOTAL_BYTES" */
-static int parse_usage(struct source *s, char *const *word, size_t n)
+/* "usage NAME FROM UNTIL [VALUE=NUMBER]..." */
+static int parse_usage(struct source *s, char *line)
 {
-	struct meter *m = n == 6 ? meter_find(s, word[1]) : NULL;
+	char *name, *from, *until;
+	struct gpu_reading gpu;
+	struct meter *m;
+	int rc = 0;
 
+	(void)strsep(&line, " ");
+	name = strsep(&line, " ");
+	from = strsep(&line, " ");
+	until = strsep(&line, " ");
+	m = until ? meter_find(s, name) : NULL;
 	if (!m)
 		return -EINVAL;
-	m->gpu.power_mw = parse_or_unknown(word[2]);
-	m->gpu.busy_ppm = parse_or_unknown(word[3]);
-	m->gpu.mem_used_bytes = parse_or_unknown(word[4]);
-	m->gpu.mem_total_bytes = parse_or_unknown(word[5]);
-	return 0;
+	gpu = m->gpu;
+	memset(gpu.value, 0xff, sizeof(gpu.value));
+	if (parse_u64(from, &gpu.from_ns) < 0 || parse_u64(until, &gpu.until_ns) < 0 ||
+	    gpu.from_ns > gpu.until_ns || gpu.until_ns > clock_mono_ns())
+		return -EINVAL;
+	if (line)
+		rc = parse_gpu_values(line, gpu.value);
+	if (rc == 0)
+		m->gpu = gpu;
+	return rc;
 }
 
 /* --- lines -------------------------------------------------------------------------------- */
@@ -509,7 +533,7 @@ static bool take_declaration(struct source *s, char *line, int *ret_rc)
 static void take_line(struct source *s, char *line, struct source_state *state,
 		      struct reading *out)
 {
-	char copy[512];
+	char copy[HELPER_LINE_MAX];
 	char *word[WORDS_MAX];
 	char *text, *space;
 	int rc;
@@ -544,7 +568,7 @@ static void take_line(struct source *s, char *line, struct source_state *state,
 	if (line_behind(line, "reading"))
 		rc = parse_reading(s, word, split_words(copy, word), state, out);
 	else if (line_behind(line, "usage"))
-		rc = parse_usage(s, word, split_words(copy, word));
+		rc = parse_usage(s, copy);
 	if (rc < 0)
 		take_error(s, "-", line, out);
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "src/libcore/domain.h"
+#include "src/libcore/gpuvalue.h"
 #include "src/libutil/errmsg.h"
 
 /*
@@ -86,15 +87,14 @@ struct reading {
 struct reading_part *reading_part(struct reading *r, enum domain d, unsigned int unit,
 				  enum reading_quality q);
 
-/* What GPUs do beside using energy; for ceems.prom. Unknown: UINT64_MAX. */
+/* What GPUs do beside using energy. */
 struct gpu_reading {
 	uint8_t unit;
 	char model[64];
 	char uuid[48];
-	uint64_t power_mw;
-	uint64_t busy_ppm;
-	uint64_t mem_used_bytes;
-	uint64_t mem_total_bytes;
+	/* CLOCK_MONOTONIC: the time that VALUE is of. The same: of UNTIL_NS alone; 0: nothing was told yet. */
+	uint64_t from_ns, until_ns;
+	uint64_t value[GPU_VALUE_N]; /* by enum gpu_value; or GPU_VALUE_UNKNOWN */
 };
 
 /* The sizes of a GPU that MIG divides and of its instances: one entry per compute instance. */

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * nvml_use.c - how a GPU is used, as NVML tells it. Each function may be missing in an older library, or say
+ * of a GPU that it is not supported: what it tells is then not known.
+ */
+#include "src/helpers/nvml.h"
+#include "src/libutil/util.h"
+
+#define PPM UINT64_C(1000000)
+#define PERCENT 1e4 /* ppm */
+#define MIB 1048576.0
+#define MIB_MAX 1e7 /* 10 TB/s */
+
+/* --- what is found at one instant ---------------------------------------------------------- */
+
+/* With COUNT 0 the functions tell how many there are, and look up none of them. */
+static bool count_running(int (*get)(nvmlDevice_t, unsigned int *, nvmlProcessInfo_t *), nvmlDevice_t device,
+			  uint64_t *sum)
+{
+	unsigned int count = 0;
+	int rc = get ? get(device, &count, NULL) : NVML_ERROR_NOT_SUPPORTED;
+
+	if (rc != NVML_SUCCESS && rc != NVML_ERROR_INSUFFICIENT_SIZE)
+		return false;
+	*sum += count;
+	return true;
+}
+
+/* A process that only draws uses the GPU, too. */
+static void read_processes(const struct nvml_api *api, nvmlDevice_t device, uint64_t *value)
+{
+	uint64_t sum = 0;
+
+	if (!count_running(api->get_compute_v3 ? api->get_compute_v3 : api->get_compute_v2, device, &sum))
+		return;
+	(void)count_running(api->get_graphics_v3 ? api->get_graphics_v3 : api->get_graphics_v2, device, &sum);
+	value[GPU_VALUE_PROCESSES] = sum;
+}
+
+static void read_clocks(const struct nvml_api *api, nvmlDevice_t device, uint64_t *value)
+{
+	unsigned int mhz;
+
+	if (api->get_clock && api->get_clock(device, NVML_CLOCK_SM, &mhz) == NVML_SUCCESS)
+		value[GPU_VALUE_SM_MHZ] = mhz;
+	if (api->get_clock && api->get_clock(device, NVML_CLOCK_MEM, &mhz) == NVML_SUCCESS)
+		value[GPU_VALUE_MEM_MHZ] = mhz;
+}
+
+static void read_throttling(const struct nvml_api *api, nvmlDevice_t device, uint64_t *value)
+{
+	int (*get)(nvmlDevice_t, unsigned long long *) =
+		api->get_event_reasons ? api->get_event_reasons : api->get_throttle_reasons;
+	unsigned long long reasons;
+
+	if (!get || get(device, &reasons) != NVML_SUCCESS)
+		return;
+	value[GPU_VALUE_THROTTLED_POWER_PPM] = reasons & NVML_REASONS_POWER ? PPM : 0;
+	value[GPU_VALUE_THROTTLED_HEAT_PPM] = reasons & NVML_REASONS_HEAT ? PPM : 0;
+	value[GPU_VALUE_THROTTLED_PPM] =
+		reasons & (NVML_REASONS_POWER | NVML_REASONS_HEAT | NVML_REASON_HW_SLOWDOWN) ? PPM : 0;
+}
+
+static void read_instant(const struct nvml_api *api, nvmlDevice_t device, uint64_t *value)
+{
+	unsigned long long errors;
+	nvmlUtilization_t busy;
+	nvmlMemory_t memory;
+	unsigned int mw;
+
+	/* not supported while MIG is on */
+	if (api->get_utilization && api->get_utilization(device, &busy) == NVML_SUCCESS && busy.gpu <= 100)
+		value[GPU_VALUE_BUSY_PPM] = busy.gpu * UINT64_C(10000);
+	if (api->get_memory && api->get_memory(device, &memory) == NVML_SUCCESS &&
+	    memory.used <= memory.total) {
+		value[GPU_VALUE_MEM_USED_BYTES] = memory.used;
+		value[GPU_VALUE_MEM_TOTAL_BYTES] = memory.total;
+	}
+	if (api->get_power_limit && api->get_power_limit(device, &mw) == NVML_SUCCESS)
+		value[GPU_VALUE_POWER_LIMIT_MW] = mw;
+	if (api->get_ecc_errors && api->get_ecc_errors(device, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE,
+						       &errors) == NVML_SUCCESS)
+		value[GPU_VALUE_ECC_ERRORS] = errors;
+	read_processes(api, device, value);
+	read_clocks(api, device, value);
+	read_throttling(api, device, value);
+}
+
+/* --- GPM: counters, between two samples ----------------------------------------------------- */
+
+static const struct {
+	unsigned int id;
+	enum gpu_value value;
+	double unit; /* of ours in one of NVML's */
+	double max;  /* as NVML counts; what is above it is no value */
+} gpm_metric[] = {
+	{ NVML_GPM_GRAPHICS_UTIL, GPU_VALUE_BUSY_PPM, PERCENT, 100 },
+	{ NVML_GPM_SM_UTIL, GPU_VALUE_SM_PPM, PERCENT, 100 },
+	{ NVML_GPM_SM_OCCUPANCY, GPU_VALUE_OCCUPANCY_PPM, PERCENT, 100 },
+	{ NVML_GPM_ANY_TENSOR_UTIL, GPU_VALUE_TENSOR_PPM, PERCENT, 100 },
+	{ NVML_GPM_DRAM_BW_UTIL, GPU_VALUE_DRAM_PPM, PERCENT, 100 },
+	{ NVML_GPM_FP64_UTIL, GPU_VALUE_FP64_PPM, PERCENT, 100 },
+	{ NVML_GPM_FP32_UTIL, GPU_VALUE_FP32_PPM, PERCENT, 100 },
+	{ NVML_GPM_FP16_UTIL, GPU_VALUE_FP16_PPM, PERCENT, 100 },
+	{ NVML_GPM_PCIE_TX_PER_SEC, GPU_VALUE_PCIE_TX_BPS, MIB, MIB_MAX },
+	{ NVML_GPM_PCIE_RX_PER_SEC, GPU_VALUE_PCIE_RX_BPS, MIB, MIB_MAX },
+	{ NVML_GPM_NVLINK_TOTAL_TX_PER_SEC, GPU_VALUE_NVLINK_TX_BPS, MIB, MIB_MAX },
+	{ NVML_GPM_NVLINK_TOTAL_RX_PER_SEC, GPU_VALUE_NVLINK_RX_BPS, MIB, MIB_MAX },
+};
+
+static bool has_gpm(const struct nvml_api *api)
+{
+	return api->gpm_query && api->gpm_alloc && api->gpm_free && api->gpm_sample && api->gpm_metrics;
+}
+
+/* NULL: there is no GPM of that GPU, or no memory. */
+static struct nvml_gpm *gpm_of(struct nvml *n, nvmlDevice_t device)
+{
+	nvmlGpmSupport_t support = { .version = NVML_GPM_SUPPORT_VERSION };
+	struct nvml_gpm *g = n->gpm;
+
+	while (g < n->gpm + n->ngpm && g->device != device)
+		g++;
+	if (g == n->gpm + ARRAY_SIZE(n->gpm) || !has_gpm(&n->api))
+		return NULL;
+	if (g < n->gpm + n->ngpm)
+		return g->is_supported ? g : NULL;
+	n->ngpm++;
+	*g = (struct nvml_gpm){ .device = device };
+	g->is_supported = n->api.gpm_query(device, &support) == NVML_SUCCESS && support.isSupportedDevice &&
+			  n->api.gpm_alloc(&g->sample[0]) == NVML_SUCCESS &&
+			  n->api.gpm_alloc(&g->sample[1]) == NVML_SUCCESS;
+	return g->is_supported ? g : NULL;
+}
+
+static void take_metrics(const nvmlGpmMetricsGet_t *m, uint64_t *value)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(gpm_metric); i++) {
+		double v = m->metrics[i].value;
+
+		if (m->metrics[i].nvmlReturn == NVML_SUCCESS && v >= 0 && v <= gpm_metric[i].max) /* no NaN */
+			value[gpm_metric[i].value] = (uint64_t)(v * gpm_metric[i].unit + 0.5);
+	}
+}
+
+/* What was counted since the last time; at the first one there is nothing yet. */
+static void read_gpm(struct nvml *n, nvmlDevice_t device, uint64_t *value)
+{
+	struct nvml_gpm *g = gpm_of(n, device);
+	nvmlGpmMetricsGet_t m = { .version = NVML_GPM_METRICS_GET_VERSION,
+				  .numMetrics = ARRAY_SIZE(gpm_metric) };
+	unsigned int next;
+	bool had_one;
+	size_t i;
+
+	if (!g)
+		return;
+	next = !g->last;
+	had_one = g->has_sample;
+	g->has_sample = n->api.gpm_sample(device, g->sample[next]) == NVML_SUCCESS;
+	if (!g->has_sample)
+		return;
+	m.sample1 = g->sample[g->last];
+	m.sample2 = g->sample[next];
+	g->last = next;
+	for (i = 0; i < ARRAY_SIZE(gpm_metric); i++)
+		m.metrics[i] = (nvmlGpmMetric_t){ .metricId = gpm_metric[i].id,
+						  .nvmlReturn = NVML_ERROR_UNKNOWN };
+	if (had_one && n->api.gpm_metrics(&m) == NVML_SUCCESS)
+		take_metrics(&m, value);
+}
+
+/* -------------------------------------------------------------------------------------------- */
+
+void nvml_read_use(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N])
+{
+	struct nvml *n = library;
+
+	read_instant(&n->api, (nvmlDevice_t)d->handle, value);
+	read_gpm(n, (nvmlDevice_t)d->handle, value); /* a busy share that it counted is better than one that was sampled */
+}
+
+void nvml_close_use(struct nvml *n)
+{
+	size_t i, k;
+
+	for (i = 0; i < n->ngpm; i++)
+		for (k = 0; k < 2; k++)
+			if (n->gpm[i].sample[k])
+				(void)n->api.gpm_free(n->gpm[i].sample[k]);
+	n->ngpm = 0;
+}
