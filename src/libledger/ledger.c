@@ -210,6 +210,7 @@ struct step_query {
 	unsigned int slot;
 	struct account energy;
 	struct ledger_memory memory;
+	struct ledger_gpu gpu;
 };
 
 static int read_step(const struct ledger *l, const struct ledger_page *page, void *arg)
@@ -221,6 +222,7 @@ static int read_step(const struct ledger *l, const struct ledger_page *page, voi
 		return -ENODATA; /* of the slot's last step */
 	q->energy = a->energy;
 	q->memory = a->memory;
+	q->gpu = a->gpu;
 	return 0;
 }
 
@@ -248,6 +250,18 @@ int ledger_step_memory(const struct ledger *l, unsigned int slot, struct ledger_
 		rc = -ENODATA;
 	if (rc == 0)
 		*ret = q.memory;
+	return rc;
+}
+
+int ledger_step_gpu(const struct ledger *l, unsigned int slot, struct ledger_gpu *ret)
+{
+	struct step_query q = { .slot = slot };
+	int rc = query_step(l, &q);
+
+	if (rc == 0 && !q.gpu.held_ns)
+		rc = -ENODATA;
+	if (rc == 0)
+		*ret = q.gpu;
 	return rc;
 }
 
@@ -326,6 +340,7 @@ static int read_job(const struct ledger *l, const struct ledger_page *page, void
 			if (page->step[i].job != job)
 				continue;
 			account_add(&q->energy, &page->step[i].energy);
+			ledger_gpu_add(&page->step[i].gpu, &q->figures);
 			q->busy_ns += page->step[i].busy_ns;
 		}
 	}

@@ -32,6 +32,7 @@
 #include "src/libcore/metric.h"
 #include "src/libcore/perfwish.h"
 #include "src/libledger/account.h"
+#include "src/libledger/ledger_gpu.h"
 #include "src/libledger/split.h"
 #include "src/libmeter/activity/cgmount.h"
 #include "src/libmeter/sensor/source.h"
@@ -139,6 +140,7 @@ struct ledger_step_account {
 	uint64_t told_mono_ns; /* when that was read; 0: never yet */
 	uint64_t until_mono_ns; /* booked up to here; 0: not yet seen */
 	struct ledger_memory memory;
+	struct ledger_gpu gpu;
 	uint32_t claim; /* of the slot's step that this is the account of */
 	uint32_t job;	/* 1 + index into ledger_page.job; 0: of none, or moved there already */
 	uint32_t is_final; /* all of the step is booked */
@@ -320,6 +322,8 @@ int ledger_step_live(const struct ledger *l, unsigned int slot, struct figures *
 int ledger_step_energy(const struct ledger *l, unsigned int slot, struct account *ret);
 /* What the sampler saw of its memory by then. -ENODATA: nothing yet. */
 int ledger_step_memory(const struct ledger *l, unsigned int slot, struct ledger_memory *ret);
+/* And of its GPUs. -ENODATA: nothing yet, or it holds none. */
+int ledger_step_gpu(const struct ledger *l, unsigned int slot, struct ledger_gpu *ret);
 
 /* Gives the slot up, after ledger_finish() and after its figures were read. */
 void ledger_leave(struct ledger *l, unsigned int slot);

@@ -7,6 +7,7 @@
 #include "src/libledger/ledger_map.h"
 #include "src/libledger/ledger_price.h"
 #include "src/libledger/ledger_watch.h"
+#include "src/libledger/split_static.h"
 #include "src/libutil/pages.h"
 
 /* In so short a time no process's number is given to another. */
@@ -146,6 +147,7 @@ static void close_account(struct ledger *l, struct ledger_page *page, uint32_t s
 
 		account_add(&job->closed, &a->energy);
 		job->closed_busy_ns += a->busy_ns;
+		ledger_gpu_add(&a->gpu, &job->figures);
 		if (figures)
 			figures_fold(&job->figures, figures);
 		if (job->open_slots)
@@ -385,6 +387,21 @@ static void fill_lines(struct ledger_book *b, const struct ledger_page *page,
 	in->job = b->job;
 	in->line = b->split;
 	in->nlines = b->nlines;
+}
+
+void ledger_book_gpu_held(struct ledger_book *b, const struct ledger_page *page, unsigned int unit, uint64_t from_ns,
+			  uint64_t until_ns, uint64_t *held)
+{
+	struct split_input in = { .from_ns = from_ns, .until_ns = until_ns };
+	unsigned int shift;
+	size_t i;
+
+	fill_lines(b, page, &in);
+	for (i = 0; i < b->nlines; i++)
+		b->split[i].from_ns = b->line[i].s->t_open_mono_ns;
+	shift = split_static_weights(&in, (struct split_resource){ SPLIT_GPU, unit }, b->work, held);
+	for (i = 0; i < b->nlines; i++)
+		held[i] <<= shift;
 }
 
 /* Books the SHARE of LINE (NULL: of none) in TO and adds it to what is booked in this tick. */

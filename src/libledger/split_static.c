@@ -212,8 +212,8 @@ static uint64_t line_weight(const struct split_input *in, const struct claim_uni
 			     keeper == LINE_BATCH ? j->batch_ns : j->extern_ns);
 }
 
-void split_static_weights(const struct split_input *in, struct split_resource r, void *work,
-			  uint64_t *weight)
+unsigned int split_static_weights(const struct split_input *in, struct split_resource r, void *work,
+				  uint64_t *weight)
 {
 	struct claim_unit c = { .r = r };
 	struct job_claims *jobs = work;
@@ -229,4 +229,5 @@ void split_static_weights(const struct split_input *in, struct split_resource r,
 		held += jobs[i].whole;
 	node = split_static_claim(&c, node_holds(in, r), in->until_ns - in->from_ns);
 	weight[in->nlines] = held < node ? node - (uint64_t)held : 0;
+	return c.shift;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * split_static.h - who holds what of the node, for split.c only.
+ * split_static.h - who holds what of the node, for split.c and ledger_book.c only.
  */
 #ifndef CEEMS_SPLIT_STATIC_H
 #define CEEMS_SPLIT_STATIC_H
@@ -23,10 +23,10 @@ struct split_resource {
 
 /*
  * WEIGHT[0..nlines-1]: what each line holds of it, in units x ns; WEIGHT[nlines]: what nobody
- * does. WORK is of split_static_work_size() bytes.
+ * does. WORK is of split_static_work_size() bytes. Returns by how many bits all are shifted down.
  */
-void split_static_weights(const struct split_input *in, struct split_resource r, void *work,
-			  uint64_t *weight);
+unsigned int split_static_weights(const struct split_input *in, struct split_resource r, void *work,
+				  uint64_t *weight);
 size_t split_static_work_size(size_t njobs);
 
 /* How much of TOTAL that is spread over the sockets as the CPUs of HOLDER lies on UNIT. */

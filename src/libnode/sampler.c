@@ -14,6 +14,7 @@
 #include "src/libledger/ledger_book.h"
 #include "src/libmeter/activity/cgmount.h"
 #include "src/libnode/cpuweights.h"
+#include "src/libnode/gpuwatch.h"
 #include "src/libnode/live.h"
 #include "src/libnode/memwatch.h"
 #include "src/libnode/nodecpu.h"
@@ -49,6 +50,7 @@ struct sampler {
 	struct weights *weights;
 	struct readers *readers;
 	struct memwatch *memory;
+	struct gpuwatch *gpus;
 	struct nodeprobes *probes; /* NULL: none; the thread's */
 	/* for Slurm's RPC threads, which must not wait for a tick */
 	_Atomic uint64_t energy_uj;
@@ -108,6 +110,8 @@ static int open_weights(struct sampler *s, struct errmsg *err)
 		rc = readers_create(s->weights, &s->readers);
 	if (rc == 0)
 		rc = memwatch_create(&s->memory);
+	if (rc == 0)
+		rc = gpuwatch_create(&s->gpus);
 	return rc < 0 ? errmsg_errno(err, rc, "steps") : 0;
 }
 
@@ -346,17 +350,16 @@ static void weigh(struct sampler *s, const struct ledger_page *page, const struc
 	readers_close_gone(s->readers);
 }
 
-static bool jobs_use_gpus(const struct sampler *s, const struct book_line *line, size_t nlines)
+static bool jobs_use_gpus(const struct book_line *line, size_t nlines, const struct gpu_reading *gpu, size_t ngpus)
 {
 	uint32_t held_ppm[GPUS_MAX] = { 0 };
-	struct gpu_reading gpu[GPUS_MAX];
 	unsigned int g;
 	size_t i;
 
 	for (i = 0; i < nlines; i++)
 		for (g = 0; g < GPUS_MAX; g++)
 			held_ppm[g] |= line[i].s->id.job_gpu_ppm[g];
-	return idle_gpus_work(held_ppm, gpu, sources_gpus(s->sources, gpu, GPUS_MAX));
+	return idle_gpus_work(held_ppm, gpu, ngpus);
 }
 
 static uint64_t jobs_busy(const struct book_line *line, size_t nlines)
@@ -405,10 +408,11 @@ int sampler_tick(struct sampler *s)
 	};
 	struct parts_tick all = { 0 };
 	struct sources_reading r;
+	struct gpu_reading gpu[GPUS_MAX];
 	struct book_line *line;
 	struct cpu_tick cpu;
 	bool is_gap;
-	size_t nlines;
+	size_t nlines, ngpus;
 	int rc;
 
 	tick.t_mono_ns = clock_mono_ns();
@@ -433,6 +437,8 @@ int sampler_tick(struct sampler *s)
 	s->nlines = nlines;
 	nodeprobes_salvage(s->probes, s->book, line, nlines);
 	memwatch_read(s->memory, page, line, nlines, tick.t_mono_ns);
+	ngpus = sources_gpus(s->sources, gpu, GPUS_MAX);
+	gpuwatch_read(s->gpus, s->book, page, line, nlines, gpu, ngpus, tick.t_mono_ns);
 	weigh(s, page, &cpu, line, nlines, &tick);
 	all.jobs_ns = jobs_busy(line, nlines);
 	weights_activity(s->weights, &tick, &all.activity);
@@ -442,7 +448,7 @@ int sampler_tick(struct sampler *s)
 		return rc;
 	all.is_tainted = is_gap || r.is_tainted;
 	weights_learn(s->weights, &tick, all.dt_ns, all.is_tainted);
-	all.is_tainted |= jobs_use_gpus(s, line, nlines);
+	all.is_tainted |= jobs_use_gpus(line, nlines, gpu, ngpus);
 	parts_advance(&s->parts, page, &setup, &tick, &all);
 	ledger_turn(s->ledger);
 	nodeprobes_clear(s->probes);
@@ -596,6 +602,7 @@ void sampler_destroy(struct sampler *s)
 		(void)pthread_join(s->thread, NULL);
 	}
 	factor_feed_close(s->feed);
+	gpuwatch_destroy(s->gpus);
 	memwatch_destroy(s->memory);
 	readers_destroy(s->readers);
 	weights_destroy(s->weights);

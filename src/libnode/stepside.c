@@ -212,6 +212,15 @@ static void count_node(const struct account *energy, struct figures *figures)
 		figures_set(figures, METRIC_ENERGY_NODES, energy->lost_ns == 0);
 }
 
+/* By its last tick; if none of its GPUs was read, there is nothing to add. */
+static void add_gpu(const struct stepside *st, struct figures *figures)
+{
+	struct ledger_gpu gpu;
+
+	if (ledger_step_gpu(st->ledger, st->slot, &gpu) == 0)
+		ledger_gpu_add(&gpu, figures);
+}
+
 static int live_of(const struct stepside *st, struct figures *ret)
 {
 	struct account energy;
@@ -220,8 +229,10 @@ static int live_of(const struct stepside *st, struct figures *ret)
 	figures_init(ret);
 	rc = is_extern(st) ? ledger_job_total(st->ledger, st->id.job_id, &energy, ret, NULL) :
 			     ledger_step_live(st->ledger, st->slot, ret);
-	if (rc == 0 && !is_extern(st))
+	if (rc == 0 && !is_extern(st)) {
 		rc = ledger_step_energy(st->ledger, st->slot, &energy);
+		add_gpu(st, ret);
+	}
 	if (rc == 0)
 		rc = ledger_figures(st->ledger, &energy, ret);
 	if (rc == 0)
@@ -295,6 +306,7 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *fi
 		logger_info("job %u: the sampler did not answer: %s; energy is %s", st->id.job_id,
 			    strerror(-rc), rc == -ENODATA ? "not known" : "that of its last tick");
 	st->elapsed_ns = clock_mono_ns() - st->open_ns;
+	add_gpu(st, figures); /* after the tick that has its last moments */
 	if (is_extern(st)) {
 		uint64_t job_busy_ns = 0;
 

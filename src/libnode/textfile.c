@@ -336,6 +336,7 @@ static void sum_jobs(struct writer *w)
 			continue;
 		account_add(&w->job[s->job - 1].energy, &s->energy);
 		w->job[s->job - 1].busy_ns += s->busy_ns;
+		ledger_gpu_add(&s->gpu, &w->job[s->job - 1].figures);
 		live = w->in->ledger ? ledger_live(w->in->ledger, i, s->claim) : NULL;
 		if (live)
 			figures_fold(&w->job[s->job - 1].figures, live);

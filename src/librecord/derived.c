@@ -39,6 +39,14 @@ const struct derived_info derived_table[DERIVED_N] = {
 				      "page_cache_kib_s x 1024 / elapsed seconds" },
 	[DERIVED_MEMORY_EFFICIENCY] = { "memory_efficiency", "memory, peak of allocated",
 					"memory_peak_bytes / memory_allocated_bytes" },
+	[DERIVED_GPU_UTILIZATION] = { "gpu_utilization", "GPU busy", "gpu_busy / gpu_held" },
+	[DERIVED_GPU_NO_PROCESS_RATE] = { "gpu_no_process_rate", "GPU held without process",
+					  "gpu_no_process / gpu_held" },
+	[DERIVED_GPU_SM_ACTIVE_RATE] = { "gpu_sm_active_rate", "GPU SMs active", "gpu_sm_active / gpu_held" },
+	[DERIVED_GPU_SM_OCCUPANCY_RATE] = { "gpu_sm_occupancy_rate", "GPU SM occupancy",
+					    "gpu_sm_occupancy / gpu_held" },
+	[DERIVED_GPU_TENSOR_RATE] = { "gpu_tensor_rate", "GPU tensor pipes active", "gpu_tensor / gpu_held" },
+	[DERIVED_GPU_DRAM_RATE] = { "gpu_dram_rate", "GPU memory bandwidth", "gpu_dram / gpu_held" },
 };
 
 /* A sum that stopped at the end of its type is no term of a ratio. */
@@ -140,6 +148,18 @@ static bool value_of(enum derived d, const struct figures *f, uint64_t elapsed_n
 		return rate(f, METRIC_CACHE_TIME, (double)elapsed_ns / NS_PER_S / BYTES_PER_KIB, ret);
 	case DERIVED_MEMORY_EFFICIENCY:
 		return derived_ratio(f, METRIC_MEMORY_PEAK, METRIC_MEMORY_ALLOCATED, 1, ret);
+	case DERIVED_GPU_UTILIZATION:
+		return share(f, METRIC_GPU_BUSY, METRIC_GPU_HELD, ret);
+	case DERIVED_GPU_NO_PROCESS_RATE:
+		return share(f, METRIC_GPU_NO_PROCESS, METRIC_GPU_HELD, ret);
+	case DERIVED_GPU_SM_ACTIVE_RATE:
+		return share(f, METRIC_GPU_SM_ACTIVE, METRIC_GPU_HELD, ret);
+	case DERIVED_GPU_SM_OCCUPANCY_RATE:
+		return share(f, METRIC_GPU_SM_OCCUPANCY, METRIC_GPU_HELD, ret);
+	case DERIVED_GPU_TENSOR_RATE:
+		return share(f, METRIC_GPU_TENSOR, METRIC_GPU_HELD, ret);
+	case DERIVED_GPU_DRAM_RATE:
+		return share(f, METRIC_GPU_DRAM, METRIC_GPU_HELD, ret);
 	case DERIVED_N:
 		break;
 	}

@@ -31,6 +31,13 @@ enum derived {
 	DERIVED_MEMORY_MEAN,		/* bytes, of all nodes together */
 	DERIVED_PAGE_CACHE_MEAN,
 	DERIVED_MEMORY_EFFICIENCY,	/* largest peak / largest allocation of a node */
+	/* of the time in which GPUs were held and read */
+	DERIVED_GPU_UTILIZATION,
+	DERIVED_GPU_NO_PROCESS_RATE,
+	DERIVED_GPU_SM_ACTIVE_RATE,
+	DERIVED_GPU_SM_OCCUPANCY_RATE,
+	DERIVED_GPU_TENSOR_RATE,
+	DERIVED_GPU_DRAM_RATE,
 	DERIVED_N
 };
 

@@ -95,14 +95,14 @@ static void test_eight(void)
 	fake_node_fini(&n);
 }
 
-/* Reads until GPU 0's use is of a time after this call. */
+/* Reads until GPU 0's use is of a time after this call, and not only of an instant. */
 static void read_use(struct fake_node *n, struct gpu_reading *ret)
 {
 	uint64_t start_ns = clock_mono_ns();
 
 	do
 		(void)fake_node_read(n);
-	while (n->ops->gpus(n->source, ret, 1) == 1 && ret->from_ns < start_ns &&
+	while (n->ops->gpus(n->source, ret, 1) == 1 && (ret->from_ns < start_ns || ret->from_ns == ret->until_ns) &&
 	       clock_mono_ns() - start_ns < 20 * NSEC_PER_SEC);
 }
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ledger_gpu.h - how the GPUs that a step holds were used: sums over time, in the ledger's page beside its energy,
+ * and like it the sampler's alone (gpuwatch.h).
+ */
+#ifndef CEEMS_LEDGER_GPU_H
+#define CEEMS_LEDGER_GPU_H
+
+#include "src/libcore/gpuvalue.h"
+#include "src/libcore/metric.h"
+
+/* What a share is counted in: nanoseconds of a millionth of a GPU. */
+#define LEDGER_GPU_PPM UINT64_C(1000000)
+
+#define LEDGER_GPU_SUMS 16
+struct ledger_gpu {
+	uint64_t held_ns; /* GPUs times time, of which the sums are; 0: no reading yet */
+	uint64_t sum[LEDGER_GPU_SUMS]; /* ns or bytes; ledger_gpu.c says of what */
+	uint64_t memory_peak_bytes;
+	uint64_t memory_total_bytes; /* its share of the GPUs' memory; 0: not known, nor the peak */
+	uint32_t known; /* a bit per sum */
+	uint32_t pad;
+};
+
+/* Adds what GPU was in HELD, a share by time; VALUE: as gpuvalue.h has it. What is not known adds nothing. */
+void ledger_gpu_book(struct ledger_gpu *g, uint64_t held, const uint64_t value[GPU_VALUE_N]);
+
+/* Adds it to FIGURES; what is not known changes nothing there. */
+void ledger_gpu_add(const struct ledger_gpu *g, struct figures *figures);
+
+#endif
