@@ -193,6 +193,48 @@ static void test_gpm(void)
 	fake_node_fini(&n);
 }
 
+/*
+ * A helper whose use comes late after odd answers and at once after even ones: each tick sees one reading of it, so that
+ * none is overwritten before anybody looked.
+ */
+static void test_gapless(void)
+{
+	static const char script[] = "#!/bin/sh\n"
+				     "printf 'meter G gpu 0 energy 2500\\ngpu G model\\nabout one\\nready\\n'\n"
+				     "n=0\n"
+				     "while read -r verb q; do\n"
+				     "	n=$((n + 1)) use=\"usage G $n $((n + 1)) busy_ppm=$n\"\n"
+				     "	if [ $((n % 2)) = 1 ]; then\n"
+				     "		printf 'reading %s G 1\\ndone %s\\n' $n $q\n"
+				     "		sleep 0.1\n"
+				     "		echo \"$use\"\n"
+				     "	else\n"
+				     "		printf 'reading %s G 1\\ndone %s\\n%s\\n' $n $q \"$use\"\n"
+				     "	fi\n"
+				     "done\n";
+	const struct timespec pause = { .tv_nsec = 300000000 };
+	struct gpu_reading gpu = { 0 };
+	uint64_t until_ns = 1;
+	struct fake_node n;
+	unsigned int i;
+
+	init(&n, LIBRARY);
+	n.env.helper_dir = n.dir;
+	if (fileio_write_atomic(scratch_path(n.dir, "ceems-gpu"), script, strlen(script), 0700, NULL) < 0)
+		exit(99);
+	ok(fake_node_open(&n) == 0, "a helper that is late with how a GPU is used: %s", n.err.text);
+	for (i = 0; i < 6; i++) {
+		(void)n.ops->read(n.source, NSEC_PER_SEC, 0, &n.state, &n.r);
+		(void)n.ops->gpus(n.source, &gpu, 1);
+		ok(!gpu.until_ns || gpu.until_ns == until_ns || gpu.from_ns == until_ns, "each tick one of its readings");
+		if (gpu.until_ns)
+			until_ns = gpu.until_ns;
+		(void)nanosleep(&pause, NULL);
+	}
+	ok(until_ns > 4, "all were seen");
+	fake_node_fini(&n);
+}
+
 static bool has_slice(const struct gpu_slices *all, uint32_t i, const struct gpu_slice *want)
 {
 	return i < all->n && !memcmp(&all->slice[i], want, sizeof(*want));
@@ -448,6 +490,7 @@ int main(void)
 	test_eight();
 	test_use();
 	test_gpm();
+	test_gapless();
 	test_mig();
 	test_old();
 	test_garbage();

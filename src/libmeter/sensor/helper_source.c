@@ -585,7 +585,8 @@ static bool has_new_base(const struct reading *r)
 
 /*
  * All that has come. Of one that tells by itself, what comes after a new base is for the next tick:
- * a base has no energy beside it.
+ * a base has no energy beside it. Of one that is asked, what comes after the answer is, too: a tick has one
+ * reading of how a GPU is used.
  */
 static void take_lines(struct source *s, struct source_state *state, struct reading *out)
 {
@@ -602,9 +603,11 @@ static void take_lines(struct source *s, struct source_state *state, struct read
 		if (helper_line(s->helper, clock_mono_ns(), &line) < 0)
 			break;
 		take_line(s, line, state, out);
+		if (was_asked && !helper_is_asked(s->helper)) {
+			s->answered_ns = clock_mono_ns();
+			break;
+		}
 	}
-	if (was_asked && !helper_is_asked(s->helper))
-		s->answered_ns = clock_mono_ns();
 }
 
 static void ask_and_wait(struct source *s, struct source_state *state, struct reading *out)
