@@ -35,6 +35,11 @@ feed_gpu() {
 	echo $(($(fed_uj) + $2 * 1000)) >"$DIR/fed.$node"
 }
 
+# use_gpu GPU BUSY MIB FLAGS: how a GPU of --fake-gpus is used from now on (tests/fake/fake_gpu.h).
+use_gpu() {
+	"$cluster" gpu "$DIR" "$node" "$1" +0 "$4" "$2" "$3"
+}
+
 # ledger EXPRESSION: of the node's ledger, by jq.
 ledger() {
 	inside "$ceems" ledger -n "$node" --json | jq -r "$1"

@@ -93,19 +93,21 @@ gpu_gres() {
 	done
 }
 
-# gpu_advance NODE GPU +MJ [FLAGS]: its energy counter, and what is the matter with it.
+# gpu_advance NODE GPU +MJ [FLAGS [BUSY USED]]: its energy counter, what is the matter with it, and its use.
 gpu_advance() {
-	local node=${1:-} gpu=${2:-} step=${3:-} flags=${4:-} state
+	local node=${1:-} gpu=${2:-} step=${3:-} flags=${4:-} busy=${5:-} used=${6:-} state
 
 	[[ $gpu =~ ^[0-9]+$ && $step =~ ^\+[0-9]{1,15}$ ]] ||
-		die "gpu: DIR NODE GPU +MILLIJOULES [FLAGS], not '$*'"
+		die "gpu: DIR NODE GPU +MILLIJOULES [FLAGS [BUSY USED]], not '$*'"
 	state=$DIR/gpus/$node/state
 	[ -e "$state" ] || die "gpu: no $state (start --fake-gpus N makes N per node)"
 	exec 9<"$DIR/gpus/$node"
 	flock 9
-	awk -v gpu="$gpu" -v step="${step#+}" -v flags="$flags" '
+	awk -v gpu="$gpu" -v step="${step#+}" -v flags="$flags" -v busy="$busy" -v used="$used" '
 		$1 == gpu { $2 = sprintf("%d", $2 + step); found = 1 }
 		found == 1 && (flags || $7 !~ /^mig=/) { $7 = flags ? flags : "ok" }
+		found == 1 && busy != "" { $4 = busy }
+		found == 1 && used != "" { $5 = used }
 		found { found = 2 }
 		{ print }
 		END { exit !found }
