@@ -2,8 +2,8 @@
 /*
  * bench_tick - CPU time of one tick of the sampler with 1, 16 and 64 steps: sources, /proc/stat, one
  * cgroup file per step, the split and the ledger. The steps share one cgroup, the sensors are
- * files. Then what ceems.prom reads of 64 running steps, and the wall time that a step's end waits for its
- * tick, beside 64 others.
+ * files. Then what ceems.prom reads of 64 running steps, what slurmd adds for eight GPUs that they share (the helper's
+ * calls of the vendor's library are not in it), and the wall time that a step's end waits for its tick, beside 64 others.
  * Prints a table; it is no test.
  */
 #include <stdio.h>
@@ -12,12 +12,14 @@
 #include "busy_node.h"
 #include "src/libmeter/activity/memuse.h"
 #include "src/libmeter/activity/pressure.h"
+#include "src/libnode/gpuwatch.h"
 #include "src/libnode/live.h"
 #include "src/libnode/sampler.h"
 #include "src/libutil/clock.h"
 
 #define TICKS 2000
 #define ENDS 300
+#define BENCH_GPUS 8
 
 static int by_value(const void *a, const void *b)
 {
@@ -162,6 +164,64 @@ out:
 	free(t);
 }
 
+/* So many readings of GPUs booked to as many steps on each, which comes once a second. */
+static void book_gpus(struct ledger *l, struct ledger_book *b, struct gpuwatch *w)
+{
+	static uint64_t ns[TICKS];
+	static struct gpu_reading gpu[BENCH_GPUS];
+	uint64_t now_ns = clock_mono_ns();
+	struct ledger_page *page;
+	struct book_line *line;
+	unsigned int i, g;
+	size_t n;
+
+	for (i = 0; i < TICKS; i++) {
+		uint64_t before;
+
+		for (g = 0; g < BENCH_GPUS; g++) {
+			gpu[g].unit = (uint8_t)g;
+			gpu[g].from_ns = now_ns + i * NSEC_PER_SEC;
+			gpu[g].until_ns = gpu[g].from_ns + NSEC_PER_SEC;
+		}
+		page = ledger_begin(l);
+		n = ledger_book_collect(b, page, now_ns + (i + 1) * NSEC_PER_SEC, &line);
+		before = clock_thread_cpu_ns();
+		gpuwatch_read(w, b, page, line, n, gpu, BENCH_GPUS, now_ns + (i + 1) * NSEC_PER_SEC);
+		ns[i] = clock_thread_cpu_ns() - before;
+		ledger_turn(l);
+	}
+	qsort(ns, TICKS, sizeof(ns[0]), by_value);
+	printf("CPU time of booking the use of %d GPUs to %d steps, once a second\n%5s %10.1f %10.1f %10.1f\n", BENCH_GPUS,
+	       BUSY_NODE_STEPS, "", (double)ns[TICKS / 2] / 1000, (double)ns[TICKS * 99 / 100] / 1000,
+	       (double)ns[TICKS - 1] / 1000);
+}
+
+static void measure_gpus(const struct busy_node *node)
+{
+	struct ledger *l = NULL;
+	struct ledger_book *b = NULL;
+	struct gpuwatch *w = NULL;
+	unsigned int i, slot;
+	bool is_fresh;
+
+	if (ledger_create(node->top, "gpus", &l, &is_fresh, NULL) < 0 || ledger_book_create(l, &b) < 0 ||
+	    gpuwatch_create(&w) < 0)
+		goto out;
+	for (i = 0; i < BUSY_NODE_STEPS; i++) {
+		struct ledger_identity id = { .job_id = 1 + i, .job_cpus = 1, .step_cpus = 1 };
+
+		id.job_gpu_ppm[i % BENCH_GPUS] = id.step_gpu_ppm[i % BENCH_GPUS] =
+			1000000 * BENCH_GPUS / BUSY_NODE_STEPS;
+		if (ledger_claim(l, &id, &slot) < 0)
+			goto out;
+	}
+	book_gpus(l, b, w);
+out:
+	gpuwatch_destroy(w);
+	ledger_book_destroy(b);
+	ledger_close(l);
+}
+
 /* From the last task's end to the account: what the plugin adds to a step. */
 static void measure_ends(struct sampler *s, struct ledger *l)
 {
@@ -223,6 +283,7 @@ int main(void)
 	measure_memory();
 	measure_pressure();
 	measure_live(l, have);
+	measure_gpus(&n);
 	measure_ends(s, l);
 	sampler_destroy(s);
 	ledger_close(l);
