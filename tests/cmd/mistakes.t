@@ -73,10 +73,10 @@ finds "3. a list of energy plugins" "$dir/slurm.conf:4: AcctGatherEnergyType is 
 	"AcctGatherEnergyType=acct_gather_energy/ceems"
 good
 slurm_conf PrologFlags PrologFlags=Alloc
-finds "4. PrologFlags without Contain" "$dir/slurm.conf:5: PrologFlags is Alloc" "PrologFlags=Contain"
+finds "4. PrologFlags without Contain" "$dir/slurm.conf:5: PrologFlags is Alloc" "PrologFlags=Alloc,Contain"
 good
 slurm_conf AccountingStorageTRES AccountingStorageTRES=gres/gpu
-finds "5. TRES that are not listed" "$dir/slurm.conf:8: " "AccountingStorageTRES=energy,ic/ceems_co2e,"
+finds "5. TRES that are not listed" "$dir/slurm.conf:9: " "add what ceems tres prints to it, and leave what is there"
 good
 slurm_conf JobAcctGatherType JobAcctGatherType=jobacct_gather/none
 finds "6. JobAcctGatherType none" "$dir/slurm.conf:6: JobAcctGatherType is jobacct_gather/none" \

@@ -235,7 +235,9 @@ static void make(uint32_t job_id, size_t nsteps, const char *name)
 {
 	/* of what is otherwise smaller here */
 	static const enum metric part[] = { METRIC_CACHE_MISSES, METRIC_BRANCH_MISSES,
-					    METRIC_PMU_RUNNING, METRIC_STORAGE_READ_BYTES };
+					    METRIC_PMU_RUNNING, METRIC_STORAGE_READ_BYTES,
+					    METRIC_GPU_NO_PROCESS, METRIC_GPU_SM_ACTIVE,
+					    METRIC_GPU_SM_OCCUPANCY, METRIC_GPU_TENSOR, METRIC_GPU_DRAM };
 	struct record *r = record_create();
 	size_t i = made.n;
 	size_t len;
