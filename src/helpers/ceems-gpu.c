@@ -202,7 +202,7 @@ static void gpus_read_energy(struct gpus *g, size_t i)
 	struct gpu_sample *s = &g->sample[i];
 
 	s->t_ns = clock_mono_ns();
-	s->energy_uj = s->power_mw = GPU_UNKNOWN;
+	s->energy_uj = s->power_mw = GPU_VALUE_UNKNOWN;
 	s->rc = g->library && d->handle ? g->ops->read_energy(g->library, d, s) : -ENODEV;
 	if (s->rc < 0)
 		helper_say("error %s %s", d->id, strerror(-s->rc));
@@ -232,7 +232,7 @@ static void gpus_read_usage(struct gpus *g, size_t i)
 	uint64_t value[GPU_VALUE_N];
 	uint64_t from_ns = g->used_ns[i], until_ns;
 
-	memset(value, 0xff, sizeof(value));
+	gpu_values_forget(value);
 	if (s->rc == 0) {
 		value[GPU_VALUE_POWER_MW] = s->power_mw;
 		g->ops->read_usage(g->library, &g->device[i], value);

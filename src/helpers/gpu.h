@@ -16,7 +16,6 @@
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/errmsg.h"
 
-#define GPU_UNKNOWN UINT64_MAX
 #define GPU_DEVICES_MAX 16 /* with counters of their own */
 
 struct gpu_device {
@@ -32,7 +31,7 @@ struct gpu_sample {
 	uint64_t t_ns;	    /* CLOCK_MONOTONIC, before the question */
 	int rc;		    /* -errno: energy_uj and power_mw are not valid */
 	uint64_t energy_uj; /* has_counter: since the driver was loaded */
-	uint64_t power_mw;  /* GPU_UNKNOWN: not said */
+	uint64_t power_mw;  /* GPU_VALUE_UNKNOWN: not told */
 };
 
 /* LIBRARY is what open() returned. */
@@ -49,7 +48,7 @@ struct gpu_library_ops {
 	int (*identify)(void *library, unsigned int index, struct gpu_device *ret);
 	/* Fills in energy_uj or power_mw, or both. */
 	int (*read_energy)(void *library, const struct gpu_device *d, struct gpu_sample *ret);
-	/* The rest, which is less urgent, since the last call; what is not known is left GPU_VALUE_UNKNOWN. */
+	/* How the GPU was used since the last call. Leaves what the library does not tell GPU_VALUE_UNKNOWN. */
 	void (*read_usage)(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N]);
 	/*
 	 * Optional: the sizes of a GPU that is divided and of its instances, `unit` left out; returns how many.

@@ -121,7 +121,7 @@ static int read_counter(const struct rocm *r, uint32_t index, uint64_t *ret_uj)
 	if (!(uj > 0 && uj < 1e6F)) /* a NaN is neither */
 		return -ERANGE;
 	total = (u128)count * (uint64_t)(uj * 1000 + 0.5F) / 1000;
-	*ret_uj = total < GPU_UNKNOWN ? (uint64_t)total : GPU_UNKNOWN;
+	*ret_uj = total < GPU_VALUE_UNKNOWN ? (uint64_t)total : GPU_VALUE_UNKNOWN;
 	return 0;
 }
 

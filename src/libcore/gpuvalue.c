@@ -29,6 +29,14 @@ static const char name[GPU_VALUE_N][20] = {
 	[GPU_VALUE_NVLINK_TX_BPS] = "nvlink_tx_bps",
 };
 
+void gpu_values_forget(uint64_t value[GPU_VALUE_N])
+{
+	unsigned int v;
+
+	for (v = 0; v < GPU_VALUE_N; v++)
+		value[v] = GPU_VALUE_UNKNOWN;
+}
+
 const char *gpu_value_name(enum gpu_value v)
 {
 	return (unsigned int)v < GPU_VALUE_N ? name[v] : "?";

@@ -37,6 +37,7 @@ enum gpu_value {
 };
 
 #define GPU_VALUE_UNKNOWN UINT64_MAX
+void gpu_values_forget(uint64_t value[GPU_VALUE_N]); /* makes all of them unknown */
 
 const char *gpu_value_name(enum gpu_value v); /* "busy_ppm" */
 enum gpu_value gpu_value_find(const char *name); /* GPU_VALUE_N: none */

@@ -364,9 +364,9 @@ int ledger_job_total(const struct ledger *l, uint32_t job_id, struct account *re
 	return 0;
 }
 
-static uint64_t kib_s_until(uint64_t kib_s, uint64_t bytes, uint64_t ns)
+uint64_t ledger_kib_s(uint64_t bytes, uint64_t ns)
 {
-	return kib_s + muldiv(bytes, ns, 1024 * NSEC_PER_SEC);
+	return bytes == UINT64_MAX ? 0 : muldiv(bytes, ns, 1024 * NSEC_PER_SEC);
 }
 
 void ledger_memory_figures(const struct ledger_identity *id, const struct ledger_memory *seen,
@@ -380,11 +380,11 @@ void ledger_memory_figures(const struct ledger_identity *id, const struct ledger
 		return;
 	left_ns = now_mono_ns > seen->read_mono_ns ? now_mono_ns - seen->read_mono_ns : 0;
 	figures_set(f, METRIC_MEMORY_PEAK, seen->peak_bytes);
-	figures_set(f, METRIC_MEMORY_TIME, kib_s_until(seen->held_kib_s, seen->held_bytes, left_ns));
+	figures_set(f, METRIC_MEMORY_TIME, seen->held_kib_s + ledger_kib_s(seen->held_bytes, left_ns));
 	if (seen->cache_bytes == UINT64_MAX)
 		figures_miss(f, METRIC_CACHE_TIME, REASON_NO_MEMORY);
 	else
-		figures_set(f, METRIC_CACHE_TIME, kib_s_until(seen->cache_kib_s, seen->cache_bytes, left_ns));
+		figures_set(f, METRIC_CACHE_TIME, seen->cache_kib_s + ledger_kib_s(seen->cache_bytes, left_ns));
 	if (seen->swap_peak_bytes != UINT64_MAX)
 		figures_set(f, METRIC_SWAP_PEAK, seen->swap_peak_bytes);
 }

@@ -259,7 +259,13 @@ int ledger_snapshot(const struct ledger *l, struct ledger_page *ret);
 int ledger_job_total(const struct ledger *l, uint32_t job_id, struct account *ret_energy,
 		     struct figures *ret_figures, uint64_t *ret_busy_ns);
 
-/* Fills the memory metrics of FIGURES with what the sampler saw of the step ID, which holds the last of it on. */
+/* What BYTES held for NS are in KiB seconds; UINT64_MAX, not known: 0. */
+uint64_t ledger_kib_s(uint64_t bytes, uint64_t ns);
+
+/*
+ * Fills the memory metrics of FIGURES with what the sampler SEEN of step ID. From the last reading until now the step is
+ * taken to have held the same.
+ */
 void ledger_memory_figures(const struct ledger_identity *id, const struct ledger_memory *seen,
 			   uint64_t now_mono_ns, struct figures *figures);
 

@@ -6,7 +6,6 @@
 
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
-#include "src/libutil/muldiv.h"
 #include "src/libutil/pages.h"
 
 struct entry {
@@ -55,11 +54,6 @@ void memwatch_destroy(struct memwatch *w)
 
 /* --- accounts ----------------------------------------------------------------------------- */
 
-static uint64_t kib_s(uint64_t bytes, uint64_t ns)
-{
-	return bytes == UINT64_MAX ? 0 : muldiv(bytes, ns, 1024 * NSEC_PER_SEC);
-}
-
 /* Between two readings it is taken to have gone from one to the other; before the first, to have been so. */
 static uint64_t mean_of(uint64_t before, uint64_t now)
 {
@@ -83,8 +77,8 @@ static void book_parts(struct ledger_memory *m, const struct memuse_parts *p, ui
 		m->cache_bytes = p->page_cache;
 		m->swap_peak_bytes = UINT64_MAX;
 	}
-	m->held_kib_s += kib_s(mean_of(m->held_bytes, p->held), dt_ns);
-	m->cache_kib_s += kib_s(mean_of(m->cache_bytes, p->page_cache), dt_ns);
+	m->held_kib_s += ledger_kib_s(mean_of(m->held_bytes, p->held), dt_ns);
+	m->cache_kib_s += ledger_kib_s(mean_of(m->cache_bytes, p->page_cache), dt_ns);
 	m->held_bytes = p->held;
 	m->cache_bytes = p->page_cache;
 	raise(&m->peak_bytes, p->held);

@@ -54,19 +54,6 @@ static void *steplive_run(void *arg)
 	return NULL;
 }
 
-static int init_wake(pthread_cond_t *wake)
-{
-	pthread_condattr_t attr;
-	int rc = -pthread_condattr_init(&attr);
-
-	if (rc < 0)
-		return rc;
-	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	rc = -pthread_cond_init(wake, &attr);
-	(void)pthread_condattr_destroy(&attr);
-	return rc;
-}
-
 int steplive_start(const struct steplive_setup *setup, struct steplive **ret)
 {
 	struct steplive *sl = calloc(1, sizeof(*sl));
@@ -75,7 +62,7 @@ int steplive_start(const struct steplive_setup *setup, struct steplive **ret)
 	if (!sl)
 		return rc;
 	sl->setup = *setup;
-	rc = init_wake(&sl->wake);
+	rc = thread_cond_init(&sl->wake);
 	if (rc < 0) {
 		free(sl);
 		return rc;

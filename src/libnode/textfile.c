@@ -446,6 +446,7 @@ static void put_jobs(struct writer *w)
 	unsigned int m;
 	uint32_t i;
 
+	sum_jobs(w);
 	for (i = 0; i < w->page->njobs; i++)
 		running += w->page->job[i].job_id && w->page->job[i].open_slots;
 	prom_put(&w->prom, &units, running, ",manager=\"slurm\"");
@@ -478,7 +479,6 @@ static void put_end(struct writer *w)
 static void put_all(struct writer *w)
 {
 	put_running(w);
-	sum_jobs(w);
 	put_node_energy(w);
 	textfile_gpus_put(&w->prom, w->page, w->in);
 	put_ledger(w);

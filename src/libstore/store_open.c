@@ -14,6 +14,7 @@
 #include "src/libstore/store.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/localfs.h"
+#include "src/libutil/thread.h"
 
 static uint64_t store_wall_clock(void)
 {
@@ -201,19 +202,10 @@ static int store_open_db(struct store *s, struct errmsg *err)
 
 static int store_init(struct store *s)
 {
-	pthread_condattr_t attr;
-	int rc;
-
 	s->lock_fd = -1;
 	(void)pthread_mutex_init(&s->lock, NULL);
 	(void)pthread_mutex_init(&s->wait_lock, NULL);
-	rc = pthread_condattr_init(&attr);
-	if (rc == 0) {
-		(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-		rc = pthread_cond_init(&s->has_records, &attr);
-		(void)pthread_condattr_destroy(&attr);
-	}
-	return -rc;
+	return thread_cond_init(&s->has_records);
 }
 
 static int store_read_last_seq(struct store *s, struct errmsg *err)

@@ -157,7 +157,7 @@ static int meter_declare(struct source *s, char *const *word, size_t n)
 	if (known || s->n == METERS_MAX)
 		return -ENOSPC;
 	m.gpu.unit = m.unit;
-	memset(m.gpu.value, 0xff, sizeof(m.gpu.value));
+	gpu_values_forget(m.gpu.value);
 	s->meter[s->n++] = m;
 	return 0;
 }
@@ -398,7 +398,7 @@ static int parse_usage(struct source *s, char *line)
 	if (!m)
 		return -EINVAL;
 	gpu = m->gpu;
-	memset(gpu.value, 0xff, sizeof(gpu.value));
+	gpu_values_forget(gpu.value);
 	if (parse_u64(from, &gpu.from_ns) < 0 || parse_u64(until, &gpu.until_ns) < 0 ||
 	    gpu.from_ns > gpu.until_ns || gpu.until_ns > clock_mono_ns())
 		return -EINVAL;
