@@ -22,7 +22,7 @@ bool layout_of_step_is_right(const stepd_step_rec_t *step)
 	return IS_AS_BUILT(s) && (!s->jobacct || IS_AS_BUILT(s->jobacct));
 }
 
-/* All rows have a value for each TRES. */
+/* Are all arrays as long as the list of TRES? */
 static bool has_rows(const struct jobacctinfo *j)
 {
 	uint64_t *const row[] = {

@@ -18,8 +18,8 @@ bool layout_is_right(void);
 bool layout_of_step_is_right(const stepd_step_rec_t *step);
 
 /*
- * The task whose energy is asked for: jobacct_gather's common_jag.c, which alone asks in a slurmstepd (22.05 to
- * 26.05), hands over the struct in its record of a task. NULL: that record is not what the headers say.
+ * Returns jobacct_gather's record of a task, in which ENERGY is a member. In a slurmstepd only common_jag.c asks for
+ * energy, and it passes a pointer into such a record (22.05 to 26.05). NULL: the record is not as the headers say.
  */
 struct jobacctinfo *layout_task_of(acct_gather_energy_t *energy);
 

@@ -134,7 +134,10 @@ static bool stepd_side_attach(struct stepside *stepside, const stepd_step_rec_t 
 	return done;
 }
 
-/* Of several plugins (a list, with or without the prefix) each gets an element of an array. */
+/*
+ * With several energy plugins Slurm passes each of them an element of an array, which is in no task's record. The
+ * name may be with or without its prefix.
+ */
 static bool is_only_plugin(void)
 {
 	const char *type = slurm_conf.acct_gather_energy_type;

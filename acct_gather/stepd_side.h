@@ -11,8 +11,8 @@
 void stepd_side_begin(stepd_step_rec_t *step);
 
 /*
- * The step's energy so far; *ENERGY keeps its last value while nothing is known. IS_TASKS: it is in jobacct_gather's
- * record of a task, which gets all other TRES of the step so far, for sstat.
+ * Writes the step's energy so far; *ENERGY keeps its last value while nothing is known. IS_TASKS: ENERGY is part of
+ * jobacct_gather's record of a task. Then the step's other TRES so far are written into that record, for sstat.
  */
 void stepd_side_energy(acct_gather_energy_t *energy, bool is_tasks);
 

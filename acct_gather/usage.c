@@ -83,7 +83,7 @@ static void write_energy(struct jobacctinfo *j, const struct figures *f, uint32_
 	cell_set(watts, ms ? f->value[METRIC_ENERGY] / ms / 1000 : 0, nodeid);
 }
 
-/* Where this cluster has the metrics' TRES; below 0: nowhere. The list is constant while a slurmstepd lives. */
+/* The position of each metric's TRES in this cluster's list, -1: not in it. The list does not change in a slurmstepd. */
 static const int *find_all(uint32_t count)
 {
 	static int pos[METRIC_N];

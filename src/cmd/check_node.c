@@ -167,7 +167,7 @@ static void check_cgroups(struct check *c)
 			 has_v2 ? "at " : "is not mounted", has_v2 ? v2 : "");
 }
 
-/* The group is asked for at each write, by a helper; slurmd's log says it, too. */
+/* ceems-textfile looks the group up at each write, and slurmd's log then says the same. */
 static void check_textfile(struct check *c)
 {
 	const char *group = c->settings.textfile_group;

@@ -175,7 +175,7 @@ static void check_energy_type(struct check *c)
 		check_ok(c, "slurm.conf", "%s", hint);
 }
 
-/* LISTED may have all of the smallest sets and lacks MISSING TRES in all; METRIC_SET_N: it has no set whole. */
+/* Returns the largest set that LISTED has whole, METRIC_SET_N for none. *RET_MISSING: how many of our TRES it lacks. */
 static enum metric_set find_set(const char *listed, unsigned int *ret_missing)
 {
 	unsigned int missing[METRIC_SET_N] = { 0 };
@@ -212,7 +212,7 @@ static void check_tres(struct check *c)
 			   "%s%u of our TRES are not in %s and so not kept", at(c, key), missing, key);
 }
 
-/* What to write for KEY, a list, so that it has ITEM and all that VALUE (NULL: nothing) has. */
+/* Writes a line for KEY, a list: VALUE (NULL: the list is empty), and ITEM after it. */
 static const char *list_with(const char *key, const char *value, const char *item, char buf[LINE_MAX])
 {
 	bool is_empty = !value || !*value || !strcasecmp(value, "none");

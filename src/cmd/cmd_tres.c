@@ -28,12 +28,12 @@ static void print_table(void)
 }
 
 /*
- * What a value takes in slurmdbd's table of steps, which has it in six columns as text: "1001=4711," in four of them
- * and "1001=0," in two. Measured (doc/records.md); large values take more.
+ * Bytes of one value in slurmdbd's table of steps. Six columns of text have it: four as "1001=4711,", two as
+ * "1001=0,". Measured (doc/records.md); large values take more.
  */
 #define VALUE_BYTES 50
 
-/* Of a step that knows all of SET. Its energy is from two kinds of sensors at most. */
+/* For a step of which all values of SET are known. Its energy comes from two kinds of sensors at most. */
 static unsigned int row_bytes(enum metric_set set)
 {
 	unsigned int values = 0;

@@ -18,7 +18,7 @@
 /* A driver that resets a GPU takes some seconds. */
 #define CALL_MAX_S 60
 
-/* Steps that begin and end ask for energy; how busy a GPU is may wait. Ticks of a second are not exact. */
+/* Energy is read at each question, use about once a second. Less than a second, as ticks come a little early or late. */
 #define USAGE_EVERY_NS (NSEC_PER_SEC * 9 / 10)
 
 /* A GPU of seven compute instances, and itself. */
@@ -225,7 +225,7 @@ static void gpus_tell_usage(const struct gpu_device *d, uint64_t from_ns, uint64
 	helper_say("usage %s %" PRIu64 " %" PRIu64 "%s", d->id, from_ns, until_ns, text);
 }
 
-/* Of a GPU that fails nothing is known until it is back, and nothing of the time in between. */
+/* While a GPU fails, its use is not known. When it is back, the time of the failure is left out. */
 static void gpus_read_usage(struct gpus *g, size_t i)
 {
 	const struct gpu_sample *s = &g->sample[i];

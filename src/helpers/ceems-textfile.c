@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * ceems-textfile - writes PATH for slurmd, in one rename: the folder may be on a network file system,
- * for which no thread of slurmd's waits. Takes "file N LENGTH" and the bytes (helper.h). The file has MODE and,
- * if GROUP is given, is that group's; while no such group is known, nothing is written.
+ * for which no thread of slurmd's waits. Takes "file N LENGTH" and the bytes (helper.h). The file gets
+ * MODE and, if GROUP is given, that group. While the group is not known, nothing is written.
  */
 #include <errno.h>
 #include <grp.h>

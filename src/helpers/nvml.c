@@ -2,7 +2,8 @@
 /*
  * NVML for ceems-gpu: what NVIDIA's GPUs used, by their own energy counters, or, for a GPU before
  * Volta, by its power over time. With MIG, a GPU still has one counter: its slices are told apart
- * where the energy is split. Which processes use a GPU is never asked, only how many: Slurm knows whose it is.
+ * where the energy is split. NVML is asked how many
+ * processes use a GPU, never which: Slurm knows whose job holds it.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nvml.h - the open library, for nvml.c and nvml_use.c only.
+ * nvml.h - the NVML library when it is open: its functions, and the GPM samples of each GPU. For nvml.c and nvml_use.c.
  */
 #ifndef CEEMS_NVML_H
 #define CEEMS_NVML_H
@@ -8,12 +8,12 @@
 #include "src/helpers/gpu.h"
 #include "src/helpers/nvml_api.h"
 
-/* Of one GPU, from its first reading on. */
+/* GPM of one GPU, from its first reading on. */
 struct nvml_gpm {
 	nvmlDevice_t device;
 	bool is_supported;
 	bool has_sample;
-	unsigned int last; /* that of the last reading */
+	unsigned int last; /* index of the sample that the last reading took */
 	nvmlGpmSample_t sample[2];
 };
 

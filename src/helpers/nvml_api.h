@@ -76,7 +76,7 @@ typedef struct {
 #define NVML_ECC_UNCORRECTED 1
 #define NVML_ECC_VOLATILE 0
 
-/* nvmlClocksEventReasons (ThrottleReasons before CUDA 12.2). HW_SLOWDOWN is told with its cause, or alone. */
+/* nvmlClocksEventReasons (ThrottleReasons before CUDA 12.2). NVML sets HW_SLOWDOWN beside its cause, or alone. */
 #define NVML_REASON_SW_POWER_CAP 0x04ULL
 #define NVML_REASON_HW_SLOWDOWN 0x08ULL
 #define NVML_REASON_SW_HEAT 0x20ULL
@@ -85,7 +85,7 @@ typedef struct {
 #define NVML_REASONS_POWER (NVML_REASON_SW_POWER_CAP | NVML_REASON_HW_POWER_BRAKE)
 #define NVML_REASONS_HEAT (NVML_REASON_SW_HEAT | NVML_REASON_HW_HEAT)
 
-/* Of _v2 and _v3; it is never filled in here, as only the count is asked for. */
+/* For _v2 and _v3. We ask for the count only, so that no entry is ever filled in. */
 typedef struct {
 	unsigned int pid;
 	unsigned long long usedGpuMemory;
@@ -120,7 +120,7 @@ typedef struct {
 	} metricInfo;
 } nvmlGpmMetric_t;
 
-/* The array is longer in each version of nvml.h, 333 in that of CUDA 13; numMetrics of it are used. */
+/* NVML reads and writes the first numMetrics entries. nvml.h makes the array longer in each version, 333 in CUDA 13's. */
 #define NVML_GPM_METRICS_GET_VERSION 1
 #define NVML_GPM_METRIC_MAX 333
 typedef struct {

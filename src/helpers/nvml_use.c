@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nvml_use.c - how a GPU is used, as NVML tells it. Each function may be missing in an older library, or say
- * of a GPU that it is not supported: what it tells is then not known.
+ * nvml_use.c - how a GPU is used, by NVML. A function may be missing in an older library, or may not support a GPU.
+ * Its value is then unknown.
  */
 #include "src/helpers/nvml.h"
 #include "src/libutil/util.h"
@@ -13,7 +13,7 @@
 
 /* --- what is found at one instant ---------------------------------------------------------- */
 
-/* With COUNT 0 the functions tell how many there are, and look up none of them. */
+/* If COUNT is 0, these functions return the number of processes and look up none of them. */
 static bool count_running(int (*get)(nvmlDevice_t, unsigned int *, nvmlProcessInfo_t *), nvmlDevice_t device,
 			  uint64_t *sum)
 {
@@ -26,7 +26,7 @@ static bool count_running(int (*get)(nvmlDevice_t, unsigned int *, nvmlProcessIn
 	return true;
 }
 
-/* A process that only draws uses the GPU, too. */
+/* Processes that compute and processes that draw: both use the GPU. */
 static void read_processes(const struct nvml_api *api, nvmlDevice_t device, uint64_t *value)
 {
 	uint64_t sum = 0;
@@ -113,7 +113,7 @@ static bool has_gpm(const struct nvml_api *api)
 	return api->gpm_query && api->gpm_alloc && api->gpm_free && api->gpm_sample && api->gpm_metrics;
 }
 
-/* NULL: there is no GPM of that GPU, or no memory. */
+/* NULL: the GPU has no GPM, or memory ran out. */
 static struct nvml_gpm *gpm_of(struct nvml *n, nvmlDevice_t device)
 {
 	nvmlGpmSupport_t support = { .version = NVML_GPM_SUPPORT_VERSION };
@@ -145,7 +145,7 @@ static void take_metrics(const nvmlGpmMetricsGet_t *m, uint64_t *value)
 	}
 }
 
-/* What was counted since the last time; at the first one there is nothing yet. */
+/* Reads what GPM counted since the last call. The first call only takes a sample. */
 static void read_gpm(struct nvml *n, nvmlDevice_t device, uint64_t *value)
 {
 	struct nvml_gpm *g = gpm_of(n, device);

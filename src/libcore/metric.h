@@ -161,12 +161,12 @@ bool figures_has(const struct figures *f, enum metric m);
  */
 void figures_fold(struct figures *whole, const struct figures *part);
 
-/* Of one and the same step, read twice: takes from LATER what is known there and not less than in NOW. */
+/* NOW and LATER are two readings of one step. Takes each value of LATER that is known and is not less than NOW has. */
 void figures_raise(struct figures *now, const struct figures *later);
 
 extern const char *const metric_set_name[METRIC_SET_N]; /* "basic", ... */
 
-/* The smallest set that has the metric's TRES, by either side of it. Only of a metric that has one. */
+/* The smallest set that has the TRES of M, which must have one. A TRES is in the smaller set of its two sides. */
 enum metric_set metric_set_of(enum metric m);
 
 /*

@@ -36,7 +36,7 @@ static int parse_interval(const char *value, void *field, const struct kvconf_ke
 	return 0;
 }
 
-/* Whoever writes the file makes up what is scraped, and a file that its owner cannot read is no use. */
+/* Only root may write the file, or others could forge what is scraped; and root must be able to read it. */
 static int parse_mode(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	uint64_t mode = 0;

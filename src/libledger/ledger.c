@@ -291,7 +291,7 @@ static uint32_t find_job(const struct ledger *l, const struct ledger_page *page,
 	return 0;
 }
 
-/* Of a step that is in its slot: all of it if it has ended, else what is known by now. */
+/* Adds the figures of the step in SLOT: the final ones if it has ended, else what is known so far. */
 static void add_slot(const struct ledger *l, uint32_t slot, struct figures *whole)
 {
 	const struct ledger_slot *s = &l->file->slot[slot];

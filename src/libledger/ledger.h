@@ -87,7 +87,7 @@ struct ledger_identity {
 	uint32_t step_gpu_ppm[GPUS_MAX];
 };
 
-/* What a running step did so far, as the sampler reads it (live.h). */
+/* What a running step did so far. The sampler reads and writes it (live.h). */
 struct ledger_live {
 	_Atomic uint32_t seq; /* odd: being written */
 	uint32_t claim;	      /* of the slot's step that this is of; 0: of none */
@@ -253,18 +253,18 @@ const char *ledger_node(const struct ledger *l);
 int ledger_snapshot(const struct ledger *l, struct ledger_page *ret);
 
 /*
- * The whole job on this node: closed steps plus the slots still open, energy and figures, of running steps
- * what they did so far. Either pointer may be NULL. -ENOENT: no such job.
+ * Energy and figures of the whole job on this node: its closed steps, and its running steps so far. Either pointer may
+ * be NULL. -ENOENT: no such job.
  */
 int ledger_job_total(const struct ledger *l, uint32_t job_id, struct account *ret_energy,
 		     struct figures *ret_figures, uint64_t *ret_busy_ns);
 
-/* What BYTES held for NS are in KiB seconds; UINT64_MAX, not known: 0. */
+/* BYTES times NS, in KiB seconds. 0 if BYTES is UINT64_MAX, not known. */
 uint64_t ledger_kib_s(uint64_t bytes, uint64_t ns);
 
 /*
- * Fills the memory metrics of FIGURES with what the sampler SEEN of step ID. From the last reading until now the step is
- * taken to have held the same.
+ * Fills the memory metrics of FIGURES for step ID. SEEN is what the sampler read of it, NULL for nothing. From the last
+ * reading until NOW_MONO_NS the step is taken to have held the same.
  */
 void ledger_memory_figures(const struct ledger_identity *id, const struct ledger_memory *seen,
 			   uint64_t now_mono_ns, struct figures *figures);
@@ -311,16 +311,16 @@ int ledger_finish(struct ledger *l, unsigned int slot, uint64_t busy_ns, uint64_
 		  struct account *ret_energy);
 
 /*
- * Publishes what only this process can read of its step: while it runs and, before ledger_finish(), all that
- * there is at its end. Another thread of this process must not do the same.
+ * Publishes FIGURES of the caller's step in its slot: while the step runs, what only its slurmstepd can read; before
+ * ledger_finish(), the final ones. Two threads must not call it at once.
  */
 void ledger_tell(struct ledger *l, unsigned int slot, const struct figures *figures);
-/* What its stepd published. False: it is being written all the time, or its writer was killed in the middle. */
+/* Reads what ledger_tell() published. False: the writer was killed while it wrote, or never stops writing. */
 bool ledger_told(const struct ledger_slot *s, struct figures *ret);
 
 /*
- * All but energy that is known of the step by now: what the sampler read and what its stepd published.
- * -ENODATA: the sampler has not read it yet.
+ * Reads all figures of a running step but its energy: what the sampler read and what its slurmstepd published.
+ * -ENODATA: the sampler has not read the step yet.
  */
 int ledger_step_live(const struct ledger *l, unsigned int slot, struct figures *ret);
 
@@ -328,7 +328,7 @@ int ledger_step_live(const struct ledger *l, unsigned int slot, struct figures *
 int ledger_step_energy(const struct ledger *l, unsigned int slot, struct account *ret);
 /* What the sampler saw of its memory by then. -ENODATA: nothing yet. */
 int ledger_step_memory(const struct ledger *l, unsigned int slot, struct ledger_memory *ret);
-/* And of its GPUs. -ENODATA: nothing yet, or it holds none. */
+/* How its GPUs were used by then. -ENODATA: the step holds none, or none was read yet. */
 int ledger_step_gpu(const struct ledger *l, unsigned int slot, struct ledger_gpu *ret);
 
 /* Gives the slot up, after ledger_finish() and after its figures were read. */
@@ -363,9 +363,9 @@ void ledger_hint_tick(struct ledger *l);
 struct ledger_page *ledger_begin(struct ledger *l);
 void ledger_turn(struct ledger *l);
 
-/* What the step in SLOT with that CLAIM did so far. */
+/* Publishes what the step in SLOT with that CLAIM did so far. */
 void ledger_set_live(struct ledger *l, unsigned int slot, uint32_t claim, const struct figures *figures);
-/* The same for the sampler's own reading. NULL: nothing is known of that step. */
+/* What the sampler published, for the sampler's thread. NULL: nothing is known of that step. */
 const struct figures *ledger_live(const struct ledger *l, unsigned int slot, uint32_t claim);
 
 /* For all that open the ledger, so that they need not look for themselves. */

@@ -73,9 +73,9 @@ size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
 void ledger_book_salvage(struct ledger_book *b, unsigned int slot, const struct figures *figures);
 
 /*
- * What each line of ledger_book_collect() held of GPU UNIT from FROM to UNTIL, as idle power is split, in nanoseconds
- * of a millionth of the GPU (LEDGER_GPU_PPM). HELD has room for LEDGER_STEPS + 1. Of steps that are over before the last tick nothing is
- * known any more.
+ * Writes what each line of ledger_book_collect() held of GPU UNIT from FROM_NS to UNTIL_NS, by the rule that splits
+ * idle power. The unit is a nanosecond of a millionth of the GPU (LEDGER_GPU_PPM). HELD has room for LEDGER_STEPS + 1.
+ * Steps that ended before the last tick have no line.
  */
 void ledger_book_gpu_held(struct ledger_book *b, const struct ledger_page *page, unsigned int unit, uint64_t from_ns,
 			  uint64_t until_ns, uint64_t *held);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ledger_gpu.h - how the GPUs that a step holds were used: sums over time, in the ledger's page beside its energy,
- * and like it the sampler's alone (gpuwatch.h).
+ * ledger_gpu.h - how the GPUs that a step holds were used, as sums over time. They are in the ledger's page beside the
+ * step's energy, and only the sampler writes them (gpuwatch.h).
  */
 #ifndef CEEMS_LEDGER_GPU_H
 #define CEEMS_LEDGER_GPU_H
@@ -9,7 +9,7 @@
 #include "src/libcore/gpuvalue.h"
 #include "src/libcore/metric.h"
 
-/* What a share is counted in: nanoseconds of a millionth of a GPU. */
+/* Parts of a GPU: a share by time is counted in nanoseconds of a millionth. */
 #define LEDGER_GPU_PPM UINT64_C(1000000)
 
 #define LEDGER_GPU_SUMS 16
@@ -22,10 +22,10 @@ struct ledger_gpu {
 	uint32_t pad;
 };
 
-/* Adds what GPU was in HELD, a share by time; VALUE: as gpuvalue.h has it. What is not known adds nothing. */
+/* Adds one reading VALUE of a GPU, of which the step had HELD, a share by time. Unknown values add nothing. */
 void ledger_gpu_book(struct ledger_gpu *g, uint64_t held, const uint64_t value[GPU_VALUE_N]);
 
-/* Adds it to FIGURES; what is not known changes nothing there. */
+/* Adds the sums to FIGURES. A sum that is not known changes nothing there. */
 void ledger_gpu_add(const struct ledger_gpu *g, struct figures *figures);
 
 #endif

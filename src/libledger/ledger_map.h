@@ -127,8 +127,8 @@ static inline void ledger_futex_wake(_Atomic uint32_t *word)
 }
 
 /*
- * A sequence counter in front of what somebody writes while others read it: odd while it is written. The last
- * writer may have been killed in the middle, which the next one repairs.
+ * A sequence counter guards data that one process writes while others read it. It is odd during a write. If a writer
+ * is killed during a write, the next one makes it even again.
  */
 static inline uint32_t ledger_seq_begin(_Atomic uint32_t *seq)
 {
@@ -144,7 +144,7 @@ static inline void ledger_seq_end(_Atomic uint32_t *seq, uint32_t odd)
 	atomic_store(seq, odd + 1);
 }
 
-/* Copies SIZE bytes when nobody writes to them; false after a thousand tries, or what is odd for ever. */
+/* Copies SIZE bytes that no write changed meanwhile. False: a thousand tries failed. */
 bool ledger_seq_read(const _Atomic uint32_t *seq, void *to, const void *from, size_t size);
 
 /* Fills in a header as ledger_create() would, with its checksum. */

@@ -23,7 +23,8 @@ struct split_resource {
 
 /*
  * WEIGHT[0..nlines-1]: what each line holds of it, in units x ns; WEIGHT[nlines]: what nobody
- * does. WORK is of split_static_work_size() bytes. Returns by how many bits all are shifted down.
+ * does. WORK is of split_static_work_size() bytes. Returns by how many bits
+ * all weights are shifted right, so that they fit.
  */
 unsigned int split_static_weights(const struct split_input *in, struct split_resource r, void *work,
 				  uint64_t *weight);

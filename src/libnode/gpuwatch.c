@@ -36,7 +36,7 @@ void gpuwatch_destroy(struct gpuwatch *w)
 
 /* --- time ----------------------------------------------------------------------------------- */
 
-/* TAILS: only of steps that end in this tick, of whom there was a reading. */
+/* Books the last reading from FROM_NS to UNTIL_NS. TAILS: only for steps that end in this tick and that had a reading. */
 static void book_window(struct gpuwatch *w, struct ledger_book *b, struct ledger_page *page,
 			const struct book_line *line, size_t n, unsigned int unit, uint64_t from_ns, uint64_t until_ns,
 			bool tails)
@@ -99,7 +99,7 @@ static bool any_held(const uint32_t ppm[GPUS_MAX])
 	return any != 0;
 }
 
-/* A time that was not told of is not made up: FROM is when the reading before was, or when the helper began. */
+/* *RET_FROM_NS: where the reading begins. Time that no reading covers is left out. */
 static void take(struct gpuwatch *w, const struct gpu_reading *gpu, uint64_t *ret_from_ns)
 {
 	struct gpu_last *last = &w->last[gpu->unit];

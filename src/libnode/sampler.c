@@ -137,7 +137,7 @@ static int open_sources(struct sampler *s, struct errmsg *err)
 
 /* So long slurmd's start waits for it: its first tick may be of all the time in which it was away. */
 #define SERIES_WAIT_NS NSEC_PER_SEC
-/* How much earlier than due running steps may be shown, so that a tick which comes anyway does. */
+/* Running steps may be shown so much earlier than due, so that a tick which comes anyway can do it. */
 #define SHOW_SLACK_NS (NSEC_PER_SEC / 10)
 
 static void open_series(struct sampler *s, const char *node)
@@ -495,7 +495,7 @@ static void write_textfile(struct sampler *s, bool is_last)
 				"textfile: %s; ceems.prom is not updated", err.text);
 }
 
-/* Running steps are read into the ledger, for slurmstepds and for ceems.prom. */
+/* Reads running steps into the ledger, for slurmstepds, and writes ceems.prom. */
 static void show_steps(struct sampler *s, uint64_t now_ns, bool is_last)
 {
 	s->live_ns = now_ns;

@@ -21,14 +21,14 @@ struct steplive {
 	pthread_t thread;
 };
 
-/* With the lock. */
+/* Reads and publishes. The caller has the lock. */
 static void tell(struct steplive *sl)
 {
 	struct ledger *l = sl->setup.ledger;
 	struct figures known, f;
 
 	figures_init(&f);
-	/* what counters had the PMU for a part of is scaled by it */
+	/* perf_read() scales counters that had the PMU for a part of the CPU time */
 	if (ledger_step_live(l, sl->setup.slot, &known) == 0 && figures_has(&known, METRIC_CPU_TIME))
 		figures_set(&f, METRIC_CPU_TIME, known.value[METRIC_CPU_TIME]);
 	stepmemory_fill_kept(ledger_slot(l, sl->setup.slot), &f);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * steplive.h - what only a step's slurmstepd can read while the step runs: hardware counters, whose descriptors
- * it holds, I/O by file system, RDMA ports, and the kernel's memory peaks. It publishes them in the step's slot of the
- * ledger, from which the sampler takes them for ceems.prom (live.h). It reads when Slurm polls; for a step with
- * --ceems-perf=hw a thread reads, too, since Slurm polls every 30 s by default.
+ * steplive.h - publishes what only a slurmstepd can read of a running step: hardware counters, I/O by file system, RDMA
+ * ports, and the kernel's memory peaks. They go into the step's slot of the ledger, and the sampler takes them from
+ * there for ceems.prom (live.h). They are read when Slurm polls, every 30 s by default. For a step with --ceems-perf=hw
+ * a thread reads them more often.
  */
 #ifndef CEEMS_STEPLIVE_H
 #define CEEMS_STEPLIVE_H
@@ -13,7 +13,7 @@
 
 /* How often the thread reads: more often than ceems.prom is written, so that each file has another value. */
 #define STEPLIVE_EVERY_NS (4 * UINT64_C(1000000000))
-/* sstat makes Slurm poll once for each task; one reading does for all of them. */
+/* sstat makes Slurm poll once for each task. A poll so soon after another one reads nothing again. */
 #define STEPLIVE_AGAIN_NS (100 * UINT64_C(1000000))
 
 struct steplive;
@@ -25,10 +25,10 @@ struct steplive_setup {
 	uint64_t every_ns; /* a thread reads so often; 0: there is none */
 };
 
-/* 0 also without a thread, if there cannot be one. -ENOMEM. */
+/* If the thread cannot be started, it goes on without and returns 0. -ENOMEM. */
 int steplive_start(const struct steplive_setup *setup, struct steplive **ret);
 
-/* Polls the probes and publishes. Never waits for the thread: what that does just now need not be done. */
+/* Polls the probes and publishes. If the thread is doing that just now, returns at once. */
 void steplive_poll(struct steplive *sl);
 
 /* The thread is gone when this returns. NULL: no-op. */

@@ -15,7 +15,7 @@
  */
 void stepmemory_fill(const struct ledger_slot *s, const struct ledger_memory *seen, uint64_t now_mono_ns,
 		     struct figures *f);
-/* Only what the kernel kept, also while the step runs. */
+/* Fills in only what the kernel keeps in the cgroup: peaks and OOM kills. Also while the step runs. */
 void stepmemory_fill_kept(const struct ledger_slot *s, struct figures *f);
 
 #endif

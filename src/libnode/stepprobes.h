@@ -51,8 +51,8 @@ void stepprobes_poll(struct stepprobes *sp);
 void stepprobes_read(struct stepprobes *sp, struct figures *figures, struct step_detail *detail);
 
 /*
- * Of those only what slurmd cannot read: I/O by file system, RDMA ports, counters. FIGURES has the CPU time, if
- * that is known; nothing else of it is used.
+ * Reads only what slurmd cannot read: I/O by file system, RDMA ports, hardware counters. FIGURES must have the CPU time
+ * of the step, if it is known.
  */
 void stepprobes_read_own(struct stepprobes *sp, struct figures *figures);
 

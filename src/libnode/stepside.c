@@ -131,7 +131,7 @@ static void start_probes(struct stepside *st, struct ledger_slot *slot, const pi
 			   is_users ? "--ceems-perf" : "PerfDefault", lacking.text);
 }
 
-/* From here on the probes are its own. */
+/* Until steplive_stop() nothing else may use the probes. */
 static void start_live(struct stepside *st, const struct ledger_slot *slot)
 {
 	const struct steplive_setup setup = {
@@ -212,7 +212,7 @@ static void count_node(const struct account *energy, struct figures *figures)
 		figures_set(figures, METRIC_ENERGY_NODES, energy->lost_ns == 0);
 }
 
-/* By its last tick; if none of its GPUs was read, there is nothing to add. */
+/* Adds how the step's GPUs were used up to the last tick, if any was read. */
 static void add_gpu(const struct stepside *st, struct figures *figures)
 {
 	struct ledger_gpu gpu;

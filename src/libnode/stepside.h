@@ -64,8 +64,8 @@ void stepside_poll(struct stepside *st);
 int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_power_mw);
 
 /*
- * All that is known of the step by now; of the extern step, as at its end, of the whole job. *RET is the step's
- * own, and some 100 ms old at most when many tasks are asked for at once. -ENODATA: nothing is known yet.
+ * All that is known of the step so far; for the extern step, of the whole job. *RET belongs to the step and is at most
+ * 100 ms old, since sstat asks once for each task. -ENODATA: nothing is known yet.
  */
 int stepside_live(struct stepside *st, const struct figures **ret);
 

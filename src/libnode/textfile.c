@@ -206,8 +206,8 @@ static const struct source_counter *find_counter(const struct source_state *st, 
 }
 
 /*
- * CEEMS shows the counters themselves, zone by zone. Read often enough they tell what others compute, so that the
- * kernel shows them to root alone (CVE-2020-8694).
+ * CEEMS shows the counters themselves, zone by zone. Who reads them often can find out what others compute, so the
+ * kernel shows them to root only (CVE-2020-8694).
  */
 static void put_rapl(struct writer *w)
 {

@@ -41,7 +41,7 @@ int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len,
  */
 int fileio_write_atomic(const char *path, const void *data, size_t len, mode_t mode,
 			struct errmsg *err);
-/* The same, and the file is GROUP's. */
+/* fileio_write_atomic(), and the file belongs to GROUP. */
 int fileio_write_for_group(const char *path, const void *data, size_t len, mode_t mode, gid_t group,
 			   struct errmsg *err);
 /* fileio_write_atomic(), and on the disk when it returns: also after a power cut it is one of the two. */

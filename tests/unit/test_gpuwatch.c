@@ -49,7 +49,7 @@ static void end(void)
 	scratch_clear(dir);
 }
 
-/* A step that begins AFTER the start, with so much of GPU 0; a job's other steps have to say the same of it. */
+/* A step that begins AFTER the start and holds so much of GPU 0; a job's other steps have to say the same of it. */
 static unsigned int claim(uint32_t job_id, uint32_t step_id, uint64_t after_ns, uint32_t job_ppm, uint32_t step_ppm)
 {
 	struct ledger_identity id = { .job_id = job_id, .step_id = step_id, .job_cpus = 1, .step_cpus = 1,

@@ -24,7 +24,7 @@ static char dir[] = SCRATCH_TEMPLATE;
 static struct fake_sampler node;
 static struct settings settings;
 
-/* A task that waits until it is let go, as slurmstepd's do, and then computes for ever. */
+/* A process that waits on a pipe, as a task waits for its slurmstepd, and then computes until it is killed. */
 static pid_t fork_task(int *ret_go)
 {
 	char byte;

@@ -585,8 +585,8 @@ static bool has_new_base(const struct reading *r)
 
 /*
  * All that has come. Of one that tells by itself, what comes after a new base is for the next tick:
- * a base has no energy beside it. Of one that is asked, what comes after the answer is, too: a tick has one
- * reading of how a GPU is used.
+ * a base has no energy beside it. Of one that is asked, what comes after the answer is for the next tick, too, so that
+ * each tick sees one reading of a GPU's use and none is lost.
  */
 static void take_lines(struct source *s, struct source_state *state, struct reading *out)
 {

@@ -87,12 +87,12 @@ struct reading {
 struct reading_part *reading_part(struct reading *r, enum domain d, unsigned int unit,
 				  enum reading_quality q);
 
-/* What GPUs do beside using energy. */
+/* The last reading of how a GPU is used. */
 struct gpu_reading {
 	uint8_t unit;
 	char model[64];
 	char uuid[48];
-	/* CLOCK_MONOTONIC: the time that VALUE is of. The same: of UNTIL_NS alone; 0: nothing was told yet. */
+	/* VALUE is of the time between them (CLOCK_MONOTONIC), or of that instant if they are equal; 0: no reading yet */
 	uint64_t from_ns, until_ns;
 	uint64_t value[GPU_VALUE_N]; /* by enum gpu_value; or GPU_VALUE_UNKNOWN */
 };
