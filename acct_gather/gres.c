@@ -83,7 +83,8 @@ static void learn_slices(struct devices *all)
  * mark the GPU that they are on.
  */
 static unsigned int shares(struct devices *all, const stepd_step_rec_t *step, bool is_job,
-			   uint32_t ret[GPUS_MAX], struct errmsg *err)
+			   uint32_t ret[GPUS_MAX], uint16_t ret_instances[GPUS_MAX],
+			   struct errmsg *err)
 {
 	CEEMS_LIST gres = is_job ? step->job_gres_list : step->step_gres_list;
 	CEEMS_LIST list = gres_g_get_devices(gres, is_job, 0, NULL, 0, 0);
@@ -97,7 +98,7 @@ static unsigned int shares(struct devices *all, const stepd_step_rec_t *step, bo
 	if (step->job_gres_list)
 		(void)list_for_each(step->job_gres_list, add_types, all);
 	learn_slices(all);
-	held = gpushare_by_files(all->map, &all->slices, all->d, all->n, ret, err);
+	held = gpushare_by_files(all->map, &all->slices, all->d, all->n, ret, ret_instances, err);
 	gres_shared_scale(gres, is_job, ret);
 	return held;
 }
@@ -114,6 +115,7 @@ void gres_identify(const stepd_step_rec_t *step, const struct settings *settings
 {
 	struct devices *all = calloc(1, sizeof(*all));
 	struct errmsg err = { 0 };
+	uint16_t of_step[GPUS_MAX];
 	unsigned int held;
 
 	if (!all)
@@ -122,7 +124,7 @@ void gres_identify(const stepd_step_rec_t *step, const struct settings *settings
 	all->node = node;
 	all->map = gpumap_create(settings->sys_root);
 	if (all->map && step->job_gres_list) {
-		held = shares(all, step, true, id->job_gpu_ppm, &err);
+		held = shares(all, step, true, id->job_gpu_ppm, id->job_gpu_instances, &err);
 		if (err.text[0] && is_first(step))
 			logger_info("job %u: %s; its energy is unallocated", id->job_id, err.text);
 		else if (!held && !err.text[0] && list_find_first(step->job_gres_list, is_gpu, NULL))
@@ -131,7 +133,7 @@ void gres_identify(const stepd_step_rec_t *step, const struct settings *settings
 				    id->job_id);
 	}
 	if (all->map && step->step_gres_list)
-		(void)shares(all, step, false, id->step_gpu_ppm, &err);
+		(void)shares(all, step, false, id->step_gpu_ppm, of_step, &err);
 	gpumap_destroy(all->map);
 	free(all);
 }

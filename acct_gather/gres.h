@@ -10,7 +10,7 @@
 #include "src/libledger/ledger.h"
 
 /*
- * Fills in job_gpu_ppm and step_gpu_ppm. GPUs that gres.conf only counts (no File) cannot be told
+ * Fills in job_gpu_ppm, job_gpu_instances and step_gpu_ppm. GPUs that gres.conf only counts (no File) cannot be told
  * apart, nor can instances of MIG of an unknown GPU or size: that is said in slurmd's log, once per job
  * with PrologFlags=Contain, and the job gets none of their energy. NODE's ledger has the sizes.
  */

@@ -38,7 +38,7 @@
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/errmsg.h"
 
-#define LEDGER_VERSION 12
+#define LEDGER_VERSION 13
 #define LEDGER_STEPS 1024
 #define LEDGER_STEPS_OF_USER (LEDGER_STEPS / 2) /* of one user: the others need some, too */
 #define LEDGER_JOBS LEDGER_STEPS /* as many: an open step always finds room for its job */
@@ -85,6 +85,7 @@ struct ledger_identity {
 	/* Share of each GPU, in ppm: 1000000 for a whole one, less for a MIG slice or a shard. */
 	uint32_t job_gpu_ppm[GPUS_MAX];
 	uint32_t step_gpu_ppm[GPUS_MAX];
+	uint16_t job_gpu_instances[GPUS_MAX]; /* of MIG: bit N for GPU instance N */
 };
 
 /* What a running step did so far. The sampler reads and writes it (live.h). */
@@ -156,6 +157,7 @@ struct ledger_job_account {
 	uint64_t start_wall_ns;
 	uint64_t last_seen_mono_ns; /* its last step that is gone ended */
 	uint32_t gpu_ppm[GPUS_MAX]; /* held by it */
+	uint16_t gpu_instances[GPUS_MAX]; /* of MIG: bit N for GPU instance N */
 	struct account closed;	/* of steps that are gone */
 	struct figures figures; /* of steps that are gone */
 	uint64_t closed_busy_ns;

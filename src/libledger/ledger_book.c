@@ -182,6 +182,7 @@ static int open_account(struct ledger *l, struct ledger_page *page, uint32_t slo
 	job->cpus = s->id.job_cpus;
 	job->mem_mb = s->id.job_mem_mb;
 	memcpy(job->gpu_ppm, s->id.job_gpu_ppm, sizeof(job->gpu_ppm));
+	memcpy(job->gpu_instances, s->id.job_gpu_instances, sizeof(job->gpu_instances));
 	if (s->id.start_wall_ns < job->start_wall_ns)
 		job->start_wall_ns = s->id.start_wall_ns;
 	ledger_job_changed(l, page, i);

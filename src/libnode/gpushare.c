@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define INSTANCES_MAX 16 /* the driver numbers them from 0 to 14 */
+
 static bool is_of_mig(const struct gpushare_device *d)
 {
 	return d->file.kind == GPUMAP_INSTANCE || d->file.kind == GPUMAP_UNKNOWN;
@@ -98,7 +100,7 @@ static void add_parts(const struct gpushare_device *d, size_t n, uint32_t ret[GP
 
 unsigned int gpushare_by_files(struct gpumap *map, const struct gpu_slices *known,
 			       struct gpushare_device *d, size_t n, uint32_t ret[GPUS_MAX],
-			       struct errmsg *err)
+			       uint16_t ret_instances[GPUS_MAX], struct errmsg *err)
 {
 	unsigned int held = 0;
 	unsigned int u;
@@ -106,6 +108,7 @@ unsigned int gpushare_by_files(struct gpumap *map, const struct gpu_slices *know
 
 	err->text[0] = '\0';
 	memset(ret, 0, GPUS_MAX * sizeof(*ret));
+	memset(ret_instances, 0, GPUS_MAX * sizeof(*ret_instances));
 	for (i = 0; i < n; i++)
 		gpumap_find(map, d[i].path, &d[i].file);
 	for (i = 0; i < n; i++) {
@@ -113,8 +116,11 @@ unsigned int gpushare_by_files(struct gpumap *map, const struct gpu_slices *know
 			continue;
 		if (d[i].file.kind == GPUMAP_GPU && !is_divided(&d[i], d, n))
 			ret[d[i].file.unit] = GPUMAP_WHOLE;
-		else if (is_of_mig(&d[i]) && !is_repeated(&d[i], d, n))
+		else if (is_of_mig(&d[i]) && !is_repeated(&d[i], d, n)) {
 			add_instance(map, known, &d[i], ret, err);
+			if (d[i].file.kind == GPUMAP_INSTANCE && d[i].file.gi < INSTANCES_MAX)
+				ret_instances[d[i].file.unit] |= (uint16_t)(1u << d[i].file.gi);
+		}
 	}
 	add_parts(d, n, ret);
 	for (u = 0; u < GPUS_MAX; u++)

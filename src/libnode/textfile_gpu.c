@@ -121,34 +121,66 @@ static void put_gauges(struct prom *p, const struct textfile_input *in)
 					in->gpu[i].value[gauge[g].value] * gauge[g].times);
 }
 
+/* Labels behind the hostname: of one GPU that a job holds. INSTANCE is of MIG; "": all of the GPU. */
+static void put_holder(struct prom *p, const struct prom_family *f, const struct textfile_input *in, uint32_t job_id,
+		       unsigned int unit, const char *instance, uint64_t value)
+{
+	char uuid[UUID_SIZE];
+
+	prom_put(p, f, value,
+		 ",manager=\"slurm\",uuid=\"%" PRIu32
+		 "\",index=\"%u\",hindex=\"%s/gpu-%u\",gpuuuid=\"%s\",gpuiid=\"%s\"",
+		 job_id, unit, p->host, unit, escaped_uuid(in, unit, uuid), instance);
+}
+
 /*
- * CEEMS joins a job to the exporters of GPU metrics by this one. Its value is the part of the GPU
- * that the job holds. Of a MIG instance the ledger knows the GPU and the share, not its number: it joins the
- * series of the GPU as a whole.
+ * CEEMS joins a job to exporters of GPU metrics by gpuuuid and gpuiid, DCGM's GPU_I_ID. An instance of MIG is the
+ * job's alone: 1. Without MIG the value is the part of the GPU that the job holds.
  */
+static void put_flags(struct prom *p, const struct prom_family *f, const struct textfile_input *in,
+		      const struct ledger_job_account *j, unsigned int unit)
+{
+	uint16_t instances = j->gpu_instances[unit];
+	unsigned int gi;
+	char text[8];
+
+	if (!instances && j->gpu_ppm[unit])
+		put_holder(p, f, in, j->job_id, unit, "", j->gpu_ppm[unit]);
+	for (gi = 0; instances >> gi; gi++) {
+		if (!(instances & 1u << gi))
+			continue;
+		(void)snprintf(text, sizeof(text), "%u", gi);
+		put_holder(p, f, in, j->job_id, unit, text, PPM);
+	}
+}
+
+static bool is_running(const struct ledger_job_account *j)
+{
+	return j->job_id && j->open_slots;
+}
+
 static void put_holders(struct prom *p, const struct ledger_page *page,
 			const struct textfile_input *in)
 {
-	static const struct prom_family f = {
+	static const struct prom_family flag = {
 		"ceems_compute_unit_gpu_index_flag", "gauge",
 		"A value > 0 indicates the job using current GPU", PPM
 	};
-	char uuid[UUID_SIZE];
+	static const struct prom_family share = {
+		"ceems_compute_unit_gpu_share_ratio", "gauge",
+		"The part of a GPU that a job holds, by which its energy is split", PPM
+	};
 	unsigned int unit;
 	uint32_t i;
 
-	for (i = 0; i < page->njobs; i++) {
-		const struct ledger_job_account *j = &page->job[i];
-
-		for (unit = 0; unit < GPUS_MAX; unit++) {
-			if (!j->job_id || !j->open_slots || !j->gpu_ppm[unit])
-				continue;
-			prom_put(p, &f, j->gpu_ppm[unit],
-				 ",manager=\"slurm\",uuid=\"%" PRIu32
-				 "\",index=\"%u\",hindex=\"%s/gpu-%u\",gpuuuid=\"%s\",gpuiid=\"\"",
-				 j->job_id, unit, p->host, unit, escaped_uuid(in, unit, uuid));
-		}
-	}
+	for (i = 0; i < page->njobs; i++)
+		for (unit = 0; is_running(&page->job[i]) && unit < GPUS_MAX; unit++)
+			put_flags(p, &flag, in, &page->job[i], unit);
+	for (i = 0; i < page->njobs; i++)
+		for (unit = 0; is_running(&page->job[i]) && unit < GPUS_MAX; unit++)
+			if (page->job[i].gpu_ppm[unit])
+				put_holder(p, &share, in, page->job[i].job_id, unit, "",
+					   page->job[i].gpu_ppm[unit]);
 }
 
 void textfile_gpus_put(struct prom *p, const struct ledger_page *page,

@@ -58,6 +58,15 @@ is "$(step_gpu_uj "$lost" batch)" 0 "an instance of a GPU that the driver does n
 is "$(ledger .unallocated.gpu)" \
 	$((1000006000 - 600004000 - $(step_gpu_uj "$three" batch) - $(step_gpu_uj "$typed" batch))) \
 	"what no instance holds is unallocated"
+of_mig() {
+	sed -n "s/^ceems_compute_unit_gpu_index_flag{.*uuid=\"$1\",index=\"\([0-9]*\)\".*gpuiid=\"\([0-9]*\)\"} \(.*\)/\1 \2 \3/p" \
+		"$TEXTFILE_DIR/n1/ceems.prom" | sed 's/  / whole /' 
+}
+typed_is_told() { [ -n "$(of_mig "$typed")" ]; }
+wait_for 30 typed_is_told
+is "$(of_mig "$three") $(of_mig "$typed")" "0 1 1.000000 2 5 1.000000" \
+	"ceems.prom names GPU and instance, as DCGM numbers them"
+is "$(of_mig "$first")" "1 whole 1.000000" "a whole GPU has no instance"
 is "$(slurmd_says "mig-minors has no minor number 1246; its energy is unallocated")" 1 "with one line"
 
 out=$(inside env CEEMS_FAKE_GPUS="$DIR/gpus/n1/state" CEEMS_NVML_LIBRARY="$DIR/modules/fake_nvml.so" \

@@ -131,19 +131,39 @@ static void test_rows(void)
 		struct gpushare_device d[MAX];
 		struct errmsg err = { 0 };
 		uint32_t ppm[GPUS_MAX];
+		uint16_t gi[GPUS_MAX];
 		unsigned int held;
 		size_t n = 0;
 
 		memcpy(d, rows[i].d, sizeof(d));
 		while (n < MAX && d[n].path)
 			n++;
-		held = gpushare_by_files(map, rows[i].known, d, n, ppm, &err);
+		held = gpushare_by_files(map, rows[i].known, d, n, ppm, gi, &err);
 		ok(held == rows[i].held && !memcmp(ppm, rows[i].ppm, sizeof(rows[i].ppm)),
 		   "%s: %u held, %u %u %u %u", rows[i].what, held, ppm[0], ppm[1], ppm[2], ppm[3]);
 		ok(rows[i].why ? strstr(err.text, rows[i].why) != NULL : !err.text[0], "%s: says '%s'",
 		   rows[i].what, err.text);
 		gpumap_destroy(map);
 	}
+}
+
+static void test_instances(void)
+{
+	struct gpushare_device d[] = { DEV("/dev/nvidia1", NULL, 0, true), DEV(CAPS "12", NULL, 1, true),
+				       DEV(CAPS "48", NULL, 2, false), DEV(CAPS "282", NULL, 3, true),
+				       DEV(CAPS "283", NULL, 3, true), DEV(CAPS "1083", NULL, 4, true) };
+	struct gpumap *map = gpumap_create(MIG);
+	struct errmsg err = { 0 };
+	uint32_t ppm[GPUS_MAX];
+	uint16_t gi[GPUS_MAX];
+
+	(void)gpushare_by_files(map, &mig, d, ARRAY_SIZE(d), ppm, gi, &err);
+	ok(gi[0] && !(gi[0] & (gi[0] - 1)), "one instance of GPU 0 is held: %#x", gi[0]);
+	ok(!gi[1], "a whole GPU has none");
+	ok(gi[2] && !(gi[2] & (gi[2] - 1)), "files of one instance are that instance: %#x", gi[2]);
+	(void)gpushare_by_files(map, NULL, d, ARRAY_SIZE(d), ppm, gi, &err);
+	ok(gi[0] && !ppm[0], "it is known also where its size is not");
+	gpumap_destroy(map);
 }
 
 /* An eight-GPU node of MI300X has these render nodes, also where none is partitioned. */
@@ -155,11 +175,12 @@ static void test_far(void)
 	struct gpumap *map = gpumap_create(AMD);
 	struct errmsg err = { 0 };
 	uint32_t ppm[GPUS_MAX];
+	uint16_t gi[GPUS_MAX];
 
-	ok(gpushare_by_files(map, NULL, amd, 3, ppm, &err) == 2 && !ppm[16] && ppm[56] == 1000000 &&
+	ok(gpushare_by_files(map, NULL, amd, 3, ppm, gi, &err) == 2 && !ppm[16] && ppm[56] == 1000000 &&
 		   ppm[8] == 500000,
 	   "render nodes beyond sixteen are GPUs of their own");
-	ok(gpushare_by_files(map, NULL, far, 1, ppm, &err) == 1 && ppm[GPUS_MAX - 1] == 1000000,
+	ok(gpushare_by_files(map, NULL, far, 1, ppm, gi, &err) == 1 && ppm[GPUS_MAX - 1] == 1000000,
 	   "a GPU beyond all is the last one");
 	gpumap_destroy(map);
 }
@@ -167,6 +188,7 @@ static void test_far(void)
 int main(void)
 {
 	test_rows();
+	test_instances();
 	test_far();
 	return done_testing();
 }

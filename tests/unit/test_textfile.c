@@ -220,6 +220,11 @@ static const char *const expected_of_gpus[] = {
 	"ceems_gpu_nvlink_transmit_bytes_per_second{hostname=\"n1\",gpu=\"1\",gpuuuid=\"GPU-1\"} 1048576\n",
 	"ceems_compute_unit_gpu_index_flag{hostname=\"n1\",manager=\"slurm\",uuid=\"7\","
 	"index=\"1\",hindex=\"n1/gpu-1\",gpuuuid=\"GPU-1\",gpuiid=\"\"} 0.250000\n",
+	"ceems_compute_unit_gpu_share_ratio{hostname=\"n1\",manager=\"slurm\",uuid=\"7\","
+	"index=\"1\",hindex=\"n1/gpu-1\",gpuuuid=\"GPU-1\",gpuiid=\"\"} 0.250000\n",
+	"uuid=\"7\",index=\"2\",hindex=\"n1/gpu-2\",gpuuuid=\"\",gpuiid=\"0\"} 1.000000\n",
+	"uuid=\"7\",index=\"2\",hindex=\"n1/gpu-2\",gpuuuid=\"\",gpuiid=\"14\"} 1.000000\n",
+	"uuid=\"7\",index=\"2\",hindex=\"n1/gpu-2\",gpuuuid=\"\",gpuiid=\"\"} 0.500000\n",
 };
 
 static const char *const expected_of_counters[] = {
@@ -250,6 +255,8 @@ static void test_gpus(void)
 					     .source = SOURCE_NVML };
 	page.nparts = 4;
 	page.job[0].gpu_ppm[1] = 250000;
+	page.job[0].gpu_ppm[2] = 500000;
+	page.job[0].gpu_instances[2] = 1u << 0 | 1u << 14;
 	page.job[2].gpu_ppm[0] = 1000000;
 	ok(textfile_format("n1", &page, &in, &text, &len, NULL) == 0, "a node with GPUs");
 	if (!text)
