@@ -464,9 +464,11 @@ static bool run_op(struct step *s, void (*op)(void))
 
 static void test_op(struct probes *p, const char *name, void (*op)(void), const struct want *want)
 {
+	uint64_t read_errors = 0, write_errors = 0;
 	struct step_detail d = { 0 };
 	struct figures f;
 	struct step s;
+	size_t i;
 
 	figures_init(&f);
 	if (!ok(step_begin(&s, p, "io"), "%s: a step", name))
@@ -474,6 +476,13 @@ static void test_op(struct probes *p, const char *name, void (*op)(void), const 
 	ok(run_op(&s, op), "%s: done", name);
 	is_int(fsio_read(s.io, &f, &d), 0, "read");
 	check_fs(&d, want, name);
+	for (i = 0; want[i].mount; i++) {
+		read_errors += want[i].read_errors;
+		write_errors += want[i].write_errors;
+	}
+	ok(figures_has(&f, METRIC_IO_READ_ERRORS) && f.value[METRIC_IO_READ_ERRORS] == read_errors &&
+		   figures_has(&f, METRIC_IO_WRITE_ERRORS) && f.value[METRIC_IO_WRITE_ERRORS] == write_errors,
+	   "%s: failed calls of all file systems", name);
 	step_end(&s, p);
 }
 

@@ -278,6 +278,19 @@ static void read_roles(const struct fsio *io, const struct detail_fs fs[PROBES_F
 	}
 }
 
+static void read_errors(const struct detail_fs fs[PROBES_FS + 1], struct figures *figures)
+{
+	uint64_t reads = 0, writes = 0;
+	size_t i;
+
+	for (i = 0; i <= PROBES_FS; i++) {
+		reads += fs[i].read_errors;
+		writes += fs[i].write_errors;
+	}
+	figures_set(figures, METRIC_IO_READ_ERRORS, reads);
+	figures_set(figures, METRIC_IO_WRITE_ERRORS, writes);
+}
+
 /* --- the step's --------------------------------------------------------------------------- */
 
 static int by_bytes(const void *a, const void *b)
@@ -309,6 +322,7 @@ int fsio_read(struct fsio *io, struct figures *figures, struct step_detail *deta
 	for (i = 0; i <= PROBES_FS; i++)
 		sum_place(io, i, &fs[i]);
 	read_roles(io, fs, figures);
+	read_errors(fs, figures);
 	for (i = 0; i < PROBES_FS; i++)
 		if (has_calls(&fs[i]))
 			fs[n++] = fs[i];
@@ -327,6 +341,8 @@ void fsio_miss(struct figures *figures, enum metric_reason reason)
 {
 	unsigned int r;
 
+	figures_miss(figures, METRIC_IO_READ_ERRORS, reason);
+	figures_miss(figures, METRIC_IO_WRITE_ERRORS, reason);
 	for (r = 0; r < FSROLE_N; r++) {
 		figures_miss(figures, fsrole_read_metric((enum fsrole)r), reason);
 		figures_miss(figures, fsrole_write_metric((enum fsrole)r), reason);
