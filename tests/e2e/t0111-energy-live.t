@@ -14,6 +14,7 @@ prom=$TEXTFILE_DIR/n1/ceems.prom
 cat >"$DIR/home/worker" <<'EOP'
 use strict; use Socket;
 my $size = 65536; my $chunk = 'x' x $size; my (@held, $buf);
+my ($y, $z) = ('y', 'z'); # of constants, Perl 5.42 makes one string, however often it is held
 open my $out, '>', '/dev/null'; open my $in, '<', '/dev/zero';
 socket my $server, PF_INET, SOCK_STREAM, 0; bind $server, pack_sockaddr_in 0, INADDR_LOOPBACK;
 listen $server, 1;
@@ -21,12 +22,12 @@ socket my $client, PF_INET, SOCK_STREAM, 0; connect $client, getsockname $server
 accept my $peer, $server;
 socket my $udp, PF_INET, SOCK_DGRAM, 0; bind $udp, pack_sockaddr_in 0, INADDR_LOOPBACK;
 for (1 .. 6000) {
-	push @held, 'z' x 4096; # a page more, for ever
+	push @held, $z x 4096; # a page more, for ever
 	for (1 .. 200) { syswrite $out, $chunk; sysread $in, $buf, $size }
 	for (1 .. 8) { send $client, substr($chunk, 0, 8192), 0; recv $peer, $buf, 8192, 0 }
 	send $udp, 'x' x 1000, 0, getsockname $udp; recv $udp, $buf, 2000, 0;
 	my $x = 0; $x += $_ for 1 .. 50000;
-	push @held, 'y' x 131072 if @held < 2000;
+	push @held, $y x 131072 if @held < 2000;
 	select undef, undef, undef, 0.05;
 }
 EOP
