@@ -43,7 +43,8 @@ step user1 "$(copies user1 10)" &
 steps=$!
 step user2 "$(copies user2 48)" &
 steps+=" $!"
-step root "$container" &
+# read() of a folder fails
+step root "for n in 1 2 3; do dd if=/mnt/local of=/dev/null status=none 2>/dev/null; done; $container" &
 steps+=" $!"
 are_there() {
 	[ "$(inside sh -c 'ls /mnt/scratch/here.*' | wc -l)" = 3 ]
@@ -91,6 +92,9 @@ for who in "user1 10 640.0KiB" "user2 48 3.00MiB"; do
 done
 is "$(row root /mnt/inner)" "0B 0 100.0KiB 25" "what a container wrote has its mount point's name"
 [ -z "$(row root /mnt/inner)" ] && diag <"$e2e_work/root.out"
+job=$(sed -n 's/^job //p' "$e2e_work/root.out")
+wait_booked "$job"
+is "$(usage "$job" 0 In ic/ceems_io_errors) $(usage "$job" 0 Out ic/ceems_io_errors)" "3 0" "reads that failed are counted"
 is "$(slurmd_says 'is not counted')" 0 "nobody had to go without"
 inside umount /mnt/scratch /mnt/local
 node_is_idle
