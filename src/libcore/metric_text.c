@@ -20,6 +20,12 @@ static const struct step energy[] = { { UINT64_C(3600000000000), "kWh" },
 				      { 1000000, "J" },
 				      { 1000, "mJ" },
 				      { 1, "uJ" } };
+static const struct step watt_hours[] = { { UINT64_C(3600000000000000), "MWh" },
+					  { UINT64_C(3600000000000), "kWh" },
+					  { UINT64_C(3600000000), "Wh" },
+					  { 3600000, "mWh" },
+					  { 3600, "uWh" },
+					  { 1, "uWh" } };
 static const struct step mass[] = { { UINT64_C(1000000000000), "kg" },
 				    { 1000000000, "g" },
 				    { 1000000, "mg" },
@@ -106,6 +112,15 @@ const char *metric_text_kwh(uint64_t energy_uj, char *buf, size_t size)
 	for (; digits < 6 && kwh < limit; digits++)
 		limit /= 10;
 	(void)snprintf(buf, size, "%.*f kWh", energy_uj ? digits : 0, kwh);
+	return buf;
+}
+
+const char *metric_text_wh(uint64_t energy_uj, char *buf, size_t size)
+{
+	if (energy_uj && energy_uj < 3600)
+		(void)snprintf(buf, size, "<1 uWh");
+	else
+		scaled(watt_hours, energy_uj, buf, size);
 	return buf;
 }
 

@@ -23,6 +23,9 @@ const char *metric_text_value(enum metric_unit unit, uint64_t value, char *buf, 
 /* Energy in kWh and in nothing else: "1.50 kWh", "0.000042 kWh", "<0.000001 kWh". Returns BUF. */
 const char *metric_text_kwh(uint64_t energy_uj, char *buf, size_t size);
 
+/* Energy in mWh, Wh, kWh or MWh: "1.92 Wh", "12.3 kWh". Returns BUF. */
+const char *metric_text_wh(uint64_t energy_uj, char *buf, size_t size);
+
 /*
  * Which sources the energy of F came from, by comma: "rapl,nvml", as in a record; for people with
  * ESTIMATE behind what is one: "rapl,model (estimate)". Empty: not known. Returns BUF.

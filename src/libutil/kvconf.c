@@ -12,7 +12,7 @@
 #include "src/libutil/parse.h"
 
 #define KVCONF_MAX_BYTES (1u << 20)
-#define KVCONF_MAX_KEYS 128
+#define KVCONF_MAX_KEYS 256
 #define SCHEME "https://"
 
 int kvconf_text(const char *value, void *field, const struct kvconf_key *key,

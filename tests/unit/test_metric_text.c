@@ -61,6 +61,19 @@ int main(void)
 		{ 1, 1998, 1, "<1 % fresh, >99 % last known, <1 % yearly mean" },
 		{ UINT64_MAX - 1, 0, 2, "" },
 	};
+	static const struct {
+		uint64_t uj;
+		const char *want;
+	} wh[] = {
+		{ 0, "0 uWh" },
+		{ 1, "<1 uWh" },
+		{ 3600, "1.00 uWh" },
+		{ 3600000, "1.00 mWh" },
+		{ UINT64_C(6912000000), "1.92 Wh" },
+		{ UINT64_C(1512000000000), "420.0 Wh" },
+		{ UINT64_C(4442400000000), "1.23 kWh" },
+		{ UINT64_C(44424000000000000), "12.3 MWh" },
+	};
 	struct figures f;
 	char buf[METRIC_TEXT_MAX];
 	unsigned int r;
@@ -84,6 +97,8 @@ int main(void)
 	}
 	for (i = 0; i < sizeof(kwh) / sizeof(kwh[0]); i++)
 		is_str(metric_text_kwh(kwh[i].uj, buf, sizeof(buf)), kwh[i].want, kwh[i].want);
+	for (i = 0; i < sizeof(wh) / sizeof(wh[0]); i++)
+		is_str(metric_text_wh(wh[i].uj, buf, sizeof(buf)), wh[i].want, wh[i].want);
 	figures_init(&f);
 	is_str(metric_text_factors(&f, buf, sizeof(buf)), "", "unknown factors");
 	for (i = 0; i < sizeof(factors) / sizeof(factors[0]); i++) {

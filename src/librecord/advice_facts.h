@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * advice_facts.h - what advice looks at: numbers of a finished or running job, each known or not.
+ */
+#ifndef CEEMS_ADVICE_FACTS_H
+#define CEEMS_ADVICE_FACTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "src/librecord/record.h"
+
+/* id, name in rules and in the site's file, unit, help */
+#define ADVICE_FACTS(FACT)                                                                             \
+	FACT(ELAPSED, "elapsed", TIME, "run time")                                                     \
+	FACT(LIMIT, "limit", TIME, "time limit")                                                       \
+	FACT(TIME_SHARE, "time_share", SHARE, "run time / time limit")                                 \
+	FACT(LIMIT_SUGGESTED, "limit_suggested", TIME_OPTION, "run time x 1.2, rounded up")            \
+	FACT(LIMIT_MORE, "limit_more", TIME_OPTION, "time limit x 1.5, rounded up")                    \
+	FACT(NODES, "nodes", COUNT, "nodes")                                                           \
+	FACT(TASKS, "tasks", COUNT, "tasks of the step that had most")                                 \
+	FACT(STEPS, "steps", COUNT, "steps that srun started")                                         \
+	FACT(STEP_MEAN, "step_mean", TIME, "mean run time of these")                                   \
+	FACT(CPUS, "cpus", COUNT, "CPUs allocated")                                                    \
+	FACT(CPU_TIME, "cpu_time", TIME, "CPU time")                                                   \
+	FACT(CPU_EFFICIENCY, "cpu_efficiency", SHARE, "CPU time / (run time x CPUs)")                  \
+	FACT(CPUS_BUSY, "cpus_busy", NUMBER, "CPU time / run time")                                    \
+	FACT(CPUS_USED, "cpus_used", COUNT, "the same, rounded up")                                    \
+	FACT(CPU_WAIT, "cpu_wait", SHARE, "time that runnable tasks waited for a CPU")                 \
+	FACT(CPU_THROTTLED, "cpu_throttled", SHARE, "time throttled / (run time x CPUs)")              \
+	FACT(IMBALANCE, "imbalance", SHARE, "CPU time of the busiest node / mean - 1")                 \
+	FACT(IPC, "ipc", NUMBER, "instructions per cycle")                                             \
+	FACT(CACHE_MISSES, "cache_misses", SHARE, "misses / references of the last cache")             \
+	FACT(MEMORY_PEAK, "memory_peak", BYTES, "largest working set of a node")                       \
+	FACT(MEMORY_ALLOCATED, "memory_allocated", BYTES, "memory allocated on that node")             \
+	FACT(MEMORY_SHARE, "memory_share", SHARE, "memory_peak / memory_allocated")                    \
+	FACT(MEMORY_SUGGESTED, "memory_suggested", BYTES_OPTION, "memory_peak x 1.2, rounded up")      \
+	FACT(MEMORY_SPARE, "memory_spare", BYTES, "memory_allocated - memory_suggested")               \
+	FACT(MEMORY_MORE, "memory_more", BYTES_OPTION, "memory_allocated x 1.5, rounded up")           \
+	FACT(MEMORY_STALL, "memory_stall", SHARE, "time that all tasks of a node waited for memory")   \
+	FACT(SWAP_PEAK, "swap_peak", BYTES, "largest use of swap")                                     \
+	FACT(OOM_KILLS, "oom_kills", COUNT, "processes that the kernel killed for memory")             \
+	FACT(IO_STALL, "io_stall", SHARE, "time that all tasks of a node waited for files")            \
+	FACT(READ_CALLS, "read_calls", COUNT, "read calls")                                            \
+	FACT(READ_SIZE, "read_size", BYTES, "bytes of a read call, mean")                              \
+	FACT(GPUS, "gpus", COUNT, "GPUs allocated")                                                    \
+	FACT(GPU_BUSY, "gpu_busy", SHARE, "GPU time busy / held")                                      \
+	FACT(GPU_NO_PROCESS, "gpu_no_process", SHARE, "GPU time without a process / held")             \
+	FACT(GPU_HEAT, "gpu_heat", SHARE, "GPU time throttled by heat / held")                         \
+	FACT(GPU_MEMORY_PEAK, "gpu_memory_peak", BYTES, "largest memory of a GPU in use")              \
+	FACT(CPUS_PER_GPU, "cpus_per_gpu", NUMBER, "CPUs / GPUs")                                      \
+	FACT(MEMORY_PER_GPU, "memory_per_gpu", BYTES, "memory_allocated / GPUs of a node")             \
+	FACT(GPUS_PER_NODE, "gpus_per_node", NUMBER, "GPUs / nodes")                                   \
+	FACT(IDLE_SHARE, "idle_share", SHARE, "idle power's part of the energy")                       \
+	FACT(IS_COMPLETED, "is_completed", COUNT, "1: ended well")                                     \
+	FACT(IS_FAILED, "is_failed", COUNT, "1: FAILED")                                               \
+	FACT(IS_TIMEOUT, "is_timeout", COUNT, "1: TIMEOUT")                                            \
+	FACT(IS_OUT_OF_MEMORY, "is_out_of_memory", COUNT, "1: OUT_OF_MEMORY")                          \
+	FACT(IS_RUNNING, "is_running", COUNT, "1: it runs")                                            \
+	FACT(IS_INTERACTIVE, "is_interactive", COUNT, "1: of salloc")
+
+enum advice_fact {
+#define FACT(id, name, unit, help) FACT_##id,
+	ADVICE_FACTS(FACT)
+#undef FACT
+		FACT_N
+};
+
+struct advice_facts {
+	double value[FACT_N];
+	bool known[FACT_N];
+};
+
+/* NOW, in seconds since the epoch, ends what still runs. */
+void advice_facts_of(const struct record *r, uint64_t now, struct advice_facts *ret);
+
+const char *advice_fact_name(enum advice_fact fact);
+const char *advice_fact_help(enum advice_fact fact);
+/* The fact whose name is the LEN bytes at NAME; FACT_N: none. */
+enum advice_fact advice_fact_find(const char *name, size_t len);
+
+#define ADVICE_FACT_TEXT_MAX 48
+/* As people read it, or "n/a": "12m05s", "3.9 MiB", "45 %"; as sbatch does: "00:15:00", "100M". Returns BUF. */
+const char *advice_fact_text(const struct advice_facts *f, enum advice_fact fact,
+			     char buf[ADVICE_FACT_TEXT_MAX]);
+
+#endif
