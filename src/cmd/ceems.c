@@ -12,6 +12,7 @@
 #include "src/libledger/ledger.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/parse.h"
+#include "src/libutil/text.h"
 
 static const struct cmd_info *const commands[] = {
 	&cmd_check,
@@ -34,15 +35,30 @@ int cmd_usage(const struct cmd_info *self, enum cmd_exit code)
 	return code;
 }
 
+static void print_masked(FILE *out, const char *prefix, const char *fmt, va_list ap)
+{
+	char line[4096 + PATH_MAX];
+
+	(void)vsnprintf(line, sizeof(line), fmt, ap);
+	(void)fprintf(out, "%s%s\n", prefix, text_mask(line, line, sizeof(line)));
+}
+
+void cmd_print(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print_masked(stdout, "", fmt, ap);
+	va_end(ap);
+}
+
 int cmd_error(const char *fmt, ...)
 {
 	va_list ap;
 
-	fputs("ceems: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	print_masked(stderr, "ceems: ", fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
 	return CMD_FAILED;
 }
 
@@ -155,7 +171,6 @@ int main(int argc, char **argv)
 			return cmd_error("cannot write the output: %s", strerror(errno));
 		return rc;
 	}
-	fprintf(stderr, "ceems: %s '%s'\n",
-		argv[1][0] == '-' ? "unknown option" : "unknown command", argv[1]);
+	(void)cmd_error("%s '%s'", argv[1][0] == '-' ? "unknown option" : "unknown command", argv[1]);
 	return help(stderr);
 }

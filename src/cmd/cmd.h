@@ -56,7 +56,10 @@ const char *cmd_step_name(uint32_t step_id, char *buf, size_t size);
 /* The inverse; false: TEXT is neither. */
 bool cmd_step_number(const char *text, uint32_t *ret);
 
-/* One line to stderr: "ceems: TEXT". Returns CMD_FAILED. */
+/* One line to stdout, masked by text_mask(): users and peers wrote some of it. FMT has no newline. */
+void cmd_print(const char *fmt, ...) _printf_(1, 2);
+
+/* One line to stderr: "ceems: TEXT", masked. Returns CMD_FAILED. */
 int cmd_error(const char *fmt, ...) _printf_(1, 2);
 
 #endif

@@ -14,11 +14,12 @@
 static void finding(const char *level, const char *what, const char *hint, const char *fmt,
 		    va_list ap)
 {
-	printf("%-6s %-14s ", level, what);
-	vprintf(fmt, ap);
-	putchar('\n');
+	char text[4096];
+
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	cmd_print("%-6s %-14s %s", level, what, text);
 	if (hint)
-		printf("%-6s %-14s -> %s\n", "", "", hint);
+		cmd_print("%-6s %-14s -> %s", "", "", hint);
 }
 
 void check_ok(struct check *c, const char *what, const char *fmt, ...)

@@ -17,7 +17,7 @@
 static void print_line(void *ctx, const char *line)
 {
 	(void)ctx;
-	puts(line);
+	cmd_print("%s", line);
 }
 
 static int migrate(const struct sink_db *db, const struct settings *s, const char *defaults_file,

@@ -32,10 +32,10 @@ static void factors_tell(void *ctx, const struct update_outcome *o)
 	if (!p->n)
 		return;
 	rfc3339_utc(p->point[p->n - 1].until_s, until);
-	printf("%s %s: %zu values until %s, the last is %" PRIu64 ".%03" PRIu64 " g/kWh\n",
-	       ask->provider->name, ask->zone.region, p->n, until,
-	       p->point[p->n - 1].factor.mg_per_kwh / 1000,
-	       p->point[p->n - 1].factor.mg_per_kwh % 1000);
+	cmd_print("%s %s: %zu values until %s, the last is %" PRIu64 ".%03" PRIu64 " g/kWh",
+		  ask->provider->name, ask->zone.region, p->n, until,
+		  p->point[p->n - 1].factor.mg_per_kwh / 1000,
+		  p->point[p->n - 1].factor.mg_per_kwh % 1000);
 }
 
 static int update(const struct factors *f)

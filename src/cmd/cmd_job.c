@@ -15,6 +15,7 @@
 #include "src/libledger/ledger.h"
 #include "src/librecord/derived.h"
 #include "src/libutil/parse.h"
+#include "src/libutil/text.h"
 
 /* The number that TEXT begins with, from MIN on; *ret_end is behind it. */
 static bool parse_number(const char *text, uint32_t min, uint32_t *ret, const char **ret_end)
@@ -91,7 +92,7 @@ static bool is_shown(const struct figures *f, enum metric m, bool all)
 
 static void print_row(const char *label, const char *value)
 {
-	printf("  %-22s %s\n", label, value);
+	cmd_print("  %-22s %s", label, value);
 }
 
 /* In kWh too, whatever it is in. */
@@ -139,8 +140,8 @@ static void print_imbalance(const struct record_step *s, enum metric m, const ch
 	double v;
 
 	if (record_step_imbalance(s, m, &v))
-		printf("  %-22s %.1f %% above the mean on %s\n", label, 100 * v,
-		       *spread->max_node ? spread->max_node : "a node");
+		cmd_print("  %-22s %.1f %% above the mean on %s", label, 100 * v,
+			  *spread->max_node ? spread->max_node : "a node");
 }
 
 static void print_largest(const struct record_step *s, const char *label, const struct record_spread *spread)
@@ -148,9 +149,9 @@ static void print_largest(const struct record_step *s, const char *label, const 
 	char buf[METRIC_TEXT_MAX];
 
 	if (spread->max.known && s->nnodes > 1)
-		printf("  %-22s %s on %s\n", label,
-		       metric_text_value(UNIT_BYTES, spread->max.value, buf, sizeof(buf)),
-		       *spread->max_node ? spread->max_node : "a node");
+		cmd_print("  %-22s %s on %s", label,
+			  metric_text_value(UNIT_BYTES, spread->max.value, buf, sizeof(buf)),
+			  *spread->max_node ? spread->max_node : "a node");
 }
 
 /* Of a step's figures, or "n/a". */
@@ -167,15 +168,19 @@ static const char *ratio_cell(const struct record_step *s, enum derived d, char 
 	return record_step_derived(s, d, &v) ? derived_text(d, v, buf, METRIC_TEXT_MAX) : "n/a";
 }
 
+#define NAME_COLUMNS 10
+
 static void print_step_row(const struct record_step *s)
 {
+	char name[4 * NAME_COLUMNS + 1];
 	char id[16];
 	char energy[METRIC_TEXT_MAX], co2e[METRIC_TEXT_MAX];
 	char rd[METRIC_TEXT_MAX], wr[METRIC_TEXT_MAX];
 	uint64_t cpu_ms = s->user_cpu_us.value / 1000 + s->system_cpu_us.value / 1000;
 
-	printf("  %-12s %-10.10s %-11.11s %10llu.%03llu s %12s %12s %12s %12s\n",
-	       cmd_step_name(s->step_id, id, sizeof(id)), s->name ? s->name : "", s->state,
+	printf("  %-12s %-10s %-11.11s %10llu.%03llu s %12s %12s %12s %12s\n",
+	       cmd_step_name(s->step_id, id, sizeof(id)),
+	       text_cell(s->name ? s->name : "", NAME_COLUMNS, name, sizeof(name)), s->state,
 	       (unsigned long long)cpu_ms / 1000, (unsigned long long)cpu_ms % 1000,
 	       cell(s, METRIC_ENERGY, energy), cell(s, METRIC_CO2E, co2e),
 	       cell(s, METRIC_IO_READ_BYTES, rd), cell(s, METRIC_IO_WRITE_BYTES, wr));
@@ -225,10 +230,10 @@ static void print_job(const struct record *r, bool all)
 	char end[32];
 	unsigned int d;
 
-	printf("job %u  %s  %s  user %s  account %s  nodes %s  cluster %s\n", r->job_id,
-	       r->job_name ? r->job_name : "-", r->state ? r->state : "-", r->user_name ? r->user_name : "-",
-	       r->account ? r->account : "-", r->nodes ? r->nodes : "-",
-	       r->cluster ? r->cluster : "-");
+	cmd_print("job %u  %s  %s  user %s  account %s  nodes %s  cluster %s", r->job_id,
+		  r->job_name ? r->job_name : "-", r->state ? r->state : "-",
+		  r->user_name ? r->user_name : "-", r->account ? r->account : "-",
+		  r->nodes ? r->nodes : "-", r->cluster ? r->cluster : "-");
 	printf("  %-22s %s to %s\n", "time", time_text(r->start, start, sizeof(start)),
 	       time_text(r->end, end, sizeof(end)));
 	if (*r->energy.source)
@@ -256,9 +261,8 @@ static int print_one_step(const struct record *r, uint32_t step_id, bool all)
 
 		if (s->step_id != step_id)
 			continue;
-		printf("step %u.%s  %s  %s  nodes %s\n", r->job_id,
-		       cmd_step_name(step_id, buf, sizeof(buf)), s->name ? s->name : "", s->state,
-		       s->nodes ? s->nodes : "n/a");
+		cmd_print("step %u.%s  %s  %s  nodes %s", r->job_id, cmd_step_name(step_id, buf, sizeof(buf)),
+			  s->name ? s->name : "", s->state, s->nodes ? s->nodes : "n/a");
 		print_figures(&s->figures, &unknown, all);
 		for (d = 0; d < DERIVED_N; d++) {
 			double v = 0;

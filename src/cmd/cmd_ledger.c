@@ -12,8 +12,10 @@
 #include "src/cmd/cmd.h"
 #include "src/libcore/metric_text.h"
 #include "src/libledger/ledger_book.h"
+#include "src/librecord/exactjson.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/rfc3339.h"
+#include "src/libutil/text.h"
 
 #define LEDGER_SUFFIX ".ledger"
 
@@ -158,13 +160,14 @@ static void print_sensors(const struct ledger_page *p)
 static void print_factor(const struct ledger_page *p)
 {
 	const struct emission_factor *f = &p->factor;
+	char region[sizeof(f->region)];
 	char until[RFC3339_SIZE];
 
 	if (p->factor_known) {
 		printf("factor %" PRIu64 ".%03" PRIu64 " g CO2e/kWh (%s", f->mg_per_kwh / 1000,
 		       f->mg_per_kwh % 1000, factor_step_name((enum factor_step)p->factor_step));
 		if (f->region[0])
-			printf(", %s", f->region);
+			printf(", %s", text_mask(f->region, region, sizeof(region)));
 		if (f->year)
 			printf(", %" PRIu32, f->year);
 		if (p->factor_until_s) {
@@ -186,9 +189,9 @@ static void print_view(const struct view *v)
 	char buf[32];
 	unsigned int i;
 
-	printf("node %s: %llu ticks, the last %llu ms ago\n", ledger_node(v->ledger),
-	       (unsigned long long)p->ticks,
-	       (unsigned long long)((clock_mono_ns() - p->t_mono_ns) / NSEC_PER_MSEC));
+	cmd_print("node %s: %llu ticks, the last %llu ms ago", ledger_node(v->ledger),
+		  (unsigned long long)p->ticks,
+		  (unsigned long long)((clock_mono_ns() - p->t_mono_ns) / NSEC_PER_MSEC));
 	print_sensors(p);
 	print_factor(p);
 	printf("%-12s %-12s %14s %14s %12s %12s\n", "JOB", "STEP", "ENERGY", "STATIC", "CO2E",
@@ -312,13 +315,13 @@ static void add_sensors(json_t *root, const struct ledger_page *p)
 static int print_json(const struct view *v)
 {
 	const struct ledger_page *p = v->page;
+	_cleanup_free_ char *text = NULL;
 	struct line line[NLINES];
 	json_t *jobs = json_array();
 	json_t *steps = json_array();
 	json_t *root = json_object();
 	char buf[16];
 	unsigned int i;
-	int rc;
 
 	/* jansson takes NULL from a step before and fails in the last one */
 	(void)json_object_set_new(root, "node", json_string(ledger_node(v->ledger)));
@@ -356,10 +359,12 @@ static int print_json(const struct view *v)
 	}
 	(void)json_object_set_new(root, "ended", jobs);
 	(void)json_object_set_new(root, "steps", steps);
-	rc = json_dumpf(root, stdout, JSON_PRESERVE_ORDER | JSON_COMPACT);
+	text = exactjson_dump(root, NULL);
 	json_decref(root);
-	putchar('\n');
-	return rc < 0 ? cmd_error("out of memory") : CMD_OK;
+	if (!text)
+		return cmd_error("out of memory");
+	puts(text);
+	return CMD_OK;
 }
 
 static int cmd_ledger_run(const struct cmd_info *self, int argc, char **argv)

@@ -32,11 +32,11 @@ static void check_secrets(const struct factors *f, struct findings *n)
 		if (!o->ready)
 			continue;
 		if (o->ready(provider_conf_of(o, &f->conf), &err) == 0) {
-			printf("ok     %-16s what it takes to ask is there and is ours\n", o->name);
+			cmd_print("ok     %-16s what it takes to ask is there and is ours", o->name);
 			continue;
 		}
 		n->errors++;
-		printf("error  %-16s %s\n", o->name, err.text);
+		cmd_print("error  %-16s %s", o->name, err.text);
 	}
 }
 
@@ -52,8 +52,8 @@ static void check_scopes(const struct factor_series *s, struct findings *n)
 		if (strcasecmp(a->region, b->region) || a->kind != b->kind || a->scope == b->scope)
 			continue;
 		n->warnings++;
-		printf("warn   %-16s life-cycle and direct factors take turns: %s, %s\n", b->region,
-		       a->source, b->source);
+		cmd_print("warn   %-16s life-cycle and direct factors take turns: %s, %s", b->region,
+			  a->source, b->source);
 		return;
 	}
 }
@@ -79,19 +79,20 @@ static void check_group(const struct factor_series *s, size_t first, size_t end,
 	}
 	if (age >= FACTOR_FRESH_AGE_S) {
 		n->warnings++;
-		printf("warn   %-16s %s: the newest value ended %" PRIu64 " s ago\n%24s-> %s\n",
-		       last->factor.region, kind, age, "", TIMER_HINT);
+		cmd_print("warn   %-16s %s: the newest value ended %" PRIu64 " s ago", last->factor.region,
+			  kind, age);
+		cmd_print("%24s-> %s", "", TIMER_HINT);
 	} else if (age) {
-		printf("ok     %-16s %s: the newest value ended %" PRIu64 " s ago\n",
-		       last->factor.region, kind, age);
+		cmd_print("ok     %-16s %s: the newest value ended %" PRIu64 " s ago",
+			  last->factor.region, kind, age);
 	} else {
-		printf("ok     %-16s %s: the newest value holds now\n", last->factor.region, kind);
+		cmd_print("ok     %-16s %s: the newest value holds now", last->factor.region, kind);
 	}
 	if (!gap_s)
 		return;
 	rfc3339_utc(gap_from_s, at);
-	printf("note   %-16s %s: the longest gap is %" PRIu64 " s, from %s\n", last->factor.region,
-	       kind, gap_s, at);
+	cmd_print("note   %-16s %s: the longest gap is %" PRIu64 " s, from %s", last->factor.region,
+		  kind, gap_s, at);
 }
 
 static void check_series(const struct factors *f, struct findings *n)
@@ -104,16 +105,16 @@ static void check_series(const struct factors *f, struct findings *n)
 
 	if (rc == -ENOENT) {
 		n->warnings++;
-		printf("warn   %-16s %s is not there yet\n%24s-> ceems factors update\n", "series",
-		       f->series_path, "");
+		cmd_print("warn   %-16s %s is not there yet", "series", f->series_path);
+		cmd_print("%24s-> ceems factors update", "");
 		return;
 	}
 	if (rc < 0) {
 		n->errors++;
-		printf("error  %-16s %s\n", "series", err.text);
+		cmd_print("error  %-16s %s", "series", err.text);
 		return;
 	}
-	printf("ok     %-16s %s: %zu values\n", "series", f->series_path, s.n);
+	cmd_print("ok     %-16s %s: %zu values", "series", f->series_path, s.n);
 	for (i = 1; i <= s.n; i++) {
 		const struct emission_factor *a = &s.point[i - 1].factor;
 
@@ -133,11 +134,11 @@ static void check_paths(const struct factors *f, struct findings *n)
 
 	if (!*nodes) {
 		n->warnings++;
-		printf("warn   %-16s EmissionSeriesFile is not set: nobody reads %s\n", "ceems.conf",
-		       f->series_path);
+		cmd_print("warn   %-16s EmissionSeriesFile is not set: nobody reads %s", "ceems.conf",
+			  f->series_path);
 	} else if (strcmp(nodes, f->series_path)) {
-		printf("note   %-16s EmissionSeriesFile is %s, written is %s\n", "ceems.conf", nodes,
-		       f->series_path);
+		cmd_print("note   %-16s EmissionSeriesFile is %s, written is %s", "ceems.conf", nodes,
+			  f->series_path);
 	}
 }
 
@@ -147,8 +148,9 @@ static void check_keep(const struct factors *f, struct findings *n)
 	if (f->conf.keep_ns >= f->settings.emission_max_age_ns)
 		return;
 	n->warnings++;
-	printf("warn   %-16s Keep is shorter than EmissionMaxAge in ceems.conf, which has no effect "
-	       "beyond it\n%24s-> a longer Keep in %s\n", "conf", "", f->conf_path);
+	cmd_print("warn   %-16s Keep is shorter than EmissionMaxAge in ceems.conf, which has no effect "
+		  "beyond it", "conf");
+	cmd_print("%24s-> a longer Keep in %s", "", f->conf_path);
 }
 
 static void factors_check_tell(void *ctx, const struct update_outcome *o)
@@ -161,11 +163,11 @@ static void factors_check_tell(void *ctx, const struct update_outcome *o)
 		return; /* said already */
 	if (o->rc < 0 || o->doubts) {
 		n->errors++;
-		printf("error  %-16s %s%s%s\n", what, o->ask->zone.region,
-		       *o->ask->zone.region ? ": " : "", o->why);
+		cmd_print("error  %-16s %s%s%s", what, o->ask->zone.region,
+			  *o->ask->zone.region ? ": " : "", o->why);
 		return;
 	}
-	printf("ok     %-16s %s: %zu values\n", what, o->ask->zone.region, o->points->n);
+	cmd_print("ok     %-16s %s: %zu values", what, o->ask->zone.region, o->points->n);
 }
 
 int factors_check(const struct factors *f)
@@ -178,15 +180,15 @@ int factors_check(const struct factors *f)
 				  .ctx = &n };
 	struct errmsg err = { 0 };
 
-	printf("ok     %-16s %s\n", "configuration", f->conf_path);
+	cmd_print("ok     %-16s %s", "configuration", f->conf_path);
 	check_keep(f, &n);
 	check_paths(f, &n);
 	check_secrets(f, &n);
 	check_series(f, &n);
 	if (update_run(&u, &err) < 0) {
 		n.errors++;
-		printf("error  %-16s %s\n", "providers", err.text);
+		cmd_print("error  %-16s %s", "providers", err.text);
 	}
-	printf("%u errors, %u warnings\n", n.errors, n.warnings);
+	cmd_print("%u errors, %u warnings", n.errors, n.warnings);
 	return n.errors ? CMD_FAILED : CMD_OK;
 }

@@ -124,10 +124,10 @@ static void print_point(struct listing *l, const struct factor_point *p)
 	(void)l;
 	rfc3339_utc(p->from_s, from);
 	rfc3339_utc(p->until_s, until);
-	printf("%-12s %s %s %8" PRIu64 ".%03" PRIu64 " %-8s %-10s %s\n", p->factor.region, from,
-	       until, p->factor.mg_per_kwh / 1000, p->factor.mg_per_kwh % 1000,
-	       emission_kind_name(p->factor.kind), emission_scope_name(p->factor.scope),
-	       p->factor.source);
+	cmd_print("%-12s %s %s %8" PRIu64 ".%03" PRIu64 " %-8s %-10s %s", p->factor.region, from, until,
+		  p->factor.mg_per_kwh / 1000, p->factor.mg_per_kwh % 1000,
+		  emission_kind_name(p->factor.kind), emission_scope_name(p->factor.scope),
+		  p->factor.source);
 }
 
 static void print_state(struct listing *l, const struct state *st)
@@ -138,9 +138,9 @@ static void print_state(struct listing *l, const struct state *st)
 		(void)snprintf(age, sizeof(age), "%" PRIu64 " s", age_s(l, st));
 	else
 		(void)snprintf(age, sizeof(age), "-");
-	printf("%-12s %-9s %8" PRIu64 ".%03" PRIu64 " %10s %s\n",
-	       *st->region ? st->region : "(world)", st->step ? st->step : "too old",
-	       st->factor.mg_per_kwh / 1000, st->factor.mg_per_kwh % 1000, age, st->factor.source);
+	cmd_print("%-12s %-9s %8" PRIu64 ".%03" PRIu64 " %10s %s",
+		  *st->region ? st->region : "(world)", st->step ? st->step : "too old",
+		  st->factor.mg_per_kwh / 1000, st->factor.mg_per_kwh % 1000, age, st->factor.source);
 }
 
 static void print_table(struct listing *l)

@@ -3,13 +3,14 @@
 
 #include <stdio.h>
 
+#include "src/cmd/cmd.h"
 #include "src/libcore/domain.h"
 #include "src/libcore/metric_text.h"
 #include "src/librecord/equivalent.h"
 
 static void print_row(const char *label, const char *value, const char *note)
 {
-	printf("  %-22s %s%s%s\n", label, value, *note ? ", " : "", note);
+	cmd_print("  %-22s %s%s%s", label, value, *note ? ", " : "", note);
 }
 
 static void print_metric(const struct figures *f, enum metric m, const char *label, const char *note)

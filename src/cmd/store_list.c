@@ -10,8 +10,8 @@
 
 #include "src/cmd/cmd.h"
 #include "src/cmd/store_cmd.h"
-#include "src/librecord/report_text.h"
 #include "src/libutil/rfc3339.h"
+#include "src/libutil/text.h"
 #include "src/libutil/utf8.h"
 
 struct list {
@@ -48,8 +48,7 @@ static void list_print_text(FILE *f, const char *text)
 {
 	char masked[1024];
 
-	report_mask(text, sizeof(masked), masked);
-	fputs(masked, f);
+	fputs(text_mask(text, masked, sizeof(masked)), f);
 }
 
 static void list_print_line(const struct list *l, const struct store_row *row)

@@ -18,7 +18,6 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/store_cmd.h"
 #include "src/librecord/record.h"
-#include "src/librecord/report_text.h"
 #include "src/libsink/sink.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/rfc3339.h"
@@ -82,14 +81,8 @@ static int replay_note_acked(struct replay *r, size_t i)
 
 static void replay_note_refused(struct replay *r, const struct sink_item *item)
 {
-	struct errmsg line;
-	char masked[sizeof(line.text)];
-
 	r->refused++;
-	(void)errmsg_set(&line, 0, "%s refuses %.*s: %s", r->ops->name, (int)item->key_len, item->key,
-			 sink_why(item));
-	report_mask(line.text, sizeof(masked), masked);
-	(void)cmd_error("%s", masked);
+	(void)cmd_error("%s refuses %.*s: %s", r->ops->name, (int)item->key_len, item->key, sink_why(item));
 }
 
 /* Takes out what is settled, in order. Above 0: there was progress. */

@@ -12,6 +12,7 @@
 
 #include "src/cmd/cmd.h"
 #include "src/cmd/store_cmd.h"
+#include "src/librecord/exactjson.h"
 #include "src/libsink/sink.h"
 
 struct status {
@@ -176,9 +177,9 @@ static void status_print_sink(const struct settings *s, const struct store_sink_
 	char size[METRIC_TEXT_MAX];
 	char old[METRIC_TEXT_MAX];
 
-	printf("%-12s %10" PRIu64 " %12s %8s %8" PRIu64 "%s\n", k->name, k->waiting,
-	       store_bytes(k->waiting_bytes, size), k->waiting ? store_age(k->oldest, old) : "",
-	       k->refused, store_is_wanted(s, k->name) ? "" : "  not in Sinks: holds nothing back");
+	cmd_print("%-12s %10" PRIu64 " %12s %8s %8" PRIu64 "%s", k->name, k->waiting,
+		  store_bytes(k->waiting_bytes, size), k->waiting ? store_age(k->oldest, old) : "",
+		  k->refused, store_is_wanted(s, k->name) ? "" : "  not in Sinks: holds nothing back");
 }
 
 static void status_print(const struct status *st)
@@ -191,9 +192,9 @@ static void status_print(const struct status *st)
 		status_print_sink(st->settings, &st->sink[i]);
 	for (i = 0; i < st->nsinks; i++)
 		if (st->sink[i].refused)
-			printf("%s has refused %" PRIu64 " records: ceems store ls --refused %s; "
-			       "ceems store replay %s --refused\n", st->sink[i].name,
-			       st->sink[i].refused, st->sink[i].name, st->sink[i].name);
+			cmd_print("%s has refused %" PRIu64 " records: ceems store ls --refused %s; "
+				  "ceems store replay %s --refused", st->sink[i].name,
+				  st->sink[i].refused, st->sink[i].name, st->sink[i].name);
 }
 
 /* --- as JSON ------------------------------------------------------------------------------------- */
@@ -247,12 +248,12 @@ static json_t *status_object(const struct status *st)
 static int status_print_json(const struct status *st)
 {
 	json_t *o = status_object(st);
-	int rc = o ? json_dumpf(o, stdout, JSON_COMPACT) : -1;
+	_cleanup_free_ char *text = o ? exactjson_dump(o, NULL) : NULL;
 
 	json_decref(o);
-	if (rc < 0)
+	if (!text)
 		return cmd_error("out of memory");
-	putchar('\n');
+	puts(text);
 	return CMD_OK;
 }
 

@@ -9,6 +9,7 @@
 
 #define MARK "\"\\u0000" /* what a decimal in a tree begins with, as JSON */
 #define MARK_LEN (sizeof(MARK) - 1)
+#define ESCAPED_LEN (sizeof("\\u0000") - 1)
 #define GROWTH 4 /* "1e1" becomes a string of 11 bytes */
 
 /* --- reading ----------------------------------------------------------------------------- */
@@ -248,11 +249,52 @@ static size_t unmark_decimals(char *text)
 	return (size_t)(p - text) + strlen(p);
 }
 
+/* How many bytes of DEL or, as UTF-8, C1 are at P; 0: it is another character. */
+static size_t obeyed_length(const char *p)
+{
+	if (*p == 0x7f)
+		return 1;
+	return (unsigned char)p[0] == 0xc2 && (unsigned char)p[1] < 0xa0 ? 2 : 0;
+}
+
+/* TEXT, or its escaped copy instead: NULL if there is no memory for it. */
+static char *escape_obeyed(char *text, size_t *len)
+{
+	const char *from = text;
+	size_t found = 0;
+	size_t n;
+	char *copy;
+	char *to;
+
+	while ((from = strpbrk(from, "\x7f\xc2"))) {
+		found += obeyed_length(from) > 0;
+		from++;
+	}
+	if (!found)
+		return text;
+	to = copy = malloc(*len + found * ESCAPED_LEN + 1);
+	for (from = text; copy && *from; from += n ? n : 1) {
+		n = obeyed_length(from);
+		if (n)
+			to += snprintf(to, ESCAPED_LEN + 1, "\\u%04x", (unsigned char)from[n - 1]);
+		else
+			*to++ = *from;
+	}
+	free(text);
+	if (copy) {
+		*to = '\0';
+		*len = (size_t)(to - copy);
+	}
+	return copy;
+}
+
 char *exactjson_dump(const json_t *v, size_t *ret_len)
 {
 	char *text = json_dumps(v, JSON_COMPACT | JSON_REAL_PRECISION(6) | JSON_ENCODE_ANY);
 	size_t len = text ? unmark_decimals(text) : 0;
 
+	if (text)
+		text = escape_obeyed(text, &len);
 	if (ret_len)
 		*ret_len = len;
 	return text;

@@ -17,7 +17,10 @@
 /* -EINVAL: no JSON, a member twice, U+0000 in a text; or -ENOMEM. */
 int exactjson_load(const char *json, size_t len, json_t **ret, struct errmsg *err);
 
-/* Compact, on one line, malloc'ed; doubles (ratios) with six digits. NULL: out of memory. */
+/*
+ * Compact, on one line, malloc'ed; doubles (ratios) with six digits; DEL and C1, which terminals obey, as \u00xx, as
+ * JSON has it of C0. NULL: out of memory.
+ */
 char *exactjson_dump(const json_t *v, size_t *ret_len);
 
 /* A string that is not a decimal. */

@@ -11,6 +11,7 @@
 #include "src/librecord/derived.h"
 #include "src/librecord/equivalent.h"
 #include "src/librecord/report_text.h"
+#include "src/libutil/text.h"
 
 /* The ratio as text; false: not known. */
 static bool report_ratio(const struct report_input *in, enum derived d, char *text)
@@ -278,7 +279,7 @@ static void put_coverage(struct report_text *t, const struct report_input *in)
 	if (!report_ratio(in, DERIVED_PMU_COVERAGE, value))
 		return;
 	if (in->detail)
-		report_mask(in->detail->counters, sizeof(in->detail->counters), how);
+		(void)text_mask(in->detail->counters, how, sizeof(in->detail->counters));
 	(void)snprintf(note, sizeof(note), "of the time%s%s", *how ? "; " : "", how);
 	report_row(t, "counted", value, note);
 }
@@ -347,12 +348,13 @@ static void step_name(const struct ledger_identity *id, char *buf, size_t size)
 
 static void report_format_rows(struct report_text *t, const struct report_input *in, unsigned int max_fs)
 {
-	char name[40];
 	char elapsed[METRIC_TEXT_MAX];
+	char name[40];
+	char node[25];
 
 	step_name(in->id, name, sizeof(name));
 	metric_text_value(UNIT_NS, in->elapsed_ns, elapsed, sizeof(elapsed));
-	report_put(t, "ceems: step %s on %.24s", name, in->node);
+	report_put(t, "ceems: step %s on %s", name, text_mask(in->node, node, sizeof(node)));
 	if (in->id->node_count > 1)
 		report_put(t, " (node %u of %" PRIu32 ")", in->id->node_id + 1,
 			   in->id->node_count);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/libcore/metric_text.h"
+#include "src/libutil/text.h"
 
 /* Bytes of a mount point that are shown. */
 #define MOUNT_HEAD 18
@@ -86,9 +87,10 @@ static void put_fs(struct report_text *t, const struct detail_fs *fs)
 	char mount[DETAIL_MOUNT_MAX];
 	char type[sizeof(fs->type)];
 
-	report_mask(fs->mount, sizeof(fs->mount), mount);
+	(void)text_mask(fs->mount, mount, sizeof(fs->mount));
 	shorten_mount(mount);
-	report_mask(fs->type, sizeof(fs->type), type);
+	(void)text_mask(mount, mount, sizeof(mount)); /* the cut may have split a character */
+	(void)text_mask(fs->type, type, sizeof(fs->type));
 	report_put(t, "  %11s %9s %11s %9s  %s%s%s%s", bytes_text(fs->read_bytes, read),
 		   count_text(fs->read_calls, reads), bytes_text(fs->write_bytes, written),
 		   count_text(fs->write_calls, writes), mount, *type ? " (" : "", type,
@@ -189,7 +191,7 @@ static void put_protocols(struct report_text *t, const struct step_detail *d)
 
 		if (!n->in_packets && !n->out_packets)
 			continue;
-		report_mask(n->kind, sizeof(n->kind), kind);
+		(void)text_mask(n->kind, kind, sizeof(n->kind));
 		report_put(t, "    %-8s in %s packets, %s; out %s packets, %s\n", kind,
 			   count_text(n->in_packets, npi), bytes_text(n->in_bytes, in),
 			   count_text(n->out_packets, npo), bytes_text(n->out_bytes, out));
@@ -251,7 +253,7 @@ static void put_event(struct report_text *t, const char *label, const struct det
 	char name[PERFWISH_NAME_MAX];
 	char value[METRIC_TEXT_MAX] = "n/a";
 
-	report_mask(e->name, sizeof(e->name), name);
+	(void)text_mask(e->name, name, sizeof(e->name));
 	if (e->reason == REASON_NONE) {
 		(void)count_text(e->value, value);
 		(void)snprintf(note, sizeof(note), "%s, counted %.1f %%", name,

@@ -102,19 +102,3 @@ void report_note(const struct figures *f, enum metric m, const char *what, char 
 		(void)snprintf(note, REPORT_NOTE_MAX, "%s %s",
 			       metric_text(f, m, value, sizeof(value)), what);
 }
-
-void report_mask(const char *from, size_t size, char *to)
-{
-	size_t i;
-
-	for (i = 0; i + 1 < size && from[i]; i++) {
-		unsigned char c = (unsigned char)from[i];
-		/* C1 controls as UTF-8 write them: terminals obey those, too */
-		bool is_c1 = i && (unsigned char)from[i - 1] == 0xc2 && c >= 0x80 && c < 0xa0;
-
-		to[i] = c < ' ' || c == 0x7f ? '?' : from[i];
-		if (is_c1)
-			to[i] = to[i - 1] = '?';
-	}
-	to[i] = '\0';
-}

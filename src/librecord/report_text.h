@@ -47,9 +47,6 @@ void report_note(const struct figures *f, enum metric m, const char *what, char 
 /* Whether one of the metrics is known, or is missing for another reason than that nobody tried. */
 bool report_is_tried(const struct figures *f, const enum metric *m, size_t n);
 
-/* FROM (at most SIZE bytes of it) with control bytes masked: mount points are named by users. */
-void report_mask(const char *from, size_t size, char *to);
-
 /* --- report_detail.c ---------------------------------------------------------------------- */
 
 /* I/O by file system: the MAX largest. */

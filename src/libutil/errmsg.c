@@ -5,13 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Paths and job names end in log files: no byte of theirs may start a new line there. */
-static void mask_control_bytes(char *s)
-{
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			*s = '?';
-}
+#include "src/libutil/text.h"
 
 int errmsg_set(struct errmsg *err, int rc, const char *fmt, ...)
 {
@@ -22,7 +16,7 @@ int errmsg_set(struct errmsg *err, int rc, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
-	mask_control_bytes(err->text);
+	(void)text_mask(err->text, err->text, sizeof(err->text));
 	return rc;
 }
 
@@ -38,6 +32,6 @@ int errmsg_errno(struct errmsg *err, int rc, const char *fmt, ...)
 	va_end(ap);
 	used = strlen(err->text);
 	(void)snprintf(err->text + used, sizeof(err->text) - used, ": %s", strerror(-rc));
-	mask_control_bytes(err->text);
+	(void)text_mask(err->text, err->text, sizeof(err->text));
 	return rc;
 }

@@ -13,7 +13,7 @@ struct errmsg {
 };
 
 /*
- * Stores the text (cut at the buffer's end, control bytes masked as '?') and returns RC, so
+ * Stores the text (cut at the buffer's end, masked by text_mask()) and returns RC, so
  * that a failure is one line: `return errmsg_set(err, -EINVAL, "%s:%d: ...", file, line);`
  * ERR may be NULL.
  */

@@ -3,6 +3,8 @@
 
 #include <stdarg.h>
 
+#include "src/libutil/text.h"
+
 static _Atomic(logger_sink_fn) current_sink;
 
 void logger_set_sink(logger_sink_fn sink)
@@ -14,15 +16,11 @@ static void log_va(enum logger_level level, const char *fmt, va_list ap)
 {
 	logger_sink_fn sink = atomic_load(&current_sink);
 	char line[1024];
-	char *p;
 
 	if (!sink)
 		return;
 	(void)vsnprintf(line, sizeof(line), fmt, ap);
-	for (p = line; *p; p++) /* a job name must not forge a log line */
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
-	sink(level, line);
+	sink(level, text_mask(line, line, sizeof(line))); /* a job name must not forge a log line */
 }
 
 void logger_log(enum logger_level level, const char *fmt, ...)

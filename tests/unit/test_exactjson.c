@@ -40,7 +40,7 @@ static void test_same(void)
 	static const char *const rows[] = {
 		"1.50", "[1e-9,-2.5E+10]", "{\"1.5\":\"1.5\",\"a\":[0.10,\"\\\\u0000 \\\" 1.5\",-3]}",
 		"\"\\\"\\\\u00001.5\"", "[null,true,false,{},[]]", "{\"b\":1,\"a\":2}",
-		"\"\\u0001\\n\xc3\xa9\x7f/\"", "[9223372036854775807,-9223372036854775808]",
+		"\"\\u0001\\n\xc3\xa9/\"", "[9223372036854775807,-9223372036854775808]",
 	};
 	struct errmsg err = { 0 };
 	size_t i;
@@ -56,6 +56,27 @@ static void test_same(void)
 		is_u64(len, strlen(rows[i]), "length");
 		json_decref(v);
 	}
+}
+
+/* Terminals obey DEL and C1. */
+static void test_controls(void)
+{
+	static const char in[] = "[\"a\x7f\xc2\x80\xc2\x9f\xc2\xa0\xc3\x82z\",{\"k\xc2\x9b\":0.5}]";
+	static const char out[] = "[\"a\\u007f\\u0080\\u009f\xc2\xa0\xc3\x82z\",{\"k\\u009b\":0.5}]";
+	_cleanup_free_ char *text = NULL;
+	struct errmsg err = { 0 };
+	json_t *v = NULL;
+	json_t *again = NULL;
+	size_t len = 0;
+
+	is_int(exactjson_load(in, strlen(in), &v, &err), 0, "raw DEL and C1 are read");
+	text = exactjson_dump(v, &len);
+	is_str(text, out, "and written escaped, letters as they are");
+	is_u64(len, strlen(out), "length");
+	is_int(exactjson_load(text, len, &again, &err), 0, "which is read");
+	ok(json_equal(v, again), "as the same");
+	json_decref(v);
+	json_decref(again);
 }
 
 static void test_texts(void)
@@ -173,6 +194,7 @@ int main(void)
 {
 	test_bad();
 	test_same();
+	test_controls();
 	test_texts();
 	test_decimals();
 	test_find();
