@@ -80,7 +80,7 @@ static int rows_connect(void **ret, struct errmsg *err)
 	return -ECONNREFUSED;
 }
 
-enum rows_question { ROWS_TRES, ROWS_QOS, ROWS_JOBS };
+enum rows_question { ROWS_TRES, ROWS_QOS, ROWS_JOBS, ROWS_CLUSTERS };
 
 /* COND is of the type that the question has. *ret is the caller's to destroy. */
 static int rows_ask(enum rows_question q, void *cond, compat_list **ret, struct errmsg *err)
@@ -96,6 +96,8 @@ static int rows_ask(enum rows_question q, void *cond, compat_list **ret, struct 
 		rows = slurmdb_tres_get(db, cond);
 	else if (q == ROWS_QOS)
 		rows = slurmdb_qos_get(db, cond);
+	else if (q == ROWS_CLUSTERS)
+		rows = slurmdb_clusters_get(db, cond);
 	else
 		rows = slurmdb_jobs_get(db, cond);
 	if (!rows)
@@ -468,6 +470,25 @@ int slurmdb_rows_window(struct slurmdb_rows *r, uint64_t from, uint64_t to,
 	}
 	*ret = jobs;
 	return 0;
+}
+
+int slurmdb_rows_has_cluster(struct slurmdb_rows *r, const char *name, struct errmsg *err)
+{
+	slurmdb_cluster_cond_t cond;
+	compat_list *rows = NULL;
+	int rc;
+
+	(void)r;
+	slurmdb_init_cluster_cond(&cond, 0);
+	cond.cluster_list = slurm_list_create(NULL);
+	slurm_list_append(cond.cluster_list, (void *)(uintptr_t)name);
+	rc = rows_ask(ROWS_CLUSTERS, &cond, &rows, err);
+	slurm_list_destroy(cond.cluster_list);
+	if (rc < 0)
+		return rc;
+	rc = slurm_list_count(rows) > 0;
+	slurm_list_destroy(rows);
+	return rc;
 }
 
 int slurmdb_rows_ping(struct slurmdb_rows *r, struct errmsg *err)

@@ -88,6 +88,9 @@ int slurmdb_rows_get(struct slurmdb_rows *r, const struct slurmdb_want *want, si
 int slurmdb_rows_window(struct slurmdb_rows *r, uint64_t from, uint64_t to,
 			struct slurmdb_jobs *ret, struct errmsg *err);
 
+/* Whether slurmdbd has a cluster of that name: 1, 0, or as slurmdb_rows_get(). */
+int slurmdb_rows_has_cluster(struct slurmdb_rows *r, const char *name, struct errmsg *err);
+
 /* Whether slurmdbd answers: 0, or as slurmdb_rows_get(). */
 int slurmdb_rows_ping(struct slurmdb_rows *r, struct errmsg *err);
 

@@ -9,9 +9,7 @@
 
 #include "ceems_config.h"
 #include "src/cmd/cmd.h"
-#include "src/libledger/ledger.h"
 #include "src/libutil/logger.h"
-#include "src/libutil/parse.h"
 #include "src/libutil/text.h"
 
 static const struct cmd_info *const commands[] = {
@@ -92,43 +90,6 @@ int cmd_load_settings(const char *path, struct settings *ret)
 	if (rc == 0 || (rc == -ENOENT && !path))
 		return CMD_OK;
 	return cmd_error("%s", err.text);
-}
-
-static const struct {
-	uint32_t id;
-	const char *name;
-} special_steps[] = {
-	{ LEDGER_STEP_BATCH, "batch" },
-	{ LEDGER_STEP_EXTERN, "extern" },
-	{ LEDGER_STEP_INTERACTIVE, "interactive" },
-};
-
-const char *cmd_step_name(uint32_t step_id, char *buf, size_t size)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(special_steps); i++)
-		if (special_steps[i].id == step_id)
-			return special_steps[i].name;
-	(void)snprintf(buf, size, "%u", step_id);
-	return buf;
-}
-
-bool cmd_step_number(const char *text, uint32_t *ret)
-{
-	uint64_t n;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(special_steps); i++) {
-		if (strcmp(text, special_steps[i].name))
-			continue;
-		*ret = special_steps[i].id;
-		return true;
-	}
-	if (parse_u64(text, &n) < 0 || n >= UINT32_MAX)
-		return false;
-	*ret = (uint32_t)n;
-	return true;
 }
 
 static int help(FILE *out)

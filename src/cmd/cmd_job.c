@@ -1,283 +1,154 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_job.c - ceems job: what a job and its steps used, from slurmdbd.
+ * cmd_job.c - ceems job: what jobs and their steps used, from slurmdbd.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+#include <strings.h>
 
 #include "recorder/slurmdb_rows.h"
 #include "src/cmd/cmd.h"
-#include "src/cmd/job_emissions.h"
+#include "src/cmd/job_ids.h"
+#include "src/cmd/job_list.h"
 #include "src/cmd/job_site.h"
-#include "src/libcore/metric_text.h"
-#include "src/libledger/ledger.h"
-#include "src/librecord/derived.h"
-#include "src/libutil/parse.h"
-#include "src/libutil/text.h"
 
-/* The number that TEXT begins with, from MIN on; *ret_end is behind it. */
-static bool parse_number(const char *text, uint32_t min, uint32_t *ret, const char **ret_end)
+/* Ids that slurmdbd shows nothing of, and that are named one by one. */
+#define MISSING_NAMED 5
+
+struct job_options {
+	struct job_ids ids;
+	const char *cluster;
+	bool json, is_long, duplicates;
+};
+
+/* --- asking slurmdbd --------------------------------------------------------------------------- */
+
+static struct slurmdb_want job_want(const struct job_id *id, bool script)
 {
-	size_t len = strspn(text, "0123456789");
-	uint64_t n;
+	struct slurmdb_want want = { .job_id = id->job_id, .script = script };
 
-	if (parse_u64_n(text, len, &n) < 0 || n < min || n >= SLURMDB_NO_TASK)
-		return false;
-	*ret = (uint32_t)n;
-	*ret_end = text + len;
-	return true;
-}
-
-/* As sacct's: "12", "12_3" of an array, "12+1" of a het job, each with a step behind it: "12.0", "12_3.batch" */
-static bool parse_job(const char *text, struct slurmdb_want *ret, bool *ret_has_step,
-		      uint32_t *ret_step)
-{
-	const char *p;
-
-	*ret = (struct slurmdb_want){ 0 };
-	if (!parse_number(text, 1, &ret->job_id, &p))
-		return false;
-	if (*p == '_') {
-		ret->array_job_id = ret->job_id;
-		if (!parse_number(p + 1, 0, &ret->array_task_id, &p))
-			return false;
-	} else if (*p == '+') {
-		ret->het_job_id = ret->job_id;
-		if (!parse_number(p + 1, 0, &ret->het_offset, &p))
-			return false;
+	if (id->kind == JOB_ID_TASK) {
+		want.array_job_id = id->job_id;
+		want.array_task_id = id->part;
+	} else if (id->kind == JOB_ID_COMPONENT) {
+		want.het_job_id = id->job_id;
+		want.het_offset = id->part;
 	}
-	*ret_has_step = *p == '.';
-	return *p == '.' ? cmd_step_number(p + 1, ret_step) : !*p;
+	return want;
 }
 
-static const char *time_text(uint64_t t, char *buf, size_t size)
+static int jobs_append(struct slurmdb_jobs *all, struct slurmdb_jobs *more)
 {
-	time_t when = (time_t)t;
-	struct tm tm;
+	struct slurmdb_job *job = realloc(all->job, (all->n + more->n + 1) * sizeof(*job));
 
-	if (!t || !localtime_r(&when, &tm) || !strftime(buf, size, "%FT%T", &tm))
-		return "unknown";
-	return buf;
+	if (!job)
+		return -ENOMEM;
+	memcpy(job + all->n, more->job, more->n * sizeof(*job));
+	all->job = job;
+	all->n += more->n;
+	free(more->job);
+	*more = (struct slurmdb_jobs){ 0 };
+	return 0;
 }
 
-static bool is_if_any(enum metric m)
+static int jobs_get(struct slurmdb_rows *rows, const struct job_ids *ids, bool script, struct slurmdb_jobs *ret,
+		    struct errmsg *err)
 {
-	return metric_table[m].flags & METRIC_IF_ANY;
-}
+	struct slurmdb_want want[SLURMDB_ASK_MAX];
+	size_t first = 0;
+	int rc = 0;
 
-/* Every job has these. Others are counted if somebody asked for them, or are shown if there is some. */
-static bool is_always_counted(enum metric m)
-{
-	return metric_table[m].kind == KIND_USAGE && metric_table[m].demand == DEMAND_NONE &&
-	       !is_if_any(m);
-}
+	while (rc == 0 && first < ids->n) {
+		struct slurmdb_jobs some = { 0 };
+		size_t n = 0;
 
-/* What slurmdbd can know at all, and what is worth a line when it does not. */
-static bool is_shown(const struct figures *f, enum metric m, bool all)
-{
-	if (metric_table[m].kind == KIND_NODES || (metric_table[m].flags & METRIC_IN_RATIO))
-		return all; /* nodes say whether other figures are whole; of the rest people see the ratio */
-	if (m == METRIC_CO2E)
-		return true;
-	if (!strcmp(metric_table[m].group, "emissions"))
-		return false; /* job_emissions_print() */
-	if (figures_has(f, m))
-		return all || !is_if_any(m) || f->value[m];
-	if (!metric_table[m].tres[0] || !strcmp(metric_table[m].group, "energy"))
-		return false;
-	return all || is_always_counted(m);
-}
-
-static void print_row(const char *label, const char *value)
-{
-	cmd_print("  %-22s %s", label, value);
-}
-
-/* In kWh too, whatever it is in. */
-static void print_energy(const struct figures *f)
-{
-	char buf[METRIC_TEXT_MAX];
-	char kwh[METRIC_TEXT_MAX];
-
-	if (figures_has(f, METRIC_ENERGY))
-		printf("  %-22s %s, %s\n", metric_table[METRIC_ENERGY].label,
-		       metric_text(f, METRIC_ENERGY, buf, sizeof(buf)),
-		       metric_text_kwh(f->value[METRIC_ENERGY], kwh, sizeof(kwh)));
-	else
-		print_row(metric_table[METRIC_ENERGY].label, "n/a");
-}
-
-static void print_figures(const struct figures *f, const struct record_emissions *e, bool all)
-{
-	char buf[METRIC_TEXT_MAX];
-	unsigned int m;
-
-	metric_foreach(m) {
-		if (m == METRIC_ENERGY)
-			print_energy(f);
-		else if (is_shown(f, m, all))
-			print_row(metric_table[m].label,
-				  figures_has(f, m) ? metric_text(f, m, buf, sizeof(buf)) : "n/a");
-		if (m == METRIC_CO2E)
-			job_emissions_print(f, e, all);
+		while (n < SLURMDB_ASK_MAX && first < ids->n)
+			want[n++] = job_want(&ids->id[first++], script);
+		rc = slurmdb_rows_get(rows, want, n, &some, err);
+		if (rc == 0 && jobs_append(ret, &some) < 0)
+			rc = errmsg_set(err, -ENOMEM, "out of memory");
+		slurmdb_jobs_free(&some);
 	}
+	return rc;
 }
 
-static void print_ratio(enum derived d, bool known, double value, bool all)
-{
-	char buf[METRIC_TEXT_MAX];
+/* --- their order ------------------------------------------------------------------------------- */
 
-	if (known || all)
-		print_row(derived_table[d].label,
-			  known ? derived_text(d, value, buf, sizeof(buf)) : "n/a");
+static uint64_t group_of(const struct record *r)
+{
+	return r->array_job_id.known ? r->array_job_id.value :
+	       r->het_job_id.known   ? r->het_job_id.value :
+				       r->job_id;
 }
 
-static void print_imbalance(const struct record_step *s, enum metric m, const char *label,
-			    const struct record_spread *spread)
+/* Tasks that never ran have no number, and come last. */
+static uint64_t part_of(const struct record *r)
 {
-	double v;
-
-	if (record_step_imbalance(s, m, &v))
-		cmd_print("  %-22s %.1f %% above the mean on %s", label, 100 * v,
-			  *spread->max_node ? spread->max_node : "a node");
+	if (r->array_job_id.known)
+		return r->array_task_id.known ? r->array_task_id.value : UINT64_MAX;
+	return r->het_job_offset.known ? r->het_job_offset.value : 0;
 }
 
-static void print_largest(const struct record_step *s, const char *label, const struct record_spread *spread)
+static bool is_same_cluster(const struct record *a, const struct record *b)
 {
-	char buf[METRIC_TEXT_MAX];
-
-	if (spread->max.known && s->nnodes > 1)
-		cmd_print("  %-22s %s on %s", label,
-			  metric_text_value(UNIT_BYTES, spread->max.value, buf, sizeof(buf)),
-			  *spread->max_node ? spread->max_node : "a node");
+	return a->cluster && b->cluster && !strcmp(a->cluster, b->cluster);
 }
 
-/* Of a step's figures, or "n/a". */
-static const char *cell(const struct record_step *s, enum metric m, char *buf)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
-	return figures_has(&s->figures, m) ? metric_text(&s->figures, m, buf, METRIC_TEXT_MAX) :
-					     "n/a";
+	return (a > b) - (a < b);
 }
 
-static const char *ratio_cell(const struct record_step *s, enum derived d, char *buf)
+/* The parts of an array or het job side by side, and the runs of a job, the last one last. */
+static int compare_jobs(const void *x, const void *y)
 {
-	double v;
+	const struct record *a = ((const struct slurmdb_job *)x)->record;
+	const struct record *b = ((const struct slurmdb_job *)y)->record;
+	int rc = strcmp(a->cluster ? a->cluster : "", b->cluster ? b->cluster : "");
 
-	return record_step_derived(s, d, &v) ? derived_text(d, v, buf, METRIC_TEXT_MAX) : "n/a";
+	rc = rc ? rc : compare_numbers(group_of(a), group_of(b));
+	rc = rc ? rc : compare_numbers(part_of(a), part_of(b));
+	rc = rc ? rc : compare_numbers(a->job_id, b->job_id);
+	rc = rc ? rc : compare_numbers(a->submit, b->submit);
+	return rc ? rc : compare_numbers(a->db_index.value, b->db_index.value);
 }
 
-#define NAME_COLUMNS 10
-
-static void print_step_row(const struct record_step *s)
+static bool is_repeat(const struct record *a, const struct record *b)
 {
-	char name[4 * NAME_COLUMNS + 1];
-	char id[16];
-	char energy[METRIC_TEXT_MAX], co2e[METRIC_TEXT_MAX];
-	char rd[METRIC_TEXT_MAX], wr[METRIC_TEXT_MAX];
-	uint64_t cpu_ms = s->user_cpu_us.value / 1000 + s->system_cpu_us.value / 1000;
-
-	printf("  %-12s %-10s %-11.11s %10llu.%03llu s %12s %12s %12s %12s\n",
-	       cmd_step_name(s->step_id, id, sizeof(id)),
-	       text_cell(s->name ? s->name : "", NAME_COLUMNS, name, sizeof(name)), s->state,
-	       (unsigned long long)cpu_ms / 1000, (unsigned long long)cpu_ms % 1000,
-	       cell(s, METRIC_ENERGY, energy), cell(s, METRIC_CO2E, co2e),
-	       cell(s, METRIC_IO_READ_BYTES, rd), cell(s, METRIC_IO_WRITE_BYTES, wr));
+	return is_same_cluster(a, b) && a->db_index.known && b->db_index.known &&
+	       a->db_index.value == b->db_index.value;
 }
 
-static void print_long_row(const struct record_step *s)
+/* slurmdbd shows no earlier runs without --duplicates; the parts of a resized job are no runs. */
+static bool is_superseded(const struct record *r, const struct record *next)
 {
-	char id[16];
-	char t[8][METRIC_TEXT_MAX];
-	char imbalance[METRIC_TEXT_MAX] = "n/a";
-	double v;
-
-	if (record_step_imbalance(s, METRIC_CPU_TIME, &v))
-		(void)snprintf(imbalance, sizeof(imbalance), "%.1f %%", 100 * v);
-	printf("  %-12s %9s %9s %9s %6s %14s %12s %9s %12s %12s\n",
-	       cmd_step_name(s->step_id, id, sizeof(id)),
-	       ratio_cell(s, DERIVED_CPU_EFFICIENCY, t[0]), imbalance,
-	       ratio_cell(s, DERIVED_RUN_DELAY_RATE, t[1]), ratio_cell(s, DERIVED_IPC, t[2]),
-	       ratio_cell(s, DERIVED_FLOP_PER_S, t[3]),
-	       ratio_cell(s, DERIVED_MEMORY_BYTES_PER_S, t[4]),
-	       ratio_cell(s, DERIVED_CACHE_MISS_RATE, t[5]),
-	       cell(s, METRIC_TCP_RECEIVED_BYTES, t[6]), cell(s, METRIC_TCP_SENT_BYTES, t[7]));
+	return (!r->state || strcmp(r->state, "RESIZING") != 0) && is_same_cluster(r, next) &&
+	       next->job_id == r->job_id && next->submit > r->submit;
 }
 
-static void print_steps(const struct record *r, bool all)
+/* Leaves each job once, and without DUPLICATES only its last run. */
+static void jobs_sort(struct slurmdb_jobs *jobs, bool duplicates)
 {
+	size_t kept = 0;
 	size_t i;
 
-	if (!r->nsteps)
+	if (!jobs->n)
 		return;
-	printf("  %-12s %-10s %-11s %16s %12s %12s %12s %12s\n", "STEP", "NAME", "STATE",
-	       "CPU TIME", "ENERGY", "EMISSIONS", "READ", "WRITTEN");
-	for (i = 0; i < r->nsteps; i++)
-		print_step_row(&r->steps[i]);
-	if (!all)
-		return;
-	printf("  %-12s %9s %9s %9s %6s %14s %12s %9s %12s %12s\n", "STEP", "CPU EFF",
-	       "IMBALANCE", "CPU WAIT", "IPC", "FP RATE", "MEMORY BW", "MISSES", "TCP IN",
-	       "TCP OUT");
-	for (i = 0; i < r->nsteps; i++)
-		print_long_row(&r->steps[i]);
-}
+	qsort(jobs->job, jobs->n, sizeof(*jobs->job), compare_jobs);
+	for (i = 0; i < jobs->n; i++) {
+		const struct record *next = i + 1 < jobs->n ? jobs->job[i + 1].record : NULL;
+		struct record *r = jobs->job[i].record;
 
-static void print_job(const struct record *r, bool all)
-{
-	char start[32];
-	char end[32];
-	unsigned int d;
-
-	cmd_print("job %u  %s  %s  user %s  account %s  nodes %s  cluster %s", r->job_id,
-		  r->job_name ? r->job_name : "-", r->state ? r->state : "-",
-		  r->user_name ? r->user_name : "-", r->account ? r->account : "-",
-		  r->nodes ? r->nodes : "-", r->cluster ? r->cluster : "-");
-	printf("  %-22s %s to %s\n", "time", time_text(r->start, start, sizeof(start)),
-	       time_text(r->end, end, sizeof(end)));
-	if (*r->energy.source)
-		printf("  %-22s %s%s\n", "energy source", r->energy.source,
-		       strstr(r->energy.source, "model") ? " (an estimate)" : "");
-	print_figures(&r->figures, &r->emissions, all);
-	for (d = 0; d < DERIVED_N; d++) {
-		double v = 0;
-		bool known = record_derived(r, (enum derived)d, &v);
-
-		print_ratio((enum derived)d, known, v, all);
+		if (next && (is_repeat(r, next) || (!duplicates && is_superseded(r, next))))
+			record_destroy(r);
+		else
+			jobs->job[kept++] = jobs->job[i];
 	}
-	print_steps(r, all);
+	jobs->n = kept;
 }
 
-static int print_one_step(const struct record *r, uint32_t step_id, bool all)
-{
-	static const struct record_emissions unknown; /* of a step, Slurm keeps the figures */
-	char buf[16];
-	unsigned int d;
-	size_t i;
-
-	for (i = 0; i < r->nsteps; i++) {
-		const struct record_step *s = &r->steps[i];
-
-		if (s->step_id != step_id)
-			continue;
-		cmd_print("step %u.%s  %s  %s  nodes %s", r->job_id, cmd_step_name(step_id, buf, sizeof(buf)),
-			  s->name ? s->name : "", s->state, s->nodes ? s->nodes : "n/a");
-		print_figures(&s->figures, &unknown, all);
-		for (d = 0; d < DERIVED_N; d++) {
-			double v = 0;
-			bool known = record_step_derived(s, (enum derived)d, &v);
-
-			print_ratio((enum derived)d, known, v, all);
-		}
-		print_imbalance(s, METRIC_CPU_TIME, "CPU time, uneven", &s->cpu_time);
-		print_imbalance(s, METRIC_ENERGY, "energy, uneven", &s->energy);
-		print_largest(s, "memory, largest node", &s->memory);
-		return CMD_OK;
-	}
-	return cmd_error("job %u has no step %s", r->job_id,
-			 cmd_step_name(step_id, buf, sizeof(buf)));
-}
+/* --- showing them ------------------------------------------------------------------------------ */
 
 static int print_json(const struct record *r)
 {
@@ -291,59 +162,94 @@ static int print_json(const struct record *r)
 	return CMD_OK;
 }
 
-/* slurmdbd shows no earlier runs without --duplicates; the parts of a resized job are no runs. */
-static bool is_superseded(const struct slurmdb_jobs *jobs, const struct record *r)
+static int print_step(const struct record *r, uint32_t step_id, bool all)
 {
-	size_t i;
+	char name[16];
 
-	if (r->state && !strcmp(r->state, "RESIZING"))
-		return false;
-	for (i = 0; i < jobs->n; i++) {
-		const struct record *other = jobs->job[i].record;
-
-		if (other->job_id == r->job_id && other->submit > r->submit && other->cluster &&
-		    r->cluster && !strcmp(other->cluster, r->cluster))
-			return true;
-	}
-	return false;
+	if (job_list_step(r, step_id, all))
+		return CMD_OK;
+	return cmd_error("job %u has no step %s", r->job_id, cmd_step_name(step_id, name, sizeof(name)));
 }
 
-struct job_options {
-	struct slurmdb_want want;
-	const char *text; /* as the user wrote it */
-	const char *cluster;
-	bool has_step, json, all, duplicates;
-	uint32_t step_id;
-};
-
-static int print_jobs(struct job_site *site, const struct slurmdb_jobs *jobs,
-		      const struct job_options *o)
+/* What was asked for of it: the job, steps, or both. */
+static int print_job(const struct job_options *o, const struct record *r)
 {
+	bool whole = false;
 	int rc = CMD_OK;
 	size_t i;
 
-	for (i = 0; i < jobs->n && rc == CMD_OK; i++) {
-		struct record *r = jobs->job[i].record;
+	for (i = 0; i < o->ids.n; i++)
+		whole |= !o->ids.id[i].has_step && job_id_is_of(&o->ids.id[i], r);
+	if (whole && o->json)
+		rc = print_json(r);
+	else if (whole)
+		job_list_print(r, o->is_long);
+	for (i = 0; i < o->ids.n && rc == CMD_OK; i++)
+		if (o->ids.id[i].has_step && job_id_is_of(&o->ids.id[i], r))
+			rc = print_step(r, o->ids.id[i].step_id, o->is_long);
+	return rc;
+}
 
-		if (!o->duplicates && is_superseded(jobs, r))
+static void id_text(const struct job_id *id, char *buf, size_t size)
+{
+	static const char *const sign[] = { "", "_", "+" };
+
+	if (id->kind == JOB_ID_WHOLE)
+		(void)snprintf(buf, size, "%u", id->job_id);
+	else
+		(void)snprintf(buf, size, "%u%s%u", id->job_id, sign[id->kind], id->part);
+}
+
+/* Says which ids there is nothing of. */
+static int report_missing(const struct job_ids *ids, const struct slurmdb_jobs *jobs)
+{
+	size_t missing = 0;
+	char text[32];
+	size_t i, k;
+
+	for (i = 0; i < ids->n; i++) {
+		for (k = 0; k < jobs->n && !job_id_is_of(&ids->id[i], jobs->job[k].record); k++)
+			;
+		if (k < jobs->n || missing++ >= MISSING_NAMED)
 			continue;
+		id_text(&ids->id[i], text, sizeof(text));
+		(void)cmd_error("slurmdbd shows no job %s to this user", text);
+	}
+	if (missing > MISSING_NAMED)
+		(void)cmd_error("nor %zu others", missing - MISSING_NAMED);
+	return missing ? CMD_FAILED : CMD_OK;
+}
+
+static int show_jobs(const struct job_options *o, struct job_site *site, struct slurmdb_jobs *jobs)
+{
+	int rc = report_missing(&o->ids, jobs);
+	size_t i;
+
+	jobs_sort(jobs, o->duplicates);
+	for (i = 0; i < jobs->n; i++) {
 		if (job_site_finish(site, &jobs->job[i]) < 0)
-			rc = cmd_error("out of memory");
-		else if (o->json)
-			rc = print_json(r);
-		else if (o->has_step)
-			rc = print_one_step(r, o->step_id, o->all);
-		else
-			print_job(r, o->all);
+			return cmd_error("out of memory");
+		if (print_job(o, jobs->job[i].record) != CMD_OK)
+			rc = CMD_FAILED;
 	}
 	return rc;
 }
 
-static int show_jobs(const struct job_options *o)
+/* Whether the cluster that was asked is one, if there is no job. */
+static int check_cluster(struct slurmdb_rows *rows, const char *cluster)
+{
+	struct errmsg err = { 0 };
+	int rc = cluster ? slurmdb_rows_has_cluster(rows, cluster, &err) : 1;
+
+	if (rc > 0)
+		return CMD_OK;
+	return rc < 0 ? cmd_error("%s", err.text) : cmd_error("slurmdbd knows no cluster '%s'", cluster);
+}
+
+static int run(const struct job_options *o)
 {
 	static struct job_site site;
 	struct slurmdb_options options = { .whole_het = true };
-	struct slurmdb_want want = o->want;
 	struct slurmdb_rows *rows = NULL;
 	struct slurmdb_jobs jobs = { 0 };
 	struct errmsg err = { 0 };
@@ -352,67 +258,106 @@ static int show_jobs(const struct job_options *o)
 	job_site_load(&site);
 	/* without the cluster's name slurmdbd looks at all of them */
 	options.cluster = o->cluster ? o->cluster : *site.cluster ? site.cluster : NULL;
+	if (options.cluster && !strcasecmp(options.cluster, "all"))
+		options.cluster = NULL;
 	options.no_usage = site.no_usage;
-	want.script = o->json && site.settings.record_script;
 	rc = slurmdb_rows_create(&options, &rows, &err);
 	if (rc == 0)
-		rc = slurmdb_rows_get(rows, &want, 1, &jobs, &err);
+		rc = jobs_get(rows, &o->ids, o->json && site.settings.record_script, &jobs, &err);
 	if (rc < 0)
 		rc = cmd_error("%s", err.text);
-	else if (!jobs.n)
-		rc = cmd_error("slurmdbd shows no job %s to this user", o->text);
 	else
-		rc = print_jobs(&site, &jobs, o);
+		rc = jobs.n ? CMD_OK : check_cluster(rows, options.cluster);
+	if (rc == CMD_OK)
+		rc = show_jobs(o, &site, &jobs);
 	slurmdb_jobs_free(&jobs);
 	slurmdb_rows_destroy(rows);
 	job_site_fini(&site);
 	return rc;
 }
 
-static int cmd_job_run(const struct cmd_info *self, int argc, char **argv)
+/* --- arguments --------------------------------------------------------------------------------- */
+
+static int bad_ids(const char *text)
+{
+	(void)cmd_error("job: %s", text);
+	return CMD_USAGE;
+}
+
+static int add_ids(struct job_options *o, const char *list)
+{
+	struct errmsg err = { 0 };
+	int rc = job_ids_add(&o->ids, list, &err);
+
+	return rc < 0 ? bad_ids(err.text) : CMD_OK;
+}
+
+static int check_ids(const struct cmd_info *self, const struct job_options *o)
+{
+	const char *slurm_conf = getenv("SLURM_CONF");
+	size_t i;
+
+	if (!o->ids.n)
+		return cmd_usage(self, CMD_USAGE);
+	for (i = 0; i < o->ids.n; i++)
+		if (o->json && o->ids.id[i].has_step)
+			return bad_ids("--json prints whole jobs: leave out the step");
+	/* libslurm would wait a minute for it */
+	if (slurm_conf && access(slurm_conf, R_OK) < 0)
+		return cmd_error("SLURM_CONF=%s: %s", slurm_conf, strerror(errno));
+	return CMD_OK;
+}
+
+static int parse_args(const struct cmd_info *self, int argc, char **argv, struct job_options *o)
 {
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
-		{ "duplicates", no_argument, NULL, 'D' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "long", no_argument, NULL, 'l' },
 		{ "cluster", required_argument, NULL, 'M' },
+		{ "clusters", required_argument, NULL, 'M' }, /* sacct's name */
+		{ "duplicates", no_argument, NULL, 'D' },
+		{ "jobs", required_argument, NULL, 'j' },
+		{ "json", no_argument, NULL, 'J' },
+		{ "long", no_argument, NULL, 'l' },
 		{ 0 },
 	};
-	struct job_options o = { 0 };
-	const char *slurm_conf;
+	int rc = CMD_OK;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "DhjlM:", options, NULL)) >= 0) {
+	while (rc == CMD_OK && (c = getopt_long(argc, argv, "DhlM:j:", options, NULL)) >= 0) {
 		if (c == 'j')
-			o.json = true;
+			rc = add_ids(o, optarg);
+		else if (c == 'J')
+			o->json = true;
 		else if (c == 'l')
-			o.all = true;
+			o->is_long = true;
 		else if (c == 'D')
-			o.duplicates = true;
+			o->duplicates = true;
 		else if (c == 'M')
-			o.cluster = optarg;
+			o->cluster = optarg;
 		else
 			return cmd_usage(self, c == 'h' ? CMD_OK : CMD_USAGE);
 	}
-	if (optind + 1 != argc)
-		return cmd_usage(self, CMD_USAGE);
-	o.text = argv[optind];
-	if (!parse_job(o.text, &o.want, &o.has_step, &o.step_id) || (o.json && o.has_step)) {
-		fprintf(stderr, "ceems job: '%s' is no %s\n", o.text,
-			o.json && o.has_step ? "job (--json prints whole jobs)" : "job or step");
-		return CMD_USAGE;
-	}
-	/* libslurm would wait a minute for it */
-	slurm_conf = getenv("SLURM_CONF");
-	if (slurm_conf && access(slurm_conf, R_OK) < 0)
-		return cmd_error("SLURM_CONF=%s: %s", slurm_conf, strerror(errno));
-	return show_jobs(&o);
+	for (; rc == CMD_OK && optind < argc; optind++)
+		rc = add_ids(o, argv[optind]);
+	return rc;
+}
+
+static int cmd_job_run(const struct cmd_info *self, int argc, char **argv)
+{
+	struct job_options o = { 0 };
+	int rc = parse_args(self, argc, argv, &o);
+
+	if (rc == CMD_OK)
+		rc = check_ids(self, &o);
+	if (rc == CMD_OK)
+		rc = run(&o);
+	job_ids_fini(&o.ids);
+	return rc;
 }
 
 const struct cmd_info cmd_job = {
 	"job",
-	"[--json] [--long] [--duplicates] [--cluster NAME] JOBID[.STEP]",
-	"Show what a job and its steps used, from slurmdbd.",
+	"[--json] [--long] [--duplicates] [--cluster NAME] JOBID[.STEP][,...] ...",
+	"Show what jobs and their steps used, from slurmdbd.",
 	cmd_job_run,
 };

@@ -103,6 +103,26 @@ is "$(job_json "$array" | wc -l)" 3 "an array with all its tasks"
 filter='[.het_job_id, .het_job_offset]'
 is "$(job_json "$het+1")" "[$het,1]" "a component of a het job"
 is "$(job_json "$het" | wc -l)" 2 "a het job with all of them"
+filter='.array_task_id'
+is "$(job_json "${array}_[1-2]" | tr '\n' ' ')" "1 2 " "two tasks of it by squeue's notation"
+is "$(job_json -j "${array}_3,${array}_1" | tr '\n' ' ')" "1 3 " "a list of ids, in order"
+is "$(job_json "$array" "${array}_2" | wc -l)" 3 "none comes twice"
+filter='.jobid'
+is "$(job_json "$good" "$bad" | tr '\n' ' ')" "$good $bad " "several arguments"
+is "$(job_json -M all "$good")" "$good" "of all clusters"
+inside "$ceems" job "$good.batch,$good.0" >"$DIR/steps.out"
+is "$(grep -c '^step ' "$DIR/steps.out")" 2 "two steps"
+
+# what is not there: exit code 1, and which of the three it is
+absent() {
+	out=$(inside "$ceems" job --json "$@" 2>"$DIR/err")
+	echo "$?/$(wc -l <<<"$out")/$(tail -n 1 "$DIR/err")"
+}
+is "$(absent 4000000)" "1/1/ceems: slurmdbd shows no job 4000000 to this user" "an unknown job"
+is "$(absent -M nowhere "$good")" "1/1/ceems: slurmdbd knows no cluster 'nowhere'" "an unknown cluster"
+is "$(absent "$good,${array}_9,4000000,$bad")" "1/2/ceems: slurmdbd shows no job 4000000 to this user" \
+	"the others of a list are shown"
+is "$(head -n 1 "$DIR/err")" "ceems: slurmdbd shows no job ${array}_9 to this user" "and each that is missing is named"
 filter=.state
 is "$(job_json "$again")" '"CANCELLED"' "the last run of a requeued job"
 is "$(job_json --duplicates "$again" | sort)" $'"CANCELLED"\n"REQUEUED"' "and each, if asked for"

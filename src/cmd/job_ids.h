@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * job_ids.h - ids of jobs and steps as sacct and squeue write them: "12", "12_3" or "12_[1-4,7]" of an array,
+ * "12+1" of a het job, each with a step behind it ("12.0", "12_3.batch"), several by commas.
+ */
+#ifndef CEEMS_CMD_JOB_IDS_H
+#define CEEMS_CMD_JOB_IDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/librecord/record.h"
+#include "src/libutil/errmsg.h"
+
+/* Of one command line: "5_[0-999999999]" is a mistake, and slurmdbd is asked for each task. */
+#define JOB_IDS_MAX 10000
+
+enum job_id_kind {
+	JOB_ID_WHOLE, /* of an array or a het job: all its parts */
+	JOB_ID_TASK,
+	JOB_ID_COMPONENT,
+};
+
+struct job_id {
+	uint32_t job_id;
+	enum job_id_kind kind;
+	uint32_t part; /* number of the task or component */
+	bool has_step;
+	uint32_t step_id;
+};
+
+struct job_ids {
+	struct job_id *id; /* owned */
+	size_t n;
+};
+void job_ids_fini(struct job_ids *ids);
+
+/* Adds what LIST has. -EINVAL, -ERANGE: more than JOB_IDS_MAX; -ENOMEM. IDS may have some of LIST then. */
+int job_ids_add(struct job_ids *ids, const char *list, struct errmsg *err);
+
+/* Whether the job R, or a part of it, is what ID names. */
+bool job_id_is_of(const struct job_id *id, const struct record *r);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/cmd/job_list.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/cmd/cmd.h"
+#include "src/cmd/job_emissions.h"
+#include "src/libcore/metric_text.h"
+#include "src/librecord/derived.h"
+#include "src/libutil/text.h"
+
+static const char *time_text(uint64_t t, char *buf, size_t size)
+{
+	time_t when = (time_t)t;
+	struct tm tm;
+
+	if (!t || !localtime_r(&when, &tm) || !strftime(buf, size, "%FT%T", &tm))
+		return "unknown";
+	return buf;
+}
+
+static bool is_if_any(enum metric m)
+{
+	return metric_table[m].flags & METRIC_IF_ANY;
+}
+
+/* Every job has these. Others are counted if somebody asked for them, or are shown if there is some. */
+static bool is_always_counted(enum metric m)
+{
+	return metric_table[m].kind == KIND_USAGE && metric_table[m].demand == DEMAND_NONE &&
+	       !is_if_any(m);
+}
+
+/* What slurmdbd can know at all, and what is worth a line when it does not. */
+static bool is_shown(const struct figures *f, enum metric m, bool all)
+{
+	if (metric_table[m].kind == KIND_NODES || (metric_table[m].flags & METRIC_IN_RATIO))
+		return all; /* nodes say whether other figures are whole; of the rest people see the ratio */
+	if (m == METRIC_CO2E)
+		return true;
+	if (!strcmp(metric_table[m].group, "emissions"))
+		return false; /* job_emissions_print() */
+	if (figures_has(f, m))
+		return all || !is_if_any(m) || f->value[m];
+	if (!metric_table[m].tres[0] || !strcmp(metric_table[m].group, "energy"))
+		return false;
+	return all || is_always_counted(m);
+}
+
+static void print_row(const char *label, const char *value)
+{
+	cmd_print("  %-22s %s", label, value);
+}
+
+/* In kWh too, whatever it is in. */
+static void print_energy(const struct figures *f)
+{
+	char buf[METRIC_TEXT_MAX];
+	char kwh[METRIC_TEXT_MAX];
+
+	if (figures_has(f, METRIC_ENERGY))
+		printf("  %-22s %s, %s\n", metric_table[METRIC_ENERGY].label,
+		       metric_text(f, METRIC_ENERGY, buf, sizeof(buf)),
+		       metric_text_kwh(f->value[METRIC_ENERGY], kwh, sizeof(kwh)));
+	else
+		print_row(metric_table[METRIC_ENERGY].label, "n/a");
+}
+
+static void print_figures(const struct figures *f, const struct record_emissions *e, bool all)
+{
+	char buf[METRIC_TEXT_MAX];
+	unsigned int m;
+
+	metric_foreach(m) {
+		if (m == METRIC_ENERGY)
+			print_energy(f);
+		else if (is_shown(f, m, all))
+			print_row(metric_table[m].label,
+				  figures_has(f, m) ? metric_text(f, m, buf, sizeof(buf)) : "n/a");
+		if (m == METRIC_CO2E)
+			job_emissions_print(f, e, all);
+	}
+}
+
+static void print_ratio(enum derived d, bool known, double value, bool all)
+{
+	char buf[METRIC_TEXT_MAX];
+
+	if (known || all)
+		print_row(derived_table[d].label,
+			  known ? derived_text(d, value, buf, sizeof(buf)) : "n/a");
+}
+
+static void print_imbalance(const struct record_step *s, enum metric m, const char *label,
+			    const struct record_spread *spread)
+{
+	double v;
+
+	if (record_step_imbalance(s, m, &v))
+		cmd_print("  %-22s %.1f %% above the mean on %s", label, 100 * v,
+			  *spread->max_node ? spread->max_node : "a node");
+}
+
+static void print_largest(const struct record_step *s, const char *label, const struct record_spread *spread)
+{
+	char buf[METRIC_TEXT_MAX];
+
+	if (spread->max.known && s->nnodes > 1)
+		cmd_print("  %-22s %s on %s", label,
+			  metric_text_value(UNIT_BYTES, spread->max.value, buf, sizeof(buf)),
+			  *spread->max_node ? spread->max_node : "a node");
+}
+
+/* Of a step's figures, or "n/a". */
+static const char *cell(const struct record_step *s, enum metric m, char *buf)
+{
+	return figures_has(&s->figures, m) ? metric_text(&s->figures, m, buf, METRIC_TEXT_MAX) :
+					     "n/a";
+}
+
+static const char *ratio_cell(const struct record_step *s, enum derived d, char *buf)
+{
+	double v;
+
+	return record_step_derived(s, d, &v) ? derived_text(d, v, buf, METRIC_TEXT_MAX) : "n/a";
+}
+
+#define NAME_COLUMNS 10
+
+static void print_step_row(const struct record_step *s)
+{
+	char name[4 * NAME_COLUMNS + 1];
+	char id[16];
+	char energy[METRIC_TEXT_MAX], co2e[METRIC_TEXT_MAX];
+	char rd[METRIC_TEXT_MAX], wr[METRIC_TEXT_MAX];
+	uint64_t cpu_ms = s->user_cpu_us.value / 1000 + s->system_cpu_us.value / 1000;
+
+	printf("  %-12s %-10s %-11.11s %10llu.%03llu s %12s %12s %12s %12s\n",
+	       cmd_step_name(s->step_id, id, sizeof(id)),
+	       text_cell(s->name ? s->name : "", NAME_COLUMNS, name, sizeof(name)), s->state,
+	       (unsigned long long)cpu_ms / 1000, (unsigned long long)cpu_ms % 1000,
+	       cell(s, METRIC_ENERGY, energy), cell(s, METRIC_CO2E, co2e),
+	       cell(s, METRIC_IO_READ_BYTES, rd), cell(s, METRIC_IO_WRITE_BYTES, wr));
+}
+
+static void print_long_row(const struct record_step *s)
+{
+	char id[16];
+	char t[8][METRIC_TEXT_MAX];
+	char imbalance[METRIC_TEXT_MAX] = "n/a";
+	double v;
+
+	if (record_step_imbalance(s, METRIC_CPU_TIME, &v))
+		(void)snprintf(imbalance, sizeof(imbalance), "%.1f %%", 100 * v);
+	printf("  %-12s %9s %9s %9s %6s %14s %12s %9s %12s %12s\n",
+	       cmd_step_name(s->step_id, id, sizeof(id)),
+	       ratio_cell(s, DERIVED_CPU_EFFICIENCY, t[0]), imbalance,
+	       ratio_cell(s, DERIVED_RUN_DELAY_RATE, t[1]), ratio_cell(s, DERIVED_IPC, t[2]),
+	       ratio_cell(s, DERIVED_FLOP_PER_S, t[3]),
+	       ratio_cell(s, DERIVED_MEMORY_BYTES_PER_S, t[4]),
+	       ratio_cell(s, DERIVED_CACHE_MISS_RATE, t[5]),
+	       cell(s, METRIC_TCP_RECEIVED_BYTES, t[6]), cell(s, METRIC_TCP_SENT_BYTES, t[7]));
+}
+
+static void print_steps(const struct record *r, bool all)
+{
+	size_t i;
+
+	if (!r->nsteps)
+		return;
+	printf("  %-12s %-10s %-11s %16s %12s %12s %12s %12s\n", "STEP", "NAME", "STATE",
+	       "CPU TIME", "ENERGY", "EMISSIONS", "READ", "WRITTEN");
+	for (i = 0; i < r->nsteps; i++)
+		print_step_row(&r->steps[i]);
+	if (!all)
+		return;
+	printf("  %-12s %9s %9s %9s %6s %14s %12s %9s %12s %12s\n", "STEP", "CPU EFF",
+	       "IMBALANCE", "CPU WAIT", "IPC", "FP RATE", "MEMORY BW", "MISSES", "TCP IN",
+	       "TCP OUT");
+	for (i = 0; i < r->nsteps; i++)
+		print_long_row(&r->steps[i]);
+}
+
+void job_list_print(const struct record *r, bool all)
+{
+	char start[32];
+	char end[32];
+	unsigned int d;
+
+	cmd_print("job %u  %s  %s  user %s  account %s  nodes %s  cluster %s", r->job_id,
+		  r->job_name ? r->job_name : "-", r->state ? r->state : "-",
+		  r->user_name ? r->user_name : "-", r->account ? r->account : "-",
+		  r->nodes ? r->nodes : "-", r->cluster ? r->cluster : "-");
+	printf("  %-22s %s to %s\n", "time", time_text(r->start, start, sizeof(start)),
+	       time_text(r->end, end, sizeof(end)));
+	if (*r->energy.source)
+		printf("  %-22s %s%s\n", "energy source", r->energy.source,
+		       strstr(r->energy.source, "model") ? " (an estimate)" : "");
+	print_figures(&r->figures, &r->emissions, all);
+	for (d = 0; d < DERIVED_N; d++) {
+		double v = 0;
+		bool known = record_derived(r, (enum derived)d, &v);
+
+		print_ratio((enum derived)d, known, v, all);
+	}
+	print_steps(r, all);
+}
+
+bool job_list_step(const struct record *r, uint32_t step_id, bool all)
+{
+	static const struct record_emissions unknown; /* of a step, Slurm keeps the figures */
+	char buf[16];
+	unsigned int d;
+	size_t i;
+
+	for (i = 0; i < r->nsteps; i++) {
+		const struct record_step *s = &r->steps[i];
+
+		if (s->step_id != step_id)
+			continue;
+		cmd_print("step %u.%s  %s  %s  nodes %s", r->job_id, cmd_step_name(step_id, buf, sizeof(buf)),
+			  s->name ? s->name : "", s->state, s->nodes ? s->nodes : "n/a");
+		print_figures(&s->figures, &unknown, all);
+		for (d = 0; d < DERIVED_N; d++) {
+			double v = 0;
+			bool known = record_step_derived(s, (enum derived)d, &v);
+
+			print_ratio((enum derived)d, known, v, all);
+		}
+		print_imbalance(s, METRIC_CPU_TIME, "CPU time, uneven", &s->cpu_time);
+		print_imbalance(s, METRIC_ENERGY, "energy, uneven", &s->energy);
+		print_largest(s, "memory, largest node", &s->memory);
+		return true;
+	}
+	return false;
+}
