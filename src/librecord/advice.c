@@ -154,7 +154,7 @@ static bool is_true(const struct advice_rule *rule, const struct advice_site_rul
 }
 
 /* TEMPLATE with its facts filled in; false: one is not known, or RET is too small. */
-static bool fill(const char *template, const struct advice_facts *f, char *ret, size_t size)
+static bool fill_template(const char *template, const struct advice_facts *f, char *ret, size_t size)
 {
 	char text[ADVICE_FACT_TEXT_MAX];
 	const char *p = template;
@@ -256,9 +256,9 @@ static bool give(const struct record *r, const struct advice_rule *rule, const s
 	    !is_true(rule, s, f))
 		return false;
 	*ret = (struct advice){ .rule = rule, .link = s ? s->link : "" };
-	if (!fill(s && *s->what ? s->what : rule->what, f, ret->what, sizeof(ret->what)))
+	if (!fill_template(s && *s->what ? s->what : rule->what, f, ret->what, sizeof(ret->what)))
 		return false;
-	if (!fill(s && *s->type ? s->type : rule->type, f, ret->type, sizeof(ret->type)))
+	if (!fill_template(s && *s->type ? s->type : rule->type, f, ret->type, sizeof(ret->type)))
 		ret->type[0] = '\0';
 	set_saving(r, f, ret);
 	return true;

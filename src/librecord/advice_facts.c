@@ -20,10 +20,10 @@
 enum unit { COUNT, NUMBER, SHARE, TIME, TIME_OPTION, BYTES, BYTES_OPTION };
 
 static const struct {
-	const char *name, *help;
+	const char *name;
 	enum unit unit;
 } table[FACT_N] = {
-#define FACT(id, name, unit, help) [FACT_##id] = { name, help, unit },
+#define FACT(id, name, unit, help) [FACT_##id] = { name, unit },
 	ADVICE_FACTS(FACT)
 #undef FACT
 };
@@ -265,11 +265,6 @@ void advice_facts_of(const struct record *r, uint64_t now, struct advice_facts *
 const char *advice_fact_name(enum advice_fact fact)
 {
 	return table[fact].name;
-}
-
-const char *advice_fact_help(enum advice_fact fact)
-{
-	return table[fact].help;
 }
 
 enum advice_fact advice_fact_find(const char *name, size_t len)

@@ -10,7 +10,7 @@
 
 #include "src/librecord/record.h"
 
-/* id, name in rules and in the site's file, unit, help */
+/* id, name in rules and in the site's file, unit, what it is */
 #define ADVICE_FACTS(FACT)                                                                             \
 	FACT(ELAPSED, "elapsed", TIME, "run time")                                                     \
 	FACT(LIMIT, "limit", TIME, "time limit")                                                       \
@@ -75,7 +75,6 @@ struct advice_facts {
 void advice_facts_of(const struct record *r, uint64_t now, struct advice_facts *ret);
 
 const char *advice_fact_name(enum advice_fact fact);
-const char *advice_fact_help(enum advice_fact fact);
 /* The fact whose name is the LEN bytes at NAME; FACT_N: none. */
 enum advice_fact advice_fact_find(const char *name, size_t len);
 
