@@ -9,7 +9,7 @@ pages=$(find src bpf spank jobcomp recorder acct_gather -name '*.[1-8].in' | sor
 for page in $pages; do
 	is "$(sed 's/@[A-Za-z_]*@/x/g' "$page" | groff -man -Tutf8 -ww -z 2>&1)" "" "$page"
 done
-theirs='^(acct_gather\.conf|slurm\.conf|plugstack\.conf|slurmdbd\.conf|scontrol|sacct|srun|sbatch|salloc|sstat|scancel|slurmctld|slurmd|slurmdbd|slurmstepd|bpftool|kcat|ipmi-sensors)$'
+theirs='^(acct_gather\.conf|slurm\.conf|plugstack\.conf|slurmdbd\.conf|scontrol|sacct|squeue|srun|sbatch|salloc|sstat|scancel|slurmctld|slurmd|slurmdbd|slurmstepd|bpftool|kcat|ipmi-sensors)$'
 missing=
 # shellcheck disable=SC2086 # several files
 for name in $(sed -nE 's/^\.BR ([a-zA-Z_.\\-]+) \([1-8]\).*/\1/p' $pages | sed 's/\\//g' | sort -u); do
