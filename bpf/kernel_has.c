@@ -18,27 +18,32 @@ struct kernel_has {
 	int fexit_attached; /* how often a trial program could be, of twice */
 };
 
-/*
- * Loading is not enough: arm64 before 6.4 (2aa6ac03516d) cannot call programs from functions. The
- * function is one that is hardly ever called, and the program does nothing.
- */
-static int try_fexit(const struct btf *btf)
+/* A tracing program for FUNCTION that does nothing; negative: the kernel refuses it. */
+static int load_trial(const struct btf *btf, const char *function, enum bpf_attach_type type)
 {
 	/* r0 = 0; exit */
 	const struct bpf_insn nothing[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FEXIT);
-	_cleanup_close_ int prog = -1;
-	int id = btf__find_by_name_kind(btf, "vfs_copy_file_range", BTF_KIND_FUNC);
-	int link, times = 0;
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = type);
+	int id = btf__find_by_name_kind(btf, function, BTF_KIND_FUNC);
 
 	if (id < 0)
-		return 0;
+		return -ENOENT;
 	opts.attach_btf_id = (__u32)id;
-	prog = bpf_prog_load(BPF_PROG_TYPE_TRACING, "trial", "GPL", nothing, ARRAY_SIZE(nothing),
-			     &opts);
+	return bpf_prog_load(BPF_PROG_TYPE_TRACING, "trial", "GPL", nothing, ARRAY_SIZE(nothing), &opts);
+}
+
+/*
+ * Loading is not enough: arm64 before 6.4 (2aa6ac03516d) cannot call programs from functions. The
+ * function is one that is hardly ever called.
+ */
+static int try_fexit(const struct btf *btf)
+{
+	_cleanup_close_ int prog = load_trial(btf, "vfs_copy_file_range", BPF_TRACE_FEXIT);
+	int link, times = 0;
+
 	while (prog >= 0 && times < 2) {
 		link = bpf_raw_tracepoint_open(NULL, prog);
 		if (link < 0)
@@ -168,6 +173,13 @@ bool kernel_has_fexit(const struct kernel_has *k)
 bool kernel_has_fexit_again(const struct kernel_has *k)
 {
 	return k->fexit_attached > 1;
+}
+
+bool kernel_has_iterator(const struct kernel_has *k, const char *function)
+{
+	_cleanup_close_ int prog = load_trial(k->btf, function, BPF_TRACE_ITER);
+
+	return prog >= 0;
 }
 
 bool kernel_has_map(enum bpf_map_type type, __u32 key_size, __u32 value_size, __u32 flags)

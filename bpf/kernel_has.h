@@ -38,6 +38,9 @@ bool kernel_has_tracepoint_arg(const struct kernel_has *k, const char *name, uns
 bool kernel_has_fexit(const struct kernel_has *k);
 bool kernel_has_fexit_again(const struct kernel_has *k);
 
+/* An iterator, by the function that stands for it ("bpf_iter_task"), loads. Some kernels refuse single ones. */
+bool kernel_has_iterator(const struct kernel_has *k, const char *function);
+
 /* Such a map can be made; not for types that need BTF (SK_STORAGE). */
 bool kernel_has_map(enum bpf_map_type type, __u32 key_size, __u32 value_size, __u32 flags);
 

@@ -129,7 +129,7 @@ static enum probes_why probe_tcp(const struct kernel_has *k, struct probes_bpf *
 		return PROBES_NO_FIELD;
 	/* for tracing programs since 5.11 (8e4597c627fb), which raw tracepoints are not */
 	skel->rodata->has_live_tcp = kernel_has_function(k, "bpf_sk_storage_get_tracing") &&
-				     kernel_has_function(k, "bpf_iter_bpf_sk_storage_map");
+				     kernel_has_iterator(k, "bpf_iter_bpf_sk_storage_map");
 	if (skel->rodata->has_live_tcp) {
 		*features |= PROBES_HAS_LIVE_TCP;
 	} else {

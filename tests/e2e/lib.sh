@@ -190,6 +190,11 @@ bpf_is_loaded() {
 	wait_for 120 bpf_is_decided && inside "$DIR/helpers/ceems-bpf" status >/dev/null 2>&1
 }
 
+# bpf_counts WHAT: the loaded programs count that, in the words of ceems-bpf status
+bpf_counts() {
+	inside "$DIR/helpers/ceems-bpf" status 2>/dev/null | grep '^counts' | grep -q "$1"
+}
+
 bpf_is_decided() {
 	[ ! -e "$DIR/helpers/ceems-bpf" ] || inside "$DIR/helpers/ceems-bpf" status ||
 		grep -q 'I/O and network are not counted on this node' "$LOG_DIR"/slurmd.*.log

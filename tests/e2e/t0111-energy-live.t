@@ -49,10 +49,14 @@ ceems_compute_unit_domain_energy_joules_total,domain=\"cpu\""
 if bpf_is_loaded; then
 	counters="$counters ceems_compute_unit_io_read_bytes_total ceems_compute_unit_io_write_bytes_total
 ceems_perf_context_switches_total ceems_perf_page_faults_total
-ceems_ebpf_ingress_bytes_total,proto=\"tcp\" ceems_ebpf_egress_bytes_total,proto=\"tcp\" ceems_ebpf_ingress_bytes_total,proto=\"udp\"
-ceems_ebpf_ingress_packets_total"
+ceems_ebpf_ingress_bytes_total,proto=\"udp\" ceems_ebpf_ingress_packets_total"
 else
 	diag "no BPF here: no I/O and no network"
+fi
+if bpf_counts 'live sockets'; then
+	counters="$counters ceems_ebpf_ingress_bytes_total,proto=\"tcp\" ceems_ebpf_egress_bytes_total,proto=\"tcp\""
+else
+	diag "this kernel does not list sockets: TCP counts when a connection closes"
 fi
 
 is_there() {
@@ -87,7 +91,8 @@ tres="In/energy In/ic/ceems_cpu_energy In/ic/ceems_co2e In/ic/ceems_source_rapl 
 In/ic/ceems_memory In/ic/ceems_memory_time Out/ic/ceems_memory"
 ! grep -q cpu_user_seconds <<<"$counters" || tres="$tres In/ic/ceems_cpu_mode Out/ic/ceems_cpu_mode"
 ! grep -q ebpf <<<"$counters" || tres="$tres In/fs/ceems Out/fs/ceems In/ic/ceems_io_calls Out/ic/ceems_io_calls
-In/ic/ceems_net Out/ic/ceems_net In/ic/ceems_udp In/ic/ceems_packets In/ic/ceems_sched Out/ic/ceems_sched"
+In/ic/ceems_udp In/ic/ceems_packets In/ic/ceems_sched Out/ic/ceems_sched"
+! grep -q tcp <<<"$counters" || tres="$tres In/ic/ceems_net Out/ic/ceems_net"
 
 # not_moved A B: the TRES that are not more in reading B than in A.
 not_moved() {
