@@ -14,10 +14,10 @@
 typedef struct xlist compat_list;
 typedef struct listIterator compat_list_itr;
 
-/* Seconds since the epoch; 0: never, for which Slurm also has NO_VAL. */
+/* Seconds since the epoch; 0: never, for which Slurm also has NO_VAL and INFINITE: both are in 2106. */
 static inline uint64_t compat_time(time_t t)
 {
-	return t > 0 && t != NO_VAL ? (uint64_t)t : 0;
+	return t > 0 && t != NO_VAL && t != INFINITE ? (uint64_t)t : 0;
 }
 
 /* A condition for all QOS, including deleted ones. */

@@ -115,8 +115,9 @@ static int copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
 		.start = compat_time(from->start),
 		.end = compat_time(from->end),
 		.exit_unknown = (uint32_t)from->exitcode == NO_VAL,
-		.user_cpu_us = { from->user_cpu_sec * 1000000 + from->user_cpu_usec, true },
-		.system_cpu_us = { from->sys_cpu_sec * 1000000 + from->sys_cpu_usec, true },
+		/* slurmdbd hears of it when the step ends, and has 0 until then */
+		.user_cpu_us = { from->user_cpu_sec * 1000000 + from->user_cpu_usec, from->end > 0 },
+		.system_cpu_us = { from->sys_cpu_sec * 1000000 + from->sys_cpu_usec, from->end > 0 },
 		.max_rss_bytes = copy_usage(stats->tres_usage_in_max, TRESMAP_MEM),
 	};
 	rc |= slurmdb_copy_text(&to->name, from->stepname);

@@ -11,7 +11,9 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/job_ids.h"
 #include "src/cmd/job_list.h"
+#include "src/cmd/job_screen.h"
 #include "src/cmd/job_site.h"
+#include "src/libutil/clock.h"
 
 /* Ids that slurmdbd shows nothing of, and that are named one by one. */
 #define MISSING_NAMED 5
@@ -171,22 +173,95 @@ static int print_step(const struct record *r, uint32_t step_id, bool all)
 	return cmd_error("job %u has no step %s", r->job_id, cmd_step_name(step_id, name, sizeof(name)));
 }
 
-/* What was asked for of it: the job, steps, or both. */
-static int print_job(const struct job_options *o, const struct record *r)
+/* Whether the job itself is asked for, not only steps of it. */
+static bool is_wanted(const struct job_options *o, const struct record *r)
 {
-	bool whole = false;
+	size_t i;
+
+	for (i = 0; i < o->ids.n; i++)
+		if (!o->ids.id[i].has_step && job_id_is_of(&o->ids.id[i], r))
+			return true;
+	return false;
+}
+
+static int print_steps(const struct job_options *o, const struct record *r)
+{
 	int rc = CMD_OK;
 	size_t i;
 
 	for (i = 0; i < o->ids.n; i++)
-		whole |= !o->ids.id[i].has_step && job_id_is_of(&o->ids.id[i], r);
-	if (whole && o->json)
-		rc = print_json(r);
-	else if (whole)
-		job_list_print(r, o->is_long);
-	for (i = 0; i < o->ids.n && rc == CMD_OK; i++)
-		if (o->ids.id[i].has_step && job_id_is_of(&o->ids.id[i], r))
-			rc = print_step(r, o->ids.id[i].step_id, o->is_long);
+		if (o->ids.id[i].has_step && job_id_is_of(&o->ids.id[i], r) &&
+		    print_step(r, o->ids.id[i].step_id, o->is_long) != CMD_OK)
+			rc = CMD_FAILED;
+	return rc;
+}
+
+/* Colour is for people: no-color.org. */
+static bool has_colour(void)
+{
+	const char *no = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && (!no || !*no) && term && strcmp(term, "dumb") != 0;
+}
+
+static int print_screen(const struct job_site *site, const struct record *const *part, size_t n)
+{
+	struct job_screen s = { .part = part, .n = n, .now = clock_wall_ns() / NSEC_PER_SEC,
+				.cluster = *site->cluster ? site->cluster : NULL, .colour = has_colour() };
+
+	return job_screen_print(stdout, &s) < 0 ? cmd_error("out of memory") : CMD_OK;
+}
+
+/* N jobs that were asked for: one, or parts of one array or het job. */
+static int print_group(const struct job_options *o, const struct job_site *site, const struct record *const *part,
+		       size_t n)
+{
+	int rc = CMD_OK;
+	size_t i;
+
+	for (i = 0; i < n && rc == CMD_OK; i++) {
+		if (o->json)
+			rc = print_json(part[i]);
+		else if (o->is_long)
+			job_list_print(part[i]);
+	}
+	/* the sum of the parts follows them */
+	if (rc == CMD_OK && !o->json && (!o->is_long || n > 1))
+		rc = print_screen(site, part, n);
+	return rc;
+}
+
+static bool is_of_group(const struct record *a, const struct record *b)
+{
+	return (a->array_job_id.known || a->het_job_id.known) && is_same_cluster(a, b) &&
+	       a->array_job_id.known == b->array_job_id.known && group_of(a) == group_of(b);
+}
+
+/* Those from JOBS[FIRST] on that belong together; *RET_NEXT is behind them. */
+static int print_next(const struct job_options *o, const struct job_site *site, const struct slurmdb_jobs *jobs,
+		      size_t first, size_t *ret_next)
+{
+	_cleanup_free_ const struct record **part = calloc(jobs->n - first, sizeof(*part));
+	const struct record *r = jobs->job[first].record;
+	size_t end = first + 1;
+	size_t n = 0;
+	size_t i;
+	int rc = CMD_OK;
+
+	if (!part)
+		return cmd_error("out of memory");
+	while (end < jobs->n && is_of_group(r, jobs->job[end].record))
+		end++;
+	*ret_next = end;
+	for (i = first; i < end; i++)
+		if (is_wanted(o, jobs->job[i].record))
+			part[n++] = jobs->job[i].record;
+	if (n)
+		rc = print_group(o, site, part, n);
+	for (i = first; i < end; i++)
+		if (print_steps(o, jobs->job[i].record) != CMD_OK)
+			rc = CMD_FAILED;
 	return rc;
 }
 
@@ -226,10 +301,13 @@ static int show_jobs(const struct job_options *o, struct job_site *site, struct 
 	size_t i;
 
 	jobs_sort(jobs, o->duplicates);
-	for (i = 0; i < jobs->n; i++) {
+	for (i = 0; i < jobs->n; i++)
 		if (job_site_finish(site, &jobs->job[i]) < 0)
 			return cmd_error("out of memory");
-		if (print_job(o, jobs->job[i].record) != CMD_OK)
+	for (i = 0; i < jobs->n;) {
+		if (i && !o->json)
+			putchar('\n');
+		if (print_next(o, site, jobs, i, &i) != CMD_OK)
 			rc = CMD_FAILED;
 	}
 	return rc;

@@ -8,6 +8,8 @@
 #include "src/libcore/metric_text.h"
 #include "src/librecord/equivalent.h"
 
+#define UM_PER_KM UINT64_C(1000000000)
+
 static void print_row(const char *label, const char *value, const char *note)
 {
 	cmd_print("  %-22s %s%s%s", label, value, *note ? ", " : "", note);
@@ -57,8 +59,10 @@ void job_emissions_print(const struct figures *f, const struct record_emissions 
 		return;
 	if (e->method == CO2E_MEAN_POWER)
 		print_row("  an estimate", "the energy spread evenly over the job's life", "");
-	print_row(EQUIVALENT_LABEL, equivalent_text(f->value[METRIC_CO2E], way, sizeof(way)),
-		  EQUIVALENT_SOURCE);
+	/* nobody drives a few metres */
+	if (equivalent_car_um(f->value[METRIC_CO2E]) >= UM_PER_KM)
+		print_row(EQUIVALENT_LABEL, equivalent_text(f->value[METRIC_CO2E], way, sizeof(way)),
+			  EQUIVALENT_SOURCE);
 	print_factor(f, e);
 	print_metric(f, METRIC_CO2E_MARKET, "emissions, by contract", e->market_source);
 	if (e->embodied_ng.known)

@@ -8,6 +8,7 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/job_emissions.h"
 #include "src/libcore/metric_text.h"
+#include "src/libledger/ledger.h"
 #include "src/librecord/derived.h"
 #include "src/libutil/text.h"
 
@@ -131,18 +132,21 @@ static const char *ratio_cell(const struct record_step *s, enum derived d, char 
 
 static void print_step_row(const struct record_step *s)
 {
-	char name[4 * NAME_COLUMNS + 1];
-	char id[16];
+	/* with PrologFlags=Contain its figures are those of all the others together */
+	const char *name = s->step_id == LEDGER_STEP_EXTERN ? "whole job" : s->name ? s->name : "";
+	char cpu[METRIC_TEXT_MAX] = "n/a";
 	char energy[METRIC_TEXT_MAX], co2e[METRIC_TEXT_MAX];
 	char rd[METRIC_TEXT_MAX], wr[METRIC_TEXT_MAX];
-	uint64_t cpu_ms = s->user_cpu_us.value / 1000 + s->system_cpu_us.value / 1000;
+	char text[4 * NAME_COLUMNS + 1];
+	char id[16];
+	uint64_t ns;
 
-	printf("  %-12s %-10s %-11.11s %10llu.%03llu s %12s %12s %12s %12s\n",
-	       cmd_step_name(s->step_id, id, sizeof(id)),
-	       text_cell(s->name ? s->name : "", NAME_COLUMNS, name, sizeof(name)), s->state,
-	       (unsigned long long)cpu_ms / 1000, (unsigned long long)cpu_ms % 1000,
-	       cell(s, METRIC_ENERGY, energy), cell(s, METRIC_CO2E, co2e),
-	       cell(s, METRIC_IO_READ_BYTES, rd), cell(s, METRIC_IO_WRITE_BYTES, wr));
+	if (record_step_cpu_time(s, &ns))
+		(void)metric_text_value(UNIT_NS, ns, cpu, sizeof(cpu));
+	(void)text_cell(name, NAME_COLUMNS, text, sizeof(text));
+	printf("  %-12s %s%*s %-11.11s %12s %12s %12s %12s %12s\n", cmd_step_name(s->step_id, id, sizeof(id)), text,
+	       (int)(NAME_COLUMNS - text_columns(text)), "", s->state, cpu, cell(s, METRIC_ENERGY, energy),
+	       cell(s, METRIC_CO2E, co2e), cell(s, METRIC_IO_READ_BYTES, rd), cell(s, METRIC_IO_WRITE_BYTES, wr));
 }
 
 static void print_long_row(const struct record_step *s)
@@ -164,26 +168,33 @@ static void print_long_row(const struct record_step *s)
 	       cell(s, METRIC_TCP_RECEIVED_BYTES, t[6]), cell(s, METRIC_TCP_SENT_BYTES, t[7]));
 }
 
-static void print_steps(const struct record *r, bool all)
+/* The steps, and below them the extern step, which is their sum. */
+static void print_rows(const struct record *r, void (*print)(const struct record_step *))
 {
 	size_t i;
 
+	for (i = 0; i < r->nsteps; i++)
+		if (r->steps[i].step_id != LEDGER_STEP_EXTERN)
+			print(&r->steps[i]);
+	for (i = 0; i < r->nsteps; i++)
+		if (r->steps[i].step_id == LEDGER_STEP_EXTERN)
+			print(&r->steps[i]);
+}
+
+static void print_steps(const struct record *r)
+{
 	if (!r->nsteps)
 		return;
-	printf("  %-12s %-10s %-11s %16s %12s %12s %12s %12s\n", "STEP", "NAME", "STATE",
-	       "CPU TIME", "ENERGY", "EMISSIONS", "READ", "WRITTEN");
-	for (i = 0; i < r->nsteps; i++)
-		print_step_row(&r->steps[i]);
-	if (!all)
-		return;
+	printf("  %-12s %-10s %-11s %12s %12s %12s %12s %12s\n", "STEP", "NAME", "STATE", "CPU TIME", "ENERGY",
+	       "EMISSIONS", "READ", "WRITTEN");
+	print_rows(r, print_step_row);
 	printf("  %-12s %9s %9s %9s %6s %14s %12s %9s %12s %12s\n", "STEP", "CPU EFF",
 	       "IMBALANCE", "CPU WAIT", "IPC", "FP RATE", "MEMORY BW", "MISSES", "TCP IN",
 	       "TCP OUT");
-	for (i = 0; i < r->nsteps; i++)
-		print_long_row(&r->steps[i]);
+	print_rows(r, print_long_row);
 }
 
-void job_list_print(const struct record *r, bool all)
+void job_list_print(const struct record *r)
 {
 	char start[32];
 	char end[32];
@@ -198,14 +209,14 @@ void job_list_print(const struct record *r, bool all)
 	if (*r->energy.source)
 		printf("  %-22s %s%s\n", "energy source", r->energy.source,
 		       strstr(r->energy.source, "model") ? " (an estimate)" : "");
-	print_figures(&r->figures, &r->emissions, all);
+	print_figures(&r->figures, &r->emissions, /* all= */ true);
 	for (d = 0; d < DERIVED_N; d++) {
 		double v = 0;
 		bool known = record_derived(r, (enum derived)d, &v);
 
-		print_ratio((enum derived)d, known, v, all);
+		print_ratio((enum derived)d, known, v, /* all= */ true);
 	}
-	print_steps(r, all);
+	print_steps(r);
 }
 
 bool job_list_step(const struct record *r, uint32_t step_id, bool all)

@@ -10,10 +10,10 @@
 
 #include "src/librecord/record.h"
 
-/* ALL: also what was not asked for, as n/a, and more of each step. */
-void job_list_print(const struct record *r, bool all);
+/* All there is, also what was not asked for, as n/a, and a table of the steps. */
+void job_list_print(const struct record *r);
 
-/* False: R has no such step. */
+/* ALL: also what was not asked for. False: R has no such step. */
 bool job_list_step(const struct record *r, uint32_t step_id, bool all);
 
 #endif

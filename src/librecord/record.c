@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "src/libutil/parse.h"
 #include "src/libutil/util.h"
 
 struct record *record_create(void)
@@ -150,4 +151,34 @@ const char *record_co2e_method_name(enum record_co2e_method method)
 		break;
 	}
 	return "";
+}
+
+/* "200M", "4.50G"; what has no letter is megabytes of memory and a plain number of others. */
+static bool tres_amount(const char *text, size_t len, bool is_memory, uint64_t *ret)
+{
+	static const char units[] = "KMGTP";
+	const char *unit = len ? strchr(units, text[len - 1]) : NULL;
+	unsigned int shift = unit ? 10 * (unsigned int)(unit - units + 1) : is_memory ? 20 : 0;
+	char number[24];
+	uint64_t milli;
+
+	len -= unit != NULL;
+	if (!len || len >= sizeof(number))
+		return false;
+	memcpy(number, text, len);
+	number[len] = '\0';
+	if (parse_decimal(number, 1000, &milli) < 0 || milli > UINT64_MAX >> shift)
+		return false;
+	*ret = (milli << shift) / 1000;
+	return true;
+}
+
+bool record_tres(const char *tres, const char *name, uint64_t *ret)
+{
+	size_t len = strlen(name);
+
+	for (; tres && *tres; tres += strcspn(tres, ","), tres += *tres == ',')
+		if (!strncmp(tres, name, len) && tres[len] == '=')
+			return tres_amount(tres + len + 1, strcspn(tres + len + 1, ","), !strcmp(name, "mem"), ret);
+	return false;
 }

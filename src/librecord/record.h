@@ -149,7 +149,17 @@ void record_exit_status(uint32_t status, int32_t *ret_code, int32_t *ret_signal)
  */
 char *record_array_tasks(const char *text);
 
+/*
+ * How much of NAME ("cpu", "mem", "gres/gpu") is in TRES, "cpu=8,mem=4.50G,node=1"; memory in bytes. TRES may be
+ * NULL. False: it is not there.
+ */
+bool record_tres(const char *tres, const char *name, uint64_t *ret);
+
 /* --- record_derived.c --------------------------------------------------------------------- */
+
+/* CPU time of the job: METRIC_CPU_TIME or, where its TRES is not accounted, what Slurm says of the steps. */
+bool record_cpu_time(const struct record *r, uint64_t *ret_ns);
+bool record_step_cpu_time(const struct record_step *s, uint64_t *ret_ns);
 
 /*
  * Ratios of the job's or a step's figures. Where METRIC_CPU_TIME is not known (its TRES is not

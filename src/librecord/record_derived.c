@@ -35,6 +35,25 @@ static uint64_t slurm_job_cpu_ns(const struct record *r)
 	return sum;
 }
 
+/* The figure, else what Slurm has, if there is some. */
+static bool cpu_time_of(const struct figures *f, uint64_t slurm_ns, uint64_t *ret_ns)
+{
+	if (!figures_has(f, METRIC_CPU_TIME) && !slurm_ns)
+		return false;
+	*ret_ns = figures_has(f, METRIC_CPU_TIME) ? f->value[METRIC_CPU_TIME] : slurm_ns;
+	return true;
+}
+
+bool record_cpu_time(const struct record *r, uint64_t *ret_ns)
+{
+	return cpu_time_of(&r->figures, slurm_job_cpu_ns(r), ret_ns);
+}
+
+bool record_step_cpu_time(const struct record_step *s, uint64_t *ret_ns)
+{
+	return cpu_time_of(&s->figures, slurm_cpu_ns(s), ret_ns);
+}
+
 static bool value_of(enum derived d, const struct figures *f, uint64_t slurm_ns, uint64_t elapsed,
 		     uint32_t cpus, double *ret)
 {

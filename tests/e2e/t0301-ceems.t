@@ -148,12 +148,19 @@ else
 	skip "python3-jsonschema with draft 2020-12 is missing"
 fi
 out=$(inside "$ceems" job "$job")
-has "$out" "job $job  wrap  COMPLETED  user user1" "job for people"
+has "$out" "Job $job  wrap  user1/" "job for people"
+[[ $(head -n 1 <<<"$out") == *"  COMPLETED 0:0" ]]
+ok $? "with its state and exit code"
+is "$(grep -cE '^  energy .* rapl$' <<<"$out")" 1 "energy with the source"
+is "$(grep -cE '^  CPU +\[#+ *\] +[0-9]+ %   .* \(1 CPU\)$' <<<"$out")" 1 "CPU time as a bar"
+is "$(awk 'length > 80' <<<"$out")" "" "in 80 columns"
+[ "$(wc -l <<<"$out")" -le 20 ]
+ok $? "and 20 lines"
+out=$(inside "$ceems" job --long "$job")
+has "$out" "job $job  wrap  COMPLETED  user user1" "--long: the whole list"
 has "$out" "  energy source          rapl" "with the source"
 has "$out" "  CPU efficiency         " "and ratios"
-[[ $out != *IPC* ]]
-ok $? "in few lines"
-out=$(inside "$ceems" job --long "$job")
+is "$(grep -cE '^  extern +whole job ' <<<"$out")" 1 "the step table says that extern is the whole job"
 has "$out" "CPU EFF" "--long has them step by step"
 has "$out" "  instructions per cycle " "and what nobody asked for"
 has "$(inside "$ceems" job "$job.0")" "step $job.0  dd  COMPLETED" "one step"

@@ -227,9 +227,9 @@ is "$(field "$gone" '.emissions | [.fresh_factor_j, .last_factor_j, .static_fact
 	.scope] | @csv')" '0,900,450,0,"mixed","mixed"' "of an outage: the last factor, then the yearly mean"
 has "$(field "$gone" .emissions.source)" "RTE eCO2mix; Ember" "with both sources"
 text=$(inside "$ceems" job "$two")
-has "$text" "0.00155 kWh" "ceems job: kWh"
-has "$text" "0.503 m, at 400 g/mile" "the way of a car"
-has "$text" "100 % fresh" "the kind of factors"
+has "$text" "= 1.55 Wh x 64.5 g/kWh" "ceems job: emissions are energy by factor"
+has "$text" "FR, fresh, direct; RTE eCO2mix" "where the factor is from"
+has "$(inside "$ceems" job --long "$two")" "0.00155 kWh" "--long: kWh"
 has "$(inside "$ceems" job "$gone")" "67 % last known, 33 % yearly mean" "also of the outage"
 is "$(inside "$ceems" job --json "$two" | jq -c .emissions)" "$(record_file "$two" | jq -c .emissions)" \
 	"--json says what the record says"

@@ -487,6 +487,41 @@ static void test_tasks(void)
 	}
 }
 
+static void test_tres(void)
+{
+	static const char all[] = "cpu=8,mem=4.50G,node=1,gres/gpu=2,gres/gpu:h100=2,license/x=";
+	static const struct {
+		const char *tres, *name;
+		uint64_t want; /* 0: it is not there */
+	} rows[] = {
+		{ NULL, "cpu", 0 },
+		{ "", "cpu", 0 },
+		{ "=8", "cpu", 0 },
+		{ all, "gres", 0 },
+		{ all, "gpu", 0 },
+		{ all, "license/x", 0 },
+		{ "mem=x", "mem", 0 },
+		{ "mem=M", "mem", 0 },
+		{ "mem=-1M", "mem", 0 },
+		{ "mem=99999999999999999999M", "mem", 0 },
+		{ "mem=99999999P", "mem", 0 },
+		{ all, "cpu", 8 },
+		{ all, "gres/gpu", 2 },
+		{ all, "gres/gpu:h100", 2 },
+		{ all, "mem", UINT64_C(9) << 29 },
+		{ "mem=200M", "mem", UINT64_C(200) << 20 },
+		{ "cpu=1,mem=200", "mem", UINT64_C(200) << 20 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint64_t n = 0;
+
+		is_int(record_tres(rows[i].tres, rows[i].name, &n), rows[i].want != 0, rows[i].name);
+		is_u64(n, rows[i].want, "  so much");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct record *r;
@@ -513,5 +548,6 @@ int main(int argc, char **argv)
 	test_values();
 	record_destroy(NULL);
 	test_tasks();
+	test_tres();
 	return done_testing();
 }

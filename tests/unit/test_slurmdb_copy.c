@@ -197,7 +197,25 @@ static void test_unknown(void)
 	ok(job.record->steps_known, "it is known that it has no steps");
 	record_destroy(job.record);
 
+	row.start = INFINITE;
+	row.eligible = INFINITE;
+	row.end = NO_VAL;
+	job = copy_of(&row, NULL, 0, NULL);
+	ok(!job.record->start && !job.record->eligible && !job.record->end, "nothing is in the year 2106");
+	record_destroy(job.record);
+
 	row = a_job();
+	row.state = JOB_RUNNING;
+	row.end = 0;
+	step.end = 0;
+	step.user_cpu_sec = step.user_cpu_usec = step.sys_cpu_usec = 0;
+	job = copy_of(&row, &step, 1, NULL);
+	ok(!job.record->steps[0].user_cpu_us.known && !job.record->steps[0].system_cpu_us.known,
+	   "of a running step slurmdbd has no CPU time, which is not 0");
+	record_destroy(job.record);
+
+	row = a_job();
+	step = a_step(0);
 	step.stats.tres_usage_in_tot = no_usage;
 	job = copy_of(&row, &step, 1, NULL);
 	is_int(job.state, SLURMDB_OPEN, "a step whose end slurmdbd invented");

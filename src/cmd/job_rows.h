@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * job_rows.h - the rows of a job's screen below its head: time, CPU, memory, GPU, energy, CO2e, I/O, nodes, notes,
+ * advice.
+ */
+#ifndef CEEMS_CMD_JOB_ROWS_H
+#define CEEMS_CMD_JOB_ROWS_H
+
+#include "src/cmd/job_sums.h"
+#include "src/cmd/screen_text.h"
+
+void job_rows_print(const struct screen *out, const struct job_screen *s, const struct job_sums *sum);
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/cmd/job_screen.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "src/cmd/job_rows.h"
+#include "src/cmd/job_sums.h"
+#include "src/cmd/screen_text.h"
+#include "src/libcore/metric_text.h"
+#include "src/libutil/text.h"
+
+/* --- header ------------------------------------------------------------------------------------ */
+
+enum header_field { FIELD_ID, FIELD_NAME, FIELD_USER, FIELD_PARTITION, FIELD_NODES, FIELD_STATE, FIELD_N };
+
+struct header {
+	char text[FIELD_N][256];
+	size_t columns[FIELD_N]; /* of which are shown */
+	enum screen_colour colour;
+};
+
+static enum screen_colour state_colour(const struct record *r)
+{
+	static const char *const neutral[] = { "PENDING", "RUNNING", "SUSPENDED", "CANCELLED", "RESIZING",
+					       "REQUEUED", "PREEMPTED", "COMPLETING" };
+	size_t i;
+
+	if (!r->state)
+		return SCREEN_PLAIN;
+	for (i = 0; i < ARRAY_SIZE(neutral); i++)
+		if (!strcmp(r->state, neutral[i]))
+			return SCREEN_PLAIN;
+	return !strcmp(r->state, "COMPLETED") ? SCREEN_GOOD : SCREEN_BAD;
+}
+
+static void put_state(const struct record *r, char *buf, size_t size)
+{
+	const char *state = r->state ? r->state : "state n/a";
+
+	if (r->end)
+		(void)snprintf(buf, size, "%s %" PRId32 ":%" PRId32, state, r->exit_code, r->exit_signal);
+	else
+		(void)snprintf(buf, size, "%s", state);
+}
+
+/* "2 COMPLETED, 1 FAILED" */
+static void put_states(const struct job_screen *s, char *buf, size_t size)
+{
+	size_t used = 0;
+	size_t i, k;
+
+	buf[0] = '\0';
+	for (i = 0; i < s->n && used < size; i++) {
+		const char *state = s->part[i]->state ? s->part[i]->state : "n/a";
+		size_t alike = 0;
+
+		for (k = 0; k < s->n; k++) {
+			const char *other = s->part[k]->state ? s->part[k]->state : "n/a";
+
+			if (strcmp(state, other) != 0)
+				continue;
+			if (k < i)
+				break; /* counted with the first of them */
+			alike++;
+		}
+		if (k == s->n)
+			used += (size_t)snprintf(buf + used, size - used, "%s%zu %s", used ? ", " : "", alike, state);
+	}
+}
+
+static const char *or_na(const char *text)
+{
+	return text && *text ? text : "n/a";
+}
+
+static bool is_alike(const struct job_screen *s, size_t offset)
+{
+	const char *first = *(char *const *)((const char *)s->part[0] + offset);
+	size_t i;
+
+	for (i = 1; i < s->n; i++) {
+		const char *next = *(char *const *)((const char *)s->part[i] + offset);
+
+		if (strcmp(first ? first : "", next ? next : "") != 0)
+			return false;
+	}
+	return true;
+}
+#define TEXT_OF(s, member) \
+	(is_alike(s, offsetof(struct record, member)) ? or_na((s)->part[0]->member) : "several")
+
+static void fill_header(const struct job_screen *s, struct header *h)
+{
+	const struct record *r = s->part[0];
+	bool is_other = s->cluster && r->cluster && strcmp(s->cluster, r->cluster) != 0;
+	char id[96];
+	size_t i;
+
+	if (s->n > 1)
+		(void)snprintf(h->text[FIELD_ID], sizeof(h->text[0]), "%s %" PRIu64,
+			       r->array_job_id.known ? "Array" : "Het job",
+			       r->array_job_id.known ? r->array_job_id.value : r->het_job_id.value);
+	else {
+		job_id_text(r, id, sizeof(id));
+		(void)snprintf(h->text[FIELD_ID], sizeof(h->text[0]), "Job %s", id);
+	}
+	(void)snprintf(h->text[FIELD_NAME], sizeof(h->text[0]), "%s", TEXT_OF(s, job_name));
+	(void)snprintf(h->text[FIELD_USER], sizeof(h->text[0]), "%s/%s", or_na(r->user_name), TEXT_OF(s, account));
+	(void)snprintf(h->text[FIELD_PARTITION], sizeof(h->text[0]), "%s%s%s", is_other ? r->cluster : "",
+		       is_other ? ":" : "", TEXT_OF(s, partition));
+	if (s->n > 1) {
+		(void)snprintf(h->text[FIELD_NODES], sizeof(h->text[0]), "%zu parts", s->n);
+		put_states(s, h->text[FIELD_STATE], sizeof(h->text[0]));
+	} else {
+		(void)snprintf(h->text[FIELD_NODES], sizeof(h->text[0]), "%s", r->nodes ? r->nodes : "no node");
+		put_state(r, h->text[FIELD_STATE], sizeof(h->text[0]));
+	}
+	h->colour = SCREEN_GOOD;
+	for (i = 0; i < s->n; i++) {
+		enum screen_colour c = state_colour(s->part[i]);
+
+		if (h->colour != SCREEN_BAD && c != SCREEN_GOOD)
+			h->colour = c;
+	}
+}
+
+/* The longest fields give way, all but the id's and the state's first. */
+static void fit_header(struct header *h)
+{
+	static const size_t least[FIELD_N] = { 10, 6, 8, 6, 6, 12 };
+	size_t total = 2 * (FIELD_N - 1);
+	size_t i;
+
+	for (i = 0; i < FIELD_N; i++) {
+		(void)text_mask(h->text[i], h->text[i], sizeof(h->text[i]));
+		h->columns[i] = text_columns(h->text[i]);
+		total += h->columns[i];
+	}
+	while (total > JOB_SCREEN_COLUMNS) {
+		size_t longest = FIELD_NAME;
+
+		for (i = 0; i < FIELD_N; i++)
+			if (h->columns[i] > least[i] && (h->columns[longest] <= least[longest] ||
+							 h->columns[i] > h->columns[longest]))
+				longest = i;
+		h->columns[longest]--;
+		total--;
+	}
+}
+
+static void put_header(const struct screen *out, const struct job_screen *s)
+{
+	struct header h = { 0 };
+	size_t i;
+
+	fill_header(s, &h);
+	fit_header(&h);
+	for (i = 0; i < FIELD_N; i++) {
+		char cell[4 * JOB_SCREEN_COLUMNS + 1];
+
+		(void)text_cell(h.text[i], h.columns[i], cell, sizeof(cell));
+		screen_put(out, i == FIELD_ID ? SCREEN_BOLD : i == FIELD_STATE ? h.colour : SCREEN_PLAIN, cell);
+		fputs(i + 1 < FIELD_N ? "  " : "\n", out->out);
+	}
+}
+
+/* --- parts ------------------------------------------------------------------------------------- */
+
+static void put_part(const struct screen *out, const struct job_screen *s, const struct record *r)
+{
+	char id[96], cell[4 * 16 + 1], state[64], time[SCREEN_TEXT_MAX];
+	char cpu[SCREEN_TEXT_MAX] = "n/a", memory[SCREEN_TEXT_MAX] = "n/a";
+	char wh[SCREEN_TEXT_MAX] = "n/a", mass[METRIC_TEXT_MAX] = "n/a";
+	double share = job_cpu_share(s, r);
+	struct job_memory m;
+
+	job_id_text(r, id, sizeof(id));
+	put_state(r, state, sizeof(state));
+	job_memory_find(r, &m);
+	if (share >= 0)
+		(void)screen_share(share, cpu);
+	if (m.peak && m.allocated)
+		(void)screen_share(m.share, memory);
+	if (figures_has(&r->figures, METRIC_ENERGY))
+		(void)screen_wh(r->figures.value[METRIC_ENERGY], wh);
+	if (figures_has(&r->figures, METRIC_CO2E))
+		(void)metric_text(&r->figures, METRIC_CO2E, mass, sizeof(mass));
+	(void)fprintf(out->out, "  %-14s ", text_cell(id, 14, cell, sizeof(cell)));
+	(void)snprintf(id, sizeof(id), "%-18s", text_cell(state, 18, cell, sizeof(cell)));
+	screen_put(out, state_colour(r), id);
+	(void)fprintf(out->out, " %10s %5s %6s %9s %9s\n",
+		      r->start ? screen_seconds(job_elapsed_s(s, r), time) : "-", cpu, memory, wh, mass);
+}
+
+struct ranked {
+	const struct record *r;
+	double rank; /* the lower, the worse */
+	size_t at;
+};
+
+static int compare_ranked(const void *x, const void *y)
+{
+	const struct ranked *a = x;
+	const struct ranked *b = y;
+
+	if (a->rank < b->rank || a->rank > b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return (a->at > b->at) - (a->at < b->at);
+}
+
+/* All in their order if LINES are enough, else the worst: those that failed, then those that used least CPU. */
+static int put_parts(const struct screen *out, const struct job_screen *s, size_t lines)
+{
+	_cleanup_free_ struct ranked *rank = calloc(s->n, sizeof(*rank));
+	size_t shown = s->n + 1 <= lines ? s->n : lines - 2;
+	size_t i;
+
+	if (!rank)
+		return -ENOMEM;
+	for (i = 0; i < s->n; i++) {
+		const struct record *r = s->part[i];
+
+		rank[i] = (struct ranked){ .r = r, .at = i };
+		if (shown < s->n)
+			rank[i].rank = (state_colour(r) == SCREEN_BAD ? -2 : 0) + job_cpu_share(s, r);
+	}
+	qsort(rank, s->n, sizeof(*rank), compare_ranked);
+	(void)fprintf(out->out, "  %-14s %-18s %10s %5s %6s %9s %9s\n", "PART", "STATE", "TIME", "CPU", "MEMORY",
+		      "ENERGY", "CO2E");
+	for (i = 0; i < shown; i++)
+		put_part(out, s, rank[i].r);
+	if (shown < s->n)
+		(void)fprintf(out->out, "  and %zu more; these are the worst, --long shows all\n", s->n - shown);
+	return 0;
+}
+
+/* --- all of it --------------------------------------------------------------------------------- */
+
+static size_t count_lines(const char *text)
+{
+	size_t n = 0;
+
+	for (; (text = strchr(text, '\n')); text++)
+		n++;
+	return n;
+}
+
+int job_screen_print(FILE *out, const struct job_screen *s)
+{
+	struct screen screen = { .out = out, .colour = s->colour };
+	_cleanup_free_ char *rows = NULL;
+	struct screen below = screen;
+	struct job_sums sum;
+	size_t size;
+	int rc = 0;
+
+	/* how many parts there is room for depends on the rows below them */
+	below.out = open_memstream(&rows, &size);
+	if (!below.out)
+		return -ENOMEM;
+	job_sums_add(s, &sum);
+	job_rows_print(&below, s, &sum);
+	if (fclose(below.out) != 0)
+		return -ENOMEM;
+	put_header(&screen, s);
+	if (s->n > 1)
+		rc = put_parts(&screen, s, JOB_SCREEN_LINES - 1 - count_lines(rows));
+	fputs(rows, out);
+	return rc;
+}

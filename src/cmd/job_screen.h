@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * job_screen.h - `ceems job`: how a job ran and what it used, on a screen of 20 lines of 80 columns.
+ */
+#ifndef CEEMS_CMD_JOB_SCREEN_H
+#define CEEMS_CMD_JOB_SCREEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "src/librecord/record.h"
+
+#define JOB_SCREEN_LINES 20
+#define JOB_SCREEN_COLUMNS 80
+#define JOB_SCREEN_ADVICE 4
+
+/* What could be better, what to type for it, and what it would have saved: "used 1 of 8 CPUs". */
+struct job_screen_advice {
+	const char *what, *type, *saved;
+};
+
+struct job_screen {
+	const struct record *const *part; /* a job; or the parts of one array or het job, which are added up */
+	size_t n;
+	uint64_t now;		 /* seconds since the epoch: jobs without an end run or wait until then */
+	const char *cluster;	 /* jobs of another one say so; NULL: all do */
+	const char *not_live;	 /* why nothing is known of running steps; NULL: it is, or none runs */
+	const struct job_screen_advice *advice; /* of which JOB_SCREEN_ADVICE are shown */
+	size_t nadvice;
+	bool colour;		 /* OUT is a terminal */
+};
+
+/* Texts of users are masked. -ENOMEM. */
+int job_screen_print(FILE *out, const struct job_screen *s);
+
+#endif
