@@ -11,6 +11,7 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/job_ids.h"
 #include "src/cmd/job_list.h"
+#include "src/cmd/job_live.h"
 #include "src/cmd/job_screen.h"
 #include "src/cmd/job_site.h"
 #include "src/libutil/clock.h"
@@ -22,6 +23,12 @@ struct job_options {
 	struct job_ids ids;
 	const char *cluster;
 	bool json, is_long, duplicates;
+};
+
+struct job_answer {
+	struct job_site *site;
+	struct slurmdb_jobs jobs;
+	char not_live[JOB_LIVE_WHY_MAX]; /* why nothing is known of running steps, or empty */
 };
 
 /* --- asking slurmdbd --------------------------------------------------------------------------- */
@@ -205,16 +212,21 @@ static bool has_colour(void)
 	return isatty(STDOUT_FILENO) && (!no || !*no) && term && strcmp(term, "dumb") != 0;
 }
 
-static int print_screen(const struct job_site *site, const struct record *const *part, size_t n)
+static int print_screen(const struct job_answer *a, const struct record *const *part, size_t n)
 {
-	struct job_screen s = { .part = part, .n = n, .now = clock_wall_ns() / NSEC_PER_SEC,
-				.cluster = *site->cluster ? site->cluster : NULL, .colour = has_colour() };
+	const char *cluster = a->site->cluster;
+	struct job_screen s = { .part = part,
+				.n = n,
+				.now = clock_wall_ns() / NSEC_PER_SEC,
+				.cluster = *cluster ? cluster : NULL,
+				.not_live = *a->not_live ? a->not_live : NULL,
+				.colour = has_colour() };
 
 	return job_screen_print(stdout, &s) < 0 ? cmd_error("out of memory") : CMD_OK;
 }
 
 /* N jobs that were asked for: one, or parts of one array or het job. */
-static int print_group(const struct job_options *o, const struct job_site *site, const struct record *const *part,
+static int print_group(const struct job_options *o, const struct job_answer *a, const struct record *const *part,
 		       size_t n)
 {
 	int rc = CMD_OK;
@@ -228,7 +240,7 @@ static int print_group(const struct job_options *o, const struct job_site *site,
 	}
 	/* the sum of the parts follows them */
 	if (rc == CMD_OK && !o->json && (!o->is_long || n > 1))
-		rc = print_screen(site, part, n);
+		rc = print_screen(a, part, n);
 	return rc;
 }
 
@@ -239,9 +251,9 @@ static bool is_of_group(const struct record *a, const struct record *b)
 }
 
 /* Those from JOBS[FIRST] on that belong together; *RET_NEXT is behind them. */
-static int print_next(const struct job_options *o, const struct job_site *site, const struct slurmdb_jobs *jobs,
-		      size_t first, size_t *ret_next)
+static int print_next(const struct job_options *o, const struct job_answer *a, size_t first, size_t *ret_next)
 {
+	const struct slurmdb_jobs *jobs = &a->jobs;
 	_cleanup_free_ const struct record **part = calloc(jobs->n - first, sizeof(*part));
 	const struct record *r = jobs->job[first].record;
 	size_t end = first + 1;
@@ -258,7 +270,7 @@ static int print_next(const struct job_options *o, const struct job_site *site, 
 		if (is_wanted(o, jobs->job[i].record))
 			part[n++] = jobs->job[i].record;
 	if (n)
-		rc = print_group(o, site, part, n);
+		rc = print_group(o, a, part, n);
 	for (i = first; i < end; i++)
 		if (print_steps(o, jobs->job[i].record) != CMD_OK)
 			rc = CMD_FAILED;
@@ -295,19 +307,42 @@ static int report_missing(const struct job_ids *ids, const struct slurmdb_jobs *
 	return missing ? CMD_FAILED : CMD_OK;
 }
 
-static int show_jobs(const struct job_options *o, struct job_site *site, struct slurmdb_jobs *jobs)
+/* Running steps tell slurmdbd nothing, and sstat knows those of this cluster only. */
+static void ask_running(struct job_answer *a)
 {
-	int rc = report_missing(&o->ids, jobs);
+	_cleanup_free_ struct record **running = calloc(a->jobs.n + 1, sizeof(*running));
+	const char *cluster = a->site->cluster;
+	size_t n = 0;
 	size_t i;
 
-	jobs_sort(jobs, o->duplicates);
-	for (i = 0; i < jobs->n; i++)
-		if (job_site_finish(site, &jobs->job[i]) < 0)
+	for (i = 0; running && i < a->jobs.n; i++) {
+		struct record *r = a->jobs.job[i].record;
+
+		if (!r->start || r->end)
+			continue;
+		if (*cluster && r->cluster && strcasecmp(cluster, r->cluster) != 0)
+			(void)snprintf(a->not_live, sizeof(a->not_live), "only on the cluster itself");
+		else
+			running[n++] = r;
+	}
+	if (n)
+		job_live_ask(running, n, a->not_live);
+}
+
+static int show_jobs(const struct job_options *o, struct job_answer *a)
+{
+	int rc = report_missing(&o->ids, &a->jobs);
+	size_t i;
+
+	jobs_sort(&a->jobs, o->duplicates);
+	ask_running(a);
+	for (i = 0; i < a->jobs.n; i++)
+		if (job_site_finish(a->site, &a->jobs.job[i]) < 0)
 			return cmd_error("out of memory");
-	for (i = 0; i < jobs->n;) {
+	for (i = 0; i < a->jobs.n;) {
 		if (i && !o->json)
 			putchar('\n');
-		if (print_next(o, site, jobs, i, &i) != CMD_OK)
+		if (print_next(o, a, i, &i) != CMD_OK)
 			rc = CMD_FAILED;
 	}
 	return rc;
@@ -328,8 +363,8 @@ static int run(const struct job_options *o)
 {
 	static struct job_site site;
 	struct slurmdb_options options = { .whole_het = true };
+	struct job_answer a = { .site = &site };
 	struct slurmdb_rows *rows = NULL;
-	struct slurmdb_jobs jobs = { 0 };
 	struct errmsg err = { 0 };
 	int rc;
 
@@ -341,14 +376,14 @@ static int run(const struct job_options *o)
 	options.no_usage = site.no_usage;
 	rc = slurmdb_rows_create(&options, &rows, &err);
 	if (rc == 0)
-		rc = jobs_get(rows, &o->ids, o->json && site.settings.record_script, &jobs, &err);
+		rc = jobs_get(rows, &o->ids, o->json && site.settings.record_script, &a.jobs, &err);
 	if (rc < 0)
 		rc = cmd_error("%s", err.text);
 	else
-		rc = jobs.n ? CMD_OK : check_cluster(rows, options.cluster);
+		rc = a.jobs.n ? CMD_OK : check_cluster(rows, options.cluster);
 	if (rc == CMD_OK)
-		rc = show_jobs(o, &site, &jobs);
-	slurmdb_jobs_free(&jobs);
+		rc = show_jobs(o, &a);
+	slurmdb_jobs_free(&a.jobs);
 	slurmdb_rows_destroy(rows);
 	job_site_fini(&site);
 	return rc;

@@ -122,6 +122,11 @@ static const char *cpus_text(const struct job_screen *s, char *buf)
 	return buf;
 }
 
+static const char *ns_text(double ns, char *buf)
+{
+	return screen_time(ns < 0x1p63 ? (uint64_t)ns : UINT64_MAX, buf);
+}
+
 static void put_cpu(const struct screen *out, const struct job_screen *s, const struct job_sums *sum)
 {
 	char used[SCREEN_TEXT_MAX], held[SCREEN_TEXT_MAX], cpus[SCREEN_TEXT_MAX], parts[SCREEN_TEXT_MAX];
@@ -131,10 +136,10 @@ static void put_cpu(const struct screen *out, const struct job_screen *s, const 
 	if (!sum->cpu_n)
 		screen_row(out, "CPU", "", "%s%s", missing(s, sum, METRIC_CPU_TIME, used), cpus);
 	else if (!(sum->cpu_held_ns > 0))
-		screen_row(out, "CPU", "", "%s in less than 1 s%s", screen_time((uint64_t)sum->cpu_ns, used), cpus);
+		screen_row(out, "CPU", "", "%s in less than 1 s%s", ns_text(sum->cpu_ns, used), cpus);
 	else
 		screen_bar(out, "CPU", share, colour_of(share), "%s of %s%s%s",
-			   screen_time((uint64_t)sum->cpu_ns, used), screen_time((uint64_t)sum->cpu_held_ns, held),
+			   ns_text(sum->cpu_ns, used), ns_text(sum->cpu_held_ns, held),
 			   cpus, of_parts(sum, sum->cpu_n, parts));
 }
 
@@ -280,20 +285,36 @@ static void put_energy(const struct screen *out, const struct job_screen *s, con
 		   idle_text(&sum->f, idle), of_parts(sum, sum->energy_n, parts));
 }
 
-/* Grams per kWh, of all parts: the emissions by the energy and the PUE. False: not known. */
-static bool mean_factor(const struct job_screen *s, const struct job_sums *sum, uint64_t pue_milli, double *ret)
+/* Grams per kWh, of several parts weighted by their energy. False: of one it is not known. */
+static bool mean_factor(const struct job_screen *s, double *ret)
 {
-	const struct record_emissions *e = &s->part[0]->emissions;
-	double kwh = (double)sum->f.value[METRIC_ENERGY] / UJ_PER_KWH;
+	double grams = 0;
+	double uj = 0;
+	size_t i;
 
-	if (s->n == 1 && e->factor_ug_per_kwh.known) {
-		*ret = (double)e->factor_ug_per_kwh.value / (double)RECORD_UG_PER_G;
-		return true;
+	for (i = 0; i < s->n; i++) {
+		const struct record *r = s->part[i];
+
+		if (!figures_has(&r->figures, METRIC_CO2E))
+			continue;
+		if (!r->emissions.factor_ug_per_kwh.known || !figures_has(&r->figures, METRIC_ENERGY))
+			return false;
+		grams += (double)r->emissions.factor_ug_per_kwh.value / (double)RECORD_UG_PER_G *
+			 (double)r->figures.value[METRIC_ENERGY];
+		uj += (double)r->figures.value[METRIC_ENERGY];
 	}
-	if (!pue_milli || sum->co2e_n != sum->energy_n || !(kwh > 0))
+	if (!(uj > 0))
 		return false;
-	*ret = (double)sum->f.value[METRIC_CO2E] / 1e9 / kwh / ((double)pue_milli / 1e3);
+	*ret = grams / uj;
 	return true;
+}
+
+/* Where the licence of a single source begins: "Ember (CC BY 4.0)". */
+static size_t licence_at(const char *source)
+{
+	const char *p = strstr(source, " (");
+
+	return p && !strchr(source, ';') ? (size_t)(p - source) : strlen(source);
 }
 
 /* "FR 2024, yearly mean, life-cycle; Ember" */
@@ -309,9 +330,9 @@ static void put_origin(const struct screen *out, const struct record_emissions *
 	if (e->year)
 		(void)snprintf(year, sizeof(year), " %" PRIu32, e->year);
 	if (*e->region || *e->source || *shares)
-		screen_row(out, "", "", "%s%s%s%s%s%s%s%s", *e->region ? e->region : "factor", year,
+		screen_row(out, "", "", "%s%s%s%s%s%s%s%.*s", *e->region ? e->region : "factor", year,
 			   *shares ? ", " : "", shares, *e->scope ? ", " : "", e->scope, *e->source ? "; " : "",
-			   e->source);
+			   (int)licence_at(e->source), e->source);
 }
 
 static void put_co2e(const struct screen *out, const struct job_screen *s, const struct job_sums *sum)
@@ -331,7 +352,7 @@ static void put_co2e(const struct screen *out, const struct job_screen *s, const
 		pue_milli = s->part[i]->emissions.pue_milli == pue_milli ? pue_milli : 0;
 	if (pue_milli)
 		(void)snprintf(pue, sizeof(pue), " x PUE %g", (double)pue_milli / 1e3);
-	if (mean_factor(s, sum, pue_milli, &g) && sum->f.value[METRIC_ENERGY])
+	if (sum->co2e_n == sum->energy_n && mean_factor(s, &g))
 		(void)snprintf(factor, sizeof(factor), " = %s x %.1f g/kWh%s",
 			       screen_wh(sum->f.value[METRIC_ENERGY], wh), g, pue);
 	screen_row(out, "CO2e", "", "%s%s%s", metric_text(&sum->f, METRIC_CO2E, mass, sizeof(mass)), factor,

@@ -168,9 +168,12 @@ static void put_header(const struct screen *out, const struct job_screen *s)
 
 /* --- parts ------------------------------------------------------------------------------------- */
 
+#define REST_COLUMNS 43 /* behind id and state */
+
 static void put_part(const struct screen *out, const struct job_screen *s, const struct record *r)
 {
-	char id[96], cell[4 * 16 + 1], state[64], time[SCREEN_TEXT_MAX];
+	char id[96], state[64], time[SCREEN_TEXT_MAX], rest[8 * SCREEN_TEXT_MAX];
+	char cell[4 * REST_COLUMNS + 1];
 	char cpu[SCREEN_TEXT_MAX] = "n/a", memory[SCREEN_TEXT_MAX] = "n/a";
 	char wh[SCREEN_TEXT_MAX] = "n/a", mass[METRIC_TEXT_MAX] = "n/a";
 	double share = job_cpu_share(s, r);
@@ -188,10 +191,11 @@ static void put_part(const struct screen *out, const struct job_screen *s, const
 	if (figures_has(&r->figures, METRIC_CO2E))
 		(void)metric_text(&r->figures, METRIC_CO2E, mass, sizeof(mass));
 	(void)fprintf(out->out, "  %-14s ", text_cell(id, 14, cell, sizeof(cell)));
-	(void)snprintf(id, sizeof(id), "%-18s", text_cell(state, 18, cell, sizeof(cell)));
+	(void)snprintf(id, sizeof(id), "%-19s", text_cell(state, 19, cell, sizeof(cell)));
 	screen_put(out, state_colour(r), id);
-	(void)fprintf(out->out, " %10s %5s %6s %9s %9s\n",
-		      r->start ? screen_seconds(job_elapsed_s(s, r), time) : "-", cpu, memory, wh, mass);
+	(void)snprintf(rest, sizeof(rest), "%9s %6s %6s %9s %9s",
+		       r->start ? screen_seconds(job_elapsed_s(s, r), time) : "-", cpu, memory, wh, mass);
+	(void)fprintf(out->out, " %s\n", text_cell(rest, REST_COLUMNS, cell, sizeof(cell)));
 }
 
 struct ranked {
@@ -227,7 +231,7 @@ static int put_parts(const struct screen *out, const struct job_screen *s, size_
 			rank[i].rank = (state_colour(r) == SCREEN_BAD ? -2 : 0) + job_cpu_share(s, r);
 	}
 	qsort(rank, s->n, sizeof(*rank), compare_ranked);
-	(void)fprintf(out->out, "  %-14s %-18s %10s %5s %6s %9s %9s\n", "PART", "STATE", "TIME", "CPU", "MEMORY",
+	(void)fprintf(out->out, "  %-14s %-19s %9s %6s %6s %9s %9s\n", "PART", "STATE", "TIME", "CPU", "MEMORY",
 		      "ENERGY", "CO2E");
 	for (i = 0; i < shown; i++)
 		put_part(out, s, rank[i].r);

@@ -15,7 +15,7 @@
 #define TEXT_COLUMNS (JOB_SCREEN_COLUMNS - 2 - LABEL_COLUMNS)
 #define NOTE_COLUMN 45 /* of the text, where a note begins if there is room */
 #define BAR_COLUMNS 16
-#define BAR_TEXT_COLUMNS (TEXT_COLUMNS - BAR_COLUMNS - 2 - 6 - 3)
+#define BAR_TEXT_COLUMNS (TEXT_COLUMNS - BAR_COLUMNS - 2 - 7 - 3)
 #define UJ_PER_WH 3.6e9
 #define YEAR_AGO_S (300 * UINT64_C(86400))
 
@@ -81,6 +81,8 @@ const char *screen_share(double share, char *buf)
 		(void)snprintf(buf, SCREEN_TEXT_MAX, "<1 %%");
 	else if (percent > 99 && percent < 100)
 		(void)snprintf(buf, SCREEN_TEXT_MAX, ">99 %%");
+	else if (percent >= 999.5)
+		(void)snprintf(buf, SCREEN_TEXT_MAX, ">999 %%");
 	else
 		(void)snprintf(buf, SCREEN_TEXT_MAX, "%.0f %%", percent);
 	return buf;

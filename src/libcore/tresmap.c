@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/libutil/clock.h"
 #include "src/libutil/parse.h"
 
 /* slurm.h: NO_CONSUME_VAL64, NO_VAL64 and INFINITE64 are the three largest numbers. */
@@ -56,6 +57,54 @@ int tresmap_value(const char *usage, uint32_t id, uint64_t *ret)
 	return -ENODATA;
 }
 
+/* "1-02:03:04" */
+static int parse_clock(const char *text, uint64_t *ret_ns)
+{
+	static const uint64_t per[] = { 24, 60, 60 };
+	const char *dash = strchr(text, '-');
+	uint64_t total = 0;
+	uint64_t n;
+	size_t i;
+
+	if (dash && (parse_u64_n(text, (size_t)(dash - text), &total) < 0 || total > UINT32_MAX))
+		return -ENODATA;
+	text = dash ? dash + 1 : text;
+	for (i = 0; i < sizeof(per) / sizeof(per[0]); i++) {
+		size_t len = strcspn(text, ":");
+		bool is_last = i + 1 == sizeof(per) / sizeof(per[0]);
+
+		if (parse_u64_n(text, len, &n) < 0 || n > UINT32_MAX || (text[len] == '\0') != is_last)
+			return -ENODATA;
+		total = total * per[i] + n;
+		text += len + !is_last;
+	}
+	*ret_ns = total * NSEC_PER_SEC;
+	return 0;
+}
+
+int tresmap_named_value(const char *usage, const char *name, uint64_t *ret)
+{
+	size_t name_len = strlen(name);
+	char text[32];
+	uint64_t value;
+
+	while (usage && *usage) {
+		size_t len = strcspn(usage, ",");
+
+		if (len > name_len && !strncmp(usage, name, name_len) && usage[name_len] == '=') {
+			(void)snprintf(text, sizeof(text), "%.*s", (int)(len - name_len - 1), usage + name_len + 1);
+			if (!strcmp(name, "cpu"))
+				return parse_clock(text, ret);
+			if (parse_u64(text, &value) < 0 || value >= FIRST_UNKNOWN)
+				return -ENODATA;
+			*ret = value;
+			return 0;
+		}
+		usage += len + (usage[len] == ',');
+	}
+	return -ENODATA;
+}
+
 /* KIND_NODES: each node counts 1, so Slurm's sum is the number of nodes. */
 static bool is_largest_of_nodes(enum metric m)
 {
@@ -71,6 +120,20 @@ void tresmap_read(const struct tresmap *map, const char *tot, const char *max, e
 	metric_foreach(m)
 		if (map->id[m] && metric_table[m].side == side &&
 		    tresmap_value(is_largest_of_nodes((enum metric)m) ? max : tot, map->id[m], &value) == 0)
+			figures_set(figures, m, metric_from_tres(m, value));
+}
+
+void tresmap_read_named(const char *tot, const char *max, enum metric_side side, struct figures *figures)
+{
+	unsigned int m;
+	uint64_t value;
+
+	if (side == SIDE_IN && tresmap_named_value(tot, "cpu", &value) == 0)
+		figures_set(figures, METRIC_CPU_TIME, value);
+	metric_foreach(m)
+		if (metric_table[m].tres[0] && metric_table[m].side == side &&
+		    tresmap_named_value(is_largest_of_nodes((enum metric)m) ? max : tot, metric_table[m].tres,
+					&value) == 0)
 			figures_set(figures, m, metric_from_tres(m, value));
 }
 

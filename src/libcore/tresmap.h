@@ -30,6 +30,15 @@ void tresmap_learn(struct tresmap *map, uint32_t id, const char *type, const cha
 void tresmap_read(const struct tresmap *map, const char *tot, const char *max, enum metric_side side,
 		  struct figures *figures);
 
+/*
+ * The same of usage as sacct and sstat print it, by name and with --noconvert: "cpu=00:00:10,energy=5,mem=4096".
+ * METRIC_CPU_TIME is ours, or else Slurm's cpu.
+ */
+void tresmap_read_named(const char *tot, const char *max, enum metric_side side, struct figures *figures);
+
+/* The number of NAME in such a text (may be NULL), of cpu its nanoseconds; or -ENODATA. */
+int tresmap_named_value(const char *usage, const char *name, uint64_t *ret);
+
 /* The value of one TRES in USAGE (may be NULL): 0; -ENODATA: not there or not known. */
 int tresmap_value(const char *usage, uint32_t id, uint64_t *ret);
 

@@ -56,7 +56,7 @@ is_same() {
 
 good=$(submit user1 -J 'a name' -t 5 --wrap 'srun true; srun -N2 -n2 sleep 1' -N2)
 bad=$(submit user1 --wrap 'srun sh -c "exit 3"; exit 1')
-killed=$(submit user2 --wrap 'srun sh -c "kill -9 \$\$"')
+killed=$(submit user2 --wrap 'srun sh -c "kill -9 \$\$"; true')
 array=$(submit user2 --array=1-3 --wrap true)
 pending=$(submit user2 --begin=now+1hour --wrap true)
 held=$(submit user2 --array=1-5 --begin=now+1hour --wrap true)
@@ -136,6 +136,67 @@ is "$(record_file "$killed" | jq -r .derived_ec)" "0:9" "  in the recorder's rec
 filter='.qos + " " + .groupname + " " + .tres_req'
 good_tres="cpu=2,mem=200M,node=2,billing=2"
 is "$(job_json "$good")" "\"normal user1 $good_tres\"" "names of QOS, group and TRES"
+# --- the screen ----------------------------------------------------------------------------------
+
+# screen_of ID: it fits, whatever is on it.
+screen_of() {
+	inside "$ceems" job "$@" >"$DIR/screen" 2>&1
+	is "$(LC_ALL=C.UTF-8 awk 'length > 80' "$DIR/screen")" "" "job $*: 80 columns"
+	[ "$(wc -l <"$DIR/screen")" -le 20 ]
+	ok $? "  and 20 lines"
+}
+on_screen() {
+	grep -qE -- "$1" "$DIR/screen"
+	ok $? "$2"
+	grep -qE -- "$1" "$DIR/screen" || diag <"$DIR/screen"
+}
+screen_of "$array"
+on_screen "^Array $array .* 3 parts  3 COMPLETED$" "an array as a whole"
+is "$(grep -c "^  ${array}_[123] " "$DIR/screen")" 3 "a line per task"
+on_screen "^  time .* in all, longest " "and their sum"
+screen_of "$het"
+on_screen "^Het job $het " "a het job as a whole"
+is "$(grep -c "^  $het+[01] " "$DIR/screen")" 2 "a line per component"
+screen_of "${array}_2"
+on_screen "^Job ${array}_2 .* COMPLETED 0:0$" "one task"
+screen_of "$bad"
+on_screen "^Job $bad .* FAILED 1:0$" "the exit code"
+screen_of "$killed"
+on_screen "^  note +a step ended with 0:9$" "a step's, where the job's is 0"
+screen_of "$pending"
+on_screen "^  time +never started, waited " "a job that never ran"
+is "$(inside "$ceems" job --long "$pending" | grep -c 2106)" 0 "which has no time in 2106"
+on_screen "^  asked for +cpu=1," "and what it asked for"
+evil=$(submit user2 -J $'a\e[31m\nb\xc2\x9b2J' -o /dev/null --wrap true)
+wait_for 180 has_keys "$evil" 1
+screen_of "$evil"
+on_screen "^Job $evil  a\\?\\[31m\\?b\\?2J  user2/" "a name that would command the terminal"
+is "$(inside "$ceems" job --long "$evil" | LC_ALL=C grep -c $'[\e\x9b]')" 0 "also in the list"
+
+# --- while it runs -------------------------------------------------------------------------------
+
+live=$(submit user1 -J live -t 10 -o /dev/null --wrap 'srun sh -c "while :; do :; done"')
+wait_for 120 job_is "$live" RUNNING
+shows_live() {
+	"$cluster" rapl "$DIR" n1 0 +20000000
+	"$cluster" rapl "$DIR" n2 0 +20000000
+	inside "$ceems" job "$live" >"$DIR/screen" 2>&1
+	grep -qE '^  CPU +\[#' "$DIR/screen" && grep -qE '^  energy .* rapl$' "$DIR/screen"
+}
+wait_for 120 shows_live
+ok $? "CPU time and energy of a running job"
+screen_of "$live"
+on_screen "^Job $live  live .* RUNNING$" "which is said"
+on_screen '^  time .* of 10m00s \(' "how much of its time limit is over"
+filter='[.end, .["@end"], (.usage.perf.cpu_time_s > 0), (.energy.total_j > 0), .energy.final]'
+is "$(job_json "$live")" "[null,null,true,true,false]" "--json as well, and it is not final"
+filter='[.steps[] | select(.stepid == 0) | .user_cpu_s, .usage.perf.cpu_time_s > 0]'
+is "$(job_json "$live")" "[null,true]" "a running step's CPU time by slurmdbd is unknown, not 0"
+as user2 "$ceems" job "$live" >"$DIR/screen" 2>&1
+on_screen '^  note +running steps: sstat: ' "another user learns nothing, and why"
+on_screen '^  energy +n/a$' "which is not 0"
+inside scancel "$live"
+
 filter=.energy.total_j
 is "$(job_json "$good")" "$(job_acct "$good" ConsumedEnergyRaw)" "sacct's energy"
 done_testing

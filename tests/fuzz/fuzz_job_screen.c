@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A job's screen, whatever its names and numbers are: one terminal page, and nothing that a terminal obeys. */
+#include "src/cmd/job_screen.h"
+#include "src/libutil/text.h"
+#include "src/libutil/utf8.h"
+#include "tests/fuzz/fuzz.h"
+
+#define NTEXTS 9
+#define NPARTS 30
+
+static void check_line(const char *line, size_t len)
+{
+	char *text = fuzz_text((const uint8_t *)line, len);
+	char *masked = malloc(len + 1);
+
+	assert(masked);
+	assert(!strcmp(text_mask(text, masked, len + 1), text));
+	assert(text_columns(text) <= JOB_SCREEN_COLUMNS);
+	free(masked);
+	free(text);
+}
+
+static void check_screen(const struct job_screen *s)
+{
+	char *text = NULL;
+	size_t size, len;
+	size_t lines = 0;
+	const char *p;
+	FILE *f = open_memstream(&text, &size);
+
+	assert(f && job_screen_print(f, s) == 0 && fclose(f) == 0);
+	for (p = text; *p; p += len + 1, lines++) {
+		len = strcspn(p, "\n");
+		check_line(p, len);
+	}
+	assert(lines <= JOB_SCREEN_LINES);
+	free(text);
+}
+
+static uint64_t next_number(struct fuzz_parts *p)
+{
+	uint64_t v = 0;
+	size_t n = p->size < sizeof(v) ? p->size : sizeof(v);
+
+	memcpy(&v, p->data, n);
+	p->data += n;
+	p->size -= n;
+	return v;
+}
+
+static void set_numbers(struct fuzz_parts *p, struct record *r, struct record_step *step)
+{
+	unsigned int m;
+
+	r->job_id = (uint32_t)next_number(p);
+	r->submit = next_number(p);
+	r->start = next_number(p);
+	r->end = next_number(p);
+	r->total_cpus = (uint32_t)next_number(p);
+	r->time_limit_min = (struct maybe_u64){ next_number(p) & UINT32_MAX, true };
+	r->exit_code = (int32_t)next_number(p);
+	r->emissions.pue_milli = next_number(p);
+	r->emissions.factor_ug_per_kwh = (struct maybe_u64){ next_number(p), true };
+	step->nnodes = (uint32_t)next_number(p);
+	step->cpu_time.max = step->energy.max = (struct maybe_u64){ next_number(p), true };
+	metric_foreach(m)
+		if (p->size)
+			figures_set(&r->figures, (enum metric)m, next_number(p));
+	step->figures = r->figures;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_parts p = { data, size };
+	const struct record *part[NPARTS];
+	static struct record r;
+	static struct record_step step;
+	char *text[NTEXTS];
+	size_t i, n;
+
+	for (i = 0; i < NTEXTS; i++) {
+		const uint8_t *t = fuzz_next(&p, &n);
+
+		text[i] = fuzz_text(t, n);
+	}
+	r = (struct record){ .job_name = text[0], .user_name = text[1], .account = text[2], .partition = text[3],
+			     .nodes = text[4], .state = text[5], .cluster = text[6], .tres_alloc = text[7],
+			     .steps = &step, .nsteps = 1 };
+	step = (struct record_step){ .step_id = 0 };
+	figures_init(&r.figures);
+	figures_init(&step.figures);
+	(void)snprintf(r.emissions.source, sizeof(r.emissions.source), "%s", text[8]);
+	(void)snprintf(r.emissions.region, sizeof(r.emissions.region), "%s", text[8]);
+	(void)snprintf(step.cpu_time.max_node, sizeof(step.cpu_time.max_node), "%s", text[8]);
+	set_numbers(&p, &r, &step);
+	for (i = 0; i < NPARTS; i++)
+		part[i] = &r;
+	check_screen(&(struct job_screen){ .part = part, .n = 1, .now = 1764000000, .not_live = text[8] });
+	r.array_job_id = (struct maybe_u64){ r.submit, true };
+	r.array_tasks = text[7];
+	check_screen(&(struct job_screen){ .part = part, .n = NPARTS, .now = 1764000000, .cluster = "c" });
+	for (i = 0; i < NTEXTS; i++)
+		free(text[i]);
+	return 0;
+}
