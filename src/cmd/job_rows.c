@@ -6,6 +6,7 @@
 
 #include "src/libcore/domain.h"
 #include "src/libcore/metric_text.h"
+#include "src/libutil/text.h"
 
 #define SHARE_FAIR 0.65 /* of CPUs and GPUs; jobstats' limits */
 #define SHARE_BAD 0.25
@@ -382,7 +383,7 @@ static void put_io(const struct screen *out, const struct job_sums *sum)
 		screen_row(out, "I/O", "", "%s", text);
 }
 
-/* --- nodes, notes, advice ---------------------------------------------------------------------- */
+/* --- nodes, notes ------------------------------------------------------------------------------ */
 
 /* The step that used the most, of those on several nodes that told how unevenly. */
 static const struct record_step *widest_step(const struct record *r)
@@ -472,17 +473,6 @@ static void put_notes(const struct screen *out, const struct job_screen *s, cons
 		screen_row(out, label, "", "not final: slurmdbd has not heard of all steps yet");
 }
 
-static void put_advice(const struct screen *out, const struct job_screen *s)
-{
-	size_t i;
-
-	for (i = 0; i < s->nadvice && i < JOB_SCREEN_ADVICE; i++) {
-		const struct job_screen_advice *a = &s->advice[i];
-
-		screen_row(out, i ? "" : "advice", "", "%-23s %-28s %s", a->what, a->type, a->saved);
-	}
-}
-
 void job_rows_print(const struct screen *out, const struct job_screen *s, const struct job_sums *sum)
 {
 	put_time(out, s, sum);
@@ -497,5 +487,45 @@ void job_rows_print(const struct screen *out, const struct job_screen *s, const 
 	if (s->n == 1)
 		put_nodes(out, s->part[0]);
 	put_notes(out, s, sum);
-	put_advice(out, s);
+}
+
+/* --- advice ------------------------------------------------------------------------------------ */
+
+#define ADVICE_WHAT 22 /* columns, so that lines are aligned */
+#define ADVICE_TYPE 27
+
+static size_t at_least(size_t columns, const char *text)
+{
+	size_t n = text_columns(text);
+
+	return n > columns ? n : columns;
+}
+
+static bool is_one_line(const struct job_screen_advice *a)
+{
+	return at_least(ADVICE_WHAT, a->what) + 2 + at_least(ADVICE_TYPE, a->type) + 2 + text_columns(a->saved) <=
+	       SCREEN_ROW_COLUMNS;
+}
+
+void job_advice_print(const struct screen *out, const struct job_screen *s, size_t lines)
+{
+	const char *label = "advice";
+	size_t i;
+
+	for (i = 0; i < s->nadvice && i < JOB_SCREEN_ADVICE; i++) {
+		const struct job_screen_advice *a = &s->advice[i];
+		size_t need = is_one_line(a) ? 1 : 2;
+
+		if (need > lines)
+			return;
+		lines -= need;
+		if (need == 1) {
+			screen_row(out, label, "", "%-*s  %-*s  %s", ADVICE_WHAT, a->what, ADVICE_TYPE, a->type,
+				   a->saved);
+		} else {
+			screen_row(out, label, "", "%s", a->what);
+			screen_row(out, "", a->saved, "  %s", a->type);
+		}
+		label = "";
+	}
 }

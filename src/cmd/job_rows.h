@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_rows.h - the rows of a job's screen below its head: time, CPU, memory, GPU, energy, CO2e, I/O, nodes, notes,
- * advice.
+ * job_rows.h - the rows of a job's screen below its head: time, CPU, memory, GPU, energy, CO2e, I/O, nodes, notes;
+ * and advice.
  */
 #ifndef CEEMS_CMD_JOB_ROWS_H
 #define CEEMS_CMD_JOB_ROWS_H
@@ -10,5 +10,8 @@
 #include "src/cmd/screen_text.h"
 
 void job_rows_print(const struct screen *out, const struct job_screen *s, const struct job_sums *sum);
+
+/* As much of it as LINES have room for. */
+void job_advice_print(const struct screen *out, const struct job_screen *s, size_t lines);
 
 #endif

@@ -242,6 +242,8 @@ static int put_parts(const struct screen *out, const struct job_screen *s, size_
 
 /* --- all of it --------------------------------------------------------------------------------- */
 
+#define PARTS_LEAST 4 /* lines: their head, two of them, and how many more there are */
+
 static size_t count_lines(const char *text)
 {
 	size_t n = 0;
@@ -251,26 +253,40 @@ static size_t count_lines(const char *text)
 	return n;
 }
 
+/* Below the head and PARTS lines at least. Returns malloc'ed text; NULL: out of memory. */
+static char *rows_text(const struct job_screen *s, size_t parts)
+{
+	struct screen out = { .colour = s->colour };
+	struct job_sums sum;
+	char *text = NULL;
+	size_t size, used;
+
+	out.out = open_memstream(&text, &size);
+	if (!out.out)
+		return NULL;
+	job_sums_add(s, &sum);
+	job_rows_print(&out, s, &sum);
+	(void)fflush(out.out);
+	used = 1 + parts + count_lines(text);
+	if (used < JOB_SCREEN_LINES)
+		job_advice_print(&out, s, JOB_SCREEN_LINES - used);
+	if (fclose(out.out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
 int job_screen_print(FILE *out, const struct job_screen *s)
 {
 	struct screen screen = { .out = out, .colour = s->colour };
-	_cleanup_free_ char *rows = NULL;
-	struct screen below = screen;
-	struct job_sums sum;
-	size_t size;
-	int rc = 0;
-
 	/* how many parts there is room for depends on the rows below them */
-	below.out = open_memstream(&rows, &size);
-	if (!below.out)
-		return -ENOMEM;
-	job_sums_add(s, &sum);
-	job_rows_print(&below, s, &sum);
-	if (fclose(below.out) != 0)
+	_cleanup_free_ char *rows = rows_text(s, s->n > 1 ? PARTS_LEAST : 0);
+
+	if (!rows)
 		return -ENOMEM;
 	put_header(&screen, s);
-	if (s->n > 1)
-		rc = put_parts(&screen, s, JOB_SCREEN_LINES - 1 - count_lines(rows));
+	if (s->n > 1 && put_parts(&screen, s, JOB_SCREEN_LINES - 1 - count_lines(rows)) < 0)
+		return -ENOMEM;
 	fputs(rows, out);
-	return rc;
+	return 0;
 }

@@ -27,7 +27,7 @@ struct job_screen {
 	uint64_t now;		 /* seconds since the epoch: jobs without an end run or wait until then */
 	const char *cluster;	 /* jobs of another one say so; NULL: all do */
 	const char *not_live;	 /* why nothing is known of running steps; NULL: it is, or none runs */
-	const struct job_screen_advice *advice; /* of which JOB_SCREEN_ADVICE are shown */
+	const struct job_screen_advice *advice; /* of which JOB_SCREEN_ADVICE are shown, if there is room */
 	size_t nadvice;
 	bool colour;		 /* OUT is a terminal */
 };

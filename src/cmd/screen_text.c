@@ -11,8 +11,8 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/text.h"
 
-#define LABEL_COLUMNS 11
-#define TEXT_COLUMNS (JOB_SCREEN_COLUMNS - 2 - LABEL_COLUMNS)
+#define LABEL_COLUMNS (JOB_SCREEN_COLUMNS - 2 - SCREEN_ROW_COLUMNS)
+#define TEXT_COLUMNS SCREEN_ROW_COLUMNS
 #define NOTE_COLUMN 45 /* of the text, where a note begins if there is room */
 #define BAR_COLUMNS 16
 #define BAR_TEXT_COLUMNS (TEXT_COLUMNS - BAR_COLUMNS - 2 - 7 - 3)
@@ -117,7 +117,7 @@ static void put_label(const struct screen *s, const char *label)
 	(void)fprintf(s->out, "  %-*s", LABEL_COLUMNS, label);
 }
 
-static void trim(char *text)
+static void screen_trim(char *text)
 {
 	size_t len = strlen(text);
 
@@ -138,7 +138,7 @@ void screen_row(const struct screen *s, const char *label, const char *note, con
 	used = *note ? text_columns(note) + 2 : 0;
 	(void)text_cell(text, TEXT_COLUMNS - used, cell, sizeof(cell));
 	if (!*note)
-		trim(cell);
+		screen_trim(cell);
 	put_label(s, label);
 	fputs(cell, s->out);
 	if (*note) {

@@ -13,6 +13,7 @@
 #include "src/libutil/util.h"
 
 #define SCREEN_TEXT_MAX 48
+#define SCREEN_ROW_COLUMNS 67 /* of a line, behind its label */
 
 /* "18.3 s", "8m08s", "2h03m04s", "3d04h05m". Each of these returns BUF, of SCREEN_TEXT_MAX bytes. */
 const char *screen_time(uint64_t ns, char *buf);

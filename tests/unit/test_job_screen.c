@@ -18,6 +18,14 @@
 
 static struct record_step step[2];
 
+static const struct job_screen_advice advice[] = {
+	{ "used 1 of 8 CPUs", "#SBATCH --cpus-per-task=1", "saves 1.6 Wh" },
+	{ "used 3.9 MiB of 4 GiB", "#SBATCH --mem=100M", "" },
+	{ "waited for other processes' CPUs 40 % of the time", "#SBATCH --exclusive", "would have saved 1.60 Wh, 24.0 mg" },
+	{ "not final", "", "" },
+	{ "one more than are shown", "", "" },
+};
+
 /* The job of issue 18: eight CPUs, of which one was used. */
 static struct record burn(void)
 {
@@ -89,10 +97,6 @@ static void is_job(const struct record *r, const char *want, const char *what)
 
 static void test_job(void)
 {
-	static const struct job_screen_advice advice[] = {
-		{ "used 1 of 8 CPUs", "#SBATCH --cpus-per-task=1", "saves 1.6 Wh" },
-		{ "used 3.9 MiB of 4 GiB", "#SBATCH --mem=100M", "" },
-	};
 	struct record r = burn();
 	const struct record *part = &r;
 	const struct job_screen s = { .part = &part, .n = 1, .now = T + 100, .cluster = "c1", .advice = advice,
@@ -108,7 +112,10 @@ static void test_job(void)
 		  "             FR 2024, yearly mean, life-cycle; Ember\n"
 		  "  I/O        read 1.50 GiB, written 300.0 MiB\n"
 		  "  advice     used 1 of 8 CPUs        #SBATCH --cpus-per-task=1    saves 1.6 Wh\n"
-		  "             used 3.9 MiB of 4 GiB   #SBATCH --mem=100M\n",
+		  "             used 3.9 MiB of 4 GiB   #SBATCH --mem=100M\n"
+		  "             waited for other processes' CPUs 40 % of the time\n"
+		  "               #SBATCH --exclusive  would have saved 1.60 Wh, 24.0 mg\n"
+		  "             not final\n",
 		  "a job, with advice");
 	r.cluster = (char *)"c2";
 	r.state = (char *)"OUT_OF_MEMORY";
@@ -320,6 +327,7 @@ static void test_array(void)
 {
 	struct record r[40];
 	const struct record *part[40];
+	_cleanup_free_ char *text = NULL;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(r); i++) {
@@ -371,6 +379,9 @@ static void test_array(void)
 		  "             FR 2024, yearly mean, life-cycle; Ember\n"
 		  "  I/O        read 60.0 GiB, written 11.7 GiB\n",
 		  "a larger one: the worst");
+	text = print(&(struct job_screen){ .part = part, .n = 40, .now = T + 100, .advice = advice,
+					   .nadvice = ARRAY_SIZE(advice) });
+	ok(fits(text) && strstr(text, "  advice "), "and advice has room beside it");
 	for (i = 0; i < 2; i++) {
 		r[i].array_job_id.known = r[i].array_task_id.known = false;
 		r[i].het_job_id = (struct maybe_u64){ 50, true };
