@@ -21,6 +21,7 @@ struct slurmdb_rows {
 	char *cluster; /* owned; NULL: all */
 	struct slurmdb_names names;
 	uint64_t names_mono_ns; /* 0: not known */
+	void *db;		/* one_connection, once there was a question */
 };
 
 int slurmdb_rows_create(const struct slurmdb_options *o, struct slurmdb_rows **ret,
@@ -46,6 +47,8 @@ void slurmdb_rows_destroy(struct slurmdb_rows *r)
 {
 	if (!r)
 		return;
+	if (r->db)
+		(void)slurmdb_connection_close(&r->db);
 	slurm_fini();
 	slurmdb_names_fini(&r->names);
 	free(r->cluster);
@@ -60,7 +63,7 @@ void slurmdb_jobs_free(struct slurmdb_jobs *jobs)
 	*jobs = (struct slurmdb_jobs){ 0 };
 }
 
-/* --- one question, one connection ---------------------------------------------------------- */
+/* --- questions and connections -------------------------------------------------------------- */
 
 static int rows_connect(void **ret, struct errmsg *err)
 {
@@ -83,11 +86,12 @@ static int rows_connect(void **ret, struct errmsg *err)
 enum rows_question { ROWS_TRES, ROWS_QOS, ROWS_JOBS, ROWS_CLUSTERS };
 
 /* COND is of the type that the question has. *ret is the caller's to destroy. */
-static int rows_ask(enum rows_question q, void *cond, compat_list **ret, struct errmsg *err)
+static int rows_ask(struct slurmdb_rows *r, enum rows_question q, void *cond, compat_list **ret,
+		    struct errmsg *err)
 {
 	compat_list *rows = NULL;
-	void *db;
-	int rc = rows_connect(&db, err);
+	void *db = r->db;
+	int rc = db ? 0 : rows_connect(&db, err);
 
 	if (rc < 0)
 		return rc;
@@ -102,7 +106,10 @@ static int rows_ask(enum rows_question q, void *cond, compat_list **ret, struct 
 		rows = slurmdb_jobs_get(db, cond);
 	if (!rows)
 		rc = errmsg_set(err, -EIO, "slurmdbd does not answer: %s", slurm_strerror(errno));
-	(void)slurmdb_connection_close(&db);
+	if (r->options.one_connection)
+		r->db = db;
+	else
+		(void)slurmdb_connection_close(&db);
 	if (rows)
 		*ret = rows;
 	return rc;
@@ -110,7 +117,7 @@ static int rows_ask(enum rows_question q, void *cond, compat_list **ret, struct 
 
 /* --- names --------------------------------------------------------------------------------- */
 
-static int rows_learn_tres(struct slurmdb_names *names, struct errmsg *err)
+static int rows_learn_tres(struct slurmdb_rows *r, struct slurmdb_names *names, struct errmsg *err)
 {
 	slurmdb_tres_cond_t cond;
 	const slurmdb_tres_rec_t *tres;
@@ -120,7 +127,7 @@ static int rows_learn_tres(struct slurmdb_names *names, struct errmsg *err)
 
 	slurmdb_init_tres_cond(&cond, 0);
 	cond.with_deleted = 1;
-	rc = rows_ask(ROWS_TRES, &cond, &rows, err);
+	rc = rows_ask(r, ROWS_TRES, &cond, &rows, err);
 	if (rc < 0)
 		return rc;
 	it = slurm_list_iterator_create(rows);
@@ -131,13 +138,13 @@ static int rows_learn_tres(struct slurmdb_names *names, struct errmsg *err)
 	return rc;
 }
 
-static int rows_learn_qos(struct slurmdb_names *names, struct errmsg *err)
+static int rows_learn_qos(struct slurmdb_rows *r, struct slurmdb_names *names, struct errmsg *err)
 {
 	slurmdb_qos_cond_t cond = compat_all_qos();
 	const slurmdb_qos_rec_t *qos;
 	compat_list *rows = NULL;
 	compat_list_itr *it;
-	int rc = rows_ask(ROWS_QOS, &cond, &rows, err);
+	int rc = rows_ask(r, ROWS_QOS, &cond, &rows, err);
 
 	if (rc < 0)
 		return rc;
@@ -155,9 +162,9 @@ static int rows_learn_names(struct slurmdb_rows *r, struct errmsg *err)
 	int rc;
 
 	slurmdb_names_init(&names);
-	rc = rows_learn_tres(&names, err);
-	if (rc == 0)
-		rc = rows_learn_qos(&names, err);
+	rc = rows_learn_tres(r, &names, err);
+	if (rc == 0 && !r->options.no_qos)
+		rc = rows_learn_qos(r, &names, err);
 	if (rc < 0) {
 		slurmdb_names_fini(&names);
 		return rc == -ENOMEM ? errmsg_set(err, rc, "out of memory") : rc;
@@ -174,7 +181,7 @@ static bool rows_lack_names(const struct slurmdb_rows *r, compat_list *rows)
 	const slurmdb_job_rec_t *job;
 	bool lack = false;
 
-	if (clock_mono_ns() - r->names_mono_ns < NAMES_AGAIN_NS)
+	if (r->options.no_qos || clock_mono_ns() - r->names_mono_ns < NAMES_AGAIN_NS)
 		return false;
 	it = slurm_list_iterator_create(rows);
 	while (!lack && (job = slurm_list_next(it)))
@@ -249,7 +256,7 @@ static bool want_has_script(const struct slurmdb_want *w)
 }
 
 /* About those of WANT[n] that IS_WANTED says. NULL in *ret: there is none. */
-static int rows_ask_jobs(const struct slurmdb_rows *r, const struct slurmdb_want *want, size_t n,
+static int rows_ask_jobs(struct slurmdb_rows *r, const struct slurmdb_want *want, size_t n,
 			 bool (*is_wanted)(const struct slurmdb_want *), bool negate, uint32_t flags,
 			 compat_list **ret, struct errmsg *err)
 {
@@ -272,7 +279,7 @@ static int rows_ask_jobs(const struct slurmdb_rows *r, const struct slurmdb_want
 	}
 	cond.usage_end = time(NULL) + USAGE_END_AHEAD_S;
 	if (used)
-		rc = rows_ask(ROWS_JOBS, &cond, ret, err);
+		rc = rows_ask(r, ROWS_JOBS, &cond, ret, err);
 	rows_condition_fini(&cond);
 	return rc;
 }
@@ -429,7 +436,7 @@ static const uint32_t ended_states[] = {
  * time_eligible). Without a state_list time_end has no upper bound, and a usage_end leaves out the jobs that were
  * cancelled before they became eligible.
  */
-static int rows_ask_window(const struct slurmdb_rows *r, uint64_t from, uint64_t to, compat_list **ret,
+static int rows_ask_window(struct slurmdb_rows *r, uint64_t from, uint64_t to, compat_list **ret,
 			   struct errmsg *err)
 {
 	slurmdb_job_cond_t cond = rows_condition(r, JOBCOND_FLAG_NO_STEP | JOBCOND_FLAG_NO_DEFAULT_USAGE);
@@ -444,7 +451,7 @@ static int rows_ask_window(const struct slurmdb_rows *r, uint64_t from, uint64_t
 		(void)snprintf(state[i], sizeof(state[i]), "%" PRIu32, ended_states[i]);
 		slurm_list_append(cond.state_list, state[i]);
 	}
-	rc = rows_ask(ROWS_JOBS, &cond, ret, err);
+	rc = rows_ask(r, ROWS_JOBS, &cond, ret, err);
 	rows_condition_fini(&cond);
 	return rc;
 }
@@ -478,11 +485,10 @@ int slurmdb_rows_has_cluster(struct slurmdb_rows *r, const char *name, struct er
 	compat_list *rows = NULL;
 	int rc;
 
-	(void)r;
 	slurmdb_init_cluster_cond(&cond, 0);
 	cond.cluster_list = slurm_list_create(NULL);
 	slurm_list_append(cond.cluster_list, (void *)(uintptr_t)name);
-	rc = rows_ask(ROWS_CLUSTERS, &cond, &rows, err);
+	rc = rows_ask(r, ROWS_CLUSTERS, &cond, &rows, err);
 	slurm_list_destroy(cond.cluster_list);
 	if (rc < 0)
 		return rc;
@@ -496,9 +502,8 @@ int slurmdb_rows_ping(struct slurmdb_rows *r, struct errmsg *err)
 	struct slurmdb_names none;
 	int rc;
 
-	(void)r;
 	slurmdb_names_init(&none);
-	rc = rows_learn_qos(&none, err);
+	rc = rows_learn_qos(r, &none, err);
 	slurmdb_names_fini(&none);
 	return rc;
 }

@@ -3,8 +3,8 @@
  * slurmdb_rows.h - the one reader of slurmdbd's rows: jobs and steps as struct record. Asks through the
  * public API of libslurm, so that the site's PrivateData decides what a user may see.
  *
- * Every question has a connection of its own: slurmdbd keeps a transaction open as long as the connection,
- * and in it MariaDB shows the tables as they were at the first question.
+ * Every question has a connection of its own unless one_connection says otherwise: slurmdbd keeps a transaction open
+ * as long as the connection, and in it MariaDB shows the tables as they were at the first question.
  *
  * A question waits for slurmdbd up to 900 s. A program that may not wait asks through slurmdb_client.h.
  */
@@ -61,6 +61,8 @@ struct slurmdb_options {
 	const char *cluster; /* NULL: every cluster of that slurmdbd */
 	bool whole_het;	     /* the id of a het job brings all its components, as of sacct */
 	bool no_usage;	     /* JobAcctGatherType=none: no step has usage */
+	bool one_connection; /* for who asks once and ends: connecting takes longer than most answers */
+	bool no_qos;	     /* the records' qos is not wanted: a question less, of 40 ms at least */
 };
 
 /*

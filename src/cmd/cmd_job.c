@@ -362,7 +362,7 @@ static int check_cluster(struct slurmdb_rows *rows, const char *cluster)
 static int run(const struct job_options *o)
 {
 	static struct job_site site;
-	struct slurmdb_options options = { .whole_het = true };
+	struct slurmdb_options options = { .whole_het = true, .one_connection = true };
 	struct job_answer a = { .site = &site };
 	struct slurmdb_rows *rows = NULL;
 	struct errmsg err = { 0 };
@@ -374,6 +374,7 @@ static int run(const struct job_options *o)
 	if (options.cluster && !strcasecmp(options.cluster, "all"))
 		options.cluster = NULL;
 	options.no_usage = site.no_usage;
+	options.no_qos = !o->json;
 	rc = slurmdb_rows_create(&options, &rows, &err);
 	if (rc == 0)
 		rc = jobs_get(rows, &o->ids, o->json && site.settings.record_script, &a.jobs, &err);
