@@ -69,6 +69,14 @@ const char *cmd_conf_path(const char *path, char *buf)
 	return buf;
 }
 
+const char *cmd_conf_beside(const char *conf, const char *name, char *buf)
+{
+	const char *slash = strrchr(conf, '/');
+
+	(void)snprintf(buf, PATH_MAX, "%.*s%s", slash ? (int)(slash - conf) + 1 : 0, conf, name);
+	return buf;
+}
+
 void cmd_node_name(char *buf, size_t size)
 {
 	char *dot;

@@ -45,6 +45,9 @@ int cmd_usage(const struct cmd_info *self, enum cmd_exit code);
  */
 const char *cmd_conf_path(const char *path, char *buf);
 
+/* The file NAME in the folder of CONF. BUF holds PATH_MAX; a path that is longer is cut, and not there. */
+const char *cmd_conf_beside(const char *conf, const char *name, char *buf);
+
 /* The name that slurmd gives a node unless told: the host's, without its domain. */
 void cmd_node_name(char *buf, size_t size);
 

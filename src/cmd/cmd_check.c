@@ -10,6 +10,7 @@
 
 #include "src/cmd/check.h"
 #include "src/cmd/cmd.h"
+#include "src/librecord/advice.h"
 
 static void finding(const char *level, const char *what, const char *hint, const char *fmt,
 		    va_list ap)
@@ -125,6 +126,21 @@ static bool check_conf(struct check *c, bool named)
 	return rc == 0;
 }
 
+/* What users are told; most sites have no such file. */
+static void check_advice(struct check *c)
+{
+	struct advice_site site;
+	struct errmsg err = { 0 };
+	char path[PATH_MAX];
+
+	cmd_conf_beside(c->conf_path, ADVICE_FILE, path);
+	if (advice_site_read(path, &site, &err) < 0)
+		check_error(c, "advice", "see ceems-advice.conf(5)", "%s; the rules' own limits are used", err.text);
+	else if (access(path, F_OK) == 0)
+		check_ok(c, "advice", "%s", path);
+	advice_site_free(&site);
+}
+
 static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -153,6 +169,7 @@ static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 		return cmd_usage(self, CMD_USAGE);
 	(void)snprintf(c->conf_path, sizeof(c->conf_path), "%s", cmd_conf_path(conf, buf));
 	if (check_conf(c, conf != NULL)) {
+		check_advice(c);
 		check_node(c);
 		check_slurm(c);
 		check_daemons(c);

@@ -14,6 +14,8 @@
 #include "src/cmd/job_live.h"
 #include "src/cmd/job_screen.h"
 #include "src/cmd/job_site.h"
+#include "src/libcore/metric_text.h"
+#include "src/librecord/advice.h"
 #include "src/libutil/clock.h"
 
 /* Ids that slurmdbd shows nothing of, and that are named one by one. */
@@ -22,7 +24,7 @@
 struct job_options {
 	struct job_ids ids;
 	const char *cluster;
-	bool json, is_long, duplicates;
+	bool json, is_long, duplicates, explain;
 };
 
 struct job_answer {
@@ -212,17 +214,52 @@ static bool has_colour(void)
 	return isatty(STDOUT_FILENO) && (!no || !*no) && term && strcmp(term, "dumb") != 0;
 }
 
-static int print_screen(const struct job_answer *a, const struct record *const *part, size_t n)
+/* By which values a rule of advice spoke, and why it is one. */
+static void print_reasons(const struct record *r, const struct advice_site *site, uint64_t now, const struct advice *a,
+			  size_t n)
+{
+	char text[ADVICE_TEXT_MAX * 2];
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		cmd_print("  %s: %s", a[i].rule->name, advice_explain(&a[i], r, site, now, text, sizeof(text)));
+		cmd_print("    %s", a[i].rule->why);
+		if (*advice_saving_text(&a[i], /* with_co2e= */ true, text, sizeof(text)))
+			cmd_print("    %s", text);
+		if (*a[i].link)
+			cmd_print("    %s", a[i].link);
+	}
+}
+
+static int print_screen(const struct job_options *o, const struct job_answer *a, const struct record *const *part,
+			size_t n)
 {
 	const char *cluster = a->site->cluster;
+	struct job_screen_advice line[JOB_SCREEN_ADVICE];
+	struct advice advice[JOB_SCREEN_ADVICE];
+	char saved[JOB_SCREEN_ADVICE][METRIC_TEXT_MAX];
 	struct job_screen s = { .part = part,
 				.n = n,
 				.now = clock_wall_ns() / NSEC_PER_SEC,
 				.cluster = *cluster ? cluster : NULL,
 				.not_live = *a->not_live ? a->not_live : NULL,
+				.advice = line,
 				.colour = has_colour() };
+	size_t i;
 
-	return job_screen_print(stdout, &s) < 0 ? cmd_error("out of memory") : CMD_OK;
+	if (n == 1)
+		s.nadvice = advice_find(part[0], &a->site->advice, s.now, advice, JOB_SCREEN_ADVICE);
+	for (i = 0; i < s.nadvice; i++)
+		line[i] = (struct job_screen_advice){
+			.what = advice[i].what,
+			.type = advice[i].type,
+			.saved = advice_saving_text(&advice[i], /* with_co2e= */ false, saved[i], sizeof(saved[i])),
+		};
+	if (job_screen_print(stdout, &s) < 0)
+		return cmd_error("out of memory");
+	if (o->explain)
+		print_reasons(part[0], &a->site->advice, s.now, advice, s.nadvice);
+	return CMD_OK;
 }
 
 /* N jobs that were asked for: one, or parts of one array or het job. */
@@ -240,7 +277,7 @@ static int print_group(const struct job_options *o, const struct job_answer *a, 
 	}
 	/* the sum of the parts follows them */
 	if (rc == CMD_OK && !o->json && (!o->is_long || n > 1))
-		rc = print_screen(a, part, n);
+		rc = print_screen(o, a, part, n);
 	return rc;
 }
 
@@ -429,6 +466,7 @@ static int parse_args(const struct cmd_info *self, int argc, char **argv, struct
 		{ "cluster", required_argument, NULL, 'M' },
 		{ "clusters", required_argument, NULL, 'M' }, /* sacct's name */
 		{ "duplicates", no_argument, NULL, 'D' },
+		{ "explain", no_argument, NULL, 'e' },
 		{ "jobs", required_argument, NULL, 'j' },
 		{ "json", no_argument, NULL, 'J' },
 		{ "long", no_argument, NULL, 'l' },
@@ -437,7 +475,7 @@ static int parse_args(const struct cmd_info *self, int argc, char **argv, struct
 	int rc = CMD_OK;
 	int c;
 
-	while (rc == CMD_OK && (c = getopt_long(argc, argv, "DhlM:j:", options, NULL)) >= 0) {
+	while (rc == CMD_OK && (c = getopt_long(argc, argv, "DehlM:j:", options, NULL)) >= 0) {
 		if (c == 'j')
 			rc = add_ids(o, optarg);
 		else if (c == 'J')
@@ -446,6 +484,8 @@ static int parse_args(const struct cmd_info *self, int argc, char **argv, struct
 			o->is_long = true;
 		else if (c == 'D')
 			o->duplicates = true;
+		else if (c == 'e')
+			o->explain = true;
 		else if (c == 'M')
 			o->cluster = optarg;
 		else
@@ -471,7 +511,7 @@ static int cmd_job_run(const struct cmd_info *self, int argc, char **argv)
 
 const struct cmd_info cmd_job = {
 	"job",
-	"[--json] [--long] [--duplicates] [--cluster NAME] JOBID[.STEP][,...] ...",
+	"[--json] [--long] [--explain] [--duplicates] [--cluster NAME] JOBID[.STEP][,...] ...",
 	"Show what jobs and their steps used, from slurmdbd.",
 	cmd_job_run,
 };

@@ -2,7 +2,6 @@
 #include "src/cmd/job_site.h"
 
 #include <errno.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -21,12 +20,11 @@ static bool is_none(const char *type, const char *none)
 /* Of the slurm.conf beside ceems.conf. */
 static void job_site_read_slurm(struct job_site *site, const char *conf)
 {
-	char folder[PATH_MAX], path[PATH_MAX + 16];
+	char path[PATH_MAX];
 	struct slurmconf *sc;
 	const char *name;
 
-	(void)snprintf(folder, sizeof(folder), "%s", conf);
-	(void)snprintf(path, sizeof(path), "%s/slurm.conf", dirname(folder));
+	cmd_conf_beside(conf, "slurm.conf", path);
 	if (slurmconf_read(path, &sc, NULL) < 0)
 		return;
 	name = slurmconf_get(sc, "ClusterName");
@@ -67,6 +65,16 @@ static void job_site_read_factors(struct job_site *site)
 		site->chain.series = &site->series;
 }
 
+static void job_site_read_advice(struct job_site *site, const char *conf)
+{
+	struct errmsg err = { 0 };
+	char path[PATH_MAX];
+
+	cmd_conf_beside(conf, ADVICE_FILE, path);
+	if (advice_site_read(path, &site->advice, &err) < 0)
+		(void)cmd_error("%s; the rules' own limits are used", err.text);
+}
+
 void job_site_load(struct job_site *site)
 {
 	char conf[PATH_MAX];
@@ -76,10 +84,12 @@ void job_site_load(struct job_site *site)
 	job_site_read_slurm(site, conf);
 	if (job_site_read_settings(conf, &site->settings))
 		job_site_read_factors(site);
+	job_site_read_advice(site, conf);
 }
 
 void job_site_fini(struct job_site *site)
 {
+	advice_site_free(&site->advice);
 	factor_series_fini(&site->series);
 }
 

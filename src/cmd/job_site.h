@@ -12,6 +12,7 @@
 #include "src/libcore/settings.h"
 #include "src/libemission/factor_chain.h"
 #include "src/libemission/factor_series.h"
+#include "src/librecord/advice.h"
 #include "src/librecord/record_fill.h"
 
 struct job_site {
@@ -23,6 +24,7 @@ struct job_site {
 	char cluster[256]; /* ClusterName; empty: not known */
 	bool unmeasured;   /* AcctGatherEnergyType is none */
 	bool no_usage;	   /* JobAcctGatherType is none */
+	struct advice_site advice;
 };
 
 /* What cannot be read is said on stderr or, if it is not there or not for this user, left out. */

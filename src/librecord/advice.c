@@ -283,16 +283,18 @@ size_t advice_find(const struct record *r, const struct advice_site *site, uint6
 	return n;
 }
 
-const char *advice_saving_text(const struct advice *a, char *buf, size_t size)
+const char *advice_saving_text(const struct advice *a, bool with_co2e, char *buf, size_t size)
 {
-	char energy[METRIC_TEXT_MAX], co2e[METRIC_TEXT_MAX];
+	char energy[METRIC_TEXT_MAX], co2e[METRIC_TEXT_MAX] = "";
 
+	with_co2e &= a->co2e_ng.known;
 	buf[0] = '\0';
 	if (!a->energy_uj.known || !a->energy_uj.value)
 		return buf;
-	(void)snprintf(buf, size, "%s %s%s%s", a->rule->saving == ADVICE_SAVES_ALL ? "cost" : "would have saved",
-		       metric_text_wh(a->energy_uj.value, energy, sizeof(energy)), a->co2e_ng.known ? ", " : "",
-		       a->co2e_ng.known ? metric_text_value(UNIT_NG, a->co2e_ng.value, co2e, sizeof(co2e)) : "");
+	if (with_co2e)
+		(void)metric_text_value(UNIT_NG, a->co2e_ng.value, co2e, sizeof(co2e));
+	(void)snprintf(buf, size, "%s %s%s%s", a->rule->saving == ADVICE_SAVES_ALL ? "cost" : "saves",
+		       metric_text_wh(a->energy_uj.value, energy, sizeof(energy)), with_co2e ? ", " : "", co2e);
 	return buf;
 }
 

@@ -13,6 +13,7 @@
 
 /* A job that ran for less says little. */
 #define ADVICE_MIN_ELAPSED_S 300
+#define ADVICE_FILE "ceems-advice.conf" /* beside ceems.conf */
 #define ADVICE_TEXT_MAX 160
 #define ADVICE_CONDITIONS 6
 
@@ -80,8 +81,8 @@ struct advice {
 size_t advice_find(const struct record *r, const struct advice_site *site, uint64_t now, struct advice *ret,
 		   size_t max);
 
-/* "would have saved 1.60 Wh, 24.0 mg" or "cost 1.60 Wh, 24.0 mg"; empty: not known. Returns BUF. */
-const char *advice_saving_text(const struct advice *a, char *buf, size_t size);
+/* "saves 1.60 Wh", of a job that was in vain "cost 1.60 Wh", and WITH_CO2E ", 24.0 mg"; empty: not known. Returns BUF. */
+const char *advice_saving_text(const struct advice *a, bool with_co2e, char *buf, size_t size);
 
 /*
  * Why A was given: "cpu_efficiency 13 % < 65 %, cpus 8 > 1". Returns BUF.

@@ -173,6 +173,20 @@ screen_of "$evil"
 on_screen "^Job $evil  a\\?\\[31m\\?b\\?2J  user2/" "a name that would command the terminal"
 is "$(inside "$ceems" job --long "$evil" | LC_ALL=C grep -c $'[\e\x9b]')" 0 "also in the list"
 
+# --- advice --------------------------------------------------------------------------------------
+
+screen_of "$bad"
+is "$(grep -c '^  advice' "$DIR/screen")" 0 "no advice on a job of seconds"
+printf '%s\n' min-elapsed=0 'failed.type="read the log"' failed.link=https://hpc.example/failed >"$DIR/etc/ceems-advice.conf"
+screen_of "$bad"
+on_screen "^  advice +failed after .* read the log" "unless the site wants it, in its words"
+inside "$ceems" job --explain "$bad" >"$DIR/screen"
+on_screen '^  failed: is_failed 1 > 0$' "by which values"
+on_screen '^    https://hpc.example/failed$' "and where to read more"
+echo 'failed.threshold=often' >"$DIR/etc/ceems-advice.conf"
+has "$(inside "$ceems" check 2>&1)" "ceems-advice.conf:1: failed.threshold: 'often' is no number" "ceems check names a bad line"
+rm "$DIR/etc/ceems-advice.conf"
+
 # --- while it runs -------------------------------------------------------------------------------
 
 live=$(submit user1 -J live -t 10 -o /dev/null --wrap 'srun sh -c "while :; do :; done"')

@@ -338,8 +338,8 @@ static const struct {
 	{ "oom-kills", oom_kills, "the kernel killed 3 of its processes for memory", "#SBATCH --mem=24G", "" },
 	{ "no-cpu-time", no_cpu_time, "used no CPU time", "look into the job's output file", "cost 100.0 Wh, 5.00 g" },
 	{ "gpu-no-process", gpu_no_process, "no process on 2 GPUs for 92 % of the time", "ask for no GPU, or use it",
-	  "would have saved 45.8 Wh, 2.29 g" },
-	{ "gpu-idle", gpu_idle, "2 GPUs did nothing", "ask for no GPU, or use it", "would have saved 50.0 Wh, 2.50 g" },
+	  "saves 45.8 Wh, 2.29 g" },
+	{ "gpu-idle", gpu_idle, "2 GPUs did nothing", "ask for no GPU, or use it", "saves 50.0 Wh, 2.50 g" },
 	{ "gpu-low", gpu_low, "2 GPUs busy 15 % of the time", "larger batches, or fewer GPUs", "" },
 	{ "gpu-fair", gpu_fair, "2 GPUs busy 25 % of the time", "larger batches, or fewer GPUs", "" },
 	{ "gpu-interactive", gpu_interactive, "interactive for 8h00m01s, GPUs busy 10 %",
@@ -349,9 +349,9 @@ static const struct {
 	{ "gpu-spread", gpu_spread, "4 GPUs on 4 nodes", "#SBATCH --nodes=1", "" },
 	{ "cpus-per-gpu", cpus_per_gpu, "13.0 CPUs for each GPU, 1 of them used", "#SBATCH --cpus-per-gpu", "" },
 	{ "memory-per-gpu", memory_per_gpu, "107.1 GiB of memory for each GPU, 7 % used", "#SBATCH --mem=18G", "" },
-	{ "serial", serial, "used 1 of 8 CPUs", "#SBATCH --cpus-per-task=1", "would have saved 35.0 Wh, 1.75 g" },
-	{ "cpus-unused", cpus_unused, "used 6 of 8 CPUs", "#SBATCH --cpus-per-task=6", "would have saved 10.0 Wh, 500.0 mg" },
-	{ "tasks-unused", tasks_unused, "used 3 of 8 CPUs", "#SBATCH --ntasks=3", "would have saved 25.0 Wh, 1.25 g" },
+	{ "serial", serial, "used 1 of 8 CPUs", "#SBATCH --cpus-per-task=1", "saves 35.0 Wh, 1.75 g" },
+	{ "cpus-unused", cpus_unused, "used 6 of 8 CPUs", "#SBATCH --cpus-per-task=6", "saves 10.0 Wh, 500.0 mg" },
+	{ "tasks-unused", tasks_unused, "used 3 of 8 CPUs", "#SBATCH --ntasks=3", "saves 25.0 Wh, 1.25 g" },
 	{ "cpu-low", cpu_low, "its CPU was busy 65 % of the time", "see what it waits for", "" },
 	{ "cpu-fair", cpu_fair, "CPUs busy 80 % of the time", "try fewer CPUs", "" },
 	{ "imbalance", imbalance, "busiest node worked 25 % more than the mean", "spread the work evenly", "" },
@@ -416,7 +416,7 @@ static void test_cases(void)
 			if (found) {
 				is_str(found->what, cases[i].what, "what was seen");
 				is_str(found->type, cases[i].type, "what to type");
-				is_str(advice_saving_text(found, saved, sizeof(saved)), cases[i].saved, "saving");
+				is_str(advice_saving_text(found, true, saved, sizeof(saved)), cases[i].saved, "saving");
 			}
 			record_destroy(r);
 		}
@@ -444,12 +444,13 @@ static void test_silence(void)
 	is_u64(advice_find(r, NULL, BEGIN + 200, a, MAX), 0, "nor of a job that just began");
 	is_u64(advice_find(r, NULL, BEGIN + 3600, a, MAX), 1, "a running job hears of its GPUs alone");
 	is_str(a[0].rule->name, "gpu-no-process", "which have no process");
+	is_str(advice_saving_text(&a[0], false, text, sizeof(text)), "saves 50.0 Wh", "what they used");
 	is_str(advice_explain(&a[0], r, NULL, BEGIN + 3600, text, sizeof(text)),
 	       "gpu_no_process 100 % > 90 %, gpus 1 > 0", "and why");
 	figures_miss(&r->figures, METRIC_ENERGY, REASON_NO_SENSOR);
 	figures_miss(&r->figures, METRIC_GPU_ENERGY, REASON_NO_SENSOR);
 	is_u64(advice_find(r, NULL, BEGIN + 3600, a, MAX), 1, "without energy, too");
-	is_str(advice_saving_text(&a[0], text, sizeof(text)), "", "but not what it would have saved");
+	is_str(advice_saving_text(&a[0], true, text, sizeof(text)), "", "but not what it saves");
 	record_destroy(r);
 }
 

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# advice.awk - the lists of rules and facts of ceems-advice.conf(5), from advice.def and advice_facts.h, in that
+# order of arguments: awk -v part=rules|facts -f advice.awk advice_facts.h advice.def
+
+function roff(s)
+{
+	gsub(/\\/, "\\e", s)
+	gsub(/-/, "\\-", s)
+	gsub(/'/, "\\(aq", s)
+	return s
+}
+
+# The next "text" of REST, which is cut behind it.
+function quoted(   s)
+{
+	match(rest, /"[^"]*"/)
+	s = substr(rest, RSTART + 1, RLENGTH - 2)
+	rest = substr(rest, RSTART + RLENGTH)
+	return s
+}
+
+# The next word of REST, between commas.
+function word(   s)
+{
+	match(rest, /[A-Za-z_]+/)
+	s = substr(rest, RSTART, RLENGTH)
+	rest = substr(rest, RSTART + RLENGTH)
+	return s
+}
+
+function conditions(   text, c, n, a)
+{
+	while (match(rest, /IF\([^)]*\)/)) {
+		c = substr(rest, RSTART + 3, RLENGTH - 4)
+		rest = substr(rest, RSTART + RLENGTH)
+		n = split(c, a, /, */)
+		text = text (text ? ", " : "") fact[a[1]] (a[2] == "BELOW" ? " < " : " > ") sprintf("%.10g", a[3])
+	}
+	return text
+}
+
+function rule(   name, what, type, why, show)
+{
+	name = quoted()
+	word() # severity
+	word() # saving
+	what = quoted()
+	type = quoted()
+	why = quoted()
+	show = word()
+	printf ".TP\n.B %s%s\n\\(lq%s\\(rq: %s. If %s.\n%s\n", roff(name), show == "OFF" ? " \\fR(off)" : "",
+		roff(what), roff(type), roff(conditions()), roff(why)
+}
+
+/FACT\([A-Z_]+, "/ {
+	rest = $0
+	match(rest, /\([A-Z_]+/)
+	id = substr(rest, RSTART + 1, RLENGTH - 1)
+	fact[id] = quoted()
+	help = quoted()
+	if (part == "facts")
+		printf ".TP\n.B %s\n%s.\n", roff(fact[id]), roff(toupper(substr(help, 1, 1)) substr(help, 2))
+}
+
+# A rule goes to the next one or to an empty line.
+part == "rules" && (/^ADVICE\(/ || /^$/) {
+	if (rest_of_rule) {
+		rest = rest_of_rule
+		rule()
+	}
+	rest_of_rule = ""
+}
+part == "rules" && (/^ADVICE\(/ || rest_of_rule) { rest_of_rule = rest_of_rule $0 }
+END {
+	if (rest_of_rule) {
+		rest = rest_of_rule
+		rule()
+	}
+}
