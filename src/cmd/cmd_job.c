@@ -274,6 +274,8 @@ static int print_group(const struct job_options *o, const struct job_answer *a, 
 			rc = print_json(part[i]);
 		else if (o->is_long)
 			job_list_print(part[i]);
+		if (o->is_long && !o->json && n > 1)
+			putchar('\n');
 	}
 	/* the sum of the parts follows them */
 	if (rc == CMD_OK && !o->json && (!o->is_long || n > 1))
@@ -291,18 +293,18 @@ static bool is_of_group(const struct record *a, const struct record *b)
 static int print_next(const struct job_options *o, const struct job_answer *a, size_t first, size_t *ret_next)
 {
 	const struct slurmdb_jobs *jobs = &a->jobs;
-	_cleanup_free_ const struct record **part = calloc(jobs->n - first, sizeof(*part));
-	const struct record *r = jobs->job[first].record;
+	_cleanup_free_ const struct record **part = NULL;
 	size_t end = first + 1;
 	size_t n = 0;
 	size_t i;
 	int rc = CMD_OK;
 
-	if (!part)
-		return cmd_error("out of memory");
-	while (end < jobs->n && is_of_group(r, jobs->job[end].record))
+	while (end < jobs->n && is_of_group(jobs->job[first].record, jobs->job[end].record))
 		end++;
 	*ret_next = end;
+	part = calloc(end - first, sizeof(*part));
+	if (!part)
+		return cmd_error("out of memory");
 	for (i = first; i < end; i++)
 		if (is_wanted(o, jobs->job[i].record))
 			part[n++] = jobs->job[i].record;

@@ -45,6 +45,10 @@ static void print_factor(const struct figures *f, const struct record_emissions 
 		print_row("emission factor", *factor ? factor : shares, *factor ? shares : "");
 	if (*note)
 		print_row("  of", note, "");
+	if (e->pue_milli) {
+		(void)snprintf(factor, sizeof(factor), "%g", (double)e->pue_milli / 1e3);
+		print_row("  times PUE", factor, "");
+	}
 }
 
 void job_emissions_print(const struct figures *f, const struct record_emissions *e, bool all)

@@ -18,7 +18,7 @@ static const char *time_text(uint64_t t, char *buf, size_t size)
 	struct tm tm;
 
 	if (!t || !localtime_r(&when, &tm) || !strftime(buf, size, "%FT%T", &tm))
-		return "unknown";
+		return "n/a";
 	return buf;
 }
 
