@@ -333,6 +333,12 @@ int ledger_step_memory(const struct ledger *l, unsigned int slot, struct ledger_
 /* How its GPUs were used by then. -ENODATA: the step holds none, or none was read yet. */
 int ledger_step_gpu(const struct ledger *l, unsigned int slot, struct ledger_gpu *ret);
 
+/*
+ * Asks for a tick and waits until one that began later is booked, at most TIMEOUT_NS. 0, or -ETIMEDOUT: the page is
+ * of an earlier tick.
+ */
+int ledger_await_tick(struct ledger *l, uint64_t timeout_ns);
+
 /* Gives the slot up, after ledger_finish() and after its figures were read. */
 void ledger_leave(struct ledger *l, unsigned int slot);
 

@@ -44,6 +44,20 @@ void ledger_hint_tick(struct ledger *l)
 		ledger_futex_wake(&l->file->requests);
 }
 
+int ledger_await_tick(struct ledger *l, uint64_t timeout_ns)
+{
+	uint64_t deadline = clock_mono_ns() + timeout_ns;
+	uint32_t mine = ledger_slot_request(l);
+	uint32_t served;
+
+	while ((int32_t)((served = atomic_load(&l->file->served)) - mine) < 0) {
+		if (clock_mono_ns() >= deadline)
+			return -ETIMEDOUT;
+		ledger_futex_wait(&l->file->served, served, deadline);
+	}
+	return 0;
+}
+
 static void note_used(struct ledger *l, uint32_t used)
 {
 	uint32_t now = atomic_load(&l->file->slots_used);

@@ -252,6 +252,41 @@ int stepside_live(struct stepside *st, const struct figures **ret)
 	return 0;
 }
 
+/* CPU time and memory are newer than what the sampler last published. */
+static void add_newest(struct stepside *st, struct figures *f)
+{
+	struct figures now;
+	struct ledger_memory memory;
+	uint64_t busy_ns;
+
+	figures_init(&now);
+	if (st->cputime && cputime_read(st->cputime, &busy_ns) == 0)
+		figures_set(&now, METRIC_CPU_TIME, busy_ns);
+	if (ledger_step_memory(st->ledger, st->slot, &memory) == 0)
+		ledger_memory_figures(&st->id, &memory, clock_mono_ns(), &now);
+	figures_raise(f, &now);
+	add_gpu(st, f);
+}
+
+int stepside_sample(struct stepside *st, struct figures *ret, bool *ret_has_all)
+{
+	struct account energy;
+	struct figures now;
+	int rc = ledger_await_tick(st->ledger, STEPSIDE_TICK_NS);
+
+	if (rc == 0)
+		rc = ledger_step_energy(st->ledger, st->slot, &energy);
+	if (rc < 0)
+		return rc;
+	figures_init(&now);
+	*ret_has_all = ledger_step_live(st->ledger, st->slot, &now) == 0;
+	add_newest(st, &now);
+	rc = ledger_figures(st->ledger, &energy, &now);
+	if (rc == 0)
+		*ret = now;
+	return rc;
+}
+
 /* --- the end ---------------------------------------------------------------------------- */
 
 static uint64_t final_busy_ns(struct stepside *st, uint64_t waited_ns)
@@ -300,7 +335,7 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *fi
 	busy_ns = final_busy_ns(st, waited_ns);
 	fill_figures(st, slot, busy_ns, figures);
 	ledger_tell(st->ledger, st->slot, figures);
-	rc = ledger_finish(st->ledger, st->slot, busy_ns, STEPSIDE_FINISH_NS, &energy);
+	rc = ledger_finish(st->ledger, st->slot, busy_ns, STEPSIDE_TICK_NS, &energy);
 	st->is_served = rc == 0;
 	if (rc < 0)
 		logger_info("job %u: the sampler did not answer: %s; energy is %s", st->id.job_id,

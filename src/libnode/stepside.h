@@ -16,8 +16,8 @@
 #include "src/libledger/ledger.h"
 #include "src/libutil/errmsg.h"
 
-/* Longest wait for the tick that closes the step; then the figures of the last one have to do. */
-#define STEPSIDE_FINISH_NS (50 * UINT64_C(1000000))
+/* Longest wait for a tick; of the one that closes the step, then the figures of the last one have to do. */
+#define STEPSIDE_TICK_NS (50 * UINT64_C(1000000))
 /*
  * Longest wait of the extern step for the others. Slurm's own UnkillableStepTimeout (60 s): a step
  * that outlives it is reported as unkillable, and the job's energy is then what is known. The
@@ -68,6 +68,13 @@ int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_
  * 100 ms old, since sstat asks once for each task. -ENODATA: nothing is known yet.
  */
 int stepside_live(struct stepside *st, const struct figures **ret);
+
+/*
+ * What is known of the step at a tick of its own, for a series over time. What the sampler reads less often (I/O, TCP)
+ * is up to 5 s old, and false in *RET_HAS_ALL says that it was not read yet. -ETIMEDOUT: no tick came; -ENODATA. Not for
+ * the extern step.
+ */
+int stepside_sample(struct stepside *st, struct figures *ret, bool *ret_has_all);
 
 /*
  * The end. WAITED_NS is the CPU time of the tasks as wait4() told (0: none), used when it is more

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -242,6 +243,69 @@ static void test_life(const char *dir)
 	ledger_close(l);
 }
 
+/* --- a row of a series -------------------------------------------------------------------------- */
+
+/* Answers one request. */
+static void *sampler_answer(void *arg)
+{
+	struct fake_sampler *f = arg;
+
+	if (ledger_wait_request(f->l, UINT64_MAX, clock_mono_ns() + 60 * NSEC_PER_SEC))
+		(void)fake_tick(f, 0, 5000000, 0);
+	return NULL;
+}
+
+static void test_sample(const char *dir)
+{
+	const struct ledger_identity id = {
+		.job_id = 70, .step_id = 0, .het_comp = LEDGER_HET_NONE, .node_count = 1,
+		.job_cpus = 8, .step_cpus = 8, .step_mem_mb = 100, .limit_mem_mb = 100,
+	};
+	struct settings s = { 0 };
+	struct errmsg err = { 0 };
+	struct fake_sampler f;
+	struct stepside *st = NULL;
+	struct account a;
+	struct figures figures;
+	bool has_all = true;
+	unsigned int slot;
+	pthread_t thread;
+	uint64_t ticks;
+
+	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
+	if (fake_start(&f, dir, "n1", &err) < 0 || stepside_open(&s, "n1", &id, &no_cores, &st, &err) < 0) {
+		ok(false, "opens: %s", err.text);
+		return;
+	}
+	is_int(stepside_sample(st, &figures, &has_all), -ETIMEDOUT, "no row if the sampler does not answer");
+	(void)ledger_wait_request(f.l, 0, 0);
+	(void)fake_tick(&f, 0, 0, 0);
+	ticks = ledger_current(f.l)->ticks;
+	if (pthread_create(&thread, NULL, sampler_answer, &f)) {
+		ok(false, "a thread");
+		return;
+	}
+	is_int(stepside_sample(st, &figures, &has_all), 0, "a row");
+	(void)pthread_join(thread, NULL);
+	is_u64(ledger_current(f.l)->ticks, ticks + 1, "for which there was a tick");
+	is_int(ledger_find(f.l, getpid(), &slot), 0, "the slot");
+	is_int(ledger_step_energy(f.l, slot, &a), 0, "its account");
+	ok(account_total_uj(&a) > 0, "has energy");
+	is_u64(figures.value[METRIC_ENERGY], account_total_uj(&a), "which the row has");
+	ok(figures_has(&figures, METRIC_CO2E), "emissions, too");
+	ok(!has_all && !figures_has(&figures, METRIC_IO_READ_BYTES), "I/O was not read yet");
+	figures_init(&figures);
+	figures_set(&figures, METRIC_IO_READ_BYTES, 42);
+	ledger_set_live(f.l, slot, ledger_slot(f.l, slot)->claim, &figures);
+	(void)pthread_create(&thread, NULL, sampler_answer, &f);
+	is_int(stepside_sample(st, &figures, &has_all), 0, "the next");
+	(void)pthread_join(thread, NULL);
+	ok(has_all, "has all");
+	is_u64(figures.value[METRIC_IO_READ_BYTES], 42, "I/O");
+	stepside_close(st);
+	fake_stop(&f);
+}
+
 /* --- RDMA ports ------------------------------------------------------------------------------- */
 
 static void write_port(const char *root, const char *file, unsigned long long value)
@@ -437,6 +501,7 @@ int main(void)
 	test_lost_source(dir, false);
 	test_lost_source(dir, true);
 	test_extern_leaves(dir);
+	test_sample(dir);
 	test_ports(dir);
 	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
 	return system(cmd) ? 99 : done_testing();
