@@ -99,6 +99,8 @@ int acct_gather_energy_p_set_data(enum acct_energy_type type, void *data)
 {
 	if (type == ENERGY_DATA_STEP_PTR && running_in_slurmstepd())
 		stepd_side_begin(data);
+	else if (type == ENERGY_DATA_PROFILE && running_in_slurmstepd())
+		stepd_side_profile();
 	else if (type == ENERGY_DATA_RECONFIG && running_in_slurmd())
 		slurmd_side_start(); /* reloaded by now: the settings are read again */
 	return SLURM_SUCCESS;

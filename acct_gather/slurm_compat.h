@@ -15,12 +15,16 @@
 #include "src/common/run_in_daemon.h"
 #if SLURM_VERSION_NUMBER >= CEEMS_SLURM(23, 2)
 #include "src/interfaces/acct_gather_energy.h" /* 23.02: src/interfaces */
+#include "src/interfaces/acct_gather_profile.h"
 #include "src/interfaces/gres.h"
 #include "src/interfaces/jobacct_gather.h"
+#include "src/interfaces/proctrack.h"
 #else
 #include "src/common/gres.h"
 #include "src/common/slurm_acct_gather_energy.h"
+#include "src/common/slurm_acct_gather_profile.h"
 #include "src/common/slurm_jobacct_gather.h"
+#include "src/slurmd/common/proctrack.h"
 #endif
 #include "src/plugins/gres/common/gres_c_s.h"
 #include "src/slurmd/slurmd/slurmd.h"

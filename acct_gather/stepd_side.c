@@ -2,12 +2,15 @@
 #include "acct_gather/stepd_side.h"
 
 #include <errno.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "acct_gather/gres.h"
 #include "acct_gather/layout.h"
 #include "acct_gather/plugin_conf.h"
+#include "acct_gather/profile.h"
 #include "acct_gather/usage.h"
 #include "src/libnode/stepside.h"
 #include "src/libutil/clock.h"
@@ -24,6 +27,9 @@ static struct {
 	struct stepside *stepside; /* NULL: nothing is measured here */
 	bool is_attached;
 	uint64_t start_ns;
+	bool is_finished; /* the next two are final */
+	struct figures figures;
+	uint64_t elapsed_ns;
 } side;
 
 /* Slurm's core lists count cores; what is allocated on the node are CPUs, as NodeName has them. */
@@ -172,10 +178,99 @@ static void fill_task(struct stepside *stepside, acct_gather_energy_t *energy)
 		usage_write_live(task, figures, side.step->nodeid);
 }
 
+static void stepd_side_finish(uint64_t waited_ns)
+{
+	if (side.is_finished)
+		return;
+	stepside_finish(side.stepside, waited_ns, &side.figures, &side.elapsed_ns);
+	side.is_finished = true;
+}
+
+/* --- the series of --profile=energy ------------------------------------------------------ */
+
+/* The extern step's figures are those of the whole job: a series of it would count the other steps twice. */
+static bool is_profiled(void)
+{
+	return side.stepside && !side.is_finished &&
+	       side.step->step_id.step_id != SLURM_EXTERN_CONT && profile_is_wanted();
+}
+
+void stepd_side_profile(void)
+{
+	struct figures f;
+	bool has_all;
+
+	if (is_profiled() && stepside_sample(side.stepside, &f, &has_all) == 0)
+		profile_add(&f, clock_mono_ns() - side.start_ns, has_all);
+}
+
+/* All tasks were started, and slurmstepd has waited for each. */
+static bool have_tasks_ended(const stepd_step_rec_t *step)
+{
+	uint32_t i;
+
+	for (i = 0; step->task && i < step->node_tasks; i++) {
+		siginfo_t info;
+
+		if (!step->task[i] || step->task[i]->pid <= 0 ||
+		    waitid(P_PID, (id_t)step->task[i]->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ||
+		    errno != ECHILD)
+			return false;
+	}
+	return i > 0;
+}
+
+/* Are there processes that outlived their task? On cgroup v2 slurmstepd itself is in the list. */
+static bool has_processes(const stepd_step_rec_t *step)
+{
+	pid_t *pid = NULL;
+	int n = 0;
+	bool has = false;
+	int i;
+
+	(void)proctrack_g_get_pids(step->cont_id, &pid, &n);
+	for (i = 0; i < n; i++)
+		has |= pid[i] != getpid();
+	xfree(pid);
+	return has;
+}
+
+/* Slurm's sum of what wait4() told lacks the last task still. */
+static uint64_t children_ns(void)
+{
+	struct rusage r;
+
+	if (getrusage(RUSAGE_CHILDREN, &r) < 0)
+		return 0;
+	return (uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * NSEC_PER_SEC +
+	       (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1000;
+}
+
+/*
+ * Slurm closes the profile before it calls fini(). This poll, after the last task, is the last one before that: the step
+ * is finished here, so that the last row has all that sacct will show. If processes are left, what they use until they
+ * are killed is in sacct and not in the series.
+ */
+static void end_profile(void)
+{
+	if (!is_profiled() || !have_tasks_ended(side.step))
+		return;
+	if (has_processes(side.step)) {
+		stepd_side_profile();
+		return;
+	}
+	stepd_side_finish(children_ns());
+	profile_add(&side.figures, clock_mono_ns() - side.start_ns, /* has_all= */ true);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
 void stepd_side_energy(acct_gather_energy_t *energy, bool is_tasks)
 {
 	if (!side.stepside)
 		return;
+	if (is_tasks)
+		end_profile();
 	if (!side.is_attached)
 		side.is_attached = stepd_side_attach(side.stepside, side.step);
 	else
@@ -196,17 +291,14 @@ static uint64_t waited_ns(const stepd_step_rec_t *step)
 
 void stepd_side_end(void)
 {
-	struct figures figures;
-	uint64_t elapsed_ns;
-
 	if (!side.stepside)
 		return;
-	stepside_finish(side.stepside, waited_ns(side.step), &figures, &elapsed_ns);
+	stepd_side_finish(waited_ns(side.step));
 	/* NULL with jobacct_gather/none; it was not there before */
 	if (side.step->jobacct && layout_of_step_is_right(side.step))
-		usage_write(side.step->jobacct, &figures, side.step->nodeid, side.step->nnodes,
-			    elapsed_ns);
-	stepside_report(side.stepside, &figures, STDERR_FILENO);
+		usage_write(side.step->jobacct, &side.figures, side.step->nodeid, side.step->nnodes,
+			    side.elapsed_ns);
+	stepside_report(side.stepside, &side.figures, STDERR_FILENO);
 	stepside_close(side.stepside);
 	side.stepside = NULL;
 	side.step = NULL;
