@@ -60,6 +60,10 @@ void check_find_slurm_conf(const struct check *c, char *path, size_t size);
 void check_slurm(struct check *c); /* check_slurm.c: slurm.conf and the plugins in PluginDir */
 /* FILE: a path, or in PluginDir. SLURM_VERSION: of the installed one; 0: unknown. */
 void check_plugin(struct check *c, const char *what, const char *file, uint32_t slurm_version);
+/* The first of DIRS, a PluginDir, that has FILE, as Slurm searches. NULL: Slurm's own. */
+bool check_find_plugin(const char *dirs, const char *file, char *path, size_t size);
+/* check_profile.c: --profile=energy. CONF: acct_gather.conf, which would be at PATH; NULL: there is none. */
+void check_profile(struct check *c, const struct slurmconf *conf, const char *path);
 void check_plugstack(struct check *c, const char *slurm_conf, uint32_t slurm_version); /* check_plugstack.c */
 
 void check_daemons(struct check *c); /* check_daemons.c: munged and Slurm's, and what they have loaded */

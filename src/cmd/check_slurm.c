@@ -104,6 +104,13 @@ static const char *slurm_plugin_dir(void)
 	return "<Slurm's own folder>";
 }
 
+bool check_find_plugin(const char *dirs, const char *file, char *path, size_t size)
+{
+	if (!dirs)
+		dirs = slurm_plugin_dir();
+	return find_plugin(dirs, file, path, size);
+}
+
 /* With ours alone, no command and no daemon of Slurm's starts. */
 static void check_plugin_dir(struct check *c)
 {
@@ -130,7 +137,7 @@ void check_plugin(struct check *c, const char *what, const char *file, uint32_t 
 		dirs = slurm_plugin_dir();
 	if (*file == '/') {
 		(void)snprintf(path, sizeof(path), "%s", file);
-	} else if (!find_plugin(dirs, file, path, sizeof(path))) {
+	} else if (!check_find_plugin(dirs, file, path, sizeof(path))) {
 		const char *now = slurmconf_get(c->slurm, "PluginDir");
 		char hint[PATH_MAX];
 
@@ -273,27 +280,33 @@ static void check_settings(struct check *c)
 		check_ok(c, "slurm.conf", "%s=%s", key, value);
 }
 
-/* We read nothing in there; what another energy plugin did, no plugin knows any more. */
+/* What another energy plugin read there, no plugin knows any more. */
+static void check_other_plugins(struct check *c, const struct slurmconf *sc, const char *path)
+{
+	const char *key = slurmconf_key_like(sc, "Energy");
+	char hint[PATH_MAX + 128];
+	unsigned int line;
+
+	if (!key)
+		return;
+	(void)slurmconf_where(sc, key, &line);
+	(void)snprintf(hint, sizeof(hint), "take %s and its like out of %s", key, path);
+	check_error(c, "slurm.conf", hint, "%s:%u: %s is another energy plugin's: slurmctld and slurmd do not start with it",
+		    path, line, key);
+}
+
+/* We read nothing in there. */
 static void check_acct_gather_conf(struct check *c, const char *slurm_conf)
 {
 	const char *slash = strrchr(slurm_conf, '/');
 	struct slurmconf *sc = NULL;
-	char hint[PATH_MAX + 128];
 	char path[PATH_MAX];
-	const char *key;
-	unsigned int line;
 
 	(void)snprintf(path, sizeof(path), "%.*s/acct_gather.conf",
 		       slash ? (int)(slash - slurm_conf) : 1, slash ? slurm_conf : ".");
-	if (slurmconf_read(path, &sc, NULL) < 0)
-		return;
-	key = slurmconf_key_like(sc, "Energy");
-	if (key) {
-		(void)slurmconf_where(sc, key, &line);
-		(void)snprintf(hint, sizeof(hint), "take %s and its like out of %s", key, path);
-		check_error(c, "slurm.conf", hint, "%s:%u: %s is another energy plugin's: slurmctld and slurmd do "
-			    "not start with it", path, line, key);
-	}
+	if (slurmconf_read(path, &sc, NULL) == 0)
+		check_other_plugins(c, sc, path);
+	check_profile(c, sc, path);
 	slurmconf_destroy(sc);
 }
 

@@ -165,6 +165,27 @@ printf '%s\n' 'EnergyIPMIFrequency=10' 'ProfileHDF5Default=None' >"$dir/acct_gat
 finds "21. what another energy plugin left" "$dir/acct_gather.conf:1: EnergyIPMIFrequency is another energy plugin's" \
 	"take EnergyIPMIFrequency and its like out of $dir/acct_gather.conf"
 good
+echo AcctGatherProfileType=acct_gather_profile/hdf5 >>"$dir/slurm.conf"
+finds "    a profile plugin that is not installed" "acct_gather_profile_hdf5.so is not in PluginDir" \
+	"apt install slurm-wlm-hdf5-plugin"
+: >"$dir/plugins/acct_gather_profile_hdf5.so"
+finds "    which has no folder" "$dir/acct_gather.conf has no ProfileHDF5Dir: Slurm's daemons do not start" \
+	"ProfileHDF5Dir=... in $dir/acct_gather.conf"
+echo "ProfileHDF5Dir=$dir/none/h5/" >"$dir/acct_gather.conf"
+finds "    or one that it cannot make" "ProfileHDF5Dir ($dir/none/h5/) cannot be made" "mkdir -p $dir/none"
+echo "ProfileHDF5Dir=$dir/h5" >"$dir/acct_gather.conf"
+out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
+has "$out" "ok     profile        srun --profile=energy --acctg-freq=energy=1 writes to $dir/h5" "    a good one"
+echo JobAcctGatherFrequency=task=30,energy=10 >>"$dir/slurm.conf"
+out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
+has "$out" "ok     profile        srun --profile=energy writes to" "    a frequency that is the site's"
+slurm_conf AcctGatherProfileType AcctGatherProfileType=acct_gather_profile/influxdb
+: >"$dir/plugins/acct_gather_profile_influxdb.so"
+printf '%s\n' ProfileInfluxDBHost=http://db:8086 ProfileInfluxDBDatabase=slurm >"$dir/acct_gather.conf"
+finds "    influxdb without a retention policy" "has no ProfileInfluxDBRTPolicy" "ProfileInfluxDBRTPolicy=... in"
+good
+out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
+has "$out" "note   profile        no AcctGatherProfileType" "    none is no mistake"
 rm "$dir/ceems.conf"
 out=$(SLURM_CONF=$dir/slurm.conf "$ceems" check --node n1 2>&1)
 has "$out" "warn   ceems.conf     $dir/ceems.conf is not there" "22. ceems.conf that was not brought to this machine"
