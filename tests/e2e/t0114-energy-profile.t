@@ -5,11 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather
 . "$(dirname "$0")/energy.sh"
-# shellcheck source-path=SCRIPTDIR/../../contrib/cluster/lib
-. "$e2e_top/contrib/cluster/lib/conf.sh"
-has_profile() {
-	[ -e "$distro_plugindir/acct_gather_profile_$1.so" ]
-}
+. "$(dirname "$0")/profile.sh"
 for tool in h5dump sh5util; do
 	command -v $tool >/dev/null || skip_all "$tool is not installed (contrib/deps test)"
 done
@@ -41,12 +37,6 @@ feed_until() {
 step_grows() {
 	feed_until has_more "$@"
 }
-# has_more JOB STEP UJ
-has_more() {
-	local uj
-	uj=$(ledger ".steps[] | select(.job == $1 and .step == \"$2\") | .total_uj")
-	[ "${uj:-0}" -gt "$3" ]
-}
 ran() {
 	feed_until job_ran "$1"
 }
@@ -55,26 +45,6 @@ ran() {
 
 h5=$e2e_work/h5
 profile_up hdf5 "ProfileHDF5Dir=$h5"
-
-# series JOB STEP DATASET COLUMN: "ROWS SUM" of a column in the file of that step.
-series() {
-	h5dump -w 0 -d "/n1/$3" "$h5/user1/$1_$2_n1.h5" 2>/dev/null | awk -v column="$4" '
-		/H5T_[A-Z0-9_]* "/ { name[n++] = substr($2, 2, length($2) - 3) }
-		/^ +[0-9.e+-]+,?$/ { if (name[i++ % n] == column) { rows++; sum += $1 } }
-		END { if (rows) printf "%d %.0f\n", rows, sum }'
-}
-# adds_up JOB STEP WHAT [FILE]: energy and emissions of the series are sacct's, to its own rounding. FILE: the step's
-# part of its name.
-adds_up() {
-	local job=$1 step=$2 what=$3 file=${4:-$2} rows uj ng
-
-	read -r rows uj <<<"$(series "$job" "$file" Energy energy_uj)"
-	diag "$what: ${rows:-0} rows, ${uj:-no} uJ"
-	is "$(((${uj:--2000000} + 500000) / 1000000))" "$(job_acct "$job" ConsumedEnergyRaw "$step")" \
-		"$what: the energy of the series is sacct's"
-	read -r rows ng <<<"$(series "$job" "$file" Energy co2e_ng)"
-	is "$(((${ng:--2000} + 500) / 1000))" "$(usage "$job" "$step" In ic/ceems_co2e)" "$what: and the emissions"
-}
 
 job=$(submit user1 -n2 --profile=all --acctg-freq=energy=1 -o /dev/null \
 	--wrap "srun -n2 $DIR/home/busy $DIR/home/go/1; srun -n1 sleep 0.05
@@ -88,7 +58,7 @@ ok $? "slurmd was killed and is back"
 touch "$DIR/home/go/1"
 wait_for 60 ran "$job"
 wait_energy "$job" batch 0 1 2
-adds_up "$job" 0 "the step"
+series_adds_up "$job" 0 "the step"
 read -r rows _ <<<"$(series "$job" 0 Energy Power)"
 [ "${rows:-0}" -ge 3 ]
 ok $? "which had some rows: ${rows:-none}"
@@ -96,9 +66,9 @@ is "$(series "$job" 0 Energy cpu_energy_uj | cut -d ' ' -f 1)" "$rows" "energy b
 read -r rows ns <<<"$(series "$job" 0 Usage cpu_time_ns)"
 is "$(((${ns:-0} + 500) / 1000))" "$(usage "$job" 0 In ic/ceems_cpu_time)" "its CPU time adds up, too"
 is "$(series "$job" 0 Energy gpu_energy_uj)" "" "no GPU: no column, and not 0"
-adds_up "$job" batch "the batch step" batch
-adds_up "$job" 1 "a step of 50 ms"
-is "$(series "$job" 1 Energy energy_uj | cut -d ' ' -f 1)" 1 "which has one row"
+series_adds_up "$job" batch "the batch step"
+series_adds_up "$job" 1 "a step of 50 ms"
+isnt "$(series "$job" 1 Energy energy_uj)" "" "which has a row"
 read -r rows uj <<<"$(series "$job" 2 Energy energy_uj)"
 [ "${rows:-0}" -ge 1 ] && [ "$uj" -le $((1000000 * $(job_acct "$job" ConsumedEnergyRaw 2) + 500000)) ]
 ok $? "a step that leaves a process behind: no more than sacct has: ${uj:-no} uJ"
@@ -140,7 +110,7 @@ n=$(ticks_of "$loud")
 ok $? "with it, for one each second: $n"
 inside scancel "$loud"
 wait_energy "$loud" 0
-adds_up "$loud" 0 "a step that is cancelled"
+series_adds_up "$loud" 0 "a step that is cancelled"
 is "$(complaints)" "" "the plugin complained of nothing"
 conserved "after all of that"
 

@@ -1,0 +1,48 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""memload.py - known loads in memory.
+
+hold SHARED OWN K SECONDS: K processes with OWN MiB each and SHARED MiB that all of them map.
+burst MIB: holds that for an instant between two whole seconds, at which memory is sampled; tries until it was.
+file MIB PATH: reads that much of a file.
+"""
+import mmap, os, sys, time
+MIB = 1 << 20
+what, args = sys.argv[1], sys.argv[2:]
+if what == "hold":
+    shared, own, k, seconds = map(int, args)
+    m = mmap.mmap(-1, max(shared, 1) * MIB)
+    m[:] = b"x" * len(m)
+    pids = []
+    for i in range(k):
+        pid = os.fork()
+        if pid == 0:
+            held = b"y" * (own * MIB)
+            for at in range(0, len(m), 4096):
+                m[at] = 1
+            time.sleep(seconds)
+            os._exit(0)
+        pids.append(pid)
+    for pid in pids:
+        os.waitpid(pid, 0)
+elif what == "burst":
+    time.sleep(2)
+    while True:
+        time.sleep((1.3 - time.time() % 1) % 1)
+        begin = time.time()
+        held = b"x" * (int(args[0]) * MIB)
+        del held
+        end = time.time()
+        if int(begin) == int(end) and end % 1 < 0.9:
+            break
+        print("too slow", flush=True)
+        sys.exit(1)
+    print(round(1000 * (end - begin)), flush=True)
+    time.sleep(2)
+elif what == "file":
+    with open(args[1], "wb") as f:
+        for i in range(int(args[0])):
+            f.write(b"z" * MIB)
+        f.flush()
+        os.fsync(f.fileno())
+    time.sleep(6)
