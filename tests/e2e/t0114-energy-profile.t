@@ -11,13 +11,13 @@ for tool in h5dump sh5util; do
 done
 has_profile hdf5 || skip_all "acct_gather_profile_hdf5.so is not installed (contrib/deps test)"
 
-# profile_up TYPE LINE...: a cluster with that profile plugin and acct_gather.conf. Ticks come when a step asks for
+# profile_up TYPE GPUS LINE...: a cluster with that profile plugin and acct_gather.conf. Ticks come when a step asks for
 # them, and every 5 s for ceems.prom.
 profile_up() {
-	local type=$1
-	shift
+	local type=$1 gpus=$2
+	shift 2
 	printf '%s\n' "$@" >"$e2e_work/acct_gather.conf"
-	cluster_up --plugins acct_gather --fake-rapl --cpus 4 --ceems-conf <(echo SampleInterval=30s) \
+	cluster_up --plugins acct_gather --fake-rapl --fake-gpus "$gpus" --cpus 4 --ceems-conf <(echo SampleInterval=30s) \
 		--slurm-conf <(echo "AcctGatherProfileType=acct_gather_profile/$type") \
 		--etc "$e2e_work/acct_gather.conf"
 	# runs until there is a file with the name of its first argument
@@ -44,7 +44,7 @@ ran() {
 # --- hdf5 ------------------------------------------------------------------------------------------
 
 h5=$e2e_work/h5
-profile_up hdf5 "ProfileHDF5Dir=$h5"
+profile_up hdf5 0 "ProfileHDF5Dir=$h5"
 
 job=$(submit user1 -n2 --profile=all --acctg-freq=energy=1 -o /dev/null \
 	--wrap "srun -n2 $DIR/home/busy $DIR/home/go/1; srun -n1 sleep 0.05
@@ -116,7 +116,7 @@ conserved "after all of that"
 
 # --- no profile plugin -----------------------------------------------------------------------------
 
-profile_up none
+profile_up none 0
 job=$(submit user1 -n1 -o /dev/null --wrap \
 	"srun --profile=all --acctg-freq=energy=1 $DIR/home/busy $DIR/home/go/1")
 wait_for 60 step_grows "$job" 0 2000000
@@ -134,7 +134,7 @@ if ! has_profile influxdb; then
 	skip "acct_gather_profile_influxdb.so is not installed (contrib/deps test)"
 	done_testing
 fi
-profile_up influxdb ProfileInfluxDBHost=http://127.0.0.1:8086 ProfileInfluxDBDatabase=slurm \
+profile_up influxdb 1 ProfileInfluxDBHost=http://127.0.0.1:8086 ProfileInfluxDBDatabase=slurm \
 	ProfileInfluxDBRTPolicy=autogen
 cat >"$DIR/home/influxdb.py" <<'EOP'
 # What InfluxDB 1.x takes at /write, line by line into a file.
@@ -158,14 +158,17 @@ listens() {
 	inside bash -c 'exec 3<>/dev/tcp/127.0.0.1/8086'
 }
 wait_for 60 listens || bail "the stand-in of InfluxDB listens"
-job=$(submit user1 -n1 --acctg-freq=energy=1 -o /dev/null --wrap "srun $DIR/home/busy $DIR/home/go/1")
-wait_for 60 step_grows "$job" 0 5000000
+use_gpu 0 30 1024 processes=1
+job=$(submit user1 -n1 --gres=gpu:1 --acctg-freq=energy=1 -o /dev/null --wrap "srun $DIR/home/busy $DIR/home/go/1")
+wait_for 60 step_grows "$job" 0 2000000
+feed_gpu 0 5000
+wait_for 60 step_grows "$job" 0 6000000
 touch "$DIR/home/go/1"
 wait_for 60 ran "$job"
 wait_energy "$job" batch 0
-# points STEP MEASUREMENT: "ROWS SUM"; of steps Slurm prints a signed number
+# points STEP MEASUREMENT [DATASET]: "ROWS SUM"; of steps Slurm prints a signed number
 points() {
-	awk -v series="$2,job=$job,step=$1,task=Energy,host=n1" '
+	awk -v series="$2,job=$job,step=$1,task=${3:-Energy},host=n1" '
 		$1 == series { rows++; sum += substr($2, 7) } END { if (rows) printf "%d %.0f\n", rows, sum }' "$DIR/points"
 }
 for step in 0 -5; do
@@ -174,6 +177,12 @@ for step in 0 -5; do
 	is "$(((${uj:--2000000} + 500000) / 1000000))" "$(job_acct "$job" ConsumedEnergyRaw "$name")" \
 		"influxdb, step $name: the ${rows:-0} points add up to sacct's energy"
 	isnt "$(points $step Power)" "" "its power"
+done
+read -r _ uj <<<"$(points 0 gpu_energy_uj)"
+is "$(((${uj:-0} + 500000) / 1000000))" "$(usage "$job" 0 In ic/ceems_gpu_energy)" "the energy of its GPU"
+for name in "gpu_busy_ns In" "gpu_held_ns Out"; do
+	read -r _ ns <<<"$(points 0 "${name% *}" Usage)"
+	is "$(((${ns:-0} + 500) / 1000))" "$(usage "$job" 0 "${name#* }" ic/ceems_gpu_busy)" "and ${name% *}"
 done
 is "$(points -4 energy_uj)" "" "the extern step has no points"
 is "$(complaints)" "" "influxdb: the plugin complained of nothing"
