@@ -54,9 +54,7 @@ void cmd_node_name(char *buf, size_t size);
 /* Reads ceems.conf. No file there is an error only if the user named it. */
 int cmd_load_settings(const char *path, struct settings *ret);
 
-/* "batch", "extern", "interactive" or the number, which is written into BUF. */
-const char *cmd_step_name(uint32_t step_id, char *buf, size_t size);
-/* The inverse; false: TEXT is neither. */
+/* The inverse of ledger_step_name(); false: TEXT is no step. */
 bool cmd_step_number(const char *text, uint32_t *ret);
 
 /* One line to stdout, masked by text_mask(): users and peers wrote some of it. FMT has no newline. */

@@ -15,6 +15,7 @@
 #include "src/cmd/job_screen.h"
 #include "src/cmd/job_site.h"
 #include "src/libcore/metric_text.h"
+#include "src/libledger/ledger.h"
 #include "src/librecord/advice.h"
 #include "src/libutil/clock.h"
 
@@ -179,7 +180,7 @@ static int print_step(const struct record *r, uint32_t step_id, bool all)
 
 	if (job_list_step(r, step_id, all))
 		return CMD_OK;
-	return cmd_error("job %u has no step %s", r->job_id, cmd_step_name(step_id, name, sizeof(name)));
+	return cmd_error("job %u has no step %s", r->job_id, ledger_step_name(step_id, name, sizeof(name)));
 }
 
 /* Whether the job itself is asked for, not only steps of it. */

@@ -212,7 +212,7 @@ static void print_view(const struct view *v)
 		if (!id)
 			continue;
 		(void)snprintf(buf, sizeof(buf), "%u", id->job_id);
-		print_account(p, buf, cmd_step_name(id->step_id, step, sizeof(step)),
+		print_account(p, buf, ledger_step_name(id->step_id, step, sizeof(step)),
 			      &p->step[i].energy, p->step[i].busy_ns);
 	}
 	printf("measured - (steps + ended steps + retired + unallocated + system) = %llu uJ\n",
@@ -354,7 +354,7 @@ static int print_json(const struct view *v)
 		step = account_json(p, &p->step[i].energy);
 		(void)json_object_set_new(step, "job", json_integer(id->job_id));
 		(void)json_object_set_new(step, "step",
-					  json_string(cmd_step_name(id->step_id, buf, sizeof(buf))));
+					  json_string(ledger_step_name(id->step_id, buf, sizeof(buf))));
 		(void)json_array_append_new(steps, step);
 	}
 	(void)json_object_set_new(root, "ended", jobs);

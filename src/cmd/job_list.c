@@ -144,7 +144,7 @@ static void print_step_row(const struct record_step *s)
 	if (record_step_cpu_time(s, &ns))
 		(void)metric_text_value(UNIT_NS, ns, cpu, sizeof(cpu));
 	(void)text_cell(name, NAME_COLUMNS, text, sizeof(text));
-	printf("  %-12s %s%*s %-11.11s %12s %12s %12s %12s %12s\n", cmd_step_name(s->step_id, id, sizeof(id)), text,
+	printf("  %-12s %s%*s %-11.11s %12s %12s %12s %12s %12s\n", ledger_step_name(s->step_id, id, sizeof(id)), text,
 	       (int)(NAME_COLUMNS - text_columns(text)), "", s->state, cpu, cell(s, METRIC_ENERGY, energy),
 	       cell(s, METRIC_CO2E, co2e), cell(s, METRIC_IO_READ_BYTES, rd), cell(s, METRIC_IO_WRITE_BYTES, wr));
 }
@@ -159,7 +159,7 @@ static void print_long_row(const struct record_step *s)
 	if (record_step_imbalance(s, METRIC_CPU_TIME, &v))
 		(void)snprintf(imbalance, sizeof(imbalance), "%.1f %%", 100 * v);
 	printf("  %-12s %9s %9s %9s %6s %14s %12s %9s %12s %12s\n",
-	       cmd_step_name(s->step_id, id, sizeof(id)),
+	       ledger_step_name(s->step_id, id, sizeof(id)),
 	       ratio_cell(s, DERIVED_CPU_EFFICIENCY, t[0]), imbalance,
 	       ratio_cell(s, DERIVED_RUN_DELAY_RATE, t[1]), ratio_cell(s, DERIVED_IPC, t[2]),
 	       ratio_cell(s, DERIVED_FLOP_PER_S, t[3]),
@@ -231,7 +231,7 @@ bool job_list_step(const struct record *r, uint32_t step_id, bool all)
 
 		if (s->step_id != step_id)
 			continue;
-		cmd_print("step %u.%s  %s  %s  nodes %s", r->job_id, cmd_step_name(step_id, buf, sizeof(buf)),
+		cmd_print("step %u.%s  %s  %s  nodes %s", r->job_id, ledger_step_name(step_id, buf, sizeof(buf)),
 			  s->name ? s->name : "", s->state, s->nodes ? s->nodes : "n/a");
 		print_figures(&s->figures, &unknown, all);
 		for (d = 0; d < DERIVED_N; d++) {

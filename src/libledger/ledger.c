@@ -6,6 +6,8 @@
 #include "src/libledger/ledger.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "src/libledger/ledger_map.h"
@@ -161,6 +163,21 @@ const char *ledger_idle_name(enum ledger_idle idle)
 	return (size_t)idle < ARRAY_SIZE(names) ? names[idle] : "?";
 }
 
+const char *ledger_step_name(uint32_t step_id, char *buf, size_t size)
+{
+	switch (step_id) {
+	case LEDGER_STEP_BATCH:
+		return "batch";
+	case LEDGER_STEP_EXTERN:
+		return "extern";
+	case LEDGER_STEP_INTERACTIVE:
+		return "interactive";
+	default:
+		(void)snprintf(buf, size, "%" PRIu32, step_id);
+		return buf;
+	}
+}
+
 /* --- reading ---------------------------------------------------------------------------- */
 
 /*
@@ -208,9 +225,7 @@ int ledger_snapshot(const struct ledger *l, struct ledger_page *ret)
 
 struct step_query {
 	unsigned int slot;
-	struct account energy;
-	struct ledger_memory memory;
-	struct ledger_gpu gpu;
+	struct ledger_view view;
 };
 
 static int read_step(const struct ledger *l, const struct ledger_page *page, void *arg)
@@ -220,9 +235,15 @@ static int read_step(const struct ledger *l, const struct ledger_page *page, voi
 
 	if (a->claim != l->file->slot[q->slot].claim)
 		return -ENODATA; /* of the slot's last step */
-	q->energy = a->energy;
-	q->memory = a->memory;
-	q->gpu = a->gpu;
+	q->view = (struct ledger_view){
+		.t_mono_ns = page->t_mono_ns,
+		.t_wall_ns = page->t_wall_ns,
+		.energy = a->energy,
+		.busy_ns = a->busy_ns,
+		.told_mono_ns = a->told_mono_ns,
+		.memory = a->memory,
+		.gpu = a->gpu,
+	};
 	return 0;
 }
 
@@ -231,13 +252,23 @@ static int query_step(const struct ledger *l, struct step_query *q)
 	return q->slot >= LEDGER_STEPS ? -EINVAL : read_page(l, read_step, q);
 }
 
+int ledger_step_view(const struct ledger *l, unsigned int slot, struct ledger_view *ret)
+{
+	struct step_query q = { .slot = slot };
+	int rc = query_step(l, &q);
+
+	if (rc == 0)
+		*ret = q.view;
+	return rc;
+}
+
 int ledger_step_energy(const struct ledger *l, unsigned int slot, struct account *ret)
 {
 	struct step_query q = { .slot = slot };
 	int rc = query_step(l, &q);
 
 	if (rc == 0)
-		*ret = q.energy;
+		*ret = q.view.energy;
 	return rc;
 }
 
@@ -246,10 +277,10 @@ int ledger_step_memory(const struct ledger *l, unsigned int slot, struct ledger_
 	struct step_query q = { .slot = slot };
 	int rc = query_step(l, &q);
 
-	if (rc == 0 && !q.memory.read_mono_ns)
+	if (rc == 0 && !q.view.memory.read_mono_ns)
 		rc = -ENODATA;
 	if (rc == 0)
-		*ret = q.memory;
+		*ret = q.view.memory;
 	return rc;
 }
 
@@ -258,10 +289,10 @@ int ledger_step_gpu(const struct ledger *l, unsigned int slot, struct ledger_gpu
 	struct step_query q = { .slot = slot };
 	int rc = query_step(l, &q);
 
-	if (rc == 0 && !q.gpu.held_ns)
+	if (rc == 0 && !q.view.gpu.held_ns)
 		rc = -ENODATA;
 	if (rc == 0)
-		*ret = q.gpu;
+		*ret = q.view.gpu;
 	return rc;
 }
 

@@ -52,6 +52,9 @@
 #define LEDGER_STEP_INTERACTIVE UINT32_C(0xfffffffa)
 #define LEDGER_HET_NONE UINT32_C(0xfffffffe)
 
+/* "batch", "extern", "interactive" or the number, which is written into BUF. */
+const char *ledger_step_name(uint32_t step_id, char *buf, size_t size);
+
 enum ledger_state {
 	SLOT_FREE,
 	SLOT_CLAIMED,
@@ -115,6 +118,7 @@ struct ledger_slot {
 	uint32_t bpf_slot;	/* row in the harvest map, 0: none */
 	uint64_t final_busy_ns; /* CPU time at the end; UINT64_MAX: not known */
 	struct perfwish wish;	/* --ceems-perf or PerfDefault; with the flags */
+	uint64_t trace_ns;	/* --ceems-trace: its interval; 0: not given. With the flags */
 	struct ledger_identity id;
 	_Atomic uint32_t figures_seq; /* odd: being written */
 	uint32_t pad;
@@ -332,6 +336,18 @@ int ledger_step_energy(const struct ledger *l, unsigned int slot, struct account
 int ledger_step_memory(const struct ledger *l, unsigned int slot, struct ledger_memory *ret);
 /* How its GPUs were used by then. -ENODATA: the step holds none, or none was read yet. */
 int ledger_step_gpu(const struct ledger *l, unsigned int slot, struct ledger_gpu *ret);
+
+/* What one tick booked for a step. */
+struct ledger_view {
+	uint64_t t_mono_ns, t_wall_ns; /* of the tick */
+	struct account energy;
+	uint64_t busy_ns;	/* CPU time */
+	uint64_t told_mono_ns;	/* when that was read; 0: never yet */
+	struct ledger_memory memory;
+	struct ledger_gpu gpu;
+};
+/* The last tick's. -ENODATA: none has seen the step. */
+int ledger_step_view(const struct ledger *l, unsigned int slot, struct ledger_view *ret);
 
 /*
  * Asks for a tick and waits until one that began later is booked, at most TIMEOUT_NS. 0, or -ETIMEDOUT: the page is

@@ -121,6 +121,7 @@ int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned in
 	s->claim++;
 	atomic_store(&s->flags, 0);
 	memset(&s->wish, 0, sizeof(s->wish));
+	s->trace_ns = 0;
 	s->t_close_mono_ns = 0;
 	memset(s->cgroup_v2, 0, sizeof(s->cgroup_v2));
 	memset(s->cgroup_cpuacct, 0, sizeof(s->cgroup_cpuacct));

@@ -49,7 +49,7 @@ static const char *words(const struct job_ids *ids)
 			used += (size_t)snprintf(buf + used, sizeof(buf) - used, "%c%u", sign[id->kind], id->part);
 		if (id->has_step)
 			used += (size_t)snprintf(buf + used, sizeof(buf) - used, ".%s",
-						 cmd_step_name(id->step_id, step, sizeof(step)));
+						 ledger_step_name(id->step_id, step, sizeof(step)));
 	}
 	return buf;
 }

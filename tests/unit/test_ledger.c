@@ -587,6 +587,41 @@ static void show_tick_cost(void)
 	unlink(path);
 }
 
+/* A child that plays a slurmstepd: it waits for a tick, and reads what that booked. */
+static void test_await_tick(void)
+{
+	const struct ledger_identity id = { .job_id = 5, .job_cpus = 1, .step_cpus = 1, .node_count = 1 };
+	const uint64_t begin_ns = clock_mono_ns();
+	struct fake_sampler f;
+	struct ledger_view view;
+	unsigned int slot;
+	int status = -1;
+	pid_t child;
+
+	(void)unlink(path);
+	if (fake_start(&f, dir, "n1", NULL) < 0)
+		return;
+	is_int(ledger_await_tick(f.l, 20 * NSEC_PER_MSEC), -ETIMEDOUT, "no tick comes");
+	ok(clock_mono_ns() - begin_ns >= 20 * NSEC_PER_MSEC, "  which takes its time");
+	(void)fake_tick(&f, 0, 0, 0);
+	is_int(ledger_claim(f.l, &id, &slot), 0, "a step");
+	is_int(ledger_step_view(f.l, slot, &view), -ENODATA, "  that no tick has seen");
+	(void)ledger_wait_request(f.l, 0, 0);
+	child = fork();
+	if (child == 0)
+		_exit(ledger_await_tick(f.l, 60 * NSEC_PER_SEC) < 0);
+	ok(ledger_wait_request(f.l, UINT64_MAX / 2, clock_mono_ns() + 60 * NSEC_PER_SEC), "somebody waits");
+	f.busy_ns[slot] = 7000000;
+	(void)fake_tick(&f, 0, 5000, 0);
+	ok(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0, "  and is woken");
+	is_int(ledger_step_view(f.l, slot, &view), 0, "what that tick booked");
+	is_u64(view.t_mono_ns, ledger_current(f.l)->t_mono_ns, "  is of its time");
+	is_u64(view.busy_ns, 7000000, "  CPU time");
+	ok(account_total_uj(&view.energy) > 0, "  energy");
+	is_int(ledger_step_view(f.l, LEDGER_STEPS, &view), -EINVAL, "no slot");
+	fake_stop(&f);
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir))
@@ -600,6 +635,7 @@ int main(void)
 	test_full();
 	test_alone();
 	test_hint_after_failure();
+	test_await_tick();
 	test_figures();
 	show_tick_cost();
 	snprintf(path, sizeof(path), "%s/n2.ledger", dir);
