@@ -25,6 +25,7 @@ static struct {
 	stepd_step_rec_t *step;
 	struct settings settings;
 	struct stepside *stepside; /* NULL: nothing is measured here */
+	struct steptrace_owner owner;
 	bool is_attached;
 	uint64_t start_ns;
 	bool is_finished; /* the next two are final */
@@ -105,6 +106,17 @@ void stepd_side_begin(stepd_step_rec_t *step)
 	if (rc < 0)
 		logger_log(rc == -ENOENT ? LOGGER_DEBUG : LOGGER_INFO,
 			   "%s; this step is not accounted", err.text);
+	if (rc < 0)
+		return;
+	side.owner = (struct steptrace_owner){
+		.uid = step->uid,
+		.gid = step->gid,
+		.gids = step->gids,
+		.ngids = step->gids && step->ngids > 0 ? (size_t)step->ngids : 0,
+		.dir = step->cwd,
+	};
+	if (step->cwd)
+		stepside_set_owner(side.stepside, &side.owner);
 }
 
 /*

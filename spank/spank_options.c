@@ -5,6 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/libutil/clock.h"
+#include "src/libutil/parse.h"
+
+#define TRACE_DEFAULT_NS NSEC_PER_SEC
+#define TRACE_MIN_NS (10 * NSEC_PER_MSEC)
+#define TRACE_MAX_NS (3600 * NSEC_PER_SEC)
+
 static struct spank_wish wish;
 
 /*
@@ -39,6 +46,20 @@ static int option_report(int val, const char *arg, int remote)
 	return 0;
 }
 
+static int option_trace(int val, const char *arg, int remote)
+{
+	const char *text = given(arg);
+	uint64_t ns = TRACE_DEFAULT_NS;
+
+	(void)val;
+	if (*text && (parse_duration_ns(text, &ns) < 0 || ns < TRACE_MIN_NS || ns > TRACE_MAX_NS)) {
+		slurm_error("ceems: --ceems-trace: '%s' is no time from 10ms to 1h", text);
+		return remote ? 0 : -1;
+	}
+	wish.trace_ns = ns;
+	return 0;
+}
+
 /* spank.h takes char * and changes nothing; Slurm keeps copies. */
 static struct spank_option options[] = {
 	{ .name = (char *)"ceems-perf",
@@ -51,6 +72,12 @@ static struct spank_option options[] = {
 	  .usage = (char *)"print energy, emissions, I/O, network and counters when the step ends",
 	  .has_arg = 0,
 	  .cb = option_report },
+	{ .name = (char *)"ceems-trace",
+	  .arginfo = (char *)"INTERVAL",
+	  .usage = (char *)"write a file of power, energy, CPU, memory, GPU, I/O and counters over time "
+			   "per step and node (10ms to 1h, default 1s)",
+	  .has_arg = 2,
+	  .cb = option_trace },
 };
 
 int spank_options_register(spank_t sp)

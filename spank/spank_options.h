@@ -17,6 +17,7 @@ struct spank_wish {
 	bool is_perf;	      /* --ceems-perf was given ... */
 	struct perfwish perf; /* ... for this */
 	bool is_report;	      /* --ceems-report */
+	uint64_t trace_ns;    /* --ceems-trace: its interval; 0: it was not given */
 };
 
 /* In every context that knows options: srun, sbatch and salloc, slurmstepd. */

@@ -78,6 +78,7 @@ static void mark_slot(struct ledger_slot *slot)
 	const struct spank_wish *wish = spank_options_wish();
 
 	slot->wish = step.wish;
+	slot->trace_ns = wish->trace_ns;
 	slot->flags |= (wish->is_report ? LEDGER_FLAG_REPORT : 0) |
 		       (wish->is_perf ? LEDGER_FLAG_PERF : 0);
 }
@@ -120,7 +121,7 @@ static bool is_for_others(int argc)
 	const struct spank_wish *wish = spank_options_wish();
 	struct others others = { false, false };
 
-	if (wish->is_perf || wish->is_report || argc)
+	if (wish->is_perf || wish->is_report || wish->trace_ns || argc)
 		return false;
 	(void)dl_iterate_phdr(note_module, &others);
 	return others.energy && others.usage;
@@ -141,7 +142,7 @@ void spank_remote_begin(spank_t sp, int argc, char **argv)
 	find_node(step.node, sizeof(step.node));
 	if (spank_conf_load(argc, argv, &step.settings, &err) < 0 ||
 	    settings_for_node(&step.settings, step.node, &err) < 0) {
-		logger_error("%s; --ceems-perf and --ceems-report are off", err.text);
+		logger_error("%s; --ceems-perf, --ceems-report and --ceems-trace are off", err.text);
 		return;
 	}
 	step.is_on = true;
@@ -152,6 +153,8 @@ void spank_remote_begin(spank_t sp, int argc, char **argv)
 	slot = own_slot();
 	if (slot)
 		mark_slot(slot);
+	else if (spank_options_wish()->trace_ns)
+		logger_info("--ceems-trace needs acct_gather_energy/ceems on this node; this step is not traced");
 }
 
 /* --- without acct_gather_energy ------------------------------------------------------------- */

@@ -3,14 +3,20 @@
  * check_node.c - the node's half of `ceems check`: ledger, folders; its sensors are in
  * check_sources.c, its emission factors in check_factors.c.
  */
+#define _GNU_SOURCE /* pipe2 */
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/magic.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/timex.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "src/cmd/check.h"
 #include "src/libcore/fsroles.h"
@@ -20,6 +26,9 @@
 #include "src/libmeter/activity/mounts.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
+
+/* How long a folder that users write to may take to answer. */
+#define CHECK_FOLDER_MS 5000
 
 /* Written every second, of no use after a reboot, and mapped by daemons: not for a disk or a server. */
 static void check_ledger_dir(struct check *c)
@@ -184,6 +193,68 @@ static void check_textfile(struct check *c)
 			   (unsigned int)c->settings.textfile_mode);
 }
 
+/*
+ * A folder on a server that is away stops whoever looks into it: so a child does, which may stay behind if the kernel
+ * does not let it go. -ETIMEDOUT.
+ */
+static int stat_in_child(const char *path, struct stat *ret)
+{
+	struct {
+		int rc;
+		struct stat st;
+	} answer = { .rc = -EIO };
+	struct pollfd p = { .events = POLLIN };
+	int fd[2], rc;
+	pid_t pid;
+
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return -errno;
+	pid = fork();
+	if (pid == 0) {
+		answer.rc = stat(path, &answer.st) < 0 ? -errno : 0;
+		_exit(write(fd[1], &answer, sizeof(answer)) != sizeof(answer));
+	}
+	(void)close(fd[1]);
+	p.fd = fd[0];
+	rc = pid < 0 ? -errno : poll(&p, 1, CHECK_FOLDER_MS) == 1 ? 0 : -ETIMEDOUT;
+	if (rc == 0 && read(fd[0], &answer, sizeof(answer)) == sizeof(answer))
+		*ret = answer.st;
+	(void)close(fd[0]);
+	if (pid > 0 && rc < 0)
+		(void)kill(pid, SIGKILL);
+	if (pid > 0)
+		(void)waitpid(pid, NULL, rc < 0 ? WNOHANG : 0);
+	return rc < 0 ? rc : answer.rc;
+}
+
+/* Traces are written by users, each his own. */
+static void check_trace_dir(struct check *c)
+{
+	const char *dir = c->settings.trace_dir;
+	char hint[2 * SETTINGS_PATH_MAX + 64];
+	struct stat st = { 0 };
+	int rc;
+
+	if (!*dir || !strcmp(dir, SETTINGS_NO_TRACES)) {
+		check_ok(c, "TraceDir", "%s", *dir ? "--ceems-trace is off" : "traces go to the job's own folder");
+		return;
+	}
+	rc = stat_in_child(dir, &st);
+	(void)snprintf(hint, sizeof(hint), "mkdir -p %s && chmod 1777 %s", dir, dir);
+	if (rc == -ETIMEDOUT)
+		check_error(c, "TraceDir", NULL, "%s does not answer: traces end with a line in slurmd's log", dir);
+	else if (rc < 0)
+		check_error(c, "TraceDir", rc == -ENOENT ? hint : NULL, "%s: %s", dir, strerror(-rc));
+	else if (!S_ISDIR(st.st_mode))
+		check_error(c, "TraceDir", NULL, "%s is not a folder", dir);
+	else if ((st.st_mode & 01777) != 01777)
+		check_warn(c, "TraceDir", hint + strlen("mkdir -p  && ") + strlen(dir),
+			   "%s has mode %04o: all users write there, and none shall remove another's file", dir,
+			   (unsigned int)(st.st_mode & 07777));
+	else
+		check_ok(c, "TraceDir", "%s", dir);
+}
+
 void check_node(struct check *c)
 {
 	check_cgroups(c);
@@ -194,6 +265,7 @@ void check_node(struct check *c)
 	check_ledger(c);
 	check_clock(c);
 	check_textfile(c);
+	check_trace_dir(c);
 	check_filesystems(c);
 	check_bpf(c);
 }

@@ -21,6 +21,13 @@ static int parse_path(const char *value, void *field, const struct kvconf_key *k
 	return kvconf_text(value, field, key, err);
 }
 
+static int parse_trace_dir(const char *value, void *field, const struct kvconf_key *key,
+			   struct errmsg *err)
+{
+	return !strcmp(value, SETTINGS_NO_TRACES) ? kvconf_text(value, field, key, err) :
+						    parse_path(value, field, key, err);
+}
+
 static int parse_interval(const char *value, void *field, const struct kvconf_key *key,
 			  struct errmsg *err)
 {
@@ -266,6 +273,8 @@ const struct kvconf_key settings_keys[] = {
 	KEY("Filesystems", parse_filesystems, filesystems,
 	    "home:/home,project:/project,scratch:/scratch,local:/tmp",
 	    "What file systems are for: home, project, scratch, local, each with its mount point."),
+	KEY("TraceDir", parse_trace_dir, trace_dir, "",
+	    "Folder of traces (--ceems-trace), mode 1777; empty: the job's own; none: no traces."),
 	KEY("BpfDir", parse_path, bpf_dir, "/sys/fs/bpf/ceems",
 	    "Where the BPF programs are pinned; empty: BPF is not used."),
 	KEY("HelperDir", parse_path, helper_dir, "",

@@ -90,6 +90,18 @@ void steplive_poll(struct steplive *sl)
 	(void)pthread_mutex_unlock(&sl->lock);
 }
 
+void steplive_read(struct steplive *sl, bool is_all, struct figures *figures)
+{
+	if (!sl || !sl->setup.probes)
+		return;
+	(void)pthread_mutex_lock(&sl->lock);
+	if (is_all)
+		stepprobes_read(sl->setup.probes, figures, NULL);
+	else
+		stepprobes_read_own(sl->setup.probes, figures);
+	(void)pthread_mutex_unlock(&sl->lock);
+}
+
 void steplive_stop(struct steplive *sl)
 {
 	if (!sl)

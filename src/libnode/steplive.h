@@ -31,6 +31,12 @@ int steplive_start(const struct steplive_setup *setup, struct steplive **ret);
 /* Polls the probes and publishes. If the thread is doing that just now, returns at once. */
 void steplive_poll(struct steplive *sl);
 
+/*
+ * Reads what the step's probes have into FIGURES, which must have its CPU time, if that is known: all of it, or only what
+ * costs microseconds.
+ */
+void steplive_read(struct steplive *sl, bool is_all, struct figures *figures);
+
 /* The thread is gone when this returns. NULL: no-op. */
 void steplive_stop(struct steplive *sl);
 

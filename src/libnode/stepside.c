@@ -33,6 +33,8 @@ struct stepside {
 	struct cputime *cputime;
 	struct stepprobes *probes; /* NULL: there was no task yet */
 	struct steplive *live;	   /* the same; uses the probes as long as it is there */
+	const struct steptrace_owner *owner; /* NULL: not known */
+	struct steptrace *trace;   /* NULL: none was asked for */
 	bool has_whole_node;
 	struct step_detail detail;
 	uint64_t open_ns;
@@ -145,6 +147,29 @@ static void start_live(struct stepside *st, const struct ledger_slot *slot)
 		logger_info("out of memory; not all of this step is shown before it ends");
 }
 
+static void start_trace(struct stepside *st, const struct ledger_slot *slot)
+{
+	const struct steptrace_setup setup = {
+		.settings = st->settings,
+		.ledger = st->ledger,
+		.slot = st->slot,
+		.live = st->live,
+		.cputime = st->cputime,
+		.owner = st->owner,
+	};
+	struct errmsg err = { 0 };
+
+	if (!slot->trace_ns || !st->owner || is_extern(st))
+		return;
+	if (steptrace_start(&setup, &st->trace, &err) < 0)
+		logger_info("--ceems-trace: %s; this step is not traced", err.text);
+}
+
+void stepside_set_owner(struct stepside *st, const struct steptrace_owner *owner)
+{
+	st->owner = owner;
+}
+
 bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n)
 {
 	struct ledger_slot *slot = ledger_slot(st->ledger, st->slot);
@@ -165,6 +190,7 @@ bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n)
 		logger_debug("CPU time of this step: %s", err.text);
 	atomic_store_explicit(&slot->cgroup_known, 1, memory_order_release);
 	start_live(st, slot);
+	start_trace(st, slot);
 	if (slot->wish.groups) /* hooks of its own are slurmd's to keep: nodeprobes.c */
 		ledger_hint_tick(st->ledger);
 	return true;
@@ -331,6 +357,7 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *fi
 						STEPSIDE_OTHERS_NS) < 0)
 		logger_info("job %u: other steps are still there; its energy may lack theirs",
 			    st->id.job_id);
+	steptrace_halt(st->trace);
 	steplive_stop(TAKE_PTR(st->live));
 	busy_ns = final_busy_ns(st, waited_ns);
 	fill_figures(st, slot, busy_ns, figures);
@@ -352,6 +379,7 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *fi
 	if (rc != -ENODATA || account_total_uj(&energy)) /* of the job's other steps */
 		(void)ledger_figures(st->ledger, &energy, figures);
 	count_node(&energy, figures);
+	steptrace_finish(TAKE_PTR(st->trace), figures);
 	*ret_elapsed_ns = st->elapsed_ns;
 }
 
@@ -421,6 +449,7 @@ void stepside_close(struct stepside *st)
 {
 	if (!st)
 		return;
+	steptrace_finish(st->trace, NULL);
 	steplive_stop(st->live);
 	/*
 	 * A batch step keeps its slot until its process is gone, when the sampler takes it back.

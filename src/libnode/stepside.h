@@ -14,6 +14,7 @@
 
 #include "src/libcore/settings.h"
 #include "src/libledger/ledger.h"
+#include "src/libnode/steptrace.h"
 #include "src/libutil/errmsg.h"
 
 /* Longest wait for a tick; of the one that closes the step, then the figures of the last one have to do. */
@@ -47,6 +48,9 @@ struct stepside_cores {
 int stepside_open(const struct settings *s, const char *node, const struct ledger_identity *id,
 		  const struct stepside_cores *cores, struct stepside **ret,
 		  struct errmsg *err);
+
+/* Whose trace it is, if one was asked for. *OWNER is borrowed until stepside_close(). Before stepside_attach(). */
+void stepside_set_owner(struct stepside *st, const struct steptrace_owner *owner);
 
 /*
  * PID[n] are all tasks, before any of them runs: publishes the step's cgroup and has the kernel count

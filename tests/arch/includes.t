@@ -11,6 +11,7 @@ cd "$top_srcdir" || exit 1
 layers='
 src/libutil
 src/libcore
+src/libtrace
 src/libmeter/sensor
 src/libmeter/activity
 src/libemission

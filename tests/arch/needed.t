@@ -34,6 +34,7 @@ done <<'END'
 ceems-gpu libc
 ceems-external libc
 ceems-textfile libc
+ceems-trace libc
 ceems-hwmon libsensors
 ceems-ipmi libfreeipmi
 ceems-redfish libcurl|libjansson

@@ -194,6 +194,22 @@ check
 has "$out" "error  TextfileDir    TextfileGroup: no group 'nosuchgroup' is known" "a group that is not there"
 has "$out" "warn   TextfileDir    TextfileMode 0600 does not let TextfileGroup read ceems.prom" "and that may not read"
 
+# traces
+mkdir "$dir/traces"
+printf 'TraceDir=%s\n' "$dir/traces" >"$dir/ceems.conf"
+check
+has "$out" "warn   TraceDir       $dir/traces has mode 0755: all users write there" "a TraceDir that is not like /tmp"
+has "$out" "-> chmod 1777 $dir/traces" "and what to type"
+chmod 1777 "$dir/traces"
+check
+has "$out" "ok     TraceDir       $dir/traces" "one that is"
+rmdir "$dir/traces"
+check
+has "$out" "-> mkdir -p $dir/traces && chmod 1777 $dir/traces" "one that is not there"
+echo TraceDir=none >"$dir/ceems.conf"
+check
+has "$out" "ok     TraceDir       --ceems-trace is off" "a site without traces"
+
 # sources
 sources() {
 	printf 'LedgerDir=%s\nHelperDir=%s\n%b\n' "$dir" "$dir" "$1" >"$dir/ceems.conf"

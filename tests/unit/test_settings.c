@@ -15,6 +15,7 @@ static const struct {
 	{ "PUE=0.9", ":1: PUE: '0.9' is not within 1 and 5" },
 	{ "EnergySources=rapl,magic", ":1: EnergySources: 'magic' is not known" },
 	{ "Sinks=kafka, mysql", ":1: Sinks: 'mysql' is not known" },
+	{ "TraceDir=traces", ":1: TraceDir: 'traces' is not an absolute path" },
 	{ "LedgerDir=run/ceems", ":1: LedgerDir: 'run/ceems' is not an absolute path" },
 	{ "Filesystems=home:/home,data:/data",
 	  ":1: Filesystems: 'data' is not home, project, scratch or local" },

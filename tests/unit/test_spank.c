@@ -201,6 +201,13 @@ static void test_options(void)
 		{ "", 0, 0 },		 { "(null)", 0, 0 },	  { "hw", 0, 0 },
 		{ "sw,io,net,hw", 0, 0 }, { "sched", 0, 0 },	  { "io,events:a,b", 0, 0 },
 	};
+	static const struct {
+		const char *arg;
+		int rc;
+	} interval[] = {
+		{ NULL, 0 },	{ "", 0 },	{ "(null)", 0 }, { "10ms", 0 },	   { "1h", 0 },	  { "2", 0 },
+		{ "9ms", -1 }, { "61m", -1 }, { "0", -1 },	 { "1 s", -1 }, { "-1", -1 }, { "often", -1 },
+	};
 	void *so = load(S_CTX_LOCAL);
 	size_t i;
 
@@ -209,7 +216,7 @@ static void test_options(void)
 	ok(strstr(fake.error, "--ceems-perf") != NULL, "and the log says so");
 	fake.may_register = true;
 	is_int(hook(so, "slurm_spank_init"), 0, "init in srun");
-	is_u64(fake.noptions, 2, "two options");
+	is_u64(fake.noptions, 3, "three options");
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		fake.error[0] = '\0';
 		is_int(option("ceems-perf", t[i].arg, 0), t[i].rc,
@@ -221,6 +228,13 @@ static void test_options(void)
 		is_int(option("ceems-perf", t[i].arg, 1), t[i].remote_rc, "never in a step");
 	}
 	is_int(option("ceems-report", NULL, 0), 0, "report");
+	for (i = 0; i < sizeof(interval) / sizeof(interval[0]); i++) {
+		fake.error[0] = '\0';
+		is_int(option("ceems-trace", interval[i].arg, 0), interval[i].rc,
+		       interval[i].arg ? interval[i].arg : "a trace, no argument");
+		is_int(strstr(fake.error, "no time from 10ms to 1h") != NULL, interval[i].rc != 0, "  names the bounds");
+		is_int(option("ceems-trace", interval[i].arg, 1), 0, "  never in a step");
+	}
 	is_int(hook(so, "slurm_spank_init_post_opt"), 0, "nothing more in srun");
 	is_int(hook(so, "slurm_spank_exit"), 0, "exit");
 	(void)dlclose(so);

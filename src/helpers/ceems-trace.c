@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ceems-trace - writes the trace of a step, --ceems-trace, for its slurmstepd: samples come on standard input, a
+ * socket (trace_sample.h), and become rows of CSV in DIR. It starts as root and becomes the user before it touches
+ * anything of his: a folder in which only he may write is written by him, and one that hangs stops nobody else. It
+ * ends with its input, or with one line, "error - TEXT", when the file cannot be written. A write that takes longer
+ * than WRITE_MAX_S ends it by SIGALRM.
+ */
+#define _GNU_SOURCE /* setresuid, setgroups */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "src/libtrace/trace_row.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/errmsg.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/helper.h"
+#include "src/libutil/parse.h"
+
+#define WRITE_MAX_S 10
+/* A row is in the file so soon after it was sampled. */
+#define FLUSH_NS NSEC_PER_SEC
+#define BUFFER_MAX (8 * TRACE_ROW_MAX)
+/* Of a job that is requeued, so many files: NAME.csv, NAME-2.csv, ... */
+#define FILES_MAX 99
+#define NICE 5
+
+struct trace_file {
+	int fd;
+	char path[1024];
+	uint64_t limit; /* in bytes */
+	uint64_t size;	/* whole rows that were written */
+	uint64_t flushed_ns;
+	size_t used; /* of BUF */
+	char buf[BUFFER_MAX];
+};
+
+/* --- the user ----------------------------------------------------------------------------- */
+
+/* "100,4,27" */
+static int parse_ids(char *text, gid_t **ret, size_t *ret_n)
+{
+	gid_t *ids = calloc(strlen(text) / 2 + 1, sizeof(*ids));
+	char *word;
+	size_t n = 0;
+	uint64_t id;
+
+	if (!ids)
+		return -ENOMEM;
+	while ((word = strsep(&text, ","))) {
+		if (parse_u64(word, &id) < 0 || id > UINT32_MAX) {
+			free(ids);
+			return -EINVAL;
+		}
+		ids[n++] = (gid_t)id;
+	}
+	*ret = ids;
+	*ret_n = n;
+	return 0;
+}
+
+/* GID[0] is his own group. */
+static int become_user(uid_t uid, const gid_t *gid, size_t n)
+{
+	if (geteuid() != 0)
+		return geteuid() == uid ? 0 : -EPERM;
+	if (setgroups(n, gid) < 0 || setresgid(gid[0], gid[0], gid[0]) < 0 || setresuid(uid, uid, uid) < 0)
+		return -errno;
+	return uid != 0 && setuid(0) == 0 ? -EPERM : 0;
+}
+
+static int drop_privileges(const char *user, char *groups)
+{
+	_cleanup_free_ gid_t *gid = NULL;
+	uint64_t uid;
+	size_t n;
+	int rc = parse_u64(user, &uid);
+
+	if (rc == 0)
+		rc = parse_ids(groups, &gid, &n);
+	return rc == 0 ? become_user((uid_t)uid, gid, n) : rc;
+}
+
+/* --- the file ----------------------------------------------------------------------------- */
+
+/* Never one that is there: it may be a link that another user left, or the trace of the job's last run. */
+static int create_file(struct trace_file *f, const char *dir, const char *name, struct errmsg *err)
+{
+	unsigned int i;
+	int n;
+
+	for (i = 1; i <= FILES_MAX; i++) {
+		n = i == 1 ? snprintf(f->path, sizeof(f->path), "%s/%s.csv", dir, name) :
+			     snprintf(f->path, sizeof(f->path), "%s/%s-%u.csv", dir, name, i);
+		if ((size_t)n >= sizeof(f->path))
+			return errmsg_errno(err, -ENAMETOOLONG, "%s", dir);
+		f->fd = open(f->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0600);
+		if (f->fd >= 0)
+			return 0;
+		if (errno != EEXIST)
+			break;
+	}
+	return errmsg_errno(err, -errno, "%s", f->path);
+}
+
+/* A row that did not fit is cut off again. */
+static int trace_file_flush(struct trace_file *f, struct errmsg *err)
+{
+	uint64_t begin_ns = helper_begin(WRITE_MAX_S);
+	int rc = fileio_write_full(f->fd, f->buf, f->used);
+
+	if (rc < 0)
+		(void)!ftruncate(f->fd, (off_t)f->size);
+	(void)helper_end(begin_ns);
+	if (rc < 0)
+		return errmsg_errno(err, rc, "%s", f->path);
+	f->size += f->used;
+	f->used = 0;
+	f->flushed_ns = clock_mono_ns();
+	return 0;
+}
+
+static bool trace_file_is_full(const struct trace_file *f)
+{
+	return f->size + f->used + 2 * TRACE_ROW_MAX > f->limit;
+}
+
+/* When what is in the buffer has to be in the file, from now; -1: it is empty. */
+static int trace_file_due_ms(const struct trace_file *f)
+{
+	uint64_t now_ns = clock_mono_ns(), due_ns = f->flushed_ns + FLUSH_NS;
+
+	return !f->used ? -1 : due_ns <= now_ns ? 0 : (int)((due_ns - now_ns) / NSEC_PER_MSEC) + 1;
+}
+
+/* --- samples ------------------------------------------------------------------------------ */
+
+/* One message of SIZE bytes. 0: the sender has closed; -EAGAIN: none came in time; -EPROTO: of another size. */
+static int take_message(void *to, size_t size, int timeout_ms)
+{
+	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+	ssize_t n;
+
+	if (poll(&p, 1, timeout_ms) <= 0)
+		return -EAGAIN;
+	n = read(STDIN_FILENO, to, size);
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN ? -EAGAIN : -errno;
+	return n == 0 ? 0 : (size_t)n == size ? 1 : -EPROTO;
+}
+
+static void put_row(struct trace_file *f, struct trace_row *r, const struct trace_sample *s)
+{
+	bool is_full = trace_file_is_full(f);
+
+	if (!f->size && !f->used) {
+		f->used += trace_row_header(r, f->buf + f->used);
+		f->used += trace_row_begin(r, s, f->buf + f->used);
+	}
+	f->used += trace_row_put(r, s, s->is_last ? TRACE_EVENT_END : is_full ? TRACE_EVENT_LIMIT : "",
+				 f->buf + f->used);
+}
+
+/* 0: there is more to come; -ENODATA: that was all. */
+static int trace_next(struct trace_file *f, struct trace_row *r, struct errmsg *err)
+{
+	struct trace_sample s;
+	int due_ms = trace_file_due_ms(f);
+	int rc = due_ms == 0 ? -EAGAIN : take_message(&s, sizeof(s), due_ms);
+
+	if (rc == 1)
+		put_row(f, r, &s);
+	if (rc != 1 || s.is_last || trace_file_is_full(f) || f->used > sizeof(f->buf) - 3 * TRACE_ROW_MAX) {
+		if (f->used && trace_file_flush(f, err) < 0)
+			return -EIO;
+	}
+	if (rc == 1 && !s.is_last && trace_file_is_full(f))
+		return errmsg_set(err, -EFBIG, "%s: it is %" PRIu64 " MiB long", f->path, f->size >> 20);
+	if (rc == -EPROTO)
+		return errmsg_set(err, rc, "%s: slurmstepd's plugin is of another build", f->path);
+	return rc == 1 || rc == -EAGAIN ? 0 : -ENODATA;
+}
+
+static int trace_write(struct trace_file *f, const char *dir, const char *name, struct errmsg *err)
+{
+	struct trace_start start;
+	struct trace_row row;
+	uint64_t begin_ns;
+	int rc = take_message(&start, sizeof(start), -1);
+
+	if (rc != 1)
+		return errmsg_set(err, -EPROTO, "slurmstepd's plugin is of another build");
+	start.node[sizeof(start.node) - 1] = '\0';
+	trace_row_init(&row, &start);
+	begin_ns = helper_begin(WRITE_MAX_S);
+	rc = create_file(f, dir, name, err);
+	(void)helper_end(begin_ns);
+	f->flushed_ns = clock_mono_ns();
+	while (rc == 0)
+		rc = trace_next(f, &row, err);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	static struct trace_file f = { .fd = -1 };
+	struct errmsg err = { 0 };
+	int rc;
+
+	if (argc != 6 || parse_u64(argv[5], &f.limit) < 0) {
+		(void)fputs("usage: ceems-trace UID GID[,GID]... DIR NAME BYTES\n", stderr);
+		return 2;
+	}
+	helper_serve(/* is_nice= */ false);
+	rc = drop_privileges(argv[1], argv[2]);
+	if (rc < 0) {
+		helper_say("error - cannot become user %s: %s", argv[1], strerror(-rc));
+		return 1;
+	}
+	(void)setpriority(PRIO_PROCESS, 0, NICE);
+	rc = trace_write(&f, argv[3], argv[4], &err);
+	if (rc != -ENODATA)
+		helper_say("error - %s", err.text);
+	(void)fflush(stdout);
+	(void)alarm(WRITE_MAX_S); /* a network file system writes at the close */
+	if (f.fd >= 0)
+		(void)close(f.fd);
+	return rc != -ENODATA;
+}

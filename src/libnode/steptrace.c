@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* pipe2 */
+#include "src/libnode/steptrace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include "src/libmeter/activity/memuse.h"
+#include "src/libmeter/activity/pressure.h"
+#include "src/libnode/stepmemory.h"
+#include "src/libtrace/trace_sample.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/helper.h"
+#include "src/libutil/logger.h"
+#include "src/libutil/thread.h"
+
+/* Some seconds of samples each 10 ms: as long may a folder be away without a loss. */
+#define SOCKET_BYTES (4 * 1024 * 1024)
+/* For the kernel to end a program that was killed. */
+#define KILL_NS (20 * NSEC_PER_MSEC)
+#define NARGS 6
+
+struct steptrace {
+	struct steptrace_setup setup;
+	uint64_t every_ns;
+	char *arg[NARGS + 1]; /* of the program; owned */
+	pthread_mutex_t lock; /* of `stop`: while it is held, and not set, what was borrowed is there */
+	pthread_cond_t wake;
+	bool stop;
+	pthread_t thread;
+	/* the thread's, and after its end steptrace_finish()'s */
+	int in, out; /* a socket to the program, a pipe from it; -1: it does not run */
+	pid_t pid;
+	char words[512]; /* what it said */
+	size_t nwords;
+	struct memuse *memuse;
+	struct trace_sample sample; /* the last one */
+	uint64_t slow_ns;	    /* when it was read */
+	uint64_t gpu_held_ns;
+};
+
+/* --- the program -------------------------------------------------------------------------- */
+
+static char *file_name(const struct steptrace_setup *setup)
+{
+	const struct ledger_identity *id = &ledger_slot(setup->ledger, setup->slot)->id;
+	char step[16], name[NAME_MAX];
+
+	/* the rest of NAME_MAX is for a number and ".csv" */
+	if (snprintf(name, sizeof(name), "ceems-trace-%" PRIu32 ".%s-%s", id->job_id,
+		     ledger_step_name(id->step_id, step, sizeof(step)), ledger_node(setup->ledger)) > NAME_MAX - 16)
+		return NULL;
+	return strdup(name);
+}
+
+/* "100,4,27": his own group first. */
+static char *groups_of(const struct steptrace_owner *o)
+{
+	const size_t size = (o->ngids + 1) * sizeof("4294967295,");
+	char *text = malloc(size);
+	size_t used, i;
+
+	if (!text)
+		return NULL;
+	used = (size_t)snprintf(text, size, "%u", (unsigned int)o->gid);
+	for (i = 0; i < o->ngids; i++)
+		used += (size_t)snprintf(text + used, size - used, ",%u", (unsigned int)o->gids[i]);
+	return text;
+}
+
+static char *number_text(uint64_t n)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%" PRIu64, n);
+	return strdup(text);
+}
+
+static char *program_path(const struct settings *s)
+{
+	static const char name[] = "/ceems-trace";
+	const char *dir = s->helper_dir[0] ? s->helper_dir : CEEMS_LIBEXECDIR;
+	const size_t size = strlen(dir) + sizeof(name);
+	char *path = malloc(size);
+
+	if (path)
+		(void)snprintf(path, size, "%s%s", dir, name);
+	return path;
+}
+
+static int make_arguments(struct steptrace *st, const struct steptrace_setup *setup)
+{
+	const struct steptrace_owner *o = setup->owner;
+	size_t i;
+
+	st->arg[0] = program_path(setup->settings);
+	st->arg[1] = number_text(o->uid);
+	st->arg[2] = groups_of(o);
+	st->arg[3] = strdup(setup->settings->trace_dir[0] ? setup->settings->trace_dir : o->dir);
+	st->arg[4] = file_name(setup);
+	st->arg[5] = number_text(STEPTRACE_FILE_MAX);
+	for (i = 0; i < NARGS; i++)
+		if (!st->arg[i])
+			return -ENOMEM;
+	return 0;
+}
+
+/* A socket, as a write to it can be told not to raise SIGPIPE, and it keeps messages apart. */
+static int open_channels(int in[2], int out[2])
+{
+	const int size = SOCKET_BYTES;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, in) < 0)
+		return -errno;
+	if (pipe2(out, O_CLOEXEC) < 0) {
+		int rc = -errno;
+
+		(void)close(in[0]);
+		(void)close(in[1]);
+		return rc;
+	}
+	(void)setsockopt(in[0], SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
+	(void)fcntl(out[0], F_SETFL, O_NONBLOCK); /* both ends have a file description of their own */
+	return 0;
+}
+
+static int start_program(struct steptrace *st)
+{
+	int in[2], out[2];
+	int rc = open_channels(in, out);
+
+	if (rc < 0)
+		return rc;
+	rc = helper_spawn(st->arg, NULL, in[1], out[1], &st->pid);
+	(void)close(in[1]);
+	(void)close(out[1]);
+	if (rc < 0) {
+		(void)close(in[0]);
+		(void)close(out[0]);
+		st->pid = 0;
+		return rc;
+	}
+	st->in = in[0];
+	st->out = out[0];
+	return 0;
+}
+
+/* True: it has ended, or has closed its output. */
+static bool hear_program(struct steptrace *st)
+{
+	char rest[256];
+	ssize_t n;
+
+	for (;;) {
+		const size_t room = sizeof(st->words) - 1 - st->nwords;
+
+		n = room ? read(st->out, st->words + st->nwords, room) : read(st->out, rest, sizeof(rest));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n == 0;
+		st->nwords += room ? (size_t)n : 0;
+	}
+}
+
+/* The one line. A program that was killed, by the user or by its alarm, has said nothing. */
+static void tell_end(struct steptrace *st)
+{
+	static const char error[] = "error - ";
+	struct errmsg why = { 0 };
+	const char *words = st->words;
+
+	st->words[strcspn(st->words, "\n")] = '\0';
+	if (!strncmp(words, error, sizeof(error) - 1))
+		words += sizeof(error) - 1;
+	(void)errmsg_set(&why, 0, "%s", words); /* masks what the user named */
+	if (*words)
+		logger_info("trace: %s; the trace of this step ends there", why.text);
+	else
+		logger_info("trace: ceems-trace was killed, or its folder did not answer; the trace of this step ends there");
+}
+
+/*
+ * Ends and reaps it, after DEADLINE_NS by a signal. A host that waits for any child may have been faster. Of one that
+ * IS_GONE already, or that complained, the log has a line.
+ */
+static void end_program(struct steptrace *st, uint64_t deadline_ns, bool is_gone)
+{
+	struct pollfd p = { .fd = st->out, .events = POLLIN };
+	bool has_ended;
+
+	(void)shutdown(st->in, SHUT_WR);
+	while (!(has_ended = hear_program(st)) && clock_mono_ns() < deadline_ns)
+		(void)poll(&p, 1, (int)((deadline_ns - clock_mono_ns()) / NSEC_PER_MSEC) + 1);
+	/* while it is ours to wait for, its number is not another's */
+	if (helper_wait(st->pid, has_ended ? deadline_ns : 0, NULL) == -EAGAIN) {
+		(void)kill(st->pid, SIGKILL);
+		(void)helper_wait(st->pid, clock_mono_ns() + KILL_NS, NULL);
+	}
+	if (is_gone || !has_ended || st->nwords)
+		tell_end(st);
+	(void)close(TAKE_FD(st->in));
+	(void)close(TAKE_FD(st->out));
+}
+
+/* --- a sample ----------------------------------------------------------------------------- */
+
+static void open_memory(struct steptrace *st)
+{
+	const struct ledger_slot *s = ledger_slot(st->setup.ledger, st->setup.slot);
+	struct errmsg err = { 0 };
+
+	if (memuse_open(s->cgroup_v2, s->cgroup_cpuacct, s->cgroup_freezer, &st->memuse, &err) < 0)
+		logger_debug("trace: memory of this step: %s", err.text);
+}
+
+static void read_memory(struct steptrace *st, struct trace_sample *s)
+{
+	struct memuse_parts parts;
+
+	s->held_bytes = s->cache_bytes = TRACE_UNKNOWN;
+	if (!st->memuse || memuse_read_parts(st->memuse, &parts) < 0)
+		return;
+	s->held_bytes = parts.held;
+	s->cache_bytes = parts.page_cache;
+}
+
+static void read_slowly(const struct steptrace *st, const struct ledger_view *v, struct figures *f)
+{
+	const struct ledger_slot *s = ledger_slot(st->setup.ledger, st->setup.slot);
+
+	pressure_read(s->cgroup_v2, s->cgroup_cpuacct, f);
+	ledger_memory_figures(&s->id, &v->memory, v->t_mono_ns, f);
+	stepmemory_fill_kept(s, f);
+}
+
+/* What a slurmstepd reads itself is some 0.1 ms younger than the tick. */
+static void read_own(struct steptrace *st, const struct ledger_view *v, struct trace_sample *s)
+{
+	const bool is_slow = !st->slow_ns || v->t_mono_ns - st->slow_ns >= STEPTRACE_SLOW_NS;
+	/* by processes, a reading opens files of each of them */
+	const bool is_cheap = st->memuse && !memuse_opens_files(st->memuse);
+	uint64_t user_ns, system_ns;
+
+	if (st->setup.cputime && cputime_read_modes(st->setup.cputime, &user_ns, &system_ns) == 0) {
+		figures_set(&s->figures, METRIC_CPU_USER_TIME, user_ns);
+		figures_set(&s->figures, METRIC_CPU_SYSTEM_TIME, system_ns);
+	}
+	steplive_read(st->setup.live, is_slow, &s->figures);
+	s->held_bytes = s->cache_bytes = TRACE_UNKNOWN;
+	if (is_cheap || is_slow)
+		read_memory(st, s);
+	if (!is_slow)
+		return;
+	st->slow_ns = v->t_mono_ns;
+	read_slowly(st, v, &s->figures);
+}
+
+static void take_sample(struct steptrace *st)
+{
+	struct ledger *l = st->setup.ledger;
+	struct trace_sample *s = &st->sample;
+	struct ledger_view v;
+
+	if (ledger_step_view(l, st->setup.slot, &v) < 0 || v.t_mono_ns <= s->mono_ns)
+		return;
+	s->mono_ns = v.t_mono_ns;
+	s->wall_ns = v.t_wall_ns;
+	figures_init(&s->figures);
+	if (v.told_mono_ns) /* first: scaled counters refer to it */
+		figures_set(&s->figures, METRIC_CPU_TIME, v.busy_ns);
+	(void)ledger_figures(l, &v.energy, &s->figures);
+	if (v.gpu.held_ns != st->gpu_held_ns)
+		ledger_gpu_add(&v.gpu, &s->figures);
+	st->gpu_held_ns = v.gpu.held_ns;
+	read_own(st, &v, s);
+}
+
+/* False: the program is gone. */
+static bool send_message(struct steptrace *st, const void *message, size_t size)
+{
+	if (send(st->in, message, size, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+		return true;
+	if (errno != EAGAIN && errno != ENOBUFS && errno != EINTR)
+		return false;
+	st->sample.dropped++;
+	return true;
+}
+
+/* --- the thread --------------------------------------------------------------------------- */
+
+static bool send_start(struct steptrace *st)
+{
+	const struct ledger_slot *s = ledger_slot(st->setup.ledger, st->setup.slot);
+	struct trace_start start = {
+		.mono_ns = s->t_open_mono_ns,
+		.wall_ns = clock_wall_ns() - (clock_mono_ns() - s->t_open_mono_ns),
+		.groups = s->wish.groups,
+	};
+	unsigned int g;
+
+	for (g = 0; g < GPUS_MAX; g++)
+		start.has_gpus |= s->id.step_gpu_ppm[g] || s->id.job_gpu_ppm[g];
+	(void)snprintf(start.node, sizeof(start.node), "%s", ledger_node(st->setup.ledger));
+	return send_message(st, &start, sizeof(start));
+}
+
+/* At multiples of the interval by the wall clock: on all nodes at once, and steps share a tick. */
+static struct timespec next_sample(const struct steptrace *st)
+{
+	uint64_t due_ns = st->every_ns - clock_wall_ns() % st->every_ns;
+
+	if (due_ns < st->every_ns / 8)
+		due_ns += st->every_ns;
+	return clock_ns_to_timespec(clock_mono_ns() + due_ns);
+}
+
+/* One interval, with the lock. False: the program is gone. */
+static bool trace_once(struct steptrace *st)
+{
+	struct timespec next;
+	uint64_t before_ns = st->sample.mono_ns;
+	int rc;
+
+	(void)pthread_mutex_unlock(&st->lock);
+	rc = ledger_await_tick(st->setup.ledger, STEPTRACE_TICK_NS);
+	(void)pthread_mutex_lock(&st->lock);
+	if (st->stop)
+		return true;
+	if (rc == 0)
+		take_sample(st);
+	if (st->sample.mono_ns != before_ns && !send_message(st, &st->sample, sizeof(st->sample)))
+		return false;
+	next = next_sample(st);
+	while (!st->stop && pthread_cond_timedwait(&st->wake, &st->lock, &next) == 0)
+		;
+	return true;
+}
+
+static void *steptrace_run(void *arg)
+{
+	struct steptrace *st = arg;
+	bool is_there;
+	int rc;
+
+	(void)prctl(PR_SET_NAME, "ceems-trace", 0, 0, 0);
+	rc = start_program(st);
+	if (rc < 0) {
+		logger_info("trace: cannot start %s: %s; this step is not traced", st->arg[0], strerror(-rc));
+		return NULL;
+	}
+	is_there = send_start(st); /* also for a step that is over already: the last row needs it */
+	(void)pthread_mutex_lock(&st->lock);
+	while (is_there && !st->stop)
+		is_there = trace_once(st);
+	(void)pthread_mutex_unlock(&st->lock);
+	if (!is_there)
+		end_program(st, clock_mono_ns() + STEPTRACE_END_NS, /* is_gone= */ true);
+	return NULL;
+}
+
+/* --- all of it ---------------------------------------------------------------------------- */
+
+static void steptrace_free(struct steptrace *st)
+{
+	size_t i;
+
+	for (i = 0; i < NARGS; i++)
+		free(st->arg[i]);
+	memuse_close(st->memuse);
+	(void)pthread_cond_destroy(&st->wake);
+	(void)pthread_mutex_destroy(&st->lock);
+	free(st);
+}
+
+int steptrace_start(const struct steptrace_setup *setup, struct steptrace **ret, struct errmsg *err)
+{
+	struct steptrace *st;
+	int rc;
+
+	if (!strcmp(setup->settings->trace_dir, SETTINGS_NO_TRACES))
+		return errmsg_set(err, -EPERM, "TraceDir=" SETTINGS_NO_TRACES " in ceems.conf");
+	st = calloc(1, sizeof(*st));
+	if (!st)
+		return errmsg_errno(err, -ENOMEM, "trace");
+	st->setup = *setup;
+	st->in = st->out = -1;
+	st->every_ns = ledger_slot(setup->ledger, setup->slot)->trace_ns;
+	(void)pthread_mutex_init(&st->lock, NULL);
+	rc = thread_cond_init(&st->wake);
+	if (rc < 0) {
+		free(st);
+		return errmsg_errno(err, rc, "trace");
+	}
+	open_memory(st);
+	rc = make_arguments(st, setup);
+	if (rc == 0)
+		rc = thread_start(&st->thread, steptrace_run, st);
+	if (rc < 0) {
+		steptrace_free(st);
+		return errmsg_errno(err, rc, "trace");
+	}
+	*ret = st;
+	return 0;
+}
+
+void steptrace_halt(struct steptrace *st)
+{
+	if (!st)
+		return;
+	(void)pthread_mutex_lock(&st->lock);
+	st->stop = true;
+	(void)pthread_cond_signal(&st->wake);
+	(void)pthread_mutex_unlock(&st->lock);
+}
+
+/* False: the program is gone. */
+static bool send_last(struct steptrace *st, const struct figures *figures, uint64_t deadline_ns)
+{
+	struct trace_sample *s = &st->sample;
+	struct pollfd p = { .fd = st->in, .events = POLLOUT };
+	uint64_t now_ns = clock_mono_ns();
+	struct ledger_view v;
+
+	s->is_last = 1;
+	s->figures = *figures;
+	s->held_bytes = s->cache_bytes = TRACE_UNKNOWN; /* no task is left */
+	s->mono_ns = now_ns;
+	s->wall_ns = clock_wall_ns();
+	if (ledger_step_view(st->setup.ledger, st->setup.slot, &v) == 0 && v.t_mono_ns) {
+		s->mono_ns = v.t_mono_ns;
+		s->wall_ns = v.t_wall_ns;
+	}
+	return poll(&p, 1, (int)((deadline_ns - now_ns) / NSEC_PER_MSEC)) <= 0 || send_message(st, s, sizeof(*s));
+}
+
+void steptrace_finish(struct steptrace *st, const struct figures *figures)
+{
+	uint64_t deadline_ns;
+	bool is_there;
+
+	if (!st)
+		return;
+	steptrace_halt(st);
+	(void)pthread_join(st->thread, NULL); /* it waits for a tick, STEPTRACE_TICK_NS at most */
+	deadline_ns = clock_mono_ns() + STEPTRACE_END_NS;
+	if (st->in >= 0) {
+		is_there = !figures || send_last(st, figures, deadline_ns);
+		end_program(st, deadline_ns, !is_there);
+	}
+	steptrace_free(st);
+}

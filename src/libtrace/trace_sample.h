@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * trace_sample.h - what a slurmstepd sends to ceems-trace, the program that writes a step's trace: one struct
+ * trace_start, then a struct trace_sample per interval, each in a message of its own. Both sides are of one build; a
+ * message of another size ends the trace.
+ */
+#ifndef CEEMS_TRACE_SAMPLE_H
+#define CEEMS_TRACE_SAMPLE_H
+
+#include <stdint.h>
+
+#include "src/libcore/metric.h"
+
+#define TRACE_NODE_MAX 256
+#define TRACE_UNKNOWN UINT64_MAX
+
+struct trace_start {
+	char node[TRACE_NODE_MAX];
+	uint64_t mono_ns, wall_ns; /* when the step began: its energy was 0 */
+	uint32_t groups;	   /* of --ceems-perf: enum perfwish_group */
+	uint32_t has_gpus;
+};
+
+struct trace_sample {
+	uint64_t mono_ns, wall_ns; /* of the tick */
+	uint64_t held_bytes;	   /* the working set; TRACE_UNKNOWN: not known, as is the next */
+	uint64_t cache_bytes;	   /* the page cache */
+	uint32_t dropped;	   /* samples that the program was too far behind for, so far */
+	uint32_t is_last;
+	struct figures figures; /* what was read anew */
+};
+
+#endif

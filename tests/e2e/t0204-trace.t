@@ -1,0 +1,230 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# --ceems-trace: a file per step and node, written as the user. Its energy is sacct's; and whatever happens to the
+# file, the step runs and ends as it would without.
+# shellcheck disable=SC1091,SC2154
+. "$(dirname "$0")/lib.sh"
+needs_plugins acct_gather spank
+. "$(dirname "$0")/energy.sh"
+[ -x /usr/bin/python3 ] || skip_all "python3 is not installed"
+cluster_up --plugins acct_gather,spank --fake-rapl --nodes 2 --cpus 4
+nodes="n1 n2"
+home=$DIR/home/user1
+here=$e2e_top/tests/e2e
+work_write
+
+# of FILE EXPRESSION: trace_csv.py
+of() {
+	/usr/bin/python3 "$here/trace_csv.py" "$@"
+}
+
+# conf LINE: one more line for the nodes' ceems.conf; steps read it when they start.
+conf() {
+	sed -i '/^TraceDir=/d' "$DIR/etc/ceems.conf"
+	echo "$1" >>"$DIR/etc/ceems.conf"
+}
+
+traces_said() {
+	local n
+
+	for n in $nodes; do
+		grep -h 'ceems: trace: ' "$LOG_DIR/slurmd.$n.log"
+	done
+}
+
+# says COUNT TEXT: so many lines about traces, of all so far, have TEXT.
+says() {
+	[ "$(traces_said | grep -c -F -- "$2")" = "$1" ]
+}
+
+programs() {
+	inside pgrep -x ceems-trace
+}
+
+no_program() {
+	! programs
+}
+
+one_program() {
+	[ "$(programs | wc -l)" = 1 ]
+}
+
+# run COMMAND ARG...: a step of user1's on n1, srun ARG... COMMAND; its job's id in $job, its exit status returned.
+run() {
+	local command=$1 rc
+	shift
+	# shellcheck disable=SC2016
+	as user1 srun -w n1 "$@" sh -c 'echo "job $SLURM_JOB_ID"; eval "exec $1"' sh "$command" >"$e2e_work/run.out" 2>&1
+	rc=$?
+	job=$(sed -n 's/^job //p' "$e2e_work/run.out")
+	[ $rc -eq 0 ] || diag <"$e2e_work/run.out"
+	return $rc
+}
+
+# --- the option ------------------------------------------------------------------------------------
+
+for interval in 9ms 61m 0 soon; do
+	fails "srun refuses the interval $interval" as user1 srun --ceems-trace=$interval true
+	has "$out" "no time from 10ms to 1h" "and says what it takes"
+done
+has "$(inside srun --help)" "--ceems-trace" "srun --help knows the option"
+
+# --- two nodes: the energy is sacct's --------------------------------------------------------------
+
+job=$(submit user1 -N 2 -n 2 -o /dev/null --wrap "srun --ceems-trace=100ms $e2e_work/work $e2e_work/two")
+for n in $nodes; do
+	on "$n" wait_for 60 has_step "$job" 0 || bail "the step runs on both nodes"
+done
+has_rows() {
+	local n
+
+	for n in $nodes; do
+		[ "$(of "$home/ceems-trace-$job.0-$n.csv" 'len(rows)')" -ge "$1" ] || return 1
+	done
+}
+for _ in 1 2 3 4 5 6; do
+	feed_all 30000001 5000003
+	sleep 0.2
+done
+wait_for 30 has_rows 10
+ok $? "the files grow while the step runs"
+: >"$e2e_work/two"
+wait_energy "$job" 0
+sum=0
+for n in $nodes; do
+	file=$home/ceems-trace-$job.0-$n.csv
+	is "$(inside stat -c '%U %a' "$file")" "user1 600" "$n: the file is the user's own"
+	fails "and nobody else's" as user2 cat "$file"
+	is "$(of "$file" 'rows[0]["event"] + " " + rows[-1]["event"]')" "start end" "it has a beginning and an end"
+	is "$(of "$file" 'rows[-1]["node"]')" "$n" "and the node's name"
+	is "$(of "$file" 'last("dropped_samples")')" 0.0 "nothing was dropped"
+	energy=$(of "$file" 'last("energy_j")')
+	sum=$((sum + $(printf %.0f "$energy")))
+	is "$(of "$file" 'abs(integral("power_w") - last("energy_j")) < 1e-3')" True "power integrates to $energy J"
+	is "$(of "$file" 'abs(sum(last(d + "_energy_j") for d in ("cpu", "dram")) - last("energy_j")) < 1e-5')" True \
+		"which is that of its domains"
+	is "$(of "$file" 'number("energy_j") == sorted(number("energy_j"))')" True "and never falls"
+	is "$(of "$file" 'number("monotonic_s") == sorted(set(number("monotonic_s")))')" True "as time does not"
+	is "$(of "$file" 'last("cpu_time_s") > 0 and last("memory_peak_bytes") > 0')" True "CPU time and memory are there"
+	! bpf_is_loaded || is "$(of "$file" 'last("read_bytes") > 0')" True "and I/O"
+done
+is "$sum" "$(job_acct "$job" ConsumedEnergyRaw 0)" "the energy of both is sacct's"
+is "$(find "$home" -name 'ceems-trace-*' | wc -l)" 2 "the batch step, which was not asked for, has none"
+on n1 conserved "with traces"
+
+# --- each 10 ms ----------------------------------------------------------------------------------------
+
+feed_all 1000000
+run "sleep 4" --ceems-trace=10ms
+ok $? "a step with a sample each 10 ms"
+file=$home/ceems-trace-$job.0-n1.csv
+is "$(of "$file" 'last("dropped_samples")')" 0.0 "none of its samples is lost"
+rows=$(of "$file" 'len(rows)')
+[ "$rows" -ge 100 ]
+ok $? "there are $rows of 400, on a machine that may be busy"
+
+# --- sbatch, salloc, a second run ------------------------------------------------------------------------
+
+job=$(submit user1 -w n1 --requeue -o /dev/null --ceems-trace --wrap 'srun true; srun true; sleep 1')
+wait_booked "$job"
+is "$(cd "$home" && ls ceems-trace-"$job".*)" "ceems-trace-$job.0-n1.csv
+ceems-trace-$job.1-n1.csv
+ceems-trace-$job.batch-n1.csv" "sbatch --ceems-trace: a file of each step"
+is "$(of "$home/ceems-trace-$job.0-n1.csv" 'rows[-1]["event"]')" end "also of one that is over at once"
+
+# --- a folder that is full, hangs, is not there; a program that is killed ---------------------------------
+
+mkdir "$DIR/full" "$DIR/hang" "$DIR/traces"
+chmod 1777 "$DIR/traces"
+inside mount -t tmpfs -o size=32k,mode=1777 trace "$DIR/full"
+run "sleep 3" -D "$DIR/full" --ceems-trace=10ms
+ok $? "a step whose folder is full runs"
+wait_for 10 says 1 "No space left on device; the trace of this step ends there"
+ok $? "and its trace ends, with one line"
+is "$(inside tail -c 2 "$DIR/full/ceems-trace-$job.0-n1.csv" | od -An -tx1)" " 0d 0a" "behind a whole row"
+run "sleep 1" -D "$DIR/full" --ceems-trace=10ms
+ok $? "a step without room for a byte runs"
+
+conf "TraceDir=$DIR/nowhere"
+run true --ceems-trace
+ok $? "a step without its folder runs"
+wait_for 10 says 1 "$DIR/nowhere/ceems-trace-$job.0-n1.csv: No such file or directory"
+ok $? "the log says what is not there"
+
+inside /usr/bin/python3 "$here/hang_mount.py" "$DIR/hang" >"$e2e_work/hang.out" 2>&1 &
+wait_for 30 grep -q mounted "$e2e_work/hang.out" || bail "a file system that hangs: $(cat "$e2e_work/hang.out")"
+conf "TraceDir=$DIR/hang"
+began=$(date +%s%N)
+run true --ceems-trace
+ok $? "a step whose folder hangs runs"
+diag "it took $((($(date +%s%N) - began) / 1000000)) ms"
+wait_for 10 says 1 "ceems-trace was killed, or its folder did not answer"
+ok $? "and says so"
+wait_for 30 no_program
+ok $? "its program is gone"
+inside umount -l "$DIR/hang"
+
+conf "TraceDir=$DIR/traces"
+for signal in KILL STOP; do
+	before=$(traces_said | grep -c "ceems-trace was killed")
+	rm -f "$e2e_work/go"
+	job=$(submit user1 -w n1 -o /dev/null --wrap "srun --ceems-trace=50ms $e2e_work/work $e2e_work/go")
+	wait_for 60 one_program || bail "the step's program runs"
+	as user1 kill -"$signal" "$(programs)"
+	feed_all 1000000
+	[ $signal = STOP ] || wait_for 10 says $((before + 1)) "ceems-trace was killed"
+	: >"$e2e_work/go"
+	wait_booked "$job"
+	is "$(job_acct "$job" State 0)" COMPLETED "a step whose program got SIG$signal ends well"
+	wait_for 10 says $((before + 1)) "ceems-trace was killed"
+	ok $? "with one line in the log"
+	wait_for 30 no_program
+	ok $? "and no program is left"
+done
+
+# --- TraceDir, and what others left there ------------------------------------------------------------------
+
+run true
+next=$((job + 1))
+: >"$DIR/home/user2/mine"
+chown user2 "$DIR/home/user2/mine" 2>/dev/null || inside chown user2 "$DIR/home/user2/mine"
+chmod 666 "$DIR/home/user2/mine"
+as user2 ln -s "$DIR/home/user2/mine" "$DIR/traces/ceems-trace-$next.0-n1.csv"
+run true --ceems-trace
+is "$job" "$next" "a job whose number was to be guessed"
+is "$(inside stat -c '%U %a %F' "$DIR/traces/ceems-trace-$job.0-n1-2.csv")" "user1 600 regular file" \
+	"a name that is taken is left alone"
+is "$(stat -c %s "$DIR/home/user2/mine")" 0 "and nothing is written through it"
+
+# --- slurmd is restarted meanwhile --------------------------------------------------------------------------
+
+rm -f "$e2e_work/go"
+job=$(submit user1 -w n1 -o /dev/null --wrap "srun --ceems-trace=50ms $e2e_work/work $e2e_work/go")
+wait_for 60 has_step "$job" 0
+file=$DIR/traces/ceems-trace-$job.0-n1.csv
+grows() {
+	[ "$(of "$file" 'len(rows)')" -gt "$1" ]
+}
+wait_for 30 grows 5
+restart_slurmd
+rows=$(of "$file" 'len(rows)')
+feed_all 2000000
+wait_for 60 grows $((rows + 20))
+ok $? "after a restart of slurmd the trace goes on"
+: >"$e2e_work/go"
+wait_energy "$job" 0
+is "$(printf %.0f "$(of "$file" 'last("energy_j")')")" "$(job_acct "$job" ConsumedEnergyRaw 0)" "and its energy is sacct's"
+is "$(of "$file" 'rows[-1]["event"]')" end "up to the end"
+
+# --- a site without -------------------------------------------------------------------------------------------
+
+conf "TraceDir=none"
+run true --ceems-trace
+ok $? "a step whose trace is forbidden runs"
+wait_for 10 slurmd_says "--ceems-trace: TraceDir=none in ceems.conf; this step is not traced" >/dev/null
+ok $? "and the log says why it has none"
+is "$(find "$DIR" -name "ceems-trace-$job*" 2>/dev/null)" "" "there is no file"
+
+is "$(programs)" "" "nothing is left behind"
+is "$(complaints | grep -vE 'ceems: (--ceems-)?trace: ')" "" "and nothing else was said"
+done_testing

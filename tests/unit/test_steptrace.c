@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A trace from the slurmstepd's side, with a sampler that the test plays and the program ceems-trace as it is
+ * installed: what is in the file, and that nothing the file system or the user does to the program holds up the step.
+ */
+#define _GNU_SOURCE
+#include "src/libnode/steptrace.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "fake_sampler.h"
+#include "scratch.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/logger.h"
+#include "tap.h"
+
+#define TRIES 1000 /* of 10 ms */
+
+static char dir[] = SCRATCH_TEMPLATE;
+static struct fake_sampler node;
+static struct settings settings;
+static _Atomic bool is_over, is_away;
+static char said[4096];
+static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void keep_line(enum logger_level level, const char *text)
+{
+	size_t used;
+
+	if (level == LOGGER_DEBUG)
+		return;
+	(void)pthread_mutex_lock(&said_lock);
+	used = strlen(said);
+	(void)snprintf(said + used, sizeof(said) - used, "%s\n", text);
+	(void)pthread_mutex_unlock(&said_lock);
+}
+
+static void *play_sampler(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&is_over)) {
+		if (ledger_wait_request(node.l, UINT64_MAX, clock_mono_ns() + 20 * NSEC_PER_MSEC) &&
+		    !atomic_load(&is_away))
+			(void)fake_tick(&node, 0, 1000, 500);
+	}
+	return NULL;
+}
+
+static const struct timespec pause_10ms = { .tv_nsec = 10000000 };
+
+static bool wait_until(bool (*is_so)(void))
+{
+	unsigned int i;
+
+	for (i = 0; i < TRIES && !is_so(); i++)
+		(void)nanosleep(&pause_10ms, NULL);
+	return is_so();
+}
+
+static const char *file_path(const char *suffix)
+{
+	static char name[64];
+
+	(void)snprintf(name, sizeof(name), "ceems-trace-7.3-n1%s.csv", suffix);
+	return scratch_path(dir, name);
+}
+
+static unsigned int count_rows(const char *path)
+{
+	size_t len = 0;
+	char *text = scratch_read(path, &len), *p;
+	unsigned int n = 0;
+
+	for (p = text; p && (p = strchr(p, '\n')); p++)
+		n++;
+	free(text);
+	return n;
+}
+
+static bool has_five_rows(void)
+{
+	return count_rows(file_path("")) >= 5;
+}
+
+static bool has_said(void)
+{
+	return strchr(said, '\n') != NULL;
+}
+
+static unsigned int claim(void)
+{
+	const struct ledger_identity id = {
+		.job_id = 7, .step_id = 3, .job_cpus = 1, .step_cpus = 1, .node_count = 1
+	};
+	unsigned int slot = 0;
+
+	if (ledger_claim(node.l, &id, &slot) < 0)
+		exit(99);
+	ledger_slot(node.l, slot)->trace_ns = 10 * NSEC_PER_MSEC;
+	return slot;
+}
+
+static struct steptrace *begin(unsigned int slot, const char *folder)
+{
+	const struct steptrace_owner owner = { .uid = getuid(), .gid = getgid(), .dir = folder };
+	const struct steptrace_setup setup = {
+		.settings = &settings, .ledger = node.l, .slot = slot, .owner = &owner
+	};
+	struct steptrace *st = NULL;
+
+	said[0] = '\0';
+	is_int(steptrace_start(&setup, &st, NULL), 0, "  starts");
+	return st;
+}
+
+/* Returns the milliseconds that it took. */
+static uint64_t finish(struct steptrace *st)
+{
+	struct figures last;
+	uint64_t begin_ns;
+
+	figures_init(&last);
+	figures_set(&last, METRIC_ENERGY, 12345678);
+	steptrace_halt(st);
+	begin_ns = clock_mono_ns();
+	steptrace_finish(st, &last);
+	return (clock_mono_ns() - begin_ns) / NSEC_PER_MSEC;
+}
+
+static bool ends_with_row(const char *path, const char *event)
+{
+	size_t len = 0;
+	char *text = scratch_read(path, &len);
+	char *row = NULL;
+
+	if (text && len > 2 && !strcmp(text + len - 2, "\r\n")) {
+		text[len - 2] = '\0';
+		row = strrchr(text, '\n');
+	}
+	row = row ? strstr(row, event) : NULL;
+	free(text);
+	return row != NULL;
+}
+
+static void test_file(void)
+{
+	unsigned int slot = claim();
+	struct steptrace *st;
+	struct stat sb;
+
+	diag("a step");
+	st = begin(slot, dir);
+	ok(wait_until(has_five_rows), "  its file grows");
+	diag("the end takes %u ms", (unsigned int)finish(st));
+	ok(ends_with_row(file_path(""), ",end,0,,,12.345678,"), "  the last row has the energy of the end");
+	is_int(stat(file_path(""), &sb), 0, "  the file is there");
+	is_u64(sb.st_mode & 07777, 0600, "  and its user's alone");
+	is_str(said, "", "  nothing is said");
+	diag("a step of the same name");
+	st = begin(slot, dir);
+	(void)finish(st);
+	ok(scratch_has(dir, "ceems-trace-7.3-n1-2.csv"), "  gets another file");
+	ledger_leave(node.l, slot);
+}
+
+/* A link that somebody else left. */
+static void test_link(void)
+{
+	unsigned int slot = claim();
+	struct steptrace *st;
+
+	diag("a link of that name");
+	scratch_clear(dir);
+	(void)scratch_write(scratch_path(dir, "other"), "", 0);
+	(void)!symlink(scratch_path(dir, "other"), file_path(""));
+	st = begin(slot, dir);
+	(void)finish(st);
+	is_u64(count_rows(scratch_path(dir, "other")), 0, "  is not followed");
+	ok(count_rows(file_path("-2")) >= 2, "  the trace is in a file of its own");
+	ledger_leave(node.l, slot);
+}
+
+static void test_no_sampler(void)
+{
+	unsigned int slot = claim();
+	struct steptrace *st;
+	uint64_t ms;
+
+	diag("slurmd is away");
+	scratch_clear(dir);
+	atomic_store(&is_away, true);
+	st = begin(slot, dir);
+	(void)nanosleep(&pause_10ms, NULL);
+	ms = finish(st);
+	ok(ms < 1000, "  the end does not wait for it: %u ms", (unsigned int)ms);
+	ok(ends_with_row(file_path(""), ",end,"), "  the last row is there");
+	atomic_store(&is_away, false);
+	ledger_leave(node.l, slot);
+}
+
+static void test_troubles(void)
+{
+	unsigned int slot = claim();
+	struct steptrace *st;
+
+	diag("a folder that is not there");
+	st = begin(slot, "/nonexistent/folder");
+	ok(wait_until(has_said), "  the log has a line");
+	(void)finish(st);
+	is_str(said, "trace: /nonexistent/folder/ceems-trace-7.3-n1.csv: No such file or directory; the trace of this step "
+		     "ends there\n", "  just one");
+	diag("a device that is full");
+	(void)!symlink("/dev/full", scratch_path(dir, "full"));
+	st = begin(slot, "/dev/full");
+	ok(wait_until(has_said), "  the log has a line");
+	(void)finish(st);
+	diag("a program that is not there");
+	(void)snprintf(settings.helper_dir, sizeof(settings.helper_dir), "/nonexistent");
+	st = begin(slot, dir);
+	ok(wait_until(has_said), "  the log has a line");
+	(void)finish(st);
+	is_str(said, "trace: cannot start /nonexistent/ceems-trace: No such file or directory; this step is not traced\n",
+	       "  just one");
+	ledger_leave(node.l, slot);
+}
+
+/* Instead of ceems-trace: TEXT. */
+static void use_program(const char *text)
+{
+	(void)snprintf(settings.helper_dir, sizeof(settings.helper_dir), "%s", dir);
+	(void)unlink(scratch_path(dir, "ceems-trace"));
+	if (!scratch_write(scratch_path(dir, "ceems-trace"), text, strlen(text)) ||
+	    chmod(scratch_path(dir, "ceems-trace"), 0700) < 0)
+		exit(99);
+}
+
+static void test_programs(void)
+{
+	unsigned int slot = claim();
+	struct steptrace *st;
+	uint64_t ms;
+
+	diag("a program that reads nothing and does not end");
+	use_program("#!/bin/sh\nexec sleep 100\n");
+	st = begin(slot, dir);
+	(void)nanosleep(&pause_10ms, NULL);
+	ms = finish(st);
+	ok(ms < 1000, "  is killed: %u ms", (unsigned int)ms);
+	is_str(said, "trace: ceems-trace was killed, or its folder did not answer; the trace of this step ends there\n",
+	       "  which the log says");
+	is_int(waitpid(-1, NULL, WNOHANG), -1, "  and nothing is left");
+	diag("one that is gone at once");
+	use_program("#!/bin/sh\nexit 1\n");
+	st = begin(slot, dir);
+	ok(wait_until(has_said), "  the log says so while the step runs");
+	(void)finish(st);
+	is_str(said, "trace: ceems-trace was killed, or its folder did not answer; the trace of this step ends there\n",
+	       "  once");
+	diag("one that says what a terminal should not get");
+	use_program("#!/bin/sh\nprintf 'error - a\\033[2Jb\\nand more\\n'\n");
+	st = begin(slot, dir);
+	ok(wait_until(has_said), "  the log has a line");
+	(void)finish(st);
+	is_str(said, "trace: a?[2Jb; the trace of this step ends there\n", "  without it");
+	ledger_leave(node.l, slot);
+}
+
+static void test_forbidden(void)
+{
+	const struct steptrace_owner owner = { .uid = getuid(), .gid = getgid(), .dir = dir };
+	const struct steptrace_setup setup = {
+		.settings = &settings, .ledger = node.l, .slot = claim(), .owner = &owner
+	};
+	struct errmsg err = { 0 };
+	struct steptrace *st = NULL;
+
+	(void)snprintf(settings.trace_dir, sizeof(settings.trace_dir), SETTINGS_NO_TRACES);
+	is_int(steptrace_start(&setup, &st, &err), -EPERM, "a site without traces");
+	is_str(err.text, "TraceDir=none in ceems.conf", "  says so");
+	steptrace_halt(NULL);
+	steptrace_finish(NULL, NULL);
+}
+
+int main(void)
+{
+	struct errmsg err = { 0 };
+	pthread_t thread;
+
+	alarm(300);
+	logger_set_sink(keep_line);
+	(void)snprintf(settings.helper_dir, sizeof(settings.helper_dir), "%s", HELPER_DIR);
+	if (!mkdtemp(dir) || chmod(dir, 0755) < 0 || fake_start(&node, dir, "n1", &err) < 0 ||
+	    pthread_create(&thread, NULL, play_sampler, NULL))
+		return 99;
+	test_file();
+	test_link();
+	test_no_sampler();
+	test_troubles();
+	test_programs();
+	test_forbidden();
+	atomic_store(&is_over, true);
+	(void)pthread_join(thread, NULL);
+	fake_stop(&node);
+	scratch_clear(dir);
+	(void)rmdir(dir);
+	return done_testing();
+}
