@@ -23,6 +23,7 @@ static const struct cmd_info *const commands[] = {
 #endif
 	&cmd_ledger,
 	&cmd_store,
+	&cmd_trace,
 	&cmd_tres,
 };
 

@@ -34,6 +34,7 @@ extern const struct cmd_info cmd_factors;
 extern const struct cmd_info cmd_job;
 extern const struct cmd_info cmd_ledger;
 extern const struct cmd_info cmd_store;
+extern const struct cmd_info cmd_trace;
 extern const struct cmd_info cmd_tres;
 
 /* Prints the command's usage line; to stdout with CMD_OK, else to stderr. Returns CODE. */

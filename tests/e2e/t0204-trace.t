@@ -109,6 +109,11 @@ for n in $nodes; do
 	! bpf_is_loaded || is "$(of "$file" 'last("read_bytes") > 0')" True "and I/O"
 done
 is "$sum" "$(job_acct "$job" ConsumedEnergyRaw 0)" "the energy of both is sacct's"
+out=$(cd "$home" && inside "$ceems" trace "$job.0" --dir "$home" --csv --resample 1h --metrics energy_j,power_w 2>&1)
+is "$(printf %.0f "$(tail -n 1 <<<"$out" | tr -d '\r' | cut -d, -f3)")" "$(job_acct "$job" ConsumedEnergyRaw 0)" \
+	"as ceems trace has it of both"
+has "$(inside "$ceems" trace "$job" --dir "$home" 2>&1)" "job $job on 2 nodes, from " "which draws them"
+has "$(as user2 "$ceems" trace "$job" --dir "$home" 2>&1)" "no trace of yours of job $job" "but not for another user"
 is "$(find "$home" -name 'ceems-trace-*' | wc -l)" 2 "the batch step, which was not asked for, has none"
 on n1 conserved "with traces"
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * trace_files.h - finds and reads the traces of a job (--ceems-trace), for `ceems trace`.
+ */
+#ifndef CEEMS_CMD_TRACE_FILES_H
+#define CEEMS_CMD_TRACE_FILES_H
+
+#include "src/libtrace/trace_table.h"
+
+struct trace_files {
+	struct trace_table *table;
+	size_t n;
+};
+
+/*
+ * JOB: "1234" or "1234.0", also "1234.batch". In each of DIR[ndirs], those of the caller; of root, of anybody, but of one
+ * user. Of a job that ran twice those of the last run. 0, or CMD_FAILED when that was told.
+ */
+int trace_files_find(struct trace_files *f, const char *job, const char *const *dir, size_t ndirs);
+/* One file. */
+int trace_files_add(struct trace_files *f, const char *path);
+void trace_files_fini(struct trace_files *f);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * csv.h - reads CSV as RFC 4180 has it, in the caller's memory. Lines may end with LF alone.
+ */
+#ifndef CEEMS_CSV_H
+#define CEEMS_CSV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "src/libutil/errmsg.h"
+
+struct csv {
+	const char *file; /* for messages; borrowed */
+	char *next, *end;
+	char *line_begin;
+	size_t line, column; /* of the last field, from 1 on */
+	size_t inner_lines;   /* ends of lines in fields of this record */
+	bool is_line_end;     /* the next field begins a record */
+	bool is_broken;	      /* a separator was the last byte: one empty field is left */
+};
+
+/* TEXT has LEN bytes and a NUL behind them. It is changed while it is read. */
+void csv_init(struct csv *c, const char *file, char *text, size_t len);
+
+/*
+ * The next field, unquoted, in the text: 1, and *ret_ends says whether it is the last of its record. 0: there is no
+ * more. -EINVAL: "FILE:LINE:COLUMN: REASON".
+ */
+int csv_next(struct csv *c, char **ret, bool *ret_ends, struct errmsg *err);
+
+/* An error at the last field. */
+int csv_error(const struct csv *c, struct errmsg *err, const char *reason);
+
+#endif

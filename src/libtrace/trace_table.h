@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * trace_table.h - one trace as read from its file (trace_row.h): the numbers of its rows, by column.
+ */
+#ifndef CEEMS_TRACE_TABLE_H
+#define CEEMS_TRACE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/libtrace/trace_row.h"
+#include "src/libutil/errmsg.h"
+
+/* How values at one time, of several nodes or of an interval, become one. */
+enum trace_kind {
+	TRACE_SUM,   /* since the step began: nodes add up; between two rows it grew evenly */
+	TRACE_RATE,  /* of the sum of the same metric, per second */
+	TRACE_LEVEL, /* of the moment: nodes add up */
+	TRACE_PEAK,  /* the largest counts */
+};
+
+struct trace_column {
+	char name[TRACE_COLUMN_MAX];
+	enum trace_kind kind;
+	enum metric metric; /* METRIC_N: it is of none */
+};
+
+struct trace_table {
+	char step[16]; /* the caller's to fill in */
+	char node[TRACE_NODE_MAX];
+	struct trace_column *column;
+	size_t ncolumns;
+	uint64_t *t_ns; /* of each row: nanoseconds since 1970, by the first row's wall clock and the monotonic one */
+	double *value;	/* [nrows][ncolumns]; NAN: not known */
+	size_t nrows;
+	uint64_t dropped;
+	bool is_whole; /* it has its last row, that of the step's end */
+};
+
+/*
+ * Reads TEXT, LEN bytes and a NUL, which is changed. FILE is for messages. What is behind the last whole line is left
+ * out: that file is being written. -EINVAL: "FILE:LINE:COLUMN: REASON"; -ENOMEM.
+ */
+int trace_table_parse(const char *file, char *text, size_t len, struct trace_table *ret, struct errmsg *err);
+void trace_table_fini(struct trace_table *t);
+
+/* The number of the column with that name; -1: none. */
+int trace_table_find(const struct trace_table *t, const char *name);
+
+#endif

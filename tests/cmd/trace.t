@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `ceems trace`: which files it takes, what it prints of them, and what it says of files that are no traces.
+. "$top_srcdir/tests/tap/tap.sh"
+ceems=$top_builddir/src/cmd/ceems
+[ -x "$ceems" ] || skip_all "the command ceems is not built"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+unset LC_ALL LC_CTYPE LANG
+cd "$dir" || exit 1
+: >empty.conf
+
+# trace_file NAME NODE SECOND: a step of 100 J within 10 s that begins in that second.
+trace_file() {
+	printf '%s\r\n' "node,time_utc,monotonic_s,event,dropped_samples,energy_j,power_w,instructions" \
+		"$2,2026-11-25T10:00:0$3.000000Z,5,start,0,0,," \
+		"$2,2026-11-25T10:00:0$3.000000Z,10,,0,40,8,5000000000000001" \
+		"$2,2026-11-25T10:00:0$3.000000Z,15,end,0,100,12," >"$1"
+}
+trace() {
+	"$ceems" trace --conf empty.conf "$@" 2>&1 | tr -d '\r'
+}
+trace_file ceems-trace-7.0-n1.csv n1 0
+trace_file ceems-trace-7.0-n2.csv n2 0
+trace_file ceems-trace-7.batch-n1.csv n1 0
+trace_file ceems-trace-77.0-n1.csv n1 0
+
+# --- rows as they are
+is "$(trace 7.0 --csv --metrics energy_j)" "step,node,time_utc,elapsed_s,energy_j
+0,n1,2026-11-25T10:00:00.000000Z,0.000000,0
+0,n2,2026-11-25T10:00:00.000000Z,0.000000,0
+0,n1,2026-11-25T10:00:05.000000Z,5.000000,40
+0,n2,2026-11-25T10:00:05.000000Z,5.000000,40
+0,n1,2026-11-25T10:00:10.000000Z,10.000000,100
+0,n2,2026-11-25T10:00:10.000000Z,10.000000,100" "the rows of both nodes, by time"
+has "$(trace 7.batch --csv)" "batch,n1,2026-11-25T10:00:05.000000Z,5.000000,40,8,5000000000000001" \
+	"of the batch step; a counter is exact"
+is "$(trace 7 --csv | grep -c .)" 10 "a job's are those of all its steps, and of no job that begins alike"
+is "$(trace 7.0 --json --metrics energy | python3 -c 'import json,sys
+d = json.load(sys.stdin)
+print(d["columns"], len(d["rows"]), d["rows"][0], d["rows"][-1][-2:])')" \
+	"['step', 'node', 'time_utc', 'elapsed_s', 'energy_j', 'power_w'] 6 ['0', 'n1', '2026-11-25T10:00:00.000000Z', 0.0, 0, None] [100, 12]" \
+	"as JSON"
+
+# --- equal intervals
+is "$(trace 7.0 --csv --resample 10s --metrics energy)" "time_utc,elapsed_s,energy_j,power_w
+2026-11-25T10:00:10.000000Z,10.000000,200,20" "nodes and intervals add up"
+is "$(trace 7.0 --csv --resample 4s --metrics energy | cut -d, -f2-)" "elapsed_s,energy_j,power_w
+4.000000,64,16
+8.000000,152,22
+10.000000,200,24" "an interval in which there is no row"
+is "$(trace 7.0 --json --resample 10s --metrics energy | tail -n 2)" \
+	'["2026-11-25T10:00:10.000000Z",10.000000,200,20]
+]}' "as JSON"
+
+# --- drawings
+out=$(trace 7)
+has "$out" "job 7 on 2 nodes, from 2026-11-25T10:00:00Z" "a plot says whose it is"
+has "$out" "power: max 36 W, mean 30 W" "and what it shows"
+is "$(printf '%s\n' "$out" | awk 'length($0) > 79')" "" "within 80 columns"
+is "$(trace 7 -o x.svg)" "" "a picture is written in silence"
+has "$(cat x.svg)" "<title>job 7 on 2 nodes" "to its file"
+[ -z "$(command -v xmllint)" ] || is "$(xmllint --noout x.svg 2>&1)" "" "which is XML"
+is "$(trace 7 --csv -o x.csv)" "ceems trace: -o names a picture, FILE.svg, of --plot" "another file is what > is for"
+is "$(trace 7 -o /nonexistent/x.svg)" "ceems: /nonexistent/x.svg: No such file or directory" "a folder that is not there"
+
+# --- files
+trace_file other.csv n9 0
+is "$(trace other.csv --csv --metrics energy_j | tail -n 1)" ",n9,2026-11-25T10:00:10.000000Z,10.000000,100" "a file by its name"
+has "$(trace other.csv)" "trace on n9, from" "and drawn"
+mkdir elsewhere && mv ceems-trace-77.0-n1.csv elsewhere/
+is "$(trace 77)" "ceems: no trace of yours of job 77 in .; --dir says where else" "no file"
+is "$(trace 77 --dir elsewhere --csv | grep -c .)" 4 "another folder"
+echo "TraceDir=$dir/elsewhere" >trace.conf
+is "$("$ceems" trace --conf trace.conf 77 --csv | grep -c .)" 4 "TraceDir"
+trace_file elsewhere/ceems-trace-77.0-n1-2.csv n1 5
+out=$(trace 77 --dir elsewhere --csv)
+has "$out" "step 0 on n1 ran twice: its earlier run is left out" "a job that ran twice"
+has "$out" "0,n1,2026-11-25T10:00:05.000000Z,0.000000" "has its later run"
+ln -s /etc/passwd ceems-trace-8.0-n1.csv
+has "$(trace 8)" "no trace of yours of job 8" "a link is no trace of a job"
+if [ "$(id -u)" = 0 ]; then
+	cp other.csv ceems-trace-9.0-n1.csv
+	cp other.csv ceems-trace-9.0-n2.csv
+	chown 65534 ceems-trace-9.0-n2.csv
+	is "$(trace 9)" "ceems: traces of job 9 are of several users: name the files" "root is not shown what somebody else left"
+fi
+
+# --- what is wrong
+sed -i 's/,end,/,,/; s/,0,100/,3,100/' other.csv
+out=$(trace other.csv)
+has "$out" "ceems: other.csv: no end: the step runs still, or slurmd's log says why" "a trace without its end"
+has "$out" "ceems: other.csv: 3 samples were dropped" "one that lost samples"
+sed -i 's/,40,/,4O,/' other.csv
+is "$(trace other.csv)" "ceems: other.csv:3:38: not a number" "bad CSV has its file, line and column"
+is "$(trace 7 --metrics flops)" "ceems: 'flops' is not in the trace; there are energy_j, power_w, instructions" "a metric that is not there"
+is "$(trace 7 --resample often)" "ceems trace: --resample: 'often' is no time such as 10s" "no interval"
+has "$(trace 7 --csv --resample 1ns)" "--resample: " "one that is too short"
+is "$(trace 7 other.csv)" "ceems: one job, or names of files" "not both"
+printf 'node,time_utc,monotonic_s,event,dropped_samples,energy_j\n"a\033[2Jb,""c""",2026-11-25T10:00:00.000000Z,5,end,0,1\n' >other.csv
+is "$(trace other.csv --csv | tail -n 1)" ',"a?[2Jb,""c""",2026-11-25T10:00:00.000000Z,0.000000,1' "what a terminal should not get"
+done_testing
