@@ -305,9 +305,11 @@ int trace_grid_make(const struct trace_table *table, size_t n, struct trace_colu
 	trace_grid_span(table, n, &g.begin_ns, &g.end_ns);
 	if (g.end_ns == g.begin_ns)
 		g.end_ns++;
-	if ((g.end_ns - g.begin_ns) / every_ns >= TRACE_GRID_ROWS)
+	if (g.every_ns > g.end_ns - g.begin_ns)
+		g.every_ns = g.end_ns - g.begin_ns;
+	if ((g.end_ns - g.begin_ns) / g.every_ns >= TRACE_GRID_ROWS)
 		return errmsg_set(err, -ERANGE, "--resample: more than %d intervals", TRACE_GRID_ROWS);
-	g.nrows = (size_t)((g.end_ns - g.begin_ns + every_ns - 1) / every_ns);
+	g.nrows = (size_t)((g.end_ns - g.begin_ns + g.every_ns - 1) / g.every_ns);
 	g.value = reallocarray(NULL, g.nrows, ncolumns * sizeof(*g.value));
 	if (!g.value)
 		return errmsg_errno(err, -ENOMEM, "trace");

@@ -11,6 +11,11 @@
 #include "src/libutil/parse.h"
 #include "src/libutil/rfc3339.h"
 
+/* Above what 64 bits can count nothing was measured; and doubles of it add up without a bound to meet. */
+#define VALUE_MAX 2e19
+/* In the year 2116: two such times, and an interval, fit into 64 bits. */
+#define TIME_MAX_NS (UINT64_MAX / 4)
+
 /* The first columns, in this order; the numbers are behind them. */
 static const char *const heads[] = { TRACE_COLUMN_NODE, TRACE_COLUMN_TIME, TRACE_COLUMN_MONO, TRACE_COLUMN_EVENT,
 				     TRACE_COLUMN_DROPPED };
@@ -126,7 +131,7 @@ static int parse_time(const char *text, uint64_t *ret_ns)
 		memcpy(digits, dot + 1, 6);
 		rc = parse_u64(digits, &micro);
 	}
-	if (rc == 0 && s > RFC3339_LAST_S)
+	if (rc == 0 && s >= TIME_MAX_NS / NSEC_PER_SEC)
 		rc = -ERANGE;
 	if (rc == 0)
 		*ret_ns = s * NSEC_PER_SEC + micro * 1000;
@@ -143,7 +148,7 @@ static int parse_value(const char *text, double *ret)
 	if (text[strspn(text, "0123456789.eE+-")] != '\0')
 		return -EINVAL;
 	*ret = strtod(text, &end);
-	return *end || !isfinite(*ret) ? -EINVAL : 0;
+	return *end || !(fabs(*ret) < VALUE_MAX) ? -EINVAL : 0;
 }
 
 static int take_head(struct table_reader *r, enum head head, const char *field)
@@ -166,6 +171,8 @@ static int take_head(struct table_reader *r, enum head head, const char *field)
 		break;
 	case HEAD_MONO:
 		rc = parse_decimal(field, NSEC_PER_SEC, &r->now.mono_ns);
+		if (rc == 0 && r->now.mono_ns >= TIME_MAX_NS)
+			rc = -ERANGE;
 		why = "not a time in seconds";
 		if (rc == 0 && t->nrows && r->now.mono_ns < r->first.mono_ns) {
 			rc = -EINVAL;
