@@ -167,6 +167,7 @@ wait_for 10 says 1 "ceems-trace was killed, or its folder did not answer"
 ok $? "and says so"
 wait_for 30 no_program
 ok $? "its program is gone"
+has "$(inside "$ceems" check --node n1 2>&1)" "TraceDir       $DIR/hang does not answer" "ceems check finds it"
 inside umount -l "$DIR/hang"
 
 conf "TraceDir=$DIR/traces"
