@@ -256,6 +256,22 @@ static void print_report(spank_t sp, const struct figures *figures,
 			slurm_spank_log("%s", line);
 }
 
+/* Who asked for a trace that cannot be is told so once per step; slurmd's log is not the user's to read. */
+static void tell_no_trace(spank_t sp, const struct ledger_slot *slot)
+{
+	uint32_t node_id = 0;
+
+	if (!spank_options_wish()->trace_ns)
+		return;
+	(void)spank_get_item(sp, S_JOB_NODEID, &node_id);
+	if (node_id != 0)
+		return;
+	if (!slot)
+		slurm_spank_log("ceems: --ceems-trace: this step is not traced: energy is not accounted on %s", step.node);
+	else if (!strcmp(step.settings.trace_dir, SETTINGS_NO_TRACES))
+		slurm_spank_log("ceems: --ceems-trace: this step is not traced: this cluster allows no traces");
+}
+
 void spank_remote_task_exited(spank_t sp)
 {
 	struct step_detail detail = { 0 };
@@ -265,6 +281,7 @@ void spank_remote_task_exited(spank_t sp)
 	if (!step.is_on || !count_tasks(sp) || ++step.exited != step.tasks)
 		return;
 	slot = own_slot();
+	tell_no_trace(sp, slot);
 	if (slot) { /* acct_gather_energy reports */
 		if (step.probes)
 			stepprobes_read(step.probes, &slot->figures, NULL);

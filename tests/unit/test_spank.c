@@ -320,6 +320,13 @@ static void test_without_ledger(void)
 	   "its own table, without energy");
 	(void)dlclose(so);
 
+	so = load(S_CTX_REMOTE);
+	(void)hook(so, "slurm_spank_init");
+	(void)option("ceems-trace", "1s", 1);
+	run_step(so, NULL, false);
+	ok(strstr(fake.said, "this step is not traced: energy is not accounted on ") != NULL, "no trace: %s", fake.said);
+	(void)dlclose(so);
+
 	so = load(S_CTX_REMOTE); /* extern: no task, and no exit of one */
 	is_int(hook(so, "slurm_spank_init_post_opt"), 0, "extern");
 	is_int(hook(so, "slurm_spank_task_post_fork"), 0, "post_fork without a task");
