@@ -121,6 +121,8 @@ const char *trace_axis_value(const struct trace_column *c, double value, char bu
 
 	if (value == 0)
 		put_number(value, "", buf);
+	else if (!*unit && fabs(value) < 0.1)
+		(void)snprintf(buf, TRACE_AXIS_TEXT, "%.2g", value);
 	else if (is_bytes(c))
 		put_scaled(value, 1024, binary, ARRAY_SIZE(binary), unit, buf);
 	else if (*unit && fabs(value) < 1)

@@ -240,6 +240,7 @@ static void test_axis(void)
 	is_str(trace_axis_value(&watts, 0, buf), "0", "none");
 	is_str(trace_axis_value(&bytes, 1.5 * 1073741824, buf), "1.50 GiB", "bytes");
 	is_str(trace_axis_value(&cpus, 31.5, buf), "31.5", "CPUs");
+	is_str(trace_axis_value(&cpus, 0.00312, buf), "0.0031", "a small part of one");
 	is_str(trace_axis_value(&calls, 2e6, buf), "2 M/s", "calls");
 	is_str(trace_axis_time(0.25, buf), "250 ms", "time below a second");
 	is_str(trace_axis_time(90, buf), "90 s", "seconds");
