@@ -286,7 +286,8 @@ static void add_newest(struct stepside *st, struct figures *f)
 	uint64_t busy_ns;
 
 	figures_init(&now);
-	if (st->cputime && cputime_read(st->cputime, &busy_ns) == 0)
+	/* the thread of a trace has it for itself */
+	if (st->cputime && !st->trace && cputime_read(st->cputime, &busy_ns) == 0)
 		figures_set(&now, METRIC_CPU_TIME, busy_ns);
 	if (ledger_step_memory(st->ledger, st->slot, &memory) == 0)
 		ledger_memory_figures(&st->id, &memory, clock_mono_ns(), &now);
