@@ -55,13 +55,20 @@ ok $? "a step of two tasks runs, with a series of a row a second"
 restart_slurmd -KILL
 wait_for 60 step_grows "$job" 0 10000000
 ok $? "slurmd was killed and is back"
+# rows come once a second, and only where a tick does
+until=$((SECONDS + 8))
+long_enough() {
+	feed 3000000 500000
+	[ $SECONDS -ge $until ]
+}
+wait_for 60 long_enough
 touch "$DIR/home/go/1"
 wait_for 60 ran "$job"
 wait_energy "$job" batch 0 1 2
 series_adds_up "$job" 0 "the step"
 read -r rows _ <<<"$(series "$job" 0 Energy Power)"
-[ "${rows:-0}" -ge 3 ]
-ok $? "which had some rows: ${rows:-none}"
+[ "${rows:-0}" -ge 2 ]
+ok $? "which had rows before the last one: ${rows:-none}"
 is "$(series "$job" 0 Energy cpu_energy_uj | cut -d ' ' -f 1)" "$rows" "energy by domain"
 read -r rows ns <<<"$(series "$job" 0 Usage cpu_time_ns)"
 is "$(((${ns:-0} + 500) / 1000))" "$(usage "$job" 0 In ic/ceems_cpu_time)" "its CPU time adds up, too"
