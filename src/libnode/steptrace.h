@@ -23,7 +23,7 @@
 /* For the tick of a sample; without one there is no row. */
 #define STEPTRACE_TICK_NS (50 * NSEC_PER_MSEC)
 /* For the program to write the last row; then it is killed. */
-#define STEPTRACE_END_NS (50 * NSEC_PER_MSEC)
+#define STEPTRACE_END_NS (500 * NSEC_PER_MSEC)
 
 /* Who the trace belongs to, and the folder of his job. Borrowed while the step runs. */
 struct steptrace_owner {

@@ -118,6 +118,8 @@ is "$(says 'jobs are not where the headers say')" 0 "and no line"
 put "$e2e_work/conf.so" $energy
 begin slurmd n1
 ok $? "slurmd starts"
+is_said() { [ "$(says 'slurmd is not what the headers say')" -ge 1 ]; }
+wait_for 30 is_said # by the thread that samples
 is "$(says 'slurmd is not what the headers say')" 1 "one line says that the headers are others"
 is "$(says 'contrib/slurm-source')" 1 "  and what to do"
 passes "  a job runs" as user1 srun true
