@@ -105,18 +105,39 @@ bool check_secret_file(struct check *c, const char *what, const char *path)
 	return true;
 }
 
+struct check_lines {
+	struct check *c;
+	unsigned int wrong;
+};
+
+static void check_conf_line(void *arg, unsigned int line, const char *text)
+{
+	struct check_lines *lines = arg;
+	char hint[64] = "see ceems.conf(5)";
+
+	if (line)
+		(void)snprintf(hint, sizeof(hint), "correct line %u: see ceems.conf(5)", line);
+	lines->wrong++;
+	check_error(lines->c, "ceems.conf", hint, "%s", text);
+}
+
 /* False: nothing more can be said. */
 static bool check_conf(struct check *c, bool named)
 {
+	struct check_lines lines = { .c = c };
 	struct errmsg err = { 0 };
-	int rc = settings_load(c->conf_path, &c->settings, &err);
+	int rc = settings_load_all(c->conf_path, &c->settings, check_conf_line, &lines, &err);
 
 	if (rc == -ENOENT && !named) {
-		check_warn(c, "ceems.conf", "write it, or bring it there: one file is for all machines",
+		check_warn(c, "ceems.conf", "write ceems.conf, or bring it there: one file is for all machines",
 			   "%s is not there: every key has its default", c->conf_path);
 	} else if (rc < 0) {
 		check_error(c, "ceems.conf", "see ceems.conf(5)", "%s", err.text);
 		return false;
+	} else if (lines.wrong) {
+		check_warn(c, "ceems.conf", NULL,
+			   "daemons and plugins refuse all of %s until it is right; the other lines are checked here",
+			   c->conf_path);
 	} else {
 		check_ok(c, "ceems.conf", "%s", c->conf_path);
 	}

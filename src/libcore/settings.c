@@ -326,23 +326,45 @@ int settings_path(const char *slurm_conf, char *buf, size_t size)
 }
 
 /* A figure that nobody can trace is worth nothing. */
-static int check_sources(const char *path, const struct settings *s, struct errmsg *err)
+static int check_sources(const char *path, const struct settings *s, kvconf_error_fn *on_error, void *arg,
+			 struct errmsg *err)
 {
-	if (s->market_mg_per_kwh != SETTINGS_NO_MARKET && !s->market_source[0])
-		return errmsg_set(err, -EINVAL, "%s: MarketFactor needs MarketSource", path);
-	if (s->embodied_ug_per_cpu_hour && !s->embodied_source[0])
-		return errmsg_set(err, -EINVAL,
-				  "%s: EmbodiedGramsPerCpuHour needs EmbodiedSource", path);
+	const struct {
+		bool is_lacking;
+		const char *figure, *source;
+	} pairs[] = {
+		{ s->market_mg_per_kwh != SETTINGS_NO_MARKET && !s->market_source[0], "MarketFactor", "MarketSource" },
+		{ s->embodied_ug_per_cpu_hour && !s->embodied_source[0], "EmbodiedGramsPerCpuHour", "EmbodiedSource" },
+	};
+	struct errmsg why;
+	size_t i;
+	int rc;
+
+	for (i = 0; i < ARRAY_SIZE(pairs); i++) {
+		if (!pairs[i].is_lacking)
+			continue;
+		rc = errmsg_set(on_error ? &why : err, -EINVAL, "%s: %s needs %s", path, pairs[i].figure,
+				pairs[i].source);
+		if (!on_error)
+			return rc;
+		on_error(arg, /* line= */ 0, why.text);
+	}
 	return 0;
 }
 
-int settings_load(const char *path, struct settings *ret, struct errmsg *err)
+int settings_load_all(const char *path, struct settings *ret, kvconf_error_fn *on_error, void *arg,
+		      struct errmsg *err)
 {
 	int rc = kvconf_defaults(settings_keys, settings_nkeys, ret, err);
 
 	if (rc == 0)
-		rc = kvconf_read(path, settings_keys, settings_nkeys, ret, err);
-	return rc == 0 ? check_sources(path, ret, err) : rc;
+		rc = kvconf_read_all(path, settings_keys, settings_nkeys, ret, on_error, arg, err);
+	return rc == 0 ? check_sources(path, ret, on_error, arg, err) : rc;
+}
+
+int settings_load(const char *path, struct settings *ret, struct errmsg *err)
+{
+	return settings_load_all(path, ret, /* on_error= */ NULL, NULL, err);
 }
 
 static int expand_node(char *path, size_t size, const char *node, struct errmsg *err)

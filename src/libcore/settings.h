@@ -95,6 +95,10 @@ int settings_path(const char *slurm_conf, char *buf, size_t size);
  */
 int settings_load(const char *path, struct settings *ret, struct errmsg *err);
 
+/* The same for `ceems check`: kvconf_read_all(). A daemon reads none or all of its settings. */
+int settings_load_all(const char *path, struct settings *ret, kvconf_error_fn *on_error, void *arg,
+		      struct errmsg *err);
+
 /* Replaces %n in the node's folders by NODE, in place. -ENAMETOOLONG. */
 int settings_for_node(struct settings *s, const char *node, struct errmsg *err);
 

@@ -217,62 +217,81 @@ static const char *nearest(const struct kvconf_key *keys, size_t nkeys, const ch
 	return best;
 }
 
-static int unknown_key(const struct kvconf_key *keys, size_t nkeys, const char *name,
-		       const char *path, unsigned int lineno, struct errmsg *err)
-{
-	const char *meant = nearest(keys, nkeys, name);
+struct kvconf_reading {
+	const char *path;
+	const struct kvconf_key *keys;
+	size_t nkeys;
+	void *data;
+	unsigned int lineno;
+	unsigned int seen_at[KVCONF_MAX_KEYS];
+};
 
-	return errmsg_set(err, -EINVAL, "%s:%u: %s: unknown key%s%s%s", path, lineno, name,
+static int unknown_key(const struct kvconf_reading *r, const char *name, struct errmsg *err)
+{
+	const char *meant = nearest(r->keys, r->nkeys, name);
+
+	return errmsg_set(err, -EINVAL, "%s:%u: %s: unknown key%s%s%s", r->path, r->lineno, name,
 			  meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
 }
 
-static int read_lines(const char *path, char *text, const struct kvconf_key *keys,
-		      size_t nkeys, void *data, struct errmsg *err)
+static int read_line(struct kvconf_reading *r, char *line, struct errmsg *err)
 {
-	unsigned int seen_at[KVCONF_MAX_KEYS] = { 0 };
+	char *name = kvconf_trim(line);
 	const struct kvconf_key *key;
+	struct errmsg why = { 0 };
+	unsigned int *seen_at;
+	char *value;
+	int rc;
+
+	if (!*name || *name == '#')
+		return 0;
+	value = strchr(name, '=');
+	if (!value) /* the line is not shown: it may be a password's */
+		return errmsg_set(err, -EINVAL, "%s:%u: no '='", r->path, r->lineno);
+	*value++ = '\0';
+	name = kvconf_trim(name);
+	key = find_key(r->keys, r->nkeys, name);
+	if (!key)
+		return unknown_key(r, name, err);
+	seen_at = &r->seen_at[key - r->keys];
+	if (*seen_at)
+		return errmsg_set(err, -EINVAL, "%s:%u: %s: already set in line %u", r->path,
+				  r->lineno, key->name, *seen_at);
+	*seen_at = r->lineno;
+	rc = unquote(value, &why);
+	if (rc == 0)
+		rc = key->parse(kvconf_trim(value), field_of(key, r->data), key, &why);
+	return rc < 0 ? errmsg_set(err, -EINVAL, "%s:%u: %s: %s", r->path, r->lineno, key->name,
+				   why.text) :
+			0;
+}
+
+static int read_lines(struct kvconf_reading *r, char *text, kvconf_error_fn *on_error, void *arg,
+		      struct errmsg *err)
+{
 	struct errmsg why;
-	unsigned int lineno = 0;
 	char *line;
 	char *next;
-	char *value;
-	char *name;
 	int rc;
 
 	for (line = text; line; line = next) {
-		lineno++;
+		r->lineno++;
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
-		name = kvconf_trim(line);
-		if (!*name || *name == '#')
-			continue;
-		value = strchr(name, '=');
-		if (!value) /* the line is not shown: it may be a password's */
-			return errmsg_set(err, -EINVAL, "%s:%u: no '='", path, lineno);
-		*value++ = '\0';
-		name = kvconf_trim(name);
-		key = find_key(keys, nkeys, name);
-		if (!key)
-			return unknown_key(keys, nkeys, name, path, lineno, err);
-		if (seen_at[key - keys])
-			return errmsg_set(err, -EINVAL, "%s:%u: %s: already set in line %u",
-					  path, lineno, key->name, seen_at[key - keys]);
-		seen_at[key - keys] = lineno;
-		why.text[0] = '\0';
-		rc = unquote(value, &why);
-		if (rc == 0)
-			rc = key->parse(kvconf_trim(value), field_of(key, data), key, &why);
+		rc = read_line(r, line, on_error ? &why : err);
+		if (rc < 0 && !on_error)
+			return rc;
 		if (rc < 0)
-			return errmsg_set(err, -EINVAL, "%s:%u: %s: %s", path, lineno,
-					  key->name, why.text);
+			on_error(arg, r->lineno, why.text);
 	}
 	return 0;
 }
 
-int kvconf_read(const char *path, const struct kvconf_key *keys, size_t nkeys, void *data,
-		struct errmsg *err)
+int kvconf_read_all(const char *path, const struct kvconf_key *keys, size_t nkeys, void *data,
+		    kvconf_error_fn *on_error, void *arg, struct errmsg *err)
 {
+	struct kvconf_reading r = { .path = path, .keys = keys, .nkeys = nkeys, .data = data };
 	_cleanup_free_ char *text = NULL;
 	size_t len;
 	int rc;
@@ -286,7 +305,13 @@ int kvconf_read(const char *path, const struct kvconf_key *keys, size_t nkeys, v
 	if (strlen(text) != len)
 		rc = errmsg_set(err, -EINVAL, "%s: contains a NUL byte", path);
 	else
-		rc = read_lines(path, text, keys, nkeys, data, err);
+		rc = read_lines(&r, text, on_error, arg, err);
 	explicit_bzero(text, len); /* some have secrets */
 	return rc;
+}
+
+int kvconf_read(const char *path, const struct kvconf_key *keys, size_t nkeys, void *data,
+		struct errmsg *err)
+{
+	return kvconf_read_all(path, keys, nkeys, data, /* on_error= */ NULL, NULL, err);
 }

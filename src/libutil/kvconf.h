@@ -57,4 +57,14 @@ int kvconf_defaults(const struct kvconf_key *keys, size_t nkeys, void *data,
 int kvconf_read(const char *path, const struct kvconf_key *keys, size_t nkeys, void *data,
 		struct errmsg *err);
 
+/* What is wrong with one line, "PATH:LINE: KEY: reason"; LINE 0: with the file as a whole. */
+typedef void kvconf_error_fn(void *arg, unsigned int line, const char *text);
+
+/*
+ * The same for who looks for mistakes: each bad line goes to ON_ERROR with ARG and leaves its field as it
+ * was, the others are read. 0, however many were bad. ON_ERROR is NULL: kvconf_read().
+ */
+int kvconf_read_all(const char *path, const struct kvconf_key *keys, size_t nkeys, void *data,
+		    kvconf_error_fn *on_error, void *arg, struct errmsg *err);
+
 #endif

@@ -28,6 +28,15 @@ SampleInterval=soon|2: SampleInterval: 'soon' is not a duration
 PUE|2: no '='
 END
 
+# several at once: each is named, and the rest is in force
+printf 'PUE=0.5\nNonsense=1\nEnergySources=cray\nMarketFactor=20\n' >"$dir/ceems.conf"
+check
+has "$out" "$dir/ceems.conf:1: PUE: '0.5' is not within 1 and 5" "the first wrong line"
+has "$out" "-> correct line 1: see ceems.conf(5)" "  and what to do"
+has "$out" "$dir/ceems.conf:2: Nonsense: unknown key" "the next one"
+has "$out" "$dir/ceems.conf: MarketFactor needs MarketSource" "what does not go together"
+has "$out" "error  cray           no /" "and the rest is checked with the lines that are right"
+
 # slurm.conf
 cat >"$dir/ceems.conf" <<END
 LedgerDir=$dir

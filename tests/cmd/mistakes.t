@@ -113,7 +113,7 @@ finds "11. a secret that all can read" "$dir/kafka.conf may hold secrets and oth
 good
 echo StorDir=/var/spool/ceems >>"$dir/ceems.conf"
 finds "12. a key that is mistyped" "$dir/ceems.conf:6: StorDir: unknown key; did you mean StoreDir?" \
-	"see ceems.conf(5)"
+	"correct line 6: see ceems.conf(5)"
 good
 case $(stat -f -c %T "$dir") in
 tmpfs | ramfs) skip "13. LedgerDir on a disk: $dir is in memory" ;;

@@ -49,6 +49,52 @@ static const struct {
 	{ "  name = \"a # b\"  # comment\nEvery=250ms\r\nPath=/x\nUrl=HTTPS://[::1]/\nWatts=12.5", NULL },
 };
 
+struct bad {
+	unsigned int n;
+	unsigned int line[4];
+	char text[4][256];
+};
+
+static void note_bad(void *arg, unsigned int line, const char *text)
+{
+	struct bad *bad = arg;
+
+	if (bad->n < ARRAY_SIZE(bad->line)) {
+		bad->line[bad->n] = line;
+		snprintf(bad->text[bad->n], sizeof(bad->text[0]), "%s", text);
+	}
+	bad->n++;
+}
+
+/* Every wrong line is told, and the others are in force. */
+static void test_all(const char *path)
+{
+	static const char text[] = "Nome=x\nName=\"ab\"\nOn\nEvery=soon\nWatts=2\nWATTS=3\nPath=/x\n";
+	static const char *const want[] = { ":1: Nome: unknown key; did you mean Name?", ":3: no '='",
+					    ":4: Every: 'soon' is not a duration (250ms, 1s, 5m, 2h, 1d)",
+					    ":6: Watts: already set in line 5" };
+	static const unsigned int line[] = { 1, 3, 4, 6 };
+	struct errmsg err = { 0 };
+	struct bad bad = { 0 };
+	struct conf c = { 0 };
+	size_t i;
+
+	is_int(kvconf_read_all("/nowhere", keys, ARRAY_SIZE(keys), &c, note_bad, &bad, &err), -ENOENT, "all: no file");
+	if (fileio_write_atomic(path, text, strlen(text), 0600, &err))
+		return;
+	kvconf_defaults(keys, ARRAY_SIZE(keys), &c, &err);
+	is_int(kvconf_read_all(path, keys, ARRAY_SIZE(keys), &c, note_bad, &bad, &err), 0, "all: is read to its end");
+	is_u64(bad.n, ARRAY_SIZE(want), "  with all that is wrong");
+	for (i = 0; i < ARRAY_SIZE(want) && i < bad.n; i++) {
+		is_u64(bad.line[i], line[i], "  in which line");
+		is_str(bad.text[i] + strlen(path), want[i], "  and how");
+	}
+	is_str(c.name, "ab", "  what is right is in force");
+	is_str(c.path, "/x", "  also below it");
+	is_u64(c.every_ns, 1000000000, "  and what is wrong has its default");
+	is_u64(c.watts_mw, 2000, "  of two the first");
+}
+
 int main(void)
 {
 	char dir[] = "/tmp/test_kvconf.XXXXXX";
@@ -82,6 +128,7 @@ int main(void)
 	ok(fileio_write_atomic(path, "a\0b", 3, 0600, &err) == 0 &&
 		   kvconf_read(path, keys, ARRAY_SIZE(keys), &c, &err) == -EINVAL,
 	   "NUL byte");
+	test_all(path);
 	unlink(path);
 	rmdir(dir);
 	return done_testing();
