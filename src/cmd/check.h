@@ -14,18 +14,37 @@
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/util.h"
 
+enum check_level {
+	CHECK_OK,
+	CHECK_NOTE, /* neither good nor bad */
+	CHECK_WARN,
+	CHECK_ERROR,
+};
+
+struct check_finding {
+	enum check_level level;
+	char *what;
+	char *text;
+	char *hint; /* NULL: nothing to do */
+};
+
 struct check {
 	struct settings settings; /* with %n already replaced */
 	char conf_path[PATH_MAX];
 	char node[256];
 	struct slurmconf *slurm;  /* NULL: not readable */
+	bool is_json, is_quiet, is_verbose;
 	unsigned int warnings;
 	unsigned int errors;
+	struct check_finding *findings;
+	size_t nfindings;
+	bool is_cut; /* no memory for all of them */
 };
 
 /*
- * One line per finding: WHAT is a word ("rapl"), the rest says how it stands. A note is neither
- * good nor bad. HINT is what to type or change, on a line of its own.
+ * check_findings.c: one line per finding. WHAT is a word ("rapl"), the rest says how it stands. HINT is what to
+ * type or change, on a line of its own and once more in the list at the end, where it must make sense alone: it
+ * names the key or the file that it changes, and a line to type keeps what a list has.
  */
 void check_ok(struct check *c, const char *what, const char *fmt, ...) _printf_(3, 4);
 void check_note(struct check *c, const char *what, const char *fmt, ...) _printf_(3, 4);
@@ -33,6 +52,10 @@ void check_warn(struct check *c, const char *what, const char *hint, const char 
 	_printf_(4, 5);
 void check_error(struct check *c, const char *what, const char *hint, const char *fmt, ...)
 	_printf_(4, 5);
+
+/* What is to be told when all was looked at. Returns enum cmd_exit. */
+int check_findings_end(const struct check *c);
+void check_findings_free(struct check *c);
 
 /* The folder must be there and writable by this process; MAY_COME: its creator is a daemon. */
 void check_folder(struct check *c, const char *what, const char *dir, bool may_come);

@@ -111,18 +111,45 @@ bool check_find_plugin(const char *dirs, const char *file, char *path, size_t si
 	return find_plugin(dirs, file, path, size);
 }
 
+static bool has_folder(const char *dirs, const char *dir)
+{
+	size_t len;
+
+	for (; dirs && *dirs; dirs += len + (dirs[len] == ':')) {
+		len = strcspn(dirs, ":");
+		if (len == strlen(dir) && !strncmp(dirs, dir, len))
+			return true;
+	}
+	return false;
+}
+
+/* A line with all folders that there are now, Slurm's own and ours: one line, whatever is missing. */
+static const char *plugin_dir_line(const char *dirs, char buf[LINE_MAX])
+{
+	const char *own = slurm_plugin_dir();
+	char path[PATH_MAX];
+	bool has_own = !dirs || find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) || *own == '<';
+	bool has_ours;
+
+	if (!dirs)
+		dirs = own;
+	has_ours = has_folder(dirs, SLURM_PLUGINDIR);
+	(void)snprintf(buf, LINE_MAX, "PluginDir=%s%s%s%s", has_own ? "" : own, has_own ? "" : ":", dirs,
+		       has_ours ? "" : ":" SLURM_PLUGINDIR);
+	return buf;
+}
+
 /* With ours alone, no command and no daemon of Slurm's starts. */
 static void check_plugin_dir(struct check *c)
 {
 	const char *dirs = slurmconf_get(c->slurm, "PluginDir");
 	const char *own = slurm_plugin_dir();
-	char hint[2 * PATH_MAX];
+	char hint[LINE_MAX];
 	char path[PATH_MAX];
 
 	if (!dirs || find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) || *own == '<')
 		return;
-	(void)snprintf(hint, sizeof(hint), "PluginDir=%s:%s", own, dirs);
-	check_error(c, "slurm.conf", hint, "%sPluginDir (%s) is without Slurm's own plugins, which are in %s",
+	check_error(c, "slurm.conf", plugin_dir_line(dirs, hint), "%sPluginDir (%s) is without Slurm's own plugins, which are in %s",
 		    at(c, "PluginDir"), dirs, own);
 }
 
@@ -138,17 +165,15 @@ void check_plugin(struct check *c, const char *what, const char *file, uint32_t 
 	if (*file == '/') {
 		(void)snprintf(path, sizeof(path), "%s", file);
 	} else if (!check_find_plugin(dirs, file, path, sizeof(path))) {
-		const char *now = slurmconf_get(c->slurm, "PluginDir");
-		char hint[PATH_MAX];
+		char hint[LINE_MAX];
 
-		(void)snprintf(hint, sizeof(hint), "PluginDir=%s:" SLURM_PLUGINDIR,
-			       now ? now : slurm_plugin_dir());
-		check_error(c, what, hint, "%s%s is not in PluginDir (%s)", at(c, "PluginDir"), file,
+		(void)plugin_dir_line(slurmconf_get(c->slurm, "PluginDir"), hint);
+		check_error(c, what, has_folder(dirs, SLURM_PLUGINDIR) ? "install slurm-ceems" : hint, "%s%s is not in PluginDir (%s)", at(c, "PluginDir"), file,
 			    dirs);
 		return;
 	}
 	if (elfsym_read_u32(path, "plugin_version", &version, &err) < 0) {
-		check_error(c, what, "build and install it again", "%s", err.text);
+		check_error(c, what, "build and install slurm-ceems again", "%s", err.text);
 		return;
 	}
 	if (!slurm_version || !version) {
@@ -215,7 +240,7 @@ static void check_tres(struct check *c)
 		check_ok(c, "slurm.conf", "%s has the set %s of ours; %u others are not kept (ceems tres)", key,
 			 metric_set_name[set], missing);
 	else
-		check_warn(c, "slurm.conf", "add what ceems tres prints to it, and leave what is there",
+		check_warn(c, "slurm.conf", "add what ceems tres prints to AccountingStorageTRES, and leave what is there",
 			   "%s%u of our TRES are not in %s and so not kept", at(c, key), missing, key);
 }
 
@@ -272,8 +297,11 @@ static void check_settings(struct check *c)
 	check_accounting(c);
 	key = "JobCompType";
 	value = slurmconf_get(c->slurm, key);
+	(void)snprintf(hint, sizeof(hint), "JobCompType=jobcomp/ceems");
+	if (value && strcasecmp(value, "jobcomp/none"))
+		(void)snprintf(hint, sizeof(hint), "JobCompType=jobcomp/ceems  # if nobody needs %s", value);
 	if (!value || strcasecmp(value, "jobcomp/ceems"))
-		check_warn(c, "slurm.conf", "JobCompType=jobcomp/ceems",
+		check_warn(c, "slurm.conf", hint,
 			   "%s%s is %s: no job records for Kafka, MariaDB or a file", at(c, key), key,
 			   set_to(value));
 	else

@@ -252,15 +252,17 @@ static void tell_closed(struct check *c, enum source_id id, const struct sources
 {
 	const char *name = source_name(id);
 	bool is_absent = st->rc == -ENODEV || st->rc == -ENOENT;
+	char hint[128];
 
+	(void)snprintf(hint, sizeof(hint), "take %s out of EnergySources, or EnergySources=auto", name);
 	if ((st->rc == -EACCES || st->rc == -EPERM) && geteuid() != 0)
 		check_warn(c, name, "run ceems check as root", "%s", st->why);
 	else if (!is_absent || st->is_lost)
 		check_error(c, name, remedy[id], "%s", st->why);
-	else if (!is_auto)
-		check_error(c, name, "EnergySources=auto", "%s", st->why);
-	else
+	else if (is_auto)
 		check_note(c, name, "%s", st->why);
+	else
+		check_error(c, name, hint, "%s", st->why);
 }
 
 /* What it found, a line each. */

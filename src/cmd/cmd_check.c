@@ -3,7 +3,6 @@
  * cmd_check.c - ceems check: what will work on this machine, what will not and what to type.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,57 +10,6 @@
 #include "src/cmd/check.h"
 #include "src/cmd/cmd.h"
 #include "src/librecord/advice.h"
-
-static void finding(const char *level, const char *what, const char *hint, const char *fmt,
-		    va_list ap)
-{
-	char text[4096];
-
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	cmd_print("%-6s %-14s %s", level, what, text);
-	if (hint)
-		cmd_print("%-6s %-14s -> %s", "", "", hint);
-}
-
-void check_ok(struct check *c, const char *what, const char *fmt, ...)
-{
-	va_list ap;
-
-	(void)c;
-	va_start(ap, fmt);
-	finding("ok", what, NULL, fmt, ap);
-	va_end(ap);
-}
-
-void check_note(struct check *c, const char *what, const char *fmt, ...)
-{
-	va_list ap;
-
-	(void)c;
-	va_start(ap, fmt);
-	finding("note", what, NULL, fmt, ap);
-	va_end(ap);
-}
-
-void check_warn(struct check *c, const char *what, const char *hint, const char *fmt, ...)
-{
-	va_list ap;
-
-	c->warnings++;
-	va_start(ap, fmt);
-	finding("warn", what, hint, fmt, ap);
-	va_end(ap);
-}
-
-void check_error(struct check *c, const char *what, const char *hint, const char *fmt, ...)
-{
-	va_list ap;
-
-	c->errors++;
-	va_start(ap, fmt);
-	finding("error", what, hint, fmt, ap);
-	va_end(ap);
-}
 
 void check_folder(struct check *c, const char *what, const char *dir, bool may_come)
 {
@@ -167,22 +115,32 @@ static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
 		{ "conf", required_argument, NULL, 'c' },
+		{ "json", no_argument, NULL, 'j' },
 		{ "node", required_argument, NULL, 'n' },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "verbose", no_argument, NULL, 'v' },
 		{ 0 },
 	};
 	_cleanup_free_ struct check *c = calloc(1, sizeof(*c));
 	const char *conf = NULL;
 	char buf[PATH_MAX];
 	int opt;
+	int rc;
 
 	if (!c)
 		return cmd_error("out of memory");
 	cmd_node_name(c->node, sizeof(c->node));
-	while ((opt = getopt_long(argc, argv, "+hc:n:", options, NULL)) >= 0) {
+	while ((opt = getopt_long(argc, argv, "+hc:n:qv", options, NULL)) >= 0) {
 		if (opt == 'c')
 			conf = optarg;
 		else if (opt == 'n')
 			(void)snprintf(c->node, sizeof(c->node), "%s", optarg);
+		else if (opt == 'j')
+			c->is_json = true;
+		else if (opt == 'q')
+			c->is_quiet = true;
+		else if (opt == 'v')
+			c->is_verbose = true;
 		else
 			return cmd_usage(self, opt == 'h' ? CMD_OK : CMD_USAGE);
 	}
@@ -197,13 +155,14 @@ static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 		check_sinks(c);
 	}
 	slurmconf_destroy(c->slurm);
-	printf("%u errors, %u warnings\n", c->errors, c->warnings);
-	return c->errors ? CMD_FAILED : CMD_OK;
+	rc = check_findings_end(c);
+	check_findings_free(c);
+	return rc;
 }
 
 const struct cmd_info cmd_check = {
 	"check",
-	"[--conf FILE] [--node NAME]",
+	"[--conf FILE] [--json] [--node NAME] [--quiet] [--verbose]",
 	"Check the configuration, the sensors and the plugins of this machine.",
 	cmd_check_run,
 };

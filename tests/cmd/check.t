@@ -7,7 +7,7 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
 check() {
-	out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
+	out=$("$ceems" check --verbose --node n1 --conf "$dir/ceems.conf" 2>&1)
 	rc=$?
 }
 
@@ -121,7 +121,7 @@ tres "gres/gpu,$("$ceems" tres --set basic | sed -n 's/^AccountingStorageTRES=//
 has "$out" "ok     slurm.conf     AccountingStorageTRES has the set basic of ours; " "a smaller set is the site's choice"
 tres gres/gpu,ic/ceems_co2e
 has "$out" "of our TRES are not in AccountingStorageTRES and so not kept" "less than the smallest set is not"
-has "$out" "-> add what ceems tres prints to it, and leave what is there" "  and what to do drops nothing"
+has "$out" "-> add what ceems tres prints to AccountingStorageTRES, and leave what is there" "  and what to do drops nothing"
 tres "$("$ceems" tres | sed -n 's/^AccountingStorageTRES=//p')"
 mkdir "$dir/plugstack.conf.d"
 echo "include $dir/plugstack.conf.d/*" >"$dir/plugstack.conf"
@@ -279,5 +279,103 @@ while awk "{printf \"reading %d redfish:PowerConsumedWatts 400000\n\", \$1 * 1e9
 has "$out" "ok     redfish        node: PowerConsumedWatts of chassis 1; node 400.0 W (integrated, " "one that works"
 has "$out" "; up to 122.0 s behind" "  and how far it is behind"
 has "$out" "note   redfish        chassis Tray: shows no power" "  with all that it found"
+
+# how much is told, and to whom
+cat >"$dir/ceems.conf" <<END
+PUE=0.5
+LedgerDir=$dir
+HelperDir=$dir
+SysRoot=$dir
+InboxDir=$dir/inbox
+StoreDir=$dir/store
+RecordFile=$dir/jobs.jsonl
+END
+mkdir "$dir/plugins" && : >"$dir/plugins/auth_munge.so"
+cat >"$dir/slurm.conf" <<END
+PrologFlags=Alloc,Serial
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageTRES=gres/gpu,billing
+JobCompType=jobcomp/elasticsearch
+PluginDir=$dir/nowhere
+AcctGatherProfileType=acct_gather_profile/none
+END
+rm -rf "$dir/plugstack.conf" "$dir/plugstack.conf.d" "$dir/more.conf"
+terse() {
+	out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" "$@" 2>&1)
+	rc=$?
+	todo=$(echo "$out" | sed -n '/^to do$/,$p')
+}
+# section FILE: its lines of the list
+section() {
+	echo "$todo" | awk -v file="  $1" '/^  [^ ]/ { is = $0 == file } is && /^    / { print substr($0, 5) }'
+}
+terse
+is "$rc $(echo "$out" | grep -c '^note')" "1 0" "notes are for --verbose"
+is "$(echo "$out" | grep -c '^ok')" "$("$ceems" check -v --node n1 --conf "$dir/ceems.conf" | grep -c '^ok')" \
+	"what is well is always told"
+is "$(echo "$out" | tail -n 1 | grep -cE '^[1-9][0-9]* errors, [0-9]+ warnings$')" 1 "the last line has the counts"
+has "$(section slurm.conf)" "PrologFlags=Alloc,Serial,Contain" "to do in slurm.conf: a line keeps what the list has"
+has "$(section slurm.conf)" "add what ceems tres prints to AccountingStorageTRES, and leave what is there" \
+	"  TRES are added"
+is "$(section slurm.conf | grep -c '^AccountingStorageTRES=')" 0 "  and no line would replace them"
+has "$(section slurm.conf)" "JobCompType=jobcomp/ceems  # if nobody needs jobcomp/elasticsearch" \
+	"  nor another plugin unasked"
+is "$(section slurm.conf | grep -c '^PluginDir=')" 1 "  one PluginDir, though several plugins are not found"
+has "$(section slurm.conf)" "$dir/nowhere:" "  with the folder that is there"
+is "$(section ceems.conf | head -n 1)" "correct line 1: see ceems.conf(5)" "  ceems.conf"
+is "$(section plugstack.conf)" "optional spank_ceems.so" "  plugstack.conf"
+is "$(echo "$todo" | grep '^    ' | sort | uniq -d)" "" "  nothing twice"
+has "$(section then)" "systemctl restart slurmctld" "  then the restarts"
+has "$(section then)" "systemctl restart slurmd  # on all nodes" "  of all whose settings change"
+has "$(section then)" "systemctl restart ceems-recorder" "  the recorder, too"
+is "$(section then | grep -c reconfigure)" 0 "  which make scontrol reconfigure needless"
+
+echo "LedgerDir=$dir" >"$dir/ceems.conf"
+fake munge "exit 1"
+cat >"$dir/slurm.conf" <<END
+PrologFlags=Alloc
+AcctGatherEnergyType=acct_gather_energy/ceems
+JobAcctGatherType=jobacct_gather/linux
+AccountingStorageType=accounting_storage/slurmdbd
+$("$ceems" tres)
+JobCompType=jobcomp/ceems
+PluginDir=$dir/plugins
+END
+for so in acct_gather_energy_ceems jobcomp_ceems spank_ceems; do
+	: >"$dir/plugins/$so.so" # found, and none
+done
+PATH=$dir:$PATH terse --quiet
+is "$(echo "$out" | grep -cE '^(ok|note|to do|[0-9])')" 0 "--quiet: errors and warnings only"
+has "$out" "error  slurm.conf     $dir/slurm.conf:1: PrologFlags is Alloc" "  which are there"
+PATH=$dir:$PATH terse
+is "$(section slurm.conf)" "PrologFlags=Alloc,Contain" "a flag of slurm.conf"
+if grep -qxE 'slurmctld|slurmd' /proc/[0-9]*/comm 2>/dev/null; then
+	skip "scontrol reconfigure: daemons of another cluster run here, and do not have our plugins"
+else
+	has "$(section then)" "scontrol reconfigure" "  is for scontrol reconfigure"
+	is "$(section then | grep -c slurmctld)" 0 "  and for no restart of slurmctld"
+fi
+if command -v python3 >/dev/null; then
+	json() {
+		echo "$out" | python3 -c "import json, sys; j = json.load(sys.stdin); print($1)"
+	}
+	PATH=$dir:$PATH terse --json
+	is "$(json 'sorted(j) == ["errors", "findings", "warnings"]')" True "--json: one object"
+	is "$(json 'j["errors"] == sum(f["level"] == "error" for f in j["findings"])')" True "  that counts its errors"
+	is "$(json 'j["warnings"] == sum(f["level"] == "warn" for f in j["findings"])')" True "  and warnings"
+	is "$(json '{f["level"] for f in j["findings"]} >= {"ok", "note", "error"}')" True "  and has the rest, too"
+	is "$(json '[(f["file"], f["hint"]) for f in j["findings"] if "PrologFlags" in f["text"]]')" \
+		"[('slurm.conf', 'PrologFlags=Alloc,Contain')]" "  with the file to change"
+	is "$(json '{f["file"] for f in j["findings"] if f["hint"] is None}')" "{None}" \
+		"  and none where there is nothing to do"
+	PATH=$dir:$PATH terse --json --quiet
+	is "$(json '{f["level"] for f in j["findings"]} <= {"warn", "error"}')" True "--json --quiet"
+	is $rc 1 "  the exit status is the same"
+else
+	skip "--json: no python3"
+fi
+rm "$dir/munge"
+terse --nonsense
+is $rc 2 "an option that is none is 2"
 
 done_testing

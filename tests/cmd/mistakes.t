@@ -42,7 +42,7 @@ good() {
 
 # finds MISTAKE WHAT TYPE: the line that names it, and the one that says what to type
 finds() {
-	out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
+	out=$("$ceems" check --verbose --node n1 --conf "$dir/ceems.conf" 2>&1)
 	has "$out" "$2" "$1"
 	has "$out" "-> $3" "  what to type"
 }
@@ -53,13 +53,14 @@ slurm_conf() {
 }
 
 good
-out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
+out=$("$ceems" check --verbose --node n1 --conf "$dir/ceems.conf" 2>&1)
 is "$(echo "$out" | grep -E '^[a-z]+ +(slurm.conf|plugstack.conf|ceems.conf|InboxDir|StoreDir) ' | grep -cvE '^ok|has room')" 0 \
 	"nothing is found where nothing is wrong"
 
 slurm_conf PluginDir PluginDir=/nowhere
 finds "1. PluginDir without ours" "$dir/slurm.conf:3: acct_gather_energy_ceems.so is not in PluginDir (/nowhere)" \
-	"PluginDir=/nowhere:"
+	"PluginDir="
+has "$(echo "$out" | grep -e '-> PluginDir=')" "/nowhere:" "  what is there stays"
 good
 if command -v slurmctld >/dev/null && [ -e "$dir/plugins/acct_gather_energy_ceems.so" ]; then
 	plugin_version_spoil "$dir/plugins/acct_gather_energy_ceems.so"
@@ -76,7 +77,7 @@ slurm_conf PrologFlags PrologFlags=Alloc
 finds "4. PrologFlags without Contain" "$dir/slurm.conf:5: PrologFlags is Alloc" "PrologFlags=Alloc,Contain"
 good
 slurm_conf AccountingStorageTRES AccountingStorageTRES=gres/gpu
-finds "5. TRES that are not listed" "$dir/slurm.conf:9: " "add what ceems tres prints to it, and leave what is there"
+finds "5. TRES that are not listed" "$dir/slurm.conf:9: " "add what ceems tres prints to AccountingStorageTRES, and leave what is there"
 good
 slurm_conf JobAcctGatherType JobAcctGatherType=jobacct_gather/none
 finds "6. JobAcctGatherType none" "$dir/slurm.conf:6: JobAcctGatherType is jobacct_gather/none" \
@@ -133,7 +134,7 @@ print(0 if state == 5 or int.from_bytes(tx[40:44], "little") & 0x40 else 1)' 2>/
 case $synced in
 0) finds "15. a clock that nobody keeps right" "warn   clock" "timedatectl set-ntp true" ;;
 1)
-	out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
+	out=$("$ceems" check --verbose --node n1 --conf "$dir/ceems.conf" 2>&1)
 	has "$out" "ok     clock" "15. the clock is kept right here"
 	;;
 *) skip "15. the clock: no python3" ;;
@@ -174,17 +175,17 @@ finds "    which has no folder" "$dir/acct_gather.conf has no ProfileHDF5Dir: Sl
 echo "ProfileHDF5Dir=$dir/none/h5/" >"$dir/acct_gather.conf"
 finds "    or one that it cannot make" "ProfileHDF5Dir ($dir/none/h5/) cannot be made" "mkdir -p $dir/none"
 echo "ProfileHDF5Dir=$dir/h5" >"$dir/acct_gather.conf"
-out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
+out=$("$ceems" check --verbose --node n1 --conf "$dir/ceems.conf" 2>&1)
 has "$out" "ok     profile        srun --profile=energy --acctg-freq=energy=1 writes to $dir/h5" "    a good one"
 echo JobAcctGatherFrequency=task=30,energy=10 >>"$dir/slurm.conf"
-out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
+out=$("$ceems" check --verbose --node n1 --conf "$dir/ceems.conf" 2>&1)
 has "$out" "ok     profile        srun --profile=energy writes to" "    a frequency that is the site's"
 slurm_conf AcctGatherProfileType AcctGatherProfileType=acct_gather_profile/influxdb
 : >"$dir/plugins/acct_gather_profile_influxdb.so"
 printf '%s\n' ProfileInfluxDBHost=http://db:8086 ProfileInfluxDBDatabase=slurm >"$dir/acct_gather.conf"
 finds "    influxdb without a retention policy" "has no ProfileInfluxDBRTPolicy" "ProfileInfluxDBRTPolicy=... in"
 good
-out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
+out=$("$ceems" check --verbose --node n1 --conf "$dir/ceems.conf" 2>&1)
 has "$out" "note   profile        no AcctGatherProfileType" "    none is no mistake"
 rm "$dir/ceems.conf"
 out=$(SLURM_CONF=$dir/slurm.conf "$ceems" check --node n1 2>&1)
@@ -210,7 +211,7 @@ fi
 good
 sed -i "1i SlurmctldHost=elsewhere(127.0.0.1)" "$dir/slurm.conf"
 printf 'Sinks=kafka\nKafkaConf=/nowhere\n' >"$dir/ceems.conf"
-out=$("$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
+out=$("$ceems" check --verbose --node n1 --conf "$dir/ceems.conf" 2>&1)
 has "$out" "note   Sinks          the store and where records go are the controller's" \
 	"26. a node needs none of the controller's secrets"
 good

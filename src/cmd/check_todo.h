@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * check_todo.h - the list at the end of `ceems check`: by file, what to change, and what must be restarted then.
+ */
+#ifndef CEEMS_CHECK_TODO_H
+#define CEEMS_CHECK_TODO_H
+
+#include "src/cmd/check.h"
+
+/* What HINT changes: "slurm.conf", ..., or "system" for a command or anything else. NULL of NULL. */
+const char *check_todo_file_name(const char *hint);
+
+/* Each hint of an error or a warning once. Nothing to do: nothing is printed. */
+void check_todo_print(const struct check *c);
+
+#endif
