@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/libmeter/activity/hwevents.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/parse.h"
 
@@ -23,6 +24,15 @@ static const char *given(const char *arg)
 	return arg && strcmp(arg, "(null)") != 0 ? arg : "";
 }
 
+/* Not refused: the nodes may be of another architecture, or have a newer libpfm4. */
+static void warn_of_names(const struct perfwish *perf)
+{
+	struct errmsg err = { 0 };
+
+	if (hwevents_check_names(perf, &err) == -ENOENT)
+		slurm_error("ceems: --ceems-perf: %s: not counted unless the nodes know better", err.text);
+}
+
 /* srun and sbatch refuse what they are told to; a step that is running is not ended for it. */
 static int option_perf(int val, const char *arg, int remote)
 {
@@ -33,6 +43,8 @@ static int option_perf(int val, const char *arg, int remote)
 		slurm_error("ceems: --ceems-perf: %s", err.text);
 		return remote ? 0 : -1;
 	}
+	if (!remote)
+		warn_of_names(&wish.perf);
 	wish.is_perf = true;
 	return 0;
 }

@@ -77,6 +77,7 @@ void check_sources(struct check *c); /* check_sources.c: EnergySources and all s
 /* check_gpus.c: what each MIG instance of gres.conf is; KNOWN: of what NVML tells, NULL: nothing. */
 void check_gpus(struct check *c, const struct gpu_slices *known);
 void check_bpf(struct check *c);   /* check_bpf.c: the BPF programs, by group */
+void check_events(struct check *c); /* check_events.c: PerfDefault's */
 void check_factors(struct check *c); /* check_factors.c: emission factors, the series, the contract */
 void check_node(struct check *c);  /* check_node.c: sources, factor, ledger, folders */
 void check_find_slurm_conf(const struct check *c, char *path, size_t size);

@@ -260,6 +260,7 @@ void check_node(struct check *c)
 	check_cgroups(c);
 	check_sources(c);
 	check_counters(c);
+	check_events(c);
 	check_factors(c);
 	check_ledger_dir(c);
 	check_ledger(c);

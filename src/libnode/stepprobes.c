@@ -108,14 +108,15 @@ static void have_no_probes(struct stepprobes *sp, enum metric_reason reason)
 		sp->why[g] = reason;
 }
 
-/* "io: no function hooks; net: no v2 cgroup" */
+/* "io: no function hooks; events: FLOPS (no such event on this CPU)" */
 static void tell_lacking(const struct stepprobes *sp, struct errmsg *lacking)
 {
 	static const struct {
 		enum perfwish_group wish;
 		enum probes_group group;
 	} t[] = { { WISH_IO, PROBES_IO }, { WISH_NET, PROBES_NET } };
-	char text[128] = "";
+	char event[PERFWISH_NAME_MAX + 64];
+	char text[256] = "";
 	size_t used = 0;
 	size_t i;
 
@@ -124,6 +125,8 @@ static void tell_lacking(const struct stepprobes *sp, struct errmsg *lacking)
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s: %s",
 						 used ? "; " : "", probes_group_name(t[i].group),
 						 metric_reason_text(sp->why[t[i].group]));
+	if (sp->perf && perf_lacks_own(sp->perf, event, sizeof(event)) && used < sizeof(text))
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%sevents: %s", used ? "; " : "", event);
 	if (used)
 		(void)errmsg_set(lacking, 0, "%s", text);
 }

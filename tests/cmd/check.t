@@ -219,6 +219,22 @@ echo TraceDir=none >"$dir/ceems.conf"
 check
 has "$out" "ok     TraceDir       --ceems-trace is off" "a site without traces"
 
+# PerfDefault: events that no CPU has
+if grep -q '^#define HAVE_LIBPFM 1' "$top_builddir/ceems_config.h" && ldconfig -p | grep -q 'libpfm\.so\.4'; then
+	printf 'PerfDefault=hw,events:perf::PERF_COUNT_SW_PAGE_FAULTS,foo,bar\n' >"$dir/ceems.conf"
+	check
+	has "$out" "error  PerfDefault    libpfm4 knows no event foo, bar" "an event that no CPU has"
+	other=skx::INST_RETIRED
+	! grep -q GenuineIntel /proc/cpuinfo || other=amd64_fam19h_zen3::RETIRED_INSTRUCTIONS
+	[ "$(uname -m)" = x86_64 ] || other=arm_thunderx2::CPU_CYCLES # libpfm4 has the tables of its own architecture
+	echo "PerfDefault=events:perf::PERF_COUNT_SW_PAGE_FAULTS,$other" >"$dir/ceems.conf"
+	check
+	is "$(echo "$out" | grep -c '^error  PerfDefault')" 0 "events of other CPUs are no mistake"
+	has "$out" "is an event of other CPUs, not of this one" "  but told"
+else
+	skip "PerfDefault's events: no libpfm4"
+fi
+
 # sources
 sources() {
 	printf 'LedgerDir=%s\nHelperDir=%s\n%b\n' "$dir" "$dir" "$1" >"$dir/ceems.conf"

@@ -4,6 +4,7 @@
  * (LIBPFM_FORCE_PMU); and what a user's names may not reach. libpfm4 takes the PMU when it is
  * initialised, so each machine is asked about in a process of its own.
  */
+#include <errno.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -329,6 +330,43 @@ static void test_own_refused(void)
 	}
 }
 
+/* Typing mistakes, told apart from events of CPUs that are not here. */
+static void test_names(void)
+{
+	static const struct {
+		const char *name;
+		int rc;
+	} t[] = {
+		{ "NO_SUCH_EVENT", -ENOENT },
+		{ "nosuch::INST_RETIRED", -ENOENT },
+		{ "skx::INST_RETIRE", -ENOENT },
+		{ "INST_", -ENOENT },
+		{ "perf::", -ENOENT },
+		{ "perf::PERF_COUNT_HW_INSTRUCTIONS", 0 },
+#ifdef __x86_64__ /* libpfm4 has the tables of its own architecture */
+		{ "skx::INST_RETIRED:ANY_P:u", 0 },
+		{ "SKX::inst_retired", 0 },
+		{ "amd64_fam19h_zen3::RETIRED_INSTRUCTIONS", 0 },
+		{ "RETIRED_INSTRUCTIONS", 0 },
+#endif
+	};
+	struct perfwish wish = { .groups = WISH_EVENTS, .nevents = 0 };
+	struct errmsg err = { 0 };
+	size_t i;
+
+	is_int(hwevents_check_names(&wish, &err), 0, "no name is no mistake");
+	wish.nevents = 1;
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		(void)snprintf(wish.event[0], sizeof(wish.event[0]), "%s", t[i].name);
+		is_int(hwevents_check_names(&wish, &err), t[i].rc, t[i].name);
+	}
+	wish.nevents = 3;
+	(void)snprintf(wish.event[1], sizeof(wish.event[1]), "foo");
+	(void)snprintf(wish.event[2], sizeof(wish.event[2]), "bar:u");
+	is_int(hwevents_check_names(&wish, &err), -ENOENT, "two of three");
+	is_str(err.text, "libpfm4 knows no event foo, bar:u", "  by name");
+}
+
 static uint64_t paranoid(void)
 {
 	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
@@ -471,6 +509,7 @@ int main(void)
 #ifdef HAVE_LIBPFM
 	test_encodings(); /* before this process has asked for anything itself */
 	test_own_refused();
+	test_names();
 	test_own();
 	test_only_counting();
 	test_own_groups();

@@ -227,6 +227,15 @@ static void test_options(void)
 			   "names it and what is known: %s", fake.error);
 		is_int(option("ceems-perf", t[i].arg, 1), t[i].remote_rc, "never in a step");
 	}
+#ifdef HAVE_LIBPFM
+	fake.error[0] = '\0';
+	is_int(option("ceems-perf", "events:foo,perf::PERF_COUNT_SW_PAGE_FAULTS", 0), 0, "an event that no CPU has is not refused");
+	is_str(fake.error, "ceems: --ceems-perf: libpfm4 knows no event foo: not counted unless the nodes know better",
+	       "  but said");
+	fake.error[0] = '\0';
+	is_int(option("ceems-perf", "events:foo", 1), 0, "in the step it is not said");
+	is_str(fake.error, "", "  once more");
+#endif
 	is_int(option("ceems-report", NULL, 0), 0, "report");
 	for (i = 0; i < sizeof(interval) / sizeof(interval[0]); i++) {
 		fake.error[0] = '\0';

@@ -122,7 +122,7 @@ static bool are_all(const struct figures *f, const enum metric *m, size_t n,
 static void run_nothing(const char *bpf_dir, uint32_t groups, bool is_extern, struct figures *f,
 			struct errmsg *lacking)
 {
-	struct perfwish wish = { .groups = groups };
+	struct perfwish wish = { .groups = groups, .nevents = !!(groups & WISH_EVENTS), .event = { "no_such:u" } };
 	struct settings s = { .sys_root = "/" };
 	const struct stepprobes_setup setup = {
 		.settings = &s, .wish = &wish, .is_extern = is_extern
@@ -173,6 +173,11 @@ static void test_nothing(void)
 	globfree(&ports);
 	ok(f.reason[METRIC_CYCLES] != REASON_NOT_ASKED && f.reason[METRIC_CYCLES] != REASON_NO_BPF,
 	   "  counters do without: %s", metric_reason_text(f.reason[METRIC_CYCLES]));
+
+	run_nothing("", WISH_EVENTS, false, &f, &lacking);
+	ok(!strcmp(lacking.text, "events: no_such:u (no such event on this CPU)") ||
+		   !strcmp(lacking.text, "events: no_such:u (no libpfm4 on this node)"),
+	   "  an event that is none: %s", lacking.text);
 
 	run_nothing("", EVERYTHING, true, &f, &lacking);
 	is_int(f.reason[METRIC_CYCLES], REASON_NOT_MEASURED, "  others' reasons are left to others");

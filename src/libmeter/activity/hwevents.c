@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "ceems_config.h"
 #include "src/libmeter/activity/hwevents_table.h"
@@ -184,6 +185,9 @@ struct pfm {
 	__typeof__(pfm_initialize) *initialize;
 	__typeof__(pfm_terminate) *terminate;
 	__typeof__(pfm_get_os_event_encoding) *encode;
+	__typeof__(pfm_get_pmu_info) *pmu_info;
+	__typeof__(pfm_get_event_info) *event_info;
+	__typeof__(pfm_get_event_next) *event_next;
 };
 
 static bool pfm_open(struct pfm *pfm)
@@ -194,8 +198,11 @@ static bool pfm_open(struct pfm *pfm)
 	*(void **)&pfm->initialize = dlsym(pfm->lib, "pfm_initialize");
 	*(void **)&pfm->terminate = dlsym(pfm->lib, "pfm_terminate");
 	*(void **)&pfm->encode = dlsym(pfm->lib, "pfm_get_os_event_encoding");
-	if (pfm->initialize && pfm->terminate && pfm->encode &&
-	    pfm->initialize() == PFM_SUCCESS)
+	*(void **)&pfm->pmu_info = dlsym(pfm->lib, "pfm_get_pmu_info");
+	*(void **)&pfm->event_info = dlsym(pfm->lib, "pfm_get_event_info");
+	*(void **)&pfm->event_next = dlsym(pfm->lib, "pfm_get_event_next");
+	if (pfm->initialize && pfm->terminate && pfm->encode && pfm->pmu_info && pfm->event_info &&
+	    pfm->event_next && pfm->initialize() == PFM_SUCCESS)
 		return true;
 	(void)dlclose(pfm->lib);
 	return false;
@@ -244,6 +251,7 @@ static void encode_all(struct hwevents *h)
 	uint32_t i;
 
 	if (!pfm_open(&pfm)) {
+		h->is_unnamed = true;
 		logger_debug("perf: %s cannot be used; events: needs it", PFM_LIBRARY);
 		return;
 	}
@@ -251,10 +259,72 @@ static void encode_all(struct hwevents *h)
 		h->event[i].reason = encode(&pfm, h->event[i].name, &h->event[i].attr);
 	pfm_close(&pfm);
 }
+
+static bool pmu_has_event(const struct pfm *pfm, const pfm_pmu_info_t *pmu, const char *name, size_t len)
+{
+	int i;
+
+	for (i = pmu->first_event; i >= 0; i = pfm->event_next(i)) {
+		pfm_event_info_t event = { .size = sizeof(event) };
+
+		if (pfm->event_info(i, PFM_OS_NONE, &event) == PFM_SUCCESS && strlen(event.name) == len &&
+		    !strncasecmp(event.name, name, len))
+			return true;
+	}
+	return false;
+}
+
+/* "skx::INST_RETIRED:ANY_P": the PMU, if it is given, and the event; also of a CPU that is not here. */
+static bool is_known(const struct pfm *pfm, const char *name)
+{
+	const char *colons = strstr(name, "::");
+	const char *event = colons ? colons + 2 : name;
+	size_t pmu_len = colons ? (size_t)(colons - name) : 0;
+	struct perf_event_attr ignored;
+	int i;
+
+	/* raw codes and the like, of which there is no list */
+	if (encode(pfm, name, &ignored) != REASON_NO_EVENT)
+		return true;
+	for (i = PFM_PMU_NONE; i < PFM_PMU_MAX; i++) {
+		pfm_pmu_info_t pmu = { .size = sizeof(pmu) };
+
+		if (pfm->pmu_info((pfm_pmu_t)i, &pmu) != PFM_SUCCESS ||
+		    (pmu_len && (strlen(pmu.name) != pmu_len || strncasecmp(pmu.name, name, pmu_len) != 0)))
+			continue;
+		if (pmu_has_event(pfm, &pmu, event, strcspn(event, ":.")))
+			return true;
+	}
+	return false;
+}
+
+int hwevents_check_names(const struct perfwish *wish, struct errmsg *err)
+{
+	char text[sizeof(err->text)] = "";
+	struct pfm pfm;
+	size_t used = 0;
+	uint32_t i;
+
+	if (!wish->nevents)
+		return 0;
+	if (!pfm_open(&pfm))
+		return errmsg_set(err, -EOPNOTSUPP, PFM_LIBRARY " is not here to look names of events up");
+	for (i = 0; i < wish->nevents && i < PERFWISH_EVENTS && used < sizeof(text); i++)
+		if (!is_known(&pfm, wish->event[i]))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
+						 wish->event[i]);
+	pfm_close(&pfm);
+	return used ? errmsg_set(err, -ENOENT, "libpfm4 knows no event %s", text) : 0;
+}
 #else
 static void encode_all(struct hwevents *h)
 {
-	(void)h;
+	h->is_unnamed = true;
+}
+
+int hwevents_check_names(const struct perfwish *wish, struct errmsg *err)
+{
+	return wish->nevents ? errmsg_set(err, -EOPNOTSUPP, "this build cannot look names of events up") : 0;
 }
 #endif
 

@@ -32,6 +32,7 @@ struct hwevent {
 
 struct hwevents {
 	char machine[48]; /* libpfm4's name of the PMU, "generic" without one */
+	bool is_unnamed;  /* there is no libpfm4 to ask for a user's names */
 	uint32_t n;
 	struct hwevent event[HWEVENTS_MAX];
 };
@@ -47,5 +48,13 @@ void hwevents_default(struct hwevents *ret);
  * not count the kernel, hardware events are those of user space.
  */
 void hwevents_own(const struct perfwish *wish, struct hwevents *ret);
+
+/*
+ * For a machine that may have another CPU than the nodes: does libpfm4 know the events that WISH names, of any
+ * CPU of this architecture? What is behind an event's own name is not looked at. -ENOENT: ERR names those that it
+ * does not know: mistyped, unless the nodes have another architecture or a newer libpfm4. -EOPNOTSUPP: there is no
+ * libpfm4 to ask.
+ */
+int hwevents_check_names(const struct perfwish *wish, struct errmsg *err);
 
 #endif

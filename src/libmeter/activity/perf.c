@@ -163,6 +163,24 @@ static int open_parts(struct perf *p, const struct perf_target *target)
 	return rc;
 }
 
+bool perf_lacks_own(const struct perf *p, char *buf, size_t size)
+{
+	const struct hwevents *own = &p->part[PART_OWN].events;
+	uint32_t i;
+
+	for (i = 0; i < own->n; i++) {
+		const struct hwevent *e = &own->event[i];
+
+		if (e->reason == REASON_NONE)
+			continue;
+		(void)snprintf(buf, size, "%s (%s)", e->name,
+			       own->is_unnamed ? "no libpfm4 on this node" :
+						 metric_reason_text((enum metric_reason)e->reason));
+		return true;
+	}
+	return false;
+}
+
 int perf_open(const struct perf_target *target, struct perf **ret, struct errmsg *err)
 {
 	struct perf *p = calloc(1, sizeof(*p));

@@ -35,6 +35,9 @@ struct perf_target {
  */
 int perf_open(const struct perf_target *target, struct perf **ret, struct errmsg *err);
 
+/* The first of a user's own events that cannot be had, and why, into BUF; false: there is none. */
+bool perf_lacks_own(const struct perf *p, char *buf, size_t size);
+
 /*
  * Gives hardware counters back for good when a user's own profiler needs them: it comes first. That
  * is so when

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * check_events.c - the events that PerfDefault names, in `ceems check`: a step that cannot count one says so at
+ * debug only, as every step would say the same.
+ */
+#include <errno.h>
+
+#include "src/cmd/check.h"
+#include "src/libmeter/activity/hwevents.h"
+
+static void check_events_here(struct check *c, const struct perfwish *wish)
+{
+	struct hwevents own;
+	uint32_t i, n = 0;
+
+	hwevents_own(wish, &own);
+	for (i = 0; i < own.n; i++) {
+		const char *name = own.event[i].name;
+
+		if (own.event[i].reason == REASON_NO_EVENT)
+			check_note(c, "PerfDefault", "%s is an event of other CPUs, not of this one", name);
+		else if (own.event[i].reason != REASON_NONE)
+			check_note(c, "PerfDefault", "%s: %s", name,
+				   metric_reason_text((enum metric_reason)own.event[i].reason));
+		else
+			n++;
+	}
+	check_ok(c, "PerfDefault", "%u of %u events are this CPU's", n, own.n);
+}
+
+void check_events(struct check *c)
+{
+	struct errmsg err = { 0 };
+	struct perfwish wish;
+
+	if (!*c->settings.perf_default || perfwish_parse(c->settings.perf_default, &wish, &err) < 0 ||
+	    !wish.nevents)
+		return;
+	switch (hwevents_check_names(&wish, &err)) {
+	case 0:
+		check_events_here(c, &wish);
+		break;
+	case -ENOENT:
+		check_error(c, "PerfDefault", "PerfDefault with names that showevtinfo (libpfm4) lists", "%s", err.text);
+		break;
+	default:
+		check_warn(c, "PerfDefault", "install libpfm4 on the nodes, or no events: in PerfDefault",
+			   "%s: on a node without it its events are not counted", err.text);
+	}
+}
