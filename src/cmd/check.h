@@ -57,7 +57,10 @@ void check_error(struct check *c, const char *what, const char *hint, const char
 int check_findings_end(const struct check *c);
 void check_findings_free(struct check *c);
 
-/* The folder must be there and writable by this process; MAY_COME: its creator is a daemon. */
+/*
+ * The folder must be there and a file must come into being in it, which is removed again: a full disk and a quota
+ * say no only then. MAY_COME: its creator is a daemon.
+ */
 void check_folder(struct check *c, const char *what, const char *dir, bool may_come);
 
 /* A file with secrets: readable by SlurmUser, and by nobody else. */
@@ -90,6 +93,7 @@ bool check_find_plugin(const char *dirs, const char *file, char *path, size_t si
 void check_profile(struct check *c, const struct slurmconf *conf, const char *path);
 void check_plugstack(struct check *c, const char *slurm_conf, uint32_t slurm_version); /* check_plugstack.c */
 
+void check_textfile(struct check *c); /* check_textfile.c; after check_slurm(), which knows slurmd's user */
 void check_daemons(struct check *c); /* check_daemons.c: munged and Slurm's, and what they have loaded */
 /* Whether the process DAEMON of this machine runs a program that has been replaced since. */
 bool check_daemons_is_old(const char *daemon);

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE /* pipe2 */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
@@ -176,23 +175,6 @@ static void check_cgroups(struct check *c)
 			 has_v2 ? "at " : "is not mounted", has_v2 ? v2 : "");
 }
 
-/* ceems-textfile looks the group up at each write, and slurmd's log then says the same. */
-static void check_textfile(struct check *c)
-{
-	const char *group = c->settings.textfile_group;
-
-	if (!*c->settings.textfile_dir)
-		return;
-	check_folder(c, "TextfileDir", c->settings.textfile_dir, false);
-	if (*group && !getgrnam(group))
-		check_error(c, "TextfileDir", "TextfileGroup=prometheus", "TextfileGroup: no group '%s' is known",
-			    group);
-	if (*group && !(c->settings.textfile_mode & 0040))
-		check_warn(c, "TextfileDir", "TextfileMode=0640",
-			   "TextfileMode %04o does not let TextfileGroup read ceems.prom",
-			   (unsigned int)c->settings.textfile_mode);
-}
-
 /*
  * A folder on a server that is away stops whoever looks into it: so a child does, which may stay behind if the kernel
  * does not let it go. -ETIMEDOUT.
@@ -265,7 +247,6 @@ void check_node(struct check *c)
 	check_ledger_dir(c);
 	check_ledger(c);
 	check_clock(c);
-	check_textfile(c);
 	check_trace_dir(c);
 	check_filesystems(c);
 	check_bpf(c);

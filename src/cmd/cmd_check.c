@@ -10,9 +10,22 @@
 #include "src/cmd/check.h"
 #include "src/cmd/cmd.h"
 #include "src/librecord/advice.h"
+#include "src/libutil/fileio.h"
+
+static int check_folder_try(const char *dir, struct errmsg *err)
+{
+	char path[PATH_MAX];
+	int rc;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/.ceems-check", dir) >= sizeof(path))
+		return errmsg_errno(err, -ENAMETOOLONG, "%s", dir);
+	rc = fileio_write_atomic(path, "ceems", 5, 0600, err);
+	return rc == 0 && unlink(path) < 0 ? errmsg_errno(err, -errno, "%s: cannot remove", path) : rc;
+}
 
 void check_folder(struct check *c, const char *what, const char *dir, bool may_come)
 {
+	struct errmsg err = { 0 };
 	char hint[PATH_MAX + 64];
 	struct stat st;
 
@@ -30,6 +43,8 @@ void check_folder(struct check *c, const char *what, const char *dir, bool may_c
 	else if (access(dir, W_OK | X_OK) < 0)
 		check_warn(c, what, "run ceems check as the user that writes there", "%s: %s",
 			   dir, strerror(errno));
+	else if (check_folder_try(dir, &err) < 0)
+		check_error(c, what, "see to space, quota and mount options of the file system", "%s", err.text);
 	else
 		check_ok(c, what, "%s is writable", dir);
 }
@@ -151,6 +166,7 @@ static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 		check_advice(c);
 		check_node(c);
 		check_slurm(c);
+		check_textfile(c);
 		check_daemons(c);
 		check_sinks(c);
 	}

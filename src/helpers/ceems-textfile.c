@@ -2,11 +2,13 @@
 /*
  * ceems-textfile - writes PATH for slurmd, in one rename: the folder may be on a network file system,
  * for which no thread of slurmd's waits. Takes "file N LENGTH" and the bytes (helper.h). The file gets
- * MODE and, if GROUP is given, that group. While the group is not known, nothing is written.
+ * MODE and, if GROUP is given, that group. While the group is not known, nothing is written. "try N" writes
+ * PATH.check and removes it.
  */
 #include <errno.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,16 +27,46 @@ struct textfile {
 	const char *group; /* NULL: the process's own */
 };
 
-static int write_file(const struct textfile *f, const char *text, size_t len, struct errmsg *err)
+static int write_file(const struct textfile *f, const char *path, const char *text, size_t len,
+		      struct errmsg *err)
 {
 	const struct group *g;
 
 	if (!f->group)
-		return fileio_write_atomic(f->path, text, len, f->mode, err);
+		return fileio_write_atomic(path, text, len, f->mode, err);
 	g = getgrnam(f->group); /* each time: the group may come later */
 	if (!g)
 		return errmsg_set(err, -ENOENT, "TextfileGroup: no group '%s' is known", f->group);
-	return fileio_write_for_group(f->path, text, len, f->mode, g->gr_gid, err);
+	return fileio_write_for_group(path, text, len, f->mode, g->gr_gid, err);
+}
+
+static void textfile_answer(const char *number, int rc, const struct errmsg *err)
+{
+	if (rc < 0)
+		helper_say("error - %s", err->text);
+	else
+		helper_say("written %s", number);
+	helper_say("done %s", number);
+}
+
+/* Under a name that no textfile collector reads; what slurmd wrote stays. */
+static void textfile_try(const struct textfile *f, const char *number)
+{
+	char path[PATH_MAX];
+	struct errmsg err = { 0 };
+	uint64_t begin_ns;
+	int rc;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s.check", f->path) >= sizeof(path)) {
+		textfile_answer(number, errmsg_errno(&err, -ENAMETOOLONG, "%s", f->path), &err);
+		return;
+	}
+	begin_ns = helper_begin(WRITE_MAX_S);
+	rc = write_file(f, path, "", 0, &err);
+	if (rc == 0 && unlink(path) < 0)
+		rc = errmsg_errno(&err, -errno, "%s: cannot remove", path);
+	(void)helper_end(begin_ns);
+	textfile_answer(number, rc, &err);
 }
 
 static int textfile_take(const struct textfile *f, const char *number, size_t len)
@@ -50,13 +82,9 @@ static int textfile_take(const struct textfile *f, const char *number, size_t le
 	if (rc < 0)
 		return rc;
 	begin_ns = helper_begin(WRITE_MAX_S);
-	rc = write_file(f, text, len, &err);
+	rc = write_file(f, f->path, text, len, &err);
 	(void)helper_end(begin_ns);
-	if (rc < 0)
-		helper_say("error - %s", err.text);
-	else
-		helper_say("written %s", number);
-	helper_say("done %s", number);
+	textfile_answer(number, rc, &err);
 	return 0;
 }
 
@@ -76,6 +104,10 @@ int main(int argc, char **argv)
 	f.group = argv[3];
 	helper_serve(/* is_nice= */ true);
 	while (helper_listen(-1, line, sizeof(line)) == 1) {
+		if (!strncmp(line, "try ", 4)) {
+			textfile_try(&f, line + 4);
+			continue;
+		}
 		space = !strncmp(line, "file ", 5) ? strchr(line + 5, ' ') : NULL;
 		if (!space || parse_u64(space + 1, &len) < 0 || len > LENGTH_MAX)
 			return 1;

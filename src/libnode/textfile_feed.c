@@ -17,6 +17,9 @@
 /* The text of a node with hundreds of jobs; what is longer takes some ticks to hand over. */
 #define IN_SIZE (4 * 1024 * 1024)
 
+/* What `ceems check` has time for. */
+#define TRY_NS (10 * NSEC_PER_SEC)
+
 #define LINES_MAX 16
 
 /* How long slurmd's end waits for the text before the last one. */
@@ -85,13 +88,13 @@ void textfile_feed_end(struct textfile_feed *f, const char *text, size_t len)
 	textfile_feed_put(f, text, len);
 }
 
-int textfile_feed_open(const struct settings *settings, const char *helper_dir, struct textfile_feed **ret,
-		       struct errmsg *err)
+static int feed_open(const struct settings *settings, const char *helper_dir, uint64_t deadline_ns,
+		     struct textfile_feed **ret, struct errmsg *err)
 {
 	const char *dir = settings->textfile_dir;
 	struct textfile_feed *f = calloc(1, sizeof(*f));
 	struct helper_options o = {
-		.deadline_ns = DEADLINE_NS,
+		.deadline_ns = deadline_ns,
 		.is_asked = true,
 		.in_size = IN_SIZE,
 	};
@@ -119,6 +122,46 @@ int textfile_feed_open(const struct settings *settings, const char *helper_dir, 
 	}
 	*ret = f;
 	return 0;
+}
+
+int textfile_feed_open(const struct settings *settings, const char *helper_dir, struct textfile_feed **ret,
+		       struct errmsg *err)
+{
+	return feed_open(settings, helper_dir, DEADLINE_NS, ret, err);
+}
+
+/* The helper's answer; helper_line() tells of its end, and kills one that hangs. */
+static int feed_await(struct textfile_feed *f, struct errmsg *err)
+{
+	const uint64_t deadline_ns = clock_mono_ns() + TRY_NS + NSEC_PER_SEC;
+	uint64_t now_ns;
+	char *line;
+
+	while ((now_ns = clock_mono_ns()) < deadline_ns) {
+		if (helper_line(f->helper, now_ns, &line) < 0) {
+			(void)helper_poll(f->helper, NSEC_PER_SEC / 10);
+			continue;
+		}
+		if (!strncmp(line, "written ", 8))
+			return 0;
+		return errmsg_set(err, -EIO, "%s", !strncmp(line, "error - ", 8) ? line + 8 : line);
+	}
+	return errmsg_set(err, -EIO, "%s: no answer", f->program);
+}
+
+int textfile_feed_try(const struct settings *settings, const char *helper_dir, struct errmsg *err)
+{
+	struct textfile_feed *f;
+	int rc = feed_open(settings, helper_dir, TRY_NS, &f, err);
+
+	if (rc < 0)
+		return rc;
+	(void)helper_ask(f->helper, clock_mono_ns(), "try", NULL, 0, "%s", "");
+	rc = feed_await(f, err);
+	if (rc < 0 && helper_counts(f->helper).kills)
+		rc = errmsg_set(err, -EIO, "%s: does not answer within 10 s", f->path);
+	textfile_feed_close(f);
+	return rc;
 }
 
 void textfile_feed_close(struct textfile_feed *f)

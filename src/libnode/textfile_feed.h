@@ -19,6 +19,12 @@ struct textfile_feed;
 int textfile_feed_open(const struct settings *settings, const char *helper_dir, struct textfile_feed **ret,
 		       struct errmsg *err);
 
+/*
+ * For `ceems check`: makes a file beside ceems.prom and removes it. Waits for the helper up to 10 s, and no longer
+ * where the folder hangs. -ENOENT: there is no helper; -EIO: ERR says why it cannot be written.
+ */
+int textfile_feed_try(const struct settings *settings, const char *helper_dir, struct errmsg *err);
+
 /* Never waits. What goes wrong, and that it is over, is logged once each. */
 void textfile_feed_put(struct textfile_feed *f, const char *text, size_t len);
 

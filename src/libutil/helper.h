@@ -13,13 +13,14 @@
  *	read N			question N: tell what there is now
  *	look N SINCE STAMP	(ceems-series) the series, unless the file still has STAMP
  *	file N LENGTH		(ceems-textfile) LENGTH bytes follow
+ *	try N			(ceems-textfile) a file is made there and removed
  * and reads
  *	done N			question N is answered
  *	error WHO TEXT		WHO could not be read this time; "-" is all of it
  *	never TEXT		this machine has nothing of that kind; the helper ends
  *	refused TEXT		it is there and cannot be used; the helper ends
  *	ready			what there is has been declared
- *	written N		(ceems-textfile) the file of question N is in place
+ *	written N		(ceems-textfile) the file of question N is in place, or could be
  *	about TEXT		one line for people: what the helper reads
  *	note TEXT		for the log and ceems check, once
  *	lag MS			what is told may be up to so old

@@ -219,6 +219,47 @@ echo TraceDir=none >"$dir/ceems.conf"
 check
 has "$out" "ok     TraceDir       --ceems-trace is off" "a site without traces"
 
+# TextfileDir is tried by writing, and by slurmd's user only
+helpers=$(cd "$top_builddir/src/helpers" && pwd)
+rm -f "$dir/slurm.conf.off" && mv "$dir/slurm.conf" "$dir/slurm.conf.off"
+textfile() {
+	printf 'TextfileDir=%s\nHelperDir=%s\n' "$1" "${2-$helpers}" >"$dir/ceems.conf"
+	check
+}
+if [ "$(id -u)" = 0 ] && [ -x "$helpers/ceems-textfile" ]; then
+	mkdir "$dir/prom"
+	echo kept >"$dir/prom/ceems.prom"
+	textfile "$dir/prom"
+	has "$out" "ok     TextfileDir    $dir/prom: a file was made there and removed" "a folder that slurmd can write in"
+	is "$(ls -A "$dir/prom") $(cat "$dir/prom/ceems.prom")" "ceems.prom kept" "  nothing is left, and ceems.prom is as it was"
+	textfile "$dir/nosuch"
+	has "$out" "error  TextfileDir    $dir/nosuch/ceems.prom.check.tmp: cannot create: No such file" "one that is not there"
+	has "$out" "-> mkdir -p $dir/nosuch" "  what to do"
+	textfile /proc
+	has "$out" "error  TextfileDir    /proc/ceems.prom.check.tmp: cannot create" "one that not even root can write in"
+	textfile "$dir/prom" "$dir/nosuch"
+	has "$out" "error  TextfileDir    cannot start $dir/nosuch/ceems-textfile" "no helper: slurmd would have none, too"
+	has "$out" "-> HelperDir=" "  what to do"
+	mkdir "$dir/hangs" && printf '#!/bin/sh\nexec sleep 60\n' >"$dir/hangs/ceems-textfile" && chmod 755 "$dir/hangs/ceems-textfile"
+	textfile "$dir/prom" "$dir/hangs"
+	has "$out" "error  TextfileDir    $dir/prom/ceems.prom: does not answer within 10 s" "a server that is away holds nobody up"
+	echo "SlurmdUser=nobody" >"$dir/slurm.conf"
+	textfile "$dir/prom"
+	has "$out" "note   TextfileDir    $dir/prom is not tried: run ceems check as nobody" "another user's rights are not slurmd's"
+	rm "$dir/slurm.conf"
+	rm -rf "$dir/prom" "$dir/hangs"
+else
+	skip "TextfileDir by writing: needs root and ceems-textfile"
+fi
+if [ "$(id -u)" = 0 ]; then
+	printf 'LedgerDir=/proc\n' >"$dir/ceems.conf"
+	check
+	has "$out" "error  LedgerDir      /proc/.ceems-check.tmp: cannot create" "LedgerDir is tried by writing, too"
+else
+	skip "LedgerDir by writing: needs root"
+fi
+mv "$dir/slurm.conf.off" "$dir/slurm.conf"
+
 # PerfDefault: events that no CPU has
 if grep -q '^#define HAVE_LIBPFM 1' "$top_builddir/ceems_config.h" && ldconfig -p | grep -q 'libpfm\.so\.4'; then
 	printf 'PerfDefault=hw,events:perf::PERF_COUNT_SW_PAGE_FAULTS,foo,bar\n' >"$dir/ceems.conf"
