@@ -328,6 +328,11 @@ bmc 'while echo error - login of user x is refused; do sleep 1; done'
 has "$out" "error  redfish        ceems-redfish has not answered yet; cannot be read: login of user x is refused" \
 	"one that does not let us in, with the reason"
 has "$all" "-> see to RedfishConf" "  and where to look"
+bmc 'echo about node: nothing; while :; do sleep 1; done'
+has "$out" "error  redfish        node: nothing; cannot be read" "one that is silent"
+bmc 'echo meter redfish:PowerConsumedWatts other 0 power 25000 node; while echo late redfish:PowerConsumedWatts; do sleep 1; done'
+has "$out" "is lost: what it shows is too old" "one that shows nothing new any more"
+is "$(echo "$out" | grep -cE '^(error|note) +(redfish|model) ')" 2 "  an error, and the model does not take over"
 bmc 'echo note chassis Tray: shows no power
 echo meter redfish:PowerConsumedWatts other 0 power 25000 node
 echo lag 122000
@@ -382,10 +387,10 @@ has "$(section slurm.conf)" "$dir/nowhere:" "  with the folder that is there"
 is "$(section ceems.conf | head -n 1)" "correct line 1: see ceems.conf(5)" "  ceems.conf"
 is "$(section plugstack.conf)" "optional spank_ceems.so" "  plugstack.conf"
 is "$(echo "$todo" | grep '^    ' | sort | uniq -d)" "" "  nothing twice"
-has "$(section then)" "systemctl restart slurmctld" "  then the restarts"
-has "$(section then)" "systemctl restart slurmd  # on all nodes" "  of all whose settings change"
-has "$(section then)" "systemctl restart ceems-recorder" "  the recorder, too"
-is "$(section then | grep -c reconfigure)" 0 "  which make scontrol reconfigure needless"
+has "$(section "then")" "systemctl restart slurmctld" "  then the restarts"
+has "$(section "then")" "systemctl restart slurmd  # on all nodes" "  of all whose settings change"
+has "$(section "then")" "systemctl restart ceems-recorder" "  the recorder, too"
+is "$(section "then" | grep -c reconfigure)" 0 "  which make scontrol reconfigure needless"
 
 echo "LedgerDir=$dir" >"$dir/ceems.conf"
 fake munge "exit 1"
@@ -409,8 +414,8 @@ is "$(section slurm.conf)" "PrologFlags=Alloc,Contain" "a flag of slurm.conf"
 if grep -qxE 'slurmctld|slurmd' /proc/[0-9]*/comm 2>/dev/null; then
 	skip "scontrol reconfigure: daemons of another cluster run here, and do not have our plugins"
 else
-	has "$(section then)" "scontrol reconfigure" "  is for scontrol reconfigure"
-	is "$(section then | grep -c slurmctld)" 0 "  and for no restart of slurmctld"
+	has "$(section "then")" "scontrol reconfigure" "  is for scontrol reconfigure"
+	is "$(section "then" | grep -c slurmctld)" 0 "  and for no restart of slurmctld"
 fi
 if command -v python3 >/dev/null; then
 	json() {

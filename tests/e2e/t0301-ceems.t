@@ -19,6 +19,8 @@ has "$out" "ok     rapl " "it reads the sensor"
 has "$out" "AccountingStorageTRES has all of ours" "slurm.conf"
 has "$out" "jobcomp_ceems.so, for Slurm" "the plugins' version"
 has "$out" "ok     mariadb        database ceems, schema" "and the database"
+is "$(inside "$ceems" check --json "${conf[@]}" | jq -c '[.errors, ([.findings[] | select(.level == "error")] | length)]')" \
+	"[0,0]" "as JSON, too"
 sed 's/^Country=.*/Country=XX/' "$CEEMS_CONF" >"$DIR/etc/bad.conf"
 fails "a country that is none is an error" inside "$ceems" check --conf "$DIR/etc/bad.conf" --node n1
 has "$out" "error  emissions" "named as such"
@@ -87,6 +89,7 @@ cp "$so" "$so.new" && mv "$so.new" "$so"
 check
 has "$out" "warn   slurmctld      runs an older file of jobcomp_ceems.so" "a plugin that came after the start"
 has "$out" "-> systemctl restart slurmctld" "  what to do"
+is "$(sed -n '/^  then$/,$p' <<<"$out" | grep -c '^    systemctl restart slurmctld')" 1 "  once more at the end"
 sed -i 's/^JobCompType=.*/JobCompType=jobcomp\/none/' "$SLURM_CONF"
 "$cluster" kill "$DIR" slurmctld
 "$cluster" start-daemon "$DIR" slurmctld
