@@ -214,6 +214,14 @@ static void rows_condition_fini(slurmdb_job_cond_t *cond)
 		slurm_list_destroy(cond->state_list);
 	if (cond->step_list)
 		slurm_list_destroy(cond->step_list);
+	if (cond->userid_list)
+		slurm_list_destroy(cond->userid_list);
+	if (cond->acct_list)
+		slurm_list_destroy(cond->acct_list);
+	if (cond->partition_list)
+		slurm_list_destroy(cond->partition_list);
+	if (cond->jobname_list)
+		slurm_list_destroy(cond->jobname_list);
 }
 
 /*
@@ -430,16 +438,54 @@ static const uint32_t ended_states[] = {
 	JOB_BOOT_FAIL, JOB_DEADLINE,  JOB_OOM,	  JOB_REQUEUE, JOB_RESIZING,  JOB_REVOKED,
 };
 
+static compat_list *filter_list(const struct slurmdb_texts *texts)
+{
+	compat_list *list = texts->n ? slurm_list_create(NULL) : NULL;
+	size_t i;
+
+	for (i = 0; i < texts->n; i++)
+		slurm_list_append(list, (void *)(uintptr_t)texts->text[i]);
+	return list;
+}
+
+/* What slurmdbd tells of the jobs of COND that are in FILTER. */
+static int rows_get_all(struct slurmdb_rows *r, slurmdb_job_cond_t *cond, const struct slurmdb_filter *filter,
+			struct slurmdb_jobs *ret, struct errmsg *err)
+{
+	bool no_steps = cond->flags & JOBCOND_FLAG_NO_STEP;
+	struct slurmdb_jobs jobs = { 0 };
+	compat_list *rows = NULL;
+	int rc = r->names_mono_ns ? 0 : rows_learn_names(r, err);
+
+	cond->userid_list = filter_list(&filter->uids);
+	cond->acct_list = filter_list(&filter->accounts);
+	cond->partition_list = filter_list(&filter->partitions);
+	cond->jobname_list = filter_list(&filter->names);
+	if (rc == 0)
+		rc = rows_ask(r, ROWS_JOBS, cond, &rows, err);
+	if (rc == 0 && rows_lack_names(r, rows))
+		rc = rows_learn_names(r, err);
+	if (rc == 0 && rows_take(r, rows, no_steps, NULL, 0, &jobs) < 0)
+		rc = errmsg_set(err, -ENOMEM, "out of memory");
+	if (rows)
+		slurm_list_destroy(rows);
+	if (rc < 0)
+		slurmdb_jobs_free(&jobs);
+	else
+		*ret = jobs;
+	return rc;
+}
+
 /*
  * With a state_list slurmdbd selects "state = S and time_end between FROM and TO" (as_mysql_jobacct_process.c,
  * _state_time_string(), the same in 22.05, 24.11 and 26.05), for which MariaDB uses the index rollup2 (time_end,
  * time_eligible). Without a state_list time_end has no upper bound, and a usage_end leaves out the jobs that were
  * cancelled before they became eligible.
  */
-static int rows_ask_window(struct slurmdb_rows *r, uint64_t from, uint64_t to, compat_list **ret,
-			   struct errmsg *err)
+static int rows_ask_ended(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint32_t flags, uint64_t from,
+			  uint64_t to, struct slurmdb_jobs *ret, struct errmsg *err)
 {
-	slurmdb_job_cond_t cond = rows_condition(r, JOBCOND_FLAG_NO_STEP | JOBCOND_FLAG_NO_DEFAULT_USAGE);
+	slurmdb_job_cond_t cond = rows_condition(r, flags | JOBCOND_FLAG_NO_DEFAULT_USAGE);
 	char state[ARRAY_SIZE(ended_states)][12];
 	size_t i;
 	int rc;
@@ -451,7 +497,7 @@ static int rows_ask_window(struct slurmdb_rows *r, uint64_t from, uint64_t to, c
 		(void)snprintf(state[i], sizeof(state[i]), "%" PRIu32, ended_states[i]);
 		slurm_list_append(cond.state_list, state[i]);
 	}
-	rc = rows_ask(r, ROWS_JOBS, &cond, ret, err);
+	rc = rows_get_all(r, &cond, filter, ret, err);
 	rows_condition_fini(&cond);
 	return rc;
 }
@@ -459,24 +505,28 @@ static int rows_ask_window(struct slurmdb_rows *r, uint64_t from, uint64_t to, c
 int slurmdb_rows_window(struct slurmdb_rows *r, uint64_t from, uint64_t to,
 			struct slurmdb_jobs *ret, struct errmsg *err)
 {
-	struct slurmdb_jobs jobs = { 0 };
-	compat_list *rows = NULL;
-	int rc = r->names_mono_ns ? 0 : rows_learn_names(r, err);
+	static const struct slurmdb_filter all;
 
-	if (rc == 0)
-		rc = rows_ask_window(r, from, to, &rows, err);
-	if (rc == 0 && rows_lack_names(r, rows))
-		rc = rows_learn_names(r, err);
-	if (rc == 0 && rows_take(r, rows, /* no_steps= */ true, NULL, 0, &jobs) < 0)
-		rc = errmsg_set(err, -ENOMEM, "out of memory");
-	if (rows)
-		slurm_list_destroy(rows);
-	if (rc < 0) {
-		slurmdb_jobs_free(&jobs);
-		return rc;
-	}
-	*ret = jobs;
-	return 0;
+	return rows_ask_ended(r, &all, JOBCOND_FLAG_NO_STEP, from, to, ret, err);
+}
+
+int slurmdb_rows_ended(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint64_t from, uint64_t to,
+		       struct slurmdb_jobs *ret, struct errmsg *err)
+{
+	return rows_ask_ended(r, filter, 0, from, to, ret, err);
+}
+
+/* Without a state_list: "time_eligible < usage_end and (time_end >= usage_start or time_end = 0)". */
+int slurmdb_rows_open_at(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint64_t at,
+			 struct slurmdb_jobs *ret, struct errmsg *err)
+{
+	slurmdb_job_cond_t cond = rows_condition(r, JOBCOND_FLAG_NO_DEFAULT_USAGE);
+	int rc;
+
+	cond.usage_start = cond.usage_end = (time_t)at;
+	rc = rows_get_all(r, &cond, filter, ret, err);
+	rows_condition_fini(&cond);
+	return rc;
 }
 
 int slurmdb_rows_has_cluster(struct slurmdb_rows *r, const char *name, struct errmsg *err)

@@ -90,6 +90,28 @@ int slurmdb_rows_get(struct slurmdb_rows *r, const struct slurmdb_want *want, si
 int slurmdb_rows_window(struct slurmdb_rows *r, uint64_t from, uint64_t to,
 			struct slurmdb_jobs *ret, struct errmsg *err);
 
+/* Any of these texts; none: every one. Borrowed. */
+struct slurmdb_texts {
+	const char *const *text;
+	size_t n;
+};
+
+/* Jobs that all four allow. */
+struct slurmdb_filter {
+	struct slurmdb_texts uids; /* numbers */
+	struct slurmdb_texts accounts, partitions, names;
+};
+
+/*
+ * The jobs that ended from FROM to TO, both included, and those that had become eligible before AT and had not ended by
+ * then; with steps, every run of each. On one connection all answers are of one state of the database, so that no job is
+ * in both of the windows that end and begin at AT, and none in neither.
+ */
+int slurmdb_rows_ended(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint64_t from, uint64_t to,
+		       struct slurmdb_jobs *ret, struct errmsg *err);
+int slurmdb_rows_open_at(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint64_t at,
+			 struct slurmdb_jobs *ret, struct errmsg *err);
+
 /* Whether slurmdbd has a cluster of that name: 1, 0, or as slurmdb_rows_get(). */
 int slurmdb_rows_has_cluster(struct slurmdb_rows *r, const char *name, struct errmsg *err);
 
