@@ -231,6 +231,7 @@ static void set_gpus(struct advice_facts *f, const struct record *r)
 
 static void set_energy(struct advice_facts *f, const struct record *r)
 {
+	bool known = false;
 	double idle = 0;
 	size_t d;
 
@@ -241,9 +242,12 @@ static void set_energy(struct advice_facts *f, const struct record *r)
 			continue;
 		if (!figures_has(&r->figures, domain_table[d].fixed))
 			return;
+		known = true;
 		idle += (double)r->figures.value[domain_table[d].fixed];
 	}
-	set(f, FACT_IDLE_SHARE, idle / (double)r->figures.value[METRIC_ENERGY]);
+	/* without the domains' TRES, nothing is known of what idles */
+	if (known)
+		set(f, FACT_IDLE_SHARE, idle / (double)r->figures.value[METRIC_ENERGY]);
 }
 
 void advice_facts_of(const struct record *r, uint64_t now, struct advice_facts *ret)
