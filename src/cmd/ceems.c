@@ -20,6 +20,7 @@ static const struct cmd_info *const commands[] = {
 #endif
 #ifdef HAVE_SLURMDB
 	&cmd_job,
+	&cmd_jobs,
 #endif
 	&cmd_ledger,
 	&cmd_store,

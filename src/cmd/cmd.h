@@ -32,6 +32,7 @@ extern const struct cmd_info cmd_check;
 extern const struct cmd_info cmd_db;
 extern const struct cmd_info cmd_factors;
 extern const struct cmd_info cmd_job;
+extern const struct cmd_info cmd_jobs;
 extern const struct cmd_info cmd_ledger;
 extern const struct cmd_info cmd_store;
 extern const struct cmd_info cmd_trace;

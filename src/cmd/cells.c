@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/cmd/cells.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "src/librecord/exactjson.h"
+#include "src/libutil/text.h"
+#include "src/libutil/utf8.h"
+#include "src/libutil/util.h"
+
+#define UNKNOWN '-' /* before a cell's text */
+#define KNOWN '='
+#define KEEP_SOME 1024 /* rows above TOP before the rest is dropped */
+
+struct cells_row {
+	double rank;
+	uint64_t at;
+	char *text; /* owned; of each column UNKNOWN or KNOWN, its text, NUL. JSON: the object */
+};
+
+struct cells {
+	const struct cells_column *column;
+	size_t ncolumns;
+	enum cells_format format;
+	size_t top;
+	struct cells_row *row; /* owned */
+	size_t n, room;
+	uint64_t added;
+};
+
+struct cells *cells_create(const struct cells_column *column, size_t n, enum cells_format format, size_t top)
+{
+	struct cells *c = calloc(1, sizeof(*c));
+
+	if (c)
+		*c = (struct cells){ .column = column, .ncolumns = n, .format = format, .top = top };
+	return c;
+}
+
+static void cells_cut(struct cells *c, size_t n)
+{
+	while (c->n > n)
+		free(c->row[--c->n].text);
+}
+
+void cells_destroy(struct cells *c)
+{
+	if (!c)
+		return;
+	cells_cut(c, 0);
+	free(c->row);
+	free(c);
+}
+
+/* --- a row's text ------------------------------------------------------------------------------ */
+
+/* "12.5" */
+static void put_decimal(FILE *f, uint64_t number, uint64_t scale)
+{
+	uint64_t rest = number % scale;
+
+	(void)fprintf(f, "%" PRIu64, number / scale);
+	if (!rest)
+		return;
+	(void)fputc('.', f);
+	while (rest) {
+		scale /= 10;
+		(void)fputc((char)('0' + rest / scale), f);
+		rest %= scale;
+	}
+}
+
+/* -ENOMEM */
+static int put_cell(FILE *f, enum cells_format format, const struct cell *cell)
+{
+	const char *text = *cell->shown && format == CELLS_TABLE ? cell->shown : cell->text;
+	_cleanup_free_ char *masked = NULL;
+	size_t i;
+
+	(void)fputc(cell->kind == CELL_UNKNOWN ? UNKNOWN : KNOWN, f);
+	if (cell->kind == CELL_UNKNOWN)
+		return 0;
+	if (format != CELLS_TABLE && cell->kind == CELL_DECIMAL) {
+		put_decimal(f, cell->number, cell->scale);
+		return 0;
+	}
+	if (format != CELLS_TABLE && cell->kind == CELL_RATIO) {
+		(void)fprintf(f, "%.6g", cell->ratio);
+		return 0;
+	}
+	masked = malloc(strlen(text) + 1);
+	if (!masked)
+		return -ENOMEM;
+	(void)text_mask(text, masked, strlen(text) + 1);
+	for (i = 0; format == CELLS_PARSABLE && masked[i]; i++)
+		masked[i] = masked[i] == '|' ? '?' : masked[i];
+	fputs(masked, f);
+	return 0;
+}
+
+static char *plain_text(const struct cells *c, const struct cell *cell)
+{
+	char *text = NULL;
+	size_t size, i;
+	FILE *f = open_memstream(&text, &size);
+	int rc = 0;
+
+	if (!f)
+		return NULL;
+	for (i = 0; rc == 0 && i < c->ncolumns; i++) {
+		rc = put_cell(f, c->format, &cell[i]);
+		(void)fputc('\0', f);
+	}
+	if (fclose(f) != 0 || rc < 0)
+		free(TAKE_PTR(text));
+	return text;
+}
+
+/* A text that is not UTF-8 has \xNN of each byte that is none. NULL: out of memory. */
+static json_t *json_text(const char *text)
+{
+	_cleanup_free_ char *escaped = NULL;
+	size_t len = strlen(text);
+
+	if (utf8_escape(text, len, &escaped, &len) < 0)
+		return NULL;
+	return json_stringn(escaped ? escaped : text, len);
+}
+
+static json_t *json_cell(const struct cell *cell)
+{
+	switch (cell->kind) {
+	case CELL_TEXT:
+		return json_text(cell->text);
+	case CELL_DECIMAL:
+		return exactjson_decimal(cell->number, cell->scale);
+	case CELL_RATIO:
+		return json_real(cell->ratio);
+	case CELL_UNKNOWN:
+		break;
+	}
+	return json_null();
+}
+
+static char *json_row(const struct cells *c, const struct cell *cell)
+{
+	json_t *object = json_object();
+	char *text = NULL;
+	size_t i, len;
+	int rc = object ? 0 : -1;
+
+	for (i = 0; rc == 0 && i < c->ncolumns; i++)
+		rc = json_object_set_new(object, c->column[i].key, json_cell(&cell[i]));
+	if (rc == 0)
+		text = exactjson_dump(object, &len);
+	json_decref(object);
+	return text;
+}
+
+/* --- rows -------------------------------------------------------------------------------------- */
+
+static int compare_rows(const void *x, const void *y)
+{
+	const struct cells_row *a = x;
+	const struct cells_row *b = y;
+
+	if (isnan(a->rank) != isnan(b->rank))
+		return isnan(a->rank) ? 1 : -1;
+	if (a->rank < b->rank || a->rank > b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return (a->at > b->at) - (a->at < b->at);
+}
+
+static void cells_sort(struct cells *c)
+{
+	if (c->n)
+		qsort(c->row, c->n, sizeof(*c->row), compare_rows);
+	if (c->top)
+		cells_cut(c, c->top);
+}
+
+int cells_add(struct cells *c, double rank, const struct cell *cell)
+{
+	struct cells_row row = { .rank = rank, .at = c->added++ };
+
+	if (c->top && c->n >= c->top + KEEP_SOME)
+		cells_sort(c);
+	if (c->n == c->room) {
+		size_t room = c->room ? 2 * c->room : 64;
+		struct cells_row *more = realloc(c->row, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		c->row = more;
+		c->room = room;
+	}
+	row.text = c->format == CELLS_JSON ? json_row(c, cell) : plain_text(c, cell);
+	if (!row.text)
+		return -ENOMEM;
+	c->row[c->n++] = row;
+	return 0;
+}
+
+/* --- printing ---------------------------------------------------------------------------------- */
+
+/* Columns that each takes; 0: it is not shown. */
+static void find_widths(const struct cells *c, bool header, size_t *width)
+{
+	size_t i, k;
+
+	for (k = 0; k < c->ncolumns; k++)
+		width[k] = header && !c->column[k].if_any ? text_columns(c->column[k].title) : 0;
+	for (i = 0; i < c->n; i++) {
+		const char *p = c->row[i].text;
+
+		for (k = 0; k < c->ncolumns; k++, p += strlen(p) + 1) {
+			bool is_known = *p == KNOWN;
+			size_t need = is_known ? text_columns(p + 1) : c->column[k].if_any ? 0 : 3; /* n/a */
+
+			if (is_known && header && need < text_columns(c->column[k].title))
+				need = text_columns(c->column[k].title);
+			width[k] = need > width[k] ? need : width[k];
+		}
+	}
+	for (k = 0; k < c->ncolumns; k++)
+		if (c->column[k].is_fixed || width[k] > c->column[k].width)
+			width[k] = c->column[k].width;
+}
+
+/* No blanks behind the last one: *GAP of them are due before the next. */
+static void put_aligned(FILE *out, const char *text, size_t width, bool is_left, size_t *gap)
+{
+	char cell[4 * CELLS_WIDTH_MAX + 1];
+	size_t blank;
+
+	(void)text_cell(text, width, cell, sizeof(cell));
+	blank = width - text_columns(cell);
+	(void)fprintf(out, "%*s%s", (int)(*gap + (is_left ? 0 : blank)), "", cell);
+	*gap = 1 + (is_left ? blank : 0);
+}
+
+static int print_table(const struct cells *c, FILE *out, bool header)
+{
+	_cleanup_free_ size_t *width = calloc(c->ncolumns + 1, sizeof(*width));
+	size_t gap = 0;
+	size_t i, k;
+
+	if (!width)
+		return -ENOMEM;
+	find_widths(c, header, width);
+	for (k = 0; header && k < c->ncolumns; k++)
+		if (width[k])
+			put_aligned(out, c->column[k].title, width[k], c->column[k].is_left, &gap);
+	if (header)
+		(void)fputc('\n', out);
+	for (i = 0; i < c->n; i++) {
+		const char *p = c->row[i].text;
+
+		gap = 0;
+		for (k = 0; k < c->ncolumns; k++, p += strlen(p) + 1)
+			if (width[k])
+				put_aligned(out, *p == KNOWN ? p + 1 : "n/a", width[k], c->column[k].is_left, &gap);
+		(void)fputc('\n', out);
+	}
+	return 0;
+}
+
+/* Quoted if it must be. */
+static void put_csv(FILE *out, const char *text)
+{
+	if (!text[strcspn(text, "\",\r\n")]) {
+		fputs(text, out);
+		return;
+	}
+	(void)fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"')
+			(void)fputc('"', out);
+		(void)fputc(*text, out);
+	}
+	(void)fputc('"', out);
+}
+
+static void put_separated(const struct cells *c, FILE *out, size_t k, const char *text)
+{
+	if (k)
+		(void)fputc(c->format == CELLS_CSV ? ',' : '|', out);
+	if (c->format == CELLS_CSV)
+		put_csv(out, text);
+	else
+		fputs(text, out);
+}
+
+static void print_separated(const struct cells *c, FILE *out, bool header)
+{
+	size_t i, k;
+
+	for (k = 0; header && k < c->ncolumns; k++)
+		put_separated(c, out, k, c->column[k].key);
+	if (header)
+		(void)fputc('\n', out);
+	for (i = 0; i < c->n; i++) {
+		const char *p = c->row[i].text;
+
+		for (k = 0; k < c->ncolumns; k++, p += strlen(p) + 1)
+			put_separated(c, out, k, p + 1);
+		(void)fputc('\n', out);
+	}
+}
+
+static void print_json(const struct cells *c, FILE *out)
+{
+	size_t i;
+
+	fputs("[", out);
+	for (i = 0; i < c->n; i++)
+		(void)fprintf(out, "%s\n%s", i ? "," : "", c->row[i].text);
+	fputs("\n]\n", out);
+}
+
+int cells_print(struct cells *c, FILE *out, bool header)
+{
+	cells_sort(c);
+	if (c->format == CELLS_TABLE)
+		return print_table(c, out, header);
+	if (c->format == CELLS_JSON)
+		print_json(c, out);
+	else
+		print_separated(c, out, header);
+	return 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * jobs_group.h - jobs added up: all that `ceems jobs` lists, or by user, account, partition, name, day or month.
+ */
+#ifndef CEEMS_CMD_JOBS_GROUP_H
+#define CEEMS_CMD_JOBS_GROUP_H
+
+#include "src/cmd/cells.h"
+#include "src/cmd/jobs_field.h"
+
+struct jobs_sum {
+	uint64_t jobs, failed;
+	uint64_t elapsed_s;
+	double cpu_ns, cpu_held_ns;  /* of the jobs of which both are known */
+	uint64_t energy_uj, co2e_ng; /* of those of which it is known: so many */
+	size_t energy_n, co2e_n;
+	double idle_uj, idle_of_uj;  /* of jobs with that energy */
+	size_t idle_n;
+	uint64_t failed_uj;
+	size_t failed_n;
+};
+
+void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j);
+
+/* "12 jobs, 3h04m12s, CPU 45 %, 1.92 Wh, ..." malloc'ed; NULL: out of memory. */
+char *jobs_sum_text(const struct jobs_sum *sum);
+
+enum jobs_group_by {
+	JOBS_BY_NONE,
+	JOBS_BY_USER,
+	JOBS_BY_ACCOUNT,
+	JOBS_BY_PARTITION,
+	JOBS_BY_NAME,
+	JOBS_BY_DAY, /* of the end, local time; of running jobs today */
+	JOBS_BY_MONTH,
+};
+
+/* "user" ...; false: none of these. */
+bool jobs_group_find(const char *name, enum jobs_group_by *ret);
+
+struct jobs_groups {
+	enum jobs_group_by by;
+	struct jobs_group *group; /* owned, sorted by name */
+	size_t n, room;
+};
+void jobs_groups_free(struct jobs_groups *g);
+
+/* -ENOMEM */
+int jobs_groups_add(struct jobs_groups *g, const struct jobs_job *j);
+
+/* What the groups sort by; GROUP_BY_KEY: their names. */
+enum jobs_group_sort {
+	GROUP_BY_KEY,
+	GROUP_BY_JOBS,
+	GROUP_BY_FAILED,
+	GROUP_BY_ELAPSED,
+	GROUP_BY_CPU,
+	GROUP_BY_ENERGY,
+	GROUP_BY_CO2E,
+	GROUP_BY_WASTED,
+	GROUP_BY_FAILED_ENERGY,
+};
+/* "key", "energy" ...; false: none of these. */
+bool jobs_group_sort_find(const char *name, enum jobs_group_sort *ret);
+
+/* One line per group; -ENOMEM. */
+int jobs_groups_print(const struct jobs_groups *g, enum jobs_group_sort sort, enum cells_format format, size_t top,
+		      bool header, FILE *out);
+
+#endif
