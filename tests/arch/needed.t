@@ -71,4 +71,32 @@ if ! grep -q fsanitize "$top_builddir/config.log"; then
 		ok $? "$plugin maps $mapped bytes, less than 400,000"
 	done
 fi
+# Packages are linked with "-z now": what a daemon does not have must be weak, or the plugin is not loaded, and
+# slurmctld ends.
+exported() {
+	{
+		nm -D --defined-only "$1"
+		ldd "$1" | awk '$3 ~ "^/" { print $3 }' | xargs -r -n 1 nm -D --defined-only
+	} 2>/dev/null | awk 'NF == 3 { sub(/@.*/, "", $3); print $3 }' | sort -u
+}
+PATH=$PATH:/usr/sbin
+while read -r plugin daemon; do
+	so=$top_builddir/$plugin.so
+	program=$(command -v "$daemon")
+	if [ ! -e "$so" ] || [ -z "$program" ]; then
+		skip "$plugin is not built, or $daemon is not installed"
+		continue
+	fi
+	exported "$program" >needed.exported
+	is "$(nm -D --undefined-only "$so" | awk '$1 == "U" { sub(/@.*/, "", $2); print $2 }' | sort -u |
+		comm -23 - needed.exported | grep -vE '^__(asan|ubsan|tsan|lsan|sanitizer)_')" "" "$plugin finds all its symbols in $daemon"
+	rm -f needed.exported
+done <<'END'
+acct_gather/.libs/acct_gather_energy_ceems slurmctld
+acct_gather/.libs/acct_gather_energy_ceems slurmd
+acct_gather/.libs/acct_gather_energy_ceems slurmstepd
+jobcomp/.libs/jobcomp_ceems slurmctld
+spank/.libs/spank_ceems srun
+spank/.libs/spank_ceems slurmstepd
+END
 done_testing
