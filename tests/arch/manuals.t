@@ -1,14 +1,31 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Manual pages format without a warning, their values are filled in, and those they point to exist.
+# Manual pages format without a warning, have examples, and point to pages that exist.
 . "$top_srcdir/tests/tap/tap.sh"
 cd "$top_srcdir" || exit 1
 command -v groff >/dev/null || skip_all "no groff"
 pages=$(find src bpf spank jobcomp recorder acct_gather -name '*.[1-8].in' | sort)
 
+# filled PAGE: the page with some value for each name
+filled() {
+	sed 's/@[A-Za-z_]*@/x/g' "$1"
+}
+
 for page in $pages; do
-	is "$(sed 's/@[A-Za-z_]*@/x/g' "$page" | groff -man -Tutf8 -ww -z 2>&1)" "" "$page"
+	is "$(filled "$page" | groff -man -Tutf8 -ww -z 2>&1)" "" "$page: groff has no warning"
 done
+if command -v mandoc >/dev/null; then
+	for page in $pages; do
+		is "$(filled "$page" | mandoc -T lint -W warning)" "" "$page: mandoc has no warning"
+	done
+else
+	skip "no mandoc"
+fi
+lacking=
+for page in $pages; do
+	grep -q '^\.SH EXAMPLES$' "$page" || lacking="$lacking $page"
+done
+is "$lacking" "" "every page has EXAMPLES"
 theirs='^(acct_gather\.conf|slurm\.conf|plugstack\.conf|slurmdbd\.conf|scontrol|sacct|squeue|srun|sbatch|salloc|sstat|scancel|slurmctld|slurmd|slurmdbd|slurmstepd|bpftool|kcat|ipmi-sensors)$'
 missing=
 # shellcheck disable=SC2086 # several files
