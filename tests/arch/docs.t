@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Documents: each link leads to a file and a heading that are there, README is short, words are spelled right, each
+# document is in the tarball.
+. "$top_srcdir/tests/tap/tap.sh"
+cd "$top_srcdir" || exit 1
+documents=$(find README.md CONTRIBUTING.md doc contrib -name '*.md' | sort)
+# What we wrote, without tests: the words of test data are not English.
+texts=$(find README.md CONTRIBUTING.md NEWS doc src bpf spank jobcomp recorder acct_gather sql contrib -type f \
+	! -name '*.csv' ! -name Makefile ! -name Makefile.in ! -path '*/.*' | sort)
+
+# anchors FILE: of each heading the name that a link gives it, as GitHub and GitLab make them
+anchors() {
+	sed -n 's/^##*  *//p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
+}
+
+# links FILE: what its links name, without those to other sites
+links() {
+	grep -oE '\]\([^)]+\)' "$1" | sed 's/^](//; s/)$//' | grep -vE '^https?:'
+}
+
+for document in $documents; do
+	dead=
+	for link in $(links "$document"); do
+		file=${link%%#*}
+		if [ -z "$file" ]; then
+			file=$document
+		else
+			file=$(dirname "$document")/$file
+		fi
+		case $link in
+		*'#'*) anchors "$file" 2>/dev/null | grep -qxF -e "${link#*#}" || dead="$dead $link" ;;
+		*) [ -e "$file" ] || dead="$dead $link" ;;
+		esac
+	done
+	is "$dead" "" "links of $document"
+	grep -qwF -e "$document" -e "${document#contrib/}" Makefile.am contrib/Makefile.am
+	ok $? "$document is in the tarball"
+done
+
+lines=$(wc -l <README.md)
+[ "$lines" -le 150 ]
+ok $? "README.md has at most 150 lines, $lines now"
+
+if command -v codespell >/dev/null; then
+	# ans: Arrays; bu: a bullet of roff; perimetre: RTE's; renderD: a device; ypes: of a pattern
+	# shellcheck disable=SC2086 # several files
+	is "$(codespell -q 3 -L ans,bu,perimetre,renderd,ypes $texts 2>&1)" "" "codespell"
+else
+	skip "no codespell"
+fi
+done_testing
