@@ -9,10 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "recorder/slurmdb_rows.h"
 #include "src/cmd/cells.h"
 #include "src/cmd/cmd.h"
-#include "src/cmd/job_site.h"
+#include "src/cmd/job_ask.h"
 #include "src/cmd/jobs_field.h"
 #include "src/cmd/jobs_group.h"
 #include "src/cmd/when.h"
@@ -234,17 +233,6 @@ static struct slurmdb_texts texts_of(const struct text_list *list)
 	return (struct slurmdb_texts){ .text = list->text, .n = list->n };
 }
 
-/* slurmdbd has no jobs of a cluster that it does not know. */
-static int check_cluster(struct slurmdb_rows *rows, const char *cluster)
-{
-	struct errmsg err = { 0 };
-	int rc = cluster ? slurmdb_rows_has_cluster(rows, cluster, &err) : 1;
-
-	if (rc > 0)
-		return CMD_OK;
-	return rc < 0 ? cmd_error("%s", err.text) : cmd_error("slurmdbd knows no cluster '%s'", cluster);
-}
-
 /* Its names are a question to slurmdbd. */
 static bool has_qos(const struct jobs_columns *c)
 {
@@ -268,9 +256,7 @@ static int list_all(struct jobs_list *l)
 	struct errmsg err = { 0 };
 	int rc;
 
-	options.cluster = o->cluster ? o->cluster : *l->site->cluster ? l->site->cluster : NULL;
-	if (options.cluster && !strcasecmp(options.cluster, "all"))
-		options.cluster = NULL;
+	options.cluster = job_ask_cluster(l->site, o->cluster);
 	options.no_qos = !has_qos(&l->columns);
 	rc = slurmdb_rows_create(&options, &rows, &err);
 	if (rc == 0)
@@ -278,7 +264,7 @@ static int list_all(struct jobs_list *l)
 	if (rc == 0)
 		rc = list_open(l, rows, &filter, &err);
 	end_progress(l);
-	rc = rc < 0 ? cmd_error("%s", err.text) : l->sum.jobs ? CMD_OK : check_cluster(rows, options.cluster);
+	rc = rc < 0 ? cmd_error("%s", err.text) : l->sum.jobs ? CMD_OK : job_ask_check_cluster(rows, options.cluster);
 	slurmdb_rows_destroy(rows);
 	return rc;
 }
@@ -287,12 +273,10 @@ static int run_list(const struct jobs_options *o)
 {
 	static struct job_site site;
 	struct jobs_list l = { .o = o, .site = &site };
-	const char *slurm_conf = getenv("SLURM_CONF");
 	int rc = list_init(&l);
 
-	/* libslurm would wait a minute for it */
-	if (rc == CMD_OK && slurm_conf && access(slurm_conf, R_OK) < 0)
-		rc = cmd_error("SLURM_CONF=%s: %s", slurm_conf, strerror(errno));
+	if (rc == CMD_OK)
+		rc = job_ask_check_conf();
 	if (rc == CMD_OK) {
 		job_site_load(&site);
 		rc = list_all(&l);

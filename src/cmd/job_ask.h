@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * job_ask.h - what the commands that show jobs ask of slurmdbd, and of sstat: jobs by their ids, complete and in the
+ * order in which they are shown.
+ */
+#ifndef CEEMS_CMD_JOB_ASK_H
+#define CEEMS_CMD_JOB_ASK_H
+
+#include "recorder/slurmdb_rows.h"
+#include "src/cmd/job_ids.h"
+#include "src/cmd/job_live.h"
+#include "src/cmd/job_site.h"
+
+struct job_question {
+	const struct job_ids *ids;
+	const char *cluster; /* NULL: the site's */
+	bool duplicates;     /* also the earlier runs of a job */
+	bool script, qos;    /* are wanted */
+};
+
+struct job_answer {
+	struct job_site *site; /* borrowed */
+	struct slurmdb_jobs jobs;
+	char not_live[JOB_LIVE_WHY_MAX]; /* why nothing is known of running steps, or empty */
+};
+void job_answer_free(struct job_answer *a);
+
+/* Says so if $SLURM_CONF is not there: libslurm would wait a minute for it. Returns enum cmd_exit. */
+int job_ask_check_conf(void);
+
+/* The cluster to ask for: ASKED, or the site's; NULL: all. */
+const char *job_ask_cluster(const struct job_site *site, const char *asked);
+
+/* An answer without jobs: says so if slurmdbd knows no such CLUSTER. Returns enum cmd_exit. */
+int job_ask_check_cluster(struct slurmdb_rows *rows, const char *cluster);
+
+/* Fills A, whose site is loaded. Says what went wrong; returns enum cmd_exit. An id without a job is no error. */
+int job_ask(const struct job_question *q, struct job_answer *a);
+
+/* Says which of IDS there is nothing of; CMD_FAILED if so. */
+int job_ask_missing(const struct job_ids *ids, const struct job_answer *a);
+
+/* The job id that the parts of an array or het job share, or its own. */
+uint64_t job_ask_group(const struct record *r);
+bool job_ask_same_cluster(const struct record *a, const struct record *b);
+
+#endif
