@@ -13,7 +13,13 @@
 #include "src/libutil/text.h"
 
 static const struct cmd_info *const commands[] = {
+#ifdef HAVE_SLURMDB
+	&cmd_advise,
+#endif
 	&cmd_check,
+#ifdef HAVE_SLURMDB
+	&cmd_compare,
+#endif
 	&cmd_db,
 #ifdef HAVE_FACTORS
 	&cmd_factors,

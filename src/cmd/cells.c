@@ -236,6 +236,10 @@ static void put_aligned(FILE *out, const char *text, size_t width, bool is_left,
 	char cell[4 * CELLS_WIDTH_MAX + 1];
 	size_t blank;
 
+	if (!*text) {
+		*gap += width + 1;
+		return;
+	}
 	(void)text_cell(text, width, cell, sizeof(cell));
 	blank = width - text_columns(cell);
 	(void)fprintf(out, "%*s%s", (int)(*gap + (is_left ? 0 : blank)), "", cell);

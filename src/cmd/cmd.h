@@ -28,7 +28,9 @@ struct cmd_info {
 	int (*run)(const struct cmd_info *self, int argc, char **argv);
 };
 
+extern const struct cmd_info cmd_advise;
 extern const struct cmd_info cmd_check;
+extern const struct cmd_info cmd_compare;
 extern const struct cmd_info cmd_db;
 extern const struct cmd_info cmd_factors;
 extern const struct cmd_info cmd_job;

@@ -51,6 +51,13 @@ static void set_count(struct cell *cell, uint64_t n)
 	(void)snprintf(cell->shown, sizeof(cell->shown), "%" PRIu64, n);
 }
 
+/* 0 is not known. */
+static void set_known(struct cell *cell, uint64_t n)
+{
+	if (n)
+		set_count(cell, n);
+}
+
 static void set_share(struct cell *cell, double share)
 {
 	if (share < 0)
@@ -124,7 +131,7 @@ enum field_id {
 	FIELD_PARTITION, FIELD_QOS, FIELD_STATE, FIELD_EXITCODE, FIELD_SUBMIT, FIELD_ELIGIBLE, FIELD_START,
 	FIELD_END, FIELD_ELAPSED, FIELD_ELAPSEDRAW, FIELD_TIMELIMIT, FIELD_NNODES, FIELD_NCPUS, FIELD_NGPUS,
 	FIELD_NODELIST, FIELD_TRES, FIELD_CPU, FIELD_MEM, FIELD_GPU, FIELD_TIME, FIELD_ENERGY, FIELD_JOULES,
-	FIELD_IDLE, FIELD_WASTED,
+	FIELD_IDLE, FIELD_WASTED, FIELD_POWER, FIELD_TOTALCPU,
 };
 
 struct jobs_field {
@@ -165,6 +172,8 @@ static const struct jobs_field fields[] = {
 	{ FIELD_ENERGY, "Energy", NULL, "Energy", "energy_j", "energy, in Wh", 9, false, false, true },
 	{ FIELD_JOULES, "ConsumedEnergyRaw", NULL, "ConsumedEnergyRaw", "consumed_energy_raw", "energy in joules, sacct's", 17, false, false, true },
 	{ FIELD_IDLE, "IdleShare", "idle", "Idle %", "idle_share", "part of the energy that is idle power", 7, false, false, true },
+	{ FIELD_POWER, "MeanPower", "power", "Power", "mean_power_w", "energy / run time, in W", 8, false, false, true },
+	{ FIELD_TOTALCPU, "TotalCPU", NULL, "TotalCPU", "total_cpu_s", "CPU time used", 11, false, false, true },
 	{ FIELD_WASTED, "IdleEnergy", "wasted", "Idle", "idle_energy_j", "that part, in Wh", 9, false, false, true },
 };
 
@@ -203,6 +212,27 @@ static void set_energy(struct cell *cell, const struct jobs_job *j, enum field_i
 		set_count(cell, f->value[METRIC_ENERGY] / UJ_PER_J);
 	else if (j->idle_share >= 0)
 		set_wh(cell, (uint64_t)(j->idle_share * (double)f->value[METRIC_ENERGY] + 0.5));
+}
+
+static void set_power(struct cell *cell, const struct jobs_job *j)
+{
+	const struct figures *f = &j->r->figures;
+
+	if (!figures_has(f, METRIC_ENERGY) || !j->elapsed_s)
+		return;
+	*cell = (struct cell){ .kind = CELL_RATIO,
+			       .ratio = (double)f->value[METRIC_ENERGY] / (double)UJ_PER_J / (double)j->elapsed_s };
+	(void)screen_watts(cell->ratio, cell->shown);
+}
+
+static void set_cpu_time(struct cell *cell, const struct record *r)
+{
+	uint64_t ns;
+
+	if (!record_cpu_time(r, &ns))
+		return;
+	*cell = (struct cell){ .kind = CELL_DECIMAL, .number = ns, .scale = NSEC_PER_SEC };
+	(void)screen_time(ns, cell->shown);
 }
 
 static void set_field(const struct jobs_job *j, enum field_id id, struct cell *cell, char *buf)
@@ -251,11 +281,13 @@ static void set_field(const struct jobs_job *j, enum field_id id, struct cell *c
 			set_time(cell, 60 * r->time_limit_min.value);
 		return;
 	case FIELD_NNODES:
-		return set_count(cell, r->total_nodes);
+		return set_known(cell, r->total_nodes);
 	case FIELD_NCPUS:
-		return set_count(cell, r->total_cpus);
+		return set_known(cell, r->total_cpus);
 	case FIELD_NGPUS:
-		return set_count(cell, record_tres(r->tres_alloc, "gres/gpu", &n) ? n : 0);
+		if (r->tres_alloc)
+			set_count(cell, record_tres(r->tres_alloc, "gres/gpu", &n) ? n : 0);
+		return;
 	case FIELD_NODELIST:
 		return set_text(cell, r->nodes);
 	case FIELD_TRES:
@@ -270,6 +302,10 @@ static void set_field(const struct jobs_job *j, enum field_id id, struct cell *c
 		return set_share(cell, j->time_share);
 	case FIELD_IDLE:
 		return set_share(cell, j->idle_share);
+	case FIELD_POWER:
+		return set_power(cell, j);
+	case FIELD_TOTALCPU:
+		return set_cpu_time(cell, r);
 	case FIELD_ENERGY:
 	case FIELD_JOULES:
 	case FIELD_WASTED:

@@ -32,7 +32,7 @@ for layer in $layers; do
 	below="$below${below:+|}$layer"
 	is "$(grep -rnE '#include "(src|spank|jobcomp|acct_gather|recorder|bpf)/' "$layer" --include='*.[ch]' |
 		grep -vE "#include \"($below)/[^/\"]*\"" |
-		grep -vE "^(src/cmd/(cmd_jobs?\.c|job_site\.h):.*\"recorder/slurmdb_rows\.h\"|src/libmeter/activity/.*\"bpf/[a-z]*\.h\")")" \
+		grep -vE "^(src/cmd/job_(ask|site)\.h:.*\"recorder/slurmdb_rows\.h\"|src/libmeter/activity/.*\"bpf/[a-z]*\.h\")")" \
 		"" "$layer includes only itself and lower layers"
 	known="$known$layer|"
 done

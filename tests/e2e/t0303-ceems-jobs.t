@@ -84,6 +84,26 @@ is "$(jobs root -a -S now-1day --sort jobid --top 2 -P -n --format jobidraw | tr
 	"$(jobs root -a -S now-1day -P -n --format jobidraw | sort -n | head -n 2 | tr '\n' ' ')" "or the first"
 has "$(jobs root --helpformat)" "cache_misses" "every metric is a field"
 
+# --- history and comparison ----------------------------------------------------------------------
+
+advice=$(as user1 "$ceems" advise array 2>&1)
+is "$?" 0 "advice from three runs of a name"
+has "$advice" "array: 3 runs, " "which it counts"
+has "$advice" "3 completed with 1 CPU:" "with their size"
+has "$advice" "#SBATCH --time=00:05:00" "and a time limit for the next"
+printf '%s\n' '#!/bin/sh' '#SBATCH --job-name=array' true >"$DIR/home/script.sh"
+is "$(as user1 "$ceems" advise "$DIR/home/script.sh")" "$advice" "the same by a script of that name"
+is "$(as user1 "$ceems" advise --json array | jq -c '[.name, .runs, .enough, .values.energy_j.runs]')" \
+	'["array",3,true,3]' "as JSON"
+is "$(as user1 "$ceems" advise burn | tail -n 1)" "not enough runs: 1 completed, 3 are needed" "one run is not enough"
+is "$(as user1 "$ceems" advise -u user2 fails | sed -n 2p)" "1 FAILED" "nor one that failed"
+is "$(as user1 "$ceems" compare -P "$burn" "${array}_1" | awk -F '|' '$1 == "energy_j" { print int($2) "|" int($3) }')" \
+	"$(job_acct "$burn" ConsumedEnergyRaw)|$(job_acct "${array}_1" ConsumedEnergyRaw)" "two jobs beside each other have sacct's energy"
+has "$(as user1 "$ceems" compare "$burn" "$burn.batch")" "energy " "a job and a step of it"
+is "$(as user1 "$ceems" compare "$burn" "$array" 2>&1)" \
+	"ceems: '$array' is 3 jobs: name one of them, as 12_3, 12+1, or with --cluster" "an array is not one job"
+is "$(as user1 "$ceems" compare "$burn.7" "$burn" 2>&1)" "ceems: there is no step $burn.7" "a step that is none"
+
 live=$(submit user3 -J live -c 8 -o /dev/null --wrap 'srun sleep 600')
 wait_for 120 job_is "$live" RUNNING
 pending=$(submit user3 -J pending -c 8 --wrap true)

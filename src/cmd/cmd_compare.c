@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cmd_compare.c - ceems compare: two jobs or steps side by side, from slurmdbd.
+ */
+#include <errno.h>
+
+#include "src/cmd/cmd.h"
+#include "src/cmd/job_ask.h"
+#include "src/cmd/job_compare.h"
+#include "src/libutil/clock.h"
+
+struct compare_options {
+	struct job_ids ids;  /* two */
+	const char *text[2]; /* of these */
+	const char *cluster;
+	enum cells_format output;
+	bool no_header;
+};
+
+static int find_step(const struct job_id *id, const struct record *job, struct record *ret)
+{
+	size_t i;
+
+	for (i = 0; i < job->nsteps; i++)
+		if (job->steps[i].step_id == id->step_id) {
+			job_compare_step(job, &job->steps[i], ret);
+			return CMD_OK;
+		}
+	return CMD_FAILED;
+}
+
+/* The one job, or step as a job, that ID (TEXT) names. *RET borrows from A. */
+static int find_one(const struct job_answer *a, const struct job_id *id, const char *text, struct record *ret)
+{
+	const struct record *job = NULL;
+	size_t n = 0;
+	size_t i;
+
+	for (i = 0; i < a->jobs.n; i++)
+		if (job_id_is_of(id, a->jobs.job[i].record)) {
+			job = a->jobs.job[i].record;
+			n++;
+		}
+	if (!job)
+		return CMD_FAILED; /* job_ask_missing() said so */
+	if (n > 1)
+		return cmd_error("'%s' is %zu jobs: name one of them, as 12_3, 12+1, or with --cluster", text, n);
+	if (!id->has_step) {
+		*ret = *job;
+		return CMD_OK;
+	}
+	return find_step(id, job, ret) == CMD_OK ? CMD_OK : cmd_error("there is no step %s", text);
+}
+
+static int compare(const struct compare_options *o, const struct job_answer *a)
+{
+	struct record r[2];
+	const struct job_compare c = { .id = { o->text[0], o->text[1] },
+				       .r = { &r[0], &r[1] },
+				       .now = clock_wall_ns() / NSEC_PER_SEC };
+	int rc = job_ask_missing(&o->ids, a);
+	size_t i;
+
+	for (i = 0; rc == CMD_OK && i < 2; i++)
+		rc = find_one(a, &o->ids.id[i], o->text[i], &r[i]);
+	if (rc != CMD_OK)
+		return rc;
+	if (job_compare_print(&c, o->output, !o->no_header, stdout) < 0)
+		return cmd_error("out of memory");
+	if (*a->not_live && o->output == CELLS_TABLE)
+		cmd_print("running steps: %s", a->not_live);
+	return CMD_OK;
+}
+
+static int compare_run(const struct compare_options *o)
+{
+	static struct job_site site;
+	const struct job_question q = { .ids = &o->ids, .cluster = o->cluster };
+	struct job_answer a = { .site = &site };
+	int rc = job_ask_check_conf();
+
+	if (rc != CMD_OK)
+		return rc;
+	job_site_load(&site);
+	rc = job_ask(&q, &a);
+	if (rc == CMD_OK)
+		rc = compare(o, &a);
+	job_answer_free(&a);
+	job_site_fini(&site);
+	return rc;
+}
+
+static int add_id(struct compare_options *o, size_t i, const char *text)
+{
+	struct errmsg err = { 0 };
+
+	o->text[i] = text;
+	if (job_ids_add(&o->ids, text, &err) == 0 && o->ids.n == i + 1)
+		return CMD_OK;
+	(void)cmd_error("compare: %s%s%s", *err.text ? err.text : "'", *err.text ? "" : text,
+			*err.text ? "" : "' is several jobs");
+	return CMD_USAGE;
+}
+
+static int cmd_compare_run(const struct cmd_info *self, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "cluster", required_argument, NULL, 'M' },
+		{ "clusters", required_argument, NULL, 'M' }, /* sacct's name */
+		{ "csv", no_argument, NULL, 'C' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "json", no_argument, NULL, 'J' },
+		{ "noheader", no_argument, NULL, 'n' },
+		{ "parsable2", no_argument, NULL, 'P' },
+		{ 0 },
+	};
+	struct compare_options o = { 0 };
+	int rc, c;
+
+	while ((c = getopt_long(argc, argv, "hnM:P", options, NULL)) >= 0) {
+		if (c == 'M')
+			o.cluster = optarg;
+		else if (c == 'C')
+			o.output = CELLS_CSV;
+		else if (c == 'J')
+			o.output = CELLS_JSON;
+		else if (c == 'P')
+			o.output = CELLS_PARSABLE;
+		else if (c == 'n')
+			o.no_header = true;
+		else
+			return cmd_usage(self, c == 'h' ? CMD_OK : CMD_USAGE);
+	}
+	if (argc - optind != 2)
+		return cmd_usage(self, CMD_USAGE);
+	rc = add_id(&o, 0, argv[optind]);
+	if (rc == CMD_OK)
+		rc = add_id(&o, 1, argv[optind + 1]);
+	if (rc == CMD_OK)
+		rc = compare_run(&o);
+	job_ids_fini(&o.ids);
+	return rc;
+}
+
+const struct cmd_info cmd_compare = {
+	"compare",
+	"[--cluster NAME] [-P | --csv | --json] [-n] JOBID[.STEP] JOBID[.STEP]",
+	"Show two jobs or steps side by side, from slurmdbd.",
+	cmd_compare_run,
+};

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * job_compare.h - two jobs or steps side by side: what they were, what they used, and the ratio.
+ */
+#ifndef CEEMS_CMD_JOB_COMPARE_H
+#define CEEMS_CMD_JOB_COMPARE_H
+
+#include <stdio.h>
+
+#include "src/cmd/cells.h"
+#include "src/librecord/record.h"
+
+struct job_compare {
+	const char *id[2]; /* as they were asked for */
+	const struct record *r[2];
+	uint64_t now;
+};
+
+/* STEP of JOB as if it were a job, so that what shows jobs shows it. *RET borrows from both. */
+void job_compare_step(const struct record *job, struct record_step *step, struct record *ret);
+
+/* A line per value; to people at most 80 columns. -ENOMEM. */
+int job_compare_print(const struct job_compare *c, enum cells_format format, bool header, FILE *out);
+
+#endif

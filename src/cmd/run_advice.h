@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * run_advice.h - what `ceems advise` prints.
+ */
+#ifndef CEEMS_CMD_RUN_ADVICE_H
+#define CEEMS_CMD_RUN_ADVICE_H
+
+#include <stdio.h>
+
+#include "src/cmd/run_history.h"
+
+/* On the runs of the job name NAME. -ENOMEM. */
+int run_advice_print(const char *name, const struct run_advice *a, uint64_t now, FILE *out);
+
+/* One JSON object, malloc'ed; NULL: out of memory. */
+char *run_advice_json(const char *name, const struct run_advice *a);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * run_history.h - what earlier runs of a job needed, and from that what to ask for next time.
+ */
+#ifndef CEEMS_CMD_RUN_HISTORY_H
+#define CEEMS_CMD_RUN_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/librecord/advice_facts.h"
+
+#define RUN_HISTORY_ENOUGH 3 /* runs; fewer show nothing */
+#define RUN_HISTORY_STATES 16
+#define RUN_HISTORY_TYPE_MAX (ADVICE_FACT_TEXT_MAX + 32)
+
+enum run_value {
+	RUN_ELAPSED, /* seconds */
+	RUN_MEMORY,  /* bytes */
+	RUN_CPUS,    /* busy ones, in thousandths */
+	RUN_GPU,     /* busy share, in millionths */
+	RUN_ENERGY,  /* uJ */
+	RUN_CO2E,    /* ng */
+	RUN_N
+};
+
+struct run_value_info {
+	const char *key, *label; /* for programs, for people */
+	uint64_t scale;		 /* of the key's unit */
+};
+extern const struct run_value_info run_value_table[RUN_N];
+
+/* As people read it. Returns BUF, of SCREEN_TEXT_MAX. */
+const char *run_value_text(enum run_value v, uint64_t value, char *buf);
+
+struct run {
+	uint64_t start, end;
+	char state[24];
+	bool is_completed;
+	uint64_t value[RUN_N];
+	bool known[RUN_N];
+	struct advice_facts facts;
+};
+
+struct run_history {
+	struct run *run; /* owned */
+	size_t n, room;
+};
+void run_history_free(struct run_history *h);
+
+/* One that started and ended; others are left out. -ENOMEM. */
+int run_history_add(struct run_history *h, const struct record *r);
+
+/* Of the completed runs of which it is known. Percentiles are values of runs (nearest rank). */
+struct run_spread {
+	size_t n;
+	uint64_t median, p90, max;
+};
+
+/* Completed runs with as many nodes, CPUs and GPUs. */
+struct run_size {
+	double nodes, cpus, gpus; /* negative: not known */
+	size_t n;
+	struct run_spread spread[RUN_N];
+};
+
+struct run_state {
+	char name[24];
+	size_t n;
+};
+
+struct run_advice {
+	size_t runs, completed;
+	uint64_t first_start, last_end;
+	struct run_state states[RUN_HISTORY_STATES]; /* most frequent first */
+	size_t nstates;
+
+	/* With RUN_HISTORY_ENOUGH completed runs: of those of the last one's size or, if they are fewer, of all. */
+	bool is_enough, is_all_sizes;
+	struct run_size of;
+	char type[RUN_N][RUN_HISTORY_TYPE_MAX]; /* what to type next time; empty: nothing to change, or not known */
+
+	struct run_size *size; /* owned; smallest first */
+	size_t nsizes;
+	const struct run_size *least; /* energy per run, of several sizes with enough runs; NULL: not known */
+};
+void run_advice_free(struct run_advice *a);
+
+/* From the last MOST runs of H, which are sorted, the last first. -ENOMEM. */
+int run_history_advise(struct run_history *h, size_t most, struct run_advice *ret);
+
+#endif
