@@ -10,10 +10,10 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/job_ask.h"
 #include "src/cmd/job_list.h"
-#include "src/cmd/job_screen.h"
 #include "src/libcore/metric_text.h"
 #include "src/libledger/ledger.h"
 #include "src/librecord/advice.h"
+#include "src/librecord/job_screen.h"
 #include "src/libutil/clock.h"
 
 struct job_options {

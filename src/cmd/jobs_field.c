@@ -8,8 +8,8 @@
 #include <strings.h>
 #include <time.h>
 
-#include "src/cmd/job_sums.h"
-#include "src/cmd/screen_text.h"
+#include "src/librecord/job_sums.h"
+#include "src/librecord/screen_text.h"
 #include "src/libcore/metric_text.h"
 #include "src/librecord/advice_facts.h"
 #include "src/libutil/clock.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/cmd/screen_text.h"
+#include "src/librecord/screen_text.h"
 #include "src/libcore/metric_text.h"
 
 #define UJ_PER_J UINT64_C(1000000)

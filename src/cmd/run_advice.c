@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "src/cmd/cells.h"
-#include "src/cmd/screen_text.h"
 #include "src/librecord/exactjson.h"
+#include "src/librecord/screen_text.h"
 #include "src/libutil/rfc3339.h"
 #include "src/libutil/text.h"
 #include "src/libutil/utf8.h"

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/cmd/screen_text.h"
 #include "src/libcore/metric_text.h"
+#include "src/librecord/screen_text.h"
 #include "src/libutil/util.h"
 
 #define MILLI 1000

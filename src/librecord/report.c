@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/librecord/report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "src/libcore/domain.h"
 #include "src/libcore/metric_text.h"
 #include "src/librecord/derived.h"
-#include "src/librecord/equivalent.h"
+#include "src/librecord/job_rows.h"
 #include "src/librecord/report_text.h"
+#include "src/libutil/clock.h"
 #include "src/libutil/text.h"
 
 /* The ratio as text; false: not known. */
@@ -36,95 +37,31 @@ static void note_ratio(const struct report_input *in, enum derived d, const char
 
 /* --- groups ----------------------------------------------------------------------------- */
 
-static void put_domains(struct report_text *t, const struct figures *f)
+/* The job's screen of what the step used here. */
+static int put_screen(struct report_text *t, const struct report_input *in)
 {
-	char label[2 + sizeof(domain_table[0].label)];
-	char value[METRIC_TEXT_MAX];
-	char note[REPORT_NOTE_MAX];
-	unsigned int known = 0;
-	size_t i;
+	const uint64_t start = in->id->start_wall_ns / NSEC_PER_SEC;
+	struct record r = { .job_id = in->id->job_id, .total_cpus = in->id->step_cpus, .total_nodes = 1 };
+	const struct record *part = &r;
+	const struct job_screen s = { .part = &part, .n = 1, .elapsed_ns = in->elapsed_ns };
+	_cleanup_free_ char *text = NULL;
+	struct screen out = { 0 };
+	struct job_sums sum;
+	size_t size;
 
-	for (i = 0; i < DOMAIN_N; i++)
-		known += figures_has(f, domain_table[i].energy);
-	if (known < 2)
-		return; /* it would say what the line above says */
-	for (i = 0; i < DOMAIN_N; i++) {
-		if (!figures_has(f, domain_table[i].energy))
-			continue;
-		note[0] = '\0';
-		if (figures_has(f, domain_table[i].fixed)) {
-			(void)metric_text(f, domain_table[i].fixed, value, sizeof(value));
-			(void)snprintf(note, sizeof(note), "static %s", value);
-		}
-		(void)snprintf(label, sizeof(label), "  %s", domain_table[i].label);
-		report_metric(t, f, domain_table[i].energy, label, note);
-	}
-}
-
-static uint64_t static_uj(const struct figures *f)
-{
-	uint64_t sum = 0;
-	size_t i;
-
-	for (i = 0; i < DOMAIN_N; i++)
-		if (figures_has(f, domain_table[i].fixed))
-			sum += f->value[domain_table[i].fixed];
-	return sum;
-}
-
-static void put_emissions(struct report_text *t, const struct figures *f)
-{
-	char factors[METRIC_FACTORS_MAX];
-	char note[METRIC_FACTORS_MAX + 8];
-	char way[EQUIVALENT_TEXT_MAX];
-
-	metric_text_factors(f, factors, sizeof(factors));
-	(void)snprintf(note, sizeof(note), "CO2e%s%s", *factors ? ", " : "", factors);
-	report_metric(t, f, METRIC_CO2E, "emissions", note);
-	if (figures_has(f, METRIC_CO2E))
-		report_row(t, "  " EQUIVALENT_LABEL,
-			   equivalent_text(f->value[METRIC_CO2E], way, sizeof(way)),
-			   EQUIVALENT_SOURCE);
-	if (figures_has(f, METRIC_CO2E_MARKET))
-		report_metric(t, f, METRIC_CO2E_MARKET, "  by contract", "CO2e, market-based");
-}
-
-static void put_energy(struct report_text *t, const struct report_input *in)
-{
-	static const enum metric all[] = { METRIC_ENERGY, METRIC_CO2E };
-	const struct figures *f = in->figures;
-	char sources[METRIC_SOURCES_MAX];
-	char value[METRIC_TEXT_MAX];
-	char note[REPORT_NOTE_MAX];
-
-	if (report_all_miss_alike(f, all, ARRAY_SIZE(all))) {
-		report_missing(t, "energy, emissions", (enum metric_reason)f->reason[METRIC_ENERGY]);
-		return;
-	}
-	metric_text_sources(f, " (estimate)", sources, sizeof(sources));
-	(void)snprintf(note, sizeof(note), "%.30s, by %s", *sources ? sources : "source not known",
-		       metric_text_method(f));
-	report_metric(t, f, METRIC_ENERGY, "energy", note);
-	if (figures_has(f, METRIC_ENERGY)) {
-		report_row(t, "", metric_text_kwh(f->value[METRIC_ENERGY], value, sizeof(value)),
-			   "");
-		metric_text_value(UNIT_UJ, static_uj(f), value, sizeof(value));
-		report_row(t, "  static share", value, "idle power, by allocation");
-	}
-	put_domains(t, f);
-	put_emissions(t, f);
-}
-
-static void put_cpu(struct report_text *t, const struct report_input *in)
-{
-	char what[REPORT_NOTE_MAX];
-	char note[REPORT_NOTE_MAX];
-
-	(void)snprintf(what, sizeof(what), "of %" PRIu32 " CPU%s", in->id->step_cpus,
-		       in->id->step_cpus == 1 ? "" : "s");
-	note_ratio(in, DERIVED_CPU_EFFICIENCY, what, note);
-	report_metric(t, in->figures, METRIC_CPU_TIME, "CPU time", note);
-	report_wanted(t, in, WISH_SW, METRIC_TASK_CLOCK, "  task clock", "");
+	r.start = start ? start : 1;
+	r.end = r.start + in->elapsed_ns / NSEC_PER_SEC;
+	r.energy.final = true;
+	r.figures = *in->figures;
+	out.out = open_memstream(&text, &size);
+	if (!out.out)
+		return -ENOMEM;
+	job_sums_add(&s, &sum);
+	job_usage_print(&out, &s, &sum);
+	if (fclose(out.out) != 0)
+		return -ENOMEM;
+	report_put(t, "%s", text);
+	return 0;
 }
 
 static void put_scheduling(struct report_text *t, const struct report_input *in)
@@ -133,9 +70,10 @@ static void put_scheduling(struct report_text *t, const struct report_input *in)
 	const struct figures *f = in->figures;
 	char note[REPORT_NOTE_MAX];
 
+	report_wanted(t, in, WISH_SW, METRIC_TASK_CLOCK, "task clock", "");
 	note_ratio(in, DERIVED_RUN_DELAY_RATE, "of running and waiting", note);
-	report_wanted(t, in, WISH_SCHED, METRIC_RUN_DELAY, "  run-queue wait", note);
-	report_wanted(t, in, WISH_SCHED, METRIC_OFF_CPU, "  off-CPU", "");
+	report_wanted(t, in, WISH_SCHED, METRIC_RUN_DELAY, "run-queue wait", note);
+	report_wanted(t, in, WISH_SCHED, METRIC_OFF_CPU, "off-CPU", "");
 	if (report_all_miss_alike(f, all, ARRAY_SIZE(all))) {
 		report_missing(t, "scheduling", (enum metric_reason)f->reason[all[0]]);
 		return;
@@ -178,51 +116,29 @@ static void add_to_note(char *note, const char *fmt, ...)
 	(void)snprintf(note + used, REPORT_NOTE_MAX - used, "%s%s", used ? ", " : "", text);
 }
 
-/* "93.0 % of 4.00 GiB, mean 1.20 GiB" */
-static void note_memory(const struct report_input *in, char *note)
-{
-	char text[METRIC_TEXT_MAX];
-	size_t used;
-
-	note_ratio(in, DERIVED_MEMORY_EFFICIENCY, "", note);
-	used = strlen(note);
-	if (*note)
-		(void)snprintf(note + used, REPORT_NOTE_MAX - used, " of %s",
-			       metric_text(in->figures, METRIC_MEMORY_ALLOCATED, text, sizeof(text)));
-	if (report_ratio(in, DERIVED_MEMORY_MEAN, text))
-		add_to_note(note, "mean %s", text);
-}
-
-/* "cache 80.0 MiB, swap 1.00 MiB, 2 OOM kills": the page cache in it, the latter two if there were any */
+/* "mean 1.20 GiB, cache 80.0 MiB, swap 1.00 MiB": swap if there was any */
 static void note_kernel_peak(const struct report_input *in, char *note)
 {
 	const struct figures *f = in->figures;
 	char text[METRIC_TEXT_MAX];
 
+	note[0] = '\0';
+	if (report_ratio(in, DERIVED_MEMORY_MEAN, text))
+		add_to_note(note, "mean %s", text);
 	if (report_ratio(in, DERIVED_PAGE_CACHE_MEAN, text))
-		(void)snprintf(note, REPORT_NOTE_MAX, "cache %s", text);
-	else
-		(void)snprintf(note, REPORT_NOTE_MAX, "with page cache");
+		add_to_note(note, "cache %s", text);
 	if (f->value[METRIC_SWAP_PEAK])
 		add_to_note(note, "swap %s", metric_text(f, METRIC_SWAP_PEAK, text, sizeof(text)));
-	if (f->value[METRIC_OOM_KILLS])
-		add_to_note(note, "%s OOM kills", metric_text(f, METRIC_OOM_KILLS, text, sizeof(text)));
 }
 
 static void put_memory(struct report_text *t, const struct report_input *in)
 {
-	static const enum metric all[] = { METRIC_MEMORY_PEAK, METRIC_MEMORY_KERNEL_PEAK };
-	const struct figures *f = in->figures;
 	char note[REPORT_NOTE_MAX];
 
-	if (report_all_miss_alike(f, all, ARRAY_SIZE(all))) {
-		report_missing(t, "memory", (enum metric_reason)f->reason[all[0]]);
+	if (!figures_has(in->figures, METRIC_MEMORY_KERNEL_PEAK))
 		return;
-	}
-	note_memory(in, note);
-	report_metric(t, f, METRIC_MEMORY_PEAK, "memory, peak", note);
 	note_kernel_peak(in, note);
-	report_metric(t, f, METRIC_MEMORY_KERNEL_PEAK, "  kernel's peak", note);
+	report_metric(t, in->figures, METRIC_MEMORY_KERNEL_PEAK, "with page cache", note);
 }
 
 /* "1,234 calls, 96.0 % without storage" */
@@ -244,10 +160,8 @@ static void put_io(struct report_text *t, const struct report_input *in)
 	const struct figures *f = in->figures;
 	char note[REPORT_NOTE_MAX];
 
-	if (report_all_miss_alike(f, all, ARRAY_SIZE(all))) {
-		report_missing(t, "I/O", (enum metric_reason)f->reason[all[0]]);
-		return;
-	}
+	if (report_all_miss_alike(f, all, ARRAY_SIZE(all)))
+		return; /* the screen says why */
 	note_reads(in, note);
 	report_metric(t, f, METRIC_IO_READ_BYTES, "read", note);
 	report_note(f, METRIC_IO_WRITE_CALLS, "calls", note);
@@ -346,6 +260,18 @@ static void step_name(const struct ledger_identity *id, char *buf, size_t size)
 	}
 }
 
+/* What --ceems-perf counted, and why it did not. */
+static void put_details(struct report_text *t, const struct report_input *in, unsigned int max_fs)
+{
+	put_scheduling(t, in);
+	put_memory(t, in);
+	put_io(t, in);
+	report_put_file_systems(t, in, max_fs);
+	report_put_network(t, in);
+	put_counters(t, in);
+	report_put_own_events(t, in);
+}
+
 static void report_format_rows(struct report_text *t, const struct report_input *in, unsigned int max_fs)
 {
 	char elapsed[METRIC_TEXT_MAX];
@@ -359,32 +285,45 @@ static void report_format_rows(struct report_text *t, const struct report_input 
 		report_put(t, " (node %u of %" PRIu32 ")", in->id->node_id + 1,
 			   in->id->node_count);
 	report_put(t, ", %s\n", elapsed);
-	put_energy(t, in);
-	put_cpu(t, in);
-	put_scheduling(t, in);
-	put_memory(t, in);
+	if (put_screen(t, in) < 0)
+		report_put(t, "  out of memory\n");
 	put_pressure(t, in->figures);
-	put_io(t, in);
-	report_put_file_systems(t, in, max_fs);
-	report_put_network(t, in);
-	put_counters(t, in);
-	report_put_own_events(t, in);
+	if (in->wish && in->wish->groups)
+		put_details(t, in, max_fs);
+	else
+		report_put(t, "  %-10s --ceems-perf=hw,sw,io,net,sched counts more\n", "more");
 	put_lost(t, in->detail);
 	if (in->id->node_count > 1)
-		report_put(t, "  These are this node's; sacct -j %s has the whole step's.\n", name);
+		report_put(t, "  These are this node's; ceems job %s has the whole step's.\n", name);
+}
+
+/* As slurmdbd gets them, so that ceems job shows the same. */
+static void round_figures(const struct figures *f, struct figures *ret)
+{
+	unsigned int m;
+
+	*ret = *f;
+	metric_foreach(m)
+		if (figures_has(f, (enum metric)m))
+			figures_set(ret, (enum metric)m,
+				    metric_from_tres((enum metric)m, metric_to_tres((enum metric)m, f->value[m])));
 }
 
 size_t report_format(const struct report_input *in, char *buf, size_t size)
 {
-	struct report_text t;
+	struct report_input rounded = *in;
 	unsigned int max_fs = DETAIL_FS;
+	struct figures figures;
+	struct report_text t;
 
 	if (!size)
 		return 0;
+	round_figures(in->figures, &figures);
+	rounded.figures = &figures;
 	for (;;) {
 		t = (struct report_text){ .buf = buf, .size = size };
 		buf[0] = '\0';
-		report_format_rows(&t, in, max_fs);
+		report_format_rows(&t, &rounded, max_fs);
 		if (t.wanted == t.used || !max_fs)
 			return t.used;
 		max_fs--;

@@ -41,9 +41,9 @@ has "$(inside srun --help)" "--ceems-perf" "srun --help knows the options"
 # --- the report ----------------------------------------------------------------------------------
 
 out=$(dd_step 10 --ceems-report --ceems-perf)
-has "$out" "ceems: step " "--ceems-report prints a table"
+has "$out" "ceems: step " "--ceems-report prints a screen"
 has "$out" "energy " "with energy"
-has "$out" "emissions " "and emissions"
+has "$out" "CO2e " "and emissions"
 has "$out" "task clock " "and what --ceems-perf counted"
 is "$(grep -c 'n/a (needs --ceems-perf)' <<<"$out")" 0 "nothing is left to ask for"
 if [ -e /sys/bus/event_source/devices/cpu ]; then
@@ -52,7 +52,9 @@ else
 	has "$out" "n/a (no PMU)" "counters say why they are missing"
 fi
 out=$(dd_step 10 --ceems-report)
-has "$out" "n/a (needs --ceems-perf)" "without --ceems-perf the table says what it takes"
+has "$out" "  more       --ceems-perf=" "without --ceems-perf it says how to have more"
+[ "$(wc -l <<<"$out")" -le 12 ]
+ok $? "and is short"
 
 # --- exact I/O -----------------------------------------------------------------------------------
 
@@ -139,7 +141,7 @@ cluster_up --no-dbd --plugins spank
 out=$(dd_step 1 --ceems-report --ceems-perf=sw)
 is $? 0 "without the energy plugin the step runs"
 has "$out" "task clock" "and the report has the counters"
-has "$out" "n/a (not measured)" "energy is not measured"
+has "$out" "energy     n/a: not measured" "energy is not measured"
 out=$(as user1 srun -n 2 --ceems-report --ceems-perf=sw true 2>&1)
 is "$(grep -c 'ceems: step ' <<<"$out")" 1 "two tasks have one report"
 done_testing

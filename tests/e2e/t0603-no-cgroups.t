@@ -55,7 +55,7 @@ has_begun() {
 }
 
 run_job "proctrack/linuxproc"
-has "$(report_row 'CPU time')" " 1 CPU" "CPU time is known"
+has "$(report_row 'CPU')" " s (1 CPU)" "CPU time is known"
 has "$(report_row 'read')" " MiB" "and what was read"
 isnt "$(usage "$job" 0 In ic/ceems_cpu_time)" "" "in sacct, too"
 
@@ -66,7 +66,7 @@ echo StepCgroup=no >>"$CEEMS_CONF"
 on n1 restart_slurmd
 run_job proctrack/pgid
 isnt "$(usage "$job" 0 In ic/ceems_cpu_time)" "" "CPU time is what wait() says in the end"
-has "$(report_row 'I\/O')" "n/a (no v2 cgroup)" "no bytes are known"
+has "$(report_row 'I\/O')" "n/a: no v2 cgroup" "no bytes are known"
 has "$(report_row 'TCP')" "n/a (no v2 cgroup)" "neither of files nor of TCP"
 has "$(report_row 'run-queue wait')" "n/a (no v2 cgroup)" "nor the wait for a CPU"
 has "$(report_row 'context switches')" "migrations" "--ceems-perf counts task by task"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A job's screen, whatever its names and numbers are: one terminal page, and nothing that a terminal obeys. */
-#include "src/cmd/job_screen.h"
+#include "src/librecord/job_screen.h"
 #include "src/libutil/text.h"
 #include "src/libutil/utf8.h"
 #include "tests/fuzz/fuzz.h"

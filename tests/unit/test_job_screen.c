@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/cmd/job_screen.h"
+#include "src/librecord/job_screen.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -130,50 +130,29 @@ static void set_asked(void)
 
 static const char full[] =
 	"ceems: step 12.0 on n1, 8.40 s\n"
-	"  energy                  152.3 J  rapl, by cpu-time\n"
-	"                     0.000042 kWh\n"
-	"    static share           40.1 J  idle power, by allocation\n"
-	"    CPU                   120.0 J  static 30.0 J\n"
-	"    DRAM                   32.3 J  static 10.1 J\n"
-	"  emissions               20.1 mg  CO2e\n"
-	"    as driven by car      0.081 m  at 400 g/mile (US EPA, EPA-420-F-23-014)\n"
-	"  CPU time                 15.8 s  94.0 % of 2 CPUs\n"
-	"    task clock             15.8 s\n"
-	"  context switches         12,345  7 migrations\n"
-	"  page faults                 999\n"
-	"  memory, peak           3.00 GiB  75.0 % of 4.00 GiB, mean 3.00 GiB\n"
-	"    kernel's peak        3.50 GiB  cache 512.0 MiB\n"
-	"  read                   1.20 MiB  1,234 calls\n"
-	"  written                    17 B  3 calls\n"
-	"    from storage              0 B\n"
-	"    to storage           4.00 KiB\n"
-	"  I/O by file system          n/a (needs --ceems-perf=io)\n"
-	"  TCP                         n/a (not measured)\n"
-	"  packets, UDP, RDMA          n/a (needs --ceems-perf=net)\n"
-	"  cycles                   52.0 G\n"
-	"  instructions            101.4 G  1.95 per cycle, 1.5 nJ each\n"
-	"  cache references         2.00 M  2.5 % missed\n"
-	"  branches                 1.00 G  0.1 % mispredicted\n";
+	"  CPU        [############### ]  94 %   15.8 s of 16.8 s (2 CPUs)\n"
+	"  memory     [############    ]  75 %   3.00 GiB of 4.00 GiB\n"
+	"  energy     42.2 mWh (152.0 J), mean 18.1 W, 26 % idle   rapl\n"
+	"  CO2e       20.1 mg\n"
+	"  I/O        read 1.20 MiB, written 17 B\n"
+	"  more       --ceems-perf=hw,sw,io,net,sched counts more\n";
 
 static const char asked[] =
 	"ceems: step 12.0 on n1, 8.40 s\n"
-	"  energy                  152.3 J  rapl, by cpu-time\n"
-	"                     0.000042 kWh\n"
-	"    static share           40.1 J  idle power, by allocation\n"
-	"    CPU                   120.0 J  static 30.0 J\n"
-	"    DRAM                   32.3 J  static 10.1 J\n"
-	"  emissions               20.1 mg  CO2e\n"
-	"    as driven by car      0.081 m  at 400 g/mile (US EPA, EPA-420-F-23-014)\n"
-	"  CPU time                 15.8 s  94.0 % of 2 CPUs\n"
-	"    task clock             15.8 s\n"
-	"    run-queue wait         1.20 s  7.1 % of running and waiting\n"
-	"    off-CPU              500.0 ms\n"
-	"  context switches         12,345  7 migrations\n"
-	"  page faults                 999\n"
-	"  memory, peak           3.00 GiB  75.0 % of 4.00 GiB, mean 3.00 GiB\n"
-	"    kernel's peak        3.50 GiB  cache 512.0 MiB, swap 1.00 MiB, 2 OOM kills\n"
+	"  CPU        [############### ]  94 %   15.8 s of 16.8 s (2 CPUs)\n"
+	"  memory     [############    ]  75 %   3.00 GiB of 4.00 GiB\n"
+	"  energy     42.2 mWh (152.0 J), mean 18.1 W, 26 % idle   rapl\n"
+	"  CO2e       20.1 mg\n"
+	"  I/O        read 1.20 MiB, written 17 B, TCP in 2.00 KiB, out 1.00 KiB\n"
+	"  note       memory ran out; processes that the kernel killed: 2\n"
 	"  stalled for              1.10 s  CPU, 0 ns memory, 20.0 ms I/O\n"
 	"  CPU throttled            3.00 s\n"
+	"  task clock               15.8 s\n"
+	"  run-queue wait           1.20 s  7.1 % of running and waiting\n"
+	"  off-CPU                500.0 ms\n"
+	"  context switches         12,345  7 migrations\n"
+	"  page faults                 999\n"
+	"  with page cache        3.50 GiB  mean 3.00 GiB, cache 512.0 MiB, swap 1.00 MiB\n"
 	"  read                   1.20 MiB  1,234 calls, 75.0 % without storage\n"
 	"  written                    17 B  3 calls\n"
 	"    from storage        307.2 KiB\n"
@@ -204,19 +183,12 @@ static const char asked[] =
 
 static const char none[] =
 	"ceems: step 12.batch on n1, 0 ns\n"
-	"  energy, emissions           n/a (no sensor)\n"
-	"  CPU time                    n/a (no sensor)\n"
-	"    task clock                n/a (no sensor)\n"
-	"    run-queue wait            n/a (no sensor)\n"
-	"    off-CPU                   n/a (no sensor)\n"
-	"  scheduling                  n/a (no sensor)\n"
-	"  memory                      n/a (no sensor)\n"
-	"  I/O                         n/a (no sensor)\n"
-	"  I/O by file system          n/a (no sensor)\n"
-	"  TCP                         n/a (no sensor)\n"
-	"  packets, UDP                n/a (no sensor)\n"
-	"  RDMA                        n/a (no sensor)\n"
-	"  hardware counters           n/a (no sensor)\n";
+	"  CPU        n/a: no sensor (2 CPUs)\n"
+	"  memory     n/a: no sensor\n"
+	"  energy     n/a: no sensor\n"
+	"  CO2e       n/a: no sensor\n"
+	"  I/O        n/a: no sensor\n"
+	"  more       --ceems-perf=hw,sw,io,net,sched counts more\n";
 
 static bool has(const char *text)
 {
@@ -260,7 +232,7 @@ static void test_detail(void)
 	set_asked();
 	(void)report_format(&in, buf, sizeof(buf));
 	is_str(buf, asked, "all that can be asked for");
-	ok(longest_line() <= 78, "lines fit a terminal");
+	ok(longest_line() <= 80, "lines fit a terminal");
 
 	/* mount points are named by users, and so are events */
 	(void)snprintf(detail.fs[1].mount, DETAIL_MOUNT_MAX, "/a\033[2J\n\x7f\xc2\x9b\xc3\xa9");
@@ -295,7 +267,7 @@ static void test_detail(void)
 
 	miss_all(REASON_NOT_MEASURED);
 	(void)report_format(&in, buf, sizeof(buf));
-	ok(has("run-queue wait            n/a (not measured)\n"), "what was asked for is never left out");
+	ok(has("run-queue wait              n/a (not measured)\n"), "what was asked for is never left out");
 
 	/* a part that is larger than the whole is none */
 	set_all();
@@ -312,10 +284,8 @@ static void test_detail(void)
 	wish.groups = 0;
 	in.detail = NULL;
 	(void)report_format(&in, buf, sizeof(buf));
-	ok(has("(needs --ceems-perf=io)") && has("(needs --ceems-perf=net)") &&
-		   has("hardware counters           n/a (needs --ceems-perf)\n"),
-	   "says how to ask");
-	ok(!has("\n  RDMA") && !has("own events") && !has("task clock"), "in few lines");
+	ok(has("  more       --ceems-perf=hw,sw,io,net,sched counts more\n"), "says how to ask");
+	ok(!has("(needs") && !has("\n  RDMA") && !has("own events") && !has("task clock"), "in one line");
 
 	/* what does not fit */
 	set_all();
@@ -355,23 +325,24 @@ int main(void)
 
 	figures_set(&f, METRIC_FRESH_FACTOR, 130000000);
 	figures_set(&f, METRIC_STATIC_FACTOR, 22300000);
-	figures_set(&f, METRIC_CO2E_MARKET, 0);
 	(void)report_format(&in, buf, sizeof(buf));
-	ok(strstr(buf, "20.1 mg  CO2e, 85 % fresh, 15 % yearly mean\n") != NULL,
+	ok(has("  CO2e       20.1 mg\n             factor, 86 % fresh, 14 % yearly mean\n"),
 	   "which factors there were");
-	ok(strstr(buf, "    by contract               0 g  CO2e, market-based\n") != NULL,
-	   "by the site's contract");
-
-	figures_set(&f, METRIC_SOURCE_MODEL, 1);
+	figures_set(&f, METRIC_SOURCE_MODEL, 1000000);
 	(void)report_format(&in, buf, sizeof(buf));
-	ok(strstr(buf, "rapl,model (estimate), by") != NULL, "a part is estimated");
+	ok(has(" partly an estimate\n"), "a part is estimated");
 	figures_set(&f, METRIC_SOURCE_RAPL, 0);
 	(void)report_format(&in, buf, sizeof(buf));
-	ok(strstr(buf, "J  model (estimate), by cpu-time") != NULL, "all is");
+	ok(has(" estimate: no sensor\n"), "all is");
+	figures_set(&f, METRIC_ENERGY, 1499999);
+	(void)report_format(&in, buf, sizeof(buf));
+	ok(has(" (1.00 J), "), "whole joules, as slurmdbd has them");
+	figures_set(&f, METRIC_ENERGY, 152300000);
 	figures_set(&f, METRIC_SOURCE_RAPL, 152300000);
 
+	in.wish = &wish;
+	wish.groups = WISH_HW;
 	figures_miss(&f, METRIC_CO2E, REASON_NO_FACTOR);
-	figures_miss(&f, METRIC_DRAM_ENERGY, REASON_NO_SENSOR);
 	figures_miss(&f, METRIC_CYCLES, REASON_NO_PMU);
 	figures_miss(&f, METRIC_INSTRUCTIONS, REASON_NO_PMU);
 	figures_miss(&f, METRIC_CACHE_REFERENCES, REASON_NO_PMU);
@@ -379,17 +350,20 @@ int main(void)
 	figures_miss(&f, METRIC_IO_READ_CALLS, REASON_NO_BPF);
 	figures_miss(&f, METRIC_CPU_MIGRATIONS, REASON_FAILED);
 	(void)report_format(&in, buf, sizeof(buf));
-	ok(strstr(buf, "emissions                   n/a (no emission factor)\n") != NULL,
-	   "no factor");
-	ok(!strstr(buf, "DRAM"), "one domain needs no line of its own");
-	ok(strstr(buf, "cycles                      n/a (no PMU)\n") != NULL, "two reasons:");
-	ok(strstr(buf, "branches                    n/a (no free counter)\n") != NULL, "both");
-	ok(strstr(buf, "read                   1.20 MiB\n") != NULL, "no calls, no note");
-	ok(strstr(buf, "migrations                  n/a (failed, ") != NULL, "its own line");
+	ok(has("  CO2e       n/a: no emission factor\n"), "no factor");
+	ok(has("cycles                      n/a (no PMU)\n"), "two reasons:");
+	ok(has("branches                    n/a (no free counter)\n"), "both");
+	ok(has("read                   1.20 MiB\n"), "no calls, no note");
+	ok(has("migrations                  n/a (failed, "), "its own line");
+	ok(has("(needs --ceems-perf=io)") && has("(needs --ceems-perf=net)") && !has("more  "), "how to ask for the rest");
 	figures_miss(&f, METRIC_BRANCHES, REASON_NO_PMU);
 	(void)report_format(&in, buf, sizeof(buf));
-	ok(strstr(buf, "hardware counters           n/a (no PMU)\n") != NULL, "one reason");
-	ok(!strstr(buf, "cycles"), "one line");
+	ok(has("hardware counters           n/a (no PMU)\n"), "one reason");
+	ok(!has("cycles"), "one line");
+	figures_miss(&f, METRIC_IO_READ_BYTES, REASON_NO_CGROUP);
+	figures_miss(&f, METRIC_IO_WRITE_BYTES, REASON_NO_CGROUP);
+	(void)report_format(&in, buf, sizeof(buf));
+	ok(has("  I/O        n/a: no v2 cgroup\n"), "why there is no I/O");
 
 	test_detail();
 
@@ -418,9 +392,9 @@ int main(void)
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(strstr(buf, "step 12345678.3 on node-of-a-cluster-0001 (node 1 of 2), 26h03m04s\n") !=
 		   NULL, "several nodes");
-	ok(strstr(buf, "sacct -j 12345678.3 has the whole step's.\n") != NULL,
+	ok(strstr(buf, "ceems job 12345678.3 has the whole step's.\n") != NULL,
 	   "it says where the rest is");
-	ok(longest_line() <= 78, "lines fit a terminal");
-	ok(strstr(buf, "(more than 64 bits)") && !strstr(buf, "18446744"), "and no number is made up");
+	ok(longest_line() <= 80, "lines fit a terminal");
+	ok(strstr(buf, "more than 64 bits") && !strstr(buf, "18446744"), "and no number is made up");
 	return done_testing();
 }

@@ -2,8 +2,8 @@
 /*
  * job_screen.h - `ceems job`: how a job ran and what it used, on a screen of 20 lines of 80 columns.
  */
-#ifndef CEEMS_CMD_JOB_SCREEN_H
-#define CEEMS_CMD_JOB_SCREEN_H
+#ifndef CEEMS_JOB_SCREEN_H
+#define CEEMS_JOB_SCREEN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,6 +25,7 @@ struct job_screen {
 	const struct record *const *part; /* a job; or the parts of one array or het job, which are added up */
 	size_t n;
 	uint64_t now;		 /* seconds since the epoch: jobs without an end run or wait until then */
+	uint64_t elapsed_ns;	 /* of the one part, by the node's clock; 0: whole seconds, from start to end */
 	const char *cluster;	 /* jobs of another one say so; NULL: all do */
 	const char *not_live;	 /* why nothing is known of running steps; NULL: it is, or none runs */
 	const struct job_screen_advice *advice; /* of which JOB_SCREEN_ADVICE are shown, if there is room */

@@ -2,10 +2,10 @@
 /*
  * job_sums.h - the numbers of a job's screen: a job's own, or those of the parts of an array or het job together.
  */
-#ifndef CEEMS_CMD_JOB_SUMS_H
-#define CEEMS_CMD_JOB_SUMS_H
+#ifndef CEEMS_JOB_SUMS_H
+#define CEEMS_JOB_SUMS_H
 
-#include "src/cmd/job_screen.h"
+#include "src/librecord/job_screen.h"
 
 /* All parts added up. */
 struct job_sums {
@@ -14,7 +14,7 @@ struct job_sums {
 	uint64_t first_start, elapsed_s, longest_s;
 	double cpu_ns, cpu_held_ns; /* of the parts of which both are known */
 	size_t cpu_n, energy_n, co2e_n;
-	uint64_t energy_s; /* of the parts whose energy is known */
+	double energy_ns; /* the time of the parts whose energy is known */
 	uint64_t gpus;
 };
 void job_sums_add(const struct job_screen *s, struct job_sums *sum);

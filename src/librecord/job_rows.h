@@ -3,13 +3,15 @@
  * job_rows.h - the rows of a job's screen below its head: time, CPU, memory, GPU, energy, CO2e, I/O, nodes, notes;
  * and advice.
  */
-#ifndef CEEMS_CMD_JOB_ROWS_H
-#define CEEMS_CMD_JOB_ROWS_H
+#ifndef CEEMS_JOB_ROWS_H
+#define CEEMS_JOB_ROWS_H
 
-#include "src/cmd/job_sums.h"
-#include "src/cmd/screen_text.h"
+#include "src/librecord/job_sums.h"
+#include "src/librecord/screen_text.h"
 
 void job_rows_print(const struct screen *out, const struct job_screen *s, const struct job_sums *sum);
+/* The same without the time, which the head of a step's report has. */
+void job_usage_print(const struct screen *out, const struct job_screen *s, const struct job_sums *sum);
 
 /* As much of it as LINES have room for. */
 void job_advice_print(const struct screen *out, const struct job_screen *s, size_t lines);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/cmd/job_rows.h"
+#include "src/librecord/job_rows.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -274,9 +274,9 @@ static void put_energy(const struct screen *out, const struct job_screen *s, con
 		screen_row(out, "energy", "", "less than 1 J%s", of_parts(sum, sum->energy_n, parts));
 		return;
 	}
-	if (sum->energy_s)
+	if (sum->energy_ns > 0)
 		(void)snprintf(mean, sizeof(mean), ", %s%s%s", s->n > 1 ? "" : "mean ",
-			       screen_watts((double)uj / 1e6 / (double)sum->energy_s, watts), s->n > 1 ? " each" : "");
+			       screen_watts((double)uj * 1e3 / sum->energy_ns, watts), s->n > 1 ? " each" : "");
 	if (s->n == 1 && uj < UJ_PER_KWH) {
 		char text[METRIC_TEXT_MAX];
 
@@ -373,12 +373,15 @@ static void add_io(const struct figures *f, enum metric m, const char *what, cha
 
 static void put_io(const struct screen *out, const struct job_sums *sum)
 {
+	enum metric_reason why = (enum metric_reason)sum->f.reason[METRIC_IO_READ_BYTES];
 	char text[256] = "";
 
 	add_io(&sum->f, METRIC_IO_READ_BYTES, "read", text, sizeof(text));
 	add_io(&sum->f, METRIC_IO_WRITE_BYTES, "written", text, sizeof(text));
 	add_io(&sum->f, METRIC_TCP_RECEIVED_BYTES, "TCP in", text, sizeof(text));
 	add_io(&sum->f, METRIC_TCP_SENT_BYTES, "out", text, sizeof(text));
+	if (!*text && why != REASON_NOT_MEASURED && why != REASON_NOT_ASKED)
+		(void)snprintf(text, sizeof(text), "n/a: %s", metric_reason_text(why));
 	if (*text)
 		screen_row(out, "I/O", "", "%s", text);
 }
@@ -473,9 +476,8 @@ static void put_notes(const struct screen *out, const struct job_screen *s, cons
 		screen_row(out, label, "", "not final: slurmdbd has not heard of all steps yet");
 }
 
-void job_rows_print(const struct screen *out, const struct job_screen *s, const struct job_sums *sum)
+void job_usage_print(const struct screen *out, const struct job_screen *s, const struct job_sums *sum)
 {
-	put_time(out, s, sum);
 	if (sum->started) {
 		put_cpu(out, s, sum);
 		put_memory(out, s, sum);
@@ -487,6 +489,12 @@ void job_rows_print(const struct screen *out, const struct job_screen *s, const 
 	if (s->n == 1)
 		put_nodes(out, s->part[0]);
 	put_notes(out, s, sum);
+}
+
+void job_rows_print(const struct screen *out, const struct job_screen *s, const struct job_sums *sum)
+{
+	put_time(out, s, sum);
+	job_usage_print(out, s, sum);
 }
 
 /* --- advice ------------------------------------------------------------------------------------ */

@@ -2,8 +2,8 @@
 /*
  * screen_text.h - the words of job_screen.c: times, watt-hours, shares, bars, and lines of 80 columns.
  */
-#ifndef CEEMS_CMD_SCREEN_TEXT_H
-#define CEEMS_CMD_SCREEN_TEXT_H
+#ifndef CEEMS_SCREEN_TEXT_H
+#define CEEMS_SCREEN_TEXT_H
 
 #include <stdbool.h>
 #include <stdint.h>

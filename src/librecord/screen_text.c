@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/cmd/screen_text.h"
+#include "src/librecord/screen_text.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 #include <time.h>
 
-#include "src/cmd/job_screen.h"
+#include "src/librecord/job_screen.h"
 #include "src/libcore/metric_text.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/cmd/job_sums.h"
+#include "src/librecord/job_sums.h"
 
 #include <inttypes.h>
 
@@ -40,6 +40,7 @@ static uint64_t gpus_of(const struct record *r)
 static void add_part(const struct job_screen *s, const struct record *r, struct job_sums *sum)
 {
 	uint64_t elapsed = job_elapsed_s(s, r);
+	double elapsed_ns = s->elapsed_ns ? (double)s->elapsed_ns : (double)elapsed * NSEC_PER_SEC;
 	uint64_t cpu_ns;
 
 	figures_fold(&sum->f, &r->figures);
@@ -54,12 +55,12 @@ static void add_part(const struct job_screen *s, const struct record *r, struct 
 	sum->longest_s = elapsed > sum->longest_s ? elapsed : sum->longest_s;
 	if (record_cpu_time(r, &cpu_ns) && r->total_cpus) {
 		sum->cpu_ns += (double)cpu_ns;
-		sum->cpu_held_ns += (double)elapsed * NSEC_PER_SEC * r->total_cpus;
+		sum->cpu_held_ns += elapsed_ns * r->total_cpus;
 		sum->cpu_n++;
 	}
 	if (figures_has(&r->figures, METRIC_ENERGY)) {
 		sum->energy_n++;
-		sum->energy_s += elapsed;
+		sum->energy_ns += elapsed_ns;
 	}
 	sum->co2e_n += figures_has(&r->figures, METRIC_CO2E);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/cmd/job_screen.h"
+#include "src/librecord/job_screen.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "src/cmd/job_rows.h"
-#include "src/cmd/job_sums.h"
-#include "src/cmd/screen_text.h"
+#include "src/librecord/job_rows.h"
+#include "src/librecord/job_sums.h"
+#include "src/librecord/screen_text.h"
 #include "src/libcore/metric_text.h"
 #include "src/libutil/text.h"
 
