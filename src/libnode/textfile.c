@@ -368,6 +368,8 @@ static const char *family_help(const struct metric_info *info)
 {
 	if (!info->prom_labels[0])
 		return info->help;
+	if (info->kind == KIND_ENERGY && info->side == SIDE_OUT)
+		return "Part of that energy that is idle power, split by allocation, by domain";
 	return info->kind == KIND_ENERGY ? "Energy attributed to the job on this node by domain" :
 					   "Payload bytes by protocol";
 }

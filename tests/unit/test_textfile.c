@@ -108,6 +108,10 @@ static const char *const expected[] = {
 	/* a job's energy by domain, which a panel of hosts and one of GPUs can tell apart */
 	"ceems_compute_unit_domain_energy_joules_total{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\","
 	"domain=\"cpu\"} 3.000001\n",
+	"ceems_compute_unit_domain_static_energy_joules_total{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\","
+	"domain=\"cpu\"} 0.000000\n",
+	"# HELP ceems_compute_unit_domain_static_energy_joules_total Part of that energy that is idle power, "
+	"split by allocation, by domain\n",
 	"# HELP ceems_compute_unit_domain_energy_joules_total Energy attributed to the job on this node by domain\n",
 	"ceems_compute_unit_cpu_user_seconds_total{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\"} "
 	"0.400000000\n",
