@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdarg.h>
 #include <string.h>
 #include <strings.h>
@@ -14,23 +13,11 @@
 #include "src/cmd/job_ask.h"
 #include "src/cmd/jobs_field.h"
 #include "src/cmd/jobs_group.h"
+#include "src/cmd/jobs_walk.h"
+#include "src/cmd/text_list.h"
 #include "src/cmd/when.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/parse.h"
-
-/*
- * slurmdbd is asked for so much time at once that its answers have some thousand jobs, whatever the cluster. A long time
- * is not asked for before shorter ones had few: many jobs may be in it.
- */
-#define SLICE_FIRST_S 3600
-#define SLICE_MOST_S 86400
-#define SLICE_JOBS 4000
-#define SLICE_GROWTH 4 /* at most, from one to the next */
-
-struct text_list {
-	const char **text; /* owned; the texts are too */
-	size_t n;
-};
 
 struct jobs_options {
 	struct text_list users, accounts, partitions, names, states;
@@ -53,7 +40,6 @@ struct jobs_list {
 	struct cells *cells;
 	struct jobs_groups groups;
 	struct jobs_sum sum;
-	bool shows_progress;
 };
 
 /* --- jobs -------------------------------------------------------------------------------------- */
@@ -71,11 +57,7 @@ static bool is_in(const struct text_list *list, const char *text)
 /* Jobs that wait, or were cancelled before they might start, are listed if they are asked for, as sacct does. */
 static bool is_wanted(const struct jobs_options *o, const struct slurmdb_job *job)
 {
-	const struct record *r = job->record;
-
-	if (o->states.n)
-		return is_in(&o->states, r->state);
-	return job->is_half || r->start || (r->end && r->eligible);
+	return o->states.n ? is_in(&o->states, job->record->state) : jobs_walk_is_listed(job);
 }
 
 static int list_job(struct jobs_list *l, const struct record *r)
@@ -92,82 +74,15 @@ static int list_job(struct jobs_list *l, const struct record *r)
 	return cells_add(l->cells, jobs_rank(&j, &l->sort), l->cell);
 }
 
-static int list_jobs(struct jobs_list *l, struct slurmdb_jobs *jobs, struct errmsg *err)
+static int list_each(void *arg, struct slurmdb_job *job)
 {
-	int rc = 0;
-	size_t i;
-
-	for (i = 0; rc == 0 && i < jobs->n; i++) {
-		if (!is_wanted(l->o, &jobs->job[i]))
-			continue;
-		rc = job_site_finish(l->site, &jobs->job[i]);
-		if (rc == 0)
-			rc = list_job(l, jobs->job[i].record);
-	}
-	return rc < 0 ? errmsg_set(err, rc, "out of memory") : 0;
-}
-
-static void show_progress(const struct jobs_list *l, uint64_t at)
-{
-	uint64_t all = l->o->to - l->o->from;
-
-	if (l->shows_progress)
-		(void)fprintf(stderr, "\r%3" PRIu64 " %%, %" PRIu64 " jobs", all ? 100 * (at - l->o->from) / all : 100,
-			      l->sum.jobs);
-}
-
-static void end_progress(const struct jobs_list *l)
-{
-	if (l->shows_progress)
-		(void)fputs("\r\033[K", stderr);
-}
-
-/* After one of SLICE seconds with N jobs. */
-static uint64_t next_slice(uint64_t slice, size_t n)
-{
-	uint64_t next = n ? slice * SLICE_JOBS / n : UINT64_MAX;
-
-	if (next > SLICE_GROWTH * slice)
-		next = SLICE_GROWTH * slice;
-	return next > SLICE_MOST_S ? SLICE_MOST_S : next ? next : 1;
-}
-
-/* Those that ended, slice by slice. */
-static int list_ended(struct jobs_list *l, struct slurmdb_rows *rows, const struct slurmdb_filter *filter,
-		      struct errmsg *err)
-{
-	uint64_t slice = SLICE_FIRST_S;
-	uint64_t at = l->o->from;
-	int rc = 0;
-
-	while (rc == 0 && at < l->o->to) {
-		uint64_t next = l->o->to - at > slice ? at + slice : l->o->to;
-		struct slurmdb_jobs jobs = { 0 };
-
-		show_progress(l, at);
-		rc = slurmdb_rows_ended(rows, filter, at, next - 1, &jobs, err);
-		if (rc == 0)
-			rc = list_jobs(l, &jobs, err);
-		slice = next_slice(slice, jobs.n);
-		slurmdb_jobs_free(&jobs);
-		at = next;
-	}
-	return rc;
-}
-
-/* And those that had not by the end of the time that is asked for. */
-static int list_open(struct jobs_list *l, struct slurmdb_rows *rows, const struct slurmdb_filter *filter,
-		     struct errmsg *err)
-{
-	struct slurmdb_jobs jobs = { 0 };
+	struct jobs_list *l = arg;
 	int rc;
 
-	show_progress(l, l->o->to);
-	rc = slurmdb_rows_open_at(rows, filter, l->o->to, &jobs, err);
-	if (rc == 0)
-		rc = list_jobs(l, &jobs, err);
-	slurmdb_jobs_free(&jobs);
-	return rc;
+	if (!is_wanted(l->o, job))
+		return 0;
+	rc = job_site_finish(l->site, job);
+	return rc < 0 ? rc : list_job(l, job->record);
 }
 
 /* --- printing ---------------------------------------------------------------------------------- */
@@ -212,7 +127,6 @@ static int list_init(struct jobs_list *l)
 		return CMD_USAGE;
 	}
 	l->groups.by = o->by;
-	l->shows_progress = isatty(STDERR_FILENO);
 	l->cell = calloc(l->columns.n, sizeof(*l->cell));
 	l->buf = calloc(l->columns.n, sizeof(*l->buf));
 	l->cells = cells_create(l->columns.cells, l->columns.n, o->output, o->top);
@@ -247,26 +161,21 @@ static bool has_qos(const struct jobs_columns *c)
 static int list_all(struct jobs_list *l)
 {
 	const struct jobs_options *o = l->o;
-	const struct slurmdb_filter filter = { .uids = texts_of(&o->users),
-					       .accounts = texts_of(&o->accounts),
-					       .partitions = texts_of(&o->partitions),
-					       .names = texts_of(&o->names) };
-	struct slurmdb_options options = { .one_connection = true, .no_usage = l->site->no_usage };
-	struct slurmdb_rows *rows = NULL;
-	struct errmsg err = { 0 };
-	int rc;
+	const struct jobs_walk walk = { .site = l->site,
+					.filter = { .uids = texts_of(&o->users),
+						    .accounts = texts_of(&o->accounts),
+						    .partitions = texts_of(&o->partitions),
+						    .names = texts_of(&o->names) },
+					.cluster = o->cluster,
+					.from = o->from,
+					.to = o->to,
+					.with_open = true,
+					.with_qos = has_qos(&l->columns),
+					.shows_progress = isatty(STDERR_FILENO),
+					.each = list_each,
+					.arg = l };
 
-	options.cluster = job_ask_cluster(l->site, o->cluster);
-	options.no_qos = !has_qos(&l->columns);
-	rc = slurmdb_rows_create(&options, &rows, &err);
-	if (rc == 0)
-		rc = list_ended(l, rows, &filter, &err);
-	if (rc == 0)
-		rc = list_open(l, rows, &filter, &err);
-	end_progress(l);
-	rc = rc < 0 ? cmd_error("%s", err.text) : l->sum.jobs ? CMD_OK : job_ask_check_cluster(rows, options.cluster);
-	slurmdb_rows_destroy(rows);
-	return rc;
+	return jobs_walk(&walk);
 }
 
 static int run_list(const struct jobs_options *o)
@@ -275,8 +184,6 @@ static int run_list(const struct jobs_options *o)
 	struct jobs_list l = { .o = o, .site = &site };
 	int rc = list_init(&l);
 
-	if (rc == CMD_OK)
-		rc = job_ask_check_conf();
 	if (rc == CMD_OK) {
 		job_site_load(&site);
 		rc = list_all(&l);
@@ -302,62 +209,16 @@ static int _printf_(1, 2) usage_error(const char *fmt, ...)
 	return CMD_USAGE;
 }
 
-static void texts_fini(struct text_list *list)
+static int add_texts(struct text_list *list, const char *by_comma, text_list_map *map)
 {
-	while (list->n)
-		free((void *)(uintptr_t)list->text[--list->n]);
-	free(list->text);
-}
+	struct errmsg err = { 0 };
+	int rc = text_list_add(list, by_comma, map, &err);
 
-/* MAP makes of an item the text that is kept: malloc'ed; NULL: it said why there is none. */
-static int add_texts(struct text_list *list, const char *by_comma, char *(*map)(const char *item))
-{
-	_cleanup_free_ char *copy = strdup(by_comma);
-	char *rest = copy;
-	char *item;
-
-	while (copy && (item = strsep(&rest, ","))) {
-		const char **more = realloc(list->text, (list->n + 1) * sizeof(*more));
-
-		if (!more)
-			return cmd_error("out of memory");
-		list->text = more;
-		if (!*item)
-			return usage_error("'%s': an empty item", by_comma);
-		list->text[list->n] = map(item);
-		if (!list->text[list->n])
-			return CMD_USAGE;
-		list->n++;
-	}
-	return copy ? CMD_OK : cmd_error("out of memory");
-}
-
-static char *map_text(const char *item)
-{
-	return strdup(item);
-}
-
-/* slurmdbd has users by number. */
-static char *map_user(const char *item)
-{
-	const struct passwd *pw;
-	char text[24];
-	uint64_t uid;
-
-	if (parse_u64(item, &uid) < 0) {
-		pw = getpwnam(item);
-		if (!pw) {
-			(void)usage_error("no user '%s'", item);
-			return NULL;
-		}
-		uid = pw->pw_uid;
-	}
-	(void)snprintf(text, sizeof(text), "%" PRIu64, uid);
-	return strdup(text);
+	return rc == 0 ? CMD_OK : rc == -EINVAL ? usage_error("%s", err.text) : cmd_error("%s", err.text);
 }
 
 /* sacct's short forms too */
-static char *map_state(const char *item)
+static int map_state(const char *item, char **ret, struct errmsg *err)
 {
 	static const struct {
 		const char *code, *name;
@@ -371,9 +232,11 @@ static char *map_state(const char *item)
 
 	for (i = 0; i < ARRAY_SIZE(states); i++)
 		if (!strcasecmp(item, states[i].code) || !strcasecmp(item, states[i].name))
-			return strdup(states[i].name);
-	(void)usage_error("no state '%s'", item);
-	return NULL;
+			break;
+	if (i == ARRAY_SIZE(states))
+		return errmsg_set(err, -EINVAL, "no state '%s'", item);
+	*ret = strdup(states[i].name);
+	return *ret ? 0 : errmsg_set(err, -ENOMEM, "out of memory");
 }
 
 static int set_time(uint64_t *ret, uint64_t now, const char *text)
@@ -392,13 +255,13 @@ static int set_option(const struct cmd_info *self, struct jobs_options *o, int c
 		o->all_users = true;
 		return CMD_OK;
 	case 'u':
-		return add_texts(&o->users, optarg, map_user);
+		return add_texts(&o->users, optarg, text_list_user);
 	case 'A':
-		return add_texts(&o->accounts, optarg, map_text);
+		return add_texts(&o->accounts, optarg, NULL);
 	case 'r':
-		return add_texts(&o->partitions, optarg, map_text);
+		return add_texts(&o->partitions, optarg, NULL);
 	case OPT_NAME:
-		return add_texts(&o->names, optarg, map_text);
+		return add_texts(&o->names, optarg, NULL);
 	case 's':
 		return add_texts(&o->states, optarg, map_state);
 	case 'S':
@@ -500,7 +363,7 @@ static int add_self(struct jobs_options *o)
 	if (o->all_users || o->users.n)
 		return CMD_OK;
 	(void)snprintf(uid, sizeof(uid), "%u", (unsigned int)geteuid());
-	return add_texts(&o->users, uid, map_text);
+	return add_texts(&o->users, uid, NULL);
 }
 
 static int cmd_jobs_run(const struct cmd_info *self, int argc, char **argv)
@@ -516,11 +379,11 @@ static int cmd_jobs_run(const struct cmd_info *self, int argc, char **argv)
 		rc = add_self(&o);
 	if (!is_done && rc == CMD_OK)
 		rc = run_list(&o);
-	texts_fini(&o.users);
-	texts_fini(&o.accounts);
-	texts_fini(&o.partitions);
-	texts_fini(&o.names);
-	texts_fini(&o.states);
+	text_list_fini(&o.users);
+	text_list_fini(&o.accounts);
+	text_list_fini(&o.partitions);
+	text_list_fini(&o.names);
+	text_list_fini(&o.states);
 	return rc;
 }
 

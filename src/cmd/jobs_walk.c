@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/cmd/jobs_walk.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/cmd/cmd.h"
+#include "src/cmd/job_ask.h"
+
+/*
+ * slurmdbd is asked for so much time at once that its answers have some thousand jobs, whatever the cluster. A long time
+ * is not asked for before shorter ones had few: many jobs may be in it.
+ */
+#define SLICE_FIRST_S 3600
+#define SLICE_MOST_S 86400
+#define SLICE_JOBS 4000
+#define SLICE_GROWTH 4 /* at most, from one to the next */
+
+struct walk {
+	const struct jobs_walk *w;
+	struct slurmdb_rows *rows;
+	uint64_t jobs;
+};
+
+bool jobs_walk_is_listed(const struct slurmdb_job *job)
+{
+	const struct record *r = job->record;
+
+	return job->is_half || r->start || (r->end && r->eligible);
+}
+
+static int show_jobs(struct walk *k, struct slurmdb_jobs *jobs, struct errmsg *err)
+{
+	int rc = 0;
+	size_t i;
+
+	for (i = 0; rc == 0 && i < jobs->n; i++)
+		rc = k->w->each(k->w->arg, &jobs->job[i]);
+	k->jobs += jobs->n;
+	return rc < 0 ? errmsg_set(err, rc, "%s", rc == -ENOMEM ? "out of memory" : strerror(-rc)) : 0;
+}
+
+static void show_progress(const struct walk *k, uint64_t at)
+{
+	uint64_t all = k->w->to - k->w->from;
+
+	if (k->w->shows_progress)
+		(void)fprintf(stderr, "\r%3" PRIu64 " %%, %" PRIu64 " jobs", all ? 100 * (at - k->w->from) / all : 100,
+			      k->jobs);
+}
+
+static void end_progress(const struct walk *k)
+{
+	if (k->w->shows_progress)
+		(void)fputs("\r\033[K", stderr);
+}
+
+/* After one of SLICE seconds with N jobs. */
+static uint64_t next_slice(uint64_t slice, size_t n)
+{
+	uint64_t next = n ? slice * SLICE_JOBS / n : UINT64_MAX;
+
+	if (next > SLICE_GROWTH * slice)
+		next = SLICE_GROWTH * slice;
+	return next > SLICE_MOST_S ? SLICE_MOST_S : next ? next : 1;
+}
+
+/* Those that ended, slice by slice. */
+static int walk_ended(struct walk *k, struct errmsg *err)
+{
+	uint64_t slice = SLICE_FIRST_S;
+	uint64_t at = k->w->from;
+	int rc = 0;
+
+	while (rc == 0 && at < k->w->to) {
+		uint64_t next = k->w->to - at > slice ? at + slice : k->w->to;
+		struct slurmdb_jobs jobs = { 0 };
+
+		show_progress(k, at);
+		rc = slurmdb_rows_ended(k->rows, &k->w->filter, at, next - 1, &jobs, err);
+		if (rc == 0)
+			rc = show_jobs(k, &jobs, err);
+		slice = next_slice(slice, jobs.n);
+		slurmdb_jobs_free(&jobs);
+		at = next;
+	}
+	return rc;
+}
+
+/* And those that had not by the end of the time that is asked for. */
+static int walk_open(struct walk *k, struct errmsg *err)
+{
+	struct slurmdb_jobs jobs = { 0 };
+	int rc;
+
+	show_progress(k, k->w->to);
+	rc = slurmdb_rows_open_at(k->rows, &k->w->filter, k->w->to, &jobs, err);
+	if (rc == 0)
+		rc = show_jobs(k, &jobs, err);
+	slurmdb_jobs_free(&jobs);
+	return rc;
+}
+
+int jobs_walk(const struct jobs_walk *w)
+{
+	struct slurmdb_options options = { .one_connection = true, .no_usage = w->site->no_usage,
+					   .no_qos = !w->with_qos };
+	struct walk k = { .w = w };
+	struct errmsg err = { 0 };
+	int rc = job_ask_check_conf();
+
+	if (rc != CMD_OK)
+		return rc;
+	options.cluster = job_ask_cluster(w->site, w->cluster);
+	rc = slurmdb_rows_create(&options, &k.rows, &err);
+	if (rc == 0)
+		rc = walk_ended(&k, &err);
+	if (rc == 0 && w->with_open)
+		rc = walk_open(&k, &err);
+	end_progress(&k);
+	rc = rc < 0 ? cmd_error("%s", err.text) : k.jobs ? CMD_OK : job_ask_check_cluster(k.rows, options.cluster);
+	slurmdb_rows_destroy(k.rows);
+	return rc;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * jobs_walk.h - all jobs of a time, one after the other, from slurmdbd in slices, so that memory is bounded.
+ */
+#ifndef CEEMS_CMD_JOBS_WALK_H
+#define CEEMS_CMD_JOBS_WALK_H
+
+#include "src/cmd/job_site.h"
+
+struct jobs_walk {
+	struct job_site *site;
+	struct slurmdb_filter filter;
+	const char *cluster;  /* NULL: the site's; "all" */
+	uint64_t from, to;    /* jobs that ended in this time, TO not included */
+	bool with_open;	      /* and those that had not by TO */
+	bool with_qos;
+	bool shows_progress;  /* on stderr */
+	/* JOB is job_site_finish()'s to complete, and gone afterwards. 0, or -errno to end the walk. */
+	int (*each)(void *arg, struct slurmdb_job *job);
+	void *arg;
+};
+
+/* CMD_OK, or CMD_FAILED when that was told. */
+int jobs_walk(const struct jobs_walk *w);
+
+/* A job that started or might have: sacct lists no others unless it is asked for their state. */
+bool jobs_walk_is_listed(const struct slurmdb_job *job);
+
+#endif
