@@ -26,6 +26,7 @@ static struct {
 	struct settings settings;
 	struct stepside *stepside; /* NULL: nothing is measured here */
 	struct steptrace_owner owner;
+	char job[STEPTRACE_JOB_MAX]; /* of it */
 	bool is_attached;
 	uint64_t start_ns;
 	bool is_finished; /* the next two are final */
@@ -108,12 +109,15 @@ void stepd_side_begin(stepd_step_rec_t *step)
 			   "%s; this step is not accounted", err.text);
 	if (rc < 0)
 		return;
+	steptrace_job_name(id.job_id, step->array_task_id == NO_VAL ? 0 : step->array_job_id, step->array_task_id,
+			   step->env, side.job);
 	side.owner = (struct steptrace_owner){
 		.uid = step->uid,
 		.gid = step->gid,
 		.gids = step->gids,
 		.ngids = step->gids && step->ngids > 0 ? (size_t)step->ngids : 0,
 		.dir = step->cwd,
+		.job = side.job,
 	};
 	if (step->cwd)
 		stepside_set_owner(side.stepside, &side.owner);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "src/cmd/cmd.h"
+#include "src/cmd/job_ids.h"
 #include "src/cmd/trace_files.h"
 #include "src/libtrace/trace_draw.h"
 #include "src/libtrace/trace_grid.h"
@@ -143,10 +144,12 @@ static void print_merged_csv(struct merge *m)
 	const struct trace_table *t;
 	uint64_t t_ns;
 
-	fputs("step,node,time_utc,elapsed_s", stdout);
+	fputs("job,step,node,time_utc,elapsed_s", stdout);
 	print_names(m->column, m->ncolumns, "", "");
 	fputs("\r\n", stdout);
 	while ((t = merge_next(m, &t_ns))) {
+		print_csv_text(t->job);
+		putchar(',');
 		print_csv_text(t->step);
 		putchar(',');
 		print_csv_text(t->node);
@@ -165,12 +168,14 @@ static void print_merged_json(struct merge *m)
 	const char *separator = "";
 	uint64_t t_ns;
 
-	fputs("{\"columns\":[\"step\",\"node\",\"time_utc\",\"elapsed_s\"", stdout);
+	fputs("{\"columns\":[\"job\",\"step\",\"node\",\"time_utc\",\"elapsed_s\"", stdout);
 	print_names(m->column, m->ncolumns, "\"", "\"");
 	fputs("],\"rows\":[", stdout);
 	while ((t = merge_next(m, &t_ns))) {
 		printf("%s\n[", separator);
 		separator = ",";
+		print_json_text(t->job);
+		putchar(',');
 		print_json_text(t->step);
 		putchar(',');
 		print_json_text(t->node);
@@ -271,7 +276,7 @@ static void choose_drawn(const struct trace_files *files, char *buf, size_t size
 		(void)snprintf(buf, size, "energy_j");
 }
 
-/* "job 7.0, 2 nodes, from 2026-11-25T10:00:00Z" */
+/* "job 7.0 on 2 nodes, from 2026-11-25T10:00:00Z"; WHAT: the ids, or empty */
 static void make_title(const struct trace_files *files, const struct trace_grid *g, const char *what, char *buf,
 		       size_t size)
 {
@@ -285,9 +290,9 @@ static void make_title(const struct trace_files *files, const struct trace_grid 
 	}
 	rfc3339_utc(g->begin_ns / NSEC_PER_SEC, time);
 	if (nodes == 1)
-		(void)snprintf(buf, size, "%s on %s, from %s", what, files->table[0].node, time);
+		(void)snprintf(buf, size, "%s%s on %s, from %s", *what ? "job " : "trace", what, files->table[0].node, time);
 	else
-		(void)snprintf(buf, size, "%s on %zu nodes, from %s", what, nodes, time);
+		(void)snprintf(buf, size, "%s%s on %zu nodes, from %s", *what ? "job " : "trace", what, nodes, time);
 }
 
 static int draw_picture(const struct trace_grid *g, const char *title, const char *path)
@@ -369,7 +374,8 @@ static int show(const struct trace_request *r, const struct trace_files *files, 
 }
 
 /* In TraceDir, if there is one, and here. */
-static int find_files(const struct trace_request *r, const char *conf, const char *job, struct trace_files *files)
+static int find_files(const struct trace_request *r, const char *conf, const struct job_ids *ids, const char *what,
+		      struct trace_files *files)
 {
 	const char *dir[2] = { ".", NULL };
 	struct settings settings;
@@ -383,27 +389,35 @@ static int find_files(const struct trace_request *r, const char *conf, const cha
 		if (settings.trace_dir[0] == '/')
 			dir[n++] = settings.trace_dir;
 	}
-	return trace_files_find(files, job, dir, n);
+	return trace_files_find(files, ids, what, dir, n);
 }
 
-static bool is_job(const char *text)
-{
-	const char *dot = strchr(text, '.');
-	const size_t len = dot ? (size_t)(dot - text) : strlen(text);
-	uint32_t step;
+#define NOT_BOTH "jobs, or names of files"
 
-	return len && strspn(text, "0123456789") == len && (!dot || cmd_step_number(dot + 1, &step));
-}
-
-static int load_files(const struct trace_request *r, const char *conf, int argc, char **argv, struct trace_files *files)
+/* What is no id is the name of a file. WHAT is how a drawing calls them. */
+static int load_files(const struct trace_request *r, const char *conf, int argc, char **argv, struct trace_files *files,
+		      char *what, size_t size)
 {
+	struct job_ids ids = { 0 };
+	struct errmsg err = { 0 };
+	size_t used = 0;
 	int rc = CMD_OK;
 	int i;
 
-	if (argc == 1 && is_job(argv[0]))
-		return find_files(r, conf, argv[0], files);
-	for (i = 0; rc == CMD_OK && i < argc; i++)
-		rc = is_job(argv[i]) ? cmd_error("one job, or names of files") : trace_files_add(files, argv[i]);
+	for (i = 0; rc == CMD_OK && i < argc; i++) {
+		const size_t before = ids.n;
+		int bad = job_ids_add(&ids, argv[i], &err);
+
+		if (bad == -EINVAL && ids.n == before)
+			rc = ids.n ? cmd_error(NOT_BOTH) : trace_files_add(files, argv[i]);
+		else if (bad < 0)
+			rc = cmd_error("%s", err.text);
+		else if (used < size)
+			used += (size_t)snprintf(what + used, size - used, "%s%s", used ? "," : "", argv[i]);
+	}
+	if (rc == CMD_OK && ids.n)
+		rc = files->n ? cmd_error(NOT_BOTH) : find_files(r, conf, &ids, what, files);
+	job_ids_fini(&ids);
 	return rc;
 }
 
@@ -437,7 +451,7 @@ static int cmd_trace_run(const struct cmd_info *self, int argc, char **argv)
 	struct trace_request r = { .form = FORM_PLOT };
 	const char *conf = NULL, *resample = NULL;
 	struct trace_files files = { 0 };
-	char what[64];
+	char what[64] = ""; /* the ids; empty: files */
 	int c, rc;
 
 	while ((c = getopt_long(argc, argv, "c:d:hm:o:r:", options, NULL)) >= 0) {
@@ -476,9 +490,7 @@ static int cmd_trace_run(const struct cmd_info *self, int argc, char **argv)
 	rc = check_request(&r, resample);
 	if (rc != CMD_OK)
 		return rc;
-	(void)snprintf(what, sizeof(what), "%s%s", is_job(argv[optind]) ? "job " : "trace",
-		       is_job(argv[optind]) ? argv[optind] : "");
-	rc = load_files(&r, conf, argc - optind, argv + optind, &files);
+	rc = load_files(&r, conf, argc - optind, argv + optind, &files, what, sizeof(what));
 	if (rc == CMD_OK)
 		rc = show(&r, &files, what);
 	trace_files_fini(&files);
@@ -488,7 +500,7 @@ static int cmd_trace_run(const struct cmd_info *self, int argc, char **argv)
 const struct cmd_info cmd_trace = {
 	"trace",
 	"[--csv|--json|--plot] [-o FILE.svg] [--metrics NAME,..] [--resample TIME] [--dir DIR] [--conf FILE] "
-	"JOB[.STEP]|FILE..",
+	"JOBID[.STEP][,...] ...|FILE ...",
 	"Show what a job with --ceems-trace used over time.",
 	cmd_trace_run,
 };

@@ -10,23 +10,90 @@
 
 #include "src/cmd/cmd.h"
 #include "src/libutil/fileio.h"
+#include "src/libutil/parse.h"
 #include "src/libutil/text.h"
 
 #define FILE_MAX ((size_t)2 << 30)
 
 static const char prefix[] = "ceems-trace-";
 
-/* "0" of "ceems-trace-1234.0-n1.csv"; a file of another name has none. */
-static void find_step(const char *path, char *ret, size_t size)
+/* Whose trace a file is. */
+struct trace_name {
+	struct record job; /* its ids only */
+	uint32_t step_id;
+	char job_text[24], step_text[16];
+};
+
+static struct maybe_u64 known(uint32_t n)
+{
+	return (struct maybe_u64){ n, true };
+}
+
+/* JOB: "7.0", "5_3.0" */
+static bool take_ids(const char *job, struct trace_name *ret)
+{
+	struct job_ids ids = { 0 };
+	struct record *r = &ret->job;
+	bool is_one = job_ids_add(&ids, job, NULL) == 0 && ids.n == 1 && ids.id[0].has_step;
+
+	if (is_one) {
+		const struct job_id *id = &ids.id[0];
+
+		r->job_id = id->job_id;
+		if (id->kind == JOB_ID_TASK) {
+			r->array_job_id = known(id->job_id);
+			r->array_task_id = known(id->part);
+		} else if (id->kind == JOB_ID_COMPONENT) {
+			r->het_job_id = known(id->job_id);
+			r->het_job_offset = known(id->part);
+		}
+		ret->step_id = id->step_id;
+	}
+	job_ids_fini(&ids);
+	return is_one;
+}
+
+/* "ceems-trace-JOB.STEP-NODE.csv", JOB as steptrace_job_name() writes it: "7", "5_3-8", "21+1-22". */
+static bool parse_name(const char *name, struct trace_name *ret)
+{
+	const char *job = name + sizeof(prefix) - 1;
+	const char *dot, *dash, *end;
+	char text[sizeof(ret->job_text) + sizeof(ret->step_text)];
+	uint64_t id = 0;
+
+	*ret = (struct trace_name){ 0 };
+	if (strncmp(name, prefix, sizeof(prefix) - 1))
+		return false;
+	dot = strchr(job, '.');
+	end = dot ? strchr(dot, '-') : NULL;
+	if (!end || (size_t)(end - dot) > sizeof(ret->step_text))
+		return false;
+	dash = memchr(job, '-', (size_t)(dot - job));
+	if (dash && (parse_u64_n(dash + 1, (size_t)(dot - dash - 1), &id) < 0 || id > UINT32_MAX))
+		return false;
+	if ((size_t)((dash ? dash : dot) - job) >= sizeof(ret->job_text))
+		return false;
+	(void)snprintf(ret->job_text, sizeof(ret->job_text), "%.*s", (int)((dash ? dash : dot) - job), job);
+	(void)snprintf(ret->step_text, sizeof(ret->step_text), "%.*s", (int)(end - dot - 1), dot + 1);
+	(void)snprintf(text, sizeof(text), "%s.%s", ret->job_text, ret->step_text);
+	if (!take_ids(text, ret))
+		return false;
+	if (dash)
+		ret->job.job_id = (uint32_t)id;
+	return true;
+}
+
+/* A file of another name has no job and step. */
+static void find_step(const char *path, struct trace_table *t)
 {
 	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	const char *dot = strncmp(name, prefix, sizeof(prefix) - 1) ? NULL : strchr(name, '.');
-	const char *end = dot ? strchr(dot, '-') : NULL;
+	struct trace_name name;
 
-	ret[0] = '\0';
-	if (end && (size_t)(end - dot) <= size)
-		(void)snprintf(ret, size, "%.*s", (int)(end - dot - 1), dot + 1);
+	t->job[0] = t->step[0] = '\0';
+	if (!parse_name(slash ? slash + 1 : path, &name))
+		return;
+	(void)snprintf(t->job, sizeof(t->job), "%s", name.job_text);
+	(void)snprintf(t->step, sizeof(t->step), "%s", name.step_text);
 }
 
 static int read_table(const char *path, struct trace_table *ret)
@@ -40,9 +107,8 @@ static int read_table(const char *path, struct trace_table *ret)
 		rc = trace_table_parse(path, text, len, ret, &err);
 	if (rc < 0)
 		return cmd_error("%s", err.text);
-	find_step(path, ret->step, sizeof(ret->step));
+	find_step(path, ret);
 	/* what a file says of itself may be anybody's words */
-	(void)text_mask(ret->step, ret->step, sizeof(ret->step));
 	(void)text_mask(ret->node, ret->node, sizeof(ret->node));
 	return CMD_OK;
 }
@@ -60,7 +126,7 @@ static void tell_state(const struct trace_table *t, const char *path)
 
 static bool is_same(const struct trace_table *a, const struct trace_table *b)
 {
-	return a->step[0] && !strcmp(a->step, b->step) && !strcmp(a->node, b->node);
+	return a->step[0] && !strcmp(a->job, b->job) && !strcmp(a->step, b->step) && !strcmp(a->node, b->node);
 }
 
 int trace_files_add(struct trace_files *f, const char *path)
@@ -78,7 +144,8 @@ int trace_files_add(struct trace_files *f, const char *path)
 
 		if (!is_same(other, &table))
 			continue;
-		(void)cmd_error("step %s on %s ran twice: its earlier run is left out", table.step, table.node);
+		(void)cmd_error("step %s.%s on %s ran twice: its earlier run is left out", table.job, table.step,
+				table.node);
 		if (table.t_ns[0] > other->t_ns[0]) {
 			old = *other;
 			*other = table;
@@ -106,16 +173,19 @@ void trace_files_fini(struct trace_files *f)
 	*f = (struct trace_files){ 0 };
 }
 
-/* "ceems-trace-JOB.", or with its step "ceems-trace-JOB.STEP-". */
-static bool is_of_job(const char *name, const char *job)
+static bool is_wanted(const char *file, const struct job_ids *ids)
 {
-	const size_t len = strlen(job);
-	const char *rest = name + sizeof(prefix) - 1;
-	const char *dot = strrchr(name, '.');
+	const char *dot = strrchr(file, '.');
+	struct trace_name name;
+	size_t i;
 
-	if (strncmp(name, prefix, sizeof(prefix) - 1) || strncmp(rest, job, len))
+	if (!dot || strcmp(dot, ".csv") != 0 || !parse_name(file, &name))
 		return false;
-	return rest[len] == (strchr(job, '.') ? '-' : '.') && dot && !strcmp(dot, ".csv");
+	for (i = 0; i < ids->n; i++)
+		if (job_id_is_of(&ids->id[i], &name.job) &&
+		    (!ids->id[i].has_step || ids->id[i].step_id == name.step_id))
+			return true;
+	return false;
 }
 
 /* A file that another user left in TraceDir is not the job's. */
@@ -129,7 +199,8 @@ static bool is_callers(const char *path, uid_t *owner)
 	return true;
 }
 
-static int find_in(struct trace_files *f, const char *job, const char *dir, uid_t *first_owner)
+static int find_in(struct trace_files *f, const struct job_ids *ids, const char *what, const char *dir,
+		   uid_t *first_owner)
 {
 	char path[PATH_MAX];
 	DIR *d = opendir(dir);
@@ -138,12 +209,12 @@ static int find_in(struct trace_files *f, const char *job, const char *dir, uid_
 	int rc = CMD_OK;
 
 	while (d && rc == CMD_OK && (e = readdir(d))) {
-		if (!is_of_job(e->d_name, job) ||
+		if (!is_wanted(e->d_name, ids) ||
 		    (size_t)snprintf(path, sizeof(path), "%s/%s", dir, e->d_name) >= sizeof(path) ||
 		    !is_callers(path, &owner))
 			continue;
 		if (f->n && owner != *first_owner)
-			rc = cmd_error("traces of job %s are of several users: name the files", job);
+			rc = cmd_error("traces of job %s are of several users: name the files", what);
 		else
 			rc = trace_files_add(f, path);
 		*first_owner = owner;
@@ -153,16 +224,17 @@ static int find_in(struct trace_files *f, const char *job, const char *dir, uid_
 	return rc;
 }
 
-int trace_files_find(struct trace_files *f, const char *job, const char *const *dir, size_t ndirs)
+int trace_files_find(struct trace_files *f, const struct job_ids *ids, const char *what, const char *const *dir,
+		     size_t ndirs)
 {
 	uid_t owner = 0;
 	size_t i;
 	int rc = CMD_OK;
 
 	for (i = 0; rc == CMD_OK && i < ndirs; i++)
-		rc = find_in(f, job, dir[i], &owner);
+		rc = find_in(f, ids, what, dir[i], &owner);
 	if (rc != CMD_OK || f->n)
 		return rc;
-	return cmd_error("no trace of yours of job %s in %s%s%s; --dir says where else", job, dir[0],
+	return cmd_error("no trace of yours of job %s in %s%s%s; --dir says where else", what, dir[0],
 			 ndirs > 1 ? " or " : "", ndirs > 1 ? dir[1] : "");
 }

@@ -5,6 +5,7 @@
 #ifndef CEEMS_CMD_TRACE_FILES_H
 #define CEEMS_CMD_TRACE_FILES_H
 
+#include "src/cmd/job_ids.h"
 #include "src/libtrace/trace_table.h"
 
 struct trace_files {
@@ -13,10 +14,11 @@ struct trace_files {
 };
 
 /*
- * JOB: "1234" or "1234.0", also "1234.batch". In each of DIR[ndirs], those of the caller; of root, of anybody, but of one
- * user. Of a job that ran twice those of the last run. 0, or CMD_FAILED when that was told.
+ * Those of IDS, which are WHAT in messages, in each of DIR[ndirs]: the caller's; of root, of anybody, but of one user.
+ * Of a job that ran twice those of the last run. 0, or CMD_FAILED when that was told.
  */
-int trace_files_find(struct trace_files *f, const char *job, const char *const *dir, size_t ndirs);
+int trace_files_find(struct trace_files *f, const struct job_ids *ids, const char *what, const char *const *dir,
+		     size_t ndirs);
 /* One file. */
 int trace_files_add(struct trace_files *f, const char *path);
 void trace_files_fini(struct trace_files *f);

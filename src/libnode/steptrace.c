@@ -53,7 +53,7 @@ static char *file_name(const struct steptrace_setup *setup)
 	char step[16], name[NAME_MAX];
 
 	/* the rest of NAME_MAX is for a number and ".csv" */
-	if (snprintf(name, sizeof(name), "ceems-trace-%" PRIu32 ".%s-%s", id->job_id,
+	if (snprintf(name, sizeof(name), "ceems-trace-%s.%s-%s", setup->owner->job,
 		     ledger_step_name(id->step_id, step, sizeof(step)), ledger_node(setup->ledger)) > NAME_MAX - 16)
 		return NULL;
 	return strdup(name);

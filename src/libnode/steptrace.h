@@ -25,6 +25,9 @@
 /* For the program to write the last row; then it is killed. */
 #define STEPTRACE_END_NS (500 * NSEC_PER_MSEC)
 
+/* "7"; of a task or component "5_3-8", "21+1-22": as sacct writes it, and the job's own id. */
+#define STEPTRACE_JOB_MAX 40
+
 /* Who the trace belongs to, and the folder of his job. Borrowed while the step runs. */
 struct steptrace_owner {
 	uid_t uid;
@@ -32,6 +35,7 @@ struct steptrace_owner {
 	const gid_t *gids; /* of his other groups */
 	size_t ngids;
 	const char *dir;
+	const char *job; /* by steptrace_job_name() */
 };
 
 struct steptrace_setup {
@@ -44,6 +48,10 @@ struct steptrace_setup {
 };
 
 struct steptrace;
+
+/* ARRAY_JOB_ID: 0 if it is no task of an array. ENV: the step's, by which a component of a het job is known, or NULL. */
+void steptrace_job_name(uint32_t job_id, uint32_t array_job_id, uint32_t array_task_id, char *const *env,
+			char ret[STEPTRACE_JOB_MAX]);
 
 /*
  * Starts the thread, and by it the program. 0; -EPERM: the site forbids traces; else -errno. What fails later is one

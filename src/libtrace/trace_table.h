@@ -27,7 +27,7 @@ struct trace_column {
 };
 
 struct trace_table {
-	char step[16]; /* the caller's to fill in */
+	char job[24], step[16]; /* "5_3" and "batch": the caller's to fill in */
 	char node[TRACE_NODE_MAX];
 	struct trace_column *column;
 	size_t ncolumns;

@@ -26,21 +26,37 @@ trace_file ceems-trace-7.batch-n1.csv n1 0
 trace_file ceems-trace-77.0-n1.csv n1 0
 
 # --- rows as they are
-is "$(trace 7.0 --csv --metrics energy_j)" "step,node,time_utc,elapsed_s,energy_j
-0,n1,2026-11-25T10:00:00.000000Z,0.000000,0
-0,n2,2026-11-25T10:00:00.000000Z,0.000000,0
-0,n1,2026-11-25T10:00:05.000000Z,5.000000,40
-0,n2,2026-11-25T10:00:05.000000Z,5.000000,40
-0,n1,2026-11-25T10:00:10.000000Z,10.000000,100
-0,n2,2026-11-25T10:00:10.000000Z,10.000000,100" "the rows of both nodes, by time"
+is "$(trace 7.0 --csv --metrics energy_j)" "job,step,node,time_utc,elapsed_s,energy_j
+7,0,n1,2026-11-25T10:00:00.000000Z,0.000000,0
+7,0,n2,2026-11-25T10:00:00.000000Z,0.000000,0
+7,0,n1,2026-11-25T10:00:05.000000Z,5.000000,40
+7,0,n2,2026-11-25T10:00:05.000000Z,5.000000,40
+7,0,n1,2026-11-25T10:00:10.000000Z,10.000000,100
+7,0,n2,2026-11-25T10:00:10.000000Z,10.000000,100" "the rows of both nodes, by time"
 has "$(trace 7.batch --csv)" "batch,n1,2026-11-25T10:00:05.000000Z,5.000000,40,8,5000000000000001" \
 	"of the batch step; a counter is exact"
 is "$(trace 7 --csv | grep -c .)" 10 "a job's are those of all its steps, and of no job that begins alike"
 is "$(trace 7.0 --json --metrics energy | python3 -c 'import json,sys
 d = json.load(sys.stdin)
 print(d["columns"], len(d["rows"]), d["rows"][0], d["rows"][-1][-2:])')" \
-	"['step', 'node', 'time_utc', 'elapsed_s', 'energy_j', 'power_w'] 6 ['0', 'n1', '2026-11-25T10:00:00.000000Z', 0.0, 0, None] [100, 12]" \
+	"['job', 'step', 'node', 'time_utc', 'elapsed_s', 'energy_j', 'power_w'] 6 ['7', '0', 'n1', '2026-11-25T10:00:00.000000Z', 0.0, 0, None] [100, 12]" \
 	"as JSON"
+
+# --- ids as sacct writes them: tasks of array 5, whose own ids are 80 and 5, components of het job 21
+for name in 5_3-80.0 5_4-5.0 5_4-5.batch 21+0-21.0 21+1-22.0; do
+	trace_file "ceems-trace-$name-n1.csv" n1 0
+done
+for row in "5_3:5_3.0" "5_4:5_4.0 5_4.batch" "5_4.batch:5_4.batch" "5_[3-4].0:5_3.0 5_4.0" "5:5_3.0 5_4.0 5_4.batch" \
+	"80:5_3.0" "21+1:21+1.0" "21:21+0.0 21+1.0" "22.0:21+1.0" "5_3,21+0:21+0.0 5_3.0"; do
+	is "$(trace --csv --metrics energy_j "${row%%:*}" | sed 1d | cut -d, -f1,2 | tr , . | sort -u | tr '\n' ' ')" \
+		"${row#*:} " "${row%%:*}"
+done
+has "$(trace 5_3 7.0)" "job 5_3,7.0 on 2 nodes" "several jobs are drawn as one"
+is "$(trace 5_9)" "ceems: no trace of yours of job 5_9 in .; --dir says where else" "a task that is not there"
+has "$(trace '5_[0-99999]')" "more than 10000 jobs at once" "a list without end"
+trace_file "ceems-trace-5_3-x.0-n1.csv" n1 0
+trace_file "ceems-trace-99999999999999999999999_3-8.0-n1.csv" n1 0
+is "$(trace --csv --metrics energy_j 5_3 | grep -c .)" 4 "names that are not a trace's"
 
 # --- equal intervals
 is "$(trace 7.0 --csv --resample 10s --metrics energy)" "time_utc,elapsed_s,energy_j,power_w
@@ -66,7 +82,7 @@ is "$(trace 7 -o /nonexistent/x.svg)" "ceems: /nonexistent/x.svg: No such file o
 
 # --- files
 trace_file other.csv n9 0
-is "$(trace other.csv --csv --metrics energy_j | tail -n 1)" ",n9,2026-11-25T10:00:10.000000Z,10.000000,100" "a file by its name"
+is "$(trace other.csv --csv --metrics energy_j | tail -n 1)" ",,n9,2026-11-25T10:00:10.000000Z,10.000000,100" "a file by its name"
 has "$(trace other.csv)" "trace on n9, from" "and drawn"
 mkdir elsewhere && mv ceems-trace-77.0-n1.csv elsewhere/
 is "$(trace 77)" "ceems: no trace of yours of job 77 in .; --dir says where else" "no file"
@@ -75,8 +91,8 @@ echo "TraceDir=$dir/elsewhere" >trace.conf
 is "$("$ceems" trace --conf trace.conf 77 --csv | grep -c .)" 4 "TraceDir"
 trace_file elsewhere/ceems-trace-77.0-n1-2.csv n1 5
 out=$(trace 77 --dir elsewhere --csv)
-has "$out" "step 0 on n1 ran twice: its earlier run is left out" "a job that ran twice"
-has "$out" "0,n1,2026-11-25T10:00:05.000000Z,0.000000" "has its later run"
+has "$out" "step 77.0 on n1 ran twice: its earlier run is left out" "a job that ran twice"
+has "$out" "77,0,n1,2026-11-25T10:00:05.000000Z,0.000000" "has its later run"
 ln -s /etc/passwd ceems-trace-8.0-n1.csv
 has "$(trace 8)" "no trace of yours of job 8" "a link is no trace of a job"
 if [ "$(id -u)" = 0 ]; then
@@ -96,7 +112,7 @@ is "$(trace other.csv)" "ceems: other.csv:3:38: not a number" "bad CSV has its f
 is "$(trace 7 --metrics flops)" "ceems: 'flops' is not in the trace; there are energy_j, power_w, instructions" "a metric that is not there"
 is "$(trace 7 --resample often)" "ceems trace: --resample: 'often' is no time such as 10s" "no interval"
 has "$(trace 7 --csv --resample 1ns)" "--resample: " "one that is too short"
-is "$(trace 7 other.csv)" "ceems: one job, or names of files" "not both"
+is "$(trace 7 other.csv)" "ceems: jobs, or names of files" "not both"
 printf 'node,time_utc,monotonic_s,event,dropped_samples,energy_j\n"a\033[2Jb,""c""",2026-11-25T10:00:00.000000Z,5,end,0,1\n' >other.csv
-is "$(trace other.csv --csv | tail -n 1)" ',"a?[2Jb,""c""",2026-11-25T10:00:00.000000Z,0.000000,1' "what a terminal should not get"
+is "$(trace other.csv --csv | tail -n 1)" ',,"a?[2Jb,""c""",2026-11-25T10:00:00.000000Z,0.000000,1' "what a terminal should not get"
 done_testing

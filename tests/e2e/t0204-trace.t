@@ -139,6 +139,29 @@ ceems-trace-$job.1-n1.csv
 ceems-trace-$job.batch-n1.csv" "sbatch --ceems-trace: a file of each step"
 is "$(of "$home/ceems-trace-$job.0-n1.csv" 'rows[-1]["event"]')" end "also of one that is over at once"
 
+# --- an array, a het job: ids as sacct writes them --------------------------------------------------------
+
+# jobs_of ID: "5_3.0 5_3.batch ", the steps that ceems trace finds
+jobs_of() {
+	inside "$ceems" trace "$1" --dir "$home" --csv --metrics energy_j 2>&1 | sed 1d | cut -d, -f1,2 | tr , . | sort -u |
+		tr '\n' ' '
+}
+array=$(submit user1 --array=1-2 -n1 -o /dev/null --ceems-trace --wrap 'srun true')
+het=$(submit user1 -n1 -o /dev/null --ceems-trace : -n1 --wrap 'srun --het-group=0,1 true')
+has_traces() {
+	[ "$(find "$home" -name "ceems-trace-$1_*" -o -name "ceems-trace-$1+*" | wc -l)" -ge "$2" ]
+}
+wait_for 120 has_traces "$array" 4
+wait_for 120 has_traces "$het" 3
+wait_booked "$array"
+wait_booked "$het"
+is "$(jobs_of "${array}_2")" "${array}_2.0 ${array}_2.batch " "a task of an array by its number"
+is "$(jobs_of "$array")" "${array}_1.0 ${array}_1.batch ${array}_2.0 ${array}_2.batch " "an array with all its tasks"
+is "$(jobs_of "${array}_[1-2].batch")" "${array}_1.batch ${array}_2.batch " "their batch steps"
+is "$(jobs_of "$het+1")" "$het+1.0 " "a component of a het job"
+is "$(jobs_of "$het")" "$het+0.0 $het+0.batch $het+1.0 " "a het job with both"
+is "$(jobs_of "$((het + 1))")" "$het+1.0 " "or by its own id"
+
 # --- a folder that is full, hangs, is not there; a program that is killed ---------------------------------
 
 mkdir "$DIR/full" "$DIR/hang" "$DIR/traces"

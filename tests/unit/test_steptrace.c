@@ -107,7 +107,7 @@ static unsigned int claim(void)
 
 static struct steptrace *begin(unsigned int slot, const char *folder)
 {
-	const struct steptrace_owner owner = { .uid = getuid(), .gid = getgid(), .dir = folder };
+	const struct steptrace_owner owner = { .uid = getuid(), .gid = getgid(), .dir = folder, .job = "7" };
 	const struct steptrace_setup setup = {
 		.settings = &settings, .ledger = node.l, .slot = slot, .owner = &owner
 	};
@@ -272,7 +272,7 @@ static void test_programs(void)
 
 static void test_forbidden(void)
 {
-	const struct steptrace_owner owner = { .uid = getuid(), .gid = getgid(), .dir = dir };
+	const struct steptrace_owner owner = { .uid = getuid(), .gid = getgid(), .dir = dir, .job = "7" };
 	const struct steptrace_setup setup = {
 		.settings = &settings, .ledger = node.l, .slot = claim(), .owner = &owner
 	};
@@ -286,6 +286,32 @@ static void test_forbidden(void)
 	steptrace_finish(NULL, NULL);
 }
 
+static void test_job_name(void)
+{
+	static char leader[] = "SLURM_JOB_ID_HET_GROUP_0=21", second[] = "SLURM_JOB_ID_HET_GROUP_1=22";
+	static char no_group[] = "SLURM_JOB_ID_HET_GROUP_=22", no_number[] = "SLURM_JOB_ID_HET_GROUP_1=22x", other[] = "A=22";
+	static char *const none[] = { NULL }, *const het[] = { other, leader, second, NULL };
+	static char *const bad[] = { leader, no_group, no_number, other, NULL }, *const headless[] = { second, NULL };
+	const struct {
+		uint32_t job_id, array_job_id, task;
+		char *const *env;
+		const char *name;
+	} rows[] = {
+		{ 7, 0, 0, NULL, "7" },	     { 7, 0, 0, none, "7" },	  { 8, 5, 3, none, "5_3-8" },
+		{ 5, 5, 0, NULL, "5_0-5" },  { 22, 0, 0, het, "21+1-22" }, { 21, 0, 0, het, "21+0-21" },
+		{ 23, 0, 0, het, "23" },     { 22, 0, 0, bad, "22" },	  { 22, 0, 0, headless, "22" },
+		{ UINT32_MAX, UINT32_MAX, UINT32_MAX, NULL, "4294967295_4294967295-4294967295" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		char name[STEPTRACE_JOB_MAX];
+
+		steptrace_job_name(rows[i].job_id, rows[i].array_job_id, rows[i].task, rows[i].env, name);
+		is_str(name, rows[i].name, "the job in a file's name");
+	}
+}
+
 int main(void)
 {
 	struct errmsg err = { 0 };
@@ -297,6 +323,7 @@ int main(void)
 	if (!mkdtemp(dir) || chmod(dir, 0755) < 0 || fake_start(&node, dir, "n1", &err) < 0 ||
 	    pthread_create(&thread, NULL, play_sampler, NULL))
 		return 99;
+	test_job_name();
 	test_file();
 	test_link();
 	test_no_sampler();
