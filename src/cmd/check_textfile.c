@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_textfile.c - TextfileDir in `ceems check`: tried by writing, as slurmd does it. Only the helper touches the
- * folder, which may be on a server that is away.
+ * check_textfile.c - TextfileDir in `ceems check`: tried by writing, as slurmd and ceems-recorder do it. Only the helper
+ * touches the folder, which may be on a server that is away.
  */
 #include <errno.h>
 #include <grp.h>
@@ -9,15 +9,27 @@
 #include <string.h>
 
 #include "src/cmd/check.h"
-#include "src/libnode/sources.h"
-#include "src/libnode/textfile_feed.h"
+#include "src/libutil/textfile_feed.h"
+
+static int textfile_try(const struct check *c, const char *dir, const char *file, struct errmsg *err)
+{
+	const struct textfile_feed_options o = {
+		.dir = dir,
+		.file = file,
+		.mode = (unsigned int)c->settings.textfile_mode,
+		.group = c->settings.textfile_group,
+		.helper_dir = c->settings.helper_dir,
+	};
+
+	return textfile_feed_try(&o, err);
+}
 
 static void textfile_check_tried(struct check *c)
 {
 	const char *dir = c->settings.textfile_dir;
 	char hint[SETTINGS_PATH_MAX + 64];
 	struct errmsg err = { 0 };
-	int rc = textfile_feed_try(&c->settings, sources_env(&c->settings).helper_dir, &err);
+	int rc = textfile_try(c, dir, "ceems.prom", &err);
 
 	if (rc == -EIO && strstr(err.text, strerror(ENOENT)))
 		(void)snprintf(hint, sizeof(hint), "mkdir -p %s", dir);

@@ -23,7 +23,7 @@
 #include "src/libnode/readers.h"
 #include "src/libnode/sources.h"
 #include "src/libnode/textfile.h"
-#include "src/libnode/textfile_feed.h"
+#include "src/libutil/textfile_feed.h"
 #include "src/libnode/weights.h"
 #include "src/libutil/apportion.h"
 #include "src/libutil/clock.h"
@@ -460,10 +460,16 @@ int sampler_tick(struct sampler *s)
 
 static void open_textfile(struct sampler *s)
 {
+	const struct textfile_feed_options o = {
+		.dir = s->settings.textfile_dir,
+		.file = "ceems.prom",
+		.mode = (unsigned int)s->settings.textfile_mode,
+		.group = s->settings.textfile_group,
+		.helper_dir = s->settings.helper_dir,
+	};
 	struct errmsg err = { 0 };
 
-	if (s->settings.textfile_dir[0] &&
-	    textfile_feed_open(&s->settings, sources_env(&s->settings).helper_dir, &s->textfile, &err) < 0)
+	if (*o.dir && textfile_feed_open(&o, &s->textfile, &err) < 0)
 		logger_error("textfile: %s; ceems.prom is not written", err.text);
 }
 

@@ -5,7 +5,7 @@
 #ifndef CEEMS_TEXTFILE_INTERNAL_H
 #define CEEMS_TEXTFILE_INTERNAL_H
 
-#include "src/libnode/prom.h"
+#include "src/libutil/prom.h"
 #include "src/libnode/textfile.h"
 
 /*

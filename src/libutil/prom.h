@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * prom.h - Prometheus's text format, as far as ceems.prom has it.
+ * prom.h - Prometheus's text format, as far as our textfiles have it.
  */
 #ifndef CEEMS_PROM_H
 #define CEEMS_PROM_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libnode/prom.h"
+#include "src/libutil/prom.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libnode/textfile_feed.h"
+#include "src/libutil/textfile_feed.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,7 +31,9 @@ struct textfile_feed {
 	char program[PATH_MAX];
 	char path[PATH_MAX];
 	char mode[8];
-	char group[sizeof(((struct settings *)0)->textfile_group)];
+	char group[64];
+	char who[32];
+	const char *file; /* the last part of PATH */
 	char *argv[5];
 };
 
@@ -39,10 +41,10 @@ static void feed_note(struct textfile_feed *f, const char *why)
 {
 	switch (logger_trouble_note(&f->trouble, why != NULL, clock_mono_ns())) {
 	case LOGGER_BEGINS:
-		logger_error("textfile: %s; ceems.prom is not updated", why);
+		logger_error("%stextfile: %s; %s is not updated", f->who, why, f->file);
 		break;
 	case LOGGER_ENDS:
-		logger_info("textfile: ceems.prom is updated again, %" PRIu64 " texts were dropped",
+		logger_info("%stextfile: %s is updated again, %" PRIu64 " texts were dropped", f->who, f->file,
 			    helper_counts(f->helper).dropped);
 		break;
 	case LOGGER_NO_NEWS:
@@ -88,12 +90,33 @@ void textfile_feed_end(struct textfile_feed *f, const char *text, size_t len)
 	textfile_feed_put(f, text, len);
 }
 
-static int feed_open(const struct settings *settings, const char *helper_dir, uint64_t deadline_ns,
-		     struct textfile_feed **ret, struct errmsg *err)
+static bool feed_copy(char *buf, size_t size, const char *text)
 {
-	const char *dir = settings->textfile_dir;
+	return (size_t)snprintf(buf, size, "%s", text ? text : "") < size;
+}
+
+static int feed_fill(struct textfile_feed *f, const struct textfile_feed_options *o)
+{
+	const char *helper_dir = o->helper_dir && *o->helper_dir ? o->helper_dir : CEEMS_LIBEXECDIR;
+
+	if ((size_t)snprintf(f->program, sizeof(f->program), "%s/ceems-textfile", helper_dir) >= sizeof(f->program) ||
+	    (size_t)snprintf(f->path, sizeof(f->path), "%s/%s", o->dir, o->file) >= sizeof(f->path) ||
+	    !feed_copy(f->group, sizeof(f->group), o->group) || !feed_copy(f->who, sizeof(f->who), o->who))
+		return -ENAMETOOLONG;
+	(void)snprintf(f->mode, sizeof(f->mode), "%04o", o->mode & 0777);
+	f->file = f->path + strlen(o->dir) + 1;
+	f->argv[0] = f->program;
+	f->argv[1] = f->path;
+	f->argv[2] = f->mode;
+	f->argv[3] = *f->group ? f->group : NULL;
+	return 0;
+}
+
+static int feed_open(const struct textfile_feed_options *o, uint64_t deadline_ns, struct textfile_feed **ret,
+		     struct errmsg *err)
+{
 	struct textfile_feed *f = calloc(1, sizeof(*f));
-	struct helper_options o = {
+	struct helper_options helper = {
 		.deadline_ns = deadline_ns,
 		.is_asked = true,
 		.in_size = IN_SIZE,
@@ -102,20 +125,12 @@ static int feed_open(const struct settings *settings, const char *helper_dir, ui
 
 	if (!f)
 		return errmsg_errno(err, -ENOMEM, "textfile");
-	if ((size_t)snprintf(f->program, sizeof(f->program), "%s/ceems-textfile", helper_dir) >=
-		    sizeof(f->program) ||
-	    (size_t)snprintf(f->path, sizeof(f->path), "%s/ceems.prom", dir) >= sizeof(f->path)) {
-		free(f);
-		return errmsg_errno(err, -ENAMETOOLONG, "%s", dir);
-	}
-	f->argv[0] = f->program;
-	f->argv[1] = f->path;
-	(void)snprintf(f->mode, sizeof(f->mode), "%04o", (unsigned int)settings->textfile_mode & 0777);
-	f->argv[2] = f->mode;
-	(void)snprintf(f->group, sizeof(f->group), "%s", settings->textfile_group);
-	f->argv[3] = *f->group ? f->group : NULL;
-	o.argv = f->argv;
-	rc = helper_open(&o, &f->helper, err);
+	rc = feed_fill(f, o);
+	helper.argv = f->argv;
+	if (rc < 0)
+		(void)errmsg_errno(err, rc, "%s", o->dir);
+	else
+		rc = helper_open(&helper, &f->helper, err);
 	if (rc < 0) {
 		free(f);
 		return rc;
@@ -124,10 +139,9 @@ static int feed_open(const struct settings *settings, const char *helper_dir, ui
 	return 0;
 }
 
-int textfile_feed_open(const struct settings *settings, const char *helper_dir, struct textfile_feed **ret,
-		       struct errmsg *err)
+int textfile_feed_open(const struct textfile_feed_options *o, struct textfile_feed **ret, struct errmsg *err)
 {
-	return feed_open(settings, helper_dir, DEADLINE_NS, ret, err);
+	return feed_open(o, DEADLINE_NS, ret, err);
 }
 
 /* The helper's answer; helper_line() tells of its end, and kills one that hangs. */
@@ -149,10 +163,10 @@ static int feed_await(struct textfile_feed *f, struct errmsg *err)
 	return errmsg_set(err, -EIO, "%s: no answer", f->program);
 }
 
-int textfile_feed_try(const struct settings *settings, const char *helper_dir, struct errmsg *err)
+int textfile_feed_try(const struct textfile_feed_options *o, struct errmsg *err)
 {
 	struct textfile_feed *f;
-	int rc = feed_open(settings, helper_dir, TRY_NS, &f, err);
+	int rc = feed_open(o, TRY_NS, &f, err);
 
 	if (rc < 0)
 		return rc;
