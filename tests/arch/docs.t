@@ -38,6 +38,19 @@ for document in $documents; do
 	ok $? "$document is in the tarball"
 done
 
+# The lines of a log that the guide explains are those of the code: what is between its names for values.
+code=$(find acct_gather spank jobcomp recorder src bpf -name '*.c' | sort | xargs cat | tr '\n' ' ' |
+	sed 's/"[ \t]*"//g; s/"[ \t]*PRI[a-z0-9]*[ \t]*"//g')
+unknown=$(sed -n '/^## Troubleshooting by log line/,/^### What a user/s/^| `\(.*\)` |.*/\1/p' doc/admin-guide.md |
+	sed -E 's/[A-Z]{2,}|\<N\>/\n/g' | sed 's/^[ .:;,]*//; s/[ .:;,-]*$//' | grep ... | sort -u |
+	while IFS= read -r part; do
+		case $code in
+		*"$part"*) ;;
+		*) echo "$part" ;;
+		esac
+	done)
+is "$unknown" "" "log lines of doc/admin-guide.md are in the code"
+
 lines=$(wc -l <README.md)
 [ "$lines" -le 150 ]
 ok $? "README.md has at most 150 lines, $lines now"
