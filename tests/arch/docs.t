@@ -38,6 +38,13 @@ for document in $documents; do
 	ok $? "$document is in the tarball"
 done
 
+missing=
+for file in $(grep -ohE '\<(src|recorder|jobcomp|acct_gather|spank|bpf|sql|m4|contrib|tests)/[A-Za-z0-9_./-]+\.[a-z0-9]+' \
+	README.md CONTRIBUTING.md doc/*.md | grep -vE 'NAME|^tests/arch/metrics.md' | sort -u); do
+	[ -e "$file" ] || missing="$missing $file"
+done
+is "$missing" "" "files that documents name are there"
+
 # The lines of a log that the guide explains are those of the code: what is between its names for values.
 code=$(find acct_gather spank jobcomp recorder src bpf -name '*.c' | sort | xargs cat | tr '\n' ' ' |
 	sed 's/"[ \t]*"//g; s/"[ \t]*PRI[a-z0-9]*[ \t]*"//g')
