@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "acct_gather/gres.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "acct_gather/gres_shared.h"
+#include "acct_gather/layout.h"
 #include "src/libnode/gpushare.h"
 #include "src/libutil/logger.h"
 
 /* Files of one node: 16 GPUs, each cut into 7 instances with 2 files, and as many NICs. */
 #define DEVICES_MAX 512
+
+#define NOT_AS_BUILT "GRES are not what the headers say that this plugin was built with"
 
 struct devices {
 	const struct settings *settings;
@@ -88,12 +92,17 @@ static unsigned int shares(struct devices *all, const stepd_step_rec_t *step, bo
 {
 	CEEMS_LIST gres = is_job ? step->job_gres_list : step->step_gres_list;
 	CEEMS_LIST list = gres_g_get_devices(gres, is_job, 0, NULL, 0, 0);
+	bool right = !list || layout_of_devices_is_right(list);
 	unsigned int held;
 
 	all->n = 0;
-	if (list) {
+	if (list && right)
 		(void)list_for_each(list, add_device, all);
+	if (list)
 		FREE_NULL_LIST(list);
+	if (!right) {
+		(void)errmsg_set(err, -EINVAL, NOT_AS_BUILT);
+		return 0;
 	}
 	if (step->job_gres_list)
 		(void)list_for_each(step->job_gres_list, add_types, all);
@@ -120,6 +129,13 @@ void gres_identify(const stepd_step_rec_t *step, const struct settings *settings
 
 	if (!all)
 		return;
+	if ((step->job_gres_list && !layout_of_gres_is_right(step->job_gres_list, /* is_job= */ true)) ||
+	    (step->step_gres_list && !layout_of_gres_is_right(step->step_gres_list, /* is_job= */ false))) {
+		if (is_first(step))
+			logger_info("job %u: %s; the energy of its GPUs is unallocated", id->job_id, NOT_AS_BUILT);
+		free(all);
+		return;
+	}
 	all->settings = settings;
 	all->node = node;
 	all->map = gpumap_create(settings->sys_root);

@@ -3,13 +3,10 @@
 
 #include <stddef.h>
 
-/* Slurm's allocator knows the size of what it gave. */
-#define IS_AS_BUILT(p) (xsize(p) == sizeof(*(p)))
-
 bool layout_is_right(void)
 {
 	acct_gather_energy_t *energy = acct_gather_energy_alloc(1);
-	bool right = IS_AS_BUILT(conf) && IS_AS_BUILT(energy);
+	bool right = LAYOUT_IS_AS_BUILT(conf) && LAYOUT_IS_AS_BUILT(energy);
 
 	acct_gather_energy_destroy(energy);
 	return right;
@@ -17,9 +14,66 @@ bool layout_is_right(void)
 
 bool layout_of_step_is_right(const stepd_step_rec_t *step)
 {
-	stepd_step_rec_t *s = (stepd_step_rec_t *)step; /* xsize() takes it without const */
+	return LAYOUT_IS_AS_BUILT(step) && (!step->jobacct || LAYOUT_IS_AS_BUILT(step->jobacct));
+}
 
-	return IS_AS_BUILT(s) && (!s->jobacct || IS_AS_BUILT(s->jobacct));
+/* For list_for_each(), which ends at a negative one, and returns it. */
+#define GO_ON 0
+#define STOP (-1)
+
+static int check_job_gres(void *element, void *arg)
+{
+	const gres_state_t *gres = element;
+	const gres_job_state_t *job;
+
+	(void)arg;
+	if (!LAYOUT_IS_AS_BUILT(gres) || !gres->gres_data)
+		return STOP;
+	job = gres->gres_data;
+	return LAYOUT_IS_AS_BUILT(job) ? GO_ON : STOP;
+}
+
+static int check_step_gres(void *element, void *arg)
+{
+	const gres_state_t *gres = element;
+	const gres_step_state_t *step;
+
+	(void)arg;
+	if (!LAYOUT_IS_AS_BUILT(gres) || !gres->gres_data)
+		return STOP;
+	step = gres->gres_data;
+	return LAYOUT_IS_AS_BUILT(step) ? GO_ON : STOP;
+}
+
+static int check_device(void *element, void *arg)
+{
+	const gres_device_t *device = element;
+
+	(void)arg;
+	return LAYOUT_IS_AS_BUILT(device) ? GO_ON : STOP;
+}
+
+static int check_share(void *element, void *arg)
+{
+	const shared_dev_info_t *share = element;
+
+	(void)arg;
+	return LAYOUT_IS_AS_BUILT(share) ? GO_ON : STOP;
+}
+
+bool layout_of_gres_is_right(CEEMS_LIST gres, bool is_job)
+{
+	return list_for_each(gres, is_job ? check_job_gres : check_step_gres, NULL) >= 0;
+}
+
+bool layout_of_devices_is_right(CEEMS_LIST devices)
+{
+	return list_for_each(devices, check_device, NULL) >= 0;
+}
+
+bool layout_of_shares_is_right(CEEMS_LIST shares)
+{
+	return list_for_each(shares, check_share, NULL) >= 0;
 }
 
 /* Are all arrays as long as the list of TRES? */
@@ -45,5 +99,5 @@ struct jobacctinfo *layout_task_of(acct_gather_energy_t *energy)
 	struct jobacctinfo *j =
 		(struct jobacctinfo *)((char *)energy - offsetof(struct jobacctinfo, energy));
 
-	return IS_AS_BUILT(j) && has_rows(j) ? j : NULL;
+	return LAYOUT_IS_AS_BUILT(j) && has_rows(j) ? j : NULL;
 }

@@ -11,11 +11,19 @@
 
 #include <stdbool.h>
 
+/* Slurm's allocator knows the size of what it gave, each of these alone. xsize() takes no const. */
+#define LAYOUT_IS_AS_BUILT(p) (xsize((void *)(p)) == sizeof(*(p)))
+
 /* Of slurmd: its configuration, and what energy is told in. */
 bool layout_is_right(void);
 
 /* Of slurmstepd as well: a step; and what its usage is told in, which is there later, or NULL. */
 bool layout_of_step_is_right(const stepd_step_rec_t *step);
+
+/* Of lists of gres_state_t with the records of a job or of a step; of gres_device_t; of shared_dev_info_t. */
+bool layout_of_gres_is_right(CEEMS_LIST gres, bool is_job);
+bool layout_of_devices_is_right(CEEMS_LIST devices);
+bool layout_of_shares_is_right(CEEMS_LIST shares);
 
 /*
  * Returns jobacct_gather's record of a task, in which ENERGY is a member. In a slurmstepd only common_jag.c asks for

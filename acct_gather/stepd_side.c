@@ -132,7 +132,7 @@ static bool are_forked(const stepd_step_rec_t *step, pid_t *pid, uint32_t n)
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		if (!step->task[i] || step->task[i]->pid <= 0)
+		if (!step->task[i] || !LAYOUT_IS_AS_BUILT(step->task[i]) || step->task[i]->pid <= 0)
 			return false;
 		pid[i] = step->task[i]->pid;
 	}
@@ -228,7 +228,7 @@ static bool have_tasks_ended(const stepd_step_rec_t *step)
 	for (i = 0; step->task && i < step->node_tasks; i++) {
 		siginfo_t info;
 
-		if (!step->task[i] || step->task[i]->pid <= 0 ||
+		if (!step->task[i] || !LAYOUT_IS_AS_BUILT(step->task[i]) || step->task[i]->pid <= 0 ||
 		    waitid(P_PID, (id_t)step->task[i]->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ||
 		    errno != ECHILD)
 			return false;

@@ -67,6 +67,10 @@ passes "energy, with another configuration of slurmd" plugin conf acct_gather $e
 	's/^\tchar +\*node_name;/\tuint64_t more;\n&/' src/slurmd/slurmd/slurmd.h
 passes "energy, with another step" plugin step acct_gather $energy \
 	's/^\tjobacctinfo_t +\*jobacct;/\tuint64_t more;\n&/' src/slurmd/slurmstepd/slurmstepd_job.h
+passes "energy, with another record of a GPU's file" plugin device acct_gather $energy \
+	's/^\tint dev_num;/\tuint64_t more;\n&/' src/common/gres.h src/interfaces/gres.h
+passes "energy, with another record of a job's GRES" plugin gres acct_gather $energy \
+	'/^typedef struct gres_job_state/,/^\}/s/^\tchar \*type_name;/\tuint64_t more;\n&/' src/common/gres.h src/interfaces/gres.h
 for so in $jobcomp $energy; do
 	cp "$build/${so%%_[ec]*}/.libs/$so" "$e2e_work/micro-$so" && plugin_version_spoil "$e2e_work/micro-$so"
 	ok $? "$so, of another micro version"
@@ -74,7 +78,7 @@ done
 
 # --- with the right number ---------------------------------------------------------------------------
 
-cluster_up --no-dbd --ceems-conf <(printf '%s\n' Sinks=file EnergySources=model FinalEnergyWait=1s)
+cluster_up --no-dbd --fake-gpus 1 --ceems-conf <(printf '%s\n' Sinks=file EnergySources=model FinalEnergyWait=1s)
 cp -d "$DIR/plugins"/*.so "$e2e_work/"
 
 # put FILE SO: instead of what is built
@@ -131,9 +135,17 @@ ok $? "slurmd starts"
 is "$(says 'not what the headers say')" 0 "what it uses itself is right"
 is "$(as user1 srun hostname 2>&1)" ceems "  a job runs, and its user is told nothing"
 is "$(says 'ceems: steps are not what the headers say')" 2 "  slurmd's log is, of extern and step 0"
+for what in device gres; do
+	put "$e2e_work/$what.so" $energy
+	begin slurmd n1
+	is "$(as user1 srun --gres=gpu:1 hostname 2>&1)" ceems "a job with a GPU runs ($what)"
+	is "$(says 'GRES are not what the headers say')" 1 "  one line says that the headers are others"
+done
 put_back $energy
 begin slurmd n1
 ok $? "slurmd starts with what was built for it"
+is "$(as user1 srun --gres=gpu:1 hostname 2>&1)" ceems "a job with a GPU runs"
+is "$(says 'are not what the headers say')" 0 "  without such a line"
 
 # --- with a wrong one: Slurm refuses it ----------------------------------------------------------------
 
