@@ -237,6 +237,8 @@ static void gpus_read_usage(struct gpus *g, size_t i)
 		value[GPU_VALUE_POWER_MW] = s->power_mw;
 		g->ops->read_usage(g->library, &g->device[i], value);
 	}
+	if (g->ops->read_errors && g->library && g->device[i].handle)
+		g->ops->read_errors(g->library, &g->device[i], value);
 	until_ns = clock_mono_ns();
 	gpus_tell_usage(&g->device[i], from_ns ? from_ns : until_ns, until_ns, value);
 	g->used_ns[i] = s->rc == 0 ? until_ns : 0;

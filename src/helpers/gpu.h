@@ -50,6 +50,8 @@ struct gpu_library_ops {
 	int (*read_energy)(void *library, const struct gpu_device *d, struct gpu_sample *ret);
 	/* How the GPU was used since the last call. Leaves what the library does not tell GPU_VALUE_UNKNOWN. */
 	void (*read_usage)(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N]);
+	/* Optional: counters of errors, also of a GPU that cannot be read any more. */
+	void (*read_errors)(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N]);
 	/*
 	 * Optional: the sizes of a GPU that is divided and of its instances, `unit` left out; returns how many.
 	 * Slow: some 50 ms for each instance.

@@ -44,6 +44,10 @@ static const struct gpu_symbol symbols[] = {
 	OPTIONAL(gpm_free, "nvmlGpmSampleFree"),
 	OPTIONAL(gpm_sample, "nvmlGpmSampleGet"),
 	OPTIONAL(gpm_metrics, "nvmlGpmMetricsGet"),
+	OPTIONAL(events_create, "nvmlEventSetCreate"),
+	OPTIONAL(events_free, "nvmlEventSetFree"),
+	OPTIONAL(events_register, "nvmlDeviceRegisterEvents"),
+	OPTIONAL(events_wait, "nvmlEventSetWait_v2"),
 	OPTIONAL(get_mig_mode, "nvmlDeviceGetMigMode"),
 	OPTIONAL(get_max_mig, "nvmlDeviceGetMaxMigDeviceCount"),
 	OPTIONAL(get_mig, "nvmlDeviceGetMigDeviceHandleByIndex"),
@@ -233,6 +237,7 @@ const struct gpu_library_ops gpu_library_nvml = {
 	.identify = nvml_identify,
 	.read_energy = read_energy,
 	.read_usage = nvml_read_use,
+	.read_errors = nvml_read_errors,
 	.slices = nvml_slices,
 	.close = close_library,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nvml.h - the NVML library when it is open: its functions, and the GPM samples of each GPU. For nvml.c and nvml_use.c.
+ * nvml.h - the NVML library when it is open: its functions, and what is kept of each GPU. For nvml.c and nvml_use.c.
  */
 #ifndef CEEMS_NVML_H
 #define CEEMS_NVML_H
@@ -8,26 +8,35 @@
 #include "src/helpers/gpu.h"
 #include "src/helpers/nvml_api.h"
 
-/* GPM of one GPU, from its first reading on. */
 struct nvml_gpm {
-	nvmlDevice_t device;
 	bool is_supported;
 	bool has_sample;
 	unsigned int last; /* index of the sample that the last reading took */
 	nvmlGpmSample_t sample[2];
 };
 
+/* What is kept of one GPU from its first reading on. */
+struct nvml_use {
+	nvmlDevice_t device;
+	struct nvml_gpm gpm;
+	nvmlEventSet_t events; /* NULL: it tells none */
+	uint64_t xids;
+};
+
 struct nvml {
 	void *dl;
 	struct nvml_api api;
-	size_t ngpm;
-	struct nvml_gpm gpm[GPU_DEVICES_MAX];
+	size_t nused;
+	struct nvml_use use[GPU_DEVICES_MAX];
 };
 
 /* As read_usage() of struct gpu_library_ops. */
 void nvml_read_use(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N]);
 
-/* Frees what nvml_read_use() keeps. */
+/* As read_errors(). Counts from the first call of either on, so that an error is missed only before it. */
+void nvml_read_errors(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N]);
+
+/* Frees what they keep. */
 void nvml_close_use(struct nvml *n);
 
 #endif

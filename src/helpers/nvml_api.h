@@ -137,6 +137,17 @@ typedef struct {
 	unsigned int isSupportedDevice;
 } nvmlGpmSupport_t;
 
+/* nvmlEventData_t of _v2; the first version has the first three. */
+#define NVML_EVENT_XID 0x8ULL
+typedef struct nvmlEventSet_st *nvmlEventSet_t;
+typedef struct {
+	nvmlDevice_t device;
+	unsigned long long eventType;
+	unsigned long long eventData; /* the XID */
+	unsigned int gpuInstanceId; /* UINT_MAX: it is of no instance */
+	unsigned int computeInstanceId;
+} nvmlEventData_t;
+
 struct nvml_api {
 	int (*init)(void);
 	int (*shutdown)(void);
@@ -166,6 +177,11 @@ struct nvml_api {
 	int (*gpm_free)(nvmlGpmSample_t sample);
 	int (*gpm_sample)(nvmlDevice_t device, nvmlGpmSample_t sample);
 	int (*gpm_metrics)(nvmlGpmMetricsGet_t *metrics);
+	/* Linux; one event per call, NVML_ERROR_TIMEOUT: there is none */
+	int (*events_create)(nvmlEventSet_t *set);
+	int (*events_free)(nvmlEventSet_t set);
+	int (*events_register)(nvmlDevice_t device, unsigned long long types, nvmlEventSet_t set);
+	int (*events_wait)(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeout_ms);
 	/* MIG; driver 450 and later */
 	int (*get_mig_mode)(nvmlDevice_t device, unsigned int *current, unsigned int *pending);
 	int (*get_max_mig)(nvmlDevice_t device, unsigned int *count);

@@ -10,6 +10,7 @@
 #define PERCENT 1e4 /* ppm */
 #define MIB 1048576.0
 #define MIB_MAX 1e7 /* 10 TB/s */
+#define EVENTS_MAX 64 /* a second: NVML keeps what is left for the next one */
 
 /* --- what is found at one instant ---------------------------------------------------------- */
 
@@ -113,24 +114,22 @@ static bool has_gpm(const struct nvml_api *api)
 	return api->gpm_query && api->gpm_alloc && api->gpm_free && api->gpm_sample && api->gpm_metrics;
 }
 
-/* NULL: the GPU has no GPM, or memory ran out. */
-static struct nvml_gpm *gpm_of(struct nvml *n, nvmlDevice_t device)
+static void gpm_open(const struct nvml_api *api, nvmlDevice_t device, struct nvml_gpm *g)
 {
 	nvmlGpmSupport_t support = { .version = NVML_GPM_SUPPORT_VERSION };
-	struct nvml_gpm *g = n->gpm;
 
-	while (g < n->gpm + n->ngpm && g->device != device)
-		g++;
-	if (g == n->gpm + ARRAY_SIZE(n->gpm) || !has_gpm(&n->api))
-		return NULL;
-	if (g < n->gpm + n->ngpm)
-		return g->is_supported ? g : NULL;
-	n->ngpm++;
-	*g = (struct nvml_gpm){ .device = device };
-	g->is_supported = n->api.gpm_query(device, &support) == NVML_SUCCESS && support.isSupportedDevice &&
-			  n->api.gpm_alloc(&g->sample[0]) == NVML_SUCCESS &&
-			  n->api.gpm_alloc(&g->sample[1]) == NVML_SUCCESS;
-	return g->is_supported ? g : NULL;
+	g->is_supported = has_gpm(api) && api->gpm_query(device, &support) == NVML_SUCCESS &&
+			  support.isSupportedDevice && api->gpm_alloc(&g->sample[0]) == NVML_SUCCESS &&
+			  api->gpm_alloc(&g->sample[1]) == NVML_SUCCESS;
+}
+
+static void gpm_close(const struct nvml_api *api, struct nvml_gpm *g)
+{
+	size_t k;
+
+	for (k = 0; k < 2; k++)
+		if (g->sample[k])
+			(void)api->gpm_free(g->sample[k]);
 }
 
 static void take_metrics(const nvmlGpmMetricsGet_t *m, uint64_t *value)
@@ -146,20 +145,17 @@ static void take_metrics(const nvmlGpmMetricsGet_t *m, uint64_t *value)
 }
 
 /* Reads what GPM counted since the last call. The first call only takes a sample. */
-static void read_gpm(struct nvml *n, nvmlDevice_t device, uint64_t *value)
+static void read_gpm(const struct nvml_api *api, nvmlDevice_t device, struct nvml_gpm *g, uint64_t *value)
 {
-	struct nvml_gpm *g = gpm_of(n, device);
 	nvmlGpmMetricsGet_t m = { .version = NVML_GPM_METRICS_GET_VERSION,
 				  .numMetrics = ARRAY_SIZE(gpm_metric) };
-	unsigned int next;
-	bool had_one;
+	unsigned int next = !g->last;
+	bool had_one = g->has_sample;
 	size_t i;
 
-	if (!g)
+	if (!g->is_supported)
 		return;
-	next = !g->last;
-	had_one = g->has_sample;
-	g->has_sample = n->api.gpm_sample(device, g->sample[next]) == NVML_SUCCESS;
+	g->has_sample = api->gpm_sample(device, g->sample[next]) == NVML_SUCCESS;
 	if (!g->has_sample)
 		return;
 	m.sample1 = g->sample[g->last];
@@ -168,27 +164,84 @@ static void read_gpm(struct nvml *n, nvmlDevice_t device, uint64_t *value)
 	for (i = 0; i < ARRAY_SIZE(gpm_metric); i++)
 		m.metrics[i] = (nvmlGpmMetric_t){ .metricId = gpm_metric[i].id,
 						  .nvmlReturn = NVML_ERROR_UNKNOWN };
-	if (had_one && n->api.gpm_metrics(&m) == NVML_SUCCESS)
+	if (had_one && api->gpm_metrics(&m) == NVML_SUCCESS)
 		take_metrics(&m, value);
+}
+
+/* --- XID errors: events, of which none is kept while nobody asks ------------------------------ */
+
+static void events_open(const struct nvml_api *api, nvmlDevice_t device, nvmlEventSet_t *set)
+{
+	if (!api->events_create || !api->events_free || !api->events_register || !api->events_wait ||
+	    api->events_create(set) != NVML_SUCCESS) {
+		*set = NULL;
+		return;
+	}
+	if (api->events_register(device, NVML_EVENT_XID, *set) == NVML_SUCCESS)
+		return;
+	(void)api->events_free(*set);
+	*set = NULL;
+}
+
+static void read_events(const struct nvml_api *api, struct nvml_use *u)
+{
+	nvmlEventData_t event = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < EVENTS_MAX && api->events_wait(u->events, &event, 0) == NVML_SUCCESS; i++)
+		u->xids += (event.eventType & NVML_EVENT_XID) != 0;
 }
 
 /* -------------------------------------------------------------------------------------------- */
 
+/* NULL: there is no room, which there is for all that ceems-gpu asks. */
+static struct nvml_use *use_of(struct nvml *n, nvmlDevice_t device)
+{
+	struct nvml_use *u = n->use;
+
+	while (u < n->use + n->nused && u->device != device)
+		u++;
+	if (u < n->use + n->nused)
+		return u;
+	if (n->nused == ARRAY_SIZE(n->use))
+		return NULL;
+	n->nused++;
+	*u = (struct nvml_use){ .device = device };
+	gpm_open(&n->api, device, &u->gpm);
+	events_open(&n->api, device, &u->events);
+	return u;
+}
+
 void nvml_read_use(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N])
 {
 	struct nvml *n = library;
+	nvmlDevice_t device = (nvmlDevice_t)d->handle;
+	struct nvml_use *u = use_of(n, device);
 
-	read_instant(&n->api, (nvmlDevice_t)d->handle, value);
-	read_gpm(n, (nvmlDevice_t)d->handle, value); /* a busy share that it counted is better than one that was sampled */
+	read_instant(&n->api, device, value);
+	if (u)
+		read_gpm(&n->api, device, &u->gpm, value); /* a busy share that it counted is better than one that was sampled */
+}
+
+void nvml_read_errors(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N])
+{
+	struct nvml *n = library;
+	struct nvml_use *u = use_of(n, (nvmlDevice_t)d->handle);
+
+	if (!u || !u->events)
+		return;
+	read_events(&n->api, u);
+	value[GPU_VALUE_XID_ERRORS] = u->xids;
 }
 
 void nvml_close_use(struct nvml *n)
 {
-	size_t i, k;
+	size_t i;
 
-	for (i = 0; i < n->ngpm; i++)
-		for (k = 0; k < 2; k++)
-			if (n->gpm[i].sample[k])
-				(void)n->api.gpm_free(n->gpm[i].sample[k]);
-	n->ngpm = 0;
+	for (i = 0; i < n->nused; i++) {
+		gpm_close(&n->api, &n->use[i].gpm);
+		if (n->use[i].events)
+			(void)n->api.events_free(n->use[i].events);
+	}
+	n->nused = 0;
 }

@@ -16,6 +16,7 @@ static const char name[GPU_VALUE_N][20] = {
 	[GPU_VALUE_THROTTLED_POWER_PPM] = "power_cap_ppm",
 	[GPU_VALUE_THROTTLED_HEAT_PPM] = "heat_ppm",
 	[GPU_VALUE_ECC_ERRORS] = "ecc_errors",
+	[GPU_VALUE_XID_ERRORS] = "xid_errors",
 	[GPU_VALUE_SM_PPM] = "sm_ppm",
 	[GPU_VALUE_OCCUPANCY_PPM] = "occupancy_ppm",
 	[GPU_VALUE_TENSOR_PPM] = "tensor_ppm",

@@ -21,6 +21,7 @@ enum gpu_value {
 	GPU_VALUE_THROTTLED_POWER_PPM,
 	GPU_VALUE_THROTTLED_HEAT_PPM,
 	GPU_VALUE_ECC_ERRORS, /* uncorrected, since the driver was loaded */
+	GPU_VALUE_XID_ERRORS, /* since ceems-gpu began to count: it may fall */
 	/* NVML's GPM: Hopper and later */
 	GPU_VALUE_SM_PPM,	 /* SMs that had a warp */
 	GPU_VALUE_OCCUPANCY_PPM, /* warps, of those that there is room for */

@@ -38,7 +38,7 @@
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/errmsg.h"
 
-#define LEDGER_VERSION 13
+#define LEDGER_VERSION 14
 #define LEDGER_STEPS 1024
 #define LEDGER_STEPS_OF_USER (LEDGER_STEPS / 2) /* of one user: the others need some, too */
 #define LEDGER_JOBS LEDGER_STEPS /* as many: an open step always finds room for its job */

@@ -9,6 +9,7 @@ enum how {
 	SHARE,	/* the value is a share of the GPU's time, in ppm */
 	RATE,	/* bytes per second */
 	VACANT, /* 0: all of the time */
+	EVENT,	/* each is added when it happens */
 };
 
 /* By their index in `sum`. */
@@ -33,6 +34,7 @@ static const struct {
 	{ GPU_VALUE_PCIE_TX_BPS, RATE, METRIC_GPU_PCIE_SENT },
 	{ GPU_VALUE_NVLINK_RX_BPS, RATE, METRIC_GPU_NVLINK_RECEIVED },
 	{ GPU_VALUE_NVLINK_TX_BPS, RATE, METRIC_GPU_NVLINK_SENT },
+	{ GPU_VALUE_XID_ERRORS, EVENT, METRIC_GPU_XID_ERRORS },
 };
 _Static_assert(LEDGER_GPU_SUMS <= 32, "the bits of `known`");
 
@@ -45,6 +47,8 @@ static uint64_t part_of(enum how how, uint64_t held, uint64_t value)
 		return muldiv(held, value, LEDGER_GPU_PPM * NSEC_PER_SEC);
 	case VACANT:
 		return value ? 0 : held / LEDGER_GPU_PPM;
+	case EVENT:
+		break;
 	}
 	return 0;
 }
@@ -62,6 +66,15 @@ void ledger_gpu_book(struct ledger_gpu *g, uint64_t held, const uint64_t value[G
 		g->sum[i] += part_of(sums[i].how, held, v);
 		g->known |= UINT32_C(1) << i;
 	}
+}
+
+void ledger_gpu_count_xids(struct ledger_gpu *g, uint64_t n)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(sums); i++)
+		if (sums[i].how == EVENT)
+			g->sum[i] += n;
 }
 
 void ledger_gpu_add(const struct ledger_gpu *g, struct figures *figures)

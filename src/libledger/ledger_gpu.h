@@ -12,10 +12,10 @@
 /* Parts of a GPU: a share by time is counted in nanoseconds of a millionth. */
 #define LEDGER_GPU_PPM UINT64_C(1000000)
 
-#define LEDGER_GPU_SUMS 16
+#define LEDGER_GPU_SUMS 17
 struct ledger_gpu {
 	uint64_t held_ns; /* GPUs times time, of which the sums are; 0: no reading yet */
-	uint64_t sum[LEDGER_GPU_SUMS]; /* ns or bytes; ledger_gpu.c says of what */
+	uint64_t sum[LEDGER_GPU_SUMS]; /* ns, bytes or errors; ledger_gpu.c says of what */
 	uint64_t memory_peak_bytes;
 	uint64_t memory_total_bytes; /* its share of the GPUs' memory; 0: not known, nor the peak */
 	uint32_t known; /* a bit per sum */
@@ -24,6 +24,9 @@ struct ledger_gpu {
 
 /* Adds one reading VALUE of a GPU, of which the step had HELD, a share by time. Unknown values add nothing. */
 void ledger_gpu_book(struct ledger_gpu *g, uint64_t held, const uint64_t value[GPU_VALUE_N]);
+
+/* Adds N XID errors of a GPU that the step held. Whether they are known at all, ledger_gpu_book() is told. */
+void ledger_gpu_count_xids(struct ledger_gpu *g, uint64_t n);
 
 /* Adds the sums to FIGURES. A sum that is not known changes nothing there. */
 void ledger_gpu_add(const struct ledger_gpu *g, struct figures *figures);

@@ -10,6 +10,7 @@
 /* The last reading of a GPU. */
 struct gpu_last {
 	uint64_t until_ns; /* 0: there was none */
+	uint64_t xids;	   /* as it last told them; it may not tell each time */
 	uint64_t value[GPU_VALUE_N];
 };
 
@@ -50,6 +51,34 @@ static void book_window(struct gpuwatch *w, struct ledger_book *b, struct ledger
 	for (i = 0; i < n; i++)
 		if (w->held[i] && (!tails || (line[i].is_last && line[i].s->t_open_mono_ns < last->until_ns)))
 			ledger_gpu_book(&page->step[line[i].slot].gpu, w->held[i], last->value);
+}
+
+/* --- errors --------------------------------------------------------------------------------- */
+
+/* Of each job the step that held most of the GPU, so that a job's steps add up to its errors. */
+static bool is_most(const struct gpuwatch *w, const struct book_line *line, size_t n, size_t i)
+{
+	size_t k;
+
+	for (k = 0; k < n; k++)
+		if (line[k].s->id.job_id == line[i].s->id.job_id &&
+		    (w->held[k] > w->held[i] || (w->held[k] == w->held[i] && k < i)))
+			return false;
+	return true;
+}
+
+/* SINCE_NS: the reading before, also of a GPU that is lost, whose readings are of no time. */
+static void book_xids(struct gpuwatch *w, struct ledger_book *b, struct ledger_page *page,
+		      const struct book_line *line, size_t n, unsigned int unit, uint64_t since_ns, uint64_t xids)
+{
+	size_t i;
+
+	if (!xids || !since_ns)
+		return;
+	ledger_book_gpu_held(b, page, unit, since_ns, w->last[unit].until_ns, w->held);
+	for (i = 0; i < n; i++)
+		if (w->held[i] && is_most(w, line, n, i))
+			ledger_gpu_count_xids(&page->step[line[i].slot].gpu, xids);
 }
 
 /* --- memory --------------------------------------------------------------------------------- */
@@ -99,6 +128,17 @@ static bool any_held(const uint32_t ppm[GPUS_MAX])
 	return any != 0;
 }
 
+/* Since the reading before. ceems-gpu counts anew when it or the driver was started anew. */
+static uint64_t new_xids(struct gpu_last *last, uint64_t xids)
+{
+	uint64_t before = last->xids;
+
+	if (xids == GPU_VALUE_UNKNOWN)
+		return 0;
+	last->xids = xids;
+	return xids >= before ? xids - before : xids;
+}
+
 /* *RET_FROM_NS: where the reading begins. Time that no reading covers is left out. */
 static void take(struct gpuwatch *w, const struct gpu_reading *gpu, uint64_t *ret_from_ns)
 {
@@ -113,7 +153,7 @@ void gpuwatch_read(struct gpuwatch *w, struct ledger_book *b, struct ledger_page
 		   size_t n, const struct gpu_reading *gpu, size_t ngpus, uint64_t now_mono_ns)
 {
 	bool is_held = false, is_last = false, is_new = false;
-	uint64_t from_ns;
+	uint64_t since_ns, from_ns, xids;
 	size_t i;
 
 	for (i = 0; i < n && ngpus; i++) {
@@ -127,9 +167,13 @@ void gpuwatch_read(struct gpuwatch *w, struct ledger_book *b, struct ledger_page
 
 		if (gpu[i].until_ns > w->last[unit].until_ns) {
 			is_new = true;
+			since_ns = w->last[unit].until_ns;
 			take(w, &gpu[i], &from_ns);
-			if (is_held)
+			xids = new_xids(&w->last[unit], gpu[i].value[GPU_VALUE_XID_ERRORS]);
+			if (is_held) {
 				book_window(w, b, page, line, n, unit, from_ns, gpu[i].until_ns, /* tails= */ false);
+				book_xids(w, b, page, line, n, unit, since_ns, xids);
+			}
 		}
 		if (is_last && w->last[unit].until_ns)
 			book_window(w, b, page, line, n, unit, w->last[unit].until_ns, now_mono_ns, /* tails= */ true);

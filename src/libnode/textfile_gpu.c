@@ -87,6 +87,8 @@ static const struct {
 	  { "ceems_gpu_throttled_heat_ratio", "gauge", "1 if clocks are held down by heat", PPM } },
 	{ GPU_VALUE_ECC_ERRORS, 1,
 	  { "ceems_gpu_ecc_uncorrected_errors_total", "counter", "Uncorrected ECC errors since the driver was loaded", 1 } },
+	{ GPU_VALUE_XID_ERRORS, 1,
+	  { "ceems_gpu_xid_errors_total", "counter", "XID errors of a GPU since slurmd's helper began to count", 1 } },
 	{ GPU_VALUE_SM_PPM, 1, { "ceems_gpu_sm_active_ratio", "gauge", "Share of the SMs that had a warp", PPM } },
 	{ GPU_VALUE_OCCUPANCY_PPM, 1,
 	  { "ceems_gpu_sm_occupancy_ratio", "gauge", "Warps, of those that the SMs have room for", PPM } },

@@ -9,7 +9,7 @@
  * ENERGY in mJ (NVML) or counts (ROCm), POWER in mW, BUSY in %, USED and TOTAL in MiB, FLAGS by
  * comma: ok; lost (fell off the bus), hang (calls return only when the flag is gone), reset (a
  * library that was opened before the file was written cannot ask it), no-counter, no-power, mig;
- * NVML: processes=N and drawing=N, reasons=N (of clocks that are held down), ecc=N, gpm=ID.VALUE+ID.VALUE+... (a GPU with GPM:
+ * NVML: processes=N and drawing=N, reasons=N (of clocks that are held down), ecc=N, xid=N (errors so far), gpm=ID.VALUE+ID.VALUE+... (a GPU with GPM:
  * its metrics by NVML's numbers, percent or MiB/s), no-use (all of these are not supported); what is missing is 0;
  * mig=SLICES.MB+GI.CI.SLICES.GI_SLICES.MB+... (NVML: the GPU and its instances);
  * for ROCm no-id, no-average, no-resolution, socket=N (a partition of the GPU on PCI bus N).

@@ -34,6 +34,10 @@ EXPORTED int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsign
 						     nvmlProcessInfo_t *info);
 EXPORTED int nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned int *count,
 						      nvmlProcessInfo_t *info);
+EXPORTED int nvmlEventSetCreate(nvmlEventSet_t *set);
+EXPORTED int nvmlEventSetFree(nvmlEventSet_t set);
+EXPORTED int nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long types, nvmlEventSet_t set);
+EXPORTED int nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeout_ms);
 EXPORTED int nvmlGpmQueryDeviceSupport(nvmlDevice_t device, nvmlGpmSupport_t *support);
 EXPORTED int nvmlGpmSampleAlloc(nvmlGpmSample_t *sample);
 EXPORTED int nvmlGpmSampleFree(nvmlGpmSample_t sample);
@@ -302,6 +306,53 @@ int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int *c
 int nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_t *info)
 {
 	return count_processes(device, "drawing=", count, info);
+}
+
+/* Of one GPU; events that were before it was registered are not told. */
+struct nvmlEventSet_st {
+	nvmlDevice_t device;
+	unsigned long long seen;
+};
+
+int nvmlEventSetCreate(nvmlEventSet_t *set)
+{
+	*set = calloc(1, sizeof(**set));
+	return *set ? NVML_SUCCESS : NVML_ERROR_UNKNOWN;
+}
+
+int nvmlEventSetFree(nvmlEventSet_t set)
+{
+	free(set);
+	return NVML_SUCCESS;
+}
+
+int nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long types, nvmlEventSet_t set)
+{
+	struct fake_gpu g;
+	int rc = ask_use(device, &g);
+
+	if (types != NVML_EVENT_XID || set->device)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	if (rc == NVML_SUCCESS)
+		*set = (struct nvmlEventSet_st){ .device = device, .seen = fake_number(&g, "xid=") };
+	return rc;
+}
+
+int nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeout_ms)
+{
+	struct fake_gpu g;
+	int rc = ask(set->device, &g);
+
+	if (timeout_ms)
+		return NVML_ERROR_INVALID_ARGUMENT; /* nobody shall wait here */
+	if (rc != NVML_SUCCESS && rc != NVML_ERROR_GPU_IS_LOST)
+		return rc;
+	if (fake_number(&g, "xid=") <= set->seen)
+		return NVML_ERROR_TIMEOUT;
+	set->seen++;
+	*data = (nvmlEventData_t){ .device = set->device, .eventType = NVML_EVENT_XID, .eventData = 79,
+				   .gpuInstanceId = UINT32_MAX, .computeInstanceId = UINT32_MAX };
+	return NVML_SUCCESS;
 }
 
 /* A sample has the GPU as it was then: its metrics are between two samples what the later one says. */

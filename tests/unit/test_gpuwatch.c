@@ -174,6 +174,47 @@ static void test_idle(void)
 	end();
 }
 
+static void test_xids(void)
+{
+	unsigned int whole, batch, step, other;
+
+	begin(2);
+	gpu[0].value[GPU_VALUE_XID_ERRORS] = 4;
+	gpu[1].value[GPU_VALUE_XID_ERRORS] = 0;
+	run(1, 1);
+	batch = claim(1, LEDGER_STEP_BATCH, SEC + 5 * MS, WHOLE / 2, 0);
+	other = claim(2, 0, SEC + 5 * MS, WHOLE / 4, WHOLE / 4);
+	run(2, 3);
+	step = claim(1, 0, 3 * SEC + 505 * MS, WHOLE / 2, WHOLE / 2);
+	is_value(other, METRIC_GPU_XID_ERRORS, 0, "none of what was before");
+	gpu[0].value[GPU_VALUE_XID_ERRORS] = 7;
+	gpu[1].value[GPU_VALUE_XID_ERRORS] = 100;
+	tick(4 * SEC);
+	read_at(4 * SEC + 5 * MS);
+	tick(5 * SEC);
+	is_value(other, METRIC_GPU_XID_ERRORS, 3, "whoever holds the GPU has them");
+	is_u64(figures(batch)->value[METRIC_GPU_XID_ERRORS] + figures(step)->value[METRIC_GPU_XID_ERRORS], 3,
+	       "a job once, though two of its steps held it");
+	/* it is lost: it tells errors, and nothing else */
+	gpu[0].value[GPU_VALUE_XID_ERRORS] = 8;
+	gpu[0].from_ns = gpu[0].until_ns = START_NS + 5 * SEC + 5 * MS;
+	tick(6 * SEC);
+	is_value(other, METRIC_GPU_XID_ERRORS, 4, "that of a GPU that was lost");
+	gpu[0].value[GPU_VALUE_XID_ERRORS] = GPU_VALUE_UNKNOWN;
+	read_at(6 * SEC + 5 * MS);
+	tick(7 * SEC);
+	gpu[0].value[GPU_VALUE_XID_ERRORS] = 2;
+	read_at(7 * SEC + 5 * MS);
+	tick(8 * SEC);
+	is_value(other, METRIC_GPU_XID_ERRORS, 6, "ceems-gpu counts anew after a restart");
+	gpu[0].value[GPU_VALUE_XID_ERRORS] = GPU_VALUE_UNKNOWN;
+	whole = claim(3, 0, 8 * SEC + 5 * MS, WHOLE / 4, WHOLE / 4);
+	read_at(9 * SEC + 5 * MS);
+	tick(10 * SEC);
+	ok(!figures_has(figures(whole), METRIC_GPU_XID_ERRORS), "not told: unknown, and not 0");
+	end();
+}
+
 static void test_engines(void)
 {
 	static const struct {
@@ -345,6 +386,7 @@ int main(void)
 		return 99;
 	test_shared();
 	test_idle();
+	test_xids();
 	test_engines();
 	test_memory();
 	test_rest();

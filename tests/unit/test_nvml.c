@@ -128,6 +128,7 @@ static void test_use(void)
 		{ "uncorrected ECC errors", "ecc=3", GPU_VALUE_ECC_ERRORS, 3 },
 		{ "what a GPU does not support is not 0", "no-use", GPU_VALUE_PROCESSES, GPU_VALUE_UNKNOWN },
 		{ "nor its throttling", "no-use", GPU_VALUE_THROTTLED_PPM, GPU_VALUE_UNKNOWN },
+		{ "XID errors before ceems-gpu are not counted", "xid=3", GPU_VALUE_XID_ERRORS, 0 },
 		{ "nor ECC", "no-use", GPU_VALUE_ECC_ERRORS, GPU_VALUE_UNKNOWN },
 	};
 	struct gpu_reading gpu;
@@ -153,6 +154,35 @@ static void test_use(void)
 		}
 		is_u64(gpu.value[rows[i].value], rows[i].want, rows[i].what);
 	}
+	fake_node_fini(&n);
+}
+
+static void test_xids(void)
+{
+	struct gpu_reading gpu;
+	struct fake_node n;
+
+	init(&n, LIBRARY);
+	fake_node_write(&n, "0 1000 70000 30 1024 81920 xid=3\n");
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0, "a GPU that had XID errors");
+	read_use(&n, &gpu);
+	is_u64(gpu.value[GPU_VALUE_XID_ERRORS], 0, "those before are not counted");
+	fake_node_write(&n, "0 1000 70000 30 1024 81920 xid=5\n");
+	read_use(&n, &gpu);
+	is_u64(gpu.value[GPU_VALUE_XID_ERRORS], 2, "two more");
+	read_use(&n, &gpu);
+	is_u64(gpu.value[GPU_VALUE_XID_ERRORS], 2, "each once");
+	fake_node_write(&n, "0 1000 70000 30 1024 81920 lost,xid=6\n");
+	do
+		(void)fake_node_read(&n);
+	while (n.ops->gpus(n.source, &gpu, 1) == 1 && gpu.value[GPU_VALUE_BUSY_PPM] != GPU_VALUE_UNKNOWN);
+	is_u64(gpu.value[GPU_VALUE_XID_ERRORS], 3, "that of a GPU that fell off the bus, of which nothing else is known");
+	fake_node_fini(&n);
+	init(&n, OLD_LIBRARY);
+	fake_node_write(&n, "0 1000 70000 30 1024 81920 xid=3\n");
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0, "a library without events");
+	read_use(&n, &gpu);
+	is_u64(gpu.value[GPU_VALUE_XID_ERRORS], GPU_VALUE_UNKNOWN, "is not one without errors");
 	fake_node_fini(&n);
 }
 
@@ -491,6 +521,7 @@ int main(void)
 	test_nothing_there();
 	test_eight();
 	test_use();
+	test_xids();
 	test_gpm();
 	test_gapless();
 	test_mig();
