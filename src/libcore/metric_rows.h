@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* For the preprocessor alone: the rows of metrics.def as metrics.awk reads them, each after "@@". */
+/* For the preprocessor alone: the rows of metrics.def as metric_rows.awk reads them, each after "@@". */
 #define METRIC(...) @@ __VA_ARGS__
 #include "src/libcore/metrics.def"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # metrics.awk: fills the lists of metrics into a template.
 #
-#	cc -E -P -x c src/libcore/metric_rows.h | awk -f metrics.awk - TEMPLATE
+#	cc -E -P -x c src/libcore/metric_rows.h | awk -f metric_rows.awk -f metrics.awk - TEMPLATE
 #
 # A line of TEMPLATE that has nothing but @LIST@ (and a comma that goes behind each item) becomes the list:
 #	sql_columns	columns of the tables job and step
@@ -12,37 +12,9 @@
 #	md		rows of the table in doc/metrics.md
 #	include FILE	the lines of FILE, which is beside TEMPLATE and may have lists too
 
-# fields(ROW): splits "a, "b, c", d" into f[1..n], without the quotes
-function fields(row,    n, c, i, in_text, text) {
-	n = 1
-	text = ""
-	in_text = 0
-	for (i = 1; i <= length(row); i++) {
-		c = substr(row, i, 1)
-		if (c == "\\" && in_text)
-			c = substr(row, ++i, 1)
-		else if (c == "\"") {
-			in_text = !in_text
-			continue
-		} else if (!in_text && c == ",") {
-			f[n++] = text
-			text = ""
-			continue
-		} else if (!in_text && c ~ /[ \t\n]/)
-			continue
-		text = text c
-	}
-	f[n] = text
-	return n
-}
-
 function quoted(text) {
 	gsub("'", "''", text)
 	return "'" text "'"
-}
-
-function suffix(unit) {
-	return unit == "UNIT_UJ" ? "_j" : unit == "UNIT_NG" ? "_g" : unit == "UNIT_NS" ? "_s" : ""
 }
 
 function item(list, i) {
@@ -78,42 +50,6 @@ function print_json(indent, object,    i, last, any) {
 		last = any
 	}
 	print last after
-}
-
-BEGIN {
-	units["UNIT_UJ"] = "J"
-	units["UNIT_NG"] = "g"
-	units["UNIT_BYTES"] = "bytes"
-	units["UNIT_NS"] = "s"
-	units["UNIT_COUNT"] = "count"
-	demands["DEMAND_NONE"] = "always"
-	demands["DEMAND_IO"] = "`--ceems-perf=io`"
-	demands["DEMAND_NET"] = "`--ceems-perf=net`"
-	demands["DEMAND_HW"] = "`--ceems-perf=hw`"
-	RS = "@@"
-}
-
-FNR == 1 && NR == 1 {
-	rows = FILENAME
-}
-
-FILENAME == rows {
-	if (fields($0) < 15)
-		next
-	n++
-	name[n] = f[2]
-	help[n] = f[4]
-	is_decimal[n] = f[6] == "UNIT_NG" || f[6] == "UNIT_NS"
-	column[n] = f[2] suffix(f[6])
-	unit[n] = units[f[6]]
-	tres[n] = f[8]
-	side[n] = f[9] == "SIDE_IN" ? "in" : "out"
-	json[n] = f[10]
-	demand[n] = demands[f[12]]
-	by_day[n] = f[13] ~ /METRIC_BY_DAY/
-	prom[n] = f[14]
-	RS = "@@"
-	next
 }
 
 function print_line(line,    indent, list, i, text) {

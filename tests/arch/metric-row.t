@@ -27,6 +27,7 @@ passes_here "it is configured" "$top_srcdir/configure" -q CPPFLAGS=-DCEEMS_TEST_
 	--disable-source-ipmi --disable-source-hwmon
 passes_here "it is built" make -s -j2 -C src
 passes_here "SQL is made" make -s -C sql
+passes_here "so is a dashboard" make -s -C contrib grafana/job.json
 passes_here "so are the table for doc/ and a program" make -s -C tests/arch metrics.md metric_row
 passes_here "which runs" sh -c 'tests/arch/metric_row >out'
 passes_here "ceems tres" sh -c 'src/cmd/ceems tres >tres && src/cmd/ceems tres --table >table'
@@ -43,5 +44,6 @@ done
 found 1 "doc/metrics.md lists it" '^\| .test_widgets. \| Widgets that a test counts \| count \| always ' tests/arch/metrics.md
 found 1 "a record has it" '"io":\{[^}]*"test_widgets":4711000000' out
 found 1 "the sink mariadb writes it" '^column test_widgets$' out
+found 1 "the dashboard of a job draws it" 'rate\(ceems_test_widgets_total\{.*"legendFormat": "Widgets that a test counts"' contrib/grafana/job.json
 found 1 "ceems.prom has it" '^ceems_test_widgets_total\{.*\} 4711000000$' out
 done_testing

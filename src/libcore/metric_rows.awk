@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# metric_rows.awk: reads the rows of metrics.def into name[1..n], help, unit, prom and so on; for other awk files,
+# which follow it and read what comes behind the rows.
+#
+#	cc -E -P -x c src/libcore/metric_rows.h | awk -f metric_rows.awk -f OTHER.awk - FILE
+
+# fields(ROW): splits "a, "b, c", d" into f[1..n], without the quotes
+function fields(row,    n, c, i, in_text, text) {
+	n = 1
+	text = ""
+	in_text = 0
+	for (i = 1; i <= length(row); i++) {
+		c = substr(row, i, 1)
+		if (c == "\\" && in_text)
+			c = substr(row, ++i, 1)
+		else if (c == "\"") {
+			in_text = !in_text
+			continue
+		} else if (!in_text && c == ",") {
+			f[n++] = text
+			text = ""
+			continue
+		} else if (!in_text && c ~ /[ \t\n]/)
+			continue
+		text = text c
+	}
+	f[n] = text
+	return n
+}
+
+function suffix(unit) {
+	return unit == "UNIT_UJ" ? "_j" : unit == "UNIT_NG" ? "_g" : unit == "UNIT_NS" ? "_s" : ""
+}
+
+BEGIN {
+	units["UNIT_UJ"] = "J"
+	units["UNIT_NG"] = "g"
+	units["UNIT_BYTES"] = "bytes"
+	units["UNIT_NS"] = "s"
+	units["UNIT_COUNT"] = "count"
+	demands["DEMAND_NONE"] = "always"
+	demands["DEMAND_IO"] = "`--ceems-perf=io`"
+	demands["DEMAND_NET"] = "`--ceems-perf=net`"
+	demands["DEMAND_HW"] = "`--ceems-perf=hw`"
+	RS = "@@"
+}
+
+FNR == 1 && NR == 1 {
+	rows = FILENAME
+}
+
+FILENAME == rows {
+	if (fields($0) < 15)
+		next
+	n++
+	name[n] = f[2]
+	help[n] = f[4]
+	group[n] = f[5]
+	is_decimal[n] = f[6] == "UNIT_NG" || f[6] == "UNIT_NS"
+	column[n] = f[2] suffix(f[6])
+	unit[n] = units[f[6]]
+	tres[n] = f[8]
+	side[n] = f[9] == "SIDE_IN" ? "in" : "out"
+	json[n] = f[10]
+	demand[n] = demands[f[12]]
+	by_day[n] = f[13] ~ /METRIC_BY_DAY/
+	prom[n] = f[14]
+	labels[n] = f[15]
+	RS = "@@"
+	next
+}
