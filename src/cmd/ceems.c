@@ -34,13 +34,6 @@ static const struct cmd_info *const commands[] = {
 	&cmd_tres,
 };
 
-int cmd_usage(const struct cmd_info *self, enum cmd_exit code)
-{
-	fprintf(code == CMD_OK ? stdout : stderr, "usage: ceems %s%s%s\n%s\n", self->name,
-		*self->args ? " " : "", self->args, self->help);
-	return code;
-}
-
 static void print_masked(FILE *out, const char *prefix, const char *fmt, va_list ap)
 {
 	char line[4096 + PATH_MAX];
@@ -108,46 +101,73 @@ int cmd_load_settings(const char *path, struct settings *ret)
 	return cmd_error("%s", err.text);
 }
 
-static int help(FILE *out)
+static void print_group(FILE *out, const char *title, enum cmd_group group)
 {
 	size_t i;
 
-	fprintf(out, "usage: ceems COMMAND [OPTION...]\n"
-		     "Energy, emissions and performance of Slurm jobs. Commands:\n");
+	fprintf(out, "\n%s:\n", title);
 	for (i = 0; i < ARRAY_SIZE(commands); i++)
-		fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->help);
-	fprintf(out, "'ceems COMMAND --help' shows a command's options; see ceems(1).\n");
+		if (commands[i]->group == group)
+			fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->help);
+}
+
+static int help(FILE *out)
+{
+	fprintf(out, "usage: ceems COMMAND [OPTION...]\n"
+		     "Energy, emissions and performance of Slurm jobs.\n");
+	print_group(out, "For users", CMD_FOR_USERS);
+	print_group(out, "For operators", CMD_FOR_OPERATORS);
+	fprintf(out, "\n'ceems help COMMAND' lists its options; see ceems(1).\n");
 	return out == stdout ? CMD_OK : CMD_USAGE;
+}
+
+static const struct cmd_info *find_command(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(name, commands[i]->name))
+			return commands[i];
+	(void)cmd_error("%s '%s'", name[0] == '-' ? "unknown option" : "unknown command", name);
+	return NULL;
+}
+
+static int help_command(int argc, char **argv)
+{
+	const struct cmd_info *cmd;
+
+	if (argc < 2)
+		return help(stdout);
+	cmd = find_command(argv[1]);
+	return cmd ? cmd_usage(cmd, CMD_OK) : help(stderr);
 }
 
 int main(int argc, char **argv)
 {
+	const struct cmd_info *cmd;
 	char name[64];
-	size_t i;
+	int rc;
 
 	logger_set_sink(logger_sink_stderr);
 	if (argc < 2)
 		return help(stderr);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return help(stdout);
+	if (!strcmp(argv[1], "help"))
+		return help_command(argc - 1, argv + 1);
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		printf("ceems %s\n", PACKAGE_VERSION);
 		return CMD_OK;
 	}
-	for (i = 0; i < ARRAY_SIZE(commands); i++) {
-		int rc;
-
-		if (strcmp(argv[1], commands[i]->name))
-			continue;
-		/* getopt_long() puts argv[0] before its complaints */
-		(void)snprintf(name, sizeof(name), "ceems %s", argv[1]);
-		argv[1] = name;
-		rc = commands[i]->run(commands[i], argc - 1, argv + 1);
-		/* a full disk under `ceems job --json > file` is a failure */
-		if (fflush(stdout) || ferror(stdout))
-			return cmd_error("cannot write the output: %s", strerror(errno));
-		return rc;
-	}
-	(void)cmd_error("%s '%s'", argv[1][0] == '-' ? "unknown option" : "unknown command", argv[1]);
-	return help(stderr);
+	cmd = find_command(argv[1]);
+	if (!cmd)
+		return help(stderr);
+	/* getopt_long() puts argv[0] before its complaints */
+	(void)snprintf(name, sizeof(name), "ceems %s", argv[1]);
+	argv[1] = name;
+	rc = cmd->run(cmd, argc - 1, argv + 1);
+	/* a full disk under `ceems job --json > file` is a failure */
+	if (fflush(stdout) || ferror(stdout))
+		return cmd_error("cannot write the output: %s", strerror(errno));
+	return rc;
 }

@@ -20,12 +20,28 @@ enum cmd_exit {
 	CMD_USAGE = 2,
 };
 
+/* A row of a command's table of options, which ends with { 0 }. */
+struct cmd_option {
+	const char *name; /* the long name; NULL: HELP is the title of the rows below */
+	int c;		  /* what cmd_getopt() returns; a letter is the short option, too */
+	const char *arg;  /* names its argument, as "FILE" or "csv|json"; NULL: it takes none */
+	const char *help; /* NULL: --help does not show it */
+};
+
+enum cmd_group {
+	CMD_FOR_USERS,
+	CMD_FOR_OPERATORS,
+};
+
 struct cmd_info {
 	const char *name;
-	const char *args; /* as in the usage line: "[--conf FILE]" */
+	const char *args; /* as in the usage line: "[OPTION...] JOBID" */
 	const char *help; /* one line */
 	/* ARGV[0] is "ceems NAME". Returns enum cmd_exit. */
 	int (*run)(const struct cmd_info *self, int argc, char **argv);
+	const struct cmd_option *options;
+	const char *example; /* one line */
+	enum cmd_group group;
 };
 
 extern const struct cmd_info cmd_advise;
@@ -40,8 +56,14 @@ extern const struct cmd_info cmd_store;
 extern const struct cmd_info cmd_trace;
 extern const struct cmd_info cmd_tres;
 
-/* Prints the command's usage line; to stdout with CMD_OK, else to stderr. Returns CODE. */
+/* With CMD_OK prints the command's help to stdout, else its usage line to stderr. Returns CODE. */
 int cmd_usage(const struct cmd_info *self, enum cmd_exit code);
+
+/*
+ * getopt_long() with OPTIONS and --help ('h'). A title may have bits in C: the rows below it are options only if TITLES
+ * has one of these bits.
+ */
+int cmd_getopt(int argc, char **argv, const struct cmd_option *options, int titles);
 
 /*
  * Where ceems.conf is: PATH if given, else beside the slurm.conf that $SLURM_CONF names, else in

@@ -125,17 +125,21 @@ static void check_advice(struct check *c)
 	advice_site_free(&site);
 }
 
+enum { OPT_JSON = 256 };
+
+static const struct cmd_option check_options[] = {
+	{ NULL, 0, NULL, "What is checked" },
+	{ "conf", 'c', "FILE", "read this ceems.conf" },
+	{ "node", 'n', "NAME", "node name; default: this host's name" },
+	{ NULL, 0, NULL, "Output" },
+	{ "json", OPT_JSON, NULL, "print one JSON object" },
+	{ "quiet", 'q', NULL, "print errors and warnings only" },
+	{ "verbose", 'v', NULL, "print notes, too" },
+	{ 0 },
+};
+
 static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ "conf", required_argument, NULL, 'c' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "node", required_argument, NULL, 'n' },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "verbose", no_argument, NULL, 'v' },
-		{ 0 },
-	};
 	_cleanup_free_ struct check *c = calloc(1, sizeof(*c));
 	const char *conf = NULL;
 	char buf[PATH_MAX];
@@ -145,12 +149,12 @@ static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 	if (!c)
 		return cmd_error("out of memory");
 	cmd_node_name(c->node, sizeof(c->node));
-	while ((opt = getopt_long(argc, argv, "+hc:n:qv", options, NULL)) >= 0) {
+	while ((opt = cmd_getopt(argc, argv, check_options, 0)) >= 0) {
 		if (opt == 'c')
 			conf = optarg;
 		else if (opt == 'n')
 			(void)snprintf(c->node, sizeof(c->node), "%s", optarg);
-		else if (opt == 'j')
+		else if (opt == OPT_JSON)
 			c->is_json = true;
 		else if (opt == 'q')
 			c->is_quiet = true;
@@ -178,7 +182,10 @@ static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 
 const struct cmd_info cmd_check = {
 	"check",
-	"[--conf FILE] [--json] [--node NAME] [--quiet] [--verbose]",
-	"Check the configuration, the sensors and the plugins of this machine.",
+	"[OPTION...]",
+	"Check the configuration, sensors and plugins of this machine.",
 	cmd_check_run,
+	check_options,
+	"ceems check --quiet",
+	CMD_FOR_OPERATORS,
 };

@@ -57,17 +57,21 @@ static int parse_retention(const char *text, uint64_t *ret_ns)
 	return 0;
 }
 
+enum { OPT_DEFAULTS_FILE = 256, OPT_DRY_RUN, OPT_RETENTION, OPT_SQL_DIR };
+
+static const struct cmd_option db_options[] = {
+	{ NULL, 0, NULL, "Which database" },
+	{ "conf", 'c', "FILE", "read this ceems.conf" },
+	{ "defaults-file", OPT_DEFAULTS_FILE, "FILE", "option file with the credentials" },
+	{ NULL, 0, NULL, "migrate and maintain" },
+	{ "dry-run", OPT_DRY_RUN, NULL, "say what would be done" },
+	{ "retention", OPT_RETENTION, "TIME", "maintain: how long jobs are kept, as 365d" },
+	{ "sql-dir", OPT_SQL_DIR, "DIR", "migrate: folder of the schema" },
+	{ 0 },
+};
+
 static int cmd_db_run(const struct cmd_info *self, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ "conf", required_argument, NULL, 'c' },
-		{ "defaults-file", required_argument, NULL, 'd' },
-		{ "dry-run", no_argument, NULL, 'n' },
-		{ "retention", required_argument, NULL, 'r' },
-		{ "sql-dir", required_argument, NULL, 's' },
-		{ 0 },
-	};
 	const char *defaults_file = NULL;
 	const char *retention = NULL;
 	const struct sink_ops *sink;
@@ -80,16 +84,16 @@ static int cmd_db_run(const struct cmd_info *self, int argc, char **argv)
 	int opt;
 	int rc;
 
-	while ((opt = getopt_long(argc, argv, "hc:", options, NULL)) >= 0) {
+	while ((opt = cmd_getopt(argc, argv, db_options, 0)) >= 0) {
 		if (opt == 'c')
 			conf = optarg;
-		else if (opt == 'd')
+		else if (opt == OPT_DEFAULTS_FILE)
 			defaults_file = optarg;
-		else if (opt == 'n')
+		else if (opt == OPT_DRY_RUN)
 			dry_run = true;
-		else if (opt == 'r')
+		else if (opt == OPT_RETENTION)
 			retention = optarg;
-		else if (opt == 's')
+		else if (opt == OPT_SQL_DIR)
 			sql_dir = optarg;
 		else
 			return cmd_usage(self, opt == 'h' ? CMD_OK : CMD_USAGE);
@@ -120,8 +124,10 @@ static int cmd_db_run(const struct cmd_info *self, int argc, char **argv)
 
 const struct cmd_info cmd_db = {
 	"db",
-	"migrate|maintain|status [--conf FILE] [--defaults-file FILE] [--dry-run] "
-	"[--retention TIME] [--sql-dir DIR]",
-	"Bring the database to the schema that the records need, archive what is old, or show how it is.",
+	"migrate|maintain|status [OPTION...]",
+	"Create, maintain and inspect the database of the sink mariadb.",
 	cmd_db_run,
+	db_options,
+	"ceems db migrate --dry-run",
+	CMD_FOR_OPERATORS,
 };

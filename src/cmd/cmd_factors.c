@@ -89,18 +89,21 @@ static int cmd_factors_load(struct factors *f, const char *conf, const char *pat
 	return CMD_OK;
 }
 
+static const struct cmd_option factors_options[] = {
+	{ NULL, 0, NULL, "Configuration" },
+	{ "conf", 'c', "FILE", "read this ceems.conf" },
+	{ "factors-conf", 'f', "FILE", "read this ceems-factors.conf" },
+	{ NULL, 0, NULL, "update" },
+	{ "accept", 'x', NULL, "take values far from the last ones" },
+	{ NULL, 0, NULL, "list" },
+	{ "all", 'a', NULL, "all factors, not only the last day" },
+	{ "json", 'j', NULL, "print JSON" },
+	{ "region", 'r', "REGION", "this region only" },
+	{ 0 },
+};
+
 static int cmd_factors_run(const struct cmd_info *self, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ "conf", required_argument, NULL, 'c' },
-		{ "factors-conf", required_argument, NULL, 'f' },
-		{ "accept", no_argument, NULL, 'x' },
-		{ "all", no_argument, NULL, 'a' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "region", required_argument, NULL, 'r' },
-		{ 0 },
-	};
 	_cleanup_free_ struct factors *f = calloc(1, sizeof(*f));
 	const char *conf = NULL, *path = NULL, *action;
 	bool is_list;
@@ -108,7 +111,7 @@ static int cmd_factors_run(const struct cmd_info *self, int argc, char **argv)
 
 	if (!f)
 		return cmd_error("out of memory");
-	while ((opt = getopt_long(argc, argv, "hc:f:xajr:", options, NULL)) >= 0) {
+	while ((opt = cmd_getopt(argc, argv, factors_options, 0)) >= 0) {
 		switch (opt) {
 		case 'c': conf = optarg; break;
 		case 'f': path = optarg; break;
@@ -135,8 +138,10 @@ static int cmd_factors_run(const struct cmd_info *self, int argc, char **argv)
 
 const struct cmd_info cmd_factors = {
 	"factors",
-	"update [--accept] | list [--region R] [--all] [--json] | check  [--conf FILE] "
-	"[--factors-conf FILE]",
+	"update|list|check [OPTION...]",
 	"Fetch and show emission factors over time.",
 	cmd_factors_run,
+	factors_options,
+	"ceems factors list --region FR",
+	CMD_FOR_OPERATORS,
 };

@@ -238,26 +238,30 @@ static int check_ids(const struct cmd_info *self, const struct job_options *o)
 	return job_ask_check_conf();
 }
 
+enum { OPT_JSON = 256 };
+
+static const struct cmd_option job_options[] = {
+	{ NULL, 0, NULL, "Which jobs" },
+	{ "cluster", 'M', "CLUSTER", "of this cluster; all: of every cluster" },
+	{ "clusters", 'M', "CLUSTER", NULL }, /* sacct's name */
+	{ "duplicates", 'D', NULL, "also earlier runs of a requeued job" },
+	{ "jobs", 'j', "JOBID,...", "these jobs, as arguments do" },
+	{ NULL, 0, NULL, "Output" },
+	{ "explain", 'e', NULL, "why there is that advice" },
+	{ "json", OPT_JSON, NULL, "print one record per line" },
+	{ "long", 'l', NULL, "all values, and a table of steps" },
+	{ 0 },
+};
+
 static int parse_args(const struct cmd_info *self, int argc, char **argv, struct job_options *o)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ "cluster", required_argument, NULL, 'M' },
-		{ "clusters", required_argument, NULL, 'M' }, /* sacct's name */
-		{ "duplicates", no_argument, NULL, 'D' },
-		{ "explain", no_argument, NULL, 'e' },
-		{ "jobs", required_argument, NULL, 'j' },
-		{ "json", no_argument, NULL, 'J' },
-		{ "long", no_argument, NULL, 'l' },
-		{ 0 },
-	};
 	int rc = CMD_OK;
 	int c;
 
-	while (rc == CMD_OK && (c = getopt_long(argc, argv, "DehlM:j:", options, NULL)) >= 0) {
+	while (rc == CMD_OK && (c = cmd_getopt(argc, argv, job_options, 0)) >= 0) {
 		if (c == 'j')
 			rc = add_ids(o, optarg);
-		else if (c == 'J')
+		else if (c == OPT_JSON)
 			o->json = true;
 		else if (c == 'l')
 			o->is_long = true;
@@ -290,7 +294,10 @@ static int cmd_job_run(const struct cmd_info *self, int argc, char **argv)
 
 const struct cmd_info cmd_job = {
 	"job",
-	"[--json] [--long] [--explain] [--duplicates] [--cluster NAME] JOBID[.STEP][,...] ...",
-	"Show what jobs and their steps used, from slurmdbd.",
+	"[OPTION...] JOBID[.STEP][,...]...",
+	"Show what a job and its steps used.",
 	cmd_job_run,
+	job_options,
+	"ceems job --explain 1234",
+	CMD_FOR_USERS,
 };

@@ -244,7 +244,7 @@ static int set_time(uint64_t *ret, uint64_t now, const char *text)
 	return when_parse(text, now, ret) < 0 ? usage_error("'%s' is no time: write " WHEN_FORMS, text) : CMD_OK;
 }
 
-enum { OPT_CSV = 256, OPT_FORMAT, OPT_GROUP, OPT_HELPFORMAT, OPT_JSON, OPT_NAME, OPT_SORT, OPT_TOP };
+enum { OPT_CSV = 256, OPT_GROUP, OPT_JSON, OPT_NAME, OPT_SORT, OPT_TOP };
 
 static int set_option(const struct cmd_info *self, struct jobs_options *o, int c)
 {
@@ -286,7 +286,6 @@ static int set_option(const struct cmd_info *self, struct jobs_options *o, int c
 		o->output = CELLS_JSON;
 		return CMD_OK;
 	case 'o':
-	case OPT_FORMAT:
 		o->format = optarg;
 		return CMD_OK;
 	case OPT_SORT:
@@ -306,38 +305,41 @@ static int set_option(const struct cmd_info *self, struct jobs_options *o, int c
 	}
 }
 
+static const struct cmd_option jobs_options[] = {
+	{ NULL, 0, NULL, "Which jobs" },
+	{ "accounts", 'A', "ACCOUNT,...", "of these accounts" },
+	{ "allusers", 'a', NULL, "of all users" },
+	{ "cluster", 'M', "CLUSTER", "of this cluster; all: of every cluster" },
+	{ "clusters", 'M', "CLUSTER", NULL }, /* sacct's name */
+	{ "endtime", 'E', "TIME", "that ran before; default: now" },
+	{ "name", OPT_NAME, "NAME,...", "with these names" },
+	{ "partition", 'r', "PARTITION,...", "of these partitions" },
+	{ "starttime", 'S', "TIME", "that ran since; default: today" },
+	{ "state", 's', "STATE,...", "in these states" },
+	{ "uid", 'u', "USER,...", NULL },
+	{ "user", 'u', "USER,...", "of these users; default: yourself" },
+	{ "allocations", 'X', NULL, NULL },
+	{ NULL, 0, NULL, "What is shown" },
+	{ "format", 'o', "FIELD,...", "these columns" },
+	{ "group-by", OPT_GROUP, "user|account|partition|name|day|month", "sums instead of jobs" },
+	{ "helpformat", 'e', NULL, "list the fields" },
+	{ "sort", OPT_SORT, "FIELD", "largest number or earliest time first" },
+	{ "top", OPT_TOP, "N", "the first N lines" },
+	{ NULL, 0, NULL, "Form of the output" },
+	{ "csv", OPT_CSV, NULL, "separated by commas" },
+	{ "json", OPT_JSON, NULL, "an array of objects" },
+	{ "noheader", 'n', NULL, "neither header nor sum" },
+	{ "parsable2", 'P', NULL, "separated by |" },
+	{ 0 },
+};
+
 static int parse_args(const struct cmd_info *self, int argc, char **argv, struct jobs_options *o, bool *ret_done)
 {
-	static const struct option options[] = {
-		{ "accounts", required_argument, NULL, 'A' },
-		{ "allusers", no_argument, NULL, 'a' },
-		{ "allocations", no_argument, NULL, 'X' },
-		{ "cluster", required_argument, NULL, 'M' },
-		{ "clusters", required_argument, NULL, 'M' }, /* sacct's name */
-		{ "csv", no_argument, NULL, OPT_CSV },
-		{ "endtime", required_argument, NULL, 'E' },
-		{ "format", required_argument, NULL, OPT_FORMAT },
-		{ "group-by", required_argument, NULL, OPT_GROUP },
-		{ "help", no_argument, NULL, 'h' },
-		{ "helpformat", no_argument, NULL, 'e' },
-		{ "json", no_argument, NULL, OPT_JSON },
-		{ "name", required_argument, NULL, OPT_NAME },
-		{ "noheader", no_argument, NULL, 'n' },
-		{ "parsable2", no_argument, NULL, 'P' },
-		{ "partition", required_argument, NULL, 'r' },
-		{ "sort", required_argument, NULL, OPT_SORT },
-		{ "starttime", required_argument, NULL, 'S' },
-		{ "state", required_argument, NULL, 's' },
-		{ "top", required_argument, NULL, OPT_TOP },
-		{ "user", required_argument, NULL, 'u' },
-		{ "uid", required_argument, NULL, 'u' },
-		{ 0 },
-	};
 	int rc = CMD_OK;
 	int c;
 
 	*ret_done = true;
-	while (rc == CMD_OK && (c = getopt_long(argc, argv, "aehnA:E:M:PS:Xo:r:s:u:", options, NULL)) >= 0) {
+	while (rc == CMD_OK && (c = cmd_getopt(argc, argv, jobs_options, 0)) >= 0) {
 		if (c == 'h')
 			return cmd_usage(self, CMD_OK);
 		if (c == 'e') {
@@ -389,9 +391,10 @@ static int cmd_jobs_run(const struct cmd_info *self, int argc, char **argv)
 
 const struct cmd_info cmd_jobs = {
 	"jobs",
-	"[-a | -u USER,...] [-A ACCOUNT,...] [-r PARTITION,...] [-s STATE,...] [--name NAME,...] [-M CLUSTER]\n"
-	"	[-S TIME] [-E TIME] [--sort FIELD] [--top N] [--format FIELD%WIDTH,... | --helpformat]\n"
-	"	[--group-by user|account|partition|name|day|month] [-P | --csv | --json] [-n]",
-	"List jobs with what they used, from slurmdbd.",
+	"[OPTION...]",
+	"List jobs with what they used.",
 	cmd_jobs_run,
+	jobs_options,
+	"ceems jobs -S now-7days --sort wasted --top 10",
+	CMD_FOR_USERS,
 };

@@ -367,15 +367,17 @@ static int print_json(const struct view *v)
 	return CMD_OK;
 }
 
+static const struct cmd_option ledger_options[] = {
+	{ NULL, 0, NULL, "Which ledger" },
+	{ "conf", 'c', "FILE", "read this ceems.conf" },
+	{ "node", 'n', "NAME", "ledger of this node" },
+	{ NULL, 0, NULL, "Output" },
+	{ "json", 'j', NULL, "print one JSON object" },
+	{ 0 },
+};
+
 static int cmd_ledger_run(const struct cmd_info *self, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ "conf", required_argument, NULL, 'c' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "node", required_argument, NULL, 'n' },
-		{ 0 },
-	};
 	const char *conf = NULL;
 	const char *asked = NULL;
 	struct errmsg err = { 0 };
@@ -386,7 +388,7 @@ static int cmd_ledger_run(const struct cmd_info *self, int argc, char **argv)
 	int opt;
 	int rc;
 
-	while ((opt = getopt_long(argc, argv, "hc:jn:", options, NULL)) >= 0) {
+	while ((opt = cmd_getopt(argc, argv, ledger_options, 0)) >= 0) {
 		if (opt == 'c')
 			conf = optarg;
 		else if (opt == 'n')
@@ -430,7 +432,10 @@ static int cmd_ledger_run(const struct cmd_info *self, int argc, char **argv)
 
 const struct cmd_info cmd_ledger = {
 	"ledger",
-	"[--conf FILE] [--node NAME] [--json]",
-	"Show this node's account book and whether it adds up.",
+	"[OPTION...]",
+	"Show how this node's energy was split among its jobs.",
 	cmd_ledger_run,
+	ledger_options,
+	"ceems ledger --json | jq .parts",
+	CMD_FOR_OPERATORS,
 };

@@ -71,34 +71,31 @@ static bool store_set_since(uint64_t *ret, const char *text)
 enum { OPT_FILE = 256, OPT_JOB, OPT_JSON, OPT_KEY, OPT_KIND, OPT_LONG, OPT_OUTPUT, OPT_REFUSED,
        OPT_SINCE, OPT_TIMEOUT, OPT_WAITING };
 
-#define COMMON_OPTIONS { "help", no_argument, NULL, 'h' }, { "conf", required_argument, NULL, 'c' }
-#define PICK_OPTIONS                                         \
-	{ "job", required_argument, NULL, OPT_JOB },         \
-	{ "key", required_argument, NULL, OPT_KEY },         \
-	{ "kind", required_argument, NULL, OPT_KIND }
+/* Bits of the actions that take the options below a title. */
+enum store_action { STORE_STATUS = 1 << 0, STORE_LS = 1 << 1, STORE_CAT = 1 << 2, STORE_REPLAY = 1 << 3 };
 
-static const struct option status_options[] = { COMMON_OPTIONS,
-						{ "json", no_argument, NULL, OPT_JSON },
-						{ 0 } };
-static const struct option ls_options[] = { COMMON_OPTIONS,
-					    PICK_OPTIONS,
-					    { "refused", required_argument, NULL, OPT_REFUSED },
-					    { "waiting", required_argument, NULL, OPT_WAITING },
-					    { 0 } };
-static const struct option cat_options[] = { COMMON_OPTIONS,
-					     PICK_OPTIONS,
-					     { "long", no_argument, NULL, OPT_LONG },
-					     { "refused", required_argument, NULL, OPT_REFUSED },
-					     { "waiting", required_argument, NULL, OPT_WAITING },
-					     { 0 } };
-static const struct option replay_options[] = { COMMON_OPTIONS,
-						PICK_OPTIONS,
-						{ "file", required_argument, NULL, OPT_FILE },
-						{ "output", required_argument, NULL, OPT_OUTPUT },
-						{ "refused", no_argument, NULL, OPT_REFUSED },
-						{ "since", required_argument, NULL, OPT_SINCE },
-						{ "timeout", required_argument, NULL, OPT_TIMEOUT },
-						{ 0 } };
+static const struct cmd_option store_options[] = {
+	{ NULL, 0, NULL, "Configuration" },
+	{ "conf", 'c', "FILE", "read this ceems.conf" },
+	{ NULL, STORE_STATUS, NULL, "status" },
+	{ "json", OPT_JSON, NULL, "print one JSON object" },
+	{ NULL, STORE_LS | STORE_CAT | STORE_REPLAY, NULL, "Which records (ls, cat, replay)" },
+	{ "job", OPT_JOB, "ID", "of this job" },
+	{ "key", OPT_KEY, "KEY", "with this key" },
+	{ "kind", OPT_KIND, "record|steps|start", "of this kind" },
+	{ NULL, STORE_LS | STORE_CAT, NULL, "Which records (ls, cat)" },
+	{ "refused", OPT_REFUSED, "kafka|mariadb|file", "refused by this sink" },
+	{ "waiting", OPT_WAITING, "kafka|mariadb|file", "not acknowledged by this sink" },
+	{ NULL, STORE_CAT, NULL, "cat" },
+	{ "long", OPT_LONG, NULL, "number, kind and key before each record" },
+	{ NULL, STORE_REPLAY, NULL, "replay" },
+	{ "file", OPT_FILE, "FILE", "records of this file, not of the store" },
+	{ "output", OPT_OUTPUT, "FILE", "where the sink file writes" },
+	{ "refused", OPT_REFUSED, NULL, "only what the sink has refused" },
+	{ "since", OPT_SINCE, "TIME", "with --file: jobs that ended since" },
+	{ "timeout", OPT_TIMEOUT, "TIME", "how long the sink may be silent; default: 60s" },
+	{ 0 },
+};
 
 static bool store_take_option(struct store_args *a, int opt)
 {
@@ -160,10 +157,11 @@ static int cmd_store_run(const struct cmd_info *self, int argc, char **argv)
 {
 	static const struct {
 		const char *name;
-		const struct option *options;
-	} actions[] = { { "status", status_options }, { "ls", ls_options }, { "cat", cat_options },
-			{ "replay", replay_options } };
+		enum store_action action;
+	} actions[] = { { "status", STORE_STATUS }, { "ls", STORE_LS }, { "cat", STORE_CAT },
+			{ "replay", STORE_REPLAY } };
 	_cleanup_free_ struct store_args *a = calloc(1, sizeof(*a));
+	enum store_action action;
 	bool is_replay;
 	size_t which;
 	int opt;
@@ -177,12 +175,13 @@ static int cmd_store_run(const struct cmd_info *self, int argc, char **argv)
 			break;
 	if (which == ARRAY_SIZE(actions))
 		return cmd_usage(self, CMD_USAGE);
-	is_replay = !strcmp(actions[which].name, "replay");
+	action = actions[which].action;
+	is_replay = action == STORE_REPLAY;
 	a->pick.max_rows = a->pick.max_bytes = SIZE_MAX;
 	argv[1] = argv[0];
 	argc--;
 	argv++;
-	while ((opt = getopt_long(argc, argv, "hc:", actions[which].options, NULL)) >= 0) {
+	while ((opt = cmd_getopt(argc, argv, store_options, action)) >= 0) {
 		if (opt == 'h')
 			return cmd_usage(self, CMD_OK);
 		if (!store_take_option(a, opt))
@@ -198,16 +197,17 @@ static int cmd_store_run(const struct cmd_info *self, int argc, char **argv)
 			a->pick.refused = a->sink;
 		return store_replay(a);
 	}
-	if (!strcmp(actions[which].name, "status"))
+	if (action == STORE_STATUS)
 		return store_status(a);
-	return !strcmp(actions[which].name, "ls") ? store_ls(a) : store_cat(a);
+	return action == STORE_LS ? store_ls(a) : store_cat(a);
 }
 
 const struct cmd_info cmd_store = {
 	"store",
-	"status [--json] | ls [PICK] | cat [PICK] [--long] |\n"
-	"       replay SINK [--refused | --file FILE [--since TIME]] [PICK] [--output FILE] [--timeout TIME]\n"
-	"       PICK: [--job ID] [--key KEY] [--kind KIND] [--refused SINK | --waiting SINK]   (each: [--conf FILE])",
-	"Show what ceems-recorder has not delivered, and deliver it again.",
+	"status|ls|cat|replay SINK [OPTION...]",
+	"Show the records that ceems-recorder keeps, and deliver them again.",
 	cmd_store_run,
+	store_options,
+	"ceems store ls --waiting kafka",
+	CMD_FOR_OPERATORS,
 };

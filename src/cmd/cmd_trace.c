@@ -439,22 +439,31 @@ static int check_request(const struct trace_request *r, const char *resample)
 	return CMD_USAGE;
 }
 
+enum { OPT_CSV = 256, OPT_JSON, OPT_PLOT };
+
+static const struct cmd_option trace_options[] = {
+	{ NULL, 0, NULL, "Which files" },
+	{ "conf", 'c', "FILE", "read this ceems.conf" },
+	{ "dir", 'd', "DIR", "look for traces in this folder only" },
+	{ NULL, 0, NULL, "Output" },
+	{ "csv", OPT_CSV, NULL, "print the rows, separated by commas" },
+	{ "json", OPT_JSON, NULL, "print one JSON object" },
+	{ "metrics", 'm', "METRIC,...", "only these metrics or columns" },
+	{ "output", 'o', "FILE.svg", "write the plot to this file" },
+	{ "plot", OPT_PLOT, NULL, "draw in the terminal (default)" },
+	{ "resample", 'r', "TIME", "--csv, --json: one row per interval, as 10s" },
+	{ 0 },
+};
+
 static int cmd_trace_run(const struct cmd_info *self, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "conf", required_argument, NULL, 'c' },   { "csv", no_argument, NULL, 'v' },
-		{ "dir", required_argument, NULL, 'd' },    { "help", no_argument, NULL, 'h' },
-		{ "json", no_argument, NULL, 'j' },	    { "metrics", required_argument, NULL, 'm' },
-		{ "output", required_argument, NULL, 'o' }, { "plot", no_argument, NULL, 'p' },
-		{ "resample", required_argument, NULL, 'r' }, { 0 },
-	};
 	struct trace_request r = { .form = FORM_PLOT };
 	const char *conf = NULL, *resample = NULL;
 	struct trace_files files = { 0 };
 	char what[64] = ""; /* the ids; empty: files */
 	int c, rc;
 
-	while ((c = getopt_long(argc, argv, "c:d:hm:o:r:", options, NULL)) >= 0) {
+	while ((c = cmd_getopt(argc, argv, trace_options, 0)) >= 0) {
 		switch (c) {
 		case 'c':
 			conf = optarg;
@@ -462,7 +471,7 @@ static int cmd_trace_run(const struct cmd_info *self, int argc, char **argv)
 		case 'd':
 			r.dir = optarg;
 			break;
-		case 'j':
+		case OPT_JSON:
 			r.form = FORM_JSON;
 			break;
 		case 'm':
@@ -471,14 +480,14 @@ static int cmd_trace_run(const struct cmd_info *self, int argc, char **argv)
 		case 'o':
 			r.out = optarg;
 			break;
-		case 'p':
+		case OPT_PLOT:
 			r.form = FORM_PLOT;
 			break;
 		case 'r':
 			resample = optarg;
 			(void)parse_duration_ns(optarg, &r.every_ns);
 			break;
-		case 'v':
+		case OPT_CSV:
 			r.form = FORM_CSV;
 			break;
 		default:
@@ -499,8 +508,10 @@ static int cmd_trace_run(const struct cmd_info *self, int argc, char **argv)
 
 const struct cmd_info cmd_trace = {
 	"trace",
-	"[--csv|--json|--plot] [-o FILE.svg] [--metrics NAME,..] [--resample TIME] [--dir DIR] [--conf FILE] "
-	"JOBID[.STEP][,...] ...|FILE ...",
+	"[OPTION...] JOBID[.STEP][,...]...|FILE...",
 	"Show what a job with --ceems-trace used over time.",
 	cmd_trace_run,
+	trace_options,
+	"ceems trace 1234 --metrics power_w,gpu_power_w",
+	CMD_FOR_USERS,
 };

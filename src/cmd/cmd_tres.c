@@ -76,19 +76,20 @@ static bool parse_set(const char *text, enum metric_set *ret)
 	return false;
 }
 
+static const struct cmd_option tres_options[] = {
+	{ NULL, 0, NULL, "Output" },
+	{ "set", 's', "basic|standard|all", "which values; default: all" },
+	{ "table", 't', NULL, "what each TRES holds, and where" },
+	{ 0 },
+};
+
 static int cmd_tres_run(const struct cmd_info *self, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ "set", required_argument, NULL, 's' },
-		{ "table", no_argument, NULL, 't' },
-		{ 0 },
-	};
 	enum metric_set set = METRIC_SET_ALL;
 	bool table = false;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "+hs:t", options, NULL)) >= 0) {
+	while ((c = cmd_getopt(argc, argv, tres_options, 0)) >= 0) {
 		if (c == 't')
 			table = true;
 		else if (c != 's')
@@ -106,7 +107,10 @@ static int cmd_tres_run(const struct cmd_info *self, int argc, char **argv)
 
 const struct cmd_info cmd_tres = {
 	"tres",
-	"[--set basic|standard|all] [--table]",
+	"[OPTION...]",
 	"Print the AccountingStorageTRES line for slurm.conf.",
 	cmd_tres_run,
+	tres_options,
+	"ceems tres --set basic",
+	CMD_FOR_OPERATORS,
 };

@@ -21,7 +21,7 @@ fi
 
 is "$("$ceems" --version | cut -d' ' -f1)" ceems "--version"
 has "$("$ceems" --help)" "  tres " "--help lists the commands"
-has "$("$ceems" tres --help)" "usage: ceems tres [--set basic|standard|all] [--table]" "a command's --help"
+has "$("$ceems" tres --help)" "--set=basic|standard|all" "a command's --help"
 
 out=$("$ceems" tres)
 is "$(echo "$out" | wc -l)" 2 "tres prints a comment and a line"
