@@ -22,7 +22,7 @@
 #define WINDOW_FIRST_S UINT64_C(3600)
 #define WINDOW_GROWTH 4
 
-struct advise_options {
+struct advise_request {
 	char *name;
 	const char *user, *cluster;
 	uint64_t now, from;
@@ -47,7 +47,7 @@ static int add_runs(struct run_history *h, struct job_site *site, const char *na
 	return rc;
 }
 
-static int find_runs(const struct advise_options *o, struct slurmdb_rows *rows, struct job_site *site,
+static int find_runs(const struct advise_request *o, struct slurmdb_rows *rows, struct job_site *site,
 		     struct run_history *h, struct errmsg *err)
 {
 	const char *const name = o->name;
@@ -70,7 +70,7 @@ static int find_runs(const struct advise_options *o, struct slurmdb_rows *rows, 
 	return rc;
 }
 
-static int print_advice(const struct advise_options *o, struct run_history *h)
+static int print_advice(const struct advise_request *o, struct run_history *h)
 {
 	_cleanup_free_ char *json = NULL;
 	struct run_advice a;
@@ -92,7 +92,7 @@ static int print_advice(const struct advise_options *o, struct run_history *h)
 	return rc;
 }
 
-static int advise(const struct advise_options *o)
+static int advise(const struct advise_request *o)
 {
 	static struct job_site site;
 	struct slurmdb_options options = { .one_connection = true, .no_qos = true };
@@ -128,7 +128,7 @@ static int usage_error(const char *what, const char *text)
 }
 
 /* A file that is there is a script; what has a slash should be one. */
-static int set_name(struct advise_options *o, const char *arg)
+static int set_name(struct advise_request *o, const char *arg)
 {
 	struct errmsg err = { 0 };
 	struct stat st;
@@ -142,7 +142,7 @@ static int set_name(struct advise_options *o, const char *arg)
 }
 
 /* slurmdbd has users by number, of which BUF has room. */
-static int set_user(struct advise_options *o, const char *name, char *buf, size_t size)
+static int set_user(struct advise_request *o, const char *name, char *buf, size_t size)
 {
 	uint64_t uid = geteuid();
 
@@ -158,31 +158,35 @@ static int set_user(struct advise_options *o, const char *name, char *buf, size_
 	return CMD_OK;
 }
 
+enum { OPT_JSON = UINT8_MAX + 1 };
+
+static const struct cmd_option advise_options[] = {
+	{ NULL, 0, NULL, "Which runs" },
+	{ "cluster", 'M', "NAME", "of this cluster" },
+	{ "clusters", 'M', "NAME", NULL }, /* sacct's name */
+	{ "starttime", 'S', "TIME", "since this time (" SINCE ")" },
+	{ "user", 'u', "USER", "of this user, not your own" },
+	{ NULL, 0, NULL, "Output" },
+	{ "json", OPT_JSON, NULL, "print one JSON object" },
+	{ 0 },
+};
+
 static int cmd_advise_run(const struct cmd_info *self, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "cluster", required_argument, NULL, 'M' },
-		{ "clusters", required_argument, NULL, 'M' }, /* sacct's name */
-		{ "help", no_argument, NULL, 'h' },
-		{ "json", no_argument, NULL, 'J' },
-		{ "starttime", required_argument, NULL, 'S' },
-		{ "user", required_argument, NULL, 'u' },
-		{ 0 },
-	};
-	struct advise_options o = { .now = clock_wall_ns() / NSEC_PER_SEC };
+	struct advise_request o = { .now = clock_wall_ns() / NSEC_PER_SEC };
 	const char *user = NULL;
 	const char *since = SINCE;
 	char uid[24];
 	int rc, c;
 
-	while ((c = getopt_long(argc, argv, "hM:S:u:", options, NULL)) >= 0) {
+	while ((c = cmd_getopt(argc, argv, advise_options, 0)) >= 0) {
 		if (c == 'M')
 			o.cluster = optarg;
 		else if (c == 'S')
 			since = optarg;
 		else if (c == 'u')
 			user = optarg;
-		else if (c == 'J')
+		else if (c == OPT_JSON)
 			o.json = true;
 		else
 			return cmd_usage(self, c == 'h' ? CMD_OK : CMD_USAGE);
@@ -204,7 +208,10 @@ static int cmd_advise_run(const struct cmd_info *self, int argc, char **argv)
 
 const struct cmd_info cmd_advise = {
 	"advise",
-	"[--user USER] [--cluster NAME] [--starttime TIME] [--json] NAME|SCRIPT",
+	"[OPTION...] NAME|SCRIPT",
 	"Show what to ask for next time, from the last runs of a job name.",
 	cmd_advise_run,
+	advise_options,
+	"ceems advise train.sh",
+	CMD_FOR_USERS,
 };

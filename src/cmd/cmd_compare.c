@@ -9,7 +9,7 @@
 #include "src/cmd/job_compare.h"
 #include "src/libutil/clock.h"
 
-struct compare_options {
+struct compare_request {
 	struct job_ids ids;  /* two */
 	const char *text[2]; /* of these */
 	const char *cluster;
@@ -52,7 +52,7 @@ static int find_one(const struct job_answer *a, const struct job_id *id, const c
 	return find_step(id, job, ret) == CMD_OK ? CMD_OK : cmd_error("there is no step %s", text);
 }
 
-static int compare(const struct compare_options *o, const struct job_answer *a)
+static int compare(const struct compare_request *o, const struct job_answer *a)
 {
 	struct record r[2];
 	const struct job_compare c = { .id = { o->text[0], o->text[1] },
@@ -72,7 +72,7 @@ static int compare(const struct compare_options *o, const struct job_answer *a)
 	return CMD_OK;
 }
 
-static int compare_run(const struct compare_options *o)
+static int compare_run(const struct compare_request *o)
 {
 	static struct job_site site;
 	const struct job_question q = { .ids = &o->ids, .cluster = o->cluster };
@@ -90,7 +90,7 @@ static int compare_run(const struct compare_options *o)
 	return rc;
 }
 
-static int add_id(struct compare_options *o, size_t i, const char *text)
+static int add_id(struct compare_request *o, size_t i, const char *text)
 {
 	struct errmsg err = { 0 };
 
@@ -102,27 +102,31 @@ static int add_id(struct compare_options *o, size_t i, const char *text)
 	return CMD_USAGE;
 }
 
+enum { OPT_CSV = UINT8_MAX + 1, OPT_JSON };
+
+static const struct cmd_option compare_options[] = {
+	{ NULL, 0, NULL, "Which jobs" },
+	{ "cluster", 'M', "NAME", "of this cluster" },
+	{ "clusters", 'M', "NAME", NULL }, /* sacct's name */
+	{ NULL, 0, NULL, "Output" },
+	{ "csv", OPT_CSV, NULL, "separated by commas, every line" },
+	{ "json", OPT_JSON, NULL, "one JSON array" },
+	{ "noheader", 'n', NULL, "no header" },
+	{ "parsable2", 'P', NULL, "separated by |" },
+	{ 0 },
+};
+
 static int cmd_compare_run(const struct cmd_info *self, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "cluster", required_argument, NULL, 'M' },
-		{ "clusters", required_argument, NULL, 'M' }, /* sacct's name */
-		{ "csv", no_argument, NULL, 'C' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "json", no_argument, NULL, 'J' },
-		{ "noheader", no_argument, NULL, 'n' },
-		{ "parsable2", no_argument, NULL, 'P' },
-		{ 0 },
-	};
-	struct compare_options o = { 0 };
+	struct compare_request o = { 0 };
 	int rc, c;
 
-	while ((c = getopt_long(argc, argv, "hnM:P", options, NULL)) >= 0) {
+	while ((c = cmd_getopt(argc, argv, compare_options, 0)) >= 0) {
 		if (c == 'M')
 			o.cluster = optarg;
-		else if (c == 'C')
+		else if (c == OPT_CSV)
 			o.output = CELLS_CSV;
-		else if (c == 'J')
+		else if (c == OPT_JSON)
 			o.output = CELLS_JSON;
 		else if (c == 'P')
 			o.output = CELLS_PARSABLE;
@@ -144,7 +148,10 @@ static int cmd_compare_run(const struct cmd_info *self, int argc, char **argv)
 
 const struct cmd_info cmd_compare = {
 	"compare",
-	"[--cluster NAME] [-P | --csv | --json] [-n] JOBID[.STEP] JOBID[.STEP]",
-	"Show two jobs or steps side by side, from slurmdbd.",
+	"[OPTION...] JOBID[.STEP] JOBID[.STEP]",
+	"Show two jobs or steps side by side.",
 	cmd_compare_run,
+	compare_options,
+	"ceems compare 1234 1235",
+	CMD_FOR_USERS,
 };
