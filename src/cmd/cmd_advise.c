@@ -158,7 +158,7 @@ static int set_user(struct advise_request *o, const char *name, char *buf, size_
 	return CMD_OK;
 }
 
-enum { OPT_JSON = UINT8_MAX + 1 };
+enum { OPT_JSON = 256 };
 
 static const struct cmd_option advise_options[] = {
 	{ NULL, 0, NULL, "Which runs" },

@@ -102,7 +102,7 @@ static int add_id(struct compare_request *o, size_t i, const char *text)
 	return CMD_USAGE;
 }
 
-enum { OPT_CSV = UINT8_MAX + 1, OPT_JSON };
+enum { OPT_CSV = 256, OPT_JSON };
 
 static const struct cmd_option compare_options[] = {
 	{ NULL, 0, NULL, "Which jobs" },
