@@ -29,7 +29,7 @@ static void print_table(void)
 
 /*
  * Bytes of one value in slurmdbd's table of steps. Six columns of text have it: four as "1001=4711,", two as
- * "1001=0,". Measured (doc/records.md); large values take more.
+ * "1001=0,". Measured (doc/performance.md); large values take more.
  */
 #define VALUE_BYTES 50
 
