@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Documents: each link leads to a file and a heading that are there, README is short, words are spelled right, each
-# document is in the tarball.
+# Documents: links lead to files and headings that are there, README is short, words are spelled right, each document is
+# in the tarball, the log lines that one explains are in the code, and none tells how the code was before.
 . "$top_srcdir/tests/tap/tap.sh"
 cd "$top_srcdir" || exit 1
 documents=$(find README.md CONTRIBUTING.md doc contrib -name '*.md' | sort)
@@ -61,6 +61,14 @@ is "$unknown" "" "log lines of doc/admin-guide.md are in the code"
 lines=$(wc -l <README.md)
 [ "$lines" -le 150 ]
 ok $? "README.md has at most 150 lines, $lines now"
+
+# An older state of the code is in git; texts tell of the present one.
+is "$(grep -nEiw 'previously|formerly|used to be|(this|old|last) tree|tree [0-9a-f]{7}|until now|in the past|(was|were) tried' \
+	README.md CONTRIBUTING.md NEWS doc/*.md doc/*.in)" "" "no document tells how the code was before"
+# shellcheck disable=SC2046 # several files
+is "$(grep -nEiw 'previously|formerly|used to be|in the past|(was|were) renamed (to|from)|old (code|tree)' \
+	$(find src bpf spank jobcomp recorder acct_gather sql -name '*.[ch]' -o -name '*.[1-8].in' -o -name '*.sql.in'))" "" \
+	"nor does a comment or a manual page"
 
 if command -v codespell >/dev/null; then
 	# ans: Arrays; bu: a bullet of roff; perimetre: RTE's; renderD: a device; ypes: of a pattern
