@@ -9,9 +9,10 @@
 #include <stdint.h>
 
 /*
- * Shares TOTAL by WEIGHT[n] in whole units with the largest remainder method (Hamilton), ties to
- * the lower index: sum(share) == total, |share - exact| < 1. With all weights 0 every share is 0
- * and TOTAL is returned; else 0. Weights that add up to more than 64 bits lose their lowest ones.
+ * Shares TOTAL by WEIGHT[n] in whole units with the largest remainder method (Hamilton). Ties go to
+ * the lower index. Then sum(share) == total and |share - exact| < 1. With all weights 0 every share
+ * is 0 and TOTAL is returned; else 0. Weights that add up to more than 64 bits lose their lowest
+ * ones.
  */
 uint64_t apportion(uint64_t total, const uint64_t *weight, size_t n, uint64_t *share);
 

@@ -42,8 +42,8 @@ static inline struct timespec clock_ns_to_timespec(uint64_t ns)
 }
 
 /*
- * The same moment by the wall clock, of a deadline by CLOCK_MONOTONIC, for a glibc whose functions know no
- * other; off by what the wall clock is set meanwhile.
+ * Turns a deadline of CLOCK_MONOTONIC into one of the wall clock, for functions of glibc that take
+ * no other. The result is wrong by as much as somebody sets the wall clock meanwhile.
  */
 static inline struct timespec clock_wall_of(const struct timespec *mono)
 {

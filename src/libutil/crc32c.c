@@ -80,8 +80,8 @@ static void ask_cpu(void)
 }
 
 /*
- * Not __builtin_cpu_supports(): with it libgcc asks for everything in a constructor of ours, and where each
- * CPUID goes to a virtual machine's host that is 0.1 ms for every dlopen() in every slurmstepd.
+ * Not __builtin_cpu_supports(): libgcc then runs a constructor that asks for all CPU features. In a
+ * virtual machine each CPUID goes to the host. That costs 0.1 ms per dlopen() in each slurmstepd.
  */
 static bool has_instruction(void)
 {

@@ -13,9 +13,8 @@ struct errmsg {
 };
 
 /*
- * Stores the text (cut at the buffer's end, masked by text_mask()) and returns RC, so
- * that a failure is one line: `return errmsg_set(err, -EINVAL, "%s:%d: ...", file, line);`
- * ERR may be NULL.
+ * Stores the text, cut at the buffer's end and masked by text_mask(), and returns RC. So a failure
+ * is one line: `return errmsg_set(err, -EINVAL, "%s:%d: ...", file, line);` ERR may be NULL.
  */
 int errmsg_set(struct errmsg *err, int rc, const char *fmt, ...) _printf_(3, 4);
 

@@ -160,7 +160,10 @@ static int replace_file(const char *path, const void *data, size_t len, mode_t m
 	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return errmsg_errno(err, -errno, "%s: cannot create", tmp);
-	/* the group before the mode: the old group must not get rights meant for the new one; fchmod() ignores the umask */
+	/*
+	 * Group first, then mode: the old group must not get the new group's rights. fchmod()
+	 * ignores the umask.
+	 */
 	rc = fchown(fd, (uid_t)-1, group) < 0 || fchmod(fd, mode) < 0 ? -errno : 0;
 	if (rc == 0)
 		rc = fileio_write_full(fd, data, len);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * helper.h - whatever may hang (a BMC, a GPU library, a file on a network) is read or written by a
- * helper: a program of ours that a daemon starts, asks without waiting, kills when it hangs, and
- * starts again. A process can be killed; a thread of slurmd's cannot, and what the process maps is
- * not in slurmd.
+ * helper.h - a helper is a program of ours that reads or writes what may hang: a BMC, a GPU
+ * library, a file on a network. A daemon starts the helper, asks it without waiting, kills it when
+ * it hangs, and starts it again. A process can be killed, and a thread of slurmd cannot. slurmd
+ * also maps no library of the helper.
  *
  * One protocol: lines of text, words separated by one blank. The daemon writes to the helper's
- * standard input, the helper to its standard output; what the dynamic linker writes to standard
- * error arrives as a line too. Times are nanoseconds of CLOCK_MONOTONIC.
+ * standard input. The helper writes to its standard output. Lines on its standard error, such as
+ * those of the dynamic linker, arrive as well. Times are nanoseconds of CLOCK_MONOTONIC.
  *
  * The daemon writes
  *	read N			question N: tell what there is now
@@ -35,11 +35,11 @@
  * A line of any other form is an error with that line as its text. `node`: the meter shows all that
  * the node uses. `coarse`: the counter may stand still for hours. `nonzero`: 0 cannot be true.
  *
- * One deadline: a helper from which nothing comes for so long, although something is due, is killed.
- * One restart rule: after its end it is started again, at first 10 s later, then ever more seldom, at
- * most every 5 min; helper_good() sets that back. There is no second one while the kernel still
- * holds a killed one. A helper ends by itself at the end of its input, so that none is left behind
- * when the daemon is killed.
+ * One deadline: if an answer is due and nothing comes for that long, the helper is killed. One
+ * restart rule: a helper that ended is started again after 10 s, then after ever longer waits of up
+ * to 5 min. helper_good() resets the wait. There is no second one while the kernel still holds a
+ * killed one. A helper ends at the end of its input. So no helper is left behind when the daemon is
+ * killed.
  */
 #ifndef CEEMS_HELPER_H
 #define CEEMS_HELPER_H
@@ -53,17 +53,18 @@
 #include "src/libutil/util.h"
 
 /*
- * Starts ARGV[0], a path, with ENV (NULL: an empty one), no signal blocked or ignored, IN as its input
- * (-1: /dev/null), and OUT for what it writes and complains. 0: *ret_pid is the caller's child, to be
- * waited for; else -errno; -EPERM: others could have written it (trust.h). The caller's fds must
- * be O_CLOEXEC.
+ * Starts the program ARGV[0], a path, with environment ENV (NULL: empty) and no signal blocked or
+ * ignored. IN is its standard input (-1: /dev/null), OUT its standard output and error. Returns 0,
+ * and *ret_pid is the caller's child, to be waited for; else -errno. -EPERM: others could have
+ * written the program (trust.h). The caller's fds must be O_CLOEXEC.
  */
 int helper_spawn(char *const *argv, char *const *env, int in, int out, pid_t *ret_pid);
 
 /*
- * Waits for the caller's child until DEADLINE_NS, CLOCK_MONOTONIC; looks once if that is over. 0: it
- * has ended, as *ret_status says (NULL: not wanted); -ECHILD: it has, and a host that reaps all
- * was faster; -EAGAIN: not yet. Also one that was killed: the kernel may hold it for long.
+ * Waits for the caller's child until DEADLINE_NS (CLOCK_MONOTONIC); after the deadline it looks
+ * once. 0: the child has ended, with *ret_status (NULL: not wanted). -ECHILD: the child has ended,
+ * and a host that reaps all children was faster. -EAGAIN: the child still runs. The kernel may hold
+ * a killed child for long.
  */
 int helper_wait(pid_t pid, uint64_t deadline_ns, int *ret_status);
 
@@ -109,8 +110,8 @@ int helper_open(const struct helper_options *o, struct helper **ret, struct errm
 
 /*
  * Asks "VERB N" and the rest in FMT, and sends the LEN bytes of DATA behind that line. N goes to
- * *ret_n (NULL: not wanted). Never waits: -EAGAIN: it does not run, or has yet to answer an earlier
- * question; the question is dropped and counted.
+ * *ret_n (NULL: not wanted). Never waits. -EAGAIN: the helper does not run, or has an earlier
+ * question to answer; the question is dropped and counted.
  */
 int helper_ask(struct helper *h, uint64_t now_ns, const char *verb, const char *data, size_t len,
 	       const char *fmt, ...) _printf_(6, 7);
@@ -155,17 +156,18 @@ void helper_serve(bool is_nice);
 void helper_say(const char *fmt, ...) _printf_(1, 2);
 
 /*
- * Waits up to TIMEOUT_MS (-1: for ever) for a line of the daemon: 1, and LINE has it; 0: none came;
- * -EPIPE: the daemon has ended, and so should the helper. A line that does not fit is an error of
- * the daemon's and ends the helper as well.
+ * Waits up to TIMEOUT_MS (-1: for ever) for a line of the daemon. 1: LINE has the line. 0: none
+ * came. -EPIPE: the daemon has ended, and the helper should end too. A line that does not fit is an
+ * error of the daemon's and ends the helper as well.
  */
 int helper_listen(int timeout_ms, char *line, size_t size);
 /* LEN bytes that follow a line; -EPIPE. */
 int helper_take(char *data, size_t len);
 
 /*
- * Around one exchange that may hang: one that takes longer than MAX_S ends the program, by SIGALRM,
- * and who started it starts it anew. end() returns when it was, half way between.
+ * Put begin() and end() around one exchange that may hang. An exchange longer than MAX_S ends the
+ * program by SIGALRM, and the daemon starts the program anew. end() returns the time half way
+ * between begin() and end().
  */
 uint64_t helper_begin(unsigned int max_s);
 uint64_t helper_end(uint64_t begin_ns);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kvconf.h - files in slurm.conf's style: Key=Value lines, '#' starts a comment, keys in any
- * case, blanks around '=' allowed, a value ends at the line's end or at an unquoted '#'.
- * "double quotes" keep blanks and '#'. One table per file drives parsing, help and tests.
+ * kvconf.h - files in slurm.conf's style. A line is Key=Value. '#' starts a comment. Keys may be in
+ * any case, with blanks around '='. A value ends at the line's end or at an unquoted '#'. "double
+ * quotes" keep blanks and '#'. One table per file drives parsing, help and tests.
  */
 #ifndef CEEMS_KVCONF_H
 #define CEEMS_KVCONF_H
@@ -61,8 +61,9 @@ int kvconf_read(const char *path, const struct kvconf_key *keys, size_t nkeys, v
 typedef void kvconf_error_fn(void *arg, unsigned int line, const char *text);
 
 /*
- * The same for who looks for mistakes: each bad line goes to ON_ERROR with ARG and leaves its field as it
- * was, the others are read. 0, however many were bad. ON_ERROR is NULL: kvconf_read().
+ * The same for a caller that looks for all mistakes. Each bad line goes to ON_ERROR with ARG and
+ * leaves its field unchanged; the other lines are read. Returns 0, however many lines were bad.
+ * ON_ERROR is NULL: kvconf_read().
  */
 int kvconf_read_all(const char *path, const struct kvconf_key *keys, size_t nkeys, void *data,
 		    kvconf_error_fn *on_error, void *arg, struct errmsg *err);

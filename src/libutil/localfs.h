@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * localfs.h - whether a folder is on a disk of this host. On a network file system a hung server stops the
- * process in a state that no signal ends, and locks between hosts do not hold.
+ * localfs.h - whether a folder is on a disk of this host. On a network file system, a hung server
+ * stops the process in a state that no signal ends. Locks between hosts do not hold there either.
  */
 #ifndef CEEMS_LOCALFS_H
 #define CEEMS_LOCALFS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * logger.h - where text goes is the host's choice: adapters set a sink (slurm's error() and
- * info(), or stderr for the CLI). The core returns errors and logs at debug; the layer that
- * gives up logs, once: object, action, cause, consequence.
+ * logger.h - log lines go to a sink, which the adapter sets: Slurm's error() and info(), or stderr
+ * for the CLI. The core returns errors, and logs at debug only. The layer that gives up logs one
+ * line: object, action, cause, consequence.
  *
  * Not called log.h: Slurm has one, and its names would meet ours in the adapters.
  */
@@ -34,8 +34,8 @@ void logger_log(enum logger_level level, const char *fmt, ...) _printf_(2, 3);
 
 /*
  * For what may happen every second: the first time is logged, the rest is counted. One static
- * struct per message; logger_once_reset() when the trouble is over lets the next one speak and
- * returns how many were swallowed.
+ * struct per message. Call logger_once_reset() when the trouble is over: the next message is then
+ * logged again, and the function returns how many were not.
  */
 struct logger_once {
 	atomic_uint count;
@@ -45,10 +45,10 @@ void logger_log_once(struct logger_once *once, enum logger_level level, const ch
 unsigned int logger_once_reset(struct logger_once *once);
 
 /*
- * For what fails and works again: its beginning and its end are to be told once each. What comes and
- * goes all the time would fill the log of every node, so one that begins within LOGGER_QUIET_NS of
- * the one told before is told when that time is over and it still lasts. Starts as zeros; of one
- * thread.
+ * For what fails and works again: its beginning and its end are to be told once each. Trouble that
+ * comes and goes would fill the log of each node. So if trouble begins within LOGGER_QUIET_NS of
+ * the trouble logged before, it is logged only if it lasts beyond that time. Starts as zeros; of
+ * one thread.
  */
 #define LOGGER_QUIET_NS UINT64_C(600000000000)
 enum logger_news {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * module.h - a part that is a shared object of its own, because it needs a library that not everybody
- * shall map: a source of energy, a sink of records.
+ * module.h - loads a part that is a shared object of its own. Such a part has code or libraries
+ * that most processes shall not map.
  */
 #ifndef CEEMS_MODULE_H
 #define CEEMS_MODULE_H
@@ -13,9 +13,10 @@
 typedef void module_fn(void); /* to be cast to what it is */
 
 /*
- * Loads PATH and finds SYMBOL, the one function that it exports. 0; -ENOENT: it is not there (not built, or
- * not installed); -EPERM: somebody else could have written it, and it would run as we do; -ELIBACC: it
- * cannot be loaded, mostly for want of its library; -EPROTO: it has no SYMBOL.
+ * Loads PATH and finds SYMBOL, the one function that the module exports. Returns 0; -ENOENT: the
+ * file is missing (not built, or not installed); -EPERM: somebody else could have written the file;
+ * -ELIBACC: the file cannot be loaded, mostly since its library is missing; -EPROTO: it has no
+ * SYMBOL.
  */
 int module_open(const char *path, const char *symbol, void **ret_handle, module_fn **ret_fn,
 		struct errmsg *err);
@@ -23,14 +24,14 @@ int module_open(const char *path, const char *symbol, void **ret_handle, module_
 void module_close(void *handle);
 
 /*
- * The path of the file NAME beside the shared object in which ADDRESS lies. -ENOENT: nobody knows where that
- * is; -ENAMETOOLONG.
+ * The path of the file NAME beside the shared object in which ADDRESS lies. -ENOENT: the place of
+ * that object is not known. -ENAMETOOLONG.
  */
 int module_path_beside(const void *address, const char *name, char *buf, size_t size);
 
 /*
- * The shared object in which ADDRESS lies stays mapped until the process ends: for code that a thread
- * which had to be left behind goes on running. A program stays anyway.
+ * Keeps the shared object in which ADDRESS lies mapped until the process ends. A thread that was
+ * left behind still runs its code. A program stays anyway.
  */
 void module_pin(const void *address);
 

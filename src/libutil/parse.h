@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * parse.h - whole-string parsers. Each returns 0, -EINVAL (not of that form, trailing bytes)
- * or -ERANGE (of that form, but too large); *ret is written on success only.
+ * parse.h - whole-string parsers. Each returns 0, -EINVAL (another form, or trailing bytes) or
+ * -ERANGE (too large). *ret is written on success only.
  */
 #ifndef CEEMS_PARSE_H
 #define CEEMS_PARSE_H
@@ -22,8 +22,8 @@ const char *parse_find_line(const char *text, const char *key);
 int parse_hex(const char *s, uint64_t *ret);
 
 /*
- * The next "4" or "0-3" of a list such as "0-3,8", which ends with NUL or a newline: 1, and *LIST is behind
- * it; 0 at the end of the list; -EINVAL.
+ * Reads the next "4" or "0-3" of a list such as "0-3,8". NUL or a newline ends the list. Returns 1,
+ * and *LIST points behind the item; 0 at the end of the list; -EINVAL.
  */
 int parse_next_range(const char **list, uint64_t *ret_from, uint64_t *ret_to);
 

@@ -12,9 +12,9 @@
 #define RFC3339_LAST_S UINT64_C(253402300799)
 
 /*
- * Seconds since the epoch. Seconds may be missing (ISO 8601 allows it, and some grids write it so),
- * a fraction is cut off. -EINVAL: any other form, a day that no calendar has, or neither 'Z' nor an
- * offset: a local time is two moments in one night of the year.
+ * Seconds since the epoch. Seconds may be missing: ISO 8601 allows that, and some grids do that. A
+ * fraction is cut off. -EINVAL: any other form, a day that no calendar has, or neither 'Z' nor an
+ * offset. A local time without an offset is ambiguous in one night of the year.
  */
 int rfc3339_parse(const char *s, uint64_t *ret_s);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurm_releases.h - the releases of Slurm that one SPANK plugin is good for: what it uses has not changed
- * from the first to the last.
+ * slurm_releases.h - the releases of Slurm that one SPANK plugin fits. The interfaces that the
+ * plugin uses are the same in all of them.
  */
 #ifndef CEEMS_SLURM_RELEASES_H
 #define CEEMS_SLURM_RELEASES_H

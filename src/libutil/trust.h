@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trust.h - may a daemon run this file: a module, a library, a helper program? May a secret be in
- * it?
+ * trust.h - whether a daemon may run this file (a module, a library, a helper program), and whether
+ * the file may hold a secret.
  */
 #ifndef CEEMS_TRUST_H
 #define CEEMS_TRUST_H
@@ -11,15 +11,15 @@
 #include "src/libutil/errmsg.h"
 
 /*
- * 0 if PATH, and the folder it is in, are root's, our own or of whoever owns this plugin, and nobody
- * else may write them (a folder may be like /tmp, where nobody removes another's files). -EPERM
- * with the reason; -errno: there is no such file.
+ * Returns 0 if PATH and its folder belong to root, to us or to the owner of this plugin, and nobody
+ * else may write them. The folder may be sticky, as /tmp is. -EPERM with the reason; -errno: there
+ * is no such file.
  */
 int trust_check(const char *path, struct errmsg *err);
 
 /*
- * 0 if only root, or the user we run as, can use the file of ST, which PATH names in messages;
- * -EACCES with what to type.
+ * Returns 0 if only root or our own user can read the file of ST; -EACCES with what to type. PATH
+ * is for the message.
  */
 int trust_is_private(const char *path, const struct stat *st, struct errmsg *err);
 /* The same of the file that is at PATH now; -errno: there is none. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * utf8.h - job names, comments and paths are bytes; JSON and SQL want UTF-8. A text that is UTF-8 is
- * stored as it is. Of another, each byte that is not part of a well-formed sequence becomes \xNN
- * (lower case) and each backslash is doubled; whoever stores it says beside it that this was done,
- * as a text of the first kind may look like one of the second.
+ * utf8.h - job names, comments and paths are bytes; JSON and SQL want UTF-8. A text that is UTF-8
+ * is stored as it is. In any other text, each byte outside a well-formed sequence becomes \xNN
+ * (lower case), and each backslash is doubled. Who stores such a text must mark it as escaped,
+ * since a plain text may look the same.
  */
 #ifndef CEEMS_UTF8_H
 #define CEEMS_UTF8_H
@@ -17,8 +17,8 @@
 size_t utf8_sequence(const char *p, size_t left);
 
 /*
- * *RET is NULL if S[0..LEN) is UTF-8 already, else its escaped form: malloc'ed, NUL-ended, at most four
- * times as long; *RET_LEN is set with it only. 0 or -ENOMEM.
+ * *RET is NULL if S[0..LEN) is UTF-8 already. Else *RET is the escaped form: malloc'ed, NUL-ended,
+ * at most four times as long, and *RET_LEN is its length. Returns 0 or -ENOMEM.
  */
 int utf8_escape(const char *s, size_t len, char **ret, size_t *ret_len);
 
