@@ -204,7 +204,7 @@ static void stepd_side_finish(uint64_t waited_ns)
 
 /* --- the series of --profile=energy ------------------------------------------------------ */
 
-/* The extern step's figures are those of the whole job: a series of it would count the other steps twice. */
+/* The extern step's metric values are those of the whole job: a series of it would count the other steps twice. */
 static bool is_profiled(void)
 {
 	return side.stepside && !side.is_finished &&

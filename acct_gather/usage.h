@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * usage.h - figures into Slurm's usage of a step, TRES by TRES.
+ * usage.h - writes metric values into Slurm's usage of a step, TRES by TRES.
  */
 #ifndef CEEMS_USAGE_H
 #define CEEMS_USAGE_H

@@ -6,7 +6,7 @@
  * Both hooks see IP packets as sockets do: going out before they are cut into segments or
  * fragments, coming in after they were put together. A super-packet (GSO, GRO) is counted as the
  * wire has it, segment by segment with the headers of each. A datagram that IP fragments is one
- * packet: the IP headers of its further fragments are in no figure.
+ * packet: the IP headers of its further fragments are not counted.
  *
  * Counted is what arrives at a socket, though its buffer may be full and nobody reads it; both ends
  * of a connection within the step; what TCP sends again. Not counted is what no socket has a part

@@ -87,7 +87,7 @@ static struct maybe_u64 copy_usage(const char *usage, uint32_t id)
 
 /*
  * Slurm has 0 J for a step whose slurmstepd told no usage. Ours tells on how many nodes the energy is known with
- * each figure, so that a 0 without that number was measured by nobody.
+ * each value, so that a 0 without that number was measured by nobody.
  */
 static void copy_energy(const slurmdb_stats_t *stats, const struct tresmap *map, struct figures *figures)
 {

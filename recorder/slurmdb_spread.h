@@ -34,7 +34,7 @@ static inline void slurmdb_spread_node(const char *hostlist, uint32_t rank, char
 	slurm_hostlist_destroy(hosts);
 }
 
-/* Of metric M: RET's maximum and whose it is, or nothing. STEP has the figures and nnodes already. */
+/* Of metric M: RET's maximum and whose it is, or nothing. STEP has the metric values and nnodes already. */
 static inline void slurmdb_spread(const slurmdb_step_rec_t *from, const struct tresmap *map,
 			       enum metric m, const struct record_step *step,
 			       struct record_spread *ret)

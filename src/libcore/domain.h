@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * domain.h - the words that measuring and accounting share: parts of a node that energy is
- * counted for, and the kinds of source it is read from.
+ * domain.h - what measuring and accounting share: the parts of a node for which energy is counted,
+ * and the kinds of energy source.
  */
 #ifndef CEEMS_DOMAIN_H
 #define CEEMS_DOMAIN_H
@@ -29,9 +29,9 @@ extern const struct domain_info domain_table[DOMAIN_N];
 const char *domain_name(enum domain d); /* "cpu", "dram", "gpu", "other"; "?": none */
 
 /*
- * A domain has units: sockets of CPU and DRAM by physical_package_id, GPUs by the number in
- * /dev/nvidiaN or, for /dev/dri/renderD(128+N), by N; of a partitioned GPU the lowest N. Sockets
- * and GPUs beyond these are counted as the last one.
+ * A domain has units. CPU and DRAM: sockets, by physical_package_id. GPU: the number in
+ * /dev/nvidiaN, or N of /dev/dri/renderD(128+N); for a partitioned GPU the lowest N. Sockets and
+ * GPUs beyond these are counted as the last one.
  */
 #define SOCKETS_MAX 8
 #define GPUS_MAX 64 /* eight MI300X have 64 render nodes, partitioned or not */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fsroles.h - the setting Filesystems: what a site uses its file systems for. "home:/home,scratch:/scratch"
- * says that whatever is mounted at or below /home is somebody's home, unless a longer path claims it.
+ * fsroles.h - the setting Filesystems: what a site uses its file systems for. With
+ * "home:/home,scratch:/scratch", what is mounted at or below /home has the role home, unless a
+ * longer path matches.
  */
 #ifndef CEEMS_FSROLES_H
 #define CEEMS_FSROLES_H
@@ -28,7 +29,7 @@ enum metric fsrole_write_metric(enum fsrole role);
 
 /*
  * Steps through SETTING: the next role and its path, without slashes at its end ("" is the root).
- * 0 at the end, 1, or -EINVAL: not of that form, which ERR says.
+ * Returns 1; 0 at the end; -EINVAL: another form, which ERR names.
  */
 int fsroles_next(const char **setting, enum fsrole *ret, char path[FSROLE_PATH_MAX],
 		 struct errmsg *err);

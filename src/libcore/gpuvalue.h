@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gpuvalue.h - what is read of a GPU beside its energy. ceems-gpu's "usage" lines use these names. A share or rate
- * is either a mean since the line before, or was read once, at the end of that time.
+ * gpuvalue.h - what is read of a GPU beside its energy. ceems-gpu's "usage" lines use these names.
+ * A share or rate is either a mean since the line before, or one reading at the end of that time.
  */
 #ifndef CEEMS_GPUVALUE_H
 #define CEEMS_GPUVALUE_H

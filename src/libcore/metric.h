@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * metric.h - the one table of what is measured, made of the rows in metrics.def. The TRES line for slurm.conf,
- * what slurmstepd writes into the step's usage, the JSON record, the SQL columns, ceems.prom and the CLI's
- * columns all come from it.
+ * metric.h - the one table of what is measured, made of the rows in metrics.def. All outputs come
+ * from this table: the TRES line for slurm.conf, the step's usage, the JSON record, the SQL
+ * columns, ceems.prom and the columns of the CLI.
  *
  * A value travels as an integer in the metric's own unit (enum metric_unit). Slurm's TRES are
  * integers too, in a coarser unit for energy, emissions, times and what CPUs do fast: Slurm adds them
@@ -112,7 +112,7 @@ uint64_t metric_from_tres(enum metric m, uint64_t tres_value);
 const char *metric_tres_unit(enum metric m); /* "J", "us", "1000" for thousands; "" for a plain count */
 
 /*
- * Why a figure is missing. Unknown is never 0: a struct figures holds a value or one of these,
+ * Why a value is missing. Unknown is never 0: a struct figures holds a value or one of these,
  * and people read metric_reason_text() as "n/a (no PMU)".
  */
 enum metric_reason {
@@ -142,7 +142,7 @@ enum metric_reason {
 };
 const char *metric_reason_text(enum metric_reason reason);
 
-/* One set of figures. Zeroed memory is not a valid one: figures_init() marks all not measured. */
+/* One set of metric values. Zeroed memory is not a valid one: figures_init() marks all not measured. */
 struct figures {
 	uint64_t value[METRIC_N];
 	uint8_t reason[METRIC_N]; /* enum metric_reason */
@@ -155,9 +155,9 @@ void figures_miss(struct figures *f, enum metric m, enum metric_reason reason);
 bool figures_has(const struct figures *f, enum metric m);
 
 /*
- * Adds PART to WHOLE by each metric's fold. A known part makes the whole known (it is then a
- * lower bound, as for a job of which one step was not measured). What 64 bits cannot hold is unknown
- * (REASON_TOO_LARGE), whatever is added to it.
+ * Adds PART to WHOLE by each metric's fold. One known part makes the whole known. The whole is then
+ * a lower bound, for example if one step of a job was not measured. What 64 bits cannot hold is
+ * unknown (REASON_TOO_LARGE), whatever is added to it.
  */
 void figures_fold(struct figures *whole, const struct figures *part);
 

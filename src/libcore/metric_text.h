@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * metric_text.h - a figure as people read it: "12.3 J", "1.50 MiB", "1,234", "n/a (no PMU)".
+ * metric_text.h - a value as people read it: "12.3 J", "1.50 MiB", "1,234", "n/a (no PMU)".
  */
 #ifndef CEEMS_METRIC_TEXT_H
 #define CEEMS_METRIC_TEXT_H
@@ -11,7 +11,7 @@
 
 #define METRIC_TEXT_MAX 48
 
-/* Writes figure M of F into BUF (METRIC_TEXT_MAX bytes do) and returns BUF. */
+/* Writes value M of F into BUF (METRIC_TEXT_MAX bytes do) and returns BUF. */
 const char *metric_text(const struct figures *f, enum metric m, char *buf, size_t size);
 
 /*
@@ -27,8 +27,8 @@ const char *metric_text_kwh(uint64_t energy_uj, char *buf, size_t size);
 const char *metric_text_wh(uint64_t energy_uj, char *buf, size_t size);
 
 /*
- * Which sources the energy of F came from, by comma: "rapl,nvml", as in a record; for people with
- * ESTIMATE behind what is one: "rapl,model (estimate)". Empty: not known. Returns BUF.
+ * The sources of the energy of F, by comma: "rapl,nvml", as in a record. With ESTIMATE, for people,
+ * an estimate is marked: "rapl,model (estimate)". Empty: not known. Returns BUF.
  */
 #define METRIC_SOURCES_MAX 128
 const char *metric_text_sources(const struct figures *f, const char *estimate, char *buf,

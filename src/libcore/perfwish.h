@@ -30,10 +30,10 @@ struct perfwish {
 };
 
 /*
- * TEXT as given: "" is "hw". Groups are separated by commas, upper and lower case alike; all after
- * "events:" are names of events. -EINVAL: an unknown group, named in ERR with those known; no name, too
- * many or too long a name, or bytes that no name has. Whether an event exists is not known here: that is
- * the node's CPU's business.
+ * TEXT as given: "" is "hw". Groups are separated by commas, in upper or lower case. All words
+ * after "events:" are names of events. -EINVAL: an unknown group (ERR names it and the known ones),
+ * no name, too many names, a name that is too long, or bytes that no name has. Whether an event
+ * exists is not known here: that is the node's CPU's business.
  */
 int perfwish_parse(const char *text, struct perfwish *ret, struct errmsg *err);
 

@@ -43,7 +43,10 @@ static int parse_interval(const char *value, void *field, const struct kvconf_ke
 	return 0;
 }
 
-/* Only root may write the file, or others could forge what is scraped; and root must be able to read it. */
+/*
+ * Only root may write the file; others could forge what Prometheus scrapes. Root must be able to
+ * read it.
+ */
 static int parse_mode(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	uint64_t mode = 0;
@@ -325,7 +328,7 @@ int settings_path(const char *slurm_conf, char *buf, size_t size)
 	return 0;
 }
 
-/* A figure that nobody can trace is worth nothing. */
+/* A factor without a source is worth nothing. */
 static int check_sources(const char *path, const struct settings *s, kvconf_error_fn *on_error, void *arg,
 			 struct errmsg *err)
 {

@@ -23,9 +23,9 @@
 #define EMISSION_MAX_MG_PER_KWH UINT64_C(5000000)
 
 /*
- * A plain value, but 12 KB of it: a slurmstepd, which pays for each page that it touches, has one and no
- * copies; paths end long before PATH_MAX. Every member has a default in the table. Empty text means "not
- * set".
+ * A plain struct of 12 KB. slurmstepd pays for each page that it touches, so it has one and makes
+ * no copies. Paths are shorter than PATH_MAX. Every member has a default in the table. Empty text
+ * means "not set".
  */
 struct settings {
 	/* node */
@@ -83,15 +83,16 @@ extern const struct kvconf_key settings_keys[];
 extern const size_t settings_nkeys;
 
 /*
- * Where ceems.conf is: in the folder of SLURM_CONF, slurm.conf's path; for NULL or a bare name, and if
- * it is only there, in the one that was configured: a configless slurmd has fetched its slurm.conf to
- * a folder of its own, and ceems.conf is no file that slurmctld sends. -ENAMETOOLONG.
+ * The path of ceems.conf: in the folder of SLURM_CONF, slurm.conf's path. For NULL or a bare name,
+ * and if the file is only there, in the folder that was configured at build time. A configless
+ * slurmd has slurm.conf in a folder of its own, and slurmctld does not send ceems.conf.
+ * -ENAMETOOLONG.
  */
 int settings_path(const char *slurm_conf, char *buf, size_t size);
 
 /*
- * Defaults, then PATH over them. 0; -ENOENT: no file, the defaults are in *ret and usable;
- * any other error: *ret is unusable, ERR names file, line and key.
+ * Sets the defaults, then reads PATH over them. Returns 0; -ENOENT: no file, and *ret has the
+ * defaults. After any other error *ret is unusable, and ERR names file, line and key.
  */
 int settings_load(const char *path, struct settings *ret, struct errmsg *err);
 
@@ -103,7 +104,7 @@ int settings_load_all(const char *path, struct settings *ret, kvconf_error_fn *o
 int settings_for_node(struct settings *s, const char *node, struct errmsg *err);
 
 /*
- * Steps through a comma list such as `sinks`: copies the next item into ITEM and returns true,
+ * Steps through a comma list such as `sinks`. Copies the next item into ITEM and returns true;
  * false at the end. Blanks around items are dropped, an item that does not fit is cut.
  */
 bool settings_next_item(const char **list, char *item, size_t size);

@@ -23,9 +23,10 @@ void tresmap_init(struct tresmap *map);
 void tresmap_learn(struct tresmap *map, uint32_t id, const char *type, const char *name);
 
 /*
- * The figures of a step's usage, SIDE_IN for sacct's TRESUsageIn, into FIGURES: by FOLD_MAX the largest of any
- * node, from MAX; else Slurm's sum over nodes, from TOT. What these (may be NULL) do not have, or have as
- * Slurm's "not known" (NO_VAL64 and its like), is left alone.
+ * Reads the metric values of a step's usage into FIGURES. SIDE_IN is sacct's TRESUsageIn. A metric
+ * of FOLD_MAX is the largest of any node, from MAX; any other is Slurm's sum over nodes, from TOT.
+ * MAX and TOT may be NULL. A metric that they do not have, or have as Slurm's "not known" (NO_VAL64
+ * and others), stays as it is.
  */
 void tresmap_read(const struct tresmap *map, const char *tot, const char *max, enum metric_side side,
 		  struct figures *figures);
@@ -46,10 +47,11 @@ int tresmap_value(const char *usage, uint32_t id, uint64_t *ret);
 uint32_t tresmap_cpus(const char *tres);
 
 /*
- * The largest value of M (METRIC_CPU_TIME, METRIC_ENERGY or METRIC_MEMORY_PEAK) of any node of a step that has NNODES, and
- * that node's rank, from MAX and MAX_NODEID (sacct's TRESUsageInMax and TRESUsageInMaxNode, either may be
- * NULL). Ours are written once per node, so that Slurm's maximum over them is the nodes'. -ENODATA: one
- * node, not there, or not all of the nodes that FIGURES are of know the figure.
+ * The largest value of M of any node of a step on NNODES nodes, and the rank of that node. M is
+ * METRIC_CPU_TIME, METRIC_ENERGY or METRIC_MEMORY_PEAK. MAX and MAX_NODEID are sacct's
+ * TRESUsageInMax and TRESUsageInMaxNode; either may be NULL. Our TRES are written once per node, so
+ * Slurm's maximum is that of the nodes. -ENODATA: the step has one node, MAX lacks the metric, or
+ * not all nodes of FIGURES know the value.
  */
 int tresmap_max(const struct tresmap *map, enum metric m, const char *max, const char *max_nodeid,
 		const struct figures *figures, uint32_t nnodes, uint64_t *ret_max,

@@ -181,8 +181,8 @@ const char *ledger_step_name(uint32_t step_id, char *buf, size_t size)
 /* --- reading ---------------------------------------------------------------------------- */
 
 /*
- * Runs READ on the current page until no page was turned meanwhile, as ARG must not hold a
- * mixture of two. READ copes with nonsense: what it reads may be changing.
+ * Runs READ on the current page until no page was turned meanwhile, so that ARG never has a mixture
+ * of two pages. READ copes with nonsense: what it reads may be changing.
  */
 static int read_page(const struct ledger *l,
 		     int (*read)(const struct ledger *l, const struct ledger_page *page,
@@ -303,7 +303,10 @@ struct job_query {
 	uint64_t busy_ns;
 };
 
-/* By its steps, if it has any: they are few, and the entries of jobs are 1 MB that nobody has mapped yet. */
+/*
+ * Finds a job by its steps, if it has any: steps are few, and the entries of jobs are 1 MB that is
+ * not mapped yet.
+ */
 static uint32_t find_job(const struct ledger *l, const struct ledger_page *page, uint32_t job_id)
 {
 	uint32_t i;
@@ -322,7 +325,10 @@ static uint32_t find_job(const struct ledger *l, const struct ledger_page *page,
 	return 0;
 }
 
-/* Adds the figures of the step in SLOT: the final ones if it has ended, else what is known so far. */
+/*
+ * Adds the metric values of the step in SLOT: the final ones if the step has ended, else those
+ * known so far.
+ */
 static void add_slot(const struct ledger *l, uint32_t slot, struct figures *whole)
 {
 	const struct ledger_slot *s = &l->file->slot[slot];
@@ -334,7 +340,7 @@ static void add_slot(const struct ledger *l, uint32_t slot, struct figures *whol
 		figures_fold(whole, &f);
 }
 
-/* Figures of steps that are still in their slots; the others' are the job's already. */
+/* Metric values of steps that are still in their slots. Those of other steps are in the job already. */
 static bool add_slot_figures(const struct ledger *l, const struct ledger_page *page,
 			     struct job_query *q)
 {

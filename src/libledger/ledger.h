@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ledger.h - the node's account book: one file per slurmd, LedgerDir/<node>.ledger, mapped shared
- * by slurmd (the sampler, sole writer of energy) and by every slurmstepd (writer of its own
- * slot's identity and figures). It outlives slurmd: the next sampler goes on from it.
+ * ledger.h - the node ledger: one file per slurmd, LedgerDir/<node>.ledger, in shared memory. The
+ * sampler in slurmd alone writes energy. Each slurmstepd writes identity and metric values of its
+ * own slot. It outlives slurmd: the next sampler goes on from it.
  *
  * Two pages hold all accounts and the raw counters they were computed from. A tick copies the
- * current page to the other, changes it there and turns over with one atomic store, so a
- * sampler that is killed at any instruction leaves a page in which everything adds up, and a
- * reader never waits for a writer.
+ * current page to the other page, changes the copy, and makes it current with one atomic store. So
+ * a sampler that is killed at any instruction leaves a page in which all adds up. A reader never
+ * waits for a writer.
  *
  *	sum(step) + sum(job.closed) + retired + unallocated + system == measured
  *
  * A slot's life (who moves it on):
  *	FREE -> CLAIMED (stepd: identity being written) -> OPEN (stepd: accountable from
- *	t_open_mono_ns on) -> CLOSING (stepd: final CPU time and figures are written) ->
+ *	t_open_mono_ns on) -> CLOSING (stepd: final CPU time and metric values are written) ->
  *	CLOSED (sampler: its last tick is booked) -> LEFT (stepd: has read them)
- *	-> FREE (sampler: account and figures moved to the job's)
+ *	-> FREE (sampler: account and metric values moved to the job's)
  * A slot whose stepd is gone goes from any state to FREE by the sampler, its account kept in the
  * job's; one that got to CLOSING is complete, an OPEN one is counted as lost. A job's entry is
- * freed LEDGER_JOB_LINGER_NS after its last slot was, so that its last figures can still be
- * scraped; its account then goes to `retired`.
+ * freed LEDGER_JOB_LINGER_NS after its last slot, so that Prometheus can still scrape its last
+ * values. Its account then goes to `retired`.
  */
 #ifndef CEEMS_LEDGER_H
 #define CEEMS_LEDGER_H
@@ -65,7 +65,7 @@ enum ledger_state {
 };
 
 #define LEDGER_FLAG_REPORT (1u << 0) /* --ceems-report: print a table when the step ends */
-#define LEDGER_FLAG_PERF (1u << 1)   /* --ceems-perf was given: the wish is the user's */
+#define LEDGER_FLAG_PERF (1u << 1)   /* --ceems-perf was given: the request is the user's */
 #define LEDGER_FLAG_PORTS (1u << 2)  /* this step counts the node's RDMA ports */
 
 /* Who the step is. Written by its stepd before SLOT_OPEN, constant afterwards. */
@@ -108,8 +108,8 @@ struct ledger_slot {
 	uint64_t t_close_mono_ns;
 	/*
 	 * The step's cgroup as /proc/PID/cgroup of a task names it, cut after the step's folder:
-	 * v2 path, and the v1 paths of cpuacct and freezer; empty: none. cgroup_known is set
-	 * with release once they are written (after the first task was forked).
+	 * the v2 path, and the v1 paths of cpuacct and freezer. Empty: none. After the first task
+	 * was forked, the paths are written, and then cgroup_known is set with release.
 	 */
 	char cgroup_v2[LEDGER_CGROUP_MAX];
 	char cgroup_cpuacct[LEDGER_CGROUP_MAX];
@@ -234,17 +234,17 @@ struct ledger; /* an open mapping */
 /* --- all users ------------------------------------------------------------------------- */
 
 /*
- * For slurmd: creates DIR (0755) and the file (0600) or takes over the one there. One of
- * another boot, layout, size or checksum of the header is replaced; *ret_fresh says so, and the log
- * if the boot is this one.
- * -EBUSY: another live slurmd of that node name holds it; try again later, as a slurmd that
- * reconfigures itself (23.11 and later) starts its successor before it ends.
+ * For slurmd: creates DIR (0755) and the file (0600) or takes over the one there. A ledger of
+ * another boot, layout, size or header checksum is replaced, and *ret_fresh is set. If the boot is
+ * the same, the log says so. -EBUSY: another live slurmd of that node name holds the ledger. Try
+ * again later: from 23.11 on, a slurmd that reconfigures itself starts its successor before it
+ * ends.
  */
 int ledger_create(const char *dir, const char *node, struct ledger **ret, bool *ret_fresh,
 		  struct errmsg *err);
 /*
- * For slurmstepd and the CLI. -ENOENT: no slurmd with the plugin ran since boot. -EPROTO: the
- * file is not a ledger of this layout.
+ * For slurmstepd and the CLI. -ENOENT: no slurmd with the plugin ran since boot. -EPROTO: the file
+ * has another layout.
  */
 int ledger_open(const char *dir, const char *node, bool writable, struct ledger **ret,
 		struct errmsg *err);
@@ -259,8 +259,8 @@ const char *ledger_node(const struct ledger *l);
 int ledger_snapshot(const struct ledger *l, struct ledger_page *ret);
 
 /*
- * Energy and figures of the whole job on this node: its closed steps, and its running steps so far. Either pointer may
- * be NULL. -ENOENT: no such job.
+ * Energy and metric values of the whole job on this node: its closed steps, and its running steps
+ * so far. Either pointer may be NULL. -ENOENT: no such job.
  */
 int ledger_job_total(const struct ledger *l, uint32_t job_id, struct account *ret_energy,
 		     struct figures *ret_figures, uint64_t *ret_busy_ns);
@@ -290,8 +290,8 @@ void ledger_slices(const struct ledger *l, struct gpu_slices *ret);
 /* --- slurmstepd ------------------------------------------------------------------------- */
 
 /*
- * Claims a slot for this process, writes ID and opens it, then hints to the sampler that a tick
- * would be right. -ENOSPC: all slots, or all that one user may have, are taken (counted).
+ * Claims a slot for this process, writes ID and opens the slot. Then hints to the sampler that a
+ * tick is due. -ENOSPC: all slots, or all slots of one user, are taken; that is counted.
  */
 int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned int *ret_slot);
 
@@ -308,8 +308,8 @@ struct ledger_slot *ledger_slot(struct ledger *l, unsigned int slot);
 bool ledger_flag_alone(struct ledger *l, unsigned int slot, uint32_t flag);
 
 /*
- * Publishes the end: BUSY_NS of the step (UINT64_MAX: not known) and its figures, asks for a tick
- * and waits until it is booked, at most TIMEOUT_NS. 0, or -ETIMEDOUT: the figures of the last
+ * Publishes the end: BUSY_NS of the step (UINT64_MAX: not known) and its metric values, asks for a tick
+ * and waits until it is booked, at most TIMEOUT_NS. 0, or -ETIMEDOUT: the metric values of the last
  * tick have to do. Then *ret_energy has the step's own account. -ENODATA: no tick has seen the step,
  * nothing is known of its energy.
  */
@@ -317,15 +317,16 @@ int ledger_finish(struct ledger *l, unsigned int slot, uint64_t busy_ns, uint64_
 		  struct account *ret_energy);
 
 /*
- * Publishes FIGURES of the caller's step in its slot: while the step runs, what only its slurmstepd can read; before
- * ledger_finish(), the final ones. Two threads must not call it at once.
+ * Publishes FIGURES of the caller's step in its slot. While the step runs, these are what only its
+ * slurmstepd can read; before ledger_finish(), the final ones. Two threads must not call it at
+ * once.
  */
 void ledger_tell(struct ledger *l, unsigned int slot, const struct figures *figures);
 /* Reads what ledger_tell() published. False: the writer was killed while it wrote, or never stops writing. */
 bool ledger_told(const struct ledger_slot *s, struct figures *ret);
 
 /*
- * Reads all figures of a running step but its energy: what the sampler read and what its slurmstepd published.
+ * Reads all metric values of a running step but its energy: what the sampler read and what its slurmstepd published.
  * -ENODATA: the sampler has not read the step yet.
  */
 int ledger_step_live(const struct ledger *l, unsigned int slot, struct figures *ret);
@@ -350,12 +351,12 @@ struct ledger_view {
 int ledger_step_view(const struct ledger *l, unsigned int slot, struct ledger_view *ret);
 
 /*
- * Asks for a tick and waits until one that began later is booked, at most TIMEOUT_NS. 0, or -ETIMEDOUT: the page is
- * of an earlier tick.
+ * Asks for a tick and waits, at most TIMEOUT_NS, until a tick that began later is booked. Returns
+ * 0, or -ETIMEDOUT: the page is of an earlier tick.
  */
 int ledger_await_tick(struct ledger *l, uint64_t timeout_ns);
 
-/* Gives the slot up, after ledger_finish() and after its figures were read. */
+/* Gives the slot up, after ledger_finish() and after its metric values were read. */
 void ledger_leave(struct ledger *l, unsigned int slot);
 
 /*
@@ -369,8 +370,8 @@ int ledger_wait_others(struct ledger *l, uint32_t job_id, unsigned int own_slot,
 /* --- the sampler ------------------------------------------------------------------------ */
 
 /*
- * Waits for a request, for HINTS if there is or comes a hint, or for DEADLINE (both CLOCK_MONOTONIC); true:
- * somebody asked.
+ * Waits for a request, until HINTS if there is a hint, or until DEADLINE (both CLOCK_MONOTONIC).
+ * Returns true if somebody asked.
  */
 bool ledger_wait_request(struct ledger *l, uint64_t hints_mono_ns, uint64_t deadline_mono_ns);
 
@@ -381,8 +382,8 @@ void ledger_request_tick(struct ledger *l);
 void ledger_hint_tick(struct ledger *l);
 
 /*
- * The page to write: a copy of the current one. ledger_turn() makes it current and wakes those
- * who wait for a tick; without it nothing has happened.
+ * The page to write: a copy of the current page. ledger_turn() makes the copy current and wakes all
+ * who wait for a tick. Without ledger_turn() nothing changes.
  */
 struct ledger_page *ledger_begin(struct ledger *l);
 void ledger_turn(struct ledger *l);

@@ -193,7 +193,7 @@ static int open_account(struct ledger *l, struct ledger_page *page, uint32_t slo
 
 static void add_gone(struct ledger_book *b, uint32_t slot, uint32_t state)
 {
-	/* figures of a stepd that died before it finished may be half-written */
+	/* metric values of a stepd that died before it finished may be half-written */
 	b->gone[b->ngone++] = (struct gone){
 		.slot = slot,
 		.state = state,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ledger_book.h - the sampler's bookkeeping of one tick: which steps were there, who gets what of
- * the measured energy, which slots and jobs end. All of it happens in the page that
- * ledger_begin() gave, so a tick that is not turned over has not happened.
+ * ledger_book.h - the sampler's bookkeeping of one tick: which steps were there, which energy each
+ * gets, which slots and jobs end. All changes are made in the page of ledger_begin(). So a tick
+ * without ledger_turn() changes nothing.
  *
  *	page = ledger_begin(l);
  *	now = clock_mono_ns();			(after ledger_begin(), see below)
@@ -14,8 +14,8 @@
  *	ledger_book_apply(b, page, &tick);
  *	ledger_turn(l);
  *
- * The time must be taken after ledger_begin(): a step that asked before it has then also closed
- * before it, and is answered by this tick; one that closes later is booked by the next.
+ * Take the time after ledger_begin(). Then a step that asked before ledger_begin() has closed
+ * before that time, and this tick answers it. The next tick books a step that closes later.
  */
 #ifndef CEEMS_LEDGER_BOOK_H
 #define CEEMS_LEDGER_BOOK_H
@@ -38,8 +38,8 @@ struct book_line {
 	uint32_t claim;		      /* with SLOT names one step: a reused slot has another */
 	const struct ledger_slot *s;
 	/*
-	 * CPU time of the step since its start. Comes with what is booked already, so a line
-	 * whose time cannot be read is left as it is and gets no dynamic share.
+	 * CPU time of the step since its start. Set to what is booked already. So a line whose CPU
+	 * time cannot be read stays as it is and gets no dynamic share.
 	 */
 	uint64_t busy_ns;
 	uint64_t booked_ns; /* of that, what is booked already: what was used since SINCE_NS is left */
@@ -58,24 +58,25 @@ struct book_line {
 };
 
 /*
- * The lines of the window from page->t_mono_ns to NOW; opens entries in PAGE for new steps and
- * their jobs. *RET is valid until the next call. Slots whose cgroup_known is 0 have no CPU time
- * to read yet.
+ * Lists the lines of the window from page->t_mono_ns to NOW, and opens entries in PAGE for new
+ * steps and their jobs. *RET is valid until the next call. Slots whose cgroup_known is 0 have no
+ * CPU time to read yet.
  */
 size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
 			   uint64_t now_mono_ns, struct book_line **ret);
 
 /*
- * What the step in SLOT, of a line that is_dead, counted until its stepd was killed: becomes its figures
- * when the tick that was collected is applied. Without, such a step has none: those it began to
- * write may be half of them.
+ * Hands over what the step in SLOT, of a line with is_dead, counted until its stepd was killed. It
+ * becomes the step's metric values when this tick is applied. Without, such a step has none: those
+ * it began to write may be half of them.
  */
 void ledger_book_salvage(struct ledger_book *b, unsigned int slot, const struct figures *figures);
 
 /*
- * Writes what each line of ledger_book_collect() held of GPU UNIT from FROM_NS to UNTIL_NS, by the rule that splits
- * idle power. The unit is a nanosecond of a millionth of the GPU (LEDGER_GPU_PPM). HELD has room for LEDGER_STEPS + 1.
- * Steps that ended before the last tick have no line.
+ * Writes which share of GPU UNIT each line of ledger_book_collect() held from FROM_NS to UNTIL_NS,
+ * by the rule that splits idle power. The unit is a nanosecond of a millionth of the GPU
+ * (LEDGER_GPU_PPM). HELD has room for LEDGER_STEPS + 1. Steps that ended before the last tick have
+ * no line.
  */
 void ledger_book_gpu_held(struct ledger_book *b, const struct ledger_page *page, unsigned int unit, uint64_t from_ns,
 			  uint64_t until_ns, uint64_t *held);
@@ -98,13 +99,13 @@ struct book_tick {
 };
 
 /*
- * Splits the tick (split.h), books the shares and their emissions, each by the factors of the time in
- * which the line was there; folds steps that are gone into their jobs and jobs that are gone into
- * `retired`; sets factor_*, t_mono_ns, t_wall_ns, node_busy_ns, measured, slots_full,
- * lost_steps, ticks. What the shares miss of the measured energy is added to
- * conservation_error_uj. Slots change state when the page is turned. The first tick of a ledger
- * (page->t_mono_ns 0) has no window and books nothing: the parts must be 0 then, as they are by
- * source.h. -EINVAL: t_mono_ns is before the last tick's; nothing is booked.
+ * Splits the tick (split.h). Books the shares and their emissions, each by the factors of the time
+ * in which the line was there. Adds ended steps to their jobs, and ended jobs to `retired`. Sets
+ * factor_*, t_mono_ns, t_wall_ns, node_busy_ns, measured, slots_full, lost_steps, ticks. What the
+ * shares miss of the measured energy is added to conservation_error_uj. Slots change state when the
+ * page is turned. The first tick of a ledger (page->t_mono_ns 0) has no window and books nothing.
+ * Its parts must be 0, as source.h says. -EINVAL: t_mono_ns is before the last tick; nothing is
+ * booked.
  */
 int ledger_book_apply(struct ledger_book *b, struct ledger_page *page,
 		      const struct book_tick *tick);

@@ -152,8 +152,8 @@ static int check_header(const struct ledger_header *h, const char *node)
 }
 
 /*
- * Whoever can write to the file can cut it while a daemon maps it, which kills the daemon, and can
- * lead it anywhere by its indices. LedgerDir may be a folder where others can make files.
+ * Who can write to the file can truncate it while a daemon maps it, which kills the daemon, or can
+ * forge its indices. LedgerDir may be a folder where others can make files.
  */
 static bool is_for_daemons(const struct stat *st)
 {

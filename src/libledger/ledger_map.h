@@ -33,8 +33,8 @@ struct ledger_header {
 };
 
 /*
- * What a request adds to ledger_file.requests. Above the hints are counted those that somebody waits for;
- * hints that overflow look like one of them, which is a tick too many.
+ * What a request adds to ledger_file.requests. The upper bits count requests that somebody waits
+ * for, the lower bits hints. Hints that overflow look like a request; that is one tick too many.
  */
 #define LEDGER_HINT UINT32_C(1)
 #define LEDGER_WAITED (UINT32_C(1) << 16)
@@ -42,8 +42,8 @@ struct ledger_header {
 struct ledger_file {
 	struct ledger_header header;
 	/*
-	 * The current page is page[turns & 1]. Whoever reads it and then finds the same number
-	 * here has read one page: only the next turn but one writes to it again.
+	 * The current page is page[turns & 1]. A reader that finds the same number here afterwards
+	 * has read one page: only the next turn but one writes to that page again.
 	 */
 	_Atomic uint32_t turns;
 	_Atomic uint32_t requests; /* futex: ticks asked for, LEDGER_WAITED or LEDGER_HINT each, */
@@ -64,7 +64,10 @@ struct ledger_move {
 	uint32_t from, to; /* enum ledger_state */
 };
 
-/* Of a job's entry in the page in the making what it is looked for by: of a thousand they are few pages. */
+/*
+ * The fields of a job's entry, in the page being written, by which the entry is found. A thousand
+ * of them take few memory pages.
+ */
 struct ledger_job_key {
 	uint32_t job_id;
 	uint32_t open_slots;

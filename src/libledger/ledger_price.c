@@ -2,8 +2,8 @@
 #include "src/libledger/ledger_price.h"
 
 /*
- * The wall clock may have been set within the window: its length is that of the monotonic one, back
- * from what the wall clock shows now.
+ * Somebody may have set the wall clock within the window. So the window's length is by the
+ * monotonic clock, back from what the wall clock shows now.
  */
 static uint64_t wall_of(const struct book_tick *tick, uint64_t t_mono_ns)
 {

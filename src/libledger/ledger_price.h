@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ledger_price.h - what the joules of a tick cost in CO2e: each line's by the factors of the time in
- * which it was there; those of a sensor that is slower than the tick by the factors of the time that
- * they are of. Private to ledger_book.
+ * ledger_price.h - the emission charge of a tick. The joules of each line have the factors of the
+ * time in which the line was there. The joules of a sensor that is slower than the tick have the
+ * factors of the time in which they were used. Private to ledger_book.
  */
 #ifndef CEEMS_LEDGER_PRICE_H
 #define CEEMS_LEDGER_PRICE_H

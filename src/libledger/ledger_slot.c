@@ -35,8 +35,8 @@ void ledger_request_tick(struct ledger *l)
 }
 
 /*
- * Whoever asked before, and is not answered yet, has woken the sampler: it does not sleep for long then, nor
- * (ledger_wait_request()) after a tick that answered nobody because it failed.
+ * A step that asked before, and has no answer yet, has woken the sampler. The sampler then does not
+ * sleep for long, nor after a failed tick that answered nobody (ledger_wait_request()).
  */
 void ledger_hint_tick(struct ledger *l)
 {

@@ -10,8 +10,8 @@
 #include "src/libutil/procstat.h"
 
 /*
- * Without a pidfd a stepd that is gone is noticed at once, one whose number was reused by another
- * process after so many questions: reading /proc/PID/stat costs 50 times a kill(pid, 0).
+ * Without a pidfd, a stepd that ended is noticed at once. If another process has reused its number,
+ * it is noticed after this many questions: reading /proc/PID/stat costs 50 times a kill(pid, 0).
  */
 #define FULL_CHECK_EVERY 16
 

@@ -26,9 +26,9 @@ struct ledger_watch {
 void ledger_watch_poll(struct ledger_watch *w, size_t n);
 
 /*
- * As ledger_watch_poll() found it, or by questions of its own where there was no pidfd:
- * whether PID, which started at START, has not ended. A zombie has; but of one that IS_NEW, so that its
- * number cannot be another's yet, it is only asked whether there is such a process.
+ * Whether PID, which started at START, still exists. The answer is that of ledger_watch_poll(), or
+ * found now where there is no pidfd. A zombie has ended. If IS_NEW, the number cannot belong to
+ * another process yet, so only the existence of the process is tested.
  */
 bool ledger_watch_is_alive(struct ledger_watch *w, int32_t pid, uint64_t start, bool is_new);
 

@@ -11,8 +11,8 @@
 /* mW x ns in a microjoule */
 #define MW_NS_PER_UJ UINT64_C(1000000)
 /*
- * Dynamic energy that is a weight has so many bits below the microjoule: two equal lines weigh
- * the same, and not a microjoule more or less, which may be much of a small one.
+ * Dynamic energy used as a weight has this many bits below the microjoule. Then two equal lines
+ * weigh the same; a microjoule more or less may be much for a small line.
  */
 #define ENERGY_WEIGHT_SHIFT 16
 #define ENERGY_WEIGHT_MAX (UINT64_C(1) << 57) /* of a part: 64 of them fit into 64 bits */

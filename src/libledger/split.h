@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * split.h - where a joule is split. Pure arithmetic on one tick: what the node used in a window
- * of time goes to the lines (steps) that were there, to `unallocated` and to `system`, in whole
- * microjoules, with nothing left over and nothing made up:
+ * split.h - splits the energy of one tick. Pure arithmetic on one tick. The energy of a window of
+ * time goes to the lines (steps) that were there, to `unallocated` and to `system`, in whole
+ * microjoules. Nothing is left over and nothing is made up:
  *
  *	sum(lines) + unallocated + system == measured, per part, exactly.
  *
@@ -14,11 +14,11 @@
  *		  rest. What nobody allocated goes to `unallocated`. A job whose memory is not known
  *		  holds as much of it as of the CPUs.
  * Dynamic part = the rest, by activity: CPU by the weights of that socket, memory by the memory
- *		  weights, where the lines compute; what the lines do not account for is
- *		  `system`'s, and so is the whole when nobody was active. A GPU's goes to whom it
- *		  is allocated, as its static part. That of the rest of the node (fans, power
+ *		  weights, where the lines compute; what the lines do not account for is `system`'s,
+ *		  and so is the whole when nobody was active. A GPU's goes to whom it is allocated,
+ *		  as its static part. The dynamic part of the rest of the node (fans, power
  *		  supplies, disks) follows the dynamic energy of the other parts, or CPU activity
- *		  where there is none.
+ *		  where there are none.
  */
 #ifndef CEEMS_SPLIT_H
 #define CEEMS_SPLIT_H
@@ -96,9 +96,9 @@ struct split_share {
 };
 
 /*
- * LINE[nlines] and the two others are overwritten. WORK is scratch of split_work_size() bytes
- * (no allocation in a tick). -EINVAL when the window is empty or backwards, a line's job or a
- * part's domain or source is out of range; nothing is written then.
+ * LINE[nlines] and the two others are overwritten. WORK is scratch memory of split_work_size()
+ * bytes, since a tick allocates nothing. -EINVAL: the window is empty or backwards, or a line's job
+ * or a part's domain or source is out of range. Nothing is written then.
  */
 int split_tick(const struct split_input *in, void *work, struct split_share *line,
 	       struct split_share *unallocated, struct split_share *system);

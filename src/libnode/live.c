@@ -101,7 +101,7 @@ static size_t find_running(struct ledger *l, unsigned int slot[LEDGER_STEPS])
 				ledger_set_live(l, i, /* claim= */ 0, &none);
 			continue;
 		}
-		/* an acquire load: the slurmstepd wrote its figures before this state */
+		/* an acquire load: the slurmstepd wrote its metric values before this state */
 		if (atomic_load(&s->state) < SLOT_CLOSING &&
 		    atomic_load_explicit(&s->cgroup_known, memory_order_acquire))
 			slot[n++] = i;

@@ -240,7 +240,7 @@ void nodeprobes_salvage(struct nodeprobes *np, struct ledger_book *book,
 	size_t i;
 
 	for (i = 0; np && np->probes && i < n; i++) {
-		/* from SLOT_CLOSING on the figures are there */
+		/* from SLOT_CLOSING on the metric values are there */
 		if (!line[i].is_dead || line[i].state >= SLOT_CLOSING || !is_still_of(np, line[i].s, &owner))
 			continue;
 		figures_init(&figures);

@@ -46,7 +46,7 @@ struct nodeprobes_step {
 void nodeprobes_read_steps(struct nodeprobes *np, const struct nodeprobes_step *step, size_t n);
 
 /*
- * What was counted for LINE[n] whose slurmstepd was killed becomes their figures, so that the job has
+ * What was counted for LINE[n] whose slurmstepd was killed becomes their metric values, so that the job has
  * them.
  */
 void nodeprobes_salvage(struct nodeprobes *np, struct ledger_book *book,

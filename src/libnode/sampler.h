@@ -31,7 +31,7 @@ struct sampler;
  * Opens sources and ledger; starts no thread; waits a second at most for a series of emission factors.
  * NODE is the node's Slurm name. 0, or -errno with
  * the reason: the caller logs it once and goes on without. No sensor at all is not a failure
- * (the ledger then carries figures without energy).
+ * (the ledger then carries metric values without energy).
  */
 int sampler_create(const struct settings *s, const char *node, struct sampler **ret,
 		   struct errmsg *err);

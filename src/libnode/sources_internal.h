@@ -34,7 +34,7 @@ struct sources {
 	size_t nopen;
 	bool is_auto;
 	uint32_t from[DOMAIN_N];
-	struct sources_entry *node; /* whose whole-node figure is used; NULL: none so far */
+	struct sources_entry *node; /* whose whole-node value is used; NULL: none so far */
 	struct remainder remainder;
 	uint32_t nparts;
 	struct sources_part part[READING_PARTS_MAX];

@@ -338,7 +338,7 @@ void stepprobes_poll(struct stepprobes *sp)
 		perf_poll(sp->perf);
 }
 
-/* --- the figures -------------------------------------------------------------------------- */
+/* --- the metric values -------------------------------------------------------------------------- */
 
 /* slurmstepd itself may be in the step's v1 cgroup; it does not count. */
 static int stop_at_other(void *ctx, pid_t pid)

@@ -45,7 +45,7 @@ void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, char *v
 void stepprobes_poll(struct stepprobes *sp);
 
 /*
- * All figures up to now; what FIGURES has already stays, except what came from here before. DETAIL may
+ * All metric values up to now; what FIGURES has already stays, except what came from here before. DETAIL may
  * be NULL. Exact when no task is left.
  */
 void stepprobes_read(struct stepprobes *sp, struct figures *figures, struct step_detail *detail);

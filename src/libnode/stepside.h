@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * stepside.h - what slurmstepd does for one step, without Slurm in it: a slot in the node ledger
- * when the step starts, its cgroup when there is a task, its energy while it runs, its figures
+ * when the step starts, its cgroup when there is a task, its energy while it runs, its metric values
  * when it ends.
  */
 #ifndef CEEMS_STEPSIDE_H
@@ -17,7 +17,7 @@
 #include "src/libnode/steptrace.h"
 #include "src/libutil/errmsg.h"
 
-/* Longest wait for a tick; of the one that closes the step, then the figures of the last one have to do. */
+/* Longest wait for a tick; of the one that closes the step, then the metric values of the last one have to do. */
 #define STEPSIDE_TICK_NS (50 * UINT64_C(1000000))
 /*
  * Longest wait of the extern step for the others. Slurm's own UnkillableStepTimeout (60 s): a step

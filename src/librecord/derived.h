@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * derived.h - ratios of figures that people ask for: instructions per cycle, FLOP/s, memory bandwidth,
+ * derived.h - ratios of metric values that people ask for: instructions per cycle, FLOP/s, memory bandwidth,
  * miss rates, CPU efficiency, joules per instruction. One place, for the report, the record and
  * `ceems job`. A ratio of something unknown is unknown.
  */

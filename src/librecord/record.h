@@ -2,7 +2,7 @@
 /*
  * record.h - one job incarnation as it is told to the outside: filled by the jobcomp adapter, turned
  * into the JSON of schema ceems.job.v1 and back, and into SQL columns. Unknown is
- * NO number: a has_ flag, an empty text, REASON_* in the figures; null in JSON and SQL.
+ * NO number: a has_ flag, an empty text, REASON_* in the metric values; null in JSON and SQL.
  */
 #ifndef CEEMS_RECORD_H
 #define CEEMS_RECORD_H
@@ -27,7 +27,7 @@ struct maybe_u64 {
 	bool known;
 };
 
-/* How far an energy figure can be trusted; see energy.method and energy.source in the schema. */
+/* How far an energy value can be trusted; see energy.method and energy.source in the schema. */
 struct record_energy {
 	bool final;	      /* Slurm's own final value; false: FinalEnergyWait ran out */
 	struct maybe_u64 total_j; /* sacct's job row, or better: record_fill() */
@@ -36,7 +36,7 @@ struct record_energy {
 	char source[128];     /* "rapl", "model", "rapl,model"; empty: unknown */
 };
 
-/* How record.figures' METRIC_CO2E was come by. */
+/* How METRIC_CO2E of record.figures was computed. */
 enum record_co2e_method {
 	CO2E_UNKNOWN,
 	CO2E_PER_TICK,	 /* on the nodes, with the factor in force at every tick */
@@ -49,7 +49,7 @@ const char *record_co2e_method_name(enum record_co2e_method method);
 #define RECORD_UG_PER_G UINT64_C(1000000)
 #define RECORD_NG_PER_G UINT64_C(1000000000)
 
-/* Beside the figures' METRIC_CO2E and its like: where they come from. Empty and 0 are unknown. */
+/* Where METRIC_CO2E and the other emissions in the metric values come from. Empty and 0 are unknown. */
 struct record_emissions {
 	enum record_co2e_method method;
 	struct maybe_u64 factor_ug_per_kwh; /* the mean, weighted by energy */
@@ -66,8 +66,9 @@ struct record_emissions {
 };
 
 /*
- * How uneven the nodes of a step are in a figure: its mean is figures' value / nnodes, but of memory, whose
- * figure is the maximum itself. Not known of one node, and where one of several did not tell.
+ * How uneven the nodes of a step are in one metric. The mean is the step's value / nnodes; for
+ * memory the value is the maximum itself. Unknown for a step on one node, and where one of several
+ * nodes did not report.
  */
 struct record_spread {
 	struct maybe_u64 max; /* the largest of any node, in the metric's unit */
@@ -162,7 +163,7 @@ bool record_cpu_time(const struct record *r, uint64_t *ret_ns);
 bool record_step_cpu_time(const struct record_step *s, uint64_t *ret_ns);
 
 /*
- * Ratios of the job's or a step's figures. Where METRIC_CPU_TIME is not known (its TRES is not
+ * Ratios of the job's or a step's metric values. Where METRIC_CPU_TIME is not known (its TRES is not
  * accounted), Slurm's own CPU time stands in. False: not known.
  */
 bool record_derived(const struct record *r, enum derived d, double *ret);
@@ -214,7 +215,7 @@ int record_from_steps_json(const char *json, size_t len, struct record **ret,
 
 /*
  * The inverse; -EINVAL names the field. Fields of a later version are ignored, and so are ratios. What
- * JSON does not carry comes back as unknown: a figure's reason becomes REASON_NOT_MEASURED.
+ * JSON does not carry comes back as unknown: a value's reason becomes REASON_NOT_MEASURED.
  */
 int record_from_json(const char *json, size_t len, struct record **ret, struct errmsg *err);
 

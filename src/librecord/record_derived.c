@@ -35,7 +35,7 @@ static uint64_t slurm_job_cpu_ns(const struct record *r)
 	return sum;
 }
 
-/* The figure, else what Slurm has, if there is some. */
+/* The value, else what Slurm has, if there is some. */
 static bool cpu_time_of(const struct figures *f, uint64_t slurm_ns, uint64_t *ret_ns)
 {
 	if (!figures_has(f, METRIC_CPU_TIME) && !slurm_ns)

@@ -33,7 +33,7 @@ static void set_missing(struct figures *f, enum metric m, uint64_t value)
 		figures_set(f, m, value);
 }
 
-/* Of a job's or a step's figures. */
+/* Of a job's or a step's metric values. */
 struct life {
 	struct figures *f;
 	uint64_t start, end;

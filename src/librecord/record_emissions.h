@@ -11,7 +11,7 @@
 #include "src/librecord/record.h"
 
 /*
- * R has its final energy in the figures; CHAIN NULL: no factor, so location-based emissions only where
+ * R has its final energy in the metric values; CHAIN NULL: no factor, so location-based emissions only where
  * nodes had one. What the nodes computed stays (CO2E_PER_TICK). Where they did
  * not, the energy of the job, and that of each step, is taken as spread evenly over its life, with the
  * factors that the chain has for it (CO2E_MEAN_POWER).

@@ -187,7 +187,7 @@ const struct record_field record_job_fields[] = {
 	JOB("derived_ec", EXIT, derived_exit_code, AT_END, SQL("derived_exit_code"),
 	    .signal_column = "derived_exit_signal"),
 	JOB("time_limit", MINUTES, time_limit_min, SQL("time_limit_s")),
-	/* Slurm's own, even where the nodes' figures say more: it is the one in sacct */
+	/* Slurm's own, even where the nodes' metric values say more: it is the one in sacct */
 	JOB("energy.total_j", MAYBE, energy.total_j, AT_END),
 	JOB("", FIGURES, figures, .flags = FIELD_AT_END | FIELD_NO_ENERGY),
 	MADE("energy.static_j", job_static_uj, AT_END, .scale = UJ_PER_J),

@@ -32,7 +32,7 @@ enum record_field_kind {
 enum record_field_flags {
 	FIELD_AT_END = 1 << 0,	  /* not known when a job starts */
 	FIELD_IN_PART = 1 << 1,	  /* also in the parts that have the rest of the steps */
-	FIELD_NO_ENERGY = 1 << 2, /* of figures: METRIC_ENERGY has a row of its own, which is written */
+	FIELD_NO_ENERGY = 1 << 2, /* of metric values: METRIC_ENERGY has a row of its own, which is written */
 	FIELD_SQL_WHOLE = 1 << 3, /* in SQL rounded to a whole number; else a decimal if there is a scale */
 	FIELD_SQL_ZERO = 1 << 4,  /* in SQL unknown is 0, not NULL */
 };

@@ -71,7 +71,7 @@ static struct maybe_u64 steps_energy(const struct record *r)
 }
 
 /*
- * SLURM_J, or what is better than none and than a 0 that nobody measured: the steps' energy in R's figures,
+ * SLURM_J, or what is better than none and than a 0 that nobody measured: the steps' energy in R's metric values,
  * unknown if they have none or if there is no step. Slurm has 0 J for a job whose extern step ended without
  * a word: its node failed, or slurmctld ended the step (26.05 with proctrack/pgid) or, killed, forgot it.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * record_fill.h - completes a record once its job is over: whose energy counts, what the job's
- * figures are, and the emissions.
+ * metric values are, and the emissions.
  */
 #ifndef CEEMS_RECORD_FILL_H
 #define CEEMS_RECORD_FILL_H
@@ -18,12 +18,12 @@ struct record_ending {
 };
 
 /*
- * R has its steps, if they are known. Sets energy, figures, tres_alloc and emissions; CHAIN may be
+ * R has its steps, if they are known. Sets energy, metric values, tres_alloc and emissions; CHAIN may be
  * NULL. -ENOMEM: R is as good as before.
  *
  * The energy is Slurm's own, so that sacct and the record say the same: slurmctld's value, else
  * slurmdbd's, else the extern step's, of which Slurm makes the job's (the sum of the steps without
- * one). The figures are the extern step's, which has the whole job, else the steps' sum.
+ * one). The metric values are the extern step's, which has the whole job, else the steps' sum.
  */
 int record_fill(struct record *r, const struct record_ending *end,
 		const struct factor_chain *chain, const struct settings *s);

@@ -16,7 +16,7 @@ struct harvest {
 	uint32_t features;
 	struct probes *probes;
 	int rows; /* borrowed from them */
-	/* what the last harvest_read() put into the figures */
+	/* what the last harvest_read() put into the metric values */
 	uint64_t put[METRIC_N];
 	bool has_put[METRIC_N];
 };
@@ -106,7 +106,7 @@ static int read_counters(const struct harvest *h, bool is_empty, struct probes_t
 	return rc;
 }
 
-/* --- figures ------------------------------------------------------------------------------ */
+/* --- metric values ------------------------------------------------------------------------------ */
 
 static void harvest_put(struct harvest *h, struct figures *f, enum metric m, uint64_t value)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the figures mean, and where the numbers are from:
+ * What the metric values mean, and where the numbers are from:
  *
  * cycles, instructions, branches, branch misses: the kernel's generic events, which take the fixed
  *	counters where there are any. Not on Arm, where "branches" was PC_WRITE_RETIRED before 6.3.

@@ -21,7 +21,7 @@ int netcount_open(struct probes *p, int cgroup_fd, struct netcount **ret, struct
 /*
  * The metrics, and DETAIL's net (may be NULL) by kind. Read before the cgroup is removed. -ENOENT: it
  * is gone, FIGURES get what the last read saw, or are missing if there was none. -ENOLINK: somebody
- * detached the programs while it ran; the figures are missing from now on.
+ * detached the programs while it ran; the metric values are missing from now on.
  */
 int netcount_read(struct netcount *n, struct figures *figures, struct step_detail *detail);
 

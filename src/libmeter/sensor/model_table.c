@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The figures are medians over published results of SPECpower_ssj2008 (spec.org/power_ssj2008),
+ * The numbers are medians over published results of SPECpower_ssj2008 (spec.org/power_ssj2008),
  * results with 1 to 4 sockets, as Cloud Carbon Footprint collects them (github.com/
  * cloud-carbon-footprint/ccf-coefficients, data/SPECpower-2026-03-09.csv): average watts at 100 %
  * of the load and at active idle, divided by cores x threads per core. Orders of magnitude: the
