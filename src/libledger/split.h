@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * split.h - splits the energy of one tick. Pure arithmetic on one tick. The energy of a window of
- * time goes to the lines (steps) that were there, to `unallocated` and to `system`, in whole
- * microjoules. Nothing is left over and nothing is made up:
+ * split.h - splits the energy of one tick. Pure arithmetic. The energy of a window of time goes to
+ * the lines (steps) that were there, to `unallocated` and to `system`, in whole microjoules.
+ * Nothing is left over and nothing is made up:
  *
  *	sum(lines) + unallocated + system == measured, per part, exactly.
  *

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * counter.h - energy counters that wrap, are reset, or read garbage: the one place that
- * turns two raw values into the energy between them.
+ * counter.h - energy counters that wrap, are reset, or read garbage. The only place that turns two
+ * raw values into the energy between them.
  *
- * A counter counts 0 .. range_uj and then 0 again, so its modulus is range_uj + 1, with
- * the range the hardware states (powercap's max_energy_range_uj). intel_rapl scales a
- * 32-bit register to microjoules, so the true modulus of a real one is a register unit
- * (15 to 61 uJ) above the stated range: what one wrap in 65 or 262 kJ loses is below what
- * the sensor resolves.
+ * A counter counts 0 .. range_uj and then 0 again. Its modulus is range_uj + 1, with the range that
+ * the hardware states (powercap's max_energy_range_uj). intel_rapl scales a 32-bit register to
+ * microjoules. So the true modulus is one register unit (15 to 61 uJ) above the stated range. A
+ * wrap, every 65 or 262 kJ, loses less than the sensor resolves.
  */
 #ifndef CEEMS_COUNTER_H
 #define CEEMS_COUNTER_H
@@ -16,15 +15,15 @@
 #include <stdint.h>
 
 /*
- * The most that one counter can have counted in DT_NS. A jump above it is a reset or a
- * garbled reading, never energy: without such a bound a counter that starts again from 0
- * looks like one that wrapped, and a range of energy (262 kJ) appears from nowhere.
+ * The most that one counter can have counted in DT_NS. A larger jump is a reset or a garbled
+ * reading, never energy. Without this bound, a counter that starts again from 0 looks like a wrap,
+ * and a whole range of energy (262 kJ) appears from nowhere.
  *
- * COUNTER_PACKAGE_MAX_W is five times what the largest sockets are rated (500 W: Xeon
- * 6980P, EPYC 9965), so that turbo peaks and an APU (MI300A: 760 W) fit as well;
- * COUNTER_PLATFORM_MAX_W is above any single node (eight accelerators of 1 kW and two
- * sockets make 10 to 14 kW). COUNTER_SLACK_NS covers that a counter is not read at the
- * instant that DT_NS was taken, and registers that are updated late.
+ * COUNTER_PACKAGE_MAX_W is five times what the largest sockets are rated (500 W: Xeon 6980P, EPYC
+ * 9965), so that turbo peaks and an APU (MI300A: 760 W) fit as well; COUNTER_PLATFORM_MAX_W is
+ * above any single node (eight accelerators of 1 kW and two sockets make 10 to 14 kW).
+ * COUNTER_SLACK_NS covers the time between DT_NS and the reading, and registers that are updated
+ * late.
  */
 #define COUNTER_PACKAGE_MAX_W UINT64_C(2500)
 #define COUNTER_PLATFORM_MAX_W UINT64_C(25000)
@@ -32,10 +31,9 @@
 uint64_t counter_bound_uj(uint64_t max_w, uint64_t dt_ns); /* saturates at UINT64_MAX */
 
 /*
- * From PREV to CUR, at most one wrap, at most BOUND_UJ. 0;
- * -ERANGE: a value above RANGE_UJ, which no such counter can show;
- * -EOVERFLOW: more than BOUND_UJ forward;
- * -ESTALE: it went back, and not by a wrap: it was reset.
+ * The energy from PREV to CUR: at most one wrap, at most BOUND_UJ. Returns 0; -ERANGE: a value
+ * above RANGE_UJ, which the counter cannot show; -EOVERFLOW: more than BOUND_UJ forward; -ESTALE:
+ * the counter went back without a wrap, so it was reset.
  */
 int counter_delta(uint64_t prev_uj, uint64_t cur_uj, uint64_t range_uj, uint64_t bound_uj,
 		  uint64_t *ret_delta_uj, bool *ret_wrapped);
@@ -51,12 +49,11 @@ struct counter {
 };
 
 /*
- * A reading DT_NS after the one before, successful or not. On success *base_uj moves to
- * CUR_UJ. An implausible reading leaves it, so that a glitch costs nothing: the next good
- * reading yields all energy since the base. Only when the next reading confirms the
- * implausible one (plausible seen from there, not from the base) was it a reset: the base
- * moves on, and what was used between the last good and the first doubted reading is
- * lost, as nothing tells how much it was. Errors as counter_delta().
+ * A reading DT_NS after the one before, successful or not. On success *base_uj moves to CUR_UJ. An
+ * implausible reading leaves the base unchanged. So a glitch costs nothing: the next good reading
+ * yields all energy since the base. If the next reading is plausible from the implausible one, and
+ * not from the base, the counter was reset. The base then moves on. The energy between the last
+ * good and the first doubted reading is lost, since it is unknown. Errors as counter_delta().
  */
 int counter_advance(struct counter *c, uint64_t *base_uj, uint64_t cur_uj, uint64_t dt_ns,
 		    uint64_t *ret_delta_uj, bool *ret_wrapped);

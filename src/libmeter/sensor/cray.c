@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * HPE Cray's pm_counters: what the blade controller measured of the node, its CPUs, memory and
- * accelerators, about ten times a second. Each file is "12044825101 J 7810213855886 us"; the
- * stamp is the controller's own time, of no stated epoch. `freshness` counts the scans, so that
- * values of one scan can be told from a mix of two, and a controller that stands still from a
- * node that uses nothing. `startup` changes when the controller restarted, and its counters may
- * then have as well.
+ * HPE Cray's pm_counters: the blade controller measures the node, its CPUs, memory and accelerators
+ * about ten times a second. Each file is "12044825101 J 7810213855886 us"; the stamp is the
+ * controller's own time, of no stated epoch. `freshness` counts the scans, so that values of one
+ * scan can be told from a mix of two, and a controller that stands still from a node that uses
+ * nothing. `startup` changes when the controller restarted, and its counters may then have as well.
  *
  * `generation` is not looked at: by HPE's documentation it counts changes of the power cap, which
  * leave the energy counters alone.
@@ -173,8 +172,8 @@ static unsigned int count_gpus(const char *root)
 
 /*
  * An accelerator of the controller is a module. Where a module is more than one GPU to the jobs
- * (MI250X: two), its counter cannot say which of them used the energy, and a source of GPUs has
- * to: the modules are then part of the node's rest.
+ * (MI250X: two), its counter cannot say which GPU used the energy. The modules then count to the
+ * rest of the node.
  */
 static void add_accelerators(struct source *s, const char *root)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gpumap.h - which GPU a device file belongs to, and how much of that GPU it stands for.
+ * gpumap.h - which GPU a device file belongs to, and which share of that GPU.
  *
  *	/dev/nvidia3			  GPU 3
  *	/dev/nvidia-caps/nvidia-cap21	  an instance of MIG: /proc/driver/nvidia-caps/mig-minors names
@@ -8,11 +8,11 @@
  *	/dev/dri/renderD130		  GPU 2, or a partition of the GPU (AMD: DPX, QPX, CPX) that has
  *					  the same PCI address in the topology of KFD
  *
- * The share of an instance is the mean of its share of the GPU's compute slices and its share of the
- * GPU's memory, both of all that the hardware has: what belongs to no instance is unallocated. Memory
- * counts in eighths of the GPU's, as the hardware divides it. Compute instances of one GPU instance
- * share its memory by their compute slices. A 1g.5gb of an A100 (7 slices, 40 GB) is
- * (1/7 + 1/8) / 2 of it. Partitions of AMD are equal.
+ * The share of an instance is the mean of its shares of the GPU's compute slices and of the GPU's
+ * memory. Both are shares of all that the hardware has. What belongs to no instance is unallocated.
+ * Memory counts in eighths of the GPU's, as the hardware divides it. Compute instances of one GPU
+ * instance share its memory by their compute slices. A 1g.5gb of an A100 (7 slices, 40 GB) is (1/7
+ * + 1/8) / 2 of it. Partitions of AMD are equal.
  */
 #ifndef CEEMS_GPUMAP_H
 #define CEEMS_GPUMAP_H
@@ -51,9 +51,9 @@ void gpumap_find(struct gpumap *m, const char *path, struct gpumap_file *ret);
 const char *gpumap_why(const struct gpumap *m);
 
 /*
- * The share of a GPUMAP_INSTANCE in ppm, by KNOWN, else by TYPE, the GRES type: "1g.5gb", "a100_3g.20gb",
- * "1c.3g.20gb"; NULL: none. By TYPE on a GPU that is not in KNOWN, it has 7 slices, and memory counts as
- * compute does. 0: not known.
+ * The share of a GPUMAP_INSTANCE in ppm, by KNOWN, else by TYPE, the GRES type: "1g.5gb",
+ * "a100_3g.20gb", "1c.3g.20gb"; NULL: none. A GPU that is not in KNOWN is judged by TYPE: it has 7
+ * slices, and memory counts as compute does. 0: not known.
  */
 uint32_t gpumap_share(const struct gpu_slices *known, const struct gpumap_file *f, const char *type);
 

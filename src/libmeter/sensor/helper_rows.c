@@ -28,8 +28,8 @@
 #define STALE_NS (10 * NSEC_PER_SEC)
 
 /*
- * The driver keeps a CPU busy for all of an answer, and an H100's counter moves every 100 ms: an
- * answer is new for so long.
+ * An answer counts as new for this long. The driver keeps a CPU busy for all of an answer, and the
+ * counter of an H100 moves every 100 ms.
  */
 #define GPU_FRESH_NS (50 * NSEC_PER_MSEC)
 #define GPU_STEP_NS (100 * NSEC_PER_MSEC)
@@ -138,9 +138,9 @@ static int hwmon_open(const struct source_env *env, struct source **ret, struct 
 }
 
 /*
- * LIBRARY is opened if it is named by a path, as in tests, or if the file TRACE of the driver is
- * there below SysRoot: a node without a GPU does not even look for it. TRACE is no device: opening
- * one would wake the GPU.
+ * LIBRARY is opened if it is a path, as in tests, or if the driver's file TRACE is below SysRoot. A
+ * node without a GPU does not even look for the library. TRACE is no device: opening one would wake
+ * the GPU.
  */
 static int gpu_open(enum source_id id, const char *library, const char *trace,
 		    const struct source_env *env, struct source **ret, struct errmsg *err)

@@ -18,8 +18,9 @@
 #define METERS_MAX (SOURCE_MAX_COUNTERS / 2 - 4)
 
 /*
- * Of the 50 ms that a step's end waits for a tick. NVML takes 4 ms on average for the counter of an H100
- * (driver 580), 15 ms at times, and GPUs are asked one after the other: eight fit in.
+ * Of the 50 ms that a step's end waits for a tick. Enough for eight GPUs, which are asked one after
+ * the other. NVML takes 4 ms on average for the counter of an H100 (driver 580), and 15 ms at
+ * times.
  */
 #define ANSWER_WAIT_NS (40 * NSEC_PER_MSEC)
 
@@ -269,8 +270,8 @@ static int counter_start(struct meter *m, struct source_state *state, uint64_t u
 }
 
 /*
- * The state has two entries per counter: its base and, as "NAME ns", when that was read, from which
- * its age is known also in another process.
+ * The state has two entries per counter: its base, and as "NAME ns" the time of that reading. So
+ * another process knows the age as well.
  */
 static int book_counter(struct meter *m, struct source_state *state, uint64_t uj, uint64_t t_ns,
 			struct reading *out, struct reading_part *part)
@@ -584,9 +585,9 @@ static bool has_new_base(const struct reading *r)
 }
 
 /*
- * All that has come. Of one that tells by itself, what comes after a new base is for the next tick:
- * a base has no energy beside it. Of one that is asked, what comes after the answer is for the next tick, too, so that
- * each tick sees one reading of a GPU's use and none is lost.
+ * All that has come. If the helper tells by itself, lines after a new base are for the next tick: a
+ * base has no energy beside it. If the helper is asked, lines after the answer are for the next
+ * tick as well. So each tick sees one reading of a GPU's use, and none is lost.
  */
 static void take_lines(struct source *s, struct source_state *state, struct reading *out)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * helper_source.h - a source whose sensors are read by a helper program (helper.h): everything but
- * the names of the program and its arguments. The helper tells raw values and when they were taken;
- * what was used since the value before is worked out here, from bases in the node ledger, so that a
- * helper, and slurmd, may end at any moment and no joule is lost or counted twice.
+ * helper_source.h - a source whose sensors a helper program reads (helper.h). Here is all but the
+ * name and the arguments of the program. The helper tells raw values and their times. The energy
+ * since the value before is computed here, from bases in the node ledger. So helper and slurmd may
+ * end at any moment, and no joule is lost or counted twice.
  */
 #ifndef CEEMS_HELPER_SOURCE_H
 #define CEEMS_HELPER_SOURCE_H
@@ -16,8 +16,8 @@ struct helper_source_setup {
 	const char *args[8];	 /* up to a NULL */
 	bool keeps_env; /* a vendor's library is found and set up by slurmd's environment */
 	/*
-	 * It is asked at every tick, for which the tick waits some milliseconds; else it tells by
-	 * itself, every now and then.
+	 * The helper is asked at every tick, and the tick waits some milliseconds for the answer.
+	 * Otherwise the helper tells by itself from time to time.
 	 */
 	bool is_asked;
 	uint64_t fresh_ns;    /* an answer is new for so long: it is not asked again */
@@ -29,8 +29,8 @@ struct helper_source_setup {
 };
 
 /*
- * As open() of struct source_ops. 0, also where the helper has not told yet what there is; -ENODEV,
- * -ENXIO: it told that there is nothing, or nothing that can be used; -ENOENT: no such program.
+ * As open() of struct source_ops. Returns 0, also if the helper has not told yet which sensors
+ * there are; -ENODEV: there is none; -ENXIO: none can be used; -ENOENT: no such program.
  */
 int helper_source_open(const struct helper_source_setup *setup, const struct source_env *env,
 		       struct source **ret, struct errmsg *err);

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* mW x ns is 1e-12 J; the rule halves the sum of two samples, so half of that is the unit. */
+/* mW x ns is 1e-12 J. The trapezoid rule halves the sum of two samples, so the unit is half of that. */
 #define UNITS_PER_UJ UINT64_C(2000000)
 
 /* In the state the rest shares a number with the power, which has 43 bits: 8.8 GW. */

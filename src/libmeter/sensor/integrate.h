@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * integrate.h - sensors that show power, not energy: the one place that turns samples of power
- * into joules, by the trapezoid rule. Two samples that lie too far apart say nothing about the
- * time between them: that energy is unknown and is not guessed.
+ * integrate.h - for sensors that show power, not energy. The only place that turns samples of power
+ * into joules, by the trapezoid rule. If two samples are too far apart, the energy between them is
+ * unknown and is not guessed.
  */
 #ifndef CEEMS_INTEGRATE_H
 #define CEEMS_INTEGRATE_H
@@ -13,8 +13,8 @@
 
 /*
  * The longest gap between two samples of a sensor that is read at every tick: twice the longest
- * SampleInterval, so that a restart of slurmd and one failed reading cost nothing. Sensors that
- * are slower than the tick state three of their own periods instead.
+ * SampleInterval. So a restart of slurmd and one failed reading cost nothing. Sensors that are
+ * slower than the tick state three of their own periods instead.
  */
 #define INTEGRATE_GAP_NS UINT64_C(120000000000)
 
@@ -28,21 +28,20 @@ struct integrate {
 };
 
 /*
- * A sample of POWER_MW, taken at T_NS (CLOCK_MONOTONIC, not 0). 0: *ret_uj is the energy since the
- * sample before; 0 uJ for the first one and for one of the same instant, which is the same one
- * seen again. Else *ret_uj is not written, and
- * -ERANGE: POWER_MW is above the limit; the sample is ignored, the next good one covers its time;
- * -ESTALE: the sample is older than the last one and is ignored;
- * -ETIME: more than max_gap_ns from the last one, either way: the sample is the new start.
+ * Adds a sample of POWER_MW, taken at T_NS (CLOCK_MONOTONIC, not 0). Returns 0: *ret_uj is the
+ * energy since the sample before; 0 uJ for the first sample, and for the same sample seen again.
+ * Else *ret_uj is not written, and -ERANGE: POWER_MW is above the limit; the sample is ignored, and
+ * the next good one covers its time. -ESTALE: the sample is older than the last one and is ignored.
+ * -ETIME: the sample is more than max_gap_ns from the last one, either way, and is the new start.
  */
 int integrate_add(struct integrate *i, uint64_t power_mw, uint64_t t_ns, uint64_t *ret_uj);
 
 /*
- * The same for a source's read(): the last sample comes from STATE and goes back there, as two
- * counters "NAME ns" and "NAME mW", so that a restart goes on; the energy and the time it reaches
- * to go to PART, where the slowest of several sensors decides the time, and what was wrong is
- * counted in R. I has the two limits; what is in the rest of it before does not matter. Returns as
- * integrate_add(), or -ENOSPC, -ENAMETOOLONG from the state: nothing was booked then.
+ * The same for a source's read(). The last sample is in STATE, as two counters "NAME ns" and "NAME
+ * mW", so that a restart goes on. The energy, and the time up to which it reaches, go to PART; the
+ * slowest of several sensors decides that time. Errors are counted in R. I has the two limits; what
+ * is in the rest of it before does not matter. Returns as integrate_add(), or -ENOSPC,
+ * -ENAMETOOLONG from the state: nothing was booked then.
  */
 int integrate_book(struct integrate *i, struct source_state *state, const char *name,
 		   uint64_t power_mw, uint64_t t_ns, struct reading *r,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kfd.h - the GPUs in the topology of AMD's kernel driver, as far as a GPU is more than one of its nodes:
- * one that is partitioned (MI300X in CPX) is up to eight, each with a render node of its own, and all
- * have the PCI address of the GPU. sysfs alone does not tell: the devices of partitions have no parent.
+ * kfd.h - finds the partitions of AMD's GPUs in the topology of the kernel driver. A partitioned
+ * GPU (MI300X in CPX) is up to eight nodes of that topology, each with a render node of its own.
+ * All have the PCI address of the GPU. sysfs alone does not tell: the devices of partitions have no
+ * parent.
  */
 #ifndef CEEMS_KFD_H
 #define CEEMS_KFD_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The model: what a node probably draws, for machines without a sensor. Idle power plus
- * the span to full load times the share of CPU time in use, which is how SPECpower
- * results are usually interpolated. Always an estimate, always available.
+ * The model: what a node probably draws, for machines without a sensor. Power = idle power + (full
+ * load - idle power) x share of CPU time in use, as SPECpower results are usually interpolated.
+ * Always an estimate, always available.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,9 +15,9 @@
 #define PPM UINT32_C(1000000)
 
 /*
- * mW x ppm x ns is 1e-18 J. What does not make a whole microjoule is kept under this name
- * for the next reading, in another process if need be, so that ten thousand short ticks
- * add up to the same as one long one.
+ * mW x ppm x ns is 1e-18 J. The fraction of a microjoule is kept under this name for the next
+ * reading, also in another process. So ten thousand short ticks add up to the same energy as one
+ * long tick.
  */
 #define REST "model rest 1e-18J"
 #define UNITS_PER_UJ UINT64_C(1000000000000)

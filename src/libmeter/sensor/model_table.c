@@ -6,9 +6,8 @@
  * of the load and at active idle, divided by cores x threads per core. Orders of magnitude: the
  * results of one generation differ by a quarter (half of them lie within +/-15 to 25 % of the
  * median), the benchmark's machines are built to be frugal (little memory, one drive, no
- * accelerator), and its load is Java. Whoever has a wattmeter sets ModelIdleWatts and
- * ModelMaxWatts; a machine with hyper-threads switched off has to, because its logical CPUs
- * are whole cores.
+ * accelerator), and its load is Java. Set ModelIdleWatts and ModelMaxWatts if you have a wattmeter.
+ * A machine with hyper-threads off needs them, because its logical CPUs are whole cores.
  *
  * Keyed by family, model and stepping, not by the model name: names change with every product and
  * clouds mask them ("AMD EPYC"), the numbers are what the kernel itself goes by
@@ -21,9 +20,8 @@
 #include "src/libutil/util.h"
 
 /*
- * The means over all servers that Cloud Carbon Footprint takes for AWS where it does not know the
- * processor (methodology, "Compute": 0.74 W idle, 3.5 W at full load per vCPU), themselves from
- * SPECpower.
+ * Used for an unknown processor: the means over all servers, as Cloud Carbon Footprint takes them
+ * for AWS (methodology, "Compute": 0.74 W idle, 3.5 W at full load per vCPU; from SPECpower).
  */
 const struct model_cpu model_cpu_default = { "per-core default", 740, 3500 };
 

@@ -78,8 +78,9 @@ static void reduce(u128 *num, u128 *den, unsigned int by)
 }
 
 /*
- * Joules per count, as "2.3283064365386962890625e-10" (2^-32), which no double has to carry: as a
- * fraction its powers of 2 and 5 cancel. -EINVAL: not a number, or one that does not come out.
+ * Parses joules per count, such as "2.3283064365386962890625e-10" (2^-32), without a double: as a
+ * fraction, the powers of 2 and 5 cancel. -EINVAL: not a number, or a fraction that does not
+ * cancel.
  */
 static int parse_scale(const char *s, struct scale *ret)
 {
@@ -272,8 +273,8 @@ static int read_specs(struct opening *o, const char *root, struct errmsg *err)
 }
 
 /*
- * No processor has psys alone. A virtual machine shows it so: of all its counters psys is the one that the
- * kernel does not look at before it lists it, and it stands still.
+ * No processor has psys alone. A virtual machine has such a counter: psys is the only one that the
+ * kernel lists without a test, and it stands still.
  */
 static bool has_only_psys(const struct powerpmu *p)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * powerpmu.h - RAPL through the kernel's perf PMU "power": 64-bit counters that the kernel keeps
- * from wrapping, for machines whose powercap cannot be read. They begin at 0 when they are opened,
- * so that what is used while slurmd restarts is not in them: powercap is the better one.
+ * powerpmu.h - RAPL through the kernel's perf PMU "power", for machines whose powercap cannot be
+ * read. The counters have 64 bits, and the kernel keeps them from wrapping. The counters begin at 0
+ * when they are opened. So they lack the energy used while slurmd restarts, and powercap is
+ * preferred.
  */
 #ifndef CEEMS_POWERPMU_H
 #define CEEMS_POWERPMU_H
@@ -13,9 +14,9 @@
 struct powerpmu;
 
 /*
- * Opens energy-pkg, energy-ram and energy-psys on each CPU of the PMU's cpumask, which has one per
- * package or die. -ENODEV: there is no such PMU, or it counts no energy of packages or DRAM. OPS and CTX have
- * to outlive it.
+ * Opens energy-pkg, energy-ram and energy-psys on each CPU of the PMU's cpumask; the mask has one
+ * CPU per package or die. -ENODEV: there is no such PMU, or it counts no energy of packages or
+ * DRAM. OPS and CTX have to outlive it.
  */
 int powerpmu_open(const char *sys_root, const struct perf_event_ops *ops, void *ctx,
 		  struct powerpmu **ret, struct errmsg *err);

@@ -4,9 +4,9 @@
  * used. The sum over all readings is the advance of the raw counters, to the
  * microjoule, over wraps, failed readings and restarts.
  *
- * What happens to a zone while it is open: energy_uj of a driver that was unloaded reads
- * ENODEV for ever, also after the driver is back, as the file is opened once. The next
- * start of slurmd finds it again and, as its base was kept, goes on from there.
+ * What happens to a zone while it is open: energy_uj of a driver that was unloaded reads ENODEV for
+ * ever, also after the driver is back, as the file is opened once. The next start of slurmd finds
+ * the zone again and goes on from its base, which was kept.
  *
  * Where powercap has no counter that can be read, the perf PMU is asked (powerpmu.h), never both.
  */
@@ -68,10 +68,10 @@ static int is_same_counter(const struct zone *a, const struct zone *b)
 }
 
 /*
- * AMD's first Zens show one counter per package in each die's zone (package-0-die-0,
- * package-0-die-1: the same value), Intel's multi-die parts have one counter per die. The
- * labels do not tell, the values do. Zones of different packages are never compared: two
- * sockets that idle alike are still two.
+ * AMD's first Zens show the counter of the package in the zone of each die (package-0-die-0 and
+ * package-0-die-1 have the same value). Intel's multi-die CPUs have one counter per die. The labels
+ * do not tell, the values do. Zones of different packages are never compared: two sockets that idle
+ * alike are still two.
  */
 static void find_mirrors(struct source *s)
 {
@@ -190,8 +190,8 @@ static int open_pmu(const struct source_env *env, struct source **ret, struct er
 }
 
 /*
- * Powercap first: it counts on while slurmd restarts, and its wraps are no trouble, as none comes
- * within the longest SampleInterval at any power that a socket is rated for.
+ * Powercap first: it counts on while slurmd restarts. Its wraps do no harm: at no rated power of a
+ * socket is a wrap shorter than the longest SampleInterval.
  */
 static int rapl_open(const struct source_env *env, struct source **ret,
 		     struct errmsg *err)
@@ -248,7 +248,10 @@ static int read_zone(const struct source *s, struct zone *z, uint64_t dt_ns,
 				     ret_wrapped);
 }
 
-/* Packages and DRAM are in psys, as is all the rest: what that is, is not to be told from here. */
+/*
+ * psys contains packages, DRAM and the rest of the platform. What the rest is, cannot be told from
+ * here.
+ */
 static struct reading_part *part_of_node(struct reading *out)
 {
 	struct reading_part *part = reading_part(out, DOMAIN_OTHER, 0, QUALITY_COUNTER);

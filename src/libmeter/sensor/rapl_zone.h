@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rapl_zone.h - finding RAPL's counters below /sys/class/powercap: which zones there are,
- * which of them contain each other, and which are the same counter under two names.
+ * rapl_zone.h - finds RAPL's counters below /sys/class/powercap: which zones there are, which zones
+ * contain others, and which are the same counter under two names.
  */
 #ifndef CEEMS_RAPL_ZONE_H
 #define CEEMS_RAPL_ZONE_H
@@ -32,10 +32,10 @@ struct rapl_zone {
 };
 
 /*
- * Zones in the order of their names, so that a restart finds the same. Intel's and AMD's
- * driver both call them intel-rapl:N[:M]; the package that intel-rapl-mmio:N shows again
- * is left out. A zone without energy_uj is left out, one that may not be read is listed
- * with fd -1. -ENODEV: there are none. The caller frees with rapl_zone_free().
+ * Zones in the order of their names, so that a restart finds the same. Intel's and AMD's driver
+ * both call them intel-rapl:N[:M]; the package that intel-rapl-mmio:N shows again is left out. A
+ * zone without energy_uj is left out. A zone that may not be read is listed with fd -1. -ENODEV:
+ * there are none. The caller frees with rapl_zone_free().
  */
 int rapl_zone_scan(const char *sys_root, struct rapl_zone **ret, size_t *ret_n,
 		   struct errmsg *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * source.h - one interface for everything that yields energy. A source is opened once, read at
- * every tick, closed once. The sampler asks each source for what was used since the reading
- * before; wraps, resets and implausible jumps are the source's business and never leave it.
+ * every tick, closed once. The sampler asks each source for the energy since the reading before.
+ * The source handles wraps, resets and implausible jumps; the sampler never sees them.
  */
 #ifndef CEEMS_SOURCE_H
 #define CEEMS_SOURCE_H
@@ -36,7 +36,7 @@ uint64_t *source_state_find(struct source_state *state, const char *name);
 int source_state_put(struct source_state *state, const char *name, uint64_t raw);
 void source_state_drop(struct source_state *state, const char *name);
 
-/* How a reading was come by; said beside the number wherever it is shown. */
+/* How a reading was made; every output shows that beside the number. */
 enum reading_quality {
 	QUALITY_COUNTER,    /* the sensor counts energy itself */
 	QUALITY_INTEGRATED, /* power, integrated over time by the trapezoid rule */
@@ -45,8 +45,8 @@ enum reading_quality {
 const char *reading_quality_name(enum reading_quality q); /* "counter", "integrated", ... */
 
 /*
- * What one unit of a domain used. A source shows the same parts in the same order at every
- * reading, from its first successful one on; a part that has nothing new shows 0 uJ.
+ * What one unit of a domain used. From its first successful reading on, a source shows the same
+ * parts in the same order. A part that has nothing new shows 0 uJ.
  */
 struct reading_part {
 	uint8_t domain;	 /* enum domain */
@@ -57,16 +57,16 @@ struct reading_part {
 	 */
 	bool is_whole_node;
 	/*
-	 * How much was used since the reading before is not known, as this is the first one, or
-	 * the gap was too long, or the counter began again: 0 uJ, and it counts from here.
+	 * The energy since the reading before is unknown: this is the first reading, the gap was
+	 * too long, or the counter began again. It is 0 uJ, and counting starts here.
 	 */
 	bool is_new_base;
 	uint8_t unit;	    /* socket or GPU, see domain.h; 0 for DOMAIN_OTHER */
 	uint64_t energy_uj; /* used since the reading before, or since the saved state */
 	uint64_t idle_mw;   /* idle power, if the source knows it by itself (the model); 0: no */
 	/*
-	 * CLOCK_MONOTONIC up to which energy_uj reaches, for sensors that are slower than the
-	 * tick: a power sample of 4 s ago says nothing about the last 4 s. 0: up to this reading.
+	 * The time (CLOCK_MONOTONIC) up to which energy_uj reaches, for sensors slower than the
+	 * tick. A power sample of 4 s ago says nothing about the last 4 s. 0: up to this reading.
 	 */
 	uint64_t until_ns;
 };
@@ -152,12 +152,12 @@ struct source_ops {
 	 */
 	int (*open)(const struct source_env *env, struct source **ret, struct errmsg *err);
 	/*
-	 * Reads all counters. STATE is in and out: empty at first (the reading then only sets
-	 * the base and yields 0), later what the last call left, perhaps in another process.
-	 * DT_NS is the time since then; BUSY_PPM the node's CPU use in it. No allocation, no
-	 * open(2), no waiting but a few milliseconds for a helper that is prompt. A
-	 * failed counter keeps its old base and is counted in `rejected`; its energy comes with
-	 * the next good reading. -EIO when no counter could be read.
+	 * Reads all counters. STATE is in and out. An empty STATE makes the reading set the base
+	 * and yield 0. Later STATE has what the last call left, perhaps in another process. DT_NS
+	 * is the time since then; BUSY_PPM the node's CPU use in it. No allocation, no open(2), no
+	 * waiting but a few milliseconds for a helper that is prompt. A failed counter keeps its
+	 * old base and is counted in `rejected`. Its energy comes with the next good reading. -EIO:
+	 * no counter could be read.
 	 */
 	int (*read)(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 		    struct source_state *state, struct reading *ret);

@@ -16,10 +16,10 @@ struct topology {
 };
 
 /*
- * Reads physical_package_id of all processors below SYS_ROOT. Numbers that domain.h has no units
- * for (arm64 may count in bytes of a firmware table) become 0, 1, ... in their order. Processors
- * that say nothing, and a machine without that tree, are on socket 0; NCPUS is then at least how
- * many there are. -ENOMEM. free() is all that it takes afterwards.
+ * Reads physical_package_id of all processors below SYS_ROOT. Socket numbers outside the units of
+ * domain.h become 0, 1, ... in their order. arm64 may number sockets by bytes of a firmware table.
+ * Processors that say nothing, and a machine without that tree, are on socket 0; NCPUS is then at
+ * least how many there are. -ENOMEM. free() is all that it takes afterwards.
  */
 int topology_read(const char *sys_root, uint32_t ncpus, struct topology **ret);
 
