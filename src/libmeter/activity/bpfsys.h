@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bpfsys.h - the bpf(2) commands that a user of pinned maps and programs needs. libbpf would cost
- * every slurmstepd its size and relocations for these. All return -errno; fds are O_CLOEXEC, which
- * the kernel sees to.
+ * bpfsys.h - the bpf(2) commands that a user of pinned maps and programs needs. Mapping libbpf for
+ * these few would cost each slurmstepd its size and relocations. All return -errno; fds are
+ * O_CLOEXEC, which the kernel sees to.
  */
 #ifndef CEEMS_BPFSYS_H
 #define CEEMS_BPFSYS_H
@@ -32,8 +32,9 @@ int bpfsys_read_range(int fd, uint32_t first, uint32_t n, void *values);
 /* --- programs and links ------------------------------------------------------------------- */
 
 /*
- * Attaches a program to what it was loaded for: tp_btf, fentry, fexit. It stays attached as long as
- * *RET_FD is open or somebody else holds the link. -EEXIST, -EBUSY: it is attached already.
+ * Attaches a program to what it was loaded for: tp_btf, fentry, fexit. The program stays attached
+ * as long as *RET_FD is open or another process holds the link. -EEXIST, -EBUSY: the program is
+ * attached already.
  */
 int bpfsys_attach(int program_fd, int *ret_fd);
 /*

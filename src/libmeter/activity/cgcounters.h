@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cgcounters.h - hardware counters by cgroup and CPU: what a step did on each CPU it may use, and
- * what everybody did. Nothing is attached to a process, so nothing is missed of one that is short.
+ * cgcounters.h - hardware counters by cgroup and CPU: of a step on each CPU that it may use, and of
+ * all tasks. Nothing is attached to a process, so nothing is missed of one that is short.
  */
 #ifndef CEEMS_CGCOUNTERS_H
 #define CEEMS_CGCOUNTERS_H
@@ -22,8 +22,9 @@ enum event {
 };
 
 /*
- * As the kernel writes it (PERF_FORMAT_GROUP and both times): how long the group should have
- * counted and how long it had the PMU, and one value per member in the order they were opened.
+ * As the kernel writes it (PERF_FORMAT_GROUP and both times). enabled_ns is how long the group
+ * should have counted, running_ns how long it had the PMU. One value per member follows, in the
+ * order of opening.
  */
 struct pmu_reading {
 	uint64_t nr;
@@ -36,8 +37,8 @@ struct pmu {
 	const struct perf_event_ops *ops;
 	void *ctx;
 	/*
-	 * A descriptor of the cgroup of a step, by its path in v2 or, "" for none, in v1. -ENOENT: the step
-	 * has no cgroup in which counters can be told apart.
+	 * Opens the cgroup of a step by its path in v2, or in v1 where V2 is "". Returns a
+	 * descriptor. -ENOENT: the step has no cgroup of its own for counters.
 	 */
 	int (*open_cgroup)(void *ctx, const char *v2, const char *v1);
 	struct {
@@ -53,9 +54,9 @@ extern const struct pmu pmu_hardware;
 struct cgcounters;
 
 /*
- * Tries the counters of CPU. PMU has to outlive the result. MAX_FDS bounds what all sets together hold open. -ENODEV: this machine
- * has no cycle counter, with the reason; -EACCES: we may not use it. Instructions and misses may be
- * missing: cgcounters_has().
+ * Tries the counters of CPU. PMU has to outlive the result. MAX_FDS bounds the descriptors of all
+ * sets together. -ENODEV: this machine has no cycle counter, with the reason. -EACCES: we may not
+ * use it. Instructions and misses may be missing: cgcounters_has().
  */
 int cgcounters_create(const struct pmu *pmu, uint32_t cpu, unsigned int max_fds,
 		      struct cgcounters **ret, struct errmsg *err);
@@ -64,8 +65,8 @@ void cgcounters_destroy(struct cgcounters *c);
 bool cgcounters_has(const struct cgcounters *c, enum event e);
 
 /*
- * What a process may spend on counters: half of its descriptors, as the other half is for what it
- * is there for, and not more than 16,384, as each is a kilobyte of kernel memory and more.
+ * How many descriptors a process may spend on counters. Half of its limit, since it needs the other
+ * half for its own work. At most 16,384, since each takes a kilobyte of kernel memory or more.
  */
 unsigned int cgcounters_max_fds(void);
 
@@ -92,9 +93,9 @@ int cgcounters_open(struct cgcounters *c, const char *v2, const char *v1, const 
 void cgcounters_close(struct cgcounters_set *set);
 
 /*
- * Reads the CPUs that were busy (BUSY by number, NULL: all), as reading an idle CPU's counter wakes
- * it up; what the others counted comes with their next reading. The result is the set's, of
- * cgcounters_ncpus() entries, until the next call. Also after the cgroup is gone.
+ * Reads the CPUs that were busy (BUSY by number; NULL: all), since reading the counter of an idle
+ * CPU wakes it up. The counts of the other CPUs come with their next reading. The result is the
+ * set's, of cgcounters_ncpus() entries, until the next call. Also after the cgroup is gone.
  */
 const struct cgcounters_cpu *cgcounters_read(struct cgcounters_set *set, const bool *busy);
 size_t cgcounters_ncpus(const struct cgcounters_set *set);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cgmount.h - from the path that /proc/PID/cgroup shows to the folder where it can be
- * read, on cgroup v1, v2 and both at once.
+ * cgmount.h - finds the folder of a path of /proc/PID/cgroup, on cgroup v1, v2 and both at once.
  */
 #ifndef CEEMS_CGMOUNT_H
 #define CEEMS_CGMOUNT_H
@@ -11,10 +10,9 @@
 #include <stdio.h>
 
 /*
- * Does this line of /proc/self/mountinfo mount the hierarchy of CONTROLLER ("cpuacct";
- * NULL: v2) in such a way that cgroup PATH is below it? Then its folder is in RET. A
- * mount may show only a part of the hierarchy (a bind mount, a container's): its root is
- * then cut off PATH.
+ * Does this line of /proc/self/mountinfo mount the hierarchy of CONTROLLER ("cpuacct"; NULL: v2) in
+ * such a way that cgroup PATH is below it? Then its folder is in RET. A mount may show only a part
+ * of the hierarchy (a bind mount, a container). Its root is then cut off PATH.
  */
 bool cgmount_match(const char *line, const char *controller, const char *path, char *ret,
 		   size_t size);
@@ -28,15 +26,15 @@ struct cgmount_points {
 };
 void cgmount_points(struct cgmount_points *ret);
 /*
- * POINTS are those of a process in the same namespaces: this one looks there before it has the kernel put
- * mountinfo together. Copied; what is not there (any more) is looked up.
+ * POINTS come from a process in the same namespaces. They are tried first, since the kernel takes
+ * long to make mountinfo. Copied; what is not there (any more) is looked up.
  */
 void cgmount_expect(const struct cgmount_points *points);
 
 /*
- * Opens FILE ("." for the folder itself) of the step whose cgroup PATH is. fd or -errno; -ENOENT
- * also for "" and for the root, which is never a step: on a hybrid node whose Slurm uses v1 it
- * is where v2 shows every process, and its counters are the whole node's.
+ * Opens FILE ("." for the folder itself) of the step whose cgroup PATH is. Returns a descriptor or
+ * -errno. -ENOENT also for "" and for the root, which is never a step. On a hybrid node whose Slurm
+ * uses v1, v2 shows every process in its root, and the counters there are the whole node's.
  */
 int cgmount_open_step(const char *controller, const char *path, const char *file);
 

@@ -18,9 +18,9 @@ struct cgprocs {
 typedef int cgprocs_fn(void *ctx, pid_t pid);
 
 /*
- * Calls FN for each process there now, 0 if none. -errno when the folder is gone, -ENOMEM, or
- * what FN ended the walk with. FOLDER_FD's offset moves. Folders that come and go meanwhile are
- * left out.
+ * Calls FN for each process that is there now. Returns 0; -errno: the folder is gone; -ENOMEM; or
+ * what FN returned to end the walk. FOLDER_FD's offset moves. Folders that come and go meanwhile
+ * are left out.
  */
 int cgprocs_each(struct cgprocs *p, int folder_fd, cgprocs_fn *fn, void *ctx);
 
@@ -30,8 +30,8 @@ int cgprocs_each_in(struct cgprocs *p, int folder_fd, const char *name, cgprocs_
 void cgprocs_fini(struct cgprocs *p);
 
 /*
- * v2: whether there is a process in FOLDER_FD or below it, at any depth: 1 or 0. A task that is dying
- * counts until it has passed its exit's tracepoint. -ENOENT: on v1, or the folder is gone.
+ * v2: whether there is a process in FOLDER_FD or below it, at any depth: 1 or 0. A dying task
+ * counts until it has passed the tracepoint of its exit. -ENOENT: on v1, or the folder is gone.
  */
 int cgprocs_are_there(int folder_fd);
 

@@ -9,14 +9,14 @@
 #include <stdint.h>
 
 /*
- * The CPUs of TEXT below NCPUS, ascending, into RET[NCPUS]. -EINVAL: no such list, nothing is to be
- * made of RET then. An empty list is one.
+ * Writes the CPUs of TEXT below NCPUS, ascending, into RET[NCPUS]. -EINVAL: not a list; RET is
+ * undefined. An empty list is one.
  */
 int cpuset_parse(const char *text, uint32_t ncpus, uint32_t *ret, size_t *ret_n);
 
 /*
- * Of the step's cgroup: paths as /proc/PID/cgroup shows them, V1 that of any hierarchy. -ENOENT: it
- * has none of its own.
+ * The CPUs of the step's cgroup. V2 and V1 are paths as /proc/PID/cgroup shows them, V1 of any
+ * hierarchy. -ENOENT: the step has no cpuset of its own.
  */
 int cpuset_of_step(const char *v2, const char *v1, uint32_t ncpus, uint32_t *ret,
 		   size_t *ret_n);

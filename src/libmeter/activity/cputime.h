@@ -36,8 +36,8 @@ int cputime_read_modes(struct cputime *c, uint64_t *ret_user_ns, uint64_t *ret_s
 void cputime_close(struct cputime *c);
 
 /*
- * usage_usec of a v2 group's cpu.stat, in nanoseconds; the cgroup core keeps it, whether the cpu
- * controller is on or not. -EINVAL: it is not there or no number; -ERANGE.
+ * Parses usage_usec of a v2 group's cpu.stat, in nanoseconds. The cgroup core keeps it, with or
+ * without the cpu controller. -EINVAL: missing, or not a number. -ERANGE.
  */
 int cputime_parse_cpu_stat(const char *text, uint64_t *ret_ns);
 int cputime_parse_user(const char *text, uint64_t *ret_ns); /* user_usec of the same */
@@ -52,8 +52,9 @@ int cputime_cpus(int proc_stat_fd, uint64_t *cpu_ns, size_t max, uint64_t *ret_b
 		 uint32_t *ret_cpus);
 
 /*
- * The cgroup paths of process PID, each cut after the last component that begins with "step_"
- * (26.05's SLUID folders keep that name for steps). "" where a hierarchy has none. 0 or -errno.
+ * Reads the cgroup paths of process PID. Each is cut after the last component that begins with
+ * "step_"; 26.05's SLUID folders keep that name for steps. "" where a hierarchy has none. Returns 0
+ * or -errno.
  */
 int cputime_find_cgroups(pid_t pid, char *v2, char *cpuacct, char *freezer, size_t size);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fsio.h - I/O of a step by file system (--ceems-perf=io): reads the rows that bpf/fsio.bpf.h fills and
- * gives devices the names of their mount points, as the job's own mount namespace has them. A file system in
- * a namespace that was not learned has the name that the kernel side saw (struct probes_fs_mount).
+ * fsio.h - I/O of a step by file system (--ceems-perf=io). Reads the rows that bpf/fsio.bpf.h
+ * fills, and names each device by its mount point in the job's own mount namespace. A file system
+ * in a namespace that was not learned has the name that the kernel side saw (struct
+ * probes_fs_mount).
  */
 #ifndef CEEMS_FSIO_H
 #define CEEMS_FSIO_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * harvest.h - what the kernel counted for the tasks of a step: rows of those that ended, an iterator for
- * the living. Its sister for sockets is tcpcount.h.
+ * harvest.h - reads the task counters of a step: map rows of tasks that ended, and a BPF iterator
+ * over living tasks. Its sister for sockets is tcpcount.h.
  */
 #ifndef CEEMS_HARVEST_H
 #define CEEMS_HARVEST_H
@@ -21,12 +21,13 @@ struct harvest;
 int harvest_open(struct probes *p, uint32_t slot, struct harvest **ret);
 
 /*
- * Ended and living tasks since probes_register(): io, cpu_time, switches, faults, migrations, run_delay,
- * off_cpu. A value there already that did not come through this handle stays. IS_EMPTY: no task is left
- * in the step's cgroups, the list of the living is not walked (1 us per task of the node).
+ * Ended and living tasks since probes_register(): io, cpu_time, switches, faults, migrations,
+ * run_delay, off_cpu. A value there already that did not come through this handle stays. IS_EMPTY:
+ * no task is left in the step's cgroups, so the list of living tasks is not walked (1 us per task
+ * of the node).
  *
- * Exact when no task is left; while they run it lacks those that are just exiting, and of the CPU time
- * what each of them used since its last tick or switch.
+ * Exact when no task is left. While tasks run, the result lacks those that are just exiting, and
+ * the CPU time of each since its last tick or switch.
  */
 int harvest_read(struct harvest *h, bool is_empty, struct figures *figures);
 
@@ -36,7 +37,7 @@ int harvest_read(struct harvest *h, bool is_empty, struct figures *figures);
  */
 int harvest_read_steps(struct probes *p, const struct probes_step *step, size_t n);
 
-/* All that harvest_read() would set and that has no value gets REASON. */
+/* Each metric that harvest_read() would set, and that has no value, gets REASON. */
 void harvest_miss(struct figures *figures, enum metric_reason reason);
 
 /* NULL: no-op. */

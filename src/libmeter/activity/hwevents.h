@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hwevents.h - which hardware events make which metric on this CPU: a table per microarchitecture of
- * libpfm4's names, else the kernel's generic events. Events of one group are on the PMU together, so
- * that a ratio of two of them is honest.
+ * hwevents.h - which hardware events make which metric on this CPU. Each microarchitecture has a
+ * table with libpfm4's names; without a table the kernel's generic events are used. Events of one
+ * group are on the PMU together, so that a ratio of two of them is honest.
  *
- * The table has each name's encoding beside it, so that the default group takes no library; that the
- * two agree is tested with libpfm4 itself. Only a user's own names need it: it is dlopen'ed then, as
- * its tables would cost every srun their relocation.
+ * The table also has the encoding of each name, so that the default group needs no library. A test
+ * compares names and encodings with libpfm4. Only a user's own names need it: it is dlopen'ed then,
+ * as its tables would cost every srun their relocation.
  */
 #ifndef CEEMS_HWEVENTS_H
 #define CEEMS_HWEVENTS_H
@@ -41,19 +41,20 @@ struct hwevents {
 void hwevents_default(struct hwevents *ret);
 
 /*
- * The events that WISH names, in groups of their own. REASON_NO_EVENT: this CPU does not have it, or
- * there is no libpfm4 to ask. REASON_NO_PERMISSION: what the user could not count either, of the
- * kernel alone (perf_event_paranoid), and what is not a task's own: uncore and other system-wide
- * PMUs, the sibling thread, tracepoints. We open it as root, so it is for us to say no. Where users may
- * not count the kernel, hardware events are those of user space.
+ * The events that the request WISH names, in groups of their own. REASON_NO_EVENT: this CPU does
+ * not have it, or there is no libpfm4 to ask. REASON_NO_PERMISSION: events that the user could not
+ * count either: of the kernel alone (perf_event_paranoid), and events that are not a task's own
+ * (uncore and other system-wide PMUs, the sibling thread, tracepoints). We open it as root, so it
+ * is for us to say no. Where users may not count the kernel, hardware events are those of user
+ * space.
  */
 void hwevents_own(const struct perfwish *wish, struct hwevents *ret);
 
 /*
- * For a machine that may have another CPU than the nodes: does libpfm4 know the events that WISH names, of any
- * CPU of this architecture? What is behind an event's own name is not looked at. -ENOENT: ERR names those that it
- * does not know: mistyped, unless the nodes have another architecture or a newer libpfm4. -EOPNOTSUPP: there is no
- * libpfm4 to ask.
+ * Whether libpfm4 knows the events of WISH for any CPU of this architecture. For login nodes, whose
+ * CPU may differ from the nodes'. What is behind an event's own name is not looked at. -ENOENT: ERR
+ * names unknown events. They are mistyped, unless the nodes have another architecture or a newer
+ * libpfm4. -EOPNOTSUPP: there is no libpfm4.
  */
 int hwevents_check_names(const struct perfwish *wish, struct errmsg *err);
 

@@ -19,14 +19,14 @@
 struct memuse;
 
 /*
- * The paths as /proc/PID/cgroup shows them, "" for none. Slurm gives a step the same path in all
- * v1 hierarchies, so that either of the two tells its memory's. -ENOENT: none can be read.
+ * The paths as /proc/PID/cgroup shows them, "" for none. Slurm gives a step the same path in all v1
+ * hierarchies, so either path leads to the memory folder. -ENOENT: none can be read.
  */
 int memuse_open(const char *v2, const char *cpuacct, const char *freezer,
 		struct memuse **ret, struct errmsg *err);
 /*
- * Costs tens of microseconds, by processes some for each of them: not for every tick. -errno
- * when the cgroup is gone.
+ * Costs tens of microseconds, and without a memory cgroup some for each process: too much for every
+ * tick. -errno: the cgroup is gone.
  */
 int memuse_read(struct memuse *m, uint64_t *ret_bytes);
 /*
@@ -45,9 +45,9 @@ bool memuse_opens_files(const struct memuse *m);
 void memuse_close(struct memuse *m);
 
 /*
- * What the kernel itself kept of the cgroup with these paths (a step's or its job's) since it was made.
- * UINT64_MAX: this kernel does not (memory.peak is there from Linux 5.19 on, memory.swap.peak from 6.5 on, of v1
- * no peak of swap). -ENOENT: there is no memory cgroup.
+ * What the kernel itself kept of the cgroup with these paths (a step's or its job's) since it was
+ * made. UINT64_MAX: this kernel keeps none. memory.peak exists from Linux 5.19 on, memory.swap.peak
+ * from 6.5 on; v1 has no peak of swap. -ENOENT: there is no memory cgroup.
  */
 struct memuse_record {
 	uint64_t peak; /* all that was charged at once, page cache included */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mounts.h - where file systems are mounted, by device number, learned from one or more processes' mountinfo
- * (proc(5)). Field 3 there is the kernel's s_dev, which is what the BPF programs see; st_dev is another
- * number for subvolumes of btrfs and for overlayfs.
+ * mounts.h - where file systems are mounted, by device number, learned from one or more processes'
+ * mountinfo (proc(5)). Field 3 there is the kernel's s_dev, which the BPF programs see. st_dev
+ * differs from it for subvolumes of btrfs and for overlayfs.
  */
 #ifndef CEEMS_MOUNTS_H
 #define CEEMS_MOUNTS_H
@@ -14,8 +14,8 @@
 struct mounts;
 
 /*
- * Of all places where it is mounted: one that shows its root rather than a folder of it (a bind mount, a
- * subvolume), then the shortest.
+ * If a file system is mounted several times, its name is the mount that shows its root, not a
+ * folder of it (a bind mount, a subvolume), and then the shortest.
  */
 struct mount_point {
 	uint32_t device; /* major << 20 | minor */
@@ -29,7 +29,7 @@ int mounts_create(struct mounts **ret);
 void mounts_destroy(struct mounts *m);
 
 /*
- * Adds the file systems that process PID sees. Those known from an earlier process keep their name: a
+ * Adds the file systems that process PID sees. Names known from an earlier process stay: a
  * container's view comes after the host's. -errno: cannot be read; what was read is kept.
  */
 int mounts_learn(struct mounts *m, pid_t pid);

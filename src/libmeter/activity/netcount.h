@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * netcount.h - packets of a step (--ceems-perf=net): cgroup_skb programs on the step's v2 cgroup, attached
- * by links that only this process holds. Free for everybody else.
+ * netcount.h - packets of a step (--ceems-perf=net), counted by cgroup_skb programs on the step's
+ * v2 cgroup. Only this process holds the links that attach them. Free for everybody else.
  */
 #ifndef CEEMS_NETCOUNT_H
 #define CEEMS_NETCOUNT_H
@@ -12,16 +12,16 @@
 struct netcount;
 
 /*
- * Counts from now on. CGROUP_FD: of the step's v2 folder, borrowed. -EOPNOTSUPP: the programs are not
- * there (probes_why()); -ENODEV: the cgroup is gone; -EPERM: it takes CAP_NET_ADMIN, or somebody
- * attached programs above that tolerate no others.
+ * Counts from now on. CGROUP_FD is the step's v2 folder, borrowed. -EOPNOTSUPP: the programs are
+ * not there (probes_why()). -ENODEV: the cgroup is gone. -EPERM: CAP_NET_ADMIN is missing, or
+ * programs attached above tolerate no others.
  */
 int netcount_open(struct probes *p, int cgroup_fd, struct netcount **ret, struct errmsg *err);
 
 /*
- * The metrics, and DETAIL's net (may be NULL) by kind. Read before the cgroup is removed. -ENOENT: it
- * is gone, FIGURES get what the last read saw, or are missing if there was none. -ENOLINK: somebody
- * detached the programs while it ran; the metric values are missing from now on.
+ * The metrics, and DETAIL's net (may be NULL) by kind. Read before the cgroup is removed. -ENOENT:
+ * the cgroup is gone, and FIGURES get the values of the last read, or are missing if there was
+ * none. -ENOLINK: somebody detached the programs meanwhile; the values are missing from now on.
  */
 int netcount_read(struct netcount *n, struct figures *figures, struct step_detail *detail);
 

@@ -44,9 +44,9 @@ bool perf_lacks_own(const struct perf *p, char *buf, size_t size);
  *	a process of the step has a perf event open (of any kind: which one, nobody can see), or
  *	of the time since the last call, ours were on the PMU for less than 4/5 of their best share.
  *	  Our own groups taking turns, and slurmd's counters, are in the best share already.
- * The second rule cannot see a profiler that has been there from the start, the first one can; and a
- * profiler of root's that watches all CPUs is seen by the second one only. What was counted until
- * then stands for the rest, and PMU_RUNNING says how much of the time it is.
+ * Only the first rule sees a profiler that was there from the start. Only the second rule sees a
+ * profiler of root that watches all CPUs. What was counted until then stands for the rest, and
+ * PMU_RUNNING says how much of the time it is.
  */
 void perf_poll(struct perf *p);
 
@@ -54,9 +54,9 @@ void perf_poll(struct perf *p);
  * The metrics, scaled to the step's whole CPU time where others had the counters for a part of it,
  * before perf_poll() gave up or after, with PMU_ENABLED and PMU_RUNNING (of the group that had the
  * smallest share); a user's events into DETAIL, which may be NULL. A metric that lacks one of its
- * events is missing as a whole, with the reason: half a sum looks like a number. Values replace what
- * FIGURES has. After FIGURES got the harvest's, whose CPU time tells how much of the step came after
- * perf_poll() gave up.
+ * events is missing, with the reason: half a sum would look like a value. Values replace what
+ * FIGURES has. Call it after FIGURES got the task counters: their CPU time tells how much of the
+ * step came after perf_poll() gave up.
  */
 void perf_read(struct perf *p, struct figures *figures, struct step_detail *detail);
 

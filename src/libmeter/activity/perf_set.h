@@ -30,17 +30,17 @@ struct perf_set_target {
 };
 
 /*
- * Opens the events, group by group. One that does not fit into its group beside the others counts
- * apart from them; one that cannot be had is not tried again on other targets, since its sum would
- * be of a part, and says why in perf_set_read(). -ENOMEM; -ENODEV: the target's CPU is offline.
+ * Opens the events, group by group. An event that does not fit into its group counts apart from it.
+ * An event that cannot be opened is not tried on other targets, since its sum would be partial;
+ * perf_set_read() says why. -ENOMEM; -ENODEV: the target's CPU is offline.
  */
 int perf_set_add(struct perf_set *s, const struct perf_set_target *target);
 
 /*
- * May events be opened on that target? -ENOENT: its cgroup has none. Of kernels 5.10 and 6.1 v2
- * cgroups get theirs only after somebody has turned some controller on in the hierarchy, as systemd does
- * where all are in it. The same number says of a hardware event that there is no PMU, which is why
- * this one is in software.
+ * May events be opened on that target? -ENOENT: its cgroup has none. In kernels 5.10 and 6.1, v2
+ * cgroups get the perf_event controller only after some controller was turned on in the hierarchy.
+ * systemd does that where all controllers are in v2. For a hardware event the same error means that
+ * there is no PMU. So a software event is used here.
  */
 int perf_set_try(const struct perf_set *s, const struct perf_set_target *target);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * probes.h - the node's BPF object from user space, without libbpf: its pinned maps and programs,
- * who is registered, and the links that keep programs attached. bpf/probes.h is the contract with
- * the kernel side. Used by slurmd (which keeps tasks and tcp attached and reaps), by each
- * slurmstepd (which registers its step) and by ceems-bpf.
+ * probes.h - the node's BPF object from user space, without libbpf: pinned maps and programs,
+ * registered users, and the links that keep programs attached. bpf/probes.h is the contract with
+ * the kernel side. Three programs use it. slurmd keeps tasks and tcp attached, and cleans up. Each
+ * slurmstepd registers its step. ceems-bpf loads and unloads.
  *
- * Lifetime: links are held by open descriptors only, so the kernel detaches a program with the
- * death of its last holder. Pins (maps and programs that run nowhere) go with the last user or
- * step that ends in order, else with the next that looks after them (probes_census()).
+ * Lifetime: only open descriptors hold links, so the kernel detaches a program when its last holder
+ * dies. Pins (maps and programs that run nowhere) are removed by the last user or step that ends in
+ * order, else by the next probes_census().
  */
 #ifndef CEEMS_PROBES_H
 #define CEEMS_PROBES_H
@@ -42,16 +42,18 @@ const char *probes_group_name(enum probes_group group);
 uint64_t probes_lost(const struct probes *p, enum probes_group group);
 
 /*
- * How many elements the array NAME has for each slot, where they begin at slot * that; 0: it is not by
- * slot. The loader makes PROBES_SLOTS + 1 times as many, probes_register() empties them.
+ * How many elements the array NAME has for each slot; a slot's elements begin at slot times that
+ * number. 0: the array is not by slot. The loader makes PROBES_SLOTS + 1 times as many,
+ * probes_register() empties them.
  */
 uint32_t probes_rows_of_slot(const char *name, uint32_t shards);
 /* And how large one is: with room for all shards, if they are in it. */
 uint32_t probes_row_size(const char *name, uint32_t shards);
 
 /*
- * A pinned map or program by its name, borrowed: opened at first use and closed by probes_close().
- * -ENOENT: it was not loaded. What is in DIR is root's and of our ABI, so that no map's sizes are asked for.
+ * The descriptor of a pinned map or program by its name, borrowed. Opened at first use, closed by
+ * probes_close(). -ENOENT: it was not loaded. What is in DIR is root's and of our ABI, so that no
+ * map's sizes are asked for.
  */
 int probes_map(struct probes *p, const char *name, int *ret_fd);
 int probes_program(struct probes *p, const char *name, int *ret_fd);
@@ -76,26 +78,27 @@ void probes_subtract(void *to, const void *from, size_t size);
 
 /*
  * Joins those who have GROUP's programs attached, or attaches them, until probes_close(). Attaching
- * takes the lock of the folder. While somebody else has it, each program that he attaches is joined;
- * -EBUSY: for PROBES_HOLD_WAIT_NS he attached none. -EOPNOTSUPP: the group is not there (probes_why()).
- * PROBES_NET has no link here: netcount.h.
+ * takes the lock of the folder. While another process holds the lock, each program that it attaches
+ * is joined. -EBUSY: that process attached none for PROBES_HOLD_WAIT_NS. -EOPNOTSUPP: the group is
+ * not there (probes_why()). PROBES_NET has no link here: netcount.h.
  */
 #define PROBES_HOLD_WAIT_NS (1000 * UINT64_C(1000000))
 int probes_hold(struct probes *p, enum probes_group group, struct errmsg *err);
 /* Joins what there is of GROUP and attaches nothing; how many of its programs are held then. */
 unsigned int probes_share(struct probes *p, enum probes_group group);
 /*
- * Lets go of one program of GROUP; false: none was held. Whoever is the last to hold a function hook
- * waits for a grace period of the kernel with each, some 0.1 s.
+ * Lets go of one program of GROUP; false: none was held. The last holder of a function hook waits
+ * for a grace period of the kernel per hook, some 0.1 s.
  */
 bool probes_drop(struct probes *p, enum probes_group group);
 
 /*
- * Counts what runs in the cgroups with these ids (inode numbers of the v2 and the v1 freezer
- * folder; 0: none) and below them, from now on, in a slot of its own: rows of GROUPS are emptied. Threads of
- * the calling process are left out, wherever they are. GROUPS: bits by enum probes_group that the
- * step asked for. -EINVAL: no id, or that of a hierarchy's root; -ENOSPC: table full (and counted);
- * -EOPNOTSUPP: there is just a v1 id, and the programs were loaded before a v1 freezer was there.
+ * From now on counts what runs in and below the cgroups with these ids, in a slot of its own. The
+ * ids are inode numbers of the v2 and the v1 freezer folder; 0: none. Rows of GROUPS are emptied.
+ * Threads of the calling process are left out, wherever they are. GROUPS: bits by enum probes_group
+ * that the step asked for. -EINVAL: no id, or the id of a hierarchy's root. -ENOSPC: the table is
+ * full; that is counted. -EOPNOTSUPP: there is only a v1 id, and the programs were loaded before a
+ * v1 freezer existed.
  */
 int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_id,
 		    uint32_t groups, uint32_t *ret_slot);
@@ -108,7 +111,7 @@ bool probes_leave(struct probes *p, uint32_t slot);
 
 /* --- who keeps it loaded ------------------------------------------------------------------ */
 
-/* Whose slot it is. -ENOENT: nobody's. */
+/* Who owns the slot. -ENOENT: nobody. */
 int probes_owner(struct probes *p, uint32_t slot, struct probes_owner *ret);
 
 /* Keeps the object loaded as long as process PID lives, or until probes_user_remove(). */
@@ -132,18 +135,18 @@ struct probes_dead {
 /* Who uses it; changes nothing. RET_DEAD may be NULL. -ENOENT: it is being removed. */
 int probes_census(struct probes *p, struct probes_census *ret, struct probes_dead *ret_dead);
 /*
- * Removes what probes_census() found, if it is still there; with probes_lock() held, or of two who found
- * the same dead slot the slower one could take it from whoever got it in between. What the slots
- * counted is lost, so slurmd reads it before.
+ * Removes what probes_census() found, if it is still there. Call it with probes_lock() held. Else,
+ * of two processes that found the same dead slot, the slower one could remove a slot that was given
+ * out anew. What the slots counted is lost, so slurmd reads it before.
  */
 void probes_reap(struct probes *p, const struct probes_dead *dead);
 
 /* Long enough for most who have the lock, short enough for a step's start. */
 #define PROBES_LOCK_WAIT_NS (250 * UINT64_C(1000000))
 /*
- * Serialises loading, attaching and unloading: a lock on the folder DIR (created), as long as the
- * fd is open. -EWOULDBLOCK when it is taken, for longer than WAIT_NS; UINT64_MAX: waits for it. -EPERM:
- * others may write to DIR.
+ * Serialises loading, attaching and unloading by a lock on the folder DIR (created), as long as the
+ * fd is open. -EWOULDBLOCK: the lock was taken for longer than WAIT_NS; UINT64_MAX: waits for it.
+ * -EPERM: others may write to DIR.
  */
 int probes_lock(const char *dir, uint64_t wait_ns, int *ret_fd, struct errmsg *err);
 

@@ -5,9 +5,10 @@
  * that has the node alone; the caller knows (REASON_SHARED_NODE).
  *
  * Bytes are those of the port's port_rcv_data and port_xmit_data, which count words of 4 bytes
- * (Documentation/ABI/stable/sysfs-class-infiniband; IBTA 16.1.3.5), or of the driver's own rx_bytes and
- * tx_bytes. A total is known only if all ports are: one that was unplugged, reset, or that stands at the
- * end of its 32 bits (old adapters stop there) makes it missing for the rest of the step.
+ * (Documentation/ABI/stable/sysfs-class-infiniband; IBTA 16.1.3.5), or of the driver's own rx_bytes
+ * and tx_bytes. A total is known only if all ports are known. A port that was unplugged or reset,
+ * or stands at the end of its 32 bits (old adapters stop there), makes the total missing for the
+ * rest of the step.
  */
 #ifndef CEEMS_RDMA_H
 #define CEEMS_RDMA_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stepgroup.h - a v2 cgroup for a step of a Slurm that uses v1. Sockets and perf events know v2 cgroups
- * only, and there all v1 jobs sit in their slurmd's. The folder is made below that, so what a service
- * manager delegated stays where it is; we turn no controller on in it, and it limits nothing.
+ * stepgroup.h - a v2 cgroup for a step of a Slurm that uses v1. Sockets and perf events know v2
+ * cgroups only, and there all v1 jobs sit in their slurmd's. The folder is made below that one, so
+ * the delegation of a service manager stays as it is. We turn no controller on in it, and it limits
+ * nothing.
  *
- * It has those tasks that were moved into it and what they fork; not what comes into a step by Slurm's
- * v1 folders alone. So it is nothing for the extern step, which adopts processes.
+ * It contains the tasks that were moved into it and their forks, but not tasks that join a step by
+ * Slurm's v1 folders alone. So it is nothing for the extern step, which adopts processes.
  */
 #ifndef CEEMS_STEPGROUP_H
 #define CEEMS_STEPGROUP_H
@@ -19,10 +20,10 @@
 struct stepgroup;
 
 /*
- * Makes "step_ceems_<our pid>" below the v2 cgroup of PID[0] and moves PID[n] there with all their
- * threads; what they fork from then on is there, too. The v2 tree may be mounted nowhere: then it is
- * opened for us alone, and no mount is left behind. RET_PATH gets the path as /proc/PID/cgroup shows
- * it. -EOPNOTSUPP: no v2 hierarchy in this kernel, it is out of our reach (above the root of a
+ * Makes "step_ceems_<our pid>" below the v2 cgroup of PID[0], and moves PID[n] there with all their
+ * threads. Later forks are there too. The v2 tree may be mounted nowhere: then it is opened for us
+ * alone, and no mount is left behind. RET_PATH gets the path as /proc/PID/cgroup shows it.
+ * -EOPNOTSUPP: no v2 hierarchy in this kernel, it is out of our reach (above the root of a
  * container), or there is no place for processes below that of PID[0] (threaded); -EEXIST: they are
  * in a step's v2 cgroup already; -ESRCH: none of them is alive; -ENOSPC: RET_PATH is too small.
  */

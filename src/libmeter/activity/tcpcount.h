@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tcpcount.h - TCP of a step: what the kernel counted for each socket, of those that closed from the
- * row that bpf/tcp.bpf.h fills, of the others from a list of them. Payload only, each byte once
- * however often it was sent; retransmitted bytes apart. Its sister for tasks is harvest.h.
+ * tcpcount.h - TCP of a step, as the kernel counted for each socket. Closed sockets are in the row
+ * that bpf/tcp.bpf.h fills; open sockets are listed. Payload only, each byte once however often it
+ * was sent; retransmitted bytes apart. Its sister for tasks is harvest.h.
  *
- * A socket is the step's in whose v2 cgroup it was made (an accepted one: that of the listening one),
- * whoever uses it then. What arrived is counted although nobody read it.
+ * A socket belongs to the step in whose v2 cgroup it was made, whoever uses it later. An accepted
+ * socket belongs to the step of the listening socket. What arrived is counted although nobody read
+ * it.
  */
 #ifndef CEEMS_TCPCOUNT_H
 #define CEEMS_TCPCOUNT_H
@@ -22,10 +23,10 @@ struct tcpcount;
 int tcpcount_open(struct probes *p, uint32_t slot, struct tcpcount **ret);
 
 /*
- * METRIC_TCP_*, since probes_register(). Connections count while they last, also those whose process
- * is gone and that still deliver what it wrote; without PROBES_HAS_LIVE_TCP when they have closed.
- * Exact, unless connections close faster than the list can be read: then a few of the last are missing
- * until the next call.
+ * METRIC_TCP_*, since probes_register(). Connections count while they last, also those that still
+ * deliver data of a process that ended. Without PROBES_HAS_LIVE_TCP they count when they have
+ * closed. Exact, unless connections close faster than the list can be read. Then a few of the last
+ * are missing until the next call.
  */
 int tcpcount_read(struct tcpcount *t, struct figures *figures);
 
