@@ -19,16 +19,16 @@ enum {
 };
 
 /*
- * "HELPER load --dir DIR --for <this process>"; DIR is BpfDir, empty: -ENOENT. 0 when the programs
- * are loaded or were so already; takes about 50 ms then. -EOPNOTSUPP: not possible on this
- * machine (info, not an error); -ETIMEDOUT: killed after TIMEOUT_NS; -EIO: anything else.
+ * "HELPER load --dir DIR --for <this process>"; DIR is BpfDir; if it is empty, -ENOENT. Returns 0
+ * when the programs are loaded, or were already; that takes about 50 ms. -EOPNOTSUPP: not possible
+ * on this machine (info, not an error). -ETIMEDOUT: killed after TIMEOUT_NS. -EIO: anything else.
  * ERR has the helper's own words.
  */
 int bpfload_run(const char *helper, const char *dir, uint64_t timeout_ns, struct errmsg *err);
 
 /*
- * The inverse, when the sampler ends. 0: nothing is left in the kernel; -EBUSY: steps or another
- * slurmd still use it, the last of them unloads.
+ * The inverse, when the sampler ends. 0: nothing is left in the kernel. -EBUSY: steps or another
+ * slurmd still use the programs; the last of them unloads.
  */
 int bpfload_stop(const char *helper, const char *dir, uint64_t timeout_ns, struct errmsg *err);
 

@@ -14,12 +14,12 @@ struct cpuweights {
 };
 
 /*
- * Fills the weights of LINE[n] and TICK. SOCKET_NS is what all processes used of each socket in
- * the window, SOCKET_CPUS how many processors those have.
+ * Fills the weights of LINE[n] and TICK. SOCKET_NS is the CPU time of all processes on each socket
+ * in the window, SOCKET_CPUS the number of CPUs of each socket.
  *
- * A step's time lies on the sockets where it has cores, in their proportion; if those are not
- * known, where the node's time lies. Its memory weight is its CPU time too: who computes, moves
- * data.
+ * A step's CPU time is spread over the sockets in proportion to the step's cores there. If these
+ * cores are not known, it is spread as the node's CPU time. Its memory weight is its CPU time too:
+ * who computes, moves data.
  */
 void cpuweights_fill(struct cpuweights *w, const uint32_t socket_cpus[SOCKETS_MAX],
 		     const uint64_t socket_ns[SOCKETS_MAX], struct book_line *line, size_t n,

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fit.h - what a cycle, an instruction and a cache miss are worth in joules on this socket, learned
- * while the node runs: dynamic power ~ theta . (event rates), theta >= 0, over the last 15 minutes.
+ * fit.h - the energy cost of a cycle, an instruction and a cache miss on this socket, learned while
+ * the node runs: dynamic power ~ theta . (event rates), theta >= 0, over the last 15 minutes.
  *
- * Only the ratios of theta are used, as weights between steps: a bad fit skews shares and cannot
- * break conservation. So it starts from shipped values, in which cycles count most, as CPU time
- * does, and moves away from them as far as the data tells the events apart.
+ * Only the ratios of theta are used, as weights between steps. A bad fit skews shares and cannot
+ * break conservation. So the fit starts from shipped values, in which cycles count most, as CPU
+ * time does. It moves away from them as far as the data tells the events apart.
  *
  * Method: non-negative least squares over exponentially fading windows, regularised towards the
  * shipped ratios; online and non-negative as in SmartWatts (CCGrid 2020). When one constant load
  * has run for an hour, which tells nothing apart, it is back at the shipped ratios. Nothing is kept
- * over a restart: it is learned again in as many minutes as it reaches back.
+ * over a restart. The fit is learned again in as many minutes as it reaches back.
  *
- * Floating point, unlike the rest of the accounting: what comes out is a ratio, and integers are
- * made of it before a joule is split.
+ * Floating point, unlike the rest of the accounting: the result is a ratio, which becomes integers
+ * before a joule is split.
  */
 #ifndef CEEMS_FIT_H
 #define CEEMS_FIT_H
@@ -34,9 +34,9 @@ struct fit {
 void fit_init(struct fit *f);
 
 /*
- * One window: the socket used DYNAMIC_UJ above its idle power while all its CPUs did EVENTS. Best
- * a second long or more. -ERANGE: no window, hardly any events, or more than a socket can do; it is
- * left out. No allocation, about a microsecond.
+ * One window: the socket used DYNAMIC_UJ above its idle power while all its CPUs did EVENTS. A
+ * window should be a second or longer. -ERANGE: no window, hardly any events, or more events than a
+ * socket can do; the window is left out. No allocation, about a microsecond.
  */
 int fit_add(struct fit *f, uint64_t dynamic_uj, uint64_t dt_ns, const uint64_t events[EVENT_N]);
 

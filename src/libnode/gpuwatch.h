@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gpuwatch.h - books in each step how the GPUs that it holds are used. A reading of a GPU (gpuvalue.h) covers the time
- * since the one before. Each step gets a part of it, by its share of the GPU and the time that it was there. The rule
- * is that of idle power: what no srun step of a job holds goes to its batch step, else to its extern step. The sums
- * are in the ledger's page (ledger_gpu.h). For the sampler's thread only.
+ * gpuwatch.h - books in each step how the GPUs that it holds are used. A reading of a GPU
+ * (gpuvalue.h) covers the time since the one before. Each step gets a part of it, by its share of
+ * the GPU and the time that it was there. The rule is that of idle power: a GPU that no srun step
+ * of a job holds goes to the job's batch step, else to its extern step. The sums are in the
+ * ledger's page (ledger_gpu.h). For the sampler's thread only.
  */
 #ifndef CEEMS_GPUWATCH_H
 #define CEEMS_GPUWATCH_H
@@ -17,9 +18,10 @@ int gpuwatch_create(struct gpuwatch **ret);
 void gpuwatch_destroy(struct gpuwatch *w);
 
 /*
- * Books new readings in a tick. PAGE is the one to write; LINE[n] is from ledger_book_collect() at NOW, GPU[ngpus] from
- * sources_gpus(). A step ends after the last reading; from that reading to its end, its GPUs are taken to go on as they
- * were. A step so short that no reading covers it has no values.
+ * Books new readings in a tick. PAGE is the one to write; LINE[n] is from ledger_book_collect() at
+ * NOW, GPU[ngpus] from sources_gpus(). A step ends after the last reading. From that reading to the
+ * end, its GPUs are assumed to go on as they were. A step so short that no reading covers it has no
+ * values.
  */
 void gpuwatch_read(struct gpuwatch *w, struct ledger_book *b, struct ledger_page *page, const struct book_line *line,
 		   size_t n, const struct gpu_reading *gpu, size_t ngpus, uint64_t now_mono_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * idle.h - what a part of the node draws when it does nothing: what of a tick is split by
- * allocation rather than by activity. Learned from idle windows only: the lowest power of a
+ * idle.h - the idle power of a part of the node. It decides how much of a tick is split by
+ * allocation, and how much by activity. Learned from idle windows only: the lowest power of a
  * loaded node says nothing about an idle one. No clock and no file in here.
  */
 #ifndef CEEMS_IDLE_H
@@ -19,16 +19,17 @@
  */
 #define IDLE_MAX_BUSY_PPM 20000
 /*
- * What all jobs together may use, of a single CPU. Two in a hundred of 192 CPUs are four at work:
- * their power would become idle power within minutes, and the neighbours' and the site's to pay.
+ * What all jobs together may use, of a single CPU. 2 % of 192 CPUs are four busy CPUs. Without a
+ * second limit their power would be learned as idle power within minutes, and others would be
+ * charged with it.
  */
 #define IDLE_MAX_JOBS_PPM 50000
 /* A sensor that is silent for so many SampleIntervals draws nothing, as far as we know. */
 #define IDLE_SILENT_INTERVALS 10
 
 /*
- * Adds ticks up to windows of at least one SampleInterval, per part; of a sensor that is slower,
- * up to its next energy. Zeroed: nothing seen yet.
+ * Adds ticks up to windows of at least one SampleInterval, per part. For a slower sensor, a window
+ * reaches to its next reading. Zeroed: nothing seen yet.
  */
 struct idle_window {
 	uint64_t energy_uj;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * idlefit.h - an estimate of what a part of the node draws when it does nothing, for as long as it
- * was never seen idle: power ~ idle + slope * activity over the last 15 minutes, slope > 0, idle at
- * most the lowest power seen. Least squares over fading windows, as in fit.h.
+ * idlefit.h - an estimate of the idle power of a part that was never seen idle: power ~ idle +
+ * slope * activity over the last 15 minutes, with slope > 0 and idle at most the lowest power seen.
+ * Least squares over fading windows, as in fit.h.
  *
- * Parts of one kind (sockets, or their memory) are nearly alike, so that the estimate of one whose load
- * changes serves those whose load does not. It is too high by what a part draws as soon as anything runs,
- * and by what the first busy cores draw above the last (voltage, turbo). Where no load changes there is
- * none: to know nothing is no number.
+ * Parts of one kind (sockets, or their memory) are nearly alike. So the estimate of a part whose
+ * load changes also serves parts whose load does not. The estimate is too high by the power that a
+ * part draws as soon as anything runs, and since the first busy cores draw more than the last
+ * (voltage, turbo). Where no load changes, there is no estimate.
  *
  * Floating point, as in fit.h: whole milliwatts are made of it before a joule is split.
  */
@@ -27,9 +27,9 @@ struct idlefit {
 };
 
 /*
- * A window of DT_NS at POWER_MW, in which all processes did ACTIVITY. Counters tell more than CPU time
- * and are another unit: with their first window it begins anew, and those BY_TIME are left out from
- * then on.
+ * A window of DT_NS at POWER_MW, in which all processes did ACTIVITY. Counters tell more than CPU
+ * time, in another unit. With the first window of counters the fit begins anew, and windows BY_TIME
+ * are left out from then on.
  */
 void idlefit_add(struct idlefit *f, uint64_t dt_ns, uint64_t power_mw, double activity, bool by_time);
 

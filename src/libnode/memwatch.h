@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * memwatch.h - what running steps hold in memory. A tick reads some of them in turn and adds what they
- * hold, times the time since, to their accounts in the ledger's page, where a slurmstepd finds it at its
- * step's end (stepmemory.h). Peaks between two readings are the kernel's to tell. For the sampler's thread only.
+ * memwatch.h - what running steps hold in memory. A tick reads some steps in turn. It adds the
+ * memory of each, times the time since the last reading, to the step's account in the ledger.
+ * slurmstepd finds the sum there at the step's end (stepmemory.h). Peaks between two readings are
+ * the kernel's to tell. For the sampler's thread only.
  */
 #ifndef CEEMS_MEMWATCH_H
 #define CEEMS_MEMWATCH_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * memweights.h - how much memory steps hold, as the measure of their activity in it: where no
- * counter tells who moves the data.
+ * memweights.h - memory held by steps, as the measure of their activity in memory where no counter
+ * tells who moves the data.
  */
 #ifndef CEEMS_MEMWEIGHTS_H
 #define CEEMS_MEMWEIGHTS_H
@@ -43,10 +43,11 @@ void memweights_open(struct memweights *w, const char *sys_root);
 void memweights_close(struct memweights *w);
 
 /*
- * Replaces the memory weights of LINE[n] and TICK, which come with CPU time, by bytes held, MEM[i] being
- * that of line i or NULL. Bytes count as far as a CPU of the step was busy in the tick: full from one
- * busy CPU on, not at all if it sleeps. A step whose memory is not known is taken to hold as much of
- * the node's as it used of its CPU time. False: that of the node is not known, nothing has changed.
+ * Replaces the memory weights of LINE[n] and TICK, which are CPU time at first, by bytes held.
+ * MEM[i] is that of line i, or NULL. Bytes count in proportion to the step's CPU use in the tick:
+ * fully from one busy CPU on, not at all if the step sleeps. A step whose memory is not known is
+ * assumed to hold the same share of the node's memory as it has of the CPU time. False: that of the
+ * node is not known, nothing has changed.
  */
 bool memweights_fill(struct memweights *w, uint64_t now_ns, struct memstep *const *mem,
 		     struct book_line *line, size_t n, struct book_tick *tick);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * node_module.h - the node's side (sampler, sensors, weights, factors, ceems.prom) as a shared object of its
- * own, ceems_node.so, beside acct_gather_energy_ceems.so. slurmd loads it; each slurmstepd loads the plugin
- * alone, and so maps none of it.
+ * node_module.h - the sampler, sensors, weights, factors and ceems.prom as a shared object of their
+ * own, ceems_node.so, beside acct_gather_energy_ceems.so. Only slurmd loads it; slurmstepd loads
+ * the plugin alone.
  */
 #ifndef CEEMS_NODE_MODULE_H
 #define CEEMS_NODE_MODULE_H

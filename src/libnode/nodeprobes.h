@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nodeprobes.h - slurmd's part of the node's BPF programs: has them loaded, keeps those attached that
- * every step needs, clears up after the dead, and reads what a slurmstepd that was killed can no
- * longer read. For the sampler's thread only. What cannot be had is logged once, and the others do
+ * nodeprobes.h - slurmd's part of the BPF programs. It has them loaded, keeps those attached that
+ * every step needs, cleans up after dead processes, and reads the counts of a slurmstepd that was
+ * killed. For the sampler's thread only. What cannot be had is logged once, and the others do
  * without; all functions take NULL.
  */
 #ifndef CEEMS_NODEPROBES_H
@@ -23,8 +23,8 @@ struct nodeprobes;
 void nodeprobes_start(const struct settings *s, const char *helper_dir, struct nodeprobes **ret);
 
 /*
- * The last one of all users unloads: so this withdraws, and nothing stays in the kernel unless steps
- * run on, which keep what they need.
+ * The last user unloads. So this withdraws slurmd, and nothing stays in the kernel unless running
+ * steps still need it.
  */
 void nodeprobes_stop(struct nodeprobes *np);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * parts.h - the sockets, GPUs and other parts that the sensors tell apart, in the ledger's page:
- * what they used, draw now, and draw when idle.
+ * parts.h - the sockets, GPUs and other parts that sensors tell apart, in the ledger's page: energy
+ * used, power now, idle power.
  */
 #ifndef CEEMS_PARTS_H
 #define CEEMS_PARTS_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * readers.h - what is open for the steps on the node: where their CPU time is read and what else
- * tells of their activity (weights.h). Opened when a step's cgroup is known, closed when it has
- * left.
+ * readers.h - the open files and counters of the steps on the node: their CPU time, and what else
+ * shows their activity (weights.h). Opened when a step's cgroup is known, closed when it has left.
  */
 #ifndef CEEMS_READERS_H
 #define CEEMS_READERS_H
@@ -13,10 +12,10 @@
 struct readers;
 
 /*
- * A step that is younger is not read: most that are over so soon tell themselves what they used, and
- * what the others used so far is made up for (cpuweights.c), as /proc/stat shows it late, too. Counters
- * of events count from when they are opened: where there are any, they are opened as soon as a step's
- * cgroup is known, for which the next tick waits no longer than the second.
+ * A younger step is not read. Most steps that are over so soon tell their CPU time themselves. The
+ * CPU time of the others is caught up (cpuweights.c); /proc/stat shows it late as well. Hardware
+ * counters count from their opening. So they are opened as soon as a step's cgroup is known; for
+ * that the next tick waits READERS_COUNTED_NS at most.
  */
 #define READERS_YOUNG_NS (50 * UINT64_C(1000000))
 #define READERS_COUNTED_NS (20 * UINT64_C(1000000))
@@ -26,8 +25,8 @@ int readers_create(struct weights *w, struct readers **ret);
 void readers_destroy(struct readers *r);
 
 /*
- * Reads the CPU time of LINE[n]; that of a line whose end told it is left as it is. *RET has what
- * is open of each line, until readers_close_gone().
+ * Reads the CPU time of LINE[n]. A line whose end told its CPU time stays as it is. *RET has the
+ * open files of each line, until readers_close_gone().
  */
 void readers_read(struct readers *r, struct book_line *line, size_t n,
 		  struct weights_step *const **ret);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * remainder.h - what the whole node uses above the parts that are measured one by one. The node's
- * sensor may be slower than the parts' (a BMC every 5 s, RAPL at every tick): then the parts give
- * the shape and the node's sensor the level. What a whole interval of the node's sensor shows
- * above its parts is spread over the time until the next one is due, so that nothing is booked
- * that was not measured, one interval late. In integers, over any time:
+ * sensor may be slower than the parts' (a BMC every 5 s, RAPL at every tick). Then the parts give
+ * the shape over time, and the node's sensor gives the level. What an interval of the node's sensor
+ * shows above the parts is spread over the time until the next interval ends. So only measured
+ * energy is booked, one interval late. In integers, over any time:
  *
  *	other == node - parts + disagreement - pool
  *
  * where the pool is what is still to be booked, or, below 0, what the parts were ahead by. Sensors
- * are never read at one instant, so being ahead for a moment is no news; it is made up for. When
- * the parts stay ahead, what they are ahead by is given out as disagreement instead: a joule of
- * `other` never becomes negative, and none is hidden.
+ * are never read at one instant, so parts may be ahead for a moment. Later intervals make up for
+ * that. If the parts stay ahead, the difference is published as disagreement. So `other` is never
+ * negative, and no difference is hidden.
  */
 #ifndef CEEMS_REMAINDER_H
 #define CEEMS_REMAINDER_H
@@ -77,9 +77,9 @@ void remainder_tick(struct remainder *r, const struct remainder_tick *t,
 		    struct remainder_share *ret);
 
 /*
- * In the state of the node's source, beside its counters, because the two go together: a tick that
- * was not booked has both come again. To be loaded before each tick, which changes nothing if it
- * is what was saved after the last one. What cannot be right at NOW_NS makes R as if new.
+ * Kept in the state of the node's source, beside its counters, because both belong together: if a
+ * tick was not booked, both are read again. To be loaded before each tick, which changes nothing if
+ * it is what was saved after the last one. What cannot be right at NOW_NS makes R as if new.
  */
 void remainder_load(struct remainder *r, struct source_state *state, uint64_t now_ns);
 /* -ENOSPC: no room. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sampler.h - the one thread in slurmd: at every tick it reads the sources, asks how much CPU
- * time each step used, has the tick split (split.h) and turns the ledger's page. Ticks come
- * at the multiples of SampleInterval by the wall clock, on all nodes at once, and whenever a step begins or
- * ends. The thread and its helpers run on the CPUs that slurmd runs on.
+ * sampler.h - the only thread of ours in slurmd. At each tick it reads the sources and the CPU time
+ * of each step, splits the energy (split.h) and turns the ledger's page. Ticks come at multiples of
+ * SampleInterval by the wall clock, on all nodes at once, and whenever a step begins or ends. The
+ * thread and its helpers run on the CPUs that slurmd runs on.
  */
 #ifndef CEEMS_SAMPLER_H
 #define CEEMS_SAMPLER_H
@@ -28,10 +28,10 @@ struct sampler;
 #define SAMPLER_GAP_INTERVALS 10
 
 /*
- * Opens sources and ledger; starts no thread; waits a second at most for a series of emission factors.
- * NODE is the node's Slurm name. 0, or -errno with
- * the reason: the caller logs it once and goes on without. No sensor at all is not a failure
- * (the ledger then carries metric values without energy).
+ * Opens sources and ledger; starts no thread; waits a second at most for a series of emission
+ * factors. NODE is the node's Slurm name. Returns 0, or -errno with the reason; the caller logs the
+ * reason once and goes on without the sampler. No sensor at all is not a failure (the ledger then
+ * carries metric values without energy).
  */
 int sampler_create(const struct settings *s, const char *node, struct sampler **ret,
 		   struct errmsg *err);
@@ -49,9 +49,10 @@ void sampler_describe(const struct sampler *s, char *buf, size_t size);
 int sampler_tick(struct sampler *s);
 
 /*
- * From a tick at WALL_NS, since 1970, to the next one if nobody asks: at a multiple of EVERY_NS, so that the nodes of a
- * parallel job are disturbed at one instant and not one after the other. A multiple that is closer than
- * SAMPLER_HINTS_NS is skipped. At most EVERY_NS and SAMPLER_HINTS_NS, whatever the wall clock was set to.
+ * The time from a tick at WALL_NS (since 1970) to the next one without a request. Ticks are at
+ * multiples of EVERY_NS, so that all nodes of a parallel job are disturbed at the same instant. A
+ * multiple that is closer than SAMPLER_HINTS_NS is skipped. At most EVERY_NS and SAMPLER_HINTS_NS,
+ * whatever the wall clock was set to.
  */
 uint64_t sampler_due_in_ns(uint64_t wall_ns, uint64_t every_ns);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sources.h - the energy sources of this node as one: which are open, and which of them a domain
- * is taken from, so that no joule is read twice.
+ * sources.h - the energy sources of this node as one: which are open, and from which each domain is
+ * taken. So no joule is counted twice.
  */
 #ifndef CEEMS_SOURCES_H
 #define CEEMS_SOURCES_H
@@ -16,11 +16,11 @@ struct sources;
 struct source_env sources_env(const struct settings *s);
 
 /*
- * CHOICE as EnergySources has it: "auto" opens all that are there, and prefers them for a domain in
- * the order of enum source_id, for the whole node by their rank (source.h); an estimate is used if those measure neither
- * CPU nor node. A list takes those named and prefers them in its own order for both; estimates only
- * if none of the others opened. NONE of them is no error: *ret is then empty, and ERR says for each
- * why. -ENOMEM.
+ * CHOICE is EnergySources. "auto" opens all sources that are there. For a domain it prefers them in
+ * the order of enum source_id, for the whole node by their rank (source.h). An estimate is used if
+ * they measure neither CPU nor node. A list opens the named sources and prefers them in its own
+ * order for both. Estimates are used only if no other source opened. NONE of them is no error: *ret
+ * is then empty, and ERR says for each why. -ENOMEM.
  */
 int sources_open(const char *choice, const struct source_ops *const *all, size_t nall,
 		 const struct source_env *env, struct sources **ret, struct errmsg *err);
@@ -48,8 +48,8 @@ struct sources_reading {
 	uint32_t wraps;
 	uint32_t late;
 	/*
-	 * By how much the parts exceed what the whole-node sensor shows, newly found in this
-	 * tick: the remainder is then 0, not negative, and this is published beside it.
+	 * By how much the parts exceed the whole-node sensor, newly found in this tick. The
+	 * remainder is then 0, not negative, and this value is published beside it.
 	 */
 	uint64_t disagreement_uj;
 	/* One that is used failed, was late or had a counter rejected: nothing to learn from. */
@@ -65,8 +65,8 @@ struct sources_reading {
 };
 
 /*
- * A source that opened but could not be read yet is waited for this long, and those that it is
- * preferred to with it, so that they do not take what is its own.
+ * How long to wait for a source that opened but could not be read yet. Sources of lower preference
+ * wait too, so that they do not take its domains.
  */
 #define SOURCES_AWAIT_NS UINT64_C(15000000000)
 
@@ -74,12 +74,12 @@ struct sources_reading {
 #define SOURCES_SLOW_NS UINT64_C(5000000000)
 
 /*
- * One tick of all, at NOW_NS (CLOCK_MONOTONIC). STATE[SOURCE_N] is the page's; what a source that is not
- * open left there is forgotten, because its next reading would be charged to a single tick. A domain
- * belongs to the first source that ever had it, also while that source fails: its energy comes later. OTHER
- * is what the source of the whole node shows above all parts (remainder.h); without one, what a source
- * shows as such. Logs, once, when a source fails or falls silent and when it is back, and when a configured one
- * is not there at all.
+ * One tick of all, at NOW_NS (CLOCK_MONOTONIC). STATE[SOURCE_N] is the page's. The state of a
+ * source that is not open is cleared, because its next reading would be charged to a single tick. A
+ * domain belongs to the first source that ever had it, also while that source fails: its energy
+ * comes later. OTHER is what the source of the whole node shows above all parts (remainder.h).
+ * Without such a source, it is what a source shows as OTHER. Logs once when a source fails or falls
+ * silent, once when it is back, and once when a configured source is missing.
  */
 void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t busy_ppm,
 		  struct source_state *state, struct sources_reading *ret);

@@ -32,8 +32,8 @@ int steplive_start(const struct steplive_setup *setup, struct steplive **ret);
 void steplive_poll(struct steplive *sl);
 
 /*
- * Reads what the step's probes have into FIGURES, which must have its CPU time, if that is known: all of it, or only what
- * costs microseconds.
+ * Reads the values of the step's probes into FIGURES: all, or only those that cost microseconds.
+ * FIGURES must have the step's CPU time, if it is known.
  */
 void steplive_read(struct steplive *sl, bool is_all, struct figures *figures);
 

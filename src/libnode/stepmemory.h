@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stepmemory.h - the memory metrics of a step that ends: what the sampler saw of it while it ran (memwatch.h),
- * and what the kernel kept of its cgroup, which has the peaks in between. For slurmstepd, while the cgroup is
- * there.
+ * stepmemory.h - the memory metrics of a step that ends: what the sampler saw while it ran
+ * (memwatch.h), and the peaks that the kernel kept of its cgroup. For slurmstepd, while the cgroup
+ * is there.
  */
 #ifndef CEEMS_STEPMEMORY_H
 #define CEEMS_STEPMEMORY_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stepprobes.h - all that is counted of one step besides energy: the harvest of tasks and sockets,
- * for every step; I/O by file system, packets, hardware counters where they were asked for. Each
- * part that cannot be had is missing with its reason, and the step runs.
+ * stepprobes.h - all that is counted of one step besides energy: task and socket counters, for
+ * every step; I/O by file system, packets, hardware counters where they were asked for. A part that
+ * is not available is missing with its reason, and the step runs.
  *
- * Driven by whoever knows the tasks before they run: acct_gather_energy (through stepside.h), or
- * spank where the energy plugin is not in use.
+ * The caller must know the tasks before they run: acct_gather_energy (through stepside.h), or spank
+ * where the energy plugin is not in use.
  */
 #ifndef CEEMS_STEPPROBES_H
 #define CEEMS_STEPPROBES_H
@@ -26,17 +26,17 @@ struct stepprobes_setup {
 	const struct settings *settings; /* borrowed until stepprobes_close() */
 	const struct perfwish *wish;	 /* copied */
 	bool has_ports;			 /* what RDMA ports carry is this step's: nobody else counts it */
-	bool is_extern;			 /* no task of its own: what is harvested for all has to do */
+	bool is_extern;			 /* no task of its own: the counters of all steps must do */
 };
 
 /* Nothing is opened yet. -ENOMEM. */
 int stepprobes_create(const struct stepprobes_setup *setup, struct stepprobes **ret);
 
 /*
- * PID[n] are all tasks of the step on this node, stopped before their exec, the first in its cgroups.
- * V2 and FREEZER are the step's paths (cputime_find_cgroups()); V2 is changed when the step got a v2
- * cgroup of its own (stepgroup.h). From here on all is counted. *RET_SLOT: in the BPF maps, 0: none.
- * N is not 0. LACKING gets a text if part of the wish cannot be kept. Once.
+ * PID[n] are all tasks of the step on this node, stopped before their exec, the first in its
+ * cgroups. V2 and FREEZER are the step's paths (cputime_find_cgroups()); V2 is changed when the
+ * step got a v2 cgroup of its own (stepgroup.h). From here on all is counted. *RET_SLOT: in the BPF
+ * maps, 0: none. N is not 0. LACKING gets a text if part of the request cannot be counted. Once.
  */
 void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, char *v2,
 		      const char *freezer, size_t size, uint32_t *ret_slot, struct errmsg *lacking);

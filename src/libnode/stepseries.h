@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stepseries.h - a step over time, as rows: what it gained since the row before, in each of some metrics that add up.
- * The rows of a column add up to what the step had in the last one.
+ * stepseries.h - a step over time, as rows: the gain since the row before, for some metrics that
+ * add up. The rows of a column add up to what the step had in the last one.
  */
 #ifndef CEEMS_STEPSERIES_H
 #define CEEMS_STEPSERIES_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stepside.h - what slurmstepd does for one step, without Slurm in it: a slot in the node ledger
- * when the step starts, its cgroup when there is a task, its energy while it runs, its metric values
- * when it ends.
+ * stepside.h - what slurmstepd does for one step, without Slurm's types: a slot in the node ledger
+ * when the step starts, its cgroup when there is a task, its energy while it runs, its metric
+ * values when it ends.
  */
 #ifndef CEEMS_STEPSIDE_H
 #define CEEMS_STEPSIDE_H
@@ -17,12 +17,15 @@
 #include "src/libnode/steptrace.h"
 #include "src/libutil/errmsg.h"
 
-/* Longest wait for a tick; of the one that closes the step, then the metric values of the last one have to do. */
+/*
+ * Longest wait for a tick. If the tick that closes the step does not come, the values of the last
+ * tick are used.
+ */
 #define STEPSIDE_TICK_NS (50 * UINT64_C(1000000))
 /*
- * Longest wait of the extern step for the others. Slurm's own UnkillableStepTimeout (60 s): a step
- * that outlives it is reported as unkillable, and the job's energy is then what is known. The
- * wait delays nobody: a job is not over before its last step is.
+ * Longest wait of the extern step for the others. Slurm's own UnkillableStepTimeout (60 s). Slurm
+ * reports a step that outlives it as unkillable; the job's energy is then what is known. The wait
+ * delays nobody: a job is not over before its last step is.
  */
 #define STEPSIDE_OTHERS_NS (60 * UINT64_C(1000000000))
 /* What one write to the user's stderr may take when nobody reads it. */
@@ -31,8 +34,8 @@
 struct stepside;
 
 /*
- * Which cores Slurm gave to the job and to the step, in its words: lists such as "0-3,8" of
- * numbers that count the node's cores socket by socket. NULL: not known.
+ * The cores that Slurm gave to the job and to the step: lists such as "0-3,8". The numbers count
+ * the node's cores socket by socket. NULL: not known.
  */
 struct stepside_cores {
 	const char *job, *step;
@@ -42,8 +45,8 @@ struct stepside_cores {
 
 /*
  * Claims a slot for the calling process. S has been through settings_for_node() and is there until
- * stepside_close(). ID is copied; its sockets are filled in by CORES. PerfDefault is the slot's wish.
- * -ENOENT: no sampler runs on this node; -ENOSPC: the ledger is full.
+ * stepside_close(). ID is copied; its sockets are filled in by CORES. PerfDefault is the slot's
+ * request. -ENOENT: no sampler runs on this node. -ENOSPC: the ledger is full.
  */
 int stepside_open(const struct settings *s, const char *node, const struct ledger_identity *id,
 		  const struct stepside_cores *cores, struct stepside **ret,
@@ -62,28 +65,28 @@ bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n);
 void stepside_poll(struct stepside *st);
 
 /*
- * Energy up to now, of the step; for the extern step of the whole job, because with
+ * Energy of the step up to now. For the extern step it is that of the whole job, because with
  * PrologFlags=Contain Slurm takes the job's energy from it. -ENODATA: not known (yet).
  */
 int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_power_mw);
 
 /*
- * All that is known of the step so far; for the extern step, of the whole job. *RET belongs to the step and is at most
- * 100 ms old, since sstat asks once for each task. -ENODATA: nothing is known yet.
+ * All values of the step so far; for the extern step, of the whole job. *RET belongs to the step.
+ * It may be 100 ms old, since sstat asks once for each task. -ENODATA: nothing is known yet.
  */
 int stepside_live(struct stepside *st, const struct figures **ret);
 
 /*
- * What is known of the step at a tick of its own, for a series over time. What the sampler reads less often (I/O, TCP)
- * is up to 5 s old, and false in *RET_HAS_ALL says that it was not read yet. -ETIMEDOUT: no tick came; -ENODATA. Not for
- * the extern step.
+ * What is known of the step at a tick of its own, for a series over time. Values that the sampler
+ * reads less often (I/O, TCP) are up to 5 s old. *RET_HAS_ALL is false if they were not read yet.
+ * -ETIMEDOUT: no tick came. -ENODATA. Not for the extern step.
  */
 int stepside_sample(struct stepside *st, struct figures *ret, bool *ret_has_all);
 
 /*
- * The end. WAITED_NS is the CPU time of the tasks as wait4() told (0: none), used when it is more
- * than the cgroup shows. Waits for the others first if this is the extern step. Fills FIGURES,
- * for the extern step with those of the job; always succeeds, with reasons for what is missing.
+ * The end. WAITED_NS is the CPU time of the tasks by wait4() (0: none). It is used if it is more
+ * than the cgroup shows. Waits for the others first if this is the extern step. Fills FIGURES; for
+ * the extern step with the values of the job. Always succeeds, with reasons for missing values.
  */
 void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *figures,
 		     uint64_t *ret_elapsed_ns);
@@ -95,8 +98,8 @@ void stepside_report(struct stepside *st, const struct figures *figures, int fd)
 void stepside_close(struct stepside *st);
 
 /*
- * How many numbers a list such as "0-3,8" has; what Slurm calls a core list. 0 for an empty or
- * malformed one.
+ * How many numbers a list such as "0-3,8" has (a core list of Slurm). 0 for an empty or malformed
+ * list.
  */
 uint32_t stepside_count_cores(const char *list);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * steptrace.h - --ceems-trace: a thread of the slurmstepd asks for a tick per interval, reads what its step did, and
- * sends that to the program ceems-trace, which writes the file as the user. The ledger has other users' steps, so that
- * program never sees it. The thread never waits for the program: samples that find its socket full are dropped and
- * counted.
+ * steptrace.h - --ceems-trace: a thread of slurmstepd asks for a tick per interval, reads the
+ * values of its step, and sends them to the program ceems-trace. That program writes the file as
+ * the user. The ledger has other users' steps, so that program never sees it. The thread never
+ * waits for the program: samples that find its socket full are dropped and counted.
  *
- * The program is in slurmstepd's own cgroup: it is not one of the step's tasks, whose CPU time and memory are measured
- * and who are killed when the step ends, but it is within the limits of the job that asked for the trace.
+ * The program is in slurmstepd's own cgroup. So its CPU time and memory are not the step's, and it
+ * is not killed with the tasks. But it is within the limits of the job.
  */
 #ifndef CEEMS_STEPTRACE_H
 #define CEEMS_STEPTRACE_H

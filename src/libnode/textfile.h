@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * textfile.h - ceems.prom for node_exporter's textfile collector, in Prometheus's text format, with
- * the metric names that CEEMS's dashboards know (hostname, manager="slurm", uuid=<job id>). No
- * user and no account is in it: whoever may scrape may read it. All names pass `promtool check
- * metrics`; CEEMS's ceems_cpu_count is left out because it cannot.
+ * textfile.h - writes ceems.prom for node_exporter's textfile collector, in Prometheus's text
+ * format. Names and labels are those of CEEMS's dashboards (hostname, manager="slurm", uuid=<job
+ * id>). No user and no account is in it: whoever may scrape may read it. All names pass `promtool
+ * check metrics`; CEEMS's ceems_cpu_count is left out because it cannot.
  */
 #ifndef CEEMS_TEXTFILE_H
 #define CEEMS_TEXTFILE_H

@@ -9,8 +9,8 @@
 #include "src/libnode/textfile.h"
 
 /*
- * The node's emissions: the factor in force with its age, the marginal one beside it, and what both
- * kinds of accounting come to.
+ * The node's emissions: the factor in force with its age, the marginal factor beside it, and the
+ * sums, location-based and market-based.
  */
 void textfile_emissions_put(struct prom *p, const struct ledger_page *page,
 			    const struct textfile_input *in);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * weights.h - what the activity of steps is worth in joules, as far as the machine tells more than
- * CPU time: hardware counters of their cgroups, valued by what they cost on this socket (fit.h),
- * threads that share a core, memory held. Each is used where there is one, the CPU time that a
- * tick comes with where there is not.
+ * weights.h - weighs the activity of steps where the machine tells more than CPU time: hardware
+ * counters of their cgroups, valued by their cost on this socket (fit.h), threads that share a
+ * core, memory held. Each is used where there is one, the CPU time that a tick comes with where
+ * there is not.
  */
 #ifndef CEEMS_WEIGHTS_H
 #define CEEMS_WEIGHTS_H
@@ -43,10 +43,10 @@ struct weights_step *weights_step_open(struct weights *w, const char *v2, const 
 void weights_step_close(struct weights_step *step);
 
 /*
- * Improves the weights of LINE[n] and TICK, which come with CPU time (cpuweights.h). STEP[i] is that
- * of line i, or NULL. CPU_NS is the CPU time of each CPU since boot. HAS_DRAM: somebody will ask
- * for memory weights. No allocation, no open(2), but for a CPU that came back and for the memory of a step
- * at its first time.
+ * Improves the weights of LINE[n] and TICK, which come with CPU time (cpuweights.h). STEP[i] is
+ * that of line i, or NULL. CPU_NS is the CPU time of each CPU since boot. HAS_DRAM: somebody will
+ * ask for memory weights. No allocation and no open(2), except for a CPU that came back, and for a
+ * step's memory at its first reading.
  */
 void weights_fill(struct weights *w, const uint64_t *cpu_ns, bool has_dram,
 		  struct weights_step *const *step, struct book_line *line, size_t n,
