@@ -27,8 +27,8 @@ EXPORTED void acct_gather_energy_p_conf_set(int context_id, s_p_hashtbl_t *table
 EXPORTED void acct_gather_energy_p_conf_values(CEEMS_LIST *data);
 
 /*
- * error() in slurmstepd is printed on the user's stderr, and none of ours is the user's business:
- * there it goes to slurmd's log as info.
+ * slurmstepd prints error() on the user's stderr. Our messages are not for the user, so there they
+ * go to slurmd's log as info.
  */
 static void log_to_slurm(enum logger_level level, const char *line)
 {

@@ -82,9 +82,9 @@ static void learn_slices(struct devices *all)
 }
 
 /*
- * gres_g_get_devices() is what task/cgroup takes the devices from that a job may open. It marks, in
- * Slurm's own list of all devices, those of GRES; every caller marks anew. gres/shard and gres/mps
- * mark the GPU that they are on.
+ * gres_g_get_devices() is what task/cgroup takes the devices from that a job may open. It marks the
+ * devices of GRES in Slurm's own list of all devices; every caller marks anew. gres/shard and
+ * gres/mps mark the GPU that they are on.
  */
 static unsigned int shares(struct devices *all, const stepd_step_rec_t *step, bool is_job,
 			   uint32_t ret[GPUS_MAX], uint16_t ret_instances[GPUS_MAX],

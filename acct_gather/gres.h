@@ -10,9 +10,10 @@
 #include "src/libledger/ledger.h"
 
 /*
- * Fills in job_gpu_ppm, job_gpu_instances and step_gpu_ppm. GPUs that gres.conf only counts (no File) cannot be told
- * apart, nor can instances of MIG of an unknown GPU or size: that is said in slurmd's log, once per job
- * with PrologFlags=Contain, and the job gets none of their energy. NODE's ledger has the sizes.
+ * Fills in job_gpu_ppm, job_gpu_instances and step_gpu_ppm. GPUs that gres.conf only counts (no
+ * File) cannot be told apart, nor can MIG instances of an unknown GPU or size. Then the job gets
+ * none of their energy, and slurmd's log says so, once per job with PrologFlags=Contain. NODE's
+ * ledger has the sizes.
  */
 void gres_identify(const stepd_step_rec_t *step, const struct settings *settings, const char *node,
 		   struct ledger_identity *id);

@@ -9,9 +9,8 @@
 #include "src/libcore/domain.h"
 
 /*
- * PPM has the GPUs that are held according to GRES, all as whole ones. Those that are held by
- * shares alone are cut down to these; where Slurm does not say how many shares there are they are
- * left as they are.
+ * PPM has the GPUs that are held according to GRES, all as whole ones. A GPU that is held by shares
+ * alone counts by these shares. Where Slurm does not say how many shares there are, it stays whole.
  */
 void gres_shared_scale(CEEMS_LIST gres, bool is_job, uint32_t ppm[GPUS_MAX]);
 

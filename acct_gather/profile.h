@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile.h - series over time for Slurm's profile plugins (acct_gather_profile/hdf5, influxdb), of a step with
- * --profile=energy. A row of a dataset has what the step gained since the row before, so that a column adds up to what
- * the step has in the end.
+ * profile.h - series over time for Slurm's profile plugins (acct_gather_profile/hdf5, influxdb), of
+ * a step with --profile=energy. A row of a dataset has the step's gain since the row before. So a
+ * column adds up to the step's final value.
  */
 #ifndef CEEMS_PROFILE_H
 #define CEEMS_PROFILE_H

@@ -57,7 +57,7 @@
 
 /*
  * slurmd's and slurmstepd's own configuration. Weak: slurmctld and sacct load the plugin too and
- * have none; a data symbol that is missing would keep it from loading.
+ * lack this symbol. A missing data symbol would keep the plugin from loading.
  */
 extern slurmd_conf_t *conf __attribute__((weak));
 

@@ -9,9 +9,9 @@
 #include "acct_gather/slurm_compat.h"
 
 /*
- * Starts the sampler in this process, the first time. slurmd loads plugins before it becomes a
- * daemon in some versions, and a thread does not survive that fork; so nothing starts before the
- * first question, and a sampler of another process is not ours.
+ * Starts the sampler in this process, the first time. Some versions of slurmd load plugins before
+ * they become a daemon, and a thread does not survive that fork. So nothing starts before the first
+ * question, and a sampler of another process is not used.
  */
 void slurmd_side_start(void);
 void slurmd_side_stop(void);

@@ -50,8 +50,8 @@ static struct stepside_cores cores_of(const stepd_step_rec_t *step)
 }
 
 /*
- * Where Slurm does not schedule memory, its idle energy is shared as the cores are: a job that
- * was given no amount may use all of the node's.
+ * Where Slurm does not schedule memory, the idle energy of memory is split as the cores are: a job
+ * without an amount may use all memory of the node.
  */
 static uint64_t memory_or_share(uint64_t mb, uint32_t cpus)
 {
@@ -204,7 +204,7 @@ static void stepd_side_finish(uint64_t waited_ns)
 
 /* --- the series of --profile=energy ------------------------------------------------------ */
 
-/* The extern step's metric values are those of the whole job: a series of it would count the other steps twice. */
+/* The extern step has the values of the whole job. A series of it would count the other steps twice. */
 static bool is_profiled(void)
 {
 	return side.stepside && !side.is_finished &&
@@ -268,9 +268,9 @@ static uint64_t children_ns(void)
 }
 
 /*
- * Slurm closes the profile before it calls fini(). This poll, after the last task, is the last one before that: the step
- * is finished here, so that the last row has all that sacct will show. If processes are left, what they use until they
- * are killed is in sacct and not in the series.
+ * Slurm closes the profile before it calls fini(). This poll, after the last task, is the last one
+ * before that. So the step is finished here, and the last row has all that sacct will show. If
+ * processes are left, what they use until they are killed is in sacct and not in the series.
  */
 static void end_profile(void)
 {

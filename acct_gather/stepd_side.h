@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stepd_side.h - the plugin in slurmstepd: turns the step record into ours, asks stepside.c, and
- * writes the final metric values into what slurmstepd sends to slurmctld. Calls come one at a time, under a lock of
- * Slurm's, from more than one thread.
+ * stepd_side.h - the plugin in slurmstepd. Turns Slurm's step record into ours, asks stepside.c,
+ * and writes the final metric values into the usage that slurmstepd sends to slurmctld. Calls come
+ * one at a time, under a lock of Slurm's, from more than one thread.
  */
 #ifndef CEEMS_STEPD_SIDE_H
 #define CEEMS_STEPD_SIDE_H

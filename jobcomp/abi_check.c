@@ -4,9 +4,10 @@
 #include "jobcomp/abi_check.h"
 
 /*
- * Slurm's allocator knows the size of what it gave, and slurmctld finds a job by the id that we read: the
- * first sees a field that came or went, the second one that was moved. No pointer of the job is followed
- * before both are right, it may be none; nor job_list, which the caller may have locked.
+ * Two tests: Slurm's allocator knows the size of the struct, and slurmctld finds a job by the id
+ * that we read. The first notices a field that came or went, the second a field that was moved. No
+ * pointer of the job is followed before both tests pass, since it may not be a pointer. job_list is
+ * not followed either: the caller may have locked it.
  */
 static bool is_as_built(const struct job_record *job)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * abi_check.h - is a job where the headers that this was built with say? Slurm takes a plugin for its version
- * number, which says less: a source tree of another origin may have the right one, and Slurm has moved
- * fields of the job record within 24.11 and 26.05. Such a plugin would write nonsense, or crash slurmctld.
+ * abi_check.h - is a job where the headers that this was built with say? Slurm checks the version
+ * number only, which does not tell everything. A source tree of another origin may have the same
+ * number, and Slurm has moved fields of the job record within 24.11 and 26.05. Such a plugin would
+ * write nonsense, or crash slurmctld.
  */
 #ifndef CEEMS_JOBCOMP_ABI_CHECK_H
 #define CEEMS_JOBCOMP_ABI_CHECK_H

@@ -54,7 +54,7 @@ static int intake_open(struct intake *in, struct errmsg *err)
 	return 0;
 }
 
-/* The inbox copies each entry and keeps the copy until it is on the disk, so the queue can forget the entry. */
+/* The inbox copies each entry and keeps the copy until it is on disk. So the queue can drop the entry. */
 static int intake_append_ends(struct intake *in)
 {
 	const void *data;
@@ -162,8 +162,8 @@ static void *intake_run(void *arg)
 }
 
 /*
- * SCHED_BATCH: the hook wakes this thread, and a batch thread does not push the one that wakes it, which holds
- * slurmctld's lock, off its CPU.
+ * SCHED_BATCH: the hook, which holds slurmctld's lock, wakes this thread. A batch thread does not
+ * preempt the thread that wakes it.
  */
 static int intake_start_thread(struct intake *in)
 {

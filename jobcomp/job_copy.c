@@ -24,8 +24,8 @@ static const char *job_state_name(uint32_t state)
 #define TASKS_MAX 16384 /* of an array; of a larger one looking at every task takes too long */
 
 /*
- * Slurm makes the text when it needs it, and forgets it when a task leaves the array; slurmdbd has it
- * some seconds after the job's row.
+ * Slurm makes this text when it needs it, and drops it when a task leaves the array. slurmdbd has
+ * it some seconds after the job's row.
  */
 static void copy_array_tasks(const struct job_record *job, struct job_facts *ret)
 {

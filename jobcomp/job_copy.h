@@ -11,9 +11,9 @@
 struct job_record;
 
 /*
- * Fills the used part of *RET. slurmdbd has a row for each size that a job had, and so it has a record for each: a
- * part, whose submit, eligible and start time are the time of the resize before it. RESIZED is that of a job that is
- * being resized now (resizes.h), 0: it never was.
+ * Fills the used part of *RET. A resized job has a row in slurmdbd for each size, and so a record
+ * for each size. The submit, eligible and start time of such a part are the time of the resize
+ * before it. RESIZED is that of a job that is being resized now (resizes.h), 0: it never was.
  */
 void job_copy_facts(const struct job_record *job, uint64_t resized, struct job_facts *ret);
 

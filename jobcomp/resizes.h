@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * resizes.h - when running jobs were resized. slurmctld overwrites that time before it tells of a
- * resize, and it is the submit time of slurmdbd's row, and so the key, of the part that ends then.
+ * resizes.h - when running jobs were resized. That time is the submit time of slurmdbd's row of the
+ * part that ends then, and so is in its key. slurmctld overwrites the time before it tells of a
+ * resize.
  *
  * All of it runs under slurmctld's job lock, which guards it.
  */

@@ -69,8 +69,8 @@ typedef struct job_details compat_job_details_t;
 #endif
 
 /*
- * 26.05: a resize keeps the job's SLUID, which now names the row of a step: all steps and the energy of a resized
- * job are in the first part's row (job_record.c, job_record_set_sluid(); common_as.c).
+ * 26.05: a resize keeps the job's SLUID, which names the row of a step. So all steps and the energy
+ * of a resized job are in the first part's row (job_record.c, job_record_set_sluid(); common_as.c).
  */
 #define COMPAT_FIRST_PART_HAS_STEPS (SLURM_VERSION_NUMBER >= 0x1a0500)
 

@@ -77,7 +77,10 @@ static int become(const char *name, struct errmsg *err)
 	return 0;
 }
 
-/* Files that another user makes could not be read by the one who writes the inbox, and the other way round. */
+/*
+ * The recorder must run as the user that writes the inbox: neither could read the other's files
+ * otherwise.
+ */
 static int check_user(const char *dir, struct errmsg *err)
 {
 	struct stat st;

@@ -66,8 +66,8 @@ static struct record *ctld_record(const char *cluster, const slurm_job_info_t *j
 }
 
 /*
- * SUBMIT: the run that is asked for, 0: that which JOB is. Of an earlier one slurmctld still knows where it was submitted;
- * without an end it is no answer to anything else.
+ * SUBMIT: the run that is asked for, 0: that which JOB is. slurmctld still knows where an earlier
+ * run was submitted. Without an end, that row answers nothing else.
  */
 static int ctld_add(const char *cluster, const slurm_job_info_t *job, uint64_t submit, struct slurmdb_jobs *ret)
 {

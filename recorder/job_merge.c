@@ -80,8 +80,9 @@ static void merge_numbers(struct record *facts, const struct record *row)
 }
 
 /*
- * slurmctld tells slurmdbd and the hook at the same time. Killed, it may tell an end again, with another
- * time, state and exit code; then slurmdbd has the last one, in whichever order they got here.
+ * slurmctld tells slurmdbd and the hook at the same time. A slurmctld that was killed may tell an
+ * end again, with another time, state and exit code. slurmdbd then has the last one, in whichever
+ * order they arrive here.
  */
 static void merge_ending(struct record *facts, struct record *row)
 {

@@ -128,8 +128,9 @@ int recorder_reconcile_want(struct recorder *r, struct errmsg *err);
 /* Continues a search that an earlier process did not finish. In a transaction. */
 int recorder_reconcile_load(struct recorder *r, struct errmsg *err);
 /*
- * Starts the search. It is repeated twice within 5 minutes, as slurmdbd may learn of an end late, and then until no
- * question about a job that it found fails. A question that fails is asked again; what was answered before it is kept.
+ * Starts the search. The search is repeated twice within 5 minutes, since slurmdbd may learn of an
+ * end late. Then it is repeated until no question about a found job fails. A question that fails is
+ * asked again; what was answered before it is kept.
  */
 void recorder_reconcile_begin(struct recorder *r, uint64_t now_ns);
 /* Requests and starts the search when the store is new, by a first start or after a loss. Not in a transaction. */

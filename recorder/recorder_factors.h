@@ -20,8 +20,8 @@ void factors_open(struct factors *f, const struct settings *s);
 void factors_close(struct factors *f);
 
 /*
- * With the series as it was within the last minute: waits for it, two seconds at most, and not again for
- * a file system that hangs. NULL: no factor. Borrowed until the next call.
+ * Uses the series as it was within the last minute. Waits for the series at most two seconds, and
+ * not again for a file system that hangs. NULL: no factor. Borrowed until the next call.
  */
 const struct factor_chain *factors_now(struct factors *f);
 

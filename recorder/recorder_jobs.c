@@ -15,7 +15,7 @@
 /* Kafka takes messages of 1,000,000 bytes unless topic and producer say otherwise. */
 #define PART_MAX_BYTES (900 << 10)
 #define STORE_RETRY_NS (2 * NSEC_PER_SEC)
-/* An hour after its end, what is missing of a job's steps is not on its way: its node failed, say. */
+/* An hour after a job's end, missing steps will not come, for example because a node failed. */
 #define HOPELESS_S 3600
 /* A job whose steps slurmdbd does not tell within the deadline costs minutes of its time at each try. */
 #define ALONE_AGAIN_S 1800
@@ -80,7 +80,10 @@ void recorder_want(const struct recorder *r, const struct job_facts *f, struct s
 		ret->array_job_id = f->array_job_id;
 		ret->array_task_id = f->array_task_id == FACT_UNKNOWN ? SLURMDB_NO_TASK : f->array_task_id;
 	}
-	/* A het job's component is asked for by its own id: from 24.11 on its row names the het job only after the start. */
+	/*
+	 * A het job's component is asked for by its own id. From 24.11 on, its row names the het
+	 * job only after the start.
+	 */
 }
 
 int recorder_ask(struct recorder *r, struct slurmdb_client *whom, const struct slurmdb_want *want,
@@ -235,8 +238,9 @@ static bool jobs_ask_slurmctld(struct recorder *r, const struct asked_job *a)
 }
 
 /*
- * The array as a whole was asked for, and slurmdbd has a task of it under that id: a slurmctld that was killed had
- * started the task, and the next one had the array as it was before. The task has steps.
+ * The whole array was asked for, and slurmdbd has one of its tasks under that id. A slurmctld that
+ * was killed had started the task, and the next slurmctld knew the array from before. The task has
+ * steps.
  */
 static bool jobs_ask_task(struct recorder *r, const struct asked_job *a, const struct slurmdb_answer *ans)
 {
@@ -250,8 +254,8 @@ static bool jobs_ask_task(struct recorder *r, const struct asked_job *a, const s
 }
 
 /*
- * slurmdbd has no row of the task that has the array's own id. A row that was made of its end alone has no task number;
- * the id finds it, and brings the rows of all tasks.
+ * slurmdbd has no row of the task that has the array's own id. A row that slurmdbd made from an end
+ * alone has no task number. The id finds that row, with the rows of all tasks.
  */
 static bool jobs_ask_by_id(struct recorder *r, const struct asked_job *a, const struct slurmdb_answer *ans)
 {

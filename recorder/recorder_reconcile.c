@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Ends get lost when slurmctld is killed before its plugin has them on the disk, when a file of the inbox is
- * damaged, or with the host of the other controller. slurmdbd has them: it is asked for the jobs that ended since
- * the last known time, without steps. Of who is not in the store slurmctld is asked, which may still know all of it,
- * else slurmdbd by id, which brings what its key is made of; then the job goes into the store as if slurmctld had told
- * it.
+ * Job ends are lost when slurmctld is killed before its plugin has them on disk, when a file of the
+ * inbox is damaged, or with the host of the other controller. slurmdbd has them: it is asked for
+ * the jobs that ended since the last known time, without steps. For a job that is not in the store,
+ * slurmctld is asked first, since it may still know all of it. Else slurmdbd is asked by id, for
+ * the parts of the key. Then the job goes into the store as if slurmctld had told it.
  */
 #include "recorder/recorder.h"
 
@@ -137,7 +137,10 @@ static void reconcile_end_piece(struct recorder *r, uint64_t now_ns)
 		r->reconcile.piece_s = PIECE_S;
 }
 
-/* Perhaps its answer is too large, or a job in it crashes slurmdbd: half of it is asked for next, down to a second. */
+/*
+ * Perhaps the answer is too large, or a job in it crashes slurmdbd. So half of the window is asked
+ * for next, down to a second.
+ */
 static void reconcile_fail_piece(struct recorder *r, uint64_t now_ns, const char *reason)
 {
 	uint64_t len_s = reconcile_piece_end(r) - r->reconcile.next + 1;

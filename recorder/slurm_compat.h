@@ -31,8 +31,9 @@ static inline slurmdb_qos_cond_t compat_all_qos(void)
 }
 
 /*
- * 26.05: the first part's row of a resized job has all steps and the job's energy, as they end. Before, slurmdbd is
- * not told the end of steps that outlast their part, and the last part's row has the energy.
+ * 26.05: the first part's row of a resized job has all steps and the job's energy, as they end. Up
+ * to 25.11, slurmdbd is not told the end of steps that outlast their part, and the last part's row
+ * has the energy.
  */
 #define COMPAT_FIRST_PART_HAS_STEPS (SLURM_VERSION_NUMBER >= 0x1a0500)
 

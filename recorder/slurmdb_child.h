@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmdb_child.h - the worker process as slurmdb_client.c has it: starts and kills it, writes a question, reads the
- * lines of the answer. Nothing here waits, but for a moment for a process that was killed.
+ * slurmdb_child.h - the worker process, for slurmdb_client.c: starts and kills it, writes a
+ * question, reads the lines of the answer. Nothing here waits, but for a moment for a process that
+ * was killed.
  */
 #ifndef CEEMS_RECORDER_SLURMDB_CHILD_H
 #define CEEMS_RECORDER_SLURMDB_CHILD_H
@@ -42,8 +43,8 @@ void slurmdb_child_begin(struct slurmdb_child *c, uint64_t number);
 /* A question of 100 jobs has some 10 kB, which the socket holds at once. -EIO with c->why. */
 int slurmdb_child_send(struct slurmdb_child *c, const char *text, size_t len);
 /*
- * 1: the answer is there; 0: nothing more for now; else the question failed, with c->why. -ECONNREFUSED, -EIO: the
- * worker said so and goes on.
+ * 1: the answer is complete. 0: nothing more for now. Else the question failed, with c->why; after
+ * -ECONNREFUSED and -EIO, which the worker sent, the worker goes on.
  */
 int slurmdb_child_read(struct slurmdb_child *c);
 /* The next row of the answer: 1; 0: there is none; -EBADMSG with c->why. */

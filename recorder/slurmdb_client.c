@@ -41,8 +41,9 @@ struct client_ready {
 };
 
 /*
- * A job of a question after which slurmdbd answered nothing more, perhaps because of that job. Its wants are answered
- * with SLURMDB_NO_ANSWER then; when the job is asked for again, the search goes on where it was.
+ * A job of a question after which slurmdbd answered nothing more, perhaps because of that job. Its
+ * wants are then answered with SLURMDB_NO_ANSWER. When the job is asked for again, the search goes
+ * on where it was.
  */
 struct client_suspect {
 	uint32_t job_id; /* 0: none */
@@ -246,8 +247,8 @@ static bool client_count_failure(struct client_entry *e)
 }
 
 /*
- * slurmdbd answers nothing. It did before the question that failed, so that one of the jobs in that question may be why:
- * it crashes slurmdbd, or makes it hang.
+ * slurmdbd answers nothing. slurmdbd answered before the question that failed. So a job of that
+ * question may be the cause: it crashes slurmdbd, or makes it hang.
  */
 static void client_give_up(struct slurmdb_client *c)
 {
@@ -362,7 +363,10 @@ static int client_send(struct slurmdb_client *c)
 
 /* --- failures ------------------------------------------------------------------------------ */
 
-/* What was asked for and has no answer is asked for again, by half as many unless slurmdbd never had the question. */
+/*
+ * Wants without an answer are asked for again, half as many at once, unless slurmdbd never got the
+ * question.
+ */
 static void client_put_back(struct slurmdb_client *c, bool is_down)
 {
 	size_t n = 0;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmdb_client.h - questions to slurmdbd with a deadline. libslurm waits for slurmdbd up to 900 s, so a
- * child process asks (`ceems-recorder --ask-slurmdbd`), and is killed when it is late.
+ * slurmdb_client.h - questions to slurmdbd with a deadline. libslurm waits for slurmdbd up to 900
+ * s. So a child process asks (`ceems-recorder --ask-slurmdbd`), and is killed when it is late.
  *
  * The client takes any number of wants and answers each of them exactly once. It asks for at most
- * SLURMDB_ASK_MAX jobs at a time. After a question that failed, while slurmdbd answers a small one, the same
- * jobs are asked for in halves, down to one job; a job that fails alone SLURMDB_ALONE_MAX times is answered
- * without its steps. Meanwhile the others go on. When slurmdbd does not answer the small question either,
- * every want that waits is answered with SLURMDB_NO_ANSWER, and the caller decides when to ask again. The
- * halves and the failures are kept for that: a job that takes slurmdbd down is found, too. The others go first.
+ * SLURMDB_ASK_MAX jobs at a time. If a question fails while slurmdbd answers a small one, the same
+ * jobs are asked for in halves, down to one job. A job that fails alone SLURMDB_ALONE_MAX times is
+ * answered without its steps. Meanwhile the others go on. If slurmdbd does not answer the small
+ * question either, each waiting want is answered with SLURMDB_NO_ANSWER. The caller decides when to
+ * ask again. The halves and the failures are kept for that: a job that takes slurmdbd down is
+ * found, too. The others go first.
  *
  * One thread; nothing here waits.
  */
@@ -37,8 +38,9 @@ void slurmdb_client_destroy(struct slurmdb_client *c);
 /* WANT has job_id and submit: one row. TAG comes back with the answer. -ENOMEM. */
 int slurmdb_client_ask(struct slurmdb_client *c, const struct slurmdb_want *want, uint64_t tag);
 /*
- * The jobs that ended from FROM to TO (slurmdb_rows_window()), in one question: one answer per job, then
- * SLURMDB_WINDOW_END, SLURMDB_WINDOW_FAILED or SLURMDB_NO_ANSWER. After the last two a job may come again.
+ * Asks for the jobs that ended from FROM to TO (slurmdb_rows_window()), in one question. Gives one
+ * answer per job, then SLURMDB_WINDOW_END, SLURMDB_WINDOW_FAILED or SLURMDB_NO_ANSWER. After the
+ * last two a job may come again.
  */
 int slurmdb_client_ask_window(struct slurmdb_client *c, uint64_t from, uint64_t to, uint64_t tag);
 /* Wants that are not answered yet. */
@@ -62,8 +64,9 @@ struct slurmdb_answer {
 };
 
 /*
- * The next answer: 1; 0: none now. Starts, asks and kills the worker as needed: call it until 0 whenever
- * the fd is readable or slurmdb_client_due() is over, and after asking.
+ * The next answer: 1; 0: none now. Starts, asks and kills the worker as needed. Call it after
+ * asking, when the fd is readable, and when slurmdb_client_due() is over, each time until it
+ * returns 0.
  */
 int slurmdb_client_take(struct slurmdb_client *c, uint64_t now_mono_ns, struct slurmdb_answer *ret);
 /* To poll for POLLIN; -1: no worker runs. May be another one after each call of this interface. */

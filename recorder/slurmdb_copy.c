@@ -86,8 +86,8 @@ static struct maybe_u64 copy_usage(const char *usage, uint32_t id)
 /* --- steps ----------------------------------------------------------------------------------- */
 
 /*
- * Slurm has 0 J for a step whose slurmstepd told no usage. Ours tells on how many nodes the energy is known with
- * each value, so that a 0 without that number was measured by nobody.
+ * Slurm has 0 J for a step whose slurmstepd told no usage. Our plugin writes with each value on how
+ * many nodes the energy is known. So a 0 without that number was not measured.
  */
 static void copy_energy(const slurmdb_stats_t *stats, const struct tresmap *map, struct figures *figures)
 {

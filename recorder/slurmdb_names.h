@@ -39,8 +39,9 @@ int slurmdb_names_add_qos(struct slurmdb_names *n, uint32_t id, const char *name
 const char *slurmdb_names_qos(const struct slurmdb_names *n, uint32_t id);
 
 /*
- * "cpu=4,mem=8G,node=1" of "1=4,2=8192,4=1" (may be NULL), in slurmctld's words, so without what is 0 or not
- * known; and without energy, which record_fill() adds. *ret is malloc'ed; NULL: there is none. -ENOMEM.
+ * "cpu=4,mem=8G,node=1" of "1=4,2=8192,4=1" (may be NULL), in slurmctld's words. So it lacks TRES
+ * that are 0 or not known, and energy, which record_fill() adds. *ret is malloc'ed; NULL: there is
+ * none. -ENOMEM.
  */
 int slurmdb_names_tres(const struct slurmdb_names *n, const char *simple, char **ret);
 

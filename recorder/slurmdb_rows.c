@@ -225,8 +225,9 @@ static void rows_condition_fini(slurmdb_job_cond_t *cond)
 }
 
 /*
- * The first job of an array, whose id brings the rows of all tasks, and one whose own id is not known. Any other task is
- * asked for by its own id: slurmdbd makes a row of an end alone if it was not told the start, and that one has no array.
+ * The first job of an array, whose id brings the rows of all tasks, and one whose own id is not
+ * known. Any other task is asked for by its own id. If slurmdbd was not told the start, it makes a
+ * row from the end alone, and that row has no array.
  */
 static bool want_is_by_task(const struct slurmdb_want *w)
 {
@@ -430,8 +431,9 @@ int slurmdb_rows_get(struct slurmdb_rows *r, const struct slurmdb_want *want, si
 }
 
 /*
- * All states of rows with an end: as_mysql_job_complete() writes these, slurmdbd itself JOB_CANCELLED after a cold
- * start of slurmctld and JOB_COMPLETE for runaway jobs. For other states slurmdbd does not select by time_end.
+ * All states of rows with an end. as_mysql_job_complete() writes them. slurmdbd itself writes
+ * JOB_CANCELLED after a cold start of slurmctld, and JOB_COMPLETE for runaway jobs. For other
+ * states slurmdbd does not select by time_end.
  */
 static const uint32_t ended_states[] = {
 	JOB_COMPLETE,  JOB_CANCELLED, JOB_FAILED, JOB_TIMEOUT, JOB_NODE_FAIL, JOB_PREEMPTED,

@@ -3,8 +3,9 @@
  * slurmdb_rows.h - the one reader of slurmdbd's rows: jobs and steps as struct record. Asks through the
  * public API of libslurm, so that the site's PrivateData decides what a user may see.
  *
- * Every question has a connection of its own unless one_connection says otherwise: slurmdbd keeps a transaction open
- * as long as the connection, and in it MariaDB shows the tables as they were at the first question.
+ * Each question has a connection of its own, unless one_connection is set. slurmdbd keeps a
+ * transaction open as long as the connection, and MariaDB shows in it the tables as they were at
+ * the first question.
  *
  * A question waits for slurmdbd up to 900 s. A program that may not wait asks through slurmdb_client.h.
  */
@@ -26,8 +27,9 @@
 struct slurmdb_want {
 	uint32_t job_id; /* of an array or a het job also: all its tasks or, see whole_het, components */
 	/*
-	 * The task is asked for by these two if job_id is 0 or array_job_id: the first job id of an array brings the
-	 * rows of all tasks. SLURMDB_NO_TASK: the array as a whole, which never ran and so has no steps.
+	 * If job_id is 0 or array_job_id, the task is asked for by these two, since the first job
+	 * id of an array brings the rows of all tasks. SLURMDB_NO_TASK: the array as a whole, which
+	 * never ran and so has no steps.
 	 */
 	uint32_t array_job_id, array_task_id;
 	uint32_t het_job_id, het_offset; /* asked by these two instead, if het_job_id is not 0 */
@@ -75,17 +77,17 @@ int slurmdb_rows_create(const struct slurmdb_options *o, struct slurmdb_rows **r
 void slurmdb_rows_destroy(struct slurmdb_rows *r);
 
 /*
- * The rows of N wants, at most SLURMDB_ASK_MAX, in the order of slurmdbd, also of earlier runs; *ret is the caller's to free.
- * A want without a row is no error. -ECONNREFUSED: there is no connection to slurmdbd; -EIO: it gave no
- * answer.
+ * The rows of N wants, at most SLURMDB_ASK_MAX, in slurmdbd's order, with those of earlier runs.
+ * The caller frees *ret. A want without a row is no error. -ECONNREFUSED: there is no connection to
+ * slurmdbd; -EIO: it gave no answer.
  */
 int slurmdb_rows_get(struct slurmdb_rows *r, const struct slurmdb_want *want, size_t n,
 		     struct slurmdb_jobs *ret, struct errmsg *err);
 
 /*
- * The jobs that ended from FROM to TO, both included, without steps, also those that were cancelled before they became
- * eligible. Before Slurm has it as a column, restart_count is 0: it needs the earlier runs, which slurmdb_rows_get()
- * brings.
+ * The jobs that ended from FROM to TO, both included, without steps. Jobs that were cancelled
+ * before they became eligible are among them. Before Slurm has it as a column, restart_count is 0:
+ * it needs the earlier runs, which slurmdb_rows_get() brings.
  */
 int slurmdb_rows_window(struct slurmdb_rows *r, uint64_t from, uint64_t to,
 			struct slurmdb_jobs *ret, struct errmsg *err);
@@ -103,9 +105,10 @@ struct slurmdb_filter {
 };
 
 /*
- * The jobs that ended from FROM to TO, both included, and those that had become eligible before AT and had not ended by
- * then; with steps, every run of each. On one connection all answers are of one state of the database, so that no job is
- * in both of the windows that end and begin at AT, and none in neither.
+ * The jobs that ended from FROM to TO, both included, and the jobs that became eligible before AT
+ * and had not ended by then. With steps, and with every run of each job. On one connection all
+ * answers are of one state of the database. So each job is in exactly one of the windows that end
+ * and begin at AT.
  */
 int slurmdb_rows_ended(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint64_t from, uint64_t to,
 		       struct slurmdb_jobs *ret, struct errmsg *err);

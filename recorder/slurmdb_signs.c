@@ -65,8 +65,8 @@ enum slurmdb_sign slurmdb_signs_missing(const struct slurmdb_signs *s,
 	if (known->has_batch && !signs_have_step(s, LEDGER_STEP_BATCH))
 		return SIGN_BATCH;
 	/*
-	 * A number below it without a row is of a step that slurmctld numbered and then refused ("no usable
-	 * CPUs"): its queue keeps the order.
+	 * A lower number without a row belongs to a step that slurmctld numbered and then refused
+	 * ("no usable CPUs"), since slurmctld's queue keeps the order.
 	 */
 	if (known->has_nsteps && known->nsteps && !signs_have_step(s, known->nsteps - 1))
 		return SIGN_STEP;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmdb_signs.h - whether slurmdbd has all of a job, as its rows themselves show it. slurmctld's queue to
- * slurmdbd keeps its order, and the completion of the last step carries the job's final energy: with the
- * job's end and every step's usage there, nothing more comes.
+ * slurmdb_signs.h - whether slurmdbd has all of a job, as its rows themselves show it. slurmctld's
+ * queue to slurmdbd keeps its order, and the completion of the last step carries the job's final
+ * energy. So when the job's end and the usage of every step are there, nothing more comes.
  */
 #ifndef CEEMS_RECORDER_SLURMDB_SIGNS_H
 #define CEEMS_RECORDER_SLURMDB_SIGNS_H
@@ -38,8 +38,8 @@ enum slurmdb_state {
 struct slurmdb_known {
 	uint64_t end;	   /* as the hook was told; 0: unknown */
 	/*
-	 * Not under a stepmgr, whose numbers slurmctld does not know; not of a het job, whose components leave
-	 * out each other's.
+	 * False under a stepmgr, since slurmctld does not know its step numbers. False for a het
+	 * job, since each component leaves out the numbers of the others.
 	 */
 	bool has_nsteps;
 	uint32_t nsteps;   /* slurmctld's next_step_id: nsteps - 1 was made last */
@@ -66,8 +66,9 @@ struct slurmdb_signs {
 /*
  * The first sign that is missing; SIGN_NONE: the rows are final.
  *
- * That all steps have an end proves nothing: slurmdbd shows an open step of an ended job with the job's end and
- * state (as_mysql_jobacct_process.c, "if the job has ended end the step also"). The usage of a step does.
+ * An end of each step proves nothing: slurmdbd shows an open step of an ended job with the job's
+ * end and state (as_mysql_jobacct_process.c, "if the job has ended end the step also"). The usage
+ * of a step does.
  */
 enum slurmdb_sign slurmdb_signs_missing(const struct slurmdb_signs *s,
 					const struct slurmdb_known *known);

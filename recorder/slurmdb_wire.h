@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmdb_wire.h - what the recorder and its worker say to each other about slurmdbd, in lines of text over one
- * socket. The worker writes in its error output to the same socket, so that what libslurm complains of is heard.
+ * slurmdb_wire.h - the protocol between the recorder and its worker that asks slurmdbd: lines of
+ * text over one socket. The worker's standard error is the same socket, so that complaints of
+ * libslurm arrive.
  *
  * A question:
  *	ask VERSION N jobs|window|ping COUNT FROM TO NO_USAGE CLUSTER|-

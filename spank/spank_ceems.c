@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * spank_ceems.c - entry points. srun, sbatch and salloc get the options and their checks,
- * slurmstepd the counters (spank_remote.c), everybody else nothing.
+ * slurmstepd the counters (spank_remote.c). Other programs get nothing.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -30,8 +30,8 @@ unsigned int plugin_version = SLURM_VERSION_NUMBER;
 extern long slurm_api_version(void) __attribute__((weak));
 
 /*
- * dlopen() runs this before Slurm looks at plugin_version. A release that is not in the table gets the
- * version we were built for, and refuses us, as it would have without this.
+ * dlopen() runs this before Slurm looks at plugin_version. A release that is not in the table gets
+ * the version that we were built for, and refuses the plugin, as it would do without this.
  */
 static void __attribute__((constructor)) adopt_version(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * spank_conf.h - finds ceems.conf: conf=PATH in plugstack.conf; else beside slurm.conf, which
- * SLURM_CONF or libslurm know; else in the folder configured at build time.
+ * spank_conf.h - finds ceems.conf: conf=PATH in plugstack.conf; else beside slurm.conf, by
+ * SLURM_CONF or libslurm; else in the folder configured at build time.
  */
 #ifndef CEEMS_SPANK_CONF_H
 #define CEEMS_SPANK_CONF_H

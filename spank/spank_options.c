@@ -16,8 +16,8 @@
 static struct spank_wish wish;
 
 /*
- * Without an argument the callback gets NULL in the client, "" in the batch step, and a literal
- * "(null)" where the option came through the environment of an sbatch script.
+ * Without an argument, the callback gets NULL in the client and "" in the batch step. If the option
+ * came through the environment of an sbatch script, it gets a literal "(null)".
  */
 static const char *given(const char *arg)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * spank_options.h - what the user asked for. Slurm hands options over by callbacks only, without
- * a context of ours, and in srun's steps up to 23.11 twice; so this is the plugin's one state
- * that callbacks share.
+ * spank_options.h - what the user asked for. Slurm hands options over by callbacks without a
+ * context, and up to 23.11 twice in srun's steps. So this is the only state that the plugin's
+ * callbacks share.
  */
 #ifndef CEEMS_SPANK_OPTIONS_H
 #define CEEMS_SPANK_OPTIONS_H

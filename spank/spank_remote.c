@@ -113,8 +113,8 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /*
- * acct_gather_energy, asked by a jobacct_gather, does all for a step of which the user wants nothing; most
- * are such steps, and they shall not pay for a second reading of ceems.conf and of the ledger.
+ * For a step without our options, acct_gather_energy does all, asked by a jobacct_gather. Most
+ * steps are of that kind. They shall not pay for a second reading of ceems.conf and of the ledger.
  */
 static bool is_for_others(int argc)
 {
@@ -160,8 +160,9 @@ void spank_remote_begin(spank_t sp, int argc, char **argv)
 /* --- without acct_gather_energy ------------------------------------------------------------- */
 
 /*
- * With contain_spank (24.05) Slurm calls us in a process that shares our memory and not our file
- * descriptors: what is opened there is gone with it, and its number somebody else's here.
+ * With contain_spank (24.05) Slurm calls us in a process that shares our memory, but not our file
+ * descriptors. A file opened there is closed with that process, and its number means another file
+ * here.
  */
 static bool is_contained(void)
 {
@@ -256,7 +257,7 @@ static void print_report(spank_t sp, const struct figures *figures,
 			slurm_spank_log("%s", line);
 }
 
-/* Who asked for a trace that cannot be is told so once per step; slurmd's log is not the user's to read. */
+/* A user whose trace is not possible is told so once per step, since users cannot read slurmd's log. */
 static void tell_no_trace(spank_t sp, const struct ledger_slot *slot)
 {
 	uint32_t node_id = 0;

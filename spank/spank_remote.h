@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * spank_remote.h - the plugin in slurmstepd: writes into the step's slot of the node ledger what
- * the user asked for, where acct_gather_energy/ceems, in the same process, finds it and counts. Where
- * that plugin is not in use the counting is done from here. Nothing here ever fails a step.
+ * spank_remote.h - the plugin in slurmstepd. Writes the user's request into the step's slot of the
+ * node ledger. acct_gather_energy/ceems, in the same process, finds the request there and counts.
+ * Where that plugin is not in use the counting is done from here. Nothing here ever fails a step.
  */
 #ifndef CEEMS_SPANK_REMOTE_H
 #define CEEMS_SPANK_REMOTE_H

@@ -18,8 +18,8 @@
 #define KEYS_BYTES (FEED_KEYS * sizeof(struct job_key))
 
 /*
- * The ring is made of chunks, and which of them is used next is free to choose: the lowest that is, so
- * that the same few are used over and over and only a burst needs the memory of all.
+ * The ring is made of chunks, and any free chunk may be used next. The lowest free one is used. So
+ * the same few are used again and again, and only a burst touches the memory of all.
  */
 #define CHUNKS_MAX 32
 #define CHUNK_MIN (UINT64_C(256) << 10) /* if the ring has two of them */
@@ -29,9 +29,9 @@
 #endif
 
 /*
- * A job's end seldom comes alone. For LINGER_NS after an entry the worker looks every NAP_MS
- * instead of asking to be woken: waking it costs the hook a system call and, where cores are few,
- * its own core, under slurmctld's job lock. It also makes batches, and so fewer fdatasync().
+ * A job's end seldom comes alone. For LINGER_NS after an entry, the worker looks every NAP_MS
+ * instead of asking to be woken. Waking it costs the hook a system call under slurmctld's job lock
+ * and, where cores are few, its own core. It also makes batches, and so fewer fdatasync().
  */
 #define NAP_MS 20
 #define LINGER_NS (500 * NSEC_PER_MSEC)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * feed.h - the queue between a hook that must not wait and the thread that does the work: a ring of
- * bytes, allocated once, with entries of any length; the memory that it takes is what a burst once needed.
- * One thread pushes at a time (Slurm calls jobcomp under one mutex), one pops; they share two counters
- * and no lock, so the hook never waits for the worker, whatever that one is doing.
+ * feed.h - the queue between a hook that must not wait and the thread that does the work. It is a
+ * ring of bytes, allocated once, with entries of any length. It takes as much memory as the largest
+ * burst needed. One thread pushes at a time (Slurm calls jobcomp under one mutex), and one pops.
+ * They share two counters and no lock, so the hook never waits for the worker.
  */
 #ifndef CEEMS_FEED_H
 #define CEEMS_FEED_H
@@ -18,9 +18,9 @@
 struct feed;
 
 /*
- * Of an entry that the ring has no room for, its key is kept, in a second ring of fixed-size
- * entries whose memory is not touched before it is needed. The rest is read from slurmdbd later
- * (INBOX_KEY).
+ * If the ring has no room for an entry, the entry's key is kept in a second ring. That ring has
+ * entries of fixed size, and its memory is not touched before it is needed. The rest is read from
+ * slurmdbd later (INBOX_KEY).
  */
 #define FEED_KEYS (UINT32_C(1) << 19) /* 28 MiB if all are used */
 
@@ -39,9 +39,9 @@ void feed_destroy(struct feed *f);
 /* --- the hook -------------------------------------------------------------------------------- */
 
 /*
- * Copies the entry and wakes the worker. -ENOSPC: full; -EMSGSIZE: over half of the ring, or over
- * 256 KiB if it has up to 8 MiB. The only system call is a write to an eventfd, and only if the worker
- * may be asleep, which it is not for half a second after an entry.
+ * Copies the entry and wakes the worker. -ENOSPC: the ring is full. -EMSGSIZE: the entry takes over
+ * half of the ring, or over 256 KiB if the ring has up to 8 MiB. The only system call is a write to
+ * an eventfd, if the worker may be asleep. For half a second after an entry the worker is awake.
  */
 int feed_push(struct feed *f, const void *data, size_t len);
 
@@ -57,9 +57,9 @@ void feed_note_lost(struct feed *f, uint32_t id);
 /* --- the worker ------------------------------------------------------------------------------ */
 
 /*
- * The next entry not yet seen, in place and aligned to 8 bytes: valid until feed_release(). 1:
- * there is one, 0: no more. Nothing is given back by it, so that a batch that could not be
- * written is there for another try: feed_rewind() starts again at the oldest.
+ * The next entry not yet seen, in place and aligned to 8 bytes, valid until feed_release(). Returns
+ * 1, or 0 if there are no more. feed_next() gives no memory back. So a batch that could not be
+ * written stays for another try: feed_rewind() starts again at the oldest.
  */
 int feed_next(struct feed *f, const void **ret_data, size_t *ret_len);
 void feed_rewind(struct feed *f);
@@ -80,7 +80,8 @@ void feed_rewind_keys(struct feed *f);
 
 /*
  * Waits for an entry or feed_wake(), at most TIMEOUT_MS (negative: for ever). Soon after an entry
- * it returns early, after a few milliseconds, so that the hook need not wake it for the next.
+ * it returns early, after a few milliseconds, so that the hook need not wake the worker for the
+ * next entry.
  */
 void feed_wait(struct feed *f, int timeout_ms);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * inbox.h - what slurmctld's plugin tells ceems-recorder: append-only files with checksums in InboxDir, a
- * folder on a local disk. One process writes (jobcomp/ceems), one reads (ceems-recorder); neither waits for the
- * other, and each may be killed at any moment.
+ * inbox.h - what slurmctld's plugin tells ceems-recorder: append-only files with checksums in
+ * InboxDir, a folder on a local disk. jobcomp/ceems writes, and ceems-recorder reads. Neither waits
+ * for the other, and each may be killed at any moment.
  *
- * Files are "inbox-<16 hex digits>", read in the order of their names. The writer begins a new one when it
- * starts and every INBOX_FILE_BYTES; the reader deletes what it has read and the store has. An entry may come
- * twice: the reader's keys make that harmless.
+ * Files are "inbox-<16 hex digits>", read in the order of their names. The writer begins a new file
+ * when it starts and every INBOX_FILE_BYTES. The reader deletes a file when the store has all of
+ * it. An entry may come twice: the reader's keys make that harmless.
  *
  * A file is a header (struct inbox_header in inbox.c) and frames, in the byte order of the host: length and
  * kind of the entry, CRC-32C of both and of the entry, the entry, zeros up to a multiple of 8 bytes.
@@ -52,8 +52,9 @@ void inbox_writer_close(struct inbox_writer *w);
 /* Copies an entry, in memory only. -EMSGSIZE: above INBOX_ENTRY_MAX; -ENOMEM. */
 int inbox_append(struct inbox_writer *w, enum inbox_kind kind, const void *data, size_t len);
 /*
- * 0: everything appended is on the disk. Else it is kept, and the next call goes on where this one failed.
- * -ENOSPC: the disk, or INBOX_MAX_BYTES; others are the disk's.
+ * 0: everything appended is on the disk. Else the entry is kept, and the next call goes on where
+ * this one failed. -ENOSPC: the disk is full, or INBOX_MAX_BYTES is reached. Other errors are the
+ * disk's.
  */
 int inbox_flush(struct inbox_writer *w, struct errmsg *err);
 
@@ -79,8 +80,8 @@ int inbox_reader_open(const char *dir, const struct inbox_pos *from, struct inbo
 void inbox_reader_close(struct inbox_reader *r);
 
 /*
- * 1: an entry; 0: no more now. What is damaged in the midst of a file is logged, the file renamed to
- * "damaged-<number>", and instead of the rest of its entries there is one INBOX_LOST. -errno: the disk's.
+ * 1: an entry; 0: no more now. Damage in the middle of a file is logged, and the file is renamed to
+ * "damaged-<number>". One INBOX_LOST comes instead of the rest of its entries. -errno: the disk's.
  */
 int inbox_read(struct inbox_reader *r, struct inbox_entry *ret, struct errmsg *err);
 /* Behind the entry read last. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_facts.h - what slurmctld's plugin knows of a job, as it lies in the inbox and in the store: numbers, and
- * texts one behind the other in a buffer of fixed size, so that the copy needs no allocation and only the used
- * part is queued. No pointer into Slurm leaves the hook. A change of these structs is a new INBOX_LAYOUT.
+ * job_facts.h - what slurmctld's plugin knows of a job, in the form of inbox and store: numbers,
+ * and texts one behind the other in a buffer of fixed size. So the copy needs no allocation, and
+ * only the used part is queued. No pointer into Slurm leaves the hook. A change of these structs is
+ * a new INBOX_LAYOUT.
  */
 #ifndef CEEMS_JOB_FACTS_H
 #define CEEMS_JOB_FACTS_H
@@ -111,8 +112,8 @@ struct job_site {
 #define SITE_HAS_EXTERN UINT32_C(8)  /* PrologFlags=Contain: a job that started has an extern step */
 
 /*
- * The record of SIZE bytes of facts as they were queued; what is not in them is unknown. -EINVAL: not facts,
- * -ENOMEM. In libstore, not in libinbox.
+ * Makes a record of SIZE bytes of facts as they were queued. Members that are not in the facts are
+ * unknown. -EINVAL: not facts. -ENOMEM. In libstore, not in libinbox.
  */
 int job_facts_to_record(const struct job_facts *f, size_t size, const char *cluster,
 			struct record **ret);

@@ -239,8 +239,8 @@ static void store_undo(struct store *s)
 }
 
 /*
- * On a full disk no commit succeeds any more, and so SQLite makes no checkpoint, which would give back the room that
- * its log takes.
+ * On a full disk no commit succeeds. So SQLite makes no checkpoint, which would free the room of
+ * its log.
  */
 static void store_make_room(struct store *s)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store.h - what ceems-recorder has not finished or not delivered: one SQLite file "store.db" on a local
- * disk. ceems-store(5) describes the tables.
+ * store.h - jobs that ceems-recorder has not finished, and records that it has not delivered: one
+ * SQLite file "store.db" on a local disk. ceems-store(5) describes the tables.
  *
- * One process writes (flock on "lock"); everybody else reads beside it (store_view.h). Every change is one
- * transaction in WAL mode with synchronous=FULL: after store_commit() a power cut takes nothing back.
+ * One process writes (flock on "lock"); all others read beside it (store_view.h). Each change is
+ * one transaction in WAL mode with synchronous=FULL. After store_commit(), a power cut takes
+ * nothing back.
  *
- * Any thread may write. store_begin() takes a mutex that store_commit() and store_rollback() release, and
- * what is called between them belongs to that transaction. What a function reads is the transaction's too.
- * Functions that need no store_begin() say so. Text and data that come back belong to the store until the
- * next call.
+ * Any thread may write. store_begin() takes a mutex that store_commit() and store_rollback()
+ * release. Calls between them belong to that transaction. What a function reads is the
+ * transaction's too. Functions that need no store_begin() say so. Text and data that come back
+ * belong to the store until the next call.
  *
  * Errors: -ENOSPC the disk or StoreMaxSize is full; -EROFS, -EACCES; -EIO the disk says no; -EBUSY another
  * program holds SQLite's lock; -EUCLEAN the file is corrupt; -ENOMEM; -EMSGSIZE the row is over STORE_ROW_MAX.
@@ -94,8 +95,8 @@ struct store_job {
 };
 
 /*
- * Inserts or replaces. -ENOSPC for a job that is not there yet when the store holds more than 3/4 of
- * max_bytes: the rest is for the records of jobs that are.
+ * Inserts or replaces a job. -ENOSPC: the job is new and the store holds more than 3/4 of
+ * max_bytes. The rest is for the records of the jobs that are there.
  */
 int store_job_put(struct store *s, const struct store_job *job, struct errmsg *err);
 /* 1, 0: not there. RET's texts and facts are valid until the next call, or the end of the transaction. */
@@ -119,7 +120,7 @@ int store_jobs_next_due(struct store *s, uint64_t *ret, struct errmsg *err);
  * negative result of FN ends the walk and is returned.
  */
 int store_jobs_last(struct store *s, size_t max, store_job_fn *fn, void *ctx, struct errmsg *err);
-/* The earliest end of a job that has no record yet or whose record a sink lacks; 0: there is none. */
+/* The earliest end of a job that has no record yet, or whose record a sink lacks. 0: there is none. */
 int store_oldest_end(struct store *s, uint64_t *ret, struct errmsg *err);
 
 /* --- records ------------------------------------------------------------------------------------ */
@@ -142,9 +143,9 @@ struct store_refusal {
 };
 
 /*
- * SINK has everything up to and with SEQ, but for REFUSAL[n], ascending: one transaction of its own, so it
- * needs no store_begin(). What is refused stays in the store until it is replayed or a later record with
- * the same key is taken by that sink.
+ * Notes that SINK has all records up to and including SEQ, except REFUSAL[n] (ascending). This is
+ * one transaction of its own, without store_begin(). A refused record stays in the store until it
+ * is replayed, or until that sink takes a later record with the same key.
  */
 int store_sink_settle(struct store *s, const char *sink, uint64_t seq,
 		      const struct store_refusal *refusal, size_t n, struct errmsg *err);
@@ -168,16 +169,16 @@ int store_meta_set(struct store *s, const char *name, const void *data, size_t l
 /* --- upkeep ------------------------------------------------------------------------------------- */
 
 /*
- * Deletes the records that every sink has and of which nothing is refused, and the jobs that have
- * nothing to do and ended before JOBS_BEFORE. Returns how many rows went; call it again soon when that is
- * STORE_RECLAIM_MAX or more. Needs no store_begin().
+ * Deletes the records that every sink has and none refused, and the jobs that are done and ended
+ * before JOBS_BEFORE. Returns how many rows went; call it again soon when that is STORE_RECLAIM_MAX
+ * or more. Needs no store_begin().
  */
 #define STORE_RECLAIM_MAX 2000
 int store_reclaim(struct store *s, uint64_t jobs_before, struct errmsg *err);
 
 /*
- * True when a call has been waiting for the disk for more than 30 s, which is logged once; false again
- * after that. Never waits: for a thread that is not that one. Needs no store_begin().
+ * True when a call has been waiting for the disk for more than 30 s; that is logged once. False
+ * again afterwards. Never waits: for a thread that is not that one. Needs no store_begin().
  */
 bool store_is_stuck(struct store *s);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store_sql.h - every statement of the store's writer, and the layout of the file. ceems-store(5) describes
- * the tables; store_view.c has what only readers ask.
+ * store_sql.h - all statements of the store's writer, and the layout of the file. ceems-store(5)
+ * describes the tables; store_view.c has what only readers ask.
  */
 #ifndef CEEMS_STORE_SQL_H
 #define CEEMS_STORE_SQL_H
