@@ -297,8 +297,8 @@ int kvconf_read_all(const char *path, const struct kvconf_key *keys, size_t nkey
 	int rc;
 
 	if (nkeys > KVCONF_MAX_KEYS)
-		return errmsg_set(err, -EINVAL, "%s: table of %zu keys is too long", path,
-				  nkeys);
+		return errmsg_set(err, -EINVAL, "kvconf: a table of %zu keys, at most %d are supported", nkeys,
+				  KVCONF_MAX_KEYS);
 	rc = fileio_read_alloc(path, KVCONF_MAX_BYTES, &text, &len, err);
 	if (rc < 0)
 		return rc;

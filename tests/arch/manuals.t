@@ -6,9 +6,13 @@ cd "$top_srcdir" || exit 1
 command -v groff >/dev/null || skip_all "no groff"
 pages=$(find src bpf spank jobcomp recorder acct_gather -name '*.[1-8].in' | sort)
 
-# filled PAGE: the page with some value for each name
+# filled PAGE: as it is installed, else with some value for each name
 filled() {
-	sed 's/@[A-Za-z_]*@/x/g' "$1"
+	if [ -f "$top_builddir/${1%.in}" ]; then
+		cat "$top_builddir/${1%.in}"
+	else
+		sed 's/@[A-Za-z_]*@/x/g' "$1"
+	fi
 }
 
 for page in $pages; do

@@ -17,8 +17,8 @@ each() {
 }
 
 settings=$(echo "$tables" | sed -n 's/^setting \([^=]*\)=.*/\1/p')
-each "$settings" "$man" "ceems.conf(5) has every key" '^\.B %$'
-is "$(sed -n '/^\.SH KEYS/,/^\.SH EXAMPLE/s/^\.B \([A-Z][A-Za-z]*\)$/\1/p' "$man" | sort)" \
+each "$settings" "$man" "ceems.conf(5) has every key" '^@KEY %='
+is "$(sed -n 's/^@KEY \([A-Za-z]*\)=.*@$/\1/p' "$man" | sort)" \
 	"$(echo "$settings" | sort)" "and no other"
 is "$(grep -oE '^#?[A-Z][A-Za-z]*=[^#]*' "$example" | sed 's/^#//; s/[[:blank:]]*$//')" \
 	"$(echo "$tables" | sed -n 's/^setting //p')" "ceems.conf.example has every key with its default"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The ceems command takes the commands and options that README, doc/, man pages and hints of its own tell to type.
+# The ceems command takes the commands and options that README, doc/, man pages and hints of its own tell to type; the
+# examples of ceems.conf(5) are right.
 . "$top_srcdir/tests/tap/tap.sh"
 ceems=$(readlink -f "$top_builddir/src/cmd/ceems")
 [ -x "$ceems" ] || skip_all "the ceems command is not built"
@@ -60,4 +61,9 @@ is "$(cat "$dir/wrong")" "" "ceems takes what the texts say to type"
 n=$(cat "$dir/n")
 [ "$n" -gt 100 ]
 ok $? "  in $n places"
+
+sed -n 's/^@KEY \(.*\)@$/\1/p' src/cmd/ceems.conf.5.in >"$dir/ceems.conf"
+[ -s "$dir/ceems.conf" ]
+ok $? "ceems.conf(5) has examples of keys"
+is "$("$ceems" check --quiet --conf "$dir/ceems.conf" | grep -A1 '^error  ceems.conf')" "" "  which are right"
 done_testing
