@@ -48,7 +48,7 @@ enum store_kind store_kind_by_name(const char *name);
 enum store_job_state {
 	STORE_JOB_ENDED = 1,	 /* no record yet */
 	STORE_JOB_FINAL = 2,	 /* has a record; a correction may follow */
-	STORE_JOB_CORRECTED = 3, /* nothing will follow; known until CorrectionWait is over */
+	STORE_JOB_CORRECTED = 3, /* nothing will follow; the row goes an hour after the end of the job */
 };
 const char *store_job_state_name(enum store_job_state state);
 
