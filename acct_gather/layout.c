@@ -17,7 +17,7 @@ bool layout_of_step_is_right(const stepd_step_rec_t *step)
 	return LAYOUT_IS_AS_BUILT(step) && (!step->jobacct || LAYOUT_IS_AS_BUILT(step->jobacct));
 }
 
-/* For list_for_each(), which ends at a negative one, and returns it. */
+/* list_for_each() ends at a negative value and returns it. */
 #define GO_ON 0
 #define STOP (-1)
 
@@ -76,7 +76,7 @@ bool layout_of_shares_is_right(CEEMS_LIST shares)
 	return list_for_each(shares, check_share, NULL) >= 0;
 }
 
-/* Are all arrays as long as the list of TRES? */
+/* Whether each array of usage has tres_count entries. */
 static bool has_rows(const struct jobacctinfo *j)
 {
 	uint64_t *const row[] = {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * layout.h - are Slurm's structs as large as the headers say that this was built with? Slurm takes a plugin
- * for its version number, which says less (jobcomp/layout.h). Such a plugin would write into memory that is
- * not meant.
+ * layout.h - whether Slurm's structs have the size that they had in the headers of the build. Slurm compares version
+ * numbers only (see jobcomp/abi_check.h). A plugin built with other headers would write to the wrong memory.
  */
 #ifndef CEEMS_ACCT_GATHER_LAYOUT_H
 #define CEEMS_ACCT_GATHER_LAYOUT_H
@@ -11,13 +10,13 @@
 
 #include <stdbool.h>
 
-/* Slurm's allocator knows the size of what it gave, each of these alone. xsize() takes no const. */
+/* xsize() returns the size that was allocated; P must be an allocation of its own. The cast drops const. */
 #define LAYOUT_IS_AS_BUILT(p) (xsize((void *)(p)) == sizeof(*(p)))
 
-/* Of slurmd: its configuration, and what energy is told in. */
+/* For slurmd: its configuration and acct_gather_energy_t. */
 bool layout_is_right(void);
 
-/* Of slurmstepd as well: a step; and what its usage is told in, which is there later, or NULL. */
+/* For slurmstepd: the step, and its jobacct, which is NULL at first. */
 bool layout_of_step_is_right(const stepd_step_rec_t *step);
 
 /* Of lists of gres_state_t with the records of a job or of a step; of gres_device_t; of shared_dev_info_t. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * logger.h - log lines go to a sink, which the adapter sets: Slurm's error() and info(), or stderr
- * for the CLI. The core returns errors, and logs at debug only. The layer that gives up logs one
- * line: object, action, cause, consequence.
+ * logger.h - log lines of the core. The process sets a sink: error() and info() of Slurm in plugins, standard error or
+ * syslog elsewhere. A function returns errors to its caller. A part that nobody calls, such as a thread, logs what it
+ * gives up, once: object, action, cause, consequence.
  *
- * Not called log.h: Slurm has one, and its names would meet ours in the adapters.
+ * The file is not log.h, because Slurm has a log.h and adapters include both.
  */
 #ifndef CEEMS_LOGGER_H
 #define CEEMS_LOGGER_H
@@ -33,9 +33,8 @@ void logger_log(enum logger_level level, const char *fmt, ...) _printf_(2, 3);
 #define logger_debug(...) logger_log(LOGGER_DEBUG, __VA_ARGS__)
 
 /*
- * For what may happen every second: the first time is logged, the rest is counted. One static
- * struct per message. Call logger_once_reset() when the trouble is over: the next message is then
- * logged again, and the function returns how many were not.
+ * For a message that may come every second: the first is logged, the others are counted. Use one static struct per
+ * message. logger_once_reset(), when the trouble is over, returns how many were not logged; the next is logged again.
  */
 struct logger_once {
 	atomic_uint count;
@@ -45,10 +44,9 @@ void logger_log_once(struct logger_once *once, enum logger_level level, const ch
 unsigned int logger_once_reset(struct logger_once *once);
 
 /*
- * For what fails and works again: its beginning and its end are to be told once each. Trouble that
- * comes and goes would fill the log of each node. So if trouble begins within LOGGER_QUIET_NS of
- * the trouble logged before, it is logged only if it lasts beyond that time. Starts as zeros; of
- * one thread.
+ * For trouble that begins and ends: each is logged once. Trouble that comes and goes would fill the log of every node.
+ * So a beginning within LOGGER_QUIET_NS of the last logged one is logged after that time, if the trouble still lasts.
+ * Initialise with zeros; for use by one thread.
  */
 #define LOGGER_QUIET_NS UINT64_C(600000000000)
 enum logger_news {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_tick - CPU time of one tick of the sampler with 1, 16 and 64 steps: sources, /proc/stat, one
- * cgroup file per step, the split and the ledger. The steps share one cgroup, the sensors are
- * files. Then what ceems.prom reads of 64 running steps, what slurmd adds for eight GPUs that they share (the helper's
- * calls of the vendor's library are not in it), and the wall time that a step's end waits for its tick, beside 64 others.
- * Prints a table; it is no test.
+ * bench_tick - what the sampler costs. Prints a table; it is not a test. All steps share one cgroup; sensors are files.
+ * The table has:
+ * - CPU time of a tick with 1, 16 and 64 steps: sensors, /proc/stat, a cgroup file per step, the split and the ledger
+ * - CPU time of reading a step's memory, and of reading a step's pressure
+ * - CPU time of reading 64 running steps for ceems.prom
+ * - CPU time of booking eight GPUs to 64 steps, without the library calls of ceems-gpu
+ * - wall time that the end of a step waits for its tick, beside 64 other steps
  */
 #include <stdio.h>
 #include <stdlib.h>
