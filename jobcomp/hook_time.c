@@ -24,12 +24,41 @@ static uint64_t end_of(unsigned int bin)
 	return ((UINT64_C(4) + bin % 4 + 1) << (octave - 2)) - 1;
 }
 
+static uint64_t hook_get(const _Atomic uint64_t *p)
+{
+	return atomic_load_explicit(p, memory_order_relaxed);
+}
+
+/* Not an atomic addition, which would lock the bus: only one thread writes. */
+static void hook_put(_Atomic uint64_t *p, uint64_t value)
+{
+	atomic_store_explicit(p, value, memory_order_relaxed);
+}
+
 void hook_time_add(struct hook_time *t, uint64_t ns)
 {
-	t->n++;
-	t->bin[bin_of(ns)]++;
-	if (ns > t->max_ns)
-		t->max_ns = ns;
+	_Atomic uint64_t *bin = &t->bin[bin_of(ns)];
+
+	hook_put(&t->n, hook_get(&t->n) + 1);
+	hook_put(&t->sum_ns, hook_get(&t->sum_ns) + ns);
+	hook_put(bin, hook_get(bin) + 1);
+	if (ns > hook_get(&t->max_ns))
+		hook_put(&t->max_ns, ns);
+}
+
+void hook_time_cost(const struct hook_time *t, struct hook_cost *ret)
+{
+	uint64_t n = 0;
+	unsigned int bucket = 0;
+	unsigned int i;
+
+	*ret = (struct hook_cost){ .sum_ns = hook_get(&t->sum_ns), .max_ns = hook_get(&t->max_ns) };
+	for (i = 0; i < HOOK_TIME_BINS; i++) {
+		while (bucket < HOOK_COST_BUCKETS && end_of(i) >= hook_cost_bound_ns(bucket))
+			ret->upto[bucket++] = n;
+		n += hook_get(&t->bin[i]);
+	}
+	ret->n = n; /* as the buckets have it */
 }
 
 uint64_t hook_time_quantile_ns(const struct hook_time *t, unsigned int permille)

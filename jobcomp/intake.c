@@ -29,6 +29,7 @@ struct intake {
 	char dir[PATH_MAX];
 	struct job_site site;
 	struct feed *feed;
+	const struct hook_time *hook;
 	struct inbox_writer *inbox; /* the thread's; NULL: not open */
 	pthread_t thread;
 	atomic_bool is_stopping;
@@ -54,6 +55,16 @@ static int intake_open(struct intake *in, struct errmsg *err)
 	return 0;
 }
 
+/* Ahead of the next ends, so that it costs no write of its own. A loss is made good by the next one. */
+static void intake_append_hook(struct intake *in)
+{
+	struct hook_cost cost;
+
+	hook_time_cost(in->hook, &cost);
+	if (cost.n)
+		(void)inbox_append(in->inbox, INBOX_HOOK, &cost, sizeof(cost));
+}
+
 /* The inbox copies each entry and keeps the copy until it is on disk. So the queue can drop the entry. */
 static int intake_append_ends(struct intake *in)
 {
@@ -65,6 +76,8 @@ static int intake_append_ends(struct intake *in)
 		const struct job_facts *f = data;
 		bool is_start = f->flags & FACT_IS_START;
 
+		if (!n)
+			intake_append_hook(in);
 		if (inbox_append(in->inbox, is_start ? INBOX_START : INBOX_END, data, len) < 0) {
 			feed_unget(in->feed);
 			break;
@@ -183,7 +196,8 @@ static void intake_destroy(struct intake *in)
 	free(in);
 }
 
-int intake_start(const char *dir, const struct job_site *site, struct intake **ret, struct errmsg *err)
+int intake_start(const char *dir, const struct job_site *site, const struct hook_time *hook, struct intake **ret,
+		 struct errmsg *err)
 {
 	struct intake *in = calloc(1, sizeof(*in));
 	int rc;
@@ -191,6 +205,7 @@ int intake_start(const char *dir, const struct job_site *site, struct intake **r
 	if (!in)
 		return errmsg_set(err, -ENOMEM, "out of memory");
 	in->site = *site;
+	in->hook = hook;
 	(void)snprintf(in->dir, sizeof(in->dir), "%s", dir);
 	rc = feed_create(FEED_BYTES, &in->feed, err);
 	if (rc == 0) {

@@ -113,7 +113,7 @@ static int start(struct errmsg *err)
 	if (wants_starts && !COMPAT_TELLS_STARTS)
 		logger_info("ceems: jobcomp: KafkaStartTopic is of no use: Slurm tells of job "
 			    "starts from 25.05 on");
-	return intake_start(settings.inbox_dir, &site, &intake, err);
+	return intake_start(settings.inbox_dir, &site, &hook_time, &intake, err);
 }
 
 /*

@@ -123,6 +123,8 @@ static int inbox_take_entry(struct recorder *r, const struct inbox_entry *e, boo
 		memcpy(&r->site, e->data, sizeof(r->site));
 		r->has_site = true;
 		return store_meta_set(r->store, META_SITE, &r->site, sizeof(r->site), err);
+	case INBOX_HOOK:
+		return 0;
 	case INBOX_END:
 		return inbox_take_end(r, e->data, e->len, /* key_only= */ false, err);
 	case INBOX_START:

@@ -34,6 +34,7 @@ enum inbox_kind {
 	INBOX_KEY = 4,	 /* struct job_key: a job ended, and the queue had no room for more */
 	INBOX_LOST = 5,	 /* uint64_t: of so many ends there is nothing at all; 0: of an unknown number */
 	INBOX_SITE = 6,	 /* struct job_site, the first entry of each file */
+	INBOX_HOOK = 7,	 /* struct hook_cost */
 };
 
 /* --- the writer; one thread ---------------------------------------------------------------------- */

@@ -111,6 +111,17 @@ struct job_site {
 #define SITE_HAS_SLURMDBD UINT32_C(4)
 #define SITE_HAS_EXTERN UINT32_C(8)  /* PrologFlags=Contain: a job that started has an extern step */
 
+/* What job ends cost slurmctld since it loaded the plugin. */
+#define HOOK_COST_BUCKETS 8
+struct hook_cost {
+	uint64_t n, sum_ns, max_ns;
+	uint64_t upto[HOOK_COST_BUCKETS]; /* calls that took less than hook_cost_bound_ns() */
+};
+static inline uint64_t hook_cost_bound_ns(unsigned int bucket)
+{
+	return UINT64_C(4096) << (2 * bucket);
+}
+
 /*
  * Makes a record of SIZE bytes of facts as they were queued. Members that are not in the facts are
  * unknown. -EINVAL: not facts. -ENOMEM. In libstore, not in libinbox.

@@ -17,6 +17,7 @@
 static char dir[PATH_MAX];
 static const struct job_site site = { .cluster = "c", .state_dir = "/state", .flags = SITE_HAS_SLURMDBD };
 static struct job_facts facts;
+static struct hook_time hook_time;
 
 /* Slurm's half. */
 void resizes_load(void)
@@ -28,7 +29,7 @@ static struct intake *begin(void)
 	struct intake *in = NULL;
 	struct errmsg err = { 0 };
 
-	ok(intake_start(dir, &site, &in, &err) == 0, "the thread starts");
+	ok(intake_start(dir, &site, &hook_time, &in, &err) == 0, "the thread starts");
 	return in;
 }
 
@@ -41,9 +42,10 @@ static int push(struct intake *in, uint32_t job_id, uint32_t flags)
 }
 
 struct seen {
-	unsigned int n[INBOX_SITE + 1];
+	unsigned int n[INBOX_HOOK + 1];
 	uint32_t last_end;
 	uint64_t lost;
+	struct hook_cost hook;
 };
 
 static void look(struct seen *s)
@@ -60,6 +62,8 @@ static void look(struct seen *s)
 		s->n[e.kind]++;
 		if (e.kind == INBOX_END)
 			s->last_end = ((const struct job_facts *)e.data)->job_id;
+		if (e.kind == INBOX_HOOK)
+			memcpy(&s->hook, e.data, sizeof(s->hook));
 		if (e.kind == INBOX_LOST)
 			s->lost = *(const uint64_t *)e.data;
 	}
@@ -72,6 +76,7 @@ static void test_all_is_written(void)
 	struct seen s;
 	uint32_t i;
 
+	hook_time_add(&hook_time, 20000);
 	for (i = 1; i <= 1000; i++)
 		if (push(in, i, 0) < 0)
 			break;
@@ -84,6 +89,7 @@ static void test_all_is_written(void)
 	is_u64(s.n[INBOX_END], 1000, "all ends");
 	is_u64(s.last_end, 1000, "in order");
 	is_u64(s.n[INBOX_START], 1, "and the start");
+	ok(s.n[INBOX_HOOK] && s.hook.n == 1 && s.hook.sum_ns == 20000, "and what the hook costs");
 }
 
 static void test_no_folder(void)
