@@ -7,6 +7,7 @@
  *   recorder_jobs.c       a job's way: ended -> asked for in slurmdbd -> final, or corrected later
  *   recorder_reconcile.c  ends that slurmctld or the inbox lost are found in slurmdbd
  *   recorder_marker.c     what the recorder of the backup controller has to know
+ *   recorder_prom.c       ceems_controller.prom
  *
  * One thread runs all of it, but for the sinks' (deliver.h) and the marker's. What has to survive is in the store:
  * the process may be killed between any two lines.
@@ -67,6 +68,12 @@ struct recorder {
 	uint64_t jobs_due_ns; /* when to look for due jobs */
 	bool dbd_is_down;     /* its trouble was logged */
 	uint64_t ncorrected, ngiven_up;
+	struct {
+		uint64_t ends, found;
+		uint64_t records[2]; /* [1]: final */
+		uint64_t corrected;
+	} total; /* since it began; what the store did not take is counted, too */
+	struct hook_cost hook; /* n is 0: not known */
 
 	struct {
 		uint64_t from;	  /* begin of the window, seconds; 0: nothing to do */
@@ -85,8 +92,10 @@ struct recorder {
 	struct record_names names;
 	struct deliveries *sinks;
 	struct marker *marker;
+	struct recorder_prom *prom; /* NULL: no TextfileDir */
 	uint64_t reclaim_due_ns;
 	uint64_t mark_due_ns;
+	uint64_t prom_due_ns;
 };
 
 /* --- recorder_run.c ------------------------------------------------------------------------------ */
@@ -141,6 +150,16 @@ void recorder_reconcile_missed(struct recorder *r, uint64_t now_ns);
 /* An answer to what recorder_reconcile_run() asked; ASKED: of one job, else NULL. In a transaction. */
 int recorder_reconcile_take(struct recorder *r, const struct slurmdb_answer *a, const struct asked_job *asked,
 			    struct errmsg *err);
+
+/* --- recorder_prom.c ----------------------------------------------------------------------------- */
+
+/* With TextfileDir: writes ceems_controller.prom from now on. Trouble is logged, and records go on without it. */
+void recorder_prom_open(struct recorder *r);
+/* Writes the text; HAS_ENDED: the last one. */
+void recorder_prom_write(struct recorder *r, bool has_ended);
+void recorder_prom_close(struct recorder *r);
+/* The text alone; the caller frees *RET. -ENOMEM. */
+int recorder_prom_format(struct recorder *r, bool has_ended, char **ret, size_t *ret_len);
 
 /* --- recorder_marker.c --------------------------------------------------------------------------- */
 

@@ -42,3 +42,11 @@ const struct factor_chain *factors_now(struct factors *f)
 	}
 	return &f->chain;
 }
+
+const struct factor_series *factors_look(struct factors *f)
+{
+	if (!f->has_chain || !f->feed)
+		return NULL;
+	(void)factor_feed_poll(f->feed, clock_mono_ns());
+	return f->chain.series = factor_feed_series(f->feed);
+}

@@ -24,5 +24,7 @@ void factors_close(struct factors *f);
  * not again for a file system that hangs. NULL: no factor. Borrowed until the next call.
  */
 const struct factor_chain *factors_now(struct factors *f);
+/* The series without waiting for it; NULL: there is none. Borrowed as long. */
+const struct factor_series *factors_look(struct factors *f);
 
 #endif

@@ -16,6 +16,7 @@
 /* Names in the store's table `meta`. */
 #define META_SITE "site"
 #define META_KNOWN_END "known_end"
+#define META_HOOK "hook"
 
 static struct logger_once trouble;
 
@@ -41,6 +42,8 @@ int recorder_inbox_load(struct recorder *r, struct errmsg *err)
 		rc = recorder_load_meta(r, META_SITE, &r->site, sizeof(r->site), &r->has_site, err);
 	if (rc == 0)
 		rc = recorder_load_meta(r, META_KNOWN_END, &r->known_end, sizeof(r->known_end), &found, err);
+	if (rc == 0)
+		rc = recorder_load_meta(r, META_HOOK, &r->hook, sizeof(r->hook), &found, err);
 	if (rc == 0)
 		rc = recorder_reconcile_load(r, err);
 	store_rollback(r->store);
@@ -124,14 +127,19 @@ static int inbox_take_entry(struct recorder *r, const struct inbox_entry *e, boo
 		r->has_site = true;
 		return store_meta_set(r->store, META_SITE, &r->site, sizeof(r->site), err);
 	case INBOX_HOOK:
-		return 0;
+		if (e->len != sizeof(r->hook))
+			return 0;
+		memcpy(&r->hook, e->data, sizeof(r->hook));
+		return store_meta_set(r->store, META_HOOK, &r->hook, sizeof(r->hook), err);
 	case INBOX_END:
+		r->total.ends++;
 		return inbox_take_end(r, e->data, e->len, /* key_only= */ false, err);
 	case INBOX_START:
 		return inbox_take_start(r, e->data, e->len, err);
 	case INBOX_KEY:
 		if (e->len != sizeof(struct job_key))
 			return 0;
+		r->total.ends++;
 		facts = malloc(sizeof(*facts));
 		if (!facts)
 			return errmsg_set(err, -ENOMEM, "out of memory");

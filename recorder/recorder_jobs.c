@@ -212,6 +212,8 @@ static int jobs_write(struct recorder *r, const struct asked_job *a, struct slur
 		rc = jobs_append(r, a->key, record, err);
 	else
 		(void)errmsg_errno(err, rc, "%s", a->key);
+	if (rc == 0)
+		r->total.records[record->energy.final]++;
 	record_destroy(record);
 	return rc;
 }
@@ -305,6 +307,7 @@ static int jobs_write_last(struct recorder *r, const struct asked_job *a, struct
 	if (rc < 0)
 		return rc;
 	r->ncorrected += a->state == STORE_JOB_FINAL;
+	r->total.corrected += a->state == STORE_JOB_FINAL;
 	return store_job_set(r->store, a->key, STORE_JOB_CORRECTED, STORE_NEVER, err);
 }
 

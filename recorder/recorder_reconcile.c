@@ -320,6 +320,7 @@ static int reconcile_put(struct recorder *r, const struct record *row, const str
 		return rc;
 	logger_info("ceems: %s: its end was not told", key);
 	r->reconcile.nfound++;
+	r->total.found++;
 	r->jobs_due_ns = 0;
 	return 0;
 }

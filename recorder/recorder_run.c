@@ -21,6 +21,7 @@
 /* The marker names jobs of the last MARKED_S, more than reconciliation looks back, and at most MARKED_MAX. */
 #define MARKED_S 120
 #define MARKED_MAX 4096
+#define PROM_NS (5 * NSEC_PER_SEC)
 #define POLL_INBOX_NS (5 * NSEC_PER_SEC) /* should an event get lost */
 
 static uint64_t run_earlier(uint64_t a, uint64_t b)
@@ -195,6 +196,14 @@ static void run_reclaim(struct recorder *r, uint64_t now_ns)
 	r->reclaim_due_ns = now_ns + (n >= STORE_RECLAIM_MAX ? RECLAIM_SOON_NS : RECLAIM_NS);
 }
 
+static void run_prom(struct recorder *r, uint64_t now_ns)
+{
+	if (!r->prom || now_ns < r->prom_due_ns)
+		return;
+	r->prom_due_ns = now_ns + PROM_NS;
+	recorder_prom_write(r, /* has_ended= */ false);
+}
+
 /* --- the loop ------------------------------------------------------------------------------------ */
 
 static int run_timeout_ms(const struct recorder *r, uint64_t now_ns)
@@ -203,6 +212,8 @@ static int run_timeout_ms(const struct recorder *r, uint64_t now_ns)
 
 	next = run_earlier(next, r->reclaim_due_ns);
 	next = run_earlier(next, r->mark_due_ns);
+	if (r->prom)
+		next = run_earlier(next, r->prom_due_ns);
 	if (!r->inbox || r->inbox_retry_ns > now_ns)
 		next = run_earlier(next, r->inbox_retry_ns);
 	if (r->client) {
@@ -241,6 +252,8 @@ int recorder_run(struct recorder *r, int stop_fd, struct errmsg *err)
 	factors_open(&r->factors, &r->settings);
 	rc = run_open(r, stop_fd, err);
 	if (rc == 0)
+		recorder_prom_open(r);
+	if (rc == 0)
 		logger_info("ceems: recorder: takes job ends from %s, keeps records in %s until they are "
 			    "delivered to: %s", r->settings.inbox_dir, r->settings.store_dir,
 			    *r->settings.sinks ? r->settings.sinks : "nobody (Sinks is empty)");
@@ -256,7 +269,11 @@ int recorder_run(struct recorder *r, int stop_fd, struct errmsg *err)
 		recorder_reconcile_run(r, now_ns);
 		run_reclaim(r, now_ns);
 		run_mark(r, now_ns);
+		run_prom(r, now_ns);
 	}
+	if (r->prom && rc == 0)
+		recorder_prom_write(r, /* has_ended= */ true);
+	recorder_prom_close(r);
 	run_close(r);
 	return rc == -ECANCELED ? 0 : rc;
 }

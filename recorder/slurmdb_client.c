@@ -63,7 +63,8 @@ struct slurmdb_client {
 	enum client_state state;
 	enum slurmdb_wire_kind kind;
 	uint64_t number;
-	uint64_t deadline_ns;
+	uint64_t asked_ns, deadline_ns;
+	struct slurmdb_client_stats stats;
 	bool must_ping;
 	bool is_down; /* the last small question failed: another one goes ahead of the next question */
 	struct client_entry open[SLURMDB_ASK_MAX];
@@ -405,6 +406,19 @@ static void client_fail_worker(struct slurmdb_client *c)
 	client_fail(c, /* is_down= */ false);
 }
 
+/* The question has its answer, or none will come. */
+static void client_count(struct slurmdb_client *c, uint64_t now, bool is_good)
+{
+	c->stats.ns += now - c->asked_ns;
+	c->stats.failures += !is_good;
+	c->stats.is_up = is_good;
+}
+
+void slurmdb_client_get_stats(const struct slurmdb_client *c, struct slurmdb_client_stats *ret)
+{
+	*ret = c->stats;
+}
+
 /* --- the answer ---------------------------------------------------------------------------- */
 
 /* The entry that JOB answers; NULL: nobody asked for it. */
@@ -479,14 +493,19 @@ static void client_next_question(struct slurmdb_client *c, uint64_t now)
 		return;
 	c->kind = client_kind(c);
 	slurmdb_child_begin(&c->child, ++c->number);
+	c->stats.questions++;
+	c->asked_ns = now;
 	if (c->child.fd < 0 && slurmdb_child_start(&c->child, now) < 0) {
+		client_count(c, now, false);
 		client_fail(c, /* is_down= */ true);
 		return;
 	}
 	c->state = CLIENT_ASKED;
 	c->deadline_ns = now + c->o.deadline_ns;
-	if (client_send(c) < 0)
+	if (client_send(c) < 0) {
+		client_count(c, now, false);
 		client_fail_worker(c);
+	}
 }
 
 /* False: it is to be waited for. */
@@ -494,6 +513,8 @@ static bool client_progress(struct slurmdb_client *c, uint64_t now)
 {
 	int rc = slurmdb_child_read(&c->child);
 
+	if (rc || now >= c->deadline_ns)
+		client_count(c, now, rc > 0);
 	if (rc > 0) {
 		c->state = CLIENT_ANSWERED;
 	} else if (rc == -ECONNREFUSED || rc == -EIO) {

@@ -43,6 +43,12 @@ int slurmdb_client_ask(struct slurmdb_client *c, const struct slurmdb_want *want
  * last two a job may come again.
  */
 int slurmdb_client_ask_window(struct slurmdb_client *c, uint64_t from, uint64_t to, uint64_t tag);
+struct slurmdb_client_stats {
+	uint64_t questions, failures; /* small ones, which ask whether slurmdbd is there, included */
+	uint64_t ns;  /* that they took */
+	bool is_up;   /* the last one was answered */
+};
+void slurmdb_client_get_stats(const struct slurmdb_client *c, struct slurmdb_client_stats *ret);
 /* Wants that are not answered yet. */
 size_t slurmdb_client_pending(const struct slurmdb_client *c);
 

@@ -32,6 +32,7 @@ struct check {
 	struct settings settings; /* with %n already replaced */
 	char conf_path[PATH_MAX];
 	char node[256];
+	char host_textfile_dir[SETTINGS_PATH_MAX]; /* TextfileDir with this host for %n, as ceems-recorder has it */
 	struct slurmconf *slurm;  /* NULL: not readable */
 	bool is_json, is_quiet, is_verbose;
 	unsigned int warnings;

@@ -3,33 +3,32 @@
  * check_textfile.c - TextfileDir in `ceems check`: tried by writing, as slurmd and ceems-recorder do it. Only the helper
  * touches the folder, which may be on a server that is away.
  */
+#define _GNU_SOURCE /* pipe2 */
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "src/cmd/check.h"
+#include "src/libcore/controller_metric.h"
+#include "src/libutil/fileio.h"
 #include "src/libutil/textfile_feed.h"
-
-static int textfile_try(const struct check *c, const char *dir, const char *file, struct errmsg *err)
-{
-	const struct textfile_feed_options o = {
-		.dir = dir,
-		.file = file,
-		.mode = (unsigned int)c->settings.textfile_mode,
-		.group = c->settings.textfile_group,
-		.helper_dir = c->settings.helper_dir,
-	};
-
-	return textfile_feed_try(&o, err);
-}
 
 static void textfile_check_tried(struct check *c)
 {
 	const char *dir = c->settings.textfile_dir;
+	const struct textfile_feed_options o = {
+		.dir = dir,
+		.file = "ceems.prom",
+		.mode = (unsigned int)c->settings.textfile_mode,
+		.group = c->settings.textfile_group,
+		.helper_dir = c->settings.helper_dir,
+	};
 	char hint[SETTINGS_PATH_MAX + 64];
 	struct errmsg err = { 0 };
-	int rc = textfile_try(c, dir, "ceems.prom", &err);
+	int rc = textfile_feed_try(&o, &err);
 
 	if (rc == -EIO && strstr(err.text, strerror(ENOENT)))
 		(void)snprintf(hint, sizeof(hint), "mkdir -p %s", dir);
@@ -56,6 +55,68 @@ static void textfile_check_dir(struct check *c)
 			   user ? user : "root");
 }
 
+/* The rest of a child that root made: tries as PW and tells why it cannot. */
+static void textfile_try_as(const struct passwd *pw, const struct textfile_feed_options *o, int fd)
+{
+	struct errmsg err = { 0 };
+
+	if (initgroups(pw->pw_name, pw->pw_gid) < 0 || setgid(pw->pw_gid) < 0 || setuid(pw->pw_uid) < 0)
+		(void)errmsg_errno(&err, -errno, "cannot become %s", pw->pw_name);
+	else
+		(void)textfile_feed_try(o, &err);
+	_exit(fileio_write_full(fd, err.text, strlen(err.text)) < 0);
+}
+
+/* Permissions alone do not tell: there are ACLs, and root squash. */
+static int textfile_fork_try(const struct passwd *pw, const struct textfile_feed_options *o, struct errmsg *err)
+{
+	int fd[2];
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return errmsg_errno(err, -errno, "pipe");
+	pid = fork();
+	if (pid == 0)
+		textfile_try_as(pw, o, fd[1]);
+	(void)close(fd[1]);
+	n = pid > 0 ? read(fd[0], err->text, sizeof(err->text) - 1) : -1;
+	(void)close(fd[0]);
+	if (n < 0)
+		return errmsg_errno(err, -errno, "fork");
+	err->text[n] = '\0';
+	(void)waitpid(pid, NULL, 0);
+	return n ? -EIO : 0;
+}
+
+/* ceems-recorder writes there as SlurmUser. */
+static void textfile_check_recorder(struct check *c)
+{
+	const char *user = check_slurm_user(c);
+	const struct passwd *pw = getpwnam(user);
+	const struct textfile_feed_options o = {
+		.dir = c->host_textfile_dir,
+		.file = CONTROLLER_PROM,
+		.mode = 0644,
+		.helper_dir = c->settings.helper_dir,
+	};
+	char hint[SETTINGS_PATH_MAX + 128];
+	struct errmsg err = { 0 };
+	int rc;
+
+	if (!pw || (pw->pw_uid != geteuid() && geteuid() != 0)) {
+		check_note(c, "TextfileDir", "%s is not tried for ceems-recorder: run ceems check as %s or root", o.dir,
+			   user);
+		return;
+	}
+	rc = pw->pw_uid == geteuid() ? textfile_feed_try(&o, &err) : textfile_fork_try(pw, &o, &err);
+	(void)snprintf(hint, sizeof(hint), "setfacl -m u:%s:rwx %s", user, o.dir);
+	if (rc < 0)
+		check_warn(c, "TextfileDir", hint, "%s; ceems-recorder writes no " CONTROLLER_PROM, err.text);
+	else
+		check_ok(c, "TextfileDir", "%s: ceems-recorder can write " CONTROLLER_PROM, o.dir);
+}
+
 void check_textfile(struct check *c)
 {
 	const char *group = c->settings.textfile_group;
@@ -68,6 +129,8 @@ void check_textfile(struct check *c)
 			    group);
 	else
 		textfile_check_dir(c);
+	if (check_is_controller(c))
+		textfile_check_recorder(c);
 	if (*group && !(c->settings.textfile_mode & 0040))
 		check_warn(c, "TextfileDir", "TextfileMode=0640",
 			   "TextfileMode %04o does not let TextfileGroup read ceems.prom",

@@ -84,6 +84,19 @@ static void check_conf_line(void *arg, unsigned int line, const char *text)
 	check_error(lines->c, "ceems.conf", hint, "%s", text);
 }
 
+static void check_host_textfile(struct check *c)
+{
+	_cleanup_free_ struct settings *here = malloc(sizeof(*here));
+	char host[256];
+
+	cmd_node_name(host, sizeof(host));
+	if (!here)
+		return;
+	*here = c->settings;
+	if (settings_for_node(here, host, NULL) == 0)
+		(void)snprintf(c->host_textfile_dir, sizeof(c->host_textfile_dir), "%s", here->textfile_dir);
+}
+
 /* False: nothing more can be said. */
 static bool check_conf(struct check *c, bool named)
 {
@@ -104,6 +117,7 @@ static bool check_conf(struct check *c, bool named)
 	} else {
 		check_ok(c, "ceems.conf", "%s", c->conf_path);
 	}
+	check_host_textfile(c);
 	rc = settings_for_node(&c->settings, c->node, &err);
 	if (rc < 0)
 		check_error(c, "ceems.conf", NULL, "%s", err.text);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/cmd/factors.h"
+#include "src/libcore/controller_metric.h"
 #include "src/libutil/rfc3339.h"
 
 #define CONF_NAME "ceems-factors.conf"
@@ -48,7 +49,9 @@ static int update(const struct factors *f)
 	int rc = update_run(&u, &err);
 
 	if (rc < 0)
-		return cmd_error("%s", err.text);
+		(void)cmd_error("%s", err.text);
+	if (rc != -EBUSY && factors_prom_write(f, rc, &err) < 0)
+		(void)cmd_error("TextfileDir: %s; " FACTORS_PROM " is not updated", err.text);
 	return rc ? CMD_FAILED : CMD_OK;
 }
 

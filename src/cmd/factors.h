@@ -26,6 +26,10 @@ struct factors {
 int factors_list(const struct factors *f);  /* factors_list.c */
 int factors_check(const struct factors *f); /* factors_check.c */
 
-/* A line for each zone that was asked. */
+/*
+ * factors_prom.c: writes ceems_factors.prom, if there is a TextfileDir, after an update in which FAILED zones failed;
+ * below 0: none could be asked.
+ */
+int factors_prom_write(const struct factors *f, int failed, struct errmsg *err);
 
 #endif

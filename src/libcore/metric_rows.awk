@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# metric_rows.awk: reads the rows of metrics.def into name[1..n], help, unit, prom and so on; for other awk files,
-# which follow it and read what comes behind the rows.
+# metric_rows.awk: reads the rows of metrics.def into name[1..n], help, unit, prom and so on, and those of
+# controller.def into controller[1..ncontroller]; for other awk files, which follow it and read what comes behind the rows.
 #
 #	cc -E -P -x c src/libcore/metric_rows.h | awk -f metric_rows.awk -f OTHER.awk - FILE
 
@@ -50,6 +50,8 @@ FNR == 1 && NR == 1 {
 }
 
 FILENAME == rows {
+	if (fields($0) == 5 && f[1] == "controller")
+		controller[++ncontroller] = sprintf("| `%s` | %s | %s | %s |", f[2], f[3], f[4] == "" ? "-" : f[4], f[5])
 	if (fields($0) < 15)
 		next
 	n++

@@ -10,6 +10,7 @@
 #	sql_day_names	their names
 #	json OBJECT	members of that object in a record's JSON Schema: "json usage.io"
 #	md		rows of the table in doc/metrics.md
+#	controller	the same of controller.def
 #	include FILE	the lines of FILE, which is beside TEMPLATE and may have lists too
 
 function quoted(text) {
@@ -67,6 +68,9 @@ function print_line(line,    indent, list, i, text) {
 		print_file(substr(list, 9))
 	else if (list ~ /^json /)
 		print_json(indent, substr(list, 6))
+	else if (list == "controller")
+		for (i = 1; i <= ncontroller; i++)
+			print controller[i]
 	else
 		for (i = 1; i <= n; i++)
 			if ((text = item(list, i)) != "")

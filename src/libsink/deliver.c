@@ -237,6 +237,7 @@ static size_t deliver_list_refused(struct deliver *d, size_t n)
 
 static void deliver_count(struct deliver *d, size_t n)
 {
+	uint64_t before = d->stats.acked;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
@@ -247,6 +248,8 @@ static void deliver_count(struct deliver *d, size_t n)
 		else
 			deliver_note_refused(d, &d->item[i]);
 	}
+	if (d->stats.acked > before)
+		d->stats.acked_wall_s = clock_wall_ns() / NSEC_PER_SEC;
 }
 
 /*

@@ -38,12 +38,17 @@ int deliveries_start(struct store *store, const char *store_dir, const struct se
  */
 bool deliveries_stop(struct deliveries *all, uint64_t timeout_ns);
 
+struct deliver_stats;
+/* As of the last round of the sink NAME. False: no thread is for it, as this build has no such sink. */
+bool deliveries_get_stats(struct deliveries *all, const char *name, struct deliver_stats *ret);
+
 /* --- one sink; by itself for tests, benchmarks and `ceems store replay` --------------------------- */
 
 struct deliver;
 
 struct deliver_stats {
 	uint64_t acked, refused, retries;
+	uint64_t acked_wall_s;	   /* when it last took something; 0: not yet */
 	bool is_down;		   /* the last try failed */
 	uint64_t next_try_mono_ns; /* 0: at once */
 };

@@ -20,8 +20,11 @@ struct deliveries {
 	size_t n;
 	struct delivery {
 		struct deliveries *all;
+		const struct sink_ops *ops;
 		struct deliver *deliver;
 		pthread_t thread;
+		pthread_mutex_t lock; /* guards stats */
+		struct deliver_stats stats;
 	} sink[8];
 };
 
@@ -34,6 +37,30 @@ static uint64_t delivery_idle_ns(const struct delivery *y, uint64_t now_ns)
 	if (!stats.is_down)
 		return IDLE_NS;
 	return stats.next_try_mono_ns > now_ns ? stats.next_try_mono_ns - now_ns : 0;
+}
+
+static void delivery_show(struct delivery *y, const struct deliver_stats *stats)
+{
+	(void)pthread_mutex_lock(&y->lock);
+	y->stats = *stats;
+	(void)pthread_mutex_unlock(&y->lock);
+}
+
+bool deliveries_get_stats(struct deliveries *all, const char *name, struct deliver_stats *ret)
+{
+	size_t i;
+
+	for (i = 0; i < all->n; i++) {
+		struct delivery *y = &all->sink[i];
+
+		if (strcmp(y->ops->name, name) != 0)
+			continue;
+		(void)pthread_mutex_lock(&y->lock);
+		*ret = y->stats;
+		(void)pthread_mutex_unlock(&y->lock);
+		return true;
+	}
+	return false;
 }
 
 static void *delivery_main(void *arg)
@@ -49,6 +76,7 @@ static void *delivery_main(void *arg)
 		int settled = deliver_run(y->deliver, now, SINK_TIMEOUT_NS);
 
 		deliver_get_stats(y->deliver, &stats);
+		delivery_show(y, &stats);
 		if (settled <= 0)
 			/* a new record does not end a pause */
 			store_wait_records(all->store, stats.is_down ? &never : &seen,
@@ -76,9 +104,12 @@ static int delivery_start(struct deliveries *all, const char *store_dir, const s
 		return errmsg_set(err, -E2BIG, "Sinks has more than %zu names",
 				  ARRAY_SIZE(all->sink));
 	y->all = all;
+	y->ops = ops;
+	(void)pthread_mutex_init(&y->lock, NULL);
 	rc = deliver_create(all->store, store_dir, ops, s, &y->deliver, err);
 	if (rc < 0)
 		return rc;
+	deliver_get_stats(y->deliver, &y->stats);
 	rc = pthread_create(&y->thread, NULL, delivery_main, y);
 	if (rc) {
 		deliver_destroy(y->deliver);

@@ -267,6 +267,56 @@ int store_view_status(struct store_view *v, uint64_t now, struct store_status *r
 	return 0;
 }
 
+int store_view_counts(struct store_view *v, struct store_counts *ret, struct errmsg *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	uint64_t n[6];
+	int rc = view_prepare(v,
+			      "SELECT (SELECT COUNT(*) FROM job WHERE state = 1), "
+			      "(SELECT COUNT(*) FROM job WHERE state = 2), "
+			      "(SELECT COUNT(*) FROM job WHERE state = 3), "
+			      "(SELECT MIN(ended) FROM job WHERE state = 1 AND ended > 0), "
+			      "(SELECT COUNT(*) FROM record), "
+			      "(SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)",
+			      &stmt, err);
+
+	if (rc == 0)
+		rc = view_row(v, stmt, n, ARRAY_SIZE(n), err);
+	(void)sqlite3_finalize(stmt);
+	if (rc == 0)
+		*ret = (struct store_counts){ .jobs = { 0, n[0], n[1], n[2] },
+					      .oldest_end = n[3],
+					      .records = n[4],
+					      .file_bytes = n[5] };
+	return rc;
+}
+
+/* Numbers are used in order and none is left out, so that records need not be counted, which would read all of them. */
+int store_view_sink_lag(struct store_view *v, const char *sink, unsigned int kinds, struct store_sink_lag *ret,
+			struct errmsg *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	uint64_t n[3];
+	int rc = view_prepare(v,
+			      "WITH c (seq) AS (SELECT MAX(IFNULL((SELECT seq FROM sink WHERE name = ?1), 0), "
+			      "IFNULL((SELECT MIN(seq) - 1 FROM record), 0))) "
+			      "SELECT IFNULL((SELECT MAX(seq) FROM record), 0) - (SELECT seq FROM c), "
+			      "(SELECT time FROM record WHERE seq > (SELECT seq FROM c) AND (1 << kind) & ?2 "
+			      "ORDER BY seq LIMIT 1), "
+			      "(SELECT COUNT(*) FROM refused WHERE sink = ?1)",
+			      &stmt, err);
+
+	if (rc == 0) {
+		(void)sqlite3_bind_text(stmt, 1, sink, -1, SQLITE_STATIC);
+		(void)sqlite3_bind_int(stmt, 2, (int)kinds);
+		rc = view_row(v, stmt, n, ARRAY_SIZE(n), err);
+	}
+	(void)sqlite3_finalize(stmt);
+	if (rc == 0)
+		*ret = (struct store_sink_lag){ .waiting = n[1] ? n[0] : 0, .oldest = n[1], .refused = n[2] };
+	return rc;
+}
+
 int store_view_meta(struct store_view *v, const char *name, void *buf, size_t size, size_t *ret_len,
 		    struct errmsg *err)
 {

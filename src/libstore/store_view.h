@@ -75,6 +75,24 @@ struct store_status {
 };
 int store_view_status(struct store_view *v, uint64_t now, struct store_status *ret, struct errmsg *err);
 
+/* What can be told in no time, however much waits. */
+struct store_counts {
+	uint64_t jobs[STORE_JOB_CORRECTED + 1]; /* by enum store_job_state */
+	uint64_t oldest_end; /* of jobs without a record; 0: there is none */
+	uint64_t records;
+	uint64_t file_bytes;
+};
+int store_view_counts(struct store_view *v, struct store_counts *ret, struct errmsg *err);
+
+struct store_sink_lag {
+	/* Behind the cursor, other kinds included; 0 if there is none of KINDS. */
+	uint64_t waiting;
+	uint64_t oldest; /* time of the first of them; 0: none */
+	uint64_t refused;
+};
+int store_view_sink_lag(struct store_view *v, const char *sink, unsigned int kinds, struct store_sink_lag *ret,
+			struct errmsg *err);
+
 /* As store_meta_get(). */
 int store_view_meta(struct store_view *v, const char *name, void *buf, size_t size, size_t *ret_len,
 		    struct errmsg *err);

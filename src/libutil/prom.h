@@ -33,6 +33,15 @@ void prom_head(struct prom *p, const struct prom_family *f);
 void prom_put(struct prom *p, const struct prom_family *f, uint64_t value, const char *labels, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* Values are in UNITS-ths, too. */
+struct prom_histogram {
+	const uint64_t *bound; /* N, ascending */
+	const uint64_t *upto;  /* N: how many were at most that */
+	size_t n;
+	uint64_t count, sum;
+};
+void prom_put_histogram(struct prom *p, const struct prom_family *f, const struct prom_histogram *h);
+
 /* A family of one series without labels. */
 void prom_put_node(struct prom *p, const char *name, const char *type, const char *help,
 		   uint64_t value, uint64_t units);

@@ -524,6 +524,10 @@ def test_list():
     same([(s["region"], s["step"], s["g_per_kwh"], s["kind"], s["scope"], s["source"], s["until"])
           for s in j["now"]],
          [("FR", step_now(), 40, "average", "direct", RTE, utc(NOW - 900))], "what counts now")
+    prom = open(f"{DIR}/ceems_factors.prom").read()
+    has(prom, f'region="FR",kind="average"}} {NOW - 900}\n', "Prometheus has until when a factor holds")
+    has(prom, 'ceems_factors_failed_zones{hostname="' + os.uname().nodename.split(".")[0] + '"} 0\n',
+        "and that no zone failed")
     ok(0 <= time.time() - (NOW - 900) - j["now"][0]["age_s"] < PATIENCE, "and its age")
     j = json.loads(run("list", "--json", "--region", "US-CA")[1])
     same([(s["step"], s["g_per_kwh"]) for s in j["now"]], [("marginal", 453.819)],
@@ -650,6 +654,7 @@ HELPERS = os.path.join(os.path.dirname(CEEMS), "../helpers")
 CEEMS_CONF = f"""Country=FR
 EmissionFactorFile={FACTORS}
 EmissionMaxAge=6h
+TextfileDir={DIR}
 """
 try:
     main()

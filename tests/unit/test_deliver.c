@@ -607,6 +607,7 @@ static void test_threads(void)
 {
 	struct store *s = store_rig_open(dir);
 	struct deliveries *all = NULL;
+	struct deliver_stats stats = { 0 };
 	char path[PATH_MAX];
 	sigset_t mask;
 	bool is_blocked;
@@ -630,6 +631,10 @@ static void test_threads(void)
 	put_job(s, STORE_RECORD, 4, "{}");
 	ok(has_lines(path, 4), "what comes then, too");
 	ok(clock_mono_ns() - begin < 5 * S, "at once, not with the next look at the store");
+	ok(!deliveries_get_stats(all, "nosuch", &stats), "nobody counts for a sink that is not there");
+	for (i = 0; i < 1000 && deliveries_get_stats(all, "file", &stats) && stats.acked < 4; i++)
+		(void)usleep(10000); /* the thread tells when its round is over */
+	ok(stats.acked == 4 && stats.acked_wall_s && !stats.is_down, "what was delivered is counted");
 	begin = clock_mono_ns();
 	ok(deliveries_stop(all, 10 * S), "stop");
 	ok(clock_mono_ns() - begin < 5 * S, "without waiting for anything");

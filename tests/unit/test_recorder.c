@@ -2,6 +2,8 @@
 /*
  * A job's way through the recorder, with a slurmdbd that the test plays.
  */
+#include "ceems_config.h"
+
 #include "recorder/recorder.h"
 
 #include <errno.h>
@@ -64,6 +66,32 @@ void slurmdb_client_destroy(struct slurmdb_client *c)
 {
 	(void)c;
 }
+
+void slurmdb_client_get_stats(const struct slurmdb_client *c, struct slurmdb_client_stats *ret)
+{
+	*ret = c == &ctld ? (struct slurmdb_client_stats){ 0 } :
+			    (struct slurmdb_client_stats){ .questions = 7, .failures = 2, .ns = 1500000000, .is_up = true };
+}
+
+/* --- sinks, as they are -------------------------------------------------------------------------- */
+
+const struct sink_ops *sink_find(const char *name)
+{
+	static const struct sink_ops ops = { .name = "mariadb", .kinds = STORE_MASK(STORE_RECORD) };
+
+	return !strcmp(name, ops.name) ? &ops : NULL;
+}
+
+bool deliveries_get_stats(struct deliveries *all, const char *name, struct deliver_stats *ret)
+{
+	(void)all;
+	if (strcmp(name, "mariadb") != 0)
+		return false;
+	*ret = (struct deliver_stats){ .acked = 5, .refused = 1, .retries = 3, .acked_wall_s = 1799999999 };
+	return true;
+}
+
+/* --- the other controller -------------------------------------------------------------------------- */
 
 void marker_ask(struct marker *m, uint64_t after)
 {
@@ -860,6 +888,138 @@ static void test_reconcile_in_pieces(void)
 	is_u64(r.reconcile.from, 0, "until it is over");
 }
 
+/* --- ceems_controller.prom ------------------------------------------------------------------------- */
+
+static const char *prom_text;
+
+/* NAME with its labels behind the host's; NULL: it is not there. */
+static const char *prom_value(const char *name, const char *labels)
+{
+	static char value[32];
+	char host[64] = "";
+	char line[256];
+	const char *at;
+
+	(void)gethostname(host, sizeof(host) - 1);
+	host[strcspn(host, ".")] = '\0';
+	(void)snprintf(line, sizeof(line), "\n%s{hostname=\"%s\"%s} ", name, host, labels);
+	at = strstr(prom_text, line);
+	if (!at)
+		return NULL;
+	(void)snprintf(value, sizeof(value), "%.*s", (int)strcspn(at + strlen(line), "\n"), at + strlen(line));
+	return value;
+}
+
+static void test_prom_values(void)
+{
+	static const struct {
+		const char *name, *labels, *value; /* NULL: not there */
+	} want[] = {
+		{ "ceems_recorder_running", "", "1" },
+		{ "ceems_recorder_build_info", ",version=\"" PACKAGE_VERSION "\"", "1" },
+		{ "ceems_recorder_inbox_waiting_bytes", "", "0" },
+		{ "ceems_recorder_inbox_lag_seconds", "", "0" },
+		{ "ceems_recorder_job_ends_total", "", "2" },
+		{ "ceems_recorder_jobs_waiting", "", "1" },
+		{ "ceems_recorder_jobs_waiting_age_seconds", "", "90" },
+		{ "ceems_recorder_records_total", ",state=\"final\"", "1" },
+		{ "ceems_recorder_records_total", ",state=\"open\"", "0" },
+		{ "ceems_recorder_sink_up", ",sink=\"mariadb\"", "1" },
+		{ "ceems_recorder_sink_up", ",sink=\"kafka\"", "0" },
+		{ "ceems_recorder_sink_lag_seconds", ",sink=\"mariadb\"", "90" },
+		{ "ceems_recorder_sink_waiting_records", ",sink=\"mariadb\"", "1" },
+		{ "ceems_recorder_sink_refused_records", ",sink=\"mariadb\"", "0" },
+		{ "ceems_recorder_store_records", "", "1" },
+		{ "ceems_recorder_sink_refusals_total", ",sink=\"mariadb\"", "1" },
+		{ "ceems_recorder_sink_delivered_records_total", ",sink=\"mariadb\"", "5" },
+		{ "ceems_recorder_sink_delivered_records_total", ",sink=\"kafka\"", NULL },
+		{ "ceems_recorder_sink_last_success_timestamp_seconds", ",sink=\"mariadb\"", "1799999999" },
+		{ "ceems_recorder_sink_last_success_timestamp_seconds", ",sink=\"kafka\"", NULL },
+		{ "ceems_recorder_store_max_bytes", "", "1048576" },
+		{ "ceems_recorder_store_full", "", "0" },
+		{ "ceems_recorder_slurm_up", ",daemon=\"slurmdbd\"", "1" },
+		{ "ceems_recorder_slurm_up", ",daemon=\"slurmctld\"", NULL }, /* it was not asked */
+		{ "ceems_recorder_slurm_questions_total", ",daemon=\"slurmdbd\"", "7" },
+		{ "ceems_recorder_slurm_questions_total", ",daemon=\"slurmctld\"", "0" },
+		{ "ceems_recorder_slurm_question_seconds_total", ",daemon=\"slurmdbd\"", "1.500000000" },
+		{ "ceems_controller_hook_seconds_bucket", ",le=\"0.000004096\"", "2" },
+		{ "ceems_controller_hook_seconds_bucket", ",le=\"+Inf\"", "3" },
+		{ "ceems_controller_hook_seconds_sum", "", "0.000020000" },
+		{ "ceems_controller_hook_max_seconds", "", "0.000015000" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(want); i++) {
+		const char *value = prom_value(want[i].name, want[i].labels);
+
+		ok(want[i].value ? value && !strcmp(value, want[i].value) : !value, "%s{%s}: %s", want[i].name,
+		   want[i].labels, value ? value : "absent");
+	}
+}
+
+static void test_prom_check(void)
+{
+	FILE *p;
+
+	if (access("/usr/bin/promtool", X_OK) < 0) {
+		skip(1, "promtool is not installed (Debian: prometheus)");
+		return;
+	}
+	p = popen("/usr/bin/promtool check metrics 2>&1 | grep -c . >&2", "w");
+	if (p)
+		fputs(prom_text, p);
+	ok(p && pclose(p) != 0, "promtool check metrics has nothing to say");
+}
+
+/* The file, by its helper. */
+static void test_prom_file(void)
+{
+	char path[128], text[4096] = "";
+	FILE *f;
+
+	recorder_prom_write(&r, /* has_ended= */ true);
+	recorder_prom_close(&r);
+	(void)snprintf(path, sizeof(path), "%s/ceems_controller.prom", base);
+	f = fopen(path, "r");
+	ok(f != NULL, "the file is there");
+	if (!f)
+		return;
+	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	(void)fclose(f);
+	ok(strstr(text, "ceems_recorder_running{hostname=\"") && strstr(text, "\"} 0\n"), "it says that the recorder ended");
+	ok(!strstr(text, "sink"), "and has no sink");
+}
+
+static void test_prom(void)
+{
+	static const struct hook_cost cost = { .n = 3, .sum_ns = 20000, .max_ns = 15000, .upto = { 2, 3, 3, 3, 3, 3, 3, 3 } };
+	_cleanup_free_ char *text = NULL;
+	size_t len;
+
+	(void)store_reclaim(r.store, wall, NULL); /* the sink file has all so far */
+	r.total.records[0] = r.total.records[1] = r.total.ends = 0;
+	tell(INBOX_END, 901, wall);
+	run(2);
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(901, wall - 2, true));
+	run(0);
+	tell(INBOX_END, 900, wall);
+	(void)inbox_append(inbox, INBOX_HOOK, &cost, sizeof(cost));
+	(void)inbox_flush(inbox, NULL);
+	run(90);
+	(void)snprintf(r.settings.sinks, sizeof(r.settings.sinks), "mariadb,kafka");
+	(void)snprintf(r.settings.helper_dir, sizeof(r.settings.helper_dir), "%s", HELPER_DIR);
+	(void)snprintf(r.settings.textfile_dir, sizeof(r.settings.textfile_dir), "%s", base);
+	recorder_prom_open(&r);
+	if (!r.prom || recorder_prom_format(&r, /* has_ended= */ false, &text, &len) < 0) {
+		ok(false, "ceems_controller.prom");
+		return;
+	}
+	prom_text = text;
+	test_prom_values();
+	test_prom_check();
+	test_prom_file();
+}
+
 int main(void)
 {
 	char command[64];
@@ -890,6 +1050,7 @@ int main(void)
 	test_full();
 	test_reconcile_full();
 	test_reconcile_in_pieces();
+	test_prom();
 	recorder_jobs_fini(&r);
 	inbox_reader_close(r.inbox);
 	inbox_writer_close(inbox);

@@ -348,6 +348,7 @@ static unsigned int count_kind(const struct seen *s, uint32_t from, uint32_t to,
 static void test_good(void)
 {
 	struct slurmdb_client *c = open_client("good");
+	struct slurmdb_client_stats stats;
 	struct seen s;
 
 	is_u64(slurmdb_client_due(c), UINT64_MAX, "nothing is due");
@@ -368,6 +369,8 @@ static void test_good(void)
 	take_all(c, &s);
 	is_u64(count_kind(&s, 1, 1, SLURMDB_JOB), 1, "later another question");
 	is_u64(log_count("start"), 2, "has a new worker");
+	slurmdb_client_get_stats(c, &stats);
+	ok(stats.questions == 4 && !stats.failures && stats.is_up, "4 questions are counted, none failed");
 	close_client(c);
 }
 
@@ -460,6 +463,7 @@ static void test_one_crashes(const char *mode)
 static void test_down(const char *mode, unsigned int questions, const char *reason)
 {
 	struct slurmdb_client *c = open_client(mode);
+	struct slurmdb_client_stats stats;
 	struct seen s;
 
 	diag("slurmdbd is down: %s", mode);
@@ -471,6 +475,8 @@ static void test_down(const char *mode, unsigned int questions, const char *reas
 	is_u64(log_lines("jobs") + log_lines("ping") + log_lines("window"), questions,
 	       "without asking for each");
 	ok(strstr(s.reason, reason), "and why: %s", s.reason);
+	slurmdb_client_get_stats(c, &stats);
+	ok(stats.questions == questions && stats.failures == questions && !stats.is_up, "all failures are counted");
 	close_client(c);
 }
 
