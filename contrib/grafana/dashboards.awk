@@ -178,7 +178,7 @@ function options() {
 			"\"legend\": {\"calcs\": [], \"displayMode\": \"list\", \"placement\": \"bottom\", \"showLegend\": true}, " \
 			"\"tooltip\": {\"mode\": \"multi\", \"sort\": \"none\"}}"
 	if (kind == "table")
-		return "{\"showHeader\": true, \"cellHeight\": \"sm\", \"footer\": {\"show\": false, \"reducer\": [], \"countRows\": false}}"
+		return "{\"showHeader\": true, \"cellHeight\": \"sm\"}"
 	return "{\"mode\": \"markdown\", \"content\": " str(what) "}"
 }
 
@@ -304,9 +304,9 @@ function variable(text, is_choice,    var_name, label, text_query, type) {
 	return "  {\"name\": " str(var_name) ", \"label\": " str(label) ", \"type\": \"query\", \"datasource\": " source(type) \
 		", \"query\": " (type == "mysql" ? str(text_query) : \
 		"{\"qryType\": 1, \"query\": " str(text_query) ", \"refId\": \"Variable-" var_name "\"}") \
-		", \"definition\": " str(text_query) ", \"refresh\": 2, \"sort\": 3, \"regex\": \"\", \"hide\": 0, \"skipUrlSync\": false" \
+		", \"refresh\": 2, \"sort\": 3, \"regex\": \"\", \"hide\": 0, \"skipUrlSync\": false" \
 		", \"multi\": false, \"includeAll\": " (is_choice ? "true, \"allValue\": \".*\", " \
-		"\"current\": {\"selected\": true, \"text\": \"All\", \"value\": \"$__all\"}" : "false, \"current\": {}") \
+		"\"current\": {\"selected\": true, \"text\": \"All\", \"value\": \"$__all\"}" : "false") \
 		", \"options\": []}"
 }
 
@@ -314,7 +314,7 @@ function data_variable(type,    shown) {
 	shown = type == "mysql" ? "Mysql" : "Prometheus"
 	return "  {\"name\": \"" type "_datasource\", \"label\": \"" shown " data source\", \"type\": \"datasource\", \"query\": \"" \
 		type "\", \"refresh\": 1, \"regex\": \"\", \"hide\": 0, \"skipUrlSync\": false, \"multi\": false, \"includeAll\": false, " \
-		"\"current\": {}, \"options\": []}"
+		"\"options\": []}"
 }
 
 function keyword(word, text) {

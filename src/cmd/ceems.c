@@ -20,6 +20,9 @@ static const struct cmd_info *const commands[] = {
 #ifdef HAVE_SLURMDB
 	&cmd_compare,
 #endif
+#ifdef HAVE_CURL
+	&cmd_dashboards,
+#endif
 	&cmd_db,
 #ifdef HAVE_FACTORS
 	&cmd_factors,

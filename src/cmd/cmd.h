@@ -47,6 +47,7 @@ struct cmd_info {
 extern const struct cmd_info cmd_advise;
 extern const struct cmd_info cmd_check;
 extern const struct cmd_info cmd_compare;
+extern const struct cmd_info cmd_dashboards;
 extern const struct cmd_info cmd_db;
 extern const struct cmd_info cmd_factors;
 extern const struct cmd_info cmd_job;

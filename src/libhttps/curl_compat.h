@@ -7,6 +7,7 @@
 
 #include <curl/curl.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* As of which to build; an older one than the installed, for a test. */
@@ -14,12 +15,12 @@
 #define CURL_COMPAT_AS_OF LIBCURL_VERSION_NUM
 #endif
 
-static inline void curl_compat_https_only(CURL *e)
+static inline void curl_compat_https_only(CURL *e, bool or_http)
 {
 #if CURL_COMPAT_AS_OF >= 0x075500 /* 7.85 */
-	(void)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "https");
+	(void)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, or_http ? "https,http" : "https");
 #else
-	(void)curl_easy_setopt(e, CURLOPT_PROTOCOLS, (long)CURLPROTO_HTTPS);
+	(void)curl_easy_setopt(e, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTPS | (or_http ? CURLPROTO_HTTP : 0)));
 #endif
 }
 

@@ -40,7 +40,7 @@ void https_prepare(CURL *e, const struct https_options *o, struct https_body *bo
 	(void)curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
 	curl_compat_quick_exit(e); /* a resolver may hang for long */
 	(void)curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, open_socket);
-	curl_compat_https_only(e);
+	curl_compat_https_only(e, o->may_be_http);
 	(void)curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
 	(void)curl_easy_setopt(e, CURLOPT_PROXY, o->proxy); /* "": also not the environment's */
 	(void)curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 1L);

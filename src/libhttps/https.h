@@ -26,6 +26,7 @@ struct https_options {
 	const char *ca_file; /* the only certificates trusted; empty: the system's */
 	const char *proxy;   /* empty: none */
 	long connect_ms, total_ms;
+	bool may_be_http; /* also in the clear: nothing is sent that is secret */
 };
 
 /*

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/cmd/prometheus.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/libhttps/https.h"
+
+#define ANSWER_MAX (16 * 1024 * 1024)
+
+struct prometheus {
+	CURL *easy;
+	char url[PATH_MAX]; /* of the query */
+	char ca_file[PATH_MAX];
+	char why[CURL_ERROR_SIZE];
+	struct https_body body;
+};
+
+int prometheus_create(const char *url, const char *ca_file, struct prometheus **ret, struct errmsg *err)
+{
+	struct prometheus *p = calloc(1, sizeof(*p));
+	size_t len = strlen(url);
+
+	while (len && url[len - 1] == '/')
+		len--;
+	if (!p)
+		return errmsg_errno(err, -ENOMEM, "%s", url);
+	if ((size_t)snprintf(p->url, sizeof(p->url), "%.*s/api/v1/query", (int)len, url) >= sizeof(p->url) ||
+	    (size_t)snprintf(p->ca_file, sizeof(p->ca_file), "%s", ca_file) >= sizeof(p->ca_file)) {
+		free(p);
+		return errmsg_errno(err, -ENAMETOOLONG, "%s", url);
+	}
+	p->body.size = ANSWER_MAX;
+	p->body.text = malloc(p->body.size);
+	p->easy = curl_easy_init();
+	if (!p->body.text || !p->easy) {
+		prometheus_destroy(p);
+		return errmsg_errno(err, -ENOMEM, "%s", url);
+	}
+	*ret = p;
+	return 0;
+}
+
+void prometheus_destroy(struct prometheus *p)
+{
+	if (!p)
+		return;
+	curl_easy_cleanup(p->easy);
+	free(p->body.text);
+	free(p);
+}
+
+static int prometheus_post(struct prometheus *p, const char *promql, struct errmsg *err)
+{
+	const struct https_options o = {
+		.url = p->url,
+		.ca_file = p->ca_file,
+		.proxy = "",
+		.connect_ms = 10000,
+		.total_ms = 60000,
+		.may_be_http = true,
+	};
+	char *quoted = curl_easy_escape(p->easy, promql, 0);
+	size_t size = quoted ? strlen(quoted) + sizeof("query=") : 0;
+	char *form = size ? malloc(size) : NULL;
+	CURLcode code;
+
+	if (form)
+		(void)snprintf(form, size, "query=%s", quoted);
+	curl_free(quoted);
+	if (!form)
+		return errmsg_errno(err, -ENOMEM, "%s", p->url);
+	curl_easy_reset(p->easy);
+	https_prepare(p->easy, &o, &p->body, p->why);
+	(void)curl_easy_setopt(p->easy, CURLOPT_POSTFIELDS, form);
+	(void)curl_easy_setopt(p->easy, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
+	code = curl_easy_perform(p->easy);
+	free(form);
+	return https_result(code, p->url, p->why, &p->body, err);
+}
+
+int prometheus_query(struct prometheus *p, const char *promql, json_t **ret, struct errmsg *err)
+{
+	const char *status, *words;
+	json_t *answer, *series;
+	long http = 0;
+	int rc = prometheus_post(p, promql, err);
+
+	if (rc < 0)
+		return rc;
+	(void)curl_easy_getinfo(p->easy, CURLINFO_RESPONSE_CODE, &http);
+	answer = json_loadb(p->body.text, p->body.len, 0, NULL);
+	status = json_string_value(json_object_get(answer, "status"));
+	words = json_string_value(json_object_get(answer, "error"));
+	series = json_object_get(json_object_get(answer, "data"), "result");
+	if (status && !strcmp(status, "success") && json_is_array(series))
+		*ret = json_incref(series);
+	else if (words)
+		rc = errmsg_set(err, -EBADMSG, "%s", words);
+	else
+		rc = errmsg_set(err, -EIO, "%s: HTTP status %ld and no answer of a Prometheus", p->url, http);
+	json_decref(answer);
+	return rc;
+}
