@@ -50,9 +50,9 @@ struct emission_factor {
 const char *emission_default_file(void);
 
 /*
- * COUNTRY (alpha-2 or alpha-3, any case) from the table at PATH; empty COUNTRY: the world mean,
- * without reading PATH. -ENOENT: no such file or country; -EINVAL: bad row, named by file and
- * line.
+ * Looks COUNTRY (alpha-2 or alpha-3, any case) up in the table at PATH. An empty COUNTRY gives the
+ * world's mean, without reading PATH. -ENOENT: no such file or country. -EINVAL: a bad row, named
+ * by file and line.
  */
 int emission_lookup(const char *path, const char *country, struct emission_factor *ret,
 		    struct errmsg *err);

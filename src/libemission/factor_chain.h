@@ -10,7 +10,8 @@
  *	default	the world's mean, where no Country is set
  *
  * A window that such a change falls into is split there. The energy of each of the four is booked
- * beside the emissions (METRIC_FRESH_FACTOR ...), so a record says how its number was come by.
+ * beside the emissions (METRIC_FRESH_FACTOR ...). So a record says which factors its emissions rest
+ * on.
  */
 #ifndef CEEMS_FACTOR_CHAIN_H
 #define CEEMS_FACTOR_CHAIN_H

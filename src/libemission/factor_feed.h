@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * factor_feed.h - EmissionSeriesFile as slurmd and slurmctld follow it. The file is on a shared file
- * system, and a thread that waits for a dead server can neither be ended nor left behind when the
- * plugin is unloaded. So a helper process (helper.h) is asked to look, once a minute.
+ * factor_feed.h - EmissionSeriesFile as slurmd and slurmctld follow it. The file is on a shared
+ * file system. A thread that waits for a dead server can neither be ended, nor be left behind when
+ * the plugin is unloaded. So a helper process (helper.h) is asked to look, once a minute.
  *
  * Of one thread. Troubles are logged here, once each.
  */

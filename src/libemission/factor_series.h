@@ -7,10 +7,10 @@
  *	2026-11-22T10:00:00Z,2026-11-22T10:15:00Z,32.5,average,direct,FR,2026-11-22T10:20:04Z,RTE eCO2mix
  *
  * Times are UTC, a point holds from `from` up to, not including, `until`. The first line is the one
- * above; a line that begins with '#' is a comment; the source is the rest of its line. Case does not
- * tell regions apart. Points of one region and kind never overlap. Average and marginal factors answer
- * different questions and never mix: only averages go into location-based emissions (GHG Protocol, Scope 2
- * Guidance, 6.1).
+ * above. A line that begins with '#' is a comment. The source is the rest of its line. Case does
+ * not tell regions apart. Points of one region and kind never overlap. Average and marginal factors
+ * answer different questions and never mix: only averages go into location-based emissions (GHG
+ * Protocol, Scope 2 Guidance, 6.1).
  */
 #ifndef CEEMS_FACTOR_SERIES_H
 #define CEEMS_FACTOR_SERIES_H
@@ -43,8 +43,8 @@ struct factor_series {
 void factor_series_fini(struct factor_series *s);
 
 /*
- * TEXT[len], which NAME is the file of in messages. -EINVAL names file, line and what is wrong: not
- * UTC, backwards, above any grid, points that overlap, a kind that is none of a series.
+ * Parses TEXT[len]; NAME is the file's name for messages. -EINVAL names file, line and mistake: not
+ * UTC, backwards, above any grid, overlapping points, or a kind that a series does not have.
  */
 int factor_series_parse(const char *name, const char *text, size_t len,
 			struct factor_series *ret, struct errmsg *err);
@@ -54,8 +54,8 @@ int factor_series_read(const char *path, struct factor_series *ret, struct errms
 int factor_series_write(const char *path, const struct factor_series *s, struct errmsg *err);
 
 /*
- * Adds P. Where it overlaps points of its region and kind it takes their place, so that what a
- * provider corrects later counts; these are cut or dropped. -EINVAL: it ends before it begins.
+ * Adds P. The point replaces what it overlaps of its region and kind, so that later corrections of
+ * a provider count; overlapped points are cut or dropped. -EINVAL: it ends before it begins.
  */
 int factor_series_add(struct factor_series *s, const struct factor_point *p,
 		      struct errmsg *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * advice.h - what a job's user could do better, by the rules of advice.def: what was seen, what to type next
- * time, and the energy and emissions that it would have saved. A value that is not known silences the rules that
- * need it and no others.
+ * advice.h - advice for a job's user, by the rules of advice.def: what was seen, what to type next
+ * time, and the energy and emissions that this saves. A value that is not known silences the rules
+ * that need it and no others.
  */
 #ifndef CEEMS_ADVICE_H
 #define CEEMS_ADVICE_H
@@ -81,7 +81,10 @@ struct advice {
 size_t advice_find(const struct record *r, const struct advice_site *site, uint64_t now, struct advice *ret,
 		   size_t max);
 
-/* "saves 1.60 Wh", of a job that was in vain "cost 1.60 Wh", and WITH_CO2E ", 24.0 mg"; empty: not known. Returns BUF. */
+/*
+ * "saves 1.60 Wh", or "cost 1.60 Wh" of a job that was in vain; WITH_CO2E adds ", 24.0 mg". Empty:
+ * not known. Returns BUF.
+ */
 const char *advice_saving_text(const struct advice *a, bool with_co2e, char *buf, size_t size);
 
 /*

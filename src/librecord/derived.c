@@ -65,8 +65,8 @@ static bool derived_ratio(const struct figures *f, enum metric a, enum metric b,
 }
 
 /*
- * PART / WHOLE. A part larger than the whole is none: what a CPU calls references and misses of its
- * last level need not be of the same accesses.
+ * PART / WHOLE. A part larger than its whole is unknown: a CPU may count references and misses of
+ * its last-level cache for different accesses.
  */
 static bool share(const struct figures *f, enum metric part, enum metric whole, double *ret)
 {
@@ -83,8 +83,8 @@ static bool rate(const struct figures *f, enum metric m, double time, double *re
 }
 
 /*
- * Counters of all that ran? Of a job only some of whose steps asked for them they are a part, which nothing
- * of the whole job, its time or its energy, can be set against.
+ * Counters of all that ran? If only some steps of a job asked for counters, the counts are of a
+ * part. They must not be divided by time or energy of the whole job.
  */
 static bool is_all_counted(const struct figures *f)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * derived.h - ratios of metric values that people ask for: instructions per cycle, FLOP/s, memory bandwidth,
- * miss rates, CPU efficiency, joules per instruction. One place, for the report, the record and
- * `ceems job`. A ratio of something unknown is unknown.
+ * derived.h - ratios of metric values: instructions per cycle, FLOP/s, memory bandwidth, miss
+ * rates, CPU efficiency, joules per instruction. One place, for the report, the record and `ceems
+ * job`. A ratio of something unknown is unknown.
  */
 #ifndef CEEMS_DERIVED_H
 #define CEEMS_DERIVED_H
@@ -49,10 +49,10 @@ struct derived_info {
 extern const struct derived_info derived_table[DERIVED_N];
 
 /*
- * ELAPSED_NS of the step or job, CPUS allocated to it (on all nodes that FIGURES are of); 0: not
- * known. False: it cannot be told (a term is not known or overflowed, a divisor is 0, a part is
- * larger than its whole; counters of some steps only, set against time or energy of all), and *RET stays
- * as it was.
+ * ELAPSED_NS is that of the step or job, CPUS the CPUs allocated to it on all nodes of FIGURES. 0:
+ * not known. False: the ratio is unknown, and *RET stays unchanged. A term is not known or
+ * overflowed, a divisor is 0, a part is larger than its whole, or counters of some steps stand
+ * against time or energy of all.
  */
 bool derived_value(enum derived d, const struct figures *f, uint64_t elapsed_ns, uint32_t cpus,
 		   double *ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * equivalent.h - emissions as something that a person has a feeling for: the way that an average car
- * goes for them. One value, of one source, for all that we print.
+ * equivalent.h - emissions as something familiar: the distance that an average car drives for them.
+ * One value, of one source, for all that we print.
  */
 #ifndef CEEMS_EQUIVALENT_H
 #define CEEMS_EQUIVALENT_H

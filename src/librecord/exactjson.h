@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * exactjson.h - jansson, and decimals to the last digit. jansson has integers and doubles; nanoseconds of a large
- * job have more digits than a double. So in the tree a number with a fraction or exponent is its own text: a
- * string that begins with a NUL byte, which no other string of a tree may have. As a C string it is empty.
+ * exactjson.h - jansson, and decimals to the last digit. jansson has integers and doubles, but the
+ * nanoseconds of a large job have more digits than a double. So in the tree, a number with a
+ * fraction or exponent is its own text: a string that begins with a NUL byte. No other string of a
+ * tree may begin so. As a C string it is empty.
  */
 #ifndef CEEMS_EXACTJSON_H
 #define CEEMS_EXACTJSON_H
@@ -33,8 +34,8 @@ static inline bool exactjson_is_whole(const json_t *v)
 }
 
 /*
- * VALUE / SCALE, a power of ten. Whole numbers are integers, so that 12 J is 12 and not 12.0; null
- * above 2^63 - 1, where readers' integers end. NULL: out of memory.
+ * VALUE / SCALE, a power of ten. Whole numbers are integers, so 12 J is 12 and not 12.0. Above 2^63
+ * - 1, where the integers of readers end, the value is null. NULL: out of memory.
  */
 json_t *exactjson_decimal(uint64_t value, uint64_t scale);
 
@@ -53,8 +54,9 @@ struct exactjson_cursor {
 };
 
 /*
- * The object with the member PATH, and the member's name: "cpu_j" of "energy.by_domain.cpu_j". An object that is
- * missing is made if CREATE is set, else *RET_OBJECT is NULL. -EINVAL: what should be an object is none; -ENOMEM.
+ * The object with the member PATH, and the member's name: "cpu_j" of "energy.by_domain.cpu_j". A
+ * missing object is made if CREATE is set, else *RET_OBJECT is NULL. -EINVAL: a member on the way
+ * is not an object. -ENOMEM.
  */
 int exactjson_find(struct exactjson_cursor *c, const char *path, bool create, json_t **ret_object,
 		   const char **ret_name);

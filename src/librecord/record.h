@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * record.h - one job incarnation as it is told to the outside: filled by the jobcomp adapter, turned
- * into the JSON of schema ceems.job.v1 and back, and into SQL columns. Unknown is
- * NO number: a has_ flag, an empty text, REASON_* in the metric values; null in JSON and SQL.
+ * record.h - the record of one run of a job. The recorder fills it; it becomes JSON of schema
+ * ceems.job.v1, and SQL columns, and JSON becomes it again. Unknown is NO number: a has_ flag, an
+ * empty text, REASON_* in the metric values; null in JSON and SQL.
  */
 #ifndef CEEMS_RECORD_H
 #define CEEMS_RECORD_H
@@ -127,10 +127,10 @@ void record_destroy(struct record *r);
 void record_steps_destroy(struct record_step *s, size_t n);
 
 /*
- * "cluster/jobid,submit,restart/<het offset or 0>": the key in Kafka, SQL and the spool. A repeat of a
- * record has the same key and changes nothing; its SLUID may be another, as a slurmctld that was killed
- * splits an array's task off once more. Bytes of the cluster's name that are not printable ASCII become
- * '?'. -EINVAL: no cluster or job; -ENOSPC: SIZE (RECORD_KEY_MAX does).
+ * "cluster/jobid,submit,restart/<het offset or 0>": the key in Kafka, SQL and the spool. A repeat
+ * of a record has the same key and changes nothing. Its SLUID may differ, since a slurmctld that
+ * was killed splits an array's task off once more. Bytes of the cluster's name that are not
+ * printable ASCII become '?'. -EINVAL: no cluster or job; -ENOSPC: SIZE (RECORD_KEY_MAX does).
  */
 int record_key(const struct record *r, char *buf, size_t size);
 /* The same of what the key is made of. HET_OFFSET is 0 of a job that is not of a het job. */
@@ -138,8 +138,9 @@ int record_key_of(const char *cluster, uint32_t job_id, uint64_t submit, uint32_
 		  uint64_t het_offset, char *buf, size_t size);
 
 /*
- * Exit code and signal of STATUS, as Slurm keeps it of jobs and steps: a wait status; 1, which is Slurm's own exit
- * code of a job that did not start and no signal; or RECORD_STATUS_UNKNOWN (Slurm's NO_VAL), which is 0 and 0.
+ * Exit code and signal of STATUS, as Slurm keeps it for jobs and steps. STATUS is a wait status; or
+ * 1, Slurm's own exit code of a job that did not start, with no signal; or RECORD_STATUS_UNKNOWN
+ * (Slurm's NO_VAL), which gives 0 and 0.
  */
 #define RECORD_STATUS_UNKNOWN UINT32_C(0xfffffffe)
 void record_exit_status(uint32_t status, int32_t *ret_code, int32_t *ret_signal);
@@ -178,19 +179,19 @@ bool record_step_imbalance(const struct record_step *s, enum metric m, double *r
 /* --- record_write.c, record_read.c: with jansson ------------------------------------------- */
 
 /*
- * One line without newline; malloc'ed. A text that is not UTF-8 has each byte that is not part of a
- * well-formed sequence as \xNN and each backslash doubled (utf8_escape()), and "escaped" of the
- * record or step lists its member's name; so every byte comes back.
- * Joules, grams and seconds are decimals of the integers here, to the last digit.
+ * One line without newline; malloc'ed. In a text that is not UTF-8, each byte outside a well-formed
+ * sequence is \xNN, and each backslash is doubled (utf8_escape()). "escaped" of the record or step
+ * lists the member's name. So no byte is lost. Joules, grams and seconds are decimals of the
+ * integers here, to the last digit.
  */
 int record_to_json(const struct record *r, char **ret, size_t *ret_len, struct errmsg *err);
 
 /*
- * The same in one or more parts of at most MAX bytes. The first is the record with as many of its
- * steps as fit; its "steps_total" and "parts" tell that there are more. The others have the rest of
- * the steps, in order: {"schema": "ceems.steps.v1", "key": "<key>#1", "job_key": "<key>", "part": 1,
- * "parts": 3, "cluster", "jobid", "@submit", "steps": [...]}. -EMSGSIZE: a single step, or the record
- * without any, is longer than MAX.
+ * The same in one or more parts of at most MAX bytes. The first text is the record with as many of
+ * its steps as fit. Its "steps_total" and "parts" tell that there are more. The others have the
+ * rest of the steps, in order: {"schema": "ceems.steps.v1", "key": "<key>#1", "job_key": "<key>",
+ * "part": 1, "parts": 3, "cluster", "jobid", "@submit", "steps": [...]}. -EMSGSIZE: a single step,
+ * or the record without any, is longer than MAX.
  */
 struct record_part {
 	char key[RECORD_KEY_MAX + 24];

@@ -11,14 +11,14 @@
 #include "src/librecord/record.h"
 
 /*
- * R has its final energy in the metric values; CHAIN NULL: no factor, so location-based emissions only where
- * nodes had one. What the nodes computed stays (CO2E_PER_TICK). Where they did
- * not, the energy of the job, and that of each step, is taken as spread evenly over its life, with the
- * factors that the chain has for it (CO2E_MEAN_POWER).
+ * R has its final energy in the metric values; CHAIN NULL: no factor, so location-based emissions
+ * only where nodes had one. What the nodes computed stays (CO2E_PER_TICK). Where they did not, the
+ * energy of the job, and of each step, is assumed to be spread evenly over its life, with the
+ * factors of the chain for that time (CO2E_MEAN_POWER).
  *
- * The mean factor is that of the emissions, so weighted by energy. Both come in whole micrograms and
- * joules of each node; for a small job, where this leaves a range, the factors that were in force
- * narrow it.
+ * The mean factor is that of the emissions, so weighted by energy. Both are whole micrograms and
+ * joules of each node. For a small job this rounding leaves a range of factors; the factors that
+ * were in force narrow it.
  */
 void record_emissions_fill(struct record *r, const struct factor_chain *chain,
 			   const struct settings *s);

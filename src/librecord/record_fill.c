@@ -71,9 +71,10 @@ static struct maybe_u64 steps_energy(const struct record *r)
 }
 
 /*
- * SLURM_J, or what is better than none and than a 0 that nobody measured: the steps' energy in R's metric values,
- * unknown if they have none or if there is no step. Slurm has 0 J for a job whose extern step ended without
- * a word: its node failed, or slurmctld ended the step (26.05 with proctrack/pgid) or, killed, forgot it.
+ * Returns SLURM_J. If that is unknown, or a 0 that was not measured: the steps' energy in R's
+ * metric values, or unknown if there is no step or no energy. Slurm has 0 J for a job whose extern
+ * step ended without a report: its node failed, slurmctld ended the step (26.05 with
+ * proctrack/pgid), or slurmctld was killed and forgot it.
  */
 static struct maybe_u64 energy_told(const struct record *r, struct maybe_u64 slurm_j)
 {
@@ -160,7 +161,7 @@ static void fill_energy(struct record *r, const struct record_ending *end)
 
 /*
  * Slurm's formatted string ("cpu=1,mem=100M,node=1") with the energy where Slurm has it, behind cpu
- * and mem; an older one is replaced, or left out if the energy is unknown. NULL: out of memory.
+ * and mem. An older energy is replaced, or left out if the energy is unknown. NULL: out of memory.
  */
 static char *tres_with_energy(const char *formatted, struct maybe_u64 joules)
 {

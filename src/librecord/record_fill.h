@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * record_fill.h - completes a record once its job is over: whose energy counts, what the job's
- * metric values are, and the emissions.
+ * record_fill.h - completes a record when its job is over: the energy, the job's metric values, and
+ * the emissions.
  */
 #ifndef CEEMS_RECORD_FILL_H
 #define CEEMS_RECORD_FILL_H
@@ -22,8 +22,9 @@ struct record_ending {
  * NULL. -ENOMEM: R is as good as before.
  *
  * The energy is Slurm's own, so that sacct and the record say the same: slurmctld's value, else
- * slurmdbd's, else the extern step's, of which Slurm makes the job's (the sum of the steps without
- * one). The metric values are the extern step's, which has the whole job, else the steps' sum.
+ * slurmdbd's, else that of the extern step, from which Slurm takes the job's. Without an extern
+ * step it is the sum of the steps. The metric values are the extern step's, which has the whole
+ * job, else the steps' sum.
  */
 int record_fill(struct record *r, const struct record_ending *end,
 		const struct factor_chain *chain, const struct settings *s);

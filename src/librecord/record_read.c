@@ -247,7 +247,10 @@ static int read_steps(json_t *o, struct record *r, struct errmsg *err)
 	return rc;
 }
 
-/* What a later version may write and this one does not know is unknown, and no reason to lose a record. */
+/*
+ * A member or value of a later version, which this version does not know, is unknown. It is no
+ * reason to lose a record.
+ */
 static void forget_unknown_names(struct record_emissions *e)
 {
 	enum emission_kind k;

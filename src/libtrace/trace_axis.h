@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace_axis.h - what the two drawings of a trace share: round ends of axes, and values and times as people read them.
+ * trace_axis.h - what both drawings of a trace share: round ends of axes, and values and times for
+ * people.
  */
 #ifndef CEEMS_TRACE_AXIS_H
 #define CEEMS_TRACE_AXIS_H

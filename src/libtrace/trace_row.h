@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace_row.h - samples of a step as rows of CSV (RFC 4180). The columns follow from the table of metrics: a metric
- * that adds up has its sum since the step began, and its rate since it was last read. The unit is in the name:
- * cpu_energy_j and cpu_power_w, read_bytes and read_bytes_per_s. What was not read for a row is an empty field.
+ * trace_row.h - samples of a step as rows of CSV (RFC 4180). The columns follow from the metric
+ * table. A metric that adds up has its sum since the step began, and its rate since its last
+ * reading. The unit is in the name: cpu_energy_j and cpu_power_w, read_bytes and read_bytes_per_s.
+ * What was not read for a row is an empty field.
  */
 #ifndef CEEMS_TRACE_ROW_H
 #define CEEMS_TRACE_ROW_H

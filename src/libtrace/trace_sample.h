@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace_sample.h - what a slurmstepd sends to ceems-trace, the program that writes a step's trace: one struct
- * trace_start, then a struct trace_sample per interval, each in a message of its own. Both sides are of one build; a
- * message of another size ends the trace.
+ * trace_sample.h - messages of slurmstepd to ceems-trace, the program that writes a step's trace:
+ * one struct trace_start, then one struct trace_sample per interval, each in a message of its own.
+ * Both sides are of one build; a message of another size ends the trace.
  */
 #ifndef CEEMS_TRACE_SAMPLE_H
 #define CEEMS_TRACE_SAMPLE_H
