@@ -161,10 +161,10 @@ int fini(void)
 	}
 	intake = NULL;
 	if (hook_time.n)
-		info("ceems: jobcomp: %" PRIu64 " job ends took slurmctld p50 %" PRIu64
-		     " ns, p99 %" PRIu64 " ns, at most %" PRIu64 " ns",
-		     hook_time.n, hook_time_quantile_ns(&hook_time, 500),
-		     hook_time_quantile_ns(&hook_time, 990), hook_time.max_ns);
+		info("ceems: jobcomp: time in slurmctld: %" PRIu64
+		     " jobs, median %.1f us, 99 %% below %.1f us, worst %.1f us",
+		     hook_time.n, (double)hook_time_quantile_ns(&hook_time, 500) / 1e3,
+		     (double)hook_time_quantile_ns(&hook_time, 990) / 1e3, (double)hook_time.max_ns / 1e3);
 	if (starts_left_out)
 		info("ceems: jobcomp: %" PRIu64 " job starts were not told: the queue was half full",
 		     starts_left_out);

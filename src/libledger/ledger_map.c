@@ -295,8 +295,8 @@ static int take_over(struct ledger *l, const char *path, bool *ret_fresh, struct
 	*ret_fresh = true;
 	/* -ENOENT, another boot, is how every boot begins */
 	if (rc != -ENOENT)
-		logger_error("%s is of another version of the plugin, or damaged; begun anew, "
-			     "what running steps used before is in it no more", path);
+		logger_error("%s is of another version of the plugin, or damaged; a new ledger is begun, "
+			     "earlier usage of running steps is lost", path);
 	return make_new(l, path, /* replace= */ true, err);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pages.h - memory that a child of fork() does not get: it would end at once where it looked. For
- * memory that a thread writes to while another thread forks all the time. Pages of the heap are
- * copied one by one after each fork.
+ * pages.h - MADV_DONTFORK memory: touching it in a forked child is fatal. For memory that a thread
+ * writes to while another thread forks all the time. Pages of the heap are copied one by one after
+ * each fork.
  */
 #ifndef CEEMS_PAGES_H
 #define CEEMS_PAGES_H

@@ -97,7 +97,7 @@ else
 fi
 is "$(inside sacct -nc 2>&1)" "" "sacct -c says nothing, and does not crash"
 passes "slurmctld ends" "$cluster" kill "$DIR" slurmctld -TERM
-has "$(cat "$LOG_DIR/slurmctld.log")" "job ends took slurmctld p50" "and says what the hook cost"
+has "$(cat "$LOG_DIR/slurmctld.log")" "ceems: jobcomp: time in slurmctld: " "and says what the hook cost"
 grep -o 'ceems: jobcomp: .* job ends took.*' "$LOG_DIR/slurmctld.log" | diag
 is "$(grep -c 'error: ceems' "$LOG_DIR/slurmctld.log")" 0 "without an error of ours"
 done_testing

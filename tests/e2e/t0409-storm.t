@@ -97,7 +97,7 @@ done
 echo '{ "names": {}, "counts": {}, "kills": [], "starts": [] }' >"$e2e_work/storm.json"
 compare "$e2e_work/storm.json"
 passes "slurmctld ends" "$cluster" kill "$DIR" slurmctld -TERM
-hook=$(grep -o '[0-9]* job ends took slurmctld .*' "$LOG_DIR/slurmctld.log")
+hook=$(grep -o 'time in slurmctld: .*' "$LOG_DIR/slurmctld.log")
 [ -n "$hook" ]
 ok $? "and says what the hook cost"
 diag "$hook"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2154
-# A node's GPUs: this machine's own (--gpus), or such that are only played (--fake-gpus): per node a file of
+# A node's GPUs: this machine's own (--gpus), or simulated ones (--fake-gpus): per node a file of
 # them, which a stand-in for NVIDIA's library reads at every call (tests/fake/fake_gpu.h has its form), and a
 # device file each, for gres.conf.
 
