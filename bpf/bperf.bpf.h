@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bperf.bpf.h - counters of CPUs, booked to the step that ran: read only where a CPU goes from one
- * step to another, so that a switch within a step, or between tasks of none, costs two compares.
+ * bperf.bpf.h - counters of CPUs, booked to the step that ran. They are read only where a CPU goes
+ * from one step to another. A switch within a step, or between tasks of no step, costs two
+ * compares.
  *
- * What ran on a CPU since it was switched to is booked to the slot that was found then, by its
- * cgroup. What a task did on a CPU until it was moved to another cgroup there, and after, is nobody's and
- * counts as lost; slurmstepd moves its children while they wait, so that nothing of theirs is. Nobody's
- * are idle, kernel threads, steps that did not ask and slurmstepd itself.
+ * The counts of a CPU since its last switch are booked to the slot that was found at that switch,
+ * by the task's cgroup. If a task is moved to another cgroup while it runs, its counts on that CPU
+ * belong to no step and count as lost. slurmstepd moves its children while they wait, so nothing of
+ * theirs is lost. No step: idle, kernel threads, steps that did not ask, and slurmstepd itself.
  *
- * All reads of an interval succeed or none is booked: half of a set would give ratios that are
- * wrong. A CPU whose counters are new (or were taken out) has no base yet: its first interval only
- * makes one. Both programs run with interrupts or preemption off, so that a CPU's entry has one
- * writer.
+ * If one read of an interval fails, none is booked: half of a set would give wrong ratios. A CPU
+ * whose counters are new (or were taken out) has no base yet: its first interval only makes one.
+ * Both programs run with interrupts or preemption off, so that a CPU's entry has one writer.
  */
 #ifndef CEEMS_BPERF_BPF_H
 #define CEEMS_BPERF_BPF_H
@@ -127,7 +127,7 @@ static __always_inline void hw_book(struct probes_hw_cpu *c, __u32 cpu)
 	c->which = which ^ 1;
 }
 
-/* The slot that TASK's time is booked to; 0: nobody's who asked. */
+/* The slot that TASK's time is booked to. 0: no step that asked. */
 static __always_inline __u32 hw_slot_of(struct task_struct *task, __u32 *owner)
 {
 	__u32 slot = slot_of_task(task);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fsio.bpf.h - I/O by step and file system. One program at the exit of each function through which
- * all calls of a kind go; none of them calls another, so every call is counted once:
+ * fsio.bpf.h - I/O by step and file system. One program is at the exit of each function through
+ * which all calls of a kind go. None of these functions calls another, so each call is counted
+ * once:
  *
  *	vfs_read, vfs_write, vfs_readv, vfs_writev	read, pread64, preadv2 ...
  *	do_sendfile, vfs_copy_file_range		count as a read and a write
@@ -119,9 +120,9 @@ static __noinline long io_take_place(const struct probes_fs_place *key, __u32 de
 }
 
 /*
- * The row of a device that is not where its number says, because it is new or another one is there. A free
- * place is whose who first puts his device into fs_places, the arbiter; device[] and the rows only save
- * the others from looking there.
+ * Finds the row of a device that is not at the place of its number: the device is new, or another
+ * one is there. A free place is whose who first puts his device into fs_places, the arbiter;
+ * device[] and the rows only save the others from looking there.
  */
 static __noinline struct probes_fs_row *io_find_row(struct probes_fs *fs, const __u32 *slot,
 						    __u32 device, struct vfsmount *of)
@@ -275,8 +276,8 @@ static __always_inline void io_count_both(struct file *in, struct file *out, __s
 }
 
 /*
- * The file that FD is, or just was: by the time of the call's end another thread may have closed it. What
- * cannot be told then is lost.
+ * The file of FD. At the end of the call, another thread may have closed it already. What cannot be
+ * told then is lost.
  */
 static __always_inline struct file *io_file_of_fd(__u32 fd)
 {
@@ -324,9 +325,9 @@ int BPF_PROG(io_splice, struct file *in, void *off_in, struct file *out, void *o
 }
 
 /*
- * overlayfs copies by the same function, from file to file of the layers below, with the rights of who
- * mounted it. That is what tells this call from the task's own: the mark of such files (FMODE_BACKING)
- * came in 6.5 and has moved since.
+ * overlayfs copies by the same function, between files of the layers below, with the rights of the
+ * user that mounted it. That is what tells this call from the task's own: the mark of such files
+ * (FMODE_BACKING) came in 6.5 and has moved since.
  */
 static __always_inline bool io_is_overlaid(void)
 {
@@ -366,9 +367,9 @@ static __always_inline __s64 io_iovecs_length(__u64 vec, __u64 n)
 }
 
 /*
- * What a request that was submitted gave. It has two references, of which its completion gives one back:
- * then the result is there, as of all buffered I/O. Of one that is under way we know what was asked for; its
- * end comes in an interrupt, which is nobody's.
+ * What a request that was submitted gave. It has two references, of which its completion gives one
+ * back: then the result is there, as of all buffered I/O. Of a request under way, the size asked
+ * for is known. Its end comes in an interrupt, which belongs to no step.
  */
 static __always_inline __s64 io_aio_result(struct kiocb *req, const struct iocb *iocb, bool is_vector)
 {

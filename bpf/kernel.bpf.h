@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kernel.bpf.h - just the kernel's fields that our programs use; CO-RE finds where they are. What a
- * kernel may lack is asked for with bpf_core_field_exists(); what one renamed is a flavour
+ * kernel.bpf.h - just the kernel's fields that our programs use; CO-RE finds where they are. Fields
+ * that a kernel may lack are tested with bpf_core_field_exists(). A renamed field is a flavour
  * (struct name___what) beside its user, with the commit's id.
  */
 #ifndef CEEMS_KERNEL_BPF_H

@@ -32,8 +32,8 @@ bool kernel_has_tracepoint_arg(const struct kernel_has *k, const char *name, uns
 			       const char *type);
 
 /*
- * Function hooks: fexit programs load and can be attached; and once detached, be attached again, which
- * is as of 5.13 (f3a95075549e).
+ * Function hooks: fexit programs load and can be attached. From 5.13 on (f3a95075549e) they can
+ * also be attached again after a detach.
  */
 bool kernel_has_fexit(const struct kernel_has *k);
 bool kernel_has_fexit_again(const struct kernel_has *k);

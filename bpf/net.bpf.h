@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * net.bpf.h - packets of a step's sockets: cgroup_skb programs that each step which asks for it
- * attaches to its own v2 cgroup (src/libmeter/activity/netcount.c). Packets of others do not come here.
+ * net.bpf.h - packets of a step's sockets. Each step that asks attaches cgroup_skb programs to its
+ * own v2 cgroup (src/libmeter/activity/netcount.c). Packets of others do not come here.
  *
- * Both hooks see IP packets as sockets do: going out before they are cut into segments or
- * fragments, coming in after they were put together. A super-packet (GSO, GRO) is counted as the
- * wire has it, segment by segment with the headers of each. A datagram that IP fragments is one
- * packet: the IP headers of its further fragments are not counted.
+ * Both hooks see IP packets as sockets do: outgoing before they are cut into segments or fragments,
+ * incoming after they were put together. A super-packet (GSO, GRO) is counted as the wire has it,
+ * segment by segment with the headers of each. A datagram that IP fragments is one packet: the IP
+ * headers of its further fragments are not counted.
  *
- * Counted is what arrives at a socket, though its buffer may be full and nobody reads it; both ends
- * of a connection within the step; what TCP sends again. Not counted is what no socket has a part
- * in: ICMP errors and resets that answer nobody, and the other side's FIN with its ACK when the
- * socket was closed before (TIME_WAIT has no socket).
+ * Counted are: packets that arrive at a socket, even if its buffer is full; both ends of a
+ * connection within the step; repeats of TCP. Not counted is what no socket has a part in: ICMP
+ * errors and resets that answer nobody, and the other side's FIN with its ACK when the socket was
+ * closed before (TIME_WAIT has no socket).
  *
  * bpf_get_local_storage() is the row of the cgroup that the program is attached to, for sockets of
- * the cgroups below it as well. CPUs share its shards by their number, so additions are atomic; as they
- * would have to be on one CPU, where a softirq that sends interrupts a system call that sends.
+ * the cgroups below it as well. CPUs share shards by their number, so additions are atomic. They
+ * must be atomic on one CPU as well, where a softirq that sends interrupts a system call that
+ * sends.
  */
 #ifndef CEEMS_NET_BPF_H
 #define CEEMS_NET_BPF_H
@@ -31,8 +32,8 @@
 #include "slot.bpf.h"
 
 /*
- * By cgroup id alone, so that both directions share a row; and not one program's own map either, as
- * it would be before 5.9 (7d9c3427894f): there the load fails.
+ * Keyed by cgroup id alone, so that both directions share a row. Before 5.9 (7d9c3427894f) each
+ * program would have a map of its own, and the load fails.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_CGROUP_STORAGE);
@@ -40,7 +41,7 @@ struct {
 	__type(value, struct probes_net_rows);
 } net_rows SEC(".maps");
 
-#define NET_EXTENSIONS 8       /* headers walked; more are nobody's honest packet */
+#define NET_EXTENSIONS 8       /* headers walked; no honest packet has more */
 #define IP4_OFFSET 0x1fff      /* IP_OFFSET in net/ip.h */
 #define IP6_OFFSET 0xfff8      /* net/ipv6.h */
 #define IP6_TLV_JUMBO 194      /* IPV6_TLV_JUMBO in linux/in6.h */

@@ -4,9 +4,9 @@
  * in probes.bpf.c), by their loader (ceems-bpf) and by what reads the maps without libbpf
  * (src/libmeter/activity/probes.c, harvest.c, fsio.c, netcount.c, bperf.c).
  *
- * One object per node. A step registers its cgroup and so gets a slot; every program finds the
- * slot of a task or socket by its cgroup, through a direct-mapped cache (slot.bpf.h), and adds
- * to rows of that slot. No program is made per step.
+ * One object per node. A step registers its cgroup and gets a slot. Each program finds the slot of
+ * a task or socket by its cgroup, through a direct-mapped cache (slot.bpf.h), and adds to rows of
+ * that slot. No program is made per step.
  *
  *	group	costs				on for		what
  *	tasks	per exit of a thread		all steps	what the kernel counts per task
@@ -15,17 +15,19 @@
  *	net	per packet of the step		those that ask	packets, UDP
  *	hw	per switch between steps	those that ask	hardware counters
  *
- * Pinned below BpfDir/PROBES_DIR, folder 0700: all maps, and the programs as "prog_NAME". Links
- * are not pinned. A program is attached as long as somebody has its link open: slurmd and every
- * step those of tasks and tcp, a step those of what it asked for, slurmd those of io for a while
- * longer. Whoever needs a link takes it
- * by the id in meta.link[] or, if that is dead, attaches the pinned program; under the lock of
- * src/libmeter/activity/probes.h. So the kernel detaches what nobody uses, whoever was killed.
+ * Pinned below BpfDir/PROBES_DIR, folder 0700: all maps, and the programs as "prog_NAME". Links are
+ * not pinned. A program is attached as long as a process has its link open. slurmd and each step
+ * hold the links of tasks and tcp. A step holds the links of what it asked for. slurmd keeps the
+ * links of io a while longer. A process that needs a link takes it by the id in meta.link[]. If
+ * that link is dead, it attaches the pinned program, under the lock of
+ * src/libmeter/activity/probes.h. So the kernel detaches unused programs, whichever process was
+ * killed.
  *
- * Any change of a layout or of a meaning is a new PROBES_ABI, and so another folder: programs of
- * two versions run side by side until the last step of the old one has ended. So that any version can tell
- * whether another one is in use, all have users and owners, by which a process is known as here: its
- * number is the key of users, and the first member of an owner; its start is at 0, and at 8.
+ * A change of a layout or of a meaning is a new PROBES_ABI, and so another folder. Programs of two
+ * versions run side by side until the last step of the old version has ended. So that any version
+ * can tell whether another one is in use, all have users and owners, by which a process is known as
+ * here: its number is the key of users, and the first member of an owner; its start is at 0, and at
+ * 8.
  */
 #ifndef CEEMS_BPF_PROBES_H
 #define CEEMS_BPF_PROBES_H
@@ -239,8 +241,8 @@ struct probes_fs_row {
 _Static_assert(sizeof(struct probes_fs_row) == 64, "probes ABI");
 
 /*
- * ARRAY by slot. All of a slot's is one element, so that an event looks it up once and a registration
- * empties it at once; the loader cuts it to as many shards as there are.
+ * ARRAY by slot. All data of a slot are one element. So an event looks it up once, and a
+ * registration empties it at once. The loader reduces it to the number of shards in use.
  */
 struct probes_fs {
 	__u32 device[PROBES_FS]; /* kernel-internal s_dev, major << 20 | minor; 0: free */
@@ -253,9 +255,9 @@ _Static_assert(sizeof(struct probes_fs) == 192 + 64 * PROBES_SHARDS_MAX * PROBES
 #define PROBES_FS_SIZE(shards) (192 + 64 * (shards) * PROBES_FS)
 
 /*
- * HASH: who inserts it first, with BPF_NOEXIST, has this place in device[] for its device. The value
- * says where that is mounted, as the task saw it whose file was the first one there: mounts of a container
- * may be gone before user space can look.
+ * HASH: who inserts it first, with BPF_NOEXIST, has this place in device[] for its device. The
+ * value has the mount point, as seen by the first task with a file there. Mounts of a container may
+ * be gone before user space can look.
  */
 struct probes_fs_place {
 	__u32 slot;
@@ -333,7 +335,7 @@ struct probes_hw_value { /* struct bpf_perf_event_value */
 };
 struct probes_hw_cpu {
 	__u64 set;	  /* css_set of what runs: an address, only compared */
-	__u32 slot;	  /* 0: nobody's who asked */
+	__u32 slot;	  /* 0: no step that asked */
 	__u32 owner;	  /* of the slot of that set; 0: it did not ask */
 	__u32 is_owner;	  /* it is the owner that runs */
 	__u32 generation; /* meta.generation when this was looked up */

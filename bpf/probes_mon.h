@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * probes_mon.h - puts the programs of probes.h into the kernel and pins them, as far as this kernel has
- * what they need. Needs libbpf; what can be done without it (attaching, registering, reading,
+ * probes_mon.h - loads the programs of probes.h into the kernel and pins them, as far as this
+ * kernel supports them. Needs libbpf; what can be done without it (attaching, registering, reading,
  * unpinning) is in src/libmeter/activity/probes.h.
  */
 #ifndef CEEMS_PROBES_MON_H
@@ -13,9 +13,9 @@
 int probes_mon_check_dir(const char *dir, struct errmsg *err);
 
 /*
- * Loads and pins below DIR, in one rename, the tasks group and of the others those that can be had;
- * attaches nothing. The caller holds probes_lock(). -EOPNOTSUPP: this kernel, or the rights we have,
- * do not allow even the tasks group.
+ * Loads the tasks group, and the other groups that this kernel supports, and pins them below DIR in
+ * one rename. Attaches nothing. The caller holds probes_lock(). -EOPNOTSUPP: this kernel, or the
+ * rights we have, do not allow even the tasks group.
  */
 int probes_mon_load(const char *dir, struct errmsg *err);
 

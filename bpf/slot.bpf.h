@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * slot.bpf.h - whose is it: from a cgroup to the slot of the step. A look into a direct-mapped
- * cache, one word; a miss walks up the cgroups once per cgroup and generation. For programs of
- * all types; what differs is how they come by the cgroup.
+ * cache, one word; a miss walks up the cgroups once per cgroup and generation. For programs of all
+ * types, which differ in how they find the cgroup.
  */
 #ifndef CEEMS_SLOT_BPF_H
 #define CEEMS_SLOT_BPF_H
@@ -11,8 +11,8 @@
 #include "probes.h"
 
 /*
- * Global variables, each in a section and so in a map of its own, an array of one element that can be
- * mapped: what has a fixed address need not be looked up. The loader pins them by these names.
+ * Global variables. Each is in a section, and so in a map, of its own: an array of one element that
+ * can be mapped. Data at a fixed address needs no lookup. The loader pins them by these names.
  */
 struct probes_meta meta SEC(".data.meta");
 /*
@@ -70,8 +70,8 @@ static __noinline __u32 slot_walk(struct cgroup *cgrp, __u32 hierarchy)
 }
 
 /*
- * The cache knows cgroups by their serial number, which is unique in all hierarchies, never used again, and
- * a load nearer than the kernfs id that user space knows them by.
+ * The cache knows cgroups by their serial number. It is unique over all hierarchies, never used
+ * again, and one load nearer than the kernfs id that user space uses.
  */
 static __always_inline __u64 slot_tag(__u64 serial)
 {
@@ -81,8 +81,8 @@ static __always_inline __u64 slot_tag(__u64 serial)
 }
 
 /*
- * HIERARCHY, by a computation that needs TAG. What is looked up with it depends on the generation, so a
- * CPU that orders nothing else (arm64) cannot look up before it has read that.
+ * HIERARCHY, by a computation that needs TAG. The lookup depends on the generation as data. So a
+ * CPU with weak ordering (arm64) cannot look up before it has read the generation.
  */
 static __always_inline __u32 slot_after(__u64 tag, __u32 hierarchy)
 {
@@ -126,7 +126,7 @@ static __noinline __u32 slot_of_task_slow(struct task_struct *task)
 	return slot_of_cgroup(css->cgroup, PROBES_V1_FREEZER);
 }
 
-/* Two answers at once, without a call: a step's on v2, and nobody's. */
+/* Two answers need no call: a step on v2, and no step. */
 static __always_inline __u32 slot_of_task(struct task_struct *task)
 {
 	__u64 serial = task->cgroups->dfl_cgrp->self.serial_nr;

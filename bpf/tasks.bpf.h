@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * tasks.bpf.h - takes what the kernel counted for a task when it exits, and lists the living. Costs
- * nothing per I/O or switch; per exit a look into the cache of slot.bpf.h.
+ * nothing per I/O or switch, and one look into the cache of slot.bpf.h per exit.
  *
- * At the moment of the exit tracepoint PF_EXITING is set, and it stays set until the task is
- * gone. So the iterator leaves such tasks out: what has been or is about to be added to a row
+ * At the moment of the exit tracepoint PF_EXITING is set, and it stays set until the task is gone.
+ * So the iterator leaves such tasks out: a task whose counts were added to a row, or soon will be,
  * is not listed too. A reader that takes the row first and the list second never counts a task
- * twice, misses at most those that exit in between, and is exact when none is left.
+ * twice. It misses at most the tasks that exit in between, and is exact when no task is left.
  */
 #ifndef CEEMS_TASKS_BPF_H
 #define CEEMS_TASKS_BPF_H
@@ -19,8 +19,8 @@ struct bpf_iter__task {
 } KERNEL;
 
 /*
- * The task's own: signal->ioac has what its reaped threads and children left, too, and adding that
- * up over tasks counts them twice.
+ * The task's own counts. signal->ioac also has those of its reaped threads and children; adding
+ * these up over tasks would count them twice.
  */
 static __always_inline void task_take(struct task_struct *task, struct probes_task_counters *c)
 {

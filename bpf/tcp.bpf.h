@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tcp.bpf.h - takes what the kernel counted for a TCP socket when it closes, and lists the connected
- * ones. Nothing runs per packet or call; per connection of a step a little, per other connection a
- * look into the cache of slot.bpf.h.
+ * tcp.bpf.h - takes what the kernel counted for a TCP socket when it closes, and lists the
+ * connected ones. Nothing runs per packet or call. A connection of a step costs a little, another
+ * connection one look into the cache of slot.bpf.h.
  *
- * The slot is looked up at the moment of the booking and never kept: a socket that outlives its step
- * finds no registration, and is not booked to the step that has the slot then.
+ * The slot is looked up when the counts are booked, and never kept. So a socket that outlives its
+ * step finds no registration, and is not booked to the next step in that slot.
  *
  * Order makes the sum right: at the close the mark says so first, which takes the socket off the list,
  * then its counters are added to the row. A reader that takes the row first and the list second counts
  * no socket twice; and misses none if nothing was booked meanwhile, which row->begun and ->done tell.
  *
- * There are two programs that do the same, and the mark tells the second one that it was done. A kernel
+ * Two programs do the same, and the mark tells the second one that the first has done it. A kernel
  * since 6.1 (05b24ff9b2cf) does not run a program on a CPU on which it is running already: a socket
  * that closes in a soft interrupt, while a process is closing another one, would be lost. It is not
  * while one of two can run; there is no third level at which sockets change.
@@ -185,8 +185,8 @@ int BPF_PROG(tcp_state_again, struct sock *sk, int oldstate, int newstate)
 }
 
 /*
- * Goes through the marked sockets, in whatever network namespace they are. A mark may be older than the
- * slot: of a socket that closed, or was given a new destination, while nobody was registered.
+ * Goes through the marked sockets, in whatever network namespace they are. A mark may be older than
+ * the slot, if the socket closed or got a new destination while no step was registered.
  */
 SEC("iter/bpf_sk_storage_map")
 int sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
