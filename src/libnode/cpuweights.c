@@ -29,9 +29,9 @@ static void widen(const uint32_t from[SOCKETS_MAX], uint64_t to[SOCKETS_MAX])
 }
 
 /*
- * A step whose CPU time cannot be read is told of when it ends: of an hour, that is not what it did
- * in the last second, which others have computed in too. The energy of the time before is booked.
- * A moment is made up for: /proc/stat has not shown it yet either.
+ * A step whose CPU time cannot be read tells its CPU time at its end. The CPU time of an hour is
+ * not that of the last second, in which other steps computed too. The energy of the time before is
+ * booked. A moment is made up for: /proc/stat has not shown it yet either.
  */
 static uint64_t used_in_window(const struct book_line *line)
 {
@@ -44,8 +44,8 @@ static uint64_t used_in_window(const struct book_line *line)
 }
 
 /*
- * Steps are counted in nanoseconds, the node in ticks of the clock that come late: what the steps
- * were ahead of the node in earlier windows is not the system's when the node catches up.
+ * Steps are counted in nanoseconds, the node in clock ticks that come late. When the node catches
+ * up, the time by which steps were ahead in earlier windows is not the system's.
  */
 static uint64_t system_time(uint64_t *debt_ns, uint64_t node_ns, uint64_t lines_ns,
 			    uint64_t max_debt_ns)

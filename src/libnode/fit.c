@@ -19,9 +19,9 @@ static const double shipped_nj[EVENT_N] = {
 #define MEMORY_S 900.0	   /* how far back it reaches */
 #define LONGEST_S 60.0	   /* what a window counts for at most */
 /*
- * How firmly the shipped ratios are believed: as theta of variance TAU2 is by errors that last as long
- * as a program's phase does, STIFF = seconds of a phase / TAU2. What events cannot explain (vector
- * units, voltage, a socket that wakes up) must not be put on one that is rare.
+ * How firmly the shipped ratios are believed: as theta of variance TAU2 is by errors that last as
+ * long as a program's phase does, STIFF = seconds of a phase / TAU2. Power that events cannot
+ * explain (vector units, voltage, a socket that wakes up) must not be charged to a rare event.
  */
 #define STIFF 5.0
 #define LEAST_NOISE 0.02   /* no model of this kind is better */
@@ -84,8 +84,8 @@ static double shipped_scale(const struct fit *f)
 }
 
 /*
- * Y, drawn near to what was expected if it is far from it (Huber): one broken reading moves little,
- * and a lasting change widens what is taken for near.
+ * Returns Y, moved towards the expected value if it is far from it (Huber). So one broken reading
+ * moves little; a lasting change widens the range that counts as near.
  */
 static double without_outliers(struct fit *f, const double *x, double y, double seconds)
 {
@@ -140,8 +140,8 @@ static bool is_valid(const double *theta)
 }
 
 /*
- * The minimum under theta >= 0 is the unconstrained one of some subset of the events: with three
- * of them, trying all seven subsets is exact and quicker than any iteration.
+ * The minimum under theta >= 0 is the unconstrained minimum of some subset of the events. With
+ * three events, trying all seven subsets is exact and faster than any iteration.
  */
 static void solve(struct fit *f)
 {
@@ -181,9 +181,10 @@ static void solve(struct fit *f)
 /* ---------------------------------------------------------------------------------------- */
 
 /*
- * Both sides by the size of the load: the errors of sensors are relative, and no single window can
- * outweigh the others. Loads below SMALL_W count less, as idle power is not known that well, and an
- * idle socket's not at all: its windows agree with any theta, and would make loads outliers.
+ * Both sides are divided by the size of the load: errors of sensors are relative, and no single
+ * window can outweigh the others. Loads below SMALL_W count less, since idle power is not known
+ * that well. Windows of an idle socket do not count: they agree with any theta, and would make
+ * loads outliers.
  */
 static int scale_window(double *x, double *y)
 {

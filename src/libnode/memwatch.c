@@ -54,7 +54,10 @@ void memwatch_destroy(struct memwatch *w)
 
 /* --- accounts ----------------------------------------------------------------------------- */
 
-/* Between two readings it is taken to have gone from one to the other; before the first, to have been so. */
+/*
+ * Between two readings, memory is assumed to change linearly. Before the first reading, it is
+ * assumed to be as in the first.
+ */
 static uint64_t mean_of(uint64_t before, uint64_t now)
 {
 	return before == UINT64_MAX || now == UINT64_MAX ? now : before / 2 + now / 2 + (before & now & 1);

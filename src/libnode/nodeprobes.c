@@ -101,10 +101,10 @@ static bool is_asked(struct nodeprobes *np, enum probes_group group)
 }
 
 /*
- * What a step attached for --ceems-perf=io is kept for the next ones: attaching and detaching function
- * hooks costs a step that does it alone 0.15 s at its start and 1.3 s at its end, on an emulated
- * machine. A step asks for a tick when it has started, so slurmd has them before it ends. Where they can be
- * attached only once, they are kept for good. But not what just another slurmd keeps: that would never end.
+ * Programs that a step attached for --ceems-perf=io stay for the next steps. On an emulated
+ * machine, attaching costs a step 0.15 s at its start, and detaching 1.3 s at its end. A step asks
+ * for a tick when it has started, so slurmd has them before it ends. Where they can be attached
+ * only once, they are kept for good. But not what just another slurmd keeps: that would never end.
  */
 static void keep_hooks(struct nodeprobes *np)
 {
@@ -123,8 +123,8 @@ static void keep_hooks(struct nodeprobes *np)
 }
 
 /*
- * Each takes a grace period of the kernel, some 0.1 s, for which the sampler waits: so not more in a
- * tick than a tenth of its time, which is all of them within a minute.
+ * Each detach takes a grace period of the kernel, some 0.1 s, for which the sampler waits. So a
+ * tick spends at most a tenth of its time on it; all are detached within a minute.
  */
 static void drop_hooks(struct nodeprobes *np)
 {
@@ -140,8 +140,8 @@ static void drop_hooks(struct nodeprobes *np)
 /* --- the dead ----------------------------------------------------------------------------- */
 
 /*
- * Where several slurmds share BpfDir, a dead step may be another one's, who has to read what it did: all
- * of them have had a tick when it is found dead a second time.
+ * Where several slurmds share BpfDir, a dead step may belong to another slurmd, which has to read
+ * its counts first. When the step is found dead a second time, each slurmd has had a tick.
  */
 static void look_for_slots(struct nodeprobes *np)
 {
@@ -186,8 +186,8 @@ void nodeprobes_clear(struct nodeprobes *np)
 }
 
 /*
- * A slot of the BPF maps that is still that slurmstepd's: another one that found the table full
- * may have freed it.
+ * Whether the slot of the BPF maps still belongs to that slurmstepd: another one that found the
+ * table full may have freed it.
  */
 static bool is_still_of(struct nodeprobes *np, const struct ledger_slot *s, struct probes_owner *ret)
 {

@@ -114,8 +114,8 @@ static void set_idle_configured(const struct parts *p, struct ledger_page *page,
 }
 
 /*
- * What a sensor that is slower than the tick shows is of the time since its last energy; 0: of the
- * window. One that was silent for long tells nothing of that time.
+ * A sensor slower than the tick shows the energy since its last reading. 0: that of the window. One
+ * that was silent for long tells nothing of that time.
  */
 static uint64_t energy_time(const struct ledger_part *part, uint64_t now_mono_ns,
 			    uint64_t interval_ns)

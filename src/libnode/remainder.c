@@ -30,9 +30,9 @@ static void drop_span(struct remainder *r, uint32_t i)
 }
 
 /*
- * Two neighbours become one, those that are the shortest together: so a burst of ticks, as many steps
- * begin, is what gets coarser, and a sensor that is slow or far behind is met to the tick or, over
- * more than REMAINDER_SPANS ticks, to a few hundredths of its interval.
+ * Merges the two neighbours that are shortest together. So bursts of ticks, when many steps begin,
+ * become coarser. A slow sensor is still met to the tick or, over more than REMAINDER_SPANS ticks,
+ * to a few hundredths of its interval.
  */
 static void merge_spans(struct remainder *r)
 {
@@ -136,8 +136,8 @@ static void book_interval(struct remainder *r, uint64_t dt_ns, struct remainder_
 	r->held_node_uj = 0;
 	r->held_until_ns = 0;
 	/*
-	 * A sensor as fast as the ticks needs no spreading. For others a quarter more than its
-	 * interval: one that is late now and then does not make `other` stop for that time.
+	 * A sensor as fast as the ticks needs no spreading. For other sensors, a quarter more than
+	 * the interval. Then a sensor that is late now and then does not make `other` stop.
 	 */
 	r->spread_ns = r->period_ns > dt_ns + dt_ns / 2 ? r->period_ns + r->period_ns / 4 : 0;
 	ret->disagreement_uj = disagreement_uj(r, parts_uj);

@@ -135,7 +135,10 @@ static int open_sources(struct sampler *s, struct errmsg *err)
  */
 #define SERIES_KEEP_S (3 * 86400)
 
-/* So long slurmd's start waits for it: its first tick may be of all the time in which it was away. */
+/*
+ * How long slurmd's start waits for the series: its first tick may cover all the time in which
+ * slurmd was away.
+ */
 #define SERIES_WAIT_NS NSEC_PER_SEC
 /* Running steps may be shown so much earlier than due, so that a tick which comes anyway can do it. */
 #define SHOW_SLACK_NS (NSEC_PER_SEC / 10)
@@ -306,8 +309,8 @@ struct cpu_tick {
 };
 
 /*
- * Which sockets it was on is told by lines of their own, which may be missing or of another
- * instant: the sum of the sockets is the node's time all the same.
+ * The CPU time of sockets is in lines of their own, which may be missing or of another instant. The
+ * sum of the sockets is the node's CPU time all the same.
  */
 static void read_cpus(struct sampler *s, struct ledger_page *page, struct book_tick *tick,
 		      struct cpu_tick *ret)
@@ -537,7 +540,10 @@ static uint64_t next_show(const struct sampler *s)
 	return s->live_ns + (every_ns < SAMPLER_SHOW_NS ? every_ns : SAMPLER_SHOW_NS);
 }
 
-/* Ticks keep to the wall clock, so the time since the last one is not an exact multiple of the interval. */
+/*
+ * Ticks follow the wall clock. So the time since the last tick is not an exact multiple of the
+ * interval.
+ */
 static uint64_t show_slack_ns(const struct sampler *s)
 {
 	uint64_t half_ns = s->settings.sample_interval_ns / 2;

@@ -71,7 +71,7 @@ static void log_late(struct sources_entry *e, uint64_t now_ns)
 	}
 }
 
-/* A source that is used or was asked for, and is away for so long that it is no moment's trouble. */
+/* Marks a source as lost: it is used or configured, and has been away for longer than a moment. */
 static void note_lost(struct sources_entry *e, bool is_used, uint64_t dt_ns)
 {
 	bool is_bad = e->rc < 0 || e->is_late || e->last.rejected;

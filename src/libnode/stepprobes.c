@@ -147,8 +147,8 @@ static int stop_at(void *ctx, pid_t pid)
 }
 
 /*
- * On v2 slurmstepd sits in the step's "slurm", beside "user" where its tasks are: what it tells srun and
- * slurmctld is not the step's network.
+ * On v2, slurmstepd is in the step's folder "slurm", beside "user" with the tasks. So its messages
+ * to srun and slurmctld are not the step's network traffic.
  */
 static int open_v2(const char *v2, pid_t pid)
 {
@@ -164,8 +164,8 @@ static int open_v2(const char *v2, pid_t pid)
 }
 
 /*
- * The extern step gets none: who comes into it later (pam_slurm_adopt) does so by v1 alone, and is
- * told by that.
+ * The extern step gets none: processes that join it later (pam_slurm_adopt) join by v1 alone, and
+ * are found by v1.
  */
 static void find_cgroups(struct stepprobes *sp, const pid_t *pid, size_t n, char *v2,
 			 const char *freezer, size_t size)

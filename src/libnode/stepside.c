@@ -85,7 +85,7 @@ int stepside_open(const struct settings *s, const char *node, const struct ledge
 		(void)errmsg_errno(err, rc, "no slot in the node ledger");
 		goto fail;
 	}
-	/* spank puts the user's wish over it; was parsed when it was read */
+	/* spank replaces it by the user's request; it was parsed when it was read */
 	if (*s->perf_default)
 		(void)perfwish_parse(s->perf_default, &ledger_slot(st->ledger, st->slot)->wish, NULL);
 	st->open_ns = clock_mono_ns();
@@ -100,8 +100,8 @@ fail:
 /* --- while it runs ---------------------------------------------------------------------- */
 
 /*
- * Ports do not know steps. A job's sum has their bytes once: of steps side by side the first one counts
- * them, and never the batch step, in which the others run.
+ * Ports do not know steps. A job's sum has these bytes once. Of steps that run side by side, the
+ * first one counts them. The batch step never does, since the other steps run within its time.
  */
 static bool has_ports(struct stepside *st, const struct ledger_slot *slot)
 {
@@ -387,11 +387,11 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *fi
 /* --- the report ------------------------------------------------------------------------- */
 
 /*
- * FD is the user's, who may have had it opened on a pipe or a terminal that nobody empties; to wait
- * for that would leave a slurmstepd behind. Switching it to non-blocking would switch it for the
- * user's processes too, and poll() says only that there is room for something: so the report goes
- * through another opening of the same pipe or terminal. A file is written as it is, because
- * another opening would begin at its first byte.
+ * FD is the user's and may be a pipe or a terminal that nobody reads. Waiting for it would leave a
+ * slurmstepd behind. Making FD non-blocking would change it for the user's processes too, and
+ * poll() says only that there is some room. So the report goes through another opening of the same
+ * pipe or terminal. A file is written as it is, because another opening would begin at its first
+ * byte.
  */
 static int write_at_once(int fd, const char *text, size_t len)
 {
@@ -453,9 +453,9 @@ void stepside_close(struct stepside *st)
 	steptrace_finish(st->trace, NULL);
 	steplive_stop(st->live);
 	/*
-	 * A batch step keeps its slot until its process is gone, when the sampler takes it back.
-	 * Up to 23.11 the completion of a batch step does not carry the job's energy to slurmdbd,
-	 * so on scancel the extern step has to come after it, and this is what it waits for.
+	 * A batch step keeps its slot until its process is gone, when the sampler takes it back. Up
+	 * to 23.11, the completion of a batch step does not carry the job's energy to slurmdbd. So
+	 * on scancel the extern step must end after the batch step, and waits for it here.
 	 */
 	if (st->id.step_id != LEDGER_STEP_BATCH)
 		ledger_leave(st->ledger, st->slot);

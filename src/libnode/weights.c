@@ -215,8 +215,8 @@ static void mean_worths(const struct weights *w, const struct weights_step *step
 }
 
 /*
- * CPU time beside a busy sibling is worth less, as cycles are. Which CPUs a step used is known as far
- * as it is bound to some; else its time is worth what that of the node is.
+ * CPU time beside a busy sibling is worth less, as cycles are. The CPUs of a step are known only if
+ * it is bound to some. Else its CPU time has the mean worth of the node's.
  */
 static void weigh_threads(const struct weights *w, struct weights_step *const *step,
 			  struct book_line *line, size_t n, struct book_tick *tick)

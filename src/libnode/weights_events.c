@@ -45,8 +45,8 @@ static bool has_cycles(const struct events *e)
 }
 
 /*
- * A tick so short that /proc/stat shows nothing has no events, and still is whole: what was done in it
- * comes with the next.
+ * A tick so short that /proc/stat shows nothing has no events, and is still whole: its activity
+ * comes with the next tick.
  */
 bool weights_count(struct weights *w, struct weights_step *const *step,
 		   const struct book_line *line, size_t n)

@@ -27,9 +27,10 @@ struct cgcounters_set {
 /* --- one counter ------------------------------------------------------------------------------ */
 
 /*
- * On v2 every cgroup has counters. On v1 only those that somebody made in the perf_event hierarchy,
- * which Slurm does not: there it takes a site that mounts it together with one of Slurm's. Where it is
- * mounted it is not on v2, and so comes first: a step on v1 has a v2 cgroup, too (stepgroup.h).
+ * On v2 every cgroup has counters. On v1, counters need a folder in the perf_event hierarchy, which
+ * Slurm does not make. A site must mount perf_event together with a hierarchy of Slurm. If
+ * perf_event is mounted on v1, it is not on v2. So v1 is tried first: a step on v1 has a v2 cgroup
+ * too (stepgroup.h).
  */
 static int pmu_kernel_open_cgroup(void *ctx, const char *v2, const char *v1)
 {
@@ -51,8 +52,9 @@ const struct pmu pmu_hardware = {
 };
 
 /*
- * A descriptor that counts EVENT on CPU for CGROUP (-1: for everything there), as a member of LEADER's
- * group or (-1) as a leader. -ENODEV: the CPU is offline; -ENOENT, -EOPNOTSUPP: there is no such counter.
+ * Opens a descriptor that counts EVENT on CPU for CGROUP (-1: for all tasks), as a member of
+ * LEADER's group (-1: as a leader). -ENODEV: the CPU is offline. -ENOENT, -EOPNOTSUPP: there is no
+ * such counter.
  */
 static int pmu_open(const struct pmu *pmu, int cgroup, uint32_t cpu, enum event event,
 		    int leader)

@@ -106,8 +106,8 @@ bool cgmount_match(const char *line, const char *controller, const char *path, c
 }
 
 /*
- * What mountinfo says of cgroups. The kernel puts the whole table together for whoever reads it, which takes
- * longer than all else that a step does here; so the file stays open, and poll() tells of a change.
+ * What mountinfo says of cgroups. The kernel makes the whole table for each reader, which takes
+ * longer than all else that a step does here. So the file stays open, and poll() tells of a change.
  */
 static struct {
 	pthread_mutex_t lock;

@@ -112,8 +112,8 @@ static uint64_t read_number(const char *path, uint64_t otherwise)
 }
 
 /*
- * A dynamic PMU's type. Those of cores have a file "cpus"; what counts for more than a task has a
- * "cpumask", and others (intel_pt, kprobe ...) neither.
+ * A dynamic PMU's type. PMUs of cores have a file "cpus". PMUs that count for more than a task have
+ * a "cpumask". Others (intel_pt, kprobe ...) have neither.
  */
 static bool is_core_pmu(uint32_t type)
 {
@@ -169,9 +169,9 @@ static bool is_per_task(const struct perf_event_attr *attr)
 }
 
 /*
- * Who may not look into the kernel shall not have us do it, nor subtract what the name counts with ":u"
- * from what it counts without: so it is user space alone then, as perf(1) counts for them. The kernel's
- * own counts of a task, such as its switches, anybody may have, and in user space there are none.
+ * A user without rights to kernel counts must not get them through us, nor by subtracting a count
+ * with ":u" from one without. So only user space is counted then, as perf(1) does. Any user may
+ * have the kernel's own counts of a task, such as its switches. In user space these do not exist.
  */
 static bool may_count_kernel(const struct perf_event_attr *attr)
 {

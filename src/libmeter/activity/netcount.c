@@ -68,8 +68,9 @@ static int not_there(struct errmsg *err, int rc, const char *what)
 }
 
 /*
- * Kernels before 5.11 charge rows to the memory that this process may lock, on top of all that the user has
- * charged already, and call it ENOMEM. The limit is the tasks' too: it is back before any is made.
+ * Kernels before 5.11 charge rows to the locked-memory limit of this process, on top of all charges
+ * of the user. Above the limit they return ENOMEM. The limit is the tasks' too: it is back before
+ * any is made.
  */
 static int attach_one(int prog, int cgroup, enum bpf_attach_type type, int *ret_link)
 {

@@ -63,7 +63,7 @@ static const struct {
 
 /* --- opening -------------------------------------------------------------------------------- */
 
-/* The harvest has all but the clock, and at no cost. */
+/* The task counters have all but the clock, at no cost. */
 static void software_events(bool is_harvested, struct hwevents *ret)
 {
 	static const struct {
@@ -152,7 +152,7 @@ static int open_parts(struct perf *p, const struct perf_target *target)
 		hwevents_own(target->wish, &p->part[PART_OWN].events);
 	software_events(target->slot != 0, &p->part[PART_SW].events);
 	if ((target->wish->groups & WISH_HW) && open_bperf(p, target)) {
-		p->part[PART_SW].events.n = 0; /* the harvest's CPU time is the task clock */
+		p->part[PART_SW].events.n = 0; /* the CPU time of the task counters is the task clock */
 		if (!(target->wish->groups & WISH_EVENTS))
 			return 0;
 		return open_part(p, &p->part[PART_OWN]);
@@ -363,8 +363,8 @@ static uint64_t cpu_time(const struct figures *figures, uint64_t enabled_ns)
 }
 
 /*
- * As if it had been counted in all of the step's time: what shares the PMU is scaled to that, and a rate
- * or joules per instruction of a part and a whole would be wrong by any factor.
+ * Scales a value to the step's whole time. Counters that share the PMU are scaled as well. A rate,
+ * or joules per instruction, of a part and a whole would be wrong by any factor.
  */
 static void scale_to_step(const struct figures *figures, const struct hwevents *events,
 			  struct perf_sum sum[HWEVENTS_MAX])

@@ -12,8 +12,8 @@
 #include "src/libutil/util.h"
 
 /*
- * One look costs 1 us per descriptor. A profiler is an ancestor of what it profiles and so among the
- * first of a cgroup, or in every rank.
+ * One look costs 1 us per descriptor. A profiler is an ancestor of the processes that it profiles.
+ * So it is among the first processes of a cgroup, or in every rank.
  */
 #define MAX_PROCESSES 64
 #define MAX_FDS 128

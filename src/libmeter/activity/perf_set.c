@@ -96,8 +96,8 @@ static int grow(struct perf_set *s)
 }
 
 /*
- * Ten events of 400 tasks are as many descriptors as a process may have on some machines, and
- * slurmstepd could then neither take a message nor read a file until its step ends.
+ * On some machines ten events of 400 tasks take all descriptors of a process. slurmstepd could then
+ * neither take a message nor read a file until its step ends.
  */
 static int last_fd(void)
 {
@@ -249,8 +249,8 @@ int perf_set_try(const struct perf_set *s, const struct perf_set_target *t)
 /* --- reading -------------------------------------------------------------------------------- */
 
 /*
- * With contain_spank (24.05) Slurm calls us in a process that shares our memory and not our
- * fds: the number may be somebody else's file here, not to be read and not to be closed.
+ * With contain_spank (24.05) Slurm calls us in a process that shares our memory, but not our
+ * descriptors. The number may be another file here, which must not be read or closed.
  */
 static bool is_ours(const struct perf_set *s, const struct counter *c)
 {

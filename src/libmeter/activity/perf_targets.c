@@ -13,8 +13,8 @@
 #define PATH_SIZE 4096
 
 /*
- * A step that may use all CPUs has no cpuset of its own; then where the task may run is all there is
- * to know, and that can be changed by the task: so all that are online.
+ * A step that may use all CPUs has no cpuset of its own. A task's CPU mask is no substitute, since
+ * the task can change it. So all online CPUs are taken.
  */
 int perf_cgroup_cpus(pid_t pid, uint32_t **ret, size_t *ret_n)
 {

@@ -326,8 +326,8 @@ static void pause_ns(uint64_t ns)
 }
 
 /*
- * With the lock. A link whose last holder is just dying cannot be joined any more and still keeps a
- * second one away, for as long as the kernel needs to take it out.
+ * With the lock. A link whose last holder is dying cannot be joined, and still keeps a second link
+ * away until the kernel has removed it.
  */
 static int probes_attach(struct probes *p, enum probes_link which, int program, int *ret_fd)
 {
@@ -351,8 +351,8 @@ static int probes_attach(struct probes *p, enum probes_link which, int program, 
 }
 
 /*
- * Attaching ten function hooks takes time (0.15 s on an emulated machine), and many steps may start at
- * once: those who come second wait as long as the first one gets on.
+ * Attaching ten function hooks takes 0.15 s on an emulated machine, and many steps may start at
+ * once. Later steps wait as long as the first one makes progress.
  */
 static int join_or_lock(struct probes *p, enum probes_link which, int *lock)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * probes_slots.c - who uses the node's BPF object: slots of steps, daemons, and what becomes of
- * them when their process dies.
+ * probes_slots.c - the users of the node's BPF object: slots of steps, daemons, and their removal
+ * when their process dies.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +18,10 @@
 #include "src/libutil/procstat.h"
 #include "src/libutil/util.h"
 
-/* Inode of a hierarchy's root (fs/kernfs/dir.c numbers from 1): everybody's tasks, nobody's step. */
+/*
+ * Inode of a hierarchy's root (fs/kernfs/dir.c numbers from 1). The root has all tasks and is never
+ * a step.
+ */
 #define ROOT_ID 1
 /* Between two looks at a lock that somebody has. */
 #define LOCK_POLL_NS NSEC_PER_MSEC
@@ -62,8 +65,8 @@ static void empty_cache(struct probes *p)
 }
 
 /*
- * Whoever takes the generation's 20 bits across a half of their range empties the cache, and does so
- * before: killed in between, the next one does it again.
+ * The process that takes the generation's 20 bits across a half of their range empties the cache
+ * first. If it is killed in between, the next process empties the cache again.
  */
 void probes_void_cache(struct probes *p)
 {

@@ -28,8 +28,8 @@ enum what {
 };
 
 /*
- * Several files of one kind add up, except that `counters` wins over what the driver has instead
- * (`hw_counters`: mlx5_core's, as NVIDIA documents them; rx_bytes and its kin are EFA's and bnxt_re's).
+ * Several files of one kind add up. `counters` wins over the driver's own `hw_counters`: those of
+ * mlx5_core, as NVIDIA documents them; rx_bytes and others of EFA and bnxt_re.
  */
 static const struct file {
 	enum what what;
@@ -302,8 +302,8 @@ static int look_for_news(struct rdma *r, const struct place *at)
 }
 
 /*
- * What FILE counted since the start. -ENODEV: the port is gone; -ESTALE: it went back, so it was reset
- * at some time; -EOVERFLOW: it is stuck at the end of its 32 bits.
+ * The advance of FILE since the start. -ENODEV: the port is gone. -ESTALE: the counter went back,
+ * so it was reset. -EOVERFLOW: the counter is stuck at the end of its 32 bits.
  */
 static int advance(struct count *c, const struct file *file, uint64_t *ret)
 {
