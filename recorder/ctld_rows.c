@@ -29,7 +29,7 @@ static struct maybe_u64 ctld_energy(const char *tres)
 	return (struct maybe_u64){ joules, true };
 }
 
-static struct record *ctld_record(const char *cluster, const slurm_job_info_t *job)
+struct record *ctld_record(const char *cluster, const slurm_job_info_t *job)
 {
 	struct record *r = record_create();
 	int rc = 0;

@@ -7,6 +7,7 @@
 #ifndef CEEMS_RECORDER_CTLD_ROWS_H
 #define CEEMS_RECORDER_CTLD_ROWS_H
 
+#include "recorder/slurm_compat.h"
 #include "recorder/slurmdb_rows.h"
 
 /* As slurmdb_rows_get() and slurmdb_rows_window(). CLUSTER is ClusterName. */
@@ -14,5 +15,8 @@ int ctld_rows_get(const char *cluster, const struct slurmdb_want *want, size_t n
 		  struct errmsg *err);
 int ctld_rows_window(const char *cluster, uint64_t from, uint64_t to, struct slurmdb_jobs *ret,
 		     struct errmsg *err);
+
+/* What slurmctld says of who and what JOB is. CLUSTER may be NULL. NULL: out of memory. */
+struct record *ctld_record(const char *cluster, const slurm_job_info_t *job);
 
 #endif

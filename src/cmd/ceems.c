@@ -33,6 +33,9 @@ static const struct cmd_info *const commands[] = {
 #endif
 	&cmd_ledger,
 	&cmd_store,
+#ifdef HAVE_SLURMDB
+	&cmd_top,
+#endif
 	&cmd_trace,
 	&cmd_tres,
 };

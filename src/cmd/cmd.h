@@ -24,7 +24,7 @@ enum cmd_exit {
 struct cmd_option {
 	const char *name; /* the long name; NULL: HELP is the title of the rows below */
 	int c;		  /* what cmd_getopt() returns; a letter is the short option, too */
-	const char *arg;  /* names its argument, as "FILE" or "csv|json"; NULL: it takes none */
+	const char *arg;  /* names its argument, as "FILE" or "csv|json"; "[=FILE]": it may be left out; NULL: it takes none */
 	const char *help; /* NULL: --help does not show it */
 };
 
@@ -55,6 +55,7 @@ extern const struct cmd_info cmd_jobs;
 extern const struct cmd_info cmd_ledger;
 extern const struct cmd_info cmd_store;
 extern const struct cmd_info cmd_trace;
+extern const struct cmd_info cmd_top;
 extern const struct cmd_info cmd_tres;
 
 /* With CMD_OK prints the command's help to stdout, else its usage line to stderr. Returns CODE. */
@@ -80,6 +81,13 @@ void cmd_node_name(char *buf, size_t size);
 
 /* Reads ceems.conf. No file there is an error only if the user named it. */
 int cmd_load_settings(const char *path, struct settings *ret);
+
+/*
+ * Opens the ledger of the node ASKED or, if that is NULL, of this machine, to read it. As ledger_open(), whose texts name
+ * the file.
+ */
+struct ledger;
+int cmd_ledger_open(const struct settings *settings, const char *asked, struct ledger **ret, struct errmsg *err);
 
 /* The inverse of ledger_step_name(); false: TEXT is no step. */
 bool cmd_step_number(const char *text, uint32_t *ret);

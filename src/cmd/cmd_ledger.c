@@ -74,6 +74,23 @@ static void choose_node(const struct settings *s, const char *asked, char *node,
 	cmd_node_name(node, size);
 }
 
+int cmd_ledger_open(const struct settings *settings, const char *asked, struct ledger **ret, struct errmsg *err)
+{
+	struct settings s = *settings;
+	struct errmsg why = { 0 };
+	char node[256];
+	int rc;
+
+	choose_node(&s, asked, node, sizeof(node));
+	rc = settings_for_node(&s, node, err);
+	if (rc < 0)
+		return rc;
+	rc = ledger_open(s.ledger_dir, node, /* writable= */ false, ret, &why);
+	return rc < 0 ? errmsg_set(err, rc, "%s%s", why.text,
+				   rc == -EACCES || rc == -EPERM ? " (the ledger is root's)" : "") :
+			0;
+}
+
 /* The identity of the step that account I is of; NULL: nobody's, or the slot has a new owner. */
 static const struct ledger_identity *step_of(const struct view *v, unsigned int i)
 {
@@ -383,7 +400,6 @@ static int cmd_ledger_run(const struct cmd_info *self, int argc, char **argv)
 	struct errmsg err = { 0 };
 	struct view v = { 0 };
 	struct settings s;
-	char node[256];
 	bool json = false;
 	int opt;
 	int rc;
@@ -402,18 +418,13 @@ static int cmd_ledger_run(const struct cmd_info *self, int argc, char **argv)
 		return cmd_usage(self, CMD_USAGE);
 	if (cmd_load_settings(conf, &s) != CMD_OK)
 		return CMD_FAILED;
-	choose_node(&s, asked, node, sizeof(node));
-	if (settings_for_node(&s, node, &err) < 0)
-		return cmd_error("%s", err.text);
-	rc = ledger_open(s.ledger_dir, node, /* writable= */ false, &v.ledger, &err);
-	if (rc == -EACCES || rc == -EPERM)
-		return cmd_error("%s (the ledger is root's)", err.text);
+	rc = cmd_ledger_open(&s, asked, &v.ledger, &err);
 	if (rc < 0)
 		return cmd_error("%s", err.text);
 	v.page = malloc(sizeof(*v.page));
 	rc = v.page ? ledger_snapshot(v.ledger, v.page) : -ENOMEM;
 	if (rc < 0) {
-		rc = cmd_error("%s: %s", node, strerror(-rc));
+		rc = cmd_error("%s: %s", ledger_node(v.ledger), strerror(-rc));
 	} else {
 		v.error_uj = ledger_page_error_uj(v.page);
 		rc = CMD_OK;

@@ -16,12 +16,17 @@ static bool has_next(const struct cmd_option *o)
 	return o->name || o->help;
 }
 
+static bool may_be_left_out(const struct cmd_option *o)
+{
+	return o->arg && *o->arg == '[';
+}
+
 static void add_option(struct option *longs, size_t *n, char *shorts, size_t *len, const struct cmd_option *o)
 {
 	if (*n + 1 >= OPTIONS_MAX)
 		return;
 	longs[(*n)++] = (struct option){ .name = o->name,
-					 .has_arg = o->arg ? required_argument : no_argument,
+					 .has_arg = !o->arg ? no_argument : may_be_left_out(o) ? optional_argument : required_argument,
 					 .val = o->c };
 	if (o->c > UINT8_MAX)
 		return;
@@ -53,7 +58,7 @@ static void print_option(FILE *out, const struct cmd_option *o)
 	int n = o->c > UINT8_MAX ? fprintf(out, "      --%s", o->name) : fprintf(out, "  -%c, --%s", o->c, o->name);
 
 	if (o->arg)
-		n += fprintf(out, "=%s", o->arg);
+		n += fprintf(out, "%s%s", may_be_left_out(o) ? "" : "=", o->arg);
 	if (n + 2 > HELP_COLUMN) {
 		(void)fputc('\n', out);
 		n = 0;

@@ -33,6 +33,19 @@ static struct record_step *find_step(struct record *r, uint32_t step_id)
 	return NULL;
 }
 
+/* Of a record whose steps nobody has listed. NULL: out of memory, the step is left out. */
+static struct record_step *add_step(struct record *r, uint32_t step_id)
+{
+	struct record_step *more = realloc(r->steps, (r->nsteps + 1) * sizeof(*more));
+
+	if (!more)
+		return NULL;
+	r->steps = more;
+	r->steps[r->nsteps] = (struct record_step){ .step_id = step_id };
+	figures_init(&r->steps[r->nsteps].figures);
+	return &r->steps[r->nsteps++];
+}
+
 /* Cuts LINE at '|' into FIELD[]; false: it has another number of them. */
 static bool split(char *line, char *field[NFIELDS])
 {
@@ -72,8 +85,11 @@ static void read_line(char *line, struct record *const *r, size_t n)
 	if (split(line, field))
 		(void)job_ids_add(&ids, field[0], NULL);
 	for (i = 0; i < n && ids.n == 1 && ids.id[0].has_step && !s; i++)
-		if (r[i]->job_id == ids.id[0].job_id && is_running(r[i]))
+		if (r[i]->job_id == ids.id[0].job_id && is_running(r[i])) {
 			s = find_step(r[i], ids.id[0].step_id);
+			if (!s && !r[i]->steps_known)
+				s = add_step(r[i], ids.id[0].step_id);
+		}
 	job_ids_fini(&ids);
 	if (s)
 		set_figures(s, field);

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef HAVE_CURL
 #include "src/libhttps/https.h"
 
-#define ANSWER_MAX (16 * 1024 * 1024)
+#define ANSWER_MAX (32 << 20) /* 5,000 jobs have 5 MB */
 
 struct prometheus {
 	CURL *easy;
@@ -59,8 +60,8 @@ static int prometheus_post(struct prometheus *p, const char *promql, struct errm
 		.url = p->url,
 		.ca_file = p->ca_file,
 		.proxy = "",
-		.connect_ms = 10000,
-		.total_ms = 60000,
+		.connect_ms = 5000,
+		.total_ms = 30000,
 		.may_be_http = true,
 	};
 	char *quoted = curl_easy_escape(p->easy, promql, 0);
@@ -84,24 +85,30 @@ static int prometheus_post(struct prometheus *p, const char *promql, struct errm
 
 int prometheus_query(struct prometheus *p, const char *promql, json_t **ret, struct errmsg *err)
 {
-	const char *status, *words;
-	json_t *answer, *series;
-	long http = 0;
 	int rc = prometheus_post(p, promql, err);
 
-	if (rc < 0)
-		return rc;
-	(void)curl_easy_getinfo(p->easy, CURLINFO_RESPONSE_CODE, &http);
-	answer = json_loadb(p->body.text, p->body.len, 0, NULL);
-	status = json_string_value(json_object_get(answer, "status"));
-	words = json_string_value(json_object_get(answer, "error"));
-	series = json_object_get(json_object_get(answer, "data"), "result");
-	if (status && !strcmp(status, "success") && json_is_array(series))
-		*ret = json_incref(series);
-	else if (words)
-		rc = errmsg_set(err, -EBADMSG, "%s", words);
-	else
-		rc = errmsg_set(err, -EIO, "%s: HTTP status %ld and no answer of a Prometheus", p->url, http);
-	json_decref(answer);
-	return rc;
+	return rc < 0 ? rc : prometheus_answer(p->body.text, p->body.len, ret, err);
 }
+
+#else
+
+int prometheus_create(const char *url, const char *ca_file, struct prometheus **ret, struct errmsg *err)
+{
+	(void)ca_file;
+	(void)ret;
+	return errmsg_set(err, -ENOTSUP, "%s: built without libcurl", url);
+}
+
+void prometheus_destroy(struct prometheus *p)
+{
+	(void)p;
+}
+
+int prometheus_query(struct prometheus *p, const char *promql, json_t **ret, struct errmsg *err)
+{
+	(void)p;
+	(void)promql;
+	(void)ret;
+	return errmsg_set(err, -ENOTSUP, "built without libcurl");
+}
+#endif

@@ -11,7 +11,10 @@
 
 struct prometheus;
 
-/* URL: http://HOST:9090 or https://..., with the path it is served at. CA_FILE: as in https.h; "": the system's. */
+/*
+ * URL: http://HOST:9090 or https://..., with the path it is served at. CA_FILE: as in https.h; "": the system's. -ENOTSUP:
+ * built without libcurl.
+ */
 int prometheus_create(const char *url, const char *ca_file, struct prometheus **ret, struct errmsg *err);
 void prometheus_destroy(struct prometheus *p);
 
@@ -20,5 +23,8 @@ void prometheus_destroy(struct prometheus *p);
  * what is wrong between it and us is another error.
  */
 int prometheus_query(struct prometheus *p, const char *promql, json_t **ret, struct errmsg *err);
+
+/* The same of the text of an answer. */
+int prometheus_answer(const char *text, size_t len, json_t **ret, struct errmsg *err);
 
 #endif

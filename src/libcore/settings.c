@@ -21,6 +21,13 @@ static int parse_path(const char *value, void *field, const struct kvconf_key *k
 	return kvconf_text(value, field, key, err);
 }
 
+static int parse_url(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
+{
+	if (*value && strncmp(value, "http://", 7) != 0 && strncmp(value, "https://", 8) != 0)
+		return errmsg_set(err, -EINVAL, "'%s' begins with neither http:// nor https://", value);
+	return kvconf_text(value, field, key, err);
+}
+
 static int parse_trace_dir(const char *value, void *field, const struct kvconf_key *key,
 			   struct errmsg *err)
 {
@@ -306,6 +313,8 @@ const struct kvconf_key settings_keys[] = {
 	    "Database of the sink mariadb."),
 	KEY("MariadbRetention", parse_retention, mariadb_retention_ns, "365d",
 	    "Age at which ceems db maintain deletes jobs, 31d or more; 0: never."),
+	KEY("PrometheusUrl", parse_url, prometheus_url, "",
+	    "Address of the Prometheus that scrapes ceems.prom."),
 	KEY("FinalEnergyWait", kvconf_duration, final_energy_wait_ns, "60s",
 	    "Longest wait for a job's final energy and steps."),
 	KEY("CorrectionWait", kvconf_duration, correction_wait_ns, "7d",

@@ -53,6 +53,7 @@ struct settings {
 	uint64_t emission_max_age_ns;  /* factor_chain.h */
 	uint64_t market_mg_per_kwh;    /* of the site's contract; SETTINGS_NO_MARKET: none */
 	char market_source[64];
+	char prometheus_url[256];
 	uint64_t embodied_ug_per_cpu_hour; /* 0: off */
 	char embodied_source[64];
 	uint64_t pue_milli;	       /* 1350 is 1.35 */

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ctld_running.h - the jobs that run, from slurmctld, as squeue asks for them: what slurmctld has not changed since the
+ * last question is not sent again. Public API of libslurm; waits for slurmctld as long as squeue does.
+ */
+#ifndef CEEMS_RECORDER_CTLD_RUNNING_H
+#define CEEMS_RECORDER_CTLD_RUNNING_H
+
+#include <stdbool.h>
+
+#include "recorder/slurmdb_rows.h"
+
+struct ctld_running;
+
+/* Of one user, or of all that slurmctld shows (PrivateData). NULL: out of memory. */
+struct ctld_running *ctld_running_create(bool all_users, uint32_t uid);
+void ctld_running_destroy(struct ctld_running *c);
+
+/*
+ * 1: *RET is replaced, 0: nothing changed, *RET stays. Records without steps, and steps_known is not set. -EIO: slurmctld
+ * does not answer; -ENOMEM. *RET stays then, too.
+ */
+int ctld_running_get(struct ctld_running *c, struct slurmdb_jobs *ret, struct errmsg *err);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * top_draw.h - the lines of a screen of `ceems top`, of any width and height. Knows nothing of terminals.
+ */
+#ifndef CEEMS_CMD_TOP_DRAW_H
+#define CEEMS_CMD_TOP_DRAW_H
+
+#include "src/cmd/top.h"
+
+enum top_style {
+	TOP_PLAIN,
+	TOP_HEAD,     /* what is shown, and sums */
+	TOP_NOTE,     /* what fell short */
+	TOP_TITLES,   /* of the columns */
+	TOP_SELECTED, /* row */
+	TOP_KEYS,     /* the last line */
+};
+
+/* By what rows are sorted: a column that can be named with --sort. */
+struct top_column;
+const struct top_column *top_column_find(const char *name); /* NULL: none */
+const struct top_column *top_column_of_key(int key);	     /* of an upper case letter; NULL: none */
+/* The column that is shown to the left of (STEP -1) or to the right of (1) the one that rows are sorted by. */
+struct top_view;
+const struct top_column *top_column_next(const struct top_frame *f, const struct top_view *v, int step);
+/* "power, cpu, ..." for messages. Returns BUF. */
+const char *top_column_names(char *buf, size_t size);
+
+#define TOP_FILTER_MAX 64
+
+struct top_view {
+	size_t width, height; /* HEIGHT 0: all rows, and no line of keys */
+	const struct top_column *sort; /* NULL: power */
+	bool reverse;
+	char filter[TOP_FILTER_MAX]; /* rows with this text somewhere; empty: all */
+	bool is_typing;	      /* the filter, on the last line */
+	bool is_help;
+	uint32_t selected;    /* job; 0: none is marked */
+	size_t first;	      /* row at the top */
+};
+
+struct top_lines {
+	struct top_line {
+		char *text; /* owned; masked, at most WIDTH columns */
+		enum top_style style;
+	} *line; /* owned */
+	size_t n;
+};
+void top_lines_free(struct top_lines *l);
+
+/* Indices of the rows that the filter leaves, in their order: malloc'ed; NULL: out of memory. */
+size_t *top_order(const struct top_frame *f, const struct top_view *v, size_t *ret_n);
+
+/* How many rows a screen of V->height shows of F. */
+size_t top_rows_shown(const struct top_frame *f, const struct top_view *v);
+
+/* -ENOMEM */
+int top_draw(const struct top_frame *f, const struct top_view *v, struct top_lines *ret);
+
+#endif

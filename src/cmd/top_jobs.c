@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which jobs run is slurmctld's answer, which so decides who may see them. What they use is that of sstat, which tells
+ * owner and operators, or of Prometheus.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/ctld_running.h"
+#include "src/cmd/job_live.h"
+#include "src/cmd/job_sums.h"
+#include "src/cmd/top_prom.h"
+#include "src/cmd/top_rates.h"
+#include "src/cmd/top_source.h"
+#include "src/libledger/ledger.h"
+#include "src/librecord/record_names.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/util.h"
+
+/* The list is asked for at most every so often, which is half as often as `squeue -i 5` does. */
+#define LIST_INTERVAL_NS (10 * NSEC_PER_SEC)
+
+struct top_jobs {
+	struct top_source source;
+	struct ctld_running *running;
+	struct slurmdb_jobs jobs;
+	uint64_t listed_ns; /* 0: not yet */
+	struct record_names names;
+	struct top_rates *rates;
+	struct prometheus *prom; /* NULL: none */
+	bool by_prom;	       /* else by sstat */
+	char prom_why[160];    /* it was not opened */
+	char what[80];
+};
+
+/* --- rows of records --------------------------------------------------------------------------- */
+
+static void copy_text(char to[TOP_TEXT_MAX], const char *from)
+{
+	(void)snprintf(to, TOP_TEXT_MAX, "%s", from ? from : "");
+}
+
+static int add_job(struct top_jobs *j, struct record *r, uint64_t now, struct top_frame *f)
+{
+	struct top_row *row = top_frame_add(f);
+
+	if (!row)
+		return -ENOMEM;
+	if (!r->user_name)
+		r->user_name = record_names_user(&j->names, r->user_id);
+	row->job_id = r->job_id;
+	job_id_text(r, row->id, sizeof(row->id));
+	copy_text(row->name, r->job_name);
+	copy_text(row->user, r->user_name);
+	copy_text(row->account, r->account);
+	copy_text(row->partition, r->partition);
+	copy_text(row->nodes, r->nodes);
+	row->nnodes = r->total_nodes;
+	row->cpus = r->total_cpus;
+	(void)record_tres(r->tres_alloc, "gres/gpu", &row->gpus);
+	(void)record_tres(r->tres_alloc, "mem", &row->memory);
+	row->elapsed_s = now > r->start ? now - r->start : 0;
+	return 0;
+}
+
+/* --- by sstat ---------------------------------------------------------------------------------- */
+
+static void forget_steps(struct record *r)
+{
+	record_steps_destroy(r->steps, r->nsteps);
+	r->steps = NULL;
+	r->nsteps = 0;
+}
+
+/*
+ * The extern step has the whole job, with the steps that ended; but Slurm's own values of it, which stand in where ours
+ * are not accounted, are of itself only. So the larger of it and the sum of the others.
+ */
+static void job_figures(const struct record *r, struct figures *ret)
+{
+	const struct record_step *whole = NULL;
+	unsigned int m;
+	size_t i;
+
+	figures_init(ret);
+	for (i = 0; i < r->nsteps; i++) {
+		if (r->steps[i].step_id == LEDGER_STEP_EXTERN)
+			whole = &r->steps[i];
+		else
+			figures_fold(ret, &r->steps[i].figures);
+	}
+	if (!whole)
+		return;
+	metric_foreach(m)
+		if (figures_has(&whole->figures, (enum metric)m) &&
+		    (!figures_has(ret, (enum metric)m) || whole->figures.value[m] > ret->value[m]))
+			figures_set(ret, (enum metric)m, whole->figures.value[m]);
+}
+
+/* The rows of F are those of the jobs. */
+static int read_sstat(struct top_jobs *j, struct top_frame *f)
+{
+	_cleanup_free_ struct record **r = calloc(j->jobs.n + 1, sizeof(*r));
+	uint64_t wall = clock_wall_ns();
+	uint64_t now;
+	size_t i;
+	int rc = 0;
+
+	if (!r)
+		return -ENOMEM;
+	for (i = 0; i < j->jobs.n; i++) {
+		r[i] = j->jobs.job[i].record;
+		forget_steps(r[i]);
+	}
+	job_live_ask(r, j->jobs.n, f->note);
+	now = clock_mono_ns();
+	for (i = 0; rc == 0 && i < j->jobs.n; i++) {
+		uint64_t age = wall - r[i]->start * NSEC_PER_SEC;
+		struct figures figures;
+
+		if (!r[i]->nsteps)
+			continue;
+		job_figures(r[i], &figures);
+		rc = top_rates_set(j->rates, r[i]->job_id, now, age < now ? now - age : UINT64_MAX, &figures, &f->row[i]);
+	}
+	top_rates_sweep(j->rates);
+	(void)snprintf(f->source, sizeof(f->source), "sstat");
+	return rc;
+}
+
+/* --- the source -------------------------------------------------------------------------------- */
+
+static int read_nodes(struct top_jobs *j, uint32_t job_id, struct top_frame *f, struct errmsg *err)
+{
+	size_t i;
+
+	if (!j->prom)
+		return errmsg_set(err, -ENOTSUP, "%s",
+				  *j->prom_why ? j->prom_why : "the nodes of a job need PrometheusUrl in ceems.conf");
+	/* who may not see the job may not see its nodes */
+	for (i = 0; i < j->jobs.n && j->jobs.job[i].record->job_id != job_id; i++)
+		;
+	if (i == j->jobs.n)
+		return errmsg_set(err, -ENOENT, "job %u does not run", job_id);
+	(void)snprintf(f->what, sizeof(f->what), "nodes of job %u", job_id);
+	(void)snprintf(f->source, sizeof(f->source), "Prometheus");
+	return top_prom_read(j->prom, job_id, f, err);
+}
+
+static int read_jobs(struct top_source *s, uint32_t job_id, struct top_frame *f, struct errmsg *err)
+{
+	struct top_jobs *j = s->ctx;
+	uint64_t mono = clock_mono_ns();
+	struct errmsg why = { 0 };
+	size_t i;
+	int rc = 0;
+
+	f->t = clock_wall_ns() / NSEC_PER_SEC;
+	if (!j->listed_ns || mono - j->listed_ns + NSEC_PER_SEC / 2 >= LIST_INTERVAL_NS) {
+		rc = ctld_running_get(j->running, &j->jobs, err);
+		j->listed_ns = mono;
+	}
+	if (rc < 0)
+		return rc;
+	if (job_id)
+		return read_nodes(j, job_id, f, err);
+	(void)snprintf(f->what, sizeof(f->what), "%s", j->what);
+	(void)snprintf(f->note, sizeof(f->note), "%s", j->prom_why);
+	for (rc = 0, i = 0; rc == 0 && i < j->jobs.n; i++)
+		rc = add_job(j, j->jobs.job[i].record, f->t, f);
+	if (rc == 0 && j->by_prom) {
+		(void)snprintf(f->source, sizeof(f->source), "Prometheus, means of 2 minutes");
+		/* the jobs are shown all the same */
+		if (top_prom_read(j->prom, 0, f, &why) < 0)
+			(void)snprintf(f->note, sizeof(f->note), "%s", why.text);
+	} else if (rc == 0) {
+		rc = read_sstat(j, f);
+	}
+	return rc < 0 ? errmsg_set(err, rc, "out of memory") : 0;
+}
+
+static void close_jobs(struct top_source *s)
+{
+	struct top_jobs *j = s->ctx;
+
+	ctld_running_destroy(j->running);
+	slurmdb_jobs_free(&j->jobs);
+	top_rates_destroy(j->rates);
+	prometheus_destroy(j->prom);
+	free(j);
+}
+
+int top_jobs_open(const struct top_jobs_options *o, struct top_source **ret, struct errmsg *err)
+{
+	static const struct top_source_ops ops = { .read = read_jobs, .close = close_jobs };
+	struct top_jobs *j = calloc(1, sizeof(*j));
+	struct errmsg why = { 0 };
+
+	if (!j)
+		return errmsg_set(err, -ENOMEM, "out of memory");
+	j->source = (struct top_source){ &ops, j };
+	j->running = ctld_running_create(o->all_users, o->uid);
+	j->rates = top_rates_create(o->window_ns);
+	if (!j->running || !j->rates) {
+		close_jobs(&j->source);
+		return errmsg_set(err, -ENOMEM, "out of memory");
+	}
+	if (*o->prometheus && prometheus_create(o->prometheus, "", &j->prom, &why) < 0)
+		(void)snprintf(j->prom_why, sizeof(j->prom_why), "%s", why.text);
+	/* one's own jobs are fresher by sstat */
+	j->by_prom = j->prom && o->all_users;
+	(void)snprintf(j->what, sizeof(j->what), "running jobs of %s", o->all_users ? "all users" : o->user);
+	*ret = &j->source;
+	return 0;
+}

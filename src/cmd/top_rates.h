@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * top_rates.h - rates from counters that are read again and again. Sensors and sstat move in steps of some seconds, so a
+ * rate is that of a window over several readings, not of the last two.
+ */
+#ifndef CEEMS_CMD_TOP_RATES_H
+#define CEEMS_CMD_TOP_RATES_H
+
+#include "src/cmd/top.h"
+#include "src/libcore/metric.h"
+
+struct top_rates;
+
+/* NULL: out of memory. */
+struct top_rates *top_rates_create(uint64_t window_ns);
+void top_rates_destroy(struct top_rates *r);
+
+/*
+ * Sets the values of ROW from the counters F of KEY, read at T_NS: rates since the first of its readings within the
+ * window, or since its start SINCE_NS (the counters were 0 then) if this is the first one; UINT64_MAX: then they are not
+ * known. -ENOMEM.
+ */
+int top_rates_set(struct top_rates *r, uint64_t key, uint64_t t_ns, uint64_t since_ns, const struct figures *f,
+		  struct top_row *row);
+
+/* Forgets what had no reading since the last call. */
+void top_rates_sweep(struct top_rates *r);
+
+#endif

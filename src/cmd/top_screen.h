@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * top_screen.h - the full screen of `ceems top`: keys and terminal, no more. top_draw.h makes its lines.
+ */
+#ifndef CEEMS_CMD_TOP_SCREEN_H
+#define CEEMS_CMD_TOP_SCREEN_H
+
+#include "src/cmd/top_draw.h"
+#include "src/cmd/top_source.h"
+
+/*
+ * Shows SOURCE until the user quits, or a signal comes, or, unless FRAMES is 0, so many frames were shown. VIEW is how it
+ * begins. The terminal is as before afterwards. -ENOTSUP: built without ncurses; -errno. *RET_SIGNAL: the one that ended
+ * it, or 0. *RET_BUSY: SOURCE is still in use.
+ */
+int top_screen_run(struct top_source *source, const struct top_view *view, uint64_t interval_ns, uint64_t frames,
+		   int *ret_signal, bool *ret_busy, struct errmsg *err);
+
+#endif
