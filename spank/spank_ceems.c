@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * spank_ceems.c - entry points. srun, sbatch and salloc get the options and their checks,
- * slurmstepd the counters (spank_remote.c). Other programs get nothing.
+ * spank_ceems.c - entry points. srun, sbatch and salloc get the options and their checks, srun the report of all nodes
+ * (spank_local.c), slurmstepd the counters (spank_remote.c). Other programs get nothing.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +20,7 @@ const char plugin_type[] = "spank";
 unsigned int plugin_version = SLURM_VERSION_NUMBER;
 #pragma GCC visibility pop
 
+#include "spank/spank_local.h"
 #include "spank/spank_options.h"
 #include "spank/spank_remote.h"
 #include "src/libutil/slurm_releases.h"
@@ -74,6 +75,14 @@ int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 	return ESPANK_SUCCESS;
 }
 
+int slurm_spank_local_user_init(spank_t sp, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	spank_local_step(sp);
+	return ESPANK_SUCCESS;
+}
+
 int slurm_spank_task_post_fork(spank_t sp, int argc, char **argv)
 {
 	(void)argc;
@@ -99,5 +108,7 @@ int slurm_spank_exit(spank_t sp, int argc, char **argv)
 	(void)argv;
 	if (is_remote())
 		spank_remote_end();
+	else
+		spank_local_end();
 	return ESPANK_SUCCESS;
 }

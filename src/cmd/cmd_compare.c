@@ -7,6 +7,7 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/job_ask.h"
 #include "src/cmd/job_compare.h"
+#include "src/cmd/job_step.h"
 #include "src/libutil/clock.h"
 
 struct compare_request {
@@ -17,22 +18,11 @@ struct compare_request {
 	bool no_header;
 };
 
-static int find_step(const struct job_id *id, const struct record *job, struct record *ret)
-{
-	size_t i;
-
-	for (i = 0; i < job->nsteps; i++)
-		if (job->steps[i].step_id == id->step_id) {
-			job_compare_step(job, &job->steps[i], ret);
-			return CMD_OK;
-		}
-	return CMD_FAILED;
-}
-
 /* The one job, or step as a job, that ID (TEXT) names. *RET borrows from A. */
 static int find_one(const struct job_answer *a, const struct job_id *id, const char *text, struct record *ret)
 {
 	const struct record *job = NULL;
+	struct record_step *step;
 	size_t n = 0;
 	size_t i;
 
@@ -49,7 +39,11 @@ static int find_one(const struct job_answer *a, const struct job_id *id, const c
 		*ret = *job;
 		return CMD_OK;
 	}
-	return find_step(id, job, ret) == CMD_OK ? CMD_OK : cmd_error("there is no step %s", text);
+	step = job_step_find(job, id->step_id);
+	if (!step)
+		return cmd_error("there is no step %s", text);
+	job_step_record(job, step, ret);
+	return CMD_OK;
 }
 
 static int compare(const struct compare_request *o, const struct job_answer *a)

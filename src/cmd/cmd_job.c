@@ -10,15 +10,18 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/job_ask.h"
 #include "src/cmd/job_list.h"
+#include "src/cmd/job_step.h"
 #include "src/libcore/metric_text.h"
 #include "src/libledger/ledger.h"
 #include "src/librecord/advice.h"
 #include "src/librecord/job_screen.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/parse.h"
 
 struct job_options {
 	struct job_ids ids;
 	const char *cluster;
+	uint64_t wait_ns;
 	bool json, is_long, duplicates, explain;
 };
 
@@ -36,13 +39,49 @@ static int print_json(const struct record *r)
 	return CMD_OK;
 }
 
-static int print_step(const struct record *r, uint32_t step_id, bool all)
+/* Colour is for people: no-color.org. */
+static bool has_colour(void)
 {
-	char name[16];
+	const char *no = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
 
-	if (job_list_step(r, step_id, all))
+	return isatty(STDOUT_FILENO) && (!no || !*no) && term && strcmp(term, "dumb") != 0;
+}
+
+static struct job_screen make_screen(const struct job_answer *a, const struct record *const *part, size_t n)
+{
+	const char *cluster = a->site->cluster;
+
+	return (struct job_screen){
+		.part = part,
+		.n = n,
+		.now = clock_wall_ns() / NSEC_PER_SEC,
+		.cluster = *cluster ? cluster : NULL,
+		.not_live = *a->not_live ? a->not_live : NULL,
+		.colour = has_colour(),
+	};
+}
+
+static int print_step(const struct job_options *o, const struct job_answer *a, const struct record *r,
+		      uint32_t step_id)
+{
+	struct record_step *step = job_step_find(r, step_id);
+	struct record as_job;
+	const struct record *part = &as_job;
+	struct job_screen s = make_screen(a, &part, 1);
+	char name[16], id[32];
+
+	(void)ledger_step_name(step_id, name, sizeof(name));
+	if (!step)
+		return cmd_error("job %u has no step %s", r->job_id, name);
+	if (o->is_long) {
+		job_list_step(r, step);
 		return CMD_OK;
-	return cmd_error("job %u has no step %s", r->job_id, ledger_step_name(step_id, name, sizeof(name)));
+	}
+	(void)snprintf(id, sizeof(id), "%u.%s", r->job_id, name);
+	job_step_record(r, step, &as_job);
+	s.step = id;
+	return job_screen_print(stdout, &s) < 0 ? cmd_error("out of memory") : CMD_OK;
 }
 
 /* Whether the job itself is asked for, not only steps of it. */
@@ -56,25 +95,16 @@ static bool is_wanted(const struct job_options *o, const struct record *r)
 	return false;
 }
 
-static int print_steps(const struct job_options *o, const struct record *r)
+static int print_steps(const struct job_options *o, const struct job_answer *a, const struct record *r)
 {
 	int rc = CMD_OK;
 	size_t i;
 
 	for (i = 0; i < o->ids.n; i++)
 		if (o->ids.id[i].has_step && job_id_is_of(&o->ids.id[i], r) &&
-		    print_step(r, o->ids.id[i].step_id, o->is_long) != CMD_OK)
+		    print_step(o, a, r, o->ids.id[i].step_id) != CMD_OK)
 			rc = CMD_FAILED;
 	return rc;
-}
-
-/* Colour is for people: no-color.org. */
-static bool has_colour(void)
-{
-	const char *no = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && (!no || !*no) && term && strcmp(term, "dumb") != 0;
 }
 
 /* By which values a rule of advice spoke, and why it is one. */
@@ -97,19 +127,13 @@ static void print_reasons(const struct record *r, const struct advice_site *site
 static int print_screen(const struct job_options *o, const struct job_answer *a, const struct record *const *part,
 			size_t n)
 {
-	const char *cluster = a->site->cluster;
 	struct job_screen_advice line[JOB_SCREEN_ADVICE];
 	struct advice advice[JOB_SCREEN_ADVICE];
 	char saved[JOB_SCREEN_ADVICE][METRIC_TEXT_MAX];
-	struct job_screen s = { .part = part,
-				.n = n,
-				.now = clock_wall_ns() / NSEC_PER_SEC,
-				.cluster = *cluster ? cluster : NULL,
-				.not_live = *a->not_live ? a->not_live : NULL,
-				.advice = line,
-				.colour = has_colour() };
+	struct job_screen s = make_screen(a, part, n);
 	size_t i;
 
+	s.advice = line;
 	if (n == 1)
 		s.nadvice = advice_find(part[0], &a->site->advice, s.now, advice, JOB_SCREEN_ADVICE);
 	for (i = 0; i < s.nadvice; i++)
@@ -174,7 +198,7 @@ static int print_next(const struct job_options *o, const struct job_answer *a, s
 	if (n)
 		rc = print_group(o, a, part, n);
 	for (i = first; i < end; i++)
-		if (print_steps(o, jobs->job[i].record) != CMD_OK)
+		if (print_steps(o, a, jobs->job[i].record) != CMD_OK)
 			rc = CMD_FAILED;
 	return rc;
 }
@@ -196,7 +220,8 @@ static int show_jobs(const struct job_options *o, struct job_answer *a)
 static int run(const struct job_options *o)
 {
 	static struct job_site site;
-	struct job_question q = { .ids = &o->ids, .cluster = o->cluster, .duplicates = o->duplicates, .qos = o->json };
+	struct job_question q = { .ids = &o->ids, .cluster = o->cluster, .duplicates = o->duplicates, .qos = o->json,
+				  .wait_ns = o->wait_ns };
 	struct job_answer a = { .site = &site };
 	int rc;
 
@@ -238,7 +263,7 @@ static int check_ids(const struct cmd_info *self, const struct job_options *o)
 	return job_ask_check_conf();
 }
 
-enum { OPT_JSON = 256 };
+enum { OPT_JSON = 256, OPT_WAIT };
 
 static const struct cmd_option job_options[] = {
 	{ NULL, 0, NULL, "Which jobs" },
@@ -246,12 +271,21 @@ static const struct cmd_option job_options[] = {
 	{ "clusters", 'M', "CLUSTER", NULL }, /* sacct's name */
 	{ "duplicates", 'D', NULL, "also earlier runs of a requeued job" },
 	{ "jobs", 'j', "JOBID,...", "these jobs, as arguments do" },
+	{ "wait", OPT_WAIT, "TIME", "until they have ended, this long at most" },
 	{ NULL, 0, NULL, "Output" },
 	{ "explain", 'e', NULL, "why there is that advice" },
 	{ "json", OPT_JSON, NULL, "print one record per line" },
 	{ "long", 'l', NULL, "all values, and a table of steps" },
 	{ 0 },
 };
+
+static int set_wait(struct job_options *o, const char *text)
+{
+	if (parse_duration_ns(text, &o->wait_ns) == 0)
+		return CMD_OK;
+	(void)cmd_error("job: --wait: '%s' is no time: 10s, 2m", text);
+	return CMD_USAGE;
+}
 
 static int parse_args(const struct cmd_info *self, int argc, char **argv, struct job_options *o)
 {
@@ -271,6 +305,8 @@ static int parse_args(const struct cmd_info *self, int argc, char **argv, struct
 			o->explain = true;
 		else if (c == 'M')
 			o->cluster = optarg;
+		else if (c == 'w')
+			rc = set_wait(o, optarg);
 		else
 			return cmd_usage(self, c == 'h' ? CMD_OK : CMD_USAGE);
 	}

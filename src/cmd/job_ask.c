@@ -5,11 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "src/cmd/cmd.h"
+#include "src/cmd/job_step.h"
+#include "src/libutil/clock.h"
 
 /* Ids that slurmdbd shows nothing of, and that are named one by one. */
 #define MISSING_NAMED 5
+#define WAIT_PAUSE_S 1
 
 int job_ask_check_conf(void)
 {
@@ -85,6 +89,54 @@ static int jobs_get(struct slurmdb_rows *rows, const struct job_ids *ids, bool s
 		slurmdb_jobs_free(&some);
 	}
 	return rc;
+}
+
+/* Whether slurmdbd has the end of all that is asked for, and what it used. */
+static bool has_ended(const struct job_id *id, const struct slurmdb_job *job)
+{
+	const struct record_step *step;
+
+	if (!id->has_step)
+		return job->state == SLURMDB_FINAL;
+	step = job_step_find(job->record, id->step_id);
+	return step && step->end;
+}
+
+static bool have_ended(const struct job_ids *ids, const struct slurmdb_jobs *jobs)
+{
+	size_t i, k;
+
+	for (i = 0; i < ids->n; i++) {
+		bool is_known = false;
+
+		for (k = 0; k < jobs->n; k++) {
+			if (!job_id_is_of(&ids->id[i], jobs->job[k].record))
+				continue;
+			is_known = true;
+			if (!has_ended(&ids->id[i], &jobs->job[k]))
+				return false;
+		}
+		if (!is_known)
+			return false;
+	}
+	return true;
+}
+
+/* Asks again until all has ended or the time for that is over. */
+static int jobs_await(struct slurmdb_rows *rows, const struct job_question *q, struct slurmdb_jobs *ret, struct errmsg *err)
+{
+	const struct timespec pause = { .tv_sec = WAIT_PAUSE_S };
+	const uint64_t until = clock_mono_ns() + q->wait_ns;
+	int rc;
+
+	for (;;) {
+		rc = jobs_get(rows, q->ids, q->script, ret, err);
+		if (rc < 0 || clock_mono_ns() >= until || have_ended(q->ids, ret))
+			return rc;
+		slurmdb_jobs_free(ret);
+		*ret = (struct slurmdb_jobs){ 0 };
+		(void)nanosleep(&pause, NULL);
+	}
 }
 
 /* --- their order ------------------------------------------------------------------------------- */
@@ -200,7 +252,8 @@ int job_ask(const struct job_question *q, struct job_answer *a)
 {
 	const struct slurmdb_options options = { .cluster = job_ask_cluster(a->site, q->cluster),
 						 .whole_het = true,
-						 .one_connection = true,
+						 /* a connection sees the tables as at its first question */
+						 .one_connection = !q->wait_ns,
 						 .no_usage = a->site->no_usage,
 						 .no_qos = !q->qos };
 	struct slurmdb_rows *rows = NULL;
@@ -208,7 +261,7 @@ int job_ask(const struct job_question *q, struct job_answer *a)
 	int rc = slurmdb_rows_create(&options, &rows, &err);
 
 	if (rc == 0)
-		rc = jobs_get(rows, q->ids, q->script, &a->jobs, &err);
+		rc = jobs_await(rows, q, &a->jobs, &err);
 	if (rc < 0)
 		rc = cmd_error("%s", err.text);
 	else

@@ -14,6 +14,7 @@
 struct job_question {
 	const struct job_ids *ids;
 	const char *cluster; /* NULL: the site's */
+	uint64_t wait_ns;    /* how long to ask again, until slurmdbd has the end of all of them */
 	bool duplicates;     /* also the earlier runs of a job */
 	bool script, qos;    /* are wanted */
 };

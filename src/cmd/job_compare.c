@@ -40,22 +40,6 @@ static const struct cells_column columns[] = {
 	{ .title = "ratio", .key = "ratio", .width = 10 },
 };
 
-void job_compare_step(const struct record *job, struct record_step *step, struct record *ret)
-{
-	*ret = *job;
-	ret->job_name = step->name;
-	ret->state = step->state;
-	ret->start = step->start;
-	ret->end = step->end;
-	ret->total_nodes = step->nnodes;
-	ret->total_cpus = step->ncpus;
-	ret->tres_alloc = NULL; /* the job's */
-	ret->time_limit_min.known = false;
-	ret->figures = step->figures;
-	ret->steps = step;
-	ret->nsteps = 1;
-}
-
 /* False: it has no number. */
 static bool cell_number(const struct cell *c, double *ret)
 {

@@ -16,9 +16,6 @@ struct job_compare {
 	uint64_t now;
 };
 
-/* STEP of JOB as if it were a job, so that what shows jobs shows it. *RET borrows from both. */
-void job_compare_step(const struct record *job, struct record_step *step, struct record *ret);
-
 /* A line per value; to people at most 80 columns. -ENOMEM. */
 int job_compare_print(const struct job_compare *c, enum cells_format format, bool header, FILE *out);
 

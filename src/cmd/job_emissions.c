@@ -51,7 +51,7 @@ static void print_factor(const struct figures *f, const struct record_emissions 
 	}
 }
 
-void job_emissions_print(const struct figures *f, const struct record_emissions *e, bool all)
+void job_emissions_print(const struct figures *f, const struct record_emissions *e)
 {
 	static const enum metric factor[] = { METRIC_FRESH_FACTOR, METRIC_LAST_FACTOR,
 					      METRIC_STATIC_FACTOR, METRIC_DEFAULT_FACTOR };
@@ -73,8 +73,8 @@ void job_emissions_print(const struct figures *f, const struct record_emissions 
 		print_row("embodied emissions",
 			  metric_text_value(UNIT_NG, e->embodied_ng.value, value, sizeof(value)),
 			  e->embodied_source);
-	for (i = 0; all && i < DOMAIN_N; i++)
+	for (i = 0; i < DOMAIN_N; i++)
 		print_metric(f, domain_table[i].co2e, metric_table[domain_table[i].co2e].label, "");
-	for (i = 0; all && i < ARRAY_SIZE(factor); i++)
+	for (i = 0; i < ARRAY_SIZE(factor); i++)
 		print_metric(f, factor[i], metric_table[factor[i]].label, "");
 }

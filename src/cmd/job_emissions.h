@@ -5,11 +5,9 @@
 #ifndef CEEMS_JOB_EMISSIONS_H
 #define CEEMS_JOB_EMISSIONS_H
 
-#include <stdbool.h>
-
 #include "src/librecord/record.h"
 
-/* Rows below that of the emissions. ALL: also by domain and by age of the factors. */
-void job_emissions_print(const struct figures *f, const struct record_emissions *e, bool all);
+/* Rows below that of the emissions; also by domain and by age of the factors. */
+void job_emissions_print(const struct figures *f, const struct record_emissions *e);
 
 #endif

@@ -22,32 +22,14 @@ static const char *time_text(uint64_t t, char *buf, size_t size)
 	return buf;
 }
 
-static bool is_if_any(enum metric m)
+/* What slurmdbd can know at all. */
+static bool is_shown(const struct figures *f, enum metric m)
 {
-	return metric_table[m].flags & METRIC_IF_ANY;
-}
-
-/* Every job has these. Others are counted if somebody asked for them, or are shown if there is some. */
-static bool is_always_counted(enum metric m)
-{
-	return metric_table[m].kind == KIND_USAGE && metric_table[m].demand == DEMAND_NONE &&
-	       !is_if_any(m);
-}
-
-/* What slurmdbd can know at all, and what is worth a line when it does not. */
-static bool is_shown(const struct figures *f, enum metric m, bool all)
-{
-	if (metric_table[m].kind == KIND_NODES || (metric_table[m].flags & METRIC_IN_RATIO))
-		return all; /* nodes say whether other figures are whole; of the rest people see the ratio */
-	if (m == METRIC_CO2E)
+	if (metric_table[m].kind == KIND_NODES || (metric_table[m].flags & METRIC_IN_RATIO) || m == METRIC_CO2E)
 		return true;
 	if (!strcmp(metric_table[m].group, "emissions"))
 		return false; /* job_emissions_print() */
-	if (figures_has(f, m))
-		return all || !is_if_any(m) || f->value[m];
-	if (!metric_table[m].tres[0] || !strcmp(metric_table[m].group, "energy"))
-		return false;
-	return all || is_always_counted(m);
+	return figures_has(f, m) || (metric_table[m].tres[0] && strcmp(metric_table[m].group, "energy") != 0);
 }
 
 static void print_row(const char *label, const char *value)
@@ -69,7 +51,7 @@ static void print_energy(const struct figures *f)
 		print_row(metric_table[METRIC_ENERGY].label, "n/a");
 }
 
-static void print_figures(const struct figures *f, const struct record_emissions *e, bool all)
+static void print_figures(const struct figures *f, const struct record_emissions *e)
 {
 	char buf[METRIC_TEXT_MAX];
 	unsigned int m;
@@ -77,21 +59,19 @@ static void print_figures(const struct figures *f, const struct record_emissions
 	metric_foreach(m) {
 		if (m == METRIC_ENERGY)
 			print_energy(f);
-		else if (is_shown(f, m, all))
+		else if (is_shown(f, m))
 			print_row(metric_table[m].label,
 				  figures_has(f, m) ? metric_text(f, m, buf, sizeof(buf)) : "n/a");
 		if (m == METRIC_CO2E)
-			job_emissions_print(f, e, all);
+			job_emissions_print(f, e);
 	}
 }
 
-static void print_ratio(enum derived d, bool known, double value, bool all)
+static void print_ratio(enum derived d, bool known, double value)
 {
 	char buf[METRIC_TEXT_MAX];
 
-	if (known || all)
-		print_row(derived_table[d].label,
-			  known ? derived_text(d, value, buf, sizeof(buf)) : "n/a");
+	print_row(derived_table[d].label, known ? derived_text(d, value, buf, sizeof(buf)) : "n/a");
 }
 
 static void print_imbalance(const struct record_step *s, enum metric m, const char *label,
@@ -209,41 +189,32 @@ void job_list_print(const struct record *r)
 	if (*r->energy.source)
 		printf("  %-22s %s%s\n", "energy source", r->energy.source,
 		       strstr(r->energy.source, "model") ? " (an estimate)" : "");
-	print_figures(&r->figures, &r->emissions, /* all= */ true);
+	print_figures(&r->figures, &r->emissions);
 	for (d = 0; d < DERIVED_N; d++) {
 		double v = 0;
 		bool known = record_derived(r, (enum derived)d, &v);
 
-		print_ratio((enum derived)d, known, v, /* all= */ true);
+		print_ratio((enum derived)d, known, v);
 	}
 	print_steps(r);
 }
 
-bool job_list_step(const struct record *r, uint32_t step_id, bool all)
+void job_list_step(const struct record *r, const struct record_step *s)
 {
 	static const struct record_emissions unknown; /* of a step, Slurm keeps the figures */
 	char buf[16];
 	unsigned int d;
-	size_t i;
 
-	for (i = 0; i < r->nsteps; i++) {
-		const struct record_step *s = &r->steps[i];
+	cmd_print("step %u.%s  %s  %s  nodes %s", r->job_id, ledger_step_name(s->step_id, buf, sizeof(buf)),
+		  s->name ? s->name : "", s->state, s->nodes ? s->nodes : "n/a");
+	print_figures(&s->figures, &unknown);
+	for (d = 0; d < DERIVED_N; d++) {
+		double v = 0;
+		bool known = record_step_derived(s, (enum derived)d, &v);
 
-		if (s->step_id != step_id)
-			continue;
-		cmd_print("step %u.%s  %s  %s  nodes %s", r->job_id, ledger_step_name(step_id, buf, sizeof(buf)),
-			  s->name ? s->name : "", s->state, s->nodes ? s->nodes : "n/a");
-		print_figures(&s->figures, &unknown, all);
-		for (d = 0; d < DERIVED_N; d++) {
-			double v = 0;
-			bool known = record_step_derived(s, (enum derived)d, &v);
-
-			print_ratio((enum derived)d, known, v, all);
-		}
-		print_imbalance(s, METRIC_CPU_TIME, "CPU time, uneven", &s->cpu_time);
-		print_imbalance(s, METRIC_ENERGY, "energy, uneven", &s->energy);
-		print_largest(s, "memory, largest node", &s->memory);
-		return true;
+		print_ratio((enum derived)d, known, v);
 	}
-	return false;
+	print_imbalance(s, METRIC_CPU_TIME, "CPU time, uneven", &s->cpu_time);
+	print_imbalance(s, METRIC_ENERGY, "energy, uneven", &s->energy);
+	print_largest(s, "memory, largest node", &s->memory);
 }

@@ -104,7 +104,8 @@ static void fill_header(const struct job_screen *s, struct header *h)
 			       r->array_job_id.known ? r->array_job_id.value : r->het_job_id.value);
 	else {
 		job_id_text(r, id, sizeof(id));
-		(void)snprintf(h->text[FIELD_ID], sizeof(h->text[0]), "Job %s", id);
+		(void)snprintf(h->text[FIELD_ID], sizeof(h->text[0]), "%s %s", s->step ? "Step" : "Job",
+			       s->step ? s->step : id);
 	}
 	(void)snprintf(h->text[FIELD_NAME], sizeof(h->text[0]), "%s", TEXT_OF(s, job_name));
 	(void)snprintf(h->text[FIELD_USER], sizeof(h->text[0]), "%s/%s", or_na(r->user_name), TEXT_OF(s, account));

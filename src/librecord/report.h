@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * report.h - the short table of --ceems-report: what the step used on this node. What --ceems-perf
- * asked for is shown in full, a figure that is missing with the reason; what it did not ask for
- * takes a line that says how to.
+ * report.h - what --ceems-report prints of a step on this node: the rows of a job's screen, below them what
+ * --ceems-perf asked for, a figure that is missing with the reason.
  */
 #ifndef CEEMS_REPORT_H
 #define CEEMS_REPORT_H

@@ -7,7 +7,7 @@ ceems=$top_builddir/src/cmd/ceems
 "$ceems" --help | grep -q '^  job ' || skip_all "built without libslurm"
 
 for args in "" 0 x 1x -1 99999999999 1. 1.x 1.4294967295 ".batch" "1,x" "1 x" "1_[2-1]" "1_[1-4" "-j x" "-j" \
-	"--foo 1" "--json 1.0" "--json 1,2.batch"; do
+	"--foo 1" "--wait 1" "--wait x 1" "--json 1.0" "--json 1,2.batch"; do
 	# shellcheck disable=SC2086 # words on purpose
 	out=$("$ceems" job $args 2>/dev/null)
 	is "$?/$out" "2/" "'ceems job $args' is refused"

@@ -111,7 +111,7 @@ is "$(field "$step0 | .load_imbalance.memory.max_bytes == .usage.memory.peak_byt
 is "$(field "$step0 | .usage.nodes.memory_nodes")" 2 "both nodes told"
 is "$(field "$step0 | .usage.memory.allocated_bytes")" $((400 * MIB)) "allocated: of a node"
 is "$(field "$step0 | .derived | (.memory_mean_bytes > 0 and .memory_efficiency > 0.3)")" true "mean and efficiency"
-is "$(inside "$ceems" job "$uneven.0" | grep -cE '^ +memory, largest node +[0-9.]+ MiB on n2$')" 1 "ceems job says so"
+is "$(inside "$ceems" job --long "$uneven.0" | grep -cE '^ +memory, largest node +[0-9.]+ MiB on n2$')" 1 "ceems job says so"
 
 # --- out of memory ------------------------------------------------------------------------------------
 

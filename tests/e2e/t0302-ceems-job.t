@@ -111,7 +111,7 @@ filter='.jobid'
 is "$(job_json "$good" "$bad" | tr '\n' ' ')" "$good $bad " "several arguments"
 is "$(job_json -M all "$good")" "$good" "of all clusters"
 inside "$ceems" job "$good.batch,$good.0" >"$DIR/steps.out"
-is "$(grep -c '^step ' "$DIR/steps.out")" 2 "two steps"
+is "$(grep -c '^Step ' "$DIR/steps.out")" 2 "two steps"
 
 # what is not there: exit code 1, and which of the three it is
 absent() {

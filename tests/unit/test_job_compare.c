@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/cmd/job_compare.h"
+#include "src/cmd/job_step.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,7 @@ static void test_step(void)
 
 	figures_init(&step.figures);
 	figures_set(&step.figures, METRIC_CPU_TIME, 50 * S);
-	job_compare_step(&a, &step, &b);
+	job_step_record(&a, &step, &b);
 	table = print(&a, &b, CELLS_TABLE);
 	is_str(table,
 	       "                      12      13.0 ratio\n"

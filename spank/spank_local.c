@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "spank/spank_local.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "spank/spank_options.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/helper.h"
+
+#define WAIT_FOR_SLURMDBD "10s"
+#define DEADLINE_NS (15 * NSEC_PER_SEC)
+
+extern char **environ;
+
+static char steps[256]; /* "12.0,13.0" */
+
+void spank_local_step(spank_t sp)
+{
+	size_t used = strlen(steps);
+	uint32_t job, step, nodes;
+	char id[32];
+
+	if (!spank_options_wish()->is_report || spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_NNODES, &nodes) != ESPANK_SUCCESS || nodes < 2)
+		return;
+	(void)snprintf(id, sizeof(id), "%s%" PRIu32 ".%" PRIu32, used ? "," : "", job, step);
+	if (used + strlen(id) < sizeof(steps))
+		memcpy(steps + used, id, strlen(id) + 1);
+}
+
+/* As the user, by the user's PATH; srun has blocked signals. 0 or a positive errno. */
+static int start_ceems(pid_t *ret_pid)
+{
+	char ceems[] = "ceems", job[] = "job", wait[] = "--wait", time[] = WAIT_FOR_SLURMDBD;
+	char *argv[] = { ceems, job, wait, time, steps, NULL };
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int rc;
+
+	if (posix_spawn_file_actions_init(&files) != 0)
+		return ENOMEM;
+	if (posix_spawnattr_init(&attr) != 0) {
+		(void)posix_spawn_file_actions_destroy(&files);
+		return ENOMEM;
+	}
+	(void)sigemptyset(&none);
+	(void)sigfillset(&all);
+	(void)posix_spawnattr_setsigmask(&attr, &none);
+	(void)posix_spawnattr_setsigdefault(&attr, &all);
+	(void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	rc = posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+	if (rc == 0)
+		rc = posix_spawnp(ret_pid, ceems, &files, &attr, argv, environ);
+	(void)posix_spawnattr_destroy(&attr);
+	(void)posix_spawn_file_actions_destroy(&files);
+	return rc;
+}
+
+void spank_local_end(void)
+{
+	pid_t pid;
+
+	/* where ceems is not installed, the node's report has said what to type */
+	if (!*steps || start_ceems(&pid) != 0)
+		return;
+	if (helper_wait(pid, clock_mono_ns() + DEADLINE_NS, NULL) == -EAGAIN) {
+		(void)kill(pid, SIGKILL);
+		(void)helper_wait(pid, clock_mono_ns() + NSEC_PER_SEC, NULL);
+		slurm_error("ceems: --ceems-report: slurmdbd does not answer; later: ceems job %s", steps);
+	}
+	*steps = '\0';
+}
