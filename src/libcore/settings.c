@@ -315,6 +315,8 @@ const struct kvconf_key settings_keys[] = {
 	    "Age at which ceems db maintain deletes jobs, 31d or more; 0: never."),
 	KEY("PrometheusUrl", parse_url, prometheus_url, "",
 	    "Address of the Prometheus that scrapes ceems.prom."),
+	KEY("MailProg", parse_path, mail_prog, "/usr/bin/mail",
+	    "Program that ceems-mail sends mails with."),
 	KEY("FinalEnergyWait", kvconf_duration, final_energy_wait_ns, "60s",
 	    "Longest wait for a job's final energy and steps."),
 	KEY("CorrectionWait", kvconf_duration, correction_wait_ns, "7d",

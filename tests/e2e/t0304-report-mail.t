@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What a user is told at the end: by --ceems-report, with the numbers of `ceems job`.
+# What a user is told at the end: by --ceems-report, with the numbers of `ceems job`, and by mail.
 # shellcheck disable=SC1091,SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank
@@ -27,10 +27,12 @@ facts() {
 run_step one -N1 -n2
 one=$!
 wait_for 60 job_is 1 RUNNING
-for _ in 1 2 3; do
+has_energy() {
 	"$cluster" rapl "$DIR" n1 0 +30000001
-	sleep 0.5
-done
+	"$cluster" rapl "$DIR" n2 0 +30000001
+	inside "$ceems" job "$1" | grep -q "^  energy .*J), "
+}
+wait_for 60 has_energy 1.0
 touch "$DIR/home/go/one"
 wait $one
 report=$(cat "$DIR/one")
@@ -40,16 +42,13 @@ is "$(grep -c . <<<"$(facts <<<"$report")")" 5 "  with CPU, memory, energy, CO2e
 is "$(facts <<<"$report")" "$(facts <"$DIR/screen")" "  to the last digit what ceems job says"
 has "$(cat "$DIR/screen")" "Step 1.0  sh  user1/" "  on the same screen"
 joules=$(job_acct 1 ConsumedEnergyRaw 0)
-[ "${joules:-0}" -gt 0 ] && grep -qE "\($joules.0 J\)" "$DIR/one"
+[ "${joules:-0}" -gt 0 ] && grep -qE "\($joules(\.0+)? J\)" "$DIR/one"
 ok $? "  and sacct: $joules J"
 
 run_step all -N2 -n2
 all=$!
 wait_for 60 job_is 2 RUNNING
-for n in n1 n2 n1; do
-	"$cluster" rapl "$DIR" $n 0 +30000001
-	sleep 0.5
-done
+wait_for 60 has_energy 2.0
 touch "$DIR/home/go/all"
 wait $all
 has "$(cat "$DIR/all")" "ceems: step 2.0 on n1 (node 1 of 2)" "of a step on two nodes the first one's"
@@ -57,4 +56,42 @@ sed -n '/^Step 2.0 /,$p' "$DIR/all" >"$DIR/both"
 inside "$ceems" job 2.0 >"$DIR/screen"
 is "$(cat "$DIR/both")" "$(cat "$DIR/screen")" "and both together, from srun, as ceems job has it"
 is "$(facts <"$DIR/both" | wc -l)" 5 "  which knows what they used"
+
+# --- mail -----------------------------------------------------------------------------------------
+
+cat >"$DIR/mailprog" <<EOF
+#!/bin/sh
+SLURM_CONF=$SLURM_CONF exec $BUILD_DIR/src/cmd/ceems-mail "\$@"
+EOF
+cat >"$DIR/mail" <<EOF
+#!/bin/sh
+{ printf '%s\n' "\$2" "\$3"; cat; } >"$DIR/home/go/mail.\$SLURM_JOB_ID.new"
+mv "$DIR/home/go/mail.\$SLURM_JOB_ID.new" "$DIR/home/go/mail.\$SLURM_JOB_ID"
+EOF
+chmod 755 "$DIR/mailprog" "$DIR/mail"
+echo "MailProg=$DIR/mail" >>"$CEEMS_CONF"
+sed -i "s|^MailProg=.*|MailProg=$DIR/mailprog|" "$SLURM_CONF"
+inside scontrol reconfigure
+mailed() {
+	cat "$DIR/home/go/mail.$1"
+}
+job=$(submit user1 -J $'a\nBcc: all@example.org' --mail-type=END --mail-user=me@example.org -o /dev/null --wrap true)
+wait_for 60 mailed "$job"
+ok $? "a mail at a job's end"
+inside "$ceems" job "$job" >"$DIR/screen"
+is "$(sed 1,2d <<<"$out")" "$(cat "$DIR/screen")" "  with the screen of ceems job"
+has "$(head -n 1 <<<"$out")" "Slurm Job_id=$job Name=a?Bcc: all@example.org Ended, Run time " "  and Slurm's subject, which is one line"
+is "$(sed -n 2p <<<"$out")" me@example.org "  to its address"
+array=$(submit user1 --array=1-2 --mail-type=END --mail-user=me@example.org -o /dev/null --wrap true)
+summary() {
+	grep -l "^Array $array " "$DIR"/home/go/mail.*
+}
+wait_for 60 summary
+ok $? "an array has one mail, with all of it"
+
+"$cluster" kill "$DIR" slurmdbd -STOP
+job=$(submit user1 --mail-type=BEGIN --mail-user=me@example.org -o /dev/null --wrap true)
+wait_for 60 mailed "$job"
+is "$(sed -n '3,$p' <<<"$out")" "What job $job used is not known: slurmdbd did not answer within 10 s" "without slurmdbd a mail has one line"
+"$cluster" kill "$DIR" slurmdbd -CONT
 done_testing

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "ceems_config.h" /* _GNU_SOURCE for memfd_create() */
+
+#include "src/cmd/mail.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/libutil/clock.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/helper.h"
+#include "src/libutil/text.h"
+#include "src/libutil/util.h"
+
+#define DEADLINE_NS (60 * NSEC_PER_SEC)
+
+extern char **environ;
+
+static bool is_address(const char *text)
+{
+	bool is_first = true;
+
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c < ' ' || c == 0x7f || (is_first && !isalnum(c) && c != '_'))
+			return false;
+		is_first = c == ',' || c == ' ';
+	}
+	return !is_first;
+}
+
+/* GNU mail obeys "~! command" also in a text that is piped to it; "." alone ends one. */
+static int write_line(int fd, const char *line, size_t len)
+{
+	bool is_command = *line == '~' || (*line == '.' && (len == 1 || line[1] == '\n'));
+	int rc = is_command ? fileio_write_full(fd, " ", 1) : 0;
+
+	return rc < 0 ? rc : fileio_write_full(fd, line, len);
+}
+
+static int write_text(int fd, const char *text)
+{
+	int rc = 0;
+
+	while (rc == 0 && *text) {
+		size_t len = strcspn(text, "\n");
+
+		len += text[len] == '\n';
+		rc = write_line(fd, text, len);
+		text += len;
+	}
+	return rc < 0 || lseek(fd, 0, SEEK_SET) == 0 ? rc : -errno;
+}
+
+static int mail_wait(const char *prog, pid_t pid, struct errmsg *err)
+{
+	int status = 0;
+	int rc = helper_wait(pid, clock_mono_ns() + DEADLINE_NS, &status);
+
+	if (rc == -EAGAIN) {
+		(void)kill(pid, SIGKILL);
+		return errmsg_set(err, -ETIMEDOUT, "%s did not end in a minute", prog);
+	}
+	if (rc < 0)
+		return errmsg_errno(err, rc, "%s", prog);
+	if (!WIFEXITED(status))
+		return errmsg_set(err, -EIO, "%s ended with signal %d", prog, WTERMSIG(status));
+	if (WEXITSTATUS(status))
+		return errmsg_set(err, -EIO, "%s ended with %d", prog, WEXITSTATUS(status));
+	return 0;
+}
+
+int mail_send(const char *prog, const char *subject, const char *address, const char *text, struct errmsg *err)
+{
+	char masked[MAIL_SUBJECT_MAX], path[PATH_MAX], to[MAIL_SUBJECT_MAX], flag[] = "-s";
+	char *const argv[] = { path, flag, masked, to, NULL };
+	_cleanup_close_ int in = -1;
+	pid_t pid;
+	int rc;
+
+	if (!is_address(address) || strlen(address) >= sizeof(to))
+		return errmsg_set(err, -EINVAL, "'%s' is no address", address);
+	(void)snprintf(path, sizeof(path), "%s", prog);
+	(void)snprintf(to, sizeof(to), "%s", address);
+	(void)snprintf(masked, sizeof(masked), "%s", subject);
+	(void)text_mask(masked, masked, sizeof(masked));
+	in = memfd_create("mail", MFD_CLOEXEC);
+	rc = in < 0 ? -errno : write_text(in, text);
+	if (rc < 0)
+		return errmsg_errno(err, rc, "the text of the mail");
+	rc = helper_spawn(argv, environ, in, STDERR_FILENO, &pid);
+	return rc < 0 ? errmsg_errno(err, rc, "%s", prog) : mail_wait(prog, pid, err);
+}
