@@ -41,6 +41,7 @@ struct top_frame {
 	size_t n, room;
 	uint64_t t;	      /* seconds since the epoch */
 	char what[96];	      /* "jobs of user1" */
+	const char *id_title; /* of the rows' ids; NULL: they are job ids */
 	char source[96];      /* "sstat" */
 	char note[160];	      /* what fell short; empty: nothing */
 };

@@ -419,8 +419,8 @@ static void put_column(FILE *out, const struct top_column *c, size_t width, cons
 }
 
 /* The titles, if ROW is NULL: that by which rows are sorted is marked. */
-static int add_row(struct top_lines *l, const struct top_view *v, const size_t width[COLUMN_N],
-		   const struct top_row *row)
+static int add_row(struct top_lines *l, const struct top_frame *f, const struct top_view *v,
+		   const size_t width[COLUMN_N], const struct top_row *row)
 {
 	const struct top_column *sort = v->sort ? v->sort : POWER;
 	bool is_selected = row && v->height && v->selected && row->job_id == v->selected;
@@ -439,9 +439,10 @@ static int add_row(struct top_lines *l, const struct top_view *v, const size_t w
 		if (!width[i])
 			continue;
 		if (!row) {
-			bool is_marked = c == sort && strlen(c->title) < width[i];
+			const char *title = c->id == COLUMN_ID && f->id_title ? f->id_title : c->title;
+			bool is_marked = c == sort && strlen(title) < width[i];
 
-			(void)snprintf(buf, sizeof(buf), "%s%s%s", is_marked && !c->is_left ? "*" : "", c->title,
+			(void)snprintf(buf, sizeof(buf), "%s%s%s", is_marked && !c->is_left ? "*" : "", title,
 				       is_marked && c->is_left ? "*" : "");
 		} else if (row_text(row, c->id)) {
 			(void)snprintf(buf, sizeof(buf), "%s", row_text(row, c->id));
@@ -476,7 +477,7 @@ static int add_sums(struct top_lines *l, const struct top_frame *f, size_t scree
 	double power = top_frame_sum(f, TOP_POWER), idle = top_frame_sum(f, TOP_IDLE), cpu = top_frame_sum(f, TOP_CPU);
 	double gpu = top_frame_sum(f, TOP_GPU), in = top_frame_sum(f, TOP_READ), out = top_frame_sum(f, TOP_WRITE);
 	double memory = top_frame_sum(f, TOP_MEMORY);
-	char text[SCREEN_TEXT_MAX] = "n/a", bytes[CELL_MAX], line[SUMS_MAX];
+	char text[SCREEN_TEXT_MAX] = "n/a", bytes[CELL_MAX], of[32] = "", line[SUMS_MAX];
 	uint64_t cpus = 0, gpus = 0;
 	size_t i;
 
@@ -488,7 +489,9 @@ static int add_sums(struct top_lines *l, const struct top_frame *f, size_t scree
 		(void)screen_watts(power, text);
 	(void)snprintf(line, sizeof(line), "power %s", text);
 	add_sum(line, screen, idle, " (%s idle)", isnan(idle) ? "" : screen_share(idle, text));
-	add_sum(line, screen, cpu, "  CPU %.1f of %" PRIu64, cpu, cpus);
+	if (cpus)
+		(void)snprintf(of, sizeof(of), " of %" PRIu64, cpus);
+	add_sum(line, screen, cpu, "  CPU %.1f%s", cpu, of);
 	bytes_text(isnan(memory) ? 0 : memory, bytes);
 	add_sum(line, screen, memory, "  memory %s", bytes);
 	add_sum(line, screen, gpus ? gpu : NAN, "  GPU %.1f of %" PRIu64, gpu, gpus);
@@ -570,9 +573,9 @@ static int add_rows(struct top_lines *l, const struct top_frame *f, const struct
 	int rc;
 
 	choose_columns(f, v->width, width);
-	rc = add_row(l, v, width, NULL);
+	rc = add_row(l, f, v, width, NULL);
 	for (i = v->first; rc == 0 && i < n && i - v->first < most; i++)
-		rc = add_row(l, v, width, &f->row[order[i]]);
+		rc = add_row(l, f, v, width, &f->row[order[i]]);
 	return rc;
 }
 

@@ -4,7 +4,6 @@
  * owner and operators, or of Prometheus.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +28,7 @@ struct top_jobs {
 	uint64_t listed_ns; /* 0: not yet */
 	struct record_names names;
 	struct top_rates *rates;
+	uint64_t window_ns, first_ns; /* of rates; the first reading of sstat, 0: none yet */
 	struct prometheus *prom; /* NULL: none */
 	bool by_prom;	       /* else by sstat */
 	char prom_why[160];    /* it was not opened */
@@ -104,7 +104,7 @@ static int read_sstat(struct top_jobs *j, struct top_frame *f)
 {
 	_cleanup_free_ struct record **r = calloc(j->jobs.n + 1, sizeof(*r));
 	uint64_t wall = clock_wall_ns();
-	uint64_t now;
+	uint64_t now, span;
 	size_t i;
 	int rc = 0;
 
@@ -126,7 +126,14 @@ static int read_sstat(struct top_jobs *j, struct top_frame *f)
 		rc = top_rates_set(j->rates, r[i]->job_id, now, age < now ? now - age : UINT64_MAX, &figures, &f->row[i]);
 	}
 	top_rates_sweep(j->rates);
-	(void)snprintf(f->source, sizeof(f->source), "sstat");
+	if (!j->first_ns)
+		j->first_ns = now;
+	span = now - j->first_ns > j->window_ns ? j->window_ns : now - j->first_ns;
+	if (span + NSEC_PER_SEC / 2 < TOP_RATES_LIVE_NS)
+		(void)snprintf(f->source, sizeof(f->source), "sstat, means since their start");
+	else
+		(void)snprintf(f->source, sizeof(f->source), "sstat, means of %u s",
+			       (unsigned int)((span + NSEC_PER_SEC / 2) / NSEC_PER_SEC));
 	return rc;
 }
 
@@ -144,6 +151,7 @@ static int read_nodes(struct top_jobs *j, uint32_t job_id, struct top_frame *f, 
 		;
 	if (i == j->jobs.n)
 		return errmsg_set(err, -ENOENT, "job %u does not run", job_id);
+	f->id_title = "NODE";
 	(void)snprintf(f->what, sizeof(f->what), "nodes of job %u", job_id);
 	(void)snprintf(f->source, sizeof(f->source), "Prometheus");
 	return top_prom_read(j->prom, job_id, f, err);
@@ -203,6 +211,7 @@ int top_jobs_open(const struct top_jobs_options *o, struct top_source **ret, str
 	j->source = (struct top_source){ &ops, j };
 	j->running = ctld_running_create(o->all_users, o->uid);
 	j->rates = top_rates_create(o->window_ns);
+	j->window_ns = o->window_ns;
 	if (!j->running || !j->rates) {
 		close_jobs(&j->source);
 		return errmsg_set(err, -ENOMEM, "out of memory");

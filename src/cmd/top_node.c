@@ -3,7 +3,6 @@
  * Steps of a node and who else gets its energy, from the ledger: what the sampler booked at its last tick.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +56,6 @@ static int add_step(struct top_node *n, unsigned int slot, const struct ledger_s
 	if (user)
 		(void)snprintf(row->user, sizeof(row->user), "%s", user);
 	free(user);
-	row->nnodes = id->node_count;
 	row->cpus = id->step_cpus;
 	row->memory = id->step_mem_mb * MIB;
 	set_gpus(row, id->step_gpu_ppm);
@@ -98,6 +96,7 @@ static int read_node(struct top_source *s, uint32_t job_id, struct top_frame *f,
 	if (job_id)
 		return errmsg_set(err, -ENOTSUP, "all of this is one node");
 	f->t = clock_wall_ns() / NSEC_PER_SEC;
+	f->id_title = "STEP";
 	(void)snprintf(f->what, sizeof(f->what), "accounts of node %.64s", ledger_node(n->ledger));
 	(void)snprintf(f->source, sizeof(f->source), "its ledger");
 	if (clock_mono_ns() - n->page->t_mono_ns > STALE_NS)

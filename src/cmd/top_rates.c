@@ -13,7 +13,7 @@
 #define UJ_PER_J 1e6
 #define NG_PER_G 1e9
 #define KIB 1024.0
-#define SAMPLES 16 /* of a window; with more readings in it, it is shorter */
+#define SAMPLES 20 /* of a window; with more readings in it, it is shorter */
 
 enum counter {
 	COUNTER_ENERGY,
@@ -211,10 +211,37 @@ static void set_values(const struct sample *a, const struct sample *b, struct to
 	row->value[TOP_SENT] = rate_of(a, b, COUNTER_SENT);
 }
 
+/*
+ * Where a rate begins. Much of what is read moves every TOP_RATES_LIVE_NS only, so of a window that is no multiple of it one more or
+ * less may be in it: the longest window that is the nearest to one. NULL: all are too short.
+ */
+static const struct sample *find_base(const struct series *s)
+{
+	uint64_t now = s->sample[s->n - 1].t_ns;
+	const struct sample *best = NULL;
+	uint64_t least = UINT64_MAX;
+	size_t i;
+
+	for (i = 0; i + 1 < s->n; i++) {
+		uint64_t age = now - s->sample[i].t_ns;
+		uint64_t off = age % TOP_RATES_LIVE_NS;
+
+		off = off > TOP_RATES_LIVE_NS / 2 ? TOP_RATES_LIVE_NS - off : off;
+		/* a reading takes its time */
+		off = off < TOP_RATES_LIVE_NS / 20 ? 0 : off;
+		if (age > TOP_RATES_LIVE_NS - TOP_RATES_LIVE_NS / 10 && off < least) {
+			least = off;
+			best = &s->sample[i];
+		}
+	}
+	return best;
+}
+
 int top_rates_set(struct top_rates *r, uint64_t key, uint64_t t_ns, uint64_t since_ns, const struct figures *f,
 		  struct top_row *row)
 {
 	struct series *s = get_series(r, key);
+	const struct sample *base;
 	struct sample now;
 	unsigned int c;
 
@@ -223,14 +250,17 @@ int top_rates_set(struct top_rates *r, uint64_t key, uint64_t t_ns, uint64_t sin
 	sample_init(&now, t_ns, f);
 	s->is_seen = true;
 	push_sample(s, &now, r->window_ns);
-	if (s->n > 1) {
-		set_values(&s->sample[0], &now, row);
+	base = find_base(s);
+	if (base) {
+		set_values(base, &now, row);
 	} else if (since_ns < t_ns) {
 		struct sample start = { .t_ns = since_ns };
 
 		for (c = 0; c < COUNTER_N; c++)
 			start.known[c] = true;
 		set_values(&start, &now, row);
+	} else if (s->n > 1) {
+		set_values(&s->sample[0], &now, row);
 	}
 	if (figures_has(f, METRIC_ENERGY))
 		row->value[TOP_ENERGY] = (double)f->value[METRIC_ENERGY] / UJ_PER_J;
