@@ -32,6 +32,9 @@ static const struct cmd_info *const commands[] = {
 	&cmd_jobs,
 #endif
 	&cmd_ledger,
+#ifdef HAVE_SLURMDB
+	&cmd_report,
+#endif
 	&cmd_store,
 #ifdef HAVE_SLURMDB
 	&cmd_top,

@@ -53,6 +53,7 @@ extern const struct cmd_info cmd_factors;
 extern const struct cmd_info cmd_job;
 extern const struct cmd_info cmd_jobs;
 extern const struct cmd_info cmd_ledger;
+extern const struct cmd_info cmd_report;
 extern const struct cmd_info cmd_store;
 extern const struct cmd_info cmd_trace;
 extern const struct cmd_info cmd_top;

@@ -31,6 +31,7 @@ void jobs_job_init(struct jobs_job *j, const struct record *r, uint64_t now)
 				.gpu_busy = f.known[FACT_GPU_BUSY] ? f.value[FACT_GPU_BUSY] : -1,
 				.time_share = f.known[FACT_TIME_SHARE] ? f.value[FACT_TIME_SHARE] : -1,
 				.idle_share = f.known[FACT_IDLE_SHARE] ? f.value[FACT_IDLE_SHARE] : -1 };
+	jobs_waste_find(r, &f, j->waste_uj);
 	if (r->total_cpus && j->elapsed_s && record_cpu_time(r, &cpu_ns)) {
 		j->cpu_ns = (double)cpu_ns;
 		j->cpu_held_ns = (double)j->elapsed_s * (double)NSEC_PER_SEC * r->total_cpus;

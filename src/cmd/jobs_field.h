@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "src/cmd/cells.h"
+#include "src/cmd/jobs_waste.h"
 #include "src/librecord/record.h"
 #include "src/libutil/errmsg.h"
 
@@ -22,6 +23,7 @@ struct jobs_job {
 	double cpu_ns, cpu_held_ns; /* 0: not known */
 	double gpu_busy, time_share; /* negative: not known, as the next */
 	double idle_share;	     /* of the energy */
+	double waste_uj[WASTE_N];    /* NAN: not known */
 };
 void jobs_job_init(struct jobs_job *j, const struct record *r, uint64_t now);
 

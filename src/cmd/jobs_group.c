@@ -12,30 +12,72 @@
 
 #define UJ_PER_J UINT64_C(1000000)
 
-struct jobs_group {
-	char *key; /* owned */
-	struct jobs_sum sum;
-};
-
 /* --- sums -------------------------------------------------------------------------------------- */
 
-/* What the job was for is lost; of one that was cancelled, nobody knows. */
-static bool has_failed(const struct record *r)
-{
-	static const char *const states[] = { "FAILED",	     "TIMEOUT",	  "NODE_FAIL",
-					      "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE" };
-	size_t i;
+const struct jobs_quality_info jobs_quality_table[QUALITY_N] = {
+	[QUALITY_MEASURED] = { "measured", "Measured by sensors" },
+	[QUALITY_PARTLY_ESTIMATE] = { "partly-estimate", "Measured in part, the rest estimated" },
+	[QUALITY_ESTIMATE] = { "estimate", "Estimated: the nodes have no sensor" },
+	[QUALITY_LOWER_BOUND] = { "lower-bound", "At least: a node or sensor is missing" },
+	[QUALITY_UNTOLD] = { "untold", "Method not recorded" },
+	[QUALITY_UNKNOWN] = { "unknown", "Not known" },
+};
 
-	for (i = 0; r->state && i < ARRAY_SIZE(states); i++)
-		if (!strcmp(r->state, states[i]))
-			return true;
-	return false;
+static enum jobs_quality quality_of(const struct record *r)
+{
+	unsigned int q;
+
+	if (!figures_has(&r->figures, METRIC_ENERGY))
+		return QUALITY_UNKNOWN;
+	for (q = 0; q < QUALITY_UNTOLD; q++)
+		if (!strcmp(r->energy.quality, jobs_quality_table[q].name))
+			break;
+	return (enum jobs_quality)q;
+}
+
+/* The emissions of a part of the energy are that part of them. */
+static void add_waste(struct jobs_sum *sum, const struct jobs_job *j)
+{
+	const struct figures *f = &j->r->figures;
+	double ng_per_uj = figures_has(f, METRIC_CO2E) && f->value[METRIC_ENERGY] ?
+				   (double)f->value[METRIC_CO2E] / (double)f->value[METRIC_ENERGY] : 0;
+	unsigned int w;
+
+	for (w = 0; w < WASTE_N; w++) {
+		struct jobs_waste_sum *waste = &sum->waste[w];
+
+		if (isnan(j->waste_uj[w]))
+			continue;
+		waste->uj += j->waste_uj[w];
+		waste->ng += j->waste_uj[w] * ng_per_uj;
+		waste->n++;
+		waste->jobs += j->waste_uj[w] > 0;
+	}
+}
+
+bool jobs_sum_wasted(const struct jobs_sum *sum, double *ret_uj, double *ret_ng)
+{
+	double uj = 0;
+	double ng = 0;
+	unsigned int w;
+
+	if (!sum->energy_n)
+		return false;
+	for (w = 0; w < WASTE_N; w++) {
+		uj += sum->waste[w].uj;
+		ng += sum->waste[w].ng;
+	}
+	*ret_uj = uj;
+	*ret_ng = ng;
+	return true;
 }
 
 void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j)
 {
 	const struct figures *f = &j->r->figures;
-	bool failed = has_failed(j->r);
+	/* what the job was for is lost; of one that was cancelled, nobody knows */
+	bool failed = jobs_waste_of_state(j->r) != WASTE_N;
+	enum jobs_quality quality = quality_of(j->r);
 	uint64_t uj = f->value[METRIC_ENERGY];
 
 	sum->jobs++;
@@ -43,6 +85,8 @@ void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j)
 	sum->elapsed_s += j->elapsed_s;
 	sum->cpu_ns += j->cpu_ns;
 	sum->cpu_held_ns += j->cpu_held_ns;
+	sum->quality[quality].jobs++;
+	add_waste(sum, j);
 	if (figures_has(f, METRIC_CO2E)) {
 		sum->co2e_ng += f->value[METRIC_CO2E];
 		sum->co2e_n++;
@@ -51,6 +95,7 @@ void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j)
 		return;
 	sum->energy_uj += uj;
 	sum->energy_n++;
+	sum->quality[quality].uj += uj;
 	if (failed) {
 		sum->failed_uj += uj;
 		sum->failed_n++;
@@ -108,6 +153,11 @@ bool jobs_group_find(const char *name, enum jobs_group_by *ret)
 			return true;
 		}
 	return false;
+}
+
+const char *jobs_group_name(enum jobs_group_by by)
+{
+	return by_name[by];
 }
 
 /* "2026-11-25", local time */
@@ -176,6 +226,13 @@ static size_t find_group(const struct jobs_groups *g, const char *key)
 			high = middle;
 	}
 	return low;
+}
+
+const struct jobs_group *jobs_groups_find(const struct jobs_groups *g, const char *key)
+{
+	size_t i = find_group(g, key);
+
+	return i < g->n && !strcmp(g->group[i].key, key) ? &g->group[i] : NULL;
 }
 
 static int insert_group(struct jobs_groups *g, size_t at, const char *key)
@@ -272,13 +329,13 @@ static void set_wh(struct cell *cell, uint64_t uj)
 	(void)screen_wh(uj, cell->shown);
 }
 
-static void set_cells(const struct jobs_group *g, struct cell *cell)
-{
-	const struct jobs_sum *s = &g->sum;
+_Static_assert(COLUMN_N == JOBS_SUM_CELLS, "columns of a sum");
 
+void jobs_sum_cells(const char *key, const struct jobs_sum *s, struct cell cell[JOBS_SUM_CELLS])
+{
 	memset(cell, 0, COLUMN_N * sizeof(*cell));
-	if (*g->key)
-		cell[COLUMN_KEY] = (struct cell){ .kind = CELL_TEXT, .text = g->key };
+	if (*key)
+		cell[COLUMN_KEY] = (struct cell){ .kind = CELL_TEXT, .text = key };
 	set_count(&cell[COLUMN_JOBS], s->jobs);
 	set_count(&cell[COLUMN_FAILED], s->failed);
 	set_count(&cell[COLUMN_ELAPSED], s->elapsed_s);
@@ -304,14 +361,14 @@ static void set_cells(const struct jobs_group *g, struct cell *cell)
 		(void)snprintf(cell[COLUMN_FAILED_ENERGY].shown, CELLS_SHOWN_MAX, "0");
 }
 
-int jobs_groups_print(const struct jobs_groups *g, enum jobs_group_sort sort, enum cells_format format, size_t top,
-		      bool header, FILE *out)
+void jobs_sum_columns(enum jobs_group_by by, struct cells_column column[JOBS_SUM_CELLS])
 {
-	static const char *const titles[] = { [JOBS_BY_USER] = "User", [JOBS_BY_ACCOUNT] = "Account",
-					      [JOBS_BY_PARTITION] = "Partition", [JOBS_BY_NAME] = "Name",
-					      [JOBS_BY_DAY] = "Day", [JOBS_BY_MONTH] = "Month" };
-	const struct cells_column column[COLUMN_N] = {
-		[COLUMN_KEY] = { .title = titles[g->by], .key = by_name[g->by], .width = 24, .is_left = true },
+	static const char *const titles[] = { [JOBS_BY_NONE] = "", [JOBS_BY_USER] = "User",
+					      [JOBS_BY_ACCOUNT] = "Account", [JOBS_BY_PARTITION] = "Partition",
+					      [JOBS_BY_NAME] = "Name", [JOBS_BY_DAY] = "Day",
+					      [JOBS_BY_MONTH] = "Month" };
+	const struct cells_column columns[COLUMN_N] = {
+		[COLUMN_KEY] = { .title = titles[by], .key = by ? by_name[by] : "key", .width = 24, .is_left = true },
 		[COLUMN_JOBS] = { .title = "Jobs", .key = "jobs", .width = 10 },
 		[COLUMN_FAILED] = { .title = "Failed", .key = "failed", .width = 10 },
 		[COLUMN_ELAPSED] = { .title = "Elapsed", .key = "elapsed_s", .width = 13 },
@@ -321,13 +378,24 @@ int jobs_groups_print(const struct jobs_groups *g, enum jobs_group_sort sort, en
 		[COLUMN_IDLE] = { .title = "Idle", .key = "idle_energy_j", .width = 9 },
 		[COLUMN_FAILED_ENERGY] = { .title = "In vain", .key = "failed_energy_j", .width = 9 },
 	};
-	struct cells *cells = cells_create(column, COLUMN_N, format, top);
-	struct cell cell[COLUMN_N];
-	int rc = cells ? 0 : -ENOMEM;
-	size_t i;
 
+	memcpy(column, columns, sizeof(columns));
+}
+
+int jobs_groups_print(const struct jobs_groups *g, enum jobs_group_sort sort, enum cells_format format, size_t top,
+		      bool header, FILE *out)
+{
+	struct cells_column column[COLUMN_N];
+	struct cell cell[COLUMN_N];
+	struct cells *cells;
+	size_t i;
+	int rc;
+
+	jobs_sum_columns(g->by, column);
+	cells = cells_create(column, COLUMN_N, format, top);
+	rc = cells ? 0 : -ENOMEM;
 	for (i = 0; rc == 0 && i < g->n; i++) {
-		set_cells(&g->group[i], cell);
+		jobs_sum_cells(g->group[i].key, &g->group[i].sum, cell);
 		rc = cells_add(cells, group_rank(&g->group[i].sum, sort), cell);
 	}
 	if (rc == 0)

@@ -8,6 +8,29 @@
 #include "src/cmd/cells.h"
 #include "src/cmd/jobs_field.h"
 
+/* How far the energy of a job can be trusted; record.energy.quality. */
+enum jobs_quality {
+	QUALITY_MEASURED,
+	QUALITY_PARTLY_ESTIMATE,
+	QUALITY_ESTIMATE,
+	QUALITY_LOWER_BOUND,
+	QUALITY_UNTOLD,	 /* there is energy, and nobody said how it was come by */
+	QUALITY_UNKNOWN, /* no energy */
+	QUALITY_N
+};
+
+struct jobs_quality_info {
+	const char *name;  /* for programs */
+	const char *title; /* for people */
+};
+extern const struct jobs_quality_info jobs_quality_table[QUALITY_N];
+
+/* Of the jobs of which it is known: so many. */
+struct jobs_waste_sum {
+	double uj, ng;
+	size_t n, jobs; /* jobs: of which it is more than 0 */
+};
+
 struct jobs_sum {
 	uint64_t jobs, failed;
 	uint64_t elapsed_s;
@@ -18,9 +41,16 @@ struct jobs_sum {
 	size_t idle_n;
 	uint64_t failed_uj;
 	size_t failed_n;
+	struct {
+		uint64_t jobs, uj;
+	} quality[QUALITY_N];
+	struct jobs_waste_sum waste[WASTE_N];
 };
 
 void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j);
+
+/* All causes together, as far as they are known: at least so much. False: no job's energy is known. */
+bool jobs_sum_wasted(const struct jobs_sum *sum, double *ret_uj, double *ret_ng);
 
 /* "12 jobs, 3h04m12s, CPU 45 %, 1.92 Wh, ..." malloc'ed; NULL: out of memory. */
 char *jobs_sum_text(const struct jobs_sum *sum);
@@ -38,6 +68,11 @@ enum jobs_group_by {
 /* "user" ...; false: none of these. */
 bool jobs_group_find(const char *name, enum jobs_group_by *ret);
 
+struct jobs_group {
+	char *key; /* owned */
+	struct jobs_sum sum;
+};
+
 struct jobs_groups {
 	enum jobs_group_by by;
 	struct jobs_group *group; /* owned, sorted by name */
@@ -47,6 +82,12 @@ void jobs_groups_free(struct jobs_groups *g);
 
 /* -ENOMEM */
 int jobs_groups_add(struct jobs_groups *g, const struct jobs_job *j);
+
+/* NULL: there is none of that name. */
+const struct jobs_group *jobs_groups_find(const struct jobs_groups *g, const char *key);
+
+/* "user" ... */
+const char *jobs_group_name(enum jobs_group_by by);
 
 /* What the groups sort by; GROUP_BY_KEY: their names. */
 enum jobs_group_sort {
@@ -62,6 +103,11 @@ enum jobs_group_sort {
 };
 /* "key", "energy" ...; false: none of these. */
 bool jobs_group_sort_find(const char *name, enum jobs_group_sort *ret);
+
+/* The columns of a sum and their cells; KEY, which may be empty, is the first. */
+#define JOBS_SUM_CELLS 9
+void jobs_sum_columns(enum jobs_group_by by, struct cells_column column[JOBS_SUM_CELLS]);
+void jobs_sum_cells(const char *key, const struct jobs_sum *s, struct cell cell[JOBS_SUM_CELLS]);
 
 /* One line per group; -ENOMEM. */
 int jobs_groups_print(const struct jobs_groups *g, enum jobs_group_sort sort, enum cells_format format, size_t top,

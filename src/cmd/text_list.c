@@ -69,3 +69,13 @@ int text_list_user(const char *item, char **ret, struct errmsg *err)
 	(void)snprintf(text, sizeof(text), "%" PRIu64, uid);
 	return keep_item(text, ret, err);
 }
+
+int text_list_user_name(const char *item, char **ret, struct errmsg *err)
+{
+	const struct passwd *pw = NULL;
+	uint64_t uid;
+
+	if (parse_u64(item, &uid) == 0 && uid < UINT32_MAX)
+		pw = getpwuid((uid_t)uid);
+	return keep_item(pw ? pw->pw_name : item, ret, err);
+}

@@ -23,5 +23,7 @@ int text_list_add(struct text_list *list, const char *by_comma, text_list_map *m
 
 /* Of a user's name or number the number: slurmdbd has users by it. */
 int text_list_user(const char *item, char **ret, struct errmsg *err);
+/* And back; a number without a name stays one. */
+int text_list_user_name(const char *item, char **ret, struct errmsg *err);
 
 #endif

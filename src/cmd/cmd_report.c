@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cmd_report.c - ceems report: a month, a week or a job for people who were not there, from slurmdbd.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/cmd/cmd.h"
+#include "src/cmd/report.h"
+#include "src/libutil/clock.h"
+
+static int _printf_(1, 2) usage_error(const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	(void)cmd_error("report: %s", line);
+	return CMD_USAGE;
+}
+
+FILE *report_open(const struct report_options *o)
+{
+	FILE *out = o->out ? fopen(o->out, "we") : stdout;
+
+	if (!out)
+		(void)cmd_error("%s: %s", o->out, strerror(errno));
+	return out;
+}
+
+int report_close(const struct report_options *o, FILE *out, int rc)
+{
+	bool is_lost = ferror(out) != 0;
+
+	if (out != stdout && fclose(out) != 0)
+		is_lost = true;
+	if (rc < 0)
+		return cmd_error("out of memory");
+	return is_lost && o->out ? cmd_error("cannot write %s: %s", o->out, strerror(errno)) : CMD_OK;
+}
+
+/* --- arguments --------------------------------------------------------------------------------- */
+
+enum { OPT_BY = 256, OPT_CSV, OPT_DIR, OPT_HTML, OPT_JSON, OPT_MONTH, OPT_SITE, OPT_TEXT, OPT_WEEK };
+
+static int add_texts(struct text_list *list, const char *by_comma, text_list_map *map)
+{
+	struct errmsg err = { 0 };
+	int rc = text_list_add(list, by_comma, map, &err);
+
+	return rc == 0 ? CMD_OK : rc == -EINVAL ? usage_error("%s", err.text) : cmd_error("%s", err.text);
+}
+
+/* "2026-W48" may be an argument of its own behind --week. */
+static int set_period(struct report_options *o, enum period_kind kind, int argc, char **argv)
+{
+	const char *text = optarg;
+
+	if (o->has_period)
+		return usage_error("one month or week at a time");
+	if (!text && optind < argc && argv[optind][0] != '-' && strcmp(argv[optind], "job") != 0)
+		text = argv[optind++];
+	if (period_parse(kind, text ? text : "last", o->now, &o->period) < 0)
+		return usage_error("'%s' is no %s: write " PERIOD_FORMS, text,
+				   kind == PERIOD_WEEK ? "week" : "month");
+	o->has_period = true;
+	return CMD_OK;
+}
+
+static int set_by(struct report_options *o, const char *text)
+{
+	if (jobs_group_find(text, &o->by) &&
+	    (o->by == JOBS_BY_USER || o->by == JOBS_BY_ACCOUNT || o->by == JOBS_BY_PARTITION))
+		return CMD_OK;
+	return usage_error("--by %s: user, account or partition", text);
+}
+
+static int set_option(const struct cmd_info *self, struct report_options *o, int c, int argc, char **argv)
+{
+	switch (c) {
+	case 'a':
+		o->all_users = true;
+		return CMD_OK;
+	case 'u':
+		return add_texts(&o->users, optarg, text_list_user);
+	case 'A':
+		return add_texts(&o->accounts, optarg, NULL);
+	case 'r':
+		return add_texts(&o->partitions, optarg, NULL);
+	case 'M':
+		o->cluster = optarg;
+		return CMD_OK;
+	case 'o':
+		o->out = optarg;
+		return CMD_OK;
+	case OPT_BY:
+		return set_by(o, optarg);
+	case OPT_MONTH:
+		return set_period(o, PERIOD_MONTH, argc, argv);
+	case OPT_WEEK:
+		return set_period(o, PERIOD_WEEK, argc, argv);
+	case OPT_DIR:
+		o->trace_dir = optarg;
+		return CMD_OK;
+	case OPT_SITE:
+		o->site = optarg;
+		return CMD_OK;
+	case OPT_TEXT:
+	case OPT_JSON:
+	case OPT_CSV:
+	case OPT_HTML:
+		o->form = c == OPT_JSON ? REPORT_JSON :
+			  c == OPT_CSV	? REPORT_CSV :
+			  c == OPT_HTML ? REPORT_HTML :
+					  REPORT_TEXT;
+		return CMD_OK;
+	default:
+		return cmd_usage(self, CMD_USAGE);
+	}
+}
+
+/* Unless it is said, the file's name says it. */
+static enum report_form form_of(const char *path)
+{
+	static const struct {
+		const char *suffix;
+		enum report_form form;
+	} forms[] = { { ".html", REPORT_HTML }, { ".htm", REPORT_HTML }, { ".json", REPORT_JSON }, { ".csv", REPORT_CSV } };
+	size_t i;
+
+	for (i = 0; path && i < ARRAY_SIZE(forms); i++) {
+		size_t len = strlen(forms[i].suffix);
+
+		if (strlen(path) > len && !strcmp(path + strlen(path) - len, forms[i].suffix))
+			return forms[i].form;
+	}
+	return REPORT_TEXT;
+}
+
+static int add_self(struct report_options *o)
+{
+	char uid[24];
+
+	if (o->all_users || o->users.n)
+		return CMD_OK;
+	(void)snprintf(uid, sizeof(uid), "%u", (unsigned int)geteuid());
+	return add_texts(&o->users, uid, NULL);
+}
+
+static int run_report(struct report_options *o, const char *ids)
+{
+	int rc;
+
+	if (!ids != (o->has_period || o->site != NULL))
+		return usage_error("say --month, --week, --site DIR or job ID");
+	if (o->has_period && o->site)
+		return usage_error("--site makes its own months and weeks");
+	if (ids)
+		return report_job(o, ids);
+	if (o->site)
+		return report_site(o);
+	rc = add_self(o);
+	return rc == CMD_OK ? report_period(o) : rc;
+}
+
+static int parse_args(const struct cmd_info *self, int argc, char **argv, struct report_options *o, const char **ret_ids)
+{
+	static const struct option options[] = {
+		{ "accounts", required_argument, NULL, 'A' },
+		{ "allusers", no_argument, NULL, 'a' },
+		{ "by", required_argument, NULL, OPT_BY },
+		{ "cluster", required_argument, NULL, 'M' },
+		{ "clusters", required_argument, NULL, 'M' }, /* sacct's name */
+		{ "csv", no_argument, NULL, OPT_CSV },
+		{ "dir", required_argument, NULL, OPT_DIR },
+		{ "help", no_argument, NULL, 'h' },
+		{ "html", no_argument, NULL, OPT_HTML },
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "month", optional_argument, NULL, OPT_MONTH },
+		{ "output", required_argument, NULL, 'o' },
+		{ "partition", required_argument, NULL, 'r' },
+		{ "site", required_argument, NULL, OPT_SITE },
+		{ "text", no_argument, NULL, OPT_TEXT },
+		{ "user", required_argument, NULL, 'u' },
+		{ "week", optional_argument, NULL, OPT_WEEK },
+		{ 0 },
+	};
+	bool has_form = false;
+	int rc = CMD_OK;
+	int c;
+
+	while (rc == CMD_OK && (c = getopt_long(argc, argv, "ahA:M:o:r:u:", options, NULL)) >= 0) {
+		has_form |= c == OPT_TEXT || c == OPT_JSON || c == OPT_CSV || c == OPT_HTML;
+		rc = set_option(self, o, c, argc, argv);
+	}
+	if (rc != CMD_OK)
+		return rc;
+	if (!has_form)
+		o->form = form_of(o->out);
+	if (optind + 2 == argc && !strcmp(argv[optind], "job"))
+		*ret_ids = argv[optind + 1];
+	else if (optind < argc)
+		return usage_error("'%s': say --month, --week, --site DIR or job ID", argv[optind]);
+	return CMD_OK;
+}
+
+static int cmd_report_run(const struct cmd_info *self, int argc, char **argv)
+{
+	struct report_options o = { .by = JOBS_BY_ACCOUNT, .now = clock_wall_ns() / NSEC_PER_SEC };
+	const char *ids = NULL;
+	int rc;
+
+	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
+		return cmd_usage(self, CMD_OK);
+	rc = parse_args(self, argc, argv, &o, &ids);
+	if (rc == CMD_OK)
+		rc = run_report(&o, ids);
+	text_list_fini(&o.users);
+	text_list_fini(&o.accounts);
+	text_list_fini(&o.partitions);
+	return rc;
+}
+
+const struct cmd_info cmd_report = {
+	"report",
+	"--month [YYYY-MM] | --week [YYYY-Www] [--by user|account|partition] [-a | -u USER,...] [-A ACCOUNT,...]\n"
+	"	[-r PARTITION,...] [-M CLUSTER] [--text | --json | --csv | --html] [-o FILE]\n"
+	"       ceems report job ID [--dir DIR] [-M CLUSTER] [--text | --json | --csv | --html] [-o FILE]\n"
+	"       ceems report --site DIR [-M CLUSTER]",
+	"Report energy, emissions and waste of a month, a week or a job, as text, data or a page.",
+	cmd_report_run,
+};

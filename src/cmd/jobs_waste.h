@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * jobs_waste.h - what of a job's energy brought nothing, and why. A joule has one cause: of a job that failed all is lost,
+ * and only of the others what they held and did not use.
+ */
+#ifndef CEEMS_CMD_JOBS_WASTE_H
+#define CEEMS_CMD_JOBS_WASTE_H
+
+#include <stdbool.h>
+
+#include "src/librecord/advice_facts.h"
+#include "src/librecord/record.h"
+
+enum jobs_waste {
+	WASTE_FAILED,  /* FAILED, BOOT_FAIL */
+	WASTE_TIMEOUT, /* TIMEOUT, DEADLINE */
+	WASTE_OOM,     /* OUT_OF_MEMORY */
+	WASTE_NODE,    /* NODE_FAIL */
+	WASTE_CPU,     /* idle power of CPUs that were held and not used; as advice has it, as the next */
+	WASTE_MEMORY,  /* idle power of memory above what advice would ask for */
+	WASTE_GPU,     /* idle power of GPUs while they were not busy */
+	WASTE_N
+};
+
+struct jobs_waste_info {
+	const char *name;  /* for programs */
+	const char *title; /* for people */
+	const char *help;  /* what to do */
+};
+extern const struct jobs_waste_info jobs_waste_table[WASTE_N];
+
+/* WASTE_N: the job did not fail, or was cancelled and nobody knows. */
+enum jobs_waste jobs_waste_of_state(const struct record *r);
+
+/* In microjoules; 0: none; NAN: not known. */
+void jobs_waste_find(const struct record *r, const struct advice_facts *f, double ret_uj[WASTE_N]);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * period.h - months and weeks of the calendar, in local time. Weeks are those of ISO 8601: from Monday on, and the first of
+ * a year is the one with 4 January.
+ */
+#ifndef CEEMS_CMD_PERIOD_H
+#define CEEMS_CMD_PERIOD_H
+
+#include <stdint.h>
+
+enum period_kind { PERIOD_WEEK, PERIOD_MONTH };
+
+struct period {
+	enum period_kind kind;
+	int year, number;    /* 1 to 12, or 1 to 53 */
+	uint64_t from, to;   /* seconds since the epoch; TO is the next one's begin */
+};
+
+#define PERIOD_FORMS "this, last, 2026-11 (a month) or 2026-W48 (a week)"
+#define PERIOD_DAYS_MAX 31
+
+/* "this", "last", "2026-11" of a month, "2026-W48" of a week; a word is of KIND. -EINVAL: none of these. */
+int period_parse(enum period_kind kind, const char *text, uint64_t now, struct period *ret);
+
+/* The one before P. */
+void period_before(const struct period *p, struct period *ret);
+
+/* When its day I begins; of one behind the last, P->to. */
+uint64_t period_day(const struct period *p, unsigned int i);
+unsigned int period_days(const struct period *p);
+/* In which day T is; PERIOD_DAYS_MAX: in none. */
+unsigned int period_day_of(const struct period *p, uint64_t t);
+
+#define PERIOD_TEXT_MAX 64
+/* "2026-11", "2026-W48": also its file's name. Each returns BUF. */
+const char *period_name(const struct period *p, char buf[PERIOD_TEXT_MAX]);
+/* "November 2026", "Week 48 of 2026"; in English whatever the locale. */
+const char *period_title(const struct period *p, char buf[PERIOD_TEXT_MAX]);
+
+#endif

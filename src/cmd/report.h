@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * report.h - what the forms of `ceems report` share: cmd_report.c has the arguments.
+ */
+#ifndef CEEMS_CMD_REPORT_H
+#define CEEMS_CMD_REPORT_H
+
+#include "src/cmd/jobs_group.h"
+#include "src/cmd/period.h"
+#include "src/cmd/text_list.h"
+
+enum report_form { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_HTML };
+
+struct report_options {
+	struct text_list users, accounts, partitions;
+	bool all_users;
+	const char *cluster;   /* NULL: the site's */
+	const char *trace_dir; /* of the job's page */
+	enum jobs_group_by by;
+	struct period period;
+	bool has_period;
+	enum report_form form;
+	const char *out;       /* NULL: stdout */
+	const char *site;      /* --site: its folder */
+	uint64_t now;
+};
+
+/* Each CMD_OK, or another exit code when the reason was told. */
+int report_period(const struct report_options *o);
+int report_job(const struct report_options *o, const char *ids);
+int report_site(const struct report_options *o);
+
+/* stdout or o->out; NULL when the reason was told. */
+FILE *report_open(const struct report_options *o);
+int report_close(const struct report_options *o, FILE *out, int rc);
+
+#endif

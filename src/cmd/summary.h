@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * summary.h - the model of `ceems report` for a month or week: filled once, job by job, and written as text, JSON, CSV or
+ * HTML. A job counts on the day on which it ended, so that days, weeks and months add up.
+ */
+#ifndef CEEMS_CMD_SUMMARY_H
+#define CEEMS_CMD_SUMMARY_H
+
+#include "src/cmd/jobs_group.h"
+#include "src/cmd/period.h"
+
+#define SUMMARY_SCHEMA "ceems.report.v1"
+#define SUMMARY_NAMES 6
+#define SUMMARY_NAME_MAX 512
+
+/* Different texts of the jobs; those that have no room are counted. */
+struct summary_names {
+	char text[SUMMARY_NAMES][SUMMARY_NAME_MAX];
+	uint64_t jobs[SUMMARY_NAMES];
+	size_t n;
+	uint64_t others;
+};
+
+struct summary {
+	struct period period, before;
+	enum jobs_group_by by;
+	const char *cluster;  /* borrowed, as the next; NULL: not known, or all */
+	const char *whose;    /* "all users", "user ann", "account physics" */
+	uint64_t now;
+
+	struct jobs_sum sum, sum_before;
+	struct jobs_groups groups, groups_before;
+	struct jobs_sum day[PERIOD_DAYS_MAX];
+	struct summary_names sources; /* of energy: "rapl" */
+	struct summary_names factors; /* of emissions: "FR 2024, life-cycle; Ember; PUE 1.3" */
+	uint64_t spread;	      /* jobs whose emissions are their energy spread evenly over their life */
+};
+
+/* PERIOD and the one before it. The rest of S is the caller's to fill in. */
+void summary_init(struct summary *s, const struct period *period, enum jobs_group_by by, uint64_t now);
+void summary_fini(struct summary *s);
+
+/* A job of neither period is left out. -ENOMEM. */
+int summary_add(struct summary *s, const struct jobs_job *j);
+
+bool summary_is_over(const struct summary *s);
+
+/* The group's place by energy from 1 on; 0: its energy is not known. */
+size_t summary_rank(const struct jobs_groups *groups, const struct jobs_group *group);
+
+/* The groups by energy, the largest first; owned by the caller, NULL: out of memory. */
+const struct jobs_group **summary_sorted(const struct jobs_groups *groups);
+
+/* "+12 %" of what it was; "n/a" where either is not known, or the period is not over. Returns BUF. */
+const char *summary_change(const struct summary *s, const struct jobs_sum *sum, const struct jobs_sum *before, char *buf);
+
+/* --- writers: each -ENOMEM -------------------------------------------------------------------- */
+
+int summary_print_text(const struct summary *s, FILE *out);
+/* One table: a column "section" says what a row adds up. */
+int summary_print_csv(const struct summary *s, FILE *out);
+/* The same rows with the period's and the site's names. */
+int summary_print_json(const struct summary *s, FILE *out);
+
+struct summary_links {
+	/* The page of a group into BUF; NULL: groups have none. */
+	const char *(*group)(const struct summary *s, const char *key, char *buf, size_t size);
+	const char *up, *up_title; /* NULL: a page of its own */
+	const char *data;	   /* the JSON beside it; NULL: none */
+};
+/* One file: no script, font or picture from elsewhere. */
+int summary_print_html(const struct summary *s, const struct summary_links *links, FILE *out);
+
+#endif

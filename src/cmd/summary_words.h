@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * summary_words.h - the sentences of a report, the same in text and HTML. Each returns BUF, of SUMMARY_WORDS_MAX bytes;
+ * names in it are not masked.
+ */
+#ifndef CEEMS_CMD_SUMMARY_WORDS_H
+#define CEEMS_CMD_SUMMARY_WORDS_H
+
+#include "src/cmd/summary.h"
+
+#define SUMMARY_WORDS_MAX 1024
+
+/* "November 2026" or, while it goes on, "November 2026, so far". */
+const char *summary_title(const struct summary *s, char *buf);
+/* "1,234 jobs used 345 kWh, 12 % more than in October 2026, and caused 120 kg of CO2e, ..." */
+const char *summary_lead(const struct summary *s, char *buf);
+/* "23 % of it (80 kWh) brought nothing, most of all: jobs that failed (40 kWh)." */
+const char *summary_waste_lead(const struct summary *s, char *buf);
+
+/* How the figures were come by and what they leave out: up to this many sentences; NULL: no more. */
+#define SUMMARY_NOTES 10
+const char *summary_note(const struct summary *s, unsigned int i, char *buf);
+
+/* Numbers: "1,234", "345 kWh" or "n/a", "120 kg", "23 %". BUF: SCREEN_TEXT_MAX. */
+const char *summary_count(uint64_t n, char *buf);
+const char *summary_energy(bool known, double uj, char *buf);
+const char *summary_co2e(bool known, double ng, char *buf);
+const char *summary_part(double part, double whole, char *buf);
+
+#endif
