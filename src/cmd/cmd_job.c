@@ -10,11 +10,11 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/job_ask.h"
 #include "src/cmd/job_list.h"
+#include "src/cmd/job_show.h"
 #include "src/cmd/job_step.h"
 #include "src/libcore/metric_text.h"
 #include "src/libledger/ledger.h"
 #include "src/librecord/advice.h"
-#include "src/librecord/job_screen.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/parse.h"
 
@@ -39,6 +39,11 @@ static int print_json(const struct record *r)
 	return CMD_OK;
 }
 
+static uint64_t wall_s(void)
+{
+	return clock_wall_ns() / NSEC_PER_SEC;
+}
+
 /* Colour is for people: no-color.org. */
 static bool has_colour(void)
 {
@@ -48,27 +53,13 @@ static bool has_colour(void)
 	return isatty(STDOUT_FILENO) && (!no || !*no) && term && strcmp(term, "dumb") != 0;
 }
 
-static struct job_screen make_screen(const struct job_answer *a, const struct record *const *part, size_t n)
-{
-	const char *cluster = a->site->cluster;
-
-	return (struct job_screen){
-		.part = part,
-		.n = n,
-		.now = clock_wall_ns() / NSEC_PER_SEC,
-		.cluster = *cluster ? cluster : NULL,
-		.not_live = *a->not_live ? a->not_live : NULL,
-		.colour = has_colour(),
-	};
-}
-
 static int print_step(const struct job_options *o, const struct job_answer *a, const struct record *r,
 		      uint32_t step_id)
 {
 	struct record_step *step = job_step_find(r, step_id);
 	struct record as_job;
 	const struct record *part = &as_job;
-	struct job_screen s = make_screen(a, &part, 1);
+	struct job_screen s = job_show_make(a, &part, 1, wall_s());
 	char name[16], id[32];
 
 	(void)ledger_step_name(step_id, name, sizeof(name));
@@ -81,6 +72,7 @@ static int print_step(const struct job_options *o, const struct job_answer *a, c
 	(void)snprintf(id, sizeof(id), "%u.%s", r->job_id, name);
 	job_step_record(r, step, &as_job);
 	s.step = id;
+	s.colour = has_colour();
 	return job_screen_print(stdout, &s) < 0 ? cmd_error("out of memory") : CMD_OK;
 }
 
@@ -127,25 +119,14 @@ static void print_reasons(const struct record *r, const struct advice_site *site
 static int print_screen(const struct job_options *o, const struct job_answer *a, const struct record *const *part,
 			size_t n)
 {
-	struct job_screen_advice line[JOB_SCREEN_ADVICE];
 	struct advice advice[JOB_SCREEN_ADVICE];
-	char saved[JOB_SCREEN_ADVICE][METRIC_TEXT_MAX];
-	struct job_screen s = make_screen(a, part, n);
-	size_t i;
+	const uint64_t now = wall_s();
 
-	s.advice = line;
-	if (n == 1)
-		s.nadvice = advice_find(part[0], &a->site->advice, s.now, advice, JOB_SCREEN_ADVICE);
-	for (i = 0; i < s.nadvice; i++)
-		line[i] = (struct job_screen_advice){
-			.what = advice[i].what,
-			.type = advice[i].type,
-			.saved = advice_saving_text(&advice[i], /* with_co2e= */ false, saved[i], sizeof(saved[i])),
-		};
-	if (job_screen_print(stdout, &s) < 0)
+	if (job_show(a, part, n, now, has_colour(), stdout) < 0)
 		return cmd_error("out of memory");
-	if (o->explain)
-		print_reasons(part[0], &a->site->advice, s.now, advice, s.nadvice);
+	if (o->explain && n == 1)
+		print_reasons(part[0], &a->site->advice, now, advice,
+			      advice_find(part[0], &a->site->advice, now, advice, JOB_SCREEN_ADVICE));
 	return CMD_OK;
 }
 
@@ -170,12 +151,6 @@ static int print_group(const struct job_options *o, const struct job_answer *a, 
 	return rc;
 }
 
-static bool is_of_group(const struct record *a, const struct record *b)
-{
-	return (a->array_job_id.known || a->het_job_id.known) && job_ask_same_cluster(a, b) &&
-	       a->array_job_id.known == b->array_job_id.known && job_ask_group(a) == job_ask_group(b);
-}
-
 /* Those from JOBS[FIRST] on that belong together; *RET_NEXT is behind them. */
 static int print_next(const struct job_options *o, const struct job_answer *a, size_t first, size_t *ret_next)
 {
@@ -186,7 +161,7 @@ static int print_next(const struct job_options *o, const struct job_answer *a, s
 	size_t i;
 	int rc = CMD_OK;
 
-	while (end < jobs->n && is_of_group(jobs->job[first].record, jobs->job[end].record))
+	while (end < jobs->n && job_ask_is_group(jobs->job[first].record, jobs->job[end].record))
 		end++;
 	*ret_next = end;
 	part = calloc(end - first, sizeof(*part));

@@ -167,38 +167,45 @@ static int run_report(struct report_options *o, const char *ids)
 	return rc == CMD_OK ? report_period(o) : rc;
 }
 
-static int parse_args(const struct cmd_info *self, int argc, char **argv, struct report_options *o, const char **ret_ids)
+static const struct cmd_option report_list[] = {
+	{ NULL, 0, NULL, "Which report" },
+	{ "month", OPT_MONTH, "[=YYYY-MM]", "a month (the last one)" },
+	{ "week", OPT_WEEK, "[=YYYY-Www]", "a week (the last one)" },
+	{ "site", OPT_SITE, "DIR", "pages for a web server, into this folder" },
+	{ "by", OPT_BY, "user|account|partition", "sums of these (account)" },
+	{ "dir", OPT_DIR, "DIR", "of a job: its traces are in this folder" },
+	{ NULL, 0, NULL, "Which jobs" },
+	{ "accounts", 'A', "ACCOUNT,...", "of these accounts" },
+	{ "allusers", 'a', NULL, "of all users (your own)" },
+	{ "cluster", 'M', "CLUSTER", "of this cluster" },
+	{ "clusters", 'M', "CLUSTER", NULL }, /* sacct's name */
+	{ "partition", 'r', "PARTITION,...", "of these partitions" },
+	{ "user", 'u', "USER,...", "of these users" },
+	{ NULL, 0, NULL, "Output" },
+	{ "csv", OPT_CSV, NULL, "one table, separated by commas" },
+	{ "html", OPT_HTML, NULL, "a page in one file" },
+	{ "json", OPT_JSON, NULL, "one JSON object" },
+	{ "output", 'o', "FILE", "into this file; its suffix says the form" },
+	{ "text", OPT_TEXT, NULL, "text (default)" },
+	{ 0 },
+};
+
+static int parse_args(const struct cmd_info *self, int argc, char **argv, struct report_options *o, const char **ret_ids,
+		      bool *ret_is_run)
 {
-	static const struct option options[] = {
-		{ "accounts", required_argument, NULL, 'A' },
-		{ "allusers", no_argument, NULL, 'a' },
-		{ "by", required_argument, NULL, OPT_BY },
-		{ "cluster", required_argument, NULL, 'M' },
-		{ "clusters", required_argument, NULL, 'M' }, /* sacct's name */
-		{ "csv", no_argument, NULL, OPT_CSV },
-		{ "dir", required_argument, NULL, OPT_DIR },
-		{ "help", no_argument, NULL, 'h' },
-		{ "html", no_argument, NULL, OPT_HTML },
-		{ "json", no_argument, NULL, OPT_JSON },
-		{ "month", optional_argument, NULL, OPT_MONTH },
-		{ "output", required_argument, NULL, 'o' },
-		{ "partition", required_argument, NULL, 'r' },
-		{ "site", required_argument, NULL, OPT_SITE },
-		{ "text", no_argument, NULL, OPT_TEXT },
-		{ "user", required_argument, NULL, 'u' },
-		{ "week", optional_argument, NULL, OPT_WEEK },
-		{ 0 },
-	};
 	bool has_form = false;
 	int rc = CMD_OK;
 	int c;
 
-	while (rc == CMD_OK && (c = getopt_long(argc, argv, "ahA:M:o:r:u:", options, NULL)) >= 0) {
+	while (rc == CMD_OK && (c = cmd_getopt(argc, argv, report_list, 0)) >= 0) {
+		if (c == 'h')
+			return cmd_usage(self, CMD_OK);
 		has_form |= c == OPT_TEXT || c == OPT_JSON || c == OPT_CSV || c == OPT_HTML;
 		rc = set_option(self, o, c, argc, argv);
 	}
 	if (rc != CMD_OK)
 		return rc;
+	*ret_is_run = true;
 	if (!has_form)
 		o->form = form_of(o->out);
 	if (optind + 2 == argc && !strcmp(argv[optind], "job"))
@@ -212,12 +219,11 @@ static int cmd_report_run(const struct cmd_info *self, int argc, char **argv)
 {
 	struct report_options o = { .by = JOBS_BY_ACCOUNT, .now = clock_wall_ns() / NSEC_PER_SEC };
 	const char *ids = NULL;
+	bool is_run = false; /* not: its help was asked for */
 	int rc;
 
-	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
-		return cmd_usage(self, CMD_OK);
-	rc = parse_args(self, argc, argv, &o, &ids);
-	if (rc == CMD_OK)
+	rc = parse_args(self, argc, argv, &o, &ids, &is_run);
+	if (rc == CMD_OK && is_run)
 		rc = run_report(&o, ids);
 	text_list_fini(&o.users);
 	text_list_fini(&o.accounts);
@@ -227,10 +233,10 @@ static int cmd_report_run(const struct cmd_info *self, int argc, char **argv)
 
 const struct cmd_info cmd_report = {
 	"report",
-	"--month [YYYY-MM] | --week [YYYY-Www] [--by user|account|partition] [-a | -u USER,...] [-A ACCOUNT,...]\n"
-	"	[-r PARTITION,...] [-M CLUSTER] [--text | --json | --csv | --html] [-o FILE]\n"
-	"       ceems report job ID [--dir DIR] [-M CLUSTER] [--text | --json | --csv | --html] [-o FILE]\n"
-	"       ceems report --site DIR [-M CLUSTER]",
-	"Report energy, emissions and waste of a month, a week or a job, as text, data or a page.",
+	"--month|--week|--site DIR|job JOBID [OPTION...]",
+	"Report energy, emissions and waste of a month, a week or a job.",
 	cmd_report_run,
+	report_list,
+	"ceems report --month 2026-11 -a -o november.html",
+	CMD_FOR_USERS,
 };

@@ -244,38 +244,6 @@ static void print_grid_json(const struct trace_grid *g)
 
 /* --- drawings ------------------------------------------------------------------------------- */
 
-/* What most people want to see first, as far as the trace has it and it is not 0. */
-static const char *const drawn[] = { "power_w", "cpu_time_s_per_s", "working_set_bytes", "gpu_power_w",
-				     "gpu_busy_s_per_s", "read_bytes_per_s", "write_bytes_per_s",
-				     "tcp_received_bytes_per_s", "tcp_sent_bytes_per_s", "instructions_per_s" };
-
-static bool has_some(const struct trace_files *files, const char *name)
-{
-	size_t i, row;
-
-	for (i = 0; i < files->n; i++) {
-		const struct trace_table *t = &files->table[i];
-		const int column = trace_table_find(t, name);
-
-		for (row = 0; column >= 0 && row < t->nrows; row++)
-			if (t->value[row * t->ncolumns + (size_t)column] > 0) /* NAN is not */
-				return true;
-	}
-	return false;
-}
-
-static void choose_drawn(const struct trace_files *files, char *buf, size_t size)
-{
-	size_t i, used = 0;
-
-	buf[0] = '\0';
-	for (i = 0; i < ARRAY_SIZE(drawn) && used < size; i++)
-		if (has_some(files, drawn[i]))
-			used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? "," : "", drawn[i]);
-	if (!used)
-		(void)snprintf(buf, size, "energy_j");
-}
-
 /* "job 7.0 on 2 nodes, from 2026-11-25T10:00:00Z"; WHAT: the ids, or empty */
 static void make_title(const struct trace_files *files, const struct trace_grid *g, const char *what, char *buf,
 		       size_t size)
@@ -318,19 +286,10 @@ static int draw_plot(const struct trace_grid *g, const char *title)
 
 /* -------------------------------------------------------------------------------------------- */
 
-static uint64_t drawn_interval(const struct trace_files *files, bool is_picture)
-{
-	const uint64_t bins = is_picture ? TRACE_SVG_BINS : TRACE_PLOT_BINS;
-	uint64_t begin_ns, end_ns;
-
-	trace_grid_span(files->table, files->n, &begin_ns, &end_ns);
-	return (end_ns - begin_ns + bins - 1) / bins + (end_ns == begin_ns);
-}
-
 static int show_grid(const struct trace_request *r, const struct trace_files *files, struct trace_column *column,
 		     size_t ncolumns, const char *what)
 {
-	const uint64_t every_ns = r->form == FORM_PLOT ? drawn_interval(files, r->out) : r->every_ns;
+	const uint64_t every_ns = r->form == FORM_PLOT ? trace_files_interval(files, r->out ? TRACE_SVG_BINS : TRACE_PLOT_BINS) : r->every_ns;
 	struct errmsg err = { 0 };
 	struct trace_grid g;
 	char title[512];
@@ -361,7 +320,7 @@ static int show(const struct trace_request *r, const struct trace_files *files, 
 	int rc;
 
 	if (!metrics && r->form == FORM_PLOT) {
-		choose_drawn(files, chosen, sizeof(chosen));
+		trace_files_choose(files, chosen, sizeof(chosen));
 		metrics = chosen;
 	}
 	if (trace_columns_pick(files->table, files->n, metrics, &column, &ncolumns, &err) < 0)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cmd/screen_text.h"
+#include "src/librecord/screen_text.h"
 #include "src/libutil/text.h"
 
 #define CHART_WIDTH 100.0 /* of a drawing that is stretched to its place */
@@ -110,10 +110,10 @@ void html_share(FILE *out, double share, const char *class)
 		      class, 100 * full);
 }
 
-/* The next of 1, 2, 5, 10 ... times 10^N. */
+/* The next round number whose half is round too. */
 static double round_up(double v)
 {
-	static const double steps[] = { 1, 2, 5 };
+	static const double steps[] = { 1, 1.5, 2, 3, 4, 6, 8 };
 	double unit = 1;
 	size_t i;
 

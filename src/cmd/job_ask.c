@@ -141,7 +141,7 @@ static int jobs_await(struct slurmdb_rows *rows, const struct job_question *q, s
 
 /* --- their order ------------------------------------------------------------------------------- */
 
-uint64_t job_ask_group(const struct record *r)
+static uint64_t group_of(const struct record *r)
 {
 	return r->array_job_id.known ? r->array_job_id.value :
 	       r->het_job_id.known   ? r->het_job_id.value :
@@ -156,9 +156,15 @@ static uint64_t part_of(const struct record *r)
 	return r->het_job_offset.known ? r->het_job_offset.value : 0;
 }
 
-bool job_ask_same_cluster(const struct record *a, const struct record *b)
+static bool is_same_cluster(const struct record *a, const struct record *b)
 {
 	return a->cluster && b->cluster && !strcmp(a->cluster, b->cluster);
+}
+
+bool job_ask_is_group(const struct record *a, const struct record *b)
+{
+	return (a->array_job_id.known || a->het_job_id.known) && is_same_cluster(a, b) &&
+	       a->array_job_id.known == b->array_job_id.known && group_of(a) == group_of(b);
 }
 
 static int compare_numbers(uint64_t a, uint64_t b)
@@ -173,7 +179,7 @@ static int compare_jobs(const void *x, const void *y)
 	const struct record *b = ((const struct slurmdb_job *)y)->record;
 	int rc = strcmp(a->cluster ? a->cluster : "", b->cluster ? b->cluster : "");
 
-	rc = rc ? rc : compare_numbers(job_ask_group(a), job_ask_group(b));
+	rc = rc ? rc : compare_numbers(group_of(a), group_of(b));
 	rc = rc ? rc : compare_numbers(part_of(a), part_of(b));
 	rc = rc ? rc : compare_numbers(a->job_id, b->job_id);
 	rc = rc ? rc : compare_numbers(a->submit, b->submit);
@@ -182,14 +188,14 @@ static int compare_jobs(const void *x, const void *y)
 
 static bool is_repeat(const struct record *a, const struct record *b)
 {
-	return job_ask_same_cluster(a, b) && a->db_index.known && b->db_index.known &&
+	return is_same_cluster(a, b) && a->db_index.known && b->db_index.known &&
 	       a->db_index.value == b->db_index.value;
 }
 
 /* slurmdbd shows no earlier runs without --duplicates; the parts of a resized job are no runs. */
 static bool is_superseded(const struct record *r, const struct record *next)
 {
-	return (!r->state || strcmp(r->state, "RESIZING") != 0) && job_ask_same_cluster(r, next) &&
+	return (!r->state || strcmp(r->state, "RESIZING") != 0) && is_same_cluster(r, next) &&
 	       next->job_id == r->job_id && next->submit > r->submit;
 }
 

@@ -41,8 +41,7 @@ int job_ask(const struct job_question *q, struct job_answer *a);
 /* Says which of IDS there is nothing of; CMD_FAILED if so. */
 int job_ask_missing(const struct job_ids *ids, const struct job_answer *a);
 
-/* The job id that the parts of an array or het job share, or its own. */
-uint64_t job_ask_group(const struct record *r);
-bool job_ask_same_cluster(const struct record *a, const struct record *b);
+/* Whether both are parts of one array or het job. */
+bool job_ask_is_group(const struct record *a, const struct record *b);
 
 #endif

@@ -69,7 +69,7 @@ static int user_names(const struct text_list *uids, struct text_list *ret, struc
 	return rc;
 }
 
-static void describe(const struct report_options *o, char *buf, size_t size)
+static void put_whose(const struct report_options *o, char *buf, size_t size)
 {
 	struct text_list names = { 0 };
 	struct errmsg err = { 0 };
@@ -90,7 +90,7 @@ static struct slurmdb_texts texts_of(const struct text_list *list)
 	return (struct slurmdb_texts){ .text = list->text, .n = list->n };
 }
 
-static int fill(const struct report_options *o, struct job_site *site, struct summary *s)
+static int fill_summary(const struct report_options *o, struct job_site *site, struct summary *s)
 {
 	struct filling filling = { .summary = s, .site = site, .now = o->now };
 	const struct jobs_walk walk = { .site = site,
@@ -119,12 +119,12 @@ int report_period(const struct report_options *o)
 		return cmd_error("report: that time has not come yet");
 	job_site_load(&site);
 	summary_init(&s, &o->period, o->by, o->now);
-	describe(o, whose, sizeof(whose));
+	put_whose(o, whose, sizeof(whose));
 	s.whose = whose;
 	s.cluster = o->cluster ? o->cluster : *site.cluster ? site.cluster : NULL;
 	if (s.cluster && !strcasecmp(s.cluster, "all"))
 		s.cluster = NULL;
-	rc = fill(o, &site, &s);
+	rc = fill_summary(o, &site, &s);
 	if (rc == CMD_OK) {
 		out = report_open(o);
 		rc = out ? report_close(o, out, print_summary(&s, o->form, out)) : CMD_FAILED;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cmd/screen_text.h"
+#include "src/librecord/screen_text.h"
 
 void summary_init(struct summary *s, const struct period *period, enum jobs_group_by by, uint64_t now)
 {

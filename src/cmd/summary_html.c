@@ -7,9 +7,9 @@
 
 #include "ceems_config.h"
 #include "src/cmd/html.h"
-#include "src/cmd/screen_text.h"
 #include "src/cmd/summary.h"
 #include "src/cmd/summary_words.h"
+#include "src/librecord/screen_text.h"
 
 /* Rows of a table that a person reads; the CSV has all. */
 #define GROUPS_SHOWN 100
@@ -109,7 +109,7 @@ static void put_tiles(const struct summary *s, FILE *out)
 		  sum->co2e_n == sum->energy_n ? note : "");
 	(void)snprintf(note, sizeof(note), "%s of the energy",
 		       summary_part(known ? uj : NAN, (double)sum->energy_uj, text));
-	html_tile(out, "Brought nothing", summary_energy(known, uj, value), known && sum->energy_uj ? note : "");
+	html_tile(out, "Wasted", summary_energy(known, uj, value), known && sum->energy_uj ? note : "");
 	(void)snprintf(note, sizeof(note), "%s of them failed",
 		       sum->failed ? summary_count(sum->failed, text) : "none");
 	html_tile(out, "Jobs", summary_count(sum->jobs, value), sum->jobs ? note : "");
@@ -153,7 +153,7 @@ static void fill_day(const struct summary *s, unsigned int i, struct day *d)
 	(void)summary_energy(sum->energy_n || !has_jobs, (double)sum->energy_uj, d->wh);
 	(void)summary_co2e(sum->co2e_n || !has_jobs, (double)sum->co2e_ng, d->mass);
 	(void)summary_energy(known || !has_jobs, uj, d->lost);
-	(void)snprintf(d->energy.title, sizeof(d->energy.title), "%.20s: %.20s, of it lost %.20s", d->date, d->wh, d->lost);
+	(void)snprintf(d->energy.title, sizeof(d->energy.title), "%.20s: %.20s, of it wasted %.20s", d->date, d->wh, d->lost);
 	(void)snprintf(d->co2e.title, sizeof(d->co2e.title), "%.20s: %.20s", d->date, d->mass);
 }
 
@@ -164,7 +164,7 @@ static void put_day_rows(const struct day *day, unsigned int n, FILE *out)
 	fputs("<details>\n<summary>The same in numbers</summary>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
 	      "aria-label=\"Days in numbers\">\n<table>\n<thead><tr><th scope=\"col\">Day</th><th scope=\"col\" "
 	      "class=\"number\">Jobs</th><th scope=\"col\" class=\"number\">Energy</th><th scope=\"col\" class=\"number\">"
-	      "Brought nothing</th><th scope=\"col\" class=\"number\">CO2e</th></tr></thead>\n<tbody>\n",
+	      "Wasted</th><th scope=\"col\" class=\"number\">CO2e</th></tr></thead>\n<tbody>\n",
 	      out);
 	for (i = 0; i < n && !day[i].is_future; i++)
 		(void)fprintf(out,
@@ -189,12 +189,12 @@ static void put_days(const struct summary *s, FILE *out)
 	}
 	fputs("<section>\n<h2>Day by day</h2>\n<ul class=\"legend\"><li><svg viewBox=\"0 0 1 1\" aria-hidden=\"true\"><rect "
 	      "class=\"used\" width=\"1\" height=\"1\"/></svg>used</li><li><svg viewBox=\"0 0 1 1\" aria-hidden=\"true\">"
-	      "<rect class=\"lost\" width=\"1\" height=\"1\"/></svg>brought nothing</li></ul>\n<div class=\"pair\">\n"
+	      "<rect class=\"lost\" width=\"1\" height=\"1\"/></svg>wasted</li></ul>\n<div class=\"pair\">\n"
 	      "<div><p class=\"note\">Energy of the jobs that ended on that day</p>\n",
 	      out);
-	html_chart(out, "Energy of each day, and the part of it that brought nothing", energy, n, energy_mark);
+	html_chart(out, "Energy of each day, and the part of it that was wasted", energy, n, energy_mark);
 	fputs("</div>\n<div><p class=\"note\">Their emissions (CO2e)</p>\n", out);
-	html_chart(out, "Emissions of each day, and the part of them that brought nothing", co2e, n, mass_mark);
+	html_chart(out, "Emissions of each day, and the part of them that was wasted", co2e, n, mass_mark);
 	fputs("</div>\n</div>\n", out);
 	put_day_rows(day, n, out);
 	fputs("</section>\n", out);
@@ -223,7 +223,7 @@ static void put_cause(const struct summary *s, unsigned int w, double most, FILE
 	fputs("</td>", out);
 	put_cell(out, summary_part(waste->n ? waste->uj : NAN, (double)s->sum.energy_uj, text));
 	put_cell(out, summary_co2e(waste->n && s->sum.co2e_n, waste->ng, text));
-	html_element(out, "td", NULL, "%s", jobs_waste_table[w].help);
+	html_element(out, "td", "help", "%s", jobs_waste_table[w].help);
 	fputs("</tr>\n", out);
 }
 
@@ -238,10 +238,10 @@ static void put_waste(const struct summary *s, FILE *out)
 
 	for (w = 0; w < WASTE_N; w++)
 		most = s->sum.waste[w].uj > most ? s->sum.waste[w].uj : most;
-	fputs("<section>\n<h2>What brought nothing, and why</h2>\n", out);
+	fputs("<section>\n<h2>What was wasted, and why</h2>\n", out);
 	if (*summary_waste_lead(s, words))
 		html_element(out, "p", NULL, "%s", words);
-	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What brought nothing\">\n<table>\n<thead><tr>"
+	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What was wasted\">\n<table>\n<thead><tr>"
 	      "<th scope=\"col\">Cause</th><th scope=\"col\" class=\"number\">Jobs</th><th scope=\"col\" class=\"number\">Energy"
 	      "</th><td></td><th scope=\"col\" class=\"number\">Of all</th><th scope=\"col\" class=\"number\">CO2e</th>"
 	      "<th scope=\"col\">What helps</th></tr></thead>\n<tbody>\n",
@@ -250,7 +250,7 @@ static void put_waste(const struct summary *s, FILE *out)
 		put_cause(s, w, most, out);
 	fputs("</tbody>\n<tfoot><tr><th scope=\"row\">Together</th><td></td>", out);
 	put_cell(out, summary_energy(known, uj, text));
-	fputs("<td></td>", out);
+	fputs("<td class=\"gap\"></td>", out);
 	put_cell(out, summary_part(known ? uj : NAN, (double)s->sum.energy_uj, text));
 	put_cell(out, summary_co2e(known && s->sum.co2e_n, ng, text));
 	fputs("<td></td></tr></tfoot>\n</table>\n</div>\n", out);
@@ -327,7 +327,7 @@ static int put_groups(const struct summary *s, const struct summary_links *links
 		      "aria-label=\"By %s\">\n<table>\n<thead><tr><th scope=\"col\" class=\"number\">Rank</th><th scope=\"col\">"
 		      "%c%s</th><th scope=\"col\" class=\"number\">Jobs</th><th scope=\"col\" class=\"number\">Energy</th><td>"
 		      "</td><th scope=\"col\" class=\"number\">Of all</th><th scope=\"col\" class=\"number\">Change</th><th "
-		      "scope=\"col\" class=\"number\">CO2e</th><th scope=\"col\" class=\"number\">Brought nothing</th><th "
+		      "scope=\"col\" class=\"number\">CO2e</th><th scope=\"col\" class=\"number\">Wasted</th><th "
 		      "scope=\"col\" class=\"number\">CPUs busy</th></tr></thead>\n<tbody>\n",
 		      title, title, title[0] - 'a' + 'A', title + 1);
 	for (i = 0; i < s->groups.n && i < GROUPS_SHOWN; i++)

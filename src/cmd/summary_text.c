@@ -5,9 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/cmd/screen_text.h"
 #include "src/cmd/summary.h"
 #include "src/cmd/summary_words.h"
+#include "src/librecord/screen_text.h"
 #include "src/libutil/text.h"
 
 #define GROUPS_SHOWN 20
@@ -68,7 +68,7 @@ static int add_row(struct cells *cells, const char *const *text, size_t n)
 static int print_waste(const struct summary *s, FILE *out)
 {
 	static const struct cells_column column[] = {
-		{ .title = "Brought nothing", .width = 34, .is_left = true }, { .title = "Jobs", .width = 10 },
+		{ .title = "Wasted", .width = 34, .is_left = true }, { .title = "Jobs", .width = 10 },
 		{ .title = "Energy", .width = 9 },			      { .title = "CO2e", .width = 9 },
 		{ .title = "Share", .width = 6 },
 	};
@@ -121,7 +121,7 @@ static int print_groups(const struct summary *s, FILE *out)
 		{ .title = "Rank", .width = 5 },    { .title = titles[s->by], .width = 24, .is_left = true },
 		{ .title = "Jobs", .width = 10 },   { .title = "Energy", .width = 9 },
 		{ .title = "Share", .width = 6 },   { .title = "CO2e", .width = 9 },
-		{ .title = "Lost", .width = 6 }, { .title = "Change", .width = 7 },
+		{ .title = "Wasted", .width = 6 }, { .title = "Change", .width = 7 },
 	};
 	struct cells *cells = cells_create(column, ARRAY_SIZE(column), CELLS_TABLE, 0);
 	const struct jobs_group **sorted = summary_sorted(&s->groups);
@@ -144,7 +144,7 @@ static int print_days(const struct summary *s, FILE *out)
 	static const struct cells_column column[] = {
 		{ .title = "Day", .width = 14, .is_left = true }, { .title = "Jobs", .width = 10 },
 		{ .title = "Energy", .width = 9 },		  { .title = "CO2e", .width = 9 },
-		{ .title = "Lost", .width = 6 },
+		{ .title = "Wasted", .width = 6 },
 	};
 	struct cells *cells = cells_create(column, ARRAY_SIZE(column), CELLS_TABLE, 0);
 	int rc = cells ? 0 : -ENOMEM;

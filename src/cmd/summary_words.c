@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/cmd/screen_text.h"
 #include "src/libcore/metric_text.h"
 #include "src/librecord/equivalent.h"
+#include "src/librecord/screen_text.h"
 
 #define UM_PER_KM UINT64_C(1000000000)
 
@@ -90,7 +90,7 @@ const char *summary_lead(const struct summary *s, char *buf)
 	}
 	put_change(s, change, sizeof(change));
 	if (sum->co2e_n && equivalent_car_um(sum->co2e_ng) >= UM_PER_KM)
-		(void)snprintf(car, sizeof(car), ", as much as a car on %s", equivalent_text(sum->co2e_ng, way, sizeof(way)));
+		(void)snprintf(car, sizeof(car), ", as much as an average car over %s", equivalent_text(sum->co2e_ng, way, sizeof(way)));
 	if (!sum->energy_n)
 		(void)snprintf(buf, SUMMARY_WORDS_MAX, "%s job%s ended; of none the energy is known.",
 			       summary_count(sum->jobs, jobs), sum->jobs == 1 ? "" : "s");
@@ -120,9 +120,9 @@ const char *summary_waste_lead(const struct summary *s, char *buf)
 	for (w = 1; w < WASTE_N; w++)
 		worst = sum->waste[w].uj > sum->waste[worst].uj ? w : worst;
 	if (uj < 0.5)
-		(void)snprintf(buf, SUMMARY_WORDS_MAX, "None of it is known to be lost.");
+		(void)snprintf(buf, SUMMARY_WORDS_MAX, "None of it is known to be wasted.");
 	else
-		(void)snprintf(buf, SUMMARY_WORDS_MAX, "%s of the energy (%s) brought nothing. The largest cause: %c%s (%s).",
+		(void)snprintf(buf, SUMMARY_WORDS_MAX, "%s of the energy (%s) was wasted. The largest cause: %c%s (%s).",
 			       summary_part(uj, (double)sum->energy_uj, share), summary_energy(true, uj, wh),
 			       strncmp(jobs_waste_table[worst].title, "Jobs", 4) ? jobs_waste_table[worst].title[0] : 'j',
 			       jobs_waste_table[worst].title + 1, summary_energy(true, sum->waste[worst].uj, most));
@@ -164,7 +164,7 @@ static bool put_idle_known(const struct jobs_sum *sum, char *buf)
 	char part[SCREEN_TEXT_MAX], all[SCREEN_TEXT_MAX];
 
 	(void)snprintf(buf, SUMMARY_WORDS_MAX,
-		       "Energy lost in CPUs that were not used is known of %s of %s jobs; of the others it may be more.",
+		       "What CPUs that were not used wasted is known of %s of %s jobs; of the others it may be more.",
 		       summary_count(sum->waste[WASTE_CPU].n, part), summary_count(sum->energy_n, all));
 	return sum->waste[WASTE_CPU].n < sum->energy_n - sum->failed_n;
 }
@@ -176,7 +176,7 @@ const char *summary_note(const struct summary *s, unsigned int i, char *buf)
 		"Energy is what the job's share of its nodes used: processors, memory and, where there are any, GPUs, with the "
 		"share of idle power that belongs to what the job held. A machine that no job held is in no job's energy.",
 		"CO2e is carbon dioxide and other greenhouse gases, counted as the carbon dioxide that warms as much.",
-		"Brought nothing: all energy of jobs that failed, and for other jobs the idle power of CPUs, memory and GPUs that "
+		"Wasted is all energy of jobs that failed, and for other jobs the idle power of CPUs, memory and GPUs that "
 		"they held and did not use. Jobs that were cancelled are not in it: nobody knows what they were good for.",
 	};
 	bool is_there = false;

@@ -14,7 +14,7 @@
 const char *summary_title(const struct summary *s, char *buf);
 /* "1,234 jobs used 345 kWh, 12 % more than in October 2026, and caused 120 kg of CO2e, ..." */
 const char *summary_lead(const struct summary *s, char *buf);
-/* "23 % of it (80 kWh) brought nothing, most of all: jobs that failed (40 kWh)." */
+/* "23 % of it (80 kWh) was wasted. The largest cause: jobs that failed (40 kWh)." */
 const char *summary_waste_lead(const struct summary *s, char *buf);
 
 /* How the figures were come by and what they leave out: up to this many sentences; NULL: no more. */

@@ -118,7 +118,7 @@ static int set_sample(json_t *sample, uint32_t job_id, struct top_frame *f)
 	return 0;
 }
 
-int top_prom_set(json_t *series, uint32_t job_id, struct top_frame *f, struct errmsg *err)
+int top_prom_set(json_t *samples, uint32_t job_id, struct top_frame *f, struct errmsg *err)
 {
 	json_t *sample;
 	size_t i;
@@ -126,7 +126,7 @@ int top_prom_set(json_t *series, uint32_t job_id, struct top_frame *f, struct er
 
 	if (!job_id && f->n)
 		qsort(f->row, f->n, sizeof(*f->row), compare_rows);
-	json_array_foreach(series, i, sample) {
+	json_array_foreach(samples, i, sample) {
 		rc = set_sample(sample, job_id, f);
 		if (rc < 0)
 			break;

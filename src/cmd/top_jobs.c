@@ -9,7 +9,7 @@
 
 #include "recorder/ctld_running.h"
 #include "src/cmd/job_live.h"
-#include "src/cmd/job_sums.h"
+#include "src/librecord/job_sums.h"
 #include "src/cmd/top_prom.h"
 #include "src/cmd/top_rates.h"
 #include "src/cmd/top_source.h"

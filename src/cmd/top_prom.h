@@ -15,6 +15,6 @@ int top_prom_read(struct prometheus *p, uint32_t job_id, struct top_frame *f, st
 char *top_prom_query(uint32_t job_id);
 
 /* The same as top_prom_read(), from the series of an answer. -EINVAL: they are of another form. */
-int top_prom_set(json_t *series, uint32_t job_id, struct top_frame *f, struct errmsg *err);
+int top_prom_set(json_t *samples, uint32_t job_id, struct top_frame *f, struct errmsg *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "src/cmd/cmd.h"
+#include "src/libtrace/trace_grid.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/parse.h"
 #include "src/libutil/text.h"
@@ -224,7 +225,7 @@ static int find_in(struct trace_files *f, const struct job_ids *ids, const char 
 	return rc;
 }
 
-int trace_files_find(struct trace_files *f, const struct job_ids *ids, const char *what, const char *const *dir,
+int trace_files_look(struct trace_files *f, const struct job_ids *ids, const char *what, const char *const *dir,
 		     size_t ndirs)
 {
 	uid_t owner = 0;
@@ -233,8 +234,58 @@ int trace_files_find(struct trace_files *f, const struct job_ids *ids, const cha
 
 	for (i = 0; rc == CMD_OK && i < ndirs; i++)
 		rc = find_in(f, ids, what, dir[i], &owner);
+	return rc;
+}
+
+int trace_files_find(struct trace_files *f, const struct job_ids *ids, const char *what, const char *const *dir,
+		     size_t ndirs)
+{
+	int rc = trace_files_look(f, ids, what, dir, ndirs);
+
 	if (rc != CMD_OK || f->n)
 		return rc;
 	return cmd_error("no trace of yours of job %s in %s%s%s; --dir says where else", what, dir[0],
 			 ndirs > 1 ? " or " : "", ndirs > 1 ? dir[1] : "");
+}
+
+/* --- drawing them ------------------------------------------------------------------------------ */
+
+/* What most people want to see first, as far as the trace has it and it is not 0. */
+static const char *const drawn[] = { "power_w", "cpu_time_s_per_s", "working_set_bytes", "gpu_power_w",
+				     "gpu_busy_s_per_s", "read_bytes_per_s", "write_bytes_per_s",
+				     "tcp_received_bytes_per_s", "tcp_sent_bytes_per_s", "instructions_per_s" };
+
+static bool has_some(const struct trace_files *files, const char *name)
+{
+	size_t i, row;
+
+	for (i = 0; i < files->n; i++) {
+		const struct trace_table *t = &files->table[i];
+		const int column = trace_table_find(t, name);
+
+		for (row = 0; column >= 0 && row < t->nrows; row++)
+			if (t->value[row * t->ncolumns + (size_t)column] > 0) /* NAN is not */
+				return true;
+	}
+	return false;
+}
+
+void trace_files_choose(const struct trace_files *files, char *buf, size_t size)
+{
+	size_t i, used = 0;
+
+	buf[0] = '\0';
+	for (i = 0; i < ARRAY_SIZE(drawn) && used < size; i++)
+		if (has_some(files, drawn[i]))
+			used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? "," : "", drawn[i]);
+	if (!used)
+		(void)snprintf(buf, size, "energy_j");
+}
+
+uint64_t trace_files_interval(const struct trace_files *files, uint64_t bins)
+{
+	uint64_t begin_ns, end_ns;
+
+	trace_grid_span(files->table, files->n, &begin_ns, &end_ns);
+	return (end_ns - begin_ns + bins - 1) / bins + (end_ns == begin_ns);
 }

@@ -19,8 +19,16 @@ struct trace_files {
  */
 int trace_files_find(struct trace_files *f, const struct job_ids *ids, const char *what, const char *const *dir,
 		     size_t ndirs);
+/* The same, and that there is none is no error. */
+int trace_files_look(struct trace_files *f, const struct job_ids *ids, const char *what, const char *const *dir,
+		     size_t ndirs);
 /* One file. */
 int trace_files_add(struct trace_files *f, const char *path);
 void trace_files_fini(struct trace_files *f);
+
+/* The metrics of a drawing, by comma: what most people want to see first, as far as the traces have it and it is not 0. */
+void trace_files_choose(const struct trace_files *files, char *buf, size_t size);
+/* Which interval, in ns, gives a drawing of at most so many BINS. */
+uint64_t trace_files_interval(const struct trace_files *files, uint64_t bins);
 
 #endif

@@ -13,14 +13,6 @@
 
 /* --- header ------------------------------------------------------------------------------------ */
 
-enum header_field { FIELD_ID, FIELD_NAME, FIELD_USER, FIELD_PARTITION, FIELD_NODES, FIELD_STATE, FIELD_N };
-
-struct header {
-	char text[FIELD_N][256];
-	size_t columns[FIELD_N]; /* of which are shown */
-	enum screen_colour colour;
-};
-
 static enum screen_colour state_colour(const struct record *r)
 {
 	static const char *const neutral[] = { "PENDING", "RUNNING", "SUSPENDED", "CANCELLED", "RESIZING",
@@ -91,32 +83,33 @@ static bool is_alike(const struct job_screen *s, size_t offset)
 #define TEXT_OF(s, member) \
 	(is_alike(s, offsetof(struct record, member)) ? or_na((s)->part[0]->member) : "several")
 
-static void fill_header(const struct job_screen *s, struct header *h)
+void job_head_fill(const struct job_screen *s, struct job_head *h)
 {
 	const struct record *r = s->part[0];
 	bool is_other = s->cluster && r->cluster && strcmp(s->cluster, r->cluster) != 0;
 	char id[96];
 	size_t i;
 
+	*h = (struct job_head){ 0 };
 	if (s->n > 1)
-		(void)snprintf(h->text[FIELD_ID], sizeof(h->text[0]), "%s %" PRIu64,
+		(void)snprintf(h->text[JOB_HEAD_ID], sizeof(h->text[0]), "%s %" PRIu64,
 			       r->array_job_id.known ? "Array" : "Het job",
 			       r->array_job_id.known ? r->array_job_id.value : r->het_job_id.value);
 	else {
 		job_id_text(r, id, sizeof(id));
-		(void)snprintf(h->text[FIELD_ID], sizeof(h->text[0]), "%s %s", s->step ? "Step" : "Job",
+		(void)snprintf(h->text[JOB_HEAD_ID], sizeof(h->text[0]), "%s %s", s->step ? "Step" : "Job",
 			       s->step ? s->step : id);
 	}
-	(void)snprintf(h->text[FIELD_NAME], sizeof(h->text[0]), "%s", TEXT_OF(s, job_name));
-	(void)snprintf(h->text[FIELD_USER], sizeof(h->text[0]), "%s/%s", or_na(r->user_name), TEXT_OF(s, account));
-	(void)snprintf(h->text[FIELD_PARTITION], sizeof(h->text[0]), "%s%s%s", is_other ? r->cluster : "",
+	(void)snprintf(h->text[JOB_HEAD_NAME], sizeof(h->text[0]), "%s", TEXT_OF(s, job_name));
+	(void)snprintf(h->text[JOB_HEAD_USER], sizeof(h->text[0]), "%s/%s", or_na(r->user_name), TEXT_OF(s, account));
+	(void)snprintf(h->text[JOB_HEAD_PARTITION], sizeof(h->text[0]), "%s%s%s", is_other ? r->cluster : "",
 		       is_other ? ":" : "", TEXT_OF(s, partition));
 	if (s->n > 1) {
-		(void)snprintf(h->text[FIELD_NODES], sizeof(h->text[0]), "%zu parts", s->n);
-		put_states(s, h->text[FIELD_STATE], sizeof(h->text[0]));
+		(void)snprintf(h->text[JOB_HEAD_NODES], sizeof(h->text[0]), "%zu parts", s->n);
+		put_states(s, h->text[JOB_HEAD_STATE], sizeof(h->text[0]));
 	} else {
-		(void)snprintf(h->text[FIELD_NODES], sizeof(h->text[0]), "%s", r->nodes ? r->nodes : "no node");
-		put_state(r, h->text[FIELD_STATE], sizeof(h->text[0]));
+		(void)snprintf(h->text[JOB_HEAD_NODES], sizeof(h->text[0]), "%s", r->nodes ? r->nodes : "no node");
+		put_state(r, h->text[JOB_HEAD_STATE], sizeof(h->text[0]));
 	}
 	h->colour = SCREEN_GOOD;
 	for (i = 0; i < s->n; i++) {
@@ -128,21 +121,21 @@ static void fill_header(const struct job_screen *s, struct header *h)
 }
 
 /* The longest fields give way, all but the id's and the state's first. */
-static void fit_header(struct header *h)
+static void fit_header(struct job_head *h)
 {
-	static const size_t least[FIELD_N] = { 10, 6, 8, 6, 6, 12 };
-	size_t total = 2 * (FIELD_N - 1);
+	static const size_t least[JOB_HEAD_N] = { 10, 6, 8, 6, 6, 12 };
+	size_t total = 2 * (JOB_HEAD_N - 1);
 	size_t i;
 
-	for (i = 0; i < FIELD_N; i++) {
+	for (i = 0; i < JOB_HEAD_N; i++) {
 		(void)text_mask(h->text[i], h->text[i], sizeof(h->text[i]));
 		h->columns[i] = text_columns(h->text[i]);
 		total += h->columns[i];
 	}
 	while (total > JOB_SCREEN_COLUMNS) {
-		size_t longest = FIELD_NAME;
+		size_t longest = JOB_HEAD_NAME;
 
-		for (i = 0; i < FIELD_N; i++)
+		for (i = 0; i < JOB_HEAD_N; i++)
 			if (h->columns[i] > least[i] && (h->columns[longest] <= least[longest] ||
 							 h->columns[i] > h->columns[longest]))
 				longest = i;
@@ -153,17 +146,17 @@ static void fit_header(struct header *h)
 
 static void put_header(const struct screen *out, const struct job_screen *s)
 {
-	struct header h = { 0 };
+	struct job_head h;
 	size_t i;
 
-	fill_header(s, &h);
+	job_head_fill(s, &h);
 	fit_header(&h);
-	for (i = 0; i < FIELD_N; i++) {
+	for (i = 0; i < JOB_HEAD_N; i++) {
 		char cell[4 * JOB_SCREEN_COLUMNS + 1];
 
 		(void)text_cell(h.text[i], h.columns[i], cell, sizeof(cell));
-		screen_put(out, i == FIELD_ID ? SCREEN_BOLD : i == FIELD_STATE ? h.colour : SCREEN_PLAIN, cell);
-		fputs(i + 1 < FIELD_N ? "  " : "\n", out->out);
+		screen_put(out, i == JOB_HEAD_ID ? SCREEN_BOLD : i == JOB_HEAD_STATE ? h.colour : SCREEN_PLAIN, cell);
+		fputs(i + 1 < JOB_HEAD_N ? "  " : "\n", out->out);
 	}
 }
 

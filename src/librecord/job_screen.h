@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "src/librecord/screen_text.h"
 #include "src/librecord/record.h"
 
 #define JOB_SCREEN_LINES 20
@@ -33,6 +34,17 @@ struct job_screen {
 	size_t nadvice;
 	bool colour;		 /* OUT is a terminal */
 };
+
+/* The screen's first line. */
+enum job_head_field {
+	JOB_HEAD_ID, JOB_HEAD_NAME, JOB_HEAD_USER, JOB_HEAD_PARTITION, JOB_HEAD_NODES, JOB_HEAD_STATE, JOB_HEAD_N
+};
+struct job_head {
+	char text[JOB_HEAD_N][256]; /* as users wrote them */
+	size_t columns[JOB_HEAD_N]; /* the screen's: of which are shown */
+	enum screen_colour colour;  /* of the state */
+};
+void job_head_fill(const struct job_screen *s, struct job_head *ret);
 
 /* Texts of users are masked. -ENOMEM. */
 int job_screen_print(FILE *out, const struct job_screen *s);

@@ -135,6 +135,10 @@ void screen_row(const struct screen *s, const char *label, const char *note, con
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	if (s->row) {
+		s->row(s->out, &(const struct screen_row){ .label = label, .text = text, .note = note, .bar = -1 });
+		return;
+	}
 	used = *note ? text_columns(note) + 2 : 0;
 	(void)text_cell(text, TEXT_COLUMNS - used, cell, sizeof(cell));
 	if (!*note)
@@ -164,6 +168,11 @@ void screen_bar(const struct screen *s, const char *label, double share, enum sc
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	if (s->row) {
+		s->row(s->out,
+		       &(const struct screen_row){ .label = label, .text = text, .note = "", .bar = full, .colour = colour });
+		return;
+	}
 	/* what is there has a mark */
 	marks = share > 0 && !marks ? 1 : marks;
 	memset(bar, '#', marks);

@@ -34,9 +34,17 @@ enum screen_colour {
 	SCREEN_BOLD,
 };
 
+/* A row's parts for another form than lines of a terminal; none of them is masked. */
+struct screen_row {
+	const char *label, *text, *note; /* label and note may be empty */
+	double bar;			 /* negative: there is none */
+	enum screen_colour colour;	 /* of the bar */
+};
+
 struct screen {
 	FILE *out;
 	bool colour;
+	void (*row)(FILE *out, const struct screen_row *row); /* NULL: lines of 80 columns */
 };
 
 /* COLOUR around TEXT if OUT is a terminal. */

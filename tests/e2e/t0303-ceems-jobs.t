@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `ceems jobs` lists what sacct lists, to whom slurmdbd shows it, with the same energy.
+# `ceems jobs` lists what sacct lists, to whom slurmdbd shows it, with the same energy; `ceems report` adds it up.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather
@@ -104,6 +104,44 @@ is "$(as user1 "$ceems" compare "$burn" "$array" 2>&1)" \
 	"ceems: '$array' is 3 jobs: name one of them, as 12_3, 12+1, or with --cluster" "an array is not one job"
 is "$(as user1 "$ceems" compare "$burn.7" "$burn" 2>&1)" "ceems: there is no step $burn.7" "a step that is none"
 
+# --- reports -------------------------------------------------------------------------------------
+
+# report USER ARG...: what it prints to that user
+report() {
+	local user=$1
+	shift
+	as "$user" "$ceems" report "$@" 2>&1
+}
+week=$(report root -a --week this --json)
+since=uts$(date -d "$(jq -r .from <<<"$week")" +%s)
+sum=$(inside sacct -X -n -P -a --duplicates --noconvert -S "$since" -o ConsumedEnergyRaw,State |
+	awk -F '|' '$2 !~ /PENDING/ { n++; j += $1 } END { print n "/" j + 0 }')
+is "$(jq -r '.rows[] | select(.section == "total") | "\(.jobs)/\(.energy_j)"' <<<"$week")" "$sum" "a week's report has sacct's sum"
+for section in day account method; do
+	is "$(jq -r "[.rows[] | select(.section == \"$section\")] | \"\([.[].jobs] | add)/\([.[].energy_j | numbers] | add)\"" \
+		<<<"$week")" "$sum" "also by $section"
+done
+is "$(report root -a --week=this --csv --by user | grep -c '^user,user[12],')" 2 "by user, as CSV"
+has "$(report root -u user2 --week this)" "The largest cause: jobs that failed" "in words"
+report root -a --month this -o "$DIR/month.html" >"$DIR/report.out"
+is "$?/$(cat "$DIR/report.out")/$(tail -n 1 "$DIR/month.html")" "0//</html>" "a page"
+report root job "$evil" -o "$DIR/job.html" >"$DIR/report.out"
+is "$?/$(LC_ALL=C grep -c $'[\e\x9b]' "$DIR/job.html")" "0/0" "a job's page, and nothing of its name"
+is "$(report user1 job "$array" --csv | grep -c "^${array}_[123],,array,")" 3 "an array as CSV"
+is "$(report user1 job "$burn" --json)" "$(as user1 "$ceems" job "$burn" --json)" "JSON is ceems job's"
+passes "pages of a site" as root "$ceems" report --site "$DIR/site"
+links_are_files() {
+	local link page n=0
+	for page in "$DIR"/site/*.html; do
+		while read -r link; do
+			[ -s "$DIR/site/$link" ] || { echo "$page: $link"; return 1; }
+			n=$((n + 1))
+		done < <(grep -o 'href="[^":]*"' "$page" | cut -d '"' -f 2)
+	done
+	[ "$n" -gt 5 ]
+}
+passes "each link is a file of it" links_are_files
+
 live=$(submit user3 -J live -c 8 -o /dev/null --wrap 'srun sleep 600')
 wait_for 120 job_is "$live" RUNNING
 pending=$(submit user3 -J pending -c 8 --wrap true)
@@ -154,6 +192,7 @@ passes "slurmdbd again, with PrivateData=jobs" "$cluster" start-daemon "$DIR" sl
 is "$(users_of user1 -a)" "user1 " "then one's own"
 is "$(users_of user1 -u user2)" "" "and none of another's"
 is "$(users_of root -a)" "user1 user2 user3 " "all to root"
+is "$(report user1 -a --week this --csv --by user | grep -c '^user,')" 1 "and in a report"
 
 # --- what is wrong is said -----------------------------------------------------------------------
 
@@ -162,4 +201,5 @@ is "$(jobs user1 -M nowhere)/$?" "ceems: slurmdbd knows no cluster 'nowhere'/1" 
 out=$(jobs user1)
 is "$?" 1 "no slurmdbd"
 has "$out" "ceems: slurmdbd" "is said"
+is "$(report user1 --week 2>&1)/$?" "$out/1" "also to who wants a report"
 done_testing

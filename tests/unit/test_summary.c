@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reports: the calendar, what a summary adds up, and its four forms. With an argument, the demo's page: for tests/cmd. */
+/* Reports: the calendar, what a summary adds up, and its four forms. With an argument, html or text, the demo's. */
 #include "src/cmd/summary.h"
 
 #include <errno.h>
@@ -138,7 +138,7 @@ static void test_sums(void)
 	is_str(summary_lead(&s, buf),
 	       "3 jobs used 833 mWh of electricity, 100 % more than in October 2025. That caused 5.00 g of CO2e.", "in words");
 	is_str(summary_waste_lead(&s, buf),
-	       "77 % of the energy (639 mWh) brought nothing. The largest cause: jobs that failed (556 mWh).", "what was lost");
+	       "77 % of the energy (639 mWh) was wasted. The largest cause: jobs that failed (556 mWh).", "what was lost");
 	s.now = s.period.to - 1;
 	is_str(summary_change(&s, &s.sum, &s.sum_before, buf), "n/a", "no change against a whole month while it goes on");
 	is_str(summary_title(&s, buf), "November 2025, so far", "which is said");
@@ -284,8 +284,11 @@ int main(int argc, char **argv)
 	(void)setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
 	tzset();
 	if (argc > 1) {
-		demo_init(&s, strcmp(argv[1], "user") ? JOBS_BY_ACCOUNT : JOBS_BY_USER);
-		return summary_print_html(&s, NULL, stdout) < 0;
+		_cleanup_free_ char *text = NULL;
+
+		demo_init(&s, JOBS_BY_ACCOUNT);
+		text = print(&s, strcmp(argv[1], "text") ? FORM_HTML : FORM_TEXT);
+		return fputs(text, stdout) < 0;
 	}
 	test_periods();
 	test_sums();

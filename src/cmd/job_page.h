@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * job_page.h - the page of a job, or of the parts of an array or het job: what its screen has, energy by part of the
+ * machine, power over time, steps, and advice with its reasons.
+ */
+#ifndef CEEMS_CMD_JOB_PAGE_H
+#define CEEMS_CMD_JOB_PAGE_H
+
+#include "src/librecord/job_screen.h"
+#include "src/librecord/advice.h"
+#include "src/libtrace/trace_grid.h"
+
+struct job_page {
+	struct job_screen screen; /* its advice is not looked at */
+	const struct advice *advice; /* of the job, if it is one */
+	size_t nadvice;
+	const struct trace_grid *trace; /* NULL: there is none */
+};
+
+/* One file: no script, font or picture from elsewhere. -ENOMEM. */
+int job_page_print(const struct job_page *p, FILE *out);
+
+/* A row per job and per step, as CSV. -ENOMEM. */
+int job_page_csv(const struct record *const *part, size_t n, uint64_t now, FILE *out);
+
+#endif

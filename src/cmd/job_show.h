@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * job_show.h - the screen of jobs that slurmdbd told, with their advice.
+ */
+#ifndef CEEMS_CMD_JOB_SHOW_H
+#define CEEMS_CMD_JOB_SHOW_H
+
+#include <stdio.h>
+
+#include "src/cmd/job_ask.h"
+#include "src/librecord/job_screen.h"
+
+/* PART[N] of A as a screen without advice; borrows from both. */
+struct job_screen job_show_make(const struct job_answer *a, const struct record *const *part, size_t n, uint64_t now);
+
+/* Prints that screen, of one job with advice. -ENOMEM */
+int job_show(const struct job_answer *a, const struct record *const *part, size_t n, uint64_t now, bool colour, FILE *out);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* report_job.c - the report of a job. */
+#include "src/cmd/report.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "src/cmd/cmd.h"
+#include "src/cmd/job_page.h"
+#include "src/cmd/job_show.h"
+#include "src/cmd/trace_files.h"
+#include "src/libtrace/trace_draw.h"
+
+#define ADVICE_SHOWN 8
+
+static struct job_id id_of(const struct record *r)
+{
+	if (r->array_job_id.known && r->array_task_id.known)
+		return (struct job_id){ .job_id = (uint32_t)r->array_job_id.value,
+					.kind = JOB_ID_TASK,
+					.part = (uint32_t)r->array_task_id.value };
+	if (r->het_job_id.known && r->het_job_offset.known)
+		return (struct job_id){ .job_id = (uint32_t)r->het_job_id.value,
+					.kind = JOB_ID_COMPONENT,
+					.part = (uint32_t)r->het_job_offset.value };
+	return (struct job_id){ .job_id = (uint32_t)r->job_id };
+}
+
+/* In the folders that --ceems-trace writes to. */
+static int find_traces(const struct report_options *o, const struct job_site *site, const struct record *r,
+		       struct trace_files *files)
+{
+	const char *trace_dir = site->settings.trace_dir;
+	const char *dir[3];
+	struct job_id id = id_of(r);
+	const struct job_ids ids = { .id = &id, .n = 1 };
+	char job[16];
+	size_t n = 0;
+
+	if (o->trace_dir) {
+		dir[n++] = o->trace_dir;
+	} else {
+		if (*trace_dir == '/')
+			dir[n++] = trace_dir;
+		if (r->work_dir && *r->work_dir == '/')
+			dir[n++] = r->work_dir;
+		if (!n)
+			dir[n++] = ".";
+	}
+	(void)snprintf(job, sizeof(job), "%u", r->job_id);
+	return trace_files_look(files, &ids, job, dir, n);
+}
+
+/* False: there is no trace, or it cannot be used, which was told. */
+static bool make_grid(const struct trace_files *files, struct trace_grid *ret)
+{
+	struct trace_column *column;
+	struct errmsg err = { 0 };
+	char metrics[512];
+	size_t n;
+
+	if (!files->n)
+		return false;
+	trace_files_choose(files, metrics, sizeof(metrics));
+	if (trace_columns_pick(files->table, files->n, metrics, &column, &n, &err) < 0) {
+		(void)cmd_error("%s", err.text);
+		return false;
+	}
+	if (trace_grid_make(files->table, files->n, column, n, trace_files_interval(files, TRACE_SVG_BINS), ret, &err) < 0) {
+		free(column);
+		(void)cmd_error("%s", err.text);
+		return false;
+	}
+	return true;
+}
+
+static int print_page(const struct report_options *o, const struct job_answer *a, const struct record *const *part, size_t n,
+		      FILE *out)
+{
+	struct advice advice[ADVICE_SHOWN];
+	struct job_page p = { .screen = job_show_make(a, part, n, o->now), .advice = advice };
+	struct trace_files files = { 0 };
+	struct trace_grid grid;
+	int rc;
+
+	if (n == 1) {
+		p.nadvice = advice_find(part[0], &a->site->advice, o->now, advice, ADVICE_SHOWN);
+		if (find_traces(o, a->site, part[0], &files) == CMD_OK && make_grid(&files, &grid))
+			p.trace = &grid;
+	}
+	rc = job_page_print(&p, out);
+	if (p.trace)
+		trace_grid_fini(&grid);
+	trace_files_fini(&files);
+	return rc;
+}
+
+static int print_json(const struct record *const *part, size_t n, FILE *out)
+{
+	struct errmsg err = { 0 };
+	size_t i, len;
+
+	for (i = 0; i < n; i++) {
+		_cleanup_free_ char *json = NULL;
+
+		if (record_to_json(part[i], &json, &len, &err) < 0)
+			return -ENOMEM;
+		(void)fprintf(out, "%s\n", json);
+	}
+	return 0;
+}
+
+static int print_job(const struct report_options *o, const struct job_answer *a, const struct record *const *part, size_t n,
+		     FILE *out)
+{
+	switch (o->form) {
+	case REPORT_JSON:
+		return print_json(part, n, out);
+	case REPORT_CSV:
+		return job_page_csv(part, n, o->now, out);
+	case REPORT_HTML:
+		return print_page(o, a, part, n, out);
+	case REPORT_TEXT:
+		break;
+	}
+	return job_show(a, part, n, o->now, /* colour= */ false, out);
+}
+
+/* A page is of one job, array or het job. */
+static int check_group(const struct job_answer *a)
+{
+	size_t i;
+
+	for (i = 1; i < a->jobs.n; i++)
+		if (!job_ask_is_group(a->jobs.job[0].record, a->jobs.job[i].record))
+			return cmd_error("report: one job, array or het job at a time");
+	return a->jobs.n ? CMD_OK : CMD_FAILED;
+}
+
+static int report_answer(const struct report_options *o, const struct job_answer *a)
+{
+	_cleanup_free_ const struct record **part = calloc(a->jobs.n + 1, sizeof(*part));
+	int rc = check_group(a);
+	FILE *out;
+	size_t i;
+
+	if (rc != CMD_OK)
+		return rc;
+	if (!part)
+		return cmd_error("out of memory");
+	for (i = 0; i < a->jobs.n; i++)
+		part[i] = a->jobs.job[i].record;
+	out = report_open(o);
+	if (!out)
+		return CMD_FAILED;
+	rc = report_close(o, out, print_job(o, a, part, a->jobs.n, out));
+	return rc;
+}
+
+int report_job(const struct report_options *o, const char *text)
+{
+	static struct job_site site;
+	struct job_answer a = { .site = &site };
+	struct job_ids ids = { 0 };
+	struct errmsg err = { 0 };
+	size_t i;
+	int rc;
+
+	if (job_ids_add(&ids, text, &err) < 0) {
+		(void)cmd_error("report: %s", err.text);
+		rc = CMD_USAGE;
+	} else {
+		rc = CMD_OK;
+	}
+	for (i = 0; rc == CMD_OK && i < ids.n; i++)
+		if (ids.id[i].has_step)
+			rc = cmd_error("report: whole jobs only: leave out the step");
+	if (rc == CMD_OK) {
+		job_site_load(&site);
+		rc = job_ask(&(const struct job_question){ .ids = &ids,
+							   .cluster = o->cluster,
+							   .script = o->form == REPORT_JSON && site.settings.record_script,
+							   .qos = o->form == REPORT_JSON },
+			     &a);
+		if (rc == CMD_OK)
+			rc = report_answer(o, &a);
+		if (job_ask_missing(&ids, &a) != CMD_OK)
+			rc = CMD_FAILED;
+		job_answer_free(&a);
+		job_site_fini(&site);
+	}
+	job_ids_fini(&ids);
+	return rc;
+}
