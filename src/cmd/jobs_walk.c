@@ -15,9 +15,9 @@
  * is not asked for before shorter ones had few: many jobs may be in it.
  */
 #define SLICE_FIRST_S 3600
-#define SLICE_MOST_S 86400
+#define SLICE_MOST_S (16 * 86400)
 #define SLICE_JOBS 4000
-#define SLICE_GROWTH 4 /* at most, from one to the next */
+#define SLICE_GROWTH 8 /* at most, from one to the next */
 
 struct walk {
 	const struct jobs_walk *w;

@@ -13,10 +13,10 @@ ceems=$BUILD_DIR/src/cmd/ceems
 # user1 owns the jobs, user2 is nobody to them, user3 coordinates their account
 inside sacctmgr -i add coordinator account=project names=user3 >/dev/null
 ok $? "user3 coordinates the account"
-done=$(submit user1 -J done --ceems-trace -o /dev/null --wrap 'srun sleep 0.2')
+ended=$(submit user1 -J ended --ceems-trace -o /dev/null --wrap 'srun sleep 0.2')
 live=$(submit user1 -J live -o /dev/null --wrap 'srun sh -c "while :; do :; done"')
 wait_for 120 job_is "$live" RUNNING
-wait_booked "$done"
+wait_booked "$ended"
 ok $? "a job has ended, one runs"
 is_told() {
 	inside "$ceems" job "$live" | grep -q '^  CPU  *\['
@@ -27,13 +27,13 @@ wait_for 120 is_told
 sees() {
 	local user=$1 as=as text="" tool
 	[ "$user" != root ] || as=inside user=
-	$as $user "$ceems" job "$done" >/dev/null 2>&1 && text+=" job"
-	$as $user "$ceems" jobs -a -S now-1day -P -n --format jobid | grep -qx "$done" && text+=" jobs"
+	$as $user "$ceems" job "$ended" >/dev/null 2>&1 && text+=" job"
+	$as $user "$ceems" jobs -a -S now-1day -P -n --format jobid | grep -qx "$ended" && text+=" jobs"
 	$as $user "$ceems" jobs -a -S now-1day -P -n --format jobid | grep -qx "$live" && text+=" live"
 	$as $user "$ceems" job "$live" 2>/dev/null | grep -q '^  CPU  *\[' && text+=" figures"
-	$as $user "$ceems" trace "$done" >/dev/null 2>&1 && text+=" trace"
+	$as $user "$ceems" trace "$ended" >/dev/null 2>&1 && text+=" trace"
 	for tool in sacct sstat; do
-		$as $user env PATH="$PATH" $tool -n -P -a -o JobID -j "$done,$live" 2>/dev/null | grep -q . && text+=" $tool"
+		$as $user env PATH="$PATH" $tool -n -P -a -o JobID -j "$ended,$live" 2>/dev/null | grep -q . && text+=" $tool"
 	done
 	echo "${text# }"
 }
@@ -73,7 +73,7 @@ told() {
 	echo "$?"
 }
 "$cluster" kill "$DIR" slurmdbd
-is "$(told job "$done")" 1 "job without slurmdbd"
+is "$(told job "$ended")" 1 "job without slurmdbd"
 is "$(told jobs)" 1 "jobs without slurmdbd"
 is "$(told job)" 2 "which is not the error of a wrong command line"
 "$cluster" start-daemon "$DIR" slurmdbd # slurmctld would wait for it at its end
