@@ -124,7 +124,6 @@ void gres_identify(const stepd_step_rec_t *step, const struct settings *settings
 {
 	struct devices *all = calloc(1, sizeof(*all));
 	struct errmsg err = { 0 };
-	uint16_t of_step[GPUS_MAX];
 	unsigned int held;
 
 	if (!all)
@@ -149,7 +148,7 @@ void gres_identify(const stepd_step_rec_t *step, const struct settings *settings
 				    id->job_id);
 	}
 	if (all->map && step->step_gres_list)
-		(void)shares(all, step, false, id->step_gpu_ppm, of_step, &err);
+		(void)shares(all, step, false, id->step_gpu_ppm, id->step_gpu_instances, &err);
 	gpumap_destroy(all->map);
 	free(all);
 }

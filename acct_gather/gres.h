@@ -10,7 +10,7 @@
 #include "src/libledger/ledger.h"
 
 /*
- * Fills in job_gpu_ppm, job_gpu_instances and step_gpu_ppm. GPUs that gres.conf only counts (no
+ * Fills in job_gpu_ppm, job_gpu_instances, and the same of the step. GPUs that gres.conf only counts (no
  * File) cannot be told apart, nor can MIG instances of an unknown GPU or size. Then the job gets
  * none of their energy, and slurmd's log says so, once per job with PrologFlags=Contain. NODE's
  * ledger has the sizes.

@@ -28,6 +28,13 @@
 #define RETRY_FIRST_NS NSEC_PER_SEC
 #define RETRY_LAST_NS (600 * NSEC_PER_SEC)
 
+/* A library that is opened anew counts anew. */
+struct gpu_errors {
+	bool is_known;
+	uint64_t before; /* of libraries that are closed */
+	uint64_t all;
+};
+
 /* Devices keep their place; one that is found later comes at the end. */
 struct gpus {
 	const struct gpu_library_ops *ops;
@@ -37,6 +44,7 @@ struct gpus {
 	struct gpu_device device[GPU_DEVICES_MAX];
 	struct gpu_sample sample[GPU_DEVICES_MAX];
 	uint64_t used_ns[GPU_DEVICES_MAX]; /* when its use was last read; 0: not, or it failed since */
+	struct gpu_errors xids[GPU_DEVICES_MAX];
 	size_t missing; /* that may be there the next time */
 	int mute;	/* that never show anything */
 	int excess;	/* that there is no room for */
@@ -49,6 +57,10 @@ struct gpus {
 
 static void gpus_disconnect(struct gpus *g)
 {
+	size_t i;
+
+	for (i = 0; i < g->n; i++)
+		g->xids[i].before = g->xids[i].all;
 	if (g->library)
 		g->ops->close(g->library);
 	g->library = NULL;
@@ -211,18 +223,45 @@ static void gpus_read_energy(struct gpus *g, size_t i)
 			   d->has_counter ? s->energy_uj : s->power_mw);
 }
 
-static void gpus_tell_usage(const struct gpu_device *d, uint64_t from_ns, uint64_t until_ns,
-			    const uint64_t value[GPU_VALUE_N])
+/* " busy_ppm=500000 ..." */
+static const char *values_text(const uint64_t value[GPU_VALUE_N], char text[HELPER_LINE_MAX])
 {
-	char text[HELPER_LINE_MAX] = "";
 	size_t used = 0;
 	unsigned int v;
 
-	for (v = 0; v < GPU_VALUE_N && used < sizeof(text); v++)
+	text[0] = '\0';
+	for (v = 0; v < GPU_VALUE_N && used < HELPER_LINE_MAX; v++)
 		if (value[v] != GPU_VALUE_UNKNOWN)
-			used += (size_t)snprintf(text + used, sizeof(text) - used, " %s=%" PRIu64,
+			used += (size_t)snprintf(text + used, HELPER_LINE_MAX - used, " %s=%" PRIu64,
 						 gpu_value_name((enum gpu_value)v), value[v]);
-	helper_say("usage %s %" PRIu64 " %" PRIu64 "%s", d->id, from_ns, until_ns, text);
+	return text;
+}
+
+static void gpus_tell_instances(const struct gpus *g, const struct gpu_device *d)
+{
+	struct gpu_instance instance[SLICES_MAX];
+	char text[HELPER_LINE_MAX];
+	size_t n = g->ops->read_instances(g->library, d, instance, SLICES_MAX);
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		helper_say("instance %s %u %u%s", d->id, instance[i].gi, instance[i].slices,
+			   values_text(instance[i].value, text));
+}
+
+/* What was counted stays known while the GPU is lost, so that no reader misses an error. */
+static void gpus_read_errors(struct gpus *g, size_t i, uint64_t value[GPU_VALUE_N])
+{
+	struct gpu_errors *e = &g->xids[i];
+
+	if (g->ops->read_errors && g->library && g->device[i].handle)
+		g->ops->read_errors(g->library, &g->device[i], value);
+	if (value[GPU_VALUE_XID_ERRORS] != GPU_VALUE_UNKNOWN) {
+		e->is_known = true;
+		e->all = e->before + value[GPU_VALUE_XID_ERRORS];
+	}
+	if (e->is_known)
+		value[GPU_VALUE_XID_ERRORS] = e->all;
 }
 
 /* While a GPU fails, its use is not known. When it is back, the time of the failure is left out. */
@@ -231,16 +270,19 @@ static void gpus_read_usage(struct gpus *g, size_t i)
 	const struct gpu_sample *s = &g->sample[i];
 	uint64_t value[GPU_VALUE_N];
 	uint64_t from_ns = g->used_ns[i], until_ns;
+	char text[HELPER_LINE_MAX];
 
 	gpu_values_forget(value);
 	if (s->rc == 0) {
 		value[GPU_VALUE_POWER_MW] = s->power_mw;
 		g->ops->read_usage(g->library, &g->device[i], value);
 	}
-	if (g->ops->read_errors && g->library && g->device[i].handle)
-		g->ops->read_errors(g->library, &g->device[i], value);
+	gpus_read_errors(g, i, value);
 	until_ns = clock_mono_ns();
-	gpus_tell_usage(&g->device[i], from_ns ? from_ns : until_ns, until_ns, value);
+	if (s->rc == 0 && g->ops->read_instances)
+		gpus_tell_instances(g, &g->device[i]);
+	helper_say("usage %s %" PRIu64 " %" PRIu64 "%s", g->device[i].id, from_ns ? from_ns : until_ns, until_ns,
+		   values_text(value, text));
 	g->used_ns[i] = s->rc == 0 ? until_ns : 0;
 }
 
@@ -262,6 +304,7 @@ static void gpus_reconnect_if_due(struct gpus *g)
 {
 	uint64_t now_ns = clock_mono_ns();
 	struct errmsg err = { 0 };
+	size_t i;
 
 	if (!gpus_is_any_failing(g)) {
 		g->retry_wait_ns = RETRY_FIRST_NS;
@@ -272,6 +315,9 @@ static void gpus_reconnect_if_due(struct gpus *g)
 		g->retry_at_ns = now_ns + g->retry_wait_ns;
 	if (now_ns < g->retry_at_ns)
 		return;
+	for (i = 0; i < g->n; i++)
+		if (g->sample[i].rc < 0)
+			gpus_read_usage(g, i); /* the errors that the library has still */
 	gpus_disconnect(g);
 	(void)gpus_connect(g, &err); /* each device tells why it cannot be read */
 	if (g->retry_wait_ns < RETRY_LAST_NS)

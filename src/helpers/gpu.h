@@ -34,6 +34,13 @@ struct gpu_sample {
 	uint64_t power_mw;  /* GPU_VALUE_UNKNOWN: not told */
 };
 
+/* What one GPU instance (MIG) says itself. */
+struct gpu_instance {
+	unsigned int gi;
+	unsigned int slices; /* of compute */
+	uint64_t value[GPU_VALUE_N];
+};
+
 /* LIBRARY is what open() returned. */
 struct gpu_library_ops {
 	const char *name; /* "nvml" */
@@ -57,6 +64,8 @@ struct gpu_library_ops {
 	 * Slow: some 50 ms for each instance.
 	 */
 	size_t (*slices)(void *library, const struct gpu_device *d, struct gpu_slice *ret, size_t max);
+	/* Optional: how the instances that slices() found were used; returns how many. After read_errors(). */
+	size_t (*read_instances)(void *library, const struct gpu_device *d, struct gpu_instance *ret, size_t max);
 	void (*close)(void *library);
 };
 

@@ -43,6 +43,7 @@ static const struct gpu_symbol symbols[] = {
 	OPTIONAL(gpm_alloc, "nvmlGpmSampleAlloc"),
 	OPTIONAL(gpm_free, "nvmlGpmSampleFree"),
 	OPTIONAL(gpm_sample, "nvmlGpmSampleGet"),
+	OPTIONAL(gpm_mig_sample, "nvmlGpmMigSampleGet"),
 	OPTIONAL(gpm_metrics, "nvmlGpmMetricsGet"),
 	OPTIONAL(events_create, "nvmlEventSetCreate"),
 	OPTIONAL(events_free, "nvmlEventSetFree"),
@@ -187,7 +188,7 @@ static bool whole_slice(const struct nvml *n, nvmlDevice_t device, struct gpu_sl
 	return ret->slices > 0;
 }
 
-static bool instance_slice(const struct nvml *n, nvmlDevice_t device, unsigned int index,
+static bool instance_slice(struct nvml *n, nvmlDevice_t device, unsigned int index,
 			   struct gpu_slice *ret)
 {
 	nvmlDeviceAttributes_t a;
@@ -207,12 +208,13 @@ static bool instance_slice(const struct nvml *n, nvmlDevice_t device, unsigned i
 		.gi_slices = (uint8_t)a.gpuInstanceSliceCount,
 		.mem_mb = (uint32_t)a.memorySizeMB,
 	};
+	nvml_keep_instance(n, device, mig, gi, a.gpuInstanceSliceCount);
 	return true;
 }
 
 static size_t nvml_slices(void *library, const struct gpu_device *d, struct gpu_slice *ret, size_t max)
 {
-	const struct nvml *n = library;
+	struct nvml *n = library;
 	nvmlDevice_t device = (nvmlDevice_t)d->handle;
 	unsigned int is_on = 0, pending, count = 0;
 	size_t used = 0;
@@ -239,5 +241,6 @@ const struct gpu_library_ops gpu_library_nvml = {
 	.read_usage = nvml_read_use,
 	.read_errors = nvml_read_errors,
 	.slices = nvml_slices,
+	.read_instances = nvml_read_instances,
 	.close = close_library,
 };

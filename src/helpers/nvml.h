@@ -15,12 +15,25 @@ struct nvml_gpm {
 	nvmlGpmSample_t sample[2];
 };
 
+/* A GPU instance; there are at most 7, with as many compute instances in all, which have handles. */
+#define NVML_INSTANCES_MAX 7
+struct nvml_instance {
+	unsigned int gi, slices;
+	size_t nhandles;
+	nvmlDevice_t handle[NVML_INSTANCES_MAX];
+	struct nvml_gpm gpm;
+	uint64_t xids;
+};
+
 /* What is kept of one GPU from its first reading on. */
 struct nvml_use {
 	nvmlDevice_t device;
 	struct nvml_gpm gpm;
 	nvmlEventSet_t events; /* NULL: it tells none */
 	uint64_t xids;
+	uint64_t common_xids; /* of these those that are of no instance */
+	size_t ninstances;
+	struct nvml_instance instance[NVML_INSTANCES_MAX];
 };
 
 struct nvml {
@@ -35,6 +48,11 @@ void nvml_read_use(void *library, const struct gpu_device *d, uint64_t value[GPU
 
 /* As read_errors(). Counts from the first call of either on, so that an error is missed only before it. */
 void nvml_read_errors(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N]);
+
+/* For nvml.c, which finds instances: one compute instance of instance GI. */
+void nvml_keep_instance(struct nvml *n, nvmlDevice_t device, nvmlDevice_t mig, unsigned int gi, unsigned int slices);
+/* As read_instances(). */
+size_t nvml_read_instances(void *library, const struct gpu_device *d, struct gpu_instance *ret, size_t max);
 
 /* Frees what they keep. */
 void nvml_close_use(struct nvml *n);

@@ -176,6 +176,8 @@ struct nvml_api {
 	int (*gpm_alloc)(nvmlGpmSample_t *sample);
 	int (*gpm_free)(nvmlGpmSample_t sample);
 	int (*gpm_sample)(nvmlDevice_t device, nvmlGpmSample_t sample);
+	/* Its metrics are then shares of the instance. */
+	int (*gpm_mig_sample)(nvmlDevice_t device, unsigned int gpu_instance, nvmlGpmSample_t sample);
 	int (*gpm_metrics)(nvmlGpmMetricsGet_t *metrics);
 	/* Linux; one event per call, NVML_ERROR_TIMEOUT: there is none */
 	int (*events_create)(nvmlEventSet_t *set);

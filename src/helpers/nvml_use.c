@@ -62,21 +62,27 @@ static void read_throttling(const struct nvml_api *api, nvmlDevice_t device, uin
 		reasons & (NVML_REASONS_POWER | NVML_REASONS_HEAT | NVML_REASON_HW_SLOWDOWN) ? PPM : 0;
 }
 
-static void read_instant(const struct nvml_api *api, nvmlDevice_t device, uint64_t *value)
+static void read_memory(const struct nvml_api *api, nvmlDevice_t device, uint64_t *value)
 {
-	unsigned long long errors;
-	nvmlUtilization_t busy;
 	nvmlMemory_t memory;
-	unsigned int mw;
 
-	/* not supported while MIG is on */
-	if (api->get_utilization && api->get_utilization(device, &busy) == NVML_SUCCESS && busy.gpu <= 100)
-		value[GPU_VALUE_BUSY_PPM] = busy.gpu * UINT64_C(10000);
 	if (api->get_memory && api->get_memory(device, &memory) == NVML_SUCCESS &&
 	    memory.used <= memory.total) {
 		value[GPU_VALUE_MEM_USED_BYTES] = memory.used;
 		value[GPU_VALUE_MEM_TOTAL_BYTES] = memory.total;
 	}
+}
+
+static void read_instant(const struct nvml_api *api, nvmlDevice_t device, uint64_t *value)
+{
+	unsigned long long errors;
+	nvmlUtilization_t busy;
+	unsigned int mw;
+
+	/* not supported while MIG is on */
+	if (api->get_utilization && api->get_utilization(device, &busy) == NVML_SUCCESS && busy.gpu <= 100)
+		value[GPU_VALUE_BUSY_PPM] = busy.gpu * UINT64_C(10000);
+	read_memory(api, device, value);
 	if (api->get_power_limit && api->get_power_limit(device, &mw) == NVML_SUCCESS)
 		value[GPU_VALUE_POWER_LIMIT_MW] = mw;
 	if (api->get_ecc_errors && api->get_ecc_errors(device, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE,
@@ -144,8 +150,19 @@ static void take_metrics(const nvmlGpmMetricsGet_t *m, uint64_t *value)
 	}
 }
 
-/* Reads what GPM counted since the last call. The first call only takes a sample. */
-static void read_gpm(const struct nvml_api *api, nvmlDevice_t device, struct nvml_gpm *g, uint64_t *value)
+static int take_sample(const struct nvml_api *api, nvmlDevice_t device, unsigned int gi, nvmlGpmSample_t sample)
+{
+	if (gi == GPU_SLICE_WHOLE)
+		return api->gpm_sample(device, sample);
+	return api->gpm_mig_sample ? api->gpm_mig_sample(device, gi, sample) : NVML_ERROR_NOT_SUPPORTED;
+}
+
+/*
+ * Reads what GPM counted since the last call, of instance GI or of the whole GPU. The first call only takes a
+ * sample. With MIG the driver has no samples of the whole.
+ */
+static void read_gpm(const struct nvml_api *api, nvmlDevice_t device, unsigned int gi, struct nvml_gpm *g,
+		     uint64_t *value)
 {
 	nvmlGpmMetricsGet_t m = { .version = NVML_GPM_METRICS_GET_VERSION,
 				  .numMetrics = ARRAY_SIZE(gpm_metric) };
@@ -155,7 +172,7 @@ static void read_gpm(const struct nvml_api *api, nvmlDevice_t device, struct nvm
 
 	if (!g->is_supported)
 		return;
-	g->has_sample = api->gpm_sample(device, g->sample[next]) == NVML_SUCCESS;
+	g->has_sample = take_sample(api, device, gi, g->sample[next]) == NVML_SUCCESS;
 	if (!g->has_sample)
 		return;
 	m.sample1 = g->sample[g->last];
@@ -183,13 +200,33 @@ static void events_open(const struct nvml_api *api, nvmlDevice_t device, nvmlEve
 	*set = NULL;
 }
 
+/* NULL: there is none of that number. */
+static struct nvml_instance *instance_of(struct nvml_use *u, unsigned int gi)
+{
+	size_t i;
+
+	for (i = 0; i < u->ninstances; i++)
+		if (u->instance[i].gi == gi)
+			return &u->instance[i];
+	return NULL;
+}
+
 static void read_events(const struct nvml_api *api, struct nvml_use *u)
 {
 	nvmlEventData_t event = { 0 };
+	struct nvml_instance *instance;
 	unsigned int i;
 
-	for (i = 0; i < EVENTS_MAX && api->events_wait(u->events, &event, 0) == NVML_SUCCESS; i++)
-		u->xids += (event.eventType & NVML_EVENT_XID) != 0;
+	for (i = 0; i < EVENTS_MAX && api->events_wait(u->events, &event, 0) == NVML_SUCCESS; i++) {
+		if (!(event.eventType & NVML_EVENT_XID))
+			continue;
+		instance = instance_of(u, event.gpuInstanceId);
+		u->xids++;
+		if (instance)
+			instance->xids++;
+		else
+			u->common_xids++;
+	}
 }
 
 /* -------------------------------------------------------------------------------------------- */
@@ -220,7 +257,7 @@ void nvml_read_use(void *library, const struct gpu_device *d, uint64_t value[GPU
 
 	read_instant(&n->api, device, value);
 	if (u)
-		read_gpm(&n->api, device, &u->gpm, value); /* a busy share that it counted is better than one that was sampled */
+		read_gpm(&n->api, device, GPU_SLICE_WHOLE, &u->gpm, value); /* a busy share that it counted is better than one that was sampled */
 }
 
 void nvml_read_errors(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N])
@@ -234,12 +271,68 @@ void nvml_read_errors(void *library, const struct gpu_device *d, uint64_t value[
 	value[GPU_VALUE_XID_ERRORS] = u->xids;
 }
 
+void nvml_keep_instance(struct nvml *n, nvmlDevice_t device, nvmlDevice_t mig, unsigned int gi, unsigned int slices)
+{
+	struct nvml_use *u = use_of(n, device);
+	struct nvml_instance *instance = u ? instance_of(u, gi) : NULL;
+
+	if (!u)
+		return;
+	if (!instance) {
+		if (u->ninstances == NVML_INSTANCES_MAX)
+			return;
+		instance = &u->instance[u->ninstances++];
+		*instance = (struct nvml_instance){ .gi = gi, .slices = slices };
+		gpm_open(&n->api, device, &instance->gpm);
+	}
+	if (instance->nhandles < NVML_INSTANCES_MAX)
+		instance->handle[instance->nhandles++] = mig;
+}
+
+/* Its compute instances share its memory. A process is in one of them. */
+static void read_instance(const struct nvml_api *api, const struct nvml_use *u, struct nvml_instance *instance,
+			  uint64_t *value)
+{
+	uint64_t of_one[GPU_VALUE_N];
+	uint64_t processes = 0;
+	size_t i;
+
+	gpu_values_forget(value);
+	read_memory(api, instance->handle[0], value);
+	for (i = 0; i < instance->nhandles && processes != GPU_VALUE_UNKNOWN; i++) {
+		gpu_values_forget(of_one);
+		read_processes(api, instance->handle[i], of_one);
+		processes = of_one[GPU_VALUE_PROCESSES] == GPU_VALUE_UNKNOWN ?
+				    GPU_VALUE_UNKNOWN : processes + of_one[GPU_VALUE_PROCESSES];
+	}
+	value[GPU_VALUE_PROCESSES] = processes;
+	read_gpm(api, u->device, instance->gi, &instance->gpm, value);
+	if (u->events)
+		value[GPU_VALUE_XID_ERRORS] = instance->xids + u->common_xids;
+}
+
+size_t nvml_read_instances(void *library, const struct gpu_device *d, struct gpu_instance *ret, size_t max)
+{
+	struct nvml *n = library;
+	struct nvml_use *u = use_of(n, (nvmlDevice_t)d->handle);
+	size_t i;
+
+	for (i = 0; u && i < u->ninstances && i < max; i++) {
+		ret[i].gi = u->instance[i].gi;
+		ret[i].slices = u->instance[i].slices;
+		read_instance(&n->api, u, &u->instance[i], ret[i].value);
+	}
+	return i;
+}
+
 void nvml_close_use(struct nvml *n)
 {
-	size_t i;
+	size_t i, k;
 
 	for (i = 0; i < n->nused; i++) {
 		gpm_close(&n->api, &n->use[i].gpm);
+		for (k = 0; k < n->use[i].ninstances; k++)
+			gpm_close(&n->api, &n->use[i].instance[k].gpm);
 		if (n->use[i].events)
 			(void)n->api.events_free(n->use[i].events);
 	}

@@ -89,6 +89,7 @@ struct ledger_identity {
 	uint32_t job_gpu_ppm[GPUS_MAX];
 	uint32_t step_gpu_ppm[GPUS_MAX];
 	uint16_t job_gpu_instances[GPUS_MAX]; /* of MIG: bit N for GPU instance N */
+	uint16_t step_gpu_instances[GPUS_MAX];
 };
 
 /* What a running step did so far. The sampler reads and writes it (live.h). */

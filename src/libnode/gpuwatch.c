@@ -14,8 +14,13 @@ struct gpu_last {
 	uint64_t value[GPU_VALUE_N];
 };
 
+#define INSTANCES_MAX 16 /* the driver numbers them from 0 to 14 */
+
 struct gpuwatch {
 	struct gpu_last last[GPUS_MAX]; /* by unit */
+	uint64_t instance_xids[GPUS_MAX][INSTANCES_MAX]; /* as xids of struct gpu_last */
+	const struct gpu_instance_reading *instance; /* of this tick */
+	size_t ninstances;
 	uint64_t held[LEDGER_STEPS + 1];
 };
 
@@ -35,6 +40,75 @@ void gpuwatch_destroy(struct gpuwatch *w)
 		pages_free(w, sizeof(*w));
 }
 
+/* --- instances ------------------------------------------------------------------------------ */
+
+static bool is_own_step(const struct ledger_identity *id)
+{
+	return id->step_id < LEDGER_STEP_INTERACTIVE;
+}
+
+/* A bit for each instance of GPU UNIT that the step may use: an srun step's own, else its job's. */
+static uint16_t instances_of(const struct ledger_identity *id, unsigned int unit)
+{
+	return is_own_step(id) ? id->step_gpu_instances[unit] : id->job_gpu_instances[unit];
+}
+
+/* NULL: there is none, or it tells nothing. */
+static const struct gpu_instance_reading *find_instance(const struct gpuwatch *w, unsigned int unit, unsigned int gi)
+{
+	size_t i;
+
+	for (i = 0; i < w->ninstances; i++)
+		if (w->instance[i].unit == unit && w->instance[i].gi == gi)
+			return &w->instance[i];
+	return NULL;
+}
+
+/* Of the instances in HELD one value: its sum, or with IS_MEAN its mean by their slices. Unknown if it is of one. */
+static uint64_t instances_value(const struct gpuwatch *w, unsigned int unit, uint16_t held, enum gpu_value v,
+				bool is_mean)
+{
+	uint64_t sum = 0, slices = 0;
+	unsigned int gi;
+
+	for (gi = 0; held >> gi; gi++) {
+		const struct gpu_instance_reading *r;
+
+		if (!(held & 1u << gi))
+			continue;
+		r = find_instance(w, unit, gi);
+		if (!r || r->value[v] == GPU_VALUE_UNKNOWN)
+			return GPU_VALUE_UNKNOWN;
+		sum += is_mean ? r->value[v] * r->slices : r->value[v];
+		slices += r->slices;
+	}
+	if (!is_mean)
+		return sum;
+	return slices ? sum / slices : GPU_VALUE_UNKNOWN;
+}
+
+/* What holds of a step: of the GPU, or of the instances that it holds. BUF is for the latter. */
+static const uint64_t *values_of(const struct gpuwatch *w, const struct ledger_identity *id, unsigned int unit,
+				 uint64_t buf[GPU_VALUE_N])
+{
+	static const enum gpu_value shares[] = {
+		GPU_VALUE_BUSY_PPM, GPU_VALUE_SM_PPM,	GPU_VALUE_OCCUPANCY_PPM, GPU_VALUE_TENSOR_PPM,
+		GPU_VALUE_FP64_PPM, GPU_VALUE_FP32_PPM, GPU_VALUE_FP16_PPM,	 GPU_VALUE_DRAM_PPM,
+	};
+	uint16_t held = instances_of(id, unit);
+	size_t i;
+
+	if (!held)
+		return w->last[unit].value;
+	memcpy(buf, w->last[unit].value, sizeof(w->last[unit].value));
+	for (i = 0; i < ARRAY_SIZE(shares); i++)
+		buf[shares[i]] = instances_value(w, unit, held, shares[i], /* is_mean= */ true);
+	buf[GPU_VALUE_PROCESSES] = instances_value(w, unit, held, GPU_VALUE_PROCESSES, /* is_mean= */ false);
+	buf[GPU_VALUE_MEM_USED_BYTES] = instances_value(w, unit, held, GPU_VALUE_MEM_USED_BYTES, false);
+	buf[GPU_VALUE_MEM_TOTAL_BYTES] = instances_value(w, unit, held, GPU_VALUE_MEM_TOTAL_BYTES, false);
+	return buf;
+}
+
 /* --- time ----------------------------------------------------------------------------------- */
 
 /* Books the last reading from FROM_NS to UNTIL_NS. TAILS: only for steps that end in this tick and that had a reading. */
@@ -43,6 +117,7 @@ static void book_window(struct gpuwatch *w, struct ledger_book *b, struct ledger
 			bool tails)
 {
 	const struct gpu_last *last = &w->last[unit];
+	uint64_t buf[GPU_VALUE_N];
 	size_t i;
 
 	if (from_ns >= until_ns)
@@ -50,7 +125,8 @@ static void book_window(struct gpuwatch *w, struct ledger_book *b, struct ledger
 	ledger_book_gpu_held(b, page, unit, from_ns, until_ns, w->held);
 	for (i = 0; i < n; i++)
 		if (w->held[i] && (!tails || (line[i].is_last && line[i].s->t_open_mono_ns < last->until_ns)))
-			ledger_gpu_book(&page->step[line[i].slot].gpu, w->held[i], last->value);
+			ledger_gpu_book(&page->step[line[i].slot].gpu, w->held[i],
+					values_of(w, &line[i].s->id, unit, buf));
 }
 
 /* --- errors --------------------------------------------------------------------------------- */
@@ -67,18 +143,76 @@ static bool is_most(const struct gpuwatch *w, const struct book_line *line, size
 	return true;
 }
 
-/* SINCE_NS: the reading before, also of a GPU that is lost, whose readings are of no time. */
-static void book_xids(struct gpuwatch *w, struct ledger_book *b, struct ledger_page *page,
-		      const struct book_line *line, size_t n, unsigned int unit, uint64_t since_ns, uint64_t xids)
+/* Since the reading before. ceems-gpu counts anew when it or the driver was started anew. */
+static uint64_t new_xids(uint64_t *last, uint64_t xids)
+{
+	uint64_t before = *last;
+
+	if (xids == GPU_VALUE_UNKNOWN)
+		return 0;
+	*last = xids;
+	return xids >= before ? xids - before : xids;
+}
+
+/* Errors since the reading before, by holder: of the whole GPU, and of each instance. */
+struct new_xids {
+	uint64_t of_gpu;
+	uint64_t of_instance[INSTANCES_MAX];
+	uint16_t told; /* a bit for each of these that is known */
+	bool is_any;
+};
+
+static void find_xids(struct gpuwatch *w, unsigned int unit, uint64_t of_gpu, struct new_xids *ret)
 {
 	size_t i;
 
-	if (!xids || !since_ns)
+	memset(ret, 0, sizeof(*ret));
+	ret->of_gpu = new_xids(&w->last[unit].xids, of_gpu);
+	ret->is_any = ret->of_gpu > 0;
+	for (i = 0; i < w->ninstances; i++) {
+		const struct gpu_instance_reading *r = &w->instance[i];
+
+		if (r->unit != unit || r->gi >= INSTANCES_MAX)
+			continue;
+		ret->of_instance[r->gi] =
+			new_xids(&w->instance_xids[unit][r->gi], r->value[GPU_VALUE_XID_ERRORS]);
+		ret->is_any |= ret->of_instance[r->gi] > 0;
+		if (r->value[GPU_VALUE_XID_ERRORS] != GPU_VALUE_UNKNOWN)
+			ret->told |= (uint16_t)(1u << r->gi);
+	}
+}
+
+/*
+ * What is of no instance is in each instance's: of several that a step holds the largest counts. A GPU that is lost
+ * tells nothing of its instances.
+ */
+static uint64_t xids_of(const struct new_xids *xids, uint16_t held)
+{
+	uint64_t most = 0;
+	unsigned int gi;
+
+	if (!(held & xids->told))
+		return xids->of_gpu;
+	for (gi = 0; gi < INSTANCES_MAX; gi++)
+		if (held & 1u << gi && xids->of_instance[gi] > most)
+			most = xids->of_instance[gi];
+	return most;
+}
+
+/* SINCE_NS: the reading before, also of a GPU that is lost, whose readings are of no time. */
+static void book_xids(struct gpuwatch *w, struct ledger_book *b, struct ledger_page *page,
+		      const struct book_line *line, size_t n, unsigned int unit, uint64_t since_ns,
+		      const struct new_xids *xids)
+{
+	size_t i;
+
+	if (!xids->is_any || !since_ns)
 		return;
 	ledger_book_gpu_held(b, page, unit, since_ns, w->last[unit].until_ns, w->held);
 	for (i = 0; i < n; i++)
 		if (w->held[i] && is_most(w, line, n, i))
-			ledger_gpu_count_xids(&page->step[line[i].slot].gpu, xids);
+			ledger_gpu_count_xids(&page->step[line[i].slot].gpu,
+					      xids_of(xids, instances_of(&line[i].s->id, unit)));
 }
 
 /* --- memory --------------------------------------------------------------------------------- */
@@ -86,7 +220,7 @@ static void book_xids(struct gpuwatch *w, struct ledger_book *b, struct ledger_p
 /* The share of each GPU that the step may use: an srun step's own, else its job's. */
 static const uint32_t *may_use(const struct ledger_identity *id)
 {
-	return id->step_id < LEDGER_STEP_INTERACTIVE ? id->step_gpu_ppm : id->job_gpu_ppm;
+	return is_own_step(id) ? id->step_gpu_ppm : id->job_gpu_ppm;
 }
 
 static void add_share(uint64_t *sum, uint64_t bytes, uint32_t ppm)
@@ -98,17 +232,22 @@ static void add_share(uint64_t *sum, uint64_t bytes, uint32_t ppm)
 static void book_memory(const struct gpuwatch *w, struct ledger_page *page, const struct book_line *line)
 {
 	struct ledger_gpu *g = &page->step[line->slot].gpu;
-	const uint32_t *ppm = may_use(&line->s->id);
+	const struct ledger_identity *id = &line->s->id;
+	const uint32_t *ppm = may_use(id);
 	uint64_t used = 0, total = 0;
+	uint64_t buf[GPU_VALUE_N];
 	unsigned int unit;
 
 	for (unit = 0; unit < GPUS_MAX; unit++) {
-		const struct gpu_last *last = &w->last[unit];
+		const uint64_t *value;
+		uint32_t share;
 
-		if (!ppm[unit] || last->until_ns < line->s->t_open_mono_ns)
+		if (!ppm[unit] || w->last[unit].until_ns < line->s->t_open_mono_ns)
 			continue;
-		add_share(&used, last->value[GPU_VALUE_MEM_USED_BYTES], ppm[unit]);
-		add_share(&total, last->value[GPU_VALUE_MEM_TOTAL_BYTES], ppm[unit]);
+		value = values_of(w, id, unit, buf);
+		share = value == buf ? LEDGER_GPU_PPM : ppm[unit]; /* all of an instance is the step's */
+		add_share(&used, value[GPU_VALUE_MEM_USED_BYTES], share);
+		add_share(&total, value[GPU_VALUE_MEM_TOTAL_BYTES], share);
 	}
 	if (used > g->memory_peak_bytes)
 		g->memory_peak_bytes = used;
@@ -128,17 +267,6 @@ static bool any_held(const uint32_t ppm[GPUS_MAX])
 	return any != 0;
 }
 
-/* Since the reading before. ceems-gpu counts anew when it or the driver was started anew. */
-static uint64_t new_xids(struct gpu_last *last, uint64_t xids)
-{
-	uint64_t before = last->xids;
-
-	if (xids == GPU_VALUE_UNKNOWN)
-		return 0;
-	last->xids = xids;
-	return xids >= before ? xids - before : xids;
-}
-
 /* *RET_FROM_NS: where the reading begins. Time that no reading covers is left out. */
 static void take(struct gpuwatch *w, const struct gpu_reading *gpu, uint64_t *ret_from_ns)
 {
@@ -150,12 +278,16 @@ static void take(struct gpuwatch *w, const struct gpu_reading *gpu, uint64_t *re
 }
 
 void gpuwatch_read(struct gpuwatch *w, struct ledger_book *b, struct ledger_page *page, const struct book_line *line,
-		   size_t n, const struct gpu_reading *gpu, size_t ngpus, uint64_t now_mono_ns)
+		   size_t n, const struct gpu_reading *gpu, size_t ngpus,
+		   const struct gpu_instance_reading *instance, size_t ninstances, uint64_t now_mono_ns)
 {
 	bool is_held = false, is_last = false, is_new = false;
-	uint64_t since_ns, from_ns, xids;
+	uint64_t since_ns, from_ns;
+	struct new_xids xids;
 	size_t i;
 
+	w->instance = instance;
+	w->ninstances = ninstances;
 	for (i = 0; i < n && ngpus; i++) {
 		bool holds = any_held(line[i].s->id.job_gpu_ppm);
 
@@ -169,10 +301,10 @@ void gpuwatch_read(struct gpuwatch *w, struct ledger_book *b, struct ledger_page
 			is_new = true;
 			since_ns = w->last[unit].until_ns;
 			take(w, &gpu[i], &from_ns);
-			xids = new_xids(&w->last[unit], gpu[i].value[GPU_VALUE_XID_ERRORS]);
+			find_xids(w, unit, gpu[i].value[GPU_VALUE_XID_ERRORS], &xids);
 			if (is_held) {
 				book_window(w, b, page, line, n, unit, from_ns, gpu[i].until_ns, /* tails= */ false);
-				book_xids(w, b, page, line, n, unit, since_ns, xids);
+				book_xids(w, b, page, line, n, unit, since_ns, &xids);
 			}
 		}
 		if (is_last && w->last[unit].until_ns)

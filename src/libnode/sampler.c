@@ -412,10 +412,11 @@ int sampler_tick(struct sampler *s)
 	struct parts_tick all = { 0 };
 	struct sources_reading r;
 	struct gpu_reading gpu[GPUS_MAX];
+	const struct gpu_instance_reading *instance;
 	struct book_line *line;
 	struct cpu_tick cpu;
 	bool is_gap;
-	size_t nlines, ngpus;
+	size_t nlines, ngpus, ninstances;
 	int rc;
 
 	tick.t_mono_ns = clock_mono_ns();
@@ -441,7 +442,8 @@ int sampler_tick(struct sampler *s)
 	nodeprobes_salvage(s->probes, s->book, line, nlines);
 	memwatch_read(s->memory, page, line, nlines, tick.t_mono_ns);
 	ngpus = sources_gpus(s->sources, gpu, GPUS_MAX);
-	gpuwatch_read(s->gpus, s->book, page, line, nlines, gpu, ngpus, tick.t_mono_ns);
+	ninstances = sources_instances(s->sources, &instance);
+	gpuwatch_read(s->gpus, s->book, page, line, nlines, gpu, ngpus, instance, ninstances, tick.t_mono_ns);
 	weigh(s, page, &cpu, line, nlines, &tick);
 	all.jobs_ns = jobs_busy(line, nlines);
 	weights_activity(s->weights, &tick, &all.activity);
@@ -480,6 +482,8 @@ static void write_textfile(struct sampler *s, bool is_last)
 {
 	struct source_zone zone[SOURCE_MAX_COUNTERS];
 	struct gpu_reading gpu[GPUS_MAX];
+	const struct gpu_instance_reading *instance;
+	const size_t ninstances = sources_instances(s->sources, &instance);
 	const struct textfile_input in = {
 		.memory = s->memory,
 		.ledger = s->ledger,
@@ -487,6 +491,8 @@ static void write_textfile(struct sampler *s, bool is_last)
 		.region = s->chain.region,
 		.gpu = gpu,
 		.ngpus = sources_gpus(s->sources, gpu, GPUS_MAX),
+		.instance = instance,
+		.ninstances = ninstances,
 		.zone = zone,
 		.nzones = sources_zones(s->sources, zone, SOURCE_MAX_COUNTERS),
 		.no_jobs = !s->settings.textfile_jobs,

@@ -89,6 +89,8 @@ size_t sources_zones(const struct sources *s, struct source_zone *ret, size_t ma
 
 /* What the GPUs did, of the last sources_read(); returns how many, at most MAX. */
 size_t sources_gpus(const struct sources *s, struct gpu_reading *ret, size_t max);
+/* Their instances, of the one source that has some. Borrowed until the next sources_read(). */
+size_t sources_instances(const struct sources *s, const struct gpu_instance_reading **ret);
 
 /* The GPUs that are divided; NULL: no source knows of any. Borrowed until the next sources_read(). */
 const struct gpu_slices *sources_slices(const struct sources *s);

@@ -264,3 +264,14 @@ size_t sources_gpus(const struct sources *s, struct gpu_reading *ret, size_t max
 	return n;
 }
 
+size_t sources_instances(const struct sources *s, const struct gpu_instance_reading **ret)
+{
+	size_t n = 0;
+	size_t i;
+
+	*ret = NULL;
+	for (i = 0; i < s->n && !n; i++)
+		if (s->entry[i].source && s->entry[i].ops->instances)
+			n = s->entry[i].ops->instances(s->entry[i].source, ret);
+	return n;
+}

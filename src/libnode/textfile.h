@@ -24,6 +24,8 @@ struct textfile_input {
 	const char *region;
 	const struct gpu_reading *gpu;
 	size_t ngpus;
+	const struct gpu_instance_reading *instance;
+	size_t ninstances;
 	const struct source_zone *zone;
 	size_t nzones;
 	bool no_jobs;	/* TextfileJobs=no */

@@ -123,6 +123,44 @@ static void put_gauges(struct prom *p, const struct textfile_input *in)
 					in->gpu[i].value[gauge[g].value] * gauge[g].times);
 }
 
+/* Apart from those of GPUs, so that sums over GPUs do not count them twice. */
+static const struct {
+	enum gpu_value value;
+	struct prom_family family;
+} instance_gauge[] = {
+	{ GPU_VALUE_MEM_USED_BYTES,
+	  { "ceems_gpu_instance_memory_used_bytes", "gauge", "Memory of a GPU instance (MIG) that is in use", 1 } },
+	{ GPU_VALUE_MEM_TOTAL_BYTES, { "ceems_gpu_instance_memory_total_bytes", "gauge", "Memory of a GPU instance", 1 } },
+	{ GPU_VALUE_PROCESSES,
+	  { "ceems_gpu_instance_processes", "gauge", "Processes that have a context on a GPU instance", 1 } },
+	{ GPU_VALUE_BUSY_PPM,
+	  { "ceems_gpu_instance_utilization_ratio", "gauge", "Share of time in which a GPU instance was busy", PPM } },
+	{ GPU_VALUE_SM_PPM,
+	  { "ceems_gpu_instance_sm_active_ratio", "gauge", "Share of the SMs of a GPU instance that had a warp", PPM } },
+	{ GPU_VALUE_TENSOR_PPM,
+	  { "ceems_gpu_instance_pipe_tensor_active_ratio", "gauge",
+	    "Share of time in which the tensor pipes of a GPU instance were active", PPM } },
+	{ GPU_VALUE_DRAM_PPM,
+	  { "ceems_gpu_instance_dram_active_ratio", "gauge",
+	    "Memory bandwidth of a GPU instance, of the largest there is", PPM } },
+};
+
+static void put_instances(struct prom *p, const struct textfile_input *in)
+{
+	char uuid[UUID_SIZE];
+	size_t g, i;
+
+	for (g = 0; g < ARRAY_SIZE(instance_gauge); g++)
+		for (i = 0; i < in->ninstances; i++) {
+			const struct gpu_instance_reading *r = &in->instance[i];
+
+			if (r->value[instance_gauge[g].value] != GPU_VALUE_UNKNOWN)
+				prom_put(p, &instance_gauge[g].family, r->value[instance_gauge[g].value],
+					 ",gpu=\"%u\",gpuuuid=\"%s\",gpuiid=\"%u\"", r->unit,
+					 escaped_uuid(in, r->unit, uuid), r->gi);
+		}
+}
+
 /* Labels behind the hostname: of one GPU that a job holds. INSTANCE is of MIG; "": all of the GPU. */
 static void put_holder(struct prom *p, const struct prom_family *f, const struct textfile_input *in, uint32_t job_id,
 		       unsigned int unit, const char *instance, uint64_t value)
@@ -191,6 +229,7 @@ void textfile_gpus_put(struct prom *p, const struct ledger_page *page,
 	put_info(p, in);
 	put_energy(p, page, in);
 	put_gauges(p, in);
+	put_instances(p, in);
 	if (!in->no_jobs)
 		put_holders(p, page, in);
 }

@@ -31,6 +31,7 @@
  *	gpu NAME MODEL		the model of the GPU that NAME counts
  *	slices NAME		the instances declared for that GPU are no longer valid
  *	slice NAME GI CI SLICES GI_SLICES MB	an instance (MIG), see struct gpu_slice
+ *	instance NAME GI SLICES [VALUE=NUMBER]...	how an instance was used in the time of the next usage of its GPU
  *	usage NAME FROM UNTIL [VALUE=NUMBER]...	how a GPU was used between two times; names are in gpuvalue.h; what is missing is unknown
  * A line of any other form is an error with that line as its text. `node`: the meter shows all that
  * the node uses. `coarse`: the counter may stand still for hours. `nonzero`: 0 cannot be true.

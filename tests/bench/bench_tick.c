@@ -188,7 +188,8 @@ static void book_gpus(struct ledger *l, struct ledger_book *b, struct gpuwatch *
 		page = ledger_begin(l);
 		n = ledger_book_collect(b, page, now_ns + (i + 1) * NSEC_PER_SEC, &line);
 		before = clock_thread_cpu_ns();
-		gpuwatch_read(w, b, page, line, n, gpu, BENCH_GPUS, now_ns + (i + 1) * NSEC_PER_SEC);
+		gpuwatch_read(w, b, page, line, n, gpu, BENCH_GPUS, NULL, 0,
+			      now_ns + (i + 1) * NSEC_PER_SEC);
 		ns[i] = clock_thread_cpu_ns() - before;
 		ledger_turn(l);
 	}

@@ -67,6 +67,11 @@ wait_for 30 typed_is_told
 is "$(of_mig "$three") $(of_mig "$typed")" "0 1 1.000000 2 5 1.000000" \
 	"ceems.prom names GPU and instance, as DCGM numbers them"
 is "$(of_mig "$first")" "1 whole 1.000000" "a whole GPU has no instance"
+instance() {
+	sed -n "s/^ceems_gpu_instance_$1{.*,gpu=\"$2\",.*gpuiid=\"$3\"} //p" "$TEXTFILE_DIR/n1/ceems.prom"
+}
+is "$(instance memory_used_bytes 0 1) $(instance memory_used_bytes 0 2) $(instance processes 0 2)" \
+	"104857600 209715200 2" "and what each instance says itself"
 is "$(slurmd_says "mig-minors has no minor number 1246; its energy is unallocated")" 1 "with one line"
 
 out=$(inside env CEEMS_FAKE_GPUS="$DIR/gpus/n1/state" CEEMS_NVML_LIBRARY="$DIR/modules/fake_nvml.so" \

@@ -11,7 +11,8 @@
  * library that was opened before the file was written cannot ask it), no-counter, no-power, mig;
  * NVML: processes=N and drawing=N, reasons=N (of clocks that are held down), ecc=N, xid=N (errors so far), gpm=ID.VALUE+ID.VALUE+... (a GPU with GPM:
  * its metrics by NVML's numbers, percent or MiB/s), no-use (all of these are not supported); what is missing is 0;
- * mig=SLICES.MB+GI.CI.SLICES.GI_SLICES.MB+... (NVML: the GPU and its instances);
+ * mig=SLICES.MB+GI.CI.SLICES.GI_SLICES.MB+... (NVML: the GPU and its instances; instance N has N processes, uses
+ * N * 100 MiB, and with GPM its SMs are N * 10 % active), xidgi=N (errors are of that instance);
  * for ROCm no-id, no-average, no-resolution, socket=N (a partition of the GPU on PCI bus N).
  */
 #ifndef CEEMS_FAKE_GPU_H

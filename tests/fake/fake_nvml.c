@@ -42,6 +42,7 @@ EXPORTED int nvmlGpmQueryDeviceSupport(nvmlDevice_t device, nvmlGpmSupport_t *su
 EXPORTED int nvmlGpmSampleAlloc(nvmlGpmSample_t *sample);
 EXPORTED int nvmlGpmSampleFree(nvmlGpmSample_t sample);
 EXPORTED int nvmlGpmSampleGet(nvmlDevice_t device, nvmlGpmSample_t sample);
+EXPORTED int nvmlGpmMigSampleGet(nvmlDevice_t device, unsigned int gi, nvmlGpmSample_t sample);
 EXPORTED int nvmlGpmMetricsGet(nvmlGpmMetricsGet_t *metrics);
 EXPORTED int nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *current, unsigned int *pending);
 EXPORTED int nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned int *count);
@@ -284,6 +285,19 @@ int nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, int error, int counter, uns
 	return rc;
 }
 
+static bool is_mig(nvmlDevice_t device)
+{
+	return (uintptr_t)device >> MIG_SHIFT;
+}
+
+/* Of a MIG device: its GPU instance's. */
+static unsigned int mig_number(nvmlDevice_t mig)
+{
+	unsigned int v[5];
+
+	return ask_mig(mig, v) == NVML_SUCCESS ? v[0] : 0;
+}
+
 /* Only ever asked how many. */
 static int count_processes(nvmlDevice_t device, const char *flag, unsigned int *count, const void *info)
 {
@@ -294,7 +308,7 @@ static int count_processes(nvmlDevice_t device, const char *flag, unsigned int *
 		return rc;
 	if (*count || info)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	*count = (unsigned int)fake_number(&g, flag);
+	*count = is_mig(device) ? mig_number(device) : (unsigned int)fake_number(&g, flag);
 	return *count ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
 }
 
@@ -305,6 +319,8 @@ int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int *c
 
 int nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_t *info)
 {
+	if (is_mig(device))
+		return NVML_SUCCESS; /* it does not draw */
 	return count_processes(device, "drawing=", count, info);
 }
 
@@ -351,13 +367,16 @@ int nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int 
 		return NVML_ERROR_TIMEOUT;
 	set->seen++;
 	*data = (nvmlEventData_t){ .device = set->device, .eventType = NVML_EVENT_XID, .eventData = 79,
-				   .gpuInstanceId = UINT32_MAX, .computeInstanceId = UINT32_MAX };
+				   .gpuInstanceId = fake_is(&g, "xidgi=") ?
+							    (unsigned int)fake_number(&g, "xidgi=") : UINT32_MAX,
+				   .computeInstanceId = UINT32_MAX };
 	return NVML_SUCCESS;
 }
 
 /* A sample has the GPU as it was then: its metrics are between two samples what the later one says. */
 struct nvmlGpmSample_st {
 	struct fake_gpu gpu;
+	unsigned int gi; /* 0: of the whole GPU; the stand-in has no instance of that number */
 	struct timespec taken; /* 0: not yet */
 };
 
@@ -390,7 +409,17 @@ int nvmlGpmSampleGet(nvmlDevice_t device, nvmlGpmSample_t sample)
 	int rc = ask(device, &sample->gpu);
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &sample->taken);
-	return rc;
+	sample->gi = 0;
+	return rc == NVML_SUCCESS && mig_part(&sample->gpu, 0) ? NVML_ERROR_NOT_SUPPORTED : rc;
+}
+
+int nvmlGpmMigSampleGet(nvmlDevice_t device, unsigned int gi, nvmlGpmSample_t sample)
+{
+	int rc = ask(device, &sample->gpu);
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &sample->taken);
+	sample->gi = gi;
+	return rc == NVML_SUCCESS && !mig_part(&sample->gpu, 0) ? NVML_ERROR_NOT_SUPPORTED : rc;
 }
 
 static int gpm_value(const struct fake_gpu *g, unsigned int id, double *ret)
@@ -416,9 +445,12 @@ int nvmlGpmMetricsGet(nvmlGpmMetricsGet_t *metrics)
 	if (metrics->version != NVML_GPM_METRICS_GET_VERSION || !a->tv_sec ||
 	    (b->tv_sec - a->tv_sec) * 1000 + (b->tv_nsec - a->tv_nsec) / 1000000 < 100)
 		return NVML_ERROR_INVALID_ARGUMENT; /* too close, or the wrong way round */
-	for (i = 0; i < metrics->numMetrics; i++)
+	for (i = 0; i < metrics->numMetrics; i++) {
 		metrics->metrics[i].nvmlReturn = gpm_value(&metrics->sample2->gpu, metrics->metrics[i].metricId,
 							   &metrics->metrics[i].value);
+		if (metrics->sample2->gi && metrics->metrics[i].metricId == NVML_GPM_SM_UTIL)
+			metrics->metrics[i].value = metrics->sample2->gi * 10;
+	}
 	return NVML_SUCCESS;
 }
 
@@ -464,6 +496,16 @@ int nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 	struct fake_gpu g;
 	int rc = ask(device, &g);
 
+#ifndef FAKE_OLD
+	unsigned int v[5];
+
+	if (rc == NVML_SUCCESS && is_mig(device)) {
+		rc = ask_mig(device, v);
+		if (rc == NVML_SUCCESS)
+			*memory = (nvmlMemory_t){ .total = (unsigned long long)v[4] << 20, .used = (v[0] * 100ULL) << 20 };
+		return rc;
+	}
+#endif
 	if (rc == NVML_SUCCESS)
 		*memory = (nvmlMemory_t){ .total = g.total_mib << 20, .used = g.used_mib << 20 };
 	return rc;

@@ -24,6 +24,8 @@ static struct fake_sampler node;
 static struct gpuwatch *watch;
 static struct gpu_reading gpu[UNITS];
 static size_t ngpus;
+static struct gpu_instance_reading instance[3];
+static size_t ninstances;
 
 static void begin(size_t n)
 {
@@ -36,6 +38,7 @@ static void begin(size_t n)
 		gpu[i].from_ns = gpu[i].until_ns = 0;
 	}
 	ngpus = n;
+	ninstances = 0;
 	if (fake_start(&node, dir, "n1", &err) < 0 || gpuwatch_create(&watch) < 0) {
 		diag("%s", err.text);
 		exit(99);
@@ -71,7 +74,7 @@ static void tick(uint64_t after_ns)
 	struct book_line *line;
 	size_t n = ledger_book_collect(node.b, page, t.t_mono_ns, &line);
 
-	gpuwatch_read(watch, node.b, page, line, n, gpu, ngpus, t.t_mono_ns);
+	gpuwatch_read(watch, node.b, page, line, n, gpu, ngpus, instance, ninstances, t.t_mono_ns);
 	if (ledger_book_apply(node.b, page, &t) < 0)
 		exit(99);
 	ledger_turn(node.l);
@@ -212,6 +215,70 @@ static void test_xids(void)
 	read_at(9 * SEC + 5 * MS);
 	tick(10 * SEC);
 	ok(!figures_has(figures(whole), METRIC_GPU_XID_ERRORS), "not told: unknown, and not 0");
+	end();
+}
+
+static void tell_instance(size_t i, unsigned int unit, unsigned int gi, unsigned int slices)
+{
+	instance[i] = (struct gpu_instance_reading){ .unit = (uint8_t)unit, .gi = (uint8_t)gi, .slices = (uint8_t)slices };
+	gpu_values_forget(instance[i].value);
+	instance[i].value[GPU_VALUE_XID_ERRORS] = 0;
+}
+
+/* An instance's holder has its values; what it does not tell is not a part of the GPU's. */
+static void test_instances(void)
+{
+	struct ledger_identity id = { .job_id = 1, .step_id = 0, .job_cpus = 1, .step_cpus = 1, .node_count = 1 };
+	unsigned int both, one, i;
+
+	begin(1);
+	gpu[0].value[GPU_VALUE_MEM_USED_BYTES] = 70 * GIB;
+	gpu[0].value[GPU_VALUE_MEM_TOTAL_BYTES] = 80 * GIB;
+	gpu[0].value[GPU_VALUE_PROCESSES] = 5;
+	gpu[0].value[GPU_VALUE_TENSOR_PPM] = 1000000;
+	gpu[0].value[GPU_VALUE_XID_ERRORS] = 0;
+	tell_instance(0, 0, 3, 3);
+	tell_instance(1, 0, 9, 1);
+	tell_instance(2, 1, 3, 7); /* of another GPU */
+	for (i = 0; i < 2; i++) {
+		instance[i].value[GPU_VALUE_SM_PPM] = i ? 800000 : 400000;
+		instance[i].value[GPU_VALUE_MEM_USED_BYTES] = GIB << i;
+		instance[i].value[GPU_VALUE_MEM_TOTAL_BYTES] = 10 * GIB;
+		instance[i].value[GPU_VALUE_PROCESSES] = i;
+	}
+	ninstances = 3;
+	run(1, 1);
+	id.job_gpu_ppm[0] = id.step_gpu_ppm[0] = WHOLE / 2;
+	id.job_gpu_instances[0] = id.step_gpu_instances[0] = 1u << 3;
+	if (ledger_claim(node.l, &id, &one) < 0)
+		exit(99);
+	id.job_id = 2;
+	id.job_gpu_instances[0] = id.step_gpu_instances[0] = 1u << 3 | 1u << 9;
+	if (ledger_claim(node.l, &id, &both) < 0)
+		exit(99);
+	ledger_slot(node.l, one)->t_open_mono_ns = ledger_slot(node.l, both)->t_open_mono_ns = START_NS + SEC + 5 * MS;
+	run(2, 5);
+	tick(6 * SEC);
+	is_value(one, METRIC_GPU_HELD, 2 * SEC, "half of a GPU for 4 s");
+	is_value(one, METRIC_GPU_SM_ACTIVE, 800 * MS, "the instance's SMs were 40 % active");
+	is_value(one, METRIC_GPU_NO_PROCESS, 2 * SEC, "it had no process, though the GPU had");
+	is_value(one, METRIC_GPU_MEMORY_PEAK, GIB, "its own memory");
+	is_value(one, METRIC_GPU_MEMORY_ALLOCATED, 10 * GIB, "of its own");
+	ok(!figures_has(figures(one), METRIC_GPU_TENSOR), "what it does not tell is not that of the GPU");
+	is_value(both, METRIC_GPU_SM_ACTIVE, SEC, "two instances: the mean by their slices, 50 %");
+	is_value(both, METRIC_GPU_NO_PROCESS, 0, "one of them has a process");
+	is_value(both, METRIC_GPU_MEMORY_PEAK, 3 * GIB, "memory of both");
+	gpu[0].value[GPU_VALUE_XID_ERRORS] = 1;
+	instance[1].value[GPU_VALUE_XID_ERRORS] = 1;
+	read_at(7 * SEC);
+	tick(7 * SEC);
+	is_value(one, METRIC_GPU_XID_ERRORS, 0, "an error of another instance is another's");
+	is_value(both, METRIC_GPU_XID_ERRORS, 1, "and its holder's");
+	gpu[0].value[GPU_VALUE_XID_ERRORS] = 2;
+	ninstances = 0;
+	read_at(8 * SEC);
+	tick(8 * SEC);
+	is_value(one, METRIC_GPU_XID_ERRORS, 1, "a GPU that was lost is so for all of its holders");
 	end();
 }
 
@@ -387,6 +454,7 @@ int main(void)
 	test_shared();
 	test_idle();
 	test_xids();
+	test_instances();
 	test_engines();
 	test_memory();
 	test_rest();

@@ -304,6 +304,56 @@ static void test_mig(void)
 	fake_node_fini(&n);
 }
 
+static void is_instance(const struct fake_node *n, unsigned int gi, enum gpu_value v, uint64_t want, const char *what)
+{
+	const struct gpu_instance_reading *r;
+	size_t count = n->ops->instances(n->source, &r);
+	size_t i;
+
+	for (i = 0; i < count && (r[i].unit != 3 || r[i].gi != gi); i++)
+		;
+	ok(i < count, "instance %u", gi);
+	is_u64(i < count ? r[i].value[v] : 0, want, what);
+}
+
+static void test_mig_use(void)
+{
+	static const char line[] = "3 1000 70000 30 1024 40192 %s,processes=4,gpm=2.99+5.20,"
+				   "mig=7.40192+1.0.3.3.20096+2.0.2.4.20096+2.1.1.4.20096\n";
+	const struct gpu_instance_reading *none;
+	struct gpu_reading gpu;
+	struct fake_node n;
+	char text[256];
+
+	init(&n, LIBRARY);
+	(void)snprintf(text, sizeof(text), line, "xid=1,xidgi=2");
+	fake_node_write(&n, text);
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0, "a GPU with MIG and GPM");
+	read_use(&n, &gpu);
+	is_instance(&n, 1, GPU_VALUE_MEM_USED_BYTES, 100 << 20, "its own memory");
+	is_instance(&n, 1, GPU_VALUE_MEM_TOTAL_BYTES, UINT64_C(20096) << 20, "of its own");
+	is_instance(&n, 1, GPU_VALUE_SM_PPM, 100000, "its own SMs");
+	is_instance(&n, 2, GPU_VALUE_SM_PPM, 200000, "another one's");
+	is_instance(&n, 2, GPU_VALUE_TENSOR_PPM, 200000, "and other engines");
+	is_instance(&n, 1, GPU_VALUE_PROCESSES, 1, "its processes");
+	is_instance(&n, 2, GPU_VALUE_PROCESSES, 4, "of two compute instances: the sum");
+	is_instance(&n, 2, GPU_VALUE_FP64_PPM, GPU_VALUE_UNKNOWN, "what it does not tell");
+	is_u64(gpu.value[GPU_VALUE_SM_PPM], GPU_VALUE_UNKNOWN, "of the whole GPU nothing is known then");
+	(void)snprintf(text, sizeof(text), line, "xid=3,xidgi=2");
+	fake_node_write(&n, text);
+	read_use(&n, &gpu);
+	is_instance(&n, 2, GPU_VALUE_XID_ERRORS, 2, "errors of an instance");
+	is_instance(&n, 1, GPU_VALUE_XID_ERRORS, 0, "are not the other's");
+	is_u64(gpu.value[GPU_VALUE_XID_ERRORS], 2, "but the GPU's");
+	(void)snprintf(text, sizeof(text), line, "lost");
+	fake_node_write(&n, text);
+	do
+		(void)fake_node_read(&n);
+	while (n.ops->gpus(n.source, &gpu, 1) == 1 && gpu.value[GPU_VALUE_MEM_USED_BYTES] != GPU_VALUE_UNKNOWN);
+	ok(n.ops->instances(n.source, &none) == 0, "of a GPU that is lost nothing is known of its instances");
+	fake_node_fini(&n);
+}
+
 static void test_old(void)
 {
 	struct fake_node n;
@@ -525,6 +575,7 @@ int main(void)
 	test_gpm();
 	test_gapless();
 	test_mig();
+	test_mig_use();
 	test_old();
 	test_garbage();
 	test_lost();

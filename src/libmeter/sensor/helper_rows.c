@@ -197,7 +197,8 @@ static int rocm_open(const struct source_env *env, struct source **ret, struct e
 
 HELPER_ROW(external, .id = SOURCE_EXTERNAL, .node_rank = 1);
 HELPER_ROW(hwmon, .id = SOURCE_HWMON, .node_rank = 3);
-HELPER_ROW(nvml, .id = SOURCE_NVML, .gpus = helper_source_gpus, .slices = helper_source_slices);
+HELPER_ROW(nvml, .id = SOURCE_NVML, .gpus = helper_source_gpus,
+	   .instances = helper_source_instances, .slices = helper_source_slices);
 HELPER_ROW(rocm, .id = SOURCE_ROCM, .gpus = helper_source_gpus);
 HELPER_ROW(redfish, .id = SOURCE_REDFISH, .node_rank = 4);
 HELPER_ROW(ipmi, .id = SOURCE_IPMI, .node_rank = 5);

@@ -63,6 +63,8 @@ struct source {
 	struct logger_trouble trouble; /* what is not of one meter */
 	struct logger_once implausible;
 	struct gpu_slices slices;
+	struct gpu_instance_reading instance[GPU_SLICES_MAX];
+	size_t ninstances;
 	char about[160];
 	char why[400];	  /* the last trouble that is not of one meter; empty: it answers */
 	char notes[4096]; /* lines; those that do not fit are left out */
@@ -383,6 +385,23 @@ static int parse_gpu_values(char *text, uint64_t value[GPU_VALUE_N])
 	return 0;
 }
 
+/* With a reading of their GPU: of those that it does not come with, nothing is known any more. */
+static void instances_turn(struct source *s, uint8_t unit)
+{
+	size_t kept = 0;
+	size_t i;
+
+	for (i = 0; i < s->ninstances; i++) {
+		struct gpu_instance_reading *r = &s->instance[i];
+
+		if (r->unit == unit && !r->is_told)
+			continue;
+		r->is_told = r->is_told && r->unit != unit;
+		s->instance[kept++] = *r;
+	}
+	s->ninstances = kept;
+}
+
 /* "usage NAME FROM UNTIL [VALUE=NUMBER]..." */
 static int parse_usage(struct source *s, char *line)
 {
@@ -405,9 +424,46 @@ static int parse_usage(struct source *s, char *line)
 		return -EINVAL;
 	if (line)
 		rc = parse_gpu_values(line, gpu.value);
-	if (rc == 0)
+	if (rc == 0) {
 		m->gpu = gpu;
+		instances_turn(s, m->unit);
+	}
 	return rc;
+}
+
+/* "instance NAME GI SLICES [VALUE=NUMBER]..." */
+static int parse_instance(struct source *s, char *line)
+{
+	char *name, *gi, *slices;
+	struct gpu_instance_reading r = { 0 };
+	const struct meter *m;
+	uint64_t number[2];
+	size_t i;
+	int rc;
+
+	(void)strsep(&line, " ");
+	name = strsep(&line, " ");
+	gi = strsep(&line, " ");
+	slices = strsep(&line, " ");
+	m = slices ? meter_find(s, name) : NULL;
+	if (!m || parse_u64(gi, &number[0]) < 0 || number[0] >= GPU_SLICE_WHOLE || parse_u64(slices, &number[1]) < 0 ||
+	    number[1] > UINT8_MAX)
+		return -EINVAL;
+	r = (struct gpu_instance_reading){
+		.unit = m->unit, .gi = (uint8_t)number[0], .slices = (uint8_t)number[1], .is_told = true
+	};
+	gpu_values_forget(r.value);
+	rc = line ? parse_gpu_values(line, r.value) : 0;
+	if (rc < 0)
+		return rc;
+	for (i = 0; i < s->ninstances; i++)
+		if (s->instance[i].unit == r.unit && s->instance[i].gi == r.gi)
+			break;
+	if (i == ARRAY_SIZE(s->instance))
+		return -ENOSPC;
+	s->instance[i] = r;
+	s->ninstances += i == s->ninstances;
+	return 0;
 }
 
 /* --- lines -------------------------------------------------------------------------------- */
@@ -570,6 +626,8 @@ static void take_line(struct source *s, char *line, struct source_state *state,
 		rc = parse_reading(s, word, split_words(copy, word), state, out);
 	else if (line_behind(line, "usage"))
 		rc = parse_usage(s, copy);
+	else if (line_behind(line, "instance"))
+		rc = parse_instance(s, copy);
 	if (rc < 0)
 		take_error(s, "-", line, out);
 }
@@ -797,6 +855,12 @@ size_t helper_source_gpus(const struct source *s, struct gpu_reading *ret, size_
 		if (s->meter[i].domain == DOMAIN_GPU && s->meter[i].gpu.uuid[0])
 			ret[n++] = s->meter[i].gpu;
 	return n;
+}
+
+size_t helper_source_instances(const struct source *s, const struct gpu_instance_reading **ret)
+{
+	*ret = s->instance;
+	return s->ninstances;
 }
 
 const struct gpu_slices *helper_source_slices(const struct source *s)

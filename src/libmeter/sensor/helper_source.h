@@ -39,6 +39,7 @@ int helper_source_open(const struct helper_source_setup *setup, const struct sou
 int helper_source_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 		       struct source_state *state, struct reading *ret);
 size_t helper_source_gpus(const struct source *s, struct gpu_reading *ret, size_t max);
+size_t helper_source_instances(const struct source *s, const struct gpu_instance_reading **ret);
 const struct gpu_slices *helper_source_slices(const struct source *s);
 void helper_source_describe(const struct source *s, char *buf, size_t size);
 const char *helper_source_why(const struct source *s);

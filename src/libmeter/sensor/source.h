@@ -114,6 +114,15 @@ struct gpu_slices {
 	struct gpu_slice slice[GPU_SLICES_MAX];
 };
 
+/* The last reading of a GPU instance (MIG), of the time of its GPU's. */
+struct gpu_instance_reading {
+	uint8_t unit;
+	uint8_t gi;
+	uint8_t slices; /* of compute */
+	bool is_told;	/* since the last reading of the GPU; the source's own */
+	uint64_t value[GPU_VALUE_N];
+};
+
 /* A counter that shows joules itself, for ceems.prom. Its value is in the source's state, by its name. */
 struct source_zone {
 	const char *name;   /* "intel-rapl:0"; borrowed until close() */
@@ -163,6 +172,8 @@ struct source_ops {
 		    struct source_state *state, struct reading *ret);
 	/* Optional: what the GPUs did, of the last read(). Returns how many, at most MAX. */
 	size_t (*gpus)(const struct source *s, struct gpu_reading *ret, size_t max);
+	/* Optional: the same of their instances. Borrowed until the next read(). */
+	size_t (*instances)(const struct source *s, const struct gpu_instance_reading **ret);
 	/* Optional: the GPUs that are divided. Borrowed until the next read(). */
 	const struct gpu_slices *(*slices)(const struct source *s);
 	/* Optional: its counters, each once, those of one kind together. Returns how many, at most MAX. */
