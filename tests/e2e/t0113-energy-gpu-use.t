@@ -10,7 +10,8 @@ cluster_up --plugins acct_gather,jobcomp --fake-rapl --fake-gpus 2 --cpus 8
 prom=$TEXTFILE_DIR/n1/ceems.prom
 MIB=1048576
 
-use_gpu 0 30 4096 processes=1,reasons=4,gpm=1.50+2.40+3.20+5.10+10.25+12.30+20.2+60.1
+flags=processes=1,reasons=4,gpm=1.50+2.40+3.20+5.10+10.25+12.30+20.2+60.1
+use_gpu 0 30 4096 $flags
 use_gpu 1 0 1024 ok
 passes "slurmd restarts: whether a GPU has GPM is asked once" restart_slurmd
 
@@ -49,6 +50,12 @@ is_shown() {
 }
 wait_for 60 is_shown
 ok $? "ceems.prom has their use while they run"
+use_gpu 0 30 4096 $flags,xid=2
+has_xids() {
+	[ "$(of_gpu ceems_gpu_xid_errors_total 0)" = 2 ]
+}
+wait_for 30 has_xids
+ok $? "and XID errors of a GPU"
 share "busy, of the time held" "$(of_job busy_seconds_total "$one")" "$(of_job held_seconds_total "$one")" 50
 is "$(of_job no_process_seconds_total "$one")" 0.000000000 "a GPU with a process"
 is "$(of_job no_process_seconds_total "$two")" "$(of_job held_seconds_total "$two")" "one without, all of the time"
@@ -81,6 +88,8 @@ share "throttled" "$(gpu "$one" 0 Out idle)" "$held" 100
 is "$(gpu "$one" 0 In idle)" 0 "held without process: never"
 is "$(gpu_max "$one" 0 In memory) $(gpu_max "$one" 0 Out memory)" "$((4096 * MIB)) $((81920 * MIB))" \
 	"memory: peak, and what the GPU has"
+is "$(gpu "$one" 0 In xid) $(gpu "$one" extern In xid) $(gpu "$two" batch In xid)" "2 2 0" \
+	"XID errors are of the job that held the GPU"
 [ "$(gpu "$one" extern Out busy)" -ge "$held" ]
 ok $? "the extern step has the job's"
 is "$(gpu "$two" batch In idle)" "$(gpu "$two" batch Out busy)" "held without process: all of the time"
@@ -89,8 +98,8 @@ is "$(gpu "$two" batch In sm)" "" "SMs of a GPU without GPM: unknown"
 is "$(gpu "$none" extern In busy)$(gpu "$none" batch Out busy)" "" "a job without a GPU has none of it"
 
 json=$(inside "$ceems" job --json "$one")
-is "$(jq -c '.steps[] | select(.stepid == 0) | .usage.gpu | [.memory_peak_bytes, .no_process_s]' <<<"$json")" \
-	"[$((4096 * MIB)),0]" "ceems job --json: memory and time without process of the step"
+is "$(jq -c '.steps[] | select(.stepid == 0) | .usage.gpu | [.memory_peak_bytes, .no_process_s, .xid_errors]' <<<"$json")" \
+	"[$((4096 * MIB)),0,2]" "ceems job --json: memory, time without process and XID errors of the step"
 is "$(jq '.derived | (.gpu_utilization * 1000 | round), (.gpu_sm_active_rate * 1000 | round)' <<<"$json" | xargs)" \
 	"500 400" "means of the job"
 is "$(inside "$ceems" job --json "$two" | jq '.derived.gpu_no_process_rate')" 1 "held without process, of the time held"
