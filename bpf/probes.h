@@ -141,8 +141,8 @@ _Static_assert(sizeof(struct probes_user) == 8, "probes ABI");
  *	bits 12-43	bits 16-47 of the serial number, the rest of which is the index
  *	bits 0-11	slot; 0: not a step's, which is cached as well
  *
- * The 20 bits come round: whoever makes them cross a half of their range empties the cache, which
- * takes away what was stored half a round ago, long before its number is in use again.
+ * The 20 bits come round: the process that makes them cross a half of their range empties the
+ * cache. So entries of half a round ago are gone long before their number is used again.
  */
 #define PROBES_SLOT_BITS 12
 #define PROBES_CACHE_BITS 16

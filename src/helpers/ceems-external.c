@@ -40,7 +40,7 @@ struct values {
 	size_t n;
 };
 
-/* Whoever may write the file may charge every job on the node. */
+/* A user who can write the file can charge every job on the node. */
 static int external_open(const char *path, struct errmsg *err)
 {
 	_cleanup_close_ int fd = -1;

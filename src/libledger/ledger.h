@@ -116,7 +116,7 @@ struct ledger_slot {
 	char cgroup_cpuacct[LEDGER_CGROUP_MAX];
 	char cgroup_freezer[LEDGER_CGROUP_MAX];
 	_Atomic uint32_t cgroup_known;
-	uint32_t bpf_slot;	/* row in the harvest map, 0: none */
+	uint32_t bpf_slot;	/* row of task counters in the BPF maps, 0: none */
 	uint64_t final_busy_ns; /* CPU time at the end; UINT64_MAX: not known */
 	struct perfwish wish;	/* --ceems-perf or PerfDefault; with the flags */
 	uint64_t trace_ns;	/* --ceems-trace: its interval; 0: not given. With the flags */

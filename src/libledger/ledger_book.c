@@ -307,7 +307,7 @@ void ledger_book_salvage(struct ledger_book *b, unsigned int slot, const struct 
 	for (i = 0; i < b->ngone; i++) {
 		if (b->gone[i].slot != slot || b->gone[i].has_figures)
 			continue;
-		ledger_tell(b->l, slot, figures); /* its stepd does not any more */
+		ledger_tell(b->l, slot, figures); /* since its stepd is gone */
 		b->gone[i].has_figures = true;
 	}
 }

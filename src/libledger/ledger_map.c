@@ -432,7 +432,7 @@ void ledger_set_mounts(struct ledger *l, const struct cgmount_points *mounts)
 
 bool ledger_mounts(const struct ledger *l, struct cgmount_points *ret)
 {
-	/* whoever reads while another slurmd takes over may have half a name, which leads nowhere */
+	/* a reader may see half a name while another slurmd takes over; it leads nowhere */
 	if (!atomic_load(&l->file->mounts_known))
 		return false;
 	*ret = l->file->mounts;

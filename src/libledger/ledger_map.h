@@ -97,7 +97,7 @@ static inline struct ledger_page *ledger_map_page(const struct ledger *l, uint32
 	return &l->file->page[turns & 1];
 }
 
-/* Whoever writes to an entry of PAGE, which ledger_begin() gave, says so when it has what it is to have. */
+/* Call it after writing to an entry of PAGE, which ledger_begin() gave, when the entry is complete. */
 static inline void ledger_job_changed(struct ledger *l, const struct ledger_page *page, uint32_t i)
 {
 	const struct ledger_job_account *job = &page->job[i];

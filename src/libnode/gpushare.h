@@ -25,11 +25,11 @@ struct gpushare_device {
 bool gpushare_has_instances(const struct gpushare_device *d, size_t n);
 
 /*
- * RET in ppm by unit: gpumap.h has the rules. With MIG a GPU's own file, which Slurm marks for whoever
- * holds one of its instances, is not counted. A file that is held and whose GPU or size is unknown adds no
- * share: ERR then names the first such file and the reason, else it is empty. RET_INSTANCES[u] has bit N for
- * GPU instance N of unit u that is held, also where its size is unknown. Returns how many GPUs are held, whole
- * or in part.
+ * RET in ppm by unit: gpumap.h has the rules. With MIG, Slurm also marks the GPU's own file for
+ * each holder of an instance. That file is not counted. A file that is held and whose GPU or size
+ * is unknown adds no share: ERR then names the first such file and the reason, else it is empty.
+ * RET_INSTANCES[u] has bit N for GPU instance N of unit u that is held, also where its size is
+ * unknown. Returns how many GPUs are held, whole or in part.
  */
 unsigned int gpushare_by_files(struct gpumap *map, const struct gpu_slices *known,
 			       struct gpushare_device *d, size_t n, uint32_t ret[GPUS_MAX],

@@ -2,8 +2,8 @@
 /*
  * textfile.h - writes ceems.prom for node_exporter's textfile collector, in Prometheus's text
  * format. Names and labels are those of CEEMS's dashboards (hostname, manager="slurm", uuid=<job
- * id>). No user and no account is in it: whoever may scrape may read it. All names pass `promtool
- * check metrics`; CEEMS's ceems_cpu_count is left out because it cannot.
+ * id>). No user and no account is in it: everybody who can scrape can read it. All names pass
+ * `promtool check metrics`; CEEMS's ceems_cpu_count is left out because it cannot.
  */
 #ifndef CEEMS_TEXTFILE_H
 #define CEEMS_TEXTFILE_H

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Root's, our own, or of whoever owns the plugin, who can have us run anything as it is. */
+/* Owned by root, by us, or by the owner of the plugin, who can make us run anything anyway. */
 static bool is_trusted_owner(uid_t uid)
 {
 	static const char here;

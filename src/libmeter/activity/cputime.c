@@ -244,9 +244,9 @@ static void take_cpu(const char *line, uint64_t *cpu_ns, size_t max)
 
 /*
  * The kernel counts here in clock ticks of 10 ms, and rounds each field of each CPU. A step's own
- * time is in nanoseconds. So within a tick the steps may have used more than the node: whoever
- * splits (split.h) has to take that. Only the head of the file is read, as the line of interrupts
- * behind it has a number per interrupt.
+ * time is in nanoseconds. So within a tick the steps may have used more than the node: the split
+ * (split.h) must accept that. Only the head of the file is read, as the line of interrupts behind
+ * it has a number per interrupt.
  */
 int cputime_cpus(int proc_stat_fd, uint64_t *cpu_ns, size_t max, uint64_t *ret_busy_ns,
 		 uint32_t *ret_cpus)
