@@ -2,7 +2,7 @@
 /*
  * ledger.h - the node ledger: one file per slurmd, LedgerDir/<node>.ledger, in shared memory. The
  * sampler in slurmd alone writes energy. Each slurmstepd writes identity and metric values of its
- * own slot. It outlives slurmd: the next sampler goes on from it.
+ * own slot. The ledger outlives slurmd: the next sampler goes on from it.
  *
  * Two pages hold all accounts and the raw counters they were computed from. A tick copies the
  * current page to the other page, changes the copy, and makes it current with one atomic store. So
