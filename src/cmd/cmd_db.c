@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_db.c - ceems db: the database of the sink mariadb.
+ * cmd_db.c - ceems db: the databases of the sinks mariadb and sqlite.
  */
 #include <errno.h>
 #include <signal.h>
@@ -70,19 +70,59 @@ static const struct cmd_option db_options[] = {
 	{ 0 },
 };
 
+struct db_args {
+	const char *action;
+	const char *defaults_file, *sql_dir;
+	bool dry_run;
+};
+
+static int db_act(const struct sink_db *db, const struct settings *s, const struct db_args *a)
+{
+	struct errmsg err = { 0 };
+	int rc;
+
+	if (!strcmp(a->action, "migrate"))
+		rc = migrate(db, s, a->defaults_file, a->sql_dir, a->dry_run, &err);
+	else if (!strcmp(a->action, "maintain"))
+		rc = cmd_db_maintain(db, s, a->defaults_file, a->dry_run, &err);
+	else
+		rc = db->status(s, a->defaults_file, print_line, NULL, &err);
+	return rc < 0 ? cmd_error("%s", err.text) : CMD_OK;
+}
+
+/* Of each database in Sinks; MariaDB's where there is none, as it is made before it is a sink. */
+static int db_act_all(const struct settings *s, const struct db_args *a)
+{
+	const char *list = s->sinks;
+	const struct sink_ops *sink;
+	bool any = false;
+	char name[64];
+	int rc = CMD_OK;
+
+	while (settings_next_item(&list, name, sizeof(name))) {
+		sink = sink_find(name);
+		if (!sink || !sink->db)
+			continue;
+		any = true;
+		if (db_act(sink->db, s, a) != CMD_OK)
+			rc = CMD_FAILED;
+	}
+	if (any)
+		return rc;
+	sink = sink_find("mariadb");
+	return sink ? db_act(sink->db, s, a) : cmd_error("this build has no sink mariadb");
+}
+
 static int cmd_db_run(const struct cmd_info *self, int argc, char **argv)
 {
 	const char *defaults_file = NULL;
 	const char *retention = NULL;
-	const struct sink_ops *sink;
 	const char *sql_dir = NULL;
 	const char *conf = NULL;
-	struct errmsg err = { 0 };
 	bool dry_run = false;
 	struct settings s;
 	const char *action;
 	int opt;
-	int rc;
 
 	while ((opt = cmd_getopt(argc, argv, db_options, 0)) >= 0) {
 		if (opt == 'c')
@@ -108,18 +148,9 @@ static int cmd_db_run(const struct cmd_info *self, int argc, char **argv)
 	if (retention && parse_retention(retention, &s.mariadb_retention_ns) < 0)
 		return cmd_error("--retention: '%s' is neither 0 nor a time of 31d or more",
 				 retention);
-	sink = sink_find("mariadb");
-	if (!sink)
-		return cmd_error("this build has no sink mariadb");
 	/* OpenSSL writes to a server that is gone */
 	(void)signal(SIGPIPE, SIG_IGN);
-	if (!strcmp(action, "migrate"))
-		rc = migrate(sink->db, &s, defaults_file, sql_dir, dry_run, &err);
-	else if (!strcmp(action, "maintain"))
-		rc = cmd_db_maintain(sink->db, &s, defaults_file, dry_run, &err);
-	else
-		rc = sink->db->status(&s, defaults_file, print_line, NULL, &err);
-	return rc < 0 ? cmd_error("%s", err.text) : CMD_OK;
+	return db_act_all(&s, &(struct db_args){ action, defaults_file, sql_dir, dry_run });
 }
 
 const struct cmd_info cmd_db = {

@@ -194,7 +194,7 @@ static int parse_sources(const char *value, void *field, const struct kvconf_key
 static int parse_sinks(const char *value, void *field, const struct kvconf_key *key,
 		       struct errmsg *err)
 {
-	static const char *const names[] = { "file", "kafka", "mariadb", NULL };
+	static const char *const names[] = { "file", "kafka", "mariadb", "sqlite", NULL };
 
 	return parse_list(value, field, key, names, err);
 }
@@ -290,7 +290,7 @@ const struct kvconf_key settings_keys[] = {
 	KEY("HelperDir", parse_path, helper_dir, "",
 	    "Folder of the helper programs of slurmd and slurmctld; empty: the installed one."),
 	KEY("Sinks", parse_sinks, sinks, "file",
-	    "Where job records go: file, kafka, mariadb, separated by commas."),
+	    "Where job records go: file, kafka, mariadb, sqlite, separated by commas."),
 	KEY("InboxDir", parse_path, inbox_dir, "/var/spool/ceems/inbox",
 	    "Folder where slurmctld leaves job ends for ceems-recorder; on a local disk."),
 	KEY("StoreDir", parse_path, store_dir, "/var/spool/ceems/store",
@@ -313,6 +313,8 @@ const struct kvconf_key settings_keys[] = {
 	    "Database of the sink mariadb."),
 	KEY("MariadbRetention", parse_retention, mariadb_retention_ns, "365d",
 	    "Age at which ceems db maintain deletes jobs, 31d or more; 0: never."),
+	KEY("SqliteFile", parse_path, sqlite_file, "/var/log/slurm/ceems-jobs.db",
+	    "Database of the sink sqlite, a file on a local disk."),
 	KEY("PrometheusUrl", parse_url, prometheus_url, "",
 	    "Address of the Prometheus that scrapes ceems.prom."),
 	KEY("MailProg", parse_path, mail_prog, "/usr/bin/mail",

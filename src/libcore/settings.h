@@ -74,6 +74,7 @@ struct settings {
 	char kafka_start_topic[250];   /* empty: no start events */
 	char mariadb_defaults_file[SETTINGS_PATH_MAX];
 	char mariadb_database[65];     /* MariaDB's limit is 64 */
+	char sqlite_file[SETTINGS_PATH_MAX];
 	uint64_t mariadb_retention_ns; /* of jobs and steps; 0: for ever */
 	char mail_prog[SETTINGS_PATH_MAX]; /* behind ceems-mail */
 	uint64_t final_energy_wait_ns;

@@ -49,7 +49,7 @@ void mariadb_upsert_fini(struct mariadb_upsert *u)
 static int prepare(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow_set *set, size_t slot,
 		   struct errmsg *err)
 {
-	_cleanup_free_ char *sql = sqlrow_upsert(u->table, set);
+	_cleanup_free_ char *sql = sqlrow_upsert(u->table, SQLROW_MARIADB, set);
 	MYSQL_STMT *stmt = sql ? mysql_stmt_init(m) : NULL;
 	int rc;
 

@@ -68,7 +68,7 @@ struct sink_setting {
 	}
 
 struct sink_ops {
-	const char *name;   /* "file", "kafka", "mariadb" */
+	const char *name;   /* "file", "kafka", "mariadb", "sqlite" */
 	unsigned int kinds; /* STORE_MASK() of what it takes; it never sees others */
 	size_t max_batch;
 	size_t max_bytes; /* of keys and records in one batch; 0: 4 MiB. A larger one goes alone */
@@ -118,5 +118,6 @@ const char *sink_why(const struct sink_item *item);
 extern const struct sink_ops sink_file;
 extern const struct sink_ops sink_kafka;
 extern const struct sink_ops sink_mariadb;
+extern const struct sink_ops sink_sqlite;
 
 #endif

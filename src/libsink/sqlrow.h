@@ -62,11 +62,18 @@ void sqlrow_used(const struct sqlrow *rows, enum sqlrow_table t, size_t first, s
 		 struct sqlrow_set *ret);
 bool sqlrow_set_has(const struct sqlrow_set *set, size_t i);
 
+enum sqlrow_dialect {
+	SQLROW_MARIADB, /* ON DUPLICATE KEY UPDATE */
+	SQLROW_SQLITE,	/* ON CONFLICT (...) DO UPDATE SET */
+};
+
 /*
- * "INSERT INTO job (...) VALUES (...) ON DUPLICATE KEY UPDATE ..." with the columns of SET; a row that
- * is there gets NULL in all others. malloc'ed, NULL: no memory.
+ * "INSERT INTO job (...) VALUES (...)" with the columns of SET, and the update of a row that is there, which gets NULL
+ * in all others. malloc'ed, NULL: no memory.
  */
-char *sqlrow_upsert(enum sqlrow_table t, const struct sqlrow_set *set);
+char *sqlrow_upsert(enum sqlrow_table t, enum sqlrow_dialect dialect, const struct sqlrow_set *set);
+/* All columns. */
+void sqlrow_set_all(enum sqlrow_table t, struct sqlrow_set *ret);
 
 /* --- sqlrow.c ----------------------------------------------------------------------------- */
 

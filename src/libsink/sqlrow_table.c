@@ -146,7 +146,44 @@ void sqlrow_used(const struct sqlrow *rows, enum sqlrow_table t, size_t first, s
 				set_add(ret, i);
 }
 
-char *sqlrow_upsert(enum sqlrow_table t, const struct sqlrow_set *set)
+void sqlrow_set_all(enum sqlrow_table t, struct sqlrow_set *ret)
+{
+	size_t n = sqlrow_ncols(t);
+
+	*ret = (struct sqlrow_set){ 0 };
+	while (n)
+		set_add(ret, --n);
+}
+
+/* What is done with a row that has the key. */
+static void upsert_put_update(FILE *f, enum sqlrow_table t, enum sqlrow_dialect dialect, const struct sqlrow_set *set)
+{
+	const struct table *table = &tables[t];
+	const char *comma = "";
+	size_t i;
+
+	if (dialect == SQLROW_MARIADB) {
+		(void)fputs(" ON DUPLICATE KEY UPDATE ", f);
+	} else {
+		(void)fputs(" ON CONFLICT (", f);
+		for (i = 0; i < table->nkeys; i++)
+			(void)fprintf(f, "%s%s", i ? "," : "", table->column[i].name);
+		(void)fputs(") DO UPDATE SET ", f);
+	}
+	for (i = table->nkeys; i < table->n; i++) {
+		const char *name = table->column[i].name;
+
+		if (!sqlrow_set_has(set, i))
+			(void)fprintf(f, "%s%s=NULL", comma, name);
+		else if (dialect == SQLROW_MARIADB)
+			(void)fprintf(f, "%s%s=VALUES(%s)", comma, name, name);
+		else
+			(void)fprintf(f, "%s%s=excluded.%s", comma, name, name);
+		comma = ",";
+	}
+}
+
+char *sqlrow_upsert(enum sqlrow_table t, enum sqlrow_dialect dialect, const struct sqlrow_set *set)
 {
 	size_t n = sqlrow_ncols(t);
 	const char *comma = "";
@@ -172,17 +209,8 @@ char *sqlrow_upsert(enum sqlrow_table t, const struct sqlrow_set *set)
 		(void)fputs(comma, f);
 		comma = ",?";
 	}
-	(void)fputs(") ON DUPLICATE KEY UPDATE ", f);
-	comma = "";
-	for (i = tables[t].nkeys; i < n; i++) {
-		const char *name = sqlrow_column(t, i);
-
-		if (sqlrow_set_has(set, i))
-			(void)fprintf(f, "%s%s=VALUES(%s)", comma, name, name);
-		else
-			(void)fprintf(f, "%s%s=NULL", comma, name);
-		comma = ",";
-	}
+	(void)fputc(')', f);
+	upsert_put_update(f, t, dialect, set);
 	if (fclose(f)) {
 		free(sql);
 		return NULL;

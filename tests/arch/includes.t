@@ -48,8 +48,8 @@ is "$(grep -rlE '#include .*\.skel\.h' --include='*.c' --include='*.h' . | grep 
 	grep -vE '^\./(bpf/|src/cmd/ceems-bpf\.c)')" "" "only the loader includes the BPF skeleton"
 is "$(grep -rlE '#include <(librdkafka/|mysql|mariadb|bpf/)' src spank acct_gather jobcomp |
 	grep -vE '^src/(libsink/|cmd/ceems-bpf\.c)')" "" "clients of brokers and databases: libsink only"
-is "$(grep -rlE '#include <sqlite3\.h>' src spank acct_gather jobcomp recorder | grep -v '^src/libstore/')" "" \
-	"SQLite: libstore only"
+is "$(grep -rlE '#include <sqlite3\.h>' src spank acct_gather jobcomp recorder |
+	grep -vE '^src/(libstore/|libsink/sqlite_file\.h)')" "" "SQLite: the store and its sink only"
 calls='(^|[^A-Za-z0-9_.>])(exit|abort|assert|xmalloc|fatal|strtok|atoi|sprintf|strcpy|strcat)\('
 is "$(grep -rnE "$calls" src spank jobcomp acct_gather --include='*.c' --include='*.h' |
 	grep -vE ':[[:blank:]]*(/?\*|//)|_exit\(|^src/cmd/ceems-bpf\.c')" "" \

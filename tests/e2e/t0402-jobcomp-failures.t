@@ -28,6 +28,15 @@ configure() {
 	echo "$1" >>"$CEEMS_CONF"
 }
 
+# The value of a series of ceems_controller.prom: NAME and its labels but the host's.
+prom() {
+	awk -v name="$1" '{ sub(/hostname="ceems",?/, "") } $1 == name { print $2 }' \
+		"$TEXTFILE_DIR/ceems/ceems_controller.prom"
+}
+prom_is() {
+	[ "$(prom "$1")" = "$2" ]
+}
+
 cluster_up --plugins jobcomp --no-dbd --ceems-conf <(printf '%s\n' Sinks=file FinalEnergyWait=20s)
 
 # --- a bad ceems.conf ----------------------------------------------------------------------------
@@ -172,6 +181,9 @@ ok $? "a store of no size is said to be full"
 wait_for 60 job_is "$full" COMPLETED
 ok $? "jobs run nevertheless"
 is "$(grep -c 'StoreMaxSize is' "$LOG_DIR/recorder.out")" 1 "one line of the store"
+wait_for 60 prom_is 'ceems_recorder_store_full{}' 1
+ok $? "Prometheus is told"
+fails "and that job ends wait in the inbox" prom_is 'ceems_recorder_inbox_waiting_bytes{}' 0
 restart_slurmctld -KILL
 again=$(submit user1 -J again --wrap true)
 wait_for 60 job_is "$again" COMPLETED
@@ -182,6 +194,9 @@ wait_for 300 named full
 ok $? "a record comes when there is room"
 wait_for 300 named again
 ok $? "and the next one's"
+"$cluster" kill "$DIR" recorder -TERM
+wait_for 60 prom_is 'ceems_recorder_running{}' 0
+ok $? "a recorder that was stopped says so"
 "$cluster" stop "$DIR"
 
 # --- nobody is there ------------------------------------------------------------------------------
@@ -201,6 +216,9 @@ cluster_up --plugins jobcomp "${kafka[@]}" --ceems-conf <(echo "Sinks=$sinks")
 job=$(submit user1 --wrap 'srun true')
 wait_for 60 job_is "$job" COMPLETED
 ok $? "a job runs while broker and databases are down"
+wait_for 60 prom_is 'ceems_recorder_slurm_up{daemon="slurmdbd"}' 0
+ok $? "Prometheus is told of slurmdbd"
+is "$(prom 'ceems_recorder_jobs_waiting{}')" 1 "and of the job that waits for its final energy"
 [ ${#kafka[@]} -eq 0 ] || "$cluster" start-daemon "$DIR" kafka
 "$cluster" start-daemon "$DIR" mariadb
 "$cluster" start-daemon "$DIR" slurmdbd
@@ -211,6 +229,11 @@ has_steps() {
 }
 wait_for 180 has_steps
 ok $? "with its steps"
+has_told() {
+	prom_is 'ceems_recorder_sink_lag_seconds{sink="file"}' 0 && prom_is 'ceems_recorder_jobs_waiting{}' 0 &&
+		[ "$(prom 'ceems_recorder_sink_delivered_records_total{sink="file"}')" -ge 1 ] &&
+		[ "$(prom 'ceems_controller_hook_seconds_count{}')" -ge 1 ]
+}
 if [[ $sinks = *mariadb* ]]; then
 	in_sql() {
 		sql "select record_key from job where jobid = $job" | grep -q .
@@ -230,5 +253,12 @@ if [ ${#kafka[@]} -gt 0 ]; then
 	ok $? "the same one"
 else
 	skip "no Kafka here"
+fi
+wait_for 60 has_told
+ok $? "Prometheus has that nothing waits"
+if command -v promtool >/dev/null; then
+	is "$(promtool check metrics <"$TEXTFILE_DIR/ceems/ceems_controller.prom" 2>&1)" "" "promtool is silent"
+else
+	skip "promtool is not installed (Debian: prometheus)"
 fi
 done_testing

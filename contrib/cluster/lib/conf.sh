@@ -61,9 +61,8 @@ conf_write_all() {
 	for ((n = 1; n <= NODES; n++)); do
 		mkdir "$DIR/slurmd/n$n" "$DIR/textfile/n$n"
 	done
-	# ceems-recorder's, which is slurm's and calls %n the host
-	n=$(hostname -s)
-	[ -e "$DIR/textfile/$n" ] || install -d -o slurm "$DIR/textfile/$n"
+	# ceems-recorder's, which is slurm's and has the host's name for %n
+	install -d -o slurm "$DIR/textfile/ceems" "$DIR/textfile/ceems2"
 	conf_write_sys
 	conf_link_plugins
 	conf_write_database

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * made_records.h - records for the sinks that are databases, and what both must make of them. The includer has errmsg
+ * `err` and number(), which gives the one number of an SQL query; tables are named ceems.TABLE.
+ */
+#ifndef CEEMS_MADE_RECORDS_H
+#define CEEMS_MADE_RECORDS_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/librecord/record.h"
+#include "src/libsink/sink.h"
+#include "src/libutil/util.h"
+#include "tap.h"
+
+struct made {
+	char *json[600];
+	char key[600][RECORD_KEY_MAX];
+	struct sink_item item[600];
+	enum sink_result r[600];
+	size_t n;
+};
+static struct made made;
+
+static inline void make_free(void)
+{
+	while (made.n--) {
+		free(made.json[made.n]);
+		free(made.item[made.n].why);
+	}
+	made.n = 0;
+}
+
+/* Job JOB_ID with NSTEPS steps; NAME may be NULL. */
+static inline void make(uint32_t job_id, size_t nsteps, const char *name)
+{
+	/* of what is otherwise smaller here */
+	static const enum metric part[] = { METRIC_CACHE_MISSES, METRIC_BRANCH_MISSES,
+					    METRIC_PMU_RUNNING, METRIC_STORAGE_READ_BYTES,
+					    METRIC_GPU_NO_PROCESS, METRIC_GPU_SM_ACTIVE,
+					    METRIC_GPU_SM_OCCUPANCY, METRIC_GPU_TENSOR, METRIC_GPU_DRAM };
+	struct record *r = record_create();
+	size_t i = made.n;
+	size_t len;
+	unsigned int m;
+	size_t s;
+
+	r->cluster = strdup("c1");
+	r->job_id = job_id;
+	r->submit = 1700000000;
+	r->start = 1700000010;
+	r->end = 1700003610;
+	r->state = strdup("COMPLETED");
+	r->user_name = strdup("alice");
+	r->account = strdup("physics");
+	r->job_name = name ? strdup(name) : NULL;
+	r->total_cpus = 4;
+	r->energy.final = true;
+	r->energy.total_j = (struct maybe_u64){ 7200 + job_id, true };
+	metric_foreach(m)
+		if (m != METRIC_CYCLES)
+			figures_set(&r->figures, (enum metric)m, 1000000 * (m + 1));
+	figures_set(&r->figures, METRIC_CO2E, 123456789);
+	figures_set(&r->figures, METRIC_ENERGY, (7200 + job_id) * UINT64_C(1000000));
+	for (m = 0; m < ARRAY_SIZE(part); m++)
+		figures_set(&r->figures, part[m], 777);
+	r->emissions = (struct record_emissions){
+		.method = CO2E_PER_TICK, .factor_ug_per_kwh = { 250123456, true }, .kind = "mixed",
+		.scope = "direct", .region = "FR", .source = "RTE; Ember", .year = 2024,
+		.pue_milli = 1500, .market_ug_per_kwh = { 0, true }, .market_source = "wind",
+		.embodied_ng = { 1000000001, true }, .embodied_source = "the vendor",
+	};
+	r->steps_known = true;
+	r->steps = calloc(nsteps + 1, sizeof(*r->steps));
+	r->nsteps = nsteps;
+	for (s = 0; s < nsteps; s++) {
+		r->steps[s].step_id = (uint32_t)s;
+		r->steps[s].name = strdup("it's");
+		figures_init(&r->steps[s].figures);
+		figures_set(&r->steps[s].figures, METRIC_ENERGY, 1500000);
+		r->steps[s].user_cpu_us = (struct maybe_u64){ 1234567, true };
+		r->steps[s].nnodes = 2;
+		r->steps[s].energy = (struct record_spread){ { 1000000, true }, "n2" };
+	}
+	record_key(r, made.key[i], RECORD_KEY_MAX);
+	if (record_to_json(r, &made.json[i], &len, &err) < 0)
+		diag("%s", err.text);
+	record_destroy(r);
+	made.item[i] = (struct sink_item){ STORE_RECORD, made.key[i], strlen(made.key[i]), made.json[i], len, i, NULL };
+	made.r[i] = SINK_RETRY;
+	made.n++;
+}
+
+/* What the emissions of these jobs are called, and what the month makes of them. */
+static inline void test_emissions(void)
+{
+	const unsigned int fresh = METRIC_FRESH_FACTOR + 1; /* joules, and so on */
+	char sql[512];
+
+	is_u64(number("SELECT co2e_method = 'per-tick' AND factor_g_per_kwh = 250.123456 AND "
+		      "factor_kind = 'mixed' AND factor_scope = 'direct' AND factor_region = 'FR' "
+		      "AND factor_source = 'RTE; Ember' AND factor_year = 2024 AND pue = 1.5 AND "
+		      "market_g_per_kwh = 0 AND market_source = 'wind' AND embodied_g = 1.000000001 "
+		      "AND embodied_source = 'the vendor' FROM ceems.job WHERE jobid = 1"),
+	       1, "where the emissions come from");
+	is_u64(number("SELECT COUNT(*) FROM ceems.emissions_month WHERE username = 'alice' AND "
+		      "account = 'physics' AND month = '2023-11' AND jobs = 3 AND "
+		      "ABS(co2e_kg - 0.000370370367) < 1e-8 AND ABS(embodied_kg - 0.003) < 1e-8"),
+	       1, "emissions_month");
+	/* 3 x 0.123456789 g of (7201 + 7202 + 7203) J at a PUE of 1.5 */
+	is_u64(number("SELECT ABS(mean_g_per_kwh - 41.1409) < 0.001 FROM ceems.emissions_month"), 1,
+	       "the mean factor is before PUE");
+	snprintf(sql, sizeof(sql),
+		 "SELECT ABS(fresh_share - 1e0 * %u / %u) < 1e-9 AND ABS(fresh_share + last_share + "
+		 "static_share + default_share - 1) < 1e-9 FROM ceems.emissions_month", fresh,
+		 4 * fresh + 6);
+	is_u64(number(sql), 1, "the share of each link of the chain");
+	is_u64(number("SELECT ABS(market_co2e_kg * 1000 - SUM(market_co2e_g)) < 1e-6 AND "
+		      "ABS(embodied_kg - 0.003) < 1e-8 FROM ceems.user_month JOIN ceems.job USING "
+		      "(username)"), 1, "user_month has them too");
+}
+
+static inline size_t count(enum sink_result which)
+{
+	size_t found = 0;
+	size_t i;
+
+	for (i = 0; i < made.n; i++)
+		found += made.r[i] == which;
+	return found;
+}
+
+#endif
