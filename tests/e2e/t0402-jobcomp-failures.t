@@ -201,7 +201,7 @@ ok $? "a recorder that was stopped says so"
 
 # --- nobody is there ------------------------------------------------------------------------------
 
-sinks='file'
+sinks='file,sqlite'
 [ ! -e "${E2E_BUILDDIR:-$(e2e_builddir)}/src/libsink/libsinkmariadb.la" ] || sinks=$sinks,mariadb
 kafka=()
 if command -v java >/dev/null && "$e2e_top/contrib/kafka/get" >/dev/null 2>&1 &&
@@ -234,6 +234,15 @@ has_told() {
 		[ "$(prom 'ceems_recorder_sink_delivered_records_total{sink="file"}')" -ge 1 ] &&
 		[ "$(prom 'ceems_controller_hook_seconds_count{}')" -ge 1 ]
 }
+in_sqlite() {
+	sqlite3 -readonly "$DIR/records/jobs.db" "SELECT record_key FROM job_summary WHERE jobid = $job" | grep -q .
+}
+if command -v sqlite3 >/dev/null; then
+	wait_for 180 in_sqlite
+	ok $? "to SQLite"
+else
+	skip "sqlite3 is not installed"
+fi
 if [[ $sinks = *mariadb* ]]; then
 	in_sql() {
 		sql "select record_key from job where jobid = $job" | grep -q .

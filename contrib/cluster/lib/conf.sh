@@ -392,6 +392,7 @@ conf_write_ceems() {
 			InboxDir=$DIR/spool/inbox
 			StoreDir=$DIR/spool/store
 			RecordFile=$DIR/records/jobs.jsonl
+			SqliteFile=$DIR/records/jobs.db
 			MariadbDefaultsFile=$DIR/etc/mariadb.cnf
 			MariadbDatabase=ceems
 			EmissionFactorFile=$DIR/etc/emission-factors.csv
