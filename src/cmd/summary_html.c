@@ -138,9 +138,10 @@ static void fill_day(const struct summary *s, unsigned int i, struct day *d)
 	bool known = jobs_sum_wasted(sum, &uj, &ng);
 
 	*d = (struct day){ .is_future = (uint64_t)when >= s->now };
-	if (!localtime_r(&when, &tm) || !strftime(d->date, sizeof(d->date), "%a %d %b", &tm) ||
-	    !strftime(d->energy.label, sizeof(d->energy.label), s->period.kind == PERIOD_WEEK ? "%a %d" : "%d", &tm))
+	if (!localtime_r(&when, &tm) || !strftime(d->date, sizeof(d->date), "%a %d %b", &tm))
 		return;
+	(void)snprintf(d->energy.label, sizeof(d->energy.label), "%.*s%d", s->period.kind == PERIOD_WEEK ? 4 : 0, d->date,
+		       tm.tm_mday);
 	memcpy(d->co2e.label, d->energy.label, sizeof(d->co2e.label));
 	if (d->is_future)
 		return;
