@@ -14,10 +14,12 @@
 /* Rows of a table that a person reads; the CSV has all. */
 #define GROUPS_SHOWN 100
 
-static const char *wh_mark(double uj, char *buf)
-{
-	double wh = uj / 3.6e9;
+#define UJ_PER_WH 3.6e9
+#define NG_PER_G 1e9
 
+/* Marks of an axis: round numbers. */
+static const char *energy_mark(double wh, char *buf)
+{
 	if (wh >= 1e6)
 		(void)snprintf(buf, SCREEN_TEXT_MAX, "%g MWh", wh / 1e6);
 	else if (wh >= 1e3)
@@ -25,14 +27,8 @@ static const char *wh_mark(double uj, char *buf)
 	else if (wh >= 1 || wh <= 0)
 		(void)snprintf(buf, SCREEN_TEXT_MAX, "%g%s", wh, wh > 0 ? " Wh" : "");
 	else
-		(void)snprintf(buf, SCREEN_TEXT_MAX, "%.3g mWh", wh * 1e3);
+		(void)snprintf(buf, SCREEN_TEXT_MAX, "%g mWh", wh * 1e3);
 	return buf;
-}
-
-/* Round numbers on the axis are so in Wh. */
-static const char *energy_mark(double wh, char *buf)
-{
-	return wh_mark(wh * 3.6e9, buf);
 }
 
 static const char *mass_mark(double g, char *buf)
@@ -44,7 +40,7 @@ static const char *mass_mark(double g, char *buf)
 	else if (g >= 1 || g <= 0)
 		(void)snprintf(buf, SCREEN_TEXT_MAX, "%g%s", g, g > 0 ? " g" : "");
 	else
-		(void)snprintf(buf, SCREEN_TEXT_MAX, "%.3g mg", g * 1e3);
+		(void)snprintf(buf, SCREEN_TEXT_MAX, "%g mg", g * 1e3);
 	return buf;
 }
 
@@ -104,7 +100,7 @@ static void put_tiles(const struct summary *s, FILE *out)
 	note[0] = '\0';
 	if (sum->co2e_n && sum->energy_uj)
 		(void)snprintf(note, sizeof(note), "%.0f g for each kWh",
-			       (double)sum->co2e_ng / 1e9 / ((double)sum->energy_uj / 3.6e12));
+			       (double)sum->co2e_ng / NG_PER_G / ((double)sum->energy_uj / UJ_PER_WH / 1e3));
 	html_tile(out, "Emissions (CO2e)", summary_co2e(sum->co2e_n, (double)sum->co2e_ng, value),
 		  sum->co2e_n == sum->energy_n ? note : "");
 	(void)snprintf(note, sizeof(note), "%s of the energy",
@@ -146,10 +142,10 @@ static void fill_day(const struct summary *s, unsigned int i, struct day *d)
 	if (d->is_future)
 		return;
 	/* of a day without jobs nothing is unknown */
-	d->energy.whole = sum->energy_n || !has_jobs ? (double)sum->energy_uj / 3.6e9 : -1;
-	d->energy.part = uj / 3.6e9;
-	d->co2e.whole = sum->co2e_n || !has_jobs ? (double)sum->co2e_ng / 1e9 : -1;
-	d->co2e.part = ng / 1e9;
+	d->energy.whole = sum->energy_n || !has_jobs ? (double)sum->energy_uj / UJ_PER_WH : -1;
+	d->energy.part = uj / UJ_PER_WH;
+	d->co2e.whole = sum->co2e_n || !has_jobs ? (double)sum->co2e_ng / NG_PER_G : -1;
+	d->co2e.part = ng / NG_PER_G;
 	(void)summary_count(sum->jobs, d->jobs);
 	(void)summary_energy(sum->energy_n || !has_jobs, (double)sum->energy_uj, d->wh);
 	(void)summary_co2e(sum->co2e_n || !has_jobs, (double)sum->co2e_ng, d->mass);
