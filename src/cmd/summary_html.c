@@ -172,23 +172,34 @@ static void put_day_rows(const struct day *day, unsigned int n, FILE *out)
 	fputs("</tbody>\n</table>\n</div>\n</details>\n", out);
 }
 
+static void put_key(const char *class, const char *name, FILE *out)
+{
+	(void)fprintf(out,
+		      "<li><svg viewBox=\"0 0 1 1\" aria-hidden=\"true\"><rect class=\"%s\" width=\"1\" height=\"1\"/></svg>%s"
+		      "</li>",
+		      class, name);
+}
+
 static void put_days(const struct summary *s, FILE *out)
 {
 	struct html_column energy[PERIOD_DAYS_MAX], co2e[PERIOD_DAYS_MAX];
 	struct day day[PERIOD_DAYS_MAX];
 	unsigned int n = period_days(&s->period);
+	bool any_unknown = false;
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
 		fill_day(s, i, &day[i]);
+		any_unknown |= day[i].energy.whole < 0 || day[i].co2e.whole < 0;
 		energy[i] = day[i].energy;
 		co2e[i] = day[i].co2e;
 	}
-	fputs("<section>\n<h2>Day by day</h2>\n<ul class=\"legend\"><li><svg viewBox=\"0 0 1 1\" aria-hidden=\"true\"><rect "
-	      "class=\"used\" width=\"1\" height=\"1\"/></svg>used</li><li><svg viewBox=\"0 0 1 1\" aria-hidden=\"true\">"
-	      "<rect class=\"lost\" width=\"1\" height=\"1\"/></svg>wasted</li></ul>\n<div class=\"pair\">\n"
-	      "<div><p class=\"note\">Energy of the jobs that ended on that day</p>\n",
-	      out);
+	fputs("<section>\n<h2>Day by day</h2>\n<ul class=\"legend\">", out);
+	put_key("used", "used", out);
+	put_key("lost", "wasted", out);
+	if (any_unknown)
+		put_key("unknown", "not known", out);
+	fputs("</ul>\n<div class=\"pair\">\n<div><p class=\"note\">Energy of the jobs that ended on that day</p>\n", out);
 	html_chart(out, "Energy of each day, and the part of it that was wasted", energy, n, energy_mark);
 	fputs("</div>\n<div><p class=\"note\">Their emissions (CO2e)</p>\n", out);
 	html_chart(out, "Emissions of each day, and the part of them that was wasted", co2e, n, mass_mark);
