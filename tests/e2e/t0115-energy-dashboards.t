@@ -72,10 +72,12 @@ use_gpus() {
 use_gpus
 restart_slurmd
 work_write
+first=$(submit user3 -n1 -o /dev/null --wrap true) # the controller tells of jobs that have ended
 bpf_is_loaded || diag "no BPF here: no I/O and no network"
 job=$(submit user1 -n2 --gres=gpu:1 --mem=200 -o /dev/null \
 	--wrap "srun ${perf[*]} -n1 --gres=gpu:1 timeout 900 $e2e_work/work $e2e_work/end")
 idle=$(submit user2 -n1 --gres=gpu:1 -o /dev/null --wrap "sleep 900")
+wait_for 120 job_is "$first" COMPLETED
 wait_for 120 has_step "$job" 0
 wait_for 120 has_step "$idle" batch
 
@@ -92,7 +94,7 @@ unexpected() {
 	feed 3000000 300000
 	use_gpus
 	"$ceems" dashboards --dir "$dashboards" --check "$url" --set jobid="$job" >"$e2e_work/panels" 2>&1 || return 1
-	grep -E ': (empty|in part): ' "$e2e_work/panels" | grep -vE ": no ($known)"
+	grep -E ': (empty|in part): ' "$e2e_work/panels" | grep -vE ": no ($known)|Questions to Slurm's daemons: in part"
 	return 0
 }
 all_have_data() {
