@@ -423,7 +423,7 @@ static int add_row(struct top_lines *l, const struct top_frame *f, const struct 
 		   const size_t width[COLUMN_N], const struct top_row *row)
 {
 	const struct top_column *sort = v->sort ? v->sort : POWER;
-	bool is_selected = row && v->height && v->selected && row->job_id == v->selected;
+	bool is_selected = row && v->height && *v->selected && !strcmp(row->id, v->selected);
 	bool is_first = true;
 	char *text = NULL;
 	size_t size, i;
@@ -513,7 +513,7 @@ static int add_head(struct top_lines *l, const struct top_frame *f, const struct
 		(void)strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
 	if (shown < f->n)
 		(void)snprintf(of, sizeof(of), "%zu of ", shown);
-	rc = add_text(l, TOP_HEAD, v->width, "%s  %s%zu %s, from %s", clock, of, f->n, f->what, f->source);
+	rc = add_text(l, TOP_HEAD, v->width, "%s  %s: %s%zu, from %s", clock, f->what, of, f->n, f->source);
 	if (rc == 0)
 		rc = add_sums(l, f, v->width);
 	if (rc == 0 && *f->note)

@@ -35,7 +35,7 @@ struct top_view {
 	char filter[TOP_FILTER_MAX]; /* rows with this text somewhere; empty: all */
 	bool is_typing;	      /* the filter, on the last line */
 	bool is_help;
-	uint32_t selected;    /* job; 0: none is marked */
+	char selected[TOP_TEXT_MAX]; /* id of the row that is marked; empty: none */
 	size_t first;	      /* row at the top */
 };
 

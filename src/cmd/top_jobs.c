@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "recorder/ctld_running.h"
 #include "src/cmd/job_live.h"
@@ -18,14 +19,18 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
-/* The list is asked for at most every so often, which is half as often as `squeue -i 5` does. */
-#define LIST_INTERVAL_NS (10 * NSEC_PER_SEC)
+/*
+ * The list is asked for at most every so often. Of all jobs slurmctld packs each one, once some job changed: a quarter as
+ * often as for `squeue -i 5`.
+ */
+#define LIST_OWN_NS (10 * NSEC_PER_SEC)
+#define LIST_ALL_NS (20 * NSEC_PER_SEC)
 
 struct top_jobs {
 	struct top_source source;
 	struct ctld_running *running;
 	struct slurmdb_jobs jobs;
-	uint64_t listed_ns; /* 0: not yet */
+	uint64_t listed_ns, list_ns; /* 0: not yet; how often */
 	struct record_names names;
 	struct top_rates *rates;
 	uint64_t window_ns, first_ns; /* of rates; the first reading of sstat, 0: none yet */
@@ -166,7 +171,7 @@ static int read_jobs(struct top_source *s, uint32_t job_id, struct top_frame *f,
 	int rc = 0;
 
 	f->t = clock_wall_ns() / NSEC_PER_SEC;
-	if (!j->listed_ns || mono - j->listed_ns + NSEC_PER_SEC / 2 >= LIST_INTERVAL_NS) {
+	if (!j->listed_ns || mono - j->listed_ns + NSEC_PER_SEC / 2 >= j->list_ns) {
 		rc = ctld_running_get(j->running, &j->jobs, err);
 		j->listed_ns = mono;
 	}
@@ -212,14 +217,15 @@ int top_jobs_open(const struct top_jobs_options *o, struct top_source **ret, str
 	j->running = ctld_running_create(o->all_users, o->uid);
 	j->rates = top_rates_create(o->window_ns);
 	j->window_ns = o->window_ns;
+	j->list_ns = o->all_users ? LIST_ALL_NS : LIST_OWN_NS;
 	if (!j->running || !j->rates) {
 		close_jobs(&j->source);
 		return errmsg_set(err, -ENOMEM, "out of memory");
 	}
 	if (*o->prometheus && prometheus_create(o->prometheus, "", &j->prom, &why) < 0)
 		(void)snprintf(j->prom_why, sizeof(j->prom_why), "%s", why.text);
-	/* one's own jobs are fresher by sstat */
-	j->by_prom = j->prom && o->all_users;
+	/* one's own jobs are fresher by sstat, which tells a user nothing of others */
+	j->by_prom = j->prom && (o->all_users || o->uid != geteuid());
 	(void)snprintf(j->what, sizeof(j->what), "running jobs of %s", o->all_users ? "all users" : o->user);
 	*ret = &j->source;
 	return 0;

@@ -30,7 +30,7 @@ struct top_screen {
 	char note[160];		/* shown until the next key; empty: none */
 	bool is_dirty;
 	uint32_t nodes_of;  /* the job whose nodes are shown; 0: jobs */
-	uint32_t marked;    /* the job that was, before its nodes were */
+	char marked[TOP_TEXT_MAX]; /* the job that was, before its nodes were shown */
 	uint64_t shown;	    /* frames */
 };
 
@@ -122,6 +122,14 @@ static void fit_screen(struct top_screen *s)
 
 /* --- keys -------------------------------------------------------------------------------------- */
 
+static void set_mark(struct top_screen *s, const char *id)
+{
+	char copy[TOP_TEXT_MAX]; /* ID may be of the frame, or the mark itself */
+
+	(void)snprintf(copy, sizeof(copy), "%s", id);
+	(void)snprintf(s->view.selected, sizeof(s->view.selected), "%s", copy);
+}
+
 /* Marks the row that is STEP further, and brings it into the window. */
 static void mark_row(struct top_screen *s, long step)
 {
@@ -134,12 +142,12 @@ static void mark_row(struct top_screen *s, long step)
 	if (!order || !n)
 		return;
 	for (i = 0; i < n; i++)
-		if (s->view.selected && s->frame.row[order[i]].job_id == s->view.selected)
+		if (!strcmp(s->frame.row[order[i]].id, s->view.selected))
 			at = (long)i;
 	/* the first step marks what is seen */
 	at = at < 0 ? (step < 0 && step > -(long)n ? 0 : step >= (long)n ? (long)n - 1 : (long)s->view.first) : at + step;
 	at = at < 0 ? 0 : at >= (long)n ? (long)n - 1 : at;
-	s->view.selected = s->frame.row[order[at]].job_id;
+	set_mark(s, s->frame.row[order[at]].id);
 	if ((size_t)at < s->view.first)
 		s->view.first = (size_t)at;
 	else if (shown && (size_t)at >= s->view.first + shown)
@@ -150,7 +158,7 @@ static void mark_row(struct top_screen *s, long step)
 static void order_changed(struct top_screen *s)
 {
 	s->view.first = 0;
-	if (s->view.selected)
+	if (*s->view.selected)
 		mark_row(s, 0);
 }
 
@@ -169,16 +177,28 @@ static void type_filter(struct top_screen *s, int key)
 	order_changed(s);
 }
 
+/* 0: none is marked, or it is of no job. */
+static uint32_t marked_job(const struct top_screen *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->frame.n; i++)
+		if (*s->view.selected && !strcmp(s->frame.row[i].id, s->view.selected))
+			return s->frame.row[i].job_id;
+	return 0;
+}
+
 static void toggle_nodes(struct top_screen *s)
 {
 	if (s->nodes_of) {
 		s->nodes_of = 0;
-		s->view.selected = s->marked;
-	} else if (s->view.selected) {
-		s->nodes_of = s->marked = s->view.selected;
-		s->view.selected = 0;
+		set_mark(s, s->marked);
 	} else {
-		return;
+		s->nodes_of = marked_job(s);
+		if (!s->nodes_of)
+			return;
+		(void)snprintf(s->marked, sizeof(s->marked), "%s", s->view.selected);
+		set_mark(s, "");
 	}
 	s->view.first = 0;
 	top_reader_ask(s->reader, s->nodes_of);

@@ -25,7 +25,8 @@ static void reset(void)
 		step[i] = (struct record_step){ .step_id = id[i], .nnodes = 2, .start = 100 };
 		figures_init(&step[i].figures);
 	}
-	job[0] = (struct record){ .job_id = 12, .start = 100, .steps = step, .nsteps = 3 };
+	job[0] = (struct record){ .job_id = 12, .start = 100, .steps = step, .nsteps = 3,
+				  .steps_known = true };
 	job[1] = (struct record){ .job_id = 13 }; /* pending */
 }
 
@@ -96,10 +97,23 @@ static void test_trouble(void)
 	ok(!figures_has(&step[2].figures, METRIC_CPU_TIME), "what slurmdbd has of an ended step stays");
 }
 
+static void test_unlisted(void)
+{
+	reset();
+	job[0] = (struct record){ .job_id = 12, .start = 100 };
+	is_str(read_text("12.batch|cpu=00:00:01|||\n12.0|cpu=00:00:02|||\n12.0|cpu=00:00:03|||\n"), "",
+	       "a job whose steps nobody has listed");
+	is_int((long)job[0].nsteps, 2, "gets those that sstat shows, each once");
+	ok(job[0].steps[0].step_id == LEDGER_STEP_BATCH && job[0].steps[1].step_id == 0, "by their numbers");
+	is_u64(job[0].steps[1].figures.value[METRIC_CPU_TIME], 3 * UINT64_C(1000000000), "with what they used");
+	free(job[0].steps);
+}
+
 int main(void)
 {
 	test_ours();
 	test_slurms();
 	test_trouble();
+	test_unlisted();
 	return done_testing();
 }

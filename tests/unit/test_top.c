@@ -85,10 +85,10 @@ static void is_screen(const struct top_frame *f, const struct top_view *v, const
 static void test_screen(void)
 {
 	struct top_frame f = make_frame();
-	struct top_view v = { .width = 80, .height = 10, .selected = 12 };
+	struct top_view v = { .width = 80, .height = 10, .selected = "12" };
 
 	is_screen(&f, &v,
-		  "10:45:05  3 running jobs of all users, from sstat\n"
+		  "10:45:05  running jobs of all users: 3, from sstat\n"
 		  "power 1623 W (27 % idle)  CPU 3.9 of 12  memory 1.0G  GPU 1.5 of 2  read 1.5M/s\n"
 		  "JOBID     USER     NAME          ND CPUS  *POWER  IDLE   CPU   MEM   GPU  READ/s\n"
 		  "13        user2    a?[31m?b?cd+   1    4  1500 W  25 %  <1 %   n/a   n/a     n/a\n"
@@ -100,7 +100,7 @@ static void test_screen(void)
 	v.width = 20;
 	v.height = 5;
 	is_screen(&f, &v,
-		  "10:45:05  3 running+\n"
+		  "10:45:05  running j+\n"
 		  "power 1623 W\n"
 		  "JOBID      *POWER\n"
 		  "13         1500 W\n"
@@ -111,7 +111,7 @@ static void test_screen(void)
 	is_screen(&f, &v, "+\n", "the smallest");
 	v = (struct top_view){ .width = 160, .sort = top_column_find("user"), .reverse = true };
 	is_screen(&f, &v,
-		  "10:45:05  3 running jobs of all users, from sstat\n"
+		  "10:45:05  running jobs of all users: 3, from sstat\n"
 		  "power 1623 W (27 % idle)  CPU 3.9 of 12  memory 1.0G  GPU 1.5 of 2  read 1.5M/s  write 0/s\n"
 		  "JOBID     USER*    NAME                     ND CPUS   POWER  IDLE   CPU   MEM   MEMORY   GPU  READ/s WRITE/s    "
 		  "ENERGY     CO2e   TIME\n"
@@ -138,7 +138,7 @@ static void test_views(void)
 	(void)snprintf(f.note, sizeof(f.note), "sstat:\nno");
 	v.is_typing = true;
 	is_screen(&f, &v,
-		  "10:45:05  2 of 3 running jobs of all users, from sstat\n"
+		  "10:45:05  running jobs of all users: 2 of 3, from sstat\n"
 		  "power 1623 W (27 % idle)  CPU 3.9 of 12  memory 1.0G\n"
 		  "sstat:?no\n"
 		  "JOBID     USER     NAME       CPUS  *POWER  IDLE   CPU   MEM\n"
