@@ -116,7 +116,7 @@ static const char *row_text(const struct top_row *r, enum column_id id)
 	}
 }
 
-static double known(uint64_t n)
+static double known_value(uint64_t n)
 {
 	return n ? (double)n : NAN;
 }
@@ -126,21 +126,21 @@ static double row_number(const struct top_row *r, enum column_id id)
 {
 	switch (id) {
 	case COLUMN_NODES:
-		return known(r->nnodes);
+		return known_value(r->nnodes);
 	case COLUMN_CPUS:
-		return known(r->cpus);
+		return known_value(r->cpus);
 	case COLUMN_POWER:
 		return r->value[TOP_POWER];
 	case COLUMN_IDLE:
 		return r->value[TOP_IDLE];
 	case COLUMN_CPU:
-		return r->value[TOP_CPU] / known(r->cpus);
+		return r->value[TOP_CPU] / known_value(r->cpus);
 	case COLUMN_MEM:
-		return r->value[TOP_MEMORY] / known(r->memory);
+		return r->value[TOP_MEMORY] / known_value(r->memory);
 	case COLUMN_MEMORY:
 		return r->value[TOP_MEMORY];
 	case COLUMN_GPU:
-		return r->value[TOP_GPU] / known(r->gpus);
+		return r->value[TOP_GPU] / known_value(r->gpus);
 	case COLUMN_READ:
 		return r->value[TOP_READ];
 	case COLUMN_WRITE:
@@ -154,7 +154,7 @@ static double row_number(const struct top_row *r, enum column_id id)
 	case COLUMN_CO2E:
 		return r->value[TOP_CO2E];
 	case COLUMN_TIME:
-		return known(r->elapsed_s);
+		return known_value(r->elapsed_s);
 	default:
 		return NAN;
 	}

@@ -71,9 +71,9 @@ is "$(grep -nEiw 'previously|formerly|used to be|in the past|(was|were) renamed 
 	"nor does a comment or a manual page"
 
 if command -v codespell >/dev/null; then
-	# ans: Arrays; bu: a bullet of roff; perimetre: RTE's; renderD: a device; ypes: of a pattern
+	# ans: Arrays; bu: a bullet of roff; ND: nodes; perimetre: RTE's; renderD: a device; upto: an end; ypes: of a pattern
 	# shellcheck disable=SC2086 # several files
-	is "$(codespell -q 3 -L ans,bu,perimetre,renderd,ypes $texts 2>&1)" "" "codespell"
+	is "$(codespell -q 3 -L ans,bu,nd,perimetre,renderd,upto,ypes $texts 2>&1)" "" "codespell"
 else
 	skip "no codespell"
 fi
