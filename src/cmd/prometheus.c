@@ -87,7 +87,10 @@ int prometheus_query(struct prometheus *p, const char *promql, json_t **ret, str
 {
 	int rc = prometheus_post(p, promql, err);
 
-	return rc < 0 ? rc : prometheus_answer(p->body.text, p->body.len, ret, err);
+	if (rc < 0)
+		return rc;
+	rc = prometheus_answer(p->body.text, p->body.len, ret, err);
+	return rc == -EIO ? errmsg_set(err, rc, "%s: no answer of a Prometheus", p->url) : rc;
 }
 
 #else

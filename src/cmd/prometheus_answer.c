@@ -18,7 +18,7 @@ int prometheus_answer(const char *text, size_t len, json_t **ret, struct errmsg 
 	if (status && !strcmp(status, "success") && json_is_array(series))
 		*ret = json_incref(series);
 	else if (words)
-		rc = errmsg_set(err, -EBADMSG, "Prometheus: %s", words);
+		rc = errmsg_set(err, -EBADMSG, "%s", words);
 	else
 		rc = errmsg_set(err, -EIO, "this is no answer of Prometheus");
 	json_decref(answer);

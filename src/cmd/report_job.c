@@ -175,6 +175,8 @@ int report_job(const struct report_options *o, const char *text)
 	for (i = 0; rc == CMD_OK && i < ids.n; i++)
 		if (ids.id[i].has_step)
 			rc = cmd_error("report: whole jobs only: leave out the step");
+	if (rc == CMD_OK)
+		rc = job_ask_check_conf();
 	if (rc == CMD_OK) {
 		job_site_load(&site);
 		rc = job_ask(&(const struct job_question){ .ids = &ids,

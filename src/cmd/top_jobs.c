@@ -187,7 +187,7 @@ static int read_jobs(struct top_source *s, uint32_t job_id, struct top_frame *f,
 		(void)snprintf(f->source, sizeof(f->source), "Prometheus, means of 2 minutes");
 		/* the jobs are shown all the same */
 		if (top_prom_read(j->prom, 0, f, &why) < 0)
-			(void)snprintf(f->note, sizeof(f->note), "%s", why.text);
+			(void)snprintf(f->note, sizeof(f->note), "Prometheus: %s", why.text);
 	} else if (rc == 0) {
 		rc = read_sstat(j, f);
 	}

@@ -48,7 +48,7 @@ static void check_rights(MYSQL *m, sink_tell_fn *tell, void *ctx)
 		for (i = 0; row[0] && i < ARRAY_SIZE(wide); i++) {
 			if (!strstr(row[0], wide[i]))
 				continue;
-			(void)errmsg_set(&text, 0, "the writer may %s: more than SELECT, INSERT, UPDATE",
+			(void)errmsg_set(&text, 0, "the database user has %s; SELECT, INSERT and UPDATE are enough",
 					 wide[i]);
 			tell(ctx, SINK_WARN, "sql/grants.sql.example has what it needs", text.text);
 			mysql_free_result(res);

@@ -89,7 +89,7 @@ out=$(check)
 has "$out" "ceems: D, P: parse error?[2J" "a query that is refused, without what a terminal would obey"
 has "$out" "rc 1" "is an error"
 dashboard '{"expr": "html"}'
-has "$(check)" "HTTP status 200 and no answer of a Prometheus" "another server"
+has "$(check)" "/api/v1/query: no answer of a Prometheus" "another server"
 kill $server
 wait $server 2>/dev/null
 has "$(check)" "Failed to connect" "none"

@@ -56,7 +56,9 @@ is_same() {
 
 good=$(submit user1 -J 'a name' -t 5 --wrap 'srun true; srun -N2 -n2 sleep 1' -N2)
 bad=$(submit user1 --wrap 'srun sh -c "exit 3"; exit 1')
-killed=$(submit user2 --wrap 'srun sh -c "kill -9 \$\$"; true')
+# The batch script ends when slurmctld knows the step's end: else the job's derived exit code may lack the step.
+killed=$(submit user2 --wrap 'srun sh -c "kill -9 \$\$"
+	while squeue -h -s -j "$SLURM_JOB_ID" -o %i | grep -q "[.]0$"; do sleep 0.1; done')
 array=$(submit user2 --array=1-3 --wrap true)
 pending=$(submit user2 --begin=now+1hour --wrap true)
 held=$(submit user2 --array=1-5 --begin=now+1hour --wrap true)
