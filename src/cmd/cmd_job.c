@@ -280,7 +280,7 @@ static int parse_args(const struct cmd_info *self, int argc, char **argv, struct
 			o->explain = true;
 		else if (c == 'M')
 			o->cluster = optarg;
-		else if (c == 'w')
+		else if (c == OPT_WAIT)
 			rc = set_wait(o, optarg);
 		else
 			return cmd_usage(self, c == 'h' ? CMD_OK : CMD_USAGE);

@@ -91,7 +91,7 @@ static int jobs_get(struct slurmdb_rows *rows, const struct job_ids *ids, bool s
 	return rc;
 }
 
-/* Whether slurmdbd has the end of all that is asked for, and what it used. */
+/* Whether slurmdbd has the end of all that is asked for, what it used, and the job's start, which comes up to 5 s late. */
 static bool has_ended(const struct job_id *id, const struct slurmdb_job *job)
 {
 	const struct record_step *step;
@@ -99,7 +99,7 @@ static bool has_ended(const struct job_id *id, const struct slurmdb_job *job)
 	if (!id->has_step)
 		return job->state == SLURMDB_FINAL;
 	step = job_step_find(job->record, id->step_id);
-	return step && step->end;
+	return step && step->end && !job->is_half;
 }
 
 static bool have_ended(const struct job_ids *ids, const struct slurmdb_jobs *jobs)
