@@ -96,10 +96,12 @@ static bool has_ended(const struct job_id *id, const struct slurmdb_job *job)
 {
 	const struct record_step *step;
 
+	if (!job->record->partition) /* its start is not told */
+		return false;
 	if (!id->has_step)
 		return job->state == SLURMDB_FINAL;
 	step = job_step_find(job->record, id->step_id);
-	return step && step->end && !job->is_half;
+	return step && step->end;
 }
 
 static bool have_ended(const struct job_ids *ids, const struct slurmdb_jobs *jobs)
