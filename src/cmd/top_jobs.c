@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which jobs run is slurmctld's answer, which so decides who may see them. What they use is that of sstat, which tells
- * owner and operators, or of Prometheus.
+ * slurmctld says which jobs run, and so decides who may see them. What they use comes from sstat, which tells the
+ * owner, root and SlurmUser, or of Prometheus.
  */
 #include <errno.h>
 #include <stdlib.h>
