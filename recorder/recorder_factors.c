@@ -4,6 +4,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
+#define FRESH_NS (5 * NSEC_PER_SEC)
 #define WAIT_NS (2 * NSEC_PER_SEC) /* less than slurmctld waits for the worker */
 
 void factors_open(struct factors *f, const struct settings *s)
@@ -37,7 +38,11 @@ const struct factor_chain *factors_now(struct factors *f)
 	if (!f->has_chain)
 		return NULL;
 	if (f->feed) {
-		(void)factor_feed_wait(f->feed, clock_mono_ns() + WAIT_NS);
+		uint64_t now = clock_mono_ns();
+
+		/* the nodes may have used a factor that came since */
+		factor_feed_expire(f->feed, now > FRESH_NS ? now - FRESH_NS : 0);
+		(void)factor_feed_wait(f->feed, now + WAIT_NS);
 		f->chain.series = factor_feed_series(f->feed);
 	}
 	return &f->chain;

@@ -20,7 +20,7 @@ void factors_open(struct factors *f, const struct settings *s);
 void factors_close(struct factors *f);
 
 /*
- * Uses the series as it was within the last minute. Waits for the series at most two seconds, and
+ * Uses the series as it was within the last 5 seconds. Waits for the series at most two seconds, and
  * not again for a file system that hangs. NULL: no factor. Borrowed until the next call.
  */
 const struct factor_chain *factors_now(struct factors *f);

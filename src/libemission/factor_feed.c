@@ -33,7 +33,7 @@ struct factor_feed {
 	bool is_settled;
 	bool is_hung; /* the last look took too long */
 	char stamp[FACTOR_FEED_STAMP_MAX]; /* of the file that the series is from; empty: of none */
-	uint64_t next_ns; /* the next look; 0: the first one */
+	uint64_t begun_ns, next_ns; /* the last look, and the next; 0: none yet */
 	struct logger_trouble trouble;
 
 	struct helper *helper; /* NULL: not started yet */
@@ -221,6 +221,7 @@ static void feed_begin(struct factor_feed *f, uint64_t now_ns)
 	uint64_t since_s = f->keep_s && f->keep_s < wall_s ? wall_s - f->keep_s : 0;
 	struct errmsg err = { 0 };
 
+	f->begun_ns = now_ns;
 	f->next_ns = now_ns + FACTOR_FEED_INTERVAL_NS + (f->next_ns ? 0 : f->offset_ns);
 	f->new_stamp[0] = '\0';
 	f->is_same = f->is_failed = false;
@@ -244,6 +245,12 @@ bool factor_feed_poll(struct factor_feed *f, uint64_t now_mono_ns)
 		is_new |= f->helper && take_lines(f, now_mono_ns);
 	}
 	return is_new;
+}
+
+void factor_feed_expire(struct factor_feed *f, uint64_t since_mono_ns)
+{
+	if (f->begun_ns < since_mono_ns && f->next_ns > since_mono_ns)
+		f->next_ns = since_mono_ns;
 }
 
 bool factor_feed_wait(struct factor_feed *f, uint64_t deadline_mono_ns)

@@ -44,6 +44,9 @@ void factor_feed_close(struct factor_feed *f);
  */
 bool factor_feed_poll(struct factor_feed *f, uint64_t now_mono_ns);
 
+/* If the last look began before SINCE_NS, the next one is due now. */
+void factor_feed_expire(struct factor_feed *f, uint64_t since_mono_ns);
+
 /*
  * The same, but waits until DEADLINE_NS for a look that is under way, unless the last one hung. Not for
  * threads that others wait for.

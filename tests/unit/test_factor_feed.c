@@ -276,6 +276,12 @@ static void test_times(void)
 	   "the second a minute and the offset later");
 	ok(factor_feed_poll(f, now + 90 * S) || factor_feed_wait(f, clock_mono_ns() + 60 * S),
 	   "not before");
+	put(HEAD FR);
+	factor_feed_expire(f, now + 90 * S);
+	ok(!factor_feed_poll(f, now + 91 * S) && !factor_feed_wait(f, 0), "it began late enough");
+	factor_feed_expire(f, now + 91 * S);
+	ok(factor_feed_poll(f, now + 92 * S) || factor_feed_wait(f, clock_mono_ns() + 60 * S),
+	   "else the next one comes sooner");
 	factor_feed_close(f);
 }
 
