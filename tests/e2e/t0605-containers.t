@@ -81,7 +81,7 @@ run_jobs() {
 		for j in batch 0; do
 			is "$(grep -c "^ceems: step [0-9]*[.]$j on n1" "$h/out")" 1 "step $j has a report"
 		done
-		is "$(sed -n 's/^    task clock  *//p' "$h/out" | grep -c ' m\?s$')" 2 "with what --ceems-perf counted"
+		is "$(sed -n 's/^  *task clock  *//p' "$h/out" | grep -c ' m\?s$')" 2 "with what --ceems-perf counted"
 		is "$(grep -c 'n/a (failed)\|n/a (not measured)' "$h/out")" 0 "and a reason for what is missing"
 	done
 	is "$(complaints)" "" "no node had anything to complain of"
