@@ -74,7 +74,7 @@ static int bpf_load(const struct request *r, struct probes **ret, struct errmsg 
 		return 0;
 	if (rc == -EPERM || rc == -EACCES || rc == -ENOSYS)
 		return errmsg_set(err, -EOPNOTSUPP,
-				  "cannot open the pins in %s, it takes CAP_BPF and CAP_PERFMON, or "
+				  "cannot open the pins in %s: CAP_BPF and CAP_PERFMON are needed, or "
 				  "CAP_SYS_ADMIN: %s",
 				  r->dir, strerror(-rc));
 	/* Anything else passes, and what is pinned may be in use. */

@@ -69,7 +69,7 @@ static int refused(struct errmsg *err, int rc, const char *what)
 {
 	if (rc == -EPERM || rc == -EACCES)
 		return errmsg_set(err, -EOPNOTSUPP,
-				  "cannot %s the programs, it takes CAP_BPF and CAP_PERFMON, or "
+				  "cannot %s the BPF programs: CAP_BPF and CAP_PERFMON are needed, or "
 				  "CAP_SYS_ADMIN: %s: %s",
 				  what, complaint, strerror(-rc));
 	return errmsg_set(err, -EOPNOTSUPP, "this kernel does not %s the programs: %s: %s", what,

@@ -94,7 +94,7 @@ static int read_node(struct top_source *s, uint32_t job_id, struct top_frame *f,
 	if (rc < 0)
 		return errmsg_set(err, rc, "%s: %s", ledger_node(n->ledger), strerror(-rc));
 	if (job_id)
-		return errmsg_set(err, -ENOTSUP, "all of this is one node");
+		return errmsg_set(err, -ENOTSUP, "all rows are of one node: there are no nodes to choose from");
 	f->t = clock_wall_ns() / NSEC_PER_SEC;
 	f->id_title = "STEP";
 	(void)snprintf(f->what, sizeof(f->what), "accounts of node %.64s", ledger_node(n->ledger));
