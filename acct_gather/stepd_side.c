@@ -34,7 +34,10 @@ static struct {
 	uint64_t elapsed_ns;
 } side;
 
-/* Slurm's core lists count cores; what is allocated on the node are CPUs, as NodeName has them. */
+/*
+ * Slurm's core lists count cores. Jobs are allocated CPUs (the CPUs= of NodeName, maybe several per core), so
+ * one has to be converted to the other.
+ */
 static struct stepside_cores cores_of(const stepd_step_rec_t *step)
 {
 	struct stepside_cores c = {

@@ -183,8 +183,9 @@ static __always_inline int hw_between(struct task_struct *prev, struct task_stru
 }
 
 /*
- * sched_switch is (preempt, prev, next), with prev_state behind that since v5.19 (9c2136be0878); between
- * preempt and prev where there is fa2c3254d7cf alone. The loader leaves out the one that does not fit.
+ * The arguments of sched_switch are (preempt, prev, next). Commit fa2c3254d7cf (v5.18) put prev_state between
+ * preempt and prev; 9c2136be0878 (v5.19) moved prev_state to the end. The loader leaves out the program that
+ * does not fit this kernel.
  */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(hw_switch, bool preempt, struct task_struct *prev, struct task_struct *next)

@@ -111,7 +111,7 @@ static __noinline int io_find_mount(struct probes_fs_mount *to, struct vfsmount 
 	return 0;
 }
 
-/* Apart, so that only who needs it empties as much stack. */
+/* A function of its own, so that only its callers pay for clearing MOUNT on the stack. */
 static __noinline long io_take_place(const struct probes_fs_place *key, __u32 device)
 {
 	struct probes_fs_mount mount = { .device = device };

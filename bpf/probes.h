@@ -307,7 +307,7 @@ struct probes_net_rows {
 };
 _Static_assert(sizeof(struct probes_net_rows) == 2560, "probes ABI");
 
-/* --- hw: counters of CPUs, booked to the slot that ran -------------------------------------- */
+/* --- hw: counters of CPUs, added to the slot of the step that runs on the CPU --------------- */
 
 #define PROBES_HW_EVENTS 16 /* the FLOP of an Intel CPU alone are five */
 #define PROBES_HW_CPUS 1024
@@ -334,7 +334,7 @@ struct probes_hw_value { /* struct bpf_perf_event_value */
 	__u64 running_ns;
 };
 struct probes_hw_cpu {
-	__u64 set;	  /* css_set of what runs: an address, only compared */
+	__u64 set;	  /* kernel address of the running task's css_set; only compared, never followed */
 	__u32 slot;	  /* 0: no step that asked */
 	__u32 owner;	  /* of the slot of that set; 0: it did not ask */
 	__u32 is_owner;	  /* it is the owner that runs */

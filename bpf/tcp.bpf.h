@@ -150,7 +150,7 @@ static __always_inline int tcp_change(struct sock *sk, int oldstate, int newstat
 	} else if (!has_live_tcp || (newstate != TCP_ESTABLISHED && newstate != TCP_SYN_SENT)) {
 		return 0;
 	}
-	tp = bpf_skc_to_tcp_sock(sk); /* NULL: DCCP, SCTP, the upper half of MPTCP */
+	tp = bpf_skc_to_tcp_sock(sk); /* NULL: DCCP, SCTP, or an MPTCP socket (its subflows are TCP) */
 	if (!tp)
 		return 0;
 	slot = slot_of_sock(sk);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * resizes.h - when running jobs were resized. That time is the submit time of slurmdbd's row of the
- * part that ends then, and so is in its key. slurmctld overwrites the time before it tells of a
- * resize.
+ * resizes.h - the time of each running job's last resize. A resize ends one row of the job in slurmdbd
+ * and begins the next. The time of the resize is the submit time of the row that begins, and so is part
+ * of that row's key. When slurmctld tells the plugin of the next resize, it has already overwritten the
+ * time of the last one.
  *
  * All of it runs under slurmctld's job lock, which guards it.
  */

@@ -174,7 +174,7 @@ void marker_stop(struct marker *m);
 
 struct marker_state {
 	uint64_t since;	  /* records of jobs that ended earlier are delivered; seconds, 0: not known yet */
-	bool has_open;	  /* some records are not delivered: the file is rewritten regularly as a sign of life */
+	bool has_open;	  /* some records are not delivered: the marker is rewritten regularly, which shows that the recorder runs */
 	const char *keys; /* the recorder's last jobs, one record key per line */
 };
 

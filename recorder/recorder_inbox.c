@@ -194,7 +194,7 @@ static int inbox_take_batch(struct recorder *r, bool *ret_reconcile, bool *ret_o
 	return n;
 }
 
-/* A folder that is not there is made by the plugin; until then there is nothing to take. */
+/* 1: the folder does not exist yet. The plugin makes it; until then there is nothing to take. */
 static int inbox_open(struct recorder *r, struct errmsg *err)
 {
 	int rc;

@@ -32,7 +32,7 @@ struct slurmdb_client_options {
 struct slurmdb_client;
 int slurmdb_client_create(const struct slurmdb_client_options *o, struct slurmdb_client **ret,
 			  struct errmsg *err);
-/* Kills the worker and does not wait for it. Wants that wait are forgotten. NULL: no-op. */
+/* Kills the worker without waiting for its end. Questions that have no answer yet are forgotten. NULL: no-op. */
 void slurmdb_client_destroy(struct slurmdb_client *c);
 
 /* WANT has job_id and submit: one row. TAG comes back with the answer. -ENOMEM. */

@@ -23,7 +23,7 @@ static struct {
 	pid_t owner;
 	char node[256];
 	struct perfwish wish;
-	struct ledger *ledger; /* NULL: slurmd has none, or it cannot be opened */
+	struct ledger *ledger; /* NULL: slurmd has none, it cannot be opened, or the step does not need one */
 	uint64_t begun_mono_ns, begun_wall_ns;
 	uint32_t tasks, exited;
 	/* Where acct_gather_energy does not look after the step: */

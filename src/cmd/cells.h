@@ -14,7 +14,7 @@
 enum cells_format {
 	CELLS_TABLE,
 	CELLS_PARSABLE, /* sacct's -P: the separator in a text is masked */
-	CELLS_CSV,	/* RFC 4180, but for lines that end with a bare newline */
+	CELLS_CSV,	/* RFC 4180, except that lines end with LF, not CRLF */
 	CELLS_JSON,	/* an array of objects */
 };
 

@@ -88,7 +88,7 @@ static const char *at(const struct check *c, const char *key)
 	return buf;
 }
 
-/* Slurm's own: a packager's choice, known by a plugin that every Slurm has. */
+/* The folder of Slurm's own plugins. Packagers choose it; take the first usual one with a plugin that every Slurm has. */
 static const char *slurm_plugin_dir(void)
 {
 	static const char *const usual[] = { "/usr/lib/x86_64-linux-gnu/slurm-wlm",

@@ -127,7 +127,7 @@ static int usage_error(const char *what, const char *text)
 	return CMD_USAGE;
 }
 
-/* A file that is there is a script; what has a slash should be one. */
+/* An ARG that has a slash or is an existing file is a batch script, and has the name in it. Else ARG is the name. */
 static int set_name(struct advise_request *o, const char *arg)
 {
 	struct errmsg err = { 0 };

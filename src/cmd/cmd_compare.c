@@ -18,7 +18,10 @@ struct compare_request {
 	bool no_header;
 };
 
-/* The one job, or step as a job, that ID (TEXT) names. *RET borrows from A. */
+/*
+ * Finds the one job that ID names; a step becomes a record of its own. TEXT is ID as the user typed it. *RET
+ * borrows from A.
+ */
 static int find_one(const struct job_answer *a, const struct job_id *id, const char *text, struct record *ret)
 {
 	const struct record *job = NULL;

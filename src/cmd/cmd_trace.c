@@ -332,7 +332,7 @@ static int show(const struct trace_request *r, const struct trace_files *files, 
 	return rc;
 }
 
-/* In TraceDir, if there is one, and here. */
+/* Looks in --dir; without it, in the current folder and in TraceDir, if TraceDir is an absolute path. */
 static int find_files(const struct trace_request *r, const char *conf, const struct job_ids *ids, const char *what,
 		      struct trace_files *files)
 {

@@ -35,7 +35,7 @@ static enum jobs_quality quality_of(const struct record *r)
 	return (enum jobs_quality)q;
 }
 
-/* The emissions of a part of the energy are that part of them. */
+/* Emissions are shared out as the energy is: a tenth of the energy has a tenth of the emissions. */
 static void add_waste(struct jobs_sum *sum, const struct jobs_job *j)
 {
 	const struct figures *f = &j->r->figures;

@@ -10,12 +10,13 @@
 #include "src/libutil/errmsg.h"
 
 /*
- * The last --job-name of the #SBATCH lines of the script TEXT at PATH, of a het job of its first component; else the
- * base name of PATH. NULL: out of memory. The caller frees it.
+ * The job's name as sbatch takes it from a script. TEXT is the script, PATH its file. The name is the last --job-name
+ * (or -J) of the #SBATCH lines; in a het job, of the lines of the first component. Without one, it is the base name of
+ * PATH. NULL: out of memory. The caller frees the name.
  */
 char *sbatch_name_of(const char *text, const char *path);
 
-/* The same, of the file PATH, and $SBATCH_JOB_NAME before all as in sbatch. -errno. */
+/* The same for the file PATH. As in sbatch, $SBATCH_JOB_NAME wins over the script. -errno. */
 int sbatch_name_read(const char *path, char **ret, struct errmsg *err);
 
 #endif

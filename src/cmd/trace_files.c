@@ -54,7 +54,10 @@ static bool take_ids(const char *job, struct trace_name *ret)
 	return is_one;
 }
 
-/* "ceems-trace-JOB.STEP-NODE.csv", JOB as steptrace_job_name() writes it: "7", "5_3-8", "21+1-22". */
+/*
+ * "ceems-trace-JOB.STEP-NODE.csv". JOB is from steptrace_job_name(): "7"; "5_3-8" is task 3 of array 5, with job
+ * id 8; "21+1-22" is component 1 of het job 21, with job id 22.
+ */
 static bool parse_name(const char *name, struct trace_name *ret)
 {
 	const char *job = name + sizeof(prefix) - 1;

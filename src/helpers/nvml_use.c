@@ -289,7 +289,10 @@ void nvml_keep_instance(struct nvml *n, nvmlDevice_t device, nvmlDevice_t mig, u
 		instance->handle[instance->nhandles++] = mig;
 }
 
-/* Its compute instances share its memory. A process is in one of them. */
+/*
+ * A GPU instance: its compute instances share its memory, so memory is read once. Each process is in
+ * one compute instance, so processes are added up.
+ */
 static void read_instance(const struct nvml_api *api, const struct nvml_use *u, struct nvml_instance *instance,
 			  uint64_t *value)
 {

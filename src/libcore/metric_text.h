@@ -35,8 +35,8 @@ const char *metric_text_sources(const struct figures *f, const char *estimate, c
 				size_t size);
 
 /*
- * Which factors the emissions of F are computed with, by energy: "85 % fresh, 15 % yearly mean". Empty:
- * not known. Returns BUF.
+ * The kinds of emission factors behind the emissions of F, each with its share of the energy: "85 % fresh,
+ * 15 % yearly mean". Empty: not known. Returns BUF.
  */
 #define METRIC_FACTORS_MAX 64
 const char *metric_text_factors(const struct figures *f, char *buf, size_t size);

@@ -394,7 +394,7 @@ void ledger_set_live(struct ledger *l, unsigned int slot, uint32_t claim, const 
 /* What the sampler published, for the sampler's thread. NULL: nothing is known of that step. */
 const struct figures *ledger_live(const struct ledger *l, unsigned int slot, uint32_t claim);
 
-/* For all that open the ledger, so that they need not look for themselves. */
+/* The mount points of the cgroup hierarchies, so that slurmstepd need not look for them. */
 void ledger_set_mounts(struct ledger *l, const struct cgmount_points *mounts);
 
 /* The GPUs that MIG divides, for slurmstepds: they do not load NVML. */

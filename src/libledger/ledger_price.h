@@ -13,9 +13,9 @@ struct ledger_price {
 	const struct book_tick *tick;
 	uint64_t from_mono_ns; /* of the tick's window */
 	struct factor_mix mix; /* of all of it */
-	/* Domains whose joules are of a longer time, in which the factor changed; and of that time. */
-	bool has_slow, is_slow[DOMAIN_N];
-	struct factor_mix slow[DOMAIN_N];
+	/* A slow sensor's joules were used over a longer time than the tick. */
+	bool has_slow, is_slow[DOMAIN_N]; /* the factor changed in that longer time */
+	struct factor_mix slow[DOMAIN_N]; /* the factors of that longer time */
 };
 
 /* Borrows TICK; sets page->factor_*. */

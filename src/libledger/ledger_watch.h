@@ -17,7 +17,7 @@
 struct ledger_watch {
 	int32_t pid; /* 0: nobody is watched */
 	uint64_t start;
-	int pidfd; /* -1: there is none (Linux before 5.3, out of descriptors) */
+	int pidfd; /* negative: there is none (Linux before 5.3, out of descriptors) */
 	bool has_ended; /* says the last ledger_watch_poll() */
 	unsigned int asked;
 };

@@ -18,10 +18,10 @@ int gpuwatch_create(struct gpuwatch **ret);
 void gpuwatch_destroy(struct gpuwatch *w);
 
 /*
- * Books new readings in a tick. PAGE is the one to write; LINE[n] is from ledger_book_collect() at NOW, GPU[ngpus] from
- * sources_gpus(), INSTANCE[ninstances] from sources_instances(). A step that holds instances of a GPU has the use and memory
- * of these, not a part of the GPU's. A step ends after the last reading. From that reading to the end, its GPUs are assumed
- * to go on as they were. A step so short that no reading covers it has no values.
+ * Books new readings in a tick. PAGE is the ledger page that is being written. LINE[n] is from ledger_book_collect() at NOW,
+ * GPU[ngpus] from sources_gpus(), INSTANCE[ninstances] from sources_instances(). A step that holds MIG instances is booked
+ * with the use and memory of these instances, not with a part of the whole GPU's. The time between the last reading and the
+ * end of a step is booked as if the GPUs went on as in that reading. A step so short that no reading covers it has no values.
  */
 void gpuwatch_read(struct gpuwatch *w, struct ledger_book *b, struct ledger_page *page, const struct book_line *line,
 		   size_t n, const struct gpu_reading *gpu, size_t ngpus,

@@ -14,7 +14,7 @@ struct reader {
 	struct cputime *cputime;
 	struct weights_step *step;
 	uint64_t before_ns; /* what it used before it was opened, and what is no longer told of that */
-	uint32_t claim;	 /* the step in this slot that it belongs to; 0: of none */
+	uint32_t claim;	 /* the step in this slot that is read here; 0: no step */
 	bool is_settled; /* opened, or found that it cannot be */
 	bool is_needed;	 /* in the next tick too */
 };

@@ -255,7 +255,7 @@ static void open_group(struct stepprobes *sp, enum probes_group group)
 static void open_rdma(struct stepprobes *sp)
 {
 	struct errmsg err = { 0 };
-	/* also where it cannot be told whose: that there is none is the better reason */
+	/* even if the ports' traffic cannot be told apart by job: "no device" is a better reason than "shared node" */
 	int rc = rdma_open(sp->settings->sys_root, &sp->rdma, &err);
 
 	sp->why_rdma = rc == -ENODEV ? REASON_NO_DEVICE : rc < 0 ? REASON_FAILED : REASON_NONE;

@@ -99,7 +99,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Instead of a socket's number: the memory of all. */
+/* As KIND, in place of a socket's number: the memory of all sockets. */
 #define MEMORY SOCKETS_MAX
 
 /* What E is worth as activity of KIND, a socket or MEMORY. */

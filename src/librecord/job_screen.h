@@ -25,7 +25,7 @@ struct job_screen_advice {
 struct job_screen {
 	const struct record *const *part; /* a job; or the parts of one array or het job, which are added up */
 	size_t n;
-	const char *step;	 /* "12.0": the one part is not a job, but this step; NULL: it is */
+	const char *step;	 /* "12.0": the one part is this step, not a job; NULL: it is a job */
 	uint64_t now;		 /* seconds since the epoch: jobs without an end run or wait until then */
 	uint64_t elapsed_ns;	 /* of the one part, by the node's clock; 0: whole seconds, from start to end */
 	const char *cluster;	 /* jobs of another one say so; NULL: all do */

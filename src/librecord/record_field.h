@@ -38,7 +38,7 @@ enum record_field_flags {
 };
 
 struct record_field {
-	const char *path; /* "energy.method"; a prefix of all paths for FIELD_RATIOS */
+	const char *path; /* "energy.method"; FIELD_RATIOS: how the paths of all its members begin */
 	const char *column; /* in SQL; NULL: none, or part of the key */
 	const char *signal_column; /* FIELD_EXIT: COLUMN has the code only */
 	enum record_field_kind kind;

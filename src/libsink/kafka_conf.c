@@ -29,7 +29,7 @@ static const struct {
 	{ "enable.background", NULL, "there is no background thread of ours" },
 };
 
-/* Whose values must not get into a log. */
+/* Is KEY one whose value must not get into a log? */
 static bool is_secret(const char *key)
 {
 	static const char *const marks[] = { "password", "secret", "pem", "oauthbearer.config",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sink.h - one interface for where records go. A sink is its file, one row in sink_table.c and its line in
- * Makefile.am. Delivery is at least once; the key makes a repeat harmless. Each open sink is used by one
- * thread.
+ * sink.h - one interface for the places where records go. A new sink needs its source files, an `extern`
+ * here, a row in sink_table.c and its lines in Makefile.am. A record may be delivered twice; the record's
+ * key makes a repeat harmless. Only one thread may use an open sink.
  */
 #ifndef CEEMS_SINK_H
 #define CEEMS_SINK_H
@@ -75,13 +75,14 @@ struct sink_ops {
 	/* Checks the configuration and makes the client; needs no server to be there. */
 	int (*open)(const struct settings *s, struct sink **ret, struct errmsg *err);
 	/*
-	 * Delivers ITEM[n] within about TIMEOUT_NS and fills RESULT[n], SINK_REFUSED by sink_refuse().
-	 * Returns 0 when there was progress: the first item at least is settled. -EAGAIN: trouble (back
-	 * off), with the reason in ERR.
+	 * Delivers ITEM[n] within about TIMEOUT_NS and sets each RESULT[n]; sink_refuse() sets
+	 * SINK_REFUSED. Returns 0 if at least the first item is settled (acknowledged or refused), or
+	 * if N is 0. -EAGAIN: trouble, with the reason in ERR; the caller waits before the next call.
 	 *
-	 * A sink may leave items SINK_SENT: the next call has them again, in front of new ones, with
-	 * the result of the last call; when there are no new ones it waits for all. None is left
-	 * so behind one that is SINK_RETRY. A sink that knows nothing of this takes all items as new.
+	 * A sink may leave an item SINK_SENT. The next call then passes this item again, before the
+	 * new ones, and its RESULT still is SINK_SENT. If there are no new items, the call waits for
+	 * all sent ones. An item behind one that is SINK_RETRY is never left SINK_SENT. A sink that
+	 * does not use SINK_SENT treats every item as new.
 	 */
 	int (*deliver)(struct sink *k, struct sink_item *item, size_t n,
 		       enum sink_result *result, uint64_t timeout_ns, struct errmsg *err);

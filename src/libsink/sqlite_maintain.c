@@ -109,7 +109,7 @@ static int maintain_day(const struct run *r, const char *sql, const char *day, s
 	"DELETE FROM step WHERE record_key IN (SELECT record_key FROM job WHERE " OF_DAY ");"     \
 	"DELETE FROM job WHERE " OF_DAY ";"
 
-/* For each day that NEXT finds before LIMIT. */
+/* Runs SQL for each day that the query NEXT finds before LIMIT. With dry_run, only reports that there are such days. */
 static int maintain_days(const struct run *r, const char *next, const char *limit, const char *sql, const char *what,
 			 struct errmsg *err)
 {

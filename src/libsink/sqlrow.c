@@ -82,7 +82,7 @@ static char *reserve_cell(struct row *r, size_t size)
 	return p;
 }
 
-/* Empty and absent texts are both unknown; what is not UTF-8 is as it is in JSON. */
+/* NULL and "" both become SQL NULL (unknown). Text that is not UTF-8 is escaped as in the JSON record. */
 static void put_text(struct row *r, const char *text)
 {
 	size_t len = text ? strlen(text) : 0;

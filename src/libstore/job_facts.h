@@ -35,9 +35,9 @@ enum fact_text {
 };
 
 /*
- * A longer text is left out, never cut, and read from slurmdbd like one that Slurm does not have at
- * hand: the sum of the bounds is what the hook may copy at most. sbatch refuses names over 1024 and
- * paths over 4096 bytes; a list of 9,000 nodes without regularity has some 54,000.
+ * A text longer than its bound is left out, never cut. The recorder reads the text from slurmdbd, like a
+ * text that slurmctld does not have. So the hook copies at most the sum of the bounds. sbatch refuses names
+ * over 1024 and paths over 4096 bytes; a list of 9,000 nodes without regularity has some 54,000.
  */
 #define FACT_NODES_MAX 65535
 #define FACT_TEXT_MAX 4096

@@ -99,7 +99,10 @@ struct store_job {
  * max_bytes. The rest is for the records of the jobs that are there.
  */
 int store_job_put(struct store *s, const struct store_job *job, struct errmsg *err);
-/* 1, 0: not there. RET's texts and facts are valid until the next call, or the end of the transaction. */
+/*
+ * Returns 1, or 0 if there is no such job. RET's texts and facts are valid until the next call or the end of
+ * the transaction.
+ */
 int store_job_get(struct store *s, const char *key, struct store_job *ret, struct errmsg *err);
 /* State and next_try only. -ENOENT. */
 int store_job_set(struct store *s, const char *key, enum store_job_state state, uint64_t next_try,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store_view.h - reads the store beside its writer, on a connection of its own: sinks, `ceems store`,
- * `ceems check`. No call keeps a transaction open, so that nobody holds up the writer's checkpoints. Not for
- * two threads at once.
+ * store_view.h - read access to the store on a connection of its own, beside the writer's. Sinks, the
+ * recorder's metrics, `ceems store` and `ceems check` use it. Only store_view_refused_drop() writes. No call
+ * leaves a transaction open, so no reader holds up the writer's checkpoints. Two threads must not use one view
+ * at once.
  */
 #ifndef CEEMS_STORE_VIEW_H
 #define CEEMS_STORE_VIEW_H

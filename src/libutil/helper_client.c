@@ -75,7 +75,7 @@ static int helper_make_pipes(const struct helper *h, int in[2], int out[2])
 	/* for us alone: the process shares its ends with nobody and may block in them */
 	if (fcntl(out[0], F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
-	/* a daemon that looks once a minute does not take a long answer in pieces of 64 KiB */
+	/* at up to a minute between two reads (SampleInterval), pieces of 64 KiB would take too long */
 	if (h->line_max > HELPER_LINE_MAX)
 		(void)fcntl(out[0], F_SETPIPE_SZ, 1024 * 1024);
 	return 0;

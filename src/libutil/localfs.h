@@ -9,8 +9,8 @@
 #include "src/libutil/errmsg.h"
 
 /*
- * 0: it is local. -EREMOTE: it is not; ERR says so, with KEY= ("StoreDir") as what to set. -errno: the
- * folder cannot be looked at.
+ * Is DIR on a local file system? 0: yes; it is on none of the network file systems in localfs.c. -EREMOTE: no;
+ * ERR says so and names KEY ("StoreDir"), the setting to change. -errno: DIR cannot be looked at.
  */
 int localfs_check(const char *dir, const char *key, struct errmsg *err);
 

@@ -111,14 +111,18 @@ bool cgmount_match(const char *line, const char *controller, const char *path, c
  */
 static struct {
 	pthread_mutex_t lock;
-	pid_t owner; /* a child may go into namespaces of its own */
+	pid_t owner; /* the process that opened fd; a child may be in other namespaces, and opens the file anew */
 	/* no FILE: that of a child that ends may move the position, which both have */
 	int fd;
 	size_t part_len;
 	char *text; /* the lines read so far; NULL: to be read anew */
 	size_t len;
 } mounts = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
-static char part[4096]; /* of a line, and of mounts; in here a page of it would come from the file */
+/*
+ * The start of a line that is not read to its end yet; belongs to `mounts`. It is no member of `mounts`, which is
+ * initialised data: this buffer would be a page that is read from the plugin's file.
+ */
+static char part[4096];
 
 static void forget_mounts(void)
 {

@@ -7,7 +7,7 @@
 #include "src/libmeter/activity/bpfsys.h"
 #include "src/libutil/util.h"
 
-/* Tasks that end while the living are listed are in neither list; so often it is tried again. */
+/* A task that ends after the row was read and before the tasks are listed is in neither; then both are read again. */
 #define READS_MAX 3
 #define LIST_CHUNK 64
 

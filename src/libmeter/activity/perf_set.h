@@ -64,7 +64,10 @@ enum metric_reason perf_reason(int error);
 
 /* --- the targets of a step: perf_targets.c ------------------------------------------------- */
 
-/* PID[N] and all they fork, from their exec on. -ENOMEM. */
+/*
+ * Opens the events on the tasks PID[N] and on all that these fork. Counting begins when a task of PID[N] calls
+ * exec. -ENOMEM.
+ */
 int perf_task_open(struct perf_set *s, const pid_t *pid, size_t n);
 
 /*

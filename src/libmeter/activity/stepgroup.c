@@ -84,7 +84,10 @@ static int open_folder(int at, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* PATH as /proc/PID/cgroup shows it; "/../x" is above the root of our cgroup namespace. */
+/*
+ * Opens PATH, as /proc/PID/cgroup shows it, through a hidden mount. -EOPNOTSUPP: PATH begins with "/..", so it is
+ * outside our cgroup namespace.
+ */
 static int open_path_hidden(const char *path)
 {
 	_cleanup_close_ int root = -1;

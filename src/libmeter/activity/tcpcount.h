@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tcpcount.h - TCP of a step, as the kernel counted for each socket. Closed sockets are in the row
- * that bpf/tcp.bpf.h fills; open sockets are listed. Payload only, each byte once however often it
- * was sent; retransmitted bytes apart. Its sister for tasks is harvest.h.
+ * tcpcount.h - TCP traffic of a step, from the kernel's counters of each socket. The row that
+ * bpf/tcp.bpf.h fills has the sum of the closed sockets; tcpcount_read() lists the open ones. Bytes are
+ * payload, and each byte counts once, however often it was sent. Retransmitted bytes are a value of
+ * their own. harvest.h does the same for tasks.
  *
  * A socket belongs to the step in whose v2 cgroup it was made, whoever uses it later. An accepted
- * socket belongs to the step of the listening socket. What arrived is counted although nobody read
- * it.
+ * socket belongs to the step of the listening socket. Bytes that arrived count even if no process read
+ * them.
  */
 #ifndef CEEMS_TCPCOUNT_H
 #define CEEMS_TCPCOUNT_H

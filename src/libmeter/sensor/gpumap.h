@@ -51,9 +51,10 @@ void gpumap_find(struct gpumap *m, const char *path, struct gpumap_file *ret);
 const char *gpumap_why(const struct gpumap *m);
 
 /*
- * The share of a GPUMAP_INSTANCE in ppm, by KNOWN, else by TYPE, the GRES type: "1g.5gb",
- * "a100_3g.20gb", "1c.3g.20gb"; NULL: none. A GPU that is not in KNOWN is judged by TYPE: it has 7
- * slices, and memory counts as compute does. 0: not known.
+ * The share, in ppm of its GPU, of the MIG instance F. Its size is the one in KNOWN (the sizes that the
+ * driver told). If F is not there, its size is the one in TYPE, the name of its GRES type ("1g.5gb",
+ * "a100_3g.20gb", "1c.3g.20gb"; NULL: no type). A GPU that is not in KNOWN is assumed to have 7 slices,
+ * and its instance to have the same share of the memory as of the slices. 0: not known.
  */
 uint32_t gpumap_share(const struct gpu_slices *known, const struct gpumap_file *f, const char *type);
 

@@ -66,7 +66,7 @@ struct source {
 	struct gpu_instance_reading instance[GPU_SLICES_MAX];
 	size_t ninstances;
 	char about[160];
-	char why[400];	  /* the last trouble that is not of one meter; empty: it answers */
+	char why[400];	  /* the last error that concerns the whole helper; empty: it answers */
 	char notes[4096]; /* lines; those that do not fit are left out */
 	uint64_t lag_ns;
 	char held[512]; /* a line that came with open(), for the first read() */

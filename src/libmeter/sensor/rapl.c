@@ -221,7 +221,7 @@ static bool is_ours(const struct source *s, const char *name)
 	return false;
 }
 
-/* By what can be missed: a counter that is no longer there, or an age. */
+/* Drops entries of STATE that can be missed: the value of a zone that is gone, or a zone's age. */
 static void make_room(const struct source *s, struct source_state *state)
 {
 	uint32_t i;
