@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_facts.h - what slurmctld's plugin knows of a job, in the form of inbox and store: numbers,
- * and texts one behind the other in a buffer of fixed size. So the copy needs no allocation, and
- * only the used part is queued. No pointer into Slurm leaves the hook. A change of these structs is
- * a new INBOX_LAYOUT.
+ * job_facts.h - the facts that slurmctld's plugin knows of a job, as inbox and store keep them. They
+ * are numbers, and texts one behind the other in a buffer of fixed size. So the copy needs no
+ * allocation, and only the used part is queued. No pointer into Slurm leaves the hook. If you change
+ * these structs, raise INBOX_LAYOUT.
  */
 #ifndef CEEMS_JOB_FACTS_H
 #define CEEMS_JOB_FACTS_H

@@ -8,16 +8,16 @@
  * nothing back.
  *
  * Any thread may write. store_begin() takes a mutex that store_commit() and store_rollback()
- * release. Calls between them belong to that transaction. What a function reads is the
- * transaction's too. Functions that need no store_begin() say so. Text and data that come back
- * belong to the store until the next call.
+ * release. Calls between them, reads included, belong to that transaction. Functions that need no
+ * store_begin() say so. The store owns the texts and data that it returns; they are valid until the
+ * next call.
  *
- * Errors: -ENOSPC the disk or StoreMaxSize is full; -EROFS, -EACCES; -EIO the disk says no; -EBUSY another
+ * Errors: -ENOSPC the disk or StoreMaxSize is full; -EROFS, -EACCES; -EIO the disk failed; -EBUSY another
  * program holds SQLite's lock; -EUCLEAN the file is corrupt; -ENOMEM; -EMSGSIZE the row is over STORE_ROW_MAX.
- * After an error only store_rollback() is left to do. The store itself logs when writing begins to fail and
+ * After an error the caller must call store_rollback(). The store itself logs when writing begins to fail and
  * when it works again, once each; callers retry and log nothing.
  *
- * The process must not open and close store.db by itself: that drops SQLite's locks.
+ * No other code of the process may open and close store.db, because the close() drops SQLite's locks.
  */
 #ifndef CEEMS_STORE_H
 #define CEEMS_STORE_H
@@ -35,7 +35,7 @@
 /* Of the table `record`. The numbers are in the file. */
 enum store_kind {
 	STORE_RECORD = 1, /* schema ceems.job.v1 */
-	STORE_STEPS = 2,  /* steps the record had no room for, ceems.steps.v1 */
+	STORE_STEPS = 2,  /* steps for which the record had no room, ceems.steps.v1 */
 	STORE_START = 3,  /* a job began, ceems.job_start.v1 */
 };
 #define STORE_MASK(kind) (1u << (kind))
@@ -48,7 +48,7 @@ enum store_kind store_kind_by_name(const char *name);
 enum store_job_state {
 	STORE_JOB_ENDED = 1,	 /* no record yet */
 	STORE_JOB_FINAL = 2,	 /* has a record; a correction may follow */
-	STORE_JOB_CORRECTED = 3, /* nothing will follow; the row goes an hour after the end of the job */
+	STORE_JOB_CORRECTED = 3, /* no correction will follow; the row is deleted an hour after the end of the job */
 };
 const char *store_job_state_name(enum store_job_state state);
 
@@ -61,23 +61,23 @@ struct store_options {
 };
 
 /*
- * -EBUSY: another process has it (after a restart perhaps for a moment); -EREMOTE: DIR is on a network
- * file system; -EPROTO: the file has another layout. A corrupt file is renamed to
- * "store.db.corrupt-TIME", with one log line, and a new one begun: store_is_new() is true then.
+ * -EBUSY: another process has the store open (after a restart perhaps for a moment); -EREMOTE: DIR is on a
+ * network file system; -EPROTO: the file has another layout. A corrupt file is renamed to
+ * "store.db.corrupt-TIME", with one log line, and a new file is begun; store_is_new() is then true.
  */
 int store_open(const struct store_options *o, struct store **ret, struct errmsg *err);
-/* No other thread may be in a call. Sets the file aside if it was found corrupt meanwhile. */
+/* No other thread may be in a call. Renames the file, as store_open() does, if it was found corrupt meanwhile. */
 void store_close(struct store *s);
-/* The file was made by this store_open(): what was known before is not. Needs no store_begin(). */
+/* This store_open() made the file, so it has no job of the time before. Needs no store_begin(). */
 bool store_is_new(const struct store *s);
 
 int store_begin(struct store *s, struct errmsg *err);
 /*
- * The same to read only: does not wait for another program that holds SQLite's lock. End it by store_rollback(). A
- * write in it is an error.
+ * Begins a transaction that only reads. Does not wait for another program that holds SQLite's lock. End the transaction
+ * with store_rollback(). A write in it is an error.
  */
 int store_begin_read(struct store *s, struct errmsg *err);
-/* Wakes store_wait_records() if records were appended. After an error: as after store_rollback(). */
+/* Wakes store_wait_records() if records were appended. After an error, the store is as after store_rollback(). */
 int store_commit(struct store *s, struct errmsg *err);
 void store_rollback(struct store *s);
 
@@ -96,7 +96,7 @@ struct store_job {
 
 /*
  * Inserts or replaces a job. -ENOSPC: the job is new and the store holds more than 3/4 of
- * max_bytes. The rest is for the records of the jobs that are there.
+ * max_bytes. The last quarter is kept for the records of the jobs that the store already has.
  */
 int store_job_put(struct store *s, const struct store_job *job, struct errmsg *err);
 /*
@@ -104,13 +104,13 @@ int store_job_put(struct store *s, const struct store_job *job, struct errmsg *e
  * the transaction.
  */
 int store_job_get(struct store *s, const char *key, struct store_job *ret, struct errmsg *err);
-/* State and next_try only. -ENOENT. */
+/* Changes state and next_try only. -ENOENT: there is no such job. */
 int store_job_set(struct store *s, const char *key, enum store_job_state state, uint64_t next_try,
 		  struct errmsg *err);
 int store_job_delete(struct store *s, const char *key, struct errmsg *err);
 
 /*
- * FN for at most MAX jobs whose next_try is not after NOW, earliest first; it may change any job. A
+ * Calls FN for at most MAX jobs whose next_try is not after NOW, earliest first. FN may change any job. A
  * negative result of FN ends the walk and is returned.
  */
 typedef int store_job_fn(void *ctx, const struct store_job *job);
@@ -128,15 +128,19 @@ int store_oldest_end(struct store *s, uint64_t *ret, struct errmsg *err);
 
 /* --- records ------------------------------------------------------------------------------------ */
 
-/* *RET_SEQ (may be NULL) goes up with every record and is never used twice. -ENOSPC above max_bytes. */
+/*
+ * *RET_SEQ (may be NULL) gets the record's number, which grows with every record and is never used twice. -ENOSPC:
+ * the store would be larger than max_bytes.
+ */
 int store_record_append(struct store *s, enum store_kind kind, const char *key, const char *json,
 			size_t len, uint64_t ended, uint64_t *ret_seq, struct errmsg *err);
 
 /* --- sinks -------------------------------------------------------------------------------------- */
 
 /*
- * The sinks whose cursors hold records back, by comma ("file,kafka"). A new one starts at the oldest record
- * there is. One that is no longer named keeps its cursor and holds nothing back. Needs no store_begin().
+ * Sets the sinks for which records are kept, separated by commas ("file,kafka"). A new sink starts at the oldest
+ * record in the store. A sink that is no longer named keeps its cursor, but no record is kept for it. Needs no
+ * store_begin().
  */
 int store_set_sinks(struct store *s, const char *names, struct errmsg *err);
 
@@ -153,17 +157,23 @@ struct store_refusal {
 int store_sink_settle(struct store *s, const char *sink, uint64_t seq,
 		      const struct store_refusal *refusal, size_t n, struct errmsg *err);
 
-/* Until there is a record behind *SEEN, which is set, or TIMEOUT_NS. Needs no store_begin(). */
+/*
+ * Waits at most TIMEOUT_NS for a record with a number above *SEEN, and sets *SEEN to the newest number. Needs no
+ * store_begin().
+ */
 void store_wait_records(struct store *s, uint64_t *seen, uint64_t timeout_ns);
-/* From now on nobody waits there: for the end of the process. */
+/* From now on store_wait_records() returns at once; for the end of the process. */
 void store_end_waits(struct store *s);
 
 /* --- what is kept for the caller ---------------------------------------------------------------- */
 
-/* struct inbox_pos: what is in the store. */
+/* struct inbox_pos: the store has all entries of the inbox before this position. */
 #define STORE_META_INBOX "inbox"
 
-/* STORE_META_INBOX and the like. 1 with *RET_LEN of at most SIZE bytes, 0: not there. -EMSGSIZE: SIZE is too small. */
+/*
+ * Reads the value NAME (such as STORE_META_INBOX). Returns 1 and sets *RET_LEN, at most SIZE, or returns 0 if there is no
+ * such value. -EMSGSIZE: SIZE is too small.
+ */
 int store_meta_get(struct store *s, const char *name, void *buf, size_t size, size_t *ret_len,
 		   struct errmsg *err);
 int store_meta_set(struct store *s, const char *name, const void *data, size_t len,
@@ -172,16 +182,16 @@ int store_meta_set(struct store *s, const char *name, const void *data, size_t l
 /* --- upkeep ------------------------------------------------------------------------------------- */
 
 /*
- * Deletes the records that every sink has and none refused, and the jobs that are done and ended
- * before JOBS_BEFORE. Returns how many rows went; call it again soon when that is STORE_RECLAIM_MAX
- * or more. Needs no store_begin().
+ * Deletes the records that every sink has and none refused, and the jobs that are STORE_JOB_CORRECTED and
+ * ended before JOBS_BEFORE. Returns the number of deleted rows. If this is STORE_RECLAIM_MAX or more, call
+ * the function again soon. Needs no store_begin().
  */
 #define STORE_RECLAIM_MAX 2000
 int store_reclaim(struct store *s, uint64_t jobs_before, struct errmsg *err);
 
 /*
- * True when a call has been waiting for the disk for more than 30 s; that is logged once. False
- * again afterwards. Never waits: for a thread that is not that one. Needs no store_begin().
+ * True while a call of another thread has waited for the disk for more than 30 s, which is logged once.
+ * This function never waits. Needs no store_begin().
  */
 bool store_is_stuck(struct store *s);
 

@@ -23,16 +23,16 @@ struct store_row {
 	uint64_t seq;
 	enum store_kind kind;
 	uint64_t time;	 /* when it was appended, seconds since the epoch */
-	const char *key; /* NUL-ended; as JSON it is the view's until FN returns */
+	const char *key; /* NUL-ended; key and json are valid until FN returns */
 	size_t key_len;
 	const char *json;
 	size_t json_len;
-	const char *reason; /* of what is refused, else NULL */
+	const char *reason; /* why the sink refused the record; NULL: it did not */
 };
 
-/* Which rows; zeroed: all. */
+/* Which rows to read; zeroed: all. */
 struct store_pick {
-	uint64_t after;	     /* seq; the first one is behind it */
+	uint64_t after;	     /* only rows with a larger seq */
 	unsigned int kinds;  /* STORE_MASK() */
 	const char *key;     /* of a record, with its parts */
 	uint64_t job_id;     /* of the key */
@@ -54,12 +54,12 @@ int store_view_cursor(struct store_view *v, const char *sink, uint64_t *ret, str
 struct store_sink_status {
 	char name[STORE_SINK_NAME_MAX];
 	uint64_t seq;
-	uint64_t waiting, waiting_bytes; /* behind the cursor, of KINDS */
-	uint64_t oldest;		 /* time of the first of them; 0: none */
+	uint64_t waiting, waiting_bytes; /* records of KINDS behind the cursor */
+	uint64_t oldest;		 /* time of the first such record; 0: none */
 	uint64_t refused;
 };
 
-/* SINK with KINDS that it takes. */
+/* The status of SINK, which takes records of KINDS. */
 int store_view_sink(struct store_view *v, const char *sink, unsigned int kinds,
 		    struct store_sink_status *ret, struct errmsg *err);
 /* Every sink that has a cursor. */
@@ -68,15 +68,15 @@ int store_view_sinks(struct store_view *v, store_sink_fn *fn, void *ctx, struct 
 
 struct store_status {
 	uint64_t jobs[STORE_JOB_CORRECTED + 1]; /* by enum store_job_state */
-	uint64_t overdue;	/* jobs whose next_try is over */
-	uint64_t oldest_due;	/* the earliest next_try of them; 0: none */
+	uint64_t overdue;	/* jobs whose next_try is in the past */
+	uint64_t oldest_due;	/* the earliest next_try of these jobs; 0: none */
 	uint64_t records, record_bytes;
 	uint64_t used_bytes, file_bytes;
 	uint64_t layout;
 };
 int store_view_status(struct store_view *v, uint64_t now, struct store_status *ret, struct errmsg *err);
 
-/* What can be told in no time, however much waits. */
+/* Counts that take hardly any time, however many records wait. */
 struct store_counts {
 	uint64_t jobs[STORE_JOB_CORRECTED + 1]; /* by enum store_job_state */
 	uint64_t oldest_end; /* of jobs without a record; 0: there is none */
@@ -86,9 +86,9 @@ struct store_counts {
 int store_view_counts(struct store_view *v, struct store_counts *ret, struct errmsg *err);
 
 struct store_sink_lag {
-	/* Behind the cursor, other kinds included; 0 if there is none of KINDS. */
+	/* Records of any kind behind the cursor; 0 if none of them is of KINDS. */
 	uint64_t waiting;
-	uint64_t oldest; /* time of the first of them; 0: none */
+	uint64_t oldest; /* time of the first of KINDS; 0: none */
 	uint64_t refused;
 };
 int store_view_sink_lag(struct store_view *v, const char *sink, unsigned int kinds, struct store_sink_lag *ret,
@@ -98,10 +98,10 @@ int store_view_sink_lag(struct store_view *v, const char *sink, unsigned int kin
 int store_view_meta(struct store_view *v, const char *name, void *buf, size_t size, size_t *ret_len,
 		    struct errmsg *err);
 
-/* 1: a process writes the store in DIR, 0: none does; -ENOENT: there is none. */
+/* 1: a process writes the store in DIR, 0: none does; -ENOENT: there is no store. */
 int store_view_has_writer(const char *dir, struct errmsg *err);
 
-/* What SINK refused and now has: the store may delete it. */
+/* SINK has taken record SEQ, which it had refused: the store may delete the record. */
 int store_view_refused_drop(struct store_view *v, const char *sink, uint64_t seq, struct errmsg *err);
 
 #endif
