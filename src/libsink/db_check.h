@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * db_check.h - how the database is: for `ceems check` and `ceems db status`.
+ * db_check.h - checks the database of the sink mariadb, for `ceems check` and `ceems db status`.
  */
 #ifndef CEEMS_DB_CHECK_H
 #define CEEMS_DB_CHECK_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * db_factor.h - the table emission_factor: what a job's region, kind and year stand for.
+ * db_factor.h - fills the table emission_factor, which has the factor for a job's region, kind and year.
  */
 #ifndef CEEMS_DB_FACTOR_H
 #define CEEMS_DB_FACTOR_H
@@ -11,7 +11,7 @@
 
 /*
  * Writes the rows of the factors at PATH and the world mean, in one transaction; other years' rows stay.
- * *RET_CHANGED: how many were new or another value.
+ * *RET_CHANGED: the number of rows that are new or have another value.
  */
 int db_factor_fill(MYSQL *m, const char *path, size_t *ret_changed, struct errmsg *err);
 

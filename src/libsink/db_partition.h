@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * db_partition.h - the monthly partitions of job and step: pYYYYMM has what was submitted in that month,
- * the lowest also what came before, pmax what comes after the last.
+ * db_partition.h - the monthly partitions of the tables job and step. pYYYYMM has the jobs that were submitted in
+ * that month. The lowest partition also has all earlier jobs, and pmax has the jobs after the last month.
  */
 #ifndef CEEMS_DB_PARTITION_H
 #define CEEMS_DB_PARTITION_H
@@ -25,9 +25,9 @@
 int db_partition_ahead(MYSQL *m, uint64_t now, int *ret, struct errmsg *err);
 
 /*
- * Makes what is missing for NOW (Unix seconds): all partitions where there are none, else the ones
- * ahead. Its lock waits are bounded by the session's lock_wait_timeout. *RET_ADDED: how many; with
- * DRY_RUN how many would be. What is in the table stays.
+ * Makes the partitions that are missing at NOW (Unix seconds): all of them if there are none, else the coming
+ * ones. The session's lock_wait_timeout bounds the waits for locks. *RET_ADDED: the number of new partitions; with
+ * DRY_RUN, the number that would be made. Rows of the table stay.
  */
 int db_partition_ensure(MYSQL *m, const char *table, uint64_t now, bool dry_run,
 			size_t *ret_added, struct errmsg *err);

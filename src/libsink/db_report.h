@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * db_report.h - tells whoever runs migrate or maintenance what was done, a line each.
+ * db_report.h - one line for each thing that `ceems db migrate` or `maintain` has done.
  */
 #ifndef CEEMS_DB_REPORT_H
 #define CEEMS_DB_REPORT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kafka_probe.h - asks a broker for its topics as the sink's producer would: with the TLS, the credentials
- * and all else of KafkaConf. Sends no record, makes no topic.
+ * kafka_probe.h - asks a broker for its topics, with TLS, credentials and all other settings of KafkaConf, as the
+ * sink's producer would. Sends no record, makes no topic.
  */
 #ifndef CEEMS_KAFKA_PROBE_H
 #define CEEMS_KAFKA_PROBE_H
@@ -12,13 +12,13 @@
 
 struct kafka_probe {
 	int brokers;
-	int partitions;	      /* of the topic; 0: it is not there, or not for us to see */
+	int partitions;	      /* of the topic; 0: it does not exist, or we may not see it */
 	int start_partitions; /* of the start topic */
 };
 
 /*
- * START_TOPIC may be empty. -EINVAL: KafkaConf is not right; -EACCES: the broker's certificate, or it took
- * ours or the credentials for wrong; -EHOSTUNREACH: no answer, or none in time. ERR has the client's words.
+ * START_TOPIC may be empty. -EINVAL: KafkaConf is wrong; -EACCES: the broker's certificate is wrong, or the broker
+ * refused our certificate or credentials; -EHOSTUNREACH: no answer in time. ERR has the client's message.
  */
 int kafka_probe(const char *conf_path, const char *topic, const char *start_topic,
 		uint64_t timeout_ns, struct kafka_probe *ret, struct errmsg *err);

@@ -16,12 +16,12 @@
 #define MARIADB_SCHEMA 1
 
 /*
- * Checks the option file before it is used: the library ignores one that is not there.
+ * Checks the option file before it is used, because the library ignores a file that does not exist.
  * -EINVAL: no path; -EACCES: it has a password and everybody may read it.
  */
 int mariadb_client_check(const char *defaults_file, struct errmsg *err);
 
-/* Besides the calls that block, those of libmariadb that do not may be used. */
+/* The caller may use libmariadb's non-blocking calls in addition to the blocking ones. */
 #define MARIADB_CLIENT_ASYNC 1u
 
 /*
@@ -34,13 +34,13 @@ int mariadb_client_open(const char *defaults_file, const char *database, uint64_
 			unsigned int options, unsigned long flags, MYSQL **ret, struct errmsg *err);
 void mariadb_client_close(MYSQL *m);
 
-/* Runs SQL and throws its result away. -EIO with the server's words; mysql_errno() has more. */
+/* Runs SQL and ignores its result. -EIO with the server's message; mysql_errno() has its number. */
 int mariadb_client_query(MYSQL *m, const char *sql, struct errmsg *err);
 
 /* One number from SQL; -ENOENT: no row or NULL. */
 int mariadb_client_number(MYSQL *m, const char *sql, uint64_t *ret, struct errmsg *err);
 
-/* Highest applied version in schema_version; 0: the table is not there. */
+/* The highest applied version in schema_version; 0: there is no such table. */
 int mariadb_client_schema(MYSQL *m, uint64_t *ret, struct errmsg *err);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mariadb_upsert.h - rows of one table into the server by array-bound prepared statements. Each set of
- * columns that has values needs a statement of its own; the last few are kept.
+ * mariadb_upsert.h - writes rows of one table to the server with array-bound prepared statements. Each set of
+ * columns that have values needs a statement of its own; the last few statements are kept.
  */
 #ifndef CEEMS_MARIADB_UPSERT_H
 #define CEEMS_MARIADB_UPSERT_H
@@ -20,7 +20,7 @@ struct mariadb_upsert {
 		uint64_t used;
 	} cached[UPSERT_CACHED];
 	uint64_t uses;
-	/* what libmariadb binds: for each column a stretch of as many as there are rows */
+	/* the arrays that libmariadb binds; each column has one stretch, with an element for each row */
 	MYSQL_BIND *bind;
 	union upsert_value *value;
 	unsigned long *len;
@@ -30,12 +30,12 @@ struct mariadb_upsert {
 int mariadb_upsert_init(struct mariadb_upsert *u, enum sqlrow_table t);
 void mariadb_upsert_fini(struct mariadb_upsert *u);
 
-/* Forgets the statements; before their connection is closed. */
+/* Forgets the statements. Call it before their connection is closed. */
 void mariadb_upsert_reset(struct mariadb_upsert *u);
 
 /*
- * Binds rows [first, first + n) of ROWS, n <= UPSERT_ROWS_MAX, to a statement that is ready to be
- * executed; the rows are read by then. -EIO: the server's words in ERR.
+ * Binds rows [first, first + n) of ROWS, n <= UPSERT_ROWS_MAX, to a statement that is then ready to be
+ * executed. ROWS is not needed after this call. -EIO: the server's message is in ERR.
  */
 int mariadb_upsert_bind(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow *rows, size_t first,
 			size_t n, MYSQL_STMT **ret, struct errmsg *err);

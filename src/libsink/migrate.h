@@ -13,7 +13,7 @@
 #include "src/libutil/errmsg.h"
 
 struct migrate_options {
-	const char *sql_dir;	   /* NULL: the installed one */
+	const char *sql_dir;	   /* NULL: the installed folder */
 	const char *defaults_file; /* of an administrator; NULL: MariadbDefaultsFile */
 	bool dry_run;		   /* report what would be done, change nothing */
 	/* One line for each version and for what is created; may be NULL. */
@@ -22,9 +22,9 @@ struct migrate_options {
 };
 
 /*
- * The database s->mariadb_database is created if it is missing. -EPROTO: its schema is of a later version,
- * nothing is changed. -EBUSY: another one is at work. -EIO: the server says no, ERR has version and reason;
- * earlier versions stay applied, and the failed one is repeated by the next run.
+ * Creates the database s->mariadb_database if it is missing. -EPROTO: its schema is of a later version, and
+ * nothing is changed. -EBUSY: another run is at work. -EIO: the server refused a statement; ERR has the version of
+ * the schema and the reason. Earlier versions stay applied, and the next run repeats the failed one.
  */
 int migrate_run(const struct settings *s, const struct migrate_options *options,
 		struct errmsg *err);

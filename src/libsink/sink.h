@@ -24,20 +24,20 @@ struct sink_item {
 	size_t key_len;
 	const char *json; /* as it is in the store */
 	size_t json_len;
-	/* Counts the caller's items: of all that are not settled, less than max_batch apart. */
+	/* The caller numbers its items. The numbers of unsettled items differ by less than max_batch. */
 	uint64_t seq;
-	char *why; /* of SINK_REFUSED (sink_refuse()); whoever has the item frees it */
+	char *why; /* the reason of SINK_REFUSED, from sink_refuse(); the owner of the item frees it */
 };
 
 /* What became of an item of a batch. */
 enum sink_result {
-	SINK_RETRY,   /* not taken: it is to be sent (again) */
-	SINK_SENT,    /* on its way; a later call tells what became of it */
+	SINK_RETRY,   /* not taken: the caller passes the item again */
+	SINK_SENT,    /* on its way: a later call says whether it was taken */
 	SINK_ACKED,
-	SINK_REFUSED, /* not accepted as it is; whether it is set aside is for the caller to say */
+	SINK_REFUSED, /* not accepted as it is; the caller decides whether to set it aside */
 };
 
-/* What `ceems check` is told of where records go; a warning: records wait in the store meanwhile. */
+/* Level of a finding for `ceems check`. SINK_WARN: works in part, or records wait in the store meanwhile. */
 enum sink_health {
 	SINK_GOOD,
 	SINK_WARN,
@@ -52,7 +52,7 @@ struct sink_db {
 		       struct errmsg *err);
 	int (*maintain)(const struct settings *s, const struct db_maintain_options *options,
 			struct errmsg *err);
-	/* Lines for who looks after it. DEFAULTS_FILE: NULL for MariadbDefaultsFile. */
+	/* Calls REPORT for each line of `ceems db status`. DEFAULTS_FILE: NULL for MariadbDefaultsFile. */
 	int (*status)(const struct settings *s, const char *defaults_file,
 		      void (*report)(void *ctx, const char *line), void *ctx, struct errmsg *err);
 };
@@ -90,7 +90,7 @@ struct sink_ops {
 
 	struct sink_setting secret; /* a file that only SlurmUser may read */
 	struct sink_setting output; /* a file that SlurmUser writes */
-	/* Asks the other side, as the sink would; the file of SECRET is there. NULL: nobody to ask. */
+	/* Connects to the server as the sink would; the file SECRET exists. NULL: there is no server. */
 	void (*check)(const struct settings *s, sink_tell_fn *tell, void *ctx);
 	const struct sink_db *db; /* NULL: it is no database */
 };
@@ -103,15 +103,15 @@ const struct sink_ops *sink_find(const char *name);
 /* --- sink.c ------------------------------------------------------------------------------------- */
 
 /*
- * Items with the same key have to arrive in order: what was acked behind one that is to be sent again
- * is to be sent again, too. (Now and then one with another key, which is harmless.)
+ * Items with the same key must arrive in order. So an item that was acked behind one of the same key that is
+ * SINK_RETRY becomes SINK_RETRY, too. (Now and then so does one with another key, which is harmless.)
  */
 void sink_keep_order(const struct sink_item *item, size_t n, enum sink_result *result);
 
 /* Sets *RESULT to SINK_REFUSED, and ITEM's reason to a copy of WHY. */
 void sink_refuse(struct sink_item *item, enum sink_result *result, const char *why);
 
-/* Of an item that was refused. */
+/* The reason for which ITEM was refused. */
 const char *sink_why(const struct sink_item *item);
 
 /* --- the rows of the table, each in its file ---------------------------------------------------- */

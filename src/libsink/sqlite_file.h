@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sqlite_file.h - SqliteFile: the tables and views of the sink mariadb in one file (sqlite.awk makes them of its schema).
- * WAL mode, synchronous=FULL: what was committed is on the disk, and readers do not wait. The file is of mode 0640.
+ * sqlite_file.h - SqliteFile, one file with the tables and views of the sink mariadb (sqlite.awk makes them from that
+ * sink's schema). In WAL mode with synchronous=FULL, committed rows are on the disk, and readers do not wait. The file has
+ * mode 0640.
  */
 #ifndef CEEMS_SQLITE_FILE_H
 #define CEEMS_SQLITE_FILE_H
@@ -14,12 +15,12 @@
 #define SQLITE_FILE_SCHEMA 1 /* PRAGMA user_version */
 
 /*
- * Opens it for writing; one that is not there is made, an older schema is brought up to date. -EREMOTE: it is on a
- * network file system, where WAL destroys it; -EPROTO: it is another program's. A later schema is no error: what it
- * added stays empty.
+ * Opens the file for writing. Makes the file if it does not exist, and brings an older schema up to date. -EREMOTE: it is
+ * on a network file system, where WAL destroys it; -EPROTO: it is another program's. A later schema is no error: its new
+ * columns stay empty.
  */
 int sqlite_file_open(const struct settings *s, sqlite3 **ret, struct errmsg *err);
-/* To read it. -ENOENT: it is not there. */
+/* Opens the file for reading. -ENOENT: it does not exist. */
 int sqlite_file_open_read(const struct settings *s, sqlite3 **ret, struct errmsg *err);
 /* 0: it is empty. -EPROTO as above. */
 int sqlite_file_schema(sqlite3 *db, const char *path, int64_t *ret, struct errmsg *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sqlrow.h - a record as rows of the tables job and step: which columns there are and what goes
- * into them. Whole numbers are numbers; the rest is text, which the server converts in strict
- * mode: grams and seconds as exact decimals, UTC times. NULL is unknown.
+ * sqlrow.h - makes rows of the tables job and step from a record: the columns, and the value of each.
+ * Whole numbers are numbers. Other values (grams and seconds as exact decimals, UTC times) are text,
+ * which the server converts in strict mode. NULL is unknown.
  */
 #ifndef CEEMS_SQLROW_H
 #define CEEMS_SQLROW_H
@@ -55,8 +55,8 @@ const char *sqlrow_column(enum sqlrow_table t, size_t i);
 enum sqlrow_type sqlrow_type(enum sqlrow_table t, size_t i);
 
 /*
- * The columns that rows [first, first + n) have values for; the key's are always in. An insert
- * without the others is some times faster: most figures of most steps are not known.
+ * The columns for which rows [first, first + n) have values, and always those of the key. An insert
+ * without the other columns is several times faster, because most metric values of most steps are unknown.
  */
 void sqlrow_used(const struct sqlrow *rows, enum sqlrow_table t, size_t first, size_t n,
 		 struct sqlrow_set *ret);
@@ -68,8 +68,8 @@ enum sqlrow_dialect {
 };
 
 /*
- * "INSERT INTO job (...) VALUES (...)" with the columns of SET, and the update of a row that is there, which gets NULL
- * in all others. malloc'ed, NULL: no memory.
+ * "INSERT INTO job (...) VALUES (...)" with the columns of SET. If the row exists, the statement updates it, and sets all
+ * other columns to NULL. malloc'ed; NULL: out of memory.
  */
 char *sqlrow_upsert(enum sqlrow_table t, enum sqlrow_dialect dialect, const struct sqlrow_set *set);
 /* All columns. */
@@ -77,20 +77,20 @@ void sqlrow_set_all(enum sqlrow_table t, struct sqlrow_set *ret);
 
 /* --- sqlrow.c ----------------------------------------------------------------------------- */
 
-/* Adds the job's row; KEY and JSON as they were told to the sink. -ENOMEM. */
+/* Adds the row of the job; KEY and JSON are those of the sink's item. -ENOMEM. */
 int sqlrow_add_job(struct sqlrow *rows, const char *key, size_t key_len, const char *json,
 		   size_t json_len, const struct record *r);
-/* Adds a row for each of its steps; KEY is the job's. */
+/* Adds a row for each step of the job R; KEY is the job's. */
 int sqlrow_add_steps(struct sqlrow *rows, const char *key, size_t key_len,
 		     const struct record *r);
 
 /*
- * Where the last member "steps" of JSON begins, at its comma; JSON_LEN - 1 (the last brace) when
- * there is none, or when it is not the last.
+ * The offset of the comma before the last member of JSON, if that member is "steps"; otherwise JSON_LEN - 1, the
+ * offset of the last brace.
  */
 size_t sqlrow_json_without_steps(const char *json, size_t json_len);
 
-/* The day of its submit_time, counted as SQL's TO_DAYS() does. */
+/* The day of the record's submit_time, counted as SQL's TO_DAYS() does. */
 uint32_t sqlrow_submit_day(const struct record *r);
 
 /* Forgets the rows, keeps the memory. */
