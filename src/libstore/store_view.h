@@ -68,7 +68,7 @@ int store_view_sinks(struct store_view *v, store_sink_fn *fn, void *ctx, struct 
 
 struct store_status {
 	uint64_t jobs[STORE_JOB_CORRECTED + 1]; /* by enum store_job_state */
-	uint64_t overdue;	/* jobs whose next_try is in the past */
+	uint64_t overdue;	/* jobs whose next_try is before now */
 	uint64_t oldest_due;	/* the earliest next_try of these jobs; 0: none */
 	uint64_t records, record_bytes;
 	uint64_t used_bytes, file_bytes;
