@@ -35,7 +35,7 @@ void mariadb_upsert_reset(struct mariadb_upsert *u);
 
 /*
  * Binds rows [first, first + n) of ROWS, n <= UPSERT_ROWS_MAX, to a statement that is then ready to be
- * executed. ROWS is not needed after this call. -EIO: the server's message is in ERR.
+ * executed. The statement borrows the texts of ROWS until it was executed. -EIO: the server's message is in ERR.
  */
 int mariadb_upsert_bind(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow *rows, size_t first,
 			size_t n, MYSQL_STMT **ret, struct errmsg *err);
