@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bperf.h - hardware counters of CPUs. BPF reads them where a CPU goes from one step to another,
- * and books them to the step that ran. One set of counters for all steps of the node; a switch
- * within a step costs nothing. No descriptor is kept per counter. The counters are in the map
- * "hw_events" while a step that asked for them lives; the last such step takes them out.
+ * bperf.h - hardware counters of CPUs. BPF reads the counters when a CPU goes from one step to
+ * another, and adds the counts to the step that ran. All steps of the node share one set of counters,
+ * and a switch within a step costs nothing. No descriptor is kept per counter. The counters are in the
+ * map "hw_events" while a step that asked for them lives; the last such step takes them out.
  * bpf/bperf.bpf.h has the kernel's side.
  *
- * Counted from the first switch to a task of the step on. A child that was in the step's cgroup
- * before it ran is counted from its first instruction on. A task that is moved there while it runs
- * is counted from its next switch on.
+ * Counting begins with the first switch to a task of the step. A child that was in the step's cgroup
+ * before it ran is counted from its first instruction on. A task that is moved to the cgroup while it
+ * runs is counted from its next switch on.
  */
 #ifndef CEEMS_BPERF_H
 #define CEEMS_BPERF_H

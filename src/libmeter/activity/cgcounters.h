@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cgcounters.h - hardware counters by cgroup and CPU: of a step on each CPU that it may use, and of
- * all tasks. Nothing is attached to a process, so nothing is missed of one that is short.
+ * cgcounters.h - hardware counters by cgroup and CPU: those of a step on each CPU that the step may
+ * use, and those of all tasks. No counter is attached to a process, so short processes are counted, too.
  */
 #ifndef CEEMS_CGCOUNTERS_H
 #define CEEMS_CGCOUNTERS_H
@@ -50,7 +50,7 @@ struct pmu {
 /* The kernel's, with the generic hardware events. */
 extern const struct pmu pmu_hardware;
 
-/* Which counters there are and how many more may be opened. */
+/* Knows which counters this machine has, and how many more descriptors may be opened. */
 struct cgcounters;
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * fsio.h - I/O of a step by file system (--ceems-perf=io). Reads the rows that bpf/fsio.bpf.h
- * fills, and names each device by its mount point in the job's own mount namespace. A file system
- * in a namespace that was not learned has the name that the kernel side saw (struct
+ * fills, and names each device by its mount point in the job's own mount namespace. If the mounts of
+ * a namespace are not known, a file system there has the name that the BPF program saw (struct
  * probes_fs_mount).
  */
 #ifndef CEEMS_FSIO_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * harvest.h - reads the task counters of a step: map rows of tasks that ended, and a BPF iterator
- * over living tasks. Its sister for sockets is tcpcount.h.
+ * over living tasks. tcpcount.h does the same for sockets.
  */
 #ifndef CEEMS_HARVEST_H
 #define CEEMS_HARVEST_H

@@ -2,11 +2,11 @@
 /*
  * hwevents.h - which hardware events make which metric on this CPU. Each microarchitecture has a
  * table with libpfm4's names; without a table the kernel's generic events are used. Events of one
- * group are on the PMU together, so that a ratio of two of them is honest.
+ * group are on the PMU at the same time, so a ratio of two of them is right.
  *
- * The table also has the encoding of each name, so that the default group needs no library. A test
- * compares names and encodings with libpfm4. Only a user's own names need it: it is dlopen'ed then,
- * as its tables would cost every srun their relocation.
+ * The table also has the encoding of each name, so the default group needs no library. A test
+ * compares names and encodings with libpfm4. Only names that a user gives need libpfm4. It is loaded
+ * with dlopen() then, because otherwise every srun would relocate its large tables.
  */
 #ifndef CEEMS_HWEVENTS_H
 #define CEEMS_HWEVENTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * memuse.h - the memory that a step holds by itself: anonymous pages and shared memory. Page
- * cache is not counted: whose read filled it is chance, and it is the node's to give away.
+ * cache is not counted: it is chance which step's read filled it, and the kernel drops it when memory is short.
  */
 #ifndef CEEMS_MEMUSE_H
 #define CEEMS_MEMUSE_H

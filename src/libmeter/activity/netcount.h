@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * netcount.h - packets of a step (--ceems-perf=net), counted by cgroup_skb programs on the step's
- * v2 cgroup. Only this process holds the links that attach them. Free for everybody else.
+ * v2 cgroup. Only this process holds the links that attach the programs. Packets of other steps cost nothing.
  */
 #ifndef CEEMS_NETCOUNT_H
 #define CEEMS_NETCOUNT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * perf.h - perf_event counters of a step, the events that hwevents.h names. Three ways, the first that
- * works:
- *	bperf	  counters of CPUs booked to steps by BPF (bperf.h): the default events only
+ * perf.h - perf_event counters of a step, for the events that hwevents.h names. There are three ways, and
+ * the first that works is used:
+ *	bperf	  counters of CPUs, added to steps by BPF (bperf.h); the default events only
  *	cgroup	  counters of the step's v2 cgroup on the CPUs it may use
  *	task	  counters opened on each stopped child, inherited by all it forks, started by its exec
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * perf_set.h - the counters of a list of events on many targets (tasks or CPUs), and their sums. For
- * perf.c.
+ * perf_set.h - for perf.c: the counters of a list of events on many targets (tasks or CPUs), and the sum of
+ * each event.
  */
 #ifndef CEEMS_PERF_SET_H
 #define CEEMS_PERF_SET_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * probes.h - the node's BPF object from user space, without libbpf: pinned maps and programs,
- * registered users, and the links that keep programs attached. bpf/probes.h is the contract with
- * the kernel side. Three programs use it. slurmd keeps tasks and tcp attached, and cleans up. Each
- * slurmstepd registers its step. ceems-bpf loads and unloads.
+ * probes.h - access to the node's BPF object from user space, without libbpf: its pinned maps and
+ * programs, its registered users, and the links that keep programs attached. bpf/probes.h is the
+ * contract with the kernel side. Three programs use this module. slurmd keeps the groups tasks and tcp
+ * attached, and cleans up. Each slurmstepd registers its step. ceems-bpf loads and unloads the object.
  *
- * Lifetime: only open descriptors hold links, so the kernel detaches a program when its last holder
- * dies. Pins (maps and programs that run nowhere) are removed by the last user or step that ends in
- * order, else by the next probes_census().
+ * Lifetime: only open descriptors hold links, so the kernel detaches a program when the last process
+ * that holds its link dies. The last user or step that ends in order removes the pins of maps and
+ * detached programs; if there is none, the next probes_census() does.
  */
 #ifndef CEEMS_PROBES_H
 #define CEEMS_PROBES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * probes_internal.h - what probes.c (the object) and probes_slots.c (who uses it) share.
+ * probes_internal.h - shared by probes.c (the object) and probes_slots.c (its users).
  */
 #ifndef CEEMS_PROBES_INTERNAL_H
 #define CEEMS_PROBES_INTERNAL_H

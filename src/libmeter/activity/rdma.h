@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rdma.h - what the RDMA ports of the node carried, from /sys/class/infiniband: InfiniBand, Omni-Path,
- * RoCE, EFA. Of the whole node: the kernel bypasses itself, so no process can be told. Only for a step
- * that has the node alone; the caller knows (REASON_SHARED_NODE).
+ * rdma.h - bytes and packets of the node's RDMA ports (InfiniBand, Omni-Path, RoCE, EFA), from
+ * /sys/class/infiniband. The values are those of the whole node, because RDMA bypasses the kernel, which
+ * therefore cannot tell the processes apart. Use them only for a step that has the node alone; the caller
+ * checks this (REASON_SHARED_NODE).
  *
  * Bytes are those of the port's port_rcv_data and port_xmit_data, which count words of 4 bytes
  * (Documentation/ABI/stable/sysfs-class-infiniband; IBTA 16.1.3.5), or of the driver's own rx_bytes
- * and tx_bytes. A total is known only if all ports are known. A port that was unplugged or reset,
- * or stands at the end of its 32 bits (old adapters stop there), makes the total missing for the
- * rest of the step.
+ * and tx_bytes. A total is known only if the values of all ports are known. If a port was unplugged or
+ * reset, or if its 32-bit counter has reached its end (on old adapters it stops there), the total is
+ * missing for the rest of the step.
  */
 #ifndef CEEMS_RDMA_H
 #define CEEMS_RDMA_H

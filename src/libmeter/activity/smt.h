@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * smt.h - what a cycle is worth on a CPU whose sibling thread is busy too. Two threads of a core
- * draw hardly more power than one: r = 1.15 times as much. So each thread counts r / 2. HaPPy (Zhai
- * et al., USENIX ATC 2014) measured a ratio of that size. Counting with it brought the mean error
- * of CPU power per job from 20.5 % to 7.5 %.
+ * smt.h - the weight of a cycle on a CPU whose sibling thread is busy, too. Two busy threads of a core
+ * draw r = 1.15 times the power of one. So a cycle of each thread has the weight r / 2. HaPPy (Zhai
+ * et al., USENIX ATC 2014) measured a ratio of that size. There, this weight reduced the mean error of
+ * CPU power per job from 20.5 % to 7.5 %.
  */
 #ifndef CEEMS_SMT_H
 #define CEEMS_SMT_H

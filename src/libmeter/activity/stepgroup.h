@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stepgroup.h - a v2 cgroup for a step of a Slurm that uses v1. Sockets and perf events know v2
- * cgroups only, and there all v1 jobs sit in their slurmd's. The folder is made below that one, so
- * the delegation of a service manager stays as it is. We turn no controller on in it, and it limits
- * nothing.
+ * stepgroup.h - makes a v2 cgroup for a step where Slurm uses v1. The kernel tells sockets and perf
+ * events apart by v2 cgroup only, and where Slurm uses v1, all jobs are in the v2 cgroup of slurmd.
+ * The new cgroup is made below slurmd's, so the delegation of a service manager stays as it is. The
+ * cgroup has no controllers and limits nothing.
  *
- * It contains the tasks that were moved into it and their forks, but not tasks that join a step by
- * Slurm's v1 folders alone. So it is nothing for the extern step, which adopts processes.
+ * It contains the tasks that were moved into it and their forks, but not tasks that join a step only
+ * through Slurm's v1 cgroups. So the extern step, which adopts processes, cannot use it.
  */
 #ifndef CEEMS_STEPGROUP_H
 #define CEEMS_STEPGROUP_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * counter.h - energy counters that wrap, are reset, or read garbage. The only place that turns two
- * raw values into the energy between them.
+ * counter.h - energy counters that wrap, are reset, or read garbage. Only this module computes the
+ * energy between two raw values.
  *
  * A counter counts 0 .. range_uj and then 0 again. Its modulus is range_uj + 1, with the range that
  * the hardware states (powercap's max_energy_range_uj). intel_rapl scales a 32-bit register to

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * counter_state.h - a counter with base and age in its source's state. The next process goes on
- * from there.
+ * counter_state.h - a counter whose base and age are kept in the state of its source, so that the next
+ * slurmd goes on from there.
  */
 #ifndef CEEMS_COUNTER_STATE_H
 #define CEEMS_COUNTER_STATE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cpuinfo.h - what CPU this is, as /proc/cpuinfo of x86-64 and of arm64 tell it.
+ * cpuinfo.h - the model of this CPU, from /proc/cpuinfo of x86-64 or arm64.
  */
 #ifndef CEEMS_CPUINFO_H
 #define CEEMS_CPUINFO_H

@@ -8,11 +8,11 @@
  *	/dev/dri/renderD130		  GPU 2, or a partition of the GPU (AMD: DPX, QPX, CPX) that has
  *					  the same PCI address in the topology of KFD
  *
- * The share of an instance is the mean of its shares of the GPU's compute slices and of the GPU's
- * memory. Both are shares of all that the hardware has. What belongs to no instance is unallocated.
- * Memory counts in eighths of the GPU's, as the hardware divides it. Compute instances of one GPU
- * instance share its memory by their compute slices. A 1g.5gb of an A100 (7 slices, 40 GB) is (1/7
- * + 1/8) / 2 of it. Partitions of AMD are equal.
+ * The share of an instance is the mean of its share of the GPU's compute slices and its share of the
+ * GPU's memory. Both are shares of all that the hardware has. The energy of slices without an instance
+ * is unallocated. Memory counts in eighths of the GPU's memory, as the hardware divides it. Compute
+ * instances of one GPU instance share its memory by their compute slices. A 1g.5gb of an A100 (7 slices,
+ * 40 GB) has the share (1/7 + 1/8) / 2. Partitions of an AMD GPU have equal shares.
  */
 #ifndef CEEMS_GPUMAP_H
 #define CEEMS_GPUMAP_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * helper_source.h - a source whose sensors a helper program reads (helper.h). Here is all but the
- * name and the arguments of the program. The helper tells raw values and their times. The energy
- * since the value before is computed here, from bases in the node ledger. So helper and slurmd may
- * end at any moment, and no joule is lost or counted twice.
+ * helper_source.h - a source whose sensors a helper program reads (helper.h). The caller gives only the
+ * name and the arguments of the program. The helper sends raw values and their times. This module
+ * computes the energy since the last value, from bases in the node ledger. So helper and slurmd may end
+ * at any moment, and no joule is lost or counted twice.
  */
 #ifndef CEEMS_HELPER_SOURCE_H
 #define CEEMS_HELPER_SOURCE_H

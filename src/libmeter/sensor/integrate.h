@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * integrate.h - for sensors that show power, not energy. The only place that turns samples of power
- * into joules, by the trapezoid rule. If two samples are too far apart, the energy between them is
+ * integrate.h - for sensors that show power, not energy. Only this module turns samples of power
+ * into joules; it uses the trapezoid rule. If two samples are too far apart, the energy between them is
  * unknown and is not guessed.
  */
 #ifndef CEEMS_INTEGRATE_H

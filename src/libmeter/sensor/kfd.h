@@ -2,8 +2,8 @@
 /*
  * kfd.h - finds the partitions of AMD's GPUs in the topology of the kernel driver. A partitioned
  * GPU (MI300X in CPX) is up to eight nodes of that topology, each with a render node of its own.
- * All have the PCI address of the GPU. sysfs alone does not tell: the devices of partitions have no
- * parent.
+ * All these nodes have the PCI address of the GPU. sysfs does not show which partitions belong together,
+ * because their devices have no parent.
  */
 #ifndef CEEMS_KFD_H
 #define CEEMS_KFD_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * model_table.h - what a server draws idle and at full load, per logical CPU, by CPU
+ * model_table.h - the power of a server when idle and at full load, per logical CPU, by CPU
  * generation.
  */
 #ifndef CEEMS_MODEL_TABLE_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * perf_event.h - perf_event_open(2) and what follows it. All perf counters are opened through this
- * ops table: energy of the perf PMU (powerpmu.h), counters of cgroups (cgcounters.h), of a step's
- * tasks (perf_set.h) and of CPUs (bperf.h). Tests put a fake machine behind the table.
+ * perf_event.h - an ops table of perf_event_open(2) and the calls on its descriptors. All perf counters
+ * are opened through this table: energy of the perf PMU (powerpmu.h), counters of cgroups
+ * (cgcounters.h), of a step's tasks (perf_set.h) and of CPUs (bperf.h). Tests put a fake machine behind
+ * the table.
  */
 #ifndef CEEMS_PERF_EVENT_H
 #define CEEMS_PERF_EVENT_H

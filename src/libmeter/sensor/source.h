@@ -62,7 +62,7 @@ struct reading_part {
 	 */
 	bool is_new_base;
 	uint8_t unit;	    /* socket or GPU, see domain.h; 0 for DOMAIN_OTHER */
-	uint64_t energy_uj; /* used since the reading before, or since the saved state */
+	uint64_t energy_uj; /* used since the last reading, or, at the first, since the saved state */
 	uint64_t idle_mw;   /* idle power, if the source knows it by itself (the model); 0: no */
 	/*
 	 * The time (CLOCK_MONOTONIC) up to which energy_uj reaches, for sensors slower than the
