@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bpfload.h - slurmd's way to have the BPF programs loaded: starts ceems-bpf and waits for it,
- * with a deadline. For the sampler's thread; nothing here blocks slurmd's others.
+ * bpfload.h - loads the BPF programs for slurmd: starts ceems-bpf and waits for it, with a deadline.
+ * Only the sampler's thread calls this; no other thread of slurmd is blocked.
  */
 #ifndef CEEMS_BPFLOAD_H
 #define CEEMS_BPFLOAD_H

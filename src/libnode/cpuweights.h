@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cpuweights.h - CPU time as the measure of activity: how much a step did on each socket. What is
- * taken where there is nothing better.
+ * cpuweights.h - weights by CPU time: how much CPU time a step used on each socket. Used where there are
+ * no hardware counters.
  */
 #ifndef CEEMS_CPUWEIGHTS_H
 #define CEEMS_CPUWEIGHTS_H

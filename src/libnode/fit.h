@@ -3,14 +3,15 @@
  * fit.h - the energy cost of a cycle, an instruction and a cache miss on this socket, learned while
  * the node runs: dynamic power ~ theta . (event rates), theta >= 0, over the last 15 minutes.
  *
- * Only the ratios of theta are used, as weights between steps. A bad fit skews shares and cannot
- * break conservation. So the fit starts from shipped values, in which cycles count most, as CPU
- * time does. It moves away from them as far as the data tells the events apart.
+ * Only the ratios of theta are used, as weights between steps. A bad fit skews shares, but cannot
+ * break conservation. The fit starts from shipped values, in which cycles have the largest weight, so
+ * that it agrees with CPU time at first. It moves away from them as far as the data tells the events
+ * apart.
  *
  * Method: non-negative least squares over exponentially fading windows, regularised towards the
- * shipped ratios; online and non-negative as in SmartWatts (CCGrid 2020). When one constant load
- * has run for an hour, which tells nothing apart, it is back at the shipped ratios. Nothing is kept
- * over a restart. The fit is learned again in as many minutes as it reaches back.
+ * shipped ratios; online and non-negative as in SmartWatts (CCGrid 2020). A constant load tells no
+ * events apart, so after an hour of it the fit is back at the shipped ratios. Nothing is kept
+ * over a restart. The fit is then learned again within 15 minutes.
  *
  * Floating point, unlike the rest of the accounting: the result is a ratio, which becomes integers
  * before a joule is split.

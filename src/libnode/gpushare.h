@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gpushare.h - which part of each GPU somebody holds, from the device files that Slurm gave him.
- * Processes are not asked: a GPU that is allocated and idle has an owner all the same.
+ * gpushare.h - which part of each GPU a job or step holds, from the device files that Slurm gave to it.
+ * Processes do not matter: a GPU that is allocated and idle also has an owner.
  */
 #ifndef CEEMS_GPUSHARE_H
 #define CEEMS_GPUSHARE_H

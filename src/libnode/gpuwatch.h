@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * gpuwatch.h - books in each step how the GPUs that it holds are used. A reading of a GPU
- * (gpuvalue.h) covers the time since the one before. Each step gets a part of it, by its share of
- * the GPU and the time that it was there. The rule is that of idle power: a GPU that no srun step
- * of a job holds goes to the job's batch step, else to its extern step. The sums are in the
+ * (gpuvalue.h) covers the time since the last one. Each step gets a part of the reading, by the step's
+ * share of the GPU and the time that the step was there. As with idle power, a GPU of a job that no srun
+ * step holds goes to the batch step or, if there is none, to the extern step. The sums are in the
  * ledger's page (ledger_gpu.h). For the sampler's thread only.
  */
 #ifndef CEEMS_GPUWATCH_H

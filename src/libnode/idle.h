@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * idle.h - the idle power of a part of the node. It decides how much of a tick is split by
- * allocation, and how much by activity. Learned from idle windows only: the lowest power of a
- * loaded node says nothing about an idle one. No clock and no file in here.
+ * allocation, and how much by activity. It is learned from idle windows only, because the lowest power
+ * of a loaded node says nothing about an idle one. This module reads no clock and no file.
  */
 #ifndef CEEMS_IDLE_H
 #define CEEMS_IDLE_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * live.h - the metric values of running steps, for sstat and ceems.prom. Without them, a job of one
- * long step would show nothing until it ends. slurmd reads what it can reach itself: CPU time and
- * pressure of the cgroup, memory, and the maps of BPF programs. What only a slurmstepd can read
- * (hardware counters, I/O by file system) it takes from the step's slot. The result is in the
- * ledger, where slurmstepds find it (ledger_step_live()). For the sampler's thread only.
+ * long step would show no value until it ends. slurmd itself reads CPU time and pressure of the cgroup,
+ * memory, and the maps of BPF programs. The values that only a slurmstepd can read (hardware counters,
+ * I/O by file system) come from the step's slot. The result is in the ledger, where slurmstepd finds
+ * it (ledger_step_live()). For the sampler's thread only.
  */
 #ifndef CEEMS_LIVE_H
 #define CEEMS_LIVE_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * memwatch.h - what running steps hold in memory. A tick reads some steps in turn. It adds the
- * memory of each, times the time since the last reading, to the step's account in the ledger.
- * slurmstepd finds the sum there at the step's end (stepmemory.h). Peaks between two readings are
- * the kernel's to tell. For the sampler's thread only.
+ * memwatch.h - the memory that running steps hold. Each tick reads some of the steps, in turn. It adds
+ * the memory of each, times the time since the last reading, to the step's account in the ledger.
+ * slurmstepd finds the sum there at the step's end (stepmemory.h). Only the kernel knows peaks between
+ * two readings. For the sampler's thread only.
  */
 #ifndef CEEMS_MEMWATCH_H
 #define CEEMS_MEMWATCH_H

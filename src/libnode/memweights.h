@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * memweights.h - memory held by steps, as the measure of their activity in memory where no counter
- * tells who moves the data.
+ * memweights.h - weights by the memory that steps hold. They stand for the activity in memory if no
+ * counter says which step moves the data.
  */
 #ifndef CEEMS_MEMWEIGHTS_H
 #define CEEMS_MEMWEIGHTS_H

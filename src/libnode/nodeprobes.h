@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nodeprobes.h - slurmd's part of the BPF programs. It has them loaded, keeps those attached that
- * every step needs, cleans up after dead processes, and reads the counts of a slurmstepd that was
- * killed. For the sampler's thread only. What cannot be had is logged once, and the others do
- * without; all functions take NULL.
+ * nodeprobes.h - slurmd's part of the BPF programs. slurmd has the programs loaded, keeps those attached
+ * that every step needs, cleans up after dead processes, and reads the counts of steps whose slurmstepd
+ * was killed. For the sampler's thread only. A program that cannot be loaded is logged once, and its
+ * values are missing. All functions take NULL.
  */
 #ifndef CEEMS_NODEPROBES_H
 #define CEEMS_NODEPROBES_H

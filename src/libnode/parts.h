@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * parts.h - the sockets, GPUs and other parts that sensors tell apart, in the ledger's page: energy
- * used, power now, idle power.
+ * parts.h - energy used, power now and idle power of each part of the node (a socket, a GPU and so on), in
+ * the ledger's page.
  */
 #ifndef CEEMS_PARTS_H
 #define CEEMS_PARTS_H

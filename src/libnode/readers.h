@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * readers.h - the open files and counters of the steps on the node: their CPU time, and what else
- * shows their activity (weights.h). Opened when a step's cgroup is known, closed when it has left.
+ * readers.h - the open files and counters of the steps on the node: CPU time, and the other measures of
+ * activity (weights.h). They are opened when the step's cgroup is known, and closed when the step has left.
  */
 #ifndef CEEMS_READERS_H
 #define CEEMS_READERS_H

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * remainder.h - what the whole node uses above the parts that are measured one by one. The node's
+ * remainder.h - the energy of the whole node minus that of the parts that have their own sensors. The node's
  * sensor may be slower than the parts' (a BMC every 5 s, RAPL at every tick). Then the parts give
- * the shape over time, and the node's sensor gives the level. What an interval of the node's sensor
- * shows above the parts is spread over the time until the next interval ends. So only measured
- * energy is booked, one interval late. In integers, over any time:
+ * the shape over time, and the node's sensor gives the level. The difference in one interval of the
+ * node's sensor is spread over the time until the next interval ends. So only measured energy is booked,
+ * but one interval late. In integers, over any time:
  *
  *	other == node - parts + disagreement - pool
  *
- * where the pool is what is still to be booked, or, below 0, what the parts were ahead by. Sensors
- * are never read at one instant, so parts may be ahead for a moment. Later intervals make up for
- * that. If the parts stay ahead, the difference is published as disagreement. So `other` is never
- * negative, and no difference is hidden.
+ * where the pool is the energy that is still to be booked. If the pool is negative, the parts had more
+ * energy than the node, by that amount. Sensors are never read at the same instant, so this may happen for
+ * a moment, and later intervals make up for it. If the parts stay ahead, the difference is published as
+ * disagreement. So `other` is never negative, and no difference is hidden.
  */
 #ifndef CEEMS_REMAINDER_H
 #define CEEMS_REMAINDER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sampler.h - the only thread of ours in slurmd. At each tick it reads the sources and the CPU time
- * of each step, splits the energy (split.h) and turns the ledger's page. Ticks come at multiples of
+ * sampler.h - our only thread in slurmd. At each tick it reads the sources and the CPU time of each step,
+ * splits the energy (split.h) and makes the new page of the ledger current. Ticks come at multiples of
  * SampleInterval by the wall clock, on all nodes at once, and whenever a step begins or ends. The
  * thread and its helpers run on the CPUs that slurmd runs on.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sources.h - the energy sources of this node as one: which are open, and from which each domain is
- * taken. So no joule is counted twice.
+ * sources.h - combines the energy sources of this node: it opens them and decides which source each domain
+ * is taken from, so that no joule is counted twice.
  */
 #ifndef CEEMS_SOURCES_H
 #define CEEMS_SOURCES_H

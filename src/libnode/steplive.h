@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * steplive.h - publishes what only a slurmstepd can read of a running step: hardware counters, I/O by file system, RDMA
- * ports, and the kernel's memory peaks. They go into the step's slot of the ledger, and the sampler takes them from
- * there for ceems.prom (live.h). They are read when Slurm polls, every 30 s by default. For a step with --ceems-perf=hw
- * a thread reads them more often.
+ * steplive.h - publishes the values of a running step that only its slurmstepd can read: hardware counters, I/O by file
+ * system, RDMA ports, and the kernel's memory peaks. slurmstepd writes them into the step's slot of the ledger, and the
+ * sampler takes them from there for ceems.prom (live.h). They are read when Slurm polls, every 30 s by default. For a
+ * step with --ceems-perf=hw, a thread reads them more often.
  */
 #ifndef CEEMS_STEPLIVE_H
 #define CEEMS_STEPLIVE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stepmemory.h - the memory metrics of a step that ends: what the sampler saw while it ran
- * (memwatch.h), and the peaks that the kernel kept of its cgroup. For slurmstepd, while the cgroup
- * is there.
+ * stepmemory.h - the memory metrics of a step that ends: the values that the sampler read while the step
+ * ran (memwatch.h), and the kernel's peaks of the step's cgroup. For slurmstepd, while the cgroup
+ * exists.
  */
 #ifndef CEEMS_STEPMEMORY_H
 #define CEEMS_STEPMEMORY_H

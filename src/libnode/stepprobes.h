@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stepprobes.h - all that is counted of one step besides energy: task and socket counters, for
- * every step; I/O by file system, packets, hardware counters where they were asked for. A part that
- * is not available is missing with its reason, and the step runs.
+ * stepprobes.h - all counters of one step besides energy. Task and socket counters are for every step; I/O
+ * by file system, packets and hardware counters are for steps that ask for them. A counter that is not
+ * available is missing with a reason, and the step runs.
  *
  * The caller must know the tasks before they run: acct_gather_energy (through stepside.h), or spank
  * where the energy plugin is not in use.

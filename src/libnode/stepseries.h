@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stepseries.h - a step over time, as rows: the gain since the row before, for some metrics that
- * add up. The rows of a column add up to what the step had in the last one.
+ * stepseries.h - a step over time, as rows. A row has the increase of some metrics since the row before.
+ * The sum of all rows of a column is the step's value at the last row.
  */
 #ifndef CEEMS_STEPSERIES_H
 #define CEEMS_STEPSERIES_H

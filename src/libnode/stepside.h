@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stepside.h - what slurmstepd does for one step, without Slurm's types: a slot in the node ledger
- * when the step starts, its cgroup when there is a task, its energy while it runs, its metric
- * values when it ends.
+ * stepside.h - slurmstepd's work for one step, without Slurm's types. It takes a slot in the node ledger
+ * when the step starts, finds the cgroup when there is a task, reads the energy while the step runs, and
+ * writes the metric values when the step ends.
  */
 #ifndef CEEMS_STEPSIDE_H
 #define CEEMS_STEPSIDE_H

@@ -2,11 +2,11 @@
 /*
  * steptrace.h - --ceems-trace: a thread of slurmstepd asks for a tick per interval, reads the
  * values of its step, and sends them to the program ceems-trace. That program writes the file as
- * the user. The ledger has other users' steps, so that program never sees it. The thread never
- * waits for the program: samples that find its socket full are dropped and counted.
+ * the user. The ledger has other users' steps, so ceems-trace never sees the ledger. The thread never
+ * waits for the program: if its socket is full, a sample is dropped and counted.
  *
- * The program is in slurmstepd's own cgroup. So its CPU time and memory are not the step's, and it
- * is not killed with the tasks. But it is within the limits of the job.
+ * The program is in slurmstepd's own cgroup. So its CPU time and memory are not charged to the step, and
+ * it is not killed with the tasks. But it counts against the limits of the job.
  */
 #ifndef CEEMS_STEPTRACE_H
 #define CEEMS_STEPTRACE_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * weights.h - weighs the activity of steps where the machine tells more than CPU time: hardware
- * counters of their cgroups, valued by their cost on this socket (fit.h), threads that share a
- * core, memory held. Each is used where there is one, the CPU time that a tick comes with where
- * there is not.
+ * weights.h - weights of the steps' activity, for machines that show more than CPU time: hardware
+ * counters of the steps' cgroups, weighted with their energy cost on this socket (fit.h), threads that
+ * share a core, and memory held. A measure that this machine does not have is replaced by CPU time.
  */
 #ifndef CEEMS_WEIGHTS_H
 #define CEEMS_WEIGHTS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * weights_internal.h - what weights.c and weights_events.c share.
+ * weights_internal.h - shared by weights.c and weights_events.c.
  */
 #ifndef CEEMS_WEIGHTS_INTERNAL_H
 #define CEEMS_WEIGHTS_INTERNAL_H
