@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * account.h - energy of one line, job or node since it was opened, and its emissions. Only ever
- * grows.
+ * account.h - energy and emissions of one line, job or node since its account was opened. An account
+ * only grows.
  */
 #ifndef CEEMS_ACCOUNT_H
 #define CEEMS_ACCOUNT_H

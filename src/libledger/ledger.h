@@ -16,10 +16,10 @@
  *	t_open_mono_ns on) -> CLOSING (stepd: final CPU time and metric values are written) ->
  *	CLOSED (sampler: its last tick is booked) -> LEFT (stepd: has read them)
  *	-> FREE (sampler: account and metric values moved to the job's)
- * A slot whose stepd is gone goes from any state to FREE by the sampler, its account kept in the
- * job's; one that got to CLOSING is complete, an OPEN one is counted as lost. A job's entry is
- * freed LEDGER_JOB_LINGER_NS after its last slot, so that Prometheus can still scrape its last
- * values. Its account then goes to `retired`.
+ * If the slurmstepd of a slot is gone, the sampler frees the slot from any state and adds its account to
+ * the job's. A slot that was CLOSING has all values; a slot that was OPEN is counted as lost. A job's
+ * entry is freed LEDGER_JOB_LINGER_NS after its last slot, so that Prometheus can still scrape its last
+ * values. The job's account is then added to `retired`.
  */
 #ifndef CEEMS_LEDGER_H
 #define CEEMS_LEDGER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ledger_watch.h - whether the slurmstepd of a slot still lives, for ledger*.c only. Asked at
- * every tick, it opens no file for one that it knows.
+ * ledger_watch.h - whether the slurmstepd of a slot still lives, for ledger*.c only. The sampler asks at
+ * every tick; no file is opened for a process that is already watched.
  */
 #ifndef CEEMS_LEDGER_WATCH_H
 #define CEEMS_LEDGER_WATCH_H

@@ -6,19 +6,20 @@
  *
  *	sum(lines) + unallocated + system == measured, per part, exactly.
  *
- * A part is what one sensor tells apart: the cores of a socket, its memory, a GPU, the rest of the
- * node.
+ * A part is a piece of the node whose energy one sensor shows: the cores of a socket, its memory, a GPU,
+ * or the rest of the node.
  *
- * Static part  = min(E, idle power x time), by what is allocated of it: CPUs on that socket;
- *		  memory, spread over the sockets as the CPUs are; GPUs; CPUs of the node for the
- *		  rest. What nobody allocated goes to `unallocated`. A job whose memory is not known
- *		  holds as much of it as of the CPUs.
- * Dynamic part = the rest, by activity: CPU by the weights of that socket, memory by the memory
- *		  weights, where the lines compute; what the lines do not account for is `system`'s,
- *		  and so is the whole when nobody was active. A GPU's goes to whom it is allocated,
- *		  as its static part. The dynamic part of the rest of the node (fans, power
- *		  supplies, disks) follows the dynamic energy of the other parts, or CPU activity
- *		  where there are none.
+ * Static part  = min(E, idle power x time). It is split by allocation: that of a socket by the CPUs
+ *		  allocated there; that of memory by allocated memory, spread over the sockets as the
+ *		  CPUs are; that of a GPU by GRES; that of the rest of the node by CPUs. The static
+ *		  energy of what no job holds goes to `unallocated`. If the memory of a job is not
+ *		  known, the job has the same share of memory as of the CPUs.
+ * Dynamic part = E minus the static part. It is split by activity: that of CPUs by the weights of the
+ *		  socket, that of memory by the memory weights on the sockets where the lines compute.
+ *		  Activity of no line goes to `system`, and so does all if no line was active. The
+ *		  dynamic energy of a GPU goes to its holder, like the static energy. That of the rest
+ *		  of the node (fans, power supplies, disks) is split like the dynamic energy of the
+ *		  other parts, or by CPU activity if there are no other parts.
  */
 #ifndef CEEMS_SPLIT_H
 #define CEEMS_SPLIT_H

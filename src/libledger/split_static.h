@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * split_static.h - who holds what of the node, for split.c and ledger_book.c only.
+ * split_static.h - which share of each part of the node a line holds, for split.c and ledger_book.c only.
  */
 #ifndef CEEMS_SPLIT_STATIC_H
 #define CEEMS_SPLIT_STATIC_H
