@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bperf.bpf.h - counters of CPUs, booked to the step that ran. They are read only where a CPU goes
- * from one step to another. A switch within a step, or between tasks of no step, costs two
- * compares.
+ * bperf.bpf.h - hardware counters of CPUs, added to the slot of the step that ran. The counters are read
+ * only when a CPU goes from one step to another. A switch within a step, or between tasks of no step,
+ * costs two compares.
  *
- * The counts of a CPU since its last switch are booked to the slot that was found at that switch,
+ * The counts of a CPU since its last switch are added to the slot that was found at that switch,
  * by the task's cgroup. If a task is moved to another cgroup while it runs, its counts on that CPU
- * belong to no step and count as lost. slurmstepd moves its children while they wait, so nothing of
- * theirs is lost. No step: idle, kernel threads, steps that did not ask, and slurmstepd itself.
+ * belong to no step and count as lost. slurmstepd moves its children while they wait, so their counts
+ * are not lost. Idle tasks, kernel threads, steps that did not ask, and slurmstepd itself are tasks of no
+ * step.
  *
- * If one read of an interval fails, none is booked: half of a set would give wrong ratios. A CPU
- * whose counters are new (or were taken out) has no base yet: its first interval only makes one.
+ * If one read of an interval fails, the whole interval is dropped, because half of a set would give wrong
+ * ratios. A CPU whose counters are new (or were taken out) has no base yet; its first interval only sets
+ * the base.
  * Both programs run with interrupts or preemption off, so that a CPU's entry has one writer.
  */
 #ifndef CEEMS_BPERF_BPF_H

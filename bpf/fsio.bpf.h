@@ -10,8 +10,8 @@
  *	aio_read, aio_write				io_submit
  *	io_uring_complete				a tracepoint; gives no request before 5.18
  *
- * Programs end at the cache of slot.bpf.h for tasks of no step. Those of a step cost 9 loads and two
- * atomic additions more, and no hash.
+ * For a task of no step, a program ends after a look into the cache of slot.bpf.h. For a task of a step, it
+ * does 9 more loads and two atomic additions, and no hash look-up.
  */
 #ifndef CEEMS_FSIO_BPF_H
 #define CEEMS_FSIO_BPF_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kernel.bpf.h - just the kernel's fields that our programs use; CO-RE finds where they are. Fields
- * that a kernel may lack are tested with bpf_core_field_exists(). A renamed field is a flavour
- * (struct name___what) beside its user, with the commit's id.
+ * kernel.bpf.h - declares only those fields of kernel structs that our programs use; CO-RE finds their
+ * offsets. Fields that a kernel may lack are tested with bpf_core_field_exists(). For a field that was
+ * renamed, a flavour (struct name___what) with the id of the kernel's commit stands beside its user.
  */
 #ifndef CEEMS_KERNEL_BPF_H
 #define CEEMS_KERNEL_BPF_H

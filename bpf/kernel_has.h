@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kernel_has.h - what the running kernel has, asked of itself: its BTF, trial loads. Never its version,
- * which says little of a distribution's kernel.
+ * kernel_has.h - finds out what the running kernel has, from its BTF and by trial loads. The version is
+ * never used, because it says little about a distribution's kernel.
  */
 #ifndef CEEMS_KERNEL_HAS_H
 #define CEEMS_KERNEL_HAS_H

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * net.bpf.h - packets of a step's sockets. Each step that asks attaches cgroup_skb programs to its
- * own v2 cgroup (src/libmeter/activity/netcount.c). Packets of others do not come here.
+ * own v2 cgroup (src/libmeter/activity/netcount.c). Packets of other cgroups do not run them.
  *
- * Both hooks see IP packets as sockets do: outgoing before they are cut into segments or fragments,
- * incoming after they were put together. A super-packet (GSO, GRO) is counted as the wire has it,
- * segment by segment with the headers of each. A datagram that IP fragments is one packet: the IP
- * headers of its further fragments are not counted.
+ * Both hooks see IP packets as sockets do: outgoing ones before they are cut into segments or fragments,
+ * incoming ones after they were put together. A super-packet (GSO, GRO) is counted as it is on the wire,
+ * segment by segment with the headers of each. A datagram that IP fragments is counted as one packet,
+ * without the IP headers of its further fragments.
  *
- * Counted are: packets that arrive at a socket, even if its buffer is full; both ends of a
- * connection within the step; repeats of TCP. Not counted is what no socket has a part in: ICMP
- * errors and resets that answer nobody, and the other side's FIN with its ACK when the socket was
+ * These packets are counted: those that arrive at a socket, even if its buffer is full; those of both ends
+ * of a connection within the step; and TCP retransmissions. Packets without a socket are not counted. These
+ * are ICMP errors, resets that answer no socket, and the other side's FIN with its ACK if the socket was
  * closed before (TIME_WAIT has no socket).
  *
- * bpf_get_local_storage() is the row of the cgroup that the program is attached to, for sockets of
- * the cgroups below it as well. CPUs share shards by their number, so additions are atomic. They
- * must be atomic on one CPU as well, where a softirq that sends interrupts a system call that
- * sends.
+ * bpf_get_local_storage() returns the row of the cgroup that the program is attached to, also for sockets
+ * of the cgroups below it. Several CPUs share a shard, so additions are atomic. They must be atomic even on
+ * one CPU, because a softirq that sends may interrupt a system call that sends.
  */
 #ifndef CEEMS_NET_BPF_H
 #define CEEMS_NET_BPF_H

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * probes.h - the contract of the node's BPF object: included by the programs (*.bpf.h, gathered
- * in probes.bpf.c), by their loader (ceems-bpf) and by what reads the maps without libbpf
+ * probes.h - the contract of the node's BPF object. It is included by the programs (*.bpf.h, gathered
+ * in probes.bpf.c), by their loader (ceems-bpf) and by the readers of the maps, which do not use libbpf
  * (src/libmeter/activity/probes.c, harvest.c, fsio.c, netcount.c, bperf.c).
  *
- * One object per node. A step registers its cgroup and gets a slot. Each program finds the slot of
+ * A node has one object. A step registers its cgroup and gets a slot. Each program finds the slot of
  * a task or socket by its cgroup, through a direct-mapped cache (slot.bpf.h), and adds to rows of
  * that slot. No program is made per step.
  *
- *	group	costs				on for		what
+ *	group	cost				on for		counts
  *	tasks	per exit of a thread		all steps	what the kernel counts per task
  *	tcp	per connection			all steps	what the kernel counts per socket
  *	io	per I/O call			those that ask	the same by file system
@@ -23,11 +23,11 @@
  * src/libmeter/activity/probes.h. So the kernel detaches unused programs, whichever process was
  * killed.
  *
- * A change of a layout or of a meaning is a new PROBES_ABI, and so another folder. Programs of two
- * versions run side by side until the last step of the old version has ended. So that any version
- * can tell whether another one is in use, all have users and owners, by which a process is known as
- * here: its number is the key of users, and the first member of an owner; its start is at 0, and at
- * 8.
+ * If you change a layout or a meaning, raise PROBES_ABI, which is part of the folder's name. Programs of
+ * two versions run side by side until the last step of the old version has ended. Each version must be able
+ * to find out whether another version is in use. So the maps of users and owners have one form in all
+ * versions. In users, the key is the process's number, and its start time is at offset 0 of the value. An
+ * owner begins with the process's number, and has the start time at offset 8.
  */
 #ifndef CEEMS_BPF_PROBES_H
 #define CEEMS_BPF_PROBES_H

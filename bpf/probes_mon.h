@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * probes_mon.h - loads the programs of probes.h into the kernel and pins them, as far as this
- * kernel supports them. Needs libbpf; what can be done without it (attaching, registering, reading,
- * unpinning) is in src/libmeter/activity/probes.h.
+ * kernel supports them. This module needs libbpf. src/libmeter/activity/probes.h has the functions that do
+ * not (attaching, registering, reading, unpinning).
  */
 #ifndef CEEMS_PROBES_MON_H
 #define CEEMS_PROBES_MON_H

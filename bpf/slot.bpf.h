@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slot.bpf.h - whose is it: from a cgroup to the slot of the step. A look into a direct-mapped
- * cache, one word; a miss walks up the cgroups once per cgroup and generation. For programs of all
- * types, which differ in how they find the cgroup.
+ * slot.bpf.h - finds the slot of the step to which a cgroup belongs. A look-up reads one word of a
+ * direct-mapped cache. After a miss it walks up the cgroups, once per cgroup and generation. Programs of all
+ * types use it; they differ in how they find the cgroup.
  */
 #ifndef CEEMS_SLOT_BPF_H
 #define CEEMS_SLOT_BPF_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tasks.bpf.h - takes what the kernel counted for a task when it exits, and lists the living. Costs
- * nothing per I/O or switch, and one look into the cache of slot.bpf.h per exit.
+ * tasks.bpf.h - takes the kernel's counters of a task when the task exits, and lists the living tasks. An
+ * I/O call or a switch costs nothing, and an exit costs one look into the cache of slot.bpf.h.
  *
  * At the moment of the exit tracepoint PF_EXITING is set, and it stays set until the task is gone.
- * So the iterator leaves such tasks out: a task whose counts were added to a row, or soon will be,
- * is not listed too. A reader that takes the row first and the list second never counts a task
- * twice. It misses at most the tasks that exit in between, and is exact when no task is left.
+ * The iterator leaves such tasks out, because their counts were added to a row, or soon will be.
+ * A reader that takes the row first and the list second never counts a task twice. It misses at most
+ * the tasks that exit in between, and is exact when no task is left.
  */
 #ifndef CEEMS_TASKS_BPF_H
 #define CEEMS_TASKS_BPF_H

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tcp.bpf.h - takes what the kernel counted for a TCP socket when it closes, and lists the
- * connected ones. Nothing runs per packet or call. A connection of a step costs a little, another
+ * tcp.bpf.h - takes the kernel's counters of a TCP socket when the socket closes, and lists the
+ * connected sockets. Nothing runs per packet or call. A connection of a step costs a little, and any other
  * connection one look into the cache of slot.bpf.h.
  *
- * The slot is looked up when the counts are booked, and never kept. So a socket that outlives its
- * step finds no registration, and is not booked to the next step in that slot.
+ * The slot is looked up when the counts are added, and never kept. So a socket that outlives its
+ * step finds no registration, and its counts are not added to the next step in that slot.
  *
- * Order makes the sum right: at the close the mark says so first, which takes the socket off the list,
- * then its counters are added to the row. A reader that takes the row first and the list second counts
- * no socket twice; and misses none if nothing was booked meanwhile, which row->begun and ->done tell.
+ * The order of the steps makes the sum right. When a socket closes, it is marked first, which takes it off
+ * the list; then its counters are added to the row. A reader that takes the row first and the list second
+ * counts no socket twice. It misses none if no counts were added meanwhile; row->begun and row->done show
+ * this.
  *
- * Two programs do the same, and the mark tells the second one that the first has done it. A kernel
- * since 6.1 (05b24ff9b2cf) does not run a program on a CPU on which it is running already: a socket
- * that closes in a soft interrupt, while a process is closing another one, would be lost. It is not
- * while one of two can run; there is no third level at which sockets change.
+ * Two programs do the same work, and the mark tells the second one that the first has done it. Since 6.1
+ * (05b24ff9b2cf) the kernel does not run a program on a CPU on which the same program already runs. With one
+ * program, a socket that closes in a soft interrupt, while a process is closing another one, would be lost.
+ * With two, one of them can always run, because there is no third level at which sockets change.
  */
 #ifndef CEEMS_TCP_BPF_H
 #define CEEMS_TCP_BPF_H
