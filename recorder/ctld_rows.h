@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ctld_rows.h - for a site without slurmdbd: slurmctld knows the energy of a job that ended, but no
- * steps, until it forgets the job (MinJobAge). Public API of libslurm; waits for slurmctld as long
- * as scontrol does.
+ * ctld_rows.h - the energy of ended jobs from slurmctld, for a site without slurmdbd. slurmctld knows this
+ * energy, but no steps, until it forgets the job (MinJobAge). Uses the public API of libslurm, and waits for
+ * slurmctld as long as scontrol does.
  */
 #ifndef CEEMS_RECORDER_CTLD_ROWS_H
 #define CEEMS_RECORDER_CTLD_ROWS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ctld_running.h - the jobs that run, from slurmctld, as squeue asks for them: what slurmctld has not changed since the
- * last question is not sent again. Public API of libslurm; waits for slurmctld as long as squeue does.
+ * ctld_running.h - the running jobs, asked of slurmctld as squeue does: if no job has changed since the last question,
+ * slurmctld does not send them again. Uses the public API of libslurm, and waits for slurmctld as long as squeue does.
  */
 #ifndef CEEMS_RECORDER_CTLD_RUNNING_H
 #define CEEMS_RECORDER_CTLD_RUNNING_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_merge.h - one record of what the hook was told and of slurmdbd's row. The hook knows who and what the
- * job was; slurmdbd adds how it ended, its energy, its steps, and what the hook did not have.
+ * job_merge.h - makes one record from the facts of the plugin's hook and from slurmdbd's row. The hook knows the
+ * owner and the request of the job. slurmdbd adds its end, its energy, its steps, and facts that the hook did not
+ * have.
  */
 #ifndef CEEMS_RECORDER_JOB_MERGE_H
 #define CEEMS_RECORDER_JOB_MERGE_H

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * recorder.h - ceems-recorder's state, and what its files offer each other:
+ * recorder.h - ceems-recorder's state, and the functions that its files share:
  *
- *   recorder_run.c        the loop: who waits for what
+ *   recorder_run.c        the main loop, and how long it waits
  *   recorder_inbox.c      job ends from the inbox into the store
  *   recorder_jobs.c       a job's way: ended -> asked for in slurmdbd -> final, or corrected later
  *   recorder_reconcile.c  ends that slurmctld or the inbox lost are found in slurmdbd
  *   recorder_marker.c     what the recorder of the backup controller has to know
  *   recorder_prom.c       ceems_controller.prom
  *
- * One thread runs all of it, but for the sinks' (deliver.h) and the marker's. What has to survive is in the store:
- * the process may be killed between any two lines.
+ * One thread runs all of it, except the threads of the sinks (deliver.h) and of the marker. The process may be killed
+ * at any moment, so state that must survive is in the store.
  */
 #ifndef CEEMS_RECORDER_H
 #define CEEMS_RECORDER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * recorder_factors.h - the emission factors that records are completed with.
+ * recorder_factors.h - the emission factors for records whose emissions the nodes did not compute.
  */
 #ifndef CEEMS_RECORDER_FACTORS_H
 #define CEEMS_RECORDER_FACTORS_H

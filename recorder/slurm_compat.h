@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurm_compat.h - libslurm's public headers, and what moved in them between versions. The structs of one
- * version are not those of another: what includes this is built for each.
+ * slurm_compat.h - libslurm's public headers, and the differences between their versions. The structs differ
+ * between versions, so code that includes this header must be built for each version of Slurm.
  */
 #ifndef CEEMS_RECORDER_SLURM_COMPAT_H
 #define CEEMS_RECORDER_SLURM_COMPAT_H

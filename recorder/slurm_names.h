@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * slurm_names.h - Slurm's names of a job's state and of a row of slurmdbd. The plugin in slurmctld
- * and the reader of slurmdbd's rows must use the same names. To be included behind Slurm's headers,
- * internal or public.
+ * and the reader of slurmdbd's rows must use the same names. Include it after Slurm's headers, internal
+ * or public.
  */
 #ifndef CEEMS_RECORDER_SLURM_NAMES_H
 #define CEEMS_RECORDER_SLURM_NAMES_H

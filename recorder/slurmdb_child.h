@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * slurmdb_child.h - the worker process, for slurmdb_client.c: starts and kills it, writes a
- * question, reads the lines of the answer. Nothing here waits, but for a moment for a process that
- * was killed.
+ * question, reads the lines of the answer. Nothing here waits, except that it waits a moment for the end of
+ * a process that it has killed.
  */
 #ifndef CEEMS_RECORDER_SLURMDB_CHILD_H
 #define CEEMS_RECORDER_SLURMDB_CHILD_H

@@ -3,13 +3,13 @@
  * slurmdb_client.h - questions to slurmdbd with a deadline. libslurm waits for slurmdbd up to 900
  * s. So a child process asks (`ceems-recorder --ask-slurmdbd`), and is killed when it is late.
  *
- * The client takes any number of wants and answers each of them exactly once. It asks for at most
- * SLURMDB_ASK_MAX jobs at a time. If a question fails while slurmdbd answers a small one, the same
- * jobs are asked for in halves, down to one job. A job that fails alone SLURMDB_ALONE_MAX times is
- * answered without its steps. Meanwhile the others go on. If slurmdbd does not answer the small
- * question either, each waiting want is answered with SLURMDB_NO_ANSWER. The caller decides when to
- * ask again. The halves and the failures are kept for that: a job that takes slurmdbd down is
- * found, too. The others go first.
+ * The client takes any number of requests (struct slurmdb_want) and answers each of them exactly once. It
+ * asks for at most SLURMDB_ASK_MAX jobs at a time. If a question fails, but slurmdbd answers a small one, the
+ * same jobs are asked for in halves, down to one job. If a job fails alone SLURMDB_ALONE_MAX times, its request
+ * is answered without steps. Meanwhile the other requests go on. If slurmdbd does not answer the small question
+ * either, each waiting request is answered with SLURMDB_NO_ANSWER, and the caller decides when to ask again. The
+ * halves and the failures are kept until then, so that a job that makes slurmdbd crash is also found. Jobs
+ * without failures are asked for first.
  *
  * One thread; nothing here waits.
  */
@@ -35,7 +35,7 @@ int slurmdb_client_create(const struct slurmdb_client_options *o, struct slurmdb
 /* Kills the worker without waiting for its end. Questions that have no answer yet are forgotten. NULL: no-op. */
 void slurmdb_client_destroy(struct slurmdb_client *c);
 
-/* WANT has job_id and submit: one row. TAG comes back with the answer. -ENOMEM. */
+/* Asks for the one row with job_id and submit of WANT. The answer has the same TAG. -ENOMEM. */
 int slurmdb_client_ask(struct slurmdb_client *c, const struct slurmdb_want *want, uint64_t tag);
 /*
  * Asks for the jobs that ended from FROM to TO (slurmdb_rows_window()), in one question. Gives one

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmdb_names.h - which number in slurmdbd's rows has which name: TRES and QOS. Slurm's half of the rows
- * has none of this; see slurmdb_rows.c for where the names come from.
+ * slurmdb_names.h - the names of TRES and QOS, which slurmdbd's rows have as numbers. slurmdb_rows.c says where
+ * the names come from.
  */
 #ifndef CEEMS_RECORDER_SLURMDB_NAMES_H
 #define CEEMS_RECORDER_SLURMDB_NAMES_H

@@ -3,9 +3,9 @@
  * slurmdb_rows.h - the one reader of slurmdbd's rows: jobs and steps as struct record. Asks through the
  * public API of libslurm, so that the site's PrivateData decides what a user may see.
  *
- * Each question has a connection of its own, unless one_connection is set. slurmdbd keeps a
- * transaction open as long as the connection, and MariaDB shows in it the tables as they were at
- * the first question.
+ * Each question has a connection of its own, unless one_connection is set. slurmdbd keeps one transaction
+ * open for each connection, and in this transaction MariaDB shows the tables as they were at the first
+ * question.
  *
  * A question waits for slurmdbd up to 900 s. A program that may not wait asks through slurmdb_client.h.
  */

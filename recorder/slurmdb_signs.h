@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmdb_signs.h - whether slurmdbd has all of a job, as its rows themselves show it. slurmctld's
+ * slurmdb_signs.h - whether slurmdbd has all values of a job, judged from the rows alone. slurmctld's
  * queue to slurmdbd keeps its order, and the completion of the last step carries the job's final
- * energy. So when the job's end and the usage of every step are there, nothing more comes.
+ * energy. So if the rows have the job's end and the usage of every step, nothing more will come.
  */
 #ifndef CEEMS_RECORDER_SLURMDB_SIGNS_H
 #define CEEMS_RECORDER_SLURMDB_SIGNS_H

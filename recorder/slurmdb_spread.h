@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmdb_spread.h - how uneven the nodes of a step were, from its row in slurmdbd. To be included behind
+ * slurmdb_spread.h - how much the nodes of a step differed, from its row in slurmdbd. Include it after
  * slurm/slurmdb.h.
  */
 #ifndef CEEMS_RECORDER_SLURMDB_SPREAD_H
