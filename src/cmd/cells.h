@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cells.h - a table for people (aligned, masked, rounded) or for programs (with | between, CSV, JSON; exact). A row is
- * kept as the text that will be printed, some 200 bytes of a job.
+ * cells.h - prints a table for people (aligned, masked, rounded) or for programs (separated by |, CSV or JSON; exact). A
+ * row is kept as the text that will be printed, which takes some 200 bytes for a job.
  */
 #ifndef CEEMS_CMD_CELLS_H
 #define CEEMS_CMD_CELLS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check.h - between the parts of `ceems check`: what is being checked, and how a finding is told.
+ * check.h - shared by the parts of `ceems check`: the objects to check, and the functions that print a finding.
  */
 #ifndef CEEMS_CHECK_H
 #define CEEMS_CHECK_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_todo.h - the list at the end of `ceems check`: by file, what to change, and what must be restarted then.
+ * check_todo.h - the to-do list at the end of `ceems check`: the changes by file, and the daemons to restart after them.
  */
 #ifndef CEEMS_CHECK_TODO_H
 #define CEEMS_CHECK_TODO_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd.h - what the sub-commands of `ceems` share. Each lives in a file of its own and is one row of
- * the table in ceems.c.
+ * cmd.h - shared by the sub-commands of `ceems`. Each sub-command has a file of its own and one row in
+ * the table of ceems.c.
  */
 #ifndef CEEMS_CMD_H
 #define CEEMS_CMD_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * factors.h - between the parts of `ceems factors`.
+ * factors.h - shared by the parts of `ceems factors`.
  */
 #ifndef CEEMS_CMD_FACTORS_H
 #define CEEMS_CMD_FACTORS_H

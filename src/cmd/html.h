@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * html.h - pages of one file: no script, nothing from elsewhere, dark and light by the viewer's choice, and on paper.
+ * html.h - writes HTML pages of one file each. A page has no script and loads nothing from elsewhere. It is dark or light
+ * as its viewer is set, and can be printed.
  */
 #ifndef CEEMS_CMD_HTML_H
 #define CEEMS_CMD_HTML_H

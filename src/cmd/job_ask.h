@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_ask.h - what the commands that show jobs ask of slurmdbd, and of sstat: jobs by their ids, complete and in the
- * order in which they are shown.
+ * job_ask.h - asks slurmdbd and sstat for jobs by their ids, for the commands that show jobs. The jobs come with all their
+ * parts, in the order in which they are shown.
  */
 #ifndef CEEMS_CMD_JOB_ASK_H
 #define CEEMS_CMD_JOB_ASK_H

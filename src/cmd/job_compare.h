@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_compare.h - two jobs or steps side by side: what they were, what they used, and the ratio.
+ * job_compare.h - two jobs or steps side by side: their size and state, the values of their use, and the ratio of each.
  */
 #ifndef CEEMS_CMD_JOB_COMPARE_H
 #define CEEMS_CMD_JOB_COMPARE_H

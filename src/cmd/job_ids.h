@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * job_ids.h - ids of jobs and steps as sacct and squeue write them: "12", "12_3" or "12_[1-4,7]" of an array,
- * "12+1" of a het job, each with a step behind it ("12.0", "12_3.batch"), several by commas.
+ * "12+1" of a het job. A step may follow each ("12.0", "12_3.batch"). Several ids are separated by commas.
  */
 #ifndef CEEMS_CMD_JOB_IDS_H
 #define CEEMS_CMD_JOB_IDS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_list.h - what is known of a job or step, a line each: for who wants more than the screen.
+ * job_list.h - prints all known values of a job or step, one per line, for `ceems job --long`.
  */
 #ifndef CEEMS_CMD_JOB_LIST_H
 #define CEEMS_CMD_JOB_LIST_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_live.h - what running steps have used so far, by sstat: slurmd asks the stepds, and tells only the job's owner
- * and operators. slurmdbd hears of it when a step ends.
+ * job_live.h - the use of running steps so far, from sstat. slurmd asks each slurmstepd, which answers only the job's
+ * owner, root and SlurmUser. slurmdbd gets the values only when a step ends.
  *
- * sstat as a child, and not libslurm's slurm_job_step_stat(): that returns jobacctinfo_t, which no public function
- * reads, and has other arguments in other versions. One reading, so that power is a mean: two of them would have to be
- * some SampleInterval apart.
+ * sstat runs as a child. libslurm's slurm_job_step_stat() is not used: it returns jobacctinfo_t, which no public function
+ * reads, and its arguments differ between versions. There is only one reading, so power is the mean since the start. For
+ * the present power, two readings at least a SampleInterval apart would be needed.
  */
 #ifndef CEEMS_CMD_JOB_LIVE_H
 #define CEEMS_CMD_JOB_LIVE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_page.h - the page of a job, or of the parts of an array or het job: what its screen has, energy by part of the
- * machine, power over time, steps, and advice with its reasons.
+ * job_page.h - the page of a job, or of the parts of an array or het job. It has the job's screen, energy by part of the
+ * machine, power over time, the steps, and the advice with its reasons.
  */
 #ifndef CEEMS_CMD_JOB_PAGE_H
 #define CEEMS_CMD_JOB_PAGE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_show.h - the screen of jobs that slurmdbd told, with their advice.
+ * job_show.h - prints the screen of jobs from slurmdbd, with their advice.
  */
 #ifndef CEEMS_CMD_JOB_SHOW_H
 #define CEEMS_CMD_JOB_SHOW_H

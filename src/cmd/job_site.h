@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_site.h - what `ceems job` needs beside slurmdbd's rows to make of them the record that the sinks have:
+ * job_site.h - the settings that `ceems job` needs to make the same record from slurmdbd's rows as the sinks get:
  * ceems.conf, the emission factors, and a few lines of slurm.conf.
  */
 #ifndef CEEMS_JOB_SITE_H

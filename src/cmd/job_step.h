@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_step.h - a step as if it were a job of its own, for the job's screen.
+ * job_step.h - makes a job's record from a step, so that the screen of a job can show the step.
  */
 #ifndef CEEMS_CMD_JOB_STEP_H
 #define CEEMS_CMD_JOB_STEP_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jobs_group.h - jobs added up: all that `ceems jobs` lists, or by user, account, partition, name, day or month.
+ * jobs_group.h - adds up the jobs that `ceems jobs` lists: all of them, or by user, account, partition, name, day or month.
  */
 #ifndef CEEMS_CMD_JOBS_GROUP_H
 #define CEEMS_CMD_JOBS_GROUP_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jobs_walk.h - all jobs of a time, one after the other, from slurmdbd in slices, so that memory is bounded.
+ * jobs_walk.h - calls a function for all jobs of a period. It asks slurmdbd for one slice of the period at a time, so that
+ * memory is bounded.
  */
 #ifndef CEEMS_CMD_JOBS_WALK_H
 #define CEEMS_CMD_JOBS_WALK_H

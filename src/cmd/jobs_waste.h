@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jobs_waste.h - what of a job's energy brought nothing, and why. A joule has one cause: of a job that failed all is lost,
- * and only of the others what they held and did not use.
+ * jobs_waste.h - the wasted energy of a job, by cause. Each joule has one cause. All energy of a failed job is wasted; of
+ * other jobs, the idle energy of what they held and did not use.
  */
 #ifndef CEEMS_CMD_JOBS_WASTE_H
 #define CEEMS_CMD_JOBS_WASTE_H

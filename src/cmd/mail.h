@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mail.h - sends a text by the site's mail program, as slurmctld does: PROG -s SUBJECT ADDRESS, the text on its input.
+ * mail.h - sends a text with the site's mail program, as slurmctld does: PROG -s SUBJECT ADDRESS, with the text on its
+ * standard input.
  */
 #ifndef CEEMS_CMD_MAIL_H
 #define CEEMS_CMD_MAIL_H

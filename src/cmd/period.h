@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * period.h - months and weeks of the calendar, in local time. Weeks are those of ISO 8601: from Monday on, and the first of
- * a year is the one with 4 January.
+ * period.h - months and weeks of the calendar, in local time. Weeks are those of ISO 8601: a week begins on Monday, and the
+ * first week of a year is the one that contains 4 January.
  */
 #ifndef CEEMS_CMD_PERIOD_H
 #define CEEMS_CMD_PERIOD_H

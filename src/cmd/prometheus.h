@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * prometheus.h - asks a Prometheus what a PromQL expression is worth now.
+ * prometheus.h - asks a Prometheus server for the present value of a PromQL expression.
  */
 #ifndef CEEMS_PROMETHEUS_H
 #define CEEMS_PROMETHEUS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * report.h - what the forms of `ceems report` share: cmd_report.c has the arguments.
+ * report.h - shared by the forms of `ceems report`. cmd_report.c parses the arguments.
  */
 #ifndef CEEMS_CMD_REPORT_H
 #define CEEMS_CMD_REPORT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * run_advice.h - what `ceems advise` prints.
+ * run_advice.h - prints the output of `ceems advise`.
  */
 #ifndef CEEMS_CMD_RUN_ADVICE_H
 #define CEEMS_CMD_RUN_ADVICE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * run_history.h - what earlier runs of a job needed, and from that what to ask for next time.
+ * run_history.h - the use of earlier runs of a job, and the request for the next run that follows from it.
  */
 #ifndef CEEMS_CMD_RUN_HISTORY_H
 #define CEEMS_CMD_RUN_HISTORY_H

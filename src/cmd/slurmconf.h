@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmconf.h - reads the settings of slurm.conf that `ceems check` looks at. Slurm's own parser
- * dies on a file it does not like and needs the daemons' libraries; this one only looks.
+ * slurmconf.h - reads the settings of slurm.conf that `ceems check` needs. Slurm's own parser ends the
+ * process if the file has an error, and needs the daemons' libraries.
  */
 #ifndef CEEMS_SLURMCONF_H
 #define CEEMS_SLURMCONF_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store_cmd.h - between the parts of `ceems store`.
+ * store_cmd.h - shared by the parts of `ceems store`.
  */
 #ifndef CEEMS_STORE_CMD_H
 #define CEEMS_STORE_CMD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * summary.h - the model of `ceems report` for a month or week: filled once, job by job, and written as text, JSON, CSV or
- * HTML. A job counts on the day on which it ended, so that days, weeks and months add up.
+ * summary.h - the values of `ceems report` for a month or week. They are added up job by job, and then written as text,
+ * JSON, CSV or HTML. A job counts on the day on which it ended, so that days, weeks and months add up.
  */
 #ifndef CEEMS_CMD_SUMMARY_H
 #define CEEMS_CMD_SUMMARY_H

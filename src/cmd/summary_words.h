@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * summary_words.h - the sentences of a report, the same in text and HTML. Each returns BUF, of SUMMARY_WORDS_MAX bytes;
- * names in it are not masked.
+ * summary_words.h - the sentences of a report, the same in text and HTML. Each function returns BUF, which has
+ * SUMMARY_WORDS_MAX bytes. Names in the sentence are not masked.
  */
 #ifndef CEEMS_CMD_SUMMARY_WORDS_H
 #define CEEMS_CMD_SUMMARY_WORDS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * text_list.h - the values of an option that takes several: "physics,chem".
+ * text_list.h - the values of an option that takes several, separated by commas: "physics,chem".
  */
 #ifndef CEEMS_CMD_TEXT_LIST_H
 #define CEEMS_CMD_TEXT_LIST_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top.h - what `ceems top` shows at one instant. A source reads it (top_source.h), top_draw.h makes lines of it.
+ * top.h - the values that `ceems top` shows at one instant. A source reads them (top_source.h), and top_draw.h makes lines
+ * of them.
  */
 #ifndef CEEMS_CMD_TOP_H
 #define CEEMS_CMD_TOP_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top_draw.h - the lines of a screen of `ceems top`, of any width and height. Knows nothing of terminals.
+ * top_draw.h - makes the lines of a screen of `ceems top`, of any width and height. It uses no terminal.
  */
 #ifndef CEEMS_CMD_TOP_DRAW_H
 #define CEEMS_CMD_TOP_DRAW_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top_prom.h - the values of running jobs from a Prometheus that scrapes ceems.prom, by one query.
+ * top_prom.h - gets the values of running jobs, with one query, from a Prometheus server that scrapes ceems.prom.
  */
 #ifndef CEEMS_CMD_TOP_PROM_H
 #define CEEMS_CMD_TOP_PROM_H

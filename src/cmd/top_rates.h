@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top_rates.h - rates from counters that are read again and again. Sensors and sstat move in steps of some seconds, so a
- * rate is that of a window over several readings, not of the last two.
+ * top_rates.h - computes rates from counters that are read again and again. The values of sensors and sstat change only
+ * every few seconds, so a rate is the mean over several readings, not over the last two.
  */
 #ifndef CEEMS_CMD_TOP_RATES_H
 #define CEEMS_CMD_TOP_RATES_H

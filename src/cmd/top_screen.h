@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top_screen.h - the full screen of `ceems top`: keys and terminal, no more. top_draw.h makes its lines.
+ * top_screen.h - handles only the terminal and the keys of `ceems top`. top_draw.h makes the lines of the screen.
  */
 #ifndef CEEMS_CMD_TOP_SCREEN_H
 #define CEEMS_CMD_TOP_SCREEN_H

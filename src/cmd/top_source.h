@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top_source.h - where `ceems top` reads: slurmctld and sstat or Prometheus, or the ledger of this node.
+ * top_source.h - the sources of `ceems top`: slurmctld with sstat, slurmctld with Prometheus, or the ledger of this node.
  */
 #ifndef CEEMS_CMD_TOP_SOURCE_H
 #define CEEMS_CMD_TOP_SOURCE_H
