@@ -44,19 +44,19 @@ int slurmdb_client_ask(struct slurmdb_client *c, const struct slurmdb_want *want
  */
 int slurmdb_client_ask_window(struct slurmdb_client *c, uint64_t from, uint64_t to, uint64_t tag);
 struct slurmdb_client_stats {
-	uint64_t questions, failures; /* small ones, which ask whether slurmdbd is there, included */
-	uint64_t ns;  /* that they took */
-	bool is_up;   /* the last one was answered */
+	uint64_t questions, failures; /* including the small ones, which ask whether slurmdbd answers */
+	uint64_t ns;  /* time of all questions */
+	bool is_up;   /* the last question was answered */
 };
 void slurmdb_client_get_stats(const struct slurmdb_client *c, struct slurmdb_client_stats *ret);
-/* Wants that are not answered yet. */
+/* The number of requests that are not answered yet. */
 size_t slurmdb_client_pending(const struct slurmdb_client *c);
 
 enum slurmdb_answer_kind {
 	SLURMDB_JOB,	    /* job.state may be SLURMDB_ABSENT: no row */
-	SLURMDB_JOB_ALONE,  /* the row without its steps: slurmdbd did not answer with them */
+	SLURMDB_JOB_ALONE,  /* the row without its steps: slurmdbd did not answer when asked for the steps, too */
 	SLURMDB_NO_ANSWER,  /* see reason */
-	SLURMDB_WINDOW_JOB, /* of a window */
+	SLURMDB_WINDOW_JOB, /* a job of a window */
 	SLURMDB_WINDOW_END, /* the window is done */
 	/* The question failed although slurmdbd was up: ask for a shorter window. See reason. */
 	SLURMDB_WINDOW_FAILED,
@@ -65,19 +65,19 @@ enum slurmdb_answer_kind {
 struct slurmdb_answer {
 	enum slurmdb_answer_kind kind;
 	uint64_t tag;
-	struct slurmdb_job job; /* record: the caller's to destroy, may be NULL */
+	struct slurmdb_job job; /* the caller destroys job.record, which may be NULL */
 	char reason[200];	/* of SLURMDB_NO_ANSWER and SLURMDB_WINDOW_FAILED */
 };
 
 /*
- * The next answer: 1; 0: none now. Starts, asks and kills the worker as needed. Call it after
- * asking, when the fd is readable, and when slurmdb_client_due() is over, each time until it
- * returns 0.
+ * Returns 1 with the next answer, or 0 if there is none now. Starts, asks and kills the worker as needed.
+ * Call it after asking, when the fd is readable, and when the time slurmdb_client_due() is over, each time
+ * until it returns 0.
  */
 int slurmdb_client_take(struct slurmdb_client *c, uint64_t now_mono_ns, struct slurmdb_answer *ret);
-/* To poll for POLLIN; -1: no worker runs. May be another one after each call of this interface. */
+/* The descriptor to poll for POLLIN; -1: no worker runs. It may change with each call of this interface. */
 int slurmdb_client_fd(const struct slurmdb_client *c);
-/* When take() is to be called though nothing came, by CLOCK_MONOTONIC; UINT64_MAX: nothing is due. */
+/* When to call slurmdb_client_take() even if the fd is not readable, by CLOCK_MONOTONIC; UINT64_MAX: never. */
 uint64_t slurmdb_client_due(const struct slurmdb_client *c);
 
 #endif

@@ -68,9 +68,9 @@ enum ledger_state {
 #define LEDGER_FLAG_PERF (1u << 1)   /* --ceems-perf was given: the request is the user's */
 #define LEDGER_FLAG_PORTS (1u << 2)  /* this step counts the node's RDMA ports */
 
-/* Who the step is. Written by its stepd before SLOT_OPEN, constant afterwards. */
+/* Identity of the step. Its slurmstepd writes it before SLOT_OPEN; it is constant afterwards. */
 struct ledger_identity {
-	uint32_t job_id; /* the component's own for het jobs, as in cgroup names */
+	uint32_t job_id; /* of a het job, the id of the component, as in cgroup names */
 	uint32_t step_id;
 	uint32_t het_comp;
 	uint32_t uid;
@@ -82,7 +82,7 @@ struct ledger_identity {
 	uint64_t step_mem_mb;
 	uint64_t limit_mem_mb; /* what Slurm allocated to the step; 0: it does not allocate memory */
 	uint64_t start_wall_ns;
-	/* The same CPUs by socket; all 0: not known, they are taken as spread over all. */
+	/* The same CPUs by socket; all 0: not known, so they count as spread over all sockets. */
 	uint32_t job_socket_cpus[SOCKETS_MAX];
 	uint32_t step_socket_cpus[SOCKETS_MAX];
 	/* Share of each GPU, in ppm: 1000000 for a whole one, less for a MIG slice or a shard. */
@@ -92,18 +92,18 @@ struct ledger_identity {
 	uint16_t step_gpu_instances[GPUS_MAX];
 };
 
-/* What a running step did so far. The sampler reads and writes it (live.h). */
+/* Metric values of a running step so far. The sampler writes them (live.h). */
 struct ledger_live {
 	_Atomic uint32_t seq; /* odd: being written */
-	uint32_t claim;	      /* of the slot's step that this is of; 0: of none */
-	struct figures figures; /* all but energy; they never go back */
+	uint32_t claim;	      /* of the step that has these values; 0: no step */
+	struct figures figures; /* all but energy; a value never decreases */
 };
 
 struct ledger_slot {
 	_Atomic uint32_t state; /* enum ledger_state; release after what it publishes */
-	_Atomic uint32_t flags;	/* LEDGER_FLAG_*; by its stepd, when its tasks were forked at the latest */
-	_Atomic int32_t stepd_pid; /* 0 to PID is what claims the slot; 0 again: it is free */
-	uint32_t claim;		/* how often it was claimed: tells its steps apart */
+	_Atomic uint32_t flags;	/* LEDGER_FLAG_*; its slurmstepd sets them before or when it forks the tasks */
+	_Atomic int32_t stepd_pid; /* changing 0 to PID claims the slot; 0 again: the slot is free */
+	uint32_t claim;		/* how often the slot was claimed; tells the slot's steps apart */
 	uint64_t stepd_start;	/* field 22 of /proc/PID/stat: tells a reused pid */
 	uint64_t t_open_mono_ns;
 	uint64_t t_close_mono_ns;
@@ -123,18 +123,18 @@ struct ledger_slot {
 	struct ledger_identity id;
 	_Atomic uint32_t figures_seq; /* odd: being written */
 	uint32_t pad;
-	struct figures figures; /* all but energy; by its stepd: what only that can read, final in SLOT_CLOSING */
+	struct figures figures; /* values that only the slurmstepd can read, without energy; final in SLOT_CLOSING */
 	struct ledger_live live; /* by the sampler */
 };
 
-/* What a step holds in memory, as the sampler finds it (memwatch.h). */
+/* The memory that a step holds, as the sampler reads it (memwatch.h). */
 struct ledger_memory {
-	uint64_t read_mono_ns; /* last; 0: not yet, and the rest is 0 */
-	uint64_t held_bytes;   /* then: the working set */
-	uint64_t cache_bytes;  /* then: the page cache; UINT64_MAX: not known */
-	uint64_t peak_bytes;   /* of the working set; of the extern step that of all steps of the job together */
+	uint64_t read_mono_ns; /* last reading; 0: not yet, and the other members are 0 */
+	uint64_t held_bytes;   /* working set at the last reading */
+	uint64_t cache_bytes;  /* page cache at the last reading; UINT64_MAX: not known */
+	uint64_t peak_bytes;   /* of the working set; for the extern step, of all steps of the job together */
 	uint64_t swap_peak_bytes; /* UINT64_MAX: not known */
-	/* by time, up to then */
+	/* memory times time, up to the last reading */
 	uint64_t held_kib_s;
 	uint64_t cache_kib_s;
 };
@@ -143,12 +143,12 @@ struct ledger_memory {
 struct ledger_step_account {
 	struct account energy;
 	uint64_t busy_ns; /* CPU time booked so far */
-	uint64_t told_mono_ns; /* when that was read; 0: never yet */
-	uint64_t until_mono_ns; /* booked up to here; 0: not yet seen */
+	uint64_t told_mono_ns; /* when busy_ns was read; 0: never yet */
+	uint64_t until_mono_ns; /* the step is booked up to this time; 0: not yet seen */
 	struct ledger_memory memory;
 	struct ledger_gpu gpu;
-	uint32_t claim; /* of the slot's step that this is the account of */
-	uint32_t job;	/* 1 + index into ledger_page.job; 0: of none, or moved there already */
+	uint32_t claim; /* of the step that has this account */
+	uint32_t job;	/* 1 + index into ledger_page.job; 0: no job, or the account was moved to the job */
 	uint32_t is_final; /* all of the step is booked */
 	uint32_t pad;
 };
@@ -160,25 +160,25 @@ struct ledger_job_account {
 	uint32_t open_slots;
 	uint64_t mem_mb;
 	uint64_t start_wall_ns;
-	uint64_t last_seen_mono_ns; /* its last step that is gone ended */
-	uint32_t gpu_ppm[GPUS_MAX]; /* held by it */
+	uint64_t last_seen_mono_ns; /* when the last of its ended steps ended */
+	uint32_t gpu_ppm[GPUS_MAX]; /* share of each GPU that the job holds */
 	uint16_t gpu_instances[GPUS_MAX]; /* of MIG: bit N for GPU instance N */
-	struct account closed;	/* of steps that are gone */
-	struct figures figures; /* of steps that are gone */
+	struct account closed;	/* of steps that left their slots */
+	struct figures figures; /* of steps that left their slots */
 	uint64_t closed_busy_ns;
 };
 
-/* How the idle power of a part is known. */
+/* Where the idle power of a part comes from. */
 enum ledger_idle {
-	LEDGER_IDLE_NONE, /* not: all of its energy is dynamic */
+	LEDGER_IDLE_NONE, /* not known: all energy of the part is dynamic */
 	LEDGER_IDLE_LEARNED,
 	LEDGER_IDLE_STATED, /* by the source: a model */
 	LEDGER_IDLE_CONFIGURED,
-	LEDGER_IDLE_ESTIMATED, /* from how power goes with activity: never seen idle */
+	LEDGER_IDLE_ESTIMATED, /* from how power changes with activity; the part was never seen idle */
 };
 const char *ledger_idle_name(enum ledger_idle idle); /* "none", "learned", ... */
 
-/* What one sensor tells apart: a socket, its memory, a GPU, the rest of the node. */
+/* A part of the node whose energy one sensor shows: a socket, its memory, a GPU, the rest of the node. */
 struct ledger_part {
 	uint8_t domain; /* enum domain */
 	uint8_t unit;
@@ -187,9 +187,9 @@ struct ledger_part {
 	uint32_t idle;	 /* enum ledger_idle */
 	uint64_t energy_uj; /* measured since the part was first seen */
 	uint64_t power_mw;  /* over the last whole SampleInterval */
-	uint64_t idle_mw;   /* in force */
-	uint64_t learned_mw; /* 0: nothing yet */
-	uint64_t t_energy_mono_ns; /* energy came last; 0: none yet */
+	uint64_t idle_mw;   /* the idle power that is used */
+	uint64_t learned_mw; /* the idle power as learned; 0: nothing yet */
+	uint64_t t_energy_mono_ns; /* when the part last had energy; 0: not yet */
 };
 
 struct ledger_page {
@@ -212,7 +212,7 @@ struct ledger_page {
 	uint32_t factor_known;	     /* emissions were computed */
 	uint32_t factor_step;	     /* enum factor_step; with the next two: at the last tick */
 	struct emission_factor factor;
-	uint64_t factor_until_s;     /* of its point in the series; 0: it is of none */
+	uint64_t factor_until_s;     /* end of its point in the series; 0: it is not from the series */
 	uint32_t market_known;	     /* market-based emissions were computed */
 	uint64_t market_mg_per_kwh;
 	uint64_t pue_milli;
@@ -221,11 +221,11 @@ struct ledger_page {
 	uint64_t rejected;	     /* implausible or failed counter readings */
 	uint64_t wraps;
 	uint64_t late;		     /* readings that were too old to be used */
-	uint64_t disagreement_uj;    /* by which parts exceed what the node's own sensor shows */
+	uint64_t disagreement_uj;    /* energy of the parts above that of the node's own sensor */
 	uint64_t gaps;		     /* ticks longer than 10 SampleIntervals */
 	uint64_t lost_steps;	     /* stepd died with its slot open */
 	uint64_t slots_full;	     /* claims that found no slot */
-	uint32_t nsteps, njobs;	     /* entries ever used below: none is beyond */
+	uint32_t nsteps, njobs;	     /* entries ever used below; all entries beyond are empty */
 	struct ledger_step_account step[LEDGER_STEPS];
 	struct ledger_job_account job[LEDGER_JOBS];
 };

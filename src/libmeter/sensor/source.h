@@ -32,7 +32,7 @@ struct source_state {
 
 /* For sources: the raw value kept as NAME, or NULL. Valid until the next put or drop. */
 uint64_t *source_state_find(struct source_state *state, const char *name);
-/* Sets or adds it; -ENOSPC: no room, -ENAMETOOLONG. */
+/* Sets or adds the raw value NAME. -ENOSPC: no room; -ENAMETOOLONG. */
 int source_state_put(struct source_state *state, const char *name, uint64_t raw);
 void source_state_drop(struct source_state *state, const char *name);
 
@@ -52,18 +52,18 @@ struct reading_part {
 	uint8_t domain;	 /* enum domain */
 	uint8_t quality; /* enum reading_quality */
 	/*
-	 * DOMAIN_OTHER only: this is all that the node uses, what other sources read included.
-	 * Who combines the sources makes the remainder of it (remainder.h).
+	 * DOMAIN_OTHER only: this is all energy of the node, including that of parts that other sources
+	 * read. sources.c subtracts these parts (remainder.h).
 	 */
 	bool is_whole_node;
 	/*
-	 * The energy since the reading before is unknown: this is the first reading, the gap was
-	 * too long, or the counter began again. It is 0 uJ, and counting starts here.
+	 * The energy since the last reading is unknown, because this is the first reading, the gap was
+	 * too long, or the counter began again. energy_uj is 0, and counting starts here.
 	 */
 	bool is_new_base;
 	uint8_t unit;	    /* socket or GPU, see domain.h; 0 for DOMAIN_OTHER */
 	uint64_t energy_uj; /* used since the last reading, or, at the first, since the saved state */
-	uint64_t idle_mw;   /* idle power, if the source knows it by itself (the model); 0: no */
+	uint64_t idle_mw;   /* idle power, if the source itself knows it (the model); 0: it does not */
 	/*
 	 * The time (CLOCK_MONOTONIC) up to which energy_uj reaches, for sensors slower than the
 	 * tick. A power sample of 4 s ago says nothing about the last 4 s. 0: up to this reading.
@@ -77,12 +77,12 @@ struct reading {
 	struct reading_part part[READING_PARTS_MAX];
 	uint32_t rejected; /* counters whose step was implausible or unreadable */
 	uint32_t wraps;
-	uint32_t late;	   /* readings that were too old to be used: stale is stale */
+	uint32_t late;	   /* readings that were too old to be used */
 };
 
 /*
- * For sources: the part of that unit, added at the end with 0 uJ if it is not there yet. Never
- * NULL: beyond READING_PARTS_MAX the last part is shared, so that no joule gets lost.
+ * For sources: returns the part of this domain and unit. If R has no such part yet, it is added at the end,
+ * with 0 uJ. Never NULL: beyond READING_PARTS_MAX the last part is shared, so that no joule gets lost.
  */
 struct reading_part *reading_part(struct reading *r, enum domain d, unsigned int unit,
 				  enum reading_quality q);
@@ -92,7 +92,7 @@ struct gpu_reading {
 	uint8_t unit;
 	char model[64];
 	char uuid[48];
-	/* VALUE is of the time between them (CLOCK_MONOTONIC), or of that instant if they are equal; 0: no reading yet */
+	/* VALUE covers the time from FROM to UNTIL (CLOCK_MONOTONIC); equal: it is of that instant; 0: no reading yet */
 	uint64_t from_ns, until_ns;
 	uint64_t value[GPU_VALUE_N]; /* by enum gpu_value; or GPU_VALUE_UNKNOWN */
 };
@@ -104,8 +104,8 @@ struct gpu_slice {
 	uint8_t unit;
 	uint8_t gi; /* GPU_SLICE_WHOLE: the GPU itself */
 	uint8_t ci;
-	uint8_t slices;	   /* of compute */
-	uint8_t gi_slices; /* that its GPU instance has */
+	uint8_t slices;	   /* compute slices */
+	uint8_t gi_slices; /* compute slices of its GPU instance */
 	uint8_t pad[3];
 	uint32_t mem_mb; /* of the GPU instance */
 };
@@ -114,19 +114,19 @@ struct gpu_slices {
 	struct gpu_slice slice[GPU_SLICES_MAX];
 };
 
-/* The last reading of a GPU instance (MIG), of the time of its GPU's. */
+/* The last reading of a GPU instance (MIG). It covers the same time as the reading of its GPU. */
 struct gpu_instance_reading {
 	uint8_t unit;
 	uint8_t gi;
-	uint8_t slices; /* of compute */
-	bool is_told;	/* since the last reading of the GPU; the source's own */
+	uint8_t slices; /* compute slices */
+	bool is_told;	/* read since the last reading of the GPU; for the source only */
 	uint64_t value[GPU_VALUE_N];
 };
 
-/* A counter that shows joules itself, for ceems.prom. Its value is in the source's state, by its name. */
+/* A counter of joules, for ceems.prom. Its value is in the source's state, under NAME. */
 struct source_zone {
 	const char *name;   /* "intel-rapl:0"; borrowed until close() */
-	const char *folder; /* where it is found, with a slash at the end */
+	const char *folder; /* folder of the counter, with a slash at the end */
 	const char *kind;   /* "package", "dram", "psys" */
 	unsigned int index; /* of the package */
 };
@@ -142,7 +142,7 @@ struct source_env {
 	uint64_t slow_interval_ns; /* between two questions to a BMC */
 	const char *nvml_library;  /* for dlopen() */
 	const char *rocm_library;
-	const char *helper_dir; /* of the programs that ask what may hang */
+	const char *helper_dir; /* folder of the helper programs, which ask sensors that may hang */
 };
 
 struct source; /* opaque, one per open source */
@@ -150,40 +150,41 @@ struct source; /* opaque, one per open source */
 struct source_ops {
 	enum source_id id;
 	const char *name;   /* "rapl", as in EnergySources */
-	bool is_estimate;   /* always said beside the number */
-	/* Which of those that show the whole node `auto` takes: the lowest; 0: it does not show that. */
+	bool is_estimate;   /* every output then labels the value as an estimate */
+	/* Of the sources that measure the whole node, `auto` takes the one with the lowest rank; 0: does not measure it. */
 	unsigned int node_rank;
-	bool logs_failures; /* by itself: what read() could not read or use, and that it can again */
+	bool logs_failures; /* the source itself logs that read() failed, and that it works again */
 	/*
-	 * 0; -ENODEV: nothing of that kind here (info, not an error); else -errno. ERR says
-	 * which file and why in either case; the name of the source is put before it. A sensor that may
-	 * take longer than a local file is read by a helper program: helper_source.h.
+	 * 0; -ENODEV: this machine has no such sensor (info, not an error); else -errno. On failure ERR has
+	 * the file and the reason; the caller puts the source's name before them. A helper program reads a
+	 * sensor that may take longer than a local file: helper_source.h.
 	 */
 	int (*open)(const struct source_env *env, struct source **ret, struct errmsg *err);
 	/*
-	 * Reads all counters. STATE is in and out. An empty STATE makes the reading set the base
-	 * and yield 0. Later STATE has what the last call left, perhaps in another process. DT_NS
-	 * is the time since then; BUSY_PPM the node's CPU use in it. No allocation, no open(2), no
-	 * waiting but a few milliseconds for a helper that is prompt. A failed counter keeps its
+	 * Reads all counters. STATE is in and out. With an empty STATE, the reading only sets the base
+	 * and yields 0. Otherwise STATE is from the last call, perhaps of another process. DT_NS is the
+	 * time since the last call, and BUSY_PPM the node's CPU use in that time. read() allocates nothing,
+	 * calls no open(2), and waits at most a few milliseconds for a helper. A failed counter keeps its
 	 * old base and is counted in `rejected`. Its energy comes with the next good reading. -EIO:
 	 * no counter could be read.
 	 */
 	int (*read)(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 		    struct source_state *state, struct reading *ret);
-	/* Optional: what the GPUs did, of the last read(). Returns how many, at most MAX. */
+	/* Optional: the use of the GPUs at the last read(). Returns the number of GPUs, at most MAX. */
 	size_t (*gpus)(const struct source *s, struct gpu_reading *ret, size_t max);
-	/* Optional: the same of their instances. Borrowed until the next read(). */
+	/* Optional: the use of the MIG instances. *RET is borrowed until the next read(). */
 	size_t (*instances)(const struct source *s, const struct gpu_instance_reading **ret);
-	/* Optional: the GPUs that are divided. Borrowed until the next read(). */
+	/* Optional: the sizes of the GPUs that MIG divides. Borrowed until the next read(). */
 	const struct gpu_slices *(*slices)(const struct source *s);
-	/* Optional: its counters, each once, those of one kind together. Returns how many, at most MAX. */
+	/* Optional: the source's counters, each once, those of one kind together. Returns their number, at most MAX. */
 	size_t (*zones)(const struct source *s, struct source_zone *ret, size_t max);
 	/* One line: "2 packages, 2 dram, 262143.3 J range"; an estimate says that it is one. */
 	void (*describe)(const struct source *s, char *buf, size_t size);
-	/* Optional: what keeps it from being read, "": nothing; and lines about what it reads. Live until the next read(). */
+	/* Optional: why the source cannot be read; "": it can. Valid until the next read(). */
 	const char *(*why)(const struct source *s);
+	/* Optional: lines about the sensors that are read. Valid until the next read(). */
 	const char *(*notes)(const struct source *s);
-	/* How old what it shows may be at most: its own interval, and what it is a mean over. NULL: it is read as it is. */
+	/* The largest age of a value: the sensor's interval plus the time of its mean. NULL: values have no lag. */
 	uint64_t (*lag)(const struct source *s);
 	void (*close)(struct source *s);
 };
