@@ -235,10 +235,10 @@ struct ledger; /* an open mapping */
 /* --- all users ------------------------------------------------------------------------- */
 
 /*
- * For slurmd: creates DIR (0755) and the file (0600) or takes over the one there. A ledger of
- * another boot, layout, size or header checksum is replaced, and *ret_fresh is set. If the boot is
- * the same, the log says so. -EBUSY: another live slurmd of that node name holds the ledger. Try
- * again later: from 23.11 on, a slurmd that reconfigures itself starts its successor before it
+ * For slurmd: creates DIR (0755) and the file (0600), or takes over the existing file. A ledger of
+ * another boot, layout, size or header checksum is replaced, and *ret_fresh is set. If a ledger of the
+ * same boot is replaced, this is logged. -EBUSY: another live slurmd of that node name holds the ledger.
+ * Try again later: from 23.11 on, a slurmd that reconfigures itself starts its successor before it
  * ends.
  */
 int ledger_create(const char *dir, const char *node, struct ledger **ret, bool *ret_fresh,
@@ -255,7 +255,7 @@ const char *ledger_node(const struct ledger *l);
 
 /*
  * A consistent copy of the current page, into the caller's memory (it is about 1.3 MB: heap).
- * Never blocks the sampler; -EAGAIN after 1,000 turns, which no sampler can make.
+ * Never blocks the sampler. -EAGAIN: the page was replaced 1,000 times meanwhile, which no sampler can do.
  */
 int ledger_snapshot(const struct ledger *l, struct ledger_page *ret);
 
@@ -270,22 +270,22 @@ int ledger_job_total(const struct ledger *l, uint32_t job_id, struct account *re
 uint64_t ledger_kib_s(uint64_t bytes, uint64_t ns);
 
 /*
- * Fills the memory metrics of FIGURES for step ID. SEEN is what the sampler read of it, NULL for nothing. From the last
- * reading until NOW_MONO_NS the step is taken to have held the same.
+ * Fills the memory metrics of FIGURES for step ID. SEEN has the sampler's readings; NULL: there are none. The step is
+ * assumed to have held the same memory from the last reading until NOW_MONO_NS.
  */
 void ledger_memory_figures(const struct ledger_identity *id, const struct ledger_memory *seen,
 			   uint64_t now_mono_ns, struct figures *figures);
 
-/* Fills the energy and emission metrics of FIGURES from an account and what is known of it. */
+/* Fills the energy and emission metrics of FIGURES from account A. */
 void ledger_account_figures(const struct ledger_page *page, const struct account *a,
 			    struct figures *figures);
 /* The same by the current page, without a copy of it. -EAGAIN as with ledger_snapshot(). */
 int ledger_figures(const struct ledger *l, const struct account *a, struct figures *figures);
 
-/* What ledger_set_mounts() left; false: nothing. */
+/* Reads the mount points of ledger_set_mounts(). False: it was not called. */
 bool ledger_mounts(const struct ledger *l, struct cgmount_points *ret);
 
-/* What ledger_set_slices() left; empty where no GPU is divided. */
+/* Reads the GPUs of ledger_set_slices(); none if no GPU is divided. */
 void ledger_slices(const struct ledger *l, struct gpu_slices *ret);
 
 /* --- slurmstepd ------------------------------------------------------------------------- */
@@ -296,47 +296,47 @@ void ledger_slices(const struct ledger *l, struct gpu_slices *ret);
  */
 int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned int *ret_slot);
 
-/* The slot of process PID (spank finds the one its stepd's acct_gather claimed). -ENOENT. */
+/* The slot that process PID claimed; so spank finds the slot of acct_gather. -ENOENT. */
 int ledger_find(const struct ledger *l, pid_t pid, unsigned int *ret_slot);
 
 /* Direct access, valid until ledger_close(). */
 struct ledger_slot *ledger_slot(struct ledger *l, unsigned int slot);
 
 /*
- * Gives SLOT that FLAG unless another living step of its job on this node has it: false. Two that ask
- * at once may both go without; never have both.
+ * Sets FLAG in SLOT and returns true, or returns false if another living step of its job on this node has
+ * FLAG. If two steps ask at once, it may happen that neither gets FLAG, but never that both do.
  */
 bool ledger_flag_alone(struct ledger *l, unsigned int slot, uint32_t flag);
 
 /*
- * Publishes the end: BUSY_NS of the step (UINT64_MAX: not known) and its metric values, asks for a tick
- * and waits until it is booked, at most TIMEOUT_NS. 0, or -ETIMEDOUT: the metric values of the last
- * tick have to do. Then *ret_energy has the step's own account. -ENODATA: no tick has seen the step,
- * nothing is known of its energy.
+ * Publishes the end of the step, its CPU time BUSY_NS (UINT64_MAX: not known) and its metric values. Then
+ * asks for a tick and waits until the tick is booked, at most TIMEOUT_NS. -ETIMEDOUT: no tick came, and the
+ * values are those of the last tick. In both cases *ret_energy has the step's own account. -ENODATA: no tick
+ * has seen the step, so its energy is not known.
  */
 int ledger_finish(struct ledger *l, unsigned int slot, uint64_t busy_ns, uint64_t timeout_ns,
 		  struct account *ret_energy);
 
 /*
- * Publishes FIGURES of the caller's step in its slot. While the step runs, these are what only its
- * slurmstepd can read; before ledger_finish(), the final ones. Two threads must not call it at
- * once.
+ * Publishes FIGURES of the caller's step in its slot. While the step runs, these are the values that only
+ * its slurmstepd can read; before ledger_finish(), they are the final values. Two threads must not call
+ * this function at once.
  */
 void ledger_tell(struct ledger *l, unsigned int slot, const struct figures *figures);
 /* Reads what ledger_tell() published. False: the writer was killed while it wrote, or never stops writing. */
 bool ledger_told(const struct ledger_slot *s, struct figures *ret);
 
 /*
- * Reads all metric values of a running step but its energy: what the sampler read and what its slurmstepd published.
+ * Reads all metric values of a running step except its energy, both the sampler's and those of its slurmstepd.
  * -ENODATA: the sampler has not read the step yet.
  */
 int ledger_step_live(const struct ledger *l, unsigned int slot, struct figures *ret);
 
-/* The step's own account as of the last tick (for polls while it runs). -ENODATA: none has seen it. */
+/* The step's own account at the last tick, for polls while the step runs. -ENODATA: no tick has seen the step. */
 int ledger_step_energy(const struct ledger *l, unsigned int slot, struct account *ret);
-/* What the sampler saw of its memory by then. -ENODATA: nothing yet. */
+/* The step's memory at the last tick. -ENODATA: it was not read yet. */
 int ledger_step_memory(const struct ledger *l, unsigned int slot, struct ledger_memory *ret);
-/* How its GPUs were used by then. -ENODATA: the step holds none, or none was read yet. */
+/* The use of the step's GPUs at the last tick. -ENODATA: the step holds no GPU, or none was read yet. */
 int ledger_step_gpu(const struct ledger *l, unsigned int slot, struct ledger_gpu *ret);
 
 /* What one tick booked for a step. */
@@ -344,11 +344,11 @@ struct ledger_view {
 	uint64_t t_mono_ns, t_wall_ns; /* of the tick */
 	struct account energy;
 	uint64_t busy_ns;	/* CPU time */
-	uint64_t told_mono_ns;	/* when that was read; 0: never yet */
+	uint64_t told_mono_ns;	/* when busy_ns was read; 0: never yet */
 	struct ledger_memory memory;
 	struct ledger_gpu gpu;
 };
-/* The last tick's. -ENODATA: none has seen the step. */
+/* The values of the last tick. -ENODATA: no tick has seen the step. */
 int ledger_step_view(const struct ledger *l, unsigned int slot, struct ledger_view *ret);
 
 /*
@@ -362,7 +362,7 @@ void ledger_leave(struct ledger *l, unsigned int slot);
 
 /*
  * Waits until no other slot of JOB_ID on this node belongs to a living stepd, at most
- * TIMEOUT_NS. For the extern step, which reports the whole job and so has to be last. 0 or
+ * TIMEOUT_NS. For the extern step, which reports the whole job and so must end last. 0 or
  * -ETIMEDOUT.
  */
 int ledger_wait_others(struct ledger *l, uint32_t job_id, unsigned int own_slot,
@@ -372,14 +372,14 @@ int ledger_wait_others(struct ledger *l, uint32_t job_id, unsigned int own_slot,
 
 /*
  * Waits for a request, until HINTS if there is a hint, or until DEADLINE (both CLOCK_MONOTONIC).
- * Returns true if somebody asked.
+ * Returns true if there was a request.
  */
 bool ledger_wait_request(struct ledger *l, uint64_t hints_mono_ns, uint64_t deadline_mono_ns);
 
 /* Asks for a tick without being a step (tests, shutting down the sampler's wait). */
 void ledger_request_tick(struct ledger *l);
 
-/* The same, but nobody waits for it: the next one will do if one comes within some milliseconds. */
+/* Asks for a tick for which no process waits: a tick that comes within some milliseconds is enough. */
 void ledger_hint_tick(struct ledger *l);
 
 /*
@@ -389,9 +389,9 @@ void ledger_hint_tick(struct ledger *l);
 struct ledger_page *ledger_begin(struct ledger *l);
 void ledger_turn(struct ledger *l);
 
-/* Publishes what the step in SLOT with that CLAIM did so far. */
+/* Publishes the metric values so far of the step in SLOT with this CLAIM. */
 void ledger_set_live(struct ledger *l, unsigned int slot, uint32_t claim, const struct figures *figures);
-/* What the sampler published, for the sampler's thread. NULL: nothing is known of that step. */
+/* The values of ledger_set_live(), for the sampler's thread. NULL: there are none of that step. */
 const struct figures *ledger_live(const struct ledger *l, unsigned int slot, uint32_t claim);
 
 /* The mount points of the cgroup hierarchies, so that slurmstepd need not look for them. */

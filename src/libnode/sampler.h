@@ -15,16 +15,17 @@
 struct sampler;
 
 /*
- * Requests for a tick that come closer than this are answered by one tick. For a step's start nobody
- * waits: soon after another tick it waits a little for the next one. What is split is then of that much
- * more than the step, by the time each was there and what each did.
+ * Requests for a tick that come closer together than SAMPLER_SPACING_NS are answered by one tick. No process
+ * waits for the tick of a step's start, so this tick may come up to SAMPLER_HINTS_NS later and serve several
+ * requests. It then covers more time than the step was there; the energy is split by the time and the
+ * activity of each step.
  */
 #define SAMPLER_SPACING_NS (2 * UINT64_C(1000000))
 #define SAMPLER_HINTS_NS (20 * UINT64_C(1000000))
 /* Running steps are read and ceems.prom is written every so many SampleIntervals, every 5 s at the latest, and at the end. */
 #define SAMPLER_SHOW_EVERY 5
 #define SAMPLER_SHOW_NS (5 * UINT64_C(1000000000))
-/* A tick longer than so many SampleIntervals counts as a gap. */
+/* A tick longer than this number of SampleIntervals counts as a gap. */
 #define SAMPLER_GAP_INTERVALS 10
 
 /*
@@ -37,15 +38,15 @@ int sampler_create(const struct settings *s, const char *node, struct sampler **
 		   struct errmsg *err);
 
 /*
- * What Slurm allocates on this node, which static shares refer to. Before sampler_start(); 0 or
- * without the call: the processors and the memory that the kernel shows.
+ * Sets the CPUs and the memory that Slurm allocates on this node; static shares refer to them. Call it before
+ * sampler_start(). With 0, or without the call, they are the processors and the memory that the kernel shows.
  */
 void sampler_set_capacity(struct sampler *s, uint32_t cpus, uint64_t mem_mb);
 
 /* One line for the log: sources, idle power, emission factor, ledger. */
 void sampler_describe(const struct sampler *s, char *buf, size_t size);
 
-/* One tick now, in the calling thread: what the thread does, for tests and benchmarks. */
+/* Does one tick now, in the calling thread, as the sampler's thread would. For tests and benchmarks. */
 int sampler_tick(struct sampler *s);
 
 /*

@@ -16,11 +16,11 @@ struct sources;
 struct source_env sources_env(const struct settings *s);
 
 /*
- * CHOICE is EnergySources. "auto" opens all sources that are there. For a domain it prefers them in
- * the order of enum source_id, for the whole node by their rank (source.h). An estimate is used if
- * they measure neither CPU nor node. A list opens the named sources and prefers them in its own
- * order for both. Estimates are used only if no other source opened. NONE of them is no error: *ret
- * is then empty, and ERR says for each why. -ENOMEM.
+ * CHOICE is EnergySources. "auto" opens all sources that exist. For a domain it prefers them in
+ * the order of enum source_id, for the whole node by their rank (source.h). It uses an estimate if
+ * they measure neither CPU nor node. With a list, the named sources are opened and preferred in the
+ * order of the list for both; an estimate is used only if no other source opened. If no source opens,
+ * this is no error: *ret is then empty, and ERR has the reason of each. -ENOMEM.
  */
 int sources_open(const char *choice, const struct source_ops *const *all, size_t nall,
 		 const struct source_env *env, struct sources **ret, struct errmsg *err);
@@ -29,7 +29,7 @@ void sources_close(struct sources *s);
 /* "rapl (2 packages, ...)", "model (estimate: ...)", "none". */
 void sources_describe(const struct sources *s, char *buf, size_t size);
 
-/* What one unit of a domain used in this tick, from the one source that it is taken from. */
+/* The energy of one unit of a domain in this tick, from the source of that domain. */
 struct sources_part {
 	uint8_t domain;	 /* enum domain */
 	uint8_t unit;	 /* socket or GPU */
@@ -52,14 +52,14 @@ struct sources_reading {
 	 * remainder is then 0, not negative, and this value is published beside it.
 	 */
 	uint64_t disagreement_uj;
-	/* One that is used failed, was late or had a counter rejected: nothing to learn from. */
+	/* A source in use failed, was late or had a counter rejected: do not learn from this tick. */
 	bool is_tainted;
 	/*
-	 * By 1 << enum source_id: used or configured, and lost: not open, or not read without trouble for
-	 * SOURCES_AWAIT_NS.
+	 * A bit 1 << enum source_id for each source that is used or configured, but lost: it is not open, or could
+	 * not be read for SOURCES_AWAIT_NS.
 	 */
 	uint32_t lost;
-	uint64_t lag_ns; /* the largest of those that are used */
+	uint64_t lag_ns; /* the largest lag of the sources in use */
 	int failed; /* -errno of a source that could not be read at all, 0: none */
 	enum source_id failed_id;
 };
@@ -70,7 +70,7 @@ struct sources_reading {
  */
 #define SOURCES_AWAIT_NS UINT64_C(15000000000)
 
-/* Between two questions to a BMC: asked more often it does little else, and most have nothing new. */
+/* Time between two questions to a BMC. Asked more often, a BMC does little else, and most have no new value. */
 #define SOURCES_SLOW_NS UINT64_C(5000000000)
 
 /*
@@ -87,24 +87,24 @@ void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t b
 /* RAPL's counters as CEEMS shows them, at most MAX. Borrowed pointers live until sources_close(). */
 size_t sources_zones(const struct sources *s, struct source_zone *ret, size_t max);
 
-/* What the GPUs did, of the last sources_read(); returns how many, at most MAX. */
+/* The use of the GPUs at the last sources_read(). Returns the number of GPUs, at most MAX. */
 size_t sources_gpus(const struct sources *s, struct gpu_reading *ret, size_t max);
-/* Their instances, of the one source that has some. Borrowed until the next sources_read(). */
+/* The MIG instances, of the one source that has some. *RET is borrowed until the next sources_read(). */
 size_t sources_instances(const struct sources *s, const struct gpu_instance_reading **ret);
 
 /* The GPUs that are divided; NULL: no source knows of any. Borrowed until the next sources_read(). */
 const struct gpu_slices *sources_slices(const struct sources *s);
 
-/* How one source stands, for people. Borrowed pointers live until the next sources_read(). */
+/* The state of one source, for people. Borrowed pointers live until the next sources_read(). */
 struct sources_status {
 	bool is_open;
 	bool is_node;	 /* the whole node is taken from it */
 	bool is_configured; /* ExternalSource, RedfishConf, IpmiSensor, or by name in EnergySources */
 	bool is_lost;	 /* see struct sources_reading */
-	uint64_t lag_ns; /* how old what it shows may be */
+	uint64_t lag_ns; /* the largest age of its values */
 	int rc;		 /* of open(), later of the last read() */
-	const char *why; /* it is not open, or cannot be read; "" */
-	const char *notes; /* lines about what it reads; "" */
+	const char *why; /* why it is not open or cannot be read; "" */
+	const char *notes; /* lines about the sensors that it reads; "" */
 	char about[160]; /* describe(); "" */
 	const struct reading *last; /* NULL: it could not be read so far */
 };
