@@ -25,8 +25,8 @@ struct stepprobes;
 struct stepprobes_setup {
 	const struct settings *settings; /* borrowed until stepprobes_close() */
 	const struct perfwish *wish;	 /* copied */
-	bool has_ports;			 /* what RDMA ports carry is this step's: nobody else counts it */
-	bool is_extern;			 /* no task of its own: the counters of all steps must do */
+	bool has_ports;			 /* the traffic of RDMA ports is this step's; no other step counts it */
+	bool is_extern;			 /* it has no task of its own, so only the counters of every step are opened */
 };
 
 /* Nothing is opened yet. -ENOMEM. */
@@ -41,12 +41,12 @@ int stepprobes_create(const struct stepprobes_setup *setup, struct stepprobes **
 void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, char *v2,
 		      const char *freezer, size_t size, uint32_t *ret_slot, struct errmsg *lacking);
 
-/* Now and then while it runs: learns mount points, gives counters back to a user's profiler. */
+/* Call it now and then while the step runs: learns mount points, gives counters back to a user's profiler. */
 void stepprobes_poll(struct stepprobes *sp);
 
 /*
- * All metric values up to now; what FIGURES has already stays, except what came from here before. DETAIL may
- * be NULL. Exact when no task is left.
+ * Adds all metric values up to now to FIGURES. Other values of FIGURES stay; those of an earlier call are replaced.
+ * DETAIL may be NULL. The values are exact when no task is left.
  */
 void stepprobes_read(struct stepprobes *sp, struct figures *figures, struct step_detail *detail);
 
@@ -56,7 +56,7 @@ void stepprobes_read(struct stepprobes *sp, struct figures *figures, struct step
  */
 void stepprobes_read_own(struct stepprobes *sp, struct figures *figures);
 
-/* Leaves nothing behind. SLURMD_LIVES: it has just answered, and need not be looked for. NULL: no-op. */
+/* Closes and removes all counters. SLURMD_LIVES: slurmd has just answered, so no check is needed. NULL: no-op. */
 void stepprobes_close(struct stepprobes *sp, bool slurmd_lives);
 
 #endif

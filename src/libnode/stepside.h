@@ -23,12 +23,12 @@
  */
 #define STEPSIDE_TICK_NS (50 * UINT64_C(1000000))
 /*
- * Longest wait of the extern step for the others. Slurm's own UnkillableStepTimeout (60 s). Slurm
- * reports a step that outlives it as unkillable; the job's energy is then what is known. The wait
- * delays nobody: a job is not over before its last step is.
+ * Longest wait of the extern step for the other steps; as long as Slurm's UnkillableStepTimeout (60 s). Slurm
+ * reports a step that takes longer as unkillable, and the job's energy then lacks the rest of that step. The
+ * wait delays no job, because a job ends only after its last step.
  */
 #define STEPSIDE_OTHERS_NS (60 * UINT64_C(1000000000))
-/* What one write to the user's stderr may take when nobody reads it. */
+/* Longest wait of one write to the user's stderr if no process reads it. */
 #define STEPSIDE_REPORT_MS 200
 
 struct stepside;
@@ -44,54 +44,54 @@ struct stepside_cores {
 };
 
 /*
- * Claims a slot for the calling process. S has been through settings_for_node() and is there until
- * stepside_close(). ID is copied; its sockets are filled in by CORES. PerfDefault is the slot's
- * request. -ENOENT: no sampler runs on this node. -ENOSPC: the ledger is full.
+ * Claims a slot for the calling process. S is the result of settings_for_node() and is borrowed until
+ * stepside_close(). ID is copied; CORES gives the CPUs by socket. The slot's request is PerfDefault at
+ * first. -ENOENT: no sampler runs on this node. -ENOSPC: the ledger is full.
  */
 int stepside_open(const struct settings *s, const char *node, const struct ledger_identity *id,
 		  const struct stepside_cores *cores, struct stepside **ret,
 		  struct errmsg *err);
 
-/* Whose trace it is, if one was asked for. *OWNER is borrowed until stepside_close(). Before stepside_attach(). */
+/* Sets the owner of a trace, if there is one. *OWNER is borrowed until stepside_close(). Call it before stepside_attach(). */
 void stepside_set_owner(struct stepside *st, const struct steptrace_owner *owner);
 
 /*
- * PID[n] are all tasks, before any of them runs: publishes the step's cgroup and has the kernel count
- * for it. Later calls do nothing. False until a cgroup was found.
+ * Publishes the step's cgroup and starts the kernel's counters. PID[n] are all tasks of the step; none of them may
+ * run yet. Returns false until a cgroup was found. Calls after that do nothing.
  */
 bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n);
 
-/* Now and then while it runs. */
+/* Call it now and then while the step runs. */
 void stepside_poll(struct stepside *st);
 
 /*
- * Energy of the step up to now. For the extern step it is that of the whole job, because with
- * PrologFlags=Contain Slurm takes the job's energy from it. -ENODATA: not known (yet).
+ * Energy of the step up to now. For the extern step, this is the energy of the whole job, because with
+ * PrologFlags=Contain Slurm takes the job's energy from the extern step. -ENODATA: not known (yet).
  */
 int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_power_mw);
 
 /*
  * All values of the step so far; for the extern step, of the whole job. *RET belongs to the step.
- * It may be 100 ms old, since sstat asks once for each task. -ENODATA: nothing is known yet.
+ * The values may be 100 ms old, since sstat asks once for each task. -ENODATA: nothing is known yet.
  */
 int stepside_live(struct stepside *st, const struct figures **ret);
 
 /*
- * What is known of the step at a tick of its own, for a series over time. Values that the sampler
+ * Requests a tick and returns the step's values at that tick, for a series over time. Values that the sampler
  * reads less often (I/O, TCP) are up to 5 s old. *RET_HAS_ALL is false if they were not read yet.
- * -ETIMEDOUT: no tick came. -ENODATA. Not for the extern step.
+ * -ETIMEDOUT: no tick came; -ENODATA: nothing is known yet. Not for the extern step.
  */
 int stepside_sample(struct stepside *st, struct figures *ret, bool *ret_has_all);
 
 /*
- * The end. WAITED_NS is the CPU time of the tasks by wait4() (0: none). It is used if it is more
- * than the cgroup shows. Waits for the others first if this is the extern step. Fills FIGURES; for
- * the extern step with the values of the job. Always succeeds, with reasons for missing values.
+ * Ends the step. WAITED_NS is the CPU time of the tasks by wait4() (0: none). It is used if it is more
+ * than the cgroup shows. The extern step first waits for the other steps. Fills FIGURES; for
+ * the extern step, with the values of the job. Always succeeds, with reasons for missing values.
  */
 void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *figures,
 		     uint64_t *ret_elapsed_ns);
 
-/* --ceems-report was given and this is the step's first node: writes the table to FD. */
+/* Writes the report to FD, if --ceems-report was given and this is the step's first node. */
 void stepside_report(struct stepside *st, const struct figures *figures, int fd);
 
 /* Gives the slot up, except a batch step's (see stepside.c), and frees all. NULL: no-op. */
@@ -105,7 +105,7 @@ uint32_t stepside_count_cores(const char *list);
 
 /*
  * The CPUs of the cores in LIST by socket, where the node's sockets have SOCKET_CPUS each. All 0 if
- * they cannot be told: a malformed list, cores that do not divide evenly among the sockets.
+ * this is not possible: the list is malformed, or the cores do not divide evenly among the sockets.
  */
 void stepside_spread_cores(const char *list, const struct stepside_cores *cores,
 			   const uint32_t socket_cpus[SOCKETS_MAX],

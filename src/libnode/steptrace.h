@@ -16,23 +16,26 @@
 #include "src/libmeter/activity/cputime.h"
 #include "src/libnode/steplive.h"
 
-/* A larger file is ended: that is some hours of samples each 10 ms. */
+/* The trace ends when its file has this size, which is some hours of samples every 10 ms. */
 #define STEPTRACE_FILE_MAX (UINT64_C(1) << 30)
-/* What costs more than some microseconds (PSI, a walk over tasks) is read no more often than so. */
+/* Values that cost more than some microseconds (PSI, a walk over tasks) are read at most once in this time. */
 #define STEPTRACE_SLOW_NS NSEC_PER_SEC
-/* For the tick of a sample; without one there is no row. */
+/* Longest wait for the tick of a sample. If no tick comes, the sample has no row. */
 #define STEPTRACE_TICK_NS (50 * NSEC_PER_MSEC)
-/* For the program to write the last row; then it is killed. */
+/* Longest wait for the program to write the last row; then the program is killed. */
 #define STEPTRACE_END_NS (500 * NSEC_PER_MSEC)
 
-/* "7"; of a task or component "5_3-8", "21+1-22": as sacct writes it, and the job's own id. */
+/*
+ * Longest name of a job: "7"; "5_3-8" for task 3 of array 5, with job id 8; "21+1-22" for component 1 of het job 21, with
+ * job id 22.
+ */
 #define STEPTRACE_JOB_MAX 40
 
-/* Who the trace belongs to, and the folder of his job. Borrowed while the step runs. */
+/* The user who owns the trace, and the folder of the job. Borrowed while the step runs. */
 struct steptrace_owner {
 	uid_t uid;
 	gid_t gid;
-	const gid_t *gids; /* of his other groups */
+	const gid_t *gids; /* the user's other groups */
 	size_t ngids;
 	const char *dir;
 	const char *job; /* by steptrace_job_name() */
@@ -43,28 +46,28 @@ struct steptrace_setup {
 	struct ledger *ledger;		 /* until steptrace_finish() */
 	unsigned int slot;
 	struct steplive *live;
-	struct cputime *cputime; /* used by nobody else until then; NULL: there is none */
+	struct cputime *cputime; /* no other thread may use it until steptrace_halt(); NULL: there is none */
 	const struct steptrace_owner *owner; /* during the call */
 };
 
 struct steptrace;
 
-/* ARRAY_JOB_ID: 0 if it is no task of an array. ENV: the step's, by which a component of a het job is known, or NULL. */
+/* ARRAY_JOB_ID is 0 if the job is no array task. ENV is the step's environment, which names the het component, or NULL. */
 void steptrace_job_name(uint32_t job_id, uint32_t array_job_id, uint32_t array_task_id, char *const *env,
 			char ret[STEPTRACE_JOB_MAX]);
 
 /*
- * Starts the thread, and by it the program. 0; -EPERM: the site forbids traces; else -errno. What fails later is one
- * line in the log, and the trace ends.
+ * Starts the thread, which starts the program. 0; -EPERM: the site forbids traces; else -errno. A later failure is one
+ * line in the log and ends the trace.
  */
 int steptrace_start(const struct steptrace_setup *setup, struct steptrace **ret, struct errmsg *err);
 
-/* Nothing of the step is read from now on. NULL: no-op. */
+/* Ends the samples: the thread no longer reads the step. NULL: no-op. */
 void steptrace_halt(struct steptrace *st);
 
 /*
- * Ends it with a last row of FIGURES, those of the step's end (NULL: without it). Takes as long as the program needs,
- * STEPTRACE_END_NS at most and a little for the kernel to end it. NULL: no-op.
+ * Ends the trace with a last row, which has the step's final FIGURES (NULL: no last row). Waits for the program, at most
+ * STEPTRACE_END_NS plus the time that the kernel needs to kill the program. ST may be NULL.
  */
 void steptrace_finish(struct steptrace *st, const struct figures *figures);
 

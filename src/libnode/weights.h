@@ -23,9 +23,9 @@ struct weights_setup {
 	const struct pmu *pmu;		 /* NULL: no counters */
 };
 
-/* Whatever the machine lacks is left out; weights_describe() says what. -ENOMEM. */
+/* Measures that the machine lacks are left out; weights_describe() names them. -ENOMEM. */
 int weights_create(const struct weights_setup *setup, struct weights **ret);
-/* After all of its steps. NULL: no-op. */
+/* Call it after weights_step_close() of all steps. NULL: no-op. */
 void weights_destroy(struct weights *w);
 /* "CPU energy by hardware counters (cycles, instructions)", "... by CPU time: no counters: why" */
 void weights_describe(const struct weights *w, char *buf, size_t size);
@@ -34,8 +34,8 @@ void weights_describe(const struct weights *w, char *buf, size_t size);
 bool weights_has_counters(const struct weights *w);
 
 /*
- * Opens what there is of a step, by its cgroups as /proc/PID/cgroup shows them. NULL: no memory.
- * What it did before is not counted: in the tick that it is opened in, CPU time stands in.
+ * Opens the counters and files of a step, by its cgroups as /proc/PID/cgroup shows them. NULL: no memory.
+ * Events before this call are not counted, so CPU time is used for the tick of this call.
  */
 struct weights_step *weights_step_open(struct weights *w, const char *v2, const char *cpuacct,
 				       const char *freezer);
@@ -43,15 +43,15 @@ void weights_step_close(struct weights_step *step);
 
 /*
  * Improves the weights of LINE[n] and TICK, which come with CPU time (cpuweights.h). STEP[i] is
- * that of line i, or NULL. CPU_NS is the CPU time of each CPU since boot. HAS_DRAM: somebody will
- * ask for memory weights. No allocation and no open(2), except for a CPU that came back, and for a
- * step's memory at its first reading.
+ * that of line i, or NULL. CPU_NS is the CPU time of each CPU since boot. HAS_DRAM: memory weights are
+ * needed. No allocation and no open(2), except for a CPU that came back, and for a step's memory at its
+ * first reading.
  */
 void weights_fill(struct weights *w, const uint64_t *cpu_ns, bool has_dram,
 		  struct weights_step *const *step, struct book_line *line, size_t n,
 		  struct book_tick *tick);
 
-/* What all processes did in a tick, by socket; in one unit from tick to tick, for idlefit.h. */
+/* The activity of all processes in a tick, by socket. The unit is the same in all ticks, for idlefit.h. */
 struct activity {
 	double cpu[SOCKETS_MAX];
 	double mem[SOCKETS_MAX];
@@ -62,8 +62,8 @@ struct activity {
 void weights_activity(const struct weights *w, const struct book_tick *tick, struct activity *ret);
 
 /*
- * After the tick's parts are known: what the sockets used teaches what events cost. IS_TAINTED: the
- * tick's energy or events are not to be trusted.
+ * Call it when the tick's parts are known: the cost of events is learned from the energy of the sockets.
+ * IS_TAINTED: do not trust the tick's energy or events.
  */
 void weights_learn(struct weights *w, const struct book_tick *tick, uint64_t dt_ns,
 		   bool is_tainted);
