@@ -26,7 +26,7 @@ struct stepprobes_setup {
 	const struct settings *settings; /* borrowed until stepprobes_close() */
 	const struct perfwish *wish;	 /* copied */
 	bool has_ports;			 /* the traffic of RDMA ports is this step's; no other step counts it */
-	bool is_extern;			 /* it has no task of its own, so only the counters of every step are opened */
+	bool is_extern;			 /* it has no task of its own, so it gets only the counters that every step has */
 };
 
 /* Nothing is opened yet. -ENOMEM. */
