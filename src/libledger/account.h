@@ -14,15 +14,15 @@
 struct account {
 	uint64_t total_uj[DOMAIN_N];
 	uint64_t static_uj[DOMAIN_N]; /* part of total_uj */
-	uint64_t source_uj[SOURCE_N]; /* the same energy by where it was read */
-	uint64_t by_counters_uj;      /* part of it that was split by hardware counters */
-	/* Emissions of total_uj, times PUE: at the factor of its own time, and by the contract's. */
+	uint64_t source_uj[SOURCE_N]; /* the same energy by its source */
+	uint64_t by_counters_uj;      /* the part of the energy that was split by hardware counters */
+	/* Emissions of total_uj, times PUE: co2e_ng by the factor of its time, market_ng by the contract's factor. */
 	uint64_t co2e_ng[DOMAIN_N];
 	uint64_t market_ng;
-	uint64_t factor_uj[FACTOR_STEP_N]; /* the same energy by where that factor came from */
-	/* For how long a source was lost meanwhile (sources.h); of what is added, the longest. */
+	uint64_t factor_uj[FACTOR_STEP_N]; /* the same energy by the kind of its factor */
+	/* How long a source was lost in the time of the account (sources.h). account_add() takes the longer time. */
 	uint64_t lost_ns;
-	uint64_t lag_ns; /* the largest of the sources' meanwhile */
+	uint64_t lag_ns; /* the largest lag of the sources in that time */
 };
 
 uint64_t account_total_uj(const struct account *a);

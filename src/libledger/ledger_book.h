@@ -35,23 +35,23 @@ void ledger_book_destroy(struct ledger_book *b);
 /* A step that was there for some of the window since the last tick. */
 struct book_line {
 	unsigned int slot;	      /* ledger_slot() */
-	uint32_t claim;		      /* with SLOT names one step: a reused slot has another */
+	uint32_t claim;		      /* tells the steps of a reused slot apart */
 	const struct ledger_slot *s;
 	/*
 	 * CPU time of the step since its start. Set to what is booked already. So a line whose CPU
 	 * time cannot be read stays as it is and gets no dynamic share.
 	 */
 	uint64_t busy_ns;
-	uint64_t booked_ns; /* of that, what is booked already: what was used since SINCE_NS is left */
-	uint64_t since_ns;  /* before the window, if it could not be read meanwhile */
-	/* Activity in the window, 0 until it is filled in; in any unit that the node's has too. */
+	uint64_t booked_ns; /* the part of busy_ns that is booked already, up to since_ns */
+	uint64_t since_ns;  /* before the window, if busy_ns could not be read meanwhile */
+	/* Activity in the window; 0 until the caller fills it in. Its unit must be that of the node's activity. */
 	uint64_t cpu_weight[SOCKETS_MAX];
 	uint64_t mem_weight;
 	bool by_counters;   /* cpu_weight is of hardware counters */
 	bool is_told;	    /* busy_ns is of this tick */
-	bool busy_is_final; /* busy_ns is what the stepd left as final_busy_ns: do not read */
-	bool is_last;	    /* this tick closes it */
-	bool is_dead;	    /* its stepd is gone without a word */
+	bool busy_is_final; /* busy_ns is the slurmstepd's final_busy_ns: do not read it again */
+	bool is_last;	    /* this tick closes the step */
+	bool is_dead;	    /* its slurmstepd is gone and has written no final values */
 	uint64_t from_ns, until_ns; /* its part of the window */
 	/* ledger_book's own: */
 	uint32_t state; /* enum ledger_state, as collected */
@@ -66,9 +66,9 @@ size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
 			   uint64_t now_mono_ns, struct book_line **ret);
 
 /*
- * Hands over what the step in SLOT, of a line with is_dead, counted until its stepd was killed. It
- * becomes the step's metric values when this tick is applied. Without, such a step has none: those
- * it began to write may be half of them.
+ * Gives the counts of the step in SLOT up to the kill of its slurmstepd; for a line with is_dead. FIGURES
+ * become the step's metric values when this tick is applied. Without this call, such a step has no metric
+ * values, because those that its slurmstepd began to write may be incomplete.
  */
 void ledger_book_salvage(struct ledger_book *b, unsigned int slot, const struct figures *figures);
 
@@ -82,7 +82,7 @@ void ledger_book_gpu_held(struct ledger_book *b, const struct ledger_page *page,
 			  uint64_t until_ns, uint64_t *held);
 
 struct book_tick {
-	uint64_t t_mono_ns; /* the same as collected with */
+	uint64_t t_mono_ns; /* NOW of ledger_book_collect() */
 	uint64_t t_wall_ns;
 	uint64_t node_busy_ns; /* raw, since boot */
 	uint32_t node_cpus;
@@ -92,9 +92,9 @@ struct book_tick {
 	uint64_t mem_weight;
 	bool by_counters; /* cpu_weight is of hardware counters; else no line's is */
 	bool is_lost;	  /* a source that is used or configured is lost */
-	uint64_t lag_ns;  /* the largest of those that are used */
+	uint64_t lag_ns;  /* the largest lag of the sources in use */
 	size_t nparts;
-	struct split_part part[READING_PARTS_MAX]; /* what the sensors say of the window */
+	struct split_part part[READING_PARTS_MAX]; /* the sensors' energy in the window */
 	const struct factor_chain *chain; /* NULL: emissions are not known */
 };
 

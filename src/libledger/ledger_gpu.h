@@ -14,18 +14,18 @@
 
 #define LEDGER_GPU_SUMS 17
 struct ledger_gpu {
-	uint64_t held_ns; /* GPUs times time, of which the sums are; 0: no reading yet */
-	uint64_t sum[LEDGER_GPU_SUMS]; /* ns, bytes or errors; ledger_gpu.c says of what */
+	uint64_t held_ns; /* number of GPUs times the time that the sums cover; 0: no reading yet */
+	uint64_t sum[LEDGER_GPU_SUMS]; /* ns, bytes or errors; ledger_gpu.c says which value each has */
 	uint64_t memory_peak_bytes;
-	uint64_t memory_total_bytes; /* its share of the GPUs' memory; 0: not known, nor the peak */
+	uint64_t memory_total_bytes; /* the step's share of the GPUs' memory; 0: it and the peak are not known */
 	uint32_t known; /* a bit per sum */
 	uint32_t pad;
 };
 
-/* Adds one reading VALUE of a GPU, of which the step had HELD, a share by time. Unknown values add nothing. */
+/* Adds one reading VALUE of a GPU. HELD is the step's share of the GPU times the time. Unknown values add nothing. */
 void ledger_gpu_book(struct ledger_gpu *g, uint64_t held, const uint64_t value[GPU_VALUE_N]);
 
-/* Adds N XID errors of a GPU that the step held. Whether they are known at all, ledger_gpu_book() is told. */
+/* Adds N XID errors of a GPU that the step held. VALUE of ledger_gpu_book() says whether such errors are known. */
 void ledger_gpu_count_xids(struct ledger_gpu *g, uint64_t n);
 
 /* Adds the sums to FIGURES. A sum that is not known changes nothing there. */

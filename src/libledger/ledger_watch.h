@@ -15,10 +15,10 @@
 
 /* One per slot. */
 struct ledger_watch {
-	int32_t pid; /* 0: nobody is watched */
+	int32_t pid; /* 0: no process is watched */
 	uint64_t start;
 	int pidfd; /* negative: there is none (Linux before 5.3, out of descriptors) */
-	bool has_ended; /* says the last ledger_watch_poll() */
+	bool has_ended; /* as found by the last ledger_watch_poll() */
 	unsigned int asked;
 };
 
@@ -26,13 +26,13 @@ struct ledger_watch {
 void ledger_watch_poll(struct ledger_watch *w, size_t n);
 
 /*
- * Whether PID, which started at START, still exists. The answer is that of ledger_watch_poll(), or
- * found now where there is no pidfd. A zombie has ended. If IS_NEW, the number cannot belong to
+ * Whether PID, which started at START, still exists. The answer is that of the last ledger_watch_poll(); without
+ * a pidfd, it is found now. A zombie has ended. If IS_NEW, the number cannot belong to
  * another process yet, so only the existence of the process is tested.
  */
 bool ledger_watch_is_alive(struct ledger_watch *w, int32_t pid, uint64_t start, bool is_new);
 
-/* The slot is free. Zeroed memory has nobody to forget either. */
+/* Ends the watch, because the slot is free. Zeroed memory has no watch; then this does nothing. */
 void ledger_watch_forget(struct ledger_watch *w);
 
 /* A pidfd, close-on-exec. -errno. */

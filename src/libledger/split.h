@@ -34,16 +34,16 @@
 struct split_alloc {
 	uint32_t cpus;
 	uint64_t mem_mb; /* 0: not known */
-	/* The CPUs by socket; all 0: not known, they are taken as spread over all. */
+	/* The CPUs by socket; all 0: not known, so they count as spread over all sockets. */
 	uint32_t socket_cpus[SOCKETS_MAX];
-	uint32_t gpu_ppm[GPUS_MAX]; /* 1000000: all of it */
+	uint32_t gpu_ppm[GPUS_MAX]; /* 1000000: the whole GPU */
 };
 
 /* Which processes a line stands for, and so how it takes part in the static share. */
 enum line_kind {
-	LINE_STEP,   /* srun step: holds its cores, all of the job's if it has only steps */
-	LINE_BATCH,  /* batch or interactive: what of the job's cores no srun step holds */
-	LINE_EXTERN, /* the same when the job has no LINE_BATCH; adopted processes */
+	LINE_STEP,   /* srun step: holds its cores; if the job has only srun steps, they hold all of the job's */
+	LINE_BATCH,  /* batch or interactive: holds the job's cores that no srun step holds */
+	LINE_EXTERN, /* holds the same if the job has no LINE_BATCH; has adopted processes */
 };
 
 struct split_line {
@@ -52,7 +52,7 @@ struct split_line {
 	struct split_alloc alloc; /* of the step */
 	uint64_t from_ns; /* presence, clipped to the window by split_tick() */
 	uint64_t until_ns;
-	/* CPU time used in the window. None (suspended, asleep): no activity, whatever it weighs. */
+	/* CPU time in the window. 0 (suspended, asleep): the line has no activity, whatever its weights are. */
 	uint64_t busy_ns;
 	uint64_t cpu_weight[SOCKETS_MAX];
 	uint64_t mem_weight;
@@ -63,20 +63,20 @@ struct split_line {
 struct split_part {
 	uint8_t domain; /* enum domain */
 	/*
-	 * Socket or GPU. The only part of CPU or memory stands for all sockets, and so does one
-	 * whose socket has no CPUs.
+	 * Socket or GPU. If there is only one part of CPU or memory, it stands for all sockets. So does
+	 * a part whose socket has no CPUs.
 	 */
 	uint8_t unit;
 	uint8_t source; /* enum source_id */
 	uint64_t measured_uj;
 	uint64_t idle_mw;
-	uint64_t idle_ns; /* the time that measured_uj is of, if longer than the window */
+	uint64_t idle_ns; /* the time in which measured_uj was used, if longer than the window */
 };
 
 struct split_input {
 	uint64_t from_ns, until_ns; /* the window, CLOCK_MONOTONIC */
 	struct split_alloc node;    /* what can be allocated; of socket_cpus only ratios matter */
-	/* Activity of all processes; less than the lines' (read at other instants) is no error. */
+	/* Activity of all processes. It may be less than that of the lines, which are read at other instants. */
 	uint64_t cpu_weight[SOCKETS_MAX];
 	uint64_t mem_weight;
 	bool by_counters; /* cpu_weight is of hardware counters; else no line's is */
@@ -97,7 +97,7 @@ struct split_share {
 };
 
 /*
- * LINE[nlines] and the two others are overwritten. WORK is scratch memory of split_work_size()
+ * LINE[nlines], UNALLOCATED and SYSTEM are overwritten. WORK is scratch memory of split_work_size()
  * bytes, since a tick allocates nothing. -EINVAL: the window is empty or backwards, or a line's job
  * or a part's domain or source is out of range. Nothing is written then.
  */
