@@ -250,7 +250,7 @@ static void test_programs(void)
 	st = begin(slot, dir);
 	(void)nanosleep(&pause_10ms, NULL);
 	ms = finish(st);
-	ok(ms < 1000, "  is killed: %u ms", (unsigned int)ms);
+	ok(ms < 10000, "  is killed: %u ms", (unsigned int)ms); /* it would take 100 s */
 	is_str(said, "trace: ceems-trace was killed, or its folder did not answer; the trace of this step ends there\n",
 	       "  which the log says");
 	is_int(waitpid(-1, NULL, WNOHANG), -1, "  and nothing is left");
