@@ -70,6 +70,18 @@ int cmd_error(const char *fmt, ...)
 	return CMD_FAILED;
 }
 
+int cmd_usage_error(const struct cmd_info *self, const char *fmt, ...)
+{
+	char prefix[64];
+	va_list ap;
+
+	(void)snprintf(prefix, sizeof(prefix), "ceems: %s: ", self->name);
+	va_start(ap, fmt);
+	print_masked(stderr, prefix, fmt, ap);
+	va_end(ap);
+	return CMD_USAGE;
+}
+
 const char *cmd_conf_path(const char *path, char *buf)
 {
 	if (path)

@@ -99,4 +99,7 @@ void cmd_print(const char *fmt, ...) _printf_(1, 2);
 /* One line to stderr: "ceems: TEXT", masked. Returns CMD_FAILED. */
 int cmd_error(const char *fmt, ...) _printf_(1, 2);
 
+/* The same of an argument that is wrong: "ceems: COMMAND: TEXT". Returns CMD_USAGE. */
+int cmd_usage_error(const struct cmd_info *self, const char *fmt, ...) _printf_(2, 3);
+
 #endif

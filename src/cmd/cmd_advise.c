@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -12,9 +11,9 @@
 #include "src/cmd/job_ask.h"
 #include "src/cmd/run_advice.h"
 #include "src/cmd/sbatch_name.h"
+#include "src/cmd/text_list.h"
 #include "src/cmd/when.h"
 #include "src/libutil/clock.h"
-#include "src/libutil/parse.h"
 
 #define RUNS_MOST 100 /* the last ones */
 #define SINCE "now-180days"
@@ -121,12 +120,6 @@ static int advise(const struct advise_request *o)
 
 /* --- arguments --------------------------------------------------------------------------------- */
 
-static int usage_error(const char *what, const char *text)
-{
-	(void)cmd_error("advise: '%s' %s", text, what);
-	return CMD_USAGE;
-}
-
 /* An ARG that has a slash or is an existing file is a batch script, and has the name in it. Else ARG is the name. */
 static int set_name(struct advise_request *o, const char *arg)
 {
@@ -136,7 +129,7 @@ static int set_name(struct advise_request *o, const char *arg)
 	if (strchr(arg, '/') || (stat(arg, &st) == 0 && S_ISREG(st.st_mode)))
 		return sbatch_name_read(arg, &o->name, &err) < 0 ? cmd_error("%s", err.text) : CMD_OK;
 	if (!*arg)
-		return usage_error("is no name", arg);
+		return cmd_usage_error(&cmd_advise, "'' is no name");
 	o->name = strdup(arg);
 	return o->name ? CMD_OK : cmd_error("out of memory");
 }
@@ -146,13 +139,8 @@ static int set_user(struct advise_request *o, const char *name, char *buf, size_
 {
 	uint64_t uid = geteuid();
 
-	if (name && parse_u64(name, &uid) < 0) {
-		const struct passwd *pw = getpwnam(name);
-
-		if (!pw)
-			return usage_error("is no user", name);
-		uid = pw->pw_uid;
-	}
+	if (name && !text_list_uid(name, &uid))
+		return cmd_usage_error(&cmd_advise, "'%s' is no user", name);
 	(void)snprintf(buf, size, "%" PRIu64, uid);
 	o->user = buf;
 	return CMD_OK;
@@ -194,7 +182,7 @@ static int cmd_advise_run(const struct cmd_info *self, int argc, char **argv)
 	if (argc - optind != 1)
 		return cmd_usage(self, CMD_USAGE);
 	if (when_parse(since, o.now, &o.from) < 0)
-		return usage_error("is no time: write " WHEN_FORMS, since);
+		return cmd_usage_error(self, "'%s' is no time: write " WHEN_FORMS, since);
 	rc = set_user(&o, user, uid, sizeof(uid));
 	if (rc == CMD_OK)
 		rc = set_name(&o, argv[optind]);

@@ -94,9 +94,9 @@ static int add_id(struct compare_request *o, size_t i, const char *text)
 	o->text[i] = text;
 	if (job_ids_add(&o->ids, text, &err) == 0 && o->ids.n == i + 1)
 		return CMD_OK;
-	(void)cmd_error("compare: %s%s%s", *err.text ? err.text : "'", *err.text ? "" : text,
-			*err.text ? "" : "' is several jobs");
-	return CMD_USAGE;
+	if (*err.text)
+		return cmd_usage_error(&cmd_compare, "%s", err.text);
+	return cmd_usage_error(&cmd_compare, "'%s' is several jobs", text);
 }
 
 enum { OPT_CSV = 256, OPT_JSON };

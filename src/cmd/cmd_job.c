@@ -212,18 +212,12 @@ static int run(const struct job_options *o)
 
 /* --- arguments --------------------------------------------------------------------------------- */
 
-static int bad_ids(const char *text)
-{
-	(void)cmd_error("job: %s", text);
-	return CMD_USAGE;
-}
-
 static int add_ids(struct job_options *o, const char *list)
 {
 	struct errmsg err = { 0 };
 	int rc = job_ids_add(&o->ids, list, &err);
 
-	return rc < 0 ? bad_ids(err.text) : CMD_OK;
+	return rc < 0 ? cmd_usage_error(&cmd_job, "%s", err.text) : CMD_OK;
 }
 
 static int check_ids(const struct cmd_info *self, const struct job_options *o)
@@ -234,7 +228,7 @@ static int check_ids(const struct cmd_info *self, const struct job_options *o)
 		return cmd_usage(self, CMD_USAGE);
 	for (i = 0; i < o->ids.n; i++)
 		if (o->json && o->ids.id[i].has_step)
-			return bad_ids("--json prints whole jobs: leave out the step");
+			return cmd_usage_error(&cmd_job, "--json prints whole jobs: leave out the step");
 	return job_ask_check_conf();
 }
 
@@ -258,8 +252,7 @@ static int set_wait(struct job_options *o, const char *text)
 {
 	if (parse_duration_ns(text, &o->wait_ns) == 0)
 		return CMD_OK;
-	(void)cmd_error("job: --wait: '%s' is no time: 10s, 2m", text);
-	return CMD_USAGE;
+	return cmd_usage_error(&cmd_job, "--wait: '%s' is no time: 10s, 2m", text);
 }
 
 static int parse_args(const struct cmd_info *self, int argc, char **argv, struct job_options *o)

@@ -10,19 +10,19 @@
 
 #include "src/cmd/cells.h"
 #include "src/cmd/cmd.h"
-#include "src/cmd/job_ask.h"
+#include "src/cmd/jobs_choice.h"
 #include "src/cmd/jobs_field.h"
 #include "src/cmd/jobs_group.h"
 #include "src/cmd/jobs_walk.h"
-#include "src/cmd/text_list.h"
 #include "src/cmd/when.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/parse.h"
 
 struct jobs_options {
-	struct text_list users, accounts, partitions, names, states;
-	bool all_users, no_header;
-	const char *cluster, *format, *sort;
+	struct jobs_choice choice;
+	struct text_list states;
+	bool no_header;
+	const char *format, *sort;
 	uint64_t now, from, to;
 	size_t top;
 	enum cells_format output;
@@ -121,10 +121,9 @@ static int list_init(struct jobs_list *l)
 	}
 	if (o->by ? !jobs_group_sort_find(sort, &l->group_sort) :
 		    !jobs_column_find(sort, &l->sort) || !jobs_is_sortable(&l->sort)) {
-		(void)cmd_error("jobs: cannot sort by '%s'%s", sort,
-				o->by ? ": key, jobs, failed, elapsed, cpu, energy, co2e, wasted or failed_energy" :
-					": a number or a time of --helpformat");
-		return CMD_USAGE;
+		return cmd_usage_error(&cmd_jobs, "cannot sort by '%s'%s", sort,
+				       o->by ? ": key, jobs, failed, elapsed, cpu, energy, co2e, wasted or failed_energy" :
+					       ": a number or a time of --helpformat");
 	}
 	l->groups.by = o->by;
 	l->cell = calloc(l->columns.n, sizeof(*l->cell));
@@ -142,11 +141,6 @@ static void list_fini(struct jobs_list *l)
 	free(l->buf);
 }
 
-static struct slurmdb_texts texts_of(const struct text_list *list)
-{
-	return (struct slurmdb_texts){ .text = list->text, .n = list->n };
-}
-
 /* Its names are a question to slurmdbd. */
 static bool has_qos(const struct jobs_columns *c)
 {
@@ -162,11 +156,8 @@ static int list_all(struct jobs_list *l)
 {
 	const struct jobs_options *o = l->o;
 	const struct jobs_walk walk = { .site = l->site,
-					.filter = { .uids = texts_of(&o->users),
-						    .accounts = texts_of(&o->accounts),
-						    .partitions = texts_of(&o->partitions),
-						    .names = texts_of(&o->names) },
-					.cluster = o->cluster,
+					.filter = jobs_choice_filter(&o->choice),
+					.cluster = o->choice.cluster,
 					.from = o->from,
 					.to = o->to,
 					.with_open = true,
@@ -197,26 +188,6 @@ static int run_list(const struct jobs_options *o)
 
 /* --- arguments --------------------------------------------------------------------------------- */
 
-static int _printf_(1, 2) usage_error(const char *fmt, ...)
-{
-	char line[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	(void)cmd_error("jobs: %s", line);
-	return CMD_USAGE;
-}
-
-static int add_texts(struct text_list *list, const char *by_comma, text_list_map *map)
-{
-	struct errmsg err = { 0 };
-	int rc = text_list_add(list, by_comma, map, &err);
-
-	return rc == 0 ? CMD_OK : rc == -EINVAL ? usage_error("%s", err.text) : cmd_error("%s", err.text);
-}
-
 /* sacct's short forms too */
 static int map_state(const char *item, char **ret, struct errmsg *err)
 {
@@ -239,9 +210,9 @@ static int map_state(const char *item, char **ret, struct errmsg *err)
 	return *ret ? 0 : errmsg_set(err, -ENOMEM, "out of memory");
 }
 
-static int set_time(uint64_t *ret, uint64_t now, const char *text)
+static int set_time(const struct cmd_info *self, uint64_t *ret, uint64_t now, const char *text)
 {
-	return when_parse(text, now, ret) < 0 ? usage_error("'%s' is no time: write " WHEN_FORMS, text) : CMD_OK;
+	return when_parse(text, now, ret) < 0 ? cmd_usage_error(self, "'%s' is no time: write " WHEN_FORMS, text) : CMD_OK;
 }
 
 enum { OPT_CSV = 256, OPT_GROUP, OPT_JSON, OPT_NAME, OPT_SORT, OPT_TOP };
@@ -251,26 +222,14 @@ static int set_option(const struct cmd_info *self, struct jobs_options *o, int c
 	uint64_t n;
 
 	switch (c) {
-	case 'a':
-		o->all_users = true;
-		return CMD_OK;
-	case 'u':
-		return add_texts(&o->users, optarg, text_list_user);
-	case 'A':
-		return add_texts(&o->accounts, optarg, NULL);
-	case 'r':
-		return add_texts(&o->partitions, optarg, NULL);
 	case OPT_NAME:
-		return add_texts(&o->names, optarg, NULL);
+		return jobs_choice_texts(self, &o->choice.names, optarg, NULL);
 	case 's':
-		return add_texts(&o->states, optarg, map_state);
+		return jobs_choice_texts(self, &o->states, optarg, map_state);
 	case 'S':
-		return set_time(&o->from, o->now, optarg);
+		return set_time(self, &o->from, o->now, optarg);
 	case 'E':
-		return set_time(&o->to, o->now, optarg);
-	case 'M':
-		o->cluster = optarg;
-		return CMD_OK;
+		return set_time(self, &o->to, o->now, optarg);
 	case 'X':
 		return CMD_OK; /* steps are never listed */
 	case 'n':
@@ -294,14 +253,14 @@ static int set_option(const struct cmd_info *self, struct jobs_options *o, int c
 	case OPT_GROUP:
 		return jobs_group_find(optarg, &o->by) ?
 			       CMD_OK :
-			       usage_error("--group-by=%s: user, account, partition, name, day or month", optarg);
+			       cmd_usage_error(self, "--group-by=%s: user, account, partition, name, day or month", optarg);
 	case OPT_TOP:
 		if (parse_u64(optarg, &n) < 0 || !n || n > UINT32_MAX)
-			return usage_error("--top=%s: how many?", optarg);
+			return cmd_usage_error(self, "--top=%s: how many?", optarg);
 		o->top = (size_t)n;
 		return CMD_OK;
 	default:
-		return cmd_usage(self, CMD_USAGE);
+		return jobs_choice_set(self, &o->choice, c);
 	}
 }
 
@@ -349,23 +308,13 @@ static int parse_args(const struct cmd_info *self, int argc, char **argv, struct
 		rc = set_option(self, o, c);
 	}
 	if (rc == CMD_OK && optind < argc)
-		rc = usage_error("'%s': ceems job shows jobs by their ids", argv[optind]);
+		rc = cmd_usage_error(self, "'%s': ceems job shows jobs by their ids", argv[optind]);
 	if (rc == CMD_OK && o->format && o->by)
-		rc = usage_error("--group-by has its own columns: leave out --format");
+		rc = cmd_usage_error(self, "--group-by has its own columns: leave out --format");
 	if (rc == CMD_OK && o->from > o->to)
-		rc = usage_error("the start is after the end");
+		rc = cmd_usage_error(self, "the start is after the end");
 	*ret_done = rc != CMD_OK;
 	return rc;
-}
-
-static int add_self(struct jobs_options *o)
-{
-	char uid[24];
-
-	if (o->all_users || o->users.n)
-		return CMD_OK;
-	(void)snprintf(uid, sizeof(uid), "%u", (unsigned int)geteuid());
-	return add_texts(&o->users, uid, NULL);
 }
 
 static int cmd_jobs_run(const struct cmd_info *self, int argc, char **argv)
@@ -378,13 +327,10 @@ static int cmd_jobs_run(const struct cmd_info *self, int argc, char **argv)
 	(void)when_parse("today", o.now, &o.from);
 	rc = parse_args(self, argc, argv, &o, &is_done);
 	if (!is_done)
-		rc = add_self(&o);
+		rc = jobs_choice_self(self, &o.choice);
 	if (!is_done && rc == CMD_OK)
 		rc = run_list(&o);
-	text_list_fini(&o.users);
-	text_list_fini(&o.accounts);
-	text_list_fini(&o.partitions);
-	text_list_fini(&o.names);
+	jobs_choice_fini(&o.choice);
 	text_list_fini(&o.states);
 	return rc;
 }

@@ -3,25 +3,11 @@
  * cmd_report.c - ceems report: a month, a week or a job for people who were not there, from slurmdbd.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "src/cmd/cmd.h"
 #include "src/cmd/report.h"
 #include "src/libutil/clock.h"
-
-static int _printf_(1, 2) usage_error(const char *fmt, ...)
-{
-	char line[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	(void)cmd_error("report: %s", line);
-	return CMD_USAGE;
-}
 
 FILE *report_open(const struct report_options *o)
 {
@@ -47,25 +33,17 @@ int report_close(const struct report_options *o, FILE *out, int rc)
 
 enum { OPT_BY = 256, OPT_CSV, OPT_DIR, OPT_HTML, OPT_JSON, OPT_MONTH, OPT_SITE, OPT_TEXT, OPT_WEEK };
 
-static int add_texts(struct text_list *list, const char *by_comma, text_list_map *map)
-{
-	struct errmsg err = { 0 };
-	int rc = text_list_add(list, by_comma, map, &err);
-
-	return rc == 0 ? CMD_OK : rc == -EINVAL ? usage_error("%s", err.text) : cmd_error("%s", err.text);
-}
-
 /* "2026-W48" may be an argument of its own behind --week. */
 static int set_period(struct report_options *o, enum period_kind kind, int argc, char **argv)
 {
 	const char *text = optarg;
 
 	if (o->has_period)
-		return usage_error("one month or week at a time");
+		return cmd_usage_error(&cmd_report, "one month or week at a time");
 	if (!text && optind < argc && argv[optind][0] != '-' && strcmp(argv[optind], "job") != 0)
 		text = argv[optind++];
 	if (period_parse(kind, text ? text : "last", o->now, &o->period) < 0)
-		return usage_error("'%s' is no %s: write " PERIOD_FORMS, text,
+		return cmd_usage_error(&cmd_report, "'%s' is no %s: write " PERIOD_FORMS, text,
 				   kind == PERIOD_WEEK ? "week" : "month");
 	o->has_period = true;
 	return CMD_OK;
@@ -76,24 +54,12 @@ static int set_by(struct report_options *o, const char *text)
 	if (jobs_group_find(text, &o->by) &&
 	    (o->by == JOBS_BY_USER || o->by == JOBS_BY_ACCOUNT || o->by == JOBS_BY_PARTITION))
 		return CMD_OK;
-	return usage_error("--by %s: user, account or partition", text);
+	return cmd_usage_error(&cmd_report, "--by %s: user, account or partition", text);
 }
 
 static int set_option(const struct cmd_info *self, struct report_options *o, int c, int argc, char **argv)
 {
 	switch (c) {
-	case 'a':
-		o->all_users = true;
-		return CMD_OK;
-	case 'u':
-		return add_texts(&o->users, optarg, text_list_user);
-	case 'A':
-		return add_texts(&o->accounts, optarg, NULL);
-	case 'r':
-		return add_texts(&o->partitions, optarg, NULL);
-	case 'M':
-		o->cluster = optarg;
-		return CMD_OK;
 	case 'o':
 		o->out = optarg;
 		return CMD_OK;
@@ -119,7 +85,7 @@ static int set_option(const struct cmd_info *self, struct report_options *o, int
 					  REPORT_TEXT;
 		return CMD_OK;
 	default:
-		return cmd_usage(self, CMD_USAGE);
+		return jobs_choice_set(self, &o->choice, c);
 	}
 }
 
@@ -141,29 +107,19 @@ static enum report_form form_of(const char *path)
 	return REPORT_TEXT;
 }
 
-static int add_self(struct report_options *o)
-{
-	char uid[24];
-
-	if (o->all_users || o->users.n)
-		return CMD_OK;
-	(void)snprintf(uid, sizeof(uid), "%u", (unsigned int)geteuid());
-	return add_texts(&o->users, uid, NULL);
-}
-
 static int run_report(struct report_options *o, const char *ids)
 {
 	int rc;
 
 	if (!ids != (o->has_period || o->site != NULL))
-		return usage_error("say --month, --week, --site DIR or job ID");
+		return cmd_usage_error(&cmd_report, "say --month, --week, --site DIR or job ID");
 	if (o->has_period && o->site)
-		return usage_error("--site makes its own months and weeks");
+		return cmd_usage_error(&cmd_report, "--site makes its own months and weeks");
 	if (ids)
 		return report_job(o, ids);
 	if (o->site)
 		return report_site(o);
-	rc = add_self(o);
+	rc = jobs_choice_self(&cmd_report, &o->choice);
 	return rc == CMD_OK ? report_period(o) : rc;
 }
 
@@ -191,12 +147,13 @@ static const struct cmd_option report_list[] = {
 };
 
 static int parse_args(const struct cmd_info *self, int argc, char **argv, struct report_options *o, const char **ret_ids,
-		      bool *ret_is_run)
+		      bool *ret_done)
 {
 	bool has_form = false;
 	int rc = CMD_OK;
 	int c;
 
+	*ret_done = true;
 	while (rc == CMD_OK && (c = cmd_getopt(argc, argv, report_list, 0)) >= 0) {
 		if (c == 'h')
 			return cmd_usage(self, CMD_OK);
@@ -205,13 +162,13 @@ static int parse_args(const struct cmd_info *self, int argc, char **argv, struct
 	}
 	if (rc != CMD_OK)
 		return rc;
-	*ret_is_run = true;
 	if (!has_form)
 		o->form = form_of(o->out);
 	if (optind + 2 == argc && !strcmp(argv[optind], "job"))
 		*ret_ids = argv[optind + 1];
 	else if (optind < argc)
-		return usage_error("'%s': say --month, --week, --site DIR or job ID", argv[optind]);
+		return cmd_usage_error(&cmd_report, "'%s': say --month, --week, --site DIR or job ID", argv[optind]);
+	*ret_done = false;
 	return CMD_OK;
 }
 
@@ -219,15 +176,12 @@ static int cmd_report_run(const struct cmd_info *self, int argc, char **argv)
 {
 	struct report_options o = { .by = JOBS_BY_ACCOUNT, .now = clock_wall_ns() / NSEC_PER_SEC };
 	const char *ids = NULL;
-	bool is_run = false; /* not: its help was asked for */
-	int rc;
+	bool is_done;
+	int rc = parse_args(self, argc, argv, &o, &ids, &is_done);
 
-	rc = parse_args(self, argc, argv, &o, &ids, &is_run);
-	if (rc == CMD_OK && is_run)
+	if (!is_done)
 		rc = run_report(&o, ids);
-	text_list_fini(&o.users);
-	text_list_fini(&o.accounts);
-	text_list_fini(&o.partitions);
+	jobs_choice_fini(&o.choice);
 	return rc;
 }
 

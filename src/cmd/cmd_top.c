@@ -125,10 +125,8 @@ static int set_user(const struct top_request *o, struct top_jobs_options *jobs)
 	const struct passwd *pw = o->user ? getpwnam(o->user) : getpwuid(geteuid());
 	uint64_t uid = geteuid();
 
-	if (o->user && !pw && (parse_u64(o->user, &uid) < 0 || uid > UINT32_MAX)) {
-		(void)cmd_error("top: no user '%s'", o->user);
-		return CMD_USAGE;
-	}
+	if (o->user && !pw && (parse_u64(o->user, &uid) < 0 || uid > UINT32_MAX))
+		return cmd_usage_error(&cmd_top, "no user '%s'", o->user);
 	jobs->uid = pw ? pw->pw_uid : (uint32_t)uid;
 	jobs->user = pw ? pw->pw_name : o->user ? o->user : "this user";
 	return CMD_OK;
@@ -189,8 +187,7 @@ static int top_run(struct top_request *o)
 
 static int bad_value(const char *what, const char *text)
 {
-	(void)cmd_error("top: '%s' is no %s", text, what);
-	return CMD_USAGE;
+	return cmd_usage_error(&cmd_top, "'%s' is no %s", text, what);
 }
 
 static int set_sort(struct top_request *o, const char *name)
@@ -284,10 +281,8 @@ static int cmd_top_run(const struct cmd_info *self, int argc, char **argv)
 	}
 	if (rc == CMD_OK && optind < argc)
 		return cmd_usage(self, CMD_USAGE);
-	if (rc == CMD_OK && o.node && (o.all_users || o.user || o.job_id)) {
-		(void)cmd_error("top: --node shows all of a node: leave out -a, -u and --job");
-		return CMD_USAGE;
-	}
+	if (rc == CMD_OK && o.node && (o.all_users || o.user || o.job_id))
+		return cmd_usage_error(self, "--node shows all of a node: leave out -a, -u and --job");
 	return rc == CMD_OK ? top_run(&o) : rc;
 }
 

@@ -5,16 +5,14 @@
 #ifndef CEEMS_CMD_REPORT_H
 #define CEEMS_CMD_REPORT_H
 
+#include "src/cmd/jobs_choice.h"
 #include "src/cmd/jobs_group.h"
 #include "src/cmd/period.h"
-#include "src/cmd/text_list.h"
 
 enum report_form { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_HTML };
 
 struct report_options {
-	struct text_list users, accounts, partitions;
-	bool all_users;
-	const char *cluster;   /* NULL: the site's */
+	struct jobs_choice choice;
 	const char *trace_dir; /* of the job's page */
 	enum jobs_group_by by;
 	struct period period;

@@ -167,8 +167,7 @@ int report_job(const struct report_options *o, const char *text)
 	int rc;
 
 	if (job_ids_add(&ids, text, &err) < 0) {
-		(void)cmd_error("report: %s", err.text);
-		rc = CMD_USAGE;
+		rc = cmd_usage_error(&cmd_report, "%s", err.text);
 	} else {
 		rc = CMD_OK;
 	}
@@ -180,7 +179,7 @@ int report_job(const struct report_options *o, const char *text)
 	if (rc == CMD_OK) {
 		job_site_load(&site);
 		rc = job_ask(&(const struct job_question){ .ids = &ids,
-							   .cluster = o->cluster,
+							   .cluster = o->choice.cluster,
 							   .script = o->form == REPORT_JSON && site.settings.record_script,
 							   .qos = o->form == REPORT_JSON },
 			     &a);

@@ -3,10 +3,10 @@
 #include "src/cmd/report.h"
 
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "src/cmd/cmd.h"
+#include "src/cmd/job_ask.h"
 #include "src/cmd/jobs_walk.h"
 #include "src/cmd/summary.h"
 
@@ -76,28 +76,21 @@ static void put_whose(const struct report_options *o, char *buf, size_t size)
 	size_t used = 0;
 
 	buf[0] = '\0';
-	if (user_names(&o->users, &names, &err) == 0)
+	if (user_names(&o->choice.users, &names, &err) == 0)
 		used = put_list(buf, size, used, "user", &names);
-	used = put_list(buf, size, used, "account", &o->accounts);
-	used = put_list(buf, size, used, "partition", &o->partitions);
+	used = put_list(buf, size, used, "account", &o->choice.accounts);
+	used = put_list(buf, size, used, "partition", &o->choice.partitions);
 	if (!used)
 		(void)snprintf(buf, size, "all users");
 	text_list_fini(&names);
-}
-
-static struct slurmdb_texts texts_of(const struct text_list *list)
-{
-	return (struct slurmdb_texts){ .text = list->text, .n = list->n };
 }
 
 static int fill_summary(const struct report_options *o, struct job_site *site, struct summary *s)
 {
 	struct filling filling = { .summary = s, .site = site, .now = o->now };
 	const struct jobs_walk walk = { .site = site,
-					.filter = { .uids = texts_of(&o->users),
-						    .accounts = texts_of(&o->accounts),
-						    .partitions = texts_of(&o->partitions) },
-					.cluster = o->cluster,
+					.filter = jobs_choice_filter(&o->choice),
+					.cluster = o->choice.cluster,
 					.from = s->before.from,
 					.to = s->period.to < o->now ? s->period.to : o->now + 1,
 					.shows_progress = isatty(STDERR_FILENO),
@@ -121,9 +114,7 @@ int report_period(const struct report_options *o)
 	summary_init(&s, &o->period, o->by, o->now);
 	put_whose(o, whose, sizeof(whose));
 	s.whose = whose;
-	s.cluster = o->cluster ? o->cluster : *site.cluster ? site.cluster : NULL;
-	if (s.cluster && !strcasecmp(s.cluster, "all"))
-		s.cluster = NULL;
+	s.cluster = job_ask_cluster(&site, o->choice.cluster);
 	rc = fill_summary(o, &site, &s);
 	if (rc == CMD_OK) {
 		out = report_open(o);

@@ -17,6 +17,7 @@
 
 #include "ceems_config.h"
 #include "src/cmd/cmd.h"
+#include "src/cmd/job_ask.h"
 #include "src/cmd/html.h"
 #include "src/cmd/jobs_walk.h"
 #include "src/librecord/screen_text.h"
@@ -428,7 +429,7 @@ static void init_periods(struct site *site)
 static int fill_periods(const struct report_options *o, struct site *site)
 {
 	struct jobs_walk walk = { .site = site->job_site,
-				  .cluster = o->cluster,
+				  .cluster = o->choice.cluster,
 				  .from = UINT64_MAX,
 				  .to = site->now + 1,
 				  .shows_progress = isatty(STDERR_FILENO),
@@ -456,9 +457,7 @@ int report_site(const struct report_options *o)
 	if (!site.period)
 		return cmd_error("out of memory");
 	job_site_load(&job_site);
-	site.cluster = o->cluster ? o->cluster : *job_site.cluster ? job_site.cluster : NULL;
-	if (site.cluster && !strcasecmp(site.cluster, "all"))
-		site.cluster = NULL;
+	site.cluster = job_ask_cluster(&job_site, o->choice.cluster);
 	init_periods(&site);
 	rc = fill_periods(o, &site);
 	for (i = 0; rc == CMD_OK && i < PERIODS; i++)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pwd.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,18 +53,25 @@ int text_list_add(struct text_list *list, const char *by_comma, text_list_map *m
 	return rc;
 }
 
-int text_list_user(const char *item, char **ret, struct errmsg *err)
+bool text_list_uid(const char *text, uint64_t *ret)
 {
 	const struct passwd *pw;
+
+	if (parse_u64(text, ret) == 0)
+		return true;
+	pw = getpwnam(text);
+	if (pw)
+		*ret = pw->pw_uid;
+	return pw != NULL;
+}
+
+int text_list_user(const char *item, char **ret, struct errmsg *err)
+{
 	char text[24];
 	uint64_t uid;
 
-	if (parse_u64(item, &uid) < 0) {
-		pw = getpwnam(item);
-		if (!pw)
-			return errmsg_set(err, -EINVAL, "no user '%s'", item);
-		uid = pw->pw_uid;
-	}
+	if (!text_list_uid(item, &uid))
+		return errmsg_set(err, -EINVAL, "no user '%s'", item);
 	(void)snprintf(text, sizeof(text), "%" PRIu64, uid);
 	return keep_item(text, ret, err);
 }

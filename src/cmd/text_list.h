@@ -5,7 +5,9 @@
 #ifndef CEEMS_CMD_TEXT_LIST_H
 #define CEEMS_CMD_TEXT_LIST_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "src/libutil/errmsg.h"
 
@@ -21,9 +23,11 @@ typedef int text_list_map(const char *item, char **ret, struct errmsg *err);
 /* MAP: NULL keeps the items as they are. Of an error, what came before it is kept. */
 int text_list_add(struct text_list *list, const char *by_comma, text_list_map *map, struct errmsg *err);
 
-/* Of a user's name or number the number: slurmdbd has users by it. */
+/* The number of the user that TEXT names or numbers: slurmdbd has users by number. False: there is no such name. */
+bool text_list_uid(const char *text, uint64_t *ret);
+/* Maps a user's name or number to the number. */
 int text_list_user(const char *item, char **ret, struct errmsg *err);
-/* And back; a number without a name stays one. */
+/* Maps it back to the name. A number without a name stays a number. */
 int text_list_user_name(const char *item, char **ret, struct errmsg *err);
 
 #endif
