@@ -8,7 +8,6 @@
 
 #include "src/librecord/exactjson.h"
 #include "src/libutil/text.h"
-#include "src/libutil/utf8.h"
 #include "src/libutil/util.h"
 
 #define UNKNOWN '-' /* before a cell's text */
@@ -119,22 +118,11 @@ static char *plain_text(const struct cells *c, const struct cell *cell)
 	return text;
 }
 
-/* A text that is not UTF-8 has \xNN of each byte that is none. NULL: out of memory. */
-static json_t *json_text(const char *text)
-{
-	_cleanup_free_ char *escaped = NULL;
-	size_t len = strlen(text);
-
-	if (utf8_escape(text, len, &escaped, &len) < 0)
-		return NULL;
-	return json_stringn(escaped ? escaped : text, len);
-}
-
 static json_t *json_cell(const struct cell *cell)
 {
 	switch (cell->kind) {
 	case CELL_TEXT:
-		return json_text(cell->text);
+		return exactjson_of_text(cell->text);
 	case CELL_DECIMAL:
 		return exactjson_decimal(cell->number, cell->scale);
 	case CELL_RATIO:
@@ -230,7 +218,7 @@ static void find_widths(const struct cells *c, bool header, size_t *width)
 			width[k] = c->column[k].width;
 }
 
-/* No blanks behind the last one: *GAP of them are due before the next. */
+/* Prints no blanks at the end of a line: *GAP blanks are printed before the next cell, if there is one. */
 static void put_aligned(FILE *out, const char *text, size_t width, bool is_left, size_t *gap)
 {
 	char cell[4 * CELLS_WIDTH_MAX + 1];

@@ -41,11 +41,11 @@ struct cell {
 
 struct cells;
 
-/* Of N columns, which must live as long. TOP: no more rows than so many are kept; 0: all. NULL: out of memory. */
+/* A table of N columns; COLUMN must outlive it. At most TOP rows are kept; 0: all. NULL: out of memory. */
 struct cells *cells_create(const struct cells_column *column, size_t n, enum cells_format format, size_t top);
 void cells_destroy(struct cells *c);
 
-/* The lower RANK, the earlier; of two alike the one that was added first. NAN is last. -ENOMEM. */
+/* Rows with a lower RANK come first; rows of equal rank in the order in which they were added; NAN last. -ENOMEM. */
 int cells_add(struct cells *c, double rank, const struct cell *cell);
 
 /* Sorts the rows and prints them. -ENOMEM. */

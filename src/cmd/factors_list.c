@@ -13,7 +13,6 @@
 #include "src/librecord/exactjson.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/rfc3339.h"
-#include "src/libutil/utf8.h"
 
 #define RECENT_S 86400
 
@@ -154,32 +153,19 @@ static void print_table(struct listing *l)
 
 /* --- for programs -------------------------------------------------------------------------- */
 
-/* Bytes that are not UTF-8 as utf8_escape() has them. */
-static json_t *list_text(const char *text)
-{
-	_cleanup_free_ char *escaped = NULL;
-	size_t len = text ? strlen(text) : 0;
-
-	if (!text)
-		return json_null();
-	if (utf8_escape(text, len, &escaped, &len) < 0)
-		return NULL;
-	return json_stringn_nocheck(escaped ? escaped : text, len);
-}
-
 static json_t *list_time(uint64_t t_s)
 {
 	char text[RFC3339_SIZE];
 
 	rfc3339_utc(t_s, text);
-	return list_text(t_s ? text : NULL);
+	return exactjson_of_text(t_s ? text : NULL);
 }
 
 static json_t *list_factor(const char *region, const struct emission_factor *f)
 {
-	return json_pack("{sososososo}", "region", list_text(region), "g_per_kwh",
-			 exactjson_decimal(f->mg_per_kwh, 1000), "kind", list_text(emission_kind_name(f->kind)),
-			 "scope", list_text(emission_scope_name(f->scope)), "source", list_text(f->source));
+	return json_pack("{sososososo}", "region", exactjson_of_text(region), "g_per_kwh",
+			 exactjson_decimal(f->mg_per_kwh, 1000), "kind", exactjson_of_text(emission_kind_name(f->kind)),
+			 "scope", exactjson_of_text(emission_scope_name(f->scope)), "source", exactjson_of_text(f->source));
 }
 
 static void list_member(struct listing *l, json_t *o, const char *name, json_t *value)
@@ -201,7 +187,7 @@ static void list_state(struct listing *l, const struct state *st)
 {
 	json_t *o = list_factor(*st->region ? st->region : NULL, &st->factor);
 
-	list_member(l, o, "step", list_text(st->step));
+	list_member(l, o, "step", exactjson_of_text(st->step));
 	list_member(l, o, "until", list_time(st->until_s));
 	list_member(l, o, "age_s", st->until_s ? json_integer((json_int_t)age_s(l, st)) : json_null());
 	l->failed |= json_array_append_new(l->list, o) < 0;
@@ -212,7 +198,7 @@ static int print_json(struct listing *l)
 	_cleanup_free_ char *text = NULL;
 	json_t *root = json_object();
 
-	list_member(l, root, "series", list_text(l->f->series_path));
+	list_member(l, root, "series", exactjson_of_text(l->f->series_path));
 	list_member(l, root, "time", list_time(l->now_s));
 	list_member(l, root, "points", l->list = json_array());
 	each_point(l, list_point);

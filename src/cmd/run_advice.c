@@ -9,7 +9,6 @@
 #include "src/librecord/screen_text.h"
 #include "src/libutil/rfc3339.h"
 #include "src/libutil/text.h"
-#include "src/libutil/utf8.h"
 #include "src/libutil/util.h"
 
 #define NAME_COLUMNS 40
@@ -160,16 +159,6 @@ int run_advice_print(const char *name, const struct run_advice *a, uint64_t now,
 
 /* --- JSON -------------------------------------------------------------------------------------- */
 
-static json_t *json_text(const char *text)
-{
-	_cleanup_free_ char *escaped = NULL;
-	size_t len = strlen(text);
-
-	if (utf8_escape(text, len, &escaped, &len) < 0)
-		return NULL;
-	return json_stringn(escaped ? escaped : text, len);
-}
-
 static json_t *json_time(uint64_t t)
 {
 	char buf[RFC3339_SIZE];
@@ -247,7 +236,7 @@ static json_t *json_of(const struct run_advice *a)
 
 char *run_advice_json(const char *name, const struct run_advice *a)
 {
-	json_t *object = json_pack("{s:o, s:I, s:I, s:o, s:o, s:b, s:o, s:o, s:o}", "name", json_text(name), "runs",
+	json_t *object = json_pack("{s:o, s:I, s:I, s:o, s:o, s:b, s:o, s:o, s:o}", "name", exactjson_of_text(name), "runs",
 				   (json_int_t)a->runs, "completed", (json_int_t)a->completed, "first_start",
 				   json_time(a->first_start), "last_end", json_time(a->last_end), "enough",
 				   (int)a->is_enough, "of", json_of(a), "values",

@@ -7,7 +7,6 @@
 #include "src/cmd/summary.h"
 #include "src/librecord/exactjson.h"
 #include "src/libutil/rfc3339.h"
-#include "src/libutil/utf8.h"
 
 #define UJ_PER_J UINT64_C(1000000)
 
@@ -64,7 +63,7 @@ static void add_sum(struct rows *r, const char *section, const char *key, const 
 	rows_add(r, section);
 }
 
-/* A row of which only so much is known: of a sum of these jobs. */
+/* A row with only the jobs, energy and emissions of a sum. */
 static void add_part(struct rows *r, const char *section, const char *key, uint64_t jobs, bool known, uint64_t uj,
 		     uint64_t ng)
 {
@@ -160,14 +159,10 @@ int summary_print_csv(const struct summary *s, FILE *out)
 /* ,"NAME":"TEXT" */
 static int put_text(FILE *out, const char *name, const char *text)
 {
-	_cleanup_free_ char *escaped = NULL;
 	_cleanup_free_ char *json = NULL;
-	size_t len = text ? strlen(text) : 0;
-	json_t *v;
+	json_t *v = exactjson_of_text(text);
+	size_t len;
 
-	if (text && utf8_escape(text, len, &escaped, &len) < 0)
-		return -ENOMEM;
-	v = !text ? json_null() : json_stringn(escaped ? escaped : text, len);
 	if (v)
 		json = exactjson_dump(v, &len);
 	json_decref(v);

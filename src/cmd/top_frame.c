@@ -7,7 +7,6 @@
 
 #include "src/librecord/exactjson.h"
 #include "src/libutil/rfc3339.h"
-#include "src/libutil/utf8.h"
 #include "src/libutil/util.h"
 
 static const char *const value_key[TOP_N] = {
@@ -72,14 +71,7 @@ double top_frame_sum(const struct top_frame *f, enum top_value value)
 
 static json_t *json_text(const char *text)
 {
-	_cleanup_free_ char *escaped = NULL;
-	size_t len = strlen(text);
-
-	if (!len)
-		return json_null();
-	if (utf8_escape(text, len, &escaped, &len) < 0)
-		return NULL;
-	return json_stringn(escaped ? escaped : text, len);
+	return exactjson_of_text(*text ? text : NULL);
 }
 
 static json_t *json_count(uint64_t n)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/libutil/utf8.h"
 #include "src/libutil/util.h"
 
 #define MARK "\"\\u0000" /* what a decimal in a tree begins with, as JSON */
@@ -124,6 +125,18 @@ int exactjson_load(const char *json, size_t len, json_t **ret, struct errmsg *er
 static bool is_decimal_text(const json_t *v)
 {
 	return json_is_string(v) && json_string_length(v) && !*json_string_value(v);
+}
+
+json_t *exactjson_of_text(const char *text)
+{
+	_cleanup_free_ char *escaped = NULL;
+	size_t len = text ? strlen(text) : 0;
+
+	if (!text)
+		return json_null();
+	if (utf8_escape(text, len, &escaped, &len) < 0)
+		return NULL;
+	return json_stringn_nocheck(escaped ? escaped : text, len);
 }
 
 bool exactjson_is_text(const json_t *v)

@@ -24,6 +24,9 @@ int exactjson_load(const char *json, size_t len, json_t **ret, struct errmsg *er
  */
 char *exactjson_dump(const json_t *v, size_t *ret_len);
 
+/* TEXT as utf8_escape() has it, if it is not UTF-8. NULL TEXT: null. Returns NULL: out of memory. */
+json_t *exactjson_of_text(const char *text);
+
 /* A string that is not a decimal. */
 bool exactjson_is_text(const json_t *v);
 
