@@ -1,24 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # conf_page.awk - ceems.conf(5) from the table of keys and the page with a line "@KEY Name=example@" for each key:
-# awk -f conf_page.awk settings.c ceems.conf.5.in. Help and default are the table's; what follows the line is detail.
-
-function roff(s)
-{
-	gsub(/\\/, "\\e", s)
-	gsub(/-/, "\\-", s)
-	gsub(/'/, "\\(aq", s)
-	return s
-}
-
-# The next "text" of REST, which is cut behind it.
-function quoted(   s)
-{
-	if (!match(rest, /"[^"]*"/))
-		return ""
-	s = substr(rest, RSTART + 1, RLENGTH - 2)
-	rest = substr(rest, RSTART + RLENGTH)
-	return s
-}
+# awk -f page.awk -f conf_page.awk settings.c ceems.conf.5.in. Help and default are the table's; what follows the line is detail.
 
 function add_key(   name, s, help)
 {

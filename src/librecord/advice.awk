@@ -1,23 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # advice.awk - the lists of rules and facts of ceems-advice.conf(5), from advice.def and advice_facts.h, in that
-# order of arguments: awk -v part=rules|facts -f advice.awk advice_facts.h advice.def
-
-function roff(s)
-{
-	gsub(/\\/, "\\e", s)
-	gsub(/-/, "\\-", s)
-	gsub(/'/, "\\(aq", s)
-	return s
-}
-
-# The next "text" of REST, which is cut behind it.
-function quoted(   s)
-{
-	match(rest, /"[^"]*"/)
-	s = substr(rest, RSTART + 1, RLENGTH - 2)
-	rest = substr(rest, RSTART + RLENGTH)
-	return s
-}
+# order of arguments: awk -v part=rules|facts -f src/cmd/page.awk -f advice.awk advice_facts.h advice.def
 
 # The next word of REST, between commas.
 function word(   s)
