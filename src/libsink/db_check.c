@@ -126,20 +126,12 @@ int db_status(const struct settings *s, const char *defaults_file, db_report_fn 
 {
 #define IN_HERE " FROM information_schema."
 #define OF_JOB " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'job'"
-	static const struct {
-		const char *what;
-		const char *sql;
-	} row[] = {
-		{ "jobs", "SELECT COUNT(*) FROM job" },
-		{ "steps", "SELECT COUNT(*) FROM step" },
-		{ "jobs whose energy is not final", "SELECT COUNT(*) FROM job WHERE NOT energy_final" },
-		{ "oldest submission", "SELECT MIN(submit_time) FROM job" },
+	static const struct db_status_row row[] = {
+		DB_STATUS_JOBS,
 		{ "partitions of job", "SELECT COUNT(PARTITION_NAME)" IN_HERE "PARTITIONS" OF_JOB },
 		{ "lowest and highest month", "SELECT CONCAT(MIN(PARTITION_NAME), ' ', MAX("
 		  "PARTITION_NAME))" IN_HERE "PARTITIONS" OF_JOB " AND PARTITION_NAME <> 'pmax'" },
-		{ "archived until", "SELECT MAX(partition_of) FROM archived WHERE state = 'gone'" },
-		{ "jobs archived", "SELECT COALESCE(SUM(jobs), 0) FROM archived" },
-		{ "last archived at (UTC)", "SELECT MAX(archived_at) FROM archived" },
+		DB_STATUS_ARCHIVED,
 		{ "size, MiB", "SELECT ROUND(SUM(DATA_LENGTH + INDEX_LENGTH) / 1048576)" IN_HERE
 		  "TABLES WHERE TABLE_SCHEMA = DATABASE()" },
 	};
@@ -156,14 +148,8 @@ int db_status(const struct settings *s, const char *defaults_file, db_report_fn 
 					 0, 0, &m, err);
 	if (rc == 0)
 		rc = mariadb_client_schema(m, &n, err);
-	if (rc == 0) {
-		db_report(report, ctx, "%-32s %s", "database", s->mariadb_database);
-		db_report(report, ctx, "%-32s %" PRIu64 "%s", "schema", n,
-			  n < MARIADB_SCHEMA ? " (too old: ceems db migrate)" :
-			  n > MARIADB_SCHEMA ? " (of a later version: what it added stays empty)" :
-					       "");
-		rc = n < MARIADB_SCHEMA ? errmsg_set(err, -EPROTO, "the schema is too old") : 0;
-	}
+	if (rc == 0)
+		rc = db_report_schema(report, ctx, s->mariadb_database, n, MARIADB_SCHEMA, err);
 	for (i = 0; rc == 0 && i < ARRAY_SIZE(row); i++)
 		rc = report_row(m, row[i].what, row[i].sql, report, ctx, err);
 	mariadb_client_close(m);

@@ -1,15 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * db_report.h - one line for each thing that `ceems db migrate` or `maintain` has done.
+ * db_report.h - the lines that `ceems db` prints: what migrate and maintain have done, and what status finds.
  */
 #ifndef CEEMS_DB_REPORT_H
 #define CEEMS_DB_REPORT_H
 
+#include <stdint.h>
+
+#include "src/libutil/errmsg.h"
 #include "src/libutil/util.h"
 
 typedef void (*db_report_fn)(void *ctx, const char *line);
 
 /* REPORT may be NULL. Lines are cut after 255 bytes. */
 void db_report(db_report_fn report, void *ctx, const char *fmt, ...) _printf_(3, 4);
+
+/* The first lines of status. -EPROTO: SCHEMA is older than OURS. */
+int db_report_schema(db_report_fn report, void *ctx, const char *database, uint64_t schema, uint64_t ours,
+		     struct errmsg *err);
+
+/* The other lines: a value each, by one query. */
+struct db_status_row {
+	const char *what;
+	const char *sql;
+};
+#define DB_STATUS_JOBS                                                                                   \
+	{ "jobs", "SELECT COUNT(*) FROM job" },                                                          \
+	{ "steps", "SELECT COUNT(*) FROM step" },                                                        \
+	{ "jobs whose energy is not final", "SELECT COUNT(*) FROM job WHERE NOT energy_final" },         \
+	{ "oldest submission", "SELECT MIN(submit_time) FROM job" }
+#define DB_STATUS_ARCHIVED                                                                               \
+	{ "archived until", "SELECT MAX(partition_of) FROM archived WHERE state = 'gone'" },             \
+	{ "jobs archived", "SELECT COALESCE(SUM(jobs), 0) FROM archived" },                              \
+	{ "last archived at (UTC)", "SELECT MAX(archived_at) FROM archived" }
 
 #endif

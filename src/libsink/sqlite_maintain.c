@@ -182,17 +182,9 @@ int sqlite_maintain_run(const struct settings *s, const struct db_maintain_optio
 
 int sqlite_status(const struct settings *s, const char *defaults_file, db_report_fn report, void *ctx, struct errmsg *err)
 {
-	static const struct {
-		const char *what;
-		const char *sql;
-	} row[] = {
-		{ "jobs", "SELECT COUNT(*) FROM job" },
-		{ "steps", "SELECT COUNT(*) FROM step" },
-		{ "jobs whose energy is not final", "SELECT COUNT(*) FROM job WHERE NOT energy_final" },
-		{ "oldest submission", "SELECT MIN(submit_time) FROM job" },
-		{ "archived until", "SELECT MAX(partition_of) FROM archived WHERE state = 'gone'" },
-		{ "jobs archived", "SELECT COALESCE(SUM(jobs), 0) FROM archived" },
-		{ "last archived at (UTC)", "SELECT MAX(archived_at) FROM archived" },
+	static const struct db_status_row row[] = {
+		DB_STATUS_JOBS,
+		DB_STATUS_ARCHIVED,
 		{ "size, MiB", "SELECT page_count * page_size / 1048576 FROM pragma_page_count, pragma_page_size" },
 	};
 	struct run r = { .path = s->sqlite_file };
@@ -204,13 +196,8 @@ int sqlite_status(const struct settings *s, const char *defaults_file, db_report
 	(void)defaults_file;
 	if (rc == 0)
 		rc = sqlite_file_schema(r.db, r.path, &schema, err);
-	if (rc == 0) {
-		db_report(report, ctx, "%-32s %s", "database", r.path);
-		db_report(report, ctx, "%-32s %" PRId64 "%s", "schema", schema,
-			  schema < SQLITE_FILE_SCHEMA ? " (too old: ceems db migrate)" :
-			  schema > SQLITE_FILE_SCHEMA ? " (of a later version: what it added stays empty)" : "");
-		rc = schema < SQLITE_FILE_SCHEMA ? errmsg_set(err, -EPROTO, "the schema is too old") : 0;
-	}
+	if (rc == 0)
+		rc = db_report_schema(report, ctx, r.path, (uint64_t)schema, SQLITE_FILE_SCHEMA, err);
 	for (i = 0; rc == 0 && i < ARRAY_SIZE(row); i++) {
 		rc = maintain_text(&r, row[i].sql, NULL, text, sizeof(text), err);
 		if (rc == 0)

@@ -187,25 +187,34 @@ int store_view_cursor(struct store_view *v, const char *sink, uint64_t *ret, str
 	return rc;
 }
 
-int store_view_sink(struct store_view *v, const char *sink, unsigned int kinds,
-		    struct store_sink_status *ret, struct errmsg *err)
+/* N[SIZE] is what SQL says of SINK (?1) and KINDS (?2). */
+static int view_sink_row(struct store_view *v, const char *sql, const char *sink, unsigned int kinds, uint64_t *n,
+			 size_t size, struct errmsg *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	uint64_t n[5];
-	int rc = view_prepare(v,
-			      "WITH c (seq) AS (SELECT IFNULL(MAX(seq), 0) FROM sink WHERE name = ?1) "
-			      "SELECT (SELECT seq FROM c), COUNT(*), SUM(length(key) + "
-			      "length(CAST(json AS BLOB))), MIN(time), "
-			      "(SELECT COUNT(*) FROM refused WHERE sink = ?1) "
-			      "FROM record WHERE seq > (SELECT seq FROM c) AND (1 << kind) & ?2",
-			      &stmt, err);
+	int rc = view_prepare(v, sql, &stmt, err);
 
 	if (rc == 0) {
 		(void)sqlite3_bind_text(stmt, 1, sink, -1, SQLITE_STATIC);
 		(void)sqlite3_bind_int(stmt, 2, (int)kinds);
-		rc = view_row(v, stmt, n, ARRAY_SIZE(n), err);
+		rc = view_row(v, stmt, n, size, err);
 	}
 	(void)sqlite3_finalize(stmt);
+	return rc;
+}
+
+int store_view_sink(struct store_view *v, const char *sink, unsigned int kinds,
+		    struct store_sink_status *ret, struct errmsg *err)
+{
+	uint64_t n[5];
+	int rc = view_sink_row(v,
+			       "WITH c (seq) AS (SELECT IFNULL(MAX(seq), 0) FROM sink WHERE name = ?1) "
+			       "SELECT (SELECT seq FROM c), COUNT(*), SUM(length(key) + "
+			       "length(CAST(json AS BLOB))), MIN(time), "
+			       "(SELECT COUNT(*) FROM refused WHERE sink = ?1) "
+			       "FROM record WHERE seq > (SELECT seq FROM c) AND (1 << kind) & ?2",
+			       sink, kinds, n, ARRAY_SIZE(n), err);
+
 	if (rc < 0)
 		return rc;
 	*ret = (struct store_sink_status){ .seq = n[0], .waiting = n[1], .waiting_bytes = n[2],
@@ -295,23 +304,16 @@ int store_view_counts(struct store_view *v, struct store_counts *ret, struct err
 int store_view_sink_lag(struct store_view *v, const char *sink, unsigned int kinds, struct store_sink_lag *ret,
 			struct errmsg *err)
 {
-	sqlite3_stmt *stmt = NULL;
 	uint64_t n[3];
-	int rc = view_prepare(v,
-			      "WITH c (seq) AS (SELECT MAX(IFNULL((SELECT seq FROM sink WHERE name = ?1), 0), "
-			      "IFNULL((SELECT MIN(seq) - 1 FROM record), 0))) "
-			      "SELECT IFNULL((SELECT MAX(seq) FROM record), 0) - (SELECT seq FROM c), "
-			      "(SELECT time FROM record WHERE seq > (SELECT seq FROM c) AND (1 << kind) & ?2 "
-			      "ORDER BY seq LIMIT 1), "
-			      "(SELECT COUNT(*) FROM refused WHERE sink = ?1)",
-			      &stmt, err);
+	int rc = view_sink_row(v,
+			       "WITH c (seq) AS (SELECT MAX(IFNULL((SELECT seq FROM sink WHERE name = ?1), 0), "
+			       "IFNULL((SELECT MIN(seq) - 1 FROM record), 0))) "
+			       "SELECT IFNULL((SELECT MAX(seq) FROM record), 0) - (SELECT seq FROM c), "
+			       "(SELECT time FROM record WHERE seq > (SELECT seq FROM c) AND (1 << kind) & ?2 "
+			       "ORDER BY seq LIMIT 1), "
+			       "(SELECT COUNT(*) FROM refused WHERE sink = ?1)",
+			       sink, kinds, n, ARRAY_SIZE(n), err);
 
-	if (rc == 0) {
-		(void)sqlite3_bind_text(stmt, 1, sink, -1, SQLITE_STATIC);
-		(void)sqlite3_bind_int(stmt, 2, (int)kinds);
-		rc = view_row(v, stmt, n, ARRAY_SIZE(n), err);
-	}
-	(void)sqlite3_finalize(stmt);
 	if (rc == 0)
 		*ret = (struct store_sink_lag){ .waiting = n[1] ? n[0] : 0, .oldest = n[1], .refused = n[2] };
 	return rc;
