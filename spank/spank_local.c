@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,33 +34,13 @@ void spank_local_step(spank_t sp)
 		memcpy(steps + used, id, strlen(id) + 1);
 }
 
-/* As the user, by the user's PATH; srun has blocked signals. 0 or a positive errno. */
+/* As the user, by the user's PATH; srun has blocked signals. */
 static int start_ceems(pid_t *ret_pid)
 {
 	char ceems[] = "ceems", job[] = "job", wait[] = "--wait", time[] = WAIT_FOR_SLURMDBD;
 	char *argv[] = { ceems, job, wait, time, steps, NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none, all;
-	int rc;
 
-	if (posix_spawn_file_actions_init(&files) != 0)
-		return ENOMEM;
-	if (posix_spawnattr_init(&attr) != 0) {
-		(void)posix_spawn_file_actions_destroy(&files);
-		return ENOMEM;
-	}
-	(void)sigemptyset(&none);
-	(void)sigfillset(&all);
-	(void)posix_spawnattr_setsigmask(&attr, &none);
-	(void)posix_spawnattr_setsigdefault(&attr, &all);
-	(void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	rc = posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-	if (rc == 0)
-		rc = posix_spawnp(ret_pid, ceems, &files, &attr, argv, environ);
-	(void)posix_spawnattr_destroy(&attr);
-	(void)posix_spawn_file_actions_destroy(&files);
-	return rc;
+	return helper_spawn_by_path(argv, environ, STDIN_FILENO, STDERR_FILENO, ret_pid);
 }
 
 void spank_local_end(void)
@@ -69,7 +48,7 @@ void spank_local_end(void)
 	pid_t pid;
 
 	/* where ceems is not installed, the node's report has said what to type */
-	if (!*steps || start_ceems(&pid) != 0)
+	if (!*steps || start_ceems(&pid) < 0)
 		return;
 	if (helper_wait(pid, clock_mono_ns() + DEADLINE_NS, NULL) == -EAGAIN) {
 		(void)kill(pid, SIGKILL);

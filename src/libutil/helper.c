@@ -44,8 +44,8 @@ static int set_files(posix_spawn_file_actions_t *files, int in, int out)
 	return -rc;
 }
 
-static int spawn_with(posix_spawnattr_t *attr, char *const *argv, char *const *env, int in,
-		      int out, pid_t *ret_pid)
+static int spawn_with(const posix_spawnattr_t *attr, char *const *argv, char *const *env, int in,
+		      int out, bool by_path, pid_t *ret_pid)
 {
 	posix_spawn_file_actions_t files;
 	int rc = -posix_spawn_file_actions_init(&files);
@@ -54,27 +54,37 @@ static int spawn_with(posix_spawnattr_t *attr, char *const *argv, char *const *e
 		return rc;
 	rc = set_files(&files, in, out);
 	if (rc == 0)
-		rc = -posix_spawn(ret_pid, argv[0], &files, attr, argv, env);
+		rc = -(by_path ? posix_spawnp : posix_spawn)(ret_pid, argv[0], &files, attr, argv, env);
 	(void)posix_spawn_file_actions_destroy(&files);
 	return rc;
 }
 
 /* posix_spawn() and not fork(): a daemon has threads, and its memory need not be copied. */
-int helper_spawn(char *const *argv, char *const *env, int in, int out, pid_t *ret_pid)
+static int spawn_program(char *const *argv, char *const *env, int in, int out, bool by_path, pid_t *ret_pid)
 {
-	static char *const no_env[] = { NULL };
 	posix_spawnattr_t attr;
-	int rc = trust_check(argv[0], NULL);
+	int rc = -posix_spawnattr_init(&attr);
 
-	if (rc == 0)
-		rc = -posix_spawnattr_init(&attr);
 	if (rc < 0)
 		return rc;
 	rc = set_attributes(&attr);
 	if (rc == 0)
-		rc = spawn_with(&attr, argv, env ? env : no_env, in, out, ret_pid);
+		rc = spawn_with(&attr, argv, env, in, out, by_path, ret_pid);
 	(void)posix_spawnattr_destroy(&attr);
 	return rc;
+}
+
+int helper_spawn(char *const *argv, char *const *env, int in, int out, pid_t *ret_pid)
+{
+	static char *const no_env[] = { NULL };
+	int rc = trust_check(argv[0], NULL);
+
+	return rc < 0 ? rc : spawn_program(argv, env ? env : no_env, in, out, /* by_path= */ false, ret_pid);
+}
+
+int helper_spawn_by_path(char *const *argv, char *const *env, int in, int out, pid_t *ret_pid)
+{
+	return spawn_program(argv, env, in, out, /* by_path= */ true, ret_pid);
 }
 
 /* Not in waitpid() itself, which knows no deadline. */

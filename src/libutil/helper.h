@@ -60,6 +60,8 @@
  * written the program (trust.h). The caller's fds must be O_CLOEXEC.
  */
 int helper_spawn(char *const *argv, char *const *env, int in, int out, pid_t *ret_pid);
+/* The same for a program of the user who runs it: ARGV[0] is looked for in PATH, and who could have written it is not checked. */
+int helper_spawn_by_path(char *const *argv, char *const *env, int in, int out, pid_t *ret_pid);
 
 /*
  * Waits for the caller's child until DEADLINE_NS (CLOCK_MONOTONIC); after the deadline it looks
