@@ -120,9 +120,9 @@ static __noinline long io_take_place(const struct probes_fs_place *key, __u32 de
 }
 
 /*
- * Finds the row of a device that is not at the place of its number: the device is new, or another
- * one is there. A free place is whose who first puts his device into fs_places, the arbiter;
- * device[] and the rows only save the others from looking there.
+ * Finds the row of a device that device[] does not have at the index of its number: the device is
+ * new, or another device has that index. A free place belongs to the device that is inserted into
+ * fs_places first. device[] and the rows only save later calls the lookup there.
  */
 static __noinline struct probes_fs_row *io_find_row(struct probes_fs *fs, const __u32 *slot,
 						    __u32 device, struct vfsmount *of)

@@ -17,8 +17,8 @@ struct ctld_running *ctld_running_create(bool all_users, uint32_t uid);
 void ctld_running_destroy(struct ctld_running *c);
 
 /*
- * 1: *RET is replaced, 0: nothing changed, *RET stays. Records without steps, and steps_known is not set. -EIO: slurmctld
- * does not answer; -ENOMEM. *RET stays then, too.
+ * Returns 1 if *RET was replaced, and 0 if no job has changed. The records have no steps, and steps_known is not set. -EIO:
+ * slurmctld does not answer; -ENOMEM. After 0 and after an error *RET is as before.
  */
 int ctld_running_get(struct ctld_running *c, struct slurmdb_jobs *ret, struct errmsg *err);
 

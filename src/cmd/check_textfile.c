@@ -42,7 +42,7 @@ static void textfile_check_tried(struct check *c)
 		check_ok(c, "TextfileDir", "%s: a file was made there and removed", dir);
 }
 
-/* What another user can write says nothing of slurmd. */
+/* Only slurmd's user can tell whether slurmd can write there. */
 static void textfile_check_dir(struct check *c)
 {
 	const char *user = c->slurm ? slurmconf_get(c->slurm, "SlurmdUser") : NULL;
@@ -55,7 +55,7 @@ static void textfile_check_dir(struct check *c)
 			   user ? user : "root");
 }
 
-/* The rest of a child that root made: tries as PW and tells why it cannot. */
+/* What the child of root does: it tries to write as the user PW, and reports why it cannot. */
 static void textfile_try_as(const struct passwd *pw, const struct textfile_feed_options *o, int fd)
 {
 	struct errmsg err = { 0 };
@@ -67,7 +67,7 @@ static void textfile_try_as(const struct passwd *pw, const struct textfile_feed_
 	_exit(fileio_write_full(fd, err.text, strlen(err.text)) < 0);
 }
 
-/* Permissions alone do not tell: there are ACLs, and root squash. */
+/* Mode bits do not decide alone: ACLs and root squash also do. So the file is really made. */
 static int textfile_fork_try(const struct passwd *pw, const struct textfile_feed_options *o, struct errmsg *err)
 {
 	int fd[2];

@@ -101,7 +101,7 @@ static const char *metric_brings(const char *name)
 	return "not a metric of slurm-ceems";
 }
 
-/* Asks once for each. What cannot be asked counts as there: another message tells of it. */
+/* Each metric is asked for once. A metric that cannot be asked for counts as present, since its query fails with a message. */
 static bool is_metric_there(struct check *c, const char *name)
 {
 	struct asked_metric *m = &c->metric[c->nmetrics];
@@ -192,7 +192,7 @@ static void set_variable(struct check *c, const char *name, const char *value, b
 	v->is_given = is_given;
 }
 
-/* What Grafana itself puts in. */
+/* The variables that Grafana sets itself. */
 static const char *builtin_value(const char *name, size_t len)
 {
 	static const struct {
@@ -251,7 +251,7 @@ static char *substituted(struct check *c, const char *text)
 	return out;
 }
 
-/* Of label_values(SELECTOR, LABEL): the label's value that most series have. */
+/* For label_values(SELECTOR, LABEL): the value of the label that the largest number of series has. */
 static bool first_value(struct check *c, const char *query, char *buf, size_t size)
 {
 	const char *comma = strrchr(query, ',');

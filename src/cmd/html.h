@@ -20,7 +20,7 @@ void html_end(FILE *out, const char *foot);
 
 /* TEXT masked (text_mask()) and escaped, for content and for attributes in double quotes. */
 void html_text(FILE *out, const char *text);
-/* The same of a whole element without attributes but CLASS, which may be NULL. */
+/* Writes a whole element with this text. Its only attribute is CLASS, which may be NULL. */
 void html_element(FILE *out, const char *name, const char *class, const char *fmt, ...) _printf_(4, 5);
 
 /* A number of a page's head: its label, value and a smaller line below it, which may be empty. */
@@ -29,7 +29,7 @@ void html_tile(FILE *out, const char *label, const char *value, const char *note
 /* A bar of SHARE, 0 to 1, of its cell; CLASS as in html_chart. Decoration: the number stands beside it. */
 void html_share(FILE *out, double share, const char *class);
 
-/* A column of a chart: the whole and the part of it that is marked; whole below 0: not known. */
+/* A column of a chart: its whole value, and the part of it that is marked. A negative whole is unknown. */
 struct html_column {
 	char label[16], title[96]; /* below it; what a pointer sees */
 	double whole, part;

@@ -11,7 +11,7 @@
 #include "src/cmd/job_step.h"
 #include "src/libutil/clock.h"
 
-/* Ids that slurmdbd shows nothing of, and that are named one by one. */
+/* At most so many unknown ids are named one by one. */
 #define MISSING_NAMED 5
 #define WAIT_PAUSE_S 1
 
@@ -91,7 +91,7 @@ static int jobs_get(struct slurmdb_rows *rows, const struct job_ids *ids, bool s
 	return rc;
 }
 
-/* Whether slurmdbd has the end of all that is asked for, what it used, and the job's start, which comes up to 5 s late. */
+/* Whether slurmdbd has the end of the job or step, its usage, and the job's start, which slurmctld sends up to 5 s late. */
 static bool has_ended(const struct job_id *id, const struct slurmdb_job *job)
 {
 	const struct record_step *step;
@@ -174,7 +174,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* The parts of an array or het job side by side, and the runs of a job, the last one last. */
+/* Parts of one array or het job come together; runs of a job are in the order of time. */
 static int compare_jobs(const void *x, const void *y)
 {
 	const struct record *a = ((const struct slurmdb_job *)x)->record;

@@ -26,19 +26,19 @@ struct job_answer {
 };
 void job_answer_free(struct job_answer *a);
 
-/* Says so if $SLURM_CONF is not there: libslurm would wait a minute for it. Returns enum cmd_exit. */
+/* Prints an error if the file $SLURM_CONF is missing; libslurm would wait a minute for it. Returns enum cmd_exit. */
 int job_ask_check_conf(void);
 
 /* The cluster to ask for: ASKED, or the site's; NULL: all. */
 const char *job_ask_cluster(const struct job_site *site, const char *asked);
 
-/* An answer without jobs: says so if slurmdbd knows no such CLUSTER. Returns enum cmd_exit. */
+/* After an answer without jobs: prints an error if slurmdbd knows no such CLUSTER. Returns enum cmd_exit. */
 int job_ask_check_cluster(struct slurmdb_rows *rows, const char *cluster);
 
-/* Fills A, whose site is loaded. Says what went wrong; returns enum cmd_exit. An id without a job is no error. */
+/* Fills A, whose site is loaded. Prints errors; returns enum cmd_exit. An id without a job is not an error. */
 int job_ask(const struct job_question *q, struct job_answer *a);
 
-/* Says which of IDS there is nothing of; CMD_FAILED if so. */
+/* Prints each of IDS that A has no job of. Returns CMD_FAILED if there is one, else CMD_OK. */
 int job_ask_missing(const struct job_ids *ids, const struct job_answer *a);
 
 /* Whether both are parts of one array or het job. */

@@ -75,7 +75,7 @@ bool jobs_sum_wasted(const struct jobs_sum *sum, double *ret_uj, double *ret_ng)
 void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j)
 {
 	const struct figures *f = &j->r->figures;
-	/* what the job was for is lost; of one that was cancelled, nobody knows */
+	/* the work of a failed job is lost; of a cancelled job this is unknown */
 	bool failed = jobs_waste_of_state(j->r) != WASTE_N;
 	enum jobs_quality quality = quality_of(j->r);
 	uint64_t uj = f->value[METRIC_ENERGY];

@@ -14,7 +14,7 @@ enum jobs_quality {
 	QUALITY_PARTLY_ESTIMATE,
 	QUALITY_ESTIMATE,
 	QUALITY_LOWER_BOUND,
-	QUALITY_UNTOLD,	 /* there is energy, and nobody said how it was come by */
+	QUALITY_UNTOLD,	 /* the energy is known, the method is not */
 	QUALITY_UNKNOWN, /* no energy */
 	QUALITY_N
 };
@@ -25,7 +25,7 @@ struct jobs_quality_info {
 };
 extern const struct jobs_quality_info jobs_quality_table[QUALITY_N];
 
-/* Of the jobs of which it is known: so many. */
+/* Sums over the N jobs whose value is known. */
 struct jobs_waste_sum {
 	double uj, ng;
 	size_t n, jobs; /* jobs: of which it is more than 0 */
@@ -49,7 +49,7 @@ struct jobs_sum {
 
 void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j);
 
-/* All causes together, as far as they are known: at least so much. False: no job's energy is known. */
+/* The sum of all known causes, which is a lower bound. False: no job's energy is known. */
 bool jobs_sum_wasted(const struct jobs_sum *sum, double *ret_uj, double *ret_ng);
 
 /* "12 jobs, 3h04m12s, CPU 45 %, 1.92 Wh, ..." malloc'ed; NULL: out of memory. */

@@ -11,8 +11,8 @@
 #include "src/cmd/job_ask.h"
 
 /*
- * slurmdbd is asked for so much time at once that its answers have some thousand jobs, whatever the cluster. A long time
- * is not asked for before shorter ones had few: many jobs may be in it.
+ * A slice is as long as it takes to have some thousand jobs in it. slurmdbd is asked for a long slice only after shorter
+ * slices had few jobs, because a long slice may have very many.
  */
 #define SLICE_FIRST_S 3600
 #define SLICE_MOST_S (16 * 86400)
@@ -58,7 +58,7 @@ static void end_progress(const struct walk *k)
 		(void)fputs("\r\033[K", stderr);
 }
 
-/* After one of SLICE seconds with N jobs. */
+/* The length of the slice after one that had SLICE seconds and N jobs. */
 static uint64_t next_slice(uint64_t slice, size_t n)
 {
 	uint64_t next = n ? slice * SLICE_JOBS / n : UINT64_MAX;
@@ -68,7 +68,7 @@ static uint64_t next_slice(uint64_t slice, size_t n)
 	return next > SLICE_MOST_S ? SLICE_MOST_S : next ? next : 1;
 }
 
-/* Those that ended, slice by slice. */
+/* The jobs that ended, slice by slice. */
 static int walk_ended(struct walk *k, struct errmsg *err)
 {
 	uint64_t slice = SLICE_FIRST_S;
@@ -90,7 +90,7 @@ static int walk_ended(struct walk *k, struct errmsg *err)
 	return rc;
 }
 
-/* And those that had not by the end of the time that is asked for. */
+/* The jobs that had not ended at the end of the period. */
 static int walk_open(struct walk *k, struct errmsg *err)
 {
 	struct slurmdb_jobs jobs = { 0 };

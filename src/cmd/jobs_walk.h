@@ -13,15 +13,15 @@ struct jobs_walk {
 	struct slurmdb_filter filter;
 	const char *cluster;  /* NULL: the site's; "all" */
 	uint64_t from, to;    /* jobs that ended in this time, TO not included */
-	bool with_open;	      /* and those that had not by TO */
+	bool with_open;	      /* also the jobs that had not ended at TO */
 	bool with_qos;
 	bool shows_progress;  /* on stderr */
-	/* JOB is job_site_finish()'s to complete, and gone afterwards. 0, or -errno to end the walk. */
+	/* May complete JOB with job_site_finish(). JOB is freed afterwards. Returns 0, or -errno to end the walk. */
 	int (*each)(void *arg, struct slurmdb_job *job);
 	void *arg;
 };
 
-/* CMD_OK, or CMD_FAILED when that was told. */
+/* Returns CMD_OK, or CMD_FAILED after it has printed the reason. */
 int jobs_walk(const struct jobs_walk *w);
 
 /* A job that started or might have: sacct lists no others unless it is asked for their state. */

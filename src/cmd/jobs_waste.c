@@ -33,7 +33,7 @@ enum jobs_waste jobs_waste_of_state(const struct record *r)
 	return WASTE_N;
 }
 
-/* SHARE of what idle power cost in one domain; of nothing held nothing was wasted. */
+/* SHARE of the idle energy in one domain. A job that held nothing in the domain wasted nothing. */
 static double idle_part(const struct figures *f, enum metric idle, bool known, double share)
 {
 	if (!figures_has(f, idle) || !known)

@@ -29,7 +29,7 @@ struct jobs_waste_info {
 };
 extern const struct jobs_waste_info jobs_waste_table[WASTE_N];
 
-/* WASTE_N: the job did not fail, or was cancelled and nobody knows. */
+/* WASTE_N: the job did not fail; or the job was cancelled, and its waste is unknown. */
 enum jobs_waste jobs_waste_of_state(const struct record *r);
 
 /* In microjoules; 0: none; NAN: not known. */

@@ -11,9 +11,10 @@
 #define MAIL_SUBJECT_MAX 1024
 
 /*
- * SUBJECT is masked, as a job's name may have line ends, which would make headers. Of TEXT, lines that mail programs
- * take for commands get a blank first. ADDRESS: users or addresses by comma. -EINVAL: not each begins with a letter
- * or a digit; mail programs take a "|program" and a "/file". -ETIMEDOUT: PROG did not end in a minute; -EIO: it failed.
+ * SUBJECT is masked, because line ends in a job's name would become mail headers. Lines of TEXT that mail programs take for
+ * commands get a blank at their start. ADDRESS is one or more users or addresses, separated by commas. -EINVAL: one of them
+ * does not begin with a letter or a digit, and mail programs accept "|program" and "/file". -ETIMEDOUT: PROG did not end
+ * within a minute; -EIO: PROG failed.
  */
 int mail_send(const char *prog, const char *subject, const char *address, const char *text, struct errmsg *err);
 

@@ -245,7 +245,7 @@ static void type_most(const struct run_history *h, const struct run_size *size, 
 			       advice_fact_text(&a->facts, fact, text));
 }
 
-/* On one node only: how an allocation over several shrinks is not ours to guess. */
+/* Only for one node: on several nodes, it is not known which node could do with fewer CPUs. */
 static void type_cpus(const struct run_history *h, const struct run_size *size, char *ret)
 {
 	const struct run *most = largest(h, size, FACT_IS_COMPLETED, FACT_CPUS_USED);

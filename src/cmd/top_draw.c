@@ -27,7 +27,7 @@ enum column_id {
 	COLUMN_SENT, COLUMN_ENERGY, COLUMN_CO2E, COLUMN_TIME, COLUMN_NODELIST, COLUMN_N
 };
 
-/* In their order from left to right. The lower its rank, the longer a column stays on a narrow screen. */
+/* From left to right. On a narrow screen the columns with the highest rank are left out first. */
 struct top_column {
 	enum column_id id;
 	const char *title, *name; /* of --sort */
@@ -258,7 +258,7 @@ struct order_item {
 	size_t at;
 };
 
-/* Texts from A on, numbers from the largest on, what is not known last. */
+/* Texts in alphabetical order, numbers with the largest first, unknown values last. */
 static int compare_items(const void *x, const void *y)
 {
 	const struct order_item *a = x;
@@ -418,7 +418,7 @@ static void put_column(FILE *out, const struct top_column *c, size_t width, cons
 	*is_first = false;
 }
 
-/* The titles, if ROW is NULL: that by which rows are sorted is marked. */
+/* ROW NULL: the titles, with a mark at the column that rows are sorted by. */
 static int add_row(struct top_lines *l, const struct top_frame *f, const struct top_view *v,
 		   const size_t width[COLUMN_N], const struct top_row *row)
 {
@@ -579,7 +579,7 @@ static int add_rows(struct top_lines *l, const struct top_frame *f, const struct
 	return rc;
 }
 
-/* A screen that is too low loses its last lines. */
+/* If the screen has too few rows, the last lines are left out. */
 static void cut_lines(struct top_lines *l, size_t height)
 {
 	while (l->n > height)

@@ -16,7 +16,7 @@ enum top_style {
 	TOP_KEYS,     /* the last line */
 };
 
-/* By what rows are sorted: a column that can be named with --sort. */
+/* A column that rows can be sorted by; --sort takes its name. */
 struct top_column;
 const struct top_column *top_column_find(const char *name); /* NULL: none */
 const struct top_column *top_column_of_key(int key);	     /* of an upper case letter; NULL: none */
@@ -48,7 +48,7 @@ struct top_lines {
 };
 void top_lines_free(struct top_lines *l);
 
-/* Indices of the rows that the filter leaves, in their order: malloc'ed; NULL: out of memory. */
+/* Indices of the rows that pass the filter, sorted. malloc'ed; NULL: out of memory. */
 size_t *top_order(const struct top_frame *f, const struct top_view *v, size_t *ret_n);
 
 /* How many rows a screen of V->height shows of F. */

@@ -20,8 +20,8 @@
 #include "src/libutil/util.h"
 
 /*
- * The list is asked for at most every so often. Of all jobs slurmctld packs each one, once some job changed: a quarter as
- * often as for `squeue -i 5`.
+ * How often slurmctld is asked for the list of jobs, at most. If any job changed, slurmctld sends all of them. So the list
+ * of all users' jobs is asked for a quarter as often as `squeue -i 5` asks.
  */
 #define LIST_OWN_NS (10 * NSEC_PER_SEC)
 #define LIST_ALL_NS (20 * NSEC_PER_SEC)
@@ -80,8 +80,9 @@ static void forget_steps(struct record *r)
 }
 
 /*
- * The extern step has the whole job, with the steps that ended; but Slurm's own values of it, which stand in where ours
- * are not accounted, are of itself only. So the larger of it and the sum of the others.
+ * Our values of the extern step are those of the whole job, with the steps that ended. Slurm's own values, which are used
+ * where ours are missing, are those of the extern step alone. So the larger value is taken: the extern step's, or the sum
+ * of the other steps.
  */
 static void job_figures(const struct record *r, struct figures *ret)
 {

@@ -82,7 +82,7 @@ void top_rates_sweep(struct top_rates *r)
 	r->n = kept;
 }
 
-/* Where KEY is, or would be. */
+/* The index where KEY is, or where it would be inserted. */
 static size_t find_key(const struct top_rates *r, uint64_t key)
 {
 	size_t low = 0, high = r->n;
@@ -126,7 +126,7 @@ static void set_counter(struct sample *s, enum counter c, const struct figures *
 	s->counter[c] = s->known[c] ? f->value[m] : 0;
 }
 
-/* Unknown if a domain with energy does not tell its idle part. */
+/* NAN if the idle part of a domain that has energy is unknown. */
 static void set_static(struct sample *s, const struct figures *f)
 {
 	bool is_known = false;
@@ -159,7 +159,7 @@ static void sample_init(struct sample *s, uint64_t t_ns, const struct figures *f
 	set_counter(s, COUNTER_SENT, f, METRIC_TCP_SENT_BYTES);
 }
 
-/* Counters that fall are of other steps than before: a new beginning. */
+/* A counter that falls belongs to other steps than before. The series begins anew. */
 static bool is_after(const struct sample *a, const struct sample *b)
 {
 	unsigned int c;
@@ -170,7 +170,7 @@ static bool is_after(const struct sample *a, const struct sample *b)
 	return b->t_ns >= a->t_ns;
 }
 
-/* Drops what is older than the window, but the last one that is. */
+/* Drops samples that are older than the window, except for the newest of these: rates begin there. */
 static void push_sample(struct series *s, const struct sample *now, uint64_t window_ns)
 {
 	size_t drop = 0;
@@ -186,7 +186,7 @@ static void push_sample(struct series *s, const struct sample *now, uint64_t win
 	s->sample[s->n++] = *now;
 }
 
-/* Of a counter, per second. NAN: not known. */
+/* The rate of a counter per second. NAN: unknown. */
 static double rate_of(const struct sample *a, const struct sample *b, enum counter c)
 {
 	if (!a->known[c] || !b->known[c] || b->t_ns <= a->t_ns)
@@ -212,8 +212,9 @@ static void set_values(const struct sample *a, const struct sample *b, struct to
 }
 
 /*
- * Where a rate begins. Much of what is read moves every TOP_RATES_LIVE_NS only, so of a window that is no multiple of it one more or
- * less may be in it: the longest window that is the nearest to one. NULL: all are too short.
+ * The sample where a rate begins. Most counters move only every TOP_RATES_LIVE_NS. If the window is not a multiple of that
+ * time, it may contain one move more or less. So the sample is chosen whose distance is nearest to a multiple, and of
+ * these the oldest. NULL: all samples are too young.
  */
 static const struct sample *find_base(const struct series *s)
 {

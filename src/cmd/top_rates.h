@@ -11,7 +11,7 @@
 
 struct top_rates;
 
-/* How often the sampler brings CPU time, memory and I/O of running steps up to date, at least (doc/metrics.md). */
+/* The sampler reads CPU time, memory and I/O of running steps at least this often (doc/metrics.md). */
 #define TOP_RATES_LIVE_NS UINT64_C(5000000000)
 
 /* NULL: out of memory. */
@@ -19,14 +19,14 @@ struct top_rates *top_rates_create(uint64_t window_ns);
 void top_rates_destroy(struct top_rates *r);
 
 /*
- * Sets the values of ROW from the counters F of KEY, read at T_NS: rates since an earlier reading of the
- * window, or since its start SINCE_NS (the counters were 0 then) while there is none that is TOP_RATES_LIVE_NS old;
- * UINT64_MAX: that is not known. -ENOMEM.
+ * Sets the values of ROW from the counters F of KEY, which were read at T_NS. A rate begins at an earlier reading in the
+ * window. While no reading is TOP_RATES_LIVE_NS old, a rate begins at SINCE_NS, when the counters were 0. SINCE_NS
+ * UINT64_MAX: that time is unknown. -ENOMEM.
  */
 int top_rates_set(struct top_rates *r, uint64_t key, uint64_t t_ns, uint64_t since_ns, const struct figures *f,
 		  struct top_row *row);
 
-/* Forgets what had no reading since the last call. */
+/* Forgets the keys that had no reading since the last call. */
 void top_rates_sweep(struct top_rates *r);
 
 #endif

@@ -67,8 +67,8 @@ static void *run_reader(void *arg)
 }
 
 /*
- * A signal for the screen must not end a call of the thread. Others stay as they are, as sstat and timeout(1) inherit the
- * mask.
+ * Signals that the screen handles are blocked in the thread, so that they interrupt none of its calls. Other signals are
+ * not blocked, because sstat and timeout(1) inherit the mask.
  */
 static int start_thread(struct top_reader *r)
 {

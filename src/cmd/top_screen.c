@@ -41,7 +41,7 @@ static void on_signal(int sig)
 	end_signal = sig;
 }
 
-/* curses would end the process, and a signal between two of its calls would leave the terminal as it is. */
+/* The signal handlers of curses end the process. A signal between two calls of curses would leave the terminal unusable. */
 static void catch_signals(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };

@@ -9,9 +9,9 @@
 #include "src/cmd/top_source.h"
 
 /*
- * Shows SOURCE until the user quits, or a signal comes, or, unless FRAMES is 0, so many frames were shown. VIEW is how it
- * begins. The terminal is as before afterwards. -ENOTSUP: built without ncurses; -errno. *RET_SIGNAL: the one that ended
- * it, or 0. *RET_BUSY: SOURCE is still in use.
+ * Shows SOURCE, at first with VIEW, until the user quits, a signal arrives, or FRAMES frames were shown (0: no limit). The
+ * terminal is restored. *RET_SIGNAL is the signal that ended the screen, or 0. *RET_BUSY: SOURCE is still in use. -ENOTSUP:
+ * built without ncurses; -errno.
  */
 int top_screen_run(struct top_source *source, const struct top_view *view, uint64_t interval_ns, uint64_t frames,
 		   int *ret_signal, bool *ret_busy, struct errmsg *err);

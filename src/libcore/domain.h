@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * domain.h - what measuring and accounting share: the parts of a node for which energy is counted,
- * and the kinds of energy source.
+ * domain.h - the domains of a node for which energy is counted (CPU, DRAM, GPU, other), and the kinds of energy source.
+ * Both the sensors and the ledger use them.
  */
 #ifndef CEEMS_DOMAIN_H
 #define CEEMS_DOMAIN_H

@@ -62,9 +62,8 @@ enum metric_demand {
 enum metric_flags {
 	METRIC_FAST = 1 << 0,	/* a CPU does it billions of times a second: its TRES is in thousands or KiB */
 	METRIC_BY_DAY = 1 << 1, /* summed by day in the table usage_day */
-	METRIC_IF_ANY = 1 << 2, /* people see it where there is some; a line of 0 or n/a says little */
-	METRIC_IN_RATIO = 1 << 3, /* people see the ratio that is made of it (derived.h) */
-	METRIC_BASIC = 1 << 4, /* its TRES is in the smallest set (enum metric_set) */
+	METRIC_IN_RATIO = 1 << 2, /* people see the ratio that is made of it (derived.h) */
+	METRIC_BASIC = 1 << 3, /* its TRES is in the smallest set (enum metric_set) */
 };
 
 /* How many TRES a site keeps in sacct; each set holds the one before. */

@@ -30,7 +30,7 @@ int record_fill(struct record *r, const struct record_ending *end,
 		const struct factor_chain *chain, const struct settings *s);
 
 /*
- * The last step of making a record: names of user and group that it lacks, then record_fill().
+ * The last step of making a record: adds the names of user and group if they are missing, then calls record_fill().
  * NAMES is the caller's, zeroed at first.
  */
 int record_finish(struct record *r, const struct record_ending *end, const struct factor_chain *chain,

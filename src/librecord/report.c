@@ -85,7 +85,7 @@ static void put_scheduling(struct report_text *t, const struct report_input *in)
 	report_metric(t, f, METRIC_PAGE_FAULTS, "page faults", "");
 }
 
-/* In one row, if there is any (METRIC_IF_ANY); what all tasks waited for at once is in ceems job. */
+/* In one row, if there is any; what all tasks waited for at once is in ceems job. */
 static void put_pressure(struct report_text *t, const struct figures *f)
 {
 	uint64_t memory = f->value[METRIC_MEMORY_PRESSURE_SOME], io = f->value[METRIC_IO_PRESSURE_SOME];

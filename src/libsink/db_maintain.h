@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * db_maintain.h - adds the coming months' partitions, sums up days into usage_day and drops old months,
- * whose sums stay in usage_day. A sink may be busy meanwhile; it waits a little at most.
+ * whose sums stay in usage_day. Meanwhile a sink can go on writing; it waits a few seconds at most.
  *
  * A month is dropped when all its days are summed up and its jobs are old enough. This is done under a lock of
  * the tables, in the steps below. The process may be killed after each step; the next run finishes the work. At
