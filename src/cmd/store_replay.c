@@ -316,6 +316,9 @@ static int replay_open(struct replay *r, struct store_args *a, FILE **ret_file)
 		return errmsg_set(err, -EINVAL, "replay file needs --output FILE");
 	if (r->ops != &sink_file && a->output)
 		return errmsg_set(err, -EINVAL, "--output is for the sink file");
+	/* a broker may come back; a file that cannot be written stays so */
+	if (!r->timeout_ns && !a->output)
+		r->timeout_ns = TIMEOUT_NS;
 	if (a->output)
 		(void)snprintf(a->settings.record_file, sizeof(a->settings.record_file), "%s", a->output);
 	if (a->file) {
@@ -355,7 +358,7 @@ static void replay_close(struct replay *r)
 
 int store_replay(struct store_args *a)
 {
-	struct replay r = { .timeout_ns = a->timeout_ns ? a->timeout_ns : TIMEOUT_NS };
+	struct replay r = { .timeout_ns = a->timeout_ns };
 	FILE *f = NULL;
 	int rc = replay_open(&r, a, &f);
 
