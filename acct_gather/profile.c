@@ -52,7 +52,7 @@ bool profile_is_wanted(void)
 	       acct_gather_profile_g_is_active(ACCT_GATHER_PROFILE_ENERGY);
 }
 
-static void profile_create(struct profile_set *set, const struct figures *f)
+static void profile_create(struct profile_set *set, const struct values *f)
 {
 	static char power[] = "Power";
 	struct stepseries *s = &set->series;
@@ -74,7 +74,7 @@ static void profile_create(struct profile_set *set, const struct figures *f)
 		logger_info("the profile plugin takes no dataset %s; this step has no such series", set->name);
 }
 
-static void profile_add_row(struct profile_set *set, const struct figures *f, uint64_t elapsed_ns)
+static void profile_add_row(struct profile_set *set, const struct values *f, uint64_t elapsed_ns)
 {
 	uint64_t row[STEPSERIES_MAX + 1]; /* one field after the other, each of 8 bytes */
 	uint64_t *gained = set->has_power ? row + 1 : row;
@@ -93,9 +93,9 @@ static void profile_add_row(struct profile_set *set, const struct figures *f, ui
 	(void)acct_gather_profile_g_add_sample_data(set->id, row, time(NULL));
 }
 
-void profile_add(const struct figures *f, uint64_t elapsed_ns, bool has_all)
+void profile_add(const struct values *f, uint64_t elapsed_ns, bool has_all)
 {
-	if (!profile_is_wanted() || !figures_has(f, METRIC_ENERGY))
+	if (!profile_is_wanted() || !values_has(f, METRIC_ENERGY))
 		return;
 	profile_add_row(&energy, f, elapsed_ns);
 	if (has_all || usage.is_created)

@@ -19,6 +19,6 @@ bool profile_is_wanted(void);
  * Adds a row for F, what the step has after ELAPSED_NS; drops it if none is wanted any more. A dataset has the metrics
  * that are known when it is created, with its first row. HAS_ALL: what F does not know will not be known later, either.
  */
-void profile_add(const struct figures *f, uint64_t elapsed_ns, bool has_all);
+void profile_add(const struct values *f, uint64_t elapsed_ns, bool has_all);
 
 #endif

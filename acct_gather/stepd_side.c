@@ -30,7 +30,7 @@ static struct {
 	bool is_attached;
 	uint64_t start_ns;
 	bool is_finished; /* the next two are final */
-	struct figures figures;
+	struct values values;
 	uint64_t elapsed_ns;
 } side;
 
@@ -191,17 +191,17 @@ static void fill_energy(struct stepside *stepside, acct_gather_energy_t *energy)
 static void fill_task(struct stepside *stepside, acct_gather_energy_t *energy)
 {
 	struct jobacctinfo *task = is_only_plugin() ? layout_task_of(energy) : NULL;
-	const struct figures *figures;
+	const struct values *values;
 
-	if (task && stepside_live(stepside, &figures) == 0)
-		usage_write_live(task, figures, side.step->nodeid);
+	if (task && stepside_live(stepside, &values) == 0)
+		usage_write_live(task, values, side.step->nodeid);
 }
 
 static void stepd_side_finish(uint64_t waited_ns)
 {
 	if (side.is_finished)
 		return;
-	stepside_finish(side.stepside, waited_ns, &side.figures, &side.elapsed_ns);
+	stepside_finish(side.stepside, waited_ns, &side.values, &side.elapsed_ns);
 	side.is_finished = true;
 }
 
@@ -216,7 +216,7 @@ static bool is_profiled(void)
 
 void stepd_side_profile(void)
 {
-	struct figures f;
+	struct values f;
 	bool has_all;
 
 	if (is_profiled() && stepside_sample(side.stepside, &f, &has_all) == 0)
@@ -284,7 +284,7 @@ static void end_profile(void)
 		return;
 	}
 	stepd_side_finish(children_ns());
-	profile_add(&side.figures, clock_mono_ns() - side.start_ns, /* has_all= */ true);
+	profile_add(&side.values, clock_mono_ns() - side.start_ns, /* has_all= */ true);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -320,9 +320,9 @@ void stepd_side_end(void)
 	stepd_side_finish(waited_ns(side.step));
 	/* NULL with jobacct_gather/none; it was not there before */
 	if (side.step->jobacct && layout_of_step_is_right(side.step))
-		usage_write(side.step->jobacct, &side.figures, side.step->nodeid, side.step->nnodes,
+		usage_write(side.step->jobacct, &side.values, side.step->nodeid, side.step->nnodes,
 			    side.elapsed_ns);
-	stepside_report(side.stepside, &side.figures, STDERR_FILENO);
+	stepside_report(side.stepside, &side.values, STDERR_FILENO);
 	stepside_close(side.stepside);
 	side.stepside = NULL;
 	side.step = NULL;

@@ -59,7 +59,7 @@ static int find_tres(const char *tres, uint32_t count)
 	return pos >= 0 && (uint32_t)pos < count ? pos : -1;
 }
 
-static void write_energy(struct jobacctinfo *j, const struct figures *f, uint32_t nodeid,
+static void write_energy(struct jobacctinfo *j, const struct values *f, uint32_t nodeid,
 			 uint32_t nnodes, uint64_t elapsed_ns)
 {
 	struct cell joules = cell_of(j, SIDE_IN, TRES_ARRAY_ENERGY);
@@ -68,7 +68,7 @@ static void write_energy(struct jobacctinfo *j, const struct figures *f, uint32_
 
 	if (j->tres_count <= TRES_ARRAY_ENERGY)
 		return;
-	if (!figures_has(f, METRIC_ENERGY)) {
+	if (!values_has(f, METRIC_ENERGY)) {
 		cell_clear(joules);
 		cell_clear(watts);
 		/*
@@ -98,39 +98,39 @@ static const int *find_all(uint32_t count)
 	return pos;
 }
 
-static void write_metrics(struct jobacctinfo *j, const struct figures *figures, uint32_t nodeid,
+static void write_metrics(struct jobacctinfo *j, const struct values *values, uint32_t nodeid,
 			  bool is_final)
 {
 	const int *pos = find_all(j->tres_count);
-	struct figures f = *figures;
+	struct values f = *values;
 	unsigned int m;
 
 	/* Slurm's sum of them tells whether its sums of the rest are whole */
-	if (!figures_has(&f, METRIC_ENERGY_NODES)) /* else stepside.c did, by the ledger */
-		figures_set(&f, METRIC_ENERGY_NODES, figures_has(&f, METRIC_ENERGY));
-	figures_set(&f, METRIC_CPU_TIME_NODES, figures_has(&f, METRIC_CPU_TIME));
-	figures_set(&f, METRIC_MEMORY_NODES, figures_has(&f, METRIC_MEMORY_PEAK));
+	if (!values_has(&f, METRIC_ENERGY_NODES)) /* else stepside.c did, by the ledger */
+		values_set(&f, METRIC_ENERGY_NODES, values_has(&f, METRIC_ENERGY));
+	values_set(&f, METRIC_CPU_TIME_NODES, values_has(&f, METRIC_CPU_TIME));
+	values_set(&f, METRIC_MEMORY_NODES, values_has(&f, METRIC_MEMORY_PEAK));
 	metric_foreach(m) {
 		struct cell c;
 
 		if (m == METRIC_ENERGY || pos[m] < 0)
 			continue;
 		c = cell_of(j, metric_table[m].side, pos[m]);
-		if (figures_has(&f, (enum metric)m))
+		if (values_has(&f, (enum metric)m))
 			cell_set(c, metric_to_tres((enum metric)m, f.value[m]), nodeid);
 		else if (is_final)
 			cell_clear(c);
 	}
 }
 
-void usage_write(struct jobacctinfo *j, const struct figures *figures, uint32_t nodeid,
+void usage_write(struct jobacctinfo *j, const struct values *values, uint32_t nodeid,
 		 uint32_t nnodes, uint64_t elapsed_ns)
 {
-	write_energy(j, figures, nodeid, nnodes, elapsed_ns);
-	write_metrics(j, figures, nodeid, /* is_final= */ true);
+	write_energy(j, values, nodeid, nnodes, elapsed_ns);
+	write_metrics(j, values, nodeid, /* is_final= */ true);
 }
 
-void usage_write_live(struct jobacctinfo *j, const struct figures *figures, uint32_t nodeid)
+void usage_write_live(struct jobacctinfo *j, const struct values *values, uint32_t nodeid)
 {
-	write_metrics(j, figures, nodeid, /* is_final= */ false);
+	write_metrics(j, values, nodeid, /* is_final= */ false);
 }

@@ -13,13 +13,13 @@
  * usage_write_live() wrote. A value that is not known becomes INFINITE64, Slurm's "not collected", and never 0.
  * NODEID is the node's rank in a step of NNODES.
  */
-void usage_write(struct jobacctinfo *jobacct, const struct figures *figures, uint32_t nodeid,
+void usage_write(struct jobacctinfo *jobacct, const struct values *values, uint32_t nodeid,
 		 uint32_t nnodes, uint64_t elapsed_ns);
 
 /*
  * The same while the step runs, for sstat. JOBACCT is the task to which Slurm counts the step's energy, since sstat adds
  * up the tasks. Slurm writes the energy itself. A value that is not known stays as it is.
  */
-void usage_write_live(struct jobacctinfo *jobacct, const struct figures *figures, uint32_t nodeid);
+void usage_write_live(struct jobacctinfo *jobacct, const struct values *values, uint32_t nodeid);
 
 #endif

@@ -89,14 +89,14 @@ static struct maybe_u64 copy_usage(const char *usage, uint32_t id)
  * Slurm has 0 J for a step whose slurmstepd told no usage. Our plugin writes with each value on how
  * many nodes the energy is known. So a 0 without that number was not measured.
  */
-static void copy_energy(const slurmdb_stats_t *stats, const struct tresmap *map, struct figures *figures)
+static void copy_energy(const slurmdb_stats_t *stats, const struct tresmap *map, struct values *values)
 {
 	/* sacct's ConsumedEnergy of a step is a column of its own; the two agree where both are */
 	if (stats->consumed_energy && stats->consumed_energy < NO_CONSUME_VAL64)
-		figures_set(figures, METRIC_ENERGY, metric_from_tres(METRIC_ENERGY, stats->consumed_energy));
-	if (map->id[METRIC_ENERGY_NODES] && !figures_has(figures, METRIC_ENERGY_NODES) &&
-	    figures_has(figures, METRIC_ENERGY) && !figures->value[METRIC_ENERGY])
-		figures_miss(figures, METRIC_ENERGY, REASON_NOT_MEASURED);
+		values_set(values, METRIC_ENERGY, metric_from_tres(METRIC_ENERGY, stats->consumed_energy));
+	if (map->id[METRIC_ENERGY_NODES] && !values_has(values, METRIC_ENERGY_NODES) &&
+	    values_has(values, METRIC_ENERGY) && !values->value[METRIC_ENERGY])
+		values_miss(values, METRIC_ENERGY, REASON_NOT_MEASURED);
 }
 
 static int copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
@@ -124,10 +124,10 @@ static int copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
 	rc |= slurmdb_copy_text(&to->nodes, copy_known_nodes(from->nodes));
 	(void)snprintf(to->state, sizeof(to->state), "%s", state ? state : "");
 	record_exit_status((uint32_t)from->exitcode, &to->exit_code, &to->exit_signal);
-	figures_init(&to->figures);
-	tresmap_read(map, stats->tres_usage_in_tot, stats->tres_usage_in_max, SIDE_IN, &to->figures);
-	tresmap_read(map, stats->tres_usage_out_tot, stats->tres_usage_out_max, SIDE_OUT, &to->figures);
-	copy_energy(stats, map, &to->figures);
+	values_init(&to->values);
+	tresmap_read(map, stats->tres_usage_in_tot, stats->tres_usage_in_max, SIDE_IN, &to->values);
+	tresmap_read(map, stats->tres_usage_out_tot, stats->tres_usage_out_max, SIDE_OUT, &to->values);
+	copy_energy(stats, map, &to->values);
 	slurmdb_spread(from, map, METRIC_CPU_TIME, to, &to->cpu_time);
 	slurmdb_spread(from, map, METRIC_ENERGY, to, &to->energy);
 	slurmdb_spread(from, map, METRIC_MEMORY_PEAK, to, &to->memory);

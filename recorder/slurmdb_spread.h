@@ -43,7 +43,7 @@ static inline void slurmdb_spread(const slurmdb_step_rec_t *from, const struct t
 	uint32_t rank;
 
 	if (tresmap_max(map, m, from->stats.tres_usage_in_max, from->stats.tres_usage_in_max_nodeid,
-			&step->figures, step->nnodes, &max, &rank) < 0)
+			&step->values, step->nnodes, &max, &rank) < 0)
 		return;
 	ret->max = (struct maybe_u64){ max, true };
 	slurmdb_spread_node(from->nodes, rank, ret->max_node, sizeof(ret->max_node));

@@ -233,14 +233,14 @@ static void spank_remote_identify(spank_t sp, struct ledger_identity *id)
 }
 
 /* Without the ledger nobody else prints a table: ours has the counters and says what is missing. */
-static void print_report(spank_t sp, const struct figures *figures,
+static void print_report(spank_t sp, const struct values *values,
 			 const struct step_detail *detail)
 {
 	struct ledger_identity id = { 0 };
 	struct report_input in = {
 		.node = step.node,
 		.id = &id,
-		.figures = figures,
+		.values = values,
 		.elapsed_ns = clock_mono_ns() - step.begun_mono_ns,
 		.detail = detail,
 		.wish = &step.wish,
@@ -277,7 +277,7 @@ void spank_remote_task_exited(spank_t sp)
 {
 	struct step_detail detail = { 0 };
 	struct ledger_slot *slot;
-	struct figures figures;
+	struct values values;
 
 	if (!step.is_on || !count_tasks(sp) || ++step.exited != step.tasks)
 		return;
@@ -285,14 +285,14 @@ void spank_remote_task_exited(spank_t sp)
 	tell_no_trace(sp, slot);
 	if (slot) { /* acct_gather_energy reports */
 		if (step.probes)
-			stepprobes_read(step.probes, &slot->figures, NULL);
+			stepprobes_read(step.probes, &slot->values, NULL);
 		return;
 	}
-	figures_init(&figures);
+	values_init(&values);
 	if (step.probes)
-		stepprobes_read(step.probes, &figures, &detail);
+		stepprobes_read(step.probes, &values, &detail);
 	if (spank_options_wish()->is_report)
-		print_report(sp, &figures, &detail);
+		print_report(sp, &values, &detail);
 }
 
 void spank_remote_end(void)

@@ -123,7 +123,7 @@ static void check_counters(struct check *c)
 	cgcounters_destroy(counters);
 }
 
-/* No figures of a role that has no file system here: meant so on some nodes, a typing error on others. */
+/* No values of a role that has no file system here: meant so on some nodes, a typing error on others. */
 static void check_filesystems(struct check *c)
 {
 	bool is_there[FSROLE_N + 1] = { false }, is_set[FSROLE_N] = { false };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_slurm.c - Slurm's half of `ceems check`: the lines of slurm.conf without which figures are
+ * check_slurm.c - Slurm's half of `ceems check`: the lines of slurm.conf without which values are
  * missing or wrong, and the plugins in PluginDir.
  */
 #include <limits.h>

@@ -102,10 +102,10 @@ static const struct ledger_identity *step_of(const struct view *v, unsigned int 
 
 static const char *energy_text(uint64_t uj, char *buf)
 {
-	struct figures f;
+	struct values f;
 
-	figures_init(&f);
-	figures_set(&f, METRIC_ENERGY, uj);
+	values_init(&f);
+	values_set(&f, METRIC_ENERGY, uj);
 	return metric_text(&f, METRIC_ENERGY, buf, METRIC_TEXT_MAX);
 }
 
@@ -122,11 +122,11 @@ static void print_account(const struct ledger_page *p, const char *first, const 
 	char fixed[METRIC_TEXT_MAX];
 	char co2e[METRIC_TEXT_MAX];
 	char busy[METRIC_TEXT_MAX];
-	struct figures f;
+	struct values f;
 
-	figures_init(&f);
-	figures_set(&f, METRIC_CO2E, account_co2e_ng(a));
-	figures_set(&f, METRIC_CPU_TIME, busy_ns);
+	values_init(&f);
+	values_set(&f, METRIC_CO2E, account_co2e_ng(a));
+	values_set(&f, METRIC_CPU_TIME, busy_ns);
 	printf("%-12s %-12s %14s %14s %12s %12s\n", first, second,
 	       energy_text(account_total_uj(a), total), energy_text(account_static_uj(a), fixed),
 	       has_co2e(p, a) ? metric_text(&f, METRIC_CO2E, co2e, sizeof(co2e)) : "n/a",

@@ -15,15 +15,15 @@ static void print_row(const char *label, const char *value, const char *note)
 	cmd_print("  %-22s %s%s%s", label, value, *note ? ", " : "", note);
 }
 
-static void print_metric(const struct figures *f, enum metric m, const char *label, const char *note)
+static void print_metric(const struct values *f, enum metric m, const char *label, const char *note)
 {
 	char value[METRIC_TEXT_MAX];
 
-	if (figures_has(f, m))
+	if (values_has(f, m))
 		print_row(label, metric_text(f, m, value, sizeof(value)), note);
 }
 
-static void print_factor(const struct figures *f, const struct record_emissions *e)
+static void print_factor(const struct values *f, const struct record_emissions *e)
 {
 	char shares[METRIC_FACTORS_MAX];
 	char factor[64] = "";
@@ -51,7 +51,7 @@ static void print_factor(const struct figures *f, const struct record_emissions 
 	}
 }
 
-void job_emissions_print(const struct figures *f, const struct record_emissions *e)
+void job_emissions_print(const struct values *f, const struct record_emissions *e)
 {
 	static const enum metric factor[] = { METRIC_FRESH_FACTOR, METRIC_LAST_FACTOR,
 					      METRIC_STATIC_FACTOR, METRIC_DEFAULT_FACTOR };
@@ -59,7 +59,7 @@ void job_emissions_print(const struct figures *f, const struct record_emissions 
 	char value[METRIC_TEXT_MAX];
 	size_t i;
 
-	if (!figures_has(f, METRIC_CO2E))
+	if (!values_has(f, METRIC_CO2E))
 		return;
 	if (e->method == CO2E_MEAN_POWER)
 		print_row("  an estimate", "the energy spread evenly over the job's life", "");

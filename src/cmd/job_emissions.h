@@ -8,6 +8,6 @@
 #include "src/librecord/record.h"
 
 /* Rows below that of the emissions; also by domain and by age of the factors. */
-void job_emissions_print(const struct figures *f, const struct record_emissions *e);
+void job_emissions_print(const struct values *f, const struct record_emissions *e);
 
 #endif

@@ -23,13 +23,13 @@ static const char *time_text(uint64_t t, char *buf, size_t size)
 }
 
 /* What slurmdbd can know at all. */
-static bool is_shown(const struct figures *f, enum metric m)
+static bool is_shown(const struct values *f, enum metric m)
 {
 	if (metric_table[m].kind == KIND_NODES || (metric_table[m].flags & METRIC_IN_RATIO) || m == METRIC_CO2E)
 		return true;
 	if (!strcmp(metric_table[m].group, "emissions"))
 		return false; /* job_emissions_print() */
-	return figures_has(f, m) || (metric_table[m].tres[0] && strcmp(metric_table[m].group, "energy") != 0);
+	return values_has(f, m) || (metric_table[m].tres[0] && strcmp(metric_table[m].group, "energy") != 0);
 }
 
 static void print_row(const char *label, const char *value)
@@ -38,12 +38,12 @@ static void print_row(const char *label, const char *value)
 }
 
 /* In kWh too, whatever it is in. */
-static void print_energy(const struct figures *f)
+static void print_energy(const struct values *f)
 {
 	char buf[METRIC_TEXT_MAX];
 	char kwh[METRIC_TEXT_MAX];
 
-	if (figures_has(f, METRIC_ENERGY))
+	if (values_has(f, METRIC_ENERGY))
 		printf("  %-22s %s, %s\n", metric_table[METRIC_ENERGY].label,
 		       metric_text(f, METRIC_ENERGY, buf, sizeof(buf)),
 		       metric_text_kwh(f->value[METRIC_ENERGY], kwh, sizeof(kwh)));
@@ -51,7 +51,7 @@ static void print_energy(const struct figures *f)
 		print_row(metric_table[METRIC_ENERGY].label, "n/a");
 }
 
-static void print_figures(const struct figures *f, const struct record_emissions *e)
+static void print_values(const struct values *f, const struct record_emissions *e)
 {
 	char buf[METRIC_TEXT_MAX];
 	unsigned int m;
@@ -61,7 +61,7 @@ static void print_figures(const struct figures *f, const struct record_emissions
 			print_energy(f);
 		else if (is_shown(f, m))
 			print_row(metric_table[m].label,
-				  figures_has(f, m) ? metric_text(f, m, buf, sizeof(buf)) : "n/a");
+				  values_has(f, m) ? metric_text(f, m, buf, sizeof(buf)) : "n/a");
 		if (m == METRIC_CO2E)
 			job_emissions_print(f, e);
 	}
@@ -94,10 +94,10 @@ static void print_largest(const struct record_step *s, const char *label, const 
 			  *spread->max_node ? spread->max_node : "a node");
 }
 
-/* Of a step's figures, or "n/a". */
+/* Of a step's values, or "n/a". */
 static const char *cell(const struct record_step *s, enum metric m, char *buf)
 {
-	return figures_has(&s->figures, m) ? metric_text(&s->figures, m, buf, METRIC_TEXT_MAX) :
+	return values_has(&s->values, m) ? metric_text(&s->values, m, buf, METRIC_TEXT_MAX) :
 					     "n/a";
 }
 
@@ -112,7 +112,7 @@ static const char *ratio_cell(const struct record_step *s, enum derived d, char 
 
 static void print_step_row(const struct record_step *s)
 {
-	/* with PrologFlags=Contain its figures are those of all the others together */
+	/* with PrologFlags=Contain its values are those of all the others together */
 	const char *name = s->step_id == LEDGER_STEP_EXTERN ? "whole job" : s->name ? s->name : "";
 	char cpu[METRIC_TEXT_MAX] = "n/a";
 	char energy[METRIC_TEXT_MAX], co2e[METRIC_TEXT_MAX];
@@ -189,7 +189,7 @@ void job_list_print(const struct record *r)
 	if (*r->energy.source)
 		printf("  %-22s %s%s\n", "energy source", r->energy.source,
 		       strstr(r->energy.source, "model") ? " (an estimate)" : "");
-	print_figures(&r->figures, &r->emissions);
+	print_values(&r->values, &r->emissions);
 	for (d = 0; d < DERIVED_N; d++) {
 		double v = 0;
 		bool known = record_derived(r, (enum derived)d, &v);
@@ -201,13 +201,13 @@ void job_list_print(const struct record *r)
 
 void job_list_step(const struct record *r, const struct record_step *s)
 {
-	static const struct record_emissions unknown; /* of a step, Slurm keeps the figures */
+	static const struct record_emissions unknown; /* of a step, Slurm keeps the values */
 	char buf[16];
 	unsigned int d;
 
 	cmd_print("step %u.%s  %s  %s  nodes %s", r->job_id, ledger_step_name(s->step_id, buf, sizeof(buf)),
 		  s->name ? s->name : "", s->state, s->nodes ? s->nodes : "n/a");
-	print_figures(&s->figures, &unknown);
+	print_values(&s->values, &unknown);
 	for (d = 0; d < DERIVED_N; d++) {
 		double v = 0;
 		bool known = record_step_derived(s, (enum derived)d, &v);

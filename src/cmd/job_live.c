@@ -20,7 +20,7 @@ static bool is_running(const struct record *r)
 
 static bool is_told(const struct record_step *s)
 {
-	return !s->end && (figures_has(&s->figures, METRIC_CPU_TIME) || figures_has(&s->figures, METRIC_ENERGY));
+	return !s->end && (values_has(&s->values, METRIC_CPU_TIME) || values_has(&s->values, METRIC_ENERGY));
 }
 
 static struct record_step *find_step(struct record *r, uint32_t step_id)
@@ -42,7 +42,7 @@ static struct record_step *add_step(struct record *r, uint32_t step_id)
 		return NULL;
 	r->steps = more;
 	r->steps[r->nsteps] = (struct record_step){ .step_id = step_id };
-	figures_init(&r->steps[r->nsteps].figures);
+	values_init(&r->steps[r->nsteps].values);
 	return &r->steps[r->nsteps++];
 }
 
@@ -60,16 +60,16 @@ static bool split(char *line, char *field[NFIELDS])
 	return n == NFIELDS && !line;
 }
 
-static void set_figures(struct record_step *s, char *const field[NFIELDS])
+static void set_values(struct record_step *s, char *const field[NFIELDS])
 {
-	struct figures *f = &s->figures;
+	struct values *f = &s->values;
 	uint64_t rss;
 
 	tresmap_read_named(field[1], field[2], SIDE_IN, f);
 	tresmap_read_named(field[3], field[4], SIDE_OUT, f);
 	/* Slurm has 0 J where nobody measured; where ours did, it says on how many nodes */
-	if (figures_has(f, METRIC_ENERGY) && !f->value[METRIC_ENERGY] && !figures_has(f, METRIC_ENERGY_NODES))
-		figures_miss(f, METRIC_ENERGY, REASON_NOT_MEASURED);
+	if (values_has(f, METRIC_ENERGY) && !f->value[METRIC_ENERGY] && !values_has(f, METRIC_ENERGY_NODES))
+		values_miss(f, METRIC_ENERGY, REASON_NOT_MEASURED);
 	if (tresmap_named_value(field[2], "mem", &rss) == 0 && rss)
 		s->max_rss_bytes = (struct maybe_u64){ rss, true };
 }
@@ -92,7 +92,7 @@ static void read_line(char *line, struct record *const *r, size_t n)
 		}
 	job_ids_fini(&ids);
 	if (s)
-		set_figures(s, field);
+		set_values(s, field);
 }
 
 /* "sstat: Invalid user id" of "sstat: error: ... request to n1 rc = Invalid user id" */

@@ -18,7 +18,7 @@
 #define JOB_LIVE_WHY_MAX 128
 
 /*
- * Sets the figures of the steps of those of R[N] that run; where steps_known is not set, the steps are added. WHY is empty, or says why nothing is known of some.
+ * Sets the values of the steps of those of R[N] that run; where steps_known is not set, the steps are added. WHY is empty, or says why nothing is known of some.
  */
 void job_live_ask(struct record *const *r, size_t n, char why[JOB_LIVE_WHY_MAX]);
 

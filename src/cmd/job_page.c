@@ -155,14 +155,14 @@ static void put_advice(const struct job_page *p, FILE *out)
 
 /* --- energy by part of the machine ------------------------------------------------------------- */
 
-static void put_domain(const struct figures *f, const struct domain_info *d, double all, FILE *out)
+static void put_domain(const struct values *f, const struct domain_info *d, double all, FILE *out)
 {
 	static const char *const words[DOMAIN_N] = { "Processors (CPU)", "Memory (DRAM)", "GPUs",
 						     "Fans, disks, power supplies and all else" };
 	char text[SCREEN_TEXT_MAX];
 	double uj = (double)f->value[d->energy];
 
-	if (!figures_has(f, d->energy) || !f->value[d->energy])
+	if (!values_has(f, d->energy) || !f->value[d->energy])
 		return;
 	fputs("<tr>", out);
 	put_row_head(out, words[d - domain_table]);
@@ -171,8 +171,8 @@ static void put_domain(const struct figures *f, const struct domain_info *d, dou
 	html_share(out, all > 0 ? uj / all : 0, "used");
 	fputs("</td>", out);
 	put_cell(out, all > 0 ? screen_share(uj / all, text) : "n/a");
-	put_cell(out, figures_has(f, d->fixed) ? screen_share((double)f->value[d->fixed] / uj, text) : "n/a");
-	put_cell(out, figures_has(f, d->co2e) ? metric_text(f, d->co2e, text, sizeof(text)) : "n/a");
+	put_cell(out, values_has(f, d->fixed) ? screen_share((double)f->value[d->fixed] / uj, text) : "n/a");
+	put_cell(out, values_has(f, d->co2e) ? metric_text(f, d->co2e, text, sizeof(text)) : "n/a");
 	fputs("</tr>\n", out);
 }
 
@@ -185,14 +185,14 @@ static void put_domains(const struct job_page *p, FILE *out)
 
 	job_sums_add(&p->screen, &sum);
 	for (i = 0; i < DOMAIN_N; i++)
-		any |= figures_has(&sum.f, domain_table[i].energy) && sum.f.value[domain_table[i].energy];
+		any |= values_has(&sum.f, domain_table[i].energy) && sum.f.value[domain_table[i].energy];
 	if (!any)
 		return;
 	fputs("<section>\n<h2>Where the energy went</h2>\n", out);
 	begin_table(out, "Where the energy went", columns, ARRAY_SIZE(columns));
 	for (i = 0; i < DOMAIN_N; i++)
 		put_domain(&sum.f, &domain_table[i],
-			   figures_has(&sum.f, METRIC_ENERGY) ? (double)sum.f.value[METRIC_ENERGY] : 0, out);
+			   values_has(&sum.f, METRIC_ENERGY) ? (double)sum.f.value[METRIC_ENERGY] : 0, out);
 	end_table(out);
 	fputs("</section>\n", out);
 }
@@ -208,7 +208,7 @@ static void put_trace(const struct job_page *p, const struct job_head *h, FILE *
 
 /* --- parts and steps --------------------------------------------------------------------------- */
 
-static void put_figures(const struct figures *f, FILE *out)
+static void put_values(const struct values *f, FILE *out)
 {
 	static const enum metric shown[] = { METRIC_ENERGY, METRIC_CO2E, METRIC_IO_READ_BYTES, METRIC_IO_WRITE_BYTES };
 	char text[SCREEN_TEXT_MAX];
@@ -217,7 +217,7 @@ static void put_figures(const struct figures *f, FILE *out)
 	for (i = 0; i < ARRAY_SIZE(shown); i++) {
 		enum metric m = shown[i];
 
-		put_cell(out, !figures_has(f, m)   ? "n/a" :
+		put_cell(out, !values_has(f, m)   ? "n/a" :
 			      m == METRIC_ENERGY ? screen_wh(f->value[m], text) :
 						   metric_text(f, m, text, sizeof(text)));
 	}
@@ -225,7 +225,7 @@ static void put_figures(const struct figures *f, FILE *out)
 
 static void put_step(const struct record_step *s, FILE *out)
 {
-	bool is_whole = s->step_id == LEDGER_STEP_EXTERN; /* its figures are those of all the others together */
+	bool is_whole = s->step_id == LEDGER_STEP_EXTERN; /* its values are those of all the others together */
 	char id[16], text[SCREEN_TEXT_MAX];
 	uint64_t ns;
 	double share;
@@ -237,7 +237,7 @@ static void put_step(const struct record_step *s, FILE *out)
 	put_cell(out, s->start && s->end >= s->start ? screen_seconds(s->end - s->start, text) : "n/a");
 	put_cell(out, record_step_cpu_time(s, &ns) ? screen_time(ns, text) : "n/a");
 	put_cell(out, record_step_derived(s, DERIVED_CPU_EFFICIENCY, &share) ? screen_share(share, text) : "n/a");
-	put_figures(&s->figures, out);
+	put_values(&s->values, out);
 	fputs("</tr>\n", out);
 }
 
@@ -280,7 +280,7 @@ static void put_part(const struct job_page *p, const struct record *r, FILE *out
 	put_cell(out, r->start ? screen_seconds(job_elapsed_s(&p->screen, r), text) : "n/a");
 	put_cell(out, share >= 0 ? screen_share(share, text) : "n/a");
 	put_cell(out, m.peak && m.allocated ? screen_share(m.share, text) : "n/a");
-	put_figures(&r->figures, out);
+	put_values(&r->values, out);
 	fputs("</tr>\n", out);
 }
 
@@ -345,11 +345,11 @@ int job_page_print(const struct job_page *p, FILE *out)
 /* --- CSV --------------------------------------------------------------------------------------- */
 
 enum {
-	CELL_JOB, CELL_STEP, CELL_NAME, CELL_STATE, CELL_NODES, CELL_TIME, CELL_CPU_TIME, CELL_FIGURES
+	CELL_JOB, CELL_STEP, CELL_NAME, CELL_STATE, CELL_NODES, CELL_TIME, CELL_CPU_TIME, CELL_VALUES
 };
 static const enum metric csv_metrics[] = { METRIC_ENERGY, METRIC_CO2E, METRIC_MEMORY_PEAK, METRIC_IO_READ_BYTES,
 					   METRIC_IO_WRITE_BYTES };
-#define CSV_CELLS (CELL_FIGURES + ARRAY_SIZE(csv_metrics))
+#define CSV_CELLS (CELL_VALUES + ARRAY_SIZE(csv_metrics))
 
 static void set_text(struct cell *cell, const char *text)
 {
@@ -361,14 +361,14 @@ static void set_number(struct cell *cell, bool known, uint64_t number, uint64_t 
 	*cell = known ? (struct cell){ .kind = CELL_DECIMAL, .number = number, .scale = scale } : (struct cell){ 0 };
 }
 
-static void set_figures(struct cell *cell, const struct figures *f)
+static void set_values(struct cell *cell, const struct values *f)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(csv_metrics); i++) {
 		enum metric m = csv_metrics[i];
 
-		set_number(&cell[CELL_FIGURES + i], figures_has(f, m), f->value[m],
+		set_number(&cell[CELL_VALUES + i], values_has(f, m), f->value[m],
 			   m == METRIC_ENERGY ? UINT64_C(1000000) : m == METRIC_CO2E ? RECORD_NG_PER_G : 1);
 	}
 }
@@ -392,7 +392,7 @@ static int add_job(struct cells *cells, const struct record *r, uint64_t now)
 	set_number(&cell[CELL_TIME], r->start != 0, job_elapsed_s(&at, r), 1);
 	is_known = record_cpu_time(r, &ns);
 	set_number(&cell[CELL_CPU_TIME], is_known, ns, UINT64_C(1000000000));
-	set_figures(cell, &r->figures);
+	set_values(cell, &r->values);
 	rc = cells_add(cells, 0, cell);
 	for (i = 0; rc == 0 && i < r->nsteps; i++) {
 		const struct record_step *s = &r->steps[i];
@@ -404,7 +404,7 @@ static int add_job(struct cells *cells, const struct record *r, uint64_t now)
 		set_number(&cell[CELL_TIME], s->start && s->end >= s->start, s->end - s->start, 1);
 		is_known = record_step_cpu_time(s, &ns);
 		set_number(&cell[CELL_CPU_TIME], is_known, ns, UINT64_C(1000000000));
-		set_figures(cell, &s->figures);
+		set_values(cell, &s->values);
 		rc = cells_add(cells, 0, cell);
 	}
 	return rc;

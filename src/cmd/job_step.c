@@ -15,7 +15,7 @@ struct record_step *job_step_find(const struct record *r, uint32_t step_id)
 
 void job_step_record(const struct record *r, struct record_step *s, struct record *ret)
 {
-	const struct figures *f = &s->figures;
+	const struct values *f = &s->values;
 
 	*ret = (struct record){
 		.cluster = r->cluster,
@@ -33,11 +33,11 @@ void job_step_record(const struct record *r, struct record_step *s, struct recor
 		.total_nodes = s->nnodes,
 		.total_cpus = s->ncpus,
 		.energy = { .final = s->end != 0 },
-		.figures = s->figures,
+		.values = s->values,
 		.steps = s,
 		.nsteps = 1,
 		.steps_known = true,
 	};
-	if (s->nnodes && figures_has(f, METRIC_ENERGY_NODES) && f->value[METRIC_ENERGY_NODES] < s->nnodes)
+	if (s->nnodes && values_has(f, METRIC_ENERGY_NODES) && f->value[METRIC_ENERGY_NODES] < s->nnodes)
 		(void)snprintf(ret->energy.quality, sizeof(ret->energy.quality), "lower-bound");
 }

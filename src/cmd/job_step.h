@@ -10,7 +10,7 @@
 /* NULL: R has no such step. */
 struct record_step *job_step_find(const struct record *r, uint32_t step_id);
 
-/* The step's times, figures and exit code with the job's names. RET borrows from R and its step S. */
+/* The step's times, values and exit code with the job's names. RET borrows from R and its step S. */
 void job_step_record(const struct record *r, struct record_step *s, struct record *ret);
 
 #endif

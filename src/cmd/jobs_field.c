@@ -115,9 +115,9 @@ static const char *unit_suffix(enum metric_unit unit)
 	return unit == UNIT_UJ ? "_j" : unit == UNIT_NG ? "_g" : unit == UNIT_NS ? "_s" : "";
 }
 
-static void set_metric(struct cell *cell, const struct figures *f, enum metric m)
+static void set_metric(struct cell *cell, const struct values *f, enum metric m)
 {
-	if (!figures_has(f, m))
+	if (!values_has(f, m))
 		return;
 	*cell = (struct cell){ .kind = CELL_DECIMAL,
 			       .number = f->value[m],
@@ -203,9 +203,9 @@ static void set_wh(struct cell *cell, uint64_t uj)
 
 static void set_energy(struct cell *cell, const struct jobs_job *j, enum field_id id)
 {
-	const struct figures *f = &j->r->figures;
+	const struct values *f = &j->r->values;
 
-	if (!figures_has(f, METRIC_ENERGY))
+	if (!values_has(f, METRIC_ENERGY))
 		return;
 	if (id == FIELD_ENERGY)
 		set_wh(cell, f->value[METRIC_ENERGY]);
@@ -217,9 +217,9 @@ static void set_energy(struct cell *cell, const struct jobs_job *j, enum field_i
 
 static void set_power(struct cell *cell, const struct jobs_job *j)
 {
-	const struct figures *f = &j->r->figures;
+	const struct values *f = &j->r->values;
 
-	if (!figures_has(f, METRIC_ENERGY) || !j->elapsed_s)
+	if (!values_has(f, METRIC_ENERGY) || !j->elapsed_s)
 		return;
 	*cell = (struct cell){ .kind = CELL_RATIO,
 			       .ratio = (double)f->value[METRIC_ENERGY] / (double)UJ_PER_J / (double)j->elapsed_s };
@@ -320,7 +320,7 @@ void jobs_cell(const struct jobs_job *j, const struct jobs_column *column, struc
 	if (column->field)
 		set_field(j, column->field->id, cell, buf);
 	else
-		set_metric(cell, &j->r->figures, column->metric);
+		set_metric(cell, &j->r->values, column->metric);
 }
 
 static uint64_t date_of(const struct record *r, enum field_id id)

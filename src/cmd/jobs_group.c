@@ -27,7 +27,7 @@ static enum jobs_quality quality_of(const struct record *r)
 {
 	unsigned int q;
 
-	if (!figures_has(&r->figures, METRIC_ENERGY))
+	if (!values_has(&r->values, METRIC_ENERGY))
 		return QUALITY_UNKNOWN;
 	for (q = 0; q < QUALITY_UNTOLD; q++)
 		if (!strcmp(r->energy.quality, jobs_quality_table[q].name))
@@ -38,8 +38,8 @@ static enum jobs_quality quality_of(const struct record *r)
 /* Emissions are shared out as the energy is: a tenth of the energy has a tenth of the emissions. */
 static void add_waste(struct jobs_sum *sum, const struct jobs_job *j)
 {
-	const struct figures *f = &j->r->figures;
-	double ng_per_uj = figures_has(f, METRIC_CO2E) && f->value[METRIC_ENERGY] ?
+	const struct values *f = &j->r->values;
+	double ng_per_uj = values_has(f, METRIC_CO2E) && f->value[METRIC_ENERGY] ?
 				   (double)f->value[METRIC_CO2E] / (double)f->value[METRIC_ENERGY] : 0;
 	unsigned int w;
 
@@ -74,7 +74,7 @@ bool jobs_sum_wasted(const struct jobs_sum *sum, double *ret_uj, double *ret_ng)
 
 void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j)
 {
-	const struct figures *f = &j->r->figures;
+	const struct values *f = &j->r->values;
 	/* the work of a failed job is lost; of a cancelled job this is unknown */
 	bool failed = jobs_waste_of_state(j->r) != WASTE_N;
 	enum jobs_quality quality = quality_of(j->r);
@@ -87,11 +87,11 @@ void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j)
 	sum->cpu_held_ns += j->cpu_held_ns;
 	sum->quality[quality].jobs++;
 	add_waste(sum, j);
-	if (figures_has(f, METRIC_CO2E)) {
+	if (values_has(f, METRIC_CO2E)) {
 		sum->co2e_ng += f->value[METRIC_CO2E];
 		sum->co2e_n++;
 	}
-	if (!figures_has(f, METRIC_ENERGY))
+	if (!values_has(f, METRIC_ENERGY))
 		return;
 	sum->energy_uj += uj;
 	sum->energy_n++;

@@ -34,9 +34,9 @@ enum jobs_waste jobs_waste_of_state(const struct record *r)
 }
 
 /* SHARE of the idle energy in one domain. A job that held nothing in the domain wasted nothing. */
-static double idle_part(const struct figures *f, enum metric idle, bool known, double share)
+static double idle_part(const struct values *f, enum metric idle, bool known, double share)
 {
-	if (!figures_has(f, idle) || !known)
+	if (!values_has(f, idle) || !known)
 		return NAN;
 	return (double)f->value[idle] * (share < 0 ? 0 : share > 1 ? 1 : share);
 }
@@ -48,13 +48,13 @@ static double unused(const struct advice_facts *f, enum advice_fact of, enum adv
 
 void jobs_waste_find(const struct record *r, const struct advice_facts *f, double ret_uj[WASTE_N])
 {
-	const struct figures *g = &r->figures;
+	const struct values *g = &r->values;
 	enum jobs_waste state = jobs_waste_of_state(r);
 	unsigned int w;
 
 	for (w = 0; w < WASTE_N; w++)
-		ret_uj[w] = figures_has(g, METRIC_ENERGY) ? 0 : NAN;
-	if (!figures_has(g, METRIC_ENERGY))
+		ret_uj[w] = values_has(g, METRIC_ENERGY) ? 0 : NAN;
+	if (!values_has(g, METRIC_ENERGY))
 		return;
 	if (state != WASTE_N) {
 		ret_uj[state] = (double)g->value[METRIC_ENERGY];

@@ -65,7 +65,7 @@ static void set_fact(struct run *run, enum run_value v, enum advice_fact fact)
 
 static void run_init(struct run *run, const struct record *r)
 {
-	const struct figures *f = &r->figures;
+	const struct values *f = &r->values;
 
 	*run = (struct run){ .start = r->start, .end = r->end };
 	(void)snprintf(run->state, sizeof(run->state), "%s", r->state ? r->state : "n/a");
@@ -75,8 +75,8 @@ static void run_init(struct run *run, const struct record *r)
 	set_fact(run, RUN_MEMORY, FACT_MEMORY_PEAK);
 	set_fact(run, RUN_CPUS, FACT_CPUS_BUSY);
 	set_fact(run, RUN_GPU, FACT_GPU_BUSY);
-	set_value(run, RUN_ENERGY, figures_has(f, METRIC_ENERGY), f->value[METRIC_ENERGY]);
-	set_value(run, RUN_CO2E, figures_has(f, METRIC_CO2E), f->value[METRIC_CO2E]);
+	set_value(run, RUN_ENERGY, values_has(f, METRIC_ENERGY), f->value[METRIC_ENERGY]);
+	set_value(run, RUN_CO2E, values_has(f, METRIC_CO2E), f->value[METRIC_CO2E]);
 }
 
 int run_history_add(struct run_history *h, const struct record *r)

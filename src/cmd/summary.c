@@ -44,7 +44,7 @@ static void add_method(struct summary *s, const struct record *r)
 	char year[16] = "", pue[24] = "", text[SUMMARY_NAME_MAX];
 
 	add_name(&s->sources, r->energy.source);
-	if (!figures_has(&r->figures, METRIC_CO2E))
+	if (!values_has(&r->values, METRIC_CO2E))
 		return;
 	s->spread += e->method == CO2E_MEAN_POWER;
 	if (e->year)

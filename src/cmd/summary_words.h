@@ -17,7 +17,7 @@ const char *summary_lead(const struct summary *s, char *buf);
 /* "23 % of it (80 kWh) was wasted. The largest cause: jobs that failed (40 kWh)." */
 const char *summary_waste_lead(const struct summary *s, char *buf);
 
-/* How the figures were come by and what they leave out: up to this many sentences; NULL: no more. */
+/* How the values were come by and what they leave out: up to this many sentences; NULL: no more. */
 #define SUMMARY_NOTES 10
 const char *summary_note(const struct summary *s, unsigned int i, char *buf);
 

@@ -84,25 +84,25 @@ static void forget_steps(struct record *r)
  * where ours are missing, are those of the extern step alone. So the larger value is taken: the extern step's, or the sum
  * of the other steps.
  */
-static void job_figures(const struct record *r, struct figures *ret)
+static void job_values(const struct record *r, struct values *ret)
 {
 	const struct record_step *whole = NULL;
 	unsigned int m;
 	size_t i;
 
-	figures_init(ret);
+	values_init(ret);
 	for (i = 0; i < r->nsteps; i++) {
 		if (r->steps[i].step_id == LEDGER_STEP_EXTERN)
 			whole = &r->steps[i];
 		else
-			figures_fold(ret, &r->steps[i].figures);
+			values_fold(ret, &r->steps[i].values);
 	}
 	if (!whole)
 		return;
 	metric_foreach(m)
-		if (figures_has(&whole->figures, (enum metric)m) &&
-		    (!figures_has(ret, (enum metric)m) || whole->figures.value[m] > ret->value[m]))
-			figures_set(ret, (enum metric)m, whole->figures.value[m]);
+		if (values_has(&whole->values, (enum metric)m) &&
+		    (!values_has(ret, (enum metric)m) || whole->values.value[m] > ret->value[m]))
+			values_set(ret, (enum metric)m, whole->values.value[m]);
 }
 
 /* The rows of F are those of the jobs. */
@@ -124,12 +124,12 @@ static int read_sstat(struct top_jobs *j, struct top_frame *f)
 	now = clock_mono_ns();
 	for (i = 0; rc == 0 && i < j->jobs.n; i++) {
 		uint64_t age = wall - r[i]->start * NSEC_PER_SEC;
-		struct figures figures;
+		struct values values;
 
 		if (!r[i]->nsteps)
 			continue;
-		job_figures(r[i], &figures);
-		rc = top_rates_set(j->rates, r[i]->job_id, now, age < now ? now - age : UINT64_MAX, &figures, &f->row[i]);
+		job_values(r[i], &values);
+		rc = top_rates_set(j->rates, r[i]->job_id, now, age < now ? now - age : UINT64_MAX, &values, &f->row[i]);
 	}
 	top_rates_sweep(j->rates);
 	if (!j->first_ns)

@@ -43,7 +43,7 @@ static int add_step(struct top_node *n, unsigned int slot, const struct ledger_s
 	const struct ledger_identity *id = &s->id;
 	struct top_row *row = top_frame_add(f);
 	uint64_t now = clock_wall_ns();
-	struct figures figures;
+	struct values values;
 	char step[16];
 	char *user;
 	int rc;
@@ -60,13 +60,13 @@ static int add_step(struct top_node *n, unsigned int slot, const struct ledger_s
 	row->memory = id->step_mem_mb * MIB;
 	set_gpus(row, id->step_gpu_ppm);
 	row->elapsed_s = now > id->start_wall_ns ? (now - id->start_wall_ns) / NSEC_PER_SEC : 0;
-	if (ledger_step_live(n->ledger, slot, &figures) < 0)
-		figures_init(&figures);
-	ledger_account_figures(n->page, &a->energy, &figures);
-	figures_set(&figures, METRIC_CPU_TIME, a->busy_ns);
+	if (ledger_step_live(n->ledger, slot, &values) < 0)
+		values_init(&values);
+	ledger_account_values(n->page, &a->energy, &values);
+	values_set(&values, METRIC_CPU_TIME, a->busy_ns);
 	if (a->gpu.held_ns)
-		ledger_gpu_add(&a->gpu, &figures);
-	rc = top_rates_set(n->rates, (uint64_t)s->claim << 32 | slot, n->page->t_mono_ns, UINT64_MAX, &figures, row);
+		ledger_gpu_add(&a->gpu, &values);
+	rc = top_rates_set(n->rates, (uint64_t)s->claim << 32 | slot, n->page->t_mono_ns, UINT64_MAX, &values, row);
 	if (a->memory.read_mono_ns)
 		row->value[TOP_MEMORY] = (double)a->memory.held_bytes;
 	return rc;
@@ -75,14 +75,14 @@ static int add_step(struct top_node *n, unsigned int slot, const struct ledger_s
 static int add_account(struct top_node *n, const char *name, uint64_t key, const struct account *a, struct top_frame *f)
 {
 	struct top_row *row = top_frame_add(f);
-	struct figures figures;
+	struct values values;
 
 	if (!row)
 		return -ENOMEM;
 	(void)snprintf(row->id, sizeof(row->id), "%s", name);
-	figures_init(&figures);
-	ledger_account_figures(n->page, a, &figures);
-	return top_rates_set(n->rates, key, n->page->t_mono_ns, UINT64_MAX, &figures, row);
+	values_init(&values);
+	ledger_account_values(n->page, a, &values);
+	return top_rates_set(n->rates, key, n->page->t_mono_ns, UINT64_MAX, &values, row);
 }
 
 static int read_node(struct top_source *s, uint32_t job_id, struct top_frame *f, struct errmsg *err)

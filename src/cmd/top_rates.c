@@ -120,23 +120,23 @@ static struct series *get_series(struct top_rates *r, uint64_t key)
 	return s;
 }
 
-static void set_counter(struct sample *s, enum counter c, const struct figures *f, enum metric m)
+static void set_counter(struct sample *s, enum counter c, const struct values *f, enum metric m)
 {
-	s->known[c] = figures_has(f, m);
+	s->known[c] = values_has(f, m);
 	s->counter[c] = s->known[c] ? f->value[m] : 0;
 }
 
 /* NAN if the idle part of a domain that has energy is unknown. */
-static void set_static(struct sample *s, const struct figures *f)
+static void set_static(struct sample *s, const struct values *f)
 {
 	bool is_known = false;
 	uint64_t sum = 0;
 	size_t d;
 
 	for (d = 0; d < DOMAIN_N; d++) {
-		if (!figures_has(f, domain_table[d].energy) || !f->value[domain_table[d].energy])
+		if (!values_has(f, domain_table[d].energy) || !f->value[domain_table[d].energy])
 			continue;
-		if (!figures_has(f, domain_table[d].fixed))
+		if (!values_has(f, domain_table[d].fixed))
 			return;
 		is_known = true;
 		sum += f->value[domain_table[d].fixed];
@@ -145,7 +145,7 @@ static void set_static(struct sample *s, const struct figures *f)
 	s->counter[COUNTER_STATIC] = sum;
 }
 
-static void sample_init(struct sample *s, uint64_t t_ns, const struct figures *f)
+static void sample_init(struct sample *s, uint64_t t_ns, const struct values *f)
 {
 	*s = (struct sample){ .t_ns = t_ns };
 	set_counter(s, COUNTER_ENERGY, f, METRIC_ENERGY);
@@ -238,7 +238,7 @@ static const struct sample *find_base(const struct series *s)
 	return best;
 }
 
-int top_rates_set(struct top_rates *r, uint64_t key, uint64_t t_ns, uint64_t since_ns, const struct figures *f,
+int top_rates_set(struct top_rates *r, uint64_t key, uint64_t t_ns, uint64_t since_ns, const struct values *f,
 		  struct top_row *row)
 {
 	struct series *s = get_series(r, key);
@@ -263,9 +263,9 @@ int top_rates_set(struct top_rates *r, uint64_t key, uint64_t t_ns, uint64_t sin
 	} else if (s->n > 1) {
 		set_values(&s->sample[0], &now, row);
 	}
-	if (figures_has(f, METRIC_ENERGY))
+	if (values_has(f, METRIC_ENERGY))
 		row->value[TOP_ENERGY] = (double)f->value[METRIC_ENERGY] / UJ_PER_J;
-	if (figures_has(f, METRIC_CO2E))
+	if (values_has(f, METRIC_CO2E))
 		row->value[TOP_CO2E] = (double)f->value[METRIC_CO2E] / NG_PER_G;
 	return 0;
 }

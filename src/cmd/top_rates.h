@@ -23,7 +23,7 @@ void top_rates_destroy(struct top_rates *r);
  * window. While no reading is TOP_RATES_LIVE_NS old, a rate begins at SINCE_NS, when the counters were 0. SINCE_NS
  * UINT64_MAX: that time is unknown. -ENOMEM.
  */
-int top_rates_set(struct top_rates *r, uint64_t key, uint64_t t_ns, uint64_t since_ns, const struct figures *f,
+int top_rates_set(struct top_rates *r, uint64_t key, uint64_t t_ns, uint64_t since_ns, const struct values *f,
 		  struct top_row *row);
 
 /* Forgets the keys that had no reading since the last call. */

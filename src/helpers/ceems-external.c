@@ -35,7 +35,7 @@ struct value {
 	bool is_there; /* in the file as it is now */
 };
 
-struct values {
+struct external_values {
 	struct value value[EXTERNAL_LINES_MAX];
 	size_t n;
 };
@@ -57,7 +57,7 @@ static int external_open(const char *path, struct errmsg *err)
 	return TAKE_FD(fd);
 }
 
-static struct value *external_find(struct values *all, const char *name)
+static struct value *external_find(struct external_values *all, const char *name)
 {
 	size_t i;
 
@@ -80,7 +80,7 @@ static void external_declare(const struct external_line *l)
 		   l->domain == DOMAIN_OTHER ? " node" : "");
 }
 
-static void external_tell_about(const struct values *all, const char *path)
+static void external_tell_about(const struct external_values *all, const char *path)
 {
 	char about[160];
 	size_t used = (size_t)snprintf(about, sizeof(about), "%s:", path);
@@ -93,7 +93,7 @@ static void external_tell_about(const struct values *all, const char *path)
 	helper_say("about %s", about);
 }
 
-static void external_take(struct values *all, const struct external_line *line)
+static void external_take(struct external_values *all, const struct external_line *line)
 {
 	struct value *v = external_find(all, line->name);
 	bool is_new = !v;
@@ -109,7 +109,7 @@ static void external_take(struct values *all, const struct external_line *line)
 }
 
 /* The file as it is now, into ALL: all of it or nothing. */
-static int external_read(struct values *all, const char *path, struct errmsg *err)
+static int external_read(struct external_values *all, const char *path, struct errmsg *err)
 {
 	static char text[TEXT_SIZE];
 	struct external_line lines[EXTERNAL_LINES_MAX];
@@ -172,7 +172,7 @@ static void external_tell(struct value *v, uint64_t mono_ns, uint64_t wall_ns)
 	}
 }
 
-static void external_answer(struct values *all, const char *path, const char *number)
+static void external_answer(struct external_values *all, const char *path, const char *number)
 {
 	struct errmsg err = { 0 };
 	int rc = external_read(all, path, &err);
@@ -189,7 +189,7 @@ static void external_answer(struct values *all, const char *path, const char *nu
 
 int main(int argc, char **argv)
 {
-	static struct values all;
+	static struct external_values all;
 	struct errmsg err = { 0 };
 	char line[256];
 	int rc;

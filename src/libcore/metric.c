@@ -123,34 +123,34 @@ const char *metric_reason_text(enum metric_reason reason)
 	return reason < REASON_N ? text[reason] : "?";
 }
 
-void figures_init(struct figures *f)
+void values_init(struct values *f)
 {
 	memset(f, 0, sizeof(*f));
 	memset(f->reason, REASON_NOT_MEASURED, sizeof(f->reason));
 }
 
-void figures_set(struct figures *f, enum metric m, uint64_t value)
+void values_set(struct values *f, enum metric m, uint64_t value)
 {
 	if (value == UINT64_MAX) {
-		figures_miss(f, m, REASON_TOO_LARGE);
+		values_miss(f, m, REASON_TOO_LARGE);
 		return;
 	}
 	f->value[m] = value;
 	f->reason[m] = REASON_NONE;
 }
 
-void figures_miss(struct figures *f, enum metric m, enum metric_reason reason)
+void values_miss(struct values *f, enum metric m, enum metric_reason reason)
 {
 	f->value[m] = 0;
 	f->reason[m] = (uint8_t)reason;
 }
 
-bool figures_has(const struct figures *f, enum metric m)
+bool values_has(const struct values *f, enum metric m)
 {
 	return f->reason[m] == REASON_NONE;
 }
 
-void figures_fold(struct figures *whole, const struct figures *part)
+void values_fold(struct values *whole, const struct values *part)
 {
 	unsigned int m;
 
@@ -160,7 +160,7 @@ void figures_fold(struct figures *whole, const struct figures *part)
 		if (whole->reason[m] == REASON_TOO_LARGE)
 			continue; /* what comes after it must not look like all of it */
 		if (part->reason[m] == REASON_TOO_LARGE) {
-			figures_miss(whole, (enum metric)m, REASON_TOO_LARGE);
+			values_miss(whole, (enum metric)m, REASON_TOO_LARGE);
 			continue;
 		}
 		if (part->reason[m] != REASON_NONE) {
@@ -170,22 +170,22 @@ void figures_fold(struct figures *whole, const struct figures *part)
 			continue;
 		}
 		if (whole->reason[m] != REASON_NONE)
-			figures_set(whole, m, v);
+			values_set(whole, m, v);
 		else if (metric_table[m].fold == FOLD_MAX)
 			whole->value[m] = v > whole->value[m] ? v : whole->value[m];
 		else if (__builtin_add_overflow(whole->value[m], v, &whole->value[m]))
-			figures_miss(whole, m, REASON_TOO_LARGE);
+			values_miss(whole, m, REASON_TOO_LARGE);
 	}
 }
 
-void figures_raise(struct figures *now, const struct figures *later)
+void values_raise(struct values *now, const struct values *later)
 {
 	unsigned int m;
 
 	metric_foreach(m)
-		if (figures_has(later, (enum metric)m) &&
-		    (!figures_has(now, (enum metric)m) || later->value[m] > now->value[m]))
-			figures_set(now, (enum metric)m, later->value[m]);
+		if (values_has(later, (enum metric)m) &&
+		    (!values_has(now, (enum metric)m) || later->value[m] > now->value[m]))
+			values_set(now, (enum metric)m, later->value[m]);
 }
 
 const char *const metric_set_name[METRIC_SET_N] = { "basic", "standard", "all" };

@@ -104,14 +104,14 @@ const char *metric_source_name(enum metric m);
 
 /*
  * The value as Slurm stores it, rounded to nearest (1.5 J is 2 J), and back; UINT64_MAX: more than
- * the metric's own unit can say, which figures_set() takes for unknown.
+ * the metric's own unit can say, which values_set() takes for unknown.
  */
 uint64_t metric_to_tres(enum metric m, uint64_t value);
 uint64_t metric_from_tres(enum metric m, uint64_t tres_value);
 const char *metric_tres_unit(enum metric m); /* "J", "us", "1000" for thousands; "" for a plain count */
 
 /*
- * Why a value is missing. Unknown is never 0: a struct figures holds a value or one of these,
+ * Why a value is missing. Unknown is never 0: a struct values holds a value or one of these,
  * and people read metric_reason_text() as "n/a (no PMU)".
  */
 enum metric_reason {
@@ -141,27 +141,27 @@ enum metric_reason {
 };
 const char *metric_reason_text(enum metric_reason reason);
 
-/* One set of metric values. Zeroed memory is not a valid one: figures_init() marks all not measured. */
-struct figures {
+/* One set of metric values. Zeroed memory is not a valid one: values_init() marks all not measured. */
+struct values {
 	uint64_t value[METRIC_N];
 	uint8_t reason[METRIC_N]; /* enum metric_reason */
 	uint8_t pad[(8 - METRIC_N % 8) % 8];
 };
 
-void figures_init(struct figures *f);
-void figures_set(struct figures *f, enum metric m, uint64_t value);
-void figures_miss(struct figures *f, enum metric m, enum metric_reason reason);
-bool figures_has(const struct figures *f, enum metric m);
+void values_init(struct values *f);
+void values_set(struct values *f, enum metric m, uint64_t value);
+void values_miss(struct values *f, enum metric m, enum metric_reason reason);
+bool values_has(const struct values *f, enum metric m);
 
 /*
  * Adds PART to WHOLE by each metric's fold. One known part makes the whole known. The whole is then
  * a lower bound, for example if one step of a job was not measured. What 64 bits cannot hold is
  * unknown (REASON_TOO_LARGE), whatever is added to it.
  */
-void figures_fold(struct figures *whole, const struct figures *part);
+void values_fold(struct values *whole, const struct values *part);
 
 /* NOW and LATER are two readings of one step. Takes each value of LATER that is known and is not less than NOW has. */
-void figures_raise(struct figures *now, const struct figures *later);
+void values_raise(struct values *now, const struct values *later);
 
 extern const char *const metric_set_name[METRIC_SET_N]; /* "basic", ... */
 

@@ -124,15 +124,15 @@ const char *metric_text_wh(uint64_t energy_uj, char *buf, size_t size)
 	return buf;
 }
 
-const char *metric_text(const struct figures *f, enum metric m, char *buf, size_t size)
+const char *metric_text(const struct values *f, enum metric m, char *buf, size_t size)
 {
-	if (figures_has(f, m))
+	if (values_has(f, m))
 		return metric_text_value(metric_table[m].unit, f->value[m], buf, size);
 	(void)snprintf(buf, size, "n/a (%s)", metric_reason_text(f->reason[m]));
 	return buf;
 }
 
-const char *metric_text_sources(const struct figures *f, const char *estimate, char *buf,
+const char *metric_text_sources(const struct values *f, const char *estimate, char *buf,
 				size_t size)
 {
 	size_t used = 0;
@@ -142,7 +142,7 @@ const char *metric_text_sources(const struct figures *f, const char *estimate, c
 	metric_foreach(m) {
 		int n;
 
-		if (metric_table[m].kind != KIND_SOURCE || !figures_has(f, (enum metric)m) || !f->value[m])
+		if (metric_table[m].kind != KIND_SOURCE || !values_has(f, (enum metric)m) || !f->value[m])
 			continue;
 		n = snprintf(buf + used, size - used, "%s%s%s", used ? "," : "",
 			     metric_source_name((enum metric)m),
@@ -167,7 +167,7 @@ static void percent(uint64_t part, uint64_t whole, char *buf, size_t size)
 		(void)snprintf(buf, size, "%.0f %%", v);
 }
 
-const char *metric_text_factors(const struct figures *f, char *buf, size_t size)
+const char *metric_text_factors(const struct values *f, char *buf, size_t size)
 {
 	static const struct {
 		enum metric m;
@@ -184,14 +184,14 @@ const char *metric_text_factors(const struct figures *f, char *buf, size_t size)
 
 	buf[0] = '\0';
 	for (i = 0; i < ARRAY_SIZE(links); i++)
-		if (figures_has(f, links[i].m) &&
+		if (values_has(f, links[i].m) &&
 		    __builtin_add_overflow(whole, f->value[links[i].m], &whole))
 			return buf;
 	for (i = 0; i < ARRAY_SIZE(links) && used < size; i++) {
 		char share[16];
 		int n;
 
-		if (!figures_has(f, links[i].m) || !f->value[links[i].m])
+		if (!values_has(f, links[i].m) || !f->value[links[i].m])
 			continue;
 		percent(f->value[links[i].m], whole, share, sizeof(share));
 		n = snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", share,
@@ -201,17 +201,17 @@ const char *metric_text_factors(const struct figures *f, char *buf, size_t size)
 	return buf;
 }
 
-const char *metric_text_method(const struct figures *f)
+const char *metric_text_method(const struct values *f)
 {
-	uint64_t dynamic = figures_has(f, METRIC_ENERGY) ? f->value[METRIC_ENERGY] : 0;
+	uint64_t dynamic = values_has(f, METRIC_ENERGY) ? f->value[METRIC_ENERGY] : 0;
 	size_t i;
 
 	for (i = 0; i < DOMAIN_N; i++) {
-		uint64_t uj = figures_has(f, domain_table[i].fixed) ? f->value[domain_table[i].fixed] : 0;
+		uint64_t uj = values_has(f, domain_table[i].fixed) ? f->value[domain_table[i].fixed] : 0;
 
 		dynamic -= uj < dynamic ? uj : dynamic;
 	}
-	return figures_has(f, METRIC_BY_COUNTERS) && f->value[METRIC_BY_COUNTERS] > dynamic / 2 ?
+	return values_has(f, METRIC_BY_COUNTERS) && f->value[METRIC_BY_COUNTERS] > dynamic / 2 ?
 		       "counters" :
 		       "cpu-time";
 }

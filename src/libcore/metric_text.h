@@ -12,7 +12,7 @@
 #define METRIC_TEXT_MAX 48
 
 /* Writes value M of F into BUF (METRIC_TEXT_MAX bytes do) and returns BUF. */
-const char *metric_text(const struct figures *f, enum metric m, char *buf, size_t size);
+const char *metric_text(const struct values *f, enum metric m, char *buf, size_t size);
 
 /*
  * A bare value, rounded to three digits and more; below a million, counts are exact. Energy goes
@@ -31,7 +31,7 @@ const char *metric_text_wh(uint64_t energy_uj, char *buf, size_t size);
  * an estimate is marked: "rapl,model (estimate)". Empty: not known. Returns BUF.
  */
 #define METRIC_SOURCES_MAX 128
-const char *metric_text_sources(const struct figures *f, const char *estimate, char *buf,
+const char *metric_text_sources(const struct values *f, const char *estimate, char *buf,
 				size_t size);
 
 /*
@@ -39,12 +39,12 @@ const char *metric_text_sources(const struct figures *f, const char *estimate, c
  * 15 % yearly mean". Empty: not known. Returns BUF.
  */
 #define METRIC_FACTORS_MAX 64
-const char *metric_text_factors(const struct figures *f, char *buf, size_t size);
+const char *metric_text_factors(const struct values *f, char *buf, size_t size);
 
 /*
  * How most of the dynamic energy of F was split: "counters" or "cpu-time"; the static part always
  * goes by allocation.
  */
-const char *metric_text_method(const struct figures *f);
+const char *metric_text_method(const struct values *f);
 
 #endif

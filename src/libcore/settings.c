@@ -348,7 +348,7 @@ static int check_sources(const char *path, const struct settings *s, kvconf_erro
 {
 	const struct {
 		bool is_lacking;
-		const char *figure, *source;
+		const char *key, *source;
 	} pairs[] = {
 		{ s->market_mg_per_kwh != SETTINGS_NO_MARKET && !s->market_source[0], "MarketFactor", "MarketSource" },
 		{ s->embodied_ug_per_cpu_hour && !s->embodied_source[0], "EmbodiedGramsPerCpuHour", "EmbodiedSource" },
@@ -360,7 +360,7 @@ static int check_sources(const char *path, const struct settings *s, kvconf_erro
 	for (i = 0; i < ARRAY_SIZE(pairs); i++) {
 		if (!pairs[i].is_lacking)
 			continue;
-		rc = errmsg_set(on_error ? &why : err, -EINVAL, "%s: %s needs %s", path, pairs[i].figure,
+		rc = errmsg_set(on_error ? &why : err, -EINVAL, "%s: %s needs %s", path, pairs[i].key,
 				pairs[i].source);
 		if (!on_error)
 			return rc;

@@ -112,7 +112,7 @@ static bool is_largest_of_nodes(enum metric m)
 }
 
 void tresmap_read(const struct tresmap *map, const char *tot, const char *max, enum metric_side side,
-		  struct figures *figures)
+		  struct values *values)
 {
 	unsigned int m;
 	uint64_t value;
@@ -120,21 +120,21 @@ void tresmap_read(const struct tresmap *map, const char *tot, const char *max, e
 	metric_foreach(m)
 		if (map->id[m] && metric_table[m].side == side &&
 		    tresmap_value(is_largest_of_nodes((enum metric)m) ? max : tot, map->id[m], &value) == 0)
-			figures_set(figures, m, metric_from_tres(m, value));
+			values_set(values, m, metric_from_tres(m, value));
 }
 
-void tresmap_read_named(const char *tot, const char *max, enum metric_side side, struct figures *figures)
+void tresmap_read_named(const char *tot, const char *max, enum metric_side side, struct values *values)
 {
 	unsigned int m;
 	uint64_t value;
 
 	if (side == SIDE_IN && tresmap_named_value(tot, "cpu", &value) == 0)
-		figures_set(figures, METRIC_CPU_TIME, value);
+		values_set(values, METRIC_CPU_TIME, value);
 	metric_foreach(m)
 		if (metric_table[m].tres[0] && metric_table[m].side == side &&
 		    tresmap_named_value(is_largest_of_nodes((enum metric)m) ? max : tot, metric_table[m].tres,
 					&value) == 0)
-			figures_set(figures, m, metric_from_tres(m, value));
+			values_set(values, m, metric_from_tres(m, value));
 }
 
 /* Which one says how many nodes know M. */
@@ -151,14 +151,14 @@ static enum metric nodes_metric(enum metric m)
 }
 
 int tresmap_max(const struct tresmap *map, enum metric m, const char *max, const char *max_nodeid,
-		const struct figures *figures, uint32_t nnodes, uint64_t *ret_max,
+		const struct values *values, uint32_t nnodes, uint64_t *ret_max,
 		uint32_t *ret_nodeid)
 {
 	enum metric nodes = nodes_metric(m);
 	uint64_t value;
 	uint64_t node;
 
-	if (nnodes < 2 || !figures_has(figures, nodes) || figures->value[nodes] != nnodes)
+	if (nnodes < 2 || !values_has(values, nodes) || values->value[nodes] != nnodes)
 		return -ENODATA;
 	if (!map->id[m] || tresmap_value(max, map->id[m], &value) < 0 ||
 	    tresmap_value(max_nodeid, map->id[m], &node) < 0 || node >= nnodes)

@@ -23,19 +23,19 @@ void tresmap_init(struct tresmap *map);
 void tresmap_learn(struct tresmap *map, uint32_t id, const char *type, const char *name);
 
 /*
- * Reads the metric values of a step's usage into FIGURES. SIDE_IN is sacct's TRESUsageIn. A metric
+ * Reads the metric values of a step's usage into VALUES. SIDE_IN is sacct's TRESUsageIn. A metric
  * of FOLD_MAX is the largest of any node, from MAX; any other is Slurm's sum over nodes, from TOT.
  * MAX and TOT may be NULL. A metric that they do not have, or have as Slurm's "not known" (NO_VAL64
  * and others), stays as it is.
  */
 void tresmap_read(const struct tresmap *map, const char *tot, const char *max, enum metric_side side,
-		  struct figures *figures);
+		  struct values *values);
 
 /*
  * The same of usage as sacct and sstat print it, by name and with --noconvert: "cpu=00:00:10,energy=5,mem=4096".
  * METRIC_CPU_TIME is ours, or else Slurm's cpu.
  */
-void tresmap_read_named(const char *tot, const char *max, enum metric_side side, struct figures *figures);
+void tresmap_read_named(const char *tot, const char *max, enum metric_side side, struct values *values);
 
 /* The number of NAME in such a text (may be NULL), of cpu its nanoseconds; or -ENODATA. */
 int tresmap_named_value(const char *usage, const char *name, uint64_t *ret);
@@ -51,10 +51,10 @@ uint32_t tresmap_cpus(const char *tres);
  * METRIC_CPU_TIME, METRIC_ENERGY or METRIC_MEMORY_PEAK. MAX and MAX_NODEID are sacct's
  * TRESUsageInMax and TRESUsageInMaxNode; either may be NULL. Our TRES are written once per node, so
  * Slurm's maximum is that of the nodes. -ENODATA: the step has one node, MAX lacks the metric, or
- * not all nodes of FIGURES know the value.
+ * not all nodes of VALUES know the value.
  */
 int tresmap_max(const struct tresmap *map, enum metric m, const char *max, const char *max_nodeid,
-		const struct figures *figures, uint32_t nnodes, uint64_t *ret_max,
+		const struct values *values, uint32_t nnodes, uint64_t *ret_max,
 		uint32_t *ret_nodeid);
 
 #endif

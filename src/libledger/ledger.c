@@ -299,7 +299,7 @@ int ledger_step_gpu(const struct ledger *l, unsigned int slot, struct ledger_gpu
 struct job_query {
 	uint32_t job_id;
 	struct account energy;
-	struct figures figures;
+	struct values values;
 	uint64_t busy_ns;
 };
 
@@ -329,20 +329,20 @@ static uint32_t find_job(const struct ledger *l, const struct ledger_page *page,
  * Adds the metric values of the step in SLOT: the final ones if the step has ended, else those
  * known so far.
  */
-static void add_slot(const struct ledger *l, uint32_t slot, struct figures *whole)
+static void add_slot(const struct ledger *l, uint32_t slot, struct values *whole)
 {
 	const struct ledger_slot *s = &l->file->slot[slot];
-	struct figures f;
+	struct values f;
 
 	if (atomic_load(&s->state) == SLOT_OPEN && ledger_step_live(l, slot, &f) == 0)
-		figures_fold(whole, &f);
+		values_fold(whole, &f);
 	else if (ledger_told(s, &f))
-		figures_fold(whole, &f);
+		values_fold(whole, &f);
 }
 
 /* Metric values of steps that are still in their slots. Those of other steps are in the job already. */
-static bool add_slot_figures(const struct ledger *l, const struct ledger_page *page,
-			     struct job_query *q)
+static bool add_slot_values(const struct ledger *l, const struct ledger_page *page,
+			    struct job_query *q)
 {
 	bool found = false;
 	uint32_t i;
@@ -354,7 +354,7 @@ static bool add_slot_figures(const struct ledger *l, const struct ledger_page *p
 			continue;
 		if (page->step[i].claim == s->claim && !page->step[i].job)
 			continue;
-		add_slot(l, i, &q->figures);
+		add_slot(l, i, &q->values);
 		found = true;
 	}
 	return found;
@@ -367,25 +367,25 @@ static int read_job(const struct ledger *l, const struct ledger_page *page, void
 	uint32_t i;
 
 	memset(&q->energy, 0, sizeof(q->energy));
-	figures_init(&q->figures);
+	values_init(&q->values);
 	q->busy_ns = 0;
 	if (job) {
 		q->energy = page->job[job - 1].closed;
-		q->figures = page->job[job - 1].figures;
+		q->values = page->job[job - 1].values;
 		q->busy_ns = page->job[job - 1].closed_busy_ns;
 		for (i = 0; i < page->nsteps && i < LEDGER_STEPS; i++) {
 			if (page->step[i].job != job)
 				continue;
 			account_add(&q->energy, &page->step[i].energy);
-			ledger_gpu_add(&page->step[i].gpu, &q->figures);
+			ledger_gpu_add(&page->step[i].gpu, &q->values);
 			q->busy_ns += page->step[i].busy_ns;
 		}
 	}
-	return add_slot_figures(l, page, q) || job ? 0 : -ENOENT;
+	return add_slot_values(l, page, q) || job ? 0 : -ENOENT;
 }
 
 int ledger_job_total(const struct ledger *l, uint32_t job_id, struct account *ret_energy,
-		     struct figures *ret_figures, uint64_t *ret_busy_ns)
+		     struct values *ret_values, uint64_t *ret_busy_ns)
 {
 	struct job_query q = { .job_id = job_id };
 	int rc = job_id ? read_page(l, read_job, &q) : -ENOENT;
@@ -394,8 +394,8 @@ int ledger_job_total(const struct ledger *l, uint32_t job_id, struct account *re
 		return rc;
 	if (ret_energy)
 		*ret_energy = q.energy;
-	if (ret_figures)
-		*ret_figures = q.figures;
+	if (ret_values)
+		*ret_values = q.values;
 	if (ret_busy_ns)
 		*ret_busy_ns = q.busy_ns;
 	return 0;
@@ -406,24 +406,24 @@ uint64_t ledger_kib_s(uint64_t bytes, uint64_t ns)
 	return bytes == UINT64_MAX ? 0 : muldiv(bytes, ns, 1024 * NSEC_PER_SEC);
 }
 
-void ledger_memory_figures(const struct ledger_identity *id, const struct ledger_memory *seen,
-			   uint64_t now_mono_ns, struct figures *f)
+void ledger_memory_values(const struct ledger_identity *id, const struct ledger_memory *seen,
+			  uint64_t now_mono_ns, struct values *f)
 {
 	uint64_t left_ns;
 
 	if (id->limit_mem_mb)
-		figures_set(f, METRIC_MEMORY_ALLOCATED, id->limit_mem_mb << 20);
+		values_set(f, METRIC_MEMORY_ALLOCATED, id->limit_mem_mb << 20);
 	if (!seen || !seen->read_mono_ns)
 		return;
 	left_ns = now_mono_ns > seen->read_mono_ns ? now_mono_ns - seen->read_mono_ns : 0;
-	figures_set(f, METRIC_MEMORY_PEAK, seen->peak_bytes);
-	figures_set(f, METRIC_MEMORY_TIME, seen->held_kib_s + ledger_kib_s(seen->held_bytes, left_ns));
+	values_set(f, METRIC_MEMORY_PEAK, seen->peak_bytes);
+	values_set(f, METRIC_MEMORY_TIME, seen->held_kib_s + ledger_kib_s(seen->held_bytes, left_ns));
 	if (seen->cache_bytes == UINT64_MAX)
-		figures_miss(f, METRIC_CACHE_TIME, REASON_NO_MEMORY);
+		values_miss(f, METRIC_CACHE_TIME, REASON_NO_MEMORY);
 	else
-		figures_set(f, METRIC_CACHE_TIME, seen->cache_kib_s + ledger_kib_s(seen->cache_bytes, left_ns));
+		values_set(f, METRIC_CACHE_TIME, seen->cache_kib_s + ledger_kib_s(seen->cache_bytes, left_ns));
 	if (seen->swap_peak_bytes != UINT64_MAX)
-		figures_set(f, METRIC_SWAP_PEAK, seen->swap_peak_bytes);
+		values_set(f, METRIC_SWAP_PEAK, seen->swap_peak_bytes);
 }
 
 static const enum metric step_metric[FACTOR_STEP_N] = {
@@ -433,18 +433,18 @@ static const enum metric step_metric[FACTOR_STEP_N] = {
 	[FACTOR_DEFAULT] = METRIC_DEFAULT_FACTOR,
 };
 
-static void set_or_miss(struct figures *f, enum metric m, bool known, uint64_t value,
+static void set_or_miss(struct values *f, enum metric m, bool known, uint64_t value,
 			enum metric_reason reason)
 {
 	if (known)
-		figures_set(f, m, value);
+		values_set(f, m, value);
 	else
-		figures_miss(f, m, reason);
+		values_miss(f, m, reason);
 }
 
 /* Of an account whose energy is known; a domain's are where its energy is. */
-static void emission_figures(const struct ledger_page *page, const struct account *a,
-			     struct figures *f)
+static void emission_values(const struct ledger_page *page, const struct account *a,
+			    struct values *f)
 {
 	bool known = page->factor_known || account_co2e_ng(a);
 	bool market = page->market_known || a->market_ng;
@@ -453,23 +453,23 @@ static void emission_figures(const struct ledger_page *page, const struct accoun
 	set_or_miss(f, METRIC_CO2E, known, account_co2e_ng(a), REASON_NO_FACTOR);
 	set_or_miss(f, METRIC_CO2E_MARKET, market, a->market_ng, REASON_NO_CONTRACT);
 	for (i = 0; i < DOMAIN_N; i++)
-		set_or_miss(f, domain_table[i].co2e, known && figures_has(f, domain_table[i].energy),
+		set_or_miss(f, domain_table[i].co2e, known && values_has(f, domain_table[i].energy),
 			    a->co2e_ng[i], known ? REASON_NO_SENSOR : REASON_NO_FACTOR);
 	for (i = 0; i < FACTOR_STEP_N; i++)
 		set_or_miss(f, step_metric[i], known, a->factor_uj[i], REASON_NO_FACTOR);
 }
 
-static void miss_emissions(struct figures *f, enum metric_reason why)
+static void miss_emissions(struct values *f, enum metric_reason why)
 {
 	unsigned int m;
 
 	metric_foreach(m)
 		if (metric_table[m].kind == KIND_EMISSIONS || metric_table[m].kind == KIND_FACTOR)
-			figures_miss(f, (enum metric)m, why);
+			values_miss(f, (enum metric)m, why);
 }
 
-void ledger_account_figures(const struct ledger_page *page, const struct account *a,
-			    struct figures *figures)
+void ledger_account_values(const struct ledger_page *page, const struct account *a,
+			   struct values *values)
 {
 	enum metric_reason why = page->ticks ? REASON_NO_SENSOR : REASON_NOT_MEASURED;
 	bool in_use[SOURCE_N + 1] = { false };
@@ -482,42 +482,42 @@ void ledger_account_figures(const struct ledger_page *page, const struct account
 
 		in_use[source < SOURCE_N ? source : SOURCE_N] = true;
 		any = any || known;
-		set_or_miss(figures, domain_table[i].energy, known, a->total_uj[i], why);
-		set_or_miss(figures, domain_table[i].fixed, known, a->static_uj[i], why);
+		set_or_miss(values, domain_table[i].energy, known, a->total_uj[i], why);
+		set_or_miss(values, domain_table[i].fixed, known, a->static_uj[i], why);
 	}
 	for (i = 0; i < SOURCE_N; i++)
-		set_or_miss(figures, source_metric(i), in_use[i] || a->source_uj[i],
+		set_or_miss(values, source_metric(i), in_use[i] || a->source_uj[i],
 			    a->source_uj[i], why);
-	set_or_miss(figures, METRIC_BY_COUNTERS, any, a->by_counters_uj, why);
-	set_or_miss(figures, METRIC_SENSOR_LAG, any, a->lag_ns, why);
-	set_or_miss(figures, METRIC_ENERGY, any, account_total_uj(a), why);
+	set_or_miss(values, METRIC_BY_COUNTERS, any, a->by_counters_uj, why);
+	set_or_miss(values, METRIC_SENSOR_LAG, any, a->lag_ns, why);
+	set_or_miss(values, METRIC_ENERGY, any, account_total_uj(a), why);
 	if (any)
-		emission_figures(page, a, figures);
+		emission_values(page, a, values);
 	else
-		miss_emissions(figures, why);
+		miss_emissions(values, why);
 }
 
-struct figures_query {
+struct values_query {
 	const struct account *account;
-	struct figures *figures;
+	struct values *values;
 };
 
-static int read_figures(const struct ledger *l, const struct ledger_page *page, void *arg)
+static int read_values(const struct ledger *l, const struct ledger_page *page, void *arg)
 {
-	struct figures_query *q = arg;
+	struct values_query *q = arg;
 
 	(void)l;
-	ledger_account_figures(page, q->account, q->figures);
+	ledger_account_values(page, q->account, q->values);
 	return 0;
 }
 
-int ledger_figures(const struct ledger *l, const struct account *a, struct figures *figures)
+int ledger_values(const struct ledger *l, const struct account *a, struct values *values)
 {
-	struct figures now = *figures;
-	struct figures_query q = { .account = a, .figures = &now };
-	int rc = read_page(l, read_figures, &q);
+	struct values now = *values;
+	struct values_query q = { .account = a, .values = &now };
+	int rc = read_page(l, read_values, &q);
 
 	if (rc == 0)
-		*figures = now;
+		*values = now;
 	return rc;
 }

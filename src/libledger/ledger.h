@@ -96,7 +96,7 @@ struct ledger_identity {
 struct ledger_live {
 	_Atomic uint32_t seq; /* odd: being written */
 	uint32_t claim;	      /* of the step that has these values; 0: no step */
-	struct figures figures; /* all but energy; a value never decreases */
+	struct values values; /* all but energy; a value never decreases */
 };
 
 struct ledger_slot {
@@ -121,9 +121,9 @@ struct ledger_slot {
 	struct perfwish wish;	/* --ceems-perf or PerfDefault; with the flags */
 	uint64_t trace_ns;	/* --ceems-trace: its interval; 0: not given. With the flags */
 	struct ledger_identity id;
-	_Atomic uint32_t figures_seq; /* odd: being written */
+	_Atomic uint32_t values_seq; /* odd: being written */
 	uint32_t pad;
-	struct figures figures; /* values that only the slurmstepd can read, without energy; final in SLOT_CLOSING */
+	struct values values; /* values that only the slurmstepd can read, without energy; final in SLOT_CLOSING */
 	struct ledger_live live; /* by the sampler */
 };
 
@@ -164,7 +164,7 @@ struct ledger_job_account {
 	uint32_t gpu_ppm[GPUS_MAX]; /* share of each GPU that the job holds */
 	uint16_t gpu_instances[GPUS_MAX]; /* of MIG: bit N for GPU instance N */
 	struct account closed;	/* of steps that left their slots */
-	struct figures figures; /* of steps that left their slots */
+	struct values values; /* of steps that left their slots */
 	uint64_t closed_busy_ns;
 };
 
@@ -264,23 +264,23 @@ int ledger_snapshot(const struct ledger *l, struct ledger_page *ret);
  * so far. Either pointer may be NULL. -ENOENT: no such job.
  */
 int ledger_job_total(const struct ledger *l, uint32_t job_id, struct account *ret_energy,
-		     struct figures *ret_figures, uint64_t *ret_busy_ns);
+		     struct values *ret_values, uint64_t *ret_busy_ns);
 
 /* BYTES times NS, in KiB seconds. 0 if BYTES is UINT64_MAX, not known. */
 uint64_t ledger_kib_s(uint64_t bytes, uint64_t ns);
 
 /*
- * Fills the memory metrics of FIGURES for step ID. SEEN has the sampler's readings; NULL: there are none. The step is
+ * Fills the memory metrics of VALUES for step ID. SEEN has the sampler's readings; NULL: there are none. The step is
  * assumed to have held the same memory from the last reading until NOW_MONO_NS.
  */
-void ledger_memory_figures(const struct ledger_identity *id, const struct ledger_memory *seen,
-			   uint64_t now_mono_ns, struct figures *figures);
+void ledger_memory_values(const struct ledger_identity *id, const struct ledger_memory *seen,
+			  uint64_t now_mono_ns, struct values *values);
 
-/* Fills the energy and emission metrics of FIGURES from account A. */
-void ledger_account_figures(const struct ledger_page *page, const struct account *a,
-			    struct figures *figures);
+/* Fills the energy and emission metrics of VALUES from account A. */
+void ledger_account_values(const struct ledger_page *page, const struct account *a,
+			   struct values *values);
 /* The same by the current page, without a copy of it. -EAGAIN as with ledger_snapshot(). */
-int ledger_figures(const struct ledger *l, const struct account *a, struct figures *figures);
+int ledger_values(const struct ledger *l, const struct account *a, struct values *values);
 
 /* Reads the mount points of ledger_set_mounts(). False: it was not called. */
 bool ledger_mounts(const struct ledger *l, struct cgmount_points *ret);
@@ -318,19 +318,19 @@ int ledger_finish(struct ledger *l, unsigned int slot, uint64_t busy_ns, uint64_
 		  struct account *ret_energy);
 
 /*
- * Publishes FIGURES of the caller's step in its slot. While the step runs, these are the values that only
+ * Publishes VALUES of the caller's step in its slot. While the step runs, these are the values that only
  * its slurmstepd can read; before ledger_finish(), they are the final values. Two threads must not call
  * this function at once.
  */
-void ledger_tell(struct ledger *l, unsigned int slot, const struct figures *figures);
+void ledger_tell(struct ledger *l, unsigned int slot, const struct values *values);
 /* Reads what ledger_tell() published. False: the writer was killed while it wrote, or never stops writing. */
-bool ledger_told(const struct ledger_slot *s, struct figures *ret);
+bool ledger_told(const struct ledger_slot *s, struct values *ret);
 
 /*
  * Reads all metric values of a running step except its energy, both the sampler's and those of its slurmstepd.
  * -ENODATA: the sampler has not read the step yet.
  */
-int ledger_step_live(const struct ledger *l, unsigned int slot, struct figures *ret);
+int ledger_step_live(const struct ledger *l, unsigned int slot, struct values *ret);
 
 /* The step's own account at the last tick, for polls while the step runs. -ENODATA: no tick has seen the step. */
 int ledger_step_energy(const struct ledger *l, unsigned int slot, struct account *ret);
@@ -390,9 +390,9 @@ struct ledger_page *ledger_begin(struct ledger *l);
 void ledger_turn(struct ledger *l);
 
 /* Publishes the metric values so far of the step in SLOT with this CLAIM. */
-void ledger_set_live(struct ledger *l, unsigned int slot, uint32_t claim, const struct figures *figures);
+void ledger_set_live(struct ledger *l, unsigned int slot, uint32_t claim, const struct values *values);
 /* The values of ledger_set_live(), for the sampler's thread. NULL: there are none of that step. */
-const struct figures *ledger_live(const struct ledger *l, unsigned int slot, uint32_t claim);
+const struct values *ledger_live(const struct ledger *l, unsigned int slot, uint32_t claim);
 
 /* The mount points of the cgroup hierarchies, so that slurmstepd need not look for them. */
 void ledger_set_mounts(struct ledger *l, const struct cgmount_points *mounts);

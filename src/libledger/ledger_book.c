@@ -18,7 +18,7 @@ struct gone {
 	uint32_t slot;
 	uint32_t state; /* enum ledger_state, as collected */
 	bool is_lost;	/* its stepd died before it said what the step used */
-	bool has_figures; /* what its stepd, or ledger_book_salvage(), left is whole */
+	bool has_values; /* what its stepd, or ledger_book_salvage(), left is whole */
 };
 
 struct ledger_book {
@@ -117,7 +117,7 @@ static uint32_t job_of(struct ledger *l, struct ledger_page *page, const struct 
 	memset(&page->job[i], 0, sizeof(page->job[i]));
 	page->job[i].job_id = id->job_id;
 	page->job[i].start_wall_ns = id->start_wall_ns;
-	figures_init(&page->job[i].figures);
+	values_init(&page->job[i].values);
 	ledger_job_changed(l, page, i);
 	return i;
 }
@@ -135,9 +135,9 @@ static void end_jobs(struct ledger *l, struct ledger_page *page, uint64_t now_mo
 
 /* --- step accounts ---------------------------------------------------------------------- */
 
-/* Moves what the slot's account holds to its job; FIGURES may be NULL: not known. */
+/* Moves what the slot's account holds to its job; VALUES may be NULL: not known. */
 static void close_account(struct ledger *l, struct ledger_page *page, uint32_t slot,
-			  const struct figures *figures, uint64_t now_mono_ns)
+			  const struct values *values, uint64_t now_mono_ns)
 {
 	struct ledger_step_account *a = &page->step[slot];
 	uint32_t claim = a->claim;
@@ -147,9 +147,9 @@ static void close_account(struct ledger *l, struct ledger_page *page, uint32_t s
 
 		account_add(&job->closed, &a->energy);
 		job->closed_busy_ns += a->busy_ns;
-		ledger_gpu_add(&a->gpu, &job->figures);
-		if (figures)
-			figures_fold(&job->figures, figures);
+		ledger_gpu_add(&a->gpu, &job->values);
+		if (values)
+			values_fold(&job->values, values);
 		if (job->open_slots)
 			job->open_slots--;
 		job->last_seen_mono_ns = now_mono_ns;
@@ -198,7 +198,7 @@ static void add_gone(struct ledger_book *b, uint32_t slot, uint32_t state)
 		.slot = slot,
 		.state = state,
 		.is_lost = state < SLOT_CLOSING,
-		.has_figures = state >= SLOT_CLOSING,
+		.has_values = state >= SLOT_CLOSING,
 	};
 }
 
@@ -300,15 +300,15 @@ size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
 	return b->nlines;
 }
 
-void ledger_book_salvage(struct ledger_book *b, unsigned int slot, const struct figures *figures)
+void ledger_book_salvage(struct ledger_book *b, unsigned int slot, const struct values *values)
 {
 	size_t i;
 
 	for (i = 0; i < b->ngone; i++) {
-		if (b->gone[i].slot != slot || b->gone[i].has_figures)
+		if (b->gone[i].slot != slot || b->gone[i].has_values)
 			continue;
-		ledger_tell(b->l, slot, figures); /* since its stepd is gone */
-		b->gone[i].has_figures = true;
+		ledger_tell(b->l, slot, values); /* since its stepd is gone */
+		b->gone[i].has_values = true;
 	}
 }
 
@@ -517,7 +517,7 @@ static void end_steps(struct ledger_book *b, struct ledger_page *page, uint64_t 
 		const struct gone *g = &b->gone[i];
 		const struct ledger_slot *s = &b->l->file->slot[g->slot];
 
-		close_account(b->l, page, g->slot, g->has_figures ? &s->figures : NULL, now_mono_ns);
+		close_account(b->l, page, g->slot, g->has_values ? &s->values : NULL, now_mono_ns);
 		page->lost_steps += g->is_lost;
 		ledger_move_later(b->l, g->slot, g->state, SLOT_FREE);
 	}

@@ -66,11 +66,11 @@ size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
 			   uint64_t now_mono_ns, struct book_line **ret);
 
 /*
- * Gives the counts of the step in SLOT up to the kill of its slurmstepd; for a line with is_dead. FIGURES
+ * Gives the counts of the step in SLOT up to the kill of its slurmstepd; for a line with is_dead. VALUES
  * become the step's metric values when this tick is applied. Without this call, such a step has no metric
  * values, because those that its slurmstepd began to write may be incomplete.
  */
-void ledger_book_salvage(struct ledger_book *b, unsigned int slot, const struct figures *figures);
+void ledger_book_salvage(struct ledger_book *b, unsigned int slot, const struct values *values);
 
 /*
  * Writes which share of GPU UNIT each line of ledger_book_collect() held from FROM_NS to UNTIL_NS,

@@ -77,21 +77,21 @@ void ledger_gpu_count_xids(struct ledger_gpu *g, uint64_t n)
 			g->sum[i] += n;
 }
 
-void ledger_gpu_add(const struct ledger_gpu *g, struct figures *figures)
+void ledger_gpu_add(const struct ledger_gpu *g, struct values *values)
 {
-	struct figures f;
+	struct values f;
 	size_t i;
 
 	if (!g->held_ns)
 		return;
-	figures_init(&f);
-	figures_set(&f, METRIC_GPU_HELD, g->held_ns);
+	values_init(&f);
+	values_set(&f, METRIC_GPU_HELD, g->held_ns);
 	for (i = 0; i < ARRAY_SIZE(sums); i++)
 		if (g->known & UINT32_C(1) << i)
-			figures_set(&f, sums[i].metric, g->sum[i]);
+			values_set(&f, sums[i].metric, g->sum[i]);
 	if (g->memory_total_bytes) {
-		figures_set(&f, METRIC_GPU_MEMORY_PEAK, g->memory_peak_bytes);
-		figures_set(&f, METRIC_GPU_MEMORY_ALLOCATED, g->memory_total_bytes);
+		values_set(&f, METRIC_GPU_MEMORY_PEAK, g->memory_peak_bytes);
+		values_set(&f, METRIC_GPU_MEMORY_ALLOCATED, g->memory_total_bytes);
 	}
-	figures_fold(figures, &f);
+	values_fold(values, &f);
 }

@@ -28,7 +28,7 @@ void ledger_gpu_book(struct ledger_gpu *g, uint64_t held, const uint64_t value[G
 /* Adds N XID errors of a GPU that the step held. VALUE of ledger_gpu_book() says whether such errors are known. */
 void ledger_gpu_count_xids(struct ledger_gpu *g, uint64_t n);
 
-/* Adds the sums to FIGURES. A sum that is not known changes nothing there. */
-void ledger_gpu_add(const struct ledger_gpu *g, struct figures *figures);
+/* Adds the sums to VALUES. A sum that is not known changes nothing there. */
+void ledger_gpu_add(const struct ledger_gpu *g, struct values *values);
 
 #endif

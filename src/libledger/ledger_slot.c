@@ -130,8 +130,8 @@ int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned in
 	s->bpf_slot = 0;
 	s->final_busy_ns = UINT64_MAX;
 	s->id = *id;
-	atomic_store(&s->figures_seq, 0);
-	figures_init(&s->figures);
+	atomic_store(&s->values_seq, 0);
+	values_init(&s->values);
 	s->t_open_mono_ns = clock_mono_ns();
 	atomic_store(&s->state, SLOT_OPEN);
 	ledger_hint_tick(l);
@@ -208,24 +208,24 @@ void ledger_leave(struct ledger *l, unsigned int slot)
 
 /* --- what a step did so far --------------------------------------------------------------- */
 
-void ledger_tell(struct ledger *l, unsigned int slot, const struct figures *figures)
+void ledger_tell(struct ledger *l, unsigned int slot, const struct values *values)
 {
 	struct ledger_slot *s = ledger_slot(l, slot);
 	uint32_t seq;
 
 	if (!s)
 		return;
-	seq = ledger_seq_begin(&s->figures_seq);
-	s->figures = *figures;
-	ledger_seq_end(&s->figures_seq, seq);
+	seq = ledger_seq_begin(&s->values_seq);
+	s->values = *values;
+	ledger_seq_end(&s->values_seq, seq);
 }
 
-bool ledger_told(const struct ledger_slot *s, struct figures *ret)
+bool ledger_told(const struct ledger_slot *s, struct values *ret)
 {
-	return ledger_seq_read(&s->figures_seq, ret, &s->figures, sizeof(*ret));
+	return ledger_seq_read(&s->values_seq, ret, &s->values, sizeof(*ret));
 }
 
-void ledger_set_live(struct ledger *l, unsigned int slot, uint32_t claim, const struct figures *figures)
+void ledger_set_live(struct ledger *l, unsigned int slot, uint32_t claim, const struct values *values)
 {
 	struct ledger_slot *s = ledger_slot(l, slot);
 	struct ledger_live *live;
@@ -236,37 +236,37 @@ void ledger_set_live(struct ledger *l, unsigned int slot, uint32_t claim, const 
 	live = &s->live;
 	seq = ledger_seq_begin(&live->seq);
 	live->claim = claim;
-	live->figures = *figures;
+	live->values = *values;
 	ledger_seq_end(&live->seq, seq);
 }
 
-const struct figures *ledger_live(const struct ledger *l, unsigned int slot, uint32_t claim)
+const struct values *ledger_live(const struct ledger *l, unsigned int slot, uint32_t claim)
 {
 	const struct ledger_live *live = slot < LEDGER_STEPS ? &l->file->slot[slot].live : NULL;
 
-	return live && claim && live->claim == claim ? &live->figures : NULL;
+	return live && claim && live->claim == claim ? &live->values : NULL;
 }
 
 /* What the sampler read of the step that is in the slot now; false: nothing yet. */
-static bool ledger_slot_live(const struct ledger_slot *s, struct figures *ret)
+static bool ledger_slot_live(const struct ledger_slot *s, struct values *ret)
 {
 	struct ledger_live live;
 
 	if (!ledger_seq_read(&s->live.seq, &live, &s->live, sizeof(live)) || live.claim != s->claim)
 		return false;
-	*ret = live.figures;
+	*ret = live.values;
 	return true;
 }
 
-int ledger_step_live(const struct ledger *l, unsigned int slot, struct figures *ret)
+int ledger_step_live(const struct ledger *l, unsigned int slot, struct values *ret)
 {
 	const struct ledger_slot *s = slot < LEDGER_STEPS ? &l->file->slot[slot] : NULL;
-	struct figures told;
+	struct values told;
 
 	if (!s || !ledger_slot_live(s, ret))
 		return -ENODATA;
 	if (ledger_told(s, &told))
-		figures_raise(ret, &told);
+		values_raise(ret, &told);
 	return 0;
 }
 

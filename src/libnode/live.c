@@ -11,28 +11,28 @@
 struct live_step {
 	unsigned int slot;
 	uint32_t claim;
-	struct figures figures;
+	struct values values;
 };
 
 /* --- what is read of a step ----------------------------------------------------------------- */
 
-static void read_modes(struct readers *readers, unsigned int slot, uint32_t claim, struct figures *f)
+static void read_modes(struct readers *readers, unsigned int slot, uint32_t claim, struct values *f)
 {
 	uint64_t user_ns, system_ns;
 
 	if (readers_modes(readers, slot, claim, &user_ns, &system_ns) < 0)
 		return;
-	figures_set(f, METRIC_CPU_USER_TIME, user_ns);
-	figures_set(f, METRIC_CPU_SYSTEM_TIME, system_ns);
+	values_set(f, METRIC_CPU_USER_TIME, user_ns);
+	values_set(f, METRIC_CPU_SYSTEM_TIME, system_ns);
 }
 
-static void read_account(struct ledger *l, unsigned int slot, struct figures *f)
+static void read_account(struct ledger *l, unsigned int slot, struct values *f)
 {
 	const struct ledger_step_account *a = &ledger_current(l)->step[slot];
 
 	if (a->told_mono_ns)
-		figures_set(f, METRIC_CPU_TIME, a->busy_ns);
-	ledger_memory_figures(&ledger_slot(l, slot)->id, &a->memory, clock_mono_ns(), f);
+		values_set(f, METRIC_CPU_TIME, a->busy_ns);
+	ledger_memory_values(&ledger_slot(l, slot)->id, &a->memory, clock_mono_ns(), f);
 }
 
 static void read_counters(struct ledger *l, struct nodeprobes *np, struct readers *readers,
@@ -44,11 +44,11 @@ static void read_counters(struct ledger *l, struct nodeprobes *np, struct reader
 	if (!step)
 		return;
 	for (i = 0; i < n; i++)
-		step[i] = (struct nodeprobes_step){ ledger_slot(l, r[i].slot), &r[i].figures };
+		step[i] = (struct nodeprobes_step){ ledger_slot(l, r[i].slot), &r[i].values };
 	nodeprobes_read_steps(np, step, n);
 	for (i = 0; i < n; i++) {
-		read_modes(readers, r[i].slot, r[i].claim, &r[i].figures);
-		read_account(l, r[i].slot, &r[i].figures);
+		read_modes(readers, r[i].slot, r[i].claim, &r[i].values);
+		read_account(l, r[i].slot, &r[i].values);
 	}
 }
 
@@ -60,7 +60,7 @@ static void read_pressure(struct live *live, struct ledger *l, struct live_step 
 		struct live_step *one = &r[(live->turn + i) % n];
 		const struct ledger_slot *s = ledger_slot(l, one->slot);
 
-		pressure_read(s->cgroup_v2, s->cgroup_cpuacct, &one->figures);
+		pressure_read(s->cgroup_v2, s->cgroup_cpuacct, &one->values);
 	}
 	live->turn += (unsigned int)i;
 }
@@ -68,18 +68,18 @@ static void read_pressure(struct live *live, struct ledger *l, struct live_step 
 /* -------------------------------------------------------------------------------------------- */
 
 /* A task that ended while the others were listed is missing until the next reading. */
-static void publish(struct ledger *l, unsigned int slot, uint32_t claim, const struct figures *read)
+static void publish(struct ledger *l, unsigned int slot, uint32_t claim, const struct values *read)
 {
-	const struct figures *before = ledger_live(l, slot, claim);
-	struct figures now, told;
+	const struct values *before = ledger_live(l, slot, claim);
+	struct values now, told;
 
 	if (before)
 		now = *before;
 	else
-		figures_init(&now);
-	figures_raise(&now, read);
+		values_init(&now);
+	values_raise(&now, read);
 	if (ledger_told(ledger_slot(l, slot), &told))
-		figures_raise(&now, &told);
+		values_raise(&now, &told);
 	ledger_set_live(l, slot, claim, &now);
 }
 
@@ -87,11 +87,11 @@ static void publish(struct ledger *l, unsigned int slot, uint32_t claim, const s
 static size_t find_running(struct ledger *l, unsigned int slot[LEDGER_STEPS])
 {
 	const struct ledger_page *page = ledger_current(l);
-	struct figures none;
+	struct values none;
 	size_t n = 0;
 	unsigned int i;
 
-	figures_init(&none);
+	values_init(&none);
 	for (i = 0; i < page->nsteps && i < LEDGER_STEPS; i++) {
 		const struct ledger_step_account *a = &page->step[i];
 		struct ledger_slot *s = ledger_slot(l, i);
@@ -124,10 +124,10 @@ void live_read(struct live *live, struct ledger *l, struct nodeprobes *np, struc
 	for (i = 0; i < n; i++) {
 		r[i].slot = slot[i];
 		r[i].claim = ledger_slot(l, slot[i])->claim;
-		figures_init(&r[i].figures);
+		values_init(&r[i].values);
 	}
 	read_counters(l, np, readers, r, n);
 	read_pressure(live, l, r, n);
 	for (i = 0; i < n; i++)
-		publish(l, r[i].slot, r[i].claim, &r[i].figures);
+		publish(l, r[i].slot, r[i].claim, &r[i].values);
 }

@@ -195,30 +195,30 @@ static bool is_still_of(struct nodeprobes *np, const struct ledger_slot *s, stru
 	       ret->pid == (uint32_t)atomic_load(&s->stepd_pid) && ret->start == s->stepd_start;
 }
 
-static int read_tasks(struct nodeprobes *np, uint32_t slot, struct figures *figures)
+static int read_tasks(struct nodeprobes *np, uint32_t slot, struct values *values)
 {
 	struct harvest *h;
 	int rc = harvest_open(np->probes, slot, &h);
 
 	if (rc < 0)
 		return rc;
-	rc = harvest_read(h, /* is_empty= */ false, figures);
+	rc = harvest_read(h, /* is_empty= */ false, values);
 	harvest_close(h);
 	return rc;
 }
 
-static void read_sockets(struct nodeprobes *np, uint32_t slot, struct figures *figures)
+static void read_sockets(struct nodeprobes *np, uint32_t slot, struct values *values)
 {
 	struct tcpcount *t;
 
 	if (tcpcount_open(np->probes, slot, &t) < 0)
 		return;
-	(void)tcpcount_read(t, figures);
+	(void)tcpcount_read(t, values);
 	tcpcount_close(t);
 }
 
 /* By the mount points of this process: those of the job may have gone with its tasks. */
-static void read_filesystems(struct nodeprobes *np, uint32_t slot, struct figures *figures)
+static void read_filesystems(struct nodeprobes *np, uint32_t slot, struct values *values)
 {
 	struct step_detail detail = { 0 };
 	struct probes_owner owner;
@@ -228,7 +228,7 @@ static void read_filesystems(struct nodeprobes *np, uint32_t slot, struct figure
 	    fsio_open(np->probes, slot, np->settings, &io, NULL) < 0)
 		return;
 	fsio_learn(io, getpid());
-	(void)fsio_read(io, figures, &detail);
+	(void)fsio_read(io, values, &detail);
 	fsio_close(io);
 }
 
@@ -236,19 +236,19 @@ void nodeprobes_salvage(struct nodeprobes *np, struct ledger_book *book,
 			const struct book_line *line, size_t n)
 {
 	struct probes_owner owner;
-	struct figures figures;
+	struct values values;
 	size_t i;
 
 	for (i = 0; np && np->probes && i < n; i++) {
 		/* from SLOT_CLOSING on the metric values are there */
 		if (!line[i].is_dead || line[i].state >= SLOT_CLOSING || !is_still_of(np, line[i].s, &owner))
 			continue;
-		figures_init(&figures);
-		if (read_tasks(np, line[i].s->bpf_slot, &figures) < 0)
+		values_init(&values);
+		if (read_tasks(np, line[i].s->bpf_slot, &values) < 0)
 			continue;
-		read_sockets(np, line[i].s->bpf_slot, &figures);
-		read_filesystems(np, line[i].s->bpf_slot, &figures);
-		ledger_book_salvage(book, line[i].slot, &figures);
+		read_sockets(np, line[i].s->bpf_slot, &values);
+		read_filesystems(np, line[i].s->bpf_slot, &values);
+		ledger_book_salvage(book, line[i].slot, &values);
 		logger_info("job %u: slurmstepd %d was killed; what its step did is known all the same",
 			    line[i].s->id.job_id, (int)atomic_load(&line[i].s->stepd_pid));
 	}
@@ -265,9 +265,9 @@ void nodeprobes_read_steps(struct nodeprobes *np, const struct nodeprobes_step *
 	for (i = 0; np && np->probes && of && i < n; i++) {
 		if (!is_still_of(np, step[i].slot, &owner))
 			continue;
-		of[found++] = (struct probes_step){ step[i].slot->bpf_slot, step[i].figures };
+		of[found++] = (struct probes_step){ step[i].slot->bpf_slot, step[i].values };
 		if (owner.groups & 1u << PROBES_NET && owner.cgroup_v2)
-			(void)netcount_read_of(np->probes, owner.cgroup_v2, step[i].figures);
+			(void)netcount_read_of(np->probes, owner.cgroup_v2, step[i].values);
 	}
 	if (!found)
 		return;

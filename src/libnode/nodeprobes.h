@@ -39,7 +39,7 @@ void nodeprobes_clear(struct nodeprobes *np);
 /* A step that runs, and where to put what is counted for it. */
 struct nodeprobes_step {
 	const struct ledger_slot *slot; /* its cgroup_known was seen */
-	struct figures *figures;
+	struct values *values;
 };
 
 /* What was counted so far: tasks and TCP of all, packets of those that asked for them. */

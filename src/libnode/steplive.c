@@ -25,12 +25,12 @@ struct steplive {
 static void tell(struct steplive *sl)
 {
 	struct ledger *l = sl->setup.ledger;
-	struct figures known, f;
+	struct values known, f;
 
-	figures_init(&f);
+	values_init(&f);
 	/* perf_read() scales counters that had the PMU for a part of the CPU time */
-	if (ledger_step_live(l, sl->setup.slot, &known) == 0 && figures_has(&known, METRIC_CPU_TIME))
-		figures_set(&f, METRIC_CPU_TIME, known.value[METRIC_CPU_TIME]);
+	if (ledger_step_live(l, sl->setup.slot, &known) == 0 && values_has(&known, METRIC_CPU_TIME))
+		values_set(&f, METRIC_CPU_TIME, known.value[METRIC_CPU_TIME]);
 	stepmemory_fill_kept(ledger_slot(l, sl->setup.slot), &f);
 	if (sl->setup.probes)
 		stepprobes_read_own(sl->setup.probes, &f);
@@ -90,15 +90,15 @@ void steplive_poll(struct steplive *sl)
 	(void)pthread_mutex_unlock(&sl->lock);
 }
 
-void steplive_read(struct steplive *sl, bool is_all, struct figures *figures)
+void steplive_read(struct steplive *sl, bool is_all, struct values *values)
 {
 	if (!sl || !sl->setup.probes)
 		return;
 	(void)pthread_mutex_lock(&sl->lock);
 	if (is_all)
-		stepprobes_read(sl->setup.probes, figures, NULL);
+		stepprobes_read(sl->setup.probes, values, NULL);
 	else
-		stepprobes_read_own(sl->setup.probes, figures);
+		stepprobes_read_own(sl->setup.probes, values);
 	(void)pthread_mutex_unlock(&sl->lock);
 }
 

@@ -32,10 +32,10 @@ int steplive_start(const struct steplive_setup *setup, struct steplive **ret);
 void steplive_poll(struct steplive *sl);
 
 /*
- * Reads the values of the step's probes into FIGURES: all, or only those that cost microseconds.
- * FIGURES must have the step's CPU time, if it is known.
+ * Reads the values of the step's probes into VALUES: all, or only those that cost microseconds.
+ * VALUES must have the step's CPU time, if it is known.
  */
-void steplive_read(struct steplive *sl, bool is_all, struct figures *figures);
+void steplive_read(struct steplive *sl, bool is_all, struct values *values);
 
 /* The thread is gone when this returns. NULL: no-op. */
 void steplive_stop(struct steplive *sl);

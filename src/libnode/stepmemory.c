@@ -6,12 +6,12 @@
 
 #include "src/libmeter/activity/memuse.h"
 
-static void set_kept(struct figures *f, enum metric m, uint64_t value)
+static void set_kept(struct values *f, enum metric m, uint64_t value)
 {
 	if (value == UINT64_MAX)
-		figures_miss(f, m, REASON_OLD_KERNEL);
+		values_miss(f, m, REASON_OLD_KERNEL);
 	else
-		figures_set(f, m, value);
+		values_set(f, m, value);
 }
 
 /* The folder of a step is in that of its job. */
@@ -23,15 +23,15 @@ static const char *job_path(const char *step, char *buf, size_t size)
 	return buf;
 }
 
-void stepmemory_fill_kept(const struct ledger_slot *s, struct figures *f)
+void stepmemory_fill_kept(const struct ledger_slot *s, struct values *f)
 {
 	const char *v1 = s->cgroup_freezer[0] ? s->cgroup_freezer : s->cgroup_cpuacct;
 	char job_v2[LEDGER_CGROUP_MAX], job_v1[LEDGER_CGROUP_MAX];
 	struct memuse_record kept, of_job;
 
 	if (memuse_read_record(s->cgroup_v2, v1, &kept) < 0) {
-		figures_miss(f, METRIC_MEMORY_KERNEL_PEAK, REASON_NO_MEMORY);
-		figures_miss(f, METRIC_OOM_KILLS, REASON_NO_MEMORY);
+		values_miss(f, METRIC_MEMORY_KERNEL_PEAK, REASON_NO_MEMORY);
+		values_miss(f, METRIC_OOM_KILLS, REASON_NO_MEMORY);
 		return;
 	}
 	if (s->id.step_id == LEDGER_STEP_EXTERN &&
@@ -43,12 +43,12 @@ void stepmemory_fill_kept(const struct ledger_slot *s, struct figures *f)
 	set_kept(f, METRIC_MEMORY_KERNEL_PEAK, kept.peak);
 	set_kept(f, METRIC_OOM_KILLS, kept.oom_kills); /* the job's would count those of its steps again */
 	if (kept.swap_peak != UINT64_MAX)
-		figures_set(f, METRIC_SWAP_PEAK, kept.swap_peak);
+		values_set(f, METRIC_SWAP_PEAK, kept.swap_peak);
 }
 
 void stepmemory_fill(const struct ledger_slot *s, const struct ledger_memory *seen, uint64_t now_mono_ns,
-		     struct figures *f)
+		     struct values *f)
 {
-	ledger_memory_figures(&s->id, seen, now_mono_ns, f);
+	ledger_memory_values(&s->id, seen, now_mono_ns, f);
 	stepmemory_fill_kept(s, f);
 }

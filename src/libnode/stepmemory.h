@@ -14,8 +14,8 @@
  * known gets its reason.
  */
 void stepmemory_fill(const struct ledger_slot *s, const struct ledger_memory *seen, uint64_t now_mono_ns,
-		     struct figures *f);
+		     struct values *f);
 /* Fills in only what the kernel keeps in the cgroup: peaks and OOM kills. Also while the step runs. */
-void stepmemory_fill_kept(const struct ledger_slot *s, struct figures *f);
+void stepmemory_fill_kept(const struct ledger_slot *s, struct values *f);
 
 #endif

@@ -365,7 +365,7 @@ static bool is_empty(const struct stepprobes *sp)
 	       is_folder_empty(sp->freezer_fd);
 }
 
-static void read_net(struct stepprobes *sp, struct figures *f, struct step_detail *detail)
+static void read_net(struct stepprobes *sp, struct values *f, struct step_detail *detail)
 {
 	if (sp->net) /* gives its own reasons */
 		(void)netcount_read(sp->net, f, detail);
@@ -377,7 +377,7 @@ static void read_net(struct stepprobes *sp, struct figures *f, struct step_detai
 		rdma_miss(f, wants(sp, WISH_NET) ? sp->why_rdma : REASON_NOT_ASKED);
 }
 
-static void read_harvest(struct stepprobes *sp, struct figures *f)
+static void read_harvest(struct stepprobes *sp, struct values *f)
 {
 	bool empty = is_empty(sp);
 
@@ -402,29 +402,29 @@ static uint64_t lost_since(const struct stepprobes *sp)
 	return lost;
 }
 
-void stepprobes_read(struct stepprobes *sp, struct figures *figures, struct step_detail *detail)
+void stepprobes_read(struct stepprobes *sp, struct values *values, struct step_detail *detail)
 {
 	struct step_detail scratch;
 	struct step_detail *d = detail ? detail : &scratch;
 
 	memset(d, 0, sizeof(*d));
-	read_harvest(sp, figures);
+	read_harvest(sp, values);
 	if (!sp->is_extern) {
 		if (!wants(sp, WISH_IO))
-			fsio_miss(figures, REASON_NOT_ASKED);
+			fsio_miss(values, REASON_NOT_ASKED);
 		else if (!sp->io)
-			fsio_miss(figures, sp->why[PROBES_IO]);
-		else if (fsio_read(sp->io, figures, d) < 0)
-			fsio_miss(figures, REASON_FAILED);
-		read_net(sp, figures, d);
+			fsio_miss(values, sp->why[PROBES_IO]);
+		else if (fsio_read(sp->io, values, d) < 0)
+			fsio_miss(values, REASON_FAILED);
+		read_net(sp, values, d);
 		if (sp->perf)
-			perf_read(sp->perf, figures, d);
-		perf_not_asked(figures);
+			perf_read(sp->perf, values, d);
+		perf_not_asked(values);
 	}
 	d->lost_events = lost_since(sp);
 }
 
-void stepprobes_read_own(struct stepprobes *sp, struct figures *figures)
+void stepprobes_read_own(struct stepprobes *sp, struct values *values)
 {
 	struct step_detail scratch;
 
@@ -432,11 +432,11 @@ void stepprobes_read_own(struct stepprobes *sp, struct figures *figures)
 		return;
 	memset(&scratch, 0, sizeof(scratch));
 	if (sp->io)
-		(void)fsio_read(sp->io, figures, &scratch);
+		(void)fsio_read(sp->io, values, &scratch);
 	if (sp->rdma)
-		rdma_read(sp->rdma, figures, &scratch);
+		rdma_read(sp->rdma, values, &scratch);
 	if (sp->perf)
-		perf_read(sp->perf, figures, NULL);
+		perf_read(sp->perf, values, NULL);
 }
 
 void stepprobes_close(struct stepprobes *sp, bool slurmd_lives)

@@ -45,16 +45,16 @@ void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, char *v
 void stepprobes_poll(struct stepprobes *sp);
 
 /*
- * Adds all metric values up to now to FIGURES. Other values of FIGURES stay; those of an earlier call are replaced.
+ * Adds all metric values up to now to VALUES. Other values of VALUES stay; those of an earlier call are replaced.
  * DETAIL may be NULL. The values are exact when no task is left.
  */
-void stepprobes_read(struct stepprobes *sp, struct figures *figures, struct step_detail *detail);
+void stepprobes_read(struct stepprobes *sp, struct values *values, struct step_detail *detail);
 
 /*
- * Reads only what slurmd cannot read: I/O by file system, RDMA ports, hardware counters. FIGURES must have the CPU time
+ * Reads only what slurmd cannot read: I/O by file system, RDMA ports, hardware counters. VALUES must have the CPU time
  * of the step, if it is known.
  */
-void stepprobes_read_own(struct stepprobes *sp, struct figures *figures);
+void stepprobes_read_own(struct stepprobes *sp, struct values *values);
 
 /* Closes and removes all counters. SLURMD_LIVES: slurmd has just answered, so no check is needed. NULL: no-op. */
 void stepprobes_close(struct stepprobes *sp, bool slurmd_lives);

@@ -22,7 +22,7 @@ struct stepseries {
 };
 
 /* Columns for those of METRICS[n] that F knows, in that order. Further ones than STEPSERIES_MAX are left out. */
-void stepseries_init(struct stepseries *s, const enum metric *metrics, size_t n, const struct figures *f);
+void stepseries_init(struct stepseries *s, const enum metric *metrics, size_t n, const struct values *f);
 
 /* "energy_uj": the metric's name and unit. */
 void stepseries_name(enum metric m, char name[STEPSERIES_NAME_SIZE]);
@@ -31,6 +31,6 @@ void stepseries_name(enum metric m, char name[STEPSERIES_NAME_SIZE]);
  * Writes to GAINED[s->n] what F, what the step has after ELAPSED_NS, has more than the row before. What is unknown or
  * less in F is 0, and counts with the next row. Returns the nanoseconds since the row before.
  */
-uint64_t stepseries_next(struct stepseries *s, const struct figures *f, uint64_t elapsed_ns, uint64_t *gained);
+uint64_t stepseries_next(struct stepseries *s, const struct values *f, uint64_t elapsed_ns, uint64_t *gained);
 
 #endif

@@ -44,7 +44,7 @@ struct stepside {
 	uint64_t poll_ns, poll_uj, power_mw;
 	/* what stepside_live() found, and when */
 	uint64_t now_ns;
-	struct figures now;
+	struct values now;
 };
 
 static bool is_extern(const struct stepside *st)
@@ -232,27 +232,27 @@ int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_
 }
 
 /* If the node lost a sensor meanwhile, the energy is a lower bound. */
-static void count_node(const struct account *energy, struct figures *figures)
+static void count_node(const struct account *energy, struct values *values)
 {
-	if (figures_has(figures, METRIC_ENERGY))
-		figures_set(figures, METRIC_ENERGY_NODES, energy->lost_ns == 0);
+	if (values_has(values, METRIC_ENERGY))
+		values_set(values, METRIC_ENERGY_NODES, energy->lost_ns == 0);
 }
 
 /* Adds how the step's GPUs were used up to the last tick, if any was read. */
-static void add_gpu(const struct stepside *st, struct figures *figures)
+static void add_gpu(const struct stepside *st, struct values *values)
 {
 	struct ledger_gpu gpu;
 
 	if (ledger_step_gpu(st->ledger, st->slot, &gpu) == 0)
-		ledger_gpu_add(&gpu, figures);
+		ledger_gpu_add(&gpu, values);
 }
 
-static int live_of(const struct stepside *st, struct figures *ret)
+static int live_of(const struct stepside *st, struct values *ret)
 {
 	struct account energy;
 	int rc;
 
-	figures_init(ret);
+	values_init(ret);
 	rc = is_extern(st) ? ledger_job_total(st->ledger, st->id.job_id, &energy, ret, NULL) :
 			     ledger_step_live(st->ledger, st->slot, ret);
 	if (rc == 0 && !is_extern(st)) {
@@ -260,13 +260,13 @@ static int live_of(const struct stepside *st, struct figures *ret)
 		add_gpu(st, ret);
 	}
 	if (rc == 0)
-		rc = ledger_figures(st->ledger, &energy, ret);
+		rc = ledger_values(st->ledger, &energy, ret);
 	if (rc == 0)
 		count_node(&energy, ret);
 	return rc;
 }
 
-int stepside_live(struct stepside *st, const struct figures **ret)
+int stepside_live(struct stepside *st, const struct values **ret)
 {
 	uint64_t now = clock_mono_ns();
 
@@ -279,36 +279,36 @@ int stepside_live(struct stepside *st, const struct figures **ret)
 }
 
 /* CPU time and memory are newer than what the sampler last published. */
-static void add_newest(struct stepside *st, struct figures *f)
+static void add_newest(struct stepside *st, struct values *f)
 {
-	struct figures now;
+	struct values now;
 	struct ledger_memory memory;
 	uint64_t busy_ns;
 
-	figures_init(&now);
+	values_init(&now);
 	/* the thread of a trace has it for itself */
 	if (st->cputime && !st->trace && cputime_read(st->cputime, &busy_ns) == 0)
-		figures_set(&now, METRIC_CPU_TIME, busy_ns);
+		values_set(&now, METRIC_CPU_TIME, busy_ns);
 	if (ledger_step_memory(st->ledger, st->slot, &memory) == 0)
-		ledger_memory_figures(&st->id, &memory, clock_mono_ns(), &now);
-	figures_raise(f, &now);
+		ledger_memory_values(&st->id, &memory, clock_mono_ns(), &now);
+	values_raise(f, &now);
 	add_gpu(st, f);
 }
 
-int stepside_sample(struct stepside *st, struct figures *ret, bool *ret_has_all)
+int stepside_sample(struct stepside *st, struct values *ret, bool *ret_has_all)
 {
 	struct account energy;
-	struct figures now;
+	struct values now;
 	int rc = ledger_await_tick(st->ledger, STEPSIDE_TICK_NS);
 
 	if (rc == 0)
 		rc = ledger_step_energy(st->ledger, st->slot, &energy);
 	if (rc < 0)
 		return rc;
-	figures_init(&now);
+	values_init(&now);
 	*ret_has_all = ledger_step_live(st->ledger, st->slot, &now) == 0;
 	add_newest(st, &now);
-	rc = ledger_figures(st->ledger, &energy, &now);
+	rc = ledger_values(st->ledger, &energy, &now);
 	if (rc == 0)
 		*ret = now;
 	return rc;
@@ -326,19 +326,19 @@ static uint64_t final_busy_ns(struct stepside *st, uint64_t waited_ns)
 	return busy_ns > waited_ns ? busy_ns : waited_ns;
 }
 
-static void fill_figures(struct stepside *st, const struct ledger_slot *slot, uint64_t busy_ns,
-			 struct figures *f)
+static void fill_values(struct stepside *st, const struct ledger_slot *slot, uint64_t busy_ns,
+			struct values *f)
 {
 	struct ledger_memory memory;
 	bool is_seen = ledger_step_memory(st->ledger, st->slot, &memory) == 0;
 	uint64_t user_ns, system_ns;
 
-	figures_init(f);
+	values_init(f);
 	if (busy_ns != UINT64_MAX)
-		figures_set(f, METRIC_CPU_TIME, busy_ns);
+		values_set(f, METRIC_CPU_TIME, busy_ns);
 	if (st->cputime && cputime_read_modes(st->cputime, &user_ns, &system_ns) == 0) {
-		figures_set(f, METRIC_CPU_USER_TIME, user_ns);
-		figures_set(f, METRIC_CPU_SYSTEM_TIME, system_ns);
+		values_set(f, METRIC_CPU_USER_TIME, user_ns);
+		values_set(f, METRIC_CPU_SYSTEM_TIME, system_ns);
 	}
 	pressure_read(slot->cgroup_v2, slot->cgroup_cpuacct, f);
 	stepmemory_fill(slot, is_seen ? &memory : NULL, clock_mono_ns(), f);
@@ -346,7 +346,7 @@ static void fill_figures(struct stepside *st, const struct ledger_slot *slot, ui
 		stepprobes_read(st->probes, f, &st->detail);
 }
 
-void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *figures,
+void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *values,
 		     uint64_t *ret_elapsed_ns)
 {
 	struct ledger_slot *slot = ledger_slot(st->ledger, st->slot);
@@ -361,26 +361,26 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *fi
 	steptrace_halt(st->trace);
 	steplive_stop(TAKE_PTR(st->live));
 	busy_ns = final_busy_ns(st, waited_ns);
-	fill_figures(st, slot, busy_ns, figures);
-	ledger_tell(st->ledger, st->slot, figures);
+	fill_values(st, slot, busy_ns, values);
+	ledger_tell(st->ledger, st->slot, values);
 	rc = ledger_finish(st->ledger, st->slot, busy_ns, STEPSIDE_TICK_NS, &energy);
 	st->is_served = rc == 0;
 	if (rc < 0)
 		logger_info("job %u: the sampler did not answer: %s; energy is %s", st->id.job_id,
 			    strerror(-rc), rc == -ENODATA ? "not known" : "that of its last tick");
 	st->elapsed_ns = clock_mono_ns() - st->open_ns;
-	add_gpu(st, figures); /* after the tick that has its last moments */
+	add_gpu(st, values); /* after the tick that has its last moments */
 	if (is_extern(st)) {
 		uint64_t job_busy_ns = 0;
 
-		if (ledger_job_total(st->ledger, st->id.job_id, &energy, figures, &job_busy_ns) == 0 &&
-		    !figures_has(figures, METRIC_CPU_TIME) && job_busy_ns)
-			figures_set(figures, METRIC_CPU_TIME, job_busy_ns);
+		if (ledger_job_total(st->ledger, st->id.job_id, &energy, values, &job_busy_ns) == 0 &&
+		    !values_has(values, METRIC_CPU_TIME) && job_busy_ns)
+			values_set(values, METRIC_CPU_TIME, job_busy_ns);
 	}
 	if (rc != -ENODATA || account_total_uj(&energy)) /* of the job's other steps */
-		(void)ledger_figures(st->ledger, &energy, figures);
-	count_node(&energy, figures);
-	steptrace_finish(TAKE_PTR(st->trace), figures);
+		(void)ledger_values(st->ledger, &energy, values);
+	count_node(&energy, values);
+	steptrace_finish(TAKE_PTR(st->trace), values);
 	*ret_elapsed_ns = st->elapsed_ns;
 }
 
@@ -425,13 +425,13 @@ static void write_if_taken(int fd, const char *text, size_t len)
 		logger_info("the report was not printed: %s", strerror(-rc));
 }
 
-void stepside_report(struct stepside *st, const struct figures *figures, int fd)
+void stepside_report(struct stepside *st, const struct values *values, int fd)
 {
 	const struct ledger_slot *slot = ledger_slot(st->ledger, st->slot);
 	const struct report_input in = {
 		.node = ledger_node(st->ledger),
 		.id = &st->id,
-		.figures = figures,
+		.values = values,
 		.elapsed_ns = st->elapsed_ns,
 		.detail = &st->detail,
 		.wish = &slot->wish,

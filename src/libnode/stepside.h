@@ -74,25 +74,25 @@ int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_
  * All values of the step so far; for the extern step, of the whole job. *RET belongs to the step.
  * The values may be 100 ms old, since sstat asks once for each task. -ENODATA: nothing is known yet.
  */
-int stepside_live(struct stepside *st, const struct figures **ret);
+int stepside_live(struct stepside *st, const struct values **ret);
 
 /*
  * Requests a tick and returns the step's values at that tick, for a series over time. Values that the sampler
  * reads less often (I/O, TCP) are up to 5 s old. *RET_HAS_ALL is false if they were not read yet.
  * -ETIMEDOUT: no tick came; -ENODATA: nothing is known yet. Not for the extern step.
  */
-int stepside_sample(struct stepside *st, struct figures *ret, bool *ret_has_all);
+int stepside_sample(struct stepside *st, struct values *ret, bool *ret_has_all);
 
 /*
  * Ends the step. WAITED_NS is the CPU time of the tasks by wait4() (0: none). It is used if it is more
- * than the cgroup shows. The extern step first waits for the other steps. Fills FIGURES; for
+ * than the cgroup shows. The extern step first waits for the other steps. Fills VALUES; for
  * the extern step, with the values of the job. Always succeeds, with reasons for missing values.
  */
-void stepside_finish(struct stepside *st, uint64_t waited_ns, struct figures *figures,
+void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *values,
 		     uint64_t *ret_elapsed_ns);
 
 /* Writes the report to FD, if --ceems-report was given and this is the step's first node. */
-void stepside_report(struct stepside *st, const struct figures *figures, int fd);
+void stepside_report(struct stepside *st, const struct values *values, int fd);
 
 /* Gives the slot up, except a batch step's (see stepside.c), and frees all. NULL: no-op. */
 void stepside_close(struct stepside *st);

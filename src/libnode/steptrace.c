@@ -231,12 +231,12 @@ static void read_memory(struct steptrace *st, struct trace_sample *s)
 	s->cache_bytes = parts.page_cache;
 }
 
-static void read_slowly(const struct steptrace *st, const struct ledger_view *v, struct figures *f)
+static void read_slowly(const struct steptrace *st, const struct ledger_view *v, struct values *f)
 {
 	const struct ledger_slot *s = ledger_slot(st->setup.ledger, st->setup.slot);
 
 	pressure_read(s->cgroup_v2, s->cgroup_cpuacct, f);
-	ledger_memory_figures(&s->id, &v->memory, v->t_mono_ns, f);
+	ledger_memory_values(&s->id, &v->memory, v->t_mono_ns, f);
 	stepmemory_fill_kept(s, f);
 }
 
@@ -249,17 +249,17 @@ static void read_own(struct steptrace *st, const struct ledger_view *v, struct t
 	uint64_t user_ns, system_ns;
 
 	if (st->setup.cputime && cputime_read_modes(st->setup.cputime, &user_ns, &system_ns) == 0) {
-		figures_set(&s->figures, METRIC_CPU_USER_TIME, user_ns);
-		figures_set(&s->figures, METRIC_CPU_SYSTEM_TIME, system_ns);
+		values_set(&s->values, METRIC_CPU_USER_TIME, user_ns);
+		values_set(&s->values, METRIC_CPU_SYSTEM_TIME, system_ns);
 	}
-	steplive_read(st->setup.live, is_slow, &s->figures);
+	steplive_read(st->setup.live, is_slow, &s->values);
 	s->held_bytes = s->cache_bytes = TRACE_UNKNOWN;
 	if (is_cheap || is_slow)
 		read_memory(st, s);
 	if (!is_slow)
 		return;
 	st->slow_ns = v->t_mono_ns;
-	read_slowly(st, v, &s->figures);
+	read_slowly(st, v, &s->values);
 }
 
 static void take_sample(struct steptrace *st)
@@ -272,12 +272,12 @@ static void take_sample(struct steptrace *st)
 		return;
 	s->mono_ns = v.t_mono_ns;
 	s->wall_ns = v.t_wall_ns;
-	figures_init(&s->figures);
+	values_init(&s->values);
 	if (v.told_mono_ns) /* first: scaled counters refer to it */
-		figures_set(&s->figures, METRIC_CPU_TIME, v.busy_ns);
-	(void)ledger_figures(l, &v.energy, &s->figures);
+		values_set(&s->values, METRIC_CPU_TIME, v.busy_ns);
+	(void)ledger_values(l, &v.energy, &s->values);
 	if (v.gpu.held_ns != st->gpu_held_ns)
-		ledger_gpu_add(&v.gpu, &s->figures);
+		ledger_gpu_add(&v.gpu, &s->values);
 	st->gpu_held_ns = v.gpu.held_ns;
 	read_own(st, &v, s);
 }
@@ -421,7 +421,7 @@ void steptrace_halt(struct steptrace *st)
 }
 
 /* False: the program is gone. */
-static bool send_last(struct steptrace *st, const struct figures *figures, uint64_t deadline_ns)
+static bool send_last(struct steptrace *st, const struct values *values, uint64_t deadline_ns)
 {
 	struct trace_sample *s = &st->sample;
 	struct pollfd p = { .fd = st->in, .events = POLLOUT };
@@ -429,7 +429,7 @@ static bool send_last(struct steptrace *st, const struct figures *figures, uint6
 	struct ledger_view v;
 
 	s->is_last = 1;
-	s->figures = *figures;
+	s->values = *values;
 	s->held_bytes = s->cache_bytes = TRACE_UNKNOWN; /* no task is left */
 	s->mono_ns = now_ns;
 	s->wall_ns = clock_wall_ns();
@@ -440,7 +440,7 @@ static bool send_last(struct steptrace *st, const struct figures *figures, uint6
 	return poll(&p, 1, (int)((deadline_ns - now_ns) / NSEC_PER_MSEC)) <= 0 || send_message(st, s, sizeof(*s));
 }
 
-void steptrace_finish(struct steptrace *st, const struct figures *figures)
+void steptrace_finish(struct steptrace *st, const struct values *values)
 {
 	uint64_t deadline_ns;
 	bool is_there;
@@ -451,7 +451,7 @@ void steptrace_finish(struct steptrace *st, const struct figures *figures)
 	(void)pthread_join(st->thread, NULL); /* it waits for a tick, STEPTRACE_TICK_NS at most */
 	deadline_ns = clock_mono_ns() + STEPTRACE_END_NS;
 	if (st->in >= 0) {
-		is_there = !figures || send_last(st, figures, deadline_ns);
+		is_there = !values || send_last(st, values, deadline_ns);
 		end_program(st, deadline_ns, !is_there);
 	}
 	steptrace_free(st);

@@ -66,9 +66,9 @@ int steptrace_start(const struct steptrace_setup *setup, struct steptrace **ret,
 void steptrace_halt(struct steptrace *st);
 
 /*
- * Ends the trace with a last row, which has the step's final FIGURES (NULL: no last row). Waits for the program, at most
+ * Ends the trace with a last row, which has the step's final VALUES (NULL: no last row). Waits for the program, at most
  * STEPTRACE_END_NS plus the time that the kernel needs to kill the program. ST may be NULL.
  */
-void steptrace_finish(struct steptrace *st, const struct figures *figures);
+void steptrace_finish(struct steptrace *st, const struct values *values);
 
 #endif

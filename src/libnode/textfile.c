@@ -20,7 +20,7 @@ enum memory { MEMORY_USED, MEMORY_RSS, MEMORY_CACHE, MEMORY_HELD, MEMORY_SWAP, M
 struct job_sum {
 	struct account energy;
 	uint64_t busy_ns;
-	struct figures figures;
+	struct values values;
 	uint64_t memory[MEMORY_N]; /* of running steps; UINT64_MAX: not known */
 };
 
@@ -320,13 +320,13 @@ static void sum_jobs(struct writer *w)
 {
 	const struct ledger_page *p = w->page;
 	const struct memuse_parts *parts;
-	const struct figures *live;
+	const struct values *live;
 	uint32_t i;
 
 	for (i = 0; i < p->njobs; i++) {
 		w->job[i].energy = p->job[i].closed;
 		w->job[i].busy_ns = p->job[i].closed_busy_ns;
-		w->job[i].figures = p->job[i].figures;
+		w->job[i].values = p->job[i].values;
 		memset(w->job[i].memory, 0xff, sizeof(w->job[i].memory));
 	}
 	for (i = 0; i < p->nsteps && i < LEDGER_STEPS; i++) {
@@ -336,17 +336,17 @@ static void sum_jobs(struct writer *w)
 			continue;
 		account_add(&w->job[s->job - 1].energy, &s->energy);
 		w->job[s->job - 1].busy_ns += s->busy_ns;
-		ledger_gpu_add(&s->gpu, &w->job[s->job - 1].figures);
+		ledger_gpu_add(&s->gpu, &w->job[s->job - 1].values);
 		live = w->in->ledger ? ledger_live(w->in->ledger, i, s->claim) : NULL;
 		if (live)
-			figures_fold(&w->job[s->job - 1].figures, live);
+			values_fold(&w->job[s->job - 1].values, live);
 		parts = memwatch_find(w->in->memory, i, s->claim);
 		if (parts)
 			add_parts(&w->job[s->job - 1], parts);
 	}
 	for (i = 0; i < p->njobs; i++) {
-		ledger_account_figures(p, &w->job[i].energy, &w->job[i].figures);
-		figures_set(&w->job[i].figures, METRIC_CPU_TIME, w->job[i].busy_ns);
+		ledger_account_values(p, &w->job[i].energy, &w->job[i].values);
+		values_set(&w->job[i].values, METRIC_CPU_TIME, w->job[i].busy_ns);
 	}
 }
 
@@ -383,9 +383,9 @@ static void put_job_values(struct writer *w, enum metric m)
 	uint32_t i;
 
 	for (i = 0; i < w->page->njobs; i++)
-		if (w->page->job[i].job_id && figures_has(&w->job[i].figures, m))
+		if (w->page->job[i].job_id && values_has(&w->job[i].values, m))
 			put_job(w, &f, &w->page->job[i], info->prom_labels,
-				w->job[i].figures.value[m]);
+				w->job[i].values.value[m]);
 }
 
 /* All metrics of M's name, which the text format wants in one place; nothing if an earlier one was M's. */

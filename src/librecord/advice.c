@@ -188,9 +188,9 @@ static bool fill_template(const char *template, const struct advice_facts *f, ch
 
 /* --- what it would have saved ---------------------------------------------------------------------- */
 
-static bool part(const struct figures *f, enum metric m, double share, double *ret)
+static bool part(const struct values *f, enum metric m, double share, double *ret)
 {
-	if (!figures_has(f, m) || !(share > 0) || share > 1)
+	if (!values_has(f, m) || !(share > 0) || share > 1)
 		return false;
 	*ret = (double)f->value[m] * share;
 	return true;
@@ -198,21 +198,21 @@ static bool part(const struct figures *f, enum metric m, double share, double *r
 
 static bool saved_uj(const struct record *r, enum advice_saving saving, const struct advice_facts *f, double *ret)
 {
-	const struct figures *figures = &r->figures;
+	const struct values *values = &r->values;
 
 	switch (saving) {
 	case ADVICE_SAVES_ALL:
-		return part(figures, METRIC_ENERGY, 1, ret);
+		return part(values, METRIC_ENERGY, 1, ret);
 	case ADVICE_SAVES_CPU:
 		return f->known[FACT_CPUS_USED] &&
-		       part(figures, METRIC_CPU_ENERGY_STATIC, 1 - f->value[FACT_CPUS_USED] / f->value[FACT_CPUS],
+		       part(values, METRIC_CPU_ENERGY_STATIC, 1 - f->value[FACT_CPUS_USED] / f->value[FACT_CPUS],
 			    ret);
 	case ADVICE_SAVES_MEMORY:
 		return f->known[FACT_MEMORY_SPARE] &&
-		       part(figures, METRIC_DRAM_ENERGY_STATIC,
+		       part(values, METRIC_DRAM_ENERGY_STATIC,
 			    f->value[FACT_MEMORY_SPARE] / f->value[FACT_MEMORY_ALLOCATED], ret);
 	case ADVICE_SAVES_GPU:
-		return part(figures, METRIC_GPU_ENERGY,
+		return part(values, METRIC_GPU_ENERGY,
 			    f->known[FACT_GPU_NO_PROCESS] && f->value[FACT_GPU_NO_PROCESS] > 0 ?
 				    f->value[FACT_GPU_NO_PROCESS] :
 				    1,
@@ -230,10 +230,10 @@ static void set_saving(const struct record *r, const struct advice_facts *f, str
 	if (!saved_uj(r, a->rule->saving, f, &uj))
 		return;
 	a->energy_uj = (struct maybe_u64){ (uint64_t)uj, true };
-	if (figures_has(&r->figures, METRIC_CO2E) && figures_has(&r->figures, METRIC_ENERGY) &&
-	    r->figures.value[METRIC_ENERGY])
-		a->co2e_ng = (struct maybe_u64){ (uint64_t)((double)r->figures.value[METRIC_CO2E] * uj /
-							    (double)r->figures.value[METRIC_ENERGY]),
+	if (values_has(&r->values, METRIC_CO2E) && values_has(&r->values, METRIC_ENERGY) &&
+	    r->values.value[METRIC_ENERGY])
+		a->co2e_ng = (struct maybe_u64){ (uint64_t)((double)r->values.value[METRIC_CO2E] * uj /
+							    (double)r->values.value[METRIC_ENERGY]),
 						 true };
 }
 

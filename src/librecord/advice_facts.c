@@ -42,8 +42,8 @@ static bool has_both(const struct advice_facts *f, enum advice_fact a, enum advi
 static void set_metric(struct advice_facts *f, enum advice_fact fact, const struct record *r, enum metric m,
 		       double divisor)
 {
-	if (figures_has(&r->figures, m) && r->figures.value[m] != UINT64_MAX && divisor > 0)
-		set(f, fact, (double)r->figures.value[m] / divisor);
+	if (values_has(&r->values, m) && r->values.value[m] != UINT64_MAX && divisor > 0)
+		set(f, fact, (double)r->values.value[m] / divisor);
 }
 
 /* RET stays where A or B is not known or B is 0. */
@@ -150,7 +150,7 @@ static void set_steps(struct advice_facts *f, const struct record *r)
 			n++;
 		}
 		if (record_step_imbalance(s, METRIC_CPU_TIME, &imbalance) &&
-		    (double)s->figures.value[METRIC_CPU_TIME] > LONG_STEP * NS_PER_S * f->value[FACT_CPU_TIME])
+		    (double)s->values.value[METRIC_CPU_TIME] > LONG_STEP * NS_PER_S * f->value[FACT_CPU_TIME])
 			set(f, FACT_IMBALANCE, imbalance);
 	}
 	if (tasks > 0)
@@ -220,9 +220,9 @@ static void set_gpus(struct advice_facts *f, const struct record *r)
 		set(f, FACT_GPUS, gpus);
 	set_derived(f, FACT_GPU_BUSY, r, DERIVED_GPU_UTILIZATION);
 	set_derived(f, FACT_GPU_NO_PROCESS, r, DERIVED_GPU_NO_PROCESS_RATE);
-	if (figures_has(&r->figures, METRIC_GPU_HELD))
+	if (values_has(&r->values, METRIC_GPU_HELD))
 		set_metric(f, FACT_GPU_HEAT, r, METRIC_GPU_THROTTLED_HEAT,
-			   (double)r->figures.value[METRIC_GPU_HELD]);
+			   (double)r->values.value[METRIC_GPU_HELD]);
 	set_metric(f, FACT_GPU_MEMORY_PEAK, r, METRIC_GPU_MEMORY_PEAK, 1);
 	set_quotient(f, FACT_CPUS_PER_GPU, FACT_CPUS, FACT_GPUS);
 	set_quotient(f, FACT_GPUS_PER_NODE, FACT_GPUS, FACT_NODES);
@@ -235,19 +235,19 @@ static void set_energy(struct advice_facts *f, const struct record *r)
 	double idle = 0;
 	size_t d;
 
-	if (!figures_has(&r->figures, METRIC_ENERGY) || !r->figures.value[METRIC_ENERGY])
+	if (!values_has(&r->values, METRIC_ENERGY) || !r->values.value[METRIC_ENERGY])
 		return;
 	for (d = 0; d < DOMAIN_N; d++) {
-		if (!figures_has(&r->figures, domain_table[d].energy) || !r->figures.value[domain_table[d].energy])
+		if (!values_has(&r->values, domain_table[d].energy) || !r->values.value[domain_table[d].energy])
 			continue;
-		if (!figures_has(&r->figures, domain_table[d].fixed))
+		if (!values_has(&r->values, domain_table[d].fixed))
 			return;
 		known = true;
-		idle += (double)r->figures.value[domain_table[d].fixed];
+		idle += (double)r->values.value[domain_table[d].fixed];
 	}
 	/* without the domains' TRES, nothing is known of what idles */
 	if (known)
-		set(f, FACT_IDLE_SHARE, idle / (double)r->figures.value[METRIC_ENERGY]);
+		set(f, FACT_IDLE_SHARE, idle / (double)r->values.value[METRIC_ENERGY]);
 }
 
 void advice_facts_of(const struct record *r, uint64_t now, struct advice_facts *ret)

@@ -50,13 +50,13 @@ const struct derived_info derived_table[DERIVED_N] = {
 };
 
 /* A sum that stopped at the end of its type is no term of a ratio. */
-static bool has(const struct figures *f, enum metric m)
+static bool has(const struct values *f, enum metric m)
 {
-	return figures_has(f, m) && f->value[m] != UINT64_MAX;
+	return values_has(f, m) && f->value[m] != UINT64_MAX;
 }
 
 /* A / B x SCALE, where both are known and B is not 0. */
-static bool derived_ratio(const struct figures *f, enum metric a, enum metric b, double scale, double *ret)
+static bool derived_ratio(const struct values *f, enum metric a, enum metric b, double scale, double *ret)
 {
 	if (!has(f, a) || !has(f, b) || !f->value[b])
 		return false;
@@ -68,13 +68,13 @@ static bool derived_ratio(const struct figures *f, enum metric a, enum metric b,
  * PART / WHOLE. A part larger than its whole is unknown: a CPU may count references and misses of
  * its last-level cache for different accesses.
  */
-static bool share(const struct figures *f, enum metric part, enum metric whole, double *ret)
+static bool share(const struct values *f, enum metric part, enum metric whole, double *ret)
 {
 	return derived_ratio(f, part, whole, 1, ret) && f->value[part] <= f->value[whole];
 }
 
 /* M / TIME */
-static bool rate(const struct figures *f, enum metric m, double time, double *ret)
+static bool rate(const struct values *f, enum metric m, double time, double *ret)
 {
 	if (!has(f, m) || !(time > 0))
 		return false;
@@ -86,7 +86,7 @@ static bool rate(const struct figures *f, enum metric m, double time, double *re
  * Counters of all that ran? If only some steps of a job asked for counters, the counts are of a
  * part. They must not be divided by time or energy of the whole job.
  */
-static bool is_all_counted(const struct figures *f)
+static bool is_all_counted(const struct values *f)
 {
 	uint64_t wanted = f->value[METRIC_PMU_ENABLED];
 
@@ -94,7 +94,7 @@ static bool is_all_counted(const struct figures *f)
 	       (double)f->value[METRIC_CPU_TIME] <= 1.05 * (double)wanted + MIN_LACK_NS;
 }
 
-static bool run_delay_rate(const struct figures *f, double *ret)
+static bool run_delay_rate(const struct values *f, double *ret)
 {
 	double wait = (double)f->value[METRIC_RUN_DELAY];
 
@@ -103,7 +103,7 @@ static bool run_delay_rate(const struct figures *f, double *ret)
 }
 
 /* Read-ahead and mapped files fetch more than is read by calls: that says nothing of the cache. */
-static bool io_cache_rate(const struct figures *f, double *ret)
+static bool io_cache_rate(const struct values *f, double *ret)
 {
 	double fetched;
 
@@ -113,7 +113,7 @@ static bool io_cache_rate(const struct figures *f, double *ret)
 	return true;
 }
 
-static bool value_of(enum derived d, const struct figures *f, uint64_t elapsed_ns, uint32_t cpus,
+static bool value_of(enum derived d, const struct values *f, uint64_t elapsed_ns, uint32_t cpus,
 		     double *ret)
 {
 	switch (d) {
@@ -166,7 +166,7 @@ static bool value_of(enum derived d, const struct figures *f, uint64_t elapsed_n
 	return false;
 }
 
-bool derived_value(enum derived d, const struct figures *f, uint64_t elapsed_ns, uint32_t cpus,
+bool derived_value(enum derived d, const struct values *f, uint64_t elapsed_ns, uint32_t cpus,
 		   double *ret)
 {
 	double v;

@@ -49,12 +49,12 @@ struct derived_info {
 extern const struct derived_info derived_table[DERIVED_N];
 
 /*
- * ELAPSED_NS is that of the step or job, CPUS the CPUs allocated to it on all nodes of FIGURES. 0:
+ * ELAPSED_NS is that of the step or job, CPUS the CPUs allocated to it on all nodes of VALUES. 0:
  * not known. False: the ratio is unknown, and *RET stays unchanged. A term is not known or
  * overflowed, a divisor is 0, a part is larger than its whole, or counters of some steps stand
  * against time or energy of all.
  */
-bool derived_value(enum derived d, const struct figures *f, uint64_t elapsed_ns, uint32_t cpus,
+bool derived_value(enum derived d, const struct values *f, uint64_t elapsed_ns, uint32_t cpus,
 		   double *ret);
 
 /* As people read it: "1.95", "94.0 %", "1.43 GFLOP/s", "1.5 nJ". Returns BUF (METRIC_TEXT_MAX bytes do). */

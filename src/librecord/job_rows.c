@@ -28,7 +28,7 @@ static enum screen_colour colour_of(double share)
 	return share < SHARE_BAD ? SCREEN_BAD : share < SHARE_FAIR ? SCREEN_FAIR : SCREEN_GOOD;
 }
 
-/* "n/a", and why figure M is not there. That running steps cannot be asked is a note, once. */
+/* "n/a", and why value M is not there. That running steps cannot be asked is a note, once. */
 static const char *missing(const struct job_screen *s, const struct job_sums *sum, enum metric m, char *buf)
 {
 	const char *why = metric_reason_text((enum metric_reason)sum->f.reason[m]);
@@ -187,13 +187,13 @@ static void put_memory(const struct screen *out, const struct job_screen *s, con
 			   "%s of %s%s", used, metric_text_value(UNIT_BYTES, worst.allocated, of, sizeof(of)), where);
 }
 
-static void put_gpu_memory(const struct screen *out, const struct figures *f)
+static void put_gpu_memory(const struct screen *out, const struct values *f)
 {
 	char used[SCREEN_TEXT_MAX], of[SCREEN_TEXT_MAX];
 	uint64_t peak = f->value[METRIC_GPU_MEMORY_PEAK];
 	uint64_t all = f->value[METRIC_GPU_MEMORY_ALLOCATED];
 
-	if (!figures_has(f, METRIC_GPU_MEMORY_PEAK) || !figures_has(f, METRIC_GPU_MEMORY_ALLOCATED) || !all)
+	if (!values_has(f, METRIC_GPU_MEMORY_PEAK) || !values_has(f, METRIC_GPU_MEMORY_ALLOCATED) || !all)
 		screen_row(out, "GPU memory", "", "n/a: %s",
 			   metric_reason_text((enum metric_reason)f->reason[METRIC_GPU_MEMORY_PEAK]));
 	else
@@ -204,11 +204,11 @@ static void put_gpu_memory(const struct screen *out, const struct figures *f)
 
 static void put_gpu(const struct screen *out, const struct job_screen *s, const struct job_sums *sum)
 {
-	const struct figures *f = &sum->f;
+	const struct values *f = &sum->f;
 	char busy[SCREEN_TEXT_MAX], held[SCREEN_TEXT_MAX], gpus[SCREEN_TEXT_MAX] = "";
 	double share;
 
-	if (!sum->gpus && !figures_has(f, METRIC_GPU_HELD))
+	if (!sum->gpus && !values_has(f, METRIC_GPU_HELD))
 		return;
 	if (sum->gpus)
 		(void)snprintf(gpus, sizeof(gpus), " (%" PRIu64 " GPU%s)", sum->gpus, sum->gpus == 1 ? "" : "s");
@@ -242,7 +242,7 @@ static const char *energy_note(const struct job_screen *s, const struct job_sums
 }
 
 /* ", 96 % idle": of what idle nodes would have used, too. Empty: not known. */
-static const char *idle_text(const struct figures *f, char *buf)
+static const char *idle_text(const struct values *f, char *buf)
 {
 	char share[SCREEN_TEXT_MAX];
 	bool known = false;
@@ -250,8 +250,8 @@ static const char *idle_text(const struct figures *f, char *buf)
 	size_t i;
 
 	for (i = 0; i < DOMAIN_N; i++) {
-		known |= figures_has(f, domain_table[i].fixed);
-		idle += figures_has(f, domain_table[i].fixed) ? (double)f->value[domain_table[i].fixed] : 0;
+		known |= values_has(f, domain_table[i].fixed);
+		idle += values_has(f, domain_table[i].fixed) ? (double)f->value[domain_table[i].fixed] : 0;
 	}
 	buf[0] = '\0';
 	if (known && f->value[METRIC_ENERGY] && idle <= (double)f->value[METRIC_ENERGY])
@@ -296,13 +296,13 @@ static bool mean_factor(const struct job_screen *s, double *ret)
 	for (i = 0; i < s->n; i++) {
 		const struct record *r = s->part[i];
 
-		if (!figures_has(&r->figures, METRIC_CO2E))
+		if (!values_has(&r->values, METRIC_CO2E))
 			continue;
-		if (!r->emissions.factor_ug_per_kwh.known || !figures_has(&r->figures, METRIC_ENERGY))
+		if (!r->emissions.factor_ug_per_kwh.known || !values_has(&r->values, METRIC_ENERGY))
 			return false;
 		grams += (double)r->emissions.factor_ug_per_kwh.value / (double)RECORD_UG_PER_G *
-			 (double)r->figures.value[METRIC_ENERGY];
-		uj += (double)r->figures.value[METRIC_ENERGY];
+			 (double)r->values.value[METRIC_ENERGY];
+		uj += (double)r->values.value[METRIC_ENERGY];
 	}
 	if (!(uj > 0))
 		return false;
@@ -319,7 +319,7 @@ static size_t licence_at(const char *source)
 }
 
 /* "FR 2024, yearly mean, life-cycle; Ember" */
-static void put_origin(const struct screen *out, const struct record_emissions *e, const struct figures *f)
+static void put_origin(const struct screen *out, const struct record_emissions *e, const struct values *f)
 {
 	static const char all[] = "100 % "; /* of one kind */
 	char text[METRIC_FACTORS_MAX];
@@ -361,12 +361,12 @@ static void put_co2e(const struct screen *out, const struct job_screen *s, const
 	put_origin(out, e, &sum->f);
 }
 
-static void add_io(const struct figures *f, enum metric m, const char *what, char *buf, size_t size)
+static void add_io(const struct values *f, enum metric m, const char *what, char *buf, size_t size)
 {
 	char text[METRIC_TEXT_MAX];
 	size_t used = strlen(buf);
 
-	if (figures_has(f, m))
+	if (values_has(f, m))
 		(void)snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", what,
 			       metric_text(f, m, text, sizeof(text)));
 }
@@ -396,10 +396,10 @@ static const struct record_step *widest_step(const struct record *r)
 
 	for (i = 0; i < r->nsteps; i++) {
 		const struct record_step *s = &r->steps[i];
-		uint64_t cpu = s->figures.value[METRIC_CPU_TIME];
+		uint64_t cpu = s->values.value[METRIC_CPU_TIME];
 
 		if (s->nnodes > 1 && (s->cpu_time.max.known || s->energy.max.known) &&
-		    (!best || cpu > best->figures.value[METRIC_CPU_TIME]))
+		    (!best || cpu > best->values.value[METRIC_CPU_TIME]))
 			best = s;
 	}
 	return best;
@@ -451,7 +451,7 @@ static void put_notes(const struct screen *out, const struct job_screen *s, cons
 	const char *label = "note";
 	char text[METRIC_TEXT_MAX];
 
-	if (figures_has(&sum->f, METRIC_OOM_KILLS) && sum->f.value[METRIC_OOM_KILLS]) {
+	if (values_has(&sum->f, METRIC_OOM_KILLS) && sum->f.value[METRIC_OOM_KILLS]) {
 		screen_row(out, label, "", "memory ran out; processes that the kernel killed: %s",
 			   metric_text(&sum->f, METRIC_OOM_KILLS, text, sizeof(text)));
 		label = "";

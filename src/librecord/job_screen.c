@@ -180,10 +180,10 @@ static void put_part(const struct screen *out, const struct job_screen *s, const
 		(void)screen_share(share, cpu);
 	if (m.peak && m.allocated)
 		(void)screen_share(m.share, memory);
-	if (figures_has(&r->figures, METRIC_ENERGY))
-		(void)screen_wh(r->figures.value[METRIC_ENERGY], wh);
-	if (figures_has(&r->figures, METRIC_CO2E))
-		(void)metric_text(&r->figures, METRIC_CO2E, mass, sizeof(mass));
+	if (values_has(&r->values, METRIC_ENERGY))
+		(void)screen_wh(r->values.value[METRIC_ENERGY], wh);
+	if (values_has(&r->values, METRIC_CO2E))
+		(void)metric_text(&r->values, METRIC_CO2E, mass, sizeof(mass));
 	(void)fprintf(out->out, "  %-14s ", text_cell(id, 14, cell, sizeof(cell)));
 	(void)snprintf(id, sizeof(id), "%-19s", text_cell(state, 19, cell, sizeof(cell)));
 	screen_put(out, state_colour(r), id);

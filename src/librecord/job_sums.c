@@ -43,7 +43,7 @@ static void add_part(const struct job_screen *s, const struct record *r, struct 
 	double elapsed_ns = s->elapsed_ns ? (double)s->elapsed_ns : (double)elapsed * NSEC_PER_SEC;
 	uint64_t cpu_ns;
 
-	figures_fold(&sum->f, &r->figures);
+	values_fold(&sum->f, &r->values);
 	sum->gpus += gpus_of(r);
 	if (!r->start)
 		return;
@@ -58,11 +58,11 @@ static void add_part(const struct job_screen *s, const struct record *r, struct 
 		sum->cpu_held_ns += elapsed_ns * r->total_cpus;
 		sum->cpu_n++;
 	}
-	if (figures_has(&r->figures, METRIC_ENERGY)) {
+	if (values_has(&r->values, METRIC_ENERGY)) {
 		sum->energy_n++;
 		sum->energy_ns += elapsed_ns;
 	}
-	sum->co2e_n += figures_has(&r->figures, METRIC_CO2E);
+	sum->co2e_n += values_has(&r->values, METRIC_CO2E);
 }
 
 void job_sums_add(const struct job_screen *s, struct job_sums *sum)
@@ -70,7 +70,7 @@ void job_sums_add(const struct job_screen *s, struct job_sums *sum)
 	size_t i;
 
 	*sum = (struct job_sums){ 0 };
-	figures_init(&sum->f);
+	values_init(&sum->f);
 	for (i = 0; i < s->n; i++)
 		add_part(s, s->part[i], sum);
 }
@@ -96,16 +96,16 @@ static uint64_t largest_rss(const struct record *r)
 
 void job_memory_find(const struct record *r, struct job_memory *m)
 {
-	const struct figures *f = &r->figures;
+	const struct values *f = &r->values;
 	uint64_t bytes;
 
 	*m = (struct job_memory){ 0 };
-	if (figures_has(f, METRIC_MEMORY_PEAK))
+	if (values_has(f, METRIC_MEMORY_PEAK))
 		m->peak = f->value[METRIC_MEMORY_PEAK];
 	m->is_of_task = !m->peak;
 	if (m->is_of_task)
 		m->peak = largest_rss(r);
-	if (figures_has(f, METRIC_MEMORY_ALLOCATED))
+	if (values_has(f, METRIC_MEMORY_ALLOCATED))
 		m->allocated = f->value[METRIC_MEMORY_ALLOCATED];
 	else if (record_tres(r->tres_alloc, "mem", &bytes))
 		m->allocated = bytes / (r->total_nodes ? r->total_nodes : 1);

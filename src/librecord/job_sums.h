@@ -9,7 +9,7 @@
 
 /* All parts added up. */
 struct job_sums {
-	struct figures f;
+	struct values f;
 	size_t started, running;
 	uint64_t first_start, elapsed_s, longest_s;
 	double cpu_ns, cpu_held_ns; /* of the parts of which both are known */

@@ -15,7 +15,7 @@ struct record *record_create(void)
 	struct record *r = calloc(1, sizeof(*r));
 
 	if (r)
-		figures_init(&r->figures);
+		values_init(&r->values);
 	return r;
 }
 

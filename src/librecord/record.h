@@ -36,7 +36,7 @@ struct record_energy {
 	char source[128];     /* "rapl", "model", "rapl,model"; empty: unknown */
 };
 
-/* How METRIC_CO2E of record.figures was computed. */
+/* How METRIC_CO2E of record.values was computed. */
 enum record_co2e_method {
 	CO2E_UNKNOWN,
 	CO2E_PER_TICK,	 /* on the nodes, with the factor in force at every tick */
@@ -87,7 +87,7 @@ struct record_step {
 	int32_t exit_code, exit_signal;
 	bool exit_unknown;    /* of a step that was lost, say; null */
 	struct maybe_u64 user_cpu_us, system_cpu_us, max_rss_bytes;
-	struct figures figures;
+	struct values values;
 	struct record_spread cpu_time, energy, memory;
 };
 
@@ -113,7 +113,7 @@ struct record {
 	uint32_t total_nodes, total_cpus;
 	struct maybe_u64 priority;
 	struct record_energy energy;
-	struct figures figures;	/* of the job: the extern step's, else the steps' sum */
+	struct values values;	/* of the job: the extern step's, else the steps' sum */
 	struct record_emissions emissions;
 	struct record_step *steps;
 	size_t nsteps;	      /* of steps[] */

@@ -36,57 +36,57 @@ static uint64_t slurm_job_cpu_ns(const struct record *r)
 }
 
 /* The value, else what Slurm has, if there is some. */
-static bool cpu_time_of(const struct figures *f, uint64_t slurm_ns, uint64_t *ret_ns)
+static bool cpu_time_of(const struct values *f, uint64_t slurm_ns, uint64_t *ret_ns)
 {
-	if (!figures_has(f, METRIC_CPU_TIME) && !slurm_ns)
+	if (!values_has(f, METRIC_CPU_TIME) && !slurm_ns)
 		return false;
-	*ret_ns = figures_has(f, METRIC_CPU_TIME) ? f->value[METRIC_CPU_TIME] : slurm_ns;
+	*ret_ns = values_has(f, METRIC_CPU_TIME) ? f->value[METRIC_CPU_TIME] : slurm_ns;
 	return true;
 }
 
 bool record_cpu_time(const struct record *r, uint64_t *ret_ns)
 {
-	return cpu_time_of(&r->figures, slurm_job_cpu_ns(r), ret_ns);
+	return cpu_time_of(&r->values, slurm_job_cpu_ns(r), ret_ns);
 }
 
 bool record_step_cpu_time(const struct record_step *s, uint64_t *ret_ns)
 {
-	return cpu_time_of(&s->figures, slurm_cpu_ns(s), ret_ns);
+	return cpu_time_of(&s->values, slurm_cpu_ns(s), ret_ns);
 }
 
-static bool value_of(enum derived d, const struct figures *f, uint64_t slurm_ns, uint64_t elapsed,
+static bool value_of(enum derived d, const struct values *f, uint64_t slurm_ns, uint64_t elapsed,
 		     uint32_t cpus, double *ret)
 {
-	struct figures with;
+	struct values with;
 
 	if (!slurm_ns)
 		return derived_value(d, f, elapsed, cpus, ret);
 	with = *f;
-	figures_set(&with, METRIC_CPU_TIME, slurm_ns);
+	values_set(&with, METRIC_CPU_TIME, slurm_ns);
 	return derived_value(d, &with, elapsed, cpus, ret);
 }
 
 bool record_derived(const struct record *r, enum derived d, double *ret)
 {
-	uint64_t ns = figures_has(&r->figures, METRIC_CPU_TIME) ? 0 : slurm_job_cpu_ns(r);
+	uint64_t ns = values_has(&r->values, METRIC_CPU_TIME) ? 0 : slurm_job_cpu_ns(r);
 
-	return value_of(d, &r->figures, ns, elapsed_ns(r->start, r->end), r->total_cpus, ret);
+	return value_of(d, &r->values, ns, elapsed_ns(r->start, r->end), r->total_cpus, ret);
 }
 
 bool record_step_derived(const struct record_step *s, enum derived d, double *ret)
 {
-	uint64_t ns = figures_has(&s->figures, METRIC_CPU_TIME) ? 0 : slurm_cpu_ns(s);
+	uint64_t ns = values_has(&s->values, METRIC_CPU_TIME) ? 0 : slurm_cpu_ns(s);
 
-	return value_of(d, &s->figures, ns, elapsed_ns(s->start, s->end), s->ncpus, ret);
+	return value_of(d, &s->values, ns, elapsed_ns(s->start, s->end), s->ncpus, ret);
 }
 
 bool record_step_imbalance(const struct record_step *s, enum metric m, double *ret)
 {
 	const struct record_spread *spread = m == METRIC_ENERGY ? &s->energy : &s->cpu_time;
 
-	if (!spread->max.known || s->nnodes < 2 || !figures_has(&s->figures, m) ||
-	    !s->figures.value[m])
+	if (!spread->max.known || s->nnodes < 2 || !values_has(&s->values, m) ||
+	    !s->values.value[m])
 		return false;
-	*ret = (double)spread->max.value * s->nnodes / (double)s->figures.value[m] - 1;
+	*ret = (double)spread->max.value * s->nnodes / (double)s->values.value[m] - 1;
 	return true;
 }

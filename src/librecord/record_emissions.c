@@ -20,28 +20,28 @@ static enum metric link_of(size_t step)
 }
 
 /* Whether there is energy whose factor is of that link of the chain. */
-static bool has_link(const struct figures *f, size_t step)
+static bool has_link(const struct values *f, size_t step)
 {
-	return figures_has(f, link_of(step)) && f->value[link_of(step)];
+	return values_has(f, link_of(step)) && f->value[link_of(step)];
 }
 
 /* --- what the nodes did not compute ------------------------------------------------------ */
 
-static void set_missing(struct figures *f, enum metric m, uint64_t value)
+static void set_missing(struct values *f, enum metric m, uint64_t value)
 {
-	if (!figures_has(f, m))
-		figures_set(f, m, value);
+	if (!values_has(f, m))
+		values_set(f, m, value);
 }
 
 /* Of a job's or a step's metric values. */
 struct life {
-	struct figures *f;
+	struct values *f;
 	uint64_t start, end;
 };
 
 static void record_emissions_estimate(const struct life *l, const struct factor_chain *chain, uint64_t pue_milli)
 {
-	struct figures *f = l->f;
+	struct values *f = l->f;
 	uint64_t energy = f->value[METRIC_ENERGY];
 	uint64_t by_step[FACTOR_STEP_N];
 	uint64_t end = l->end > l->start ? l->end : l->start;
@@ -49,9 +49,9 @@ static void record_emissions_estimate(const struct life *l, const struct factor_
 	size_t i;
 
 	factor_chain_mix(chain, l->start * NSEC_PER_SEC, end * NSEC_PER_SEC, &mix);
-	figures_set(f, METRIC_CO2E, emission_ng(energy, mix.mean_ug_per_kwh, pue_milli));
+	values_set(f, METRIC_CO2E, emission_ng(energy, mix.mean_ug_per_kwh, pue_milli));
 	for (i = 0; i < DOMAIN_N; i++)
-		if (figures_has(f, domain_table[i].energy))
+		if (values_has(f, domain_table[i].energy))
 			set_missing(f, domain_table[i].co2e,
 				    emission_ng(f->value[domain_table[i].energy], mix.mean_ug_per_kwh,
 						pue_milli));
@@ -63,13 +63,13 @@ static void record_emissions_estimate(const struct life *l, const struct factor_
 static void complete(const struct life *l, const struct factor_chain *chain,
 		     const struct settings *s)
 {
-	if (!figures_has(l->f, METRIC_ENERGY))
+	if (!values_has(l->f, METRIC_ENERGY))
 		return;
 	if (s->market_mg_per_kwh != SETTINGS_NO_MARKET)
 		set_missing(l->f, METRIC_CO2E_MARKET,
 			    emission_ng(l->f->value[METRIC_ENERGY],
 					s->market_mg_per_kwh * EMISSION_UG_PER_MG, s->pue_milli));
-	if (chain && l->start && !figures_has(l->f, METRIC_CO2E))
+	if (chain && l->start && !values_has(l->f, METRIC_CO2E))
 		record_emissions_estimate(l, chain, s->pue_milli);
 }
 
@@ -146,7 +146,7 @@ static void on_factor(void *ctx, const struct emission_factor *f, enum factor_st
 	add_factor(o, f);
 }
 
-static void mark_used(const struct figures *f, bool *ret_used)
+static void mark_used(const struct values *f, bool *ret_used)
 {
 	bool known = false;
 	size_t i;
@@ -160,7 +160,7 @@ static void mark_used(const struct figures *f, bool *ret_used)
 		ret_used[i] = true;
 }
 
-static void put_kind(struct origin *o, const struct figures *f)
+static void put_kind(struct origin *o, const struct values *f)
 {
 	static const enum emission_kind kind[FACTOR_STEP_N] = {
 		[FACTOR_FRESH] = EMISSION_AVERAGE,
@@ -180,15 +180,15 @@ static void find_origin(const struct record *r, const struct factor_chain *c, st
 	uint64_t end = r->end > r->start ? r->end : r->start;
 	enum factor_step fixed;
 
-	mark_used(&r->figures, o->used);
+	mark_used(&r->values, o->used);
 	if (c && r->start) {
 		factor_chain_walk(c, r->start * NSEC_PER_SEC, end * NSEC_PER_SEC, on_factor, o);
 		/* the nodes did without the series where the chain has it now */
 		fixed = c->fixed.kind == EMISSION_DEFAULT ? FACTOR_DEFAULT : FACTOR_STATIC;
-		if (has_link(&r->figures, fixed) && !o->seen[fixed])
+		if (has_link(&r->values, fixed) && !o->seen[fixed])
 			on_factor(o, &c->fixed, fixed, 0);
 	}
-	put_kind(o, &r->figures);
+	put_kind(o, &r->values);
 }
 
 /* --- the mean factor --------------------------------------------------------------------- */
@@ -204,7 +204,7 @@ static uint64_t factor_of(uint64_t co2e_ng, uint64_t energy_uj, uint64_t pue_mil
 }
 
 /* Whether there is a factor for every joule. */
-static bool has_all_factors(const struct origin *o, const struct figures *f)
+static bool has_all_factors(const struct origin *o, const struct values *f)
 {
 	bool dynamic = o->seen[FACTOR_FRESH] || o->seen[FACTOR_LAST];
 	size_t i;
@@ -222,7 +222,7 @@ static bool has_all_factors(const struct origin *o, const struct figures *f)
  * The energy that the emissions are of. A node without a factor, or one that had none for a while, adds
  * to the job's energy only.
  */
-static uint64_t charged_uj(const struct figures *f, uint64_t slack_uj)
+static uint64_t charged_uj(const struct values *f, uint64_t slack_uj)
 {
 	uint64_t energy = f->value[METRIC_ENERGY];
 	uint64_t linked = 0;
@@ -239,19 +239,19 @@ static uint64_t charged_uj(const struct figures *f, uint64_t slack_uj)
 static void put_mean(const struct record *r, const struct origin *o)
 {
 	uint64_t parts = r->total_nodes ? r->total_nodes : 1;
-	uint64_t ng = r->figures.value[METRIC_CO2E];
-	uint64_t uj = charged_uj(&r->figures, parts * UJ_PER_J);
+	uint64_t ng = r->values.value[METRIC_CO2E];
+	uint64_t uj = charged_uj(&r->values, parts * UJ_PER_J);
 	uint64_t slack_ng = parts * NG_PER_UG;
 	uint64_t slack_uj = parts * UJ_PER_J;
 	uint64_t pue = o->e->pue_milli;
 	uint64_t low, high, mean;
 
-	if (!figures_has(&r->figures, METRIC_ENERGY) || !pue)
+	if (!values_has(&r->values, METRIC_ENERGY) || !pue)
 		return;
 	mean = factor_of(ng, uj, pue);
 	low = factor_of(ng > slack_ng ? ng - slack_ng : 0, uj + slack_uj, pue);
 	high = factor_of(ng + slack_ng, uj > slack_uj ? uj - slack_uj : 0, pue);
-	if (has_all_factors(o, &r->figures) && o->max_ug >= low && o->min_ug <= high &&
+	if (has_all_factors(o, &r->values) && o->max_ug >= low && o->min_ug <= high &&
 	    (uj || o->min_ug == o->max_ug)) {
 		mean = mean < o->min_ug ? o->min_ug : mean;
 		mean = mean > o->max_ug ? o->max_ug : mean;
@@ -293,22 +293,22 @@ void record_emissions_fill(struct record *r, const struct factor_chain *chain,
 	size_t i;
 
 	*e = (struct record_emissions){ .pue_milli = s->pue_milli };
-	if (figures_has(&r->figures, METRIC_CO2E))
+	if (values_has(&r->values, METRIC_CO2E))
 		e->method = CO2E_PER_TICK;
-	complete(&(struct life){ &r->figures, r->start, r->end }, chain, s);
+	complete(&(struct life){ &r->values, r->start, r->end }, chain, s);
 	for (i = 0; i < r->nsteps; i++) {
 		struct record_step *step = &r->steps[i];
 		/* one that was open when slurmdbd was asked lasted as long as the job */
-		struct life life = { &step->figures, step->start,
+		struct life life = { &step->values, step->start,
 				     step->end ? step->end : r->end };
 
 		if (!life.start)
-			life = (struct life){ &step->figures, r->start, r->end };
+			life = (struct life){ &step->values, r->start, r->end };
 		complete(&life, chain, s);
 	}
 	put_market(s, e);
 	put_embodied(r, s, e);
-	if (!figures_has(&r->figures, METRIC_CO2E))
+	if (!values_has(&r->values, METRIC_CO2E))
 		return;
 	if (e->method == CO2E_UNKNOWN)
 		e->method = CO2E_MEAN_POWER;

@@ -41,14 +41,14 @@ static bool job_cpu_hours(const void *object, uint64_t *ret)
 	return true;
 }
 
-static bool static_uj(const struct figures *f, uint64_t *ret)
+static bool static_uj(const struct values *f, uint64_t *ret)
 {
 	bool known = false;
 	size_t i;
 
 	*ret = 0;
 	for (i = 0; i < DOMAIN_N; i++) {
-		if (!figures_has(f, domain_table[i].fixed))
+		if (!values_has(f, domain_table[i].fixed))
 			continue;
 		known = true;
 		if (__builtin_add_overflow(*ret, f->value[domain_table[i].fixed], ret))
@@ -59,7 +59,7 @@ static bool static_uj(const struct figures *f, uint64_t *ret)
 
 static bool job_static_uj(const void *object, uint64_t *ret)
 {
-	return static_uj(&((const struct record *)object)->figures, ret);
+	return static_uj(&((const struct record *)object)->values, ret);
 }
 
 static bool job_ratio(const void *object, unsigned int which, double *ret)
@@ -89,7 +89,7 @@ static bool step_has_exit(const void *object)
 
 static bool step_static_uj(const void *object, uint64_t *ret)
 {
-	return static_uj(&((const struct record_step *)object)->figures, ret);
+	return static_uj(&((const struct record_step *)object)->values, ret);
 }
 
 static bool step_ratio(const void *object, unsigned int which, double *ret)
@@ -189,7 +189,7 @@ const struct record_field record_job_fields[] = {
 	JOB("time_limit", MINUTES, time_limit_min, SQL("time_limit_s")),
 	/* Slurm's own, even where the nodes' metric values say more: it is the one in sacct */
 	JOB("energy.total_j", MAYBE, energy.total_j, AT_END),
-	JOB("", FIGURES, figures, .flags = FIELD_AT_END | FIELD_NO_ENERGY),
+	JOB("", VALUES, values, .flags = FIELD_AT_END | FIELD_NO_ENERGY),
 	MADE("energy.static_j", job_static_uj, AT_END, .scale = UJ_PER_J),
 	JOB("energy.final", BOOL, energy.final, AT_END, SQL("energy_final")),
 	JOB("energy.method", CHARS, energy.method, AT_END, SQL("energy_method")),
@@ -235,7 +235,7 @@ const struct record_field record_step_fields[] = {
 	OBJECT("energy."),
 	OBJECT("emissions."),
 	OBJECT("usage."),
-	STEP("", FIGURES, figures),
+	STEP("", VALUES, values),
 	MADE("energy.static_j", step_static_uj, .scale = UJ_PER_J),
 	OBJECT("derived."),
 	{ .path = "derived.", .kind = FIELD_RATIOS, .ratio = step_ratio },

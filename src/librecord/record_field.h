@@ -21,7 +21,7 @@ enum record_field_kind {
 	FIELD_EXIT,	   /* int32_t code and signal, "3:9", as sacct and jobcomp/elasticsearch write it */
 	FIELD_BOOL,	   /* bool */
 	FIELD_CO2E_METHOD, /* enum record_co2e_method */
-	FIELD_FIGURES,	   /* struct figures: a member per metric, at the place that metric_table says */
+	FIELD_VALUES,	   /* struct values: a member per metric, at the place that metric_table says */
 	/* only written */
 	FIELD_OBJECT,	   /* the object named, even if nothing in it is known */
 	FIELD_MADE,	   /* what make() returns */

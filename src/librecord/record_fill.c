@@ -27,33 +27,33 @@ static bool has_extern_energy(const struct record *r)
 {
 	const struct record_step *x = extern_step(r);
 
-	return x && figures_has(&x->figures, METRIC_ENERGY);
+	return x && values_has(&x->values, METRIC_ENERGY);
 }
 
-static bool has_any(const struct figures *f)
+static bool has_any(const struct values *f)
 {
 	unsigned int m;
 
 	metric_foreach(m)
-		if (figures_has(f, (enum metric)m))
+		if (values_has(f, (enum metric)m))
 			return true;
 	return false;
 }
 
-static void fill_figures(struct record *r, bool unmeasured)
+static void fill_values(struct record *r, bool unmeasured)
 {
 	const struct record_step *x = extern_step(r);
 	size_t i;
 
-	figures_init(&r->figures);
+	values_init(&r->values);
 	for (i = 0; unmeasured && i < r->nsteps; i++)
-		figures_miss(&r->steps[i].figures, METRIC_ENERGY, REASON_NOT_MEASURED);
-	if (x && has_any(&x->figures)) {
-		r->figures = x->figures;
+		values_miss(&r->steps[i].values, METRIC_ENERGY, REASON_NOT_MEASURED);
+	if (x && has_any(&x->values)) {
+		r->values = x->values;
 		return;
 	}
 	for (i = 0; i < r->nsteps; i++)
-		figures_fold(&r->figures, &r->steps[i].figures);
+		values_fold(&r->values, &r->steps[i].values);
 }
 
 /* A job that went on with other nodes: see job_facts.h. */
@@ -65,9 +65,9 @@ static bool is_resized_part(const struct record *r)
 /* METRIC_ENERGY is the steps' joules here: whole joules, as slurmdbd has no smaller unit. */
 static struct maybe_u64 steps_energy(const struct record *r)
 {
-	if (!figures_has(&r->figures, METRIC_ENERGY))
+	if (!values_has(&r->values, METRIC_ENERGY))
 		return (struct maybe_u64){ 0 };
-	return (struct maybe_u64){ r->figures.value[METRIC_ENERGY] / UJ_PER_J, true };
+	return (struct maybe_u64){ r->values.value[METRIC_ENERGY] / UJ_PER_J, true };
 }
 
 /*
@@ -100,13 +100,13 @@ static struct maybe_u64 pick_energy(const struct record *r, const struct record_
 	return j.known || end->ctld_energy_j.value == 0 ? j : end->ctld_energy_j;
 }
 
-static void miss_group(struct figures *f, const char *group)
+static void miss_group(struct values *f, const char *group)
 {
 	unsigned int m;
 
 	metric_foreach(m)
 		if (!strcmp(metric_table[m].group, group))
-			figures_miss(f, (enum metric)m, REASON_NOT_MEASURED);
+			values_miss(f, (enum metric)m, REASON_NOT_MEASURED);
 }
 
 /*
@@ -115,8 +115,8 @@ static void miss_group(struct figures *f, const char *group)
  */
 static const char *energy_quality(const struct record *r)
 {
-	uint64_t model_uj = figures_has(&r->figures, METRIC_SOURCE_MODEL) ?
-				    r->figures.value[METRIC_SOURCE_MODEL] : 0;
+	uint64_t model_uj = values_has(&r->values, METRIC_SOURCE_MODEL) ?
+				    r->values.value[METRIC_SOURCE_MODEL] : 0;
 	bool is_told = false;
 	unsigned int m;
 	size_t i;
@@ -124,15 +124,15 @@ static const char *energy_quality(const struct record *r)
 	for (i = 0; i < r->nsteps; i++) {
 		const struct record_step *s = &r->steps[i];
 
-		if (!figures_has(&s->figures, METRIC_ENERGY_NODES))
+		if (!values_has(&s->values, METRIC_ENERGY_NODES))
 			continue;
-		if (s->figures.value[METRIC_ENERGY_NODES] < s->nnodes)
+		if (s->values.value[METRIC_ENERGY_NODES] < s->nnodes)
 			return "lower-bound";
 		is_told |= s->nnodes != 0;
 	}
 	metric_foreach(m)
 		if (model_uj && metric_table[m].kind == KIND_SOURCE && m != METRIC_SOURCE_MODEL &&
-		    figures_has(&r->figures, (enum metric)m) && r->figures.value[m])
+		    values_has(&r->values, (enum metric)m) && r->values.value[m])
 			return "partly-estimate";
 	return model_uj ? "estimate" : is_told ? "measured" : NULL;
 }
@@ -145,18 +145,18 @@ static void fill_energy(struct record *r, const struct record_ending *end)
 	*e = (struct record_energy){ .final = end->ended, .total_j = pick_energy(r, end) };
 	/* one part has them for the whole job: sums over a month must not have them twice */
 	if (is_resized_part(r) && !has_extern_energy(r)) {
-		miss_group(&r->figures, "energy");
-		miss_group(&r->figures, "emissions");
+		miss_group(&r->values, "energy");
+		miss_group(&r->values, "emissions");
 	}
 	if (!e->total_j.known)
 		return;
-	metric_text_sources(&r->figures, "", e->source, sizeof(e->source));
+	metric_text_sources(&r->values, "", e->source, sizeof(e->source));
 	if (e->source[0])
 		(void)snprintf(e->method, sizeof(e->method), "%s",
-			       metric_text_method(&r->figures));
+			       metric_text_method(&r->values));
 	quality = e->source[0] ? energy_quality(r) : NULL;
 	(void)snprintf(e->quality, sizeof(e->quality), "%s", quality ? quality : "");
-	figures_set(&r->figures, METRIC_ENERGY, metric_from_tres(METRIC_ENERGY, e->total_j.value));
+	values_set(&r->values, METRIC_ENERGY, metric_from_tres(METRIC_ENERGY, e->total_j.value));
 }
 
 /*
@@ -196,7 +196,7 @@ static char *tres_with_energy(const char *formatted, struct maybe_u64 joules)
 int record_fill(struct record *r, const struct record_ending *end,
 		const struct factor_chain *chain, const struct settings *s)
 {
-	fill_figures(r, end->unmeasured);
+	fill_values(r, end->unmeasured);
 	fill_energy(r, end);
 	record_emissions_fill(r, chain, s);
 	/* who never ran has no allocation; a start may be unknown where slurmctld was killed */

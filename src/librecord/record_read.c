@@ -74,7 +74,7 @@ static int read_number(const struct reading *in, const char *path, const json_t 
 	return rc < 0 ? record_bad(in->err, path, "not a number, or negative") : 0;
 }
 
-static int read_figures(struct reading *in, struct figures *f)
+static int read_values(struct reading *in, struct values *f)
 {
 	const char *name;
 	unsigned int m;
@@ -83,7 +83,7 @@ static int read_figures(struct reading *in, struct figures *f)
 	json_t *v;
 	int rc;
 
-	figures_init(f);
+	values_init(f);
 	metric_foreach(m) {
 		const char *path = metric_table[m].json;
 
@@ -95,7 +95,7 @@ static int read_figures(struct reading *in, struct figures *f)
 		rc = read_number(in, path, v, record_metric_scale((enum metric)m), UINT64_MAX, &value);
 		if (rc < 0)
 			return rc;
-		figures_set(f, (enum metric)m, value);
+		values_set(f, (enum metric)m, value);
 	}
 	return 0;
 }
@@ -172,7 +172,7 @@ static int read_value(const struct reading *in, const struct record_field *f, co
 			return record_bad(in->err, f->path, "not a text");
 		*(enum record_co2e_method *)p = method_of(json_string_value(v));
 		return 0;
-	case FIELD_FIGURES:
+	case FIELD_VALUES:
 	case FIELD_OBJECT:
 	case FIELD_MADE:
 	case FIELD_RATIO:
@@ -206,8 +206,8 @@ static int read_fields(json_t *o, const struct record_field *f, void *object, st
 		json_t *in_object;
 		json_t *v;
 
-		if (f->kind == FIELD_FIGURES) {
-			rc = read_figures(&in, (struct figures *)((char *)object + f->offset));
+		if (f->kind == FIELD_VALUES) {
+			rc = read_values(&in, (struct values *)((char *)object + f->offset));
 			continue;
 		}
 		if (exactjson_find(&in.at, f->path, /* create= */ false, &in_object, &name) < 0)

@@ -104,7 +104,7 @@ static json_t *value_of(struct writing *w, const struct record_field *f, const v
 	}
 }
 
-static void write_figures(struct writing *w, const struct record_field *f, const struct figures *figures)
+static void write_values(struct writing *w, const struct record_field *f, const struct values *values)
 {
 	unsigned int m;
 
@@ -112,8 +112,8 @@ static void write_figures(struct writing *w, const struct record_field *f, const
 		if (m == METRIC_ENERGY && (f->flags & FIELD_NO_ENERGY))
 			continue;
 		write_value(w, metric_table[m].json,
-			    figures_has(figures, (enum metric)m) ?
-				    exactjson_decimal(figures->value[m], record_metric_scale((enum metric)m)) :
+			    values_has(values, (enum metric)m) ?
+				    exactjson_decimal(values->value[m], record_metric_scale((enum metric)m)) :
 				    json_null());
 	}
 }
@@ -142,8 +142,8 @@ static void write_field(struct writing *w, const struct record_field *f, const v
 	if (f->has && !f->has(object))
 		return;
 	switch (f->kind) {
-	case FIELD_FIGURES:
-		write_figures(w, f, (const struct figures *)((const char *)object + f->offset));
+	case FIELD_VALUES:
+		write_values(w, f, (const struct values *)((const char *)object + f->offset));
 		break;
 	case FIELD_OBJECT:
 	case FIELD_RATIOS:

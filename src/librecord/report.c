@@ -19,7 +19,7 @@ static bool report_ratio(const struct report_input *in, enum derived d, char *te
 {
 	double v;
 
-	if (!derived_value(d, in->figures, in->elapsed_ns, in->id->step_cpus, &v))
+	if (!derived_value(d, in->values, in->elapsed_ns, in->id->step_cpus, &v))
 		return false;
 	(void)derived_text(d, v, text, METRIC_TEXT_MAX);
 	return true;
@@ -52,7 +52,7 @@ static int put_screen(struct report_text *t, const struct report_input *in)
 	r.start = start ? start : 1;
 	r.end = r.start + in->elapsed_ns / NSEC_PER_SEC;
 	r.energy.final = true;
-	r.figures = *in->figures;
+	r.values = *in->values;
 	out.out = open_memstream(&text, &size);
 	if (!out.out)
 		return -ENOMEM;
@@ -67,7 +67,7 @@ static int put_screen(struct report_text *t, const struct report_input *in)
 static void put_scheduling(struct report_text *t, const struct report_input *in)
 {
 	static const enum metric all[] = { METRIC_CONTEXT_SWITCHES, METRIC_PAGE_FAULTS };
-	const struct figures *f = in->figures;
+	const struct values *f = in->values;
 	char note[REPORT_NOTE_MAX];
 
 	report_wanted(t, in, WISH_SW, METRIC_TASK_CLOCK, "task clock", "");
@@ -86,7 +86,7 @@ static void put_scheduling(struct report_text *t, const struct report_input *in)
 }
 
 /* In one row, if there is any; what all tasks waited for at once is in ceems job. */
-static void put_pressure(struct report_text *t, const struct figures *f)
+static void put_pressure(struct report_text *t, const struct values *f)
 {
 	uint64_t memory = f->value[METRIC_MEMORY_PRESSURE_SOME], io = f->value[METRIC_IO_PRESSURE_SOME];
 	char value[2][METRIC_TEXT_MAX];
@@ -119,7 +119,7 @@ static void add_to_note(char *note, const char *fmt, ...)
 /* "mean 1.20 GiB, cache 80.0 MiB, swap 1.00 MiB": swap if there was any */
 static void note_kernel_peak(const struct report_input *in, char *note)
 {
-	const struct figures *f = in->figures;
+	const struct values *f = in->values;
 	char text[METRIC_TEXT_MAX];
 
 	note[0] = '\0';
@@ -135,10 +135,10 @@ static void put_memory(struct report_text *t, const struct report_input *in)
 {
 	char note[REPORT_NOTE_MAX];
 
-	if (!figures_has(in->figures, METRIC_MEMORY_KERNEL_PEAK))
+	if (!values_has(in->values, METRIC_MEMORY_KERNEL_PEAK))
 		return;
 	note_kernel_peak(in, note);
-	report_metric(t, in->figures, METRIC_MEMORY_KERNEL_PEAK, "with page cache", note);
+	report_metric(t, in->values, METRIC_MEMORY_KERNEL_PEAK, "with page cache", note);
 }
 
 /* "1,234 calls, 96.0 % without storage" */
@@ -146,9 +146,9 @@ static void note_reads(const struct report_input *in, char *note)
 {
 	char cached[REPORT_NOTE_MAX];
 
-	report_note(in->figures, METRIC_IO_READ_CALLS, "calls", note);
+	report_note(in->values, METRIC_IO_READ_CALLS, "calls", note);
 	note_ratio(in, DERIVED_IO_CACHE_RATE, "without storage", cached);
-	if (*cached && in->figures->value[METRIC_STORAGE_READ_BYTES])
+	if (*cached && in->values->value[METRIC_STORAGE_READ_BYTES])
 		add_to_note(note, "%.40s", cached);
 }
 
@@ -157,7 +157,7 @@ static void put_io(struct report_text *t, const struct report_input *in)
 	static const enum metric all[] = { METRIC_IO_READ_BYTES, METRIC_IO_WRITE_BYTES,
 					   METRIC_STORAGE_READ_BYTES,
 					   METRIC_STORAGE_WRITE_BYTES };
-	const struct figures *f = in->figures;
+	const struct values *f = in->values;
 	char note[REPORT_NOTE_MAX];
 
 	if (report_all_miss_alike(f, all, ARRAY_SIZE(all)))
@@ -203,7 +203,7 @@ static void put_counters(struct report_text *t, const struct report_input *in)
 	static const enum metric all[] = { METRIC_CYCLES,	 METRIC_INSTRUCTIONS,
 					   METRIC_CACHE_REFERENCES, METRIC_BRANCHES,
 					   METRIC_FP_OPERATIONS, METRIC_MEMORY_BYTES };
-	const struct figures *f = in->figures;
+	const struct values *f = in->values;
 	char note[REPORT_NOTE_MAX];
 
 	if (!report_is_asked(in, WISH_HW) &&
@@ -212,7 +212,7 @@ static void put_counters(struct report_text *t, const struct report_input *in)
 		return;
 	}
 	/* the last two exist on few CPUs: where nothing else does, they are no news */
-	if (report_all_miss_alike(f, all, 4) && !figures_has(f, all[4]) && !figures_has(f, all[5])) {
+	if (report_all_miss_alike(f, all, 4) && !values_has(f, all[4]) && !values_has(f, all[5])) {
 		report_missing(t, "hardware counters", (enum metric_reason)f->reason[all[0]]);
 		return;
 	}
@@ -287,7 +287,7 @@ static void report_format_rows(struct report_text *t, const struct report_input 
 	report_put(t, ", %s\n", elapsed);
 	if (put_screen(t, in) < 0)
 		report_put(t, "  out of memory\n");
-	put_pressure(t, in->figures);
+	put_pressure(t, in->values);
 	if (in->wish && in->wish->groups)
 		put_details(t, in, max_fs);
 	else
@@ -298,28 +298,28 @@ static void report_format_rows(struct report_text *t, const struct report_input 
 }
 
 /* As slurmdbd gets them, so that ceems job shows the same. */
-static void round_figures(const struct figures *f, struct figures *ret)
+static void round_values(const struct values *f, struct values *ret)
 {
 	unsigned int m;
 
 	*ret = *f;
 	metric_foreach(m)
-		if (figures_has(f, (enum metric)m))
-			figures_set(ret, (enum metric)m,
-				    metric_from_tres((enum metric)m, metric_to_tres((enum metric)m, f->value[m])));
+		if (values_has(f, (enum metric)m))
+			values_set(ret, (enum metric)m,
+				   metric_from_tres((enum metric)m, metric_to_tres((enum metric)m, f->value[m])));
 }
 
 size_t report_format(const struct report_input *in, char *buf, size_t size)
 {
 	struct report_input rounded = *in;
 	unsigned int max_fs = DETAIL_FS;
-	struct figures figures;
+	struct values values;
 	struct report_text t;
 
 	if (!size)
 		return 0;
-	round_figures(in->figures, &figures);
-	rounded.figures = &figures;
+	round_values(in->values, &values);
+	rounded.values = &values;
 	for (;;) {
 		t = (struct report_text){ .buf = buf, .size = size };
 		buf[0] = '\0';

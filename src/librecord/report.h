@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * report.h - what --ceems-report prints of a step on this node: the rows of a job's screen, below them what
- * --ceems-perf asked for, a figure that is missing with the reason.
+ * --ceems-perf asked for, a value that is missing with the reason.
  */
 #ifndef CEEMS_REPORT_H
 #define CEEMS_REPORT_H
@@ -15,7 +15,7 @@
 struct report_input {
 	const char *node;
 	const struct ledger_identity *id;
-	const struct figures *figures;	/* final, energy included */
+	const struct values *values;	/* final, energy included */
 	uint64_t elapsed_ns;
 	const struct step_detail *detail; /* NULL: none was made */
 	const struct perfwish *wish;	  /* NULL: nothing was asked for */

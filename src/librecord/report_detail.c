@@ -120,7 +120,7 @@ static void put_fs_rest(struct report_text *t, const struct detail_fs *const *fs
 void report_put_file_systems(struct report_text *t, const struct report_input *in, unsigned int max)
 {
 	const struct detail_fs *sorted[DETAIL_FS];
-	const struct figures *f = in->figures;
+	const struct values *f = in->values;
 	size_t n = in->detail ? sort_fs(in->detail, sorted) : 0;
 	size_t i;
 
@@ -147,7 +147,7 @@ void report_put_file_systems(struct report_text *t, const struct report_input *i
 
 /* --- network ----------------------------------------------------------------------------- */
 
-static void put_tcp(struct report_text *t, const struct figures *f)
+static void put_tcp(struct report_text *t, const struct values *f)
 {
 	static const enum metric tcp[] = { METRIC_TCP_RECEIVED_BYTES, METRIC_TCP_SENT_BYTES,
 					   METRIC_TCP_CONNECTIONS, METRIC_TCP_RETRANSMITTED_BYTES };
@@ -164,15 +164,15 @@ static void put_tcp(struct report_text *t, const struct figures *f)
 }
 
 /* "1.20 MiB, 512 B of it IPv6" */
-static void note_ip(const struct figures *f, enum metric ip, enum metric ipv6, char *note)
+static void note_ip(const struct values *f, enum metric ip, enum metric ipv6, char *note)
 {
 	char all[METRIC_TEXT_MAX], six[METRIC_TEXT_MAX];
 
 	note[0] = '\0';
-	if (!figures_has(f, ip))
+	if (!values_has(f, ip))
 		return;
 	(void)metric_text(f, ip, all, sizeof(all));
-	if (figures_has(f, ipv6) && f->value[ipv6])
+	if (values_has(f, ipv6) && f->value[ipv6])
 		(void)snprintf(note, REPORT_NOTE_MAX, "%s, %s of it IPv6", all,
 			       metric_text(f, ipv6, six, sizeof(six)));
 	else
@@ -202,7 +202,7 @@ static void put_packets(struct report_text *t, const struct report_input *in)
 {
 	static const enum metric counted[] = { METRIC_RECEIVED_PACKETS, METRIC_SENT_PACKETS,
 					       METRIC_UDP_RECEIVED_BYTES, METRIC_UDP_SENT_BYTES };
-	const struct figures *f = in->figures;
+	const struct values *f = in->values;
 	char note[REPORT_NOTE_MAX];
 
 	if (!report_is_asked(in, WISH_NET) && !report_is_tried(f, counted, ARRAY_SIZE(counted))) {
@@ -226,7 +226,7 @@ static void put_packets(struct report_text *t, const struct report_input *in)
 static void put_rdma(struct report_text *t, const struct report_input *in)
 {
 	static const enum metric rdma[] = { METRIC_RDMA_RECEIVED_BYTES, METRIC_RDMA_SENT_BYTES };
-	const struct figures *f = in->figures;
+	const struct values *f = in->values;
 
 	if (!report_is_asked(in, WISH_NET) && !report_is_tried(f, rdma, ARRAY_SIZE(rdma)))
 		return; /* the packets' line says how */
@@ -240,7 +240,7 @@ static void put_rdma(struct report_text *t, const struct report_input *in)
 
 void report_put_network(struct report_text *t, const struct report_input *in)
 {
-	put_tcp(t, in->figures);
+	put_tcp(t, in->values);
 	put_packets(t, in);
 	put_rdma(t, in);
 }

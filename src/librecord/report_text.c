@@ -44,19 +44,19 @@ void report_unasked(struct report_text *t, const char *label, const char *group)
 		   metric_reason_text(REASON_NOT_ASKED), group);
 }
 
-void report_metric(struct report_text *t, const struct figures *f, enum metric m, const char *label,
+void report_metric(struct report_text *t, const struct values *f, enum metric m, const char *label,
 		   const char *note)
 {
 	char value[METRIC_TEXT_MAX];
 
-	if (!figures_has(f, m)) {
+	if (!values_has(f, m)) {
 		report_missing(t, label, (enum metric_reason)f->reason[m]);
 		return;
 	}
 	report_row(t, label, metric_text(f, m, value, sizeof(value)), note);
 }
 
-static bool is_untried(const struct figures *f, enum metric m)
+static bool is_untried(const struct values *f, enum metric m)
 {
 	return f->reason[m] == REASON_NOT_ASKED || f->reason[m] == REASON_NOT_MEASURED;
 }
@@ -69,21 +69,21 @@ bool report_is_asked(const struct report_input *in, enum perfwish_group group)
 void report_wanted(struct report_text *t, const struct report_input *in, enum perfwish_group group,
 		   enum metric m, const char *label, const char *note)
 {
-	if (report_is_asked(in, group) || !is_untried(in->figures, m))
-		report_metric(t, in->figures, m, label, note);
+	if (report_is_asked(in, group) || !is_untried(in->values, m))
+		report_metric(t, in->values, m, label, note);
 }
 
-bool report_all_miss_alike(const struct figures *f, const enum metric *m, size_t n)
+bool report_all_miss_alike(const struct values *f, const enum metric *m, size_t n)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if (figures_has(f, m[i]) || f->reason[m[i]] != f->reason[m[0]])
+		if (values_has(f, m[i]) || f->reason[m[i]] != f->reason[m[0]])
 			return false;
 	return true;
 }
 
-bool report_is_tried(const struct figures *f, const enum metric *m, size_t n)
+bool report_is_tried(const struct values *f, const enum metric *m, size_t n)
 {
 	size_t i;
 
@@ -93,12 +93,12 @@ bool report_is_tried(const struct figures *f, const enum metric *m, size_t n)
 	return false;
 }
 
-void report_note(const struct figures *f, enum metric m, const char *what, char *note)
+void report_note(const struct values *f, enum metric m, const char *what, char *note)
 {
 	char value[METRIC_TEXT_MAX];
 
 	note[0] = '\0';
-	if (figures_has(f, m))
+	if (values_has(f, m))
 		(void)snprintf(note, REPORT_NOTE_MAX, "%s %s",
 			       metric_text(f, m, value, sizeof(value)), what);
 }

@@ -28,24 +28,24 @@ void report_missing(struct report_text *t, const char *label, enum metric_reason
 /* GROUP: "=io", or empty for the default one. */
 void report_unasked(struct report_text *t, const char *label, const char *group);
 
-/* The figure, or why there is none. */
-void report_metric(struct report_text *t, const struct figures *f, enum metric m, const char *label,
+/* The value, or why there is none. */
+void report_metric(struct report_text *t, const struct values *f, enum metric m, const char *label,
 		   const char *note);
 
 bool report_is_asked(const struct report_input *in, enum perfwish_group group);
 
-/* The same, but nothing at all for a figure that nobody asked for: neither GROUP nor otherwise. */
+/* The same, but nothing at all for a value that nobody asked for: neither GROUP nor otherwise. */
 void report_wanted(struct report_text *t, const struct report_input *in, enum perfwish_group group,
 		   enum metric m, const char *label, const char *note);
 
 /* All of them are missing for one reason: one line does. */
-bool report_all_miss_alike(const struct figures *f, const enum metric *m, size_t n);
+bool report_all_miss_alike(const struct values *f, const enum metric *m, size_t n);
 
 /* "1,234 calls" into NOTE (REPORT_NOTE_MAX); empty when M is not known. */
-void report_note(const struct figures *f, enum metric m, const char *what, char *note);
+void report_note(const struct values *f, enum metric m, const char *what, char *note);
 
 /* Whether one of the metrics is known, or is missing for another reason than that nobody tried. */
-bool report_is_tried(const struct figures *f, const enum metric *m, size_t n);
+bool report_is_tried(const struct values *f, const enum metric *m, size_t n);
 
 /* --- report_detail.c ---------------------------------------------------------------------- */
 

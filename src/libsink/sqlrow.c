@@ -209,14 +209,14 @@ static void put_value(struct row *r, enum metric m, uint64_t v)
 	}
 }
 
-static void put_figures(struct row *r, const struct figures *f, const struct maybe_u64 *energy_j)
+static void put_values(struct row *r, const struct values *f, const struct maybe_u64 *energy_j)
 {
 	unsigned int m;
 
 	metric_foreach(m) {
 		if (m == METRIC_ENERGY && energy_j && energy_j->known)
 			put_number(r, energy_j->value); /* Slurm's: the one in sacct */
-		else if (!figures_has(f, (enum metric)m))
+		else if (!values_has(f, (enum metric)m))
 			put_null(r);
 		else
 			put_value(r, (enum metric)m, f->value[m]);
@@ -434,7 +434,7 @@ int sqlrow_add_job(struct sqlrow *rows, const char *key, size_t key_len, const c
 	put_fields(&row, record_job_fields, r);
 	put_steps_cpu(&row, r);
 	put_json(&row, json, json_len);
-	put_figures(&row, &r->figures, &r->energy.total_j);
+	put_values(&row, &r->values, &r->energy.total_j);
 	return end(&row, SQLROW_JOB);
 }
 
@@ -451,7 +451,7 @@ static int add_step(struct sqlrow *rows, const char *key, size_t key_len,
 	put_number(&row, s->het_component.known ? s->het_component.value : 0);
 	put_submit(&row, submit);
 	put_fields(&row, record_step_fields, s);
-	put_figures(&row, &s->figures, NULL);
+	put_values(&row, &s->values, NULL);
 	return end(&row, SQLROW_STEP);
 }
 

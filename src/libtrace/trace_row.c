@@ -242,7 +242,7 @@ size_t trace_row_begin(struct trace_row *r, const struct trace_sample *s, char *
 
 		if (!r->is_column[m])
 			continue;
-		r->has_last[m] = figures_has(&s->figures, (enum metric)m) &&
+		r->has_last[m] = values_has(&s->values, (enum metric)m) &&
 				 (kind == KIND_ENERGY || kind == KIND_EMISSIONS);
 		r->last[m] = 0;
 		r->last_ns[m] = r->start.mono_ns;
@@ -258,7 +258,7 @@ size_t trace_row_begin(struct trace_row *r, const struct trace_sample *s, char *
 static void row_put_metric(struct row_text *t, struct trace_row *r, enum metric m, const struct trace_sample *s)
 {
 	const struct metric_info *info = &metric_table[m];
-	uint64_t value = s->figures.value[m];
+	uint64_t value = s->values.value[m];
 
 	row_put(t, ",");
 	row_put_value(t, info->unit, value);
@@ -283,7 +283,7 @@ size_t trace_row_put(struct trace_row *r, const struct trace_sample *s, const ch
 	metric_foreach(m) {
 		if (!r->is_column[m])
 			continue;
-		if (figures_has(&s->figures, (enum metric)m))
+		if (values_has(&s->values, (enum metric)m))
 			row_put_metric(&t, r, (enum metric)m, s);
 		else
 			row_put_empty(&t, (enum metric)m);

@@ -27,7 +27,7 @@ struct trace_sample {
 	uint64_t cache_bytes;	   /* the page cache */
 	uint32_t dropped;	   /* samples that the program was too far behind for, so far */
 	uint32_t is_last;
-	struct figures figures; /* what was read anew */
+	struct values values; /* what was read anew */
 };
 
 #endif

@@ -10,13 +10,13 @@
 
 static struct ledger_page page;
 
-static void set_all(struct figures *f)
+static void set_all(struct values *f)
 {
 	unsigned int m;
 
-	figures_init(f);
+	values_init(f);
 	metric_foreach(m)
-		figures_set(f, (enum metric)m, 4711000000);
+		values_set(f, (enum metric)m, 4711000000);
 }
 
 int main(void)
@@ -30,7 +30,7 @@ int main(void)
 	r->cluster = strdup("c");
 	r->job_id = 7;
 	r->submit = 1700000000;
-	set_all(&r->figures);
+	set_all(&r->values);
 	if (record_to_json(r, &text, &len, &err) < 0) {
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
@@ -43,7 +43,7 @@ int main(void)
 	page.t_mono_ns = 1;
 	page.njobs = 1;
 	page.job[0].job_id = 7;
-	set_all(&page.job[0].figures);
+	set_all(&page.job[0].values);
 	if (textfile_format("n1", &page, &in, &text, &len, &err) < 0) {
 		fprintf(stderr, "%s\n", err.text);
 		return 1;

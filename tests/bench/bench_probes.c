@@ -429,10 +429,10 @@ static double time_harvest(struct harvest *h)
 	unsigned int i;
 
 	for (i = 0; i < npairs; i++) {
-		struct figures f;
+		struct values f;
 		uint64_t start = clock_thread_cpu_ns();
 
-		figures_init(&f);
+		values_init(&f);
 		if (harvest_read(h, /* is_empty= */ false, &f) < 0)
 			return 0;
 		ns[i] = (double)(clock_thread_cpu_ns() - start);

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "src/librecord/record.h"
-#include "usual_figures.h"
+#include "usual_values.h"
 
 #define RUNS 5 /* of which the fastest counts: the machine has other work, which takes its caches */
 #define STEPS 3
@@ -24,14 +24,14 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
-static void fill_figures(struct figures *f, bool all)
+static void fill_values(struct values *f, bool all)
 {
 	unsigned int m;
 
-	figures_init(f);
+	values_init(f);
 	metric_foreach(m)
 		if (all || is_usual((enum metric)m))
-			figures_set(f, (enum metric)m, UINT64_C(1234567891) * (m + 1));
+			values_set(f, (enum metric)m, UINT64_C(1234567891) * (m + 1));
 }
 
 static struct record *make(size_t nsteps, bool all)
@@ -66,7 +66,7 @@ static struct record *make(size_t nsteps, bool all)
 		.scope = "life-cycle", .region = "FR", .source = "a source", .year = 2024,
 		.pue_milli = 1350,
 	};
-	fill_figures(&r->figures, all);
+	fill_values(&r->values, all);
 	r->steps_known = true;
 	r->nsteps = nsteps;
 	r->steps = calloc(nsteps, sizeof(*r->steps));
@@ -79,7 +79,7 @@ static struct record *make(size_t nsteps, bool all)
 			.cpu_time = { { 7200000000123, true }, "node0001" },
 			.energy = { { 2000000123, true }, "node0003" },
 		};
-		fill_figures(&r->steps[i].figures, all);
+		fill_values(&r->steps[i].values, all);
 	}
 	return r;
 }
@@ -134,7 +134,7 @@ static void split_one(const struct record *r, size_t *ret_n)
 
 static void bench(bool all)
 {
-	const char *which = all ? "all figures" : "usual figures";
+	const char *which = all ? "all values" : "usual values";
 	struct record *r = make(STEPS, all);
 	char *json = NULL;
 	char what[64];

@@ -12,7 +12,7 @@
 #include "src/libstore/store.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
-#include "usual_figures.h"
+#include "usual_values.h"
 
 #define STEPS 3
 #define TIMEOUT_NS (10 * NSEC_PER_SEC)
@@ -87,14 +87,14 @@ uint64_t bench_rss_kb(void)
 	return pages * ((uint64_t)sysconf(_SC_PAGESIZE) / 1024);
 }
 
-static void set_figures(struct figures *f, enum shape shape, uint64_t job_id)
+static void set_values(struct values *f, enum shape shape, uint64_t job_id)
 {
 	unsigned int m;
 
-	figures_init(f);
+	values_init(f);
 	metric_foreach(m)
 		if (shape == SHAPE_FULL || is_usual((enum metric)m))
-			figures_set(f, (enum metric)m, UINT64_C(123456789) * (m + 1) + job_id);
+			values_set(f, (enum metric)m, UINT64_C(123456789) * (m + 1) + job_id);
 }
 
 static int make_record(enum shape shape, uint32_t job_id, char *key, char **ret_json,
@@ -120,7 +120,7 @@ static int make_record(enum shape shape, uint32_t job_id, char *key, char **ret_
 	r->total_cpus = 64;
 	r->total_nodes = 4;
 	r->energy.total_j = (struct maybe_u64){ 7200 + job_id, true };
-	set_figures(&r->figures, shape, job_id);
+	set_values(&r->values, shape, job_id);
 	r->steps_known = shape != SHAPE_BARE;
 	if (r->steps_known) {
 		r->steps = calloc(STEPS, sizeof(*r->steps));
@@ -129,7 +129,7 @@ static int make_record(enum shape shape, uint32_t job_id, char *key, char **ret_
 	for (s = 0; s < r->nsteps; s++) {
 		r->steps[s].step_id = (uint32_t)s;
 		r->steps[s].name = strdup("solver");
-		set_figures(&r->steps[s].figures, shape, job_id + s);
+		set_values(&r->steps[s].values, shape, job_id + s);
 	}
 	rc = record_key(r, key, RECORD_KEY_MAX);
 	if (rc == 0)

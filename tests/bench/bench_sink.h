@@ -18,7 +18,7 @@
 #include "src/libutil/errmsg.h"
 
 enum shape {
-	SHAPE_BARE,  /* no steps: the job's own figures */
+	SHAPE_BARE,  /* no steps: the job's own values */
 	SHAPE_USUAL, /* three steps, with what every job has */
 	SHAPE_FULL,  /* three steps of which everything is known */
 	SHAPE_N

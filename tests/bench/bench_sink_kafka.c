@@ -2,7 +2,7 @@
 /*
  * bench_sink_kafka - records per second from the store into Kafka: librdkafka's mock broker, which is a
  * thread of this process, and an Apache Kafka broker on this machine, with and without compression.
- * Beside each figure, what librdkafka alone does with the same messages and properties from memory.
+ * Beside each value, what librdkafka alone does with the same messages and properties from memory.
  */
 #define _GNU_SOURCE
 #include <string.h>

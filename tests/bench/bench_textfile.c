@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "src/libnode/textfile.h"
-#include "usual_figures.h"
+#include "usual_values.h"
 
 #define RUNS 5 /* of which the fastest counts */
 
@@ -53,10 +53,10 @@ static void fill_job(struct ledger_job_account *j, uint32_t id, bool all)
 	j->closed.total_uj[DOMAIN_CPU] = UINT64_C(1234567891234);
 	j->closed.total_uj[DOMAIN_DRAM] = UINT64_C(123456789123);
 	j->closed.source_uj[SOURCE_RAPL] = UINT64_C(1358024680357);
-	figures_init(&j->figures);
+	values_init(&j->values);
 	metric_foreach(m)
 		if (all || is_usual((enum metric)m))
-			figures_set(&j->figures, (enum metric)m, UINT64_C(1234567891) * (m + 1));
+			values_set(&j->values, (enum metric)m, UINT64_C(1234567891) * (m + 1));
 }
 
 static unsigned int count_series(const char *text)

@@ -89,7 +89,7 @@ static void measure_pressure(void)
 {
 	static uint64_t ns[TICKS];
 	char path[HIER_N][PATH_MAX];
-	struct figures f;
+	struct values f;
 	unsigned int i;
 
 	for (i = 0; i < HIER_N; i++)
@@ -102,7 +102,7 @@ static void measure_pressure(void)
 	}
 	qsort(ns, TICKS, sizeof(ns[0]), by_value);
 	printf("CPU time of reading a step's pressure (PSI %s here)\n%5s %10.1f %10.1f %10.1f\n",
-	       figures_has(&f, METRIC_CPU_PRESSURE_SOME) ? "is" : "is not", "",
+	       values_has(&f, METRIC_CPU_PRESSURE_SOME) ? "is" : "is not", "",
 	       (double)ns[TICKS / 2] / 1000, (double)ns[TICKS * 99 / 100] / 1000,
 	       (double)ns[TICKS - 1] / 1000);
 }

@@ -124,7 +124,7 @@ struct run {
 };
 
 struct counted {
-	struct figures figures;
+	struct values values;
 	struct step_detail detail;
 };
 
@@ -149,7 +149,7 @@ static bool count(const struct run *r, uint64_t turns, struct counted *ret)
 	bool is_run;
 
 	memset(ret, 0, sizeof(*ret));
-	figures_init(&ret->figures);
+	values_init(&ret->values);
 	if (r->way == BY_BPERF) {
 		target.probes = probes;
 		target.slot = register_step();
@@ -157,7 +157,7 @@ static bool count(const struct run *r, uint64_t turns, struct counted *ret)
 	if (fd < 0 || pid < 0 || perf_open(&target, &p, NULL) < 0)
 		return false;
 	is_run = child_ends(pid);
-	perf_read(p, &ret->figures, &ret->detail);
+	perf_read(p, &ret->values, &ret->detail);
 	perf_close(p);
 	if (target.slot)
 		probes_release(probes, target.slot);
@@ -213,25 +213,25 @@ static void test_hw(const struct run *r)
 	if (!ok(count(r, SHORT, &few) && count(r, LONG, &many), "%s %s: ran", how, r->what))
 		return;
 	ok(!strncmp(many.detail.counters, how, strlen(how)), "counted %s", many.detail.counters);
-	cycles = many.figures.value[METRIC_CYCLES] - few.figures.value[METRIC_CYCLES];
-	instructions = many.figures.value[METRIC_INSTRUCTIONS] -
-		       few.figures.value[METRIC_INSTRUCTIONS];
-	ok(figures_has(&many.figures, METRIC_INSTRUCTIONS) && is_about(instructions, want, 50),
+	cycles = many.values.value[METRIC_CYCLES] - few.values.value[METRIC_CYCLES];
+	instructions = many.values.value[METRIC_INSTRUCTIONS] -
+		       few.values.value[METRIC_INSTRUCTIONS];
+	ok(values_has(&many.values, METRIC_INSTRUCTIONS) && is_about(instructions, want, 50),
 	   "%s %s: %" PRIu64 " instructions of %" PRIu64 " and the kernel's", how, r->what,
 	   instructions, want);
-	ok(figures_has(&many.figures, METRIC_CYCLES) && is_about(cycles, instructions, 100),
+	ok(values_has(&many.values, METRIC_CYCLES) && is_about(cycles, instructions, 100),
 	   "  in %" PRIu64 " cycles: one each", cycles);
-	ok(figures_has(&many.figures, METRIC_PMU_ENABLED) &&
-		   many.figures.value[METRIC_PMU_RUNNING] <=
-			   many.figures.value[METRIC_PMU_ENABLED],
+	ok(values_has(&many.values, METRIC_PMU_ENABLED) &&
+		   many.values.value[METRIC_PMU_RUNNING] <=
+			   many.values.value[METRIC_PMU_ENABLED],
 	   "  coverage is told: %" PRIu64 " of %" PRIu64 " ns",
-	   many.figures.value[METRIC_PMU_RUNNING], many.figures.value[METRIC_PMU_ENABLED]);
-	ok(figures_has(&many.figures, METRIC_TASK_CLOCK) &&
-		   many.figures.value[METRIC_TASK_CLOCK] >= want,
-	   "  task clock: %" PRIu64 " ns", many.figures.value[METRIC_TASK_CLOCK]);
-	ok(many.figures.reason[METRIC_FP_OPERATIONS] == REASON_NO_EVENT ||
-		   figures_has(&many.figures, METRIC_FP_OPERATIONS),
-	   "  FLOP: %s", metric_reason_text(many.figures.reason[METRIC_FP_OPERATIONS]));
+	   many.values.value[METRIC_PMU_RUNNING], many.values.value[METRIC_PMU_ENABLED]);
+	ok(values_has(&many.values, METRIC_TASK_CLOCK) &&
+		   many.values.value[METRIC_TASK_CLOCK] >= want,
+	   "  task clock: %" PRIu64 " ns", many.values.value[METRIC_TASK_CLOCK]);
+	ok(many.values.reason[METRIC_FP_OPERATIONS] == REASON_NO_EVENT ||
+		   values_has(&many.values, METRIC_FP_OPERATIONS),
+	   "  FLOP: %s", metric_reason_text(many.values.reason[METRIC_FP_OPERATIONS]));
 }
 
 /* --- more events than counters ------------------------------------------------------------------ */
@@ -290,7 +290,7 @@ static void nap(void)
 }
 
 /* Cycles per second of what should have been counted. */
-static double cycles_per_s(const struct figures *f)
+static double cycles_per_s(const struct values *f)
 {
 	return f->value[METRIC_PMU_ENABLED] ? 1e9 * (double)f->value[METRIC_CYCLES] /
 						      (double)f->value[METRIC_PMU_ENABLED] :
@@ -335,11 +335,11 @@ static void test_given_back(enum way way, bool in_job)
 		nap();
 		perf_poll(p);
 	}
-	figures_init(&c.figures);
-	perf_read(p, &c.figures, &c.detail);
-	ok(figures_has(&c.figures, METRIC_CYCLES) && !strstr(c.detail.counters, "profiler"),
+	values_init(&c.values);
+	perf_read(p, &c.values, &c.detail);
+	ok(values_has(&c.values, METRIC_CYCLES) && !strstr(c.detail.counters, "profiler"),
 	   "nobody else: counted (%s)", c.detail.counters);
-	rate = cycles_per_s(&c.figures);
+	rate = cycles_per_s(&c.values);
 	if (in_job) {
 		profiler = fork();
 		if (profiler == 0) {
@@ -355,20 +355,20 @@ static void test_given_back(enum way way, bool in_job)
 	for (polls = 0; polls < 1000 && !strstr(c.detail.counters, "profiler"); polls++) {
 		nap();
 		perf_poll(p);
-		perf_read(p, &c.figures, &c.detail);
+		perf_read(p, &c.values, &c.detail);
 	}
 	ok(strstr(c.detail.counters, "profiler") != NULL, "%s: given back (%s)",
 	   in_job ? "a profiler in the job" : "a profiler of the CPUs", c.detail.counters);
 	for (i = 0; i < 10; i++)
 		nap();
 	if (way == BY_BPERF) /* what the harvest would say */
-		figures_set(&c.figures, METRIC_CPU_TIME, cpu_time_of(CGROUP));
-	perf_read(p, &c.figures, &c.detail);
-	ok(figures_has(&c.figures, METRIC_CYCLES) &&
-		   c.figures.value[METRIC_PMU_RUNNING] < c.figures.value[METRIC_PMU_ENABLED],
+		values_set(&c.values, METRIC_CPU_TIME, cpu_time_of(CGROUP));
+	perf_read(p, &c.values, &c.detail);
+	ok(values_has(&c.values, METRIC_CYCLES) &&
+		   c.values.value[METRIC_PMU_RUNNING] < c.values.value[METRIC_PMU_ENABLED],
 	   "what was counted stays, with its share: %" PRIu64 " of %" PRIu64 " ns",
-	   c.figures.value[METRIC_PMU_RUNNING], c.figures.value[METRIC_PMU_ENABLED]);
-	rate_then = cycles_per_s(&c.figures);
+	   c.values.value[METRIC_PMU_RUNNING], c.values.value[METRIC_PMU_ENABLED]);
+	rate_then = cycles_per_s(&c.values);
 	ok(rate_then > 0.75 * rate && rate_then < 1.33 * rate,
 	   "scaled to the time that was not counted: %.0f cycles/s, %.0f before", rate_then, rate);
 	perf_close(p);

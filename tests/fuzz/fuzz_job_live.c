@@ -19,15 +19,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(job.steps);
 	for (i = 0; i < job.nsteps; i++) {
 		job.steps[i].step_id = (uint32_t)i;
-		figures_init(&job.steps[i].figures);
+		values_init(&job.steps[i].values);
 	}
 	f = fmemopen((void *)(uintptr_t)data, size, "r");
 	assert(f);
 	job_live_read(f, jobs, 1, why);
 	(void)fclose(f);
 	for (i = 0; i < job.nsteps; i++)
-		is_known |= figures_has(&job.steps[i].figures, METRIC_CPU_TIME) ||
-			    figures_has(&job.steps[i].figures, METRIC_ENERGY);
+		is_known |= values_has(&job.steps[i].values, METRIC_CPU_TIME) ||
+			    values_has(&job.steps[i].values, METRIC_ENERGY);
 	/* either something is known, or it is said why not */
 	assert(!*why == is_known);
 	free(job.steps);

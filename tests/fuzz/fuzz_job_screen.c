@@ -65,8 +65,8 @@ static void set_numbers(struct fuzz_parts *p, struct record *r, struct record_st
 	step->cpu_time.max = step->energy.max = (struct maybe_u64){ next_number(p), true };
 	metric_foreach(m)
 		if (p->size)
-			figures_set(&r->figures, (enum metric)m, next_number(p));
-	step->figures = r->figures;
+			values_set(&r->values, (enum metric)m, next_number(p));
+	step->values = r->values;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -87,8 +87,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			     .nodes = text[4], .state = text[5], .cluster = text[6], .tres_alloc = text[7],
 			     .steps = &step, .nsteps = 1 };
 	step = (struct record_step){ .step_id = 0 };
-	figures_init(&r.figures);
-	figures_init(&step.figures);
+	values_init(&r.values);
+	values_init(&step.values);
 	(void)snprintf(r.emissions.source, sizeof(r.emissions.source), "%s", text[8]);
 	(void)snprintf(r.emissions.region, sizeof(r.emissions.region), "%s", text[8]);
 	(void)snprintf(step.cpu_time.max_node, sizeof(step.cpu_time.max_node), "%s", text[8]);

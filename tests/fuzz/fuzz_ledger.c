@@ -83,15 +83,15 @@ static void seal(int fd)
 static void use(struct ledger *l)
 {
 	struct account energy;
-	struct figures figures;
+	struct values values;
 	unsigned int slot;
 	uint64_t busy;
 
 	(void)ledger_snapshot(l, &snapshot);
-	(void)ledger_job_total(l, 1, &energy, &figures, &busy);
+	(void)ledger_job_total(l, 1, &energy, &values, &busy);
 	(void)ledger_step_energy(l, 0, &energy);
 	(void)ledger_find(l, 1, &slot);
-	ledger_account_figures(&snapshot, &snapshot.measured, &figures);
+	ledger_account_values(&snapshot, &snapshot.measured, &values);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

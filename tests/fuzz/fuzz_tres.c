@@ -6,15 +6,15 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = fuzz_text(data, size);
-	struct figures figures = { 0 };
+	struct values values = { 0 };
 	struct tresmap map;
 	uint64_t value;
 
 	tresmap_init(&map);
 	tresmap_learn(&map, 1001, "fs", "ceems");
 	tresmap_learn(&map, 1002, "ic", "ceems_co2e");
-	tresmap_read(&map, text, text, SIDE_IN, &figures);
-	tresmap_read(&map, text, text, SIDE_OUT, &figures);
+	tresmap_read(&map, text, text, SIDE_IN, &values);
+	tresmap_read(&map, text, text, SIDE_OUT, &values);
 	(void)tresmap_value(text, TRESMAP_MEM, &value);
 	free(text);
 	return 0;

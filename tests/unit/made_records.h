@@ -60,11 +60,11 @@ static inline void make(uint32_t job_id, size_t nsteps, const char *name)
 	r->energy.total_j = (struct maybe_u64){ 7200 + job_id, true };
 	metric_foreach(m)
 		if (m != METRIC_CYCLES)
-			figures_set(&r->figures, (enum metric)m, 1000000 * (m + 1));
-	figures_set(&r->figures, METRIC_CO2E, 123456789);
-	figures_set(&r->figures, METRIC_ENERGY, (7200 + job_id) * UINT64_C(1000000));
+			values_set(&r->values, (enum metric)m, 1000000 * (m + 1));
+	values_set(&r->values, METRIC_CO2E, 123456789);
+	values_set(&r->values, METRIC_ENERGY, (7200 + job_id) * UINT64_C(1000000));
 	for (m = 0; m < ARRAY_SIZE(part); m++)
-		figures_set(&r->figures, part[m], 777);
+		values_set(&r->values, part[m], 777);
 	r->emissions = (struct record_emissions){
 		.method = CO2E_PER_TICK, .factor_ug_per_kwh = { 250123456, true }, .kind = "mixed",
 		.scope = "direct", .region = "FR", .source = "RTE; Ember", .year = 2024,
@@ -77,8 +77,8 @@ static inline void make(uint32_t job_id, size_t nsteps, const char *name)
 	for (s = 0; s < nsteps; s++) {
 		r->steps[s].step_id = (uint32_t)s;
 		r->steps[s].name = strdup("it's");
-		figures_init(&r->steps[s].figures);
-		figures_set(&r->steps[s].figures, METRIC_ENERGY, 1500000);
+		values_init(&r->steps[s].values);
+		values_set(&r->steps[s].values, METRIC_ENERGY, 1500000);
 		r->steps[s].user_cpu_us = (struct maybe_u64){ 1234567, true };
 		r->steps[s].nnodes = 2;
 		r->steps[s].energy = (struct record_spread){ { 1000000, true }, "n2" };

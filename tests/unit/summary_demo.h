@@ -37,23 +37,23 @@ static void demo_energy(struct record *r, uint64_t elapsed_s, double used)
 	uint64_t dram = elapsed_s * r->total_cpus * 300000;
 	uint64_t gpus;
 
-	figures_set(&r->figures, METRIC_CPU_ENERGY_STATIC, idle);
-	figures_set(&r->figures, METRIC_CPU_ENERGY, idle + busy);
-	figures_set(&r->figures, METRIC_DRAM_ENERGY_STATIC, dram);
-	figures_set(&r->figures, METRIC_DRAM_ENERGY, dram);
-	figures_set(&r->figures, METRIC_ENERGY, idle + busy + dram);
+	values_set(&r->values, METRIC_CPU_ENERGY_STATIC, idle);
+	values_set(&r->values, METRIC_CPU_ENERGY, idle + busy);
+	values_set(&r->values, METRIC_DRAM_ENERGY_STATIC, dram);
+	values_set(&r->values, METRIC_DRAM_ENERGY, dram);
+	values_set(&r->values, METRIC_ENERGY, idle + busy + dram);
 	if (record_tres(r->tres_alloc, "gres/gpu", &gpus)) {
 		uint64_t held = gpus * elapsed_s * 1000000000;
 
-		figures_set(&r->figures, METRIC_GPU_HELD, held);
-		figures_set(&r->figures, METRIC_GPU_BUSY, (uint64_t)(used * (double)held));
-		figures_set(&r->figures, METRIC_GPU_ENERGY_STATIC, gpus * elapsed_s * 55000000);
-		figures_set(&r->figures, METRIC_GPU_ENERGY, gpus * elapsed_s * (55000000 + (uint64_t)(used * 245e6)));
-		figures_set(&r->figures, METRIC_ENERGY,
-			    r->figures.value[METRIC_ENERGY] + r->figures.value[METRIC_GPU_ENERGY]);
+		values_set(&r->values, METRIC_GPU_HELD, held);
+		values_set(&r->values, METRIC_GPU_BUSY, (uint64_t)(used * (double)held));
+		values_set(&r->values, METRIC_GPU_ENERGY_STATIC, gpus * elapsed_s * 55000000);
+		values_set(&r->values, METRIC_GPU_ENERGY, gpus * elapsed_s * (55000000 + (uint64_t)(used * 245e6)));
+		values_set(&r->values, METRIC_ENERGY,
+			   r->values.value[METRIC_ENERGY] + r->values.value[METRIC_GPU_ENERGY]);
 		(void)snprintf(r->energy.source, sizeof(r->energy.source), "rapl,nvml");
 	}
-	figures_set(&r->figures, METRIC_CO2E, (uint64_t)((double)r->figures.value[METRIC_ENERGY] / 3.6e12 * 57.5e9));
+	values_set(&r->values, METRIC_CO2E, (uint64_t)((double)r->values.value[METRIC_ENERGY] / 3.6e12 * 57.5e9));
 }
 
 /* One of the jobs of DAY. */
@@ -68,7 +68,7 @@ static void demo_job(unsigned int day, struct record *r)
 	uint32_t kind = demo_random(100);
 
 	*r = (struct record){ .job_id = 1 + demo_random(1000000), .job_name = (char *)"job", .total_nodes = 1 };
-	figures_init(&r->figures);
+	values_init(&r->values);
 	r->account = (char *)(uintptr_t)demo_accounts[account];
 	r->user_name = (char *)(uintptr_t)demo_users[(account + demo_random(3)) % ARRAY_SIZE(demo_users)];
 	r->partition = (char *)(uintptr_t)demo_partitions[demo_random(3)];
@@ -78,9 +78,9 @@ static void demo_job(unsigned int day, struct record *r)
 	r->start = r->end - elapsed_s;
 	r->tres_alloc = r->partition == demo_partitions[1] ? (char *)"cpu=8,mem=64G,node=1,gres/gpu=2" :
 							     (char *)"cpu=8,mem=64G,node=1";
-	figures_set(&r->figures, METRIC_CPU_TIME, (uint64_t)(used * (double)elapsed_s * r->total_cpus * 1e9));
-	figures_set(&r->figures, METRIC_MEMORY_ALLOCATED, UINT64_C(64) << 30);
-	figures_set(&r->figures, METRIC_MEMORY_PEAK, (uint64_t)(4 + demo_random(40)) << 30);
+	values_set(&r->values, METRIC_CPU_TIME, (uint64_t)(used * (double)elapsed_s * r->total_cpus * 1e9));
+	values_set(&r->values, METRIC_MEMORY_ALLOCATED, UINT64_C(64) << 30);
+	values_set(&r->values, METRIC_MEMORY_PEAK, (uint64_t)(4 + demo_random(40)) << 30);
 	if (kind < 3)
 		return; /* nobody measured it */
 	(void)snprintf(r->energy.source, sizeof(r->energy.source), kind < 8 ? "model" : "rapl");

@@ -102,10 +102,10 @@ struct seen {
 static inline struct seen look(const struct step *s)
 {
 	struct seen seen = { 0 };
-	struct figures f;
+	struct values f;
 
-	figures_init(&f);
-	if (tcpcount_read(s->t, &f) < 0 || !figures_has(&f, METRIC_TCP_SENT_BYTES))
+	values_init(&f);
+	if (tcpcount_read(s->t, &f) < 0 || !values_has(&f, METRIC_TCP_SENT_BYTES))
 		return (struct seen){ UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX };
 	seen.sent = f.value[METRIC_TCP_SENT_BYTES];
 	seen.received = f.value[METRIC_TCP_RECEIVED_BYTES];

@@ -31,20 +31,20 @@ static struct record *good(void)
 	r->time_limit_min = (struct maybe_u64){ 80, true };
 	r->total_cpus = 8;
 	r->total_nodes = 1;
-	figures_init(&r->figures);
-	figures_set(&r->figures, METRIC_CPU_TIME, 8 * 3600 * NS);
-	figures_set(&r->figures, METRIC_MEMORY_PEAK, 15 * GIB);
-	figures_set(&r->figures, METRIC_MEMORY_ALLOCATED, 16 * GIB);
-	figures_set(&r->figures, METRIC_ENERGY, UINT64_C(3600000000) * 100); /* 100 Wh */
-	figures_set(&r->figures, METRIC_CPU_ENERGY, UINT64_C(3600000000) * 100);
-	figures_set(&r->figures, METRIC_CPU_ENERGY_STATIC, UINT64_C(3600000000) * 40);
-	figures_set(&r->figures, METRIC_CO2E, 5000 * UINT64_C(1000000)); /* 5 g */
+	values_init(&r->values);
+	values_set(&r->values, METRIC_CPU_TIME, 8 * 3600 * NS);
+	values_set(&r->values, METRIC_MEMORY_PEAK, 15 * GIB);
+	values_set(&r->values, METRIC_MEMORY_ALLOCATED, 16 * GIB);
+	values_set(&r->values, METRIC_ENERGY, UINT64_C(3600000000) * 100); /* 100 Wh */
+	values_set(&r->values, METRIC_CPU_ENERGY, UINT64_C(3600000000) * 100);
+	values_set(&r->values, METRIC_CPU_ENERGY_STATIC, UINT64_C(3600000000) * 40);
+	values_set(&r->values, METRIC_CO2E, 5000 * UINT64_C(1000000)); /* 5 g */
 	s[0] = (struct record_step){ .step_id = LEDGER_STEP_BATCH, .ntasks = 1, .nnodes = 1, .ncpus = 8, .start = BEGIN,
 				     .end = BEGIN + 3600 };
 	s[1] = s[0];
 	s[1].step_id = LEDGER_STEP_EXTERN;
-	figures_init(&s[0].figures);
-	figures_init(&s[1].figures);
+	values_init(&s[0].values);
+	values_init(&s[1].values);
 	r->steps = s;
 	r->nsteps = 2;
 	r->steps_known = true;
@@ -64,16 +64,16 @@ static void set_gpus(struct record *r, unsigned int n)
 	(void)snprintf(text, sizeof(text), "cpu=8,mem=16G,node=1,gres/gpu=%u,gres/gpu:h100=%u", n, n);
 	free(r->tres_alloc);
 	r->tres_alloc = strdup(text);
-	figures_set(&r->figures, METRIC_GPU_HELD, n * 3600 * NS);
-	figures_set(&r->figures, METRIC_GPU_BUSY, n * 1800 * NS);
-	figures_set(&r->figures, METRIC_GPU_NO_PROCESS, 0);
-	figures_set(&r->figures, METRIC_GPU_ENERGY, UINT64_C(3600000000) * 50);
+	values_set(&r->values, METRIC_GPU_HELD, n * 3600 * NS);
+	values_set(&r->values, METRIC_GPU_BUSY, n * 1800 * NS);
+	values_set(&r->values, METRIC_GPU_NO_PROCESS, 0);
+	values_set(&r->values, METRIC_GPU_ENERGY, UINT64_C(3600000000) * 50);
 }
 
 /* CPU time of N thousandths of the 8 CPUs */
 static void set_cpu(struct record *r, uint64_t n)
 {
-	figures_set(&r->figures, METRIC_CPU_TIME, 8 * 3600 * NS / 1000 * n);
+	values_set(&r->values, METRIC_CPU_TIME, 8 * 3600 * NS / 1000 * n);
 }
 
 /* how = 0: the rule speaks; 1: at its limit, where it does not; 2: what decides is unknown */
@@ -86,9 +86,9 @@ static void timeout(struct record *r, int how)
 {
 	set_state(r, "TIMEOUT");
 	if (how == 1)
-		figures_set(&r->figures, METRIC_CPU_TIME, NS);
+		values_set(&r->values, METRIC_CPU_TIME, NS);
 	else if (how == 2)
-		figures_miss(&r->figures, METRIC_CPU_TIME, REASON_FAILED);
+		values_miss(&r->values, METRIC_CPU_TIME, REASON_FAILED);
 }
 
 static void failed(struct record *r, int how)
@@ -99,30 +99,30 @@ static void failed(struct record *r, int how)
 static void oom_kills(struct record *r, int how)
 {
 	if (how < 2)
-		figures_set(&r->figures, METRIC_OOM_KILLS, how ? 0 : 3);
+		values_set(&r->values, METRIC_OOM_KILLS, how ? 0 : 3);
 }
 
 static void no_cpu_time(struct record *r, int how)
 {
-	figures_set(&r->figures, METRIC_CPU_TIME, how ? 2 * NS : 0);
+	values_set(&r->values, METRIC_CPU_TIME, how ? 2 * NS : 0);
 	if (how == 2)
-		figures_miss(&r->figures, METRIC_CPU_TIME, REASON_FAILED);
+		values_miss(&r->values, METRIC_CPU_TIME, REASON_FAILED);
 }
 
 static void gpu_no_process(struct record *r, int how)
 {
 	set_gpus(r, 2);
-	figures_set(&r->figures, METRIC_GPU_NO_PROCESS, (how ? 6480 : 6600) * NS);
+	values_set(&r->values, METRIC_GPU_NO_PROCESS, (how ? 6480 : 6600) * NS);
 	if (how == 2)
-		figures_miss(&r->figures, METRIC_GPU_NO_PROCESS, REASON_NO_SENSOR);
+		values_miss(&r->values, METRIC_GPU_NO_PROCESS, REASON_NO_SENSOR);
 }
 
 static void gpu_busy(struct record *r, int how, uint64_t speaks_ms, uint64_t limit_ms)
 {
 	set_gpus(r, 2);
-	figures_set(&r->figures, METRIC_GPU_BUSY, (how ? limit_ms : speaks_ms) * NS / 1000);
+	values_set(&r->values, METRIC_GPU_BUSY, (how ? limit_ms : speaks_ms) * NS / 1000);
 	if (how == 2)
-		figures_miss(&r->figures, METRIC_GPU_BUSY, REASON_NO_SENSOR);
+		values_miss(&r->values, METRIC_GPU_BUSY, REASON_NO_SENSOR);
 }
 
 static void gpu_idle(struct record *r, int how)
@@ -145,7 +145,7 @@ static void gpu_interactive(struct record *r, int how)
 	r->end = r->start + (how == 1 ? 28800 : 28801);
 	r->steps[0].step_id = LEDGER_STEP_INTERACTIVE;
 	set_gpus(r, 1);
-	figures_set(&r->figures, METRIC_GPU_BUSY, 360 * NS);
+	values_set(&r->values, METRIC_GPU_BUSY, 360 * NS);
 	if (how == 2)
 		r->steps_known = false;
 }
@@ -154,14 +154,14 @@ static void gpu_heat(struct record *r, int how)
 {
 	set_gpus(r, 1);
 	if (how < 2)
-		figures_set(&r->figures, METRIC_GPU_THROTTLED_HEAT, (how ? 360 : 361) * NS);
+		values_set(&r->values, METRIC_GPU_THROTTLED_HEAT, (how ? 360 : 361) * NS);
 }
 
 static void serial(struct record *r, int how)
 {
 	set_cpu(r, how ? 127 : 126); /* 1.016 and 1.008 CPUs */
 	if (how == 2)
-		figures_miss(&r->figures, METRIC_CPU_TIME, REASON_FAILED);
+		values_miss(&r->values, METRIC_CPU_TIME, REASON_FAILED);
 }
 
 static void cpus_unused(struct record *r, int how)
@@ -181,16 +181,16 @@ static void tasks_unused(struct record *r, int how)
 static void cpu_low(struct record *r, int how)
 {
 	r->total_cpus = 1;
-	figures_set(&r->figures, METRIC_CPU_TIME, (how == 1 ? 2340 : 2339) * NS);
+	values_set(&r->values, METRIC_CPU_TIME, (how == 1 ? 2340 : 2339) * NS);
 	if (how == 2)
-		figures_miss(&r->figures, METRIC_CPU_TIME, REASON_FAILED);
+		values_miss(&r->values, METRIC_CPU_TIME, REASON_FAILED);
 }
 
 static void cpu_fair(struct record *r, int how)
 {
 	set_cpu(r, how == 1 ? 800 : 799);
 	if (how == 2)
-		figures_miss(&r->figures, METRIC_CPU_TIME, REASON_FAILED);
+		values_miss(&r->values, METRIC_CPU_TIME, REASON_FAILED);
 }
 
 static void imbalance(struct record *r, int how)
@@ -198,62 +198,62 @@ static void imbalance(struct record *r, int how)
 	struct record_step *s = &r->steps[0];
 
 	s->nnodes = 2;
-	figures_set(&s->figures, METRIC_CPU_TIME, 28800 * NS);
+	values_set(&s->values, METRIC_CPU_TIME, 28800 * NS);
 	s->cpu_time.max = (struct maybe_u64){ (how == 1 ? 18000 : 18001) * NS, how < 2 };
 }
 
 static void cpu_wait(struct record *r, int how)
 {
 	if (how < 2)
-		figures_set(&r->figures, METRIC_RUN_DELAY, (how ? 7200 : 7300) * NS);
+		values_set(&r->values, METRIC_RUN_DELAY, (how ? 7200 : 7300) * NS);
 }
 
 static void cpu_throttled(struct record *r, int how)
 {
 	if (how < 2)
-		figures_set(&r->figures, METRIC_CPU_THROTTLED, (how ? 2880 : 2881) * NS);
+		values_set(&r->values, METRIC_CPU_THROTTLED, (how ? 2880 : 2881) * NS);
 }
 
 static void memory_bound(struct record *r, int how)
 {
-	figures_set(&r->figures, METRIC_CYCLES, 1000000);
-	figures_set(&r->figures, METRIC_INSTRUCTIONS, how == 1 ? 700000 : 699000);
-	figures_set(&r->figures, METRIC_CACHE_REFERENCES, 1000);
+	values_set(&r->values, METRIC_CYCLES, 1000000);
+	values_set(&r->values, METRIC_INSTRUCTIONS, how == 1 ? 700000 : 699000);
+	values_set(&r->values, METRIC_CACHE_REFERENCES, 1000);
 	if (how < 2)
-		figures_set(&r->figures, METRIC_CACHE_MISSES, 301);
+		values_set(&r->values, METRIC_CACHE_MISSES, 301);
 }
 
 static void memory_unused(struct record *r, int how)
 {
-	figures_set(&r->figures, METRIC_MEMORY_ALLOCATED, 10 * GIB);
-	figures_set(&r->figures, METRIC_MEMORY_PEAK, how ? 7 * GIB : 7 * GIB - 1);
+	values_set(&r->values, METRIC_MEMORY_ALLOCATED, 10 * GIB);
+	values_set(&r->values, METRIC_MEMORY_PEAK, how ? 7 * GIB : 7 * GIB - 1);
 	if (how == 2)
-		figures_miss(&r->figures, METRIC_MEMORY_ALLOCATED, REASON_NO_MEMORY);
+		values_miss(&r->values, METRIC_MEMORY_ALLOCATED, REASON_NO_MEMORY);
 }
 
 static void memory_stall(struct record *r, int how)
 {
 	if (how < 2)
-		figures_set(&r->figures, METRIC_MEMORY_PRESSURE_FULL, (how ? 360 : 361) * NS);
+		values_set(&r->values, METRIC_MEMORY_PRESSURE_FULL, (how ? 360 : 361) * NS);
 }
 
 static void swap(struct record *r, int how)
 {
 	if (how < 2)
-		figures_set(&r->figures, METRIC_SWAP_PEAK, 104857600 + !how);
+		values_set(&r->values, METRIC_SWAP_PEAK, 104857600 + !how);
 }
 
 static void io_stall(struct record *r, int how)
 {
 	if (how < 2)
-		figures_set(&r->figures, METRIC_IO_PRESSURE_FULL, (how ? 720 : 721) * NS);
+		values_set(&r->values, METRIC_IO_PRESSURE_FULL, (how ? 720 : 721) * NS);
 }
 
 static void small_reads(struct record *r, int how)
 {
-	figures_set(&r->figures, METRIC_IO_READ_CALLS, 20000000);
+	values_set(&r->values, METRIC_IO_READ_CALLS, 20000000);
 	if (how < 2)
-		figures_set(&r->figures, METRIC_IO_READ_BYTES, UINT64_C(20000000) * (how ? 1024 : 1023));
+		values_set(&r->values, METRIC_IO_READ_BYTES, UINT64_C(20000000) * (how ? 1024 : 1023));
 }
 
 static void limit_far(struct record *r, int how)
@@ -285,9 +285,9 @@ static void short_steps(struct record *r, int how)
 
 static void idle_energy(struct record *r, int how)
 {
-	figures_set(&r->figures, METRIC_CPU_ENERGY_STATIC, UINT64_C(3600000000) * (how == 1 ? 80 : 81));
+	values_set(&r->values, METRIC_CPU_ENERGY_STATIC, UINT64_C(3600000000) * (how == 1 ? 80 : 81));
 	if (how == 2)
-		figures_miss(&r->figures, METRIC_CPU_ENERGY_STATIC, REASON_NO_SENSOR);
+		values_miss(&r->values, METRIC_CPU_ENERGY_STATIC, REASON_NO_SENSOR);
 }
 
 /* These are off until a site wants them. */
@@ -295,9 +295,9 @@ static void gpu_small(struct record *r, int how)
 {
 	set_gpus(r, 1);
 	r->total_cpus = 2;
-	figures_set(&r->figures, METRIC_GPU_BUSY, (how == 1 ? 540 : 539) * NS);
+	values_set(&r->values, METRIC_GPU_BUSY, (how == 1 ? 540 : 539) * NS);
 	if (how < 2)
-		figures_set(&r->figures, METRIC_GPU_MEMORY_PEAK, 4 * GIB);
+		values_set(&r->values, METRIC_GPU_MEMORY_PEAK, 4 * GIB);
 }
 
 static void gpu_spread(struct record *r, int how)
@@ -312,17 +312,17 @@ static void cpus_per_gpu(struct record *r, int how)
 {
 	set_gpus(r, 1);
 	r->total_cpus = how == 1 ? 12 : 13;
-	figures_set(&r->figures, METRIC_CPU_TIME, 3600 * NS);
+	values_set(&r->values, METRIC_CPU_TIME, 3600 * NS);
 	if (how == 2)
-		figures_miss(&r->figures, METRIC_CPU_TIME, REASON_FAILED);
+		values_miss(&r->values, METRIC_CPU_TIME, REASON_FAILED);
 }
 
 static void memory_per_gpu(struct record *r, int how)
 {
 	set_gpus(r, 2);
-	figures_set(&r->figures, METRIC_MEMORY_ALLOCATED, UINT64_C(230000000000) + !how * 2000);
+	values_set(&r->values, METRIC_MEMORY_ALLOCATED, UINT64_C(230000000000) + !how * 2000);
 	if (how == 2)
-		figures_miss(&r->figures, METRIC_MEMORY_PEAK, REASON_NO_MEMORY);
+		values_miss(&r->values, METRIC_MEMORY_PEAK, REASON_NO_MEMORY);
 }
 
 static const struct {
@@ -439,16 +439,16 @@ static void test_silence(void)
 	is_u64(advice_find(r, NULL, 0, a, MAX), 0, "none where nobody knows how long");
 	set_state(r, "RUNNING");
 	set_gpus(r, 1);
-	figures_set(&r->figures, METRIC_GPU_NO_PROCESS, 3600 * NS);
-	figures_set(&r->figures, METRIC_GPU_BUSY, 0);
+	values_set(&r->values, METRIC_GPU_NO_PROCESS, 3600 * NS);
+	values_set(&r->values, METRIC_GPU_BUSY, 0);
 	is_u64(advice_find(r, NULL, BEGIN + 200, a, MAX), 0, "nor of a job that just began");
 	is_u64(advice_find(r, NULL, BEGIN + 3600, a, MAX), 1, "a running job hears of its GPUs alone");
 	is_str(a[0].rule->name, "gpu-no-process", "which have no process");
 	is_str(advice_saving_text(&a[0], false, text, sizeof(text)), "saves 50.0 Wh", "what they used");
 	is_str(advice_explain(&a[0], r, NULL, BEGIN + 3600, text, sizeof(text)),
 	       "gpu_no_process 100 % > 90 %, gpus 1 > 0", "and why");
-	figures_miss(&r->figures, METRIC_ENERGY, REASON_NO_SENSOR);
-	figures_miss(&r->figures, METRIC_GPU_ENERGY, REASON_NO_SENSOR);
+	values_miss(&r->values, METRIC_ENERGY, REASON_NO_SENSOR);
+	values_miss(&r->values, METRIC_GPU_ENERGY, REASON_NO_SENSOR);
 	is_u64(advice_find(r, NULL, BEGIN + 3600, a, MAX), 1, "without energy, too");
 	is_str(advice_saving_text(&a[0], true, text, sizeof(text)), "", "but not what it saves");
 	record_destroy(r);
@@ -461,7 +461,7 @@ static void test_order(void)
 	size_t n;
 
 	set_cpu(r, 125);
-	figures_set(&r->figures, METRIC_MEMORY_PEAK, GIB);
+	values_set(&r->values, METRIC_MEMORY_PEAK, GIB);
 	r->time_limit_min.value = 1000;
 	n = advice_find(r, NULL, 0, a, MAX);
 	is_u64(n, 3, "three things at once");
@@ -523,7 +523,7 @@ static void test_words(void)
 	if (write(fd, text, sizeof(text) - 1) < 0 || advice_site_read(path, &site, &err) < 0)
 		exit(1);
 	r->end = r->start + 100;
-	figures_set(&r->figures, METRIC_CPU_TIME, 100 * NS);
+	values_set(&r->values, METRIC_CPU_TIME, 100 * NS);
 	r->time_limit_min.value = 10000;
 	is_u64(advice_find(r, &site, 0, a, MAX), 1, "one rule is off, and a minute is long enough");
 	is_str(a[0].what, "one of 8 CPUs", "in the site's words");

@@ -107,7 +107,7 @@ static void test_writer(void)
 	rec->steps_known = true;
 	rec->steps = calloc(1, sizeof(*rec->steps));
 	rec->nsteps = 1;
-	figures_init(&rec->steps[0].figures);
+	values_init(&rec->steps[0].values);
 	record_to_json(rec, &json, &item.json_len, &rig.err);
 	item.json = json;
 	item.key_len = strlen(item.key);

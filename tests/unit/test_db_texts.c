@@ -121,7 +121,7 @@ static bool one_hostile(const char *text)
 	r->steps = calloc(1, sizeof(*r->steps));
 	r->steps[0].name = strdup(text);
 	r->steps[0].nodes = strdup(text);
-	figures_init(&r->steps[0].figures);
+	values_init(&r->steps[0].values);
 	if (send_record(r) != SINK_ACKED)
 		good = false;
 	for (i = 0; good && i < ARRAY_SIZE(texts); i++)
@@ -171,7 +171,7 @@ static void test_rows(void)
 	r->nsteps = 2;
 	r->steps = calloc(2, sizeof(*r->steps));
 	for (i = 0; i < 2; i++) {
-		figures_init(&r->steps[i].figures);
+		values_init(&r->steps[i].values);
 		r->steps[i].het_component = (struct maybe_u64){ i, true };
 	}
 	is_int(send_record(r), SINK_ACKED, "a record");
@@ -222,13 +222,13 @@ static void test_sums(void)
 		r->total_cpus = jobs[i].cpus;
 		r->total_nodes = 1;
 		if (jobs[i].cpu_ns)
-			figures_set(&r->figures, METRIC_CPU_TIME, jobs[i].cpu_ns);
+			values_set(&r->values, METRIC_CPU_TIME, jobs[i].cpu_ns);
 		if (jobs[i].static_j)
-			figures_set(&r->figures, METRIC_CPU_ENERGY_STATIC, jobs[i].static_j * 1000000);
+			values_set(&r->values, METRIC_CPU_ENERGY_STATIC, jobs[i].static_j * 1000000);
 		if (jobs[i].energy_j)
 			r->energy.total_j = (struct maybe_u64){ jobs[i].energy_j, true };
 		if (jobs[i].energy_j)
-			figures_set(&r->figures, METRIC_CO2E, jobs[i].energy_j * 100000);
+			values_set(&r->values, METRIC_CO2E, jobs[i].energy_j * 100000);
 		is_int(send_record(r), SINK_ACKED, jobs[i].user);
 		record_destroy(r);
 	}

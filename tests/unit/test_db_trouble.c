@@ -54,7 +54,7 @@ static void put(unsigned int n)
 		r->steps_known = true;
 		r->nsteps = 1;
 		r->steps = calloc(1, sizeof(*r->steps));
-		figures_init(&r->steps[0].figures);
+		values_init(&r->steps[0].values);
 		record_key(r, key, sizeof(key));
 		if (record_to_json(r, &json, &len, &rig.err) < 0)
 			diag("%s", rig.err.text);

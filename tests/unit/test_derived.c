@@ -9,7 +9,7 @@
 #define S UINT64_C(1000000000)
 #define NONE -1.0 /* cannot be told */
 
-/* Two terms of a ratio; the rest of the figures is not known. */
+/* Two terms of a ratio; the rest of the values is not known. */
 static const struct {
 	const char *what;
 	enum derived d;
@@ -134,7 +134,7 @@ static void is_near(double got, double want, const char *what)
 		diag("got %.17g, want %.17g", got, want);
 }
 
-static double value(size_t i, const struct figures *f)
+static double value(size_t i, const struct values *f)
 {
 	double v = NONE;
 
@@ -144,15 +144,15 @@ static double value(size_t i, const struct figures *f)
 static void test_values(void)
 {
 	unsigned int with[DERIVED_N] = { 0 };
-	struct figures f;
+	struct values f;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		double want = rows[i].want;
 
-		figures_init(&f);
-		figures_set(&f, rows[i].a, rows[i].va);
-		figures_set(&f, rows[i].b, rows[i].vb);
+		values_init(&f);
+		values_set(&f, rows[i].a, rows[i].va);
+		values_set(&f, rows[i].b, rows[i].vb);
 		if (want < 0)
 			ok(value(i, &f) < 0, "unknown: %s", rows[i].what);
 		else
@@ -204,27 +204,27 @@ static void test_part_counted(void)
 {
 	static const enum derived of_whole[] = { DERIVED_FLOP_PER_S, DERIVED_MEMORY_BYTES_PER_S,
 						 DERIVED_JOULES_PER_INSTRUCTION };
-	struct figures f;
+	struct values f;
 	double v;
 	size_t i;
 
-	figures_init(&f);
-	figures_set(&f, METRIC_ENERGY, 3000000);
-	figures_set(&f, METRIC_CYCLES, 4000);
-	figures_set(&f, METRIC_INSTRUCTIONS, 6000);
-	figures_set(&f, METRIC_FP_OPERATIONS, 1000);
-	figures_set(&f, METRIC_MEMORY_BYTES, 64000);
-	figures_set(&f, METRIC_CPU_TIME, 20 * S);
-	figures_set(&f, METRIC_PMU_ENABLED, 10 * S);
-	figures_set(&f, METRIC_PMU_RUNNING, 4 * S);
+	values_init(&f);
+	values_set(&f, METRIC_ENERGY, 3000000);
+	values_set(&f, METRIC_CYCLES, 4000);
+	values_set(&f, METRIC_INSTRUCTIONS, 6000);
+	values_set(&f, METRIC_FP_OPERATIONS, 1000);
+	values_set(&f, METRIC_MEMORY_BYTES, 64000);
+	values_set(&f, METRIC_CPU_TIME, 20 * S);
+	values_set(&f, METRIC_PMU_ENABLED, 10 * S);
+	values_set(&f, METRIC_PMU_RUNNING, 4 * S);
 	for (i = 0; i < ARRAY_SIZE(of_whole); i++)
 		ok(!derived_value(of_whole[i], &f, S, 1, &v), "half of the job was counted: no %s",
 		   derived_table[of_whole[i]].name);
 	ok(derived_value(DERIVED_IPC, &f, S, 1, &v), "what is of the same part is told");
-	figures_set(&f, METRIC_PMU_ENABLED, 37 * S / 2);
+	values_set(&f, METRIC_PMU_ENABLED, 37 * S / 2);
 	for (i = 0; i < ARRAY_SIZE(of_whole); i++)
 		ok(!derived_value(of_whole[i], &f, S, 1, &v), "more than a twentieth lacks: no %s", derived_table[of_whole[i]].name);
-	figures_set(&f, METRIC_PMU_ENABLED, 20 * S - S / 2);
+	values_set(&f, METRIC_PMU_ENABLED, 20 * S - S / 2);
 	for (i = 0; i < ARRAY_SIZE(of_whole); i++)
 		ok(derived_value(of_whole[i], &f, S, 1, &v), "all of it was, in turns: %s",
 		   derived_table[of_whole[i]].name);
@@ -232,13 +232,13 @@ static void test_part_counted(void)
 
 int main(void)
 {
-	struct figures f;
+	struct values f;
 	double v = 7;
 
-	figures_init(&f);
+	values_init(&f);
 	ok(!derived_value(DERIVED_N, &f, S, 1, &v) && v == 7, "there is no such ratio");
-	figures_set(&f, METRIC_INSTRUCTIONS, 5);
-	figures_set(&f, METRIC_CYCLES, 0);
+	values_set(&f, METRIC_INSTRUCTIONS, 5);
+	values_set(&f, METRIC_CYCLES, 0);
 	ok(!derived_value(DERIVED_IPC, &f, S, 1, &v) && v == 7, "nothing is written on failure");
 	test_values();
 	test_part_counted();

@@ -466,11 +466,11 @@ static void test_op(struct probes *p, const char *name, void (*op)(void), const 
 {
 	uint64_t read_errors = 0, write_errors = 0;
 	struct step_detail d = { 0 };
-	struct figures f;
+	struct values f;
 	struct step s;
 	size_t i;
 
-	figures_init(&f);
+	values_init(&f);
 	if (!ok(step_begin(&s, p, "io"), "%s: a step", name))
 		return;
 	ok(run_op(&s, op), "%s: done", name);
@@ -480,8 +480,8 @@ static void test_op(struct probes *p, const char *name, void (*op)(void), const 
 		read_errors += want[i].read_errors;
 		write_errors += want[i].write_errors;
 	}
-	ok(figures_has(&f, METRIC_IO_READ_ERRORS) && f.value[METRIC_IO_READ_ERRORS] == read_errors &&
-		   figures_has(&f, METRIC_IO_WRITE_ERRORS) && f.value[METRIC_IO_WRITE_ERRORS] == write_errors,
+	ok(values_has(&f, METRIC_IO_READ_ERRORS) && f.value[METRIC_IO_READ_ERRORS] == read_errors &&
+		   values_has(&f, METRIC_IO_WRITE_ERRORS) && f.value[METRIC_IO_WRITE_ERRORS] == write_errors,
 	   "%s: failed calls of all file systems", name);
 	step_end(&s, p);
 }
@@ -537,7 +537,7 @@ static void test_mmap(struct probes *p)
 {
 	struct harvest *h;
 	struct step_detail d = { 0 };
-	struct figures f;
+	struct values f;
 	struct step s;
 	int fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
 
@@ -548,7 +548,7 @@ static void test_mmap(struct probes *p)
 	sync();
 	ok(fd >= 0 && write(fd, "3", 1) == 1, "page cache emptied");
 	(void)close(fd);
-	figures_init(&f);
+	values_init(&f);
 	if (!ok(step_begin(&s, p, "io"), "mmap: a step"))
 		return;
 	is_int(harvest_open(p, s.slot, &h), 0, "mmap: harvest");
@@ -570,7 +570,7 @@ static void test_two_at_once(struct probes *p)
 {
 	struct step_detail d = { 0 };
 	struct folder user, task;
-	struct figures f;
+	struct values f;
 	struct step a, b;
 	pid_t one, three, nobody;
 
@@ -585,7 +585,7 @@ static void test_two_at_once(struct probes *p)
 	   "both and a process of none write at once");
 	fsio_learn(a.io, one);
 	fsio_learn(b.io, three);
-	figures_init(&f);
+	values_init(&f);
 	is_int(fsio_read(a.io, &f, &d), 0, "read");
 	check_fs(&d, (const struct want[]){ { memory, 0, 0, 0, 20000, 20000, 0 }, { 0 } }, "one");
 	memset(&d, 0, sizeof(d));
@@ -606,7 +606,7 @@ static void test_owner(struct probes *p)
 {
 	struct folder root = { 0 };
 	struct step_detail d = { 0 };
-	struct figures f;
+	struct values f;
 	struct step s;
 
 	(void)snprintf(root.path, sizeof(root.path), "%s", bpfrig_root(true));
@@ -614,7 +614,7 @@ static void test_owner(struct probes *p)
 		return;
 	op_write();
 	ok(folder_join(&root, getpid()), "and out again");
-	figures_init(&f);
+	values_init(&f);
 	is_int(fsio_read(s.io, &f, &d), 0, "read");
 	is_int((int)d.nfs, 0, "who registered is not counted");
 	step_end(&s, p);
@@ -625,7 +625,7 @@ static void test_many(struct probes *p)
 	uint64_t lost = probes_lost(p, PROBES_IO), sum = 0;
 	char path[PATH_MAX + 32];
 	struct step_detail d = { 0 };
-	struct figures f;
+	struct values f;
 	struct step s;
 	uint32_t i;
 
@@ -637,7 +637,7 @@ static void test_many(struct probes *p)
 			break;
 	}
 	is_u64(i, MANY, "more file systems than a step has places");
-	figures_init(&f);
+	values_init(&f);
 	if (!ok(step_begin(&s, p, "io") && run_op(&s, op_many), "written to all"))
 		return;
 	is_int(fsio_read(s.io, &f, &d), 0, "read");
@@ -646,7 +646,7 @@ static void test_many(struct probes *p)
 	is_u64(sum, 11 * MANY, "no byte is missing");
 	is_u64(find_fs(&d, "others")->write_calls, MANY - PROBES_FS + 1, "some have no name");
 	is_u64(probes_lost(p, PROBES_IO) - lost, MANY - PROBES_FS, "which is counted");
-	is_int(f.reason[METRIC_LOCAL_WRITE_BYTES], REASON_NO_SLOT, "and no figure by purpose");
+	is_int(f.reason[METRIC_LOCAL_WRITE_BYTES], REASON_NO_SLOT, "and no value by purpose");
 	step_end(&s, p);
 }
 
@@ -671,11 +671,11 @@ static void test_unseen(struct probes *p)
 	char inner[PATH_MAX + 32];
 	struct step_detail d = { 0 };
 	const char *cut = "";
-	struct figures f;
+	struct values f;
 	struct step s;
 	uint32_t i;
 
-	figures_init(&f);
+	values_init(&f);
 	if (!ok(step_begin(&s, p, "io") && run_unseen(&s, op_unseen), "unseen: done"))
 		return;
 	is_int(fsio_read(s.io, &f, &d), 0, "read");

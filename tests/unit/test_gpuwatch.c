@@ -110,12 +110,12 @@ static void run(unsigned int from, unsigned int until)
 	}
 }
 
-static const struct figures *figures(unsigned int slot)
+static const struct values *values(unsigned int slot)
 {
-	static struct figures f;
+	static struct values f;
 	struct ledger_gpu g;
 
-	figures_init(&f);
+	values_init(&f);
 	if (ledger_step_gpu(node.l, slot, &g) == 0)
 		ledger_gpu_add(&g, &f);
 	return &f;
@@ -123,9 +123,9 @@ static const struct figures *figures(unsigned int slot)
 
 static void is_value(unsigned int slot, enum metric m, uint64_t want, const char *what)
 {
-	const struct figures *f = figures(slot);
+	const struct values *f = values(slot);
 
-	ok(figures_has(f, m), "%s", what);
+	ok(values_has(f, m), "%s", what);
 	is_u64(f->value[m], want, what);
 }
 
@@ -148,8 +148,8 @@ static void test_shared(void)
 	is_value(a, METRIC_GPU_HELD, 5 * SEC, "of 5 s held");
 	is_value(b, METRIC_GPU_BUSY, 1250 * MS, "who shares it and has a quarter has half of that");
 	is_value(b, METRIC_GPU_NO_PROCESS, 0, "there was a process");
-	ok(!figures_has(figures(a), METRIC_GPU_SM_ACTIVE), "without GPM nothing is known of SMs");
-	ok(!figures_has(figures(a), METRIC_GPU_MEMORY_PEAK), "nor of memory that was not told");
+	ok(!values_has(values(a), METRIC_GPU_SM_ACTIVE), "without GPM nothing is known of SMs");
+	ok(!values_has(values(a), METRIC_GPU_MEMORY_PEAK), "nor of memory that was not told");
 	end();
 }
 
@@ -196,7 +196,7 @@ static void test_xids(void)
 	read_at(4 * SEC + 5 * MS);
 	tick(5 * SEC);
 	is_value(other, METRIC_GPU_XID_ERRORS, 3, "whoever holds the GPU has them");
-	is_u64(figures(batch)->value[METRIC_GPU_XID_ERRORS] + figures(step)->value[METRIC_GPU_XID_ERRORS], 3,
+	is_u64(values(batch)->value[METRIC_GPU_XID_ERRORS] + values(step)->value[METRIC_GPU_XID_ERRORS], 3,
 	       "a job once, though two of its steps held it");
 	/* it is lost: it tells errors, and nothing else */
 	gpu[0].value[GPU_VALUE_XID_ERRORS] = 8;
@@ -214,7 +214,7 @@ static void test_xids(void)
 	whole = claim(3, 0, 8 * SEC + 5 * MS, WHOLE / 4, WHOLE / 4);
 	read_at(9 * SEC + 5 * MS);
 	tick(10 * SEC);
-	ok(!figures_has(figures(whole), METRIC_GPU_XID_ERRORS), "not told: unknown, and not 0");
+	ok(!values_has(values(whole), METRIC_GPU_XID_ERRORS), "not told: unknown, and not 0");
 	end();
 }
 
@@ -264,7 +264,7 @@ static void test_instances(void)
 	is_value(one, METRIC_GPU_NO_PROCESS, 2 * SEC, "it had no process, though the GPU had");
 	is_value(one, METRIC_GPU_MEMORY_PEAK, GIB, "its own memory");
 	is_value(one, METRIC_GPU_MEMORY_ALLOCATED, 10 * GIB, "of its own");
-	ok(!figures_has(figures(one), METRIC_GPU_TENSOR), "what it does not tell is not that of the GPU");
+	ok(!values_has(values(one), METRIC_GPU_TENSOR), "what it does not tell is not that of the GPU");
 	is_value(both, METRIC_GPU_SM_ACTIVE, SEC, "two instances: the mean by their slices, 50 %");
 	is_value(both, METRIC_GPU_NO_PROCESS, 0, "one of them has a process");
 	is_value(both, METRIC_GPU_MEMORY_PEAK, 3 * GIB, "memory of both");
@@ -333,7 +333,7 @@ static void test_memory(void)
 	batch = claim(1, LEDGER_STEP_BATCH, 2 * SEC, WHOLE, WHOLE);
 	step = claim(1, 0, 2 * SEC, WHOLE, WHOLE / 2);
 	tick(2 * SEC + MS);
-	ok(!figures_has(figures(step), METRIC_GPU_MEMORY_PEAK), "before the first reading nothing is known");
+	ok(!values_has(values(step), METRIC_GPU_MEMORY_PEAK), "before the first reading nothing is known");
 	gpu[0].value[GPU_VALUE_MEM_USED_BYTES] = 2 * GIB;
 	read_at(2 * SEC + 5 * MS);
 	tick(3 * SEC);
@@ -355,7 +355,7 @@ static void test_memory(void)
 static void test_rest(void)
 {
 	unsigned int ext, batch, step;
-	struct figures f;
+	struct values f;
 
 	begin(1);
 	gpu[0].value[GPU_VALUE_BUSY_PPM] = 1000000;
@@ -367,7 +367,7 @@ static void test_rest(void)
 	tick(6 * SEC);
 	is_value(step, METRIC_GPU_BUSY, SEC, "a step has what it holds");
 	is_value(batch, METRIC_GPU_BUSY, 3 * SEC, "the batch script the rest");
-	ok(!figures_has(figures(ext), METRIC_GPU_BUSY), "the extern step nothing");
+	ok(!values_has(values(ext), METRIC_GPU_BUSY), "the extern step nothing");
 	ok(ledger_job_total(node.l, 1, NULL, &f, NULL) == 0 && f.value[METRIC_GPU_BUSY] == 4 * SEC,
 	   "the job all of it");
 	finish(step, 6 * SEC);
@@ -427,7 +427,7 @@ static void test_time(void)
 static void test_lost(void)
 {
 	unsigned int slot;
-	struct figures f;
+	struct values f;
 
 	begin(1);
 	gpu[0].value[GPU_VALUE_BUSY_PPM] = 250000;

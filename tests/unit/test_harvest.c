@@ -167,9 +167,9 @@ static void step_close(struct step *s)
 	probes_release(probes, s->slot);
 }
 
-static void step_read(struct step *s, bool is_empty, struct figures *f)
+static void step_read(struct step *s, bool is_empty, struct values *f)
 {
-	figures_init(f);
+	values_init(f);
 	is_int(harvest_read(s->harvest, is_empty, f), 0, "read");
 }
 
@@ -192,7 +192,7 @@ static const struct work works[] = {
 	{ "forks between writes (a peer has the children's twice)", work_parent_of_writers, 12000, 120, 0, 0 },
 };
 
-static void check_figures(const struct figures *f, const struct work *w, const char *when)
+static void check_values(const struct values *f, const struct work *w, const char *when)
 {
 	diag("%s, %s", w->name, when);
 	is_u64(f->value[METRIC_IO_WRITE_BYTES], w->wchar, "bytes written");
@@ -201,15 +201,15 @@ static void check_figures(const struct figures *f, const struct work *w, const c
 		is_u64(f->value[METRIC_IO_READ_BYTES], w->rchar, "bytes read");
 		is_u64(f->value[METRIC_IO_READ_CALLS], w->syscr, "read calls");
 	}
-	ok(figures_has(f, METRIC_STORAGE_WRITE_BYTES) && figures_has(f, METRIC_CPU_TIME) &&
-		   figures_has(f, METRIC_CONTEXT_SWITCHES) && f->value[METRIC_PAGE_FAULTS] > 0,
+	ok(values_has(f, METRIC_STORAGE_WRITE_BYTES) && values_has(f, METRIC_CPU_TIME) &&
+		   values_has(f, METRIC_CONTEXT_SWITCHES) && f->value[METRIC_PAGE_FAULTS] > 0,
 	   "the others are known");
 }
 
 static void test_exact(const char *what, const char *v2_root, const char *v1_root)
 {
 	struct folder step2 = { 0 }, task2 = { 0 }, step1 = { 0 }, task1 = { 0 };
-	struct figures f;
+	struct values f;
 	struct step s;
 	pid_t pid, outside;
 	size_t i;
@@ -230,12 +230,12 @@ static void test_exact(const char *what, const char *v2_root, const char *v1_roo
 				  v1_root ? &task1 : NULL);
 		ok(pid > 0 && outside > 0, "children work");
 		step_read(&s, false, &f);
-		check_figures(&f, &works[i], "living");
+		check_values(&f, &works[i], "living");
 		ok(child_end(pid) && child_end(outside), "children end");
 		step_read(&s, false, &f);
-		check_figures(&f, &works[i], "ended");
+		check_values(&f, &works[i], "ended");
 		step_read(&s, true, &f);
-		check_figures(&f, &works[i], "ended, the living not asked");
+		check_values(&f, &works[i], "ended, the living not asked");
 		step_close(&s);
 	}
 out:
@@ -249,7 +249,7 @@ out:
 static void test_owner_is_left_out(const char *v2_root)
 {
 	struct folder back = { 0 }, step;
-	struct figures f;
+	struct values f;
 	struct step s;
 	pthread_t t;
 
@@ -273,7 +273,7 @@ static void test_owner_is_left_out(const char *v2_root)
 /* Process 1 of a pid namespace, which is the step's owner and sits in its cgroup: 0: nothing was charged. */
 static int work_as_first(const struct folder *step)
 {
-	struct figures f;
+	struct values f;
 	struct step s;
 	pthread_t t;
 
@@ -287,7 +287,7 @@ static int work_as_first(const struct folder *step)
 	do_io(100, 64, 0, 0);
 	(void)pthread_create(&t, NULL, thread_main, NULL);
 	(void)pthread_join(t, NULL);
-	figures_init(&f);
+	values_init(&f);
 	if (harvest_read(s.harvest, false, &f) < 0)
 		return 4;
 	return f.value[METRIC_IO_WRITE_BYTES] ? 1 : 0;
@@ -321,23 +321,23 @@ static void test_owner_in_namespace(const char *v2_root)
 
 static void test_others_values_stay(void)
 {
-	struct figures f;
+	struct values f;
 	struct step s;
 
 	if (!step_open(&s, UINT64_MAX, 0)) /* an id nobody has */
 		return;
 	step_read(&s, false, &f);
 	is_u64(f.value[METRIC_PAGE_FAULTS], 0, "nothing counted");
-	figures_set(&f, METRIC_PAGE_FAULTS, 4711); /* perf came after the first poll */
+	values_set(&f, METRIC_PAGE_FAULTS, 4711); /* perf came after the first poll */
 	is_int(harvest_read(s.harvest, false, &f), 0, "read again");
 	is_u64(f.value[METRIC_PAGE_FAULTS], 4711, "perf's page faults stay");
-	ok(figures_has(&f, METRIC_IO_READ_BYTES), "the rest is filled in");
+	ok(values_has(&f, METRIC_IO_READ_BYTES), "the rest is filled in");
 	step_close(&s);
 
-	figures_init(&f);
-	figures_set(&f, METRIC_CPU_TIME, 1);
+	values_init(&f);
+	values_set(&f, METRIC_CPU_TIME, 1);
 	harvest_miss(&f, REASON_NO_BPF);
-	ok(figures_has(&f, METRIC_CPU_TIME) &&
+	ok(values_has(&f, METRIC_CPU_TIME) &&
 		   f.reason[METRIC_IO_READ_BYTES] == REASON_NO_BPF,
 	   "harvest_miss keeps what is known");
 }
@@ -346,7 +346,7 @@ static void test_others_values_stay(void)
 static void test_nested(const char *v2_root)
 {
 	struct folder step, level[16];
-	struct figures f;
+	struct values f;
 	struct step s;
 	pid_t pid;
 	int i, made = 0;
@@ -372,7 +372,7 @@ static void test_side_by_side(const char *v2_root)
 {
 	struct folder folder[2];
 	struct step step[2];
-	struct figures f;
+	struct values f;
 	pid_t pid[2];
 	int i;
 
@@ -432,7 +432,7 @@ static void work_compete(void)
 static void test_time(const char *v2_root)
 {
 	struct folder folder;
-	struct figures f;
+	struct values f;
 	struct step s;
 	pid_t pid;
 
@@ -515,7 +515,7 @@ static void test_nobody_is_taxed(void)
 static void test_busy_node_evicts_nothing(const char *v2_root)
 {
 	struct folder step, other[BUSY_CGROUPS];
-	struct figures f;
+	struct values f;
 	struct step s;
 	pid_t pid;
 	int i, made = 0, did = 0;

@@ -20,7 +20,7 @@ static struct record job(const char *name, uint32_t cpus, uint64_t elapsed)
 			    .total_nodes = 1, .tres_alloc = (char *)"cpu=2,mem=1G,node=1", .start = T,
 			    .end = T + elapsed };
 
-	figures_init(&r.figures);
+	values_init(&r.values);
 	return r;
 }
 
@@ -43,13 +43,13 @@ static void test_jobs(void)
 	_cleanup_free_ char *table = NULL;
 	_cleanup_free_ char *csv = NULL;
 
-	figures_set(&a.figures, METRIC_ENERGY, 7200 * J);
-	figures_set(&b.figures, METRIC_ENERGY, 3600 * J);
-	figures_set(&a.figures, METRIC_CPU_TIME, 50 * S);
-	figures_set(&b.figures, METRIC_CPU_TIME, 160 * S);
-	figures_set(&a.figures, METRIC_MEMORY_PEAK, GIB / 2);
-	figures_set(&a.figures, METRIC_MEMORY_ALLOCATED, GIB);
-	figures_set(&b.figures, METRIC_IO_WRITE_BYTES, GIB);
+	values_set(&a.values, METRIC_ENERGY, 7200 * J);
+	values_set(&b.values, METRIC_ENERGY, 3600 * J);
+	values_set(&a.values, METRIC_CPU_TIME, 50 * S);
+	values_set(&b.values, METRIC_CPU_TIME, 160 * S);
+	values_set(&a.values, METRIC_MEMORY_PEAK, GIB / 2);
+	values_set(&a.values, METRIC_MEMORY_ALLOCATED, GIB);
+	values_set(&b.values, METRIC_IO_WRITE_BYTES, GIB);
 	table = print(&a, &b, CELLS_TABLE);
 	is_str(table,
 	       "                      12                       13.0 ratio\n"
@@ -82,8 +82,8 @@ static void test_step(void)
 				    .start = T + 10, .end = T + 60 };
 	_cleanup_free_ char *table = NULL;
 
-	figures_init(&step.figures);
-	figures_set(&step.figures, METRIC_CPU_TIME, 50 * S);
+	values_init(&step.values);
+	values_set(&step.values, METRIC_CPU_TIME, 50 * S);
 	job_step_record(&a, &step, &b);
 	table = print(&a, &b, CELLS_TABLE);
 	is_str(table,

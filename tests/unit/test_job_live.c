@@ -23,7 +23,7 @@ static void reset(void)
 
 	for (i = 0; i < 3; i++) {
 		step[i] = (struct record_step){ .step_id = id[i], .nnodes = 2, .start = 100 };
-		figures_init(&step[i].figures);
+		values_init(&step[i].values);
 	}
 	job[0] = (struct record){ .job_id = 12, .start = 100, .steps = step, .nsteps = 3,
 				  .steps_known = true };
@@ -50,21 +50,21 @@ static void test_ours(void)
 			 "12.batch|cpu=00:00:01,energy=0,ic/ceems_cpu_time=14971,ic/ceems_nodes=1|mem=3973120|"
 			 "ic/ceems_nodes=1|\n"),
 	       "", "a job");
-	is_u64(step[0].figures.value[METRIC_ENERGY], 10000000, "energy");
-	is_u64(step[0].figures.value[METRIC_CPU_TIME], UINT64_C(3432185000), "CPU time: ours, not Slurm's");
-	is_u64(step[0].figures.value[METRIC_MEMORY_PEAK], 4317184, "memory: of the largest node");
-	is_u64(step[0].figures.value[METRIC_IO_WRITE_BYTES], 4497, "bytes written, of the other side");
+	is_u64(step[0].values.value[METRIC_ENERGY], 10000000, "energy");
+	is_u64(step[0].values.value[METRIC_CPU_TIME], UINT64_C(3432185000), "CPU time: ours, not Slurm's");
+	is_u64(step[0].values.value[METRIC_MEMORY_PEAK], 4317184, "memory: of the largest node");
+	is_u64(step[0].values.value[METRIC_IO_WRITE_BYTES], 4497, "bytes written, of the other side");
 	is_u64(step[0].max_rss_bytes.value, 110592, "MaxRSS");
-	ok(figures_has(&step[1].figures, METRIC_ENERGY), "0 J that was measured is 0 J");
-	ok(!figures_has(&step[2].figures, METRIC_ENERGY), "a step without a line");
+	ok(values_has(&step[1].values, METRIC_ENERGY), "0 J that was measured is 0 J");
+	ok(!values_has(&step[2].values, METRIC_ENERGY), "a step without a line");
 }
 
 static void test_slurms(void)
 {
 	reset();
 	is_str(read_text("12.0|cpu=1-01:02:03,energy=0,mem=4096|mem=4096||\n"), "", "without our TRES");
-	is_u64(step[2].figures.value[METRIC_CPU_TIME], UINT64_C(90123000000000), "Slurm's CPU time");
-	ok(!figures_has(&step[2].figures, METRIC_ENERGY), "0 J may be nobody's");
+	is_u64(step[2].values.value[METRIC_CPU_TIME], UINT64_C(90123000000000), "Slurm's CPU time");
+	ok(!values_has(&step[2].values, METRIC_ENERGY), "0 J may be nobody's");
 }
 
 static void test_trouble(void)
@@ -94,7 +94,7 @@ static void test_trouble(void)
 	reset();
 	step[2].end = 110;
 	(void)read_text("12.0|cpu=00:00:01|||\n");
-	ok(!figures_has(&step[2].figures, METRIC_CPU_TIME), "what slurmdbd has of an ended step stays");
+	ok(!values_has(&step[2].values, METRIC_CPU_TIME), "what slurmdbd has of an ended step stays");
 }
 
 static void test_unlisted(void)
@@ -105,7 +105,7 @@ static void test_unlisted(void)
 	       "a job whose steps nobody has listed");
 	is_int((long)job[0].nsteps, 2, "gets those that sstat shows, each once");
 	ok(job[0].steps[0].step_id == LEDGER_STEP_BATCH && job[0].steps[1].step_id == 0, "by their numbers");
-	is_u64(job[0].steps[1].figures.value[METRIC_CPU_TIME], 3 * UINT64_C(1000000000), "with what they used");
+	is_u64(job[0].steps[1].values.value[METRIC_CPU_TIME], 3 * UINT64_C(1000000000), "with what they used");
 	free(job[0].steps);
 }
 

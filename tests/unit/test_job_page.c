@@ -32,15 +32,15 @@ static void make_steps(bool is_evil)
 					   .name = is_evil ? (char *)EVIL : (char *)(i ? "postprocess" : "solver"),
 					   .state = "COMPLETED", .nodes = (char *)"n[1-2]", .nnodes = 2, .ncpus = 64,
 					   .start = T + 600 * i, .end = T + 7200 };
-		figures_init(&s->figures);
-		figures_set(&s->figures, METRIC_ENERGY, (3 - i) * 300000 * J);
-		figures_set(&s->figures, METRIC_CPU_TIME, (3 - i) * 30000 * S);
-		figures_set(&s->figures, METRIC_CO2E, (3 - i) * UINT64_C(4788000000));
+		values_init(&s->values);
+		values_set(&s->values, METRIC_ENERGY, (3 - i) * 300000 * J);
+		values_set(&s->values, METRIC_CPU_TIME, (3 - i) * 30000 * S);
+		values_set(&s->values, METRIC_CO2E, (3 - i) * UINT64_C(4788000000));
 	}
 	step[3].start = T;
-	figures_set(&step[3].figures, METRIC_ENERGY, 1800000 * J);
-	figures_set(&step[3].figures, METRIC_CPU_TIME, 180000 * S);
-	figures_set(&step[3].figures, METRIC_CO2E, 28730000000);
+	values_set(&step[3].values, METRIC_ENERGY, 1800000 * J);
+	values_set(&step[3].values, METRIC_CPU_TIME, 180000 * S);
+	values_set(&step[3].values, METRIC_CO2E, 28730000000);
 }
 
 static struct record job(bool is_evil)
@@ -60,22 +60,22 @@ static struct record job(bool is_evil)
 
 	make_steps(is_evil);
 	(void)snprintf(r.emissions.source, sizeof(r.emissions.source), "%s", is_evil ? EVIL : "Ember (CC BY 4.0)");
-	figures_init(&r.figures);
-	figures_set(&r.figures, METRIC_ENERGY, 1800000 * J);
-	figures_set(&r.figures, METRIC_CPU_ENERGY, 1500000 * J);
-	figures_set(&r.figures, METRIC_CPU_ENERGY_STATIC, 700000 * J);
-	figures_set(&r.figures, METRIC_DRAM_ENERGY, 300000 * J);
-	figures_set(&r.figures, METRIC_DRAM_ENERGY_STATIC, 200000 * J);
-	figures_set(&r.figures, METRIC_SOURCE_RAPL, 1800000 * J);
-	figures_set(&r.figures, METRIC_CO2E, 28730000000);
-	figures_set(&r.figures, METRIC_CPU_CO2E, 23941000000);
-	figures_set(&r.figures, METRIC_DRAM_CO2E, 4789000000);
-	figures_set(&r.figures, METRIC_STATIC_FACTOR, 1800000 * J);
-	figures_set(&r.figures, METRIC_CPU_TIME, 180000 * S);
-	figures_set(&r.figures, METRIC_MEMORY_PEAK, 21 * GIB);
-	figures_set(&r.figures, METRIC_MEMORY_ALLOCATED, 128 * GIB);
-	figures_set(&r.figures, METRIC_IO_READ_BYTES, 30 * GIB / 2);
-	figures_set(&r.figures, METRIC_IO_WRITE_BYTES, 120 * GIB);
+	values_init(&r.values);
+	values_set(&r.values, METRIC_ENERGY, 1800000 * J);
+	values_set(&r.values, METRIC_CPU_ENERGY, 1500000 * J);
+	values_set(&r.values, METRIC_CPU_ENERGY_STATIC, 700000 * J);
+	values_set(&r.values, METRIC_DRAM_ENERGY, 300000 * J);
+	values_set(&r.values, METRIC_DRAM_ENERGY_STATIC, 200000 * J);
+	values_set(&r.values, METRIC_SOURCE_RAPL, 1800000 * J);
+	values_set(&r.values, METRIC_CO2E, 28730000000);
+	values_set(&r.values, METRIC_CPU_CO2E, 23941000000);
+	values_set(&r.values, METRIC_DRAM_CO2E, 4789000000);
+	values_set(&r.values, METRIC_STATIC_FACTOR, 1800000 * J);
+	values_set(&r.values, METRIC_CPU_TIME, 180000 * S);
+	values_set(&r.values, METRIC_MEMORY_PEAK, 21 * GIB);
+	values_set(&r.values, METRIC_MEMORY_ALLOCATED, 128 * GIB);
+	values_set(&r.values, METRIC_IO_READ_BYTES, 30 * GIB / 2);
+	values_set(&r.values, METRIC_IO_WRITE_BYTES, 120 * GIB);
 	return r;
 }
 

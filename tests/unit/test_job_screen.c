@@ -41,18 +41,18 @@ static struct record burn(void)
 			       .pue_milli = 1300 },
 	};
 
-	figures_init(&r.figures);
-	figures_set(&r.figures, METRIC_ENERGY, 6900 * J);
-	figures_set(&r.figures, METRIC_CPU_ENERGY, 6900 * J);
-	figures_set(&r.figures, METRIC_CPU_ENERGY_STATIC, 6600 * J);
-	figures_set(&r.figures, METRIC_SOURCE_MODEL, 6900 * J);
-	figures_set(&r.figures, METRIC_CO2E, 110132000);
-	figures_set(&r.figures, METRIC_STATIC_FACTOR, 6900 * J);
-	figures_set(&r.figures, METRIC_CPU_TIME, 18 * S);
-	figures_set(&r.figures, METRIC_MEMORY_PEAK, 4089446);
-	figures_set(&r.figures, METRIC_MEMORY_ALLOCATED, 4 * GIB);
-	figures_set(&r.figures, METRIC_IO_READ_BYTES, 3 * GIB / 2);
-	figures_set(&r.figures, METRIC_IO_WRITE_BYTES, 300 * MIB);
+	values_init(&r.values);
+	values_set(&r.values, METRIC_ENERGY, 6900 * J);
+	values_set(&r.values, METRIC_CPU_ENERGY, 6900 * J);
+	values_set(&r.values, METRIC_CPU_ENERGY_STATIC, 6600 * J);
+	values_set(&r.values, METRIC_SOURCE_MODEL, 6900 * J);
+	values_set(&r.values, METRIC_CO2E, 110132000);
+	values_set(&r.values, METRIC_STATIC_FACTOR, 6900 * J);
+	values_set(&r.values, METRIC_CPU_TIME, 18 * S);
+	values_set(&r.values, METRIC_MEMORY_PEAK, 4089446);
+	values_set(&r.values, METRIC_MEMORY_ALLOCATED, 4 * GIB);
+	values_set(&r.values, METRIC_IO_READ_BYTES, 3 * GIB / 2);
+	values_set(&r.values, METRIC_IO_WRITE_BYTES, 300 * MIB);
 	return r;
 }
 
@@ -122,11 +122,11 @@ static void test_job(void)
 	r.exit_signal = 125;
 	r.restart_count = 1;
 	r.energy.final = false;
-	figures_set(&r.figures, METRIC_OOM_KILLS, 3);
-	figures_set(&r.figures, METRIC_MEMORY_PEAK, 4 * GIB);
-	figures_set(&r.figures, METRIC_SOURCE_RAPL, 3000 * J);
-	figures_miss(&r.figures, METRIC_CO2E, REASON_NO_FACTOR);
-	figures_miss(&r.figures, METRIC_CPU_TIME, REASON_NOT_MEASURED);
+	values_set(&r.values, METRIC_OOM_KILLS, 3);
+	values_set(&r.values, METRIC_MEMORY_PEAK, 4 * GIB);
+	values_set(&r.values, METRIC_SOURCE_RAPL, 3000 * J);
+	values_miss(&r.values, METRIC_CO2E, REASON_NO_FACTOR);
+	values_miss(&r.values, METRIC_CPU_TIME, REASON_NOT_MEASURED);
 	r.time_limit_min.known = false;
 	is_job(&r,
 		  "Job 2  burn8  user1/physics  c2:debug  n2  OUT_OF_MEMORY 0:125\n"
@@ -147,11 +147,11 @@ static void test_bare(void)
 {
 	struct record r = burn();
 
-	figures_init(&r.figures);
+	values_init(&r.values);
 	r.energy = (struct record_energy){ .final = true };
 	step[0] = (struct record_step){ .user_cpu_us = { 17000000, true }, .system_cpu_us = { 1000000, true },
 					.max_rss_bytes = { 4089446, true }, .nnodes = 1 };
-	figures_init(&step[0].figures);
+	values_init(&step[0].values);
 	r.steps = step;
 	r.nsteps = 1;
 	r.derived_exit_code = 3;
@@ -164,7 +164,7 @@ static void test_bare(void)
 		  "  CO2e       n/a: not measured\n"
 		  "  note       a step ended with 3:0\n",
 		  "without any TRES of ours");
-	figures_set(&r.figures, METRIC_ENERGY, 0);
+	values_set(&r.values, METRIC_ENERGY, 0);
 	r.end = r.start;
 	is_job(&r,
 		  "Job 2  burn8  user1/physics  debug  n2  COMPLETED 0:0\n"
@@ -193,10 +193,10 @@ static void test_gpu(void)
 		  "             FR 2024, yearly mean, life-cycle; Ember\n"
 		  "  I/O        read 1.50 GiB, written 300.0 MiB\n",
 		  "GPUs that nobody measured");
-	figures_set(&r.figures, METRIC_GPU_HELD, 122 * S);
-	figures_set(&r.figures, METRIC_GPU_BUSY, 30 * S);
-	figures_set(&r.figures, METRIC_GPU_MEMORY_PEAK, 8 * GIB);
-	figures_set(&r.figures, METRIC_GPU_MEMORY_ALLOCATED, 160 * GIB);
+	values_set(&r.values, METRIC_GPU_HELD, 122 * S);
+	values_set(&r.values, METRIC_GPU_BUSY, 30 * S);
+	values_set(&r.values, METRIC_GPU_MEMORY_PEAK, 8 * GIB);
+	values_set(&r.values, METRIC_GPU_MEMORY_ALLOCATED, 160 * GIB);
 	is_job(&r,
 		  "Job 2  burn8  user1/physics  debug  n2  COMPLETED 0:0\n"
 		  "  time       1m01s of 5m00s (20 %), waited 0 s            24 Nov 16:00\n"
@@ -221,9 +221,9 @@ static void test_nodes(void)
 		.nnodes = 4, .cpu_time = { { 9 * S, true }, "n3" }, .energy = { { 1800 * J, true }, "n1" },
 		.memory = { { 4089446, true }, "n2" }
 	};
-	figures_init(&step[0].figures);
-	figures_set(&step[0].figures, METRIC_CPU_TIME, 18 * S);
-	figures_set(&step[0].figures, METRIC_ENERGY, 6900 * J);
+	values_init(&step[0].values);
+	values_set(&step[0].values, METRIC_CPU_TIME, 18 * S);
+	values_set(&step[0].values, METRIC_ENERGY, 6900 * J);
 	r.steps = step;
 	r.nsteps = 1;
 	is_job(&r,
@@ -294,7 +294,7 @@ static void test_not_ended(void)
 		  "             FR 2024, yearly mean, life-cycle; Ember\n"
 		  "  I/O        read 1.50 GiB, written 300.0 MiB\n",
 		  "running");
-	figures_init(&r.figures);
+	values_init(&r.values);
 	is_screen(&(struct job_screen){ .part = &part, .n = 1, .now = T + 61, .not_live = "sstat: Access denied" },
 		  "Job 2  burn8  user1/physics  debug  n2  RUNNING\n"
 		  "  time       1m01s of 5m00s (20 %), waited 0 s            24 Nov 16:00\n"
@@ -339,9 +339,9 @@ static void test_array(void)
 	}
 	r[1].state = (char *)"FAILED";
 	r[1].exit_code = 1;
-	figures_miss(&r[2].figures, METRIC_ENERGY, REASON_NOT_MEASURED);
-	figures_set(&r[2].figures, METRIC_CPU_TIME, 488 * S);
-	figures_set(&r[2].figures, METRIC_MEMORY_PEAK, 5 * GIB);
+	values_miss(&r[2].values, METRIC_ENERGY, REASON_NOT_MEASURED);
+	values_set(&r[2].values, METRIC_CPU_TIME, 488 * S);
+	values_set(&r[2].values, METRIC_MEMORY_PEAK, 5 * GIB);
 	is_screen(&(struct job_screen){ .part = part, .n = 3, .now = T + 100 },
 		  "Array 50  burn8  user1/physics  debug  3 parts  2 COMPLETED, 1 FAILED\n"
 		  "  PART           STATE                    TIME    CPU MEMORY    ENERGY      CO2E\n"
@@ -356,7 +356,7 @@ static void test_array(void)
 		  "             FR 2024, yearly mean, life-cycle; Ember\n"
 		  "  I/O        read 4.50 GiB, written 900.0 MiB\n",
 		  "an array");
-	figures_set(&r[30].figures, METRIC_CPU_TIME, 9 * S);
+	values_set(&r[30].values, METRIC_CPU_TIME, 9 * S);
 	is_screen(&(struct job_screen){ .part = part, .n = 40, .now = T + 100 },
 		  "Array 50  burn8  user1/physics  debug  40 parts  39 COMPLETED, 1 FAILED\n"
 		  "  PART           STATE                    TIME    CPU MEMORY    ENERGY      CO2E\n"

@@ -23,7 +23,7 @@ static struct record job(uint32_t id, const char *name, const char *user, uint64
 			    .account = (char *)"physics", .state = (char *)"COMPLETED", .total_cpus = 2,
 			    .total_nodes = 1, .tres_alloc = (char *)"cpu=2,mem=1G,node=1", .start = T, .end = end };
 
-	figures_init(&r.figures);
+	values_init(&r.values);
 	return r;
 }
 
@@ -35,18 +35,18 @@ static void make_list(void)
 	struct record *r = list;
 
 	r[0] = job(12, "burn", "user1", T + 100);
-	figures_set(&r[0].figures, METRIC_ENERGY, 7200 * J + 500000);
-	figures_set(&r[0].figures, METRIC_CPU_ENERGY, 7200 * J + 500000);
-	figures_set(&r[0].figures, METRIC_CPU_ENERGY_STATIC, 3600 * J + 250000);
-	figures_set(&r[0].figures, METRIC_CO2E, 1500000000);
-	figures_set(&r[0].figures, METRIC_CPU_TIME, 50 * S);
-	figures_set(&r[0].figures, METRIC_MEMORY_PEAK, GIB / 2);
-	figures_set(&r[0].figures, METRIC_MEMORY_ALLOCATED, GIB);
+	values_set(&r[0].values, METRIC_ENERGY, 7200 * J + 500000);
+	values_set(&r[0].values, METRIC_CPU_ENERGY, 7200 * J + 500000);
+	values_set(&r[0].values, METRIC_CPU_ENERGY_STATIC, 3600 * J + 250000);
+	values_set(&r[0].values, METRIC_CO2E, 1500000000);
+	values_set(&r[0].values, METRIC_CPU_TIME, 50 * S);
+	values_set(&r[0].values, METRIC_MEMORY_PEAK, GIB / 2);
+	values_set(&r[0].values, METRIC_MEMORY_ALLOCATED, GIB);
 	r[1] = job(13, "a\033[31m,\"b\"|\xff", "user2", T + 10);
 	r[1].state = (char *)"FAILED";
 	r[1].array_job_id = (struct maybe_u64){ 11, true };
 	r[1].array_task_id = (struct maybe_u64){ 2, true };
-	figures_set(&r[1].figures, METRIC_ENERGY, 3600 * J);
+	values_set(&r[1].values, METRIC_ENERGY, 3600 * J);
 	r[2] = job(14, "runs", "user1", 0);
 	r[2].state = (char *)"RUNNING";
 }

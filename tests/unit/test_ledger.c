@@ -247,7 +247,7 @@ static void test_life(void)
 	struct errmsg err = { 0 };
 	const struct ledger_page *page;
 	struct account a;
-	struct figures fig;
+	struct values fig;
 	uint64_t busy;
 	uint64_t t = clock_mono_ns();
 	unsigned int slot;
@@ -287,11 +287,11 @@ static void test_life(void)
 	       "emissions add up as well");
 	is_u64(a.factor_uj[FACTOR_STATIC], 10000000, "all by the yearly mean");
 
-	/* a step inside the job: 2 cores for half a second, then it closes with figures */
+	/* a step inside the job: 2 cores for half a second, then it closes with values */
 	id = ident(7, 0);
 	id.step_cpus = 2;
 	claim_at(l, &id, t + S, &step);
-	figures_set(&ledger_slot(l, step)->figures, METRIC_IO_READ_BYTES, 42);
+	values_set(&ledger_slot(l, step)->values, METRIC_IO_READ_BYTES, 42);
 	close_at(l, step, t + S + S / 2, S / 2);
 	is_int(fake_tick(&f, t + 2 * S, 10000000, 0), 0, "tick");
 	is_int(ledger_step_energy(l, step, &a), 0, "step energy");
@@ -301,7 +301,7 @@ static void test_life(void)
 	is_u64(account_total_uj(&a), 1250000, "with its account");
 	is_int(ledger_job_total(l, 7, &a, &fig, &busy), 0, "the whole job");
 	is_u64(account_total_uj(&a), 15000000, "batch and step");
-	is_u64(fig.value[METRIC_IO_READ_BYTES], 42, "figures of a slot");
+	is_u64(fig.value[METRIC_IO_READ_BYTES], 42, "values of a slot");
 	is_u64(busy, S + S / 2, "CPU time");
 
 	ledger_leave(l, step);
@@ -309,13 +309,13 @@ static void test_life(void)
 	is_int(atomic_load(&ledger_slot(l, step)->state), SLOT_FREE, "free again");
 	is_int(ledger_job_total(l, 7, &a, &fig, &busy), 0, "the whole job");
 	is_u64(account_total_uj(&a), 15000000, "has not changed");
-	is_u64(fig.value[METRIC_IO_READ_BYTES], 42, "nor have figures");
+	is_u64(fig.value[METRIC_IO_READ_BYTES], 42, "nor have values");
 	is_u64(busy, S + S / 2, "nor CPU time");
 
 	claim_at(l, &id, t + 3 * S, &found);
 	is_u64(found, step, "the slot is used again");
 	is_int(ledger_step_energy(l, found, &a), -ENODATA, "by a step that has nothing of the old one");
-	ok(!figures_has(&ledger_slot(l, found)->figures, METRIC_IO_READ_BYTES), "no figures");
+	ok(!values_has(&ledger_slot(l, found)->values, METRIC_IO_READ_BYTES), "no values");
 	ledger_leave(l, found);
 	ledger_leave(l, slot);
 	is_int(ledger_find(l, getpid(), &found), -ENOENT, "left slots are not found");
@@ -442,7 +442,7 @@ static void test_alone(void)
 	struct ledger *l = NULL;
 	struct errmsg err = { 0 };
 	struct account a;
-	struct figures fig;
+	struct values fig;
 	uint64_t t;
 	unsigned int slot;
 
@@ -453,9 +453,9 @@ static void test_alone(void)
 	fake_stop(&f);
 
 	is_int(ledger_claim(l, &batch, &slot), 0, "a step starts while slurmd is away");
-	figures_set(&ledger_slot(l, slot)->figures, METRIC_PAGE_FAULTS, 3);
+	values_set(&ledger_slot(l, slot)->values, METRIC_PAGE_FAULTS, 3);
 	is_int(ledger_finish(l, slot, S, 5 * NSEC_PER_MSEC, &a), -ENODATA, "and ends unseen");
-	is_int(ledger_job_total(l, 7, &a, &fig, NULL), 0, "its figures are there");
+	is_int(ledger_job_total(l, 7, &a, &fig, NULL), 0, "its values are there");
 	is_u64(fig.value[METRIC_PAGE_FAULTS], 3, "all the same");
 	is_int(ledger_wait_others(l, 7, slot, 0), 0, "nobody else to wait for");
 	is_int(ledger_wait_others(l, 7, LEDGER_STEPS, 1), -ETIMEDOUT, "but itself");
@@ -466,10 +466,10 @@ static void test_alone(void)
 	f.node_busy_ns = S;
 	(void)fake_tick(&f, 0, 30000000, 0);
 	is_int(ledger_job_total(l, 7, &a, &fig, NULL), 0, "the job");
-	is_int(ledger_figures(l, &a, &fig), 0, "by the page");
+	is_int(ledger_values(l, &a, &fig), 0, "by the page");
 	is_u64(fig.value[METRIC_ENERGY], account_total_uj(&a), "its energy is among them");
 	ok(account_total_uj(&a) > 20000000, "gets what it used in the gap");
-	is_u64(fig.value[METRIC_PAGE_FAULTS], 3, "its figures once");
+	is_u64(fig.value[METRIC_PAGE_FAULTS], 3, "its values once");
 	is_int(atomic_load(&ledger_slot(l, slot)->state), SLOT_FREE, "the slot is free");
 
 	(void)fake_book(&f, 0, 1000, 0);
@@ -521,42 +521,42 @@ static void test_hint_after_failure(void)
 	unlink(path);
 }
 
-static void test_figures(void)
+static void test_values(void)
 {
 	struct ledger_page *page = calloc(1, sizeof(*page));
 	struct account a = { 0 };
-	struct figures f;
+	struct values f;
 	unsigned int d;
 
-	figures_init(&f);
+	values_init(&f);
 	for (d = 0; d < DOMAIN_N; d++)
 		page->domain_source[d] = SOURCE_N;
-	ledger_account_figures(page, &a, &f);
+	ledger_account_values(page, &a, &f);
 	is_int(f.reason[METRIC_ENERGY], REASON_NOT_MEASURED, "no tick yet");
 	page->ticks = 1;
-	ledger_account_figures(page, &a, &f);
+	ledger_account_values(page, &a, &f);
 	is_int(f.reason[METRIC_ENERGY], REASON_NO_SENSOR, "no sensor");
 	is_int(f.reason[METRIC_CO2E], REASON_NO_SENSOR, "hence no emissions");
 	page->domain_source[DOMAIN_CPU] = SOURCE_MODEL;
-	ledger_account_figures(page, &a, &f);
-	ok(figures_has(&f, METRIC_ENERGY), "zero joules are a value");
+	ledger_account_values(page, &a, &f);
+	ok(values_has(&f, METRIC_ENERGY), "zero joules are a value");
 	is_int(f.reason[METRIC_DRAM_ENERGY], REASON_NO_SENSOR, "but not of DRAM");
 	is_int(f.reason[METRIC_SOURCE_RAPL], REASON_NO_SENSOR, "nor by RAPL");
-	ok(figures_has(&f, METRIC_SOURCE_MODEL), "the model is the source");
+	ok(values_has(&f, METRIC_SOURCE_MODEL), "the model is the source");
 	is_int(f.reason[METRIC_CO2E], REASON_NO_FACTOR, "no factor");
 	page->factor_known = 1;
 	a.total_uj[DOMAIN_CPU] = 5;
 	a.co2e_ng[DOMAIN_CPU] = 9;
-	ledger_account_figures(page, &a, &f);
+	ledger_account_values(page, &a, &f);
 	is_u64(f.value[METRIC_ENERGY], 5, "energy");
 	is_u64(f.value[METRIC_CO2E], 9, "emissions");
 	is_u64(f.value[METRIC_CPU_CO2E], 9, "of the CPU");
 	is_int(f.reason[METRIC_GPU_CO2E], REASON_NO_SENSOR, "not known of what nobody measures");
-	ok(figures_has(&f, METRIC_LAST_FACTOR), "none by an old factor is known");
+	ok(values_has(&f, METRIC_LAST_FACTOR), "none by an old factor is known");
 	is_int(f.reason[METRIC_CO2E_MARKET], REASON_NO_CONTRACT, "no contract is not 0");
 	page->market_known = 1;
-	ledger_account_figures(page, &a, &f);
-	ok(figures_has(&f, METRIC_CO2E_MARKET), "but a contract may say 0");
+	ledger_account_values(page, &a, &f);
+	ok(values_has(&f, METRIC_CO2E_MARKET), "but a contract may say 0");
 	free(page);
 }
 
@@ -636,7 +636,7 @@ int main(void)
 	test_alone();
 	test_hint_after_failure();
 	test_await_tick();
-	test_figures();
+	test_values();
 	show_tick_cost();
 	snprintf(path, sizeof(path), "%s/n2.ledger", dir);
 	unlink(path);

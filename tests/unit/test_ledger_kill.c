@@ -86,7 +86,7 @@ static _Noreturn void run_stepd(uint32_t step_id, bool dies, uint64_t nap_ns,
 		rc = ledger_claim(l, &id, &slot);
 	if (rc < 0)
 		_exit(200);
-	figures_set(&ledger_slot(l, slot)->figures, METRIC_PAGE_FAULTS, 1);
+	values_set(&ledger_slot(l, slot)->values, METRIC_PAGE_FAULTS, 1);
 	nap(nap_ns);
 	if (dies)
 		(void)raise(SIGKILL);
@@ -119,12 +119,12 @@ static int reap(pid_t pid)
 static void is_once(struct fake_sampler *f, uint64_t uj, const char *what)
 {
 	const struct ledger_page *page = ledger_current(f->l);
-	struct figures fig;
+	struct values fig;
 	struct account a;
 	uint64_t busy;
 
 	is_int(ledger_job_total(f->l, JOB, &a, &fig, &busy), 0, what);
-	is_u64(fig.value[METRIC_PAGE_FAULTS], 1, "figures once");
+	is_u64(fig.value[METRIC_PAGE_FAULTS], 1, "values once");
 	is_u64(busy, BUSY_NS, "CPU time once");
 	is_u64(account_total_uj(&page->measured), uj, "energy once");
 	is_u64(ledger_page_error_uj(page), 0, "and all of it in accounts");
@@ -151,7 +151,7 @@ static void test_cut_off(void)
 	is_int(ledger_open(dir, NODE, true, &l, &err), 0, "stepd");
 	is_int(ledger_claim(l, &id, &slot), 0, "claim");
 	s = ledger_slot(l, slot);
-	figures_set(&s->figures, METRIC_PAGE_FAULTS, 1);
+	values_set(&s->values, METRIC_PAGE_FAULTS, 1);
 
 	(void)fake_book(&f, 0, 500, 5);
 	fake_stop(&f);
@@ -206,7 +206,7 @@ static void test_cut_off(void)
 	is_u64(f.nlines, 1, "a step of a stepd that is gone gets its last tick");
 	is_u64(ledger_current(f.l)->lost_steps, 1, "and is counted");
 	is_int(atomic_load(&s->state), SLOT_FREE, "its slot is free");
-	is_once(&f, 4040, "its figures are not trusted");
+	is_once(&f, 4040, "its values are not trusted");
 	ledger_close(l);
 	fake_stop(&f);
 }
@@ -282,8 +282,8 @@ static void test_random_kills(void)
 	struct ledger_page *page = malloc(sizeof(*page));
 	struct ledger *l = NULL;
 	struct errmsg err;
-	struct figures before;
-	struct figures after;
+	struct values before;
+	struct values after;
 	pid_t step[ROUNDS * STEPS_PER_ROUND];
 	uint64_t deadline;
 	uint64_t busy_before;
@@ -342,7 +342,7 @@ static void test_random_kills(void)
 	     account_total_uj(&page->measured), ROUNDS, killed);
 	is_int(ledger_job_total(l, JOB, NULL, &after, &busy), 0, "the job");
 	is_u64(after.value[METRIC_PAGE_FAULTS] - before.value[METRIC_PAGE_FAULTS], ended,
-	       "each step's figures are there once");
+	       "each step's values are there once");
 	is_u64(busy - busy_before, (uint64_t)ended * BUSY_NS, "and its CPU time");
 	is_u64(page->lost_steps - lost_before, killed, "each killed one is counted once");
 	free(page);

@@ -311,23 +311,23 @@ static void test_replaced(void)
 
 static void test_market(void)
 {
-	struct figures f;
+	struct values f;
 	struct rig r;
 
 	setup(&r, T0 + 895);
 	claim(&r, 0, r.t);
 	tick(&r, 10);
-	figures_init(&f);
-	ledger_account_figures(ledger_current(r.f.l), account(&r, 0), &f);
+	values_init(&f);
+	ledger_account_values(ledger_current(r.f.l), account(&r, 0), &f);
 	is_int(f.reason[METRIC_CO2E_MARKET], REASON_NO_CONTRACT, "no contract, not 0");
 	r.f.has_market = true;
 	tick(&r, 10);
-	ledger_account_figures(ledger_current(r.f.l), account(&r, 0), &f);
-	ok(figures_has(&f, METRIC_CO2E_MARKET), "a contract of 0 g/kWh");
+	ledger_account_values(ledger_current(r.f.l), account(&r, 0), &f);
+	ok(values_has(&f, METRIC_CO2E_MARKET), "a contract of 0 g/kWh");
 	is_u64(f.value[METRIC_CO2E_MARKET], 0, "is 0");
 	r.f.market_mg_per_kwh = 30000;
 	tick(&r, 10);
-	ledger_account_figures(ledger_current(r.f.l), account(&r, 0), &f);
+	ledger_account_values(ledger_current(r.f.l), account(&r, 0), &f);
 	is_u64(f.value[METRIC_CO2E_MARKET], 500000, "50 J at 30 g/kWh, times PUE");
 	is_u64(f.value[METRIC_CO2E], 4583333 + 8333333 + 8333333, "beside, not instead of, the grid's");
 	is_u64(f.value[METRIC_FRESH_FACTOR], 150000000, "by fresh factors");

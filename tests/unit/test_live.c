@@ -37,8 +37,8 @@ int __wrap_readers_modes(struct readers *r, unsigned int slot, uint32_t claim, u
 	return 0;
 }
 
-void __wrap_pressure_read(const char *v2, const char *cpuacct, struct figures *f);
-void __wrap_pressure_read(const char *v2, const char *cpuacct, struct figures *f)
+void __wrap_pressure_read(const char *v2, const char *cpuacct, struct values *f);
+void __wrap_pressure_read(const char *v2, const char *cpuacct, struct values *f)
 {
 	unsigned int step = (unsigned int)strtoul(v2, NULL, 10);
 	uint64_t ns = shown[step].stalled_ns;
@@ -46,9 +46,9 @@ void __wrap_pressure_read(const char *v2, const char *cpuacct, struct figures *f
 	(void)cpuacct;
 	shown[step].npressure++;
 	if (ns)
-		figures_set(f, METRIC_CPU_PRESSURE_SOME, ns);
+		values_set(f, METRIC_CPU_PRESSURE_SOME, ns);
 	else
-		figures_miss(f, METRIC_CPU_PRESSURE_SOME, REASON_NO_PSI);
+		values_miss(f, METRIC_CPU_PRESSURE_SOME, REASON_NO_PSI);
 }
 
 void __wrap_nodeprobes_read_steps(struct nodeprobes *np, const struct nodeprobes_step *step, size_t n);
@@ -62,7 +62,7 @@ void __wrap_nodeprobes_read_steps(struct nodeprobes *np, const struct nodeprobes
 
 		shown[s].ncounters++;
 		if (shown[s].recv_bytes)
-			figures_set(step[i].figures, METRIC_TCP_RECEIVED_BYTES, shown[s].recv_bytes);
+			values_set(step[i].values, METRIC_TCP_RECEIVED_BYTES, shown[s].recv_bytes);
 	}
 }
 
@@ -115,24 +115,24 @@ static void tick(void)
 	live_read(&live, node.l, NULL, NULL);
 }
 
-static const struct figures *find(unsigned int slot)
+static const struct values *find(unsigned int slot)
 {
 	return ledger_live(node.l, slot, ledger_slot(node.l, slot)->claim);
 }
 
 static uint64_t value(unsigned int slot, enum metric m)
 {
-	const struct figures *f = find(slot);
+	const struct values *f = find(slot);
 
-	return f && figures_has(f, m) ? f->value[m] : UINT64_MAX;
+	return f && values_has(f, m) ? f->value[m] : UINT64_MAX;
 }
 
 /* As a slurmstepd does it at the step's end, before anything is booked. */
-static void leave_figures(unsigned int slot, enum metric m, uint64_t n)
+static void leave_values(unsigned int slot, enum metric m, uint64_t n)
 {
 	struct ledger_slot *s = ledger_slot(node.l, slot);
 
-	figures_set(&s->figures, m, n);
+	values_set(&s->values, m, n);
 	atomic_store(&s->state, SLOT_CLOSING);
 }
 
@@ -198,7 +198,7 @@ static void test_pressure(void)
 	shown[0].stalled_ns = 0;
 	tick();
 	is_u64(value(0, METRIC_CPU_PRESSURE_SOME), 70, "one that cannot be read any more leaves the last one");
-	leave_figures(0, METRIC_CPU_PRESSURE_SOME, 90);
+	leave_values(0, METRIC_CPU_PRESSURE_SOME, 90);
 	tick();
 	is_u64(value(0, METRIC_CPU_PRESSURE_SOME), 90, "the end has the slurmstepd's");
 	is_u64(shown[0].npressure, 2, "the cgroup is not read any more");
@@ -222,14 +222,14 @@ static void test_closing(void)
 	shown[0].user_ns = 1000;
 	shown[0].recv_bytes = 50;
 	tick();
-	leave_figures(0, METRIC_CPU_USER_TIME, 1200);
+	leave_values(0, METRIC_CPU_USER_TIME, 1200);
 	shown[0].user_ns = 9999;
 	live_read(&live, node.l, NULL, NULL);
 	is_u64(value(0, METRIC_CPU_USER_TIME), 1200, "a step that ends has what its slurmstepd left");
 	is_u64(value(0, METRIC_TCP_RECEIVED_BYTES), 50, "and what that did not");
 	is_u64(shown[0].ncounters, 1, "it is not read any more");
 	s = ledger_slot(node.l, 0);
-	figures_set(&s->figures, METRIC_CPU_USER_TIME, 1100);
+	values_set(&s->values, METRIC_CPU_USER_TIME, 1100);
 	atomic_store(&s->state, SLOT_CLOSED);
 	live_read(&live, node.l, NULL, NULL);
 	is_u64(value(0, METRIC_CPU_USER_TIME), 1200, "its last value does not go back either");
@@ -239,26 +239,26 @@ static void test_closing(void)
 /* What only a slurmstepd can read: it publishes that, and finds there what the sampler read. */
 static void test_told(void)
 {
-	struct figures f;
+	struct values f;
 
 	begin();
 	claim(0, 1);
 	is_int(ledger_step_live(node.l, 0, &f), -ENODATA, "of a step that was not read nothing is known, not 0");
 	shown[0].user_ns = 1000;
-	figures_init(&f);
-	figures_set(&f, METRIC_CYCLES, 500);
+	values_init(&f);
+	values_set(&f, METRIC_CYCLES, 500);
 	ledger_tell(node.l, 0, &f);
 	tick();
 	is_u64(value(0, METRIC_CYCLES), 500, "a slurmstepd's counters are the sampler's");
-	figures_set(&f, METRIC_CYCLES, 700);
+	values_set(&f, METRIC_CYCLES, 700);
 	ledger_tell(node.l, 0, &f);
 	is_u64(value(0, METRIC_CYCLES), 500, "from its next reading on");
 	is_int(ledger_step_live(node.l, 0, &f), 0, "the slurmstepd itself");
 	is_u64(f.value[METRIC_CYCLES], 700, "  has its last value at once");
 	is_u64(f.value[METRIC_CPU_USER_TIME], 1000, "  and what the sampler read");
-	ok(!figures_has(&f, METRIC_MEMORY_PEAK), "  and nothing that nobody read");
+	ok(!values_has(&f, METRIC_MEMORY_PEAK), "  and nothing that nobody read");
 	tick();
-	figures_set(&f, METRIC_CYCLES, 600);
+	values_set(&f, METRIC_CYCLES, 600);
 	ledger_tell(node.l, 0, &f);
 	tick();
 	is_u64(value(0, METRIC_CYCLES), 700, "an estimate never goes back");
@@ -269,7 +269,7 @@ static void test_told(void)
 static void test_job(void)
 {
 	struct ledger_slot *s;
-	struct figures f;
+	struct values f;
 
 	begin();
 	claim(0, 3);
@@ -279,7 +279,7 @@ static void test_job(void)
 	tick();
 	is_int(ledger_job_total(node.l, 7, NULL, &f, NULL), 0, "a job of three running steps");
 	is_u64(f.value[METRIC_CPU_USER_TIME], 1020, "  has what they did so far");
-	leave_figures(0, METRIC_CPU_USER_TIME, 1100);
+	leave_values(0, METRIC_CPU_USER_TIME, 1100);
 	is_int(ledger_job_total(node.l, 7, NULL, &f, NULL), 0, "one ends");
 	is_u64(f.value[METRIC_CPU_USER_TIME], 1120, "  and counts once, with its last value");
 	s = ledger_slot(node.l, 0);
@@ -295,7 +295,7 @@ static void test_job(void)
 /* A writer that is killed in the middle leaves an odd counter: nothing is taken from there, nobody waits. */
 static void test_torn(void)
 {
-	struct figures f;
+	struct values f;
 
 	begin();
 	claim(0, 1);
@@ -306,7 +306,7 @@ static void test_torn(void)
 	tick();
 	is_int(ledger_step_live(node.l, 0, &f), 0, "the next one writes it anew");
 	is_u64(f.value[METRIC_CPU_USER_TIME], 1000, "  all of it");
-	atomic_fetch_add(&ledger_slot(node.l, 0)->figures_seq, 1);
+	atomic_fetch_add(&ledger_slot(node.l, 0)->values_seq, 1);
 	ok(!ledger_told(ledger_slot(node.l, 0), &f), "so does a slurmstepd's");
 	is_int(ledger_step_live(node.l, 0, &f), 0, "without which there is the sampler's part");
 	end();
@@ -322,7 +322,7 @@ static void test_reuse(void)
 	shown[0].user_ns = 1000;
 	tick();
 	before = ledger_slot(node.l, 0)->claim;
-	leave_figures(0, METRIC_CPU_USER_TIME, 1200);
+	leave_values(0, METRIC_CPU_USER_TIME, 1200);
 	ledger_leave(node.l, 0);
 	tick(); /* books its end */
 	tick();

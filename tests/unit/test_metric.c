@@ -40,8 +40,8 @@ static void test_large_jobs(void)
 
 int main(void)
 {
-	struct figures a;
-	struct figures b;
+	struct values a;
+	struct values b;
 	char line[2048];
 	unsigned int m;
 	unsigned int k;
@@ -88,30 +88,30 @@ int main(void)
 	is_u64(metric_from_tres(METRIC_CO2E, 159), 159000, "ug to ng");
 	is_str(metric_tres_unit(METRIC_CO2E), "ug", "as ceems tres --table says");
 	is_u64(metric_from_tres(METRIC_ENERGY, UINT64_MAX), UINT64_MAX, "no overflow");
-	figures_init(&a);
-	figures_set(&a, METRIC_CYCLES, metric_from_tres(METRIC_CYCLES, UINT64_MAX / 2));
-	ok(!figures_has(&a, METRIC_CYCLES), "more than 64 bits hold is not known, and no number");
+	values_init(&a);
+	values_set(&a, METRIC_CYCLES, metric_from_tres(METRIC_CYCLES, UINT64_MAX / 2));
+	ok(!values_has(&a, METRIC_CYCLES), "more than 64 bits hold is not known, and no number");
 
-	figures_init(&a);
-	figures_init(&b);
-	ok(!figures_has(&a, METRIC_ENERGY), "nothing is known at first");
-	figures_fold(&a, &b);
-	ok(!figures_has(&a, METRIC_ENERGY), "unknown and unknown is unknown");
-	figures_miss(&b, METRIC_CYCLES, REASON_NO_PMU);
-	figures_set(&b, METRIC_ENERGY, 5);
-	figures_fold(&a, &b);
-	figures_fold(&a, &b);
+	values_init(&a);
+	values_init(&b);
+	ok(!values_has(&a, METRIC_ENERGY), "nothing is known at first");
+	values_fold(&a, &b);
+	ok(!values_has(&a, METRIC_ENERGY), "unknown and unknown is unknown");
+	values_miss(&b, METRIC_CYCLES, REASON_NO_PMU);
+	values_set(&b, METRIC_ENERGY, 5);
+	values_fold(&a, &b);
+	values_fold(&a, &b);
 	is_u64(a.value[METRIC_ENERGY], 10, "known parts add up");
 	is_str(metric_reason_text(a.reason[METRIC_CYCLES]), "no PMU", "the reason is kept");
-	figures_set(&b, METRIC_ENERGY, UINT64_MAX - 1);
-	figures_fold(&a, &b);
-	ok(!figures_has(&a, METRIC_ENERGY), "a sum that does not fit is not known");
+	values_set(&b, METRIC_ENERGY, UINT64_MAX - 1);
+	values_fold(&a, &b);
+	ok(!values_has(&a, METRIC_ENERGY), "a sum that does not fit is not known");
 	is_str(metric_reason_text(a.reason[METRIC_ENERGY]), "more than 64 bits", "and says so");
-	figures_set(&b, METRIC_ENERGY, 5);
-	figures_fold(&a, &b);
-	ok(!figures_has(&a, METRIC_ENERGY), "what comes after it does not make it small");
-	figures_fold(&b, &a);
-	ok(!figures_has(&b, METRIC_ENERGY), "nor is the whole known without it");
+	values_set(&b, METRIC_ENERGY, 5);
+	values_fold(&a, &b);
+	ok(!values_has(&a, METRIC_ENERGY), "what comes after it does not make it small");
+	values_fold(&b, &a);
+	ok(!values_has(&b, METRIC_ENERGY), "nor is the whole known without it");
 
 	is_int(metric_tres_line(METRIC_SET_ALL, line, sizeof(line)), 0, "the TRES line");
 	ok(!strncmp(line, "energy,ic/ceems_co2e,ic/ceems_cpu_energy,", 41), "in the table's order");

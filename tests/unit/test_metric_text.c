@@ -74,24 +74,24 @@ int main(void)
 		{ UINT64_C(4442400000000), "1.23 kWh" },
 		{ UINT64_C(44424000000000000), "12.3 MWh" },
 	};
-	struct figures f;
+	struct values f;
 	char buf[METRIC_TEXT_MAX];
 	unsigned int r;
 	size_t i;
 	bool fits = true;
 
-	figures_init(&f);
+	values_init(&f);
 	is_str(metric_text(&f, METRIC_ENERGY, buf, sizeof(buf)), "n/a (not measured)",
 	       "unknown is not 0");
 	for (r = REASON_NOT_MEASURED; r < REASON_N; r++) {
-		figures_miss(&f, METRIC_ENERGY, r);
+		values_miss(&f, METRIC_ENERGY, r);
 		metric_text(&f, METRIC_ENERGY, buf, sizeof(buf));
 		if (buf[strlen(buf) - 1] != ')')
 			fits = false;
 	}
 	ok(fits, "every reason fits");
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		figures_set(&f, cases[i].m, cases[i].value);
+		values_set(&f, cases[i].m, cases[i].value);
 		is_str(metric_text(&f, cases[i].m, buf, sizeof(buf)), cases[i].want,
 		       cases[i].want);
 	}
@@ -99,15 +99,15 @@ int main(void)
 		is_str(metric_text_kwh(kwh[i].uj, buf, sizeof(buf)), kwh[i].want, kwh[i].want);
 	for (i = 0; i < sizeof(wh) / sizeof(wh[0]); i++)
 		is_str(metric_text_wh(wh[i].uj, buf, sizeof(buf)), wh[i].want, wh[i].want);
-	figures_init(&f);
+	values_init(&f);
 	is_str(metric_text_factors(&f, buf, sizeof(buf)), "", "unknown factors");
 	for (i = 0; i < sizeof(factors) / sizeof(factors[0]); i++) {
 		char text[METRIC_FACTORS_MAX];
 
-		figures_set(&f, METRIC_FRESH_FACTOR, factors[i].fresh);
-		figures_set(&f, METRIC_LAST_FACTOR, factors[i].last);
-		figures_set(&f, METRIC_STATIC_FACTOR, factors[i].fixed);
-		figures_set(&f, METRIC_DEFAULT_FACTOR, 0);
+		values_set(&f, METRIC_FRESH_FACTOR, factors[i].fresh);
+		values_set(&f, METRIC_LAST_FACTOR, factors[i].last);
+		values_set(&f, METRIC_STATIC_FACTOR, factors[i].fixed);
+		values_set(&f, METRIC_DEFAULT_FACTOR, 0);
 		is_str(metric_text_factors(&f, text, sizeof(text)), factors[i].want,
 		       factors[i].want);
 	}

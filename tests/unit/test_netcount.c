@@ -73,7 +73,7 @@ struct step {
 	char folder[PATH_MAX + 32], task[PATH_MAX + 64];
 	int fd;
 	struct netcount *n;
-	struct figures f;
+	struct values f;
 	struct step_detail d;
 };
 
@@ -122,7 +122,7 @@ static int step_socket(const struct step *s, int side, int family, int type, int
 
 static int step_read(struct step *s)
 {
-	figures_init(&s->f);
+	values_init(&s->f);
 	return netcount_read(s->n, &s->f, &s->d);
 }
 
@@ -627,7 +627,7 @@ static void test_whose(void)
 	is_kind(&s, "udp4", none);
 	is_kind(&s, "udp6", none);
 	is_u64(s.d.nnet, 0, "nothing is this step's");
-	ok(figures_has(&s.f, METRIC_UDP_SENT_BYTES) && s.f.value[METRIC_SENT_PACKETS] == 0,
+	ok(values_has(&s.f, METRIC_UDP_SENT_BYTES) && s.f.value[METRIC_SENT_PACKETS] == 0,
 	   "0 is a number");
 	is_kind(&other, "udp4",
 		(struct detail_net){ .out_packets = 1, .out_bytes = 10 + UDP + IP4 });
@@ -708,9 +708,9 @@ static void test_refusals(void)
 	is_int(netcount_reason(-ENODEV), REASON_NO_CGROUP, "its reason");
 	is_int(netcount_reason(-EOPNOTSUPP), REASON_NO_BPF, "that of programs that are not there");
 	step_stop(&s);
-	figures_init(&s.f);
+	values_init(&s.f);
 	netcount_miss(&s.f, REASON_NOT_ASKED);
-	ok(!figures_has(&s.f, METRIC_SENT_PACKETS) &&
+	ok(!values_has(&s.f, METRIC_SENT_PACKETS) &&
 		   s.f.reason[METRIC_IPV6_SENT_BYTES] == REASON_NOT_ASKED,
 	   "missing for a reason");
 }
@@ -804,7 +804,7 @@ static void test_cgroup_goes_first(void)
 	remove_folder(s.folder);
 	deadline = clock_mono_ns() + TIMEOUT_NS;
 	for (;;) {
-		figures_init(&s.f);
+		values_init(&s.f);
 		rc = netcount_read(s.n, &s.f, NULL);
 		if (rc < 0 || clock_mono_ns() > deadline)
 			break;
@@ -818,7 +818,7 @@ static void test_cgroup_goes_first(void)
 		(void)usleep(100000);
 	}
 	is_int(rc, -ENOENT, "gone before it was ever read");
-	ok(!figures_has(&s.f, METRIC_SENT_PACKETS), "that is not 0");
+	ok(!values_has(&s.f, METRIC_SENT_PACKETS), "that is not 0");
 	is_int(s.f.reason[METRIC_SENT_PACKETS], REASON_NO_CGROUP, "its reason");
 out:
 	util_closep(&a);
@@ -875,7 +875,7 @@ static void test_forced_detach(void)
 		goto out;
 	}
 	is_int(step_read(&s), -ENOLINK, "read says so");
-	ok(!figures_has(&s.f, METRIC_SENT_PACKETS), "half a count is none");
+	ok(!values_has(&s.f, METRIC_SENT_PACKETS), "half a count is none");
 	is_int(s.f.reason[METRIC_SENT_PACKETS], REASON_FAILED, "its reason");
 out:
 	step_stop(&s);
@@ -935,7 +935,7 @@ static void test_iperf3(void)
 	bytes = json_number(text, "\"end\":\t{", "bytes");
 	(void)step_read(&s);
 	udp = kind_of(&s, "udp4");
-	/* 3.18 (Debian 13) may have the last datagram in one of its two figures only */
+	/* 3.18 (Debian 13) may have the last datagram in one of its two values only */
 	if (!ok(packets != UINT64_MAX && (bytes == packets * 1400 || bytes == (packets - 1) * 1400),
 		"iperf3 says what it sent"))
 		diag("%.300s", text);

@@ -55,7 +55,7 @@ static void stepd_claim(const char *ledger_dir, uint32_t bpf_slot)
 		_exit(1);
 	ledger_slot(l, slot)->bpf_slot = bpf_slot;
 	/* half of what it was about to write */
-	figures_set(&ledger_slot(l, slot)->figures, METRIC_IO_READ_BYTES, 4711);
+	values_set(&ledger_slot(l, slot)->values, METRIC_IO_READ_BYTES, 4711);
 }
 
 /* LEDGER_DIR NULL: it has no slot there. Runs until it is killed. */
@@ -188,7 +188,7 @@ static void test_stepd_is_killed(const char *ledger_dir)
 	struct fake_sampler f;
 	struct stepd lost, unknown;
 	struct folder step, other;
-	struct figures job;
+	struct values job;
 	uint64_t now = clock_mono_ns();
 	pid_t living;
 
@@ -226,7 +226,7 @@ static void test_look_at_the_moment_of_death(const char *ledger_dir)
 	struct fake_sampler f;
 	struct stepd lost;
 	struct folder step;
-	struct figures job;
+	struct values job;
 	uint64_t now = clock_mono_ns();
 
 	if (!ok(fake_start(&f, ledger_dir, "n1", NULL) == 0, "ledger") ||
@@ -274,7 +274,7 @@ static void test_another_slurmds_step(void)
 
 static void test_slurmd_is_killed(void)
 {
-	struct figures figures;
+	struct values values;
 	struct nodeprobes *np;
 	struct harvest *h;
 	struct probes *p;
@@ -294,11 +294,11 @@ static void test_slurmd_is_killed(void)
 	is_u64(bpfrig_link_id(LINK_TASK_EXIT), id, "the next slurmd joins the step's");
 	ok(bpfrig_run_task(&step), "a task ends");
 
-	figures_init(&figures);
+	values_init(&values);
 	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
 	is_int(harvest_open(p, stepd.bpf_slot, &h), 0, "the step's");
-	is_int(harvest_read(h, false, &figures), 0, "read");
-	is_u64(figures.value[METRIC_IO_WRITE_BYTES], 3 * BPFRIG_TASK_BYTES,
+	is_int(harvest_read(h, false, &values), 0, "read");
+	is_u64(values.value[METRIC_IO_WRITE_BYTES], 3 * BPFRIG_TASK_BYTES,
 	       "before, without and after slurmd: all is counted");
 	harvest_close(h);
 	probes_close(p);

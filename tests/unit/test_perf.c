@@ -191,43 +191,43 @@ static const struct perfwish sw = { .groups = WISH_SW }, hw = { .groups = WISH_H
 
 static void test_nothing_attached(void)
 {
-	struct figures f;
+	struct values f;
 	struct perf *p;
 
-	figures_init(&f);
+	values_init(&f);
 	p = open_on(&sw, -1, NULL, 0);
 	perf_read(p, &f, NULL);
 	is_u64(f.reason[METRIC_PAGE_FAULTS], REASON_NOT_MEASURED, "no task: not measured");
 	is_u64(f.reason[METRIC_CYCLES], REASON_NOT_ASKED, "hw: not asked for");
-	figures_set(&f, METRIC_PAGE_FAULTS, 3);
+	values_set(&f, METRIC_PAGE_FAULTS, 3);
 	perf_read(p, &f, NULL);
 	is_u64(f.value[METRIC_PAGE_FAULTS], 3, "what another knows stays");
 	perf_close(p);
 	perf_close(NULL);
 
-	figures_init(&f);
-	figures_set(&f, METRIC_PAGE_FAULTS, 3);
+	values_init(&f);
+	values_set(&f, METRIC_PAGE_FAULTS, 3);
 	perf_not_asked(&f);
 	ok(f.reason[METRIC_TASK_CLOCK] == REASON_NOT_ASKED &&
-		   figures_has(&f, METRIC_PAGE_FAULTS) &&
+		   values_has(&f, METRIC_PAGE_FAULTS) &&
 		   f.reason[METRIC_IO_READ_BYTES] == REASON_NOT_MEASURED,
 	   "perf_not_asked marks counters without value, nothing else");
 }
 
 static void test_dead_task(void)
 {
-	struct figures f;
+	struct values f;
 	struct perf *p;
 	pid_t pid = fork();
 
 	if (pid == 0)
 		_exit(0);
 	(void)waitpid(pid, NULL, 0);
-	figures_init(&f);
+	values_init(&f);
 	p = open_on(&sw, -1, &pid, 1);
 	diag("a task that is gone is no error");
 	perf_read(p, &f, NULL);
-	ok(!figures_has(&f, METRIC_TASK_CLOCK) && f.reason[METRIC_TASK_CLOCK] != REASON_NONE,
+	ok(!values_has(&f, METRIC_TASK_CLOCK) && f.reason[METRIC_TASK_CLOCK] != REASON_NONE,
 	   "but no zero either");
 	perf_close(p);
 }
@@ -235,11 +235,11 @@ static void test_dead_task(void)
 static void test_no_descriptors(void)
 {
 	struct rlimit old, none;
-	struct figures f;
+	struct values f;
 	struct perf *p;
 	pid_t pid = child_stopped("faults");
 
-	figures_init(&f);
+	values_init(&f);
 	(void)getrlimit(RLIMIT_NOFILE, &old);
 	none = old;
 	none.rlim_cur = 3;
@@ -256,13 +256,13 @@ static void test_no_descriptors(void)
 static void test_many_tasks(void)
 {
 	struct rlimit old, few;
-	struct figures f;
+	struct values f;
 	struct perf *p;
 	pid_t pid[30] = { child_stopped("faults") };
 	int fd[20];
 	size_t i, n;
 
-	figures_init(&f);
+	values_init(&f);
 	for (i = 1; i < ARRAY_SIZE(pid); i++)
 		pid[i] = pid[0];
 	(void)getrlimit(RLIMIT_NOFILE, &old);
@@ -288,18 +288,18 @@ static void test_many_tasks(void)
 /* contain_spank: the descriptor's number is another file's by the time we come back. */
 static void test_foreign_descriptor(void)
 {
-	struct figures f;
+	struct values f;
 	struct perf *p;
 	pid_t pid = child_stopped("faults");
 	int fd, first = dup(0);
 
 	(void)close(first); /* the counters take the numbers from here on */
-	figures_init(&f);
+	values_init(&f);
 	p = open_on(&sw, -1, &pid, 1);
 	fd = dup2(0, first);
 	perf_read(p, &f, NULL);
 	is_u64(f.reason[METRIC_TASK_CLOCK], REASON_FAILED, "its counter is not readable");
-	ok(figures_has(&f, METRIC_PAGE_FAULTS), "the others are");
+	ok(values_has(&f, METRIC_PAGE_FAULTS), "the others are");
 	perf_close(p);
 	ok(fd >= 0 && close(fd) == 0, "the foreign file was not closed");
 	child_run_any(pid);
@@ -317,7 +317,7 @@ static void test_counts(void)
 		{ "threads", THREADS * PAGES },
 	};
 	struct usage least, most;
-	struct figures f;
+	struct values f;
 	struct perf *p;
 	size_t i;
 	pid_t pid;
@@ -326,23 +326,23 @@ static void test_counts(void)
 		uint64_t faults, switches;
 
 		diag("%s", t[i].what);
-		figures_init(&f);
+		values_init(&f);
 		pid = child_stopped(t[i].what);
 		p = open_on(&sw, -1, &pid, 1);
 		ok(pid > 0 && child_run(pid, &least, &most), "child ran");
 		perf_read(p, &f, NULL);
 		faults = f.value[METRIC_PAGE_FAULTS];
 		switches = f.value[METRIC_CONTEXT_SWITCHES];
-		ok(figures_has(&f, METRIC_PAGE_FAULTS) && faults >= least.faults &&
+		ok(values_has(&f, METRIC_PAGE_FAULTS) && faults >= least.faults &&
 			   faults >= t[i].faults && faults <= most.faults,
 		   "page faults once each: %" PRIu64 " <= %" PRIu64 " <= %" PRIu64, least.faults,
 		   faults, most.faults);
-		ok(figures_has(&f, METRIC_CONTEXT_SWITCHES) && switches >= least.switches &&
+		ok(values_has(&f, METRIC_CONTEXT_SWITCHES) && switches >= least.switches &&
 			   switches <= most.switches,
 		   "context switches once each: %" PRIu64 " <= %" PRIu64 " <= %" PRIu64,
 		   least.switches, switches, most.switches);
-		ok(figures_has(&f, METRIC_TASK_CLOCK) && f.value[METRIC_TASK_CLOCK] > 0 &&
-			   figures_has(&f, METRIC_CPU_MIGRATIONS),
+		ok(values_has(&f, METRIC_TASK_CLOCK) && f.value[METRIC_TASK_CLOCK] > 0 &&
+			   values_has(&f, METRIC_CPU_MIGRATIONS),
 		   "task clock and migrations are known");
 		perf_close(p);
 	}
@@ -358,7 +358,7 @@ static void test_cgroup(void)
 	static const char *const whats[] = { "faults", "forks", "threads" };
 	struct usage least, most;
 	int fd = open(folders.step[HIER_V2], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct figures f;
+	struct values f;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(whats); i++) {
@@ -366,12 +366,12 @@ static void test_cgroup(void)
 		struct perf *p = open_on(&sw, fd, &pid, 1);
 		uint64_t faults;
 
-		figures_init(&f);
+		values_init(&f);
 		ok(child_run(pid, &least, &most), "child ran");
 		perf_read(p, &f, NULL);
 		perf_close(p);
 		faults = f.value[METRIC_PAGE_FAULTS];
-		ok(figures_has(&f, METRIC_PAGE_FAULTS) && faults >= least.faults &&
+		ok(values_has(&f, METRIC_PAGE_FAULTS) && faults >= least.faults &&
 			   faults <= most.faults,
 		   "%s, by cgroup, each fault once: %" PRIu64 " <= %" PRIu64 " <= %" PRIu64,
 		   whats[i], least.faults, faults, most.faults);
@@ -412,7 +412,7 @@ static void test_old_threads(void)
 {
 	int fd = open(folders.step[HIER_V2], O_RDONLY | O_DIRECTORY | O_CLOEXEC), status, i;
 	uint64_t faults;
-	struct figures f;
+	struct values f;
 	struct rusage ru;
 	struct perf *p;
 	pid_t pid;
@@ -429,11 +429,11 @@ static void test_old_threads(void)
 		(void)!write(go[1], "", 1);
 	ok(wait4(pid, &status, 0, &ru) == pid && WIFEXITED(status) && !WEXITSTATUS(status),
 	   "ran");
-	figures_init(&f);
+	values_init(&f);
 	perf_read(p, &f, NULL);
 	perf_close(p);
 	faults = f.value[METRIC_PAGE_FAULTS];
-	if (figures_has(&f, METRIC_TASK_CLOCK) && !f.value[METRIC_TASK_CLOCK])
+	if (values_has(&f, METRIC_TASK_CLOCK) && !f.value[METRIC_TASK_CLOCK])
 		skip(1, "this v2 hierarchy takes no perf events, and a task's begin at its exec");
 	else
 		ok(faults >= (uint64_t)THREADS * PAGES &&
@@ -445,11 +445,11 @@ static void test_old_threads(void)
 
 static void test_two_tasks(void)
 {
-	struct figures f;
+	struct values f;
 	struct perf *p;
 	pid_t pid[2] = { child_stopped("faults"), child_stopped("faults") };
 
-	figures_init(&f);
+	values_init(&f);
 	p = open_on(&sw, -1, pid, 2);
 	child_run_any(pid[0]);
 	child_run_any(pid[1]);
@@ -460,21 +460,21 @@ static void test_two_tasks(void)
 
 static void test_hardware(void)
 {
-	struct figures f;
+	struct values f;
 	struct perf *p;
 	pid_t pid = child_stopped("faults");
 
-	figures_init(&f);
+	values_init(&f);
 	p = open_on(&hw, -1, &pid, 1);
 	child_run_any(pid);
 	perf_read(p, &f, NULL);
-	ok(figures_has(&f, METRIC_PAGE_FAULTS), "hw brings the software events");
+	ok(values_has(&f, METRIC_PAGE_FAULTS), "hw brings the software events");
 	if (f.reason[METRIC_CYCLES] == REASON_NO_PMU) {
 		ok(f.reason[METRIC_BRANCH_MISSES] == REASON_NO_PMU &&
 			   f.reason[METRIC_PMU_ENABLED] == REASON_NO_PMU,
 		   "n/a (%s), said of all", metric_reason_text(f.reason[METRIC_CYCLES]));
 		skip(1, "no PMU");
-	} else if (figures_has(&f, METRIC_CYCLES)) {
+	} else if (values_has(&f, METRIC_CYCLES)) {
 		ok(f.value[METRIC_CYCLES] > 0, "cycles");
 		ok(f.value[METRIC_INSTRUCTIONS] > 0, "instructions");
 	} else {
@@ -485,7 +485,7 @@ static void test_hardware(void)
 
 int main(int argc, char **argv)
 {
-	struct figures f;
+	struct values f;
 	struct perf *p;
 	pid_t pid;
 
@@ -497,13 +497,13 @@ int main(int argc, char **argv)
 	test_nothing_attached();
 	test_dead_task();
 
-	figures_init(&f);
+	values_init(&f);
 	pid = child_stopped("faults");
 	p = open_on(&sw, -1, &pid, 1);
 	perf_read(p, &f, NULL);
 	perf_close(p);
 	child_run_any(pid);
-	if (!figures_has(&f, METRIC_TASK_CLOCK)) {
+	if (!values_has(&f, METRIC_TASK_CLOCK)) {
 		skip(1, metric_reason_text(f.reason[METRIC_TASK_CLOCK]));
 		return done_testing();
 	}

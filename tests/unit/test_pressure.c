@@ -29,9 +29,9 @@ static const enum metric metrics[] = {
 	METRIC_CPU_THROTTLED,	     METRIC_CPU_THROTTLED_PERIODS,
 };
 
-static uint64_t value(const struct figures *f, enum metric m)
+static uint64_t value(const struct values *f, enum metric m)
 {
-	return figures_has(f, m) ? f->value[m] : NA;
+	return values_has(f, m) ? f->value[m] : NA;
 }
 
 static int open_folder(const char *path)
@@ -39,11 +39,11 @@ static int open_folder(const char *path)
 	return path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 }
 
-static void read_folders(const char *v2, const char *cpuacct, struct figures *f)
+static void read_folders(const char *v2, const char *cpuacct, struct values *f)
 {
 	int v2_fd = open_folder(v2), cpuacct_fd = open_folder(cpuacct);
 
-	figures_init(f);
+	values_init(f);
 	pressure_read_folders(v2_fd, cpuacct_fd, f);
 	close(v2_fd);
 	close(cpuacct_fd);
@@ -66,7 +66,7 @@ static void test_trees(void)
 		{ "hybrid, v2 alone", FIXTURES "/cgroup-hybrid" HYBRID, NULL,
 		  { 2500000000, 0, 700001000, 600001000, 42000, 7000, NA, NA } },
 	};
-	struct figures f;
+	struct values f;
 	size_t i, k;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
@@ -78,7 +78,7 @@ static void test_trees(void)
 	}
 	is_str(metric_reason_text(f.reason[METRIC_CPU_THROTTLED]), "no cpu controller", "the quota is missing for that");
 	read_folders(FIXTURES "/cgroup-v1" V1, NULL, &f);
-	ok(!figures_has(&f, METRIC_CPU_THROTTLED), "v1's nanoseconds are not taken for v2's");
+	ok(!values_has(&f, METRIC_CPU_THROTTLED), "v1's nanoseconds are not taken for v2's");
 	is_str(metric_reason_text(f.reason[METRIC_CPU_PRESSURE_SOME]), "no PSI", "PSI is missing for that");
 }
 
@@ -103,7 +103,7 @@ static void test_texts(void)
 	};
 	char dir[] = SCRATCH_TEMPLATE;
 	static const char memory[] = "some avg10=0.00 total=9\nfull avg10=0.00 total=8\n";
-	struct figures f;
+	struct values f;
 	size_t i;
 
 	if (!mkdtemp(dir))
@@ -143,7 +143,7 @@ static void stop_busy(pid_t pid)
 }
 
 /* N that share a CPU, in the calling process's cgroups, until metric M of the step reaches NS. */
-static void share_cpu(unsigned int n, const char *v2, int cpuacct_fd, enum metric m, uint64_t ns, struct figures *f)
+static void share_cpu(unsigned int n, const char *v2, int cpuacct_fd, enum metric m, uint64_t ns, struct values *f)
 {
 	uint64_t start = clock_mono_ns();
 	pid_t pid[2];
@@ -160,12 +160,12 @@ static void share_cpu(unsigned int n, const char *v2, int cpuacct_fd, enum metri
 		pid[i] = start_busy();
 	do {
 		usleep(20000);
-		figures_init(f);
+		values_init(f);
 		if (cpuacct_fd < 0)
 			pressure_read(v2, "", f);
 		else
 			pressure_read_folders(-1, cpuacct_fd, f);
-	} while (figures_has(f, m) && f->value[m] < ns && clock_mono_ns() - start < 30 * NSEC_PER_SEC);
+	} while (values_has(f, m) && f->value[m] < ns && clock_mono_ns() - start < 30 * NSEC_PER_SEC);
 	for (i = 0; i < n; i++)
 		stop_busy(pid[i]);
 }
@@ -173,28 +173,28 @@ static void share_cpu(unsigned int n, const char *v2, int cpuacct_fd, enum metri
 static void be_step(const struct folders *f, const char *path)
 {
 	uint64_t start = clock_mono_ns();
-	struct figures figures;
+	struct values values;
 	uint64_t stalled;
 
 	if (folders_enter(f) < 0)
 		_exit(98);
-	share_cpu(2, path, -1, METRIC_CPU_PRESSURE_SOME, 200 * NSEC_PER_MSEC, &figures);
-	stalled = value(&figures, METRIC_CPU_PRESSURE_SOME);
+	share_cpu(2, path, -1, METRIC_CPU_PRESSURE_SOME, 200 * NSEC_PER_MSEC, &values);
+	stalled = value(&values, METRIC_CPU_PRESSURE_SOME);
 	_exit(stalled >= 200 * NSEC_PER_MSEC && stalled <= clock_mono_ns() - start &&
-			      figures_has(&figures, METRIC_MEMORY_PRESSURE_SOME) &&
-			      figures_has(&figures, METRIC_IO_PRESSURE_FULL) ?
+			      values_has(&values, METRIC_MEMORY_PRESSURE_SOME) &&
+			      values_has(&values, METRIC_IO_PRESSURE_FULL) ?
 		      0 :
 		      97);
 }
 
 static bool has_psi(const struct folders *f)
 {
-	struct figures figures;
+	struct values values;
 
 	if (!f->top[HIER_V2][0])
 		return false;
-	read_folders(f->step[HIER_V2], NULL, &figures);
-	return figures_has(&figures, METRIC_CPU_PRESSURE_SOME);
+	read_folders(f->step[HIER_V2], NULL, &values);
+	return values_has(&values, METRIC_CPU_PRESSURE_SOME);
 }
 
 static void test_psi(void)
@@ -231,7 +231,7 @@ static bool write_text(const char *dir, const char *file, const char *text)
 /* 2 of 20 ms, in a folder of v1's cpu controller. */
 static void be_throttled(const char *dir)
 {
-	struct figures f;
+	struct values f;
 
 	if (!write_text(dir, "cpu.cfs_period_us", "20000") || !write_text(dir, "cpu.cfs_quota_us", "2000") ||
 	    !write_text(dir, "cgroup.procs", "0"))

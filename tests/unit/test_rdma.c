@@ -16,7 +16,7 @@
 
 static struct machine m;
 static struct rdma *r;
-static struct figures f;
+static struct values f;
 static struct step_detail d;
 
 static bool start(const char *fixture)
@@ -36,7 +36,7 @@ static void stop(void)
 
 static void take(void)
 {
-	figures_init(&f);
+	values_init(&f);
 	memset(&d, 0xff, sizeof(d)); /* what is not written shows */
 	rdma_read(r, &f, &d);
 }
@@ -44,7 +44,7 @@ static void take(void)
 static void is_missing(enum metric_reason reason, const char *what)
 {
 	take();
-	ok(!figures_has(&f, METRIC_RDMA_RECEIVED_BYTES) && !figures_has(&f, METRIC_RDMA_SENT_BYTES),
+	ok(!values_has(&f, METRIC_RDMA_RECEIVED_BYTES) && !values_has(&f, METRIC_RDMA_SENT_BYTES),
 	   "%s: no number", what);
 	is_int(f.reason[METRIC_RDMA_SENT_BYTES], reason, metric_reason_text(reason));
 }
@@ -53,7 +53,7 @@ static void is_bytes(uint64_t in, uint64_t out, const char *what)
 {
 	take();
 	diag("%s", what);
-	ok(figures_has(&f, METRIC_RDMA_RECEIVED_BYTES) && figures_has(&f, METRIC_RDMA_SENT_BYTES),
+	ok(values_has(&f, METRIC_RDMA_RECEIVED_BYTES) && values_has(&f, METRIC_RDMA_SENT_BYTES),
 	   "known");
 	is_u64(f.value[METRIC_RDMA_RECEIVED_BYTES], in, "received");
 	is_u64(f.value[METRIC_RDMA_SENT_BYTES], out, "sent");
@@ -76,7 +76,7 @@ static void test_no_ports(void)
 	machine_fini(&m);
 
 	rdma_close(NULL);
-	figures_init(&f);
+	values_init(&f);
 	rdma_miss(&f, REASON_SHARED_NODE);
 	is_int(f.reason[METRIC_RDMA_RECEIVED_BYTES], REASON_SHARED_NODE, "missing for a reason");
 }
@@ -119,7 +119,7 @@ static void test_stuck(void)
 		return;
 	machine_put(&m, IB "counters/port_xmit_wait", "4294967295\n");
 	take();
-	ok(!(d.rdma[0].has & RDMA_HAS_WAIT) && figures_has(&f, METRIC_RDMA_SENT_BYTES),
+	ok(!(d.rdma[0].has & RDMA_HAS_WAIT) && values_has(&f, METRIC_RDMA_SENT_BYTES),
 	   "ticks at the end of 32 bits are unknown, bytes are not");
 	stop();
 
@@ -229,14 +229,14 @@ static void test_garbage(void)
 		machine_put(&m, IB "counters/port_rcv_data", text[i]);
 		if (rdma_open(m.root, &r, NULL) == 0) {
 			take();
-			ok(figures_has(&f, METRIC_RDMA_SENT_BYTES) == (i == 6), "base, case %zu", i);
+			ok(values_has(&f, METRIC_RDMA_SENT_BYTES) == (i == 6), "base, case %zu", i);
 			rdma_close(r);
 		}
 		machine_put(&m, IB "counters/port_rcv_data", "58193740112873\n");
 		is_int(rdma_open(m.root, &r, NULL), 0, "open");
 		machine_put(&m, IB "counters/port_rcv_data", text[i]);
 		take();
-		ok(figures_has(&f, METRIC_RDMA_SENT_BYTES) == (i == 6), "reading, case %zu", i);
+		ok(values_has(&f, METRIC_RDMA_SENT_BYTES) == (i == 6), "reading, case %zu", i);
 		stop();
 	}
 }

@@ -52,7 +52,7 @@ static const struct {
 	  "{" MINIMAL ",\"steps\":[{\"load_imbalance\":{\"energy\":3}}]}", "energy" },
 	{ "a negative maximum",
 	  "{" MINIMAL ",\"steps\":[{\"load_imbalance\":{\"energy\":{\"max_j\":-1}}}]}", "max_j" },
-	{ "a step with a bad figure", "{" MINIMAL ",\"steps\":[{\"usage\":{\"io\":[]}}]}", "io" },
+	{ "a step with a bad value", "{" MINIMAL ",\"steps\":[{\"usage\":{\"io\":[]}}]}", "io" },
 };
 
 static void test_broken(void)
@@ -92,13 +92,13 @@ static struct record *smallest(void)
 	return r;
 }
 
-static void fill_figures(struct figures *f, uint64_t seed)
+static void fill_values(struct values *f, uint64_t seed)
 {
 	unsigned int m;
 
-	figures_init(f);
+	values_init(f);
 	metric_foreach(m)
-		figures_set(f, (enum metric)m, seed + m * UINT64_C(123456789));
+		values_set(f, (enum metric)m, seed + m * UINT64_C(123456789));
 }
 
 static struct record *full(void)
@@ -141,9 +141,9 @@ static struct record *full(void)
 	r->total_nodes = 2;
 	r->total_cpus = 4;
 	r->priority = (struct maybe_u64){ 4294967293, true };
-	fill_figures(&r->figures, 1);
+	fill_values(&r->values, 1);
 	r->energy = (struct record_energy){ true, { 99, true }, "cpu-time", "partly-estimate", "rapl,model" };
-	figures_set(&r->figures, METRIC_ENERGY, 99000000);
+	values_set(&r->values, METRIC_ENERGY, 99000000);
 	r->emissions = (struct record_emissions){
 		.method = CO2E_PER_TICK, .factor_ug_per_kwh = { 56123456, true }, .kind = "mixed",
 		.scope = "life-cycle", .region = "FR; FR-COR", .source = "a source; \"another\"",
@@ -161,12 +161,12 @@ static struct record *full(void)
 		.exit_code = 3, .user_cpu_us = { 1500001, true },
 		.system_cpu_us = { 2, true }, .max_rss_bytes = { 4096, true },
 	};
-	fill_figures(&r->steps[0].figures, 77);
+	fill_values(&r->steps[0].values, 77);
 	r->steps[0].energy = (struct record_spread){ { 77, true }, "n2" };
 	r->steps[0].cpu_time = (struct record_spread){ { UINT64_C(9000000000), true }, "n1" };
 	r->steps[0].memory = (struct record_spread){ { 4096, true }, "n2" };
 	r->steps[1].het_component = (struct maybe_u64){ 1, true };
-	figures_init(&r->steps[1].figures);
+	values_init(&r->steps[1].values);
 	return r;
 }
 
@@ -202,11 +202,11 @@ static void test_values(void)
 	(void)record_to_json(r, &json, &len, NULL);
 	(void)record_from_json(json, len, &back, NULL);
 	metric_foreach(m)
-		same += figures_has(&back->steps[0].figures, (enum metric)m) &&
-			back->steps[0].figures.value[m] == r->steps[0].figures.value[m];
-	is_u64(same, METRIC_N, "every figure comes back to the last unit");
+		same += values_has(&back->steps[0].values, (enum metric)m) &&
+			back->steps[0].values.value[m] == r->steps[0].values.value[m];
+	is_u64(same, METRIC_N, "every value comes back to the last unit");
 	is_u64(back->steps[0].user_cpu_us.value, 1500001, "microseconds come back");
-	ok(!figures_has(&back->steps[1].figures, METRIC_ENERGY), "unknown stays unknown");
+	ok(!values_has(&back->steps[1].values, METRIC_ENERGY), "unknown stays unknown");
 	ok(back->energy.final && back->energy.total_j.value == 99, "the energy");
 	is_str(back->energy.source, "rapl,model", "its source");
 	is_str(back->energy.quality, "partly-estimate", "its quality");
@@ -245,7 +245,7 @@ static void test_decimals(void)
 		struct record *r = smallest();
 		_cleanup_free_ char *json = NULL;
 
-		figures_set(&r->figures, METRIC_CO2E, rows[i].ng);
+		values_set(&r->values, METRIC_CO2E, rows[i].ng);
 		(void)record_to_json(r, &json, NULL, NULL);
 		ok(strstr(json, rows[i].text), "%s", rows[i].text);
 		record_destroy(r);
@@ -291,9 +291,9 @@ static void test_derived(void)
 	r->steps = s = calloc(1, sizeof(*s));
 	r->nsteps = 1;
 	r->steps_known = true;
-	figures_init(&s->figures);
+	values_init(&s->values);
 	ok(json_has(r, "\"derived\":{}}"), "nor has a step");
-	ok(json_has(r, "\"usage\":{}"), "whose unknown figures take no room");
+	ok(json_has(r, "\"usage\":{}"), "whose unknown values take no room");
 
 	r->start = s->start = 1700000000;
 	r->end = s->end = 1700000010;
@@ -307,10 +307,10 @@ static void test_derived(void)
 	ok(json_has(r, "\"cpu_efficiency\":0.75}"), "15 s of 10 s on 2 CPUs");
 	ok(record_derived(r, DERIVED_CPU_EFFICIENCY, &v) && v > 0.187 && v < 0.188,
 	   "15 s of 10 s on the job's 8");
-	figures_set(&s->figures, METRIC_CPU_TIME, UINT64_C(10000000000));
+	values_set(&s->values, METRIC_CPU_TIME, UINT64_C(10000000000));
 	ok(json_has(r, "\"cpu_efficiency\":0.5}"), "our own CPU time comes first");
-	figures_set(&r->figures, METRIC_CYCLES, 3);
-	figures_set(&r->figures, METRIC_INSTRUCTIONS, 1);
+	values_set(&r->values, METRIC_CYCLES, 3);
+	values_set(&r->values, METRIC_INSTRUCTIONS, 1);
 	ok(json_has(r, "\"instructions_per_cycle\":0.333333,"), "six digits");
 
 	s->cpu_time.max = (struct maybe_u64){ UINT64_C(7500000000), true };
@@ -319,9 +319,9 @@ static void test_derived(void)
 	s->nnodes = 2;
 	ok(json_has(r, "\"load_imbalance\":{\"cpu_time\":{\"imbalance\":0.5,\"max_s\":7.5}}"),
 	   "7.5 of 10 s on one of two nodes");
-	figures_set(&s->figures, METRIC_CPU_TIME, 0);
+	values_set(&s->values, METRIC_CPU_TIME, 0);
 	ok(!record_step_imbalance(s, METRIC_CPU_TIME, &v), "no mean, no imbalance");
-	figures_set(&s->figures, METRIC_ENERGY, 30000000);
+	values_set(&s->values, METRIC_ENERGY, 30000000);
 	s->energy.max = (struct maybe_u64){ 15000000, true };
 	(void)snprintf(s->energy.max_node, sizeof(s->energy.max_node), "n7");
 	ok(json_has(r, "\"energy\":{\"imbalance\":0.0,\"max_j\":15,\"max_node\":\"n7\"}"),
@@ -334,7 +334,7 @@ static void test_derived(void)
 	record_destroy(r);
 }
 
-/* Its figures as large as they get in a step of an hour on a node. */
+/* Its values as large as they get in a step of an hour on a node. */
 static void fill_step(struct record_step *s, bool all)
 {
 	static const enum metric on_request[] = {
@@ -361,13 +361,13 @@ static void fill_step(struct record_step *s, bool all)
 				   .max_rss_bytes = { UINT64_C(34359738368), true },
 				   .cpu_time = { { UINT64_C(460800000001000), true }, "node0001" },
 				   .energy = { { UINT64_C(7200000000000), true }, "node0002" } };
-	figures_init(&s->figures);
+	values_init(&s->values);
 	metric_foreach(m)
-		figures_set(&s->figures, (enum metric)m, UINT64_C(1234567890123));
+		values_set(&s->values, (enum metric)m, UINT64_C(1234567890123));
 	for (m = METRIC_SOURCE_RAPL + 1; m <= METRIC_SOURCE_MODEL; m++)
-		figures_miss(&s->figures, (enum metric)m, REASON_NO_SENSOR);
+		values_miss(&s->values, (enum metric)m, REASON_NO_SENSOR);
 	for (i = 0; !all && i < ARRAY_SIZE(on_request); i++)
-		figures_miss(&s->figures, on_request[i], REASON_NOT_ASKED);
+		values_miss(&s->values, on_request[i], REASON_NOT_ASKED);
 }
 
 /* Kafka takes messages of 1 MB unless told otherwise. */
@@ -383,7 +383,7 @@ static void test_size(void)
 	r->nsteps = 100;
 	r->steps = calloc(r->nsteps, sizeof(*r->steps));
 	for (i = 0; i < r->nsteps; i++)
-		figures_init(&r->steps[i].figures);
+		values_init(&r->steps[i].values);
 	(void)record_to_json(r, &json, &len, NULL);
 	diag("a step of which nothing is known takes %zu bytes", len / r->nsteps);
 	free(TAKE_PTR(json));

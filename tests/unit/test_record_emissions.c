@@ -37,7 +37,7 @@ static struct record *job(uint64_t start, uint64_t end, uint64_t energy_j)
 	r->end = end;
 	r->total_cpus = 8;
 	r->total_nodes = 1;
-	figures_set(&r->figures, METRIC_ENERGY, energy_j * J);
+	values_set(&r->values, METRIC_ENERGY, energy_j * J);
 	return r;
 }
 
@@ -60,24 +60,24 @@ static void test_unknown(void)
 {
 	struct record *r = job(0, 0, 0);
 
-	figures_miss(&r->figures, METRIC_ENERGY, REASON_NOT_MEASURED);
+	values_miss(&r->values, METRIC_ENERGY, REASON_NOT_MEASURED);
 	record_emissions_fill(r, &chain, &settings);
-	ok(!figures_has(&r->figures, METRIC_CO2E) && r->emissions.method == CO2E_UNKNOWN &&
+	ok(!values_has(&r->values, METRIC_CO2E) && r->emissions.method == CO2E_UNKNOWN &&
 		   !*r->emissions.kind && !r->emissions.factor_ug_per_kwh.known,
 	   "a job that never ran has no emissions, and none of 0");
-	ok(!figures_has(&r->figures, METRIC_FRESH_FACTOR) &&
-		   !figures_has(&r->figures, METRIC_CO2E_MARKET) && !r->emissions.embodied_ng.known,
+	ok(!values_has(&r->values, METRIC_FRESH_FACTOR) &&
+		   !values_has(&r->values, METRIC_CO2E_MARKET) && !r->emissions.embodied_ng.known,
 	   "nor anything else");
 	record_destroy(r);
 
 	r = job(T, T + 20, 1000);
 	record_emissions_fill(r, NULL, &settings);
-	ok(!figures_has(&r->figures, METRIC_CO2E) && r->emissions.method == CO2E_UNKNOWN,
+	ok(!values_has(&r->values, METRIC_CO2E) && r->emissions.method == CO2E_UNKNOWN,
 	   "no factor, no emissions");
 	record_destroy(r);
 
 	r = job(T, T + 20, 1000);
-	figures_set(&r->figures, METRIC_CO2E, 75 * MG);
+	values_set(&r->values, METRIC_CO2E, 75 * MG);
 	record_emissions_fill(r, NULL, &settings);
 	is_int(r->emissions.method, CO2E_PER_TICK, "the nodes' stay without a factor here");
 	is_factor(r, 270000000, "what they say of the mean");
@@ -86,7 +86,7 @@ static void test_unknown(void)
 
 	r = job(T, T + 20, 0);
 	record_emissions_fill(r, &chain, &settings);
-	ok(figures_has(&r->figures, METRIC_CO2E) && !r->emissions.factor_ug_per_kwh.known,
+	ok(values_has(&r->values, METRIC_CO2E) && !r->emissions.factor_ug_per_kwh.known,
 	   "no energy: no emissions, and no mean of two factors");
 	record_destroy(r);
 }
@@ -95,38 +95,38 @@ static void test_mean_power(void)
 {
 	struct record *r = job(T, T + 20, 1000);
 
-	figures_set(&r->figures, METRIC_CPU_ENERGY, 720 * J);
+	values_set(&r->values, METRIC_CPU_ENERGY, 720 * J);
 	r->nsteps = 3;
 	r->steps = calloc(3, sizeof(*r->steps));
-	figures_init(&r->steps[0].figures);
-	figures_init(&r->steps[1].figures);
-	figures_init(&r->steps[2].figures);
+	values_init(&r->steps[0].values);
+	values_init(&r->steps[1].values);
+	values_init(&r->steps[2].values);
 	r->steps[2].start = T;
-	figures_set(&r->steps[2].figures, METRIC_ENERGY, 720 * J);
+	values_set(&r->steps[2].values, METRIC_ENERGY, 720 * J);
 	r->steps[0].start = T;
 	r->steps[0].end = T + 10;
-	figures_set(&r->steps[0].figures, METRIC_ENERGY, 360 * J);
+	values_set(&r->steps[0].values, METRIC_ENERGY, 360 * J);
 	record_emissions_fill(r, &chain, &settings);
 	/* 1 kJ x 275 g/kWh */
-	is_u64(r->figures.value[METRIC_CO2E], 76388889, "half of its life at 50, half at 500 g/kWh");
-	is_u64(r->figures.value[METRIC_CPU_CO2E], 55 * MG, "a part's");
-	is_u64(r->figures.value[METRIC_FRESH_FACTOR], 1000 * J, "all of it with fresh factors");
-	is_u64(r->figures.value[METRIC_STATIC_FACTOR], 0, "none with the yearly mean");
+	is_u64(r->values.value[METRIC_CO2E], 76388889, "half of its life at 50, half at 500 g/kWh");
+	is_u64(r->values.value[METRIC_CPU_CO2E], 55 * MG, "a part's");
+	is_u64(r->values.value[METRIC_FRESH_FACTOR], 1000 * J, "all of it with fresh factors");
+	is_u64(r->values.value[METRIC_STATIC_FACTOR], 0, "none with the yearly mean");
 	is_int(r->emissions.method, CO2E_MEAN_POWER, "called mean-power");
 	is_factor(r, 275000000, "the mean");
 	is_origin(r, "average", "direct", "RTE", "of the grid");
 	is_u64(r->emissions.year, 0, "of no one year");
-	is_u64(r->steps[0].figures.value[METRIC_CO2E], 5 * MG, "a step over its own life");
-	ok(!figures_has(&r->steps[1].figures, METRIC_CO2E), "one without energy has none");
-	is_u64(r->steps[2].figures.value[METRIC_CO2E], 55 * MG, "one without an end lasted until the job's");
+	is_u64(r->steps[0].values.value[METRIC_CO2E], 5 * MG, "a step over its own life");
+	ok(!values_has(&r->steps[1].values, METRIC_CO2E), "one without energy has none");
+	is_u64(r->steps[2].values.value[METRIC_CO2E], 55 * MG, "one without an end lasted until the job's");
 	record_destroy(r);
 
 	/* 3600 s of the series, 100 fresh and 200 last ones, 3900 static: 7800 s */
 	r = job(T, T + 7800, 7800);
 	record_emissions_fill(r, &chain, &settings);
-	is_u64(r->figures.value[METRIC_FRESH_FACTOR], 3700 * J, "over the end of the series: fresh");
-	is_u64(r->figures.value[METRIC_LAST_FACTOR], 200 * J, "last");
-	is_u64(r->figures.value[METRIC_STATIC_FACTOR], 3900 * J, "static");
+	is_u64(r->values.value[METRIC_FRESH_FACTOR], 3700 * J, "over the end of the series: fresh");
+	is_u64(r->values.value[METRIC_LAST_FACTOR], 200 * J, "last");
+	is_u64(r->values.value[METRIC_STATIC_FACTOR], 3900 * J, "static");
 	is_origin(r, "mixed", "mixed", "RTE; Ember", "both are named");
 	is_str(r->emissions.region, "FR", "the region once");
 	is_u64(r->emissions.year, 2024, "the year of the static one");
@@ -147,26 +147,26 @@ static void test_per_tick(void)
 	unsigned int m;
 
 	/* all of its work was in the first half */
-	figures_set(&r->figures, METRIC_CO2E, 14 * MG);
-	figures_set(&r->figures, METRIC_FRESH_FACTOR, 1000 * J);
+	values_set(&r->values, METRIC_CO2E, 14 * MG);
+	values_set(&r->values, METRIC_FRESH_FACTOR, 1000 * J);
 	for (m = METRIC_LAST_FACTOR; m <= METRIC_DEFAULT_FACTOR; m++)
-		figures_set(&r->figures, (enum metric)m, 0);
+		values_set(&r->values, (enum metric)m, 0);
 	record_emissions_fill(r, &chain, &settings);
-	is_u64(r->figures.value[METRIC_CO2E], 14 * MG, "what the nodes computed stays");
+	is_u64(r->values.value[METRIC_CO2E], 14 * MG, "what the nodes computed stays");
 	is_int(r->emissions.method, CO2E_PER_TICK, "and is called that");
 	is_factor(r, 50400000, "weighted by energy, not by time");
-	ok(!figures_has(&r->figures, METRIC_CPU_CO2E), "no guess beside it");
+	ok(!values_has(&r->values, METRIC_CPU_CO2E), "no guess beside it");
 	record_destroy(r);
 
 	/* 1.0416667 mg of 7.5 J, in whole micrograms and joules */
 	r = job(T + 100, T + 120, 8);
-	figures_set(&r->figures, METRIC_CO2E, 1042 * UG);
+	values_set(&r->values, METRIC_CO2E, 1042 * UG);
 	record_emissions_fill(r, &chain, &settings);
 	is_factor(r, 500000000, "rounding in small jobs does not show: there was one factor");
 	record_destroy(r);
 
 	r = job(T + 100, T + 120, 7000);
-	figures_set(&r->figures, METRIC_CO2E, 200 * MG);
+	values_set(&r->values, METRIC_CO2E, 200 * MG);
 	record_emissions_fill(r, &chain, &settings);
 	is_factor(r, 102857143, "what was another factor on the nodes is told");
 	record_destroy(r);
@@ -174,17 +174,17 @@ static void test_per_tick(void)
 	/* one of two nodes had no factor */
 	r = job(T + 100, T + 120, 7200);
 	r->total_nodes = 2;
-	figures_set(&r->figures, METRIC_CO2E, 500 * MG);
-	figures_set(&r->figures, METRIC_FRESH_FACTOR, 3600 * J);
+	values_set(&r->values, METRIC_CO2E, 500 * MG);
+	values_set(&r->values, METRIC_FRESH_FACTOR, 3600 * J);
 	record_emissions_fill(r, &chain, &settings);
 	is_factor(r, 500000000, "energy without a factor does not lower the mean");
 	record_destroy(r);
 
 	/* slurmd had no series yet, here it has come */
 	r = job(T, T + 20, 3600);
-	figures_set(&r->figures, METRIC_CO2E, 60 * MG);
-	figures_set(&r->figures, METRIC_FRESH_FACTOR, 0);
-	figures_set(&r->figures, METRIC_STATIC_FACTOR, 3600 * J);
+	values_set(&r->values, METRIC_CO2E, 60 * MG);
+	values_set(&r->values, METRIC_FRESH_FACTOR, 0);
+	values_set(&r->values, METRIC_STATIC_FACTOR, 3600 * J);
 	record_emissions_fill(r, &chain, &settings);
 	is_origin(r, "static", "life-cycle", "Ember", "the nodes' own factor counts");
 	is_factor(r, 60000000, "it is that");
@@ -192,8 +192,8 @@ static void test_per_tick(void)
 
 	/* the reverse */
 	r = job(T + 500000, T + 500010, 3600);
-	figures_set(&r->figures, METRIC_CO2E, 90 * MG);
-	figures_set(&r->figures, METRIC_LAST_FACTOR, 3600 * J);
+	values_set(&r->values, METRIC_CO2E, 90 * MG);
+	values_set(&r->values, METRIC_LAST_FACTOR, 3600 * J);
 	record_emissions_fill(r, &chain, &settings);
 	is_origin(r, "average", "", "", "a factor that nobody has any more keeps its kind");
 	is_factor(r, 90000000, "and its number");
@@ -209,7 +209,7 @@ static void test_beside(void)
 	settings.embodied_ug_per_cpu_hour = 2500000;
 	(void)snprintf(settings.embodied_source, sizeof(settings.embodied_source), "the vendor");
 	record_emissions_fill(r, &chain, &settings);
-	ok(figures_has(&r->figures, METRIC_CO2E_MARKET) && !r->figures.value[METRIC_CO2E_MARKET],
+	ok(values_has(&r->values, METRIC_CO2E_MARKET) && !r->values.value[METRIC_CO2E_MARKET],
 	   "a contract for wind has 0, which is known");
 	ok(r->emissions.market_ug_per_kwh.known && !r->emissions.market_ug_per_kwh.value,
 	   "and so is its factor");
@@ -222,13 +222,13 @@ static void test_beside(void)
 
 	settings.market_mg_per_kwh = 100000;
 	r = job(T, T + 45, 3600);
-	figures_set(&r->figures, METRIC_CO2E_MARKET, 99 * MG);
+	values_set(&r->values, METRIC_CO2E_MARKET, 99 * MG);
 	record_emissions_fill(r, NULL, &settings);
-	is_u64(r->figures.value[METRIC_CO2E_MARKET], 99 * MG, "the nodes' stays");
+	is_u64(r->values.value[METRIC_CO2E_MARKET], 99 * MG, "the nodes' stays");
 	record_destroy(r);
 	r = job(T, T + 45, 3600);
 	record_emissions_fill(r, NULL, &settings);
-	is_u64(r->figures.value[METRIC_CO2E_MARKET], 100 * MG, "else by the contract's factor");
+	is_u64(r->values.value[METRIC_CO2E_MARKET], 100 * MG, "else by the contract's factor");
 	record_destroy(r);
 
 	r = job(T, T + UINT32_MAX, 1);

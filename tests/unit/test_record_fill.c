@@ -55,13 +55,13 @@ static struct record *job(bool with_steps, bool with_extern)
 	r->nsteps = with_steps ? 2 + with_extern : 0;
 	r->steps = calloc(3, sizeof(*r->steps));
 	for (i = 0; i < r->nsteps; i++) {
-		struct figures *f = &r->steps[i].figures;
+		struct values *f = &r->steps[i].values;
 
-		figures_init(f);
+		values_init(f);
 		r->steps[i].step_id = i == 2 ? EXTERN : i == 0 ? BATCH : 0;
-		figures_set(f, METRIC_ENERGY, i == 2 ? 30000000 : 5000000 + i * 5000000);
-		figures_set(f, METRIC_SOURCE_MODEL, 1000000);
-		figures_set(f, METRIC_IO_READ_BYTES, 100);
+		values_set(f, METRIC_ENERGY, i == 2 ? 30000000 : 5000000 + i * 5000000);
+		values_set(f, METRIC_SOURCE_MODEL, 1000000);
+		values_set(f, METRIC_IO_READ_BYTES, 100);
 	}
 	return r;
 }
@@ -83,7 +83,7 @@ static void test_energy(void)
 		ok(got->known == energies[i].want.known &&
 			   got->value == energies[i].want.value,
 		   "%s: %" PRIu64, energies[i].what, got->value);
-		ok(r->energy.final == energies[i].ended && !figures_has(&r->figures, METRIC_CO2E),
+		ok(r->energy.final == energies[i].ended && !values_has(&r->values, METRIC_CO2E),
 		   "final as told, no factor no emissions");
 		record_destroy(r);
 	}
@@ -114,13 +114,13 @@ static void test_quality(void)
 		struct record *r = job(true, true);
 
 		for (k = 0; k < r->nsteps; k++) {
-			struct figures *f = &r->steps[k].figures;
+			struct values *f = &r->steps[k].values;
 
 			r->steps[k].nnodes = t[i].nnodes;
-			figures_set(f, METRIC_SOURCE_RAPL, t[i].rapl_uj);
-			figures_set(f, METRIC_SOURCE_MODEL, t[i].model_uj);
+			values_set(f, METRIC_SOURCE_RAPL, t[i].rapl_uj);
+			values_set(f, METRIC_SOURCE_MODEL, t[i].model_uj);
 			if (t[i].known != UINT64_MAX)
-				figures_set(f, METRIC_ENERGY_NODES, t[i].known);
+				values_set(f, METRIC_ENERGY_NODES, t[i].known);
 		}
 		(void)record_fill(r, &end, NULL, &settings);
 		is_str(r->energy.quality, t[i].quality, t[i].what);
@@ -135,7 +135,7 @@ static void test_untold(void)
 	struct record *r = job(true, true);
 	size_t i;
 
-	figures_init(&r->steps[2].figures);
+	values_init(&r->steps[2].values);
 	(void)record_fill(r, &end, NULL, &settings);
 	is_u64(r->energy.total_j.value, 15, "the other steps' sum");
 	is_str(r->tres_alloc, "cpu=1,energy=15,node=1", "also in tres_alloc");
@@ -144,9 +144,9 @@ static void test_untold(void)
 
 	r = job(true, true);
 	for (i = 0; i < r->nsteps; i++)
-		figures_init(&r->steps[i].figures);
+		values_init(&r->steps[i].values);
 	(void)record_fill(r, &end, NULL, &settings);
-	ok(!r->energy.total_j.known && !figures_has(&r->figures, METRIC_ENERGY),
+	ok(!r->energy.total_j.known && !values_has(&r->values, METRIC_ENERGY),
 	   "nobody told anything: unknown");
 	ok(r->energy.final, "for good");
 	is_str(r->tres_alloc, "cpu=1,node=1", "no energy in tres_alloc");
@@ -168,7 +168,7 @@ static void test_untold(void)
 
 	r = job(true, true);
 	for (i = 0; i < r->nsteps; i++)
-		figures_set(&r->steps[i].figures, METRIC_ENERGY, 0);
+		values_set(&r->steps[i].values, METRIC_ENERGY, 0);
 	(void)record_fill(r, &end, NULL, &settings);
 	ok(r->energy.total_j.known && r->energy.total_j.value == 0, "all of them told 0");
 	record_destroy(r);
@@ -185,16 +185,16 @@ static void test_resized(void)
 		struct record_ending end = { .ended = true, .dbd_energy_j = dbd[i] };
 
 		r->state = strdup("RESIZING");
-		figures_set(&r->steps[0].figures, METRIC_CO2E, 5000000);
+		values_set(&r->steps[0].values, METRIC_CO2E, 5000000);
 		(void)record_fill(r, &end, NULL, &settings);
 		ok(r->energy.total_j.known == dbd[i].known &&
 			   r->energy.total_j.value == dbd[i].value &&
-			   figures_has(&r->figures, METRIC_ENERGY) == dbd[i].known,
+			   values_has(&r->values, METRIC_ENERGY) == dbd[i].known,
 		   "a part of a resized job has the energy that sacct shows");
-		ok(!figures_has(&r->figures, METRIC_CO2E) &&
-			   !figures_has(&r->figures, METRIC_SOURCE_MODEL),
+		ok(!values_has(&r->values, METRIC_CO2E) &&
+			   !values_has(&r->values, METRIC_SOURCE_MODEL),
 		   "  its emissions and their like are the last part's");
-		ok(figures_has(&r->steps[0].figures, METRIC_CO2E), "  its steps keep theirs");
+		ok(values_has(&r->steps[0].values, METRIC_CO2E), "  its steps keep theirs");
 		record_destroy(r);
 	}
 }
@@ -206,10 +206,10 @@ static void test_resized_first(void)
 	struct record_ending end = { .ended = true, .dbd_energy_j = KNOWN(30) };
 
 	r->state = strdup("RESIZING");
-	figures_set(&r->steps[2].figures, METRIC_CO2E, 5000000);
+	values_set(&r->steps[2].values, METRIC_CO2E, 5000000);
 	(void)record_fill(r, &end, NULL, &settings);
 	is_u64(r->energy.total_j.value, 30, "a part with the extern step has the job's energy");
-	ok(figures_has(&r->figures, METRIC_CO2E) && figures_has(&r->figures, METRIC_SOURCE_MODEL),
+	ok(values_has(&r->values, METRIC_CO2E) && values_has(&r->values, METRIC_SOURCE_MODEL),
 	   "  and its emissions and sources");
 	ok(r->energy.final && r->energy.method[0], "  is final and says by which method");
 	record_destroy(r);
@@ -255,23 +255,23 @@ static void test_rest(void)
 	is_str(r->tres_alloc, "cpu=1,energy=30,node=1", "the energy is in tres_alloc");
 	is_str(r->energy.source, "model", "an estimate is called one");
 	is_str(r->energy.method, "cpu-time", "the method");
-	is_u64(r->figures.value[METRIC_IO_READ_BYTES], 100, "the extern step has the job's I/O");
+	is_u64(r->values.value[METRIC_IO_READ_BYTES], 100, "the extern step has the job's I/O");
 	/* 30 J x 360 g/kWh x 2 = 30/3.6e6 x 720 g = 6 mg */
-	is_u64(r->figures.value[METRIC_CO2E], 6000000, "6 mg");
+	is_u64(r->values.value[METRIC_CO2E], 6000000, "6 mg");
 	is_int(r->emissions.method, CO2E_MEAN_POWER, "from the mean power");
-	is_u64(r->steps[0].figures.value[METRIC_CO2E], 1000000, "a step's");
+	is_u64(r->steps[0].values.value[METRIC_CO2E], 1000000, "a step's");
 	record_destroy(r);
 
 	r = job(true, true);
-	figures_set(&r->steps[2].figures, METRIC_CO2E, 7000000);
+	values_set(&r->steps[2].values, METRIC_CO2E, 7000000);
 	(void)record_fill(r, &end, &chain, &settings);
-	is_u64(r->figures.value[METRIC_CO2E], 7000000, "what the nodes computed stays");
+	is_u64(r->values.value[METRIC_CO2E], 7000000, "what the nodes computed stays");
 	is_int(r->emissions.method, CO2E_PER_TICK, "and is called that");
 	record_destroy(r);
 
 	r = job(true, false);
 	(void)record_fill(r, &end, NULL, &settings);
-	is_u64(r->figures.value[METRIC_IO_READ_BYTES], 200, "without extern, the sum");
+	is_u64(r->values.value[METRIC_IO_READ_BYTES], 200, "without extern, the sum");
 	record_destroy(r);
 
 	r = job(false, false);
@@ -289,7 +289,7 @@ static void test_rest(void)
 	end.ctld_energy_j = NONE;
 	(void)record_fill(r, &end, &chain, &settings);
 	is_str(r->tres_alloc, "cpu=1,node=1", "a job that never ran keeps its text");
-	ok(!figures_has(&r->figures, METRIC_CO2E), "no energy, no emissions");
+	ok(!values_has(&r->values, METRIC_CO2E), "no energy, no emissions");
 	record_destroy(r);
 }
 

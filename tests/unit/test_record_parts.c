@@ -23,7 +23,7 @@ static struct record *job(size_t nsteps)
 	r->cluster = strdup("hpc \xff");
 	r->job_id = 7;
 	r->submit = 1700000000;
-	figures_set(&r->figures, METRIC_ENERGY, UINT64_C(5000000));
+	values_set(&r->values, METRIC_ENERGY, UINT64_C(5000000));
 	r->steps_known = true;
 	r->nsteps = nsteps;
 	r->steps = calloc(nsteps + 1, sizeof(*r->steps));
@@ -35,10 +35,10 @@ static struct record *job(size_t nsteps)
 		s->name = strdup(name);
 		(void)snprintf(nodes, sizeof(nodes), "node[%04zu-%04zu]", i, i + 8999);
 		s->nodes = strdup(nodes);
-		figures_init(&s->figures);
-		figures_set(&s->figures, METRIC_ENERGY, i * 1000001);
+		values_init(&s->values);
+		values_set(&s->values, METRIC_ENERGY, i * 1000001);
 		if (i % 2)
-			figures_set(&s->figures, METRIC_IO_READ_BYTES, i);
+			values_set(&s->values, METRIC_IO_READ_BYTES, i);
 	}
 	return r;
 }
@@ -47,9 +47,9 @@ static bool is_step(const struct record_step *got, const struct record_step *wan
 {
 	return got->step_id == want->step_id && !strcmp(got->name, want->name) &&
 	       !strcmp(got->nodes, want->nodes) &&
-	       got->figures.value[METRIC_ENERGY] == want->figures.value[METRIC_ENERGY] &&
-	       figures_has(&got->figures, METRIC_IO_READ_BYTES) ==
-		       figures_has(&want->figures, METRIC_IO_READ_BYTES);
+	       got->values.value[METRIC_ENERGY] == want->values.value[METRIC_ENERGY] &&
+	       values_has(&got->values, METRIC_IO_READ_BYTES) ==
+		       values_has(&want->values, METRIC_IO_READ_BYTES);
 }
 
 /* Reads a part of R's; how many of its steps it has, from step AT on. SIZE_MAX: it is wrong. */
@@ -170,7 +170,7 @@ static void test_narrow(void)
 	free(r->steps[4].nodes);
 	r->steps[4].nodes = calloc(1, 500);
 	memset(r->steps[4].nodes, 1, 499);
-	figures_miss(&r->figures, METRIC_ENERGY, REASON_NO_SENSOR);
+	values_miss(&r->values, METRIC_ENERGY, REASON_NO_SENSOR);
 	n = 0;
 	is_int(record_to_parts(r, 1500, &part, &n, &err), -EMSGSIZE, "a step that is too long");
 	record_destroy(r);

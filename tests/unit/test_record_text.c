@@ -59,9 +59,9 @@ static struct record *make(const char *text)
 	r->steps[1].nnodes = 2;
 	r->steps[1].energy.max = (struct maybe_u64){ 1, true };
 	(void)snprintf(r->steps[1].energy.max_node, sizeof(r->steps[1].energy.max_node), "%s", text);
-	figures_init(&r->steps[0].figures);
-	figures_init(&r->steps[1].figures);
-	figures_set(&r->steps[1].figures, METRIC_ENERGY, 1);
+	values_init(&r->steps[0].values);
+	values_init(&r->steps[1].values);
+	values_set(&r->steps[1].values, METRIC_ENERGY, 1);
 	return r;
 }
 

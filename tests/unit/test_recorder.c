@@ -216,7 +216,7 @@ static struct record *row(uint32_t job_id, uint64_t end, bool steps)
 	record->steps_known = steps;
 	if (steps) {
 		record->steps = calloc(1, sizeof(*record->steps));
-		figures_init(&record->steps->figures);
+		values_init(&record->steps->values);
 		record->nsteps = 1;
 	}
 	return record;

@@ -5,8 +5,8 @@
 #include "tap.h"
 
 static struct ledger_identity id = { .job_id = 12, .step_cpus = 2, .node_count = 1 };
-static struct figures f;
-static struct report_input in = { .node = "n1", .id = &id, .figures = &f,
+static struct values f;
+static struct report_input in = { .node = "n1", .id = &id, .values = &f,
 				  .elapsed_ns = UINT64_C(8400000000) };
 static char buf[4096];
 
@@ -14,45 +14,45 @@ static void miss_all(enum metric_reason reason)
 {
 	unsigned int m;
 
-	figures_init(&f);
+	values_init(&f);
 	metric_foreach(m)
-		figures_miss(&f, (enum metric)m, reason);
+		values_miss(&f, (enum metric)m, reason);
 }
 
 static void set_all(void)
 {
-	figures_init(&f);
-	figures_set(&f, METRIC_ENERGY, 152300000);
-	figures_set(&f, METRIC_CO2E, 20104000);
-	figures_set(&f, METRIC_CPU_ENERGY, 120000000);
-	figures_set(&f, METRIC_CPU_ENERGY_STATIC, 30000000);
-	figures_set(&f, METRIC_DRAM_ENERGY, 32300000);
-	figures_set(&f, METRIC_DRAM_ENERGY_STATIC, 10100000);
-	figures_set(&f, METRIC_SOURCE_RAPL, 152300000);
-	figures_set(&f, METRIC_CPU_TIME, UINT64_C(15800000000));
-	figures_set(&f, METRIC_IO_READ_BYTES, 1258291);
-	figures_set(&f, METRIC_IO_READ_CALLS, 1234);
-	figures_set(&f, METRIC_IO_WRITE_BYTES, 17);
-	figures_set(&f, METRIC_IO_WRITE_CALLS, 3);
-	figures_set(&f, METRIC_STORAGE_READ_BYTES, 0);
-	figures_set(&f, METRIC_STORAGE_WRITE_BYTES, 4096);
-	figures_set(&f, METRIC_TASK_CLOCK, UINT64_C(15790000000));
-	figures_set(&f, METRIC_CONTEXT_SWITCHES, 12345);
-	figures_set(&f, METRIC_CPU_MIGRATIONS, 7);
-	figures_set(&f, METRIC_PAGE_FAULTS, 999);
-	figures_set(&f, METRIC_MEMORY_PEAK, UINT64_C(3) << 30);
-	figures_set(&f, METRIC_MEMORY_KERNEL_PEAK, UINT64_C(7) << 29);
-	figures_set(&f, METRIC_MEMORY_ALLOCATED, UINT64_C(4) << 30);
-	figures_set(&f, METRIC_MEMORY_TIME, 84 * (UINT64_C(3) << 20) / 10);
-	figures_set(&f, METRIC_CACHE_TIME, 84 * (UINT64_C(1) << 19) / 10);
-	figures_set(&f, METRIC_SWAP_PEAK, 0);
-	figures_set(&f, METRIC_OOM_KILLS, 0);
-	figures_set(&f, METRIC_CYCLES, UINT64_C(52000000000));
-	figures_set(&f, METRIC_INSTRUCTIONS, UINT64_C(101400000000));
-	figures_set(&f, METRIC_CACHE_REFERENCES, 2000000);
-	figures_set(&f, METRIC_CACHE_MISSES, 50000);
-	figures_set(&f, METRIC_BRANCHES, UINT64_C(1000000000));
-	figures_set(&f, METRIC_BRANCH_MISSES, 1500000);
+	values_init(&f);
+	values_set(&f, METRIC_ENERGY, 152300000);
+	values_set(&f, METRIC_CO2E, 20104000);
+	values_set(&f, METRIC_CPU_ENERGY, 120000000);
+	values_set(&f, METRIC_CPU_ENERGY_STATIC, 30000000);
+	values_set(&f, METRIC_DRAM_ENERGY, 32300000);
+	values_set(&f, METRIC_DRAM_ENERGY_STATIC, 10100000);
+	values_set(&f, METRIC_SOURCE_RAPL, 152300000);
+	values_set(&f, METRIC_CPU_TIME, UINT64_C(15800000000));
+	values_set(&f, METRIC_IO_READ_BYTES, 1258291);
+	values_set(&f, METRIC_IO_READ_CALLS, 1234);
+	values_set(&f, METRIC_IO_WRITE_BYTES, 17);
+	values_set(&f, METRIC_IO_WRITE_CALLS, 3);
+	values_set(&f, METRIC_STORAGE_READ_BYTES, 0);
+	values_set(&f, METRIC_STORAGE_WRITE_BYTES, 4096);
+	values_set(&f, METRIC_TASK_CLOCK, UINT64_C(15790000000));
+	values_set(&f, METRIC_CONTEXT_SWITCHES, 12345);
+	values_set(&f, METRIC_CPU_MIGRATIONS, 7);
+	values_set(&f, METRIC_PAGE_FAULTS, 999);
+	values_set(&f, METRIC_MEMORY_PEAK, UINT64_C(3) << 30);
+	values_set(&f, METRIC_MEMORY_KERNEL_PEAK, UINT64_C(7) << 29);
+	values_set(&f, METRIC_MEMORY_ALLOCATED, UINT64_C(4) << 30);
+	values_set(&f, METRIC_MEMORY_TIME, 84 * (UINT64_C(3) << 20) / 10);
+	values_set(&f, METRIC_CACHE_TIME, 84 * (UINT64_C(1) << 19) / 10);
+	values_set(&f, METRIC_SWAP_PEAK, 0);
+	values_set(&f, METRIC_OOM_KILLS, 0);
+	values_set(&f, METRIC_CYCLES, UINT64_C(52000000000));
+	values_set(&f, METRIC_INSTRUCTIONS, UINT64_C(101400000000));
+	values_set(&f, METRIC_CACHE_REFERENCES, 2000000);
+	values_set(&f, METRIC_CACHE_MISSES, 50000);
+	values_set(&f, METRIC_BRANCHES, UINT64_C(1000000000));
+	values_set(&f, METRIC_BRANCH_MISSES, 1500000);
 }
 
 static size_t longest_line(void)
@@ -85,36 +85,36 @@ static void set_asked(void)
 	memset(&detail, 0, sizeof(detail));
 	memcpy(detail.fs, fs, sizeof(fs));
 	detail.nfs = ARRAY_SIZE(fs);
-	figures_set(&f, METRIC_SWAP_PEAK, 1 << 20);
-	figures_set(&f, METRIC_OOM_KILLS, 2);
-	figures_set(&f, METRIC_RUN_DELAY, UINT64_C(1200000000));
-	figures_set(&f, METRIC_OFF_CPU, UINT64_C(500000000));
-	figures_set(&f, METRIC_CPU_PRESSURE_SOME, UINT64_C(1100000000));
-	figures_set(&f, METRIC_CPU_PRESSURE_FULL, 0);
-	figures_set(&f, METRIC_MEMORY_PRESSURE_SOME, 0);
-	figures_set(&f, METRIC_MEMORY_PRESSURE_FULL, 0);
-	figures_set(&f, METRIC_IO_PRESSURE_SOME, 20000000);
-	figures_set(&f, METRIC_CPU_THROTTLED, UINT64_C(3000000000));
-	figures_set(&f, METRIC_CPU_THROTTLED_PERIODS, 40);
-	figures_set(&f, METRIC_STORAGE_READ_BYTES, 314573);
-	figures_set(&f, METRIC_TCP_RECEIVED_BYTES, 2048);
-	figures_set(&f, METRIC_TCP_SENT_BYTES, 1024);
-	figures_set(&f, METRIC_TCP_CONNECTIONS, 12);
-	figures_set(&f, METRIC_TCP_RETRANSMITTED_BYTES, 0);
-	figures_set(&f, METRIC_RECEIVED_PACKETS, 30);
-	figures_set(&f, METRIC_IP_RECEIVED_BYTES, 4096);
-	figures_set(&f, METRIC_IPV6_RECEIVED_BYTES, 512);
-	figures_set(&f, METRIC_SENT_PACKETS, 20);
-	figures_set(&f, METRIC_IP_SENT_BYTES, 2048);
-	figures_set(&f, METRIC_IPV6_SENT_BYTES, 0);
-	figures_set(&f, METRIC_UDP_RECEIVED_BYTES, 100);
-	figures_set(&f, METRIC_UDP_SENT_BYTES, 0);
-	figures_miss(&f, METRIC_RDMA_RECEIVED_BYTES, REASON_NO_DEVICE);
-	figures_miss(&f, METRIC_RDMA_SENT_BYTES, REASON_NO_DEVICE);
-	figures_set(&f, METRIC_FP_OPERATIONS, UINT64_C(12000000000));
-	figures_set(&f, METRIC_MEMORY_BYTES, UINT64_C(68719476736));
-	figures_set(&f, METRIC_PMU_ENABLED, UINT64_C(16000000000));
-	figures_set(&f, METRIC_PMU_RUNNING, UINT64_C(10000000000));
+	values_set(&f, METRIC_SWAP_PEAK, 1 << 20);
+	values_set(&f, METRIC_OOM_KILLS, 2);
+	values_set(&f, METRIC_RUN_DELAY, UINT64_C(1200000000));
+	values_set(&f, METRIC_OFF_CPU, UINT64_C(500000000));
+	values_set(&f, METRIC_CPU_PRESSURE_SOME, UINT64_C(1100000000));
+	values_set(&f, METRIC_CPU_PRESSURE_FULL, 0);
+	values_set(&f, METRIC_MEMORY_PRESSURE_SOME, 0);
+	values_set(&f, METRIC_MEMORY_PRESSURE_FULL, 0);
+	values_set(&f, METRIC_IO_PRESSURE_SOME, 20000000);
+	values_set(&f, METRIC_CPU_THROTTLED, UINT64_C(3000000000));
+	values_set(&f, METRIC_CPU_THROTTLED_PERIODS, 40);
+	values_set(&f, METRIC_STORAGE_READ_BYTES, 314573);
+	values_set(&f, METRIC_TCP_RECEIVED_BYTES, 2048);
+	values_set(&f, METRIC_TCP_SENT_BYTES, 1024);
+	values_set(&f, METRIC_TCP_CONNECTIONS, 12);
+	values_set(&f, METRIC_TCP_RETRANSMITTED_BYTES, 0);
+	values_set(&f, METRIC_RECEIVED_PACKETS, 30);
+	values_set(&f, METRIC_IP_RECEIVED_BYTES, 4096);
+	values_set(&f, METRIC_IPV6_RECEIVED_BYTES, 512);
+	values_set(&f, METRIC_SENT_PACKETS, 20);
+	values_set(&f, METRIC_IP_SENT_BYTES, 2048);
+	values_set(&f, METRIC_IPV6_SENT_BYTES, 0);
+	values_set(&f, METRIC_UDP_RECEIVED_BYTES, 100);
+	values_set(&f, METRIC_UDP_SENT_BYTES, 0);
+	values_miss(&f, METRIC_RDMA_RECEIVED_BYTES, REASON_NO_DEVICE);
+	values_miss(&f, METRIC_RDMA_SENT_BYTES, REASON_NO_DEVICE);
+	values_set(&f, METRIC_FP_OPERATIONS, UINT64_C(12000000000));
+	values_set(&f, METRIC_MEMORY_BYTES, UINT64_C(68719476736));
+	values_set(&f, METRIC_PMU_ENABLED, UINT64_C(16000000000));
+	values_set(&f, METRIC_PMU_RUNNING, UINT64_C(10000000000));
 	detail.nnet = 2;
 	detail.net[0] = (struct detail_net){ "tcp4", 28, 3584, 20, 2048 };
 	detail.net[1] = (struct detail_net){ "udp6", 2, 512, 0, 0 };
@@ -254,14 +254,14 @@ static void test_detail(void)
 	detail.nfs = detail.nevents = detail.nnet = 0;
 	detail.lost_events = 0;
 	miss_all(REASON_NO_HOOK);
-	figures_miss(&f, METRIC_RECEIVED_PACKETS, REASON_NO_CGROUP);
+	values_miss(&f, METRIC_RECEIVED_PACKETS, REASON_NO_CGROUP);
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(has("I/O by file system          n/a (no function hooks)\n"), "no hooks");
 	ok(has("packets received            n/a (no v2 cgroup)\n"), "two reasons, two lines");
 	ok(has("own events                  n/a (not measured)\n"), "no event");
 	ok(!has("lost"), "nothing was lost: no line");
 	ok(!has("needs"), "and all was asked for");
-	figures_set(&f, METRIC_HOME_READ_BYTES, 4096);
+	values_set(&f, METRIC_HOME_READ_BYTES, 4096);
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(has("  read, home             4.00 KiB\n"), "the site's names, without the details");
 
@@ -272,9 +272,9 @@ static void test_detail(void)
 	/* a part that is larger than the whole is none */
 	set_all();
 	set_asked();
-	figures_set(&f, METRIC_STORAGE_READ_BYTES, UINT64_C(1) << 40);
-	figures_set(&f, METRIC_PMU_ENABLED, 0);
-	figures_set(&f, METRIC_PMU_RUNNING, 0);
+	values_set(&f, METRIC_STORAGE_READ_BYTES, UINT64_C(1) << 40);
+	values_set(&f, METRIC_PMU_ENABLED, 0);
+	values_set(&f, METRIC_PMU_RUNNING, 0);
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(!has("without storage"), "more from storage than was read: no rate");
 	ok(!has("counted   "), "no time on the PMU: no coverage");
@@ -291,7 +291,7 @@ static void test_detail(void)
 	set_all();
 	set_asked();
 	for (i = 0; i < METRIC_N; i++)
-		figures_set(&f, (enum metric)i, UINT64_MAX - 1);
+		values_set(&f, (enum metric)i, UINT64_MAX - 1);
 	fill_up();
 	n = report_format(&in, buf, sizeof(buf));
 	ok(n < sizeof(buf) && buf[n - 1] == '\n', "the largest report fits a pipe: %zu bytes", n);
@@ -323,32 +323,32 @@ int main(void)
 	(void)report_format(&in, buf, sizeof(buf));
 	is_str(buf, full, "everything known");
 
-	figures_set(&f, METRIC_FRESH_FACTOR, 130000000);
-	figures_set(&f, METRIC_STATIC_FACTOR, 22300000);
+	values_set(&f, METRIC_FRESH_FACTOR, 130000000);
+	values_set(&f, METRIC_STATIC_FACTOR, 22300000);
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(has("  CO2e       20.1 mg\n             factor, 86 % fresh, 14 % yearly mean\n"),
 	   "which factors there were");
-	figures_set(&f, METRIC_SOURCE_MODEL, 1000000);
+	values_set(&f, METRIC_SOURCE_MODEL, 1000000);
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(has(" partly an estimate\n"), "a part is estimated");
-	figures_set(&f, METRIC_SOURCE_RAPL, 0);
+	values_set(&f, METRIC_SOURCE_RAPL, 0);
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(has(" estimate: no sensor\n"), "all is");
-	figures_set(&f, METRIC_ENERGY, 1499999);
+	values_set(&f, METRIC_ENERGY, 1499999);
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(has(" (1.00 J), "), "whole joules, as slurmdbd has them");
-	figures_set(&f, METRIC_ENERGY, 152300000);
-	figures_set(&f, METRIC_SOURCE_RAPL, 152300000);
+	values_set(&f, METRIC_ENERGY, 152300000);
+	values_set(&f, METRIC_SOURCE_RAPL, 152300000);
 
 	in.wish = &wish;
 	wish.groups = WISH_HW;
-	figures_miss(&f, METRIC_CO2E, REASON_NO_FACTOR);
-	figures_miss(&f, METRIC_CYCLES, REASON_NO_PMU);
-	figures_miss(&f, METRIC_INSTRUCTIONS, REASON_NO_PMU);
-	figures_miss(&f, METRIC_CACHE_REFERENCES, REASON_NO_PMU);
-	figures_miss(&f, METRIC_BRANCHES, REASON_NO_COUNTER);
-	figures_miss(&f, METRIC_IO_READ_CALLS, REASON_NO_BPF);
-	figures_miss(&f, METRIC_CPU_MIGRATIONS, REASON_FAILED);
+	values_miss(&f, METRIC_CO2E, REASON_NO_FACTOR);
+	values_miss(&f, METRIC_CYCLES, REASON_NO_PMU);
+	values_miss(&f, METRIC_INSTRUCTIONS, REASON_NO_PMU);
+	values_miss(&f, METRIC_CACHE_REFERENCES, REASON_NO_PMU);
+	values_miss(&f, METRIC_BRANCHES, REASON_NO_COUNTER);
+	values_miss(&f, METRIC_IO_READ_CALLS, REASON_NO_BPF);
+	values_miss(&f, METRIC_CPU_MIGRATIONS, REASON_FAILED);
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(has("  CO2e       n/a: no emission factor\n"), "no factor");
 	ok(has("cycles                      n/a (no PMU)\n"), "two reasons:");
@@ -356,12 +356,12 @@ int main(void)
 	ok(has("read                   1.20 MiB\n"), "no calls, no note");
 	ok(has("migrations                  n/a (failed, "), "its own line");
 	ok(has("(needs --ceems-perf=io)") && has("(needs --ceems-perf=net)") && !has("more  "), "how to ask for the rest");
-	figures_miss(&f, METRIC_BRANCHES, REASON_NO_PMU);
+	values_miss(&f, METRIC_BRANCHES, REASON_NO_PMU);
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(has("hardware counters           n/a (no PMU)\n"), "one reason");
 	ok(!has("cycles"), "one line");
-	figures_miss(&f, METRIC_IO_READ_BYTES, REASON_NO_CGROUP);
-	figures_miss(&f, METRIC_IO_WRITE_BYTES, REASON_NO_CGROUP);
+	values_miss(&f, METRIC_IO_READ_BYTES, REASON_NO_CGROUP);
+	values_miss(&f, METRIC_IO_WRITE_BYTES, REASON_NO_CGROUP);
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(has("  I/O        n/a: no v2 cgroup\n"), "why there is no I/O");
 
@@ -380,7 +380,7 @@ int main(void)
 	in.elapsed_ns = UINT64_MAX;
 	in.node = "a-very-long-node-name-of-more-than-24-bytes.example";
 	for (n = 0; n < METRIC_N; n++)
-		figures_set(&f, (enum metric)n, UINT64_MAX - 1);
+		values_set(&f, (enum metric)n, UINT64_MAX - 1);
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(longest_line() <= 110, "even nonsense stays in bounds");
 	id = (struct ledger_identity){ .job_id = 12345678, .step_id = 3, .step_cpus = 128,
@@ -388,7 +388,7 @@ int main(void)
 	in.elapsed_ns = UINT64_C(93784000000000);
 	in.node = "node-of-a-cluster-0001";
 	for (n = 0; n < METRIC_N; n++)
-		figures_set(&f, (enum metric)n, UINT64_MAX); /* what no type can hold: not known */
+		values_set(&f, (enum metric)n, UINT64_MAX); /* what no type can hold: not known */
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(strstr(buf, "step 12345678.3 on node-of-a-cluster-0001 (node 1 of 2), 26h03m04s\n") !=
 		   NULL, "several nodes");

@@ -25,14 +25,14 @@ static struct record make(const char *state, uint64_t day, uint64_t elapsed, uin
 			    .time_limit_min = { 60, true }, .steps = &step, .nsteps = 1, .steps_known = true };
 
 	r.end = r.start + elapsed;
-	figures_init(&r.figures);
-	figures_set(&r.figures, METRIC_CPU_TIME, elapsed * busy * (S / 1000));
-	figures_set(&r.figures, METRIC_MEMORY_ALLOCATED, 4096 * MIB);
+	values_init(&r.values);
+	values_set(&r.values, METRIC_CPU_TIME, elapsed * busy * (S / 1000));
+	values_set(&r.values, METRIC_MEMORY_ALLOCATED, 4096 * MIB);
 	if (mib)
-		figures_set(&r.figures, METRIC_MEMORY_PEAK, mib * MIB);
+		values_set(&r.values, METRIC_MEMORY_PEAK, mib * MIB);
 	if (joules) {
-		figures_set(&r.figures, METRIC_ENERGY, joules * J);
-		figures_set(&r.figures, METRIC_CO2E, joules * 10000);
+		values_set(&r.values, METRIC_ENERGY, joules * J);
+		values_set(&r.values, METRIC_CO2E, joules * 10000);
 	}
 	return r;
 }

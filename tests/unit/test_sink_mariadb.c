@@ -76,9 +76,9 @@ static void test_upsert(void)
 
 	r->steps = calloc(2, sizeof(*r->steps));
 	r->nsteps = 2;
-	figures_init(&r->steps[0].figures);
-	figures_init(&r->steps[1].figures);
-	figures_set(&r->steps[1].figures, METRIC_CYCLES, 7);
+	values_init(&r->steps[0].values);
+	values_init(&r->steps[1].values);
+	values_set(&r->steps[1].values, METRIC_CYCLES, 7);
 	is_int(sqlrow_add_steps(&rows, "k", 1, r), 0, "two steps");
 	sqlrow_used(&rows, SQLROW_STEP, 0, 1, &set);
 	sql = sqlrow_upsert(SQLROW_STEP, SQLROW_MARIADB, &set);

@@ -116,8 +116,8 @@ static void test_job(void)
 	is_u64(r->time_limit_min.value, 60, "time limit");
 	ok(!r->array_job_id.known && !r->het_job_id.known, "neither of an array nor a het job");
 	is_u64(r->nsteps, 2, "steps");
-	is_u64(r->steps[1].figures.value[METRIC_ENERGY], 412000000, "a step's energy");
-	is_u64(r->steps[1].figures.value[METRIC_SENSOR_LAG], 5000000000, "the larger lag of its two nodes' sensors");
+	is_u64(r->steps[1].values.value[METRIC_ENERGY], 412000000, "a step's energy");
+	is_u64(r->steps[1].values.value[METRIC_SENSOR_LAG], 5000000000, "the larger lag of its two nodes' sensors");
 	is_u64(r->steps[1].user_cpu_us.value, 1250000, "CPU time as user");
 	is_u64(r->steps[1].system_cpu_us.value, 5, "and in the kernel");
 	is_u64(r->steps[1].max_rss_bytes.value, 786432, "the largest task");
@@ -237,8 +237,8 @@ static void test_no_joules(void)
 	step[1].stats.tres_usage_in_tot = measured;
 	job = copy_of(&row, step, 2, NULL);
 	s = job.record->steps;
-	ok(!figures_has(&s[0].figures, METRIC_ENERGY), "0 J of which no node told is unknown");
-	ok(figures_has(&s[1].figures, METRIC_ENERGY) && s[1].figures.value[METRIC_ENERGY] == 0,
+	ok(!values_has(&s[0].values, METRIC_ENERGY), "0 J of which no node told is unknown");
+	ok(values_has(&s[1].values, METRIC_ENERGY) && s[1].values.value[METRIC_ENERGY] == 0,
 	   "0 J of two nodes is 0");
 	record_destroy(job.record);
 }

@@ -417,16 +417,16 @@ static void test_with_ledger(const char *groups, const char *perf_default, uint3
 	is_str(fake.said, "", "who has the ledger prints, not we");
 	is_u64(slot->flags, LEDGER_FLAG_REPORT | (groups ? LEDGER_FLAG_PERF : 0), "flags");
 	is_u64(slot->wish.groups, wished, "what was asked for");
-	if (slot->figures.reason[METRIC_TASK_CLOCK] == REASON_NO_PERMISSION)
+	if (slot->values.reason[METRIC_TASK_CLOCK] == REASON_NO_PERMISSION)
 		skip(1, "no permission to count");
 	else
-		ok(figures_has(&slot->figures, METRIC_TASK_CLOCK) ==
+		ok(values_has(&slot->values, METRIC_TASK_CLOCK) ==
 			   ((wished & WISH_SW) != 0),
 		   "counters are in the slot if asked for");
-	ok(figures_has(&slot->figures, METRIC_CYCLES) ||
-		   slot->figures.reason[METRIC_CYCLES] != REASON_NOT_MEASURED,
+	ok(values_has(&slot->values, METRIC_CYCLES) ||
+		   slot->values.reason[METRIC_CYCLES] != REASON_NOT_MEASURED,
 	   "why cycles are missing: %s",
-	   metric_reason_text(slot->figures.reason[METRIC_CYCLES]));
+	   metric_reason_text(slot->values.reason[METRIC_CYCLES]));
 	ledger_leave(l, n);
 	ledger_close(l);
 	(void)dlclose(so);

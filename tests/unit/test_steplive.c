@@ -82,9 +82,9 @@ static unsigned int claim(void)
 
 static uint64_t told(unsigned int slot, enum metric m)
 {
-	struct figures f;
+	struct values f;
 
-	return ledger_told(ledger_slot(node.l, slot), &f) && figures_has(&f, m) ? f.value[m] : 0;
+	return ledger_told(ledger_slot(node.l, slot), &f) && values_has(&f, m) ? f.value[m] : 0;
 }
 
 /* Until it is more than BEFORE. */

@@ -172,18 +172,18 @@ static const struct ledger_memory seen = {
 };
 
 /* The value, or the negative reason why there is none. */
-static int64_t value(const struct figures *f, enum metric m)
+static int64_t value(const struct values *f, enum metric m)
 {
-	return figures_has(f, m) ? (int64_t)f->value[m] : -(int64_t)f->reason[m];
+	return values_has(f, m) ? (int64_t)f->value[m] : -(int64_t)f->reason[m];
 }
 
 static void test_fill(size_t i)
 {
 	const bool none = trees[i].rc < 0;
 	struct ledger_slot s = slot_of(0);
-	struct figures f;
+	struct values f;
 
-	figures_init(&f);
+	values_init(&f);
 	stepmemory_fill(&s, &seen, 103 * NSEC_PER_SEC, &f);
 	is_int(value(&f, METRIC_MEMORY_PEAK), 3 * MB, "peak as sampled");
 	is_int(value(&f, METRIC_MEMORY_TIME), 5000 + 3 * 2 * 1024, "by time, up to the end");
@@ -207,11 +207,11 @@ static void test_fill(size_t i)
 static void test_unseen(void)
 {
 	struct ledger_slot s = slot_of(0);
-	struct figures f;
+	struct values f;
 
 	grow(v2_new);
 	s.id.limit_mem_mb = 0;
-	figures_init(&f);
+	values_init(&f);
 	stepmemory_fill(&s, NULL, 1, &f);
 	is_int(value(&f, METRIC_MEMORY_PEAK), -REASON_NOT_MEASURED, "too short to be sampled: unknown, not 0");
 	is_int(value(&f, METRIC_MEMORY_TIME), -REASON_NOT_MEASURED, "so is its mean");
@@ -235,11 +235,11 @@ static void test_extern(void)
 		{ 0 },
 	};
 	struct ledger_slot s = slot_of(LEDGER_STEP_EXTERN);
-	struct figures f;
+	struct values f;
 
 	grow(v2_new);
 	grow(v2);
-	figures_init(&f);
+	values_init(&f);
 	stepmemory_fill(&s, &seen, 0, &f);
 	is_int(value(&f, METRIC_MEMORY_KERNEL_PEAK), 7000000, "v2: the job's peak");
 	is_int(value(&f, METRIC_SWAP_PEAK), 90000, "and of swap");
@@ -247,7 +247,7 @@ static void test_extern(void)
 	scratch_clear(dir);
 	grow(v1);
 	grow(of_v1);
-	figures_init(&f);
+	values_init(&f);
 	stepmemory_fill(&s, &seen, 0, &f);
 	is_int(value(&f, METRIC_MEMORY_KERNEL_PEAK), 7000000, "v1: the same");
 	is_int(value(&f, METRIC_OOM_KILLS), 2, "of itself and its tasks");

@@ -105,7 +105,7 @@ static unsigned int fds(void)
 	return n;
 }
 
-static bool are_all(const struct figures *f, const enum metric *m, size_t n,
+static bool are_all(const struct values *f, const enum metric *m, size_t n,
 		    enum metric_reason reason)
 {
 	while (n--)
@@ -119,7 +119,7 @@ static bool are_all(const struct figures *f, const enum metric *m, size_t n,
 
 /* --- nothing is there ------------------------------------------------------------------------ */
 
-static void run_nothing(const char *bpf_dir, uint32_t groups, bool is_extern, struct figures *f,
+static void run_nothing(const char *bpf_dir, uint32_t groups, bool is_extern, struct values *f,
 			struct errmsg *lacking)
 {
 	struct perfwish wish = { .groups = groups, .nevents = !!(groups & WISH_EVENTS), .event = { "no_such:u" } };
@@ -133,7 +133,7 @@ static void run_nothing(const char *bpf_dir, uint32_t groups, bool is_extern, st
 	pid_t pid;
 
 	(void)snprintf(s.bpf_dir, sizeof(s.bpf_dir), "%s", bpf_dir);
-	figures_init(f);
+	values_init(f);
 	if (!ok(stepprobes_create(&setup, &sp) == 0, "groups %#x%s, BpfDir '%s'", groups,
 		is_extern ? ", extern" : "", bpf_dir))
 		return;
@@ -152,7 +152,7 @@ static void test_nothing(void)
 	static const enum metric harvested[] = { METRIC_IO_READ_BYTES, METRIC_CONTEXT_SWITCHES,
 						 METRIC_RUN_DELAY };
 	struct errmsg lacking = { 0 };
-	struct figures f;
+	struct values f;
 	glob_t ports;
 
 	run_nothing("", 0, false, &f, &lacking);
@@ -186,7 +186,7 @@ static void test_nothing(void)
 /* --- this node -------------------------------------------------------------------------------- */
 
 struct result {
-	struct figures f;
+	struct values f;
 	struct step_detail detail;
 	struct errmsg lacking;
 	char v2[PATH_SIZE];
@@ -213,7 +213,7 @@ static void run_step(bool is_in_folders, uint32_t groups, struct result *r)
 	pid_t pid;
 
 	memset(r, 0, sizeof(*r));
-	figures_init(&r->f);
+	values_init(&r->f);
 	(void)snprintf(s.bpf_dir, sizeof(s.bpf_dir), "%s", dir);
 	pid = task_fork(is_in_folders);
 	if (!ok(cputime_find_cgroups(pid, r->v2, cpuacct, freezer, PATH_SIZE) == 0 &&
@@ -240,14 +240,14 @@ static void check_counts(const struct result *r)
 	ok(r->slot != 0, "  has a slot");
 	is_u64(r->f.value[METRIC_IO_WRITE_BYTES], 100000, "  bytes written, exact");
 	is_u64(r->f.value[METRIC_IO_WRITE_CALLS], 1000, "  in as many calls");
-	ok(figures_has(&r->f, METRIC_TCP_SENT_BYTES) ||
+	ok(values_has(&r->f, METRIC_TCP_SENT_BYTES) ||
 		   r->f.reason[METRIC_TCP_SENT_BYTES] == REASON_NO_BPF,
 	   "  TCP: %s", metric_reason_text(r->f.reason[METRIC_TCP_SENT_BYTES]));
-	ok(figures_has(&r->f, METRIC_SCRATCH_READ_BYTES) ||
+	ok(values_has(&r->f, METRIC_SCRATCH_READ_BYTES) ||
 		   r->f.reason[METRIC_SCRATCH_READ_BYTES] == REASON_NO_HOOK ||
 		   r->f.reason[METRIC_SCRATCH_READ_BYTES] == REASON_NO_DEVICE,
 	   "  I/O by file system: %s", metric_reason_text(r->f.reason[METRIC_SCRATCH_READ_BYTES]));
-	if (figures_has(&r->f, METRIC_SENT_PACKETS)) {
+	if (values_has(&r->f, METRIC_SENT_PACKETS)) {
 		is_u64(r->f.value[METRIC_SENT_PACKETS], 10, "  packets sent, exact");
 		is_u64(r->f.value[METRIC_UDP_SENT_BYTES], 1000, "  their payload");
 		is_u64(r->f.value[METRIC_IP_SENT_BYTES], 10 * 128, "  with headers");
@@ -338,7 +338,7 @@ static void test_nested(void)
 	char path[PATH_MAX], v2[PATH_SIZE], procs[PATH_MAX + 16];
 	struct errmsg lacking = { 0 };
 	struct stepprobes *sp;
-	struct figures f;
+	struct values f;
 	uint32_t slot;
 	pid_t pid;
 	size_t len;
@@ -371,7 +371,7 @@ static void test_nested(void)
 	file = fopen(procs, "we");
 	ok(file && fprintf(file, "%d", (int)pid) > 0 && fclose(file) == 0, "  a task below them");
 	(void)snprintf(s.bpf_dir, sizeof(s.bpf_dir), "%s", dir);
-	figures_init(&f);
+	values_init(&f);
 	is_int(stepprobes_create(&setup, &sp), 0, "  create");
 	stepprobes_start(sp, &pid, 1, v2, "", sizeof(v2), &slot, &lacking);
 	(void)kill(pid, SIGCONT);

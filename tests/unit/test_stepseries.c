@@ -6,12 +6,12 @@
 
 #define UNKNOWN UINT64_MAX
 
-static void set(struct figures *f, enum metric m, uint64_t value)
+static void set(struct values *f, enum metric m, uint64_t value)
 {
 	if (value == UNKNOWN)
-		figures_miss(f, m, REASON_FAILED);
+		values_miss(f, m, REASON_FAILED);
 	else
-		figures_set(f, m, value);
+		values_set(f, m, value);
 }
 
 /* What the step has in the end, and what rows of it say. */
@@ -35,12 +35,12 @@ static void test_rows(void)
 {
 	static const enum metric wanted[] = { METRIC_ENERGY, METRIC_GPU_ENERGY, METRIC_IO_READ_BYTES };
 	struct stepseries s;
-	struct figures f;
+	struct values f;
 	uint64_t gained[STEPSERIES_MAX];
 	uint64_t sum_uj = 0;
 	size_t i;
 
-	figures_init(&f);
+	values_init(&f);
 	set(&f, METRIC_ENERGY, 1);
 	set(&f, METRIC_IO_READ_BYTES, 0);
 	set(&f, METRIC_CPU_TIME, 5);
@@ -63,15 +63,15 @@ static void test_limits(void)
 {
 	enum metric all[METRIC_N];
 	struct stepseries s;
-	struct figures f;
+	struct values f;
 	unsigned int m;
 
-	figures_init(&f);
+	values_init(&f);
 	stepseries_init(&s, NULL, 0, &f);
 	is_u64(s.n, 0, "no metrics, no columns");
 	metric_foreach(m) {
 		all[m] = (enum metric)m;
-		figures_set(&f, (enum metric)m, 1);
+		values_set(&f, (enum metric)m, 1);
 	}
 	stepseries_init(&s, all, METRIC_N, &f);
 	is_u64(s.n, STEPSERIES_MAX, "no more columns than there is room for");

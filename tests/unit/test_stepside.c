@@ -82,7 +82,7 @@ static void test_no_sampler(const char *dir)
 }
 
 /* A report of a step whose stderr is a pipe that nobody reads. */
-static void test_report(struct stepside *st, struct ledger_slot *slot, const struct figures *f)
+static void test_report(struct stepside *st, struct ledger_slot *slot, const struct values *f)
 {
 	char buf[8192] = "";
 	ssize_t n;
@@ -135,7 +135,7 @@ static int open_terminal(int *ret_master)
 }
 
 /* A terminal polls writable as long as it has room for one byte, and then waits for the rest. */
-static void test_report_terminal(struct stepside *st, const struct figures *f)
+static void test_report_terminal(struct stepside *st, const struct values *f)
 {
 	int master[2], slave[2];
 	size_t room;
@@ -161,7 +161,7 @@ static void test_report_terminal(struct stepside *st, const struct figures *f)
 }
 
 /* Its reader may be slow, or gone. */
-static void test_report_socket(struct stepside *st, const struct figures *f)
+static void test_report_socket(struct stepside *st, const struct values *f)
 {
 	char buf[8192];
 	int s[2];
@@ -181,7 +181,7 @@ static void test_report_socket(struct stepside *st, const struct figures *f)
 }
 
 /* A file gets it at the end of what is there, whoever wrote that. */
-static void test_report_file(struct stepside *st, const struct figures *f)
+static void test_report_file(struct stepside *st, const struct values *f)
 {
 	FILE *file = tmpfile();
 	char buf[16] = "";
@@ -206,7 +206,7 @@ static void test_life(const char *dir)
 	struct errmsg err = { 0 };
 	struct stepside *st = NULL;
 	struct ledger *l = NULL;
-	struct figures f;
+	struct values f;
 	unsigned int slot = 0;
 	uint64_t uj, mw, elapsed_ns = 0;
 	const pid_t gone = 0x7fffffff, self = getpid();
@@ -230,7 +230,7 @@ static void test_life(const char *dir)
 	stepside_poll(st);
 	stepside_finish(st, UINT64_C(5000000000000), &f, &elapsed_ns);
 	ok(elapsed_ns < 60 * NSEC_PER_SEC, "the end does not wait for a sampler that is gone");
-	ok(!figures_has(&f, METRIC_ENERGY), "energy is not known");
+	ok(!values_has(&f, METRIC_ENERGY), "energy is not known");
 	is_u64(f.value[METRIC_CPU_TIME], UINT64_C(5000000000000), "CPU time is wait4's, if more");
 	is_int(f.reason[METRIC_IO_READ_BYTES], REASON_NO_BPF, "I/O was not counted: no BPF");
 	is_int(f.reason[METRIC_SENT_PACKETS], REASON_NO_BPF, "nor were packets, which were asked for");
@@ -266,7 +266,7 @@ static void test_sample(const char *dir)
 	struct fake_sampler f;
 	struct stepside *st = NULL;
 	struct account a;
-	struct figures figures;
+	struct values values;
 	bool has_all = true;
 	unsigned int slot;
 	pthread_t thread;
@@ -277,7 +277,7 @@ static void test_sample(const char *dir)
 		ok(false, "opens: %s", err.text);
 		return;
 	}
-	is_int(stepside_sample(st, &figures, &has_all), -ETIMEDOUT, "no row if the sampler does not answer");
+	is_int(stepside_sample(st, &values, &has_all), -ETIMEDOUT, "no row if the sampler does not answer");
 	(void)ledger_wait_request(f.l, 0, 0);
 	(void)fake_tick(&f, 0, 0, 0);
 	ticks = ledger_current(f.l)->ticks;
@@ -285,23 +285,23 @@ static void test_sample(const char *dir)
 		ok(false, "a thread");
 		return;
 	}
-	is_int(stepside_sample(st, &figures, &has_all), 0, "a row");
+	is_int(stepside_sample(st, &values, &has_all), 0, "a row");
 	(void)pthread_join(thread, NULL);
 	is_u64(ledger_current(f.l)->ticks, ticks + 1, "for which there was a tick");
 	is_int(ledger_find(f.l, getpid(), &slot), 0, "the slot");
 	is_int(ledger_step_energy(f.l, slot, &a), 0, "its account");
 	ok(account_total_uj(&a) > 0, "has energy");
-	is_u64(figures.value[METRIC_ENERGY], account_total_uj(&a), "which the row has");
-	ok(figures_has(&figures, METRIC_CO2E), "emissions, too");
-	ok(!has_all && !figures_has(&figures, METRIC_IO_READ_BYTES), "I/O was not read yet");
-	figures_init(&figures);
-	figures_set(&figures, METRIC_IO_READ_BYTES, 42);
-	ledger_set_live(f.l, slot, ledger_slot(f.l, slot)->claim, &figures);
+	is_u64(values.value[METRIC_ENERGY], account_total_uj(&a), "which the row has");
+	ok(values_has(&values, METRIC_CO2E), "emissions, too");
+	ok(!has_all && !values_has(&values, METRIC_IO_READ_BYTES), "I/O was not read yet");
+	values_init(&values);
+	values_set(&values, METRIC_IO_READ_BYTES, 42);
+	ledger_set_live(f.l, slot, ledger_slot(f.l, slot)->claim, &values);
 	(void)pthread_create(&thread, NULL, sampler_answer, &f);
-	is_int(stepside_sample(st, &figures, &has_all), 0, "the next");
+	is_int(stepside_sample(st, &values, &has_all), 0, "the next");
 	(void)pthread_join(thread, NULL);
 	ok(has_all, "has all");
-	is_u64(figures.value[METRIC_IO_READ_BYTES], 42, "I/O");
+	is_u64(values.value[METRIC_IO_READ_BYTES], 42, "I/O");
 	stepside_close(st);
 	fake_stop(&f);
 }
@@ -357,11 +357,11 @@ static struct stepside *step_begin(const struct settings *s, uint32_t step_id, u
 static uint64_t step_end(struct stepside *st)
 {
 	uint64_t elapsed_ns;
-	struct figures f;
+	struct values f;
 
 	stepside_finish(st, 0, &f, &elapsed_ns);
 	stepside_close(st);
-	return figures_has(&f, METRIC_RDMA_RECEIVED_BYTES) ?
+	return values_has(&f, METRIC_RDMA_RECEIVED_BYTES) ?
 		       f.value[METRIC_RDMA_RECEIVED_BYTES] :
 	       f.reason[METRIC_RDMA_RECEIVED_BYTES] == REASON_SHARED_NODE ? 0 :
 									    UINT64_MAX;
@@ -411,7 +411,7 @@ static void test_lost_source(const char *dir, bool is_lost)
 	struct fake_sampler sampler;
 	struct settings s = { 0 };
 	struct stepside *st = NULL;
-	struct figures f;
+	struct values f;
 	uint64_t elapsed_ns;
 
 	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
@@ -426,10 +426,10 @@ static void test_lost_source(const char *dir, bool is_lost)
 	sampler.lag_ns = NSEC_PER_SEC;
 	ok(fake_tick(&sampler, 0, 1000, 0) == 0, "ticks");
 	stepside_finish(st, 1000, &f, &elapsed_ns);
-	ok(figures_has(&f, METRIC_ENERGY) && figures_has(&f, METRIC_ENERGY_NODES) &&
+	ok(values_has(&f, METRIC_ENERGY) && values_has(&f, METRIC_ENERGY_NODES) &&
 		   f.value[METRIC_ENERGY_NODES] == !is_lost,
 	   "  its energy is %s", is_lost ? "a lower bound" : "known");
-	ok(figures_has(&f, METRIC_SENSOR_LAG) && f.value[METRIC_SENSOR_LAG] == 5 * NSEC_PER_SEC,
+	ok(values_has(&f, METRIC_SENSOR_LAG) && f.value[METRIC_SENSOR_LAG] == 5 * NSEC_PER_SEC,
 	   "  and its sensors were at most 5 s behind");
 	stepside_close(st);
 	fake_stop(&sampler);
@@ -445,7 +445,7 @@ static void test_unseen(const char *dir)
 	struct fake_sampler sampler;
 	struct settings s = { 0 };
 	struct stepside *st = NULL;
-	struct figures f;
+	struct values f;
 	uint64_t elapsed_ns;
 
 	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
@@ -455,8 +455,8 @@ static void test_unseen(const char *dir)
 		return;
 	}
 	stepside_finish(st, 1000, &f, &elapsed_ns);
-	ok(!figures_has(&f, METRIC_ENERGY), "no tick has seen the step: its energy is not 0");
-	ok(figures_has(&f, METRIC_CPU_TIME), "what it says itself is there");
+	ok(!values_has(&f, METRIC_ENERGY), "no tick has seen the step: its energy is not 0");
+	ok(values_has(&f, METRIC_CPU_TIME), "what it says itself is there");
 	stepside_close(st);
 	fake_stop(&sampler);
 }

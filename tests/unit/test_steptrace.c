@@ -124,11 +124,11 @@ static struct steptrace *begin(unsigned int slot, const char *folder)
 /* Returns the milliseconds that it took. */
 static uint64_t finish(struct steptrace *st)
 {
-	struct figures last;
+	struct values last;
 	uint64_t begin_ns;
 
-	figures_init(&last);
-	figures_set(&last, METRIC_ENERGY, 12345678);
+	values_init(&last);
+	values_set(&last, METRIC_ENERGY, 12345678);
 	steptrace_halt(st);
 	begin_ns = own_time_ns();
 	steptrace_finish(st, &last);

@@ -72,7 +72,7 @@ static struct record job(const char *account, const char *state, uint64_t end)
 			    .total_cpus = 4, .total_nodes = 1, .start = end - 100, .end = end,
 			    .tres_alloc = (char *)"cpu=4,mem=8G,node=1" };
 
-	figures_init(&r.figures);
+	values_init(&r.values);
 	return r;
 }
 
@@ -93,21 +93,21 @@ static void fill(struct summary *s)
 	(void)period_parse(PERIOD_MONTH, "2025-11", T, &p);
 	summary_init(s, &p, JOBS_BY_ACCOUNT, T);
 	r = job("physics", "COMPLETED", p.from + 10);
-	figures_set(&r.figures, METRIC_ENERGY, 1000 * J);
-	figures_set(&r.figures, METRIC_CPU_ENERGY, 1000 * J);
-	figures_set(&r.figures, METRIC_CPU_ENERGY_STATIC, 400 * J);
-	figures_set(&r.figures, METRIC_CO2E, 5000000000);
-	figures_set(&r.figures, METRIC_CPU_TIME, UINT64_C(100000000000));
+	values_set(&r.values, METRIC_ENERGY, 1000 * J);
+	values_set(&r.values, METRIC_CPU_ENERGY, 1000 * J);
+	values_set(&r.values, METRIC_CPU_ENERGY_STATIC, 400 * J);
+	values_set(&r.values, METRIC_CO2E, 5000000000);
+	values_set(&r.values, METRIC_CPU_TIME, UINT64_C(100000000000));
 	(void)snprintf(r.energy.quality, sizeof(r.energy.quality), "measured");
 	(void)snprintf(r.energy.source, sizeof(r.energy.source), "rapl");
 	add(s, &r);
 	r = job("chem", "FAILED", p.to - 1);
-	figures_set(&r.figures, METRIC_ENERGY, 2000 * J);
+	values_set(&r.values, METRIC_ENERGY, 2000 * J);
 	add(s, &r);
 	r = job("chem", "COMPLETED", p.from + 86400);
 	add(s, &r);
 	r = job("chem", "COMPLETED", p.from - 1); /* of October */
-	figures_set(&r.figures, METRIC_ENERGY, 1500 * J);
+	values_set(&r.values, METRIC_ENERGY, 1500 * J);
 	add(s, &r);
 	r = job("chem", "COMPLETED", p.to); /* of neither */
 	add(s, &r);

@@ -1046,14 +1046,14 @@ static void test_failed_connects(void)
 
 static void test_missing(void)
 {
-	struct figures f;
+	struct values f;
 
-	figures_init(&f);
-	figures_set(&f, METRIC_TCP_CONNECTIONS, 1);
+	values_init(&f);
+	values_set(&f, METRIC_TCP_CONNECTIONS, 1);
 	tcpcount_miss(&f, REASON_NO_CGROUP);
 	ok(f.reason[METRIC_TCP_SENT_BYTES] == REASON_NO_CGROUP &&
 		   f.reason[METRIC_TCP_RETRANSMITTED_BYTES] == REASON_NO_CGROUP &&
-		   figures_has(&f, METRIC_TCP_CONNECTIONS),
+		   values_has(&f, METRIC_TCP_CONNECTIONS),
 	   "what is missing has its reason, what is known stays");
 	tcpcount_close(NULL);
 }

@@ -58,16 +58,16 @@ static void fill_page(void)
 	page.job[0].closed.total_uj[DOMAIN_CPU] = 1000000;
 	page.job[0].closed.source_uj[SOURCE_RAPL] = 1000000;
 	page.job[0].closed_busy_ns = 500000000;
-	figures_init(&page.job[0].figures);
-	figures_set(&page.job[0].figures, METRIC_IO_READ_BYTES, 4096);
-	figures_set(&page.job[0].figures, METRIC_CPU_USER_TIME, 400000000);
-	figures_set(&page.job[0].figures, METRIC_CPU_SYSTEM_TIME, 100000000);
-	figures_set(&page.job[0].figures, METRIC_TCP_RECEIVED_BYTES, 17);
-	figures_set(&page.job[0].figures, METRIC_UDP_RECEIVED_BYTES, 0);
+	values_init(&page.job[0].values);
+	values_set(&page.job[0].values, METRIC_IO_READ_BYTES, 4096);
+	values_set(&page.job[0].values, METRIC_CPU_USER_TIME, 400000000);
+	values_set(&page.job[0].values, METRIC_CPU_SYSTEM_TIME, 100000000);
+	values_set(&page.job[0].values, METRIC_TCP_RECEIVED_BYTES, 17);
+	values_set(&page.job[0].values, METRIC_UDP_RECEIVED_BYTES, 0);
 	/* entry 1 is free; entry 2 is a job that is over */
 	page.job[2].job_id = 9;
 	page.job[2].mem_mb = 100;
-	figures_init(&page.job[2].figures);
+	values_init(&page.job[2].values);
 	page.step[1].job = 1;
 	page.step[1].until_mono_ns = 5;
 	page.step[1].busy_ns = 250000000;
@@ -291,7 +291,7 @@ static void test_fixed_factor(void)
 	ok(strstr(text, "region=\"FR\",year=\"2024\",kind=\"static\",step=\"static\"} 44.180\n") != NULL,
 	   "the yearly mean");
 	ok(!strstr(text, "ceems_emission_factor_age_seconds"), "has no age");
-	ok(!strstr(text, "market"), "no contract, no figures of one");
+	ok(!strstr(text, "market"), "no contract, no values of one");
 	ok(!strstr(text, "marginal"), "no marginal factor");
 }
 
@@ -357,7 +357,7 @@ static void test_promtool(void)
 		return;
 	}
 	metric_foreach(m)
-		figures_set(&page.job[2].figures, (enum metric)m, 1);
+		values_set(&page.job[2].values, (enum metric)m, 1);
 	if (textfile_format("n1", &page, &in, &text, &len, NULL) < 0)
 		return;
 	p = popen("/usr/bin/promtool check metrics >&2", "w");

@@ -212,21 +212,21 @@ static void test_json(void)
 
 /* --- rates ------------------------------------------------------------------------------------- */
 
-static struct figures counters(uint64_t joules, uint64_t cpu_s, uint64_t read)
+static struct values counters(uint64_t joules, uint64_t cpu_s, uint64_t read)
 {
-	struct figures f;
+	struct values f;
 
-	figures_init(&f);
-	figures_set(&f, METRIC_ENERGY, joules * 1000000);
-	figures_set(&f, METRIC_CPU_ENERGY, joules * 1000000);
-	figures_set(&f, METRIC_CPU_ENERGY_STATIC, joules * 250000);
-	figures_set(&f, METRIC_CPU_TIME, cpu_s * S);
-	figures_set(&f, METRIC_IO_READ_BYTES, read);
-	figures_set(&f, METRIC_MEMORY_TIME, cpu_s * 1024);
+	values_init(&f);
+	values_set(&f, METRIC_ENERGY, joules * 1000000);
+	values_set(&f, METRIC_CPU_ENERGY, joules * 1000000);
+	values_set(&f, METRIC_CPU_ENERGY_STATIC, joules * 250000);
+	values_set(&f, METRIC_CPU_TIME, cpu_s * S);
+	values_set(&f, METRIC_IO_READ_BYTES, read);
+	values_set(&f, METRIC_MEMORY_TIME, cpu_s * 1024);
 	return f;
 }
 
-static struct top_row read_at(struct top_rates *r, uint64_t t_s, uint64_t since_s, struct figures f)
+static struct top_row read_at(struct top_rates *r, uint64_t t_s, uint64_t since_s, struct values f)
 {
 	struct top_frame frame = { 0 };
 	struct top_row row = *top_frame_add(&frame);

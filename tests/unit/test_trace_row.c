@@ -32,7 +32,7 @@ static struct trace_sample sample_at(uint64_t ms)
 		.cache_bytes = TRACE_UNKNOWN,
 	};
 
-	figures_init(&s.figures);
+	values_init(&s.values);
 	return s;
 }
 
@@ -115,8 +115,8 @@ static void test_rows(void)
 	trace_row_init(&r, &start);
 	(void)trace_row_header(&r, header);
 	s.held_bytes = 4096;
-	figures_set(&s.figures, METRIC_ENERGY, 1500000);
-	figures_set(&s.figures, METRIC_CPU_TIME, 250000000);
+	values_set(&s.values, METRIC_ENERGY, 1500000);
+	values_set(&s.values, METRIC_CPU_TIME, 250000000);
 	len = trace_row_begin(&r, &s, line);
 	is_u64(len, strlen(line), "the beginning");
 	is_u64(count_commas(line), count_commas(header), "  has all columns");
@@ -142,7 +142,7 @@ static void test_rows(void)
 	is_field(header, "page_cache_bytes", "");
 	s = sample_at(600);
 	s.dropped = 3;
-	figures_set(&s.figures, METRIC_CPU_TIME, 300000000);
+	values_set(&s.values, METRIC_CPU_TIME, 300000000);
 	(void)trace_row_put(&r, &s, "", line);
 	diag("a sample without energy");
 	is_field(header, "dropped_samples", "3");
@@ -150,9 +150,9 @@ static void test_rows(void)
 	is_field(header, "power_w", "");
 	is_field(header, "cpu_time_s_per_s", "0.5");
 	s = sample_at(1000);
-	figures_set(&s.figures, METRIC_ENERGY, 1500001);
-	figures_set(&s.figures, METRIC_CPU_TIME, 290000000);
-	figures_set(&s.figures, METRIC_MEMORY_PEAK, 8192);
+	values_set(&s.values, METRIC_ENERGY, 1500001);
+	values_set(&s.values, METRIC_CPU_TIME, 290000000);
+	values_set(&s.values, METRIC_MEMORY_PEAK, 8192);
 	(void)trace_row_put(&r, &s, TRACE_EVENT_END, line);
 	diag("the end");
 	is_field(header, "event", "end");
@@ -177,7 +177,7 @@ static void test_bounds(void)
 	(void)trace_row_begin(&r, &s, line);
 	s.mono_ns = s.wall_ns = s.held_bytes = UINT64_MAX - 1;
 	metric_foreach(m)
-		figures_set(&s.figures, (enum metric)m, UINT64_MAX - 1);
+		values_set(&s.values, (enum metric)m, UINT64_MAX - 1);
 	ok(trace_row_put(&r, &s, TRACE_EVENT_LIMIT, line) < TRACE_ROW_MAX / 2, "the longest row fits twice");
 	ok(!strncmp(line, "\"\"\"\"\"", 5), "a quote in a field is two of them");
 }

@@ -28,7 +28,7 @@ static const struct {
 static void test_max(void)
 {
 	struct tresmap map;
-	struct figures f;
+	struct values f;
 	uint64_t max = 0;
 	uint32_t rank = 0;
 	size_t i;
@@ -38,8 +38,8 @@ static void test_max(void)
 	tresmap_learn(&map, 1002, "ic", "ceems_nodes");
 	for (i = 0; i < sizeof(spreads) / sizeof(spreads[0]); i++) {
 		max = rank = 1;
-		figures_init(&f);
-		figures_set(&f, METRIC_CPU_TIME_NODES, spreads[i].nodes_known);
+		values_init(&f);
+		values_set(&f, METRIC_CPU_TIME_NODES, spreads[i].nodes_known);
 		is_int(tresmap_max(&map, METRIC_CPU_TIME, spreads[i].max, spreads[i].nodeid, &f,
 				   spreads[i].nnodes, &max, &rank),
 		       spreads[i].rc, spreads[i].what);
@@ -50,15 +50,15 @@ static void test_max(void)
 		   "  nodes that know CPU time say nothing of energy");
 	}
 	tresmap_learn(&map, 1003, "ic", "ceems_memory");
-	figures_set(&f, METRIC_MEMORY_NODES, 2);
+	values_set(&f, METRIC_MEMORY_NODES, 2);
 	is_int(tresmap_max(&map, METRIC_MEMORY_PEAK, "1003=4096", "1003=2", &f, 3, &max, &rank), -ENODATA,
 	       "memory: CPU time of all nodes is known, memory of two");
-	figures_set(&f, METRIC_MEMORY_NODES, 3);
+	values_set(&f, METRIC_MEMORY_NODES, 3);
 	is_int(tresmap_max(&map, METRIC_MEMORY_PEAK, "1003=4096", "1003=2", &f, 3, &max, &rank), 0, "of all three");
 	ok(max == 4096 && rank == 2, "its bytes and whose they are");
 	tresmap_read(&map, "1003=9000", "1003=4096", SIDE_IN, &f);
 	is_u64(f.value[METRIC_MEMORY_PEAK], 4096, "the step's peak is the largest of a node, not the sum");
-	figures_init(&f);
+	values_init(&f);
 	is_int(tresmap_max(&map, METRIC_CPU_TIME, "1001=7", "1001=1", &f, 3, NULL, NULL), -ENODATA,
 	       "a site that does not account the nodes");
 }
@@ -90,7 +90,7 @@ int main(void)
 		{ "in the middle", "1=2,1001=17,4=1", 1001, 0, 17 },
 	};
 	struct tresmap map;
-	struct figures f;
+	struct values f;
 	uint64_t value;
 	size_t i;
 
@@ -102,19 +102,19 @@ int main(void)
 	}
 
 	tresmap_init(&map);
-	figures_init(&f);
+	values_init(&f);
 	tresmap_learn(&map, 1001, "ic", NULL);
 	tresmap_learn(&map, 1002, NULL, "ceems_co2e");
 	tresmap_learn(&map, 1003, "ic", "ofed");
 	tresmap_read(&map, "1001=1,1002=1,1003=1", NULL, SIDE_IN, &f);
-	ok(!figures_has(&f, METRIC_CO2E), "foreign TRES are not ours");
+	ok(!values_has(&f, METRIC_CO2E), "foreign TRES are not ours");
 	tresmap_learn(&map, 1004, "ic", "ceems_co2e");
 	tresmap_learn(&map, 1005, "ic", "ceems_cpu_energy");
 	tresmap_learn(&map, 1006, "ic", "ceems_by_counters");
 	tresmap_learn(&map, 1007, "ic", "ceems_nodes");
 	tresmap_read(&map, "3=5,1004=17,1005=4,1006=3,1007=2", "3=4,1004=9,1005=3,1006=2,1007=1", SIDE_IN, &f);
 	tresmap_read(&map, "3=250,1005=1,1006=5000000", NULL, SIDE_OUT, &f);
-	ok(!figures_has(&f, METRIC_SENSOR_LAG), "the sum of lags over nodes says nothing");
+	ok(!values_has(&f, METRIC_SENSOR_LAG), "the sum of lags over nodes says nothing");
 	tresmap_read(&map, "3=250,1005=1,1006=10000000,1007=2", "1006=5000000,1007=1", SIDE_OUT, &f);
 	is_u64(f.value[METRIC_ENERGY], 5000000, "energy: joules in, not watts out");
 	is_u64(f.value[METRIC_CO2E], 17000, "emissions");
@@ -123,7 +123,7 @@ int main(void)
 	is_u64(f.value[METRIC_SENSOR_LAG], 5000000000, "the largest of the nodes");
 	is_u64(f.value[METRIC_BY_COUNTERS], 3000000, "what shares its TRES is a sum");
 	ok(f.value[METRIC_ENERGY_NODES] == 2 && f.value[METRIC_CPU_TIME_NODES] == 2, "and so are nodes that know");
-	ok(!figures_has(&f, METRIC_DRAM_ENERGY), "what is not there stays unknown");
+	ok(!values_has(&f, METRIC_DRAM_ENERGY), "what is not there stays unknown");
 	test_max();
 	return done_testing();
 }

@@ -241,7 +241,7 @@ static void sum_place(const struct fsio *io, size_t n, struct detail_fs *ret)
 /* --- by role ------------------------------------------------------------------------------ */
 
 static void read_roles(const struct fsio *io, const struct detail_fs fs[PROBES_FS + 1],
-		       struct figures *figures)
+		       struct values *values)
 {
 	uint64_t read_bytes[FSROLE_N + 1] = { 0 }, write_bytes[FSROLE_N + 1] = { 0 };
 	bool is_there[FSROLE_N + 1] = { false };
@@ -269,16 +269,16 @@ static void read_roles(const struct fsio *io, const struct detail_fs fs[PROBES_F
 
 		role = (enum fsrole)r;
 		if (reason == REASON_NONE) {
-			figures_set(figures, fsrole_read_metric(role), read_bytes[r]);
-			figures_set(figures, fsrole_write_metric(role), write_bytes[r]);
+			values_set(values, fsrole_read_metric(role), read_bytes[r]);
+			values_set(values, fsrole_write_metric(role), write_bytes[r]);
 		} else {
-			figures_miss(figures, fsrole_read_metric(role), reason);
-			figures_miss(figures, fsrole_write_metric(role), reason);
+			values_miss(values, fsrole_read_metric(role), reason);
+			values_miss(values, fsrole_write_metric(role), reason);
 		}
 	}
 }
 
-static void read_errors(const struct detail_fs fs[PROBES_FS + 1], struct figures *figures)
+static void read_errors(const struct detail_fs fs[PROBES_FS + 1], struct values *values)
 {
 	uint64_t reads = 0, writes = 0;
 	size_t i;
@@ -287,8 +287,8 @@ static void read_errors(const struct detail_fs fs[PROBES_FS + 1], struct figures
 		reads += fs[i].read_errors;
 		writes += fs[i].write_errors;
 	}
-	figures_set(figures, METRIC_IO_READ_ERRORS, reads);
-	figures_set(figures, METRIC_IO_WRITE_ERRORS, writes);
+	values_set(values, METRIC_IO_READ_ERRORS, reads);
+	values_set(values, METRIC_IO_WRITE_ERRORS, writes);
 }
 
 /* --- the step's --------------------------------------------------------------------------- */
@@ -305,7 +305,7 @@ static int by_bytes(const void *a, const void *b)
 
 _Static_assert(DETAIL_FS == PROBES_FS, "one more than that is with the others");
 
-int fsio_read(struct fsio *io, struct figures *figures, struct step_detail *detail)
+int fsio_read(struct fsio *io, struct values *values, struct step_detail *detail)
 {
 	_cleanup_free_ struct detail_fs *fs = NULL;
 	size_t i, n = 0;
@@ -316,13 +316,13 @@ int fsio_read(struct fsio *io, struct figures *figures, struct step_detail *deta
 		rc = fs ? 0 : -ENOMEM;
 	}
 	if (rc < 0) {
-		fsio_miss(figures, REASON_FAILED);
+		fsio_miss(values, REASON_FAILED);
 		return rc;
 	}
 	for (i = 0; i <= PROBES_FS; i++)
 		sum_place(io, i, &fs[i]);
-	read_roles(io, fs, figures);
-	read_errors(fs, figures);
+	read_roles(io, fs, values);
+	read_errors(fs, values);
 	for (i = 0; i < PROBES_FS; i++)
 		if (has_calls(&fs[i]))
 			fs[n++] = fs[i];
@@ -337,15 +337,15 @@ int fsio_read(struct fsio *io, struct figures *figures, struct step_detail *deta
 	return 0;
 }
 
-void fsio_miss(struct figures *figures, enum metric_reason reason)
+void fsio_miss(struct values *values, enum metric_reason reason)
 {
 	unsigned int r;
 
-	figures_miss(figures, METRIC_IO_READ_ERRORS, reason);
-	figures_miss(figures, METRIC_IO_WRITE_ERRORS, reason);
+	values_miss(values, METRIC_IO_READ_ERRORS, reason);
+	values_miss(values, METRIC_IO_WRITE_ERRORS, reason);
 	for (r = 0; r < FSROLE_N; r++) {
-		figures_miss(figures, fsrole_read_metric((enum fsrole)r), reason);
-		figures_miss(figures, fsrole_write_metric((enum fsrole)r), reason);
+		values_miss(values, fsrole_read_metric((enum fsrole)r), reason);
+		values_miss(values, fsrole_write_metric((enum fsrole)r), reason);
 	}
 }
 

@@ -23,9 +23,9 @@ void fsio_close(struct fsio *io);
 void fsio_learn(struct fsio *io, pid_t pid);
 
 /* DETAIL's fs, biggest first and "others" last, and the metrics by the site's names (Filesystems). */
-int fsio_read(struct fsio *io, struct figures *figures, struct step_detail *detail);
+int fsio_read(struct fsio *io, struct values *values, struct step_detail *detail);
 
 /* The metrics that fsio_read() would set get REASON. */
-void fsio_miss(struct figures *figures, enum metric_reason reason);
+void fsio_miss(struct values *values, enum metric_reason reason);
 
 #endif

@@ -108,11 +108,11 @@ static int read_counters(const struct harvest *h, bool is_empty, struct probes_t
 
 /* --- metric values ------------------------------------------------------------------------------ */
 
-static void harvest_put(struct harvest *h, struct figures *f, enum metric m, uint64_t value)
+static void harvest_put(struct harvest *h, struct values *f, enum metric m, uint64_t value)
 {
-	if (figures_has(f, m) && !(h->has_put[m] && h->put[m] == f->value[m]))
+	if (values_has(f, m) && !(h->has_put[m] && h->put[m] == f->value[m]))
 		return;
-	figures_set(f, m, value);
+	values_set(f, m, value);
 	h->put[m] = value;
 	h->has_put[m] = true;
 }
@@ -125,7 +125,7 @@ static uint64_t off_cpu(const struct probes_task_counters *c)
 	return c->life_ns > on ? c->life_ns - on : 0;
 }
 
-static void put_counters(struct harvest *h, const struct probes_task_counters *c, struct figures *f)
+static void put_counters(struct harvest *h, const struct probes_task_counters *c, struct values *f)
 {
 	if (h->features & PROBES_HAS_CHARS) {
 		harvest_put(h, f, METRIC_IO_READ_BYTES, c->rchar);
@@ -149,7 +149,7 @@ static void put_counters(struct harvest *h, const struct probes_task_counters *c
 	harvest_miss(f, REASON_NO_BPF); /* what this kernel does not count */
 }
 
-int harvest_read(struct harvest *h, bool is_empty, struct figures *f)
+int harvest_read(struct harvest *h, bool is_empty, struct values *f)
 {
 	struct probes_task_counters c;
 	int rc = read_counters(h, is_empty, &c);
@@ -188,12 +188,12 @@ int harvest_read_steps(struct probes *p, const struct probes_step *step, size_t 
 	for (i = 0; rc == 0 && i < n; i++) {
 		struct harvest h = { .features = probes_features(p) };
 
-		put_counters(&h, &c[i], step[i].figures);
+		put_counters(&h, &c[i], step[i].values);
 	}
 	return rc;
 }
 
-void harvest_miss(struct figures *f, enum metric_reason reason)
+void harvest_miss(struct values *f, enum metric_reason reason)
 {
 	static const enum metric ours[] = {
 		METRIC_IO_READ_BYTES,	   METRIC_IO_WRITE_BYTES,     METRIC_IO_READ_CALLS,
@@ -205,6 +205,6 @@ void harvest_miss(struct figures *f, enum metric_reason reason)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(ours); i++)
-		if (!figures_has(f, ours[i]))
-			figures_miss(f, ours[i], reason);
+		if (!values_has(f, ours[i]))
+			values_miss(f, ours[i], reason);
 }

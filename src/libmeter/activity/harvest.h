@@ -29,7 +29,7 @@ int harvest_open(struct probes *p, uint32_t slot, struct harvest **ret);
  * Exact when no task is left. While tasks run, the result lacks those that are just exiting, and
  * the CPU time of each since its last tick or switch.
  */
-int harvest_read(struct harvest *h, bool is_empty, struct figures *figures);
+int harvest_read(struct harvest *h, bool is_empty, struct values *values);
 
 /*
  * The same of STEP[n], each with a slot of its own, in one walk over the node's tasks: 1 us per task, however
@@ -38,7 +38,7 @@ int harvest_read(struct harvest *h, bool is_empty, struct figures *figures);
 int harvest_read_steps(struct probes *p, const struct probes_step *step, size_t n);
 
 /* Each metric that harvest_read() would set, and that has no value, gets REASON. */
-void harvest_miss(struct figures *figures, enum metric_reason reason);
+void harvest_miss(struct values *values, enum metric_reason reason);
 
 /* NULL: no-op. */
 void harvest_close(struct harvest *h);

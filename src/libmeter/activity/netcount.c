@@ -185,12 +185,12 @@ enum metric_reason netcount_reason(int rc)
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-void netcount_miss(struct figures *figures, enum metric_reason reason)
+void netcount_miss(struct values *values, enum metric_reason reason)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(metrics); i++)
-		figures_miss(figures, metrics[i], reason);
+		values_miss(values, metrics[i], reason);
 }
 
 /* A link says so too when its cgroup went away, in which case all was counted. */
@@ -205,7 +205,7 @@ static bool is_detached(const struct netcount *n)
 	return false;
 }
 
-static void netcount_put(struct figures *f, const struct probes_net_count *c, const enum metric *to)
+static void netcount_put(struct values *f, const struct probes_net_count *c, const enum metric *to)
 {
 	struct probes_net_count all = { 0 }, v6 = { 0 };
 	size_t i;
@@ -216,10 +216,10 @@ static void netcount_put(struct figures *f, const struct probes_net_count *c, co
 		if (i == NET_TCP6 || i == NET_UDP6 || i == NET_OTHER6)
 			v6.bytes += c[i].bytes;
 	}
-	figures_set(f, to[0], c[NET_UDP4].payload + c[NET_UDP6].payload);
-	figures_set(f, to[2], all.packets);
-	figures_set(f, to[4], all.bytes);
-	figures_set(f, to[6], v6.bytes);
+	values_set(f, to[0], c[NET_UDP4].payload + c[NET_UDP6].payload);
+	values_set(f, to[2], all.packets);
+	values_set(f, to[4], all.bytes);
+	values_set(f, to[6], v6.bytes);
 }
 
 static void detail_put(struct step_detail *d, const struct probes_net_row *row)
@@ -243,7 +243,7 @@ static void detail_put(struct step_detail *d, const struct probes_net_row *row)
 	}
 }
 
-int netcount_read_of(struct probes *p, uint64_t cgroup_id, struct figures *figures)
+int netcount_read_of(struct probes *p, uint64_t cgroup_id, struct values *values)
 {
 	struct netcount n = { .id = cgroup_id };
 	struct probes_net_row sum;
@@ -253,12 +253,12 @@ int netcount_read_of(struct probes *p, uint64_t cgroup_id, struct figures *figur
 		rc = read_sum(&n, &sum);
 	if (rc < 0)
 		return rc;
-	netcount_put(figures, sum.in, &metrics[0]);
-	netcount_put(figures, sum.out, &metrics[1]);
+	netcount_put(values, sum.in, &metrics[0]);
+	netcount_put(values, sum.out, &metrics[1]);
 	return 0;
 }
 
-int netcount_read(struct netcount *n, struct figures *figures, struct step_detail *detail)
+int netcount_read(struct netcount *n, struct values *values, struct step_detail *detail)
 {
 	struct probes_net_row sum;
 	int rc = read_sum(n, &sum);
@@ -270,15 +270,15 @@ int netcount_read(struct netcount *n, struct figures *figures, struct step_detai
 	}
 	n->is_blind |= is_detached(n);
 	if (n->is_blind) {
-		netcount_miss(figures, REASON_FAILED);
+		netcount_miss(values, REASON_FAILED);
 		return -ENOLINK;
 	}
 	if (!n->was_read) {
-		netcount_miss(figures, netcount_reason(rc));
+		netcount_miss(values, netcount_reason(rc));
 		return rc;
 	}
-	netcount_put(figures, n->last.in, &metrics[0]);
-	netcount_put(figures, n->last.out, &metrics[1]);
+	netcount_put(values, n->last.in, &metrics[0]);
+	netcount_put(values, n->last.out, &metrics[1]);
 	if (detail)
 		detail_put(detail, &n->last);
 	return rc;

@@ -20,16 +20,16 @@ int netcount_open(struct probes *p, int cgroup_fd, struct netcount **ret, struct
 
 /*
  * The metrics, and DETAIL's net (may be NULL) by kind. Read before the cgroup is removed. -ENOENT:
- * the cgroup is gone, and FIGURES get the values of the last read, or are missing if there was
+ * the cgroup is gone, and VALUES get the values of the last read, or are missing if there was
  * none. -ENOLINK: somebody detached the programs meanwhile; the values are missing from now on.
  */
-int netcount_read(struct netcount *n, struct figures *figures, struct step_detail *detail);
+int netcount_read(struct netcount *n, struct values *values, struct step_detail *detail);
 
 /*
  * The metrics of the cgroup with that id, as counted so far, for a caller that has not attached its programs.
  * -ENOENT: none was ever attached there.
  */
-int netcount_read_of(struct probes *p, uint64_t cgroup_id, struct figures *figures);
+int netcount_read_of(struct probes *p, uint64_t cgroup_id, struct values *values);
 
 /* NULL: no-op. */
 void netcount_close(struct netcount *n);
@@ -38,6 +38,6 @@ void netcount_close(struct netcount *n);
 enum metric_reason netcount_reason(int rc);
 
 /* The metrics that netcount_read() would set get REASON. */
-void netcount_miss(struct figures *figures, enum metric_reason reason);
+void netcount_miss(struct values *values, enum metric_reason reason);
 
 #endif

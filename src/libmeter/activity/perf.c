@@ -348,17 +348,17 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
  * What the step used in all, also after the counters were given back, by us or (bperf) another step.
  * Clocks differ a little by what they count of interrupts, which is no lack.
  */
-static uint64_t cpu_time(const struct figures *figures, uint64_t enabled_ns)
+static uint64_t cpu_time(const struct values *values, uint64_t enabled_ns)
 {
 	static const enum metric clocks[] = { METRIC_TASK_CLOCK, METRIC_CPU_TIME };
 	uint64_t ns = enabled_ns;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(clocks); i++)
-		if (figures_has(figures, clocks[i]) &&
-		    figures->value[clocks[i]] > enabled_ns + enabled_ns / 20 + MIN_LACK_NS &&
-		    figures->value[clocks[i]] > ns)
-			ns = figures->value[clocks[i]];
+		if (values_has(values, clocks[i]) &&
+		    values->value[clocks[i]] > enabled_ns + enabled_ns / 20 + MIN_LACK_NS &&
+		    values->value[clocks[i]] > ns)
+			ns = values->value[clocks[i]];
 	return ns;
 }
 
@@ -366,13 +366,13 @@ static uint64_t cpu_time(const struct figures *figures, uint64_t enabled_ns)
  * Scales a value to the step's whole time. Counters that share the PMU are scaled as well. A rate,
  * or joules per instruction, of a part and a whole would be wrong by any factor.
  */
-static void scale_to_step(const struct figures *figures, const struct hwevents *events,
+static void scale_to_step(const struct values *values, const struct hwevents *events,
 			  struct perf_sum sum[HWEVENTS_MAX])
 {
 	uint32_t i;
 
 	for (i = 0; i < events->n; i++) {
-		uint64_t all_ns = cpu_time(figures, sum[i].enabled_ns);
+		uint64_t all_ns = cpu_time(values, sum[i].enabled_ns);
 
 		if (sum[i].reason != REASON_NONE)
 			continue;
@@ -384,7 +384,7 @@ static void scale_to_step(const struct figures *figures, const struct hwevents *
 }
 
 static void set_metric(const struct hwevents *events, const struct perf_sum *sum, enum metric m,
-		       struct figures *figures)
+		       struct values *values)
 {
 	enum metric_reason reason = REASON_NO_EVENT; /* unless an event of this CPU makes it */
 	uint64_t value = 0;
@@ -400,9 +400,9 @@ static void set_metric(const struct hwevents *events, const struct perf_sum *sum
 		value = add_saturated(value, muldiv(sum[i].value, events->event[i].factor, 1));
 	}
 	if (reason == REASON_NONE)
-		figures_set(figures, m, value);
-	else if (!figures_has(figures, m))
-		figures_miss(figures, m, reason);
+		values_set(values, m, value);
+	else if (!values_has(values, m))
+		values_miss(values, m, reason);
 }
 
 static uint32_t share_ppm(uint64_t running_ns, uint64_t enabled_ns)
@@ -411,17 +411,17 @@ static uint32_t share_ppm(uint64_t running_ns, uint64_t enabled_ns)
 }
 
 /* By bperf there is no event for it. */
-static void set_task_clock(const struct perf_sum *hw, struct figures *figures)
+static void set_task_clock(const struct perf_sum *hw, struct values *values)
 {
-	if (figures_has(figures, METRIC_CPU_TIME))
-		figures_set(figures, METRIC_TASK_CLOCK, figures->value[METRIC_CPU_TIME]);
+	if (values_has(values, METRIC_CPU_TIME))
+		values_set(values, METRIC_TASK_CLOCK, values->value[METRIC_CPU_TIME]);
 	else if (hw->reason == REASON_NONE)
-		figures_set(figures, METRIC_TASK_CLOCK, hw->enabled_ns);
+		values_set(values, METRIC_TASK_CLOCK, hw->enabled_ns);
 	else
-		figures_miss(figures, METRIC_TASK_CLOCK, (enum metric_reason)hw->reason);
+		values_miss(values, METRIC_TASK_CLOCK, (enum metric_reason)hw->reason);
 }
 
-static void set_coverage(const struct perf *p, const struct perf_sum *sum, struct figures *figures)
+static void set_coverage(const struct perf *p, const struct perf_sum *sum, struct values *values)
 {
 	enum metric_reason reason = REASON_NO_EVENT;
 	const struct perf_sum *worst = NULL;
@@ -438,16 +438,16 @@ static void set_coverage(const struct perf *p, const struct perf_sum *sum, struc
 			worst = &sum[i];
 	}
 	if (worst) {
-		figures_set(figures, METRIC_PMU_ENABLED, cpu_time(figures, worst->enabled_ns));
-		figures_set(figures, METRIC_PMU_RUNNING, worst->running_ns);
+		values_set(values, METRIC_PMU_ENABLED, cpu_time(values, worst->enabled_ns));
+		values_set(values, METRIC_PMU_RUNNING, worst->running_ns);
 	} else {
-		figures_miss(figures, METRIC_PMU_ENABLED, reason);
-		figures_miss(figures, METRIC_PMU_RUNNING, reason);
+		values_miss(values, METRIC_PMU_ENABLED, reason);
+		values_miss(values, METRIC_PMU_RUNNING, reason);
 	}
 }
 
 static void fill_detail(const struct perf *p, const struct perf_sum *own,
-			const struct figures *figures, struct step_detail *detail)
+			const struct values *values, struct step_detail *detail)
 {
 	const struct part_of_perf *hw = &p->part[PART_HW];
 	const struct hwevents *events = &p->part[PART_OWN].events;
@@ -466,13 +466,13 @@ static void fill_detail(const struct perf *p, const struct perf_sum *own,
 		e->value = own[i].value;
 		e->reason = own[i].reason;
 		e->coverage_ppm = share_ppm(own[i].running_ns,
-					    cpu_time(figures, own[i].enabled_ns));
+					    cpu_time(values, own[i].enabled_ns));
 	}
 	detail->nevents = i;
 }
 
 static void set_metrics(const struct perf *p, bool is_software,
-			const struct perf_sum sum[PART_N][HWEVENTS_MAX], struct figures *figures)
+			const struct perf_sum sum[PART_N][HWEVENTS_MAX], struct values *values)
 {
 	size_t i;
 
@@ -486,13 +486,13 @@ static void set_metrics(const struct perf *p, bool is_software,
 		    (made[i].part == PART_SW) != is_software)
 			continue;
 		if (part->way)
-			set_metric(&part->events, sum[made[i].part], m, figures);
-		else if (figures->reason[m] == REASON_NOT_MEASURED)
-			figures_miss(figures, m, REASON_NOT_ASKED);
+			set_metric(&part->events, sum[made[i].part], m, values);
+		else if (values->reason[m] == REASON_NOT_MEASURED)
+			values_miss(values, m, REASON_NOT_ASKED);
 	}
 }
 
-void perf_read(struct perf *p, struct figures *figures, struct step_detail *detail)
+void perf_read(struct perf *p, struct values *values, struct step_detail *detail)
 {
 	struct perf_sum sum[PART_N][HWEVENTS_MAX] = { { { 0 } } };
 	size_t i;
@@ -501,23 +501,23 @@ void perf_read(struct perf *p, struct figures *figures, struct step_detail *deta
 		if (p->part[i].way)
 			read_part(&p->part[i], sum[i]);
 	/* first, as the clock is among them */
-	set_metrics(p, /* is_software= */ true, sum, figures);
+	set_metrics(p, /* is_software= */ true, sum, values);
 	for (i = PART_HW; i <= PART_OWN; i++)
-		scale_to_step(figures, &p->part[i].events, sum[i]);
-	set_metrics(p, /* is_software= */ false, sum, figures);
+		scale_to_step(values, &p->part[i].events, sum[i]);
+	set_metrics(p, /* is_software= */ false, sum, values);
 	if (p->part[PART_HW].way && !p->part[PART_SW].way)
-		set_task_clock(&sum[PART_HW][0], figures);
+		set_task_clock(&sum[PART_HW][0], values);
 	if (p->part[PART_HW].way)
-		set_coverage(p, sum[PART_HW], figures);
+		set_coverage(p, sum[PART_HW], values);
 	if (detail)
-		fill_detail(p, sum[PART_OWN], figures, detail);
+		fill_detail(p, sum[PART_OWN], values, detail);
 }
 
-void perf_not_asked(struct figures *figures)
+void perf_not_asked(struct values *values)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(made); i++)
-		if (figures->reason[made[i].metric] == REASON_NOT_MEASURED)
-			figures_miss(figures, made[i].metric, REASON_NOT_ASKED);
+		if (values->reason[made[i].metric] == REASON_NOT_MEASURED)
+			values_miss(values, made[i].metric, REASON_NOT_ASKED);
 }

@@ -55,14 +55,14 @@ void perf_poll(struct perf *p);
  * before perf_poll() gave up or after, with PMU_ENABLED and PMU_RUNNING (of the group that had the
  * smallest share); a user's events into DETAIL, which may be NULL. A metric that lacks one of its
  * events is missing, with the reason: half a sum would look like a value. Values replace what
- * FIGURES has. Call it after FIGURES got the task counters: their CPU time tells how much of the
+ * VALUES has. Call it after VALUES got the task counters: their CPU time tells how much of the
  * step came after perf_poll() gave up.
  */
-void perf_read(struct perf *p, struct figures *figures, struct step_detail *detail);
+void perf_read(struct perf *p, struct values *values, struct step_detail *detail);
 
 void perf_close(struct perf *p);
 
 /* Marks all counters that no --ceems-perf asked for and that nobody else has a value for. */
-void perf_not_asked(struct figures *figures);
+void perf_not_asked(struct values *values);
 
 #endif

@@ -36,16 +36,16 @@ static void read_file(int folder_fd, const char *file, char *buf, size_t size)
 }
 
 /* VALUE up to the end of its line. NULL, or no number: M is missing for REASON. */
-static void set_metric(struct figures *f, enum metric m, const char *value, uint64_t scale,
+static void set_metric(struct values *f, enum metric m, const char *value, uint64_t scale,
 		       enum metric_reason reason)
 {
 	uint64_t v;
 	int rc = value ? parse_u64_n(value, strcspn(value, "\n"), &v) : -ENOENT;
 
 	if (rc < 0)
-		figures_miss(f, m, rc == -ERANGE ? REASON_TOO_LARGE : reason);
+		values_miss(f, m, rc == -ERANGE ? REASON_TOO_LARGE : reason);
 	else
-		figures_set(f, m, __builtin_mul_overflow(v, scale, &v) ? UINT64_MAX : v);
+		values_set(f, m, __builtin_mul_overflow(v, scale, &v) ? UINT64_MAX : v);
 }
 
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=12": the 12, microseconds. */
@@ -58,7 +58,7 @@ static const char *find_total(const char *text, const char *kind)
 	return total && total < line + strcspn(line, "\n") ? total + sizeof(key) - 1 : NULL;
 }
 
-static void read_psi(int folder_fd, struct figures *f)
+static void read_psi(int folder_fd, struct values *f)
 {
 	char buf[256];
 	size_t i;
@@ -71,7 +71,7 @@ static void read_psi(int folder_fd, struct figures *f)
 }
 
 /* False: this folder's cpu.stat, if there is one, knows of no quota. */
-static bool read_throttling(int folder_fd, const char *time_key, uint64_t scale, struct figures *f)
+static bool read_throttling(int folder_fd, const char *time_key, uint64_t scale, struct values *f)
 {
 	char buf[1024];
 
@@ -79,17 +79,17 @@ static bool read_throttling(int folder_fd, const char *time_key, uint64_t scale,
 	set_metric(f, METRIC_CPU_THROTTLED, parse_find_line(buf, time_key), scale, REASON_NO_CPU_QUOTA);
 	set_metric(f, METRIC_CPU_THROTTLED_PERIODS, parse_find_line(buf, "nr_throttled "), 1,
 		   REASON_NO_CPU_QUOTA);
-	return figures_has(f, METRIC_CPU_THROTTLED);
+	return values_has(f, METRIC_CPU_THROTTLED);
 }
 
-void pressure_read_folders(int v2_fd, int cpuacct_fd, struct figures *f)
+void pressure_read_folders(int v2_fd, int cpuacct_fd, struct values *f)
 {
 	read_psi(v2_fd, f);
 	if (!read_throttling(v2_fd, "throttled_usec ", NS_PER_US, f))
 		(void)read_throttling(cpuacct_fd, "throttled_time ", 1, f);
 }
 
-void pressure_read(const char *v2, const char *cpuacct, struct figures *f)
+void pressure_read(const char *v2, const char *cpuacct, struct values *f)
 {
 	_cleanup_close_ int v2_fd = cgmount_open_step(NULL, v2, ".");
 	_cleanup_close_ int cpuacct_fd = cgmount_open_step("cpuacct", cpuacct, ".");

@@ -16,9 +16,9 @@
  * the CPU exists since Linux 5.13. A CPU quota is that of the cpu controller of v2, or of v1 where
  * cpu is mounted with cpuacct. A quota of a group above, such as a systemd slice, does not show.
  */
-void pressure_read(const char *v2, const char *cpuacct, struct figures *f);
+void pressure_read(const char *v2, const char *cpuacct, struct values *f);
 
 /* The same from open folders, -1: none. */
-void pressure_read_folders(int v2_fd, int cpuacct_fd, struct figures *f);
+void pressure_read_folders(int v2_fd, int cpuacct_fd, struct values *f);
 
 #endif

@@ -58,11 +58,11 @@ uint32_t probes_row_size(const char *name, uint32_t shards);
 int probes_map(struct probes *p, const char *name, int *ret_fd);
 int probes_program(struct probes *p, const char *name, int *ret_fd);
 
-/* One of several steps that are read together: SLOT's counters are to be put in FIGURES. */
-struct figures;
+/* One of several steps that are read together: SLOT's counters are to be put in VALUES. */
+struct values;
 struct probes_step {
 	uint32_t slot;
-	struct figures *figures;
+	struct values *values;
 };
 
 /* Which of N steps has a slot: 1 + its number, 0: none of them. Slots beyond the table have none. */

@@ -360,13 +360,13 @@ static void read_port(struct port *p)
 		   (p->has[WAIT] ? RDMA_HAS_WAIT : 0);
 }
 
-void rdma_miss(struct figures *figures, enum metric_reason reason)
+void rdma_miss(struct values *values, enum metric_reason reason)
 {
-	figures_miss(figures, METRIC_RDMA_RECEIVED_BYTES, reason);
-	figures_miss(figures, METRIC_RDMA_SENT_BYTES, reason);
+	values_miss(values, METRIC_RDMA_RECEIVED_BYTES, reason);
+	values_miss(values, METRIC_RDMA_SENT_BYTES, reason);
 }
 
-void rdma_read(struct rdma *r, struct figures *figures, struct step_detail *detail)
+void rdma_read(struct rdma *r, struct values *values, struct step_detail *detail)
 {
 	enum metric_reason reason = REASON_NONE;
 	uint64_t in = 0, out = 0;
@@ -390,9 +390,9 @@ void rdma_read(struct rdma *r, struct figures *figures, struct step_detail *deta
 	if (r->is_incomplete)
 		reason = REASON_FAILED;
 	if (reason != REASON_NONE) {
-		rdma_miss(figures, reason);
+		rdma_miss(values, reason);
 		return;
 	}
-	figures_set(figures, METRIC_RDMA_RECEIVED_BYTES, in);
-	figures_set(figures, METRIC_RDMA_SENT_BYTES, out);
+	values_set(values, METRIC_RDMA_RECEIVED_BYTES, in);
+	values_set(values, METRIC_RDMA_SENT_BYTES, out);
 }

@@ -26,11 +26,11 @@ struct rdma;
  */
 int rdma_open(const char *sysroot, struct rdma **ret, struct errmsg *err);
 /* METRIC_RDMA_*: all ports since rdma_open(). DETAIL's rdma (may be NULL), port by port. */
-void rdma_read(struct rdma *r, struct figures *figures, struct step_detail *detail);
+void rdma_read(struct rdma *r, struct values *values, struct step_detail *detail);
 /* NULL: no-op. */
 void rdma_close(struct rdma *r);
 
 /* The metrics that rdma_read() would set get REASON. */
-void rdma_miss(struct figures *figures, enum metric_reason reason);
+void rdma_miss(struct values *values, enum metric_reason reason);
 
 #endif

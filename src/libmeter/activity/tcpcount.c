@@ -103,15 +103,15 @@ static int read_once(const struct tcpcount *t, struct probes_tcp_counters *ret, 
 	return rc;
 }
 
-static void tcpcount_put(const struct probes_tcp_counters *c, struct figures *figures)
+static void tcpcount_put(const struct probes_tcp_counters *c, struct values *values)
 {
-	figures_set(figures, METRIC_TCP_RECEIVED_BYTES, c->received_bytes);
-	figures_set(figures, METRIC_TCP_SENT_BYTES, c->sent_bytes);
-	figures_set(figures, METRIC_TCP_RETRANSMITTED_BYTES, c->retransmitted_bytes);
-	figures_set(figures, METRIC_TCP_CONNECTIONS, c->connections);
+	values_set(values, METRIC_TCP_RECEIVED_BYTES, c->received_bytes);
+	values_set(values, METRIC_TCP_SENT_BYTES, c->sent_bytes);
+	values_set(values, METRIC_TCP_RETRANSMITTED_BYTES, c->retransmitted_bytes);
+	values_set(values, METRIC_TCP_CONNECTIONS, c->connections);
 }
 
-int tcpcount_read(struct tcpcount *t, struct figures *figures)
+int tcpcount_read(struct tcpcount *t, struct values *values)
 {
 	struct probes_tcp_counters c;
 	bool is_settled = false;
@@ -124,7 +124,7 @@ int tcpcount_read(struct tcpcount *t, struct figures *figures)
 		if (rc < 0)
 			return rc;
 	}
-	tcpcount_put(&c, figures);
+	tcpcount_put(&c, values);
 	return 0;
 }
 
@@ -146,12 +146,12 @@ int tcpcount_read_steps(struct probes *p, const struct probes_step *step, size_t
 	if (rc == 0 && t && t->iterator >= 0)
 		rc = add_living(t, &index, c);
 	for (i = 0; rc == 0 && i < n; i++)
-		tcpcount_put(&c[i], step[i].figures);
+		tcpcount_put(&c[i], step[i].values);
 	tcpcount_close(t);
 	return rc;
 }
 
-void tcpcount_miss(struct figures *figures, enum metric_reason reason)
+void tcpcount_miss(struct values *values, enum metric_reason reason)
 {
 	static const enum metric ours[] = {
 		METRIC_TCP_RECEIVED_BYTES,
@@ -162,6 +162,6 @@ void tcpcount_miss(struct figures *figures, enum metric_reason reason)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(ours); i++)
-		if (!figures_has(figures, ours[i]))
-			figures_miss(figures, ours[i], reason);
+		if (!values_has(values, ours[i]))
+			values_miss(values, ours[i], reason);
 }

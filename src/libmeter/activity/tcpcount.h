@@ -29,13 +29,13 @@ int tcpcount_open(struct probes *p, uint32_t slot, struct tcpcount **ret);
  * closed. Exact, unless connections close faster than the list can be read. Then a few of the last
  * are missing until the next call.
  */
-int tcpcount_read(struct tcpcount *t, struct figures *figures);
+int tcpcount_read(struct tcpcount *t, struct values *values);
 
 /* The same of STEP[n], in one walk over the sockets of steps; as harvest_read_steps(). */
 int tcpcount_read_steps(struct probes *p, const struct probes_step *step, size_t n);
 
 /* The metrics that tcpcount_read() would set and that have no value get REASON. */
-void tcpcount_miss(struct figures *figures, enum metric_reason reason);
+void tcpcount_miss(struct values *values, enum metric_reason reason);
 
 void tcpcount_close(struct tcpcount *t);
 

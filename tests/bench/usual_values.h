@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * usual_figures.h - the figures that a benchmark's record has.
+ * usual_values.h - the values that a benchmark's record has.
  */
-#ifndef CEEMS_USUAL_FIGURES_H
-#define CEEMS_USUAL_FIGURES_H
+#ifndef CEEMS_USUAL_VALUES_H
+#define CEEMS_USUAL_VALUES_H
 
 #include <stdbool.h>
 
