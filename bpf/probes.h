@@ -2,7 +2,7 @@
 /*
  * probes.h - the contract of the node's BPF object. It is included by the programs (*.bpf.h, gathered
  * in probes.bpf.c), by their loader (ceems-bpf) and by the readers of the maps, which do not use libbpf
- * (src/libmeter/activity/probes.c, harvest.c, fsio.c, netcount.c, bperf.c).
+ * (src/libmeter/activity/probes.c, taskcount.c, fsio.c, netcount.c, bperf.c).
  *
  * A node has one object. A step registers its cgroup and gets a slot. Each program finds the slot of
  * a task or socket by its cgroup, through a direct-mapped cache (slot.bpf.h), and adds to rows of

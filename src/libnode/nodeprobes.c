@@ -8,7 +8,7 @@
 
 #include "src/libmeter/activity/bperf.h"
 #include "src/libmeter/activity/fsio.h"
-#include "src/libmeter/activity/harvest.h"
+#include "src/libmeter/activity/taskcount.h"
 #include "src/libmeter/activity/netcount.h"
 #include "src/libmeter/activity/probes.h"
 #include "src/libmeter/activity/stepgroup.h"
@@ -197,13 +197,13 @@ static bool is_still_of(struct nodeprobes *np, const struct ledger_slot *s, stru
 
 static int read_tasks(struct nodeprobes *np, uint32_t slot, struct values *values)
 {
-	struct harvest *h;
-	int rc = harvest_open(np->probes, slot, &h);
+	struct taskcount *h;
+	int rc = taskcount_open(np->probes, slot, &h);
 
 	if (rc < 0)
 		return rc;
-	rc = harvest_read(h, /* is_empty= */ false, values);
-	harvest_close(h);
+	rc = taskcount_read(h, /* is_empty= */ false, values);
+	taskcount_close(h);
 	return rc;
 }
 
@@ -271,6 +271,6 @@ void nodeprobes_read_steps(struct nodeprobes *np, const struct nodeprobes_step *
 	}
 	if (!found)
 		return;
-	(void)harvest_read_steps(np->probes, of, found);
+	(void)taskcount_read_steps(np->probes, of, found);
 	(void)tcpcount_read_steps(np->probes, of, found);
 }

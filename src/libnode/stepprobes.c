@@ -9,7 +9,7 @@
 #include "src/libmeter/activity/cgmount.h"
 #include "src/libmeter/activity/cgprocs.h"
 #include "src/libmeter/activity/fsio.h"
-#include "src/libmeter/activity/harvest.h"
+#include "src/libmeter/activity/taskcount.h"
 #include "src/libmeter/activity/netcount.h"
 #include "src/libmeter/activity/perf.h"
 #include "src/libmeter/activity/probes.h"
@@ -33,7 +33,7 @@ struct stepprobes {
 	uint32_t slot;
 	uint64_t lost[PROBES_GROUP_N]; /* when it began */
 	/* the parts; why[] says why one is NULL */
-	struct harvest *harvest;
+	struct taskcount *taskcount;
 	struct tcpcount *tcp;
 	struct fsio *io;
 	struct netcount *net;
@@ -221,7 +221,7 @@ static int open_reader(struct stepprobes *sp, enum probes_group group, struct er
 {
 	switch (group) {
 	case PROBES_TASKS:
-		return harvest_open(sp->probes, sp->slot, &sp->harvest);
+		return taskcount_open(sp->probes, sp->slot, &sp->taskcount);
 	case PROBES_TCP:
 		return tcpcount_open(sp->probes, sp->slot, &sp->tcp);
 	case PROBES_IO:
@@ -377,14 +377,14 @@ static void read_net(struct stepprobes *sp, struct values *f, struct step_detail
 		rdma_miss(f, wants(sp, WISH_NET) ? sp->why_rdma : REASON_NOT_ASKED);
 }
 
-static void read_harvest(struct stepprobes *sp, struct values *f)
+static void read_taskcount(struct stepprobes *sp, struct values *f)
 {
 	bool empty = is_empty(sp);
 
-	if (!sp->harvest)
-		harvest_miss(f, sp->why[PROBES_TASKS]);
-	else if (harvest_read(sp->harvest, empty, f) < 0)
-		harvest_miss(f, REASON_FAILED);
+	if (!sp->taskcount)
+		taskcount_miss(f, sp->why[PROBES_TASKS]);
+	else if (taskcount_read(sp->taskcount, empty, f) < 0)
+		taskcount_miss(f, REASON_FAILED);
 	/* sockets may outlive the last process */
 	if (!sp->tcp)
 		tcpcount_miss(f, sp->why[PROBES_TCP]);
@@ -408,7 +408,7 @@ void stepprobes_read(struct stepprobes *sp, struct values *values, struct step_d
 	struct step_detail *d = detail ? detail : &scratch;
 
 	memset(d, 0, sizeof(*d));
-	read_harvest(sp, values);
+	read_taskcount(sp, values);
 	if (!sp->is_extern) {
 		if (!wants(sp, WISH_IO))
 			fsio_miss(values, REASON_NOT_ASKED);
@@ -448,7 +448,7 @@ void stepprobes_close(struct stepprobes *sp, bool slurmd_lives)
 	netcount_close(sp->net);
 	fsio_close(sp->io);
 	tcpcount_close(sp->tcp);
-	harvest_close(sp->harvest);
+	taskcount_close(sp->taskcount);
 	if (sp->probes) {
 		if (slurmd_lives)
 			(void)probes_leave(sp->probes, sp->slot);

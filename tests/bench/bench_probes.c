@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * bench_probes [PAIRS] - what the probes cost that are on for all steps, and bperf: a switch of CPUs with
- * its programs on and off, in turn; ends of processes and threads with the harvest on and off; a step's
+ * its programs on and off, in turn; ends of processes and threads with the task counters on and off; a step's
  * start with all probes; a reading; memory. CPU time, so that who else is on the machine does not
  * count; medians of the pairs' ratios, and their quarters. Prints a table; it is no test.
  */
@@ -13,7 +13,7 @@
 
 #include "bpfrig.h"
 #include "src/libmeter/activity/bperf.h"
-#include "src/libmeter/activity/harvest.h"
+#include "src/libmeter/activity/taskcount.h"
 #include "src/libnode/stepprobes.h"
 
 #define PAIRS_MAX 200
@@ -423,7 +423,7 @@ static void work_many(void)
 		(void)pthread_create(&t, &attr, (void *(*)(void *))sleep_on, NULL);
 }
 
-static double time_harvest(struct harvest *h)
+static double time_taskcount(struct taskcount *h)
 {
 	static double ns[PAIRS_MAX];
 	unsigned int i;
@@ -433,7 +433,7 @@ static double time_harvest(struct harvest *h)
 		uint64_t start = clock_thread_cpu_ns();
 
 		values_init(&f);
-		if (harvest_read(h, /* is_empty= */ false, &f) < 0)
+		if (taskcount_read(h, /* is_empty= */ false, &f) < 0)
 			return 0;
 		ns[i] = (double)(clock_thread_cpu_ns() - start);
 	}
@@ -442,20 +442,20 @@ static double time_harvest(struct harvest *h)
 
 static void measure_reading(void)
 {
-	struct harvest *h = NULL;
+	struct taskcount *h = NULL;
 	double without, with;
 	pid_t pid;
 
-	if (!turn_tasks(true) || harvest_open(steps[0].probes, steps[0].slot, &h) < 0)
+	if (!turn_tasks(true) || taskcount_open(steps[0].probes, steps[0].slot, &h) < 0)
 		return;
-	without = time_harvest(h);
+	without = time_taskcount(h);
 	pid = child_start(work_many, &steps[0].folder, NULL);
-	with = time_harvest(h);
+	with = time_taskcount(h);
 	if (pid > 0)
 		child_kill(pid);
 	printf("%-44s %8.1f us, and %.1f us for 1,000 threads of the step\n",
-	       "to read a step's harvest", without / 1e3, (with - without) / 1e3);
-	harvest_close(h);
+	       "to read a step's task counters", without / 1e3, (with - without) / 1e3);
+	taskcount_close(h);
 	(void)turn_tasks(false);
 }
 
@@ -479,7 +479,7 @@ int main(int argc, char **argv)
 		folder_make(&others[1], root, "bench-other-1");
 	if (is_up) {
 		measure_switches();
-		printf("An end, with the harvest off; more with it on\n");
+		printf("An end, without the task counters; more with them\n");
 		pairs("fork, exit, wait", run_forks, NULL, turn_tasks);
 		pairs("thread create, exit, join", run_threads, NULL, turn_tasks);
 		printf("A step\n");

@@ -361,7 +361,7 @@ static void test_given_back(enum way way, bool in_job)
 	   in_job ? "a profiler in the job" : "a profiler of the CPUs", c.detail.counters);
 	for (i = 0; i < 10; i++)
 		nap();
-	if (way == BY_BPERF) /* what the harvest would say */
+	if (way == BY_BPERF) /* what the task counters would say */
 		values_set(&c.values, METRIC_CPU_TIME, cpu_time_of(CGROUP));
 	perf_read(p, &c.values, &c.detail);
 	ok(values_has(&c.values, METRIC_CYCLES) &&

@@ -11,8 +11,8 @@ top=$(readlink -f "$(dirname "$0")/../..")
 # shellcheck disable=SC1091
 . "$top/tests/guest/vm.sh"
 
-V2="probes slots harvest nodeprobes stepgroup tcpcount netcount perf"
-V1="harvest"
+V2="probes slots taskcount nodeprobes stepgroup tcpcount netcount perf"
+V1="taskcount"
 
 build=${BUILDDIR:-$PWD}
 [ $# -gt 0 ] || set -- /boot/vmlinuz-*

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# --ceems-perf, --ceems-report and the I/O that the BPF harvest counts, with real steps.
+# --ceems-perf, --ceems-report and the I/O that the BPF task counters have, with real steps.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank

@@ -20,7 +20,7 @@
 
 #include "src/libcore/fsroles.h"
 #include "src/libmeter/activity/fsio.h"
-#include "src/libmeter/activity/harvest.h"
+#include "src/libmeter/activity/taskcount.h"
 
 #define FILE_SIZE 1048576
 
@@ -532,10 +532,10 @@ static void test_uring(struct probes *p)
 	     { memory, 0, 0, 0, 6000 + 2500, 2, 0 });
 }
 
-/* Nobody calls for what is mapped: storage has it, by the harvest. */
+/* Nobody calls for what is mapped: storage has it, by the task counters. */
 static void test_mmap(struct probes *p)
 {
-	struct harvest *h;
+	struct taskcount *h;
 	struct step_detail d = { 0 };
 	struct values f;
 	struct step s;
@@ -551,16 +551,16 @@ static void test_mmap(struct probes *p)
 	values_init(&f);
 	if (!ok(step_begin(&s, p, "io"), "mmap: a step"))
 		return;
-	is_int(harvest_open(p, s.slot, &h), 0, "mmap: harvest");
+	is_int(taskcount_open(p, s.slot, &h), 0, "mmap: task counters");
 	ok(run_op(&s, op_mmap), "mmap: done");
 	is_int(fsio_read(s.io, &f, &d), 0, "mmap: read");
 	is_int((int)d.nfs, 0, "mmap: no calls");
-	is_int(harvest_read(h, true, &f), 0, "mmap: harvest");
+	is_int(taskcount_read(h, true, &f), 0, "mmap: task counters");
 	ok(f.value[METRIC_STORAGE_READ_BYTES] >= FILE_SIZE &&
 		   f.value[METRIC_STORAGE_READ_BYTES] < FILE_SIZE + 65536,
 	   "mmap: storage has it, and some of the folder");
 	diag("%" PRIu64 " bytes", f.value[METRIC_STORAGE_READ_BYTES]);
-	harvest_close(h);
+	taskcount_close(h);
 	step_end(&s, p);
 }
 

@@ -8,7 +8,7 @@
 
 #include "bpfrig.h"
 #include "fake_sampler.h"
-#include "src/libmeter/activity/harvest.h"
+#include "src/libmeter/activity/taskcount.h"
 #include "src/libnode/nodeprobes.h"
 
 #define JOB 7
@@ -276,7 +276,7 @@ static void test_slurmd_is_killed(void)
 {
 	struct values values;
 	struct nodeprobes *np;
-	struct harvest *h;
+	struct taskcount *h;
 	struct probes *p;
 	struct folder step;
 	struct stepd stepd;
@@ -296,11 +296,11 @@ static void test_slurmd_is_killed(void)
 
 	values_init(&values);
 	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
-	is_int(harvest_open(p, stepd.bpf_slot, &h), 0, "the step's");
-	is_int(harvest_read(h, false, &values), 0, "read");
+	is_int(taskcount_open(p, stepd.bpf_slot, &h), 0, "the step's");
+	is_int(taskcount_read(h, false, &values), 0, "read");
 	is_u64(values.value[METRIC_IO_WRITE_BYTES], 3 * BPFRIG_TASK_BYTES,
 	       "before, without and after slurmd: all is counted");
-	harvest_close(h);
+	taskcount_close(h);
 	probes_close(p);
 
 	nodeprobes_stop(np);

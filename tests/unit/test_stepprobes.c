@@ -149,7 +149,7 @@ static void run_nothing(const char *bpf_dir, uint32_t groups, bool is_extern, st
 
 static void test_nothing(void)
 {
-	static const enum metric harvested[] = { METRIC_IO_READ_BYTES, METRIC_CONTEXT_SWITCHES,
+	static const enum metric by_taskcount[] = { METRIC_IO_READ_BYTES, METRIC_CONTEXT_SWITCHES,
 						 METRIC_RUN_DELAY };
 	struct errmsg lacking = { 0 };
 	struct values f;
@@ -157,7 +157,7 @@ static void test_nothing(void)
 
 	run_nothing("", 0, false, &f, &lacking);
 	is_str(lacking.text, "", "  nothing asked, nothing lacking");
-	ok(are_all(&f, harvested, ARRAY_SIZE(harvested), REASON_NO_BPF), "  no BPF");
+	ok(are_all(&f, by_taskcount, ARRAY_SIZE(by_taskcount), REASON_NO_BPF), "  no BPF");
 	ok(are_all(&f, of_net, ARRAY_SIZE(of_net), REASON_NOT_ASKED), "  packets: not asked for");
 	is_int(f.reason[METRIC_SCRATCH_READ_BYTES], REASON_NOT_ASKED, "  I/O by file system: nor");
 	is_int(f.reason[METRIC_CYCLES], REASON_NOT_ASKED, "  counters: nor");
@@ -385,7 +385,7 @@ static void test_nested(void)
 	remove_nested(path, folders.step[HIER_V2]);
 }
 
-/* Half of a wish is none: a step that asks for nothing has the harvest all the same. */
+/* Half of a wish is none: a step that asks for nothing has the task counters all the same. */
 static void test_unasked(void)
 {
 	struct result r;

@@ -64,7 +64,7 @@ static const struct {
 /* --- opening -------------------------------------------------------------------------------- */
 
 /* The task counters have all but the clock, at no cost. */
-static void software_events(bool is_harvested, struct hwevents *ret)
+static void software_events(bool is_taskcount_on, struct hwevents *ret)
 {
 	static const struct {
 		enum metric metric;
@@ -75,7 +75,7 @@ static void software_events(bool is_harvested, struct hwevents *ret)
 		{ METRIC_CPU_MIGRATIONS, PERF_COUNT_SW_CPU_MIGRATIONS },
 		{ METRIC_PAGE_FAULTS, PERF_COUNT_SW_PAGE_FAULTS },
 	};
-	size_t n = is_harvested ? 1 : ARRAY_SIZE(t);
+	size_t n = is_taskcount_on ? 1 : ARRAY_SIZE(t);
 
 	memset(ret, 0, sizeof(*ret));
 	for (; ret->n < n; ret->n++) {
@@ -479,10 +479,10 @@ static void set_metrics(const struct perf *p, bool is_software,
 	for (i = 0; i < ARRAY_SIZE(made); i++) {
 		enum metric m = made[i].metric;
 		const struct part_of_perf *part = &p->part[made[i].part];
-		bool is_harvests = made[i].part == PART_SW && m != METRIC_TASK_CLOCK &&
+		bool is_taskcounts = made[i].part == PART_SW && m != METRIC_TASK_CLOCK &&
 				   part->events.n <= 1;
 
-		if (m == METRIC_PMU_ENABLED || m == METRIC_PMU_RUNNING || is_harvests ||
+		if (m == METRIC_PMU_ENABLED || m == METRIC_PMU_RUNNING || is_taskcounts ||
 		    (made[i].part == PART_SW) != is_software)
 			continue;
 		if (part->way)

@@ -3,7 +3,7 @@
  * tcpcount.h - TCP traffic of a step, from the kernel's counters of each socket. The row that
  * bpf/tcp.bpf.h fills has the sum of the closed sockets; tcpcount_read() lists the open ones. Bytes are
  * payload, and each byte counts once, however often it was sent. Retransmitted bytes are a value of
- * their own. harvest.h does the same for tasks.
+ * their own. taskcount.h does the same for tasks.
  *
  * A socket belongs to the step in whose v2 cgroup it was made, whoever uses it later. An accepted
  * socket belongs to the step of the listening socket. Bytes that arrived count even if no process read
@@ -31,7 +31,7 @@ int tcpcount_open(struct probes *p, uint32_t slot, struct tcpcount **ret);
  */
 int tcpcount_read(struct tcpcount *t, struct values *values);
 
-/* The same of STEP[n], in one walk over the sockets of steps; as harvest_read_steps(). */
+/* The same of STEP[n], in one walk over the sockets of steps; as taskcount_read_steps(). */
 int tcpcount_read_steps(struct probes *p, const struct probes_step *step, size_t n);
 
 /* The metrics that tcpcount_read() would set and that have no value get REASON. */

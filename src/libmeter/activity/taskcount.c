@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libmeter/activity/harvest.h"
+#include "src/libmeter/activity/taskcount.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,19 +11,19 @@
 #define READS_MAX 3
 #define LIST_CHUNK 64
 
-struct harvest {
+struct taskcount {
 	uint32_t slot;
 	uint32_t features;
 	struct probes *probes;
 	int rows; /* borrowed from them */
-	/* what the last harvest_read() put into the metric values */
+	/* what the last taskcount_read() put into the metric values */
 	uint64_t put[METRIC_N];
 	bool has_put[METRIC_N];
 };
 
-int harvest_open(struct probes *p, uint32_t slot, struct harvest **ret)
+int taskcount_open(struct probes *p, uint32_t slot, struct taskcount **ret)
 {
-	struct harvest *h = calloc(1, sizeof(*h));
+	struct taskcount *h = calloc(1, sizeof(*h));
 	int rc;
 
 	if (!h)
@@ -33,14 +33,14 @@ int harvest_open(struct probes *p, uint32_t slot, struct harvest **ret)
 	h->features = probes_features(p);
 	rc = probes_map(p, "task_rows", &h->rows);
 	if (rc < 0) {
-		harvest_close(h);
+		taskcount_close(h);
 		return rc;
 	}
 	*ret = h;
 	return 0;
 }
 
-void harvest_close(struct harvest *h)
+void taskcount_close(struct taskcount *h)
 {
 	free(h);
 }
@@ -82,7 +82,7 @@ static int add_living(struct probes *p, const struct probes_index *index,
  * First the row, then the list, or a task that exits in between would count twice. In this order it
  * is missed, which the row's growth shows.
  */
-static int read_counters(const struct harvest *h, bool is_empty, struct probes_task_counters *ret)
+static int read_counters(const struct taskcount *h, bool is_empty, struct probes_task_counters *ret)
 {
 	const struct probes_step step = { .slot = h->slot };
 	struct probes_task_row row, after;
@@ -108,7 +108,7 @@ static int read_counters(const struct harvest *h, bool is_empty, struct probes_t
 
 /* --- metric values ------------------------------------------------------------------------------ */
 
-static void harvest_put(struct harvest *h, struct values *f, enum metric m, uint64_t value)
+static void taskcount_put(struct taskcount *h, struct values *f, enum metric m, uint64_t value)
 {
 	if (values_has(f, m) && !(h->has_put[m] && h->put[m] == f->value[m]))
 		return;
@@ -125,31 +125,31 @@ static uint64_t off_cpu(const struct probes_task_counters *c)
 	return c->life_ns > on ? c->life_ns - on : 0;
 }
 
-static void put_counters(struct harvest *h, const struct probes_task_counters *c, struct values *f)
+static void put_counters(struct taskcount *h, const struct probes_task_counters *c, struct values *f)
 {
 	if (h->features & PROBES_HAS_CHARS) {
-		harvest_put(h, f, METRIC_IO_READ_BYTES, c->rchar);
-		harvest_put(h, f, METRIC_IO_WRITE_BYTES, c->wchar);
-		harvest_put(h, f, METRIC_IO_READ_CALLS, c->syscr);
-		harvest_put(h, f, METRIC_IO_WRITE_CALLS, c->syscw);
+		taskcount_put(h, f, METRIC_IO_READ_BYTES, c->rchar);
+		taskcount_put(h, f, METRIC_IO_WRITE_BYTES, c->wchar);
+		taskcount_put(h, f, METRIC_IO_READ_CALLS, c->syscr);
+		taskcount_put(h, f, METRIC_IO_WRITE_CALLS, c->syscw);
 	}
 	if (h->features & PROBES_HAS_STORAGE) {
-		harvest_put(h, f, METRIC_STORAGE_READ_BYTES, c->read_bytes);
-		harvest_put(h, f, METRIC_STORAGE_WRITE_BYTES, c->write_bytes);
+		taskcount_put(h, f, METRIC_STORAGE_READ_BYTES, c->read_bytes);
+		taskcount_put(h, f, METRIC_STORAGE_WRITE_BYTES, c->write_bytes);
 	}
 	if (h->features & PROBES_HAS_RUN_DELAY) {
-		harvest_put(h, f, METRIC_RUN_DELAY, c->delay_ns);
-		harvest_put(h, f, METRIC_OFF_CPU, off_cpu(c));
+		taskcount_put(h, f, METRIC_RUN_DELAY, c->delay_ns);
+		taskcount_put(h, f, METRIC_OFF_CPU, off_cpu(c));
 	}
-	harvest_put(h, f, METRIC_CPU_TIME, c->run_ns);
-	harvest_put(h, f, METRIC_CONTEXT_SWITCHES, c->voluntary + c->involuntary);
-	harvest_put(h, f, METRIC_PAGE_FAULTS, c->minor_faults + c->major_faults);
-	harvest_put(h, f, METRIC_MAJOR_FAULTS, c->major_faults);
-	harvest_put(h, f, METRIC_CPU_MIGRATIONS, c->migrations);
-	harvest_miss(f, REASON_NO_BPF); /* what this kernel does not count */
+	taskcount_put(h, f, METRIC_CPU_TIME, c->run_ns);
+	taskcount_put(h, f, METRIC_CONTEXT_SWITCHES, c->voluntary + c->involuntary);
+	taskcount_put(h, f, METRIC_PAGE_FAULTS, c->minor_faults + c->major_faults);
+	taskcount_put(h, f, METRIC_MAJOR_FAULTS, c->major_faults);
+	taskcount_put(h, f, METRIC_CPU_MIGRATIONS, c->migrations);
+	taskcount_miss(f, REASON_NO_BPF); /* what this kernel does not count */
 }
 
-int harvest_read(struct harvest *h, bool is_empty, struct values *f)
+int taskcount_read(struct taskcount *h, bool is_empty, struct values *f)
 {
 	struct probes_task_counters c;
 	int rc = read_counters(h, is_empty, &c);
@@ -179,21 +179,21 @@ static int read_steps(struct probes *p, const struct probes_step *step, size_t n
 	return add_living(p, &index, ret);
 }
 
-int harvest_read_steps(struct probes *p, const struct probes_step *step, size_t n)
+int taskcount_read_steps(struct probes *p, const struct probes_step *step, size_t n)
 {
 	_cleanup_free_ struct probes_task_counters *c = calloc(n, sizeof(*c));
 	int rc = c ? read_steps(p, step, n, c) : -ENOMEM;
 	size_t i;
 
 	for (i = 0; rc == 0 && i < n; i++) {
-		struct harvest h = { .features = probes_features(p) };
+		struct taskcount h = { .features = probes_features(p) };
 
 		put_counters(&h, &c[i], step[i].values);
 	}
 	return rc;
 }
 
-void harvest_miss(struct values *f, enum metric_reason reason)
+void taskcount_miss(struct values *f, enum metric_reason reason)
 {
 	static const enum metric ours[] = {
 		METRIC_IO_READ_BYTES,	   METRIC_IO_WRITE_BYTES,     METRIC_IO_READ_CALLS,

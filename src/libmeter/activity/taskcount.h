@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * harvest.h - reads the task counters of a step: map rows of tasks that ended, and a BPF iterator
+ * taskcount.h - reads the task counters of a step: map rows of tasks that ended, and a BPF iterator
  * over living tasks. tcpcount.h does the same for sockets.
  */
-#ifndef CEEMS_HARVEST_H
-#define CEEMS_HARVEST_H
+#ifndef CEEMS_TASKCOUNT_H
+#define CEEMS_TASKCOUNT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,13 +12,13 @@
 #include "src/libcore/metric.h"
 #include "src/libmeter/activity/probes.h"
 
-struct harvest;
+struct taskcount;
 
 /*
- * Of SLOT as registered, while somebody holds PROBES_TASKS; P is borrowed until harvest_close().
+ * Of SLOT as registered, while somebody holds PROBES_TASKS; P is borrowed until taskcount_close().
  * -ENOENT: its map or program is not there; -ENOMEM.
  */
-int harvest_open(struct probes *p, uint32_t slot, struct harvest **ret);
+int taskcount_open(struct probes *p, uint32_t slot, struct taskcount **ret);
 
 /*
  * Ended and living tasks since probes_register(): io, cpu_time, switches, faults, migrations,
@@ -29,18 +29,18 @@ int harvest_open(struct probes *p, uint32_t slot, struct harvest **ret);
  * Exact when no task is left. While tasks run, the result lacks those that are just exiting, and
  * the CPU time of each since its last tick or switch.
  */
-int harvest_read(struct harvest *h, bool is_empty, struct values *values);
+int taskcount_read(struct taskcount *h, bool is_empty, struct values *values);
 
 /*
  * The same of STEP[n], each with a slot of its own, in one walk over the node's tasks: 1 us per task, however
  * many steps there are. A task that ends during the walk may be missing, so a later reading may be lower.
  */
-int harvest_read_steps(struct probes *p, const struct probes_step *step, size_t n);
+int taskcount_read_steps(struct probes *p, const struct probes_step *step, size_t n);
 
-/* Each metric that harvest_read() would set, and that has no value, gets REASON. */
-void harvest_miss(struct values *values, enum metric_reason reason);
+/* Each metric that taskcount_read() would set, and that has no value, gets REASON. */
+void taskcount_miss(struct values *values, enum metric_reason reason);
 
 /* NULL: no-op. */
-void harvest_close(struct harvest *h);
+void taskcount_close(struct taskcount *h);
 
 #endif

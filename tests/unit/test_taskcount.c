@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 
 #include "bpfrig.h"
-#include "src/libmeter/activity/harvest.h"
+#include "src/libmeter/activity/taskcount.h"
 
 static struct probes *probes;
 
@@ -149,7 +149,7 @@ static void work_parent_of_writers(void)
 
 struct step {
 	uint32_t slot;
-	struct harvest *harvest;
+	struct taskcount *taskcount;
 };
 
 static bool step_open(struct step *s, uint64_t v2_id, uint64_t v1_id)
@@ -157,20 +157,20 @@ static bool step_open(struct step *s, uint64_t v2_id, uint64_t v1_id)
 	int rc = probes_register(probes, v2_id, v1_id, 0, &s->slot);
 
 	if (rc == 0)
-		rc = harvest_open(probes, s->slot, &s->harvest);
+		rc = taskcount_open(probes, s->slot, &s->taskcount);
 	return ok(rc == 0, "a step registers");
 }
 
 static void step_close(struct step *s)
 {
-	harvest_close(s->harvest);
+	taskcount_close(s->taskcount);
 	probes_release(probes, s->slot);
 }
 
 static void step_read(struct step *s, bool is_empty, struct values *f)
 {
 	values_init(f);
-	is_int(harvest_read(s->harvest, is_empty, f), 0, "read");
+	is_int(taskcount_read(s->taskcount, is_empty, f), 0, "read");
 }
 
 /* --- tests -------------------------------------------------------------------------------- */
@@ -282,13 +282,13 @@ static int work_as_first(const struct folder *step)
 	    mount("proc", "/proc", "proc", 0, NULL) < 0 || !folder_join(step, getpid()))
 		return 2;
 	if (probes_register(probes, step->id, 0, 0, &s.slot) < 0 ||
-	    harvest_open(probes, s.slot, &s.harvest) < 0)
+	    taskcount_open(probes, s.slot, &s.taskcount) < 0)
 		return 3;
 	do_io(100, 64, 0, 0);
 	(void)pthread_create(&t, NULL, thread_main, NULL);
 	(void)pthread_join(t, NULL);
 	values_init(&f);
-	if (harvest_read(s.harvest, false, &f) < 0)
+	if (taskcount_read(s.taskcount, false, &f) < 0)
 		return 4;
 	return f.value[METRIC_IO_WRITE_BYTES] ? 1 : 0;
 }
@@ -329,17 +329,17 @@ static void test_others_values_stay(void)
 	step_read(&s, false, &f);
 	is_u64(f.value[METRIC_PAGE_FAULTS], 0, "nothing counted");
 	values_set(&f, METRIC_PAGE_FAULTS, 4711); /* perf came after the first poll */
-	is_int(harvest_read(s.harvest, false, &f), 0, "read again");
+	is_int(taskcount_read(s.taskcount, false, &f), 0, "read again");
 	is_u64(f.value[METRIC_PAGE_FAULTS], 4711, "perf's page faults stay");
 	ok(values_has(&f, METRIC_IO_READ_BYTES), "the rest is filled in");
 	step_close(&s);
 
 	values_init(&f);
 	values_set(&f, METRIC_CPU_TIME, 1);
-	harvest_miss(&f, REASON_NO_BPF);
+	taskcount_miss(&f, REASON_NO_BPF);
 	ok(values_has(&f, METRIC_CPU_TIME) &&
 		   f.reason[METRIC_IO_READ_BYTES] == REASON_NO_BPF,
-	   "harvest_miss keeps what is known");
+	   "taskcount_miss keeps what is known");
 }
 
 /* A task's cgroup is found from any depth: containers nest theirs in the step's. */
@@ -480,7 +480,7 @@ static uint64_t runs_of(const char *program)
 	return syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) < 0 ? 0 : info.run_cnt;
 }
 
-/* Hooks on read() and write() run for every process of the node; the harvest has none. */
+/* Hooks on read() and write() run for every process of the node; the task counters has none. */
 static void test_nobody_is_taxed(void)
 {
 	const unsigned int calls = 100000;
