@@ -25,7 +25,7 @@ void spank_local_step(spank_t sp)
 	uint32_t job, step, nodes;
 	char id[32];
 
-	if (!spank_options_wish()->is_report || spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS ||
+	if (!spank_options_request()->is_report || spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_NNODES, &nodes) != ESPANK_SUCCESS || nodes < 2)
 		return;

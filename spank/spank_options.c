@@ -13,7 +13,7 @@
 #define TRACE_MIN_NS (10 * NSEC_PER_MSEC)
 #define TRACE_MAX_NS (3600 * NSEC_PER_SEC)
 
-static struct spank_wish wish;
+static struct spank_request request;
 
 /*
  * Without an argument, the callback gets NULL in the client and "" in the batch step. If the option
@@ -25,7 +25,7 @@ static const char *given(const char *arg)
 }
 
 /* Not refused: the nodes may be of another architecture, or have a newer libpfm4. */
-static void warn_of_names(const struct perfwish *perf)
+static void warn_of_names(const struct perf_request *perf)
 {
 	struct errmsg err = { 0 };
 
@@ -39,13 +39,13 @@ static int option_perf(int val, const char *arg, int remote)
 	struct errmsg err = { 0 };
 
 	(void)val;
-	if (perfwish_parse(given(arg), &wish.perf, &err) < 0) {
+	if (perf_request_parse(given(arg), &request.perf, &err) < 0) {
 		slurm_error("ceems: --ceems-perf: %s", err.text);
 		return remote ? 0 : -1;
 	}
 	if (!remote)
-		warn_of_names(&wish.perf);
-	wish.is_perf = true;
+		warn_of_names(&request.perf);
+	request.is_perf = true;
 	return 0;
 }
 
@@ -54,7 +54,7 @@ static int option_report(int val, const char *arg, int remote)
 	(void)val;
 	(void)arg;
 	(void)remote;
-	wish.is_report = true;
+	request.is_report = true;
 	return 0;
 }
 
@@ -68,7 +68,7 @@ static int option_trace(int val, const char *arg, int remote)
 		slurm_error("ceems: --ceems-trace: '%s' is no time from 10ms to 1h", text);
 		return remote ? 0 : -1;
 	}
-	wish.trace_ns = ns;
+	request.trace_ns = ns;
 	return 0;
 }
 
@@ -105,7 +105,7 @@ int spank_options_register(spank_t sp)
 	return 0;
 }
 
-const struct spank_wish *spank_options_wish(void)
+const struct spank_request *spank_options_request(void)
 {
-	return &wish;
+	return &request;
 }

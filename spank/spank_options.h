@@ -11,11 +11,11 @@
 
 #include <slurm/spank.h>
 
-#include "src/libcore/perfwish.h"
+#include "src/libcore/perf_request.h"
 
-struct spank_wish {
+struct spank_request {
 	bool is_perf;	      /* --ceems-perf was given ... */
-	struct perfwish perf; /* ... for this */
+	struct perf_request perf; /* ... for this */
 	bool is_report;	      /* --ceems-report */
 	uint64_t trace_ns;    /* --ceems-trace: its interval; 0: it was not given */
 };
@@ -23,6 +23,6 @@ struct spank_wish {
 /* In every context that knows options: srun, sbatch and salloc, slurmstepd. */
 int spank_options_register(spank_t sp);
 
-const struct spank_wish *spank_options_wish(void);
+const struct spank_request *spank_options_request(void);
 
 #endif

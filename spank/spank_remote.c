@@ -22,7 +22,7 @@ static struct {
 	bool is_on; /* the settings are usable */
 	pid_t owner;
 	char node[256];
-	struct perfwish wish;
+	struct perf_request request;
 	struct ledger *ledger; /* NULL: slurmd has none, it cannot be opened, or the step does not need one */
 	uint64_t begun_mono_ns, begun_wall_ns;
 	uint32_t tasks, exited;
@@ -75,22 +75,22 @@ static struct ledger_slot *own_slot(void)
 /* What is counted is known before the first task is forked: acct_gather_energy starts it then. */
 static void mark_slot(struct ledger_slot *slot)
 {
-	const struct spank_wish *wish = spank_options_wish();
+	const struct spank_request *request = spank_options_request();
 
-	slot->wish = step.wish;
-	slot->trace_ns = wish->trace_ns;
-	slot->flags |= (wish->is_report ? LEDGER_FLAG_REPORT : 0) |
-		       (wish->is_perf ? LEDGER_FLAG_PERF : 0);
+	slot->request = step.request;
+	slot->trace_ns = request->trace_ns;
+	slot->flags |= (request->is_report ? LEDGER_FLAG_REPORT : 0) |
+		       (request->is_perf ? LEDGER_FLAG_PERF : 0);
 }
 
-static void find_wish(void)
+static void find_request(void)
 {
-	const struct spank_wish *wish = spank_options_wish();
+	const struct spank_request *request = spank_options_request();
 
-	if (wish->is_perf)
-		step.wish = wish->perf;
+	if (request->is_perf)
+		step.request = request->perf;
 	else if (*step.settings.perf_default) /* was parsed when it was read */
-		(void)perfwish_parse(step.settings.perf_default, &step.wish, NULL);
+		(void)perf_request_parse(step.settings.perf_default, &step.request, NULL);
 }
 
 struct others {
@@ -118,10 +118,10 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *arg)
  */
 static bool is_for_others(int argc)
 {
-	const struct spank_wish *wish = spank_options_wish();
+	const struct spank_request *request = spank_options_request();
 	struct others others = { false, false };
 
-	if (wish->is_perf || wish->is_report || wish->trace_ns || argc)
+	if (request->is_perf || request->is_report || request->trace_ns || argc)
 		return false;
 	(void)dl_iterate_phdr(note_module, &others);
 	return others.energy && others.usage;
@@ -146,14 +146,14 @@ void spank_remote_begin(spank_t sp, int argc, char **argv)
 		return;
 	}
 	step.is_on = true;
-	find_wish();
+	find_request();
 	if (ledger_open(step.settings.ledger_dir, step.node, /* writable= */ true, &step.ledger,
 			&err) < 0)
 		logger_debug("%s", err.text);
 	slot = own_slot();
 	if (slot)
 		mark_slot(slot);
-	else if (spank_options_wish()->trace_ns)
+	else if (spank_options_request()->trace_ns)
 		logger_info("--ceems-trace needs acct_gather_energy/ceems on this node; this step is not traced");
 }
 
@@ -179,7 +179,7 @@ static bool is_ours(void)
 
 static void start_probes(void)
 {
-	const struct stepprobes_setup setup = { .settings = &step.settings, .wish = &step.wish };
+	const struct stepprobes_setup setup = { .settings = &step.settings, .request = &step.request };
 	char v2[LEDGER_CGROUP_MAX], cpuacct[LEDGER_CGROUP_MAX], freezer[LEDGER_CGROUP_MAX];
 	struct errmsg lacking = { 0 };
 	uint32_t bpf_slot;
@@ -190,7 +190,7 @@ static void start_probes(void)
 	stepprobes_start(step.probes, step.pid, step.npids, v2, freezer, LEDGER_CGROUP_MAX,
 			 &bpf_slot, &lacking);
 	if (lacking.text[0])
-		logger_log(spank_options_wish()->is_perf ? LOGGER_INFO : LOGGER_DEBUG,
+		logger_log(spank_options_request()->is_perf ? LOGGER_INFO : LOGGER_DEBUG,
 			   "not all of --ceems-perf is counted: %s", lacking.text);
 }
 
@@ -243,7 +243,7 @@ static void print_report(spank_t sp, const struct values *values,
 		.values = values,
 		.elapsed_ns = clock_mono_ns() - step.begun_mono_ns,
 		.detail = detail,
-		.wish = &step.wish,
+		.request = &step.request,
 	};
 	char text[4096];
 	char *line, *rest = text;
@@ -262,7 +262,7 @@ static void tell_no_trace(spank_t sp, const struct ledger_slot *slot)
 {
 	uint32_t node_id = 0;
 
-	if (!spank_options_wish()->trace_ns)
+	if (!spank_options_request()->trace_ns)
 		return;
 	(void)spank_get_item(sp, S_JOB_NODEID, &node_id);
 	if (node_id != 0)
@@ -291,7 +291,7 @@ void spank_remote_task_exited(spank_t sp)
 	values_init(&values);
 	if (step.probes)
 		stepprobes_read(step.probes, &values, &detail);
-	if (spank_options_wish()->is_report)
+	if (spank_options_request()->is_report)
 		print_report(sp, &values, &detail);
 }
 

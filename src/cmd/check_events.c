@@ -8,12 +8,12 @@
 #include "src/cmd/check.h"
 #include "src/libmeter/activity/hwevents.h"
 
-static void check_events_here(struct check *c, const struct perfwish *wish)
+static void check_events_here(struct check *c, const struct perf_request *request)
 {
 	struct hwevents own;
 	uint32_t i, n = 0;
 
-	hwevents_own(wish, &own);
+	hwevents_own(request, &own);
 	for (i = 0; i < own.n; i++) {
 		const char *name = own.event[i].name;
 
@@ -31,14 +31,14 @@ static void check_events_here(struct check *c, const struct perfwish *wish)
 void check_events(struct check *c)
 {
 	struct errmsg err = { 0 };
-	struct perfwish wish;
+	struct perf_request request;
 
-	if (!*c->settings.perf_default || perfwish_parse(c->settings.perf_default, &wish, &err) < 0 ||
-	    !wish.nevents)
+	if (!*c->settings.perf_default || perf_request_parse(c->settings.perf_default, &request, &err) < 0 ||
+	    !request.nevents)
 		return;
-	switch (hwevents_check_names(&wish, &err)) {
+	switch (hwevents_check_names(&request, &err)) {
 	case 0:
-		check_events_here(c, &wish);
+		check_events_here(c, &request);
 		break;
 	case -ENOENT:
 		check_error(c, "PerfDefault", "PerfDefault with names that showevtinfo (libpfm4) lists", "%s", err.text);

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "src/libcore/metric.h"
-#include "src/libcore/perfwish.h"
+#include "src/libcore/perf_request.h"
 
 #define DETAIL_FS 16
 #define DETAIL_MOUNT_MAX 128
@@ -24,7 +24,7 @@ struct detail_fs {
 };
 
 struct detail_event {
-	char name[PERFWISH_NAME_MAX];
+	char name[PERF_REQUEST_NAME_MAX];
 	uint64_t value;		/* scaled to all of the time */
 	uint8_t reason;		/* enum metric_reason */
 	uint32_t coverage_ppm;	/* of the time it was on the PMU */
@@ -57,7 +57,7 @@ struct detail_rdma {
 struct step_detail {
 	uint32_t nfs, nevents, nnet, nrdma;
 	struct detail_fs fs[DETAIL_FS];
-	struct detail_event event[PERFWISH_EVENTS];
+	struct detail_event event[PERF_REQUEST_EVENTS];
 	struct detail_net net[6];
 	struct detail_rdma rdma[DETAIL_RDMA];
 	uint64_t lost_events;	/* of the kernel's tables while the step ran; 0: all was booked */

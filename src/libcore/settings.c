@@ -8,7 +8,7 @@
 
 #include "src/libcore/fsroles.h"
 #include "src/libcore/metric.h"
-#include "src/libcore/perfwish.h"
+#include "src/libcore/perf_request.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/parse.h"
 
@@ -203,8 +203,8 @@ static int parse_sinks(const char *value, void *field, const struct kvconf_key *
 static int parse_perf(const char *value, void *field, const struct kvconf_key *key,
 		      struct errmsg *err)
 {
-	struct perfwish wish;
-	int rc = *value ? perfwish_parse(value, &wish, err) : 0;
+	struct perf_request request;
+	int rc = *value ? perf_request_parse(value, &request, err) : 0;
 
 	return rc < 0 ? rc : kvconf_text(value, field, key, err);
 }

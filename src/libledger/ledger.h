@@ -30,7 +30,7 @@
 #include <sys/types.h>
 
 #include "src/libcore/metric.h"
-#include "src/libcore/perfwish.h"
+#include "src/libcore/perf_request.h"
 #include "src/libledger/account.h"
 #include "src/libledger/ledger_gpu.h"
 #include "src/libledger/split.h"
@@ -118,7 +118,7 @@ struct ledger_slot {
 	_Atomic uint32_t cgroup_known;
 	uint32_t bpf_slot;	/* row of task counters in the BPF maps, 0: none */
 	uint64_t final_busy_ns; /* CPU time at the end; UINT64_MAX: not known */
-	struct perfwish wish;	/* --ceems-perf or PerfDefault; with the flags */
+	struct perf_request request;	/* --ceems-perf or PerfDefault; with the flags */
 	uint64_t trace_ns;	/* --ceems-trace: its interval; 0: not given. With the flags */
 	struct ledger_identity id;
 	_Atomic uint32_t values_seq; /* odd: being written */

@@ -120,7 +120,7 @@ int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned in
 		s->stepd_start = self_start;
 	s->claim++;
 	atomic_store(&s->flags, 0);
-	memset(&s->wish, 0, sizeof(s->wish));
+	memset(&s->request, 0, sizeof(s->request));
 	s->trace_ns = 0;
 	s->t_close_mono_ns = 0;
 	memset(s->cgroup_v2, 0, sizeof(s->cgroup_v2));

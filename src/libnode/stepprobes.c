@@ -25,7 +25,7 @@
 
 struct stepprobes {
 	const struct settings *settings;
-	struct perfwish wish;
+	struct perf_request request;
 	bool has_ports, is_extern;
 	struct stepgroup *group;
 	int v2_fd, freezer_fd; /* the step's folders; below 0: none */
@@ -54,7 +54,7 @@ int stepprobes_create(const struct stepprobes_setup *setup, struct stepprobes **
 	sp->has_ports = setup->has_ports;
 	sp->is_extern = setup->is_extern;
 	if (!sp->is_extern)
-		sp->wish = *setup->wish;
+		sp->request = *setup->request;
 	sp->v2_fd = sp->freezer_fd = -1;
 	for (g = 0; g < PROBES_GROUP_N; g++)
 		sp->why[g] = REASON_NOT_MEASURED;
@@ -63,9 +63,9 @@ int stepprobes_create(const struct stepprobes_setup *setup, struct stepprobes **
 	return 0;
 }
 
-static bool wants(const struct stepprobes *sp, enum perfwish_group group)
+static bool wants(const struct stepprobes *sp, enum perf_group group)
 {
-	return sp->wish.groups & group;
+	return sp->request.groups & group;
 }
 
 /* --- what cannot be had ------------------------------------------------------------------- */
@@ -112,16 +112,16 @@ static void have_no_probes(struct stepprobes *sp, enum metric_reason reason)
 static void tell_lacking(const struct stepprobes *sp, struct errmsg *lacking)
 {
 	static const struct {
-		enum perfwish_group wish;
+		enum perf_group request;
 		enum probes_group group;
-	} t[] = { { WISH_IO, PROBES_IO }, { WISH_NET, PROBES_NET } };
-	char event[PERFWISH_NAME_MAX + 64];
+	} t[] = { { PERF_GROUP_IO, PROBES_IO }, { PERF_GROUP_NET, PROBES_NET } };
+	char event[PERF_REQUEST_NAME_MAX + 64];
 	char text[256] = "";
 	size_t used = 0;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(t) && used < sizeof(text); i++)
-		if (wants(sp, t[i].wish) && sp->why[t[i].group] != REASON_NONE)
+		if (wants(sp, t[i].request) && sp->why[t[i].group] != REASON_NONE)
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s: %s",
 						 used ? "; " : "", probes_group_name(t[i].group),
 						 metric_reason_text(sp->why[t[i].group]));
@@ -184,9 +184,9 @@ static void find_cgroups(struct stepprobes *sp, const pid_t *pid, size_t n, char
 static uint32_t asked_groups(const struct stepprobes *sp)
 {
 	return 1u << PROBES_TASKS | 1u << PROBES_TCP |
-	       (wants(sp, WISH_IO) ? 1u << PROBES_IO : 0) |
-	       (wants(sp, WISH_NET) ? 1u << PROBES_NET : 0) |
-	       (wants(sp, WISH_HW) ? 1u << PROBES_HW : 0);
+	       (wants(sp, PERF_GROUP_IO) ? 1u << PROBES_IO : 0) |
+	       (wants(sp, PERF_GROUP_NET) ? 1u << PROBES_NET : 0) |
+	       (wants(sp, PERF_GROUP_HW) ? 1u << PROBES_HW : 0);
 }
 
 static int open_probes(struct stepprobes *sp)
@@ -270,7 +270,7 @@ static void open_rdma(struct stepprobes *sp)
 static void open_perf(struct stepprobes *sp, const pid_t *pid, size_t n)
 {
 	const struct perf_target target = {
-		.wish = &sp->wish,
+		.request = &sp->request,
 		.probes = sp->probes,
 		.slot = sp->slot,
 		.cgroup_fd = sp->v2_fd < 0 ? -1 : sp->v2_fd,
@@ -292,16 +292,16 @@ void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, char *v
 		*ret_slot = sp->slot;
 		open_group(sp, PROBES_TASKS);
 		open_group(sp, PROBES_TCP);
-		if (wants(sp, WISH_IO))
+		if (wants(sp, PERF_GROUP_IO))
 			open_group(sp, PROBES_IO);
 		if (sp->io)
 			fsio_learn(sp->io, pid[0]);
-		if (wants(sp, WISH_NET))
+		if (wants(sp, PERF_GROUP_NET))
 			open_group(sp, PROBES_NET);
 	}
-	if (wants(sp, WISH_NET))
+	if (wants(sp, PERF_GROUP_NET))
 		open_rdma(sp);
-	if (wants(sp, WISH_HW) || wants(sp, WISH_SW) || wants(sp, WISH_EVENTS))
+	if (wants(sp, PERF_GROUP_HW) || wants(sp, PERF_GROUP_SW) || wants(sp, PERF_GROUP_EVENTS))
 		open_perf(sp, pid, n);
 	tell_lacking(sp, lacking);
 }
@@ -370,11 +370,11 @@ static void read_net(struct stepprobes *sp, struct values *f, struct step_detail
 	if (sp->net) /* gives its own reasons */
 		(void)netcount_read(sp->net, f, detail);
 	else
-		netcount_miss(f, wants(sp, WISH_NET) ? sp->why[PROBES_NET] : REASON_NOT_ASKED);
+		netcount_miss(f, wants(sp, PERF_GROUP_NET) ? sp->why[PROBES_NET] : REASON_NOT_ASKED);
 	if (sp->rdma)
 		rdma_read(sp->rdma, f, detail);
 	else
-		rdma_miss(f, wants(sp, WISH_NET) ? sp->why_rdma : REASON_NOT_ASKED);
+		rdma_miss(f, wants(sp, PERF_GROUP_NET) ? sp->why_rdma : REASON_NOT_ASKED);
 }
 
 static void read_taskcount(struct stepprobes *sp, struct values *f)
@@ -410,7 +410,7 @@ void stepprobes_read(struct stepprobes *sp, struct values *values, struct step_d
 	memset(d, 0, sizeof(*d));
 	read_taskcount(sp, values);
 	if (!sp->is_extern) {
-		if (!wants(sp, WISH_IO))
+		if (!wants(sp, PERF_GROUP_IO))
 			fsio_miss(values, REASON_NOT_ASKED);
 		else if (!sp->io)
 			fsio_miss(values, sp->why[PROBES_IO]);

@@ -16,7 +16,7 @@
 
 #include "src/libcore/detail.h"
 #include "src/libcore/metric.h"
-#include "src/libcore/perfwish.h"
+#include "src/libcore/perf_request.h"
 #include "src/libcore/settings.h"
 #include "src/libutil/errmsg.h"
 
@@ -24,7 +24,7 @@ struct stepprobes;
 
 struct stepprobes_setup {
 	const struct settings *settings; /* borrowed until stepprobes_close() */
-	const struct perfwish *wish;	 /* copied */
+	const struct perf_request *request;	 /* copied */
 	bool has_ports;			 /* the traffic of RDMA ports is this step's; no other step counts it */
 	bool is_extern;			 /* it has no task of its own, so it gets only the counters that every step has */
 };

@@ -87,7 +87,7 @@ int stepside_open(const struct settings *s, const char *node, const struct ledge
 	}
 	/* spank replaces it by the user's request; it was parsed when it was read */
 	if (*s->perf_default)
-		(void)perfwish_parse(s->perf_default, &ledger_slot(st->ledger, st->slot)->wish, NULL);
+		(void)perf_request_parse(s->perf_default, &ledger_slot(st->ledger, st->slot)->request, NULL);
 	st->open_ns = clock_mono_ns();
 	*ret = st;
 	return 0;
@@ -105,7 +105,7 @@ fail:
  */
 static bool has_ports(struct stepside *st, const struct ledger_slot *slot)
 {
-	return st->has_whole_node && slot->wish.groups & WISH_NET &&
+	return st->has_whole_node && slot->request.groups & PERF_GROUP_NET &&
 	       st->id.step_id != LEDGER_STEP_BATCH && st->id.step_id != LEDGER_STEP_INTERACTIVE &&
 	       ledger_flag_alone(st->ledger, st->slot, LEDGER_FLAG_PORTS);
 }
@@ -115,7 +115,7 @@ static void start_probes(struct stepside *st, struct ledger_slot *slot, const pi
 {
 	const struct stepprobes_setup setup = {
 		.settings = st->settings,
-		.wish = &slot->wish,
+		.request = &slot->request,
 		.has_ports = has_ports(st, slot),
 		.is_extern = is_extern(st),
 	};
@@ -140,7 +140,7 @@ static void start_live(struct stepside *st, const struct ledger_slot *slot)
 		.ledger = st->ledger,
 		.slot = st->slot,
 		.probes = st->probes,
-		.every_ns = !is_extern(st) && slot->wish.groups & WISH_HW ? STEPLIVE_EVERY_NS : 0,
+		.every_ns = !is_extern(st) && slot->request.groups & PERF_GROUP_HW ? STEPLIVE_EVERY_NS : 0,
 	};
 
 	if (steplive_start(&setup, &st->live) < 0)
@@ -191,7 +191,7 @@ bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n)
 	atomic_store_explicit(&slot->cgroup_known, 1, memory_order_release);
 	start_live(st, slot);
 	start_trace(st, slot);
-	if (slot->wish.groups) /* hooks of its own are slurmd's to keep: nodeprobes.c */
+	if (slot->request.groups) /* hooks of its own are slurmd's to keep: nodeprobes.c */
 		ledger_hint_tick(st->ledger);
 	return true;
 }
@@ -434,7 +434,7 @@ void stepside_report(struct stepside *st, const struct values *values, int fd)
 		.values = values,
 		.elapsed_ns = st->elapsed_ns,
 		.detail = &st->detail,
-		.wish = &slot->wish,
+		.request = &slot->request,
 	};
 	char text[REPORT_MAX];
 	size_t len;

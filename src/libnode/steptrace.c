@@ -301,7 +301,7 @@ static bool send_start(struct steptrace *st)
 	struct trace_start start = {
 		.mono_ns = s->t_open_mono_ns,
 		.wall_ns = clock_wall_ns() - (clock_mono_ns() - s->t_open_mono_ns),
-		.groups = s->wish.groups,
+		.groups = s->request.groups,
 	};
 	unsigned int g;
 

@@ -70,10 +70,10 @@ static void put_scheduling(struct report_text *t, const struct report_input *in)
 	const struct values *f = in->values;
 	char note[REPORT_NOTE_MAX];
 
-	report_wanted(t, in, WISH_SW, METRIC_TASK_CLOCK, "task clock", "");
+	report_wanted(t, in, PERF_GROUP_SW, METRIC_TASK_CLOCK, "task clock", "");
 	note_ratio(in, DERIVED_RUN_DELAY_RATE, "of running and waiting", note);
-	report_wanted(t, in, WISH_SCHED, METRIC_RUN_DELAY, "run-queue wait", note);
-	report_wanted(t, in, WISH_SCHED, METRIC_OFF_CPU, "off-CPU", "");
+	report_wanted(t, in, PERF_GROUP_SCHED, METRIC_RUN_DELAY, "run-queue wait", note);
+	report_wanted(t, in, PERF_GROUP_SCHED, METRIC_OFF_CPU, "off-CPU", "");
 	if (report_all_miss_alike(f, all, ARRAY_SIZE(all))) {
 		report_missing(t, "scheduling", (enum metric_reason)f->reason[all[0]]);
 		return;
@@ -81,7 +81,7 @@ static void put_scheduling(struct report_text *t, const struct report_input *in)
 	report_note(f, METRIC_CPU_MIGRATIONS, "migrations", note);
 	report_metric(t, f, METRIC_CONTEXT_SWITCHES, "context switches", note);
 	if (!*note)
-		report_wanted(t, in, WISH_SCHED, METRIC_CPU_MIGRATIONS, "migrations", "");
+		report_wanted(t, in, PERF_GROUP_SCHED, METRIC_CPU_MIGRATIONS, "migrations", "");
 	report_metric(t, f, METRIC_PAGE_FAULTS, "page faults", "");
 }
 
@@ -206,7 +206,7 @@ static void put_counters(struct report_text *t, const struct report_input *in)
 	const struct values *f = in->values;
 	char note[REPORT_NOTE_MAX];
 
-	if (!report_is_asked(in, WISH_HW) &&
+	if (!report_is_asked(in, PERF_GROUP_HW) &&
 	    !report_is_tried(f, all, ARRAY_SIZE(all))) {
 		report_unasked(t, "hardware counters", "");
 		return;
@@ -225,9 +225,9 @@ static void put_counters(struct report_text *t, const struct report_input *in)
 	note_ratio(in, DERIVED_BRANCH_MISS_RATE, "mispredicted", note);
 	report_metric(t, f, METRIC_BRANCHES, "branches", note);
 	note_ratio(in, DERIVED_FLOP_PER_S, "", note);
-	report_wanted(t, in, WISH_HW, METRIC_FP_OPERATIONS, "FP operations", note);
+	report_wanted(t, in, PERF_GROUP_HW, METRIC_FP_OPERATIONS, "FP operations", note);
 	note_ratio(in, DERIVED_MEMORY_BYTES_PER_S, "", note);
-	report_wanted(t, in, WISH_HW, METRIC_MEMORY_BYTES, "read from memory", note);
+	report_wanted(t, in, PERF_GROUP_HW, METRIC_MEMORY_BYTES, "read from memory", note);
 	put_coverage(t, in);
 }
 
@@ -288,7 +288,7 @@ static void report_format_rows(struct report_text *t, const struct report_input 
 	if (put_screen(t, in) < 0)
 		report_put(t, "  out of memory\n");
 	put_pressure(t, in->values);
-	if (in->wish && in->wish->groups)
+	if (in->request && in->request->groups)
 		put_details(t, in, max_fs);
 	else
 		report_put(t, "  %-10s --ceems-perf=hw,sw,io,net,sched counts more\n", "more");

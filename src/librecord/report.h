@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "src/libcore/detail.h"
-#include "src/libcore/perfwish.h"
+#include "src/libcore/perf_request.h"
 #include "src/libledger/ledger.h"
 
 struct report_input {
@@ -18,7 +18,7 @@ struct report_input {
 	const struct values *values;	/* final, energy included */
 	uint64_t elapsed_ns;
 	const struct step_detail *detail; /* NULL: none was made */
-	const struct perfwish *wish;	  /* NULL: nothing was asked for */
+	const struct perf_request *request;	  /* NULL: nothing was asked for */
 };
 
 /*

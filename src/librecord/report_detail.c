@@ -133,7 +133,7 @@ void report_put_file_systems(struct report_text *t, const struct report_input *i
 			put_fs_rest(t, sorted + i, n - i);
 		return;
 	}
-	if (!report_is_asked(in, WISH_IO) && !report_is_tried(f, roles, ARRAY_SIZE(roles))) {
+	if (!report_is_asked(in, PERF_GROUP_IO) && !report_is_tried(f, roles, ARRAY_SIZE(roles))) {
 		report_unasked(t, "I/O by file system", "=io");
 		return;
 	}
@@ -205,7 +205,7 @@ static void put_packets(struct report_text *t, const struct report_input *in)
 	const struct values *f = in->values;
 	char note[REPORT_NOTE_MAX];
 
-	if (!report_is_asked(in, WISH_NET) && !report_is_tried(f, counted, ARRAY_SIZE(counted))) {
+	if (!report_is_asked(in, PERF_GROUP_NET) && !report_is_tried(f, counted, ARRAY_SIZE(counted))) {
 		report_unasked(t, "packets, UDP, RDMA", "=net");
 		return;
 	}
@@ -228,7 +228,7 @@ static void put_rdma(struct report_text *t, const struct report_input *in)
 	static const enum metric rdma[] = { METRIC_RDMA_RECEIVED_BYTES, METRIC_RDMA_SENT_BYTES };
 	const struct values *f = in->values;
 
-	if (!report_is_asked(in, WISH_NET) && !report_is_tried(f, rdma, ARRAY_SIZE(rdma)))
+	if (!report_is_asked(in, PERF_GROUP_NET) && !report_is_tried(f, rdma, ARRAY_SIZE(rdma)))
 		return; /* the packets' line says how */
 	if (report_all_miss_alike(f, rdma, ARRAY_SIZE(rdma))) {
 		report_missing(t, "RDMA", (enum metric_reason)f->reason[rdma[0]]);
@@ -249,8 +249,8 @@ void report_put_network(struct report_text *t, const struct report_input *in)
 
 static void put_event(struct report_text *t, const char *label, const struct detail_event *e)
 {
-	char note[PERFWISH_NAME_MAX + REPORT_NOTE_MAX];
-	char name[PERFWISH_NAME_MAX];
+	char note[PERF_REQUEST_NAME_MAX + REPORT_NOTE_MAX];
+	char name[PERF_REQUEST_NAME_MAX];
 	char value[METRIC_TEXT_MAX] = "n/a";
 
 	(void)text_mask(e->name, name, sizeof(e->name));
@@ -270,8 +270,8 @@ void report_put_own_events(struct report_text *t, const struct report_input *in)
 	const struct step_detail *d = in->detail;
 	uint32_t i;
 
-	if (report_is_asked(in, WISH_EVENTS) && (!d || !d->nevents))
+	if (report_is_asked(in, PERF_GROUP_EVENTS) && (!d || !d->nevents))
 		report_missing(t, "own events", REASON_NOT_MEASURED);
-	for (i = 0; d && i < d->nevents && i < PERFWISH_EVENTS; i++)
+	for (i = 0; d && i < d->nevents && i < PERF_REQUEST_EVENTS; i++)
 		put_event(t, i ? "" : "own events", &d->event[i]);
 }

@@ -61,12 +61,12 @@ static bool is_untried(const struct values *f, enum metric m)
 	return f->reason[m] == REASON_NOT_ASKED || f->reason[m] == REASON_NOT_MEASURED;
 }
 
-bool report_is_asked(const struct report_input *in, enum perfwish_group group)
+bool report_is_asked(const struct report_input *in, enum perf_group group)
 {
-	return in->wish && (in->wish->groups & group);
+	return in->request && (in->request->groups & group);
 }
 
-void report_wanted(struct report_text *t, const struct report_input *in, enum perfwish_group group,
+void report_wanted(struct report_text *t, const struct report_input *in, enum perf_group group,
 		   enum metric m, const char *label, const char *note)
 {
 	if (report_is_asked(in, group) || !is_untried(in->values, m))

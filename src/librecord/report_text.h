@@ -32,10 +32,10 @@ void report_unasked(struct report_text *t, const char *label, const char *group)
 void report_metric(struct report_text *t, const struct values *f, enum metric m, const char *label,
 		   const char *note);
 
-bool report_is_asked(const struct report_input *in, enum perfwish_group group);
+bool report_is_asked(const struct report_input *in, enum perf_group group);
 
 /* The same, but nothing at all for a value that nobody asked for: neither GROUP nor otherwise. */
-void report_wanted(struct report_text *t, const struct report_input *in, enum perfwish_group group,
+void report_wanted(struct report_text *t, const struct report_input *in, enum perf_group group,
 		   enum metric m, const char *label, const char *note);
 
 /* All of them are missing for one reason: one line does. */

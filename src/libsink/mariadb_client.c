@@ -172,7 +172,7 @@ static int judge_certificate(MYSQL *m, struct errmsg *err)
 	return 0;
 }
 
-/* The library's first use sets SIGPIPE to be ignored, which is not its host's wish. */
+/* The library's first use sets SIGPIPE to be ignored, which the host does not want. */
 static MYSQL *init_quietly(void)
 {
 	struct sigaction old;

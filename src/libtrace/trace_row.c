@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/libcore/perfwish.h"
+#include "src/libcore/perf_request.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/rfc3339.h"
 #include "src/libutil/util.h"
@@ -17,11 +17,11 @@ static bool is_asked(enum metric_demand demand, uint32_t groups)
 {
 	switch (demand) {
 	case DEMAND_IO:
-		return groups & WISH_IO;
+		return groups & PERF_GROUP_IO;
 	case DEMAND_NET:
-		return groups & WISH_NET;
+		return groups & PERF_GROUP_NET;
 	case DEMAND_HW:
-		return groups & (WISH_HW | WISH_SW);
+		return groups & (PERF_GROUP_HW | PERF_GROUP_SW);
 	default:
 		return true;
 	}

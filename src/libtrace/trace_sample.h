@@ -17,7 +17,7 @@
 struct trace_start {
 	char node[TRACE_NODE_MAX];
 	uint64_t mono_ns, wall_ns; /* when the step began: its energy was 0 */
-	uint32_t groups;	   /* of --ceems-perf: enum perfwish_group */
+	uint32_t groups;	   /* of --ceems-perf: enum perf_group */
 	uint32_t has_gpus;
 };
 

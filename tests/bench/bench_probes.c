@@ -376,7 +376,7 @@ static void measure_start(uint32_t groups, const char *what)
 {
 	static struct settings settings;
 	static double ns[STARTS];
-	struct perfwish wish = { .groups = groups };
+	struct perf_request request = { .groups = groups };
 	struct folder f;
 	unsigned int i;
 
@@ -385,7 +385,7 @@ static void measure_start(uint32_t groups, const char *what)
 	if (!folder_make(&f, root, "bench-start"))
 		return;
 	for (i = 0; i < STARTS; i++) {
-		struct stepprobes_setup setup = { .settings = &settings, .wish = &wish };
+		struct stepprobes_setup setup = { .settings = &settings, .request = &request };
 		struct errmsg lacking = { 0 };
 		struct stepprobes *sp;
 		char v2[PATH_MAX], freezer[PATH_MAX];
@@ -486,7 +486,7 @@ int main(int argc, char **argv)
 		measure_register();
 		measure_bperf();
 		measure_start(0, "its start, nothing asked for");
-		measure_start(WISH_HW | WISH_SW | WISH_IO | WISH_NET | WISH_SCHED,
+		measure_start(PERF_GROUP_HW | PERF_GROUP_SW | PERF_GROUP_IO | PERF_GROUP_NET | PERF_GROUP_SCHED,
 			      "its start, everything asked for");
 		measure_reading();
 	}

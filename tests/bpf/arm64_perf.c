@@ -119,7 +119,7 @@ static struct probes *probes; /* NULL: no /ceems-bpf */
 
 struct run {
 	const char *what;
-	const struct perfwish *wish;
+	const struct perf_request *request;
 	enum way way;
 };
 
@@ -143,7 +143,7 @@ static bool count(const struct run *r, uint64_t turns, struct counted *ret)
 {
 	int fd = open(CGROUP, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	pid_t pid = child_stopped(r->what, turns);
-	struct perf_target target = { .wish = r->wish, .cgroup_fd = r->way == BY_TASK ? -1 : fd,
+	struct perf_target target = { .request = r->request, .cgroup_fd = r->way == BY_TASK ? -1 : fd,
 				      .pid = &pid, .n = 1 };
 	struct perf *p;
 	bool is_run;
@@ -173,8 +173,8 @@ static bool is_about(uint64_t got, uint64_t want, uint64_t per_mille)
 	return off <= want / 1000 * per_mille;
 }
 
-static const struct perfwish hw = { .groups = WISH_HW | WISH_SW };
-static const struct perfwish own = { .groups = WISH_EVENTS,
+static const struct perf_request hw = { .groups = PERF_GROUP_HW | PERF_GROUP_SW };
+static const struct perf_request own = { .groups = PERF_GROUP_EVENTS,
 				     .nevents = 2,
 				     .event = { "INST_RETIRED:u", "perf::PERF_COUNT_HW_INSTRUCTIONS:u" } };
 
@@ -238,7 +238,7 @@ static void test_hw(const struct run *r)
 
 static void test_shared(enum way way)
 {
-	struct perfwish many = { .groups = WISH_EVENTS, .nevents = PERFWISH_EVENTS };
+	struct perf_request many = { .groups = PERF_GROUP_EVENTS, .nevents = PERF_REQUEST_EVENTS };
 	struct run r = { "--loop", &many, way };
 	const uint64_t want = (uint64_t)PER_TURN * 4 * LONG;
 	uint32_t least_ppm = 1000000;
@@ -316,7 +316,7 @@ static void test_given_back(enum way way, bool in_job)
 {
 	int dir = open(CGROUP, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	pid_t pid = child_stopped("--loop", UINT64_C(1000000000000));
-	struct perf_target target = { .wish = &hw, .cgroup_fd = dir, .pid = &pid, .n = 1 };
+	struct perf_target target = { .request = &hw, .cgroup_fd = dir, .pid = &pid, .n = 1 };
 	int fd[2][8], n[2] = { 0, 0 }, i, polls;
 	pid_t profiler = -1;
 	struct counted c;
@@ -447,7 +447,7 @@ static void run_all(void)
 
 			if (way != BY_BPERF) /* a user's own are never by bperf */
 				test_own(&r);
-			r.wish = &hw;
+			r.request = &hw;
 			test_hw(&r);
 		}
 		if (way != BY_BPERF)

@@ -291,10 +291,10 @@ static void test_encodings(void)
 
 static void own(const char *name, struct hwevents *ret)
 {
-	struct perfwish wish = { .groups = WISH_EVENTS, .nevents = 1 };
+	struct perf_request request = { .groups = PERF_GROUP_EVENTS, .nevents = 1 };
 
-	(void)snprintf(wish.event[0], sizeof(wish.event[0]), "%s", name);
-	hwevents_own(&wish, ret);
+	(void)snprintf(request.event[0], sizeof(request.event[0]), "%s", name);
+	hwevents_own(&request, ret);
 }
 
 static void test_own_refused(void)
@@ -350,20 +350,20 @@ static void test_names(void)
 		{ "RETIRED_INSTRUCTIONS", 0 },
 #endif
 	};
-	struct perfwish wish = { .groups = WISH_EVENTS, .nevents = 0 };
+	struct perf_request request = { .groups = PERF_GROUP_EVENTS, .nevents = 0 };
 	struct errmsg err = { 0 };
 	size_t i;
 
-	is_int(hwevents_check_names(&wish, &err), 0, "no name is no mistake");
-	wish.nevents = 1;
+	is_int(hwevents_check_names(&request, &err), 0, "no name is no mistake");
+	request.nevents = 1;
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
-		(void)snprintf(wish.event[0], sizeof(wish.event[0]), "%s", t[i].name);
-		is_int(hwevents_check_names(&wish, &err), t[i].rc, t[i].name);
+		(void)snprintf(request.event[0], sizeof(request.event[0]), "%s", t[i].name);
+		is_int(hwevents_check_names(&request, &err), t[i].rc, t[i].name);
 	}
-	wish.nevents = 3;
-	(void)snprintf(wish.event[1], sizeof(wish.event[1]), "foo");
-	(void)snprintf(wish.event[2], sizeof(wish.event[2]), "bar:u");
-	is_int(hwevents_check_names(&wish, &err), -ENOENT, "two of three");
+	request.nevents = 3;
+	(void)snprintf(request.event[1], sizeof(request.event[1]), "foo");
+	(void)snprintf(request.event[2], sizeof(request.event[2]), "bar:u");
+	is_int(hwevents_check_names(&request, &err), -ENOENT, "two of three");
 	is_str(err.text, "libpfm4 knows no event foo, bar:u", "  by name");
 }
 
@@ -441,15 +441,15 @@ static void test_only_counting(void)
 
 static void test_own_groups(void)
 {
-	struct perfwish wish = { .groups = WISH_EVENTS, .nevents = PERFWISH_EVENTS };
+	struct perf_request request = { .groups = PERF_GROUP_EVENTS, .nevents = PERF_REQUEST_EVENTS };
 	struct hwevents h;
 	uint32_t i;
 
-	for (i = 0; i < wish.nevents; i++)
-		(void)snprintf(wish.event[i], sizeof(wish.event[i]), "%s",
+	for (i = 0; i < request.nevents; i++)
+		(void)snprintf(request.event[i], sizeof(request.event[i]), "%s",
 			       i == 2 ? "NO_SUCH_EVENT" : "PERF_COUNT_HW_INSTRUCTIONS");
-	hwevents_own(&wish, &h);
-	is_u64(h.n, PERFWISH_EVENTS, "as many as were named");
+	hwevents_own(&request, &h);
+	is_u64(h.n, PERF_REQUEST_EVENTS, "as many as were named");
 	ok(h.event[0].group == 0 && h.event[3].group == 0 && h.event[4].group == 1,
 	   "four are on the PMU together");
 	ok(h.event[2].reason == REASON_NO_EVENT && h.event[1].reason == REASON_NONE &&

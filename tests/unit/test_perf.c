@@ -177,17 +177,17 @@ static void child_run_any(pid_t pid)
 /* --- tests -------------------------------------------------------------------------------- */
 
 /* Counters on PID[N] or, where CGROUP_FD is one, on the cgroup they are in; NULL: not. */
-static struct perf *open_on(const struct perfwish *wish, int cgroup_fd, const pid_t *pid, size_t n)
+static struct perf *open_on(const struct perf_request *request, int cgroup_fd, const pid_t *pid, size_t n)
 {
 	struct perf_target target = {
-		.wish = wish, .cgroup_fd = cgroup_fd, .pid = pid, .n = n
+		.request = request, .cgroup_fd = cgroup_fd, .pid = pid, .n = n
 	};
 	struct perf *p;
 
 	return is_int(perf_open(&target, &p, NULL), 0, "open") ? p : NULL;
 }
 
-static const struct perfwish sw = { .groups = WISH_SW }, hw = { .groups = WISH_HW | WISH_SW };
+static const struct perf_request sw = { .groups = PERF_GROUP_SW }, hw = { .groups = PERF_GROUP_HW | PERF_GROUP_SW };
 
 static void test_nothing_attached(void)
 {

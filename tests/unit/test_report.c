@@ -70,7 +70,7 @@ static size_t longest_line(void)
 }
 
 static struct step_detail detail;
-static struct perfwish wish;
+static struct perf_request request;
 
 /* All that --ceems-perf=hw,io,net,events: gives. */
 static void set_asked(void)
@@ -123,9 +123,9 @@ static void set_asked(void)
 	detail.event[1] = (struct detail_event){ "FOO", 0, REASON_NO_EVENT, 0 };
 	detail.lost_events = 7;
 	(void)snprintf(detail.counters, sizeof(detail.counters), "bperf, skylakex");
-	wish.groups = WISH_HW | WISH_IO | WISH_NET | WISH_SCHED | WISH_EVENTS;
+	request.groups = PERF_GROUP_HW | PERF_GROUP_IO | PERF_GROUP_NET | PERF_GROUP_SCHED | PERF_GROUP_EVENTS;
 	in.detail = &detail;
-	in.wish = &wish;
+	in.request = &request;
 }
 
 static const char full[] =
@@ -212,8 +212,8 @@ static void fill_up(void)
 		fs->write_bytes = fs->read_calls = fs->write_calls = UINT64_C(1) << 60;
 		fs->read_errors = fs->write_errors = UINT64_C(1) << 60;
 	}
-	detail.nevents = PERFWISH_EVENTS;
-	for (i = 0; i < PERFWISH_EVENTS; i++)
+	detail.nevents = PERF_REQUEST_EVENTS;
+	for (i = 0; i < PERF_REQUEST_EVENTS; i++)
 		memset(detail.event[i].name, 'e', sizeof(detail.event[i].name) - 1);
 	detail.nnet = 6;
 	for (i = 0; i < 6; i++)
@@ -236,7 +236,7 @@ static void test_detail(void)
 
 	/* mount points are named by users, and so are events */
 	(void)snprintf(detail.fs[1].mount, DETAIL_MOUNT_MAX, "/a\033[2J\n\x7f\xc2\x9b\xc3\xa9");
-	(void)snprintf(detail.event[0].name, PERFWISH_NAME_MAX, "X\rY");
+	(void)snprintf(detail.event[0].name, PERF_REQUEST_NAME_MAX, "X\rY");
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(has("  /a?[2J???\xc3\xa9 (lustre)\n"), "control bytes are masked, letters are not");
 	ok(has("  X?Y, counted"), "in events, too");
@@ -281,7 +281,7 @@ static void test_detail(void)
 
 	/* nothing was asked for */
 	miss_all(REASON_NOT_MEASURED);
-	wish.groups = 0;
+	request.groups = 0;
 	in.detail = NULL;
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(has("  more       --ceems-perf=hw,sw,io,net,sched counts more\n"), "says how to ask");
@@ -340,8 +340,8 @@ int main(void)
 	values_set(&f, METRIC_ENERGY, 152300000);
 	values_set(&f, METRIC_SOURCE_RAPL, 152300000);
 
-	in.wish = &wish;
-	wish.groups = WISH_HW;
+	in.request = &request;
+	request.groups = PERF_GROUP_HW;
 	values_miss(&f, METRIC_CO2E, REASON_NO_FACTOR);
 	values_miss(&f, METRIC_CYCLES, REASON_NO_PMU);
 	values_miss(&f, METRIC_INSTRUCTIONS, REASON_NO_PMU);
@@ -369,7 +369,7 @@ int main(void)
 
 	/* the longest of everything */
 	in.detail = NULL;
-	in.wish = NULL;
+	in.request = NULL;
 	miss_all(REASON_NOT_ASKED);
 	set_all();
 	id.job_id = UINT32_MAX;

@@ -112,7 +112,7 @@ static void test_dead_owners(void)
 	probes_reap(probes, &dead);
 	is_int(probes_census(probes, &c, &dead), 0, "census");
 	is_u64(c.slots, 1, "a slot that was given again is not reaped");
-	is_u64(c.groups, 1u << PROBES_IO, "and its wish is known");
+	is_u64(c.groups, 1u << PROBES_IO, "and its request is known");
 	probes_release(probes, slot);
 }
 

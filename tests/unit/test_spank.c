@@ -395,7 +395,7 @@ static void test_contained(void)
 	(void)dlclose(so);
 }
 
-static void test_with_ledger(const char *groups, const char *perf_default, uint32_t wished)
+static void test_with_ledger(const char *groups, const char *perf_default, uint32_t requested)
 {
 	struct ledger_identity id = { .job_id = 7, .job_cpus = 1, .step_cpus = 1 };
 	struct errmsg err = { 0 };
@@ -416,12 +416,12 @@ static void test_with_ledger(const char *groups, const char *perf_default, uint3
 	run_step(so, groups, true);
 	is_str(fake.said, "", "who has the ledger prints, not we");
 	is_u64(slot->flags, LEDGER_FLAG_REPORT | (groups ? LEDGER_FLAG_PERF : 0), "flags");
-	is_u64(slot->wish.groups, wished, "what was asked for");
+	is_u64(slot->request.groups, requested, "what was asked for");
 	if (slot->values.reason[METRIC_TASK_CLOCK] == REASON_NO_PERMISSION)
 		skip(1, "no permission to count");
 	else
 		ok(values_has(&slot->values, METRIC_TASK_CLOCK) ==
-			   ((wished & WISH_SW) != 0),
+			   ((requested & PERF_GROUP_SW) != 0),
 		   "counters are in the slot if asked for");
 	ok(values_has(&slot->values, METRIC_CYCLES) ||
 		   slot->values.reason[METRIC_CYCLES] != REASON_NOT_MEASURED,
@@ -449,9 +449,9 @@ int main(void)
 	test_bad_conf();
 	test_without_ledger();
 	test_with_ledger(NULL, "", 0);
-	test_with_ledger("sw", "", WISH_SW);
-	test_with_ledger(NULL, "PerfDefault=hw\n", WISH_HW | WISH_SW);
-	test_with_ledger("sw", "PerfDefault=io\n", WISH_SW);
+	test_with_ledger("sw", "", PERF_GROUP_SW);
+	test_with_ledger(NULL, "PerfDefault=hw\n", PERF_GROUP_HW | PERF_GROUP_SW);
+	test_with_ledger("sw", "PerfDefault=io\n", PERF_GROUP_SW);
 	test_contained();
 	(void)unlink(conf + strlen("conf="));
 	(void)snprintf(dir, sizeof(dir), "%s/ledger", scratch);

@@ -99,8 +99,8 @@ static bool moves(unsigned int slot, enum metric m, uint64_t before)
 
 static void test_counters(uint64_t every_ns, const char *name)
 {
-	const struct perfwish wish = { .groups = WISH_HW };
-	const struct stepprobes_setup probes = { .settings = &settings, .wish = &wish };
+	const struct perf_request request = { .groups = PERF_GROUP_HW };
+	const struct stepprobes_setup probes = { .settings = &settings, .request = &request };
 	struct steplive_setup setup = { .ledger = node.l, .slot = claim(), .every_ns = every_ns };
 	struct steplive *sl = NULL;
 	struct errmsg lacking = { 0 };

@@ -23,7 +23,7 @@
 
 #define TIMEOUT_NS (60 * NSEC_PER_SEC)
 #define PATH_SIZE 320
-#define EVERYTHING (WISH_HW | WISH_SW | WISH_IO | WISH_NET | WISH_SCHED)
+#define EVERYTHING (PERF_GROUP_HW | PERF_GROUP_SW | PERF_GROUP_IO | PERF_GROUP_NET | PERF_GROUP_SCHED)
 
 static char scratch[] = "/tmp/test_stepprobes-XXXXXX";
 static char dir[128];
@@ -122,10 +122,10 @@ static bool are_all(const struct values *f, const enum metric *m, size_t n,
 static void run_nothing(const char *bpf_dir, uint32_t groups, bool is_extern, struct values *f,
 			struct errmsg *lacking)
 {
-	struct perfwish wish = { .groups = groups, .nevents = !!(groups & WISH_EVENTS), .event = { "no_such:u" } };
+	struct perf_request request = { .groups = groups, .nevents = !!(groups & PERF_GROUP_EVENTS), .event = { "no_such:u" } };
 	struct settings s = { .sys_root = "/" };
 	const struct stepprobes_setup setup = {
-		.settings = &s, .wish = &wish, .is_extern = is_extern
+		.settings = &s, .request = &request, .is_extern = is_extern
 	};
 	char v2[PATH_SIZE] = "";
 	struct stepprobes *sp;
@@ -174,7 +174,7 @@ static void test_nothing(void)
 	ok(f.reason[METRIC_CYCLES] != REASON_NOT_ASKED && f.reason[METRIC_CYCLES] != REASON_NO_BPF,
 	   "  counters do without: %s", metric_reason_text(f.reason[METRIC_CYCLES]));
 
-	run_nothing("", WISH_EVENTS, false, &f, &lacking);
+	run_nothing("", PERF_GROUP_EVENTS, false, &f, &lacking);
 	ok(!strcmp(lacking.text, "events: no_such:u (no such event on this CPU)") ||
 		   !strcmp(lacking.text, "events: no_such:u (no libpfm4 on this node)"),
 	   "  an event that is none: %s", lacking.text);
@@ -205,9 +205,9 @@ static bool is_in(pid_t pid, const char *v2)
 
 static void run_step(bool is_in_folders, uint32_t groups, struct result *r)
 {
-	struct perfwish wish = { .groups = groups };
+	struct perf_request request = { .groups = groups };
 	struct settings s = { .sys_root = "/", .step_cgroup = true };
-	const struct stepprobes_setup setup = { .settings = &s, .wish = &wish };
+	const struct stepprobes_setup setup = { .settings = &s, .request = &request };
 	char cpuacct[PATH_SIZE], freezer[PATH_SIZE];
 	struct stepprobes *sp;
 	pid_t pid;
@@ -332,9 +332,9 @@ static void remove_nested(const char *path, const char *top)
 /* Who runs containers in a step puts its processes where he likes. They live, and count. */
 static void test_nested(void)
 {
-	struct perfwish wish = { 0 };
+	struct perf_request request = { 0 };
 	struct settings s = { .sys_root = "/" };
-	const struct stepprobes_setup setup = { .settings = &s, .wish = &wish };
+	const struct stepprobes_setup setup = { .settings = &s, .request = &request };
 	char path[PATH_MAX], v2[PATH_SIZE], procs[PATH_MAX + 16];
 	struct errmsg lacking = { 0 };
 	struct stepprobes *sp;
@@ -385,13 +385,13 @@ static void test_nested(void)
 	remove_nested(path, folders.step[HIER_V2]);
 }
 
-/* Half of a wish is none: a step that asks for nothing has the task counters all the same. */
+/* Half of a request is none: a step that asks for nothing has the task counters all the same. */
 static void test_unasked(void)
 {
 	struct result r;
 
 	run_step(/* is_in_folders= */ true, 0, &r);
-	is_u64(r.f.value[METRIC_IO_WRITE_BYTES], 100000, "  without a wish it is harvested");
+	is_u64(r.f.value[METRIC_IO_WRITE_BYTES], 100000, "  without a request, the tasks are counted");
 	ok(are_all(&r.f, of_net, ARRAY_SIZE(of_net), REASON_NOT_ASKED), "  packets: not asked for");
 	is_str(r.lacking.text, "", "  nothing is lacking");
 }

@@ -220,9 +220,9 @@ static void test_life(const char *dir)
 		return;
 	}
 	is_int(ledger_find(l, getpid(), &slot), 0, "the step has a slot");
-	is_u64(ledger_slot(l, slot)->wish.groups, WISH_SW, "PerfDefault is its wish");
+	is_u64(ledger_slot(l, slot)->request.groups, PERF_GROUP_SW, "PerfDefault is its request");
 	is_int(stepside_energy(st, &uj, &mw), -ENODATA, "no tick, no energy: not 0");
-	ledger_slot(l, slot)->wish = (struct perfwish){ .groups = WISH_NET }; /* as spank does */
+	ledger_slot(l, slot)->request = (struct perf_request){ .groups = PERF_GROUP_NET }; /* as spank does */
 	stepside_poll(st);
 	ok(!stepside_attach(st, &gone, 1), "no such task");
 	ok(stepside_attach(st, &self, 1), "a task");
@@ -346,7 +346,7 @@ static struct stepside *step_begin(const struct settings *s, uint32_t step_id, u
 		for (i = 0; i < LEDGER_STEPS; i++)
 			if (ledger_slot(l, i)->id.job_id == job_id &&
 			    ledger_slot(l, i)->id.step_id == step_id)
-				ledger_slot(l, i)->wish.groups = WISH_NET;
+				ledger_slot(l, i)->request.groups = PERF_GROUP_NET;
 		ledger_close(l);
 	}
 	(void)stepside_attach(st, &self, 1);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "src/libcore/perfwish.h"
+#include "src/libcore/perf_request.h"
 #include "src/libutil/clock.h"
 #include "tap.h"
 
@@ -79,7 +79,7 @@ static void test_columns(void)
 	ok(!strstr(line, "gpu_busy"), "no GPU that the step does not have");
 	ok(!strstr(line, "source_rapl") && !strstr(line, "energy_nodes") && !strstr(line, "sensor_lag"),
 	   "not how it was measured");
-	start = start_of(WISH_HW | WISH_IO | WISH_NET, true);
+	start = start_of(PERF_GROUP_HW | PERF_GROUP_IO | PERF_GROUP_NET, true);
 	trace_row_init(&r, &start);
 	(void)trace_row_header(&r, line);
 	ok(strstr(line, ",cycles,cycles_per_s,") && strstr(line, ",gpu_busy_s,gpu_busy_s_per_s,") &&

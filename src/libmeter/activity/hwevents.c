@@ -298,21 +298,21 @@ static bool is_known(const struct pfm *pfm, const char *name)
 	return false;
 }
 
-int hwevents_check_names(const struct perfwish *wish, struct errmsg *err)
+int hwevents_check_names(const struct perf_request *request, struct errmsg *err)
 {
 	char text[sizeof(err->text)] = "";
 	struct pfm pfm;
 	size_t used = 0;
 	uint32_t i;
 
-	if (!wish->nevents)
+	if (!request->nevents)
 		return 0;
 	if (!pfm_open(&pfm))
 		return errmsg_set(err, -EOPNOTSUPP, PFM_LIBRARY " is not here to look names of events up");
-	for (i = 0; i < wish->nevents && i < PERFWISH_EVENTS && used < sizeof(text); i++)
-		if (!is_known(&pfm, wish->event[i]))
+	for (i = 0; i < request->nevents && i < PERF_REQUEST_EVENTS && used < sizeof(text); i++)
+		if (!is_known(&pfm, request->event[i]))
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
-						 wish->event[i]);
+						 request->event[i]);
 	pfm_close(&pfm);
 	return used ? errmsg_set(err, -ENOENT, "libpfm4 knows no event %s", text) : 0;
 }
@@ -322,19 +322,19 @@ static void encode_all(struct hwevents *h)
 	h->is_unnamed = true;
 }
 
-int hwevents_check_names(const struct perfwish *wish, struct errmsg *err)
+int hwevents_check_names(const struct perf_request *request, struct errmsg *err)
 {
-	return wish->nevents ? errmsg_set(err, -EOPNOTSUPP, "this build cannot look names of events up") : 0;
+	return request->nevents ? errmsg_set(err, -EOPNOTSUPP, "this build cannot look names of events up") : 0;
 }
 #endif
 
-void hwevents_own(const struct perfwish *wish, struct hwevents *ret)
+void hwevents_own(const struct perf_request *request, struct hwevents *ret)
 {
 	uint32_t i;
 
 	hwevents_begin(ret, "own");
-	for (i = 0; i < wish->nevents && i < PERFWISH_EVENTS; i++) {
-		struct hwevent *e = hwevents_add(ret, wish->event[i]);
+	for (i = 0; i < request->nevents && i < PERF_REQUEST_EVENTS; i++) {
+		struct hwevent *e = hwevents_add(ret, request->event[i]);
 
 		e->metric = METRIC_N;
 		e->group = (uint8_t)(i / OWN_GROUP);

@@ -16,13 +16,13 @@
 #include <stdint.h>
 
 #include "src/libcore/metric.h"
-#include "src/libcore/perfwish.h"
+#include "src/libcore/perf_request.h"
 #include "src/libutil/errmsg.h"
 
 #define HWEVENTS_MAX 16
 
 struct hwevent {
-	char name[PERFWISH_NAME_MAX];
+	char name[PERF_REQUEST_NAME_MAX];
 	struct perf_event_attr attr; /* type, config, config1, config2, exclude_*; the rest is the opener's */
 	uint8_t group;		     /* 0, 1, ...: consecutive; a group fits onto the PMU at once */
 	uint8_t metric;		     /* enum metric; METRIC_N: a user's own event */
@@ -48,7 +48,7 @@ void hwevents_default(struct hwevents *ret);
  * is for us to say no. Where users may not count the kernel, hardware events are those of user
  * space.
  */
-void hwevents_own(const struct perfwish *wish, struct hwevents *ret);
+void hwevents_own(const struct perf_request *request, struct hwevents *ret);
 
 /*
  * Whether libpfm4 knows the events of WISH for any CPU of this architecture. For login nodes, whose
@@ -56,6 +56,6 @@ void hwevents_own(const struct perfwish *wish, struct hwevents *ret);
  * names unknown events. They are mistyped, unless the nodes have another architecture or a newer
  * libpfm4. -EOPNOTSUPP: there is no libpfm4.
  */
-int hwevents_check_names(const struct perfwish *wish, struct errmsg *err);
+int hwevents_check_names(const struct perf_request *request, struct errmsg *err);
 
 #endif

@@ -139,26 +139,26 @@ static bool open_bperf(struct perf *p, const struct perf_target *target)
 static int open_parts(struct perf *p, const struct perf_target *target)
 {
 	static const uint32_t asks[PART_N] = {
-		[PART_HW] = WISH_HW,
-		[PART_OWN] = WISH_EVENTS,
-		[PART_SW] = WISH_HW | WISH_SW,
+		[PART_HW] = PERF_GROUP_HW,
+		[PART_OWN] = PERF_GROUP_EVENTS,
+		[PART_SW] = PERF_GROUP_HW | PERF_GROUP_SW,
 	};
 	int rc = 0;
 	size_t i;
 
-	if (target->wish->groups & WISH_HW)
+	if (target->request->groups & PERF_GROUP_HW)
 		hwevents_default(&p->part[PART_HW].events);
-	if (target->wish->groups & WISH_EVENTS)
-		hwevents_own(target->wish, &p->part[PART_OWN].events);
+	if (target->request->groups & PERF_GROUP_EVENTS)
+		hwevents_own(target->request, &p->part[PART_OWN].events);
 	software_events(target->slot != 0, &p->part[PART_SW].events);
-	if ((target->wish->groups & WISH_HW) && open_bperf(p, target)) {
+	if ((target->request->groups & PERF_GROUP_HW) && open_bperf(p, target)) {
 		p->part[PART_SW].events.n = 0; /* the CPU time of the task counters is the task clock */
-		if (!(target->wish->groups & WISH_EVENTS))
+		if (!(target->request->groups & PERF_GROUP_EVENTS))
 			return 0;
 		return open_part(p, &p->part[PART_OWN]);
 	}
 	for (i = 0; i < PART_N && rc == 0; i++)
-		if (target->wish->groups & asks[i])
+		if (target->request->groups & asks[i])
 			rc = open_part(p, &p->part[i]);
 	return rc;
 }
@@ -459,7 +459,7 @@ static void fill_detail(const struct perf *p, const struct perf_sum *own,
 			       p->is_given_back ? ", until a profiler came" : "");
 	if (!p->part[PART_OWN].way)
 		return;
-	for (i = 0; i < events->n && i < PERFWISH_EVENTS; i++) {
+	for (i = 0; i < events->n && i < PERF_REQUEST_EVENTS; i++) {
 		struct detail_event *e = &detail->event[i];
 
 		(void)snprintf(e->name, sizeof(e->name), "%s", events->event[i].name);

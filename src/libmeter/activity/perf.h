@@ -14,14 +14,14 @@
 
 #include "src/libcore/detail.h"
 #include "src/libcore/metric.h"
-#include "src/libcore/perfwish.h"
+#include "src/libcore/perf_request.h"
 #include "src/libmeter/activity/probes.h"
 #include "src/libutil/errmsg.h"
 
 struct perf;
 
 struct perf_target {
-	const struct perfwish *wish; /* WISH_HW, WISH_SW, WISH_EVENTS count here */
+	const struct perf_request *request; /* PERF_GROUP_HW, PERF_GROUP_SW, PERF_GROUP_EVENTS count here */
 	struct probes *probes;	     /* NULL: no bperf */
 	uint32_t slot;		     /* 0: no bperf */
 	int cgroup_fd;		     /* of the step's v2 folder; -1: none */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libcore/perfwish.h"
+#include "src/libcore/perf_request.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -10,8 +10,8 @@ static const struct {
 	const char *name;
 	uint32_t groups;
 } known[] = {
-	{ "hw", WISH_HW | WISH_SW }, { "sw", WISH_SW },	      { "io", WISH_IO },
-	{ "net", WISH_NET },	     { "sched", WISH_SCHED },
+	{ "hw", PERF_GROUP_HW | PERF_GROUP_SW }, { "sw", PERF_GROUP_SW },	      { "io", PERF_GROUP_IO },
+	{ "net", PERF_GROUP_NET },	     { "sched", PERF_GROUP_SCHED },
 };
 
 #define EVENTS_PREFIX "events:"
@@ -31,7 +31,7 @@ static bool next_item(const char **list, const char **ret, size_t *ret_len)
 	return len > 0;
 }
 
-static int add_group(const char *item, size_t len, struct perfwish *w, struct errmsg *err)
+static int add_group(const char *item, size_t len, struct perf_request *w, struct errmsg *err)
 {
 	size_t i;
 
@@ -45,24 +45,24 @@ static int add_group(const char *item, size_t len, struct perfwish *w, struct er
 			  (int)(len < 40 ? len : 40), item);
 }
 
-static int add_event(const char *item, size_t len, struct perfwish *w, struct errmsg *err)
+static int add_event(const char *item, size_t len, struct perf_request *w, struct errmsg *err)
 {
 	/* of libpfm4: "skx::INST_RETIRED:ANY_P:u", "perf::cycles", attributes with values "c=1" */
 	static const char bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_:.=+-";
 
-	if (len >= PERFWISH_NAME_MAX)
+	if (len >= PERF_REQUEST_NAME_MAX)
 		return errmsg_set(err, -EINVAL, "the event's name '%.20s...' is too long", item);
 	if (strspn(item, bytes) < len)
 		return errmsg_set(err, -EINVAL, "'%.*s' is no name of an event", (int)len, item);
-	if (w->nevents == PERFWISH_EVENTS)
-		return errmsg_set(err, -EINVAL, "more than %d events", PERFWISH_EVENTS);
+	if (w->nevents == PERF_REQUEST_EVENTS)
+		return errmsg_set(err, -EINVAL, "more than %d events", PERF_REQUEST_EVENTS);
 	memcpy(w->event[w->nevents], item, len);
 	w->event[w->nevents++][len] = '\0';
 	return 0;
 }
 
-static int add_events(const char *list, struct perfwish *w, struct errmsg *err)
+static int add_events(const char *list, struct perf_request *w, struct errmsg *err)
 {
 	const char *item;
 	size_t len;
@@ -72,14 +72,14 @@ static int add_events(const char *list, struct perfwish *w, struct errmsg *err)
 		rc = add_event(item, len, w, err);
 	if (rc == 0 && !w->nevents)
 		rc = errmsg_set(err, -EINVAL, EVENTS_PREFIX " without a name");
-	w->groups |= WISH_EVENTS;
+	w->groups |= PERF_GROUP_EVENTS;
 	return rc;
 }
 
-int perfwish_parse(const char *text, struct perfwish *ret, struct errmsg *err)
+int perf_request_parse(const char *text, struct perf_request *ret, struct errmsg *err)
 {
 	static const size_t prefix = sizeof(EVENTS_PREFIX) - 1;
-	struct perfwish w = { 0 };
+	struct perf_request w = { 0 };
 	const char *list = text;
 	const char *item;
 	size_t len;
@@ -96,7 +96,7 @@ int perfwish_parse(const char *text, struct perfwish *ret, struct errmsg *err)
 	if (rc < 0)
 		return rc;
 	if (!w.groups)
-		w.groups = WISH_HW | WISH_SW;
+		w.groups = PERF_GROUP_HW | PERF_GROUP_SW;
 	*ret = w;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libcore/perfwish.h"
+#include "src/libcore/perf_request.h"
 
 #include <errno.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void test_refused(void)
 		{ "events:" SIXTY "aaaa", "too long" },
 		{ SIXTY SIXTY SIXTY, "unknown group" },
 	};
-	struct perfwish before, w;
+	struct perf_request before, w;
 	size_t i;
 
 	memset(&before, 0x5a, sizeof(before));
@@ -39,7 +39,7 @@ static void test_refused(void)
 		struct errmsg err = { 0 };
 
 		w = before;
-		is_int(perfwish_parse(t[i].text, &w, &err), -EINVAL, t[i].text);
+		is_int(perf_request_parse(t[i].text, &w, &err), -EINVAL, t[i].text);
 		ok(strstr(err.text, t[i].says) != NULL, "  says why: %s", err.text);
 		ok(memcmp(&w, &before, sizeof(w)) == 0, "  and writes nothing");
 	}
@@ -52,26 +52,26 @@ static void test_taken(void)
 		uint32_t groups, nevents;
 		const char *last;
 	} t[] = {
-		{ "", WISH_HW | WISH_SW, 0, NULL },
-		{ " , ,", WISH_HW | WISH_SW, 0, NULL },
-		{ "hw", WISH_HW | WISH_SW, 0, NULL },
-		{ "sw", WISH_SW, 0, NULL },
-		{ " IO , Net,", WISH_IO | WISH_NET, 0, NULL },
-		{ "io,io", WISH_IO, 0, NULL },
-		{ "sched,hw", WISH_SCHED | WISH_HW | WISH_SW, 0, NULL },
-		{ "events:perf::cycles", WISH_EVENTS, 1, "perf::cycles" },
+		{ "", PERF_GROUP_HW | PERF_GROUP_SW, 0, NULL },
+		{ " , ,", PERF_GROUP_HW | PERF_GROUP_SW, 0, NULL },
+		{ "hw", PERF_GROUP_HW | PERF_GROUP_SW, 0, NULL },
+		{ "sw", PERF_GROUP_SW, 0, NULL },
+		{ " IO , Net,", PERF_GROUP_IO | PERF_GROUP_NET, 0, NULL },
+		{ "io,io", PERF_GROUP_IO, 0, NULL },
+		{ "sched,hw", PERF_GROUP_SCHED | PERF_GROUP_HW | PERF_GROUP_SW, 0, NULL },
+		{ "events:perf::cycles", PERF_GROUP_EVENTS, 1, "perf::cycles" },
 		{ "hw,Events: a ,skx::INST_RETIRED:ANY_P:c=1:u",
-		  WISH_HW | WISH_SW | WISH_EVENTS, 2, "skx::INST_RETIRED:ANY_P:c=1:u" },
-		{ "events:io,net", WISH_EVENTS, 2, "net" }, /* all after it are events */
-		{ "events:" EIGHT, WISH_EVENTS, 8, "h" },
-		{ "events:" SIXTY "aaa", WISH_EVENTS, 1, SIXTY "aaa" },
+		  PERF_GROUP_HW | PERF_GROUP_SW | PERF_GROUP_EVENTS, 2, "skx::INST_RETIRED:ANY_P:c=1:u" },
+		{ "events:io,net", PERF_GROUP_EVENTS, 2, "net" }, /* all after it are events */
+		{ "events:" EIGHT, PERF_GROUP_EVENTS, 8, "h" },
+		{ "events:" SIXTY "aaa", PERF_GROUP_EVENTS, 1, SIXTY "aaa" },
 	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
-		struct perfwish w = { 0 };
+		struct perf_request w = { 0 };
 
-		is_int(perfwish_parse(t[i].text, &w, NULL), 0, t[i].text);
+		is_int(perf_request_parse(t[i].text, &w, NULL), 0, t[i].text);
 		is_u64(w.groups, t[i].groups, "  groups");
 		is_u64(w.nevents, t[i].nevents, "  events");
 		if (t[i].last && w.nevents)
