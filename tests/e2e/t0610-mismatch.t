@@ -155,6 +155,12 @@ check() {
 version=$(sed -n 's/^SLURM_VERSION = //p' "$build/Makefile")
 other=${version%.*}.99
 
+# says_incompatible DAEMON [NODE]: in its log, or on stderr where it ended before it had one. slurmctld shows a node of
+# before as idle, so a slurmd that "is up" may still load its plugins.
+says_incompatible() {
+	cat "$log" "$LOG_DIR/$1${2:+.$2}.out" 2>/dev/null | grep -F "Incompatible Slurm plugin"
+}
+
 # is_refused SO WHAT DAEMON...: the daemon says so, whether it goes on or not; so does `ceems check`
 is_refused() {
 	local so=$1 what=$2
@@ -162,7 +168,8 @@ is_refused() {
 	shift 2
 	put "$e2e_work/micro-$so" "$so"
 	begin "$@" >/dev/null 2>&1 || diag "$* does not start"
-	has "$(cat "$log" "$LOG_DIR/$1${2:+.$2}.out" 2>/dev/null)" "Incompatible Slurm plugin" "$1 refuses $so of another micro version"
+	wait_for 30 says_incompatible "$@"
+	ok $? "$1 refuses $so of another micro version"
 	out=$(check)
 	has "$out" "error  $what" "  ceems check says so"
 	has "$out" "$so is for Slurm $other, installed is $version" "  with both versions"
