@@ -85,6 +85,7 @@ void job_site_load(struct job_site *site)
 	if (job_site_read_settings(conf, &site->settings))
 		job_site_read_factors(site);
 	job_site_read_advice(site, conf);
+	site->advice.chain = site->has_chain ? &site->chain : NULL;
 }
 
 void job_site_fini(struct job_site *site)

@@ -24,7 +24,7 @@ void jobs_job_init(struct jobs_job *j, const struct record *r, uint64_t now)
 	struct advice_facts f;
 	uint64_t cpu_ns;
 
-	advice_facts_of(r, now, &f);
+	advice_facts_of(r, /* chain= */ NULL, now, &f);
 	*j = (struct jobs_job){ .r = r,
 				.now = now,
 				.elapsed_s = job_elapsed_s(&at, r),

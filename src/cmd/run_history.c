@@ -69,7 +69,7 @@ static void run_init(struct run *run, const struct record *r)
 
 	*run = (struct run){ .start = r->start, .end = r->end };
 	(void)snprintf(run->state, sizeof(run->state), "%s", r->state ? r->state : "n/a");
-	advice_facts_of(r, r->end, &run->facts);
+	advice_facts_of(r, /* chain= */ NULL, r->end, &run->facts);
 	run->is_completed = run->facts.value[FACT_IS_COMPLETED] > 0;
 	set_fact(run, RUN_ELAPSED, FACT_ELAPSED);
 	set_fact(run, RUN_MEMORY, FACT_MEMORY_PEAK);

@@ -217,6 +217,7 @@ static bool saved_uj(const struct record *r, enum advice_saving saving, const st
 				    f->value[FACT_GPU_NO_PROCESS] :
 				    1,
 			    ret);
+	case ADVICE_SAVES_CO2E:
 	case ADVICE_SAVES_NONE:
 		break;
 	}
@@ -225,8 +226,10 @@ static bool saved_uj(const struct record *r, enum advice_saving saving, const st
 
 static void set_saving(const struct record *r, const struct advice_facts *f, struct advice *a)
 {
-	double uj;
+	double uj, ng;
 
+	if (a->rule->saving == ADVICE_SAVES_CO2E && part(&r->values, METRIC_CO2E, f->value[FACT_CLEANER_SHARE], &ng))
+		a->co2e_ng = (struct maybe_u64){ (uint64_t)ng, true };
 	if (!saved_uj(r, a->rule->saving, f, &uj))
 		return;
 	a->energy_uj = (struct maybe_u64){ (uint64_t)uj, true };
@@ -270,7 +273,7 @@ size_t advice_find(const struct record *r, const struct advice_site *site, uint6
 	struct advice_facts f;
 	size_t i, n = 0;
 
-	advice_facts_of(r, now, &f);
+	advice_facts_of(r, site ? site->chain : NULL, now, &f);
 	if (!f.known[FACT_ELAPSED] ||
 	    f.value[FACT_ELAPSED] < (site ? site->min_elapsed_s : ADVICE_MIN_ELAPSED_S))
 		return 0;
@@ -289,6 +292,9 @@ const char *advice_saving_text(const struct advice *a, bool with_co2e, char *buf
 
 	with_co2e &= a->co2e_ng.known;
 	buf[0] = '\0';
+	if (a->rule->saving == ADVICE_SAVES_CO2E && a->co2e_ng.known)
+		(void)snprintf(buf, size, "saves %s CO2e",
+			       metric_text_value(UNIT_NG, a->co2e_ng.value, co2e, sizeof(co2e)));
 	if (!a->energy_uj.known || !a->energy_uj.value)
 		return buf;
 	if (with_co2e)
@@ -307,7 +313,7 @@ const char *advice_explain(const struct advice *a, const struct record *r, const
 	size_t i, used = 0;
 	int n;
 
-	advice_facts_of(r, now, &f);
+	advice_facts_of(r, site ? site->chain : NULL, now, &f);
 	buf[0] = '\0';
 	for (i = 0; i < ADVICE_CONDITIONS && a->rule->when[i].op != ADVICE_END && used < size; i++) {
 		const struct advice_condition *c = &a->rule->when[i];

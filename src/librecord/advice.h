@@ -31,6 +31,7 @@ enum advice_saving {
 	ADVICE_SAVES_ALL,    /* the job was in vain: what it cost */
 	ADVICE_SAVES_CPU,    /* idle power of the CPUs that were not used */
 	ADVICE_SAVES_MEMORY, /* idle power of the memory that was not used */
+	ADVICE_SAVES_CO2E,   /* the same energy at another hour */
 	ADVICE_SAVES_GPU,    /* energy of the GPUs while they had nothing to do */
 };
 
@@ -57,6 +58,7 @@ struct advice_site_rule {
 struct advice_site {
 	double min_elapsed_s;
 	struct advice_site_rule *rule; /* advice_nrules of them */
+	const struct factor_chain *chain; /* the cluster's factors, borrowed; NULL: not known */
 };
 
 /*
@@ -82,8 +84,8 @@ size_t advice_find(const struct record *r, const struct advice_site *site, uint6
 		   size_t max);
 
 /*
- * "saves 1.60 Wh", or "cost 1.60 Wh" of a job that was in vain; WITH_CO2E adds ", 24.0 mg". Empty:
- * not known. Returns BUF.
+ * "saves 1.60 Wh", or "cost 1.60 Wh" of a job that was in vain; WITH_CO2E adds ", 24.0 mg". Where the energy stays the
+ * same: "saves 24.0 mg CO2e". Empty: not known. Returns BUF.
  */
 const char *advice_saving_text(const struct advice *a, bool with_co2e, char *buf, size_t size);
 

@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "src/libcore/domain.h"
 #include "src/libcore/metric_text.h"
 #include "src/libledger/ledger.h"
+#include "src/librecord/cleaner_hour.h"
 
 #define NS_PER_S 1e9
 #define S_PER_MIN 60.0
@@ -17,7 +19,7 @@
 #define MORE 1.5	/* than was not enough */
 #define LONG_STEP 0.5	/* of the job's CPU time, has its imbalance shown */
 
-enum unit { COUNT, NUMBER, SHARE, TIME, TIME_OPTION, BYTES, BYTES_OPTION };
+enum unit { COUNT, NUMBER, SHARE, TIME, TIME_OPTION, DAY_TIME, BYTES, BYTES_OPTION };
 
 static const struct {
 	const char *name;
@@ -250,7 +252,17 @@ static void set_energy(struct advice_facts *f, const struct record *r)
 		set(f, FACT_IDLE_SHARE, idle / (double)r->values.value[METRIC_ENERGY]);
 }
 
-void advice_facts_of(const struct record *r, uint64_t now, struct advice_facts *ret)
+static void set_cleaner_hour(struct advice_facts *f, const struct record *r, const struct factor_chain *chain)
+{
+	struct cleaner_hour hour;
+
+	if (!cleaner_hour_find(chain, r, &hour))
+		return;
+	set(f, FACT_CLEANER_SHARE, hour.saved);
+	set(f, FACT_CLEANER_BEGIN, (double)hour.begin);
+}
+
+void advice_facts_of(const struct record *r, const struct factor_chain *chain, uint64_t now, struct advice_facts *ret)
 {
 	struct record ended = *r; /* borrows all of it */
 
@@ -264,6 +276,7 @@ void advice_facts_of(const struct record *r, uint64_t now, struct advice_facts *
 	set_memory(ret, r);
 	set_gpus(ret, r);
 	set_energy(ret, r);
+	set_cleaner_hour(ret, r, chain);
 }
 
 const char *advice_fact_name(enum advice_fact fact)
@@ -292,6 +305,16 @@ static void time_option(double s, char *buf, size_t size)
 		(void)snprintf(buf, size, "%02llu:%02llu:00", minutes / 60, minutes % 60);
 }
 
+/* As --begin takes it: the next such time */
+static void day_time(double at, char *buf, size_t size)
+{
+	time_t t = (time_t)at;
+	struct tm tm;
+
+	if (!localtime_r(&t, &tm) || !strftime(buf, size, "%H:%M", &tm))
+		(void)snprintf(buf, size, "n/a");
+}
+
 const char *advice_fact_text(const struct advice_facts *f, enum advice_fact fact, char buf[ADVICE_FACT_TEXT_MAX])
 {
 	double v = f->value[fact];
@@ -317,6 +340,9 @@ const char *advice_fact_text(const struct advice_facts *f, enum advice_fact fact
 		break;
 	case TIME_OPTION:
 		time_option(v, buf, ADVICE_FACT_TEXT_MAX);
+		break;
+	case DAY_TIME:
+		day_time(v, buf, ADVICE_FACT_TEXT_MAX);
 		break;
 	case BYTES:
 		metric_text_value(UNIT_BYTES, (uint64_t)v, text, sizeof(text));

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "src/libemission/factor_chain.h"
 #include "src/librecord/record.h"
 
 /* id, name in rules and in the site's file, unit, what it is */
@@ -52,6 +53,8 @@
 	FACT(MEMORY_PER_GPU, "memory_per_gpu", BYTES, "memory_allocated / GPUs of a node")             \
 	FACT(GPUS_PER_NODE, "gpus_per_node", NUMBER, "GPUs / nodes")                                   \
 	FACT(IDLE_SHARE, "idle_share", SHARE, "idle power's part of the energy")                       \
+	FACT(CLEANER_SHARE, "cleaner_share", SHARE, "CO2e that a start at cleaner_begin saves")        \
+	FACT(CLEANER_BEGIN, "cleaner_begin", DAY_TIME, "hour within a day of the start with the lowest emission factors") \
 	FACT(IS_COMPLETED, "is_completed", COUNT, "1: ended well")                                     \
 	FACT(IS_FAILED, "is_failed", COUNT, "1: FAILED")                                               \
 	FACT(IS_TIMEOUT, "is_timeout", COUNT, "1: TIMEOUT")                                            \
@@ -71,8 +74,8 @@ struct advice_facts {
 	bool known[FACT_N];
 };
 
-/* NOW, in seconds since the epoch, ends what still runs. */
-void advice_facts_of(const struct record *r, uint64_t now, struct advice_facts *ret);
+/* CHAIN has the factors of the cluster; NULL: not known. NOW, in seconds since the epoch, ends what still runs. */
+void advice_facts_of(const struct record *r, const struct factor_chain *chain, uint64_t now, struct advice_facts *ret);
 
 const char *advice_fact_name(enum advice_fact fact);
 /* The fact whose name is the LEN bytes at NAME; FACT_N: none. */

@@ -235,6 +235,11 @@ is "$(inside "$ceems" job --json "$two" | jq -c .emissions)" "$(record_file "$tw
 	"--json says what the record says"
 is "$(sql "select round(sum(co2e_kg) * 1e9 - (select sum(co2e_g) * 1e6 from job)), sum(jobs) from emissions_month")" \
 	"0	3" "emissions_month adds them up"
+echo min-elapsed=0 >"${CEEMS_CONF%/*}/ceems-advice.conf"
+out=$(inside "$ceems" job --explain "$one")
+has "$out" " less CO2e at " "ceems job says at which hour there would have been less"
+has "$out" "sbatch --begin=" "  and what to type"
+has "$out" "  cleaner-hours: cleaner_share " "  and why"
 "$cluster" stop "$DIR"
 
 # --- without slurmdbd ------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 
 #include "src/libledger/ledger.h"
 #include "src/librecord/advice.h"
+#include "src/librecord/cleaner_hour.h"
 #include "tests/tap/tap.h"
 
 #define BEGIN 1700000000
@@ -325,6 +326,58 @@ static void memory_per_gpu(struct record *r, int how)
 		values_miss(&r->values, METRIC_MEMORY_PEAK, REASON_NO_MEMORY);
 }
 
+/* --- a series of factors ------------------------------------------------------------------------ */
+
+#define HOUR 3600
+#define LATER (10 * 86400) /* a second time that the series covers */
+#define FIRST (BEGIN / HOUR * HOUR - 26 * HOUR) /* the job starts 13 minutes past 22:00 UTC */
+#define HOURS 54 /* what a job of an hour is compared with, and an hour more */
+#define AT_THREE 31 /* of HOURS, 03:00 UTC */
+#define DIRTY 400000 /* mg per kWh, but at 03:00 */
+#define CLEAN 200000
+#define AT_LIMIT 320000
+
+static struct factor_series series;
+static const struct factor_chain with_series = { .fixed = { .mg_per_kwh = DIRTY, .kind = EMISSION_STATIC },
+						 .region = "FR", .fresh_age_s = HOUR, .max_age_s = 86400,
+						 .series = &series };
+
+static void add_hours(uint64_t first, uint64_t mg_at_three)
+{
+	struct factor_point p = { .factor = { .kind = EMISSION_AVERAGE, .region = "FR", .source = "a test" } };
+	struct errmsg err = { 0 };
+	uint64_t i;
+
+	for (i = 0; i < HOURS; i++) {
+		p.from_s = first + i * HOUR;
+		p.until_s = p.from_s + HOUR;
+		p.factor.mg_per_kwh = i == AT_THREE ? mg_at_three : DIRTY;
+		if (factor_series_add(&series, &p, &err) < 0) {
+			diag("%s", err.text);
+			exit(1);
+		}
+	}
+}
+
+static void make_series(void)
+{
+	add_hours(FIRST, CLEAN);
+	add_hours(FIRST + LATER, AT_LIMIT);
+}
+
+static void set_factor(struct record *r, const char *kind, const char *region)
+{
+	(void)snprintf(r->emissions.kind, sizeof(r->emissions.kind), "%s", kind);
+	(void)snprintf(r->emissions.region, sizeof(r->emissions.region), "%s", region);
+}
+
+static void cleaner_hours(struct record *r, int how)
+{
+	set_factor(r, how == 2 ? "static" : "average", "fr");
+	r->start += how == 1 ? LATER : 0;
+	r->end += how == 1 ? LATER : 0;
+}
+
 static const struct {
 	const char *rule;
 	void (*make)(struct record *r, int how);
@@ -367,6 +420,7 @@ static const struct {
 	{ "limit-high", limit_high, "needed 1h00m00s of 1h41m00s", "#SBATCH --time=01:15:00", "" },
 	{ "short-steps", short_steps, "101 steps of 4.00 s each", "put several into one srun", "" },
 	{ "idle-energy", idle_energy, "81 % of its energy was idle power", "hold less, or use it", "" },
+	{ "cleaner-hours", cleaner_hours, "50 % less CO2e at 03:00", "sbatch --begin=03:00", "saves 2.50 g CO2e" },
 };
 
 /* All rules on, at their own thresholds. */
@@ -382,6 +436,7 @@ static struct advice_site all_on(void)
 	}
 	for (i = 0; i < advice_nrules; i++)
 		site.rule[i].show = true;
+	site.chain = &with_series;
 	return site;
 }
 
@@ -472,6 +527,59 @@ static void test_order(void)
 	record_destroy(r);
 }
 
+/* Of a job from START to END, seconds after 22:00. */
+static const struct {
+	const char *what, *kind, *region;
+	int64_t start, end;
+	bool found;
+	int64_t begin; /* in hours after 22:00 */
+	double saved;
+} hours[] = {
+	{ "an hour, and a later one", "average", "FR", 800, 4400, true, 5, 0.5 },
+	{ "two hours: half of the time", "average", "FR", 0, 7200, true, 4, 0.25 },
+	{ "an earlier one", "average", "FR", 20 * HOUR, 21 * HOUR, true, 5, 0.5 },
+	{ "24 hours away", "average", "FR", -19 * HOUR, -18 * HOUR, true, 5, 0.5 },
+	{ "more than 24 hours away", "average", "FR", -19 * HOUR - 1, -18 * HOUR - 1, true, -19, 0 },
+	{ "its own", "average", "FR", 5 * HOUR, 6 * HOUR, true, 5, 0 },
+	{ "a static factor", "static", "FR", 800, 4400, false, 0, 0 },
+	{ "factors of two kinds", "average, static", "FR", 800, 4400, false, 0, 0 },
+	{ "another region, as of another cluster", "average", "DE", 800, 4400, false, 0, 0 },
+	{ "emissions without an origin", "", "", 800, 4400, false, 0, 0 },
+	{ "it runs", "average", "FR", 800, 0, false, 0, 0 },
+	{ "a day", "average", "FR", -12 * HOUR, 12 * HOUR, true, -18, 0 },
+	{ "more than a day", "average", "FR", -12 * HOUR, 12 * HOUR + 1, false, 0, 0 },
+	{ "a job that the series does not cover", "average", "FR", 200 * HOUR, 201 * HOUR, false, 0, 0 },
+	{ "the series has begun in it", "average", "FR", -26 * HOUR - 1, -25 * HOUR, false, 0, 0 },
+};
+
+static void test_cleaner_hours(void)
+{
+	const int64_t ten = BEGIN / HOUR * HOUR;
+	const struct factor_chain without = { .fixed = with_series.fixed, .region = "FR", .fresh_age_s = HOUR };
+	struct cleaner_hour found;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(hours); i++) {
+		struct record *r = good();
+		bool rc;
+
+		set_factor(r, hours[i].kind, hours[i].region);
+		r->start = (uint64_t)(ten + hours[i].start);
+		r->end = hours[i].end ? (uint64_t)(ten + hours[i].end) : 0;
+		found = (struct cleaner_hour){ 0 };
+		rc = cleaner_hour_find(&with_series, r, &found);
+		ok(rc == hours[i].found, "%s", hours[i].what);
+		if (hours[i].found && rc)
+			ok(found.saved > hours[i].saved - 1e-9 && found.saved < hours[i].saved + 1e-9 &&
+				   (!(found.saved > 0) || (int64_t)found.begin == ten + hours[i].begin * HOUR),
+			   "from %+lld h on: %g", ((long long)found.begin - ten) / HOUR, found.saved);
+		if (!i)
+			ok(!cleaner_hour_find(&without, r, &found) && !cleaner_hour_find(NULL, r, &found),
+			   "none without a series");
+		record_destroy(r);
+	}
+}
+
 static const struct {
 	const char *text;
 	const char *error; /* NULL: none */
@@ -537,10 +645,14 @@ static void test_words(void)
 
 int main(void)
 {
+	setenv("TZ", "UTC", 1);
+	make_series();
 	test_cases();
+	test_cleaner_hours();
 	test_silence();
 	test_order();
 	test_site();
 	test_words();
+	factor_series_fini(&series);
 	return done_testing();
 }
