@@ -83,11 +83,10 @@ static int rows_connect(void **ret, struct errmsg *err)
 	return -ECONNREFUSED;
 }
 
-enum rows_question { ROWS_TRES, ROWS_QOS, ROWS_JOBS, ROWS_CLUSTERS };
+enum rows_question { ROWS_TRES, ROWS_QOS, ROWS_JOBS, ROWS_PERIOD, ROWS_CLUSTERS };
 
-/* COND is of the type that the question has. *ret is the caller's to destroy. */
-static int rows_ask(struct slurmdb_rows *r, enum rows_question q, void *cond, compat_list **ret,
-		    struct errmsg *err)
+static int rows_ask_unlimited(struct slurmdb_rows *r, enum rows_question q, void *cond, compat_list **ret,
+			      struct errmsg *err)
 {
 	compat_list *rows = NULL;
 	void *db = r->db;
@@ -112,6 +111,19 @@ static int rows_ask(struct slurmdb_rows *r, enum rows_question q, void *cond, co
 		(void)slurmdb_connection_close(&db);
 	if (rows)
 		*ret = rows;
+	return rc;
+}
+
+/* COND is of the type that the question has. *ret is the caller's to destroy. */
+static int rows_ask(struct slurmdb_rows *r, enum rows_question q, void *cond, compat_list **ret, struct errmsg *err)
+{
+	int rc;
+
+	if (r->options.limit)
+		r->options.limit(q == ROWS_PERIOD ? SLURMDB_ASKS_PERIOD : SLURMDB_ASKS_LITTLE);
+	rc = rows_ask_unlimited(r, q, cond, ret, err);
+	if (r->options.limit)
+		r->options.limit(SLURMDB_ASKS_NOTHING);
 	return rc;
 }
 
@@ -464,7 +476,7 @@ static int rows_get_all(struct slurmdb_rows *r, slurmdb_job_cond_t *cond, const 
 	cond->partition_list = filter_list(&filter->partitions);
 	cond->jobname_list = filter_list(&filter->names);
 	if (rc == 0)
-		rc = rows_ask(r, ROWS_JOBS, cond, &rows, err);
+		rc = rows_ask(r, ROWS_PERIOD, cond, &rows, err);
 	if (rc == 0 && rows_lack_names(r, rows))
 		rc = rows_learn_names(r, err);
 	if (rc == 0 && rows_take(r, rows, no_steps, NULL, 0, &jobs) < 0)

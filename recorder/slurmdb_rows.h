@@ -7,7 +7,8 @@
  * open for each connection, and in this transaction MariaDB shows the tables as they were at the first
  * question.
  *
- * A question waits for slurmdbd up to 900 s. A program that may not wait asks through slurmdb_client.h.
+ * A question waits for slurmdbd up to 900 s. A program that may not wait asks through slurmdb_client.h. One that may end
+ * instead sets a limit.
  */
 #ifndef CEEMS_RECORDER_SLURMDB_ROWS_H
 #define CEEMS_RECORDER_SLURMDB_ROWS_H
@@ -59,12 +60,21 @@ struct slurmdb_jobs {
 };
 void slurmdb_jobs_free(struct slurmdb_jobs *jobs);
 
+/* What slurmdbd is being asked for. */
+enum slurmdb_question {
+	SLURMDB_ASKS_NOTHING, /* the answer is there */
+	SLURMDB_ASKS_LITTLE,  /* names, or jobs by their ids */
+	SLURMDB_ASKS_PERIOD,  /* all jobs of a period */
+};
+typedef void slurmdb_limit(enum slurmdb_question what);
+
 struct slurmdb_options {
 	const char *cluster; /* NULL: every cluster of that slurmdbd */
 	bool whole_het;	     /* the id of a het job brings all its components, as of sacct */
 	bool no_usage;	     /* JobAcctGatherType=none: no step has usage */
 	bool one_connection; /* for who asks once and ends: connecting takes longer than most answers */
 	bool no_qos;	     /* the records' qos is not wanted: a question less, of 40 ms at least */
+	slurmdb_limit *limit; /* called before each question, and after it with SLURMDB_ASKS_NOTHING; NULL: none */
 };
 
 /*

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "src/cmd/cmd.h"
+#include "src/cmd/dbd_deadline.h"
 #include "src/cmd/job_ask.h"
 #include "src/cmd/run_advice.h"
 #include "src/cmd/sbatch_name.h"
@@ -103,6 +104,7 @@ static int advise(const struct advise_request *o)
 	job_site_load(&site);
 	options.cluster = job_ask_cluster(&site, o->cluster);
 	options.no_usage = site.no_usage;
+	options.limit = dbd_deadline(&site);
 	rc = slurmdb_rows_create(&options, &rows, &err);
 	if (rc == 0)
 		rc = find_runs(o, rows, &site, &history, &err);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "src/cmd/cmd.h"
+#include "src/cmd/dbd_deadline.h"
 #include "src/cmd/job_step.h"
 #include "src/libutil/clock.h"
 
@@ -263,7 +264,8 @@ int job_ask(const struct job_question *q, struct job_answer *a)
 						 /* a connection sees the tables as at its first question */
 						 .one_connection = !q->wait_ns,
 						 .no_usage = a->site->no_usage,
-						 .no_qos = !q->qos };
+						 .no_qos = !q->qos,
+						 .limit = dbd_deadline(a->site) };
 	struct slurmdb_rows *rows = NULL;
 	struct errmsg err = { 0 };
 	int rc = slurmdb_rows_create(&options, &rows, &err);

@@ -8,6 +8,7 @@
 
 #include "src/cmd/cmd.h"
 #include "src/cmd/slurmconf.h"
+#include "src/libutil/parse.h"
 
 /* Adds nothing to what the nodes computed. */
 static const struct settings no_settings = { .market_mg_per_kwh = SETTINGS_NO_MARKET };
@@ -22,7 +23,8 @@ static void job_site_read_slurm(struct job_site *site, const char *conf)
 {
 	char path[PATH_MAX];
 	struct slurmconf *sc;
-	const char *name;
+	const char *name, *timeout;
+	uint64_t s;
 
 	cmd_conf_beside(conf, "slurm.conf", path);
 	if (slurmconf_read(path, &sc, NULL) < 0)
@@ -32,6 +34,9 @@ static void job_site_read_slurm(struct job_site *site, const char *conf)
 	site->unmeasured = is_none(slurmconf_get(sc, "AcctGatherEnergyType"),
 				   "acct_gather_energy/none");
 	site->no_usage = is_none(slurmconf_get(sc, "JobAcctGatherType"), "jobacct_gather/none");
+	timeout = slurmconf_get(sc, "MessageTimeout");
+	if (timeout && parse_u64(timeout, &s) == 0 && s <= UINT16_MAX)
+		site->message_timeout_s = (unsigned int)s;
 	slurmconf_destroy(sc);
 }
 

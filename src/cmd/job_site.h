@@ -24,6 +24,7 @@ struct job_site {
 	char cluster[256]; /* ClusterName; empty: not known */
 	bool unmeasured;   /* AcctGatherEnergyType is none */
 	bool no_usage;	   /* JobAcctGatherType is none */
+	unsigned int message_timeout_s; /* MessageTimeout; 0: not set */
 	struct advice_site advice;
 };
 

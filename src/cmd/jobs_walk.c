@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "src/cmd/cmd.h"
+#include "src/cmd/dbd_deadline.h"
 #include "src/cmd/job_ask.h"
 
 /*
@@ -107,7 +108,7 @@ static int walk_open(struct walk *k, struct errmsg *err)
 int jobs_walk(const struct jobs_walk *w)
 {
 	struct slurmdb_options options = { .one_connection = true, .no_usage = w->site->no_usage,
-					   .no_qos = !w->with_qos };
+					   .no_qos = !w->with_qos, .limit = dbd_deadline(w->site) };
 	struct walk k = { .w = w };
 	struct errmsg err = { 0 };
 	int rc = job_ask_check_conf();

@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A slurmdbd that accepts connections and answers nothing: each command that asks it ends in time, and says why.
+. "$top_srcdir/tests/tap/tap.sh"
+ceems=$top_builddir/src/cmd/ceems
+[ -x "$ceems" ] || skip_all "the ceems command is not built"
+"$ceems" --help | grep -q '^  job ' || skip_all "built without libslurm"
+command -v python3 >/dev/null || skip_all "no python3"
+[ -n "$(find /usr/lib* /usr/local/lib* -name auth_none.so 2>/dev/null | head -n 1)" ] || skip_all "no auth/none of Slurm"
+
+work=$(mktemp -d) || exit 1
+trap 'kill "$pid"; rm -rf "$work"' EXIT
+python3 - "$work/port" <<'EOF' &
+import os, socket, sys
+s = socket.create_server(("127.0.0.1", 0))
+with open(sys.argv[1] + ".new", "w") as f:
+    print(s.getsockname()[1], file=f)
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+accepted = []
+while True:
+    accepted.append(s.accept())
+EOF
+pid=$!
+until [ -e "$work/port" ]; do
+	kill -0 "$pid" || { ok 1 "the stand-in starts"; done_testing; }
+	sleep 0.05
+done
+cat >"$work/slurm.conf" <<EOF
+ClusterName=c
+SlurmctldHost=localhost
+AuthType=auth/none
+CredType=cred/none
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort=$(cat "$work/port")
+NodeName=localhost
+PartitionName=p Nodes=ALL
+EOF
+
+for args in "job 1" "jobs -a" "compare 1 2" "advise x" "report --month last" "report job 1"; do
+	# shellcheck disable=SC2086 # words on purpose
+	out=$(CEEMS_SLURMDBD_TIMEOUT=1 SLURM_CONF=$work/slurm.conf timeout 120 "$ceems" $args 2>&1)
+	is "$?/$out" "1/ceems: slurmdbd did not answer within 1 s; CEEMS_SLURMDBD_TIMEOUT=SECONDS is another limit" \
+		"ceems $args ends"
+done
+out=$(CEEMS_SLURMDBD_TIMEOUT=-1 SLURM_CONF=/nonexistent "$ceems" jobs 2>&1)
+is "$out" "ceems: CEEMS_SLURMDBD_TIMEOUT=-1 is no number of seconds up to 86400
+ceems: SLURM_CONF=/nonexistent: No such file or directory" "a limit that is none is named"
+done_testing
