@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# dashboards.awk: makes a Grafana dashboard from its description.
+# dashboards.awk: makes a dashboard from its description; grafana.awk or perses.awk, which are read after it, write it down.
 #
-#	cc -E -P -x c src/libcore/metric_rows.h | awk -f metric_rows.awk -f dashboards.awk - NAME.dash
+#	cc -E -P -x c src/libcore/metric_rows.h | awk -f metric_rows.awk -f dashboards.awk -f grafana.awk - NAME.dash
 #
 # A description has one keyword a line; a line that begins with a tab goes on with the one before.
 #	uid, title, about, from, refresh	of the dashboard
@@ -11,7 +11,7 @@
 #	row TITLE
 #	panel KIND WIDTHxHEIGHT TITLE		KIND: timeseries stat bargauge heatmap barchart table text
 #	what TEXT				its description, or the text itself
-#	unit UNIT				Grafana's; without it, of the first metric
+#	unit UNIT				in Grafana's words; without it, of the first metric
 #	stack					areas on top of each other
 #	warn VALUE				orange from here on
 #	legend TEXT				of the query that follows
@@ -138,80 +138,7 @@ function grafana_unit(query,    metric, of, is_rate) {
 
 # --- panels ----------------------------------------------------------------------------------
 
-function source(type) {
-	return "{\"type\": \"" type "\", \"uid\": \"${" type "_datasource}\"}"
-}
-
-function defaults(    custom, steps) {
-	steps = "{\"color\": \"green\", \"value\": null}"
-	if (warn != "")
-		steps = steps ", {\"color\": \"orange\", \"value\": " warn "}"
-	custom = ""
-	if (kind == "timeseries")
-		custom = ", \"custom\": {\"fillOpacity\": " (stack ? 40 : 10) ", \"showPoints\": \"never\", \"spanNulls\": false" \
-			(stack ? ", \"stacking\": {\"group\": \"A\", \"mode\": \"normal\"}" : "") "}"
-	return "{\"unit\": " str(panel_unit) (kind == "heatmap" ? "" : ", \"min\": 0") \
-		(panel_unit == "percentunit" && (kind == "bargauge" || kind == "heatmap") ? ", \"max\": 1" : "") \
-		", \"color\": {\"mode\": \"" (kind == "timeseries" || kind == "barchart" ? "palette-classic" : "thresholds") "\"}" \
-		", \"thresholds\": {\"mode\": \"absolute\", \"steps\": [" steps "]}" custom "}"
-}
-
-function options() {
-	if (kind == "timeseries")
-		return "{\"legend\": {\"calcs\": [\"mean\", \"max\"], \"displayMode\": \"table\", \"placement\": \"bottom\", " \
-			"\"showLegend\": true}, \"tooltip\": {\"mode\": \"multi\", \"sort\": \"desc\"}}"
-	if (kind == "stat" || kind == "bargauge")
-		return "{\"reduceOptions\": {\"calcs\": [\"lastNotNull\"], \"fields\": \"\", \"values\": " \
-			(query_type == "mysql" ? "true" : "false") "}, \"orientation\": " \
-			(kind == "stat" ? "\"auto\", \"colorMode\": \"value\", \"graphMode\": \"none\"" : \
-			"\"horizontal\", \"displayMode\": \"basic\"") "}"
-	if (kind == "heatmap")
-		return "{\"calculate\": false, \"cellGap\": 1, \"color\": {\"mode\": \"scheme\", \"scheme\": \"Oranges\", " \
-			"\"steps\": 64, \"reverse\": false, \"exponent\": 0.5, \"fill\": \"dark-orange\"}, " \
-			"\"cellValues\": {\"unit\": " str(panel_unit) "}, \"yAxis\": {\"axisPlacement\": \"left\"}, " \
-			"\"rowsFrame\": {\"layout\": \"auto\"}, \"legend\": {\"show\": true}, \"showValue\": \"never\", " \
-			"\"exemplars\": {\"color\": \"red\"}, \"filterValues\": {\"le\": 1e-9}, " \
-			"\"tooltip\": {\"mode\": \"single\", \"showColorScale\": false, \"yHistogram\": false}}"
-	if (kind == "barchart")
-		return "{\"orientation\": \"horizontal\", \"showValue\": \"auto\", \"stacking\": \"normal\", \"groupWidth\": 0.7, " \
-			"\"barWidth\": 0.9, \"fullHighlight\": false, \"xTickLabelRotation\": 0, \"xTickLabelSpacing\": 0, " \
-			"\"legend\": {\"calcs\": [], \"displayMode\": \"list\", \"placement\": \"bottom\", \"showLegend\": true}, " \
-			"\"tooltip\": {\"mode\": \"multi\", \"sort\": \"none\"}}"
-	if (kind == "table")
-		return "{\"showHeader\": true, \"cellHeight\": \"sm\"}"
-	return "{\"mode\": \"markdown\", \"content\": " str(what) "}"
-}
-
-# A column of a table has the unit that its name ends with, as in SQL.
-function overrides() {
-	if (kind != "table" && kind != "barchart")
-		return "[]"
-	return "[" override(".*_kwh$", "kwatth") ", " override(".*_kg$", "masskg") ", " override(".*_g$", "massg") ", " \
-		override(".*_j$", "joule") ", " override(".*_w$", "watt") ", " override(".*_s$", "s") ", " \
-		override(".*_bytes$", "bytes") ", " override(".*(_share|_rate|efficiency|utilization)$", "percentunit") "]"
-}
-
-function override(pattern, to) {
-	return "{\"matcher\": {\"id\": \"byRegexp\", \"options\": " str(pattern) "}, \"properties\": [{\"id\": \"unit\", \"value\": " \
-		str(to) "}]}"
-}
-
-function target(i,    ref) {
-	ref = "{\"refId\": \"" substr("ABCDEFGHIJKLMNOPQRSTUVWXYZ", i, 1) "\", \"datasource\": " source(query_type) ", "
-	if (query_type == "mysql")
-		return ref "\"editorMode\": \"code\", \"rawQuery\": true, \"format\": \"" \
-			(kind == "timeseries" ? "time_series" : "table") "\", \"rawSql\": " str(query[i]) "}"
-	return ref "\"editorMode\": \"code\", \"expr\": " str(query[i]) ", \"legendFormat\": " str(legend[i]) \
-		(kind == "timeseries" || kind == "heatmap" ? ", \"range\": true, \"instant\": false" : ", \"range\": false, \"instant\": true") \
-		(kind == "table" ? ", \"format\": \"table\"" : "") "}"
-}
-
-function put(text) {
-	print sep text
-	sep = ","
-}
-
-function flush_panel(    i, targets) {
+function flush_panel(    i) {
 	if (kind == "")
 		return
 	if (what == "")
@@ -220,25 +147,18 @@ function flush_panel(    i, targets) {
 		fail("panel " title " asks nothing")
 	if (panel_unit == "")
 		panel_unit = kind == "text" || query_type == "mysql" ? "short" : grafana_unit(query[1])
-	if (x + width > 24) {
-		x = 0
-		y += line_height
-		line_height = 0
+	if (can_draw()) {
+		if (x + width > 24) {
+			x = 0
+			y += line_height
+			line_height = 0
+		}
+		id++
+		put_panel()
+		x += width
+		if (height > line_height)
+			line_height = height
 	}
-	targets = ""
-	for (i = 1; i <= queries; i++)
-		targets = targets (i > 1 ? ",\n    " : "") target(i)
-	put("  {\"id\": " (++id) ", \"type\": \"" kind "\", \"title\": " str(title) ",\n" \
-		"   \"gridPos\": {\"x\": " x ", \"y\": " y ", \"w\": " width ", \"h\": " height "}" \
-		(kind == "text" ? "" : ",\n   \"description\": " str(what) ", \"datasource\": " source(query_type) \
-		",\n   \"fieldConfig\": {\"defaults\": " defaults() ", \"overrides\": " overrides() "}") \
-		",\n   \"options\": " options() \
-		(kind == "text" ? "" : (kind == "table" && query_type == "prometheus" ? ",\n   \"transformations\": [{\"id\": \"merge\", \"options\": {}}, " \
-		"{\"id\": \"organize\", \"options\": {\"excludeByName\": {\"Time\": true}}}]" : "") \
-		",\n   \"targets\": [" targets "]") "}")
-	x += width
-	if (height > line_height)
-		line_height = height
 	kind = ""
 }
 
@@ -261,8 +181,9 @@ function begin_row(text) {
 	flush_panel()
 	y += line_height
 	x = line_height = 0
-	put("  {\"id\": " (++id) ", \"type\": \"row\", \"title\": " str(text) ", \"collapsed\": false, \"panels\": [],\n" \
-		"   \"gridPos\": {\"x\": 0, \"y\": " y++ ", \"w\": 24, \"h\": 1}}")
+	id++
+	put_row(text)
+	y++
 }
 
 function add_query(type, text) {
@@ -291,7 +212,7 @@ function rest_panels(matchers,    i, k, group_unit, seen) {
 
 # --- the dashboard ----------------------------------------------------------------------------
 
-function variable(text, is_choice,    var_name, label, text_query, type) {
+function begin_variable(text, is_choice,    var_name, label, text_query, type) {
 	var_name = text
 	sub(/ .*/, "", var_name)
 	label = substr(text, length(var_name) + 2)
@@ -301,31 +222,24 @@ function variable(text, is_choice,    var_name, label, text_query, type) {
 	type = text_query ~ /^label_values/ ? "prometheus" : "mysql"
 	if (type == "prometheus" && var_name != "cluster")
 		text_query = with_cluster(text_query)
-	return "  {\"name\": " str(var_name) ", \"label\": " str(label) ", \"type\": \"query\", \"datasource\": " source(type) \
-		", \"query\": " (type == "mysql" ? str(text_query) : \
-		"{\"qryType\": 1, \"query\": " str(text_query) ", \"refId\": \"Variable-" var_name "\"}") \
-		", \"refresh\": 2, \"sort\": 3, \"regex\": \"\", \"hide\": 0, \"skipUrlSync\": false" \
-		", \"multi\": false, \"includeAll\": " (is_choice ? "true, \"allValue\": \".*\", " \
-		"\"current\": {\"selected\": true, \"text\": \"All\", \"value\": \"$__all\"}" : "false") \
-		", \"options\": []}"
+	variables = joined(variables, variable(var_name, label, type, text_query, is_choice))
 }
 
-function data_variable(type,    shown) {
-	shown = type == "mysql" ? "Mysql" : "Prometheus"
-	return "  {\"name\": \"" type "_datasource\", \"label\": \"" shown " data source\", \"type\": \"datasource\", \"query\": \"" \
-		type "\", \"refresh\": 1, \"regex\": \"\", \"hide\": 0, \"skipUrlSync\": false, \"multi\": false, \"includeAll\": false, " \
-		"\"options\": []}"
+function begin_panels() {
+	if (!has_begun)
+		put_head()
+	has_begun = 1
 }
 
 function keyword(word, text) {
 	if (word ~ /^(uid|title|about|from|refresh)$/)
 		of[word] = text
 	else if (word == "data")
-		variables = joined(variables, "\n" data_variable(text))
+		variables = joined(variables, data_variable(text))
 	else if (word == "variable" || word == "choice")
-		variables = joined(variables, "\n" variable(text, word == "choice"))
+		begin_variable(text, word == "choice")
 	else if (word == "row" || word == "panel") {
-		head()
+		begin_panels()
 		if (word == "row")
 			begin_row(text)
 		else
@@ -349,20 +263,6 @@ function keyword(word, text) {
 		rest_panels(text)
 	} else
 		fail("unknown keyword " word)
-}
-
-function head() {
-	if (has_head)
-		return
-	has_head = 1
-	print "{\"uid\": " str(of["uid"]) ", \"title\": " str(of["title"]) ", \"description\": " str(of["about"]) ","
-	print " \"tags\": [\"ceems\", \"slurm\"], \"schemaVersion\": 39, \"version\": 1, \"editable\": false, \"graphTooltip\": 1,"
-	print " \"time\": {\"from\": \"" of["from"] "\", \"to\": \"now\"}, \"refresh\": \"" of["refresh"] "\", \"timezone\": \"browser\","
-	print " \"links\": [{\"type\": \"dashboards\", \"title\": \"CEEMS\", \"tags\": [\"ceems\"], \"asDropdown\": true, \"icon\": \"external link\","
-	print "  \"includeVars\": true, \"keepTime\": true, \"targetBlank\": false, \"tooltip\": \"\", \"url\": \"\"}],"
-	print " \"annotations\": {\"list\": []}, \"fiscalYearStartMonth\": 0, \"liveNow\": false, \"weekStart\": \"\","
-	print " \"timepicker\": {}, \"templating\": {\"list\": [" variables "]},"
-	print " \"panels\": ["
 }
 
 function flush_line() {
@@ -399,5 +299,5 @@ END {
 		exit 1
 	flush_line()
 	flush_panel()
-	print " ]}"
+	put_foot()
 }

@@ -60,4 +60,14 @@ jq -r '.panels[].targets[]?.expr // empty' "$dir/job.json" >"$work/exprs"
 is "$(sed -n 's/^| .*| `\(ceems_[a-z0-9_]*\)` |$/\1/p' "$top_builddir/tests/arch/metrics.md" | sort -u |
 	while read -r metric; do grep -q "$metric{" "$work/exprs" || echo "$metric"; done)" "" \
 	"the dashboard of a job has each metric of a job"
+
+# Perses has the same, but for what asks MariaDB
+for name in ceems cluster job node; do
+	grafana=$(jq -r '.panels[] | select(.type == "text" or any(.targets[]?; .expr)) | .gridPos | "\(.w)x\(.h)"' "$dir/$name.json")
+	perses=$(jq -r '.spec | .panels as $p | .layouts[].spec.items[] | select($p[.content."$ref" | sub(".*/"; "")].spec.plugin.kind)
+		| "\(.width)x\(.height)"' "$dir/../perses/$name.json")
+	is "$perses" "$grafana" "Perses has each panel of $name, of the same size, in the same order"
+done
+is "$(jq -r '.spec.panels[].spec | (.queries[].spec.plugin.spec.query | select(test("\\$__range|_datasource"))),
+	(.display.name | select(. == ""))' "$dir"/../perses/*.json)" "" "no query has what Perses does not know"
 done_testing
