@@ -6,9 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather jobcomp
 . "$(dirname "$0")/energy.sh"
-for tool in prometheus prometheus-node-exporter curl; do
-	command -v $tool >/dev/null || skip_all "$tool is not installed (contrib/deps test)"
-done
+. "$(dirname "$0")/prometheus.sh"
 "$ceems" --help | grep -q '^  dashboards ' || skip_all "built without ceems dashboards"
 dashboards=${E2E_BUILDDIR:-$(e2e_builddir)}/contrib/grafana
 perf=()
@@ -17,44 +15,28 @@ if [ -e "${E2E_BUILDDIR:-$(e2e_builddir)}/spank/.libs/spank_ceems.so" ]; then
 	plugins=acct_gather,jobcomp,spank
 	perf=("--ceems-perf=io,net")
 fi
+series=$e2e_work/factors.csv
+now=$(date +%s)
+cat >"$series" <<EOS
+from,until,gco2e_per_kwh,kind,scope,region,fetched,source
+$(date -u -d "@$((now - 3600))" +%FT%TZ),$(date -u -d "@$((now + 7200))" +%FT%TZ),50,average,direct,FR,$(date -u +%FT%TZ),test
+EOS
+chmod 644 "$series"
 cluster_up --plugins $plugins --fake-rapl --fake-gpus 2 --cpus 8 \
-	--ceems-conf <(printf '%s\n' Country=FR MarketFactor=20 MarketSource=test IdleWatts=1)
+	--ceems-conf <(printf '%s\n' Country=FR MarketFactor=20 MarketSource=test IdleWatts=1 "EmissionSeriesFile=$series")
 grep -q '^Sinks=.*mariadb' "$CEEMS_CONF" || skip_all "no MariaDB sink in this build"
 
 # --- Prometheus and node_exporter -----------------------------------------------------------------
 
-free_port() {
-	/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-pids=
-trap 'kill $pids 2>/dev/null; e2e_cleanup' EXIT
 # the node's, and the controller's where its recorder writes one
-targets=
 for folder in n1 ceems; do
-	[ -d "$TEXTFILE_DIR/$folder" ] || continue
-	port=$(free_port)
-	prometheus-node-exporter --collector.disable-defaults --collector.textfile \
-		--collector.textfile.directory="$TEXTFILE_DIR/$folder" --web.listen-address="127.0.0.1:$port" \
-		>"$e2e_work/exporter.$folder.log" 2>&1 &
-	pids="$pids $!"
-	targets="$targets${targets:+, }\"127.0.0.1:$port\""
+	[ ! -d "$TEXTFILE_DIR/$folder" ] || start_exporter $folder --collector.cpu --collector.cpu.info --collector.meminfo
 done
-port=$(free_port)
-url=http://127.0.0.1:$port
 rules=$e2e_top/contrib/prometheus
 # the rules as they are, but for times: what must last for minutes lasts for seconds here; and over seconds, a rate is rough
 sed 's/vector(0.9)/vector(0.5)/; s/vector(60)/vector(10)/; s/vector(120)/vector(10)/' "$rules/ceems-thresholds.rules" >"$e2e_work/ceems-thresholds.rules"
 sed 's/^\( *for:\) .*/\1 1s/; s/\[[0-9]*[mh]\]/[20s]/g' "$rules/ceems.rules" >"$e2e_work/ceems.rules"
-cat >"$e2e_work/prometheus.yml" <<EOY
-global: { scrape_interval: 1s, evaluation_interval: 1s }
-rule_files: [ "$e2e_work/ceems.rules", "$e2e_work/ceems-thresholds.rules" ]
-scrape_configs:
-  - job_name: compute
-    static_configs: [ { targets: [ $targets ], labels: { cluster: mine, node_type: a } } ]
-EOY
-prometheus --config.file="$e2e_work/prometheus.yml" --storage.tsdb.path="$e2e_work/tsdb" \
-	--web.listen-address="127.0.0.1:$port" >"$e2e_work/prometheus.log" 2>&1 &
-pids="$pids $!"
+start_prometheus "$e2e_work/ceems.rules, $e2e_work/ceems-thresholds.rules, $rules/ceems-compat.rules"
 # value PROMQL
 value() {
 	curl -s --data-urlencode "query=$1" "$url/api/v1/query" | jq -r '.data.result[0].value[1] // empty'
@@ -81,10 +63,12 @@ wait_for 120 job_is "$first" COMPLETED
 wait_for 120 has_step "$job" 0
 wait_for 120 has_step "$idle" batch
 
+# An update of factors that fails has numbers, too.
+printf '%s\n' Providers=rte "SeriesFile=$e2e_work/fetched.csv" RteUrl=https://127.0.0.1:1 Tries=1 >"$e2e_work/ceems-factors.conf"
+inside "$ceems" factors update --conf "$CEEMS_CONF" --factors-conf "$e2e_work/ceems-factors.conf" >/dev/null 2>&1
+
 # What has no data here, each with its reason; a metric that appears may go from the list.
-known='ceems_factors_' # no factors are fetched here
-known="$known|ceems_recorder_(store_max_bytes|factor_age)" # neither StoreMaxSize nor a series of factors
-[ -d "$TEXTFILE_DIR/ceems" ] || known="$known|ceems_(recorder|controller)_"
+known='ceems_factors_until' # no provider answers
 known="$known|ceems_perf_(cpucycles|instructions|cache|branch)" # no PMU, and not asked for
 known="$known|ceems_compute_unit_(cpu|memory|io)_(pressure|throttled|user|system)|ceems_compute_unit_memory_" # cgroups of this machine
 known="$known|ceems_compute_unit_io_|ceems_ebpf_|ceems_perf_" # BPF that this kernel may refuse
@@ -104,19 +88,37 @@ wait_for 60 all_have_data
 is "$(unexpected)" "" "panels of the dashboards have data"
 diag "$(tail -n 1 "$e2e_work/panels")"
 grep -E ': (empty|in part): ' "$e2e_work/panels" | diag
-is "$(curl -s "$url/api/v1/rules" | jq -r '[.data.groups[].rules[] | select(.health != "ok") | .name + ": " + .lastError] | unique[]')" \
-	"" "no rule fails"
+is "$(failing_rules)" "" "no rule fails"
+
+# --- CEEMS's dashboards --------------------------------------------------------------------------------
+
+# The rows of doc/ceems-compat.md with what is there on this machine: what has no data.
+there='always|GPM'
+find /sys/fs/cgroup -maxdepth 2 -name memory.stat 2>/dev/null | grep -q . && there="$there|memory cgroup"
+! bpf_is_loaded || there="$there|with BPF${perf:+|ceems-perf=net}"
+ceems_without_data() {
+	feed 3000000 300000
+	use_gpus
+	grep -E "^\\| (Cluster Status|Single Job Metrics) .*\\| [^|]*($there)[^|]* \\|\$" "$e2e_top/doc/ceems-compat.md" |
+		grep -oE '`([a-z]+:)?ceems_[a-z0-9_:]+`' | tr -d '`' | sort -u >"$e2e_work/asked"
+	while read -r name; do
+		[ -n "$(value "last_over_time(${name}[1m])")" ] || echo "$name"
+	done <"$e2e_work/asked"
+}
+ceems_has_data() {
+	out=$(ceems_without_data)
+	printf '%s\n' "$out"
+	[ -z "$out" ]
+}
+wait_for 60 ceems_has_data
+is "$(ceems_without_data)" "" "all $(wc -l <"$e2e_work/asked") series that CEEMS's dashboards ask for have data, as doc/ceems-compat.md says"
 
 # --- alerts ---------------------------------------------------------------------------------------------
 
-fires() {
-	curl -s "$url/api/v1/alerts" | jq -e --arg name "$1" --arg key "$2" --arg value "$3" \
-		'.data.alerts[] | select(.labels.alertname == $name and .labels[$key] == $value and .state == "firing")'
-}
-wait_for 120 fires CeemsGpuWithoutProcess uuid "$idle"
+wait_for 120 is_firing CeemsGpuWithoutProcess uuid "$idle"
 ok $? "a GPU that is held and that no process opens fires an alert"
 has "$out" "Job $idle holds GPUs that no process uses" "which says whose"
-! fires CeemsGpuWithoutProcess uuid "$job" >/dev/null
+! is_firing CeemsGpuWithoutProcess uuid "$job" >/dev/null
 ok $? "the job whose process uses its GPU fires none"
 diag "series of the node: $(grep -vc '^#' "$TEXTFILE_DIR/n1/ceems.prom"), of job $job: $(grep -c "uuid=\"$job\"" "$TEXTFILE_DIR/n1/ceems.prom")"
 
@@ -165,9 +167,9 @@ ok $? "all $(wc -l <"$e2e_work/sql") of them"
 
 slurmd=$(inside cat "$DIR/run/pid/slurmd.n1")
 inside kill -STOP "$slurmd"
-wait_for 120 fires CeemsSampleOld hostname n1
+wait_for 120 is_firing CeemsSampleOld hostname n1
 ok $? "a slurmd that hangs fires an alert"
-wait_for 120 fires CeemsTextfileStale cluster mine
+wait_for 120 is_firing CeemsTextfileStale cluster mine
 ok $? "and so does its ceems.prom"
 inside kill -CONT "$slurmd"
 done_testing
