@@ -9,6 +9,7 @@
 #include "recorder/slurm_compat.h"
 #include "recorder/slurmdb_copy.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/parse.h"
 #include "src/libutil/util.h"
 
 /* Names of a new QOS are asked for again, but not for each of its jobs. */
@@ -83,7 +84,7 @@ static int rows_connect(void **ret, struct errmsg *err)
 	return -ECONNREFUSED;
 }
 
-enum rows_question { ROWS_TRES, ROWS_QOS, ROWS_JOBS, ROWS_PERIOD, ROWS_CLUSTERS };
+enum rows_question { ROWS_TRES, ROWS_QOS, ROWS_JOBS, ROWS_PERIOD, ROWS_CLUSTERS, ROWS_USERS, ROWS_CONFIG };
 
 static int rows_ask_unlimited(struct slurmdb_rows *r, enum rows_question q, void *cond, compat_list **ret,
 			      struct errmsg *err)
@@ -101,6 +102,10 @@ static int rows_ask_unlimited(struct slurmdb_rows *r, enum rows_question q, void
 		rows = slurmdb_qos_get(db, cond);
 	else if (q == ROWS_CLUSTERS)
 		rows = slurmdb_clusters_get(db, cond);
+	else if (q == ROWS_USERS)
+		rows = slurmdb_users_get(db, cond);
+	else if (q == ROWS_CONFIG)
+		rows = slurmdb_config_get(db);
 	else
 		rows = slurmdb_jobs_get(db, cond);
 	if (!rows)
@@ -559,6 +564,83 @@ int slurmdb_rows_has_cluster(struct slurmdb_rows *r, const char *name, struct er
 	rc = slurm_list_count(rows) > 0;
 	slurm_list_destroy(rows);
 	return rc;
+}
+
+/* --- rights -------------------------------------------------------------------------------- */
+
+/* The value of KEY in "KEY      = VALUE" of TEXT; BUF. */
+static const char *config_value(const char *text, const char *key, char *buf, size_t size)
+{
+	const char *line = parse_find_line(text, key);
+
+	line = line ? line + strspn(line, " =") : "";
+	(void)snprintf(buf, size, "%.*s", (int)strcspn(line, "\n"), line);
+	return buf;
+}
+
+/* libslurm has no other access to the pairs than to print them. */
+static int rows_learn_config(struct slurmdb_rows *r, char **ret, struct errmsg *err)
+{
+	compat_list *rows = NULL;
+	char title[] = "";
+	char *text = NULL;
+	size_t size;
+	FILE *out;
+	int rc = rows_ask(r, ROWS_CONFIG, NULL, &rows, err);
+
+	if (rc < 0)
+		return rc;
+	out = open_memstream(&text, &size);
+	if (out)
+		slurm_print_key_pairs(out, rows, title);
+	slurm_list_destroy(rows);
+	if (!out || fclose(out) != 0) {
+		free(text);
+		return errmsg_set(err, -ENOMEM, "out of memory");
+	}
+	*ret = text;
+	return 0;
+}
+
+static int rows_is_operator(struct slurmdb_rows *r, const char *user, struct errmsg *err)
+{
+	slurmdb_assoc_cond_t assoc = { 0 };
+	slurmdb_user_cond_t cond = { .assoc_cond = &assoc };
+	const slurmdb_user_rec_t *rec;
+	compat_list *rows = NULL;
+	compat_list_itr *it;
+	int rc;
+
+	assoc.user_list = slurm_list_create(NULL);
+	slurm_list_append(assoc.user_list, (void *)(uintptr_t)user);
+	rc = rows_ask(r, ROWS_USERS, &cond, &rows, err);
+	slurm_list_destroy(assoc.user_list);
+	if (rc < 0)
+		return rc;
+	it = slurm_list_iterator_create(rows);
+	rec = slurm_list_next(it);
+	rc = rec && rec->admin_level >= SLURMDB_ADMIN_OPERATOR;
+	slurm_list_iterator_destroy(it);
+	slurm_list_destroy(rows);
+	return rc;
+}
+
+int slurmdb_rows_shows_all(struct slurmdb_rows *r, uint32_t uid, const char *user, struct errmsg *err)
+{
+	_cleanup_free_ char *config = NULL;
+	char value[256], number[16];
+	int rc;
+
+	if (uid == 0)
+		return 1;
+	rc = rows_learn_config(r, &config, err);
+	if (rc < 0)
+		return rc;
+	(void)snprintf(number, sizeof(number), "(%" PRIu32 ")", uid);
+	if (!strstr(config_value(config, "PrivateData ", value, sizeof(value)), "jobs") ||
+	    strstr(config_value(config, "SlurmUser ", value, sizeof(value)), number))
+		return 1;
+	return user ? rows_is_operator(r, user, err) : 0;
 }
 
 int slurmdb_rows_ping(struct slurmdb_rows *r, struct errmsg *err)

@@ -125,6 +125,12 @@ int slurmdb_rows_ended(struct slurmdb_rows *r, const struct slurmdb_filter *filt
 int slurmdb_rows_open_at(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint64_t at,
 			 struct slurmdb_jobs *ret, struct errmsg *err);
 
+/*
+ * Whether slurmdbd shows the jobs of all users to this one: PrivateData has no jobs, or the user is an operator. USER: the
+ * name, or NULL. 1, 0, or as slurmdb_rows_get(). A coordinator does not see all.
+ */
+int slurmdb_rows_shows_all(struct slurmdb_rows *r, uint32_t uid, const char *user, struct errmsg *err);
+
 /* Whether slurmdbd has a cluster of that name: 1, 0, or as slurmdb_rows_get(). */
 int slurmdb_rows_has_cluster(struct slurmdb_rows *r, const char *name, struct errmsg *err);
 

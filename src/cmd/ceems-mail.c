@@ -26,7 +26,6 @@
 #define SCREEN_MAX 16384
 #define SCREEN_NS (10 * NSEC_PER_SEC)
 #define WAIT_FOR_SLURMDBD "7s" /* of it: a job's last values come seconds after its end */
-#define DEFAULT_PROG "/usr/bin/mail" /* where ceems.conf cannot be read */
 
 extern char **environ;
 
@@ -128,26 +127,23 @@ static void make_text(const char *subject, char *text)
 			       text_mask(err.text, why, sizeof(why)));
 }
 
-/* MailProg of ceems.conf; not this program, which would start itself for ever. */
-static void find_prog(char *prog, size_t size)
+/* Of a ceems.conf that cannot be read nothing is known. */
+static const char *find_prog(struct settings *settings)
 {
-	struct settings settings;
 	char conf[PATH_MAX];
 	struct errmsg err = { 0 };
-	const char *name;
 
-	(void)snprintf(prog, size, DEFAULT_PROG);
-	if (settings_path(getenv("SLURM_CONF"), conf, sizeof(conf)) < 0 || settings_load(conf, &settings, &err) < 0)
-		return;
-	name = strrchr(settings.mail_prog, '/');
-	if (name && strcmp(name, "/ceems-mail") != 0)
-		(void)snprintf(prog, size, "%s", settings.mail_prog);
+	if (settings_path(getenv("SLURM_CONF"), conf, sizeof(conf)) < 0 || settings_load(conf, settings, &err) < 0)
+		*settings = (struct settings){ 0 };
+	return mail_prog(settings);
 }
 
 int main(int argc, char **argv)
 {
-	char text[SCREEN_MAX], prog[SETTINGS_PATH_MAX];
+	char text[SCREEN_MAX];
+	struct settings settings;
 	struct errmsg err = { 0 };
+	struct mail mail = { .text = text };
 
 	if (argc != 4 || strcmp(argv[1], "-s") != 0) {
 		(void)fprintf(stderr, "Usage: ceems-mail -s SUBJECT ADDRESS\n"
@@ -155,8 +151,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	make_text(argv[2], text);
-	find_prog(prog, sizeof(prog));
-	if (mail_send(prog, argv[2], argv[3], text, &err) == 0)
+	mail.subject = argv[2];
+	mail.address = argv[3];
+	if (mail_send(find_prog(&settings), &mail, &err) == 0)
 		return 0;
 	(void)fprintf(stderr, "ceems-mail: no mail: %s\n", text_mask(err.text, err.text, sizeof(err.text)));
 	return 1;

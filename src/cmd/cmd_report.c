@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/cmd/cmd.h"
+#include "src/cmd/job_ask.h"
 #include "src/cmd/report.h"
 #include "src/libutil/clock.h"
 
@@ -31,7 +32,7 @@ int report_close(const struct report_options *o, FILE *out, int rc)
 
 /* --- arguments --------------------------------------------------------------------------------- */
 
-enum { OPT_BY = 256, OPT_CSV, OPT_DIR, OPT_HTML, OPT_JSON, OPT_MONTH, OPT_SITE, OPT_TEXT, OPT_WEEK };
+enum { OPT_BY = 256, OPT_CSV, OPT_DIR, OPT_HTML, OPT_JSON, OPT_MAIL_TO, OPT_MONTH, OPT_RANK, OPT_SITE, OPT_TEXT, OPT_WEEK };
 
 /* "2026-W48" may be an argument of its own behind --week. */
 static int set_period(struct report_options *o, enum period_kind kind, int argc, char **argv)
@@ -75,6 +76,12 @@ static int set_option(const struct cmd_info *self, struct report_options *o, int
 	case OPT_SITE:
 		o->site = optarg;
 		return CMD_OK;
+	case OPT_MAIL_TO:
+		o->mail_to = optarg;
+		return CMD_OK;
+	case OPT_RANK:
+		o->rank = true;
+		return CMD_OK;
 	case OPT_TEXT:
 	case OPT_JSON:
 	case OPT_CSV:
@@ -107,20 +114,48 @@ static enum report_form form_of(const char *path)
 	return REPORT_TEXT;
 }
 
-static int run_report(struct report_options *o, const char *ids)
+/* What a site or a mail leaves to be chosen. */
+static int check_options(const struct report_options *o, bool has_form)
+{
+	const struct jobs_choice *c = &o->choice;
+
+	if (o->has_period && o->site)
+		return cmd_usage_error(&cmd_report, "--site makes its own months and weeks");
+	if (o->site && (c->users.n || c->accounts.n || c->partitions.n))
+		return cmd_usage_error(&cmd_report, "--site has the jobs of all");
+	if ((o->mail_to || o->rank) && !o->has_period)
+		return cmd_usage_error(&cmd_report, "%s is for a month or week", o->mail_to ? "--mail-to" : "--rank");
+	if (o->mail_to && (has_form || o->out))
+		return cmd_usage_error(&cmd_report, "a mail has a form of its own: leave out --output and the form");
+	if (o->rank && o->mail_to)
+		return cmd_usage_error(&cmd_report, "--rank is of a report that is not mailed; --mail-to with %%u has ranks");
+	if (o->rank && (c->all_users || c->users.n > 1 || c->accounts.n || c->partitions.n))
+		return cmd_usage_error(&cmd_report, "--rank is of one user among all");
+	if (o->has_period && o->period.from > o->now)
+		return cmd_error("report: that time has not come yet");
+	return CMD_OK;
+}
+
+static int run_report(struct report_options *o, const char *ids, bool has_form)
 {
 	int rc;
 
 	if (!ids != (o->has_period || o->site != NULL))
 		return cmd_usage_error(&cmd_report, "say --month, --week, --site DIR or job ID");
-	if (o->has_period && o->site)
-		return cmd_usage_error(&cmd_report, "--site makes its own months and weeks");
+	rc = check_options(o, has_form);
+	if (rc != CMD_OK)
+		return rc;
 	if (ids)
 		return report_job(o, ids);
+	rc = job_ask_check_conf();
+	if (rc != CMD_OK)
+		return rc;
 	if (o->site)
 		return report_site(o);
 	rc = jobs_choice_self(&cmd_report, &o->choice);
-	return rc == CMD_OK ? report_period(o) : rc;
+	if (rc != CMD_OK)
+		return rc;
+	return o->mail_to ? report_mail(o) : report_period(o);
 }
 
 static const struct cmd_option report_list[] = {
@@ -130,6 +165,7 @@ static const struct cmd_option report_list[] = {
 	{ "site", OPT_SITE, "DIR", "pages for a web server, into this folder" },
 	{ "by", OPT_BY, "user|account|partition", "sums of these (account)" },
 	{ "dir", OPT_DIR, "DIR", "of a job: its traces are in this folder" },
+	{ "rank", OPT_RANK, NULL, "also where the user stands among all users" },
 	{ NULL, 0, NULL, "Which jobs" },
 	{ "accounts", 'A', "ACCOUNT,...", "of these accounts" },
 	{ "allusers", 'a', NULL, "of all users (your own)" },
@@ -141,13 +177,14 @@ static const struct cmd_option report_list[] = {
 	{ "csv", OPT_CSV, NULL, "one table, separated by commas" },
 	{ "html", OPT_HTML, NULL, "a page in one file" },
 	{ "json", OPT_JSON, NULL, "one JSON object" },
+	{ "mail-to", OPT_MAIL_TO, "ADDRESS", "send it as a mail; %u in ADDRESS: to each user the own one" },
 	{ "output", 'o', "FILE", "into this file; its suffix says the form" },
 	{ "text", OPT_TEXT, NULL, "text (default)" },
 	{ 0 },
 };
 
 static int parse_args(const struct cmd_info *self, int argc, char **argv, struct report_options *o, const char **ret_ids,
-		      bool *ret_done)
+		      bool *ret_has_form, bool *ret_done)
 {
 	bool has_form = false;
 	int rc = CMD_OK;
@@ -168,6 +205,7 @@ static int parse_args(const struct cmd_info *self, int argc, char **argv, struct
 		*ret_ids = argv[optind + 1];
 	else if (optind < argc)
 		return cmd_usage_error(&cmd_report, "'%s': say --month, --week, --site DIR or job ID", argv[optind]);
+	*ret_has_form = has_form;
 	*ret_done = false;
 	return CMD_OK;
 }
@@ -176,11 +214,11 @@ static int cmd_report_run(const struct cmd_info *self, int argc, char **argv)
 {
 	struct report_options o = { .by = JOBS_BY_ACCOUNT, .now = clock_wall_ns() / NSEC_PER_SEC };
 	const char *ids = NULL;
-	bool is_done;
-	int rc = parse_args(self, argc, argv, &o, &ids, &is_done);
+	bool has_form, is_done;
+	int rc = parse_args(self, argc, argv, &o, &ids, &has_form, &is_done);
 
 	if (!is_done)
-		rc = run_report(&o, ids);
+		rc = run_report(&o, ids, has_form);
 	jobs_choice_fini(&o.choice);
 	return rc;
 }

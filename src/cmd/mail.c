@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "src/cmd/mail_message.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/helper.h"
@@ -19,17 +20,36 @@
 #include "src/libutil/util.h"
 
 #define DEADLINE_NS (60 * NSEC_PER_SEC)
+#define DEFAULT_PROG "/usr/bin/mail"
 
 extern char **environ;
 
-static bool is_address(const char *text)
+/* Whether the last part of PATH is NAME. */
+static bool is_named(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && !strcmp(slash + 1, name);
+}
+
+const char *mail_prog(const struct settings *s)
+{
+	return strchr(s->mail_prog, '/') && !is_named(s->mail_prog, "ceems-mail") ? s->mail_prog : DEFAULT_PROG;
+}
+
+bool mail_prog_attaches(const char *prog)
+{
+	return is_named(prog, "sendmail");
+}
+
+bool mail_is_address(const char *text)
 {
 	bool is_first = true;
 
 	for (; *text; text++) {
 		unsigned char c = (unsigned char)*text;
 
-		if (c < ' ' || c == 0x7f || (is_first && !isalnum(c) && c != '_'))
+		if (c < ' ' || c == 0x7f || strchr("<>();:\\\"|", c) || (is_first && !isalnum(c) && c != '_'))
 			return false;
 		is_first = c == ',' || c == ' ';
 	}
@@ -77,22 +97,46 @@ static int mail_wait(const char *prog, pid_t pid, struct errmsg *err)
 	return 0;
 }
 
-int mail_send(const char *prog, const char *subject, const char *address, const char *text, struct errmsg *err)
+/* What PROG reads. */
+static int write_input(int fd, const char *prog, const struct mail *m)
 {
-	char masked[MAIL_SUBJECT_MAX], path[PATH_MAX], to[MAIL_SUBJECT_MAX], flag[] = "-s";
-	char *const argv[] = { path, flag, masked, to, NULL };
+	_cleanup_free_ char *message = NULL;
+	size_t len = 0;
+	FILE *out;
+	int rc;
+
+	if (!mail_prog_attaches(prog))
+		return write_text(fd, m->text);
+	out = open_memstream(&message, &len);
+	if (!out)
+		return -ENOMEM;
+	mail_message_write(m, out);
+	if (fclose(out) != 0)
+		return -ENOMEM;
+	rc = fileio_write_full(fd, message, len);
+	return rc < 0 || lseek(fd, 0, SEEK_SET) == 0 ? rc : -errno;
+}
+
+int mail_send(const char *prog, const struct mail *m, struct errmsg *err)
+{
+	char subject[MAIL_SUBJECT_MAX], path[PATH_MAX], to[MAIL_SUBJECT_MAX];
+	char with_subject[] = "-s", all_lines[] = "-i", from_headers[] = "-t";
+	bool attaches = mail_prog_attaches(prog);
+	char *const argv[] = { path, attaches ? all_lines : with_subject, attaches ? from_headers : subject,
+			       attaches ? NULL : to, NULL };
+	struct mail masked = *m;
 	_cleanup_close_ int in = -1;
 	pid_t pid;
 	int rc;
 
-	if (!is_address(address) || strlen(address) >= sizeof(to))
-		return errmsg_set(err, -EINVAL, "'%s' is no address", address);
+	if (!mail_is_address(m->address) || strlen(m->address) >= sizeof(to))
+		return errmsg_set(err, -EINVAL, "'%s' is no address", m->address);
 	(void)snprintf(path, sizeof(path), "%s", prog);
-	(void)snprintf(to, sizeof(to), "%s", address);
-	(void)snprintf(masked, sizeof(masked), "%s", subject);
-	(void)text_mask(masked, masked, sizeof(masked));
+	(void)snprintf(to, sizeof(to), "%s", m->address);
+	(void)snprintf(subject, sizeof(subject), "%s", m->subject);
+	masked.subject = text_mask(subject, subject, sizeof(subject));
 	in = memfd_create("mail", MFD_CLOEXEC);
-	rc = in < 0 ? -errno : write_text(in, text);
+	rc = in < 0 ? -errno : write_input(in, prog, &masked);
 	if (rc < 0)
 		return errmsg_errno(err, rc, "the text of the mail");
 	rc = helper_spawn(argv, environ, in, STDERR_FILENO, &pid);

@@ -1,21 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mail.h - sends a text with the site's mail program, as slurmctld does: PROG -s SUBJECT ADDRESS, with the text on its
- * standard input.
+ * mail.h - sends a mail with the site's mail program. A program named sendmail reads the whole mail (sendmail -i -t), with
+ * an attachment. Every other program is called as slurmctld does it: PROG -s SUBJECT ADDRESS, with the text on its standard
+ * input and without attachment, for which mail programs have no common option.
  */
 #ifndef CEEMS_CMD_MAIL_H
 #define CEEMS_CMD_MAIL_H
 
+#include <stdbool.h>
+
+#include "src/libcore/settings.h"
 #include "src/libutil/errmsg.h"
 
 #define MAIL_SUBJECT_MAX 1024
 
+struct mail {
+	const char *subject;
+	const char *address; /* one or more users or addresses, separated by commas */
+	const char *text;
+	const char *page;      /* HTML to attach; NULL: none */
+	const char *page_name; /* its file's name: letters, digits, '.' and '-' */
+};
+
 /*
- * SUBJECT is masked, because line ends in a job's name would become mail headers. Lines of TEXT that mail programs take for
- * commands get a blank at their start. ADDRESS is one or more users or addresses, separated by commas. -EINVAL: one of them
- * does not begin with a letter or a digit, and mail programs accept "|program" and "/file". -ETIMEDOUT: PROG did not end
- * within a minute; -EIO: PROG failed.
+ * MailProg of S; /usr/bin/mail if S names none, or ceems-mail, which would start itself for ever. Borrowed from S.
  */
-int mail_send(const char *prog, const char *subject, const char *address, const char *text, struct errmsg *err);
+const char *mail_prog(const struct settings *s);
+/* Whether PROG takes an attachment: it is named sendmail. */
+bool mail_prog_attaches(const char *prog);
+
+/* Whether mail_send() would take ADDRESS. */
+bool mail_is_address(const char *address);
+
+/*
+ * The subject is masked, because line ends in a job's name would become mail headers. Lines of the text that mail programs
+ * take for commands get a blank at their start. -EINVAL: an address does not begin with a letter or a digit, since mail
+ * programs accept "|program" and "/file", or has a character that has a meaning in mail headers. -ETIMEDOUT: PROG did not
+ * end within a minute; -EIO: PROG failed.
+ */
+int mail_send(const char *prog, const struct mail *m, struct errmsg *err);
 
 #endif

@@ -20,13 +20,22 @@ struct report_options {
 	enum report_form form;
 	const char *out;       /* NULL: stdout */
 	const char *site;      /* --site: its folder */
+	const char *mail_to;   /* NULL: no mail */
+	bool rank;	       /* the user's place among all, whose jobs are read, too */
 	uint64_t now;
 };
 
 /* Each CMD_OK, or another exit code when the reason was told. */
 int report_period(const struct report_options *o);
+int report_mail(const struct report_options *o);
 int report_job(const struct report_options *o, const char *ids);
 int report_site(const struct report_options *o);
+
+/* "all users", "user ann", "account physics" */
+#define REPORT_WHOSE_MAX 512
+void report_whose(const struct report_options *o, char *buf, size_t size);
+/* Up to when jobs of P may have ended. */
+uint64_t report_end(const struct report_options *o, const struct period *p);
 
 /* stdout or o->out; NULL when the reason was told. */
 FILE *report_open(const struct report_options *o);

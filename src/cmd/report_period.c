@@ -2,33 +2,30 @@
 /* report_period.c - the report of a month or a week. */
 #include "src/cmd/report.h"
 
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "src/cmd/cmd.h"
 #include "src/cmd/job_ask.h"
-#include "src/cmd/jobs_walk.h"
+#include "src/cmd/report_walk.h"
 #include "src/cmd/summary.h"
 
 struct filling {
+	const struct report_options *o;
 	struct summary *summary;
-	struct job_site *site;
-	uint64_t now;
+	struct jobs_groups users; /* --rank: of the period */
 };
 
-static int add_job(void *arg, struct slurmdb_job *job)
+static int add_job(void *arg, const struct jobs_job *j)
 {
 	struct filling *f = arg;
-	struct jobs_job j;
-	int rc;
+	int rc = 0;
 
-	if (!jobs_walk_is_listed(job))
-		return 0;
-	rc = job_site_finish(f->site, job);
-	if (rc < 0)
-		return rc;
-	jobs_job_init(&j, job->record, f->now);
-	return summary_add(f->summary, &j);
+	if (f->o->rank && period_day_of(&f->summary->period, j->r->end) < PERIOD_DAYS_MAX)
+		rc = jobs_groups_add(&f->users, j);
+	if (rc == 0 && (!f->o->rank || report_is_users(f->o, j->r)))
+		rc = summary_add(f->summary, j);
+	return rc;
 }
 
 static int print_summary(const struct summary *s, enum report_form form, FILE *out)
@@ -69,7 +66,7 @@ static int user_names(const struct text_list *uids, struct text_list *ret, struc
 	return rc;
 }
 
-static void put_whose(const struct report_options *o, char *buf, size_t size)
+void report_whose(const struct report_options *o, char *buf, size_t size)
 {
 	struct text_list names = { 0 };
 	struct errmsg err = { 0 };
@@ -85,41 +82,66 @@ static void put_whose(const struct report_options *o, char *buf, size_t size)
 	text_list_fini(&names);
 }
 
-static int fill_summary(const struct report_options *o, struct job_site *site, struct summary *s)
+uint64_t report_end(const struct report_options *o, const struct period *p)
 {
-	struct filling filling = { .summary = s, .site = site, .now = o->now };
-	const struct jobs_walk walk = { .site = site,
-					.filter = jobs_choice_filter(&o->choice),
-					.cluster = o->choice.cluster,
-					.from = s->before.from,
-					.to = s->period.to < o->now ? s->period.to : o->now + 1,
-					.shows_progress = isatty(STDERR_FILENO),
-					.each = add_job,
-					.arg = &filling };
-
-	return jobs_walk(&walk);
+	return p->to < o->now ? p->to : o->now + 1;
 }
 
-int report_period(const struct report_options *o)
+static int fill_summary(struct filling *f, struct job_site *site)
+{
+	const struct summary *s = f->summary;
+	const struct report_walk walk = { .site = site,
+					  .from = s->before.from,
+					  .to = report_end(f->o, &s->period),
+					  .all_users = f->o->rank,
+					  .each = add_job,
+					  .arg = f };
+
+	return report_walk(f->o, &walk);
+}
+
+/* Of the one user that --rank is about. */
+static int find_place(const struct filling *f, struct summary_place *place)
+{
+	struct errmsg err = { 0 };
+	char *user = NULL;
+
+	if (text_list_user_name(f->o->choice.users.text[0], &user, &err) < 0)
+		return cmd_error("%s", err.text);
+	summary_place_find(&f->users, user, place);
+	free(user);
+	return CMD_OK;
+}
+
+int report_period(const struct report_options *options)
 {
 	static struct job_site site;
 	static struct summary s; /* too large for a stack */
-	char whose[512];
+	struct report_options o = *options;
+	struct filling filling = { .o = &o, .summary = &s, .users = { .by = JOBS_BY_USER } };
+	struct summary_place place = { 0 };
+	char whose[REPORT_WHOSE_MAX];
 	FILE *out;
 	int rc;
 
-	if (o->period.from > o->now)
-		return cmd_error("report: that time has not come yet");
 	job_site_load(&site);
-	summary_init(&s, &o->period, o->by, o->now);
-	put_whose(o, whose, sizeof(whose));
+	summary_init(&s, &o.period, o.by, o.now);
+	report_whose(&o, whose, sizeof(whose));
 	s.whose = whose;
-	s.cluster = job_ask_cluster(&site, o->choice.cluster);
-	rc = fill_summary(o, &site, &s);
-	if (rc == CMD_OK) {
-		out = report_open(o);
-		rc = out ? report_close(o, out, print_summary(&s, o->form, out)) : CMD_FAILED;
+	s.cluster = job_ask_cluster(&site, o.choice.cluster);
+	if (o.rank) {
+		place.why = report_walk_hides(&o, &site);
+		s.place = &place;
+		o.rank = !place.why;
 	}
+	rc = fill_summary(&filling, &site);
+	if (rc == CMD_OK && o.rank)
+		rc = find_place(&filling, &place);
+	if (rc == CMD_OK) {
+		out = report_open(&o);
+		rc = out ? report_close(&o, out, print_summary(&s, o.form, out)) : CMD_FAILED;
+	}
+	jobs_groups_free(&filling.users);
 	summary_fini(&s);
 	job_site_fini(&site);
 	return rc;

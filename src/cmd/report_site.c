@@ -13,15 +13,14 @@
 #include <string.h>
 #include <strings.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "ceems_config.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/job_ask.h"
 #include "src/cmd/html.h"
-#include "src/cmd/jobs_walk.h"
+#include "src/cmd/report_walk.h"
 #include "src/librecord/screen_text.h"
-#include "src/cmd/summary.h"
+#include "src/cmd/summary_set.h"
 #include "src/cmd/summary_words.h"
 #include "src/libutil/fileio.h"
 
@@ -32,9 +31,7 @@
 /* A period, all of it and by account. */
 struct site_period {
 	struct summary all;
-	struct summary **account; /* owned, as they are */
-	char **name;		  /* owned: of each account */
-	size_t n;
+	struct summary_set accounts;
 };
 
 struct site {
@@ -121,44 +118,7 @@ static int write_summary(const struct site *site, const struct summary *s, const
 
 /* --- filling ----------------------------------------------------------------------------------- */
 
-static struct summary *find_account(const struct site *site, struct site_period *p, const char *account)
-{
-	struct summary **more;
-	char **names;
-	size_t low = 0;
-	size_t high = p->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int cmp = strcmp(p->name[middle], account);
-
-		if (!cmp)
-			return p->account[middle];
-		if (cmp < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	more = realloc(p->account, (p->n + 1) * sizeof(*more));
-	if (more)
-		p->account = more;
-	names = realloc(p->name, (p->n + 1) * sizeof(*names));
-	if (names)
-		p->name = names;
-	if (!more || !names)
-		return NULL;
-	memmove(&p->account[low + 1], &p->account[low], (p->n - low) * sizeof(struct summary *));
-	memmove(&p->name[low + 1], &p->name[low], (p->n - low) * sizeof(char *));
-	p->n++;
-	p->name[low] = strdup(account);
-	p->account[low] = malloc(sizeof(struct summary));
-	if (!p->name[low] || !p->account[low])
-		return NULL;
-	summary_init(p->account[low], &p->all.period, JOBS_BY_USER, site->now);
-	return p->account[low];
-}
-
-static int add_to_period(const struct site *site, struct site_period *p, const struct jobs_job *j)
+static int add_to_period(struct site_period *p, const struct jobs_job *j)
 {
 	struct summary *account;
 	int rc;
@@ -166,38 +126,24 @@ static int add_to_period(const struct site *site, struct site_period *p, const s
 	if (j->r->end < p->all.before.from || j->r->end >= p->all.period.to)
 		return 0;
 	rc = summary_add(&p->all, j);
-	account = rc == 0 ? find_account(site, p, j->r->account ? j->r->account : "") : NULL;
+	account = rc == 0 ? summary_set_get(&p->accounts, j->r->account ? j->r->account : "", &p->all, JOBS_BY_USER) : NULL;
 	return account ? summary_add(account, j) : -ENOMEM;
 }
 
-static int add_job(void *arg, struct slurmdb_job *job)
+static int add_job(void *arg, const struct jobs_job *j)
 {
 	struct site *site = arg;
-	struct jobs_job j;
 	size_t i;
-	int rc;
+	int rc = 0;
 
-	if (!jobs_walk_is_listed(job))
-		return 0;
-	rc = job_site_finish(site->job_site, job);
-	jobs_job_init(&j, job->record, site->now);
 	for (i = 0; rc == 0 && i < PERIODS; i++)
-		rc = add_to_period(site, &site->period[i], &j);
+		rc = add_to_period(&site->period[i], j);
 	return rc;
 }
 
 static void period_fini(struct site_period *p)
 {
-	size_t i;
-
-	for (i = 0; i < p->n; i++) {
-		if (p->account[i])
-			summary_fini(p->account[i]);
-		free(p->account[i]);
-		free(p->name[i]);
-	}
-	free(p->account);
-	free(p->name);
+	summary_set_fini(&p->accounts);
 	summary_fini(&p->all);
 }
 
@@ -207,18 +153,18 @@ static int write_account(const struct site *site, const struct site_period *p, s
 {
 	char name[NAME_MAX_LEN + PERIOD_TEXT_MAX + 16], up[PERIOD_TEXT_MAX + 8], title[PERIOD_TEXT_MAX];
 	char data[sizeof(name) + 8], whose[300];
-	struct summary *s = p->account[i];
+	struct summary *s = p->accounts.summary[i];
 	const struct summary_links links = { .up = up, .up_title = title, .data = data };
 
 	if (!s->sum.jobs)
 		return CMD_OK; /* of the period before only */
-	if (!page_name(s, p->name[i], name, sizeof(name)))
-		return cmd_error("account '%s': its name is too long for a file", p->name[i]);
+	if (!page_name(s, p->accounts.name[i], name, sizeof(name)))
+		return cmd_error("account '%s': its name is too long for a file", p->accounts.name[i]);
 	(void)snprintf(up, sizeof(up), "%s", period_name(&s->period, title));
 	(void)strncat(up, ".html", sizeof(up) - strlen(up) - 1);
 	(void)snprintf(data, sizeof(data), "%s.json", name);
 	(void)period_title(&s->period, title);
-	(void)snprintf(whose, sizeof(whose), "account %s", *p->name[i] ? p->name[i] : "(none)");
+	(void)snprintf(whose, sizeof(whose), "account %s", *p->accounts.name[i] ? p->accounts.name[i] : "(none)");
 	s->whose = whose;
 	s->cluster = site->cluster;
 	return write_summary(site, s, &links, name);
@@ -237,7 +183,7 @@ static int write_period(const struct site *site, struct site_period *p)
 	p->all.whose = "all users";
 	p->all.cluster = site->cluster;
 	rc = write_summary(site, &p->all, &links, name);
-	for (i = 0; rc == CMD_OK && i < p->n; i++)
+	for (i = 0; rc == CMD_OK && i < p->accounts.n; i++)
 		rc = write_account(site, p, i);
 	return rc;
 }
@@ -428,19 +374,13 @@ static void init_periods(struct site *site)
 
 static int fill_periods(const struct report_options *o, struct site *site)
 {
-	struct jobs_walk walk = { .site = site->job_site,
-				  .cluster = o->choice.cluster,
-				  .from = UINT64_MAX,
-				  .to = site->now + 1,
-				  .shows_progress = isatty(STDERR_FILENO),
-				  .each = add_job,
-				  .arg = site };
+	struct report_walk walk = { .site = site->job_site, .from = UINT64_MAX, .to = site->now + 1, .each = add_job, .arg = site };
 	size_t i;
 
 	for (i = 0; i < PERIODS; i++)
 		if (site->period[i].all.before.from < walk.from)
 			walk.from = site->period[i].all.before.from;
-	return jobs_walk(&walk);
+	return report_walk(o, &walk);
 }
 
 int report_site(const struct report_options *o)

@@ -99,6 +99,39 @@ size_t summary_rank(const struct jobs_groups *groups, const struct jobs_group *g
 	return rank;
 }
 
+/* False: not known. */
+static bool wasted_share(const struct jobs_sum *sum, double *ret)
+{
+	double uj, ng;
+
+	if (!sum->energy_uj || !jobs_sum_wasted(sum, &uj, &ng))
+		return false;
+	*ret = uj / (double)sum->energy_uj;
+	return true;
+}
+
+void summary_place_find(const struct jobs_groups *groups, const char *user, struct summary_place *ret)
+{
+	const struct jobs_group *own = jobs_groups_find(groups, user);
+	bool is_known = own && own->sum.energy_n;
+	double own_share = 0;
+	bool has_share = own && wasted_share(&own->sum, &own_share);
+	double share;
+	size_t i;
+
+	*ret = (struct summary_place){ .energy = is_known, .wasted = has_share };
+	for (i = 0; i < groups->n; i++) {
+		const struct jobs_sum *sum = &groups->group[i].sum;
+
+		ret->energy_of += sum->energy_n != 0;
+		ret->energy += is_known && sum->energy_n && sum->energy_uj > own->sum.energy_uj;
+		if (!wasted_share(sum, &share))
+			continue;
+		ret->wasted_of++;
+		ret->wasted += has_share && share > own_share;
+	}
+}
+
 static int compare_groups(const void *x, const void *y)
 {
 	const struct jobs_group *const *a = x;

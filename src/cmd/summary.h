@@ -21,11 +21,20 @@ struct summary_names {
 	uint64_t others;
 };
 
+/* Where one user stands among all, without the others' values. Places count from 1, the largest. */
+struct summary_place {
+	const char *why;	   /* borrowed: why it is not known; NULL: it is */
+	size_t energy, energy_of;  /* 0: the user's energy is not known; of so many users */
+	size_t wasted, wasted_of;  /* by the part of the energy that was wasted */
+};
+
 struct summary {
 	struct period period, before;
 	enum jobs_group_by by;
 	const char *cluster;  /* borrowed, as the next; NULL: not known, or all */
 	const char *whose;    /* "all users", "user ann", "account physics" */
+	const struct summary_place *place; /* borrowed; NULL: nobody asked */
+	bool lacks_before;    /* jobs of the period before are lost: it is not compared with */
 	uint64_t now;
 
 	struct jobs_sum sum, sum_before;
@@ -47,6 +56,9 @@ bool summary_is_over(const struct summary *s);
 
 /* The group's place by energy from 1 on; 0: its energy is not known. */
 size_t summary_rank(const struct jobs_groups *groups, const struct jobs_group *group);
+
+/* Of the group USER among GROUPS, which are by user. */
+void summary_place_find(const struct jobs_groups *groups, const char *user, struct summary_place *ret);
 
 /* The groups by energy, the largest first; owned by the caller, NULL: out of memory. */
 const struct jobs_group **summary_sorted(const struct jobs_groups *groups);

@@ -138,7 +138,8 @@ static int print_rows(const struct summary *s, enum cells_format format, FILE *o
 
 	rows_init(&r, format);
 	add_sum(&r, "total", period_name(&s->period, name), &s->sum, 0);
-	add_sum(&r, "before", period_name(&s->before, before), &s->sum_before, 0);
+	if (!s->lacks_before)
+		add_sum(&r, "before", period_name(&s->before, before), &s->sum_before, 0);
 	add_days(&r, s);
 	add_waste(&r, &s->sum);
 	add_quality(&r, &s->sum);
@@ -183,6 +184,28 @@ static int put_names(FILE *out, const char *name, const struct summary_names *na
 	return put_text(out, name, used ? text : NULL);
 }
 
+static void put_number(FILE *out, const char *name, size_t n)
+{
+	if (n)
+		(void)fprintf(out, "\"%s\":%zu,", name, n);
+	else
+		(void)fprintf(out, "\"%s\":null,", name);
+}
+
+/* ,"place":{...} */
+static int put_place(FILE *out, const struct summary_place *p)
+{
+	if (!p)
+		return 0;
+	fputs(",\n\"place\":{", out);
+	put_number(out, "energy", p->energy);
+	put_number(out, "energy_of", p->energy_of);
+	put_number(out, "wasted", p->wasted);
+	put_number(out, "wasted_of", p->wasted_of);
+	(void)fprintf(out, "\"is_known\":%s}", p->energy ? "true" : "false");
+	return put_text(out, "place_unknown", p->why);
+}
+
 int summary_print_json(const struct summary *s, FILE *out)
 {
 	char name[PERIOD_TEXT_MAX], from[RFC3339_SIZE], to[RFC3339_SIZE], made[RFC3339_SIZE];
@@ -196,7 +219,8 @@ int summary_print_json(const struct summary *s, FILE *out)
 		      period_name(&s->period, name), from, to, made, summary_is_over(s) ? "true" : "false",
 		      jobs_group_name(s->by));
 	if (put_text(out, "cluster", s->cluster) < 0 || put_text(out, "whose", s->whose) < 0 ||
-	    put_names(out, "energy_sources", &s->sources) < 0 || put_names(out, "factors", &s->factors) < 0)
+	    put_names(out, "energy_sources", &s->sources) < 0 || put_names(out, "factors", &s->factors) < 0 ||
+	    put_place(out, s->place) < 0)
 		return -ENOMEM;
 	fputs(",\n\"rows\":", out);
 	if (print_rows(s, CELLS_JSON, out) < 0)

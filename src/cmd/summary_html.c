@@ -385,6 +385,8 @@ int summary_print_html(const struct summary *s, const struct summary_links *link
 
 	put_head(s, links, out);
 	html_element(out, "p", "lead", "%s", summary_lead(s, words));
+	if (*summary_place_words(s, words))
+		html_element(out, "p", NULL, "%s", words);
 	put_tiles(s, out);
 	if (s->sum.jobs) {
 		put_days(s, out);

@@ -45,6 +45,8 @@ static void put_head(const struct summary *s, FILE *out)
 	put_words(out, memcpy(words, summary_lead(s, title), sizeof(words)));
 	if (*summary_waste_lead(s, words))
 		put_words(out, words);
+	if (*summary_place_words(s, words))
+		put_words(out, words);
 }
 
 static struct cell text_of(const char *text)

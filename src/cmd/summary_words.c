@@ -129,6 +129,27 @@ const char *summary_waste_lead(const struct summary *s, char *buf)
 	return buf;
 }
 
+const char *summary_place_words(const struct summary *s, char *buf)
+{
+	const struct summary_place *p = s->place;
+	char wasted[128] = "";
+
+	buf[0] = '\0';
+	if (!p)
+		return buf;
+	if (p->wasted)
+		(void)snprintf(wasted, sizeof(wasted), ", and place %zu of %zu by the part of it that was wasted", p->wasted,
+			       p->wasted_of);
+	if (p->why)
+		(void)snprintf(buf, SUMMARY_WORDS_MAX, "Place among all users: n/a (%s).", p->why);
+	else if (!p->energy)
+		(void)snprintf(buf, SUMMARY_WORDS_MAX, "Place among all users: n/a (the energy is not known).");
+	else
+		(void)snprintf(buf, SUMMARY_WORDS_MAX, "Place %zu of %zu user%s by energy%s. Place 1 is the largest.", p->energy,
+			       p->energy_of, p->energy_of == 1 ? "" : "s", wasted);
+	return buf;
+}
+
 /* --- method and coverage ----------------------------------------------------------------------- */
 
 /* "rapl (12 jobs); model (3 jobs)" */
@@ -179,6 +200,7 @@ const char *summary_note(const struct summary *s, unsigned int i, char *buf)
 		"Wasted is all energy of jobs that failed, and for other jobs the idle power of CPUs, memory and GPUs that "
 		"they held and did not use. Jobs that were cancelled are not in it: nobody knows what they were good for.",
 	};
+	char title[PERIOD_TEXT_MAX];
 	bool is_there = false;
 
 	switch (i) {
@@ -201,10 +223,16 @@ const char *summary_note(const struct summary *s, unsigned int i, char *buf)
 	case 4:
 		is_there = put_idle_known(&s->sum, buf);
 		break;
+	case 5:
+		(void)snprintf(buf, SUMMARY_WORDS_MAX,
+			       "Nothing is compared with %s, because some of its jobs are no longer in the database.",
+			       period_title(&s->before, title));
+		is_there = s->lacks_before;
+		break;
 	default:
-		if (i - 5 >= ARRAY_SIZE(fixed))
+		if (i - 6 >= ARRAY_SIZE(fixed))
 			return NULL;
-		(void)snprintf(buf, SUMMARY_WORDS_MAX, "%s", fixed[i - 5]);
+		(void)snprintf(buf, SUMMARY_WORDS_MAX, "%s", fixed[i - 6]);
 		return buf;
 	}
 	if (!is_there)

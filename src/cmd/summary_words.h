@@ -17,6 +17,9 @@ const char *summary_lead(const struct summary *s, char *buf);
 /* "23 % of it (80 kWh) was wasted. The largest cause: jobs that failed (40 kWh)." */
 const char *summary_waste_lead(const struct summary *s, char *buf);
 
+/* "Place 3 of 41 users by energy, and place 7 of 41 by the part of it that was wasted." Empty: nobody asked. */
+const char *summary_place_words(const struct summary *s, char *buf);
+
 /* How the values were come by and what they leave out: up to this many sentences; NULL: no more. */
 #define SUMMARY_NOTES 10
 const char *summary_note(const struct summary *s, unsigned int i, char *buf);

@@ -318,7 +318,7 @@ const struct kvconf_key settings_keys[] = {
 	KEY("PrometheusUrl", parse_url, prometheus_url, "",
 	    "Address of the Prometheus that scrapes ceems.prom."),
 	KEY("MailProg", parse_path, mail_prog, "/usr/bin/mail",
-	    "Program that ceems-mail sends mails with."),
+	    "Program that sends mails of ceems-mail and ceems report."),
 	KEY("FinalEnergyWait", kvconf_duration, final_energy_wait_ns, "60s",
 	    "Longest wait for a job's final energy and steps."),
 	KEY("CorrectionWait", kvconf_duration, correction_wait_ns, "7d",

@@ -76,7 +76,7 @@ struct settings {
 	char mariadb_database[65];     /* MariaDB's limit is 64 */
 	char sqlite_file[SETTINGS_PATH_MAX];
 	uint64_t mariadb_retention_ns; /* of jobs and steps; 0: for ever */
-	char mail_prog[SETTINGS_PATH_MAX]; /* behind ceems-mail */
+	char mail_prog[SETTINGS_PATH_MAX]; /* of ceems-mail and ceems report */
 	uint64_t final_energy_wait_ns;
 	uint64_t correction_wait_ns;   /* for what was not known by then; 0: no corrections */
 };

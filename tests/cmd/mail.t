@@ -59,6 +59,36 @@ has "$out" "ceems-mail: no mail: '~x' is no address" "which is said"
 send hello "first.last@example.org,user2"
 is "$rc/$(sed -n 4p "$dir/args")" "0/first.last@example.org,user2" "two addresses"
 
+for address in 'a<|id>' 'a:|id;' 'a"b"' 'a(b)' 'a\b' 'a>b'; do
+	send hello "$address"
+	is "$rc/$(cat "$dir/args" 2>/dev/null)" "1/" "no address: '$address'"
+done
+
+# sendmail has the whole mail on its standard input
+cp "$dir/prog" "$dir/sendmail"
+echo "MailProg=$dir/sendmail" >"$dir/ceems.conf"
+header() {
+	python3 -c 'import email, email.policy, sys
+m = email.message_from_file(open(sys.argv[1]), policy=email.policy.default)
+print(m[sys.argv[2]] if sys.argv[2] != "text" else m.get_body().get_content(), end="")' "$dir/text" "$1"
+}
+send "$(printf 'Name=\303\251x\nBcc: all@example.org\r\nend of a name that is longer than one line of a header may be, as such names go')" \
+	"user1@example.org,user2" SLURM_JOB_ID=
+is "$rc/$(paste -sd/ "$dir/args")" "0/2/-i/-t" "sendmail is called with -i -t"
+if command -v python3 >/dev/null; then
+	is "$(header To)" "user1@example.org, user2" "  its mail has the addresses"
+	is "$(header Bcc)" "None" "  no header of a job's name"
+	is "$(header Subject)" "$(printf 'Name=\303\251x?Bcc: all@example.org??end of a name that is longer than one line of a header may be, as such names go')" \
+		"  the subject"
+	is "$(header text)" "No job is named." "  and the text"
+else
+	skip "python3 is not installed"
+fi
+echo "MailProg=/usr/bin/ceems-mail" >"$dir/ceems.conf"
+send hello "" # /usr/bin/mail is not started without an address
+is "$rc/$out" "1/ceems-mail: no mail: '' is no address" "ceems-mail does not start itself"
+echo "MailProg=$dir/prog" >"$dir/ceems.conf"
+
 echo 3 >"$dir/rc"
 send hello user1
 is "$rc/$out" "1/ceems-mail: no mail: $dir/prog ended with 3" "the mail program fails"

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "src/cmd/html.h"
+#include "src/cmd/summary_set.h"
 #include "src/cmd/summary_words.h"
 
 #include "tap.h"
@@ -143,6 +144,76 @@ static void test_sums(void)
 	is_str(summary_change(&s, &s.sum, &s.sum_before, buf), "n/a", "no change against a whole month while it goes on");
 	is_str(summary_title(&s, buf), "November 2025, so far", "which is said");
 	summary_fini(&s);
+}
+
+static void add_user(struct jobs_groups *users, const char *name, uint64_t joules, const char *state)
+{
+	struct record r = job("physics", state, T);
+	struct jobs_job j;
+
+	r.user_name = (char *)(uintptr_t)name;
+	if (joules)
+		values_set(&r.values, METRIC_ENERGY, joules * J);
+	jobs_job_init(&j, &r, T);
+	ok(jobs_groups_add(users, &j) == 0, "a job of %s", name);
+}
+
+static void is_place(const struct jobs_groups *users, const char *name, size_t energy, size_t wasted, const char *words)
+{
+	struct summary_place place;
+	struct summary s = { .place = &place };
+	char buf[SUMMARY_WORDS_MAX];
+
+	summary_place_find(users, name, &place);
+	is_u64(place.energy, energy, name);
+	is_u64(place.wasted, wasted, "by waste");
+	is_str(summary_place_words(&s, buf), words, "in words");
+}
+
+static void test_places(void)
+{
+	struct jobs_groups users = { .by = JOBS_BY_USER };
+	struct summary_place hidden = { .why = "PrivateData" };
+	struct summary s = { 0 };
+	char buf[SUMMARY_WORDS_MAX];
+
+	add_user(&users, "ann", 300, "COMPLETED");
+	add_user(&users, "bob", 100, "FAILED");
+	add_user(&users, "bob", 100, "COMPLETED");
+	add_user(&users, "eve", 200, "COMPLETED");
+	add_user(&users, "nil", 0, "COMPLETED");
+	is_place(&users, "ann", 1, 2, "Place 1 of 3 users by energy, and place 2 of 3 by the part of it that was wasted. "
+				      "Place 1 is the largest.");
+	is_place(&users, "bob", 2, 1, "Place 2 of 3 users by energy, and place 1 of 3 by the part of it that was wasted. "
+				      "Place 1 is the largest.");
+	is_place(&users, "eve", 2, 2, "Place 2 of 3 users by energy, and place 2 of 3 by the part of it that was wasted. "
+				      "Place 1 is the largest.");
+	is_place(&users, "nil", 0, 0, "Place among all users: n/a (the energy is not known).");
+	is_place(&users, "joe", 0, 0, "Place among all users: n/a (the energy is not known).");
+	is_str(summary_place_words(&s, buf), "", "nobody asked");
+	s.place = &hidden;
+	is_str(summary_place_words(&s, buf), "Place among all users: n/a (PrivateData).", "it is hidden");
+	jobs_groups_free(&users);
+}
+
+static void test_set(void)
+{
+	static struct summary like;
+	struct summary_set set = { 0 };
+	static const char *const names[] = { "m", "b", "z", "", "m", "n", "a" };
+	struct period p;
+	size_t i;
+
+	(void)period_parse(PERIOD_MONTH, "2025-11", T, &p);
+	summary_init(&like, &p, JOBS_BY_ACCOUNT, T);
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		ok(summary_set_get(&set, names[i], &like, JOBS_BY_USER) != NULL, "a summary of '%s'", names[i]);
+	is_u64(set.n, 6, "each name has one");
+	for (i = 1; i < set.n; i++)
+		ok(strcmp(set.name[i - 1], set.name[i]) < 0, "'%s' is in order", set.name[i]);
+	ok(set.summary[0]->by == JOBS_BY_USER && set.summary[0]->period.from == p.from, "as was asked");
+	summary_set_fini(&set);
+	summary_fini(&like);
 }
 
 /* --- its forms --------------------------------------------------------------------------------- */
@@ -292,6 +363,8 @@ int main(int argc, char **argv)
 	}
 	test_periods();
 	test_sums();
+	test_places();
+	test_set();
 	test_data();
 	test_empty();
 	test_text();
