@@ -126,7 +126,9 @@ void check_factors(struct check *c)
 	char g[32];
 
 	if (factor_chain_setup(s, &chain, &err) < 0) {
-		check_error(c, "emissions", "Country=<ISO code>", "%s", err.text);
+		check_error(c, "emissions",
+			    "Country=<ISO 3166 code, such as GB and not UK; the file's first columns have them>", "%s",
+			    err.text);
 		return;
 	}
 	check_fixed(c, &chain.fixed);

@@ -123,30 +123,52 @@ static bool has_folder(const char *dirs, const char *dir)
 	return false;
 }
 
-/* A line with all folders that there are now, Slurm's own and ours: one line, whatever is missing. */
+static void append_folder(char buf[LINE_MAX], const char *dir, size_t len)
+{
+	size_t used = strlen(buf);
+
+	(void)snprintf(buf + used, LINE_MAX - used, "%s%.*s", buf[used - 1] == '=' ? "" : ":", (int)len, dir);
+}
+
+/* A line with Slurm's own folder, those in DIRS that exist, and ours: one line, whatever is missing. */
 static const char *plugin_dir_line(const char *dirs, char buf[LINE_MAX])
 {
 	const char *own = slurm_plugin_dir();
 	char path[PATH_MAX];
-	bool has_own = !dirs || find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) || *own == '<';
-	bool has_ours;
+	size_t len;
 
-	if (!dirs)
-		dirs = own;
-	has_ours = has_folder(dirs, SLURM_PLUGINDIR);
-	(void)snprintf(buf, LINE_MAX, "PluginDir=%s%s%s%s", has_own ? "" : own, has_own ? "" : ":", dirs,
-		       has_ours ? "" : ":" SLURM_PLUGINDIR);
+	(void)snprintf(buf, LINE_MAX, "PluginDir=");
+	if (!dirs || (!find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) && *own != '<'))
+		append_folder(buf, own, strlen(own));
+	for (; dirs && *dirs; dirs += len + (dirs[len] == ':')) {
+		len = strcspn(dirs, ":");
+		(void)snprintf(path, sizeof(path), "%.*s", (int)len, dirs);
+		if (access(path, F_OK) == 0)
+			append_folder(buf, dirs, len);
+	}
+	if (!has_folder(buf + strlen("PluginDir="), SLURM_PLUGINDIR) && access(SLURM_PLUGINDIR, F_OK) == 0)
+		append_folder(buf, SLURM_PLUGINDIR, strlen(SLURM_PLUGINDIR));
 	return buf;
 }
 
-/* With ours alone, no command and no daemon of Slurm's starts. */
+/* With ours alone, or with a folder that is not there, no command and no daemon of Slurm's starts. */
 static void check_plugin_dir(struct check *c)
 {
 	const char *dirs = slurmconf_get(c->slurm, "PluginDir");
 	const char *own = slurm_plugin_dir();
 	char hint[LINE_MAX];
 	char path[PATH_MAX];
+	const char *dir;
+	size_t len;
 
+	for (dir = dirs; dir && *dir; dir += len + (dir[len] == ':')) {
+		len = strcspn(dir, ":");
+		(void)snprintf(path, sizeof(path), "%.*s", (int)len, dir);
+		if (access(path, F_OK) < 0)
+			check_error(c, "slurm.conf", plugin_dir_line(dirs, hint),
+				    "%sPluginDir has %s, which is not there: Slurm refuses its configuration",
+				    at(c, "PluginDir"), path);
+	}
 	if (!dirs || find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) || *own == '<')
 		return;
 	check_error(c, "slurm.conf", plugin_dir_line(dirs, hint), "%sPluginDir (%s) is without Slurm's own plugins, which are in %s",
@@ -168,8 +190,9 @@ void check_plugin(struct check *c, const char *what, const char *file, uint32_t 
 		char hint[LINE_MAX];
 
 		(void)plugin_dir_line(slurmconf_get(c->slurm, "PluginDir"), hint);
-		check_error(c, what, has_folder(dirs, SLURM_PLUGINDIR) ? "install slurm-ceems" : hint, "%s%s is not in PluginDir (%s)", at(c, "PluginDir"), file,
-			    dirs);
+		(void)snprintf(path, sizeof(path), SLURM_PLUGINDIR "/%s", file);
+		check_error(c, what, access(path, F_OK) < 0 ? "install slurm-ceems" : hint, "%s%s is not in PluginDir (%s)",
+			    at(c, "PluginDir"), file, dirs);
 		return;
 	}
 	if (elfsym_read_u32(path, "plugin_version", &version, &err) < 0) {
@@ -227,6 +250,37 @@ static enum metric_set find_set(const char *listed, unsigned int *ret_missing)
 	return has;
 }
 
+/* The types of TRES in slurm.conf(5), AccountingStorageTRES. */
+static bool is_tres_of_slurm(const char *name)
+{
+	static const char *const whole[] = { "cpu", "mem", "energy", "node", "billing", "vmem", "pages" };
+	static const char *const type[] = { "gres/", "license/", "bb/", "fs/", "ic/" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(whole); i++)
+		if (!strcasecmp(name, whole[i]))
+			return true;
+	for (i = 0; i < ARRAY_SIZE(type); i++)
+		if (!strncasecmp(name, type[i], strlen(type[i])) && name[strlen(type[i])])
+			return true;
+	return false;
+}
+
+/* One name that slurmctld does not know, such as the "..." of an example, keeps slurmctld from starting. */
+static void check_tres_names(struct check *c, const char *key, const char *listed)
+{
+	char hint[128];
+	char name[64];
+
+	while (listed && settings_next_item(&listed, name, sizeof(name))) {
+		if (is_tres_of_slurm(name))
+			continue;
+		(void)snprintf(hint, sizeof(hint), "take %s out of %s", name, key);
+		check_error(c, "slurm.conf", hint, "%s%s has '%s', which Slurm does not know: slurmctld does not start",
+			    at(c, key), key, name);
+	}
+}
+
 static void check_tres(struct check *c)
 {
 	const char *key = "AccountingStorageTRES";
@@ -234,6 +288,7 @@ static void check_tres(struct check *c)
 	unsigned int missing;
 	enum metric_set set = find_set(listed, &missing);
 
+	check_tres_names(c, key, listed);
 	if (set == METRIC_SET_ALL)
 		check_ok(c, "slurm.conf", "%s has all of ours", key);
 	else if (set < METRIC_SET_N)

@@ -14,6 +14,7 @@
 #include "src/libutil/localfs.h"
 
 #define LAG_SECONDS 86400
+#define SINK_LAG_SECONDS 300
 #define TAKEN_SECONDS 60 /* the recorder takes an entry within one */
 
 /* As root, access() says yes to everything: whose is it, and is that who slurmctld runs as? */
@@ -125,7 +126,7 @@ static void store_check_sink(struct check *c, struct store_view *v, const char *
 		check_warn(c, name, NULL, "%s", err.text);
 		return;
 	}
-	is_old = k.oldest && (uint64_t)time(NULL) > k.oldest + LAG_SECONDS;
+	is_old = k.oldest && (uint64_t)time(NULL) > k.oldest + SINK_LAG_SECONDS;
 	is_large = c->settings.store_max_bytes && k.waiting_bytes > c->settings.store_max_bytes / 2;
 	if (k.waiting && (is_old || is_large))
 		check_warn(c, name, "ceems-recorder's log says why",

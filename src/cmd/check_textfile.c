@@ -110,7 +110,7 @@ static void textfile_check_recorder(struct check *c)
 		return;
 	}
 	rc = pw->pw_uid == geteuid() ? textfile_feed_try(&o, &err) : textfile_fork_try(pw, &o, &err);
-	(void)snprintf(hint, sizeof(hint), "setfacl -m u:%s:rwx %s", user, o.dir);
+	(void)snprintf(hint, sizeof(hint), "setfacl -m u:%s:rwx %s  # of the package acl", user, o.dir);
 	if (rc < 0)
 		check_warn(c, "TextfileDir", hint, "%s; ceems-recorder writes no " CONTROLLER_PROM, err.text);
 	else

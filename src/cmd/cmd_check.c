@@ -3,6 +3,7 @@
  * cmd_check.c - ceems check: what will work on this machine, what will not and what to type.
  */
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -51,14 +52,20 @@ void check_folder(struct check *c, const char *what, const char *dir, bool may_c
 
 bool check_secret_file(struct check *c, const char *what, const char *path)
 {
-	char hint[PATH_MAX + 64];
+	const struct passwd *pw = getpwnam(check_slurm_user(c));
+	char hint[2 * PATH_MAX + 64];
 	struct stat st;
 
 	if (stat(path, &st) < 0 || access(path, R_OK) < 0) {
-		check_error(c, what, NULL, "%s: %s", path, strerror(errno));
+		(void)snprintf(hint, sizeof(hint), "make the file as doc/admin-guide.md shows, or correct %s", what);
+		check_error(c, what, errno == ENOENT ? hint : "run ceems check as root", "%s: %s", path, strerror(errno));
 		return false;
 	}
-	(void)snprintf(hint, sizeof(hint), "chmod 0600 %s", path);
+	/* with mode 0600 only its owner reads it, who has to be SlurmUser */
+	if (pw && pw->pw_uid && pw->pw_uid != st.st_uid)
+		(void)snprintf(hint, sizeof(hint), "chown %s %s; chmod 0600 %s", pw->pw_name, path, path);
+	else
+		(void)snprintf(hint, sizeof(hint), "chmod 0600 %s", path);
 	if (st.st_mode & (S_IRWXG | S_IRWXO))
 		check_warn(c, what, hint, "%s may hold secrets and others can open it (%04o)",
 			   path, (unsigned int)(st.st_mode & 07777));

@@ -32,42 +32,62 @@ static void check_partitions(MYSQL *m, sink_tell_fn *tell, void *ctx)
 	}
 }
 
-/* The writer needs to add and correct rows; slurmctld's machine should not hold a key to more. */
-static void check_rights(MYSQL *m, sink_tell_fn *tell, void *ctx)
+#define GRANTS CEEMS_SQL_DIR "/grants.sql.example"
+
+/* What SHOW GRANTS says of this database user. */
+struct rights {
+	bool inserts, updates; /* has what the recorder needs */
+	bool has_role;	       /* whose rights SHOW GRANTS may not list */
+	const char *wide;      /* a right that the recorder does not need; NULL: none */
+};
+
+static void note_grant(const char *grant, struct rights *r)
 {
 	static const char *const wide[] = { "ALL PRIVILEGES", "DELETE", "DROP", "ALTER", "SUPER",
 					    "FILE", "CREATE USER", "GRANT OPTION" };
+	bool is_all = strstr(grant, "ALL PRIVILEGES");
+	size_t i;
+
+	r->inserts |= is_all || strstr(grant, "INSERT");
+	r->updates |= is_all || strstr(grant, "UPDATE");
+	r->has_role |= !strstr(grant, " ON ");
+	for (i = 0; i < ARRAY_SIZE(wide) && !r->wide; i++)
+		if (strstr(grant, wide[i]))
+			r->wide = wide[i];
+}
+
+/* The recorder adds and corrects rows; slurmctld's machine should not hold a key to more. */
+static void check_rights(MYSQL *m, sink_tell_fn *tell, void *ctx)
+{
+	struct rights r = { 0 };
 	MYSQL_RES *res = NULL;
 	struct errmsg text;
 	MYSQL_ROW row;
-	size_t i;
 
 	if (mysql_query(m, "SHOW GRANTS") || !(res = mysql_store_result(m)))
 		return;
-	while ((row = mysql_fetch_row(res))) {
-		for (i = 0; row[0] && i < ARRAY_SIZE(wide); i++) {
-			if (!strstr(row[0], wide[i]))
-				continue;
-			(void)errmsg_set(&text, 0, "the database user has %s; SELECT, INSERT and UPDATE are enough",
-					 wide[i]);
-			tell(ctx, SINK_WARN, "sql/grants.sql.example has what it needs", text.text);
-			mysql_free_result(res);
-			return;
-		}
-	}
+	while ((row = mysql_fetch_row(res)))
+		if (row[0])
+			note_grant(row[0], &r);
 	mysql_free_result(res);
+	if (!r.has_role && (!r.inserts || !r.updates)) {
+		(void)errmsg_set(&text, 0, "the database user may not %s: no record is written",
+				 r.inserts ? "UPDATE" : "INSERT");
+		tell(ctx, SINK_WRONG, "grant SELECT, INSERT and UPDATE, as " GRANTS " does", text.text);
+	} else if (r.wide) {
+		(void)errmsg_set(&text, 0, "the database user has %s; SELECT, INSERT and UPDATE are enough", r.wide);
+		tell(ctx, SINK_WARN, "grant what " GRANTS " grants", text.text);
+	}
 }
 
 static void tell_trouble(const struct errmsg *err, sink_tell_fn *tell, void *ctx)
 {
 	if (strstr(err->text, "Unknown database") || strstr(err->text, "to database"))
-		tell(ctx, SINK_WRONG, "ceems db migrate --defaults-file <of who may create it>, and "
-		     "sql/grants.sql.example", err->text);
+		tell(ctx, SINK_WRONG, "ceems db migrate --defaults-file <of who may create it>, and " GRANTS, err->text);
 	else if (strstr(err->text, "denied"))
-		tell(ctx, SINK_WRONG, "user and password in MariadbDefaultsFile, as "
-		     "sql/grants.sql.example made them", err->text);
+		tell(ctx, SINK_WRONG, "user and password in MariadbDefaultsFile, as " GRANTS " made them", err->text);
 	else
-		tell(ctx, SINK_WARN, "records wait in the store until it is up", err->text);
+		tell(ctx, SINK_WARN, "start it, or put MariadbDefaultsFile right; records wait in the store", err->text);
 }
 
 void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
@@ -88,7 +108,7 @@ void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 	} else if (schema < MARIADB_SCHEMA) {
 		(void)errmsg_set(&text, 0, "database %s has schema %" PRIu64 ", %u is needed",
 				 database, schema, MARIADB_SCHEMA);
-		tell(ctx, SINK_WRONG, "ceems db migrate", text.text);
+		tell(ctx, SINK_WRONG, "ceems db migrate --defaults-file <of who may make tables>", text.text);
 	} else {
 		if (schema > MARIADB_SCHEMA) {
 			(void)errmsg_set(&text, 0, "database %s has schema %" PRIu64 ", this version "

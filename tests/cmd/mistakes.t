@@ -57,10 +57,15 @@ out=$("$ceems" check --verbose --node n1 --conf "$dir/ceems.conf" 2>&1)
 is "$(echo "$out" | grep -E '^[a-z]+ +(slurm.conf|plugstack.conf|ceems.conf|InboxDir|StoreDir) ' | grep -cvE '^ok|has room')" 0 \
 	"nothing is found where nothing is wrong"
 
-slurm_conf PluginDir PluginDir=/nowhere
-finds "1. PluginDir without ours" "$dir/slurm.conf:3: acct_gather_energy_ceems.so is not in PluginDir (/nowhere)" \
+mkdir "$dir/other"
+slurm_conf PluginDir "PluginDir=$dir/other"
+finds "1. PluginDir without ours" "$dir/slurm.conf:3: acct_gather_energy_ceems.so is not in PluginDir ($dir/other)" \
 	"PluginDir="
-has "$(echo "$out" | grep -e '-> PluginDir=')" "/nowhere:" "  what is there stays"
+has "$(echo "$out" | grep -e '-> PluginDir=')" "$dir/other" "  what is there stays"
+good
+slurm_conf PluginDir "PluginDir=$dir/plugins:/nowhere"
+finds "    with a folder that is not there" "$dir/slurm.conf:3: PluginDir has /nowhere, which is not there" "PluginDir="
+is "$(echo "$out" | grep -c -e "-> PluginDir=.*/nowhere")" 0 "  which the advice leaves out"
 good
 if command -v slurmctld >/dev/null && [ -e "$dir/plugins/acct_gather_energy_ceems.so" ]; then
 	plugin_version_spoil "$dir/plugins/acct_gather_energy_ceems.so"
@@ -78,6 +83,10 @@ finds "4. PrologFlags without Contain" "$dir/slurm.conf:5: PrologFlags is Alloc"
 good
 slurm_conf AccountingStorageTRES AccountingStorageTRES=gres/gpu
 finds "5. TRES that are not listed" "$dir/slurm.conf:9: " "add what ceems tres prints to AccountingStorageTRES, and leave what is there"
+good
+slurm_conf AccountingStorageTRES "AccountingStorageTRES=energy,ic/ceems_co2e,..."
+finds "    and the dots of an example among them" "$dir/slurm.conf:9: AccountingStorageTRES has '...', which Slurm does not know" \
+	"take ... out of AccountingStorageTRES"
 good
 slurm_conf JobAcctGatherType JobAcctGatherType=jobacct_gather/none
 finds "6. JobAcctGatherType none" "$dir/slurm.conf:6: JobAcctGatherType is jobacct_gather/none" \
@@ -146,7 +155,8 @@ for folder in /usr/lib/*/slurm-wlm /usr/lib64/slurm; do
 	[ ! -e "$folder/auth_munge.so" ] || own=$folder
 done
 if [ -n "$own" ] && [ ! -e "$own/acct_gather_energy_ceems.so" ]; then
-	finds "16. PluginDir that is not set" "acct_gather_energy_ceems.so is not in PluginDir ($own)" "PluginDir=$own:"
+	# the line to type names our folder if it is there
+	finds "16. PluginDir that is not set" "acct_gather_energy_ceems.so is not in PluginDir ($own)" "in"
 	good
 	rm "$dir/plugins/auth_munge.so"
 	finds "17. PluginDir with ours alone" "$dir/slurm.conf:3: PluginDir ($dir/plugins) is without Slurm's own plugins" \
