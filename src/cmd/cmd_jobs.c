@@ -108,13 +108,26 @@ static int print_list(struct jobs_list *l)
 
 /* --- one run ----------------------------------------------------------------------------------- */
 
+/* Is the list's usual format enough for SORT, of which NULL is the usual one? */
+static bool is_shown(const char *sort)
+{
+	struct jobs_column column;
+
+	return !sort || !jobs_column_find(sort, &column) || jobs_is_usual(&column);
+}
+
 static int list_init(struct jobs_list *l)
 {
 	const struct jobs_options *o = l->o;
 	const char *sort = o->sort ? o->sort : o->by ? "key" : "end";
+	char format[sizeof(JOBS_FORMAT) + 80];
 	struct errmsg err = { 0 };
-	int rc = jobs_columns_parse(o->format ? o->format : JOBS_FORMAT, &l->columns, &err);
+	int rc;
 
+	/* the list shows what it is sorted by */
+	(void)snprintf(format, sizeof(format), JOBS_FORMAT "%s%.64s", is_shown(o->sort) ? "" : ",",
+		       is_shown(o->sort) ? "" : o->sort);
+	rc = jobs_columns_parse(o->format ? o->format : format, &l->columns, &err);
 	if (rc < 0) {
 		(void)cmd_error("jobs: %s", err.text);
 		return rc == -EINVAL ? CMD_USAGE : CMD_FAILED;
@@ -122,7 +135,7 @@ static int list_init(struct jobs_list *l)
 	if (o->by ? !jobs_group_sort_find(sort, &l->group_sort) :
 		    !jobs_column_find(sort, &l->sort) || !jobs_is_sortable(&l->sort)) {
 		return cmd_usage_error(&cmd_jobs, "cannot sort by '%s'%s", sort,
-				       o->by ? ": key, jobs, failed, elapsed, cpu, energy, co2e, wasted or failed_energy" :
+				       o->by ? ": key, jobs, failed, elapsed, cpu, energy, co2e, idle, wasted or failed_energy" :
 					       ": a number or a time of --helpformat");
 	}
 	l->groups.by = o->by;

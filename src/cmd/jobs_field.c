@@ -132,7 +132,7 @@ enum field_id {
 	FIELD_PARTITION, FIELD_QOS, FIELD_STATE, FIELD_EXITCODE, FIELD_SUBMIT, FIELD_ELIGIBLE, FIELD_START,
 	FIELD_END, FIELD_ELAPSED, FIELD_ELAPSEDRAW, FIELD_TIMELIMIT, FIELD_NNODES, FIELD_NCPUS, FIELD_NGPUS,
 	FIELD_NODELIST, FIELD_TRES, FIELD_CPU, FIELD_MEM, FIELD_GPU, FIELD_TIME, FIELD_ENERGY, FIELD_JOULES,
-	FIELD_IDLE, FIELD_WASTED, FIELD_POWER, FIELD_TOTALCPU,
+	FIELD_IDLE, FIELD_IDLE_ENERGY, FIELD_WASTED, FIELD_POWER, FIELD_TOTALCPU,
 };
 
 struct jobs_field {
@@ -175,7 +175,8 @@ static const struct jobs_field fields[] = {
 	{ FIELD_IDLE, "IdleShare", "idle", "Idle %", "idle_share", "part of the energy that is idle power", 7, false, false, true },
 	{ FIELD_POWER, "MeanPower", "power", "Power", "mean_power_w", "energy / run time, in W", 8, false, false, true },
 	{ FIELD_TOTALCPU, "TotalCPU", NULL, "TotalCPU", "total_cpu_s", "CPU time used", 11, false, false, true },
-	{ FIELD_WASTED, "IdleEnergy", "wasted", "Idle", "idle_energy_j", "that part, in Wh", 9, false, false, true },
+	{ FIELD_IDLE_ENERGY, "IdleEnergy", NULL, "Idle", "idle_energy_j", "that part, in Wh", 9, false, false, true },
+	{ FIELD_WASTED, "Wasted", NULL, "Wasted", "wasted_energy_j", "energy of a failed job; of others, idle energy of what was held and not used; in Wh", 9, false, false, true },
 };
 
 static void set_exit(struct cell *cell, const struct record *r, char *buf)
@@ -201,6 +202,20 @@ static void set_wh(struct cell *cell, uint64_t uj)
 	(void)screen_wh(uj, cell->shown);
 }
 
+/* The sum of the causes that are known; the sums of groups and reports do the same. */
+static void set_wasted(struct cell *cell, const struct jobs_job *j)
+{
+	const double *waste_uj = j->waste_uj;
+	double uj = 0;
+	unsigned int w;
+
+	for (w = 0; w < WASTE_N; w++)
+		uj += isnan(waste_uj[w]) ? 0 : waste_uj[w];
+	/* without idle energy, a job that did not fail has no cause that is known */
+	if (!isnan(waste_uj[WASTE_CPU]) || !isnan(waste_uj[WASTE_MEMORY]) || uj > 0)
+		set_wh(cell, (uint64_t)(uj + 0.5));
+}
+
 static void set_energy(struct cell *cell, const struct jobs_job *j, enum field_id id)
 {
 	const struct values *f = &j->r->values;
@@ -211,6 +226,8 @@ static void set_energy(struct cell *cell, const struct jobs_job *j, enum field_i
 		set_wh(cell, f->value[METRIC_ENERGY]);
 	else if (id == FIELD_JOULES)
 		set_count(cell, f->value[METRIC_ENERGY] / UJ_PER_J);
+	else if (id == FIELD_WASTED)
+		set_wasted(cell, j);
 	else if (j->idle_share >= 0)
 		set_wh(cell, (uint64_t)(j->idle_share * (double)f->value[METRIC_ENERGY] + 0.5));
 }
@@ -309,6 +326,7 @@ static void set_field(const struct jobs_job *j, enum field_id id, struct cell *c
 		return set_cpu_time(cell, r);
 	case FIELD_ENERGY:
 	case FIELD_JOULES:
+	case FIELD_IDLE_ENERGY:
 	case FIELD_WASTED:
 		return set_energy(cell, j, id);
 	}
@@ -389,7 +407,7 @@ bool jobs_column_find(const char *name, struct jobs_column *ret)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(fields); i++)
-		if (is_name(name, fields[i].name) || is_name(name, fields[i].alias)) {
+		if (is_name(name, fields[i].name) || is_name(name, fields[i].alias) || is_name(name, fields[i].key)) {
 			*ret = (struct jobs_column){ .field = &fields[i] };
 			return true;
 		}
@@ -398,6 +416,19 @@ bool jobs_column_find(const char *name, struct jobs_column *ret)
 			*ret = (struct jobs_column){ .metric = (enum metric)m };
 			return true;
 		}
+	return false;
+}
+
+bool jobs_is_usual(const struct jobs_column *column)
+{
+	char name[] = JOBS_FORMAT;
+	struct jobs_column usual;
+	char *rest = NULL;
+	char *p;
+
+	for (p = strtok_r(name, ",", &rest); p; p = strtok_r(NULL, ",", &rest))
+		if (jobs_column_find(p, &usual) && usual.field == column->field && usual.metric == column->metric)
+			return true;
 	return false;
 }
 

@@ -51,6 +51,7 @@ int jobs_columns_parse(const char *format, struct jobs_columns *ret, struct errm
 
 /* False: there is no such field. */
 bool jobs_column_find(const char *name, struct jobs_column *ret);
+bool jobs_is_usual(const struct jobs_column *column); /* in JOBS_FORMAT */
 
 /* CELL may point into what J's record owns, and into BUF. */
 #define JOBS_TEXT_MAX 128

@@ -61,15 +61,13 @@ bool jobs_sum_wasted(const struct jobs_sum *sum, double *ret_uj, double *ret_ng)
 	double ng = 0;
 	unsigned int w;
 
-	if (!sum->energy_n)
-		return false;
 	for (w = 0; w < WASTE_N; w++) {
 		uj += sum->waste[w].uj;
 		ng += sum->waste[w].ng;
 	}
 	*ret_uj = uj;
 	*ret_ng = ng;
-	return true;
+	return sum->waste[WASTE_CPU].n || sum->waste[WASTE_MEMORY].n || sum->waste[WASTE_GPU].jobs;
 }
 
 void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j)
@@ -272,12 +270,13 @@ int jobs_groups_add(struct jobs_groups *g, const struct jobs_job *j)
 /* --- printing ---------------------------------------------------------------------------------- */
 
 enum { COLUMN_KEY, COLUMN_JOBS, COLUMN_FAILED, COLUMN_ELAPSED, COLUMN_CPU, COLUMN_ENERGY, COLUMN_CO2E, COLUMN_IDLE,
-       COLUMN_FAILED_ENERGY, COLUMN_N };
+       COLUMN_FAILED_ENERGY, COLUMN_WASTED, COLUMN_N };
 
 static const char *const sort_name[] = {
 	[GROUP_BY_KEY] = "key", [GROUP_BY_JOBS] = "jobs", [GROUP_BY_FAILED] = "failed",
 	[GROUP_BY_ELAPSED] = "elapsed", [GROUP_BY_CPU] = "cpu", [GROUP_BY_ENERGY] = "energy",
-	[GROUP_BY_CO2E] = "co2e", [GROUP_BY_WASTED] = "wasted", [GROUP_BY_FAILED_ENERGY] = "failed_energy",
+	[GROUP_BY_CO2E] = "co2e", [GROUP_BY_IDLE] = "idle", [GROUP_BY_WASTED] = "wasted",
+	[GROUP_BY_FAILED_ENERGY] = "failed_energy",
 };
 
 bool jobs_group_sort_find(const char *name, enum jobs_group_sort *ret)
@@ -294,6 +293,8 @@ bool jobs_group_sort_find(const char *name, enum jobs_group_sort *ret)
 
 static double group_rank(const struct jobs_sum *s, enum jobs_group_sort sort)
 {
+	double uj, ng;
+
 	switch (sort) {
 	case GROUP_BY_KEY:
 		return 0;
@@ -309,8 +310,10 @@ static double group_rank(const struct jobs_sum *s, enum jobs_group_sort sort)
 		return s->energy_n ? -(double)s->energy_uj : NAN;
 	case GROUP_BY_CO2E:
 		return s->co2e_n ? -(double)s->co2e_ng : NAN;
-	case GROUP_BY_WASTED:
+	case GROUP_BY_IDLE:
 		return s->idle_n ? -s->idle_uj : NAN;
+	case GROUP_BY_WASTED:
+		return jobs_sum_wasted(s, &uj, &ng) ? -uj : NAN;
 	case GROUP_BY_FAILED_ENERGY:
 		return s->failed_n ? -(double)s->failed_uj : NAN;
 	}
@@ -333,6 +336,8 @@ _Static_assert(COLUMN_N == JOBS_SUM_CELLS, "columns of a sum");
 
 void jobs_sum_cells(const char *key, const struct jobs_sum *s, struct cell cell[JOBS_SUM_CELLS])
 {
+	double uj, ng;
+
 	memset(cell, 0, COLUMN_N * sizeof(*cell));
 	if (*key)
 		cell[COLUMN_KEY] = (struct cell){ .kind = CELL_TEXT, .text = key };
@@ -359,6 +364,8 @@ void jobs_sum_cells(const char *key, const struct jobs_sum *s, struct cell cell[
 		set_wh(&cell[COLUMN_FAILED_ENERGY], s->failed_uj);
 	if (!s->failed)
 		(void)snprintf(cell[COLUMN_FAILED_ENERGY].shown, CELLS_SHOWN_MAX, "0");
+	if (jobs_sum_wasted(s, &uj, &ng))
+		set_wh(&cell[COLUMN_WASTED], (uint64_t)(uj + 0.5));
 }
 
 void jobs_sum_columns(enum jobs_group_by by, struct cells_column column[JOBS_SUM_CELLS])
@@ -377,6 +384,7 @@ void jobs_sum_columns(enum jobs_group_by by, struct cells_column column[JOBS_SUM
 		[COLUMN_CO2E] = { .title = "CO2e", .key = "co2e_g", .width = 9 },
 		[COLUMN_IDLE] = { .title = "Idle", .key = "idle_energy_j", .width = 9 },
 		[COLUMN_FAILED_ENERGY] = { .title = "In vain", .key = "failed_energy_j", .width = 9 },
+		[COLUMN_WASTED] = { .title = "Wasted", .key = "wasted_energy_j", .width = 9 },
 	};
 
 	memcpy(column, columns, sizeof(columns));

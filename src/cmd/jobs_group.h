@@ -49,7 +49,7 @@ struct jobs_sum {
 
 void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j);
 
-/* The sum of all known causes, which is a lower bound. False: no job's energy is known. */
+/* The sum of all known causes, which is a lower bound. False: it is known of no job. */
 bool jobs_sum_wasted(const struct jobs_sum *sum, double *ret_uj, double *ret_ng);
 
 /* "12 jobs, 3h04m12s, CPU 45 %, 1.92 Wh, ..." malloc'ed; NULL: out of memory. */
@@ -98,6 +98,7 @@ enum jobs_group_sort {
 	GROUP_BY_CPU,
 	GROUP_BY_ENERGY,
 	GROUP_BY_CO2E,
+	GROUP_BY_IDLE,
 	GROUP_BY_WASTED,
 	GROUP_BY_FAILED_ENERGY,
 };
@@ -105,7 +106,7 @@ enum jobs_group_sort {
 bool jobs_group_sort_find(const char *name, enum jobs_group_sort *ret);
 
 /* The columns of a sum and their cells; KEY, which may be empty, is the first. */
-#define JOBS_SUM_CELLS 9
+#define JOBS_SUM_CELLS 10
 void jobs_sum_columns(enum jobs_group_by by, struct cells_column column[JOBS_SUM_CELLS]);
 void jobs_sum_cells(const char *key, const struct jobs_sum *s, struct cell cell[JOBS_SUM_CELLS]);
 

@@ -8,10 +8,9 @@
 #include "src/librecord/exactjson.h"
 #include "src/libutil/rfc3339.h"
 
-#define UJ_PER_J UINT64_C(1000000)
 
 /* The section, the cells of a sum, and what a report has beside them. */
-enum { CELL_SECTION, CELL_SUM, CELL_WASTED = CELL_SUM + JOBS_SUM_CELLS, CELL_KNOWN, CELL_RANK, CELLS_N };
+enum { CELL_SECTION, CELL_SUM, CELL_KNOWN = CELL_SUM + JOBS_SUM_CELLS, CELL_RANK, CELLS_N };
 
 struct rows {
 	struct cells *cells;
@@ -35,7 +34,6 @@ static void rows_init(struct rows *r, enum cells_format format)
 	memset(r, 0, sizeof(*r));
 	r->column[CELL_SECTION] = (struct cells_column){ .key = "section", .width = 1 };
 	jobs_sum_columns(JOBS_BY_NONE, &r->column[CELL_SUM]);
-	r->column[CELL_WASTED] = (struct cells_column){ .key = "wasted_energy_j", .width = 1 };
 	r->column[CELL_KNOWN] = (struct cells_column){ .key = "jobs_with_energy", .width = 1 };
 	r->column[CELL_RANK] = (struct cells_column){ .key = "rank", .width = 1 };
 	r->cells = cells_create(r->column, CELLS_N, format, 0);
@@ -51,12 +49,8 @@ static void rows_add(struct rows *r, const char *section)
 
 static void add_sum(struct rows *r, const char *section, const char *key, const struct jobs_sum *sum, size_t rank)
 {
-	double uj, ng;
-
 	memset(r->cell, 0, sizeof(r->cell));
 	jobs_sum_cells(key, sum, &r->cell[CELL_SUM]);
-	if (jobs_sum_wasted(sum, &uj, &ng))
-		r->cell[CELL_WASTED] = number_cell((uint64_t)(uj + 0.5), UJ_PER_J);
 	r->cell[CELL_KNOWN] = number_cell(sum->energy_n, 1);
 	if (rank)
 		r->cell[CELL_RANK] = number_cell(rank, 1);

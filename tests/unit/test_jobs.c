@@ -194,19 +194,19 @@ static void is_groups(enum jobs_group_by by, enum jobs_group_sort sort, enum cel
 static void test_groups(void)
 {
 	is_groups(JOBS_BY_USER, GROUP_BY_KEY, CELLS_TABLE,
-		  "User  Jobs Failed Elapsed CPU %  Energy   CO2e    Idle In vain\n"
-		  "user1    2      0   5m00s  25 % 2.00 Wh 1.50 g 1.00 Wh       0\n"
-		  "user2    1      1    10 s   n/a 1.00 Wh    n/a     n/a 1.00 Wh\n",
+		  "User  Jobs Failed Elapsed CPU %  Energy   CO2e    Idle In vain  Wasted\n"
+		  "user1    2      0   5m00s  25 % 2.00 Wh 1.50 g 1.00 Wh       0 500 mWh\n"
+		  "user2    1      1    10 s   n/a 1.00 Wh    n/a     n/a 1.00 Wh 1.00 Wh\n",
 		  "by user");
 	is_groups(JOBS_BY_NAME, GROUP_BY_FAILED_ENERGY, CELLS_CSV,
-		  "name,jobs,failed,elapsed_s,cpu_efficiency,energy_j,co2e_g,idle_energy_j,failed_energy_j\n"
-		  "\"a?[31m,\"\"b\"\"|?\",1,1,10,,3600,,,3600\n"
-		  "burn,1,0,100,0.25,7200.5,1.5,3600.25,0\n"
-		  "runs,1,0,200,,,,,0\n",
+		  "name,jobs,failed,elapsed_s,cpu_efficiency,energy_j,co2e_g,idle_energy_j,failed_energy_j,wasted_energy_j\n"
+		  "\"a?[31m,\"\"b\"\"|?\",1,1,10,,3600,,,3600,3600\n"
+		  "burn,1,0,100,0.25,7200.5,1.5,3600.25,0,1800.125\n"
+		  "runs,1,0,200,,,,,0,\n",
 		  "by name, what was in vain first");
 	is_groups(JOBS_BY_DAY, GROUP_BY_ENERGY, CELLS_PARSABLE,
-		  "day|jobs|failed|elapsed_s|cpu_efficiency|energy_j|co2e_g|idle_energy_j|failed_energy_j\n"
-		  "2026-11-25|3|1|310|0.25|10800.5|1.5|3600.25|3600\n",
+		  "day|jobs|failed|elapsed_s|cpu_efficiency|energy_j|co2e_g|idle_energy_j|failed_energy_j|wasted_energy_j\n"
+		  "2026-11-25|3|1|310|0.25|10800.5|1.5|3600.25|3600|5400.125\n",
 		  "by day");
 }
 
