@@ -209,6 +209,13 @@ static void cpu_wait(struct record *r, int how)
 		values_set(&r->values, METRIC_RUN_DELAY, (how ? 7200 : 7300) * NS);
 }
 
+static void cpu_crowded(struct record *r, int how)
+{
+	set_cpu(r, 300);
+	if (how < 2)
+		values_set(&r->values, METRIC_RUN_DELAY, (how ? 2160 : 2200) * NS);
+}
+
 static void cpu_throttled(struct record *r, int how)
 {
 	if (how < 2)
@@ -409,6 +416,7 @@ static const struct {
 	{ "cpu-fair", cpu_fair, "CPUs busy 80 % of the time", "try fewer CPUs", "" },
 	{ "imbalance", imbalance, "busiest node worked 25 % more than the mean", "spread the work evenly", "" },
 	{ "cpu-wait", cpu_wait, "tasks waited for a CPU 20 % of their time", "start fewer threads", "" },
+	{ "cpu-crowded", cpu_crowded, "tasks waited for a CPU 20 % of their time", "look at --cpu-bind", "" },
 	{ "cpu-throttled", cpu_throttled, "stopped by its CPU limit 10 % of the time", "start fewer threads", "" },
 	{ "memory-bound", memory_bound, "0.7 instructions a cycle, 30 % of cache accesses miss", "fewer tasks on a node", "" },
 	{ "memory-unused", memory_unused, "used 7.00 GiB of 10.0 GiB", "#SBATCH --mem=9G", "" },
