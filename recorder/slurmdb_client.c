@@ -269,7 +269,7 @@ static void client_give_up(struct slurmdb_client *c)
 }
 
 /* slurmdbd answers a small question: a job that failed alone did so of itself. */
-static void client_judge_suspects(struct slurmdb_client *c)
+static void client_check_suspects(struct slurmdb_client *c)
 {
 	size_t i;
 
@@ -465,7 +465,7 @@ static void client_end_answer(struct slurmdb_client *c)
 	c->state = CLIENT_IDLE;
 	if (c->kind == SLURMDB_WIRE_PING) {
 		c->must_ping = c->is_down = false;
-		client_judge_suspects(c);
+		client_check_suspects(c);
 	}
 	for (i = 0; i < c->nopen; i++) {
 		struct client_entry *e = &c->open[i];

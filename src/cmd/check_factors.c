@@ -68,7 +68,7 @@ static struct factor_feed *read_series(struct check *c, const struct factor_chai
 	return f;
 }
 
-static void judge_series(struct check *c, const struct factor_chain *chain)
+static void check_newest_point(struct check *c, const struct factor_chain *chain)
 {
 	uint64_t now_ns = clock_wall_ns();
 	const struct factor_point *p = factor_series_at(chain->series, chain->region,
@@ -113,7 +113,7 @@ static void check_series(struct check *c, struct factor_chain *chain)
 	if (*trouble.text && !(chain->series && !chain->series->n))
 		check_error(c, "series", FIX_SERIES, "%s", trouble.text);
 	else
-		judge_series(c, chain);
+		check_newest_point(c, chain);
 	chain->series = NULL;
 	factor_feed_close(f);
 }

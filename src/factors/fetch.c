@@ -67,7 +67,7 @@ struct outcome {
 	uint64_t wait_ns; /* the server asked for it; 0: it did not */
 };
 
-static void judge_status(struct fetch *f, const char *name, struct outcome *o,
+static void check_status(struct fetch *f, const char *name, struct outcome *o,
 			 struct errmsg *err)
 {
 	int64_t wait_s;
@@ -153,7 +153,7 @@ static void try_once(struct fetch *f, const struct fetch_request *r, const char 
 	/* a certificate that is wrong will be, and so will be an answer that is too long */
 	o->may_retry = o->rc == -EIO || o->rc == -ETIMEDOUT;
 	if (o->rc == 0)
-		judge_status(f, name, o, err);
+		check_status(f, name, o, err);
 	curl_easy_reset(f->easy); /* lets go of the headers and of the password */
 	wipe_headers(headers);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "src/factors/judge.h"
+#include "src/factors/validate.h"
 #include "src/libcore/settings.h"
 
 /* Did somebody say it who comes before PROVIDER? */
@@ -18,7 +18,7 @@ static bool is_preferred(const struct factor_point *p, const char *preference,
 		o = provider_find(name);
 		if (o == provider)
 			return false;
-		if (o && judge_is_of(p, o))
+		if (o && validate_has_provider(p, o))
 			return true;
 	}
 	return false;

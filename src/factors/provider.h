@@ -2,7 +2,7 @@
 /*
  * provider.h - whoever publishes how much CO2 a grid's electricity has: one row in providers.def and one
  * file (prov_NAME.c) each. Asking and understanding are apart, so that the latter is tested without a
- * network; whether an answer can be true is judge.h's matter.
+ * network; whether an answer can be true is validate.h's matter.
  */
 #ifndef CEEMS_FACTORS_PROVIDER_H
 #define CEEMS_FACTORS_PROVIDER_H

@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include "src/factors/judge.h"
+#include "src/factors/validate.h"
 #include "src/factors/merge.h"
 #include "src/libcore/settings.h"
 #include "src/libutil/clock.h"
@@ -64,7 +64,7 @@ static int ask_zone(struct fetch *f, const struct provider_ask *ask,
 	if (rc == 0)
 		rc = ask->provider->parse(ask, text, len, ret, err);
 	if (rc == 0)
-		rc = judge_points(ask, known, accept, ret, ret_doubts, err);
+		rc = validate_points(ask, known, accept, ret, ret_doubts, err);
 	return rc;
 }
 

@@ -62,7 +62,7 @@ enum outcome {
 
 /* --- DCMI --------------------------------------------------------------------------------- */
 
-static enum outcome judge_ipmi(const struct bmc *b, const char *what)
+static enum outcome outcome_of_error(const struct bmc *b, const char *what)
 {
 	int code = ipmi_ctx_errnum(b->ipmi);
 	bool never = code == IPMI_ERR_COMMAND_INVALID_OR_UNSUPPORTED ||
@@ -83,7 +83,7 @@ static bool is_seen_before(struct bmc *b, uint64_t stamp)
 	return same && b->stamp_moves;
 }
 
-static enum outcome judge_dcmi(struct bmc *b, fiid_obj_t rs, uint64_t *ret_mw)
+static enum outcome outcome_of_answer(struct bmc *b, fiid_obj_t rs, uint64_t *ret_mw)
 {
 	uint64_t watts, stamp, active;
 
@@ -111,9 +111,9 @@ static enum outcome ask_dcmi(struct bmc *b, uint64_t *ret_mw)
 	if (ipmi_cmd_dcmi_get_power_reading(b->ipmi,
 					    IPMI_DCMI_POWER_READING_MODE_SYSTEM_POWER_STATISTICS,
 					    /* mode_attributes= */ 0, rs) < 0)
-		o = judge_ipmi(b, "DCMI power reading");
+		o = outcome_of_error(b, "DCMI power reading");
 	else
-		o = judge_dcmi(b, rs, ret_mw);
+		o = outcome_of_answer(b, rs, ret_mw);
 	fiid_obj_destroy(rs);
 	return o;
 }

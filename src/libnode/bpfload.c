@@ -52,7 +52,7 @@ static int reap(pid_t pid, uint64_t deadline_ns, int *ret_status)
 	return -ETIMEDOUT;
 }
 
-static int judge(const char *helper, int status, const char *words, struct errmsg *err)
+static int outcome_of_exit(const char *helper, int status, const char *words, struct errmsg *err)
 {
 	if (WIFSIGNALED(status))
 		return errmsg_set(err, -EIO, "%s was killed by signal %d", helper,
@@ -99,7 +99,7 @@ static int bpfload_wait_for(const char *helper, char *const *argv, uint64_t time
 	if (rc < 0)
 		/* silence means success */
 		return words[0] ? errmsg_set(err, -EIO, "%s: %s", helper, words) : 0;
-	return judge(helper, status, words, err);
+	return outcome_of_exit(helper, status, words, err);
 }
 
 static int run_verb(const char *helper, const char *verb, const char *dir, uint64_t timeout_ns,

@@ -140,7 +140,7 @@ static int ask_ca(MYSQL *m, const char *defaults_file, struct errmsg *err)
  * before 3.4 we ask only if it is not here. And without a CA, 3.4 has a server prove that it knows the
  * password if its certificate is self-signed; it takes one of an unknown CA without any proof.
  */
-static int judge_certificate(MYSQL *m, struct errmsg *err)
+static int check_certificate(MYSQL *m, struct errmsg *err)
 {
 	const char *path = NULL;
 	const char *host = NULL;
@@ -277,7 +277,7 @@ int mariadb_client_open(const char *defaults_file, const char *database, uint64_
 	if (!mysql_real_connect(m, NULL, NULL, NULL, database, 0, NULL, flags))
 		rc = session_error(m, "cannot connect", err);
 	else
-		rc = judge_certificate(m, err);
+		rc = check_certificate(m, err);
 	/* locks: an answer a little before the reader gives up, and no wait that outlives it */
 	(void)snprintf(sql, sizeof(sql), "SET SESSION sql_mode = 'STRICT_ALL_TABLES,"
 		       "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', lock_wait_timeout = %u, "

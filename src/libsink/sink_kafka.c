@@ -431,7 +431,7 @@ static bool conf_has_changed(const struct sink *k)
 }
 
 /* After trouble: keeps the client, or closes it; then what was on its way is to be sent again. */
-static void judge_client(struct sink *k, struct round *r)
+static void keep_or_close_client(struct sink *k, struct round *r)
 {
 	size_t i;
 
@@ -494,7 +494,7 @@ static int kafka_deliver(struct sink *k, struct sink_item *item, size_t n,
 		return 0;
 	}
 	say_why(k, &r, timeout_ns, err);
-	judge_client(k, &r);
+	keep_or_close_client(k, &r);
 	return -EAGAIN;
 }
 

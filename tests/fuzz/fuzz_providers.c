@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What providers of emission factors answer, judged and merged: the first byte says which of them. */
+/* What providers of emission factors answer, validated and merged: the first byte says which of them. */
 #include <errno.h>
 
-#include "src/factors/judge.h"
+#include "src/factors/validate.h"
 #include "src/factors/merge.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -55,12 +55,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_check_error(rc, &err);
 	assert(rc == 0 || rc == -EINVAL);
 	if (rc == 0)
-		rc = judge_points(&ask, &s, false, &p, &doubts, &err);
+		rc = validate_points(&ask, &s, false, &p, &doubts, &err);
 	fuzz_check_error(rc, &err);
 	assert(rc < 0 || p.n + doubts);
 	for (k = 0; rc == 0 && !ask.provider->is_ours && k < p.n; k++) {
-		assert(p.point[k].factor.mg_per_kwh <= JUDGE_MAX_MG_PER_KWH);
-		assert(p.point[k].from_s <= NOW_S + JUDGE_CLOCK_SKEW_S);
+		assert(p.point[k].factor.mg_per_kwh <= VALIDATE_MAX_MG_PER_KWH);
+		assert(p.point[k].from_s <= NOW_S + VALIDATE_CLOCK_SKEW_S);
 	}
 	if (rc == 0)
 		rc = merge_points(&s, "uk,rte", ask.provider, &p, &err);

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "src/factors/judge.h"
+#include "src/factors/validate.h"
 #include "src/factors/merge.h"
 #include "src/libutil/rfc3339.h"
 #include "tap.h"
@@ -61,7 +61,7 @@ static const struct {
 	const char *provider, *zone;
 	const char *text;
 	const char *error;  /* NULL: none */
-	const char *points; /* before they are judged */
+	const char *points; /* before validation */
 } answers[] = {
 	{ "rte", "FR", "", "the answer is empty", NULL },
 	{ "rte", "FR", " \n", "the answer is empty", NULL },
@@ -195,7 +195,7 @@ static const struct {
 	uint64_t mg;
 	int rc;
 	size_t n;
-} judged[] = {
+} validated[] = {
 	{ "the grid's dirtiest", "rte", "2026-11-22T10:00:00Z", 900, 2000000, 0, 1 },
 	{ "above it", "rte", "2026-11-22T10:00:00Z", 900, 2000001, -EINVAL, 0 },
 	{ "of a day", "rte", "2026-11-21T10:00:00Z", 86400, 1, 0, 1 },
@@ -209,7 +209,7 @@ static const struct {
 	{ "the site's own", "file", "2027-11-22T11:00:00Z", 900000, 3000000, 0, 1 },
 };
 
-static void test_judge(void)
+static void test_validate(void)
 {
 	struct factor_series none = { 0 };
 	struct provider_ask uk = ask_of("uk", "GB", "GB");
@@ -217,27 +217,27 @@ static void test_judge(void)
 	struct errmsg err = { 0 };
 	size_t i, doubts;
 
-	for (i = 0; i < ARRAY_SIZE(judged); i++) {
-		struct provider_ask ask = ask_of(judged[i].provider, "x", "FR");
+	for (i = 0; i < ARRAY_SIZE(validated); i++) {
+		struct provider_ask ask = ask_of(validated[i].provider, "x", "FR");
 
-		push(&p, &ask, judged[i].from, (uint64_t)judged[i].s, judged[i].mg);
-		is_int(judge_points(&ask, &none, false, &p, &doubts, &err), judged[i].rc,
-		       judged[i].name);
-		if (judged[i].rc == 0)
-			is_u64(p.n, judged[i].n, "points");
+		push(&p, &ask, validated[i].from, (uint64_t)validated[i].s, validated[i].mg);
+		is_int(validate_points(&ask, &none, false, &p, &doubts, &err), validated[i].rc,
+		       validated[i].name);
+		if (validated[i].rc == 0)
+			is_u64(p.n, validated[i].n, "points");
 		points_fini(&p);
 	}
 	push(&p, &uk, "2026-11-22T10:00:00Z", 1800, 1);
 	push(&p, &uk, "2026-11-22T10:30:00Z", 1800, 2);
 	push(&p, &uk, "2026-11-22T11:00:00Z", 1800, 3);
 	push(&p, &uk, "2026-11-24T11:00:00Z", 1800, 4);
-	is_int(judge_points(&uk, &none, false, &p, &doubts, &err), 0, "two values, two forecasts");
+	is_int(validate_points(&uk, &none, false, &p, &doubts, &err), 0, "two values, two forecasts");
 	is_u64(p.n, 2, "the latter are left out");
 	points_fini(&p);
-	is_int(judge_points(&uk, &none, false, &p, &doubts, &err), -EINVAL, "no value");
+	is_int(validate_points(&uk, &none, false, &p, &doubts, &err), -EINVAL, "no value");
 	push(&p, &uk, "2026-11-22T10:00:00Z", 1800, 1);
 	push(&p, &uk, "2026-11-22T10:29:59Z", 1800, 1);
-	is_int(judge_points(&uk, &none, false, &p, &doubts, &err), -EINVAL, "they overlap");
+	is_int(validate_points(&uk, &none, false, &p, &doubts, &err), -EINVAL, "they overlap");
 	points_fini(&p);
 }
 
@@ -258,12 +258,12 @@ static void test_tenfold(void)
 	points_fini(&p);
 	push(&p, &rte, "2026-11-22T10:00:00Z", 900, 300000);
 	push(&p, &rte, "2026-11-22T10:15:00Z", 900, 300001);
-	is_int(judge_points(&rte, &known, false, &p, &doubts, &err), 0, "ten times one's own word");
+	is_int(validate_points(&rte, &known, false, &p, &doubts, &err), 0, "ten times one's own word");
 	is_u64(doubts, 0, "is believed, however long ago, beside another's");
 	points_fini(&p);
 	push(&p, &rte, "2026-11-22T10:00:00Z", 900, 300001);
 	push(&p, &rte, "2026-11-22T10:15:00Z", 900, 31000);
-	is_int(judge_points(&rte, &known, false, &p, &doubts, &err), 0, "more than that");
+	is_int(validate_points(&rte, &known, false, &p, &doubts, &err), 0, "more than that");
 	is_str(as_text(p.point, p.n), "10:15 10:30 31000 RTE eCO2mix\n", "is not, but the next is");
 	is_u64(doubts, 1, "and counted");
 	is_str(err.text, "300.001 g/kWh at 2026-11-22T10:00:00Z is more than 10 times the last value, "
@@ -271,21 +271,21 @@ static void test_tenfold(void)
 	       "and named");
 	points_fini(&p);
 	push(&p, &rte, "2026-11-22T10:00:00Z", 900, 300001);
-	is_int(judge_points(&rte, &known, true, &p, &doubts, &err), 0, "accepted");
+	is_int(validate_points(&rte, &known, true, &p, &doubts, &err), 0, "accepted");
 	is_u64(p.n, 1, "it is taken");
 	points_fini(&p);
 	/* below 10 g/kWh all is one */
 	push(&p, &maps, "2026-11-22T10:00:00Z", 900, 100000);
 	push(&p, &maps, "2026-11-22T10:15:00Z", 900, 0);
 	push(&p, &maps, "2026-11-22T10:30:00Z", 600, 100001);
-	is_int(judge_points(&maps, &known, false, &p, &doubts, &err), 0, "a grid of water and wind");
+	is_int(validate_points(&maps, &known, false, &p, &doubts, &err), 0, "a grid of water and wind");
 	is_str(as_text(p.point, p.n),
 	       "10:00 10:15 100000 Electricity Maps\n10:15 10:30 0 Electricity Maps\n",
 	       "may jump to 100 g/kWh");
 	points_fini(&p);
 	push(&p, &moer, "2026-11-22T10:00:00Z", 900, 0);
 	push(&p, &moer, "2026-11-22T10:15:00Z", 900, 1100000);
-	is_int(judge_points(&moer, &known, false, &p, &doubts, &err), 0, "the margin");
+	is_int(validate_points(&moer, &known, false, &p, &doubts, &err), 0, "the margin");
 	is_u64(p.n, 2, "jumps");
 	points_fini(&p);
 	factor_series_fini(&known);
@@ -376,7 +376,7 @@ int main(void)
 		diag("%s", err.text);
 	test_keys();
 	test_answers();
-	test_judge();
+	test_validate();
 	test_tenfold();
 	test_merge();
 	return done_testing();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/factors/judge.h"
+#include "src/factors/validate.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 #include "src/libutil/rfc3339.h"
 
-bool judge_is_of(const struct factor_point *p, const struct provider *o)
+bool validate_has_provider(const struct factor_point *p, const struct provider *o)
 {
 	size_t len = strlen(o->cite);
 
@@ -15,7 +15,7 @@ bool judge_is_of(const struct factor_point *p, const struct provider *o)
 	       strchr(" :", p->factor.source[len]); /* or its end */
 }
 
-static int judge_refuse(const char *what, uint64_t t_s, struct errmsg *err)
+static int validate_refuse(const char *what, uint64_t t_s, struct errmsg *err)
 {
 	char at[RFC3339_SIZE];
 
@@ -23,30 +23,30 @@ static int judge_refuse(const char *what, uint64_t t_s, struct errmsg *err)
 	return errmsg_set(err, -EINVAL, "%s: %s", what, at);
 }
 
-static int judge_one(const struct factor_point *p, const struct factor_point *before,
-		     struct errmsg *err)
+static int validate_one(const struct factor_point *p, const struct factor_point *before,
+			struct errmsg *err)
 {
 	if (p->until_s <= p->from_s)
-		return judge_refuse("a value that ends before it begins", p->from_s, err);
-	if (p->until_s - p->from_s > JUDGE_LENGTH_MAX_S)
-		return judge_refuse("a value for more than a day", p->from_s, err);
+		return validate_refuse("a value that ends before it begins", p->from_s, err);
+	if (p->until_s - p->from_s > VALIDATE_LENGTH_MAX_S)
+		return validate_refuse("a value for more than a day", p->from_s, err);
 	if (before && p->from_s < before->until_s)
-		return judge_refuse("times go backwards, or overlap", p->from_s, err);
-	if (p->factor.mg_per_kwh > JUDGE_MAX_MG_PER_KWH)
+		return validate_refuse("times go backwards, or overlap", p->from_s, err);
+	if (p->factor.mg_per_kwh > VALIDATE_MAX_MG_PER_KWH)
 		return errmsg_set(err, -EINVAL, "a value above any grid's: %" PRIu64 " g/kWh",
 				  p->factor.mg_per_kwh / 1000);
 	return 0;
 }
 
 /* What is forecast is left out, and what cannot be is refused. */
-static int judge_future(const struct provider_ask *ask, struct points *p, struct errmsg *err)
+static int validate_future(const struct provider_ask *ask, struct points *p, struct errmsg *err)
 {
-	uint64_t border_s = ask->now_s + JUDGE_CLOCK_SKEW_S;
+	uint64_t border_s = ask->now_s + VALIDATE_CLOCK_SKEW_S;
 	size_t i;
 
 	for (i = 0; i < p->n; i++)
 		if (p->point[i].from_s > border_s + ask->provider->ahead_s)
-			return judge_refuse("a time in the future", p->point[i].from_s, err);
+			return validate_refuse("a time in the future", p->point[i].from_s, err);
 	for (i = 0; i < p->n && p->point[i].from_s <= border_s; i++)
 		;
 	p->n = i;
@@ -57,13 +57,13 @@ static int judge_future(const struct provider_ask *ask, struct points *p, struct
 
 static uint64_t floored(uint64_t mg)
 {
-	return mg > JUDGE_FLOOR_MG_PER_KWH ? mg : JUDGE_FLOOR_MG_PER_KWH;
+	return mg > VALIDATE_FLOOR_MG_PER_KWH ? mg : VALIDATE_FLOOR_MG_PER_KWH;
 }
 
 static bool is_doubtful(uint64_t mg, uint64_t last_mg)
 {
-	return floored(mg) > JUDGE_TIMES * floored(last_mg) ||
-	       floored(last_mg) > JUDGE_TIMES * floored(mg);
+	return floored(mg) > VALIDATE_TIMES * floored(last_mg) ||
+	       floored(last_mg) > VALIDATE_TIMES * floored(mg);
 }
 
 /* What is stored of ASK's provider: the point at P, or else the newest before it. */
@@ -75,7 +75,7 @@ static const struct factor_point *find_known(const struct provider_ask *ask,
 		factor_series_at(known, p->factor.region, p->factor.kind, p->from_s);
 
 	/* sorted by region, kind and time */
-	for (; k && !judge_is_of(k, ask->provider); k--)
+	for (; k && !validate_has_provider(k, ask->provider); k--)
 		if (k == known->point || k[-1].factor.kind != k->factor.kind ||
 		    strcasecmp(k[-1].factor.region, k->factor.region))
 			return NULL;
@@ -109,7 +109,7 @@ static size_t leave_out_doubts(const struct provider_ask *ask, const struct fact
 						 mg / 1000, mg % 1000, at,
 						 mg > last->factor.mg_per_kwh ? "more" :
 										"less by more",
-						 JUDGE_TIMES, last->factor.mg_per_kwh / 1000,
+						 VALIDATE_TIMES, last->factor.mg_per_kwh / 1000,
 						 last->factor.mg_per_kwh % 1000, before);
 			continue;
 		}
@@ -121,8 +121,8 @@ static size_t leave_out_doubts(const struct provider_ask *ask, const struct fact
 	return i;
 }
 
-int judge_points(const struct provider_ask *ask, const struct factor_series *known, bool accept,
-		 struct points *p, size_t *ret_doubts, struct errmsg *err)
+int validate_points(const struct provider_ask *ask, const struct factor_series *known, bool accept,
+		    struct points *p, size_t *ret_doubts, struct errmsg *err)
 {
 	size_t i;
 	int rc = 0;
@@ -133,9 +133,9 @@ int judge_points(const struct provider_ask *ask, const struct factor_series *kno
 	if (ask->provider->is_ours)
 		return 0;
 	for (i = 0; rc == 0 && i < p->n; i++)
-		rc = judge_one(&p->point[i], i ? &p->point[i - 1] : NULL, err);
+		rc = validate_one(&p->point[i], i ? &p->point[i - 1] : NULL, err);
 	if (rc == 0)
-		rc = judge_future(ask, p, err);
+		rc = validate_future(ask, p, err);
 	if (rc == 0 && !p->n)
 		rc = errmsg_set(err, -EINVAL, "the answer has no value of the past");
 	if (rc == 0 && ask->provider->is_steady && !accept)
