@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "src/libledger/ledger_map.h"
-#include "src/libledger/ledger_price.h"
+#include "src/libledger/ledger_charge.h"
 #include "src/libledger/ledger_watch.h"
 #include "src/libledger/split_static.h"
 #include "src/libutil/pages.h"
@@ -406,7 +406,7 @@ void ledger_book_gpu_held(struct ledger_book *b, const struct ledger_page *page,
 }
 
 /* Books the SHARE of LINE (NULL: of none) in TO and adds it to what is booked in this tick. */
-static void book_share(const struct ledger_page *page, const struct ledger_price *price,
+static void book_share(const struct ledger_page *page, const struct ledger_charge *charge,
 		       const struct book_line *line, const struct split_share *share,
 		       struct account *to, struct account *booked)
 {
@@ -415,7 +415,7 @@ static void book_share(const struct ledger_page *page, const struct ledger_price
 	memcpy(a.total_uj, share->total_uj, sizeof(a.total_uj));
 	memcpy(a.static_uj, share->static_uj, sizeof(a.static_uj));
 	memcpy(a.source_uj, share->source_uj, sizeof(a.source_uj));
-	ledger_price_account(page, price, line, &a);
+	ledger_charge_account(page, charge, line, &a);
 	account_add(to, &a);
 	account_add(booked, &a);
 }
@@ -445,7 +445,7 @@ static void book_measured(struct ledger_page *page, const struct book_tick *tick
 }
 
 static int book_energy(struct ledger_book *b, struct ledger_page *page,
-		       const struct book_tick *tick, const struct ledger_price *price)
+		       const struct book_tick *tick, const struct ledger_charge *charge)
 {
 	struct split_input in = {
 		.from_ns = page->t_mono_ns,
@@ -470,10 +470,10 @@ static int book_energy(struct ledger_book *b, struct ledger_page *page,
 	if (rc < 0)
 		return rc;
 	for (i = 0; i < b->nlines; i++)
-		book_share(page, price, &b->line[i], &b->share[i],
+		book_share(page, charge, &b->line[i], &b->share[i],
 			   &page->step[b->line[i].slot].energy, &booked);
-	book_share(page, price, NULL, &unallocated, &page->unallocated, &booked);
-	book_share(page, price, NULL, &sys, &page->system, &booked);
+	book_share(page, charge, NULL, &unallocated, &page->unallocated, &booked);
+	book_share(page, charge, NULL, &sys, &page->system, &booked);
 	book_measured(page, tick, &booked);
 	return 0;
 }
@@ -526,14 +526,14 @@ static void end_steps(struct ledger_book *b, struct ledger_page *page, uint64_t 
 int ledger_book_apply(struct ledger_book *b, struct ledger_page *page,
 		      const struct book_tick *tick)
 {
-	struct ledger_price price;
+	struct ledger_charge charge;
 	int rc;
 
 	if (tick->t_mono_ns < page->t_mono_ns)
 		return -EINVAL;
-	ledger_price_tick(page, tick, &price);
+	ledger_charge_tick(page, tick, &charge);
 	if (page->t_mono_ns) {
-		rc = book_energy(b, page, tick, &price);
+		rc = book_energy(b, page, tick, &charge);
 		if (rc < 0)
 			return rc;
 	}

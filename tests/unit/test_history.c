@@ -98,7 +98,7 @@ static void stop_sampler(struct world *w)
 	sources_close(w->sources);
 }
 
-/* An empty ledger, without the price of a new file. */
+/* An empty ledger, without the cost of a new file. */
 static void clear_ledger(struct ledger *l)
 {
 	unsigned int i;

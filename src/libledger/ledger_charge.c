@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libledger/ledger_price.h"
+#include "src/libledger/ledger_charge.h"
 
 /*
  * Somebody may have set the wall clock within the window. So the window's length is by the
@@ -13,7 +13,7 @@ static uint64_t wall_of(const struct book_tick *tick, uint64_t t_mono_ns)
 }
 
 /* A domain that more than one sensor tells of has the longest of their times. */
-static void price_slow(const struct book_tick *tick, struct ledger_price *p)
+static void charge_slow(const struct book_tick *tick, struct ledger_charge *p)
 {
 	uint64_t window_ns = tick->t_mono_ns - p->from_mono_ns;
 	uint64_t ns[DOMAIN_N] = { 0 };
@@ -36,10 +36,10 @@ static void price_slow(const struct book_tick *tick, struct ledger_price *p)
 	}
 }
 
-void ledger_price_tick(struct ledger_page *page, const struct book_tick *tick,
-		       struct ledger_price *ret)
+void ledger_charge_tick(struct ledger_page *page, const struct book_tick *tick,
+			struct ledger_charge *ret)
 {
-	*ret = (struct ledger_price){
+	*ret = (struct ledger_charge){
 		.tick = tick,
 		/* the first one has no window */
 		.from_mono_ns = page->t_mono_ns ? page->t_mono_ns : tick->t_mono_ns,
@@ -48,14 +48,14 @@ void ledger_price_tick(struct ledger_page *page, const struct book_tick *tick,
 	if (!tick->chain)
 		return;
 	factor_chain_mix(tick->chain, wall_of(tick, ret->from_mono_ns), tick->t_wall_ns, &ret->mix);
-	price_slow(tick, ret);
+	charge_slow(tick, ret);
 	page->factor = ret->mix.now;
 	page->factor_step = ret->mix.now_step;
 	page->factor_until_s = ret->mix.now_until_s;
 }
 
 /* Of the time in which LINE was there, in BUF where that makes a difference; else of the tick. */
-static const struct factor_mix *mix_of(const struct ledger_price *p, const struct book_line *line,
+static const struct factor_mix *mix_of(const struct ledger_charge *p, const struct book_line *line,
 				       struct factor_mix *buf)
 {
 	uint64_t from;
@@ -81,8 +81,8 @@ static void add_links(const struct factor_mix *mix, uint64_t energy_uj, struct a
 		a->factor_uj[i] += uj[i];
 }
 
-void ledger_price_account(const struct ledger_page *page, const struct ledger_price *p,
-			  const struct book_line *line, struct account *a)
+void ledger_charge_account(const struct ledger_page *page, const struct ledger_charge *p,
+			   const struct book_line *line, struct account *a)
 {
 	uint64_t rest_uj = account_total_uj(a);
 	const struct factor_mix *mix;

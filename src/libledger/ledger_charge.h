@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ledger_price.h - the emission charge of a tick. The joules of each line have the factors of the
+ * ledger_charge.h - the emission charge of a tick. The joules of each line have the factors of the
  * time in which the line was there. The joules of a sensor that is slower than the tick have the
  * factors of the time in which they were used. Private to ledger_book.
  */
-#ifndef CEEMS_LEDGER_PRICE_H
-#define CEEMS_LEDGER_PRICE_H
+#ifndef CEEMS_LEDGER_CHARGE_H
+#define CEEMS_LEDGER_CHARGE_H
 
 #include "src/libledger/ledger_book.h"
 
-struct ledger_price {
+struct ledger_charge {
 	const struct book_tick *tick;
 	uint64_t from_mono_ns; /* of the tick's window */
 	struct factor_mix mix; /* of all of it */
@@ -19,14 +19,14 @@ struct ledger_price {
 };
 
 /* Borrows TICK; sets page->factor_*. */
-void ledger_price_tick(struct ledger_page *page, const struct book_tick *tick,
-		       struct ledger_price *ret);
+void ledger_charge_tick(struct ledger_page *page, const struct book_tick *tick,
+			struct ledger_charge *ret);
 
 /*
  * The emissions of A, which has nothing but energy of this tick, of LINE. NULL: of nobody or of the
  * system, who were there all the time.
  */
-void ledger_price_account(const struct ledger_page *page, const struct ledger_price *p,
-			  const struct book_line *line, struct account *a);
+void ledger_charge_account(const struct ledger_page *page, const struct ledger_charge *p,
+			   const struct book_line *line, struct account *a);
 
 #endif

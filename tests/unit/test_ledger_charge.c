@@ -13,7 +13,7 @@
 #define T0 UINT64_C(1795341600) /* 2026-11-22T10:00:00Z */
 #define HOUR 3600
 
-static char dir[] = "/tmp/test_ledger_price.XXXXXX";
+static char dir[] = "/tmp/test_ledger_charge.XXXXXX";
 static struct factor_series series;
 static struct factor_chain chain = {
 	.fixed = { .mg_per_kwh = 40000, .year = 2024, .kind = EMISSION_STATIC, .region = "FR" },
