@@ -155,7 +155,7 @@ static void remove_unused(const char *dir)
 static int run_load(const struct request *r, struct errmsg *err)
 {
 	_cleanup_close_ int lock = -1;
-	struct probes_census census;
+	struct probes_count count;
 	struct probes_dead dead;
 	struct probes *p;
 	int rc = probes_mon_check_dir(r->dir, err);
@@ -171,7 +171,7 @@ static int run_load(const struct request *r, struct errmsg *err)
 			(void)rmdir(r->dir); /* if it is empty */
 		return rc;
 	}
-	if (probes_census(p, &census, &dead) == 0) {
+	if (probes_count(p, &count, &dead) == 0) {
 		dead.nslots = 0; /* slurmd first reads what is in them */
 		probes_reap(p, &dead);
 	}
@@ -185,7 +185,7 @@ static int run_load(const struct request *r, struct errmsg *err)
 static int run_unload(const struct request *r, struct errmsg *err)
 {
 	_cleanup_close_ int lock = -1;
-	struct probes_census census;
+	struct probes_count count;
 	struct probes_dead dead;
 	struct probes *p;
 	int rc = probes_open(r->dir, &p, err);
@@ -198,14 +198,14 @@ static int run_unload(const struct request *r, struct errmsg *err)
 	if (rc < 0)
 		goto out;
 	(void)probes_user_remove(p, r->user);
-	rc = probes_census(p, &census, &dead);
+	rc = probes_count(p, &count, &dead);
 	if (rc < 0)
 		(void)errmsg_errno(err, rc, "cannot read the maps");
-	else if (!r->force && (census.users || census.slots))
+	else if (!r->force && (count.users || count.slots))
 		rc = errmsg_set(err, -EBUSY,
 				"in use by %u daemons and %u steps; the last of them unloads, or "
 				"--force",
-				census.users, census.slots);
+				count.users, count.slots);
 	else
 		unpin(r);
 out:
@@ -247,7 +247,7 @@ static void print_features(uint32_t features)
 
 static int run_status(const struct request *r, struct errmsg *err)
 {
-	struct probes_census c;
+	struct probes_count c;
 	struct probes_dead dead;
 	struct probes *p;
 	unsigned int i;
@@ -255,7 +255,7 @@ static int run_status(const struct request *r, struct errmsg *err)
 
 	if (rc < 0)
 		return rc;
-	rc = probes_census(p, &c, &dead);
+	rc = probes_count(p, &c, &dead);
 	if (rc < 0) {
 		(void)errmsg_errno(err, rc, "cannot read the maps");
 		goto out;

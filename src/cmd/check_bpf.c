@@ -56,21 +56,21 @@ static void check_group(struct check *c, const struct probes *p, enum probes_gro
 
 static void check_use(struct check *c, struct probes *p)
 {
-	struct probes_census census;
+	struct probes_count count;
 	struct probes_dead dead;
 
-	if (probes_census(p, &census, &dead) < 0)
+	if (probes_count(p, &count, &dead) < 0)
 		return;
-	if (census.full)
+	if (count.full)
 		check_warn(c, "bpf", "fewer steps at once on one node",
 			   "%llu steps found all %u slots taken and were not counted",
-			   (unsigned long long)census.full, PROBES_SLOTS);
-	if (!census.users)
+			   (unsigned long long)count.full, PROBES_SLOTS);
+	if (!count.users)
 		check_warn(c, "bpf", "restart slurmd, or see its log",
 			   "%s: loaded, but no slurmd uses it", probes_dir(p));
 	else
 		check_ok(c, "bpf", "%s: %u steps counted now, %u programs attached", probes_dir(p),
-			 census.slots, census.holds);
+			 count.slots, count.holds);
 }
 
 /* Why nothing is loaded, as far as it can be told from here. */

@@ -95,9 +95,9 @@ void nodeprobes_stop(struct nodeprobes *np)
 
 static bool is_asked(struct nodeprobes *np, enum probes_group group)
 {
-	struct probes_census c;
+	struct probes_count c;
 
-	return probes_census(np->probes, &c, NULL) < 0 || c.groups & 1u << group;
+	return probes_count(np->probes, &c, NULL) < 0 || c.groups & 1u << group;
 }
 
 /*
@@ -146,9 +146,9 @@ static void drop_hooks(struct nodeprobes *np)
 static void look_for_slots(struct nodeprobes *np)
 {
 	struct probes_dead before = np->dead;
-	struct probes_census c = { 0 };
+	struct probes_count c = { 0 };
 
-	np->has_looked = probes_census(np->probes, &c, &np->dead) == 0;
+	np->has_looked = probes_count(np->probes, &c, &np->dead) == 0;
 	np->due = c.users > 1 ? before : np->dead;
 	np->drops_io = np->has_looked && np->keeps_io && !(c.groups & 1u << PROBES_IO) &&
 		       !(probes_features(np->probes) & PROBES_FEXIT_ONCE);

@@ -971,7 +971,7 @@ static bool holder_start(const char *name, pid_t *ret, struct folder *ret_folder
 static void test_killed(struct probes *p)
 {
 	enum outcome outcome = BLURRED;
-	struct probes_census census;
+	struct probes_count count;
 	struct probes_dead dead;
 	struct folder folder;
 	unsigned int n = 100;
@@ -1014,7 +1014,7 @@ static void test_killed(struct probes *p)
 	folder_remove(&folder);
 	ok(bpfrig_link_goes(link), "killed: the program is detached by the kernel");
 	if (probes_lock(bpfrig_dir, UINT64_MAX, &lock, NULL) == 0) {
-		if (probes_census(p, &census, &dead) == 0)
+		if (probes_count(p, &count, &dead) == 0)
 			probes_reap(p, &dead);
 		bperf_reap(p);
 		(void)close(lock);

@@ -119,7 +119,7 @@ static void test_load_runs_out_of_fds(void)
 static void test_users_full_of_the_dead(void)
 {
 	const struct probes_user dead = { .start = 1 };
-	struct probes_census c;
+	struct probes_count c;
 	struct probes *p;
 	uint32_t pid;
 	int fd;
@@ -132,7 +132,7 @@ static void test_users_full_of_the_dead(void)
 		;
 	is_u64(pid, (1u << 30) + PROBES_USERS, "64 that were killed");
 	is_int(bpfrig_load(), 0, "the next one comes in");
-	is_int(probes_census(p, &c, NULL), 0, "census");
+	is_int(probes_count(p, &c, NULL), 0, "count");
 	is_u64(c.users, 1, "and is there");
 	probes_close(p);
 }
@@ -164,21 +164,21 @@ static void test_load_keeps_the_lock(void)
 static void test_joining(void)
 {
 	struct probes *a, *b;
-	struct probes_census c;
+	struct probes_count c;
 	struct errmsg err = { 0 };
 	uint32_t id;
 	int group;
 
 	is_int(probes_open(bpfrig_dir, &a, NULL), 0, "open");
 	is_int(probes_open(bpfrig_dir, &b, NULL), 0, "open");
-	is_int(probes_census(a, &c, NULL), 0, "census");
+	is_int(probes_count(a, &c, NULL), 0, "count");
 	is_u64(c.holds, 0, "loading attaches nothing");
 	is_int(probes_hold(a, PROBES_TASKS, NULL), 0, "hold");
 	id = bpfrig_link_id(LINK_TASK_EXIT);
 	is_int(probes_hold(a, PROBES_TASKS, NULL), 0, "once more changes nothing");
 	is_int(probes_hold(b, PROBES_TASKS, NULL), 0, "another one holds");
 	is_u64(bpfrig_link_id(LINK_TASK_EXIT), id, "it is one link: two would count twice");
-	is_int(probes_census(a, &c, NULL), 0, "census");
+	is_int(probes_count(a, &c, NULL), 0, "count");
 	is_u64(c.holds, 1, "one link");
 	probes_close(a);
 	ok(bpfrig_link_lives(id), "the second one keeps it");
@@ -218,7 +218,7 @@ static void hold_at_once(enum probes_group group, int start, int told, int go_on
 static void test_many_at_once(enum probes_group group)
 {
 	int start[2], told[2], go_on[2];
-	struct probes_census c;
+	struct probes_count c;
 	struct probes *p;
 	pid_t pid[MANY];
 	unsigned int i, held = 0;
@@ -248,18 +248,18 @@ static void test_many_at_once(enum probes_group group)
 	}
 	ok(held == MANY, "%s: many attach at once, and all have it", probes_group_name(group));
 	is_int(refused, 0, "nobody is refused");
-	is_int(probes_census(p, &c, NULL), 0, "census");
+	is_int(probes_count(p, &c, NULL), 0, "count");
 	is_u64(c.holds, probes_share(p, group), "one that only joins has all there is");
 	(void)close(go_on[1]);
 	for (i = 0; i < MANY; i++)
 		(void)waitpid(pid[i], NULL, 0);
-	is_int(probes_census(p, &c, NULL), 0, "census");
+	is_int(probes_count(p, &c, NULL), 0, "count");
 	ok(c.holds > 0, "and keeps it when they end");
 	for (i = 0; probes_drop(p, group); i++)
 		;
 	is_u64(i, c.holds, "it lets go of one by one");
 	is_u64(probes_share(p, group), 0, "then there is nothing to join");
-	is_int(probes_census(p, &c, NULL), 0, "census");
+	is_int(probes_count(p, &c, NULL), 0, "count");
 	is_u64(c.holds, 0, "nothing stays attached");
 	(void)close(start[0]);
 	(void)close(told[0]);
@@ -377,7 +377,7 @@ static void test_folder_of_others(void)
 static void test_former_version(void)
 {
 	char now[PATH_MAX + 32], former[PATH_MAX + 32];
-	struct probes_census c;
+	struct probes_count c;
 	struct probes *p;
 	uint32_t slot;
 
@@ -385,7 +385,7 @@ static void test_former_version(void)
 	(void)snprintf(former, sizeof(former), "%s/v1", bpfrig_dir);
 	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
 	is_int(probes_register(p, NOBODYS_ID, 0, 0, &slot), 0, "a step runs");
-	is_int(probes_census(p, &c, NULL), 0, "census"); /* opens what is used below */
+	is_int(probes_count(p, &c, NULL), 0, "count"); /* opens what is used below */
 	ok(rename(now, former) == 0, "it is a former version's");
 	is_int(bpfrig_load(), 0, "load");
 	ok(access(former, F_OK) == 0, "a daemon and a step of it are there: it stays");

@@ -44,7 +44,7 @@ static uint64_t written(struct probes *p, uint32_t slot)
 static void test_full(void)
 {
 	static uint32_t slot[PROBES_SLOTS + 1];
-	struct probes_census c;
+	struct probes_count c;
 	uint32_t n = 0, i;
 	int rc = 0;
 
@@ -57,12 +57,12 @@ static void test_full(void)
 	}
 	is_int(rc, -ENOSPC, "a full table says so");
 	is_u64(n, PROBES_SLOTS, "after all slots were given");
-	is_int(probes_census(probes, &c, NULL), 0, "census");
+	is_int(probes_count(probes, &c, NULL), 0, "count");
 	is_u64(c.slots, PROBES_SLOTS, "slots alive");
 	is_u64(c.full, 1, "the refused one is counted");
 	for (i = 0; i < n; i++)
 		probes_release(probes, slot[i]);
-	is_int(probes_census(probes, &c, NULL), 0, "census");
+	is_int(probes_count(probes, &c, NULL), 0, "count");
 	is_u64(c.slots, 0, "all are given back");
 }
 
@@ -86,7 +86,7 @@ static void test_full_of_the_dead(void)
 
 static void test_dead_owners(void)
 {
-	struct probes_census c;
+	struct probes_count c;
 	struct probes_dead dead;
 	uint32_t slot, i, n;
 	int status;
@@ -99,7 +99,7 @@ static void test_dead_owners(void)
 		_exit(0);
 	}
 	ok(waitpid(pid, &status, 0) == pid && status == 0, "a step dies with three slots");
-	for (n = 1; n && probes_census(probes, &c, &dead) == 0; n = dead.nslots) {
+	for (n = 1; n && probes_count(probes, &c, &dead) == 0; n = dead.nslots) {
 		is_u64(c.slots, 0, "they do not count");
 		is_u64(c.groups, 0, "nor what they asked for");
 		probes_reap(probes, &dead);
@@ -110,7 +110,7 @@ static void test_dead_owners(void)
 	dead.slot[0] = slot;
 	dead.owner[0] = (struct probes_owner){ .pid = (uint32_t)pid, .start = 1 };
 	probes_reap(probes, &dead);
-	is_int(probes_census(probes, &c, &dead), 0, "census");
+	is_int(probes_count(probes, &c, &dead), 0, "count");
 	is_u64(c.slots, 1, "a slot that was given again is not reaped");
 	is_u64(c.groups, 1u << PROBES_IO, "and its request is known");
 	probes_release(probes, slot);
@@ -119,7 +119,7 @@ static void test_dead_owners(void)
 /* What is left of a dead step that had the same cgroup goes without the living one's registration. */
 static void test_registered_again(void)
 {
-	struct probes_census c;
+	struct probes_count c;
 	struct probes_dead dead;
 	struct folder step;
 	uint32_t slot;
@@ -133,7 +133,7 @@ static void test_registered_again(void)
 		_exit(probes_register(probes, step.id, 0, 0, &slot) < 0);
 	ok(waitpid(pid, &status, 0) == pid && status == 0, "one registers a cgroup and dies");
 	is_int(probes_register(probes, step.id, 0, 0, &slot), 0, "another one registers it");
-	is_int(probes_census(probes, &c, &dead), 0, "census");
+	is_int(probes_count(probes, &c, &dead), 0, "count");
 	is_u64(dead.nslots, 1, "the dead one is found");
 	probes_reap(probes, &dead);
 	ok(bpfrig_run_task(&step), "a task ends");
@@ -363,7 +363,7 @@ static int one_of_many(int i, int go)
 
 static void test_many_at_once(void)
 {
-	struct probes_census c;
+	struct probes_count c;
 	unsigned int well = 0;
 	int go[2], i, status;
 
@@ -385,7 +385,7 @@ static void test_many_at_once(void)
 			diag("one ended with %d", WEXITSTATUS(status));
 	}
 	is_u64(well, MANY, "100 steps start, count and end at once");
-	is_int(probes_census(probes, &c, NULL), 0, "census");
+	is_int(probes_count(probes, &c, NULL), 0, "count");
 	is_u64(c.slots, 0, "none is left");
 }
 

@@ -7,7 +7,7 @@
  *
  * Lifetime: only open descriptors hold links, so the kernel detaches a program when the last process
  * that holds its link dies. The last user or step that ends in order removes the pins of maps and
- * detached programs; if there is none, the next probes_census() does.
+ * detached programs; if there is none, the next probes_count() does.
  */
 #ifndef CEEMS_PROBES_H
 #define CEEMS_PROBES_H
@@ -118,7 +118,7 @@ int probes_owner(struct probes *p, uint32_t slot, struct probes_owner *ret);
 int probes_user_add(struct probes *p, pid_t pid);
 int probes_user_remove(struct probes *p, pid_t pid);
 
-struct probes_census {
+struct probes_count {
 	uint32_t users, slots; /* alive */
 	uint32_t holds;	       /* links in force */
 	uint32_t groups;       /* bits: somebody alive asked for it */
@@ -133,9 +133,9 @@ struct probes_dead {
 	uint32_t user[PROBES_USERS];
 };
 /* Who uses it; changes nothing. RET_DEAD may be NULL. -ENOENT: it is being removed. */
-int probes_census(struct probes *p, struct probes_census *ret, struct probes_dead *ret_dead);
+int probes_count(struct probes *p, struct probes_count *ret, struct probes_dead *ret_dead);
 /*
- * Removes what probes_census() found, if it is still there. Call it with probes_lock() held. Else,
+ * Removes what probes_count() found, if it is still there. Call it with probes_lock() held. Else,
  * of two processes that found the same dead slot, the slower one could remove a slot that was given
  * out anew. What the slots counted is lost, so slurmd reads it before.
  */

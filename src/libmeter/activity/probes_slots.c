@@ -148,7 +148,7 @@ static void free_slot(struct probes *p, uint32_t slot, const struct probes_owner
 }
 
 /* Deleting while walking restarts a hash map's walk: bounded by its size, and collected first. */
-static void census_slots(struct probes *p, struct probes_census *c, struct probes_dead *dead)
+static void count_slots(struct probes *p, struct probes_count *c, struct probes_dead *dead)
 {
 	struct probes_owner owner;
 	uint32_t slot, prev, seen;
@@ -169,7 +169,7 @@ static void census_slots(struct probes *p, struct probes_census *c, struct probe
 	}
 }
 
-static void census_users(struct probes *p, struct probes_census *c, struct probes_dead *dead)
+static void count_users(struct probes *p, struct probes_count *c, struct probes_dead *dead)
 {
 	struct probes_user user;
 	uint32_t pid, prev, seen;
@@ -205,9 +205,9 @@ static uint32_t count_links(const struct probes *p)
 	return n;
 }
 
-int probes_census(struct probes *p, struct probes_census *ret, struct probes_dead *ret_dead)
+int probes_count(struct probes *p, struct probes_count *ret, struct probes_dead *ret_dead)
 {
-	struct probes_census c = {
+	struct probes_count c = {
 		.full = __atomic_load_n(&p->meta->full, __ATOMIC_RELAXED),
 		.holds = count_links(p),
 	};
@@ -215,8 +215,8 @@ int probes_census(struct probes *p, struct probes_census *ret, struct probes_dea
 
 	if (users_of(p) < 0)
 		return -ENOENT;
-	census_users(p, &c, &dead);
-	census_slots(p, &c, &dead);
+	count_users(p, &c, &dead);
+	count_slots(p, &c, &dead);
 	*ret = c;
 	if (ret_dead)
 		*ret_dead = dead;
@@ -332,12 +332,12 @@ static int add_cgroup(struct probes *p, uint64_t id, uint32_t hierarchy, uint32_
 /* Whether there is room now. Busy: whoever has the lock reaps as well, and this step goes without. */
 static bool reap_dead(struct probes *p)
 {
-	struct probes_census c;
+	struct probes_count c;
 	struct probes_dead dead;
 	_cleanup_close_ int lock = -1;
 
 	if (probes_lock(p->dir, /* wait_ns= */ 0, &lock, NULL) < 0 ||
-	    probes_census(p, &c, &dead) < 0)
+	    probes_count(p, &c, &dead) < 0)
 		return false;
 	probes_reap(p, &dead);
 	return dead.nslots > 0;
@@ -399,12 +399,12 @@ int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_
 /* A living slurmd answers for all, so that the slots are looked through only without one. */
 static bool is_in_use(struct probes *p)
 {
-	struct probes_census c = { 0 };
+	struct probes_count c = { 0 };
 	struct probes_dead dead = { 0 };
 
-	census_users(p, &c, &dead);
+	count_users(p, &c, &dead);
 	if (!c.users)
-		census_slots(p, &c, &dead);
+		count_slots(p, &c, &dead);
 	return c.users || c.slots;
 }
 
