@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "acct_gather/gres_shared.h"
-#include "acct_gather/layout.h"
+#include "acct_gather/abi.h"
 #include "src/libnode/gpushare.h"
 #include "src/libutil/logger.h"
 
@@ -92,7 +92,7 @@ static unsigned int shares(struct devices *all, const stepd_step_rec_t *step, bo
 {
 	CEEMS_LIST gres = is_job ? step->job_gres_list : step->step_gres_list;
 	CEEMS_LIST list = gres_g_get_devices(gres, is_job, 0, NULL, 0, 0);
-	bool right = !list || layout_of_devices_is_right(list);
+	bool right = !list || abi_devices_is_right(list);
 	unsigned int held;
 
 	all->n = 0;
@@ -128,8 +128,8 @@ void gres_identify(const stepd_step_rec_t *step, const struct settings *settings
 
 	if (!all)
 		return;
-	if ((step->job_gres_list && !layout_of_gres_is_right(step->job_gres_list, /* is_job= */ true)) ||
-	    (step->step_gres_list && !layout_of_gres_is_right(step->step_gres_list, /* is_job= */ false))) {
+	if ((step->job_gres_list && !abi_gres_is_right(step->job_gres_list, /* is_job= */ true)) ||
+	    (step->step_gres_list && !abi_gres_is_right(step->step_gres_list, /* is_job= */ false))) {
 		if (is_first(step))
 			logger_info("job %u: %s; the energy of its GPUs is unallocated", id->job_id, NOT_AS_BUILT);
 		free(all);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "acct_gather/gres_shared.h"
 
-#include "acct_gather/layout.h"
+#include "acct_gather/abi.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -103,7 +103,7 @@ void gres_shared_scale(CEEMS_LIST gres, bool is_job, uint32_t ppm[GPUS_MAX])
 			continue;
 		/* nothing that Slurm exports for others says how many shares a GPU has */
 		info = dlsym(dl, "shared_info");
-		if (info && *info && layout_of_shares_is_right(*info))
+		if (info && *info && abi_shares_is_right(*info))
 			gres_shared_scale_shares(*info, held(shared, is_job), ppm);
 		(void)dlclose(dl);
 	}

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "acct_gather/layout.h"
+#include "acct_gather/abi.h"
 #include "acct_gather/plugin_conf.h"
 #include "src/libnode/node_module.h"
 #include "src/libutil/clock.h"
@@ -82,7 +82,7 @@ static int start_sampler(struct errmsg *err)
 	uint64_t mw;
 	int rc;
 
-	side.is_foreign = &conf && conf && !layout_is_right();
+	side.is_foreign = &conf && conf && !abi_is_right();
 	if (side.is_foreign)
 		return errmsg_set(err, -EINVAL, "slurmd is not what the headers say that this plugin was built "
 				  "with, though their version is its own, " SLURM_VERSION_STRING "; build it "

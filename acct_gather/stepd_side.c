@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "acct_gather/gres.h"
-#include "acct_gather/layout.h"
+#include "acct_gather/abi.h"
 #include "acct_gather/plugin_conf.h"
 #include "acct_gather/profile.h"
 #include "acct_gather/usage.h"
@@ -90,9 +90,9 @@ void stepd_side_begin(stepd_step_rec_t *step)
 	int rc;
 
 	/* of a layout that is wrong slurmd has said so, once */
-	if (side.step || !step || !&conf || !conf || !layout_is_right() || !conf->node_name)
+	if (side.step || !step || !&conf || !conf || !abi_is_right() || !conf->node_name)
 		return;
-	if (!layout_of_step_is_right(step)) {
+	if (!abi_step_is_right(step)) {
 		logger_info("steps are not what the headers say that this plugin was built with, though their "
 			    "version is slurmstepd's, " SLURM_VERSION_STRING "; this step is not accounted");
 		return;
@@ -135,7 +135,7 @@ static bool are_forked(const stepd_step_rec_t *step, pid_t *pid, uint32_t n)
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		if (!step->task[i] || !LAYOUT_IS_AS_BUILT(step->task[i]) || step->task[i]->pid <= 0)
+		if (!step->task[i] || !ABI_IS_AS_BUILT(step->task[i]) || step->task[i]->pid <= 0)
 			return false;
 		pid[i] = step->task[i]->pid;
 	}
@@ -190,7 +190,7 @@ static void fill_energy(struct stepside *stepside, acct_gather_energy_t *energy)
 
 static void fill_task(struct stepside *stepside, acct_gather_energy_t *energy)
 {
-	struct jobacctinfo *task = is_only_plugin() ? layout_task_of(energy) : NULL;
+	struct jobacctinfo *task = is_only_plugin() ? abi_task_of(energy) : NULL;
 	const struct values *values;
 
 	if (task && stepside_live(stepside, &values) == 0)
@@ -231,7 +231,7 @@ static bool have_tasks_ended(const stepd_step_rec_t *step)
 	for (i = 0; step->task && i < step->node_tasks; i++) {
 		siginfo_t info;
 
-		if (!step->task[i] || !LAYOUT_IS_AS_BUILT(step->task[i]) || step->task[i]->pid <= 0 ||
+		if (!step->task[i] || !ABI_IS_AS_BUILT(step->task[i]) || step->task[i]->pid <= 0 ||
 		    waitid(P_PID, (id_t)step->task[i]->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ||
 		    errno != ECHILD)
 			return false;
@@ -319,7 +319,7 @@ void stepd_side_end(void)
 		return;
 	stepd_side_finish(waited_ns(side.step));
 	/* NULL with jobacct_gather/none; it was not there before */
-	if (side.step->jobacct && layout_of_step_is_right(side.step))
+	if (side.step->jobacct && abi_step_is_right(side.step))
 		usage_write(side.step->jobacct, &side.values, side.step->nodeid, side.step->nnodes,
 			    side.elapsed_ns);
 	stepside_report(side.stepside, &side.values, STDERR_FILENO);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "acct_gather/layout.h"
+#include "acct_gather/abi.h"
 
 #include <stddef.h>
 
-bool layout_is_right(void)
+bool abi_is_right(void)
 {
 	acct_gather_energy_t *energy = acct_gather_energy_alloc(1);
-	bool right = LAYOUT_IS_AS_BUILT(conf) && LAYOUT_IS_AS_BUILT(energy);
+	bool right = ABI_IS_AS_BUILT(conf) && ABI_IS_AS_BUILT(energy);
 
 	acct_gather_energy_destroy(energy);
 	return right;
 }
 
-bool layout_of_step_is_right(const stepd_step_rec_t *step)
+bool abi_step_is_right(const stepd_step_rec_t *step)
 {
-	return LAYOUT_IS_AS_BUILT(step) && (!step->jobacct || LAYOUT_IS_AS_BUILT(step->jobacct));
+	return ABI_IS_AS_BUILT(step) && (!step->jobacct || ABI_IS_AS_BUILT(step->jobacct));
 }
 
 /* list_for_each() ends at a negative value and returns it. */
@@ -27,10 +27,10 @@ static int check_job_gres(void *element, void *arg)
 	const gres_job_state_t *job;
 
 	(void)arg;
-	if (!LAYOUT_IS_AS_BUILT(gres) || !gres->gres_data)
+	if (!ABI_IS_AS_BUILT(gres) || !gres->gres_data)
 		return STOP;
 	job = gres->gres_data;
-	return LAYOUT_IS_AS_BUILT(job) ? GO_ON : STOP;
+	return ABI_IS_AS_BUILT(job) ? GO_ON : STOP;
 }
 
 static int check_step_gres(void *element, void *arg)
@@ -39,10 +39,10 @@ static int check_step_gres(void *element, void *arg)
 	const gres_step_state_t *step;
 
 	(void)arg;
-	if (!LAYOUT_IS_AS_BUILT(gres) || !gres->gres_data)
+	if (!ABI_IS_AS_BUILT(gres) || !gres->gres_data)
 		return STOP;
 	step = gres->gres_data;
-	return LAYOUT_IS_AS_BUILT(step) ? GO_ON : STOP;
+	return ABI_IS_AS_BUILT(step) ? GO_ON : STOP;
 }
 
 static int check_device(void *element, void *arg)
@@ -50,7 +50,7 @@ static int check_device(void *element, void *arg)
 	const gres_device_t *device = element;
 
 	(void)arg;
-	return LAYOUT_IS_AS_BUILT(device) ? GO_ON : STOP;
+	return ABI_IS_AS_BUILT(device) ? GO_ON : STOP;
 }
 
 static int check_share(void *element, void *arg)
@@ -58,20 +58,20 @@ static int check_share(void *element, void *arg)
 	const shared_dev_info_t *share = element;
 
 	(void)arg;
-	return LAYOUT_IS_AS_BUILT(share) ? GO_ON : STOP;
+	return ABI_IS_AS_BUILT(share) ? GO_ON : STOP;
 }
 
-bool layout_of_gres_is_right(CEEMS_LIST gres, bool is_job)
+bool abi_gres_is_right(CEEMS_LIST gres, bool is_job)
 {
 	return list_for_each(gres, is_job ? check_job_gres : check_step_gres, NULL) >= 0;
 }
 
-bool layout_of_devices_is_right(CEEMS_LIST devices)
+bool abi_devices_is_right(CEEMS_LIST devices)
 {
 	return list_for_each(devices, check_device, NULL) >= 0;
 }
 
-bool layout_of_shares_is_right(CEEMS_LIST shares)
+bool abi_shares_is_right(CEEMS_LIST shares)
 {
 	return list_for_each(shares, check_share, NULL) >= 0;
 }
@@ -94,10 +94,10 @@ static bool has_rows(const struct jobacctinfo *j)
 	return true;
 }
 
-struct jobacctinfo *layout_task_of(acct_gather_energy_t *energy)
+struct jobacctinfo *abi_task_of(acct_gather_energy_t *energy)
 {
 	struct jobacctinfo *j =
 		(struct jobacctinfo *)((char *)energy - offsetof(struct jobacctinfo, energy));
 
-	return LAYOUT_IS_AS_BUILT(j) && has_rows(j) ? j : NULL;
+	return ABI_IS_AS_BUILT(j) && has_rows(j) ? j : NULL;
 }
