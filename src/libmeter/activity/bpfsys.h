@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bpfsys.h - the bpf(2) commands that a user of pinned maps and programs needs. Mapping libbpf for
- * these few would cost each slurmstepd its size and relocations. All return -errno; fds are
- * O_CLOEXEC, which the kernel sees to.
+ * bpfsys.h - the bpf(2) commands that are needed to use pinned maps and programs. libbpf is not
+ * used, because each slurmstepd would pay for its size and relocations. All functions return 0 or
+ * -errno. The kernel opens all fds as O_CLOEXEC.
  */
 #ifndef CEEMS_BPFSYS_H
 #define CEEMS_BPFSYS_H
@@ -25,21 +25,24 @@ int bpfsys_delete(int fd, const void *key);
 /* KEY NULL: the first one. -ENOENT: that was the last. */
 int bpfsys_next_key(int fd, const void *key, void *next);
 
-/* N elements of an array from index FIRST on, their values back to back: one call (5.6). */
+/*
+ * Write or read N elements of an array, from index FIRST on, in one call (Linux 5.6). VALUES has
+ * them without gaps.
+ */
 int bpfsys_write_range(int fd, uint32_t first, uint32_t n, const void *values);
 int bpfsys_read_range(int fd, uint32_t first, uint32_t n, void *values);
 
 /* --- programs and links ------------------------------------------------------------------- */
 
 /*
- * Attaches a program to what it was loaded for: tp_btf, fentry, fexit. The program stays attached
- * as long as *RET_FD is open or another process holds the link. -EEXIST, -EBUSY: the program is
- * attached already.
+ * Attaches a program to the kernel function or tracepoint it was loaded for (tp_btf, fentry,
+ * fexit). It stays attached as long as *RET_FD is open or another process holds the link. -EEXIST,
+ * -EBUSY: it is already attached.
  */
 int bpfsys_attach(int program_fd, int *ret_fd);
 /*
- * Another fd of the link with that ID. -ENOENT: there is none any more; -EPERM: it takes
- * CAP_SYS_ADMIN.
+ * Opens another fd of the link with that ID. -ENOENT: the link is gone. -EPERM: CAP_SYS_ADMIN is
+ * needed.
  */
 int bpfsys_open_link(uint32_t id, int *ret_fd);
 struct bpfsys_link {
@@ -52,17 +55,18 @@ int bpfsys_link_info(int fd, struct bpfsys_link *ret);
 int bpfsys_attach_cgroup(int program_fd, int cgroup_fd, enum bpf_attach_type type, int *ret_fd);
 
 /*
- * A fd from which the list that iterator PROGRAM_FD makes can be read, once. MAP_FD: of the map whose
- * elements it goes through; -1: it goes through something else.
+ * Runs the BPF iterator PROGRAM_FD. Its output can be read once from *RET_FD. MAP_FD is the map
+ * whose elements it visits, or -1 if it visits something else.
  */
 int bpfsys_iterate(int program_fd, int map_fd, int *ret_fd);
 
 /*
- * Runs a program of type raw_tp once on CPU, in an interrupt of what runs there; ARG[n] is its context.
- * -ENXIO: the CPU is offline; -EINVAL, -ENOTSUPP (524): a kernel before 5.10 (1b4d60ec162f).
+ * Runs a raw_tp program once on CPU, by an interrupt of the task that runs there. ARG[n] is the
+ * program's context. -ENXIO: the CPU is offline. -EINVAL, -ENOTSUPP (524): the kernel is older than
+ * 5.10 (commit 1b4d60ec162f).
  */
 int bpfsys_run_on(int program_fd, uint32_t cpu, const uint64_t *arg, uint32_t n);
-/* The same here, without a context; *RET is what it returned. */
+/* Runs a program once on the present CPU, without a context. *RET is its return value. */
 int bpfsys_run(int program_fd, uint32_t *ret);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cgcounters.h - hardware counters by cgroup and CPU: those of a step on each CPU that the step may
- * use, and those of all tasks. No counter is attached to a process, so short processes are counted, too.
+ * cgcounters.h - hardware counters by cgroup and CPU. They count a step on each CPU that the step
+ * may use, or all tasks. No counter is attached to a process, so short processes are counted, too.
  */
 #ifndef CEEMS_CGCOUNTERS_H
 #define CEEMS_CGCOUNTERS_H
@@ -13,18 +13,18 @@
 #include "src/libmeter/sensor/perf_event.h"
 #include "src/libutil/errmsg.h"
 
-/* What tells how much work was done; cycles lead, the others are counted beside them. */
+/* The events that show how much work was done. Cycles lead the group; the others are optional. */
 enum event {
-	EVENT_CYCLES, /* unhalted, so that frequency is in them */
+	EVENT_CYCLES, /* unhalted cycles, so they depend on the frequency */
 	EVENT_INSTRUCTIONS,
 	EVENT_LLC_MISSES,
 	EVENT_N
 };
 
 /*
- * As the kernel writes it (PERF_FORMAT_GROUP and both times). enabled_ns is how long the group
- * should have counted, running_ns how long it had the PMU. One value per member follows, in the
- * order of opening.
+ * What read(2) returns for a group (PERF_FORMAT_GROUP with both times). enabled_ns is how long the
+ * group should have counted, running_ns how long it was on the PMU. One value per event follows, in
+ * the order in which the events were opened.
  */
 struct pmu_reading {
 	uint64_t nr;
@@ -37,8 +37,9 @@ struct pmu {
 	const struct perf_event_ops *ops;
 	void *ctx;
 	/*
-	 * Opens the cgroup of a step by its path in v2, or in v1 where V2 is "". Returns a
-	 * descriptor. -ENOENT: the step has no cgroup of its own for counters.
+	 * Opens the cgroup of a step for perf_event_open(2). V2 is its path in the v2 hierarchy; V1
+	 * that in v1, used if V2 is "". Returns a descriptor. -ENOENT: the step has no cgroup that
+	 * can have counters.
 	 */
 	int (*open_cgroup)(void *ctx, const char *v2, const char *v1);
 	struct {
@@ -54,19 +55,19 @@ extern const struct pmu pmu_hardware;
 struct cgcounters;
 
 /*
- * Tries the counters of CPU. PMU has to outlive the result. MAX_FDS bounds the descriptors of all
- * sets together. -ENODEV: this machine has no cycle counter, with the reason. -EACCES: we may not
- * use it. Instructions and misses may be missing: cgcounters_has().
+ * Tries which events can be counted, on one CPU. PMU must outlive the result. MAX_FDS limits the
+ * descriptors of all sets together. -ENODEV: this machine has no cycle counter; ERR says why.
+ * -EACCES: we may not use it. For instructions and misses, ask cgcounters_has().
  */
 int cgcounters_create(const struct pmu *pmu, uint32_t cpu, unsigned int max_fds,
 		      struct cgcounters **ret, struct errmsg *err);
-/* After all of its sets. NULL: no-op. */
+/* Call it after all sets are closed. NULL: no-op. */
 void cgcounters_destroy(struct cgcounters *c);
 bool cgcounters_has(const struct cgcounters *c, enum event e);
 
 /*
- * How many descriptors a process may spend on counters. Half of its limit, since it needs the other
- * half for its own work. At most 16,384, since each takes a kilobyte of kernel memory or more.
+ * Returns how many descriptors the process may use for counters: half of its limit, since its own
+ * work needs the rest. At most 16,384, since each takes a kilobyte or more of kernel memory.
  */
 unsigned int cgcounters_max_fds(void);
 
@@ -75,27 +76,31 @@ struct cgcounters_set;
 
 struct cgcounters_cpu {
 	uint32_t cpu;
-	bool is_lost;		  /* it did not count: it is or was offline, or others had the counters */
-	uint64_t events[EVENT_N]; /* since the reading before, scaled to all of that time */
+	bool is_lost;		  /* events[] is not valid: the CPU is or was offline, or another program had
+				     the counters */
+	uint64_t events[EVENT_N]; /* since the previous reading; scaled up if the events had the PMU for a part
+				     of the time */
 	/* cgcounters' own: */
 	int handle[EVENT_N];
 	struct pmu_reading base;
 };
 
 /*
- * Opens the counters of the step at V2 or V1 (paths as /proc/PID/cgroup shows them; both NULL: of
- * everything) on CPU[n]. Those that are offline are left out until they are back. -ENOENT: the step
- * has no cgroup for it; -EMFILE: MAX_FDS or the process's limit is reached; -ENODEV: none of the
- * CPUs is online. A set is whole or not there: shares of half the CPUs would be wrong.
+ * Opens the counters of one step on CPU[n]. V2 and V1 are its cgroup paths as /proc/PID/cgroup
+ * shows them. If both are NULL, all tasks are counted. CPUs that are offline are left out until
+ * they are online again. -ENOENT: the step has no cgroup that can have counters. -EMFILE: MAX_FDS
+ * or the process's limit is reached. -ENODEV: none of the CPUs is online. If one online CPU fails,
+ * all of the call fails, since shares made from half the CPUs would be wrong.
  */
 int cgcounters_open(struct cgcounters *c, const char *v2, const char *v1, const uint32_t *cpu,
 		    size_t n, struct cgcounters_set **ret);
 void cgcounters_close(struct cgcounters_set *set);
 
 /*
- * Reads the CPUs that were busy (BUSY by number; NULL: all), since reading the counter of an idle
- * CPU wakes it up. The counts of the other CPUs come with their next reading. The result is the
- * set's, of cgcounters_ncpus() entries, until the next call. Also after the cgroup is gone.
+ * Reads the counters of busy CPUs. BUSY[] is indexed by CPU number; NULL reads all. Idle CPUs are
+ * skipped because reading their counters wakes them up; their counts come with a later reading.
+ * Returns an array of cgcounters_ncpus() entries, which belongs to the set and is valid until the
+ * next call. Works also after the cgroup was removed.
  */
 const struct cgcounters_cpu *cgcounters_read(struct cgcounters_set *set, const bool *busy);
 size_t cgcounters_ncpus(const struct cgcounters_set *set);

@@ -10,38 +10,47 @@
 #include <stdio.h>
 
 /*
- * Does this line of /proc/self/mountinfo mount the hierarchy of CONTROLLER ("cpuacct"; NULL: v2) in
- * such a way that cgroup PATH is below it? Then its folder is in RET. A mount may show only a part
- * of the hierarchy (a bind mount, a container). Its root is then cut off PATH.
+ * Returns true if this line of /proc/self/mountinfo mounts the hierarchy of CONTROLLER ("cpuacct";
+ * NULL: v2) so that cgroup PATH is visible below it. RET then gets the folder of that cgroup. If
+ * the mount shows only a part of the hierarchy (a bind mount, a container), the root of that part
+ * is cut off PATH.
  */
 bool cgmount_match(const char *line, const char *controller, const char *path, char *ret,
 		   size_t size);
 
-/* The first such folder that is there and of a cgroup file system. -ENOENT, -errno. */
+/*
+ * Finds the folder of cgroup PATH in the first mount that has it. -ENOENT: no mount has it; or
+ * another -errno.
+ */
 int cgmount_find(const char *controller, const char *path, char *ret, size_t size);
 
-/* Where a hierarchy is mounted whole, as seen by who asked; empty: nowhere, or too long a name. */
+/*
+ * Mount points of the hierarchies, as the calling process sees them. Only mounts of a whole
+ * hierarchy. Empty: there is none, or its path is too long.
+ */
 struct cgmount_points {
 	char v2[128], cpuacct[128], freezer[128], memory[128];
 };
 void cgmount_points(struct cgmount_points *ret);
 /*
- * POINTS come from a process in the same namespaces. They are tried first, since the kernel takes
- * long to make mountinfo. Copied; what is not there (any more) is looked up.
+ * Sets mount points to try first, since the kernel takes long to make mountinfo. POINTS must be
+ * from a process in the same namespaces; they are copied. A wrong or missing one is looked up in
+ * mountinfo.
  */
 void cgmount_expect(const struct cgmount_points *points);
 
 /*
- * Opens FILE ("." for the folder itself) of the step whose cgroup PATH is. Returns a descriptor or
- * -errno. -ENOENT also for "" and for the root, which is never a step. On a hybrid node whose Slurm
- * uses v1, v2 shows every process in its root, and the counters there are the whole node's.
+ * Opens FILE in the cgroup folder of the step with cgroup path PATH; "." is the folder itself.
+ * Returns a descriptor or -errno. -ENOENT if there is none, and for the paths "" and "/". The root
+ * is never a step's: on a hybrid node whose Slurm uses v1, v2 shows each process in the root, whose
+ * counters are those of the whole node.
  */
 int cgmount_open_step(const char *controller, const char *path, const char *file);
 
 /*
- * Reads /proc/PID/cgroup from F. The paths of the three hierarchies are cut after their
- * last component that begins with "step_"; "" where there is none. -ENAMETOOLONG: one
- * does not fit, nothing is written.
+ * Parses F, an open /proc/PID/cgroup. Each path is cut after its last component that begins with
+ * "step_"; it is "" if the hierarchy has none. -ENAMETOOLONG: a path does not fit, and nothing is
+ * written.
  */
 int cgmount_step_paths(FILE *f, char *v2, char *cpuacct, char *freezer, size_t size);
 

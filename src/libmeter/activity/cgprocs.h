@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cgprocs.h - the processes of a cgroup's folder and of all folders below it.
+ * cgprocs.h - lists the processes of a cgroup and of all cgroups below it.
  */
 #ifndef CEEMS_CGPROCS_H
 #define CEEMS_CGPROCS_H
@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Start with `= { 0 }`; the memory grows with the longest list met and is kept. */
+/* A buffer that is kept between walks; it grows to the longest list. Start with `= { 0 }`. */
 struct cgprocs {
-	char *text; /* of cgroup.procs or another such list */
+	char *text; /* the content of cgroup.procs or of another such file */
 	size_t size;
 };
 
@@ -18,20 +18,21 @@ struct cgprocs {
 typedef int cgprocs_fn(void *ctx, pid_t pid);
 
 /*
- * Calls FN for each process that is there now. Returns 0; -errno: the folder is gone; -ENOMEM; or
- * what FN returned to end the walk. FOLDER_FD's offset moves. Folders that come and go meanwhile
- * are left out.
+ * Calls FN for each process in the cgroup FOLDER_FD and below it. Returns 0; -errno if the folder
+ * is gone; -ENOMEM; or the negative result of FN, which ends the walk. Moves FOLDER_FD's file
+ * offset. Folders made or removed meanwhile may be missed.
  */
 int cgprocs_each(struct cgprocs *p, int folder_fd, cgprocs_fn *fn, void *ctx);
 
-/* The same of the pids in one file NAME of the folder. */
+/* Calls FN for each pid in the one file NAME of the folder. */
 int cgprocs_each_in(struct cgprocs *p, int folder_fd, const char *name, cgprocs_fn *fn, void *ctx);
 
 void cgprocs_fini(struct cgprocs *p);
 
 /*
- * v2: whether there is a process in FOLDER_FD or below it, at any depth: 1 or 0. A dying task
- * counts until it has passed the tracepoint of its exit. -ENOENT: on v1, or the folder is gone.
+ * Returns 1 if any process is in the v2 cgroup FOLDER_FD or below it, at any depth, else 0. A dying
+ * task counts until it has passed the tracepoint of its exit. -ENOENT: the cgroup is v1, or its
+ * folder is gone.
  */
 int cgprocs_are_there(int folder_fd);
 

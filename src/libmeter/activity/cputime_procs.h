@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cputime_procs.h - CPU time of a cgroup as the sum over its processes. For v1 without cpuacct,
- * where a step has only its freezer folder. Or of all processes below one, where there is no
- * cgroup.
+ * cputime_procs.h - CPU time as a sum over processes. It is used on v1 without cpuacct, where only
+ * the freezer cgroup lists a step's processes, and where there are no cgroups, for the descendants
+ * of one process.
  */
 #ifndef CEEMS_CPUTIME_PROCS_H
 #define CEEMS_CPUTIME_PROCS_H
@@ -13,17 +13,18 @@
 struct cputime_procs;
 
 /*
- * FOLDER_FD stays the caller's and has to outlive the object. With a ROOT it is not looked at: the
- * processes are those below ROOT, without ROOT itself.
+ * If ROOT is not 0, sums over the descendants of ROOT, without ROOT itself, and FOLDER_FD is not
+ * used. Else FOLDER_FD is the cgroup's folder; the caller keeps it open until
+ * cputime_procs_destroy().
  */
 int cputime_procs_create(int folder_fd, pid_t root, struct cputime_procs **ret);
 
 /*
- * User and system time of all processes in the folder and below it, and of those seen there before
- * that have ended. The resolution is that of /proc/PID/stat, 10 ms per process. A process that
- * lives and dies between two readings counts only if another process of the group waits for it. May
- * go back by a child's time while that is ended and not yet waited for. Memory grows with the
- * number of processes and is kept. -errno when the folder is gone, -ENOMEM.
+ * Returns user plus system time of all processes in the group, and of those that were seen in an
+ * earlier reading and have ended. The resolution is 10 ms per process (/proc/PID/stat). A process
+ * that starts and ends between two readings counts only if another process of the group waits for
+ * it. The result may decrease for a while: the time of an ended child is missing until its parent
+ * waits for it. -errno: the folder is gone; -ENOMEM.
  */
 int cputime_procs_read(struct cputime_procs *p, uint64_t *ret_busy_ns);
 

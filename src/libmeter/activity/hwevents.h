@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hwevents.h - which hardware events make which metric on this CPU. Each microarchitecture has a
- * table with libpfm4's names; without a table the kernel's generic events are used. Events of one
+ * hwevents.h - which hardware events give which metric on this CPU. Each microarchitecture has a
+ * table with libpfm4's names. Without a table, the kernel's generic events are used. Events of one
  * group are on the PMU at the same time, so a ratio of two of them is right.
  *
- * The table also has the encoding of each name, so the default group needs no library. A test
- * compares names and encodings with libpfm4. Only names that a user gives need libpfm4. It is loaded
- * with dlopen() then, because otherwise every srun would relocate its large tables.
+ * The table also has the encoding of each name, so the default events need no library. A test
+ * compares the encodings with libpfm4's. libpfm4 is needed only for names that a user gives, and
+ * loaded with dlopen() only then: otherwise each srun would relocate its large tables.
  */
 #ifndef CEEMS_HWEVENTS_H
 #define CEEMS_HWEVENTS_H
@@ -23,16 +23,18 @@
 
 struct hwevent {
 	char name[PERF_REQUEST_NAME_MAX];
-	struct perf_event_attr attr; /* type, config, config1, config2, exclude_*; the rest is the opener's */
-	uint8_t group;		     /* 0, 1, ...: consecutive; a group fits onto the PMU at once */
+	struct perf_event_attr attr; /* type, config, config1, config2 and exclude_* are set; who opens it sets
+					the rest */
+	uint8_t group;		     /* 0, 1, ... without gaps; all events of a group fit on the PMU at once */
 	uint8_t metric;		     /* enum metric; METRIC_N: a user's own event */
-	uint8_t reason;		     /* enum metric_reason: REASON_NONE, or why it is not to be had */
-	uint32_t factor;	     /* METRIC += count * factor: FLOP of an instruction, bytes of a line */
+	uint8_t reason;		     /* enum metric_reason: why it cannot be counted; REASON_NONE: it can */
+	uint32_t factor;	     /* one count adds FACTOR to METRIC: FLOP per instruction, bytes per cache
+					line */
 };
 
 struct hwevents {
 	char machine[48]; /* libpfm4's name of the PMU, "generic" without one */
-	bool is_unnamed;  /* there is no libpfm4 to ask for a user's names */
+	bool is_unnamed;  /* libpfm4 is missing, so users' names cannot be looked up */
 	uint32_t n;
 	struct hwevent event[HWEVENTS_MAX];
 };
@@ -41,20 +43,23 @@ struct hwevents {
 void hwevents_default(struct hwevents *ret);
 
 /*
- * The events that the request WISH names, in groups of their own. REASON_NO_EVENT: this CPU does
- * not have it, or there is no libpfm4 to ask. REASON_NO_PERMISSION: events that the user could not
- * count either: of the kernel alone (perf_event_paranoid), and events that are not a task's own
- * (uncore and other system-wide PMUs, the sibling thread, tracepoints). We open it as root, so it
- * is for us to say no. Where users may not count the kernel, hardware events are those of user
- * space.
+ * Looks up the events that REQUEST names; each is a group of its own. An event's reason may be:
+ *
+ *	REASON_NO_EVENT		this CPU does not have it, or libpfm4 is missing
+ *	REASON_NO_PERMISSION	the user could not count it, either
+ *
+ * The second is checked here because slurmstepd opens the events as root. It is set for events of
+ * the kernel only, if perf_event_paranoid forbids them, and for events that are not the task's own:
+ * of uncore and other system-wide PMUs, of the sibling thread, tracepoints. If users may not count
+ * the kernel, hardware events count user space only.
  */
 void hwevents_own(const struct perf_request *request, struct hwevents *ret);
 
 /*
- * Whether libpfm4 knows the events of WISH for any CPU of this architecture. For login nodes, whose
- * CPU may differ from the nodes'. What is behind an event's own name is not looked at. -ENOENT: ERR
- * names unknown events. They are mistyped, unless the nodes have another architecture or a newer
- * libpfm4. -EOPNOTSUPP: there is no libpfm4.
+ * Checks whether libpfm4 knows the events of REQUEST for any CPU of this architecture. It is for
+ * login nodes, whose CPU may differ from the compute nodes'. Attributes after the event's name are
+ * not checked. -ENOENT: ERR names the unknown events. They are misspelt, unless the compute nodes
+ * have another architecture or a newer libpfm4. -EOPNOTSUPP: libpfm4 is missing.
  */
 int hwevents_check_names(const struct perf_request *request, struct errmsg *err);
 

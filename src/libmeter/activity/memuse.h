@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * memuse.h - the memory that a step holds by itself: anonymous pages and shared memory. Page
- * cache is not counted: it is chance which step's read filled it, and the kernel drops it when memory is short.
+ * memuse.h - the memory that a step holds: anonymous pages and shared memory. Page cache is not
+ * counted: which step's read filled it is chance, and the kernel drops it when memory is short.
  */
 #ifndef CEEMS_MEMUSE_H
 #define CEEMS_MEMUSE_H
@@ -12,54 +12,63 @@
 #include "src/libutil/errmsg.h"
 
 /*
- * Where it is read, in this order: memory.stat of cgroup v2 (anon, shmem), of v1 (total_rss,
- * total_shmem), the processes listed in the freezer or v2 folder (RssAnon of all, and the
- * largest RssShmem, as ranks of one step map the same segments).
+ * The open source of one step's memory. The first of these that exists is used: memory.stat of
+ * cgroup v2 (anon, shmem); of v1 (total_rss, total_shmem); or the processes that the freezer or v2
+ * cgroup lists. Of processes, RssAnon is summed, but only the largest RssShmem is taken, since the
+ * ranks of a step map the same segments.
  */
 struct memuse;
 
 /*
- * The paths as /proc/PID/cgroup shows them, "" for none. Slurm gives a step the same path in all v1
- * hierarchies, so either path leads to the memory folder. -ENOENT: none can be read.
+ * The arguments are cgroup paths as /proc/PID/cgroup shows them; "" if there is none. Slurm gives a
+ * step the same path in all v1 hierarchies, so either v1 path also finds the memory cgroup.
+ * -ENOENT: none of them can be read.
  */
 int memuse_open(const char *v2, const char *cpuacct, const char *freezer,
 		struct memuse **ret, struct errmsg *err);
 /*
- * Costs tens of microseconds, and without a memory cgroup some for each process: too much for every
- * tick. -errno: the cgroup is gone.
+ * Reads the memory held now. It costs tens of microseconds; without a memory cgroup, some more for
+ * each process. That is too much for every tick. -errno: the cgroup is gone.
  */
 int memuse_read(struct memuse *m, uint64_t *ret_bytes);
 /*
- * What the step's cgroup has. UINT64_MAX: not known; of processes nothing but HELD and RSS is, which then has
- * shared memory in it. Costs as much, on v2 with swap one read more.
+ * The memory of a step by kind, in bytes. UINT64_MAX: not known. If it is read from the processes,
+ * only HELD and RSS are known, and RSS includes shared memory. Costs as much as memuse_read(), on
+ * v2 with swap one read more.
  */
 struct memuse_parts {
-	uint64_t used, rss, cache; /* as CEEMS has them: all that is charged; anonymous; files and shared memory */
-	uint64_t held;		   /* what memuse_read() says: the working set */
-	uint64_t page_cache;	   /* without shared memory, which is in HELD */
+	uint64_t used, rss, cache; /* as CEEMS defines them: all charged memory; anonymous; files and shared
+				      memory */
+	uint64_t held;		   /* as memuse_read() returns */
+	uint64_t page_cache;	   /* without shared memory, which HELD includes */
 	uint64_t swap;
 };
 int memuse_read_parts(struct memuse *m, struct memuse_parts *ret);
-/* Whether that opens files: by processes it does, the list and one for each process. */
+/*
+ * Returns true if memuse_read_parts() must open files: a list and one file per process, if there is
+ * no memory cgroup.
+ */
 bool memuse_opens_files(const struct memuse *m);
 void memuse_close(struct memuse *m);
 
 /*
- * What the kernel itself kept of the cgroup with these paths (a step's or its job's) since it was
- * made. UINT64_MAX: this kernel keeps none. memory.peak exists from Linux 5.19 on, memory.swap.peak
- * from 6.5 on; v1 has no peak of swap. -ENOENT: there is no memory cgroup.
+ * Peaks and OOM kills that the kernel recorded for a step's or a job's cgroup since it was made.
+ * UINT64_MAX: this kernel does not record it. memory.peak exists since Linux 5.19, memory.swap.peak
+ * since 6.5; v1 has no peak of swap. -ENOENT: there is no memory cgroup.
  */
 struct memuse_record {
-	uint64_t peak; /* all that was charged at once, page cache included */
+	uint64_t peak; /* the most memory charged at one time, page cache included */
 	uint64_t swap_peak;
 	uint64_t oom_kills;
 };
 int memuse_read_record(const char *v2, const char *v1, struct memuse_record *ret);
 
-/* The same of the whole node, from an open /proc/meminfo: AnonPages and Shmem. */
+/* Reads the memory that the whole node holds (AnonPages and Shmem) from an open /proc/meminfo. */
 int memuse_node(int meminfo_fd, uint64_t *ret_bytes);
 
-/* For tests: what memuse_read() makes of the text of a memory.stat. -EINVAL: not one. */
+/*
+ * Parses the text of a memory.stat as memuse_read() does; public for tests. -EINVAL: it is not one.
+ */
 int memuse_parse(const char *text, bool is_v2, uint64_t *ret_bytes);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mounts.h - where file systems are mounted, by device number, learned from one or more processes'
- * mountinfo (proc(5)). Field 3 there is the kernel's s_dev, which the BPF programs see. st_dev
- * differs from it for subvolumes of btrfs and for overlayfs.
+ * mounts.h - finds the mount point of a device number. It learns them from the mountinfo (proc(5))
+ * of one or more processes. The number is field 3 there, the kernel's s_dev, which the BPF programs
+ * see, too. stat(2)'s st_dev differs from it for subvolumes of btrfs and for overlayfs.
  */
 #ifndef CEEMS_MOUNTS_H
 #define CEEMS_MOUNTS_H
@@ -14,12 +14,12 @@
 struct mounts;
 
 /*
- * If a file system is mounted several times, its name is the mount that shows its root, not a
- * folder of it (a bind mount, a subvolume), and then the shortest.
+ * One file system. If it is mounted several times, PATH is a mount of its root rather than of a
+ * folder in it (a bind mount, a subvolume), and of those the shortest.
  */
 struct mount_point {
 	uint32_t device; /* major << 20 | minor */
-	const char *path; /* as its process sees it, unescaped, any length */
+	const char *path; /* unescaped, as the process sees it that was read */
 	const char *type; /* "ext4", "fuse.sshfs" */
 };
 
@@ -29,17 +29,18 @@ int mounts_create(struct mounts **ret);
 void mounts_destroy(struct mounts *m);
 
 /*
- * Adds the file systems that process PID sees. Names known from an earlier process stay: a
- * container's view comes after the host's. -errno: cannot be read; what was read is kept.
+ * Adds the file systems that process PID sees. Names already known from another process stay, so
+ * learn the host's before a container's. -errno: mountinfo could not be read to its end; lines read
+ * so far are kept.
  */
 int mounts_learn(struct mounts *m, pid_t pid);
 
-/* One line of a mountinfo file. One of another form is left out. -ENOMEM. */
+/* Adds one line of a mountinfo file. A malformed line is ignored. -ENOMEM. */
 int mounts_learn_line(struct mounts *m, const char *line);
-/* The lines that follow are another process's. */
+/* Says that the lines that follow are those of another process. */
 void mounts_next_process(struct mounts *m);
 
-/* NULL: not known. Valid until the next call that learns. */
+/* Returns NULL if DEVICE is not known. The result is valid until the next mounts_learn*(). */
 const struct mount_point *mounts_find(const struct mounts *m, uint32_t device);
 size_t mounts_count(const struct mounts *m);
 const struct mount_point *mounts_at(const struct mounts *m, size_t i);

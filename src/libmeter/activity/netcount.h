@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * netcount.h - packets of a step (--ceems-perf=net), counted by cgroup_skb programs on the step's
- * v2 cgroup. Only this process holds the links that attach the programs. Packets of other steps cost nothing.
+ * netcount.h - counts the packets of a step (--ceems-perf=net) by cgroup_skb programs attached to
+ * the step's v2 cgroup. Only this process holds the links that attach them. Packets of other steps
+ * cost nothing.
  */
 #ifndef CEEMS_NETCOUNT_H
 #define CEEMS_NETCOUNT_H
@@ -12,32 +13,33 @@
 struct netcount;
 
 /*
- * Counts from now on. CGROUP_FD is the step's v2 folder, borrowed. -EOPNOTSUPP: the programs are
- * not there (probes_why()). -ENODEV: the cgroup is gone. -EPERM: CAP_NET_ADMIN is missing, or
- * programs attached above tolerate no others.
+ * Starts counting. CGROUP_FD is the folder of the step's v2 cgroup, borrowed. -EOPNOTSUPP: the
+ * programs are not loaded (probes_why()). -ENODEV: the cgroup is gone. -EPERM: CAP_NET_ADMIN is
+ * missing, or programs attached to a cgroup above do not allow others.
  */
 int netcount_open(struct probes *p, int cgroup_fd, struct netcount **ret, struct errmsg *err);
 
 /*
- * The metrics, and DETAIL's net (may be NULL) by kind. Read before the cgroup is removed. -ENOENT:
- * the cgroup is gone, and VALUES get the values of the last read, or are missing if there was
- * none. -ENOLINK: somebody detached the programs meanwhile; the values are missing from now on.
+ * Sets the metrics in VALUES, and the counts by kind of packet in DETAIL, which may be NULL. Call
+ * it before the cgroup is removed. -ENOENT: the cgroup is gone; VALUES get the last reading, or are
+ * missing if there was none. -ENOLINK: another program detached ours; the values are missing from
+ * now on.
  */
 int netcount_read(struct netcount *n, struct values *values, struct step_detail *detail);
 
 /*
- * The metrics of the cgroup with that id, as counted so far, for a caller that has not attached its programs.
- * -ENOENT: none was ever attached there.
+ * Reads the counts of any cgroup by its id, also if another process attached the programs. -ENOENT:
+ * they were never attached there.
  */
 int netcount_read_of(struct probes *p, uint64_t cgroup_id, struct values *values);
 
 /* NULL: no-op. */
 void netcount_close(struct netcount *n);
 
-/* Of what netcount_open() returned. */
+/* The reason to show for RC, an error of netcount_open(). */
 enum metric_reason netcount_reason(int rc);
 
-/* The metrics that netcount_read() would set get REASON. */
+/* Sets REASON for all metrics that netcount_read() would set. */
 void netcount_miss(struct values *values, enum metric_reason reason);
 
 #endif

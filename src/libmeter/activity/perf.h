@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * perf.h - perf_event counters of a step, for the events that hwevents.h names. There are three ways, and
- * the first that works is used:
- *	bperf	  counters of CPUs, added to steps by BPF (bperf.h); the default events only
- *	cgroup	  counters of the step's v2 cgroup on the CPUs it may use
- *	task	  counters opened on each stopped child, inherited by all it forks, started by its exec
+ * perf.h - perf_event counters of a step, for the events that hwevents.h names. There are three
+ * ways to count; the first that works is used:
+ *
+ *	bperf	counters of CPUs, which BPF divides among steps (bperf.h); default events only
+ *	cgroup	counters of the step's v2 cgroup on the CPUs it may use
+ *	task	counters opened on each task before its exec, inherited by all it forks
  */
 #ifndef CEEMS_PERF_H
 #define CEEMS_PERF_H
@@ -21,48 +22,52 @@
 struct perf;
 
 struct perf_target {
-	const struct perf_request *request; /* PERF_GROUP_HW, PERF_GROUP_SW, PERF_GROUP_EVENTS count here */
+	const struct perf_request *request; /* only the groups HW, SW and EVENTS matter here */
 	struct probes *probes;	     /* NULL: no bperf */
 	uint32_t slot;		     /* 0: no bperf */
 	int cgroup_fd;		     /* of the step's v2 folder; -1: none */
-	const pid_t *pid;	     /* the tasks, stopped before their exec */
+	const pid_t *pid;	     /* the step's tasks, stopped before their exec */
 	size_t n;
 };
 
 /*
- * Events that cannot be had are remembered with their reason and left out; 0 even if none could be
- * opened. Part of the process's file descriptors are left to it (REASON_NO_COUNTER). -ENOMEM.
+ * Opens the counters. Returns 0 even if no event could be opened; perf_read() gives the reason of
+ * each. Some of the process's file descriptors are left unused for its own work; events beyond that
+ * have REASON_NO_COUNTER. -ENOMEM.
  */
 int perf_open(const struct perf_target *target, struct perf **ret, struct errmsg *err);
 
-/* The first of a user's own events that cannot be had, and why, into BUF; false: there is none. */
+/*
+ * Writes into BUF the first event of the user's own that is not counted, and why. Returns false if
+ * all are counted.
+ */
 bool perf_lacks_own(const struct perf *p, char *buf, size_t size);
 
 /*
- * Gives hardware counters back for good when a user's own profiler needs them: it comes first. That
- * is so when
- *	a process of the step has a perf event open (of any kind: which one, nobody can see), or
- *	of the time since the last call, ours were on the PMU for less than 4/5 of their best share.
- *	  Our own groups taking turns, and slurmd's counters, are in the best share already.
- * Only the first rule sees a profiler that was there from the start. Only the second rule sees a
- * profiler of root that watches all CPUs. What was counted until then stands for the rest, and
- * PMU_RUNNING says how much of the time it is.
+ * Closes the hardware counters for good if a user's own profiler needs them. That is assumed if
+ * either
+ *
+ *	- a process of the step has any perf event open (its kind cannot be seen), or
+ *	- since the last call, our events were on the PMU for less than 4/5 of their best share so far. The best share already allows for our own groups taking turns and for slurmd's counters.
+ *
+ * Only the first rule finds a profiler that ran from the start. Only the second finds one of root
+ * that counts on all CPUs. Counts made before are extrapolated to the rest of the step; PMU_RUNNING
+ * tells how much of the time was counted.
  */
 void perf_poll(struct perf *p);
 
 /*
- * The metrics, scaled to the step's whole CPU time where others had the counters for a part of it,
- * before perf_poll() gave up or after, with PMU_ENABLED and PMU_RUNNING (of the group that had the
- * smallest share); a user's events into DETAIL, which may be NULL. A metric that lacks one of its
- * events is missing, with the reason: half a sum would look like a value. Values replace what
- * VALUES has. Call it after VALUES got the task counters: their CPU time tells how much of the
- * step came after perf_poll() gave up.
+ * Sets the metrics in VALUES and replaces what was there. Counts are scaled to the step's whole CPU
+ * time, if others had the PMU for a part of it or perf_poll() gave up. PMU_ENABLED and PMU_RUNNING
+ * are those of the group with the smallest share. The user's events go to DETAIL, which may be
+ * NULL. A metric that needs several events is missing if one of them is. Call it after VALUES got
+ * the task counters: their CPU time tells how much of the step came after perf_poll() gave up.
  */
 void perf_read(struct perf *p, struct values *values, struct step_detail *detail);
 
 void perf_close(struct perf *p);
 
-/* Marks all counters that no --ceems-perf asked for and that nobody else has a value for. */
+/* Sets REASON_NOT_ASKED for each counter metric that has no value. */
 void perf_not_asked(struct values *values);
 
 #endif

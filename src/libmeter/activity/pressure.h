@@ -9,16 +9,19 @@
 #include "src/libcore/metric.h"
 
 /*
- * Sets the metrics of the group "pressure" of the step with these cgroups, paths as in
- * /proc/PID/cgroup, "" for none. What the kernel does not show is missing. The kernel counts from
- * the making of a group on, so one reading before it goes has all. The kernel keeps PSI for v2
- * groups only, with CONFIG_PSI and unless booted with psi=0. RHEL's kernels need psi=1. "full" of
- * the CPU exists since Linux 5.13. A CPU quota is that of the cpu controller of v2, or of v1 where
- * cpu is mounted with cpuacct. A quota of a group above, such as a systemd slice, does not show.
+ * Sets the metrics of the group "pressure" for one step. V2 and CPUACCT are cgroup paths as in
+ * /proc/PID/cgroup, "" for none. The kernel counts since the cgroup was made, so one reading before
+ * its removal has everything. A metric that the kernel does not have is missing:
+ *
+ *	PSI exists for v2 groups only, with CONFIG_PSI, unless booted with psi=0; RHEL needs psi=1
+ *	"full" of the CPU exists since Linux 5.13
+ *
+ * Throttling is that of the step's own cpu controller: v2's, or v1's where cpu is mounted with
+ * cpuacct. A quota of a cgroup above, such as a systemd slice, is not seen.
  */
 void pressure_read(const char *v2, const char *cpuacct, struct values *f);
 
-/* The same from open folders, -1: none. */
+/* As pressure_read(), from the open folders of the cgroups; -1 for none. */
 void pressure_read_folders(int v2_fd, int cpuacct_fd, struct values *f);
 
 #endif

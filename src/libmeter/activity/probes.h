@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * probes.h - access to the node's BPF object from user space, without libbpf: its pinned maps and
- * programs, its registered users, and the links that keep programs attached. bpf/probes.h is the
- * contract with the kernel side. Three programs use this module. slurmd keeps the groups tasks and tcp
- * attached, and cleans up. Each slurmstepd registers its step. ceems-bpf loads and unloads the object.
+ * probes.h - access to the node's BPF object from user space, without libbpf. The object is a set
+ * of pinned maps and programs, with a list of its users. bpf/probes.h describes its maps. Three
+ * programs use this module: slurmd keeps the groups tasks and tcp attached, and cleans up; each
+ * slurmstepd registers its step; ceems-bpf loads and unloads the object.
  *
- * Lifetime: only open descriptors hold links, so the kernel detaches a program when the last process
- * that holds its link dies. The last user or step that ends in order removes the pins of maps and
- * detached programs; if there is none, the next probes_count() does.
+ * Lifetime: links are not pinned. The kernel detaches a program when the last process that holds
+ * its link ends. The last user or step that ends normally also removes the pins of maps and
+ * programs. If none ends normally, slurmd or the next ceems-bpf removes them.
  */
 #ifndef CEEMS_PROBES_H
 #define CEEMS_PROBES_H
@@ -24,12 +24,12 @@
 struct probes;
 
 /*
- * DIR is BpfDir. -ENOENT: not loaded, or DIR is empty; -EPERM, -EACCES: our rights, or DIR is not ours
- * alone to write to; -EPROTO: maps of another ABI. All of them are REASON_NO_BPF (the last three worth a
- * log line).
+ * Opens the object below DIR, the setting BpfDir. -ENOENT: it is not loaded, or DIR is "". -EPERM,
+ * -EACCES: we lack the rights, or others may write to DIR. -EPROTO: its maps have another ABI. For
+ * all of them, metrics get REASON_NO_BPF; the last three deserve a log line.
  */
 int probes_open(const char *dir, struct probes **ret, struct errmsg *err);
-/* Lets go of all links; slots stay as they are. NULL: no-op. */
+/* Closes all links and maps. Registered slots stay registered. NULL: no-op. */
 void probes_close(struct probes *p);
 
 const char *probes_dir(const struct probes *p);
@@ -38,74 +38,88 @@ uint32_t probes_shards(const struct probes *p);
 enum probes_why probes_why(const struct probes *p, enum probes_group group);
 const char *probes_why_text(enum probes_why why); /* "no function hooks" */
 const char *probes_group_name(enum probes_group group);
-/* Events of GROUP that could not be booked since the object was loaded. */
+/*
+ * Returns how many events of GROUP were lost since the object was loaded, because a map was full.
+ */
 uint64_t probes_lost(const struct probes *p, enum probes_group group);
 
 /*
- * How many elements the array NAME has for each slot; a slot's elements begin at slot times that
- * number. 0: the array is not by slot. The loader makes PROBES_SLOTS + 1 times as many,
- * probes_register() empties them.
+ * Returns how many elements of the array NAME belong to one slot. Those of slot S begin at index S
+ * times that number. 0: the array is not divided by slot. The loader makes the array large enough
+ * for PROBES_SLOTS + 1 slots. probes_register() empties a slot's elements.
  */
 uint32_t probes_rows_of_slot(const char *name, uint32_t shards);
-/* And how large one is: with room for all shards, if they are in it. */
+/*
+ * Returns the size of one element of the array NAME, in bytes. It depends on SHARDS if an element
+ * has the counts of all shards.
+ */
 uint32_t probes_row_size(const char *name, uint32_t shards);
 
 /*
- * The descriptor of a pinned map or program by its name, borrowed. Opened at first use, closed by
- * probes_close(). -ENOENT: it was not loaded. What is in DIR is root's and of our ABI, so that no
- * map's sizes are asked for.
+ * Return a pinned map or program by its name. It is opened at the first call; *RET_FD is borrowed
+ * and closed by probes_close(). -ENOENT: it was not loaded. Only root can write to DIR, and the ABI
+ * was checked, so the sizes of maps are not checked again.
  */
 int probes_map(struct probes *p, const char *name, int *ret_fd);
 int probes_program(struct probes *p, const char *name, int *ret_fd);
 
-/* One of several steps that are read together: SLOT's counters are to be put in VALUES. */
+/* One of several steps that are read together. The counts of SLOT go to VALUES. */
 struct values;
 struct probes_step {
 	uint32_t slot;
 	struct values *values;
 };
 
-/* Which of N steps has a slot: 1 + its number, 0: none of them. Slots beyond the table have none. */
+/*
+ * Finds a step by its slot: of[SLOT] is 1 + the step's index, or 0 if the slot is none of the
+ * steps'.
+ */
 struct probes_index {
 	uint16_t of[PROBES_SLOTS + 1];
 };
 void probes_index_make(struct probes_index *x, const struct probes_step *step, size_t n);
 size_t probes_index_find(const struct probes_index *x, uint32_t slot);
 
-/* Sums of rows that have no other members than __u64, SIZE bytes in all. */
+/* Add or subtract rows of SIZE bytes that consist of __u64 counters only. */
 void probes_add(void *to, const void *from, size_t size);
 void probes_subtract(void *to, const void *from, size_t size);
 
 /*
- * Joins those who have GROUP's programs attached, or attaches them, until probes_close(). Attaching
- * takes the lock of the folder. While another process holds the lock, each program that it attaches
- * is joined. -EBUSY: that process attached none for PROBES_HOLD_WAIT_NS. -EOPNOTSUPP: the group is
- * not there (probes_why()). PROBES_NET has no link here: netcount.h.
+ * Keeps GROUP's programs attached until probes_close(). If other processes have attached them,
+ * their links are opened, too; else the programs are attached, under the lock of the folder. If
+ * another process has the lock, each program that it attaches is joined. -EBUSY: that process
+ * attached none within PROBES_HOLD_WAIT_NS. -EOPNOTSUPP: the group is not loaded (probes_why()).
+ * PROBES_NET has no links here; see netcount.h.
  */
 #define PROBES_HOLD_WAIT_NS (1000 * UINT64_C(1000000))
 int probes_hold(struct probes *p, enum probes_group group, struct errmsg *err);
-/* Joins what there is of GROUP and attaches nothing; how many of its programs are held then. */
+/*
+ * Opens the links of GROUP's programs that others have attached, but attaches none. Returns how
+ * many are held then.
+ */
 unsigned int probes_share(struct probes *p, enum probes_group group);
 /*
- * Lets go of one program of GROUP; false: none was held. The last holder of a function hook waits
- * for a grace period of the kernel per hook, some 0.1 s.
+ * Closes the link of one program of GROUP. Returns false if none was held. If it was the last link
+ * of a function hook, the kernel waits for a grace period, some 0.1 s per hook.
  */
 bool probes_drop(struct probes *p, enum probes_group group);
 
 /*
- * From now on counts what runs in and below the cgroups with these ids, in a slot of its own. The
- * ids are inode numbers of the v2 and the v1 freezer folder; 0: none. Rows of GROUPS are emptied.
- * Threads of the calling process are left out, wherever they are. GROUPS: bits by enum probes_group
- * that the step asked for. -EINVAL: no id, or the id of a hierarchy's root. -ENOSPC: the table is
- * full; that is counted. -EOPNOTSUPP: there is only a v1 id, and the programs were loaded before a
- * v1 freezer existed.
+ * Registers a step: from now on, tasks in its cgroups and below them are counted in a slot of its
+ * own. The ids are the inode numbers of the step's folders in v2 and in the v1 freezer; 0: none.
+ * GROUPS is a mask of 1 << enum probes_group that the step asked for; the slot's rows of these
+ * groups are cleared. Threads of the calling process are not counted, wherever they are. -EINVAL:
+ * no id, or the id of a hierarchy's root. -ENOSPC: all slots are taken; probes_count() tells how
+ * often. -EOPNOTSUPP: there is only a v1 id, and the programs were loaded before a v1 freezer
+ * existed.
  */
 int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_id,
 		    uint32_t groups, uint32_t *ret_slot);
-/* Gives the slot back. May remove the pins, see above. */
+/* Frees the slot. Removes the object's pins if this was the last user or step. */
 void probes_release(struct probes *p, uint32_t slot);
 /*
- * The same by who knows that slurmd lives, which looks after the pins. False: the slot is not the caller's.
+ * Frees the slot and leaves the pins alone, for a caller who knows that slurmd lives and looks
+ * after them. False: the slot is not the caller's.
  */
 bool probes_leave(struct probes *p, uint32_t slot);
 
@@ -121,10 +135,13 @@ int probes_user_remove(struct probes *p, pid_t pid);
 struct probes_count {
 	uint32_t users, slots; /* alive */
 	uint32_t holds;	       /* links in force */
-	uint32_t groups;       /* bits: somebody alive asked for it */
+	uint32_t groups;       /* mask of the groups that living steps asked for */
 	uint64_t full;	       /* registrations refused so far */
 };
-/* What dead processes left; of many at once some, the others the next time. */
+/*
+ * Slots and users whose process is dead. At most PROBES_DEAD_MAX of each; a second call finds the
+ * rest.
+ */
 #define PROBES_DEAD_MAX 64
 struct probes_dead {
 	uint32_t nslots, nusers;
@@ -132,25 +149,29 @@ struct probes_dead {
 	struct probes_owner owner[PROBES_DEAD_MAX];
 	uint32_t user[PROBES_USERS];
 };
-/* Who uses it; changes nothing. RET_DEAD may be NULL. -ENOENT: it is being removed. */
+/*
+ * Counts the users of the object, and lists the dead ones in RET_DEAD, which may be NULL. Changes
+ * nothing. -ENOENT: the object is being removed.
+ */
 int probes_count(struct probes *p, struct probes_count *ret, struct probes_dead *ret_dead);
 /*
- * Removes what probes_count() found, if it is still there. Call it with probes_lock() held. Else,
- * of two processes that found the same dead slot, the slower one could remove a slot that was given
- * out anew. What the slots counted is lost, so slurmd reads it before.
+ * Frees the dead slots and users that probes_count() found, if they still are. The counts of the
+ * slots are lost, so slurmd reads them before. Call it with probes_lock() held: otherwise, of two
+ * processes that found the same dead slot, the slower one could free the slot after it was given to
+ * a new step.
  */
 void probes_reap(struct probes *p, const struct probes_dead *dead);
 
-/* Long enough for most who have the lock, short enough for a step's start. */
+/* Longer than most holders keep the lock, and short enough for the start of a step. */
 #define PROBES_LOCK_WAIT_NS (250 * UINT64_C(1000000))
 /*
- * Serialises loading, attaching and unloading by a lock on the folder DIR (created), as long as the
- * fd is open. -EWOULDBLOCK: the lock was taken for longer than WAIT_NS; UINT64_MAX: waits for it.
- * -EPERM: others may write to DIR.
+ * Takes the lock that serialises loading, attaching and unloading. The lock is on the folder DIR,
+ * which is created, and lasts as long as *RET_FD is open. WAIT_NS limits the wait; UINT64_MAX: no
+ * limit. -EWOULDBLOCK: the limit is reached. -EPERM: others may write to DIR.
  */
 int probes_lock(const char *dir, uint64_t wait_ns, int *ret_fd, struct errmsg *err);
 
-/* Removes DIR/SUB and what is pinned there. DIR stays: it is the lock. */
+/* Removes DIR/SUB with all pins in it. DIR stays, since the lock is on it. */
 void probes_unpin(const char *dir, const char *sub);
 
 #endif

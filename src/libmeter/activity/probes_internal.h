@@ -15,7 +15,7 @@ struct probes_fd {
 	int fd;
 };
 
-/* Pins that may be open at once: all of the object's. */
+/* The most pins open at once; the object has fewer. */
 #define PROBES_PINS_MAX 64
 
 struct probes {
@@ -31,25 +31,25 @@ struct probes_by_slot {
 	const char *name;
 	enum probes_group group;
 	uint32_t value_size; /* of an element */
-	uint32_t shard_size; /* and what each shard adds to that */
-	bool is_sharded;     /* has an element per shard, or one for all */
+	uint32_t shard_size; /* how much larger it is for each shard */
+	bool is_sharded;     /* one element per shard; else one for all shards */
 };
 #define PROBES_BY_SLOT_N 5
 extern const struct probes_by_slot probes_by_slot[PROBES_BY_SLOT_N];
 
 /*
- * -EPERM: DIR, which is like ST, is not ours alone. A bpf file system that was mounted without mode= is
- * everybody's to make folders in.
+ * Checks that only root can write to DIR; ST is its fstat(2). -EPERM: others can, as in a bpf file
+ * system mounted without mode=.
  */
 int probes_check_folder(const char *dir, const struct stat *st, struct errmsg *err);
 
 /*
- * The array NAME in memory, shared with the programs; PROT as mmap(2) has it. RET: the address of a
- * pointer, which the caller unmaps.
+ * Maps the array NAME into memory, shared with the BPF programs. PROT is as in mmap(2). RET is the
+ * address of a pointer, which the caller unmaps.
  */
 int probes_map_memory(struct probes *p, const char *name, size_t size, int prot, void *ret);
 
-/* Voids what the programs know of cgroups, after a change of what they go by. */
+/* Makes the BPF programs look cgroups up anew. Call it after a change of the registered ids. */
 void probes_void_cache(struct probes *p);
 
 #endif

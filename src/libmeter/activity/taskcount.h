@@ -15,29 +15,29 @@
 struct taskcount;
 
 /*
- * Of SLOT as registered, while somebody holds PROBES_TASKS; P is borrowed until taskcount_close().
- * -ENOENT: its map or program is not there; -ENOMEM.
+ * Opens the counters of the registered SLOT. Somebody must hold PROBES_TASKS (probes_hold()). P is
+ * borrowed until taskcount_close(). -ENOENT: the BPF map or program is missing. -ENOMEM.
  */
 int taskcount_open(struct probes *p, uint32_t slot, struct taskcount **ret);
 
 /*
- * Ended and living tasks since probes_register(): io, cpu_time, switches, faults, migrations,
- * run_delay, off_cpu. A value there already that did not come through this handle stays. IS_EMPTY:
- * no task is left in the step's cgroups, so the list of living tasks is not walked (1 us per task
- * of the node).
+ * Sets the sums over ended and living tasks since probes_register(): I/O, CPU time, switches,
+ * faults, migrations, run delay and off-CPU time. A value in VALUES that another source set is
+ * kept. IS_EMPTY: no task is left in the step's cgroups, so the walk over living tasks (1 us per
+ * task of the node) is saved.
  *
- * Exact when no task is left. While tasks run, the result lacks those that are just exiting, and
- * the CPU time of each since its last tick or switch.
+ * The result is exact if no task is left. While tasks run, it lacks those that are just exiting,
+ * and each task's CPU time since its last tick or switch.
  */
 int taskcount_read(struct taskcount *h, bool is_empty, struct values *values);
 
 /*
- * The same of STEP[n], each with a slot of its own, in one walk over the node's tasks: 1 us per task, however
- * many steps there are. A task that ends during the walk may be missing, so a later reading may be lower.
+ * Reads STEP[n] in one walk over the node's tasks, which takes 1 us per task for any number of
+ * steps. A task that ends during the walk may be missing, so a later reading may be lower.
  */
 int taskcount_read_steps(struct probes *p, const struct probes_step *step, size_t n);
 
-/* Each metric that taskcount_read() would set, and that has no value, gets REASON. */
+/* Sets REASON for each metric that taskcount_read() would set and that has no value. */
 void taskcount_miss(struct values *values, enum metric_reason reason);
 
 /* NULL: no-op. */
