@@ -43,15 +43,12 @@ struct hwevents {
 void hwevents_default(struct hwevents *ret);
 
 /*
- * Looks up the events that REQUEST names; each is a group of its own. An event's reason may be:
- *
- *	REASON_NO_EVENT		this CPU does not have it, or libpfm4 is missing
- *	REASON_NO_PERMISSION	the user could not count it, either
- *
- * The second is checked here because slurmstepd opens the events as root. It is set for events of
- * the kernel only, if perf_event_paranoid forbids them, and for events that are not the task's own:
- * of uncore and other system-wide PMUs, of the sibling thread, tracepoints. If users may not count
- * the kernel, hardware events count user space only.
+ * Looks up the events that REQUEST names; each is a group of its own. An event's reason may be
+ * REASON_NO_EVENT: this CPU does not have it, or libpfm4 is missing. Or REASON_NO_PERMISSION: the
+ * user could not count it, either. This is checked here because slurmstepd opens the events as
+ * root. It is set for events of the kernel only, if perf_event_paranoid forbids them, and for
+ * events that are not the task's own: of uncore and other system-wide PMUs, of the sibling thread,
+ * tracepoints. If users may not count the kernel, hardware events count user space only.
  */
 void hwevents_own(const struct perf_request *request, struct hwevents *ret);
 

@@ -48,7 +48,9 @@ bool perf_lacks_own(const struct perf *p, char *buf, size_t size);
  * either
  *
  *	- a process of the step has any perf event open (its kind cannot be seen), or
- *	- since the last call, our events were on the PMU for less than 4/5 of their best share so far. The best share already allows for our own groups taking turns and for slurmd's counters.
+ *	- since the last call, our events were on the PMU for less than 4/5 of their best share so
+ *	  far. The best share already allows for our own groups taking turns and for slurmd's
+ *	  counters.
  *
  * Only the first rule finds a profiler that ran from the start. Only the second finds one of root
  * that counts on all CPUs. Counts made before are extrapolated to the rest of the step; PMU_RUNNING

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * counter_state.h - a counter whose base and age are kept in the state of its source, so that the next
+ * counter_state.h - a counter whose base and age are saved in its source's state, so that the next
  * slurmd goes on from there.
  */
 #ifndef CEEMS_COUNTER_STATE_H
@@ -10,16 +10,16 @@
 #include "src/libmeter/sensor/source.h"
 
 /*
- * One reading of the counter that STATE keeps as NAME (and "NAME age"), DT_NS after the one before;
- * READ_RC is 0, or why there is no CUR_UJ. Returns 0: *ret_uj is the advance; 1: this is the first
- * base, and there is no advance yet. Else READ_RC, an error of counter_advance(), or -ENOSPC or
- * -ENAMETOOLONG from the state. After an error the energy comes with the next good reading.
+ * Takes a reading of the counter that STATE saves as NAME and "NAME age", DT_NS after the previous
+ * one. READ_RC is 0, or why there is no CUR_UJ. Returns 0 with the energy in *ret_uj, or 1 if this
+ * reading is the first and only sets the base. Otherwise READ_RC, an error of counter_advance(), or
+ * -ENOSPC or -ENAMETOOLONG from STATE. After an error, the next good reading yields the energy.
  */
 int counter_state_advance(struct counter *c, struct source_state *state, const char *name,
 			  int read_rc, uint64_t cur_uj, uint64_t dt_ns, uint64_t *ret_uj,
 			  bool *ret_wrapped);
 
-/* The counter starts anew: its next reading is its first. */
+/* Forgets the base, so that the next reading is the first. */
 void counter_state_forget(struct counter *c, struct source_state *state, const char *name);
 
 #endif

@@ -16,7 +16,7 @@ struct cpuinfo {
 	uint64_t cpus; /* at least 1 */
 };
 
-/* Of the file below SYS_ROOT or, where a fake root has none, the machine's own. */
+/* Reads /proc/cpuinfo below SYS_ROOT. If a fake root has none, the machine's own is read. */
 void cpuinfo_read(const char *sys_root, struct cpuinfo *ret);
 
 #endif

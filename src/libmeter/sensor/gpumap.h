@@ -23,11 +23,11 @@
 #define GPUMAP_WHOLE 1000000
 
 enum gpumap_kind {
-	GPUMAP_OTHER,	 /* no file of a GPU, or not of one alone: nvidiactl, MIG's config and monitor */
+	GPUMAP_OTHER,	 /* not a GPU's, or not of a single GPU: nvidiactl, MIG's config and monitor */
 	GPUMAP_GPU,
 	GPUMAP_PART,	 /* one of `parts` equal ones */
-	GPUMAP_INSTANCE, /* of MIG: all compute instances of it, or one */
-	GPUMAP_UNKNOWN,	 /* of MIG, but of which GPU is not known */
+	GPUMAP_INSTANCE, /* a MIG GPU instance with all its compute instances, or one of these */
+	GPUMAP_UNKNOWN,	 /* of MIG, but its GPU is not known */
 };
 
 struct gpumap_file {

@@ -14,23 +14,24 @@ struct helper_source_setup {
 	enum source_id id;
 	const char *program;	 /* in the helper folder */
 	const char *args[8];	 /* up to a NULL */
-	bool keeps_env; /* a vendor's library is found and set up by slurmd's environment */
+	bool keeps_env; /* slurmd's environment is passed on, because a vendor's library needs it */
 	/*
-	 * The helper is asked at every tick, and the tick waits some milliseconds for the answer.
-	 * Otherwise the helper tells by itself from time to time.
+	 * true: each tick asks the helper, and waits some milliseconds for its answer; false: the
+	 * helper sends values by itself
 	 */
 	bool is_asked;
-	uint64_t fresh_ns;    /* an answer is new for so long: it is not asked again */
-	uint64_t deadline_ns; /* it is taken to hang, and killed, when silent for so long */
-	uint64_t first_ns;    /* open() waits so long for what there is */
-	uint64_t gap_ns;      /* samples of power that lie further apart tell nothing */
-	uint64_t stale_ns;    /* a sample that is older is late */
-	uint64_t lag_ns;      /* what is told may be so old, unless the helper says otherwise */
+	uint64_t fresh_ns;    /* an answer younger than this is used again, and the helper is not asked */
+	uint64_t deadline_ns; /* the helper is killed if it sends nothing for this long */
+	uint64_t first_ns;    /* how long open() waits for the list of sensors */
+	uint64_t gap_ns;      /* the longest gap between two power samples over which energy is computed */
+	uint64_t stale_ns;    /* an older sample is counted as late */
+	uint64_t lag_ns;      /* the age that a value may have, unless the helper sends another limit */
 };
 
 /*
- * As open() of struct source_ops. Returns 0, also if the helper has not told yet which sensors
- * there are; -ENODEV: there is none; -ENXIO: none can be used; -ENOENT: no such program.
+ * Starts the helper; see open() of struct source_ops. Returns 0, also if the helper has not yet
+ * listed its sensors. -ENODEV: there is no sensor. -ENXIO: none of the sensors can be used.
+ * -ENOENT: the program is missing.
  */
 int helper_source_open(const struct helper_source_setup *setup, const struct source_env *env,
 		       struct source **ret, struct errmsg *err);

@@ -12,36 +12,36 @@
 #include "src/libmeter/sensor/source.h"
 
 /*
- * The longest gap between two samples of a sensor that is read at every tick: twice the longest
- * SampleInterval. So a restart of slurmd and one failed reading cost nothing. Sensors that are
- * slower than the tick state three of their own periods instead.
+ * The longest gap for a sensor that is read at every tick: twice the longest SampleInterval. So
+ * neither a restart of slurmd nor one failed reading loses energy. Slower sensors use three of
+ * their own periods instead.
  */
 #define INTEGRATE_GAP_NS UINT64_C(120000000000)
 
-/* Plain data: set the two limits, leave the rest 0; there is then no sample yet. */
+/* The last sample of one sensor. Set the two limits and zero the rest. */
 struct integrate {
-	uint64_t max_mw;     /* above it a sample is garbled; counter.h has the usual limits */
+	uint64_t max_mw;     /* larger samples are garbled; counter.h has the usual limits */
 	uint64_t max_gap_ns;
 	uint64_t last_mw;
 	uint64_t last_ns;    /* CLOCK_MONOTONIC, when the last sample was taken; 0: none yet */
-	uint64_t rest;	     /* energy below a microjoule, for the next sample; own unit */
+	uint64_t rest;	     /* the remainder below a microjoule, carried to the next sample */
 };
 
 /*
- * Adds a sample of POWER_MW, taken at T_NS (CLOCK_MONOTONIC, not 0). Returns 0: *ret_uj is the
- * energy since the sample before; 0 uJ for the first sample, and for the same sample seen again.
- * Else *ret_uj is not written, and -ERANGE: POWER_MW is above the limit; the sample is ignored, and
- * the next good one covers its time. -ESTALE: the sample is older than the last one and is ignored.
- * -ETIME: the sample is more than max_gap_ns from the last one, either way, and is the new start.
+ * Adds a sample of POWER_MW, taken at T_NS (CLOCK_MONOTONIC, not 0). Returns 0 with the energy
+ * since the last sample in *ret_uj; it is 0 for the first sample and for a repeated one. On error
+ * *ret_uj is not written. -ERANGE: POWER_MW is above the limit; the sample is ignored, and the next
+ * good one covers its time. -ESTALE: the sample is older than the last one and is ignored. -ETIME:
+ * the sample is more than max_gap_ns away from the last one, and becomes the new start.
  */
 int integrate_add(struct integrate *i, uint64_t power_mw, uint64_t t_ns, uint64_t *ret_uj);
 
 /*
- * The same for a source's read(). The last sample is in STATE, as two counters "NAME ns" and "NAME
- * mW", so that a restart goes on. The energy, and the time up to which it reaches, go to PART; the
- * slowest of several sensors decides that time. Errors are counted in R. I has the two limits; what
- * is in the rest of it before does not matter. Returns as integrate_add(), or -ENOSPC,
- * -ENAMETOOLONG from the state: nothing was booked then.
+ * Adds a power sample for a source's read(). The last sample is saved in STATE as "NAME ns" and
+ * "NAME mW", so that a restarted slurmd goes on from it; of *I only the two limits are used. PART
+ * gets the energy and the time up to which it was measured; if several sensors go into PART, the
+ * earliest of their times. Errors are counted in R. Returns as integrate_add(), or -ENOSPC or
+ * -ENAMETOOLONG from STATE, and then PART is not changed.
  */
 int integrate_book(struct integrate *i, struct source_state *state, const char *name,
 		   uint64_t power_mw, uint64_t t_ns, struct reading *r,

@@ -10,13 +10,13 @@
 
 struct kfd;
 
-/* -ENODEV: there is no GPU in it; -ENOMEM. */
+/* Reads the topology below ROOT. -ENODEV: it has no GPU. -ENOMEM. */
 int kfd_open(const char *root, struct kfd **ret);
 void kfd_close(struct kfd *k);
 
 /*
- * The lowest render node of the GPU that renderD<MINOR> belongs to, and how many it has. Neither is
- * touched if the topology does not have it.
+ * Finds the lowest render node of the GPU that renderD<MINOR> belongs to, and how many render nodes
+ * that GPU has. If the topology does not have MINOR, neither is written.
  */
 void kfd_socket(const struct kfd *k, unsigned int minor, unsigned int *ret_first,
 		unsigned int *ret_count);

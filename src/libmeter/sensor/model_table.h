@@ -10,7 +10,7 @@
 
 #include "src/libutil/errmsg.h"
 
-/* Of the whole server (board, memory, fans, power supply), over its logical CPUs. */
+/* Power of the whole server (board, memory, fans, power supply) per logical CPU. */
 struct model_cpu {
 	const char *name;
 	uint32_t idle_mw;
@@ -18,8 +18,8 @@ struct model_cpu {
 };
 
 /*
- * Reads /proc/cpuinfo below SYS_ROOT or, where a fake root has none, the machine's own.
- * The entry lives for ever. No entry for this CPU: model_cpu_default. *ret_cpus is at
+ * Finds the table's entry for this CPU; model_cpu_default if it has none. The entry is static.
+ * Reads /proc/cpuinfo below SYS_ROOT; if a fake root has none, the machine's own. *ret_cpus is at
  * least 1.
  */
 const struct model_cpu *model_cpu_find(const char *sys_root, uint32_t *ret_cpus);

@@ -15,12 +15,13 @@
 
 struct perf_event_ops {
 	/*
-	 * PID is a task, a cgroup's descriptor with PERF_FLAG_PID_CGROUP, or -1; GROUP a leader's descriptor
-	 * or -1. Returns a descriptor, close-on-exec, or -errno.
+	 * Arguments as for perf_event_open(2). PID may be the descriptor of a cgroup's folder, with
+	 * PERF_FLAG_PID_CGROUP. GROUP is the leader's descriptor or -1. Returns a descriptor with
+	 * FD_CLOEXEC, or -errno.
 	 */
 	int (*open)(void *ctx, const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
 		    unsigned long flags);
-	/* Bytes read, or -errno. A counter whose CPU went offline reads as empty. */
+	/* Returns the bytes read, or -errno. 0 bytes: the counter's CPU went offline. */
 	ssize_t (*read)(void *ctx, int fd, void *buf, size_t size);
 	int (*id)(void *ctx, int fd, uint64_t *ret); /* the kernel's id of the event */
 	void (*close)(void *ctx, int fd);

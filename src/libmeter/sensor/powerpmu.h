@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * powerpmu.h - RAPL through the kernel's perf PMU "power", for machines whose powercap cannot be
- * read. The counters have 64 bits, and the kernel keeps them from wrapping. The counters begin at 0
- * when they are opened. So they lack the energy used while slurmd restarts, and powercap is
- * preferred.
+ * read. Its counters do not wrap, but start at 0 when they are opened. So the energy used while
+ * slurmd restarts is lost, and powercap is preferred.
  */
 #ifndef CEEMS_POWERPMU_H
 #define CEEMS_POWERPMU_H
@@ -22,7 +21,7 @@ int powerpmu_open(const char *sys_root, const struct perf_event_ops *ops, void *
 		  struct powerpmu **ret, struct errmsg *err);
 void powerpmu_close(struct powerpmu *p);
 
-/* As source_ops has them. The first read() only sets the bases, whatever is in STATE. */
+/* As in struct source_ops. The first read() only sets the bases; STATE is ignored then. */
 int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state,
 		  struct reading *ret);
 size_t powerpmu_zones(const struct powerpmu *p, struct source_zone *ret, size_t max);

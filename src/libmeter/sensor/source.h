@@ -16,8 +16,8 @@
 #include "src/libutil/errmsg.h"
 
 /*
- * Raw counters survive slurmd in the node ledger, so that the sampler goes on after a restart
- * where it stopped. NAME identifies the counter ("intel-rapl:0:1"), RAW is its last value.
+ * The last raw values of a source's counters. They are kept in the node ledger, so that a restarted
+ * slurmd goes on from them. NAME identifies the counter ("intel-rapl:0:1"), RAW is its last value.
  */
 #define SOURCE_MAX_COUNTERS 64
 struct source_counter {
@@ -30,13 +30,13 @@ struct source_state {
 	struct source_counter counter[SOURCE_MAX_COUNTERS];
 };
 
-/* For sources: the raw value kept as NAME, or NULL. Valid until the next put or drop. */
+/* For sources: returns the raw value saved as NAME, or NULL. Valid until the next put or drop. */
 uint64_t *source_state_find(struct source_state *state, const char *name);
 /* Sets or adds the raw value NAME. -ENOSPC: no room; -ENAMETOOLONG. */
 int source_state_put(struct source_state *state, const char *name, uint64_t raw);
 void source_state_drop(struct source_state *state, const char *name);
 
-/* How a reading was made; every output shows that beside the number. */
+/* How a reading was made. Each output shows it beside the value. */
 enum reading_quality {
 	QUALITY_COUNTER,    /* the sensor counts energy itself */
 	QUALITY_INTEGRATED, /* power, integrated over time by the trapezoid rule */
@@ -45,8 +45,8 @@ enum reading_quality {
 const char *reading_quality_name(enum reading_quality q); /* "counter", "integrated", ... */
 
 /*
- * What one unit of a domain used. From its first successful reading on, a source shows the same
- * parts in the same order. A part that has nothing new shows 0 uJ.
+ * The energy that one unit of a domain used. From its first good reading on, a source lists the
+ * same parts in the same order. A part without news has 0 uJ.
  */
 struct reading_part {
 	uint8_t domain;	 /* enum domain */
@@ -65,8 +65,9 @@ struct reading_part {
 	uint64_t energy_uj; /* used since the last reading, or, at the first, since the saved state */
 	uint64_t idle_mw;   /* idle power, if the source itself knows it (the model); 0: it does not */
 	/*
-	 * The time (CLOCK_MONOTONIC) up to which energy_uj reaches, for sensors slower than the
-	 * tick. A power sample of 4 s ago says nothing about the last 4 s. 0: up to this reading.
+	 * The time (CLOCK_MONOTONIC) up to which energy_uj was measured, for sensors slower than
+	 * the tick: a power sample taken 4 s ago does not tell the power since then. 0: up to this
+	 * reading.
 	 */
 	uint64_t until_ns;
 };
@@ -75,7 +76,7 @@ struct reading_part {
 struct reading {
 	uint32_t nparts;
 	struct reading_part part[READING_PARTS_MAX];
-	uint32_t rejected; /* counters whose step was implausible or unreadable */
+	uint32_t rejected; /* counters that were unreadable, or whose change was implausible */
 	uint32_t wraps;
 	uint32_t late;	   /* readings that were too old to be used */
 };
@@ -92,7 +93,10 @@ struct gpu_reading {
 	uint8_t unit;
 	char model[64];
 	char uuid[48];
-	/* VALUE covers the time from FROM to UNTIL (CLOCK_MONOTONIC); equal: it is of that instant; 0: no reading yet */
+	/*
+	 * VALUE is of the time from FROM to UNTIL (CLOCK_MONOTONIC), or of one instant if they are
+	 * equal; 0: no reading yet
+	 */
 	uint64_t from_ns, until_ns;
 	uint64_t value[GPU_VALUE_N]; /* by enum gpu_value; or GPU_VALUE_UNKNOWN */
 };
@@ -114,7 +118,7 @@ struct gpu_slices {
 	struct gpu_slice slice[GPU_SLICES_MAX];
 };
 
-/* The last reading of a GPU instance (MIG). It covers the same time as the reading of its GPU. */
+/* The last reading of a GPU instance (MIG), of the same time as its GPU's. */
 struct gpu_instance_reading {
 	uint8_t unit;
 	uint8_t gi;
@@ -155,18 +159,19 @@ struct source_ops {
 	unsigned int node_rank;
 	bool logs_failures; /* the source itself logs that read() failed, and that it works again */
 	/*
-	 * 0; -ENODEV: this machine has no such sensor (info, not an error); else -errno. On failure ERR has
-	 * the file and the reason; the caller puts the source's name before them. A helper program reads a
-	 * sensor that may take longer than a local file: helper_source.h.
+	 * Returns 0; -ENODEV: this machine has no such sensor (logged as info); else another
+	 * -errno. On failure ERR has the file and the reason, and the caller puts the source's name
+	 * in front. If reading a sensor may take longer than reading a local file, the source uses
+	 * a helper program (helper_source.h).
 	 */
 	int (*open)(const struct source_env *env, struct source **ret, struct errmsg *err);
 	/*
-	 * Reads all counters. STATE is in and out. With an empty STATE, the reading only sets the base
-	 * and yields 0. Otherwise STATE is from the last call, perhaps of another process. DT_NS is the
-	 * time since the last call, and BUSY_PPM the node's CPU use in that time. read() allocates nothing,
-	 * calls no open(2), and waits at most a few milliseconds for a helper. A failed counter keeps its
-	 * old base and is counted in `rejected`. Its energy comes with the next good reading. -EIO:
-	 * no counter could be read.
+	 * Reads all counters, DT_NS after the last call. STATE is read and updated. If it is empty,
+	 * the reading only sets the base and yields 0; otherwise it is from the last call, perhaps
+	 * in another process. BUSY_PPM is the node's CPU use since the last call. read() allocates
+	 * nothing, opens no file, and waits at most a few milliseconds for a helper. A counter that
+	 * fails keeps its old base and is counted in `rejected`; the next good reading yields its
+	 * energy. -EIO: no counter could be read.
 	 */
 	int (*read)(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 		    struct source_state *state, struct reading *ret);
@@ -176,7 +181,7 @@ struct source_ops {
 	size_t (*instances)(const struct source *s, const struct gpu_instance_reading **ret);
 	/* Optional: the sizes of the GPUs that MIG divides. Borrowed until the next read(). */
 	const struct gpu_slices *(*slices)(const struct source *s);
-	/* Optional: the source's counters, each once, those of one kind together. Returns their number, at most MAX. */
+	/* Optional: lists the source's counters, grouped by kind. Returns how many, at most MAX. */
 	size_t (*zones)(const struct source *s, struct source_zone *ret, size_t max);
 	/* One line: "2 packages, 2 dram, 262143.3 J range"; an estimate says that it is one. */
 	void (*describe)(const struct source *s, char *buf, size_t size);
@@ -199,7 +204,7 @@ extern const struct source_ops source_redfish;
 extern const struct source_ops source_ipmi;
 extern const struct source_ops source_model;
 
-/* The table: all there are, in the order that `auto` prefers them for a domain. */
+/* All sources. For each domain, `auto` takes the first one that works. */
 extern const struct source_ops *const source_builtin[];
 extern const size_t source_nbuiltin;
 

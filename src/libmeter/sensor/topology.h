@@ -16,10 +16,10 @@ struct topology {
 };
 
 /*
- * Reads physical_package_id of all processors below SYS_ROOT. Socket numbers outside the units of
- * domain.h become 0, 1, ... in their order. arm64 may number sockets by bytes of a firmware table.
- * Processors that say nothing, and a machine without that tree, are on socket 0; NCPUS is then at
- * least how many there are. -ENOMEM. free() is all that it takes afterwards.
+ * Reads the socket (physical_package_id) of each CPU below SYS_ROOT. Numbers that are not below
+ * SOCKETS_MAX are replaced by 0, 1, ... in their order, since arm64 may number sockets by offsets
+ * in a firmware table. A CPU without that file is on socket 0. NCPUS is the least number of CPUs
+ * that *RET lists. The caller frees *RET with free(). -ENOMEM.
  */
 int topology_read(const char *sys_root, uint32_t ncpus, struct topology **ret);
 
