@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bpfload.h - loads the BPF programs for slurmd: starts ceems-bpf and waits for it, with a deadline.
- * Only the sampler's thread calls this; no other thread of slurmd is blocked.
+ * bpfload.h - loads the BPF programs for slurmd: starts ceems-bpf and waits for it, with a
+ * deadline. Only the sampler's thread does this, so no other thread of slurmd waits.
  */
 #ifndef CEEMS_BPFLOAD_H
 #define CEEMS_BPFLOAD_H
@@ -19,16 +19,16 @@ enum {
 };
 
 /*
- * "HELPER load --dir DIR --for <this process>"; DIR is BpfDir; if it is empty, -ENOENT. Returns 0
- * when the programs are loaded, or were already; that takes about 50 ms. -EOPNOTSUPP: not possible
- * on this machine (info, not an error). -ETIMEDOUT: killed after TIMEOUT_NS. -EIO: anything else.
- * ERR has the helper's own words.
+ * Runs "HELPER load --dir DIR --for <this process>". DIR is the setting BpfDir. Returns 0 if the
+ * programs are loaded, also if they were before; that takes about 50 ms. -ENOENT: DIR is "".
+ * -EOPNOTSUPP: this machine cannot load them (logged as info). -ETIMEDOUT: the helper was killed
+ * after TIMEOUT_NS. -EIO: any other failure. ERR has the helper's message.
  */
 int bpfload_run(const char *helper, const char *dir, uint64_t timeout_ns, struct errmsg *err);
 
 /*
- * The inverse, when the sampler ends. 0: nothing is left in the kernel. -EBUSY: steps or another
- * slurmd still use the programs; the last of them unloads.
+ * Unloads the programs when the sampler ends. Returns 0 if nothing is left in the kernel. -EBUSY:
+ * steps or another slurmd still use the programs; the last of these unloads them.
  */
 int bpfload_stop(const char *helper, const char *dir, uint64_t timeout_ns, struct errmsg *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cpuweights.h - weights by CPU time: how much CPU time a step used on each socket. Used where there are
- * no hardware counters.
+ * cpuweights.h - weights by CPU time: how much of each socket's CPU time a step used. Used on
+ * machines without hardware counters.
  */
 #ifndef CEEMS_CPUWEIGHTS_H
 #define CEEMS_CPUWEIGHTS_H
@@ -15,11 +15,11 @@ struct cpuweights {
 
 /*
  * Fills the weights of LINE[n] and TICK. SOCKET_NS is the CPU time of all processes on each socket
- * in the window, SOCKET_CPUS the number of CPUs of each socket.
+ * since the last tick, SOCKET_CPUS the number of CPUs of each socket.
  *
- * A step's CPU time is spread over the sockets in proportion to the step's cores there. If these
- * cores are not known, it is spread as the node's CPU time. Its memory weight is its CPU time too:
- * who computes, moves data.
+ * A step's CPU time is divided among the sockets in proportion to the step's cores there. If its
+ * cores are not known, it is divided as the node's CPU time is. The memory weight of a step is its
+ * CPU time, too, since a step that computes also moves data.
  */
 void cpuweights_fill(struct cpuweights *w, const uint32_t socket_cpus[SOCKETS_MAX],
 		     const uint64_t socket_ns[SOCKETS_MAX], struct book_line *line, size_t n,

@@ -18,10 +18,11 @@ int gpuwatch_create(struct gpuwatch **ret);
 void gpuwatch_destroy(struct gpuwatch *w);
 
 /*
- * Books new readings in a tick. PAGE is the ledger page that is being written. LINE[n] is from ledger_book_collect() at NOW,
- * GPU[ngpus] from sources_gpus(), INSTANCE[ninstances] from sources_instances(). A step that holds MIG instances is booked
- * with the use and memory of these instances, not with a part of the whole GPU's. The time between the last reading and the
- * end of a step is booked as if the GPUs went on as in that reading. A step so short that no reading covers it has no values.
+ * Books new readings in a tick. PAGE is the ledger page being written. LINE[n] is from
+ * ledger_book_collect() at NOW, GPU[ngpus] from sources_gpus(), INSTANCE[ninstances] from
+ * sources_instances(). A step that holds MIG instances gets their use and memory instead of a part
+ * of the whole GPU's. For the time from the last reading to the end of a step, the use is assumed
+ * to continue. A step that ends before any reading has no values.
  */
 void gpuwatch_read(struct gpuwatch *w, struct ledger_book *b, struct ledger_page *page, const struct book_line *line,
 		   size_t n, const struct gpu_reading *gpu, size_t ngpus,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * idle.h - the idle power of a part of the node. It decides how much of a tick is split by
- * allocation, and how much by activity. It is learned from idle windows only, because the lowest power
- * of a loaded node says nothing about an idle one. This module reads no clock and no file.
+ * idle.h - the idle power of a part of the node (a socket, a GPU). In each tick, idle energy is
+ * split by allocation, and the rest by activity. Idle power is learned only while the part is idle,
+ * because the lowest power of a loaded part says nothing about an idle one. This module reads no
+ * clock and no file.
  */
 #ifndef CEEMS_IDLE_H
 #define CEEMS_IDLE_H
@@ -14,22 +15,21 @@
 #include "src/libmeter/sensor/source.h"
 
 /*
- * Use, of processors or of a GPU, above which a window says nothing about idle power (reference: field
- * notes, 4.4).
+ * The use of the CPUs or of a GPU above which a window is not idle (reference: field notes, 4.4).
  */
 #define IDLE_MAX_BUSY_PPM 20000
 /*
- * What all jobs together may use, of a single CPU. 2 % of 192 CPUs are four busy CPUs. Without a
- * second limit their power would be learned as idle power within minutes, and others would be
- * charged with it.
+ * The CPU time that all jobs together may use in an idle window, as a part of one CPU. The limit
+ * above is not enough: 2 % of 192 CPUs are four busy CPUs. Their power would be learned as idle
+ * power within minutes and charged to other jobs.
  */
 #define IDLE_MAX_JOBS_PPM 50000
-/* A sensor that is silent for so many SampleIntervals draws nothing, as far as we know. */
+/* If a sensor has no new value for this number of SampleIntervals, its power is shown as 0. */
 #define IDLE_SILENT_INTERVALS 10
 
 /*
- * Adds ticks up to windows of at least one SampleInterval, per part. For a slower sensor, a window
- * reaches to its next reading. Zeroed: nothing seen yet.
+ * Sums ticks of one part into a window. A window is at least one SampleInterval long, and lasts
+ * until the part's sensor has a new reading. Zeroed: empty.
  */
 struct idle_window {
 	uint64_t energy_uj;
@@ -37,27 +37,28 @@ struct idle_window {
 	uint64_t jobs_ns; /* jobs' part of it */
 	uint64_t length_ns;
 	double activity;  /* of all processes, for idlefit.h */
-	bool by_time;	  /* what it is counted in, see struct activity */
-	bool is_tainted; /* a counter was rejected, a gap lies in it, a job's GPU worked */
+	bool by_time;	  /* the unit of ACTIVITY, see struct activity */
+	bool is_tainted; /* do not learn from it: a counter was rejected, there was a gap, or a job's GPU was at
+			    work */
 };
 
-/* Whether the window is whole, and so has a power. */
+/* Returns true if the window is complete and thus has a power. */
 bool idle_window_is_over(const struct idle_window *w, uint64_t interval_ns);
 
-/* Mean power over the window, rounded to nearest; 0 for an empty one. */
+/* The mean power of the window in mW, rounded; 0 if it is empty. */
 uint64_t idle_window_power(const struct idle_window *w);
 
 /*
- * Lets a finished window teach *IDLE_MW (0: nothing known yet). It follows low values fast and
- * high ones slowly, which settles near a low quantile of the idle windows' power. False: the
- * window taught nothing (the node was busy, the window is tainted or empty, or the counter stood
- * still).
+ * Updates *IDLE_MW (0: unknown) from a complete window. Lower power is followed fast and higher
+ * power slowly, so *IDLE_MW settles near a low quantile of the power in idle windows. Returns false
+ * if nothing was learned, because the node was busy, the window is tainted or empty, or the counter
+ * did not move.
  */
 bool idle_learn(const struct idle_window *w, uint32_t node_cpus, uint64_t *idle_mw);
 
 /*
- * Whether a GPU that a job holds (HELD_PPM by unit) is at work, which processors do not show. One
- * of which GPU[n] says nothing may be.
+ * Returns true if a GPU that jobs hold is at work, which CPU use does not show. HELD_PPM is by
+ * unit. A held GPU that is not in GPU[n] is taken to be at work.
  */
 bool idle_gpus_work(const uint32_t held_ppm[GPUS_MAX], const struct gpu_reading *gpu, size_t n);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * memwatch.h - the memory that running steps hold. Each tick reads some of the steps, in turn. It adds
- * the memory of each, times the time since the last reading, to the step's account in the ledger.
- * slurmstepd finds the sum there at the step's end (stepmemory.h). Only the kernel knows peaks between
- * two readings. For the sampler's thread only.
+ * memwatch.h - records the memory that running steps hold. Each tick reads some of the steps, in
+ * turn. The memory of a step times the time since its last reading is added to the step's account
+ * in the ledger, where slurmstepd finds the sum at the step's end (stepmemory.h). Peaks between two
+ * readings are taken from the kernel. For the sampler's thread only.
  */
 #ifndef CEEMS_MEMWATCH_H
 #define CEEMS_MEMWATCH_H
@@ -12,13 +12,19 @@
 #include "src/libmeter/activity/memuse.h"
 
 /*
- * How often a step is read: after an eighth of its age, of an old one after this time. With ticks of a second
- * that is every five.
+ * The longest time between two readings of a step; with ticks of a second, every fifth tick. A
+ * young step is read more often: after each eighth of its age.
  */
 #define MEMWATCH_EVERY_NS (4500 * UINT64_C(1000000))
-/* memory.stat costs some 8 us: so many in one tick, the others have the next turn. */
+/*
+ * The most memory.stat files read in one tick, at some 8 us each. The other steps come first in the
+ * next tick.
+ */
 #define MEMWATCH_FILES 16
-/* Where there is no memory cgroup, a step's processes are asked one by one: one step, and only so often. */
+/*
+ * Without a memory cgroup, all processes of a step must be read. That is done for one step at a
+ * time, at most once in this time.
+ */
 #define MEMWATCH_LIST_NS (2 * UINT64_C(1000000000))
 
 struct memwatch;
@@ -28,13 +34,14 @@ int memwatch_create(struct memwatch **ret);
 void memwatch_destroy(struct memwatch *w);
 
 /*
- * The part of a tick: PAGE is the one to write, LINE[n] what ledger_book_collect() found at NOW. In the extern
- * step's account the peak becomes that of all steps of its job together.
+ * Reads the steps whose turn it is. PAGE is the ledger page being written, LINE[n] is from
+ * ledger_book_collect() at NOW. The peak in the extern step's account is that of all steps of the
+ * job together.
  */
 void memwatch_read(struct memwatch *w, struct ledger_page *page, const struct book_line *line, size_t n,
 		   uint64_t now_mono_ns);
 
-/* What the step in SLOT with that claim held last. NULL: not known. */
+/* The last memory reading of the step in SLOT with number CLAIM. NULL: there is none. */
 const struct memuse_parts *memwatch_find(const struct memwatch *w, unsigned int slot, uint32_t claim);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * memweights.h - weights by the memory that steps hold. They stand for the activity in memory if no
- * counter says which step moves the data.
+ * memweights.h - weights by the memory that steps hold. They are used for DRAM energy if no counter
+ * tells which step moves data.
  */
 #ifndef CEEMS_MEMWEIGHTS_H
 #define CEEMS_MEMWEIGHTS_H
@@ -10,11 +10,13 @@
 
 #include "src/libledger/ledger_book.h"
 
-/* What a step holds changes slowly, and asking the kernel for it is not cheap. */
+/* How often a step's memory is read. It changes slowly, and reading it is not cheap. */
 #define MEMWEIGHTS_REFRESH_NS (10 * UINT64_C(1000000000))
-/* Of the steps whose time it is, so many in one tick, from files that are open; and then ... */
+/* The most steps read in one tick, if their memory cgroups are open. */
 #define MEMWEIGHTS_PER_TICK 8
-/* ... one step, but only so often, by lists of processes: where there is no memory controller. */
+/*
+ * Without a memory controller, processes are listed: one step at a time, at most once in this time.
+ */
 #define MEMWEIGHTS_LIST_NS (5 * UINT64_C(1000000000))
 
 struct memuse;
@@ -26,14 +28,14 @@ struct memstep {
 	uint64_t read_ns; /* 0: never */
 };
 
-/* Of the node; fd of /proc/meminfo. */
+/* The node's memory, and whose turn it is. */
 struct memweights {
 	int fd;
 	uint64_t bytes;
 	uint64_t read_ns;
 	uint64_t listed_ns; /* the last list of processes */
 	uint64_t tick_ns;   /* of the tick before */
-	size_t turn;	  /* whose it is: begun at the first each time, the last would never be read */
+	size_t turn;	  /* the line to read first; without turns, the last lines would never be read */
 };
 
 void memstep_open(struct memstep *m, const char *v2, const char *cpuacct, const char *freezer);
@@ -43,11 +45,11 @@ void memweights_open(struct memweights *w, const char *sys_root);
 void memweights_close(struct memweights *w);
 
 /*
- * Replaces the memory weights of LINE[n] and TICK, which are CPU time at first, by bytes held.
- * MEM[i] is that of line i, or NULL. Bytes count in proportion to the step's CPU use in the tick:
- * fully from one busy CPU on, not at all if the step sleeps. A step whose memory is not known is
- * assumed to hold the same share of the node's memory as it has of the CPU time. False: that of the
- * node is not known, nothing has changed.
+ * Replaces the memory weights of LINE[n] and TICK, which are CPU time before, by bytes held. MEM[i]
+ * is the memory of line i, or NULL. A step's bytes are scaled by its CPU use in the tick: they
+ * count fully if one or more CPUs are busy, and not at all if the step sleeps. A step whose memory
+ * is unknown gets the share of the node's memory that it has of the CPU time. Returns false, and
+ * changes nothing, if the node's memory is unknown.
  */
 bool memweights_fill(struct memweights *w, uint64_t now_ns, struct memstep *const *mem,
 		     struct book_line *line, size_t n, struct book_tick *tick);

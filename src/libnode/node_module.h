@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * node_module.h - the sampler, sensors, weights, factors and ceems.prom as a shared object of their
- * own, ceems_node.so, beside acct_gather_energy_ceems.so. Only slurmd loads it; slurmstepd loads
- * the plugin alone.
+ * node_module.h - the interface of ceems_node.so, which has the sampler, sensors, weights, factors
+ * and ceems.prom. It is installed beside acct_gather_energy_ceems.so. slurmd loads both; slurmstepd
+ * loads the plugin only.
  */
 #ifndef CEEMS_NODE_MODULE_H
 #define CEEMS_NODE_MODULE_H
@@ -12,9 +12,10 @@
 
 #define NODE_MODULE_FILE "ceems_node.so"
 #define NODE_MODULE_SYMBOL "ceems_node"
-#define NODE_MODULE_ABI 1 /* of the table below and of struct settings: both are built together */
+#define NODE_MODULE_ABI 1 /* version of the table below and of struct settings; the module and the plugin are
+			     built together */
 
-/* sampler.h has what each does. */
+/* The module's functions; each does what sampler_<name>() does. */
 struct node_module_ops {
 	void (*set_log)(logger_sink_fn sink);
 	int (*create)(const struct settings *s, const char *node, struct sampler **ret,
@@ -27,7 +28,10 @@ struct node_module_ops {
 	int (*node_energy)(struct sampler *s, uint64_t *ret_energy_uj, uint64_t *ret_power_mw);
 };
 
-/* What the module exports. NULL: it is of another version. */
+/*
+ * The type of the module's only exported function. Returns NULL if ABI or SETTINGS_SIZE differ from
+ * the module's own.
+ */
 typedef const struct node_module_ops *node_module_fn(unsigned int abi, size_t settings_size);
 node_module_fn ceems_node;
 

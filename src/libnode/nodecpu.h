@@ -10,20 +10,23 @@
 
 struct nodecpu;
 
-/* SysRoot may hold a whole machine, or, in tests, sensors only: then PATH below /. fd or -errno. */
+/*
+ * Opens PATH below SYS_ROOT or, if it is not there, below /. In tests, SYS_ROOT may have sensors
+ * only. Returns a descriptor or -errno.
+ */
 int nodecpu_open_proc(const char *sys_root, const char *path);
 
 int nodecpu_open(const char *sys_root, struct nodecpu **ret, struct errmsg *err);
 void nodecpu_close(struct nodecpu *n);
 
-/* Processors online when it was opened. */
+/* The number of CPUs that were online at nodecpu_open(). */
 uint32_t nodecpu_count(const struct nodecpu *n);
 const struct topology *nodecpu_topology(const struct nodecpu *n);
 
-/* CPU time since boot, of the node and of its sockets. -errno: nothing is written. */
+/* Reads the CPU time since boot, of the node and of each socket. On error nothing is written. */
 int nodecpu_read(struct nodecpu *n, uint64_t *ret_busy_ns, uint64_t ret_socket_ns[SOCKETS_MAX]);
 
-/* The same of each processor, as last read; of topology->ncpus. */
+/* The CPU time since boot of each CPU at the last nodecpu_read(): an array of topology->ncpus. */
 const uint64_t *nodecpu_cpu_ns(const struct nodecpu *n);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * parts.h - energy used, power now and idle power of each part of the node (a socket, a GPU and so on), in
+ * parts.h - the energy, present power and idle power of each part of the node (a socket, a GPU), in
  * the ledger's page.
  */
 #ifndef CEEMS_PARTS_H
@@ -12,38 +12,38 @@
 #include "src/libnode/sources.h"
 #include "src/libnode/weights.h"
 
-/* The windows of page->part[], by index. Zeroed: nothing seen yet. */
+/* The windows and fits of page->part[], by index. Zeroed: empty. */
 struct parts {
 	struct idle_window window[READING_PARTS_MAX];
 	struct idlefit fit[READING_PARTS_MAX];
-	uint32_t index[READING_PARTS_MAX]; /* of the parts of the tick that is being made */
+	uint32_t index[READING_PARTS_MAX]; /* index in page->part[] of each part of the present tick */
 };
 
 struct parts_setup {
 	uint64_t interval_ns;	/* SampleInterval */
-	uint64_t configured_mw; /* IdleWatts: wins over what was stated or learned; 0: not set */
-	uint32_t cpus;		/* processors that CPU time is of */
+	uint64_t configured_mw; /* IdleWatts, used instead of a stated or learned value; 0: not set */
+	uint32_t cpus;		/* the number of the node's CPUs */
 };
 
 /*
- * Notes a reading of the tick at page->t_mono_ns .. TICK->t_mono_ns in PAGE, before the tick is
- * booked: its parts, and the idle power in force. Fills TICK->part.
+ * Takes the readings R of the tick from page->t_mono_ns to TICK->t_mono_ns, before it is booked:
+ * sets the parts of PAGE and of TICK with their energy and the idle power to use.
  */
 void parts_note(struct parts *p, struct ledger_page *page, const struct sources_reading *r,
 		const struct parts_setup *cf, struct book_tick *tick);
 
-/* What the whole tick was like, for all parts. */
+/* Facts about a tick that are the same for all parts. */
 struct parts_tick {
 	uint64_t dt_ns;
 	uint64_t busy_ns; /* of all processors */
 	uint64_t jobs_ns; /* jobs' part of it */
-	bool is_tainted;  /* teaches nothing: see struct idle_window */
+	bool is_tainted;  /* do not learn from it, see struct idle_window */
 	struct activity activity;
 };
 
 /*
- * After TICK was booked: power is shown for whole windows, and only whole windows teach idle
- * power.
+ * Ends the windows that are complete with TICK: sets the parts' power in PAGE and learns their idle
+ * power. Call it after TICK was booked.
  */
 void parts_advance(struct parts *p, struct ledger_page *page, const struct parts_setup *cf,
 		   const struct book_tick *tick, const struct parts_tick *t);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * readers.h - the open files and counters of the steps on the node: CPU time, and the other measures of
- * activity (weights.h). They are opened when the step's cgroup is known, and closed when the step has left.
+ * readers.h - the open files and counters of the steps on the node: CPU time and the other measures
+ * of activity (weights.h). They are opened when the step's cgroup is known, and closed when the
+ * step has ended.
  */
 #ifndef CEEMS_READERS_H
 #define CEEMS_READERS_H
@@ -12,10 +13,10 @@
 struct readers;
 
 /*
- * A younger step is not read. Most steps that are over so soon tell their CPU time themselves. The
- * CPU time of the others is caught up (cpuweights.c); /proc/stat shows it late as well. Hardware
- * counters count from their opening. So they are opened as soon as a step's cgroup is known; for
- * that the next tick waits READERS_COUNTED_NS at most.
+ * The CPU time of a step younger than READERS_YOUNG_NS is not read. Most steps that end so soon
+ * report their CPU time themselves, and cpuweights.c makes up for the rest. Hardware counters do
+ * not count the time before they are opened, so the tick that opens them comes within
+ * READERS_COUNTED_NS after the step's cgroup is known.
  */
 #define READERS_YOUNG_NS (50 * UINT64_C(1000000))
 #define READERS_COUNTED_NS (20 * UINT64_C(1000000))
@@ -25,20 +26,26 @@ int readers_create(struct weights *w, struct readers **ret);
 void readers_destroy(struct readers *r);
 
 /*
- * Reads the CPU time of LINE[n]. A line whose end told its CPU time stays as it is. *RET has the
- * open files of each line, until readers_close_gone().
+ * Reads the CPU time of LINE[n], except of steps that ended and reported it themselves. (*RET)[i]
+ * is what is open for line i; valid until readers_close_gone().
  */
 void readers_read(struct readers *r, struct book_line *line, size_t n,
 		  struct weights_step *const **ret);
 
-/* CPU time of the step in SLOT with that claim, by mode (cputime.h). -ENOENT: it is not read. */
+/*
+ * Reads the user and system time of the step in SLOT with number CLAIM (cputime.h). -ENOENT: the
+ * step's CPU time is not read here.
+ */
 int readers_modes(struct readers *r, unsigned int slot, uint32_t claim, uint64_t *ret_user_ns,
 		  uint64_t *ret_system_ns);
 
-/* How soon there is to be another tick, for steps that are to be counted. UINT64_MAX: there were none. */
+/*
+ * The time within which the next tick must come, to open counters of new steps. UINT64_MAX: none
+ * waits.
+ */
 uint64_t readers_patience_ns(const struct readers *r);
 
-/* Once the tick's lines are weighed: closes what none of them needs any more. */
+/* Closes the files of steps that have ended. Call it when the tick's weights are filled. */
 void readers_close_gone(struct readers *r);
 
 #endif

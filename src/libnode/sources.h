@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sources.h - combines the energy sources of this node: it opens them and decides which source each domain
- * is taken from, so that no joule is counted twice.
+ * sources.h - opens the energy sources of this node, and decides from which source each domain is
+ * taken, so that no energy is counted twice.
  */
 #ifndef CEEMS_SOURCES_H
 #define CEEMS_SOURCES_H
@@ -12,14 +12,14 @@
 
 struct sources;
 
-/* What sources may look at, from ceems.conf; borrows from S. */
+/* Makes the environment of the sources from ceems.conf. Pointers are borrowed from S. */
 struct source_env sources_env(const struct settings *s);
 
 /*
- * CHOICE is EnergySources. "auto" opens all sources that exist. For a domain it prefers them in
- * the order of enum source_id, for the whole node by their rank (source.h). It uses an estimate if
- * they measure neither CPU nor node. With a list, the named sources are opened and preferred in the
- * order of the list for both; an estimate is used only if no other source opened. If no source opens,
+ * Opens the sources that CHOICE (the setting EnergySources) names. "auto" opens all that exist. For
+ * a domain it prefers them in the order of enum source_id; for the whole node, by their rank
+ * (source.h). It uses an estimate if no source measures CPUs or the node. With a list, its order
+ * decides both, and an estimate is used only if no other source could be opened. If none could,
  * this is no error: *ret is then empty, and ERR has the reason of each. -ENOMEM.
  */
 int sources_open(const char *choice, const struct source_ops *const *all, size_t nall,
@@ -36,21 +36,18 @@ struct sources_part {
 	uint8_t source;	 /* enum source_id */
 	uint8_t quality; /* enum reading_quality */
 	uint64_t energy_uj;
-	uint64_t idle_mw; /* as the source states it; 0: it does not */
+	uint64_t idle_mw; /* idle power, if the source states it; 0: it does not */
 };
 
 struct sources_reading {
-	/* In the same order in every tick; new ones come at the end. */
+	/* In the same order in every tick; new parts are added at the end. */
 	uint32_t nparts;
 	struct sources_part part[READING_PARTS_MAX];
-	uint32_t from[DOMAIN_N]; /* enum source_id; SOURCE_N: nobody measures it */
+	uint32_t from[DOMAIN_N]; /* the enum source_id that measures the domain; SOURCE_N: none */
 	uint32_t rejected;
 	uint32_t wraps;
 	uint32_t late;
-	/*
-	 * By how much the parts exceed the whole-node sensor, newly found in this tick. The
-	 * remainder is then 0, not negative, and this value is published beside it.
-	 */
+	/* Energy by which the parts exceed the whole node, as found in this tick (remainder.h). */
 	uint64_t disagreement_uj;
 	/* A source in use failed, was late or had a counter rejected: do not learn from this tick. */
 	bool is_tainted;
@@ -70,32 +67,44 @@ struct sources_reading {
  */
 #define SOURCES_AWAIT_NS UINT64_C(15000000000)
 
-/* Time between two questions to a BMC. Asked more often, a BMC does little else, and most have no new value. */
+/*
+ * Time between two requests to a BMC. Most BMCs have no new value sooner, and requests keep them
+ * busy.
+ */
 #define SOURCES_SLOW_NS UINT64_C(5000000000)
 
 /*
- * One tick of all, at NOW_NS (CLOCK_MONOTONIC). STATE[SOURCE_N] is the page's. The state of a
- * source that is not open is cleared, because its next reading would be charged to a single tick. A
- * domain belongs to the first source that ever had it, also while that source fails: its energy
- * comes later. OTHER is what the source of the whole node shows above all parts (remainder.h).
- * Without such a source, it is what a source shows as OTHER. Logs once when a source fails or falls
- * silent, once when it is back, and once when a configured source is missing.
+ * Reads all sources at NOW_NS (CLOCK_MONOTONIC), DT_NS after the last call. STATE[SOURCE_N] is from
+ * the ledger page. The state of a source that is not open is cleared: otherwise its next reading
+ * would charge all energy since to one tick. A domain stays with the first source that measured it,
+ * even while that source fails, since the energy comes later. OTHER is the whole node's energy
+ * minus all parts (remainder.h), or, without a source of the whole node, what a source reports as
+ * OTHER. Logs once when a source fails or falls silent, once when it is back, and once if a
+ * configured source is missing.
  */
 void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t busy_ppm,
 		  struct source_state *state, struct sources_reading *ret);
 
-/* RAPL's counters as CEEMS shows them, at most MAX. Borrowed pointers live until sources_close(). */
+/*
+ * Lists RAPL's counters with CEEMS's names. Returns how many, at most MAX. Pointers are valid until
+ * sources_close().
+ */
 size_t sources_zones(const struct sources *s, struct source_zone *ret, size_t max);
 
 /* The use of the GPUs at the last sources_read(). Returns the number of GPUs, at most MAX. */
 size_t sources_gpus(const struct sources *s, struct gpu_reading *ret, size_t max);
-/* The MIG instances, of the one source that has some. *RET is borrowed until the next sources_read(). */
+/*
+ * The use of the MIG instances; only one source has any. Returns their number. *RET is borrowed
+ * until the next sources_read().
+ */
 size_t sources_instances(const struct sources *s, const struct gpu_instance_reading **ret);
 
-/* The GPUs that are divided; NULL: no source knows of any. Borrowed until the next sources_read(). */
+/*
+ * The sizes of GPUs that MIG divides; NULL: there are none. Borrowed until the next sources_read().
+ */
 const struct gpu_slices *sources_slices(const struct sources *s);
 
-/* The state of one source, for people. Borrowed pointers live until the next sources_read(). */
+/* The state of one source, for messages. Pointers are valid until the next sources_read(). */
 struct sources_status {
 	bool is_open;
 	bool is_node;	 /* the whole node is taken from it */
@@ -108,7 +117,7 @@ struct sources_status {
 	char about[160]; /* describe(); "" */
 	const struct reading *last; /* NULL: it could not be read so far */
 };
-/* false: EnergySources does not ask for it. */
+/* Returns false if EnergySources does not ask for this source. */
 bool sources_status(struct sources *s, enum source_id id, struct sources_status *ret);
 
 #endif

@@ -18,9 +18,9 @@ struct sources_entry {
 	struct errmsg why;	      /* it is not open */
 	bool is_configured; /* by a setting of its own, or by name */
 	bool is_lost;
-	uint64_t bad_ns; /* since it was last read without trouble */
+	uint64_t bad_ns; /* time since the last reading without an error */
 	bool was_tried;
-	bool was_read;	    /* once: then it is known which domains it has */
+	bool was_read;	    /* it was read at least once, so its domains are known */
 	uint64_t waited_ns; /* for that */
 	bool is_late;
 	struct reading last;
@@ -34,7 +34,7 @@ struct sources {
 	size_t nopen;
 	bool is_auto;
 	uint32_t from[DOMAIN_N];
-	struct sources_entry *node; /* whose whole-node value is used; NULL: none so far */
+	struct sources_entry *node; /* the source that measures the whole node; NULL: none so far */
 	struct remainder remainder;
 	uint32_t nparts;
 	struct sources_part part[READING_PARTS_MAX];

@@ -11,33 +11,39 @@
 #include "src/libledger/ledger.h"
 #include "src/libnode/stepprobes.h"
 
-/* How often the thread reads: more often than ceems.prom is written, so that each file has another value. */
+/*
+ * How often the thread reads. It is more often than ceems.prom is written, so that each file has a
+ * new value.
+ */
 #define STEPLIVE_EVERY_NS (4 * UINT64_C(1000000000))
-/* sstat makes Slurm poll once for each task. A poll so soon after another one reads nothing again. */
+/*
+ * A poll sooner than this after the last one does nothing, because sstat makes Slurm poll once per
+ * task.
+ */
 #define STEPLIVE_AGAIN_NS (100 * UINT64_C(1000000))
 
 struct steplive;
 
 struct steplive_setup {
-	struct ledger *ledger; /* borrowed until steplive_stop(), as is the next */
+	struct ledger *ledger; /* borrowed until steplive_stop() */
 	unsigned int slot;
-	struct stepprobes *probes; /* used by nobody else until then; NULL: there are none */
-	uint64_t every_ns; /* a thread reads so often; 0: there is none */
+	struct stepprobes *probes; /* borrowed, and used by no other code, until steplive_stop(); NULL: none */
+	uint64_t every_ns; /* interval of the reading thread; 0: no thread */
 };
 
-/* If the thread cannot be started, it goes on without and returns 0. -ENOMEM. */
+/* Returns 0 also if the thread cannot be started; then only polls read. -ENOMEM. */
 int steplive_start(const struct steplive_setup *setup, struct steplive **ret);
 
-/* Polls the probes and publishes. If the thread is doing that just now, returns at once. */
+/* Reads the probes and publishes their values. Returns at once if the thread is doing so. */
 void steplive_poll(struct steplive *sl);
 
 /*
- * Reads the values of the step's probes into VALUES: all, or only those that cost microseconds.
- * VALUES must have the step's CPU time, if it is known.
+ * Reads the step's probes into VALUES: all of them, or only those that cost microseconds. If the
+ * step's CPU time is known, VALUES must have it.
  */
 void steplive_read(struct steplive *sl, bool is_all, struct values *values);
 
-/* The thread is gone when this returns. NULL: no-op. */
+/* Ends the thread, waits for it, and frees all. NULL: no-op. */
 void steplive_stop(struct steplive *sl);
 
 #endif

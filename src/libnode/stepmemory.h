@@ -10,12 +10,15 @@
 #include "src/libledger/ledger.h"
 
 /*
- * SEEN: NULL, the sampler never saw it. The kernel's peaks of the extern step are those of its job. What is not
- * known gets its reason.
+ * Fills the memory metrics of F. SEEN has the sampler's readings; NULL: it never read the step. The
+ * extern step gets the kernel's peaks of its job. Unknown values get their reason.
  */
 void stepmemory_fill(const struct ledger_slot *s, const struct ledger_memory *seen, uint64_t now_mono_ns,
 		     struct values *f);
-/* Fills in only what the kernel keeps in the cgroup: peaks and OOM kills. Also while the step runs. */
+/*
+ * Fills only the peaks and OOM kills that the kernel keeps for the cgroup. Works while the step
+ * runs, too.
+ */
 void stepmemory_fill_kept(const struct ledger_slot *s, struct values *f);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stepprobes.h - all counters of one step besides energy. Task and socket counters are for every step; I/O
- * by file system, packets and hardware counters are for steps that ask for them. A counter that is not
- * available is missing with a reason, and the step runs.
+ * stepprobes.h - all counters of one step besides energy. Each step has task and socket counters;
+ * I/O by file system, packets and hardware counters are for steps that ask for them. A counter that
+ * is not available is missing with a reason, and the step runs all the same.
  *
- * The caller must know the tasks before they run: acct_gather_energy (through stepside.h), or spank
- * where the energy plugin is not in use.
+ * The caller must have the tasks before they run. That is acct_gather_energy (through stepside.h),
+ * or spank if the energy plugin is not in use.
  */
 #ifndef CEEMS_STEPPROBES_H
 #define CEEMS_STEPPROBES_H
@@ -25,7 +25,8 @@ struct stepprobes;
 struct stepprobes_setup {
 	const struct settings *settings; /* borrowed until stepprobes_close() */
 	const struct perf_request *request;	 /* copied */
-	bool has_ports;			 /* the traffic of RDMA ports is this step's; no other step counts it */
+	bool has_ports;			 /* the step has the node alone, so all traffic of the RDMA ports is its
+					    own */
 	bool is_extern;			 /* it has no task of its own, so it gets only the counters that every step has */
 };
 
@@ -33,10 +34,11 @@ struct stepprobes_setup {
 int stepprobes_create(const struct stepprobes_setup *setup, struct stepprobes **ret);
 
 /*
- * PID[n] are all tasks of the step on this node, stopped before their exec, the first in its
- * cgroups. V2 and FREEZER are the step's paths (cputime_find_cgroups()); V2 is changed when the
- * step got a v2 cgroup of its own (stepgroup.h). From here on all is counted. *RET_SLOT: in the BPF
- * maps, 0: none. N is not 0. LACKING gets a text if part of the request cannot be counted. Once.
+ * Starts all counters; call it once. PID[n] are all tasks of the step on this node, at least one,
+ * stopped before their exec. PID[0] is in the step's cgroups. V2 and FREEZER are the paths from
+ * cputime_find_cgroups(). V2 has SIZE bytes and is changed if the step gets a v2 cgroup of its own
+ * (stepgroup.h). *RET_SLOT is the step's slot in the BPF maps; 0: none. LACKING gets a text if a
+ * part of the request cannot be counted.
  */
 void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, char *v2,
 		      const char *freezer, size_t size, uint32_t *ret_slot, struct errmsg *lacking);
@@ -45,18 +47,21 @@ void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, char *v
 void stepprobes_poll(struct stepprobes *sp);
 
 /*
- * Adds all metric values up to now to VALUES. Other values of VALUES stay; those of an earlier call are replaced.
- * DETAIL may be NULL. The values are exact when no task is left.
+ * Sets the values of all counters up to now in VALUES; other values are kept. DETAIL may be NULL.
+ * The values are exact if no task is left.
  */
 void stepprobes_read(struct stepprobes *sp, struct values *values, struct step_detail *detail);
 
 /*
- * Reads only what slurmd cannot read: I/O by file system, RDMA ports, hardware counters. VALUES must have the CPU time
- * of the step, if it is known.
+ * Reads only the counters that slurmd cannot read: I/O by file system, RDMA ports, hardware
+ * counters. If the step's CPU time is known, VALUES must have it.
  */
 void stepprobes_read_own(struct stepprobes *sp, struct values *values);
 
-/* Closes and removes all counters. SLURMD_LIVES: slurmd has just answered, so no check is needed. NULL: no-op. */
+/*
+ * Closes and removes all counters. SLURMD_LIVES: the caller knows that slurmd runs, so this is not
+ * checked. NULL: no-op.
+ */
 void stepprobes_close(struct stepprobes *sp, bool slurmd_lives);
 
 #endif

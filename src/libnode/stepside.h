@@ -44,20 +44,24 @@ struct stepside_cores {
 };
 
 /*
- * Claims a slot for the calling process. S is the result of settings_for_node() and is borrowed until
- * stepside_close(). ID is copied; CORES gives the CPUs by socket. The slot's request is PerfDefault at
- * first. -ENOENT: no sampler runs on this node. -ENOSPC: the ledger is full.
+ * Claims a slot in the ledger for the calling process. S is the result of settings_for_node(),
+ * borrowed until stepside_close(). ID is copied. CORES tells the step's CPUs on each socket. The
+ * slot's request is set to PerfDefault. -ENOENT: no sampler runs on this node. -ENOSPC: the ledger
+ * is full.
  */
 int stepside_open(const struct settings *s, const char *node, const struct ledger_identity *id,
 		  const struct stepside_cores *cores, struct stepside **ret,
 		  struct errmsg *err);
 
-/* Sets the owner of a trace, if there is one. *OWNER is borrowed until stepside_close(). Call it before stepside_attach(). */
+/*
+ * Sets the user who owns the step's trace. *OWNER is borrowed until stepside_close(). Call it
+ * before stepside_attach(). Without this call there is no trace.
+ */
 void stepside_set_owner(struct stepside *st, const struct steptrace_owner *owner);
 
 /*
- * Publishes the step's cgroup and starts the kernel's counters. PID[n] are all tasks of the step; none of them may
- * run yet. Returns false until a cgroup was found. Calls after that do nothing.
+ * Publishes the step's cgroup and starts its counters. PID[n] are all tasks of the step, none of
+ * which may run yet. Returns true once the cgroup was found; later calls do nothing.
  */
 bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n);
 
@@ -84,9 +88,9 @@ int stepside_live(struct stepside *st, const struct values **ret);
 int stepside_sample(struct stepside *st, struct values *ret, bool *ret_has_all);
 
 /*
- * Ends the step. WAITED_NS is the CPU time of the tasks by wait4() (0: none). It is used if it is more
- * than the cgroup shows. The extern step first waits for the other steps. Fills VALUES; for
- * the extern step, with the values of the job. Always succeeds, with reasons for missing values.
+ * Ends the step and fills VALUES; for the extern step, with the values of the job. WAITED_NS is the
+ * CPU time of the tasks by wait4() (0: unknown), used if it is more than the cgroup shows. The
+ * extern step first waits for the other steps. Always succeeds: missing values have a reason.
  */
 void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *values,
 		     uint64_t *ret_elapsed_ns);
@@ -94,18 +98,16 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 /* Writes the report to FD, if --ceems-report was given and this is the step's first node. */
 void stepside_report(struct stepside *st, const struct values *values, int fd);
 
-/* Gives the slot up, except a batch step's (see stepside.c), and frees all. NULL: no-op. */
+/* Frees the slot, except that of a batch step (see stepside.c), and all memory. NULL: no-op. */
 void stepside_close(struct stepside *st);
 
-/*
- * How many numbers a list such as "0-3,8" has (a core list of Slurm). 0 for an empty or malformed
- * list.
- */
+/* Counts the numbers in a list such as "0-3,8". 0: the list is empty or malformed. */
 uint32_t stepside_count_cores(const char *list);
 
 /*
- * The CPUs of the cores in LIST by socket, where the node's sockets have SOCKET_CPUS each. All 0 if
- * this is not possible: the list is malformed, or the cores do not divide evenly among the sockets.
+ * Computes how many CPUs the cores in LIST have on each socket. SOCKET_CPUS is the node's number of
+ * CPUs by socket. All 0 if LIST is malformed, or if the cores do not divide evenly among the
+ * sockets.
  */
 void stepside_spread_cores(const char *list, const struct stepside_cores *cores,
 			   const uint32_t socket_cpus[SOCKETS_MAX],

@@ -18,7 +18,10 @@
 
 /* The trace ends when its file has this size, which is some hours of samples every 10 ms. */
 #define STEPTRACE_FILE_MAX (UINT64_C(1) << 30)
-/* Values that cost more than some microseconds (PSI, a walk over tasks) are read at most once in this time. */
+/*
+ * Values that cost more than a few microseconds (PSI, a walk over tasks) are read at most this
+ * often.
+ */
 #define STEPTRACE_SLOW_NS NSEC_PER_SEC
 /* Longest wait for the tick of a sample. If no tick comes, the sample has no row. */
 #define STEPTRACE_TICK_NS (50 * NSEC_PER_MSEC)
@@ -42,27 +45,31 @@ struct steptrace_owner {
 };
 
 struct steptrace_setup {
-	const struct settings *settings; /* as all below: borrowed until steptrace_halt() */
+	const struct settings *settings; /* these are borrowed until steptrace_halt(), unless a comment says
+					    otherwise */
 	struct ledger *ledger;		 /* until steptrace_finish() */
 	unsigned int slot;
 	struct steplive *live;
 	struct cputime *cputime; /* no other thread may use it until steptrace_halt(); NULL: there is none */
-	const struct steptrace_owner *owner; /* during the call */
+	const struct steptrace_owner *owner; /* borrowed during the call */
 };
 
 struct steptrace;
 
-/* ARRAY_JOB_ID is 0 if the job is no array task. ENV is the step's environment, which names the het component, or NULL. */
+/*
+ * Makes the job's part of the file name. ARRAY_JOB_ID is 0 if the job is no array task. ENV is the
+ * step's environment, which names the het component, or NULL.
+ */
 void steptrace_job_name(uint32_t job_id, uint32_t array_job_id, uint32_t array_task_id, char *const *env,
 			char ret[STEPTRACE_JOB_MAX]);
 
 /*
- * Starts the thread, which starts the program. 0; -EPERM: the site forbids traces; else -errno. A later failure is one
- * line in the log and ends the trace.
+ * Starts the thread, which starts the program ceems-trace. Returns 0; -EPERM: the site forbids
+ * traces; or another -errno. A later failure is logged in one line and ends the trace.
  */
 int steptrace_start(const struct steptrace_setup *setup, struct steptrace **ret, struct errmsg *err);
 
-/* Ends the samples: the thread no longer reads the step. NULL: no-op. */
+/* Ends sampling: the thread no longer reads the step. NULL: no-op. */
 void steptrace_halt(struct steptrace *st);
 
 /*

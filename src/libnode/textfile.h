@@ -2,8 +2,8 @@
 /*
  * textfile.h - writes ceems.prom for node_exporter's textfile collector, in Prometheus's text
  * format. Names and labels are those of CEEMS's dashboards (hostname, manager="slurm", uuid=<job
- * id>). No user and no account is in it: everybody who can scrape can read it. All names pass
- * `promtool check metrics`; CEEMS's ceems_cpu_count is left out because it cannot.
+ * id>). The file has no user and no account, since everybody who can scrape can read it. All names
+ * pass `promtool check metrics`; CEEMS's ceems_cpu_count is left out because it does not.
  */
 #ifndef CEEMS_TEXTFILE_H
 #define CEEMS_TEXTFILE_H
@@ -18,9 +18,9 @@
 #include "src/libutil/errmsg.h"
 
 struct textfile_input {
-	const struct ledger *ledger; /* NULL: of running steps there is nothing but energy and CPU time */
-	const struct memwatch *memory; /* NULL: no memory of running steps */
-	const struct factor_series *series; /* NULL: none; for its marginal factor of REGION */
+	const struct ledger *ledger; /* NULL: running steps show only energy and CPU time */
+	const struct memwatch *memory; /* NULL: running steps show no memory */
+	const struct factor_series *series; /* for the marginal factor of REGION; NULL: not shown */
 	const char *region;
 	const struct gpu_reading *gpu;
 	size_t ngpus;
@@ -30,14 +30,17 @@ struct textfile_input {
 	size_t nzones;
 	bool no_jobs;	/* TextfileJobs=no */
 	bool has_rapl;	/* TextfileRapl=yes */
-	bool has_ended; /* slurmd ends: the text says so, and no series of a job or a sensor freezes */
+	bool has_ended; /* slurmd ends: write this, and no series of jobs or sensors, which would freeze */
 };
 
-/* Makes the text of ceems.prom from the ledger's current page; for the sampler's thread. The caller frees *RET. */
+/*
+ * Makes the text of ceems.prom from the ledger's current page. For the sampler's thread. The caller
+ * frees *RET.
+ */
 int textfile_make(const struct textfile_input *in, char **ret, size_t *ret_len,
 		  struct errmsg *err);
 
-/* The same from PAGE. HOSTNAME is the label of every line. */
+/* As textfile_make(), from PAGE. Each line has the label HOSTNAME. */
 int textfile_format(const char *hostname, const struct ledger_page *page,
 		    const struct textfile_input *in, char **ret, size_t *ret_len,
 		    struct errmsg *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * textfile_internal.h - the parts of ceems.prom that have a file of their own.
+ * textfile_internal.h - parts of textfile.c that are in files of their own.
  */
 #ifndef CEEMS_TEXTFILE_INTERNAL_H
 #define CEEMS_TEXTFILE_INTERNAL_H
@@ -9,13 +9,13 @@
 #include "src/libnode/textfile.h"
 
 /*
- * The node's emissions: the factor in force with its age, the marginal factor beside it, and the
- * sums, location-based and market-based.
+ * Writes the node's emissions: the factor in use with its age, the marginal factor, and the sums,
+ * location-based and market-based.
  */
 void textfile_emissions_put(struct prom *p, const struct ledger_page *page,
 			    const struct textfile_input *in);
 
-/* Each GPU's energy, power, use and memory, and which jobs hold it. */
+/* Writes each GPU's energy, power, use and memory, and the jobs that hold it. */
 void textfile_gpus_put(struct prom *p, const struct ledger_page *page,
 		       const struct textfile_input *in);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * weights.h - weights of the steps' activity, for machines that show more than CPU time: hardware
- * counters of the steps' cgroups, weighted with their energy cost on this socket (fit.h), threads that
- * share a core, and memory held. A measure that this machine does not have is replaced by CPU time.
+ * weights.h - weights of the steps by measures that tell more than CPU time: hardware counters of
+ * the steps' cgroups, with the energy cost of an event on the socket (fit.h); cores shared by two
+ * threads (smt.h); and memory held. A measure that the machine lacks is replaced by CPU time.
  */
 #ifndef CEEMS_WEIGHTS_H
 #define CEEMS_WEIGHTS_H
@@ -30,22 +30,26 @@ void weights_destroy(struct weights *w);
 /* "CPU energy by hardware counters (cycles, instructions)", "... by CPU time: no counters: why" */
 void weights_describe(const struct weights *w, char *buf, size_t size);
 
-/* Whether steps' events are counted, from when they are opened. */
+/*
+ * Returns true if hardware events of steps are counted. They are from the moment the step is
+ * opened.
+ */
 bool weights_has_counters(const struct weights *w);
 
 /*
- * Opens the counters and files of a step, by its cgroups as /proc/PID/cgroup shows them. NULL: no memory.
- * Events before this call are not counted, so CPU time is used for the tick of this call.
+ * Opens the counters and files of a step. The arguments are its cgroup paths as in
+ * /proc/PID/cgroup. Events before this call are not counted, so this tick uses CPU time for the
+ * step. NULL: no memory.
  */
 struct weights_step *weights_step_open(struct weights *w, const char *v2, const char *cpuacct,
 				       const char *freezer);
 void weights_step_close(struct weights_step *step);
 
 /*
- * Improves the weights of LINE[n] and TICK, which come with CPU time (cpuweights.h). STEP[i] is
- * that of line i, or NULL. CPU_NS is the CPU time of each CPU since boot. HAS_DRAM: memory weights are
- * needed. No allocation and no open(2), except for a CPU that came back, and for a step's memory at its
- * first reading.
+ * Improves the weights of LINE[n] and TICK, which must have CPU time (cpuweights.h). STEP[i] is
+ * what is open for line i, or NULL. CPU_NS is the CPU time of each CPU since boot. HAS_DRAM: memory
+ * weights are needed. Allocates nothing and opens no file, except for a CPU that is online again,
+ * and for a step's memory at its first reading.
  */
 void weights_fill(struct weights *w, const uint64_t *cpu_ns, bool has_dram,
 		  struct weights_step *const *step, struct book_line *line, size_t n,
@@ -55,15 +59,16 @@ void weights_fill(struct weights *w, const uint64_t *cpu_ns, bool has_dram,
 struct activity {
 	double cpu[SOCKETS_MAX];
 	double mem[SOCKETS_MAX];
-	bool by_time; /* CPU time that cores are worth; else events at the shipped values, cache misses */
+	bool by_time; /* the unit is CPU time, weighted for shared cores; else events at the start values of
+			 fit.h, and cache misses */
 };
 
-/* Of TICK, which weights_fill() has filled. */
+/* Computes the activity in TICK, which weights_fill() has filled. */
 void weights_activity(const struct weights *w, const struct book_tick *tick, struct activity *ret);
 
 /*
- * Call it when the tick's parts are known: the cost of events is learned from the energy of the sockets.
- * IS_TAINTED: do not trust the tick's energy or events.
+ * Learns the cost of events from the energy of the sockets. Call it when the parts of TICK are set.
+ * IS_TAINTED: the tick's energy or events are not reliable, so nothing is learned.
  */
 void weights_learn(struct weights *w, const struct book_tick *tick, uint64_t dt_ns,
 		   bool is_tainted);

@@ -12,23 +12,23 @@
 #include "src/libnode/weights.h"
 
 struct events {
-	uint64_t n[SOCKETS_MAX][EVENT_N]; /* cycles by what they are worth (smt.h) */
+	uint64_t n[SOCKETS_MAX][EVENT_N]; /* cycles are weighted for shared cores (smt.h) */
 };
 
 struct weights_step {
 	struct memstep mem;
 	bool has_tried_memory;		 /* whether MEM can be read is known */
 	struct cgcounters_set *counters; /* NULL: none */
-	uint32_t *cpu;			 /* those it may use; NULL: of no use here */
+	uint32_t *cpu;			 /* the CPUs that the step may use; NULL: not needed here */
 	size_t ncpus;
-	bool is_limited;		 /* they are not simply all */
-	bool is_new;			 /* opened in the tick that is being made */
+	bool is_limited;		 /* CPU[] is not all CPUs of the node */
+	bool is_new;			 /* opened in the present tick */
 	/* of that tick: */
 	bool is_counted;
 	struct events events;
 };
 
-/* What a socket's events cost, and the window from which it will be learned next. */
+/* The cost of events on one socket, and the sums of the window that is learned from next. */
 struct socket {
 	struct fit fit;
 	uint64_t dynamic_uj;
@@ -47,22 +47,23 @@ struct weights {
 	uint64_t ticks;
 	uint64_t *cpu_ns;   /* as of the tick before */
 	uint64_t *delta_ns; /* in this tick */
-	bool *is_busy;	    /* whose counters are read */
+	bool *is_busy;	    /* by CPU: its counters are read in this tick */
 	struct socket socket[SOCKETS_MAX];
-	bool is_one_part; /* one sensor for all sockets: one fit, socket[0]'s */
-	bool is_whole;	  /* EVENTS has all that was done since the tick before */
+	bool is_one_part; /* one sensor has all sockets, so only socket[0] has a fit */
+	bool is_whole;	  /* EVENTS is complete for this tick */
 	struct events events;
 };
 
 /*
- * Reads the counters of everything and of the steps. False: what was counted is not the whole tick.
+ * Reads the counters of the node and of the steps. Returns false if the counts do not cover the
+ * whole tick.
  */
 bool weights_count(struct weights *w, struct weights_step *const *step,
 		   const struct book_line *line, size_t n);
 
 /*
- * Replaces CPU time by events, in weights of CPUs and, where cache misses are counted, of memory.
- * False: not one line was counted, nothing has changed.
+ * Replace CPU time in the weights: by events for CPUs, and by cache misses for memory. Return
+ * false, and change nothing, if no line has counts.
  */
 bool weights_by_events(const struct weights *w, struct weights_step *const *step,
 		       struct book_line *line, size_t n, struct book_tick *tick);
