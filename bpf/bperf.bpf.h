@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bperf.bpf.h - hardware counters of CPUs, added to the slot of the step that ran. The counters are read
- * only when a CPU goes from one step to another. A switch within a step, or between tasks of no step,
- * costs two compares.
+ * bperf.bpf.h - counts hardware events per step from the counters of CPUs. The counters are read
+ * only when a CPU switches from one step to another. A switch within a step, or between tasks of no
+ * step, costs two compares.
  *
- * The counts of a CPU since its last switch are added to the slot that was found at that switch,
- * by the task's cgroup. If a task is moved to another cgroup while it runs, its counts on that CPU
- * belong to no step and count as lost. slurmstepd moves its children while they wait, so their counts
- * are not lost. Idle tasks, kernel threads, steps that did not ask, and slurmstepd itself are tasks of no
- * step.
+ * At each such switch, the counts since the last one are added to the slot of the step that ran.
+ * That slot was found at the last switch by the task's cgroup. If a task is moved to another cgroup
+ * while it runs, its counts on that CPU belong to no step and are counted as lost. slurmstepd moves
+ * its children while they wait, so nothing is lost there. Idle tasks, kernel threads, steps that
+ * did not ask, and slurmstepd itself belong to no step.
  *
- * If one read of an interval fails, the whole interval is dropped, because half of a set would give wrong
- * ratios. A CPU whose counters are new (or were taken out) has no base yet; its first interval only sets
- * the base.
- * Both programs run with interrupts or preemption off, so that a CPU's entry has one writer.
+ * If one event cannot be read at a switch, all counts since the last switch are dropped, because
+ * half of a set would give wrong ratios. The first read on a CPU whose counters are new only sets
+ * the base. Both programs run with interrupts or preemption off, so only one writes a CPU's entry
+ * at a time.
  */
 #ifndef CEEMS_BPERF_BPF_H
 #define CEEMS_BPERF_BPF_H
 
 #include "slot.bpf.h"
 
-/* Without the flag, entries go with the process that made them (Linux 5.10: 792caccc4526). */
+/*
+ * Without BPF_F_PRESERVE_ELEMS, entries are removed with the process that made them (Linux 5.10:
+ * 792caccc4526).
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__uint(map_flags, BPF_F_PRESERVE_ELEMS);
@@ -44,7 +47,10 @@ struct {
 	__type(value, struct probes_hw_slot);
 } hw_slots SEC(".maps");
 
-/* By CPU, and not a per-CPU map: mappable, each entry in cache lines of its own. */
+/*
+ * Indexed by CPU. Not a per-CPU map, because user space maps this one; each entry has cache lines
+ * of its own.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -61,7 +67,7 @@ struct {
 	__type(value, struct probes_hw_row);
 } hw_rows SEC(".maps");
 
-/* Who asked for SLOT's counters, a tgid; 0: nobody. */
+/* Returns the tgid of the slurmstepd that asked for SLOT's counters; 0: none did. */
 static __always_inline __u32 hw_owner(__u32 slot)
 {
 	struct probes_hw_slot *s;
@@ -80,7 +86,7 @@ static __always_inline void hw_add(const struct probes_hw_value *from,
 	struct probes_hw_row *row = bpf_map_lookup_elem(&hw_rows, &key);
 	__u32 i;
 
-	/* Not enabled for as long as it ran: the CPU was offline meanwhile and lost its events. */
+	/* enabled_ns did not advance: the CPU was offline meanwhile, and its counters stopped */
 	if (!row || to[0].enabled_ns == from[0].enabled_ns) {
 		count_lost(PROBES_HW);
 		return;
@@ -94,7 +100,10 @@ static __always_inline void hw_add(const struct probes_hw_value *from,
 	}
 }
 
-/* Books what the CPU counted to the slot that has it, if any, and goes on from here. */
+/*
+ * Reads the CPU's counters, adds the difference to the slot that ran, if any, and takes the values
+ * as the new base.
+ */
 static __always_inline void hw_book(struct probes_hw_cpu *c, __u32 cpu)
 {
 	__u32 zero = 0, which = c->which & 1;
@@ -119,7 +128,7 @@ static __always_inline void hw_book(struct probes_hw_cpu *c, __u32 cpu)
 					      (struct bpf_perf_event_value *)&to[i],
 					      sizeof(to[i])) < 0) {
 			c->counters = 0;
-			count_lost(PROBES_HW); /* what was, or what is to come */
+			count_lost(PROBES_HW); /* the counts since the last read, or until the next */
 			return;
 		}
 	}
@@ -129,7 +138,7 @@ static __always_inline void hw_book(struct probes_hw_cpu *c, __u32 cpu)
 	c->which = which ^ 1;
 }
 
-/* The slot that TASK's time is booked to. 0: no step that asked. */
+/* The slot to which TASK's counts belong. 0: its step did not ask, or it has none. */
 static __always_inline __u32 hw_slot_of(struct task_struct *task, __u32 *owner)
 {
 	__u32 slot = slot_of_task(task);
@@ -139,12 +148,13 @@ static __always_inline __u32 hw_slot_of(struct task_struct *task, __u32 *owner)
 }
 
 /*
- * A css_set stands for the same cgroups in all hierarchies. So if both tasks have the one that was
- * looked up when PREV came, nothing changes hands.
+ * Both tasks with the same css_set are in the same cgroups of all hierarchies. So if that is the
+ * css_set found at the last switch, the slot stays the same, and nothing is read.
  *
- * If PREV has another one than was looked up, it was moved while it ran, or it came by a switch that
- * we did not see: a kernel may keep programs away from some of its tasks, and it skips them where one
- * interrupts itself. Whose the time since the last one is cannot be told, so nobody gets it.
+ * If PREV has another css_set than found at the last switch, PREV was moved while it ran, or a
+ * switch was missed: some kernels keep programs away from some tasks, or skip a program that is
+ * already running on the CPU. Then nobody can tell to whom the counts since the last switch belong,
+ * so they are lost.
  */
 static __always_inline int hw_between(struct task_struct *prev, struct task_struct *next)
 {
@@ -163,7 +173,10 @@ static __always_inline int hw_between(struct task_struct *prev, struct task_stru
 		return 0;
 
 	if (!is_known || c->generation != generation) {
-		/* The slot may be another step's by now, which must not get what the former one did. */
+		/*
+		 * The slot may have been given to a new step, which must not get the former step's
+		 * counts.
+		 */
 		slot = hw_slot_of(prev, &owner);
 		if (slot != c->slot || !is_known) {
 			if (slot || (!is_known && c->slot))
@@ -178,7 +191,10 @@ static __always_inline int hw_between(struct task_struct *prev, struct task_stru
 	c->is_owner = owner && owner == (__u32)next->tgid;
 	if (c->slot != slot) {
 		hw_book(c, cpu);
-		/* last: a reader who finds another slot here takes it that ours is all booked */
+		/*
+		 * last: a reader that finds another slot here assumes that all counts of the old
+		 * one are added
+		 */
 		*(volatile __u32 *)&c->slot = slot;
 	}
 	return 0;
@@ -203,8 +219,9 @@ int BPF_PROG(hw_switch__state_first, bool preempt, unsigned int state, struct ta
 }
 
 /*
- * Test run on a CPU, in an interrupt of whatever runs there: books up to now for one slot. Attached
- * to nothing; of the type that can be run on a given CPU.
+ * Adds the counts up to now to one slot. User space runs it on a given CPU as a test run, by an
+ * interrupt of the task that runs there; raw_tp is the type that allows this. It is attached to
+ * nothing.
  */
 SEC("raw_tp/sched_switch")
 int hw_flush(struct bpf_raw_tracepoint_args *ctx)

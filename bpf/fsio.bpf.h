@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fsio.bpf.h - I/O by step and file system. One program is at the exit of each function through
- * which all calls of a kind go. None of these functions calls another, so each call is counted
- * once:
+ * fsio.bpf.h - counts I/O by step and file system. One program runs at the exit of each kernel
+ * function that does I/O of one kind. None of these functions calls another, so each call is
+ * counted once:
  *
  *	vfs_read, vfs_write, vfs_readv, vfs_writev	read, pread64, preadv2 ...
- *	do_sendfile, vfs_copy_file_range		count as a read and a write
- *	do_splice					but not the side that is a pipe
+ *	do_sendfile, vfs_copy_file_range		a call counts as a read and a write
+ *	do_splice					the side that is a pipe is not counted
  *	aio_read, aio_write				io_submit
- *	io_uring_complete				a tracepoint; gives no request before 5.18
+ *	io_uring_complete				a tracepoint; has no request before 5.18
  *
- * For a task of no step, a program ends after a look into the cache of slot.bpf.h. For a task of a step, it
- * does 9 more loads and two atomic additions, and no hash look-up.
+ * For a task of no step, a program ends after a look into the cache of slot.bpf.h. For a task of a
+ * step, it does 9 more loads and two atomic additions, but no hash look-up.
  */
 #ifndef CEEMS_FSIO_BPF_H
 #define CEEMS_FSIO_BPF_H
 
 #include "slot.bpf.h"
 
-/* No types: the loader sets the size of the values, which those of a type cannot change. */
+/*
+ * Declared by sizes, not types, because the loader sets the size of the values, and a type would
+ * fix it.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, PROBES_SLOTS + 1);
@@ -33,7 +36,9 @@ struct {
 	__type(value, struct probes_fs_mount);
 } fs_places SEC(".maps");
 
-/* --- whose, and where --------------------------------------------------------------------- */
+/*
+ * --- of which step, on which file system --------------------------------------------------------
+ */
 
 /* NULL: not a step's. */
 static __always_inline struct probes_fs *io_of_current(__u32 *slot)
@@ -62,7 +67,10 @@ static __always_inline struct probes_fs *io_of_current(__u32 *slot)
 
 #define IO_PLACE(device) ((device) * 0x9e3779b1u >> 28) /* 2^32 / golden ratio: spreads neighbours */
 
-/* The verifier forgets bounds of what clang keeps on the stack: so there is no keeping. */
+/*
+ * Bounds PLACE for the verifier. The asm keeps clang from using a copy on the stack, whose bounds
+ * the verifier forgets.
+ */
 static __always_inline __u32 io_bounded(__u32 place)
 {
 	asm volatile("" : "+r"(place));
@@ -70,10 +78,13 @@ static __always_inline __u32 io_bounded(__u32 place)
 }
 
 #define IO_FOLDERS 16 /* folders and mounts on the way up from a mount point */
-#define IO_USED_MAX 127 /* of a path, for there to be room for another folder's name */
+#define IO_USED_MAX 127 /* a path may have this length and still have room for another folder's name */
 _Static_assert(IO_USED_MAX + PROBES_FS_NAME <= sizeof(((struct probes_fs_mount *)0)->path), "room");
 
-/* From the mount of a file to the root of its namespace, once for each file system of a step. */
+/*
+ * Writes the mount point of OF and the type of its file system to TO, walking up to the root of the
+ * mount namespace. Runs once for each file system of a step.
+ */
 static __noinline int io_find_mount(struct probes_fs_mount *to, struct vfsmount *of)
 {
 	struct mount *mount = (void *)of - bpf_core_field_offset(struct mount, mnt), *parent;
@@ -89,7 +100,10 @@ static __noinline int io_find_mount(struct probes_fs_mount *to, struct vfsmount 
 		if (at == BPF_CORE_READ(mount, mnt.mnt_root)) {
 			parent = BPF_CORE_READ(mount, mnt_parent);
 			if (parent == mount) {
-				/* else it is one of the kernel's own, or not mounted any more */
+				/*
+				 * otherwise it is a mount of the kernel's own, or not mounted any
+				 * more
+				 */
 				ns = (__u64)BPF_CORE_READ(mount, mnt_ns);
 				to->has_path = ns && ns < -4095ull;
 				break;
@@ -100,7 +114,7 @@ static __noinline int io_find_mount(struct probes_fs_mount *to, struct vfsmount 
 		}
 		if (used > IO_USED_MAX)
 			break;
-		asm volatile("" : "+r"(used)); /* bounded here, as in io_bounded() */
+		asm volatile("" : "+r"(used)); /* bounds USED, as in io_bounded() */
 		len = bpf_probe_read_kernel_str(to->path + (used & IO_USED_MAX), PROBES_FS_NAME,
 						BPF_CORE_READ(at, d_name.name));
 		if (len <= 0 || len >= PROBES_FS_NAME)
@@ -153,7 +167,7 @@ static __noinline struct probes_fs_row *io_find_row(struct probes_fs *fs, const 
 		count_lost(PROBES_IO);
 		return &fs->others;
 	}
-	if (rc == 0) { /* not in the loop: the verifier would walk it as often */
+	if (rc == 0) { /* outside the loop, since the verifier would walk it once per iteration */
 		known = bpf_map_lookup_elem(&fs_places, &key);
 		if (known)
 			(void)io_find_mount(known, of);
@@ -193,15 +207,16 @@ static __always_inline void io_book_write(struct probes_fs_row *row, __s64 ret)
 		__sync_fetch_and_add(&row->write_errors, 1);
 }
 
-/* Of a file that we may only have the address of. 0: it is none. */
+/* The device of FILE, read by a helper, for pointers that BTF does not type. 0: there is none. */
 static __always_inline __u32 io_device_read(struct file *file)
 {
 	return file ? BPF_CORE_READ(file, f_inode, i_sb, s_dev) : 0;
 }
 
 /*
- * Arguments are taken where they are needed: before, they would have to be kept across calls, for all
- * tasks. RET: which one the result is, after the last argument.
+ * Count one call. RET is the index of the function's result in CTX, after its last argument.
+ * Arguments are read from CTX only where they are needed: read earlier, they would have to be saved
+ * across calls, for tasks of no step, too.
  */
 static __always_inline int io_count_read(__u64 *ctx, int ret)
 {
@@ -276,8 +291,8 @@ static __always_inline void io_count_both(struct file *in, struct file *out, __s
 }
 
 /*
- * The file of FD. At the end of the call, another thread may have closed it already. What cannot be
- * told then is lost.
+ * The file of descriptor FD. Another thread may have closed FD before the call ended; then the call
+ * is counted as lost.
  */
 static __always_inline struct file *io_file_of_fd(__u32 fd)
 {
@@ -325,9 +340,9 @@ int BPF_PROG(io_splice, struct file *in, void *off_in, struct file *out, void *o
 }
 
 /*
- * overlayfs copies by the same function, between files of the layers below, with the rights of the
- * user that mounted it. That is what tells this call from the task's own: the mark of such files
- * (FMODE_BACKING) came in 6.5 and has moved since.
+ * True if overlayfs called the function, to copy between files of its layers. It does so with the
+ * credentials of the user who mounted it, by which the call is told from the task's own. The flag
+ * of such files (FMODE_BACKING) exists only since 6.5, and its value changed since.
  */
 static __always_inline bool io_is_overlaid(void)
 {
@@ -367,9 +382,9 @@ static __always_inline __s64 io_iovecs_length(__u64 vec, __u64 n)
 }
 
 /*
- * What a request that was submitted gave. It has two references, of which its completion gives one
- * back: then the result is there, as of all buffered I/O. Of a request under way, the size asked
- * for is known. Its end comes in an interrupt, which belongs to no step.
+ * The bytes of a submitted request. It starts with two references, and its completion drops one. So
+ * with one left, the result is known, as for all buffered I/O. For a request that is still running,
+ * the size asked for is counted: it ends in an interrupt, which belongs to no step.
  */
 static __always_inline __s64 io_aio_result(struct kiocb *req, const struct iocb *iocb, bool is_vector)
 {
@@ -422,8 +437,8 @@ enum {
 };
 
 /*
- * In the task that submitted, a worker or the polling thread of its: all are in its cgroup. Splices go
- * through do_splice().
+ * Counts one completed request. This runs in the task that submitted it, or in its io_uring worker
+ * or polling thread, which are in the same cgroup. Splices are counted by do_splice().
  */
 static __always_inline int io_uring_count(struct io_kiocb *req, __s64 ret)
 {
@@ -432,7 +447,7 @@ static __always_inline int io_uring_count(struct io_kiocb *req, __s64 ret)
 	__u32 slot, device;
 	bool is_write;
 
-	if (!req) /* of a request that gives several results */
+	if (!req) /* NULL for a further result of a multishot request */
 		return 0;
 	switch (BPF_CORE_READ(req, opcode)) {
 	case URING_READV:

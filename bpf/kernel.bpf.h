@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kernel.bpf.h - declares only those fields of kernel structs that our programs use; CO-RE finds their
- * offsets. Fields that a kernel may lack are tested with bpf_core_field_exists(). For a field that was
- * renamed, a flavour (struct name___what) with the id of the kernel's commit stands beside its user.
+ * kernel.bpf.h - declares only the fields of kernel structs that our programs use; CO-RE finds
+ * their offsets. Fields that a kernel may lack are tested with bpf_core_field_exists(). If a field
+ * was renamed, a second struct (name___what) is declared beside it, with the id of the kernel's
+ * commit.
  */
 #ifndef CEEMS_KERNEL_BPF_H
 #define CEEMS_KERNEL_BPF_H
@@ -180,7 +181,7 @@ struct sock_cgroup_data {
 	struct cgroup *cgroup; /* since 5.15 (8520e224f547) */
 } KERNEL;
 struct sock_cgroup_data___tagged {
-	__u64 val; /* before: that pointer, or with bits 0 or 1 set something else */
+	__u64 val; /* before 5.15: that pointer; with bit 0 or 1 set, something else */
 } KERNEL;
 
 struct sock_common {

@@ -17,34 +17,44 @@ struct kernel_has;
 int kernel_has_open(struct kernel_has **ret, struct errmsg *err);
 void kernel_has_close(struct kernel_has *k);
 
-/* A struct of that name with such a member, which may be in anonymous structs and unions in it. */
+/*
+ * Returns true if the kernel has a struct TYPE with MEMBER, directly or in anonymous structs and
+ * unions.
+ */
 bool kernel_has_member(const struct kernel_has *k, const char *type, const char *member);
 
-/* A function that has type information, which is a condition of hooking into it. */
+/* Returns true if BTF has the function, which fexit needs. */
 bool kernel_has_function(const struct kernel_has *k, const char *name);
 
 /*
- * What a tp_btf program of tracepoint NAME gets: how many arguments; -ENOENT: there is no such
- * tracepoint. And whether argument ARG, from 0, is a pointer to struct TYPE.
+ * Returns the number of arguments that a tp_btf program of tracepoint NAME gets. -ENOENT: there is
+ * no such tracepoint. The second function returns true if argument ARG, counted from 0, is a
+ * pointer to struct TYPE.
  */
 int kernel_has_tracepoint(const struct kernel_has *k, const char *name);
 bool kernel_has_tracepoint_arg(const struct kernel_has *k, const char *name, unsigned int arg,
 			       const char *type);
 
 /*
- * Function hooks: fexit programs load and can be attached. From 5.13 on (f3a95075549e) they can
- * also be attached again after a detach.
+ * Return true if fexit programs can be loaded and attached; and if they can be attached again after
+ * a detach (since 5.13, f3a95075549e).
  */
 bool kernel_has_fexit(const struct kernel_has *k);
 bool kernel_has_fexit_again(const struct kernel_has *k);
 
-/* An iterator, by the function that stands for it ("bpf_iter_task"), loads. Some kernels refuse single ones. */
+/*
+ * Returns true if an iterator of this kind can be loaded. FUNCTION names it, such as
+ * "bpf_iter_task". Some kernels refuse some kinds.
+ */
 bool kernel_has_iterator(const struct kernel_has *k, const char *function);
 
-/* Such a map can be made; not for types that need BTF (SK_STORAGE). */
+/* Returns true if a map of this type can be made. Not for types that need BTF (SK_STORAGE). */
 bool kernel_has_map(enum bpf_map_type type, __u32 key_size, __u32 value_size, __u32 flags);
 
-/* The freezer is in a v1 hierarchy: Slurm on cgroup v1 knows its steps by it. */
+/*
+ * Returns true if a v1 hierarchy has the freezer; Slurm on cgroup v1 puts each step into a folder
+ * there.
+ */
 bool kernel_has_v1_freezer(void);
 
 #endif

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * net.bpf.h - packets of a step's sockets. Each step that asks attaches cgroup_skb programs to its
- * own v2 cgroup (src/libmeter/activity/netcount.c). Packets of other cgroups do not run them.
+ * net.bpf.h - counts the packets of a step's sockets. Each step that asks for it attaches
+ * cgroup_skb programs to its own v2 cgroup (src/libmeter/activity/netcount.c). They do not run for
+ * packets of other cgroups.
  *
- * Both hooks see IP packets as sockets do: outgoing ones before they are cut into segments or fragments,
- * incoming ones after they were put together. A super-packet (GSO, GRO) is counted as it is on the wire,
- * segment by segment with the headers of each. A datagram that IP fragments is counted as one packet,
- * without the IP headers of its further fragments.
+ * Both hooks see IP packets as sockets do: outgoing ones before they are cut into segments or
+ * fragments, incoming ones after they were put together. A super-packet (GSO, GRO) is counted as
+ * its segments on the wire, with the headers of each. A datagram that IP fragments is counted as
+ * one packet, without the IP headers of its further fragments.
  *
- * These packets are counted: those that arrive at a socket, even if its buffer is full; those of both ends
- * of a connection within the step; and TCP retransmissions. Packets without a socket are not counted. These
- * are ICMP errors, resets that answer no socket, and the other side's FIN with its ACK if the socket was
- * closed before (TIME_WAIT has no socket).
+ * Counted are packets that arrive at a socket, even if its buffer is full; both ends of a
+ * connection within the step; and TCP retransmissions. Not counted are packets without a socket:
+ * ICMP errors, resets sent for no socket, and the peer's FIN with its ACK if our socket closed
+ * first (TIME_WAIT has no socket).
  *
- * bpf_get_local_storage() returns the row of the cgroup that the program is attached to, also for sockets
- * of the cgroups below it. Several CPUs share a shard, so additions are atomic. They must be atomic even on
- * one CPU, because a softirq that sends may interrupt a system call that sends.
+ * bpf_get_local_storage() returns the row of the cgroup to which the program is attached, also for
+ * sockets of the cgroups below it. Several CPUs share a row, so additions are atomic. Even on one
+ * CPU they must be: a softirq that sends may interrupt a system call that sends.
  */
 #ifndef CEEMS_NET_BPF_H
 #define CEEMS_NET_BPF_H
@@ -31,8 +32,8 @@
 #include "slot.bpf.h"
 
 /*
- * Keyed by cgroup id alone, so that both directions share a row. Before 5.9 (7d9c3427894f) each
- * program would have a map of its own, and the load fails.
+ * The key is the cgroup id alone, so both directions share the rows. Before 5.9 (7d9c3427894f) that
+ * is not possible: each program would need its own map, and loading fails.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_CGROUP_STORAGE);
@@ -48,17 +49,20 @@ struct {
 
 struct net_packet {
 	__u32 protocol;
-	__u32 headers;	   /* bytes of IP, extensions included; then of TCP or UDP too */
-	__u32 pseudo;	   /* of these: no segment has them on the wire */
-	__u32 is_fragment; /* not the first: no header follows that of IP */
+	__u32 headers;	   /* bytes of the IP header with extensions; later, of the TCP or UDP header, too */
+	__u32 pseudo;	   /* the part of HEADERS that is not on the wire */
+	__u32 is_fragment; /* a fragment other than the first; no TCP or UDP header follows */
 };
 
 struct net_extension {
 	__u8 next, length;
-	__be16 rest; /* a fragment's offset and flags, the first option of others */
+	__be16 rest; /* in a fragment header: offset and flags; in others: the first option */
 };
 
-/* Extensions are rare enough for helpers, and so need not be linear. */
+/*
+ * Walks IPv6 extension headers with a helper, which also reads data that is not linear. They are
+ * rare, so its cost does not matter.
+ */
 static __noinline int net_walk_extensions(struct __sk_buff *skb, struct net_packet *p)
 {
 	struct net_extension ext;
@@ -80,7 +84,9 @@ static __noinline int net_walk_extensions(struct __sk_buff *skb, struct net_pack
 			bytes = 8;
 			p->is_fragment = !!(ext.rest & bpf_htons(IP6_OFFSET));
 		}
-		/* BIG TCP: the kernel's note to itself how long the super-packet is */
+		/*
+		 * BIG TCP: a header that the kernel adds for itself, with the super-packet's length
+		 */
 		if (p->protocol == IPPROTO_HOPOPTS && bpf_ntohs(ext.rest) >> 8 == IP6_TLV_JUMBO)
 			p->pseudo = bytes;
 		p->headers += bytes;
@@ -97,7 +103,7 @@ static __always_inline __u32 net_tcp_header(struct __sk_buff *skb, __u32 at)
 	__u8 *end = (__u8 *)(long)skb->data_end;
 	__u8 words = 0;
 
-	at = (at + 12) & 0x3fff; /* of the data offset; bounded for the verifier */
+	at = (at + 12) & 0x3fff; /* the position of the data offset field; bounded for the verifier */
 	if (data + at + 1 <= end)
 		words = data[at];
 	else
@@ -113,7 +119,7 @@ static __always_inline bool net_parse(struct __sk_buff *skb, struct net_packet *
 	struct iphdr *v4 = data;
 	struct ipv6hdr *v6 = data;
 
-	if ((void *)(v4 + 1) > end) /* sockets get and give no less in one piece */
+	if ((void *)(v4 + 1) > end) /* packets of sockets have at least this much linear data */
 		return false;
 	/* by the packet, not by the socket: an IPv6 socket also sends IPv4 (v4-mapped addresses) */
 	*ret_v6 = v4->version == 6;
@@ -158,8 +164,8 @@ static __always_inline void net_count(struct __sk_buff *skb, struct probes_net_c
 	}
 	payload = bytes > p.headers ? bytes - p.headers : 0;
 	/*
-	 * As the segmentation does it. gso_segs would be the answer, but is 0 in what came from a host
-	 * through virtio.
+	 * The number of segments, computed as the kernel does it. gso_segs cannot be used, as it is
+	 * 0 in packets from the host through virtio.
 	 */
 	size = skb->gso_size;
 	if (size && payload > size) {

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * probes.h - the contract of the node's BPF object. It is included by the programs (*.bpf.h, gathered
- * in probes.bpf.c), by their loader (ceems-bpf) and by the readers of the maps, which do not use libbpf
+ * probes.h - the maps and structs that the kernel side and user space of the node's BPF object
+ * share. It is included by the programs (*.bpf.h, gathered in probes.bpf.c), by their loader
+ * (ceems-bpf), and by the readers of the maps, which do not use libbpf
  * (src/libmeter/activity/probes.c, taskcount.c, fsio.c, netcount.c, bperf.c).
  *
- * A node has one object. A step registers its cgroup and gets a slot. Each program finds the slot of
- * a task or socket by its cgroup, through a direct-mapped cache (slot.bpf.h), and adds to rows of
- * that slot. No program is made per step.
+ * A node has one object. A step registers its cgroup and gets a slot. Each program finds the slot
+ * of a task or socket by its cgroup, through a direct-mapped cache (slot.bpf.h), and adds its
+ * counts to rows of that slot. The programs are the same for all steps.
  *
- *	group	cost				on for		counts
- *	tasks	per exit of a thread		all steps	what the kernel counts per task
- *	tcp	per connection			all steps	what the kernel counts per socket
- *	io	per I/O call			those that ask	the same by file system
- *	net	per packet of the step		those that ask	packets, UDP
- *	hw	per switch between steps	those that ask	hardware counters
+ *	group	runs per		attached for	counts
+ *	tasks	exit of a thread	all steps	what the kernel counts per task
+ *	tcp	connection		all steps	what the kernel counts per socket
+ *	io	I/O call		steps that ask	I/O by file system
+ *	net	packet of the step	steps that ask	packets, UDP
+ *	hw	switch between steps	steps that ask	hardware counters
  *
- * Pinned below BpfDir/PROBES_DIR, folder 0700: all maps, and the programs as "prog_NAME". Links are
- * not pinned. A program is attached as long as a process has its link open. slurmd and each step
- * hold the links of tasks and tcp. A step holds the links of what it asked for. slurmd keeps the
- * links of io a while longer. A process that needs a link takes it by the id in meta.link[]. If
- * that link is dead, it attaches the pinned program, under the lock of
- * src/libmeter/activity/probes.h. So the kernel detaches unused programs, whichever process was
+ * All maps are pinned in BpfDir/PROBES_DIR, a folder of mode 0700, and the programs as "prog_NAME".
+ * Links are not pinned: a program is attached as long as a process has its link open. slurmd and
+ * each step keep the links of tasks and tcp open, and a step those of what it asked for; slurmd
+ * keeps the links of io for a while longer. A process that needs a link opens it by its id in
+ * meta.link[]. If that link is gone, the process attaches the pinned program, under the lock of
+ * src/libmeter/activity/probes.h. So the kernel detaches unused programs even if processes are
  * killed.
  *
- * If you change a layout or a meaning, raise PROBES_ABI, which is part of the folder's name. Programs of
- * two versions run side by side until the last step of the old version has ended. Each version must be able
- * to find out whether another version is in use. So the maps of users and owners have one form in all
- * versions. In users, the key is the process's number, and its start time is at offset 0 of the value. An
- * owner begins with the process's number, and has the start time at offset 8.
+ * If you change a layout or a meaning, raise PROBES_ABI, which is part of the folder's name.
+ * Programs of two versions run side by side until the last step of the old version ends, and each
+ * version must see whether another one is in use. So the maps "users" and "owners" have a form that
+ * never changes. In "users", the key is the pid, and the value begins with the start time. A value
+ * of "owners" begins with the pid, and has the start time at offset 8.
  */
 #ifndef CEEMS_BPF_PROBES_H
 #define CEEMS_BPF_PROBES_H
@@ -52,7 +53,7 @@ enum probes_group {
 	PROBES_GROUP_N
 };
 
-/* Why a group is not there. */
+/* Why a group is not loaded. */
 enum probes_why {
 	PROBES_OK,
 	PROBES_NO_HOOK,	  /* the kernel has no place to hook into, or refuses it (fexit) */
@@ -61,11 +62,11 @@ enum probes_why {
 	PROBES_NOT_BUILT,
 };
 
-/* What programs are attached to; also names of the pins: "prog_" and probes_link_name[]. */
+/* What programs are attached to. Each has one pin, "prog_" and its name in probes_link_name[]. */
 enum probes_link {
 	LINK_TASK_EXIT, /* tp_btf/sched_process_exit */
 	LINK_TCP_STATE, /* tp_btf/inet_sock_set_state */
-	LINK_TCP_AGAIN, /* the same: see tcp.bpf.h */
+	LINK_TCP_AGAIN, /* the same tracepoint, for a second program: see tcp.bpf.h */
 	LINK_IO_READ,	/* fexit of vfs_read ... */
 	LINK_IO_WRITE,
 	LINK_IO_READV,
@@ -75,7 +76,7 @@ enum probes_link {
 	LINK_IO_COPY_RANGE,
 	LINK_IO_AIO_READ,
 	LINK_IO_AIO_WRITE,
-	LINK_IO_URING,	 /* tp_btf/io_uring_complete, in one of its shapes */
+	LINK_IO_URING,	 /* tp_btf/io_uring_complete, whose arguments depend on the kernel */
 	LINK_HW_SWITCH,	 /* tp_btf/sched_switch */
 	LINK_N,
 	LINK_MAX = 32
@@ -84,27 +85,30 @@ enum probes_link {
 #define PROBES_HAS_CHARS (1u << 0)   /* rchar ... syscw: CONFIG_TASK_XACCT */
 #define PROBES_HAS_STORAGE (1u << 1) /* read_bytes, write_bytes: CONFIG_TASK_IO_ACCOUNTING */
 #define PROBES_HAS_RUN_DELAY (1u << 2) /* sched_info: CONFIG_SCHED_INFO */
-#define PROBES_HAS_LIVE_TCP (1u << 3)  /* the iterator over sockets: else only closed ones count */
+#define PROBES_HAS_LIVE_TCP (1u << 3)  /* there is an iterator over sockets; without it, only closed ones count */
 #define PROBES_HAS_V1 (1u << 4)	       /* steps are found by the v1 freezer, too */
-/* Function hooks cannot be attached a second time (before 5.13): slurmd keeps those that a step made. */
+/*
+ * Function hooks cannot be attached again after a detach (before 5.13), so slurmd keeps a step's
+ * hooks attached.
+ */
 #define PROBES_FEXIT_ONCE (1u << 5)
-#define PROBES_HAS_URING (1u << 6) /* I/O by io_uring is booked to file systems: else it is missing */
+#define PROBES_HAS_URING (1u << 6) /* I/O by io_uring is counted; without it, it is missing */
 
 struct probes_meta {
 	__u32 abi;
-	__u32 features;		   /* PROBES_HAS_*: the others read 0 and mean nothing */
+	__u32 features;		   /* PROBES_HAS_*; counters without their bit are 0 and mean nothing */
 	__u8 why[8];		   /* enum probes_why by group */
-	__u32 generation;	   /* of the registrations: an older cache entry is void */
-	__u32 shards;		   /* of fs_rows and hw_rows, a power of 2; by the loader */
+	__u32 generation;	   /* raised at each registration; cache entries of older ones are void */
+	__u32 shards;		   /* copies of each row in fs_rows and hw_rows, a power of 2; set by the loader */
 	__u64 full;		   /* registrations that found no slot */
-	__u64 lost[8];		   /* by group: events that could not be booked */
-	__u32 link[LINK_MAX];	   /* id of the link in force; 0: none */
+	__u64 lost[8];		   /* by group: events that could not be counted */
+	__u32 link[LINK_MAX];	   /* id of the link that attaches the program; 0: none */
 };
 _Static_assert(sizeof(struct probes_meta) == 224, "probes ABI");
 
 /* --- who ---------------------------------------------------------------------------------- */
 
-/* Numbers are per hierarchy: the same one may name a v1 and a v2 folder. */
+/* A cgroup id is unique only in its hierarchy: a v1 and a v2 folder may have the same. */
 enum {
 	PROBES_V2 = 2,
 	PROBES_V1_FREEZER = 1,
@@ -116,33 +120,37 @@ struct probes_cgroup {
 };
 _Static_assert(sizeof(struct probes_cgroup) == 16, "probes ABI");
 
-/* By slot; inserted with BPF_NOEXIST, which is how a slot is allocated. */
+/*
+ * The value of the map "owners"; the key is the slot. Inserting it with BPF_NOEXIST allocates the
+ * slot.
+ */
 struct probes_owner {
 	__u32 pid;    /* of the stepd */
-	__u32 groups; /* bits by enum probes_group: what it asked for */
-	__u64 start;  /* field 22 of /proc/PID/stat: tells a reused pid */
+	__u32 groups; /* mask of the groups that it asked for, 1 << enum probes_group */
+	__u64 start;  /* field 22 of /proc/PID/stat, which differs if the pid was reused */
 	__u64 cgroup_v2;
 	__u64 cgroup_v1;
-	__u32 tgid; /* its pid as programs see it: that of the machine */
+	__u32 tgid; /* its tgid in the initial pid namespace, as BPF programs see it */
 	__u32 pad;
 };
 _Static_assert(sizeof(struct probes_owner) == 40, "probes ABI");
 
-/* By pid: daemons that want it loaded. */
+/* The value of the map "users"; the key is the pid of a daemon that needs the object. */
 struct probes_user {
 	__u64 start;
 };
 _Static_assert(sizeof(struct probes_user) == 8, "probes ABI");
 
 /*
- * The cache: PROBES_CACHE words of 64 bits, index = low bits of the cgroup's serial number. One word, so
- * that it is read and written whole:
- *	bits 44-63	generation, its low 20 bits; never 0, so that an empty entry is no answer
- *	bits 12-43	bits 16-47 of the serial number, the rest of which is the index
- *	bits 0-11	slot; 0: not a step's, which is cached as well
+ * The cache has PROBES_CACHE words of 64 bits. The low bits of a cgroup's serial number are the
+ * index. An entry is one word, so that it is read and written whole:
  *
- * The 20 bits come round: the process that makes them cross a half of their range empties the
- * cache. So entries of half a round ago are gone long before their number is used again.
+ *	bits 44-63	the generation's low 20 bits; never 0, so an empty entry never matches
+ *	bits 12-43	bits 16-47 of the serial number
+ *	bits 0-11	the slot; 0: the cgroup belongs to no step
+ *
+ * After 2^20 registrations, generation numbers repeat. So the process that registers at each half
+ * of that range clears the cache, and no old entry is left when its number comes again.
  */
 #define PROBES_SLOT_BITS 12
 #define PROBES_CACHE_BITS 16
@@ -150,7 +158,7 @@ _Static_assert(sizeof(struct probes_user) == 8, "probes ABI");
 #define PROBES_GENERATION_MASK 0xfffffu
 #define PROBES_GENERATION_HALF 0x80000u
 
-/* --- tasks: sums over threads; of one thread in struct probes_living ------------------------ */
+/* --- tasks: sums over threads, or the counters of one thread in struct probes_living ---------- */
 
 struct probes_task_counters {
 	__u64 rchar; /* bytes: struct task_io_accounting, as /proc/PID/io shows them */
@@ -159,8 +167,8 @@ struct probes_task_counters {
 	__u64 syscw;
 	__u64 read_bytes;
 	__u64 write_bytes;
-	__u64 run_ns;	/* sum_exec_runtime: lacks what was used since the last tick or switch */
-	__u64 delay_ns; /* sched_info.run_delay: runnable and waiting for a CPU */
+	__u64 run_ns;	/* sum_exec_runtime: does not have the time since the last tick or switch */
+	__u64 delay_ns; /* sched_info.run_delay: the time spent runnable, waiting for a CPU */
 	__u64 life_ns;	/* from the start of the thread to its exit, or to now */
 	__u64 voluntary; /* context switches */
 	__u64 involuntary;
@@ -174,7 +182,7 @@ _Static_assert(sizeof(struct probes_task_counters) == 120, "probes ABI");
 /* ARRAY by slot: of threads that ended. */
 struct probes_task_row {
 	struct probes_task_counters ended;
-	__u32 owner; /* tgid of the stepd, which may sit in the step's cgroup: not counted */
+	__u32 owner; /* tgid of slurmstepd, which may be in the step's cgroup, but is not counted */
 	__u32 pad;
 };
 _Static_assert(sizeof(struct probes_task_row) == 128, "probes ABI");
@@ -187,13 +195,13 @@ struct probes_living {
 };
 _Static_assert(sizeof(struct probes_living) == 128, "probes ABI");
 
-/* --- tcp: payload bytes, each counted once though sent twice -------------------------------- */
+/* --- tcp: payload bytes; a byte that was sent twice counts once ------------------------------- */
 
 struct probes_tcp_counters {
-	__u64 received_bytes; /* in order, without SYN and FIN; read by the program or not */
+	__u64 received_bytes; /* in order, without SYN and FIN, whether a program read them or not */
 	__u64 sent_bytes;     /* first transmissions only */
 	__u64 retransmitted_bytes;
-	__u64 received_segments; /* all three: the kernel's 32 bits per socket, which wrap */
+	__u64 received_segments; /* this and the next two are the kernel's 32-bit counters per socket, which wrap */
 	__u64 sent_segments;
 	__u64 retransmitted_segments;
 	__u64 connections; /* that were established, by either side */
@@ -204,15 +212,18 @@ _Static_assert(sizeof(struct probes_tcp_counters) == 64, "probes ABI");
 /* ARRAY by slot: of sockets that closed. */
 struct probes_tcp_row {
 	struct probes_tcp_counters closed;
-	__u32 begun; /* bookings: while it is not DONE, somebody adds to the row */
+	__u32 begun; /* number of additions begun; if DONE is less, one is going on */
 	__u32 done;
 };
 _Static_assert(sizeof(struct probes_tcp_row) == 72, "probes ABI");
 
-/* SK_STORAGE: marks sockets of steps, which is how the iterator finds them in every namespace. */
+/*
+ * SK_STORAGE on the sockets of steps. The iterator visits marked sockets, in all network
+ * namespaces.
+ */
 struct probes_tcp_mark {
-	__u32 is_booked; /* to the row: not to be listed */
-	__u32 has_syn;	 /* counted with what the peer acknowledged */
+	__u32 is_booked; /* its counts were added to the row, so the iterator skips it */
+	__u32 has_syn;	 /* bytes_acked includes our SYN */
 };
 
 /* What the iterator over sockets writes. */
@@ -226,7 +237,7 @@ _Static_assert(sizeof(struct probes_socket) == 72, "probes ABI");
 /* --- io: by slot and file system ------------------------------------------------------------ */
 
 #define PROBES_FS 16	     /* per step */
-#define PROBES_SHARDS_MAX 16 /* so that CPUs do not wait for each other's cache line */
+#define PROBES_SHARDS_MAX 16 /* copies of the rows, so that CPUs do not share a cache line */
 
 struct probes_fs_row {
 	__u64 read_bytes;
@@ -235,28 +246,28 @@ struct probes_fs_row {
 	__u64 write_calls;
 	__u64 read_errors;
 	__u64 write_errors;
-	__u32 device; /* as in struct probes_fs, so that a hit touches this cache line only; 0: free */
+	__u32 device; /* as in struct probes_fs; repeated here, so that a hit needs one cache line; 0: free */
 	__u32 pad[3];
 };
 _Static_assert(sizeof(struct probes_fs_row) == 64, "probes ABI");
 
 /*
- * ARRAY by slot. All data of a slot are one element. So an event looks it up once, and a
- * registration empties it at once. The loader reduces it to the number of shards in use.
+ * ARRAY by slot. All data of a slot is one element, so that an event looks it up once, and a
+ * registration clears it at once. The loader makes it smaller if fewer shards are used.
  */
 struct probes_fs {
-	__u32 device[PROBES_FS]; /* kernel-internal s_dev, major << 20 | minor; 0: free */
+	__u32 device[PROBES_FS]; /* the kernel's s_dev, major << 20 | minor; 0: free */
 	__u32 owner;		 /* as in struct probes_task_row */
 	__u32 pad[15];
-	struct probes_fs_row others; /* devices that found no place: counted as lost, too */
+	struct probes_fs_row others; /* sum of devices for which there was no room; counted as lost, too */
 	struct probes_fs_row row[PROBES_SHARDS_MAX][PROBES_FS];
 };
 _Static_assert(sizeof(struct probes_fs) == 192 + 64 * PROBES_SHARDS_MAX * PROBES_FS, "probes ABI");
 #define PROBES_FS_SIZE(shards) (192 + 64 * (shards) * PROBES_FS)
 
 /*
- * HASH: who inserts it first, with BPF_NOEXIST, has this place in device[] for its device. The
- * value has the mount point, as seen by the first task with a file there. Mounts of a container may
+ * HASH. The program that first inserts a place, with BPF_NOEXIST, has it for its device. The value
+ * has the mount point as seen by the first task with a file there, since a container's mounts may
  * be gone before user space can look.
  */
 struct probes_fs_place {
@@ -265,12 +276,12 @@ struct probes_fs_place {
 };
 _Static_assert(sizeof(struct probes_fs_place) == 8, "probes ABI");
 
-#define PROBES_FS_NAME 64 /* of one folder, with its NUL: longer ones are cut */
+#define PROBES_FS_NAME 64 /* longest folder name, with its NUL; longer ones are cut */
 struct probes_fs_mount {
 	__u32 device;
-	__u32 has_path; /* all of it is in PATH; empty: "/" */
+	__u32 has_path; /* PATH is complete; if it is empty, it means "/" */
 	char type[16];	/* "tmpfs"; cut if longer */
-	char path[192]; /* names of its folders, each with a NUL, from the mount point up to "/" */
+	char path[192]; /* the names of the folders from the mount point up to "/", each with a NUL */
 };
 _Static_assert(sizeof(struct probes_fs_mount) == 216, "probes ABI");
 
@@ -286,9 +297,9 @@ enum probes_net_kind {
 	NET_KIND_N
 };
 struct probes_net_count {
-	__u64 packets; /* of the wire: segments of a super-packet count one by one */
+	__u64 packets; /* as on the wire: each segment of a super-packet counts */
 	__u64 bytes;   /* of IP packets, headers included */
-	__u64 payload; /* UDP: of datagrams; TCP: of segments, repeats included */
+	__u64 payload; /* UDP: bytes of datagrams; TCP: bytes of segments, retransmitted ones included */
 };
 struct probes_net_row {
 	struct probes_net_count in[NET_KIND_N];
@@ -298,8 +309,8 @@ struct probes_net_row {
 _Static_assert(sizeof(struct probes_net_row) == 320, "probes ABI");
 
 /*
- * Eight for all CPUs: a row per CPU would be 37 MiB where 512 steps ask on 256 CPUs. A value may have
- * a page at most.
+ * Rows per cgroup; CPUs share them. A row per CPU would need 37 MiB for 512 steps on 256 CPUs, and
+ * a value of CGROUP_STORAGE may have one page at most.
  */
 #define PROBES_NET_SHARDS 8
 struct probes_net_rows {
@@ -315,19 +326,21 @@ _Static_assert(sizeof(struct probes_net_rows) == 2560, "probes ABI");
 /* ARRAY[slot * shards + shard] */
 struct probes_hw_row {
 	__u64 value[PROBES_HW_EVENTS];
-	__u64 enabled_ns[PROBES_HW_EVENTS]; /* while the slot ran on a CPU that counts */
-	__u64 running_ns[PROBES_HW_EVENTS]; /* and the event was on the PMU */
+	__u64 enabled_ns[PROBES_HW_EVENTS]; /* time in which the step ran on CPUs with counters */
+	__u64 running_ns[PROBES_HW_EVENTS]; /* the part of it in which the event was on the PMU */
 };
 _Static_assert(sizeof(struct probes_hw_row) == 384, "probes ABI");
 
 /* ARRAY by slot. */
 struct probes_hw_slot {
-	__u32 owner; /* tgid of the stepd that asked; 0: not to be booked */
+	__u32 owner; /* tgid of the slurmstepd that asked; 0: do not count for this slot */
 	__u32 pad;
 };
 _Static_assert(sizeof(struct probes_hw_slot) == 8, "probes ABI");
 
-/* ARRAY by CPU, written there only: who runs, and what its counters said when it began to. */
+/*
+ * ARRAY by CPU, written only on that CPU: which step runs, and the counters when it began to run.
+ */
 struct probes_hw_value { /* struct bpf_perf_event_value */
 	__u64 count;
 	__u64 enabled_ns;
@@ -336,17 +349,17 @@ struct probes_hw_value { /* struct bpf_perf_event_value */
 struct probes_hw_cpu {
 	__u64 set;	  /* kernel address of the running task's css_set; only compared, never followed */
 	__u32 slot;	  /* 0: no step that asked */
-	__u32 owner;	  /* of the slot of that set; 0: it did not ask */
-	__u32 is_owner;	  /* it is the owner that runs */
+	__u32 owner;	  /* tgid of the slurmstepd of SET's slot; 0: it did not ask */
+	__u32 is_owner;	  /* the running task belongs to that slurmstepd */
 	__u32 generation; /* meta.generation when this was looked up */
-	__u32 counters;	  /* config.counters[] of the values in force; 0: there are none */
-	__u32 which;	  /* of the two sets of values is in force; the other one is read into */
+	__u32 counters;	  /* config.counters[] at the last read; 0: there were none */
+	__u32 which;	  /* index of the valid set in value[]; the other set is used for reading */
 	__u32 pad[8];
 	struct probes_hw_value value[2][PROBES_HW_EVENTS];
 };
 _Static_assert(sizeof(struct probes_hw_cpu) == 832, "probes ABI");
 
-/* What is counted; from struct perf_event_attr. */
+/* An event to count; the fields are those of struct perf_event_attr. */
 struct probes_hw_event {
 	__u32 type;
 	__u16 exclude; /* bits: user, kernel, hv, idle, host, guest */
@@ -354,22 +367,22 @@ struct probes_hw_event {
 	__u64 config;
 	__u64 config1;
 	__u64 config2;
-	__s32 error; /* -errno: it could not be opened, and has no place in hw_events */
+	__s32 error; /* -errno: it could not be opened and is not in hw_events */
 	__u32 pad;
 };
 _Static_assert(sizeof(struct probes_hw_event) == 40, "probes ABI");
 
 /*
- * ARRAY[1], changed under the lock of the folder only. hw_events[index * PROBES_HW_CPUS + cpu] has the
- * counters; index runs over those events that have no error.
+ * ARRAY[1], changed only under the lock of the folder. hw_events[index * PROBES_HW_CPUS + cpu] has
+ * the counters; index counts only the events without error.
  */
 struct probes_hw_config {
-	__u32 n;       /* of event[]; 0: no counters, nor entries in hw_events */
-	__u32 count;   /* of those without error */
+	__u32 n;       /* entries of event[]; 0: there are no counters */
+	__u32 count;   /* entries without error */
 	__u32 cpu_end; /* no entries at or above this CPU */
 	__u32 serial;  /* numbers given to counters[] so far */
 	struct probes_hw_event event[PROBES_HW_EVENTS];
-	__u32 counters[PROBES_HW_CPUS]; /* 0: not counted; else a number used for one set only */
+	__u32 counters[PROBES_HW_CPUS]; /* 0: the CPU has no counters; else a number that is never used again */
 };
 _Static_assert(sizeof(struct probes_hw_config) == 16 + 640 + 4096, "probes ABI");
 

@@ -12,12 +12,13 @@
 
 /*
  * Global variables. Each is in a section, and so in a map, of its own: an array of one element that
- * can be mapped. Data at a fixed address needs no lookup. The loader pins them by these names.
+ * user space can map. Programs read it without a map look-up. The loader pins the maps by these
+ * names.
  */
 struct probes_meta meta SEC(".data.meta");
 /*
- * All of .bss (libbpf 1.1 knows no other section without content). Who registers empties it now and
- * then, see probes.h.
+ * The cache; see probes.h for its entries and for who clears it. It is all of .bss, since libbpf
+ * 1.1 knows no other section without content.
  */
 __u64 cache[PROBES_CACHE];
 
@@ -28,7 +29,7 @@ struct {
 	__type(value, __u32);
 } cgroups SEC(".maps");
 
-/* Here and not in tasks.bpf.h, because it also says whom all groups leave out. */
+/* Here and not in tasks.bpf.h, because its `owner` is the slurmstepd that no group counts. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, PROBES_SLOTS + 1);
@@ -36,9 +37,9 @@ struct {
 	__type(value, struct probes_task_row);
 } task_rows SEC(".maps");
 
-/* Set by the loader; the verifier takes them for constants and drops what they exclude. */
-const volatile bool has_v1_freezer; /* one is mounted: Slurm on cgroup v1 knows its steps by it */
-const volatile __u32 shard_mask;    /* of fs_rows and hw_rows: meta.shards - 1 */
+/* Set by the loader. The verifier takes them as constants and drops code that they exclude. */
+const volatile bool has_v1_freezer; /* a v1 freezer is mounted; Slurm on cgroup v1 puts steps there */
+const volatile __u32 shard_mask;    /* meta.shards - 1 */
 
 static __always_inline void count_lost(enum probes_group group)
 {
@@ -46,8 +47,9 @@ static __always_inline void count_lost(enum probes_group group)
 }
 
 /*
- * cgroup->ancestors[] is a flexible array, which BTF access refuses: go by the parents. A function of
- * its own: the verifier walks it once per caller's state, and the hot path stays short.
+ * Finds the slot by walking up the parents, since cgroup->ancestors[] is a flexible array, which
+ * BTF access refuses. Not inline, so that the verifier walks it once per caller's state, and the
+ * usual path stays short.
  */
 static __noinline __u32 slot_walk(struct cgroup *cgrp, __u32 hierarchy)
 {
@@ -70,8 +72,9 @@ static __noinline __u32 slot_walk(struct cgroup *cgrp, __u32 hierarchy)
 }
 
 /*
- * The cache knows cgroups by their serial number. It is unique over all hierarchies, never used
- * again, and one load nearer than the kernfs id that user space uses.
+ * The part of a cache entry besides the slot. Cgroups are known by their serial number: it is
+ * unique over all hierarchies, never used again, and needs one load less than the kernfs id that
+ * user space uses.
  */
 static __always_inline __u64 slot_tag(__u64 serial)
 {
@@ -81,8 +84,8 @@ static __always_inline __u64 slot_tag(__u64 serial)
 }
 
 /*
- * HIERARCHY, by a computation that needs TAG. The lookup depends on the generation as data. So a
- * CPU with weak ordering (arm64) cannot look up before it has read the generation.
+ * Returns HIERARCHY, computed so that it depends on TAG. So a CPU with weak memory ordering (arm64)
+ * cannot do the look-up before it has read the generation.
  */
 static __always_inline __u32 slot_after(__u64 tag, __u32 hierarchy)
 {
@@ -99,7 +102,8 @@ static __noinline __u32 slot_find(struct cgroup *cgrp, __u32 hierarchy, __u64 *e
 }
 
 /*
- * The generation is read before the walk: a registration during the walk voids what is stored then.
+ * Returns the slot of CGRP, from the cache or by a walk. The generation is read before the walk, so
+ * a registration during the walk voids the stored entry.
  */
 static __always_inline __u32 slot_of_cgroup(struct cgroup *cgrp, __u32 hierarchy)
 {
@@ -126,7 +130,9 @@ static __noinline __u32 slot_of_task_slow(struct task_struct *task)
 	return slot_of_cgroup(css->cgroup, PROBES_V1_FREEZER);
 }
 
-/* Two answers need no call: a step on v2, and no step. */
+/*
+ * Returns the slot of TASK. The two common cases, a step on v2 and no step, need no function call.
+ */
 static __always_inline __u32 slot_of_task(struct task_struct *task)
 {
 	__u64 serial = task->cgroups->dfl_cgrp->self.serial_nr;
@@ -193,17 +199,26 @@ static __noinline __u32 slot_of_current_read(void)
 	return slot_of_cgroup_read(BPF_CORE_READ(css, cgroup), PROBES_V1_FREEZER);
 }
 
-/* bpf_get_current_task_btf(), since 5.11. No variable: on the hot path a load counts. */
+/*
+ * Whether the kernel has bpf_get_current_task_btf() (5.11). A macro, since a variable would cost a
+ * load at each event.
+ */
 #define HAS_TASK_BTF \
 	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
 
-/* Slot of whoever runs here. It may be slurmstepd, whom rows name as their owner. */
+/*
+ * The slot of the current task. It may be slurmstepd's, which the caller must leave out (`owner` of
+ * the row).
+ */
 static __always_inline __u32 slot_of_current(void)
 {
 	return HAS_TASK_BTF ? slot_of_task(bpf_get_current_task_btf()) : slot_of_current_read();
 }
 
-/* A socket belongs to the v2 cgroup that made it; on v1 the step has one for that (stepgroup.h). */
+/*
+ * The slot of a socket: that of the v2 cgroup in which it was made. With cgroup v1, the step has
+ * one for this purpose (stepgroup.h).
+ */
 static __always_inline __u32 slot_of_sock(struct sock *sk)
 {
 	struct sock_cgroup_data___tagged *tagged = (void *)&sk->sk_cgrp_data;
@@ -214,7 +229,7 @@ static __always_inline __u32 slot_of_sock(struct sock *sk)
 		cgrp = sk->sk_cgrp_data.cgroup;
 		return cgrp ? slot_of_cgroup(cgrp, PROBES_V2) : 0;
 	}
-	word = tagged->val; /* tagged: the root's, or net_cls and net_prio of v1 have the place */
+	word = tagged->val; /* tagged: of the root cgroup, or used by v1's net_cls and net_prio */
 	return word && !(word & 3) ? slot_of_cgroup_read((void *)word, PROBES_V2) : 0;
 }
 

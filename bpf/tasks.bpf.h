@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tasks.bpf.h - takes the kernel's counters of a task when the task exits, and lists the living tasks. An
- * I/O call or a switch costs nothing, and an exit costs one look into the cache of slot.bpf.h.
+ * tasks.bpf.h - adds the kernel's counters of a task to its step's row when the task exits, and
+ * lists the living tasks. An I/O call or a switch costs nothing; an exit costs one look into the
+ * cache of slot.bpf.h.
  *
- * At the moment of the exit tracepoint PF_EXITING is set, and it stays set until the task is gone.
- * The iterator leaves such tasks out, because their counts were added to a row, or soon will be.
- * A reader that takes the row first and the list second never counts a task twice. It misses at most
- * the tasks that exit in between, and is exact when no task is left.
+ * When the exit tracepoint runs, PF_EXITING is set, and stays set until the task is gone. The
+ * iterator skips such tasks, because their counts were added to a row, or soon will be. A reader
+ * that reads the row first and the list second counts no task twice. It misses at most the tasks
+ * that exit in between, and is exact if no task is left.
  */
 #ifndef CEEMS_TASKS_BPF_H
 #define CEEMS_TASKS_BPF_H
@@ -19,8 +20,8 @@ struct bpf_iter__task {
 } KERNEL;
 
 /*
- * The task's own counts. signal->ioac also has those of its reaped threads and children; adding
- * these up over tasks would count them twice.
+ * Reads the task's own counters. Not signal->ioac, which includes ended threads and children, so
+ * that a sum over tasks would count them twice.
  */
 static __always_inline void task_take(struct task_struct *task, struct probes_task_counters *c)
 {
@@ -95,8 +96,8 @@ int living(struct bpf_iter__task *ctx)
 }
 
 /*
- * Test run by whoever wants to know its pid as programs see it, which differs in a pid namespace. Attached to
- * nothing; of the type that runs in the caller's context.
+ * Returns the caller's pid in the initial pid namespace, as programs see it. User space runs it as
+ * a test run; it is attached to nothing. raw_tp is a type that runs in the caller's context.
  */
 SEC("raw_tp/sched_process_exit")
 int task_self(struct bpf_raw_tracepoint_args *ctx)

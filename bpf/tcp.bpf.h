@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tcp.bpf.h - takes the kernel's counters of a TCP socket when the socket closes, and lists the
- * connected sockets. Nothing runs per packet or call. A connection of a step costs a little, and any other
- * connection one look into the cache of slot.bpf.h.
+ * tcp.bpf.h - adds the kernel's counters of a TCP socket to its step's row when the socket closes,
+ * and lists the connected sockets. Nothing runs per packet or call. A connection of no step costs
+ * one look into the cache of slot.bpf.h.
  *
- * The slot is looked up when the counts are added, and never kept. So a socket that outlives its
- * step finds no registration, and its counts are not added to the next step in that slot.
+ * The slot is looked up when the counts are added, and never kept. So if a socket outlives its
+ * step, no slot is found, and its counts do not go to the next step in that slot.
  *
- * The order of the steps makes the sum right. When a socket closes, it is marked first, which takes it off
- * the list; then its counters are added to the row. A reader that takes the row first and the list second
- * counts no socket twice. It misses none if no counts were added meanwhile; row->begun and row->done show
- * this.
+ * A closing socket is first marked, so that the iterator skips it, and then its counters are added
+ * to the row. So a reader that reads the row first and the list second counts no socket twice. It
+ * misses none if no counts were added meanwhile, which row->begun and row->done show.
  *
- * Two programs do the same work, and the mark tells the second one that the first has done it. Since 6.1
- * (05b24ff9b2cf) the kernel does not run a program on a CPU on which the same program already runs. With one
- * program, a socket that closes in a soft interrupt, while a process is closing another one, would be lost.
- * With two, one of them can always run, because there is no third level at which sockets change.
+ * Two programs do the same work, and the mark tells the second that the first has done it. Since
+ * 6.1 (05b24ff9b2cf) the kernel skips a program on a CPU that is already running that program. With
+ * one program, a socket that closes in a softirq while a process is closing another one would be
+ * lost. With two programs, one can always run, since sockets change state at two levels only.
  */
 #ifndef CEEMS_TCP_BPF_H
 #define CEEMS_TCP_BPF_H
@@ -55,19 +54,22 @@ struct {
 	__type(value, struct probes_tcp_mark);
 } tcp_socks SEC(".maps");
 
-/* By the loader: bpf_sk_storage_get() in tracing programs, since 5.11 (8e4597c627fb). */
+/* Set by the loader: bpf_sk_storage_get() works in tracing programs (since 5.11, 8e4597c627fb). */
 const volatile bool has_live_tcp;
 
 /*
- * What the stream carried is in the sequence numbers, where SYN and FIN take one each; what was handed
- * to the network, without repeats, in bytes_sent. Each can be too high:
- *	stream	by our SYN, which bytes_acked has if the connection was made from here: only the mark
- *		can tell
- *	handed	when the node's own queue refused a segment, which then is "sent" once more, but
- *		is no repeat
- * So the smaller one is right to the byte; or with both, and no mark, a byte too high.
+ * Returns the payload bytes sent, each counted once. There are two counts, and each can be too
+ * high: `stream`, from the sequence numbers, in which SYN and FIN take one each; and `handed`, what
+ * was handed to the network, without retransmissions.
  *
- * Nothing is locked while a socket is listed: by the order of the reads it shows at most what it has.
+ *	stream	too high by our SYN, if we opened the connection; the mark tells
+ *	handed	too high if the node's own queue refused a segment, which is then sent again but is
+ *		no retransmission
+ *
+ * So the smaller one is right. Without a mark it may be one byte too high if both errors occur.
+ *
+ * The socket is not locked while it is listed. The order of the reads makes the result too low
+ * rather than too high.
  */
 static __always_inline __u64 tcp_sent(struct tcp_sock *tp, int state, struct probes_tcp_mark *mark)
 {
@@ -78,7 +80,7 @@ static __always_inline __u64 tcp_sent(struct tcp_sock *tp, int state, struct pro
 	__u64 stream = tp->bytes_acked + (__u32)(next - tp->snd_una);
 
 	handed -= *(volatile __u64 *)&tp->bytes_retrans;
-	/* our FIN is the last of what there is to write; it may have to wait for the window */
+	/* our FIN is the last thing to write, and may have to wait for the window */
 	if (is_closing && next == tp->write_seq && stream)
 		stream--;
 	if (mark && mark->has_syn && stream)
@@ -87,8 +89,9 @@ static __always_inline __u64 tcp_sent(struct tcp_sock *tp, int state, struct pro
 }
 
 /*
- * Of sequence numbers as well: tcp_fin() sets SOCK_DONE when the peer's FIN was counted in; which, of a
- * socket that is listed, is some nanoseconds ago.
+ * Returns the payload bytes received. bytes_received counts sequence numbers, so the peer's FIN is
+ * subtracted: tcp_fin() sets SOCK_DONE when it was counted, for a listed socket some nanoseconds
+ * later.
  */
 static __always_inline __u64 tcp_received(struct tcp_sock *tp, struct sock *sk)
 {
@@ -98,7 +101,7 @@ static __always_inline __u64 tcp_received(struct tcp_sock *tp, struct sock *sk)
 	return bytes && sk->__sk_common.skc_flags & done ? bytes - 1 : bytes;
 }
 
-/* STATE: the one that the socket is in, or was in until now. */
+/* Reads the socket's counters. STATE is its state; for a closing one, the state before. */
 static __always_inline void tcp_take(struct tcp_sock *tp, struct sock *sk, int state,
 				     struct probes_tcp_mark *mark, struct probes_tcp_counters *c)
 {
@@ -135,9 +138,9 @@ static __always_inline void tcp_book(struct sock *sk, struct tcp_sock *tp, __u32
 }
 
 /*
- * The counters are still there: tcp_disconnect() clears them after the change of state. A socket
- * that is closed already, and one that listens, has nothing to be booked. What happens to one socket
- * is done under its lock, so the mark needs no atomic operation.
+ * Handles a change of a socket's state. The counters are still valid, since tcp_disconnect() clears
+ * them only after the change. A socket that is closed already, or that listens, has none. All
+ * changes of a socket are made under its lock, so the mark needs no atomic operation.
  */
 static __always_inline int tcp_change(struct sock *sk, int oldstate, int newstate, bool is_second)
 {
@@ -186,8 +189,8 @@ int BPF_PROG(tcp_state_again, struct sock *sk, int oldstate, int newstate)
 }
 
 /*
- * Goes through the marked sockets, in whatever network namespace they are. A mark may be older than
- * the slot, if the socket closed or got a new destination while no step was registered.
+ * Lists the marked sockets, in all network namespaces. A mark may be older than the slot, if the
+ * socket closed or was connected anew while no step was registered.
  */
 SEC("iter/bpf_sk_storage_map")
 int sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
