@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ctld_rows.h - the energy of ended jobs from slurmctld, for a site without slurmdbd. slurmctld knows this
- * energy, but no steps, until it forgets the job (MinJobAge). Uses the public API of libslurm, and waits for
- * slurmctld as long as scontrol does.
+ * ctld_rows.h - asks slurmctld for the energy of ended jobs, for a site without slurmdbd. slurmctld
+ * knows a job's energy, but not its steps, until it forgets the job (MinJobAge). Uses the public
+ * API of libslurm, and waits for slurmctld as long as scontrol does.
  */
 #ifndef CEEMS_RECORDER_CTLD_ROWS_H
 #define CEEMS_RECORDER_CTLD_ROWS_H
@@ -10,13 +10,13 @@
 #include "recorder/slurm_compat.h"
 #include "recorder/slurmdb_rows.h"
 
-/* As slurmdb_rows_get() and slurmdb_rows_window(). CLUSTER is ClusterName. */
+/* Like slurmdb_rows_get() and slurmdb_rows_window(). CLUSTER is ClusterName. */
 int ctld_rows_get(const char *cluster, const struct slurmdb_want *want, size_t n, struct slurmdb_jobs *ret,
 		  struct errmsg *err);
 int ctld_rows_window(const char *cluster, uint64_t from, uint64_t to, struct slurmdb_jobs *ret,
 		     struct errmsg *err);
 
-/* What slurmctld says of who and what JOB is. CLUSTER may be NULL. NULL: out of memory. */
+/* Makes a record of what slurmctld knows about JOB. CLUSTER may be NULL. NULL: out of memory. */
 struct record *ctld_record(const char *cluster, const slurm_job_info_t *job);
 
 #endif

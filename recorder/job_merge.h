@@ -11,17 +11,18 @@
 #include "src/libstore/job_facts.h"
 
 /*
- * Whether ROW is of the run that the facts F are of. A slurmctld that is killed may forget a run,
- * or the end of a run. The job then runs again under the same key. RUN_EARLIER: slurmdbd has not
- * committed the end of F's run yet. RUN_LATER: the hook tells the later run with facts of its own.
+ * Compares the run of slurmdbd's ROW with that of the facts F. They may differ under the same key,
+ * because a killed slurmctld may forget a run, or its end, and run the job again. RUN_EARLIER: ROW
+ * is of an earlier run; slurmdbd does not yet have the end of F's run. RUN_LATER: ROW is of a later
+ * run, of which the hook will send its own facts.
  */
 enum job_merge_run { RUN_SAME, RUN_EARLIER, RUN_LATER };
 enum job_merge_run job_merge_run_of(const struct job_facts *f, const struct record *row);
 
 /*
- * Adds to FACTS what ROW has. Takes over ROW's texts and steps. For a part of a resized job, the
- * state, the times and the exit codes stay those of the hook, since slurmdbd's row of a part does
- * not have them.
+ * Adds to FACTS what ROW knows, and moves ROW's texts and steps there. For a part of a resized job,
+ * the state, the times and the exit codes of FACTS stay, since slurmdbd's row of a part does not
+ * have them.
  */
 void job_merge(struct record *facts, struct record *row);
 

@@ -27,11 +27,11 @@
 #include "src/libstore/job_facts.h"
 #include "src/libstore/store.h"
 
-/* Jobs that slurmdbd is asked for at a time: ten questions. */
+/* Jobs that slurmdbd may be asked for at one time: ten questions. */
 #define RECORDER_ASKED_MAX 1000
 
 struct asked_job {
-	uint64_t tag;	      /* of the answer */
+	uint64_t tag;	      /* the tag of the answer to wait for */
 	uint32_t key_hash;
 	char key[RECORD_KEY_MAX];
 	struct job_facts *facts; /* owned; NULL: a job of a window, whose key is not known */
@@ -39,8 +39,8 @@ struct asked_job {
 	size_t facts_len;
 	enum store_job_state state;
 	uint64_t ended;
-	char submit_host[64]; /* of a job of a window: what slurmctld knows and slurmdbd does not; "": nothing */
-	bool of_slurmctld; /* slurmdbd does not answer: slurmctld is asked for the energy */
+	char submit_host[64]; /* for a job of a window: the submit host, which only slurmctld knows; "": unknown */
+	bool of_slurmctld; /* slurmctld is asked for the energy, because slurmdbd does not answer */
 };
 
 struct marker;
@@ -50,42 +50,43 @@ struct recorder {
 	uint64_t (*wall_s)(void); /* seconds since the epoch */
 	uint64_t started_s;
 	struct store *store;
-	uint64_t store_retry_ns; /* the store failed: it is not tried again before this time */
+	uint64_t store_retry_ns; /* after a failure of the store: the time of the next try */
 
 	struct inbox_reader *inbox; /* NULL: there is none yet */
 	struct inbox_pos taken;	    /* the store has all entries before it */
 	uint64_t inbox_retry_ns;
-	uint64_t known_end; /* the latest end of a job that was taken, seconds; 0: none */
+	uint64_t known_end; /* the latest end of a job taken from the inbox, in seconds; 0: none */
 
 	struct job_site site;
-	bool has_site; /* a plugin has told of the cluster */
+	bool has_site; /* SITE was read from the inbox, where the plugin writes it */
 
-	struct slurmdb_client *client; /* of slurmdbd if there is one; NULL: the cluster is not known */
-	struct slurmdb_client *ctld;   /* of slurmctld, beside slurmdbd; NULL: there is no slurmdbd */
+	struct slurmdb_client *client; /* asks slurmdbd, or slurmctld if there is no slurmdbd; NULL: the cluster
+					  is not known yet */
+	struct slurmdb_client *ctld;   /* asks slurmctld on a site with slurmdbd; NULL: there is no slurmdbd */
 	struct asked_job asked[RECORDER_ASKED_MAX];
 	size_t nasked;
 	uint64_t next_tag;
 	uint64_t jobs_due_ns; /* when to look for due jobs */
-	bool dbd_is_down;     /* its trouble was logged */
+	bool dbd_is_down;     /* slurmdbd does not answer, and this was logged */
 	uint64_t ncorrected, ngiven_up;
 	struct {
 		uint64_t ends, found;
 		uint64_t records[2]; /* [1]: final */
 		uint64_t corrected;
-	} total; /* since it began; what the store did not take is counted, too */
+	} total; /* since the recorder started, with what the store could not take */
 	struct hook_cost hook; /* n is 0: not known */
 
 	struct {
 		uint64_t from;	  /* begin of the window, seconds; 0: nothing to do */
-		unsigned int step; /* of the schedule */
+		unsigned int step; /* index in the schedule of repeated searches */
 		uint64_t due_ns;
-		uint64_t next, to; /* what is left of this step's window; NEXT 0: the step has not begun */
-		uint64_t piece_s; /* so much of it is asked for at once */
-		unsigned int nfails; /* of a piece of one second */
-		uint64_t tag;	  /* of the piece that is asked for; 0: none */
+		uint64_t next, to; /* the rest of this step's window; NEXT 0: the step has not begun */
+		uint64_t piece_s; /* length of the window that one question asks for, in seconds */
+		unsigned int nfails; /* failures of a question for one second */
+		uint64_t tag;	  /* tag of the question under way; 0: none */
 		uint64_t nfound;
-		bool has_missed;  /* a question about a job of the window failed, or was not asked for want of room */
-		bool is_saved;	  /* FROM is in the store: a restarted recorder continues */
+		bool has_missed;  /* a question about a job of the window failed, or there was no room to ask it */
+		bool is_saved;	  /* FROM is in the store, so that a restarted recorder continues */
 	} reconcile;
 
 	struct factors factors;
@@ -100,41 +101,51 @@ struct recorder {
 
 /* --- recorder_run.c ------------------------------------------------------------------------------ */
 
-/* Runs until STOP_FD is readable. 0, or -errno with ERR: it could not begin. */
+/*
+ * Runs the main loop until STOP_FD is readable. Returns 0, or -errno with ERR if it could not
+ * start.
+ */
 int recorder_run(struct recorder *r, int stop_fd, struct errmsg *err);
 
 /* --- recorder_inbox.c ---------------------------------------------------------------------------- */
 
-/* What the store kept from the last time. */
+/* Reads the inbox's position and the site from the store. */
 int recorder_inbox_load(struct recorder *r, struct errmsg *err);
-/* Reads a value of SIZE bytes from the store's table `meta`; not found: it is missing or has another size. */
+/*
+ * Reads a value of SIZE bytes from the store's table `meta`. *ret_found is false if there is none,
+ * or it has another size.
+ */
 int recorder_load_meta(struct recorder *r, const char *name, void *buf, size_t size, bool *ret_found,
 		       struct errmsg *err);
-/* Takes a batch; true: there is more. */
+/* Moves a batch of job ends from the inbox to the store. Returns true if there are more. */
 bool recorder_inbox_take(struct recorder *r, uint64_t now_ns);
-/* Puts a job that ended into the store, to be asked for. In a transaction. */
+/* Puts an ended job into the store, so that slurmdbd is asked for it. Call it in a transaction. */
 int recorder_put_job(struct recorder *r, const char *key, const struct job_facts *facts, size_t len,
 		     struct errmsg *err);
 
 /* --- recorder_jobs.c ----------------------------------------------------------------------------- */
 
-/* Asks for the jobs that are due, and takes the answers; true: at once again. */
+/*
+ * Asks for the jobs that are due, and handles the answers. Returns true if it should be called
+ * again at once.
+ */
 bool recorder_jobs_run(struct recorder *r, uint64_t now_ns);
 void recorder_jobs_fini(struct recorder *r);
-/* Remembers that JOB is asked for, and asks. KEY may be NULL: see asked_job. */
+/* Asks WHOM for JOB and notes it in asked[]. KEY may be NULL, see struct asked_job. */
 int recorder_ask(struct recorder *r, struct slurmdb_client *whom, const struct slurmdb_want *want,
 		 const struct store_job *job);
-/* Of a job and what the hook knows of it. */
+/* Makes the request for a job, with what the hook knows about it. */
 void recorder_want(const struct recorder *r, const struct job_facts *facts, struct slurmdb_want *ret);
 
 /* --- recorder_reconcile.c ------------------------------------------------------------------------ */
 
 /*
- * Requests a search in slurmdbd for job ends that may be missing. Writes the time of the last known end to the store, so
- * that a restarted recorder continues the search. In a transaction; call recorder_reconcile_begin() after the commit.
+ * Requests a search in slurmdbd for job ends that may be missing. Writes the time of the last known
+ * end to the store, so that a restarted recorder continues the search. Call it in a transaction,
+ * and recorder_reconcile_begin() after the commit.
  */
 int recorder_reconcile_want(struct recorder *r, struct errmsg *err);
-/* Continues a search that an earlier process did not finish. In a transaction. */
+/* Continues a search that an earlier process did not finish. Call it in a transaction. */
 int recorder_reconcile_load(struct recorder *r, struct errmsg *err);
 /*
  * Starts the search. The search is repeated twice within 5 minutes, since slurmdbd may learn of an
@@ -142,23 +153,32 @@ int recorder_reconcile_load(struct recorder *r, struct errmsg *err);
  * asked again; what was answered before it is kept.
  */
 void recorder_reconcile_begin(struct recorder *r, uint64_t now_ns);
-/* Requests and starts the search when the store is new, by a first start or after a loss. Not in a transaction. */
+/*
+ * Requests and starts the search if the store is new: at the first start, or after a loss. Do not
+ * call it in a transaction.
+ */
 int recorder_reconcile_all(struct recorder *r, struct errmsg *err);
 void recorder_reconcile_run(struct recorder *r, uint64_t now_ns);
-/* Answers were dropped, perhaps of a search: the piece is asked for again, and the last window. */
+/* Call it if answers were dropped: the present piece and the last window are asked for again. */
 void recorder_reconcile_missed(struct recorder *r, uint64_t now_ns);
-/* An answer to what recorder_reconcile_run() asked; ASKED: of one job, else NULL. In a transaction. */
+/*
+ * Handles an answer to a question of recorder_reconcile_run(). ASKED is the job it is about, or
+ * NULL if it is about a window. Call it in a transaction.
+ */
 int recorder_reconcile_take(struct recorder *r, const struct slurmdb_answer *a, const struct asked_job *asked,
 			    struct errmsg *err);
 
 /* --- recorder_prom.c ----------------------------------------------------------------------------- */
 
-/* With TextfileDir: writes ceems_controller.prom from now on. Trouble is logged, and records go on without it. */
+/*
+ * If TextfileDir is set, ceems_controller.prom is written from now on. A failure is logged, and
+ * recording continues.
+ */
 void recorder_prom_open(struct recorder *r);
-/* Writes the text; HAS_ENDED: the last one. */
+/* Writes ceems_controller.prom. HAS_ENDED: the recorder ends, and this is the last text. */
 void recorder_prom_write(struct recorder *r, bool has_ended);
 void recorder_prom_close(struct recorder *r);
-/* The text alone; the caller frees *RET. -ENOMEM. */
+/* Makes the text only; the caller frees *RET. -ENOMEM. */
 int recorder_prom_format(struct recorder *r, bool has_ended, char **ret, size_t *ret_len);
 
 /* --- recorder_marker.c --------------------------------------------------------------------------- */
@@ -169,12 +189,14 @@ int recorder_prom_format(struct recorder *r, bool has_ended, char **ret, size_t 
  * markers, and the recorder does not wait for that thread.
  */
 int marker_start(struct marker **ret, struct errmsg *err);
-/* Ends the thread and frees M. If the thread hangs in the file system, both are left behind. */
+/* Ends the thread and frees M. If the thread hangs in the file system, both are leaked. */
 void marker_stop(struct marker *m);
 
 struct marker_state {
-	uint64_t since;	  /* records of jobs that ended earlier are delivered; seconds, 0: not known yet */
-	bool has_open;	  /* some records are not delivered: the marker is rewritten regularly, which shows that the recorder runs */
+	uint64_t since;	  /* records of all jobs that ended before this time (seconds) are delivered; 0: not
+			     known yet */
+	bool has_open;	  /* some records are not delivered; the marker is rewritten regularly, as a sign that
+			     the recorder runs */
 	const char *keys; /* the recorder's last jobs, one record key per line */
 };
 

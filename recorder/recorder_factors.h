@@ -15,16 +15,19 @@ struct factors {
 	struct factor_feed *feed; /* owned; NULL: no EmissionSeriesFile */
 };
 
-/* What there is not is logged, and records do without. */
+/* A missing setting or file is logged, and records are made without it. */
 void factors_open(struct factors *f, const struct settings *s);
 void factors_close(struct factors *f);
 
 /*
- * Uses the series as it was within the last 5 seconds. Waits for the series at most two seconds, and
- * not again for a file system that hangs. NULL: no factor. Borrowed until the next call.
+ * Returns the factors, with a series read at most 5 seconds ago. Waits at most two seconds for the
+ * series, and not again if its file system hangs. NULL: there is no factor. Borrowed until the next
+ * call.
  */
 const struct factor_chain *factors_now(struct factors *f);
-/* The series without waiting for it; NULL: there is none. Borrowed as long. */
+/*
+ * Returns the series last read, without waiting; NULL: none. Borrowed until the next factors_now().
+ */
 const struct factor_series *factors_look(struct factors *f);
 
 #endif

@@ -14,7 +14,10 @@
 typedef struct xlist compat_list;
 typedef struct listIterator compat_list_itr;
 
-/* Seconds since the epoch; 0: never, for which Slurm also has NO_VAL and INFINITE: both are in 2106. */
+/*
+ * Seconds since the epoch; 0: never. For "never" Slurm also uses NO_VAL and INFINITE, two times in
+ * 2106.
+ */
 static inline uint64_t compat_time(time_t t)
 {
 	return t > 0 && t != NO_VAL && t != INFINITE ? (uint64_t)t : 0;
@@ -31,13 +34,12 @@ static inline slurmdb_qos_cond_t compat_all_qos(void)
 }
 
 /*
- * 26.05: the first part's row of a resized job has all steps and the job's energy, as they end. Up
- * to 25.11, slurmdbd is not told the end of steps that outlast their part, and the last part's row
- * has the energy.
+ * In 26.05, the first row of a resized job has all its steps and its energy. Up to 25.11 the last
+ * row has the energy, and slurmdbd is not told the end of a step that outlasts its part.
  */
 #define COMPAT_FIRST_PART_HAS_STEPS (SLURM_VERSION_NUMBER >= 0x1a0500)
 
-/* 26.05: asks by step_id. */
+/* Since 26.05, the argument is a step_id. */
 static inline int compat_load_job(job_info_msg_t **ret, uint32_t job_id, uint16_t flags)
 {
 #if SLURM_VERSION_NUMBER >= 0x1a0500

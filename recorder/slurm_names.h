@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurm_names.h - Slurm's names of a job's state and of a row of slurmdbd. The plugin in slurmctld
- * and the reader of slurmdbd's rows must use the same names. Include it after Slurm's headers, internal
+ * slurm_names.h - how Slurm names a job's state and a row of slurmdbd. The plugin in slurmctld and
+ * the reader of slurmdbd's rows must use the same names. Include it after Slurm's headers, internal
  * or public.
  */
 #ifndef CEEMS_RECORDER_SLURM_NAMES_H
@@ -10,20 +10,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "RESIZING", "REVOKED" or "REQUEUED" of a job's state with its flags; NULL: the base state is its name. A constant. */
+/*
+ * Returns "RESIZING", "REVOKED" or "REQUEUED" if the flags in STATE make that the job's state, else
+ * NULL: use the base state.
+ */
 static inline const char *slurm_names_flagged_state(uint32_t state)
 {
 	if (state & JOB_RESIZING)
 		return "RESIZING";
 	if (state & JOB_REVOKED)
 		return "REVOKED";
-	/* a requeued job is on its way to pending: its base state is already that */
+	/* a requeued job already has the base state "pending" */
 	if ((state & JOB_REQUEUE) && (state & JOB_STATE_BASE) == JOB_PENDING)
 		return "REQUEUED";
 	return NULL;
 }
 
-/* sacct's SLUID of a row of slurmdbd; "" before 24.11, from when on slurmctld numbers the rows. */
+/*
+ * Writes the SLUID that sacct shows for a row of slurmdbd. "" before 24.11, where rows had no
+ * number from slurmctld.
+ */
 #define SLURM_NAMES_SLUID_SIZE 15
 static inline void slurm_names_sluid(uint64_t db_index, char buf[SLURM_NAMES_SLUID_SIZE])
 {

@@ -21,11 +21,14 @@
 #define SLURMDB_ALONE_MAX 3
 
 struct slurmdb_client_options {
-	/* The worker, NULL-terminated: { "/usr/sbin/ceems-recorder", "--ask-slurmdbd", NULL }; borrowed. */
+	/*
+	 * The worker's command, NULL-terminated, such as { "/usr/sbin/ceems-recorder",
+	 * "--ask-slurmdbd", NULL }; borrowed.
+	 */
 	char *const *argv;
 	const char *cluster;  /* ClusterName; NULL: every cluster of that slurmdbd; borrowed */
 	bool no_usage;	      /* JobAcctGatherType=none: no step has usage */
-	uint64_t deadline_ns; /* of a question; 0: 20 s */
+	uint64_t deadline_ns; /* time limit of a question; 0: 20 s */
 	uint64_t memory_max;  /* address space of the worker in bytes; 0: 2 GiB */
 };
 
@@ -44,7 +47,7 @@ int slurmdb_client_ask(struct slurmdb_client *c, const struct slurmdb_want *want
  */
 int slurmdb_client_ask_window(struct slurmdb_client *c, uint64_t from, uint64_t to, uint64_t tag);
 struct slurmdb_client_stats {
-	uint64_t questions, failures; /* including the small ones, which ask whether slurmdbd answers */
+	uint64_t questions, failures; /* include the small questions whether slurmdbd answers */
 	uint64_t ns;  /* time of all questions */
 	bool is_up;   /* the last question was answered */
 };
@@ -54,7 +57,7 @@ size_t slurmdb_client_pending(const struct slurmdb_client *c);
 
 enum slurmdb_answer_kind {
 	SLURMDB_JOB,	    /* job.state may be SLURMDB_ABSENT: no row */
-	SLURMDB_JOB_ALONE,  /* the row without its steps: slurmdbd did not answer when asked for the steps, too */
+	SLURMDB_JOB_ALONE,  /* the row without its steps, because slurmdbd did not answer with them */
 	SLURMDB_NO_ANSWER,  /* see reason */
 	SLURMDB_WINDOW_JOB, /* a job of a window */
 	SLURMDB_WINDOW_END, /* the window is done */

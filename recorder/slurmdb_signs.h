@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmdb_signs.h - whether slurmdbd has all values of a job, judged from the rows alone. slurmctld's
- * queue to slurmdbd keeps its order, and the completion of the last step carries the job's final
- * energy. So if the rows have the job's end and the usage of every step, nothing more will come.
+ * slurmdb_signs.h - decides from slurmdbd's rows alone whether they have all values of a job.
+ * slurmctld's queue to slurmdbd keeps its order, and the last step's completion carries the job's
+ * final energy. So if the rows have the job's end and each step's usage, nothing more will come.
  */
 #ifndef CEEMS_RECORDER_SLURMDB_SIGNS_H
 #define CEEMS_RECORDER_SLURMDB_SIGNS_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an answer lacks; SIGN_NONE: nothing. */
+/* What the rows lack; SIGN_NONE: nothing. */
 enum slurmdb_sign {
 	SIGN_NONE,
 	SIGN_END,
@@ -25,7 +25,7 @@ enum slurmdb_sign {
 	SIGN_STEP,
 	SIGN_N
 };
-/* "the job's end"; a constant. */
+/* The name of the missing sign, such as "the job's end". */
 const char *slurmdb_sign_text(enum slurmdb_sign sign);
 
 enum slurmdb_state {
@@ -34,15 +34,15 @@ enum slurmdb_state {
 	SLURMDB_FINAL,
 };
 
-/* What is known of the job without slurmdbd. All zero: nothing. */
+/* What is known about the job from elsewhere. Zeroed: nothing. */
 struct slurmdb_known {
-	uint64_t end;	   /* as the hook was told; 0: unknown */
+	uint64_t end;	   /* the end that the hook was told; 0: unknown */
 	/*
-	 * False under a stepmgr, since slurmctld does not know its step numbers. False for a het
-	 * job, since each component leaves out the numbers of the others.
+	 * nsteps is valid. False with a stepmgr, whose step numbers slurmctld does not know, and
+	 * for a het job, whose components share the numbers.
 	 */
 	bool has_nsteps;
-	uint32_t nsteps;   /* slurmctld's next_step_id: nsteps - 1 was made last */
+	uint32_t nsteps;   /* slurmctld's next_step_id; the last step made is nsteps - 1 */
 	bool has_batch;	   /* a batch job that started */
 	bool has_extern;   /* PrologFlags=Contain and the job started */
 };
@@ -51,24 +51,24 @@ struct slurmdb_step_signs {
 	uint32_t step_id;
 	uint64_t start, end;
 	bool has_usage;	   /* tres_usage_in_tot is not empty */
-	bool lost;	   /* exit status NO_VAL: slurmctld ended a step that did not report */
+	bool lost;	   /* exit status NO_VAL: slurmctld ended the step, which did not report */
 };
 
 struct slurmdb_signs {
-	uint64_t start, end; /* of the job's row; 0: it has none */
+	uint64_t start, end; /* of the job's row; 0: missing */
 	bool has_start_row;  /* slurmdbd was told the start too, not only the end */
-	bool no_ends;	     /* a part of a resized job whose steps went on: slurmdbd is not told their ends */
+	bool no_ends;	     /* a part of a resized job; slurmdbd is not told the ends of steps that outlast it */
 	bool no_usage;	     /* JobAcctGatherType=none */
 	const struct slurmdb_step_signs *step;
 	size_t n;
 };
 
 /*
- * The first sign that is missing; SIGN_NONE: the rows are final.
+ * Returns the first sign that is missing; SIGN_NONE: the rows are final.
  *
- * An end of each step proves nothing: slurmdbd shows an open step of an ended job with the job's
- * end and state (as_mysql_jobacct_process.c, "if the job has ended end the step also"). The usage
- * of a step does.
+ * That all steps have an end is no sign. For an open step of an ended job, slurmdbd shows the job's
+ * end and state (as_mysql_jobacct_process.c, "if the job has ended end the step also"). A step's
+ * usage is one.
  */
 enum slurmdb_sign slurmdb_signs_missing(const struct slurmdb_signs *s,
 					const struct slurmdb_known *known);

@@ -14,7 +14,10 @@
 #include "src/libcore/tresmap.h"
 #include "src/librecord/record.h"
 
-/* RANK counts from 0 in HOSTLIST ("n[1-3]", may be NULL). BUF is empty if there is none. */
+/*
+ * Writes the name of host number RANK (from 0) of HOSTLIST ("n[1-3]", may be NULL) to BUF; "" if
+ * there is none.
+ */
 static inline void slurmdb_spread_node(const char *hostlist, uint32_t rank, char *buf, size_t size)
 {
 	/* hostlist_t became the struct itself in 23.11; its pointer is the same */
@@ -34,7 +37,10 @@ static inline void slurmdb_spread_node(const char *hostlist, uint32_t rank, char
 	slurm_hostlist_destroy(hosts);
 }
 
-/* Of metric M: RET's maximum and whose it is, or nothing. STEP has the metric values and nnodes already. */
+/*
+ * Sets RET to the largest value of metric M on a node, and that node's name, if the row has it.
+ * STEP must have its metric values and nnodes.
+ */
 static inline void slurmdb_spread(const slurmdb_step_rec_t *from, const struct tresmap *map,
 			       enum metric m, const struct record_step *step,
 			       struct record_spread *ret)
