@@ -16,15 +16,16 @@
 /* Exit codes, in ceems(1) too. */
 enum cmd_exit {
 	CMD_OK = 0,
-	CMD_FAILED = 1, /* did not work, or `check` found an error */
+	CMD_FAILED = 1, /* it failed, or `check` found an error */
 	CMD_USAGE = 2,
 };
 
 /* A row of a command's table of options, which ends with { 0 }. */
 struct cmd_option {
 	const char *name; /* the long name; NULL: HELP is the title of the rows below */
-	int c;		  /* what cmd_getopt() returns; a letter is the short option, too */
-	const char *arg;  /* names its argument, as "FILE" or "csv|json"; "[=FILE]": it may be left out; NULL: it takes none */
+	int c;		  /* what cmd_getopt() returns; if it is a letter, also the short option */
+	const char *arg;  /* the argument's name, such as "FILE" or "csv|json"; "[=FILE]": optional; NULL: no
+			     argument */
 	const char *help; /* NULL: --help does not show it */
 };
 
@@ -59,47 +60,56 @@ extern const struct cmd_info cmd_trace;
 extern const struct cmd_info cmd_top;
 extern const struct cmd_info cmd_tres;
 
-/* With CMD_OK prints the command's help to stdout, else its usage line to stderr. Returns CODE. */
+/*
+ * Prints the command's help to stdout if CODE is CMD_OK, else its usage line to stderr. Returns
+ * CODE.
+ */
 int cmd_usage(const struct cmd_info *self, enum cmd_exit code);
 
 /*
- * getopt_long() with OPTIONS and --help ('h'). A title may have bits in C: the rows below it are options only if TITLES
- * has one of these bits.
+ * Calls getopt_long() with OPTIONS and --help ('h'). If a title has bits in C, the rows below it
+ * are options only if TITLES has one of these bits.
  */
 int cmd_getopt(int argc, char **argv, const struct cmd_option *options, int titles);
 
 /*
- * Where ceems.conf is: PATH if given, else beside the slurm.conf that $SLURM_CONF names, else in
- * the folder that configure was told. BUF holds PATH_MAX.
+ * Returns the path of ceems.conf: PATH, if given; else in the folder of the slurm.conf that
+ * $SLURM_CONF names; else in the folder set by configure. BUF has PATH_MAX bytes.
  */
 const char *cmd_conf_path(const char *path, char *buf);
 
-/* The file NAME in the folder of CONF. BUF holds PATH_MAX; a path that is longer is cut, and not there. */
+/*
+ * Returns the path of file NAME in the folder of CONF. BUF has PATH_MAX bytes; a longer path is
+ * cut, and does not exist.
+ */
 const char *cmd_conf_beside(const char *conf, const char *name, char *buf);
 
-/* The name that slurmd gives a node unless told: the host's, without its domain. */
+/* The node name that slurmd uses by default: the host's name without its domain. */
 void cmd_node_name(char *buf, size_t size);
 
-/* Reads ceems.conf. No file there is an error only if the user named it. */
+/* Reads ceems.conf. A missing file is an error only if the user named it. */
 int cmd_load_settings(const char *path, struct settings *ret);
 
 /*
- * Opens the ledger of the node ASKED or, if that is NULL, of this machine, to read it. As ledger_open(), whose texts name
- * the file.
+ * Opens, for reading, the ledger of node ASKED, or of this machine if ASKED is NULL. Errors are
+ * those of ledger_open(), whose texts name the file.
  */
 struct ledger;
 int cmd_ledger_open(const struct settings *settings, const char *asked, struct ledger **ret, struct errmsg *err);
 
-/* The inverse of ledger_step_name(); false: TEXT is no step. */
+/* Parses a step's name, as written by ledger_step_name(). False: TEXT is no step. */
 bool cmd_step_number(const char *text, uint32_t *ret);
 
-/* One line to stdout, masked by text_mask(): users and peers wrote some of it. FMT has no newline. */
+/*
+ * Prints one line to stdout, masked by text_mask(), since users and peers wrote some of it. FMT has
+ * no newline.
+ */
 void cmd_print(const char *fmt, ...) _printf_(1, 2);
 
-/* One line to stderr: "ceems: TEXT", masked. Returns CMD_FAILED. */
+/* Prints one line to stderr: "ceems: TEXT", masked. Returns CMD_FAILED. */
 int cmd_error(const char *fmt, ...) _printf_(1, 2);
 
-/* The same of an argument that is wrong: "ceems: COMMAND: TEXT". Returns CMD_USAGE. */
+/* Prints "ceems: COMMAND: TEXT" for a wrong argument. Returns CMD_USAGE. */
 int cmd_usage_error(const struct cmd_info *self, const char *fmt, ...) _printf_(2, 3);
 
 #endif

@@ -27,8 +27,8 @@ int factors_list(const struct factors *f);  /* factors_list.c */
 int factors_check(const struct factors *f); /* factors_check.c */
 
 /*
- * factors_prom.c: writes ceems_factors.prom, if there is a TextfileDir, after an update in which FAILED zones failed;
- * below 0: none could be asked.
+ * factors_prom.c: writes ceems_factors.prom, if TextfileDir is set. FAILED is the number of zones
+ * that failed in the update; negative: no zone could be asked.
  */
 int factors_prom_write(const struct factors *f, int failed, struct errmsg *err);
 

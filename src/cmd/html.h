@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * html.h - writes HTML pages of one file each. A page has no script and loads nothing from elsewhere. It is dark or light
- * as its viewer is set, and can be printed.
+ * html.h - writes HTML pages. Each is one file, with no script, and loads nothing. It is dark or
+ * light as its viewer is set, and can be printed.
  */
 #ifndef CEEMS_CMD_HTML_H
 #define CEEMS_CMD_HTML_H
@@ -12,31 +12,39 @@
 
 #include "src/libutil/util.h"
 
-/* TITLE is escaped. The page's head is open then: headings follow. */
+/* Begins a page; TITLE is escaped. The <header> stays open for headings. */
 void html_begin(FILE *out, const char *title);
-/* Closes the page's head: what follows is its content. */
+/* Ends the <header> and begins the page's content. */
 void html_main(FILE *out);
 void html_end(FILE *out, const char *foot);
 
-/* TEXT masked (text_mask()) and escaped, for content and for attributes in double quotes. */
+/* Writes TEXT masked (text_mask()) and escaped, for content and for attributes in double quotes. */
 void html_text(FILE *out, const char *text);
-/* Writes a whole element with this text. Its only attribute is CLASS, which may be NULL. */
+/* Writes an element with this text. Its only attribute is CLASS, which may be NULL. */
 void html_element(FILE *out, const char *name, const char *class, const char *fmt, ...) _printf_(4, 5);
 
-/* A number of a page's head: its label, value and a smaller line below it, which may be empty. */
+/*
+ * Writes a number for the top of a page: its label, its value, and a smaller line below, which may
+ * be empty.
+ */
 void html_tile(FILE *out, const char *label, const char *value, const char *note);
 
-/* A bar of SHARE, 0 to 1, of its cell; CLASS as in html_chart. Decoration: the number stands beside it. */
+/*
+ * Writes a bar as long as SHARE (0 to 1) of its cell. It is decoration, so the number must stand
+ * beside it. CLASS as in html_chart.
+ */
 void html_share(FILE *out, double share, const char *class);
 
-/* A column of a chart: its whole value, and the part of it that is marked. A negative whole is unknown. */
+/*
+ * A column of a chart: its total, and the part of it that is marked. A negative total is unknown.
+ */
 struct html_column {
-	char label[16], title[96]; /* below it; what a pointer sees */
+	char label[16], title[96]; /* the text below the column; the text shown when pointed at */
 	double whole, part;
 };
 /*
- * Columns side by side, each MARK of the axis labelled by VALUE. NAME says to those who do not see it what it shows; the
- * same numbers should stand in a table.
+ * Writes a column chart. VALUE makes the labels of the axis. NAME describes the chart to those who
+ * cannot see it; put the same numbers in a table.
  */
 void html_chart(FILE *out, const char *name, const struct html_column *column, size_t n,
 		const char *(*value)(double v, char *buf));

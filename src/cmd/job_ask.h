@@ -14,7 +14,7 @@
 struct job_question {
 	const struct job_ids *ids;
 	const char *cluster; /* NULL: the site's */
-	uint64_t wait_ns;    /* how long to ask again, until slurmdbd has the end of all of them */
+	uint64_t wait_ns;    /* how long to repeat the question until slurmdbd has the end of all jobs */
 	bool duplicates;     /* also the earlier runs of a job */
 	bool script, qos;    /* are wanted */
 };
@@ -22,26 +22,35 @@ struct job_question {
 struct job_answer {
 	struct job_site *site; /* borrowed */
 	struct slurmdb_jobs jobs;
-	char not_live[JOB_LIVE_WHY_MAX]; /* why nothing is known of running steps, or empty */
+	char not_live[JOB_LIVE_WHY_MAX]; /* why values of running steps are missing; or empty */
 };
 void job_answer_free(struct job_answer *a);
 
-/* Prints an error if the file $SLURM_CONF is missing; libslurm would wait a minute for it. Returns enum cmd_exit. */
+/*
+ * Prints an error if $SLURM_CONF names a missing file, for which libslurm would wait a minute.
+ * Returns enum cmd_exit.
+ */
 int job_ask_check_conf(void);
 
-/* The cluster to ask for: ASKED, or the site's; NULL: all. */
+/* Returns the cluster to ask for: ASKED, or the site's; NULL: all. */
 const char *job_ask_cluster(const struct job_site *site, const char *asked);
 
-/* After an answer without jobs: prints an error if slurmdbd knows no such CLUSTER. Returns enum cmd_exit. */
+/*
+ * Call it after an answer without jobs: prints an error if slurmdbd does not know CLUSTER. Returns
+ * enum cmd_exit.
+ */
 int job_ask_check_cluster(struct slurmdb_rows *rows, const char *cluster);
 
-/* Fills A, whose site is loaded. Prints errors; returns enum cmd_exit. An id without a job is not an error. */
+/*
+ * Asks and fills A, whose site must be loaded. Prints errors; returns enum cmd_exit. An id without
+ * a job is no error.
+ */
 int job_ask(const struct job_question *q, struct job_answer *a);
 
 /* Prints each of IDS that A has no job of. Returns CMD_FAILED if there is one, else CMD_OK. */
 int job_ask_missing(const struct job_ids *ids, const struct job_answer *a);
 
-/* Whether both are parts of one array or het job. */
+/* Returns true if both are parts of the same array or het job. */
 bool job_ask_is_group(const struct record *a, const struct record *b);
 
 #endif

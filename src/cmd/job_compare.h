@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_compare.h - two jobs or steps side by side: their size and state, the values of their use, and the ratio of each.
+ * job_compare.h - prints two jobs or steps side by side: their size and state, their use, and the
+ * ratio of each value.
  */
 #ifndef CEEMS_CMD_JOB_COMPARE_H
 #define CEEMS_CMD_JOB_COMPARE_H
@@ -16,7 +17,7 @@ struct job_compare {
 	uint64_t now;
 };
 
-/* A line per value; to people at most 80 columns. -ENOMEM. */
+/* Prints a line per value; for people, of at most 80 characters. -ENOMEM. */
 int job_compare_print(const struct job_compare *c, enum cells_format format, bool header, FILE *out);
 
 #endif

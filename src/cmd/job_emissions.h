@@ -7,7 +7,7 @@
 
 #include "src/librecord/record.h"
 
-/* Rows below that of the emissions; also by domain and by age of the factors. */
+/* Prints the lines below the line of the emissions: by domain and by age of the factors. */
 void job_emissions_print(const struct values *f, const struct record_emissions *e);
 
 #endif

@@ -13,11 +13,14 @@
 #include "src/librecord/record.h"
 #include "src/libutil/errmsg.h"
 
-/* Of one command line: "5_[0-999999999]" is a mistake, and slurmdbd is asked for each task. */
+/*
+ * The most ids in one command line. slurmdbd is asked for each task, and "5_[0-999999999]" is
+ * likely a mistake.
+ */
 #define JOB_IDS_MAX 10000
 
 enum job_id_kind {
-	JOB_ID_WHOLE, /* of an array or a het job: all its parts */
+	JOB_ID_WHOLE, /* all tasks of an array, or all components of a het job */
 	JOB_ID_TASK,
 	JOB_ID_COMPONENT,
 };
@@ -36,10 +39,13 @@ struct job_ids {
 };
 void job_ids_fini(struct job_ids *ids);
 
-/* Adds what LIST has. -EINVAL, -ERANGE: more than JOB_IDS_MAX; -ENOMEM. IDS may have some of LIST then. */
+/*
+ * Adds the ids in LIST. -EINVAL; -ERANGE: more than JOB_IDS_MAX; -ENOMEM. On error, some of LIST
+ * may have been added.
+ */
 int job_ids_add(struct job_ids *ids, const char *list, struct errmsg *err);
 
-/* Whether the job R, or a part of it, is what ID names. */
+/* Returns true if ID names the job R, or R is a part of what ID names. */
 bool job_id_is_of(const struct job_id *id, const struct record *r);
 
 #endif

@@ -7,7 +7,9 @@
 
 #include "src/librecord/record.h"
 
-/* All there is, also what was not asked for, as n/a, and a table of the steps. */
+/*
+ * Prints all values, as n/a those that are unknown or were not asked for, and a table of the steps.
+ */
 void job_list_print(const struct record *r);
 
 /* The same of R's step S. */

@@ -11,16 +11,16 @@
 #include "src/libtrace/trace_grid.h"
 
 struct job_page {
-	struct job_screen screen; /* its advice is not looked at */
-	const struct advice *advice; /* of the job, if it is one */
+	struct job_screen screen; /* the advice in it is not used */
+	const struct advice *advice; /* the advice, if the page is of one job */
 	size_t nadvice;
 	const struct trace_grid *trace; /* NULL: there is none */
 };
 
-/* One file: no script, font or picture from elsewhere. -ENOMEM. */
+/* Writes one HTML file, which loads nothing. -ENOMEM. */
 int job_page_print(const struct job_page *p, FILE *out);
 
-/* A row per job and per step, as CSV. -ENOMEM. */
+/* Writes CSV, a row per job and per step. -ENOMEM. */
 int job_page_csv(const struct record *const *part, size_t n, uint64_t now, FILE *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_site.h - the settings that `ceems job` needs to make the same record from slurmdbd's rows as the sinks get:
- * ceems.conf, the emission factors, and a few lines of slurm.conf.
+ * job_site.h - the settings with which `ceems job` makes the same records from slurmdbd's rows as
+ * the recorder: ceems.conf, the emission factors, and a few lines of slurm.conf.
  */
 #ifndef CEEMS_JOB_SITE_H
 #define CEEMS_JOB_SITE_H
@@ -28,13 +28,16 @@ struct job_site {
 	struct advice_site advice;
 };
 
-/* What cannot be read is said on stderr or, if it is not there or not for this user, left out. */
+/*
+ * Loads the settings. What cannot be read is reported on stderr; a file that is missing, or that
+ * this user may not read, is left out.
+ */
 void job_site_load(struct job_site *site);
 void job_site_fini(struct job_site *site);
 
 /*
- * Completes JOB as the recorder does. A job of another cluster gets no emissions but those that its nodes
- * computed: its grid is another. -ENOMEM.
+ * Completes JOB as the recorder does. A job of another cluster, whose grid may differ, only has the
+ * emissions that its nodes computed. -ENOMEM.
  */
 int job_site_finish(struct job_site *site, struct slurmdb_job *job);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_step.h - makes a job's record from a step, so that the screen of a job can show the step.
+ * job_step.h - makes a record of one step, so that the screen of a job can show it.
  */
 #ifndef CEEMS_CMD_JOB_STEP_H
 #define CEEMS_CMD_JOB_STEP_H
@@ -10,7 +10,10 @@
 /* NULL: R has no such step. */
 struct record_step *job_step_find(const struct record *r, uint32_t step_id);
 
-/* The step's times, values and exit code with the job's names. RET borrows from R and its step S. */
+/*
+ * Fills RET with the times, values and exit code of step S and the names of its job R. RET borrows
+ * from R and S.
+ */
 void job_step_record(const struct record *r, struct record_step *s, struct record *ret);
 
 #endif

@@ -16,13 +16,16 @@ struct jobs_choice {
 };
 void jobs_choice_fini(struct jobs_choice *j);
 
-/* The option C with its optarg: -a, -A, -M, -r or -u. Another one is wrong. Returns enum cmd_exit, as the next two. */
+/*
+ * Handles option C (-a, -A, -M, -r or -u) with its optarg. Another option is a usage error. This
+ * and the next two return enum cmd_exit.
+ */
 int jobs_choice_set(const struct cmd_info *self, struct jobs_choice *j, int c);
 
-/* text_list_add() that says what is wrong. */
+/* Calls text_list_add() and prints its error. */
 int jobs_choice_texts(const struct cmd_info *self, struct text_list *list, const char *by_comma, text_list_map *map);
 
-/* Chooses the caller's own jobs if J says nothing of users. */
+/* Chooses the caller's own jobs if J has no users. */
 int jobs_choice_self(const struct cmd_info *self, struct jobs_choice *j);
 
 /* Borrows from J. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jobs_group.h - adds up the jobs that `ceems jobs` lists: all of them, or by user, account, partition, name, day or month.
+ * jobs_group.h - sums of the jobs that `ceems jobs` lists: of all, or by user, account, partition,
+ * name, day or month.
  */
 #ifndef CEEMS_CMD_JOBS_GROUP_H
 #define CEEMS_CMD_JOBS_GROUP_H
@@ -14,7 +15,7 @@ enum jobs_quality {
 	QUALITY_PARTLY_ESTIMATE,
 	QUALITY_ESTIMATE,
 	QUALITY_LOWER_BOUND,
-	QUALITY_UNTOLD,	 /* the energy is known, the method is not */
+	QUALITY_UNTOLD,	 /* the energy is known, but not how it was measured */
 	QUALITY_UNKNOWN, /* no energy */
 	QUALITY_N
 };
@@ -25,19 +26,19 @@ struct jobs_quality_info {
 };
 extern const struct jobs_quality_info jobs_quality_table[QUALITY_N];
 
-/* Sums over the N jobs whose value is known. */
+/* Sums over the N jobs whose waste is known. */
 struct jobs_waste_sum {
 	double uj, ng;
-	size_t n, jobs; /* jobs: of which it is more than 0 */
+	size_t n, jobs; /* JOBS: those of N that have waste */
 };
 
 struct jobs_sum {
 	uint64_t jobs, failed;
 	uint64_t elapsed_s;
-	double cpu_ns, cpu_held_ns;  /* of the jobs of which both are known */
-	uint64_t energy_uj, co2e_ng; /* of those of which it is known: so many */
+	double cpu_ns, cpu_held_ns;  /* over the jobs of which both are known */
+	uint64_t energy_uj, co2e_ng; /* over energy_n jobs and co2e_n jobs, of which they are known */
 	size_t energy_n, co2e_n;
-	double idle_uj, idle_of_uj;  /* of jobs with that energy */
+	double idle_uj, idle_of_uj;  /* idle energy, and all energy of the jobs of which it is known */
 	size_t idle_n;
 	uint64_t failed_uj;
 	size_t failed_n;
@@ -49,10 +50,13 @@ struct jobs_sum {
 
 void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j);
 
-/* The sum of all known causes, which is a lower bound. False: it is known of no job. */
+/* Sums the known causes of waste, which is a lower bound. False: the waste of no job is known. */
 bool jobs_sum_wasted(const struct jobs_sum *sum, double *ret_uj, double *ret_ng);
 
-/* "12 jobs, 3h04m12s, CPU 45 %, 1.92 Wh, ..." malloc'ed; NULL: out of memory. */
+/*
+ * Returns a line such as "12 jobs, 3h04m12s, CPU 45 %, 1.92 Wh, ...", which the caller frees. NULL:
+ * out of memory.
+ */
 char *jobs_sum_text(const struct jobs_sum *sum);
 
 enum jobs_group_by {
@@ -61,11 +65,11 @@ enum jobs_group_by {
 	JOBS_BY_ACCOUNT,
 	JOBS_BY_PARTITION,
 	JOBS_BY_NAME,
-	JOBS_BY_DAY, /* of the end, local time; of running jobs today */
+	JOBS_BY_DAY, /* day of the job's end in local time; today for running jobs */
 	JOBS_BY_MONTH,
 };
 
-/* "user" ...; false: none of these. */
+/* Finds a group by its name, such as "user". False: there is none. */
 bool jobs_group_find(const char *name, enum jobs_group_by *ret);
 
 struct jobs_group {
@@ -89,7 +93,7 @@ const struct jobs_group *jobs_groups_find(const struct jobs_groups *g, const cha
 /* "user" ... */
 const char *jobs_group_name(enum jobs_group_by by);
 
-/* What the groups sort by; GROUP_BY_KEY: their names. */
+/* What groups are sorted by; GROUP_BY_KEY: their names. */
 enum jobs_group_sort {
 	GROUP_BY_KEY,
 	GROUP_BY_JOBS,
@@ -102,10 +106,10 @@ enum jobs_group_sort {
 	GROUP_BY_WASTED,
 	GROUP_BY_FAILED_ENERGY,
 };
-/* "key", "energy" ...; false: none of these. */
+/* Finds a sort order by its name, such as "energy". False: there is none. */
 bool jobs_group_sort_find(const char *name, enum jobs_group_sort *ret);
 
-/* The columns of a sum and their cells; KEY, which may be empty, is the first. */
+/* The columns of a table of sums, and their cells. The first cell is KEY, which may be empty. */
 #define JOBS_SUM_CELLS 10
 void jobs_sum_columns(enum jobs_group_by by, struct cells_column column[JOBS_SUM_CELLS]);
 void jobs_sum_cells(const char *key, const struct jobs_sum *s, struct cell cell[JOBS_SUM_CELLS]);

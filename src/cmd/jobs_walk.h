@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jobs_walk.h - calls a function for all jobs of a period. It asks slurmdbd for one slice of the period at a time, so that
- * memory is bounded.
+ * jobs_walk.h - calls a function for each job of a period. It asks slurmdbd for one slice of the
+ * period at a time, to limit memory.
  */
 #ifndef CEEMS_CMD_JOBS_WALK_H
 #define CEEMS_CMD_JOBS_WALK_H
@@ -12,19 +12,22 @@ struct jobs_walk {
 	struct job_site *site;
 	struct slurmdb_filter filter;
 	const char *cluster;  /* NULL: the site's; "all" */
-	uint64_t from, to;    /* jobs that ended in this time, TO not included */
+	uint64_t from, to;    /* jobs that ended from FROM until before TO */
 	bool with_open;	      /* also the jobs that had not ended at TO */
 	bool with_qos;
 	bool shows_progress;  /* on stderr */
-	/* May complete JOB with job_site_finish(). JOB is freed afterwards. Returns 0, or -errno to end the walk. */
+	/*
+	 * Called for each job. It may call job_site_finish(). JOB is freed afterwards. Returns 0,
+	 * or -errno to end the walk.
+	 */
 	int (*each)(void *arg, struct slurmdb_job *job);
 	void *arg;
 };
 
-/* Returns CMD_OK, or CMD_FAILED after it has printed the reason. */
+/* Returns CMD_OK, or CMD_FAILED after printing the reason. */
 int jobs_walk(const struct jobs_walk *w);
 
-/* A job that started or might have: sacct lists no others unless it is asked for their state. */
+/* Returns true if JOB started or might have. sacct lists others only if asked for their state. */
 bool jobs_walk_is_listed(const struct slurmdb_job *job);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jobs_waste.h - the wasted energy of a job, by cause. Each joule has one cause. All energy of a failed job is wasted; of
- * other jobs, the idle energy of what they held and did not use.
+ * jobs_waste.h - the wasted energy of a job by cause. Each joule has one cause. All energy of a
+ * failed job is wasted. Of other jobs, the idle energy of allocated and unused resources is wasted.
  */
 #ifndef CEEMS_CMD_JOBS_WASTE_H
 #define CEEMS_CMD_JOBS_WASTE_H
@@ -16,8 +16,8 @@ enum jobs_waste {
 	WASTE_TIMEOUT, /* TIMEOUT, DEADLINE */
 	WASTE_OOM,     /* OUT_OF_MEMORY */
 	WASTE_NODE,    /* NODE_FAIL */
-	WASTE_CPU,     /* idle power of CPUs that were held and not used; as advice has it, as the next */
-	WASTE_MEMORY,  /* idle power of memory above what advice would ask for */
+	WASTE_CPU,     /* idle power of unused CPUs; this and the next as in the advice */
+	WASTE_MEMORY,  /* idle power of memory above what the advice asks for */
 	WASTE_GPU,     /* idle power of GPUs while they were not busy */
 	WASTE_N
 };
@@ -29,10 +29,13 @@ struct jobs_waste_info {
 };
 extern const struct jobs_waste_info jobs_waste_table[WASTE_N];
 
-/* WASTE_N: the job did not fail; or the job was cancelled, and its waste is unknown. */
+/*
+ * The cause by the job's state. WASTE_N: the job did not fail, or it was cancelled, and its waste
+ * is unknown.
+ */
 enum jobs_waste jobs_waste_of_state(const struct record *r);
 
-/* In microjoules; 0: none; NAN: not known. */
+/* Computes the waste by cause in microjoules; NAN: unknown. */
 void jobs_waste_find(const struct record *r, const struct advice_facts *f, double ret_uj[WASTE_N]);
 
 #endif

@@ -13,28 +13,31 @@ enum period_kind { PERIOD_WEEK, PERIOD_MONTH };
 struct period {
 	enum period_kind kind;
 	int year, number;    /* 1 to 12, or 1 to 53 */
-	uint64_t from, to;   /* seconds since the epoch; TO is the next one's begin */
+	uint64_t from, to;   /* seconds since the epoch; TO is the begin of the next period */
 };
 
 #define PERIOD_FORMS "this, last, 2026-11 (a month) or 2026-W48 (a week)"
 #define PERIOD_DAYS_MAX 31
 
-/* "this", "last", "2026-11" of a month, "2026-W48" of a week; a word is of KIND. -EINVAL: none of these. */
+/*
+ * Parses "this", "last", "2026-11" (a month) or "2026-W48" (a week). "this" and "last" mean a
+ * period of KIND. -EINVAL: another text.
+ */
 int period_parse(enum period_kind kind, const char *text, uint64_t now, struct period *ret);
 
 /* The one before P. */
 void period_before(const struct period *p, struct period *ret);
 
-/* When its day I begins; of one behind the last, P->to. */
+/* The begin of day I of P; P->to if P has no such day. */
 uint64_t period_day(const struct period *p, unsigned int i);
 unsigned int period_days(const struct period *p);
-/* In which day T is; PERIOD_DAYS_MAX: in none. */
+/* The day of P that has time T; PERIOD_DAYS_MAX: none. */
 unsigned int period_day_of(const struct period *p, uint64_t t);
 
 #define PERIOD_TEXT_MAX 64
-/* "2026-11", "2026-W48": also its file's name. Each returns BUF. */
+/* Writes "2026-11" or "2026-W48", also the name of its file. This and the next return BUF. */
 const char *period_name(const struct period *p, char buf[PERIOD_TEXT_MAX]);
-/* "November 2026", "Week 48 of 2026"; in English whatever the locale. */
+/* Writes "November 2026" or "Week 48 of 2026", in English in any locale. */
 const char *period_title(const struct period *p, char buf[PERIOD_TEXT_MAX]);
 
 #endif

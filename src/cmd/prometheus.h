@@ -12,19 +12,19 @@
 struct prometheus;
 
 /*
- * URL: http://HOST:9090 or https://..., with the path it is served at. CA_FILE: as in https.h; "": the system's. -ENOTSUP:
- * built without libcurl.
+ * Prepares questions to the server at URL: http://HOST:9090 or https://..., with its path. CA_FILE:
+ * as in https.h; "": the system's. -ENOTSUP: built without libcurl.
  */
 int prometheus_create(const char *url, const char *ca_file, struct prometheus **ret, struct errmsg *err);
 void prometheus_destroy(struct prometheus *p);
 
 /*
- * Sets *RET to the series, an array that the caller owns. -EBADMSG: Prometheus refuses the expression, ERR has its words;
- * what is wrong between it and us is another error.
+ * Asks for PROMQL and sets *RET to the series, an array that the caller owns. -EBADMSG: Prometheus
+ * refused the expression, and ERR has its message. Another error: it could not be asked.
  */
 int prometheus_query(struct prometheus *p, const char *promql, json_t **ret, struct errmsg *err);
 
-/* The same of the text of an answer. */
+/* Parses the text of an answer, as prometheus_query() does. */
 int prometheus_answer(const char *text, size_t len, json_t **ret, struct errmsg *err);
 
 #endif

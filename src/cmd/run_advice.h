@@ -9,7 +9,7 @@
 
 #include "src/cmd/run_history.h"
 
-/* On the runs of the job name NAME. -ENOMEM. */
+/* Prints what the runs of jobs named NAME suggest. -ENOMEM. */
 int run_advice_print(const char *name, const struct run_advice *a, uint64_t now, FILE *out);
 
 /* One JSON object, malloc'ed; NULL: out of memory. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * run_history.h - the use of earlier runs of a job, and the request for the next run that follows from it.
+ * run_history.h - the use of earlier runs of a job, and what to request for its next run.
  */
 #ifndef CEEMS_CMD_RUN_HISTORY_H
 #define CEEMS_CMD_RUN_HISTORY_H
@@ -11,27 +11,27 @@
 
 #include "src/librecord/advice_facts.h"
 
-#define RUN_HISTORY_ENOUGH 3 /* runs; fewer show nothing */
+#define RUN_HISTORY_ENOUGH 3 /* the fewest runs from which something can be concluded */
 #define RUN_HISTORY_STATES 16
 #define RUN_HISTORY_TYPE_MAX (ADVICE_FACT_TEXT_MAX + 32)
 
 enum run_value {
 	RUN_ELAPSED, /* seconds */
 	RUN_MEMORY,  /* bytes */
-	RUN_CPUS,    /* busy ones, in thousandths */
-	RUN_GPU,     /* busy share, in millionths */
+	RUN_CPUS,    /* busy CPUs, in thousandths */
+	RUN_GPU,     /* the busy share of the GPUs, in millionths */
 	RUN_ENERGY,  /* uJ */
 	RUN_CO2E,    /* ng */
 	RUN_N
 };
 
 struct run_value_info {
-	const char *key, *label; /* for programs, for people */
-	uint64_t scale;		 /* of the key's unit */
+	const char *key, *label; /* names for programs and for people */
+	uint64_t scale;		 /* divisor to the unit that KEY names */
 };
 extern const struct run_value_info run_value_table[RUN_N];
 
-/* As people read it. Returns BUF, of SCREEN_TEXT_MAX. */
+/* Writes VALUE for people. Returns BUF, which has SCREEN_TEXT_MAX bytes. */
 const char *run_value_text(enum run_value v, uint64_t value, char *buf);
 
 struct run {
@@ -49,16 +49,19 @@ struct run_history {
 };
 void run_history_free(struct run_history *h);
 
-/* One that started and ended; others are left out. -ENOMEM. */
+/* Adds a run, if it started and ended. -ENOMEM. */
 int run_history_add(struct run_history *h, const struct record *r);
 
-/* Of the completed runs of which it is known. Percentiles are values of runs (nearest rank). */
+/*
+ * The spread of a value over the N completed runs that have it. Percentiles are values of runs
+ * (nearest rank).
+ */
 struct run_spread {
 	size_t n;
 	uint64_t median, p90, max;
 };
 
-/* Completed runs with as many nodes, CPUs and GPUs. */
+/* Completed runs with the same number of nodes, CPUs and GPUs. */
 struct run_size {
 	double nodes, cpus, gpus; /* negative: not known */
 	size_t n;
@@ -76,18 +79,22 @@ struct run_advice {
 	struct run_state states[RUN_HISTORY_STATES]; /* most frequent first */
 	size_t nstates;
 
-	/* With RUN_HISTORY_ENOUGH completed runs: of those of the last one's size or, if they are fewer, of all. */
+	/*
+	 * If at least RUN_HISTORY_ENOUGH runs completed: OF is about those of the last one's size
+	 * or, if these are fewer, about all of them (is_all_sizes).
+	 */
 	bool is_enough, is_all_sizes;
 	struct run_size of;
-	char type[RUN_N][RUN_HISTORY_TYPE_MAX]; /* what to type next time; empty: nothing to change, or not known */
+	char type[RUN_N][RUN_HISTORY_TYPE_MAX]; /* options for the next run; empty: nothing to change, or unknown */
 
 	struct run_size *size; /* owned; smallest first */
 	size_t nsizes;
-	const struct run_size *least; /* energy per run, of several sizes with enough runs; NULL: not known */
+	const struct run_size *least; /* the size with the least energy per run, if several sizes have enough
+					 runs; else NULL */
 };
 void run_advice_free(struct run_advice *a);
 
-/* From the last MOST runs of H, which are sorted, the last first. -ENOMEM. */
+/* Makes the advice from the last MOST runs of H, which must be sorted, the last first. -ENOMEM. */
 int run_history_advise(struct run_history *h, size_t most, struct run_advice *ret);
 
 #endif

@@ -10,13 +10,13 @@
 #include "src/libutil/errmsg.h"
 
 /*
- * The job's name as sbatch takes it from a script. TEXT is the script, PATH its file. The name is the last --job-name
- * (or -J) of the #SBATCH lines; in a het job, of the lines of the first component. Without one, it is the base name of
- * PATH. NULL: out of memory. The caller frees the name.
+ * Returns the job name that sbatch takes from the script TEXT, whose file is PATH. It is the last
+ * --job-name (or -J) in the #SBATCH lines; in a het job, in those of the first component. Without
+ * one, it is the base name of PATH. NULL: out of memory. The caller frees the name.
  */
 char *sbatch_name_of(const char *text, const char *path);
 
-/* The same for the file PATH. As in sbatch, $SBATCH_JOB_NAME wins over the script. -errno. */
+/* Reads the file PATH and does the same. As in sbatch, $SBATCH_JOB_NAME has precedence. -errno. */
 int sbatch_name_read(const char *path, char **ret, struct errmsg *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmconf.h - reads the settings of slurm.conf that `ceems check` needs. Slurm's own parser ends the
- * process if the file has an error, and needs the daemons' libraries.
+ * slurmconf.h - reads the lines of slurm.conf that `ceems check` needs. Slurm's own parser is not
+ * used, since it ends the process on an error in the file, and needs the daemons' libraries.
  */
 #ifndef CEEMS_SLURMCONF_H
 #define CEEMS_SLURMCONF_H
@@ -13,25 +13,29 @@
 struct slurmconf;
 
 /*
- * Follows Include. Lines of several entries (NodeName=, PartitionName= ...) are skipped.
- * -ENOENT, -EACCES; a line that is not understood is Slurm's business and passed over.
+ * Reads PATH and the files that it includes. Lines with several entries (NodeName=, PartitionName=
+ * ...) are skipped, and so are lines that cannot be parsed; Slurm reports those itself. -ENOENT,
+ * -EACCES.
  */
 int slurmconf_read(const char *path, struct slurmconf **ret, struct errmsg *err);
 void slurmconf_destroy(struct slurmconf *sc);
 
-/* The value in force (the last one), or NULL. Borrowed. */
+/* Returns the value of KEY, which is the last one in the file, or NULL. Borrowed. */
 const char *slurmconf_get(const struct slurmconf *sc, const char *key);
 
-/* The file and line that it is from; NULL: not set. Borrowed. */
+/* Returns the file and line that set KEY; NULL: not set. Borrowed. */
 const char *slurmconf_where(const struct slurmconf *sc, const char *key, unsigned int *ret_line);
 
-/* The last key that begins with PREFIX, as it is written; NULL: none. Borrowed. */
+/* Returns the last key that begins with PREFIX, as written; NULL: none. Borrowed. */
 const char *slurmconf_key_like(const struct slurmconf *sc, const char *prefix);
 
-/* SlurmctldHost has a line for each host: the value of the N-th from the end, from 0; NULL: there are no more. */
+/*
+ * Returns the value in line N of KEY, counted from the last line as 0; NULL: there is none.
+ * SlurmctldHost has a line per host.
+ */
 const char *slurmconf_get_nth(const struct slurmconf *sc, const char *key, unsigned int n);
 
-/* Does the comma list VALUE (NULL: empty) hold ITEM, in any case? */
+/* Returns true if the comma-separated list VALUE (NULL: empty) has ITEM, in upper or lower case. */
 bool slurmconf_list_has(const char *value, const char *item);
 
 #endif

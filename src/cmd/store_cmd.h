@@ -17,12 +17,12 @@ struct store_args {
 	struct settings settings;
 	struct store_pick pick;
 	const char *conf;
-	const char *waiting; /* a sink: only what it does not have yet */
+	const char *waiting; /* name of a sink: choose records that it does not have yet */
 	const char *sink;    /* of replay */
 	const char *file;
 	const char *output;
-	uint64_t since;	     /* of FILE: ended then or later */
-	uint64_t timeout_ns; /* of replay, without any progress */
+	uint64_t since;	     /* with FILE: only jobs that ended at this time or later */
+	uint64_t timeout_ns; /* how long a replay may be without progress */
 	bool json;
 	bool is_long;
 };
@@ -35,18 +35,18 @@ int store_replay(struct store_args *a); /* store_replay.c */
 
 /* --- store_status.c, for `ceems check`, too ------------------------------------------------------- */
 
-/* What InboxDir holds and the store behind V (NULL: there is none) has not. */
+/* Reads what is in InboxDir and not yet in the store. V is the store; NULL: there is none. */
 int store_inbox_status(const struct settings *s, struct store_view *v, struct inbox_status *ret,
 		       struct errmsg *err);
-/* "3 h"; "n/a" for 0. BUF holds METRIC_TEXT_MAX. */
+/* Writes the time since SINCE, such as "3 h"; "n/a" for 0. BUF has METRIC_TEXT_MAX bytes. */
 const char *store_age(uint64_t since, char *buf);
 const char *store_bytes(uint64_t n, char *buf);
-/* What SINK takes; all kinds if this build has no such sink. */
+/* The kinds of records that SINK takes; all, if this build has no such sink. */
 unsigned int store_sink_kinds(const char *sink);
 
 /* --- cmd_store.c ---------------------------------------------------------------------------------- */
 
-/* One line to stderr, and who may do this. Returns CMD_FAILED. */
+/* Prints ERR to stderr, and which users may run the command. Returns CMD_FAILED. */
 int store_cmd_error(int rc, const struct errmsg *err);
 
 #endif

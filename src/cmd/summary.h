@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * summary.h - the values of `ceems report` for a month or week. They are added up job by job, and then written as text,
- * JSON, CSV or HTML. A job counts on the day on which it ended, so that days, weeks and months add up.
+ * summary.h - the values of `ceems report` for a month or week. Jobs are added one by one, and the
+ * sums written as text, JSON, CSV or HTML. A job counts on the day on which it ended, so that days,
+ * weeks and months add up.
  */
 #ifndef CEEMS_CMD_SUMMARY_H
 #define CEEMS_CMD_SUMMARY_H
@@ -13,7 +14,10 @@
 #define SUMMARY_NAMES 6
 #define SUMMARY_NAME_MAX 512
 
-/* Different texts of the jobs; those that have no room are counted. */
+/*
+ * Up to SUMMARY_NAMES different texts of the jobs, and how many jobs have each. OTHERS counts jobs
+ * with further texts.
+ */
 struct summary_names {
 	char text[SUMMARY_NAMES][SUMMARY_NAME_MAX];
 	uint64_t jobs[SUMMARY_NAMES];
@@ -31,7 +35,7 @@ struct summary_place {
 struct summary {
 	struct period period, before;
 	enum jobs_group_by by;
-	const char *cluster;  /* borrowed, as the next; NULL: not known, or all */
+	const char *cluster;  /* borrowed, as WHOSE is; NULL: unknown, or all clusters */
 	const char *whose;    /* "all users", "user ann", "account physics" */
 	const struct summary_place *place; /* borrowed; NULL: nobody asked */
 	bool lacks_before;    /* jobs of the period before are lost: it is not compared with */
@@ -42,45 +46,52 @@ struct summary {
 	struct jobs_sum day[PERIOD_DAYS_MAX];
 	struct summary_names sources; /* of energy: "rapl" */
 	struct summary_names factors; /* of emissions: "FR 2024, life-cycle; Ember; PUE 1.3" */
-	uint64_t spread;	      /* jobs whose emissions are their energy spread evenly over their life */
+	uint64_t spread;	      /* jobs whose emissions were computed as if their energy was used evenly
+					 over their life */
 };
 
-/* PERIOD and the one before it. The rest of S is the caller's to fill in. */
+/* Sets the period of S and the one before it. The caller sets the rest. */
 void summary_init(struct summary *s, const struct period *period, enum jobs_group_by by, uint64_t now);
 void summary_fini(struct summary *s);
 
-/* A job of neither period is left out. -ENOMEM. */
+/* Adds a job, unless it is of neither period. -ENOMEM. */
 int summary_add(struct summary *s, const struct jobs_job *j);
 
 bool summary_is_over(const struct summary *s);
 
-/* The group's place by energy from 1 on; 0: its energy is not known. */
+/* The rank of GROUP by energy, from 1; 0: its energy is unknown. */
 size_t summary_rank(const struct jobs_groups *groups, const struct jobs_group *group);
 
-/* Of the group USER among GROUPS, which are by user. */
+/* Finds the place of USER among GROUPS, which are grouped by user. */
 void summary_place_find(const struct jobs_groups *groups, const char *user, struct summary_place *ret);
 
-/* The groups by energy, the largest first; owned by the caller, NULL: out of memory. */
+/*
+ * Returns the groups sorted by energy, the largest first; the caller frees the array. NULL: out of
+ * memory.
+ */
 const struct jobs_group **summary_sorted(const struct jobs_groups *groups);
 
-/* "+12 %" of what it was; "n/a" where either is not known, or the period is not over. Returns BUF. */
+/*
+ * Writes the change from BEFORE to SUM, such as "+12 %"; "n/a" if one is unknown, or the period is
+ * not over. Returns BUF.
+ */
 const char *summary_change(const struct summary *s, const struct jobs_sum *sum, const struct jobs_sum *before, char *buf);
 
 /* --- writers: each -ENOMEM -------------------------------------------------------------------- */
 
 int summary_print_text(const struct summary *s, FILE *out);
-/* One table: a column "section" says what a row adds up. */
+/* Writes one table; its column "section" tells what a row sums up. */
 int summary_print_csv(const struct summary *s, FILE *out);
-/* The same rows with the period's and the site's names. */
+/* Writes the same rows, with the names of the period and the site. */
 int summary_print_json(const struct summary *s, FILE *out);
 
 struct summary_links {
-	/* The page of a group into BUF; NULL: groups have none. */
+	/* Writes the name of a group's page to BUF; NULL: groups have no pages. */
 	const char *(*group)(const struct summary *s, const char *key, char *buf, size_t size);
-	const char *up, *up_title; /* NULL: a page of its own */
-	const char *data;	   /* the JSON beside it; NULL: none */
+	const char *up, *up_title; /* the page above this one; NULL: none */
+	const char *data;	   /* the page's data as JSON; NULL: none */
 };
-/* One file: no script, font or picture from elsewhere. */
+/* Writes one HTML file, which loads nothing. */
 int summary_print_html(const struct summary *s, const struct summary_links *links, FILE *out);
 
 #endif

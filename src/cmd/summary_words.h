@@ -10,7 +10,7 @@
 
 #define SUMMARY_WORDS_MAX 1024
 
-/* "November 2026" or, while it goes on, "November 2026, so far". */
+/* Writes "November 2026"; while the month lasts, "November 2026, so far". */
 const char *summary_title(const struct summary *s, char *buf);
 /* "1,234 jobs used 345 kWh, 12 % more than in October 2026, and caused 120 kg of CO2e, ..." */
 const char *summary_lead(const struct summary *s, char *buf);
@@ -20,11 +20,14 @@ const char *summary_waste_lead(const struct summary *s, char *buf);
 /* "Place 3 of 41 users by energy, and place 7 of 41 by the part of it that was wasted." Empty: nobody asked. */
 const char *summary_place_words(const struct summary *s, char *buf);
 
-/* How the values were come by and what they leave out: up to this many sentences; NULL: no more. */
+/*
+ * Notes on how the values were made and what they lack. There are up to SUMMARY_NOTES; NULL: note I
+ * does not exist.
+ */
 #define SUMMARY_NOTES 10
 const char *summary_note(const struct summary *s, unsigned int i, char *buf);
 
-/* Numbers: "1,234", "345 kWh" or "n/a", "120 kg", "23 %". BUF: SCREEN_TEXT_MAX. */
+/* Write numbers: "1,234", "345 kWh" or "n/a", "120 kg", "23 %". BUF has SCREEN_TEXT_MAX bytes. */
 const char *summary_count(uint64_t n, char *buf);
 const char *summary_energy(bool known, double uj, char *buf);
 const char *summary_co2e(bool known, double ng, char *buf);

@@ -14,21 +14,25 @@ struct trace_files {
 };
 
 /*
- * Those of IDS, which are WHAT in messages, in each of DIR[ndirs]: the caller's; of root, of anybody, but of one user.
- * Of a job that ran twice those of the last run. 0, or CMD_FAILED when that was told.
+ * Finds the traces of the jobs IDS in DIR[ndirs]. Only files of the caller are read; root reads
+ * files of any user, but all of one user. If a job ran twice, its last run is taken. WHAT names the
+ * jobs in messages. Returns 0, or CMD_FAILED after printing an error.
  */
 int trace_files_find(struct trace_files *f, const struct job_ids *ids, const char *what, const char *const *dir,
 		     size_t ndirs);
-/* The same, and that there is none is no error. */
+/* As trace_files_find(), but that there is none is no error. */
 int trace_files_look(struct trace_files *f, const struct job_ids *ids, const char *what, const char *const *dir,
 		     size_t ndirs);
 /* One file. */
 int trace_files_add(struct trace_files *f, const char *path);
 void trace_files_fini(struct trace_files *f);
 
-/* The metrics of a drawing, by comma: what most people want to see first, as far as the traces have it and it is not 0. */
+/*
+ * Writes the metrics to draw, comma-separated: those that most people want to see first, if the
+ * traces have them and they are not 0.
+ */
 void trace_files_choose(const struct trace_files *files, char *buf, size_t size);
-/* Which interval, in ns, gives a drawing of at most so many BINS. */
+/* The shortest interval, in ns, with which a drawing has at most BINS bins. */
 uint64_t trace_files_interval(const struct trace_files *files, uint64_t bins);
 
 #endif
