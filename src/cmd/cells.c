@@ -12,12 +12,12 @@
 
 #define UNKNOWN '-' /* before a cell's text */
 #define KNOWN '='
-#define KEEP_SOME 1024 /* rows above TOP before the rest is dropped */
+#define KEEP_SOME 1024 /* when this many rows above TOP were added, only the first TOP are kept */
 
 struct cells_row {
 	double rank;
 	uint64_t at;
-	char *text; /* owned; of each column UNKNOWN or KNOWN, its text, NUL. JSON: the object */
+	char *text; /* owned. For each column: UNKNOWN or KNOWN, the text, NUL. For JSON: the object. */
 };
 
 struct cells {
@@ -194,7 +194,7 @@ int cells_add(struct cells *c, double rank, const struct cell *cell)
 
 /* --- printing ---------------------------------------------------------------------------------- */
 
-/* Columns that each takes; 0: it is not shown. */
+/* Computes the width of each column; 0: not shown. */
 static void find_widths(const struct cells *c, bool header, size_t *width)
 {
 	size_t i, k;
@@ -218,7 +218,10 @@ static void find_widths(const struct cells *c, bool header, size_t *width)
 			width[k] = c->column[k].width;
 }
 
-/* Prints no blanks at the end of a line: *GAP blanks are printed before the next cell, if there is one. */
+/*
+ * Prints TEXT in a field of WIDTH. To leave no blanks at the end of a line, those after a cell are
+ * kept in *GAP and printed before the next cell.
+ */
 static void put_aligned(FILE *out, const char *text, size_t width, bool is_left, size_t *gap)
 {
 	char cell[4 * CELLS_WIDTH_MAX + 1];

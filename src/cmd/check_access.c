@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_access.c - may SlurmUser read a file, write in a folder? root, who runs `ceems check`, may all;
- * slurmctld does not run as root.
+ * check_access.c - checks whether SlurmUser can read a file or write in a folder. root, who runs
+ * `ceems check`, always can, but slurmctld does not run as root.
  */
 #include <grp.h>
 #include <pwd.h>
@@ -31,7 +31,7 @@ static bool is_in(const struct who *w, gid_t gid)
 	return false;
 }
 
-/* By the mode alone: an ACL may say otherwise. BIT: 4 to read, 2 to write, 1 to enter. */
+/* Checks the mode bits only, not ACLs. BIT: 4 to read, 2 to write, 1 to enter. */
 static bool may(const struct who *w, const struct stat *st, unsigned int bit)
 {
 	unsigned int shift = st->st_uid == w->uid ? 6 : is_in(w, st->st_gid) ? 3 : 0;
@@ -55,8 +55,8 @@ static bool slurm_user(const struct check *c, struct who *ret)
 }
 
 /*
- * The first part of PATH that is closed to W, in PATH itself, cut there; false: none is. LAST is the bit that
- * PATH itself is to have.
+ * Finds the first folder of PATH, or PATH itself, that W has no access to, and cuts PATH after it.
+ * LAST is the bit that PATH itself needs. False: W has access to all.
  */
 static bool find_closed(const struct who *w, char *path, unsigned int last)
 {
@@ -92,7 +92,7 @@ bool check_slurm_user_reads(struct check *c, const char *what, const char *path)
 	(void)snprintf(closed, sizeof(closed), "%s", path);
 	if (!find_closed(&w, closed, 4))
 		return true;
-	/* a folder above is opened to all who know a name in it; a secret changes hands */
+	/* folders above may be entered by all users; but a secret file gets a new owner instead */
 	if (strcmp(closed, path))
 		(void)snprintf(hint, sizeof(hint), "chmod a+x %s", closed);
 	else if (stat(path, &st) == 0 && !(st.st_mode & (S_IRWXG | S_IRWXO)))

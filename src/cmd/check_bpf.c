@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_bpf.c - what `ceems check` says of the BPF programs: which groups are on and what for, and
+ * check_bpf.c - the BPF programs in `ceems check`: which groups are loaded and what they count, and
  * why the others are not.
  */
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "src/cmd/check.h"
 #include "src/libmeter/activity/probes.h"
 
-/* What each group is for, and how a user gets it. */
+/* What each group counts, and which option asks for it. */
 static const struct {
 	const char *counts;
 	const char *asked_by; /* NULL: every step has it */
@@ -73,7 +73,7 @@ static void check_use(struct check *c, struct probes *p)
 			 count.slots, count.holds);
 }
 
-/* Why nothing is loaded, as far as it can be told from here. */
+/* Reports why nothing is loaded, if it can be found out here. */
 static void check_absent(struct check *c)
 {
 	const char *dir = c->settings.bpf_dir;

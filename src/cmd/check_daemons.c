@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_daemons.c - munged, slurmctld and slurmdbd in `ceems check`: do they answer, and have those of this
- * machine loaded what is installed? Asked with Slurm's own commands, which find them as the plugins do.
+ * check_daemons.c - munged, slurmctld and slurmdbd in `ceems check`: whether they answer, and
+ * whether the daemons of this machine loaded the installed version of the plugins. It runs Slurm's
+ * own commands, which find the daemons as the plugins do.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 #define NOT_FOUND 127 /* the shell's */
 
-/* The first line that CMD prints, in LINE. Its status; -1: unknown. */
+/* Runs CMD and stores its first line in LINE. Returns its exit status; -1: unknown. */
 static int check_daemons_ask(const char *cmd, char *line, int size)
 {
 	char rest[256];
@@ -65,7 +66,10 @@ static void check_slurmdbd(struct check *c)
 				   "timeout 10 sacctmgr -n show cluster 2>&1");
 }
 
-/* Slurm lets a node be older; its plugins are to be built for what it has. */
+/*
+ * Reports nodes with another version of Slurm than this machine. Slurm allows older nodes, but
+ * their plugins must be built for that version.
+ */
 static void check_node_versions(struct check *c)
 {
 	static const char *const cmd = "timeout 10 sinfo -h -o '%v %N' 2>/dev/null";
@@ -121,7 +125,10 @@ static enum loaded maps_have(const char *pid, const char *file)
 	return is;
 }
 
-/* What the daemon DAEMON of this machine has of the plugin FILE. */
+/*
+ * Finds out whether DAEMON on this machine has the plugin FILE loaded, and whether FILE was
+ * replaced since.
+ */
 static enum loaded has_loaded(const char *daemon, const char *file)
 {
 	enum loaded is = NO_DAEMON;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_events.c - the events that PerfDefault names, in `ceems check`: a step that cannot count one says so at
- * debug only, as every step would say the same.
+ * check_events.c - the events of PerfDefault in `ceems check`. A step that cannot count one of them
+ * logs this at debug only, since all steps would log the same.
  */
 #include <errno.h>
 

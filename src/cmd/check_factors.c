@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_factors.c - what `ceems check` says of emissions: the yearly mean, the series as slurmd reads it,
- * which of them counts now, and the site's contract.
+ * check_factors.c - emissions in `ceems check`: the yearly mean, the series as slurmd reads it, the
+ * factor in use now, and the site's contract.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static void check_fixed(struct check *c, const struct emission_factor *f)
 
 /* --- the series -------------------------------------------------------------------------- */
 
-/* What the feed had to say of it; it logs. */
+/* The last error that the feed logged. */
 static struct errmsg trouble;
 
 static void note_trouble(enum logger_level level, const char *line)
@@ -47,7 +47,10 @@ static void note_trouble(enum logger_level level, const char *line)
 		(void)errmsg_set(&trouble, 0, "%s", line);
 }
 
-/* Through the same process as slurmd: `ceems check` shall not hang with the file system either. */
+/*
+ * Reads the series through the same helper process as slurmd does, so that `ceems check` does not
+ * hang with the file system.
+ */
 static struct factor_feed *read_series(struct check *c, const struct factor_chain *chain)
 {
 	const struct factor_feed_options o = {

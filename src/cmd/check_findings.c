@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_findings.c - what `ceems check` found: kept, and told as lines or as JSON.
+ * check_findings.c - stores the findings of `ceems check`, and prints them as lines or as JSON.
  */
 #include <jansson.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static bool is_shown(const struct check *c, enum check_level level)
 	return level != CHECK_NOTE || c->is_verbose || c->is_json;
 }
 
-/* A copy that no terminal obeys; NULL of NULL. */
+/* Copies TEXT with control characters masked. NULL for NULL. */
 static char *masked_copy(const char *text)
 {
 	char *copy = text ? strdup(text) : NULL;
@@ -115,7 +115,9 @@ static json_t *finding_json(const struct check_finding *f)
 {
 	json_t *j = json_object();
 
-	/* jansson takes NULL from a step before and fails in the last one */
+	/*
+	 * each call accepts NULL from a failed call before it, so only the last result is checked
+	 */
 	(void)json_object_set_new(j, "level", json_string(level_names[f->level]));
 	(void)json_object_set_new(j, "what", json_string(f->what));
 	(void)json_object_set_new(j, "text", json_string(f->text));

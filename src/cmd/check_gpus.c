@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_gpus.c - the instances of MIG in `ceems check`: of which GPU each is, and how much of it, by the
- * rules that slurmstepd has. Those in gres.conf beside slurm.conf; with AutoDetect, those that NVML lists.
+ * check_gpus.c - MIG instances in `ceems check`: the GPU of each and its share of it, by the same
+ * rules as in slurmstepd. The instances are those in the gres.conf beside slurm.conf, or, with
+ * AutoDetect, those that NVML lists.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -76,7 +77,7 @@ static void tell_caps(struct gpus *g, const char *p, const char *type)
 			tell_cap(g, from, type);
 }
 
-/* The value of KEY= in LINE, in any case; false: it is not there. */
+/* Copies the value of KEY= in LINE, in upper or lower case. False: LINE does not have it. */
 static bool value_of(const char *line, const char *key, char *ret, size_t size)
 {
 	size_t len = strlen(key);
@@ -93,7 +94,10 @@ static bool value_of(const char *line, const char *key, char *ret, size_t size)
 	return false;
 }
 
-/* A list with brackets is taken to have this node: the instances of others would not be found here. */
+/*
+ * A list with brackets is assumed to include this node. If it does not, its instances are not found
+ * here anyway.
+ */
 static bool is_of_node(const struct check *c, const char *line)
 {
 	char names[1024];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_node.c - the node's half of `ceems check`: ledger, folders; its sensors are in
- * check_sources.c, its emission factors in check_factors.c.
+ * check_node.c - the node's part of `ceems check`: ledger, folders, clock, file systems, cgroups.
+ * Sensors are in check_sources.c, emission factors in check_factors.c.
  */
 #define _GNU_SOURCE /* pipe2 */
 #include <errno.h>
@@ -29,7 +29,10 @@
 /* How long a folder that users write to may take to answer. */
 #define CHECK_FOLDER_MS 5000
 
-/* Written every second, of no use after a reboot, and mapped by daemons: not for a disk or a server. */
+/*
+ * The ledger is written every second, useless after a reboot, and mapped by daemons. So a disk or a
+ * file server is the wrong place for it.
+ */
 static void check_ledger_dir(struct check *c)
 {
 	const char *dir = c->settings.ledger_dir;
@@ -50,7 +53,10 @@ static void check_ledger_dir(struct check *c)
 			   "server that hangs would hold it up", dir);
 }
 
-/* Times of nodes are compared: by munge, in records, and with the grid's carbon intensity. */
+/*
+ * The clock must be right, since munge compares the times of nodes, records have times, and
+ * emission factors are found by time.
+ */
 static void check_clock(struct check *c)
 {
 	struct timex tx = { .modes = 0 };
@@ -123,7 +129,10 @@ static void check_counters(struct check *c)
 	cgcounters_destroy(counters);
 }
 
-/* No values of a role that has no file system here: meant so on some nodes, a typing error on others. */
+/*
+ * Reports settings of Filesystems for which nothing is mounted here. That is right on some nodes,
+ * and a typing error on others.
+ */
 static void check_filesystems(struct check *c)
 {
 	bool is_there[FSROLE_N + 1] = { false }, is_set[FSROLE_N] = { false };
@@ -156,7 +165,7 @@ static bool find_cgroups(const char *controller, char *ret, size_t size)
 	return true;
 }
 
-/* Where steps are looked for, and what v2 is needed for. */
+/* Reports in which hierarchy the steps' cgroups are, and what needs v2. */
 static void check_cgroups(struct check *c)
 {
 	char v1[PATH_MAX], v2[PATH_MAX];
@@ -176,8 +185,8 @@ static void check_cgroups(struct check *c)
 }
 
 /*
- * A folder on a server that is away stops whoever looks into it: so a child does, which may stay behind if the kernel
- * does not let it go. -ETIMEDOUT.
+ * Does stat(2) in a child process, because a file server that is down stops whoever looks at it. A
+ * child that the kernel does not let go is left behind. -ETIMEDOUT.
  */
 static int stat_in_child(const char *path, struct stat *ret)
 {
@@ -209,7 +218,7 @@ static int stat_in_child(const char *path, struct stat *ret)
 	return rc < 0 ? rc : answer.rc;
 }
 
-/* Traces are written by users, each his own. */
+/* TraceDir must be writable for all users, who each write their own traces. */
 static void check_trace_dir(struct check *c)
 {
 	const char *dir = c->settings.trace_dir;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_plugstack.c - the SPANK plugin in `ceems check`: which file plugstack.conf names, and whether Slurm
- * takes that.
+ * check_plugstack.c - the SPANK plugin in `ceems check`: which file plugstack.conf names, and
+ * whether Slurm accepts that file.
  */
 #include <errno.h>
 #include <glob.h>
@@ -17,7 +17,7 @@
 struct place {
 	char conf[PATH_MAX]; /* the file that names it */
 	unsigned int line;
-	char file[PATH_MAX]; /* as it does: a path, or a name in PluginDir */
+	char file[PATH_MAX]; /* as written there: a path, or a name in PluginDir */
 };
 
 static bool is_ours(const char *file)
@@ -29,7 +29,9 @@ static bool is_ours(const char *file)
 
 static bool check_plugstack_find(const char *conf, bool follow, struct place *ret);
 
-/* A PATTERN without a folder is of that of CONF. */
+/*
+ * Finds the plugin in the files that PATTERN matches. A relative PATTERN is in the folder of CONF.
+ */
 static bool find_included(const char *conf, const char *pattern, struct place *ret)
 {
 	const char *slash = *pattern != '/' ? strrchr(conf, '/') : NULL;
@@ -47,7 +49,10 @@ static bool find_included(const char *conf, const char *pattern, struct place *r
 	return found;
 }
 
-/* In CONF or, one level deep, in what it includes ("include plugstack.conf.d/ *"). */
+/*
+ * Finds the plugin in CONF and, if FOLLOW, in the files that it includes ("include
+ * plugstack.conf.d/ *"), one level deep.
+ */
 static bool check_plugstack_find(const char *conf, bool follow, struct place *ret)
 {
 	_cleanup_free_ char *text = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_profile.c - whether srun --profile=energy would make a series here: Slurm's profile plugin, and what it must
- * find in acct_gather.conf. slurmctld, slurmd and slurmstepd end if it does not.
+ * check_profile.c - whether srun --profile=energy works here: Slurm's profile plugin, and the lines
+ * that it needs in acct_gather.conf. Without these lines, slurmctld, slurmd and slurmstepd end.
  */
 #define _GNU_SOURCE /* strcasestr */
 #include <stdio.h>
@@ -48,7 +48,9 @@ static bool profile_has_keys(struct check *c, const struct profile_plugin *p, co
 	return true;
 }
 
-/* The plugin makes the last folder of DIR itself; slurmstepd ends if that fails, and with it the step. */
+/*
+ * The plugin makes DIR in an existing folder. If that fails, slurmstepd ends, and with it the step.
+ */
 static bool profile_can_make(struct check *c, const char *dir)
 {
 	char parent[PATH_MAX];
@@ -69,7 +71,7 @@ static bool profile_can_make(struct check *c, const char *dir)
 	return false;
 }
 
-/* With energy=N in JobAcctGatherFrequency nobody has to ask for a frequency. */
+/* Returns true if JobAcctGatherFrequency has energy=N; otherwise users must ask for a frequency. */
 static bool has_frequency(const struct check *c)
 {
 	const char *value = slurmconf_get(c->slurm, "JobAcctGatherFrequency");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_sinks.c - the controller's half of `ceems check`: the store and where records go. A sink that
- * is down is a warning: records wait in the store.
+ * check_sinks.c - the controller's part of `ceems check`: the store and the sinks. A sink that is
+ * down is only a warning, since records wait in the store.
  */
 #include <stdio.h>
 #include <string.h>

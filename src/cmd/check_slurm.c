@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_slurm.c - Slurm's half of `ceems check`: the lines of slurm.conf without which values are
+ * check_slurm.c - Slurm's part of `ceems check`: lines of slurm.conf without which values are
  * missing or wrong, and the plugins in PluginDir.
  */
 #include <limits.h>
@@ -17,7 +17,10 @@
 #define ENERGY_PLUGIN "acct_gather_energy/ceems"
 #define OF_EVERY_SLURM "auth_munge.so"
 
-/* Of the daemon that is installed; 0: unknown. Slurm compares it with the plugin's own number. */
+/*
+ * The version of the installed Slurm daemons; 0: unknown. Slurm compares a plugin's version with
+ * it.
+ */
 static uint32_t installed_slurm_version(void)
 {
 	static const char *const ask[] = {
@@ -44,7 +47,7 @@ static uint32_t installed_slurm_version(void)
 	return 0;
 }
 
-/* The first PluginDir entry that has the file, as Slurm searches. */
+/* Finds FILE in the folders DIRS, in the order in which Slurm searches. */
 static bool find_plugin(const char *dirs, const char *file, char *path, size_t size)
 {
 	while (dirs && *dirs) {
@@ -59,8 +62,8 @@ static bool find_plugin(const char *dirs, const char *file, char *path, size_t s
 }
 
 /*
- * Slurm compares the whole number; of a SPANK plugin major and minor, which ours sets to its host's when it
- * is loaded.
+ * Returns true if Slurm would accept a plugin of this VERSION. It must be equal; for a SPANK plugin
+ * only major and minor, and ours takes those of the program that loads it.
  */
 static bool is_accepted(const char *what, uint32_t version, uint32_t slurm_version)
 {
@@ -75,7 +78,7 @@ static const char *set_to(const char *value)
 	return value ? value : "not set";
 }
 
-/* "slurm.conf:12: " of a KEY that is set, for whoever has to change it; "" of one that is not. */
+/* Returns "slurm.conf:12: " for a KEY that is set, as the place to change; "" if it is not set. */
 static const char *at(const struct check *c, const char *key)
 {
 	static char buf[PATH_MAX + 16];
@@ -238,7 +241,7 @@ static enum metric_set find_set(const char *listed, unsigned int *ret_missing)
 	unsigned int m, set;
 
 	*ret_missing = 0;
-	/* energy is one of Slurm's own, always there */
+	/* TRES without '/' ("energy") are Slurm's own and always exist */
 	metric_foreach(m)
 		if (strchr(metric_table[m].tres, '/') && metric_table[m].side == SIDE_IN &&
 		    !slurmconf_list_has(listed, metric_table[m].tres)) {
@@ -299,7 +302,9 @@ static void check_tres(struct check *c)
 			   "%s%u of our TRES are not in %s and so not kept", at(c, key), missing, key);
 }
 
-/* Writes a line for KEY, a list: VALUE (NULL: the list is empty), and ITEM after it. */
+/*
+ * Writes a line that sets KEY, a list, to VALUE with ITEM added. VALUE may be NULL, an empty list.
+ */
 static const char *list_with(const char *key, const char *value, const char *item, char buf[LINE_MAX])
 {
 	bool is_empty = !value || !*value || !strcasecmp(value, "none");
@@ -363,7 +368,10 @@ static void check_settings(struct check *c)
 		check_ok(c, "slurm.conf", "%s=%s", key, value);
 }
 
-/* What another energy plugin read there, no plugin knows any more. */
+/*
+ * Reports keys of other energy plugins in acct_gather.conf. No loaded plugin knows them, so Slurm's
+ * daemons do not start.
+ */
 static void check_other_plugins(struct check *c, const struct slurmconf *sc, const char *path)
 {
 	const char *key = slurmconf_key_like(sc, "Energy");
@@ -402,7 +410,10 @@ static void check_starts(struct check *c, uint32_t version)
 			   "KafkaStartTopic is of no use: this Slurm does not tell of job starts");
 }
 
-/* Where slurmd has what slurmctld sent it, if no file is configured; Slurm's commands look there, too. */
+/*
+ * The slurm.conf that slurmd gets from slurmctld if none is installed (configless). Slurm's
+ * commands look there, too.
+ */
 #define CONFIGLESS_SLURM_CONF "/run/slurm/conf/slurm.conf"
 
 void check_find_slurm_conf(const struct check *c, char *path, size_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_sources.c - the sensors in `ceems check`: which there are, what they show, how old that is,
- * what each is used for and why others are not. It opens and reads what slurmd would.
+ * check_sources.c - the sensors in `ceems check`: which exist, their values and age, what each is
+ * used for, and why others are not used. It opens and reads them as slurmd does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,12 +19,12 @@
 
 #define TICK_NS (300 * NSEC_PER_MSEC)
 
-/* What is watched of a source: its domains and, as the last one, the whole node. */
+/* A source is watched by domain; the last index is the whole node. */
 #define WATCH_NODE DOMAIN_N
 struct watched {
 	bool is_there;
 	uint64_t energy_uj;
-	uint64_t from_ns, to_ns; /* what the energy is of */
+	uint64_t from_ns, to_ns; /* the time in which the energy was used */
 	bool is_stamped;	 /* the sensor says how far it reaches */
 	enum reading_quality quality;
 };
@@ -110,7 +110,7 @@ static void tick(struct watch *w)
 	}
 }
 
-/* One that asks somebody else has nothing to show before it asked twice. */
+/* Returns true for sensors behind a BMC, which show power only after two readings. */
 static bool is_slow(const struct watch *w, enum source_id id)
 {
 	return id == SOURCE_REDFISH || id == SOURCE_IPMI || w->of[id][WATCH_NODE].is_stamped;
@@ -136,7 +136,7 @@ static bool is_worth_waiting(struct watch *w)
 	for (id = 0; id < SOURCE_N; id++) {
 		if (!sources_status(w->s, (enum source_id)id, &st) || !st.is_open)
 			continue;
-		/* as long as slurmd would wait before it takes others */
+		/* slurmd waits this long before it uses other sources */
 		if (!st.last && so_far_ns < SOURCES_AWAIT_NS + 2 * TICK_NS)
 			return true;
 		if (st.last && is_slow(w, (enum source_id)id) &&
@@ -165,7 +165,7 @@ static const char *watched_name(unsigned int d)
 	return d == WATCH_NODE ? "node" : domain_name((enum domain)d);
 }
 
-/* False: nothing is known of its power yet. */
+/* Computes the mean power so far. False: it is not known yet. */
 static bool watched_mw(const struct watched *of, uint64_t *ret_mw)
 {
 	uint64_t span_us = (of->to_ns - of->from_ns) / 1000;
@@ -219,7 +219,7 @@ static void add_use(struct text *t, const struct watch *w, enum source_id id, bo
 		check_sources_add(t, "%sthe node", comma);
 }
 
-/* What it has and another source is preferred for. */
+/* Adds the domains that the source measures, but that are taken from another source. */
 static void add_why_not(struct text *t, const struct watch *w, enum source_id id,
 			enum source_id node)
 {
@@ -238,7 +238,7 @@ static void add_why_not(struct text *t, const struct watch *w, enum source_id id
 		check_sources_add(t, "; the node is taken from %s", source_name(node));
 }
 
-/* What to look at when a source that has settings of its own does not work. */
+/* What to check if a source with settings of its own does not work. */
 static const char *const remedy[SOURCE_N] = {
 	[SOURCE_EXTERNAL] = "see to ExternalSource and to what writes it",
 	[SOURCE_NVML] = "ldconfig, or LD_LIBRARY_PATH in slurmd's unit",
@@ -337,7 +337,7 @@ static bool has_estimate(const struct watch *w)
 	return false;
 }
 
-/* Of all that is measured: of the node, or of its parts. */
+/* The power of all that is measured: the node's, or the sum of its parts. */
 static bool total_mw(const struct watch *w, enum source_id node, uint64_t *ret_mw)
 {
 	uint64_t sum_mw = 0;
@@ -357,7 +357,10 @@ static bool total_mw(const struct watch *w, enum source_id node, uint64_t *ret_m
 	return true;
 }
 
-/* A node draws less than when it idles only if somebody mistook what is measured for more. */
+/*
+ * Compares the measured power with IdleWatts. If the node draws less than its idle power, one of
+ * the two is wrong.
+ */
 static void tell_idle(struct check *c, const struct watch *w, enum source_id node)
 {
 	uint64_t idle_mw = c->settings.idle_mw;
@@ -417,7 +420,7 @@ void check_sources(struct check *c)
 	w->stat_fd = fileio_open_at_root(c->settings.sys_root, "/proc/stat");
 	if (w->stat_fd < 0)
 		w->stat_fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
-	logger_set_sink(NULL); /* what slurmd logs of a source is a finding here */
+	logger_set_sink(NULL); /* lines that slurmd would log about a source are findings here */
 	watch(w);
 	logger_set_sink(logger_sink_stderr);
 	tell_all(c, w);

@@ -17,7 +17,10 @@
 #define SINK_LAG_SECONDS 300
 #define TAKEN_SECONDS 60 /* the recorder takes an entry within one */
 
-/* As root, access() says yes to everything: whose is it, and is that who slurmctld runs as? */
+/*
+ * Checks that DIR belongs to the user as whom slurmctld runs. access() cannot tell, since root may
+ * do everything.
+ */
 static void store_check_owner(struct check *c, const char *key, const char *dir, const struct stat *st)
 {
 	const char *user = check_slurm_user(c);
@@ -33,7 +36,7 @@ static void store_check_owner(struct check *c, const char *key, const char *dir,
 	check_error(c, key, hint, "%s is not SlurmUser's (%s)", dir, user);
 }
 
-/* Who opens what is in it by name believes it. */
+/* Checks that other users cannot write to DIR, since files in it are opened by name and trusted. */
 static void store_check_mode(struct check *c, const char *key, const char *dir, const struct stat *st)
 {
 	char hint[PATH_MAX + 16];

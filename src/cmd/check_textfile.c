@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_textfile.c - TextfileDir in `ceems check`: tried by writing, as slurmd and ceems-recorder do it. Only the helper
- * touches the folder, which may be on a server that is away.
+ * check_textfile.c - TextfileDir in `ceems check`: tries to write there, as slurmd and
+ * ceems-recorder do. Only a helper process touches the folder, since its file server may be down.
  */
 #define _GNU_SOURCE /* pipe2 */
 #include <errno.h>
@@ -42,7 +42,7 @@ static void textfile_check_tried(struct check *c)
 		check_ok(c, "TextfileDir", "%s: a file was made there and removed", dir);
 }
 
-/* Only slurmd's user can tell whether slurmd can write there. */
+/* Tries as the user as whom slurmd runs. */
 static void textfile_check_dir(struct check *c)
 {
 	const char *user = c->slurm ? slurmconf_get(c->slurm, "SlurmdUser") : NULL;
@@ -55,7 +55,7 @@ static void textfile_check_dir(struct check *c)
 			   user ? user : "root");
 }
 
-/* What the child of root does: it tries to write as the user PW, and reports why it cannot. */
+/* Runs in a child process of root: tries to write as user PW, and sends the error through FD. */
 static void textfile_try_as(const struct passwd *pw, const struct textfile_feed_options *o, int fd)
 {
 	struct errmsg err = { 0 };
@@ -67,7 +67,7 @@ static void textfile_try_as(const struct passwd *pw, const struct textfile_feed_
 	_exit(fileio_write_full(fd, err.text, strlen(err.text)) < 0);
 }
 
-/* Mode bits do not decide alone: ACLs and root squash also do. So the file is really made. */
+/* Makes a file in a child process, since ACLs and root squash matter as well as mode bits. */
 static int textfile_fork_try(const struct passwd *pw, const struct textfile_feed_options *o, struct errmsg *err)
 {
 	int fd[2];
@@ -123,7 +123,7 @@ void check_textfile(struct check *c)
 
 	if (!*c->settings.textfile_dir)
 		return;
-	/* ceems-textfile looks it up at each write, and slurmd's log then says the same */
+	/* ceems-textfile looks the group up at each write; slurmd then logs the same error */
 	if (*group && !getgrnam(group))
 		check_error(c, "TextfileDir", "TextfileGroup=prometheus", "TextfileGroup: no group '%s' is known",
 			    group);

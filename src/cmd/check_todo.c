@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_todo.c - hints name the key or the file that they change, so the list needs no more than their texts.
+ * check_todo.c - prints the hints by file. The file is found from the key or file that the hint's
+ * text names.
  */
 #include "src/cmd/check_todo.h"
 
@@ -19,21 +20,25 @@ enum restart {
 
 enum file { SLURM_CONF, CEEMS_CONF, PLUGSTACK_CONF, GRES_CONF, CGROUP_CONF, ACCT_GATHER_CONF, SYSTEM, FILE_N };
 
-/* What a change takes; of the first two it depends on the key. */
+/*
+ * The daemons to restart after a change of each file. For the first two files it depends on the
+ * key.
+ */
 static const struct {
 	const char *name;
 	unsigned int restart;
 } files[FILE_N] = {
 	[SLURM_CONF] = { "slurm.conf", SLURMCTLD | SLURMD },
 	[CEEMS_CONF] = { "ceems.conf", SLURMCTLD | SLURMD | RECORDER },
-	[PLUGSTACK_CONF] = { "plugstack.conf", RECONFIGURE }, /* each step reads it; configless nodes get it so */
+	[PLUGSTACK_CONF] = { "plugstack.conf", RECONFIGURE }, /* each step reads it; `scontrol reconfigure`
+								 sends it to configless nodes */
 	[GRES_CONF] = { "gres.conf", SLURMCTLD | SLURMD },
 	[CGROUP_CONF] = { "cgroup.conf", SLURMD },
 	[ACCT_GATHER_CONF] = { "acct_gather.conf", SLURMCTLD | SLURMD },
 	[SYSTEM] = { "system", 0 },
 };
 
-/* As slurm.conf(5) has it; TRES and stores are made when slurmctld starts. */
+/* Keys that need a restart by slurm.conf(5); TRES and plugins are set up when slurmctld starts. */
 static const struct {
 	const char *key;
 	unsigned int restart;
@@ -65,7 +70,10 @@ struct todo {
 	unsigned int restart;
 };
 
-/* WORD of LEN bytes is NAME, or, after "in" or "out of", a path that ends with it. */
+/*
+ * Returns true if WORD (LEN bytes of HINT) is NAME, or, after "in" or "out of", a path that ends
+ * with NAME.
+ */
 static bool is_named(const char *hint, const char *word, size_t len, const char *name)
 {
 	size_t n = strlen(name);
@@ -76,7 +84,10 @@ static bool is_named(const char *hint, const char *word, size_t len, const char 
 	return len == n || (is_place && word[len - n - 1] == '/');
 }
 
-/* slurmctld reads two keys of ceems.conf, a step PerfDefault. */
+/*
+ * The daemons to restart after a change of KEY. slurmctld reads two keys of ceems.conf; each step
+ * reads PerfDefault.
+ */
 static unsigned int restart_of_setting(const struct kvconf_key *key)
 {
 	if (key->offset == offsetof(struct settings, inbox_dir) ||
@@ -109,7 +120,7 @@ static bool todo_of_word(const char *hint, const char *word, size_t len, struct 
 	return false;
 }
 
-/* By the first word that is a file's or a key's name. */
+/* Finds what HINT changes, by its first word that names a file or a key. */
 static struct todo todo_of(const char *hint)
 {
 	struct todo todo = { SYSTEM, 0 };
@@ -145,7 +156,7 @@ static bool is_repeated(const struct check *c, size_t i)
 	return false;
 }
 
-/* What restarts alone would mend is told once, at the end. */
+/* Prints the hints that change FILE, and returns the daemons to restart. */
 static unsigned int print_file(const struct check *c, enum file file)
 {
 	unsigned int restart = 0;

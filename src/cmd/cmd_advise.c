@@ -18,7 +18,7 @@
 
 #define RUNS_MOST 100 /* the last ones */
 #define SINCE "now-180days"
-/* Time is searched backwards, in windows that grow: most names have their last runs in the last days. */
+/* The past is searched in windows that grow, the latest first: most jobs ran last within days. */
 #define WINDOW_FIRST_S UINT64_C(3600)
 #define WINDOW_GROWTH 4
 
@@ -29,7 +29,7 @@ struct advise_request {
 	bool json;
 };
 
-/* NAMES of slurmdbd are found whatever the case of their letters. */
+/* slurmdbd ignores case in job names, so the name is compared again. */
 static int add_runs(struct run_history *h, struct job_site *site, const char *name, struct slurmdb_jobs *jobs)
 {
 	int rc = 0;
@@ -122,7 +122,10 @@ static int advise(const struct advise_request *o)
 
 /* --- arguments --------------------------------------------------------------------------------- */
 
-/* An ARG that has a slash or is an existing file is a batch script, and has the name in it. Else ARG is the name. */
+/*
+ * Takes ARG as a batch script if it has a slash or is an existing file, and reads the job's name
+ * from it. Else ARG is the name.
+ */
 static int set_name(struct advise_request *o, const char *arg)
 {
 	struct errmsg err = { 0 };
@@ -136,7 +139,7 @@ static int set_name(struct advise_request *o, const char *arg)
 	return o->name ? CMD_OK : cmd_error("out of memory");
 }
 
-/* slurmdbd has users by number, of which BUF has room. */
+/* Writes the user's number, by which slurmdbd knows users, to BUF. */
 static int set_user(struct advise_request *o, const char *name, char *buf, size_t size)
 {
 	uint64_t uid = geteuid();

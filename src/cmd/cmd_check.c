@@ -131,7 +131,7 @@ static bool check_conf(struct check *c, bool named)
 	return rc == 0;
 }
 
-/* What users are told; most sites have no such file. */
+/* Checks the file with the rules of advice, which most sites do not have. */
 static void check_advice(struct check *c)
 {
 	struct advice_site site;

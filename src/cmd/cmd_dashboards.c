@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_dashboards.c - ceems dashboards: asks a site's Prometheus all that the dashboards for Grafana ask, and says
- * which panel would stay empty, and why.
+ * cmd_dashboards.c - ceems dashboards: runs the queries of the Grafana dashboards on a site's
+ * Prometheus, and reports which panels would be empty, and why.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -25,7 +25,7 @@ struct variable {
 	bool is_given; /* with --set: for all dashboards */
 };
 
-/* Whether Prometheus has any series of that name. */
+/* A metric, and whether Prometheus has a series of that name. */
 struct asked_metric {
 	char name[128];
 	bool is_there;
@@ -43,7 +43,7 @@ struct check {
 
 /* --- why there is no data ------------------------------------------------------------------ */
 
-/* The first row that fits says what brings a metric. */
+/* Why a metric may be missing: the first row whose pattern matches tells what exports it. */
 static const struct {
 	const char *pattern;
 	const char *brings;
@@ -101,7 +101,10 @@ static const char *metric_brings(const char *name)
 	return "not a metric of slurm-ceems";
 }
 
-/* Each metric is asked for once. A metric that cannot be asked for counts as present, since its query fails with a message. */
+/*
+ * Returns true if Prometheus has the metric; each is asked for once. If the question fails, true,
+ * since the panel's query then fails with a message.
+ */
 static bool is_metric_there(struct check *c, const char *name)
 {
 	struct asked_metric *m = &c->metric[c->nmetrics];
@@ -129,7 +132,7 @@ static bool is_name_char(char ch)
 	return isalnum((unsigned char)ch) || ch == '_' || ch == ':';
 }
 
-/* The next metric of ours or of node_exporter in *AT, which moves behind it. */
+/* Finds the next metric of ours or of node_exporter in *AT, and moves *AT behind it. */
 static bool next_metric(const char **at, char name[128])
 {
 	const char *s = *at;
@@ -151,7 +154,7 @@ static bool next_metric(const char **at, char name[128])
 	return false;
 }
 
-/* The first metric of PROMQL that is not there, with what brings it. */
+/* Writes the first metric of PROMQL that is missing, and what exports it. */
 static void explain(struct check *c, const char *promql, char *buf, size_t size)
 {
 	char name[128];
@@ -210,7 +213,7 @@ static const char *builtin_value(const char *name, size_t len)
 	return NULL;
 }
 
-/* TEXT with the values of $NAME and ${NAME:FORMAT}; NULL: out of memory. The caller frees it. */
+/* Returns TEXT with $NAME and ${NAME:FORMAT} replaced; the caller frees it. NULL: out of memory. */
 static char *substituted(struct check *c, const char *text)
 {
 	char *out = NULL;
@@ -251,7 +254,7 @@ static char *substituted(struct check *c, const char *text)
 	return out;
 }
 
-/* For label_values(SELECTOR, LABEL): the value of the label that the largest number of series has. */
+/* Evaluates label_values(SELECTOR, LABEL): writes the label's value that most series have. */
 static bool first_value(struct check *c, const char *query, char *buf, size_t size)
 {
 	const char *comma = strrchr(query, ',');
@@ -302,7 +305,7 @@ static void read_variable(struct check *c, const json_t *variable)
 
 /* --- panels -------------------------------------------------------------------------------- */
 
-/* 1: PROMQL has data. 0: not, and WHY says why. -EBADMSG or another error. */
+/* Returns 1 if EXPR has data, 0 with the reason in WHY if not, -EBADMSG or another error. */
 static int ask(struct check *c, const char *expr, char *why, size_t size)
 {
 	char *promql = substituted(c, expr);
@@ -385,7 +388,7 @@ static int is_json(const struct dirent *e)
 	return len > 5 && !strcmp(e->d_name + len - 5, ".json");
 }
 
-/* With C, checks it; else prints its line. */
+/* Checks the dashboard PATH, or only prints its line if C is NULL. */
 static int one_file(struct check *c, const char *path)
 {
 	json_error_t error;

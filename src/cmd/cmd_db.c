@@ -90,7 +90,10 @@ static int db_act(const struct sink_db *db, const struct settings *s, const stru
 	return rc < 0 ? cmd_error("%s", err.text) : CMD_OK;
 }
 
-/* Of each database in Sinks; MariaDB's where there is none, as it is made before it is a sink. */
+/*
+ * Runs the action on each database in Sinks. If there is none, on MariaDB's, which is set up before
+ * it is put into Sinks.
+ */
 static int db_act_all(const struct settings *s, const struct db_args *a)
 {
 	const char *list = s->sinks;
@@ -148,7 +151,7 @@ static int cmd_db_run(const struct cmd_info *self, int argc, char **argv)
 	if (retention && parse_retention(retention, &s.mariadb_retention_ns) < 0)
 		return cmd_error("--retention: '%s' is neither 0 nor a time of 31d or more",
 				 retention);
-	/* OpenSSL writes to a server that is gone */
+	/* OpenSSL may write to a closed connection */
 	(void)signal(SIGPIPE, SIG_IGN);
 	return db_act_all(&s, &(struct db_args){ action, defaults_file, sql_dir, dry_run });
 }

@@ -71,7 +71,10 @@ static void find_conf(struct factors *f, const char *conf, const char *path)
 	(void)snprintf(slash, sizeof(f->conf_path) - (size_t)(slash - f->conf_path), "%s", CONF_NAME);
 }
 
-/* NEEDED: whoever asks providers needs to know which; a reader of the series does not. */
+/*
+ * Loads the settings. NEEDED: the providers' configuration must exist, because they are going to be
+ * asked.
+ */
 static int cmd_factors_load(struct factors *f, const char *conf, const char *path, bool needed)
 {
 	struct errmsg err = { 0 };

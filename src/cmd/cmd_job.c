@@ -99,7 +99,7 @@ static int print_steps(const struct job_options *o, const struct job_answer *a, 
 	return rc;
 }
 
-/* By which values a rule of advice spoke, and why it is one. */
+/* Prints the values that triggered each advice, and the reason for its rule. */
 static void print_reasons(const struct record *r, const struct advice_site *site, uint64_t now, const struct advice *a,
 			  size_t n)
 {
@@ -130,7 +130,7 @@ static int print_screen(const struct job_options *o, const struct job_answer *a,
 	return CMD_OK;
 }
 
-/* N jobs that were asked for: one, or parts of one array or het job. */
+/* Prints PART[n]: one job, or the parts of one array or het job. */
 static int print_group(const struct job_options *o, const struct job_answer *a, const struct record *const *part,
 		       size_t n)
 {
@@ -151,7 +151,7 @@ static int print_group(const struct job_options *o, const struct job_answer *a, 
 	return rc;
 }
 
-/* Those from JOBS[FIRST] on that belong together; *RET_NEXT is behind them. */
+/* Prints the group of jobs that begins at jobs[FIRST]. *RET_NEXT is the begin of the next group. */
 static int print_next(const struct job_options *o, const struct job_answer *a, size_t first, size_t *ret_next)
 {
 	const struct slurmdb_jobs *jobs = &a->jobs;

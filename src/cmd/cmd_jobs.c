@@ -54,7 +54,10 @@ static bool is_in(const struct text_list *list, const char *text)
 	return false;
 }
 
-/* Jobs that wait, or were cancelled before they might start, are listed if they are asked for, as sacct does. */
+/*
+ * Returns true if JOB is listed. As in sacct, jobs that never started are listed only if their
+ * state is asked for.
+ */
 static bool is_wanted(const struct jobs_options *o, const struct slurmdb_job *job)
 {
 	return o->states.n ? is_in(&o->states, job->record->state) : jobs_walk_is_listed(job);

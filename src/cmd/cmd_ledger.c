@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_ledger.c - ceems ledger: the node's account book, and whether it adds up.
+ * cmd_ledger.c - ceems ledger: shows the node's ledger, and whether its sums are right.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -91,7 +91,9 @@ int cmd_ledger_open(const struct settings *settings, const char *asked, struct l
 			0;
 }
 
-/* The identity of the step that account I is of; NULL: nobody's, or the slot has a new owner. */
+/*
+ * The identity of the step of account I; NULL: there is none, or its slot was given to a new step.
+ */
 static const struct ledger_identity *step_of(const struct view *v, unsigned int i)
 {
 	const struct ledger_step_account *a = &v->page->step[i];
@@ -109,7 +111,7 @@ static const char *energy_text(uint64_t uj, char *buf)
 	return metric_text(&f, METRIC_ENERGY, buf, METRIC_TEXT_MAX);
 }
 
-/* Without a factor nothing is booked, which is not 0. */
+/* False if emissions are unknown, because there was no factor; they are then not 0. */
 static bool has_co2e(const struct ledger_page *p, const struct account *a)
 {
 	return p->factor_known || account_co2e_ng(a);
@@ -432,7 +434,7 @@ static int cmd_ledger_run(const struct cmd_info *self, int argc, char **argv)
 			rc = print_json(&v);
 		else
 			print_view(&v);
-		/* what must never happen, for scripts that watch for it */
+		/* this must never happen; the exit status is for scripts that watch for it */
 		if (v.error_uj || v.page->conservation_error_uj)
 			rc = CMD_FAILED;
 	}

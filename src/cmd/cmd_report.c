@@ -34,7 +34,7 @@ int report_close(const struct report_options *o, FILE *out, int rc)
 
 enum { OPT_BY = 256, OPT_CSV, OPT_DIR, OPT_HTML, OPT_JSON, OPT_MAIL_TO, OPT_MONTH, OPT_RANK, OPT_SITE, OPT_TEXT, OPT_WEEK };
 
-/* "2026-W48" may be an argument of its own behind --week. */
+/* The period may also be the next argument, as in "--week 2026-W48". */
 static int set_period(struct report_options *o, enum period_kind kind, int argc, char **argv)
 {
 	const char *text = optarg;
@@ -96,7 +96,7 @@ static int set_option(const struct cmd_info *self, struct report_options *o, int
 	}
 }
 
-/* Unless it is said, the file's name says it. */
+/* The format by the file's name, used if no option sets it. */
 static enum report_form form_of(const char *path)
 {
 	static const struct {

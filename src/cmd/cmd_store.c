@@ -71,7 +71,7 @@ static bool store_set_since(uint64_t *ret, const char *text)
 enum { OPT_FILE = 256, OPT_JOB, OPT_JSON, OPT_KEY, OPT_KIND, OPT_LONG, OPT_OUTPUT, OPT_REFUSED,
        OPT_SINCE, OPT_TIMEOUT, OPT_WAITING };
 
-/* Bits of the actions that take the options below a title. */
+/* Actions; a title in the table of options has the bits of those that take the options below it. */
 enum store_action { STORE_STATUS = 1 << 0, STORE_LS = 1 << 1, STORE_CAT = 1 << 2, STORE_REPLAY = 1 << 3 };
 
 static const struct cmd_option store_options[] = {

@@ -21,7 +21,8 @@
 
 #define INTERVAL_NS (5 * NSEC_PER_SEC)
 #define INTERVAL_MIN_NS NSEC_PER_SEC
-#define WINDOW_NS (15 * NSEC_PER_SEC) /* of rates: some readings of what moves every 5 s */
+#define WINDOW_NS (15 * NSEC_PER_SEC) /* the time over which rates are computed: it has some readings of values
+					 that are read every 5 s */
 #define WIDTH_NO_TERMINAL 120
 
 struct top_request {
@@ -80,7 +81,10 @@ static int read_frame(struct top_source *s, uint32_t job_id, struct top_frame *f
 	return s->ops->read(s, job_id, f, &err) < 0 ? cmd_error("%s", err.text) : CMD_OK;
 }
 
-/* Rates need two readings. Each frame after that one more. */
+/*
+ * Prints frames without a terminal. The first needs two readings, for rates; each further one needs
+ * one more.
+ */
 static int run_batch(const struct top_request *o, struct top_source *s)
 {
 	const struct timespec wait = { (time_t)(o->interval_ns / NSEC_PER_SEC), (long)(o->interval_ns % NSEC_PER_SEC) };
@@ -151,7 +155,7 @@ static int open_source(const struct top_request *o, const struct settings *s, st
 	return rc;
 }
 
-/* Users may not be allowed to read it. */
+/* Loads ceems.conf, if this user may read it. */
 static int load_settings(const struct top_request *o, struct settings *ret)
 {
 	char path[PATH_MAX];
@@ -177,7 +181,7 @@ static int top_run(struct top_request *o)
 	if (o->interval_ns < s.sample_interval_ns)
 		o->interval_ns = s.sample_interval_ns;
 	rc = o->once ? run_batch(o, source) : run_screen(o, source, &is_busy);
-	/* a thread that still asks slurmctld ends with the process */
+	/* a thread that still waits for slurmctld ends with the process */
 	if (!is_busy)
 		source->ops->close(source);
 	return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_trace.c - ceems trace: puts the traces of a job's nodes and steps together, prints and draws them.
+ * cmd_trace.c - ceems trace: joins the traces of a job's nodes and steps, and prints or draws them.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -49,7 +49,10 @@ static void print_elapsed(uint64_t ns)
 	printf("%" PRIu64 ".%06" PRIu64, ns / NSEC_PER_SEC, ns % NSEC_PER_SEC / 1000);
 }
 
-/* Exact for counters up to 2^53; of the rest 12 digits are more than was measured. NOTHING: if it is not known. */
+/*
+ * Prints V: whole numbers up to 2^53 exactly, others with 12 digits, more than was measured.
+ * NOTHING is printed if V is unknown.
+ */
 static void print_value(double v, const char *nothing)
 {
 	if (isnan(v))
@@ -332,7 +335,10 @@ static int show(const struct trace_request *r, const struct trace_files *files, 
 	return rc;
 }
 
-/* Looks in --dir; without it, in the current folder and in TraceDir, if TraceDir is an absolute path. */
+/*
+ * Looks for traces in --dir; without it, in the current folder and in TraceDir, if that is an
+ * absolute path.
+ */
 static int find_files(const struct trace_request *r, const char *conf, const struct job_ids *ids, const char *what,
 		      struct trace_files *files)
 {
@@ -353,7 +359,10 @@ static int find_files(const struct trace_request *r, const char *conf, const str
 
 #define NOT_BOTH "jobs, or names of files"
 
-/* What is no id is the name of a file. WHAT is how a drawing calls them. */
+/*
+ * Loads the traces of the arguments, each of which is an id or a file. WHAT gets the ids, for the
+ * title of a drawing.
+ */
 static int load_files(const struct trace_request *r, const char *conf, int argc, char **argv, struct trace_files *files,
 		      char *what, size_t size)
 {

@@ -28,12 +28,12 @@ static void print_table(void)
 }
 
 /*
- * Bytes of one value in slurmdbd's table of steps. Six columns of text have it: four as "1001=4711,", two as
- * "1001=0,". Measured (doc/performance.md); large values take more.
+ * Bytes that one value of a step takes in slurmdbd. It is in six text columns: as "1001=4711," in
+ * four, as "1001=0," in two. Measured (doc/performance.md); large values take more.
  */
 #define VALUE_BYTES 50
 
-/* For a step of which all values of SET are known. Its energy comes from two kinds of sensors at most. */
+/* Bytes for a step with all values of SET. At most two kinds of sensors measure its energy. */
 static unsigned int row_bytes(enum metric_set set)
 {
 	unsigned int values = 0;
@@ -44,7 +44,7 @@ static unsigned int row_bytes(enum metric_set set)
 		const struct metric_info *i = &metric_table[m];
 
 		if (!strchr(i->tres, '/') || metric_set_of((enum metric)m) > set)
-			continue; /* the energy is in every row, with us or without */
+			continue; /* Slurm stores the energy in any case */
 		if (i->kind != KIND_SOURCE || sources++ < 2)
 			values++;
 	}

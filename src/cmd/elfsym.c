@@ -23,7 +23,10 @@ struct image {
 	Elf64_Ehdr head;
 };
 
-/* Copies, as nothing in a file has to be aligned. False: outside the file. */
+/*
+ * Copies SIZE bytes at OFFSET; a copy, since data in a file need not be aligned. False: outside the
+ * file.
+ */
 static bool get(const struct image *im, uint64_t offset, void *ret, size_t size)
 {
 	if (offset > im->len || size > im->len - offset)
@@ -40,7 +43,7 @@ static bool name_is(const struct image *im, uint64_t offset, const char *name)
 	       !memcmp(im->data + offset, name, len);
 }
 
-/* The four bytes that will be at address ADDR. */
+/* Reads the four bytes that the program will have at address ADDR. */
 static bool get_at_address(const struct image *im, uint64_t addr, uint32_t *ret)
 {
 	Elf64_Phdr ph;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * factors_check.c - ceems factors check: the configuration, the secrets, the series, and each provider
- * asked once, without writing anything.
+ * factors_check.c - ceems factors check: checks the configuration, the secrets and the series, and
+ * asks each provider once. Writes nothing.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -40,7 +40,7 @@ static void check_secrets(const struct factors *f, struct findings *n)
 	}
 }
 
-/* The two of one region and kind who mean different things would take turns. */
+/* Warns if factors of one region and kind have different scopes, since they would alternate. */
 static void check_scopes(const struct factor_series *s, struct findings *n)
 {
 	size_t i;
@@ -142,7 +142,10 @@ static void check_paths(const struct factors *f, struct findings *n)
 	}
 }
 
-/* In an outage the last value has to be there for as long as the nodes may use it. */
+/*
+ * Warns if Keep is shorter than EmissionMaxAge: in an outage, nodes use the last value for that
+ * long.
+ */
 static void check_keep(const struct factors *f, struct findings *n)
 {
 	if (f->conf.keep_ns >= f->settings.emission_max_age_ns)

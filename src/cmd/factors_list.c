@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * factors_list.c - ceems factors list: the points of the series, and what counts now.
+ * factors_list.c - ceems factors list: the points of the series, and the factor in use now.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,11 +21,11 @@ struct listing {
 	struct factor_series series;
 	struct factor_chain chain; /* of the site's own region */
 	uint64_t now_s;
-	json_t *list; /* that the next element of JSON goes to */
+	json_t *list; /* the JSON array to which elements are added */
 	bool failed;
 };
 
-/* What counts now in a region, or is known of its marginal factor. */
+/* The factor in use in a region now, or its marginal factor. */
 struct state {
 	const char *region;
 	const char *step; /* NULL: too old to count */
@@ -58,7 +58,7 @@ static void find_state(const struct listing *l, const char *region, enum emissio
 	*ret = (struct state){ .region = region };
 	(void)snprintf(c.region, sizeof(c.region), "%s", region);
 	factor_chain_mix(&c, l->now_s * NSEC_PER_SEC, l->now_s * NSEC_PER_SEC, &m);
-	/* the end of the chain is of our own country */
+	/* the last fallbacks are for our own country only */
 	if (kind == EMISSION_AVERAGE && (is_ours || m.now_until_s)) {
 		ret->step = factor_step_name(m.now_step);
 		ret->factor = m.now;

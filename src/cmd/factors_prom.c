@@ -12,7 +12,10 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 
-/* The series is sorted by region, kind and time: the last of each. */
+/*
+ * Writes the end of the last point of each region and kind; the series is sorted by region, kind
+ * and time.
+ */
 static void factors_put_until(struct prom *p, const struct factor_series *s)
 {
 	char region[2 * FACTORS_REGION_SIZE];

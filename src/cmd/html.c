@@ -8,7 +8,7 @@
 #include "src/librecord/screen_text.h"
 #include "src/libutil/text.h"
 
-#define CHART_WIDTH 100.0 /* of a drawing that is stretched to its place */
+#define CHART_WIDTH 100.0 /* units of the drawing, which is stretched to its place */
 #define CHART_HEIGHT 100.0
 #define COLUMN_GAP 0.18 /* of a column's place */
 
@@ -110,7 +110,7 @@ void html_share(FILE *out, double share, const char *class)
 		      class, 100 * full);
 }
 
-/* The next round number whose half is round too. */
+/* The next larger round number whose half is round, too. */
 static double round_up(double v)
 {
 	static const double steps[] = { 1, 1.5, 2, 3, 4, 6, 8 };
@@ -144,7 +144,7 @@ static void put_column(FILE *out, const struct html_column *c, double top, doubl
 	fputs("<g><title>", out);
 	html_text(out, c->title);
 	fputs("</title>", out);
-	/* a pointer need not find a short column */
+	/* a transparent column over the full height, so that short ones are easy to point at */
 	(void)fprintf(out, "<rect class=\"place\" x=\"%.2f\" y=\"0\" width=\"%.2f\" height=\"100\"/>", x, place);
 	if (c->whole < 0)
 		put_rect(out, "unknown", x + place * COLUMN_GAP / 2, place * (1 - COLUMN_GAP), 0, CHART_HEIGHT);

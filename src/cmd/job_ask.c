@@ -12,7 +12,7 @@
 #include "src/cmd/job_step.h"
 #include "src/libutil/clock.h"
 
-/* At most so many unknown ids are named one by one. */
+/* The most unknown ids that are named one by one. */
 #define MISSING_NAMED 5
 #define WAIT_PAUSE_S 1
 
@@ -92,7 +92,10 @@ static int jobs_get(struct slurmdb_rows *rows, const struct job_ids *ids, bool s
 	return rc;
 }
 
-/* Whether slurmdbd has the end of the job or step, its usage, and the job's start, which slurmctld sends up to 5 s late. */
+/*
+ * Returns true if slurmdbd has the end of the job or step, its usage, and the job's start, which
+ * slurmctld sends up to 5 s late.
+ */
 static bool has_ended(const struct job_id *id, const struct slurmdb_job *job)
 {
 	const struct record_step *step;
@@ -125,7 +128,7 @@ static bool have_ended(const struct job_ids *ids, const struct slurmdb_jobs *job
 	return true;
 }
 
-/* Asks again until all has ended or the time for that is over. */
+/* Repeats the question until all jobs have ended or the time is over. */
 static int jobs_await(struct slurmdb_rows *rows, const struct job_question *q, struct slurmdb_jobs *ret, struct errmsg *err)
 {
 	const struct timespec pause = { .tv_sec = WAIT_PAUSE_S };
@@ -151,7 +154,7 @@ static uint64_t group_of(const struct record *r)
 				       r->job_id;
 }
 
-/* Tasks that never ran have no number, and come last. */
+/* The number by which parts are sorted. Array tasks that never ran have none and come last. */
 static uint64_t part_of(const struct record *r)
 {
 	if (r->array_job_id.known)
@@ -175,7 +178,10 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* Parts of one array or het job come together; runs of a job are in the order of time. */
+/*
+ * Sorts jobs so that parts of an array or het job are together, and runs of a job are in order of
+ * time.
+ */
 static int compare_jobs(const void *x, const void *y)
 {
 	const struct record *a = ((const struct slurmdb_job *)x)->record;
@@ -195,14 +201,14 @@ static bool is_repeat(const struct record *a, const struct record *b)
 	       a->db_index.value == b->db_index.value;
 }
 
-/* slurmdbd shows no earlier runs without --duplicates; the parts of a resized job are no runs. */
+/* Returns true if NEXT is a later run of R's job. The parts of a resized job are not runs. */
 static bool is_superseded(const struct record *r, const struct record *next)
 {
 	return (!r->state || strcmp(r->state, "RESIZING") != 0) && is_same_cluster(r, next) &&
 	       next->job_id == r->job_id && next->submit > r->submit;
 }
 
-/* Leaves each job once, and without DUPLICATES only its last run. */
+/* Sorts the jobs and removes duplicates; without DUPLICATES, also all but the last run of a job. */
 static void jobs_sort(struct slurmdb_jobs *jobs, bool duplicates)
 {
 	size_t kept = 0;
@@ -223,7 +229,10 @@ static void jobs_sort(struct slurmdb_jobs *jobs, bool duplicates)
 	jobs->n = kept;
 }
 
-/* Running steps tell slurmdbd nothing, and sstat knows those of this cluster only. */
+/*
+ * Asks sstat for running steps, since slurmdbd has no values of them. sstat knows this cluster's
+ * only.
+ */
 static void ask_running(struct job_answer *a)
 {
 	_cleanup_free_ struct record **running = calloc(a->jobs.n + 1, sizeof(*running));
@@ -261,7 +270,10 @@ int job_ask(const struct job_question *q, struct job_answer *a)
 {
 	const struct slurmdb_options options = { .cluster = job_ask_cluster(a->site, q->cluster),
 						 .whole_het = true,
-						 /* a connection sees the tables as at its first question */
+						 /*
+						  * a connection shows the tables as at its first
+						  * question, so repeated questions need new ones
+						  */
 						 .one_connection = !q->wait_ns,
 						 .no_usage = a->site->no_usage,
 						 .no_qos = !q->qos,

@@ -6,7 +6,7 @@
 #include "src/cmd/jobs_field.h"
 #include "src/libutil/util.h"
 
-/* Fields of `ceems jobs`. Those that are not always there are left out, to people, if neither has any of it. */
+/* The rows, by fields of `ceems jobs`. IF_ANY: for people, left out if neither job has a value. */
 static const struct {
 	const char *field, *label;
 	bool if_any;

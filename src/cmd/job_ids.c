@@ -23,7 +23,7 @@ static int job_ids_append(struct job_ids *ids, const struct job_id *id)
 
 	if (ids->n >= JOB_IDS_MAX)
 		return -ERANGE;
-	/* whenever their number is a power of two, there is no room left */
+	/* the array is full whenever n is 0 or a power of two */
 	if (!(ids->n & (ids->n - 1))) {
 		more = realloc(ids->id, (ids->n ? 2 * ids->n : 1) * sizeof(*more));
 		if (!more)
@@ -34,7 +34,7 @@ static int job_ids_append(struct job_ids *ids, const struct job_id *id)
 	return 0;
 }
 
-/* The number at *P, from MIN on; *P is behind it then. */
+/* Parses a number at *P, at least MIN, and moves *P behind it. */
 static bool take_number(const char **p, uint32_t min, uint32_t *ret)
 {
 	size_t len = strspn(*p, DIGITS);
@@ -65,7 +65,7 @@ static bool take_range(const char **p, uint32_t *first, uint32_t *last, uint32_t
 	return take_number(p, 1, by);
 }
 
-/* ID once for each task of LIST, "1-4,7%2]", whose form was looked at before. */
+/* Adds ID once per task of LIST, such as "1-4,7%2]", whose form was checked before. */
 static int add_tasks(struct job_ids *ids, struct job_id id, const char *list)
 {
 	uint32_t first, last, by;
@@ -82,7 +82,10 @@ static int add_tasks(struct job_ids *ids, struct job_id id, const char *list)
 	return rc;
 }
 
-/* Behind the "[1-4,7%2]" at P, or NULL; how many tasks may run at once, as squeue shows it, says nothing here. */
+/*
+ * Returns the end of "[1-4,7%2]" at P, or NULL if it is malformed. The "%2" of squeue is the number
+ * of tasks that may run at once, and is ignored.
+ */
 static const char *skip_tasks(const char *p)
 {
 	uint32_t first, last, by;
@@ -100,7 +103,7 @@ static const char *skip_tasks(const char *p)
 	return *p == ']' ? p + 1 : NULL;
 }
 
-/* One id; *RET_TASKS is its list of tasks, if it has one. */
+/* Parses one id. *RET_TASKS is its list of tasks, or NULL. */
 static bool parse_id(const char *p, struct job_id *ret, const char **ret_tasks)
 {
 	*ret = (struct job_id){ 0 };
@@ -176,7 +179,7 @@ bool job_id_is_of(const struct job_id *id, const struct record *r)
 {
 	switch (id->kind) {
 	case JOB_ID_TASK:
-		/* tasks that never ran have one row together, without a number */
+		/* tasks that never ran share one row, which has no task number */
 		return is_number(r->array_job_id, id->job_id) &&
 		       (!r->array_task_id.known || r->array_task_id.value == id->part);
 	case JOB_ID_COMPONENT:

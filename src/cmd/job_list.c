@@ -112,7 +112,7 @@ static const char *ratio_cell(const struct record_step *s, enum derived d, char 
 
 static void print_step_row(const struct record_step *s)
 {
-	/* with PrologFlags=Contain its values are those of all the others together */
+	/* with PrologFlags=Contain, the extern step has the values of all steps together */
 	const char *name = s->step_id == LEDGER_STEP_EXTERN ? "whole job" : s->name ? s->name : "";
 	char cpu[METRIC_TEXT_MAX] = "n/a";
 	char energy[METRIC_TEXT_MAX], co2e[METRIC_TEXT_MAX];
@@ -148,7 +148,7 @@ static void print_long_row(const struct record_step *s)
 	       cell(s, METRIC_TCP_RECEIVED_BYTES, t[6]), cell(s, METRIC_TCP_SENT_BYTES, t[7]));
 }
 
-/* The steps, and below them the extern step, which is their sum. */
+/* Prints the steps, and then the extern step, which is their sum. */
 static void print_rows(const struct record *r, void (*print)(const struct record_step *))
 {
 	size_t i;

@@ -33,7 +33,7 @@ static struct record_step *find_step(struct record *r, uint32_t step_id)
 	return NULL;
 }
 
-/* Of a record whose steps nobody has listed. NULL: out of memory, the step is left out. */
+/* Adds a step to a record without steps. NULL: out of memory. */
 static struct record_step *add_step(struct record *r, uint32_t step_id)
 {
 	struct record_step *more = realloc(r->steps, (r->nsteps + 1) * sizeof(*more));
@@ -46,7 +46,7 @@ static struct record_step *add_step(struct record *r, uint32_t step_id)
 	return &r->steps[r->nsteps++];
 }
 
-/* Cuts LINE at '|' into FIELD[]; false: it has another number of them. */
+/* Splits LINE at '|' into FIELD[]. False: the number of fields is wrong. */
 static bool split(char *line, char *field[NFIELDS])
 {
 	size_t n = 0;
@@ -67,14 +67,17 @@ static void set_values(struct record_step *s, char *const field[NFIELDS])
 
 	tresmap_read_named(field[1], field[2], SIDE_IN, f);
 	tresmap_read_named(field[3], field[4], SIDE_OUT, f);
-	/* Slurm has 0 J where nobody measured; where ours did, it says on how many nodes */
+	/*
+	 * Slurm shows 0 J if nothing was measured. With our plugin, the number of nodes is known as
+	 * well.
+	 */
 	if (values_has(f, METRIC_ENERGY) && !f->value[METRIC_ENERGY] && !values_has(f, METRIC_ENERGY_NODES))
 		values_miss(f, METRIC_ENERGY, REASON_NOT_MEASURED);
 	if (tresmap_named_value(field[2], "mem", &rss) == 0 && rss)
 		s->max_rss_bytes = (struct maybe_u64){ rss, true };
 }
 
-/* "12.batch|cpu=...": of a running step of R[N], or of nobody. */
+/* Parses a line such as "12.batch|cpu=..." and sets the values of that step, if R[n] has it. */
 static void read_line(char *line, struct record *const *r, size_t n)
 {
 	struct job_ids ids = { 0 };
@@ -95,7 +98,7 @@ static void read_line(char *line, struct record *const *r, size_t n)
 		set_values(s, field);
 }
 
-/* "sstat: Invalid user id" of "sstat: error: ... request to n1 rc = Invalid user id" */
+/* Shortens "sstat: error: ... request to n1 rc = Invalid user id" to "sstat: Invalid user id". */
 static void keep_reason(const char *line, char *why)
 {
 	static const char prefix[] = "sstat: error: ";
@@ -105,7 +108,7 @@ static void keep_reason(const char *line, char *why)
 	(void)snprintf(why, JOB_LIVE_WHY_MAX, "sstat: %s", rc ? rc + 5 : text);
 }
 
-/* Whether each of R[N] that runs has a step of which something is known. */
+/* Returns true if each running job of R[n] has a step with known values. */
 static bool are_told(struct record *const *r, size_t n)
 {
 	size_t i, k;
@@ -141,7 +144,10 @@ void job_live_read(FILE *from, struct record *const *r, size_t n, char why[JOB_L
 		(void)snprintf(why, JOB_LIVE_WHY_MAX, "sstat shows nothing of them");
 }
 
-/* "sstat ... -j 12,13" of the first JOB_LIVE_MAX of R[N] that run; their number. */
+/*
+ * Writes the command "sstat ... -j 12,13" for the first JOB_LIVE_MAX running jobs of R[n]. Returns
+ * their number.
+ */
 static size_t make_command(struct record *const *r, size_t n, char *buf, size_t size)
 {
 	size_t used = (size_t)snprintf(buf, size, "exec timeout " DEADLINE_S " sstat -a -n -P --noconvert -o JobID,"

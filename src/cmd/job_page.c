@@ -15,7 +15,7 @@
 #include "src/librecord/job_sums.h"
 #include "src/libtrace/trace_draw.h"
 
-/* Rows that a person reads; the CSV has all. */
+/* The most rows in the page; the CSV has all. */
 #define ROWS_SHOWN 200
 
 static const char *colour_class(enum screen_colour c)
@@ -35,7 +35,10 @@ static void put_row_head(FILE *out, const char *text)
 	fputs("</th>", out);
 }
 
-/* NAME is a word of ours. COLUMN: a '#' before numbers; a lone one has no title. */
+/*
+ * Begins a table. NAME needs no escaping. A '#' before a title in COLUMN: numbers; "#" alone: no
+ * title.
+ */
 static void begin_table(FILE *out, const char *name, const char *const *column, size_t n)
 {
 	size_t i;
@@ -225,7 +228,7 @@ static void put_values(const struct values *f, FILE *out)
 
 static void put_step(const struct record_step *s, FILE *out)
 {
-	bool is_whole = s->step_id == LEDGER_STEP_EXTERN; /* its values are those of all the others together */
+	bool is_whole = s->step_id == LEDGER_STEP_EXTERN; /* the extern step has the values of all steps together */
 	char id[16], text[SCREEN_TEXT_MAX];
 	uint64_t ns;
 	double share;

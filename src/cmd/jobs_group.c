@@ -35,7 +35,9 @@ static enum jobs_quality quality_of(const struct record *r)
 	return (enum jobs_quality)q;
 }
 
-/* Emissions are shared out as the energy is: a tenth of the energy has a tenth of the emissions. */
+/*
+ * Adds the job's waste. Its emissions are the same share of the job's emissions as of its energy.
+ */
 static void add_waste(struct jobs_sum *sum, const struct jobs_job *j)
 {
 	const struct values *f = &j->r->values;
@@ -73,7 +75,7 @@ bool jobs_sum_wasted(const struct jobs_sum *sum, double *ret_uj, double *ret_ng)
 void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j)
 {
 	const struct values *f = &j->r->values;
-	/* the work of a failed job is lost; of a cancelled job this is unknown */
+	/* the work of a failed job is lost; for a cancelled job this is unknown */
 	bool failed = jobs_waste_of_state(j->r) != WASTE_N;
 	enum jobs_quality quality = quality_of(j->r);
 	uint64_t uj = f->value[METRIC_ENERGY];
@@ -209,7 +211,7 @@ void jobs_groups_free(struct jobs_groups *g)
 	*g = (struct jobs_groups){ 0 };
 }
 
-/* Where the group KEY is, or is to be. */
+/* The index of group KEY, or where to insert it. */
 static size_t find_group(const struct jobs_groups *g, const char *key)
 {
 	size_t low = 0;

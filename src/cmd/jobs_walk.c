@@ -12,8 +12,8 @@
 #include "src/cmd/job_ask.h"
 
 /*
- * A slice is as long as it takes to have some thousand jobs in it. slurmdbd is asked for a long slice only after shorter
- * slices had few jobs, because a long slice may have very many.
+ * A slice is chosen to have some thousand jobs. Slices become longer only if shorter ones had few
+ * jobs, since a long one may have very many.
  */
 #define SLICE_FIRST_S 3600
 #define SLICE_MOST_S (16 * 86400)
@@ -59,7 +59,7 @@ static void end_progress(const struct walk *k)
 		(void)fputs("\r\033[K", stderr);
 }
 
-/* The length of the slice after one that had SLICE seconds and N jobs. */
+/* The length of the next slice, after one of SLICE seconds with N jobs. */
 static uint64_t next_slice(uint64_t slice, size_t n)
 {
 	uint64_t next = n ? slice * SLICE_JOBS / n : UINT64_MAX;

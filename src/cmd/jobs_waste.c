@@ -33,7 +33,7 @@ enum jobs_waste jobs_waste_of_state(const struct record *r)
 	return WASTE_N;
 }
 
-/* SHARE of the idle energy in one domain. A job that held nothing in the domain wasted nothing. */
+/* SHARE of the idle energy in one domain. 0 if the job held nothing there. */
 static double idle_part(const struct values *f, enum metric idle, bool known, double share)
 {
 	if (!values_has(f, idle) || !known)

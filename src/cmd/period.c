@@ -12,7 +12,7 @@
 #define DAYS_OF_WEEK 7
 #define NOON_S 43200
 
-/* Of a day of the calendar; a day of 23 or 25 hours begins at midnight too. */
+/* The begin of a calendar day, at midnight also if the day has 23 or 25 hours. */
 static uint64_t midnight(int year, int month, int day)
 {
 	struct tm tm = { .tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day, .tm_isdst = -1 };

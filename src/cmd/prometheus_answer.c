@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * prometheus_answer.c - the answer of a Prometheus; needs no libcurl.
+ * prometheus_answer.c - parses an answer of Prometheus; in a file of its own because it needs no
+ * libcurl.
  */
 #include <errno.h>
 #include <string.h>

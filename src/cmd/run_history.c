@@ -125,7 +125,7 @@ static int compare_sizes(const void *x, const void *y)
 	return rc ? rc : compare_doubles(a->nodes, b->nodes);
 }
 
-/* Whether RUN counts: completed, and of SIZE unless that is NULL. */
+/* Returns true if RUN is completed and of SIZE (NULL: any). */
 static bool is_of(const struct run *run, const struct run_size *size)
 {
 	struct run_size own = size_of(run);
@@ -146,7 +146,7 @@ static size_t rank_of(size_t percent, size_t n)
 	return (percent * n + 99) / 100 - 1;
 }
 
-/* Spreads over the runs that count. SORTED has room for all. */
+/* Computes the spreads over completed runs of SIZE. SORTED has room for all runs. */
 static void find_spreads(const struct run_history *h, const struct run_size *size, uint64_t *sorted,
 			 struct run_size *ret)
 {
@@ -210,7 +210,10 @@ static void find_least(struct run_advice *a)
 
 /* --- what to type ------------------------------------------------------------------------------ */
 
-/* The run with the largest FACT of those that ended as STATE says, of SIZE unless that is NULL; NULL: none has it. */
+/*
+ * Returns the run with the largest FACT, among those that ended with STATE and are of SIZE (NULL:
+ * any). NULL: none has FACT.
+ */
 static const struct run *largest(const struct run_history *h, const struct run_size *size, enum advice_fact state,
 				 enum advice_fact fact)
 {
@@ -228,7 +231,10 @@ static const struct run *largest(const struct run_history *h, const struct run_s
 	return best;
 }
 
-/* From FACT of completed runs; or MORE of those that ended as SHORT says and had asked for as much. */
+/*
+ * Writes the option for the largest FACT of completed runs. If a run ended with FAILED and had
+ * asked for as much, MORE is used instead.
+ */
 static void type_most(const struct run_history *h, const struct run_size *size, enum advice_fact fact,
 		      enum advice_fact failed, enum advice_fact more, const char *option, char *ret)
 {
@@ -245,7 +251,10 @@ static void type_most(const struct run_history *h, const struct run_size *size, 
 			       advice_fact_text(&a->facts, fact, text));
 }
 
-/* Only for one node: on several nodes, it is not known which node could do with fewer CPUs. */
+/*
+ * Writes the option for CPUs, for jobs of one node only: on several nodes, it is not known which
+ * node needs fewer.
+ */
 static void type_cpus(const struct run_history *h, const struct run_size *size, char *ret)
 {
 	const struct run *most = largest(h, size, FACT_IS_COMPLETED, FACT_CPUS_USED);

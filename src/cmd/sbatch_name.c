@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * As sbatch reads scripts: src/sbatch/opt.c, _opt_batch_script() and get_argument().
- */
+/* Follows sbatch: src/sbatch/opt.c, _opt_batch_script() and get_argument(). */
 #include "src/cmd/sbatch_name.h"
 
 #include <ctype.h>
@@ -16,7 +14,7 @@
 
 #define SCRIPT_MAX (4 << 20) /* Slurm's default of max_script_size */
 
-/* Whether P begins with the word of a new component. */
+/* Returns true if P begins a new component ("hetjob", "packjob"). */
 static bool is_component(const char *p)
 {
 	size_t len = !strncasecmp(p, "hetjob", 6) ? 6 : !strncasecmp(p, "packjob", 7) ? 7 : 0;
@@ -24,7 +22,10 @@ static bool is_component(const char *p)
 	return len && (!p[len] || isspace((unsigned char)p[len]));
 }
 
-/* Takes the next word of *P, quotes and backslashes resolved, into WORD, which has room for all of *P. */
+/*
+ * Copies the next word of *P, with quotes and backslashes resolved, to WORD, which has room for all
+ * of *P.
+ */
 static bool next_word(const char **p, char *word)
 {
 	const char *s = *p;
@@ -52,7 +53,10 @@ static bool next_word(const char **p, char *word)
 	return true;
 }
 
-/* Behind "--job-name=" or "-J" of WORD; an empty text if the name is the next word; NULL: another option. */
+/*
+ * If WORD is "--job-name=..." or "-J...", returns what follows; "" if the name is the next word.
+ * NULL: another option.
+ */
 static const char *name_in(const char *word)
 {
 	static const char option[] = "--job-name";
@@ -60,13 +64,13 @@ static const char *name_in(const char *word)
 
 	if (!strncmp(word, "-J", 2))
 		return word + 2;
-	/* getopt_long() takes what is short but clear, and --job may be --jobid elsewhere */
+	/* getopt_long() accepts unique abbreviations; "--job" is not one, because of --jobid */
 	if (len < sizeof("--job-") || len > sizeof(option) - 1 || strncmp(word, option, len) != 0)
 		return NULL;
 	return word[len] ? word + len + 1 : word + len;
 }
 
-/* Sets *NAME to what the options at P say, if they do. -ENOMEM. */
+/* Sets *NAME if the options at P have a job name. -ENOMEM. */
 static int read_options(const char *p, char **name)
 {
 	_cleanup_free_ char *word = malloc(strlen(p) + 1);

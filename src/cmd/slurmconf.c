@@ -49,7 +49,9 @@ static int slurmconf_add(struct slurmconf *sc, const char *key, size_t key_len, 
 	return e->key && e->value ? 0 : -ENOMEM;
 }
 
-/* Tables with a name per line; their keys (State=, Default= ...) are not slurm.conf's own. */
+/*
+ * Lines of tables (nodes, partitions); their keys (State=, Default= ...) are not slurm.conf's own.
+ */
 static bool is_table_line(const char *s)
 {
 	static const char *const tables[] = { "NodeName", "PartitionName", "NodeSet",
@@ -65,7 +67,7 @@ static bool is_table_line(const char *s)
 static int read_file(struct slurmconf *sc, const char *path, unsigned int depth,
 		     struct errmsg *err);
 
-/* "include FILE": relative names are beside the file that includes. */
+/* Reads an included file. A relative NAME is in the folder of the including file. */
 static int include(struct slurmconf *sc, const char *from, const char *name, unsigned int depth)
 {
 	const char *slash = strrchr(from, '/');
@@ -75,7 +77,7 @@ static int include(struct slurmconf *sc, const char *from, const char *name, uns
 		(void)snprintf(path, sizeof(path), "%s", name);
 	else
 		(void)snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - from), from, name);
-	/* one that is missing is for Slurm to complain about */
+	/* if the file is missing, Slurm reports it */
 	return read_file(sc, path, depth + 1, NULL) == -ENOMEM ? -ENOMEM : 0;
 }
 
@@ -113,8 +115,8 @@ static int parse_line(struct slurmconf *sc, const char *s)
 }
 
 /*
- * A '\' at a line's end joins it with the next one, without a blank. As many empty lines follow as were
- * joined, so that lines can be counted.
+ * Joins a line that ends with '\' to the next one, without a blank. The joined line is followed by
+ * as many empty lines as were removed, to keep line numbers.
  */
 static void join_lines(char *text)
 {

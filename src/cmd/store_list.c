@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store_list.c - ceems store ls and cat: rows of the table `record`. Users wrote some of what is in them: no
- * byte reaches a terminal that the terminal would obey.
+ * store_list.c - ceems store ls and cat: prints rows of the table `record`. Users wrote some of
+ * their content, so control characters are masked.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,13 +17,13 @@
 struct list {
 	const struct store_args *args;
 	void (*print)(const struct list *l, const struct store_row *row);
-	FILE *out; /* memory: a pager that waits must not keep the store's transaction open */
+	FILE *out; /* in memory, since a pager that waits must not keep the store's transaction open */
 	uint64_t last;
 };
 
 /* --- one row -------------------------------------------------------------------------------------- */
 
-/* The same JSON on one line: control characters become \u00xx. */
+/* Writes JSON on one line, with control characters as \u00xx. */
 static void list_print_json(FILE *f, const char *s, size_t len)
 {
 	size_t i = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store_replay.c - ceems store replay: delivers again, beside a running recorder, as keys make a repeat harmless.
- * Started by root, it switches to the user that owns StoreDir, so that no file there belongs to root.
+ * store_replay.c - ceems store replay: delivers records again. It may run beside the recorder,
+ * since a record's key makes a repeat harmless. If root starts it, it switches to the owner of
+ * StoreDir, so that no file there belongs to root.
  */
 #define _GNU_SOURCE /* setresuid */
 #include <errno.h>
@@ -38,7 +39,7 @@ struct replay {
 	/* the batch */
 	struct sink_item *item;
 	uint64_t *row; /* seq of each in the store */
-	uint64_t last; /* seq of the row that was read last */
+	uint64_t last; /* `seq` of the last row that was read */
 	enum sink_result *result;
 	size_t n, bytes;
 	struct errmsg err;
@@ -85,7 +86,10 @@ static void replay_note_refused(struct replay *r, const struct sink_item *item)
 	(void)cmd_error("%s refuses %.*s: %s", r->ops->name, (int)item->key_len, item->key, sink_why(item));
 }
 
-/* Takes out what is settled, in order. Above 0: there was progress. */
+/*
+ * Removes the records that are delivered or refused, in order. Returns more than 0 if there were
+ * any.
+ */
 static int replay_settle(struct replay *r)
 {
 	size_t before = r->n;
@@ -182,7 +186,7 @@ static int replay_add_row(void *ctx, const struct store_row *row)
 	return rc;
 }
 
-/* A batch at a time: no transaction is open while the sink works. */
+/* Reads and delivers one batch at a time, so that no transaction is open while the sink works. */
 static int replay_store(struct replay *r, struct store_pick pick)
 {
 	int rc;
@@ -203,7 +207,10 @@ static int replay_store(struct replay *r, struct store_pick pick)
 	return 0;
 }
 
-/* What a line is: "schema" and "key" of the record, and when its job ended (0: unknown). */
+/*
+ * Reads the "schema" and "key" of the record in a line, its job id, and when the job ended (0:
+ * unknown).
+ */
 static bool replay_identify(const char *json, size_t len, struct store_row *ret, char *key, size_t size,
 			    uint64_t *ret_job, uint64_t *ret_end)
 {
@@ -246,7 +253,7 @@ static bool replay_takes(const struct store_args *a, const struct store_row *row
 
 	if (p->kinds && !(p->kinds & STORE_MASK(row->kind)))
 		return false;
-	/* the parts of a long record, too: KEY#1 ... */
+	/* matches also the parts of a long record, KEY#1 ... */
 	if (p->key && (row->key_len < len || memcmp(row->key, p->key, len) != 0 ||
 		       (row->key_len > len && row->key[len] != '#')))
 		return false;
@@ -291,7 +298,10 @@ static int replay_lines(struct replay *r, const struct store_args *a, FILE *f)
 
 /* --- the command ---------------------------------------------------------------------------------- */
 
-/* To write: what was refused and is now taken is not refused any more. */
+/*
+ * Opens the store for writing: a record that was refused and is now accepted is removed from the
+ * refused ones.
+ */
 static int replay_open_store(struct replay *r, const char *dir)
 {
 	struct store_sink_status status;
@@ -316,7 +326,7 @@ static int replay_open(struct replay *r, struct store_args *a, FILE **ret_file)
 		return errmsg_set(err, -EINVAL, "replay file needs --output FILE");
 	if (r->ops != &sink_file && a->output)
 		return errmsg_set(err, -EINVAL, "--output is for the sink file");
-	/* a broker may come back; a file that cannot be written stays so */
+	/* a broker may come back, but a file that cannot be written stays so */
 	if (!r->timeout_ns && !a->output)
 		r->timeout_ns = TIMEOUT_NS;
 	if (a->output)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store_status.c - ceems store status: what waits in the inbox and in the store, and for whom.
+ * store_status.c - ceems store status: how many records wait in the inbox and in the store, and for
+ * which sink.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -103,7 +104,6 @@ static int status_add_sink(struct status_sinks *list, const char *name)
 	return store_view_sink(list->v, name, store_sink_kinds(name), &more[st->nsinks++], list->err);
 }
 
-/* The view can walk one statement at a time, with others inside. */
 static int status_visit_sink(void *ctx, const char *name)
 {
 	return status_add_sink(ctx, name);

@@ -8,8 +8,7 @@
 #include "src/librecord/exactjson.h"
 #include "src/libutil/rfc3339.h"
 
-
-/* The section, the cells of a sum, and what a report has beside them. */
+/* Columns: the section, the cells of a sum, and further ones of a report. */
 enum { CELL_SECTION, CELL_SUM, CELL_KNOWN = CELL_SUM + JOBS_SUM_CELLS, CELL_RANK, CELLS_N };
 
 struct rows {
@@ -57,7 +56,7 @@ static void add_sum(struct rows *r, const char *section, const char *key, const 
 	rows_add(r, section);
 }
 
-/* A row with only the jobs, energy and emissions of a sum. */
+/* Adds a row that has only a sum's jobs, energy and emissions. */
 static void add_part(struct rows *r, const char *section, const char *key, uint64_t jobs, bool known, uint64_t uj,
 		     uint64_t ng)
 {

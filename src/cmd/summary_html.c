@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* summary_html.c - a summary as a page that stands alone. */
+/*
+ * summary_html.c - writes a summary as an HTML page of one file.
+ */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -11,7 +13,7 @@
 #include "src/cmd/summary_words.h"
 #include "src/librecord/screen_text.h"
 
-/* Rows of a table that a person reads; the CSV has all. */
+/* The most rows in a table of the page; the CSV has all. */
 #define GROUPS_SHOWN 100
 
 #define UJ_PER_WH 3.6e9
@@ -141,7 +143,7 @@ static void fill_day(const struct summary *s, unsigned int i, struct day *d)
 	memcpy(d->co2e.label, d->energy.label, sizeof(d->co2e.label));
 	if (d->is_future)
 		return;
-	/* of a day without jobs nothing is unknown */
+	/* a day without jobs used 0; its energy is not unknown */
 	d->energy.whole = sum->energy_n || !has_jobs ? (double)sum->energy_uj / UJ_PER_WH : -1;
 	d->energy.part = uj / UJ_PER_WH;
 	d->co2e.whole = sum->co2e_n || !has_jobs ? (double)sum->co2e_ng / NG_PER_G : -1;

@@ -56,7 +56,7 @@ const char *summary_title(const struct summary *s, char *buf)
 	return buf;
 }
 
-/* ", 12 % more than in October 2026"; empty where that cannot be told. */
+/* Writes ", 12 % more than in October 2026"; "" if the change is unknown. */
 static void put_change(const struct summary *s, char *buf, size_t size)
 {
 	char title[PERIOD_TEXT_MAX], percent[SCREEN_TEXT_MAX];

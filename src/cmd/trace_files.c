@@ -87,7 +87,7 @@ static bool parse_name(const char *name, struct trace_name *ret)
 	return true;
 }
 
-/* A file of another name has no job and step. */
+/* Sets the job and step of T from the file's name; "" if it has another form. */
 static void find_step(const char *path, struct trace_table *t)
 {
 	const char *slash = strrchr(path, '/');
@@ -112,7 +112,7 @@ static int read_table(const char *path, struct trace_table *ret)
 	if (rc < 0)
 		return cmd_error("%s", err.text);
 	find_step(path, ret);
-	/* what a file says of itself may be anybody's words */
+	/* mask it, since any user may have written the file */
 	(void)text_mask(ret->node, ret->node, sizeof(ret->node));
 	return CMD_OK;
 }
@@ -192,7 +192,10 @@ static bool is_wanted(const char *file, const struct job_ids *ids)
 	return false;
 }
 
-/* A file that another user left in TraceDir is not the job's. */
+/*
+ * Returns true if the file is the caller's (for root: any user's). Others may leave files in
+ * TraceDir.
+ */
 static bool is_callers(const char *path, uid_t *owner)
 {
 	struct stat st;
@@ -253,7 +256,7 @@ int trace_files_find(struct trace_files *f, const struct job_ids *ids, const cha
 
 /* --- drawing them ------------------------------------------------------------------------------ */
 
-/* What most people want to see first, as far as the trace has it and it is not 0. */
+/* Columns to draw by default, those that most people want to see first. */
 static const char *const drawn[] = { "power_w", "cpu_time_s_per_s", "working_set_bytes", "gpu_power_w",
 				     "gpu_busy_s_per_s", "read_bytes_per_s", "write_bytes_per_s",
 				     "tcp_received_bytes_per_s", "tcp_sent_bytes_per_s", "instructions_per_s" };

@@ -21,7 +21,7 @@ static const struct {
 	{ "teatime", 0, 16 }, { "tomorrow", 1, 0 }, { "yesterday", -1, 0 },
 };
 
-/* "days" by any of its beginnings, as Slurm takes them: "d", "day". */
+/* Units; as in Slurm, any beginning of the name is accepted ("d", "day"). */
 static const struct {
 	const char *name;
 	uint64_t s;
@@ -29,7 +29,7 @@ static const struct {
 	{ "seconds", 1 }, { "minutes", 60 }, { "hours", 3600 }, { "days", DAY_S }, { "weeks", 7 * DAY_S },
 };
 
-/* A number of MIN to MAX digits; the text is behind it then. */
+/* Parses a number of MIN to MAX digits and moves *P behind it. */
 static bool take_number(const char **p, size_t min, size_t max, int *ret)
 {
 	size_t n = 0;
@@ -63,7 +63,7 @@ static bool take_clock(const char *p, struct tm *tm)
 	return !*p && tm->tm_hour < 24 && tm->tm_min < 60 && tm->tm_sec < 60;
 }
 
-/* "YYYY-MM-DD", "MM/DD[/YY]", then the end or SIGN and a clock. */
+/* Parses "YYYY-MM-DD" or "MM/DD[/YY]", and a time of day, if one follows. */
 static bool take_date(const char *p, struct tm *tm)
 {
 	const char *start = p;
@@ -142,7 +142,7 @@ static int add_offset(const char *p, uint64_t t, uint64_t *ret)
 	return 0;
 }
 
-/* A word, perhaps with an offset: *RET is where it begins. */
+/* Returns true if TEXT begins with WORD; *RET is what follows, such as an offset. */
 static bool is_word(const char *text, const char *word, const char **ret)
 {
 	size_t len = strlen(word);
