@@ -24,7 +24,7 @@ struct bperf {
 	const struct probes_hw_cpu *running; /* mapped, by CPU */
 	int flush;			     /* program, -1: this kernel cannot run it */
 	uint32_t nevents;
-	int place[PROBES_HW_EVENTS]; /* of an event in the rows; -errno: it has none */
+	int place[PROBES_HW_EVENTS]; /* index of an event's counts in the rows; -errno: it is not counted */
 	size_t ncpus;
 	uint32_t cpu[];
 };
@@ -62,7 +62,10 @@ static void close_maps(struct maps *m)
 
 /* --- who asked ---------------------------------------------------------------------------- */
 
-/* Makes SLOT one that asked, or not: for us, and for the programs. */
+/*
+ * Marks SLOT as asking for counters, or not: in "owners" for other processes, in "hw_slots" for the
+ * programs.
+ */
 static int bperf_claim(struct maps *m, uint32_t slot, bool asks)
 {
 	const uint32_t bit = 1u << PROBES_HW;
@@ -80,7 +83,7 @@ static int bperf_claim(struct maps *m, uint32_t slot, bool asks)
 	return rc < 0 ? rc : bpfsys_update(m->slots, &slot, &s, BPF_ANY);
 }
 
-/* Whether a living process asked, for another slot than EXCEPT. */
+/* Returns true if a living process asked for counters for a slot other than EXCEPT. */
 static bool somebody_asks(struct maps *m, uint32_t except)
 {
 	struct probes_owner owner;
@@ -98,14 +101,14 @@ static bool somebody_asks(struct maps *m, uint32_t except)
 	return false;
 }
 
-/* --- counters into the map and out of it, with the lock ----------------------------------- */
+/* --- putting counters into the map and removing them; needs the lock -------------------------- */
 
 static void set_counters(struct probes_hw_config *c, uint32_t cpu, uint32_t serial)
 {
 	__atomic_store_n(&c->counters[cpu], serial, __ATOMIC_RELEASE);
 }
 
-/* The programs first: what they do not look for, they do not miss. */
+/* Tells the programs first, so that they do not read a removed counter. */
 static void take_out(struct maps *m, uint32_t cpu)
 {
 	uint32_t i, key;
@@ -154,14 +157,14 @@ static bool is_same(const struct probes_hw_config *c, const struct hwevents *eve
 		return false;
 	for (i = 0; i < n; i++) {
 		describe(&events->event[i], &e);
-		e.error = c->event[i].error; /* what was found out when it was opened */
+		e.error = c->event[i].error; /* set when the event was opened for the first time */
 		if (memcmp(&e, &c->event[i], sizeof(e)) != 0)
 			return false;
 	}
 	return true;
 }
 
-/* What hwevents.h leaves to the opener is to count, not to sample, and the CPU, not its children. */
+/* Opens a counter on one CPU. hwevents.h leaves sampling, inheritance and the CPU to the opener. */
 static int open_event(const struct hwevent *e, uint32_t cpu, int leader)
 {
 	struct perf_event_attr attr = e->attr;
@@ -171,8 +174,9 @@ static int open_event(const struct hwevent *e, uint32_t cpu, int leader)
 }
 
 /*
- * Opens on CPU what the configuration has no error for. DECIDES: this is the first CPU, and says
- * what cannot be had. The first error, if no event at all could be opened, or one that others could.
+ * Opens the events that have no error so far on CPU. DECIDES: this is the first CPU, and an event
+ * that fails here gets an error. Returns the first error if no event could be opened, or if one
+ * failed that other CPUs can count.
  */
 static int open_on(struct probes_hw_config *c, const struct hwevents *events, uint32_t cpu,
 		   bool decides, int fd[PROBES_HW_EVENTS])
@@ -231,7 +235,7 @@ static int put_on(struct maps *m, const struct hwevents *events, uint32_t cpu, b
 	return 0;
 }
 
-/* Not the event's fault but the CPU's: offline, or absent. */
+/* Returns true if the CPU is the cause: offline, or absent. */
 static bool is_of_cpu(int rc)
 {
 	return rc == -ENODEV || rc == -ENXIO || rc == -EINVAL;
@@ -299,7 +303,8 @@ static int put_and_claim(struct bperf *b, const struct hwevents *events, struct 
 		return rc;
 	rc = bperf_claim(&b->maps, b->slot, /* asks= */ true);
 	if (rc == 0)
-		probes_void_cache(b->probes); /* CPUs that run it know it as one that did not ask */
+		probes_void_cache(b->probes); /* CPUs that run the step found at their last switch that it did
+						 not ask */
 	if (rc < 0 && !somebody_asks(&b->maps, b->slot))
 		take_all_out(&b->maps);
 	return rc < 0 ? errmsg_errno(err, rc, "hw: slot %u", b->slot) : 0;
@@ -339,7 +344,9 @@ int bperf_open(struct probes *p, uint32_t slot, const struct hwevents *events, c
 	rc = put_and_claim(b, events, err);
 	if (rc < 0)
 		goto fail;
-	/* last: a program on every switch is for those only who have something to count */
+	/*
+	 * last: the program runs at every switch, so attach it only if there is something to count
+	 */
 	rc = probes_hold(p, PROBES_HW, err);
 	if (rc < 0) {
 		rc = rc == -EBUSY ? -EWOULDBLOCK : rc; /* its lock; no other events */
@@ -359,7 +366,10 @@ int bperf_error(const struct bperf *b, uint32_t event)
 	return b->place[event] < 0 ? b->place[event] : 0;
 }
 
-/* No interrupt for CPUs that run somebody else: those have booked us. */
+/*
+ * Makes the CPUs that run this step add their counts now. Others have done so and are not
+ * interrupted.
+ */
 static void flush(struct bperf *b)
 {
 	const uint64_t slot = b->slot;
@@ -415,7 +425,7 @@ static void give_up(struct bperf *b)
 {
 	_cleanup_close_ int lock = -1;
 
-	/* with or without the lock, which is for others' entries: who has it will find us gone */
+	/* also without the lock: who has it then finds that we left */
 	if (bperf_claim(&b->maps, b->slot, /* asks= */ false) < 0)
 		return;
 	if (probes_lock(probes_dir(b->probes), PROBES_LOCK_WAIT_NS, &lock, NULL) < 0)

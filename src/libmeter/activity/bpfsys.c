@@ -7,7 +7,7 @@
 
 #include "src/libutil/util.h"
 
-/* Padding too: the kernel checks it, and an initialiser may leave it. */
+/* Clears the padding, too: the kernel checks it, and an initialiser may leave it as it was. */
 static void clear(union bpf_attr *attr)
 {
 	memset(attr, 0, sizeof(*attr));
@@ -132,7 +132,7 @@ int bpfsys_read_range(int fd, uint32_t first, uint32_t n, void *values)
 	attr.batch.keys = ptr_to_u64(key);
 	attr.batch.values = ptr_to_u64(values);
 	rc = bpfsys_call(BPF_MAP_LOOKUP_BATCH, &attr);
-	if (rc < 0 && rc != -ENOENT) /* which says that it got to the map's end */
+	if (rc < 0 && rc != -ENOENT) /* -ENOENT: the end of the map was reached */
 		return rc;
 	return attr.batch.count == n ? 0 : -EIO;
 }
@@ -144,7 +144,7 @@ int bpfsys_attach(int program_fd, int *ret_fd)
 	union bpf_attr attr;
 
 	clear(&attr);
-	/* without a name: what it was verified for */
+	/* without a name, it is attached to what it was verified for */
 	attr.raw_tracepoint.prog_fd = (uint32_t)program_fd;
 	return call_fd(BPF_RAW_TRACEPOINT_OPEN, &attr, ret_fd);
 }
@@ -208,7 +208,7 @@ int bpfsys_iterate(int program_fd, int map_fd, int *ret_fd)
 	clear(&attr);
 	if (rc < 0)
 		return rc;
-	attr.iter_create.link_fd = (uint32_t)link; /* the iterator takes what it needs of it */
+	attr.iter_create.link_fd = (uint32_t)link; /* the link is not needed once the iterator exists */
 	return call_fd(BPF_ITER_CREATE, &attr, ret_fd);
 }
 

@@ -12,14 +12,14 @@
 
 struct cgcounters {
 	const struct pmu *pmu;
-	enum event event[EVENT_N]; /* those there are, in the order of a group */
+	enum event event[EVENT_N]; /* the events that this machine has, in the order of a group */
 	unsigned int nevents;
 	unsigned int fds, max_fds;
 };
 
 struct cgcounters_set {
 	struct cgcounters *c;
-	int cgroup; /* kept for CPUs that come back; -1: everything */
+	int cgroup; /* kept to open counters on CPUs that are online again; -1: count all tasks */
 	size_t ncpus;
 	struct cgcounters_cpu cpu[];
 };
@@ -27,10 +27,10 @@ struct cgcounters_set {
 /* --- one counter ------------------------------------------------------------------------------ */
 
 /*
- * On v2 every cgroup has counters. On v1, counters need a folder in the perf_event hierarchy, which
- * Slurm does not make. A site must mount perf_event together with a hierarchy of Slurm. If
- * perf_event is mounted on v1, it is not on v2. So v1 is tried first: a step on v1 has a v2 cgroup
- * too (stepgroup.h).
+ * Opens the cgroup for counters. On v2, every cgroup can have them. On v1, the step needs a folder
+ * in the perf_event hierarchy. Slurm makes one only if the site mounts perf_event together with a
+ * hierarchy that Slurm uses. If perf_event is on v1, v2 does not have it. So v1 is tried first,
+ * since a step on v1 has a v2 cgroup, too (stepgroup.h).
  */
 static int pmu_kernel_open_cgroup(void *ctx, const char *v2, const char *v1)
 {
@@ -46,7 +46,7 @@ const struct pmu pmu_hardware = {
 	.event = {
 		[EVENT_CYCLES] = { PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
 		[EVENT_INSTRUCTIONS] = { PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
-		/* the last level's, where the kernel knows the machine */
+		/* misses of the last level, if the kernel knows this CPU */
 		[EVENT_LLC_MISSES] = { PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
 	},
 };
@@ -142,7 +142,7 @@ static void close_cpu(struct cgcounters_set *set, struct cgcounters_cpu *cpu)
 	struct cgcounters *c = set->c;
 	unsigned int i = c->nevents;
 
-	while (i--) { /* the leader last: its group would fall apart */
+	while (i--) { /* close the leader last, or its group would fall apart */
 		if (cpu->handle[i] < 0)
 			continue;
 		c->pmu->ops->close(c->pmu->ctx, cpu->handle[i]);
@@ -170,7 +170,10 @@ static int open_handles(struct cgcounters_set *set, struct cgcounters_cpu *cpu)
 	return 0;
 }
 
-/* -EIO: the CPU went away; then the read is empty, or the group fell apart and NR is 1. */
+/*
+ * Reads the counters of one CPU. -EIO: the CPU went offline; the read is then empty, or the group
+ * fell apart and NR is 1.
+ */
 static int read_cpu(const struct cgcounters_set *set, const struct cgcounters_cpu *cpu,
 		    struct pmu_reading *ret)
 {
@@ -194,9 +197,9 @@ static int open_cpu(struct cgcounters_set *set, struct cgcounters_cpu *cpu)
 }
 
 /*
- * Counted in a part of the interval, as if it had been counted in all of it. By the ratio of this
- * interval, not of the whole time: it changes when a user profiles. False: others had the counters
- * in all of it; that must not look like having done nothing.
+ * Computes the counts since the last reading. If the events had the PMU for a part of the time,
+ * they are scaled up, by the ratio of this interval, since it changes when a user profiles. False:
+ * others had the counters all the time; this must not look like no activity.
  */
 static bool cgcounters_count(const struct cgcounters *c, struct cgcounters_cpu *cpu,
 			     const struct pmu_reading *now)

@@ -16,7 +16,9 @@
 #define V1_MAGIC 0x27e0eb
 #define V2_MAGIC 0x63677270
 
-/* Next blank-separated word of *s, unescaped as mountinfo writes blanks ("\040"). */
+/*
+ * Copies the next word of *s. Blanks within a word, which mountinfo writes as "\040", are restored.
+ */
 static bool next_word(const char **s, char *word, size_t size)
 {
 	const char *p = *s + strspn(*s, " ");
@@ -39,7 +41,7 @@ static bool next_word(const char **s, char *word, size_t size)
 	return n > 0;
 }
 
-/* Is WORD one of the comma-separated words of LIST[0..len)? */
+/* Returns true if LIST, LEN bytes of comma-separated words, has WORD. */
 static bool has_item(const char *list, size_t len, const char *word)
 {
 	size_t wlen = strlen(word);
@@ -83,7 +85,7 @@ bool cgmount_match(const char *line, const char *controller, const char *path, c
 	if (!next_word(&line, root, sizeof(root)) ||
 	    !next_word(&line, point, sizeof(point)))
 		return false;
-	do { /* mount options and any number of optional fields */
+	do { /* skip the mount options and optional fields */
 		if (!next_word(&line, word, sizeof(word)))
 			return false;
 	} while (strcmp(word, "-") != 0);
@@ -95,7 +97,7 @@ bool cgmount_match(const char *line, const char *controller, const char *path, c
 		return false;
 	if (controller && !has_item(word, strlen(word), controller))
 		return false;
-	/* what lies above our cgroup namespace cannot be reached through this mount */
+	/* cgroups above the root of our cgroup namespace cannot be reached through this mount */
 	if (has_dotdot(root) || has_dotdot(path) || path[0] != '/')
 		return false;
 	root_len = strcmp(root, "/") != 0 ? strlen(root) : 0;
@@ -106,21 +108,24 @@ bool cgmount_match(const char *line, const char *controller, const char *path, c
 }
 
 /*
- * What mountinfo says of cgroups. The kernel makes the whole table for each reader, which takes
- * longer than all else that a step does here. So the file stays open, and poll() tells of a change.
+ * The cgroup lines of mountinfo. The kernel makes the whole table for each reader, which takes
+ * longer than all other work for a step. So the file is kept open, and poll() reports changes.
  */
 static struct {
 	pthread_mutex_t lock;
 	pid_t owner; /* the process that opened fd; a child may be in other namespaces, and opens the file anew */
-	/* no FILE: that of a child that ends may move the position, which both have */
+	/*
+	 * a descriptor, not a FILE: when a forked child exits, its FILE may move the shared
+	 * position
+	 */
 	int fd;
 	size_t part_len;
-	char *text; /* the lines read so far; NULL: to be read anew */
+	char *text; /* the lines read so far; NULL: none, read the file from the start */
 	size_t len;
 } mounts = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
 /*
- * The start of a line that is not read to its end yet; belongs to `mounts`. It is no member of `mounts`, which is
- * initialised data: this buffer would be a page that is read from the plugin's file.
+ * The start of an incomplete line. Not a member of `mounts`, which is initialised data: as such,
+ * its page would be read from the plugin's file.
  */
 static char part[4096];
 
@@ -131,7 +136,9 @@ static void forget_mounts(void)
 	free(TAKE_PTR(mounts.text));
 }
 
-/* A plugin is unmapped, or the process ends, be it with a thread in here. */
+/*
+ * Runs when the plugin is unloaded or the process exits, perhaps while another thread has the lock.
+ */
 static void __attribute__((destructor)) leave(void)
 {
 	if (pthread_mutex_trylock(&mounts.lock))
@@ -140,7 +147,10 @@ static void __attribute__((destructor)) leave(void)
 	(void)pthread_mutex_unlock(&mounts.lock);
 }
 
-/* With the lock. A change while they are read is one for the next poll(). */
+/*
+ * Forgets the lines if the mounts have changed. Needs the lock. A change during reading is seen by
+ * the next poll().
+ */
 static int update_mounts(void)
 {
 	struct pollfd p = { .events = POLLPRI };
@@ -177,7 +187,7 @@ static int keep_line(const char *line)
 	return 0;
 }
 
-/* Keeps the next lines that are of interest, if there are any. 0: there is nothing more to read. */
+/* Reads more of the file and keeps the cgroup lines. 0: the end of the file. */
 static int read_more(void)
 {
 	char *const buf = part;
@@ -217,7 +227,7 @@ static int find_folder(const char *controller, const char *path, char *folder, s
 
 	for (;; at += strcspn(mounts.text + at, "\n") + 1) {
 		while (at >= mounts.len) {
-			rc = read_more(); /* no more than it takes: the others may be hundreds */
+			rc = read_more(); /* stop at the first match, since there may be hundreds of mounts */
 			if (rc <= 0)
 				return rc < 0 ? rc : -ENOENT;
 		}
@@ -313,8 +323,7 @@ int cgmount_open_step(const char *controller, const char *path, const char *file
 	return rc < 0 ? -errno : rc;
 }
 
-/* Length of PATH up to the end of its last component that begins with "step_"; 0: none.
- */
+/* The length of PATH up to the end of its last component that begins with "step_"; 0: none. */
 static size_t step_len(const char *path)
 {
 	const char *p = path;
@@ -328,7 +337,10 @@ static size_t step_len(const char *path)
 	return len;
 }
 
-/* One line "id:controllers:path"; which of v2, cpuacct, freezer it is about, as bits. */
+/*
+ * Parses a line "id:controllers:path". Returns bits for the hierarchies that it is about: v2,
+ * cpuacct, freezer.
+ */
 static unsigned int hierarchies(char *line, char **ret_path)
 {
 	char *list = strchr(line, ':');

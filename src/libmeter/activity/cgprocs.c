@@ -12,9 +12,9 @@
 
 #include "src/libutil/fileio.h"
 
-/* A step's folder has task folders, and those what a container runtime makes. */
+/* The deepest level searched: task folders, and folders made by container runtimes. */
 #define MAX_DEPTH 8
-/* Of a list: room for more pids than a kernel gives by default. */
+/* The longest list: more pids than a kernel allows by default. */
 #define MAX_TEXT (1u << 20)
 
 struct walk {
@@ -30,7 +30,7 @@ void cgprocs_fini(struct cgprocs *p)
 	*p = (struct cgprocs){ 0 };
 }
 
-/* Whole text of FOLDER's file NAME into p->text. */
+/* Reads all of file NAME in the folder into p->text. */
 static int read_pids(struct cgprocs *p, int folder_fd, const char *name)
 {
 	_cleanup_close_ int fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC);
@@ -75,7 +75,7 @@ int cgprocs_each_in(struct cgprocs *p, int folder_fd, const char *name, cgprocs_
 
 static int cgprocs_scan(struct walk *w, int folder_fd, int depth);
 
-/* opendir() allocates at every call; this does not. */
+/* Uses getdents64(2), since opendir() allocates memory. */
 static int scan_children(struct walk *w, int folder_fd, int depth)
 {
 	char buf[2048] __attribute__((aligned(__alignof__(struct dirent64))));

@@ -29,7 +29,10 @@ int cpuset_parse(const char *text, uint32_t ncpus, uint32_t *ret, size_t *ret_n)
 	return 0;
 }
 
-/* Slurm's v2 plugin keeps the tasks in a folder of the step, and limits that one only. */
+/*
+ * Opens the cpuset file. With v2, Slurm puts the tasks into a subfolder of the step, and limits
+ * only that.
+ */
 static int open_cpuset(const char *v2, const char *v1)
 {
 	static const struct {

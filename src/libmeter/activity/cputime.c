@@ -19,7 +19,7 @@ struct cputime {
 	uint64_t last_ns;
 };
 
-/* The line of KEY, which comes with a blank, in microseconds. */
+/* Parses the value of KEY, which includes the blank, in microseconds. */
 static int parse_usec(const char *text, const char *key, uint64_t *ret_ns)
 {
 	const char *p = parse_find_line(text, key);
@@ -55,7 +55,7 @@ static int read_cpu_stat(int fd, uint64_t *ret_ns, uint64_t *ret_user_ns)
 
 	if (n < 0)
 		return -errno;
-	/* the first two lines are all that is needed; whole ones, or it is a shorter number */
+	/* only the first two lines are needed; a line that is cut would give a smaller number */
 	buf[n] = '\0';
 	if (!strchr(buf, '\n'))
 		return -EINVAL;
@@ -91,7 +91,7 @@ int cputime_read_modes(struct cputime *c, uint64_t *ret_user_ns, uint64_t *ret_s
 		return -EOPNOTSUPP;
 	if (c->is_v2) {
 		rc = read_cpu_stat(c->fd, &ns, &user_ns);
-	} else { /* in this order the sum is the larger one */
+	} else { /* in this order the sum is never too small */
 		rc = fileio_pread_u64(c->user_fd, &user_ns);
 		if (rc == 0)
 			rc = fileio_pread_u64(c->fd, &ns);
@@ -103,7 +103,7 @@ int cputime_read_modes(struct cputime *c, uint64_t *ret_user_ns, uint64_t *ret_s
 	return 0;
 }
 
-/* Takes FD over; whether it can be read decides, not whether it could be opened. */
+/* Tries to read FD, which this function owns. A file that opens may still not be readable. */
 static int try_fd(struct cputime *c, int fd, bool is_v2, bool is_folder)
 {
 	uint64_t ns;
@@ -198,8 +198,7 @@ int cputime_find_cgroups(pid_t pid, char *v2, char *cpuacct, char *freezer, size
 	return cgmount_step_paths(f, v2, cpuacct, freezer, size);
 }
 
-/* "cpu  user nice system idle iowait irq softirq steal guest guest_nice", in clock ticks.
- */
+/* Parses "cpu user nice system idle iowait irq softirq steal guest guest_nice", in clock ticks. */
 static int parse_cpu_line(const char *line, uint64_t *ret_ticks)
 {
 	uint64_t sum = 0;
@@ -217,7 +216,7 @@ static int parse_cpu_line(const char *line, uint64_t *ret_ticks)
 		if (rc < 0)
 			return rc;
 		line += len;
-		if (i != 3 && i != 4) /* guests' time is in user and nice already */
+		if (i != 3 && i != 4) /* idle and iowait; guest time is part of user and nice */
 			sum += v;
 	}
 	*ret_ticks = sum;
@@ -243,10 +242,10 @@ static void take_cpu(const char *line, uint64_t *cpu_ns, size_t max)
 }
 
 /*
- * The kernel counts here in clock ticks of 10 ms, and rounds each field of each CPU. A step's own
- * time is in nanoseconds. So within a tick the steps may have used more than the node: the split
- * (split.h) must accept that. Only the head of the file is read, as the line of interrupts behind
- * it has a number per interrupt.
+ * /proc/stat counts in clock ticks of 10 ms and rounds each field of each CPU, while a step's time
+ * is in nanoseconds. So within a tick the steps may seem to use more than the node; the split
+ * (split.h) allows for that. Only the head of the file is read, since the line of interrupts is
+ * long.
  */
 int cputime_cpus(int proc_stat_fd, uint64_t *cpu_ns, size_t max, uint64_t *ret_busy_ns,
 		 uint32_t *ret_cpus)
@@ -291,7 +290,7 @@ int cputime_cpus(int proc_stat_fd, uint64_t *cpu_ns, size_t max, uint64_t *ret_b
 		if (!n)
 			break;
 		if (used >= 3 && strncmp(buf, "cpu", 3) != 0)
-			break; /* the line of interrupts, which need not fit */
+			break; /* the line of interrupts, which may be cut */
 		if (used == sizeof(buf))
 			return -EINVAL;
 	}

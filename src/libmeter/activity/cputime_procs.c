@@ -11,14 +11,14 @@
 #include "src/libutil/procstat.h"
 #include "src/libutil/util.h"
 
-/* Above the default pid_max: more is not a step but a mistake. */
+/* More than the default pid_max; a step with more processes is an error. */
 #define MAX_PROCS 65536
 
 struct proc {
 	int pid;
 	int parent;
 	uint64_t start; /* tells a reused pid */
-	uint64_t ticks; /* its own time and that of the children it waited for */
+	uint64_t ticks; /* CPU time of the process and of children it waited for */
 };
 
 struct list {
@@ -37,8 +37,7 @@ struct cputime_procs {
 	int folder_fd;
 	pid_t root; /* 0: the folder's */
 	struct list now, before;
-	uint64_t gone_ticks; /* of those that ended and that nobody in the group waited
-				for */
+	uint64_t gone_ticks; /* CPU time of ended processes for which no process of the group waited */
 	struct cgprocs procs;
 	struct tree tree;
 	uint64_t tick_ns;
@@ -65,7 +64,7 @@ static int proctree_add(void *ctx, pid_t pid)
 	return 0;
 }
 
-/* Children belong to the thread that made them. -ESRCH: PID is gone. */
+/* Adds the children of all threads of PID. -ESRCH: PID is gone. */
 static int add_children(struct tree *t, pid_t pid)
 {
 	char name[sizeof("/proc//task") + 3 * sizeof(pid)];
@@ -91,9 +90,10 @@ static int add_children(struct tree *t, pid_t pid)
 }
 
 /*
- * Calls FN for each process below ROOT, but not for ROOT. One whose parent ends before it leaves the tree,
- * unless an ancestor takes it over (PR_SET_CHILD_SUBREAPER). -ESRCH: ROOT is gone; -EOPNOTSUPP: a kernel
- * without CONFIG_PROC_CHILDREN; -ENOMEM, or what FN ended the walk with.
+ * Calls FN for each descendant of ROOT, but not for ROOT. A process whose parent ends is no
+ * descendant any more, unless an ancestor is its subreaper (PR_SET_CHILD_SUBREAPER). -ESRCH: ROOT
+ * is gone; -EOPNOTSUPP: the kernel lacks CONFIG_PROC_CHILDREN; -ENOMEM; or the result of FN that
+ * ended the walk.
  */
 static int proctree_each(struct tree *t, pid_t root, cgprocs_fn *fn, void *ctx)
 {
@@ -159,7 +159,7 @@ static int cputime_procs_add(struct list *l, const struct proc *proc)
 	return 0;
 }
 
-/* qsort() may allocate; pids come nearly sorted, which suits this. */
+/* A shell sort, since qsort() may allocate memory. Pids are nearly sorted. */
 static void sort(struct list *l)
 {
 	size_t gap, i, j;
@@ -216,8 +216,10 @@ static bool is_same(const struct proc *a, const struct proc *b)
 	return a && b && a->pid == b->pid && a->start == b->start;
 }
 
-/* Will what ENDED used show up in a living one's children time? By whom it was last seen
- * under. */
+/*
+ * Returns true if a living process will have ENDED's time as that of a waited-for child. Follows
+ * the parents as they were last seen.
+ */
 static bool has_living_ancestor(const struct cputime_procs *p, const struct proc *ended)
 {
 	int parent = ended->parent;

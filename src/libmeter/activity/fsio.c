@@ -19,9 +19,9 @@
 #include "src/libmeter/activity/mounts.h"
 #include "src/libutil/util.h"
 
-/* Mount namespaces of one step whose mounts are learned: beyond that, no names. */
+/* The most mount namespaces of a step whose mounts are learned. Further ones get no names. */
 #define NAMESPACES_MAX 64
-/* The kernel's own file systems, which are mounted nowhere. */
+/* The kernel's own file systems, such as that of pipes, which are not mounted. */
 #define INTERNAL_N 4
 
 struct fsio {
@@ -35,7 +35,7 @@ struct fsio {
 	} internal[INTERNAL_N];
 	struct {
 		ino_t ino;
-		uint32_t unknown; /* devices without a name after its mounts were learned */
+		uint32_t unknown; /* number of devices that had no name after the mounts were learned */
 	} seen[NAMESPACES_MAX];
 	size_t nseen;
 	struct probes_fs fs; /* what was read last */
@@ -43,7 +43,10 @@ struct fsio {
 
 /* --- names -------------------------------------------------------------------------------- */
 
-/* These have device numbers in the order in which the kernel mounted them: we look at one of each. */
+/*
+ * Learns the device numbers of the kernel's own file systems by opening a file of each, since the
+ * numbers depend on the boot.
+ */
 static void learn_internal(struct fsio *io)
 {
 	int pipes[2] = { -1, -1 };
@@ -92,7 +95,7 @@ static void copy_masked(char *to, size_t size, const char *from)
 	to[i] = '\0';
 }
 
-/* The folders of a path, from the last one up. */
+/* The most folders in a path of struct probes_fs_mount. */
 #define FOLDERS_MAX (sizeof(((struct probes_fs_mount *)0)->path) / 2)
 
 static void join_folders(const struct probes_fs_mount *m, char *path, size_t size)
@@ -108,8 +111,8 @@ static void join_folders(const struct probes_fs_mount *m, char *path, size_t siz
 }
 
 /*
- * Where the kernel saw a file system that is in none of the mount namespaces that were learned. PATH is
- * empty if that is not known.
+ * Finds a file system that is in none of the learned namespaces, by what the BPF program saw. PATH
+ * is empty if it is not known.
  */
 static bool find_told(const struct fsio *io, size_t place, struct detail_fs *fs)
 {
@@ -213,8 +216,8 @@ static bool has_calls(const struct detail_fs *fs)
 }
 
 /*
- * Place N of the table, its shards added up; the one behind the last is that of the others. A device has two
- * places if the kernel's map was too busy to arbitrate: the first one takes both.
+ * Sums the shards of place N; the place after the last one is that of "others". If the map was too
+ * busy, a device may have two places; the first gets the sum of both.
  */
 static void sum_place(const struct fsio *io, size_t n, struct detail_fs *ret)
 {

@@ -19,7 +19,7 @@
 
 #define PFM_LIBRARY "libpfm.so.4"
 #define DEVICES "/sys/bus/event_source/devices"
-#define OWN_GROUP 4 /* so many of a user's own are put on the PMU together */
+#define OWN_GROUP 4 /* this many of a user's events are on the PMU together */
 
 /* --- the default ---------------------------------------------------------------------------- */
 
@@ -48,8 +48,9 @@ static bool is_there(const char *sys_root, const char *device, const char *file)
 }
 
 /*
- * Arm's PMUs list what PMCEID says they have. It is armv8_pmuv3_0 by ACPI and goes by the CPU's name
- * in a device tree. A PMU that is not to be found is no reason to leave an event out.
+ * Returns true if the PMU's sysfs folder lists EVENT, or if there is no such folder. On Arm, the
+ * list is what the register PMCEID has. The PMU is named armv8_pmuv3_0 with ACPI, and after the CPU
+ * with a device tree.
  */
 static bool pmu_lists(const char *sys_root, const char *event)
 {
@@ -112,8 +113,8 @@ static uint64_t read_number(const char *path, uint64_t otherwise)
 }
 
 /*
- * A dynamic PMU's type. PMUs of cores have a file "cpus". PMUs that count for more than a task have
- * a "cpumask". Others (intel_pt, kprobe ...) have neither.
+ * Returns true if TYPE is a PMU of CPU cores. Those have a file "cpus"; PMUs that count more than a
+ * task have "cpumask"; others (intel_pt, kprobe ...) have neither.
  */
 static bool is_core_pmu(uint32_t type)
 {
@@ -136,8 +137,8 @@ static bool is_core_pmu(uint32_t type)
 }
 
 /*
- * "AnyThread" of Intel's PMUs counts what the sibling thread does, which may be somebody else's. The
- * kernel asks for the right to count CPUs then (intel_pmu_hw_config), and we have it.
+ * Intel's "AnyThread" bit also counts the sibling thread, which may run another user's task. The
+ * kernel allows it to root (intel_pmu_hw_config), and we run as root.
  */
 static bool is_of_both_threads(uint64_t config)
 {
@@ -154,7 +155,7 @@ static bool is_per_task(const struct perf_event_attr *attr)
 	switch (attr->type) {
 	case PERF_TYPE_HARDWARE:
 	case PERF_TYPE_HW_CACHE:
-		/* the upper half names a PMU, on machines with two kinds of cores (5.13) */
+		/* on CPUs with two kinds of cores, the upper half has the PMU (5.13) */
 		return !(attr->config >> 32) || is_core_pmu((uint32_t)(attr->config >> 32));
 	case PERF_TYPE_SOFTWARE:
 		return attr->config <= PERF_COUNT_SW_EMULATION_FAULTS;
@@ -169,9 +170,10 @@ static bool is_per_task(const struct perf_event_attr *attr)
 }
 
 /*
- * A user without rights to kernel counts must not get them through us, nor by subtracting a count
- * with ":u" from one without. So only user space is counted then, as perf(1) does. Any user may
- * have the kernel's own counts of a task, such as its switches. In user space these do not exist.
+ * Returns true if the event may count the kernel. A user who may not count it must not do so
+ * through us, nor by subtracting a count with ":u" from one without. For him only user space is
+ * counted, as perf(1) does. Software events, such as switches, only exist in the kernel, and every
+ * user may count them.
  */
 static bool may_count_kernel(const struct perf_event_attr *attr)
 {
@@ -215,8 +217,8 @@ static void pfm_close(struct pfm *pfm)
 }
 
 /*
- * What a name may decide: which event is counted, and in which modes. Not how: PFM_OS_PERF_EVENT
- * (without _EXT) knows no period and no precision, and only these fields are taken.
+ * Encodes a user's event. Only the event and the modes are taken from NAME: PFM_OS_PERF_EVENT
+ * (without _EXT) has no period and no precision.
  */
 static enum metric_reason encode(const struct pfm *pfm, const char *name,
 				 struct perf_event_attr *ret)
@@ -274,7 +276,7 @@ static bool pmu_has_event(const struct pfm *pfm, const pfm_pmu_info_t *pmu, cons
 	return false;
 }
 
-/* "skx::INST_RETIRED:ANY_P": the PMU, if it is given, and the event; also of a CPU that is not here. */
+/* Returns true if libpfm4 knows NAME, such as "skx::INST_RETIRED:ANY_P", for any CPU. */
 static bool is_known(const struct pfm *pfm, const char *name)
 {
 	const char *colons = strstr(name, "::");
@@ -283,7 +285,7 @@ static bool is_known(const struct pfm *pfm, const char *name)
 	struct perf_event_attr ignored;
 	int i;
 
-	/* raw codes and the like, of which there is no list */
+	/* this finds raw codes, for which there is no list */
 	if (encode(pfm, name, &ignored) != REASON_NO_EVENT)
 		return true;
 	for (i = PFM_PMU_NONE; i < PFM_PMU_MAX; i++) {

@@ -13,9 +13,9 @@
 #include "src/libutil/fileio.h"
 #include "src/libutil/parse.h"
 
-/* What is anonymous and what is shared, in each kind of file. */
+/* The keys of anonymous and of shared memory in each kind of file. */
 static const char *const keys_v2[] = { "anon ", "shmem " };
-/* With all groups below. rss is anonymous memory there; shmem came with Linux 4.13. */
+/* With the groups below. rss is anonymous memory; shmem exists since Linux 4.13. */
 static const char *const keys_v1[] = { "total_rss ", "total_shmem " };
 static const char *const keys_meminfo[] = { "AnonPages:", "Shmem:" };
 static const char *const keys_status[] = { "RssAnon:", "RssShmem:" };
@@ -30,7 +30,7 @@ struct memuse {
 
 /* --- text ------------------------------------------------------------------------------- */
 
-/* The number behind KEY at the start of a line. -ENOENT: no such line. */
+/* Parses the number after KEY at the begin of a line. -ENOENT: no such line. */
 static int field(const char *text, const char *key, uint64_t *ret)
 {
 	const char *p = parse_find_line(text, key);
@@ -95,7 +95,7 @@ struct sum {
 	uint64_t shmem_kb; /* the largest */
 };
 
-/* One that ended meanwhile, and a kernel thread, holds nothing. */
+/* Adds the memory of one process; an ended one or a kernel thread has none. */
 static int add_process(void *ctx, pid_t pid)
 {
 	struct sum *sum = ctx;
@@ -191,7 +191,7 @@ bool memuse_opens_files(const struct memuse *m)
 	return !m->keys;
 }
 
-/* Takes FD over; whether it can be read decides, not whether it could be opened. */
+/* Tries to read FD, which this function owns. A file that opens may still not be readable. */
 static int try_fd(struct memuse *m, int fd, const char *const *keys)
 {
 	uint64_t bytes;
@@ -209,7 +209,10 @@ static int try_fd(struct memuse *m, int fd, const char *const *keys)
 	return rc;
 }
 
-/* On v2 the tasks are in the step's "user"; its "slurm" has slurmstepd, which is no part of the step. */
+/*
+ * Opens FILE in the step's subfolder "user", which has the tasks. The subfolder "slurm" has
+ * slurmstepd, which is not part of the step.
+ */
 static int memuse_open_v2(const char *v2, const char *file)
 {
 	char name[64];
@@ -282,7 +285,10 @@ static uint64_t read_oom_kills(int fd)
 									field_or_unknown(buf, "oom_kill ");
 }
 
-/* v1 counts a kill in the group of the process alone, and tasks may have groups below the step's. */
+/*
+ * Sums OOM kills over the step's group and those below. v1 counts a kill only in the group of the
+ * killed process.
+ */
 static uint64_t sum_oom_kills(const char *v1)
 {
 	uint64_t sum = read_oom_kills(cgmount_open_step("memory", v1, "memory.oom_control"));

@@ -8,13 +8,16 @@
 
 #include "src/libutil/util.h"
 
-/* A process may have tens of thousands (container hosts); no step needs that many names. */
+/*
+ * The most names kept. A container host may have tens of thousands of mounts; a step does not need
+ * them.
+ */
 #define MOUNTS_MAX 2048
-/* Nor does anybody look further down its list, which a user may make as long as the kernel lets him. */
+/* The most lines read, since a user may make the list very long. */
 #define LINES_MAX 16384
 
 struct entry {
-	struct mount_point point; /* its strings are ours, in one allocation at path */
+	struct mount_point point; /* its strings are owned, in one allocation that begins at path */
 	bool has_root;
 	uint32_t process; /* whose it is, counted */
 };
@@ -49,7 +52,7 @@ void mounts_destroy(struct mounts *m)
 
 /* --- one line: 36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw ---------------- */
 
-/* The next word, not ended by NUL: blanks within are written as octal numbers. */
+/* Finds the next word; it is not NUL-terminated, and its blanks are octal numbers. */
 static bool next_word(const char **line, const char **word, size_t *len)
 {
 	*word = *line + strspn(*line, " ");
@@ -100,7 +103,7 @@ static bool parse_device(const char **line, uint32_t *ret)
 	return *ret != 0;
 }
 
-/* Writes at most LEN bytes and a NUL; returns what follows. */
+/* Writes at most LEN bytes and a NUL. Returns the end. */
 static char *unescape(char *to, const char *from, size_t len)
 {
 	const char *end = from + len;
@@ -131,7 +134,7 @@ static bool parse_line(const char *line, struct entry *e, const char **path, siz
 	e->has_root = len == 1 && *root == '/';
 	if (!next_word(&line, path, path_len) || **path != '/')
 		return false;
-	do /* mount options, then any number of optional fields */
+	do /* skip mount options and optional fields */
 		if (!next_word(&line, &word, &len))
 			return false;
 	while (len != 1 || *word != '-');

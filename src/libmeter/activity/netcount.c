@@ -17,7 +17,7 @@ struct netcount {
 	int link[2];
 	bool is_blind;		    /* detached while the cgroup lives */
 	bool was_read;
-	struct probes_net_row base; /* of a holder before us, on the same cgroup */
+	struct probes_net_row base; /* counts of an earlier holder on the same cgroup */
 	struct probes_net_row last; /* since then */
 };
 
@@ -43,7 +43,9 @@ static const enum metric metrics[] = {
 
 /* --- rows --------------------------------------------------------------------------------- */
 
-/* -ENOENT: nothing was ever attached to the cgroup, or it is gone. */
+/*
+ * Reads the sum of all shards. -ENOENT: programs were never attached to the cgroup, or it is gone.
+ */
 static int read_sum(struct netcount *n, struct probes_net_row *ret)
 {
 	struct probes_net_row sum = { 0 };
@@ -61,16 +63,16 @@ static int read_sum(struct netcount *n, struct probes_net_row *ret)
 
 /* --- opening ------------------------------------------------------------------------------ */
 
-/* Somebody removes the pins while we open them. */
+/* A pin is missing: the object is being removed. */
 static int not_there(struct errmsg *err, int rc, const char *what)
 {
 	return errmsg_errno(err, rc == -ENOENT ? -EOPNOTSUPP : rc, "packets: cannot open %s", what);
 }
 
 /*
- * Kernels before 5.11 charge rows to the locked-memory limit of this process, on top of all charges
- * of the user. Above the limit they return ENOMEM. The limit is the tasks' too: it is back before
- * any is made.
+ * Attaches one program. Before 5.11, the kernel charges the rows to the locked-memory limit of this
+ * process, in addition to all charges of the user, and returns ENOMEM above it. So the limit is
+ * raised, and restored before tasks, which inherit it, are made.
  */
 static int attach_one(int prog, int cgroup, enum bpf_attach_type type, int *ret_link)
 {
@@ -193,7 +195,10 @@ void netcount_miss(struct values *values, enum metric_reason reason)
 		values_miss(values, metrics[i], reason);
 }
 
-/* A link says so too when its cgroup went away, in which case all was counted. */
+/*
+ * Returns true if a link is not attached any more. That is so, too, if the cgroup was removed, and
+ * then all packets were counted.
+ */
 static bool is_detached(const struct netcount *n)
 {
 	struct bpfsys_link info;

@@ -15,23 +15,24 @@
 #include "src/libutil/util.h"
 
 #define PPM 1000000u
-#define MIN_INTERVAL_NS 100000000u /* of CPU time: groups take turns every few ms */
+#define MIN_INTERVAL_NS 100000000u /* in CPU time; groups take turns every few ms */
 #define YIELD_BELOW_PPM 800000u	   /* of the best share */
-#define MIN_LACK_NS 100000000u	   /* what runs before an exec is no lack */
+#define MIN_LACK_NS 100000000u	   /* time that may be missing, since tasks run before their exec */
 
-/* What is counted in the same way and given back together. */
+/* Parts of the request; the events of a part are opened and closed together. */
 enum part {
 	PART_HW,
 	PART_OWN,
-	PART_SW, /* software events: they take no counter, and are never given back */
+	PART_SW, /* software events, which use no counter and are never closed early */
 	PART_N
 };
 
 struct part_of_perf {
 	struct hwevents events;
-	struct perf_set *set;		   /* this one or the next; NULL: not asked for, or given back */
+	struct perf_set *set;		   /* SET or BPERF is in use; both NULL: not asked for, or closed for a
+					      profiler */
 	struct bperf *bperf;
-	struct perf_sum kept[HWEVENTS_MAX]; /* what it had counted when it was given back */
+	struct perf_sum kept[HWEVENTS_MAX]; /* the counts when it was closed */
 	const char *way;		   /* for people; NULL: not asked for */
 };
 
@@ -63,7 +64,7 @@ static const struct {
 
 /* --- opening -------------------------------------------------------------------------------- */
 
-/* The task counters have all but the clock, at no cost. */
+/* Sets the software events to open. The task counters have all but the clock, at no cost. */
 static void software_events(bool is_taskcount_on, struct hwevents *ret)
 {
 	static const struct {
@@ -92,8 +93,8 @@ static void software_events(bool is_taskcount_on, struct hwevents *ret)
 }
 
 /*
- * By cgroup first: that costs nothing at a fork and nothing at a switch within the step. It takes as
- * many descriptors as CPUs, and where those do not suffice, tasks may be fewer.
+ * Opens a part, by cgroup if possible, which costs nothing at a fork or a switch within the step.
+ * It needs a descriptor per CPU; if these do not suffice, one per task may be fewer.
  */
 static int open_part(struct perf *p, struct part_of_perf *part)
 {
@@ -118,7 +119,10 @@ static int open_part(struct perf *p, struct part_of_perf *part)
 	return perf_task_open(part->set, p->pid, p->n);
 }
 
-/* Where it can be had: it costs nothing at a fork or at a switch within the step, nor descriptors. */
+/*
+ * Uses bperf if possible: it costs nothing at a fork or at a switch within the step, and no
+ * descriptors.
+ */
 static bool open_bperf(struct perf *p, const struct perf_target *target)
 {
 	struct part_of_perf *hw = &p->part[PART_HW];
@@ -152,7 +156,7 @@ static int open_parts(struct perf *p, const struct perf_target *target)
 		hwevents_own(target->request, &p->part[PART_OWN].events);
 	software_events(target->slot != 0, &p->part[PART_SW].events);
 	if ((target->request->groups & PERF_GROUP_HW) && open_bperf(p, target)) {
-		p->part[PART_SW].events.n = 0; /* the CPU time of the task counters is the task clock */
+		p->part[PART_SW].events.n = 0; /* the task counters' CPU time is used as the task clock */
 		if (!(target->request->groups & PERF_GROUP_EVENTS))
 			return 0;
 		return open_part(p, &p->part[PART_OWN]);
@@ -262,7 +266,10 @@ static bool is_open(const struct perf *p, enum part part)
 	return p->part[part].bperf || (p->part[part].set && perf_set_counts(p->part[part].set));
 }
 
-/* Share of the time since the last call in which our events were on the PMU; false: too little. */
+/*
+ * Computes the share of the time since the last call in which our events were on the PMU. False:
+ * the time was too short.
+ */
 static bool share_of_pmu(struct perf *p, uint32_t *ret_ppm)
 {
 	uint64_t enabled_ns = 0, running_ns = 0, wanted_ns;
@@ -307,7 +314,7 @@ static bool has_profiler(const struct perf *p)
 				   perf_profiler_among(p->pid, p->n);
 }
 
-/* False: others are at the counters of bperf just now; the next call tries again. */
+/* Closes the counters. False: another process has bperf's lock; the next call tries again. */
 static bool give_back(struct part_of_perf *part)
 {
 	if (part->bperf && bperf_yield(part->bperf) < 0)
@@ -345,8 +352,8 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 }
 
 /*
- * What the step used in all, also after the counters were given back, by us or (bperf) another step.
- * Clocks differ a little by what they count of interrupts, which is no lack.
+ * The CPU time of the whole step, also after the counters were closed, by us or (bperf) for another
+ * step. Clocks differ a little in how they count interrupts; that is not a lack.
  */
 static uint64_t cpu_time(const struct values *values, uint64_t enabled_ns)
 {
@@ -363,8 +370,8 @@ static uint64_t cpu_time(const struct values *values, uint64_t enabled_ns)
 }
 
 /*
- * Scales a value to the step's whole time. Counters that share the PMU are scaled as well. A rate,
- * or joules per instruction, of a part and a whole would be wrong by any factor.
+ * Scales counts to the step's whole CPU time, also those of events that took turns. Otherwise a
+ * ratio with a value of the whole step, such as joules per instruction, would be wrong.
  */
 static void scale_to_step(const struct values *values, const struct hwevents *events,
 			  struct perf_sum sum[HWEVENTS_MAX])
@@ -386,7 +393,7 @@ static void scale_to_step(const struct values *values, const struct hwevents *ev
 static void set_metric(const struct hwevents *events, const struct perf_sum *sum, enum metric m,
 		       struct values *values)
 {
-	enum metric_reason reason = REASON_NO_EVENT; /* unless an event of this CPU makes it */
+	enum metric_reason reason = REASON_NO_EVENT; /* the reason if no event of this CPU gives the metric */
 	uint64_t value = 0;
 	bool is_made = false;
 	uint32_t i;
@@ -410,7 +417,7 @@ static uint32_t share_ppm(uint64_t running_ns, uint64_t enabled_ns)
 	return enabled_ns ? (uint32_t)muldiv(running_ns, PPM, enabled_ns) : PPM;
 }
 
-/* By bperf there is no event for it. */
+/* Sets the task clock, for which bperf has no event. */
 static void set_task_clock(const struct perf_sum *hw, struct values *values)
 {
 	if (values_has(values, METRIC_CPU_TIME))

@@ -12,13 +12,16 @@
 #include "src/libutil/util.h"
 
 /*
- * One look costs 1 us per descriptor. A profiler is an ancestor of the processes that it profiles.
- * So it is among the first processes of a cgroup, or in every rank.
+ * Limits of a search, which costs 1 us per descriptor. A profiler is an ancestor of the processes
+ * that it profiles, so it is among the first of a cgroup, or in every rank.
  */
 #define MAX_PROCESSES 64
 #define MAX_FDS 128
 
-/* Ours are the stepd's, which may be in the step's cgroup; and no profiler. */
+/*
+ * Returns true if PID has a perf event open. slurmstepd, which may be in the step's cgroup and has
+ * ours, is left out.
+ */
 static bool has_event(pid_t pid)
 {
 	static const char event[] = "anon_inode:[perf_event]";
@@ -58,7 +61,7 @@ static int perf_profiler_look(void *ctx, pid_t pid)
 
 bool perf_profiler_in_cgroup(int cgroup_fd)
 {
-	/* a descriptor of our own, as the walk moves its offset */
+	/* a new descriptor, since the walk moves its offset */
 	_cleanup_close_ int fd = openat(cgroup_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct look l = { .left = MAX_PROCESSES };
 	struct cgprocs procs = { 0 };

@@ -13,7 +13,7 @@
 #include "src/libutil/muldiv.h"
 #include "src/libutil/util.h"
 
-#define KEEP_FDS 1024 /* for the process we are in; of a small limit, half */
+#define KEEP_FDS 1024 /* left to the process we are in; half, if its limit is small */
 
 struct reading {
 	uint64_t value, enabled_ns, running_ns;
@@ -22,8 +22,8 @@ struct reading {
 struct counter {
 	int fd;
 	uint8_t event;
-	uint8_t members; /* of a leader's group, it included; 0: not a leader */
-	bool is_grouped; /* one read of the leader brings all members */
+	uint8_t members; /* for a leader: events in its group, with itself; 0: not a leader */
+	bool is_grouped; /* one read of the leader returns all members */
 	uint64_t id;	 /* the kernel's, to know our fd again */
 	uint64_t opened_mono_ns;
 	struct reading base;
@@ -96,8 +96,8 @@ static int grow(struct perf_set *s)
 }
 
 /*
- * On some machines ten events of 400 tasks take all descriptors of a process. slurmstepd could then
- * neither take a message nor read a file until its step ends.
+ * The largest descriptor to use. Ten events of 400 tasks could take all descriptors; slurmstepd
+ * could then neither receive a message nor read a file until its step ends.
  */
 static int last_fd(void)
 {
@@ -120,7 +120,7 @@ static int open_one(struct perf_set *s, const struct perf_set_target *t, uint32_
 	if (t->is_inherited) {
 		/* one read per event: inherited groups cannot be read before 6.13 */
 		attr.inherit = 1;
-		attr.disabled = leader < 0; /* members run when their leader does */
+		attr.disabled = leader < 0; /* members run if their leader does */
 		attr.enable_on_exec = leader < 0;
 	} else {
 		attr.read_format |= PERF_FORMAT_GROUP;
@@ -140,7 +140,7 @@ static void log_refusal(const struct perf_set *s, const struct perf_set_target *
 		     strerror(-rc));
 }
 
-/* One read of a leader: as many values as the group has members, in their order. */
+/* Reads a group; the values are in the order of its members. */
 static int read_leader(const struct perf_set *s, const struct counter *leader,
 		       struct reading ret[HWEVENTS_MAX])
 {
@@ -157,7 +157,7 @@ static int read_leader(const struct perf_set *s, const struct counter *leader,
 	n = s->ops->read(s->ctx, leader->fd, &group, sizeof(group));
 	if (n < 0)
 		return (int)n;
-	/* its CPU went offline: the group fell apart, and what it had counted is gone */
+	/* the CPU went offline: the group fell apart, and its counts are lost */
 	if (n < (ssize_t)(3 * sizeof(uint64_t)) || group.nr != leader->members)
 		return -EIO;
 	for (i = 0; i < group.nr; i++)
@@ -165,7 +165,7 @@ static int read_leader(const struct perf_set *s, const struct counter *leader,
 	return 0;
 }
 
-/* Members from FIRST to the end of the list are what one target got. */
+/* Stores the first values of the counters from FIRST on, which are those of one target. */
 static void take_bases(struct perf_set *s, size_t first)
 {
 	struct reading now[HWEVENTS_MAX];
@@ -181,8 +181,8 @@ static void take_bases(struct perf_set *s, size_t first)
 }
 
 /*
- * A member that comes after one that counts apart joins that one's group, so that members always
- * follow their leader.
+ * An event that cannot join the group is opened alone. Members after it join this event's group, so
+ * that members always follow their leader.
  */
 int perf_set_add(struct perf_set *s, const struct perf_set_target *t)
 {
@@ -249,8 +249,9 @@ int perf_set_try(const struct perf_set *s, const struct perf_set_target *t)
 /* --- reading -------------------------------------------------------------------------------- */
 
 /*
- * With contain_spank (24.05) Slurm calls us in a process that shares our memory, but not our
- * descriptors. The number may be another file here, which must not be read or closed.
+ * Returns true if the descriptor is still our counter. With contain_spank (24.05) Slurm calls us in
+ * a process that shares our memory, but not our descriptors. There, the number may be another file,
+ * which must not be read or closed.
  */
 static bool is_ours(const struct perf_set *s, const struct counter *c)
 {
@@ -261,14 +262,14 @@ static bool is_ours(const struct perf_set *s, const struct counter *c)
 
 /* Of one event over all targets. */
 struct total {
-	uint64_t scaled;     /* where it had the PMU for some of the time, as if for all of it */
+	uint64_t scaled;     /* scaled up, if the event had the PMU for a part of the time */
 	uint64_t counted_ns; /* how long that was */
 	uint64_t enabled_ns, running_ns;
 };
 
 /*
- * Kernels add their uptime to both times of a cgroup's event that is the first on its CPU (6.18).
- * No CPU can have run for longer than the event is open.
+ * Corrects a bug of Linux 6.18: for the first event of a cgroup on its CPU, both times include the
+ * uptime. No CPU can have run longer than the event is open.
  */
 static void cut_uptime(const struct counter *c, uint64_t mono_ns, struct reading *delta)
 {
@@ -313,7 +314,7 @@ static struct perf_sum sum_of(const struct total *t, enum metric_reason reason)
 	};
 
 	if (reason == REASON_NONE && t->enabled_ns && !t->counted_ns)
-		sum.reason = REASON_NO_COUNTER; /* it never got its turn on the PMU */
+		sum.reason = REASON_NO_COUNTER; /* it was never on the PMU */
 	if (sum.reason != REASON_NONE)
 		sum.value = 0;
 	return sum;
@@ -343,7 +344,7 @@ void perf_set_read(const struct perf_set *s, struct perf_sum ret[HWEVENTS_MAX])
 			if (why != REASON_NONE)
 				reason[m->event] = why;
 		}
-		/* a leader that cannot be read takes its group with it */
+		/* without its leader, no member of the group can be read */
 		for (k = 1; rc < 0 && k < c->members; k++)
 			reason[s->counter[i + k].event] = REASON_FAILED;
 	}
@@ -374,7 +375,7 @@ void perf_set_destroy(struct perf_set *s)
 
 	if (!s)
 		return;
-	for (i = s->n; i--;) /* the leader last: its group would fall apart */
+	for (i = s->n; i--;) /* close the leader last, or its group would fall apart */
 		if (is_ours(s, &s->counter[i]))
 			s->ops->close(s->ctx, s->counter[i].fd);
 	free(s->counter);

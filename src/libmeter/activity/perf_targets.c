@@ -13,8 +13,8 @@
 #define PATH_SIZE 4096
 
 /*
- * A step that may use all CPUs has no cpuset of its own. A task's CPU mask is no substitute, since
- * the task can change it. So all online CPUs are taken.
+ * A step that may use all CPUs has no cpuset of its own, so all online CPUs are taken. A task's CPU
+ * mask is not used, since the task can change it.
  */
 int perf_cgroup_cpus(pid_t pid, uint32_t **ret, size_t *ret_n)
 {

@@ -35,7 +35,10 @@ static void read_file(int folder_fd, const char *file, char *buf, size_t size)
 	buf[n > 0 ? n : 0] = '\0';
 }
 
-/* VALUE up to the end of its line. NULL, or no number: M is missing for REASON. */
+/*
+ * Sets M to the number VALUE, which ends with its line. If it is NULL or no number, M is missing
+ * with REASON.
+ */
 static void set_metric(struct values *f, enum metric m, const char *value, uint64_t scale,
 		       enum metric_reason reason)
 {
@@ -48,7 +51,7 @@ static void set_metric(struct values *f, enum metric m, const char *value, uint6
 		values_set(f, m, __builtin_mul_overflow(v, scale, &v) ? UINT64_MAX : v);
 }
 
-/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=12": the 12, microseconds. */
+/* Finds the 12, in microseconds, of "some avg10=0.00 avg60=0.00 avg300=0.00 total=12". */
 static const char *find_total(const char *text, const char *kind)
 {
 	static const char key[] = " total=";
@@ -70,7 +73,7 @@ static void read_psi(int folder_fd, struct values *f)
 	}
 }
 
-/* False: this folder's cpu.stat, if there is one, knows of no quota. */
+/* Reads throttling from the folder's cpu.stat. False: it has no quota, or there is no such file. */
 static bool read_throttling(int folder_fd, const char *time_key, uint64_t scale, struct values *f)
 {
 	char buf[1024];

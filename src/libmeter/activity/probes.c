@@ -12,7 +12,7 @@
 #include "src/libutil/util.h"
 
 #define PIN_PATH_MAX (PATH_MAX + sizeof("/" PROBES_DIR "/prog_") + sizeof(((struct probes_fd *)0)->name))
-/* Between two tries for what is about to be free, or there. */
+/* The pause between two tries. */
 #define RETRY_NS (NSEC_PER_MSEC / 2)
 
 static const struct {
@@ -59,7 +59,10 @@ static int map_meta(struct probes *p, struct errmsg *err)
 	return 0;
 }
 
-/* What every user needs: the pins come into being by one rename, so one missing is half removed. */
+/*
+ * Opens the maps that every user needs. All pins appear by one rename, so if one is missing, the
+ * object is being removed.
+ */
 static int open_core(struct probes *p, struct errmsg *err)
 {
 	static const char *const core[] = { "cgroups", "owners", "task_rows" };
@@ -308,8 +311,8 @@ void probes_subtract(void *to, const void *from, size_t size)
 /* --- links -------------------------------------------------------------------------------- */
 
 /*
- * A fd of the link in force. -ENOENT: there is none. An old number is nobody else's: the kernel gives out
- * 2^31 before the first one again.
+ * Opens the link that attaches a program. -ENOENT: there is none. An old id is not reused: the
+ * kernel gives out 2^31 others first.
  */
 static int join(struct probes *p, enum probes_link which, int *ret_fd)
 {
@@ -326,8 +329,8 @@ static void pause_ns(uint64_t ns)
 }
 
 /*
- * With the lock. A link whose last holder is dying cannot be joined, and still keeps a second link
- * away until the kernel has removed it.
+ * Attaches a program. Needs the lock. A link whose last holder is dying cannot be opened, but
+ * prevents a second link until the kernel has removed it.
  */
 static int probes_attach(struct probes *p, enum probes_link which, int program, int *ret_fd)
 {
@@ -343,7 +346,8 @@ static int probes_attach(struct probes *p, enum probes_link which, int program, 
 	}
 	if (rc == 0)
 		rc = bpfsys_link_info(fd, &info);
-	if (rc < 0) /* fexit, once detached, before 5.13: ENOENT; it is no missing pin */
+	if (rc < 0) /* before 5.13, ENOENT is returned for an fexit program that was detached, not for a missing
+		       pin */
 		return rc == -ENOENT ? -EOPNOTSUPP : rc;
 	__atomic_store_n(&p->meta->link[which], info.id, __ATOMIC_RELEASE);
 	*ret_fd = TAKE_FD(fd);
@@ -351,19 +355,20 @@ static int probes_attach(struct probes *p, enum probes_link which, int program, 
 }
 
 /*
- * Attaching ten function hooks takes 0.15 s on an emulated machine, and many steps may start at
- * once. Later steps wait as long as the first one makes progress.
+ * Opens the link or takes the lock. Attaching ten function hooks takes 0.15 s on an emulated
+ * machine, and many steps may start at once. Later steps wait as long as the first one makes
+ * progress.
  */
 static int join_or_lock(struct probes *p, enum probes_link which, int *lock)
 {
 	uint64_t deadline_ns = clock_mono_ns() + PROBES_HOLD_WAIT_NS;
 	int rc;
 
-	/* a second link beside one that we only cannot see would count everything twice */
+	/* attaching again, if we just cannot see a link, would count everything twice */
 	while ((rc = join(p, which, &p->link[which])) == -ENOENT && *lock < 0) {
 		rc = probes_lock(p->dir, /* wait_ns= */ 0, lock, NULL);
 		if (rc == 0)
-			continue; /* he who had it may just have attached it */
+			continue; /* the former holder of the lock may have attached it */
 		if (rc != -EWOULDBLOCK)
 			return rc;
 		if (clock_mono_ns() >= deadline_ns)
@@ -383,7 +388,7 @@ static int hold_one(struct probes *p, enum probes_link which, int *lock)
 	rc = join(p, which, &p->link[which]);
 	if (rc != -ENOENT)
 		return rc;
-	/* before the lock is taken for a hook that this kernel does not have */
+	/* first, so that the lock is not taken for a hook that this kernel does not have */
 	rc = probes_program(p, links[which].name, &program);
 	if (rc < 0)
 		return rc;
@@ -433,7 +438,7 @@ int probes_hold(struct probes *p, enum probes_group group, struct errmsg *err)
 			continue;
 		rc = hold_one(p, (enum probes_link)i, &lock);
 		if (rc == -ENOENT)
-			continue; /* this kernel has no such hook: not loaded */
+			continue; /* not loaded, since this kernel has no such hook */
 		if (rc < 0) {
 			while (probes_drop(p, group))
 				;

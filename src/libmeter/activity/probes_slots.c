@@ -19,11 +19,11 @@
 #include "src/libutil/util.h"
 
 /*
- * Inode of a hierarchy's root (fs/kernfs/dir.c numbers from 1). The root has all tasks and is never
- * a step.
+ * The inode of a hierarchy's root (fs/kernfs/dir.c numbers from 1). The root has all tasks and is
+ * never a step's.
  */
 #define ROOT_ID 1
-/* Between two looks at a lock that somebody has. */
+/* The pause between two tries for a lock. */
 #define LOCK_POLL_NS NSEC_PER_MSEC
 
 /* --- maps --------------------------------------------------------------------------------- */
@@ -65,8 +65,8 @@ static void empty_cache(struct probes *p)
 }
 
 /*
- * The process that takes the generation's 20 bits across a half of their range empties the cache
- * first. If it is killed in between, the next process empties the cache again.
+ * Raises the generation. The process at each half of the range of its 20 bits clears the cache
+ * first. If it is killed in between, the next process clears it.
  */
 void probes_void_cache(struct probes *p)
 {
@@ -101,7 +101,7 @@ int probes_owner(struct probes *p, uint32_t slot, struct probes_owner *ret)
 	return bpfsys_lookup(owners_of(p), &slot, ret);
 }
 
-/* Not if it has been registered again: it is somebody else's then. */
+/* Removes a cgroup, unless it was registered again and so belongs to another slot. */
 static void remove_cgroup(struct probes *p, uint64_t id, uint32_t hierarchy, uint32_t slot)
 {
 	const struct probes_cgroup key = { .id = id, .hierarchy = hierarchy };
@@ -138,16 +138,19 @@ static int empty_rows(struct probes *p, uint32_t slot, uint32_t groups)
 
 static void free_slot(struct probes *p, uint32_t slot, const struct probes_owner *owner)
 {
-	/* the cgroups first: a slot without owner may be somebody else's the next moment */
+	/* the cgroups first, since a slot without owner may be given to a new step at once */
 	remove_cgroup(p, owner->cgroup_v2, PROBES_V2, slot);
 	remove_cgroup(p, owner->cgroup_v1, PROBES_V1_FREEZER, slot);
 	probes_void_cache(p);
-	/* or its events would be read for the next one, who may not have asked */
+	/* otherwise the next step in this slot, which may not ask, would be counted */
 	(void)empty_rows(p, slot, owner->groups & 1u << PROBES_HW);
 	(void)bpfsys_delete(owners_of(p), &slot);
 }
 
-/* Deleting while walking restarts a hash map's walk: bounded by its size, and collected first. */
+/*
+ * Finds the living and dead slots. They are not deleted here, since deleting an entry restarts a
+ * walk of a hash map.
+ */
 static void count_slots(struct probes *p, struct probes_count *c, struct probes_dead *dead)
 {
 	struct probes_owner owner;
@@ -276,7 +279,9 @@ static int allocate_slot(struct probes *p, const struct probes_owner *owner, uin
 	return -ENOSPC;
 }
 
-/* Its file systems had places, which are in a map of their own: see bpf/fsio.bpf.h. */
+/*
+ * Removes the places of the slot's file systems, which are in a separate map: see bpf/fsio.bpf.h.
+ */
 static void empty_places(struct probes *p, uint32_t slot)
 {
 	struct probes_fs_place key = { .slot = slot };
@@ -289,8 +294,9 @@ static void empty_places(struct probes *p, uint32_t slot)
 }
 
 /*
- * The caller's pid as programs see it. A kernel before 5.10 does not run one for us, and so knows it only
- * outside of pid namespaces. To look first where one is would take longer.
+ * The caller's tgid in the initial pid namespace. Before 5.10 the kernel does not run a program for
+ * us, so getpid() is used, which is right only outside pid namespaces. Checking first whether we
+ * are in one would take longer.
  */
 static uint32_t own_tgid(struct probes *p)
 {
@@ -325,11 +331,14 @@ static int add_cgroup(struct probes *p, uint64_t id, uint32_t hierarchy, uint32_
 {
 	struct probes_cgroup key = { .id = id, .hierarchy = hierarchy };
 
-	/* an entry there is a dead step's: kernfs ids are not used twice */
+	/* an old entry is a dead step's, since kernfs ids are not reused */
 	return id ? bpfsys_update(cgroups_of(p), &key, &slot, BPF_ANY) : 0;
 }
 
-/* Whether there is room now. Busy: whoever has the lock reaps as well, and this step goes without. */
+/*
+ * Frees dead slots; true: there is room now. If another process has the lock, it does the same, and
+ * this step does without a slot.
+ */
 static bool reap_dead(struct probes *p)
 {
 	struct probes_count c;
@@ -375,7 +384,10 @@ int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_
 			(void)__atomic_fetch_add(&p->meta->full, 1, __ATOMIC_RELAXED);
 		return rc;
 	}
-	/* other groups' may hold what a step before left: nobody reads them, and to open them takes time */
+	/*
+	 * rows of other groups may have a former step's counts; nobody reads them, and opening them
+	 * takes time
+	 */
 	rc = empty_rows(p, slot, groups | 1u << PROBES_TASKS | 1u << PROBES_TCP);
 	if (rc == 0)
 		rc = set_owner(p, slot, owner.tgid);
@@ -396,7 +408,7 @@ int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_
 	return 0;
 }
 
-/* A living slurmd answers for all, so that the slots are looked through only without one. */
+/* Returns true if the object is in use. Slots are searched only if no daemon lives. */
 static bool is_in_use(struct probes *p)
 {
 	struct probes_count c = { 0 };
@@ -424,7 +436,10 @@ void probes_release(struct probes *p, uint32_t slot)
 
 	if (!probes_leave(p, slot) || is_in_use(p))
 		return;
-	/* Nobody left, Slurm is gone. Busy: somebody is just loading or unloading. */
+	/*
+	 * Removes the object if nobody uses it. If another process has the lock, it is loading or
+	 * unloading.
+	 */
 	if (probes_lock(p->dir, /* wait_ns= */ 0, &lock, NULL) < 0)
 		return;
 	if (is_in_use(p))
@@ -481,7 +496,7 @@ int probes_lock(const char *dir, uint64_t wait_ns, int *ret_fd, struct errmsg *e
 		rc = flock_until(fd, wait_ns);
 		if (rc < 0)
 			return errmsg_errno(err, rc, "cannot lock %s", dir);
-		/* the one who held it may have removed the folder */
+		/* the former holder of the lock may have removed the folder */
 		if (stat(dir, &named) == 0 && locked.st_ino == named.st_ino) {
 			*ret_fd = TAKE_FD(fd);
 			return 0;

@@ -13,7 +13,7 @@
 
 #define CLASS "/sys/class/infiniband"
 
-/* Where PMA counters of 32 bits stop: they do not wrap (IBTA, PortCounters). */
+/* The value at which 32-bit PMA counters stop; they do not wrap (IBTA, PortCounters). */
 #define STUCK UINT32_MAX
 
 enum what {
@@ -28,8 +28,9 @@ enum what {
 };
 
 /*
- * Several files of one kind add up. `counters` wins over the driver's own `hw_counters`: those of
- * mlx5_core, as NVIDIA documents them; rx_bytes and others of EFA and bnxt_re.
+ * Files of one kind are added up. A file in `counters` is used rather than the driver's in
+ * `hw_counters`. Those are of mlx5_core, as NVIDIA documents them; rx_bytes and others are of EFA
+ * and bnxt_re.
  */
 static const struct file {
 	enum what what;
@@ -53,12 +54,12 @@ static const struct file {
 };
 
 struct count {
-	int fd; /* kept open: what is plugged in again under the same name is another port */
+	int fd; /* kept open, since a device that is plugged in again under this name is another port */
 	uint64_t base, last;
 };
 
 struct port {
-	struct detail_rdma d; /* port, link, and the reason, which stays once there is one */
+	struct detail_rdma d; /* port, link and reason; a reason stays once it is set */
 	struct count count[ARRAY_SIZE(files)];
 	bool has[WHAT_N];
 };
@@ -67,7 +68,7 @@ struct rdma {
 	int class; /* the folder */
 	struct port *port;
 	size_t n, room;
-	bool is_incomplete; /* there are ports that were not there at the start */
+	bool is_incomplete; /* ports were added since the start */
 };
 
 /* --- finding ports ------------------------------------------------------------------------ */
@@ -92,7 +93,7 @@ static int open_below(const struct rdma *r, const struct place *at, const char *
 	return fd < 0 ? -errno : fd;
 }
 
-/* Takes FD over. NULL: -errno is in *RET_RC. */
+/* Opens the folder FD, which this function owns. NULL: -errno is in *RET_RC. */
 static DIR *open_list(int fd, int *ret_rc)
 {
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -111,7 +112,7 @@ static int each_port(struct rdma *r, const char *device, place_fn fn)
 	int rc = 0;
 	DIR *d = open_list(open_below(r, &at, NULL, O_DIRECTORY), &rc);
 
-	if (!d) /* a device on its way in or out has none */
+	if (!d) /* a device that is being added or removed has none */
 		return rc == -ENOENT || rc == -ENOTDIR ? 0 : rc;
 	while (rc == 0 && (e = readdir(d))) {
 		at.port = e->d_name;
@@ -126,7 +127,7 @@ static int each_device(struct rdma *r, place_fn fn)
 {
 	struct dirent *e;
 	int rc = 0;
-	/* a new description, or the second walk begins where the first one ended */
+	/* a new open file, since a second walk of the same one would begin at its end */
 	int fd = openat(r->class, ".", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
 	DIR *d = open_list(fd < 0 ? -errno : fd, &rc);
 
@@ -139,7 +140,7 @@ static int each_device(struct rdma *r, place_fn fn)
 	return rc;
 }
 
-/* A line of a port's file; empty if there is none. */
+/* Reads a line of a port's file; "" if there is none. */
 static void read_line(const struct rdma *r, const struct place *at, const char *file, char *buf,
 		      size_t size)
 {
@@ -153,7 +154,10 @@ static void read_line(const struct rdma *r, const struct place *at, const char *
 	(void)snprintf(buf, size, "%.*s", (int)(size - 1), text);
 }
 
-/* On InfiniBand what a virtual function carries is in its physical function's counters as well. */
+/*
+ * Returns true for a virtual function on InfiniBand, since its traffic is counted by its physical
+ * function, too.
+ */
 static bool is_counted_elsewhere(const struct rdma *r, const struct place *at, const char *link)
 {
 	char path[PATH_MAX];
@@ -188,7 +192,7 @@ static void open_counts(const struct rdma *r, const struct place *at, struct por
 		if (files[i].is_standin && p->has[files[i].what])
 			continue;
 		c->fd = open_below(r, at, files[i].path, 0);
-		/* "N/A (no PMA)": a port that does not count */
+		/* the file may have "N/A (no PMA)" */
 		if (c->fd >= 0 && fileio_pread_u64(c->fd, &c->base) == 0) {
 			c->last = c->base;
 			p->has[files[i].what] = true;
@@ -224,7 +228,7 @@ static int take_port(struct rdma *r, const struct place *at)
 	name_port(at, p.d.port, sizeof(p.d.port));
 	open_counts(r, at, &p);
 	if (!p.has[IN_BYTES] || !p.has[OUT_BYTES]) {
-		/* "4: ACTIVE"; one that is down carries nothing, counted or not */
+		/* "4: ACTIVE"; a port that is down has no traffic */
 		read_line(r, at, "state", state, sizeof(state));
 		if (strncmp(state, "4:", 2)) {
 			close_port(&p);
@@ -302,8 +306,8 @@ static int look_for_news(struct rdma *r, const struct place *at)
 }
 
 /*
- * The advance of FILE since the start. -ENODEV: the port is gone. -ESTALE: the counter went back,
- * so it was reset. -EOVERFLOW: the counter is stuck at the end of its 32 bits.
+ * Computes the increase of FILE since the start. -ENODEV: the port is gone. -ESTALE: the counter
+ * went back, so it was reset. -EOVERFLOW: the counter stopped at the end of its 32 bits.
  */
 static int advance(struct count *c, const struct file *file, uint64_t *ret)
 {

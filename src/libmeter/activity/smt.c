@@ -10,9 +10,11 @@
 #include "src/libutil/muldiv.h"
 #include "src/libutil/util.h"
 
-/* 1 - r / 2, what a cycle loses when the sibling is busy all the time */
+/*
+ * 1 - r / 2: what a cycle loses if the sibling is busy all the time
+ */
 #define LOSS (SMT_ONE - SMT_ONE * 115 / 200)
-/* POWER has as many threads per core; none has more. */
+/* The most threads per core (POWER). */
 #define MAX_THREADS 8
 
 struct cpu {
@@ -72,7 +74,10 @@ void smt_close(struct smt *s)
 	free(s);
 }
 
-/* With more than two threads: as if they took turns beside this one. */
+/*
+ * The weight of a cycle. With more than two threads per core, the siblings are taken to run one
+ * after the other.
+ */
 static uint32_t worth_of(const struct smt *s, const struct cpu *cpu, uint64_t window_ns)
 {
 	uint64_t busy_ns = 0;

@@ -17,13 +17,16 @@
 #include "src/libutil/procstat.h"
 #include "src/libutil/util.h"
 
-/* Begins the name of the folder. cgmount.h takes what begins with "step_" for a step's. */
+/* The folder's name begins with it. cgmount.h takes a folder "step_..." as a step's. */
 #define PREFIX "step_ceems_"
-/* Another slurmd's reaper may take a folder between our making and filling it. */
+/* The most tries to make the folder: another slurmd may remove it before it is filled. */
 #define MAX_CREATE 3
 #define MAX_REMOVE 20
 #define REMOVE_PAUSE_US 5000
-/* Of the whole tree: services and their scopes, containers; a node has some hundred. */
+/*
+ * The most folders searched in the whole tree. A node has some hundred, of services, scopes and
+ * containers.
+ */
 #define MAX_FOLDERS 8192
 #define MAX_DEPTH 10
 
@@ -35,7 +38,9 @@ struct stepgroup {
 
 /* --- the tree ----------------------------------------------------------------------------- */
 
-/* -ENOENT: nobody has mounted v2 since the boot, and so the kernel keeps quiet about it. */
+/*
+ * Reads PID's v2 path. -ENOENT: v2 was not mounted since the boot, so the kernel does not show it.
+ */
 static int v2_path(pid_t pid, char *path, size_t size)
 {
 	_cleanup_fclose_ FILE *f = NULL;
@@ -60,8 +65,8 @@ static int v2_path(pid_t pid, char *path, size_t size)
 }
 
 /*
- * The tree's root through a mount that no path leads to and that goes with its last fd. The first mount
- * since the boot of a machine is not without a trace: "0::/" appears in /proc/PID/cgroup.
+ * Opens the root of v2 by a detached mount, which disappears with its last fd. If it is the first
+ * mount of v2 since the boot, "0::/" appears in /proc/PID/cgroup from then on.
  */
 static int open_hidden(void)
 {
@@ -85,8 +90,8 @@ static int open_folder(int at, const char *name)
 }
 
 /*
- * Opens PATH, as /proc/PID/cgroup shows it, through a hidden mount. -EOPNOTSUPP: PATH begins with "/..", so it is
- * outside our cgroup namespace.
+ * Opens the cgroup PATH (as in /proc/PID/cgroup) through a detached mount. -EOPNOTSUPP: PATH begins
+ * with "/..", so it is outside our cgroup namespace.
  */
 static int open_path_hidden(const char *path)
 {
@@ -100,7 +105,10 @@ static int open_path_hidden(const char *path)
 	return open_folder(root, path[1] ? path + 1 : ".");
 }
 
-/* Through a mount that is there. A container's is often read-only, or shows another part. */
+/*
+ * Opens the cgroup PATH through an existing mount. In a container, that is often read-only or shows
+ * another part.
+ */
 static int open_path(const char *path)
 {
 	char folder[PATH_MAX];
@@ -139,8 +147,8 @@ static int find_parent(pid_t pid, char *path, size_t size, int *ret_fd, struct e
 }
 
 /*
- * Slurm's step, or that of OWN_NAME. Not another one of ours: that is around the job in which somebody
- * runs a cluster of his own.
+ * Returns true if PATH is in a cgroup that Slurm made for a step, or in OWN_NAME. A folder of ours
+ * with another name does not count: a user may run a whole Slurm cluster inside a job.
  */
 static bool is_in_step(const char *path, const char *own_name)
 {
@@ -180,10 +188,13 @@ static int move_all(int folder, const pid_t *pid, size_t n)
 	return moved ? 0 : -ESRCH;
 }
 
-/* -ENOENT, -ENODEV: the folder was taken away under us. */
+/*
+ * Makes the folder and moves the tasks there. -ENOENT, -ENODEV: another process removed the folder
+ * meanwhile.
+ */
 static int stepgroup_fill(struct stepgroup *g, const pid_t *pid, size_t n)
 {
-	/* of a dead process that had our pid; its counters are none of ours */
+	/* remove a folder of a dead process that had our pid, with its counters */
 	if (unlinkat(g->parent, g->name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		return -errno;
 	if (mkdirat(g->parent, g->name, 0755) < 0)
@@ -263,7 +274,9 @@ static void each_folder(int folder, folder_fn *fn, void *ctx)
 	(void)closedir(d);
 }
 
-/* Empty folders in it, too: what ran as root in the step may have made some. */
+/*
+ * Removes a folder with all empty folders in it; root's processes in the step may have made some.
+ */
 static bool remove_tree(void *ctx, int parent, const char *name)
 {
 	const int *depth = ctx;
@@ -326,7 +339,7 @@ struct reaping {
 	unsigned int removed;
 };
 
-/* Of a folder's name: the process that made it, 0: not one of ours. */
+/* The pid of the process that made a folder, from its name; 0: not one of ours. */
 static pid_t maker(const char *name)
 {
 	uint64_t pid;
@@ -350,7 +363,7 @@ static bool stepgroup_reap_folder(void *ctx, int parent, const char *name)
 	fd = open_folder(parent, name);
 	if (fd < 0)
 		return true;
-	/* a maker in another pid namespace looks dead: what has processes stays in any case */
+	/* a process in another pid namespace looks dead, but its folder has processes and stays */
 	if (pid && !procstat_is_alive(pid, /* start_ticks= */ 0) && cgprocs_are_there(fd) == 0) {
 		r->removed += remove_folder(parent, name);
 		return true;
@@ -369,7 +382,7 @@ unsigned int stepgroup_reap(bool everywhere)
 	_cleanup_close_ int fd = -1;
 	char path[PATH_MAX];
 
-	/* v2 mounted for nobody yet: nothing of ours can be there */
+	/* v2 was never mounted, so there is no folder of ours */
 	if (v2_path(getpid(), path, sizeof(path)) < 0)
 		return 0;
 	fd = open_path(everywhere ? "/" : path);

@@ -7,7 +7,10 @@
 #include "src/libmeter/activity/bpfsys.h"
 #include "src/libutil/util.h"
 
-/* A task that ends after the row was read and before the tasks are listed is in neither; then both are read again. */
+/*
+ * The most tries. A task that ends after the row was read and before the tasks are listed is in
+ * neither; then both are read again.
+ */
 #define READS_MAX 3
 #define LIST_CHUNK 64
 
@@ -47,7 +50,7 @@ void taskcount_close(struct taskcount *h)
 
 /* --- adding up ---------------------------------------------------------------------------- */
 
-/* Adds to SUM[i], where INDEX has a slot as its step i. */
+/* Adds each living task to SUM[i], where i is the index of its step by its slot. */
 static int add_living(struct probes *p, const struct probes_index *index,
 		      struct probes_task_counters *sum)
 {
@@ -56,13 +59,14 @@ static int add_living(struct probes *p, const struct probes_index *index,
 	size_t i, place, used = 0;
 	ssize_t n;
 	int living;
-	int rc = probes_program(p, "living", &living); /* most steps are empty when they are read */
+	int rc = probes_program(p, "living", &living); /* opened only now, since most steps have no task left
+							  when they are read */
 
 	if (rc == 0)
 		rc = bpfsys_iterate(living, /* map_fd= */ -1, &fd);
 	if (rc < 0)
 		return rc;
-	/* -EAGAIN: the kernel looked at a million tasks in one call, and none was ours */
+	/* -EAGAIN: the kernel looked at a million tasks in one call and found none of ours */
 	while ((n = read(fd, (char *)one + used, sizeof(one) - used)) != 0) {
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
 			return -errno;
@@ -79,8 +83,8 @@ static int add_living(struct probes *p, const struct probes_index *index,
 }
 
 /*
- * First the row, then the list, or a task that exits in between would count twice. In this order it
- * is missed, which the row's growth shows.
+ * Reads the row first and then the list: in the other order, a task that exits in between would
+ * count twice. In this order it is missed, but the row has grown, and both are read again.
  */
 static int read_counters(const struct taskcount *h, bool is_empty, struct probes_task_counters *ret)
 {
@@ -117,7 +121,10 @@ static void taskcount_put(struct taskcount *h, struct values *f, enum metric m, 
 	h->has_put[m] = true;
 }
 
-/* Of what a task lived: neither running nor waiting for a CPU. Their clocks are not quite the same. */
+/*
+ * The time that a task was neither running nor waiting for a CPU. The clocks differ slightly, so it
+ * is never below 0.
+ */
 static uint64_t off_cpu(const struct probes_task_counters *c)
 {
 	uint64_t on = c->run_ns + c->delay_ns;
@@ -159,7 +166,10 @@ int taskcount_read(struct taskcount *h, bool is_empty, struct values *f)
 	return rc;
 }
 
-/* Rows before the list, as in read_counters(): what ends in between is in the next reading. */
+/*
+ * Reads the rows before the list, as read_counters() does. A task that ends in between is in the
+ * next reading.
+ */
 static int read_steps(struct probes *p, const struct probes_step *step, size_t n,
 		      struct probes_task_counters *ret)
 {

@@ -7,9 +7,12 @@
 
 #include "src/libutil/util.h"
 
-/* Of reading row and list until no socket closes in between. */
+/* The most tries to read row and list without a socket closing in between. */
 #define MAX_ATTEMPTS 8
-/* The kernel asks for patience (EAGAIN) after a million elements that were not the iterator's. */
+/*
+ * The most -EAGAIN in a read: the kernel returns it after a million elements that are not the
+ * iterator's.
+ */
 #define MAX_PAUSES 64
 
 struct tcpcount {
@@ -47,7 +50,7 @@ void tcpcount_close(struct tcpcount *t)
 	free(t);
 }
 
-/* Adds to SUM[i], where INDEX has a slot as its step i. */
+/* Adds each open socket to SUM[i], where i is the index of its step by its slot. */
 static int add_living(const struct tcpcount *t, const struct probes_index *index,
 		      struct probes_tcp_counters *sum)
 {
@@ -80,7 +83,9 @@ static int add_living(const struct tcpcount *t, const struct probes_index *index
 	}
 }
 
-/* *RET_SETTLED: no socket was booked to the row meanwhile, so that it and the list agree. */
+/*
+ * Reads row and list once. *RET_SETTLED: no socket was added to the row meanwhile, so both agree.
+ */
 static int read_once(const struct tcpcount *t, struct probes_tcp_counters *ret, bool *ret_settled)
 {
 	const struct probes_step step = { .slot = t->slot };
@@ -128,7 +133,7 @@ int tcpcount_read(struct tcpcount *t, struct values *values)
 	return 0;
 }
 
-/* A socket that closes between row and list is in the next reading. */
+/* A socket that closes between row and list is counted in the next reading. */
 int tcpcount_read_steps(struct probes *p, const struct probes_step *step, size_t n)
 {
 	_cleanup_free_ struct probes_tcp_counters *c = calloc(n, sizeof(*c));
