@@ -14,10 +14,10 @@
 #include "src/libutil/helper.h"
 #include "src/libutil/util.h"
 
-/* What is killed may still be busy in the kernel, in which it loads programs. */
+/* How long to wait for a killed helper, which may still be loading programs in the kernel. */
 #define KILL_MAX_NS NSEC_PER_SEC
 
-/* What the child writes, the first SIZE - 1 bytes of it, until it closes or time is up. */
+/* Reads what the child writes, up to SIZE - 1 bytes, until it closes the pipe or the time is up. */
 static void listen_until(int fd, uint64_t deadline_ns, char *buf, size_t size)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -40,7 +40,7 @@ static void listen_until(int fd, uint64_t deadline_ns, char *buf, size_t size)
 	buf[used] = '\0';
 }
 
-/* Only ever our own child; one that the kernel does not let go of is left to init. */
+/* Waits for our own child. If the kernel does not let it go, it is left to init. */
 static int reap(pid_t pid, uint64_t deadline_ns, int *ret_status)
 {
 	int rc = helper_wait(pid, deadline_ns, ret_status);
@@ -62,7 +62,7 @@ static int outcome_of_exit(const char *helper, int status, const char *words, st
 		return 0;
 	case BPFLOAD_EXIT_UNSUPPORTED:
 		return errmsg_set(err, -EOPNOTSUPP, "%s", words);
-	case 127: /* a libc whose posix_spawn() cannot tell why exec failed */
+	case 127: /* some libcs report a failed exec as this exit status */
 		return errmsg_set(err, -EOPNOTSUPP, "cannot start %s", helper);
 	case BPFLOAD_EXIT_IN_USE:
 		return errmsg_set(err, -EBUSY, "%s", words);

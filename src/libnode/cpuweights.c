@@ -7,7 +7,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/muldiv.h"
 
-/* What /proc/stat may lag behind: seven fields per processor, each cut to 10 ms. */
+/* How far /proc/stat may lag: seven fields per CPU, each rounded down to 10 ms. */
 #define LAG_NS (70 * NSEC_PER_MSEC)
 
 static bool is_empty(const uint64_t v[SOCKETS_MAX])
@@ -29,9 +29,9 @@ static void widen(const uint32_t from[SOCKETS_MAX], uint64_t to[SOCKETS_MAX])
 }
 
 /*
- * A step whose CPU time cannot be read tells its CPU time at its end. The CPU time of an hour is
- * not that of the last second, in which other steps computed too. The energy of the time before is
- * booked. A moment is made up for: /proc/stat has not shown it yet either.
+ * The CPU time of a step in this window. If it was not read for a while, it comes all at once; only
+ * a part in proportion to the window's length counts then, since the time before is booked. A delay
+ * of up to LAG_NS does not matter: /proc/stat is as late.
  */
 static uint64_t used_in_window(const struct book_line *line)
 {
@@ -44,8 +44,9 @@ static uint64_t used_in_window(const struct book_line *line)
 }
 
 /*
- * Steps are counted in nanoseconds, the node in clock ticks that come late. When the node catches
- * up, the time by which steps were ahead in earlier windows is not the system's.
+ * The system's CPU time: the node's minus the steps'. The node is counted in clock ticks, which
+ * come late, so steps may be ahead of it. When the node catches up, that time is not the system's;
+ * *DEBT_NS keeps it.
  */
 static uint64_t system_time(uint64_t *debt_ns, uint64_t node_ns, uint64_t lines_ns,
 			    uint64_t max_debt_ns)

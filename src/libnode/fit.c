@@ -7,8 +7,9 @@
 #include <string.h>
 
 /*
- * Nanojoules per event. Orders of magnitude of today's servers; only their ratios count. Event
- * rates are multiplied by them, so that all features are watts of one size and theta begins at 1.
+ * The start values, nanojoules per event: orders of magnitude of today's servers, of which only the
+ * ratios count. Event rates are multiplied by them, so that all features are in watts of like size
+ * and theta begins at 1.
  */
 static const double shipped_nj[EVENT_N] = {
 	[EVENT_CYCLES] = 1.0,
@@ -19,18 +20,18 @@ static const double shipped_nj[EVENT_N] = {
 #define MEMORY_S 900.0	   /* how far back it reaches */
 #define LONGEST_S 60.0	   /* what a window counts for at most */
 /*
- * How firmly the shipped ratios are believed: as theta of variance TAU2 is by errors that last as
- * long as a program's phase does, STIFF = seconds of a phase / TAU2. Power that events cannot
- * explain (vector units, voltage, a socket that wakes up) must not be charged to a rare event.
+ * How strongly the fit is held to the start values: the length of a program's phase in seconds,
+ * over theta's variance. Power that events do not explain (vector units, voltage, a socket that
+ * wakes up) must not be charged to a rare event.
  */
 #define STIFF 5.0
-#define LEAST_NOISE 0.02   /* no model of this kind is better */
-#define TRUST_AFTER_S 10.0 /* before that nothing is known to be an outlier */
+#define LEAST_NOISE 0.02   /* the least error that is assumed */
+#define TRUST_AFTER_S 10.0 /* seconds of data before outliers are detected */
 #define OUTLIER 5.0	   /* times the mean error, 4 standard deviations */
-#define SMALL_W 5.0	   /* dynamic power of a socket that is not much */
-#define LEAST_W 0.5	   /* with less it idled: what shows is the error of its idle power */
+#define SMALL_W 5.0	   /* a small dynamic power of a socket */
+#define LEAST_W 0.5	   /* with less, the socket was idle, and the rest is the error of its idle power */
 #define MAX_W 1e4	   /* above is no reading */
-#define MAX_RATIO 50.0	   /* of measured to shipped: above is no reading */
+#define MAX_RATIO 50.0	   /* measured to predicted power; a larger ratio is a wrong reading */
 #define MAX_WEIGHT 0x1p60  /* leaves room for sums */
 
 void fit_init(struct fit *f)
@@ -68,7 +69,7 @@ static void learn(struct fit *f, const double *x, double y, double seconds)
 	}
 }
 
-/* The shipped ratios at the size that fits the data best. */
+/* The factor by which the start values fit the data best. */
 static double shipped_scale(const struct fit *f)
 {
 	double predicted = 0;
@@ -84,8 +85,8 @@ static double shipped_scale(const struct fit *f)
 }
 
 /*
- * Returns Y, moved towards the expected value if it is far from it (Huber). So one broken reading
- * moves little; a lasting change widens the range that counts as near.
+ * Returns Y; if it is far from the expected value, moved towards it (Huber). So one wrong reading
+ * changes little, while a lasting change is followed.
  */
 static double without_outliers(struct fit *f, const double *x, double y, double seconds)
 {
@@ -101,7 +102,9 @@ static double without_outliers(struct fit *f, const double *x, double y, double 
 
 /* --- solving ---------------------------------------------------------------------------- */
 
-/* M t = V for the rows and columns in SET (bits), t = 0 elsewhere. M is positive definite. */
+/*
+ * Solves M t = V for the rows and columns in SET (bits); t = 0 elsewhere. M is positive definite.
+ */
 static void solve_subset(double m[EVENT_N][EVENT_N], double v[EVENT_N], unsigned int set,
 			 double ret[EVENT_N])
 {
@@ -140,8 +143,8 @@ static bool is_valid(const double *theta)
 }
 
 /*
- * The minimum under theta >= 0 is the unconstrained minimum of some subset of the events. With
- * three events, trying all seven subsets is exact and faster than any iteration.
+ * Fits theta >= 0. The minimum is the unconstrained one of some subset of the events. With three
+ * events, trying all seven subsets is exact and faster than iterating.
  */
 static void solve(struct fit *f)
 {
@@ -181,10 +184,9 @@ static void solve(struct fit *f)
 /* ---------------------------------------------------------------------------------------- */
 
 /*
- * Both sides are divided by the size of the load: errors of sensors are relative, and no single
- * window can outweigh the others. Loads below SMALL_W count less, since idle power is not known
- * that well. Windows of an idle socket do not count: they agree with any theta, and would make
- * loads outliers.
+ * Divides both sides by the size of the load, since errors of sensors are relative, and no window
+ * may outweigh the others. Loads below SMALL_W count less, as idle power is not known so well.
+ * Windows of an idle socket are left out: any theta fits them, and loads would look like outliers.
  */
 static int scale_window(double *x, double *y)
 {

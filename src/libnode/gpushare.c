@@ -22,8 +22,9 @@ bool gpushare_has_instances(const struct gpushare_device *d, size_t n)
 }
 
 /*
- * Slurm lists the file of a GPU with MIG once, with the index of the first instance. An instance that
- * mig-minors does not have is taken to be of the GPU with the same index.
+ * Returns true if MIG divides the GPU. Slurm lists the GPU's own file once, with the index of the
+ * first instance. An instance that mig-minors does not have is assumed to be of the GPU with the
+ * same index.
  */
 static bool is_divided(const struct gpushare_device *gpu, const struct gpushare_device *d, size_t n)
 {
@@ -37,7 +38,10 @@ static bool is_divided(const struct gpushare_device *gpu, const struct gpushare_
 	return false;
 }
 
-/* The file of a GPU instance, listed with one of its compute instances, which is what is held. */
+/*
+ * Returns true for the file of a GPU instance that is listed together with one of its compute
+ * instances; only the latter is held.
+ */
 static bool is_repeated(const struct gpushare_device *gi, const struct gpushare_device *d, size_t n)
 {
 	size_t i;
@@ -79,7 +83,7 @@ static void add_instance(struct gpumap *map, const struct gpu_slices *known,
 			     err);
 }
 
-/* Parts are counted and then divided, so that all of them are the whole. */
+/* Adds parts, counted first and then divided, so that all parts together are the whole GPU. */
 static void add_parts(const struct gpushare_device *d, size_t n, uint32_t ret[GPUS_MAX])
 {
 	unsigned int held[GPUS_MAX] = { 0 };

@@ -10,7 +10,7 @@
 /* The last reading of a GPU. */
 struct gpu_last {
 	uint64_t until_ns; /* 0: there was none */
-	uint64_t xids;	   /* as it last told them; it may not tell each time */
+	uint64_t xids;	   /* the last known number; not all readings have it */
 	uint64_t value[GPU_VALUE_N];
 };
 
@@ -47,13 +47,16 @@ static bool is_own_step(const struct ledger_identity *id)
 	return id->step_id < LEDGER_STEP_INTERACTIVE;
 }
 
-/* A bit for each instance of GPU UNIT that the step may use: an srun step's own, else its job's. */
+/*
+ * The instances of GPU UNIT that the step may use, as bits: its own for an srun step, else its
+ * job's.
+ */
 static uint16_t instances_of(const struct ledger_identity *id, unsigned int unit)
 {
 	return is_own_step(id) ? id->step_gpu_instances[unit] : id->job_gpu_instances[unit];
 }
 
-/* NULL: there is none, or it tells nothing. */
+/* Finds the reading of an instance. NULL: there is none, or it has no values. */
 static const struct gpu_instance_reading *find_instance(const struct gpuwatch *w, unsigned int unit, unsigned int gi)
 {
 	size_t i;
@@ -64,7 +67,10 @@ static const struct gpu_instance_reading *find_instance(const struct gpuwatch *w
 	return NULL;
 }
 
-/* Of the instances in HELD one value: its sum, or with IS_MEAN its mean by their slices. Unknown if it is of one. */
+/*
+ * Value V of the instances in HELD: the sum or, with IS_MEAN, the mean weighted by slices. Unknown
+ * if one of them is.
+ */
 static uint64_t instances_value(const struct gpuwatch *w, unsigned int unit, uint16_t held, enum gpu_value v,
 				bool is_mean)
 {
@@ -87,7 +93,7 @@ static uint64_t instances_value(const struct gpuwatch *w, unsigned int unit, uin
 	return slices ? sum / slices : GPU_VALUE_UNKNOWN;
 }
 
-/* What holds of a step: of the GPU, or of the instances that it holds. BUF is for the latter. */
+/* The values for a step: those of the GPU, or of the instances that it holds, computed in BUF. */
 static const uint64_t *values_of(const struct gpuwatch *w, const struct ledger_identity *id, unsigned int unit,
 				 uint64_t buf[GPU_VALUE_N])
 {
@@ -111,7 +117,10 @@ static const uint64_t *values_of(const struct gpuwatch *w, const struct ledger_i
 
 /* --- time ----------------------------------------------------------------------------------- */
 
-/* Books the last reading from FROM_NS to UNTIL_NS. TAILS: only for steps that end in this tick and that had a reading. */
+/*
+ * Adds the last reading, for the time from FROM_NS to UNTIL_NS, to the steps. TAILS: only to steps
+ * that end in this tick and had a reading before.
+ */
 static void book_window(struct gpuwatch *w, struct ledger_book *b, struct ledger_page *page,
 			const struct book_line *line, size_t n, unsigned int unit, uint64_t from_ns, uint64_t until_ns,
 			bool tails)
@@ -131,7 +140,10 @@ static void book_window(struct gpuwatch *w, struct ledger_book *b, struct ledger
 
 /* --- errors --------------------------------------------------------------------------------- */
 
-/* Of each job the step that held most of the GPU, so that a job's steps add up to its errors. */
+/*
+ * Returns true if line I held most of the GPU among its job's steps. Errors are added to that step
+ * only, so that a job's steps sum up to its errors.
+ */
 static bool is_most(const struct gpuwatch *w, const struct book_line *line, size_t n, size_t i)
 {
 	size_t k;
@@ -143,7 +155,9 @@ static bool is_most(const struct gpuwatch *w, const struct book_line *line, size
 	return true;
 }
 
-/* Since the reading before. ceems-gpu counts anew when it or the driver was started anew. */
+/*
+ * The errors since the last reading. The count starts again when ceems-gpu or the driver restarts.
+ */
 static uint64_t new_xids(uint64_t *last, uint64_t xids)
 {
 	uint64_t before = *last;
@@ -154,11 +168,11 @@ static uint64_t new_xids(uint64_t *last, uint64_t xids)
 	return xids >= before ? xids - before : xids;
 }
 
-/* Errors since the reading before, by holder: of the whole GPU, and of each instance. */
+/* Errors since the last reading: of the whole GPU, and of each instance. */
 struct new_xids {
 	uint64_t of_gpu;
 	uint64_t of_instance[INSTANCES_MAX];
-	uint16_t told; /* a bit for each of these that is known */
+	uint16_t told; /* bit N: of_instance[N] is known */
 	bool is_any;
 };
 
@@ -183,8 +197,8 @@ static void find_xids(struct gpuwatch *w, unsigned int unit, uint64_t of_gpu, st
 }
 
 /*
- * What is of no instance is in each instance's: of several that a step holds the largest counts. A GPU that is lost
- * tells nothing of its instances.
+ * The errors of a step that holds the instances HELD. Each instance's count includes errors of the
+ * whole GPU, so the largest count is taken. A lost GPU has no counts of instances.
  */
 static uint64_t xids_of(const struct new_xids *xids, uint16_t held)
 {
@@ -199,7 +213,10 @@ static uint64_t xids_of(const struct new_xids *xids, uint16_t held)
 	return most;
 }
 
-/* SINCE_NS: the reading before, also of a GPU that is lost, whose readings are of no time. */
+/*
+ * Adds the errors to the steps. SINCE_NS is the time of the last reading; the readings of a lost
+ * GPU have no times.
+ */
 static void book_xids(struct gpuwatch *w, struct ledger_book *b, struct ledger_page *page,
 		      const struct book_line *line, size_t n, unsigned int unit, uint64_t since_ns,
 		      const struct new_xids *xids)
@@ -217,7 +234,7 @@ static void book_xids(struct gpuwatch *w, struct ledger_book *b, struct ledger_p
 
 /* --- memory --------------------------------------------------------------------------------- */
 
-/* The share of each GPU that the step may use: an srun step's own, else its job's. */
+/* The share of each GPU that the step may use: its own for an srun step, else its job's. */
 static const uint32_t *may_use(const struct ledger_identity *id)
 {
 	return is_own_step(id) ? id->step_gpu_ppm : id->job_gpu_ppm;
@@ -267,7 +284,7 @@ static bool any_held(const uint32_t ppm[GPUS_MAX])
 	return any != 0;
 }
 
-/* *RET_FROM_NS: where the reading begins. Time that no reading covers is left out. */
+/* Stores a new reading. *RET_FROM_NS is its begin; time that no reading covers is left out. */
 static void take(struct gpuwatch *w, const struct gpu_reading *gpu, uint64_t *ret_from_ns)
 {
 	struct gpu_last *last = &w->last[gpu->unit];

@@ -4,11 +4,11 @@
 #define MEMORY_S 900.0	 /* how far back it reaches */
 #define LONGEST_S 60.0	 /* what a window counts for at most */
 #define LEAST_S 4.0	 /* of data */
-#define PHASE_S 4.0	 /* a program does the same for so long: one observation */
-#define LEAST_NOISE 0.02 /* of the power: no model of this kind is better */
-#define LEAST_T 2.0	 /* the slope, in standard errors: else power does not go with activity */
+#define PHASE_S 4.0	 /* the length of a program's phase, which counts as one observation */
+#define LEAST_NOISE 0.02 /* the least error that is assumed, relative to the power */
+#define LEAST_T 2.0	 /* the least slope in standard errors; with less, power does not follow activity */
 #define UNLIKE 0.1	 /* standard deviation between parts of a kind */
-#define MAX_ERROR 0.5	 /* standard error: more is not even half of an answer */
+#define MAX_ERROR 0.5	 /* the largest standard error that is accepted, relative to the result */
 
 struct estimate {
 	double mw;
@@ -37,7 +37,7 @@ void idlefit_add(struct idlefit *f, uint64_t dt_ns, uint64_t power_mw, double ac
 	f->yy = f->yy * keep + y * y * seconds;
 }
 
-/* The intercept and its variance. False: power is not seen to go with activity. */
+/* Computes the intercept and its variance. False: power does not follow activity. */
 static bool find_intercept(const struct idlefit *f, struct estimate *ret)
 {
 	double n = f->seconds / PHASE_S;

@@ -14,7 +14,7 @@ struct live_step {
 	struct values values;
 };
 
-/* --- what is read of a step ----------------------------------------------------------------- */
+/* --- reading one step ------------------------------------------------------------------------ */
 
 static void read_modes(struct readers *readers, unsigned int slot, uint32_t claim, struct values *f)
 {
@@ -67,7 +67,10 @@ static void read_pressure(struct live *live, struct ledger *l, struct live_step 
 
 /* -------------------------------------------------------------------------------------------- */
 
-/* A task that ended while the others were listed is missing until the next reading. */
+/*
+ * Publishes the values. A task that ended during the walk is missing until the next reading, so
+ * values never decrease.
+ */
 static void publish(struct ledger *l, unsigned int slot, uint32_t claim, const struct values *read)
 {
 	const struct values *before = ledger_live(l, slot, claim);
@@ -83,7 +86,10 @@ static void publish(struct ledger *l, unsigned int slot, uint32_t claim, const s
 	ledger_set_live(l, slot, claim, &now);
 }
 
-/* Writes the slots of running steps; returns how many. Of an ended step, takes what its slurmstepd left. */
+/*
+ * Finds the slots of running steps and returns how many. For an ended step, takes what its
+ * slurmstepd wrote.
+ */
 static size_t find_running(struct ledger *l, unsigned int slot[LEDGER_STEPS])
 {
 	const struct ledger_page *page = ledger_current(l);
@@ -101,7 +107,7 @@ static size_t find_running(struct ledger *l, unsigned int slot[LEDGER_STEPS])
 				ledger_set_live(l, i, /* claim= */ 0, &none);
 			continue;
 		}
-		/* an acquire load: the slurmstepd wrote its metric values before this state */
+		/* an acquire load, since slurmstepd wrote its metric values before this state */
 		if (atomic_load(&s->state) < SLOT_CLOSING &&
 		    atomic_load_explicit(&s->cgroup_known, memory_order_acquire))
 			slot[n++] = i;

@@ -10,7 +10,7 @@
 
 struct entry {
 	struct memuse *memuse; /* NULL: cannot be read, or was not tried */
-	uint32_t claim;	       /* the step in this slot that it belongs to; 0: of none */
+	uint32_t claim;	       /* number of the step in this slot that it is about; 0: none */
 	bool is_tried;
 	bool is_known; /* PARTS are */
 	bool is_needed; /* in this tick */
@@ -20,7 +20,7 @@ struct entry {
 struct memwatch {
 	struct entry entry[LEDGER_STEPS]; /* by slot */
 	unsigned int used;		  /* entries above it were never opened */
-	size_t turn, list_turn;		  /* of the lines, the ones that are looked at first */
+	size_t turn, list_turn;		  /* the lines to look at first in the next tick */
 	uint64_t listed_ns;		  /* when processes were last listed */
 	uint64_t job_bytes[LEDGER_JOBS];  /* of all steps of a job, by its number in the page */
 };
@@ -141,7 +141,7 @@ static bool is_due(const struct ledger_memory *m, uint64_t open_ns, uint64_t now
 	return now_ns - m->read_mono_ns >= (every_ns < MEMWATCH_EVERY_NS ? every_ns : MEMWATCH_EVERY_NS);
 }
 
-/* NULL: it is not to be read in this tick, or cannot be. */
+/* Returns the entry to read for a line. NULL: it is not due in this tick, or cannot be read. */
 static struct entry *due_entry(struct memwatch *w, const struct ledger_page *page, const struct book_line *line,
 			       uint64_t now_ns)
 {

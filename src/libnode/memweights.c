@@ -41,7 +41,10 @@ static bool is_due(uint64_t read_ns, uint64_t now_ns, uint64_t every_ns)
 	return !read_ns || now_ns < read_ns || now_ns - read_ns >= every_ns;
 }
 
-/* The last value stays where it cannot be read: a step that is over held what it held. */
+/*
+ * Reads a step's memory. If it cannot be read, the last value stays: the step has ended and held
+ * that much.
+ */
 static void read_step(struct memstep *m, uint64_t now_ns)
 {
 	if (memuse_read(m->memuse, &m->bytes) == 0 || m->read_ns)
@@ -67,12 +70,12 @@ static void refresh(struct memweights *w, uint64_t now_ns, struct memstep *const
 		} else if (is_due(w->listed_ns, now_ns, MEMWEIGHTS_LIST_NS)) {
 			read_step(m, now_ns);
 			w->listed_ns = now_ns;
-			break; /* so that the next one has its turn then */
+			break; /* so that the next step is read then */
 		}
 	}
 }
 
-/* A job that sleeps on its memory moves none of it. */
+/* Scales memory by CPU use: a step that sleeps does not move data. */
 static uint64_t in_use(uint64_t held, uint64_t busy_ns, uint64_t window_ns)
 {
 	return busy_ns < window_ns ? muldiv(held, busy_ns, window_ns) : held;

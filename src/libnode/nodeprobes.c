@@ -18,7 +18,10 @@
 #include "src/libutil/logger.h"
 #include "src/libutil/pages.h"
 
-/* Seconds are for a node that boots and does much else; without, nothing is counted until slurmd's next. */
+/*
+ * Long, since a node that boots is busy, and without the programs nothing is counted until slurmd's
+ * next start.
+ */
 #define LOAD_TIMEOUT_NS (20 * NSEC_PER_SEC)
 
 struct nodeprobes {
@@ -33,7 +36,7 @@ struct nodeprobes {
 
 /* --- from slurmd's start to its end ------------------------------------------------------- */
 
-/* Those that every step needs, too. A step that starts takes them over without a lock. */
+/* Holds the groups that every step needs. A step that starts opens their links without a lock. */
 static void hold(struct nodeprobes *np)
 {
 	static const enum probes_group all_steps[] = { PROBES_TASKS, PROBES_TCP };
@@ -101,10 +104,11 @@ static bool is_asked(struct nodeprobes *np, enum probes_group group)
 }
 
 /*
- * Programs that a step attached for --ceems-perf=io stay for the next steps. On an emulated
- * machine, attaching costs a step 0.15 s at its start, and detaching 1.3 s at its end. A step asks
- * for a tick when it has started, so slurmd has them before it ends. Where they can be attached
- * only once, they are kept for good. But not what just another slurmd keeps: that would never end.
+ * Also holds the programs that a step attached for --ceems-perf=io, for the next steps: on an
+ * emulated machine, attaching takes 0.15 s at a step's start, and detaching 1.3 s at its end. A
+ * step requests a tick after its start, so slurmd holds them before the step ends. If a program can
+ * be attached only once, it is held for good. Programs that only another slurmd holds are not,
+ * since neither would then let go.
  */
 static void keep_hooks(struct nodeprobes *np)
 {
@@ -123,8 +127,9 @@ static void keep_hooks(struct nodeprobes *np)
 }
 
 /*
- * Each detach takes a grace period of the kernel, some 0.1 s, for which the sampler waits. So a
- * tick spends at most a tenth of its time on it; all are detached within a minute.
+ * Lets go of unused hooks. Each takes a grace period of the kernel, some 0.1 s, for which the
+ * sampler waits. So a tick spends at most a tenth of its time on it; all are detached within a
+ * minute.
  */
 static void drop_hooks(struct nodeprobes *np)
 {
@@ -140,8 +145,8 @@ static void drop_hooks(struct nodeprobes *np)
 /* --- the dead ----------------------------------------------------------------------------- */
 
 /*
- * Where several slurmds share BpfDir, a dead step may belong to another slurmd, which has to read
- * its counts first. When the step is found dead a second time, each slurmd has had a tick.
+ * Looks for dead steps. If several slurmds share BpfDir, a dead step may belong to another one,
+ * which must read its counts first. So a slot is freed when the step is found dead a second time.
  */
 static void look_for_slots(struct nodeprobes *np)
 {
@@ -178,7 +183,7 @@ void nodeprobes_clear(struct nodeprobes *np)
 	if (!np->has_looked)
 		return;
 	np->has_looked = false;
-	/* whoever has it loads or unloads, or attaches: the next look is soon enough */
+	/* another process is loading, unloading or attaching; the next look is soon enough */
 	if (probes_lock(probes_dir(np->probes), /* wait_ns= */ 0, &lock, NULL) < 0)
 		return;
 	probes_reap(np->probes, &np->due);
@@ -186,8 +191,8 @@ void nodeprobes_clear(struct nodeprobes *np)
 }
 
 /*
- * Whether the slot of the BPF maps still belongs to that slurmstepd: another one that found the
- * table full may have freed it.
+ * Returns true if the slot of the BPF maps still belongs to that slurmstepd. Another one may have
+ * freed it when the table was full.
  */
 static bool is_still_of(struct nodeprobes *np, const struct ledger_slot *s, struct probes_owner *ret)
 {
@@ -217,7 +222,10 @@ static void read_sockets(struct nodeprobes *np, uint32_t slot, struct values *va
 	tcpcount_close(t);
 }
 
-/* By the mount points of this process: those of the job may have gone with its tasks. */
+/*
+ * Reads I/O by file system, with the mount points of this process, since those of the job may have
+ * gone with its tasks.
+ */
 static void read_filesystems(struct nodeprobes *np, uint32_t slot, struct values *values)
 {
 	struct step_detail detail = { 0 };
@@ -240,7 +248,7 @@ void nodeprobes_salvage(struct nodeprobes *np, struct ledger_book *book,
 	size_t i;
 
 	for (i = 0; np && np->probes && i < n; i++) {
-		/* from SLOT_CLOSING on the metric values are there */
+		/* from SLOT_CLOSING on, slurmstepd has written its metric values */
 		if (!line[i].is_dead || line[i].state >= SLOT_CLOSING || !is_still_of(np, line[i].s, &owner))
 			continue;
 		values_init(&values);

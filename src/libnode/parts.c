@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * The page's entry of a part, by its index. One whose unit another source has taken over begins
- * anew: another sensor idles at another power.
+ * The index of the part in the page. If another source has taken the unit over, the entry is reset:
+ * another sensor shows another idle power.
  */
 static uint32_t find_part(struct parts *p, struct ledger_page *page, const struct sources_part *in)
 {
@@ -34,7 +34,7 @@ static uint32_t find_part(struct parts *p, struct ledger_page *page, const struc
 	return i;
 }
 
-/* The domain is another source's now, and that one has no such unit. */
+/* Returns true if another source has the domain now, and it has no such unit. */
 static bool is_replaced(const struct ledger_part *part, const struct sources_reading *r)
 {
 	uint32_t i;
@@ -63,7 +63,7 @@ static void drop_replaced(struct parts *p, struct ledger_page *page,
 	page->nparts = n;
 }
 
-/* What part I draws idle, as far as power goes with activity. 0: not known. */
+/* The idle power of part I, estimated by idlefit.h. 0: unknown. */
 static uint64_t estimate_idle(const struct parts *p, const struct ledger_page *page, uint32_t i)
 {
 	const struct idlefit *like[READING_PARTS_MAX];
@@ -81,7 +81,7 @@ static uint64_t estimate_idle(const struct parts *p, const struct ledger_page *p
 	return idlefit_mw(like, n, own);
 }
 
-/* What is in force without IdleWatts, the best known first. */
+/* Sets the idle power to use without IdleWatts: stated, learned or estimated, in this order. */
 static void set_idle(struct ledger_part *part, uint64_t stated_mw, uint64_t estimated_mw)
 {
 	if (stated_mw)
@@ -94,8 +94,8 @@ static void set_idle(struct ledger_part *part, uint64_t stated_mw, uint64_t esti
 }
 
 /*
- * IdleWatts is one number for all of the node: shared by what each part used in this tick. All
- * weights 0 give shares of 0.
+ * Divides IdleWatts, which is for the whole node, by the energy that each part used in this tick.
+ * If all weights are 0, so are the shares.
  */
 static void set_idle_configured(const struct parts *p, struct ledger_page *page,
 				const struct sources_reading *r, uint64_t configured_mw)
@@ -114,8 +114,9 @@ static void set_idle_configured(const struct parts *p, struct ledger_page *page,
 }
 
 /*
- * A sensor slower than the tick shows the energy since its last reading. 0: that of the window. One
- * that was silent for long tells nothing of that time.
+ * The time of a part's energy. A sensor slower than the tick shows the energy since its last
+ * reading. 0: the time of the window; or the sensor was silent for so long that the energy tells
+ * nothing.
  */
 static uint64_t energy_time(const struct ledger_part *part, uint64_t now_mono_ns,
 			    uint64_t interval_ns)
@@ -186,7 +187,10 @@ static void add_energy(struct parts *p, struct ledger_page *page, const struct b
 
 /* --- activity --------------------------------------------------------------------------- */
 
-/* The only part of its domain stands for all sockets. */
+/*
+ * Returns true if the part is of one socket, and not the only part of its domain, which has all
+ * sockets.
+ */
 static bool is_of_a_socket(const struct ledger_page *page, const struct ledger_part *part)
 {
 	unsigned int same = 0;
@@ -197,7 +201,7 @@ static bool is_of_a_socket(const struct ledger_page *page, const struct ledger_p
 	return same > 1 && part->unit < SOCKETS_MAX;
 }
 
-/* What moved its power in this tick; always 0: no such thing is known. */
+/* The activity that determines the part's power in this tick. 0: no such measure is known. */
 static double activity_of(const struct ledger_page *page, const struct ledger_part *part,
 			  const struct activity *a)
 {

@@ -13,8 +13,8 @@
 struct reader {
 	struct cputime *cputime;
 	struct weights_step *step;
-	uint64_t before_ns; /* what it used before it was opened, and what is no longer told of that */
-	uint32_t claim;	 /* the step in this slot that is read here; 0: no step */
+	uint64_t before_ns; /* CPU time from before it was opened that the source does not show now */
+	uint32_t claim;	 /* number of the step in this slot that is read here; 0: none */
 	bool is_settled; /* opened, or found that it cannot be */
 	bool is_needed;	 /* in the next tick too */
 };
@@ -88,8 +88,9 @@ static void open_reader(struct readers *all, struct reader *r, const struct book
 }
 
 /*
- * Opened again by a slurmd that was restarted, a list of processes shows those that there are. What
- * others had used before they ended is booked, and must not be used once more before it counts.
+ * Reads the CPU time. After a restart of slurmd, a list of processes shows only the living ones.
+ * The time of those that ended before is already in the step's account, and must not be missing
+ * from the total.
  */
 static void read_cputime(struct reader *r, struct book_line *line)
 {

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-/* In the state; the pool as two's complement. */
+/* Names in the state; the pool is stored in two's complement. */
 #define POOL "node pool"
 #define UNTIL "node until"
 #define PARTS "node parts"
-/* A gigajoule: no node uses more in the life of a ledger's page. */
+/* A gigajoule; no node uses more during a ledger's life. */
 #define PLAUSIBLE_UJ INT64_C(1000000000000000)
 
 static uint64_t remainder_scale(uint64_t value, uint64_t by, uint64_t of)
@@ -30,9 +30,9 @@ static void drop_span(struct remainder *r, uint32_t i)
 }
 
 /*
- * Merges the two neighbours that are shortest together. So bursts of ticks, when many steps begin,
- * become coarser. A slow sensor is still met to the tick or, over more than REMAINDER_SPANS ticks,
- * to a few hundredths of its interval.
+ * Merges the two neighbouring spans that are shortest together. So bursts of ticks, when many steps
+ * begin, become coarser. The time of a slow sensor is still matched to a tick or, over more than
+ * REMAINDER_SPANS ticks, to a few hundredths of its interval.
  */
 static void merge_spans(struct remainder *r)
 {
@@ -59,7 +59,10 @@ static void add_parts(struct remainder *r, uint64_t to_ns, uint64_t uj)
 	r->span[r->nspans++] = (struct remainder_span){ .to_ns = to_ns, .uj = uj };
 }
 
-/* What the parts used from where the node is booked to UNTIL_NS; it is forgotten here. */
+/*
+ * Removes and returns the energy of the parts from the time up to which the node is booked until
+ * UNTIL_NS.
+ */
 static uint64_t take_parts(struct remainder *r, uint64_t until_ns)
 {
 	uint64_t from_ns = r->until_ns;
@@ -84,7 +87,7 @@ static uint64_t take_parts(struct remainder *r, uint64_t until_ns)
 
 /* --- the node --------------------------------------------------------------------------- */
 
-/* What the node's sensor shows is put aside; true: it begins here, and nothing is known before. */
+/* Stores the node's reading. True: it is the sensor's first, and only the base. */
 static bool note_node(struct remainder *r, const struct remainder_tick *t, uint64_t *ret_until_ns)
 {
 	const struct reading_part *node = t->node;
@@ -106,7 +109,10 @@ static bool note_node(struct remainder *r, const struct remainder_tick *t, uint6
 	return false;
 }
 
-/* The parts stayed ahead of the node. Less than what sensors differ by anyway is no news. */
+/*
+ * Returns the energy by which the parts stayed above the node. Small differences are usual between
+ * sensors and ignored.
+ */
 static uint64_t disagreement_uj(struct remainder *r, uint64_t parts_uj)
 {
 	uint64_t patience_ns = max_u64(REMAINDER_PATIENCE * r->period_ns, REMAINDER_PATIENCE_NS);
@@ -136,8 +142,8 @@ static void book_interval(struct remainder *r, uint64_t dt_ns, struct remainder_
 	r->held_node_uj = 0;
 	r->held_until_ns = 0;
 	/*
-	 * A sensor as fast as the ticks needs no spreading. For other sensors, a quarter more than
-	 * the interval. Then a sensor that is late now and then does not make `other` stop.
+	 * A sensor as fast as the ticks needs no spreading. For others, spread over a quarter more
+	 * than the interval, so that `other` does not stop if the sensor is late.
 	 */
 	r->spread_ns = r->period_ns > dt_ns + dt_ns / 2 ? r->period_ns + r->period_ns / 4 : 0;
 	ret->disagreement_uj = disagreement_uj(r, parts_uj);
@@ -194,7 +200,7 @@ void remainder_tick(struct remainder *r, const struct remainder_tick *t,
 
 /* --- over restarts ---------------------------------------------------------------------- */
 
-/* What is kept: the spans and the spreading may be lost, no microjoule may. */
+/* What is saved. The spans and the spreading may be lost, but no energy. */
 struct kept {
 	uint64_t pool, until, parts;
 };

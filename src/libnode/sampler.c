@@ -36,7 +36,7 @@
 struct sampler {
 	struct settings settings;
 	struct ledger *ledger;
-	bool is_fresh; /* what was there before, if anything, was of another boot or version */
+	bool is_fresh; /* the ledger is new; a former one was of another boot or version */
 	struct ledger_book *book;
 	struct sources *sources;
 	struct nodecpu *cpus;
@@ -61,7 +61,7 @@ struct sampler {
 	struct textfile_feed *textfile; /* NULL: none; the thread's */
 	struct live live;		/* the thread's */
 	size_t nlines;			/* steps of the last tick */
-	uint64_t live_ns;		/* when running steps were last read, and the textfile written */
+	uint64_t live_ns;		/* when running steps were last read and the textfile written */
 	struct logger_once tick_failed, textfile_failed;
 	pthread_t thread;
 	bool is_running;
@@ -130,17 +130,19 @@ static int open_sources(struct sampler *s, struct errmsg *err)
 }
 
 /*
- * Beyond EmissionMaxAge, for which the last point counts. A slurmd that was away for longer charges the
- * rest of the gap by the yearly mean.
+ * How long points are kept, longer than EmissionMaxAge. If slurmd was away for longer, the rest of
+ * the gap is charged with the yearly mean.
  */
 #define SERIES_KEEP_S (3 * 86400)
 
 /*
- * How long slurmd's start waits for the series: its first tick may cover all the time in which
- * slurmd was away.
+ * How long slurmd's start waits for the series. The first tick may cover all the time in which
+ * slurmd was away, so it needs the factors.
  */
 #define SERIES_WAIT_NS NSEC_PER_SEC
-/* Running steps may be shown so much earlier than due, so that a tick which comes anyway can do it. */
+/*
+ * How much earlier than due running steps may be shown, so that a tick that comes anyway can do it.
+ */
 #define SHOW_SLACK_NS (NSEC_PER_SEC / 10)
 
 static void open_series(struct sampler *s, const char *node)
@@ -213,7 +215,10 @@ int sampler_create(const struct settings *settings, const char *node, struct sam
 	rc = open_weights(s, err);
 	if (rc < 0)
 		goto fail;
-	/* before the sources, which may take seconds: it may be another's, and is tried again */
+	/*
+	 * before the sources, which may take seconds; if another process has the ledger, it is
+	 * tried again
+	 */
 	rc = ledger_create(s->settings.ledger_dir, node, &s->ledger, &s->is_fresh, err);
 	if (rc < 0)
 		goto fail;
@@ -282,7 +287,10 @@ static void note_sources(struct ledger_page *page, const struct sources_reading 
 	memcpy(page->domain_source, r->from, sizeof(page->domain_source));
 }
 
-/* The first tick also writes an empty list: an earlier slurmd's may have instances that are gone. */
+/*
+ * Writes the sizes of MIG instances to the ledger. The first tick also writes an empty list, since
+ * that of an earlier slurmd may have instances that are gone.
+ */
 static void tell_slices(struct sampler *s)
 {
 	static const struct gpu_slices none;
@@ -302,15 +310,15 @@ static uint64_t sampler_grown(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-/* What the processors did since the page before. */
+/* CPU time since the last page. */
 struct cpu_tick {
 	uint64_t busy_ns;
 	uint64_t socket_ns[SOCKETS_MAX];
 };
 
 /*
- * The CPU time of sockets is in lines of their own, which may be missing or of another instant. The
- * sum of the sockets is the node's CPU time all the same.
+ * Reads the CPU time. The sockets' times are from other lines of /proc/stat, which may be missing
+ * or a moment later; they are scaled to sum up to the node's.
  */
 static void read_cpus(struct sampler *s, struct ledger_page *page, struct book_tick *tick,
 		      struct cpu_tick *ret)
@@ -339,7 +347,7 @@ static void read_cpus(struct sampler *s, struct ledger_page *page, struct book_t
 	(void)apportion(ret->busy_ns, where, SOCKETS_MAX, ret->socket_ns);
 }
 
-/* What each line did in this tick, and all processes of the node. */
+/* Computes the weights of each line in this tick, and the activity of all processes. */
 static void weigh(struct sampler *s, const struct ledger_page *page, const struct cpu_tick *cpu,
 		  struct book_line *line, size_t nlines, struct book_tick *tick)
 {
@@ -510,7 +518,7 @@ static void write_textfile(struct sampler *s, bool is_last)
 				"textfile: %s; ceems.prom is not updated", err.text);
 }
 
-/* Reads running steps into the ledger, for slurmstepds, and writes ceems.prom. */
+/* Writes the values of running steps to the ledger, for slurmstepds, and ceems.prom. */
 static void show_steps(struct sampler *s, uint64_t now_ns, bool is_last)
 {
 	s->live_ns = now_ns;
@@ -538,7 +546,7 @@ uint64_t sampler_due_in_ns(uint64_t wall_ns, uint64_t every_ns)
 	return left_ns < SAMPLER_HINTS_NS ? left_ns + every_ns : left_ns;
 }
 
-/* When running steps are due to be shown. Nodes that sample more often show them more often. */
+/* When running steps are to be shown next. Nodes that sample more often show them more often. */
 static uint64_t next_show(const struct sampler *s)
 {
 	uint64_t every_ns = SAMPLER_SHOW_EVERY * s->settings.sample_interval_ns;
@@ -547,8 +555,8 @@ static uint64_t next_show(const struct sampler *s)
 }
 
 /*
- * Ticks follow the wall clock. So the time since the last tick is not an exact multiple of the
- * interval.
+ * The tolerance for showing steps: ticks follow the wall clock, so their distance is not an exact
+ * multiple of the interval.
  */
 static uint64_t show_slack_ns(const struct sampler *s)
 {
@@ -557,7 +565,7 @@ static uint64_t show_slack_ns(const struct sampler *s)
 	return half_ns < SHOW_SLACK_NS ? half_ns : SHOW_SLACK_NS;
 }
 
-/* When the tick after the one at LAST is due if nobody asks. */
+/* When the next tick after LAST_NS is due without a request. */
 static uint64_t next_tick(const struct sampler *s, uint64_t last_ns)
 {
 	uint64_t wall_ns = clock_wall_ns() - (clock_mono_ns() - last_ns);
@@ -565,7 +573,7 @@ static uint64_t next_tick(const struct sampler *s, uint64_t last_ns)
 	uint64_t patience_ns = readers_patience_ns(s->readers);
 	uint64_t next_ns = last_ns + (patience_ns < due_ns ? patience_ns : due_ns);
 
-	/* they have a tick of their own: counters that did not move would look like no power */
+	/* showing steps needs a new tick: counters that did not move would look like no power */
 	return (s->textfile || s->nlines) && next_show(s) + show_slack_ns(s) < next_ns ? next_show(s) :
 											       next_ns;
 }
@@ -577,7 +585,7 @@ static void *sampler_run(void *arg)
 	uint64_t last_ns;
 
 	(void)prctl(PR_SET_NAME, "ceems-sampler", 0, 0, 0);
-	/* here, because it takes too long for a thread that Slurm waits for */
+	/* in this thread, because Slurm waits for the one that starts it */
 	nodeprobes_start(&s->settings, sources_env(&s->settings).helper_dir, &s->probes);
 	open_textfile(s);
 	for (;;) {
@@ -589,11 +597,14 @@ static void *sampler_run(void *arg)
 			show_steps(s, last_ns, is_last);
 		if (is_last)
 			break;
-		/* sampler_stop() sets `stop`, then asks for a tick: do not wait once it is set */
+		/*
+		 * sampler_stop() sets `stop` and then requests a tick, so do not wait once it is
+		 * set
+		 */
 		if (!atomic_load(&s->stop) &&
 		    ledger_wait_request(s->ledger, last_ns + SAMPLER_HINTS_NS, next_tick(s, last_ns)))
 			space_out(last_ns);
-		is_last = atomic_load(&s->stop); /* a last tick, and the file says so */
+		is_last = atomic_load(&s->stop); /* do a last tick, and say so in the file */
 	}
 	textfile_feed_close(s->textfile);
 	nodeprobes_stop(s->probes);

@@ -6,7 +6,10 @@
 
 /* --- one source --------------------------------------------------------------------- */
 
-/* Whether what it has is still to be found out: until then others must not take what may be its. */
+/*
+ * Returns true if the source has not been read yet, so its domains are unknown. Other sources must
+ * not take them meanwhile.
+ */
 static bool is_awaited(const struct sources_entry *e)
 {
 	return e->source && !e->ops->is_estimate && !e->was_read &&
@@ -23,7 +26,7 @@ static bool awaits_any(const struct sources *s)
 	return false;
 }
 
-/* What is known of a failure: the helper's own words, or the errno. */
+/* The reason of a failure: the helper's message, or the errno. */
 static const char *reason_of(const struct sources_entry *e)
 {
 	const char *why = sources_why(e);
@@ -71,7 +74,7 @@ static void log_late(struct sources_entry *e, uint64_t now_ns)
 	}
 }
 
-/* Marks a source as lost: it is used or configured, and has been away for longer than a moment. */
+/* Marks a source as lost, if it is used or configured and has failed for SOURCES_AWAIT_NS. */
 static void note_lost(struct sources_entry *e, bool is_used, uint64_t dt_ns)
 {
 	bool is_bad = e->rc < 0 || e->is_late || e->last.rejected;
@@ -82,7 +85,7 @@ static void note_lost(struct sources_entry *e, bool is_used, uint64_t dt_ns)
 	e->is_lost = (is_used || e->is_configured) && e->bad_ns >= SOURCES_AWAIT_NS;
 }
 
-/* That it is gone, and what counts instead. */
+/* Logs that a source is lost, and what is used instead. */
 static void log_lost(struct sources_entry *e, bool has_estimate, uint64_t now_ns)
 {
 	const char *name = source_name(e->id);
@@ -131,7 +134,10 @@ static bool is_estimate(struct sources *s, uint32_t id)
 	return e && e->ops && e->ops->is_estimate;
 }
 
-/* GPUs of two makers are in one node, never in one another: these two add up. */
+/*
+ * Returns true for the GPU libraries. A node may have GPUs of two makers, and their energies add
+ * up.
+ */
 static bool is_gpu_library(uint32_t id)
 {
 	return id == SOURCE_NVML || id == SOURCE_ROCM;
@@ -209,7 +215,7 @@ static const struct reading_part *whole_node_of(const struct sources_entry *e)
 	return NULL;
 }
 
-/* The Ith of those that may show the whole node, the preferred one first. */
+/* The Ith source that may measure the whole node, the preferred one first. */
 static struct sources_entry *node_candidate(struct sources *s, size_t i)
 {
 	size_t k;
@@ -222,7 +228,10 @@ static struct sources_entry *node_candidate(struct sources *s, size_t i)
 	return NULL;
 }
 
-/* Sticks to it, unless it turns out to be one that was only there before slurmd was restarted. */
+/*
+ * Chooses the source of the whole node, once. It is chosen again only if it was used before
+ * slurmd's restart and does not come back.
+ */
 static void choose_node(struct sources *s, struct source_state *state)
 {
 	size_t n = s->is_auto ? SOURCE_N : s->n;
@@ -236,13 +245,15 @@ static void choose_node(struct sources *s, struct source_state *state)
 
 		if (!e || !e->source)
 			continue;
-		/* the one that slurmd had before it was restarted goes on with what is kept */
+		/*
+		 * the source that slurmd used before its restart goes on with the saved remainder
+		 */
 		if (whole_node_of(e) || (is_awaited(e) && remainder_is_kept(&state[e->id])))
 			s->node = e;
 		else if (is_awaited(e))
 			return;
 	}
-	/* what another one left there while it was the node's is no longer true */
+	/* a remainder saved with another source is no longer valid */
 	for (i = 0; i < s->n && s->node; i++)
 		if (&s->entry[i] != s->node)
 			remainder_forget(&state[s->entry[i].id]);
@@ -272,7 +283,7 @@ static void read_node(struct sources *s, struct remainder_tick *tick,
 	other->energy_uj += share.other_uj;
 }
 
-/* Or may be, as soon as it can be read. */
+/* Returns true if the source is used, or may be as soon as it can be read. */
 static bool is_used(const struct sources *s, const struct sources_entry *e)
 {
 	return s->node == e || owns_any(s, e->id) || is_awaited(e);
@@ -280,7 +291,10 @@ static bool is_used(const struct sources *s, const struct sources_entry *e)
 
 /* --- all of them -------------------------------------------------------------------- */
 
-/* All but estimates. Returns what their parts used; *RET_MISSING: not all is known yet. */
+/*
+ * Reads all sources but estimates. Returns the energy of their parts. *RET_MISSING: some is not
+ * known yet.
+ */
 static uint64_t read_sensors(struct sources *s, uint64_t dt_ns, uint32_t busy_ppm,
 			     struct source_state *state, struct sources_reading *ret,
 			     bool *ret_missing)
@@ -297,15 +311,15 @@ static uint64_t read_sensors(struct sources *s, uint64_t dt_ns, uint32_t busy_pp
 		read_entry(e, dt_ns, busy_ppm, &state[e->id], ret);
 		parts_uj += take_parts(s, e);
 		if (is_awaited(e))
-			break; /* read now, the others would lose what they have until then */
-		if (!e->was_read) /* others have it now: it must not come again later */
+			break; /* others, if read now, would lose their energy until then */
+		if (!e->was_read) /* other sources have these domains now, so the old base must not be used later */
 			memset(&state[e->id], 0, sizeof(state[e->id]));
 		*ret_missing |= owns_any(s, e->id) && (e->rc < 0 || e->last.rejected);
 	}
 	return parts_uj;
 }
 
-/* What was estimated so far is left to the sensor that has come. */
+/* Gives domains that were estimated to a sensor that has become readable. */
 static void drop_estimates(struct sources *s)
 {
 	unsigned int d;
@@ -315,7 +329,7 @@ static void drop_estimates(struct sources *s)
 			s->from[d] = SOURCE_N;
 }
 
-/* Only for a node whose sensors show neither CPU nor node. */
+/* Reads the estimates, if no sensor measures CPUs or the node. */
 static uint64_t read_estimates(struct sources *s, uint64_t dt_ns, uint32_t busy_ppm,
 			       struct source_state *state, struct sources_reading *ret)
 {

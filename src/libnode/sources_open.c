@@ -52,7 +52,7 @@ static void close_entry(struct sources_entry *e)
 	e->ops = NULL;
 }
 
-/* A setting that only this source has says that it is to be there, with auto as well. */
+/* Returns true if a setting of this source says that it must exist, with "auto" as well. */
 static bool has_setting(const struct source_env *env, enum source_id id)
 {
 	switch (id) {
@@ -82,7 +82,7 @@ static void open_entry(struct sources *s, const struct offer *of, enum source_id
 	}
 	e->source = NULL;
 	close_entry(e);
-	/* a list may name what only some nodes have */
+	/* a list may name sources that only some nodes have */
 	e->is_lost = e->is_configured && id != SOURCE_MODEL &&
 		     (has_setting(of->env, id) || (e->rc != -ENODEV && e->rc != -ENOENT));
 	if (!e->why.text[0])
@@ -166,7 +166,9 @@ void sources_close(struct sources *s)
 	pages_free(s, sizeof(*s));
 }
 
-/* Estimates are open beside sensors in case that those measure neither CPU nor node. */
+/*
+ * Returns true for an estimate that is open in case the sensors measure neither CPUs nor the node.
+ */
 static bool is_standby(const struct sources *s, const struct sources_entry *e)
 {
 	return e->ops->is_estimate && s->nopen > 1;

@@ -28,7 +28,7 @@ static void tell(struct steplive *sl)
 	struct values known, f;
 
 	values_init(&f);
-	/* perf_read() scales counters that had the PMU for a part of the CPU time */
+	/* perf_read() needs it to scale counters that were on the PMU for a part of the time */
 	if (ledger_step_live(l, sl->setup.slot, &known) == 0 && values_has(&known, METRIC_CPU_TIME))
 		values_set(&f, METRIC_CPU_TIME, known.value[METRIC_CPU_TIME]);
 	stepmemory_fill_kept(ledger_slot(l, sl->setup.slot), &f);

@@ -41,7 +41,7 @@ void stepmemory_fill_kept(const struct ledger_slot *s, struct values *f)
 		kept.swap_peak = of_job.swap_peak;
 	}
 	set_kept(f, METRIC_MEMORY_KERNEL_PEAK, kept.peak);
-	set_kept(f, METRIC_OOM_KILLS, kept.oom_kills); /* the job's would count those of its steps again */
+	set_kept(f, METRIC_OOM_KILLS, kept.oom_kills); /* the job's count includes those of its steps */
 	if (kept.swap_peak != UINT64_MAX)
 		values_set(f, METRIC_SWAP_PEAK, kept.swap_peak);
 }

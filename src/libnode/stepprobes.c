@@ -19,7 +19,10 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
-/* Processes that a poll asks for their mounts, and how long: what is left is for the next one. */
+/*
+ * The most processes whose mounts a poll reads, and for how long; the rest is left to the next
+ * poll.
+ */
 #define LEARN_MAX 32
 #define LEARN_NS (20 * NSEC_PER_MSEC)
 
@@ -32,7 +35,7 @@ struct stepprobes {
 	struct probes *probes;
 	uint32_t slot;
 	uint64_t lost[PROBES_GROUP_N]; /* when it began */
-	/* the parts; why[] says why one is NULL */
+	/* the parts; if one is NULL, why[] has the reason */
 	struct taskcount *taskcount;
 	struct tcpcount *tcp;
 	struct fsio *io;
@@ -93,13 +96,13 @@ static void conclude(struct stepprobes *sp, enum probes_group group, int rc,
 		     const struct errmsg *err)
 {
 	sp->why[group] = reason_of(sp, group, rc);
-	if (rc < 0) /* whoever reads "failed, see slurmd's log" looks there for it */
+	if (rc < 0) /* logged, since the reason shown to users is "failed, see slurmd's log" */
 		logger_log(sp->why[group] == REASON_FAILED ? LOGGER_ERROR : LOGGER_DEBUG,
 			   "%s is not counted: %s", probes_group_name(group),
 			   err->text[0] ? err->text : strerror(-rc));
 }
 
-/* Nothing of BPF: one reason for all, except where another is known. */
+/* Sets REASON for all BPF groups that have no other reason. */
 static void have_no_probes(struct stepprobes *sp, enum metric_reason reason)
 {
 	unsigned int g;
@@ -108,7 +111,10 @@ static void have_no_probes(struct stepprobes *sp, enum metric_reason reason)
 		sp->why[g] = reason;
 }
 
-/* "io: no function hooks; events: FLOPS (no such event on this CPU)" */
+/*
+ * Writes what cannot be counted, such as "io: no function hooks; events: FLOPS (no such event on
+ * this CPU)".
+ */
 static void tell_lacking(const struct stepprobes *sp, struct errmsg *lacking)
 {
 	static const struct {
@@ -133,7 +139,7 @@ static void tell_lacking(const struct stepprobes *sp, struct errmsg *lacking)
 
 /* --- the start ---------------------------------------------------------------------------- */
 
-/* The number that BPF programs see: the inode of the folder. 0: there is none. */
+/* The cgroup id as BPF programs see it: the inode of its folder. 0: none. */
 static uint64_t folder_id(int fd)
 {
 	struct stat st;
@@ -147,8 +153,8 @@ static int stop_at(void *ctx, pid_t pid)
 }
 
 /*
- * On v2, slurmstepd is in the step's folder "slurm", beside "user" with the tasks. So its messages
- * to srun and slurmctld are not the step's network traffic.
+ * Opens the step's folder "user", if there is one, which has the tasks. slurmstepd is in "slurm"
+ * beside it, so its messages to srun and slurmctld are not counted as the step's traffic.
  */
 static int open_v2(const char *v2, pid_t pid)
 {
@@ -164,8 +170,8 @@ static int open_v2(const char *v2, pid_t pid)
 }
 
 /*
- * The extern step gets none: processes that join it later (pam_slurm_adopt) join by v1 alone, and
- * are found by v1.
+ * Finds the step's cgroups, and makes a v2 cgroup if needed. Not for the extern step: processes
+ * that join it later (pam_slurm_adopt) only join its v1 cgroups, by which they are found.
  */
 static void find_cgroups(struct stepprobes *sp, const pid_t *pid, size_t n, char *v2,
 			 const char *freezer, size_t size)
@@ -175,7 +181,7 @@ static void find_cgroups(struct stepprobes *sp, const pid_t *pid, size_t n, char
 	if (!*v2 && sp->settings->step_cgroup && !sp->is_extern &&
 	    stepgroup_create(pid, n, &sp->group, v2, size, &err) < 0)
 		logger_debug("no v2 cgroup for this step: %s", err.text);
-	/* its folder may be mounted nowhere but in the group */
+	/* the folder's only mount may be that of the group object */
 	sp->v2_fd = sp->group ? fcntl(stepgroup_fd(sp->group), F_DUPFD_CLOEXEC, 0) :
 				open_v2(v2, pid[0]);
 	sp->freezer_fd = cgmount_open_step("freezer", freezer, ".");
@@ -340,7 +346,7 @@ void stepprobes_poll(struct stepprobes *sp)
 
 /* --- the metric values -------------------------------------------------------------------------- */
 
-/* slurmstepd itself may be in the step's v1 cgroup; it does not count. */
+/* Stops the walk at a process other than slurmstepd, which may be in the step's v1 cgroup. */
 static int stop_at_other(void *ctx, pid_t pid)
 {
 	(void)ctx;

@@ -23,7 +23,7 @@
 #include "src/libutil/parse.h"
 
 #define CORES_MAX UINT16_MAX
-#define REPORT_MAX 4096 /* PIPE_BUF: what a pipe takes whole or not at all */
+#define REPORT_MAX 4096 /* PIPE_BUF: a pipe takes this much as a whole or not at all */
 
 struct stepside {
 	const struct settings *settings;
@@ -32,7 +32,7 @@ struct stepside {
 	unsigned int slot;
 	struct cputime *cputime;
 	struct stepprobes *probes; /* NULL: there was no task yet */
-	struct steplive *live;	   /* the same; uses the probes as long as it is there */
+	struct steplive *live;	   /* also owned; it alone uses the probes until it is stopped */
 	const struct steptrace_owner *owner; /* NULL: not known */
 	struct steptrace *trace;   /* NULL: none was asked for */
 	bool has_whole_node;
@@ -40,7 +40,7 @@ struct stepside {
 	uint64_t open_ns;
 	uint64_t elapsed_ns;
 	bool is_served; /* the sampler booked its end */
-	/* for polls: power is the mean since the last one */
+	/* for polls, whose power is the mean since the last poll */
 	uint64_t poll_ns, poll_uj, power_mw;
 	/* what stepside_live() found, and when */
 	uint64_t now_ns;
@@ -54,7 +54,7 @@ static bool is_extern(const struct stepside *st)
 
 static void find_sockets(struct stepside *st, const struct stepside_cores *cores)
 {
-	/* of the machine: the same in every page after the first tick */
+	/* a fact about the machine; the same in all pages after the first tick */
 	const uint32_t *socket_cpus = ledger_current(st->ledger)->socket_cpus;
 
 	stepside_spread_cores(cores->job, cores, socket_cpus, st->id.job_socket_cpus);
@@ -85,7 +85,7 @@ int stepside_open(const struct settings *s, const char *node, const struct ledge
 		(void)errmsg_errno(err, rc, "no slot in the node ledger");
 		goto fail;
 	}
-	/* spank replaces it by the user's request; it was parsed when it was read */
+	/* spank replaces it by the user's request; its text was checked when ceems.conf was read */
 	if (*s->perf_default)
 		(void)perf_request_parse(s->perf_default, &ledger_slot(st->ledger, st->slot)->request, NULL);
 	st->open_ns = clock_mono_ns();
@@ -100,8 +100,9 @@ fail:
 /* --- while it runs ---------------------------------------------------------------------- */
 
 /*
- * Ports do not know steps. A job's sum has these bytes once. Of steps that run side by side, the
- * first one counts them. The batch step never does, since the other steps run within its time.
+ * Returns true if this step counts the RDMA ports' traffic, which cannot be divided among steps. Of
+ * steps that run side by side, only the first counts it, so that a job's sum has it once. The batch
+ * step never does, since the other steps run within its time.
  */
 static bool has_ports(struct stepside *st, const struct ledger_slot *slot)
 {
@@ -110,7 +111,9 @@ static bool has_ports(struct stepside *st, const struct ledger_slot *slot)
 	       ledger_flag_alone(st->ledger, st->slot, LEDGER_FLAG_PORTS);
 }
 
-/* What was asked for is known once spank has been through its options, before there is a task. */
+/*
+ * Starts the counters. The request is known by now: spank reads its options before there is a task.
+ */
 static void start_probes(struct stepside *st, struct ledger_slot *slot, const pid_t *pid, size_t n)
 {
 	const struct stepprobes_setup setup = {
@@ -128,12 +131,12 @@ static void start_probes(struct stepside *st, struct ledger_slot *slot, const pi
 	}
 	stepprobes_start(st->probes, pid, n, slot->cgroup_v2, slot->cgroup_freezer,
 			 LEDGER_CGROUP_MAX, &slot->bpf_slot, &lacking);
-	if (lacking.text[0]) /* of PerfDefault every step would say the same */
+	if (lacking.text[0]) /* with PerfDefault, all steps would log the same */
 		logger_log(is_users ? LOGGER_INFO : LOGGER_DEBUG, "not all of %s is counted: %s",
 			   is_users ? "--ceems-perf" : "PerfDefault", lacking.text);
 }
 
-/* Until steplive_stop() nothing else may use the probes. */
+/* Starts publishing live values. Until steplive_stop() no other code may use the probes. */
 static void start_live(struct stepside *st, const struct ledger_slot *slot)
 {
 	const struct steplive_setup setup = {
@@ -184,14 +187,14 @@ bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n)
 		logger_debug("cgroups of task %d: %s", (int)pid[0], strerror(-rc));
 		return false;
 	}
-	start_probes(st, slot, pid, n); /* the first: it may give the step a cgroup */
+	start_probes(st, slot, pid, n); /* first, since it may give the step a cgroup */
 	if (cputime_open(slot->cgroup_v2, slot->cgroup_cpuacct, slot->cgroup_freezer, &st->cputime,
 			 &err) < 0)
 		logger_debug("CPU time of this step: %s", err.text);
 	atomic_store_explicit(&slot->cgroup_known, 1, memory_order_release);
 	start_live(st, slot);
 	start_trace(st, slot);
-	if (slot->request.groups) /* hooks of its own are slurmd's to keep: nodeprobes.c */
+	if (slot->request.groups) /* a tick, so that slurmd holds the hooks that this step attached: nodeprobes.c */
 		ledger_hint_tick(st->ledger);
 	return true;
 }
@@ -219,7 +222,7 @@ int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_
 		return -ENODATA;
 	uj = account_total_uj(&a);
 	if (!uj)
-		return -ENODATA; /* a 0 would wipe out what another task's poll had brought */
+		return -ENODATA; /* 0 would overwrite the value of another task's poll */
 	if (st->poll_ns && now - st->poll_ns >= NSEC_PER_SEC / 2 && uj >= st->poll_uj)
 		st->power_mw = (uj - st->poll_uj) * 1000 / ((now - st->poll_ns) / 1000);
 	if (!st->poll_ns || now - st->poll_ns >= NSEC_PER_SEC / 2) {
@@ -231,14 +234,17 @@ int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_
 	return 0;
 }
 
-/* If the node lost a sensor meanwhile, the energy is a lower bound. */
+/*
+ * Adds the number of nodes on which energy is known. If the node lost a sensor meanwhile, the
+ * energy is a lower bound.
+ */
 static void count_node(const struct account *energy, struct values *values)
 {
 	if (values_has(values, METRIC_ENERGY))
 		values_set(values, METRIC_ENERGY_NODES, energy->lost_ns == 0);
 }
 
-/* Adds how the step's GPUs were used up to the last tick, if any was read. */
+/* Adds the use of the step's GPUs up to the last tick, if it was read. */
 static void add_gpu(const struct stepside *st, struct values *values)
 {
 	struct ledger_gpu gpu;
@@ -278,7 +284,7 @@ int stepside_live(struct stepside *st, const struct values **ret)
 	return 0;
 }
 
-/* CPU time and memory are newer than what the sampler last published. */
+/* Adds CPU time and memory as read now, newer than the sampler's values. */
 static void add_newest(struct stepside *st, struct values *f)
 {
 	struct values now;
@@ -286,7 +292,7 @@ static void add_newest(struct stepside *st, struct values *f)
 	uint64_t busy_ns;
 
 	values_init(&now);
-	/* the thread of a trace has it for itself */
+	/* during a trace, only its thread may use cputime */
 	if (st->cputime && !st->trace && cputime_read(st->cputime, &busy_ns) == 0)
 		values_set(&now, METRIC_CPU_TIME, busy_ns);
 	if (ledger_step_memory(st->ledger, st->slot, &memory) == 0)
@@ -322,7 +328,7 @@ static uint64_t final_busy_ns(struct stepside *st, uint64_t waited_ns)
 
 	if (!st->cputime || cputime_read(st->cputime, &busy_ns) < 0)
 		return waited_ns ? waited_ns : UINT64_MAX;
-	/* Without a CPU accounting cgroup, what has exited is only known from wait4(). */
+	/* Without a CPU accounting cgroup, only wait4() has the time of ended tasks. */
 	return busy_ns > waited_ns ? busy_ns : waited_ns;
 }
 
@@ -369,7 +375,7 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 		logger_info("job %u: the sampler did not answer: %s; energy is %s", st->id.job_id,
 			    strerror(-rc), rc == -ENODATA ? "not known" : "that of its last tick");
 	st->elapsed_ns = clock_mono_ns() - st->open_ns;
-	add_gpu(st, values); /* after the tick that has its last moments */
+	add_gpu(st, values); /* after the tick that closes the step */
 	if (is_extern(st)) {
 		uint64_t job_busy_ns = 0;
 
@@ -387,11 +393,10 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 /* --- the report ------------------------------------------------------------------------- */
 
 /*
- * FD is the user's and may be a pipe or a terminal that nobody reads. Waiting for it would leave a
- * slurmstepd behind. Making FD non-blocking would change it for the user's processes too, and
- * poll() says only that there is some room. So the report goes through another opening of the same
- * pipe or terminal. A file is written as it is, because another opening would begin at its first
- * byte.
+ * Writes to FD without waiting. FD is the user's and may be a pipe or a terminal that nobody reads;
+ * waiting for it would leave a slurmstepd behind. O_NONBLOCK on FD would change it for the user's
+ * processes, too, and poll() only tells that there is some room. So the pipe or terminal is opened
+ * again. A file is written through FD, since a new opening would begin at its first byte.
  */
 static int write_at_once(int fd, const char *text, size_t len)
 {
@@ -453,13 +458,13 @@ void stepside_close(struct stepside *st)
 	steptrace_finish(st->trace, NULL);
 	steplive_stop(st->live);
 	/*
-	 * A batch step keeps its slot until its process is gone, when the sampler takes it back. Up
-	 * to 23.11, the completion of a batch step does not carry the job's energy to slurmdbd. So
-	 * on scancel the extern step must end after the batch step, and waits for it here.
+	 * A batch step keeps its slot until its process ends; then the sampler frees it. Up to
+	 * 23.11, the completion of a batch step does not send the job's energy to slurmdbd. So on
+	 * scancel the extern step must end after the batch step, and waits for it by this slot.
 	 */
 	if (st->id.step_id != LEDGER_STEP_BATCH)
 		ledger_leave(st->ledger, st->slot);
-	if (is_extern(st)) /* the job is over: requeued, it must not meet what is left of itself */
+	if (is_extern(st)) /* the job has ended; if it is requeued, it must not find its old account */
 		ledger_hint_tick(st->ledger);
 	stepprobes_close(st->probes, st->is_served);
 	cputime_close(st->cputime);
@@ -483,7 +488,7 @@ uint32_t stepside_count_cores(const char *list)
 	return (uint32_t)n;
 }
 
-/* The units of the node's sockets in their order; how many there are. */
+/* Lists the units of the node's sockets in order; returns how many. */
 static uint32_t list_sockets(const uint32_t socket_cpus[SOCKETS_MAX], unsigned int unit[SOCKETS_MAX])
 {
 	uint32_t n = 0;
@@ -511,6 +516,6 @@ void stepside_spread_cores(const char *list, const struct stepside_cores *cores,
 		for (; from <= to; from++)
 			ret_cpus[unit[from / (cores->node_cores / sockets)]] +=
 				cores->cpus_per_core;
-	if (rc) /* malformed, or a core that the node does not have */
+	if (rc) /* malformed, or a core number that the node does not have */
 		memset(ret_cpus, 0, SOCKETS_MAX * sizeof(*ret_cpus));
 }

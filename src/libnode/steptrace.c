@@ -20,9 +20,12 @@
 #include "src/libutil/logger.h"
 #include "src/libutil/thread.h"
 
-/* Some seconds of samples each 10 ms: as long may a folder be away without a loss. */
+/*
+ * Room for some seconds of samples every 10 ms, in case the file system does not answer for so
+ * long.
+ */
 #define SOCKET_BYTES (4 * 1024 * 1024)
-/* For the kernel to end a program that was killed. */
+/* How long the kernel may need to end a killed program. */
 #define KILL_NS (20 * NSEC_PER_MSEC)
 #define NARGS 6
 
@@ -30,12 +33,12 @@ struct steptrace {
 	struct steptrace_setup setup;
 	uint64_t every_ns;
 	char *arg[NARGS + 1]; /* of the program; owned */
-	pthread_mutex_t lock; /* of `stop`: while it is held, and not set, what was borrowed is there */
+	pthread_mutex_t lock; /* guards `stop`: while it is held and `stop` is false, the borrowed objects exist */
 	pthread_cond_t wake;
 	bool stop;
 	pthread_t thread;
 	/* the thread's, and after its end steptrace_finish()'s */
-	int in, out; /* a socket to the program, a pipe from it; -1: it does not run */
+	int in, out; /* a socket to the program, a pipe from it; -1: the program does not run */
 	pid_t pid;
 	char words[512]; /* what it said */
 	size_t nwords;
@@ -52,7 +55,7 @@ static char *file_name(const struct steptrace_setup *setup)
 	const struct ledger_identity *id = &ledger_slot(setup->ledger, setup->slot)->id;
 	char step[16], name[NAME_MAX];
 
-	/* the rest of NAME_MAX is for a number and ".csv" */
+	/* NAME_MAX must also have room for a number and ".csv" */
 	if (snprintf(name, sizeof(name), "ceems-trace-%s.%s-%s", setup->owner->job,
 		     ledger_step_name(id->step_id, step, sizeof(step)), ledger_node(setup->ledger)) > NAME_MAX - 16)
 		return NULL;
@@ -111,7 +114,10 @@ static int make_arguments(struct steptrace *st, const struct steptrace_setup *se
 	return 0;
 }
 
-/* A socket, as a write to it can be told not to raise SIGPIPE, and it keeps messages apart. */
+/*
+ * Opens a socket to the program and a pipe from it. A socket, since it keeps messages apart, and a
+ * write to it can be told not to raise SIGPIPE.
+ */
 static int open_channels(int in[2], int out[2])
 {
 	const int size = SOCKET_BYTES;
@@ -126,7 +132,7 @@ static int open_channels(int in[2], int out[2])
 		return rc;
 	}
 	(void)setsockopt(in[0], SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
-	(void)fcntl(out[0], F_SETFL, O_NONBLOCK); /* both ends have a file description of their own */
+	(void)fcntl(out[0], F_SETFL, O_NONBLOCK); /* the flag affects this end only */
 	return 0;
 }
 
@@ -151,7 +157,7 @@ static int start_program(struct steptrace *st)
 	return 0;
 }
 
-/* True: it has ended, or has closed its output. */
+/* Reads what the program writes. True: it has ended or closed its output. */
 static bool hear_program(struct steptrace *st)
 {
 	char rest[256];
@@ -169,7 +175,10 @@ static bool hear_program(struct steptrace *st)
 	}
 }
 
-/* The one line. A program that was killed, by the user or by its alarm, has said nothing. */
+/*
+ * Logs the end of the trace, in one line. A program that was killed, by the user or by its alarm,
+ * has written nothing.
+ */
 static void tell_end(struct steptrace *st)
 {
 	static const char error[] = "error - ";
@@ -187,8 +196,8 @@ static void tell_end(struct steptrace *st)
 }
 
 /*
- * Ends and reaps it, after DEADLINE_NS by a signal. A host that waits for any child may have been faster. Of one that
- * IS_GONE already, or that complained, the log has a line.
+ * Waits for the program's end until DEADLINE_NS, then kills it. The host may wait for any child and
+ * have reaped it already. If it IS_GONE or complained, this is logged.
  */
 static void end_program(struct steptrace *st, uint64_t deadline_ns, bool is_gone)
 {
@@ -198,7 +207,7 @@ static void end_program(struct steptrace *st, uint64_t deadline_ns, bool is_gone
 	(void)shutdown(st->in, SHUT_WR);
 	while (!(has_ended = hear_program(st)) && clock_mono_ns() < deadline_ns)
 		(void)poll(&p, 1, (int)((deadline_ns - clock_mono_ns()) / NSEC_PER_MSEC) + 1);
-	/* while it is ours to wait for, its number is not another's */
+	/* before it is reaped, its pid is not reused */
 	if (helper_wait(st->pid, has_ended ? deadline_ns : 0, NULL) == -EAGAIN) {
 		(void)kill(st->pid, SIGKILL);
 		(void)helper_wait(st->pid, clock_mono_ns() + KILL_NS, NULL);
@@ -240,11 +249,11 @@ static void read_slowly(const struct steptrace *st, const struct ledger_view *v,
 	stepmemory_fill_kept(s, f);
 }
 
-/* What a slurmstepd reads itself is some 0.1 ms younger than the tick. */
+/* Reads the values that slurmstepd reads itself, some 0.1 ms after the tick. */
 static void read_own(struct steptrace *st, const struct ledger_view *v, struct trace_sample *s)
 {
 	const bool is_slow = !st->slow_ns || v->t_mono_ns - st->slow_ns >= STEPTRACE_SLOW_NS;
-	/* by processes, a reading opens files of each of them */
+	/* a reading by processes opens files of each process */
 	const bool is_cheap = st->memuse && !memuse_opens_files(st->memuse);
 	uint64_t user_ns, system_ns;
 
@@ -311,7 +320,10 @@ static bool send_start(struct steptrace *st)
 	return send_message(st, &start, sizeof(start));
 }
 
-/* At multiples of the interval by the wall clock: on all nodes at once, and steps share a tick. */
+/*
+ * The time of the next sample: a multiple of the interval by the wall clock, so that all nodes
+ * sample at once and steps share a tick.
+ */
 static struct timespec next_sample(const struct steptrace *st)
 {
 	uint64_t due_ns = st->every_ns - clock_wall_ns() % st->every_ns;
@@ -321,7 +333,7 @@ static struct timespec next_sample(const struct steptrace *st)
 	return clock_ns_to_timespec(clock_mono_ns() + due_ns);
 }
 
-/* One interval, with the lock. False: the program is gone. */
+/* Takes one sample. Needs the lock. False: the program is gone. */
 static bool trace_once(struct steptrace *st)
 {
 	struct timespec next;
@@ -355,7 +367,7 @@ static void *steptrace_run(void *arg)
 		logger_info("trace: cannot start %s: %s; this step is not traced", st->arg[0], strerror(-rc));
 		return NULL;
 	}
-	is_there = send_start(st); /* also for a step that is over already: the last row needs it */
+	is_there = send_start(st); /* also if the step has ended, since the last row needs it */
 	(void)pthread_mutex_lock(&st->lock);
 	while (is_there && !st->stop)
 		is_there = trace_once(st);
@@ -448,7 +460,7 @@ void steptrace_finish(struct steptrace *st, const struct values *values)
 	if (!st)
 		return;
 	steptrace_halt(st);
-	(void)pthread_join(st->thread, NULL); /* it waits for a tick, STEPTRACE_TICK_NS at most */
+	(void)pthread_join(st->thread, NULL); /* the thread waits for a tick, at most STEPTRACE_TICK_NS */
 	deadline_ns = clock_mono_ns() + STEPTRACE_END_NS;
 	if (st->in >= 0) {
 		is_there = !values || send_last(st, values, deadline_ns);

@@ -6,7 +6,10 @@
 #include "src/libnode/steptrace.h"
 #include "src/libutil/parse.h"
 
-/* Slurm's launch message of a batch step does not say that the job is a component; each component's id is here. */
+/*
+ * The step's environment has the ids of the components. Slurm's launch message of a batch step does
+ * not tell that the job is one.
+ */
 static const char component[] = "SLURM_JOB_ID_HET_GROUP_";
 
 /* Of "SLURM_JOB_ID_HET_GROUP_1=22": 1 and 22. */

@@ -16,7 +16,7 @@
 
 enum memory { MEMORY_USED, MEMORY_RSS, MEMORY_CACHE, MEMORY_HELD, MEMORY_SWAP, MEMORY_N };
 
-/* One job on this node: its gone steps and those still there. */
+/* The sums of one job on this node, over its ended and running steps. */
 struct job_sum {
 	struct account energy;
 	uint64_t busy_ns;
@@ -59,7 +59,7 @@ static void put_domains(struct writer *w, const struct prom_family *f, const uin
 			put_domain(w, f, d, value[d]);
 }
 
-/* IDLE: how the idle power is known; NULL: it is not idle power. */
+/* Writes a value of a part. IDLE is the source of an idle power; NULL: it is another value. */
 static void put_part(struct writer *w, const struct prom_family *f, const struct ledger_part *p,
 		     uint64_t value, const char *idle)
 {
@@ -100,7 +100,7 @@ static void put_parts(struct writer *w)
 				 ledger_idle_name((enum ledger_idle)part[i].idle));
 }
 
-/* The sum of a domain's parts, if it is known of all of them: no machine idles at 0. */
+/* Returns true if the idle power of all parts of the domain is known (none is 0). */
 static bool is_idle_known(const struct writer *w, unsigned int d)
 {
 	const struct ledger_page *p = w->page;
@@ -130,7 +130,7 @@ static void put_idle(struct writer *w)
 			put_domain(w, &f, d, w->page->idle_mw[d]);
 }
 
-/* Of its first part: the units of a domain are read alike. "": not known. */
+/* The quality of the domain's first part; all its units are read alike. "": unknown. */
 static const char *domain_quality(const struct writer *w, unsigned int d)
 {
 	const struct ledger_page *p = w->page;
@@ -142,7 +142,7 @@ static const char *domain_quality(const struct writer *w, unsigned int d)
 	return "";
 }
 
-/* How the domain's dynamic energy was split, for the most part; the static one goes by allocation. */
+/* How most of the domain's dynamic energy was split; idle energy is split by allocation. */
 static const char *domain_method(const struct writer *w, unsigned int d)
 {
 	const struct account *a = &w->page->measured;
@@ -150,7 +150,7 @@ static const char *domain_method(const struct writer *w, unsigned int d)
 
 	if (d == DOMAIN_GPU)
 		return "allocation";
-	/* memory and the node's rest follow the CPUs */
+	/* memory and the rest of the node are split as the CPUs are */
 	return a->by_counters_uj > dynamic_uj / 2 ? "counters" : "cpu-time";
 }
 
@@ -206,8 +206,8 @@ static const struct source_counter *find_counter(const struct source_state *st, 
 }
 
 /*
- * CEEMS shows the counters themselves, zone by zone. Who reads them often can find out what others compute, so the
- * kernel shows them to root only (CVE-2020-8694).
+ * Writes RAPL's raw counters, zone by zone, as CEEMS does. Frequent readings of them can reveal
+ * other users' secrets, so the kernel shows them to root only (CVE-2020-8694).
  */
 static void put_rapl(struct writer *w)
 {
@@ -363,7 +363,7 @@ static uint64_t prom_units(enum metric_unit unit)
 	}
 }
 
-/* A family of several metrics has one help. */
+/* The help text of a family, which may have several metrics. */
 static const char *family_help(const struct metric_info *info)
 {
 	if (!info->prom_labels[0])
@@ -388,7 +388,10 @@ static void put_job_values(struct writer *w, enum metric m)
 				w->job[i].values.value[m]);
 }
 
-/* All metrics of M's name, which the text format wants in one place; nothing if an earlier one was M's. */
+/*
+ * Writes all metrics with M's name, since the text format wants them together. Writes nothing if an
+ * earlier metric had the name.
+ */
 static void put_job_metric(struct writer *w, enum metric m)
 {
 	const char *name = metric_table[m].prom;

@@ -27,7 +27,7 @@ static void put_factor(struct prom *p, const struct prom_family *family,
 		 year, emission_kind_name(f->kind), s->step);
 }
 
-/* The one in force, and what another kWh would cost; returns how many. */
+/* Lists the factor in use and the marginal factor; returns how many. */
 static size_t shown_factors(const struct ledger_page *p, const struct textfile_input *in,
 			    struct shown_factor ret[2])
 {

@@ -8,7 +8,7 @@
 #define PPM 1000000
 #define UUID_SIZE (2 * sizeof(((struct gpu_reading *)0)->uuid))
 
-/* "": the source of its energy does not say. It may hold anything, and one quote spoils the file. */
+/* The GPU's UUID, escaped, since one quote in it would break the file. "": unknown. */
 static const char *escaped_uuid(const struct textfile_input *in, unsigned int unit,
 				char buf[UUID_SIZE])
 {
@@ -59,7 +59,7 @@ static void put_energy(struct prom *p, const struct ledger_page *page,
 			put_gpu(p, &f, in, page->part[i].unit, page->part[i].energy_uj);
 }
 
-/* What GPUs say themselves, of those that know it. */
+/* Gauges with the values that a GPU reports, if it does. */
 static const struct {
 	enum gpu_value value;
 	uint64_t times; /* of it, are in family.units-ths */
@@ -123,7 +123,7 @@ static void put_gauges(struct prom *p, const struct textfile_input *in)
 					in->gpu[i].value[gauge[g].value] * gauge[g].times);
 }
 
-/* Apart from those of GPUs, so that sums over GPUs do not count them twice. */
+/* Separate names for MIG instances, so that sums over GPUs do not count them twice. */
 static const struct {
 	enum gpu_value value;
 	struct prom_family family;
@@ -161,7 +161,7 @@ static void put_instances(struct prom *p, const struct textfile_input *in)
 		}
 }
 
-/* Labels behind the hostname: of one GPU that a job holds. INSTANCE is of MIG; "": all of the GPU. */
+/* Writes the labels of one GPU that a job holds. INSTANCE: of MIG; "": the whole GPU. */
 static void put_holder(struct prom *p, const struct prom_family *f, const struct textfile_input *in, uint32_t job_id,
 		       unsigned int unit, const char *instance, uint64_t value)
 {
@@ -174,8 +174,9 @@ static void put_holder(struct prom *p, const struct prom_family *f, const struct
 }
 
 /*
- * CEEMS joins a job to exporters of GPU metrics by gpuuuid and gpuiid, DCGM's GPU_I_ID. An instance of MIG is the
- * job's alone: 1. Without MIG the value is the part of the GPU that the job holds.
+ * Writes the flags by which CEEMS joins a job to metrics of GPU exporters: gpuuuid and gpuiid,
+ * DCGM's GPU_I_ID. A MIG instance is the job's alone, so its value is 1. Without MIG it is the part
+ * of the GPU that the job holds.
  */
 static void put_flags(struct prom *p, const struct prom_family *f, const struct textfile_input *in,
 		      const struct ledger_job_account *j, unsigned int unit)

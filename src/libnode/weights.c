@@ -10,7 +10,7 @@
 #include "src/libutil/muldiv.h"
 #include "src/libutil/pages.h"
 
-/* Counters of a CPU that shows no CPU time are read every so many ticks only. */
+/* Counters of an idle CPU are read only every so many ticks. */
 #define IDLE_CPU_TICKS 16
 /* --- setting up ------------------------------------------------------------------------- */
 
@@ -123,7 +123,7 @@ static void open_step_counters(struct weights *w, struct weights_step *step, con
 		logger_debug("no counters of cgroup %s: %s", v2[0] ? v2 : v1, strerror(-rc));
 }
 
-/* Without a cpuset of its own it may use them all. */
+/* Finds the step's CPUs. Without a cpuset of its own, it may use all. */
 static int find_cpus(const struct weights *w, struct weights_step *step, const char *v2,
 		     const char *v1)
 {
@@ -143,7 +143,10 @@ static int find_cpus(const struct weights *w, struct weights_step *step, const c
 	return 0;
 }
 
-/* Time is worth the same on all where no two are threads of a core. */
+/*
+ * Returns false if CPU time has the same weight on all CPUs, because no two are threads of a core,
+ * and there are no counters.
+ */
 static bool needs_cpus(const struct weights *w)
 {
 	return w->counters || smt_is_there(w->smt);
@@ -185,14 +188,14 @@ static void note_cpus(struct weights *w, const uint64_t *cpu_ns, uint64_t now_ns
 
 	smt_update(w->smt, cpu_ns, now_ns);
 	for (i = 0; i < w->setup.topology->ncpus; i++) {
-		/* in the first tick all since boot would be new */
+		/* in the first tick, all time since the boot would count */
 		w->delta_ns[i] = w->ticks && cpu_ns[i] > w->cpu_ns[i] ? cpu_ns[i] - w->cpu_ns[i] : 0;
 		w->cpu_ns[i] = cpu_ns[i];
 		w->is_busy[i] = w->delta_ns[i] || w->ticks % IDLE_CPU_TICKS == 0;
 	}
 }
 
-/* Mean worth of CPU time, by socket: on the CPUs of STEP, or, if NULL, on all. */
+/* The mean weight of CPU time by socket, over the CPUs of STEP (NULL: all CPUs). */
 static void mean_worths(const struct weights *w, const struct weights_step *step,
 			uint64_t ret[SOCKETS_MAX])
 {
@@ -215,8 +218,8 @@ static void mean_worths(const struct weights *w, const struct weights_step *step
 }
 
 /*
- * CPU time beside a busy sibling is worth less, as cycles are. The CPUs of a step are known only if
- * it is bound to some. Else its CPU time has the mean worth of the node's.
+ * Scales CPU time by smt.h: it counts less beside a busy sibling. If a step is bound to CPUs, their
+ * mean weight is used, else the node's.
  */
 static void weigh_threads(const struct weights *w, struct weights_step *const *step,
 			  struct book_line *line, size_t n, struct book_tick *tick)
@@ -250,7 +253,10 @@ static void weigh_threads(const struct weights *w, struct weights_step *const *s
 
 /* ---------------------------------------------------------------------------------------- */
 
-/* Not before somebody asks: most nodes have no sensor of their memory's energy. */
+/*
+ * The memory of a step, opened at the first call, since most nodes have no sensor for memory
+ * energy.
+ */
 static struct memstep *memory_of(struct weights_step *step, const struct ledger_slot *s)
 {
 	if (step && !step->has_tried_memory) {

@@ -6,12 +6,12 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/muldiv.h"
 
-/* Shorter windows say little of what events cost: sensors are too coarse. */
+/* The shortest window to learn from; sensors are too coarse for shorter ones. */
 #define LEARN_NS NSEC_PER_SEC
 
 /* --- reading ---------------------------------------------------------------------------- */
 
-/* False: a CPU that was busy did not count. */
+/* Sums the events of SET by socket. False: a busy CPU did not count. */
 static bool read_events(const struct weights *w, struct cgcounters_set *set, const bool *is_busy,
 			struct events *ret)
 {
@@ -45,8 +45,8 @@ static bool has_cycles(const struct events *e)
 }
 
 /*
- * A tick so short that /proc/stat shows nothing has no events, and is still whole: its activity
- * comes with the next tick.
+ * Reads the counters. If a tick is so short that /proc/stat shows nothing, it has no events, but is
+ * complete: its activity is in the next tick.
  */
 bool weights_count(struct weights *w, struct weights_step *const *step,
 		   const struct book_line *line, size_t n)
@@ -61,7 +61,7 @@ bool weights_count(struct weights *w, struct weights_step *const *step,
 			st->is_counted = false;
 		if (!st || !st->counters)
 			continue;
-		/* its last: nothing may be left for a next tick */
+		/* the step's last tick, so read all its CPUs */
 		st->is_counted = read_events(w, st->counters, line[i].is_last ? NULL : w->is_busy,
 					     &st->events) &&
 				 !st->is_new && has_cycles(&st->events);
@@ -82,13 +82,16 @@ static bool is_counted(const struct weights_step *step)
 	return step && step->is_counted;
 }
 
-/* What of one kind of activity the counted lines did, in events and in CPU time. */
+/* The activity of one kind of all counted lines, in events and in CPU time. */
 struct counted {
 	uint64_t weight;
 	uint64_t ns;
 };
 
-/* A line that was not counted did in its CPU time what the others did in theirs. */
+/*
+ * Estimates the events of a line without counts from its CPU time, with the ratio of the counted
+ * lines.
+ */
 static uint64_t weights_events_estimate(uint64_t ns, const struct counted *c)
 {
 	return muldiv(ns, c->weight, c->ns);
@@ -102,7 +105,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
 /* As KIND, in place of a socket's number: the memory of all sockets. */
 #define MEMORY SOCKETS_MAX
 
-/* What E is worth as activity of KIND, a socket or MEMORY. */
+/* The weight of events E as activity of KIND, a socket or MEMORY. */
 static uint64_t worth_of(const struct weights *w, const struct events *e, unsigned int kind)
 {
 	uint64_t sum = 0;
@@ -120,7 +123,7 @@ static uint64_t *weight_of(struct book_line *line, unsigned int kind)
 	return kind == MEMORY ? &line->mem_weight : &line->cpu_weight[kind];
 }
 
-/* OF_TICK comes with the CPU time of all. */
+/* Replaces the weights of one kind of activity. OF_TICK must have the CPU time of all processes. */
 static void weigh_kind(const struct weights *w, struct weights_step *const *step,
 		       struct book_line *line, size_t n, unsigned int kind, uint64_t *of_tick)
 {
@@ -171,7 +174,7 @@ bool weights_by_misses(const struct weights *w, struct weights_step *const *step
 	return true;
 }
 
-/* A machine that counts no cache misses has memory moved by who computes, as one without counters. */
+/* Without counts of cache misses, CPU time stands for memory activity. */
 void weights_activity(const struct weights *w, const struct book_tick *tick, struct activity *ret)
 {
 	struct fit shipped;
@@ -208,7 +211,10 @@ static void add_events(uint64_t to[EVENT_N], const struct events *from, unsigned
 		to[e] += from->n[socket][e];
 }
 
-/* A slow sensor's energy is of all the time since it last had some. */
+/*
+ * Adds a part's dynamic energy to its socket's window. A slow sensor's energy is of the whole time
+ * since its last value.
+ */
 static void learn_part(struct weights *w, const struct split_part *part, uint64_t dt_ns)
 {
 	struct socket *socket = &w->socket[w->is_one_part ? 0 : part->unit];
@@ -228,7 +234,10 @@ static void learn_part(struct weights *w, const struct split_part *part, uint64_
 	clear_window(socket);
 }
 
-/* A model has no more to teach than what it was made from: CPU time. */
+/*
+ * Returns true if events can be learned from the part. Not from the model, which is made from CPU
+ * time.
+ */
 static bool teaches(const struct split_part *part)
 {
 	return part->domain == DOMAIN_CPU && part->source != SOURCE_MODEL && part->idle_mw &&

@@ -52,7 +52,7 @@ int counter_advance(struct counter *c, uint64_t *base_uj, uint64_t cur_uj, uint6
 			  ret_wrapped) == 0)
 		rc = 0;
 	if (rc < 0) {
-		/* what is above the range cannot be a new base either */
+		/* a value above the range cannot be a new base, either */
 		c->doubted = cur_uj <= c->range_uj;
 		c->doubted_uj = cur_uj;
 		c->doubted_age_ns = 0;

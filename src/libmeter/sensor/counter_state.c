@@ -38,7 +38,7 @@ int counter_state_advance(struct counter *c, struct source_state *state, const c
 	}
 	if (rc >= 0)
 		source_state_drop(state, age_name.text);
-	else if (base) /* no room: a longer gap will then look like a jump, no worse */
+	else if (base) /* no room for the age: a longer gap then looks like a jump, which only loses that reading */
 		(void)source_state_put(state, age_name.text, c->age_ns);
 	return rc;
 }

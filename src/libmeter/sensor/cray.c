@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * HPE Cray's pm_counters: the blade controller measures the node, its CPUs, memory and accelerators
- * about ten times a second. Each file is "12044825101 J 7810213855886 us"; the stamp is the
- * controller's own time, of no stated epoch. `freshness` counts the scans, so that values of one
- * scan can be told from a mix of two, and a controller that stands still from a node that uses
- * nothing. `startup` changes when the controller restarted, and its counters may then have as well.
- *
- * `generation` is not looked at: by HPE's documentation it counts changes of the power cap, which
- * leave the energy counters alone.
+ * about ten times a second. Each file is like "12044825101 J 7810213855886 us"; the second number
+ * is the controller's own time, from an unknown start. `freshness` counts the scans: it tells
+ * whether values are of one scan, and whether the controller has stopped. `startup` changes when
+ * the controller restarts; its counters may then restart, too. `generation` is not read: HPE's
+ * documentation says that it counts changes of the power cap, which do not affect the energy
+ * counters.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -27,16 +26,16 @@
 
 #define UJ_PER_J UINT64_C(1000000)
 
-/* A scan takes 100 ms to come and microseconds to read. */
+/* The most tries to read one scan. A new one comes every 100 ms, and reading takes microseconds. */
 #define SCAN_TRIES 3
-/* So long without a new scan is a controller that stands still: twenty scans missed. */
+/* The controller has stopped if there is no new scan for this long; twenty are missed then. */
 #define STALE_NS (2 * NSEC_PER_SEC)
 
-/* The controller's clock may run so much slower than ours. */
+/* How much slower than ours the controller's clock may run. */
 #define DRIFT_PPM 100
-/* Of two stamps that differ by more, the distance in ns is none of 63 bits: garbled. */
+/* The largest difference of two stamps that is valid; in ns it fits 63 bits. */
 #define STAMP_MAX_US (INT64_MAX / 2000)
-/* A fresh scan that seems older than this: the controller's clock was set. */
+/* If a new scan seems older than this, the controller's clock was set. */
 #define STAMP_JUMP_NS ((int64_t)(2 * NSEC_PER_SEC))
 
 struct meter {
@@ -48,10 +47,13 @@ struct meter {
 	struct counter counter;
 };
 
-/* The controller's time as CLOCK_MONOTONIC: the scan that was seen soonest says the distance. */
+/*
+ * Converts the controller's time to CLOCK_MONOTONIC. The offset is that of the scan that was read
+ * with the least delay.
+ */
 struct stamp_clock {
 	bool is_known;
-	int64_t ahead_ns; /* CLOCK_MONOTONIC above the controller's time, by the best scan */
+	int64_t ahead_ns; /* CLOCK_MONOTONIC minus the controller's time, by the scan read with the least delay */
 	uint64_t seen_ns; /* CLOCK_MONOTONIC of the last scan */
 };
 
@@ -140,7 +142,7 @@ static int add_meter(struct source *s, const char *root, const char *name, enum 
 	*m = (struct meter){ .domain = d, .unit = unit, .fd = fd };
 	snprintf(m->name, sizeof(m->name), "%s", name);
 	m->is_whole_node = d == DOMAIN_OTHER;
-	/* it does not wrap in a lifetime: going back is a restart of the controller */
+	/* it never wraps: a step back is a restart of the controller */
 	m->counter.range_uj = UINT64_MAX;
 	m->counter.max_w = d == DOMAIN_GPU ? COUNTER_PACKAGE_MAX_W : COUNTER_PLATFORM_MAX_W;
 	s->n++;
@@ -153,7 +155,7 @@ static void drop_meters(struct source *s, size_t from)
 		(void)close(s->meter[--s->n].fd);
 }
 
-/* GPUs that have a device node; 0 where the driver makes none. */
+/* Counts the GPUs that have a device node; 0 if the driver makes none. */
 static unsigned int count_gpus(const char *root)
 {
 	char path[PATH_MAX];
@@ -171,9 +173,8 @@ static unsigned int count_gpus(const char *root)
 }
 
 /*
- * An accelerator of the controller is a module. Where a module is more than one GPU to the jobs
- * (MI250X: two), its counter cannot say which GPU used the energy. The modules then count to the
- * rest of the node.
+ * Adds the accelerators, which are modules. If jobs see a module as several GPUs (MI250X: two), its
+ * counter does not tell which of them used the energy. Such modules count to the rest of the node.
  */
 static void add_accelerators(struct source *s, const char *root)
 {
@@ -186,7 +187,7 @@ static void add_accelerators(struct source *s, const char *root)
 		if (add_meter(s, root, name, DOMAIN_GPU, unit) < 0)
 			break;
 	}
-	if (!unit) /* XC: there is but one, without a number */
+	if (!unit) /* on an XC, the only one has no number */
 		(void)add_meter(s, root, "accel_energy", DOMAIN_GPU, 0);
 	if (count_gpus(root) > s->n - before) {
 		s->naccels_left_out = (unsigned int)(s->n - before);
@@ -246,7 +247,7 @@ struct scan {
 	int rc[3 + GPUS_MAX];
 };
 
-/* All values of one scan. -EAGAIN: a new one came during each try. */
+/* Reads all values of one scan. -EAGAIN: a new scan came during each try. */
 static int read_scan(const struct source *s, struct scan *ret)
 {
 	uint64_t after;
@@ -268,7 +269,7 @@ static int read_scan(const struct source *s, struct scan *ret)
 	return -EAGAIN;
 }
 
-/* A controller that restarted counts from somewhere else: what came before says nothing. */
+/* Forgets the bases if the controller restarted, since its counters may begin anew. */
 static void check_startup(struct source *s, struct source_state *state)
 {
 	const uint64_t *saved = source_state_find(state, STARTUP);
@@ -293,7 +294,7 @@ static void note_scan(struct source *s, const struct scan *scan, uint64_t now_ns
 	for (i = 0; i < s->n && !until_ns; i++)
 		if (scan->rc[i] == 0 && scan->value[i].stamp_us)
 			until_ns = stamp_to_mono(&s->clock, scan->value[i].stamp_us, now_ns);
-	/* a better idea of the distance must not turn the time back */
+	/* a better estimate of the offset must not move the time back */
 	if (!until_ns || until_ns > s->until_ns)
 		s->until_ns = until_ns;
 }

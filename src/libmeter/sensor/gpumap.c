@@ -50,7 +50,7 @@ const char *gpumap_why(const struct gpumap *m)
 	return m->why.text;
 }
 
-/* NAME is PREFIX and a number; false: it is something else. */
+/* Parses NAME, which is PREFIX and a number. False: it is something else. */
 static bool number_after(const char *name, const char *prefix, uint64_t *ret)
 {
 	size_t len = strlen(prefix);
@@ -196,7 +196,7 @@ static bool size_by_library(const struct gpu_slices *known, const struct gpumap_
 	return false;
 }
 
-/* A number and the letter behind it; NULL: something else is there. */
+/* Parses a number that is followed by LETTER. NULL: something else is there. */
 static const char *number_and(const char *p, char letter, uint32_t *ret)
 {
 	uint32_t n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sources that a helper program reads (helper_source.h): which program, and what it is told. */
+/* The sources that a helper program reads (helper_source.h): the program and its arguments. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -10,26 +10,26 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 
-/* slurmd starts no later than this for a sensor that hangs; most answer in a tenth of it. */
+/* How long slurmd's start waits for a sensor; most answer in a tenth of it. */
 #define FIRST_NS (2 * NSEC_PER_SEC)
-/* Drivers without persistence initialise a GPU, for a second or two, when they are asked first. */
+/* Without persistence mode, the driver needs a second or two for the first question. */
 #define GPU_FIRST_NS (3 * NSEC_PER_SEC)
 
-/* Beyond the helpers' own limits for one exchange, of which the SDR of a BMC takes the longest. */
+/* More than the helpers' own time limits, the longest of which is for reading a BMC's SDR. */
 #define DEADLINE_NS (180 * NSEC_PER_SEC)
 
-/* A missed answer of a BMC or two is bridged, by the mean of those around it. */
+/* If a BMC misses an answer or two, the mean of the samples around them is used. */
 #define GAP_INTERVALS 4
 
-/* ceems-redfish is silent for so long after a failure. */
+/* How long ceems-redfish pauses after a failure. */
 #define REDFISH_PAUSE_NS (300 * NSEC_PER_SEC)
 
-/* A sample that is older says nothing about a job that began since. */
+/* The age of a sample after which it tells nothing about a job that has begun since. */
 #define STALE_NS (10 * NSEC_PER_SEC)
 
 /*
- * An answer counts as new for this long. The driver keeps a CPU busy for all of an answer, and the
- * counter of an H100 moves every 100 ms.
+ * How long an answer is used again. The driver keeps a CPU busy while it answers, and the counter
+ * of an H100 changes every 100 ms.
  */
 #define GPU_FRESH_NS (50 * NSEC_PER_MSEC)
 #define GPU_STEP_NS (100 * NSEC_PER_MSEC)
@@ -46,7 +46,7 @@ static struct interval interval_ms(const struct source_env *env)
 	return i;
 }
 
-/* --- a BMC, which tells every now and then ------------------------------------------------ */
+/* --- BMCs: the helper sends a value from time to time ----------------------------------------- */
 
 static int ipmi_open(const struct source_env *env, struct source **ret, struct errmsg *err)
 {
@@ -67,7 +67,7 @@ static int ipmi_open(const struct source_env *env, struct source **ret, struct e
 
 	if ((size_t)snprintf(device, sizeof(device), "%s/dev/ipmi0", root) >= sizeof(device))
 		return errmsg_errno(err, -ENAMETOOLONG, "SysRoot");
-	/* the modules are the site's to load, not ours */
+	/* the site must load the modules */
 	if (access(device, F_OK) < 0)
 		return errmsg_set(err, -ENODEV, "no %s (kernel modules ipmi_si, ipmi_devintf)",
 				  device);
@@ -127,7 +127,7 @@ static int hwmon_open(const struct source_env *env, struct source **ret, struct 
 		.first_ns = FIRST_NS,
 		.gap_ns = INTEGRATE_GAP_NS,
 		.stale_ns = INTEGRATE_GAP_NS,
-		.lag_ns = env->slow_interval_ns, /* slow meters; others are read at the tick */
+		.lag_ns = env->slow_interval_ns, /* for slow meters; others are read at the tick */
 	};
 
 	/* libsensors knows no other root */
@@ -138,9 +138,9 @@ static int hwmon_open(const struct source_env *env, struct source **ret, struct 
 }
 
 /*
- * LIBRARY is opened if it is a path, as in tests, or if the driver's file TRACE is below SysRoot. A
- * node without a GPU does not even look for the library. TRACE is no device: opening one would wake
- * the GPU.
+ * Opens LIBRARY if it is a path, as in tests, or if the driver's file TRACE is below SysRoot. So a
+ * node without a GPU does not look for the library. TRACE is not a device, since opening one would
+ * wake the GPU.
  */
 static int gpu_open(enum source_id id, const char *library, const char *trace,
 		    const struct source_env *env, struct source **ret, struct errmsg *err)

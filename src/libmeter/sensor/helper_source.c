@@ -14,28 +14,28 @@
 #include "src/libutil/logger.h"
 #include "src/libutil/parse.h"
 
-/* Two numbers of each in the state, which remainder.h has some of its own in. */
+/* The most meters. Each has two numbers in the state, and remainder.h has some. */
 #define METERS_MAX (SOURCE_MAX_COUNTERS / 2 - 4)
 
 /*
- * Of the 50 ms that a step's end waits for a tick. Enough for eight GPUs, which are asked one after
- * the other. NVML takes 4 ms on average for the counter of an H100 (driver 580), and 15 ms at
- * times.
+ * How long a tick waits for an answer, less than the 50 ms that a step's end waits for a tick. It
+ * is enough for eight GPUs, which are asked one after the other: NVML takes 4 ms on average for the
+ * counter of an H100 (driver 580), and 15 ms at times.
  */
 #define ANSWER_WAIT_NS (40 * NSEC_PER_MSEC)
 
-/* More lines than these in one tick are not a sensor's: one of a BMC, or an answer of many. */
+/* The most lines in one tick: of a BMC, and in an answer about many GPUs. */
 #define LINES_MAX 64
 #define ANSWER_LINES_MAX 256
 
-/* Of what is told: a day and an interval. */
+/* The largest lag that a helper may state: a day and an interval. */
 #define LAG_MAX_MS UINT64_C(90000000)
 
 #define WORDS_MAX 8
 #define UNKNOWN UINT64_MAX
 
 struct meter {
-	char name[44]; /* in the state, with " ns" or " mW" behind it */
+	char name[44]; /* its name in the state, followed by " ns" or " mW" */
 	uint8_t domain;
 	uint8_t unit;
 	bool is_energy;
@@ -44,11 +44,11 @@ struct meter {
 	bool is_nonzero;  /* 0 cannot be true */
 	bool is_gone;
 	bool is_read;	  /* its last line was a reading */
-	bool is_late;	  /* it was that there is none of late */
+	bool is_late;	  /* its last sample was too old */
 	struct counter counter;	    /* is_energy */
 	struct integrate integrate; /* else */
-	uint64_t seen_ns;	    /* of the last sample that was looked at; 0: none yet */
-	uint64_t until_ns;	    /* of the last one that told how much was used */
+	uint64_t seen_ns;	    /* the time of the last sample read; 0: none yet */
+	uint64_t until_ns;	    /* the time of the last sample that gave an energy */
 	struct logger_trouble trouble;
 	struct gpu_reading gpu;
 };
@@ -69,7 +69,7 @@ struct source {
 	char why[400];	  /* the last error that concerns the whole helper; empty: it answers */
 	char notes[4096]; /* lines; those that do not fit are left out */
 	uint64_t lag_ns;
-	char held[512]; /* a line that came with open(), for the first read() */
+	char held[512]; /* a line that came while open() waited, for the first read() */
 	char path[PATH_MAX];
 	char *args[ARRAY_SIZE(((struct helper_source_setup *)0)->args)]; /* owned */
 	char *argv[1 + ARRAY_SIZE(((struct helper_source_setup *)0)->args) + 1];
@@ -125,7 +125,7 @@ static unsigned int units_of(uint8_t domain)
 	return domain == DOMAIN_GPU ? GPUS_MAX : domain == DOMAIN_OTHER ? 1 : SOCKETS_MAX;
 }
 
-/* A meter that is told again, by a helper that was started again, keeps its place and its base. */
+/* Adds a meter. If a restarted helper lists a meter again, it keeps its place and its base. */
 static int meter_declare(struct source *s, char *const *word, size_t n)
 {
 	struct meter m = { .is_energy = n > 4 && !strcmp(word[4], "energy") };
@@ -171,7 +171,9 @@ static void state_name(char name[sizeof(((struct source_counter *)0)->name)],
 	(void)snprintf(name, sizeof(((struct source_counter *)0)->name), "%s%s", m->name, suffix);
 }
 
-/* What was kept of it must not be gone on from later: the time in between is another's. */
+/*
+ * Forgets the meter's base, so that a later reading is not charged with the energy used until then.
+ */
 static void meter_forget(struct source *s, const char *name, struct source_state *state)
 {
 	static const char *const suffixes[] = { "", " ns", " mW" };
@@ -272,8 +274,8 @@ static int counter_start(struct meter *m, struct source_state *state, uint64_t u
 }
 
 /*
- * The state has two entries per counter: its base, and as "NAME ns" the time of that reading. So
- * another process knows the age as well.
+ * Adds a counter's reading. The state has two entries per counter: its base, and as "NAME ns" the
+ * time of the base, for the next slurmd.
  */
 static int book_counter(struct meter *m, struct source_state *state, uint64_t uj, uint64_t t_ns,
 			struct reading *out, struct reading_part *part)
@@ -289,7 +291,10 @@ static int book_counter(struct meter *m, struct source_state *state, uint64_t uj
 	base_ns = source_state_find(state, ns);
 	if (!base || !base_ns || *base_ns > t_ns)
 		return counter_start(m, state, uj, t_ns, part);
-	/* a step of 3.6 MJ is plausible for all of the time that a counter of kWh stood still */
+	/*
+	 * a counter of kWh may stand still for long; a step of 3.6 MJ is plausible for all that
+	 * time
+	 */
 	if (m->is_coarse && *base == uj)
 		return -ENODATA;
 	before_ns = m->seen_ns > *base_ns ? m->seen_ns : *base_ns;
@@ -351,7 +356,7 @@ static int parse_reading(struct source *s, char *const *word, size_t n,
 	return 0;
 }
 
-/* Nothing is wrong with it but its age, which the count of late readings tells. */
+/* Counts a sample that is only too old, and is not an error. */
 static void take_late(struct source *s, const char *name, struct reading *out)
 {
 	struct meter *m = meter_find(s, name);
@@ -385,7 +390,7 @@ static int parse_gpu_values(char *text, uint64_t value[GPU_VALUE_N])
 	return 0;
 }
 
-/* With a reading of their GPU: of those that it does not come with, nothing is known any more. */
+/* Called for a new reading of a GPU: instances that were not in the last one are removed. */
 static void instances_turn(struct source *s, uint8_t unit)
 {
 	size_t kept = 0;
@@ -468,7 +473,7 @@ static int parse_instance(struct source *s, char *line)
 
 /* --- lines -------------------------------------------------------------------------------- */
 
-/* The rest of LINE behind WORD and a blank; NULL: it begins with another word. */
+/* Returns what follows WORD and a blank in LINE; NULL: LINE begins with another word. */
 static char *line_behind(char *line, const char *word)
 {
 	size_t len = strlen(word);
@@ -476,7 +481,7 @@ static char *line_behind(char *line, const char *word)
 	return !strncmp(line, word, len) && line[len] == ' ' ? line + len + 1 : NULL;
 }
 
-/* "slices NAME": what was told of its instances is over. */
+/* Handles "slices NAME": forgets the sizes of the GPU's instances; a new list follows. */
 static int slices_forget(struct source *s, const char *name)
 {
 	struct gpu_slices *all = &s->slices;
@@ -525,7 +530,9 @@ static void keep_note(struct source *s, const char *text)
 		(void)snprintf(s->notes + used, sizeof(s->notes) - used, "%s\n", text);
 }
 
-/* What is true at any time. False: LINE is something else, and is as it was. */
+/*
+ * Handles a line that does not belong to a reading. False: LINE is another one, and is unchanged.
+ */
 static bool take_declaration(struct source *s, char *line, int *ret_rc)
 {
 	char copy[512];
@@ -643,9 +650,9 @@ static bool has_new_base(const struct reading *r)
 }
 
 /*
- * All that has come. If the helper tells by itself, lines after a new base are for the next tick: a
- * base has no energy beside it. If the helper is asked, lines after the answer are for the next
- * tick as well. So each tick sees one reading of a GPU's use, and none is lost.
+ * Handles the lines that have come. Unless the helper is asked, lines after a new base are left for
+ * the next tick, since a part with a new base has no energy. If it is asked, lines after the answer
+ * are. So a tick has one reading of a GPU's use, and none is lost.
  */
 static void take_lines(struct source *s, struct source_state *state, struct reading *out)
 {
@@ -737,8 +744,8 @@ static int take_first(struct source *s, bool *ret_ready, struct errmsg *err)
 }
 
 /*
- * A machine that has no such sensor is known at once, as a rule. One whose sensor is busy or slow
- * just now is a source all the same: its answers come later.
+ * Waits for the first line. Usually the helper says at once if there is no such sensor. If a sensor
+ * is busy or slow now, the source is open all the same, and values come later.
  */
 static int wait_first(struct source *s, struct errmsg *err)
 {
@@ -788,7 +795,7 @@ int helper_source_open(const struct helper_source_setup *setup, const struct sou
 
 /* --- one tick ----------------------------------------------------------------------------- */
 
-/* A part reaches to the last sample of its slowest meter. */
+/* Sets until_ns of each part to the last sample of its slowest meter. */
 static void set_until(const struct source *s, struct reading *out)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -808,7 +815,7 @@ static void set_until(const struct source *s, struct reading *out)
 		part = part_of(m, out);
 		if (!part->until_ns || m->until_ns < part->until_ns)
 			part->until_ns = m->until_ns;
-		/* what is known to have failed is not late */
+		/* a meter that is known to have failed does not count as late */
 		is_late |= (m->is_read || !s->setup.is_asked) &&
 			   now_ns - m->seen_ns > s->setup.stale_ns;
 	}
@@ -833,7 +840,7 @@ int helper_source_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 	for (i = 0; i < s->n; i++)
 		good += s->meter[i].is_late ||
 			(s->meter[i].seen_ns && (s->meter[i].is_read || !s->setup.is_asked));
-	if (!s->setup.is_asked) { /* else what failed at this tick is all there is to say */
+	if (!s->setup.is_asked) { /* if the helper is asked, an error of this tick is already reported */
 		out.rejected += s->rejected;
 		s->rejected = good ? 0 : out.rejected;
 	}

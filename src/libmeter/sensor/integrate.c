@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* mW x ns is 1e-12 J. The trapezoid rule halves the sum of two samples, so the unit is half of that. */
+/*
+ * 1 mW x 1 ns is 1e-12 J. The trapezoid rule halves the sum of two samples, so the unit is half of
+ * that.
+ */
 #define UNITS_PER_UJ UINT64_C(2000000)
 
-/* In the state the rest shares a number with the power, which has 43 bits: 8.8 GW. */
+/* In the state, one number has the rest and the power, which has 43 bits: up to 8.8 GW. */
 #define REST_BITS 21
 #define REST_MASK ((UINT64_C(1) << REST_BITS) - 1)
 #define STATE_MAX_MW (UINT64_MAX >> REST_BITS)
@@ -62,7 +65,7 @@ static int names_of(const char *name, struct names *ret)
 	return 0;
 }
 
-/* What the limits do not allow was not written by us: no sample then. */
+/* Loads the last sample. If it exceeds the limits, it is not ours and is ignored. */
 static void load(struct integrate *i, struct source_state *state, const struct names *names)
 {
 	const uint64_t *ns = source_state_find(state, names->ns);

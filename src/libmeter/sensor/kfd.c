@@ -15,7 +15,10 @@
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
 #define NODES_MAX 256 /* 64 partitions and some sockets of CPUs */
 
-/* Bus and device: a partition's number is in bits 31:28, with some firmware in the PCI function. */
+/*
+ * Bus and device only: with some firmware, the PCI function has the partition's number, which is
+ * also in bits 31:28.
+ */
 #define LOCATION_MASK 0xfff8u
 
 struct kfd {

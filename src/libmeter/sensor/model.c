@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The model: what a node probably draws, for machines without a sensor. Power = idle power + (full
- * load - idle power) x share of CPU time in use, as SPECpower results are usually interpolated.
- * Always an estimate, always available.
+ * The model estimates the power of nodes without a sensor: idle power + (full load - idle power) x
+ * share of CPU time in use, as SPECpower results are usually interpolated. It works on all nodes,
+ * and its result is always marked as an estimate.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,9 +15,9 @@
 #define PPM UINT32_C(1000000)
 
 /*
- * mW x ppm x ns is 1e-18 J. The fraction of a microjoule is kept under this name for the next
- * reading, also in another process. So ten thousand short ticks add up to the same energy as one
- * long tick.
+ * 1 mW x 1 ppm x 1 ns is 1e-18 J. The fraction of a microjoule is saved under this name for the
+ * next reading, perhaps in another process. So ten thousand short ticks give the same energy as a
+ * long one.
  */
 #define REST "model rest 1e-18J"
 #define UNITS_PER_UJ UINT64_C(1000000000000)
@@ -85,7 +85,7 @@ static int model_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 
 	power += (u128)(s->max_mw - s->idle_mw) * (busy_ppm < PPM ? busy_ppm : PPM);
 	if (rest && __builtin_mul_overflow(power, (u128)dt_ns, &units))
-		return -EINVAL; /* more than the sun, for years: a broken clock */
+		return -EINVAL; /* only a broken clock gives this much */
 	if (rest)
 		units += *rest % UNITS_PER_UJ;
 	if (units / UNITS_PER_UJ > INT64_MAX)

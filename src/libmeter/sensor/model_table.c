@@ -20,8 +20,8 @@
 #include "src/libutil/util.h"
 
 /*
- * Used for an unknown processor: the means over all servers, as Cloud Carbon Footprint takes them
- * for AWS (methodology, "Compute": 0.74 W idle, 3.5 W at full load per vCPU; from SPECpower).
+ * For an unknown CPU: the means over all servers, as Cloud Carbon Footprint uses them for AWS
+ * (methodology, "Compute": 0.74 W idle, 3.5 W at full load per vCPU; from SPECpower).
  */
 const struct model_cpu model_cpu_default = { "per-core default", 740, 3500 };
 

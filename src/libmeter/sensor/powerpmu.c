@@ -15,13 +15,13 @@
 
 #define PMU "/sys/bus/event_source/devices/power/"
 
-/* A count times num / den is microjoules, exactly. */
+/* count * num / den is exact in microjoules. */
 struct scale {
 	uint64_t num;
 	uint64_t den;
 };
 
-/* energy-cores and energy-gpu are not listed: they are in the package. */
+/* energy-cores and energy-gpu are not listed: the package contains their energy. */
 static const struct kind {
 	const char *name;
 	enum domain domain;
@@ -61,7 +61,7 @@ static int read_text(const char *root, const char *name, char *buf, size_t size)
 	return fileio_read_line(root, path, buf, size);
 }
 
-/* "event=0x02", which format/event puts at the config's low end */
+/* Parses "event=0x02"; the PMU's format has it in the low bits of config. */
 static int parse_config(const char *text, uint64_t *ret)
 {
 	static const char term[] = "event=";
@@ -124,7 +124,7 @@ static int parse_scale(const char *s, struct scale *ret)
 	return 0;
 }
 
-/* How to count a kind. -ENOENT: this machine does not. */
+/* How to count a kind of energy. */
 struct spec {
 	bool is_there;
 	uint64_t config;
@@ -159,7 +159,10 @@ static int read_spec(const char *root, const struct kind *k, struct spec *ret)
 	return 0;
 }
 
-/* AMD has one counter in a package, which kernels before 6.12 show for each of its dies. */
+/*
+ * Returns true for AMD, which has one counter per package. Kernels before 6.12 show it for each
+ * die.
+ */
 static bool is_per_package(const char *root)
 {
 	_cleanup_close_ int fd = fileio_open_at_root(root, "/proc/cpuinfo");
@@ -207,7 +210,7 @@ static int open_one(struct powerpmu *p, uint32_t type, const struct kind *k,
 	return 0;
 }
 
-/* All that the PMU counts of energy, on one CPU. */
+/* Opens all energy events of the PMU on one CPU. */
 static int open_cpu(struct opening *o, uint32_t cpu, struct errmsg *err)
 {
 	unsigned int socket = cpu < o->topology->ncpus ? o->topology->cpu_socket[cpu] : 0;
@@ -228,7 +231,7 @@ static int open_cpu(struct opening *o, uint32_t cpu, struct errmsg *err)
 	return 0;
 }
 
-/* "0,18" or "0-1": each CPU reads for its package or die. */
+/* Opens the events on each CPU in MASK ("0,18" or "0-1"), one per package or die. */
 static int open_cpumask(struct opening *o, char *mask, struct errmsg *err)
 {
 	char *item;
@@ -273,8 +276,8 @@ static int read_specs(struct opening *o, const char *root, struct errmsg *err)
 }
 
 /*
- * No processor has psys alone. A virtual machine has such a counter: psys is the only one that the
- * kernel lists without a test, and it stands still.
+ * Returns true if psys is the only event. No CPU has psys alone, but a virtual machine may: it is
+ * the only event that the kernel lists without a test, and its counter stands still.
  */
 static bool has_only_psys(const struct powerpmu *p)
 {
@@ -343,7 +346,7 @@ void powerpmu_close(struct powerpmu *p)
 
 /* --- read --------------------------------------------------------------------------------- */
 
-/* From the total, so that what is below a microjoule comes with the next reading. */
+/* Computes from the total count, so that a remainder below a microjoule is in the next reading. */
 static int read_event(struct powerpmu *p, const struct event *e, uint64_t *ret_uj)
 {
 	uint64_t count;
@@ -368,7 +371,7 @@ int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state
 	size_t good = 0;
 	size_t i;
 
-	if (!p->was_read) /* bases of another process, whose counters began elsewhere */
+	if (!p->was_read) /* bases of another process, whose counters began at another time */
 		*state = (struct source_state){ 0 };
 	for (i = 0; i < p->n; i++) {
 		struct event *e = &p->event[i];
@@ -383,7 +386,7 @@ int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state
 		part->is_whole_node = e->kind->domain == DOMAIN_OTHER;
 		rc = counter_state_advance(&e->counter, state, e->name, rc, now_uj, dt_ns, &uj,
 					   &wrapped);
-		part->energy_uj += uj; /* the dies of a package are one unit */
+		part->energy_uj += uj; /* the dies of a package belong to one unit */
 		part->is_new_base |= rc == 1;
 		out.rejected += rc < 0;
 	}

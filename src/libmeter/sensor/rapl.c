@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The RAPL source: what packages, DRAM and, where there is a psys zone, the whole platform
- * used. The sum over all readings is the advance of the raw counters, to the
- * microjoule, over wraps, failed readings and restarts.
+ * The RAPL source: the energy of packages, DRAM and, if there is a psys zone, the whole platform.
+ * Over wraps, failed readings and restarts, the sum of all readings is the increase of the raw
+ * counters, to the microjoule.
  *
- * What happens to a zone while it is open: energy_uj of a driver that was unloaded reads ENODEV for
- * ever, also after the driver is back, as the file is opened once. The next start of slurmd finds
- * the zone again and goes on from its base, which was kept.
+ * If the driver is unloaded while a zone is open, energy_uj returns ENODEV for ever, even if the
+ * driver is loaded again, since the file stays open. The next slurmd finds the zone again and goes
+ * on from its saved base.
  *
- * Where powercap has no counter that can be read, the perf PMU is asked (powerpmu.h), never both.
+ * If powercap has no readable counter, the perf PMU is used (powerpmu.h); never both.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,20 +22,20 @@
 #include "src/libutil/logger.h"
 #include "src/libutil/util.h"
 
-/* All raw values fit the state, and what is kept beside them; ages use what is left. */
+/* The most zones: all raw values fit the state, with some entries more; ages use what is left. */
 #define MAX_ZONES (SOURCE_MAX_COUNTERS - 4)
 
 /* The longest SampleInterval that ceems.conf accepts. */
 #define MAX_INTERVAL_S 60
 
-/* Two readings of one counter lie this close: a millisecond of a package at full load. */
+/* The most by which two readings of one counter differ: a millisecond of a package at full load. */
 #define MIRROR_UJ UINT64_C(1000000)
 #define MIRROR_ROUNDS 3
 
 struct zone {
 	struct rapl_zone z;
 	struct counter counter;
-	int mirror_of; /* index of the zone that shows the same counter; -1: none */
+	int mirror_of; /* index of another zone with the same counter; -1: none */
 };
 
 struct source {
@@ -51,7 +51,7 @@ static uint64_t rapl_distance(uint64_t a, uint64_t b, uint64_t range)
 	return range != UINT64_MAX && d > range / 2 && d <= range ? range - d + 1 : d;
 }
 
-/* Does B read the same as A between two readings of A? -EAGAIN: cannot say. */
+/* Returns 1 if B's value is between two readings of A, else 0. -EAGAIN: it cannot be decided. */
 static int is_same_counter(const struct zone *a, const struct zone *b)
 {
 	uint64_t before, value, after;
@@ -68,10 +68,10 @@ static int is_same_counter(const struct zone *a, const struct zone *b)
 }
 
 /*
- * AMD's first Zens show the counter of the package in the zone of each die (package-0-die-0 and
- * package-0-die-1 have the same value). Intel's multi-die CPUs have one counter per die. The labels
- * do not tell, the values do. Zones of different packages are never compared: two sockets that idle
- * alike are still two.
+ * Finds zones with the same counter. On AMD's first Zens, the zone of each die has the package's
+ * counter (package-0-die-0 and package-0-die-1 have the same value), while Intel has a counter per
+ * die. The labels do not show which, so values are compared. Zones of different packages are not,
+ * since two idle sockets may have like values.
  */
 static void find_mirrors(struct source *s)
 {
@@ -162,7 +162,7 @@ static int open_powercap(const struct source_env *env, struct source **ret,
 				  n);
 		goto fail;
 	}
-	free(found); /* the zones, and with them the fds, have moved */
+	free(found); /* not rapl_zone_free(): the zones and their fds have moved */
 	s->n = n;
 	find_mirrors(s);
 	*ret = s;
@@ -190,8 +190,8 @@ static int open_pmu(const struct source_env *env, struct source **ret, struct er
 }
 
 /*
- * Powercap first: it counts on while slurmd restarts. Its wraps do no harm: at no rated power of a
- * socket is a wrap shorter than the longest SampleInterval.
+ * Tries powercap first, since it counts while slurmd restarts. Its wraps do no harm: at any rated
+ * power, a wrap takes longer than the longest SampleInterval.
  */
 static int rapl_open(const struct source_env *env, struct source **ret,
 		     struct errmsg *err)
@@ -221,7 +221,7 @@ static bool is_ours(const struct source *s, const char *name)
 	return false;
 }
 
-/* Drops entries of STATE that can be missed: the value of a zone that is gone, or a zone's age. */
+/* Drops entries of STATE that are not needed: the value of a zone that is gone, or a zone's age. */
 static void make_room(const struct source *s, struct source_state *state)
 {
 	uint32_t i;
@@ -235,7 +235,7 @@ static void make_room(const struct source *s, struct source_state *state)
 	}
 }
 
-/* One counter's advance. 1: it now has its first base, and no advance yet. */
+/* Reads the energy of one counter. 1: this is its first base, so there is no energy yet. */
 static int read_zone(const struct source *s, struct zone *z, uint64_t dt_ns,
 		     struct source_state *state, uint64_t *ret_uj, bool *ret_wrapped)
 {
@@ -248,10 +248,7 @@ static int read_zone(const struct source *s, struct zone *z, uint64_t dt_ns,
 				     ret_wrapped);
 }
 
-/*
- * psys contains packages, DRAM and the rest of the platform. What the rest is, cannot be told from
- * here.
- */
+/* Adds psys as the whole node: it contains packages, DRAM and the rest of the platform. */
 static struct reading_part *part_of_node(struct reading *out)
 {
 	struct reading_part *part = reading_part(out, DOMAIN_OTHER, 0, QUALITY_COUNTER);
@@ -358,8 +355,8 @@ static void rapl_describe(const struct source *s, char *buf, size_t size)
 }
 
 /*
- * CEEMS and node_exporter number zones by the package that their label names, not by folder. A zone without
- * a package, as a psys, is numbered by how many of its kind came before.
+ * Lists the zones. CEEMS and node_exporter number them by the package in their label, not by
+ * folder. A zone without a package, such as psys, has the number of earlier zones of its kind.
  */
 static size_t rapl_zones(const struct source *s, struct source_zone *ret, size_t max)
 {

@@ -13,7 +13,7 @@
 #define MSR_PREFIX "intel-rapl:"
 #define MMIO_PREFIX "intel-rapl-mmio:"
 
-/* A folder and what its `name` says; later a zone or nothing. */
+/* A folder of powercap with the text of its file `name`; it may turn out to be no zone of ours. */
 struct found {
 	struct rapl_zone zone;
 	char path[192]; /* below sys_root */
@@ -47,7 +47,7 @@ static int add_found(struct scan *s, const char *dir, const char *name)
 
 	for (i = 0; i < s->n; i++) {
 		if (!strcmp(s->found[i].zone.name, name))
-			return 0; /* sysfs shows a child in its parent and in the class */
+			return 0; /* sysfs shows a child twice, in its parent and in the class */
 	}
 	if (strlen(name) >= sizeof(f.zone.name) ||
 	    (size_t)snprintf(f.path, sizeof(f.path), "%s/%s", dir, name) >=
@@ -70,7 +70,7 @@ static int add_found(struct scan *s, const char *dir, const char *name)
 	return 0;
 }
 
-/* Entries of the class are links to folders; opendir() and open() follow both alike. */
+/* Scans a folder; entries of the class are links, which opendir() and open() follow. */
 static int scan_dir(struct scan *s, const char *dir, bool into_zones)
 {
 	char path[PATH_MAX];
@@ -120,7 +120,10 @@ static const struct found *parent_of(const struct scan *s, const struct found *c
 	return NULL;
 }
 
-/* Since 5.3 a die is labelled "package-0-die-1"; a second socket's psys "psys-1". */
+/*
+ * Finds the kind from the label. Since 5.3 a die has the label "package-0-die-1"; the psys of a
+ * second socket is "psys-1".
+ */
 static bool classify(const struct scan *s, struct found *f)
 {
 	const struct found *package = f;
@@ -213,8 +216,7 @@ int rapl_zone_scan(const char *sys_root, struct rapl_zone **ret, size_t *ret_n,
 		rc = errmsg_set(err, -ENOMEM, "rapl: out of memory");
 		goto out;
 	}
-	/* two turns, because intel-rapl-mmio:0 sorts before the intel-rapl:0 that it
-	 * repeats */
+	/* two passes, because intel-rapl-mmio:0 sorts before intel-rapl:0, which it repeats */
 	for (i = 0; i < 2 * s.n; i++) {
 		struct found *f = &s.found[i % s.n];
 		bool is_turn_of_mmio = i >= s.n;

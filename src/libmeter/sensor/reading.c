@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What every source does with readings and states. Apart from source.c, which names all sources
- * of the plugin: a module of one source is linked with this alone.
+ * Functions for readings and states that all sources use. Not in source.c, which lists all sources:
+ * a test of one source is linked with this file alone.
  */
 #include <errno.h>
 #include <string.h>
@@ -40,7 +40,10 @@ struct reading_part *reading_part(struct reading *r, enum domain d, unsigned int
 	return p;
 }
 
-/* The state comes out of a file: its count is not to be trusted with memory. */
+/*
+ * The number of entries in the state. It is read from a file, so it is checked before it is used as
+ * an index.
+ */
 static uint32_t state_count(const struct source_state *state)
 {
 	return state->ncounters <= SOURCE_MAX_COUNTERS ? state->ncounters : 0;

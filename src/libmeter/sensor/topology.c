@@ -13,7 +13,7 @@
 #include "src/libutil/util.h"
 
 #define CPU_FOLDER "/sys/devices/system/cpu"
-/* Linux' own limit (NR_CPUS of x86-64 with MAXSMP); a larger number in the tree is nonsense. */
+/* Linux' own limit (NR_CPUS of x86-64 with MAXSMP); larger numbers are ignored. */
 #define CPUS_MAX 8192
 #define UNKNOWN UINT64_MAX
 
@@ -33,7 +33,7 @@ static int package_of(const char *sys_root, uint32_t cpu, uint64_t *ret)
 	return fd < 0 ? fd : fileio_pread_u64(fd, ret);
 }
 
-/* The number of CPUS in "cpu12"; false for its other neighbours. */
+/* Parses the number in "cpu12". False: another folder. */
 static bool cpu_number(const char *name, uint32_t *ret)
 {
 	uint64_t n;
@@ -62,7 +62,7 @@ static uint32_t count_cpus(const char *sys_root, uint32_t at_least)
 	return at_least;
 }
 
-/* The lowest SOCKETS_MAX of all numbers. */
+/* Adds a package id in ascending order; the lowest SOCKETS_MAX are kept. */
 static void add_package(struct packages *p, uint64_t id)
 {
 	unsigned int at = 0;
@@ -77,7 +77,7 @@ static void add_package(struct packages *p, uint64_t id)
 	p->id[at] = id;
 }
 
-/* Its own number where all numbers are units, its place among them otherwise. */
+/* The unit of package ID: ID itself if all ids are valid units, else its index among them. */
 static unsigned int unit_of(const struct packages *p, uint64_t id, bool are_units)
 {
 	unsigned int at = 0;
