@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ceems-bpf - the only program that links libbpf. slurmd's sampler starts it when it begins and
- * when it ends; steps need just what it pins. Exit codes are read by src/libnode/bpfload.c.
+ * ceems-bpf - loads and unloads the BPF programs; the only program that links libbpf. slurmd's
+ * sampler runs it at its start and end. Steps only need what it pins. src/libnode/bpfload.c reads
+ * the exit codes.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +25,7 @@
 
 struct request {
 	const char *dir;
-	pid_t user; /* on whose behalf; 1, which never ends, for an administrator */
+	pid_t user; /* the process that needs the programs; 1, which never ends, for an administrator */
 	bool force;
 };
 
@@ -48,7 +49,10 @@ static void unpin(const struct request *r)
 	(void)rmdir(r->dir); /* unless another version's pins are there, too */
 }
 
-/* Steps join the links that are there and do not look for programs, but those have to be attached once. */
+/*
+ * Opens the object, and a program: steps that find a link need no program, but the programs must be
+ * there to be attached once.
+ */
 static int open_whole(const struct request *r, struct probes **ret, struct errmsg *err)
 {
 	struct probes *p;
@@ -77,7 +81,7 @@ static int bpf_load(const struct request *r, struct probes **ret, struct errmsg 
 				  "cannot open the pins in %s: CAP_BPF and CAP_PERFMON are needed, or "
 				  "CAP_SYS_ADMIN: %s",
 				  r->dir, strerror(-rc));
-	/* Anything else passes, and what is pinned may be in use. */
+	/* other errors are temporary, and pins may be in use */
 	if (rc != -ENOENT && rc != -EPROTO)
 		return rc;
 	probes_unpin(r->dir, PROBES_DIR); /* half of a set, or not ours */
@@ -89,7 +93,7 @@ static int bpf_load(const struct request *r, struct probes **ret, struct errmsg 
 
 static const struct {
 	const char *map;
-	bool has_pid; /* in the value; else it is the key */
+	bool has_pid; /* the pid is in the value, else it is the key */
 	size_t start_at;
 } known_by[] = { { "users", false, 0 }, { "owners", true, offsetof(struct probes_owner, start) } };
 
@@ -124,8 +128,9 @@ static bool has_living(const char *path, size_t how)
 }
 
 /*
- * A slurmd that ends after an update calls this program, which knows nothing of what the former one loaded.
- * So the next one looks after that. With the lock.
+ * Removes folders of other versions that nobody uses. A slurmd that ends after an update runs this
+ * new program, which does not know the old version's folder, so the next load removes it. Needs the
+ * lock.
  */
 static void remove_unused(const char *dir)
 {

@@ -10,15 +10,15 @@
 #include "src/libutil/util.h"
 
 #define VMLINUX_BTF "/sys/kernel/btf/vmlinux"
-/* Anonymous members in anonymous members: the kernel has 3. */
+/* The deepest nesting of anonymous members; the kernel has 3. */
 #define NESTING_MAX 8
 
 struct kernel_has {
 	struct btf *btf;
-	int fexit_attached; /* how often a trial program could be, of twice */
+	int fexit_attached; /* how often, of two tries, a trial program could be attached */
 };
 
-/* A tracing program for FUNCTION that does nothing; negative: the kernel refuses it. */
+/* Loads a tracing program for FUNCTION that does nothing. Negative: the kernel refuses it. */
 static int load_trial(const struct btf *btf, const char *function, enum bpf_attach_type type)
 {
 	/* r0 = 0; exit */
@@ -36,8 +36,8 @@ static int load_trial(const struct btf *btf, const char *function, enum bpf_atta
 }
 
 /*
- * Loading is not enough: arm64 before 6.4 (2aa6ac03516d) cannot call programs from functions. The
- * function is one that is hardly ever called.
+ * Loads and attaches a trial program. Loading alone is no proof: arm64 before 6.4 (2aa6ac03516d)
+ * cannot call programs from functions. The function is one that is hardly ever called.
  */
 static int try_fexit(const struct btf *btf)
 {
@@ -199,7 +199,10 @@ bool kernel_has_v1_freezer(void)
 	unsigned int hierarchy = 0;
 	char line[256];
 
-	/* name, number of its v1 hierarchy or 0, ...: cgroups(7). Of all mount namespaces. */
+	/*
+	 * columns: name, number of the v1 hierarchy or 0, ... (cgroups(7)); the same in all mount
+	 * namespaces
+	 */
 	while (f && fgets(line, sizeof(line), f))
 		if (sscanf(line, "freezer %u", &hierarchy) == 1)
 			break;

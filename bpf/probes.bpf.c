@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * probes.bpf.c - the node's object: all programs in one, so that they share the cache and the
- * registrations. Each group is in a file of its own; probes.h is the contract.
+ * probes.bpf.c - the node's BPF object. All programs are in one object, so that they share the
+ * cache and the registrations. Each group is in its own file; probes.h describes the maps.
  */
 #include "slot.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Who is registered, and who keeps the object loaded: for user space only. */
+/* Registered steps, and daemons that keep the object loaded; used by user space only. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, PROBES_SLOTS);

@@ -37,7 +37,7 @@ int probes_mon_check_dir(const char *dir, struct errmsg *err)
 		if (statfs(at, &fs) < 0)
 			return errmsg_errno(err, -EOPNOTSUPP, "%s does not exist", at);
 	}
-	/* Not mounted by us: a mount would outlive whoever asked for it. */
+	/* not mounted here, since a mount would outlive the process that asked for it */
 	if ((unsigned long)fs.f_type != BPF_FS_MAGIC)
 		return errmsg_set(err, -EOPNOTSUPP,
 				  "%s is not on a bpf file system; where systemd does not mount "
@@ -49,8 +49,9 @@ int probes_mon_check_dir(const char *dir, struct errmsg *err)
 /* --- libbpf's words ----------------------------------------------------------------------- */
 
 /*
- * The first complaint has the cause, the later ones its consequences. Except that a loader without
- * rights fails to raise the memory limit first, which it need not on any kernel since 5.11.
+ * libbpf's first error message, which has the cause; later ones are consequences. Messages about
+ * raising the memory limit are skipped: without rights that fails first, and no kernel since 5.11
+ * needs it.
  */
 static char complaint[256];
 
@@ -79,15 +80,15 @@ static int refused(struct errmsg *err, int rc, const char *what)
 /* --- the groups --------------------------------------------------------------------------- */
 
 /*
- * A new group is a line here, its names in probes.h, and an #include in probes.bpf.c.
+ * The groups. For a new one, add a row here, its names in probes.h, and an #include in
+ * probes.bpf.c.
  *
- * PREFIX: what names of its programs and maps begin with. Whatever of them is not loaded is not
- * pinned either, and so does not exist for anybody else.
+ * PREFIX: begins of the names of its programs and maps. Those that were not loaded are not pinned.
  *
- * PROBE asks the kernel, by features and never by version (kernel_has.h), and returns why the group
- * cannot be had, or PROBES_OK. It may leave out single programs with drop_program(), set what the
- * programs have as constants in SKEL->rodata, and add to *FEATURES. What only the verifier knows need
- * not be probed: a group that does not load is left out as a whole, the others do.
+ * PROBE finds out by features, never by version (kernel_has.h), whether the kernel supports the
+ * group. It returns the reason if not, or PROBES_OK. It may leave out single programs with
+ * drop_program(), set constants in SKEL->rodata, and add to *FEATURES. It need not test what the
+ * verifier tests: a group that does not load is left out, and the others are loaded.
  */
 struct group {
 	const char *prefix[4];
@@ -119,7 +120,10 @@ static enum probes_why probe_tasks(const struct kernel_has *k, struct probes_bpf
 	return PROBES_OK;
 }
 
-/* Without the list of live sockets, which takes marking them, TCP is told when it closes. */
+/*
+ * TCP needs a tracepoint. Without the iterator over sockets, which needs marks on them, a socket is
+ * counted when it closes.
+ */
 static enum probes_why probe_tcp(const struct kernel_has *k, struct probes_bpf *skel,
 				 __u32 *features)
 {
@@ -127,14 +131,17 @@ static enum probes_why probe_tcp(const struct kernel_has *k, struct probes_bpf *
 		return PROBES_NO_HOOK;
 	if (!kernel_has_member(k, "sock", "sk_cgrp_data"))
 		return PROBES_NO_FIELD;
-	/* for tracing programs since 5.11 (8e4597c627fb), which raw tracepoints are not */
+	/* for tracing programs since 5.11 (8e4597c627fb) */
 	skel->rodata->has_live_tcp = kernel_has_function(k, "bpf_sk_storage_get_tracing") &&
 				     kernel_has_iterator(k, "bpf_iter_bpf_sk_storage_map");
 	if (skel->rodata->has_live_tcp) {
 		*features |= PROBES_HAS_LIVE_TCP;
 	} else {
 		drop_program(skel, "sockets");
-		/* without marks it would count twice; such a kernel needs no second one */
+		/*
+		 * without marks, the second program would count twice; such a kernel does not need
+		 * it
+		 */
 		drop_program(skel, "tcp_state_again");
 	}
 	return PROBES_OK;
@@ -151,7 +158,7 @@ static enum probes_why probe_net(const struct kernel_has *k, struct probes_bpf *
 										  PROBES_OK;
 }
 
-/* Each of them, or bytes are missing and nobody knows. */
+/* All of these must exist; otherwise bytes would be missing without notice. */
 static const char *const io_functions[] = {
 	"vfs_read",    "vfs_write", "vfs_readv",	    "vfs_writev",
 	"do_sendfile", "do_splice", "vfs_copy_file_range",
@@ -162,7 +169,9 @@ static enum probes_why probe_io(const struct kernel_has *k, struct probes_bpf *s
 {
 	int args = kernel_has_tracepoint(k, "io_uring_complete");
 	bool has_cqe = kernel_has_tracepoint_arg(k, "io_uring_complete", 2, "io_uring_cqe");
-	/* its second argument is the request, in this position since 5.18 with at least 5 in all */
+	/*
+	 * the second argument is the request; at this position since 5.18, with 5 arguments or more
+	 */
 	bool has_res = !has_cqe && args >= 5;
 	size_t i;
 
@@ -185,8 +194,8 @@ static enum probes_why probe_io(const struct kernel_has *k, struct probes_bpf *s
 }
 
 /*
- * Which of the two shapes sched_switch has. Without tp_btf/sched_switch, or the flag that keeps the
- * counters when their maker is gone, there is nothing to build on.
+ * Chooses the program for this kernel's arguments of sched_switch. The group needs
+ * tp_btf/sched_switch, and the map flag that keeps counters when the process that made them ends.
  */
 static enum probes_why probe_hw(const struct kernel_has *k, struct probes_bpf *skel,
 				__u32 *features)
@@ -237,7 +246,7 @@ static void leave_out(struct probes_bpf *skel, const struct group *g)
 
 /* --- loading ------------------------------------------------------------------------------ */
 
-/* More shards than CPUs are of no use, and memory is slots times shards. */
+/* The number of shards. More than CPUs are useless, and each needs memory for all slots. */
 static __u32 count_shards(void)
 {
 	int cpus = libbpf_num_possible_cpus();
@@ -266,8 +275,8 @@ static void size_maps(struct probes_bpf *skel, __u32 shards)
 }
 
 /*
- * The object with those groups that are PROBES_OK in *META after their probe, in the kernel. What a
- * probe refuses is noted in *META; the verifier's refusal is the return code.
+ * Loads the object with the groups that are PROBES_OK in *META after their probe. A refusal by a
+ * probe is stored in *META; a refusal by the verifier is the return code.
  */
 static int try_load(const struct kernel_has *k, struct probes_meta *meta, struct probes_bpf **ret)
 {
@@ -296,7 +305,7 @@ static int try_load(const struct kernel_has *k, struct probes_meta *meta, struct
 	return 0;
 }
 
-/* Whether GROUP loads when no other is there. */
+/* Returns true if GROUP can be loaded alone. */
 static bool loads_alone(const struct kernel_has *k, const struct probes_meta *meta,
 			enum probes_group group)
 {
@@ -333,7 +342,7 @@ static int probes_mon_load_object(const struct kernel_has *k, struct probes_meta
 static int pin_path(char *path, size_t size, const char *dir, const char *prefix, const char *name,
 		    struct errmsg *err)
 {
-	/* "NAME__what" is one of several shapes of NAME, of which one at most was loaded */
+	/* "NAME__what" is one of several programs NAME, of which at most one was loaded */
 	const char *end = strstr(name, "__");
 	int len = end ? (int)(end - name) : (int)strlen(name);
 
@@ -366,7 +375,7 @@ static int pin_all(struct probes_bpf *skel, const char *dir, struct errmsg *err)
 	if (mkdir(path, 0700) < 0)
 		return errmsg_errno(err, -errno, "cannot create %s", path);
 	bpf_object__for_each_map(map, skel->obj) {
-		/* libbpf 1.4 and later have an fd for a map that was not created, too */
+		/* libbpf 1.4 and later have an fd also for a map that was not made */
 		if (!pin_name(skel, map) || !bpf_map__autocreate(map) || bpf_map__fd(map) < 0)
 			continue;
 		rc = pin_path(path, sizeof(path), dir, "", pin_name(skel, map), err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ceems-recorder - makes a record of each job that slurmctld told of, and delivers it. ceems-recorder(8).
+ * ceems-recorder - makes and delivers a record of each job that slurmctld reports:
+ * ceems-recorder(8).
  */
 #include "ceems_config.h"
 
@@ -78,8 +79,8 @@ static int become(const char *name, struct errmsg *err)
 }
 
 /*
- * The recorder must run as the user that writes the inbox: neither could read the other's files
- * otherwise.
+ * Checks that the recorder runs as the user that writes the inbox. Otherwise neither could read the
+ * other's files.
  */
 static int check_user(const char *dir, struct errmsg *err)
 {
@@ -166,7 +167,7 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
-	(void)umask(027); /* RecordFile is for its group, too; folders and the store have modes of their own */
+	(void)umask(027); /* RecordFile may be read by its group; folders and the store have their own modes */
 	if (user && become(user, &err) < 0)
 		return recorder_fail(err.text);
 	openlog("ceems-recorder", LOG_PID, LOG_DAEMON);

@@ -44,7 +44,7 @@ struct record *ctld_record(const char *cluster, const slurm_job_info_t *job)
 	r->group_id = job->group_id;
 	r->submit = compat_time(job->submit_time);
 	r->eligible = compat_time(job->eligible_time);
-	/* of a job that goes on it is the end of its time limit */
+	/* for a running job, end_time is when its time limit ends */
 	r->end = ctld_is_over(job) ? compat_time(job->end_time) : 0;
 	if (job->nodes && *job->nodes)
 		r->start = compat_time(job->start_time);
@@ -66,8 +66,8 @@ struct record *ctld_record(const char *cluster, const slurm_job_info_t *job)
 }
 
 /*
- * SUBMIT: the run that is asked for, 0: that which JOB is. slurmctld still knows where an earlier
- * run was submitted. Without an end, that row answers nothing else.
+ * Adds a row for JOB. SUBMIT is the run that is asked for; 0: the run that JOB is. Of an earlier
+ * run, slurmctld still knows where it was submitted, so that row has no end and nothing else.
  */
 static int ctld_add(const char *cluster, const slurm_job_info_t *job, uint64_t submit, struct slurmdb_jobs *ret)
 {

@@ -8,7 +8,7 @@
 
 enum job_merge_run job_merge_run_of(const struct job_facts *f, const struct record *row)
 {
-	/* a start before the submit time is that of a resized job's first part */
+	/* a start before the submit time is the start of a resized job's first part */
 	if (!row->end || !f->start || row->start < f->submit)
 		return RUN_SAME;
 	if (row->start > f->start)
@@ -80,9 +80,9 @@ static void merge_numbers(struct record *facts, const struct record *row)
 }
 
 /*
- * slurmctld tells slurmdbd and the hook at the same time. A slurmctld that was killed may tell an
- * end again, with another time, state and exit code. slurmdbd then has the last one, in whichever
- * order they arrive here.
+ * Merges the job's end. slurmctld tells it to slurmdbd and to the hook at the same time. A
+ * slurmctld that was killed may tell an end again, with other values. slurmdbd has the last one, in
+ * whatever order they arrive here.
  */
 static void merge_ending(struct record *facts, struct record *row)
 {

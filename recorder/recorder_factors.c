@@ -40,7 +40,7 @@ const struct factor_chain *factors_now(struct factors *f)
 	if (f->feed) {
 		uint64_t now = clock_mono_ns();
 
-		/* the nodes may have used a factor that came since */
+		/* the nodes may have used a newer factor */
 		factor_feed_expire(f->feed, now > FRESH_NS ? now - FRESH_NS : 0);
 		(void)factor_feed_wait(f->feed, now + WAIT_NS);
 		f->chain.series = factor_feed_series(f->feed);

@@ -11,7 +11,7 @@
 
 #define BATCH 256 /* entries per transaction */
 #define RETRY_NS (1 * NSEC_PER_SEC)
-#define FIRST_TRY_S 1 /* slurmdbd knows it within 0.2 s, as a rule */
+#define FIRST_TRY_S 1 /* slurmdbd usually has the job within 0.2 s */
 
 /* Names in the store's table `meta`. */
 #define META_SITE "site"
@@ -63,7 +63,9 @@ int recorder_put_job(struct recorder *r, const char *key, const struct job_facts
 	return store_job_put(r->store, &job, err);
 }
 
-/* slurmctld tells an end again after it was killed; what it then has is another end, or nothing new. */
+/*
+ * Takes a job's end. After it was killed, slurmctld may tell an end again, the same or another one.
+ */
 static int inbox_take_end(struct recorder *r, const struct job_facts *facts, size_t len, bool key_only,
 			  struct errmsg *err)
 {
@@ -105,7 +107,7 @@ static int inbox_take_start(struct recorder *r, const struct job_facts *facts, s
 	if (rc < 0)
 		return rc == -EINVAL ? 0 : errmsg_errno(err, rc, "a job's start");
 	rc = store_record_append(r->store, STORE_START, key, json, json_len, 0, NULL, err);
-	/* starts are a courtesy: they take no room from ends */
+	/* records of starts are optional, so they are dropped rather than take room from ends */
 	return rc == -ENOSPC ? 0 : rc;
 }
 
@@ -152,7 +154,7 @@ static int inbox_take_entry(struct recorder *r, const struct inbox_entry *e, boo
 	return 0;
 }
 
-/* A batch in one transaction; above 0: the number of entries. */
+/* Takes a batch in one transaction. Returns the number of entries, or -errno. */
 static int inbox_take_batch(struct recorder *r, bool *ret_reconcile, bool *ret_of_store, struct errmsg *err)
 {
 	struct inbox_pos pos = r->taken;
@@ -194,7 +196,10 @@ static int inbox_take_batch(struct recorder *r, bool *ret_reconcile, bool *ret_o
 	return n;
 }
 
-/* 1: the folder does not exist yet. The plugin makes it; until then there is nothing to take. */
+/*
+ * Opens the inbox. 1: its folder does not exist yet; the plugin makes it, and until then there is
+ * nothing to take.
+ */
 static int inbox_open(struct recorder *r, struct errmsg *err)
 {
 	int rc;
@@ -234,7 +239,7 @@ bool recorder_inbox_take(struct recorder *r, uint64_t now_ns)
 	if (tries)
 		logger_info("ceems: job ends are taken from InboxDir again after %u more tries", tries);
 	if (rc > 0)
-		r->jobs_due_ns = 0; /* there may be something to do sooner than it was */
+		r->jobs_due_ns = 0; /* a new job may be due sooner */
 	if (reconcile)
 		recorder_reconcile_begin(r, now_ns);
 	return rc == BATCH;

@@ -12,16 +12,22 @@
 #include "src/libutil/logger.h"
 
 #define ANSWERS_BATCH 256 /* per transaction */
-/* Kafka takes messages of 1,000,000 bytes unless topic and producer say otherwise. */
+/* Kafka accepts messages of 1,000,000 bytes, unless topic and producer are set otherwise. */
 #define PART_MAX_BYTES (900 << 10)
 #define STORE_RETRY_NS (2 * NSEC_PER_SEC)
-/* An hour after a job's end, missing steps will not come, for example because a node failed. */
+/*
+ * Steps that are missing an hour after a job's end will not come, for example because a node
+ * failed.
+ */
 #define HOPELESS_S 3600
-/* A job whose steps slurmdbd does not tell within the deadline costs minutes of its time at each try. */
+/*
+ * When to ask again for a job whose steps slurmdbd did not send within the deadline: each try costs
+ * slurmdbd minutes.
+ */
 #define ALONE_AGAIN_S 1800
 #define DOWN_AGAIN_S 5
 
-/* Often at first, then at ever longer intervals: an eighth of the time that it took so far. */
+/* The pause before the next try: an eighth of the time waited so far. */
 static uint64_t jobs_pause_s(uint64_t waited_s)
 {
 	uint64_t pause = waited_s / 8;
@@ -81,7 +87,7 @@ void recorder_want(const struct recorder *r, const struct job_facts *f, struct s
 		ret->array_task_id = f->array_task_id == FACT_UNKNOWN ? SLURMDB_NO_TASK : f->array_task_id;
 	}
 	/*
-	 * A het job's component is asked for by its own id. From 24.11 on, its row names the het
+	 * A component of a het job is asked for by its own id. Since 24.11, its row names the het
 	 * job only after the start.
 	 */
 }
@@ -141,7 +147,7 @@ static int jobs_ask(struct recorder *r, uint64_t now_ns, struct errmsg *err)
 
 	if (rc < 0)
 		return rc;
-	/* those that are asked for are due, too */
+	/* jobs under way are due as well, so read twice as many */
 	rc = store_jobs_due(r->store, now_s, 2 * RECORDER_ASKED_MAX, jobs_ask_one, r, err);
 	if (rc >= 0 || rc == -ECANCELED)
 		rc = store_jobs_next_due(r->store, &next, err);
@@ -159,7 +165,7 @@ static int jobs_ask(struct recorder *r, uint64_t now_ns, struct errmsg *err)
 
 /* --- the record ---------------------------------------------------------------------------------- */
 
-/* One job with more than can be written must not keep all others waiting. */
+/* Splits a record into parts. A job that is too large to write must not stop all others. */
 static int jobs_to_parts(const char *key, struct record *record, struct record_part **ret,
 			 size_t *ret_n, struct errmsg *err)
 {
@@ -191,7 +197,7 @@ static int jobs_append(struct recorder *r, const char *key, struct record *recor
 	return rc;
 }
 
-/* ROW: what slurmdbd has, or NULL. It becomes part of the record. */
+/* Writes the job's record. ROW is slurmdbd's, or NULL; its content is moved to the record. */
 static int jobs_write(struct recorder *r, const struct asked_job *a, struct slurmdb_job *row, bool ended,
 		      struct errmsg *err)
 {
@@ -220,7 +226,7 @@ static int jobs_write(struct recorder *r, const struct asked_job *a, struct slur
 
 /* --- the answer ---------------------------------------------------------------------------------- */
 
-/* One more question about the job of A, whose answer takes the place of this one. False: not now. */
+/* Asks another question about job A, whose answer replaces this one. False: not now. */
 static bool jobs_ask_more(struct recorder *r, const struct asked_job *a, struct slurmdb_client *whom,
 			  const struct slurmdb_want *want)
 {
@@ -233,16 +239,19 @@ static bool jobs_ask_more(struct recorder *r, const struct asked_job *a, struct 
 	return r->nasked < RECORDER_ASKED_MAX && recorder_ask(r, whom, want, &job) == 0;
 }
 
-/* Its record goes without steps, as slurmdbd does not answer; slurmctld may know the energy. */
+/*
+ * Asks slurmctld for the energy of a job whose record has no steps, because slurmdbd does not
+ * answer.
+ */
 static bool jobs_ask_slurmctld(struct recorder *r, const struct asked_job *a)
 {
 	return r->ctld && !a->of_slurmctld && jobs_ask_more(r, a, r->ctld, &a->want);
 }
 
 /*
- * The whole array was asked for, and slurmdbd has one of its tasks under that id. A slurmctld that
- * was killed had started the task, and the next slurmctld knew the array from before. The task has
- * steps.
+ * Asks again for a task. The whole array was asked for, but slurmdbd has a task under that id: a
+ * slurmctld that was killed had started the task, and its successor only knew the array. The task
+ * has steps.
  */
 static bool jobs_ask_task(struct recorder *r, const struct asked_job *a, const struct slurmdb_answer *ans)
 {
@@ -256,8 +265,8 @@ static bool jobs_ask_task(struct recorder *r, const struct asked_job *a, const s
 }
 
 /*
- * slurmdbd has no row of the task that has the array's own id. A row that slurmdbd made from an end
- * alone has no task number. The id finds that row, with the rows of all tasks.
+ * Asks again by id. slurmdbd has no row of the task that has the array's own id. A row that it made
+ * from an end alone has no task number, and only the id finds it, with the rows of all tasks.
  */
 static bool jobs_ask_by_id(struct recorder *r, const struct asked_job *a, const struct slurmdb_answer *ans)
 {
@@ -270,14 +279,14 @@ static bool jobs_ask_by_id(struct recorder *r, const struct asked_job *a, const 
 	return jobs_ask_more(r, a, r->client, &want);
 }
 
-/* slurmdbd has the end that was told last, and lacks something else. */
+/* Returns true if slurmdbd has the last reported end, and lacks something else. */
 static bool jobs_has_ended(const struct slurmdb_answer *ans)
 {
 	return ans->kind == SLURMDB_JOB && ans->job.state == SLURMDB_OPEN &&
 	       ans->job.missing != SIGN_END && ans->job.missing != SIGN_THIS_END;
 }
 
-/* A part of a resized job: its steps may run on. */
+/* Returns true for a part of a resized job, whose steps may run on. */
 static bool jobs_goes_on(const struct slurmdb_answer *ans)
 {
 	const struct record *row = ans->job.record;
@@ -292,7 +301,9 @@ static bool jobs_is_hopeless(const struct recorder *r, const struct asked_job *a
 	return jobs_has_ended(ans) && !a->of_slurmctld && r->wall_s() > a->ended + HOPELESS_S && !jobs_goes_on(ans);
 }
 
-/* All of the job is there. What slurmctld tells in place of slurmdbd lacks the steps. */
+/*
+ * Returns true if nothing more will come. An answer of slurmctld, which has no steps, is not final.
+ */
 static bool jobs_is_final(const struct asked_job *a, const struct slurmdb_answer *ans)
 {
 	return ans->kind == SLURMDB_JOB && ans->job.state == SLURMDB_FINAL && !a->of_slurmctld;
@@ -312,8 +323,8 @@ static int jobs_write_last(struct recorder *r, const struct asked_job *a, struct
 }
 
 /*
- * The wait for what the record lacks is over. An outage of slurmdbd does not end CorrectionWait: the first answer after
- * it does, or twice the time.
+ * Returns true if the wait for missing values is over: FinalEnergyWait before the first record,
+ * CorrectionWait after it. During an outage of slurmdbd, CorrectionWait is doubled.
  */
 static bool jobs_is_late(const struct settings *s, bool has_record, const struct slurmdb_answer *ans, uint64_t waited_s)
 {
@@ -324,12 +335,12 @@ static bool jobs_is_late(const struct settings *s, bool has_record, const struct
 	return waited_s >= wait_ns / NSEC_PER_SEC;
 }
 
-/* slurmdbd does not have all of the job (yet). */
+/* Handles an answer that lacks something: writes what there is, and asks again later. */
 static int jobs_wait_on(struct recorder *r, const struct asked_job *a, struct slurmdb_answer *ans,
 			struct errmsg *err)
 {
 	const struct settings *s = &r->settings;
-	/* slurmdbd may start as late as we do */
+	/* counted from our start, since slurmdbd may have started as late */
 	uint64_t since = a->ended > r->started_s ? a->ended : r->started_s;
 	uint64_t now = r->wall_s();
 	uint64_t waited = now > since ? now - since : 0;
@@ -343,7 +354,7 @@ static int jobs_wait_on(struct recorder *r, const struct asked_job *a, struct sl
 		next = now + ALONE_AGAIN_S;
 	else if (ans->kind == SLURMDB_NO_ANSWER && next < now + DOWN_AGAIN_S)
 		next = now + DOWN_AGAIN_S;
-	if (now < last && next > last) /* the last try is at the end of CorrectionWait */
+	if (now < last && next > last) /* so that the last try is at the end of CorrectionWait */
 		next = last;
 	if ((ans->kind == SLURMDB_JOB_ALONE || a->of_slurmctld) && !has_record)
 		is_late = true;
@@ -400,7 +411,7 @@ static int jobs_take_answer(struct recorder *r, struct slurmdb_answer *ans, stru
 		return 0;
 	if (!a->facts)
 		return recorder_reconcile_take(r, ans, a, err);
-	/* the end may have been told again since, and then that one counts */
+	/* a newer end may have come since, and then this answer is not of that one */
 	rc = store_job_get(r->store, a->key, &now, err);
 	if (rc > 0 && now.ended == a->ended && now.facts_len == a->facts_len)
 		rc = jobs_settle(r, a, ans, err);
@@ -428,7 +439,7 @@ static bool jobs_next_answer(struct recorder *r, uint64_t now_ns, struct slurmdb
 	return r->ctld && slurmdb_client_take(r->ctld, now_ns, ret) > 0;
 }
 
-/* Above 0: so many answers were taken. If the store fails they are dropped, and the same is asked again. */
+/* Handles answers; returns how many. If the store fails they are dropped, and asked for again. */
 static int jobs_take_answers(struct recorder *r, uint64_t now_ns, struct errmsg *err)
 {
 	struct slurmdb_answer ans;

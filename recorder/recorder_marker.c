@@ -17,7 +17,10 @@
 #define MARKER_SIZE_MAX ((size_t)1 << 20)
 #define MARKERS_MAX 8 /* controllers */
 #define STOP_S 1
-/* With undelivered records the file is rewritten every AGAIN_S. After FRESH_S without that, its recorder is down. */
+/*
+ * While records are undelivered, the file is rewritten every AGAIN_S. If it is older than FRESH_S,
+ * its recorder is down.
+ */
 #define AGAIN_S 10
 #define FRESH_S 30
 
@@ -25,7 +28,7 @@
 struct marker_text {
 	char host[256];
 	uint64_t since, written;
-	char *keys; /* one per line; of a file that was read: its whole text */
+	char *keys; /* one per line; if the marker was read from a file, its whole text */
 };
 
 struct marker {
@@ -109,7 +112,7 @@ static void marker_forget_others(struct marker *m)
 	m->nothers = 0;
 }
 
-/* This host's marker is read once only, because this recorder then overwrites it. */
+/* Keeps this host's marker, which is read once only, since this recorder then overwrites it. */
 static void marker_keep_own(struct marker *m, struct marker_text text[MARKERS_MAX], size_t *n)
 {
 	size_t i;
@@ -122,7 +125,10 @@ static void marker_keep_own(struct marker *m, struct marker_text text[MARKERS_MA
 	}
 }
 
-/* A later reading may have a later time, after deliveries: the earliest one counts. */
+/*
+ * Takes over markers that were read. The earliest time counts, since a later reading may have a
+ * later one, after deliveries.
+ */
 static void marker_take(struct marker *m, struct marker_text text[MARKERS_MAX], size_t n)
 {
 	size_t i;
@@ -263,7 +269,10 @@ uint64_t marker_others_since(struct marker *m)
 	return since;
 }
 
-/* Records of jobs that ended before T->since are delivered. A running recorder will deliver the others. */
+/*
+ * Returns true if T's recorder has delivered the job or will. Jobs that ended before T->since are
+ * delivered; a running recorder will deliver the others.
+ */
 static bool marker_has(const struct marker_text *t, const char *line, uint64_t end, uint64_t now_s)
 {
 	return (end < t->since || now_s < t->written + FRESH_S) && strstr(t->keys, line);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ceems_controller.prom: how far the recorder is, for node_exporter's textfile collector. Counts come from what the
- * recorder's other files keep, the rest from the store by a connection that only reads.
+ * ceems_controller.prom: the recorder's state, for node_exporter's textfile collector. Counts are
+ * those of struct recorder; the rest is read from the store, through a connection that only reads.
  */
 #include "ceems_config.h"
 
@@ -32,7 +32,7 @@ static void prom_put_plain(struct prom *p, enum controller_metric m, uint64_t va
 	prom_put(p, prom_of(m), value, "%s", "");
 }
 
-/* What began at SINCE, seconds; 0: nothing did. */
+/* Seconds since SINCE; 0: SINCE is 0, nothing. */
 static uint64_t prom_age(uint64_t now_s, uint64_t since)
 {
 	return since && now_s > since ? now_s - since : 0;
@@ -100,7 +100,7 @@ struct sink_state {
 	bool has_lag;
 };
 
-/* One row per family of sinks: all series of a name have to follow each other. */
+/* Values of sinks, one row per family, since all series of a name must be together. */
 enum sink_value_of { OF_LAG, OF_THREAD };
 static const struct sink_value {
 	enum controller_metric metric;
@@ -181,7 +181,7 @@ static void prom_put_slurm(const struct recorder *r, struct prom *p)
 	for (i = 0; i < ARRAY_SIZE(client); i++)
 		if (client[i])
 			slurmdb_client_get_stats(client[i], &stats[i]);
-	/* the only one is of slurmctld, where there is no slurmdbd */
+	/* without slurmdbd, the only client asks slurmctld */
 #define IS_DBD(i) ((i) == 0 && r->ctld)
 	for (i = 0; i < ARRAY_SIZE(client); i++)
 		if (stats[i].questions)
@@ -237,7 +237,10 @@ static void prom_put_hook(const struct recorder *r, struct prom *p)
 
 /* --- the text ------------------------------------------------------------------------------------ */
 
-/* The recorder may have begun another store: a view that fails is opened anew the next time. */
+/*
+ * Counts in the store. The recorder may have begun a new store, so a view that fails is opened
+ * again the next time.
+ */
 static bool prom_count(struct recorder *r, struct store_counts *ret)
 {
 	struct recorder_prom *rp = r->prom;
@@ -300,7 +303,7 @@ static int prom_open(struct recorder *r, struct errmsg *err)
 	struct recorder_prom *rp = calloc(1, sizeof(*rp));
 	struct textfile_feed_options o = { .dir = r->settings.textfile_dir,
 					   .file = CONTROLLER_PROM,
-					   .mode = 0644, /* it tells of no job and no user */
+					   .mode = 0644, /* it has nothing about jobs and users */
 					   .helper_dir = r->settings.helper_dir,
 					   .who = "ceems: recorder: " };
 	int rc;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Job ends are lost when slurmctld is killed before its plugin has them on disk, when a file of the
- * inbox is damaged, or with the host of the other controller. slurmdbd has them: it is asked for
- * the jobs that ended since the last known time, without steps. For a job that is not in the store,
- * slurmctld is asked first, since it may still know all of it. Else slurmdbd is asked by id, for
- * the parts of the key. Then the job goes into the store as if slurmctld had told it.
+ * Finds job ends that were lost: because slurmctld was killed before the plugin wrote them to disk,
+ * because a file of the inbox is damaged, or with the host of the other controller. slurmdbd has
+ * them. It is asked for the jobs that ended since the last known time, without steps. For each job
+ * that is not in the store, slurmctld is asked first, since it may still know everything about it;
+ * else slurmdbd by id, for the parts of the key. Then the job is put into the store as if it came
+ * from the inbox.
  */
 #include "recorder/recorder.h"
 
@@ -15,15 +16,18 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
-/* slurmctld, just started, tells slurmdbd what its predecessor had not. */
+/* The times of the searches; a new slurmctld tells slurmdbd what the former one had not. */
 static const uint64_t schedule_ns[] = { 10 * NSEC_PER_SEC, 50 * NSEC_PER_SEC, 240 * NSEC_PER_SEC };
-/* Ends are not told in the order of their times. */
+/* The search begins this much earlier, since ends are not told in the order of their times. */
 #define SLACK_S 60
 /* Key in the store's table `meta`: the value of reconcile.from during a search. */
 #define META_FROM "reconcile_from"
-/* A marker may be of a host that is gone for good. */
+/* The longest search; a marker may be of a host that is gone for good. */
 #define BACK_MAX_S (7 * UINT64_C(86400))
-/* slurmdbd is asked for a window piece by piece: 500,000 jobs a day are some 20,000 in an answer. */
+/*
+ * Length of a piece of a window, for one question. With 500,000 jobs a day, an answer has some
+ * 20,000.
+ */
 #define PIECE_S UINT64_C(3600)
 
 int recorder_reconcile_load(struct recorder *r, struct errmsg *err)
@@ -82,7 +86,7 @@ int recorder_reconcile_all(struct recorder *r, struct errmsg *err)
 	return rc;
 }
 
-/* The piece that was asked for has no answer. */
+/* Asks for the present piece later, as there was no answer. */
 static void reconcile_ask_later(struct recorder *r, uint64_t now_ns)
 {
 	r->reconcile.tag = 0;
@@ -107,7 +111,10 @@ static void reconcile_next_step(struct recorder *r, uint64_t now_ns)
 		r->reconcile.due_ns = now_ns;
 }
 
-/* The last second of the piece that begins at NEXT. slurmctld's answer is not smaller for a shorter window. */
+/*
+ * The last second of the piece that begins at NEXT. For slurmctld it is the whole window: its
+ * answer is not smaller for a shorter one.
+ */
 static uint64_t reconcile_piece_end(const struct recorder *r)
 {
 	uint64_t left = r->reconcile.to - r->reconcile.next + 1;
@@ -138,8 +145,8 @@ static void reconcile_end_piece(struct recorder *r, uint64_t now_ns)
 }
 
 /*
- * Perhaps the answer is too large, or a job in it crashes slurmdbd. So half of the window is asked
- * for next, down to a second.
+ * After a failure, asks for half of the piece, down to a second: the answer may be too large, or a
+ * job in it may crash slurmdbd.
  */
 static void reconcile_fail_piece(struct recorder *r, uint64_t now_ns, const char *reason)
 {
@@ -167,7 +174,10 @@ static bool reconcile_is_asking(const struct recorder *r)
 	return false;
 }
 
-/* After the last window. If a question about one of its jobs failed, that window is asked for again. */
+/*
+ * Ends the search after the last window, or repeats that window if a question about one of its jobs
+ * failed.
+ */
 static void reconcile_end(struct recorder *r, uint64_t now_ns)
 {
 	if (reconcile_is_asking(r)) {
@@ -189,7 +199,7 @@ static void reconcile_end(struct recorder *r, uint64_t now_ns)
 	r->reconcile.due_ns = UINT64_MAX;
 }
 
-/* False: there is none, as this is a first start. What was before it is not ours. */
+/* Begins a window. False: this is the first start, and earlier jobs are not the recorder's. */
 static bool reconcile_begin_window(struct recorder *r)
 {
 	uint64_t now_s = r->wall_s();
@@ -198,15 +208,15 @@ static bool reconcile_begin_window(struct recorder *r)
 	struct errmsg err = { 0 };
 
 	/*
-	 * Another controller had the jobs since our last end, and delivered those before its marker. What was lost before
-	 * it took control it has looked for.
+	 * another controller had the jobs since our last end; it delivered those before its marker
+	 * and reconciled before
 	 */
 	if (others > from)
 		from = others;
 	if (!from)
 		return false;
 	if (!r->reconcile.from) {
-		r->reconcile.from = from; /* this recorder will overwrite its own marker soon */
+		r->reconcile.from = from; /* kept, since this recorder will overwrite its own marker soon */
 		(void)reconcile_save(r, from, sizeof(from), &err);
 	}
 	if (from + BACK_MAX_S < now_s)
@@ -240,9 +250,9 @@ void recorder_reconcile_run(struct recorder *r, uint64_t now_ns)
 }
 
 /*
- * True if this recorder has the job, or the recorder of another controller. Only that one has the values of its hook,
- * which slurmdbd lacks; a second record would lose them. If the row lacks the restart count, only the first run of a job
- * is found.
+ * Returns true if this recorder has the job, or that of another controller. Then it is not recorded
+ * from slurmdbd, since only that recorder has the values of its hook. If the row has no restart
+ * count, only a job's first run is found.
  */
 static bool reconcile_is_known(struct recorder *r, const struct record *row, struct errmsg *err)
 {
@@ -272,7 +282,10 @@ static void reconcile_key_of(const struct record *row, struct job_key *ret)
 				 .end = row->end };
 }
 
-/* For a question about one job. False: the last window is asked for again. */
+/*
+ * Returns true if there is room to ask about one more job. False: the last window is asked for
+ * again.
+ */
 static bool reconcile_has_room(struct recorder *r)
 {
 	bool has_room = r->nasked < RECORDER_ASKED_MAX;
@@ -306,7 +319,7 @@ static int reconcile_put(struct recorder *r, const struct record *row, const str
 	int rc;
 
 	if (row->state && !strcmp(row->state, "RESIZING"))
-		return 0; /* a part of a job that goes on */
+		return 0; /* a part of a job that still runs */
 	if (record_key(row, key, sizeof(key)) < 0)
 		return 0;
 	reconcile_key_of(row, &job);
@@ -325,7 +338,10 @@ static int reconcile_put(struct recorder *r, const struct record *row, const str
 	return 0;
 }
 
-/* slurmctld has forgotten it, or but HOST (may be NULL), where it was submitted. */
+/*
+ * Asks slurmdbd for the job, since slurmctld has forgotten it, or all but its submit host HOST (may
+ * be NULL).
+ */
 static int reconcile_ask_again(struct recorder *r, const struct asked_job *asked, const char *host)
 {
 	int rc;

@@ -16,7 +16,7 @@
 #define RECLAIM_NS (5 * NSEC_PER_SEC)
 #define RECLAIM_SOON_NS (NSEC_PER_SEC / 10)
 #define MARK_NS (5 * NSEC_PER_SEC)
-/* A job that is done is known for so long, so that its end told again changes nothing. */
+/* How long a finished job is kept, so that its end, if told again, is recognised. */
 #define JOB_KEPT_S 3600
 /* The marker names jobs of the last MARKED_S, more than reconciliation looks back, and at most MARKED_MAX. */
 #define MARKED_S 120
@@ -31,14 +31,14 @@ static uint64_t run_earlier(uint64_t a, uint64_t b)
 
 /* --- begin and end ------------------------------------------------------------------------------- */
 
-/* What somebody has to mend, and not a disk that is full for a while. */
+/* Returns true for an error that an administrator must correct, unlike a full disk. */
 static bool run_is_hopeless(int rc)
 {
 	return rc == -EREMOTE || rc == -EPROTO || rc == -EACCES || rc == -EPERM ||
 	       rc == -ENAMETOOLONG;
 }
 
-/* Tries until it can; -ECANCELED: STOP_FD was readable before. */
+/* Opens the store, and tries until it succeeds. -ECANCELED: STOP_FD became readable. */
 static int run_open_store(struct recorder *r, int stop_fd, struct errmsg *err)
 {
 	struct store_options o = { .dir = r->settings.store_dir,
@@ -50,7 +50,7 @@ static int run_open_store(struct recorder *r, int stop_fd, struct errmsg *err)
 	int rc;
 
 	while ((rc = store_open(&o, &r->store, err)) < 0 && !run_is_hopeless(rc)) {
-		/* one that was killed ends when its last thread has left the kernel */
+		/* a killed recorder holds the store until its last thread has left the kernel */
 		if (rc == -EBUSY && ++busy > BUSY_TRIES)
 			break;
 		if (rc == -EBUSY) {
@@ -98,7 +98,7 @@ static void run_close(struct recorder *r)
 	store_close(r->store);
 }
 
-/* Not before the cluster is known, whose rows it asks for. */
+/* Starts the worker that asks slurmdbd, once the cluster is known. */
 static void run_start_client(struct recorder *r)
 {
 	struct errmsg err = { 0 };
@@ -147,7 +147,10 @@ static int run_put_key(void *ctx, const struct store_job *job)
 	return 0;
 }
 
-/* Puts into the marker what the recorder of another controller must know when it takes over. In a transaction. */
+/*
+ * Writes to the marker what the recorder of another controller must know when it takes over. Call
+ * it in a transaction.
+ */
 static void run_mark_jobs(struct recorder *r)
 {
 	_cleanup_free_ char *keys = NULL;

@@ -15,7 +15,10 @@
 #include "src/libutil/helper.h"
 #include "src/libutil/util.h"
 
-/* A new worker now and then: slurm.conf may have changed, and libslurm may have lost memory. */
+/*
+ * The age at which a worker is replaced, since slurm.conf may have changed, and libslurm may leak
+ * memory.
+ */
 #define WORKER_AGE_NS (300 * NSEC_PER_SEC)
 #define END_NS (20 * NSEC_PER_MSEC)
 /* On a busy host a process takes a moment to end after SIGKILL; a new worker waits up to DYING_NS for that. */
@@ -50,7 +53,7 @@ void slurmdb_child_stop(struct slurmdb_child *c)
 	child_reap(c, 0);
 }
 
-/* Why the worker closed its socket; a process that ends does that a moment before it can be waited for. */
+/* Stores why the worker closed its socket. Its exit status may come a moment later. */
 static void child_note_end(struct slurmdb_child *c)
 {
 	int status = 0;
@@ -85,7 +88,7 @@ static bool child_may_start(struct slurmdb_child *c)
 	return child_has_room(c);
 }
 
-/* It dumps no core of 2 GiB when libslurm runs out of memory and aborts. */
+/* Limits the worker's memory, and its core dump, for libslurm aborts if it has no memory. */
 static void child_limit(const struct slurmdb_child *c)
 {
 	const struct rlimit no_core = { 0, 0 };
@@ -216,7 +219,7 @@ static int child_scan_failed(struct slurmdb_child *c, const char *line)
 	return rc == -ECONNREFUSED ? -ECONNREFUSED : -EIO;
 }
 
-/* Whole lines that came: 1: the answer is there; 0: not yet; else the question failed. */
+/* Looks at complete lines. 1: the answer is complete; 0: not yet; else the question failed. */
 static int child_scan(struct slurmdb_child *c)
 {
 	char *line, *end;
@@ -280,7 +283,7 @@ int slurmdb_child_next_row(struct slurmdb_child *c, struct slurmdb_job *ret)
 		const char *end = memchr(line, '\n', c->scanned - c->taken);
 		size_t len = end ? (size_t)(end - line) : 0;
 
-		if (!end) /* the last line, which ends in a zero */
+		if (!end) /* the last line ends with a NUL */
 			break;
 		c->taken += len + 1;
 		if (slurmdb_wire_answer(line, len) != SLURMDB_WIRE_JOB)

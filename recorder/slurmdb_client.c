@@ -12,7 +12,7 @@
 
 #define DEADLINE_NS (20 * NSEC_PER_SEC)
 #define MEMORY_MAX (UINT64_C(2) << 30)
-/* Where the hook knows how many steps a job has, so many at most in one question. */
+/* The most steps in one question, as far as the hook knows their number. */
 #define ASK_STEPS_MAX 10000
 
 struct client_entry {
@@ -22,10 +22,13 @@ struct client_entry {
 	uint64_t from, to; /* of a window */
 	size_t limit;	   /* jobs in a question with this one */
 	unsigned int fails;
-	bool is_suspect; /* the question with this one alone failed, perhaps because of slurmdbd */
-	/* A struct client_suspect is put behind the others, and twice if it failed alone: behind other suspects, too. */
+	bool is_suspect; /* the question with this job alone failed, perhaps because of slurmdbd */
+	/*
+	 * How often it was put behind others: once for a job of a failed question, twice if the job
+	 * failed alone, which puts it behind other suspects, too.
+	 */
 	unsigned int put_last;
-	bool is_alone;	 /* it is asked for without its steps now */
+	bool is_alone;	 /* now asked for without steps */
 	bool is_done;
 };
 
@@ -41,9 +44,8 @@ struct client_ready {
 };
 
 /*
- * A job of a question after which slurmdbd answered nothing more, perhaps because of that job. Its
- * wants are then answered with SLURMDB_NO_ANSWER. When the job is asked for again, the search goes
- * on where it was.
+ * A job of a question after which slurmdbd did not answer at all, perhaps because of that job. Its
+ * request gets SLURMDB_NO_ANSWER. When the job is asked for again, the search goes on from here.
  */
 struct client_suspect {
 	uint32_t job_id; /* 0: none */
@@ -66,12 +68,12 @@ struct slurmdb_client {
 	uint64_t asked_ns, deadline_ns;
 	struct slurmdb_client_stats stats;
 	bool must_ping;
-	bool is_down; /* the last small question failed: another one goes ahead of the next question */
+	bool is_down; /* the last small question failed, so another one is sent before the next question */
 	struct client_entry open[SLURMDB_ASK_MAX];
 	size_t nopen;
 	/* What waits. */
 	struct client_queue queue; /* has room for what is open, too */
-	struct client_ready *ready; /* owned; has room for all that is pending */
+	struct client_ready *ready; /* owned; has room for all requests */
 	size_t ready_head, nready, ready_room;
 	size_t pending;
 	struct client_suspect suspect[SUSPECTS_MAX];
@@ -104,7 +106,7 @@ static int queue_reserve(struct client_queue *q, size_t n)
 	return 0;
 }
 
-/* There is room for it, perhaps where others were before. */
+/* Appends an entry. There is room, perhaps at the begin of the array. */
 static void queue_push(struct client_queue *q, const struct client_entry *e)
 {
 	if (q->head + q->n == q->room) {
@@ -122,7 +124,9 @@ static struct client_entry queue_pop(struct client_queue *q)
 	return e;
 }
 
-/* Room for another entry, for what is open too, which may come back, and for the answer. */
+/*
+ * Makes room for another request: in the queue, to which open ones may return, and for its answer.
+ */
 static int client_reserve(struct slurmdb_client *c)
 {
 	struct client_ready *more;
@@ -176,7 +180,10 @@ static void client_note_suspect(struct slurmdb_client *c, const struct client_en
 	*s = (struct client_suspect){ e->want.job_id, e->want.submit, e->limit, e->fails, e->is_alone };
 }
 
-/* E is answered. One whose steps slurmdbd cannot tell is tried with them by itself, once, when it is asked for again. */
+/*
+ * Removes the suspect of an answered request. If slurmdbd could not send its steps, they are asked
+ * for once more, alone, at its next request.
+ */
 static void client_clear_suspect(struct slurmdb_client *c, const struct client_entry *e)
 {
 	struct client_suspect *s = client_find_suspect(c, &e->want);
@@ -231,7 +238,7 @@ static void client_give_up_entry(struct slurmdb_client *c, struct client_entry *
 	client_put_ready(c, e->is_window && e->fails ? SLURMDB_WINDOW_FAILED : SLURMDB_NO_ANSWER, e->tag);
 }
 
-/* The question with E alone failed once more. False: E is to be given up. */
+/* Counts a failure of the question with E alone. False: give E up. */
 static bool client_count_failure(struct client_entry *e)
 {
 	e->is_suspect = false;
@@ -248,8 +255,8 @@ static bool client_count_failure(struct client_entry *e)
 }
 
 /*
- * slurmdbd answers nothing. slurmdbd answered before the question that failed. So a job of that
- * question may be the cause: it crashes slurmdbd, or makes it hang.
+ * Gives up all requests, because slurmdbd does not answer. It did before the failed question, so a
+ * job of that question may crash it or make it hang, and is noted.
  */
 static void client_give_up(struct slurmdb_client *c)
 {
@@ -268,7 +275,7 @@ static void client_give_up(struct slurmdb_client *c)
 	c->is_down = true;
 }
 
-/* slurmdbd answers a small question: a job that failed alone did so of itself. */
+/* slurmdbd answers a small question, so the jobs that failed alone are the cause. */
 static void client_check_suspects(struct slurmdb_client *c)
 {
 	size_t i;
@@ -283,7 +290,7 @@ static void client_check_suspects(struct slurmdb_client *c)
 
 /* --- the question -------------------------------------------------------------------------- */
 
-/* Takes what is to be asked for together from the head of the queue. */
+/* Takes the requests of the next question from the queue. */
 static void client_compose(struct slurmdb_client *c)
 {
 	size_t limit = SLURMDB_ASK_MAX;
@@ -322,7 +329,7 @@ static enum slurmdb_wire_kind client_kind(const struct slurmdb_client *c)
 	return c->open[0].is_window ? SLURMDB_WIRE_WINDOW : SLURMDB_WIRE_JOBS;
 }
 
-/* The text of the question; NULL: out of memory. */
+/* Returns the text of the question; NULL: out of memory. */
 static char *client_question(const struct slurmdb_client *c, size_t *ret_len)
 {
 	struct slurmdb_wire_ask ask = { .version = SLURMDB_WIRE_VERSION,
@@ -365,8 +372,8 @@ static int client_send(struct slurmdb_client *c)
 /* --- failures ------------------------------------------------------------------------------ */
 
 /*
- * Wants without an answer are asked for again, half as many at once, unless slurmdbd never got the
- * question.
+ * Returns requests without an answer to the queue, to be asked in halves; or as they were, if
+ * slurmdbd never got the question.
  */
 static void client_put_back(struct slurmdb_client *c, bool is_down)
 {
@@ -388,7 +395,7 @@ static void client_put_back(struct slurmdb_client *c, bool is_down)
 	c->nopen = 0;
 }
 
-/* The question failed: c->child.why. IS_DOWN: that slurmdbd is not there is certain. */
+/* Handles a failed question; the reason is c->child.why. IS_DOWN: slurmdbd is certainly down. */
 static void client_fail(struct slurmdb_client *c, bool is_down)
 {
 	bool was_ping = c->kind == SLURMDB_WIRE_PING;
@@ -406,7 +413,7 @@ static void client_fail_worker(struct slurmdb_client *c)
 	client_fail(c, /* is_down= */ false);
 }
 
-/* The question has its answer, or none will come. */
+/* Counts a question that has ended. */
 static void client_count(struct slurmdb_client *c, uint64_t now, bool is_good)
 {
 	c->stats.ns += now - c->asked_ns;
@@ -421,7 +428,7 @@ void slurmdb_client_get_stats(const struct slurmdb_client *c, struct slurmdb_cli
 
 /* --- the answer ---------------------------------------------------------------------------- */
 
-/* The entry that JOB answers; NULL: nobody asked for it. */
+/* The request that JOB answers; NULL: none. */
 static struct client_entry *client_find_open(struct slurmdb_client *c, const struct slurmdb_job *job)
 {
 	size_t i;
@@ -432,7 +439,7 @@ static struct client_entry *client_find_open(struct slurmdb_client *c, const str
 	return NULL;
 }
 
-/* 1: *ret is the next answer; 0: there is none left; -EBADMSG. */
+/* Returns 1 with the next answer in *ret; 0: there is none left; -EBADMSG. */
 static int client_next_answer(struct slurmdb_client *c, struct slurmdb_answer *ret)
 {
 	struct slurmdb_answer a = { .kind = SLURMDB_WINDOW_JOB };
@@ -457,7 +464,7 @@ static int client_next_answer(struct slurmdb_client *c, struct slurmdb_answer *r
 	return rc;
 }
 
-/* All of the answer was taken: jobs without a row have none. */
+/* Handles the end of an answer: jobs that it did not have have no row. */
 static void client_end_answer(struct slurmdb_client *c)
 {
 	size_t i;

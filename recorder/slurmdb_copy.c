@@ -35,7 +35,7 @@ const char *slurmdb_copy_state(uint32_t state)
 	return base < JOB_END ? names[base] : NULL;
 }
 
-/* Slurm's words for "no nodes" are no names of nodes. */
+/* Returns NODES; NULL for Slurm's words for "no nodes". */
 static const char *copy_known_nodes(const char *nodes)
 {
 	if (!nodes || !*nodes || !strcmp(nodes, "None assigned") || !strcmp(nodes, "(unknown)") ||
@@ -86,12 +86,12 @@ static struct maybe_u64 copy_usage(const char *usage, uint32_t id)
 /* --- steps ----------------------------------------------------------------------------------- */
 
 /*
- * Slurm has 0 J for a step whose slurmstepd told no usage. Our plugin writes with each value on how
- * many nodes the energy is known. So a 0 without that number was not measured.
+ * Copies the energy. Slurm has 0 J for a step whose slurmstepd reported no usage. Our plugin writes
+ * on how many nodes the energy is known, so 0 J without that number is not a measurement.
  */
 static void copy_energy(const slurmdb_stats_t *stats, const struct tresmap *map, struct values *values)
 {
-	/* sacct's ConsumedEnergy of a step is a column of its own; the two agree where both are */
+	/* a step's ConsumedEnergy is a separate column; if both have a value, it is the same */
 	if (stats->consumed_energy && stats->consumed_energy < NO_CONSUME_VAL64)
 		values_set(values, METRIC_ENERGY, metric_from_tres(METRIC_ENERGY, stats->consumed_energy));
 	if (map->id[METRIC_ENERGY_NODES] && !values_has(values, METRIC_ENERGY_NODES) &&
@@ -115,7 +115,7 @@ static int copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
 		.start = compat_time(from->start),
 		.end = compat_time(from->end),
 		.exit_unknown = (uint32_t)from->exitcode == NO_VAL,
-		/* slurmdbd hears of it when the step ends, and has 0 until then */
+		/* slurmdbd has it when the step ends, and 0 until then */
 		.user_cpu_us = { from->user_cpu_sec * 1000000 + from->user_cpu_usec, from->end > 0 },
 		.system_cpu_us = { from->sys_cpu_sec * 1000000 + from->sys_cpu_usec, from->end > 0 },
 		.max_rss_bytes = copy_usage(stats->tres_usage_in_max, TRESMAP_MEM),
@@ -182,7 +182,7 @@ static int copy_texts(const struct slurmdb_names *names, const slurmdb_job_rec_t
 	rc |= slurmdb_copy_text(&r->comment, job->derived_es);
 	rc |= slurmdb_names_tres(names, job->tres_req_str, &r->tres_req);
 	rc |= slurmdb_names_tres(names, job->tres_alloc_str, &r->tres_alloc);
-	/* of a task, the text is what the array had pending when the task was split off */
+	/* for a task, the text is what was pending when the task was split off */
 	if (r->array_job_id.known && !r->array_task_id.known && job->array_task_str &&
 	    *job->array_task_str) {
 		r->array_tasks = record_array_tasks(job->array_task_str);
@@ -198,7 +198,10 @@ static void copy_numbers(const slurmdb_job_rec_t *job, bool ran, struct record *
 	slurmdb_copy_array(r, job->array_job_id, job->array_task_id);
 	slurmdb_copy_het(r, job->het_job_id, job->het_job_offset);
 	r->time_limit_min = slurmdb_copy_number(job->timelimit);
-	/* 0 means held, and a held job does not start: after a requeue this is the next run's value */
+	/*
+	 * 0 means held, which a job that ran was not: it is the value of the next run after a
+	 * requeue
+	 */
 	if (!ran || job->priority)
 		r->priority = slurmdb_copy_number(job->priority);
 #ifdef HAVE_SLURMDB_RESTART_CNT
@@ -213,14 +216,16 @@ static void copy_numbers(const slurmdb_job_rec_t *job, bool ran, struct record *
 		r->total_nodes = job->alloc_nodes;
 		r->total_cpus = tresmap_cpus(job->tres_alloc_str);
 	}
-	/* during a requeue, slurmctld may overwrite this run's eligible time with that of the next run */
+	/* during a requeue, slurmctld may overwrite the eligible time with that of the next run */
 	if (!ran || job->eligible <= job->start)
 		r->eligible = compat_time(job->eligible);
 	record_exit_status(job->exitcode, &r->exit_code, &r->exit_signal);
 	record_exit_status(job->derived_ec, &r->derived_exit_code, &r->derived_exit_signal);
 }
 
-/* slurmdbd was told the end and not the start: such a row has 0 for what it does not know. */
+/*
+ * Returns true if slurmdbd was told the end but not the start. Unknown columns of such a row are 0.
+ */
 static bool copy_is_half(const slurmdb_job_rec_t *job)
 {
 	return !job->eligible && !job->uid && (!job->partition || !*job->partition);
@@ -234,7 +239,10 @@ static void copy_forget_half(struct record *r)
 	r->time_limit_min = r->priority = (struct maybe_u64){ 0 };
 }
 
-/* What KNOWN says of this row. The batch script of a het job runs in its first component. */
+/*
+ * The part of KNOWN that is about this row. The batch script of a het job runs in its first
+ * component.
+ */
 static struct slurmdb_known copy_known(const struct slurmdb_copy *c, const slurmdb_job_rec_t *job)
 {
 	struct slurmdb_known known = *c->known;

@@ -86,7 +86,10 @@ const char *slurmdb_names_qos(const struct slurmdb_names *n, uint32_t id)
 	return id ? name_list_find(&n->qos, id) : NULL;
 }
 
-/* As Slurm's convert_num_unit() with CONVERT_NUM_UNIT_EXACT: while nothing, or a half, is lost. */
+/*
+ * Prints a number with a unit as long as it is exact or has a half, as Slurm's convert_num_unit()
+ * with CONVERT_NUM_UNIT_EXACT.
+ */
 static void print_exact(FILE *f, uint64_t value, size_t unit)
 {
 	static const char units[] = { 0, 'K', 'M', 'G', 'T', 'P' };

@@ -12,9 +12,12 @@
 #include "src/libutil/parse.h"
 #include "src/libutil/util.h"
 
-/* Names of a new QOS are asked for again, but not for each of its jobs. */
+/* How often names are asked for again because of an unknown QOS. */
 #define NAMES_AGAIN_NS (60 * NSEC_PER_SEC)
-/* slurmdbd leaves out what begins after its "usage_end"; its clock may be another. */
+/*
+ * slurmdbd leaves out jobs that begin after "usage_end", so it is set a day ahead: its clock may
+ * differ.
+ */
 #define USAGE_END_AHEAD_S 86400
 
 struct slurmdb_rows {
@@ -86,6 +89,7 @@ static int rows_connect(void **ret, struct errmsg *err)
 
 enum rows_question { ROWS_TRES, ROWS_QOS, ROWS_JOBS, ROWS_PERIOD, ROWS_CLUSTERS, ROWS_USERS, ROWS_CONFIG };
 
+/* Asks slurmdbd. COND has the type that the question needs. The caller destroys *ret. */
 static int rows_ask_unlimited(struct slurmdb_rows *r, enum rows_question q, void *cond, compat_list **ret,
 			      struct errmsg *err)
 {
@@ -242,9 +246,9 @@ static void rows_condition_fini(slurmdb_job_cond_t *cond)
 }
 
 /*
- * The first job of an array, whose id brings the rows of all tasks, and one whose own id is not
- * known. Any other task is asked for by its own id. If slurmdbd was not told the start, it makes a
- * row from the end alone, and that row has no array.
+ * Returns true if a task is asked for by array and task number: the first job of an array, whose id
+ * brings the rows of all tasks, and a task of unknown id. Others are asked for by id, since a row
+ * that slurmdbd made from an end alone has no array.
  */
 static bool want_is_by_task(const struct slurmdb_want *w)
 {
@@ -270,7 +274,10 @@ static slurm_selected_step_t rows_selected(const struct slurmdb_want *w)
 	return s;
 }
 
-/* An array as a whole never ran; its id would bring the steps of all its tasks. */
+/*
+ * Returns true if the request includes steps. An array as a whole never ran, and its id would bring
+ * the steps of all its tasks.
+ */
 static bool want_has_steps(const struct slurmdb_want *w)
 {
 	return !w->no_steps && !(w->array_job_id && w->array_task_id == SLURMDB_NO_TASK);
@@ -281,7 +288,7 @@ static bool want_has_script(const struct slurmdb_want *w)
 	return w->script;
 }
 
-/* About those of WANT[n] that IS_WANTED says. NULL in *ret: there is none. */
+/* Lists the ids of those of WANT[n] that IS_WANTED selects. NULL in *ret: none. */
 static int rows_ask_jobs(struct slurmdb_rows *r, const struct slurmdb_want *want, size_t n,
 			 bool (*is_wanted)(const struct slurmdb_want *), bool negate, uint32_t flags,
 			 compat_list **ret, struct errmsg *err)
@@ -385,13 +392,13 @@ static int rows_get_scripts(struct slurmdb_rows *r, const struct slurmdb_want *w
 
 static bool is_earlier_run(const struct record *a, const struct record *b)
 {
-	/* job ids come round again: another user's job is none of this one's runs */
+	/* ids are reused: another user's job is not an earlier run of this one */
 	return a->job_id == b->job_id && a->submit < b->submit && a->end <= b->submit &&
 	       a->user_id == b->user_id && a->cluster && b->cluster &&
 	       !strcmp(a->cluster, b->cluster) && (!a->state || strcmp(a->state, "RESIZING") != 0);
 }
 
-/* Before it is a column, a run's restart count is the number of runs before it. */
+/* If Slurm has no column for it, a run's restart count is the number of runs before it. */
 static void rows_count_restarts(struct slurmdb_jobs *jobs)
 {
 #ifndef HAVE_SLURMDB_RESTART_CNT
@@ -408,7 +415,7 @@ static void rows_count_restarts(struct slurmdb_jobs *jobs)
 #endif
 }
 
-/* One question, about the wants with steps or (NO_STEPS) those without. */
+/* Asks one question, for the requests with steps or (NO_STEPS) those without. */
 static int rows_get_some(struct slurmdb_rows *r, const struct slurmdb_want *want, size_t n,
 			 bool no_steps, struct slurmdb_jobs *jobs, struct errmsg *err)
 {
@@ -448,9 +455,9 @@ int slurmdb_rows_get(struct slurmdb_rows *r, const struct slurmdb_want *want, si
 }
 
 /*
- * All states of rows with an end. as_mysql_job_complete() writes them. slurmdbd itself writes
+ * All states of rows with an end, as as_mysql_job_complete() writes them. slurmdbd itself writes
  * JOB_CANCELLED after a cold start of slurmctld, and JOB_COMPLETE for runaway jobs. For other
- * states slurmdbd does not select by time_end.
+ * states, slurmdbd does not select by time_end.
  */
 static const uint32_t ended_states[] = {
 	JOB_COMPLETE,  JOB_CANCELLED, JOB_FAILED, JOB_TIMEOUT, JOB_NODE_FAIL, JOB_PREEMPTED,
@@ -467,7 +474,7 @@ static compat_list *filter_list(const struct slurmdb_texts *texts)
 	return list;
 }
 
-/* What slurmdbd tells of the jobs of COND that are in FILTER. */
+/* Reads the jobs that match COND and FILTER. */
 static int rows_get_all(struct slurmdb_rows *r, slurmdb_job_cond_t *cond, const struct slurmdb_filter *filter,
 			struct slurmdb_jobs *ret, struct errmsg *err)
 {
@@ -496,10 +503,10 @@ static int rows_get_all(struct slurmdb_rows *r, slurmdb_job_cond_t *cond, const 
 }
 
 /*
- * With a state_list slurmdbd selects "state = S and time_end between FROM and TO" (as_mysql_jobacct_process.c,
- * _state_time_string(), the same in 22.05, 24.11 and 26.05), for which MariaDB uses the index rollup2 (time_end,
- * time_eligible). Without a state_list time_end has no upper bound, and a usage_end leaves out the jobs that were
- * cancelled before they became eligible.
+ * Asks for ended jobs. With a state_list, slurmdbd selects "state = S and time_end between FROM and
+ * TO" (as_mysql_jobacct_process.c, _state_time_string(), the same in 22.05, 24.11 and 26.05), for
+ * which MariaDB uses the index rollup2 (time_end, time_eligible). Without one, time_end has no
+ * upper bound, and a usage_end leaves out jobs that were cancelled before they became eligible.
  */
 static int rows_ask_ended(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint32_t flags, uint64_t from,
 			  uint64_t to, struct slurmdb_jobs *ret, struct errmsg *err)
@@ -535,7 +542,10 @@ int slurmdb_rows_ended(struct slurmdb_rows *r, const struct slurmdb_filter *filt
 	return rows_ask_ended(r, filter, 0, from, to, ret, err);
 }
 
-/* Without a state_list: "time_eligible < usage_end and (time_end >= usage_start or time_end = 0)". */
+/*
+ * Without a state_list, slurmdbd selects "time_eligible < usage_end and (time_end >= usage_start or
+ * time_end = 0)".
+ */
 int slurmdb_rows_open_at(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint64_t at,
 			 struct slurmdb_jobs *ret, struct errmsg *err)
 {

@@ -42,7 +42,7 @@ enum slurmdb_sign slurmdb_signs_missing(const struct slurmdb_signs *s,
 		return SIGN_END;
 	if (!s->has_start_row)
 		return SIGN_START;
-	/* a slurmctld that was killed and forgot an end tells another one later */
+	/* a slurmctld that was killed may forget an end and tell another one later */
 	if (s->end < known->end)
 		return SIGN_THIS_END;
 	if (s->no_ends)
@@ -50,7 +50,10 @@ enum slurmdb_sign slurmdb_signs_missing(const struct slurmdb_signs *s,
 	for (i = 0; i < s->n; i++) {
 		const struct slurmdb_step_signs *step = &s->step[i];
 
-		/* slurmctld does not tell slurmdbd the new start of a step that has a row already */
+		/*
+		 * an earlier run's step: slurmctld does not send the new start of a step that has a
+		 * row
+		 */
 		if (ran && step->start < s->start)
 			return SIGN_THIS_RUN;
 		if (!step->end)
@@ -65,8 +68,8 @@ enum slurmdb_sign slurmdb_signs_missing(const struct slurmdb_signs *s,
 	if (known->has_batch && !signs_have_step(s, LEDGER_STEP_BATCH))
 		return SIGN_BATCH;
 	/*
-	 * A lower number without a row belongs to a step that slurmctld numbered and then refused
-	 * ("no usable CPUs"), since slurmctld's queue keeps the order.
+	 * Only the last number is checked: a lower one without a row is a step that slurmctld
+	 * numbered and then refused ("no usable CPUs"), since slurmctld's queue keeps the order.
 	 */
 	if (known->has_nsteps && known->nsteps && !signs_have_step(s, known->nsteps - 1))
 		return SIGN_STEP;

@@ -42,7 +42,7 @@ void slurmdb_wire_put_want(FILE *f, const struct slurmdb_want *w)
 		      w->submit, want_flags(w), w->known.end, w->known.nsteps);
 }
 
-/* The next word of *P; false: there is none, or it does not fit. */
+/* Copies the next word of *P. False: there is none, or it does not fit. */
 static bool wire_word(const char **p, char *buf, size_t size)
 {
 	size_t len = strcspn(*p, " ");
@@ -192,7 +192,7 @@ int slurmdb_wire_get_job(const char *line, size_t len, struct slurmdb_job *ret)
 	const char *p = head;
 	int rc;
 
-	/* the record behind it may be long, and ends in no zero */
+	/* only the head is copied: the record after it may be long, and does not end with a NUL */
 	(void)snprintf(head, sizeof(head), "%.*s", (int)(len < sizeof(head) ? len : sizeof(head) - 1),
 		       line);
 	if (!wire_verb(&p, "job") || !wire_number(&p, SLURMDB_FINAL, &state) ||

@@ -19,7 +19,7 @@ struct worker {
 	struct slurmdb_want want[SLURMDB_ASK_MAX];
 };
 
-/* A line without its newline; -EPIPE: there is none. */
+/* Reads a line and removes its newline; -EPIPE: the end of the input. */
 static int worker_read_line(struct worker *w, char *buf, size_t size)
 {
 	size_t len;
@@ -88,7 +88,7 @@ static int worker_get(struct worker *w, struct slurmdb_jobs *jobs, struct errmsg
 	return -EINVAL;
 }
 
-/* Of other runs than those that were asked for, a question about jobs brings rows, too. */
+/* Returns true if JOB was asked for. A question about jobs also brings rows of other runs. */
 static bool worker_is_wanted(const struct worker *w, const struct slurmdb_job *job)
 {
 	size_t i;
@@ -129,7 +129,10 @@ int slurmdb_worker_main(int fd, bool from_slurmctld)
 	char line[SLURMDB_WIRE_LINE_MAX];
 	int rc = 0;
 
-	/* libslurm waits for slurmdbd for up to 900 s, and nobody would end this process meanwhile */
+	/*
+	 * end with the recorder: libslurm waits up to 900 s for slurmdbd, and nobody else would end
+	 * this process
+	 */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	w.from_slurmctld = from_slurmctld;
 	if (from_slurmctld)
