@@ -126,6 +126,8 @@ static void tell_state(const struct trace_table *t, const char *path)
 		(void)cmd_error("%s: no end: the step runs still, or slurmd's log says why", shown.text);
 	if (t->dropped)
 		(void)cmd_error("%s: %" PRIu64 " samples were dropped", shown.text, t->dropped);
+	if (t->missed)
+		(void)cmd_error("%s: %" PRIu64 " samples are missing: the node was too busy", shown.text, t->missed);
 }
 
 static bool is_same(const struct trace_table *a, const struct trace_table *b)

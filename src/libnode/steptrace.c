@@ -28,6 +28,8 @@
 /* How long the kernel may need to end a killed program. */
 #define KILL_NS (20 * NSEC_PER_MSEC)
 #define NARGS 6
+/* A wake-up this part of an interval before a sample is due is the one for it: clocks differ a little. */
+#define EARLY 8
 
 struct steptrace {
 	struct steptrace_setup setup;
@@ -44,6 +46,7 @@ struct steptrace {
 	size_t nwords;
 	struct memuse *memuse;
 	struct trace_sample sample; /* the last one */
+	uint64_t due_ns;	    /* the first sample since then; 0: there was none */
 	uint64_t slow_ns;	    /* when it was read */
 	uint64_t gpu_held_ns;
 };
@@ -324,13 +327,22 @@ static bool send_start(struct steptrace *st)
  * The time of the next sample: a multiple of the interval by the wall clock, so that all nodes
  * sample at once and steps share a tick.
  */
-static struct timespec next_sample(const struct steptrace *st)
+static uint64_t next_sample_ns(const struct steptrace *st)
 {
 	uint64_t due_ns = st->every_ns - clock_wall_ns() % st->every_ns;
 
-	if (due_ns < st->every_ns / 8)
+	if (due_ns < st->every_ns / EARLY)
 		due_ns += st->every_ns;
-	return clock_ns_to_timespec(clock_mono_ns() + due_ns);
+	return clock_mono_ns() + due_ns;
+}
+
+/* Intervals that have begun and ended since the last sample was taken, but for the one of this sample. */
+static void count_missed(struct steptrace *st)
+{
+	uint64_t late_ns = st->due_ns && st->sample.mono_ns > st->due_ns ? st->sample.mono_ns - st->due_ns : 0;
+
+	st->sample.missed += (late_ns + st->every_ns / EARLY) / st->every_ns;
+	st->due_ns = 0;
 }
 
 /* Takes one sample. Needs the lock. False: the program is gone. */
@@ -338,6 +350,7 @@ static bool trace_once(struct steptrace *st)
 {
 	struct timespec next;
 	uint64_t before_ns = st->sample.mono_ns;
+	uint64_t next_ns;
 	int rc;
 
 	(void)pthread_mutex_unlock(&st->lock);
@@ -347,9 +360,15 @@ static bool trace_once(struct steptrace *st)
 		return true;
 	if (rc == 0)
 		take_sample(st);
-	if (st->sample.mono_ns != before_ns && !send_message(st, &st->sample, sizeof(st->sample)))
-		return false;
-	next = next_sample(st);
+	if (st->sample.mono_ns != before_ns) {
+		count_missed(st);
+		if (!send_message(st, &st->sample, sizeof(st->sample)))
+			return false;
+	}
+	next_ns = next_sample_ns(st);
+	if (!st->due_ns)
+		st->due_ns = next_ns;
+	next = clock_ns_to_timespec(next_ns);
 	while (!st->stop && pthread_cond_timedwait(&st->wake, &st->lock, &next) == 0)
 		;
 	return true;

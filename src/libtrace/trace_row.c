@@ -193,7 +193,7 @@ size_t trace_row_header(const struct trace_row *r, char *buf)
 	unsigned int m;
 
 	row_put(&t, TRACE_COLUMN_NODE "," TRACE_COLUMN_TIME "," TRACE_COLUMN_MONO "," TRACE_COLUMN_EVENT
-				      "," TRACE_COLUMN_DROPPED ",working_set_bytes,page_cache_bytes");
+				      "," TRACE_COLUMN_DROPPED "," TRACE_COLUMN_MISSED ",working_set_bytes,page_cache_bytes");
 	metric_foreach(m) {
 		if (!r->is_column[m])
 			continue;
@@ -220,8 +220,8 @@ static void row_put_head(struct row_text *t, const struct trace_row *r, uint64_t
 	row_put_text(t, r->start.node);
 	row_put(t, ",");
 	row_put_time(t, wall_ns);
-	row_put(t, ",%" PRIu64 ".%09" PRIu64 ",%s,%" PRIu32, mono_ns / NSEC_PER_SEC, mono_ns % NSEC_PER_SEC,
-		event, s->dropped);
+	row_put(t, ",%" PRIu64 ".%09" PRIu64 ",%s,%" PRIu32 ",%" PRIu64, mono_ns / NSEC_PER_SEC,
+		mono_ns % NSEC_PER_SEC, event, s->dropped, s->missed);
 }
 
 static void row_put_empty(struct row_text *t, enum metric m)

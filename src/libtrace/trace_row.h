@@ -22,7 +22,8 @@
 #define TRACE_COLUMN_TIME "time_utc"
 #define TRACE_COLUMN_MONO "monotonic_s"
 #define TRACE_COLUMN_EVENT "event" /* one of those below, or nothing */
-#define TRACE_COLUMN_DROPPED "dropped_samples" /* up to that row */
+#define TRACE_COLUMN_DROPPED "dropped_samples" /* up to that row, as the next */
+#define TRACE_COLUMN_MISSED "missed_samples"
 
 #define TRACE_EVENT_START "start"
 #define TRACE_EVENT_END "end"	  /* after the step's last tick: the sums are those of sacct */

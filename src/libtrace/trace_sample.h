@@ -25,6 +25,7 @@ struct trace_sample {
 	uint64_t mono_ns, wall_ns; /* of the tick */
 	uint64_t held_bytes;	   /* the working set; TRACE_UNKNOWN: not known, as is the next */
 	uint64_t cache_bytes;	   /* the page cache */
+	uint64_t missed;	   /* intervals without a sample, so far: the node was too busy for a tick */
 	uint32_t dropped;	   /* samples that the program was too far behind for, so far */
 	uint32_t is_last;
 	struct values values; /* what was read anew */

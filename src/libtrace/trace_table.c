@@ -18,8 +18,8 @@
 
 /* The first columns, in this order; the numbers are behind them. */
 static const char *const heads[] = { TRACE_COLUMN_NODE, TRACE_COLUMN_TIME, TRACE_COLUMN_MONO, TRACE_COLUMN_EVENT,
-				     TRACE_COLUMN_DROPPED };
-enum head { HEAD_NODE, HEAD_TIME, HEAD_MONO, HEAD_EVENT, HEAD_DROPPED, HEAD_N };
+				     TRACE_COLUMN_DROPPED, TRACE_COLUMN_MISSED };
+enum head { HEAD_NODE, HEAD_TIME, HEAD_MONO, HEAD_EVENT, HEAD_DROPPED, HEAD_MISSED, HEAD_N };
 
 struct reader_row {
 	uint64_t wall_ns, mono_ns;
@@ -183,7 +183,7 @@ static int take_head(struct table_reader *r, enum head head, const char *field)
 		t->is_whole = !strcmp(field, TRACE_EVENT_END);
 		break;
 	default:
-		rc = parse_u64(field, &t->dropped);
+		rc = parse_u64(field, head == HEAD_DROPPED ? &t->dropped : &t->missed);
 	}
 	return rc < 0 ? csv_error(&r->csv, r->err, why) : 0;
 }

@@ -34,7 +34,7 @@ struct trace_table {
 	uint64_t *t_ns; /* of each row: nanoseconds since 1970, by the first row's wall clock and the monotonic one */
 	double *value;	/* [nrows][ncolumns]; NAN: not known */
 	size_t nrows;
-	uint64_t dropped;
+	uint64_t dropped, missed; /* samples: trace_sample.h */
 	bool is_whole; /* it has its last row, that of the step's end */
 };
 

@@ -12,10 +12,10 @@ cd "$dir" || exit 1
 
 # trace_file NAME NODE SECOND: a step of 100 J within 10 s that begins in that second.
 trace_file() {
-	printf '%s\r\n' "node,time_utc,monotonic_s,event,dropped_samples,energy_j,power_w,instructions" \
-		"$2,2026-11-25T10:00:0$3.000000Z,5,start,0,0,," \
-		"$2,2026-11-25T10:00:0$3.000000Z,10,,0,40,8,5000000000000001" \
-		"$2,2026-11-25T10:00:0$3.000000Z,15,end,0,100,12," >"$1"
+	printf '%s\r\n' "node,time_utc,monotonic_s,event,dropped_samples,missed_samples,energy_j,power_w,instructions" \
+		"$2,2026-11-25T10:00:0$3.000000Z,5,start,0,0,0,," \
+		"$2,2026-11-25T10:00:0$3.000000Z,10,,0,0,40,8,5000000000000001" \
+		"$2,2026-11-25T10:00:0$3.000000Z,15,end,0,0,100,12," >"$1"
 }
 trace() {
 	"$ceems" trace --conf empty.conf "$@" 2>&1 | tr -d '\r'
@@ -103,16 +103,17 @@ if [ "$(id -u)" = 0 ]; then
 fi
 
 # --- what is wrong
-sed -i 's/,end,/,,/; s/,0,100/,3,100/' other.csv
+sed -i 's/,end,/,,/; s/,0,0,100/,3,20,100/' other.csv
 out=$(trace other.csv)
 has "$out" "ceems: other.csv: no end: the step runs still, or slurmd's log says why" "a trace without its end"
 has "$out" "ceems: other.csv: 3 samples were dropped" "one that lost samples"
+has "$out" "ceems: other.csv: 20 samples are missing: the node was too busy" "or took none"
 sed -i 's/,40,/,4O,/' other.csv
-is "$(trace other.csv)" "ceems: other.csv:3:38: not a number" "bad CSV has its file, line and column"
+is "$(trace other.csv)" "ceems: other.csv:3:40: not a number" "bad CSV has its file, line and column"
 is "$(trace 7 --metrics flops)" "ceems: 'flops' is not in the trace; there are energy_j, power_w, instructions" "a metric that is not there"
 is "$(trace 7 --resample often)" "ceems trace: --resample: 'often' is no time such as 10s" "no interval"
 has "$(trace 7 --csv --resample 1ns)" "--resample: " "one that is too short"
 is "$(trace 7 other.csv)" "ceems: jobs, or names of files" "not both"
-printf 'node,time_utc,monotonic_s,event,dropped_samples,energy_j\n"a\033[2Jb,""c""",2026-11-25T10:00:00.000000Z,5,end,0,1\n' >other.csv
+printf 'node,time_utc,monotonic_s,event,dropped_samples,missed_samples,energy_j\n"a\033[2Jb,""c""",2026-11-25T10:00:00.000000Z,5,end,0,0,1\n' >other.csv
 is "$(trace other.csv --csv | tail -n 1)" ',,"a?[2Jb,""c""",2026-11-25T10:00:00.000000Z,0.000000,1' "what a terminal should not get"
 done_testing

@@ -85,9 +85,17 @@ static unsigned int count_rows(const char *path)
 	return n;
 }
 
-static bool has_five_rows(void)
+static unsigned int rows_wanted;
+
+static bool has_rows(void)
 {
-	return count_rows(file_path("")) >= 5;
+	return count_rows(file_path("")) >= rows_wanted;
+}
+
+static bool wait_for_rows(unsigned int n)
+{
+	rows_wanted = n;
+	return wait_until(has_rows);
 }
 
 static bool has_said(void)
@@ -158,9 +166,10 @@ static void test_file(void)
 
 	diag("a step");
 	st = begin(slot, dir);
-	ok(wait_until(has_five_rows), "  its file grows");
+	ok(wait_for_rows(5), "  its file grows");
 	diag("the end takes %u ms", (unsigned int)finish(st));
-	ok(ends_with_row(file_path(""), ",end,0,,,12.345678,"), "  the last row has the energy of the end");
+	ok(ends_with_row(file_path(""), ",end,"), "  the last row is there");
+	ok(ends_with_row(file_path(""), ",,,12.345678,"), "  and has the energy of the end");
 	is_int(stat(file_path(""), &sb), 0, "  the file is there");
 	is_u64(sb.st_mode & 07777, 0600, "  and its user's alone");
 	is_str(said, "", "  nothing is said");
@@ -168,6 +177,42 @@ static void test_file(void)
 	st = begin(slot, dir);
 	(void)finish(st);
 	ok(scratch_has(dir, "ceems-trace-7.3-n1-2.csv"), "  gets another file");
+	ledger_leave(node.l, slot);
+}
+
+/* The last whole row's number of missing samples. */
+static unsigned int count_missed(const char *path)
+{
+	size_t len = 0;
+	char *text = scratch_read(path, &len);
+	unsigned int dropped, missed = 0;
+	char *row = text;
+
+	for (; row && strchr(row, '\n'); row = strchr(row, '\n') + 1)
+		(void)sscanf(row, "%*[^,],%*[^,],%*[^,],,%u,%u,", &dropped, &missed);
+	free(text);
+	return missed;
+}
+
+static void test_missed(void)
+{
+	static const struct timespec pause_200ms = { .tv_nsec = 200000000 };
+	unsigned int slot = claim();
+	struct steptrace *st;
+	unsigned int before, n;
+
+	diag("no tick for 200 ms");
+	scratch_clear(dir);
+	st = begin(slot, dir);
+	ok(wait_for_rows(5), "  its file grows");
+	atomic_store(&is_away, true);
+	before = count_rows(file_path(""));
+	(void)nanosleep(&pause_200ms, NULL);
+	atomic_store(&is_away, false);
+	ok(wait_for_rows(before + 5), "  and grows again");
+	(void)finish(st);
+	n = count_missed(file_path(""));
+	ok(n >= 10, "  samples each 10 ms that are missing are counted: %u", n);
 	ledger_leave(node.l, slot);
 }
 
@@ -351,6 +396,7 @@ int main(void)
 		return 99;
 	test_job_name();
 	test_file();
+	test_missed();
 	test_link();
 	test_no_sampler();
 	test_troubles();

@@ -10,7 +10,7 @@
 #include "src/libutil/clock.h"
 #include "tap.h"
 
-#define HEAD "node,time_utc,monotonic_s,event,dropped_samples"
+#define HEAD "node,time_utc,monotonic_s,event,dropped_samples,missed_samples"
 #define T0 "2026-11-25T10:00:00.000000Z"
 #define T0_S UINT64_C(1795600800)
 
@@ -87,19 +87,20 @@ static void test_bad_tables(void)
 	} t[] = {
 		{ "", "f.csv:1:1: the file is empty" },
 		{ "a,b\n1,2\n", "f.csv:1:1: not a trace: another column belongs here" },
-		{ HEAD "\n", "f.csv:1:33: not a trace: it has no values" },
-		{ HEAD ",a b\n", "f.csv:1:49: not the name of a column" },
-		{ HEAD ",a,a\n", "f.csv:1:51: a column of that name was there before" },
+		{ HEAD "\n", "f.csv:1:49: not a trace: it has no values" },
+		{ HEAD ",a b\n", "f.csv:1:64: not the name of a column" },
+		{ HEAD ",a,a\n", "f.csv:1:66: a column of that name was there before" },
 		{ HEAD ",energy_j\n", "f.csv:2:1: the trace has no rows yet" },
-		{ HEAD ",energy_j\nn1," T0 ",1,,0,2J\n", "f.csv:2:37: not a number" },
-		{ HEAD ",energy_j\nn1," T0 ",1,,0,nan\n", "f.csv:2:37: not a number" },
-		{ HEAD ",energy_j\nn1,yesterday,1,,0,2\n", "f.csv:2:4: not a time in UTC" },
-		{ HEAD ",energy_j\nn1," T0 ",-1,,0,2\n", "f.csv:2:32: not a time in seconds" },
-		{ HEAD ",energy_j\nn1," T0 ",1,,x,2\n", "f.csv:2:35: not the number of samples" },
-		{ HEAD ",energy_j\nn1," T0 ",1,,0\n", "f.csv:2:35: fewer fields than columns" },
-		{ HEAD ",energy_j\nn1," T0 ",1,,0,2,3\n", "f.csv:2:39: more fields than columns" },
-		{ HEAD ",energy_j\nn1," T0 ",2,,0,2\nn1," T0 ",1,,0,3\n", "f.csv:3:32: a time before the first row's" },
-		{ HEAD ",energy_j\nn1," T0 ",2,,0,2\nn2," T0 ",3,,0,3\n",
+		{ HEAD ",energy_j\nn1," T0 ",1,,0,0,2J\n", "f.csv:2:39: not a number" },
+		{ HEAD ",energy_j\nn1," T0 ",1,,0,0,nan\n", "f.csv:2:39: not a number" },
+		{ HEAD ",energy_j\nn1,yesterday,1,,0,0,2\n", "f.csv:2:4: not a time in UTC" },
+		{ HEAD ",energy_j\nn1," T0 ",-1,,0,0,2\n", "f.csv:2:32: not a time in seconds" },
+		{ HEAD ",energy_j\nn1," T0 ",1,,x,0,2\n", "f.csv:2:35: not the number of samples" },
+		{ HEAD ",energy_j\nn1," T0 ",1,,0,x,2\n", "f.csv:2:37: not the number of samples" },
+		{ HEAD ",energy_j\nn1," T0 ",1,,0,0\n", "f.csv:2:37: fewer fields than columns" },
+		{ HEAD ",energy_j\nn1," T0 ",1,,0,0,2,3\n", "f.csv:2:41: more fields than columns" },
+		{ HEAD ",energy_j\nn1," T0 ",2,,0,0,2\nn1," T0 ",1,,0,0,3\n", "f.csv:3:32: a time before the first row's" },
+		{ HEAD ",energy_j\nn1," T0 ",2,,0,0,2\nn2," T0 ",3,,0,0,3\n",
 		  "f.csv:3:1: another node: files of several are read one by one" },
 	};
 	struct trace_table table;
@@ -114,13 +115,13 @@ static void test_bad_tables(void)
 }
 
 static const char n1_text[] = HEAD ",working_set_bytes,energy_j,power_w,memory_peak_bytes,new_thing\r\n"
-	"n1," T0 ",100,start,0,,0,,,\r\n"
-	"n1,2026-11-25T10:00:01.000000Z,101,,0,1000,10,10,500,7\r\n"
-	"n1,2026-11-25T11:00:02.000000Z,102,,0,3000,30,20,700,\r\n" /* the clock was set: it does not count */
-	"n1,2026-11-25T11:00:04.000000Z,104,end,2,,50,10,700,9\r\n";
+	"n1," T0 ",100,start,0,0,,0,,,\r\n"
+	"n1,2026-11-25T10:00:01.000000Z,101,,0,0,1000,10,10,500,7\r\n"
+	"n1,2026-11-25T11:00:02.000000Z,102,,0,1,3000,30,20,700,\r\n" /* the clock was set: it does not count */
+	"n1,2026-11-25T11:00:04.000000Z,104,end,2,5,,50,10,700,9\r\n";
 static const char n2_text[] = HEAD ",energy_j,power_w,cpu_time_s,cpu_time_s_per_s\r\n"
-	"n2,2026-11-25T10:00:00.500000Z,7,start,0,0,,,\r\n"
-	"n2,2026-11-25T10:00:02.500000Z,9,,0,4,2,2,\r\n"
+	"n2,2026-11-25T10:00:00.500000Z,7,start,0,0,0,,,\r\n"
+	"n2,2026-11-25T10:00:02.500000Z,9,,0,0,4,2,2,\r\n"
 	"n2,2026-11-25T10:00:03.500000Z,10,,0,"; /* is being written */
 
 static void test_tables(void)
@@ -136,6 +137,7 @@ static void test_tables(void)
 	is_str(t.node, "n1", "  its node");
 	ok(t.is_whole, "  has its end");
 	is_u64(t.dropped, 2, "  samples that were dropped");
+	is_u64(t.missed, 5, "  and that were not taken");
 	ok(isnan(t.value[0]) && t.value[5] == 1000, "  what is not known, and what is");
 	is_int(t.column[trace_table_find(&t, "energy_j")].kind, TRACE_SUM, "  a sum");
 	is_int(t.column[trace_table_find(&t, "power_w")].kind, TRACE_RATE, "  a rate");

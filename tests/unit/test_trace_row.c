@@ -72,7 +72,7 @@ static void test_columns(void)
 
 	trace_row_init(&r, &start);
 	(void)trace_row_header(&r, line);
-	ok(strstr(line, "node,time_utc,monotonic_s,event,dropped_samples,working_set_bytes,page_cache_bytes,energy_j,"
+	ok(strstr(line, "node,time_utc,monotonic_s,event,dropped_samples,missed_samples,working_set_bytes,page_cache_bytes,energy_j,"
 			"power_w,co2e_g,") == line, "the first columns");
 	ok(strlen(line) > 2 && !strcmp(line + strlen(line) - 2, "\r\n"), "a line ends as RFC 4180 has it");
 	ok(!strstr(line, "cycles"), "no counters that nobody asked for");
@@ -142,10 +142,12 @@ static void test_rows(void)
 	is_field(header, "page_cache_bytes", "");
 	s = sample_at(600);
 	s.dropped = 3;
+	s.missed = 7;
 	values_set(&s.values, METRIC_CPU_TIME, 300000000);
 	(void)trace_row_put(&r, &s, "", line);
 	diag("a sample without energy");
 	is_field(header, "dropped_samples", "3");
+	is_field(header, "missed_samples", "7");
 	is_field(header, "energy_j", "");
 	is_field(header, "power_w", "");
 	is_field(header, "cpu_time_s_per_s", "0.5");
