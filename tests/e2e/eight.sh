@@ -1,0 +1,123 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2034,SC2154
+# eight.sh - for t0118 and for a guest's scenario, after lib.sh and energy.sh: jobs 1 to 8 at once, of which job I holds
+# I parts of memory and takes I parts of CPU time.
+load=$e2e_top/tests/e2e/memload.py
+MIB=1048576
+part_mib=20
+
+# within WHAT VALUE LEAST MOST
+within() {
+	[ -n "$2" ] && [ "$2" -ge "$3" ] && [ "$2" -le "$4" ]
+	ok $? "$1: ${2:-none}, of $3 to $4"
+}
+
+# eight_start FOLDER MS [ARG...]: of sbatch, for jobs 5 to 8. Their ids are in ${job[I]}, and nobody works yet.
+eight_start() {
+	local i args
+
+	mix=$1 part_ms=$2
+	shift 2
+	mkdir -m 1777 "$mix"
+	job=() began_ms=()
+	for ((i = 1; i <= 8; i++)); do
+		args=()
+		[ "$i" -lt 5 ] || args=("$@")
+		job[i]=$(submit "user$((i % 3 + 1))" -N1 -n1 --mem=$((i * part_mib + 100)) -o /dev/null "${args[@]}" --wrap \
+			"echo \$CUDA_VISIBLE_DEVICES >$mix/gpu.$i; exec $load mix $((i * part_mib)) $((i * part_ms)) $mix/$i")
+	done
+	wait_for 300 eight_are waits || bail "eight jobs run at once"
+	ok 0 "eight jobs run at once"
+	for ((i = 1; i <= 8; i++)); do
+		began_ms[i]=$(eight_ms_of "$i")
+	done
+}
+
+# eight_ms_of I: its CPU time so far, by its own clock
+eight_ms_of() {
+	sed 's/ .*//' "$mix/$1"
+}
+
+# eight_worked_ms I: since it was told to
+eight_worked_ms() {
+	echo $(($(eight_ms_of "$1") - began_ms[$1]))
+}
+
+eight_are() {
+	[ "$(cat "$mix"/[1-8] 2>/dev/null | grep -c " $1$")" = 8 ]
+}
+
+# What they took so far.
+eight_ms() {
+	cat "$mix"/[1-8] | awk '{ ms += $1 } END { print ms + 0 }'
+}
+
+# eight_work FEED: all that they have to do; FEED is a command that is called meanwhile.
+eight_work() {
+	: >"$mix/go"
+	until eight_are finished; do
+		"$1"
+	done
+	"$1"
+}
+
+eight_have_now() {
+	local i bytes
+
+	for ((i = 1; i <= 8; i++)); do
+		bytes=$(sed -n "s/^ceems_compute_unit_memory_working_set_bytes{hostname=\"n1\",manager=\"slurm\",uuid=\"${job[$i]}\"} //p" "$1")
+		[ "$(eight_memory_is "$i" "${bytes:-0}")" = yes ] || { echo "job $i holds ${bytes:-nothing}"; return 1; }
+	done
+}
+
+# eight_memory_is I BYTES: what a Python takes besides is below a part and a half.
+eight_memory_is() {
+	if [ "$2" -ge $(($1 * part_mib * MIB)) ] && [ "$2" -le $((($1 * part_mib + part_mib * 3 / 2) * MIB)) ]; then
+		echo yes
+	fi
+}
+
+# eight_memory_now FILE: ceems.prom's
+eight_memory_now() {
+	wait_for 60 eight_have_now "$1"
+	ok $? "ceems.prom has what each of them holds now"
+}
+
+# eight_end: sacct has all of them.
+eight_end() {
+	local i
+
+	rm "$mix/go"
+	for ((i = 1; i <= 8; i++)); do
+		wait_energy "${job[$i]}" batch
+		wait_for 60 is_used "${job[$i]}" batch In ic/ceems_memory
+	done
+}
+
+# eight_agree: memory and CPU time of each.
+eight_agree() {
+	local i peak ms
+
+	for ((i = 1; i <= 8; i++)); do
+		peak=$(job_acct "${job[$i]}" "TRESUsageInMax%2000" batch | tr , '\n' | sed -n 's|^ic/ceems_memory=||p')
+		is "$(eight_memory_is "$i" "${peak:-0}")" yes "job $i, memory: $((${peak:-0} / MIB)) MiB for $((i * part_mib))"
+		ms=$(($(usage "${job[$i]}" batch In ic/ceems_cpu_time) / 1000))
+		# what the shell takes that starts it, and what it takes to wait and to end
+		within "job $i, ms of CPU time" "$ms" "$(eight_ms_of "$i")" $(($(eight_ms_of "$i") + eight_extra_ms))
+	done
+}
+eight_extra_ms=400
+
+# eight_adds_up: the jobs' energy, and what is nobody's, is the node's; sacct has each job's.
+eight_adds_up() {
+	local i uj sum=0
+
+	for ((i = 1; i <= 8; i++)); do
+		uj=$(job_energy_uj "${job[$i]}")
+		is "$(job_acct "${job[$i]}" ConsumedEnergyRaw)" $(((uj + 500000) / 1000000)) "job $i, sacct has the ledger's joules"
+		sum=$((sum + uj))
+	done
+	is "$((sum + $(ledger '.unallocated.total_uj + .system.total_uj')))" "$(ledger .measured.total_uj)" \
+		"the eight and what is nobody's are the node's"
+}
