@@ -3,6 +3,7 @@
  * cmd_report.c - ceems report: a month, a week or a job for people who were not there, from slurmdbd.
  */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "src/cmd/cmd.h"
@@ -32,7 +33,7 @@ int report_close(const struct report_options *o, FILE *out, int rc)
 
 /* --- arguments --------------------------------------------------------------------------------- */
 
-enum { OPT_BY = 256, OPT_CSV, OPT_DIR, OPT_HTML, OPT_JSON, OPT_MAIL_TO, OPT_MONTH, OPT_RANK, OPT_SITE, OPT_TEXT, OPT_WEEK };
+enum { OPT_BY = 256, OPT_CSV, OPT_DIR, OPT_FROM, OPT_HTML, OPT_JSON, OPT_MAIL_TO, OPT_MONTH, OPT_RANK, OPT_SITE, OPT_TEXT, OPT_WEEK };
 
 /* The period may also be the next argument, as in "--week 2026-W48". */
 static int set_period(struct report_options *o, enum period_kind kind, int argc, char **argv)
@@ -58,6 +59,27 @@ static int set_by(struct report_options *o, const char *text)
 	return cmd_usage_error(&cmd_report, "--by %s: user, account or partition", text);
 }
 
+/* "sqlite", or "mariadb:FILE" */
+static int set_from(struct report_options *o, const char *text)
+{
+	static const char *const names[] = { "mariadb", "sqlite" };
+	size_t len = strcspn(text, ":");
+	const struct sink_ops *sink;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names) && (strlen(names[i]) != len || strncmp(text, names[i], len) != 0); i++)
+		;
+	if (i == ARRAY_SIZE(names) || (text[len] && !text[len + 1]))
+		return cmd_usage_error(&cmd_report, "--from %s: mariadb or sqlite, or with a file, as sqlite:FILE", text);
+	sink = sink_find(names[i]);
+	if (!sink || !sink->db)
+		return cmd_error("report: this build has no sink %s, and so cannot read its database", names[i]);
+	o->database = sink->db;
+	o->database_name = sink->name;
+	o->database_file = text[len] ? text + len + 1 : NULL;
+	return CMD_OK;
+}
+
 static int set_option(const struct cmd_info *self, struct report_options *o, int c, int argc, char **argv)
 {
 	switch (c) {
@@ -76,6 +98,8 @@ static int set_option(const struct cmd_info *self, struct report_options *o, int
 	case OPT_SITE:
 		o->site = optarg;
 		return CMD_OK;
+	case OPT_FROM:
+		return set_from(o, optarg);
 	case OPT_MAIL_TO:
 		o->mail_to = optarg;
 		return CMD_OK;
@@ -127,6 +151,8 @@ static int check_options(const struct report_options *o, bool has_form)
 		return cmd_usage_error(&cmd_report, "%s is for a month or week", o->mail_to ? "--mail-to" : "--rank");
 	if (o->mail_to && (has_form || o->out))
 		return cmd_usage_error(&cmd_report, "a mail has a form of its own: leave out --output and the form");
+	if (o->database && !o->has_period && !o->site)
+		return cmd_usage_error(&cmd_report, "--from is for a month, a week or a site");
 	if (o->rank && o->mail_to)
 		return cmd_usage_error(&cmd_report, "--rank is of a report that is not mailed; --mail-to with %%u has ranks");
 	if (o->rank && (c->all_users || c->users.n > 1 || c->accounts.n || c->partitions.n))
@@ -147,11 +173,16 @@ static int run_report(struct report_options *o, const char *ids, bool has_form)
 		return rc;
 	if (ids)
 		return report_job(o, ids);
-	rc = job_ask_check_conf();
+	rc = o->database ? CMD_OK : job_ask_check_conf();
 	if (rc != CMD_OK)
 		return rc;
+	if (o->database)
+		(void)signal(SIGPIPE, SIG_IGN); /* OpenSSL writes to a server that is gone */
 	if (o->site)
 		return report_site(o);
+	/* who may read the database may read all of it */
+	if (o->database && !o->rank)
+		o->choice.all_users |= !o->choice.users.n;
 	rc = jobs_choice_self(&cmd_report, &o->choice);
 	if (rc != CMD_OK)
 		return rc;
@@ -165,6 +196,7 @@ static const struct cmd_option report_list[] = {
 	{ "site", OPT_SITE, "DIR", "pages for a web server, into this folder" },
 	{ "by", OPT_BY, "user|account|partition", "sums of these (account)" },
 	{ "dir", OPT_DIR, "DIR", "of a job: its traces are in this folder" },
+	{ "from", OPT_FROM, "mariadb|sqlite[:FILE]", "jobs of the database of this sink (slurmdbd)" },
 	{ "rank", OPT_RANK, NULL, "also where the user stands among all users" },
 	{ NULL, 0, NULL, "Which jobs" },
 	{ "accounts", 'A', "ACCOUNT,...", "of these accounts" },

@@ -2,7 +2,9 @@
 #include "src/cmd/jobs_choice.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 void jobs_choice_fini(struct jobs_choice *j)
@@ -64,4 +66,24 @@ struct slurmdb_filter jobs_choice_filter(const struct jobs_choice *j)
 					.accounts = texts_of(&j->accounts),
 					.partitions = texts_of(&j->partitions),
 					.names = texts_of(&j->names) };
+}
+
+/* An empty list has all. */
+static bool list_has(const struct text_list *list, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < list->n; i++)
+		if (text && !strcmp(list->text[i], text))
+			return true;
+	return !list->n;
+}
+
+bool jobs_choice_has(const struct jobs_choice *j, const struct record *r, bool all_users)
+{
+	char uid[16];
+
+	(void)snprintf(uid, sizeof(uid), "%" PRIu32, r->user_id);
+	return (all_users || list_has(&j->users, uid)) && list_has(&j->accounts, r->account) &&
+	       list_has(&j->partitions, r->partition);
 }

@@ -28,6 +28,9 @@ int jobs_choice_texts(const struct cmd_info *self, struct text_list *list, const
 /* Chooses the caller's own jobs if J has no users. */
 int jobs_choice_self(const struct cmd_info *self, struct jobs_choice *j);
 
+/* Whether J chooses the job R, whatever its name; ALL_USERS: and whoever its user. As slurmdbd does with the filter. */
+bool jobs_choice_has(const struct jobs_choice *j, const struct record *r, bool all_users);
+
 /* Borrows from J. */
 struct slurmdb_filter jobs_choice_filter(const struct jobs_choice *j);
 

@@ -8,6 +8,7 @@
 #include "src/cmd/jobs_choice.h"
 #include "src/cmd/jobs_group.h"
 #include "src/cmd/period.h"
+#include "src/libsink/sink.h"
 
 enum report_form { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_HTML };
 
@@ -20,6 +21,9 @@ struct report_options {
 	enum report_form form;
 	const char *out;       /* NULL: stdout */
 	const char *site;      /* --site: its folder */
+	const struct sink_db *database; /* NULL: slurmdbd */
+	const char *database_name;
+	const char *database_file; /* NULL: as ceems.conf has it */
 	const char *mail_to;   /* NULL: no mail */
 	bool rank;	       /* the user's place among all, whose jobs are read, too */
 	uint64_t now;

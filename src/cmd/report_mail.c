@@ -122,6 +122,8 @@ static int send_to_user(const struct report_mail *m, struct summary *s, const ch
 	(void)snprintf(whose, sizeof(whose), "user %s", user);
 	s->whose = whose;
 	s->cluster = m->all.cluster;
+	s->database = m->all.database;
+	s->lacks_before = m->all.lacks_before;
 	if (m->has_place) {
 		summary_place_find(&m->all.groups, user, &place);
 		s->place = &place;
@@ -176,7 +178,10 @@ int report_mail(const struct report_options *o)
 	m.all.whose = whose;
 	m.all.cluster = job_ask_cluster(&site, o->choice.cluster);
 	m.has_place = m.is_each && is_whole(&o->choice) && !report_walk_hides(o, &site);
+	m.all.database = o->database_name;
 	walk.from = m.all.before.from;
+	walk.need = m.all.period.from;
+	walk.lacks = &m.all.lacks_before;
 	walk.to = report_end(o, &o->period);
 	rc = report_walk(o, &walk);
 	if (rc == CMD_OK)

@@ -2,6 +2,7 @@
 /* report_period.c - the report of a month or a week. */
 #include "src/cmd/report.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ struct filling {
 	const struct report_options *o;
 	struct summary *summary;
 	struct jobs_groups users; /* --rank: of the period */
+	char *user;		  /* owned: as the jobs name the one that --rank is about */
 };
 
 static int add_job(void *arg, const struct jobs_job *j)
@@ -23,9 +25,14 @@ static int add_job(void *arg, const struct jobs_job *j)
 
 	if (f->o->rank && period_day_of(&f->summary->period, j->r->end) < PERIOD_DAYS_MAX)
 		rc = jobs_groups_add(&f->users, j);
-	if (rc == 0 && (!f->o->rank || report_is_users(f->o, j->r)))
-		rc = summary_add(f->summary, j);
-	return rc;
+	if (rc < 0 || (f->o->rank && !report_is_users(f->o, j->r)))
+		return rc;
+	if (f->o->rank && !f->user && j->r->user_name) {
+		f->user = strdup(j->r->user_name);
+		if (!f->user)
+			return -ENOMEM;
+	}
+	return summary_add(f->summary, j);
 }
 
 static int print_summary(const struct summary *s, enum report_form form, FILE *out)
@@ -92,25 +99,14 @@ static int fill_summary(struct filling *f, struct job_site *site)
 	const struct summary *s = f->summary;
 	const struct report_walk walk = { .site = site,
 					  .from = s->before.from,
+					  .need = s->period.from,
 					  .to = report_end(f->o, &s->period),
+					  .lacks = &f->summary->lacks_before,
 					  .all_users = f->o->rank,
 					  .each = add_job,
 					  .arg = f };
 
 	return report_walk(f->o, &walk);
-}
-
-/* Of the one user that --rank is about. */
-static int find_place(const struct filling *f, struct summary_place *place)
-{
-	struct errmsg err = { 0 };
-	char *user = NULL;
-
-	if (text_list_user_name(f->o->choice.users.text[0], &user, &err) < 0)
-		return cmd_error("%s", err.text);
-	summary_place_find(&f->users, user, place);
-	free(user);
-	return CMD_OK;
 }
 
 int report_period(const struct report_options *options)
@@ -129,6 +125,7 @@ int report_period(const struct report_options *options)
 	report_whose(&o, whose, sizeof(whose));
 	s.whose = whose;
 	s.cluster = job_ask_cluster(&site, o.choice.cluster);
+	s.database = o.database_name;
 	if (o.rank) {
 		place.why = report_walk_hides(&o, &site);
 		s.place = &place;
@@ -136,12 +133,13 @@ int report_period(const struct report_options *options)
 	}
 	rc = fill_summary(&filling, &site);
 	if (rc == CMD_OK && o.rank)
-		rc = find_place(&filling, &place);
+		summary_place_find(&filling.users, filling.user ? filling.user : "", &place);
 	if (rc == CMD_OK) {
 		out = report_open(&o);
 		rc = out ? report_close(&o, out, print_summary(&s, o.form, out)) : CMD_FAILED;
 	}
 	jobs_groups_free(&filling.users);
+	free(filling.user);
 	summary_fini(&s);
 	job_site_fini(&site);
 	return rc;

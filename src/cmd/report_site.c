@@ -36,7 +36,7 @@ struct site_period {
 
 struct site {
 	const char *dir;
-	const char *cluster;
+	const char *cluster, *database;
 	struct job_site *job_site;
 	struct site_period *period; /* PERIODS */
 	uint64_t now;
@@ -167,6 +167,8 @@ static int write_account(const struct site *site, const struct site_period *p, s
 	(void)snprintf(whose, sizeof(whose), "account %s", *p->accounts.name[i] ? p->accounts.name[i] : "(none)");
 	s->whose = whose;
 	s->cluster = site->cluster;
+	s->database = site->database;
+	s->lacks_before = p->all.lacks_before;
 	return write_summary(site, s, &links, name);
 }
 
@@ -181,6 +183,7 @@ static int write_period(const struct site *site, struct site_period *p)
 	(void)page_name(&p->all, NULL, name, sizeof(name));
 	(void)snprintf(data, sizeof(data), "%s.json", name);
 	p->all.whose = "all users";
+	p->all.database = site->database;
 	p->all.cluster = site->cluster;
 	rc = write_summary(site, &p->all, &links, name);
 	for (i = 0; rc == CMD_OK && i < p->accounts.n; i++)
@@ -348,7 +351,7 @@ static int write_index(const struct site *site)
 	html_main(out);
 	put_entries(&all, PERIOD_MONTH, "Months", out);
 	put_entries(&all, PERIOD_WEEK, "Weeks", out);
-	html_end(out, "Made by slurm-ceems " PACKAGE_VERSION " from Slurm's accounting database.");
+	html_end(out, "Made by slurm-ceems " PACKAGE_VERSION ".");
 	free(all.entry);
 	if (fclose(out) != 0)
 		return cmd_error("out of memory");
@@ -374,19 +377,33 @@ static void init_periods(struct site *site)
 
 static int fill_periods(const struct report_options *o, struct site *site)
 {
-	struct report_walk walk = { .site = site->job_site, .from = UINT64_MAX, .to = site->now + 1, .each = add_job, .arg = site };
+	bool lacks = false;
+	struct report_walk walk = { .site = site->job_site,
+				    .from = UINT64_MAX,
+				    .need = UINT64_MAX,
+				    .to = site->now + 1,
+				    .lacks = &lacks,
+				    .each = add_job,
+				    .arg = site };
 	size_t i;
+	int rc;
 
+	for (i = 0; i < PERIODS; i++) {
+		const struct summary *s = &site->period[i].all;
+
+		walk.from = s->before.from < walk.from ? s->before.from : walk.from;
+		walk.need = s->period.from < walk.need ? s->period.from : walk.need;
+	}
+	rc = report_walk(o, &walk);
 	for (i = 0; i < PERIODS; i++)
-		if (site->period[i].all.before.from < walk.from)
-			walk.from = site->period[i].all.before.from;
-	return report_walk(o, &walk);
+		site->period[i].all.lacks_before = lacks && site->period[i].all.before.from < walk.need;
+	return rc;
 }
 
 int report_site(const struct report_options *o)
 {
 	static struct job_site job_site;
-	struct site site = { .dir = o->site, .job_site = &job_site, .now = o->now };
+	struct site site = { .dir = o->site, .database = o->database_name, .job_site = &job_site, .now = o->now };
 	struct errmsg err = { 0 };
 	size_t i;
 	int rc;

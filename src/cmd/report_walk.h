@@ -8,6 +8,8 @@
 struct report_walk {
 	struct job_site *site;
 	uint64_t from, to; /* TO not included */
+	uint64_t need;	   /* jobs that ended before may be lost: *lacks is set then, and they are left out */
+	bool *lacks;
 	bool all_users;	   /* also those that the options leave out */
 	/* Returns 0, or -errno to end the walk. */
 	int (*each)(void *arg, const struct jobs_job *j);

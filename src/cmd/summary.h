@@ -37,6 +37,7 @@ struct summary {
 	enum jobs_group_by by;
 	const char *cluster;  /* borrowed, as WHOSE is; NULL: unknown, or all clusters */
 	const char *whose;    /* "all users", "user ann", "account physics" */
+	const char *database; /* borrowed: the sink whose database the jobs are from; NULL: slurmdbd's */
 	const struct summary_place *place; /* borrowed; NULL: nobody asked */
 	bool lacks_before;    /* jobs of the period before are lost: it is not compared with */
 	uint64_t now;

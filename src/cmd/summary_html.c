@@ -402,6 +402,9 @@ int summary_print_html(const struct summary *s, const struct summary_links *link
 		html_text(out, links->data);
 		fputs("\">The same for programs (JSON)</a></p>\n", out);
 	}
-	html_end(out, "Made by slurm-ceems " PACKAGE_VERSION " from Slurm's accounting database.");
+	(void)snprintf(words, sizeof(words), "Made by slurm-ceems " PACKAGE_VERSION " from %s%s.",
+		       s->database ? "the database of the sink " : "Slurm's accounting database",
+		       s->database ? s->database : "");
+	html_end(out, words);
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include "src/libutil/errmsg.h"
 
 struct db_maintain_options;
+struct db_walk;
 struct migrate_options;
 struct sink; /* opaque, one per open sink */
 
@@ -46,17 +47,6 @@ enum sink_health {
 /* HINT: what to type; NULL with SINK_GOOD. */
 typedef void sink_tell_fn(void *ctx, enum sink_health health, const char *hint, const char *text);
 
-/* For `ceems db`. */
-struct sink_db {
-	int (*migrate)(const struct settings *s, const struct migrate_options *options,
-		       struct errmsg *err);
-	int (*maintain)(const struct settings *s, const struct db_maintain_options *options,
-			struct errmsg *err);
-	/* Calls REPORT for each line of `ceems db status`. DEFAULTS_FILE: NULL for MariadbDefaultsFile. */
-	int (*status)(const struct settings *s, const char *defaults_file,
-		      void (*report)(void *ctx, const char *line), void *ctx, struct errmsg *err);
-};
-
 /* A setting that the sink cannot do without: its key and where it is in struct settings. */
 struct sink_setting {
 	const char *key; /* NULL: there is none */
@@ -66,6 +56,22 @@ struct sink_setting {
 	{                                                   \
 		.key = (name), .offset = offsetof(struct settings, member) \
 	}
+
+/* For `ceems db` and `ceems report`. */
+struct sink_db {
+	int (*migrate)(const struct settings *s, const struct migrate_options *options,
+		       struct errmsg *err);
+	int (*maintain)(const struct settings *s, const struct db_maintain_options *options,
+			struct errmsg *err);
+	/* Calls REPORT for each line of `ceems db status`. DEFAULTS_FILE: NULL for MariadbDefaultsFile. */
+	int (*status)(const struct settings *s, const char *defaults_file,
+		      void (*report)(void *ctx, const char *line), void *ctx, struct errmsg *err);
+	/* Calls W->each for each job that ended in W's time. */
+	int (*walk)(const struct settings *s, const struct db_walk *w, struct errmsg *err);
+	/* How many jobs that ended from FROM to TO are deleted; jobs of the first and last day may be counted, too. */
+	int (*gone)(const struct settings *s, uint64_t from, uint64_t to, uint64_t *ret, struct errmsg *err);
+	struct sink_setting file; /* what says where it is */
+};
 
 struct sink_ops {
 	const char *name;   /* "file", "kafka", "mariadb", "sqlite" */

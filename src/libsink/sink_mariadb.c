@@ -22,6 +22,7 @@
 #include "src/libsink/db_maintain.h"
 #include "src/libsink/mariadb_client.h"
 #include "src/libsink/mariadb_upsert.h"
+#include "src/libsink/mariadb_walk.h"
 #include "src/libsink/migrate.h"
 #include "src/libsink/sink.h"
 #include "src/libsink/sqlrow.h"
@@ -540,7 +541,10 @@ static int mariadb_deliver(struct sink *k, struct sink_item *item, size_t n,
 
 static const struct sink_db db = { .migrate = migrate_run,
 				   .maintain = db_maintain_run,
-				   .status = db_status };
+				   .status = db_status,
+				   .walk = mariadb_walk,
+				   .gone = mariadb_gone,
+				   .file = SINK_SETTING("MariadbDefaultsFile", mariadb_defaults_file) };
 
 const struct sink_ops sink_mariadb = {
 	.name = "mariadb",

@@ -13,6 +13,7 @@
 #include "src/libsink/sink.h"
 #include "src/libsink/sqlite_file.h"
 #include "src/libsink/sqlite_maintain.h"
+#include "src/libsink/sqlite_walk.h"
 #include "src/libsink/sqlrow.h"
 #include "src/libstore/store_db.h"
 #include "src/libutil/clock.h"
@@ -256,7 +257,10 @@ static int sqlite_deliver(struct sink *k, struct sink_item *item, size_t n, enum
 
 static const struct sink_db db = { .migrate = sqlite_migrate_run,
 				   .maintain = sqlite_maintain_run,
-				   .status = sqlite_status };
+				   .status = sqlite_status,
+				   .walk = sqlite_walk,
+				   .gone = sqlite_gone,
+				   .file = SINK_SETTING("SqliteFile", sqlite_file) };
 
 const struct sink_ops sink_sqlite = {
 	.name = "sqlite",
