@@ -6,10 +6,12 @@
 #ifndef CEEMS_MADE_RECORDS_H
 #define CEEMS_MADE_RECORDS_H
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/librecord/record.h"
+#include "src/libsink/db_walk.h"
 #include "src/libsink/sink.h"
 #include "src/libutil/util.h"
 #include "tap.h"
@@ -90,6 +92,50 @@ static inline void make(uint32_t job_id, size_t nsteps, const char *name)
 	made.item[i] = (struct sink_item){ STORE_RECORD, made.key[i], strlen(made.key[i]), made.json[i], len, i, NULL };
 	made.r[i] = SINK_RETRY;
 	made.n++;
+}
+
+struct walked {
+	size_t n;
+	uint64_t joules;
+	char cpu_us[32];
+	size_t end_at; /* -ECANCELED at this row */
+};
+
+static inline int walked_row(void *ctx, const struct db_walk_row *row, struct errmsg *why)
+{
+	struct walked *w = ctx;
+	struct record *r;
+
+	if (++w->n == w->end_at)
+		return errmsg_set(why, -ECANCELED, "enough");
+	if (record_from_json(row->json, row->len, &r, why) < 0)
+		return -EINVAL;
+	w->joules += r->energy.total_j.value;
+	(void)snprintf(w->cpu_us, sizeof(w->cpu_us), "%s", row->cpu_us ? row->cpu_us : "none");
+	record_destroy(r);
+	return 0;
+}
+
+/* Jobs 1 to 3 end at 1700003610. CPU_US is of job 3, which has one step. */
+static inline void test_walk(const struct sink_db *db, const struct settings *s, const char *cpu_us)
+{
+	struct walked walked = { 0 };
+	struct db_walk w = { .from = 1700003610, .to = 1700003611, .each = walked_row, .ctx = &walked };
+	uint64_t gone = 1;
+
+	ok(db->walk(s, &w, &err) == 0, "the jobs of a second: %s", err.text);
+	is_u64(walked.n, 3, "are read");
+	is_u64(walked.joules, 3 * 7200 + 1 + 2 + 3, "with what is in their records");
+	is_str(walked.cpu_us, cpu_us, "and the CPU time of their steps, in microseconds");
+	walked = (struct walked){ .end_at = 2 };
+	is_int(db->walk(s, &w, &err), -ECANCELED, "the caller may end it");
+	is_str(err.text, "enough", "and says why");
+	walked = (struct walked){ 0 };
+	w.from = 0;
+	w.to = 1700003610;
+	is_int(db->walk(s, &w, &err), 0, "the time before");
+	is_u64(walked.n, 0, "has none of them");
+	ok(db->gone(s, 0, 1700009999, &gone, &err) == 0 && gone == 0, "none was deleted");
 }
 
 /* What the emissions of these jobs are called, and what the month makes of them. */

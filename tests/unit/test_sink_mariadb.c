@@ -374,6 +374,12 @@ static void test_rows(void)
 		      "username = 'alice' AND month = '2023-11'"), 1, "user_month");
 	is_u64(number("SELECT jobs FROM ceems.account_month WHERE account = 'physics'"), 3,
 	       "account_month");
+	admin_query("UPDATE ceems.job SET cpu_time_s = NULL, steps_cpu_s = 0.000123");
+	test_walk(sink_mariadb.db, &settings, "123");
+	admin_query("UPDATE ceems.step SET user_cpu_s = 1.5, system_cpu_s = 0.25");
+	admin_query("UPDATE ceems.job SET steps_cpu_s = NULL");
+	test_walk(sink_mariadb.db, &settings, "1750000");
+	is_int(send_made(k, 20 * SECOND), 0, "as it was");
 	before = number("SELECT BIT_XOR(CRC32(CONCAT_WS('|', record_key, energy_j, stored_at, "
 			"job_name))) FROM ceems.job");
 	is_int(send_made(k, 20 * SECOND), 0, "the same again");

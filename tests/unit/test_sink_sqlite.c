@@ -131,6 +131,12 @@ static void test_rows(void)
 	is_u64(number("SELECT energy_kwh BETWEEN 0.0020002 AND 0.0020003 AND mean_power_w BETWEEN 2.0002 AND 2.0003 "
 		      "FROM ceems.job_summary WHERE jobid = 1"), 1, "quotients are no whole numbers");
 	test_emissions();
+	test_walk(sink_sqlite.db, &settings, "none");
+	change("UPDATE ceems.job SET cpu_time_s = NULL, steps_cpu_s = 0.000123");
+	test_walk(sink_sqlite.db, &settings, "123");
+	change("UPDATE ceems.step SET user_cpu_s = 1.5, system_cpu_s = 0.25; UPDATE ceems.job SET steps_cpu_s = NULL");
+	test_walk(sink_sqlite.db, &settings, "1750000");
+	is_int(send_made(k, 20 * SECOND), 0, "as it was");
 	sink_sqlite.close(k);
 	is_u64(number("SELECT COUNT(*) FROM ceems.job"), 3, "a reader needs no recorder");
 }
@@ -226,6 +232,7 @@ static void test_db(void)
 {
 	struct migrate_options m = { .report = keep_line, .dry_run = true };
 	struct db_maintain_options o = { .report = keep_line, .now = 1700000000 + 40 * 86400 };
+	uint64_t gone = 0;
 	struct sink *k;
 
 	lines[0] = '\0';
@@ -254,6 +261,8 @@ static void test_db(void)
 	is_str(lines, "summed up 1 days\narchived 1 days\n", "archives");
 	is_u64(number("SELECT (SELECT COUNT(*) FROM ceems.job) + (SELECT COUNT(*) FROM ceems.step)"), 0, "the rows go");
 	is_u64(number("SELECT jobs = 2 AND energy_kwh > 0.004 FROM ceems.user_month"), 1, "the sums stay");
+	ok(sink_sqlite.db->gone(&settings, 1699920000, 1700006400, &gone, &err) == 0 && gone == 2, "two jobs are gone");
+	ok(sink_sqlite.db->gone(&settings, 1700006400, 1800000000, &gone, &err) == 0 && gone == 0, "none of the days after");
 	lines[0] = '\0';
 	is_int(sink_sqlite.db->status(&settings, NULL, keep_line, NULL, &err), 0, "status");
 	ok(strstr(lines, "jobs archived                    2\n"), "%s", lines);
