@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "src/librecord/record_emissions.h"
+
 struct record_step *job_step_find(const struct record *r, uint32_t step_id)
 {
 	size_t i;
@@ -38,6 +40,7 @@ void job_step_record(const struct record *r, struct record_step *s, struct recor
 		.nsteps = 1,
 		.steps_known = true,
 	};
+	record_emissions_of_step(r, s, &ret->emissions);
 	if (s->nnodes && values_has(f, METRIC_ENERGY_NODES) && f->value[METRIC_ENERGY_NODES] < s->nnodes)
 		(void)snprintf(ret->energy.quality, sizeof(ret->energy.quality), "lower-bound");
 }

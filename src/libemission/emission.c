@@ -91,6 +91,15 @@ uint64_t emission_ng(uint64_t energy_uj, uint64_t ug_per_kwh, uint64_t pue_milli
 	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
 }
 
+uint64_t emission_mean_ug(uint64_t co2e_ng, uint64_t energy_uj, uint64_t pue_milli)
+{
+	/* ng x uJ/kWh / uJ is ng/kWh; PUE comes in thousandths, and so does an ug of ng */
+	unsigned __int128 by = (unsigned __int128)energy_uj * pue_milli;
+	unsigned __int128 v = by ? ((unsigned __int128)co2e_ng * UJ_PER_KWH + by / 2) / by : UINT64_MAX;
+
+	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
+}
+
 /* --- the table -------------------------------------------------------------------------- */
 
 struct row {

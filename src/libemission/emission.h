@@ -73,5 +73,7 @@ int emission_foreach(const char *path,
 
 /* ng CO2e of ENERGY_UJ at that factor and PUE, rounded to nearest; 128-bit inside. */
 uint64_t emission_ng(uint64_t energy_uj, uint64_t ug_per_kwh, uint64_t pue_milli);
+/* The inverse: ug per kWh, rounded to nearest; UINT64_MAX: no energy, or PUE 0. */
+uint64_t emission_mean_ug(uint64_t co2e_ng, uint64_t energy_uj, uint64_t pue_milli);
 
 #endif

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "src/libemission/emission.h"
 #include "src/libmeter/activity/cgmount.h"
 #include "src/libmeter/activity/cputime.h"
 #include "src/libmeter/activity/pressure.h"
@@ -430,14 +431,28 @@ static void write_if_taken(int fd, const char *text, size_t len)
 		logger_info("the report was not printed: %s", strerror(-rc));
 }
 
+/* Before the values are rounded; 0: not known. */
+static uint64_t mean_factor(const struct values *f, uint64_t pue_milli)
+{
+	uint64_t mean;
+
+	if (!values_has(f, METRIC_CO2E) || !values_has(f, METRIC_ENERGY))
+		return 0;
+	mean = emission_mean_ug(f->value[METRIC_CO2E], f->value[METRIC_ENERGY], pue_milli);
+	return mean == UINT64_MAX ? 0 : mean;
+}
+
 void stepside_report(struct stepside *st, const struct values *values, int fd)
 {
 	const struct ledger_slot *slot = ledger_slot(st->ledger, st->slot);
+	uint64_t pue_milli = ledger_current(st->ledger)->pue_milli;
 	const struct report_input in = {
 		.node = ledger_node(st->ledger),
 		.id = &st->id,
 		.values = values,
 		.elapsed_ns = st->elapsed_ns,
+		.factor_ug_per_kwh = mean_factor(values, pue_milli),
+		.pue_milli = pue_milli,
 		.detail = &st->detail,
 		.request = &slot->request,
 	};

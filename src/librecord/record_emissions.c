@@ -193,16 +193,6 @@ static void find_origin(const struct record *r, const struct factor_chain *c, st
 
 /* --- the mean factor --------------------------------------------------------------------- */
 
-/* ug per kWh, to nearest; UINT64_MAX for no energy. */
-static uint64_t factor_of(uint64_t co2e_ng, uint64_t energy_uj, uint64_t pue_milli)
-{
-	/* ng x uJ/kWh / uJ is ng/kWh; PUE comes in thousandths, and so does an ug of ng */
-	u128 by = (u128)energy_uj * pue_milli;
-	u128 v = by ? ((u128)co2e_ng * UJ_PER_KWH + by / 2) / by : UINT64_MAX;
-
-	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
-}
-
 /* Whether there is a factor for every joule. */
 static bool has_all_factors(const struct origin *o, const struct values *f)
 {
@@ -236,21 +226,29 @@ static uint64_t charged_uj(const struct values *f, uint64_t slack_uj)
 											energy;
 }
 
-static void put_mean(const struct record *r, const struct origin *o)
+/* What the factor may be, as emissions and energy are rounded on each of NODES nodes. */
+static void mean_range(const struct values *f, uint32_t nodes, uint64_t pue, uint64_t *ret_low, uint64_t *ret_high)
 {
-	uint64_t parts = r->total_nodes ? r->total_nodes : 1;
-	uint64_t ng = r->values.value[METRIC_CO2E];
-	uint64_t uj = charged_uj(&r->values, parts * UJ_PER_J);
+	uint64_t parts = nodes ? nodes : 1;
+	uint64_t ng = f->value[METRIC_CO2E];
+	uint64_t uj = charged_uj(f, parts * UJ_PER_J);
 	uint64_t slack_ng = parts * NG_PER_UG;
 	uint64_t slack_uj = parts * UJ_PER_J;
+
+	*ret_low = emission_mean_ug(ng > slack_ng ? ng - slack_ng : 0, uj + slack_uj, pue);
+	*ret_high = emission_mean_ug(ng + slack_ng, uj > slack_uj ? uj - slack_uj : 0, pue);
+}
+
+static void put_mean(const struct record *r, const struct origin *o)
+{
+	uint64_t uj = charged_uj(&r->values, (r->total_nodes ? r->total_nodes : 1) * UJ_PER_J);
 	uint64_t pue = o->e->pue_milli;
 	uint64_t low, high, mean;
 
 	if (!values_has(&r->values, METRIC_ENERGY) || !pue)
 		return;
-	mean = factor_of(ng, uj, pue);
-	low = factor_of(ng > slack_ng ? ng - slack_ng : 0, uj + slack_uj, pue);
-	high = factor_of(ng + slack_ng, uj > slack_uj ? uj - slack_uj : 0, pue);
+	mean = emission_mean_ug(r->values.value[METRIC_CO2E], uj, pue);
+	mean_range(&r->values, r->total_nodes, pue, &low, &high);
 	if (has_all_factors(o, &r->values) && o->max_ug >= low && o->min_ug <= high &&
 	    (uj || o->min_ug == o->max_ug)) {
 		mean = mean < o->min_ug ? o->min_ug : mean;
@@ -258,6 +256,24 @@ static void put_mean(const struct record *r, const struct origin *o)
 	}
 	if (mean != UINT64_MAX)
 		o->e->factor_ug_per_kwh = (struct maybe_u64){ mean, true };
+}
+
+void record_emissions_of_step(const struct record *r, const struct record_step *s, struct record_emissions *ret)
+{
+	const struct maybe_u64 *whole = &r->emissions.factor_ug_per_kwh;
+	uint64_t pue = r->emissions.pue_milli;
+	uint64_t low, high, mean;
+
+	*ret = (struct record_emissions){ 0 };
+	if (!values_has(&s->values, METRIC_CO2E) || !values_has(&s->values, METRIC_ENERGY) || !pue)
+		return;
+	ret->pue_milli = pue;
+	mean_range(&s->values, s->nnodes, pue, &low, &high);
+	mean = emission_mean_ug(s->values.value[METRIC_CO2E], charged_uj(&s->values, UJ_PER_J), pue);
+	if (whole->known && whole->value >= low && whole->value <= high)
+		mean = whole->value;
+	if (mean != UINT64_MAX)
+		ret->factor_ug_per_kwh = (struct maybe_u64){ mean, true };
 }
 
 static void put_embodied(const struct record *r, const struct settings *s,

@@ -23,4 +23,10 @@
 void record_emissions_fill(struct record *r, const struct factor_chain *chain,
 			   const struct settings *s);
 
+/*
+ * The mean factor and the PUE of step S of R, whose emissions are filled in. The job's factor is taken if the rounding of
+ * S allows it.
+ */
+void record_emissions_of_step(const struct record *r, const struct record_step *s, struct record_emissions *ret);
+
 #endif

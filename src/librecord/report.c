@@ -53,6 +53,8 @@ static int put_screen(struct report_text *t, const struct report_input *in)
 	r.end = r.start + in->elapsed_ns / NSEC_PER_SEC;
 	r.energy.final = true;
 	r.values = *in->values;
+	r.emissions.pue_milli = in->pue_milli;
+	r.emissions.factor_ug_per_kwh = (struct maybe_u64){ in->factor_ug_per_kwh, in->factor_ug_per_kwh != 0 };
 	out.out = open_memstream(&text, &size);
 	if (!out.out)
 		return -ENOMEM;

@@ -17,6 +17,7 @@ struct report_input {
 	const struct ledger_identity *id;
 	const struct values *values;	/* final, energy included */
 	uint64_t elapsed_ns;
+	uint64_t factor_ug_per_kwh, pue_milli; /* means in the emissions; 0: not known */
 	const struct step_detail *detail; /* NULL: none was made */
 	const struct perf_request *request;	  /* NULL: nothing was asked for */
 };

@@ -238,6 +238,32 @@ static void test_beside(void)
 	record_destroy(r);
 }
 
+/* 1,000 J at 300 g/kWh and PUE 1.5 are 125 mg. */
+static void test_of_step(void)
+{
+	struct record r = { .emissions = { .factor_ug_per_kwh = { 300200000, true }, .pue_milli = 1500 } };
+	struct record_step s = { .nnodes = 1 };
+	struct record_emissions e;
+
+	figures_init(&s.figures);
+	figures_set(&s.figures, METRIC_ENERGY, UINT64_C(1000000000));
+	record_emissions_of_step(&r, &s, &e);
+	ok(!e.factor_ug_per_kwh.known && !e.pue_milli, "a step without emissions has no factor");
+	figures_set(&s.figures, METRIC_CO2E, 125 * MG);
+	record_emissions_of_step(&r, &s, &e);
+	is_u64(e.factor_ug_per_kwh.value, 300200000, "the job's factor, where a joule more or less explains it");
+	is_u64(e.pue_milli, 1500, "and its PUE");
+	r.emissions.factor_ug_per_kwh.value = 310000000;
+	record_emissions_of_step(&r, &s, &e);
+	is_u64(e.factor_ug_per_kwh.value, 300000000, "else the step's own, which ran at another time");
+	s.nnodes = 100;
+	record_emissions_of_step(&r, &s, &e);
+	is_u64(e.factor_ug_per_kwh.value, 310000000, "each node rounds");
+	r.emissions.pue_milli = 0;
+	record_emissions_of_step(&r, &s, &e);
+	ok(!e.factor_ug_per_kwh.known, "without a PUE there is none");
+}
+
 int main(void)
 {
 	settings.pue_milli = 1000;
@@ -246,5 +272,6 @@ int main(void)
 	test_mean_power();
 	test_per_tick();
 	test_beside();
+	test_of_step();
 	return done_testing();
 }

@@ -323,6 +323,15 @@ int main(void)
 	(void)report_format(&in, buf, sizeof(buf));
 	is_str(buf, full, "everything known");
 
+	in.factor_ug_per_kwh = 365600000;
+	in.pue_milli = 1300;
+	(void)report_format(&in, buf, sizeof(buf));
+	ok(has("  CO2e       20.1 mg = 42.2 mWh x 365.6 g/kWh x PUE 1.3\n"), "the factor and the PUE");
+	in.pue_milli = 1000;
+	(void)report_format(&in, buf, sizeof(buf));
+	ok(has("  CO2e       20.1 mg = 42.2 mWh x 365.6 g/kWh"), "without overhead, too");
+	in.factor_ug_per_kwh = in.pue_milli = 0;
+
 	values_set(&f, METRIC_FRESH_FACTOR, 130000000);
 	values_set(&f, METRIC_STATIC_FACTOR, 22300000);
 	(void)report_format(&in, buf, sizeof(buf));
