@@ -1,13 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What a user is told at the end: by --ceems-report, with the numbers of `ceems job`, and by mail.
+# What a user is told at the end: by --ceems-report, with the numbers of `ceems job`, and by mail; and the report of a week
+# from slurmdbd and both databases.
 # shellcheck disable=SC1091,SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank
 
 mailprog=$e2e_work/mailprog mail=$e2e_work/mail
+sinks=file,sqlite
+[ ! -e "${E2E_BUILDDIR:-$(e2e_builddir)}/src/libsink/libsinkmariadb.la" ] || sinks=$sinks,mariadb
 cluster_up --nodes 2 --cpus 4 --fake-rapl --slurm-conf <(echo "MailProg=$mailprog") \
-	--ceems-conf <(printf '%s\n' Sinks=file Country=DE EnergySources=rapl IdleWatts=0 "MailProg=$mail")
+	--ceems-conf <(printf '%s\n' Sinks=$sinks Country=DE EnergySources=rapl IdleWatts=0 "MailProg=$mail")
 ceems=$BUILD_DIR/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the ceems command is not built"
 mkdir -m 1777 "$DIR/home/go"
@@ -81,6 +84,8 @@ inside "$ceems" job --wait 60s 1.0 >"$DIR/screen"
 is "$(facts <<<"$report" | wc -l)" "$nshown" "  with ${shown//|/, }"
 is "$(facts <<<"$report")" "$(facts <"$DIR/screen")" "  to the last digit what ceems job says"
 has "$(cat "$DIR/screen")" "Step 1.0  sh  user1/" "  on the same screen"
+grep -qE '^  CO2e .* = .*Wh x [0-9.]+ g/kWh x PUE' "$DIR/one"
+ok $? "  with the factor"
 joules=$(job_acct 1 ConsumedEnergyRaw 0)
 [ "${joules:-0}" -gt 0 ] && grep -qE "\($joules(\.0+)? J\)" "$DIR/one"
 ok $? "  and sacct: $joules J"
@@ -113,6 +118,44 @@ summary() {
 }
 wait_for 60 summary
 ok $? "an array has one mail, with all of it"
+
+# --- a week, from each place ----------------------------------------------------------------------
+
+report() {
+	inside "$ceems" report --week=this -a --by user --csv "$@"
+}
+is_same() {
+	report >"$DIR/week"
+	report --from "$1" >"$DIR/week.$1"
+	cmp "$DIR/week" "$DIR/week.$1" >&2
+}
+if [ -e "$BUILD_DIR/src/libsink/libsinksqlite.la" ]; then
+	wait_for 60 is_same sqlite
+	ok $? "a week from SQLite has the sums of slurmdbd's"
+else
+	skip "no SQLite in this build"
+fi
+if [[ $sinks = *mariadb* ]]; then
+	wait_for 60 is_same mariadb
+	ok $? "from MariaDB, too"
+else
+	skip "no MariaDB sink in this build"
+fi
+sums=$(inside sacct -a -X -n -P -S now-1day -o ConsumedEnergyRaw | awk '{ s += $1 } END { print NR "," s }')
+is "$(awk -F, '$1 == "total" { print $3 "," $7 }' "$DIR/week")" "$sums" "jobs and joules are sacct's"
+[ "${sums#*,}" -gt 0 ]
+ok $? "  which are some: $sums"
+cat >"$DIR/sendmail" <<EOF
+#!/bin/sh
+cat >"$DIR/home/go/report"
+EOF
+chmod 755 "$DIR/sendmail"
+sed -i "s|^MailProg=.*|MailProg=$DIR/sendmail|" "$CEEMS_CONF"
+passes "a report by mail" inside "$ceems" report --week=this -a --mail-to '%u@example.org'
+is "$(grep -E '^(To|Content-Disposition):' "$DIR/home/go/report")" "To: user1@example.org
+Content-Disposition: attachment; filename=\"ceems-$(date +%G-W%V).html\"" "  to its user, with a page"
+has "$(awk '/^$/ { n++ } n == 2' "$DIR/home/go/report" | base64 -d | tr '\n' ' ')" "Place 1 of 1 user by energy" "  and the place"
+sed -i "s|^MailProg=.*|MailProg=$mail|" "$CEEMS_CONF"
 
 "$cluster" kill "$DIR" slurmdbd -STOP
 job=$(submit_mail BEGIN)

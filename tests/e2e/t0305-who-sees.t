@@ -59,12 +59,23 @@ jobs|user3|job jobs live sacct|a coordinator the jobs of the account
 jobs|root|job jobs live figures sacct sstat|root sees all
 usage|user2|job jobs live sacct|usage is of sreport: jobs are seen
 EOF
+# rank USER ARG...: where the report says that the user stands
+rank() {
+	local user=$1
+	shift
+	as "$user" "$ceems" report --week=this --rank "$@" | tr '\n' ' ' | grep -oE 'Place (among all|[0-9]+ of [0-9]+)[^.,]*'
+}
+is "$(rank user1)" "Place 1 of 1 user by energy" "a user has a place where all jobs are seen"
 inside sacctmgr -i modify user user2 set adminlevel=operator >/dev/null
 ok $? "user2 becomes operator"
 sed -i 's/^PrivateData=.*/PrivateData=jobs/' "$DIR/etc/slurmdbd.conf"
 "$cluster" kill "$DIR" slurmdbd
 passes "PrivateData=jobs" "$cluster" start-daemon "$DIR" slurmdbd
 is "$(sees user2)" "job jobs live sacct" "an operator sees the jobs"
+is "$(rank user2 -u user1)" "Place 1 of 1 user by energy" "  and the place of a user"
+hidden="Place among all users: n/a (PrivateData in slurmdbd"
+is "$(rank user1)" "$hidden" "a user has no place where others are hidden"
+is "$(rank user3 -u user1)" "$hidden" "nor has a coordinator one for a user"
 
 # --- slurmdbd that is slow, or not there -----------------------------------------------------------
 
