@@ -15,6 +15,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/parse.h"
 #include "src/libutil/rfc3339.h"
+#include "src/libutil/round.h"
 
 #define UJ_PER_J UINT64_C(1000000)
 
@@ -213,7 +214,7 @@ static void set_wasted(struct cell *cell, const struct jobs_job *j)
 		uj += isnan(waste_uj[w]) ? 0 : waste_uj[w];
 	/* without idle energy, a job that did not fail has no cause that is known */
 	if (!isnan(waste_uj[WASTE_CPU]) || !isnan(waste_uj[WASTE_MEMORY]) || uj > 0)
-		set_wh(cell, (uint64_t)(uj + 0.5));
+		set_wh(cell, round_u64(uj));
 }
 
 static void set_energy(struct cell *cell, const struct jobs_job *j, enum field_id id)
@@ -229,7 +230,7 @@ static void set_energy(struct cell *cell, const struct jobs_job *j, enum field_i
 	else if (id == FIELD_WASTED)
 		set_wasted(cell, j);
 	else if (j->idle_share >= 0)
-		set_wh(cell, (uint64_t)(j->idle_share * (double)f->value[METRIC_ENERGY] + 0.5));
+		set_wh(cell, round_u64(j->idle_share * (double)f->value[METRIC_ENERGY]));
 }
 
 static void set_power(struct cell *cell, const struct jobs_job *j)

@@ -9,6 +9,7 @@
 
 #include "src/librecord/screen_text.h"
 #include "src/libcore/metric_text.h"
+#include "src/libutil/round.h"
 
 #define UJ_PER_J UINT64_C(1000000)
 
@@ -360,14 +361,14 @@ void jobs_sum_cells(const char *key, const struct jobs_sum *s, struct cell cell[
 		(void)metric_text_value(UNIT_NG, s->co2e_ng, co2e->shown, sizeof(co2e->shown));
 	}
 	if (s->idle_n)
-		set_wh(&cell[COLUMN_IDLE], (uint64_t)(s->idle_uj + 0.5));
+		set_wh(&cell[COLUMN_IDLE], round_u64(s->idle_uj));
 	/* no failed job: none of its energy */
 	if (s->failed_n || !s->failed)
 		set_wh(&cell[COLUMN_FAILED_ENERGY], s->failed_uj);
 	if (!s->failed)
 		(void)snprintf(cell[COLUMN_FAILED_ENERGY].shown, CELLS_SHOWN_MAX, "0");
 	if (jobs_sum_wasted(s, &uj, &ng))
-		set_wh(&cell[COLUMN_WASTED], (uint64_t)(uj + 0.5));
+		set_wh(&cell[COLUMN_WASTED], round_u64(uj));
 }
 
 void jobs_sum_columns(enum jobs_group_by by, struct cells_column column[JOBS_SUM_CELLS])

@@ -7,6 +7,7 @@
 #include "src/cmd/summary.h"
 #include "src/librecord/exactjson.h"
 #include "src/libutil/rfc3339.h"
+#include "src/libutil/round.h"
 
 /* Columns: the section, the cells of a sum, and further ones of a report. */
 enum { CELL_SECTION, CELL_SUM, CELL_KNOWN = CELL_SUM + JOBS_SUM_CELLS, CELL_RANK, CELLS_N };
@@ -110,8 +111,8 @@ static void add_waste(struct rows *r, const struct jobs_sum *sum)
 	for (w = 0; w < WASTE_N; w++) {
 		const struct jobs_waste_sum *waste = &sum->waste[w];
 
-		add_part(r, "waste", jobs_waste_table[w].name, waste->jobs, waste->n > 0, (uint64_t)(waste->uj + 0.5),
-			 (uint64_t)(waste->ng + 0.5));
+		add_part(r, "waste", jobs_waste_table[w].name, waste->jobs, waste->n > 0, round_u64(waste->uj),
+			 round_u64(waste->ng));
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "src/libcore/metric_text.h"
 #include "src/librecord/equivalent.h"
 #include "src/librecord/screen_text.h"
+#include "src/libutil/round.h"
 
 #define UM_PER_KM UINT64_C(1000000000)
 
@@ -23,7 +24,7 @@ const char *summary_energy(bool known, double uj, char *buf)
 	else if (uj < 0.5)
 		(void)snprintf(buf, SCREEN_TEXT_MAX, "0");
 	else
-		(void)screen_wh((uint64_t)(uj + 0.5), buf);
+		(void)screen_wh(round_u64(uj), buf);
 	return buf;
 }
 
@@ -34,7 +35,7 @@ const char *summary_co2e(bool known, double ng, char *buf)
 	else if (ng < 0.5)
 		(void)snprintf(buf, SCREEN_TEXT_MAX, "0");
 	else
-		(void)metric_text_value(UNIT_NG, (uint64_t)(ng + 0.5), buf, SCREEN_TEXT_MAX);
+		(void)metric_text_value(UNIT_NG, round_u64(ng), buf, SCREEN_TEXT_MAX);
 	return buf;
 }
 

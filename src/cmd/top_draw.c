@@ -14,6 +14,7 @@
 
 #include "src/libcore/metric_text.h"
 #include "src/librecord/screen_text.h"
+#include "src/libutil/round.h"
 #include "src/libutil/text.h"
 #include "src/libutil/util.h"
 
@@ -176,18 +177,19 @@ static void bytes_text(double v, char *buf)
 }
 
 /* "12s", "4m05s", "2h03m", "3d04h" */
-static void time_text(double s, char *buf)
+static void time_text(double seconds, char *buf)
 {
-	unsigned int m = (unsigned int)(s / 60);
+	const uint64_t s = round_u64(seconds);
+	const uint64_t m = s / 60;
 
 	if (s < 60)
-		(void)snprintf(buf, CELL_MAX, "%.0fs", s);
+		(void)snprintf(buf, CELL_MAX, "%" PRIu64 "s", s);
 	else if (m < 60)
-		(void)snprintf(buf, CELL_MAX, "%um%02us", m, (unsigned int)s % 60);
+		(void)snprintf(buf, CELL_MAX, "%" PRIu64 "m%02" PRIu64 "s", m, s % 60);
 	else if (m < 1440)
-		(void)snprintf(buf, CELL_MAX, "%uh%02um", m / 60, m % 60);
+		(void)snprintf(buf, CELL_MAX, "%" PRIu64 "h%02" PRIu64 "m", m / 60, m % 60);
 	else
-		(void)snprintf(buf, CELL_MAX, "%ud%02uh", m / 1440, m / 60 % 24);
+		(void)snprintf(buf, CELL_MAX, "%" PRIu64 "d%02" PRIu64 "h", m / 1440, m / 60 % 24);
 }
 
 static void number_text(enum column_id id, double v, char *buf)
@@ -212,10 +214,10 @@ static void number_text(enum column_id id, double v, char *buf)
 		bytes_text(v, buf);
 		break;
 	case COLUMN_ENERGY:
-		(void)snprintf(buf, CELL_MAX, "%s", screen_wh((uint64_t)(v * 1e6), text));
+		(void)snprintf(buf, CELL_MAX, "%s", screen_wh(round_u64(v * 1e6), text));
 		break;
 	case COLUMN_CO2E:
-		(void)metric_text_value(UNIT_NG, (uint64_t)(v * 1e9), buf, CELL_MAX);
+		(void)metric_text_value(UNIT_NG, round_u64(v * 1e9), buf, CELL_MAX);
 		break;
 	case COLUMN_TIME:
 		time_text(v, buf);

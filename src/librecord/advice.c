@@ -8,6 +8,7 @@
 
 #include "src/libcore/metric_text.h"
 #include "src/libutil/kvconf.h"
+#include "src/libutil/round.h"
 
 const struct advice_rule advice_rules[] = {
 #define IF(fact, op, limit) { FACT_##fact, ADVICE_##op, limit }
@@ -229,14 +230,14 @@ static void set_saving(const struct record *r, const struct advice_facts *f, str
 	double uj, ng;
 
 	if (a->rule->saving == ADVICE_SAVES_CO2E && part(&r->values, METRIC_CO2E, f->value[FACT_CLEANER_SHARE], &ng))
-		a->co2e_ng = (struct maybe_u64){ (uint64_t)ng, true };
+		a->co2e_ng = (struct maybe_u64){ round_u64(ng), true };
 	if (!saved_uj(r, a->rule->saving, f, &uj))
 		return;
-	a->energy_uj = (struct maybe_u64){ (uint64_t)uj, true };
+	a->energy_uj = (struct maybe_u64){ round_u64(uj), true };
 	if (values_has(&r->values, METRIC_CO2E) && values_has(&r->values, METRIC_ENERGY) &&
 	    r->values.value[METRIC_ENERGY])
-		a->co2e_ng = (struct maybe_u64){ (uint64_t)((double)r->values.value[METRIC_CO2E] * uj /
-							    (double)r->values.value[METRIC_ENERGY]),
+		a->co2e_ng = (struct maybe_u64){ round_u64((double)r->values.value[METRIC_CO2E] * uj /
+						       (double)r->values.value[METRIC_ENERGY]),
 						 true };
 }
 

@@ -10,6 +10,7 @@
 #include "src/libcore/metric_text.h"
 #include "src/libledger/ledger.h"
 #include "src/librecord/cleaner_hour.h"
+#include "src/libutil/round.h"
 
 #define NS_PER_S 1e9
 #define S_PER_MIN 60.0
@@ -335,7 +336,7 @@ const char *advice_fact_text(const struct advice_facts *f, enum advice_fact fact
 		(void)snprintf(buf, ADVICE_FACT_TEXT_MAX, "%.0f %%", 100 * v);
 		break;
 	case TIME:
-		metric_text_value(UNIT_NS, (uint64_t)(v * NS_PER_S), text, sizeof(text));
+		metric_text_value(UNIT_NS, round_u64(v * NS_PER_S), text, sizeof(text));
 		(void)snprintf(buf, ADVICE_FACT_TEXT_MAX, "%s", text);
 		break;
 	case TIME_OPTION:
@@ -345,7 +346,7 @@ const char *advice_fact_text(const struct advice_facts *f, enum advice_fact fact
 		day_time(v, buf, ADVICE_FACT_TEXT_MAX);
 		break;
 	case BYTES:
-		metric_text_value(UNIT_BYTES, (uint64_t)v, text, sizeof(text));
+		metric_text_value(UNIT_BYTES, round_u64(v), text, sizeof(text));
 		(void)snprintf(buf, ADVICE_FACT_TEXT_MAX, "%s", text);
 		break;
 	case BYTES_OPTION:
