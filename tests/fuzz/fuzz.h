@@ -10,6 +10,7 @@
 #undef NDEBUG
 #include <assert.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "src/libutil/errmsg.h"
+#include "src/libutil/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -61,6 +63,44 @@ static inline void fuzz_check_error(int rc, const struct errmsg *err)
 {
 	assert(rc >= 0 || err->text[0]);
 	assert(!strpbrk(err->text, "\n\r\033"));
+}
+
+/* Whether LINE[len] is as text_mask() leaves it; most lines are ASCII, which is quick to see. */
+static inline bool fuzz_is_masked(const char *line, size_t len)
+{
+	char *masked;
+	bool is_same;
+	size_t i;
+
+	for (i = 0; i < len && line[i] >= ' ' && line[i] < 0x7f; i++)
+		;
+	if (i == len)
+		return true;
+	masked = fuzz_text((const uint8_t *)line, len);
+	is_same = !strncmp(text_mask(masked, masked, len + 1), line, len);
+	if (!is_same)
+		(void)fprintf(stderr, "a terminal obeys: %s\n", masked);
+	free(masked);
+	return is_same;
+}
+
+/* A terminal obeys nothing in the lines of TEXT; each takes at most COLUMNS, 0: any number. Returns how many lines. */
+static inline size_t fuzz_check_lines(const char *text, size_t columns)
+{
+	size_t lines = 0;
+	size_t len;
+
+	for (; *text; text += len + (text[len] == '\n'), lines++) {
+		len = strcspn(text, "\n");
+		assert(fuzz_is_masked(text, len));
+		if (columns) {
+			char *line = fuzz_text((const uint8_t *)text, len);
+
+			assert(text_columns(line) <= columns);
+			free(line);
+		}
+	}
+	return lines;
 }
 
 /* --- inputs of several parts, with an ASCII "record separator" between them ------------------ */

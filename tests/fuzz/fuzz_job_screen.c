@@ -1,39 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A job's screen, whatever its names and numbers are: one terminal page, and nothing that a terminal obeys. */
 #include "src/librecord/job_screen.h"
-#include "src/libutil/text.h"
-#include "src/libutil/utf8.h"
 #include "tests/fuzz/fuzz.h"
 
 #define NTEXTS 9
 #define NPARTS 30
 
-static void check_line(const char *line, size_t len)
-{
-	char *text = fuzz_text((const uint8_t *)line, len);
-	char *masked = malloc(len + 1);
-
-	assert(masked);
-	assert(!strcmp(text_mask(text, masked, len + 1), text));
-	assert(text_columns(text) <= JOB_SCREEN_COLUMNS);
-	free(masked);
-	free(text);
-}
-
 static void check_screen(const struct job_screen *s)
 {
 	char *text = NULL;
-	size_t size, len;
-	size_t lines = 0;
-	const char *p;
+	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
 	assert(f && job_screen_print(f, s) == 0 && fclose(f) == 0);
-	for (p = text; *p; p += len + 1, lines++) {
-		len = strcspn(p, "\n");
-		check_line(p, len);
-	}
-	assert(lines <= JOB_SCREEN_LINES);
+	assert(fuzz_check_lines(text, JOB_SCREEN_COLUMNS) <= JOB_SCREEN_LINES);
 	free(text);
 }
 
