@@ -87,7 +87,7 @@ static const char *metric_brings(const char *name)
 		case DEMAND_HW:
 			return "steps with --ceems-perf=hw on a machine with a PMU";
 		case DEMAND_IO:
-			return "steps with --ceems-perf=io";
+			return "steps with --ceems-perf=io, and function hooks in the kernel";
 		case DEMAND_NET:
 			return "steps with --ceems-perf=net";
 		default:
