@@ -12,6 +12,7 @@ layers='
 src/libutil
 src/libcore
 src/libtrace
+src/libprofile
 src/libmeter/sensor
 src/libmeter/activity
 src/libemission

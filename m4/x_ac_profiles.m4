@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# X_AC_PROFILES: profiles of jobs in pprof's format, and names for what is in them.
+AC_DEFUN([X_AC_PROFILES], [
+	profiles_missing=
+	AC_ARG_VAR([PROTOC_C], [compiler of protobuf messages to C])
+	AC_CHECK_PROGS([PROTOC_C], [protoc-c])
+	AS_IF([test -z "$PROTOC_C"], [profiles_missing="protoc-c is missing (Debian: protobuf-c-compiler)"])
+	PKG_CHECK_MODULES([PROTOBUF_C], [libprotobuf-c >= 1.3], [],
+		[profiles_missing="libprotobuf-c is missing (Debian: libprotobuf-c-dev)"])
+	PKG_CHECK_MODULES([ZLIB], [zlib], [], [profiles_missing="zlib is missing (Debian: zlib1g-dev)"])
+	PKG_CHECK_MODULES([LIBDW], [libdw >= 0.170], [], [profiles_missing="libdw is missing (Debian: libdw-dev)"])
+	X_AC_PART([profiles], [profiles of jobs and ceems flame], [profiles_missing])
+	AM_CONDITIONAL([BUILD_PROFILES], [test "x$part_profiles" = xyes])
+	AS_IF([test "x$part_profiles" = xyes], [AC_DEFINE([HAVE_PROFILES], [1], [Profiles are written and read.])])
+])
