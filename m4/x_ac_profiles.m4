@@ -9,6 +9,11 @@ AC_DEFUN([X_AC_PROFILES], [
 		[profiles_missing="libprotobuf-c is missing (Debian: libprotobuf-c-dev)"])
 	PKG_CHECK_MODULES([ZLIB], [zlib], [], [profiles_missing="zlib is missing (Debian: zlib1g-dev)"])
 	PKG_CHECK_MODULES([LIBDW], [libdw >= 0.170], [], [profiles_missing="libdw is missing (Debian: libdw-dev)"])
+	PKG_CHECK_MODULES([LIBELF], [libelf], [], [profiles_missing="libelf is missing (Debian: libelf-dev)"])
+	AC_CHECK_HEADER([libiberty/demangle.h],
+		[AC_CHECK_LIB([iberty], [cplus_demangle], [IBERTY_LIBS=-liberty], [IBERTY_LIBS=])], [IBERTY_LIBS=])
+	AC_SUBST([IBERTY_LIBS])
+	AS_IF([test -z "$IBERTY_LIBS"], [profiles_missing="libiberty is missing (Debian: libiberty-dev)"])
 	X_AC_PART([profiles], [profiles of jobs and ceems flame], [profiles_missing])
 	AM_CONDITIONAL([BUILD_PROFILES], [test "x$part_profiles" = xyes])
 	AS_IF([test "x$part_profiles" = xyes], [AC_DEFINE([HAVE_PROFILES], [1], [Profiles are written and read.])])

@@ -59,7 +59,7 @@ is "$(grep -rnE "$calls" src spank jobcomp acct_gather --include='*.c' --include
 # or make calls by name is not asked about.
 objects() {
 	find "$top_builddir/src" "$top_builddir/bpf" "$top_builddir/recorder" "$top_builddir/spank" \
-		"$top_builddir/jobcomp" "$top_builddir/acct_gather" -name '*.o' ! -path '*/tests/*' 2>/dev/null
+		"$top_builddir/jobcomp" "$top_builddir/acct_gather" -name '*.o' ! -name '*.pb-c.o' ! -path '*/tests/*' 2>/dev/null
 }
 if command -v nm >/dev/null && ! grep -q fsanitize "$top_builddir/config.log" &&
 	[ -e "$top_builddir/acct_gather/.libs/acct_gather_energy_ceems.so" ] &&

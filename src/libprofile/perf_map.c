@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libprofile/perf_map.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/libutil/fileio.h"
+
+/* A hexadecimal number and one blank. */
+static const char *take_hex(const char *at, uint64_t *ret)
+{
+	char *end;
+
+	if (!isxdigit((unsigned char)*at))
+		return NULL;
+	errno = 0;
+	*ret = strtoull(at, &end, 16);
+	return errno || *end != ' ' ? NULL : end + 1;
+}
+
+/* The code at an address may be replaced; the later line counts. */
+static int take_line(struct perf_map *m, const char *line, uint32_t number)
+{
+	struct symbol s = { .rank = number };
+	const char *at = take_hex(line, &s.start);
+
+	if (at)
+		at = take_hex(at, &s.size);
+	if (!at || !*at || !s.size)
+		return 0;
+	s.name = at;
+	return symbol_table_add(&m->table, &s);
+}
+
+int perf_map_parse(char *text, size_t len, struct perf_map *ret)
+{
+	struct perf_map m = { .text = text };
+	char *line = text, *end;
+	uint32_t number = 0;
+	int rc = 0;
+
+	/* what is behind the last end of a line is being written */
+	while (rc == 0 && (end = memchr(line, '\n', len - (size_t)(line - text)))) {
+		*end = '\0';
+		rc = take_line(&m, line, number++);
+		line = end + 1;
+	}
+	if (rc < 0) {
+		perf_map_fini(&m);
+		return rc;
+	}
+	symbol_table_sort(&m.table);
+	*ret = m;
+	return 0;
+}
+
+int perf_map_read(const char *path, struct perf_map *ret, struct errmsg *err)
+{
+	char *text = NULL;
+	size_t len;
+	int rc = fileio_read_alloc(path, PERF_MAP_MAX, &text, &len, err);
+
+	if (rc < 0)
+		return rc;
+	rc = perf_map_parse(text, len, ret);
+	return rc < 0 ? errmsg_errno(err, rc, "%s", path) : 0;
+}
+
+const struct symbol *perf_map_find(const struct perf_map *m, uint64_t address)
+{
+	return symbol_table_find(&m->table, address);
+}
+
+void perf_map_fini(struct perf_map *m)
+{
+	symbol_table_fini(&m->table);
+	free(m->text);
+	*m = (struct perf_map){ 0 };
+}

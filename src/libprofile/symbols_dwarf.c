@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * symbols_dwarf.c - inlined functions and lines of source: symbols_inlines().
+ */
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/libprofile/symbols_internal.h"
+#include "src/libutil/util.h"
+
+static Dwarf *open_dwarf(struct symbols *s)
+{
+	if (!s->dwarf_tried) {
+		s->dwarf_tried = true;
+		s->dwarf = dwarf_begin_elf(s->file.elf, DWARF_C_READ, NULL);
+		if (!s->dwarf && s->debug.elf)
+			s->dwarf = dwarf_begin_elf(s->debug.elf, DWARF_C_READ, NULL);
+	}
+	return s->dwarf;
+}
+
+void symbols_close_dwarf(struct symbols *s)
+{
+	if (s->dwarf)
+		(void)dwarf_end(s->dwarf);
+	s->dwarf = NULL;
+}
+
+/* The unit of ADDRESS. Not all compilers write .debug_aranges. */
+static bool find_unit(Dwarf *dwarf, uint64_t address, Dwarf_Die *ret)
+{
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die sub;
+	uint8_t type;
+
+	if (dwarf_addrdie(dwarf, address, ret))
+		return true;
+	while (dwarf_get_units(dwarf, unit, &unit, NULL, &type, ret, &sub) == 0)
+		if (dwarf_haspc(ret, address) > 0)
+			return true;
+	return false;
+}
+
+static const char *die_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	const char *name = NULL;
+
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
+		name = dwarf_formstring(&attr);
+	return name ? name : dwarf_diename(die);
+}
+
+/* Where the function is inlined. */
+static int call_line(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word line;
+
+	return dwarf_attr(die, DW_AT_call_line, &attr) && dwarf_formudata(&attr, &line) == 0 ? (int)line : 0;
+}
+
+static const char *call_file(Dwarf_Die *unit, Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Files *files;
+	Dwarf_Word at;
+	size_t n;
+	const char *name = NULL;
+
+	if (dwarf_attr(die, DW_AT_call_file, &attr) && dwarf_formudata(&attr, &at) == 0 &&
+	    dwarf_getsrcfiles(unit, &files, &n) == 0 && at < n)
+		name = dwarf_filesrc(files, at, NULL, NULL);
+	return name ? name : "";
+}
+
+size_t symbols_inlines(struct symbols *s, uint64_t offset, struct symbol_line *ret)
+{
+	Dwarf *dwarf = open_dwarf(s);
+	_cleanup_free_ Dwarf_Die *inner = NULL, *scope = NULL;
+	struct symbol_line here = { .file = "" };
+	Dwarf_Die unit;
+	Dwarf_Line *line;
+	uint64_t address;
+	size_t n = 0;
+	int i, nscopes;
+
+	if (!dwarf || !symbols_address(s, offset, &address) || !find_unit(dwarf, address, &unit))
+		return 0;
+	line = dwarf_getsrc_die(&unit, address);
+	if (line) {
+		const char *file = dwarf_linesrc(line, NULL, NULL);
+
+		(void)dwarf_lineno(line, &here.line);
+		here.file = file ? file : "";
+	}
+	/* behind an inlined function come the scopes of its definition; those that it is inlined to are asked for by it */
+	if (dwarf_getscopes(&unit, address, &inner) <= 0)
+		return 0;
+	nscopes = dwarf_getscopes_die(&inner[0], &scope);
+	for (i = 0; i < nscopes && n < SYMBOLS_INLINES_MAX; i++) {
+		const int tag = dwarf_tag(&scope[i]);
+
+		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
+			continue;
+		here.name = die_name(&scope[i]);
+		if (!here.name)
+			return 0;
+		ret[n++] = here;
+		if (tag == DW_TAG_subprogram)
+			return n;
+		here = (struct symbol_line){ .file = call_file(&unit, &scope[i]), .line = call_line(&scope[i]) };
+	}
+	return 0;
+}
