@@ -27,6 +27,9 @@ static const struct cmd_info *const commands[] = {
 #ifdef HAVE_FACTORS
 	&cmd_factors,
 #endif
+#ifdef HAVE_PROFILES
+	&cmd_flame,
+#endif
 #ifdef HAVE_SLURMDB
 	&cmd_job,
 	&cmd_jobs,

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "src/cmd/cmd.h"
-#include "src/cmd/job_ids.h"
+#include "src/cmd/job_files.h"
 #include "src/cmd/trace_files.h"
 #include "src/libtrace/trace_draw.h"
 #include "src/libtrace/trace_grid.h"
@@ -357,7 +357,10 @@ static int find_files(const struct trace_request *r, const char *conf, const str
 	return trace_files_find(files, ids, what, dir, n);
 }
 
-#define NOT_BOTH "jobs, or names of files"
+static int take_file(void *owner, const char *path)
+{
+	return trace_files_add(owner, path);
+}
 
 /*
  * Loads the traces of the arguments, each of which is an id or a file. WHAT gets the ids, for the
@@ -367,24 +370,10 @@ static int load_files(const struct trace_request *r, const char *conf, int argc,
 		      char *what, size_t size)
 {
 	struct job_ids ids = { 0 };
-	struct errmsg err = { 0 };
-	size_t used = 0;
-	int rc = CMD_OK;
-	int i;
+	int rc = job_files_arguments(argc, argv, &ids, take_file, files, what, size);
 
-	for (i = 0; rc == CMD_OK && i < argc; i++) {
-		const size_t before = ids.n;
-		int bad = job_ids_add(&ids, argv[i], &err);
-
-		if (bad == -EINVAL && ids.n == before)
-			rc = ids.n ? cmd_error(NOT_BOTH) : trace_files_add(files, argv[i]);
-		else if (bad < 0)
-			rc = cmd_error("%s", err.text);
-		else if (used < size)
-			used += (size_t)snprintf(what + used, size - used, "%s%s", used ? "," : "", argv[i]);
-	}
 	if (rc == CMD_OK && ids.n)
-		rc = files->n ? cmd_error(NOT_BOTH) : find_files(r, conf, &ids, what, files);
+		rc = find_files(r, conf, &ids, what, files);
 	job_ids_fini(&ids);
 	return rc;
 }

@@ -12,11 +12,11 @@
 #define CHART_HEIGHT 100.0
 #define COLUMN_GAP 0.18 /* of a column's place */
 
-static const char css[] =
+static const char common_css[] =
 #include "src/cmd/page_css.h"
 	;
 
-void html_begin(FILE *out, const char *title)
+void html_begin(FILE *out, const char *title, const char *css)
 {
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -24,7 +24,7 @@ void html_begin(FILE *out, const char *title)
 	      "<meta name=\"referrer\" content=\"no-referrer\">\n<link rel=\"icon\" href=\"data:,\">\n",
 	      out);
 	html_element(out, "title", NULL, "%s", title);
-	(void)fprintf(out, "<style>\n%s</style>\n</head>\n<body>\n<header>\n", css);
+	(void)fprintf(out, "<style>\n%s%s</style>\n</head>\n<body>\n<header>\n", common_css, css);
 }
 
 void html_main(FILE *out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * html.h - writes HTML pages. Each is one file, with no script, and loads nothing. It is dark or
- * light as its viewer is set, and can be printed.
+ * html.h - writes HTML pages of one file each. A page loads nothing from elsewhere, and only that of ceems flame has a
+ * script. It is dark or light as its viewer is set, and can be printed.
  */
 #ifndef CEEMS_CMD_HTML_H
 #define CEEMS_CMD_HTML_H
@@ -12,8 +12,8 @@
 
 #include "src/libutil/util.h"
 
-/* Begins a page; TITLE is escaped. The <header> stays open for headings. */
-void html_begin(FILE *out, const char *title);
+/* Begins a page. TITLE is escaped; CSS is the page's own, or "". The <header> stays open for headings. */
+void html_begin(FILE *out, const char *title, const char *css);
 /* Ends the <header> and begins the page's content. */
 void html_main(FILE *out);
 void html_end(FILE *out, const char *foot);

@@ -68,7 +68,7 @@ static void put_head(const struct job_page *p, const struct job_head *h, FILE *o
 	char title[600];
 
 	(void)snprintf(title, sizeof(title), "%s: %s", h->text[JOB_HEAD_ID], h->text[JOB_HEAD_NAME]);
-	html_begin(out, title);
+	html_begin(out, title, "");
 	html_element(out, "h1", NULL, "%s", title);
 	fputs("<p class=\"about\">", out);
 	(void)fprintf(out, "<span class=\"state %s\">", colour_class(h->colour));

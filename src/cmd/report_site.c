@@ -344,7 +344,7 @@ static int write_index(const struct site *site)
 	}
 	if (!localtime_r(&now, &tm) || !strftime(made, sizeof(made), "%d %b %Y, %H:%M", &tm))
 		made[0] = '\0';
-	html_begin(out, "Energy and emissions of jobs");
+	html_begin(out, "Energy and emissions of jobs", "");
 	html_element(out, "h1", NULL, "Energy and emissions of jobs");
 	html_element(out, "p", "about", "%s%s%sMade %s.", site->cluster ? "Cluster " : "", site->cluster ? site->cluster : "",
 		     site->cluster ? ". " : "", made);

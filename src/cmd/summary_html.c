@@ -60,7 +60,7 @@ static void put_head(const struct summary *s, const struct summary_links *links,
 	(void)summary_title(s, title);
 	(void)snprintf(head, sizeof(head), "Energy and emissions, %s%s%s", title, s->whose ? ": " : "",
 		       s->whose ? s->whose : "");
-	html_begin(out, head);
+	html_begin(out, head, "");
 	if (links && links->up) {
 		fputs("<nav><a href=\"", out);
 		html_text(out, links->up);

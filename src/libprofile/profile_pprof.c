@@ -88,7 +88,7 @@ static void put_type(struct pprof_out *o, const struct profile_type *type, bool 
 
 static void put_head(struct pprof_out *o)
 {
-	Pprof__Profile part = PPROF__PROFILE__INIT;
+	Pprof__Profile part = PPROF__PROFILE__INIT, time = PPROF__PROFILE__INIT;
 	int64_t comment;
 	size_t i;
 
@@ -96,16 +96,16 @@ static void put_head(struct pprof_out *o)
 		put_type(o, &o->p->type[i], /* is_period= */ false);
 	if (o->p->period_type.type)
 		put_type(o, &o->p->period_type, /* is_period= */ true);
-	part.time_nanos = o->p->time_ns;
-	part.duration_nanos = o->p->duration_ns;
 	part.comment = &comment;
+	part.n_comment = 1;
 	for (i = 0; i < o->p->ncomments; i++) {
 		comment = text_of(o, o->p->comment[i]);
-		part.n_comment = 1;
 		put_part(o, &part);
 	}
-	part.n_comment = 0;
-	put_part(o, &part);
+	/* once: pprof refuses a second time as the start of another profile */
+	time.time_nanos = o->p->time_ns;
+	time.duration_nanos = o->p->duration_ns;
+	put_part(o, &time);
 }
 
 static void put_mapping(struct pprof_out *o, size_t i)
