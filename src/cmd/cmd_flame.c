@@ -108,7 +108,7 @@ static int make_flame(struct flame_files *f, struct flame_files *other, struct f
 	return CMD_OK;
 }
 
-static int weigh(const struct flame_request *r, struct flame_files *f, struct flame_files *other, char *note, size_t size)
+static int weigh_files(const struct flame_request *r, struct flame_files *f, struct flame_files *other, char *note, size_t size)
 {
 	char others[128];
 	int rc = flame_files_by_energy(f, r->dirs, r->ndirs, note, size);
@@ -142,7 +142,7 @@ static int show_files(const struct flame_request *r, struct flame_files *f, stru
 
 	if (!*unit || (other->n && strcmp(unit, flame_files_unit(other)) != 0))
 		return cmd_error("the profiles are of different things");
-	rc = r->by_energy ? weigh(r, f, other, note, sizeof(note)) : CMD_OK;
+	rc = r->by_energy ? weigh_files(r, f, other, note, sizeof(note)) : CMD_OK;
 	if (rc != CMD_OK)
 		return rc;
 	filter_files(r, f);

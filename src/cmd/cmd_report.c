@@ -195,7 +195,7 @@ static const struct cmd_option report_list[] = {
 	{ "week", OPT_WEEK, "[=YYYY-Www]", "a week (the last one)" },
 	{ "site", OPT_SITE, "DIR", "pages for a web server, into this folder" },
 	{ "by", OPT_BY, "user|account|partition", "sums of these (account)" },
-	{ "dir", OPT_DIR, "DIR", "of a job: its traces are in this folder" },
+	{ "dir", OPT_DIR, "DIR", "of a job: its traces and profiles are there" },
 	{ "from", OPT_FROM, "mariadb|sqlite[:FILE]", "jobs of the database of this sink (slurmdbd)" },
 	{ "rank", OPT_RANK, NULL, "also where the user stands among all users" },
 	{ NULL, 0, NULL, "Which jobs" },

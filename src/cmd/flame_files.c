@@ -112,6 +112,12 @@ int flame_files_load(struct flame_files *f, int argc, char **argv, const char *c
 	return rc;
 }
 
+int flame_files_look(struct flame_files *f, const struct job_ids *ids, const char *what, const char *const *dir, size_t ndirs)
+{
+	(void)snprintf(f->what, sizeof(f->what), "%s", what);
+	return job_files_look(&profile_kind, ids, what, dir, ndirs, take_profile, f);
+}
+
 void flame_files_fini(struct flame_files *f)
 {
 	size_t i;

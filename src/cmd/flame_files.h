@@ -27,6 +27,8 @@ struct flame_files {
  * Those that ARGV says, ids or names of files; ids in each of DIR[ndirs]. Prints errors; returns enum cmd_exit.
  */
 int flame_files_load(struct flame_files *f, int argc, char **argv, const char *const *dir, size_t ndirs);
+/* Those of IDS, which are WHAT in messages; that there is none is no error. */
+int flame_files_look(struct flame_files *f, const struct job_ids *ids, const char *what, const char *const *dir, size_t ndirs);
 void flame_files_fini(struct flame_files *f);
 
 /* "job 7 on 2 nodes". Lives as long as F. */

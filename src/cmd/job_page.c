@@ -209,6 +209,17 @@ static void put_trace(const struct job_page *p, const struct job_head *h, FILE *
 	fputs("</div>\n</section>\n", out);
 }
 
+static void put_flame(const struct job_page *p, FILE *out)
+{
+	if (!p->flame)
+		return;
+	fputs("<section>\n<h2>Where the time went</h2>\n<div class=\"trace\" tabindex=\"0\" role=\"region\" "
+	      "aria-label=\"Where the time went\">\n",
+	      out);
+	p->flame(p->flame_owner, out);
+	fputs("</div>\n</section>\n", out);
+}
+
 /* --- parts and steps --------------------------------------------------------------------------- */
 
 static void put_values(const struct values *f, FILE *out)
@@ -337,6 +348,7 @@ int job_page_print(const struct job_page *p, FILE *out)
 	put_rows(p, out);
 	put_domains(p, out);
 	put_trace(p, &h, out);
+	put_flame(p, out);
 	if (p->screen.n > 1)
 		put_parts(p, out);
 	else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * job_page.h - the page of a job, or of the parts of an array or het job. It has the job's screen, energy by part of the
- * machine, power over time, the steps, and the advice with its reasons.
+ * machine, power over time, where the time went, the steps, and the advice with its reasons.
  */
 #ifndef CEEMS_CMD_JOB_PAGE_H
 #define CEEMS_CMD_JOB_PAGE_H
@@ -15,6 +15,8 @@ struct job_page {
 	const struct advice *advice; /* the advice, if the page is of one job */
 	size_t nadvice;
 	const struct trace_grid *trace; /* NULL: there is none */
+	void (*flame)(const void *owner, FILE *out); /* draws its profile; NULL: there is none */
+	const void *flame_owner;
 };
 
 /* Writes one HTML file, which loads nothing. -ENOMEM. */

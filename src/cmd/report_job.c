@@ -5,7 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ceems_config.h"
 #include "src/cmd/cmd.h"
+#include "src/cmd/flame_files.h"
+#include "src/cmd/flame_view.h"
 #include "src/cmd/job_page.h"
 #include "src/cmd/job_show.h"
 #include "src/cmd/trace_files.h"
@@ -26,30 +29,79 @@ static struct job_id id_of(const struct record *r)
 	return (struct job_id){ .job_id = (uint32_t)r->job_id };
 }
 
-/* In the folders that --ceems-trace writes to. */
-static int find_traces(const struct report_options *o, const struct job_site *site, const struct record *r,
-		       struct trace_files *files)
+/* The folders that --ceems-trace and --ceems-profile write to; SITES is the site's. Returns how many. */
+static size_t users_dirs(const struct report_options *o, const char *sites, const struct record *r, const char *dir[2])
 {
-	const char *trace_dir = site->settings.trace_dir;
-	const char *dir[3];
-	struct job_id id = id_of(r);
-	const struct job_ids ids = { .id = &id, .n = 1 };
-	char job[16];
 	size_t n = 0;
 
 	if (o->trace_dir) {
 		dir[n++] = o->trace_dir;
-	} else {
-		if (*trace_dir == '/')
-			dir[n++] = trace_dir;
-		if (r->work_dir && *r->work_dir == '/')
-			dir[n++] = r->work_dir;
-		if (!n)
-			dir[n++] = ".";
+		return n;
 	}
+	if (*sites == '/')
+		dir[n++] = sites;
+	if (r->work_dir && *r->work_dir == '/')
+		dir[n++] = r->work_dir;
+	if (!n)
+		dir[n++] = ".";
+	return n;
+}
+
+static int find_traces(const struct report_options *o, const struct job_site *site, const struct record *r,
+		       struct trace_files *files)
+{
+	const char *dir[2];
+	struct job_id id = id_of(r);
+	const struct job_ids ids = { .id = &id, .n = 1 };
+	const size_t n = users_dirs(o, site->settings.trace_dir, r, dir);
+	char job[16];
+
 	(void)snprintf(job, sizeof(job), "%u", r->job_id);
 	return trace_files_look(files, &ids, job, dir, n);
 }
+
+#ifdef HAVE_PROFILES
+struct report_flame {
+	struct flame_files files;
+	struct flame *flame;
+	struct flame_view view;
+};
+
+static void draw_flame(const void *owner, FILE *out)
+{
+	flame_view_svg(&((const struct report_flame *)owner)->view, out);
+}
+
+/* False: there is no profile, or none that can be used, which was told. */
+static bool make_flame(const struct report_options *o, const struct job_site *site, const struct record *r,
+		       struct report_flame *ret)
+{
+	const char *dir[2];
+	struct job_id id = id_of(r);
+	const struct job_ids ids = { .id = &id, .n = 1 };
+	const size_t n = users_dirs(o, site->settings.trace_dir, r, dir);
+	char job[16];
+
+	(void)snprintf(job, sizeof(job), "%u", r->job_id);
+	if (flame_files_look(&ret->files, &ids, job, dir, n) != CMD_OK || !ret->files.n ||
+	    !*flame_files_unit(&ret->files))
+		return false;
+	ret->flame = flame_create();
+	if (!ret->flame || flame_files_add_to(&ret->files, ret->flame, FLAME_THIS) < 0 || flame_finish(ret->flame) < 0)
+		return false;
+	ret->view = (struct flame_view){ .flame = ret->flame,
+					 .title = flame_files_title(&ret->files),
+					 .what = "CPU time",
+					 .unit = flame_files_unit(&ret->files) };
+	return ret->flame->frame[FLAME_ROOT].total[FLAME_THIS] > 0;
+}
+
+static void flame_fini(struct report_flame *f)
+{
+	flame_destroy(f->flame);
+	flame_files_fini(&f->files);
+}
+#endif
 
 /* False: there is no trace, or it cannot be used, which was told. */
 static bool make_grid(const struct trace_files *files, struct trace_grid *ret)
@@ -81,17 +133,29 @@ static int print_page(const struct report_options *o, const struct job_answer *a
 	struct job_page p = { .screen = job_show_make(a, part, n, o->now), .advice = advice };
 	struct trace_files files = { 0 };
 	struct trace_grid grid;
+#ifdef HAVE_PROFILES
+	struct report_flame flame = { 0 };
+#endif
 	int rc;
 
 	if (n == 1) {
 		p.nadvice = advice_find(part[0], &a->site->advice, o->now, advice, ADVICE_SHOWN);
 		if (find_traces(o, a->site, part[0], &files) == CMD_OK && make_grid(&files, &grid))
 			p.trace = &grid;
+#ifdef HAVE_PROFILES
+		if (make_flame(o, a->site, part[0], &flame)) {
+			p.flame = draw_flame;
+			p.flame_owner = &flame;
+		}
+#endif
 	}
 	rc = job_page_print(&p, out);
 	if (p.trace)
 		trace_grid_fini(&grid);
 	trace_files_fini(&files);
+#ifdef HAVE_PROFILES
+	flame_fini(&flame);
+#endif
 	return rc;
 }
 

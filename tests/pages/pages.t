@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# pages.t BUILDDIR: the pages of `ceems report` in a headless Chromium, dark and light, on a phone and on a desk: no error,
+# pages.t BUILDDIR: the pages of `ceems report` and `ceems flame` in a headless Chromium, dark and light, on a phone and on a desk: no error,
 # no request, nothing wider than the window. AXE=.../axe.min.js (npm axe-core): and no violation of accessibility.
 top_srcdir=$(readlink -f "$(dirname "$0")/../..")
 . "$top_srcdir/tests/tap/tap.sh"
@@ -44,10 +44,21 @@ shown() {
 "$build/tests/unit/test_summary" html >"$dir/month.html"
 "$build/tests/unit/test_job_page" html >"$dir/job.html"
 "$build/tests/unit/test_job_page" evil >"$dir/evil.html"
+pages="month job evil"
+if [ -x "$build/tests/cmd/make_profile" ]; then
+	stacks='60 0 app app whole main;solve;dgemm\n20 0 app io cut main;k:copy\n1 0 </script> app whole "&<b>;</script><b>\n'
+	: >"$dir/empty.conf"
+	# shellcheck disable=SC2059 # lines on purpose
+	printf "$stacks" | "$build/tests/cmd/make_profile" 7 0 n1 1000 >"$dir/new.pb.gz"
+	echo "40 0 app app whole main;solve;exchange" | "$build/tests/cmd/make_profile" 6 0 n1 1000 >"$dir/old.pb.gz"
+	"$build/src/cmd/ceems" flame --conf "$dir/empty.conf" "$dir/new.pb.gz" -o "$dir/flame.html"
+	"$build/src/cmd/ceems" flame --conf "$dir/empty.conf" "$dir/new.pb.gz" --diff "$dir/old.pb.gz" -o "$dir/change.html"
+	pages="$pages flame change"
+fi
 sed 's|</main>|<img src="http://127.0.0.1:9/x.png" width="3000" alt="">&|' "$dir/month.html" >"$dir/bad.html"
 
 has "$(shown "$dir/bad.html" 360 1)" '"requests":["http://127.0.0.1:9/x.png"]' "a request would be seen"
-for page in month job evil; do
+for page in $pages; do
 	for width in 360 1600; do
 		is "$(shown "$dir/$page.html" "$width" 1)" '{"errors":[],"requests":[],"wider":0,"axe":[],"dark":false}' \
 			"$page, $width pixels, light"
@@ -55,4 +66,34 @@ for page in month job evil; do
 			"$page, $width pixels, dark"
 	done
 done
+
+# used PAGE SCRIPT: what the script returns after it did something with the page
+used() {
+	python3 - "$1" "$2" >"$dir/used.html" <<'EOT'
+import sys
+text = open(sys.argv[1], encoding="utf-8").read()
+script = """<script>addEventListener('load',()=>{const frame=n=>[...document.querySelectorAll('#graph button')].find(b=>b.title.startsWith(n));
+const key=k=>document.activeElement.dispatchEvent(new KeyboardEvent('keydown',{key:k,bubbles:true,cancelable:true}));
+const wide=b=>Math.round(parseFloat(b.style.width)),said=()=>document.getElementById('said').textContent;
+document.title='said '+(()=>{%s})()})</script>""" % sys.argv[2]
+print(text.replace("</body>", script + "</body>"))
+EOT
+	timeout 120 "$chromium" --headless --no-sandbox --disable-gpu --disable-background-networking --user-data-dir="$dir/profile" \
+		--window-size=1200,1000 --virtual-time-budget=20000 --dump-dom "file://$dir/used.html" 2>/dev/null |
+		sed -n 's/.*<title>said \(.*\)<\/title>.*/\1/p'
+}
+if [ -e "$dir/flame.html" ]; then
+	is "$(used "$dir/flame.html" 'const before=wide(frame("main:"));frame("main:").click();return [before,wide(frame("main:")),wide(frame("all:")),said()].join()')" \
+		"99,100,100,main: 800 ms, 98.8 %" "a click on a function zooms"
+	is "$(used "$dir/flame.html" 'frame("solve:").click();key("Escape");return [wide(frame("solve:")),wide(frame("main:"))].join()')" \
+		"74,99" "Esc shows the whole again"
+	is "$(used "$dir/flame.html" 'frame("all:").focus();for(const k of ["ArrowDown","ArrowDown","ArrowDown","ArrowLeft"])key(k);return document.activeElement.title')" \
+		"copy (kernel): 200 ms, 24.7 %" "arrows move"
+	is "$(used "$dir/flame.html" 'key("/");const s=document.activeElement;s.value="GEMM";s.dispatchEvent(new Event("input"));return [s.id,said(),document.querySelectorAll("#graph .hit").length].join()')" \
+		"search,74.1 % in functions with “GEMM”,1" "/ searches, and the share of what is found is told"
+	is "$(used "$dir/flame.html" 'const y=()=>parseFloat(frame("all:").style.top);const a=y();document.getElementById("turn").click();return [a,y(),document.getElementById("turn").textContent].join()')" \
+		"0,80,Show as icicles" "flames have their root below"
+	is "$(used "$dir/change.html" 'return [frame("dgemm:").className,frame("exchange:").className,frame("exchange:").title].join()')" \
+		"more3,less3,exchange: 0.00 µs, 0.0 %; in profile on n1 100.0 %" "a difference has its colours"
+fi
 done_testing
