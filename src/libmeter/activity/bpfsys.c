@@ -137,6 +137,31 @@ int bpfsys_read_range(int fd, uint32_t first, uint32_t n, void *values)
 	return attr.batch.count == n ? 0 : -EIO;
 }
 
+int bpfsys_create_map(enum bpf_map_type type, uint32_t key_size, uint32_t value_size, uint32_t entries, int *ret_fd)
+{
+	union bpf_attr attr;
+
+	clear(&attr);
+	attr.map_type = type;
+	attr.key_size = key_size;
+	attr.value_size = value_size;
+	attr.max_entries = entries;
+	return call_fd(BPF_MAP_CREATE, &attr, ret_fd);
+}
+
+int bpfsys_load(enum bpf_prog_type type, const char *name, const struct bpf_insn *instructions, uint32_t n, int *ret_fd)
+{
+	union bpf_attr attr;
+
+	clear(&attr);
+	attr.prog_type = type;
+	attr.insns = ptr_to_u64(instructions);
+	attr.insn_cnt = n;
+	attr.license = ptr_to_u64("GPL");
+	(void)snprintf(attr.prog_name, sizeof(attr.prog_name), "%s", name);
+	return call_fd(BPF_PROG_LOAD, &attr, ret_fd);
+}
+
 /* --- programs and links ------------------------------------------------------------------- */
 
 int bpfsys_attach(int program_fd, int *ret_fd)

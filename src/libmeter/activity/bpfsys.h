@@ -32,6 +32,10 @@ int bpfsys_next_key(int fd, const void *key, void *next);
 int bpfsys_write_range(int fd, uint32_t first, uint32_t n, const void *values);
 int bpfsys_read_range(int fd, uint32_t first, uint32_t n, void *values);
 
+/* A new map, and a new program of N instructions under the GPL; both live as long as their fd. */
+int bpfsys_create_map(enum bpf_map_type type, uint32_t key_size, uint32_t value_size, uint32_t entries, int *ret_fd);
+int bpfsys_load(enum bpf_prog_type type, const char *name, const struct bpf_insn *instructions, uint32_t n, int *ret_fd);
+
 /* --- programs and links ------------------------------------------------------------------- */
 
 /*

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libmeter/activity/stacks.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "src/libmeter/activity/bpfsys.h"
+#include "src/libmeter/sensor/perf_event.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/util.h"
+
+/* Of each CPU: 0.3 s of the largest samples at 999 Hz. A power of 2. */
+#define RING_BYTES (128 * 1024u)
+/* Records are no longer; the kernel's sizes have 16 bits. */
+#define RECORD_MAX 65536u
+/* A record is written some instructions after its time was taken. */
+#define SETTLE_NS (50 * NSEC_PER_MSEC / 1000)
+
+#ifndef PERF_RECORD_MISC_MMAP_BUILD_ID /* Linux 5.12 */
+#define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)
+#endif
+/* The bit of attr.build_id, which headers before 5.12 count among the reserved ones (88a16a1309333). */
+#define ATTR_BUILD_ID (UINT64_C(1) << 34)
+
+struct ring {
+	int fd;
+	struct perf_event_mmap_page *page;
+	uint64_t tail, head;
+	uint64_t next_ns; /* of the record at TAIL; UINT64_MAX: there is none */
+};
+
+struct stacks {
+	size_t nrings;
+	size_t page_size;
+	int map, program;
+	struct ring *ring;
+	struct pollfd *poll; /* of the rings, and one more */
+	union {
+		struct perf_event_header header;
+		char bytes[RECORD_MAX];
+	} record;
+};
+
+/* --- the kernel's side -------------------------------------------------------------------- */
+
+/* return bpf_current_task_under_cgroup(map, 0) == 1; what is 0 is not sampled. */
+static int load_filter(int cgroup_fd, int *ret_map, int *ret_program)
+{
+	const uint32_t zero = 0, fd = (uint32_t)cgroup_fd;
+	_cleanup_close_ int map = -1;
+	int rc = bpfsys_create_map(BPF_MAP_TYPE_CGROUP_ARRAY, sizeof(zero), sizeof(fd), 1, &map);
+	const struct bpf_insn filter[] = {
+		{ .code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = BPF_REG_1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map },
+		{ 0 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_2 },
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_current_task_under_cgroup },
+		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_0, .imm = 1, .off = 1 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	if (rc == 0)
+		rc = bpfsys_update(map, &zero, &fd, BPF_ANY);
+	if (rc == 0)
+		rc = bpfsys_load(BPF_PROG_TYPE_PERF_EVENT, "ceems_profile", filter, ARRAY_SIZE(filter), ret_program);
+	if (rc == 0)
+		*ret_map = TAKE_FD(map);
+	return rc;
+}
+
+static int open_with(struct perf_event_attr attr, uint64_t more_bits, uint32_t cpu)
+{
+	char *at = (char *)&attr + offsetof(struct perf_event_attr, read_format) + sizeof(attr.read_format);
+	uint64_t bits;
+
+	memcpy(&bits, at, sizeof(bits));
+	bits |= more_bits;
+	memcpy(at, &bits, sizeof(bits));
+	return perf_event_kernel.open(NULL, &attr, /* pid= */ -1, (int)cpu, /* group= */ -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int open_event(const struct stacks_setup *setup, uint32_t cpu, int *ret_fd)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.freq = 1,
+		.sample_freq = setup->hz,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
+		.disabled = 1,
+		.exclude_callchain_kernel = !setup->has_kernel,
+		.exclude_callchain_user = !setup->has_user,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = RING_BYTES / 4,
+	};
+	int fd = open_with(attr, ATTR_BUILD_ID, cpu);
+
+	if (fd == -EINVAL)
+		fd = open_with(attr, 0, cpu);
+	if (fd < 0)
+		return fd;
+	*ret_fd = fd;
+	return 0;
+}
+
+static int open_ring(struct stacks *s, const struct stacks_setup *setup, uint32_t cpu)
+{
+	struct ring *r = &s->ring[s->nrings];
+	_cleanup_close_ int fd = -1;
+	int rc = open_event(setup, cpu, &fd);
+	void *at;
+
+	if (rc < 0)
+		return rc == -ENODEV ? 0 : rc; /* offline: nothing of the step runs there */
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, s->program) < 0)
+		return -errno;
+	at = mmap(NULL, s->page_size + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	r->page = at;
+	r->fd = TAKE_FD(fd);
+	s->poll[s->nrings++] = (struct pollfd){ .fd = r->fd, .events = POLLIN };
+	return 0;
+}
+
+/* Since 5.11 memory of maps and programs is the cgroup's. */
+static void lift_memlock(void)
+{
+	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
+
+	(void)setrlimit(RLIMIT_MEMLOCK, &none);
+}
+
+int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct errmsg *err)
+{
+	struct stacks *s = calloc(1, sizeof(*s));
+	size_t i;
+	int rc;
+
+	if (!s)
+		return errmsg_errno(err, -ENOMEM, "stacks");
+	s->map = s->program = -1;
+	s->page_size = (size_t)sysconf(_SC_PAGESIZE);
+	s->ring = calloc(setup->ncpus + 1, sizeof(*s->ring));
+	s->poll = calloc(setup->ncpus + 1, sizeof(*s->poll));
+	if (!s->ring || !s->poll) {
+		rc = errmsg_errno(err, -ENOMEM, "stacks");
+		goto fail;
+	}
+	lift_memlock();
+	rc = load_filter(setup->cgroup_fd, &s->map, &s->program);
+	if (rc < 0) {
+		(void)errmsg_errno(err, rc, "cannot load a BPF program for samples");
+		goto fail;
+	}
+	for (i = 0; i < setup->ncpus && rc == 0; i++)
+		rc = open_ring(s, setup, setup->cpu[i]);
+	if (rc == 0 && !s->nrings)
+		rc = -ENODEV;
+	if (rc < 0) {
+		(void)errmsg_errno(err, rc, "cannot open a clock event of a CPU");
+		goto fail;
+	}
+	for (i = 0; i < s->nrings; i++)
+		(void)ioctl(s->ring[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	*ret = s;
+	return 0;
+fail:
+	stacks_close(s);
+	return rc;
+}
+
+void stacks_close(struct stacks *s)
+{
+	size_t i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->nrings; i++) {
+		(void)munmap(s->ring[i].page, s->page_size + RING_BYTES);
+		(void)close(s->ring[i].fd);
+	}
+	util_closep(&s->program);
+	util_closep(&s->map);
+	free(s->ring);
+	free(s->poll);
+	free(s);
+}
+
+int stacks_try(struct errmsg *err)
+{
+	const uint32_t zero = 0, cpu = 0;
+	const struct stacks_setup setup = { .cpu = &cpu, .ncpus = 1, .hz = 1, .has_user = true };
+	_cleanup_close_ int map = -1, program = -1, fd = -1;
+	const struct bpf_insn nothing[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int rc;
+
+	lift_memlock();
+	rc = bpfsys_create_map(BPF_MAP_TYPE_CGROUP_ARRAY, sizeof(zero), sizeof(zero), 1, &map);
+	if (rc == 0)
+		rc = bpfsys_load(BPF_PROG_TYPE_PERF_EVENT, "ceems_try", nothing, ARRAY_SIZE(nothing), &program);
+	if (rc < 0)
+		return errmsg_errno(err, rc, "cannot load a BPF program for samples");
+	rc = open_event(&setup, cpu, &fd);
+	if (rc == 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) < 0)
+		rc = -errno;
+	return rc < 0 ? errmsg_errno(err, rc, "cannot open a clock event of a CPU") : 0;
+}
+
+/* --- a record ----------------------------------------------------------------------------- */
+
+struct sample_id { /* behind every record that is no sample, by sample_type */
+	uint32_t pid, tid;
+	uint64_t mono_ns;
+};
+
+struct sample_body { /* before the addresses */
+	uint32_t pid, tid;
+	uint64_t mono_ns;
+	uint64_t n;
+};
+
+struct mmap2_body {
+	uint32_t pid, tid;
+	uint64_t start, size, offset;
+	union {
+		struct {
+			uint32_t major, minor;
+			uint64_t inode, generation;
+		} file;
+		struct {
+			uint8_t size, reserved[3];
+			uint8_t bytes[STACKS_BUILD_ID_MAX];
+		} build_id;
+	} id;
+	uint32_t prot, flags;
+	char path[];
+};
+
+struct comm_body {
+	uint32_t pid, tid;
+	char name[];
+};
+
+struct task_body {
+	uint32_t pid, parent_pid, tid, parent_tid;
+	uint64_t mono_ns;
+};
+
+struct lost_body {
+	uint64_t id, lost;
+};
+
+/* Addresses of the kernel, then of user space, each behind a marker. */
+static void split_chain(const uint64_t *ip, uint64_t n, struct stacks_record *r)
+{
+	const uint64_t **part = NULL;
+	size_t *count = NULL;
+	uint64_t i;
+
+	for (i = 0; i < n; i++) {
+		if (ip[i] >= (uint64_t)PERF_CONTEXT_MAX) {
+			part = ip[i] == (uint64_t)PERF_CONTEXT_USER ? &r->user :
+			       ip[i] == (uint64_t)PERF_CONTEXT_KERNEL ? &r->kernel : NULL;
+			count = part == &r->user ? &r->nuser : &r->nkernel;
+			if (part)
+				*part = ip + i + 1;
+		} else if (part) {
+			++*count;
+		}
+	}
+}
+
+/* sysctl kernel.perf_event_max_stack at boot, and all but no site changes it. */
+#define KERNEL_DEPTH_MAX 127
+
+static bool parse_sample(const void *body, size_t size, struct stacks_record *r)
+{
+	const struct sample_body *b = body;
+
+	if (size < sizeof(*b) || b->n > (size - sizeof(*b)) / sizeof(uint64_t))
+		return false;
+	r->kind = STACKS_SAMPLE;
+	r->pid = b->pid;
+	r->tid = b->tid;
+	r->mono_ns = b->mono_ns;
+	split_chain((const uint64_t *)(b + 1), b->n, r);
+	r->is_cut = r->nuser + r->nkernel >= KERNEL_DEPTH_MAX;
+	return true;
+}
+
+/* TEXT is NUL-ended and padded before the trailer; SIZE is what there is of it. */
+static bool is_text(const char *text, size_t size)
+{
+	return size > 0 && memchr(text, '\0', size);
+}
+
+static bool parse_mapping(const struct perf_event_header *h, const void *body, size_t size, struct stacks_record *r)
+{
+	const struct mmap2_body *b = body;
+
+	if (size < sizeof(*b) || !is_text(b->path, size - sizeof(*b)))
+		return false;
+	r->kind = STACKS_MAPPING;
+	r->pid = b->pid;
+	r->tid = b->tid;
+	r->start = b->start;
+	r->size = b->size;
+	r->offset = b->offset;
+	r->text = b->path;
+	if (h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID && b->id.build_id.size <= STACKS_BUILD_ID_MAX) {
+		r->build_id = b->id.build_id.bytes;
+		r->build_id_size = b->id.build_id.size;
+	}
+	return true;
+}
+
+static bool parse_name(const struct perf_event_header *h, const void *body, size_t size, struct stacks_record *r)
+{
+	const struct comm_body *b = body;
+
+	if (size < sizeof(*b) || !is_text(b->name, size - sizeof(*b)))
+		return false;
+	r->kind = h->misc & PERF_RECORD_MISC_COMM_EXEC ? STACKS_EXEC : STACKS_NAME;
+	r->pid = b->pid;
+	r->tid = b->tid;
+	r->text = b->name;
+	return true;
+}
+
+static bool parse_task(const struct perf_event_header *h, const void *body, size_t size, struct stacks_record *r)
+{
+	const struct task_body *b = body;
+
+	if (size < sizeof(*b))
+		return false;
+	r->kind = h->type == PERF_RECORD_FORK ? STACKS_FORK : STACKS_EXIT;
+	r->pid = b->pid;
+	r->tid = b->tid;
+	r->parent_pid = b->parent_pid;
+	r->parent_tid = b->parent_tid;
+	return true;
+}
+
+bool stacks_parse(const struct perf_event_header *h, struct stacks_record *ret)
+{
+	const char *body = (const char *)(h + 1);
+	size_t size = h->size < sizeof(*h) ? 0 : h->size - sizeof(*h);
+	const struct lost_body *lost = (const void *)body;
+	struct sample_id id;
+
+	memset(ret, 0, sizeof(*ret));
+	if (h->type == PERF_RECORD_SAMPLE)
+		return parse_sample(body, size, ret);
+	if (size < sizeof(id))
+		return false;
+	size -= sizeof(id);
+	memcpy(&id, body + size, sizeof(id));
+	ret->mono_ns = id.mono_ns;
+	switch (h->type) {
+	case PERF_RECORD_MMAP2:
+		return parse_mapping(h, body, size, ret);
+	case PERF_RECORD_COMM:
+		return parse_name(h, body, size, ret);
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		return parse_task(h, body, size, ret);
+	case PERF_RECORD_LOST:
+		ret->kind = STACKS_LOST;
+		ret->lost = size >= sizeof(*lost) ? lost->lost : 0;
+		return ret->lost > 0;
+	default:
+		return false;
+	}
+}
+
+/* --- the rings ---------------------------------------------------------------------------- */
+
+static char *ring_data(const struct stacks *s, const struct ring *r)
+{
+	return (char *)r->page + s->page_size;
+}
+
+static void ring_copy(const struct stacks *s, const struct ring *r, uint64_t from, void *to, size_t n)
+{
+	const size_t at = from % RING_BYTES;
+	const size_t first = n < RING_BYTES - at ? n : RING_BYTES - at;
+
+	memcpy(to, ring_data(s, r) + at, first);
+	memcpy((char *)to + first, ring_data(s, r), n - first);
+}
+
+/* When the record at the tail was made. A record that makes no sense ends what is in the ring. */
+static void ring_peek(const struct stacks *s, struct ring *r)
+{
+	struct perf_event_header h;
+	uint64_t at;
+
+	r->next_ns = UINT64_MAX;
+	if (r->head - r->tail < sizeof(h))
+		return;
+	ring_copy(s, r, r->tail, &h, sizeof(h));
+	if (h.size < sizeof(h) + sizeof(uint64_t) || h.size > r->head - r->tail) {
+		r->tail = r->head;
+		return;
+	}
+	at = h.type == PERF_RECORD_SAMPLE ? sizeof(h) + offsetof(struct sample_body, mono_ns) : h.size - sizeof(at);
+	ring_copy(s, r, r->tail + at, &r->next_ns, sizeof(r->next_ns));
+}
+
+static struct ring *earliest(struct stacks *s)
+{
+	struct ring *best = &s->ring[0];
+	size_t i;
+
+	for (i = 1; i < s->nrings; i++)
+		if (s->ring[i].next_ns < best->next_ns)
+			best = &s->ring[i];
+	return best;
+}
+
+static void take_record(struct stacks *s, struct ring *r, stacks_fn *fn, void *ctx)
+{
+	struct stacks_record record;
+
+	ring_copy(s, r, r->tail, &s->record, sizeof(s->record.header));
+	ring_copy(s, r, r->tail, &s->record, s->record.header.size);
+	r->tail += s->record.header.size;
+	if (stacks_parse(&s->record.header, &record))
+		fn(ctx, &record);
+	ring_peek(s, r);
+}
+
+/*
+ * Records made after the heads are read are left for the next time, so that none is given before an earlier one of
+ * another CPU.
+ */
+void stacks_drain(struct stacks *s, stacks_fn *fn, void *ctx)
+{
+	const uint64_t until_ns = clock_mono_ns() - SETTLE_NS;
+	struct ring *r;
+	size_t i;
+
+	for (i = 0; i < s->nrings; i++) {
+		r = &s->ring[i];
+		r->head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+		ring_peek(s, r);
+	}
+	while ((r = earliest(s))->next_ns <= until_ns)
+		take_record(s, r, fn, ctx);
+	for (i = 0; i < s->nrings; i++)
+		__atomic_store_n(&s->ring[i].page->data_tail, s->ring[i].tail, __ATOMIC_RELEASE);
+}
+
+bool stacks_wait(struct stacks *s, int fd, int timeout_ms)
+{
+	s->poll[s->nrings] = (struct pollfd){ .fd = fd, .events = POLLIN };
+	return poll(s->poll, s->nrings + 1, timeout_ms) > 0 && s->poll[s->nrings].revents;
+}
