@@ -25,8 +25,9 @@ static struct {
 	stepd_step_rec_t *step;
 	struct settings settings;
 	struct stepside *stepside; /* NULL: nothing is measured here */
-	struct steptrace_owner owner;
-	char job[STEPTRACE_JOB_MAX]; /* of it */
+	struct stepfile_owner owner;
+	char job[STEPFILE_JOB_MAX]; /* of it */
+	uint32_t *rank; /* the same */
 	bool is_attached;
 	uint64_t start_ns;
 	bool is_finished; /* the next two are final */
@@ -112,9 +113,9 @@ void stepd_side_begin(stepd_step_rec_t *step)
 			   "%s; this step is not accounted", err.text);
 	if (rc < 0)
 		return;
-	steptrace_job_name(id.job_id, step->array_task_id == NO_VAL ? 0 : step->array_job_id, step->array_task_id,
+	stepfile_job_name(id.job_id, step->array_task_id == NO_VAL ? 0 : step->array_job_id, step->array_task_id,
 			   step->env, side.job);
-	side.owner = (struct steptrace_owner){
+	side.owner = (struct stepfile_owner){
 		.uid = step->uid,
 		.gid = step->gid,
 		.gids = step->gids,
@@ -130,7 +131,7 @@ void stepd_side_begin(stepd_step_rec_t *step)
  * True: PID[n] are all there. Slurm polls when the last task was added, and goes on only then, so
  * that they are still stopped.
  */
-static bool are_forked(const stepd_step_rec_t *step, pid_t *pid, uint32_t n)
+static bool are_forked(const stepd_step_rec_t *step, pid_t *pid, uint32_t *rank, uint32_t n)
 {
 	uint32_t i;
 
@@ -138,6 +139,7 @@ static bool are_forked(const stepd_step_rec_t *step, pid_t *pid, uint32_t n)
 		if (!step->task[i] || !ABI_IS_AS_BUILT(step->task[i]) || step->task[i]->pid <= 0)
 			return false;
 		pid[i] = step->task[i]->pid;
+		rank[i] = step->task[i]->gtid;
 	}
 	return n > 0;
 }
@@ -153,7 +155,9 @@ static bool stepd_side_attach(struct stepside *stepside, const stepd_step_rec_t 
 	if (!step->task)
 		return false;
 	pid = calloc(step->node_tasks, sizeof(*pid));
-	done = pid && are_forked(step, pid, step->node_tasks) &&
+	if (!side.rank)
+		side.owner.rank = side.rank = calloc(step->node_tasks, sizeof(*side.rank));
+	done = pid && side.rank && are_forked(step, pid, side.rank, step->node_tasks) &&
 	       stepside_attach(stepside, pid, step->node_tasks);
 	free(pid);
 	return done;
@@ -324,6 +328,8 @@ void stepd_side_end(void)
 			    side.elapsed_ns);
 	stepside_report(side.stepside, &side.values, STDERR_FILENO);
 	stepside_close(side.stepside);
+	free(side.rank);
+	side.rank = NULL;
 	side.stepside = NULL;
 	side.step = NULL;
 }

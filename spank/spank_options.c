@@ -72,6 +72,18 @@ static int option_trace(int val, const char *arg, int remote)
 	return 0;
 }
 
+static int option_profile(int val, const char *arg, int remote)
+{
+	struct errmsg err = { 0 };
+
+	(void)val;
+	if (profile_request_parse(given(arg), &request.profile, &err) < 0) {
+		slurm_error("ceems: --ceems-profile: %s", err.text);
+		return remote ? 0 : -1;
+	}
+	return 0;
+}
+
 /* spank.h takes char * and changes nothing; Slurm keeps copies. */
 static struct spank_option options[] = {
 	{ .name = (char *)"ceems-perf",
@@ -90,6 +102,12 @@ static struct spank_option options[] = {
 			   "per step and node (10ms to 1h, default 1s)",
 	  .has_arg = 2,
 	  .cb = option_trace },
+	{ .name = (char *)"ceems-profile",
+	  .arginfo = (char *)"HZ,STACKS",
+	  .usage = (char *)"write a file of what the step's tasks execute, sampled 1 to 999 times per second of CPU "
+			   "time (default 99), per step and node; STACKS: user (default), kernel, both",
+	  .has_arg = 2,
+	  .cb = option_profile },
 };
 
 int spank_options_register(spank_t sp)

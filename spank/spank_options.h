@@ -12,12 +12,14 @@
 #include <slurm/spank.h>
 
 #include "src/libcore/perf_request.h"
+#include "src/libcore/profile_request.h"
 
 struct spank_request {
 	bool is_perf;	      /* --ceems-perf was given ... */
 	struct perf_request perf; /* ... for this */
 	bool is_report;	      /* --ceems-report */
 	uint64_t trace_ns;    /* --ceems-trace: its interval; 0: it was not given */
+	struct profile_request profile; /* --ceems-profile; hz is 0: it was not given */
 };
 
 /* In every context that knows options: srun, sbatch and salloc, slurmstepd. */

@@ -79,6 +79,7 @@ static void mark_slot(struct ledger_slot *slot)
 
 	slot->request = step.request;
 	slot->trace_ns = request->trace_ns;
+	slot->profile = request->profile;
 	slot->flags |= (request->is_report ? LEDGER_FLAG_REPORT : 0) |
 		       (request->is_perf ? LEDGER_FLAG_PERF : 0);
 }
@@ -121,10 +122,18 @@ static bool is_for_others(int argc)
 	const struct spank_request *request = spank_options_request();
 	struct others others = { false, false };
 
-	if (request->is_perf || request->is_report || request->trace_ns || argc)
+	if (request->is_perf || request->is_report || request->trace_ns || request->profile.hz || argc)
 		return false;
 	(void)dl_iterate_phdr(note_module, &others);
 	return others.energy && others.usage;
+}
+
+static void log_no_files(void)
+{
+	if (spank_options_request()->trace_ns)
+		logger_info("--ceems-trace needs acct_gather_energy/ceems on this node; this step is not traced");
+	if (spank_options_request()->profile.hz)
+		logger_info("--ceems-profile needs acct_gather_energy/ceems on this node; this step is not profiled");
 }
 
 void spank_remote_begin(spank_t sp, int argc, char **argv)
@@ -142,7 +151,7 @@ void spank_remote_begin(spank_t sp, int argc, char **argv)
 	find_node(step.node, sizeof(step.node));
 	if (spank_conf_load(argc, argv, &step.settings, &err) < 0 ||
 	    settings_for_node(&step.settings, step.node, &err) < 0) {
-		logger_error("%s; --ceems-perf, --ceems-report and --ceems-trace are off", err.text);
+		logger_error("%s; --ceems-perf, --ceems-report, --ceems-trace and --ceems-profile are off", err.text);
 		return;
 	}
 	step.is_on = true;
@@ -153,8 +162,8 @@ void spank_remote_begin(spank_t sp, int argc, char **argv)
 	slot = own_slot();
 	if (slot)
 		mark_slot(slot);
-	else if (spank_options_request()->trace_ns)
-		logger_info("--ceems-trace needs acct_gather_energy/ceems on this node; this step is not traced");
+	else
+		log_no_files();
 }
 
 /* --- without acct_gather_energy ------------------------------------------------------------- */
@@ -257,20 +266,28 @@ static void print_report(spank_t sp, const struct values *values,
 			slurm_spank_log("%s", line);
 }
 
-/* A user whose trace is not possible is told so once per step, since users cannot read slurmd's log. */
-static void tell_no_trace(spank_t sp, const struct ledger_slot *slot)
+/* A user whose file is not possible is told so once per step, since users cannot read slurmd's log. */
+static void tell_no_file(const struct ledger_slot *slot, const char *option, const char *done, const char *files,
+			 const char *dir)
 {
+	if (!slot)
+		slurm_spank_log("ceems: %s: this step is not %s: energy is not accounted on %s", option, done, step.node);
+	else if (!strcmp(dir, SETTINGS_NONE))
+		slurm_spank_log("ceems: %s: this step is not %s: this cluster allows no %s", option, done, files);
+}
+
+static void tell_no_files(spank_t sp, const struct ledger_slot *slot)
+{
+	const struct spank_request *request = spank_options_request();
 	uint32_t node_id = 0;
 
-	if (!spank_options_request()->trace_ns)
-		return;
 	(void)spank_get_item(sp, S_JOB_NODEID, &node_id);
 	if (node_id != 0)
 		return;
-	if (!slot)
-		slurm_spank_log("ceems: --ceems-trace: this step is not traced: energy is not accounted on %s", step.node);
-	else if (!strcmp(step.settings.trace_dir, SETTINGS_NO_TRACES))
-		slurm_spank_log("ceems: --ceems-trace: this step is not traced: this cluster allows no traces");
+	if (request->trace_ns)
+		tell_no_file(slot, "--ceems-trace", "traced", "traces", step.settings.trace_dir);
+	if (request->profile.hz)
+		tell_no_file(slot, "--ceems-profile", "profiled", "profiles", step.settings.profile_dir);
 }
 
 void spank_remote_task_exited(spank_t sp)
@@ -282,7 +299,7 @@ void spank_remote_task_exited(spank_t sp)
 	if (!step.is_on || !count_tasks(sp) || ++step.exited != step.tasks)
 		return;
 	slot = own_slot();
-	tell_no_trace(sp, slot);
+	tell_no_files(sp, slot);
 	if (slot) { /* acct_gather_energy reports */
 		if (step.probes)
 			stepprobes_read(step.probes, &slot->values, NULL);

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE /* pipe2 */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
@@ -23,6 +24,7 @@
 #include "src/libmeter/activity/cgcounters.h"
 #include "src/libmeter/activity/cgmount.h"
 #include "src/libmeter/activity/mounts.h"
+#include "src/libmeter/activity/stacks.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 
@@ -218,32 +220,60 @@ static int stat_in_child(const char *path, struct stat *ret)
 	return rc < 0 ? rc : answer.rc;
 }
 
-/* TraceDir must be writable for all users, who each write their own traces. */
-static void check_trace_dir(struct check *c)
+/* A folder in which all users write files of their own. */
+static void check_users_dir(struct check *c, const char *key, const char *dir, const char *option, const char *files)
 {
-	const char *dir = c->settings.trace_dir;
 	char hint[2 * SETTINGS_PATH_MAX + 64];
 	struct stat st = { 0 };
 	int rc;
 
-	if (!*dir || !strcmp(dir, SETTINGS_NO_TRACES)) {
-		check_ok(c, "TraceDir", "%s", *dir ? "--ceems-trace is off" : "traces go to the job's own folder");
+	if (!strcmp(dir, SETTINGS_NONE)) {
+		check_ok(c, key, "%s is off", option);
+		return;
+	}
+	if (!*dir) {
+		check_ok(c, key, "%s go to the job's own folder", files);
 		return;
 	}
 	rc = stat_in_child(dir, &st);
 	(void)snprintf(hint, sizeof(hint), "mkdir -p %s && chmod 1777 %s", dir, dir);
 	if (rc == -ETIMEDOUT)
-		check_error(c, "TraceDir", NULL, "%s does not answer: traces end with a line in slurmd's log", dir);
+		check_error(c, key, NULL, "%s does not answer: %s end with a line in slurmd's log", dir, files);
 	else if (rc < 0)
-		check_error(c, "TraceDir", rc == -ENOENT ? hint : NULL, "%s: %s", dir, strerror(-rc));
+		check_error(c, key, rc == -ENOENT ? hint : NULL, "%s: %s", dir, strerror(-rc));
 	else if (!S_ISDIR(st.st_mode))
-		check_error(c, "TraceDir", NULL, "%s is not a folder", dir);
+		check_error(c, key, NULL, "%s is not a folder", dir);
 	else if ((st.st_mode & 01777) != 01777)
-		check_warn(c, "TraceDir", hint + strlen("mkdir -p  && ") + strlen(dir),
+		check_warn(c, key, hint + strlen("mkdir -p  && ") + strlen(dir),
 			   "%s has mode %04o: all users write there, and none shall remove another's file", dir,
 			   (unsigned int)(st.st_mode & 07777));
 	else
-		check_ok(c, "TraceDir", "%s", dir);
+		check_ok(c, key, "%s", dir);
+}
+
+/* Whether a step could be profiled here. */
+static void check_profiles(struct check *c)
+{
+	struct errmsg err = { 0 };
+	int rc;
+
+	check_users_dir(c, "ProfileDir", c->settings.profile_dir, "--ceems-profile", "profiles");
+	if (!strcmp(c->settings.profile_dir, SETTINGS_NONE))
+		return;
+#ifndef HAVE_PROFILES
+	check_note(c, "profile", "built without protobuf-c: --ceems-profile makes no file");
+	return;
+#endif
+	if (geteuid() != 0) {
+		check_note(c, "profile", "only root can look whether steps can be sampled");
+		return;
+	}
+	rc = stacks_try(&err);
+	if (rc < 0)
+		check_note(c, "profile", "steps cannot be sampled: %s; --ceems-profile makes no file", err.text);
+	else
+		check_ok(c, "profile", "stacks by frame pointers, 1 to %" PRIu64 " samples per second of CPU time, for steps with --ceems-profile",
+			 c->settings.profile_max_hz);
 }
 
 void check_node(struct check *c)
@@ -256,7 +286,8 @@ void check_node(struct check *c)
 	check_ledger_dir(c);
 	check_ledger(c);
 	check_clock(c);
-	check_trace_dir(c);
+	check_users_dir(c, "TraceDir", c->settings.trace_dir, "--ceems-trace", "traces");
+	check_profiles(c);
 	check_filesystems(c);
 	check_bpf(c);
 }

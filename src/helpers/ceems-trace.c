@@ -6,15 +6,13 @@
  * ends with its input, or with one line, "error - TEXT", when the file cannot be written. A write that takes longer
  * than WRITE_MAX_S ends it by SIGALRM.
  */
-#define _GNU_SOURCE /* setresuid, setgroups */
 #include <errno.h>
-#include <fcntl.h>
-#include <grp.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/resource.h>
 
+#include "src/helpers/as_user.h"
 #include "src/libtrace/trace_row.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/errmsg.h"
@@ -26,8 +24,6 @@
 /* A row is in the file so soon after it was sampled. */
 #define FLUSH_NS NSEC_PER_SEC
 #define BUFFER_MAX (8 * TRACE_ROW_MAX)
-/* Of a job that is requeued, so many files: NAME.csv, NAME-2.csv, ... */
-#define FILES_MAX 99
 #define NICE 5
 
 struct trace_file {
@@ -40,73 +36,7 @@ struct trace_file {
 	char buf[BUFFER_MAX];
 };
 
-/* --- the user ----------------------------------------------------------------------------- */
-
-/* "100,4,27" */
-static int parse_ids(char *text, gid_t **ret, size_t *ret_n)
-{
-	gid_t *ids = calloc(strlen(text) / 2 + 1, sizeof(*ids));
-	char *word;
-	size_t n = 0;
-	uint64_t id;
-
-	if (!ids)
-		return -ENOMEM;
-	while ((word = strsep(&text, ","))) {
-		if (parse_u64(word, &id) < 0 || id > UINT32_MAX) {
-			free(ids);
-			return -EINVAL;
-		}
-		ids[n++] = (gid_t)id;
-	}
-	*ret = ids;
-	*ret_n = n;
-	return 0;
-}
-
-/* GID[0] is his own group. */
-static int become_user(uid_t uid, const gid_t *gid, size_t n)
-{
-	if (geteuid() != 0)
-		return geteuid() == uid ? 0 : -EPERM;
-	if (setgroups(n, gid) < 0 || setresgid(gid[0], gid[0], gid[0]) < 0 || setresuid(uid, uid, uid) < 0)
-		return -errno;
-	return uid != 0 && setuid(0) == 0 ? -EPERM : 0;
-}
-
-static int drop_privileges(const char *user, char *groups)
-{
-	_cleanup_free_ gid_t *gid = NULL;
-	uint64_t uid;
-	size_t n;
-	int rc = parse_u64(user, &uid);
-
-	if (rc == 0)
-		rc = parse_ids(groups, &gid, &n);
-	return rc == 0 ? become_user((uid_t)uid, gid, n) : rc;
-}
-
 /* --- the file ----------------------------------------------------------------------------- */
-
-/* Never one that is there: it may be a link that another user left, or the trace of the job's last run. */
-static int create_file(struct trace_file *f, const char *dir, const char *name, struct errmsg *err)
-{
-	unsigned int i;
-	int n;
-
-	for (i = 1; i <= FILES_MAX; i++) {
-		n = i == 1 ? snprintf(f->path, sizeof(f->path), "%s/%s.csv", dir, name) :
-			     snprintf(f->path, sizeof(f->path), "%s/%s-%u.csv", dir, name, i);
-		if ((size_t)n >= sizeof(f->path))
-			return errmsg_errno(err, -ENAMETOOLONG, "%s", dir);
-		f->fd = open(f->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0600);
-		if (f->fd >= 0)
-			return 0;
-		if (errno != EEXIST)
-			break;
-	}
-	return errmsg_errno(err, -errno, "%s", f->path);
-}
 
 /* A row that did not fit is cut off again. */
 static int trace_file_flush(struct trace_file *f, struct errmsg *err)
@@ -198,10 +128,10 @@ static int trace_write(struct trace_file *f, const char *dir, const char *name, 
 	start.node[sizeof(start.node) - 1] = '\0';
 	trace_row_init(&row, &start);
 	begin_ns = helper_begin(WRITE_MAX_S);
-	rc = create_file(f, dir, name, err);
+	rc = f->fd = as_user_create(dir, name, "csv", f->path, sizeof(f->path), err);
 	(void)helper_end(begin_ns);
 	f->flushed_ns = clock_mono_ns();
-	while (rc == 0)
+	while (rc >= 0)
 		rc = trace_next(f, &row, err);
 	return rc;
 }
@@ -217,7 +147,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	helper_serve(/* is_nice= */ false);
-	rc = drop_privileges(argv[1], argv[2]);
+	rc = as_user_become(argv[1], argv[2]);
 	if (rc < 0) {
 		helper_say("error - cannot become user %s: %s", argv[1], strerror(-rc));
 		return 1;

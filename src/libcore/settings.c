@@ -9,6 +9,7 @@
 #include "src/libcore/fsroles.h"
 #include "src/libcore/metric.h"
 #include "src/libcore/perf_request.h"
+#include "src/libcore/profile_request.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/parse.h"
 
@@ -28,11 +29,24 @@ static int parse_url(const char *value, void *field, const struct kvconf_key *ke
 	return kvconf_text(value, field, key, err);
 }
 
-static int parse_trace_dir(const char *value, void *field, const struct kvconf_key *key,
+static int parse_users_dir(const char *value, void *field, const struct kvconf_key *key,
 			   struct errmsg *err)
 {
-	return !strcmp(value, SETTINGS_NO_TRACES) ? kvconf_text(value, field, key, err) :
-						    parse_path(value, field, key, err);
+	return !strcmp(value, SETTINGS_NONE) ? kvconf_text(value, field, key, err) :
+					       parse_path(value, field, key, err);
+}
+
+static int parse_profile_rate(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
+{
+	uint64_t hz;
+	int rc = kvconf_u64(value, &hz, key, err);
+
+	if (rc < 0)
+		return rc;
+	if (hz < 1 || hz > PROFILE_REQUEST_HZ_MAX)
+		return errmsg_set(err, -ERANGE, "'%s' is not within 1 and %d", value, PROFILE_REQUEST_HZ_MAX);
+	*(uint64_t *)field = hz;
+	return 0;
 }
 
 static int parse_interval(const char *value, void *field, const struct kvconf_key *key,
@@ -283,8 +297,12 @@ const struct kvconf_key settings_keys[] = {
 	KEY("Filesystems", parse_filesystems, filesystems,
 	    "home:/home,project:/project,scratch:/scratch,local:/tmp",
 	    "Purpose of file systems: PURPOSE:PATH, separated by commas."),
-	KEY("TraceDir", parse_trace_dir, trace_dir, "",
+	KEY("TraceDir", parse_users_dir, trace_dir, "",
 	    "Folder of traces; empty: the working folder of the job; none: traces are off."),
+	KEY("ProfileDir", parse_users_dir, profile_dir, "",
+	    "Folder of profiles; empty: the working folder of the job; none: profiles are off."),
+	KEY("ProfileMaxRate", parse_profile_rate, profile_max_hz, "999",
+	    "Highest rate of --ceems-profile in samples per second, 1 to 999; a higher one becomes this."),
 	KEY("BpfDir", parse_path, bpf_dir, "/sys/fs/bpf/ceems",
 	    "Folder of the pinned BPF programs; empty: BPF is not used."),
 	KEY("HelperDir", parse_path, helper_dir, "",

@@ -16,7 +16,7 @@
 #include "src/libutil/kvconf.h"
 
 #define SETTINGS_PATH_MAX 512
-#define SETTINGS_NO_TRACES "none" /* as TraceDir: no user may have one */
+#define SETTINGS_NONE "none" /* as TraceDir, ProfileDir: no user may have one */
 #define SETTINGS_NO_MARKET UINT64_MAX /* no factor: 0 is one, of a contract for wind power */
 
 /* Far above any grid: pure coal is near 1,100 g/kWh (IPCC AR5 WG3, annex III). */
@@ -60,6 +60,8 @@ struct settings {
 	char perf_default[640];	       /* as --ceems-perf, for who asks for nothing; empty: none */
 	char filesystems[1024];	       /* what they are for: fsroles.h */
 	char trace_dir[SETTINGS_PATH_MAX]; /* of --ceems-trace; empty: the job's folder */
+	char profile_dir[SETTINGS_PATH_MAX]; /* the same of --ceems-profile */
+	uint64_t profile_max_hz;
 	char bpf_dir[SETTINGS_PATH_MAX]; /* where the programs are pinned; empty: no BPF */
 	char helper_dir[SETTINGS_PATH_MAX]; /* of ceems-bpf and others; empty: the one installed */
 	/* controller */

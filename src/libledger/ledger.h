@@ -31,6 +31,7 @@
 
 #include "src/libcore/metric.h"
 #include "src/libcore/perf_request.h"
+#include "src/libcore/profile_request.h"
 #include "src/libledger/account.h"
 #include "src/libledger/ledger_gpu.h"
 #include "src/libledger/split.h"
@@ -38,7 +39,7 @@
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/errmsg.h"
 
-#define LEDGER_VERSION 14
+#define LEDGER_VERSION 15
 #define LEDGER_STEPS 1024
 #define LEDGER_STEPS_OF_USER (LEDGER_STEPS / 2) /* of one user: the others need some, too */
 #define LEDGER_JOBS LEDGER_STEPS /* as many: an open step always finds room for its job */
@@ -120,6 +121,7 @@ struct ledger_slot {
 	uint64_t final_busy_ns; /* CPU time at the end; UINT64_MAX: not known */
 	struct perf_request request;	/* --ceems-perf or PerfDefault; with the flags */
 	uint64_t trace_ns;	/* --ceems-trace: its interval; 0: not given. With the flags */
+	struct profile_request profile; /* --ceems-profile; hz is 0: not given. With the flags */
 	struct ledger_identity id;
 	_Atomic uint32_t values_seq; /* odd: being written */
 	uint32_t pad;

@@ -122,6 +122,7 @@ int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned in
 	atomic_store(&s->flags, 0);
 	memset(&s->request, 0, sizeof(s->request));
 	s->trace_ns = 0;
+	memset(&s->profile, 0, sizeof(s->profile));
 	s->t_close_mono_ns = 0;
 	memset(s->cgroup_v2, 0, sizeof(s->cgroup_v2));
 	memset(s->cgroup_cpuacct, 0, sizeof(s->cgroup_cpuacct));

@@ -312,6 +312,11 @@ void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, char *v
 	tell_lacking(sp, lacking);
 }
 
+int stepprobes_cgroup(const struct stepprobes *sp)
+{
+	return sp ? sp->v2_fd : -1;
+}
+
 /* --- while it runs ------------------------------------------------------------------------ */
 
 struct learner {

@@ -46,6 +46,9 @@ void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, char *v
 /* Call it now and then while the step runs: learns mount points, gives counters back to a user's profiler. */
 void stepprobes_poll(struct stepprobes *sp);
 
+/* The v2 folder with the tasks, borrowed; below 0: there is none. SP may be NULL. */
+int stepprobes_cgroup(const struct stepprobes *sp);
+
 /*
  * Sets the values of all counters up to now in VALUES; other values are kept. DETAIL may be NULL.
  * The values are exact if no task is left.

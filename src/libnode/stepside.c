@@ -17,6 +17,8 @@
 #include "src/libnode/steplive.h"
 #include "src/libnode/stepmemory.h"
 #include "src/libnode/stepprobes.h"
+#include "src/libnode/stepprofile.h"
+#include "src/libnode/steptrace.h"
 #include "src/librecord/report.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
@@ -34,8 +36,9 @@ struct stepside {
 	struct cputime *cputime;
 	struct stepprobes *probes; /* NULL: there was no task yet */
 	struct steplive *live;	   /* also owned; it alone uses the probes until it is stopped */
-	const struct steptrace_owner *owner; /* NULL: not known */
+	const struct stepfile_owner *owner; /* NULL: not known */
 	struct steptrace *trace;   /* NULL: none was asked for */
+	struct stepprofile *profile; /* the same */
 	bool has_whole_node;
 	struct step_detail detail;
 	uint64_t open_ns;
@@ -169,7 +172,26 @@ static void start_trace(struct stepside *st, const struct ledger_slot *slot)
 		logger_info("--ceems-trace: %s; this step is not traced", err.text);
 }
 
-void stepside_set_owner(struct stepside *st, const struct steptrace_owner *owner)
+static void start_profile(struct stepside *st, const struct ledger_slot *slot, const pid_t *pid, size_t n)
+{
+	const struct stepprofile_setup setup = {
+		.settings = st->settings,
+		.ledger = st->ledger,
+		.slot = st->slot,
+		.owner = st->owner,
+		.cgroup_fd = stepprobes_cgroup(st->probes),
+		.pid = pid,
+		.n = n,
+	};
+	struct errmsg err = { 0 };
+
+	if (!slot->profile.hz || !st->owner || is_extern(st))
+		return;
+	if (stepprofile_start(&setup, &st->profile, &err) < 0)
+		logger_info("--ceems-profile: %s; this step is not profiled", err.text);
+}
+
+void stepside_set_owner(struct stepside *st, const struct stepfile_owner *owner)
 {
 	st->owner = owner;
 }
@@ -195,6 +217,7 @@ bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n)
 	atomic_store_explicit(&slot->cgroup_known, 1, memory_order_release);
 	start_live(st, slot);
 	start_trace(st, slot);
+	start_profile(st, slot, pid, n);
 	if (slot->request.groups) /* a tick, so that slurmd holds the hooks that this step attached: nodeprobes.c */
 		ledger_hint_tick(st->ledger);
 	return true;
@@ -366,6 +389,7 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 		logger_info("job %u: other steps are still there; its energy may lack theirs",
 			    st->id.job_id);
 	steptrace_halt(st->trace);
+	stepprofile_halt(st->profile);
 	steplive_stop(TAKE_PTR(st->live));
 	busy_ns = final_busy_ns(st, waited_ns);
 	fill_values(st, slot, busy_ns, values);
@@ -388,6 +412,7 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 		(void)ledger_values(st->ledger, &energy, values);
 	count_node(&energy, values);
 	steptrace_finish(TAKE_PTR(st->trace), values);
+	stepprofile_finish(TAKE_PTR(st->profile));
 	*ret_elapsed_ns = st->elapsed_ns;
 }
 
@@ -471,6 +496,7 @@ void stepside_close(struct stepside *st)
 	if (!st)
 		return;
 	steptrace_finish(st->trace, NULL);
+	stepprofile_finish(st->profile);
 	steplive_stop(st->live);
 	/*
 	 * A batch step keeps its slot until its process ends; then the sampler frees it. Up to

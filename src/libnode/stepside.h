@@ -14,7 +14,7 @@
 
 #include "src/libcore/settings.h"
 #include "src/libledger/ledger.h"
-#include "src/libnode/steptrace.h"
+#include "src/libnode/stepfile.h"
 #include "src/libutil/errmsg.h"
 
 /*
@@ -54,10 +54,10 @@ int stepside_open(const struct settings *s, const char *node, const struct ledge
 		  struct errmsg *err);
 
 /*
- * Sets the user who owns the step's trace. *OWNER is borrowed until stepside_close(). Call it
- * before stepside_attach(). Without this call there is no trace.
+ * Sets the user who owns the step's trace and profile. *OWNER is borrowed until stepside_close(). Call it before
+ * stepside_attach(). Without this call there is neither.
  */
-void stepside_set_owner(struct stepside *st, const struct steptrace_owner *owner);
+void stepside_set_owner(struct stepside *st, const struct stepfile_owner *owner);
 
 /*
  * Publishes the step's cgroup and starts its counters. PID[n] are all tasks of the step, none of

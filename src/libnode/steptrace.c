@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#define _GNU_SOURCE /* pipe2 */
 #include "src/libnode/steptrace.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +13,6 @@
 #include "src/libnode/stepmemory.h"
 #include "src/libtrace/trace_sample.h"
 #include "src/libutil/clock.h"
-#include "src/libutil/helper.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/thread.h"
 
@@ -25,201 +21,25 @@
  * long.
  */
 #define SOCKET_BYTES (4 * 1024 * 1024)
-/* How long the kernel may need to end a killed program. */
-#define KILL_NS (20 * NSEC_PER_MSEC)
-#define NARGS 6
 /* A wake-up this part of an interval before a sample is due is the one for it: clocks differ a little. */
 #define EARLY 8
 
 struct steptrace {
 	struct steptrace_setup setup;
 	uint64_t every_ns;
-	char *arg[NARGS + 1]; /* of the program; owned */
+	char *arg[STEPFILE_ARGS + 1]; /* of the program; owned */
 	pthread_mutex_t lock; /* guards `stop`: while it is held and `stop` is false, the borrowed objects exist */
 	pthread_cond_t wake;
 	bool stop;
 	pthread_t thread;
 	/* the thread's, and after its end steptrace_finish()'s */
-	int in, out; /* a socket to the program, a pipe from it; -1: the program does not run */
-	pid_t pid;
-	char words[512]; /* what it said */
-	size_t nwords;
+	struct stepfile file;
 	struct memuse *memuse;
 	struct trace_sample sample; /* the last one */
 	uint64_t due_ns;	    /* the first sample since then; 0: there was none */
 	uint64_t slow_ns;	    /* when it was read */
 	uint64_t gpu_held_ns;
 };
-
-/* --- the program -------------------------------------------------------------------------- */
-
-static char *file_name(const struct steptrace_setup *setup)
-{
-	const struct ledger_identity *id = &ledger_slot(setup->ledger, setup->slot)->id;
-	char step[16], name[NAME_MAX];
-
-	/* NAME_MAX must also have room for a number and ".csv" */
-	if (snprintf(name, sizeof(name), "ceems-trace-%s.%s-%s", setup->owner->job,
-		     ledger_step_name(id->step_id, step, sizeof(step)), ledger_node(setup->ledger)) > NAME_MAX - 16)
-		return NULL;
-	return strdup(name);
-}
-
-/* "100,4,27": his own group first. */
-static char *groups_of(const struct steptrace_owner *o)
-{
-	const size_t size = (o->ngids + 1) * sizeof("4294967295,");
-	char *text = malloc(size);
-	size_t used, i;
-
-	if (!text)
-		return NULL;
-	used = (size_t)snprintf(text, size, "%u", (unsigned int)o->gid);
-	for (i = 0; i < o->ngids; i++)
-		used += (size_t)snprintf(text + used, size - used, ",%u", (unsigned int)o->gids[i]);
-	return text;
-}
-
-static char *number_text(uint64_t n)
-{
-	char text[24];
-
-	(void)snprintf(text, sizeof(text), "%" PRIu64, n);
-	return strdup(text);
-}
-
-static char *program_path(const struct settings *s)
-{
-	static const char name[] = "/ceems-trace";
-	const char *dir = s->helper_dir[0] ? s->helper_dir : CEEMS_LIBEXECDIR;
-	const size_t size = strlen(dir) + sizeof(name);
-	char *path = malloc(size);
-
-	if (path)
-		(void)snprintf(path, size, "%s%s", dir, name);
-	return path;
-}
-
-static int make_arguments(struct steptrace *st, const struct steptrace_setup *setup)
-{
-	const struct steptrace_owner *o = setup->owner;
-	size_t i;
-
-	st->arg[0] = program_path(setup->settings);
-	st->arg[1] = number_text(o->uid);
-	st->arg[2] = groups_of(o);
-	st->arg[3] = strdup(setup->settings->trace_dir[0] ? setup->settings->trace_dir : o->dir);
-	st->arg[4] = file_name(setup);
-	st->arg[5] = number_text(STEPTRACE_FILE_MAX);
-	for (i = 0; i < NARGS; i++)
-		if (!st->arg[i])
-			return -ENOMEM;
-	return 0;
-}
-
-/*
- * Opens a socket to the program and a pipe from it. A socket, since it keeps messages apart, and a
- * write to it can be told not to raise SIGPIPE.
- */
-static int open_channels(int in[2], int out[2])
-{
-	const int size = SOCKET_BYTES;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, in) < 0)
-		return -errno;
-	if (pipe2(out, O_CLOEXEC) < 0) {
-		int rc = -errno;
-
-		(void)close(in[0]);
-		(void)close(in[1]);
-		return rc;
-	}
-	(void)setsockopt(in[0], SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
-	(void)fcntl(out[0], F_SETFL, O_NONBLOCK); /* the flag affects this end only */
-	return 0;
-}
-
-static int start_program(struct steptrace *st)
-{
-	int in[2], out[2];
-	int rc = open_channels(in, out);
-
-	if (rc < 0)
-		return rc;
-	rc = helper_spawn(st->arg, NULL, in[1], out[1], &st->pid);
-	(void)close(in[1]);
-	(void)close(out[1]);
-	if (rc < 0) {
-		(void)close(in[0]);
-		(void)close(out[0]);
-		st->pid = 0;
-		return rc;
-	}
-	st->in = in[0];
-	st->out = out[0];
-	return 0;
-}
-
-/* Reads what the program writes. True: it has ended or closed its output. */
-static bool hear_program(struct steptrace *st)
-{
-	char rest[256];
-	ssize_t n;
-
-	for (;;) {
-		const size_t room = sizeof(st->words) - 1 - st->nwords;
-
-		n = room ? read(st->out, st->words + st->nwords, room) : read(st->out, rest, sizeof(rest));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n == 0;
-		st->nwords += room ? (size_t)n : 0;
-	}
-}
-
-/*
- * Logs the end of the trace, in one line. A program that was killed, by the user or by its alarm,
- * has written nothing.
- */
-static void tell_end(struct steptrace *st)
-{
-	static const char error[] = "error - ";
-	struct errmsg why = { 0 };
-	const char *words = st->words;
-
-	st->words[strcspn(st->words, "\n")] = '\0';
-	if (!strncmp(words, error, sizeof(error) - 1))
-		words += sizeof(error) - 1;
-	(void)errmsg_set(&why, 0, "%s", words); /* masks what the user named */
-	if (*words)
-		logger_info("trace: %s; the trace of this step ends there", why.text);
-	else
-		logger_info("trace: ceems-trace was killed, or its folder did not answer; the trace of this step ends there");
-}
-
-/*
- * Waits for the program's end until DEADLINE_NS, then kills it. The host may wait for any child and
- * have reaped it already. If it IS_GONE or complained, this is logged.
- */
-static void end_program(struct steptrace *st, uint64_t deadline_ns, bool is_gone)
-{
-	struct pollfd p = { .fd = st->out, .events = POLLIN };
-	bool has_ended;
-
-	(void)shutdown(st->in, SHUT_WR);
-	while (!(has_ended = hear_program(st)) && clock_mono_ns() < deadline_ns)
-		(void)poll(&p, 1, (int)((deadline_ns - clock_mono_ns()) / NSEC_PER_MSEC) + 1);
-	/* before it is reaped, its pid is not reused */
-	if (helper_wait(st->pid, has_ended ? deadline_ns : 0, NULL) == -EAGAIN) {
-		(void)kill(st->pid, SIGKILL);
-		(void)helper_wait(st->pid, clock_mono_ns() + KILL_NS, NULL);
-	}
-	if (is_gone || !has_ended || st->nwords)
-		tell_end(st);
-	(void)close(TAKE_FD(st->in));
-	(void)close(TAKE_FD(st->out));
-}
 
 /* --- a sample ----------------------------------------------------------------------------- */
 
@@ -297,7 +117,7 @@ static void take_sample(struct steptrace *st)
 /* False: the program is gone. */
 static bool send_message(struct steptrace *st, const void *message, size_t size)
 {
-	if (send(st->in, message, size, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+	if (send(st->file.in, message, size, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
 		return true;
 	if (errno != EAGAIN && errno != ENOBUFS && errno != EINTR)
 		return false;
@@ -381,7 +201,7 @@ static void *steptrace_run(void *arg)
 	int rc;
 
 	(void)prctl(PR_SET_NAME, "ceems-trace", 0, 0, 0);
-	rc = start_program(st);
+	rc = stepfile_start(&st->file, st->arg, SOCKET_BYTES);
 	if (rc < 0) {
 		logger_info("trace: cannot start %s: %s; this step is not traced", st->arg[0], strerror(-rc));
 		return NULL;
@@ -392,7 +212,7 @@ static void *steptrace_run(void *arg)
 		is_there = trace_once(st);
 	(void)pthread_mutex_unlock(&st->lock);
 	if (!is_there)
-		end_program(st, clock_mono_ns() + STEPTRACE_END_NS, /* is_gone= */ true);
+		stepfile_end(&st->file, clock_mono_ns() + STEPFILE_END_NS, /* is_gone= */ true);
 	return NULL;
 }
 
@@ -402,7 +222,7 @@ static void steptrace_free(struct steptrace *st)
 {
 	size_t i;
 
-	for (i = 0; i < NARGS; i++)
+	for (i = 0; i < STEPFILE_ARGS; i++)
 		free(st->arg[i]);
 	memuse_close(st->memuse);
 	(void)pthread_cond_destroy(&st->wake);
@@ -412,16 +232,25 @@ static void steptrace_free(struct steptrace *st)
 
 int steptrace_start(const struct steptrace_setup *setup, struct steptrace **ret, struct errmsg *err)
 {
+	const struct stepfile_setup program = {
+		.what = "trace",
+		.settings = setup->settings,
+		.owner = setup->owner,
+		.ledger = setup->ledger,
+		.id = &ledger_slot(setup->ledger, setup->slot)->id,
+		.dir = setup->settings->trace_dir,
+		.size_max = STEPTRACE_FILE_MAX,
+	};
 	struct steptrace *st;
 	int rc;
 
-	if (!strcmp(setup->settings->trace_dir, SETTINGS_NO_TRACES))
-		return errmsg_set(err, -EPERM, "TraceDir=" SETTINGS_NO_TRACES " in ceems.conf");
+	if (!strcmp(setup->settings->trace_dir, SETTINGS_NONE))
+		return errmsg_set(err, -EPERM, "TraceDir=" SETTINGS_NONE " in ceems.conf");
 	st = calloc(1, sizeof(*st));
 	if (!st)
 		return errmsg_errno(err, -ENOMEM, "trace");
 	st->setup = *setup;
-	st->in = st->out = -1;
+	stepfile_init(&st->file, "trace");
 	st->every_ns = ledger_slot(setup->ledger, setup->slot)->trace_ns;
 	(void)pthread_mutex_init(&st->lock, NULL);
 	rc = thread_cond_init(&st->wake);
@@ -430,7 +259,7 @@ int steptrace_start(const struct steptrace_setup *setup, struct steptrace **ret,
 		return errmsg_errno(err, rc, "trace");
 	}
 	open_memory(st);
-	rc = make_arguments(st, setup);
+	rc = stepfile_arguments(&program, st->arg);
 	if (rc == 0)
 		rc = thread_start(&st->thread, steptrace_run, st);
 	if (rc < 0) {
@@ -455,7 +284,7 @@ void steptrace_halt(struct steptrace *st)
 static bool send_last(struct steptrace *st, const struct values *values, uint64_t deadline_ns)
 {
 	struct trace_sample *s = &st->sample;
-	struct pollfd p = { .fd = st->in, .events = POLLOUT };
+	struct pollfd p = { .fd = st->file.in, .events = POLLOUT };
 	uint64_t now_ns = clock_mono_ns();
 	struct ledger_view v;
 
@@ -480,10 +309,10 @@ void steptrace_finish(struct steptrace *st, const struct values *values)
 		return;
 	steptrace_halt(st);
 	(void)pthread_join(st->thread, NULL); /* the thread waits for a tick, at most STEPTRACE_TICK_NS */
-	deadline_ns = clock_mono_ns() + STEPTRACE_END_NS;
-	if (st->in >= 0) {
+	deadline_ns = clock_mono_ns() + STEPFILE_END_NS;
+	if (st->file.in >= 0) {
 		is_there = !values || send_last(st, values, deadline_ns);
-		end_program(st, deadline_ns, !is_there);
+		stepfile_end(&st->file, deadline_ns, !is_there);
 	}
 	steptrace_free(st);
 }

@@ -216,7 +216,7 @@ static void test_options(void)
 	ok(strstr(fake.error, "--ceems-perf") != NULL, "and the log says so");
 	fake.may_register = true;
 	is_int(hook(so, "slurm_spank_init"), 0, "init in srun");
-	is_u64(fake.noptions, 3, "three options");
+	is_u64(fake.noptions, 4, "four options");
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		fake.error[0] = '\0';
 		is_int(option("ceems-perf", t[i].arg, 0), t[i].rc,
@@ -244,6 +244,13 @@ static void test_options(void)
 		is_int(strstr(fake.error, "no time from 10ms to 1h") != NULL, interval[i].rc != 0, "  names the bounds");
 		is_int(option("ceems-trace", interval[i].arg, 1), 0, "  never in a step");
 	}
+	is_int(option("ceems-profile", NULL, 0), 0, "a profile, no argument");
+	is_int(option("ceems-profile", "(null)", 0), 0, "  from a script");
+	is_int(option("ceems-profile", "49,both", 0), 0, "  with rate and stacks");
+	fake.error[0] = '\0';
+	is_int(option("ceems-profile", "1000", 0), -1, "  too fast");
+	ok(strstr(fake.error, "a rate from 1 to 999") != NULL, "  names the bounds: %s", fake.error);
+	is_int(option("ceems-profile", "1000", 1), 0, "  never in a step");
 	is_int(hook(so, "slurm_spank_init_post_opt"), 0, "nothing more in srun");
 	is_int(hook(so, "slurm_spank_exit"), 0, "exit");
 	(void)dlclose(so);

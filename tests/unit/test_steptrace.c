@@ -118,7 +118,7 @@ static unsigned int claim(void)
 
 static struct steptrace *begin(unsigned int slot, const char *folder)
 {
-	const struct steptrace_owner owner = { .uid = getuid(), .gid = getgid(), .dir = folder, .job = "7" };
+	const struct stepfile_owner owner = { .uid = getuid(), .gid = getgid(), .dir = folder, .job = "7" };
 	const struct steptrace_setup setup = {
 		.settings = &settings, .ledger = node.l, .slot = slot, .owner = &owner
 	};
@@ -343,14 +343,14 @@ static void test_programs(void)
 
 static void test_forbidden(void)
 {
-	const struct steptrace_owner owner = { .uid = getuid(), .gid = getgid(), .dir = dir, .job = "7" };
+	const struct stepfile_owner owner = { .uid = getuid(), .gid = getgid(), .dir = dir, .job = "7" };
 	const struct steptrace_setup setup = {
 		.settings = &settings, .ledger = node.l, .slot = claim(), .owner = &owner
 	};
 	struct errmsg err = { 0 };
 	struct steptrace *st = NULL;
 
-	(void)snprintf(settings.trace_dir, sizeof(settings.trace_dir), SETTINGS_NO_TRACES);
+	(void)snprintf(settings.trace_dir, sizeof(settings.trace_dir), SETTINGS_NONE);
 	is_int(steptrace_start(&setup, &st, &err), -EPERM, "a site without traces");
 	is_str(err.text, "TraceDir=none in ceems.conf", "  says so");
 	steptrace_halt(NULL);
@@ -376,9 +376,9 @@ static void test_job_name(void)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		char name[STEPTRACE_JOB_MAX];
+		char name[STEPFILE_JOB_MAX];
 
-		steptrace_job_name(rows[i].job_id, rows[i].array_job_id, rows[i].task, rows[i].env, name);
+		stepfile_job_name(rows[i].job_id, rows[i].array_job_id, rows[i].task, rows[i].env, name);
 		is_str(name, rows[i].name, "the job in a file's name");
 	}
 }

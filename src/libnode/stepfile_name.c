@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/libnode/steptrace.h"
+#include "src/libnode/stepfile.h"
 #include "src/libutil/parse.h"
 
 /*
@@ -46,16 +46,16 @@ static bool find_component(uint32_t job_id, char *const *env, uint64_t *ret_offs
 	return has_leader && is_found;
 }
 
-void steptrace_job_name(uint32_t job_id, uint32_t array_job_id, uint32_t array_task_id, char *const *env,
-			char ret[STEPTRACE_JOB_MAX])
+void stepfile_job_name(uint32_t job_id, uint32_t array_job_id, uint32_t array_task_id, char *const *env,
+			char ret[STEPFILE_JOB_MAX])
 {
 	uint64_t offset = 0, leader = 0;
 
 	if (array_job_id)
-		(void)snprintf(ret, STEPTRACE_JOB_MAX, "%" PRIu32 "_%" PRIu32 "-%" PRIu32, array_job_id, array_task_id,
+		(void)snprintf(ret, STEPFILE_JOB_MAX, "%" PRIu32 "_%" PRIu32 "-%" PRIu32, array_job_id, array_task_id,
 			       job_id);
 	else if (find_component(job_id, env, &offset, &leader))
-		(void)snprintf(ret, STEPTRACE_JOB_MAX, "%" PRIu64 "+%" PRIu64 "-%" PRIu32, leader, offset, job_id);
+		(void)snprintf(ret, STEPFILE_JOB_MAX, "%" PRIu64 "+%" PRIu64 "-%" PRIu32, leader, offset, job_id);
 	else
-		(void)snprintf(ret, STEPTRACE_JOB_MAX, "%" PRIu32, job_id);
+		(void)snprintf(ret, STEPFILE_JOB_MAX, "%" PRIu32, job_id);
 }

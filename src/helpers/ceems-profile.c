@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ceems-profile - samples a step for its slurmstepd, --ceems-profile, and writes the profile. Two processes, so that who
+ * has rights reads nothing that a user wrote, and who reads it has no rights:
+ *
+ * - The first stays root. It has the events of the CPUs and the ring buffers (stacks.h), in which the names and
+ *   mappings of all processes on these CPUs are. It drops what is not the step's, replaces addresses of the kernel by
+ *   names, and passes on the rest. It opens no file but of /proc.
+ * - The second becomes the user before it gets the first message. It reads the user's files and writes the profile, so
+ *   that a folder that hangs or a file that is made to confuse a parser harms the user alone. It has no descriptor but
+ *   its end of the socket, and cannot be traced by the user's other processes.
+ *
+ * It ends with its input, and it says "error - TEXT" if the profile is not whole. If the first is killed, the second
+ * writes what it has. If the second is killed, the first ends. slurmstepd kills both by their process group.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "src/helpers/as_user.h"
+#include "src/helpers/kallsyms.h"
+#include "src/helpers/profile_tasks.h"
+#include "src/helpers/profile_writer.h"
+#include "src/libcore/profile_request.h"
+#include "src/libmeter/activity/perf_set.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/helper.h"
+#include "src/libutil/parse.h"
+
+#define NICE 5
+#define WRITE_MAX_S 10
+#define SOCKET_BYTES (1024 * 1024)
+/* How long a sample may stay in its ring. */
+#define DRAIN_MS 500
+
+struct sampler {
+	struct wire *wire;
+	struct stacks *stacks;
+	struct profile_tasks *tasks;
+	struct kallsyms *kernel; /* NULL: no kernel stacks, or no names */
+	uint8_t *is_told;	 /* by the number of a kernel function */
+	int rc;			 /* of the wire */
+};
+
+/* --- the half that samples ------------------------------------------------------------------ */
+
+/* "1234:0,1235:1" */
+static int parse_tasks(struct profile_tasks *tasks, char *text)
+{
+	uint64_t pid, rank;
+	char *word, *colon;
+	int rc = -EINVAL;
+
+	while ((word = strsep(&text, ","))) {
+		colon = strchr(word, ':');
+		if (colon)
+			*colon = '\0';
+		if (parse_u64(word, &pid) < 0 || !pid || pid > INT32_MAX || (colon && parse_u64(colon + 1, &rank) < 0))
+			return -EINVAL;
+		rc = profile_tasks_add(tasks, (uint32_t)pid, colon ? (int64_t)rank : WIRE_RANK_NONE);
+		if (rc < 0)
+			return rc;
+	}
+	return rc;
+}
+
+static void tell_symbol(struct sampler *s, uint32_t number)
+{
+	const struct wire_message m = {
+		.kind = WIRE_SYMBOL, .record = { .start = number, .text = kallsyms_name(s->kernel, number) }
+	};
+
+	if (!s->is_told[number])
+		s->rc = wire_send(s->wire, &m);
+	s->is_told[number] = 1;
+}
+
+/* RET[n] are numbers of functions. */
+static size_t name_kernel(struct sampler *s, const struct stacks_record *r, uint64_t ret[])
+{
+	uint32_t number;
+	size_t i, n = 0;
+
+	for (i = 0; i < r->nkernel && s->kernel && s->rc == 0; i++) {
+		number = kallsyms_find(s->kernel, r->kernel[i]);
+		if (number == UINT32_MAX)
+			continue;
+		tell_symbol(s, number);
+		ret[n++] = number;
+	}
+	return n;
+}
+
+static void pass_on(void *ctx, const struct stacks_record *r)
+{
+	struct sampler *s = ctx;
+	struct wire_message m = { .kind = WIRE_RECORD, .record = *r };
+	uint64_t kernel[UINT16_MAX / sizeof(uint64_t)];
+
+	if (s->rc < 0 || !profile_tasks_look(s->tasks, &m))
+		return;
+	m.record.nkernel = name_kernel(s, r, kernel);
+	m.record.kernel = kernel;
+	if (s->rc == 0)
+		s->rc = wire_send(s->wire, &m);
+}
+
+static int tell_time(struct sampler *s, enum wire_kind kind)
+{
+	const struct wire_message m = {
+		.kind = kind, .wall_ns = clock_wall_ns(), .record.mono_ns = clock_mono_ns()
+	};
+
+	return wire_send(s->wire, &m);
+}
+
+static int open_kernel(struct sampler *s, struct errmsg *err)
+{
+	int rc = kallsyms_open("/proc/kallsyms", &s->kernel, err);
+
+	if (rc < 0)
+		return rc;
+	s->is_told = calloc(kallsyms_count(s->kernel), 1);
+	return s->is_told ? 0 : errmsg_errno(err, -ENOMEM, "kernel symbols");
+}
+
+/* TASKS begins with the pid of one. */
+static int open_stacks(struct sampler *s, const struct profile_request *request, const char *cgroup, const char *tasks,
+		       struct errmsg *err)
+{
+	_cleanup_close_ int fd = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stacks_setup setup = {
+		.cgroup_fd = fd,
+		.hz = request->hz,
+		.has_user = request->stacks & PROFILE_REQUEST_USER,
+		.has_kernel = request->stacks & PROFILE_REQUEST_KERNEL,
+	};
+	_cleanup_free_ uint32_t *cpu = NULL;
+	int rc;
+
+	if (fd < 0)
+		return errmsg_errno(err, -errno, "the step's cgroup");
+	rc = perf_cgroup_cpus((pid_t)strtol(tasks, NULL, 10), &cpu, &setup.ncpus);
+	if (rc < 0)
+		return errmsg_errno(err, rc, "the step's CPUs");
+	setup.cpu = cpu;
+	return stacks_open(&setup, &s->stacks, err);
+}
+
+/* Until the input ends, or the other half. */
+static void sample(struct sampler *s)
+{
+	bool is_over = false;
+
+	while (s->rc == 0 && !is_over) {
+		is_over = stacks_wait(s->stacks, STDIN_FILENO, DRAIN_MS);
+		if (is_over)
+			(void)usleep(1000); /* for records on their way into a ring */
+		stacks_drain(s->stacks, pass_on, s);
+		if (s->rc == 0 && is_over)
+			s->rc = tell_time(s, WIRE_END);
+		if (s->rc == 0)
+			s->rc = wire_flush(s->wire);
+	}
+}
+
+static int run_sampler(struct sampler *s, const struct profile_request *request, char **argv, struct errmsg *err)
+{
+	int rc = profile_tasks_create(&s->tasks);
+
+	if (rc < 0)
+		return errmsg_errno(err, rc, "tasks");
+	rc = open_stacks(s, request, argv[8], argv[9], err);
+	if (rc == 0) {
+		s->rc = tell_time(s, WIRE_BEGIN);
+		/* now: a task that got its name before the events were there has it */
+		rc = parse_tasks(s->tasks, argv[9]);
+		if (rc < 0)
+			(void)errmsg_errno(err, rc, "tasks");
+	}
+	if (rc == 0 && request->stacks & PROFILE_REQUEST_KERNEL)
+		rc = open_kernel(s, err);
+	if (rc == 0)
+		sample(s);
+	kallsyms_close(s->kernel);
+	stacks_close(s->stacks);
+	profile_tasks_destroy(s->tasks);
+	free(s->is_told);
+	return rc;
+}
+
+/* --- the half that writes ------------------------------------------------------------------- */
+
+static int run_writer(const struct profile_request *request, char **argv, int fd)
+{
+	struct profile_writer_setup setup = {
+		.dir = argv[3],
+		.file = argv[4],
+		.job = argv[10],
+		.step = argv[11],
+		.node = argv[12],
+		.hz = request->hz,
+		.stacks = profile_request_stacks_name(request->stacks),
+	};
+	struct errmsg err = { 0 };
+	struct wire *wire = NULL;
+	int rc = as_user_become(argv[1], argv[2]);
+
+	if (rc < 0)
+		(void)errmsg_errno(&err, rc, "cannot become user %s", argv[1]);
+	if (rc == 0)
+		rc = parse_u64(argv[5], &setup.size_max);
+	if (rc == 0)
+		rc = wire_open(fd, &wire);
+	if (rc == 0)
+		rc = profile_writer_run(&setup, wire, &err);
+	wire_close(wire);
+	if (rc < 0)
+		helper_say("error - %s", *err.text ? err.text : strerror(-rc));
+	(void)fflush(stdout);
+	return rc < 0;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static pid_t start_writer(const struct profile_request *request, char **argv, int *ret_fd)
+{
+	const int size = SOCKET_BYTES;
+	int end[2], null;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end) < 0)
+		return -errno;
+	(void)setsockopt(end[0], SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
+	pid = fork();
+	if (pid == 0) {
+		(void)close(end[0]);
+		null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (null >= 0)
+			(void)dup2(null, STDIN_FILENO); /* slurmstepd's socket */
+		_exit(run_writer(request, argv, end[1]));
+	}
+	(void)close(end[1]);
+	if (pid < 0) {
+		(void)close(end[0]);
+		return -errno;
+	}
+	*ret_fd = end[0];
+	return pid;
+}
+
+int main(int argc, char **argv)
+{
+	struct profile_request request = { 0 };
+	struct sampler s = { .rc = 0 };
+	struct errmsg err = { 0 };
+	int fd = -1, status = 0, rc;
+	char words[32];
+	pid_t writer;
+
+	if (argc != 13 || (size_t)snprintf(words, sizeof(words), "%s,%s", argv[6], argv[7]) >= sizeof(words) ||
+	    profile_request_parse(words, &request, &err) < 0) {
+		(void)fputs("usage: ceems-profile UID GID[,GID]... DIR NAME BYTES HZ STACKS CGROUP PID[:RANK],... JOB STEP "
+			    "NODE\n",
+			    stderr);
+		return 2;
+	}
+	helper_serve(/* is_nice= */ false);
+	(void)setpgid(0, 0);
+	(void)setpriority(PRIO_PROCESS, 0, NICE);
+	writer = start_writer(&request, argv, &fd);
+	rc = writer < 0 ? errmsg_errno(&err, (int)writer, "cannot fork") : wire_open(fd, &s.wire);
+	if (rc == 0)
+		rc = run_sampler(&s, &request, argv, &err);
+	if (rc < 0)
+		helper_say("error - %s", err.text);
+	(void)fflush(stdout);
+	wire_close(s.wire);
+	if (fd >= 0)
+		(void)close(fd);
+	if (writer > 0)
+		(void)waitpid(writer, &status, 0);
+	return rc < 0 || s.rc < 0 || status != 0;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/helpers/kallsyms.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/libutil/util.h"
+
+struct symbol {
+	uint64_t address;
+	size_t name; /* in TEXT */
+};
+
+struct kallsyms {
+	struct symbol *symbol;
+	size_t n, room;
+	char *text;
+	size_t used, text_room;
+};
+
+static int add_text(struct kallsyms *k, const char *name, const char *module, size_t *ret)
+{
+	size_t len = strlen(name) + strlen(module) + 2;
+	char *text;
+
+	if (k->used + len > k->text_room) {
+		text = realloc(k->text, 2 * k->text_room + 4096 + len);
+		if (!text)
+			return -ENOMEM;
+		k->text = text;
+		k->text_room = 2 * k->text_room + 4096 + len;
+	}
+	*ret = k->used;
+	k->used += (size_t)snprintf(k->text + k->used, len, "%s%s%s", name, *module ? " " : "", module) + 1;
+	return 0;
+}
+
+static int add_symbol(struct kallsyms *k, uint64_t address, const char *name, const char *module)
+{
+	struct symbol *more;
+	size_t at;
+	int rc;
+
+	if (k->n == k->room) {
+		more = realloc(k->symbol, (2 * k->room + 1024) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		k->symbol = more;
+		k->room = 2 * k->room + 1024;
+	}
+	rc = add_text(k, name, module, &at);
+	if (rc == 0)
+		k->symbol[k->n++] = (struct symbol){ address, at };
+	return rc;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* "ffffffff81000000 T _stext", "ffffffffc0a01000 t nfs_file_read	[nfs]": by hand, since there are 200,000. */
+static int read_line(struct kallsyms *k, char *line)
+{
+	char *name, *end, *module;
+	const uint64_t address = strtoull(line, &end, 16);
+
+	if (!address || end[0] != ' ' || !end[1] || !strchr("tTwW", end[1]) || end[2] != ' ')
+		return 0;
+	name = end + 3;
+	name[strcspn(name, "\n")] = '\0';
+	module = strchr(name, '\t');
+	if (module)
+		*module++ = '\0';
+	return add_symbol(k, address, name, module ? module : "");
+}
+
+static int read_all(struct kallsyms *k, FILE *f)
+{
+	char line[640];
+	int rc = 0;
+
+	while (rc == 0 && fgets(line, sizeof(line), f))
+		rc = read_line(k, line);
+	return rc == 0 && !k->n ? -EPERM : rc;
+}
+
+int kallsyms_open(const char *path, struct kallsyms **ret, struct errmsg *err)
+{
+	_cleanup_fclose_ FILE *f = fopen(path, "re");
+	struct kallsyms *k = calloc(1, sizeof(*k));
+	int rc = !f ? -errno : k ? read_all(k, f) : -ENOMEM;
+
+	if (rc < 0) {
+		kallsyms_close(k);
+		return errmsg_errno(err, rc, "%s", path);
+	}
+	qsort(k->symbol, k->n, sizeof(*k->symbol), by_address);
+	*ret = k;
+	return 0;
+}
+
+void kallsyms_close(struct kallsyms *k)
+{
+	if (!k)
+		return;
+	free(k->symbol);
+	free(k->text);
+	free(k);
+}
+
+uint32_t kallsyms_find(const struct kallsyms *k, uint64_t address)
+{
+	size_t low = 0, high = k->n, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (k->symbol[mid].address <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? (uint32_t)(low - 1) : UINT32_MAX;
+}
+
+const char *kallsyms_name(const struct kallsyms *k, uint32_t number)
+{
+	return k->text + k->symbol[number].name;
+}
+
+uint32_t kallsyms_count(const struct kallsyms *k)
+{
+	return (uint32_t)k->n;
+}

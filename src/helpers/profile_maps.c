@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/helpers/profile_maps.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "src/libutil/util.h"
+
+#define BUCKETS 4096u
+/* Processes that have ended and are still known; mappings of a process. */
+#define ENDED_MAX 1024u
+#define SPANS_MAX 4096u
+
+struct span {
+	uint64_t start, limit;
+	uint32_t mapping;
+};
+
+struct space { /* a process */
+	uint32_t pid;
+	bool is_whole; /* all of its mappings are known: since its exec, or by /proc */
+	bool has_ended;
+	struct span *span; /* by address, and none overlaps */
+	size_t n, room;
+	struct space *next; /* in the bucket */
+};
+
+struct profile_maps {
+	struct profile *profile;
+	struct space *bucket[BUCKETS];
+	uint32_t ended[ENDED_MAX]; /* a ring of pids; 0: none */
+	uint32_t next_ended;
+};
+
+int profile_maps_create(struct profile *p, struct profile_maps **ret)
+{
+	struct profile_maps *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return -ENOMEM;
+	m->profile = p;
+	*ret = m;
+	return 0;
+}
+
+static void space_free(struct space *s)
+{
+	free(s->span);
+	free(s);
+}
+
+void profile_maps_destroy(struct profile_maps *m)
+{
+	struct space *s, *next;
+	size_t i;
+
+	if (!m)
+		return;
+	for (i = 0; i < BUCKETS; i++)
+		for (s = m->bucket[i]; s; s = next) {
+			next = s->next;
+			space_free(s);
+		}
+	free(m);
+}
+
+static struct space **place_of(struct profile_maps *m, uint32_t pid)
+{
+	struct space **at = &m->bucket[pid % BUCKETS];
+
+	while (*at && (*at)->pid != pid)
+		at = &(*at)->next;
+	return at;
+}
+
+static struct space *space_of(struct profile_maps *m, uint32_t pid)
+{
+	struct space **at = place_of(m, pid);
+
+	if (!*at) {
+		*at = calloc(1, sizeof(**at));
+		if (*at)
+			(*at)->pid = pid;
+	}
+	return *at;
+}
+
+static void forget(struct profile_maps *m, uint32_t pid)
+{
+	struct space **at = place_of(m, pid), *s = *at;
+
+	if (!s || !s->has_ended)
+		return; /* the number is another process's by now */
+	*at = s->next;
+	space_free(s);
+}
+
+/* --- spans -------------------------------------------------------------------------------- */
+
+/* The first that ends above ADDRESS. */
+static size_t find_span(const struct space *s, uint64_t address)
+{
+	size_t low = 0, high = s->n, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (s->span[mid].limit <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static int make_room(struct space *s)
+{
+	struct span *more;
+
+	if (s->n < s->room)
+		return 0;
+	more = realloc(s->span, (s->room * 2 + 16) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	s->span = more;
+	s->room = s->room * 2 + 16;
+	return 0;
+}
+
+/* What it overlaps was unmapped before. */
+static int add_span(struct space *s, const struct span *new)
+{
+	size_t first = find_span(s, new->start), end = first;
+	int rc = make_room(s);
+
+	if (rc < 0)
+		return rc;
+	while (end < s->n && s->span[end].start < new->limit)
+		end++;
+	if (s->n - (end - first) >= SPANS_MAX)
+		return 0;
+	memmove(&s->span[first + 1], &s->span[end], (s->n - end) * sizeof(*new));
+	s->span[first] = *new;
+	s->n = s->n - (end - first) + 1;
+	return 0;
+}
+
+static void build_id_text(const struct stacks_record *r, char *text)
+{
+	size_t i;
+
+	*text = '\0';
+	for (i = 0; i < r->build_id_size; i++)
+		(void)snprintf(text + 2 * i, 3, "%02x", r->build_id[i]);
+}
+
+static int add_mapping(struct profile_maps *m, struct space *s, const struct profile_mapping *mapping)
+{
+	struct span span = { .start = mapping->start, .limit = mapping->limit };
+	int rc = profile_add_mapping(m->profile, mapping, &span.mapping);
+
+	return rc < 0 ? rc : add_span(s, &span);
+}
+
+static int learn_mapping(struct profile_maps *m, struct space *s, const struct stacks_record *r)
+{
+	char build_id[2 * STACKS_BUILD_ID_MAX + 1];
+	const struct profile_mapping mapping = {
+		.path = r->text,
+		.build_id = build_id,
+		.start = r->start,
+		.limit = r->start + r->size,
+		.offset = r->offset,
+	};
+
+	if (mapping.limit < mapping.start)
+		return 0;
+	build_id_text(r, build_id);
+	return add_mapping(m, s, &mapping);
+}
+
+/* --- records ------------------------------------------------------------------------------ */
+
+static int learn_fork(struct profile_maps *m, const struct stacks_record *r)
+{
+	const struct space *parent = *place_of(m, r->parent_pid);
+	struct space *s;
+
+	if (r->pid == r->parent_pid)
+		return 0; /* a thread */
+	s = space_of(m, r->pid);
+	if (!s)
+		return -ENOMEM;
+	s->n = 0;
+	s->has_ended = s->is_whole = false;
+	if (!parent || !parent->n)
+		return 0;
+	if (s->room < parent->n) {
+		free(s->span);
+		s->room = 0;
+		s->span = malloc(parent->n * sizeof(*s->span));
+		if (!s->span)
+			return -ENOMEM;
+		s->room = parent->n;
+	}
+	memcpy(s->span, parent->span, parent->n * sizeof(*s->span));
+	s->n = parent->n;
+	s->is_whole = parent->is_whole;
+	return 0;
+}
+
+static void learn_exit(struct profile_maps *m, const struct stacks_record *r)
+{
+	struct space *s = *place_of(m, r->pid);
+
+	if (!s || r->tid != r->pid)
+		return;
+	s->has_ended = true;
+	forget(m, m->ended[m->next_ended]);
+	m->ended[m->next_ended] = r->pid;
+	m->next_ended = (m->next_ended + 1) % ENDED_MAX;
+}
+
+int profile_maps_learn(struct profile_maps *m, const struct stacks_record *r)
+{
+	struct space *s;
+
+	switch (r->kind) {
+	case STACKS_FORK:
+		return learn_fork(m, r);
+	case STACKS_EXIT:
+		learn_exit(m, r);
+		return 0;
+	case STACKS_EXEC:
+	case STACKS_MAPPING:
+		break;
+	default:
+		return 0;
+	}
+	s = space_of(m, r->pid);
+	if (!s)
+		return -ENOMEM;
+	if (r->kind == STACKS_MAPPING)
+		return learn_mapping(m, s, r);
+	s->n = 0;
+	s->is_whole = true;
+	s->has_ended = false;
+	return 0;
+}
+
+/* --- /proc -------------------------------------------------------------------------------- */
+
+/* "start-limit perms offset dev inode   path" */
+static int learn_line(struct profile_maps *m, struct space *s, char *line)
+{
+	struct profile_mapping mapping = { .build_id = "" };
+	char perms[5];
+	int at = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &mapping.start, &mapping.limit, perms,
+		   &mapping.offset, &at) < 4 ||
+	    !at || perms[2] != 'x' || mapping.limit < mapping.start)
+		return 0;
+	mapping.path = line[at] ? line + at : "//anon"; /* as in the kernel's records */
+	return add_mapping(m, s, &mapping);
+}
+
+static int read_proc(struct profile_maps *m, struct space *s)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	_cleanup_free_ char *line = NULL;
+	char path[32];
+	size_t size = 0;
+	int rc = 0;
+
+	s->is_whole = true;
+	(void)snprintf(path, sizeof(path), "/proc/%u/maps", s->pid);
+	f = fopen(path, "re");
+	while (rc == 0 && f && getline(&line, &size, f) > 0)
+		rc = learn_line(m, s, line);
+	return rc;
+}
+
+int profile_maps_find(struct profile_maps *m, uint32_t pid, uint64_t address, uint32_t *ret_mapping,
+		      uint64_t *ret_address)
+{
+	struct space *s = space_of(m, pid);
+	size_t i;
+	int rc = 0;
+
+	if (!s)
+		return -ENOMEM;
+	if (!s->is_whole)
+		rc = read_proc(m, s);
+	if (rc < 0)
+		return rc;
+	i = find_span(s, address);
+	if (i == s->n || s->span[i].start > address)
+		return -ENOENT;
+	*ret_mapping = s->span[i].mapping;
+	*ret_address = profile_rebase(m->profile, *ret_mapping, s->span[i].start, address);
+	return 0;
+}

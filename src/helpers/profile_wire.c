@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/helpers/profile_wire.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "src/libutil/util.h"
+
+#define BUFFER_BYTES (256 * 1024u) /* more than the longest record with all that is around it */
+
+struct wire {
+	int fd;
+	size_t used, at; /* AT: of a receiver, what it has taken */
+	char buffer[BUFFER_BYTES] __attribute__((aligned(8)));
+};
+
+struct wire_head {
+	uint32_t size; /* of the whole, a multiple of 8 */
+	uint32_t text_size;
+	struct wire_message m; /* its pointers mean nothing */
+};
+
+int wire_open(int fd, struct wire **ret)
+{
+	struct wire *w = malloc(sizeof(*w));
+
+	if (!w)
+		return -ENOMEM;
+	w->fd = fd;
+	w->used = w->at = 0;
+	*ret = w;
+	return 0;
+}
+
+void wire_close(struct wire *w)
+{
+	free(w);
+}
+
+int wire_flush(struct wire *w)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < w->used) {
+		n = send(w->fd, w->buffer + done, w->used - done, MSG_NOSIGNAL);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -EPIPE;
+		done += (size_t)n;
+	}
+	w->used = 0;
+	return 0;
+}
+
+static void put(struct wire *w, const void *from, size_t size)
+{
+	if (size)
+		memcpy(w->buffer + w->used, from, size);
+	w->used += size;
+}
+
+int wire_send(struct wire *w, const struct wire_message *m)
+{
+	const struct stacks_record *r = &m->record;
+	struct wire_head head = { .text_size = r->text ? (uint32_t)strlen(r->text) + 1 : 0, .m = *m };
+	const size_t size = sizeof(head) + (r->nuser + r->nkernel) * sizeof(uint64_t) + r->build_id_size + head.text_size;
+	int rc;
+
+	head.size = (uint32_t)(size + 7) & ~UINT32_C(7);
+	if (head.size > sizeof(w->buffer))
+		return 0; /* the kernel's records are shorter */
+	if (w->used + head.size > sizeof(w->buffer)) {
+		rc = wire_flush(w);
+		if (rc < 0)
+			return rc;
+	}
+	put(w, &head, sizeof(head));
+	put(w, r->user, r->nuser * sizeof(uint64_t));
+	put(w, r->kernel, r->nkernel * sizeof(uint64_t));
+	put(w, r->build_id, r->build_id_size);
+	put(w, r->text, head.text_size);
+	memset(w->buffer + w->used, 0, head.size - size);
+	w->used += head.size - size;
+	return 0;
+}
+
+/* More bytes; 0: none came. */
+static int wire_fill(struct wire *w, int timeout_ms)
+{
+	struct pollfd p = { .fd = w->fd, .events = POLLIN };
+	ssize_t n;
+
+	if (w->at) {
+		memmove(w->buffer, w->buffer + w->at, w->used - w->at);
+		w->used -= w->at;
+		w->at = 0;
+	}
+	if (poll(&p, 1, timeout_ms) <= 0)
+		return 0;
+	n = recv(w->fd, w->buffer + w->used, sizeof(w->buffer) - w->used, 0);
+	if (n < 0 && errno == EINTR)
+		return 0;
+	if (n <= 0)
+		return -EPIPE;
+	w->used += (size_t)n;
+	return 1;
+}
+
+static void point(struct stacks_record *r, const char *at, uint32_t text_size)
+{
+	r->user = (const uint64_t *)(const void *)at;
+	r->kernel = r->user + r->nuser;
+	r->build_id = (const uint8_t *)(r->kernel + r->nkernel);
+	r->text = text_size ? (const char *)(r->build_id + r->build_id_size) : NULL;
+}
+
+int wire_receive(struct wire *w, int timeout_ms, struct wire_message *ret)
+{
+	struct wire_head head;
+	int rc;
+
+	for (;;) {
+		if (w->used - w->at >= sizeof(head)) {
+			memcpy(&head, w->buffer + w->at, sizeof(head));
+			if (w->used - w->at >= head.size)
+				break;
+		}
+		rc = wire_fill(w, timeout_ms);
+		if (rc <= 0)
+			return rc;
+	}
+	*ret = head.m;
+	point(&ret->record, w->buffer + w->at + sizeof(head), head.text_size);
+	w->at += head.size;
+	return 1;
+}

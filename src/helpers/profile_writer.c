@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/helpers/profile_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "src/helpers/as_user.h"
+#include "src/helpers/profile_maps.h"
+#include "src/libprofile/profile_pprof.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/helper.h"
+#include "src/libutil/util.h"
+
+#define WRITE_MAX_S 10
+/* From one writing to the next; and so many times what the last one took, that a large one costs 2 %. */
+#define WRITE_EVERY_NS (60 * NSEC_PER_SEC)
+#define WRITE_COST 50
+/* The first is soon: who looks at a running job sees something. */
+#define WRITE_FIRST_NS (5 * NSEC_PER_SEC)
+/* Different stacks, of some 500 bytes each, in the memory of the job. Above half, a stack has no pid. */
+#define STACKS_MAX 100000u
+#define DEPTH_MAX 256 /* the kernel's is 127 each */
+
+struct profile_writer {
+	const struct profile_writer_setup *setup;
+	struct profile *profile;
+	struct profile_maps *maps;
+	uint32_t kernel; /* mapping of its functions, or PROFILE_NONE */
+	uint32_t *symbol; /* location by the number of a kernel function; PROFILE_NONE: not told yet */
+	uint32_t nsymbols;
+	uint64_t begin_ns, end_ns; /* of the samples; BEGIN 0: not begun */
+	uint64_t samples, lost, left_out;
+	bool has_no_pids;
+	char path[1024], temporary[1032]; /* PATH empty: not yet */
+	uint64_t due_ns;
+};
+
+/* --- samples ------------------------------------------------------------------------------ */
+
+static int learn_symbol(struct profile_writer *w, const struct stacks_record *r)
+{
+	const struct profile_mapping mapping = {
+		.path = PROFILE_KERNEL, .build_id = "", .limit = UINT32_MAX, .has_functions = true
+	};
+	const struct profile_function function = { .name = r->text, .system_name = "", .file = "" };
+	struct profile_line line = { 0 };
+	struct profile_location location = { .address = r->start, .line = &line, .nlines = 1 };
+	const uint32_t n = (uint32_t)r->start;
+	uint32_t *more;
+	int rc = 0;
+
+	if (n >= w->nsymbols) {
+		more = realloc(w->symbol, (n + 1024) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		memset(more + w->nsymbols, 0xff, (n + 1024 - w->nsymbols) * sizeof(*more));
+		w->symbol = more;
+		w->nsymbols = n + 1024;
+	}
+	if (w->kernel == PROFILE_NONE)
+		rc = profile_add_mapping(w->profile, &mapping, &w->kernel);
+	if (rc == 0)
+		rc = profile_add_function(w->profile, &function, &line.function);
+	location.mapping = w->kernel;
+	return rc < 0 ? rc : profile_add_location(w->profile, &location, &w->symbol[n]);
+}
+
+struct stack {
+	uint32_t location[DEPTH_MAX];
+	size_t depth;
+	const char *end; /* PROFILE_STACK_CUT ..., NULL: whole */
+};
+
+static void add_kernel(const struct profile_writer *w, const struct stacks_record *r, struct stack *s)
+{
+	size_t i;
+
+	for (i = 0; i < r->nkernel && s->depth < DEPTH_MAX; i++)
+		if (r->kernel[i] < w->nsymbols && w->symbol[r->kernel[i]] != PROFILE_NONE)
+			s->location[s->depth++] = w->symbol[r->kernel[i]];
+}
+
+/*
+ * A caller's address is behind its call, which may be the next function's first byte. What is in no mapping is no code:
+ * a function without frame pointer had other data there, and what follows is nothing.
+ */
+static int add_user(struct profile_writer *w, const struct stacks_record *r, struct stack *s)
+{
+	struct profile_location location = { 0 };
+	size_t i;
+	int rc;
+
+	for (i = 0; i < r->nuser && s->depth < DEPTH_MAX; i++) {
+		rc = profile_maps_find(w->maps, r->pid, r->user[i] - (i > 0), &location.mapping, &location.address);
+		if (rc == -ENOENT) {
+			s->end = PROFILE_STACK_FAILED;
+			return 0;
+		}
+		if (rc == 0)
+			rc = profile_add_location(w->profile, &location, &s->location[s->depth]);
+		if (rc < 0)
+			return rc;
+		s->depth++;
+	}
+	if (r->is_cut || i < r->nuser)
+		s->end = PROFILE_STACK_CUT;
+	return 0;
+}
+
+static int add_sample(struct profile_writer *w, const struct wire_message *m)
+{
+	struct profile_label label[PROFILE_LABELS_MAX];
+	int64_t value[] = { 1, (int64_t)(NSEC_PER_SEC / w->setup->hz) };
+	struct profile_sample sample = { .value = value, .label = label };
+	struct stack s = { .depth = 0 };
+	size_t n = 0;
+	int rc;
+
+	w->samples++;
+	if (w->profile->nsamples >= STACKS_MAX) {
+		w->left_out++;
+		return 0;
+	}
+	w->has_no_pids |= w->profile->nsamples >= STACKS_MAX / 2;
+	add_kernel(w, &m->record, &s);
+	rc = add_user(w, &m->record, &s);
+	if (rc < 0)
+		return rc;
+	label[n++] = (struct profile_label){ .key = PROFILE_LABEL_JOB, .text = w->setup->job };
+	label[n++] = (struct profile_label){ .key = PROFILE_LABEL_STEP, .text = w->setup->step };
+	label[n++] = (struct profile_label){ .key = PROFILE_LABEL_NODE, .text = w->setup->node };
+	if (m->rank != WIRE_RANK_NONE)
+		label[n++] = (struct profile_label){ .key = PROFILE_LABEL_TASK, .number = m->rank, .unit = "" };
+	if (!w->has_no_pids)
+		label[n++] = (struct profile_label){ .key = PROFILE_LABEL_PID, .number = m->record.pid, .unit = "" };
+	if (*m->process)
+		label[n++] = (struct profile_label){ .key = PROFILE_LABEL_PROCESS, .text = m->process };
+	if (*m->thread)
+		label[n++] = (struct profile_label){ .key = PROFILE_LABEL_THREAD, .text = m->thread };
+	if (s.end)
+		label[n++] = (struct profile_label){ .key = PROFILE_LABEL_STACK, .text = s.end };
+	sample.location = s.location;
+	sample.depth = s.depth;
+	sample.nlabels = n;
+	return profile_add_sample(w->profile, &sample);
+}
+
+static int take_record(struct profile_writer *w, const struct wire_message *m)
+{
+	switch (m->record.kind) {
+	case STACKS_SAMPLE:
+		return add_sample(w, m);
+	case STACKS_LOST:
+		w->lost += m->record.lost;
+		return 0;
+	default:
+		return profile_maps_learn(w->maps, &m->record);
+	}
+}
+
+/* --- the file ----------------------------------------------------------------------------- */
+
+static int comment(struct profile *p, const char *fmt, ...) _printf_(2, 3);
+
+static int comment(struct profile *p, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return profile_add_comment(p, text);
+}
+
+static int add_comments(const struct profile_writer *w, struct profile *p)
+{
+	const struct profile_writer_setup *s = w->setup;
+	int rc = comment(p, "job=%s step=%s node=%s", s->job, s->step, s->node);
+
+	if (rc == 0)
+		rc = comment(p, "rate=%" PRIu32 "Hz stacks=%s", s->hz, s->stacks);
+	if (rc == 0)
+		rc = comment(p, "size limit=%" PRIu64 "MiB stack limit=%u", s->size_max >> 20, STACKS_MAX);
+	if (rc == 0 && w->lost + w->left_out)
+		rc = comment(p, PROFILE_NOTE_LOST "%s:%" PRIu64, s->node, w->lost + w->left_out);
+	if (rc == 0 && w->left_out)
+		rc = comment(p, PROFILE_NOTE_LIMIT "%s:more than %u different stacks; %" PRIu64 " samples after that are left out",
+			     s->node, STACKS_MAX, w->left_out);
+	else if (rc == 0 && w->has_no_pids)
+		rc = comment(p, PROFILE_NOTE_LIMIT "%s:more than %u different stacks; later ones have no pid", s->node,
+			     STACKS_MAX / 2);
+	return rc;
+}
+
+/* What was sampled up to now, and what is to say of it only now. */
+static int make_copy(const struct profile_writer *w, struct profile **ret)
+{
+	struct profile *p;
+	int rc = profile_create(w->profile->type, w->profile->ntypes, &p);
+
+	if (rc < 0)
+		return rc;
+	rc = profile_merge(p, w->profile);
+	if (rc == 0)
+		rc = profile_set_period(p, "cpu", "nanoseconds", (int64_t)(NSEC_PER_SEC / w->setup->hz));
+	if (rc == 0)
+		rc = add_comments(w, p);
+	if (rc < 0) {
+		profile_destroy(p);
+		return rc;
+	}
+	*ret = p;
+	return 0;
+}
+
+/* The name is ours from the first writing on: an empty file, which the next rename replaces. */
+static int claim_path(struct profile_writer *w, struct errmsg *err)
+{
+	int fd;
+
+	if (*w->path)
+		return 0;
+	fd = as_user_create(w->setup->dir, w->setup->file, "pb.gz", w->path, sizeof(w->path), err);
+	if (fd < 0) {
+		*w->path = '\0';
+		return fd;
+	}
+	(void)close(fd);
+	(void)snprintf(w->temporary, sizeof(w->temporary), "%s.tmp", w->path);
+	return 0;
+}
+
+static int write_temporary(struct profile_writer *w, const struct profile *p, struct errmsg *err)
+{
+	int fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0600);
+	int rc;
+
+	if (fd < 0)
+		return errmsg_errno(err, -errno, "%s", w->temporary);
+	rc = profile_write(p, fd, w->setup->size_max, err);
+	if (close(fd) < 0 && rc == 0)
+		rc = errmsg_errno(err, -errno, "%s", w->temporary);
+	if (rc == 0 && rename(w->temporary, w->path) < 0)
+		rc = errmsg_errno(err, -errno, "%s", w->path);
+	if (rc < 0)
+		(void)unlink(w->temporary);
+	return rc;
+}
+
+static int write_file(struct profile_writer *w, struct errmsg *err)
+{
+	const uint64_t begin_ns = helper_begin(WRITE_MAX_S);
+	struct profile *p = NULL;
+	uint64_t took_ns;
+	int rc = make_copy(w, &p);
+
+	if (rc < 0)
+		(void)errmsg_errno(err, rc, "profile");
+	if (rc == 0)
+		rc = claim_path(w, err);
+	if (rc == 0)
+		rc = write_temporary(w, p, err);
+	profile_destroy(p);
+	(void)helper_end(begin_ns);
+	took_ns = clock_mono_ns() - begin_ns;
+	w->due_ns = clock_mono_ns() + (took_ns * WRITE_COST > WRITE_EVERY_NS ? took_ns * WRITE_COST : WRITE_EVERY_NS);
+	return rc;
+}
+
+/* --- messages ----------------------------------------------------------------------------- */
+
+static int take_message(struct profile_writer *w, const struct wire_message *m)
+{
+	switch (m->kind) {
+	case WIRE_BEGIN:
+		w->begin_ns = m->record.mono_ns;
+		w->profile->time_ns = (int64_t)m->wall_ns;
+		w->due_ns = clock_mono_ns() + WRITE_FIRST_NS;
+		return 0;
+	case WIRE_SYMBOL:
+		return learn_symbol(w, &m->record);
+	case WIRE_RECORD:
+		return take_record(w, m);
+	case WIRE_END:
+		break;
+	}
+	return 0;
+}
+
+/* 0: more may come; -ENODATA: that was all. */
+static int writer_next(struct profile_writer *w, struct wire *wire, struct errmsg *err)
+{
+	const uint64_t now_ns = clock_mono_ns();
+	struct wire_message m;
+	int rc;
+
+	if (w->begin_ns && now_ns >= w->due_ns)
+		return write_file(w, err);
+	rc = wire_receive(wire, !w->begin_ns ? -1 : (int)((w->due_ns - now_ns) / NSEC_PER_MSEC) + 1, &m);
+	if (rc < 0)
+		return -ENODATA;
+	if (rc == 0)
+		return 0;
+	if (w->begin_ns && m.record.mono_ns > w->end_ns)
+		w->end_ns = m.record.mono_ns;
+	if (w->end_ns)
+		w->profile->duration_ns = (int64_t)(w->end_ns - w->begin_ns);
+	rc = take_message(w, &m);
+	return rc < 0 ? errmsg_errno(err, rc, "profile") : 0;
+}
+
+int profile_writer_run(const struct profile_writer_setup *setup, struct wire *wire, struct errmsg *err)
+{
+	static const struct profile_type types[] = { { "samples", "count" }, { "cpu", "nanoseconds" } };
+	struct profile_writer w = { .setup = setup, .kernel = PROFILE_NONE };
+	int rc = profile_create(types, ARRAY_SIZE(types), &w.profile);
+
+	if (rc == 0)
+		rc = profile_maps_create(w.profile, &w.maps);
+	if (rc < 0)
+		(void)errmsg_errno(err, rc, "profile");
+	while (rc == 0)
+		rc = writer_next(&w, wire, err);
+	if (rc == -ENODATA)
+		rc = w.begin_ns ? write_file(&w, err) : 0;
+	profile_maps_destroy(w.maps);
+	profile_destroy(w.profile);
+	free(w.symbol);
+	return rc;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libcore/profile_request.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/libutil/parse.h"
+#include "src/libutil/util.h"
+
+static const struct {
+	const char *name;
+	uint32_t stacks;
+} known[] = { { "user", PROFILE_REQUEST_USER }, { "kernel", PROFILE_REQUEST_KERNEL }, { "both", PROFILE_REQUEST_USER | PROFILE_REQUEST_KERNEL } };
+
+static uint32_t find_stacks(const char *word, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(known); i++)
+		if (strlen(known[i].name) == len && !strncasecmp(known[i].name, word, len))
+			return known[i].stacks;
+	return 0;
+}
+
+static int add_word(const char *word, size_t len, struct profile_request *w, struct errmsg *err)
+{
+	uint32_t stacks = find_stacks(word, len);
+	uint64_t hz;
+
+	if (stacks) {
+		if (w->stacks)
+			return errmsg_set(err, -EINVAL, "'%.*s' is a second kind of stack", (int)len, word);
+		w->stacks = stacks;
+		return 0;
+	}
+	/* parse_u64_n() takes a newline, too */
+	if (strspn(word, "0123456789") < len || parse_u64_n(word, len, &hz) < 0 || hz < 1 || hz > PROFILE_REQUEST_HZ_MAX)
+		return errmsg_set(err, -EINVAL, "'%.*s' is neither a rate from 1 to %d nor user, kernel or both",
+				  (int)(len < 40 ? len : 40), word, PROFILE_REQUEST_HZ_MAX);
+	if (w->hz)
+		return errmsg_set(err, -EINVAL, "'%.*s' is a second rate", (int)len, word);
+	w->hz = (uint32_t)hz;
+	return 0;
+}
+
+int profile_request_parse(const char *text, struct profile_request *ret, struct errmsg *err)
+{
+	struct profile_request w = { 0 };
+	size_t len;
+	int rc;
+
+	while (*text) {
+		len = strcspn(text, ",");
+		rc = add_word(text, len, &w, err);
+		if (rc < 0)
+			return rc;
+		text += len;
+		if (text[0] == ',' && *++text == '\0')
+			return errmsg_set(err, -EINVAL, "'' behind the last comma");
+	}
+	if (!w.hz)
+		w.hz = PROFILE_REQUEST_HZ_DEFAULT;
+	if (!w.stacks)
+		w.stacks = PROFILE_REQUEST_USER;
+	*ret = w;
+	return 0;
+}
+
+const char *profile_request_stacks_name(uint32_t stacks)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(known); i++)
+		if (known[i].stacks == stacks)
+			return known[i].name;
+	return "none";
+}

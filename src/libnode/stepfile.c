@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* pipe2 */
+#include "src/libnode/stepfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "src/libutil/clock.h"
+#include "src/libutil/helper.h"
+#include "src/libutil/logger.h"
+
+/* For the kernel to end a program that was killed. */
+#define KILL_NS (20 * NSEC_PER_MSEC)
+
+/* --- the command line ---------------------------------------------------------------------- */
+
+static char *file_name(const struct stepfile_setup *setup)
+{
+	char step[16], name[NAME_MAX];
+
+	/* the rest of NAME_MAX is for a number and the suffix */
+	if (snprintf(name, sizeof(name), "ceems-%s-%s.%s-%s", setup->what, setup->owner->job,
+		     ledger_step_name(setup->id->step_id, step, sizeof(step)), ledger_node(setup->ledger)) >
+	    NAME_MAX - 16)
+		return NULL;
+	return strdup(name);
+}
+
+/* "100,4,27": his own group first. */
+static char *groups_of(const struct stepfile_owner *o)
+{
+	const size_t size = (o->ngids + 1) * sizeof("4294967295,");
+	char *text = malloc(size);
+	size_t used, i;
+
+	if (!text)
+		return NULL;
+	used = (size_t)snprintf(text, size, "%u", (unsigned int)o->gid);
+	for (i = 0; i < o->ngids; i++)
+		used += (size_t)snprintf(text + used, size - used, ",%u", (unsigned int)o->gids[i]);
+	return text;
+}
+
+static char *number_text(uint64_t n)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%" PRIu64, n);
+	return strdup(text);
+}
+
+static char *program_path(const struct stepfile_setup *setup)
+{
+	const char *dir = setup->settings->helper_dir[0] ? setup->settings->helper_dir : CEEMS_LIBEXECDIR;
+	const size_t size = strlen(dir) + strlen(setup->what) + sizeof("/ceems-");
+	char *path = malloc(size);
+
+	if (path)
+		(void)snprintf(path, size, "%s/ceems-%s", dir, setup->what);
+	return path;
+}
+
+int stepfile_arguments(const struct stepfile_setup *setup, char *ret[STEPFILE_ARGS])
+{
+	size_t i;
+
+	ret[0] = program_path(setup);
+	ret[1] = number_text(setup->owner->uid);
+	ret[2] = groups_of(setup->owner);
+	ret[3] = strdup(*setup->dir ? setup->dir : setup->owner->dir);
+	ret[4] = file_name(setup);
+	ret[5] = number_text(setup->size_max);
+	for (i = 0; i < STEPFILE_ARGS; i++)
+		if (!ret[i])
+			return -ENOMEM;
+	return 0;
+}
+
+/* --- the program -------------------------------------------------------------------------- */
+
+void stepfile_init(struct stepfile *f, const char *what)
+{
+	memset(f, 0, sizeof(*f));
+	f->what = what;
+	f->in = f->out = -1;
+}
+
+/* A socket, as a write to it can be told not to raise SIGPIPE, and it keeps messages apart. */
+static int open_channels(int in[2], int out[2], int socket_bytes)
+{
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, in) < 0)
+		return -errno;
+	if (pipe2(out, O_CLOEXEC) < 0) {
+		int rc = -errno;
+
+		(void)close(in[0]);
+		(void)close(in[1]);
+		return rc;
+	}
+	if (socket_bytes)
+		(void)setsockopt(in[0], SOL_SOCKET, SO_SNDBUFFORCE, &socket_bytes, sizeof(socket_bytes));
+	(void)fcntl(out[0], F_SETFL, O_NONBLOCK); /* both ends have a file description of their own */
+	return 0;
+}
+
+int stepfile_start(struct stepfile *f, char *const *arg, int socket_bytes)
+{
+	int in[2], out[2];
+	int rc = open_channels(in, out, socket_bytes);
+
+	if (rc < 0)
+		return rc;
+	rc = helper_spawn(arg, NULL, in[1], out[1], &f->pid);
+	(void)close(in[1]);
+	(void)close(out[1]);
+	if (rc < 0) {
+		(void)close(in[0]);
+		(void)close(out[0]);
+		f->pid = 0;
+		return rc;
+	}
+	f->in = in[0];
+	f->out = out[0];
+	return 0;
+}
+
+/* True: it has ended, or has closed its output. */
+static bool hear_program(struct stepfile *f)
+{
+	char rest[256];
+	ssize_t n;
+
+	for (;;) {
+		const size_t room = sizeof(f->words) - 1 - f->nwords;
+
+		n = room ? read(f->out, f->words + f->nwords, room) : read(f->out, rest, sizeof(rest));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n == 0;
+		f->nwords += room ? (size_t)n : 0;
+	}
+}
+
+/* The one line. A program that was killed, by the user or by its alarm, has said nothing. */
+static void tell_end(struct stepfile *f)
+{
+	static const char error[] = "error - ";
+	struct errmsg why = { 0 };
+	const char *words = f->words;
+
+	f->words[strcspn(f->words, "\n")] = '\0';
+	if (!strncmp(words, error, sizeof(error) - 1))
+		words += sizeof(error) - 1;
+	(void)errmsg_set(&why, 0, "%s", words); /* masks what the user named */
+	if (*words)
+		logger_info("%s: %s; the %s of this step ends there", f->what, why.text, f->what);
+	else
+		logger_info("%s: ceems-%s was killed, or its folder did not answer; the %s of this step ends there",
+			    f->what, f->what, f->what);
+}
+
+/* With a child that it may have left: whatever is in its group. A host that waits for any child may have been faster. */
+static void kill_program(const struct stepfile *f)
+{
+	(void)kill(-f->pid, SIGKILL);
+	(void)kill(f->pid, SIGKILL);
+	(void)helper_wait(f->pid, clock_mono_ns() + KILL_NS, NULL);
+}
+
+void stepfile_end(struct stepfile *f, uint64_t deadline_ns, bool is_gone)
+{
+	struct pollfd p = { .fd = f->out, .events = POLLIN };
+	bool has_ended;
+
+	if (f->in < 0)
+		return;
+	(void)shutdown(f->in, SHUT_WR);
+	while (!(has_ended = hear_program(f)) && clock_mono_ns() < deadline_ns)
+		(void)poll(&p, 1, (int)((deadline_ns - clock_mono_ns()) / NSEC_PER_MSEC) + 1);
+	/* its number is not another's: somebody of its group holds the output, or it is ours to wait for */
+	if (!has_ended || helper_wait(f->pid, deadline_ns, NULL) == -EAGAIN)
+		kill_program(f);
+	if (is_gone || !has_ended || f->nwords)
+		tell_end(f);
+	(void)close(TAKE_FD(f->in));
+	(void)close(TAKE_FD(f->out));
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stepfile.h - the programs that write a file of one step as the user: ceems-trace, ceems-profile. Each is a child of
+ * slurmstepd, gets its input from a socket, and ends with it. What it says on its output is for slurmstepd's log. A
+ * folder that hangs, or a user who kills the program, never holds up the step.
+ *
+ * The program is in slurmstepd's own cgroup. So its CPU time and memory are not charged to the step, and it is not
+ * killed with the tasks. But it counts against the limits of the job.
+ */
+#ifndef CEEMS_STEPFILE_H
+#define CEEMS_STEPFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "src/libcore/settings.h"
+#include "src/libledger/ledger.h"
+
+/*
+ * Longest name of a job: "7"; "5_3-8" for task 3 of array 5, with job id 8; "21+1-22" for component 1 of het job 21, with
+ * job id 22.
+ */
+#define STEPFILE_JOB_MAX 40
+/* Longest wait for a program to end after its input has; then the program is killed. */
+#define STEPFILE_END_NS (500 * UINT64_C(1000000))
+
+/* The user who owns the files of a step, and the folder of the job. Borrowed while the step runs. */
+struct stepfile_owner {
+	uid_t uid;
+	gid_t gid;
+	const gid_t *gids; /* the user's other groups */
+	size_t ngids;
+	const char *dir;
+	const char *job;      /* by stepfile_job_name() */
+	const uint32_t *rank; /* of the step's tasks on this node, in the order of stepside_attach(); NULL: not known */
+};
+
+/* ARRAY_JOB_ID is 0 if the job is no array task. ENV is the step's environment, which names the het component, or NULL. */
+void stepfile_job_name(uint32_t job_id, uint32_t array_job_id, uint32_t array_task_id, char *const *env,
+		       char ret[STEPFILE_JOB_MAX]);
+
+/* --- the program -------------------------------------------------------------------------- */
+
+struct stepfile_setup {
+	const char *what; /* "trace": the program is ceems-trace, its file begins with that, too; static */
+	const struct settings *settings;
+	const struct stepfile_owner *owner;
+	struct ledger *ledger;
+	const struct ledger_identity *id;
+	const char *dir;   /* "": the job's folder */
+	uint64_t size_max; /* of the file */
+};
+
+/* What each program's command line begins with: PROGRAM UID GROUPS DIR NAME BYTES. */
+#define STEPFILE_ARGS 6
+/* Each is to be freed, also after -ENOMEM. NAME is "ceems-trace-7.0-n1", without a suffix. */
+int stepfile_arguments(const struct stepfile_setup *setup, char *ret[STEPFILE_ARGS]);
+
+struct stepfile {
+	const char *what;
+	int in, out; /* a socket to the program, a pipe from it; -1: it does not run */
+	pid_t pid;
+	char words[512]; /* what it said */
+	size_t nwords;
+};
+
+void stepfile_init(struct stepfile *f, const char *what);
+/* Starts the program ARG[0] with a socket of SOCKET_BYTES (0: the system's default) as its input. 0 or -errno. */
+int stepfile_start(struct stepfile *f, char *const *arg, int socket_bytes);
+/*
+ * Ends its input and reaps it, after DEADLINE_NS by a signal. If the program IS_GONE already or complained, the log has
+ * a line. A program that does not run: no-op.
+ */
+void stepfile_end(struct stepfile *f, uint64_t deadline_ns, bool is_gone);
+
+#endif

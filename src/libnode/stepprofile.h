@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stepprofile.h - --ceems-profile: slurmstepd starts the program ceems-profile, which samples the step and writes the
+ * profile as the user. slurmstepd itself neither opens an event nor reads a sample, and does not wait until the program
+ * samples: a rate of 999 Hz has its first sample 1 ms after the start.
+ */
+#ifndef CEEMS_STEPPROFILE_H
+#define CEEMS_STEPPROFILE_H
+
+#include "src/libnode/stepfile.h"
+
+/* Of the compressed file. Some 100 bytes per function and file: no program has as many. */
+#define STEPPROFILE_FILE_MAX (UINT64_C(64) << 20)
+
+struct stepprofile_setup { /* borrowed during the call */
+	const struct settings *settings;
+	struct ledger *ledger;
+	unsigned int slot; /* profile.hz is not 0 */
+	const struct stepfile_owner *owner;
+	int cgroup_fd; /* v2 folder of the step; below 0: it has none */
+	const pid_t *pid; /* the tasks */
+	size_t n;
+};
+
+struct stepprofile;
+
+/*
+ * Starts the program. 0; -EPERM: the site forbids profiles; -EOPNOTSUPP: the step has no v2 cgroup; else -errno. A later
+ * failure is one line in the log and ends the profile.
+ */
+int stepprofile_start(const struct stepprofile_setup *setup, struct stepprofile **ret, struct errmsg *err);
+
+/* Ends the samples; the program begins to write its file. NULL: no-op. */
+void stepprofile_halt(struct stepprofile *sp);
+
+/* Waits for the program, at most STEPFILE_END_NS from the halt plus the time that the kernel needs to kill it. NULL: no-op. */
+void stepprofile_finish(struct stepprofile *sp);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Parts of ceems-profile: whose a thread is, where an address is, and the messages between its halves. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "scratch.h"
+#include "src/helpers/kallsyms.h"
+#include "src/helpers/profile_maps.h"
+#include "src/helpers/profile_tasks.h"
+#include "src/libutil/util.h"
+#include "tap.h"
+
+static char dir[] = SCRATCH_TEMPLATE;
+
+/* --- tasks -------------------------------------------------------------------------------- */
+
+/* Numbers that no process of this machine has. */
+#define BASE 2000000000u
+
+static bool look(struct profile_tasks *t, const struct stacks_record *r, struct wire_message *ret)
+{
+	*ret = (struct wire_message){ .kind = WIRE_RECORD, .record = *r };
+	return profile_tasks_look(t, ret);
+}
+
+static bool sees(struct profile_tasks *t, enum stacks_kind kind, uint32_t pid, uint32_t tid, uint32_t parent, const char *text)
+{
+	const struct stacks_record r = {
+		.kind = kind, .pid = pid, .tid = tid, .parent_pid = parent, .parent_tid = parent, .text = text
+	};
+	struct wire_message m;
+
+	return look(t, &r, &m);
+}
+
+static struct wire_message sample_of(struct profile_tasks *t, uint32_t pid, uint32_t tid)
+{
+	const struct stacks_record r = { .kind = STACKS_SAMPLE, .pid = pid, .tid = tid };
+	struct wire_message m;
+
+	ok(look(t, &r, &m), "  a sample is always the step's");
+	return m;
+}
+
+static void test_tasks(void)
+{
+	struct profile_tasks *t;
+	struct wire_message m;
+	uint32_t i;
+	bool is_all = true;
+
+	is_int(profile_tasks_create(&t), 0, "tasks");
+	is_int(profile_tasks_add(t, BASE, 5), 0, "task 5");
+	ok(sees(t, STACKS_EXEC, BASE, BASE, 0, "app"), "its exec");
+	ok(sees(t, STACKS_MAPPING, BASE, BASE, 0, "/bin/app"), "its mapping");
+	ok(!sees(t, STACKS_EXEC, BASE + 1, BASE + 1, 0, "other"), "another's exec is not told");
+	ok(!sees(t, STACKS_MAPPING, BASE + 1, BASE + 1, 0, "/home/other/secret"), "nor its mapping");
+	ok(!sees(t, STACKS_FORK, BASE + 2, BASE + 2, BASE + 1, NULL), "nor its fork");
+	ok(sees(t, STACKS_FORK, BASE + 3, BASE + 3, BASE, NULL), "a child");
+	m = sample_of(t, BASE + 3, BASE + 3);
+	ok(m.rank == 5 && !strcmp(m.process, "app") && !strcmp(m.thread, "app"), "  is of its parent's task, with its name");
+	ok(sees(t, STACKS_FORK, BASE, BASE + 4, BASE, NULL), "a thread");
+	ok(sees(t, STACKS_NAME, BASE, BASE + 4, 0, "worker"), "gets a name");
+	m = sample_of(t, BASE, BASE + 4);
+	ok(m.rank == 5 && !strcmp(m.process, "app") && !strcmp(m.thread, "worker"), "  and its process has another one");
+	ok(sees(t, STACKS_EXIT, BASE + 3, BASE + 3, 0, NULL), "the child ends");
+	ok(!sees(t, STACKS_MAPPING, BASE + 3, BASE + 3, 0, "/home/other/secret"), "its number may be another's now");
+	ok(!sees(t, STACKS_FORK, BASE + 4, BASE + 4, BASE + 1, NULL), "as may one of which the end was lost");
+	ok(!sees(t, STACKS_MAPPING, BASE + 4, BASE + 4, 0, "/home/other/secret"), "when another forks it");
+	m = sample_of(t, BASE + 9, BASE + 9);
+	is_int((int)m.rank, -1, "a process that nobody knows is of no task");
+	for (i = 100; i < 5000; i++)
+		is_all &= sees(t, STACKS_FORK, BASE + i, BASE + i, BASE, NULL);
+	ok(is_all, "many children");
+	for (i = 100; i < 5000; i += 2)
+		is_all &= sees(t, STACKS_EXIT, BASE + i, BASE + i, 0, NULL);
+	for (i = 100; i < 5000; i++)
+		is_all &= sees(t, STACKS_NAME, BASE + i, BASE + i, 0, "x") == (i % 2 != 0);
+	ok(is_all, "of which each second one has ended");
+	profile_tasks_destroy(t);
+	profile_tasks_destroy(NULL);
+}
+
+/* --- maps --------------------------------------------------------------------------------- */
+
+static struct profile *profile;
+
+static void learn(struct profile_maps *m, enum stacks_kind kind, uint32_t pid, uint32_t parent, const char *path,
+		  uint64_t start, uint64_t size)
+{
+	const struct stacks_record r = {
+		.kind = kind, .pid = pid, .tid = pid, .parent_pid = parent, .parent_tid = parent, .text = path,
+		.start = start, .size = size, .offset = 0x1000
+	};
+
+	is_int(profile_maps_learn(m, &r), 0, "  learnt");
+}
+
+/* "PATH+OFFSET", or "none" */
+static const char *at(struct profile_maps *m, uint32_t pid, uint64_t address)
+{
+	static char text[600];
+	uint64_t found;
+	uint32_t mapping;
+	int rc = profile_maps_find(m, pid, address, &mapping, &found);
+
+	if (rc == 0)
+		(void)snprintf(text, sizeof(text), "%s+%llx", profile->mapping[mapping].path,
+			       (unsigned long long)(found - profile->mapping[mapping].start + profile->mapping[mapping].offset));
+	return rc == 0 ? text : rc == -ENOENT ? "none" : "error";
+}
+
+static void test_maps(void)
+{
+	static const struct profile_type type = { "samples", "count" };
+	struct profile_maps *m = NULL;
+	uint32_t i;
+
+	is_int(profile_create(&type, 1, &profile), 0, "a profile");
+	is_int(profile_maps_create(profile, &m), 0, "maps");
+	learn(m, STACKS_EXEC, BASE, 0, "app", 0, 0);
+	learn(m, STACKS_MAPPING, BASE, 0, "/bin/app", 0x10000, 0x1000);
+	learn(m, STACKS_MAPPING, BASE, 0, "/lib/c", 0x20000, 0x1000);
+	is_str(at(m, BASE, 0x10010), "/bin/app+1010", "an address");
+	is_str(at(m, BASE, 0x20fff), "/lib/c+1fff", "the last one");
+	is_str(at(m, BASE, 0x21000), "none", "behind it");
+	is_str(at(m, BASE, 0xffff), "none", "before all");
+	learn(m, STACKS_FORK, BASE + 1, BASE, NULL, 0, 0);
+	learn(m, STACKS_MAPPING, BASE, 0, "/lib/new", 0x10800, 0x10000);
+	is_str(at(m, BASE, 0x10900), "/lib/new+1100", "what is mapped over others");
+	is_str(at(m, BASE, 0x10010), "none", "  replaces them");
+	is_str(at(m, BASE + 1, 0x10900), "/bin/app+1900", "a child has what was there when it was forked");
+	learn(m, STACKS_EXEC, BASE + 1, 0, "other", 0, 0);
+	is_str(at(m, BASE + 1, 0x10900), "none", "until its exec");
+	learn(m, STACKS_MAPPING, BASE + 1, 0, "/bin/app", 0x50000, 0x1000);
+	is_str(at(m, BASE + 1, 0x50010), "/bin/app+1010", "the same file elsewhere");
+	is_u64(profile->nmappings, 3, "  is the same mapping");
+	learn(m, STACKS_EXIT, BASE + 1, 0, NULL, 0, 0);
+	is_str(at(m, BASE + 1, 0x50010), "/bin/app+1010", "samples may come after the end");
+	for (i = 2; i < 1100; i++) {
+		const struct stacks_record fork = { .kind = STACKS_FORK, .pid = BASE + i, .tid = BASE + i, .parent_pid = BASE };
+		const struct stacks_record end = { .kind = STACKS_EXIT, .pid = BASE + i, .tid = BASE + i };
+
+		if (profile_maps_learn(m, &fork) < 0 || profile_maps_learn(m, &end) < 0)
+			break;
+	}
+	is_u64(i, 1100, "many ended");
+	is_str(at(m, BASE + 1, 0x50010), "none", "  and the first is forgotten");
+	ok(strstr(at(m, (uint32_t)getpid(), (uint64_t)(uintptr_t)test_maps), "test_profiler"), "a process from before: by /proc");
+	profile_maps_destroy(m);
+	profile_maps_destroy(NULL);
+	profile_destroy(profile);
+}
+
+/* --- messages ----------------------------------------------------------------------------- */
+
+static void test_wire(void)
+{
+	static const uint8_t build_id[] = { 1, 2, 3 };
+	const uint64_t user[] = { 11, 12, 13 }, kernel[] = { 21 };
+	struct wire_message sent = {
+		.kind = WIRE_RECORD,
+		.rank = 4,
+		.record = { .kind = STACKS_MAPPING, .text = "/a/path", .build_id = build_id, .build_id_size = sizeof(build_id),
+			    .user = user, .nuser = ARRAY_SIZE(user), .kernel = kernel, .nkernel = ARRAY_SIZE(kernel) },
+	};
+	struct wire_message got;
+	struct wire *from = NULL, *to = NULL;
+	unsigned int i, n = 0;
+	int fd[2], status;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fd) < 0 || wire_open(fd[0], &from) < 0 || wire_open(fd[1], &to) < 0)
+		exit(99);
+	is_int(wire_receive(to, 0, &got), 0, "nothing has come");
+	(void)wire_send(from, &sent);
+	is_int(wire_receive(to, 0, &got), 0, "it waits for the flush");
+	is_int(wire_flush(from), 0, "flushed");
+	is_int(wire_receive(to, -1, &got), 1, "it comes");
+	ok(got.rank == 4 && got.record.kind == STACKS_MAPPING && !strcmp(got.record.text, "/a/path"), "  as it was");
+	ok(got.record.nuser == 3 && got.record.user[2] == 13 && got.record.kernel[0] == 21, "  with its stack");
+	ok(got.record.build_id_size == 3 && got.record.build_id[2] == 3, "  and build id");
+	sent.record.text = NULL;
+	pid = fork();
+	if (pid == 0) {
+		for (i = 0; i < 20000; i++)
+			if (wire_send(from, &sent) < 0)
+				_exit(1);
+		_exit(wire_flush(from) < 0);
+	}
+	(void)close(fd[0]);
+	while (wire_receive(to, -1, &got) == 1)
+		n += !got.record.text && got.record.user[1] == 12;
+	is_u64(n, 20000, "many, in pieces of any size");
+	(void)waitpid(pid, &status, 0);
+	(void)close(fd[1]);
+	wire_close(from);
+	wire_close(to);
+	wire_close(NULL);
+}
+
+static void test_gone(void)
+{
+	const struct wire_message sent = { .kind = WIRE_END };
+	struct wire *from = NULL;
+	int fd[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fd) < 0 || wire_open(fd[0], &from) < 0)
+		exit(99);
+	(void)close(fd[1]);
+	(void)wire_send(from, &sent);
+	is_int(wire_flush(from), -EPIPE, "the other half is gone, and no signal comes");
+	wire_close(from);
+	(void)close(fd[0]);
+}
+
+/* --- kernel ------------------------------------------------------------------------------- */
+
+static void put_file(const char *name, const char *text)
+{
+	if (!scratch_write(scratch_path(dir, name), text, strlen(text)))
+		exit(99);
+}
+
+static void test_kallsyms(void)
+{
+	struct errmsg err = { 0 };
+	struct kallsyms *k = NULL;
+
+	put_file("kallsyms",
+		 "ffffffff81002000 T second\nffffffff81001000 t first\nffffffff81001800 d data\nbad\n"
+		 "ffffffffc0001000 t read\t[nfs]\n");
+	is_int(kallsyms_open(scratch_path(dir, "kallsyms"), &k, &err), 0, "symbols of the kernel");
+	is_u64(kallsyms_count(k), 3, "functions only");
+	is_str(kallsyms_name(k, kallsyms_find(k, 0xffffffff81001900)), "first", "in order");
+	is_str(kallsyms_name(k, kallsyms_find(k, 0xffffffff81002000)), "second", "the first byte");
+	is_str(kallsyms_name(k, kallsyms_find(k, 0xffffffffc0001fff)), "read [nfs]", "a module's");
+	is_u64(kallsyms_find(k, 0x1000), UINT32_MAX, "none is so low");
+	kallsyms_close(k);
+	put_file("hidden", "0000000000000000 T second\n");
+	is_int(kallsyms_open(scratch_path(dir, "hidden"), &k, &err), -EPERM, "a kernel that hides them");
+	is_int(kallsyms_open(scratch_path(dir, "nowhere"), &k, &err), -ENOENT, "no such file");
+	kallsyms_close(NULL);
+}
+
+int main(void)
+{
+	if (!mkdtemp(dir))
+		return 99;
+	test_tasks();
+	test_maps();
+	test_wire();
+	test_gone();
+	test_kallsyms();
+	scratch_clear(dir);
+	return done_testing();
+}
