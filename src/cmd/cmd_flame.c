@@ -190,7 +190,10 @@ static int choose_dirs(const char *dir, const char *conf, struct settings *setti
 		return CMD_OK;
 	if (cmd_load_settings(conf, settings) != CMD_OK)
 		return CMD_FAILED;
-	if (settings->trace_dir[0] == '/')
+	if (settings->profile_dir[0] == '/')
+		r->dirs[r->ndirs++] = settings->profile_dir;
+	/* the traces of --per-joule */
+	if (settings->trace_dir[0] == '/' && strcmp(settings->trace_dir, settings->profile_dir) != 0)
 		r->dirs[r->ndirs++] = settings->trace_dir;
 	return CMD_OK;
 }

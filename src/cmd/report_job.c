@@ -79,7 +79,7 @@ static bool make_flame(const struct report_options *o, const struct job_site *si
 	const char *dir[2];
 	struct job_id id = id_of(r);
 	const struct job_ids ids = { .id = &id, .n = 1 };
-	const size_t n = users_dirs(o, site->settings.trace_dir, r, dir);
+	const size_t n = users_dirs(o, site->settings.profile_dir, r, dir);
 	char job[16];
 
 	(void)snprintf(job, sizeof(job), "%u", r->job_id);

@@ -132,6 +132,8 @@ has "$(SLURM_CONF=$dir/none flame job.pb.gz --per-joule)" "is not known" "  of a
 is "$(flame 77)" "ceems: no profile of yours of job 77 in .; --dir says where else" "no file"
 mkdir elsewhere && mv ceems-profile-8.0-n1.pb.gz elsewhere/
 has "$(flame 8 --dir elsewhere)" "job 8 on n1" "another folder"
+echo "ProfileDir=$dir/elsewhere" >profile.conf
+has "$("$ceems" flame --conf profile.conf 8)" "job 8 on n1" "ProfileDir"
 cp ceems-profile-7.0-n2.pb.gz ceems-profile-7.0-n2-2.pb.gz
 has "$(flame 7 | head -n 2)" "step 7.0 on n2 ran twice: its earlier run is left out
 job 7 on 2 nodes: 2.00 s" "a step that ran twice"
