@@ -36,7 +36,7 @@ struct steptrace {
 	struct stepfile file;
 	struct memuse *memuse;
 	struct trace_sample sample; /* the last one */
-	uint64_t due_ns;	    /* the first sample since then; 0: there was none */
+	uint64_t due_ns;	    /* when the next one was due; 0: there was none */
 	uint64_t slow_ns;	    /* when it was read */
 	uint64_t gpu_held_ns;
 };
@@ -144,25 +144,26 @@ static bool send_start(struct steptrace *st)
 }
 
 /*
- * The time of the next sample: a multiple of the interval by the wall clock, so that all nodes
- * sample at once and steps share a tick.
+ * The time of the first sample after WALL_NS and MONO_NS, which are one moment by two clocks: a multiple of the interval
+ * by the wall clock, so that all nodes sample at once and steps share a tick.
  */
-static uint64_t next_sample_ns(const struct steptrace *st)
+static uint64_t next_sample_ns(const struct steptrace *st, uint64_t wall_ns, uint64_t mono_ns)
 {
-	uint64_t due_ns = st->every_ns - clock_wall_ns() % st->every_ns;
+	uint64_t due_ns = st->every_ns - wall_ns % st->every_ns;
 
 	if (due_ns < st->every_ns / EARLY)
 		due_ns += st->every_ns;
-	return clock_mono_ns() + due_ns;
+	return mono_ns + due_ns;
 }
 
-/* Intervals that have begun and ended since the last sample was taken, but for the one of this sample. */
+/* Of the sample that was just taken: how many were due between it and the one before. */
 static void count_missed(struct steptrace *st)
 {
-	uint64_t late_ns = st->due_ns && st->sample.mono_ns > st->due_ns ? st->sample.mono_ns - st->due_ns : 0;
+	struct trace_sample *s = &st->sample;
 
-	st->sample.missed += (late_ns + st->every_ns / EARLY) / st->every_ns;
-	st->due_ns = 0;
+	if (st->due_ns && s->mono_ns > st->due_ns)
+		s->missed += (s->mono_ns - st->due_ns + st->every_ns / EARLY) / st->every_ns;
+	st->due_ns = next_sample_ns(st, s->wall_ns, s->mono_ns);
 }
 
 /* Takes one sample. Needs the lock. False: the program is gone. */
@@ -170,7 +171,6 @@ static bool trace_once(struct steptrace *st)
 {
 	struct timespec next;
 	uint64_t before_ns = st->sample.mono_ns;
-	uint64_t next_ns;
 	int rc;
 
 	(void)pthread_mutex_unlock(&st->lock);
@@ -185,10 +185,7 @@ static bool trace_once(struct steptrace *st)
 		if (!send_message(st, &st->sample, sizeof(st->sample)))
 			return false;
 	}
-	next_ns = next_sample_ns(st);
-	if (!st->due_ns)
-		st->due_ns = next_ns;
-	next = clock_ns_to_timespec(next_ns);
+	next = clock_ns_to_timespec(next_sample_ns(st, clock_wall_ns(), clock_mono_ns()));
 	while (!st->stop && pthread_cond_timedwait(&st->wake, &st->lock, &next) == 0)
 		;
 	return true;

@@ -146,7 +146,7 @@ is "$(of "$home/ceems-trace-$job.0-n1.csv" 'rows[-1]["event"]')" end "also of on
 
 # jobs_of ID: "5_3.0 5_3.batch ", the steps that ceems trace finds
 jobs_of() {
-	inside "$ceems" trace "$1" --dir "$home" --csv --metrics energy_j 2>&1 | sed 1d | cut -d, -f1,2 | tr , . | sort -u |
+	inside "$ceems" trace "$1" --dir "$home" --csv --metrics energy_j 2>/dev/null | sed 1d | cut -d, -f1,2 | tr , . | sort -u |
 		tr '\n' ' '
 }
 array=$(submit user1 --array=1-2 -n1 -o /dev/null --ceems-trace --wrap 'srun true')
