@@ -102,7 +102,7 @@ is "$(jq -c '.steps[] | select(.stepid == 0) | .usage.gpu | [.memory_peak_bytes,
 	"[$((4096 * MIB)),0,2]" "ceems job --json: memory, time without process and XID errors of the step"
 is "$(jq '.derived | (.gpu_utilization * 1000 | round), (.gpu_sm_active_rate * 1000 | round)' <<<"$json" | xargs)" \
 	"500 400" "means of the job"
-is "$(inside "$ceems" job --json "$two" | jq '.derived.gpu_no_process_rate')" 1 "held without process, of the time held"
+is "$(inside "$ceems" job --json "$two" | jq '.derived.gpu_no_process_rate == 1')" true "held without process, of the time held"
 is "$(inside "$ceems" job --json "$none" | jq '.usage.gpu.busy_s')" null "null without a GPU"
 
 # --- shares ----------------------------------------------------------------------------------------
