@@ -20,7 +20,8 @@ eight_start() {
 	mix=$1 part_ms=$2
 	shift 2
 	mkdir -m 1777 "$mix"
-	job=() began_ms=()
+	mkfifo -m 644 "$mix/go"
+	job=()
 	for ((i = 1; i <= 8; i++)); do
 		args=()
 		[ "$i" -lt 5 ] || args=("$@")
@@ -29,9 +30,6 @@ eight_start() {
 	done
 	wait_for 300 eight_are waits || bail "eight jobs run at once"
 	ok 0 "eight jobs run at once"
-	for ((i = 1; i <= 8; i++)); do
-		began_ms[i]=$(eight_ms_of "$i")
-	done
 }
 
 # eight_ms_of I: its CPU time so far, by its own clock
@@ -39,23 +37,23 @@ eight_ms_of() {
 	sed 's/ .*//' "$mix/$1"
 }
 
-# eight_worked_ms I: since it was told to
+# eight_worked_ms I: since eight_work
 eight_worked_ms() {
-	echo $(($(eight_ms_of "$1") - began_ms[$1]))
+	cut -d ' ' -f 2 "$mix/$1"
 }
 
 eight_are() {
 	[ "$(cat "$mix"/[1-8] 2>/dev/null | grep -c " $1$")" = 8 ]
 }
 
-# What they took so far.
+# What they took since eight_work.
 eight_ms() {
-	cat "$mix"/[1-8] | awk '{ ms += $1 } END { print ms + 0 }'
+	cat "$mix"/[1-8] | awk '{ ms += $2 } END { print ms + 0 }'
 }
 
 # eight_work FEED: all that they have to do; FEED is a command that is called meanwhile.
 eight_work() {
-	: >"$mix/go"
+	exec 7>"$mix/go"
 	until eight_are finished; do
 		"$1"
 	done
@@ -88,7 +86,7 @@ eight_memory_now() {
 eight_end() {
 	local i
 
-	rm "$mix/go"
+	exec 7>&-
 	for ((i = 1; i <= 8; i++)); do
 		wait_energy "${job[$i]}" batch
 		wait_for 60 is_used "${job[$i]}" batch In ic/ceems_memory

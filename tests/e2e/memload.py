@@ -5,8 +5,8 @@
 hold SHARED OWN K SECONDS: K processes with OWN MiB each and SHARED MiB that all of them map.
 burst MIB: holds that for an instant between two whole seconds, at which memory is sampled; tries until it was.
 file MIB PATH: reads that much of a file.
-mix MIB MS FILE: holds that, and takes MS of CPU time once there is a file `go` beside FILE, until that is gone. FILE has
-its CPU time in ms and what it does: waits, works, finished.
+mix MIB MS FILE: holds that, and takes MS of CPU time once somebody writes to the FIFO `go` beside FILE, until it is
+closed. FILE has its CPU time in ms, that since then, and what it does: waits, works, finished.
 """
 import mmap, os, sys, time
 MIB = 1 << 20
@@ -52,21 +52,19 @@ elif what == "mix":
     held = b"m" * (int(args[0]) * MIB)
     here = args[2]
 
-    def tell(end):
+    def tell(state, since=None):
+        now = time.process_time()
         with open(here + ".new", "w") as f:
-            print(round(1000 * time.process_time()), end, file=f)
+            print(round(1000 * now), round(1000 * (now - since)) if since else 0, state, file=f)
         os.rename(here + ".new", here)
 
-    go = os.path.join(os.path.dirname(here), "go")
     tell("waits")
-    while not os.path.exists(go):
-        time.sleep(0.05)
-    until = time.process_time() + int(args[1]) / 1000
-    while time.process_time() < until:
+    go = os.open(os.path.join(os.path.dirname(here), "go"), os.O_RDONLY)
+    since = time.process_time()
+    while time.process_time() < since + int(args[1]) / 1000:
         chunk = time.process_time() + 0.01
         while time.process_time() < chunk:
             pass
-        tell("works")
-    tell("finished")
-    while os.path.exists(go):
-        time.sleep(0.05)
+        tell("works", since)
+    tell("finished", since)
+    os.read(go, 1)

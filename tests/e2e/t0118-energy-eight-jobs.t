@@ -23,7 +23,7 @@ feed_work() {
 	fed_ms=$ms
 }
 eight_start "$DIR/home/mix" 50 "--gres=gpu:1"
-fed_ms=$(eight_ms)
+fed_ms=0
 declare -A gpu
 for ((i = 5; i <= 8; i++)); do
 	gpu[$i]=$(cat "$mix/gpu.$i")

@@ -31,7 +31,7 @@ feed_work() {
 }
 eight_extra_ms=6000
 eight_start /tmp/mix 500
-fed_ms=$(eight_ms)
+fed_ms=0
 eight_work feed_work
 eight_memory_now "$TEXTFILE_DIR/n1/ceems.prom"
 eight_end
