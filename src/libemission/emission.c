@@ -77,13 +77,13 @@ const char *emission_default_file(void)
 
 uint64_t emission_ng(uint64_t energy_uj, uint64_t ug_per_kwh, uint64_t pue_milli)
 {
-	/* uJ x ug/kWh / (uJ/kWh) is ug; PUE comes in thousandths */
+	/* uJ x ug/kWh / (uJ/kWh) is ug; PUE is in thousandths */
 	const uint64_t divisor = UJ_PER_KWH / NG_PER_UG * 1000;
 	unsigned __int128 v = (unsigned __int128)energy_uj * ug_per_kwh;
 	unsigned __int128 rest;
 
 	if (!v)
-		return 0; /* most domains of most nodes: nobody measures them */
+		return 0; /* most nodes have no sensor for most domains */
 	if (__builtin_mul_overflow(v, (unsigned __int128)pue_milli, &v))
 		return UINT64_MAX;
 	rest = v % divisor;
@@ -117,7 +117,7 @@ static bool is_code(const char *s, size_t len)
 	return !s[len];
 }
 
-/* Cuts LINE at its commas; the country's name is the rest and may hold some. */
+/* Splits LINE at its commas; the last field, the country's name, may contain commas. */
 static int parse_row(char *line, struct row *ret, const char **ret_why)
 {
 	char *field[5] = { line };
@@ -149,7 +149,7 @@ static int parse_row(char *line, struct row *ret, const char **ret_why)
 	return 0;
 }
 
-/* Every row of TEXT to EACH until that fails, with the place where it is. */
+/* Calls EACH for each row of TEXT until it fails; errors name the line. */
 static int walk(const char *path, char *text,
 		int (*each)(void *ctx, const struct emission_factor *f, const char *iso3,
 			    struct errmsg *err),
@@ -223,7 +223,7 @@ struct search {
 	struct emission_factor factor;
 };
 
-/* Goes on behind the one that was sought, so that a bad row is found wherever it is. */
+/* Continues after the country was found, so that a malformed row is reported wherever it is. */
 static int find_country(void *ctx, const struct emission_factor *f, const char *iso3,
 			struct errmsg *err)
 {

@@ -39,7 +39,7 @@ int factor_chain_setup(const struct settings *s, struct factor_chain *ret, struc
 
 /* --- one moment -------------------------------------------------------------------------- */
 
-/* What counts from a moment on, and up to when. */
+/* The factor in use from a moment, and until when. */
 struct link {
 	enum factor_step step;
 	const struct emission_factor *factor;
@@ -47,7 +47,7 @@ struct link {
 	uint64_t until_ns;	/* UINT64_MAX: for ever */
 };
 
-/* The end of year 9999 is beyond 64 bits of nanoseconds. */
+/* Converts to ns with a limit, since the end of year 9999 does not fit 64 bits of nanoseconds. */
 static uint64_t to_ns(uint64_t s, uint64_t more_s)
 {
 	uint64_t ns;

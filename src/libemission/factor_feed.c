@@ -16,7 +16,7 @@
 #define ANSWER_MAX (FACTOR_SERIES_MAX_BYTES + 4096)
 #define READ_SIZE 65536
 #define POLL_NS (20 * NSEC_PER_MSEC)
-/* In one call; a series has 35,000 points a year. */
+/* The most lines in one call; a series has 35,000 points a year. */
 #define LINES_MAX 100000
 #define CLOSE_MAX_NS (100 * NSEC_PER_MSEC)
 
@@ -32,8 +32,8 @@ struct factor_feed {
 	bool has_series;
 	bool is_settled;
 	bool is_hung; /* the last look took too long */
-	char stamp[FACTOR_FEED_STAMP_MAX]; /* of the file that the series is from; empty: of none */
-	uint64_t begun_ns, next_ns; /* the last look, and the next; 0: none yet */
+	char stamp[FACTOR_FEED_STAMP_MAX]; /* identifies the file that the series was read from; empty: none */
+	uint64_t begun_ns, next_ns; /* times of the last and the next look at the file; 0: none yet */
 	struct logger_trouble trouble;
 
 	struct helper *helper; /* NULL: not started yet */
@@ -98,7 +98,7 @@ static void feed_tell(struct factor_feed *f, const char *trouble)
 	}
 }
 
-/* What was read is in order, but of use only where it is of our region. */
+/* Logs if the series, though valid, has no point of our region. */
 static void tell_of_series(struct factor_feed *f)
 {
 	char why[PATH_MAX + 64];
@@ -264,7 +264,7 @@ bool factor_feed_wait(struct factor_feed *f, uint64_t deadline_mono_ns)
 		now = clock_mono_ns();
 		is_new |= factor_feed_poll(f, now);
 	}
-	/* what is not there in time is not waited for again */
+	/* if the helper is late, do not wait for it again */
 	f->is_hung |= f->is_looking;
 	return is_new;
 }

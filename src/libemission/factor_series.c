@@ -111,7 +111,7 @@ const char *factor_point_flaw(const struct factor_point *p)
 	return NULL;
 }
 
-/* Puts the N_NEW points of NEW in the place of [LO, HI). */
+/* Replaces the points [LO, HI) by NEW[N_NEW]. */
 static int replace(struct factor_series *s, size_t lo, size_t hi, const struct factor_point *new,
 		   size_t n_new)
 {
@@ -147,7 +147,10 @@ int factor_series_add(struct factor_series *s, const struct factor_point *p, str
 		hi++;
 	is_cut = lo && !compare_group(&s->point[lo - 1], p->factor.region, p->factor.kind) &&
 		 s->point[lo - 1].until_s > p->from_s;
-	/* the end of the last one that it covers stays; that may be the one that it cuts */
+	/*
+	 * the part of the last covered point after P's end stays; it may be the same point whose
+	 * begin stays
+	 */
 	if ((hi > lo || is_cut) && s->point[hi - 1].until_s > p->until_s) {
 		new[n_new] = s->point[hi - 1];
 		new[n_new++].from_s = p->until_s;

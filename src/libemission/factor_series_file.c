@@ -39,7 +39,7 @@ static int copy_text(const char *from, char *to, size_t size)
 	return n < 0 || (size_t)n >= size ? -EINVAL : 0;
 }
 
-/* In UTC to the second and in no other form, so that there is one text for a time. */
+/* Parses a time, in UTC to the second only, so that a time has one spelling. */
 static int take_time(const char *text, uint64_t *ret_s)
 {
 	char again[RFC3339_SIZE];
@@ -54,7 +54,7 @@ static int take_time(const char *text, uint64_t *ret_s)
 	return 0;
 }
 
-/* LINE is cut at its commas. NULL, or what is wrong with it. */
+/* Parses LINE, which is split at its commas. Returns NULL, or what is wrong. */
 static const char *parse_point(char *line, struct factor_point *ret)
 {
 	struct emission_factor *f = &ret->factor;
@@ -140,7 +140,7 @@ static int by_point(const void *a, const void *b)
 	return factor_point_compare(&x->point, &y->point);
 }
 
-/* Those of one region and kind follow each other. */
+/* Checks that points of one region and kind do not overlap; they are sorted by time. */
 static int check_overlaps(const struct reader *r, struct errmsg *err)
 {
 	size_t i;

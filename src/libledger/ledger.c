@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ledger.c - turning pages and reading them. ledger_map.c makes the mapping, ledger_slot.c is the
- * stepd's side, ledger_book.c makes the entries.
+ * ledger.c - makes new pages current, and reads them. ledger_map.c maps the file; ledger_slot.c is
+ * for slurmstepd; ledger_book.c books energy.
  */
 #include "src/libledger/ledger.h"
 
@@ -16,7 +16,7 @@
 #include "src/libutil/util.h"
 
 #define READ_TRIES 1000
-/* How often one whose last tick failed looks for hints, which do not wake it then. */
+/* How often a sampler whose last tick failed looks for hints, which do not wake it then. */
 #define HINTS_POLL_NS (20 * NSEC_PER_MSEC)
 
 /* --- the sampler's pages ---------------------------------------------------------------- */
@@ -66,7 +66,7 @@ static void copy_all_jobs(struct ledger_maker *m, struct ledger_page *next, cons
 						     now->job[i].last_seen_mono_ns };
 }
 
-/* Jobs that ended minutes ago are most of a page, and change no more. */
+/* Copies only jobs that have changed; most jobs of a page ended minutes ago. */
 static void copy_changed_jobs(const struct ledger_maker *m, struct ledger_page *next,
 			      const struct ledger_page *now)
 {
@@ -89,13 +89,13 @@ struct ledger_page *ledger_begin(struct ledger *l)
 	const struct ledger_page *now = ledger_map_page(l, turns);
 	struct ledger_page *next = ledger_map_page(l, turns + 1);
 	struct ledger_maker *m = l->maker;
-	/* the next page may have got further in a tick that was not turned over */
+	/* the next page may have more entries, from a tick that failed */
 	uint32_t nsteps = max_u32(now->nsteps, next->nsteps);
 	uint32_t njobs = max_u32(now->njobs, next->njobs);
 
 	m->begun = m->seen = atomic_load(&l->file->requests);
 	m->nmoves = 0;
-	/* readers of the page before must see the last turn before they see these stores */
+	/* readers of the former page must see the last turn before they see these stores */
 	atomic_thread_fence(memory_order_seq_cst);
 	memcpy(next, now, offsetof(struct ledger_page, step));
 	memcpy(next->step, now->step, nsteps * sizeof(*next->step));
@@ -116,7 +116,10 @@ void ledger_move_later(struct ledger *l, uint32_t slot, uint32_t from, uint32_t 
 		m->move[m->nmoves++] = (struct ledger_move){ slot, from, to };
 }
 
-/* Killed before this, the next sampler finds in the page that the slot was booked, and moves it. */
+/*
+ * Frees or moves slots whose accounts were booked. If the sampler is killed before, the next one
+ * finds in the page that they were.
+ */
 static void move_slots(struct ledger *l)
 {
 	struct ledger_maker *m = l->maker;
@@ -130,7 +133,7 @@ static void move_slots(struct ledger *l)
 			continue; /* its stepd left meanwhile */
 		if (m->move[i].to != SLOT_FREE)
 			continue;
-		s->stepd_start = 0; /* or the next to claim it would look like another process */
+		s->stepd_start = 0; /* otherwise the next owner would look like another process */
 		atomic_store(&s->stepd_pid, 0);
 	}
 	m->nmoves = 0;
@@ -181,8 +184,8 @@ const char *ledger_step_name(uint32_t step_id, char *buf, size_t size)
 /* --- reading ---------------------------------------------------------------------------- */
 
 /*
- * Runs READ on the current page until no page was turned meanwhile, so that ARG never has a mixture
- * of two pages. READ copes with nonsense: what it reads may be changing.
+ * Runs READ on the current page, again if a new page was made current meanwhile, so that ARG never
+ * has a mixture of two pages. READ must accept any data, since the page may be changing.
  */
 static int read_page(const struct ledger *l,
 		     int (*read)(const struct ledger *l, const struct ledger_page *page,
@@ -202,7 +205,7 @@ static int read_page(const struct ledger *l,
 	return -EAGAIN;
 }
 
-/* What is in use only: the less time a copy takes, the less often a turn spoils it. */
+/* Copies the used part of the page only: the shorter the copy, the rarer it is repeated. */
 static int copy_page(const struct ledger *l, const struct ledger_page *page, void *arg)
 {
 	struct ledger_page *to = arg;
@@ -304,8 +307,8 @@ struct job_query {
 };
 
 /*
- * Finds a job by its steps, if it has any: steps are few, and the entries of jobs are 1 MB that is
- * not mapped yet.
+ * Finds a job by its steps, if it has any: steps are few, while the entries of jobs are 1 MB that
+ * is not yet mapped.
  */
 static uint32_t find_job(const struct ledger *l, const struct ledger_page *page, uint32_t job_id)
 {
@@ -340,7 +343,10 @@ static void add_slot(const struct ledger *l, uint32_t slot, struct values *whole
 		values_fold(whole, &f);
 }
 
-/* Metric values of steps that are still in their slots. Those of other steps are in the job already. */
+/*
+ * Adds the metric values of steps that are still in their slots. Those of other steps are in the
+ * job already.
+ */
 static bool add_slot_values(const struct ledger *l, const struct ledger_page *page,
 			    struct job_query *q)
 {
@@ -442,7 +448,9 @@ static void set_or_miss(struct values *f, enum metric m, bool known, uint64_t va
 		values_miss(f, m, reason);
 }
 
-/* Of an account whose energy is known; a domain's are where its energy is. */
+/*
+ * Sets the emissions of an account whose energy is known; a domain has emissions if it has energy.
+ */
 static void emission_values(const struct ledger_page *page, const struct account *a,
 			    struct values *f)
 {

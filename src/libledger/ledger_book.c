@@ -10,15 +10,15 @@
 #include "src/libledger/split_static.h"
 #include "src/libutil/pages.h"
 
-/* In so short a time no process's number is given to another. */
+/* A pid is not reused within this time. */
 #define NEW_NS NSEC_PER_SEC
 
-/* A slot whose step is over: its account moves to the job's in this tick. */
+/* A slot whose step has ended; its account moves to the job's in this tick. */
 struct gone {
 	uint32_t slot;
 	uint32_t state; /* enum ledger_state, as collected */
-	bool is_lost;	/* its stepd died before it said what the step used */
-	bool has_values; /* what its stepd, or ledger_book_salvage(), left is whole */
+	bool is_lost;	/* its slurmstepd died before it wrote the step's values */
+	bool has_values; /* its values are complete, by its slurmstepd or by ledger_book_salvage() */
 };
 
 struct ledger_book {
@@ -70,7 +70,9 @@ static void retire_job(struct ledger *l, struct ledger_page *page, uint32_t i)
 	ledger_job_changed(l, page, i);
 }
 
-/* An entry to use: never used, free, or that of the job that is gone the longest. LEDGER_JOBS: none. */
+/*
+ * Finds an entry for a new job: a free one, or that of the job that ended first. LEDGER_JOBS: none.
+ */
 static uint32_t spare_job(struct ledger *l, struct ledger_page *page)
 {
 	const struct ledger_job_key *key = l->maker->key;
@@ -88,16 +90,19 @@ static uint32_t spare_job(struct ledger *l, struct ledger_page *page)
 		return page->njobs++;
 	if (oldest < LEDGER_JOBS)
 		retire_job(l, page, oldest);
-	return oldest; /* there is one: LEDGER_JOBS entries, fewer other open slots */
+	return oldest; /* exists, since there are more entries than open slots */
 }
 
-/* extern and batch come first in a job's life; seen again, the job was requeued. */
+/*
+ * Returns true for the extern and the batch step, which begin a job. If the job is known already,
+ * it was requeued.
+ */
 static bool begins_job(const struct ledger_identity *id)
 {
 	return id->step_id == LEDGER_STEP_EXTERN || id->step_id == LEDGER_STEP_BATCH;
 }
 
-/* The entry of the job of ID. LEDGER_JOBS: there is no room. */
+/* Finds or makes the entry of ID's job. LEDGER_JOBS: there is no room. */
 static uint32_t job_of(struct ledger *l, struct ledger_page *page, const struct ledger_identity *id)
 {
 	const struct ledger_job_key *key = l->maker->key;
@@ -135,7 +140,7 @@ static void end_jobs(struct ledger *l, struct ledger_page *page, uint64_t now_mo
 
 /* --- step accounts ---------------------------------------------------------------------- */
 
-/* Moves what the slot's account holds to its job; VALUES may be NULL: not known. */
+/* Adds the slot's account to its job. VALUES may be NULL: unknown. */
 static void close_account(struct ledger *l, struct ledger_page *page, uint32_t slot,
 			  const struct values *values, uint64_t now_mono_ns)
 {
@@ -166,7 +171,7 @@ static int open_account(struct ledger *l, struct ledger_page *page, uint32_t slo
 	struct ledger_job_account *job;
 	uint32_t i;
 
-	if (slot < page->nsteps) /* of a step that left no trace; normally none */
+	if (slot < page->nsteps) /* a step that was never booked; normally there is none */
 		close_account(l, page, slot, NULL, now_mono_ns);
 	else
 		page->nsteps = slot + 1;
@@ -193,7 +198,7 @@ static int open_account(struct ledger *l, struct ledger_page *page, uint32_t slo
 
 static void add_gone(struct ledger_book *b, uint32_t slot, uint32_t state)
 {
-	/* metric values of a stepd that died before it finished may be half-written */
+	/* values of a slurmstepd that died before it finished may be half-written */
 	b->gone[b->ngone++] = (struct gone){
 		.slot = slot,
 		.state = state,
@@ -207,7 +212,7 @@ static void add_line(struct ledger_book *b, const struct ledger_page *page, uint
 {
 	const struct ledger_slot *s = &b->l->file->slot[slot];
 	const struct ledger_step_account *a = &page->step[slot];
-	/* one that closed and died since NOW was taken has no next tick */
+	/* a step that closed and died after NOW has no later tick */
 	bool has_ended = state >= SLOT_CLOSING &&
 			 (is_dead || s->t_close_mono_ns <= now_mono_ns);
 	struct book_line *line = &b->line[b->nlines++];
@@ -242,7 +247,7 @@ static void collect_step(struct ledger_book *b, struct ledger_page *page, uint32
 	bool is_over = is_dead || state == SLOT_LEFT;
 
 	if (slot < page->nsteps && a->claim == s->claim && !a->job) {
-		/* moved to its job by a sampler that was killed before it freed the slot */
+		/* a former sampler added it to its job and was killed before it freed the slot */
 		if (is_over)
 			ledger_move_later(b->l, slot, state, SLOT_FREE);
 		return;
@@ -258,7 +263,10 @@ static void collect_step(struct ledger_book *b, struct ledger_page *page, uint32
 		ledger_move_later(b->l, slot, SLOT_CLOSING, SLOT_CLOSED);
 }
 
-/* Most steps of a node with many steps are over before more than this has to be known of them. */
+/*
+ * Returns true for a very young step: on a node with many steps, most end so soon that no more need
+ * be known.
+ */
 static bool is_new(const struct ledger_slot *s, uint64_t now_mono_ns)
 {
 	return atomic_load(&s->state) >= SLOT_OPEN && now_mono_ns < s->t_open_mono_ns + NEW_NS;
@@ -285,13 +293,13 @@ size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
 		}
 		is_dead = !ledger_watch_is_alive(&b->watch[i], pid, s->stepd_start,
 						 is_new(s, now_mono_ns));
-		/* in this order: the state of the dead is their last, be it that they left well */
+		/* read after is_dead, so that the state of a dead process is its last */
 		state = atomic_load(&s->state);
 		if (state >= SLOT_OPEN) {
 			collect_step(b, page, i, state, is_dead, now_mono_ns);
 		} else if (is_dead && state == SLOT_CLAIMED) {
 			ledger_move_later(b->l, i, state, SLOT_FREE);
-		} else if (is_dead) { /* killed after its first store to the slot */
+		} else if (is_dead) { /* killed while it claimed the slot */
 			s->stepd_start = 0;
 			(void)atomic_compare_exchange_strong(&s->stepd_pid, &pid, 0);
 		}
@@ -332,7 +340,10 @@ static uint64_t ledger_book_grown(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-/* A step's view of its job: another step may know of sockets and GPUs that this one does not. */
+/*
+ * Adds a step's view of its job's allocation, since another step may not know of its sockets and
+ * GPUs.
+ */
 static void widen_job(struct split_alloc *job, const struct ledger_identity *id)
 {
 	unsigned int i;
@@ -364,7 +375,7 @@ static void fill_line(const struct book_line *line, uint32_t job, struct split_l
 	memcpy(ret->cpu_weight, line->cpu_weight, sizeof(ret->cpu_weight));
 }
 
-/* Only jobs with lines: of hundreds that linger, none takes part. */
+/* Fills the lines with their jobs; hundreds of ended jobs in the page are left out. */
 static void fill_lines(struct ledger_book *b, const struct ledger_page *page,
 		       struct split_input *in)
 {
@@ -405,7 +416,7 @@ void ledger_book_gpu_held(struct ledger_book *b, const struct ledger_page *page,
 		held[i] <<= shift;
 }
 
-/* Books the SHARE of LINE (NULL: of none) in TO and adds it to what is booked in this tick. */
+/* Adds the SHARE of LINE (NULL: of none) to TO and to the sum of this tick. */
 static void book_share(const struct ledger_page *page, const struct ledger_charge *charge,
 		       const struct book_line *line, const struct split_share *share,
 		       struct account *to, struct account *booked)
@@ -421,8 +432,8 @@ static void book_share(const struct ledger_page *page, const struct ledger_charg
 }
 
 /*
- * `measured` takes its joules from the sensors and not from the shares, so that it shows when they
- * differ. Emissions and the static part exist in the shares only.
+ * Adds to `measured`. Its energy is from the sensors, not from the shares, so that it shows if they
+ * differ. Emissions and idle energy exist in the shares only.
  */
 static void book_measured(struct ledger_page *page, const struct book_tick *tick,
 			  const struct account *booked)
@@ -449,7 +460,7 @@ static int book_energy(struct ledger_book *b, struct ledger_page *page,
 {
 	struct split_input in = {
 		.from_ns = page->t_mono_ns,
-		/* two requests within one reading of the clock */
+		/* if two ticks have the same time, the window is 1 ns */
 		.until_ns = tick->t_mono_ns + (tick->t_mono_ns == page->t_mono_ns),
 		.node = { .cpus = tick->node_cpus, .mem_mb = tick->node_mem_mb },
 		.mem_weight = tick->mem_weight,
@@ -478,7 +489,7 @@ static int book_energy(struct ledger_book *b, struct ledger_page *page,
 	return 0;
 }
 
-/* What is known of the sources while the step ran. */
+/* Notes in the account which sources were in use while the step ran. */
 static void book_sources(struct account *a, const struct book_line *line, const struct book_tick *tick)
 {
 	if (line->until_ns <= line->from_ns)

@@ -2,8 +2,8 @@
 #include "src/libledger/ledger_charge.h"
 
 /*
- * Somebody may have set the wall clock within the window. So the window's length is by the
- * monotonic clock, back from what the wall clock shows now.
+ * The wall clock at T_MONO_NS: counted back from now by the monotonic clock, since the wall clock
+ * may have been set meanwhile.
  */
 static uint64_t wall_of(const struct book_tick *tick, uint64_t t_mono_ns)
 {
@@ -12,7 +12,7 @@ static uint64_t wall_of(const struct book_tick *tick, uint64_t t_mono_ns)
 	return tick->t_wall_ns > ago ? tick->t_wall_ns - ago : 0;
 }
 
-/* A domain that more than one sensor tells of has the longest of their times. */
+/* Sets the factors of slow sensors. If a domain has several, the longest of their times counts. */
 static void charge_slow(const struct book_tick *tick, struct ledger_charge *p)
 {
 	uint64_t window_ns = tick->t_mono_ns - p->from_mono_ns;
@@ -54,7 +54,10 @@ void ledger_charge_tick(struct ledger_page *page, const struct book_tick *tick,
 	page->factor_until_s = ret->mix.now_until_s;
 }
 
-/* Of the time in which LINE was there, in BUF where that makes a difference; else of the tick. */
+/*
+ * The factors of the time in which LINE was there, computed in BUF if they differ from those of the
+ * tick.
+ */
 static const struct factor_mix *mix_of(const struct ledger_charge *p, const struct book_line *line,
 				       struct factor_mix *buf)
 {

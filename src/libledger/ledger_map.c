@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ledger_map.c - making, taking over and opening the ledger's file.
+ * ledger_map.c - makes, takes over and opens the ledger's file.
  */
 #include "src/libledger/ledger_map.h"
 
@@ -88,7 +88,7 @@ static int map_file(struct ledger *l, int fd, int prot)
 
 /* --- whose file is it? ------------------------------------------------------------------ */
 
-/* Indices that are not ours would lead us out of the mapping. */
+/* Checks the indices of a page, which could point outside the mapping. */
 static bool page_is_sane(const struct ledger_page *p)
 {
 	size_t i;
@@ -104,7 +104,7 @@ static bool page_is_sane(const struct ledger_page *p)
 	for (i = 0; i < p->nparts; i++)
 		if (p->part[i].domain >= DOMAIN_N || p->part[i].source >= SOURCE_N)
 			return false;
-	for (i = 0; i < LEDGER_STEPS; i++) /* those beyond nsteps are of use later, as they are */
+	for (i = 0; i < LEDGER_STEPS; i++) /* also those beyond nsteps, which are used later as they are */
 		if (p->step[i].job > p->njobs)
 			return false;
 	return true;
@@ -131,7 +131,7 @@ static bool file_is_sane(const struct ledger_file *f)
 	return page_is_sane(&f->page[atomic_load(&f->turns) & 1]) && slots_are_sane(f->slot);
 }
 
-/* -EPROTO: no ledger of this layout; -ENOENT: of another boot. */
+/* Checks the header. -EPROTO: another layout; -ENOENT: of another boot. */
 static int check_header(const struct ledger_header *h, const char *node)
 {
 	struct ledger_header want;
@@ -152,8 +152,9 @@ static int check_header(const struct ledger_header *h, const char *node)
 }
 
 /*
- * Who can write to the file can truncate it while a daemon maps it, which kills the daemon, or can
- * forge its indices. LedgerDir may be a folder where others can make files.
+ * Checks that only root or our user can write to the file. Others could truncate it while it is
+ * mapped, which kills the daemon, or forge its indices. LedgerDir may be a folder where others can
+ * make files.
  */
 static bool is_for_daemons(const struct stat *st)
 {
@@ -194,7 +195,7 @@ static void init_page(struct ledger_page *p)
 		p->domain_source[i] = SOURCE_N; /* 0 would be a source */
 }
 
-/* Fills the file behind FD: locked, all blocks there, so that no store meets a full disk. */
+/* Locks the new file FD and allocates all its blocks, so that no store meets a full disk. */
 static int fill_new(struct ledger *l, int fd, struct errmsg *err)
 {
 	struct ledger_header header;
@@ -217,8 +218,8 @@ static int fill_new(struct ledger *l, int fd, struct errmsg *err)
 }
 
 /*
- * A new file under PATH, whole and locked before it has that name. REPLACE: the caller holds the
- * lock of the one there. -EEXIST: somebody was faster.
+ * Makes a new file PATH, which is complete and locked before it gets that name. REPLACE: the caller
+ * holds the lock of the existing one. -EEXIST: another process was faster.
  */
 static int make_new(struct ledger *l, const char *path, bool replace, struct errmsg *err)
 {
@@ -254,7 +255,7 @@ static bool is_still_named(int fd, const char *path)
 	       a.st_ino == b.st_ino;
 }
 
-/* The sampler before us may have been killed in the middle of a page. */
+/* Repairs the next page: the former sampler may have been killed while it wrote it. */
 static void resume(struct ledger *l)
 {
 	uint32_t turns = atomic_load(&l->file->turns);
@@ -293,7 +294,7 @@ static int take_over(struct ledger *l, const char *path, bool *ret_fresh, struct
 	if (rc < 0 && rc != -EPROTO && rc != -ENOENT)
 		return errmsg_errno(err, rc, "%s: cannot map", path);
 	*ret_fresh = true;
-	/* -ENOENT, another boot, is how every boot begins */
+	/* -ENOENT, a ledger of another boot, is normal after each boot */
 	if (rc != -ENOENT)
 		logger_error("%s is of another version of the plugin, or damaged; a new ledger is begun, "
 			     "earlier usage of running steps is lost", path);

@@ -13,7 +13,7 @@
 /* To count 100 million jobs takes minutes. */
 #define STATEMENT_TIMEOUT_NS (3600 * NSEC_PER_SEC)
 
-/* Months come by `ceems db maintain`: how many are ahead says when it last ran. */
+/* Checks how many months of partitions are ahead; `ceems db maintain` adds them. */
 static void check_partitions(MYSQL *m, sink_tell_fn *tell, void *ctx)
 {
 	struct errmsg err = { 0 };
@@ -56,7 +56,7 @@ static void note_grant(const char *grant, struct rights *r)
 			r->wide = wide[i];
 }
 
-/* The recorder adds and corrects rows; slurmctld's machine should not hold a key to more. */
+/* Tells if the database user has fewer rights than adding and correcting rows needs, or more. */
 static void check_rights(MYSQL *m, sink_tell_fn *tell, void *ctx)
 {
 	struct rights r = { 0 };
@@ -126,7 +126,7 @@ void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 
 /* --- ceems db status ------------------------------------------------------------------------- */
 
-/* A line with what SQL gives: one text; n/a for NULL. */
+/* Reports a line with the text that SQL returns; n/a for NULL. */
 static int report_row(MYSQL *m, const char *what, const char *sql, db_report_fn report, void *ctx,
 		      struct errmsg *err)
 {

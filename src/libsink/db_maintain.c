@@ -13,9 +13,9 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
-/* Summing up a month of millions of jobs takes its time. */
+/* Long, since summing up a month of millions of jobs takes time. */
 #define STATEMENT_TIMEOUT_NS (3600 * NSEC_PER_SEC)
-/* Other sessions queue behind a lock that is waited for, so waits are short, and repeated. */
+/* Waits for locks are short and repeated, since other sessions queue behind a waiting one. */
 #define LOCK_SECONDS "3"
 #define LOCK_TRIES 20
 #define LOCK_NAP_NS 200000000
@@ -26,12 +26,12 @@ struct run {
 	const struct db_maintain_options *options;
 	uint64_t now;	/* Unix seconds */
 	uint64_t limit; /* the same: jobs that ended before go */
-	uint64_t first; /* first month of submission in the lowest partition that stays so far; 202611 */
+	uint64_t first; /* the first month, as 202611, in the lowest partition that stays */
 };
 
 #define report(r, ...) db_report((r)->options->report, (r)->options->ctx, __VA_ARGS__)
 
-/* Runs one statement; *RET, where it is not NULL, is the number that it gives. */
+/* Runs one statement. RET, if not NULL, gets the number that it returns. */
 static int maintain_sql(struct run *r, uint64_t *ret, struct errmsg *err, const char *fmt, ...)
 	_printf_(4, 5);
 static int maintain_sql(struct run *r, uint64_t *ret, struct errmsg *err, const char *fmt, ...)
@@ -49,7 +49,7 @@ static int maintain_sql(struct run *r, uint64_t *ret, struct errmsg *err, const 
 		     mariadb_client_query(r->m, sql, err);
 }
 
-/* Repeats TRY, which does all or can be done again, while others hold a lock that it needs. */
+/* Repeats TRY while other sessions hold its locks. TRY is atomic or can be repeated. */
 static int maintain_retry(struct run *r, int (*try)(struct run *, uint64_t, struct errmsg *),
 			  uint64_t arg, struct errmsg *err)
 {
@@ -83,9 +83,12 @@ static int maintain_add_months(struct run *r, uint64_t is_step, struct errmsg *e
 	return rc;
 }
 
-/* --- days: sums of the jobs that are in job -------------------------------------------------- */
+/* --- days: sums of the jobs in table job ------------------------------------------------------ */
 
-/* From the first statement on, whoever writes to a job of that day waits; whoever did before is done. */
+/*
+ * Sums up a day. The first statement waits for those who write to a job of that day, and makes
+ * later ones wait.
+ */
 static int maintain_close_day(struct run *r, uint64_t day, struct errmsg *err)
 {
 	int rc = maintain_sql(r, NULL, err, "START TRANSACTION");
@@ -106,8 +109,8 @@ static int maintain_close_day(struct run *r, uint64_t day, struct errmsg *err)
 }
 
 /*
- * Not the last days: most records are of these, and their writers would wait. Each day once: a sink that
- * catches up opens a day again as fast as it is summed up.
+ * Sums up the days, except the last ones, to which most records belong and whose writers would
+ * wait. Each day once: while a sink catches up, it may reopen days as fast as they are summed.
  */
 static int maintain_close_days(struct run *r, struct errmsg *err)
 {
@@ -139,8 +142,9 @@ static int maintain_close_days(struct run *r, struct errmsg *err)
 #define OF_MONTH "EXTRACT(YEAR_MONTH FROM submit_day) BETWEEN %" PRIu64 " AND %" PRIu64
 
 /*
- * Counts the jobs of a month that ended too recently: they keep the month. The conditions are ranges of the index
- * job_end, which has next to no rows there. Reading all rows of a month would take minutes, with the tables locked.
+ * Counts the jobs of a month that ended too recently to drop it. The conditions are ranges of the
+ * index job_end with few rows; reading all rows of a month would take minutes, with the tables
+ * locked.
  */
 static int maintain_count_recent(struct run *r, uint64_t month, uint64_t *ret, struct errmsg *err)
 {
@@ -154,7 +158,7 @@ static int maintain_count_recent(struct run *r, uint64_t month, uint64_t *ret, s
 	return rc;
 }
 
-/* The steps in db_maintain.h, each of which a kill may follow. */
+/* Drops a month by the steps in db_maintain.h. The process may be killed after each of them. */
 static int maintain_drop_month(struct run *r, uint64_t month, struct errmsg *err)
 {
 	uint64_t recent = 0;
@@ -198,7 +202,9 @@ static int maintain_drop_month(struct run *r, uint64_t month, struct errmsg *err
 	return rc == 0 ? maintain_sql(r, NULL, err, "UNLOCK TABLES") : rc;
 }
 
-/* What a run before this one did not finish: the month is gone, or all of it is done again. */
+/*
+ * Finishes a former run that was interrupted: if the month is not gone, all steps are done again.
+ */
 static int maintain_recover(struct run *r, struct errmsg *err)
 {
 	static const char *const sql[] = {
@@ -261,7 +267,7 @@ static int maintain_open(struct run *r, const struct settings *s, struct errmsg 
 		rc = mariadb_client_schema(r->m, &version, err);
 	if (rc == 0 && version < MARIADB_SCHEMA)
 		rc = errmsg_set(err, -ENOENT, "the schema is too old: ceems db migrate");
-	/* what a later version added may not be summed up the way that we know */
+	/* tables of a later version may need other sums */
 	if (rc == 0 && version > MARIADB_SCHEMA)
 		rc = errmsg_set(err, -EPROTO, "database %s has schema %" PRIu64 " of a later version, this "
 				"one knows %d: it moves and deletes nothing; run that version's ceems",

@@ -8,7 +8,7 @@
 
 #include "src/libutil/util.h"
 
-/* A month as a count since the year 0, so that months can be added. */
+/* A month as a number of months since the year 0, so that months can be added. */
 static int partition_month_of(uint64_t unix_seconds)
 {
 	time_t when = (time_t)unix_seconds;
@@ -18,7 +18,7 @@ static int partition_month_of(uint64_t unix_seconds)
 	return (tm.tm_year + 1900) * 12 + tm.tm_mon;
 }
 
-/* 0: none of TABLE's partitions is a month. */
+/* Finds the last month of TABLE's partitions; 0: none is a month. */
 static int partition_last_month(MYSQL *m, const char *table, int *ret, struct errmsg *err)
 {
 	uint64_t last = 0;

@@ -12,9 +12,9 @@
 #define BACKOFF_MIN_NS NSEC_PER_SEC
 #define BACKOFF_MAX_NS (60 * NSEC_PER_SEC)
 #define BATCH_BYTES ((size_t)4 << 20) /* unless the sink says otherwise */
-/* What is on its way when the sink is closed gets this long to arrive. */
+/* How long sent records may still be acknowledged when the sink is closed. */
 #define DRAIN_NS (500 * NSEC_PER_MSEC)
-/* So many records have to be refused in a row before the sink is down, however long they are. */
+/* The number of records refused in a row after which the sink counts as down. */
 #define REFUSED_MIN 64
 
 struct deliver {
@@ -31,8 +31,8 @@ struct deliver {
 	uint64_t starts_dropped;
 	uint32_t random;
 	/*
-	 * The window: what was read and is not settled, in order. Each key is the start of a block
-	 * of its own that the record's text is in, too.
+	 * The window: items that were read and are not settled, in order. Each key begins a memory
+	 * block that also has the record's text.
 	 */
 	struct sink_item *item;
 	uint64_t *row; /* seq in the store of each item */
@@ -41,13 +41,13 @@ struct deliver {
 	size_t n;
 	size_t bytes;
 	uint64_t count;	  /* of items, for sink_item.seq */
-	uint64_t read;	  /* seq of the last row that was read, other kinds too */
+	uint64_t read;	  /* `seq` of the last row read, of any kind */
 	uint64_t settled; /* what the store was told */
 };
 
 /* --- outages ------------------------------------------------------------------------------------ */
 
-/* xorshift32: spreads daemons in time, nothing else depends on it. */
+/* xorshift32; used only so that daemons do not retry at the same time. */
 static uint32_t deliver_random(struct deliver *d)
 {
 	d->random ^= d->random << 13;
@@ -89,7 +89,9 @@ static void deliver_succeeded(struct deliver *d, uint64_t now_ns)
 		    (now_ns - d->down_since_ns) / NSEC_PER_SEC, d->tries);
 }
 
-/* Each of a million refused records is in the store; the log has the 1st, 2nd, 4th ... */
+/*
+ * Returns true for the 1st, 2nd, 4th, ... refused record, which are logged; all are in the store.
+ */
 static bool deliver_is_told(uint64_t n)
 {
 	return !(n & (n - 1));
@@ -176,7 +178,7 @@ static bool deliver_all_refused(const struct deliver *d)
 	return d->n && i == d->n;
 }
 
-/* More rows, until the window is full or has MAX_ITEMS. */
+/* Reads more rows, until the window is full or has MAX_ITEMS. */
 static int deliver_read(struct deliver *d, size_t max_bytes, size_t max_items, struct errmsg *err)
 {
 	struct store_pick pick = { .after = d->read,
@@ -193,7 +195,9 @@ static int deliver_read(struct deliver *d, size_t max_bytes, size_t max_items, s
 	if (rc == -ENOMEM)
 		return errmsg_set(err, rc, "out of memory");
 	if (rc < 0) {
-		/* the next try opens the file anew: the recorder may have begun another one */
+		/*
+		 * open the file again at the next try, since the recorder may have made a new one
+		 */
 		store_view_close(TAKE_PTR(d->view));
 		return rc;
 	}
@@ -209,20 +213,20 @@ static int deliver_fill_window(struct deliver *d, struct errmsg *err)
 
 	if (d->n < d->ops->max_batch && d->bytes < max)
 		do {
-			/* of a batch of other kinds there is nothing */
+			/* repeated if a batch had other kinds only */
 			before = d->read;
 			rc = deliver_read(d, max, d->ops->max_batch, err);
 		} while (rc == 0 && !d->n && d->read > before);
 	else if (d->n < least && deliver_all_refused(d))
 		/* is there one that the sink takes? */
 		rc = deliver_read(d, /* one record */ 1, least, err);
-	/* first what could be read; the error comes again */
+	/* deliver first what was read; the error will come again */
 	return d->n ? 0 : rc;
 }
 
 /* --- what became of them ------------------------------------------------------------------------ */
 
-/* What was refused of the first N goes into the store, but for starts. */
+/* Lists the refused of the first N items for the store, except records of starts. */
 static size_t deliver_list_refused(struct deliver *d, size_t n)
 {
 	size_t found = 0;
@@ -253,8 +257,8 @@ static void deliver_count(struct deliver *d, size_t n)
 }
 
 /*
- * Tells the store of the window up to the first item that is not settled. What was refused counts as
- * settled if HAS_ACKS. Returns how many went, or the store's error; then all of them are there again.
+ * Settles the items up to the first unsettled one in the store. Refused ones count as settled if
+ * HAS_ACKS. Returns how many, or the store's error; then the window is unchanged.
  */
 static int deliver_settle(struct deliver *d, bool has_acks, struct errmsg *err)
 {
@@ -278,7 +282,7 @@ static int deliver_settle(struct deliver *d, bool has_acks, struct errmsg *err)
 	return (int)done;
 }
 
-/* Behind the last item there were only other kinds. */
+/* Settles rows of other kinds after the last item. */
 static int deliver_pass(struct deliver *d, struct errmsg *err)
 {
 	int rc;
@@ -301,7 +305,7 @@ static size_t deliver_count_results(const struct deliver *d, enum sink_result wh
 	return n;
 }
 
-/* What a sink that is down refused is to be sent again. */
+/* Marks refused items to be sent again, since the sink is down. */
 static void deliver_retry_refused(struct deliver *d)
 {
 	size_t i;
@@ -330,7 +334,7 @@ struct deliver_round {
 	int rc;	     /* the sink's */
 	int settled; /* or the store's error */
 	bool is_refusing; /* everything that there is */
-	bool is_open;	  /* what is on its way tells whether the first ones count as refused */
+	bool is_open;	  /* items on their way will show whether the first ones count as refused */
 };
 
 /* Lets the sink work on the window. */
@@ -351,7 +355,7 @@ static void deliver_serve(struct deliver *d, uint64_t timeout_ns, struct deliver
 	r->settled = deliver_settle(d, acked > 0, &r->store_err);
 }
 
-/* Whether the window could hold more of what there is. */
+/* Returns true if more rows fit into the window. */
 static bool deliver_may_look_further(struct deliver *d)
 {
 	size_t before = d->n;
@@ -394,7 +398,7 @@ int deliver_run(struct deliver *d, uint64_t now_mono_ns, uint64_t timeout_ns)
 	       (r.is_open || (r.is_refusing && deliver_may_look_further(d))));
 	now_mono_ns += clock_mono_ns() - start_ns; /* a pause is one behind a try */
 	if (r.settled < 0)
-		/* the store logs its trouble; the sink has to be asked again */
+		/* the store logs its own errors; the sink must be asked again */
 		deliver_failed(d, now_mono_ns, "go on", r.store_err.text);
 	else if (r.is_refusing)
 		deliver_note_refusing(d, now_mono_ns);
@@ -402,11 +406,11 @@ int deliver_run(struct deliver *d, uint64_t now_mono_ns, uint64_t timeout_ns)
 		deliver_failed(d, now_mono_ns, "deliver", r.sink_err.text);
 	else if (r.rc == 0)
 		deliver_succeeded(d, now_mono_ns);
-	/* else: some went through, the next round tells whether that was the end of it */
+	/* else some were delivered; the next round shows whether more can be */
 	return r.settled < 0 ? 0 : r.settled;
 }
 
-/* What is on its way need not be sent again by the next process. */
+/* Waits for items on their way, so that the next process need not send them again. */
 static void deliver_drain(struct deliver *d)
 {
 	struct deliver_round r = { 0 };

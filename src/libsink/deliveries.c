@@ -11,7 +11,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
-#define SINK_TIMEOUT_NS (3 * NSEC_PER_SEC) /* also what the process' end may have to wait for */
+#define SINK_TIMEOUT_NS (3 * NSEC_PER_SEC) /* also how long the end of the process may be delayed */
 #define IDLE_NS (10 * NSEC_PER_SEC) /* new records wake us before */
 
 struct deliveries {
@@ -28,7 +28,7 @@ struct deliveries {
 	} sink[8];
 };
 
-/* How long there is nothing to do unless a record comes. */
+/* How long the thread can wait if no record comes. */
 static uint64_t delivery_idle_ns(const struct delivery *y, uint64_t now_ns)
 {
 	struct deliver_stats stats;

@@ -11,10 +11,10 @@
 #define CONF_MAX (256u << 10)
 #define BLANKS " \t\r"
 
-/* Properties that decide whether an acknowledged record is one the cluster keeps. */
+/* Properties by which the cluster could lose an acknowledged record; KafkaConf may not set them. */
 static const struct {
 	const char *key;
-	const char *only; /* the one value that changes nothing; NULL: none */
+	const char *only; /* the only value that is accepted; NULL: none */
 	const char *why;
 } ours[] = {
 	{ "enable.idempotence", "true", "without it a retry may store a record twice" },
@@ -29,7 +29,7 @@ static const struct {
 	{ "enable.background", NULL, "there is no background thread of ours" },
 };
 
-/* Is KEY one whose value must not get into a log? */
+/* Returns true if the value of KEY must not be logged. */
 static bool is_secret(const char *key)
 {
 	static const char *const marks[] = { "password", "secret", "pem", "oauthbearer.config",
@@ -128,29 +128,32 @@ int kafka_conf_read(const char *path, rd_kafka_conf_t *conf, struct errmsg *err)
 	return rc;
 }
 
-/* What the administrator's file can change, and what it cannot. */
+/* Defaults, which the administrator's file can change, and fixed values, which it cannot. */
 static const struct property {
 	const char *key, *value;
 } defaults[] = {
 	{ "client.id", "ceems" },
 	{ "linger.ms", "5" },
-	/* Names of fields are most of a record: a broker has a fifth less to do, or better. */
+	/*
+	 * most of a record is field names, so compression saves the broker a fifth of its work or
+	 * more
+	 */
 	{ "compression.type", "lz4" },
-	/* The last request of a batch does not wait for the answers to those before it. */
+	/* send the last request of a batch without waiting for earlier answers */
 	{ "socket.nagle.disable", "true" },
 	/*
-	 * As Java's clients do, so that our topic has a key where Kafka Streams, Connect and ksqlDB
-	 * look for it; librdkafka's own choice is another hash.
+	 * The hash of Java's clients, so that Kafka Streams, Connect and ksqlDB find a key;
+	 * librdkafka's default is another one.
 	 */
 	{ "partitioner", "murmur2_random" },
 	/* librdkafka before 2.0 took the certificate of any host. */
 	{ "ssl.endpoint.identification.algorithm", "https" },
-	/* A topic that is not there is an answer, well before a batch's time is over. */
+	/* report a missing topic well before a batch's time is over */
 	{ "topic.metadata.propagation.max.ms", "1000" },
 }, fixed[] = {
 	{ "enable.idempotence", "true" },
 	{ "acks", "all" },
-	/* else the log callback runs in threads that outlive a bounded close */
+	/* otherwise the log callback runs in threads that may outlive the close */
 	{ "log.queue", "true" },
 };
 

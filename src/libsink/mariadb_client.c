@@ -16,13 +16,15 @@
 #include "src/libutil/util.h"
 
 #define DEFAULTS_MAX (64u << 10)
-/* However long statements may take: a server that does not answer is not waited for that long. */
+/* The longest wait for a connection, also if statements may take longer. */
 #define CONNECT_SECONDS_MAX 30u
 
-/* The first client that lets every certificate pass unless it is told to look at them, CA or no CA. */
+/* The first version (3.4) that accepts any certificate unless told to check it. */
 #define CLIENT_LOOKS_IF_TOLD 30400ul
 
-/* What follows the key at the start of a line, '-' there or '_'; NULL: another key. */
+/*
+ * Returns what follows KEY at the begin of LINE; '-' and '_' are the same there. NULL: another key.
+ */
 static const char *after_key(const char *line, const char *key)
 {
 	for (; *key; key++, line++)
@@ -31,7 +33,10 @@ static const char *after_key(const char *line, const char *key)
 	return line + strspn(line, " \t");
 }
 
-/* What follows '=' in the last line with KEY in the groups that a client reads, or in any; NULL: nowhere. */
+/*
+ * Returns what follows '=' in the last line with KEY, in the groups that a client reads or in any
+ * group. NULL: none.
+ */
 static const char *find_value(const char *text, const char *key, bool any_group)
 {
 	const char *last = NULL;
@@ -51,7 +56,7 @@ static const char *find_value(const char *text, const char *key, bool any_group)
 	return last;
 }
 
-/* The text of the file, which holds secrets; the caller clears it. */
+/* Reads the file, which has secrets; the caller clears the text. */
 static int read_defaults(const char *defaults_file, char **ret, size_t *ret_len, struct errmsg *err)
 {
 	struct stat st;
@@ -86,7 +91,10 @@ int mariadb_client_check(const char *defaults_file, struct errmsg *err)
 	return 0;
 }
 
-/* The name of this machine, LEN long: libmariadb 3.4 does not look at the certificate's then. */
+/*
+ * Returns true if HOST (LEN bytes) is this machine, for which libmariadb 3.4 does not check the
+ * certificate's name.
+ */
 static bool is_here(const char *host, size_t len)
 {
 	static const char *const names[] = { "localhost", "127.0.0.1", "::1" };
@@ -98,7 +106,10 @@ static bool is_here(const char *host, size_t len)
 	return false;
 }
 
-/* Without a network, or on it no farther than here, as far as this file says; it may include others. */
+/*
+ * Returns true if the connection stays on this machine, as far as this file says; it may include
+ * others.
+ */
 static bool is_local(const char *text)
 {
 	const char *host = find_value(text, "host", /* any_group= */ false);
@@ -110,9 +121,9 @@ static bool is_local(const char *text)
 }
 
 /*
- * Whoever names a CA wants it asked, and the name compared. libmariadb 3.3 leaves the name out unless it is
- * told, and is not able to compare that of a socket; 3.4, as Debian builds it, leaves out both. The key
- * without a value is nothing to either.
+ * Requests the check of the certificate and its name if a CA is named. libmariadb 3.3 does not
+ * check the name by default, and cannot for a socket; 3.4, as Debian builds it, checks neither by
+ * default. Both ignore the key without a value.
  */
 static int ask_ca(MYSQL *m, const char *defaults_file, struct errmsg *err)
 {
@@ -136,9 +147,10 @@ static int ask_ca(MYSQL *m, const char *defaults_file, struct errmsg *err)
 }
 
 /*
- * What the library let pass. The file may have turned it off, or included one that names a CA, or the host:
- * before 3.4 we ask only if it is not here. And without a CA, 3.4 has a server prove that it knows the
- * password if its certificate is self-signed; it takes one of an unknown CA without any proof.
+ * Refuses a connection whose certificate was not checked. The check may be turned off in the file
+ * or in an included one, or the host set there: before 3.4, the check is requested only for other
+ * machines. Without a CA, 3.4 makes a server with a self-signed certificate prove that it knows the
+ * password, but accepts one of an unknown CA.
  */
 static int check_certificate(MYSQL *m, struct errmsg *err)
 {
@@ -278,7 +290,7 @@ int mariadb_client_open(const char *defaults_file, const char *database, uint64_
 		rc = session_error(m, "cannot connect", err);
 	else
 		rc = check_certificate(m, err);
-	/* locks: an answer a little before the reader gives up, and no wait that outlives it */
+	/* lock waits end a little before the client gives up */
 	(void)snprintf(sql, sizeof(sql), "SET SESSION sql_mode = 'STRICT_ALL_TABLES,"
 		       "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', lock_wait_timeout = %u, "
 		       "innodb_lock_wait_timeout = %u", seconds - seconds / 4,

@@ -68,7 +68,10 @@ static int prepare(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow_set *
 	return 0;
 }
 
-/* The statement for SET, the least recently used one going if need be. */
+/*
+ * Finds or prepares the statement for SET; if there are too many, the least recently used one is
+ * closed.
+ */
 static int statement(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow_set *set,
 		     MYSQL_STMT **ret, struct errmsg *err)
 {
@@ -94,8 +97,8 @@ static int statement(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow_set
 }
 
 /*
- * Column C of the rows, N of them, from AT on, in the order of libmariadb: one column behind the other,
- * and no room between them, so that a few rows take a few pages.
+ * Binds column C of N rows. libmariadb reads columns one after the other; they are packed, so that
+ * a few rows take a few pages.
  */
 static void bind_column(struct mariadb_upsert *u, const struct sqlrow *rows, size_t c, size_t first,
 			size_t n, size_t at, MYSQL_BIND *bind)
@@ -105,7 +108,7 @@ static void bind_column(struct mariadb_upsert *u, const struct sqlrow *rows, siz
 	enum sqlrow_type type = sqlrow_type(u->table, c);
 	static const enum enum_field_types bind_type[] = {
 		[SQLROW_TEXT] = MYSQL_TYPE_STRING,
-		/* as bytes: the server need not count the characters of kilobytes before it stores them */
+		/* as bytes, so that the server need not count characters */
 		[SQLROW_JSON] = MYSQL_TYPE_BLOB,
 		[SQLROW_UNSIGNED] = MYSQL_TYPE_LONGLONG,
 		[SQLROW_SIGNED] = MYSQL_TYPE_LONGLONG,

@@ -16,21 +16,24 @@
 #include "src/libutil/fileio.h"
 
 #define FILE_MAX (1u << 20)
-/* An ALTER TABLE on millions of rows takes its time. */
+/* Long, since an ALTER TABLE on millions of rows takes time. */
 #define STATEMENT_TIMEOUT_NS (3600 * NSEC_PER_SEC)
 
 struct run {
 	MYSQL *m;
 	const struct migrate_options *options;
 	const char *database;
-	uint64_t version; /* of the database; 0: it is empty or, in a dry run, missing */
+	uint64_t version; /* schema version of the database; 0: it is empty or, in a dry run, missing */
 	bool is_missing;
 	char *sql[MARIADB_SCHEMA]; /* owned */
 };
 
 #define report(r, ...) db_report((r)->options->report, (r)->options->ctx, __VA_ARGS__)
 
-/* DIR/NNNN-what.sql of each version, so that a wrong folder is told before anything is done. */
+/*
+ * Reads DIR/NNNN-what.sql of each version first, so that a wrong folder is reported before anything
+ * is done.
+ */
 static int migrate_read_files(struct run *r, const char *dir, struct errmsg *err)
 {
 	char pattern[PATH_MAX];
@@ -118,7 +121,7 @@ static int migrate_make_partitions(struct run *r, struct errmsg *err)
 	return rc;
 }
 
-/* Jobs have their factor with them: a table that cannot be read spoils nothing. */
+/* Fills the table of factors. A failure is only logged, since each job has its factor. */
 static void migrate_fill_factors(struct run *r, const char *path)
 {
 	struct errmsg why = { 0 };

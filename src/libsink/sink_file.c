@@ -14,7 +14,7 @@
 #include "src/libutil/fileio.h"
 
 #define FILE_MODE 0640
-/* A longer last line without its newline was not ours. */
+/* A longer last line without a newline was not written by us. */
 #define TORN_LINE_MAX (8 << 20)
 
 struct sink {
@@ -49,7 +49,7 @@ static void file_close(struct sink *k)
 	free(k);
 }
 
-/* Where the last line begins if it has no newline; SIZE: all lines are whole. */
+/* Finds the begin of a last line without a newline; SIZE: there is none. */
 static int find_torn_line(int fd, off_t size, off_t *ret)
 {
 	char buf[4096];
@@ -76,9 +76,9 @@ static int find_torn_line(int fd, off_t size, off_t *ret)
 }
 
 /*
- * A batch that a crash or a full disk cut short. Its record was not acknowledged and comes
- * again. Only what looks like the start of a record is cut off: a mistyped RecordFile must not
- * cost another file its last line.
+ * Removes an incomplete last line, left by a crash or a full disk. Its record was not acknowledged
+ * and comes again. Only what looks like the begin of a record is removed: a mistyped RecordFile
+ * must not cost another file its last line.
  */
 static int mend_tail(int fd, off_t size)
 {
@@ -102,7 +102,7 @@ static int file_reopen(struct sink *k, struct errmsg *err)
 
 	if (k->fd >= 0)
 		(void)close(TAKE_FD(k->fd));
-	/* O_NONBLOCK: a FIFO nobody reads must not hold us up */
+	/* O_NONBLOCK, because opening a FIFO that nobody reads would wait */
 	k->fd = open(k->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
 		     FILE_MODE);
 	if (k->fd < 0)
@@ -118,7 +118,7 @@ static int file_reopen(struct sink *k, struct errmsg *err)
 	return rc;
 }
 
-/* Follows a rotation: the name leads to another file, or to none. */
+/* Opens the file again if it was rotated, that is, if the name is another file or none. */
 static int ensure_open(struct sink *k, struct errmsg *err)
 {
 	struct stat there;
@@ -130,7 +130,7 @@ static int ensure_open(struct sink *k, struct errmsg *err)
 	return file_reopen(k, err);
 }
 
-/* A record with a newline in it would be two broken ones in the file. */
+/* Returns true if the record has no newline, which would split it in two. */
 static bool is_one_line(const struct sink_item *item)
 {
 	return item->json_len && !memchr(item->json, '\n', item->json_len);
@@ -191,7 +191,7 @@ static int file_deliver(struct sink *k, struct sink_item *item, size_t n,
 	size_t i;
 	int rc;
 
-	(void)timeout_ns; /* a local file; one that hangs cannot be given up anyway */
+	(void)timeout_ns; /* ignored: writing to a local file that hangs cannot be given up */
 	rc = fill(k, item, n, result, &len, err);
 	if (rc == 0)
 		rc = ensure_open(k, err);
@@ -202,7 +202,7 @@ static int file_deliver(struct sink *k, struct sink_item *item, size_t n,
 	for (i = 0; i < n; i++)
 		result[i] = SINK_RETRY;
 	if (k->fd >= 0)
-		(void)close(TAKE_FD(k->fd)); /* the next try looks at the tail again */
+		(void)close(TAKE_FD(k->fd)); /* the next try checks the last line again */
 	return -EAGAIN;
 }
 

@@ -34,7 +34,7 @@
 #include "src/libutil/logger.h"
 #include "src/libutil/thread.h"
 
-/* Two are with the client at most: 16 requests of its default size. */
+/* At most two batches are in the client: 16 requests of its default size. */
 #define KAFKA_BATCH 8192
 #define WINDOW KAFKA_BATCH
 #define CLOSE_TIMEOUT_NS (900 * NSEC_PER_MSEC)
@@ -43,7 +43,7 @@
 #define TIMEOUTS_MAX 5
 /* A broker that just started may not know its topics yet. */
 #define START_TOPIC_WAIT_NS (5 * NSEC_PER_SEC)
-/* Not blocking, as a thread of the client may be busy for long. */
+/* Does not block, since a thread of the client may be busy for long. */
 #define PURGE_ALL                                                                        \
 	(RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING)
 
@@ -59,14 +59,14 @@ struct sink {
 	struct stat conf_stat; /* of KafkaConf as RK has it */
 	char topic[250];
 	char start_topic[250]; /* empty: job starts go nowhere */
-	uint64_t start_lost_ns; /* since when the start topic is not there or not for us; 0: it is */
+	uint64_t start_lost_ns; /* since when the topic for starts is missing or forbidden; 0: it is usable */
 	unsigned int timeouts; /* tries without an answer, in a row */
 	bool was_refused;      /* by the broker: credentials, certificates */
 	struct slot slot[WINDOW];
-	char last_error[256]; /* what the client said last about its connections */
+	char last_error[256]; /* the client's last message about its connections */
 };
 
-/* --- callbacks: all run inside rd_kafka_poll() in our own thread ---------------------------- */
+/* --- callbacks; all run inside rd_kafka_poll() in this thread, unless noted ------------------- */
 
 static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *m, void *arg)
 {
@@ -85,7 +85,7 @@ static void on_error(rd_kafka_t *rk, int code, const char *reason, void *arg)
 	(void)rk;
 	k->was_refused |= code == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
 			  code == RD_KAFKA_RESP_ERR__SSL;
-	/* The last line of a series, and it says the least. */
+	/* the last message of a series, and the least useful */
 	if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || !k->last_error[0])
 		(void)snprintf(k->last_error, sizeof(k->last_error), "%s", reason);
 	logger_debug("ceems: kafka: %s", reason);
@@ -94,16 +94,16 @@ static void on_error(rd_kafka_t *rk, int code, const char *reason, void *arg)
 static void on_log(const rd_kafka_t *rk, int level, const char *facility, const char *text)
 {
 	(void)rk;
-	(void)level; /* deliver.c tells the outage, once; the client's view is for debugging */
+	(void)level; /* deliver.c logs an outage once; the client's messages are for debugging */
 	logger_debug("ceems: kafka: %s: %s", facility, text);
 }
 
 /* --- the client -------------------------------------------------------------------------- */
 
 /*
- * A connection of which nothing is left when it is closed, also by a kill: else the kernel would go on
- * sending for minutes what a network that hangs held up, and a record could come to the broker after
- * the next client's correction of it. Runs in the client's threads.
+ * Makes a socket whose unsent data is dropped when it is closed, also by a kill. Otherwise the
+ * kernel could go on sending for minutes, and a record could reach the broker after its correction
+ * by the next client. Runs in the client's threads.
  */
 static int make_socket(int domain, int type, int protocol, void *arg)
 {
@@ -117,8 +117,8 @@ static int make_socket(int domain, int type, int protocol, void *arg)
 }
 
 /*
- * rd_kafka_destroy() joins the client's threads, and one of them may sit in a DNS query for long.
- * It gets a thread of its own, which is left behind when that takes too long.
+ * Destroys the client in a separate thread, which is left behind if it takes too long:
+ * rd_kafka_destroy() joins the client's threads, and one of them may be in a long DNS query.
  */
 static void destroy_client(struct sink *k)
 {
@@ -136,7 +136,7 @@ static void destroy_client(struct sink *k)
 	(void)rd_kafka_purge(rk, PURGE_ALL);
 	(void)rd_kafka_poll(rk, 0);
 	rd_kafka_set_log_level(rk, 0);
-	/* It returns nothing and nobody reads what the thread returned. */
+	/* The cast is safe: nobody reads the thread's result. */
 	start = (void *(*)(void *))(uintptr_t)rd_kafka_destroy;
 	if (thread_start(&thread, start, rk) < 0) {
 		rd_kafka_destroy(rk);
@@ -215,7 +215,10 @@ static void kafka_close(struct sink *k)
 
 /* --- delivery ---------------------------------------------------------------------------- */
 
-/* Errors that are about this message; all others are about the cluster, or for the admin. */
+/*
+ * Returns true for errors of this message; others are errors of the cluster or for the
+ * administrator.
+ */
 static bool is_about_message(rd_kafka_resp_err_t e)
 {
 	switch (e) {
@@ -235,7 +238,7 @@ static struct slot *slot_of(struct sink *k, const struct sink_item *item)
 	return &k->slot[item->seq % WINDOW];
 }
 
-/* Hands it to the client, which copies all of it. */
+/* Gives the item to the client, which copies it. */
 static rd_kafka_resp_err_t produce(struct sink *k, const struct sink_item *item)
 {
 	static const char *const schemas[] = { [STORE_RECORD] = RECORD_SCHEMA,
@@ -257,7 +260,7 @@ static rd_kafka_resp_err_t produce(struct sink *k, const struct sink_item *item)
 		RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_OPAQUE(s), RD_KAFKA_V_END);
 }
 
-/* False: time is over, or no answer will come. */
+/* Waits for reports. False: time is over, or no answer will come. */
 static bool poll_until(struct sink *k, uint64_t deadline_ns)
 {
 	uint64_t now = clock_mono_ns();
@@ -276,13 +279,13 @@ struct round {
 	enum sink_result *result;
 	size_t n;
 	uint64_t deadline_ns;
-	rd_kafka_resp_err_t failure; /* what is not about a message, of the first one */
+	rd_kafka_resp_err_t failure; /* the first error that is not about a message */
 	bool needs_alone; /* some were refused together with others */
 };
 
 /*
- * Starts are an extra: that their topic is missing must not hold up the records, which are behind them in
- * the spool. So they are set aside, unless it is there before long.
+ * Returns true if a record of a start is set aside, because its topic is missing for some time.
+ * Starts are optional and must not hold up the records behind them.
  */
 static bool is_start_lost(struct sink *k, const struct sink_item *item, rd_kafka_resp_err_t e)
 {
@@ -306,7 +309,10 @@ static bool is_start_lost(struct sink *k, const struct sink_item *item, rd_kafka
 	}
 }
 
-/* What the report on I, or producev() itself, means. ALONE: it was the only one of its request. */
+/*
+ * Sets the result of item I from its report or from producev()'s error. ALONE: it was alone in its
+ * request.
+ */
 static void note_outcome(struct round *r, size_t i, rd_kafka_resp_err_t e, bool alone)
 {
 	bool start_lost = is_start_lost(r->sink, &r->item[i], e);
@@ -338,7 +344,7 @@ static void collect(struct sink *k, struct round *r)
 	}
 }
 
-/* Returns how many were new; stops when the client takes no more of them. */
+/* Sends new items until the client takes no more. Returns how many. */
 static size_t send_new(struct sink *k, struct round *r)
 {
 	size_t sent = 0;
@@ -369,7 +375,7 @@ static size_t send_new(struct sink *k, struct round *r)
 	return sent;
 }
 
-/* Waits for the reports of the first N. False: time is over. */
+/* Waits for the reports of the first N items. False: time is over. */
 static bool wait_reports(struct sink *k, const struct round *r, size_t n)
 {
 	size_t i;
@@ -381,7 +387,10 @@ static bool wait_reports(struct sink *k, const struct round *r, size_t n)
 	return true;
 }
 
-/* Up to the item with the middle byte: what comes behind it keeps the broker busy meanwhile. */
+/*
+ * The number of items in the first half of the bytes. The second half keeps the broker busy
+ * meanwhile.
+ */
 static size_t first_half(const struct round *r)
 {
 	size_t all = 0;
@@ -395,10 +404,7 @@ static size_t first_half(const struct round *r)
 	return i;
 }
 
-/*
- * The client puts many messages in one request, and a broker refuses it whole. So each of them gets
- * a request of its own, in order, and nothing else is on its way.
- */
+/* Sends each item in its own request, in order, because a broker refuses a request as a whole. */
 static void send_alone(struct sink *k, struct round *r)
 {
 	size_t i;
@@ -430,7 +436,10 @@ static bool conf_has_changed(const struct sink *k)
 		st.st_mtim.tv_nsec != k->conf_stat.st_mtim.tv_nsec);
 }
 
-/* After trouble: keeps the client, or closes it; then what was on its way is to be sent again. */
+/*
+ * After an error, keeps or closes the client. If it is closed, items on their way are to be sent
+ * again.
+ */
 static void keep_or_close_client(struct sink *k, struct round *r)
 {
 	size_t i;
@@ -449,7 +458,7 @@ static void say_why(const struct sink *k, const struct round *r, uint64_t timeou
 {
 	char fatal[256];
 
-	/* after a fatal error librdkafka reports each message as "purged", which does not tell the cause */
+	/* after a fatal error, librdkafka reports each message as "purged", without the cause */
 	if (rd_kafka_fatal_error(k->rk, fatal, sizeof(fatal)))
 		(void)errmsg_set(err, 0, "%s", fatal);
 	else if (r->failure)

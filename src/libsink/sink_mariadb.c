@@ -29,7 +29,7 @@
 #include "src/libutil/clock.h"
 
 #define MARIADB_BATCH 500
-#define CHUNK 64 /* records whose rows are made and sent together */
+#define CHUNK 64 /* records whose rows are sent together */
 #define SLICE_MIN 8
 #define DEADLOCK_TRIES 5
 
@@ -40,7 +40,7 @@ struct sink {
 	struct mariadb_upsert upsert[2]; /* by enum sqlrow_table */
 	struct sqlrow rows[2];
 	uint64_t statement_max; /* bytes, by the server's max_allowed_packet */
-	size_t slice; /* records per transaction: what the server does well within the time */
+	size_t slice; /* records per transaction: as many as the server stores well within the time */
 	unsigned int last_errno; /* of the last transaction that failed */
 	uint32_t day[MARIADB_BATCH]; /* of submission, that this transaction opened */
 	size_t ndays;
@@ -50,7 +50,7 @@ struct sink {
 	size_t n;
 	size_t nparsed;
 	struct entry {
-		struct record *record; /* NULL: not parsed yet, or refused; the rows borrow from it */
+		struct record *record; /* NULL: not parsed yet, or refused; rows borrow from it */
 		char job_key[RECORD_KEY_MAX]; /* of STORE_STEPS */
 	} *entry;
 };
@@ -188,8 +188,8 @@ static void batch_end(struct sink *k)
 /* --- while the server works -------------------------------------------------------------- */
 
 /*
- * Until the server has something to say, by STATUS of libmariadb's calls that do not block; the time
- * goes into reading the batch's next records, which takes about as long as storing them.
+ * Waits for the server, by STATUS of libmariadb's non-blocking calls. Meanwhile the next records of
+ * the batch are parsed, which takes about as long as storing them.
  */
 static int wait_for_server(struct sink *k, int status)
 {
@@ -256,9 +256,9 @@ static int query(struct sink *k, const char *sql, struct errmsg *err)
 /* --- one transaction --------------------------------------------------------------------- */
 
 /*
- * Errors of the server that are about values in a row: SQLSTATE class 22 (data exception) and 23
- * (constraint), and those that MariaDB reports with the general state. All others are about
- * the server, the schema or permissions, which somebody can put right: the record waits.
+ * Returns true for errors about values in a row: SQLSTATE class 22 (data exception) and 23
+ * (constraint), and those that MariaDB reports with the general state. For other errors (server,
+ * schema, permissions) the record waits until they are corrected.
  */
 static bool is_about_row(unsigned int code, const char *sqlstate)
 {
@@ -274,13 +274,15 @@ static bool is_about_row(unsigned int code, const char *sqlstate)
 	}
 }
 
-/* The connection, not the server, said so: it may have been closed while it was idle. */
+/* Returns true if the connection was lost, perhaps because it was idle. */
 static bool is_gone(const struct sink *k)
 {
 	return k->last_errno == CR_SERVER_GONE_ERROR || k->last_errno == CR_SERVER_LOST;
 }
 
-/* -EINVAL: a row is at fault; -EDEADLK: try again; -EIO: anything else. */
+/*
+ * Converts a statement's error. -EINVAL: a row is wrong; -EDEADLK: try again; -EIO: anything else.
+ */
 static int stmt_error(MYSQL_STMT *stmt, struct errmsg *err)
 {
 	unsigned int code = mysql_stmt_errno(stmt);
@@ -303,7 +305,7 @@ static uint64_t row_bytes(const struct sqlrow_cell *cell, size_t n)
 	return sum;
 }
 
-/* All rows of one table, in as many statements as it takes. */
+/* Stores all rows of one table, in as many statements as needed. */
 static int run_rows(struct sink *k, enum sqlrow_table t, uint64_t deadline_ns,
 		    struct errmsg *err)
 {
@@ -338,7 +340,7 @@ static int run_rows(struct sink *k, enum sqlrow_table t, uint64_t deadline_ns,
 	return 0;
 }
 
-/* The rows of items [first, first + n) whose record could be read. */
+/* Makes the rows of items [first, first + n), if their records could be parsed. */
 static int make_rows(struct sink *k, size_t first, size_t n)
 {
 	size_t i;
@@ -367,7 +369,7 @@ static int make_rows(struct sink *k, size_t first, size_t n)
 	return rc;
 }
 
-/* False: it is open since this transaction began. */
+/* Returns false if the day was already opened in this transaction. */
 static bool is_new_day(struct sink *k, uint32_t day)
 {
 	size_t i;
@@ -380,8 +382,8 @@ static bool is_new_day(struct sink *k, uint32_t day)
 }
 
 /*
- * The sums of these days are not those of usage_day any more: before a row is written, so that whoever sums
- * up waits for us, or we for him. IGNORE: most are there already.
+ * Opens the days of the rows: their sums in usage_day become invalid. Done before a row is written,
+ * so that whoever sums up waits for us, or we for him. IGNORE, since most days are open already.
  */
 static int open_days(struct sink *k, size_t first, size_t n, struct errmsg *err)
 {
@@ -404,7 +406,7 @@ static int open_days(struct sink *k, size_t first, size_t n, struct errmsg *err)
 	return len > empty ? query(k, sql, err) : 0;
 }
 
-/* Items [first, first + n), all or none. */
+/* Stores the items [first, first + n), all or none. */
 static int store(struct sink *k, size_t first, size_t n, uint64_t deadline_ns,
 		 struct errmsg *err)
 {
@@ -432,7 +434,7 @@ static int store(struct sink *k, size_t first, size_t n, uint64_t deadline_ns,
 	return rc;
 }
 
-/* Somebody else had the rows and it is our turn to give way: the server wants the same again. */
+/* Stores again after a deadlock, in which the server chose this transaction to give way. */
 static int store_patiently(struct sink *k, size_t first, size_t n, uint64_t deadline_ns,
 			   struct errmsg *err)
 {
@@ -473,7 +475,9 @@ static int store_one_by_one(struct sink *k, size_t first, size_t n, uint64_t dea
 	return 0;
 }
 
-/* Items [first, first + n); the results of what could not be stored are left as they are. */
+/*
+ * Stores the items [first, first + n). Results of those that could not be stored are not changed.
+ */
 static int store_slice(struct sink *k, size_t first, size_t n, uint64_t timeout_ns,
 		       uint64_t deadline_ns, struct errmsg *err)
 {
@@ -484,7 +488,7 @@ static int store_slice(struct sink *k, size_t first, size_t n, uint64_t timeout_
 	if (rc == 0)
 		rc = store_patiently(k, first, n, deadline_ns, err);
 	if (rc == -EIO && is_old && is_gone(k) && clock_mono_ns() < deadline_ns) {
-		/* The server closes what idles (wait_timeout): no outage yet. */
+		/* The server closes idle connections (wait_timeout), so connect again once. */
 		disconnect(k);
 		rc = connect_db(k, timeout_ns, err);
 		if (rc == 0)

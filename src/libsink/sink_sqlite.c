@@ -106,7 +106,7 @@ static int sqlite_connect(struct sink *k, struct errmsg *err)
 	return 0;
 }
 
-/* Somebody may have moved the file away: what is written to that one then, nobody finds. */
+/* Opens the file again if it was moved away; writing to the old one would be lost. */
 static int sqlite_ensure_open(struct sink *k, uint64_t timeout_ns, struct errmsg *err)
 {
 	struct stat st;
@@ -135,7 +135,7 @@ static void sqlite_bind(sqlite3_stmt *stmt, int at, enum sqlrow_type type, const
 		(void)sqlite3_bind_int64(stmt, at, (int64_t)cell->v.number);
 }
 
-/* A row that is at fault is -EINVAL or -EMSGSIZE. */
+/* Runs a statement. -EINVAL or -EMSGSIZE: the row is wrong. */
 static int sqlite_step(struct sink *k, sqlite3_stmt *stmt, struct errmsg *err)
 {
 	int result = sqlite3_step(stmt);
@@ -168,7 +168,7 @@ static int sqlite_put_record(struct sink *k, const struct sink_item *item, const
 	sqlrow_clear(&k->rows[SQLROW_JOB]);
 	sqlrow_clear(&k->rows[SQLROW_STEP]);
 	if (item->kind == STORE_RECORD) {
-		/* the sums of this day are not those of usage_day any more */
+		/* the day's sums in usage_day become invalid */
 		(void)sqlite3_bind_int64(k->open_day, 1, (int64_t)r->submit);
 		rc = sqlite_step(k, k->open_day, err);
 		if (rc == 0 && sqlrow_add_job(&k->rows[SQLROW_JOB], item->key, item->key_len, item->json, item->json_len,
@@ -192,7 +192,7 @@ static int sqlite_parse(const struct sink_item *item, struct record **ret, char 
 	return record_from_json(item->json, item->json_len, ret, err);
 }
 
-/* -errno: the file's trouble; what is wrong with the record itself is its result. */
+/* Stores one item. -errno: an error of the file; an error of the record is its result. */
 static int sqlite_take(struct sink *k, struct sink_item *item, enum sink_result *result, struct errmsg *err)
 {
 	struct record *record = NULL;
@@ -231,7 +231,7 @@ static int sqlite_store(struct sink *k, struct sink_item *item, size_t n, enum s
 
 	if (rc == 0)
 		rc = store_db_exec(k->db, "BEGIN IMMEDIATE", k->path, err);
-	/* what there is no time for is the next batch's */
+	/* the rest is for the next batch when time is over */
 	for (i = 0; rc == 0 && i < n && (!i || clock_mono_ns() < deadline_ns); i++)
 		rc = sqlite_take(k, &item[i], &result[i], err);
 	return rc == 0 ? store_db_exec(k->db, "COMMIT", k->path, err) : rc;

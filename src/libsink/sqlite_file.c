@@ -59,7 +59,7 @@ int sqlite_file_schema(sqlite3 *db, const char *path, int64_t *ret, struct errms
 	return 0;
 }
 
-/* --- what is in it at first ---------------------------------------------------------------------- */
+/* --- a new database -------------------------------------------------------------------------- */
 
 struct fill {
 	sqlite3 *db;
@@ -83,7 +83,7 @@ static int fill_factor(void *ctx, const struct emission_factor *f, const char *i
 	return result == SQLITE_DONE ? 0 : store_db_error(fill->db, result, fill->path, err);
 }
 
-/* Jobs have their factor with them: a table that cannot be read spoils nothing. */
+/* Fills the table of factors. A failure is only logged, since each job has its factor. */
 static void fill_factors(sqlite3 *db, const struct settings *s)
 {
 	const char *file = s->emission_factor_file[0] ? s->emission_factor_file : emission_default_file();
@@ -101,7 +101,7 @@ static void fill_factors(sqlite3 *db, const struct settings *s)
 	(void)sqlite3_finalize(fill.stmt);
 }
 
-/* In one transaction: whoever looks sees the old schema or the new one. */
+/* Migrates in one transaction, so that readers see the old schema or the new one. */
 static int file_migrate(sqlite3 *db, const struct settings *s, int64_t from, struct errmsg *err)
 {
 	const char *path = s->sqlite_file;
@@ -144,8 +144,9 @@ static int file_migrate_if_old(sqlite3 *db, const struct settings *s, struct err
 /* --- the file ------------------------------------------------------------------------------------ */
 
 /*
- * SQLite would make it 0644. Only a new one is opened here: closing it would drop SQLite's locks. Root (`ceems db
- * migrate`) makes it for the folder's owner, as whom the recorder runs.
+ * Makes the file, since SQLite would make it with mode 0644. An existing file is not opened here:
+ * closing it would drop SQLite's locks. Root (`ceems db migrate`) makes it for the owner of the
+ * folder, as whom the recorder runs.
  */
 static int make_file(const char *path, struct errmsg *err)
 {
@@ -165,7 +166,7 @@ static int make_file(const char *path, struct errmsg *err)
 
 int sqlite_file_open(const struct settings *s, sqlite3 **ret, struct errmsg *err)
 {
-	/* readers without the right to write need -wal and -shm to be there */
+	/* readers without write permission need -wal and -shm to exist */
 	static const char pragmas[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 				      "PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864;";
 	const char *path = s->sqlite_file;

@@ -52,7 +52,7 @@ struct run {
 	uint64_t now;
 };
 
-/* The first text that SQL gives for ?1; false: none. */
+/* Returns the first text that SQL gives with ARG as ?1; false: none. */
 static int maintain_text(const struct run *r, const char *sql, const char *arg, char *ret, size_t size, struct errmsg *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -72,7 +72,7 @@ static int maintain_text(const struct run *r, const char *sql, const char *arg, 
 	return rc;
 }
 
-/* Statements by semicolon, with DAY for ?1, in one transaction. */
+/* Runs statements, separated by semicolons, with DAY as ?1, in one transaction. */
 static int maintain_day(const struct run *r, const char *sql, const char *day, struct errmsg *err)
 {
 	int rc = store_db_exec(r->db, "BEGIN IMMEDIATE", r->path, err);
@@ -101,7 +101,7 @@ static int maintain_day(const struct run *r, const char *sql, const char *day, s
 	"INSERT INTO usage_day SELECT NULL, 0, u.* FROM usage_of_open AS u WHERE submit_day = ?1;" \
 	"DELETE FROM usage_open WHERE submit_day = ?1;"
 #define OF_DAY "submit_time >= ?1 AND submit_time < date(?1, '+1 day')"
-/* A day that came late to a former one has a row of archived of its own. */
+/* Jobs that came late for an archived day get another row in `archived`. */
 #define DROP_DAY                                                                                  \
 	"INSERT OR IGNORE INTO usage_open VALUES (?1);" CLOSE_DAY                                 \
 	"INSERT INTO archived (partition_of, state, jobs) SELECT ?1, 'gone', COUNT(*) FROM job WHERE " OF_DAY ";" \

@@ -23,7 +23,7 @@ struct sqlrow_block {
 
 /* --- cells ------------------------------------------------------------------------------- */
 
-/* One row being filled; the first error sticks. */
+/* A row being filled; after the first error, further calls do nothing. */
 struct row {
 	struct sqlrow *rows;
 	struct sqlrow_cell *at;
@@ -50,7 +50,7 @@ static void put_signed(struct row *r, int32_t v)
 	put_number(r, (uint64_t)(int64_t)v);
 }
 
-/* SIZE bytes that stay where they are until sqlrow_clear(). NULL: no memory. */
+/* Returns SIZE bytes that do not move until sqlrow_clear(). NULL: no memory. */
 static char *reserve(struct sqlrow *rows, size_t size)
 {
 	struct sqlrow_block *b = rows->block;
@@ -70,7 +70,7 @@ static char *reserve(struct sqlrow *rows, size_t size)
 	return p;
 }
 
-/* The same for a cell of ROW; the cell is put by the caller. */
+/* As reserve(), for a cell of ROW that the caller puts. */
 static char *reserve_cell(struct row *r, size_t size)
 {
 	char *p = reserve(r->rows, size);
@@ -104,7 +104,10 @@ static void put_text(struct row *r, const char *text)
 	}
 }
 
-/* The last N digits of V, with zeros in front, at P: some columns are all of these, so no printf. */
+/*
+ * Writes the last N digits of V with leading zeros to P. Not printf(), because some columns consist
+ * of these only.
+ */
 static char *digits(char *p, uint64_t v, unsigned int n)
 {
 	unsigned int i;
@@ -124,7 +127,7 @@ static unsigned int digits_of(uint64_t v)
 	return n;
 }
 
-/* VALUE / SCALE, which is a power of ten. */
+/* Puts VALUE / SCALE; SCALE is a power of ten. */
 static void put_decimal(struct row *r, uint64_t value, uint64_t scale)
 {
 	unsigned int decimals = digits_of(scale) - 1;
@@ -177,7 +180,7 @@ static void put_time(struct row *r, uint64_t t)
 	put(r, text, TIME_LEN);
 }
 
-/* Part of the key, so it cannot be NULL. */
+/* Puts the submit time, which is part of the key and so not NULL. */
 static void put_submit(struct row *r, uint64_t t)
 {
 	if (time_is_known(t))
