@@ -29,19 +29,19 @@ struct report_options {
 	uint64_t now;
 };
 
-/* Each CMD_OK, or another exit code when the reason was told. */
+/* Each returns CMD_OK, or another exit code after printing the reason. */
 int report_period(const struct report_options *o);
 int report_mail(const struct report_options *o);
 int report_job(const struct report_options *o, const char *ids);
 int report_site(const struct report_options *o);
 
-/* "all users", "user ann", "account physics" */
+/* Writes whose jobs these are: "all users", "user ann", "account physics". */
 #define REPORT_WHOSE_MAX 512
 void report_whose(const struct report_options *o, char *buf, size_t size);
-/* Up to when jobs of P may have ended. */
+/* Returns the time up to which jobs of P may have ended. */
 uint64_t report_end(const struct report_options *o, const struct period *p);
 
-/* stdout or o->out; NULL when the reason was told. */
+/* Opens o->out, or returns stdout. NULL: it failed, and the reason was printed. */
 FILE *report_open(const struct report_options *o);
 int report_close(const struct report_options *o, FILE *out, int rc);
 

@@ -27,7 +27,10 @@ enum top_value {
 	TOP_N
 };
 
-/* A job; with --node a step; or a node of one job. Texts may be empty, and are as users wrote them. */
+/*
+ * A row: a job; with --node, a step; or a node of one job. Texts may be empty, and are as users
+ * wrote them.
+ */
 struct top_row {
 	uint32_t job_id;
 	char id[TOP_TEXT_MAX], name[TOP_TEXT_MAX], user[TOP_TEXT_MAX], account[TOP_TEXT_MAX];
@@ -42,16 +45,16 @@ struct top_frame {
 	size_t n, room;
 	uint64_t t;	      /* seconds since the epoch */
 	char what[96];	      /* "jobs of user1" */
-	const char *id_title; /* of the rows' ids; NULL: they are job ids */
+	const char *id_title; /* title of the column of ids; NULL: job ids */
 	char source[96];      /* "sstat" */
 	char note[160];	      /* what fell short; empty: nothing */
 };
 void top_frame_free(struct top_frame *f);
 
-/* A row of which nothing is known, owned by F; NULL: out of memory. */
+/* Adds a row without values, owned by F; NULL: out of memory. */
 struct top_row *top_frame_add(struct top_frame *f);
 
-/* The sum of VALUE over the rows that have it; of TOP_IDLE the share. NAN: none has. */
+/* The sum of VALUE over the rows that have it; for TOP_IDLE, the share. NAN: no row has it. */
 double top_frame_sum(const struct top_frame *f, enum top_value value);
 
 /* One JSON object, malloc'ed; NULL: out of memory. */

@@ -16,11 +16,11 @@ enum top_style {
 	TOP_KEYS,     /* the last line */
 };
 
-/* A column that rows can be sorted by; --sort takes its name. */
+/* Finds a column to sort by, by its name for --sort. */
 struct top_column;
 const struct top_column *top_column_find(const char *name); /* NULL: none */
 const struct top_column *top_column_of_key(int key);	     /* of an upper case letter; NULL: none */
-/* The column that is shown to the left of (STEP -1) or to the right of (1) the one that rows are sorted by. */
+/* The column to the left (STEP -1) or right (1) of the one by which rows are sorted. */
 struct top_view;
 const struct top_column *top_column_next(const struct top_frame *f, const struct top_view *v, int step);
 /* "power, cpu, ..." for messages. Returns BUF. */
@@ -48,10 +48,13 @@ struct top_lines {
 };
 void top_lines_free(struct top_lines *l);
 
-/* Indices of the rows that pass the filter, sorted. malloc'ed; NULL: out of memory. */
+/*
+ * Returns the indices of the rows that pass the filter, sorted; the caller frees them. NULL: out of
+ * memory.
+ */
 size_t *top_order(const struct top_frame *f, const struct top_view *v, size_t *ret_n);
 
-/* How many rows a screen of V->height shows of F. */
+/* The number of rows of F on a screen of V->height. */
 size_t top_rows_shown(const struct top_frame *f, const struct top_view *v);
 
 /* -ENOMEM */

@@ -13,8 +13,8 @@ struct top_source;
 
 struct top_source_ops {
 	/*
-	 * Fills F, which is empty: all rows or, unless JOB_ID is 0, the nodes of that job. Waits for answers. -ENOTSUP: of
-	 * this source there are no nodes.
+	 * Fills F, which is empty, with all rows or, unless JOB_ID is 0, the nodes of that job.
+	 * Waits for answers. -ENOTSUP: this source has no nodes.
 	 */
 	int (*read)(struct top_source *s, uint32_t job_id, struct top_frame *f, struct errmsg *err);
 	void (*close)(struct top_source *s);
@@ -33,10 +33,10 @@ struct top_jobs_options {
 	const char *prometheus; /* address; empty: none */
 };
 
-/* Running jobs. *RET is closed by its ops. -ENOMEM. */
+/* Opens the source of running jobs. Close *RET by its ops. -ENOMEM. */
 int top_jobs_open(const struct top_jobs_options *o, struct top_source **ret, struct errmsg *err);
 
-/* The ledger of NODE; NULL: of this one. */
+/* Opens the ledger of NODE as a source; NULL: this node's. */
 int top_node_open(const struct settings *s, const char *node, uint64_t window_ns, struct top_source **ret,
 		  struct errmsg *err);
 

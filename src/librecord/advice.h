@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * advice.h - advice for a job's user, by the rules of advice.def: what was seen, what to type next
- * time, and the energy and emissions that this saves. A value that is not known silences the rules
- * that need it and no others.
+ * advice.h - advice for a job's user, by the rules of advice.def: what was observed, what to type
+ * next time, and the energy and emissions that this saves. An unknown value only disables the rules
+ * that need it.
  */
 #ifndef CEEMS_ADVICE_H
 #define CEEMS_ADVICE_H
@@ -11,7 +11,7 @@
 #include "src/librecord/record.h"
 #include "src/libutil/errmsg.h"
 
-/* A job that ran for less says little. */
+/* A job shorter than this gets no advice. */
 #define ADVICE_MIN_ELAPSED_S 300
 #define ADVICE_FILE "ceems-advice.conf" /* beside ceems.conf */
 #define ADVICE_TEXT_MAX 160
@@ -25,10 +25,10 @@ struct advice_condition {
 	double limit;
 };
 
-/* What of the energy would not have been used. */
+/* Which part of the energy a change would save. */
 enum advice_saving {
 	ADVICE_SAVES_NONE,   /* or how much cannot be said */
-	ADVICE_SAVES_ALL,    /* the job was in vain: what it cost */
+	ADVICE_SAVES_ALL,    /* the job was in vain: all its energy */
 	ADVICE_SAVES_CPU,    /* idle power of the CPUs that were not used */
 	ADVICE_SAVES_MEMORY, /* idle power of the memory that was not used */
 	ADVICE_SAVES_CO2E,   /* the same energy at another hour */
@@ -47,7 +47,7 @@ struct advice_rule {
 extern const struct advice_rule advice_rules[];
 extern const size_t advice_nrules;
 
-/* What a site says of a rule, in ceems-advice.conf. */
+/* A site's changes to a rule, in ceems-advice.conf. */
 struct advice_site_rule {
 	bool show;
 	double threshold; /* of the rule's first condition */
@@ -62,8 +62,8 @@ struct advice_site {
 };
 
 /*
- * PATH's settings over the rules' own; no such file is no error. A bad line is one: "PATH:LINE: KEY: reason".
- * RET is to be freed with advice_site_free() also after an error.
+ * Reads a site's changes to the rules from PATH. A missing file is no error; a malformed line is:
+ * "PATH:LINE: KEY: reason". Free RET with advice_site_free(), also after an error.
  */
 int advice_site_read(const char *path, struct advice_site *ret, struct errmsg *err);
 void advice_site_free(struct advice_site *s);
@@ -77,21 +77,19 @@ struct advice {
 };
 
 /*
- * Advice on R, at most MAX, the most important first; returns how many. NOW: seconds since the epoch. Texts of
- * SITE may hold any bytes but the rules add none of the user's.
+ * Finds advice on R, at most MAX, the most important first; returns how many. NOW: seconds since
+ * the epoch. SITE's texts may have any bytes, but no text has the user's.
  */
 size_t advice_find(const struct record *r, const struct advice_site *site, uint64_t now, struct advice *ret,
 		   size_t max);
 
 /*
- * "saves 1.60 Wh", or "cost 1.60 Wh" of a job that was in vain; WITH_CO2E adds ", 24.0 mg". Where the energy stays the
- * same: "saves 24.0 mg CO2e". Empty: not known. Returns BUF.
+ * Writes "saves 1.60 Wh", or "cost 1.60 Wh" for a job in vain; WITH_CO2E adds ", 24.0 mg". If the energy stays the same,
+ * writes "saves 24.0 mg CO2e". "": unknown. Returns BUF.
  */
 const char *advice_saving_text(const struct advice *a, bool with_co2e, char *buf, size_t size);
 
-/*
- * Why A was given: "cpu_efficiency 13 % < 65 %, cpus 8 > 1". Returns BUF.
- */
+/* Writes why A was given: "cpu_efficiency 13 % < 65 %, cpus 8 > 1". Returns BUF. */
 const char *advice_explain(const struct advice *a, const struct record *r, const struct advice_site *site, uint64_t now,
 			   char *buf, size_t size);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * advice_facts.h - what advice looks at: numbers of a finished or running job, each known or not.
+ * advice_facts.h - the facts about a finished or running job that advice is based on. Each is a
+ * number or unknown.
  */
 #ifndef CEEMS_ADVICE_FACTS_H
 #define CEEMS_ADVICE_FACTS_H
@@ -11,7 +12,7 @@
 #include "src/libemission/factor_chain.h"
 #include "src/librecord/record.h"
 
-/* id, name in rules and in the site's file, unit, what it is */
+/* columns: id, name in rules and in the site's file, unit, meaning */
 #define ADVICE_FACTS(FACT)                                                                             \
 	FACT(ELAPSED, "elapsed", TIME, "run time")                                                     \
 	FACT(LIMIT, "limit", TIME, "time limit")                                                       \
@@ -74,15 +75,21 @@ struct advice_facts {
 	bool known[FACT_N];
 };
 
-/* CHAIN has the factors of the cluster; NULL: not known. NOW, in seconds since the epoch, ends what still runs. */
+/*
+ * Computes the facts. CHAIN has the emission factors of the cluster; NULL: they are unknown. NOW (seconds since the epoch)
+ * is taken as the end of what still runs.
+ */
 void advice_facts_of(const struct record *r, const struct factor_chain *chain, uint64_t now, struct advice_facts *ret);
 
 const char *advice_fact_name(enum advice_fact fact);
-/* The fact whose name is the LEN bytes at NAME; FACT_N: none. */
+/* Finds a fact by its name, LEN bytes at NAME; FACT_N: none. */
 enum advice_fact advice_fact_find(const char *name, size_t len);
 
 #define ADVICE_FACT_TEXT_MAX 48
-/* As people read it, or "n/a": "12m05s", "3.9 MiB", "45 %"; as sbatch does: "00:15:00", "100M". Returns BUF. */
+/*
+ * Write a fact for people ("12m05s", "3.9 MiB", "45 %", "n/a"), or as an option of sbatch
+ * ("00:15:00", "100M"). Return BUF.
+ */
 const char *advice_fact_text(const struct advice_facts *f, enum advice_fact fact,
 			     char buf[ADVICE_FACT_TEXT_MAX]);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * derived.h - ratios of metric values: instructions per cycle, FLOP/s, memory bandwidth, miss
- * rates, CPU efficiency, joules per instruction. One place, for the report, the record and `ceems
- * job`. A ratio of something unknown is unknown.
+ * rates, CPU efficiency, joules per instruction. The report, the record and `ceems job` all use
+ * them. A ratio with an unknown term is unknown.
  */
 #ifndef CEEMS_DERIVED_H
 #define CEEMS_DERIVED_H
@@ -20,18 +20,18 @@ enum derived {
 	DERIVED_CACHE_MISS_RATE,	/* misses / references of the last level, 0 to 1 */
 	DERIVED_BRANCH_MISS_RATE,
 	/*
-	 * CPU time / (elapsed time x CPUs allocated). Above 1 where elapsed time was rounded down, as
-	 * Slurm's whole seconds are.
+	 * CPU time / (elapsed time x CPUs allocated). It may be above 1, since Slurm rounds the
+	 * elapsed time down to seconds.
 	 */
 	DERIVED_CPU_EFFICIENCY,
 	DERIVED_RUN_DELAY_RATE,		/* waiting / (waiting + running) */
 	DERIVED_PMU_COVERAGE,		/* counted / wanted; below 1 the counters were shared */
 	DERIVED_JOULES_PER_INSTRUCTION,
-	DERIVED_IO_CACHE_RATE,		/* of the bytes read, those that storage did not have to fetch */
+	DERIVED_IO_CACHE_RATE,		/* the part of the bytes read that was in the page cache */
 	DERIVED_MEMORY_MEAN,		/* bytes, of all nodes together */
 	DERIVED_PAGE_CACHE_MEAN,
 	DERIVED_MEMORY_EFFICIENCY,	/* largest peak / largest allocation of a node */
-	/* of the time in which GPUs were held and read */
+	/* relative to the time in which GPUs were held and read */
 	DERIVED_GPU_UTILIZATION,
 	DERIVED_GPU_NO_PROCESS_RATE,
 	DERIVED_GPU_SM_ACTIVE_RATE,
@@ -49,15 +49,18 @@ struct derived_info {
 extern const struct derived_info derived_table[DERIVED_N];
 
 /*
- * ELAPSED_NS is that of the step or job, CPUS the CPUs allocated to it on all nodes of VALUES. 0:
- * not known. False: the ratio is unknown, and *RET stays unchanged. A term is not known or
- * overflowed, a divisor is 0, a part is larger than its whole, or counters of some steps stand
- * against time or energy of all.
+ * Computes a ratio. ELAPSED_NS is the step's or job's; CPUS are those allocated on all nodes of
+ * VALUES; 0: unknown. Returns false, and leaves *RET unchanged, if the ratio is unknown: a term is
+ * unknown or overflowed, a divisor is 0, a part is larger than its whole, or counters of some steps
+ * would be compared with time or energy of all.
  */
 bool derived_value(enum derived d, const struct values *f, uint64_t elapsed_ns, uint32_t cpus,
 		   double *ret);
 
-/* As people read it: "1.95", "94.0 %", "1.43 GFLOP/s", "1.5 nJ". Returns BUF (METRIC_TEXT_MAX bytes do). */
+/*
+ * Writes a ratio for people: "1.95", "94.0 %", "1.43 GFLOP/s", "1.5 nJ". Returns BUF, which needs
+ * METRIC_TEXT_MAX bytes.
+ */
 const char *derived_text(enum derived d, double value, char *buf, size_t size);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_screen.h - `ceems job`: how a job ran and what it used, on a screen of 20 lines of 80 columns.
+ * job_screen.h - the screen of `ceems job`: how a job ran and what it used, on 20 lines of 80
+ * columns.
  */
 #ifndef CEEMS_JOB_SCREEN_H
 #define CEEMS_JOB_SCREEN_H
@@ -17,20 +18,21 @@
 #define JOB_SCREEN_COLUMNS 80
 #define JOB_SCREEN_ADVICE 4
 
-/* What could be better, what to type for it, and what it would have saved: "used 1 of 8 CPUs". */
+/* An advice: what was observed ("used 1 of 8 CPUs"), what to type, and what it would have saved. */
 struct job_screen_advice {
 	const char *what, *type, *saved;
 };
 
 struct job_screen {
-	const struct record *const *part; /* a job; or the parts of one array or het job, which are added up */
+	const struct record *const *part; /* a job, or the parts of one array or het job, which are summed */
 	size_t n;
 	const char *step;	 /* "12.0": the one part is this step, not a job; NULL: it is a job */
-	uint64_t now;		 /* seconds since the epoch: jobs without an end run or wait until then */
-	uint64_t elapsed_ns;	 /* of the one part, by the node's clock; 0: whole seconds, from start to end */
-	const char *cluster;	 /* jobs of another one say so; NULL: all do */
-	const char *not_live;	 /* why nothing is known of running steps; NULL: it is, or none runs */
-	const struct job_screen_advice *advice; /* of which JOB_SCREEN_ADVICE are shown, if there is room */
+	uint64_t now;		 /* seconds since the epoch; taken as the end of jobs that run or wait */
+	uint64_t elapsed_ns;	 /* elapsed time of the one part by the node's clock; 0: use whole seconds from
+				    start to end */
+	const char *cluster;	 /* this cluster; jobs of another one show theirs; NULL: all do */
+	const char *not_live;	 /* why values of running steps are unknown; NULL: they are known, or none runs */
+	const struct job_screen_advice *advice; /* at most JOB_SCREEN_ADVICE are shown, if there is room */
 	size_t nadvice;
 	bool colour;		 /* OUT is a terminal */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * csv.h - reads CSV as RFC 4180 has it, in the caller's memory. Lines may end with LF alone.
+ * csv.h - reads CSV (RFC 4180) in the caller's memory. Lines may also end with LF.
  */
 #ifndef CEEMS_CSV_H
 #define CEEMS_CSV_H
@@ -15,17 +15,17 @@ struct csv {
 	char *next, *end;
 	char *line_begin;
 	size_t line, column; /* of the last field, from 1 on */
-	size_t inner_lines;   /* ends of lines in fields of this record */
+	size_t inner_lines;   /* newlines inside fields of this record */
 	bool is_line_end;     /* the next field begins a record */
-	bool is_broken;	      /* a separator was the last byte: one empty field is left */
+	bool is_broken;	      /* the last byte was a separator, so one empty field follows */
 };
 
-/* TEXT has LEN bytes and a NUL behind them. It is changed while it is read. */
+/* TEXT has LEN bytes and then a NUL. Reading changes it. */
 void csv_init(struct csv *c, const char *file, char *text, size_t len);
 
 /*
- * The next field, unquoted, in the text: 1, and *ret_ends says whether it is the last of its record. 0: there is no
- * more. -EINVAL: "FILE:LINE:COLUMN: REASON".
+ * Returns 1 with the next field, unquoted, in TEXT; *ret_ends: it is the last of its record. 0:
+ * there is no more. -EINVAL: "FILE:LINE:COLUMN: REASON".
  */
 int csv_next(struct csv *c, char **ret, bool *ret_ends, struct errmsg *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace_axis.h - what both drawings of a trace share: round ends of axes, and values and times for
- * people.
+ * trace_axis.h - functions for both drawings of a trace: round ends of axes, and values and times
+ * for people.
  */
 #ifndef CEEMS_TRACE_AXIS_H
 #define CEEMS_TRACE_AXIS_H
@@ -14,7 +14,7 @@
 struct trace_axis {
 	const struct trace_column *column;
 	double max;
-	double mean; /* by time; of a sum, which has none that says something, its last value */
+	double mean; /* mean over time; for a sum, its last value */
 	double top;  /* round, not below max, above 0 */
 };
 /* False: nothing of it is known. */
@@ -24,13 +24,13 @@ bool trace_axis_make(const struct trace_grid *g, size_t column, struct trace_axi
 const char *trace_axis_value(const struct trace_column *c, double value, char buf[TRACE_AXIS_TEXT]);
 /* "0", "90 s", "5 min", "1 h 30 min" */
 const char *trace_axis_time(double seconds, char buf[TRACE_AXIS_TEXT]);
-/* The distance of ticks on an axis of SECONDS, at most N of them. */
+/* The distance of ticks on an axis of SECONDS with at most N ticks. */
 double trace_axis_tick(double seconds, unsigned int n);
 
 /* What trace_axis.mean is: "mean" or "last". */
 const char *trace_axis_mean_name(const struct trace_column *c);
 
-/* The metric's own words: "power", "CPUs in use", "read". */
+/* Writes the title of a column: "power", "CPUs in use", "read". */
 void trace_axis_title(const struct trace_column *c, char *buf, size_t size);
 
 #endif

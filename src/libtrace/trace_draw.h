@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace_draw.h - a grid as a drawing, one panel per column: for a terminal of 80 columns, or as SVG. Columns of which
- * nothing is known have none.
+ * trace_draw.h - draws a grid with one panel per column: for a terminal of 80 columns, or as SVG.
+ * Columns without values are left out.
  */
 #ifndef CEEMS_TRACE_DRAW_H
 #define CEEMS_TRACE_DRAW_H
@@ -10,14 +10,17 @@
 
 #include "src/libtrace/trace_grid.h"
 
-/* As many rows as a grid needs to fill a panel, at most. */
+/* The most rows of a grid that a panel can show. */
 #define TRACE_PLOT_BINS 68
 #define TRACE_SVG_BINS 800
 
-/* TITLE is printed as it is. IS_UTF8: the terminal shows blocks of eighths. False: there was nothing to draw. */
+/*
+ * Draws for a terminal. TITLE is printed unchanged. IS_UTF8: the terminal shows blocks of eighths.
+ * False: there was nothing to draw.
+ */
 bool trace_plot_draw(const struct trace_grid *g, const char *title, bool is_utf8, FILE *out);
 
-/* A file of its own: no font, script or style from elsewhere; its colours follow the viewer's dark or light mode. */
+/* Writes one SVG file, which loads nothing; its colours follow the viewer's dark or light mode. */
 bool trace_svg_draw(const struct trace_grid *g, const char *title, FILE *out);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace_row.h - samples of a step as rows of CSV (RFC 4180). The columns follow from the metric
- * table. A metric that adds up has its sum since the step began, and its rate since its last
- * reading. The unit is in the name: cpu_energy_j and cpu_power_w, read_bytes and read_bytes_per_s.
- * What was not read for a row is an empty field.
+ * trace_row.h - writes samples of a step as rows of CSV (RFC 4180). The columns follow from the
+ * metric table. A counter has its sum since the step began, and its rate since its last reading.
+ * The unit is in the name: cpu_energy_j and cpu_power_w, read_bytes and read_bytes_per_s. A value
+ * that was not read for a row is an empty field.
  */
 #ifndef CEEMS_TRACE_ROW_H
 #define CEEMS_TRACE_ROW_H
@@ -13,11 +13,11 @@
 
 #include "src/libtrace/trace_sample.h"
 
-/* The longest header, and more than the longest row. */
+/* The size of the longest header, which is longer than any row. */
 #define TRACE_ROW_MAX 16384
 #define TRACE_COLUMN_MAX 64
 
-/* The first columns; tools that read a trace know these by name. */
+/* The first columns, which tools find by these names. */
 #define TRACE_COLUMN_NODE "node"
 #define TRACE_COLUMN_TIME "time_utc"
 #define TRACE_COLUMN_MONO "monotonic_s"
@@ -26,7 +26,7 @@
 #define TRACE_COLUMN_MISSED "missed_samples"
 
 #define TRACE_EVENT_START "start"
-#define TRACE_EVENT_END "end"	  /* after the step's last tick: the sums are those of sacct */
+#define TRACE_EVENT_END "end"	  /* the row after the step's last tick, whose sums are those of sacct */
 #define TRACE_EVENT_LIMIT "limit" /* the file got too long */
 
 struct trace_row {
@@ -39,13 +39,16 @@ struct trace_row {
 
 void trace_row_init(struct trace_row *r, const struct trace_start *start);
 
-/* The names of the columns, "energy_j" and, for the rate of the same metric, "power_w"; "": it has no rate. */
+/*
+ * Write the names of a metric's columns: "energy_j", and for its rate "power_w"; "": it has no
+ * rate.
+ */
 void trace_row_column(enum metric m, char name[TRACE_COLUMN_MAX]);
 void trace_row_rate(enum metric m, char name[TRACE_COLUMN_MAX]);
 
 /* Each writes one line into BUF (TRACE_ROW_MAX) and returns its length. */
 size_t trace_row_header(const struct trace_row *r, char *buf);
-/* The row of the step's beginning: what S knows of energy was 0. */
+/* Writes the row of the step's begin, when the energy was 0. */
 size_t trace_row_begin(struct trace_row *r, const struct trace_sample *s, char *buf);
 /* EVENT may be empty. */
 size_t trace_row_put(struct trace_row *r, const struct trace_sample *s, const char *event, char *buf);

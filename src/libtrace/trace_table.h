@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace_table.h - one trace as read from its file (trace_row.h): the numbers of its rows, by column.
+ * trace_table.h - a trace that was read from its file (trace_row.h): the numbers of its rows, by
+ * column.
  */
 #ifndef CEEMS_TRACE_TABLE_H
 #define CEEMS_TRACE_TABLE_H
@@ -12,10 +13,10 @@
 #include "src/libtrace/trace_row.h"
 #include "src/libutil/errmsg.h"
 
-/* How values at one time, of several nodes or of an interval, become one. */
+/* How the values of several nodes, or of an interval, are combined. */
 enum trace_kind {
-	TRACE_SUM,   /* since the step began: nodes add up; between two rows it grew evenly */
-	TRACE_RATE,  /* of the sum of the same metric, per second */
+	TRACE_SUM,   /* sum since the step began: added over nodes; linear between two rows */
+	TRACE_RATE,  /* the rate of a sum, per second */
 	TRACE_LEVEL, /* of the moment: nodes add up */
 	TRACE_PEAK,  /* the largest counts */
 };
@@ -27,20 +28,21 @@ struct trace_column {
 };
 
 struct trace_table {
-	char job[24], step[16]; /* "5_3" and "batch": the caller's to fill in */
+	char job[24], step[16]; /* "5_3" and "batch"; set by the caller */
 	char node[TRACE_NODE_MAX];
 	struct trace_column *column;
 	size_t ncolumns;
-	uint64_t *t_ns; /* of each row: nanoseconds since 1970, by the first row's wall clock and the monotonic one */
+	uint64_t *t_ns; /* time of each row: nanoseconds since 1970, by the wall clock of the first row and the
+			   monotonic clock */
 	double *value;	/* [nrows][ncolumns]; NAN: not known */
 	size_t nrows;
 	uint64_t dropped, missed; /* samples: trace_sample.h */
-	bool is_whole; /* it has its last row, that of the step's end */
+	bool is_whole; /* it has the last row, that of the step's end */
 };
 
 /*
- * Reads TEXT, LEN bytes and a NUL, which is changed. FILE is for messages. What is behind the last whole line is left
- * out: that file is being written. -EINVAL: "FILE:LINE:COLUMN: REASON"; -ENOMEM.
+ * Reads TEXT (LEN bytes and a NUL), and changes it. FILE is for messages. An incomplete last line
+ * is ignored: the file is being written. -EINVAL: "FILE:LINE:COLUMN: REASON"; -ENOMEM.
  */
 int trace_table_parse(const char *file, char *text, size_t len, struct trace_table *ret, struct errmsg *err);
 void trace_table_fini(struct trace_table *t);
