@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * external_text.h - what is in the file of a site's own meter: lines of PART QUANTITY AMOUNT TIME,
- * as ceems.conf(5) describes them under ExternalSource.
+ * external_text.h - parses the file of a site's own meter: lines of PART QUANTITY AMOUNT TIME, as
+ * ceems.conf(5) describes them under ExternalSource.
  */
 #ifndef CEEMS_EXTERNAL_TEXT_H
 #define CEEMS_EXTERNAL_TEXT_H
@@ -26,13 +26,13 @@ struct external_line {
 	uint64_t stamp_ns; /* CLOCK_REALTIME, not 0 */
 };
 
-/* One for every part that there can be. */
+/* The most lines: one per possible part. */
 #define EXTERNAL_LINES_MAX (1 + 2 * SOCKETS_MAX + GPUS_MAX)
 
 /*
- * LEN bytes of TEXT, which has a NUL behind them and is changed. A file is right as a whole or not
- * at all: in one that is cut off or has a line of another form nothing says which of the other
- * lines are right. 0, with no part twice; -EINVAL, and ERR says in which line what is wrong.
+ * Parses TEXT, LEN bytes and a NUL, which is changed. A file is accepted as a whole or not at all:
+ * if it is cut off or has a malformed line, the other lines cannot be trusted. Returns 0, with no
+ * part twice; -EINVAL: ERR has the line and the error.
  */
 int external_text_parse(char *text, size_t len, struct external_line ret[EXTERNAL_LINES_MAX],
 			size_t *ret_n, struct errmsg *err);

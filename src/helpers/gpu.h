@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gpu.h - what ceems-gpu needs of a vendor's library. NVML and ROCm SMI wait for locks of the driver: a
- * call takes milliseconds, seconds while another process resets a GPU, and may never return when one
- * has fallen off the bus. So slurmd maps no such library: this program does.
+ * gpu.h - the interface of ceems-gpu to a vendor's library. NVML and ROCm SMI wait for locks of the
+ * driver: a call takes milliseconds, or seconds while another process resets a GPU, and may never
+ * return if a GPU has fallen off the bus. So this program calls the library, and not slurmd.
  */
 #ifndef CEEMS_GPU_H
 #define CEEMS_GPU_H
@@ -19,9 +19,9 @@
 #define GPU_DEVICES_MAX 16 /* with counters of their own */
 
 struct gpu_device {
-	uintptr_t handle;   /* the library's; 0: it does not list the device any more */
+	uintptr_t handle;   /* the library's handle; 0: it does not list the device any more */
 	unsigned int unit;  /* see domain.h */
-	bool has_counter;   /* counts energy; else power is all there is */
+	bool has_counter;   /* it counts energy; otherwise it only shows power */
 	char id[42];	    /* the same after a restart; "GPU-1f2e3d4c-..." */
 	char model[64];
 };
@@ -44,27 +44,34 @@ struct gpu_instance {
 /* LIBRARY is what open() returned. */
 struct gpu_library_ops {
 	const char *name; /* "nvml" */
-	/* dlopen() and initialisation. -ENODEV: no GPU of that vendor. */
+	/* Loads and initialises the library. -ENODEV: no GPU of that vendor. */
 	int (*open)(const char *path, void **ret_library, struct errmsg *err);
 	/* How many devices the driver has; -errno. */
 	int (*count)(void *library, struct errmsg *err);
 	/*
-	 * -EOPNOTSUPP: it will never show power or energy; -EALREADY: it is a part of a GPU, which an
-	 * earlier one shows as a whole; else -errno: it cannot be asked now.
+	 * Finds out about device INDEX. -EOPNOTSUPP: it never shows power or energy. -EALREADY: it
+	 * is a part of a GPU that an earlier device shows as a whole. Another -errno: it cannot be
+	 * read now.
 	 */
 	int (*identify)(void *library, unsigned int index, struct gpu_device *ret);
 	/* Fills in energy_uj or power_mw, or both. */
 	int (*read_energy)(void *library, const struct gpu_device *d, struct gpu_sample *ret);
-	/* How the GPU was used since the last call. Leaves what the library does not tell GPU_VALUE_UNKNOWN. */
+	/*
+	 * Reads the use of the GPU since the last call. Values that the library does not have stay
+	 * GPU_VALUE_UNKNOWN.
+	 */
 	void (*read_usage)(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N]);
-	/* Optional: counters of errors, also of a GPU that cannot be read any more. */
+	/* Optional: reads counters of errors, also for a GPU that cannot be read any more. */
 	void (*read_errors)(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N]);
 	/*
-	 * Optional: the sizes of a GPU that is divided and of its instances, `unit` left out; returns how many.
-	 * Slow: some 50 ms for each instance.
+	 * Optional: reads the sizes of a divided GPU and of its instances, without `unit`; returns
+	 * how many. Slow: some 50 ms per instance.
 	 */
 	size_t (*slices)(void *library, const struct gpu_device *d, struct gpu_slice *ret, size_t max);
-	/* Optional: how the instances that slices() found were used; returns how many. After read_errors(). */
+	/*
+	 * Optional: reads the use of the instances that slices() found; returns how many. Call it
+	 * after read_errors().
+	 */
 	size_t (*read_instances)(void *library, const struct gpu_device *d, struct gpu_instance *ret, size_t max);
 	void (*close)(void *library);
 };
@@ -72,15 +79,15 @@ struct gpu_library_ops {
 extern const struct gpu_library_ops gpu_library_nvml;
 extern const struct gpu_library_ops gpu_library_rocm;
 
-/* A function of a vendor's library; for tables of them. */
+/* A function of a vendor's library, as a row of a table. */
 struct gpu_symbol {
 	const char *name;
 	size_t offset; /* of the function pointer */
 	bool is_optional;
 };
 /*
- * dlopen()s PATH and fills in the pointers in TABLE; *ret_dl is the caller's to dlclose(). -ELIBACC: it
- * cannot be loaded; -ENOSYS: a function that is not optional is missing.
+ * Opens the library PATH and sets the pointers in TABLE. The caller closes *ret_dl with dlclose().
+ * -ELIBACC: it cannot be loaded; -ENOSYS: a required function is missing.
  */
 int gpu_load(const char *path, const struct gpu_symbol *symbols, size_t n, void *table,
 	     void **ret_dl, struct errmsg *err);

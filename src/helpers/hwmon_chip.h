@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hwmon_chip.h - what the sensors of known hwmon chips measure. Pure: names in, meaning out. hwmon
- * itself does not say whether "power1" is the machine, a socket, a fan or a rail of the board, so
- * a chip that is not in the table is not guessed at.
+ * hwmon_chip.h - a table of what the sensors of known hwmon chips measure. hwmon does not tell
+ * whether "power1" is the machine, a socket, a fan or a part of the board, so chips that are not in
+ * the table are ignored. This module reads no file.
  */
 #ifndef CEEMS_HWMON_CHIP_H
 #define CEEMS_HWMON_CHIP_H
@@ -14,16 +14,17 @@ struct hwmon_rail {
 	uint8_t domain; /* enum domain */
 	uint8_t unit;
 	bool is_whole_node;
-	bool is_summed;	   /* several of it add up: one meter per power supply */
-	bool is_slow;	   /* its driver may ask a BMC: not to be read by who cannot wait */
-	bool contains_cpu; /* shows the unit's DOMAIN_CPU as well: to be taken off */
+	bool is_summed;	   /* several of this chip are added up, such as one per power supply */
+	bool is_slow;	   /* its driver may ask a BMC, so a reader that must not wait leaves it out */
+	bool contains_cpu; /* its value includes the unit's DOMAIN_CPU, which is to be subtracted */
 	uint64_t max_w;	   /* more is a garbled reading */
 };
 
 /*
- * CHIP as the driver names it ("power_meter"), LABEL the sensor's own or, where it has none, its
- * name ("power1"); NTH of the chips of that name. 0; -ENOENT: such a chip or sensor is not known;
- * -ENODATA: known, and not to be counted. WHY is text of the program's in both of these cases.
+ * Finds what a sensor measures. CHIP is the driver's name ("power_meter"); LABEL the sensor's label
+ * or, if it has none, its name ("power1"); NTH counts the chips of that name. Returns 0; -ENOENT:
+ * the chip or sensor is unknown; -ENODATA: it is known, but must not be counted. In these cases WHY
+ * is a static text.
  */
 int hwmon_rail_of(const char *chip, const char *label, unsigned int nth,
 		  struct hwmon_rail *ret, const char **ret_why);

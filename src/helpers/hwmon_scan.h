@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hwmon_scan.h - which power and energy sensors libsensors finds. The library is used for this
- * alone: it opens a file anew at each reading.
+ * hwmon_scan.h - lists the power and energy sensors by libsensors. Only the list is made by the
+ * library, since it opens a file anew at each reading.
  */
 #ifndef CEEMS_HWMON_SCAN_H
 #define CEEMS_HWMON_SCAN_H
@@ -18,14 +18,15 @@ struct hwmon_sensor {
 	char feature[32];    /* "power1" */
 	char label[64];	     /* the sensor's own, or else its feature */
 	char path[PATH_MAX]; /* the file, in microjoules or microwatts */
-	unsigned int nth;    /* of the chips of that name, by address */
+	unsigned int nth;    /* number among the chips of that name, by address */
 	bool is_energy;
 	bool is_battery;
 };
 
 /*
- * All of them, energy first, in an order that does not depend on the folder's; *ret is to be
- * freed. 0, also for none; -ENOMEM; -EIO: libsensors cannot be had, ERR has its reason.
+ * Lists all sensors, those of energy first, in an order that does not depend on the folder's. The
+ * caller frees *ret. Returns 0 also if there are none; -ENOMEM; -EIO: libsensors cannot be used,
+ * ERR says why.
  */
 int hwmon_scan(struct hwmon_sensor **ret, size_t *ret_n, struct errmsg *err);
 

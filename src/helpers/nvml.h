@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nvml.h - the NVML library when it is open: its functions, and what is kept of each GPU. For nvml.c and nvml_use.c.
+ * nvml.h - the open NVML library: its functions, and the state of each GPU. Private to nvml.c and
+ * nvml_use.c.
  */
 #ifndef CEEMS_NVML_H
 #define CEEMS_NVML_H
@@ -11,11 +12,14 @@
 struct nvml_gpm {
 	bool is_supported;
 	bool has_sample;
-	unsigned int last; /* index of the sample that the last reading took */
+	unsigned int last; /* index of the sample taken by the last reading */
 	nvmlGpmSample_t sample[2];
 };
 
-/* A GPU instance; there are at most 7, with as many compute instances in all, which have handles. */
+/*
+ * A GPU instance. There are at most 7, with at most 7 compute instances in all, each of which has a
+ * handle.
+ */
 #define NVML_INSTANCES_MAX 7
 struct nvml_instance {
 	unsigned int gi, slices;
@@ -25,13 +29,13 @@ struct nvml_instance {
 	uint64_t xids;
 };
 
-/* What is kept of one GPU from its first reading on. */
+/* The state of one GPU, from its first reading on. */
 struct nvml_use {
 	nvmlDevice_t device;
 	struct nvml_gpm gpm;
 	nvmlEventSet_t events; /* NULL: it tells none */
 	uint64_t xids;
-	uint64_t common_xids; /* of these those that are of no instance */
+	uint64_t common_xids; /* the part of them that is of no instance */
 	size_t ninstances;
 	struct nvml_instance instance[NVML_INSTANCES_MAX];
 };
@@ -46,10 +50,10 @@ struct nvml {
 /* As read_usage() of struct gpu_library_ops. */
 void nvml_read_use(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N]);
 
-/* As read_errors(). Counts from the first call of either on, so that an error is missed only before it. */
+/* As read_errors() of gpu.h. Errors are counted from the GPU's first reading on. */
 void nvml_read_errors(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N]);
 
-/* For nvml.c, which finds instances: one compute instance of instance GI. */
+/* Adds a compute instance of GPU instance GI; called by nvml.c, which finds them. */
 void nvml_keep_instance(struct nvml *n, nvmlDevice_t device, nvmlDevice_t mig, unsigned int gi, unsigned int slices);
 /* As read_instances(). */
 size_t nvml_read_instances(void *library, const struct gpu_device *d, struct gpu_instance *ret, size_t max);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nvml_api.h - the part of NVIDIA's management library that is called here and played by the tests'
- * stand-in. Names, numbers and layouts are those of nvml.h of CUDA 12 (NVML API version 12), which
- * keeps them since CUDA 11; the library is only ever opened with dlopen().
+ * nvml_api.h - declares the part of NVIDIA's management library that is called here, and by the
+ * tests' stand-in. Names, numbers and layouts are those of nvml.h of CUDA 12 (NVML API version 12),
+ * the same since CUDA 11. The library is only opened with dlopen().
  */
 #ifndef CEEMS_NVML_API_H
 #define CEEMS_NVML_API_H
@@ -39,7 +39,7 @@ typedef struct {
 	unsigned long long used;
 } nvmlMemory_t;
 
-/* Of a MIG device; the memory is its GPU instance's. */
+/* For a MIG device; the memory is that of its GPU instance. */
 typedef struct {
 	unsigned int multiprocessorCount;
 	unsigned int sharedCopyEngineCount;
@@ -85,7 +85,7 @@ typedef struct {
 #define NVML_REASONS_POWER (NVML_REASON_SW_POWER_CAP | NVML_REASON_HW_POWER_BRAKE)
 #define NVML_REASONS_HEAT (NVML_REASON_SW_HEAT | NVML_REASON_HW_HEAT)
 
-/* For _v2 and _v3. We ask for the count only, so that no entry is ever filled in. */
+/* For _v2 and _v3. Only the count is asked for, so no entry is filled in. */
 typedef struct {
 	unsigned int pid;
 	unsigned long long usedGpuMemory;
@@ -137,7 +137,7 @@ typedef struct {
 	unsigned int isSupportedDevice;
 } nvmlGpmSupport_t;
 
-/* nvmlEventData_t of _v2; the first version has the first three. */
+/* nvmlEventData_t of _v2; the first version has only the first three members. */
 #define NVML_EVENT_XID 0x8ULL
 typedef struct nvmlEventSet_st *nvmlEventSet_t;
 typedef struct {
@@ -176,7 +176,7 @@ struct nvml_api {
 	int (*gpm_alloc)(nvmlGpmSample_t *sample);
 	int (*gpm_free)(nvmlGpmSample_t sample);
 	int (*gpm_sample)(nvmlDevice_t device, nvmlGpmSample_t sample);
-	/* Its metrics are then shares of the instance. */
+	/* the metrics are then shares of the instance */
 	int (*gpm_mig_sample)(nvmlDevice_t device, unsigned int gpu_instance, nvmlGpmSample_t sample);
 	int (*gpm_metrics)(nvmlGpmMetricsGet_t *metrics);
 	/* Linux; one event per call, NVML_ERROR_TIMEOUT: there is none */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * redfish_json.h - what a BMC answers, in Redfish's schemas (DMTF DSP8010): links from one resource
- * to the next, and power or energy of a chassis. Nothing in an answer is trusted.
+ * redfish_json.h - parses a BMC's answers in Redfish's schemas (DMTF DSP8010): links between
+ * resources, and power or energy of a chassis. Nothing in an answer is trusted.
  */
 #ifndef CEEMS_REDFISH_JSON_H
 #define CEEMS_REDFISH_JSON_H
@@ -19,20 +19,23 @@ enum redfish_resource {
 	REDFISH_POWER,	     /* Power, deprecated by the former and still what most have */
 };
 
-/* In the order of preference. Named as Redfish names them: they differ in what they show and how old it is. */
+/*
+ * In the order of preference, with Redfish's names, since these properties differ in meaning and
+ * age.
+ */
 enum redfish_kind {
 	REDFISH_JOULES,	  /* EnergyJoules: a counter */
 	REDFISH_WATTS,	  /* PowerWatts */
 	REDFISH_CONSUMED, /* PowerConsumedWatts, of entries of PowerControl */
-	REDFISH_AVERAGE,  /* AverageConsumedWatts, the same: a mean over the last minutes */
-	REDFISH_KWH,	  /* EnergykWh: a counter too, but one whose step may be 3.6 MJ */
+	REDFISH_AVERAGE,  /* AverageConsumedWatts of the same resource: a mean over the last minutes */
+	REDFISH_KWH,	  /* EnergykWh: also a counter, but its step may be 3.6 MJ */
 };
 #define REDFISH_KINDS 5
 const char *redfish_kind_name(enum redfish_kind kind); /* "EnergyJoules", ... */
 bool redfish_kind_is_power(enum redfish_kind kind);
 enum redfish_resource redfish_kind_resource(enum redfish_kind kind);
 
-/* Entries of PowerControl that can be told apart, by bit. */
+/* The most entries of PowerControl, one bit each. */
 #define REDFISH_CONTROLS 16
 
 struct redfish_values {
@@ -42,35 +45,40 @@ struct redfish_values {
 };
 
 /*
- * The path that the member NAME (of an object below it with '.': "Links.Sessions") links to.
- * -ENOENT: there is none; -EINVAL: no JSON, or a link that does not stay within /redfish/.
+ * Reads the path to which the member NAME links; '.' separates nested members ("Links.Sessions").
+ * -ENOENT: there is none; -EINVAL: not JSON, or a link outside /redfish/.
  */
 int redfish_json_link(const char *text, size_t len, const char *name, char *ret, size_t size,
 		      struct errmsg *err);
 
 /*
- * All links in the array NAME ("Members", "Links.Chassis"), at most MAX; none is no error. -EINVAL as above.
+ * Reads all links in the array NAME ("Members", "Links.Chassis"), at most MAX; none is no error.
+ * -EINVAL: as above.
  */
 int redfish_json_links(const char *text, size_t len, const char *name, char ret[][REDFISH_PATH_MAX],
 		       size_t max, size_t *ret_n, struct errmsg *err);
 
 /*
- * The text NAME, of which an array's entry is a number ("PowerControl.0.Name"), with what is not printable
- * ASCII replaced. False: there is none; RET is then empty.
+ * Reads the text NAME; a number selects an array's entry ("PowerControl.0.Name"). Bytes other than
+ * printable ASCII are replaced. False: there is none, and RET is "".
  */
 bool redfish_json_text(const char *text, size_t len, const char *name, char *ret, size_t size);
 
 /*
- * What RESOURCE says; of several CONTROLS, bits of entries of PowerControl, what all of them show, added up.
- * -ENODATA: nothing now (null, no such member); -EINVAL: no JSON; -ERANGE: a value that no node can have, or
- * of another type. One bad value makes the whole answer invalid.
+ * Reads the values of RESOURCE. With several CONTROLS (bits of entries of PowerControl), those that
+ * all have are added up. -ENODATA: no value now (null, or no such member); -EINVAL: not JSON;
+ * -ERANGE: a value that is impossible or of another type. One bad value makes the whole answer
+ * invalid.
  */
 int redfish_json_values(const char *text, size_t len, enum redfish_resource resource,
 			unsigned int controls, struct redfish_values *ret, struct errmsg *err);
 /* How many entries PowerControl has. */
 size_t redfish_json_controls(const char *text, size_t len);
 
-/* "/redfish/..." of printable ASCII, which cannot lead to another host or out of a header. */
+/*
+ * Checks that PATH is "/redfish/..." in printable ASCII, so that it cannot lead to another host or
+ * end an HTTP header.
+ */
 int redfish_json_check_path(const char *path, struct errmsg *err);
 
 #endif

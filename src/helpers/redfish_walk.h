@@ -25,22 +25,29 @@ struct redfish_sample {
 	uint64_t t_ns; /* CLOCK_MONOTONIC, when the answer was there */
 	enum redfish_kind kind; /* stays, as long as the resources do */
 	uint64_t value;		/* uJ or, of power, mW */
-	uint64_t window_ns;	/* what an average is over; 0: it is none, or not told */
+	uint64_t window_ns;	/* length of the average in ns; 0: not an average, or unknown */
 };
 
-/* As redfish_client_create(). UUID is this machine's; empty: not known. */
+/* As redfish_client_create(). UUID is this machine's; "": unknown. */
 int redfish_walk_create(const struct redfish_conf *conf, const char *uuid, int stop_fd,
 			struct redfish_walk **ret, struct errmsg *err);
 
 /*
- * Errors are those of redfish_client_get() and redfish_json_values(), and -ENODEV: no chassis of this node
- * shows power or energy, or which system it is cannot be told.
+ * Reads the node's power or energy. Errors are those of redfish_client_get() and
+ * redfish_json_values(); -ENODEV: no chassis of this node shows power or energy, or the node's
+ * system is unknown.
  */
 int redfish_walk_ask(struct redfish_walk *w, struct redfish_sample *ret, struct errmsg *err);
 
-/* What was found and what of it counts, a line for each chassis and entry of PowerControl, since the last call. */
+/*
+ * Calls TELL with a line for each chassis and each entry of PowerControl found since the last call,
+ * which says whether it is counted.
+ */
 void redfish_walk_tell(struct redfish_walk *w, void (*tell)(const char *line));
-/* "PowerConsumedWatts of chassis Node PowerControl[0]": what is read. Of the last good answer. */
+/*
+ * Writes what was read for the last good answer, such as "PowerConsumedWatts of chassis Node
+ * PowerControl[0]".
+ */
 void redfish_walk_describe(const struct redfish_walk *w, char *buf, size_t size);
 
 void redfish_walk_destroy(struct redfish_walk *w);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rocm_api.h - the part of AMD's ROCm SMI library that is called here and played by the tests'
- * stand-in. Names, numbers and types are those of rocm_smi.h of ROCm 5 and 6; the library is only
- * ever opened with dlopen(). A device is its index.
+ * rocm_api.h - declares the part of AMD's ROCm SMI library that is called here, and by the tests'
+ * stand-in. Names, numbers and types are those of rocm_smi.h of ROCm 5 and 6. The library is only
+ * opened with dlopen(). A device is identified by its index.
  */
 #ifndef CEEMS_ROCM_API_H
 #define CEEMS_ROCM_API_H

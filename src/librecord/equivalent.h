@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * equivalent.h - expresses emissions as the distance that an average car drives for them. All our
- * outputs use this one figure.
+ * outputs use this comparison.
  */
 #ifndef CEEMS_EQUIVALENT_H
 #define CEEMS_EQUIVALENT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * record_emissions.h - completes a record's emissions: what the nodes did not compute, and where the
- * numbers come from.
+ * record_emissions.h - completes a record's emissions: computes those that the nodes did not, and
+ * adds the sources of the numbers.
  */
 #ifndef CEEMS_RECORD_EMISSIONS_H
 #define CEEMS_RECORD_EMISSIONS_H
@@ -11,14 +11,13 @@
 #include "src/librecord/record.h"
 
 /*
- * R has its final energy in the metric values; CHAIN NULL: no factor, so location-based emissions
- * only where nodes had one. What the nodes computed stays (CO2E_PER_TICK). Where they did not, the
- * energy of the job, and of each step, is assumed to be spread evenly over its life, with the
- * factors of the chain for that time (CO2E_MEAN_POWER).
+ * Completes R, whose metric values have the final energy. Emissions that the nodes computed stay
+ * (CO2E_PER_TICK). Otherwise the energy of the job, and of each step, is taken as spread evenly
+ * over its life, with CHAIN's factors for that time (CO2E_MEAN_POWER). CHAIN NULL: there is no
+ * factor, so no location-based emissions are added.
  *
- * The mean factor is that of the emissions, so weighted by energy. Both are whole micrograms and
- * joules of each node. For a small job this rounding leaves a range of factors; the factors that
- * were in force narrow it.
+ * The mean factor is emissions / energy. Both are rounded per node, to micrograms and joules. For a
+ * small job this leaves a range of factors, which the factors in use at that time narrow.
  */
 void record_emissions_fill(struct record *r, const struct factor_chain *chain,
 			   const struct settings *s);

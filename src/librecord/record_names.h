@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * record_names.h - names of users and groups, kept for ten minutes. May ask a directory service over the
- * network: not for a hook, which copies numbers.
+ * record_names.h - finds names of users and groups, and keeps them for ten minutes. It may ask a
+ * directory service over the network, so do not use it in a hook.
  */
 #ifndef CEEMS_RECORD_NAMES_H
 #define CEEMS_RECORD_NAMES_H
@@ -19,7 +19,7 @@ struct record_names {
 	} slot[2][RECORD_NAMES_SLOTS];
 };
 
-/* A malloc'ed copy; NULL when the number has no name or there is no memory. */
+/* Returns a copy, which the caller frees; NULL: the number has no name, or no memory. */
 char *record_names_user(struct record_names *n, uint32_t uid);
 char *record_names_group(struct record_names *n, uint32_t gid);
 

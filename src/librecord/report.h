@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * report.h - what --ceems-report prints of a step on this node: the rows of a job's screen, below them what
- * --ceems-perf asked for, a value that is missing with the reason.
+ * report.h - makes the report of a step on this node for --ceems-report: the rows of a job's
+ * screen, and then the values that --ceems-perf asked for, or why they are missing.
  */
 #ifndef CEEMS_REPORT_H
 #define CEEMS_REPORT_H
@@ -23,8 +23,8 @@ struct report_input {
 };
 
 /*
- * Writes the table, several lines, into BUF. Where SIZE is too small for all, the smallest file systems
- * are left out and counted; then it is cut. Returns its length.
+ * Writes the report, several lines, to BUF. If SIZE is too small, the smallest file systems are
+ * left out and counted; then the text is cut. Returns its length.
  */
 size_t report_format(const struct report_input *in, char *buf, size_t size);
 

@@ -25,7 +25,10 @@ void report_put(struct report_text *t, const char *fmt, ...) _printf_(2, 3);
 /* NOTE may be empty. */
 void report_row(struct report_text *t, const char *label, const char *value, const char *note);
 void report_missing(struct report_text *t, const char *label, enum metric_reason reason);
-/* GROUP: "=io", or empty for the default one. */
+/*
+ * Writes a row that says that the value was not asked for. GROUP is the option's value, such as
+ * "=io"; "": the default.
+ */
 void report_unasked(struct report_text *t, const char *label, const char *group);
 
 /* The value, or why there is none. */
@@ -34,17 +37,20 @@ void report_metric(struct report_text *t, const struct values *f, enum metric m,
 
 bool report_is_asked(const struct report_input *in, enum perf_group group);
 
-/* The same, but nothing at all for a value that nobody asked for: neither GROUP nor otherwise. */
+/* Writes a value's row, but nothing for a value that was not asked for. */
 void report_wanted(struct report_text *t, const struct report_input *in, enum perf_group group,
 		   enum metric m, const char *label, const char *note);
 
-/* All of them are missing for one reason: one line does. */
+/* Returns true if all of them are missing for the same reason, so that one line is enough. */
 bool report_all_miss_alike(const struct values *f, const enum metric *m, size_t n);
 
-/* "1,234 calls" into NOTE (REPORT_NOTE_MAX); empty when M is not known. */
+/* Writes "1,234 calls" to NOTE (REPORT_NOTE_MAX bytes); "" if M is unknown. */
 void report_note(const struct values *f, enum metric m, const char *what, char *note);
 
-/* Whether one of the metrics is known, or is missing for another reason than that nobody tried. */
+/*
+ * Returns true if one of the metrics is known, or missing for another reason than
+ * REASON_NOT_MEASURED.
+ */
 bool report_is_tried(const struct values *f, const enum metric *m, size_t n);
 
 /* --- report_detail.c ---------------------------------------------------------------------- */
