@@ -20,12 +20,12 @@
 #include "src/libutil/fileio.h"
 #include "src/libutil/helper.h"
 
-/* Every part that there can be in a line of 80 characters, and twice that in comments. */
+/* Room for all possible parts in lines of 80 characters, and twice that for comments. */
 #define TEXT_SIZE 8192
 
-/* What is older is not used; power could not be integrated over it either. */
+/* Older values are not used; power could not be integrated over a longer gap, either. */
 #define OLD_NS INTEGRATE_GAP_NS
-/* The meter's clock may be so much ahead of ours. */
+/* How far the meter's clock may be ahead of ours. */
 #define AHEAD_NS (2 * NSEC_PER_SEC)
 
 /* A line of the file, as read last. */
@@ -40,7 +40,9 @@ struct external_values {
 	size_t n;
 };
 
-/* A user who can write the file can charge every job on the node. */
+/*
+ * Opens the file and checks who may write it, since such a user can charge every job on the node.
+ */
 static int external_open(const char *path, struct errmsg *err)
 {
 	_cleanup_close_ int fd = -1;
@@ -108,7 +110,7 @@ static void external_take(struct external_values *all, const struct external_lin
 		external_declare(line);
 }
 
-/* The file as it is now, into ALL: all of it or nothing. */
+/* Reads the file into ALL, as a whole or not at all. */
 static int external_read(struct external_values *all, const char *path, struct errmsg *err)
 {
 	static char text[TEXT_SIZE];
@@ -146,7 +148,7 @@ static int external_read(struct external_values *all, const char *path, struct e
 	return 0;
 }
 
-/* One that is a little ahead is of now. */
+/* Converts a value's time stamp. One that is slightly ahead is taken as now. */
 static void external_set_time(struct value *v, uint64_t mono_ns, uint64_t wall_ns)
 {
 	uint64_t age_ns = v->line.stamp_ns < wall_ns ? wall_ns - v->line.stamp_ns : 0;

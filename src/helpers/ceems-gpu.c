@@ -12,19 +12,25 @@
 #include "src/libutil/helper.h"
 #include "src/libutil/util.h"
 
-/* More than that is a fault of COUNTER_PACKAGE_MAX_W: no GPU draws it. */
+/* The most power of a GPU; the same as COUNTER_PACKAGE_MAX_W. */
 #define GPU_MAX_W 2500
 
-/* A driver that resets a GPU takes some seconds. */
+/* The time limit of a call; a driver that resets a GPU takes some seconds. */
 #define CALL_MAX_S 60
 
-/* Energy is read at each question, use about once a second. Less than a second, as ticks come a little early or late. */
+/*
+ * The use is read about once a second, energy at each question. Less than a second, since ticks
+ * come a little early or late.
+ */
 #define USAGE_EVERY_NS (NSEC_PER_SEC * 9 / 10)
 
 /* A GPU of seven compute instances, and itself. */
 #define SLICES_MAX 8
 
-/* Until the library is closed and opened anew after a device failed; doubles each time. */
+/*
+ * The pause before the library is closed and opened again after a device failed; it doubles each
+ * time.
+ */
 #define RETRY_FIRST_NS NSEC_PER_SEC
 #define RETRY_LAST_NS (600 * NSEC_PER_SEC)
 
@@ -35,7 +41,7 @@ struct gpu_errors {
 	uint64_t all;
 };
 
-/* Devices keep their place; one that is found later comes at the end. */
+/* The devices. Each keeps its index; a new one is added at the end. */
 struct gpus {
 	const struct gpu_library_ops *ops;
 	const char *path;
@@ -43,7 +49,7 @@ struct gpus {
 	size_t n;
 	struct gpu_device device[GPU_DEVICES_MAX];
 	struct gpu_sample sample[GPU_DEVICES_MAX];
-	uint64_t used_ns[GPU_DEVICES_MAX]; /* when its use was last read; 0: not, or it failed since */
+	uint64_t used_ns[GPU_DEVICES_MAX]; /* when its use was last read; 0: never, or it failed since */
 	struct gpu_errors xids[GPU_DEVICES_MAX];
 	size_t missing; /* that may be there the next time */
 	int mute;	/* that never show anything */
@@ -83,7 +89,7 @@ static void gpus_declare(const struct gpu_device *d)
 	helper_say("gpu %s %s", d->id, d->model);
 }
 
-/* Of all instances at once: what is not told again is gone. */
+/* Sends the sizes of all instances; those that are not sent again are gone. */
 static void gpus_tell_slices(const struct gpus *g, const struct gpu_device *d)
 {
 	struct gpu_slice slice[SLICES_MAX];
@@ -129,7 +135,10 @@ static void gpus_take(struct gpus *g, struct gpu_device *found, size_t n)
 	}
 }
 
-/* Those that cannot be measured must not taint, at every tick, what others show. */
+/*
+ * Reports the devices that are left out, once, so that those that cannot be measured do not make
+ * each tick unreliable.
+ */
 static void gpus_tell_left_out(struct gpus *g, int mute, int excess)
 {
 	if (mute && mute != g->mute)
@@ -249,7 +258,7 @@ static void gpus_tell_instances(const struct gpus *g, const struct gpu_device *d
 			   values_text(instance[i].value, text));
 }
 
-/* What was counted stays known while the GPU is lost, so that no reader misses an error. */
+/* Reads errors. The count is kept while the GPU is lost, so that no error is missed. */
 static void gpus_read_errors(struct gpus *g, size_t i, uint64_t value[GPU_VALUE_N])
 {
 	struct gpu_errors *e = &g->xids[i];
@@ -264,7 +273,10 @@ static void gpus_read_errors(struct gpus *g, size_t i, uint64_t value[GPU_VALUE_
 		value[GPU_VALUE_XID_ERRORS] = e->all;
 }
 
-/* While a GPU fails, its use is not known. When it is back, the time of the failure is left out. */
+/*
+ * Reads the use. While a GPU fails, its use is unknown, and the time of the failure is left out
+ * afterwards.
+ */
 static void gpus_read_usage(struct gpus *g, size_t i)
 {
 	const struct gpu_sample *s = &g->sample[i];
@@ -297,8 +309,8 @@ static bool gpus_is_any_failing(const struct gpus *g)
 }
 
 /*
- * A GPU that was reset or a driver that was loaded anew is seen only by a library that is opened
- * anew. It takes seconds and disturbs the other GPUs, so ever less often.
+ * Opens the library again if that is due: only then is a GPU seen that was reset, or a driver that
+ * was reloaded. It takes seconds and disturbs the other GPUs, so it is done ever less often.
  */
 static void gpus_reconnect_if_due(struct gpus *g)
 {
@@ -374,6 +386,6 @@ int main(int argc, char **argv)
 	while (helper_listen(-1, line, sizeof(line)) == 1)
 		if (!strncmp(line, "read ", 5))
 			gpus_answer(&g, line + 5);
-	/* no clean-up of the library: it may hang, and the process ends */
+	/* the library is not closed, since that may hang and the process ends anyway */
 	return 0;
 }

@@ -49,14 +49,14 @@ struct bmc {
 	bool stamp_moves;
 };
 
-/* What an exchange came to. */
+/* The result of a request to the BMC. */
 enum outcome {
 	OUTCOME_VALUE,
 	OUTCOME_ERROR,
 	OUTCOME_NEVER,
 };
 
-/* The line is written, this is what it came to. */
+/* Write a line to slurmd and return its outcome. */
 #define told_error(...) (helper_say("error - " __VA_ARGS__), OUTCOME_ERROR)
 #define told_never(...) (helper_say("never " __VA_ARGS__), OUTCOME_NEVER)
 
@@ -73,7 +73,10 @@ static enum outcome outcome_of_error(const struct bmc *b, const char *what)
 	return told_error("%s: %s", what, ipmi_ctx_errormsg(b->ipmi));
 }
 
-/* Many BMCs never set it, so that one that stands still says nothing until it has moved. */
+/*
+ * Returns true if the reading is an old one, by its time stamp. Many BMCs never set the stamp, so
+ * it counts only after it has changed once.
+ */
 static bool is_seen_before(struct bmc *b, uint64_t stamp)
 {
 	bool same = stamp == b->stamp;
@@ -120,7 +123,7 @@ static enum outcome ask_dcmi(struct bmc *b, uint64_t *ret_mw)
 
 /* --- a sensor of the SDR ------------------------------------------------------------------ */
 
-/* A sensor that is the one asked for; its record is kept. */
+/* Keeps the record of the sensor if it is the one asked for. */
 static int keep_if_named(ipmi_sdr_ctx_t sdr, struct bmc *b, const char *name)
 {
 	char id[IPMI_SDR_MAX_SENSOR_NAME_LENGTH + 1] = "";
@@ -150,7 +153,10 @@ static bool is_in_watts(const struct bmc *b)
 	       rate == IPMI_SENSOR_RATE_UNIT_NONE && unit == IPMI_SENSOR_UNIT_WATTS;
 }
 
-/* Its cache is a file: one that has no name and goes with us. */
+/*
+ * Loads the SDR. libfreeipmi's cache must be a file; this one has no name and disappears with the
+ * process.
+ */
 static enum outcome load_sdr(struct bmc *b)
 {
 	_cleanup_close_ int fd = memfd_create("sdr", MFD_CLOEXEC);
@@ -266,7 +272,7 @@ static unsigned int ipmi_backoff(unsigned int failures)
 	return factor;
 }
 
-/* False: nobody reads any more, slurmd has ended. */
+/* Waits. False: slurmd has ended. */
 static bool wait_ms(uint64_t ms)
 {
 	char line[64];

@@ -28,7 +28,7 @@
 #define PAUSE_REFUSED 30
 #define PAUSE_MAX 150
 
-/* Beyond what the transfers of one question may take. */
+/* More than the transfers of one question may take. */
 #define ASK_MAX_S 150
 
 /*
@@ -58,7 +58,7 @@ static void redfish_note(const char *line)
 	helper_say("note %s", line);
 }
 
-/* False: nobody reads any more, slurmd has ended. */
+/* Waits. False: slurmd has ended. */
 static bool redfish_wait_ms(uint64_t ms)
 {
 	char line[64];
@@ -104,7 +104,10 @@ static int session_ask(struct session *s, struct redfish_sample *ret, struct err
 	return rc;
 }
 
-/* The pause after a try that came to RC, in units of the first one; BEFORE: the last one. 0: none. */
+/*
+ * The pause after a try with result RC, in units of the first pause; 0: none. BEFORE is the last
+ * pause.
+ */
 static uint64_t next_pause(int rc, uint64_t before)
 {
 	uint64_t least = rc == -EACCES ? PAUSE_REFUSED : 1;

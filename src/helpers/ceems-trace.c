@@ -21,7 +21,7 @@
 #include "src/libutil/parse.h"
 
 #define WRITE_MAX_S 10
-/* A row is in the file so soon after it was sampled. */
+/* The longest time until a row is in the file. */
 #define FLUSH_NS NSEC_PER_SEC
 #define BUFFER_MAX (8 * TRACE_ROW_MAX)
 #define NICE 5
@@ -38,7 +38,7 @@ struct trace_file {
 
 /* --- the file ----------------------------------------------------------------------------- */
 
-/* A row that did not fit is cut off again. */
+/* Writes the buffer; a row that did not fit is removed. */
 static int trace_file_flush(struct trace_file *f, struct errmsg *err)
 {
 	uint64_t begin_ns = helper_begin(WRITE_MAX_S);
@@ -60,7 +60,7 @@ static bool trace_file_is_full(const struct trace_file *f)
 	return f->size + f->used + 2 * TRACE_ROW_MAX > f->limit;
 }
 
-/* When what is in the buffer has to be in the file, from now; -1: it is empty. */
+/* The time in ms after which the buffer must be written; -1: it is empty. */
 static int trace_file_due_ms(const struct trace_file *f)
 {
 	uint64_t now_ns = clock_mono_ns(), due_ns = f->flushed_ns + FLUSH_NS;
@@ -70,7 +70,10 @@ static int trace_file_due_ms(const struct trace_file *f)
 
 /* --- samples ------------------------------------------------------------------------------ */
 
-/* One message of SIZE bytes. 0: the sender has closed; -EAGAIN: none came in time; -EPROTO: of another size. */
+/*
+ * Reads a message of SIZE bytes. 0: the sender has closed; -EAGAIN: none came in time; -EPROTO: it
+ * has another size.
+ */
 static int take_message(void *to, size_t size, int timeout_ms)
 {
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -96,7 +99,7 @@ static void put_row(struct trace_file *f, struct trace_row *r, const struct trac
 				 f->buf + f->used);
 }
 
-/* 0: there is more to come; -ENODATA: that was all. */
+/* Handles the next message. 0: more may come; -ENODATA: it was the last. */
 static int trace_next(struct trace_file *f, struct trace_row *r, struct errmsg *err)
 {
 	struct trace_sample s;
