@@ -25,8 +25,8 @@
 #define SDR_MAX_S 120
 
 /*
- * Failures in a row that change nothing, because the source bridges so many (IPMI_GAP_INTERVALS);
- * after each further one the BMC is left alone for twice as long, up to so many intervals.
+ * After PATIENCE failures in a row, which the source bridges (IPMI_GAP_INTERVALS), each further one
+ * doubles the pause, up to BACKOFF_MAX intervals.
  */
 #define PATIENCE 3
 #define BACKOFF_MAX 16

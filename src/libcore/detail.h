@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * detail.h - what a step did, beyond what fits into TRES: I/O by mount point, network by protocol, a
- * user's own events. Made on the node, for the step's report.
+ * detail.h - results of a step that TRES cannot hold: I/O by mount point, network by protocol, a
+ * user's own events. They are made on the node, for the step's report.
  */
 #ifndef CEEMS_DETAIL_H
 #define CEEMS_DETAIL_H

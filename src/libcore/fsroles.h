@@ -34,7 +34,7 @@ enum metric fsrole_write_metric(enum fsrole role);
 int fsroles_next(const char **setting, enum fsrole *ret, char path[FSROLE_PATH_MAX],
 		 struct errmsg *err);
 
-/* -EINVAL: SETTING is malformed, or gives two roles to one path. */
+/* Parses SETTING. -EINVAL: it is malformed, or gives two roles to one path. */
 int fsroles_check(const char *setting, struct errmsg *err);
 
 /* The role of what is mounted at MOUNT. */

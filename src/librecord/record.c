@@ -153,7 +153,10 @@ const char *record_co2e_method_name(enum record_co2e_method method)
 	return "";
 }
 
-/* "200M", "4.50G"; what has no letter is megabytes of memory and a plain number of others. */
+/*
+ * Parses an amount such as "200M" or "4.50G". Without a letter it is megabytes for memory, and a
+ * plain number for others.
+ */
 static bool tres_amount(const char *text, size_t len, bool is_memory, uint64_t *ret)
 {
 	static const char units[] = "KMGTP";

@@ -65,7 +65,7 @@ extern const struct record_field record_step_fields[];
 /* Returns member F of OBJECT, multiplied by f->scale. False: unknown, or not a number. */
 bool record_field_number(const struct record_field *f, const void *object, uint64_t *ret);
 
-/* Units of metric M's value here per unit in JSON. */
+/* How many units of metric M's integer make one unit in JSON, such as 1,000,000 uJ for a joule. */
 uint64_t record_metric_scale(enum metric m);
 
 #endif
