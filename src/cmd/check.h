@@ -107,6 +107,7 @@ bool check_find_plugin(const char *dirs, const char *file, char *path, size_t si
 void check_profile(struct check *c, const struct slurmconf *conf, const char *path);
 void check_plugstack(struct check *c, const char *slurm_conf, uint32_t slurm_version); /* check_plugstack.c */
 
+void check_mail(struct check *c); /* check_mail.c; call it after check_slurm() */
 void check_textfile(struct check *c); /* check_textfile.c; call it after check_slurm(), which finds slurmd's user */
 void check_daemons(struct check *c); /* check_daemons.c: munged and Slurm's, and what they have loaded */
 /* Returns true if DAEMON runs on this machine from a program file that was replaced since. */

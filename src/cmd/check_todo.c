@@ -86,14 +86,15 @@ static bool is_named(const char *hint, const char *word, size_t len, const char 
 
 /*
  * The daemons to restart after a change of KEY. slurmctld reads two keys of ceems.conf; each step
- * reads PerfDefault.
+ * reads PerfDefault, and commands read MailProg.
  */
 static unsigned int restart_of_setting(const struct kvconf_key *key)
 {
 	if (key->offset == offsetof(struct settings, inbox_dir) ||
 	    key->offset == offsetof(struct settings, kafka_start_topic))
 		return SLURMCTLD | RECORDER;
-	if (key->offset == offsetof(struct settings, perf_default))
+	if (key->offset == offsetof(struct settings, perf_default) ||
+	    key->offset == offsetof(struct settings, mail_prog))
 		return 0;
 	return key->offset < offsetof(struct settings, sinks) ? SLURMD : RECORDER;
 }

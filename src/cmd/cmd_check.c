@@ -194,6 +194,7 @@ static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 		check_textfile(c);
 		check_daemons(c);
 		check_sinks(c);
+		check_mail(c);
 	}
 	slurmconf_destroy(c->slurm);
 	rc = check_findings_end(c);

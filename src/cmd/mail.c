@@ -20,7 +20,6 @@
 #include "src/libutil/util.h"
 
 #define DEADLINE_NS (60 * NSEC_PER_SEC)
-#define DEFAULT_PROG "/usr/bin/mail"
 
 extern char **environ;
 
@@ -32,9 +31,14 @@ static bool is_named(const char *path, const char *name)
 	return slash && !strcmp(slash + 1, name);
 }
 
+bool mail_prog_is_ours(const char *prog)
+{
+	return is_named(prog, "ceems-mail");
+}
+
 const char *mail_prog(const struct settings *s)
 {
-	return strchr(s->mail_prog, '/') && !is_named(s->mail_prog, "ceems-mail") ? s->mail_prog : DEFAULT_PROG;
+	return *s->mail_prog && !mail_prog_is_ours(s->mail_prog) ? s->mail_prog : MAIL_DEFAULT_PROG;
 }
 
 bool mail_prog_attaches(const char *prog)

@@ -13,6 +13,7 @@
 #include "src/libutil/errmsg.h"
 
 #define MAIL_SUBJECT_MAX 1024
+#define MAIL_DEFAULT_PROG "/usr/bin/mail"
 
 struct mail {
 	const char *subject;
@@ -22,10 +23,10 @@ struct mail {
 	const char *page_name; /* its file's name: letters, digits, '.' and '-' */
 };
 
-/*
- * MailProg of S; /usr/bin/mail if S names none, or ceems-mail, which would start itself for ever. Borrowed from S.
- */
+/* MailProg of S; the default if S names none, or ceems-mail, which would start itself for ever. Borrowed from S. */
 const char *mail_prog(const struct settings *s);
+/* Whether PROG is ceems-mail. */
+bool mail_prog_is_ours(const char *prog);
 /* Whether PROG takes an attachment: it is named sendmail. */
 bool mail_prog_attaches(const char *prog);
 

@@ -57,6 +57,24 @@ ClusterName=test
 PluginDir=$dir
 NodeName=n1 PrologFlags=Contain
 END
+is "$(echo "$out" | grep -c MailProg)" 0 "MailProg is not looked at where nobody has chosen one"
+echo "MailProg=$dir/sendmail" >>"$dir/ceems.conf"
+check
+has "$out" "error  MailProg       $dir/sendmail is no program that can be started: no mail goes out" "a mail program that is not there"
+has "$out" "-> MailProg=/usr/sbin/sendmail in ceems.conf, or the site's own program" "  and what to write"
+printf '#!/bin/sh\n' >"$dir/sendmail"
+chmod 755 "$dir/sendmail"
+check
+has "$out" "ok     MailProg       $dir/sendmail; mails of reports have the page attached" "one that is"
+chmod 757 "$dir/sendmail"
+check
+has "$out" "error  MailProg       $dir/sendmail" "one that others can write"
+mv "$dir/sendmail" "$dir/ceems-mail"
+sed -i "s|^MailProg=.*|MailProg=$dir/ceems-mail|" "$dir/ceems.conf"
+check
+has "$out" "warn   MailProg       ceems-mail would start itself: mails go through /usr/bin/mail" "ceems-mail itself"
+sed -i '/^MailProg=/d' "$dir/ceems.conf"
+rm "$dir/ceems-mail"
 echo PrologFlags=Alloc,Serial >>"$dir/slurm.conf"
 check
 has "$out" "-> PrologFlags=Alloc,Serial,Contain" "a line to type keeps what the list has"

@@ -42,9 +42,10 @@ shown() {
 }
 
 "$build/tests/unit/test_summary" html >"$dir/month.html"
+"$build/tests/unit/test_summary" html place >"$dir/own.html"
 "$build/tests/unit/test_job_page" html >"$dir/job.html"
 "$build/tests/unit/test_job_page" evil >"$dir/evil.html"
-pages="month job evil"
+pages="month own job evil"
 if [ -x "$build/tests/cmd/make_profile" ]; then
 	stacks='60 0 app app whole main;solve;dgemm\n20 0 app io cut main;k:copy\n1 0 </script> app whole "&<b>;</script><b>\n'
 	: >"$dir/empty.conf"

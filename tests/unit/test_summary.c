@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reports: the calendar, what a summary adds up, and its four forms. With an argument, html or text, the demo's. */
+/* Reports: the calendar, what a summary adds up, and its four forms. With an argument, html or text, the demo's; a second one adds a place. */
 #include "src/cmd/summary.h"
 
 #include <errno.h>
@@ -354,9 +354,11 @@ int main(int argc, char **argv)
 	(void)setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
 	tzset();
 	if (argc > 1) {
+		static const struct summary_place place = { .energy = 3, .energy_of = 41, .wasted = 7, .wasted_of = 40 };
 		_cleanup_free_ char *text = NULL;
 
 		demo_init(&s, JOBS_BY_ACCOUNT);
+		s.place = argc > 2 ? &place : NULL;
 		text = print(&s, strcmp(argv[1], "text") ? FORM_HTML : FORM_TEXT);
 		return fputs(text, stdout) < 0;
 	}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* check_mail.c - MailProg of ceems.conf, where Slurm's mails go through ceems-mail or the site has chosen a program. */
+#include <string.h>
+#include <unistd.h>
+
+#include "src/cmd/check.h"
+#include "src/cmd/mail.h"
+#include "src/libutil/trust.h"
+
+#define PROGRAM_HINT "MailProg=/usr/sbin/sendmail in ceems.conf, or the site's own program"
+
+/* Whether slurmctld of this machine calls ceems-mail. */
+static bool has_ceems_mail(const struct check *c)
+{
+	const char *prog = c->slurm ? slurmconf_get(c->slurm, "MailProg") : NULL;
+
+	return prog && mail_prog_is_ours(prog) && check_is_controller(c);
+}
+
+void check_mail(struct check *c)
+{
+	const char *prog = mail_prog(&c->settings);
+	bool is_chosen = strcmp(c->settings.mail_prog, MAIL_DEFAULT_PROG) != 0;
+	struct errmsg err = { 0 };
+
+	if (!is_chosen && !has_ceems_mail(c))
+		return;
+	if (mail_prog_is_ours(c->settings.mail_prog))
+		check_warn(c, "MailProg", PROGRAM_HINT, "ceems-mail would start itself: mails go through %s", prog);
+	if (access(prog, X_OK) < 0)
+		check_error(c, "MailProg", PROGRAM_HINT, "%s is no program that can be started: no mail goes out", prog);
+	else if (trust_check(prog, &err) < 0)
+		check_error(c, "MailProg", "let root own the program and its folder, and nobody else write them", "%s", err.text);
+	else if (mail_prog_attaches(prog))
+		check_ok(c, "MailProg", "%s; mails of reports have the page attached", prog);
+	else
+		check_ok(c, "MailProg", "%s; mails of reports are text: only sendmail takes the page", prog);
+}
