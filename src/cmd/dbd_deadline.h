@@ -6,7 +6,6 @@
 #ifndef CEEMS_CMD_DBD_DEADLINE_H
 #define CEEMS_CMD_DBD_DEADLINE_H
 
-#include "recorder/slurmdb_rows.h"
 #include "src/cmd/job_site.h"
 
 #define DBD_DEADLINE_S 30 /* or MessageTimeout of slurm.conf, if that is longer */
