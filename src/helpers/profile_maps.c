@@ -86,7 +86,7 @@ static struct space *space_of(struct profile_maps *m, uint32_t pid)
 	return *at;
 }
 
-static void forget(struct profile_maps *m, uint32_t pid)
+static void space_forget(struct profile_maps *m, uint32_t pid)
 {
 	struct space **at = place_of(m, pid), *s = *at;
 
@@ -216,7 +216,7 @@ static void learn_exit(struct profile_maps *m, const struct stacks_record *r)
 	if (!s || r->tid != r->pid)
 		return;
 	s->has_ended = true;
-	forget(m, m->ended[m->next_ended]);
+	space_forget(m, m->ended[m->next_ended]);
 	m->ended[m->next_ended] = r->pid;
 	m->next_ended = (m->next_ended + 1) % ENDED_MAX;
 }

@@ -35,7 +35,7 @@ static uint32_t place_of(const struct profile_tasks *t, uint32_t tid)
 	return (tid * UINT32_C(2654435769)) & (t->size - 1);
 }
 
-static struct thread *find(const struct profile_tasks *t, uint32_t tid)
+static struct thread *thread_find(const struct profile_tasks *t, uint32_t tid)
 {
 	uint32_t i = place_of(t, tid);
 
@@ -44,7 +44,7 @@ static struct thread *find(const struct profile_tasks *t, uint32_t tid)
 	return &t->thread[i]; /* or the free place for it */
 }
 
-static int grow(struct profile_tasks *t)
+static int tasks_grow(struct profile_tasks *t)
 {
 	struct profile_tasks bigger = { .size = t->size ? t->size * 2 : SIZE_MIN };
 	uint32_t i;
@@ -54,7 +54,7 @@ static int grow(struct profile_tasks *t)
 		return -ENOMEM;
 	for (i = 0; i < t->size; i++)
 		if (t->thread[i].tid)
-			*find(&bigger, t->thread[i].tid) = t->thread[i];
+			*thread_find(&bigger, t->thread[i].tid) = t->thread[i];
 	free(t->thread);
 	t->thread = bigger.thread;
 	t->size = bigger.size;
@@ -62,22 +62,22 @@ static int grow(struct profile_tasks *t)
 }
 
 /* The thread, new or as it was; NULL: there is no memory. */
-static struct thread *put(struct profile_tasks *t, uint32_t tid)
+static struct thread *thread_put(struct profile_tasks *t, uint32_t tid)
 {
 	struct thread *th;
 
-	if (t->n >= t->size / 2 && grow(t) < 0)
+	if (t->n >= t->size / 2 && tasks_grow(t) < 0)
 		return NULL;
-	th = find(t, tid);
+	th = thread_find(t, tid);
 	t->n += !th->tid;
 	th->tid = tid;
 	th->has_ended = false;
 	return th;
 }
 
-static void drop(struct profile_tasks *t, uint32_t tid)
+static void thread_drop(struct profile_tasks *t, uint32_t tid)
 {
-	struct thread *th = find(t, tid), moved;
+	struct thread *th = thread_find(t, tid), moved;
 	uint32_t i;
 
 	if (!th->tid)
@@ -88,17 +88,17 @@ static void drop(struct profile_tasks *t, uint32_t tid)
 	while (t->thread[i = (i + 1) & (t->size - 1)].tid) {
 		moved = t->thread[i];
 		memset(&t->thread[i], 0, sizeof(t->thread[i]));
-		*find(t, moved.tid) = moved;
+		*thread_find(t, moved.tid) = moved;
 	}
 }
 
-static void end(struct profile_tasks *t, const struct thread *th)
+static void thread_end(struct profile_tasks *t, const struct thread *th)
 {
 	const uint32_t tid = th->tid, oldest = t->ended[t->next_ended];
 
-	if (oldest && find(t, oldest)->has_ended)
-		drop(t, oldest); /* which moves others */
-	find(t, tid)->has_ended = true;
+	if (oldest && thread_find(t, oldest)->has_ended)
+		thread_drop(t, oldest); /* which moves others */
+	thread_find(t, tid)->has_ended = true;
 	t->ended[t->next_ended] = tid;
 	t->next_ended = (t->next_ended + 1) % ENDED_MAX;
 }
@@ -107,7 +107,7 @@ int profile_tasks_create(struct profile_tasks **ret)
 {
 	struct profile_tasks *t = calloc(1, sizeof(*t));
 
-	if (!t || grow(t) < 0) {
+	if (!t || tasks_grow(t) < 0) {
 		free(t);
 		return -ENOMEM;
 	}
@@ -140,7 +140,7 @@ static void set_name(struct thread *th, const char *name)
 
 int profile_tasks_add(struct profile_tasks *t, uint32_t pid, int64_t rank)
 {
-	struct thread *th = put(t, pid);
+	struct thread *th = thread_put(t, pid);
 
 	if (!th)
 		return -ENOMEM;
@@ -158,7 +158,7 @@ static int64_t find_rank(const struct profile_tasks *t, uint32_t pid)
 	unsigned int i;
 
 	for (i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
-		th = find(t, pid);
+		th = thread_find(t, pid);
 		if (th->tid)
 			return th->rank;
 		if (procstat_read((pid_t)pid, &st) < 0 || st.ppid < 0)
@@ -169,10 +169,10 @@ static int64_t find_rank(const struct profile_tasks *t, uint32_t pid)
 }
 
 /* A thread that was made before we looked, or on a CPU that is none of the step's. */
-static struct thread *adopt(struct profile_tasks *t, uint32_t pid, uint32_t tid)
+static struct thread *thread_adopt(struct profile_tasks *t, uint32_t pid, uint32_t tid)
 {
 	int64_t rank = find_rank(t, pid);
-	struct thread *th = put(t, tid);
+	struct thread *th = thread_put(t, tid);
 
 	if (!th)
 		return NULL;
@@ -184,15 +184,15 @@ static struct thread *adopt(struct profile_tasks *t, uint32_t pid, uint32_t tid)
 
 static bool look_at_fork(struct profile_tasks *t, const struct stacks_record *r)
 {
-	const struct thread *parent = find(t, r->parent_tid);
+	const struct thread *parent = thread_find(t, r->parent_tid);
 	struct thread copy, *th;
 
 	if (!parent->tid || parent->pid != r->parent_pid || parent->has_ended) {
-		drop(t, r->tid); /* another's, with the number of one that has ended */
+		thread_drop(t, r->tid); /* another's, with the number of one that has ended */
 		return false;
 	}
 	copy = *parent;
-	th = put(t, r->tid);
+	th = thread_put(t, r->tid);
 	if (!th)
 		return false;
 	copy.tid = r->tid;
@@ -202,9 +202,9 @@ static bool look_at_fork(struct profile_tasks *t, const struct stacks_record *r)
 	return true;
 }
 
-static void fill(const struct profile_tasks *t, const struct thread *th, struct wire_message *m)
+static void thread_fill(const struct profile_tasks *t, const struct thread *th, struct wire_message *m)
 {
-	const struct thread *leader = find(t, th->pid);
+	const struct thread *leader = thread_find(t, th->pid);
 
 	m->rank = th->rank;
 	memcpy(m->thread, th->name, sizeof(m->thread));
@@ -214,7 +214,7 @@ static void fill(const struct profile_tasks *t, const struct thread *th, struct 
 bool profile_tasks_look(struct profile_tasks *t, struct wire_message *m)
 {
 	const struct stacks_record *r = &m->record;
-	struct thread *th = find(t, r->tid);
+	struct thread *th = thread_find(t, r->tid);
 	bool is_known = th->tid && th->pid == r->pid && !th->has_ended;
 
 	m->rank = WIRE_RANK_NONE;
@@ -225,13 +225,13 @@ bool profile_tasks_look(struct profile_tasks *t, struct wire_message *m)
 		return look_at_fork(t, r);
 	case STACKS_EXIT:
 		if (is_known)
-			end(t, th);
+			thread_end(t, th);
 		return is_known;
 	case STACKS_SAMPLE:
 		if (!th->tid || th->pid != r->pid)
-			th = adopt(t, r->pid, r->tid);
+			th = thread_adopt(t, r->pid, r->tid);
 		if (th)
-			fill(t, th, m);
+			thread_fill(t, th, m);
 		return true;
 	case STACKS_NAME:
 	case STACKS_EXEC:

@@ -56,7 +56,7 @@ int wire_flush(struct wire *w)
 	return 0;
 }
 
-static void put(struct wire *w, const void *from, size_t size)
+static void wire_put(struct wire *w, const void *from, size_t size)
 {
 	if (size)
 		memcpy(w->buffer + w->used, from, size);
@@ -78,11 +78,11 @@ int wire_send(struct wire *w, const struct wire_message *m)
 		if (rc < 0)
 			return rc;
 	}
-	put(w, &head, sizeof(head));
-	put(w, r->user, r->nuser * sizeof(uint64_t));
-	put(w, r->kernel, r->nkernel * sizeof(uint64_t));
-	put(w, r->build_id, r->build_id_size);
-	put(w, r->text, head.text_size);
+	wire_put(w, &head, sizeof(head));
+	wire_put(w, r->user, r->nuser * sizeof(uint64_t));
+	wire_put(w, r->kernel, r->nkernel * sizeof(uint64_t));
+	wire_put(w, r->build_id, r->build_id_size);
+	wire_put(w, r->text, head.text_size);
 	memset(w->buffer + w->used, 0, head.size - size);
 	w->used += head.size - size;
 	return 0;
@@ -110,7 +110,7 @@ static int wire_fill(struct wire *w, int timeout_ms)
 	return 1;
 }
 
-static void point(struct stacks_record *r, const char *at, uint32_t text_size)
+static void wire_point(struct stacks_record *r, const char *at, uint32_t text_size)
 {
 	r->user = (const uint64_t *)(const void *)at;
 	r->kernel = r->user + r->nuser;
@@ -134,7 +134,7 @@ int wire_receive(struct wire *w, int timeout_ms, struct wire_message *ret)
 			return rc;
 	}
 	*ret = head.m;
-	point(&ret->record, w->buffer + w->at + sizeof(head), head.text_size);
+	wire_point(&ret->record, w->buffer + w->at + sizeof(head), head.text_size);
 	w->at += head.size;
 	return 1;
 }

@@ -163,9 +163,9 @@ static int take_record(struct profile_writer *w, const struct wire_message *m)
 
 /* --- the file ----------------------------------------------------------------------------- */
 
-static int comment(struct profile *p, const char *fmt, ...) _printf_(2, 3);
+static int add_comment(struct profile *p, const char *fmt, ...) _printf_(2, 3);
 
-static int comment(struct profile *p, const char *fmt, ...)
+static int add_comment(struct profile *p, const char *fmt, ...)
 {
 	char text[256];
 	va_list ap;
@@ -179,19 +179,19 @@ static int comment(struct profile *p, const char *fmt, ...)
 static int add_comments(const struct profile_writer *w, struct profile *p)
 {
 	const struct profile_writer_setup *s = w->setup;
-	int rc = comment(p, "job=%s step=%s node=%s", s->job, s->step, s->node);
+	int rc = add_comment(p, "job=%s step=%s node=%s", s->job, s->step, s->node);
 
 	if (rc == 0)
-		rc = comment(p, "rate=%" PRIu32 "Hz stacks=%s", s->hz, s->stacks);
+		rc = add_comment(p, "rate=%" PRIu32 "Hz stacks=%s", s->hz, s->stacks);
 	if (rc == 0)
-		rc = comment(p, "size limit=%" PRIu64 "MiB stack limit=%u", s->size_max >> 20, STACKS_MAX);
+		rc = add_comment(p, "size limit=%" PRIu64 "MiB stack limit=%u", s->size_max >> 20, STACKS_MAX);
 	if (rc == 0 && w->lost + w->left_out)
-		rc = comment(p, PROFILE_NOTE_LOST "%s:%" PRIu64, s->node, w->lost + w->left_out);
+		rc = add_comment(p, PROFILE_NOTE_LOST "%s:%" PRIu64, s->node, w->lost + w->left_out);
 	if (rc == 0 && w->left_out)
-		rc = comment(p, PROFILE_NOTE_LIMIT "%s:more than %u different stacks; %" PRIu64 " samples after that are left out",
+		rc = add_comment(p, PROFILE_NOTE_LIMIT "%s:more than %u different stacks; %" PRIu64 " samples after that are left out",
 			     s->node, STACKS_MAX, w->left_out);
 	else if (rc == 0 && w->has_no_pids)
-		rc = comment(p, PROFILE_NOTE_LIMIT "%s:more than %u different stacks; later ones have no pid", s->node,
+		rc = add_comment(p, PROFILE_NOTE_LIMIT "%s:more than %u different stacks; later ones have no pid", s->node,
 			     STACKS_MAX / 2);
 	return rc;
 }

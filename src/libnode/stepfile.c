@@ -84,10 +84,11 @@ int stepfile_arguments(const struct stepfile_setup *setup, char *ret[STEPFILE_AR
 
 /* --- the program -------------------------------------------------------------------------- */
 
-void stepfile_init(struct stepfile *f, const char *what)
+void stepfile_init(struct stepfile *f, const char *what, const char *end)
 {
 	memset(f, 0, sizeof(*f));
 	f->what = what;
+	f->end = end;
 	f->in = f->out = -1;
 }
 
@@ -160,10 +161,9 @@ static void tell_end(struct stepfile *f)
 		words += sizeof(error) - 1;
 	(void)errmsg_set(&why, 0, "%s", words); /* masks what the user named */
 	if (*words)
-		logger_info("%s: %s; the %s of this step ends there", f->what, why.text, f->what);
+		logger_info("%s: %s; %s", f->what, why.text, f->end);
 	else
-		logger_info("%s: ceems-%s was killed, or its folder did not answer; the %s of this step ends there",
-			    f->what, f->what, f->what);
+		logger_info("%s: ceems-%s was killed, or its folder did not answer; %s", f->what, f->what, f->end);
 }
 
 /* With a child that it may have left: whatever is in its group. A host that waits for any child may have been faster. */

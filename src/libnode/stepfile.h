@@ -59,14 +59,15 @@ struct stepfile_setup {
 int stepfile_arguments(const struct stepfile_setup *setup, char *ret[STEPFILE_ARGS]);
 
 struct stepfile {
-	const char *what;
+	const char *what, *end;
 	int in, out; /* a socket to the program, a pipe from it; -1: it does not run */
 	pid_t pid;
 	char words[512]; /* what it said */
 	size_t nwords;
 };
 
-void stepfile_init(struct stepfile *f, const char *what);
+/* Both are static: "trace", and for the log "the trace of this step ends there". */
+void stepfile_init(struct stepfile *f, const char *what, const char *end);
 /* Starts the program ARG[0] with a socket of SOCKET_BYTES (0: the system's default) as its input. 0 or -errno. */
 int stepfile_start(struct stepfile *f, char *const *arg, int socket_bytes);
 /*

@@ -97,7 +97,7 @@ int stepprofile_start(const struct stepprofile_setup *setup, struct stepprofile 
 	sp = calloc(1, sizeof(*sp));
 	if (!sp)
 		return errmsg_errno(err, -ENOMEM, "profile");
-	stepfile_init(&sp->file, "profile");
+	stepfile_init(&sp->file, "profile", "the profile of this step ends there");
 	rc = make_arguments(setup, slot, arg);
 	if (rc == 0)
 		rc = stepfile_start(&sp->file, arg, /* socket_bytes= */ 0);

@@ -247,7 +247,7 @@ int steptrace_start(const struct steptrace_setup *setup, struct steptrace **ret,
 	if (!st)
 		return errmsg_errno(err, -ENOMEM, "trace");
 	st->setup = *setup;
-	stepfile_init(&st->file, "trace");
+	stepfile_init(&st->file, "trace", "the trace of this step ends there");
 	st->every_ns = ledger_slot(setup->ledger, setup->slot)->trace_ns;
 	(void)pthread_mutex_init(&st->lock, NULL);
 	rc = thread_cond_init(&st->wake);
