@@ -245,11 +245,11 @@ static void test_of_step(void)
 	struct record_step s = { .nnodes = 1 };
 	struct record_emissions e;
 
-	figures_init(&s.figures);
-	figures_set(&s.figures, METRIC_ENERGY, UINT64_C(1000000000));
+	values_init(&s.values);
+	values_set(&s.values, METRIC_ENERGY, UINT64_C(1000000000));
 	record_emissions_of_step(&r, &s, &e);
 	ok(!e.factor_ug_per_kwh.known && !e.pue_milli, "a step without emissions has no factor");
-	figures_set(&s.figures, METRIC_CO2E, 125 * MG);
+	values_set(&s.values, METRIC_CO2E, 125 * MG);
 	record_emissions_of_step(&r, &s, &e);
 	is_u64(e.factor_ug_per_kwh.value, 300200000, "the job's factor, where a joule more or less explains it");
 	is_u64(e.pue_milli, 1500, "and its PUE");
