@@ -119,7 +119,7 @@ static void test_mapping(void)
 	put(id, sizeof(id));
 	put_u32(5);
 	put_u32(2);
-	put("/bin/app", 16);
+	put("/bin/app\0\0\0\0\0\0\0", 16);
 	put_trailer();
 	r = parsed();
 	is_int(r.kind, STACKS_MAPPING, "a mapping");
