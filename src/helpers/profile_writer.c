@@ -9,6 +9,7 @@
 
 #include "src/helpers/as_user.h"
 #include "src/helpers/profile_maps.h"
+#include "src/helpers/profile_names.h"
 #include "src/libprofile/profile_pprof.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/helper.h"
@@ -28,6 +29,7 @@ struct profile_writer {
 	const struct profile_writer_setup *setup;
 	struct profile *profile;
 	struct profile_maps *maps;
+	struct profile_names *names;
 	uint32_t kernel; /* mapping of its functions, or PROFILE_NONE */
 	uint32_t *symbol; /* location by the number of a kernel function; PROFILE_NONE: not told yet */
 	uint32_t nsymbols;
@@ -89,7 +91,8 @@ static void add_kernel(const struct profile_writer *w, const struct stacks_recor
  */
 static int add_user(struct profile_writer *w, const struct stacks_record *r, struct stack *s)
 {
-	struct profile_location location = { 0 };
+	struct profile_line line = { 0 };
+	struct profile_location location = { .line = &line };
 	size_t i;
 	int rc;
 
@@ -100,6 +103,9 @@ static int add_user(struct profile_writer *w, const struct stacks_record *r, str
 			return 0;
 		}
 		if (rc == 0)
+			rc = profile_names_find(w->names, r->pid, location.mapping, location.address, &line.function);
+		location.nlines = rc > 0;
+		if (rc >= 0)
 			rc = profile_add_location(w->profile, &location, &s->location[s->depth]);
 		if (rc < 0)
 			return rc;
@@ -321,12 +327,15 @@ int profile_writer_run(const struct profile_writer_setup *setup, struct wire *wi
 
 	if (rc == 0)
 		rc = profile_maps_create(w.profile, &w.maps);
+	if (rc == 0)
+		rc = profile_names_create(w.profile, &w.names);
 	if (rc < 0)
 		(void)errmsg_errno(err, rc, "profile");
 	while (rc == 0)
 		rc = writer_next(&w, wire, err);
 	if (rc == -ENODATA)
 		rc = w.begin_ns ? write_file(&w, err) : 0;
+	profile_names_destroy(w.names);
 	profile_maps_destroy(w.maps);
 	profile_destroy(w.profile);
 	free(w.symbol);

@@ -120,6 +120,13 @@ is "$(of "$a_file" 'period')" 1001001 "the period is that of 999 Hz"
 is "$(of "$a_file" "{(s.labels['job'], s.labels['step'], s.labels['node'], s.labels['task'], s.labels['process'], s.labels['thread']) for s in of(pid=$a_pid) if s.labels['process'] == 'two'}")" \
 	"{('$a', '0', 'n1', 0, 'two', 'two')}" "they have job, step, node, task, process and thread"
 is "$(of "$a_file" "'main' in {n for s in of(pid=$a_pid) for n in names(s, '$e2e_work/two')}")" True "stacks reach main()"
+is "$(of "$a_file" "{'heavy', 'light', 'leaf', 'main'} <= {f for s in of(pid=$a_pid) for f in s.frames}")" True \
+	"functions have names"
+if [ -x "$BUILD_DIR/src/cmd/ceems" ]; then
+	out=$(as user1 env -C "$home" "$BUILD_DIR/src/cmd/ceems" flame "$a" 2>&1)
+	has "$out" "heavy" "ceems flame shows them"
+	has "$out" "leaf" "  and what they call"
+fi
 is "$(of "$a_file" "'[kernel.kallsyms]' in paths")" False "no kernel, which was not asked for"
 has "$(of "$b_file" "[s.frames[0] for s in samples if s.frames]")" "'" "with the kernel's functions"
 has "$(of "$a_file" 'comments')" "'rate=999Hz stacks=user', 'size limit=64MiB" "comments say what it is, and its limits"
@@ -136,7 +143,7 @@ is "$(of "$(file_of "$job" 0)" "sorted({s.labels.get('task') for s in samples if
 	"the samples of both are told apart"
 run "$e2e_work/storm" --ceems-profile=999
 file=$(file_of "$job" 0)
-is "$(of "$file" "sum('$e2e_work/short' in f for s in of(process='short') for f in s.frames[-3:]) > 0")" True \
+is "$(of "$file" "sum('main' in s.frames for s in of(process='short')) > 0")" True \
 	"processes of 50 ms are known: $(of "$file" "len({s.labels['pid'] for s in of(process='short')})") of 20"
 is "$(of "$file" "sum(s.count for s in samples if s.labels.get('stack') == 'failed' and '$e2e_work/short' in str(s.frames)) < 0.02 * total")" True \
 	"with whole stacks"

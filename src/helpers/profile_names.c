@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/helpers/profile_names.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/libprofile/demangle.h"
+#include "src/libprofile/symbols.h"
+#include "src/libutil/util.h"
+
+/* Files whose symbols are kept in memory. The files of a job's hot code are few. */
+#define FILES_MAX 512
+
+/* The file of one mapping. */
+struct names_file {
+	struct symbols *symbols; /* owned; NULL: it cannot be read */
+	bool is_tried;
+};
+
+struct profile_names {
+	struct profile *profile;
+	struct names_file *file; /* by the mapping's number */
+	size_t n;
+	size_t nopen;
+};
+
+int profile_names_create(struct profile *p, struct profile_names **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->profile = p;
+	return 0;
+}
+
+void profile_names_destroy(struct profile_names *n)
+{
+	size_t i;
+
+	if (!n)
+		return;
+	for (i = 0; i < n->n; i++)
+		symbols_close(n->file[i].symbols);
+	free(n->file);
+	free(n);
+}
+
+/* A process may have another root, or be gone: then its files are looked for from our own root. */
+static struct symbols *open_symbols(const struct profile_mapping *m, uint32_t pid)
+{
+	struct symbols *s = NULL;
+	char root[32];
+
+	if (!strcmp(m->path, "[vdso]"))
+		return symbols_open_vdso(&s, NULL) == 0 ? s : NULL;
+	if (m->path[0] != '/' || m->path[1] == '/')
+		return NULL;
+	(void)snprintf(root, sizeof(root), "/proc/%u/root", (unsigned int)pid);
+	if (symbols_open(root, m->path, m->build_id, &s, NULL) == 0 ||
+	    symbols_open("", m->path, m->build_id, &s, NULL) == 0)
+		return s;
+	return NULL;
+}
+
+static int names_grow(struct profile_names *n, uint32_t mapping)
+{
+	const size_t more = (size_t)mapping + 64;
+	struct names_file *file = realloc(n->file, more * sizeof(*file));
+
+	if (!file)
+		return -ENOMEM;
+	memset(file + n->n, 0, (more - n->n) * sizeof(*file));
+	n->file = file;
+	n->n = more;
+	return 0;
+}
+
+static int add_named(struct profile *p, const char *symbol, uint32_t *ret)
+{
+	_cleanup_free_ char *name = NULL;
+	struct profile_function function = { .system_name = symbol, .file = "" };
+	int rc = demangle(symbol, &name);
+
+	function.name = name ? name : symbol;
+	rc = rc < 0 ? rc : profile_add_function(p, &function, ret);
+	return rc < 0 ? rc : 1;
+}
+
+int profile_names_find(struct profile_names *n, uint32_t pid, uint32_t mapping, uint64_t address,
+		       uint32_t *ret_function)
+{
+	const struct profile_mapping *m;
+	const struct symbol *symbol;
+	struct names_file *f;
+	int rc;
+
+	if (mapping == PROFILE_NONE)
+		return 0;
+	if (mapping >= n->n && (rc = names_grow(n, mapping)) < 0)
+		return rc;
+	m = &n->profile->mapping[mapping];
+	f = &n->file[mapping];
+	if (!f->is_tried && n->nopen < FILES_MAX) {
+		f->symbols = open_symbols(m, pid);
+		n->nopen += f->symbols != NULL;
+	}
+	f->is_tried = true;
+	symbol = f->symbols ? symbols_find(f->symbols, address - m->start + m->offset) : NULL;
+	return symbol ? add_named(n->profile, symbol->name, ret_function) : 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * profile_names.h - finds the functions of samples, for ceems-profile, while the files of their processes are there: a login
+ * node may have other files under the same names. Code without a file, such as a JIT compiler's, has no name here.
+ */
+#ifndef CEEMS_PROFILE_NAMES_H
+#define CEEMS_PROFILE_NAMES_H
+
+#include <stdint.h>
+
+#include "src/libprofile/profile.h"
+
+struct profile_names;
+
+/* Functions are stored in P, which is borrowed. Returns 0 or -ENOMEM. */
+int profile_names_create(struct profile *p, struct profile_names **ret);
+void profile_names_destroy(struct profile_names *n);
+
+/*
+ * Finds the function at ADDRESS of the mapping MAPPING. The file of a mapping is opened once, as process PID sees it.
+ * Returns 1 and sets *RET_FUNCTION; 0: the file is gone, was replaced, or has no name for that address; or an error of
+ * profile_add_function().
+ */
+int profile_names_find(struct profile_names *n, uint32_t pid, uint32_t mapping, uint64_t address,
+		       uint32_t *ret_function);
+
+#endif
