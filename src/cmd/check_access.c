@@ -126,7 +126,7 @@ bool check_slurm_user_writes(struct check *c, const char *what, const char *dir,
 	else if (strcmp(closed, dir))
 		(void)snprintf(hint, sizeof(hint), "chmod a+x %s", closed);
 	else
-		(void)snprintf(hint, sizeof(hint), "chown -R %s %s", user, dir); /* files in it, too */
+		(void)snprintf(hint, sizeof(hint), "chown %s%s %s", makes ? "-R " : "", user, dir);
 	if (!is_there)
 		check_error(c, what, hint, "%s is not there%s", dir,
 			    makes ? ", and SlurmUser, as whom slurmctld runs, cannot make it" : "");

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ceems_config.h"
 #include "src/cmd/check.h"
 #include "src/libcore/fsroles.h"
 #include "src/libledger/ledger_book.h"

@@ -209,7 +209,7 @@ static const struct cmd_option report_list[] = {
 	{ "csv", OPT_CSV, NULL, "one table, separated by commas" },
 	{ "html", OPT_HTML, NULL, "a page in one file" },
 	{ "json", OPT_JSON, NULL, "one JSON object" },
-	{ "mail-to", OPT_MAIL_TO, "ADDRESS", "send it as a mail; %u in ADDRESS: to each user the own one" },
+	{ "mail-to", OPT_MAIL_TO, "ADDRESS", "mail it; %u in ADDRESS: to each user" },
 	{ "output", 'o', "FILE", "into this file; its suffix says the form" },
 	{ "text", OPT_TEXT, NULL, "text (default)" },
 	{ 0 },

@@ -34,7 +34,7 @@ done <<'END'
 ceems-gpu libc
 ceems-external libc
 ceems-textfile libc
-ceems-profile libprotobuf-c|libz
+ceems-profile libprotobuf-c|libz|libdw|libelf
 ceems-trace libc
 ceems-hwmon libsensors
 ceems-ipmi libfreeipmi

@@ -370,13 +370,13 @@ InboxDir=$dir/inbox
 StoreDir=$dir/store
 RecordFile=$dir/jobs.jsonl
 END
-mkdir "$dir/plugins" && : >"$dir/plugins/auth_munge.so"
+mkdir -p "$dir/plugins" "$dir/elsewhere" && : >"$dir/plugins/auth_munge.so"
 cat >"$dir/slurm.conf" <<END
 PrologFlags=Alloc,Serial
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageTRES=gres/gpu,billing
 JobCompType=jobcomp/elasticsearch
-PluginDir=$dir/nowhere
+PluginDir=$dir/elsewhere
 AcctGatherProfileType=acct_gather_profile/none
 END
 rm -rf "$dir/plugstack.conf" "$dir/plugstack.conf.d" "$dir/more.conf"
@@ -401,7 +401,7 @@ is "$(section slurm.conf | grep -c '^AccountingStorageTRES=')" 0 "  and no line 
 has "$(section slurm.conf)" "JobCompType=jobcomp/ceems  # if nobody needs jobcomp/elasticsearch" \
 	"  nor another plugin unasked"
 is "$(section slurm.conf | grep -c '^PluginDir=')" 1 "  one PluginDir, though several plugins are not found"
-has "$(section slurm.conf)" "$dir/nowhere:" "  with the folder that is there"
+has "$(section slurm.conf)" "$dir/elsewhere" "  with the folder that is there"
 is "$(section ceems.conf | head -n 1)" "correct line 1: see ceems.conf(5)" "  ceems.conf"
 is "$(section plugstack.conf)" "optional spank_ceems.so" "  plugstack.conf"
 is "$(echo "$todo" | grep '^    ' | sort | uniq -d)" "" "  nothing twice"

@@ -116,8 +116,8 @@ is "$(python3 -c 'import xml.dom.minidom as m; m.parse("evil.svg")' 2>&1)" "" "n
 is "$(flame evil2.pb.gz --format folded)" "a?[2J;f?[31mg;?h 10000000" "nor something that a terminal obeys"
 
 # --- energy
-printf '%s\r\n' "node,time_utc,monotonic_s,event,dropped_samples,energy_j,cpu_energy_j" \
-	"n1,2026-11-25T10:00:00.000000Z,5,start,0,0,0" "n1,2026-11-25T10:00:10.000000Z,15,end,0,100,30" >ceems-trace-7.0-n1.csv
+printf '%s\r\n' "node,time_utc,monotonic_s,event,dropped_samples,missed_samples,energy_j,cpu_energy_j" \
+	"n1,2026-11-25T10:00:00.000000Z,5,start,0,0,0,0" "n1,2026-11-25T10:00:10.000000Z,15,end,0,0,100,30" >ceems-trace-7.0-n1.csv
 sed 's/^n1/n2/; s/100,30/100,10/' ceems-trace-7.0-n1.csv >ceems-trace-7.0-n2.csv
 is "$(flame 7 --per-joule | head -n 3)" "job 7 on 2 nodes: 40 J of energy, 200 samples
 stacks: 92 % whole, 6 % cut, 2 % failed

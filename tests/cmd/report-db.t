@@ -66,11 +66,11 @@ is "$cpu" 0.5 "CPU time of the steps, where the job has none"
 
 report --from sqlite --month 2025-11 --rank -u 1002
 is "$rc/$(flat | grep -o 'Place.*largest')" \
-	"0/Place 2 of 3 users by energy, and place 1 of 3 by the part of it that was wasted. Place 1 is the largest" \
+	"0/Place 2 of 3 users by energy, and place 1 of 1 by the part of it that was wasted. Place 1 is the largest" \
 	"where a user stands"
 is "$(printf '%s' "$out" | grep -cE 'acct-ann|acct-eve')" 0 "  without the others' data"
 report --from sqlite --month 2025-11 --rank -u 1002 --json
-is "$(told place)" "2 of 3, 1 of 3" "  for programs"
+is "$(told place)" "2 of 3, 1 of 1" "  for programs"
 report --from sqlite --month 2025-11 --rank -u 4242
 has "$out" "Place among all users: n/a (the energy is not known)" "a user without jobs has no place"
 for args in "--rank -a" "--rank -u 1001,1002" "--rank -A acct-ann" "--rank --mail-to x@example.org"; do

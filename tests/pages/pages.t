@@ -90,6 +90,7 @@ if [ -e "$dir/flame.html" ]; then
 		"74,99" "Esc shows the whole again"
 	is "$(used "$dir/flame.html" 'frame("all:").focus();for(const k of ["ArrowDown","ArrowDown","ArrowDown","ArrowLeft"])key(k);return document.activeElement.title')" \
 		"copy (kernel): 200 ms, 24.7 %" "arrows move"
+	# shellcheck disable=SC1111 # the page has these quotes
 	is "$(used "$dir/flame.html" 'key("/");const s=document.activeElement;s.value="GEMM";s.dispatchEvent(new Event("input"));return [s.id,said(),document.querySelectorAll("#graph .hit").length].join()')" \
 		"search,74.1 % in functions with “GEMM”,1" "/ searches, and the share of what is found is told"
 	is "$(used "$dir/flame.html" 'const y=()=>parseFloat(frame("all:").style.top);const a=y();document.getElementById("turn").click();return [a,y(),document.getElementById("turn").textContent].join()')" \
