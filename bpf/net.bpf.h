@@ -85,7 +85,8 @@ static __noinline int net_walk_extensions(struct __sk_buff *skb, struct net_pack
 			p->is_fragment = !!(ext.rest & bpf_htons(IP6_OFFSET));
 		}
 		/*
-		 * BIG TCP: a header that the kernel adds for itself, with the super-packet's length
+		 * BIG TCP: the kernel adds a header with the length of the super-packet, which is
+		 * not on the wire
 		 */
 		if (p->protocol == IPPROTO_HOPOPTS && bpf_ntohs(ext.rest) >> 8 == IP6_TLV_JUMBO)
 			p->pseudo = bytes;

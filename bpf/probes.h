@@ -201,7 +201,8 @@ struct probes_tcp_counters {
 	__u64 received_bytes; /* in order, without SYN and FIN, whether a program read them or not */
 	__u64 sent_bytes;     /* first transmissions only */
 	__u64 retransmitted_bytes;
-	__u64 received_segments; /* this and the next two are the kernel's 32-bit counters per socket, which wrap */
+	__u64 received_segments; /* this and the next two are sums over sockets; the kernel's counter of one socket has
+				    32 bits, and wraps */
 	__u64 sent_segments;
 	__u64 retransmitted_segments;
 	__u64 connections; /* that were established, by either side */

@@ -131,7 +131,10 @@ int recorder_put_job(struct recorder *r, const char *key, const struct job_facts
  */
 bool recorder_jobs_run(struct recorder *r, uint64_t now_ns);
 void recorder_jobs_fini(struct recorder *r);
-/* Asks WHOM for JOB and notes it in asked[]. KEY may be NULL, see struct asked_job. */
+/*
+ * Asks WHOM (slurmdbd or slurmctld) for WANT, and adds the question to asked[]. JOB->key may be NULL, see struct
+ * asked_job. Returns 0 or -errno.
+ */
 int recorder_ask(struct recorder *r, struct slurmdb_client *whom, const struct slurmdb_want *want,
 		 const struct store_job *job);
 /* Makes the request for a job, with what the hook knows about it. */

@@ -279,7 +279,7 @@ static bool jobs_ask_by_id(struct recorder *r, const struct asked_job *a, const 
 	return jobs_ask_more(r, a, r->client, &want);
 }
 
-/* Returns true if slurmdbd has the last reported end, and lacks something else. */
+/* Returns true if slurmdbd has the job and lacks some rows of it, but not the end that slurmctld told last. */
 static bool jobs_has_ended(const struct slurmdb_answer *ans)
 {
 	return ans->kind == SLURMDB_JOB && ans->job.state == SLURMDB_OPEN &&

@@ -18,8 +18,8 @@
 #define MARKERS_MAX 8 /* controllers */
 #define STOP_S 1
 /*
- * While records are undelivered, the file is rewritten every AGAIN_S. If it is older than FRESH_S,
- * its recorder is down.
+ * While records are undelivered, the file is rewritten every AGAIN_S. If it then is older than
+ * FRESH_S, its recorder is down.
  */
 #define AGAIN_S 10
 #define FRESH_S 30

@@ -158,7 +158,7 @@ static void reconcile_fail_piece(struct recorder *r, uint64_t now_ns, const char
 	if (len_s > 1) {
 		r->reconcile.piece_s = len_s / 2;
 	} else if (++r->reconcile.nfails == SLURMDB_ALONE_MAX) {
-		logger_error("ceems: slurmdbd does not say who ended at %" PRIu64 " (seconds since 1970): %s; jobs "
+		logger_error("ceems: slurmdbd does not say which jobs ended at %" PRIu64 " (seconds since 1970): %s; jobs "
 			     "that ended then and were not told have no record", r->reconcile.next, reason);
 		reconcile_next_piece(r, now_ns);
 	}

@@ -245,7 +245,8 @@ static char *substituted(struct check *c, const char *text)
 		fputs(value, f);
 		text = name + len;
 		if (braced)
-			text += strcspn(text, "}") + 1;
+			text += strcspn(text, "}");
+		text += braced && *text == '}';
 	}
 	if (fclose(f)) {
 		free(out);

@@ -141,7 +141,7 @@ static int show_files(const struct flame_request *r, struct flame_files *f, stru
 	int rc;
 
 	if (!*unit || (other->n && strcmp(unit, flame_files_unit(other)) != 0))
-		return cmd_error("the profiles are of different things");
+		return cmd_error("the profiles have samples of different units");
 	rc = r->by_energy ? weigh_files(r, f, other, note, sizeof(note)) : CMD_OK;
 	if (rc != CMD_OK)
 		return rc;

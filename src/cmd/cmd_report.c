@@ -152,7 +152,7 @@ static int check_options(const struct report_options *o, bool has_form)
 	if (o->mail_to && (has_form || o->out))
 		return cmd_usage_error(&cmd_report, "a mail has a form of its own: leave out --output and the form");
 	if (o->database && !o->has_period && !o->site)
-		return cmd_usage_error(&cmd_report, "--from is for a month, a week or a site");
+		return cmd_usage_error(&cmd_report, "--from works only with --month, --week or --site");
 	if (o->rank && o->mail_to)
 		return cmd_usage_error(&cmd_report, "--rank is of a report that is not mailed; --mail-to with %%u has ranks");
 	if (o->rank && (c->all_users || c->users.n > 1 || c->accounts.n || c->partitions.n))

@@ -15,7 +15,7 @@ static const struct job_file_kind profile_kind = { "profile", "ceems-profile-", 
 
 /* --- reading ------------------------------------------------------------------------------------ */
 
-/* CPU time; of a file from elsewhere the last type, as pprof does. */
+/* Returns the sample type "cpu", which our files have. If there is none, returns the last type, which pprof shows, too. */
 static size_t choose_type(const struct profile *p)
 {
 	const int cpu = profile_find_type(p, "cpu", "nanoseconds");

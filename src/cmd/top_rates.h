@@ -19,9 +19,9 @@ struct top_rates *top_rates_create(uint64_t window_ns);
 void top_rates_destroy(struct top_rates *r);
 
 /*
- * Sets the values of ROW from the counters F of KEY, which were read at T_NS. A rate begins at an earlier reading in the
- * window. While no reading is TOP_RATES_LIVE_NS old, a rate begins at SINCE_NS, when the counters were 0. SINCE_NS
- * UINT64_MAX: that time is unknown. -ENOMEM.
+ * Sets the values of ROW from the counters F of KEY, which were read at T_NS. A rate begins at an earlier reading that is
+ * about TOP_RATES_LIVE_NS old, or older. Until KEY has such a reading, its rates begin at SINCE_NS, when all counters were
+ * 0. If SINCE_NS is UINT64_MAX, that time is unknown, and rates begin at the first reading. Returns 0 or -ENOMEM.
  */
 int top_rates_set(struct top_rates *r, uint64_t key, uint64_t t_ns, uint64_t since_ns, const struct values *f,
 		  struct top_row *row);

@@ -21,7 +21,10 @@
 #define WRITE_COST 50
 /* The first is soon: who looks at a running job sees something. */
 #define WRITE_FIRST_NS (5 * NSEC_PER_SEC)
-/* Different stacks, of some 500 bytes each, in the memory of the job. Above half, a stack has no pid. */
+/*
+ * The most different stacks, of some 500 bytes each, in memory that is charged to the job. After half of them, new stacks
+ * have no pid, so that equal stacks of several processes are one.
+ */
 #define STACKS_MAX 100000u
 #define DEPTH_MAX 256 /* the kernel's is 127 each */
 

@@ -30,8 +30,8 @@ struct https_options {
 };
 
 /*
- * Makes a fresh or reset E ready for a GET of O, whose texts are copied; BODY, which is emptied, and
- * WHY[CURL_ERROR_SIZE] are used by the transfer.
+ * Prepares E, which is fresh or reset, for a GET as O says. E has copies of the texts of O. BODY is
+ * emptied. BODY and WHY[CURL_ERROR_SIZE] must live until the transfer has ended.
  */
 void https_prepare(CURL *e, const struct https_options *o, struct https_body *body, char *why);
 

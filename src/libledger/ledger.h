@@ -222,7 +222,7 @@ struct ledger_page {
 	uint64_t conservation_error_uj; /* |measured - booked|, summed; must read 0 */
 	uint64_t rejected;	     /* implausible or failed counter readings */
 	uint64_t wraps;
-	uint64_t late;		     /* readings that were too old to be used */
+	uint64_t late;		     /* readings that came too late, and ticks at which a meter's last reading was too old */
 	uint64_t disagreement_uj;    /* energy of the parts above that of the node's own sensor */
 	uint64_t gaps;		     /* ticks longer than 10 SampleIntervals */
 	uint64_t lost_steps;	     /* stepd died with its slot open */

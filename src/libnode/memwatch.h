@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * memwatch.h - records the memory that running steps hold. Each tick reads some of the steps, in
- * turn. The memory of a step times the time since its last reading is added to the step's account
- * in the ledger, where slurmstepd finds the sum at the step's end (stepmemory.h). Peaks between two
- * readings are taken from the kernel. For the sampler's thread only.
+ * turn. The mean of a step's last two readings, times the time between them, is added to the step's
+ * account in the ledger, where slurmstepd finds the sum at the step's end. slurmstepd then also adds
+ * the kernel's own peak, which sees what lies between two readings (stepmemory.h). Only the
+ * sampler's thread may call this.
  */
 #ifndef CEEMS_MEMWATCH_H
 #define CEEMS_MEMWATCH_H

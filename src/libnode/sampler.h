@@ -15,9 +15,10 @@
 struct sampler;
 
 /*
- * Requests for a tick within SAMPLER_SPACING_NS are answered by one tick. No process waits for the
- * tick of a step's start, so it may come up to SAMPLER_HINTS_NS later and answer several requests.
- * Such a tick covers more time than the step; the energy is split by each step's time and activity.
+ * Requests for a tick within SAMPLER_SPACING_NS share one tick. A step's start asks for a tick and
+ * does not wait for it. So that tick may come up to SAMPLER_HINTS_NS later and serve several starts.
+ * Such a tick also covers time before a step began; its energy is split by each step's time and
+ * activity.
  */
 #define SAMPLER_SPACING_NS (2 * UINT64_C(1000000))
 #define SAMPLER_HINTS_NS (20 * UINT64_C(1000000))

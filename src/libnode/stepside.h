@@ -88,9 +88,10 @@ int stepside_live(struct stepside *st, const struct values **ret);
 int stepside_sample(struct stepside *st, struct values *ret, bool *ret_has_all);
 
 /*
- * Ends the step and fills VALUES; for the extern step, with the values of the job. WAITED_NS is the
- * CPU time of the tasks by wait4() (0: unknown), used if it is more than the cgroup shows. The
- * extern step first waits for the other steps. Always succeeds: missing values have a reason.
+ * Ends the measurement of the step and fills VALUES. The extern step first waits for the other steps,
+ * at most STEPSIDE_OTHERS_NS, and gets the values of the job. WAITED_NS is the CPU time of the tasks
+ * by wait4() (0: unknown); it is used if the cgroup shows less. Always succeeds: missing values have
+ * a reason.
  */
 void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *values,
 		     uint64_t *ret_elapsed_ns);

@@ -144,8 +144,9 @@ static bool send_start(struct steptrace *st)
 }
 
 /*
- * The time of the first sample after WALL_NS and MONO_NS, which are one moment by two clocks: a multiple of the interval
- * by the wall clock, so that all nodes sample at once and steps share a tick.
+ * WALL_NS and MONO_NS are the same moment on two clocks. Returns, on the monotonic clock, the next multiple of the interval
+ * on the wall clock: so all nodes sample at once, and steps share a tick. A multiple nearer than 1/EARLY of the interval is
+ * skipped.
  */
 static uint64_t next_sample_ns(const struct steptrace *st, uint64_t wall_ns, uint64_t mono_ns)
 {

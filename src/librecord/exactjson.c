@@ -59,7 +59,7 @@ static char *exactjson_put(char *to, const char *from, const char *end)
 	return (char *)mempcpy(to, from, (size_t)(end - from));
 }
 
-/* Behind the string at the quote P; NULL: U+0000 is in it. */
+/* Returns the position after the string that begins with the quote at P. NULL: the string has U+0000. */
 static const char *string_end(const char *p, const char *end)
 {
 	for (p++; p < end && *p != '"'; p++) {

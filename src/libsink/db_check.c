@@ -87,7 +87,7 @@ static void tell_trouble(const struct errmsg *err, sink_tell_fn *tell, void *ctx
 	else if (strstr(err->text, "denied"))
 		tell(ctx, SINK_WRONG, "user and password in MariadbDefaultsFile, as " GRANTS " made them", err->text);
 	else
-		tell(ctx, SINK_WARN, "start it, or put MariadbDefaultsFile right; records wait in the store", err->text);
+		tell(ctx, SINK_WARN, "start the server, or correct MariadbDefaultsFile; records wait in the store", err->text);
 }
 
 void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx)

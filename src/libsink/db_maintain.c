@@ -203,7 +203,9 @@ static int maintain_drop_month(struct run *r, uint64_t month, struct errmsg *err
 }
 
 /*
- * Finishes a former run that was interrupted: if the month is not gone, all steps are done again.
+ * Cleans up after a run that was interrupted. If the month's partition was dropped, the drop is marked
+ * as finished. If it is still there, the mark is taken back, and the month is dropped later in this
+ * run.
  */
 static int maintain_recover(struct run *r, struct errmsg *err)
 {

@@ -45,7 +45,7 @@ void kafka_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 		break;
 	case -EHOSTUNREACH:
 		(void)errmsg_set(&text, 0, "no bootstrap server answers: %s", err.text);
-		tell(ctx, SINK_WARN, "start it, or put bootstrap.servers in KafkaConf right; records wait in the store",
+		tell(ctx, SINK_WARN, "start the broker, or correct bootstrap.servers in KafkaConf; records wait in the store",
 		     text.text);
 		break;
 	case -EACCES:

@@ -28,7 +28,7 @@
 
 /* The numbers are in the files. */
 enum inbox_kind {
-	INBOX_BEGIN = 1, /* no data: the plugin was loaded; entries that the last one had not written are lost */
+	INBOX_BEGIN = 1, /* no data: the plugin was loaded; what the plugin before it had not written is lost */
 	INBOX_END = 2,	 /* the used part of struct job_facts: a job ended */
 	INBOX_START = 3, /* the same: a job began */
 	INBOX_KEY = 4,	 /* struct job_key: a job ended, and the queue had no room for more */

@@ -59,9 +59,9 @@ int cputime_cpus(int proc_stat_fd, uint64_t *cpu_ns, size_t max, uint64_t *ret_b
 		 uint32_t *ret_cpus);
 
 /*
- * Reads the cgroup paths of process PID. Each is cut after its last component that begins with
- * "step_", a name that Slurm 26.05 keeps below its SLUID folders. "" if the hierarchy has none.
- * Returns 0 or -errno.
+ * Reads the cgroup paths of process PID. Each path ends with its last component that begins with
+ * "step_". Slurm 26.05 has such a component, too, below its SLUID folders. "" if the path in that
+ * hierarchy has none. Returns 0 or -errno.
  */
 int cputime_find_cgroups(pid_t pid, char *v2, char *cpuacct, char *freezer, size_t size);
 

@@ -170,10 +170,10 @@ static bool is_per_task(const struct perf_event_attr *attr)
 }
 
 /*
- * Returns true if the event may count the kernel. A user who may not count it must not do so
- * through us, nor by subtracting a count with ":u" from one without. For him only user space is
- * counted, as perf(1) does. Software events, such as switches, only exist in the kernel, and every
- * user may count them.
+ * Returns true if the event may count in the kernel. A user without that right must not get counts
+ * of the kernel from us, not even as the difference between a count with ":u" and one without. For
+ * such a user, only user space is counted, as perf(1) does. Software events, such as switches, only
+ * exist in the kernel, and every user may count them.
  */
 static bool may_count_kernel(const struct perf_event_attr *attr)
 {

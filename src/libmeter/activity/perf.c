@@ -64,7 +64,7 @@ static const struct {
 
 /* --- opening -------------------------------------------------------------------------------- */
 
-/* Sets the software events to open. The task counters have all but the clock, at no cost. */
+/* Sets the software events to open. If the task counters are on, only the clock: they count the others at no cost. */
 static void software_events(bool is_taskcount_on, struct hwevents *ret)
 {
 	static const struct {

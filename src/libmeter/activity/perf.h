@@ -69,7 +69,7 @@ void perf_read(struct perf *p, struct values *values, struct step_detail *detail
 
 void perf_close(struct perf *p);
 
-/* Sets REASON_NOT_ASKED for each counter metric that has no value. */
+/* Sets REASON_NOT_ASKED for each counter metric whose reason is still REASON_NOT_MEASURED. */
 void perf_not_asked(struct values *values);
 
 #endif

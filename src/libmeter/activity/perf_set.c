@@ -22,7 +22,7 @@ struct reading {
 struct counter {
 	int fd;
 	uint8_t event;
-	uint8_t members; /* for a leader: events in its group, with itself; 0: not a leader */
+	uint8_t members; /* how many events one read of this one returns, itself included; 0: its leader's read has it */
 	bool is_grouped; /* one read of the leader returns all members */
 	uint64_t id;	 /* the kernel's, to know our fd again */
 	uint64_t opened_mono_ns;

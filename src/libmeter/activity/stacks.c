@@ -136,7 +136,7 @@ static int open_ring(struct stacks *s, const struct stacks_setup *setup, uint32_
 	return 0;
 }
 
-/* Since 5.11 memory of maps and programs is the cgroup's. */
+/* Before Linux 5.11, the memory of BPF maps and programs counts against this limit. Since then the cgroup's counts. */
 static void lift_memlock(void)
 {
 	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
