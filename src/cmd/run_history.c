@@ -6,6 +6,7 @@
 
 #include "src/libcore/metric_text.h"
 #include "src/librecord/screen_text.h"
+#include "src/libutil/round.h"
 #include "src/libutil/util.h"
 
 #define MILLI 1000
@@ -58,9 +59,9 @@ static void set_value(struct run *run, enum run_value v, bool known, uint64_t va
 
 static void set_fact(struct run *run, enum run_value v, enum advice_fact fact)
 {
-	const double scaled = run->facts.value[fact] * (double)run_value_table[v].scale + 0.5;
+	const double scaled = run->facts.value[fact] * (double)run_value_table[v].scale;
 
-	set_value(run, v, run->facts.known[fact] && scaled >= 0 && scaled < 0x1p63, (uint64_t)scaled);
+	set_value(run, v, run->facts.known[fact] && scaled >= 0 && scaled < 0x1p63, round_u64(scaled));
 }
 
 static void run_init(struct run *run, const struct record *r)
