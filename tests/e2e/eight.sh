@@ -82,11 +82,17 @@ eight_memory_now() {
 	ok $? "ceems.prom has what each of them holds now"
 }
 
-# eight_end: sacct has all of them.
+eight_are_over() {
+	[ -z "$(inside squeue -h)" ]
+}
+
+# eight_end: sacct has all of them, and $eight_ledger what the ledger had when the last one ended: it forgets jobs.
 eight_end() {
 	local i
 
 	exec 7>&-
+	wait_for 120 eight_are_over
+	eight_ledger=$(ledger .)
 	for ((i = 1; i <= 8; i++)); do
 		wait_energy "${job[$i]}" batch
 		wait_for 60 is_used "${job[$i]}" batch In ic/ceems_memory
@@ -112,10 +118,11 @@ eight_adds_up() {
 	local i uj sum=0
 
 	for ((i = 1; i <= 8; i++)); do
-		uj=$(job_energy_uj "${job[$i]}")
+		uj=$(jq "[(.ended[], .steps[]) | select(.job == ${job[$i]}) | .total_uj] | add // 0" <<<"$eight_ledger")
 		is "$(job_acct "${job[$i]}" ConsumedEnergyRaw)" $(((uj + 500000) / 1000000)) "job $i, sacct has the ledger's joules"
 		sum=$((sum + uj))
 	done
-	is "$((sum + $(ledger '.unallocated.total_uj + .system.total_uj')))" "$(ledger .measured.total_uj)" \
+	is "$((sum + $(jq '.unallocated.total_uj + .system.total_uj' <<<"$eight_ledger")))" \
+		"$(jq .measured.total_uj <<<"$eight_ledger")" \
 		"the eight and what is nobody's are the node's"
 }
