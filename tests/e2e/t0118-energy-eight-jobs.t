@@ -22,7 +22,7 @@ feed_work() {
 	[ "$ms" -le "$fed_ms" ] || feed $(((ms - fed_ms) * 1000000))
 	fed_ms=$ms
 }
-eight_start "$DIR/home/mix" 50 "--gres=gpu:1"
+eight_start "$DIR/home/mix" 200 "--gres=gpu:1"
 fed_ms=0
 declare -A gpu
 for ((i = 5; i <= 8; i++)); do
