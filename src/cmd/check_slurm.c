@@ -47,16 +47,29 @@ static uint32_t installed_slurm_version(void)
 	return 0;
 }
 
+/* Takes the first folder off *DIRS, a list like PluginDir ("/a:/b"). False: there is none. */
+static bool next_folder(const char **dirs, char dir[PATH_MAX])
+{
+	size_t len;
+
+	if (!*dirs || !**dirs)
+		return false;
+	len = strcspn(*dirs, ":");
+	(void)snprintf(dir, PATH_MAX, "%.*s", (int)len, *dirs);
+	*dirs += len + ((*dirs)[len] == ':');
+	return true;
+}
+
 /* Finds FILE in the folders DIRS, in the order in which Slurm searches. */
 static bool find_plugin(const char *dirs, const char *file, char *path, size_t size)
 {
-	while (dirs && *dirs) {
-		size_t len = strcspn(dirs, ":");
-		int n = snprintf(path, size, "%.*s/%s", (int)len, dirs, file);
+	char dir[PATH_MAX];
+
+	while (next_folder(&dirs, dir)) {
+		int n = snprintf(path, size, "%s/%s", dir, file);
 
 		if (n > 0 && (size_t)n < size && access(path, F_OK) == 0)
 			return true;
-		dirs += len + (dirs[len] == ':');
 	}
 	return false;
 }
@@ -114,23 +127,21 @@ bool check_find_plugin(const char *dirs, const char *file, char *path, size_t si
 	return find_plugin(dirs, file, path, size);
 }
 
-static bool has_folder(const char *dirs, const char *dir)
+static bool has_folder(const char *dirs, const char *wanted)
 {
-	size_t len;
+	char dir[PATH_MAX];
 
-	for (; dirs && *dirs; dirs += len + (dirs[len] == ':')) {
-		len = strcspn(dirs, ":");
-		if (len == strlen(dir) && !strncmp(dirs, dir, len))
+	while (next_folder(&dirs, dir))
+		if (!strcmp(dir, wanted))
 			return true;
-	}
 	return false;
 }
 
-static void append_folder(char buf[LINE_MAX], const char *dir, size_t len)
+static void append_folder(char buf[LINE_MAX], const char *dir)
 {
 	size_t used = strlen(buf);
 
-	(void)snprintf(buf + used, LINE_MAX - used, "%s%.*s", buf[used - 1] == '=' ? "" : ":", (int)len, dir);
+	(void)snprintf(buf + used, LINE_MAX - used, "%s%s", buf[used - 1] == '=' ? "" : ":", dir);
 }
 
 /* A line with Slurm's own folder, those in DIRS that exist, and ours: one line, whatever is missing. */
@@ -138,19 +149,15 @@ static const char *plugin_dir_line(const char *dirs, char buf[LINE_MAX])
 {
 	const char *own = slurm_plugin_dir();
 	char path[PATH_MAX];
-	size_t len;
 
 	(void)snprintf(buf, LINE_MAX, "PluginDir=");
 	if (!dirs || (!find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) && *own != '<'))
-		append_folder(buf, own, strlen(own));
-	for (; dirs && *dirs; dirs += len + (dirs[len] == ':')) {
-		len = strcspn(dirs, ":");
-		(void)snprintf(path, sizeof(path), "%.*s", (int)len, dirs);
+		append_folder(buf, own);
+	while (next_folder(&dirs, path))
 		if (access(path, F_OK) == 0)
-			append_folder(buf, dirs, len);
-	}
+			append_folder(buf, path);
 	if (!has_folder(buf + strlen("PluginDir="), SLURM_PLUGINDIR) && access(SLURM_PLUGINDIR, F_OK) == 0)
-		append_folder(buf, SLURM_PLUGINDIR, strlen(SLURM_PLUGINDIR));
+		append_folder(buf, SLURM_PLUGINDIR);
 	return buf;
 }
 
@@ -161,17 +168,13 @@ static void check_plugin_dir(struct check *c)
 	const char *own = slurm_plugin_dir();
 	char hint[LINE_MAX];
 	char path[PATH_MAX];
-	const char *dir;
-	size_t len;
+	const char *rest = dirs;
 
-	for (dir = dirs; dir && *dir; dir += len + (dir[len] == ':')) {
-		len = strcspn(dir, ":");
-		(void)snprintf(path, sizeof(path), "%.*s", (int)len, dir);
+	while (next_folder(&rest, path))
 		if (access(path, F_OK) < 0)
 			check_error(c, "slurm.conf", plugin_dir_line(dirs, hint),
 				    "%sPluginDir has %s, which is not there: Slurm refuses its configuration",
 				    at(c, "PluginDir"), path);
-	}
 	if (!dirs || find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) || *own == '<')
 		return;
 	check_error(c, "slurm.conf", plugin_dir_line(dirs, hint), "%sPluginDir (%s) is without Slurm's own plugins, which are in %s",

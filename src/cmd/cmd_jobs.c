@@ -123,13 +123,13 @@ static int list_init(struct jobs_list *l)
 {
 	const struct jobs_options *o = l->o;
 	const char *sort = o->sort ? o->sort : o->by ? "key" : "end";
+	const char *more = is_shown(o->sort) ? NULL : o->sort;
 	char format[sizeof(JOBS_FORMAT) + 80];
 	struct errmsg err = { 0 };
 	int rc;
 
 	/* the list shows what it is sorted by */
-	(void)snprintf(format, sizeof(format), JOBS_FORMAT "%s%.64s", is_shown(o->sort) ? "" : ",",
-		       is_shown(o->sort) ? "" : o->sort);
+	(void)snprintf(format, sizeof(format), JOBS_FORMAT "%s%.64s", more ? "," : "", more ? more : "");
 	rc = jobs_columns_parse(o->format ? o->format : format, &l->columns, &err);
 	if (rc < 0) {
 		(void)cmd_error("jobs: %s", err.text);

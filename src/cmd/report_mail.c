@@ -49,26 +49,13 @@ static int add_job(void *arg, const struct jobs_job *j)
 
 /* --- one mail ---------------------------------------------------------------------------------- */
 
-/* NULL: out of memory. */
-static char *print_text(const struct summary *s)
+/* Returns the report as text or as a page, which the caller frees. NULL: out of memory. */
+static char *print_summary(const struct summary *s, bool as_page)
 {
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
-	int rc = out ? summary_print_text(s, out) : -ENOMEM;
-
-	if (out && fclose(out) == 0 && rc == 0)
-		return text;
-	free(text);
-	return NULL;
-}
-
-static char *print_page(const struct summary *s)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-	int rc = out ? summary_print_html(s, NULL, out) : -ENOMEM;
+	int rc = !out ? -ENOMEM : as_page ? summary_print_html(s, NULL, out) : summary_print_text(s, out);
 
 	if (out && fclose(out) == 0 && rc == 0)
 		return text;
@@ -79,8 +66,8 @@ static char *print_page(const struct summary *s)
 static int send_summary(const struct report_mail *m, const struct summary *s, const char *address)
 {
 	char subject[MAIL_SUBJECT_MAX], name[PERIOD_TEXT_MAX + 16], period[PERIOD_TEXT_MAX], title[SUMMARY_WORDS_MAX];
-	_cleanup_free_ char *text = print_text(s);
-	_cleanup_free_ char *page = print_page(s);
+	_cleanup_free_ char *text = print_summary(s, /* as_page= */ false);
+	_cleanup_free_ char *page = print_summary(s, /* as_page= */ true);
 	const struct mail mail = { .subject = subject, .address = address, .text = text, .page = page, .page_name = name };
 	struct errmsg err = { 0 };
 
