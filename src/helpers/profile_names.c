@@ -20,8 +20,22 @@ struct names_file {
 	bool is_tried;
 };
 
+/*
+ * The last answers, by address: a hot function is asked for at each sample, and to demangle its name takes longer than all
+ * else. A power of two.
+ */
+#define CACHE_SIZE 4096u
+
+struct names_answer {
+	uint64_t address;
+	uint32_t mapping, function;
+	bool is_known; /* this place of the cache has an answer */
+	bool has_name;
+};
+
 struct profile_names {
 	struct profile *profile;
+	struct names_answer cache[CACHE_SIZE];
 	struct names_file *file; /* by the mapping's number */
 	size_t n;
 	size_t nopen;
@@ -89,16 +103,13 @@ static int add_named(struct profile *p, const char *symbol, uint32_t *ret)
 	return rc < 0 ? rc : 1;
 }
 
-int profile_names_find(struct profile_names *n, uint32_t pid, uint32_t mapping, uint64_t address,
-		       uint32_t *ret_function)
+static int find_function(struct profile_names *n, uint32_t pid, uint32_t mapping, uint64_t address, uint32_t *ret)
 {
 	const struct profile_mapping *m;
 	const struct symbol *symbol;
 	struct names_file *f;
 	int rc;
 
-	if (mapping == PROFILE_NONE)
-		return 0;
 	if (mapping >= n->n && (rc = names_grow(n, mapping)) < 0)
 		return rc;
 	m = &n->profile->mapping[mapping];
@@ -109,5 +120,25 @@ int profile_names_find(struct profile_names *n, uint32_t pid, uint32_t mapping, 
 	}
 	f->is_tried = true;
 	symbol = f->symbols ? symbols_find(f->symbols, address - m->start + m->offset) : NULL;
-	return symbol ? add_named(n->profile, symbol->name, ret_function) : 0;
+	return symbol ? add_named(n->profile, symbol->name, ret) : 0;
+}
+
+int profile_names_find(struct profile_names *n, uint32_t pid, uint32_t mapping, uint64_t address,
+		       uint32_t *ret_function)
+{
+	struct names_answer *a = &n->cache[(address ^ mapping) & (CACHE_SIZE - 1)];
+	int rc;
+
+	if (mapping == PROFILE_NONE)
+		return 0;
+	if (!a->is_known || a->address != address || a->mapping != mapping) {
+		*a = (struct names_answer){ .address = address, .mapping = mapping };
+		rc = find_function(n, pid, mapping, address, &a->function);
+		if (rc < 0)
+			return rc;
+		a->has_name = rc > 0;
+		a->is_known = true;
+	}
+	*ret_function = a->function;
+	return a->has_name;
 }
