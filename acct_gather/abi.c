@@ -21,28 +21,15 @@ bool abi_step_is_right(const stepd_step_rec_t *step)
 #define GO_ON 0
 #define STOP (-1)
 
-static int check_job_gres(void *element, void *arg)
+/* Checks one GRES record. *ARG is the size of its data, a size_t. */
+static int check_gres(void *element, void *arg)
 {
 	const gres_state_t *gres = element;
-	const gres_job_state_t *job;
+	const size_t *size = arg;
 
-	(void)arg;
 	if (!ABI_IS_AS_BUILT(gres) || !gres->gres_data)
 		return STOP;
-	job = gres->gres_data;
-	return ABI_IS_AS_BUILT(job) ? GO_ON : STOP;
-}
-
-static int check_step_gres(void *element, void *arg)
-{
-	const gres_state_t *gres = element;
-	const gres_step_state_t *step;
-
-	(void)arg;
-	if (!ABI_IS_AS_BUILT(gres) || !gres->gres_data)
-		return STOP;
-	step = gres->gres_data;
-	return ABI_IS_AS_BUILT(step) ? GO_ON : STOP;
+	return xsize(gres->gres_data) == *size ? GO_ON : STOP;
 }
 
 static int check_device(void *element, void *arg)
@@ -63,7 +50,9 @@ static int check_share(void *element, void *arg)
 
 bool abi_gres_is_right(CEEMS_LIST gres, bool is_job)
 {
-	return list_for_each(gres, is_job ? check_job_gres : check_step_gres, NULL) >= 0;
+	size_t size = is_job ? sizeof(gres_job_state_t) : sizeof(gres_step_state_t);
+
+	return list_for_each(gres, check_gres, &size) >= 0;
 }
 
 bool abi_devices_is_right(CEEMS_LIST devices)
