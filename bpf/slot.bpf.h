@@ -47,9 +47,10 @@ static __always_inline void count_lost(enum probes_group group)
 }
 
 /*
- * Finds the slot by walking up the parents, since cgroup->ancestors[] is a flexible array, which
- * BTF access refuses. Not inline, so that the verifier walks it once per caller's state, and the
- * usual path stays short.
+ * Finds the step's slot by walking up the parents of CGRP. The list cgroup->ancestors[] would be
+ * shorter, but it is a flexible array, and the verifier refuses access to one through BTF. The
+ * function is not inline: so the verifier checks it once per state of the caller, and the usual path
+ * stays short.
  */
 static __noinline __u32 slot_walk(struct cgroup *cgrp, __u32 hierarchy)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds job ends that were lost: because slurmctld was killed before the plugin wrote them to disk,
- * because a file of the inbox is damaged, or with the host of the other controller. slurmdbd has
- * them. It is asked for the jobs that ended since the last known time, without steps. For each job
- * that is not in the store, slurmctld is asked first, since it may still know everything about it;
- * else slurmdbd by id, for the parts of the key. Then the job is put into the store as if it came
- * from the inbox.
+ * Finds job ends that were lost. An end is lost if slurmctld is killed before the plugin has written
+ * it to disk, if a file of the inbox is damaged, or if the other controller's host is lost. slurmdbd
+ * still has these ends. The recorder asks slurmdbd for the jobs that ended since the last known time,
+ * without steps. For each job that is not in the store, the recorder asks slurmctld, which may still
+ * know everything about the job. If slurmctld does not know the job, the recorder asks slurmdbd for
+ * it by id. Then the job is put into the store as if it came from the inbox.
  */
 #include "recorder/recorder.h"
 

@@ -82,8 +82,9 @@ struct slurmdb_options {
 };
 
 /*
- * The reader; it keeps the names of TRES and QOS between questions. The first slurmdb_rows_create()
- * calls slurm_init(), which ends the process if there is no slurm.conf.
+ * A reader of slurmdbd. It remembers the names of TRES and QOS from one question to the next. The
+ * first slurmdb_rows_create() of a process calls slurm_init(), which ends the process if there is no
+ * slurm.conf.
  */
 struct slurmdb_rows;
 int slurmdb_rows_create(const struct slurmdb_options *o, struct slurmdb_rows **ret,

@@ -92,7 +92,7 @@ bool check_slurm_user_reads(struct check *c, const char *what, const char *path)
 	(void)snprintf(closed, sizeof(closed), "%s", path);
 	if (!find_closed(&w, closed, 4))
 		return true;
-	/* folders above may be entered by all users; but a secret file gets a new owner instead */
+	/* a closed folder is opened to all users, a readable file to all readers; a secret file gets a new owner instead */
 	if (strcmp(closed, path))
 		(void)snprintf(hint, sizeof(hint), "chmod a+x %s", closed);
 	else if (stat(path, &st) == 0 && !(st.st_mode & (S_IRWXG | S_IRWXO)))

@@ -47,8 +47,9 @@ static bool take_ids(const char *job, struct owner_name *ret)
 }
 
 /*
- * "ceems-trace-JOB.STEP-NODE.csv", where "ceems-trace-" is the prefix. JOB is from stepfile_job_name(): "7"; "5_3-8" is task 3 of array 5, with job
- * id 8; "21+1-22" is component 1 of het job 21, with job id 22.
+ * Reads the job and the step from a file name such as "ceems-trace-JOB.STEP-NODE.csv"; its prefix is "ceems-trace-".
+ * stepfile_job_name() made JOB: "7"; "5_3-8" for task 3 of array 5, with job id 8; "21+1-22" for component 1 of het job
+ * 21, with job id 22. False: the name has another form.
  */
 static bool parse_name(const struct job_file_kind *kind, const char *name, struct owner_name *ret)
 {

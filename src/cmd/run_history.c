@@ -126,7 +126,7 @@ static int compare_sizes(const void *x, const void *y)
 	return rc ? rc : compare_doubles(a->nodes, b->nodes);
 }
 
-/* Returns true if RUN is completed and of SIZE (NULL: any). */
+/* Returns true if RUN has completed and had the nodes, CPUs and GPUs of SIZE. NULL: any size will do. */
 static bool is_of(const struct run *run, const struct run_size *size)
 {
 	struct run_size own = size_of(run);

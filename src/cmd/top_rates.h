@@ -26,7 +26,7 @@ void top_rates_destroy(struct top_rates *r);
 int top_rates_set(struct top_rates *r, uint64_t key, uint64_t t_ns, uint64_t since_ns, const struct values *f,
 		  struct top_row *row);
 
-/* Forgets the keys that had no reading since the last call. */
+/* Forgets the jobs (keys) for which top_rates_set() was not called since the last sweep. */
 void top_rates_sweep(struct top_rates *r);
 
 #endif

@@ -34,7 +34,7 @@ static int parse_ids(char *text, gid_t **ret, size_t *ret_n)
 	return 0;
 }
 
-/* GID[0] is his own group. */
+/* Becomes user UID with the groups GID[n], of which GID[0] is the primary one. */
 static int become_user(uid_t uid, const gid_t *gid, size_t n)
 {
 	if (geteuid() != 0)
@@ -56,7 +56,7 @@ int as_user_become(const char *uid, char *groups)
 	return rc == 0 ? become_user((uid_t)id, gid, n) : rc;
 }
 
-/* Never one that is there: it may be a link that another user left, or the file of the job's last run. */
+/* An existing file is never used: it may be a link that another user left, or the file of the job's last run. */
 int as_user_create(const char *dir, const char *name, const char *suffix, char *path, size_t size, struct errmsg *err)
 {
 	unsigned int i;

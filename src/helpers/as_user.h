@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * as_user.h - for programs that write a file of a step: they start as root and become the user before they touch
- * anything of his. A folder in which only he may write is written by him.
+ * as_user.h - for programs that write a file of a step. They start as root, and become the user before they touch
+ * anything of the user's. So they can write in a folder that only the user can write in.
  */
 #ifndef CEEMS_AS_USER_H
 #define CEEMS_AS_USER_H
@@ -10,7 +10,7 @@
 
 #include "src/libutil/errmsg.h"
 
-/* UID is a number, GROUPS is "100,4,27", his own group first; GROUPS is changed. 0 or -errno. */
+/* Becomes user UID, a number, with GROUPS, such as "100,4,27": the primary group first. Changes GROUPS. 0 or -errno. */
 int as_user_become(const char *uid, char *groups);
 
 /*

@@ -274,8 +274,8 @@ static void gpus_read_errors(struct gpus *g, size_t i, uint64_t value[GPU_VALUE_
 }
 
 /*
- * Reads the use. While a GPU fails, its use is unknown, and the time of the failure is left out
- * afterwards.
+ * Reads how busy GPU I is and which memory it uses. If the GPU does not answer, both are unknown.
+ * The time without an answer is not counted later, either.
  */
 static void gpus_read_usage(struct gpus *g, size_t i)
 {

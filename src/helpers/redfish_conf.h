@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * redfish_conf.h - reads RedfishConf: the address of the node's BMC, and user and password. The
- * password is kept only here: no message has it, and the caller wipes the struct.
+ * redfish_conf.h - reads RedfishConf: the address of the node's BMC, and the user and password for
+ * it. No message contains the password. The caller wipes the struct after use.
  */
 #ifndef CEEMS_REDFISH_CONF_H
 #define CEEMS_REDFISH_CONF_H

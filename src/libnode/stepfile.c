@@ -15,7 +15,7 @@
 #include "src/libutil/helper.h"
 #include "src/libutil/logger.h"
 
-/* For the kernel to end a program that was killed. */
+/* How long the kernel may need to end a killed program. */
 #define KILL_NS (20 * NSEC_PER_MSEC)
 
 /* --- the command line ---------------------------------------------------------------------- */
@@ -32,7 +32,7 @@ static char *file_name(const struct stepfile_setup *setup)
 	return strdup(name);
 }
 
-/* "100,4,27": his own group first. */
+/* Returns the ids of the user's groups, such as "100,4,27", with the primary group first. The caller frees the text. */
 static char *groups_of(const struct stepfile_owner *o)
 {
 	const size_t size = (o->ngids + 1) * sizeof("4294967295,");
@@ -92,7 +92,10 @@ void stepfile_init(struct stepfile *f, const char *what, const char *end)
 	f->in = f->out = -1;
 }
 
-/* A socket, as a write to it can be told not to raise SIGPIPE, and it keeps messages apart. */
+/*
+ * Opens a socket to the program and a pipe from it. A socket keeps messages apart, and a write to it can be told not to
+ * raise SIGPIPE.
+ */
 static int open_channels(int in[2], int out[2], int socket_bytes)
 {
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, in) < 0)
@@ -106,7 +109,7 @@ static int open_channels(int in[2], int out[2], int socket_bytes)
 	}
 	if (socket_bytes)
 		(void)setsockopt(in[0], SOL_SOCKET, SO_SNDBUFFORCE, &socket_bytes, sizeof(socket_bytes));
-	(void)fcntl(out[0], F_SETFL, O_NONBLOCK); /* both ends have a file description of their own */
+	(void)fcntl(out[0], F_SETFL, O_NONBLOCK); /* the flag affects this end only */
 	return 0;
 }
 
@@ -131,7 +134,7 @@ int stepfile_start(struct stepfile *f, char *const *arg, int socket_bytes)
 	return 0;
 }
 
-/* True: it has ended, or has closed its output. */
+/* Reads what the program writes. True: the program has ended, or has closed its output. */
 static bool hear_program(struct stepfile *f)
 {
 	char rest[256];
@@ -149,7 +152,7 @@ static bool hear_program(struct stepfile *f)
 	}
 }
 
-/* The one line. A program that was killed, by the user or by its alarm, has said nothing. */
+/* Logs the end of the file in one line. A program that was killed, by the user or by its alarm, has written nothing. */
 static void tell_end(struct stepfile *f)
 {
 	static const char error[] = "error - ";
@@ -166,7 +169,7 @@ static void tell_end(struct stepfile *f)
 		logger_info("%s: ceems-%s was killed, or its folder did not answer; %s", f->what, f->what, f->end);
 }
 
-/* With a child that it may have left: whatever is in its group. A host that waits for any child may have been faster. */
+/* Kills the program and every process of its group. slurmstepd may have reaped the program already. */
 static void kill_program(const struct stepfile *f)
 {
 	(void)kill(-f->pid, SIGKILL);
@@ -184,7 +187,7 @@ void stepfile_end(struct stepfile *f, uint64_t deadline_ns, bool is_gone)
 	(void)shutdown(f->in, SHUT_WR);
 	while (!(has_ended = hear_program(f)) && clock_mono_ns() < deadline_ns)
 		(void)poll(&p, 1, (int)((deadline_ns - clock_mono_ns()) / NSEC_PER_MSEC) + 1);
-	/* its number is not another's: somebody of its group holds the output, or it is ours to wait for */
+	/* its pid is not reused: a process of its group still has the output open, or nobody has reaped the program */
 	if (!has_ended || helper_wait(f->pid, deadline_ns, NULL) == -EAGAIN)
 		kill_program(f);
 	if (is_gone || !has_ended || f->nwords)

@@ -71,8 +71,8 @@ void stepfile_init(struct stepfile *f, const char *what, const char *end);
 /* Starts the program ARG[0] with a socket of SOCKET_BYTES (0: the system's default) as its input. 0 or -errno. */
 int stepfile_start(struct stepfile *f, char *const *arg, int socket_bytes);
 /*
- * Ends its input and reaps it, after DEADLINE_NS by a signal. If the program IS_GONE already or complained, the log has
- * a line. A program that does not run: no-op.
+ * Ends the input of the program and waits for its end until DEADLINE_NS; then kills it. If the program IS_GONE already, or
+ * if it complained, this is logged. Does nothing if the program does not run.
  */
 void stepfile_end(struct stepfile *f, uint64_t deadline_ns, bool is_gone);
 

@@ -16,8 +16,8 @@
 void stepmemory_fill(const struct ledger_slot *s, const struct ledger_memory *seen, uint64_t now_mono_ns,
 		     struct values *f);
 /*
- * Fills only the peaks and OOM kills that the kernel keeps for the cgroup. Works while the step
- * runs, too.
+ * Fills only the values that the kernel itself keeps for the step's cgroup: the peaks and the OOM
+ * kills. It may be called while the step runs.
  */
 void stepmemory_fill_kept(const struct ledger_slot *s, struct values *f);
 

@@ -14,7 +14,7 @@
 
 #define MANGLED_MAX 4096u /* libiberty's time and memory grow with it */
 
-/* Behind a name: a copy that the compiler made. All copies are one function for a person. */
+/* Suffixes of the copies that a compiler makes of one function. A person sees one function, so they are cut off. */
 static const char *const clones[] = { ".constprop.", ".isra.", ".part.", ".cold", ".lto_priv.", ".llvm.", ".localalias" };
 static const char *const regions[] = { "._omp_fn.", ".omp_outlined", "..omp_par", "._omp_cpyfn." };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * record_names.h - finds names of users and groups, and keeps them for ten minutes. It may ask a
- * directory service over the network, so do not use it in a hook.
+ * record_names.h - finds the names of users and groups by their numbers, and remembers each name for
+ * ten minutes. The look-up may ask a directory service over the network. So no function that
+ * slurmctld waits for may use it.
  */
 #ifndef CEEMS_RECORD_NAMES_H
 #define CEEMS_RECORD_NAMES_H
@@ -19,7 +20,7 @@ struct record_names {
 	} slot[2][RECORD_NAMES_SLOTS];
 };
 
-/* Returns a copy, which the caller frees; NULL: the number has no name, or no memory. */
+/* Each returns a copy of the name, which the caller frees. NULL: the number has no name, or memory is short. */
 char *record_names_user(struct record_names *n, uint32_t uid);
 char *record_names_group(struct record_names *n, uint32_t gid);
 

@@ -86,8 +86,8 @@ struct cgcounters_cpu {
 };
 
 /*
- * Opens the counters of one step on CPU[n]. V2 and V1 are its cgroup paths as /proc/PID/cgroup
- * shows them. If both are NULL, all tasks are counted. CPUs that are offline are left out until
+ * Opens the counters of one step on the CPUs CPU[n]. V2 and V1 are the step's cgroup paths, as
+ * /proc/PID/cgroup shows them. If both are NULL, all tasks are counted. CPUs that are offline are left out until
  * they are online again. -ENOENT: the step has no cgroup that can have counters. -EMFILE: MAX_FDS
  * or the process's limit is reached. -ENODEV: none of the CPUs is online. If one online CPU fails,
  * all of the call fails, since shares made from half the CPUs would be wrong.

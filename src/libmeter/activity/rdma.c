@@ -13,7 +13,7 @@
 
 #define CLASS "/sys/class/infiniband"
 
-/* The value at which 32-bit PMA counters stop; they do not wrap (IBTA, PortCounters). */
+/* InfiniBand ports (IBTA, attribute PortCounters) have 32-bit counters that stop at this value and do not wrap. */
 #define STUCK UINT32_MAX
 
 enum what {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tcpcount.h - TCP traffic of a step, from the counters that the kernel keeps per socket.
+ * tcpcount.h - reads the TCP traffic of a step from the counters that the kernel keeps per socket.
  * bpf/tcp.bpf.h sums the closed sockets of a step in a row; tcpcount_read() adds the open ones.
  * Bytes are payload; a byte that was sent twice counts once. Retransmitted bytes are a separate
  * value. taskcount.h does the same for tasks.
