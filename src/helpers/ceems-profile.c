@@ -27,6 +27,7 @@
 #include "src/helpers/profile_writer.h"
 #include "src/libcore/profile_request.h"
 #include "src/libmeter/activity/perf_set.h"
+#include "src/libprofile/unwind.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/helper.h"
 #include "src/libutil/parse.h"
@@ -34,6 +35,8 @@
 #define NICE 5
 #define WRITE_MAX_S 10
 #define SOCKET_BYTES (1024 * 1024)
+/* Of a stack, for its callers. */
+#define DUMP_BYTES (16 * 1024)
 /* How long a sample may stay in its ring. */
 #define DRAIN_MS 500
 
@@ -139,9 +142,14 @@ static int open_stacks(struct sampler *s, const struct profile_request *request,
 		.has_user = request->stacks & PROFILE_REQUEST_USER,
 		.has_kernel = request->stacks & PROFILE_REQUEST_KERNEL,
 	};
+	const struct unwind_machine *machine = unwind_host();
 	_cleanup_free_ uint32_t *cpu = NULL;
 	int rc;
 
+	if (setup.has_user && machine) {
+		setup.user_registers = machine->sampled;
+		setup.dump_size = DUMP_BYTES;
+	}
 	if (fd < 0)
 		return errmsg_errno(err, -errno, "the step's cgroup");
 	rc = perf_cgroup_cpus((pid_t)strtol(tasks, NULL, 10), &cpu, &setup.ncpus);

@@ -2,6 +2,7 @@
 #include "src/helpers/profile_names.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,19 @@ void profile_names_destroy(struct profile_names *n)
 	free(n);
 }
 
+/* A program that was deleted is still there for its process. Its build id tells it from a library. */
+static int open_program(const struct profile_mapping *m, uint32_t pid, const char *root, struct symbols **ret)
+{
+	_cleanup_close_ int fd = -1;
+	char path[32];
+
+	if (!*m->build_id)
+		return -ENOENT;
+	(void)snprintf(path, sizeof(path), "/proc/%u/exe", (unsigned int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : symbols_open_fd(fd, root, m->path, m->build_id, ret, NULL);
+}
+
 /* A process may have another root, or be gone: then its files are looked for from our own root. */
 static struct symbols *open_symbols(const struct profile_mapping *m, uint32_t pid)
 {
@@ -74,7 +88,7 @@ static struct symbols *open_symbols(const struct profile_mapping *m, uint32_t pi
 		return NULL;
 	(void)snprintf(root, sizeof(root), "/proc/%u/root", (unsigned int)pid);
 	if (symbols_open(root, m->path, m->build_id, &s, NULL) == 0 ||
-	    symbols_open("", m->path, m->build_id, &s, NULL) == 0)
+	    symbols_open("", m->path, m->build_id, &s, NULL) == 0 || open_program(m, pid, root, &s) == 0)
 		return s;
 	return NULL;
 }
@@ -103,10 +117,10 @@ static int add_named(struct profile *p, const char *symbol, uint32_t *ret)
 	return rc < 0 ? rc : 1;
 }
 
-static int find_function(struct profile_names *n, uint32_t pid, uint32_t mapping, uint64_t address, uint32_t *ret)
+int profile_names_open(struct profile_names *n, uint32_t pid, uint32_t mapping, uint64_t address, struct symbols **ret,
+		       uint64_t *ret_offset)
 {
 	const struct profile_mapping *m;
-	const struct symbol *symbol;
 	struct names_file *f;
 	int rc;
 
@@ -119,8 +133,20 @@ static int find_function(struct profile_names *n, uint32_t pid, uint32_t mapping
 		n->nopen += f->symbols != NULL;
 	}
 	f->is_tried = true;
-	symbol = f->symbols ? symbols_find(f->symbols, address - m->start + m->offset) : NULL;
-	return symbol ? add_named(n->profile, symbol->name, ret) : 0;
+	*ret = f->symbols;
+	*ret_offset = address - m->start + m->offset;
+	return 0;
+}
+
+static int find_function(struct profile_names *n, uint32_t pid, uint32_t mapping, uint64_t address, uint32_t *ret)
+{
+	const struct symbol *symbol;
+	struct symbols *symbols;
+	uint64_t offset;
+	int rc = profile_names_open(n, pid, mapping, address, &symbols, &offset);
+
+	symbol = rc == 0 && symbols ? symbols_find(symbols, offset) : NULL;
+	return symbol ? add_named(n->profile, symbol->name, ret) : rc;
 }
 
 int profile_names_find(struct profile_names *n, uint32_t pid, uint32_t mapping, uint64_t address,

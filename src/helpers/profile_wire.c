@@ -67,7 +67,8 @@ int wire_send(struct wire *w, const struct wire_message *m)
 {
 	const struct stacks_record *r = &m->record;
 	struct wire_head head = { .text_size = r->text ? (uint32_t)strlen(r->text) + 1 : 0, .m = *m };
-	const size_t size = sizeof(head) + (r->nuser + r->nkernel) * sizeof(uint64_t) + r->build_id_size + head.text_size;
+	const size_t size = sizeof(head) + (r->nuser + r->nkernel + r->nregs) * sizeof(uint64_t) + r->dump_size +
+			    r->build_id_size + head.text_size;
 	int rc;
 
 	head.size = (uint32_t)(size + 7) & ~UINT32_C(7);
@@ -81,6 +82,8 @@ int wire_send(struct wire *w, const struct wire_message *m)
 	wire_put(w, &head, sizeof(head));
 	wire_put(w, r->user, r->nuser * sizeof(uint64_t));
 	wire_put(w, r->kernel, r->nkernel * sizeof(uint64_t));
+	wire_put(w, r->reg, r->nregs * sizeof(uint64_t));
+	wire_put(w, r->dump, r->dump_size);
 	wire_put(w, r->build_id, r->build_id_size);
 	wire_put(w, r->text, head.text_size);
 	memset(w->buffer + w->used, 0, head.size - size);
@@ -114,7 +117,9 @@ static void wire_point(struct stacks_record *r, const char *at, uint32_t text_si
 {
 	r->user = (const uint64_t *)(const void *)at;
 	r->kernel = r->user + r->nuser;
-	r->build_id = (const uint8_t *)(r->kernel + r->nkernel);
+	r->reg = r->kernel + r->nkernel;
+	r->dump = (const uint8_t *)(r->reg + r->nregs);
+	r->build_id = r->dump + r->dump_size;
 	r->text = text_size ? (const char *)(r->build_id + r->build_id_size) : NULL;
 }
 

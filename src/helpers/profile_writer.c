@@ -10,6 +10,7 @@
 #include "src/helpers/as_user.h"
 #include "src/helpers/profile_maps.h"
 #include "src/helpers/profile_names.h"
+#include "src/helpers/profile_unwind.h"
 #include "src/libprofile/profile_pprof.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/helper.h"
@@ -33,11 +34,13 @@ struct profile_writer {
 	struct profile *profile;
 	struct profile_maps *maps;
 	struct profile_names *names;
+	struct profile_unwind *unwind;
 	uint32_t kernel; /* mapping of its functions, or PROFILE_NONE */
 	uint32_t *symbol; /* location by the number of a kernel function; PROFILE_NONE: not told yet */
 	uint32_t nsymbols;
 	uint64_t begin_ns, end_ns; /* of the samples; BEGIN 0: not begun */
 	uint64_t samples, lost, left_out;
+	uint64_t ended[3]; /* of enum unwind_end */
 	bool has_no_pids;
 	char path[1024], temporary[1032]; /* PATH empty: not yet */
 	uint64_t due_ns;
@@ -88,34 +91,30 @@ static void add_kernel(const struct profile_writer *w, const struct stacks_recor
 			s->location[s->depth++] = w->symbol[r->kernel[i]];
 }
 
-/*
- * A caller's address is behind its call, which may be the next function's first byte. What is in no mapping is no code:
- * a function without frame pointer had other data there, and what follows is nothing.
- */
 static int add_user(struct profile_writer *w, const struct stacks_record *r, struct stack *s)
 {
 	struct profile_line line = { 0 };
 	struct profile_location location = { .line = &line };
-	size_t i;
+	uint64_t address[DEPTH_MAX];
+	enum unwind_end end;
+	size_t i, n;
 	int rc;
 
-	for (i = 0; i < r->nuser && s->depth < DEPTH_MAX; i++) {
-		rc = profile_maps_find(w->maps, r->pid, r->user[i] - (i > 0), &location.mapping, &location.address);
-		if (rc == -ENOENT) {
-			s->end = PROFILE_STACK_FAILED;
-			return 0;
-		}
+	if (!r->nuser && !r->nregs)
+		return 0; /* a sample of the kernel, or of nothing else */
+	rc = profile_unwind_sample(w->unwind, r, address, DEPTH_MAX - s->depth, &n, &end);
+	for (i = 0; i < n && rc >= 0; i++) {
+		rc = profile_maps_find(w->maps, r->pid, address[i], &location.mapping, &location.address);
 		if (rc == 0)
 			rc = profile_names_find(w->names, r->pid, location.mapping, location.address, &line.function);
 		location.nlines = rc > 0;
 		if (rc >= 0)
-			rc = profile_add_location(w->profile, &location, &s->location[s->depth]);
-		if (rc < 0)
-			return rc;
-		s->depth++;
+			rc = profile_add_location(w->profile, &location, &s->location[s->depth++]);
 	}
-	if (r->is_cut || i < r->nuser)
-		s->end = PROFILE_STACK_CUT;
+	if (rc < 0)
+		return rc;
+	s->end = end == UNWIND_CUT ? PROFILE_STACK_CUT : end == UNWIND_FAILED ? PROFILE_STACK_FAILED : NULL;
+	w->ended[end]++;
 	return 0;
 }
 
@@ -194,6 +193,9 @@ static int add_comments(const struct profile_writer *w, struct profile *p)
 		rc = add_comment(p, "rate=%" PRIu32 "Hz stacks=%s", s->hz, s->stacks);
 	if (rc == 0)
 		rc = add_comment(p, "size limit=%" PRIu64 "MiB stack limit=%u", s->size_max >> 20, STACKS_MAX);
+	if (rc == 0 && w->samples)
+		rc = add_comment(p, "user stacks: whole=%" PRIu64 " cut=%" PRIu64 " failed=%" PRIu64, w->ended[UNWIND_WHOLE],
+				 w->ended[UNWIND_CUT], w->ended[UNWIND_FAILED]);
 	if (rc == 0 && w->lost + w->left_out)
 		rc = add_comment(p, PROFILE_NOTE_LOST "%s:%" PRIu64, s->node, w->lost + w->left_out);
 	if (rc == 0 && w->left_out)
@@ -332,12 +334,15 @@ int profile_writer_run(const struct profile_writer_setup *setup, struct wire *wi
 		rc = profile_maps_create(w.profile, &w.maps);
 	if (rc == 0)
 		rc = profile_names_create(w.profile, &w.names);
+	if (rc == 0)
+		rc = profile_unwind_create(w.maps, w.names, &w.unwind);
 	if (rc < 0)
 		(void)errmsg_errno(err, rc, "profile");
 	while (rc == 0)
 		rc = writer_next(&w, wire, err);
 	if (rc == -ENODATA)
 		rc = w.begin_ns ? write_file(&w, err) : 0;
+	profile_unwind_destroy(w.unwind);
 	profile_names_destroy(w.names);
 	profile_maps_destroy(w.maps);
 	profile_destroy(w.profile);

@@ -19,7 +19,6 @@
 #include "src/libprofile/symbols_internal.h"
 #include "src/libutil/util.h"
 
-#define TABLE_MAX ((uint64_t)512 << 20) /* bytes of a section that is read */
 #define FILE_MAX ((off_t)4 << 30)	 /* of a debug file whose checksum is made */
 #define NOTES_MAX ((uint64_t)64 << 10)
 #define VDSO_MAX ((size_t)64 << 10)
@@ -74,8 +73,7 @@ static int object_open(int fd, struct elf_object *ret)
 	return 0;
 }
 
-/* The section of that type, or with that name; its data is NULL if it has none in the file. */
-static Elf_Scn *find_section(Elf *elf, uint32_t type, const char *name, GElf_Shdr *ret)
+Elf_Scn *elf_find_section(Elf *elf, uint32_t type, const char *name, GElf_Shdr *ret)
 {
 	Elf_Scn *scn = NULL;
 	size_t names;
@@ -185,7 +183,7 @@ static bool is_code(const GElf_Sym *sym)
 static int read_table(Elf *elf, uint32_t type, struct symbol_table *table)
 {
 	GElf_Shdr header, text_header;
-	Elf_Scn *scn = find_section(elf, type, NULL, &header);
+	Elf_Scn *scn = elf_find_section(elf, type, NULL, &header);
 	Elf_Scn *texts = scn ? elf_getscn(elf, header.sh_link) : NULL;
 	Elf_Data *data, *text;
 	GElf_Sym sym;
@@ -271,7 +269,7 @@ static int find_by_link(struct symbols *s, const char *root, const char *path)
 	static const char *const places[] = { "%.*s/%s", "%.*s/.debug/%s", "/usr/lib/debug%.*s/%s" };
 	const char *slash = path ? strrchr(path, '/') : NULL;
 	GElf_Shdr header;
-	Elf_Data *data = section_data(find_section(s->file.elf, 0, ".gnu_debuglink", &header), &header, PATH_MAX);
+	Elf_Data *data = section_data(elf_find_section(s->file.elf, 0, ".gnu_debuglink", &header), &header, PATH_MAX);
 	char candidate[PATH_MAX];
 	const char *name;
 	uint32_t crc;
@@ -392,6 +390,7 @@ void symbols_close(struct symbols *s)
 	if (!s)
 		return;
 	symbols_close_dwarf(s);
+	symbols_close_unwind(s);
 	symbol_table_fini(&s->table);
 	object_close(&s->file);
 	object_close(&s->debug);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "src/libprofile/symbol_table.h"
+#include "src/libprofile/unwind.h"
 #include "src/libutil/errmsg.h"
 
 #define SYMBOLS_BUILD_ID_SIZE 41 /* hexadecimal, with its NUL */
@@ -42,6 +43,9 @@ const char *symbols_build_id(const struct symbols *s);
 bool symbols_address(const struct symbols *s, uint64_t offset, uint64_t *ret);
 /* The function at OFFSET in the file, or NULL. Lives as long as S. */
 const struct symbol *symbols_find(const struct symbols *s, uint64_t offset);
+
+/* How the code at OFFSET in the file is unwound, by the file's .eh_frame. False: it does not say. */
+bool symbols_unwind_row(struct symbols *s, const struct unwind_machine *machine, uint64_t offset, struct unwind_row *ret);
 
 struct symbol_line {
 	const char *name; /* as in the file: not demangled */

@@ -13,6 +13,8 @@
 
 typedef ElfW(Ehdr) ElfW_Ehdr;
 
+#define TABLE_MAX ((uint64_t)512 << 20) /* bytes of a section that is read */
+
 struct elf_object {
 	int fd; /* -1: none, or it is in memory */
 	Elf *elf;
@@ -32,8 +34,14 @@ struct symbols {
 	struct symbol_table table;
 	Dwarf *dwarf;
 	bool dwarf_tried;
+	Dwarf_CFI *cfi;
+	bool cfi_tried;
 };
 
+/* The section of that type, or with that name; its data is NULL if it has none in the file. */
+Elf_Scn *elf_find_section(Elf *elf, uint32_t type, const char *name, GElf_Shdr *ret);
+
 void symbols_close_dwarf(struct symbols *s);
+void symbols_close_unwind(struct symbols *s);
 
 #endif

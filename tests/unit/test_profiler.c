@@ -160,12 +160,14 @@ static void test_maps(void)
 static void test_wire(void)
 {
 	static const uint8_t build_id[] = { 1, 2, 3 };
-	const uint64_t user[] = { 11, 12, 13 }, kernel[] = { 21 };
+	static const uint8_t dump[] = { 4, 5, 6, 7, 8 };
+	const uint64_t user[] = { 11, 12, 13 }, kernel[] = { 21 }, reg[] = { 31, 32 };
 	struct wire_message sent = {
 		.kind = WIRE_RECORD,
 		.rank = 4,
 		.record = { .kind = STACKS_MAPPING, .text = "/a/path", .build_id = build_id, .build_id_size = sizeof(build_id),
-			    .user = user, .nuser = ARRAY_SIZE(user), .kernel = kernel, .nkernel = ARRAY_SIZE(kernel) },
+			    .user = user, .nuser = ARRAY_SIZE(user), .kernel = kernel, .nkernel = ARRAY_SIZE(kernel),
+			    .reg = reg, .nregs = ARRAY_SIZE(reg), .dump = dump, .dump_size = sizeof(dump) },
 	};
 	struct wire_message got;
 	struct wire *from = NULL, *to = NULL;
@@ -182,6 +184,8 @@ static void test_wire(void)
 	is_int(wire_receive(to, -1, &got), 1, "it comes");
 	ok(got.rank == 4 && got.record.kind == STACKS_MAPPING && !strcmp(got.record.text, "/a/path"), "  as it was");
 	ok(got.record.nuser == 3 && got.record.user[2] == 13 && got.record.kernel[0] == 21, "  with its stack");
+	ok(got.record.nregs == 2 && got.record.reg[1] == 32 && got.record.dump_size == 5 && got.record.dump[4] == 8,
+	   "  registers");
 	ok(got.record.build_id_size == 3 && got.record.build_id[2] == 3, "  and build id");
 	sent.record.text = NULL;
 	pid = fork();

@@ -51,7 +51,7 @@ static struct stacks_record parsed(void)
 {
 	struct stacks_record r;
 
-	if (!stacks_parse(&record.h, &r))
+	if (!stacks_parse(&record.h, 0, &r))
 		r.kind = (enum stacks_kind)NONE;
 	return r;
 }
@@ -64,7 +64,7 @@ static void is_whole_only(const char *what, uint16_t least)
 	bool is_any = false;
 
 	for (record.h.size = 0; record.h.size < least; record.h.size++)
-		is_any |= stacks_parse(&record.h, &r);
+		is_any |= stacks_parse(&record.h, 0, &r);
 	record.h.size = whole;
 	ok(!is_any, "%s that is cut short is nothing", what);
 }
@@ -103,6 +103,51 @@ static void test_sample(void)
 	put_u64(0);
 	r = parsed();
 	ok(r.kind == STACKS_SAMPLE && !r.nuser && !r.nkernel, "a sample without a stack");
+}
+
+/* Of a sample with two registers. */
+static void put_dump(uint64_t abi, uint64_t size, uint64_t used)
+{
+	static const uint8_t bytes[32] = { 1, 2, 3 };
+
+	begin(PERF_RECORD_SAMPLE, 0);
+	put_u32(7);
+	put_u32(8);
+	put_u64(12345);
+	put_u64(0);
+	put_u64(abi);
+	if (abi) {
+		put_u64(0x11);
+		put_u64(0x22);
+	}
+	put_u64(size);
+	put(bytes, size < sizeof(bytes) ? size : sizeof(bytes));
+	if (size)
+		put_u64(used);
+}
+
+static void test_dump(void)
+{
+	struct stacks_record r;
+
+	put_dump(PERF_SAMPLE_REGS_ABI_64, 32, 32);
+	ok(stacks_parse(&record.h, 2, &r) && r.nregs == 2 && r.reg[1] == 0x22, "a sample with registers");
+	ok(r.dump_size == 32 && r.dump[2] == 3 && r.is_dump_short, "  and a part of its stack");
+	put_dump(PERF_SAMPLE_REGS_ABI_64, 32, 8);
+	ok(stacks_parse(&record.h, 2, &r) && r.dump_size == 8 && !r.is_dump_short, "  or all of it");
+	put_dump(PERF_SAMPLE_REGS_ABI_64, 32, 33);
+	ok(!stacks_parse(&record.h, 2, &r), "  but not more than there is room for");
+	put_dump(PERF_SAMPLE_REGS_ABI_32, 32, 32);
+	ok(stacks_parse(&record.h, 2, &r) && !r.nregs && !r.dump_size, "of a program of 32 bits there is none");
+	put_dump(PERF_SAMPLE_REGS_ABI_NONE, 0, 0);
+	ok(stacks_parse(&record.h, 2, &r) && !r.nregs && !r.dump_size, "nor of the kernel's own threads");
+	put_dump(PERF_SAMPLE_REGS_ABI_64, UINT64_MAX - 7, 0);
+	ok(!stacks_parse(&record.h, 2, &r), "a size that is none");
+	put_dump(PERF_SAMPLE_REGS_ABI_64, 32, 32);
+	for (record.h.size -= 8; record.h.size > 32; record.h.size -= 8)
+		if (stacks_parse(&record.h, 2, &r))
+			break;
+	is_u64(record.h.size, 32, "a sample that is cut short is nothing");
 }
 
 static void test_mapping(void)
@@ -186,6 +231,7 @@ static void test_refused(void)
 int main(void)
 {
 	test_sample();
+	test_dump();
 	test_mapping();
 	test_others();
 	test_refused();

@@ -13,8 +13,10 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
-/* Of each CPU: 0.3 s of the largest samples at 999 Hz. A power of 2. */
-#define RING_BYTES (128 * 1024u)
+/* Of each CPU: 0.3 s of the largest samples, a power of 2. */
+#define RING_MIN (128 * 1024u)
+#define RING_MAX (4096 * 1024u)
+#define CHAIN_BYTES 1024u /* of the addresses of a deep stack */
 /* Records are no longer; the kernel's sizes have 16 bits. */
 #define RECORD_MAX 65536u
 /* A record is written some instructions after its time was taken. */
@@ -35,7 +37,8 @@ struct ring {
 
 struct stacks {
 	size_t nrings;
-	size_t page_size;
+	size_t page_size, ring_size;
+	size_t nregs;
 	int map, program;
 	struct ring *ring;
 	struct pollfd *poll; /* of the rings, and one more */
@@ -83,15 +86,18 @@ static int open_with(struct perf_event_attr attr, uint64_t more_bits, uint32_t c
 	return perf_event_kernel.open(NULL, &attr, /* pid= */ -1, (int)cpu, /* group= */ -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static int open_event(const struct stacks_setup *setup, uint32_t cpu, int *ret_fd)
+static int open_event(const struct stacks_setup *setup, uint32_t cpu, size_t ring_size, int *ret_fd)
 {
+	const uint64_t dump = setup->dump_size ? PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER : 0;
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.freq = 1,
 		.sample_freq = setup->hz,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN | dump,
+		.sample_regs_user = dump ? setup->user_registers : 0,
+		.sample_stack_user = setup->dump_size,
 		.disabled = 1,
 		.exclude_callchain_kernel = !setup->has_kernel,
 		.exclude_callchain_user = !setup->has_user,
@@ -104,7 +110,7 @@ static int open_event(const struct stacks_setup *setup, uint32_t cpu, int *ret_f
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
-		.wakeup_watermark = RING_BYTES / 4,
+		.wakeup_watermark = (uint32_t)ring_size / 4,
 	};
 	int fd = open_with(attr, ATTR_BUILD_ID, cpu);
 
@@ -116,24 +122,57 @@ static int open_event(const struct stacks_setup *setup, uint32_t cpu, int *ret_f
 	return 0;
 }
 
+static size_t ring_size_of(const struct stacks_setup *setup)
+{
+	const uint64_t least = (uint64_t)setup->hz * (setup->dump_size + CHAIN_BYTES) * 3 / 10;
+	size_t size = RING_MIN;
+
+	while (size < least && size < RING_MAX)
+		size *= 2;
+	return size;
+}
+
 static int open_ring(struct stacks *s, const struct stacks_setup *setup, uint32_t cpu)
 {
 	struct ring *r = &s->ring[s->nrings];
 	_cleanup_close_ int fd = -1;
-	int rc = open_event(setup, cpu, &fd);
+	int rc = open_event(setup, cpu, s->ring_size, &fd);
 	void *at;
 
 	if (rc < 0)
 		return rc == -ENODEV ? 0 : rc; /* offline: nothing of the step runs there */
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, s->program) < 0)
 		return -errno;
-	at = mmap(NULL, s->page_size + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	at = mmap(NULL, s->page_size + s->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
 		return -errno;
 	r->page = at;
 	r->fd = TAKE_FD(fd);
 	s->poll[s->nrings++] = (struct pollfd){ .fd = r->fd, .events = POLLIN };
 	return 0;
+}
+
+static void close_rings(struct stacks *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->nrings; i++) {
+		(void)munmap(s->ring[i].page, s->page_size + s->ring_size);
+		(void)close(s->ring[i].fd);
+	}
+	s->nrings = 0;
+}
+
+static int open_rings(struct stacks *s, const struct stacks_setup *setup)
+{
+	size_t i;
+	int rc = 0;
+
+	s->ring_size = ring_size_of(setup);
+	s->nregs = setup->dump_size ? (size_t)__builtin_popcountll(setup->user_registers) : 0;
+	for (i = 0; i < setup->ncpus && rc == 0; i++)
+		rc = open_ring(s, setup, setup->cpu[i]);
+	return rc;
 }
 
 /* Before Linux 5.11, the memory of BPF maps and programs counts against this limit. Since then the cgroup's counts. */
@@ -147,11 +186,14 @@ static void lift_memlock(void)
 int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct errmsg *err)
 {
 	struct stacks *s = calloc(1, sizeof(*s));
+	struct stacks_setup plain = *setup;
 	size_t i;
 	int rc;
 
 	if (!s)
 		return errmsg_errno(err, -ENOMEM, "stacks");
+	plain.dump_size = 0;
+	plain.user_registers = 0;
 	s->map = s->program = -1;
 	s->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	s->ring = calloc(setup->ncpus + 1, sizeof(*s->ring));
@@ -166,8 +208,11 @@ int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct er
 		(void)errmsg_errno(err, rc, "cannot load a BPF program for samples");
 		goto fail;
 	}
-	for (i = 0; i < setup->ncpus && rc == 0; i++)
-		rc = open_ring(s, setup, setup->cpu[i]);
+	rc = open_rings(s, setup);
+	if ((rc == -EINVAL || rc == -EOPNOTSUPP) && setup->dump_size) { /* not by this kernel on this machine */
+		close_rings(s);
+		rc = open_rings(s, &plain);
+	}
 	if (rc == 0 && !s->nrings)
 		rc = -ENODEV;
 	if (rc < 0) {
@@ -185,14 +230,9 @@ fail:
 
 void stacks_close(struct stacks *s)
 {
-	size_t i;
-
 	if (!s)
 		return;
-	for (i = 0; i < s->nrings; i++) {
-		(void)munmap(s->ring[i].page, s->page_size + RING_BYTES);
-		(void)close(s->ring[i].fd);
-	}
+	close_rings(s);
 	util_closep(&s->program);
 	util_closep(&s->map);
 	free(s->ring);
@@ -217,7 +257,7 @@ int stacks_try(struct errmsg *err)
 		rc = bpfsys_load(BPF_PROG_TYPE_PERF_EVENT, "ceems_try", nothing, ARRAY_SIZE(nothing), &program);
 	if (rc < 0)
 		return errmsg_errno(err, rc, "cannot load a BPF program for samples");
-	rc = open_event(&setup, cpu, &fd);
+	rc = open_event(&setup, cpu, RING_MIN, &fd);
 	if (rc == 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) < 0)
 		rc = -errno;
 	return rc < 0 ? errmsg_errno(err, rc, "cannot open a clock event of a CPU") : 0;
@@ -290,9 +330,33 @@ static void split_chain(const uint64_t *ip, uint64_t n, struct stacks_record *r)
 /* sysctl kernel.perf_event_max_stack at boot, and all but no site changes it. */
 #define KERNEL_DEPTH_MAX 127
 
-static bool parse_sample(const void *body, size_t size, struct stacks_record *r)
+/* Registers are those of 64 bits, or not used. */
+static bool parse_dump(const uint64_t *at, size_t n, size_t nregs, struct stacks_record *r)
+{
+	const size_t regs = n && at[0] != PERF_SAMPLE_REGS_ABI_NONE ? nregs : 0; /* of a program of 32 bits, too */
+	size_t words;
+
+	if (!n)
+		return true; /* the event has none */
+	if (n < 1 + regs + 1 || at[1 + regs] / sizeof(*at) > n - (2 + regs))
+		return false;
+	words = at[1 + regs] / sizeof(*at);
+	if (!words || at[0] != PERF_SAMPLE_REGS_ABI_64)
+		return true;
+	if (n < 2 + regs + words + 1 || at[2 + regs + words] > words * sizeof(*at))
+		return false;
+	r->reg = at + 1;
+	r->nregs = regs;
+	r->dump = (const uint8_t *)(at + 2 + regs);
+	r->dump_size = at[2 + regs + words];
+	r->is_dump_short = r->dump_size == words * sizeof(*at);
+	return true;
+}
+
+static bool parse_sample(const void *body, size_t size, size_t nregs, struct stacks_record *r)
 {
 	const struct sample_body *b = body;
+	const uint64_t *chain = (const uint64_t *)(b + 1);
 
 	if (size < sizeof(*b) || b->n > (size - sizeof(*b)) / sizeof(uint64_t))
 		return false;
@@ -300,9 +364,9 @@ static bool parse_sample(const void *body, size_t size, struct stacks_record *r)
 	r->pid = b->pid;
 	r->tid = b->tid;
 	r->mono_ns = b->mono_ns;
-	split_chain((const uint64_t *)(b + 1), b->n, r);
+	split_chain(chain, b->n, r);
 	r->is_cut = r->nuser + r->nkernel >= KERNEL_DEPTH_MAX;
-	return true;
+	return parse_dump(chain + b->n, (size - sizeof(*b)) / sizeof(*chain) - b->n, nregs, r);
 }
 
 /* TEXT is NUL-ended and padded before the trailer; SIZE is what there is of it. */
@@ -358,7 +422,7 @@ static bool parse_task(const struct perf_event_header *h, const void *body, size
 	return true;
 }
 
-bool stacks_parse(const struct perf_event_header *h, struct stacks_record *ret)
+bool stacks_parse(const struct perf_event_header *h, size_t nregs, struct stacks_record *ret)
 {
 	const char *body = (const char *)(h + 1);
 	size_t size = h->size < sizeof(*h) ? 0 : h->size - sizeof(*h);
@@ -367,7 +431,7 @@ bool stacks_parse(const struct perf_event_header *h, struct stacks_record *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	if (h->type == PERF_RECORD_SAMPLE)
-		return parse_sample(body, size, ret);
+		return parse_sample(body, size, nregs, ret);
 	if (size < sizeof(id))
 		return false;
 	size -= sizeof(id);
@@ -399,8 +463,8 @@ static char *ring_data(const struct stacks *s, const struct ring *r)
 
 static void ring_copy(const struct stacks *s, const struct ring *r, uint64_t from, void *to, size_t n)
 {
-	const size_t at = from % RING_BYTES;
-	const size_t first = n < RING_BYTES - at ? n : RING_BYTES - at;
+	const size_t at = from % s->ring_size;
+	const size_t first = n < s->ring_size - at ? n : s->ring_size - at;
 
 	memcpy(to, ring_data(s, r) + at, first);
 	memcpy((char *)to + first, ring_data(s, r), n - first);
@@ -442,7 +506,7 @@ static void take_record(struct stacks *s, struct ring *r, stacks_fn *fn, void *c
 	ring_copy(s, r, r->tail, &s->record, sizeof(s->record.header));
 	ring_copy(s, r, r->tail, &s->record, s->record.header.size);
 	r->tail += s->record.header.size;
-	if (stacks_parse(&s->record.header, &record))
+	if (stacks_parse(&s->record.header, s->nregs, &record))
 		fn(ctx, &record);
 	ring_peek(s, r);
 }

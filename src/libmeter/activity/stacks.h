@@ -32,12 +32,20 @@
 
 struct stacks;
 
+#define STACKS_DUMP_MAX 32768u
+
 struct stacks_setup {
 	int cgroup_fd; /* v2; processes in it and below are sampled. Borrowed during the call */
 	const uint32_t *cpu;
 	size_t ncpus;
 	uint32_t hz;
 	bool has_user, has_kernel; /* which part of a stack; of a sample in the other mode, that part is empty */
+	/*
+	 * With the user's part: registers (sample_regs_user) and so many bytes of the stack, to find callers without frame
+	 * pointers. 0: none; nor are there any where the kernel refuses.
+	 */
+	uint64_t user_registers;
+	uint32_t dump_size; /* a multiple of 8, at most STACKS_DUMP_MAX */
 };
 
 /*
@@ -79,6 +87,11 @@ struct stacks_record {
 	const uint64_t *user, *kernel; /* addresses, the innermost first */
 	size_t nuser, nkernel;
 	bool is_cut; /* the stack was deeper than the kernel walks */
+	const uint64_t *reg; /* the user's, in the order of their bits */
+	size_t nregs;	     /* 0: none, as of a program of 32 bits */
+	const uint8_t *dump; /* of the user's stack, from its pointer on */
+	size_t dump_size;
+	bool is_dump_short; /* the stack goes on */
 	uint64_t lost;
 };
 
@@ -91,7 +104,10 @@ void stacks_drain(struct stacks *s, stacks_fn *fn, void *ctx);
 /* Whether stacks_open() would be allowed here; opens and closes what it needs. */
 int stacks_try(struct errmsg *err);
 
-/* One record in the form of the kernel. False: not of a kind above, or too short. For the test, apart from the rings. */
-bool stacks_parse(const struct perf_event_header *h, struct stacks_record *ret);
+/*
+ * One record in the form of the kernel; a sample may have NREGS registers and a dump. False: not of a kind above, or too short. For the test,
+ * apart from the rings.
+ */
+bool stacks_parse(const struct perf_event_header *h, size_t nregs, struct stacks_record *ret);
 
 #endif
