@@ -35,7 +35,7 @@
 #define NICE 5
 #define WRITE_MAX_S 10
 #define SOCKET_BYTES (1024 * 1024)
-/* Of a stack, for its callers. */
+/* Of a stack, for its callers: doc/performance.md has what other sizes cost and find. */
 #define DUMP_BYTES (16 * 1024)
 /* How long a sample may stay in its ring. */
 #define DRAIN_MS 500
@@ -131,11 +131,11 @@ static int open_kernel(struct sampler *s, struct errmsg *err)
 	return s->is_told ? 0 : errmsg_errno(err, -ENOMEM, "kernel symbols");
 }
 
-/* TASKS begins with the pid of one. */
-static int open_stacks(struct sampler *s, const struct profile_request *request, const char *cgroup, const char *tasks,
-		       struct errmsg *err)
+/* The tasks begin with the pid of one. */
+static int open_stacks(struct sampler *s, const struct profile_request *request, char **argv, struct errmsg *err)
 {
-	_cleanup_close_ int fd = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *tasks = argv[9];
+	_cleanup_close_ int fd = open(argv[8], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct stacks_setup setup = {
 		.cgroup_fd = fd,
 		.hz = request->hz,
@@ -144,9 +144,11 @@ static int open_stacks(struct sampler *s, const struct profile_request *request,
 	};
 	const struct unwind_machine *machine = unwind_host();
 	_cleanup_free_ uint32_t *cpu = NULL;
-	int rc;
+	uint64_t uid;
+	int rc = parse_u64(argv[1], &uid);
 
-	if (setup.has_user && machine) {
+	if (rc == 0 && setup.has_user && machine) {
+		setup.uid = (uid_t)uid;
 		setup.user_registers = machine->sampled;
 		setup.dump_size = DUMP_BYTES;
 	}
@@ -182,7 +184,7 @@ static int run_sampler(struct sampler *s, const struct profile_request *request,
 
 	if (rc < 0)
 		return errmsg_errno(err, rc, "tasks");
-	rc = open_stacks(s, request, argv[8], argv[9], err);
+	rc = open_stacks(s, request, argv, err);
 	if (rc == 0) {
 		s->rc = tell_time(s, WIRE_BEGIN);
 		/* now: a task that got its name before the events were there has it */

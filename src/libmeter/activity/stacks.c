@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "src/libmeter/activity/bpfsys.h"
+#include "src/libmeter/activity/stacks_filter.h"
 #include "src/libmeter/sensor/perf_event.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
@@ -17,6 +18,9 @@
 #define RING_MIN (128 * 1024u)
 #define RING_MAX (4096 * 1024u)
 #define CHAIN_BYTES 1024u /* of the addresses of a deep stack */
+/* Samples that are in the rings at once and not the user's. */
+#define NOTES_MIN 4096u
+#define NOTES_OF_CPU 256u
 /* Records are no longer; the kernel's sizes have 16 bits. */
 #define RECORD_MAX 65536u
 /* A record is written some instructions after its time was taken. */
@@ -30,6 +34,7 @@
 
 struct ring {
 	int fd;
+	uint32_t cpu;
 	struct perf_event_mmap_page *page;
 	uint64_t tail, head;
 	uint64_t next_ns; /* of the record at TAIL; UINT64_MAX: there is none */
@@ -39,7 +44,8 @@ struct stacks {
 	size_t nrings;
 	size_t page_size, ring_size;
 	size_t nregs;
-	int map, program;
+	struct stacks_filter filter;
+	bool has_foreign; /* the filter has noted some */
 	struct ring *ring;
 	struct pollfd *poll; /* of the rings, and one more */
 	union {
@@ -49,31 +55,6 @@ struct stacks {
 };
 
 /* --- the kernel's side -------------------------------------------------------------------- */
-
-/* return bpf_current_task_under_cgroup(map, 0) == 1; what is 0 is not sampled. */
-static int load_filter(int cgroup_fd, int *ret_map, int *ret_program)
-{
-	const uint32_t zero = 0, fd = (uint32_t)cgroup_fd;
-	_cleanup_close_ int map = -1;
-	int rc = bpfsys_create_map(BPF_MAP_TYPE_CGROUP_ARRAY, sizeof(zero), sizeof(fd), 1, &map);
-	const struct bpf_insn filter[] = {
-		{ .code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = BPF_REG_1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map },
-		{ 0 },
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_2 },
-		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_current_task_under_cgroup },
-		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_0, .imm = 1, .off = 1 },
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-
-	if (rc == 0)
-		rc = bpfsys_update(map, &zero, &fd, BPF_ANY);
-	if (rc == 0)
-		rc = bpfsys_load(BPF_PROG_TYPE_PERF_EVENT, "ceems_profile", filter, ARRAY_SIZE(filter), ret_program);
-	if (rc == 0)
-		*ret_map = TAKE_FD(map);
-	return rc;
-}
 
 static int open_with(struct perf_event_attr attr, uint64_t more_bits, uint32_t cpu)
 {
@@ -141,12 +122,13 @@ static int open_ring(struct stacks *s, const struct stacks_setup *setup, uint32_
 
 	if (rc < 0)
 		return rc == -ENODEV ? 0 : rc; /* offline: nothing of the step runs there */
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, s->program) < 0)
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, s->filter.program) < 0)
 		return -errno;
 	at = mmap(NULL, s->page_size + s->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
 		return -errno;
 	r->page = at;
+	r->cpu = cpu;
 	r->fd = TAKE_FD(fd);
 	s->poll[s->nrings++] = (struct pollfd){ .fd = r->fd, .events = POLLIN };
 	return 0;
@@ -183,18 +165,29 @@ static void lift_memlock(void)
 	(void)setrlimit(RLIMIT_MEMLOCK, &none);
 }
 
+/* Without a filter that notes whose a stack is, none is copied. */
+static int open_filter(struct stacks *s, const struct stacks_setup *setup, struct stacks_setup *used, struct errmsg *err)
+{
+	if (setup->dump_size) {
+		if (stacks_filter_open_noting(setup->cgroup_fd, setup->uid, (uint32_t)(NOTES_MIN + setup->ncpus * NOTES_OF_CPU),
+					      &s->filter, NULL) == 0)
+			return 0;
+		stacks_filter_close(&s->filter);
+		used->dump_size = 0;
+	}
+	return stacks_filter_open(setup->cgroup_fd, &s->filter, err);
+}
+
 int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct errmsg *err)
 {
 	struct stacks *s = calloc(1, sizeof(*s));
-	struct stacks_setup plain = *setup;
+	struct stacks_setup used = *setup;
 	size_t i;
 	int rc;
 
 	if (!s)
 		return errmsg_errno(err, -ENOMEM, "stacks");
-	plain.dump_size = 0;
-	plain.user_registers = 0;
-	s->map = s->program = -1;
+	s->filter = (struct stacks_filter){ -1, -1, -1 };
 	s->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	s->ring = calloc(setup->ncpus + 1, sizeof(*s->ring));
 	s->poll = calloc(setup->ncpus + 1, sizeof(*s->poll));
@@ -203,15 +196,14 @@ int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct er
 		goto fail;
 	}
 	lift_memlock();
-	rc = load_filter(setup->cgroup_fd, &s->map, &s->program);
-	if (rc < 0) {
-		(void)errmsg_errno(err, rc, "cannot load a BPF program for samples");
+	rc = open_filter(s, setup, &used, err);
+	if (rc < 0)
 		goto fail;
-	}
-	rc = open_rings(s, setup);
-	if ((rc == -EINVAL || rc == -EOPNOTSUPP) && setup->dump_size) { /* not by this kernel on this machine */
+	rc = open_rings(s, &used);
+	if ((rc == -EINVAL || rc == -EOPNOTSUPP) && used.dump_size) { /* not by this kernel on this machine */
 		close_rings(s);
-		rc = open_rings(s, &plain);
+		used.dump_size = 0;
+		rc = open_rings(s, &used);
 	}
 	if (rc == 0 && !s->nrings)
 		rc = -ENODEV;
@@ -233,8 +225,7 @@ void stacks_close(struct stacks *s)
 	if (!s)
 		return;
 	close_rings(s);
-	util_closep(&s->program);
-	util_closep(&s->map);
+	stacks_filter_close(&s->filter);
 	free(s->ring);
 	free(s->poll);
 	free(s);
@@ -506,8 +497,11 @@ static void take_record(struct stacks *s, struct ring *r, stacks_fn *fn, void *c
 	ring_copy(s, r, r->tail, &s->record, sizeof(s->record.header));
 	ring_copy(s, r, r->tail, &s->record, s->record.header.size);
 	r->tail += s->record.header.size;
-	if (stacks_parse(&s->record.header, s->nregs, &record))
+	if (stacks_parse(&s->record.header, s->nregs, &record)) {
+		if (record.nregs && s->has_foreign && stacks_filter_is_foreign(&s->filter, r->cpu, record.mono_ns))
+			record.nregs = record.dump_size = 0;
 		fn(ctx, &record);
+	}
 	ring_peek(s, r);
 }
 
@@ -526,6 +520,7 @@ void stacks_drain(struct stacks *s, stacks_fn *fn, void *ctx)
 		r->head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
 		ring_peek(s, r);
 	}
+	s->has_foreign = stacks_filter_has_foreign(&s->filter);
 	while ((r = earliest(s))->next_ns <= until_ns)
 		take_record(s, r, fn, ctx);
 	for (i = 0; i < s->nrings; i++)

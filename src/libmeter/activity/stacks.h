@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "src/libutil/errmsg.h"
 
@@ -42,9 +43,11 @@ struct stacks_setup {
 	bool has_user, has_kernel; /* which part of a stack; of a sample in the other mode, that part is empty */
 	/*
 	 * With the user's part: registers (sample_regs_user) and so many bytes of the stack, to find callers without frame
-	 * pointers. 0: none; nor are there any where the kernel refuses.
+	 * pointers. 0: none; nor are there any where the kernel refuses, or does not say whose a process is: of a process
+	 * that UID may not trace there are none (stacks_filter.h).
 	 */
 	uint64_t user_registers;
+	uid_t uid;
 	uint32_t dump_size; /* a multiple of 8, at most STACKS_DUMP_MAX */
 };
 

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libmeter/activity/stacks_filter.h"
+
+#include <errno.h>
+
+#include "src/libmeter/activity/bpfsys.h"
+#include "src/libmeter/activity/kernel_btf.h"
+#include "src/libutil/util.h"
+
+/* A note's key is the time in units of 2^20 ns, shorter than the interval of any rate, and the CPU below. */
+#define UNIT_SHIFT 20
+#define CPU_BITS 12
+#define CPU_MASK ((1u << CPU_BITS) - 1)
+
+/* linux/sched/coredump.h: the low bits of mm->flags, and the value of who can be traced */
+#define DUMPABLE_MASK 3
+#define DUMPABLE_USER 1
+
+#define LD_MAP(reg, fd) { .code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = (reg), .src_reg = BPF_PSEUDO_MAP_FD, .imm = (fd) }, { 0 }
+#define CALL(helper) { .code = BPF_JMP | BPF_CALL, .imm = (helper) }
+#define SET(reg, value) { .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (reg), .imm = (value) }
+#define MOV(reg, from) { .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (reg), .src_reg = (from) }
+#define MOV32(reg, from) { .code = BPF_ALU | BPF_MOV | BPF_X, .dst_reg = (reg), .src_reg = (from) }
+#define OP(op, reg, value) { .code = BPF_ALU64 | (op) | BPF_K, .dst_reg = (reg), .imm = (value) }
+#define OR(reg, from) { .code = BPF_ALU64 | BPF_OR | BPF_X, .dst_reg = (reg), .src_reg = (from) }
+#define LOAD(reg, at) { .code = BPF_LDX | BPF_DW | BPF_MEM, .dst_reg = (reg), .src_reg = BPF_REG_10, .off = (at) }
+#define STORE(at, reg) { .code = BPF_STX | BPF_DW | BPF_MEM, .dst_reg = BPF_REG_10, .src_reg = (reg), .off = (at) }
+#define JUMP(op, reg, value, to) { .code = BPF_JMP | (op) | BPF_K, .dst_reg = (reg), .imm = (value), .off = (to) }
+#define JUMP32_NE(reg, value, to) { .code = BPF_JMP32 | BPF_JNE | BPF_K, .dst_reg = (reg), .imm = (int32_t)(value), .off = (to) }
+#define EXIT { .code = BPF_JMP | BPF_EXIT }
+
+static int open_cgroup(int cgroup_fd, struct stacks_filter *f)
+{
+	const uint32_t zero = 0, fd = (uint32_t)cgroup_fd;
+	int rc;
+
+	*f = (struct stacks_filter){ -1, -1, -1 };
+	rc = bpfsys_create_map(BPF_MAP_TYPE_CGROUP_ARRAY, sizeof(zero), sizeof(fd), 1, &f->cgroup);
+	return rc < 0 ? rc : bpfsys_update(f->cgroup, &zero, &fd, BPF_ANY);
+}
+
+/* return bpf_current_task_under_cgroup(map, 0) == 1; what is 0 is not sampled. */
+int stacks_filter_open(int cgroup_fd, struct stacks_filter *f, struct errmsg *err)
+{
+	int rc = open_cgroup(cgroup_fd, f);
+	const struct bpf_insn program[] = {
+		LD_MAP(BPF_REG_1, f->cgroup),
+		SET(BPF_REG_2, 0),
+		CALL(BPF_FUNC_current_task_under_cgroup),
+		JUMP(BPF_JEQ, BPF_REG_0, 1, 1),
+		SET(BPF_REG_0, 0),
+		EXIT,
+	};
+
+	if (rc == 0)
+		rc = bpfsys_load(BPF_PROG_TYPE_PERF_EVENT, "ceems_profile", program, ARRAY_SIZE(program), &f->program);
+	return rc < 0 ? errmsg_errno(err, rc, "cannot load a BPF program for samples") : 0;
+}
+
+/*
+ * if (bpf_current_task_under_cgroup(map, 0) != 1)
+ *	return 0;
+ * if ((uid_t)bpf_get_current_uid_gid() == uid && (current->mm->flags & DUMPABLE_MASK) == DUMPABLE_USER)
+ *	return 1;
+ * key = bpf_ktime_get_ns() >> UNIT_SHIFT << CPU_BITS | (bpf_get_smp_processor_id() & CPU_MASK);
+ * return bpf_map_update_elem(foreign, &key, &key, BPF_ANY) == 0;
+ */
+static int load_noting(struct stacks_filter *f, uid_t uid, uint32_t mm, uint32_t flags)
+{
+	const struct bpf_insn program[] = {
+		LD_MAP(BPF_REG_1, f->cgroup),
+		SET(BPF_REG_2, 0),
+		CALL(BPF_FUNC_current_task_under_cgroup),
+		JUMP(BPF_JEQ, BPF_REG_0, 1, 2),
+		SET(BPF_REG_0, 0),
+		EXIT,
+
+		CALL(BPF_FUNC_get_current_uid_gid),
+		JUMP32_NE(BPF_REG_0, uid, 20), /* to the note */
+
+		CALL(BPF_FUNC_get_current_task),
+		MOV(BPF_REG_3, BPF_REG_0),
+		OP(BPF_ADD, BPF_REG_3, (int32_t)mm),
+		MOV(BPF_REG_1, BPF_REG_10),
+		OP(BPF_ADD, BPF_REG_1, -8),
+		SET(BPF_REG_2, 8),
+		CALL(BPF_FUNC_probe_read_kernel),
+		JUMP(BPF_JNE, BPF_REG_0, 0, 12), /* it has no memory any more: to the note */
+		LOAD(BPF_REG_3, -8),
+		OP(BPF_ADD, BPF_REG_3, (int32_t)flags),
+		MOV(BPF_REG_1, BPF_REG_10),
+		OP(BPF_ADD, BPF_REG_1, -8),
+		SET(BPF_REG_2, 8),
+		CALL(BPF_FUNC_probe_read_kernel),
+		JUMP(BPF_JNE, BPF_REG_0, 0, 5), /* to the note */
+		LOAD(BPF_REG_1, -8),
+		OP(BPF_AND, BPF_REG_1, DUMPABLE_MASK),
+		JUMP(BPF_JNE, BPF_REG_1, DUMPABLE_USER, 2), /* to the note */
+		SET(BPF_REG_0, 1),
+		EXIT,
+
+		CALL(BPF_FUNC_ktime_get_ns),
+		OP(BPF_RSH, BPF_REG_0, UNIT_SHIFT),
+		OP(BPF_LSH, BPF_REG_0, CPU_BITS),
+		MOV(BPF_REG_6, BPF_REG_0),
+		CALL(BPF_FUNC_get_smp_processor_id),
+		MOV32(BPF_REG_0, BPF_REG_0),
+		OP(BPF_AND, BPF_REG_0, CPU_MASK),
+		OR(BPF_REG_6, BPF_REG_0),
+		STORE(-8, BPF_REG_6),
+		LD_MAP(BPF_REG_1, f->foreign),
+		MOV(BPF_REG_2, BPF_REG_10),
+		OP(BPF_ADD, BPF_REG_2, -8),
+		MOV(BPF_REG_3, BPF_REG_2),
+		SET(BPF_REG_4, BPF_ANY),
+		CALL(BPF_FUNC_map_update_elem),
+		MOV(BPF_REG_1, BPF_REG_0),
+		SET(BPF_REG_0, 1),
+		JUMP(BPF_JEQ, BPF_REG_1, 0, 1),
+		SET(BPF_REG_0, 0),
+		EXIT,
+	};
+
+	return bpfsys_load(BPF_PROG_TYPE_PERF_EVENT, "ceems_profile", program, ARRAY_SIZE(program), &f->program);
+}
+
+int stacks_filter_open_noting(int cgroup_fd, uid_t uid, uint32_t samples_max, struct stacks_filter *f, struct errmsg *err)
+{
+	struct kernel_btf *btf = NULL;
+	uint32_t mm = 0, flags = 0;
+	int rc = open_cgroup(cgroup_fd, f);
+
+	if (rc < 0)
+		return errmsg_errno(err, rc, "cannot load a BPF program for samples");
+	rc = kernel_btf_open(KERNEL_BTF_PATH, &btf, err);
+	if (rc < 0)
+		return rc;
+	rc = kernel_btf_offset(btf, "task_struct", "mm", &mm);
+	if (rc == 0)
+		rc = kernel_btf_offset(btf, "mm_struct", "flags", &flags);
+	kernel_btf_close(btf);
+	if (rc < 0)
+		return errmsg_errno(err, rc, KERNEL_BTF_PATH ": mm_struct.flags");
+	rc = bpfsys_create_map(BPF_MAP_TYPE_LRU_HASH, sizeof(uint64_t), sizeof(uint64_t), samples_max, &f->foreign);
+	if (rc == 0)
+		rc = load_noting(f, uid, mm, flags);
+	return rc < 0 ? errmsg_errno(err, rc, "cannot load a BPF program for samples") : 0;
+}
+
+void stacks_filter_close(struct stacks_filter *f)
+{
+	util_closep(&f->program);
+	util_closep(&f->foreign);
+	util_closep(&f->cgroup);
+	*f = (struct stacks_filter){ -1, -1, -1 };
+}
+
+bool stacks_filter_has_foreign(const struct stacks_filter *f)
+{
+	uint64_t key;
+
+	return f->foreign >= 0 && bpfsys_next_key(f->foreign, NULL, &key) == 0;
+}
+
+bool stacks_filter_is_foreign(const struct stacks_filter *f, uint32_t cpu, uint64_t mono_ns)
+{
+	uint64_t key = mono_ns >> UNIT_SHIFT << CPU_BITS | (cpu & CPU_MASK);
+
+	/* the note was made some instructions earlier */
+	return bpfsys_delete(f->foreign, &key) == 0 || (key -= 1 << CPU_BITS, bpfsys_delete(f->foreign, &key) == 0);
+}
