@@ -26,6 +26,7 @@
 #include "src/libmeter/activity/cgmount.h"
 #include "src/libmeter/activity/mounts.h"
 #include "src/libmeter/activity/stacks.h"
+#include "src/libprofile/unwind.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 
@@ -255,7 +256,8 @@ static void check_users_dir(struct check *c, const char *key, const char *dir, c
 /* Whether a step could be profiled here. */
 static void check_profiles(struct check *c)
 {
-	struct errmsg err = { 0 };
+	const struct unwind_machine *machine = unwind_host();
+	struct errmsg err = { 0 }, no_dump = { 0 };
 	int rc;
 
 	check_users_dir(c, "ProfileDir", c->settings.profile_dir, "--ceems-profile", "profiles");
@@ -269,12 +271,14 @@ static void check_profiles(struct check *c)
 		check_note(c, "profile", "only root can look whether steps can be sampled");
 		return;
 	}
-	rc = stacks_try(&err);
+	rc = stacks_try(machine ? machine->sampled : 0, &no_dump, &err);
 	if (rc < 0)
 		check_note(c, "profile", "steps cannot be sampled: %s; --ceems-profile makes no file", err.text);
 	else
-		check_ok(c, "profile", "stacks by frame pointers, 1 to %" PRIu64 " samples per second of CPU time, for steps with --ceems-profile",
-			 c->settings.profile_max_hz);
+		check_ok(c, "profile", "stacks by %s, 1 to %" PRIu64 " samples per second of CPU time, for steps with --ceems-profile",
+			 *no_dump.text ? "frame pointers" : ".eh_frame and frame pointers", c->settings.profile_max_hz);
+	if (rc == 0 && *no_dump.text)
+		check_note(c, "profile", "%s; programs without frame pointers lack callers", no_dump.text);
 }
 
 void check_node(struct check *c)

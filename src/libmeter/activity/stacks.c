@@ -231,27 +231,40 @@ void stacks_close(struct stacks *s)
 	free(s);
 }
 
-int stacks_try(struct errmsg *err)
+/* With a filter that lets nothing through. */
+static int try_event(const struct stacks_setup *setup, struct errmsg *err)
 {
-	const uint32_t zero = 0, cpu = 0;
-	const struct stacks_setup setup = { .cpu = &cpu, .ncpus = 1, .hz = 1, .has_user = true };
-	_cleanup_close_ int map = -1, program = -1, fd = -1;
-	const struct bpf_insn nothing[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
+	struct stacks_filter filter;
+	_cleanup_close_ int fd = -1;
+	int rc = setup->dump_size ? stacks_filter_open_noting(-1, 0, NOTES_MIN, &filter, err) : stacks_filter_open(-1, &filter, err);
+
+	if (rc == 0) {
+		rc = open_event(setup, /* cpu= */ 0, RING_MIN, &fd);
+		if (rc == 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, filter.program) < 0)
+			rc = -errno;
+		if (rc < 0)
+			(void)errmsg_errno(err, rc, "cannot open a clock event of a CPU");
+	}
+	stacks_filter_close(&filter);
+	return rc;
+}
+
+int stacks_try(uint64_t user_registers, struct errmsg *ret_no_dump, struct errmsg *err)
+{
+	struct stacks_setup setup = { .hz = 1, .has_user = true };
 	int rc;
 
 	lift_memlock();
-	rc = bpfsys_create_map(BPF_MAP_TYPE_CGROUP_ARRAY, sizeof(zero), sizeof(zero), 1, &map);
-	if (rc == 0)
-		rc = bpfsys_load(BPF_PROG_TYPE_PERF_EVENT, "ceems_try", nothing, ARRAY_SIZE(nothing), &program);
+	rc = try_event(&setup, err);
 	if (rc < 0)
-		return errmsg_errno(err, rc, "cannot load a BPF program for samples");
-	rc = open_event(&setup, cpu, RING_MIN, &fd);
-	if (rc == 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) < 0)
-		rc = -errno;
-	return rc < 0 ? errmsg_errno(err, rc, "cannot open a clock event of a CPU") : 0;
+		return rc;
+	setup.user_registers = user_registers;
+	setup.dump_size = 8;
+	if (!user_registers)
+		(void)errmsg_set(ret_no_dump, -EOPNOTSUPP, "not on this processor");
+	else
+		(void)try_event(&setup, ret_no_dump);
+	return 0;
 }
 
 /* --- a record ----------------------------------------------------------------------------- */

@@ -104,8 +104,11 @@ typedef void stacks_fn(void *ctx, const struct stacks_record *record);
 /* All records up to now of all CPUs, in the order of time. */
 void stacks_drain(struct stacks *s, stacks_fn *fn, void *ctx);
 
-/* Whether stacks_open() would be allowed here; opens and closes what it needs. */
-int stacks_try(struct errmsg *err);
+/*
+ * Whether stacks_open() would be allowed here; opens and closes what it needs. *RET_NO_DUMP says why samples would have no
+ * registers and stacks; empty: they would.
+ */
+int stacks_try(uint64_t user_registers, struct errmsg *ret_no_dump, struct errmsg *err);
 
 /*
  * One record in the form of the kernel; a sample may have NREGS registers and a dump. False: not of a kind above, or too short. For the test,

@@ -36,7 +36,7 @@ static int open_cgroup(int cgroup_fd, struct stacks_filter *f)
 
 	*f = (struct stacks_filter){ -1, -1, -1 };
 	rc = bpfsys_create_map(BPF_MAP_TYPE_CGROUP_ARRAY, sizeof(zero), sizeof(fd), 1, &f->cgroup);
-	return rc < 0 ? rc : bpfsys_update(f->cgroup, &zero, &fd, BPF_ANY);
+	return rc < 0 || cgroup_fd < 0 ? rc : bpfsys_update(f->cgroup, &zero, &fd, BPF_ANY);
 }
 
 /* return bpf_current_task_under_cgroup(map, 0) == 1; what is 0 is not sampled. */

@@ -21,7 +21,7 @@ struct stacks_filter {
 	int cgroup, foreign, program; /* descriptors of two maps and the program; FOREIGN -1: nothing is noted */
 };
 
-/* FILTER is to be closed, after an error, too. */
+/* FILTER is to be closed, after an error, too. CGROUP_FD -1: no cgroup, so all samples are dropped. */
 int stacks_filter_open(int cgroup_fd, struct stacks_filter *filter, struct errmsg *err);
 /* The same, which notes what is not UID's. -ENOENT, -EOPNOTSUPP: this kernel does not say. */
 int stacks_filter_open_noting(int cgroup_fd, uid_t uid, uint32_t samples_max, struct stacks_filter *filter,
