@@ -87,7 +87,8 @@ of() {
 
 perf=$(PATH=$PATH:/usr/bin command -v perf || true)
 if [ -n "$perf" ]; then
-	"$perf" record -q -e cpu-clock -F 99 -a -o "$e2e_work/perf.data" >/dev/null 2>&1 &
+	# -B: perf 6.1 crashes when it collects build ids of other programs of this machine
+	"$perf" record -q -B -N -e cpu-clock -F 99 -a -o "$e2e_work/perf.data" >/dev/null 2>&1 &
 	perf_pid=$!
 fi
 job=$(submit user1 -n1 -c4 -o /dev/null --wrap "srun -c4 --ceems-profile=99 $e2e_work/all '${programs[*]}'")
