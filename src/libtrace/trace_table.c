@@ -16,7 +16,7 @@
 /* In the year 2116: two such times, and an interval, fit into 64 bits. */
 #define TIME_MAX_NS (UINT64_MAX / 4)
 
-/* The first columns, in this order; the numbers are behind them. */
+/* The first columns, in this order; the numbers are behind them. The oldest traces lack the last one. */
 static const char *const heads[] = { TRACE_COLUMN_NODE, TRACE_COLUMN_TIME, TRACE_COLUMN_MONO, TRACE_COLUMN_EVENT,
 				     TRACE_COLUMN_DROPPED, TRACE_COLUMN_MISSED };
 enum head { HEAD_NODE, HEAD_TIME, HEAD_MONO, HEAD_EVENT, HEAD_DROPPED, HEAD_MISSED, HEAD_N };
@@ -28,7 +28,8 @@ struct reader_row {
 struct table_reader {
 	struct csv csv;
 	struct trace_table *t;
-	size_t room; /* rows that there is memory for */
+	size_t nheads; /* HEAD_N, or one less */
+	size_t room;   /* rows that there is memory for */
 	struct reader_row first, now;
 	struct errmsg *err;
 };
@@ -106,13 +107,15 @@ static int read_header(struct table_reader *r)
 			return rc;
 		if (rc == 0)
 			return csv_error(&r->csv, r->err, "the file is empty");
-		if (i < HEAD_N && strcmp(field, heads[i]) != 0)
+		if (i == HEAD_MISSED && strcmp(field, heads[i]) != 0)
+			r->nheads = HEAD_MISSED;
+		if (i < r->nheads && strcmp(field, heads[i]) != 0)
 			return csv_error(&r->csv, r->err, "not a trace: another column belongs here");
-		rc = i < HEAD_N ? 0 : add_column(r, field);
+		rc = i < r->nheads ? 0 : add_column(r, field);
 		if (rc < 0)
 			return rc;
 	}
-	return i > HEAD_N ? 0 : csv_error(&r->csv, r->err, "not a trace: it has no values");
+	return i > r->nheads ? 0 : csv_error(&r->csv, r->err, "not a trace: it has no values");
 }
 
 /* --- rows --------------------------------------------------------------------------------- */
@@ -213,11 +216,11 @@ static int take_field(struct table_reader *r, size_t i, const char *field)
 {
 	struct trace_table *t = r->t;
 
-	if (i < HEAD_N)
+	if (i < r->nheads)
 		return take_head(r, (enum head)i, field);
-	if (i - HEAD_N >= t->ncolumns)
+	if (i - r->nheads >= t->ncolumns)
 		return csv_error(&r->csv, r->err, "more fields than columns");
-	if (parse_value(field, &t->value[t->nrows * t->ncolumns + i - HEAD_N]) < 0)
+	if (parse_value(field, &t->value[t->nrows * t->ncolumns + i - r->nheads]) < 0)
 		return csv_error(&r->csv, r->err, "not a number");
 	return 0;
 }
@@ -241,7 +244,7 @@ static int read_row(struct table_reader *r)
 	}
 	if (rc < 0)
 		return rc;
-	if (i != HEAD_N + t->ncolumns)
+	if (i != r->nheads + t->ncolumns)
 		return csv_error(&r->csv, r->err, "fewer fields than columns");
 	if (!t->nrows)
 		r->first = r->now;
@@ -255,7 +258,7 @@ static int read_row(struct table_reader *r)
 int trace_table_parse(const char *file, char *text, size_t len, struct trace_table *ret, struct errmsg *err)
 {
 	struct trace_table t = { 0 };
-	struct table_reader r = { .t = &t, .err = err };
+	struct table_reader r = { .t = &t, .nheads = HEAD_N, .err = err };
 	int rc;
 
 	while (len && text[len - 1] != '\n')

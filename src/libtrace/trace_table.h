@@ -36,7 +36,7 @@ struct trace_table {
 			   monotonic clock */
 	double *value;	/* [nrows][ncolumns]; NAN: not known */
 	size_t nrows;
-	uint64_t dropped, missed; /* samples: trace_sample.h */
+	uint64_t dropped, missed; /* samples: trace_sample.h; an old trace does not say what was missed: 0 */
 	bool is_whole; /* it has the last row, that of the step's end */
 };
 

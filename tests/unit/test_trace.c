@@ -88,6 +88,7 @@ static void test_bad_tables(void)
 		{ "", "f.csv:1:1: the file is empty" },
 		{ "a,b\n1,2\n", "f.csv:1:1: not a trace: another column belongs here" },
 		{ HEAD "\n", "f.csv:1:49: not a trace: it has no values" },
+		{ "node,time_utc,monotonic_s,event,dropped_samples\n", "f.csv:1:33: not a trace: it has no values" },
 		{ HEAD ",a b\n", "f.csv:1:64: not the name of a column" },
 		{ HEAD ",a,a\n", "f.csv:1:66: a column of that name was there before" },
 		{ HEAD ",energy_j\n", "f.csv:2:1: the trace has no rows yet" },
@@ -123,6 +124,9 @@ static const char n2_text[] = HEAD ",energy_j,power_w,cpu_time_s,cpu_time_s_per_
 	"n2,2026-11-25T10:00:00.500000Z,7,start,0,0,0,,,\r\n"
 	"n2,2026-11-25T10:00:02.500000Z,9,,0,0,4,2,2,\r\n"
 	"n2,2026-11-25T10:00:03.500000Z,10,,0,"; /* is being written */
+static const char old_text[] = "node,time_utc,monotonic_s,event,dropped_samples,energy_j,power_w\r\n"
+	"n1," T0 ",100,start,0,0,\r\n"
+	"n1,2026-11-25T10:00:01.000000Z,101,end,2,3,4\r\n";
 
 static void test_tables(void)
 {
@@ -148,6 +152,11 @@ static void test_tables(void)
 	is_int(parse(n2_text, &t, &err), 0, "one that is being written");
 	is_u64(t.nrows, 2, "  whole rows alone");
 	ok(!t.is_whole, "  has no end");
+	trace_table_fini(&t);
+	is_int(parse(old_text, &t, &err), 0, "an old one, without missed_samples");
+	is_u64(t.ncolumns, 2, "  columns");
+	ok(t.nrows == 2 && t.value[2] == 3 && t.value[3] == 4, "  and values");
+	ok(t.dropped == 2 && !t.missed, "  samples that were dropped");
 	trace_table_fini(&t);
 }
 
