@@ -16,6 +16,7 @@ static const struct {
 	{ 0x20030528, "OrangeFS" }, { 0x5346414f, "AFS" },    { 0x6b414653, "AFS" },
 	{ 0x01161970, "GFS2" },	   { 0x7461636f, "OCFS2" },   { 0x73757245, "Coda" },
 	{ 0x01021997, "9p" },
+	{ 0x65735546, "FUSE" }, /* sshfs, GlusterFS, an object store: a program answers, which may hang as a server may */
 };
 
 int localfs_check(const char *dir, const char *key, struct errmsg *err)
@@ -27,8 +28,8 @@ int localfs_check(const char *dir, const char *key, struct errmsg *err)
 		return errmsg_errno(err, -errno, "%s", dir);
 	for (i = 0; i < ARRAY_SIZE(localfs_network); i++)
 		if ((uint32_t)fs.f_type == localfs_network[i].magic)
-			return errmsg_set(err, -EREMOTE, "%s is on %s, a network file system; set "
-					  "%s= in ceems.conf to a folder on a disk of this host", dir,
+			return errmsg_set(err, -EREMOTE, "%s is on %s, not a disk of this host; set "
+					  "%s= in ceems.conf to a folder that is", dir,
 					  localfs_network[i].name, key);
 	return 0;
 }

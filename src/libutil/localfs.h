@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * localfs.h - whether a folder is on a disk of this host. On a network file system, a hung server
- * stops the process in a state that no signal ends. Locks between hosts do not hold there either.
+ * stops the process in a state that no signal ends. Locks between hosts do not hold there either. FUSE counts as one: a
+ * program serves it, mostly from another host.
  */
 #ifndef CEEMS_LOCALFS_H
 #define CEEMS_LOCALFS_H

@@ -36,6 +36,7 @@ static void test_check(void)
 	} t[] = {
 		{ 0x6969, "NFS" },	{ 0xff534d42, "CIFS" }, { 0xfe534d42, "SMB" },	  { 0x0bd00bd0, "Lustre" },
 		{ 0x47504653, "GPFS" }, { 0x19830326, "BeeGFS" }, { 0x00c36400, "CephFS" }, { 0x01021997, "9p" },
+		{ 0x65735546, "FUSE" },
 		{ 0xef53, NULL /* ext4 */ }, { 0x58465342, NULL /* xfs */ }, { 0x9123683e, NULL /* btrfs */ },
 		{ 0x01021994, NULL /* tmpfs */ },
 	};
