@@ -93,23 +93,36 @@ static void set_idle(struct ledger_part *part, uint64_t stated_mw, uint64_t esti
 	part->idle_mw = stated_mw ? stated_mw : part->learned_mw ? part->learned_mw : estimated_mw;
 }
 
+static void set_configured(struct ledger_part *part, uint64_t mw)
+{
+	part->idle = mw ? LEDGER_IDLE_CONFIGURED : LEDGER_IDLE_NONE;
+	part->idle_mw = mw;
+}
+
 /*
- * Divides IdleWatts, which is for the whole node, by the energy that each part used in this tick.
- * If all weights are 0, so are the shares.
+ * Divides IdleWatts, which is for the whole node, by the energy that each part used in this tick. The share of a part
+ * without energy is unknown. If no part has any, because the sensors are slower than the tick, the last shares stay.
  */
 static void set_idle_configured(const struct parts *p, struct ledger_page *page,
 				const struct sources_reading *r, uint64_t configured_mw)
 {
 	uint64_t used[READING_PARTS_MAX];
 	uint64_t share[READING_PARTS_MAX];
+	bool is_silent = true;
 	uint32_t i;
 
-	for (i = 0; i < r->nparts; i++)
+	for (i = 0; i < r->nparts; i++) {
 		used[i] = r->part[i].energy_uj;
+		is_silent = is_silent && !used[i];
+	}
 	(void)apportion(configured_mw, used, r->nparts, share);
 	for (i = 0; i < r->nparts; i++) {
-		page->part[p->index[i]].idle_mw = share[i];
-		page->part[p->index[i]].idle = LEDGER_IDLE_CONFIGURED;
+		struct ledger_part *part = &page->part[p->index[i]];
+
+		if (!is_silent)
+			set_configured(part, share[i]);
+		else if (part->idle != LEDGER_IDLE_CONFIGURED)
+			set_configured(part, 0);
 	}
 }
 
@@ -149,8 +162,9 @@ void parts_note(struct parts *p, struct ledger_page *page, const struct sources_
 	for (i = 0; i < r->nparts; i++) {
 		p->index[i] = find_part(p, page, &r->part[i]);
 		page->part[p->index[i]].quality = r->part[i].quality;
-		set_idle(&page->part[p->index[i]], r->part[i].idle_mw,
-			 estimate_idle(p, page, p->index[i]));
+		if (!cf->configured_mw)
+			set_idle(&page->part[p->index[i]], r->part[i].idle_mw,
+				 estimate_idle(p, page, p->index[i]));
 	}
 	if (cf->configured_mw)
 		set_idle_configured(p, page, r, cf->configured_mw);

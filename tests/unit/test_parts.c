@@ -84,6 +84,37 @@ static void test_learn(void)
 	is_u64(page.part[0].idle_mw, 50000, "without it, what was learned is in force again");
 }
 
+static void is_configured(unsigned int part, uint64_t mw, const char *what)
+{
+	is_u64(page.part[part].idle_mw, mw, what);
+	is_int(page.part[part].idle, mw ? LEDGER_IDLE_CONFIGURED : LEDGER_IDLE_NONE, "  and whether it is known");
+}
+
+static void test_silent(void)
+{
+	start();
+	setup.configured_mw = 30000;
+	show(DOMAIN_CPU, 0, SOURCE_RAPL);
+	show(DOMAIN_CPU, 1, SOURCE_RAPL);
+	run(4 * S, false);
+	is_configured(0, 0, "IdleWatts, and no energy yet: the share of no part is known");
+	is_configured(1, 0, "  of neither");
+	reading.part[0].energy_uj = 10000000;
+	reading.part[1].energy_uj = 20000000;
+	run(4 * S, false);
+	is_configured(0, 10000, "it is with energy");
+	is_configured(1, 20000, "  of both");
+	reading.part[0].energy_uj = reading.part[1].energy_uj = 0;
+	run(4 * S, false);
+	is_configured(0, 10000, "in a tick without energy the share of the last one stays");
+	is_configured(1, 20000, "  of both");
+	reading.part[1].energy_uj = 20000000;
+	run(4 * S, false);
+	is_configured(0, 0, "a part without energy beside one with some: not known");
+	is_configured(1, 30000, "  the other has all");
+	setup.configured_mw = 0;
+}
+
 /* A second in which socket S does WORK, and draws 40 W and 1 W for each unit of it. */
 static void work(unsigned int s, uint64_t work)
 {
@@ -194,6 +225,7 @@ static void test_slow(void)
 int main(void)
 {
 	test_learn();
+	test_silent();
 	test_never_idle();
 	test_one_core();
 	test_other_source();
