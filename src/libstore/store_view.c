@@ -276,16 +276,24 @@ int store_view_status(struct store_view *v, uint64_t now, struct store_status *r
 	return 0;
 }
 
+/*
+ * Counting the rows would read an index of all. Numbers are used in order and records go from the lowest, except those that
+ * some sink refused. So from the first that nobody refused on, each number has a row, and below it each refused one.
+ */
 int store_view_counts(struct store_view *v, struct store_counts *ret, struct errmsg *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	uint64_t n[6];
 	int rc = view_prepare(v,
+			      "WITH f (seq) AS (SELECT IFNULL((SELECT seq FROM record WHERE NOT EXISTS ("
+			      "SELECT 1 FROM refused WHERE refused.seq = record.seq) ORDER BY seq LIMIT 1), "
+			      "(SELECT IFNULL(MAX(seq), 0) + 1 FROM record))) "
 			      "SELECT (SELECT COUNT(*) FROM job WHERE state = 1), "
 			      "(SELECT COUNT(*) FROM job WHERE state = 2), "
 			      "(SELECT COUNT(*) FROM job WHERE state = 3), "
 			      "(SELECT MIN(ended) FROM job WHERE state = 1 AND ended > 0), "
-			      "(SELECT COUNT(*) FROM record), "
+			      "(SELECT IFNULL(MAX(seq), 0) + 1 FROM record) - (SELECT seq FROM f) + "
+			      "(SELECT COUNT(DISTINCT seq) FROM refused WHERE seq < (SELECT seq FROM f)), "
 			      "(SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)",
 			      &stmt, err);
 

@@ -501,6 +501,50 @@ static void test_settle(void)
 	end(s);
 }
 
+/* What is computed of the numbers is what a count of the rows is. */
+static void is_counted(uint64_t n)
+{
+	struct store_view *v = view();
+	struct store_counts counts;
+	struct store_status st;
+
+	is_int(store_view_counts(v, &counts, &err), 0, "counts");
+	is_int(store_view_status(v, 0, &st, &err), 0, "and status");
+	ok(counts.records == n && st.records == n, "both say that %" PRIu64 " records are there: %" PRIu64 ", %" PRIu64, n,
+	   counts.records, st.records);
+	store_view_close(v);
+}
+
+static void test_counts(void)
+{
+	struct store *s = open_store();
+	uint64_t seq[6];
+	char key[16];
+	size_t i;
+
+	store_set_sinks(s, "a,b", &err);
+	is_counted(0);
+	for (i = 0; i < ARRAY_SIZE(seq); i++) {
+		snprintf(key, sizeof(key), "c/%zu", i);
+		seq[i] = put(s, key, "{}");
+	}
+	is_counted(6);
+	store_sink_settle(s, "a", seq[1], &(struct store_refusal){ seq[1], "r" }, 1, &err);
+	store_sink_settle(s, "b", seq[2], &(struct store_refusal){ seq[1], "r" }, 1, &err);
+	is_counted(6);
+	store_reclaim(s, 0, &err);
+	is_counted(5);
+	store_sink_settle(s, "a", seq[4], NULL, 0, &err);
+	store_sink_settle(s, "b", seq[4], &(struct store_refusal){ seq[3], "r" }, 1, &err);
+	store_reclaim(s, 0, &err);
+	is_counted(3); /* two that are refused, and the last */
+	store_sink_settle(s, "a", seq[5], &(struct store_refusal){ seq[5], "r" }, 1, &err);
+	store_sink_settle(s, "b", seq[5], NULL, 0, &err);
+	store_reclaim(s, 0, &err);
+	is_counted(3); /* all refused */
+	end(s);
+}
+
 static void test_replaced(void)
 {
 	struct store *s = open_store();
@@ -1108,6 +1152,7 @@ int main(void)
 	test_records();
 	test_meta();
 	test_settle();
+	test_counts();
 	test_replaced();
 	test_reclaim();
 	test_shrinks();
