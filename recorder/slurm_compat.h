@@ -50,4 +50,17 @@ static inline int compat_load_job(job_info_msg_t **ret, uint32_t job_id, uint16_
 #endif
 }
 
+/* slurmdbd's configuration, as a list of config_key_pair_t. Since 26.05 it is a struct first. */
+static inline compat_list *compat_config(void *db)
+{
+#if SLURM_VERSION_NUMBER >= 0x1a0500
+	slurmdbd_conf_t *conf = NULL;
+
+	/* Not freed: libslurm does not export slurmdbd_free_conf(). A command asks once. */
+	return slurmdb_config_get(db, &conf) == SLURM_SUCCESS && conf ? slurmdb_config_get_keypairs(conf) : NULL;
+#else
+	return slurmdb_config_get(db);
+#endif
+}
+
 #endif

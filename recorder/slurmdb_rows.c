@@ -128,7 +128,7 @@ static int rows_ask_unlimited(struct slurmdb_rows *r, enum rows_question q, void
 	else if (q == ROWS_USERS)
 		rows = slurmdb_users_get(db, cond);
 	else if (q == ROWS_CONFIG)
-		rows = slurmdb_config_get(db);
+		rows = compat_config(db);
 	else
 		rows = slurmdb_jobs_get(db, cond);
 	if (!rows)
