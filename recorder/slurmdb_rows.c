@@ -17,6 +17,10 @@
 
 /* How often names are asked for again because of an unknown QOS. */
 #define NAMES_AGAIN_NS (60 * NSEC_PER_SEC)
+#define ACK_DELAY_US 10000 /* the kernel refuses less than two of its ticks */
+#ifndef TCP_DELACK_MAX_US
+#define TCP_DELACK_MAX_US 46 /* linux/tcp.h */
+#endif
 #define SOCKETS_MAX 256 /* a new file has the lowest number that is free */
 /*
  * slurmdbd leaves out jobs that begin after "usage_end", so it is set a day ahead: its clock may
@@ -75,16 +79,18 @@ void slurmdb_jobs_free(struct slurmdb_jobs *jobs)
 
 /*
  * slurm_persist_send_msg() writes the size of a question and then its text. With Nagle's algorithm the text waits for the
- * acknowledgement of the size, which slurmdbd's kernel delays by 40 ms. libslurm tells nobody the socket; this process has
- * no other one of TCP. The answer comes in two parts, too, which only slurmdbd could change.
+ * acknowledgement of the size, which slurmdbd's kernel delays by 40 ms. The answer comes in two parts, too, which only
+ * slurmdbd could change; since Linux 6.15 this side can acknowledge the first part earlier. libslurm tells nobody the
+ * socket; this process has no other one of TCP.
  */
 static void rows_send_at_once(void)
 {
-	const int on = 1;
+	const int on = 1, delay_us = ACK_DELAY_US;
 	int fd;
 
 	for (fd = 0; fd < SOCKETS_MAX; fd++)
-		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+		if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0)
+			(void)setsockopt(fd, IPPROTO_TCP, TCP_DELACK_MAX_US, &delay_us, sizeof(delay_us));
 }
 
 static int rows_connect(void **ret, struct errmsg *err)

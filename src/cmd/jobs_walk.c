@@ -122,7 +122,11 @@ int jobs_walk(const struct jobs_walk *w)
 	if (rc == 0 && w->with_open)
 		rc = walk_open(&k, &err);
 	end_progress(&k);
-	rc = rc < 0 ? cmd_error("%s", err.text) : k.jobs ? CMD_OK : job_ask_check_cluster(k.rows, options.cluster);
+	/* a name that was typed may be wrong; of slurm.conf's own the question is not worth its time */
+	if (rc < 0)
+		rc = cmd_error("%s", err.text);
+	else
+		rc = w->cluster && !k.jobs ? job_ask_check_cluster(k.rows, options.cluster) : CMD_OK;
 	slurmdb_rows_destroy(k.rows);
 	return rc;
 }
