@@ -145,14 +145,17 @@ profile_up influxdb 1 ProfileInfluxDBHost=http://127.0.0.1:8086 ProfileInfluxDBD
 	ProfileInfluxDBRTPolicy=autogen
 cat >"$DIR/home/influxdb.py" <<'EOP'
 # What InfluxDB 1.x takes at /write, line by line into a file.
-import http.server, sys
+import http.server, sys, urllib.parse
 
 class Write(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         with open(sys.argv[1], "ab") as lines:
             lines.write(body)
-        self.send_response(204 if self.path == "/write?db=slurm&rp=autogen&precision=s" else 400)
+        url = urllib.parse.urlsplit(self.path)
+        asked = dict(urllib.parse.parse_qsl(url.query))
+        is_ours = url.path == "/write" and asked == {"db": "slurm", "rp": "autogen", "precision": "s"}
+        self.send_response(204 if is_ours else 400)
         self.end_headers()
 
     def log_message(self, *args):
@@ -166,17 +169,26 @@ listens() {
 }
 wait_for 60 listens || bail "the stand-in of InfluxDB listens"
 use_gpu 0 30 1024 processes=1
-job=$(submit user1 -n1 --gres=gpu:1 --acctg-freq=energy=1 -o /dev/null --wrap "srun $DIR/home/busy $DIR/home/go/1")
+# Slurm 26.05 profiles nothing unless asked, older ones all
+job=$(submit user1 -n1 --gres=gpu:1 --profile=all --acctg-freq=energy=1 -o /dev/null \
+	--wrap "srun $DIR/home/busy $DIR/home/go/1")
 wait_for 60 step_grows "$job" 0 2000000
 feed_gpu 0 5000
 wait_for 60 step_grows "$job" 0 6000000
 touch "$DIR/home/go/1"
 wait_for 60 ran "$job"
 wait_energy "$job" batch 0
-# points STEP MEASUREMENT [DATASET]: "ROWS SUM"; of steps Slurm prints a signed number
+# points STEP MEASUREMENT [DATASET]: "ROWS SUM". Slurm prints a batch step as -5, 4294967291 from 26.05 on, which also
+# orders the tags otherwise, and omits the tag task (here the dataset).
 points() {
-	awk -v series="$2,job=$job,step=$1,task=${3:-Energy},host=n1" '
-		$1 == series { rows++; sum += substr($2, 7) } END { if (rows) printf "%d %.0f\n", rows, sum }' "$DIR/points"
+	awk -v name="$2" -v job="$job" -v step="$1" -v dataset="${3:-Energy}" '
+		{ n = split($1, part, ","); split("", tag)
+		for (i = 2; i <= n; i++) { at = index(part[i], "="); tag[substr(part[i], 1, at - 1)] = substr(part[i], at + 1) }
+		if (part[1] != name || tag["job"] != job || tag["host"] != "n1") next
+		if (tag["step"] % 4294967296 != (step + 4294967296) % 4294967296 && tag["step"] != step) next
+		if ("task" in tag && tag["task"] != dataset) next
+		rows++; sum += substr($2, 7) }
+		END { if (rows) printf "%d %.0f\n", rows, sum }' "$DIR/points"
 }
 for step in 0 -5; do
 	name=${step/-5/batch}
