@@ -25,16 +25,26 @@
  */
 #define LIST_OWN_NS (10 * NSEC_PER_SEC)
 #define LIST_ALL_NS (20 * NSEC_PER_SEC)
+#define LIST_OWN_MAX 500 /* with more, the list of a user's own jobs is as dear */
+
+/*
+ * The jobs that sstat is asked for in one reading, in turn. sstat asks slurmctld twice for each, which goes through all its
+ * jobs each time: with 5,000 of them, a job costs as much as 400 jobs of a list (tests/bench/run top).
+ */
+#define TURN_MAX 5
 
 struct top_jobs {
 	struct top_source source;
 	struct ctld_running *running;
 	struct slurmdb_jobs jobs;
 	uint64_t listed_ns, list_ns; /* 0: not yet; how often */
+	unsigned int whole;	     /* so many readings of all jobs come before those in turn */
+	size_t turn;		     /* the job whose turn is next */
 	struct record_names names;
 	struct top_rates *rates;
 	uint64_t window_ns, first_ns; /* of rates; the first reading of sstat, 0: none yet */
 	struct prometheus *prom; /* NULL: none */
+	bool all_users;
 	bool by_prom;	       /* else by sstat */
 	char prom_why[160];    /* it was not opened */
 	char what[80];
@@ -105,41 +115,65 @@ static void job_values(const struct record *r, struct values *ret)
 			values_set(ret, (enum metric)m, whole->values.value[m]);
 }
 
-/* The rows of F are those of the jobs. */
-static int read_sstat(struct top_jobs *j, struct top_frame *f)
+static void set_source(const struct top_jobs *j, size_t asked, size_t n, uint64_t now, struct top_frame *f)
 {
-	_cleanup_free_ struct record **r = calloc(j->jobs.n + 1, sizeof(*r));
-	uint64_t wall = clock_wall_ns();
-	uint64_t now, span;
-	size_t i;
-	int rc = 0;
+	uint64_t span = now - j->first_ns > j->window_ns ? j->window_ns : now - j->first_ns;
 
-	if (!r)
-		return -ENOMEM;
-	for (i = 0; i < j->jobs.n; i++) {
-		r[i] = j->jobs.job[i].record;
-		forget_steps(r[i]);
-	}
-	job_live_ask(r, j->jobs.n, f->note);
-	now = clock_mono_ns();
-	for (i = 0; rc == 0 && i < j->jobs.n; i++) {
-		uint64_t age = wall - r[i]->start * NSEC_PER_SEC;
-		struct values values;
-
-		if (!r[i]->nsteps)
-			continue;
-		job_values(r[i], &values);
-		rc = top_rates_set(j->rates, r[i]->job_id, now, age < now ? now - age : UINT64_MAX, &values, &f->row[i]);
-	}
-	top_rates_sweep(j->rates);
-	if (!j->first_ns)
-		j->first_ns = now;
-	span = now - j->first_ns > j->window_ns ? j->window_ns : now - j->first_ns;
-	if (span + NSEC_PER_SEC / 2 < TOP_RATES_LIVE_NS)
+	if (asked < n)
+		(void)snprintf(f->source, sizeof(f->source), "sstat, %zu of %zu jobs in turn", asked, n);
+	else if (span + NSEC_PER_SEC / 2 < TOP_RATES_LIVE_NS)
 		(void)snprintf(f->source, sizeof(f->source), "sstat, means since their start");
 	else
 		(void)snprintf(f->source, sizeof(f->source), "sstat, means of %u s",
 			       (unsigned int)((span + NSEC_PER_SEC / 2) / NSEC_PER_SEC));
+	if (n < j->jobs.n && !*f->note)
+		(void)snprintf(f->note, sizeof(f->note), "sstat is asked for %d jobs only", JOB_LIVE_MAX);
+}
+
+static int set_rates(struct top_jobs *j, const struct record *r, uint64_t now, uint64_t wall, struct top_row *row)
+{
+	uint64_t age = wall - r->start * NSEC_PER_SEC;
+	struct values values;
+
+	if (!r->nsteps)
+		return 0;
+	job_values(r, &values);
+	return top_rates_set(j->rates, r->job_id, now, age < now ? now - age : UINT64_MAX, &values, row);
+}
+
+/* The rows of F are those of the jobs. */
+static int read_sstat(struct top_jobs *j, struct top_frame *f)
+{
+	size_t n = j->jobs.n < JOB_LIVE_MAX ? j->jobs.n : JOB_LIVE_MAX;
+	size_t asked = j->whole || n < TURN_MAX ? n : TURN_MAX;
+	struct record *r[JOB_LIVE_MAX];
+	uint64_t wall = clock_wall_ns();
+	uint64_t now;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < asked; i++) {
+		r[i] = j->jobs.job[(j->turn + i) % n].record;
+		forget_steps(r[i]);
+	}
+	job_live_ask(r, asked, f->note);
+	now = clock_mono_ns();
+	for (i = 0; rc == 0 && i < n; i++) {
+		size_t k = (j->turn + i) % n;
+
+		if (i < asked)
+			rc = set_rates(j, r[i], now, wall, &f->row[k]);
+		else
+			top_rates_keep(j->rates, j->jobs.job[k].record->job_id, &f->row[k]);
+	}
+	top_rates_sweep(j->rates);
+	if (!j->first_ns)
+		j->first_ns = now;
+	if (n)
+		j->turn = (j->turn + asked) % n;
+	if (j->whole)
+		j->whole--;
+	set_source(j, asked, n, now, f);
 	return rc;
 }
 
@@ -175,6 +209,7 @@ static int read_jobs(struct top_source *s, uint32_t job_id, struct top_frame *f,
 	if (!j->listed_ns || mono - j->listed_ns + NSEC_PER_SEC / 2 >= j->list_ns) {
 		rc = ctld_running_get(j->running, &j->jobs, err);
 		j->listed_ns = mono;
+		j->list_ns = j->all_users || j->jobs.n > LIST_OWN_MAX ? LIST_ALL_NS : LIST_OWN_NS;
 	}
 	if (rc < 0)
 		return rc;
@@ -218,7 +253,8 @@ int top_jobs_open(const struct top_jobs_options *o, struct top_source **ret, str
 	j->running = ctld_running_create(o->all_users, o->uid);
 	j->rates = top_rates_create(o->window_ns);
 	j->window_ns = o->window_ns;
-	j->list_ns = o->all_users ? LIST_ALL_NS : LIST_OWN_NS;
+	j->all_users = o->all_users;
+	j->whole = o->whole;
 	if (!j->running || !j->rates) {
 		close_jobs(&j->source);
 		return errmsg_set(err, -ENOMEM, "out of memory");

@@ -37,6 +37,7 @@ struct sample {
 struct series {
 	uint64_t key;
 	bool is_seen;
+	double value[TOP_N]; /* of the last reading */
 	size_t n;
 	struct sample sample[SAMPLES]; /* oldest first */
 };
@@ -267,5 +268,16 @@ int top_rates_set(struct top_rates *r, uint64_t key, uint64_t t_ns, uint64_t sin
 		row->value[TOP_ENERGY] = (double)f->value[METRIC_ENERGY] / UJ_PER_J;
 	if (values_has(f, METRIC_CO2E))
 		row->value[TOP_CO2E] = (double)f->value[METRIC_CO2E] / NG_PER_G;
+	memcpy(s->value, row->value, sizeof(s->value));
 	return 0;
+}
+
+void top_rates_keep(struct top_rates *r, uint64_t key, struct top_row *row)
+{
+	size_t at = find_key(r, key);
+
+	if (at == r->n || r->series[at]->key != key)
+		return;
+	r->series[at]->is_seen = true;
+	memcpy(row->value, r->series[at]->value, sizeof(row->value));
 }

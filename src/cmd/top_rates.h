@@ -26,7 +26,10 @@ void top_rates_destroy(struct top_rates *r);
 int top_rates_set(struct top_rates *r, uint64_t key, uint64_t t_ns, uint64_t since_ns, const struct values *f,
 		  struct top_row *row);
 
-/* Forgets the jobs (keys) for which top_rates_set() was not called since the last sweep. */
+/* Sets the values of ROW as top_rates_set() did last for KEY, which was not read now. If it never was, ROW stays. */
+void top_rates_keep(struct top_rates *r, uint64_t key, struct top_row *row);
+
+/* Forgets the jobs (keys) for which neither was called since the last sweep. */
 void top_rates_sweep(struct top_rates *r);
 
 #endif

@@ -30,6 +30,7 @@ struct top_jobs_options {
 	uint32_t uid;
 	const char *user; /* its name, for people */
 	uint64_t window_ns; /* of rates */
+	unsigned int whole; /* readings by sstat of all jobs, before it is asked for a few in turn */
 	const char *prometheus; /* address; empty: none */
 };
 

@@ -261,6 +261,13 @@ static void test_rates(void)
 	row = read_at(r, 1030, UINT64_MAX, counters(20, 2, 0));
 	ok(row.value[TOP_POWER] == 2, "and go on");
 	top_rates_sweep(r);
+	row.value[TOP_POWER] = NAN;
+	top_rates_keep(r, 7, &row);
+	ok(row.value[TOP_POWER] == 2 && row.value[TOP_ENERGY] == 20, "without a reading, the last values");
+	top_rates_sweep(r);
+	row.value[TOP_POWER] = 3;
+	top_rates_keep(r, 8, &row);
+	ok(row.value[TOP_POWER] == 3, "  nothing of a job that was never read");
 	top_rates_sweep(r);
 	row = read_at(r, 1035, 1000, counters(350, 2, 0));
 	ok(row.value[TOP_POWER] == 10, "what was away is new: the mean since its start");
