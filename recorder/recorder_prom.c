@@ -111,6 +111,7 @@ static const struct sink_value {
 	{ CONTROLLER_SINK_REFUSED, OF_LAG, offsetof(struct store_sink_lag, refused) },
 	{ CONTROLLER_SINK_DELIVERED, OF_THREAD, offsetof(struct deliver_stats, acked) },
 	{ CONTROLLER_SINK_REFUSALS, OF_THREAD, offsetof(struct deliver_stats, refused) },
+	{ CONTROLLER_SINK_PARTIAL, OF_THREAD, offsetof(struct deliver_stats, partial) },
 	{ CONTROLLER_SINK_FAILED, OF_THREAD, offsetof(struct deliver_stats, retries) },
 };
 

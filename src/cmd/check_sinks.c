@@ -55,14 +55,15 @@ static void sinks_check_one(struct check *c, const struct sink_ops *sink)
 {
 	struct teller teller = { c, sink->name };
 	char hint[64];
+	bool has_secret = sink->secret.key && *sinks_setting(c, &sink->secret);
 
 	if (sink->output.key)
 		sinks_check_output(c, sink);
-	if (sink->secret.key && !*sinks_setting(c, &sink->secret)) {
+	if (sink->secret.key && !has_secret && !sink->may_lack_secret) {
 		(void)snprintf(hint, sizeof(hint), "%s=<file>", sink->secret.key);
 		check_error(c, sink->name, hint, "Sinks has %s, %s is empty", sink->name, sink->secret.key);
 	} else if (sink->check &&
-		   (!sink->secret.key || check_secret_file(c, sink->secret.key, sinks_setting(c, &sink->secret)))) {
+		   (!has_secret || check_secret_file(c, sink->secret.key, sinks_setting(c, &sink->secret)))) {
 		sink->check(&c->settings, sinks_tell, &teller);
 	}
 	if (sink->db && c->settings.mariadb_retention_ns &&

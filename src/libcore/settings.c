@@ -208,9 +208,18 @@ static int parse_sources(const char *value, void *field, const struct kvconf_key
 static int parse_sinks(const char *value, void *field, const struct kvconf_key *key,
 		       struct errmsg *err)
 {
-	static const char *const names[] = { "file", "kafka", "mariadb", "sqlite", NULL };
+	static const char *const names[] = { "file", "kafka", "mariadb", "otlp", "sqlite", NULL };
 
 	return parse_list(value, field, key, names, err);
+}
+
+static int parse_otlp_encoding(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
+{
+	(void)key;
+	if (strcasecmp(value, "protobuf") != 0 && strcasecmp(value, "json") != 0)
+		return errmsg_set(err, -EINVAL, "'%s' is neither protobuf nor json", value);
+	*(bool *)field = !strcasecmp(value, "json");
+	return 0;
 }
 
 /* Empty is nothing here, where --ceems-perf without an argument is hw. */
@@ -308,7 +317,7 @@ const struct kvconf_key settings_keys[] = {
 	KEY("HelperDir", parse_path, helper_dir, "",
 	    "Folder of the helper programs of slurmd and slurmctld; empty: the installed one."),
 	KEY("Sinks", parse_sinks, sinks, "file",
-	    "Where job records go: file, kafka, mariadb, sqlite, separated by commas."),
+	    "Where job records go: file, kafka, mariadb, otlp, sqlite, separated by commas."),
 	KEY("InboxDir", parse_path, inbox_dir, "/var/spool/ceems/inbox",
 	    "Folder where slurmctld leaves job ends for ceems-recorder; on a local disk."),
 	KEY("StoreDir", parse_path, store_dir, "/var/spool/ceems/store",
@@ -333,6 +342,16 @@ const struct kvconf_key settings_keys[] = {
 	    "Age at which ceems db maintain deletes jobs, 31d or more; 0: never."),
 	KEY("SqliteFile", parse_path, sqlite_file, "/var/log/slurm/ceems-jobs.db",
 	    "Database of the sink sqlite, a file on a local disk."),
+	KEY("OtlpUrl", parse_url, otlp_url, "",
+	    "Address of an OpenTelemetry collector; required for the sink otlp."),
+	KEY("OtlpHeaders", parse_path, otlp_headers, "",
+	    "File with headers of every request, mode 0600; empty: none."),
+	KEY("OtlpCaFile", parse_path, otlp_ca_file, "",
+	    "Certificates to trust, in PEM; empty: the system's."),
+	KEY("OtlpEncoding", parse_otlp_encoding, otlp_json, "protobuf",
+	    "Encoding of requests: protobuf or json."),
+	KEY("OtlpUsers", kvconf_bool, otlp_users, "no",
+	    "Whether traces have the names of users, accounts, jobs and steps."),
 	KEY("PrometheusUrl", parse_url, prometheus_url, "",
 	    "Address of the Prometheus that scrapes ceems.prom."),
 	KEY("MailProg", parse_path, mail_prog, "/usr/bin/mail",

@@ -65,7 +65,7 @@ struct settings {
 	char bpf_dir[SETTINGS_PATH_MAX]; /* where the programs are pinned; empty: no BPF */
 	char helper_dir[SETTINGS_PATH_MAX]; /* of ceems-bpf and others; empty: the one installed */
 	/* controller */
-	char sinks[128];	       /* names by comma: file,kafka,mariadb */
+	char sinks[128];	       /* names by comma: file,kafka,mariadb,otlp */
 	char inbox_dir[SETTINGS_PATH_MAX];
 	char store_dir[SETTINGS_PATH_MAX];
 	uint64_t store_max_bytes;
@@ -77,6 +77,11 @@ struct settings {
 	char mariadb_defaults_file[SETTINGS_PATH_MAX];
 	char mariadb_database[65];     /* MariaDB's limit is 64 */
 	char sqlite_file[SETTINGS_PATH_MAX];
+	char otlp_url[512];
+	char otlp_headers[SETTINGS_PATH_MAX]; /* empty: none */
+	char otlp_ca_file[SETTINGS_PATH_MAX]; /* empty: the system's */
+	bool otlp_json;		       /* else protobuf */
+	bool otlp_users;	       /* spans say who a job is of */
 	uint64_t mariadb_retention_ns; /* of jobs and steps; 0: for ever */
 	char mail_prog[SETTINGS_PATH_MAX]; /* of ceems-mail and ceems report */
 	uint64_t final_energy_wait_ns;

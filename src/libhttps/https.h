@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * https.h - how we speak to any HTTPS server, a BMC or a provider of emission factors: TLS 1.2 or
+ * https.h - how we speak to any HTTPS server, a BMC, a provider of emission factors or a collector of traces: TLS 1.2 or
  * later, always verified; no redirect is followed, no proxy or credential taken from the
  * environment; answers are bounded; sockets are not inherited.
  */

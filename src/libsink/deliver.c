@@ -113,6 +113,13 @@ static void deliver_note_dropped(struct deliver *d, const struct sink_item *item
 			     (int)item->key_len, item->key, sink_why(item), d->starts_dropped);
 }
 
+static void deliver_note_partial(struct deliver *d, const struct sink_item *item)
+{
+	if (deliver_is_told(++d->stats.partial))
+		logger_error("ceems: %s: takes records only in part: %s; they are not sent again (%" PRIu64 " answers so far)",
+			     d->ops->name, sink_why(item), d->stats.partial);
+}
+
 /* --- the window --------------------------------------------------------------------------------- */
 
 static size_t deliver_item_bytes(const struct sink_item *it)
@@ -245,12 +252,15 @@ static void deliver_count(struct deliver *d, size_t n)
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		if (d->result[i] == SINK_ACKED)
+		if (d->result[i] == SINK_ACKED) {
 			d->stats.acked++;
-		else if (d->item[i].kind == STORE_START)
+			if (d->item[i].is_partial)
+				deliver_note_partial(d, &d->item[i]);
+		} else if (d->item[i].kind == STORE_START) {
 			deliver_note_dropped(d, &d->item[i]);
-		else
+		} else {
 			deliver_note_refused(d, &d->item[i]);
+		}
 	}
 	if (d->stats.acked > before)
 		d->stats.acked_wall_s = clock_wall_ns() / NSEC_PER_SEC;

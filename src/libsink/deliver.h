@@ -49,6 +49,7 @@ struct deliver;
 
 struct deliver_stats {
 	uint64_t acked, refused, retries;
+	uint64_t partial; /* answers by which records were taken in part */
 	uint64_t acked_wall_s;	   /* when the sink last took a record; 0: not yet */
 	bool is_down;		   /* the last try failed */
 	uint64_t next_try_mono_ns; /* 0: at once */

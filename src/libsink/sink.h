@@ -7,6 +7,7 @@
 #ifndef CEEMS_SINK_H
 #define CEEMS_SINK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,8 @@ struct sink_item {
 	/* The caller numbers its items. The numbers of unsettled items differ by less than max_batch. */
 	uint64_t seq;
 	char *why; /* the reason of SINK_REFUSED, from sink_refuse(); the owner of the item frees it */
+	/* With SINK_ACKED: this item and others of its request were taken, but not all that is in them, for the reason WHY. */
+	bool is_partial;
 };
 
 /* What became of an item of a batch. */
@@ -74,7 +77,7 @@ struct sink_db {
 };
 
 struct sink_ops {
-	const char *name;   /* "file", "kafka", "mariadb", "sqlite" */
+	const char *name;   /* "file", "kafka", "mariadb", "otlp", "sqlite" */
 	unsigned int kinds; /* STORE_MASK() of what it takes; it never sees others */
 	size_t max_batch;
 	size_t max_bytes; /* of keys and records in one batch; 0: 4 MiB. A larger one goes alone */
@@ -95,6 +98,7 @@ struct sink_ops {
 	void (*close)(struct sink *k); /* bounded: at most a second */
 
 	struct sink_setting secret; /* a file that only SlurmUser may read */
+	bool may_lack_secret;
 	struct sink_setting output; /* a file that SlurmUser writes */
 	/* Connects to the server as the sink would; the file SECRET exists. NULL: there is no server. */
 	void (*check)(const struct settings *s, sink_tell_fn *tell, void *ctx);
@@ -125,6 +129,7 @@ const char *sink_why(const struct sink_item *item);
 extern const struct sink_ops sink_file;
 extern const struct sink_ops sink_kafka;
 extern const struct sink_ops sink_mariadb;
+extern const struct sink_ops sink_otlp;
 extern const struct sink_ops sink_sqlite;
 
 #endif

@@ -12,6 +12,9 @@ static const struct sink_ops *const sink_table[] = {
 #ifdef HAVE_MARIADB
 	&sink_mariadb,
 #endif
+#ifdef HAVE_OTLP
+	&sink_otlp,
+#endif
 #ifdef HAVE_SINK_SQLITE
 	&sink_sqlite,
 #endif

@@ -45,6 +45,20 @@ for file in $(grep -ohE '\<(src|recorder|jobcomp|acct_gather|spank|bpf|sql|m4|co
 done
 is "$missing" "" "files that documents name are there"
 
+# The attributes of spans are those of doc/traces.md, also the ones that are OpenTelemetry's.
+missing=
+for name in $(grep -ohE '"(slurm|service|user|host|hw|process|error)\.[a-z_.]+"' src/libsink/otlp_names.c src/libsink/otlp_spans.c |
+	tr -d '"' | sort -u); do
+	grep -qF "\`$name\`" doc/traces.md || missing="$missing $name"
+done
+is "$missing" "" "attributes of spans are in doc/traces.md"
+unknown=
+for name in $(sed -n '/^## Names/,/^## Delivery/p' doc/traces.md | grep -oE '`(slurm|service|user|host|hw|process|error)\.[a-z_.]+`' |
+	tr -d '\`' | sort -u); do
+	grep -qF "\"$name\"" src/libsink/otlp_names.c src/libsink/otlp_spans.c || unknown="$unknown $name"
+done
+is "$unknown" "" "and no others"
+
 # The lines of a log that the guide explains are those of the code: what is between its names for values.
 code=$(find acct_gather spank jobcomp recorder src bpf -name '*.c' | sort | xargs cat | tr '\n' ' ' |
 	sed 's/"[ \t]*"//g; s/"[ \t]*PRI[a-z0-9]*[ \t]*"//g')

@@ -20,8 +20,8 @@ src/libledger
 src/librecord
 src/libnode
 src/libstore
-src/libsink
 src/libhttps
+src/libsink
 src/helpers
 src/factors
 src/cmd

@@ -215,6 +215,29 @@ has "$out" "127.0.0.1:1" "by name"
 has "$out" "a correction may come after its job was archived" "CorrectionWait over MariadbRetention"
 has "$out" "$dir/none: No such file" "credentials that are not there"
 
+if "$ceems" store replay otlp --file /dev/null 2>&1 | grep -q 'no sink'; then
+	skip "this build has no sink otlp"
+else
+	printf 'Sinks=otlp\n' >"$dir/ceems.conf"
+	check
+	has "$out" "error  otlp           OtlpUrl is not set" "no collector is named"
+	echo OtlpUrl=collector:4318 >>"$dir/ceems.conf"
+	check
+	has "$out" "'collector:4318' begins with neither http:// nor https://" "an address that is none"
+	printf 'Sinks=otlp\nOtlpUrl=http://127.0.0.1:1\nOtlpHeaders=%s\n' "$dir/headers" >"$dir/ceems.conf"
+	check
+	has "$out" "$dir/headers: No such file" "headers that are not there"
+	echo "X-Token: hunter2" >"$dir/headers"
+	chmod 644 "$dir/headers"
+	check
+	has "$out" "-> chmod 0600 $dir/headers" "headers that others can read"
+	chmod 600 "$dir/headers"
+	check
+	has "$out" "warn   otlp           http://127.0.0.1:1/v1/traces: " "a collector that is down"
+	has "$out" "go over the network in the clear" "and without TLS"
+	is "$(echo "$out" | grep -c hunter2)" 0 "no header is printed"
+fi
+
 # ceems.prom: its group and mode
 printf 'TextfileDir=%s\nTextfileGroup=nosuchgroup\nTextfileMode=0600\n' "$dir" >"$dir/ceems.conf"
 check
