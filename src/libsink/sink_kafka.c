@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * sink_kafka.c - records as messages of one topic, by librdkafka's idempotent producer: message key =
- * record key, headers "schema" and "cluster". A message counts as delivered when its delivery
+ * record key; headers "schema", "cluster" and, of a job's record, "final". A message counts as delivered when its delivery
  * report says that all in-sync replicas have it.
  *
  * While reports of a batch come in, the next one is produced: with a pause for each batch, the
@@ -15,7 +15,7 @@
  * have stored what had no report by then, so it can be there twice; consumers go by the key, as
  * they must after a crash.
  */
-#define _GNU_SOURCE /* pthread_tryjoin_np */
+#define _GNU_SOURCE /* pthread_tryjoin_np, memmem */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -238,26 +238,57 @@ static struct slot *slot_of(struct sink *k, const struct sink_item *item)
 	return &k->slot[item->seq % WINDOW];
 }
 
-/* Gives the item to the client, which copies it. */
-static rd_kafka_resp_err_t produce(struct sink *k, const struct sink_item *item)
+/*
+ * "true", "false": energy.final of a job's record, for consumers that route without reading values. NULL: another kind.
+ * A user's text cannot pass for the member, since JSON escapes its quotes.
+ */
+static const char *final_of(const struct sink_item *item)
+{
+	static const char not_final[] = "\"final\":false";
+
+	if (item->kind != STORE_RECORD)
+		return NULL;
+	return memmem(item->json, item->json_len, not_final, strlen(not_final)) ? "false" : "true";
+}
+
+/* The caller, or the message it is given to, owns it. NULL: out of memory. */
+static rd_kafka_headers_t *make_headers(const struct sink_item *item)
 {
 	static const char *const schemas[] = { [STORE_RECORD] = RECORD_SCHEMA,
 					       [STORE_STEPS] = RECORD_STEPS_SCHEMA,
 					       [STORE_START] = RECORD_START_SCHEMA };
 	const char *slash = memchr(item->key, '/', item->key_len);
 	size_t cluster_len = slash ? (size_t)(slash - item->key) : item->key_len;
+	rd_kafka_headers_t *h = rd_kafka_headers_new(3);
+	const char *final = final_of(item);
+
+	if (!h)
+		return NULL;
+	(void)rd_kafka_header_add(h, "schema", -1, schemas[item->kind], -1);
+	(void)rd_kafka_header_add(h, "cluster", -1, item->key, (ssize_t)cluster_len);
+	if (final)
+		(void)rd_kafka_header_add(h, "final", -1, final, -1);
+	return h;
+}
+
+/* Gives the item to the client, which copies it. */
+static rd_kafka_resp_err_t produce(struct sink *k, const struct sink_item *item)
+{
 	const char *topic = item->kind == STORE_START ? k->start_topic : k->topic;
-	const char *schema = schemas[item->kind];
+	rd_kafka_headers_t *headers = make_headers(item);
 	struct slot *s = slot_of(k, item);
 	struct sink_item it = *item;
+	rd_kafka_resp_err_t e;
 
+	if (!headers)
+		return RD_KAFKA_RESP_ERR__FAIL;
 	s->has_report = false;
-	return rd_kafka_producev(
-		k->rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_KEY(it.key, it.key_len),
-		RD_KAFKA_V_VALUE((void *)(uintptr_t)it.json, it.json_len),
-		RD_KAFKA_V_HEADER("schema", schema, strlen(schema)),
-		RD_KAFKA_V_HEADER("cluster", it.key, (ssize_t)cluster_len),
-		RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_OPAQUE(s), RD_KAFKA_V_END);
+	e = rd_kafka_producev(k->rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_KEY(it.key, it.key_len),
+			      RD_KAFKA_V_VALUE((void *)(uintptr_t)it.json, it.json_len), RD_KAFKA_V_HEADERS(headers),
+			      RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_OPAQUE(s), RD_KAFKA_V_END);
+	if (e)
+		rd_kafka_headers_destroy(headers);
+	return e;
 }
 
 /* Waits for reports. False: time is over, or no answer will come. */

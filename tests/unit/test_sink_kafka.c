@@ -242,6 +242,45 @@ static void test_not_permitted(struct sink *k, int16_t api, rd_kafka_resp_err_t 
 	is_u64(count(r, 2, SINK_ACKED), 2, "it works");
 }
 
+static char seen_final[64];
+
+static void see_final(const rd_kafka_message_t *m)
+{
+	rd_kafka_headers_t *headers = NULL;
+	const void *v = NULL;
+	size_t len = 0;
+
+	if (m->key_len < 3 || memcmp(m->key, "c8/", 3))
+		return;
+	if (rd_kafka_message_headers(m, &headers) || rd_kafka_header_get_last(headers, "final", &v, &len))
+		v = "none", len = 4;
+	strncat(seen_final, v, len < 8 ? len : 8);
+	strcat(seen_final, ";");
+}
+
+/* Whether a record will be corrected is in a header; what a user wrote is not taken for it. */
+static void test_final(void)
+{
+	struct sink_item item[] = {
+		item_of("c8/1", "{\"job_name\":\"a \\\"final\\\":false\",\"energy\":{\"final\":true}}"),
+		item_of("c8/2", "{\"job_name\":\"a \\\"final\\\":true\",\"energy\":{\"final\":false}}"),
+		item_of("c8/2#1", "{\"steps\":[]}"),
+	};
+	enum sink_result r[3] = { SINK_RETRY, SINK_RETRY, SINK_RETRY };
+	struct sink *k = open_mock("");
+	char keys[64];
+
+	item[2].kind = STORE_STEPS;
+	item[1].seq = 1;
+	item[2].seq = 2;
+	is_int(send_all(k, item, 3, r, 20 * SECOND), 0, "a final record, one that is not, and a part");
+	sink_kafka.close(k);
+	on_message = see_final;
+	(void)consume(TOPIC, "ceems.job.v1", SIZE_MAX, keys, sizeof(keys));
+	on_message = NULL;
+	is_str(seen_final, "true;false;none;", "say so in a header");
+}
+
 static void test_delivery(void)
 {
 	static struct sink_item item[1000];
@@ -655,6 +694,7 @@ int main(void)
 		test_delivery();
 		test_kinds();
 		test_window();
+		test_final();
 		test_corrected();
 		test_abandoned();
 		test_outage();
