@@ -12,8 +12,6 @@
 #include "src/libutil/logger.h"
 
 #define ANSWERS_BATCH 256 /* per transaction */
-/* Kafka accepts messages of 1,000,000 bytes, unless topic and producer are set otherwise. */
-#define PART_MAX_BYTES (900 << 10)
 #define STORE_RETRY_NS (2 * NSEC_PER_SEC)
 /*
  * Steps that are missing an hour after a job's end will not come, for example because a node
@@ -165,38 +163,6 @@ static int jobs_ask(struct recorder *r, uint64_t now_ns, struct errmsg *err)
 
 /* --- the record ---------------------------------------------------------------------------------- */
 
-/* Splits a record into parts. A job that is too large to write must not stop all others. */
-static int jobs_to_parts(const char *key, struct record *record, struct record_part **ret,
-			 size_t *ret_n, struct errmsg *err)
-{
-	int rc = record_to_parts(record, PART_MAX_BYTES, ret, ret_n, err);
-
-	if (rc == -EMSGSIZE && record->script) {
-		logger_info("ceems: %s: its script is too long for a message and left out", key);
-		free(TAKE_PTR(record->script));
-		rc = record_to_parts(record, PART_MAX_BYTES, ret, ret_n, err);
-	}
-	if (rc == -EMSGSIZE) {
-		logger_info("ceems: %s: longer than a message without its steps", key);
-		rc = record_to_parts(record, STORE_ROW_MAX, ret, ret_n, err);
-	}
-	return rc;
-}
-
-static int jobs_append(struct recorder *r, const char *key, struct record *record, struct errmsg *err)
-{
-	struct record_part *part = NULL;
-	size_t n = 0;
-	size_t i;
-	int rc = jobs_to_parts(key, record, &part, &n, err);
-
-	for (i = 0; i < n && rc == 0; i++)
-		rc = store_record_append(r->store, i ? STORE_STEPS : STORE_RECORD, i ? part[i].key : key,
-					 part[i].json, part[i].len, record->end, NULL, err);
-	record_parts_destroy(part, n);
-	return rc;
-}
-
 /* Writes the job's record. ROW is slurmdbd's, or NULL; its content is moved to the record. */
 static int jobs_write(struct recorder *r, const struct asked_job *a, struct slurmdb_job *row, bool ended,
 		      struct errmsg *err)
@@ -215,7 +181,7 @@ static int jobs_write(struct recorder *r, const struct asked_job *a, struct slur
 		record->steps_known = true;
 	rc = record_finish(record, &end, factors_now(&r->factors), &r->settings, &r->names);
 	if (rc == 0)
-		rc = jobs_append(r, a->key, record, err);
+		rc = store_put_record(r->store, a->key, record, err);
 	else
 		(void)errmsg_errno(err, rc, "%s", a->key);
 	if (rc == 0)

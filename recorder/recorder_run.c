@@ -68,6 +68,21 @@ static int run_open_store(struct recorder *r, int stop_fd, struct errmsg *err)
 	return rc;
 }
 
+/* Jobs that ended before are left to `ceems export`. */
+static int run_note_begin(struct recorder *r, struct errmsg *err)
+{
+	uint64_t now_s = r->wall_s();
+	int rc = store_begin(r->store, err);
+
+	if (rc < 0)
+		return rc;
+	rc = store_meta_set(r->store, STORE_META_BEGUN, &now_s, sizeof(now_s), err);
+	if (rc == 0)
+		return store_commit(r->store, err);
+	store_rollback(r->store);
+	return rc;
+}
+
 static int run_open(struct recorder *r, int stop_fd, struct errmsg *err)
 {
 	int rc = run_open_store(r, stop_fd, err);
@@ -78,6 +93,8 @@ static int run_open(struct recorder *r, int stop_fd, struct errmsg *err)
 		rc = recorder_inbox_load(r, err);
 	if (rc == 0)
 		rc = deliveries_start(r->store, r->settings.store_dir, &r->settings, &r->sinks, err);
+	if (rc == 0 && store_is_new(r->store))
+		rc = run_note_begin(r, err);
 	if (rc == 0 && store_is_new(r->store))
 		rc = recorder_reconcile_all(r, err);
 	return rc;

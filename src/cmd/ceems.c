@@ -24,6 +24,9 @@ static const struct cmd_info *const commands[] = {
 	&cmd_dashboards,
 #endif
 	&cmd_db,
+#ifdef HAVE_SLURMDB
+	&cmd_export,
+#endif
 #ifdef HAVE_FACTORS
 	&cmd_factors,
 #endif

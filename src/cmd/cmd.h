@@ -50,6 +50,7 @@ extern const struct cmd_info cmd_check;
 extern const struct cmd_info cmd_compare;
 extern const struct cmd_info cmd_dashboards;
 extern const struct cmd_info cmd_db;
+extern const struct cmd_info cmd_export;
 extern const struct cmd_info cmd_factors;
 extern const struct cmd_info cmd_flame;
 extern const struct cmd_info cmd_job;

@@ -2,10 +2,13 @@
 /*
  * cmd_store.c - ceems store: what the recorder has not delivered, and delivering again.
  */
-#define _GNU_SOURCE /* strptime, timegm */
+#define _GNU_SOURCE /* strptime, timegm, setresuid */
 #include <errno.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "src/cmd/cmd.h"
@@ -18,6 +21,26 @@ int store_cmd_error(int rc, const struct errmsg *err)
 	if (rc == -EACCES || rc == -EPERM)
 		(void)cmd_error("the store is SlurmUser's: run this as SlurmUser or root");
 	return CMD_FAILED;
+}
+
+int store_become_owner(const char *dir, struct errmsg *err)
+{
+	struct passwd *pw;
+	struct stat st;
+
+	if (geteuid())
+		return 0;
+	if (stat(dir, &st) < 0)
+		return errmsg_errno(err, -errno, "%s", dir);
+	if (!st.st_uid)
+		return 0;
+	pw = getpwuid(st.st_uid);
+	if ((pw ? initgroups(pw->pw_name, pw->pw_gid) : setgroups(0, NULL)) < 0 ||
+	    setresgid(pw ? pw->pw_gid : st.st_gid, pw ? pw->pw_gid : st.st_gid,
+		      pw ? pw->pw_gid : st.st_gid) < 0 ||
+	    setresuid(st.st_uid, st.st_uid, st.st_uid) < 0)
+		return errmsg_errno(err, -errno, "cannot become the owner of %s", dir);
+	return 0;
 }
 
 /* --- arguments ------------------------------------------------------------------------------------ */

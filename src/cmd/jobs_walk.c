@@ -33,6 +33,12 @@ bool jobs_walk_is_listed(const struct slurmdb_job *job)
 	return job->is_half || r->start || (r->end && r->eligible);
 }
 
+/* RC of a function of the caller. */
+static int walk_result(int rc, struct errmsg *err)
+{
+	return rc < 0 ? errmsg_set(err, rc, "%s", rc == -ENOMEM ? "out of memory" : strerror(-rc)) : 0;
+}
+
 static int show_jobs(struct walk *k, struct slurmdb_jobs *jobs, struct errmsg *err)
 {
 	int rc = 0;
@@ -41,7 +47,12 @@ static int show_jobs(struct walk *k, struct slurmdb_jobs *jobs, struct errmsg *e
 	for (i = 0; rc == 0 && i < jobs->n; i++)
 		rc = k->w->each(k->w->arg, &jobs->job[i]);
 	k->jobs += jobs->n;
-	return rc < 0 ? errmsg_set(err, rc, "%s", rc == -ENOMEM ? "out of memory" : strerror(-rc)) : 0;
+	return walk_result(rc, err);
+}
+
+static int reached(struct walk *k, uint64_t at, struct errmsg *err)
+{
+	return walk_result(k->w->reached ? k->w->reached(k->w->arg, at) : 0, err);
 }
 
 static void show_progress(const struct walk *k, uint64_t at)
@@ -84,6 +95,8 @@ static int walk_ended(struct walk *k, struct errmsg *err)
 		rc = slurmdb_rows_ended(k->rows, &k->w->filter, at, next - 1, &jobs, err);
 		if (rc == 0)
 			rc = show_jobs(k, &jobs, err);
+		if (rc == 0)
+			rc = reached(k, next, err);
 		slice = next_slice(slice, jobs.n);
 		slurmdb_jobs_free(&jobs);
 		at = next;

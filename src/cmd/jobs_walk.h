@@ -21,6 +21,8 @@ struct jobs_walk {
 	 * or -errno to end the walk.
 	 */
 	int (*each)(void *arg, struct slurmdb_job *job);
+	/* Called when all jobs that ended before AT were given to EACH, several times in a walk; as EACH. NULL: not. */
+	int (*reached)(void *arg, uint64_t at);
 	void *arg;
 };
 

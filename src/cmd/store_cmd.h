@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/cmd/store_access.h"
 #include "src/libcore/metric_text.h"
 #include "src/libcore/settings.h"
 #include "src/libstore/inbox.h"
@@ -41,12 +42,4 @@ int store_inbox_status(const struct settings *s, struct store_view *v, struct in
 /* Writes the time since SINCE, such as "3 h"; "n/a" for 0. BUF has METRIC_TEXT_MAX bytes. */
 const char *store_age(uint64_t since, char *buf);
 const char *store_bytes(uint64_t n, char *buf);
-/* The kinds of records that SINK takes; all, if this build has no such sink. */
-unsigned int store_sink_kinds(const char *sink);
-
-/* --- cmd_store.c ---------------------------------------------------------------------------------- */
-
-/* Prints ERR to stderr, and which users may run the command. Returns CMD_FAILED. */
-int store_cmd_error(int rc, const struct errmsg *err);
-
 #endif

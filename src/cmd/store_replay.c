@@ -4,14 +4,10 @@
  * since a record's key makes a repeat harmless. If root starts it, it switches to the owner of
  * StoreDir, so that no file there belongs to root.
  */
-#define _GNU_SOURCE /* setresuid */
 #include <errno.h>
-#include <grp.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include <jansson.h>
@@ -44,26 +40,6 @@ struct replay {
 	size_t n, bytes;
 	struct errmsg err;
 };
-
-static int replay_become_owner(const char *dir, struct errmsg *err)
-{
-	struct passwd *pw;
-	struct stat st;
-
-	if (geteuid())
-		return 0;
-	if (stat(dir, &st) < 0)
-		return errmsg_errno(err, -errno, "%s", dir);
-	if (!st.st_uid)
-		return 0;
-	pw = getpwuid(st.st_uid);
-	if ((pw ? initgroups(pw->pw_name, pw->pw_gid) : setgroups(0, NULL)) < 0 ||
-	    setresgid(pw ? pw->pw_gid : st.st_gid, pw ? pw->pw_gid : st.st_gid,
-		      pw ? pw->pw_gid : st.st_gid) < 0 ||
-	    setresuid(st.st_uid, st.st_uid, st.st_uid) < 0)
-		return errmsg_errno(err, -errno, "cannot become the owner of %s", dir);
-	return 0;
-}
 
 /* --- the batch ------------------------------------------------------------------------------------ */
 
@@ -336,7 +312,7 @@ static int replay_open(struct replay *r, struct store_args *a, FILE **ret_file)
 		if (!*ret_file)
 			return errmsg_errno(err, -errno, "%s: cannot open", a->file);
 	}
-	rc = replay_become_owner(a->settings.store_dir, err);
+	rc = store_become_owner(a->settings.store_dir, err);
 	/* a file of records needs no store */
 	if (rc == -ENOENT && a->file)
 		rc = 0;

@@ -19,6 +19,7 @@
 #define RECORD_STEPS_SCHEMA "ceems.steps.v1"
 #define RECORD_START_SCHEMA "ceems.job_start.v1"
 #define RECORD_KEY_MAX 160
+#define RECORD_HISTORY "history" /* `ceems export` made it from slurmdbd, of a job from before the recorder */
 #define RECORD_MIXED "mixed" /* a kind or scope, if there were several */
 
 /* A number that may be unknown. */
@@ -107,6 +108,7 @@ struct record {
 	char *tres_req, *tres_alloc;
 	char *array_tasks;    /* "0-9,12": the tasks of an array that was cancelled while all of it was pending */
 	char *script;	      /* RecordScript */
+	char origin[16];      /* RECORD_HISTORY; empty: the recorder made it when the job ended */
 	uint64_t submit, eligible, start, end; /* seconds since the epoch; 0: unknown */
 	struct maybe_u64 time_limit_min;
 	int32_t exit_code, exit_signal, derived_exit_code, derived_exit_signal;

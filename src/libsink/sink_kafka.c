@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * sink_kafka.c - records as messages of one topic, by librdkafka's idempotent producer: message key =
- * record key; headers "schema", "cluster" and, of a job's record, "final". A message counts as delivered when its delivery
+ * record key; headers "schema", "cluster" and, of a job's record, "final" and "origin". A message counts as delivered when its delivery
  * report says that all in-sync replicas have it.
  *
  * While reports of a batch come in, the next one is produced: with a pause for each batch, the
@@ -238,17 +238,10 @@ static struct slot *slot_of(struct sink *k, const struct sink_item *item)
 	return &k->slot[item->seq % WINDOW];
 }
 
-/*
- * "true", "false": energy.final of a job's record, for consumers that route without reading values. NULL: another kind.
- * A user's text cannot pass for the member, since JSON escapes its quotes.
- */
-static const char *final_of(const struct sink_item *item)
+/* Whether the value has MEMBER. A user's text cannot pass for it, since JSON escapes its quotes. */
+static bool has_member(const struct sink_item *item, const char *member)
 {
-	static const char not_final[] = "\"final\":false";
-
-	if (item->kind != STORE_RECORD)
-		return NULL;
-	return memmem(item->json, item->json_len, not_final, strlen(not_final)) ? "false" : "true";
+	return memmem(item->json, item->json_len, member, strlen(member)) != NULL;
 }
 
 /* The caller, or the message it is given to, owns it. NULL: out of memory. */
@@ -259,15 +252,18 @@ static rd_kafka_headers_t *make_headers(const struct sink_item *item)
 					       [STORE_START] = RECORD_START_SCHEMA };
 	const char *slash = memchr(item->key, '/', item->key_len);
 	size_t cluster_len = slash ? (size_t)(slash - item->key) : item->key_len;
-	rd_kafka_headers_t *h = rd_kafka_headers_new(3);
-	const char *final = final_of(item);
+	rd_kafka_headers_t *h = rd_kafka_headers_new(4);
 
 	if (!h)
 		return NULL;
 	(void)rd_kafka_header_add(h, "schema", -1, schemas[item->kind], -1);
 	(void)rd_kafka_header_add(h, "cluster", -1, item->key, (ssize_t)cluster_len);
-	if (final)
-		(void)rd_kafka_header_add(h, "final", -1, final, -1);
+	if (item->kind != STORE_RECORD)
+		return h;
+	/* for consumers that route without reading values */
+	(void)rd_kafka_header_add(h, "final", -1, has_member(item, "\"final\":false") ? "false" : "true", -1);
+	if (has_member(item, "\"origin\":\"" RECORD_HISTORY "\""))
+		(void)rd_kafka_header_add(h, "origin", -1, RECORD_HISTORY, -1);
 	return h;
 }
 

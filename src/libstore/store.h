@@ -135,6 +135,12 @@ int store_oldest_end(struct store *s, uint64_t *ret, struct errmsg *err);
 int store_record_append(struct store *s, enum store_kind kind, const char *key, const char *json,
 			size_t len, uint64_t ended, uint64_t *ret_seq, struct errmsg *err);
 
+/*
+ * store_put.c: appends R, in parts if it is long. A script that is too long for a message is left out. KEY is R's record_key().
+ */
+struct record;
+int store_put_record(struct store *s, const char *key, struct record *r, struct errmsg *err);
+
 /* --- sinks -------------------------------------------------------------------------------------- */
 
 /*
@@ -169,6 +175,8 @@ void store_end_waits(struct store *s);
 
 /* struct inbox_pos: the store has all entries of the inbox before this position. */
 #define STORE_META_INBOX "inbox"
+/* uint64_t: when the store was made. Jobs that ended before are not the recorder's. */
+#define STORE_META_BEGUN "begun"
 
 /*
  * Reads the value NAME (such as STORE_META_INBOX). Returns 1 and sets *RET_LEN, at most SIZE, or returns 0 if there is no

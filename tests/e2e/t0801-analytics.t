@@ -165,6 +165,11 @@ cat >"$flink_conf/config.yaml" <<-EOT
 	taskmanager.host: 127.0.0.1
 	taskmanager.numberOfTaskSlots: 2
 	taskmanager.cpu.cores: 2.0
+	taskmanager.memory.framework.heap.size: 128m
+	taskmanager.memory.framework.off-heap.size: 128m
+	taskmanager.memory.jvm-metaspace.size: 256m
+	taskmanager.memory.jvm-overhead.min: 192m
+	taskmanager.memory.jvm-overhead.max: 192m
 	taskmanager.memory.task.heap.size: 512m
 	taskmanager.memory.task.off-heap.size: 0m
 	taskmanager.memory.managed.size: 128m

@@ -130,6 +130,7 @@ static struct record *full(void)
 	r->tres_alloc = strdup("cpu=4,energy=99,node=2");
 	r->array_tasks = strdup("0-9,12");
 	r->script = strdup("#!/bin/sh\nexit \"$?\"\n");
+	(void)snprintf(r->origin, sizeof(r->origin), "%s", RECORD_HISTORY);
 	r->submit = 1700000000;
 	r->eligible = 1700000001;
 	r->start = 1700000002;

@@ -255,14 +255,15 @@ static void see_final(const rd_kafka_message_t *m)
 	if (rd_kafka_message_headers(m, &headers) || rd_kafka_header_get_last(headers, "final", &v, &len))
 		v = "none", len = 4;
 	strncat(seen_final, v, len < 8 ? len : 8);
-	strcat(seen_final, ";");
+	strcat(seen_final, headers && !rd_kafka_header_get_last(headers, "origin", &v, &len) ? "h;" : ";");
 }
 
 /* Whether a record will be corrected is in a header; what a user wrote is not taken for it. */
 static void test_final(void)
 {
 	struct sink_item item[] = {
-		item_of("c8/1", "{\"job_name\":\"a \\\"final\\\":false\",\"energy\":{\"final\":true}}"),
+		item_of("c8/1", "{\"job_name\":\"a \\\"final\\\":false\",\"energy\":{\"final\":true},"
+			"\"origin\":\"history\"}"),
 		item_of("c8/2", "{\"job_name\":\"a \\\"final\\\":true\",\"energy\":{\"final\":false}}"),
 		item_of("c8/2#1", "{\"steps\":[]}"),
 	};
@@ -278,7 +279,7 @@ static void test_final(void)
 	on_message = see_final;
 	(void)consume(TOPIC, "ceems.job.v1", SIZE_MAX, keys, sizeof(keys));
 	on_message = NULL;
-	is_str(seen_final, "true;false;none;", "say so in a header");
+	is_str(seen_final, "trueh;false;none;", "say so in a header, as does a record of history");
 }
 
 static void test_delivery(void)

@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# ceems export before it asks slurmdbd: arguments, and what it refuses. Real jobs are in tests/e2e/t0412-export.t.
+. "$top_srcdir/tests/tap/tap.sh"
+ceems=$top_builddir/src/cmd/ceems
+[ -x "$ceems" ] || skip_all "the ceems command is not built"
+"$ceems" --help | grep -q '^  export ' || skip_all "built without libslurm"
+command -v sqlite3 >/dev/null || skip_all "no sqlite3"
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+for args in "" "--since" "--since yesterdays" "--since 2026-01-31 --until 2026-01-30" "--since 2026-01-31 12" "--foo"; do
+	# shellcheck disable=SC2086 # words on purpose
+	out=$("$ceems" export $args 2>/dev/null)
+	is "$?/$out" "2/" "'ceems export $args' is refused"
+done
+
+: >"$dir/slurm.conf"
+cat >"$dir/ceems.conf" <<END
+StoreDir=$dir/store
+RecordFile=$dir/jobs.jsonl
+Sinks=file
+END
+export SLURM_CONF="$dir/slurm.conf"
+export_says() {
+	out=$("$ceems" export "$@" 2>&1)
+	rc=$?
+}
+mkdir -m 700 "$dir/store"
+export_says --since 2026-01-31
+is "$rc/$out" "1/ceems: $dir/store: ceems-recorder has not run yet: start it first" "before the recorder's first start"
+
+"$top_builddir/recorder/ceems-recorder" --help >/dev/null 2>&1 || skip_all "ceems-recorder is not built"
+"$top_builddir/recorder/ceems-recorder" -D -f "$dir/ceems.conf" >"$dir/log" 2>&1 &
+recorder=$!
+for _ in $(seq 200); do
+	[ -e "$dir/store/store.db" ] && [ "$(sqlite3 "$dir/store/store.db" \
+		"SELECT length(value) FROM meta WHERE name = 'begun'" 2>/dev/null)" = 8 ] && break
+	sleep 0.1
+done
+kill $recorder
+wait $recorder
+is "$(sqlite3 "$dir/store/store.db" "SELECT count(*) FROM meta WHERE name = 'begun'")" 1 "the recorder notes when its store was made"
+export_says --since 2026-01-31 --until tomorrow
+is "$rc" 1 "the recorder's jobs are not exported"
+has "$out" "--until must not be later" "and the reason is said"
+[ ! -e "$dir/store/export" ]
+ok $? "nothing was made"
+
+echo 'MariadbDefaultsFile=/nonexistent' >>"$dir/ceems.conf"
+sed -i 's/^Sinks=.*/Sinks=file,mariadb/' "$dir/ceems.conf"
+echo 'MariadbRetention=40d' >>"$dir/ceems.conf"
+if "$ceems" store status --conf "$dir/ceems.conf" 2>/dev/null | grep -q mariadb; then
+	export_says --since 2020-01-31
+	has "$out" "keeps jobs for 40 days" "what a database would drop is refused"
+else
+	skip "no sink mariadb"
+fi
+sqlite3 "$dir/store/store.db" "DELETE FROM meta WHERE name = 'begun'"
+export_says --since 2026-01-31
+has "$out" "give --until" "a store that does not say when it was made"
+done_testing

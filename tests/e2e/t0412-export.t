@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# ceems export: jobs that ended before ceems-recorder began get records, through a kill; those of the recorder do not.
+# shellcheck disable=SC1091,SC2154
+. "$(dirname "$0")/lib.sh"
+needs_plugins jobcomp
+build=${E2E_BUILDDIR:-$(e2e_builddir)}
+
+cluster_up --sink-db --plugins jobcomp --ceems-conf <(echo Sinks=file,mariadb)
+run_ceems() {
+	inside "$build/src/cmd/ceems" "$@"
+}
+store() {
+	inside sqlite3 "$STORE_DIR/store.db" "$@"
+}
+old=()
+for i in 1 2 3; do
+	old+=("$(submit user1 -n1 --wrap "srun true; exit $((i == 3))")")
+done
+STORE_DIR=$(sed -n 's/^StoreDir=//p' "$CEEMS_CONF" | tail -n 1)
+for id in "${old[@]}"; do
+	wait_for 120 record_file "$id" >/dev/null
+	wait_booked "$id"
+done
+# the recorder as it would be if it were installed now: its store and its records are away
+"$cluster" kill "$DIR" recorder
+mv "$RECORD_FILE" "$e2e_work/live"
+rm -rf "$STORE_DIR"
+sql 'DELETE FROM step; DELETE FROM job'
+sleep 1.1 # the recorder begins in a later second than the last job ended
+"$cluster" start-daemon "$DIR" recorder
+new=$(submit user1 -n1 --wrap true)
+wait_for 120 record_file "$new" >/dev/null
+ok $? "the recorder has a job of its own"
+
+history=$RECORD_FILE.history
+fails "no wrong time" run_ceems export --since yesterdays
+passes "ceems export" run_ceems export --since now-1day
+is "$(jq -r .jobid "$history" | sort -n | tr '\n' ' ')" "${old[*]} " "each job of before has a record"
+is "$(jq -r '[.origin, .energy.final] | join(" ")' "$history" | sort -u)" "history true" "that says what it is"
+same() {
+	jq -cS 'del(.origin, .energy, .emissions, .usage, .derived, .tres_alloc, .priority, .alloc_node, .comment, .db_index,
+		.steps[].usage, .steps[].derived, .steps[].energy, .steps[].emissions)' "$1" | sort
+}
+is "$(same "$history")" "$(same <(for id in "${old[@]}"; do jq -c "select(.jobid == $id)" "$e2e_work/live" | tail -n 1; done))" \
+	"and the same as the recorder's would: names, states, times, steps"
+is "$(jq -r .energy.total_j "$history" | sort -u)" null "the energy that nobody measured is null"
+is "$(sql "SELECT GROUP_CONCAT(jobid ORDER BY jobid SEPARATOR ' ') FROM job WHERE record LIKE '%\"origin\":\"history\"%'")" "${old[*]}" \
+	"MariaDB has them"
+is "$(record_file "$new" | jq .origin)" null "the recorder's record is no history"
+is "$(grep -c "\"jobid\":$new," "$history")" 0 "and its job was not exported"
+
+passes "once more" run_ceems export --since now-12hours
+is "$(wc -l <"$history")" 3 "there is nothing to do"
+
+# a sink that is down, and a kill
+"$cluster" kill "$DIR" sinkdb
+run_ceems export --since now-1day --again >"$e2e_work/again" 2>&1 &
+waits() {
+	inside sqlite3 "$STORE_DIR/export/store.db" 'SELECT count(*) FROM record' | grep -qx 3 && [ "$(wc -l <"$history")" = 6 ]
+}
+wait_for 60 waits
+ok $? "with MariaDB down the records wait, and the file has them"
+below() {
+	local pid
+	for pid in $(pgrep -P "$1"); do
+		if [ "$(cat "/proc/$pid/comm")" = ceems ]; then
+			echo "$pid"
+		else
+			below "$pid"
+		fi
+	done
+}
+kill -KILL "$(below $!)"
+wait $!
+"$cluster" start-daemon "$DIR" sinkdb
+passes "after a kill the same command goes on" run_ceems export --since now-1day
+is "$(sql 'SELECT count(*) FROM job')" 4 "MariaDB has each job once"
+is "$(wc -l <"$history")" 6 "the file got none twice"
+done_testing
