@@ -19,6 +19,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/helper.h"
+#include "src/libutil/trust.h"
 
 /* Room for all possible parts in lines of 80 characters, and twice that for comments. */
 #define TEXT_SIZE 8192
@@ -47,16 +48,13 @@ static int external_open(const char *path, struct errmsg *err)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;
+	int rc;
 
 	fd = fileio_open_regular(path, &st, err);
 	if (fd < 0)
 		return fd;
-	if (st.st_uid != 0 && st.st_uid != geteuid())
-		return errmsg_set(err, -EPERM, "%s: belongs to user %u, not to root", path,
-				  (unsigned int)st.st_uid);
-	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return errmsg_set(err, -EPERM, "%s: others than its owner may write it", path);
-	return TAKE_FD(fd);
+	rc = trust_is_ours(path, &st, err);
+	return rc < 0 ? rc : TAKE_FD(fd);
 }
 
 static struct value *external_find(struct external_values *all, const char *name)

@@ -195,8 +195,9 @@ static int walk(const char *path, char *text,
 static int read_table(const char *path, char **ret, struct errmsg *err)
 {
 	_cleanup_free_ char *text = NULL;
+	struct stat st;
 	size_t len;
-	int rc = fileio_read_alloc(path, TABLE_MAX_BYTES, &text, &len, err);
+	int rc = fileio_read_ours(path, TABLE_MAX_BYTES, &st, &text, &len, err);
 
 	if (rc < 0)
 		return rc;

@@ -204,8 +204,9 @@ int factor_series_parse(const char *name, const char *text, size_t len,
 int factor_series_read(const char *path, struct factor_series *ret, struct errmsg *err)
 {
 	_cleanup_free_ char *text = NULL;
+	struct stat st;
 	size_t len;
-	int rc = fileio_read_alloc(path, FACTOR_SERIES_MAX_BYTES, &text, &len, err);
+	int rc = fileio_read_ours(path, FACTOR_SERIES_MAX_BYTES, &st, &text, &len, err);
 
 	return rc < 0 ? rc : parse_text(path, text, len, ret, err);
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "src/libutil/fileio.h"
+#include "src/libutil/trust.h"
 
 #define CONF_MAX (256u << 10)
 #define BLANKS " \t\r"
@@ -110,7 +111,7 @@ int kafka_conf_read(const char *path, rd_kafka_conf_t *conf, struct errmsg *err)
 	char *p;
 	int rc;
 
-	rc = fileio_read_alloc(path, CONF_MAX, &text, &len, err);
+	rc = fileio_read_ours(path, CONF_MAX, &st, &text, &len, err);
 	if (rc < 0)
 		return rc;
 	if (strlen(text) != len)
@@ -121,9 +122,8 @@ int kafka_conf_read(const char *path, rd_kafka_conf_t *conf, struct errmsg *err)
 			*next++ = '\0';
 		rc = read_line(path, ++line, p, conf, &has_secret, err);
 	}
-	if (rc == 0 && has_secret && stat(path, &st) == 0 && st.st_mode & S_IROTH)
-		rc = errmsg_set(err, -EACCES, "%s holds a secret and everybody may read it; "
-				"chmod 0600", path);
+	if (rc == 0 && has_secret)
+		rc = trust_is_secret(path, &st, err);
 	explicit_bzero(text, len);
 	return rc;
 }

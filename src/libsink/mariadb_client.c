@@ -13,6 +13,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/parse.h"
+#include "src/libutil/trust.h"
 #include "src/libutil/util.h"
 
 #define DEFAULTS_MAX (64u << 10)
@@ -64,18 +65,17 @@ static int read_defaults(const char *defaults_file, char **ret, size_t *ret_len,
 
 	if (!defaults_file || !*defaults_file)
 		return errmsg_set(err, -EINVAL, "MariadbDefaultsFile is not set");
-	rc = fileio_read_alloc(defaults_file, DEFAULTS_MAX, ret, ret_len, err);
+	rc = fileio_read_ours(defaults_file, DEFAULTS_MAX, &st, ret, ret_len, err);
 	if (rc < 0)
 		return rc;
 	/* "password" without a value asks for one */
-	if (find_value(*ret, "password", /* any_group= */ true) && stat(defaults_file, &st) == 0 &&
-	    st.st_mode & S_IROTH) {
+	if (find_value(*ret, "password", /* any_group= */ true))
+		rc = trust_is_secret(defaults_file, &st, err);
+	if (rc < 0) {
 		explicit_bzero(*ret, *ret_len);
 		free(*ret);
-		return errmsg_set(err, -EACCES, "%s holds a password and everybody may read it; "
-				  "chmod 0600", defaults_file);
 	}
-	return 0;
+	return rc;
 }
 
 int mariadb_client_check(const char *defaults_file, struct errmsg *err)

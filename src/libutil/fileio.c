@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "src/libutil/parse.h"
+#include "src/libutil/trust.h"
 
 int fileio_open_at_root(const char *root, const char *path)
 {
@@ -86,23 +87,19 @@ int fileio_open_regular(const char *path, struct stat *ret, struct errmsg *err)
 	return TAKE_FD(fd);
 }
 
-int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len,
-		      struct errmsg *err)
+/* Reads the whole file at FD, whose status is ST, into malloc'ed, NUL-ended memory. */
+static int read_all(int fd, const struct stat *st, const char *path, size_t max, char **ret,
+		    size_t *ret_len, struct errmsg *err)
 {
-	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *buf = NULL;
-	struct stat st;
 	size_t size;
 	ssize_t n;
 
-	fd = fileio_open_regular(path, &st, err);
-	if (fd < 0)
-		return fd;
-	if (st.st_size < 0 || (uint64_t)st.st_size > max)
+	if (st->st_size < 0 || (uint64_t)st->st_size > max)
 		return errmsg_set(err, -EFBIG, "%s: larger than %zu bytes", path, max);
 	size = max + 1; /* the file may have grown since: the limit decides, not st_size */
-	if ((size_t)st.st_size + 4096 < size)
-		size = (size_t)st.st_size + 4096;
+	if ((size_t)st->st_size + 4096 < size)
+		size = (size_t)st->st_size + 4096;
 	buf = malloc(size);
 	if (!buf)
 		return errmsg_set(err, -ENOMEM, "%s: out of memory", path);
@@ -113,6 +110,29 @@ int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len,
 	if (ret_len)
 		*ret_len = (size_t)n;
 	return 0;
+}
+
+int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len,
+		      struct errmsg *err)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	fd = fileio_open_regular(path, &st, err);
+	return fd < 0 ? fd : read_all(fd, &st, path, max, ret, ret_len, err);
+}
+
+int fileio_read_ours(const char *path, size_t max, struct stat *st, char **ret, size_t *ret_len,
+		     struct errmsg *err)
+{
+	_cleanup_close_ int fd = -1;
+	int rc;
+
+	fd = fileio_open_regular(path, st, err);
+	if (fd < 0)
+		return fd;
+	rc = trust_is_ours(path, st, err);
+	return rc < 0 ? rc : read_all(fd, st, path, max, ret, ret_len, err);
 }
 
 int fileio_write_full(int fd, const void *data, size_t len)

@@ -34,6 +34,9 @@ int fileio_open_regular(const char *path, struct stat *ret, struct errmsg *err);
 /* Whole regular file into malloc'ed, NUL-ended memory; -EFBIG above MAX bytes. */
 int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len,
 		      struct errmsg *err);
+/* The same of a file that decides what we do; *ST is its status. -EPERM: see trust_is_ours(). */
+int fileio_read_ours(const char *path, size_t max, struct stat *st, char **ret, size_t *ret_len,
+		     struct errmsg *err);
 
 /*
  * Replaces PATH in one rename, so that a reader sees the old or the new content, never a part.

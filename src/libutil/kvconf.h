@@ -49,7 +49,8 @@ int kvconf_defaults(const struct kvconf_key *keys, size_t nkeys, void *data,
 		    struct errmsg *err);
 
 /*
- * Reads PATH over DATA (kvconf_defaults() first). -ENOENT when there is no file. On -EINVAL
+ * Reads PATH over DATA (kvconf_defaults() first). -ENOENT when there is no file; -EPERM when
+ * others may write it (trust_is_ours()). On -EINVAL
  * the error says "PATH:LINE: KEY: reason"; the first bad line ends the reading and DATA is
  * then half-written: throw it away. A key given twice is an error, as two values mean that
  * one of them is not in force.

@@ -22,43 +22,86 @@ static bool is_trusted_owner(uid_t uid)
 	       (dladdr(&here, &info) && stat(info.dli_fname, &st) == 0 && st.st_uid == uid);
 }
 
+static int check_owner(const char *path, const struct stat *st, struct errmsg *err)
+{
+	if (is_trusted_owner(st->st_uid))
+		return 0;
+	return errmsg_set(err, -EPERM, "%s: belongs to user %u, not to root; chown root", path,
+			  (unsigned int)st->st_uid);
+}
+
+static int check_writers(const char *path, const struct stat *st, struct errmsg *err)
+{
+	bool is_sticky = S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX;
+
+	if (is_sticky || !(st->st_mode & (S_IWGRP | S_IWOTH)))
+		return 0;
+	return errmsg_set(err, -EPERM, "%s: others than its owner may write it; chmod go-w", path);
+}
+
+/* Writes the folder that PATH is in to RET, which has PATH_MAX bytes. */
+static int folder_of(const char *path, char *ret, struct errmsg *err)
+{
+	char *slash;
+
+	if (snprintf(ret, PATH_MAX, "%s", path) >= PATH_MAX)
+		return errmsg_errno(err, -ENAMETOOLONG, "%s", path);
+	slash = strrchr(ret, '/');
+	if (!slash)
+		return errmsg_set(err, -EINVAL, "%s: is no path", path);
+	slash[slash == ret] = '\0';
+	return 0;
+}
+
 static int check_one(const char *path, struct errmsg *err)
 {
 	struct stat st;
+	int rc;
 
 	if (stat(path, &st) < 0)
 		return errmsg_errno(err, -errno, "%s", path);
-	if (!is_trusted_owner(st.st_uid))
-		return errmsg_set(err, -EPERM, "%s: belongs to user %u, not to root", path,
-				  (unsigned int)st.st_uid);
-	if (st.st_mode & (S_IWGRP | S_IWOTH) && !(S_ISDIR(st.st_mode) && st.st_mode & S_ISVTX))
-		return errmsg_set(err, -EPERM, "%s: others than its owner may write it", path);
-	return 0;
+	rc = check_owner(path, &st, err);
+	return rc < 0 ? rc : check_writers(path, &st, err);
 }
 
 int trust_check(const char *path, struct errmsg *err)
 {
 	char folder[PATH_MAX];
-	char *slash;
-	int rc;
+	int rc = folder_of(path, folder, err);
 
-	if ((size_t)snprintf(folder, sizeof(folder), "%s", path) >= sizeof(folder))
-		return errmsg_errno(err, -ENAMETOOLONG, "%s", path);
-	slash = strrchr(folder, '/');
-	if (!slash)
-		return errmsg_set(err, -EINVAL, "%s: is no path", path);
-	slash[slash == folder] = '\0';
-	rc = check_one(folder, err);
+	if (rc == 0)
+		rc = check_one(folder, err);
 	return rc < 0 ? rc : check_one(path, err);
+}
+
+int trust_is_ours(const char *path, const struct stat *st, struct errmsg *err)
+{
+	char folder[PATH_MAX];
+	struct stat in;
+
+	if (folder_of(path, folder, NULL) < 0)
+		memcpy(folder, ".", sizeof("."));
+	if (stat(folder, &in) < 0 || in.st_uid != st->st_uid) {
+		int rc = check_owner(path, st, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	return check_writers(path, st, err);
+}
+
+int trust_is_secret(const char *path, const struct stat *st, struct errmsg *err)
+{
+	if (st->st_mode & (S_IRWXG | S_IRWXO))
+		return errmsg_set(err, -EACCES, "%s: others may use it; chmod 0600", path);
+	return 0;
 }
 
 int trust_is_private(const char *path, const struct stat *st, struct errmsg *err)
 {
 	if (st->st_uid && st->st_uid != geteuid())
 		return errmsg_set(err, -EACCES, "%s: belongs to another user; chown root", path);
-	if (st->st_mode & (S_IRWXG | S_IRWXO))
-		return errmsg_set(err, -EACCES, "%s: others may use it; chmod 0600", path);
-	return 0;
+	return trust_is_secret(path, st, err);
 }
 
 int trust_check_private(const char *path, struct errmsg *err)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trust.h - whether a daemon may run this file (a module, a library, a helper program), and whether
- * the file may hold a secret.
+ * trust.h - whether a daemon may use this file: run it (a module, a library, a helper program),
+ * believe it (configuration, emission factors, a meter's values), or take a secret from it.
+ * Whoever can write such a file decides what a daemon does, or what every job is charged.
  */
 #ifndef CEEMS_TRUST_H
 #define CEEMS_TRUST_H
@@ -16,6 +17,16 @@
  * is no such file.
  */
 int trust_check(const char *path, struct errmsg *err);
+
+/*
+ * Returns 0 if the file of ST at PATH may be believed. Its owner has to be root, us, the owner of
+ * this plugin, or the owner of the folder of PATH, who could replace the file anyway. Nobody but its
+ * owner may be able to write it. -EPERM: the reason and what to type.
+ */
+int trust_is_ours(const char *path, const struct stat *st, struct errmsg *err);
+
+/* Returns 0 if only its owner can read and write the file of ST; -EACCES with what to type. */
+int trust_is_secret(const char *path, const struct stat *st, struct errmsg *err);
 
 /*
  * Returns 0 if only root or our own user can read the file of ST; -EACCES with what to type. PATH

@@ -94,7 +94,10 @@ static void test_conf(void)
 	is_int(sink_kafka.open(&settings, &k, &err), -EACCES, "everybody may read a secret");
 	ok(strstr(err.text, "chmod") != NULL && !strstr(err.text, "hunter2"), "%s", err.text);
 	chmod(conf_path, 0640);
-	is_int(sink_kafka.open(page_end_copy(&settings, sizeof(settings)), &k, &err), 0, "the group may");
+	is_int(sink_kafka.open(&settings, &k, &err), -EACCES, "the group may read a secret");
+	chmod(conf_path, 0600);
+	is_int(sink_kafka.open(page_end_copy(&settings, sizeof(settings)), &k, &err), 0,
+	       "only the owner may");
 	sink_kafka.close(k);
 	sink_kafka.close(NULL);
 	ok(!strstr(logged, "hunter"), "nor in the log");

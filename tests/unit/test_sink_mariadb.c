@@ -141,6 +141,8 @@ static void test_config(void)
 	is_int(sink_mariadb.open(&settings, &k, &err), -EACCES, "everybody may read a password");
 	ok(strstr(err.text, "chmod") && !strstr(err.text, "hunter2"), "%s", err.text);
 	chmod(path, 0640);
+	is_int(sink_mariadb.open(&settings, &k, &err), -EACCES, "the group may read a password");
+	chmod(path, 0600);
 	settings.mariadb_database[0] = '\0';
 	is_int(sink_mariadb.open(&settings, &k, &err), -EINVAL, "no database");
 	snprintf(settings.mariadb_database, sizeof(settings.mariadb_database), "ceems");

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which files a daemon believes: owners and modes, of a file by itself and through each reader of
+ * configuration, emission factors and secrets.
+ */
+#include "src/libutil/trust.h"
+
+#include <errno.h>
+
+#include "scratch.h"
+#include "src/libemission/emission.h"
+#include "src/libemission/factor_series.h"
+#include "src/libutil/kvconf.h"
+#include "src/libutil/util.h"
+#include "tap.h"
+
+#define STRANGER 12345
+
+static char dir[] = SCRATCH_TEMPLATE;
+static char folder[PATH_MAX];
+static char path[PATH_MAX];
+static struct errmsg err;
+
+/* What trust_is_ours() says of a file of UID with MODE in a folder of FOLDER_UID. */
+static int ours(uid_t folder_uid, mode_t folder_mode, uid_t uid, mode_t mode)
+{
+	struct stat st;
+
+	err.text[0] = '\0';
+	if (chown(folder, folder_uid, 0) < 0 || chmod(folder, folder_mode) < 0 ||
+	    chown(path, uid, 0) < 0 || chmod(path, mode) < 0 || stat(path, &st) < 0)
+		return -errno;
+	return trust_is_ours(path, &st, &err);
+}
+
+static void test_ours(void)
+{
+	static const struct {
+		const char *what;
+		uid_t folder_uid;
+		mode_t folder_mode;
+		uid_t uid;
+		mode_t mode;
+		int rc;
+		const char *err;
+	} t[] = {
+		{ "root's", 0, 0755, 0, 0644, 0, NULL },
+		{ "root's, in a stranger's folder", STRANGER, 0755, 0, 0644, 0, NULL },
+		{ "the folder's owner's", STRANGER, 0755, STRANGER, 0644, 0, NULL },
+		{ "a stranger's", 0, 0755, STRANGER, 0644, -EPERM, "belongs to user 12345" },
+		{ "a stranger's, as in /tmp", 0, 01777, STRANGER, 0600, -EPERM, "chown root" },
+		{ "the group may write", 0, 0755, 0, 0664, -EPERM, "chmod go-w" },
+		{ "all may write", 0, 0755, 0, 0646, -EPERM, "chmod go-w" },
+		{ "all may write the folder owner's", STRANGER, 0755, STRANGER, 0666, -EPERM, "chmod go-w" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		is_int(ours(t[i].folder_uid, t[i].folder_mode, t[i].uid, t[i].mode), t[i].rc, t[i].what);
+		if (t[i].err)
+			ok(strstr(err.text, t[i].err) && strstr(err.text, path), "%s", err.text);
+	}
+	(void)ours(0, 0755, 0, 0644);
+}
+
+static void test_secret(void)
+{
+	struct stat st = { .st_mode = S_IFREG | 0600, .st_uid = STRANGER };
+
+	is_int(trust_is_secret("f", &st, &err), 0, "0600: a secret is kept");
+	is_int(trust_is_private("f", &st, &err), -EACCES, "but not ours if a stranger has the file");
+	st.st_uid = 0;
+	is_int(trust_is_private("f", &st, &err), 0, "root's is");
+	st.st_mode = S_IFREG | 0640;
+	is_int(trust_is_secret("f", &st, &err), -EACCES, "0640: the group reads the secret");
+	is_str(err.text, "f: others may use it; chmod 0600", "what to type");
+}
+
+/* Writes TEXT, which READER accepts if the file may be believed. */
+static void test_reader(const char *what, const char *text, int (*reader)(void))
+{
+	ok(scratch_write(path, text, strlen(text)), "%s", what);
+	(void)ours(0, 0755, 0, 0644);
+	is_int(reader(), 0, "0644 of root");
+	(void)ours(0, 0755, 0, 0666);
+	is_int(reader(), -EPERM, "0666");
+	(void)ours(0, 0755, STRANGER, 0644);
+	is_int(reader(), -EPERM, "a stranger's");
+	ok(strstr(err.text, path) != NULL, "%s", err.text);
+}
+
+static int read_conf(void)
+{
+	static const struct kvconf_key keys[] = {
+		{ .name = "Key", .parse = kvconf_u64, .size = sizeof(uint64_t) },
+	};
+	uint64_t value;
+
+	return kvconf_read(path, keys, ARRAY_SIZE(keys), &value, &err);
+}
+
+static int read_table(void)
+{
+	struct emission_factor f;
+
+	return emission_lookup(path, "FR", &f, &err);
+}
+
+static int read_series(void)
+{
+	struct factor_series s = { 0 };
+	int rc = factor_series_read(path, &s, &err);
+
+	factor_series_fini(&s);
+	return rc;
+}
+
+int main(void)
+{
+	if (geteuid() != 0)
+		return skip_all("only root can give a file away");
+	if (!mkdtemp(dir))
+		return 1;
+	(void)snprintf(folder, sizeof(folder), "%s/folder", dir);
+	(void)snprintf(path, sizeof(path), "%s/file", folder);
+	if (mkdir(folder, 0755) < 0 || !scratch_write(path, "", 0))
+		return 1;
+	test_ours();
+	test_secret();
+	test_reader("configuration", "Key=5\n", read_conf);
+	test_reader("emission factors", "iso2,iso3,year,gco2e_per_kwh,country\nFR,FRA,2024,44.2,France\n", read_table);
+	test_reader("factors over time", FACTOR_SERIES_HEAD "\n", read_series);
+	scratch_clear(dir);
+	(void)rmdir(dir);
+	return done_testing();
+}
