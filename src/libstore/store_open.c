@@ -224,10 +224,14 @@ static int store_read_last_seq(struct store *s, struct errmsg *err)
 
 static int store_open_all(struct store *s, const char *dir, struct errmsg *err)
 {
-	int rc = fileio_mkdir_p(dir, 0700, err);
+	int rc = localfs_check(dir, "StoreDir", err);
 
-	if (rc == 0)
-		rc = localfs_check(dir, "StoreDir", err);
+	/* not before: on a network file system, mkdir() may hang */
+	if (rc == -ENOENT) {
+		rc = fileio_mkdir_p(dir, 0700, err);
+		if (rc == 0)
+			rc = localfs_check(dir, "StoreDir", err);
+	}
 	if (rc == 0)
 		rc = store_db_path(dir, s->path, sizeof(s->path), err);
 	if (rc == 0)

@@ -3,10 +3,13 @@
  * InboxDir and StoreDir on a network file system are refused. This machine may be able to mount none, so statfs()
  * answers here with the type that a test sets; without one, the kernel answers.
  */
-#define _GNU_SOURCE /* syscall */
+#define _GNU_SOURCE /* syscall, unshare */
 #include "src/libutil/localfs.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
@@ -86,12 +89,58 @@ static void test_refused(void)
 	store_close(s);
 }
 
+/*
+ * Mounts a FUSE file system whose server never answers, in a mount namespace of our own. Whoever
+ * looks into it waits. Returns the fd that keeps it mounted, or -errno.
+ */
+static int mount_hung(const char *at)
+{
+	char options[96];
+	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 || unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return -errno;
+	(void)snprintf(options, sizeof(options), "fd=%d,rootmode=40755,user_id=0,group_id=0", fd);
+	return mount("hung", at, "fuse", 0, options) < 0 ? -errno : fd;
+}
+
+static void test_hung(void)
+{
+	static const struct inbox_pos begin;
+	const char *at = scratch_path(dir, "hung");
+	const char *path = scratch_path(dir, "hung/inbox");
+	struct store_options o = { .dir = scratch_path(dir, "hung/store") };
+	struct job_site site = { .cluster = "c" };
+	struct inbox_writer *w = NULL;
+	struct inbox_reader *r = NULL;
+	struct store *s = NULL;
+	struct errmsg err = { 0 };
+	int fd;
+
+	if (mkdir(at, 0755) < 0)
+		ok(false, "%s: %s", at, strerror(errno));
+	fd = mount_hung(at);
+	if (fd < 0) {
+		skip(4, "FUSE cannot be mounted here");
+		return;
+	}
+	(void)alarm(60); /* the kernel ends the wait of a killed process */
+	is_int(localfs_check(at, "StoreDir", &err), -EREMOTE, "a FUSE server that hangs");
+	is_int(inbox_writer_open(path, &site, &w, &err), -EREMOTE, "does not hold slurmctld");
+	is_int(inbox_reader_open(path, &begin, &r, &err), -EREMOTE, "nor the recorder's reader");
+	is_int(store_open(&o, &s, &err), -EREMOTE, "nor its store");
+	(void)alarm(0);
+	(void)umount2(at, MNT_DETACH);
+	(void)close(fd);
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir))
 		return 99;
 	test_check();
 	test_refused();
+	test_hung();
 	scratch_clear(dir);
 	is_int(rmdir(dir), 0, "nothing left behind");
 	return done_testing();
