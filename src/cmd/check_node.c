@@ -29,6 +29,7 @@
 #include "src/libprofile/unwind.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
+#include "src/libutil/localfs.h"
 
 /* How long a folder that users write to may take to answer. */
 #define CHECK_FOLDER_MS 5000
@@ -41,9 +42,14 @@ static void check_ledger_dir(struct check *c)
 {
 	const char *dir = c->settings.ledger_dir;
 	char hint[2 * PATH_MAX + 64];
+	struct errmsg err = { 0 };
 	struct statfs fs;
 	struct stat st;
 
+	if (localfs_check(dir, "LedgerDir", &err) == -EREMOTE) {
+		check_error(c, "LedgerDir", "LedgerDir=/run/ceems", "%s", err.text);
+		return;
+	}
 	check_folder(c, "LedgerDir", dir, /* may_come= */ true);
 	(void)snprintf(hint, sizeof(hint), "chown root: %s && chmod 0755 %s", dir, dir);
 	if (stat(dir, &st) == 0 && ((st.st_uid && st.st_uid != geteuid()) ||
@@ -222,6 +228,28 @@ static int stat_in_child(const char *path, struct stat *ret)
 	return rc < 0 ? rc : answer.rc;
 }
 
+/*
+ * Files that slurmd's helper programs read or write. A helper waits for a file server that is gone,
+ * and slurmd does not, but the values are lost meanwhile.
+ */
+static void check_remote(struct check *c)
+{
+	const struct {
+		const char *key, *path, *lost;
+	} t[] = {
+		{ "TextfileDir", c->settings.textfile_dir, "ceems.prom is not written" },
+		{ "ExternalSource", c->settings.external_source, "energy is not measured" },
+	};
+	struct errmsg err = { 0 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++)
+		if (*t[i].path && localfs_check(t[i].path, t[i].key, &err) == -EREMOTE)
+			check_warn(c, t[i].key, "name a folder on a local disk",
+				   "%s is on a network file system: while its server hangs, %s", t[i].path,
+				   t[i].lost);
+}
+
 /* A folder in which all users write files of their own. */
 static void check_users_dir(struct check *c, const char *key, const char *dir, const char *option, const char *files)
 {
@@ -291,6 +319,7 @@ void check_node(struct check *c)
 	check_ledger_dir(c);
 	check_ledger(c);
 	check_clock(c);
+	check_remote(c);
 	check_users_dir(c, "TraceDir", c->settings.trace_dir, "--ceems-trace", "traces");
 	check_profiles(c);
 	check_filesystems(c);

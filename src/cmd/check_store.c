@@ -53,13 +53,16 @@ static bool store_check_folder(struct check *c, const char *key, const char *dir
 	struct errmsg err = { 0 };
 	struct stat st;
 
+	/* first, since each look into a file system whose server is gone would hang */
+	if (localfs_check(dir, key, &err) == -EREMOTE) {
+		check_error(c, key, "name a folder on a local disk", "%s", err.text);
+		return false;
+	}
 	if (!check_slurm_user_writes(c, key, dir, /* makes= */ true) && access(dir, F_OK) < 0)
 		return false;
 	check_folder(c, key, dir, /* may_come= */ true);
 	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
 		return false;
-	if (localfs_check(dir, key, &err) == -EREMOTE)
-		check_error(c, key, "name a folder on a local disk", "%s", err.text);
 	store_check_owner(c, key, dir, &st);
 	store_check_mode(c, key, dir, &st);
 	return true;
