@@ -6,7 +6,7 @@
 
 #include "src/libutil/wide_math.h"
 
-/* The largest T of which at least K of the N remainders are not below. */
+/* Returns the largest T for which at least K of the N remainders are T or more. */
 static uint64_t kth_largest(const uint64_t *rest, size_t n, uint64_t k)
 {
 	uint64_t threshold = 0;
@@ -25,14 +25,14 @@ static uint64_t kth_largest(const uint64_t *rest, size_t n, uint64_t k)
 }
 
 /*
- * SHARE first holds the remainders, which saves a scratch array, and then the shares: dividing
- * twice is cheaper than sorting.
+ * First pass: SHARE[i] holds the remainder of weight i, so no scratch array is needed. Second pass:
+ * SHARE[i] becomes the share. Dividing twice is cheaper than sorting the remainders.
  */
 uint64_t apportion(uint64_t total, const uint64_t *weight, size_t n, uint64_t *share)
 {
 	unsigned int shift;
 	uint64_t threshold;
-	uint64_t ties; /* how many of those at the threshold get a unit */
+	uint64_t ties; /* how many of the remainders that equal the threshold still get one unit */
 	uint64_t left = total;
 	uint64_t sum;
 	u128 wide = 0;

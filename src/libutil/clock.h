@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * clock.h - intervals use CLOCK_MONOTONIC (as bpf_ktime_get_ns does), records the wall clock.
+ * clock.h - reads clocks in nanoseconds. Intervals use CLOCK_MONOTONIC, as bpf_ktime_get_ns() does;
+ * records use the wall clock.
  */
 #ifndef CEEMS_CLOCK_H
 #define CEEMS_CLOCK_H
@@ -15,7 +16,7 @@ static inline uint64_t clock_ns(clockid_t id)
 {
 	struct timespec ts;
 
-	(void)clock_gettime(id, &ts); /* cannot fail for the clocks below */
+	(void)clock_gettime(id, &ts); /* cannot fail for the three clocks below */
 	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
@@ -29,7 +30,7 @@ static inline uint64_t clock_wall_ns(void)
 	return clock_ns(CLOCK_REALTIME);
 }
 
-/* CPU time of the calling thread: what a tick or a hook costs. */
+/* CPU time of the calling thread; measures what a tick or a hook costs. */
 static inline uint64_t clock_thread_cpu_ns(void)
 {
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -42,8 +43,8 @@ static inline struct timespec clock_ns_to_timespec(uint64_t ns)
 }
 
 /*
- * Turns a deadline of CLOCK_MONOTONIC into one of the wall clock, for functions of glibc that take
- * no other. The result is wrong by as much as somebody sets the wall clock meanwhile.
+ * Converts a deadline on CLOCK_MONOTONIC to one on the wall clock, for glibc functions that accept
+ * only the wall clock. If the wall clock is set before the deadline, the deadline moves by as much.
  */
 static inline struct timespec clock_wall_of(const struct timespec *mono)
 {

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * errmsg.h - the human half of an error; the machine half is the -errno a function returns.
+ * errmsg.h - the text of an error, for people. The function that fills it returns the code, -errno.
  */
 #ifndef CEEMS_ERRMSG_H
 #define CEEMS_ERRMSG_H
 
 #include "src/libutil/util.h"
 
-/* Plain buffer, lives on the caller's stack; needs no clean-up. Start with `= { 0 }`. */
+/* A plain buffer on the caller's stack; needs no clean-up. Initialise with `= { 0 }`. */
 struct errmsg {
 	char text[512];
 };
 
 /*
- * Stores the text, cut at the buffer's end and masked by text_mask(), and returns RC. So a failure
- * is one line: `return errmsg_set(err, -EINVAL, "%s:%d: ...", file, line);` ERR may be NULL.
+ * Stores the formatted text in ERR and returns RC, so that a failure takes one line:
+ * `return errmsg_set(err, -EINVAL, "%s:%d: ...", file, line);`
+ * The text is cut at the buffer's end and masked by text_mask(). ERR may be NULL.
  */
 int errmsg_set(struct errmsg *err, int rc, const char *fmt, ...) _printf_(3, 4);
 
-/* The same with ": <strerror(-rc)>" appended. */
+/* errmsg_set() with ": <strerror(-rc)>" appended; RC is -errno. */
 int errmsg_errno(struct errmsg *err, int rc, const char *fmt, ...) _printf_(3, 4);
 
 #endif

@@ -54,7 +54,10 @@ int fileio_pread_u64(int fd, uint64_t *ret)
 	char buf[32];
 	ssize_t n = pread(fd, buf, sizeof(buf), 0);
 
-	/* a whole line is all of it: no second read, as the kernel's files are not read for nothing */
+	/*
+	 * One read is enough if it returned a whole line; a second read would make the kernel
+	 * format the file again.
+	 */
 	if (n <= 0 || n == (ssize_t)sizeof(buf) || buf[n - 1] != '\n')
 		n = fileio_pread_all(fd, buf, sizeof(buf));
 	if (n < 0)
@@ -77,7 +80,8 @@ int fileio_open_regular(const char *path, struct stat *ret, struct errmsg *err)
 {
 	_cleanup_close_ int fd = -1;
 
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us up */
+	/* O_NONBLOCK: opening a FIFO must not wait for its writer */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return errmsg_errno(err, -errno, "%s: cannot open", path);
 	if (fstat(fd, ret) < 0)
@@ -163,7 +167,7 @@ static int sync_folder(const char *path)
 	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
-#define GROUP_OF_PROCESS ((gid_t)-1) /* as fchown() takes it */
+#define GROUP_OF_PROCESS ((gid_t)-1) /* fchown() leaves the group as it is */
 
 static int replace_file(const char *path, const void *data, size_t len, mode_t mode, gid_t group, bool sync,
 			struct errmsg *err)
@@ -176,13 +180,14 @@ static int replace_file(const char *path, const void *data, size_t len, mode_t m
 	n = snprintf(tmp, sizeof(tmp), "%s.tmp", path);
 	if (n < 0 || (size_t)n >= sizeof(tmp))
 		return errmsg_set(err, -ENAMETOOLONG, "%s: path too long", path);
-	(void)unlink(tmp); /* what a killed writer left; O_EXCL then refuses a planted link */
+	/* removes what a killed writer left; O_EXCL then refuses a planted link */
+	(void)unlink(tmp);
 	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return errmsg_errno(err, -errno, "%s: cannot create", tmp);
 	/*
-	 * Group first, then mode: the old group must not get the new group's rights. fchmod()
-	 * ignores the umask.
+	 * Set the group before the mode, or the old group would have the new group's rights for a
+	 * moment. Set the mode by fchmod(), which ignores the umask.
 	 */
 	rc = fchown(fd, (uid_t)-1, group) < 0 || fchmod(fd, mode) < 0 ? -errno : 0;
 	if (rc == 0)

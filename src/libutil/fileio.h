@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fileio.h - small files: kernel pseudo files kept open, configuration, atomic replacement.
- * Every fd is O_CLOEXEC.
+ * fileio.h - reads kernel files and configuration files, and replaces files atomically. Every fd is
+ * O_CLOEXEC.
  */
 #ifndef CEEMS_FILEIO_H
 #define CEEMS_FILEIO_H
@@ -13,25 +13,42 @@
 
 #include "src/libutil/errmsg.h"
 
-/* Opens "<root><path>" read-only; ROOT is SysRoot, "/" or "" for the real one. fd or -errno. */
+/*
+ * Opens "<root><path>" read-only. ROOT is SysRoot; "/", "" or NULL mean the real root. Returns an
+ * fd or -errno.
+ */
 int fileio_open_at_root(const char *root, const char *path);
 
 /*
- * Reads from offset 0 what fits into BUF and ends it with NUL. Returns the length, -errno, or
- * -EFBIG when the file does not fit. No allocation, no seek: usable every tick.
+ * Reads the whole file of FD, from offset 0, into BUF and adds a NUL. Returns the length, -errno,
+ * or -EFBIG if file and NUL do not fit into SIZE bytes. It neither allocates nor seeks, so a tick
+ * may call it.
  */
 ssize_t fileio_pread_all(int fd, char *buf, size_t size);
 
-/* One unsigned number, as sysfs writes it. -EINVAL for anything else, also an empty file. */
+/*
+ * Reads the one unsigned number in the file of FD, as sysfs writes it. -EINVAL: the file has
+ * anything else, or is empty.
+ */
 int fileio_pread_u64(int fd, uint64_t *ret);
 
-/* Of "<root><path>", which has to fit into BUF as a whole: the first line without its end. 0 or -errno. */
+/*
+ * Reads the first line of "<root><path>" into BUF, without its newline. Returns 0 or -errno.
+ * -EFBIG: the whole file, not only its first line, has to fit into SIZE bytes.
+ */
 int fileio_read_line(const char *root, const char *path, char *buf, size_t size);
 
-/* Opens a regular file for reading; *RET is what fstat() says of it. fd or -errno. */
+/*
+ * Opens PATH read-only if it is a regular file, and writes what fstat() says to *RET. Returns an
+ * fd, -EINVAL (not a regular file) or -errno.
+ */
 int fileio_open_regular(const char *path, struct stat *ret, struct errmsg *err);
 
-/* Whole regular file into malloc'ed, NUL-ended memory; -EFBIG above MAX bytes. */
+/*
+ * Reads the whole regular file PATH into malloc'ed memory, NUL-ended; the caller frees *RET.
+ * *RET_LEN (may be NULL) is the length without the NUL. Returns 0, -EFBIG (more than MAX bytes) or
+ * -errno.
+ */
 int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len,
 		      struct errmsg *err);
 /* The same of a file that decides what we do; *ST is its status. -EPERM: see trust_is_ours(). */
@@ -39,22 +56,28 @@ int fileio_read_ours(const char *path, size_t max, struct stat *st, char **ret, 
 		     struct errmsg *err);
 
 /*
- * Replaces PATH in one rename, so that a reader sees the old or the new content, never a part.
- * The temporary file is "<path>.tmp"; it is gone again when a step fails (disk full).
+ * Replaces PATH by rename(), so a reader sees the old or the new content, never a part. The
+ * temporary file is "<path>.tmp" and is removed when a step fails (disk full). Returns 0 or -errno.
  */
 int fileio_write_atomic(const char *path, const void *data, size_t len, mode_t mode,
 			struct errmsg *err);
-/* fileio_write_atomic(), and the file belongs to GROUP. */
+/* fileio_write_atomic() that also gives the file to GROUP. */
 int fileio_write_for_group(const char *path, const void *data, size_t len, mode_t mode, gid_t group,
 			   struct errmsg *err);
-/* fileio_write_atomic(), and on the disk when it returns: also after a power cut it is one of the two. */
+/*
+ * fileio_write_atomic() that also syncs file and folder: after a power cut PATH has the old or the
+ * new content.
+ */
 int fileio_write_durable(const char *path, const void *data, size_t len, mode_t mode,
 			 struct errmsg *err);
 
-/* write(2) until all is out; -errno. */
+/* Calls write(2) until all LEN bytes are written. Returns 0 or -errno. */
 int fileio_write_full(int fd, const void *data, size_t len);
 
-/* mkdir -p; existing folders are left as they are. */
+/*
+ * Creates PATH and its parents as `mkdir -p` does; existing folders keep their mode. Returns 0 or
+ * -errno.
+ */
 int fileio_mkdir_p(const char *path, mode_t mode, struct errmsg *err);
 
 #endif

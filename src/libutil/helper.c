@@ -14,7 +14,9 @@
 
 #define WAIT_STEP_NS (2 * NSEC_PER_MSEC)
 
-/* A worker thread has all signals blocked and slurmd ignores some: the child gets neither. */
+/*
+ * The child must not inherit the blocked signals of a worker thread, nor slurmd's ignored signals.
+ */
 static int set_attributes(posix_spawnattr_t *attr)
 {
 	sigset_t none, all;
@@ -59,7 +61,10 @@ static int spawn_with(const posix_spawnattr_t *attr, char *const *argv, char *co
 	return rc;
 }
 
-/* posix_spawn() and not fork(): a daemon has threads, and its memory need not be copied. */
+/*
+ * posix_spawn() instead of fork(): fork() is unsafe in a daemon with threads, and copies its page
+ * tables.
+ */
 static int spawn_program(char *const *argv, char *const *env, int in, int out, bool by_path, pid_t *ret_pid)
 {
 	posix_spawnattr_t attr;
@@ -87,7 +92,7 @@ int helper_spawn_by_path(char *const *argv, char *const *env, int in, int out, p
 	return spawn_program(argv, env, in, out, /* by_path= */ true, ret_pid);
 }
 
-/* Not in waitpid() itself, which knows no deadline. */
+/* Polls, because waitpid() itself has no timeout. */
 int helper_wait(pid_t pid, uint64_t deadline_ns, int *ret_status)
 {
 	const struct timespec step = clock_ns_to_timespec(WAIT_STEP_NS);

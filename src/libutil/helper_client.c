@@ -13,7 +13,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/helper.h"
 
-/* Of a stream without lines, in one call: so many buffers. */
+/* Reads per call: bounds the time spent on a helper that writes without newlines. */
 #define READS_MAX 4
 #define LATE_NS NSEC_PER_SEC
 #define SO_IN_MAX (64 * 1024 * 1024)
@@ -21,24 +21,24 @@
 struct helper {
 	struct helper_options o;
 	size_t line_max;
-	int in;  /* a socket: what it reads; -1: it does not run */
-	int out; /* what it writes */
-	pid_t pid; /* 0: reaped */
-	uint64_t heard_ns; /* something came, or it was started */
+	int in;  /* our end of the helper's standard input, a socket; -1: the helper does not run */
+	int out; /* our end of the pipe from the helper's output; -1: the helper does not run */
+	pid_t pid; /* 0: no process, or already reaped */
+	uint64_t heard_ns; /* last time that the helper wrote, or was started */
 	uint64_t asked_ns; /* when the open question was asked */
 	uint64_t pause_ns;
 	uint64_t restart_ns;
-	uint64_t question; /* the last one */
-	bool is_asked;	   /* it is open */
-	bool is_heard;	   /* something came since the start */
+	uint64_t question; /* number of the last question */
+	bool is_asked;	   /* the last question has no answer yet */
+	bool is_heard;	   /* the helper wrote something since its start */
 	struct helper_counts counts;
-	char *rest;	 /* of a question that did not fit its input; owned */
+	char *rest;	 /* the part of a question that the socket did not take yet; owned */
 	size_t rest_len;
 	size_t rest_done;
-	/* BUF has USED bytes, of which TAKEN were returned */
+	/* BUF holds USED bytes; the first TAKEN of them were returned as lines */
 	char *buf;
 	size_t used, taken;
-	bool is_cut; /* the rest of a line that was too long is dropped */
+	bool is_cut; /* skip up to the next newline: the line was too long */
 	char why[96];
 };
 
@@ -54,9 +54,9 @@ const char *helper_state_name(enum helper_state s)
 	return state_names[s];
 }
 
-/* --- its life ----------------------------------------------------------------------------- */
+/* --- start, stop, restart ----------------------------------------------------------------- */
 
-/* IN is a socket, as a write to it can be told not to raise SIGPIPE. */
+/* IN is a socket, not a pipe: only send() can suppress SIGPIPE. */
 static int helper_make_pipes(const struct helper *h, int in[2], int out[2])
 {
 	int size = (int)h->o.in_size;
@@ -70,12 +70,16 @@ static int helper_make_pipes(const struct helper *h, int in[2], int out[2])
 		(void)close(in[1]);
 		return rc;
 	}
-	if (size > 0 && size <= SO_IN_MAX) /* best effort: what does not fit is sent later */
+	/* best effort: helper_send_rest() sends later what does not fit */
+	if (size > 0 && size <= SO_IN_MAX)
 		(void)setsockopt(in[0], SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
-	/* for us alone: the process shares its ends with nobody and may block in them */
+	/* Only our end: the helper shares its own end with nobody and may block in it. */
 	if (fcntl(out[0], F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
-	/* at up to a minute between two reads (SampleInterval), pieces of 64 KiB would take too long */
+	/*
+	 * The daemon may read only once a minute (SampleInterval); a pipe of 64 KiB would fill up
+	 * between reads.
+	 */
 	if (h->line_max > HELPER_LINE_MAX)
 		(void)fcntl(out[0], F_SETPIPE_SZ, 1024 * 1024);
 	return 0;
@@ -122,7 +126,10 @@ static void helper_reap(struct helper *h, uint64_t deadline_ns)
 
 static void helper_stop(struct helper *h, uint64_t now_ns)
 {
-	/* of one that has ended and that others have reaped, the number may be another's by now */
+	/*
+	 * Reap first: if somebody else reaped the process, its pid may now belong to another
+	 * process.
+	 */
 	helper_reap(h, 0);
 	if (h->pid)
 		(void)kill(h->pid, SIGKILL);
@@ -133,7 +140,7 @@ static void helper_stop(struct helper *h, uint64_t now_ns)
 	helper_pause(h, now_ns);
 }
 
-/* While the kernel holds the old one there is no new one. */
+/* Starts the helper again after its pause, but not while the kernel still holds the old process. */
 static void helper_restart(struct helper *h, uint64_t now_ns)
 {
 	helper_reap(h, 0);
@@ -148,9 +155,12 @@ void helper_good(struct helper *h)
 	h->pause_ns = HELPER_PAUSE_NS;
 }
 
-/* --- what it is told ---------------------------------------------------------------------- */
+/* --- questions ---------------------------------------------------------------------------- */
 
-/* What was sent, of LEN bytes; a helper that has ended is noticed by who reads. */
+/*
+ * Returns how many of LEN bytes were sent. Returns LEN also if the helper has ended: helper_read()
+ * finds that.
+ */
 static size_t helper_send(const struct helper *h, const char *data, size_t len)
 {
 	size_t done = 0;
@@ -178,7 +188,7 @@ static void helper_send_rest(struct helper *h)
 		free(TAKE_PTR(h->rest));
 }
 
-/* LINE and DATA as one stream; what does not fit in now is kept. */
+/* Sends LINE and DATA as one stream, and keeps the part that the socket does not take now. */
 static int helper_send_all(struct helper *h, const char *line, size_t line_len, const char *data,
 			   size_t len)
 {
@@ -232,7 +242,7 @@ bool helper_is_asked(const struct helper *h)
 	return h->is_asked;
 }
 
-/* --- its words ---------------------------------------------------------------------------- */
+/* --- answers ------------------------------------------------------------------------------ */
 
 static int helper_fail(struct helper *h, uint64_t now_ns, const char *why, char **ret)
 {
@@ -242,7 +252,7 @@ static int helper_fail(struct helper *h, uint64_t now_ns, const char *why, char 
 	return 0;
 }
 
-/* It may end in a log. */
+/* Masks control characters: the line may end up in a log. */
 static void helper_mask(char *text)
 {
 	for (; *text; text++)
@@ -250,7 +260,7 @@ static void helper_mask(char *text)
 			*text = '?';
 }
 
-/* A line that is whole, in the buffer. */
+/* Takes one whole line out of the buffer; false: there is none. */
 static bool helper_cut_line(struct helper *h, char **ret)
 {
 	char *begin = h->buf + h->taken;
@@ -264,7 +274,7 @@ static bool helper_cut_line(struct helper *h, char **ret)
 	return true;
 }
 
-/* The next line; the rest of one that was too long is not one. */
+/* Takes the next line that is not the remainder of an overlong one; false: there is none. */
 static bool helper_next_line(struct helper *h, char **ret)
 {
 	while (helper_cut_line(h, ret)) {
@@ -278,7 +288,7 @@ static bool helper_next_line(struct helper *h, char **ret)
 	return false;
 }
 
-/* 0: there is more; -EAGAIN, or what read() says. */
+/* 0: call again; -EAGAIN: nothing to read; -EPIPE: the helper has ended; else -errno of read(). */
 static int helper_read(struct helper *h)
 {
 	ssize_t n;
@@ -287,7 +297,7 @@ static int helper_read(struct helper *h)
 	h->used -= h->taken;
 	h->taken = 0;
 	if (h->used >= h->line_max) {
-		h->used = 0; /* its beginning was told as a line of its own */
+		h->used = 0; /* helper_is_overlong() has reported the beginning of this line */
 		h->is_cut = true;
 	}
 	n = read(h->out, h->buf + h->used, h->line_max - h->used);
@@ -324,7 +334,7 @@ static void helper_heard(struct helper *h, uint64_t now_ns, const char *line)
 		h->is_asked = false;
 }
 
-/* The beginning of a line that fills the buffer. */
+/* Reports a line that fills the whole buffer as an error, with its beginning. */
 static bool helper_is_overlong(struct helper *h, char **ret)
 {
 	if (h->is_cut || h->used < h->line_max || memchr(h->buf, '\n', h->used))
@@ -377,7 +387,7 @@ int helper_poll(struct helper *h, uint64_t timeout_ns)
 											  -EAGAIN;
 }
 
-/* --- all of it ---------------------------------------------------------------------------- */
+/* --- the object --------------------------------------------------------------------------- */
 
 int helper_open(const struct helper_options *o, struct helper **ret, struct errmsg *err)
 {
@@ -426,7 +436,8 @@ void helper_close(struct helper *h, uint64_t deadline_ns)
 {
 	if (!h)
 		return;
-	if (h->out >= 0) { /* it has a session with a BMC to end, perhaps */
+	/* End of input tells it to end; it may have a session with a BMC to close. */
+	if (h->out >= 0) {
 		(void)shutdown(h->in, SHUT_RDWR);
 		helper_reap(h, clock_mono_ns() + HELPER_LEAVE_NS);
 	}

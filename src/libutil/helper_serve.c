@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The helper's own side of helper.h. */
+/* The helper's side of helper.h. */
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 #define NICE 10
 
-/* What the daemon has written and nobody has taken yet. */
+/* Input from the daemon that no call has returned yet. */
 static struct {
 	char data[4096];
 	size_t used;
@@ -24,7 +24,7 @@ void helper_close_inherited(void)
 {
 	int fd;
 
-#ifdef SYS_close_range /* Linux 5.9; glibc 2.34 has a function */
+#ifdef SYS_close_range /* since Linux 5.9; glibc has a wrapper only since 2.34 */
 	if (syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, 0U) == 0)
 		return;
 #endif
@@ -55,10 +55,13 @@ void helper_say(const char *fmt, ...)
 		n = sizeof(line) - 2;
 	line[n] = '\n';
 	line[n + 1] = '\0';
-	(void)fputs(line, stdout); /* locks the stream: a line of each thread is whole */
+	/* fputs() locks the stream, so lines of several threads do not mix */
+	(void)fputs(line, stdout);
 }
 
-/* More input; 0: none within TIMEOUT_MS. */
+/*
+ * Reads more input. 1: something came; 0: nothing within TIMEOUT_MS; -EPIPE: the daemon has ended.
+ */
 static int helper_fill(int timeout_ms)
 {
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };

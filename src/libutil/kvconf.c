@@ -89,7 +89,7 @@ int kvconf_https(const char *value, void *field, const struct kvconf_key *key,
 		return errmsg_set(err, -EINVAL, "does not begin with " SCHEME);
 	if (value[len - 1] == '/')
 		len--;
-	/* a user in here would be shown wherever the address is */
+	/* No "user@host": the address is logged, and a password in it would be logged too. */
 	if (!isalnum((unsigned char)*host) && *host != '[')
 		return errmsg_set(err, -EINVAL, "has no host");
 	if (strcspn(host, "/@?# \t") < len - (sizeof(SCHEME) - 1))
@@ -136,7 +136,7 @@ static char *kvconf_trim(char *s)
 	return s;
 }
 
-/* Cuts the comment and the quotes off VALUE, in place. */
+/* Removes quotes and a trailing comment from VALUE, in place. */
 static int unquote(char *value, struct errmsg *err)
 {
 	char *out = value;
@@ -169,7 +169,10 @@ static const struct kvconf_key *find_key(const struct kvconf_key *keys, size_t n
 
 #define NEAR_MAX 64
 
-/* How many letters have to be put in, taken out or changed (Levenshtein), case aside. */
+/*
+ * Levenshtein distance: how many letters to insert, delete or change to turn A into B, ignoring
+ * case.
+ */
 static size_t kvconf_distance(const char *a, const char *b)
 {
 	size_t row[NEAR_MAX + 1];
@@ -199,7 +202,7 @@ static size_t kvconf_distance(const char *a, const char *b)
 	return row[n];
 }
 
-/* The key that NAME is most likely mistyped of; NULL: of none. */
+/* The key that NAME most likely misspells; NULL: no key is close. */
 static const char *nearest(const struct kvconf_key *keys, size_t nkeys, const char *name)
 {
 	size_t least = 1 + strlen(name) / 3;
@@ -246,7 +249,7 @@ static int read_line(struct kvconf_reading *r, char *line, struct errmsg *err)
 	if (!*name || *name == '#')
 		return 0;
 	value = strchr(name, '=');
-	if (!value) /* the line is not shown: it may be a password's */
+	if (!value) /* do not show the line: it may hold a password */
 		return errmsg_set(err, -EINVAL, "%s:%u: no '='", r->path, r->lineno);
 	*value++ = '\0';
 	name = kvconf_trim(name);
@@ -307,7 +310,7 @@ int kvconf_read_all(const char *path, const struct kvconf_key *keys, size_t nkey
 		rc = errmsg_set(err, -EINVAL, "%s: contains a NUL byte", path);
 	else
 		rc = read_lines(&r, text, on_error, arg, err);
-	explicit_bzero(text, len); /* some have secrets */
+	explicit_bzero(text, len); /* the file may hold passwords */
 	return rc;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kvconf.h - files in slurm.conf's style. A line is Key=Value. '#' starts a comment. Keys may be in
- * any case, with blanks around '='. A value ends at the line's end or at an unquoted '#'. "double
- * quotes" keep blanks and '#'. One table per file drives parsing, help and tests.
+ * kvconf.h - reads configuration files in slurm.conf's style: one Key=Value per line. Keys may be
+ * in any case, with blanks around '='. '#' starts a comment. A value in "double quotes" may contain
+ * blanks and '#'. One table of keys per file drives the parser, the help text and the tests.
  */
 #ifndef CEEMS_KVCONF_H
 #define CEEMS_KVCONF_H
@@ -14,18 +14,19 @@
 struct kvconf_key {
 	const char *name;
 	/*
-	 * Turns VALUE (whole, unquoted) into the field at FIELD; 0 or -errno with the reason in
-	 * ERR ("not a duration"). File, line and key are added by the parser.
+	 * Parses VALUE (whole and unquoted) into the field at FIELD. Returns 0, or -errno with the
+	 * reason in ERR ("not a duration"); kvconf adds file, line and key to the reason.
 	 */
 	int (*parse)(const char *value, void *field, const struct kvconf_key *key,
 		     struct errmsg *err);
 	size_t offset;	       /* of the field in the caller's struct */
-	size_t size;	       /* of the field: the bound for text */
-	const char *initial;   /* default, in the file's own syntax; NULL: field is left alone */
+	size_t size;	       /* of the field in bytes; the limit for text */
+	/* default, written as in the file; NULL: kvconf_defaults() leaves the field alone */
+	const char *initial;
 	const char *help;      /* one sentence */
 };
 
-/* Parsers for the usual field types. */
+/* Parsers for common field types; the comment behind each names the type of the field. */
 int kvconf_text(const char *value, void *field, const struct kvconf_key *key,
 		struct errmsg *err); /* char[size] */
 int kvconf_bool(const char *value, void *field, const struct kvconf_key *key,
@@ -37,14 +38,15 @@ int kvconf_duration(const char *value, void *field, const struct kvconf_key *key
 int kvconf_size(const char *value, void *field, const struct kvconf_key *key,
 		struct errmsg *err); /* uint64_t, bytes */
 int kvconf_milli(const char *value, void *field, const struct kvconf_key *key,
-		 struct errmsg *err); /* uint64_t, thousandths of a decimal: watts -> mW */
+		 /* uint64_t, thousandths of the value in the file: watts become mW */
+		 struct errmsg *err);
 int kvconf_path(const char *value, void *field, const struct kvconf_key *key,
 		struct errmsg *err); /* char[size]: an absolute path, or empty */
-/* char[size]: "https://HOST[:PORT]", from which a '/' at its end is cut. */
+/* char[size]: "https://HOST[:PORT]"; a '/' at the end is removed. */
 int kvconf_https(const char *value, void *field, const struct kvconf_key *key,
 		 struct errmsg *err);
 
-/* Writes every key's default into DATA. A default that does not parse is a bug: -EINVAL. */
+/* Writes the default of every key into DATA. -EINVAL: a default does not parse, which is a bug. */
 int kvconf_defaults(const struct kvconf_key *keys, size_t nkeys, void *data,
 		    struct errmsg *err);
 
@@ -58,13 +60,13 @@ int kvconf_defaults(const struct kvconf_key *keys, size_t nkeys, void *data,
 int kvconf_read(const char *path, const struct kvconf_key *keys, size_t nkeys, void *data,
 		struct errmsg *err);
 
-/* What is wrong with one line, "PATH:LINE: KEY: reason"; LINE 0: with the file as a whole. */
+/* Receives one mistake as TEXT, "PATH:LINE: KEY: reason". LINE 0: it concerns the whole file. */
 typedef void kvconf_error_fn(void *arg, unsigned int line, const char *text);
 
 /*
- * The same for a caller that looks for all mistakes. Each bad line goes to ON_ERROR with ARG and
- * leaves its field unchanged; the other lines are read. Returns 0, however many lines were bad.
- * ON_ERROR is NULL: kvconf_read().
+ * Like kvconf_read(), but reports all mistakes. Each bad line goes to ON_ERROR, with ARG, and
+ * leaves its field unchanged; the other lines are read. Returns 0 even if lines were bad, -errno if
+ * the file could not be read. With ON_ERROR NULL it is kvconf_read().
  */
 int kvconf_read_all(const char *path, const struct kvconf_key *keys, size_t nkeys, void *data,
 		    kvconf_error_fn *on_error, void *arg, struct errmsg *err);

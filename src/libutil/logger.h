@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * logger.h - log lines of the core. The process sets a sink: error() and info() of Slurm in plugins, standard error or
- * syslog elsewhere. A function returns errors to its caller. A part that nobody calls, such as a thread, logs what it
- * gives up, once: object, action, cause, consequence.
+ * logger.h - writes log lines to a sink that the process sets: error() and info() of Slurm in
+ * plugins, standard error or syslog elsewhere. A function that has a caller returns its error
+ * instead. A thread, which has no caller, logs what it gives up, once: object, action, cause,
+ * consequence.
  *
- * The file is not log.h, because Slurm has a log.h and adapters include both.
+ * The file is not named log.h: Slurm has a log.h, and adapters include both.
  */
 #ifndef CEEMS_LOGGER_H
 #define CEEMS_LOGGER_H
@@ -23,7 +24,10 @@ enum logger_level {
 
 typedef void (*logger_sink_fn)(enum logger_level level, const char *line);
 
-/* Process-wide; NULL (the initial state) drops everything. SINK may be called by any thread. */
+/*
+ * Sets the sink of the process. NULL, the initial state, drops all lines. SINK may be called by any
+ * thread.
+ */
 void logger_set_sink(logger_sink_fn sink);
 
 void logger_log(enum logger_level level, const char *fmt, ...) _printf_(2, 3);
@@ -33,8 +37,9 @@ void logger_log(enum logger_level level, const char *fmt, ...) _printf_(2, 3);
 #define logger_debug(...) logger_log(LOGGER_DEBUG, __VA_ARGS__)
 
 /*
- * For a message that may come every second: the first is logged, the others are counted. Use one static struct per
- * message. logger_once_reset(), when the trouble is over, returns how many were not logged; the next is logged again.
+ * For a message that may come every second: logs the first and counts the others. Use one static
+ * struct per message. When the trouble is over, call logger_once_reset(): it returns how many lines
+ * were not logged, and the next message is logged again.
  */
 struct logger_once {
 	atomic_uint count;
@@ -44,9 +49,10 @@ void logger_log_once(struct logger_once *once, enum logger_level level, const ch
 unsigned int logger_once_reset(struct logger_once *once);
 
 /*
- * For trouble that begins and ends: each is logged once. Trouble that comes and goes would fill the log of every node.
- * So a beginning within LOGGER_QUIET_NS of the last logged one is logged after that time, if the trouble still lasts.
- * Initialise with zeros; for use by one thread.
+ * For trouble that begins and ends: tells the caller when to log each. BEGINS is returned at most
+ * once in LOGGER_QUIET_NS, so trouble that comes and goes does not fill the log. If trouble begins
+ * again earlier and lasts, BEGINS follows once that time has passed. ENDS follows a BEGINS only.
+ * Initialise the struct with zeros; one thread may use it.
  */
 #define LOGGER_QUIET_NS UINT64_C(600000000000)
 enum logger_news {
@@ -56,11 +62,11 @@ enum logger_news {
 };
 struct logger_trouble {
 	bool is_told;
-	uint64_t told_ns; /* that it begins; 0: never */
+	uint64_t told_ns; /* when BEGINS was last returned; 0: never */
 };
 enum logger_news logger_trouble_note(struct logger_trouble *t, bool is_there, uint64_t now_ns);
 
-/* A sink for CLIs and tests. */
+/* A sink for commands and tests. */
 void logger_sink_stderr(enum logger_level level, const char *line);
 
 #endif

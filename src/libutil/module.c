@@ -10,7 +10,7 @@
 
 #include "src/libutil/trust.h"
 
-/* What dlerror() says begins with the path; the library's own words are what helps. */
+/* dlerror() without the path in front, which the caller prints already. */
 static const char *load_error(const char *path)
 {
 	const char *text = dlerror();
@@ -35,11 +35,14 @@ int module_open(const char *path, const char *symbol, void **ret_handle, module_
 	rc = trust_check(path, err);
 	if (rc < 0)
 		return rc;
-	/* LOCAL: its library's names are not for the daemon. NOW: what is missing shows here. */
+	/*
+	 * RTLD_LOCAL: keeps the names of the module's libraries away from the daemon. RTLD_NOW: a
+	 * missing symbol fails here.
+	 */
 	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
 		return errmsg_set(err, -ELIBACC, "%s: %s", path, load_error(path));
-	/* ISO C has no such cast, POSIX promises that it works. */
+	/* ISO C forbids this cast; POSIX guarantees that it works. */
 	*(void **)&fn = dlsym(handle, symbol);
 	if (!fn) {
 		module_close(handle);
@@ -75,7 +78,7 @@ void module_pin(const void *address)
 {
 	Dl_info in;
 
-	/* LAZY: what it has not needed yet may be missing, as in jobcomp_ceems */
+	/* RTLD_LAZY: jobcomp_ceems may use symbols that this process does not define */
 	if (dladdr(address, &in) && in.dli_fname)
 		(void)dlopen(in.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }

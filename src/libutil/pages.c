@@ -9,7 +9,7 @@ void *pages_alloc(size_t size)
 
 	if (p == MAP_FAILED)
 		return NULL;
-	(void)madvise(p, size, MADV_DONTFORK); /* if not, it is just slower */
+	(void)madvise(p, size, MADV_DONTFORK); /* best effort: without it fork() is only slower */
 	return p;
 }
 

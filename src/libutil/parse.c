@@ -8,7 +8,10 @@
 
 #include "src/libutil/util.h"
 
-/* Digits of S[0..len); *used says how many. No sign, no blank: what strtoull would let pass. */
+/*
+ * Parses the digits at the beginning of S[0..len); *used is how many. Unlike strtoull(), refuses
+ * signs and blanks.
+ */
 static int parse_digits(const char *s, size_t len, uint64_t *ret, size_t *used)
 {
 	uint64_t v = 0;
@@ -189,7 +192,7 @@ int parse_decimal(const char *s, uint64_t scale, uint64_t *ret)
 			if (unit > 1) {
 				unit /= 10;
 				frac += unit * (uint64_t)(*s - '0');
-			} else if (unit == 1) { /* the first digit too many rounds */
+			} else if (unit == 1) { /* the first digit beyond the scale decides the rounding */
 				frac += *s >= '5';
 				unit = 0;
 			}

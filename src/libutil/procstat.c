@@ -15,7 +15,8 @@ int procstat_parse(const char *text, struct procstat *ret)
 {
 	uint64_t utime, stime, cutime, cstime;
 	struct procstat s;
-	const char *p = strrchr(text, ')'); /* the name before it may hold anything */
+	/* skip the process name, which may contain blanks and ')' */
+	const char *p = strrchr(text, ')');
 
 	if (!p || sscanf(p + 1,
 			 " %c %" SCNd32 " %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
@@ -41,14 +42,15 @@ int procstat_read(pid_t pid, struct procstat *ret)
 		return fd;
 	n = fileio_pread_all(fd, buf, sizeof(buf));
 	if (n < 0)
-		return (int)n; /* -ESRCH: gone between open and read */
+		return (int)n; /* -ESRCH: the process ended between open and read */
 	return procstat_parse(buf, ret);
 }
 
 int procstat_own_start(uint64_t *ret)
 {
 	static _Atomic uint64_t ticks;
-	static _Atomic pid_t owner; /* a child began later */
+	/* the pid for which TICKS was read; a forked child has another start time */
+	static _Atomic pid_t owner;
 	struct procstat s;
 	int rc;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * procstat.h - /proc/PID/stat, as far as telling processes apart and adding up their CPU time needs
- * it. Field numbers are proc(5)'s.
+ * procstat.h - reads /proc/PID/stat: to tell processes apart and to add up their CPU time. The
+ * numbers in the comments are the field numbers of proc(5).
  */
 #ifndef CEEMS_PROCSTAT_H
 #define CEEMS_PROCSTAT_H
@@ -13,22 +13,27 @@
 struct procstat {
 	char state;		/* 3: 'Z' is a zombie, 'X' dead */
 	int32_t ppid;		/* 4 */
-	uint64_t cpu_ticks;	/* 14 to 17: own and of reaped children, user and system */
-	uint64_t start_ticks;	/* 22: since boot; with the pid it names one process */
+	/* 14 to 17: user and system time of the process and of its reaped children */
+	uint64_t cpu_ticks;
+	/* 22: start time since boot; pid and start time together name one process */
+	uint64_t start_ticks;
 };
 
-/* TEXT is the whole file. -EINVAL: not of the form that proc(5) has. */
+/* Parses TEXT, the whole content of /proc/PID/stat. -EINVAL: not the form described in proc(5). */
 int procstat_parse(const char *text, struct procstat *ret);
 
-/* 0; -ENOENT or -ESRCH: no such process; -EINVAL as above. */
+/*
+ * Reads /proc/PID/stat. Returns 0; -ENOENT or -ESRCH: no such process; -EINVAL: unknown form; other
+ * -errno.
+ */
 int procstat_read(pid_t pid, struct procstat *ret);
 
-/* The caller's own start_ticks; read once, as they stay. */
+/* Returns the start_ticks of the calling process; /proc is read once per process. */
 int procstat_own_start(uint64_t *ret);
 
 /*
- * Whether PID is the process that started at START_TICKS (0: any) and has not ended; a zombie has.
- * What cannot be read for another reason than its absence is taken to live.
+ * Whether PID is the process that started at START_TICKS (0: any) and still runs; a zombie does
+ * not. Returns true if /proc/PID/stat exists but cannot be read.
  */
 bool procstat_is_alive(pid_t pid, uint64_t start_ticks);
 

@@ -9,7 +9,7 @@
 
 #define DAY_S 86400
 
-/* COUNT digits, no more and no fewer. */
+/* Parses exactly COUNT digits. */
 static bool take_number(const char **p, unsigned int count, int *ret)
 {
 	int v = 0;
@@ -31,7 +31,7 @@ static bool take_char(const char **p, char c)
 	return true;
 }
 
-/* ":SS[.fraction]", which may be missing. */
+/* Parses ":SS[.fraction]"; all of it may be missing. */
 static bool take_seconds(const char **p, int *ret)
 {
 	*ret = 0;
@@ -48,7 +48,7 @@ static bool take_seconds(const char **p, int *ret)
 	return true;
 }
 
-/* Seconds east of Greenwich. */
+/* Parses the offset from UTC, in seconds east. */
 static bool take_offset(const char **p, int *ret)
 {
 	bool is_west = **p == '-';

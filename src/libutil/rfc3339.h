@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rfc3339.h - points in time as text: "2026-11-22T10:15:00Z".
+ * rfc3339.h - converts between seconds since the epoch and text such as "2026-11-22T10:15:00Z".
  */
 #ifndef CEEMS_RFC3339_H
 #define CEEMS_RFC3339_H
@@ -8,17 +8,17 @@
 #include <stdint.h>
 
 #define RFC3339_SIZE sizeof("9999-12-31T23:59:59Z")
-/* The same moment in seconds since the epoch; also the last one that SQL's DATETIME can hold. */
+/* 9999-12-31T23:59:59Z in seconds since the epoch; the last moment that SQL's DATETIME can hold. */
 #define RFC3339_LAST_S UINT64_C(253402300799)
 
 /*
- * Seconds since the epoch. Seconds may be missing: ISO 8601 allows that, and some grids do that. A
- * fraction is cut off. -EINVAL: any other form, a day that no calendar has, or neither 'Z' nor an
- * offset. A local time without an offset is ambiguous in one night of the year.
+ * Parses S into seconds since the epoch. Seconds may be missing, as ISO 8601 allows and some grid
+ * operators do; a fraction is cut off. -EINVAL: any other form, a date that does not exist, or no
+ * 'Z' or offset. An offset is required because local time is ambiguous in one hour of the year.
  */
 int rfc3339_parse(const char *s, uint64_t *ret_s);
 
-/* In UTC, with 'Z'; what is after the year 9999 is written as its end. */
+/* Writes S in UTC, with 'Z'; a time after the year 9999 is written as the last second of 9999. */
 void rfc3339_utc(uint64_t s, char buf[RFC3339_SIZE]);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurm_releases.h - the releases of Slurm that one SPANK plugin fits. The interfaces that the
- * plugin uses are the same in all of them.
+ * slurm_releases.h - the releases of Slurm in which one build of the SPANK plugin works. The
+ * interfaces that the plugin uses are the same in all of them.
  */
 #ifndef CEEMS_SLURM_RELEASES_H
 #define CEEMS_SLURM_RELEASES_H
@@ -13,7 +13,7 @@
 
 #define SLURM_RELEASE(major, minor) (UINT32_C(major) << 16 | UINT32_C(minor) << 8)
 
-/* API_CURRENT of libslurm: META of each release. */
+/* api: API_CURRENT of libslurm, from Slurm's file META. */
 static const struct slurm_release {
 	unsigned int api;
 	uint32_t version;
@@ -24,7 +24,7 @@ static const struct slurm_release {
 	{ 44, SLURM_RELEASE(25, 11) }, { 45, SLURM_RELEASE(26, 5) },
 };
 
-/* 0: one that is not in the table. */
+/* Returns the release with libslurm version API, as SLURM_RELEASE(); 0: not in the table. */
 static inline uint32_t slurm_release_of_api(unsigned int api)
 {
 	size_t i;
@@ -35,7 +35,7 @@ static inline uint32_t slurm_release_of_api(unsigned int api)
 	return 0;
 }
 
-/* Whatever the micro version. */
+/* Whether VERSION, of any micro version, is in the table. */
 static inline bool slurm_release_is_known(uint32_t version)
 {
 	size_t i;

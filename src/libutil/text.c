@@ -26,13 +26,16 @@ static const struct text_range masked[] = {
 	{ 0xe0000, 0xe0fff },	/* tags */
 };
 
-/* The combining marks most in use. Of others a cell comes out narrower than it is wide. */
+/*
+ * The most common combining marks. With a mark that is missing here, a table cell comes out too
+ * narrow.
+ */
 static const struct text_range no_width[] = {
 	{ 0x300, 0x36f },   { 0x483, 0x489 },	{ 0x591, 0x5bd },   { 0x610, 0x61a },	{ 0x64b, 0x65f },
 	{ 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff }, { 0x20d0, 0x20ff }, { 0xfe00, 0xfe0f }, { 0xfe20, 0xfe2f },
 };
 
-/* Unicode's East_Asian_Width W and F, in whole blocks. */
+/* Blocks with East_Asian_Width W or F in Unicode; only whole blocks. */
 static const struct text_range double_width[] = {
 	{ 0x1100, 0x115f },   { 0x2e80, 0x303e },   { 0x3041, 0xa4cf },	    { 0xa960, 0xa97f },
 	{ 0xac00, 0xd7a3 },   { 0xf900, 0xfaff },   { 0xfe30, 0xfe6f },	    { 0xff01, 0xff60 },
@@ -49,7 +52,7 @@ static bool is_in(uint32_t c, const struct text_range *r, size_t n)
 	return n && c >= r->first;
 }
 
-/* Of the well-formed sequence of LEN bytes at P. */
+/* Decodes the well-formed UTF-8 sequence of LEN bytes at P. */
 static uint32_t code_point(const char *p, size_t len)
 {
 	uint32_t c = (unsigned char)*p;
@@ -87,7 +90,7 @@ char *text_mask(const char *from, char *to, size_t size)
 	return to;
 }
 
-/* The columns of the character at S, whose length goes to *RET_LEN. */
+/* Terminal columns of the character at S; its length in bytes goes to *RET_LEN. */
 static size_t columns_of(const char *s, size_t left, size_t *ret_len)
 {
 	size_t n = utf8_sequence(s, left);
@@ -114,7 +117,7 @@ char *text_cell(const char *from, size_t columns, char *to, size_t size)
 {
 	size_t left, n, width;
 	size_t used = 0;
-	char *cut = to; /* the '+' fits there */
+	char *cut = to; /* where a '+' fits if the text must be cut */
 	char *p;
 
 	left = strlen(text_mask(from, to, size));

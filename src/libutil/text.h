@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * text.h - makes texts of users and servers safe for a terminal or a log: job names, mounts,
- * answers. A terminal obeys control characters, and bidi controls make a line read as what it is
- * not.
+ * text.h - makes text from users and servers (job names, paths, answers) safe for a terminal or a
+ * log. Control characters could command the terminal; bidi controls can make a line read as other
+ * than it is.
  */
 #ifndef CEEMS_TEXT_H
 #define CEEMS_TEXT_H
@@ -10,19 +10,19 @@
 #include <stddef.h>
 
 /*
- * Copies FROM into TO. Each control character (C0, DEL, C1), newline, line separator, invisible or
- * bidi format character, and each byte that is not UTF-8, becomes one '?'. Reads at most SIZE bytes
- * of FROM, so an array without its NUL will do, and cuts between characters. The result is never
- * longer than FROM: TO may be FROM. Returns TO.
+ * Copies FROM to TO, of SIZE bytes, and replaces by '?' each control character (C0, DEL, C1),
+ * newline, line separator, invisible or bidi format character, and each byte that is not UTF-8.
+ * Reads at most SIZE bytes, so FROM may be an array without NUL. The result is never longer than
+ * FROM, so TO may be FROM. Returns TO.
  */
 char *text_mask(const char *from, char *to, size_t size);
 
-/* How many columns of a terminal the masked text S takes. */
+/* Returns how many terminal columns the masked text S takes. */
 size_t text_columns(const char *s);
 
 /*
- * Copies FROM masked. A text wider than COLUMNS (1 or more) is cut, with '+' in the last column, as
- * sacct does. A SIZE of 4 * COLUMNS + 1 is enough. Returns TO.
+ * Masks FROM and cuts it to COLUMNS (1 or more); a cut text ends in '+', as in sacct. A SIZE of 4 *
+ * COLUMNS + 1 is enough for text without combining marks. Returns TO.
  */
 char *text_cell(const char *from, size_t columns, char *to, size_t size);
 

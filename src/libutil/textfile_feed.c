@@ -11,18 +11,20 @@
 #include "src/libutil/helper.h"
 #include "src/libutil/logger.h"
 
-/* Beyond ceems-textfile's own limit for one file. */
+/* Longer than ceems-textfile's own limit for one file, so the helper gives up first. */
 #define DEADLINE_NS (90 * NSEC_PER_SEC)
 
-/* The text of a node with hundreds of jobs; what is longer takes some ticks to hand over. */
+/*
+ * Enough for the text of a node with hundreds of jobs; a longer text takes several ticks to send.
+ */
 #define IN_SIZE (4 * 1024 * 1024)
 
-/* What `ceems check` has time for. */
+/* How long `ceems check` waits. */
 #define TRY_NS (10 * NSEC_PER_SEC)
 
 #define LINES_MAX 16
 
-/* How long slurmd's end waits for the text before the last one. */
+/* How long the daemon's end waits for a text that is still being written. */
 #define END_WAIT_NS (NSEC_PER_SEC / 2)
 
 struct textfile_feed {
@@ -33,7 +35,7 @@ struct textfile_feed {
 	char mode[8];
 	char group[64];
 	char who[32];
-	const char *file; /* the last part of PATH */
+	const char *file; /* the file name in PATH */
 	char *argv[5];
 };
 
@@ -144,7 +146,7 @@ int textfile_feed_open(const struct textfile_feed_options *o, struct textfile_fe
 	return feed_open(o, DEADLINE_NS, ret, err);
 }
 
-/* The helper's answer; helper_line() tells of its end, and kills one that hangs. */
+/* Waits for the helper's answer. helper_line() also reports its end and kills it if it hangs. */
 static int feed_await(struct textfile_feed *f, struct errmsg *err)
 {
 	const uint64_t deadline_ns = clock_mono_ns() + TRY_NS + NSEC_PER_SEC;

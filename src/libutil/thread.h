@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * thread.h - threads of ours in processes whose signals are not for them, and what they wait for.
+ * thread.h - starts threads in a host process whose signals are not ours to handle, and initialises
+ * conditions for them.
  */
 #ifndef CEEMS_THREAD_H
 #define CEEMS_THREAD_H
@@ -9,7 +10,7 @@
 #include <signal.h>
 #include <time.h>
 
-/* Starts RUN(ARG) with all signals blocked. 0 or -errno. */
+/* Starts a thread that runs RUN(ARG) with all signals blocked. Returns 0 or -errno. */
 static inline int thread_start(pthread_t *ret, void *(*run)(void *), void *arg)
 {
 	sigset_t all;
@@ -17,13 +18,16 @@ static inline int thread_start(pthread_t *ret, void *(*run)(void *), void *arg)
 	int rc;
 
 	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before); /* which the thread inherits */
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before); /* the new thread inherits this mask */
 	rc = -pthread_create(ret, NULL, run, arg);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }
 
-/* A condition for pthread_cond_timedwait() by CLOCK_MONOTONIC, which no change of the time moves. 0 or -errno. */
+/*
+ * Initialises COND so that pthread_cond_timedwait() uses CLOCK_MONOTONIC, which is never set. 0 or
+ * -errno.
+ */
 static inline int thread_cond_init(pthread_cond_t *cond)
 {
 	pthread_condattr_t attr;

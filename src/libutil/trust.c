@@ -11,7 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Owned by root, by us, or by the owner of the plugin, who can make us run anything anyway. */
+/*
+ * True for root, for our own user, and for the owner of this plugin: their code runs in this
+ * process anyway.
+ */
 static bool is_trusted_owner(uid_t uid)
 {
 	static const char here;

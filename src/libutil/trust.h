@@ -12,9 +12,9 @@
 #include "src/libutil/errmsg.h"
 
 /*
- * Returns 0 if PATH and its folder belong to root, to us or to the owner of this plugin, and nobody
- * else may write them. The folder may be sticky, as /tmp is. -EPERM with the reason; -errno: there
- * is no such file.
+ * Checks that only root, our own user or the owner of this plugin can change the file PATH. Both
+ * PATH and its folder must belong to one of them and be writable by no one else; the folder may be
+ * sticky, as /tmp is. Returns 0; -EPERM with the reason in ERR; else -errno, such as -ENOENT.
  */
 int trust_check(const char *path, struct errmsg *err);
 
@@ -33,7 +33,7 @@ int trust_is_secret(const char *path, const struct stat *st, struct errmsg *err)
  * is for the message.
  */
 int trust_is_private(const char *path, const struct stat *st, struct errmsg *err);
-/* The same of the file that is at PATH now; -errno: there is none. */
+/* trust_is_private() for the file at PATH; -errno: stat() failed. */
 int trust_check_private(const char *path, struct errmsg *err);
 
 #endif

@@ -8,8 +8,10 @@
 
 #include "src/libutil/util.h"
 
-/* Table 3-7 of the Unicode Standard: which bytes may follow a lead byte. So there are no
- * surrogates, no overlong forms, nothing above U+10FFFF. */
+/*
+ * Which bytes may follow a lead byte: table 3-7 of the Unicode Standard. The table excludes
+ * surrogates, overlong forms and code points above U+10FFFF.
+ */
 static const struct lead {
 	unsigned char first, last;   /* range of the lead byte */
 	unsigned char low2, high2;   /* range of the second byte */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * util.h - scope-bound cleanup, ownership hand-over and the few macros every file needs.
+ * util.h - scope-bound cleanup, ownership hand-over and macros that every file needs.
  */
 #ifndef CEEMS_UTIL_H
 #define CEEMS_UTIL_H
@@ -11,7 +11,7 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Gives away what a _cleanup_ variable owns: `*ret = TAKE_PTR(p);` */
+/* Takes ownership out of a _cleanup_ variable: `*ret = TAKE_PTR(p);` */
 #define TAKE_PTR(p)                                                                      \
 	({                                                                               \
 		__typeof__(p) taken_ = (p);                                              \

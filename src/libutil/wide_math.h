@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * wide_math.h - products and fractions of 64-bit numbers, without overflow.
+ * wide_math.h - products and fractions of 64-bit numbers without overflow.
  */
 #ifndef CEEMS_WIDE_MATH_H
 #define CEEMS_WIDE_MATH_H
@@ -9,7 +9,7 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-/* How far V has to be shifted to fit into so many BITS. */
+/* By how many bits V must be shifted right to fit into BITS bits. */
 static inline unsigned int wide_bits_above(u128 v, unsigned int bits)
 {
 	unsigned int shift = 0;
@@ -26,7 +26,7 @@ static inline uint64_t wide_mul_div(uint64_t a, uint64_t b, uint64_t divisor)
 	return (uint64_t)((u128)a * b / divisor);
 }
 
-/* TOTAL x PART / WHOLE, PART being one of those that add up to WHOLE; 0 of nothing. */
+/* Returns TOTAL * PART / WHOLE, where PART is at most WHOLE; 0 if WHOLE is 0. */
 static inline uint64_t wide_fraction(uint64_t total, uint64_t part, u128 whole)
 {
 	unsigned int shift = wide_bits_above(whole, 64);
