@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# advice.awk - the lists of rules and facts of ceems-advice.conf(5), from advice.def and advice_facts.h, in that
-# order of arguments: awk -v part=rules|facts -f src/cmd/page.awk -f advice.awk advice_facts.h advice.def
+# advice.awk - writes the lists of rules and facts in ceems-advice.conf(5). Usage, in this order of
+# files:
+# awk -v part=rules|facts -f src/cmd/page.awk -f advice.awk advice_facts.h advice.def
 
-# The next word of REST, between commas.
+# Takes the next word off REST, a comma-separated list.
 function word(   s)
 {
 	match(rest, /[A-Za-z_]+/)
@@ -45,7 +46,7 @@ function rule(   name, what, type, why, show)
 		printf ".TP\n.B %s\n%s.\n", roff(fact[id]), roff(toupper(substr(help, 1, 1)) substr(help, 2))
 }
 
-# A rule goes to the next one or to an empty line.
+# A rule's text ends at the next rule or at an empty line.
 part == "rules" && (/^ADVICE\(/ || /^$/) {
 	if (rest_of_rule) {
 		rest = rest_of_rule

@@ -37,7 +37,7 @@ static int parse_number(const char *value, void *field, const struct kvconf_key 
 	return 0;
 }
 
-/* Every {fact} of VALUE is one that exists. */
+/* Refuses a VALUE that contains a {fact} that does not exist. */
 static int parse_template(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	const char *p, *end;
@@ -83,7 +83,10 @@ static int read_file(const char *path, struct advice_site *s, struct errmsg *err
 					       .offset = i / KEYS_OF_RULE * sizeof(*rules) + rule_keys[k].offset,
 					       .size = rule_keys[k].size };
 	}
-	/* behind the rules, in a rule's place */
+	/*
+	 * min-elapsed is no key of a rule; it is parsed into the threshold of one extra element
+	 * behind the rules
+	 */
 	keys[n] = (struct kvconf_key){ .name = "min-elapsed", .parse = parse_number,
 				       .offset = advice_nrules * sizeof(*rules) +
 						 offsetof(struct advice_site_rule, threshold),
@@ -121,7 +124,10 @@ void advice_site_free(struct advice_site *s)
 	s->rule = NULL;
 }
 
-/* --- which rules say something --------------------------------------------------------------------- */
+/*
+ * --- which rules apply
+ * ----------------------------------------------------------------------------
+ */
 
 static const struct advice_site_rule *site_rule(const struct advice_site *site, const struct advice_rule *rule)
 {
@@ -154,7 +160,7 @@ static bool is_true(const struct advice_rule *rule, const struct advice_site_rul
 	return true;
 }
 
-/* TEMPLATE with its facts filled in; false: one is not known, or RET is too small. */
+/* Fills the facts into TEMPLATE. False: a fact is unknown, or RET is too small. */
 static bool fill_template(const char *template, const struct advice_facts *f, char *ret, size_t size)
 {
 	char text[ADVICE_FACT_TEXT_MAX];
@@ -187,7 +193,10 @@ static bool fill_template(const char *template, const struct advice_facts *f, ch
 	return true;
 }
 
-/* --- what it would have saved ---------------------------------------------------------------------- */
+/*
+ * --- what the change would have saved
+ * --------------------------------------------------------------
+ */
 
 static bool part(const struct values *f, enum metric m, double share, double *ret)
 {
@@ -241,7 +250,7 @@ static void set_saving(const struct record *r, const struct advice_facts *f, str
 						 true };
 }
 
-/* By severity, then by what it saves, then in the rules' order. */
+/* Sorts by severity, then by energy saved (most first), then by order of the rules. */
 static int by_weight(const void *a, const void *b)
 {
 	const struct advice *x = a, *y = b;

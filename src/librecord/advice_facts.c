@@ -16,9 +16,10 @@
 #define S_PER_MIN 60.0
 #define MIB 1048576.0
 #define GIB 1073741824.0
-#define ROOM 1.2	/* above what was used */
-#define MORE 1.5	/* than was not enough */
-#define LONG_STEP 0.5	/* of the job's CPU time, has its imbalance shown */
+#define ROOM 1.2	/* suggested memory and time limit / what the job used */
+#define MORE 1.5	/* suggested memory and time limit / the limit that was too low */
+/* FACT_IMBALANCE is that of a step with at least this share of the job's CPU time */
+#define LONG_STEP 0.5
 
 enum unit { COUNT, NUMBER, SHARE, TIME, TIME_OPTION, DAY_TIME, BYTES, BYTES_OPTION };
 
@@ -49,7 +50,7 @@ static void set_metric(struct advice_facts *f, enum advice_fact fact, const stru
 		set(f, fact, (double)r->values.value[m] / divisor);
 }
 
-/* RET stays where A or B is not known or B is 0. */
+/* Sets RET to A / B; RET stays unknown if A or B is unknown or B is 0. */
 static void set_quotient(struct advice_facts *f, enum advice_fact ret, enum advice_fact a, enum advice_fact b)
 {
 	if (has_both(f, a, b) && f->value[b] > 0)
@@ -64,7 +65,7 @@ static double rounded_up(double value, double step)
 	return (double)(whole + ((double)whole < n)) * step;
 }
 
-/* Minutes up to an hour by five, then by a quarter, whole hours from ten on. */
+/* Rounds up: to 5 minutes up to an hour, to 15 minutes up to ten hours, to hours above. */
 static double round_time(double s)
 {
 	double minutes = s / S_PER_MIN;
@@ -81,7 +82,10 @@ static double round_memory(double bytes)
 	return GIB * rounded_up(gib, gib <= 30 ? 1 : gib <= 100 ? 5 : gib <= 1000 ? 10 : 100);
 }
 
-/* The number behind "gres/gpu=" in TRES_ALLOC; GPUs with a type are in it as well. */
+/*
+ * Reads the number behind "gres/gpu=" in TRES_ALLOC. That is all GPUs: Slurm counts typed GPUs
+ * there too.
+ */
 static bool gpus_of(const char *tres_alloc, double *ret)
 {
 	const char *p;
@@ -184,7 +188,7 @@ static void set_cpus(struct advice_facts *f, const struct record *r, const struc
 	if (!has_both(f, FACT_CPU_EFFICIENCY, FACT_CPUS))
 		return;
 	set(f, FACT_CPUS_BUSY, f->value[FACT_CPU_EFFICIENCY] * f->value[FACT_CPUS]);
-	/* a helper thread that runs for a moment is no CPU */
+	/* a thread that runs only for a moment does not count as a used CPU */
 	set(f, FACT_CPUS_USED, rounded_up(f->value[FACT_CPUS_BUSY] - 0.05, 1));
 	if (f->value[FACT_CPUS_USED] < 1)
 		set(f, FACT_CPUS_USED, 1);
@@ -248,7 +252,7 @@ static void set_energy(struct advice_facts *f, const struct record *r)
 		known = true;
 		idle += (double)r->values.value[domain_table[d].fixed];
 	}
-	/* without the domains' TRES, nothing is known of what idles */
+	/* unknown if the TRES of all domains are missing */
 	if (known)
 		set(f, FACT_IDLE_SHARE, idle / (double)r->values.value[METRIC_ENERGY]);
 }
@@ -265,7 +269,7 @@ static void set_cleaner_hour(struct advice_facts *f, const struct record *r, con
 
 void advice_facts_of(const struct record *r, const struct factor_chain *chain, uint64_t now, struct advice_facts *ret)
 {
-	struct record ended = *r; /* borrows all of it */
+	struct record ended = *r; /* a shallow copy: all its pointers belong to R */
 
 	*ret = (struct advice_facts){ 0 };
 	set_state(ret, r);
@@ -295,7 +299,7 @@ enum advice_fact advice_fact_find(const char *name, size_t len)
 	return (enum advice_fact)i;
 }
 
-/* As --time takes it */
+/* Writes S as sbatch --time takes it. */
 static void time_option(double s, char *buf, size_t size)
 {
 	unsigned long long minutes = (unsigned long long)(s / S_PER_MIN + 0.5);
@@ -306,7 +310,7 @@ static void time_option(double s, char *buf, size_t size)
 		(void)snprintf(buf, size, "%02llu:%02llu:00", minutes / 60, minutes % 60);
 }
 
-/* As --begin takes it: the next such time */
+/* Writes the time of day of AT as sbatch --begin takes it: the next time the clock shows it. */
 static void day_time(double at, char *buf, size_t size)
 {
 	time_t t = (time_t)at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * advice_facts.h - the facts about a finished or running job that advice is based on. Each is a
- * number or unknown.
+ * advice_facts.h - the facts about a finished or running job that advice is based on. Each fact is
+ * a number, or unknown.
  */
 #ifndef CEEMS_ADVICE_FACTS_H
 #define CEEMS_ADVICE_FACTS_H
@@ -20,14 +20,14 @@
 	FACT(LIMIT_SUGGESTED, "limit_suggested", TIME_OPTION, "run time x 1.2, rounded up")            \
 	FACT(LIMIT_MORE, "limit_more", TIME_OPTION, "time limit x 1.5, rounded up")                    \
 	FACT(NODES, "nodes", COUNT, "nodes")                                                           \
-	FACT(TASKS, "tasks", COUNT, "tasks of the step that had most")                                 \
+	FACT(TASKS, "tasks", COUNT, "tasks of the step with most tasks")                               \
 	FACT(STEPS, "steps", COUNT, "steps that srun started")                                         \
-	FACT(STEP_MEAN, "step_mean", TIME, "mean run time of these")                                   \
+	FACT(STEP_MEAN, "step_mean", TIME, "mean run time of a step")                                  \
 	FACT(CPUS, "cpus", COUNT, "CPUs allocated")                                                    \
 	FACT(CPU_TIME, "cpu_time", TIME, "CPU time")                                                   \
 	FACT(CPU_EFFICIENCY, "cpu_efficiency", SHARE, "CPU time / (run time x CPUs)")                  \
 	FACT(CPUS_BUSY, "cpus_busy", NUMBER, "CPU time / run time")                                    \
-	FACT(CPUS_USED, "cpus_used", COUNT, "the same, rounded up")                                    \
+	FACT(CPUS_USED, "cpus_used", COUNT, "cpus_busy, rounded up")                                   \
 	FACT(CPU_WAIT, "cpu_wait", SHARE, "time that runnable tasks waited for a CPU")                 \
 	FACT(CPU_THROTTLED, "cpu_throttled", SHARE, "time throttled / (run time x CPUs)")              \
 	FACT(IMBALANCE, "imbalance", SHARE, "CPU time of the busiest node / mean - 1")                 \
@@ -53,15 +53,15 @@
 	FACT(CPUS_PER_GPU, "cpus_per_gpu", NUMBER, "CPUs / GPUs")                                      \
 	FACT(MEMORY_PER_GPU, "memory_per_gpu", BYTES, "memory_allocated / GPUs of a node")             \
 	FACT(GPUS_PER_NODE, "gpus_per_node", NUMBER, "GPUs / nodes")                                   \
-	FACT(IDLE_SHARE, "idle_share", SHARE, "idle power's part of the energy")                       \
+	FACT(IDLE_SHARE, "idle_share", SHARE, "static energy / energy")                                \
 	FACT(CLEANER_SHARE, "cleaner_share", SHARE, "CO2e that a start at cleaner_begin saves")        \
 	FACT(CLEANER_BEGIN, "cleaner_begin", DAY_TIME, "hour within a day of the start with the lowest emission factors") \
-	FACT(IS_COMPLETED, "is_completed", COUNT, "1: ended well")                                     \
+	FACT(IS_COMPLETED, "is_completed", COUNT, "1: COMPLETED")                                      \
 	FACT(IS_FAILED, "is_failed", COUNT, "1: FAILED")                                               \
 	FACT(IS_TIMEOUT, "is_timeout", COUNT, "1: TIMEOUT")                                            \
 	FACT(IS_OUT_OF_MEMORY, "is_out_of_memory", COUNT, "1: OUT_OF_MEMORY")                          \
-	FACT(IS_RUNNING, "is_running", COUNT, "1: it runs")                                            \
-	FACT(IS_INTERACTIVE, "is_interactive", COUNT, "1: of salloc")
+	FACT(IS_RUNNING, "is_running", COUNT, "1: RUNNING")                                            \
+	FACT(IS_INTERACTIVE, "is_interactive", COUNT, "1: interactive (salloc)")
 
 enum advice_fact {
 #define FACT(id, name, unit, help) FACT_##id,
@@ -76,19 +76,20 @@ struct advice_facts {
 };
 
 /*
- * Computes the facts. CHAIN has the emission factors of the cluster; NULL: they are unknown. NOW (seconds since the epoch)
- * is taken as the end of what still runs.
+ * Computes all facts about R. CHAIN has the emission factors of the cluster; NULL: unknown. A
+ * running job is taken to end at NOW (seconds since the epoch).
  */
 void advice_facts_of(const struct record *r, const struct factor_chain *chain, uint64_t now, struct advice_facts *ret);
 
+/* Returns the name of FACT in rules and in the site's file: "cpu_efficiency". */
 const char *advice_fact_name(enum advice_fact fact);
-/* Finds a fact by its name, LEN bytes at NAME; FACT_N: none. */
+/* Finds the fact whose name is the LEN bytes at NAME; FACT_N: there is none. */
 enum advice_fact advice_fact_find(const char *name, size_t len);
 
 #define ADVICE_FACT_TEXT_MAX 48
 /*
- * Write a fact for people ("12m05s", "3.9 MiB", "45 %", "n/a"), or as an option of sbatch
- * ("00:15:00", "100M"). Return BUF.
+ * Writes a fact for people ("12m05s", "3.9 MiB", "45 %"), or as an option of sbatch ("00:15:00",
+ * "100M"); "n/a" if unknown. Returns BUF.
  */
 const char *advice_fact_text(const struct advice_facts *f, enum advice_fact fact,
 			     char buf[ADVICE_FACT_TEXT_MAX]);

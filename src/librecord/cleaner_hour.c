@@ -8,7 +8,10 @@
 
 #define HOUR_S UINT64_C(3600)
 
-/* The mean factor of LENGTH_S from BEGIN on. False: part of that time has no point of the series. */
+/*
+ * Mean factor of CHAIN over LENGTH_S seconds from BEGIN. False: the series does not cover all of
+ * that time.
+ */
 static bool mean_factor(const struct factor_chain *chain, uint64_t begin, uint64_t length_s, double *ret)
 {
 	struct factor_mix mix;

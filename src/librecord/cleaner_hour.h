@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cleaner_hour.h - the hour at which the electricity of a job would have emitted least.
+ * cleaner_hour.h - finds the hour at which the energy of a job would have emitted least.
  */
 #ifndef CEEMS_CLEANER_HOUR_H
 #define CEEMS_CLEANER_HOUR_H
@@ -11,7 +11,10 @@
 #include "src/libemission/factor_chain.h"
 #include "src/librecord/record.h"
 
-/* Starts this long before and after the job's own start are compared; a longer job has every hour of the day in it. */
+/*
+ * How far another start may be from the job's own, before or after. A longer job covers every hour
+ * of a day.
+ */
 #define CLEANER_HOUR_REACH_S UINT64_C(86400)
 
 struct cleaner_hour {
@@ -20,10 +23,11 @@ struct cleaner_hour {
 };
 
 /*
- * Compares the mean factor of CHAIN over R's run time with the mean of as much time from each full hour within reach.
- * The series has to cover the job and that other time; hours that the series does not cover are left out. False: CHAIN
- * has no series, R's emissions are of another region or not of a series alone, R has not ended, ran for more than a
- * day, or no other hour is covered.
+ * Finds the full hour, at most CLEANER_HOUR_REACH_S from R's start, at which a run of the same
+ * length has the lowest mean factor. Hours that CHAIN's series does not cover are skipped. Returns
+ * false if: CHAIN has no series; the series does not cover R's run time; R's emissions are of
+ * another region or not all from a series; R has not ended, or ran for more than a day; or no hour
+ * is covered.
  */
 bool cleaner_hour_find(const struct factor_chain *chain, const struct record *r, struct cleaner_hour *ret);
 

@@ -10,7 +10,8 @@
 #define NS_PER_S 1e9
 #define UJ_PER_J 1e6
 #define BYTES_PER_KIB 1024.0
-#define MIN_LACK_NS 100000000u /* a batch script or an exec that nobody counted is no lack */
+/* CPU time without counters that is tolerated: a batch script's, or an exec's */
+#define MIN_LACK_NS 100000000u
 
 const struct derived_info derived_table[DERIVED_N] = {
 	[DERIVED_IPC] = { "instructions_per_cycle", "instructions per cycle",
@@ -49,13 +50,13 @@ const struct derived_info derived_table[DERIVED_N] = {
 	[DERIVED_GPU_DRAM_RATE] = { "gpu_dram_rate", "GPU memory bandwidth", "gpu_dram / gpu_held" },
 };
 
-/* A sum that stopped at the end of its type is no term of a ratio. */
+/* Whether M is a usable term of a ratio: known, and not a sum that overflowed. */
 static bool has(const struct values *f, enum metric m)
 {
 	return values_has(f, m) && f->value[m] != UINT64_MAX;
 }
 
-/* A / B x SCALE, where both are known and B is not 0. */
+/* A / B * SCALE. False: A or B is unknown, or B is 0. */
 static bool derived_ratio(const struct values *f, enum metric a, enum metric b, double scale, double *ret)
 {
 	if (!has(f, a) || !has(f, b) || !f->value[b])
@@ -65,15 +66,15 @@ static bool derived_ratio(const struct values *f, enum metric a, enum metric b, 
 }
 
 /*
- * PART / WHOLE. A part larger than its whole is unknown: a CPU may count references and misses of
- * its last-level cache for different accesses.
+ * PART / WHOLE. False also if PART is larger: a CPU may count the references and the misses of its
+ * last-level cache for different accesses.
  */
 static bool share(const struct values *f, enum metric part, enum metric whole, double *ret)
 {
 	return derived_ratio(f, part, whole, 1, ret) && f->value[part] <= f->value[whole];
 }
 
-/* M / TIME */
+/* M / TIME. False: M is unknown, or TIME is 0. */
 static bool rate(const struct values *f, enum metric m, double time, double *ret)
 {
 	if (!has(f, m) || !(time > 0))
@@ -83,8 +84,8 @@ static bool rate(const struct values *f, enum metric m, double time, double *ret
 }
 
 /*
- * Counters of all that ran? If only some steps of a job asked for counters, the counts are of a
- * part. They must not be divided by time or energy of the whole job.
+ * Whether the hardware counters cover nearly all CPU time. If only some steps asked for counters,
+ * the counts must not be divided by time or energy of the whole job.
  */
 static bool is_all_counted(const struct values *f)
 {
@@ -102,7 +103,10 @@ static bool run_delay_rate(const struct values *f, double *ret)
 	       rate(f, METRIC_RUN_DELAY, wait + (double)f->value[METRIC_CPU_TIME], ret);
 }
 
-/* Read-ahead and mapped files fetch more than is read by calls: that says nothing of the cache. */
+/*
+ * 1 - bytes from storage / bytes read. False if more came from storage than was read, by read-ahead
+ * or mapped files: the ratio then says nothing about the page cache.
+ */
 static bool io_cache_rate(const struct values *f, double *ret)
 {
 	double fetched;
@@ -177,7 +181,7 @@ bool derived_value(enum derived d, const struct values *f, uint64_t elapsed_ns, 
 	return true;
 }
 
-/* "1.43 GFLOP/s", and "12 FLOP/s" */
+/* Writes "1.43 GFLOP/s", or "12 FLOP/s": a number without prefix gets a blank. */
 static void text_per_s(enum metric_unit unit, double value, const char *what, char *buf, size_t size)
 {
 	char number[METRIC_TEXT_MAX];

@@ -5,7 +5,7 @@
 
 #include "src/libutil/muldiv.h"
 
-#define UM_PER_MILE UINT64_C(1609344000) /* exactly, by definition */
+#define UM_PER_MILE UINT64_C(1609344000) /* exact, by definition of the mile */
 #define NG_PER_MILE UINT64_C(400000000000)
 #define UM_PER_MM 1000
 

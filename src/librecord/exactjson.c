@@ -8,10 +8,10 @@
 #include "src/libutil/utf8.h"
 #include "src/libutil/util.h"
 
-#define MARK "\"\\u0000" /* what a decimal in a tree begins with, as JSON */
+#define MARK "\"\\u0000" /* begins every marked decimal: a quote and an escaped NUL byte */
 #define MARK_LEN (sizeof(MARK) - 1)
 #define ESCAPED_LEN (sizeof("\\u0000") - 1)
-#define GROWTH 4 /* "1e1" becomes a string of 11 bytes */
+#define GROWTH 4 /* a number can grow this much when marked: "1e1" becomes 11 bytes */
 
 /* --- reading ----------------------------------------------------------------------------- */
 
@@ -27,7 +27,10 @@ static const char *skip_digits(const char *p, const char *end)
 	return p;
 }
 
-/* Behind the number at P, if the number has a fraction or an exponent and is well-formed; else NULL. */
+/*
+ * Returns the end of the number at P if the number is well-formed and has a fraction or an
+ * exponent; else NULL.
+ */
 static const char *decimal_end(const char *p, const char *end)
 {
 	const char *from = p += *p == '-';
@@ -59,7 +62,10 @@ static char *exactjson_put(char *to, const char *from, const char *end)
 	return (char *)mempcpy(to, from, (size_t)(end - from));
 }
 
-/* Returns the position after the string that begins with the quote at P. NULL: the string has U+0000. */
+/*
+ * Returns the position behind the string that begins with the quote at P. NULL: the string has
+ * U+0000.
+ */
 static const char *string_end(const char *p, const char *end)
 {
 	for (p++; p < end && *p != '"'; p++) {
@@ -72,7 +78,10 @@ static const char *string_end(const char *p, const char *end)
 	return p < end ? p + 1 : end;
 }
 
-/* Copies JSON to TO, decimals as strings. The length; 0: a string has U+0000. What is no JSON stays none. */
+/*
+ * Copies JSON to TO and turns each decimal into a marked string. Returns the length; 0: a string
+ * has U+0000. Malformed JSON stays malformed, so the parser finds it.
+ */
 static size_t mark_decimals(char *to, const char *json, size_t len)
 {
 	const char *end = json + len;
@@ -144,7 +153,10 @@ bool exactjson_is_text(const json_t *v)
 	return json_is_string(v) && !is_decimal_text(v);
 }
 
-/* What follows the 'e', bounded: beyond that all are 0 or too large. */
+/*
+ * Parses the exponent at P. Caps it near 10000: with such an exponent a number is 0 or too large
+ * anyway.
+ */
 static int take_exponent(const char *p)
 {
 	bool negative = *p == '-';
@@ -156,7 +168,7 @@ static int take_exponent(const char *p)
 	return negative ? -v : v;
 }
 
-/* DIGITS * 10^POWER, rounded. */
+/* Computes DIGITS * 10^POWER, rounded half up. -ERANGE: the result does not fit. */
 static int to_integer(uint64_t digits, int power, uint64_t *ret)
 {
 	uint64_t half = 0;
@@ -181,7 +193,7 @@ int exactjson_scaled(const json_t *v, uint64_t scale, uint64_t *ret)
 	uint64_t digits = 0;
 	uint64_t more;
 	const char *p;
-	int power = 0; /* the value is digits * 10^power */
+	int power = 0; /* the number is digits * 10^power */
 
 	if (json_is_integer(v)) {
 		json_int_t n = json_integer_value(v);
@@ -208,7 +220,7 @@ int exactjson_scaled(const json_t *v, uint64_t scale, uint64_t *ret)
 		if (is_full && !is_fraction)
 			return -ERANGE;
 		if (is_full)
-			continue; /* nobody asks for the 20th digit */
+			continue; /* ignore digits beyond those that 64 bits can hold */
 		digits = more;
 		power -= is_fraction;
 	}
@@ -241,14 +253,14 @@ json_t *exactjson_decimal(uint64_t value, uint64_t scale)
 	return json_stringn_nocheck(p, (size_t)(end - p));
 }
 
-/* In place: the text of a decimal instead of the string it is in. Its new length. */
+/* Turns marked strings in TEXT back into plain decimals, in place. Returns the new length. */
 static size_t unmark_decimals(char *text)
 {
 	char *to = text;
 	char *from = text;
 	char *p;
 
-	/* a quote inside of a text has a backslash before it, and two follow: no text has this in it */
+	/* MARK cannot occur inside a JSON string: a quote in there has a backslash before it */
 	while ((p = strstr(from, MARK))) {
 		size_t len = (size_t)(p - from);
 		size_t digits = strcspn(p + MARK_LEN, "\"");
@@ -262,7 +274,7 @@ static size_t unmark_decimals(char *text)
 	return (size_t)(p - text) + strlen(p);
 }
 
-/* How many bytes of DEL or, as UTF-8, C1 are at P; 0: it is another character. */
+/* Bytes of the control character DEL or C1 (in UTF-8) at P; 0: another character is there. */
 static size_t obeyed_length(const char *p)
 {
 	if (*p == 0x7f)
@@ -270,7 +282,10 @@ static size_t obeyed_length(const char *p)
 	return (unsigned char)p[0] == 0xc2 && (unsigned char)p[1] < 0xa0 ? 2 : 0;
 }
 
-/* TEXT, or its escaped copy instead: NULL if there is no memory for it. */
+/*
+ * Escapes DEL and C1, which terminals obey. Returns TEXT, or a copy in its place; NULL: out of
+ * memory. Frees TEXT if it does not return it.
+ */
 static char *escape_obeyed(char *text, size_t *len)
 {
 	const char *from = text;
@@ -315,7 +330,9 @@ char *exactjson_dump(const json_t *v, size_t *ret_len)
 
 /* --- members of objects ------------------------------------------------------------------ */
 
-/* The object NAME of O; NULL: not there, or no memory. */
+/*
+ * Returns member NAME of O, an object, and creates it if CREATE. NULL: missing, or out of memory.
+ */
 static json_t *child_of(json_t *o, const char *name, bool create)
 {
 	json_t *v = json_object_get(o, name);

@@ -8,13 +8,13 @@
 #include "src/libcore/metric_text.h"
 #include "src/libutil/text.h"
 
-#define SHARE_FAIR 0.65 /* of CPUs and GPUs; jobstats' limits */
-#define SHARE_BAD 0.25
-#define MEMORY_FULL 0.95
+#define SHARE_FAIR 0.65 /* share of use below which a bar is yellow; limits of jobstats */
+#define SHARE_BAD 0.25 /* share of use below which a bar is red */
+#define MEMORY_FULL 0.95 /* share of memory above which a bar is red */
 #define UJ_PER_KWH UINT64_C(3600000000000)
-#define UNEVEN 0.05 /* between nodes; below it they are alike */
+#define UNEVEN 0.05 /* nodes that differ by less than this share are shown as alike */
 
-/* ", 3 of 4 parts" where KNOWN are fewer than those that started. */
+/* Writes ", 3 of 4 parts" if a value is KNOWN for fewer parts than started; else "". */
 static const char *of_parts(const struct job_sums *sum, size_t known, char *buf)
 {
 	buf[0] = '\0';
@@ -28,7 +28,10 @@ static enum screen_colour colour_of(double share)
 	return share < SHARE_BAD ? SCREEN_BAD : share < SHARE_FAIR ? SCREEN_FAIR : SCREEN_GOOD;
 }
 
-/* "n/a", and why value M is not there. That running steps cannot be asked is a note, once. */
+/*
+ * Writes "n/a: " and why M is unknown. Omits the reason if a note of the screen gives it: running
+ * steps could not be asked.
+ */
 static const char *missing(const struct job_screen *s, const struct job_sums *sum, enum metric m, char *buf)
 {
 	const char *why = metric_reason_text((enum metric_reason)sum->f.reason[m]);
@@ -38,10 +41,10 @@ static const char *missing(const struct job_screen *s, const struct job_sums *su
 	return buf;
 }
 
-/* ", waited 5 s" of a job that started; empty: not known. */
+/* Writes ", waited 5 s" for a job that started; "" if unknown. */
 static const char *waited(const struct record *r, char *buf)
 {
-	/* of a job that began at once, slurmctld may store an eligible time after its start */
+	/* slurmctld may store an eligible time after the start for a job that started at once */
 	uint64_t from = r->eligible && r->eligible <= r->start ? r->eligible : r->submit;
 	char text[SCREEN_TEXT_MAX];
 
@@ -51,7 +54,7 @@ static const char *waited(const struct record *r, char *buf)
 	return buf;
 }
 
-/* " of 5m00s (20 %)"; empty: no limit is known. */
+/* Writes " of 5m00s (20 %)", the time limit; "" if unknown. */
 static const char *of_limit(const struct record *r, uint64_t elapsed, char *buf)
 {
 	char limit[SCREEN_TEXT_MAX], share[SCREEN_TEXT_MAX];
@@ -64,7 +67,7 @@ static const char *of_limit(const struct record *r, uint64_t elapsed, char *buf)
 	return buf;
 }
 
-/* Of a job that did not start. */
+/* Prints the time rows of a job that has not started. */
 static void put_wait(const struct screen *out, const struct job_screen *s, const struct record *r)
 {
 	char wait[SCREEN_TEXT_MAX] = "n/a", date[SCREEN_TEXT_MAX], at[SCREEN_TEXT_MAX], limit[SCREEN_TEXT_MAX];
@@ -107,7 +110,7 @@ static void put_time(const struct screen *out, const struct job_screen *s, const
 		   screen_seconds(sum->longest_s, time), of_limit(s->part[i < s->n ? i : 0], sum->longest_s, limit));
 }
 
-/* " (8 CPUs)", " (8 CPUs each)"; empty: they differ. */
+/* Writes " (8 CPUs)", or " (8 CPUs each)" for several parts; "" if the parts differ. */
 static const char *cpus_text(const struct job_screen *s, char *buf)
 {
 	uint32_t cpus = s->part[0]->total_cpus;
@@ -144,7 +147,7 @@ static void put_cpu(const struct screen *out, const struct job_screen *s, const 
 			   cpus, of_parts(sum, sum->cpu_n, parts));
 }
 
-/* The node whose memory was the largest; "" if that is not known, or there is one only. */
+/* Finds the node with the memory peak PEAK; "" if unknown, or if the job had one node. */
 static const char *largest_node(const struct record *r, uint64_t peak)
 {
 	size_t i;
@@ -221,7 +224,7 @@ static void put_gpu(const struct screen *out, const struct job_screen *s, const 
 	put_gpu_memory(out, f);
 }
 
-/* How the energy was come by. */
+/* Says where the energy value comes from: its sources, an estimate, or a lower bound. */
 static const char *energy_note(const struct job_screen *s, const struct job_sums *sum, char *buf)
 {
 	char sources[METRIC_SOURCES_MAX];
@@ -229,7 +232,7 @@ static const char *energy_note(const struct job_screen *s, const struct job_sums
 
 	for (i = 0; i < s->n; i++)
 		if (!strcmp(s->part[i]->energy.quality, "lower-bound"))
-			return "a node told nothing";
+			return "a node did not report";
 	(void)metric_text_sources(&sum->f, "", sources, sizeof(sources));
 	if (!*sources)
 		return "source n/a";
@@ -241,7 +244,7 @@ static const char *energy_note(const struct job_screen *s, const struct job_sums
 	return buf;
 }
 
-/* ", 96 % idle": of what idle nodes would have used, too. Empty: not known. */
+/* Writes ", 96 % idle", the share of static energy; "" if unknown. */
 static const char *idle_text(const struct values *f, char *buf)
 {
 	char share[SCREEN_TEXT_MAX];
@@ -286,7 +289,10 @@ static void put_energy(const struct screen *out, const struct job_screen *s, con
 		   idle_text(&sum->f, idle), of_parts(sum, sum->energy_n, parts));
 }
 
-/* Grams per kWh, of several parts weighted by their energy. False: of one it is not known. */
+/*
+ * Mean grams per kWh of all parts, weighted by their energy. False: unknown for a part that has
+ * emissions.
+ */
 static bool mean_factor(const struct job_screen *s, double *ret)
 {
 	double grams = 0;
@@ -310,7 +316,9 @@ static bool mean_factor(const struct job_screen *s, double *ret)
 	return true;
 }
 
-/* Where the licence of a single source begins: "Ember (CC BY 4.0)". */
+/*
+ * Length of SOURCE without the licence behind it: "Ember (CC BY 4.0)". Several sources are not cut.
+ */
 static size_t licence_at(const char *source)
 {
 	const char *p = strstr(source, " (");
@@ -318,10 +326,11 @@ static size_t licence_at(const char *source)
 	return p && !strchr(source, ';') ? (size_t)(p - source) : strlen(source);
 }
 
-/* "FR 2024, yearly mean, life-cycle; Ember" */
+/* Prints where the factor comes from: "FR 2024, yearly mean, life-cycle; Ember". */
 static void put_origin(const struct screen *out, const struct record_emissions *e, const struct values *f)
 {
-	static const char all[] = "100 % "; /* of one kind */
+	/* left out: it says that all energy had one kind of factor */
+	static const char all[] = "100 % ";
 	char text[METRIC_FACTORS_MAX];
 	const char *shares = metric_text_factors(f, text, sizeof(text));
 	char year[16] = "";
@@ -388,7 +397,9 @@ static void put_io(const struct screen *out, const struct job_sums *sum)
 
 /* --- nodes, notes ------------------------------------------------------------------------------ */
 
-/* The step that used the most, of those on several nodes that told how unevenly. */
+/*
+ * Finds the step with the most CPU time among those on several nodes that have a per-node maximum.
+ */
 static const struct record_step *widest_step(const struct record *r)
 {
 	const struct record_step *best = NULL;
@@ -407,7 +418,7 @@ static const struct record_step *widest_step(const struct record *r)
 
 struct uneven {
 	const char *what, *node;
-	double above; /* the mean, by this share; negative: not known */
+	double above; /* share by which the node exceeds the mean; negative: unknown */
 };
 
 static void find_uneven(const struct record_step *step, enum metric m, const char *what,
@@ -418,7 +429,10 @@ static void find_uneven(const struct record_step *step, enum metric m, const cha
 		ret->above = -1;
 }
 
-/* Worst first. Of a step's nodes, slurmdbd keeps no more than which one had the most. */
+/*
+ * Prints the more uneven of CPU time and energy first. slurmdbd stores only the node with the
+ * maximum.
+ */
 static void put_nodes(const struct screen *out, const struct record *r)
 {
 	const struct record_step *step = widest_step(r);
@@ -473,7 +487,7 @@ static void put_notes(const struct screen *out, const struct job_screen *s, cons
 		label = "";
 	}
 	if (r->start && r->end && !r->energy.final)
-		screen_row(out, label, "", "not final: slurmdbd has not heard of all steps yet");
+		screen_row(out, label, "", "not final: slurmdbd does not have all steps yet");
 }
 
 void job_usage_print(const struct screen *out, const struct job_screen *s, const struct job_sums *sum)
@@ -499,7 +513,7 @@ void job_rows_print(const struct screen *out, const struct job_screen *s, const 
 
 /* --- advice ------------------------------------------------------------------------------------ */
 
-#define ADVICE_WHAT 22 /* columns, so that lines are aligned */
+#define ADVICE_WHAT 22 /* columns, so that the lines of advice are aligned */
 #define ADVICE_TYPE 27
 
 static size_t at_least(size_t columns, const char *text)

@@ -37,7 +37,7 @@ static void put_state(const struct record *r, char *buf, size_t size)
 		(void)snprintf(buf, size, "%s", state);
 }
 
-/* "2 COMPLETED, 1 FAILED" */
+/* Writes how many parts are in each state: "2 COMPLETED, 1 FAILED". */
 static void put_states(const struct job_screen *s, char *buf, size_t size)
 {
 	size_t used = 0;
@@ -54,7 +54,7 @@ static void put_states(const struct job_screen *s, char *buf, size_t size)
 			if (strcmp(state, other) != 0)
 				continue;
 			if (k < i)
-				break; /* counted with the first of them */
+				break; /* counted at the first part with this state */
 			alike++;
 		}
 		if (k == s->n)
@@ -120,7 +120,10 @@ void job_head_fill(const struct job_screen *s, struct job_head *h)
 	}
 }
 
-/* The longest fields give way, all but the id's and the state's first. */
+/*
+ * Shrinks the header to the screen's width, the widest field first. No field gets narrower than its
+ * LEAST.
+ */
 static void fit_header(struct job_head *h)
 {
 	static const size_t least[JOB_HEAD_N] = { 10, 6, 8, 6, 6, 12 };
@@ -162,7 +165,7 @@ static void put_header(const struct screen *out, const struct job_screen *s)
 
 /* --- parts ------------------------------------------------------------------------------------- */
 
-#define REST_COLUMNS 43 /* behind id and state */
+#define REST_COLUMNS 43 /* columns of a part's row behind id and state */
 
 static void put_part(const struct screen *out, const struct job_screen *s, const struct record *r)
 {
@@ -194,7 +197,7 @@ static void put_part(const struct screen *out, const struct job_screen *s, const
 
 struct ranked {
 	const struct record *r;
-	double rank; /* the lower, the worse */
+	double rank; /* lower is worse */
 	size_t at;
 };
 
@@ -208,7 +211,10 @@ static int compare_ranked(const void *x, const void *y)
 	return (a->at > b->at) - (a->at < b->at);
 }
 
-/* All in their order if LINES are enough, else the worst: those that failed, then those that used least CPU. */
+/*
+ * Prints all parts in their order if LINES are enough. Else prints the worst: first those that
+ * failed, then those that used least of their CPUs. -ENOMEM.
+ */
 static int put_parts(const struct screen *out, const struct job_screen *s, size_t lines)
 {
 	_cleanup_free_ struct ranked *rank = calloc(s->n, sizeof(*rank));
@@ -234,9 +240,11 @@ static int put_parts(const struct screen *out, const struct job_screen *s, size_
 	return 0;
 }
 
-/* --- all of it --------------------------------------------------------------------------------- */
+/*
+ * --- the screen --------------------------------------------------------------------------------
+ */
 
-#define PARTS_LEAST 4 /* lines: their head, two of them, and how many more there are */
+#define PARTS_LEAST 4 /* lines: column heads, two parts, and how many more there are */
 
 static size_t count_lines(const char *text)
 {
@@ -247,7 +255,10 @@ static size_t count_lines(const char *text)
 	return n;
 }
 
-/* Below the head and PARTS lines at least. Returns malloc'ed text; NULL: out of memory. */
+/*
+ * Makes the rows below the header and below PARTS lines of parts, with the advice that still fits.
+ * Returns malloc'ed text; NULL: out of memory.
+ */
 static char *rows_text(const struct job_screen *s, size_t parts)
 {
 	struct screen out = { .colour = s->colour };
@@ -273,7 +284,7 @@ static char *rows_text(const struct job_screen *s, size_t parts)
 int job_screen_print(FILE *out, const struct job_screen *s)
 {
 	struct screen screen = { .out = out, .colour = s->colour };
-	/* how many parts there is room for depends on the rows below them */
+	/* make the rows first: how many parts fit depends on them */
 	_cleanup_free_ char *rows = rows_text(s, s->n > 1 ? PARTS_LEAST : 0);
 
 	if (!rows)

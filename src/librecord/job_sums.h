@@ -1,38 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_sums.h - the numbers of a job's screen, summed over the parts of an array or het job.
+ * job_sums.h - the numbers on a job's screen, added up over the parts of an array or het job.
  */
 #ifndef CEEMS_JOB_SUMS_H
 #define CEEMS_JOB_SUMS_H
 
 #include "src/librecord/job_screen.h"
 
-/* All parts added up. */
+/* Sums over all parts. `_n` counts the parts in which a value is known. */
 struct job_sums {
 	struct values f;
 	size_t started, running;
-	uint64_t first_start, elapsed_s, longest_s;
-	double cpu_ns, cpu_held_ns; /* over the parts of which both are known */
+	uint64_t first_start, elapsed_s, longest_s; /* seconds; longest_s is the longest part's */
+	/* used and allocated CPU time of the parts in which both are known */
+	double cpu_ns, cpu_held_ns;
 	size_t cpu_n, energy_n, co2e_n;
-	double energy_ns; /* the time of the parts whose energy is known */
+	double energy_ns; /* run time of the parts whose energy is known */
 	uint64_t gpus;
 };
 void job_sums_add(const struct job_screen *s, struct job_sums *sum);
 
-/* Writes a job's id: "12"; "5_3"; "5_[1-4]" for tasks that never ran; "21+1". */
+/*
+ * Writes a job's id: "12"; "5_3" (array task); "5_[1-4]" (tasks that never ran); "21+1" (het
+ * component).
+ */
 void job_id_text(const struct record *r, char *buf, size_t size);
 
-/* Until now, of one that runs. */
+/* Seconds from start to end; to s->now for a job that has not ended; 0 if it has not started. */
 uint64_t job_elapsed_s(const struct job_screen *s, const struct record *r);
 
-/* The share of the allocated CPU time that the job used; -1: unknown. */
+/* Returns the share of the allocated CPU time that was used; -1: unknown. */
 double job_cpu_share(const struct job_screen *s, const struct record *r);
 
 struct job_memory {
-	uint64_t peak, allocated; /* of a node; 0: not known */
-	bool is_of_task;	  /* Slurm's MaxRSS of one task, because the node's memory was not measured */
+	uint64_t peak, allocated; /* bytes of the node with the largest peak; 0: unknown */
+	/* PEAK is Slurm's MaxRSS of one task, because the node's memory was not measured */
+	bool is_of_task;
 	double share;
 };
+/* Finds peak and allocation of memory on one node of R. */
 void job_memory_find(const struct record *r, struct job_memory *m);
 
 #endif

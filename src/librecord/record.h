@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * record.h - the record of one run of a job. The recorder fills it and writes it as JSON of schema
- * ceems.job.v1 and as SQL columns; JSON can be read back. Unknown is never a number: it is a has_
- * flag, an empty text, or a REASON_* in the metric values; in JSON and SQL, null.
+ * record.h - the record of one run of a job. The recorder fills it in and writes it as JSON (schema
+ * ceems.job.v1) and as SQL columns; the JSON can be read back. An unknown value is never a number:
+ * here it is a flag `known`, an empty text or a REASON_* in the metric values; in JSON and SQL it
+ * is null.
  */
 #ifndef CEEMS_RECORD_H
 #define CEEMS_RECORD_H
@@ -28,75 +29,77 @@ struct maybe_u64 {
 	bool known;
 };
 
-/* How far an energy value can be trusted; see energy.method and energy.source in the schema. */
+/* The energy of a job, and how far it can be trusted. JSON schema: energy.method, energy.source. */
 struct record_energy {
-	bool final;	      /* Slurm's final value; false: FinalEnergyWait ended before it came */
-	struct maybe_u64 total_j; /* sacct's job row, or better: record_fill() */
+	/* the energy cannot change any more; false: FinalEnergyWait ended first */
+	bool final;
+	struct maybe_u64 total_j; /* whole joules, chosen by record_fill() */
 	char method[16];      /* "cpu-time" ...; empty: unknown */
-	char quality[24];     /* record_fill(): "measured", "estimate" ...; empty: unknown */
+	char quality[24];     /* "measured", "estimate" ..., by record_fill(); empty: unknown */
 	char source[128];     /* "rapl", "model", "rapl,model"; empty: unknown */
 };
 
-/* How METRIC_CO2E of record.values was computed. */
+/* How METRIC_CO2E of a record was computed. */
 enum record_co2e_method {
 	CO2E_UNKNOWN,
-	CO2E_PER_TICK,	 /* computed on the nodes, with the factor in use at each tick */
-	CO2E_MEAN_POWER, /* computed from the record, with the energy spread evenly over the job's life */
+	CO2E_PER_TICK,	 /* on the nodes, with the factor in use at each tick */
+	CO2E_MEAN_POWER, /* for the record, as if the energy were spread evenly over the run time */
 };
 
-/* "per-tick", "mean-power"; "" for unknown. */
+/* Returns "per-tick" or "mean-power"; "" for CO2E_UNKNOWN. */
 const char *record_co2e_method_name(enum record_co2e_method method);
 
 #define RECORD_UG_PER_G UINT64_C(1000000)
 #define RECORD_NG_PER_G UINT64_C(1000000000)
 
-/* How METRIC_CO2E and the other emissions were computed. Empty and 0 mean unknown. */
+/* How the emissions of a record were computed. An empty text or 0 means unknown. */
 struct record_emissions {
 	enum record_co2e_method method;
-	struct maybe_u64 factor_ug_per_kwh; /* the mean, weighted by energy */
-	char kind[16];	     /* emission_kind_name(), or "mixed": several */
-	char scope[16];	     /* emission_scope_name(), or "mixed" */
+	struct maybe_u64 factor_ug_per_kwh; /* mean, weighted by energy */
+	char kind[16];	     /* emission_kind_name(); RECORD_MIXED: several kinds */
+	char scope[16];	     /* emission_scope_name(); RECORD_MIXED: several scopes */
 	char region[96];     /* all regions used, joined by "; " */
-	char source[320];    /* all sources used, to be cited; joined by "; " */
-	uint32_t year;	     /* of a static factor */
+	char source[320];    /* all sources used, for citation, joined by "; " */
+	uint32_t year;	     /* year of a static factor */
 	uint64_t pue_milli;
-	struct maybe_u64 market_ug_per_kwh; /* the site's contract; 0 is an answer */
+	/* factor of the site's contract; a known 0 is possible */
+	struct maybe_u64 market_ug_per_kwh;
 	char market_source[64];
-	struct maybe_u64 embodied_ng; /* the job's share of the machines' making */
+	struct maybe_u64 embodied_ng; /* the job's share of making the machines */
 	char embodied_source[64];
 };
 
 /*
- * How much the nodes of a step differ in one metric. The mean is the step's value / nnodes; for
- * memory, the value itself is the maximum. Unknown for a step on one node, and if one of several
- * nodes did not report.
+ * The largest value of one metric on any node of a step. Unknown if the step had one node, or if a
+ * node did not report. The mean is the step's value / nnodes; for memory there is no sum to divide.
  */
 struct record_spread {
-	struct maybe_u64 max; /* the largest of any node, in the metric's unit */
+	struct maybe_u64 max; /* in the metric's unit */
 	char max_node[64];    /* empty: unknown */
 };
 
 struct record_step {
-	uint32_t step_id;     /* LEDGER_STEP_* for batch, extern, interactive */
-	struct maybe_u64 het_component; /* component of `srun A : B` within one job; both have the same step_id */
-	char *name;	      /* owned; Slurm takes up to 1,024 bytes; NULL: none */
+	uint32_t step_id;     /* LEDGER_STEP_* for the batch, extern and interactive step */
+	/* component of `srun A : B` in one job; all components have the same step_id */
+	struct maybe_u64 het_component;
+	char *name;	      /* owned; up to 1,024 bytes in Slurm; NULL: none */
 	char state[24];
-	char *nodes;	      /* owned; a hostlist has any length */
+	char *nodes;	      /* owned; a hostlist of any length */
 	uint32_t ntasks;
 	uint32_t nnodes, ncpus; /* 0: unknown */
 	uint64_t start, end;  /* seconds since the epoch, UTC; 0: unknown */
 	int32_t exit_code, exit_signal;
-	bool exit_unknown;    /* for example if the step was lost; null in JSON */
+	bool exit_unknown;    /* no exit status, for example of a lost step; null in JSON */
 	struct maybe_u64 user_cpu_us, system_cpu_us, max_rss_bytes;
 	struct values values;
 	struct record_spread cpu_time, energy, memory;
 };
 
-/* Texts are owned (malloc) unless said otherwise; NULL is null. */
+/* Texts are owned (malloc'ed) unless said otherwise; a text of NULL is null in JSON. */
 struct record {
 	char *cluster;
 	uint32_t job_id;
-	char *sluid;	      /* sacct's, from 24.11 on; NULL before */
+	char *sluid;	      /* as sacct has it, from Slurm 24.11 on; NULL before */
 	uint32_t restart_count;
 	struct maybe_u64 db_index;
 	struct maybe_u64 array_job_id, array_task_id;
@@ -115,92 +118,90 @@ struct record {
 	uint32_t total_nodes, total_cpus;
 	struct maybe_u64 priority;
 	struct record_energy energy;
-	struct values values;	/* of the job: those of the extern step, or else the sum of the steps */
+	/* of the job: the extern step's values, else the sum of the steps */
+	struct values values;
 	struct record_emissions emissions;
 	struct record_step *steps;
-	size_t nsteps;	      /* of steps[] */
-	uint64_t steps_total; /* after reading JSON: steps in all parts, see record_to_parts() */
-	bool steps_known;     /* false: no slurmdbd, or it did not answer */
+	size_t nsteps;	      /* elements of steps */
+	/* only after reading JSON: steps in all parts of the record, see record_to_parts() */
+	uint64_t steps_total;
+	bool steps_known;     /* false: no slurmdbd is configured, or it did not answer */
 };
 
-/* All unknown. NULL: out of memory. */
+/* Creates a record in which all is unknown. NULL: out of memory. */
 struct record *record_create(void);
 void record_destroy(struct record *r);
 void record_steps_destroy(struct record_step *s, size_t n);
 
 /*
- * Writes the record's key in Kafka, SQL and the store: "cluster/jobid,submit,restart/<het offset or
- * 0>". A repeated record has the same key and changes nothing. Its SLUID may differ, since a
- * slurmctld that was killed splits an array's task off again. Bytes of the cluster's name that are
- * not printable ASCII become '?'. -EINVAL: no cluster or job; -ENOSPC: SIZE is less than needed;
- * RECORD_KEY_MAX is enough.
+ * Writes the record's key, used in Kafka, SQL and the store:
+ * "cluster/jobid,submit,restarts/offset", where offset is 0 if the job is no het component. A
+ * record that is sent again has the same key and so changes nothing. The SLUID is not part of the
+ * key: after slurmctld was killed, an array task may get another one. Bytes of the cluster's name
+ * that are not printable ASCII become '?'. Returns 0; -EINVAL: no cluster or job id; -ENOSPC: SIZE
+ * is too small; RECORD_KEY_MAX always fits.
  */
 int record_key(const struct record *r, char *buf, size_t size);
-/*
- * As record_key(), from the parts of the key. HET_OFFSET is 0 if the job is no component of a het
- * job.
- */
+/* record_key() from its components; HET_OFFSET is 0 if the job is no het component. */
 int record_key_of(const char *cluster, uint32_t job_id, uint64_t submit, uint32_t restart_count,
 		  uint64_t het_offset, char *buf, size_t size);
 
 /*
- * Splits STATUS, as Slurm keeps it for jobs and steps, into exit code and signal. It is a wait
- * status; or 1, Slurm's exit code of a job that did not start, with no signal; or
- * RECORD_STATUS_UNKNOWN (Slurm's NO_VAL), which gives 0 and 0.
+ * Splits STATUS, as Slurm keeps it for jobs and steps, into exit code and signal. STATUS is a wait
+ * status, with two exceptions: 1 is exit code 1 without signal (the job did not start), and
+ * RECORD_STATUS_UNKNOWN (Slurm's NO_VAL) gives 0 and 0.
  */
 #define RECORD_STATUS_UNKNOWN UINT32_C(0xfffffffe)
 void record_exit_status(uint32_t status, int32_t *ret_code, int32_t *ret_signal);
 
 /*
- * Converts Slurm's bit mask of tasks, such as "0x21C", to "2-4,9". Another text is copied. The
- * caller frees it; NULL: out of memory.
+ * Converts Slurm's bit mask of array tasks, such as "0x21C", to "2-4,9"; any other text is copied.
+ * The caller frees the result. NULL: out of memory.
  */
 char *record_array_tasks(const char *text);
 
 /*
- * Reads the amount of NAME ("cpu", "mem", "gres/gpu") in TRES, such as "cpu=8,mem=4.50G,node=1";
- * memory in bytes. TRES may be NULL. False: it is not there.
+ * Finds the amount of NAME ("cpu", "mem", "gres/gpu") in TRES ("cpu=8,mem=4.50G,node=1"); memory is
+ * in bytes. TRES may be NULL. False: NAME is not in TRES.
  */
 bool record_tres(const char *tres, const char *name, uint64_t *ret);
 
 /* --- record_derived.c --------------------------------------------------------------------- */
 
 /*
- * The CPU time of a job or step: METRIC_CPU_TIME or, if its TRES is not in AccountingStorageTRES,
- * Slurm's own value.
+ * CPU time of a job or step in ns: METRIC_CPU_TIME, else Slurm's own value. METRIC_CPU_TIME is
+ * unknown if its TRES is not in AccountingStorageTRES. False: both are unknown.
  */
 bool record_cpu_time(const struct record *r, uint64_t *ret_ns);
 bool record_step_cpu_time(const struct record_step *s, uint64_t *ret_ns);
 
-/*
- * Compute ratios for a job or step. If METRIC_CPU_TIME is unknown, because its TRES is not in
- * AccountingStorageTRES, Slurm's CPU time is used. False: unknown.
- */
+/* Compute ratio D for a job or step, with the CPU time of record_cpu_time(). False: unknown. */
 bool record_derived(const struct record *r, enum derived d, double *ret);
 bool record_step_derived(const struct record_step *s, enum derived d, double *ret);
 
 /*
  * Computes max / mean - 1 over the step's nodes, for METRIC_CPU_TIME or METRIC_ENERGY; 0 if all
- * nodes are alike. False: unknown.
+ * nodes are equal. False: unknown.
  */
 bool record_step_imbalance(const struct record_step *s, enum metric m, double *ret);
 
-/* --- record_write.c, record_read.c: with jansson ------------------------------------------- */
+/* --- record_write.c, record_read.c: the files that use jansson ----------------------------- */
 
 /*
- * Writes R as one line of JSON, without a newline; the caller frees it. A text that is not UTF-8 is
- * escaped (utf8_escape()): each wrong byte as \xNN, and each backslash doubled. The member's name
- * is then in the list "escaped" of the record or step, so no byte is lost. Joules, grams and
- * seconds are exact decimals.
+ * Writes R as one line of JSON, without a newline; the caller frees *RET. Joules, grams and seconds
+ * are exact decimals. A text that is not UTF-8 is escaped by utf8_escape(), and its member's name
+ * is listed in the member "escaped" of the record or step; so no byte is lost. Returns 0 or -errno:
+ * as record_key(), or -ENOMEM.
  */
 int record_to_json(const struct record *r, char **ret, size_t *ret_len, struct errmsg *err);
 
 /*
- * Writes R in one or more parts of at most MAX bytes. The first has the record with as many of its
- * steps as fit; if there are more parts, it has "steps_total" and "parts". The others have the rest
- * of the steps, in order: {"schema": "ceems.steps.v1", "key": "<key>#1", "job_key": "<key>",
- * "part": 1, "parts": 3, "cluster", "jobid", "@submit", "steps": [...]}. -EMSGSIZE: a single step,
- * or the record without steps, is longer than MAX.
+ * Writes R in one or more parts of at most MAX bytes; free *RET with record_parts_destroy(). The
+ * first part is the record with as many steps as fit, and has "parts" (how many) and "steps_total".
+ * The other parts have the remaining steps, in order:
+ * {"schema": "ceems.steps.v1", "key": "<key>#1", "job_key": "<key>", "part": 1, "parts": 3,
+ * "cluster", "jobid", "@submit", "steps": [...]}
+ * Returns 0 or -errno. -EMSGSIZE: the record without steps, or a single step, is longer than MAX.
  */
 struct record_part {
 	char key[RECORD_KEY_MAX + 24];
@@ -212,20 +213,24 @@ int record_to_parts(const struct record *r, size_t max, struct record_part **ret
 		    struct errmsg *err);
 void record_parts_destroy(struct record_part *part, size_t n);
 
-/* Writes JSON of schema ceems.job_start.v1: the facts known when a job begins. */
+/*
+ * Writes the facts known when a job starts as JSON of schema ceems.job_start.v1; the caller frees
+ * *RET.
+ */
 int record_start_to_json(const struct record *r, char **ret, size_t *ret_len,
 			 struct errmsg *err);
 
 /*
- * Reads a part other than the first: cluster, job_id, submit, the steps, and the key of the job.
- * The other members of the record are unknown.
+ * Reads a part other than the first: cluster, job_id, submit, the steps and the job's key. All else
+ * in the record is unknown. Errors are those of record_from_json().
  */
 int record_from_steps_json(const char *json, size_t len, struct record **ret,
 			   char ret_job_key[RECORD_KEY_MAX], struct errmsg *err);
 
 /*
- * Reads a record from JSON; -EINVAL names the field. Fields of a later version and ratios are
- * ignored. What JSON does not have is unknown: the reason of a value becomes REASON_NOT_MEASURED.
+ * Reads a record from JSON; free *RET with record_destroy(). Ratios and members that a later
+ * version added are ignored. A missing member is unknown; in metric values with
+ * REASON_NOT_MEASURED. Returns 0, -ENOMEM or -EINVAL (ERR names the member).
  */
 int record_from_json(const char *json, size_t len, struct record **ret, struct errmsg *err);
 

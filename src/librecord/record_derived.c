@@ -11,7 +11,10 @@ static uint64_t elapsed_ns(uint64_t start, uint64_t end)
 												 ns;
 }
 
-/* Slurm stores 0 also where it did not measure, and no process runs for less than a microsecond. */
+/*
+ * Slurm's CPU time of a step in ns; 0: unknown. Slurm stores 0 if it did not measure, and no
+ * process uses less than a microsecond.
+ */
 static uint64_t slurm_cpu_ns(const struct record_step *s)
 {
 	uint64_t us;
@@ -35,7 +38,7 @@ static uint64_t slurm_job_cpu_ns(const struct record *r)
 	return sum;
 }
 
-/* The value, else what Slurm has, if there is some. */
+/* METRIC_CPU_TIME, else SLURM_NS unless that is 0. False: both are unknown. */
 static bool cpu_time_of(const struct values *f, uint64_t slurm_ns, uint64_t *ret_ns)
 {
 	if (!values_has(f, METRIC_CPU_TIME) && !slurm_ns)

@@ -19,13 +19,13 @@ static enum metric link_of(size_t step)
 	return metric_of_kind(KIND_FACTOR, (unsigned int)step);
 }
 
-/* Whether there is energy whose factor is of that link of the chain. */
+/* Whether some energy was charged with a factor of this link of the chain. */
 static bool has_link(const struct values *f, size_t step)
 {
 	return values_has(f, link_of(step)) && f->value[link_of(step)];
 }
 
-/* --- what the nodes did not compute ------------------------------------------------------ */
+/* --- emissions that the nodes did not compute ---------------------------------------------- */
 
 static void set_missing(struct values *f, enum metric m, uint64_t value)
 {
@@ -33,7 +33,7 @@ static void set_missing(struct values *f, enum metric m, uint64_t value)
 		values_set(f, m, value);
 }
 
-/* Of a job's or a step's metric values. */
+/* The metric values of a job or step, with the time it ran. */
 struct life {
 	struct values *f;
 	uint64_t start, end;
@@ -73,7 +73,7 @@ static void complete(const struct life *l, const struct factor_chain *chain,
 		record_emissions_estimate(l, chain, s->pue_milli);
 }
 
-/* --- where the numbers come from --------------------------------------------------------- */
+/* --- which factors were used --------------------------------------------------------------- */
 
 static void join_one(char *name, size_t size, const char *next)
 {
@@ -97,7 +97,10 @@ static bool has_item(const char *list, const char *item)
 	return false;
 }
 
-/* What does not fit as a whole is left out. */
+/*
+ * Appends ITEM to LIST, joined by "; ", if it is not in LIST. An ITEM that does not fit is left
+ * out.
+ */
 static void join_all(char *list, size_t size, const char *item)
 {
 	size_t used = strlen(list);
@@ -108,10 +111,10 @@ static void join_all(char *list, size_t size, const char *item)
 
 struct origin {
 	struct record_emissions *e;
-	bool used[FACTOR_STEP_N]; /* by the nodes or the estimate */
-	bool seen[FACTOR_STEP_N]; /* with a factor */
+	bool used[FACTOR_STEP_N]; /* links that the nodes or the estimate used */
+	bool seen[FACTOR_STEP_N]; /* links for which the chain has a factor in the job's time */
 	unsigned int nfactors;
-	uint64_t min_ug, max_ug; /* of these */
+	uint64_t min_ug, max_ug; /* of all factors */
 };
 
 static void add_factor(struct origin *o, const struct emission_factor *f)
@@ -127,7 +130,10 @@ static void add_factor(struct origin *o, const struct emission_factor *f)
 	o->max_ug = ug > o->max_ug ? ug : o->max_ug;
 }
 
-/* A provider that was out when the nodes asked may have told everything by now, and the reverse. */
+/*
+ * Fresh and last factors count as one: a provider that failed when the nodes asked may have caught
+ * up by now.
+ */
 static bool is_used(const struct origin *o, enum factor_step step)
 {
 	if (step == FACTOR_FRESH || step == FACTOR_LAST)
@@ -155,7 +161,7 @@ static void mark_used(const struct values *f, bool *ret_used)
 		ret_used[i] = has_link(f, i);
 		known |= ret_used[i];
 	}
-	/* not accounted: all that the chain has */
+	/* the nodes charged nothing: take all links of the chain */
 	for (i = 0; i < FACTOR_STEP_N && !known; i++)
 		ret_used[i] = true;
 }
@@ -183,7 +189,7 @@ static void find_origin(const struct record *r, const struct factor_chain *c, st
 	mark_used(&r->values, o->used);
 	if (c && r->start) {
 		factor_chain_walk(c, r->start * NSEC_PER_SEC, end * NSEC_PER_SEC, on_factor, o);
-		/* the nodes did without the series where the chain has it now */
+		/* the nodes used the static factor where the chain has a series by now */
 		fixed = c->fixed.kind == EMISSION_DEFAULT ? FACTOR_DEFAULT : FACTOR_STATIC;
 		if (has_link(&r->values, fixed) && !o->seen[fixed])
 			on_factor(o, &c->fixed, fixed, 0);
@@ -193,7 +199,7 @@ static void find_origin(const struct record *r, const struct factor_chain *c, st
 
 /* --- the mean factor --------------------------------------------------------------------- */
 
-/* Whether there is a factor for every joule. */
+/* Whether every link that the nodes charged has a factor in the chain. */
 static bool has_all_factors(const struct origin *o, const struct values *f)
 {
 	bool dynamic = o->seen[FACTOR_FRESH] || o->seen[FACTOR_LAST];
@@ -209,8 +215,8 @@ static bool has_all_factors(const struct origin *o, const struct values *f)
 }
 
 /*
- * The energy that the emissions are of. A node without a factor, or one that had none for a while, adds
- * to the job's energy only.
+ * The energy that the emissions belong to. The energy of a node without a factor counts for the job
+ * only.
  */
 static uint64_t charged_uj(const struct values *f, uint64_t slack_uj)
 {
@@ -221,12 +227,15 @@ static uint64_t charged_uj(const struct values *f, uint64_t slack_uj)
 	for (i = 0; i < FACTOR_STEP_N; i++)
 		if (has_link(f, i) && __builtin_add_overflow(linked, f->value[link_of(i)], &linked))
 			return energy;
-	/* each link is rounded by itself */
+	/* each link is rounded by itself, so a small gap is no missing energy */
 	return linked && linked < energy && energy - linked > FACTOR_STEP_N * slack_uj ? linked :
 											energy;
 }
 
-/* What the factor may be, as emissions and energy are rounded on each of NODES nodes. */
+/*
+ * Computes the range of the mean factor that rounding allows: emissions and energy are rounded on
+ * each of NODES nodes.
+ */
 static void mean_range(const struct values *f, uint32_t nodes, uint64_t pue, uint64_t *ret_low, uint64_t *ret_high)
 {
 	uint64_t parts = nodes ? nodes : 1;
@@ -314,7 +323,10 @@ void record_emissions_fill(struct record *r, const struct factor_chain *chain,
 	complete(&(struct life){ &r->values, r->start, r->end }, chain, s);
 	for (i = 0; i < r->nsteps; i++) {
 		struct record_step *step = &r->steps[i];
-		/* one that was open when slurmdbd was asked lasted as long as the job */
+		/*
+		 * a step without an end was open when slurmdbd was asked; it lasted as long as the
+		 * job
+		 */
 		struct life life = { &step->values, step->start,
 				     step->end ? step->end : r->end };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * record_emissions.h - completes a record's emissions: computes those that the nodes did not, and
- * adds the sources of the numbers.
+ * record_emissions.h - completes a record's emissions: computes those that the nodes did not
+ * compute, and names the sources of the factors.
  */
 #ifndef CEEMS_RECORD_EMISSIONS_H
 #define CEEMS_RECORD_EMISSIONS_H
@@ -11,20 +11,21 @@
 #include "src/librecord/record.h"
 
 /*
- * Completes R, whose metric values have the final energy. Emissions that the nodes computed stay
- * (CO2E_PER_TICK). Otherwise the energy of the job, and of each step, is taken as spread evenly
- * over its life, with CHAIN's factors for that time (CO2E_MEAN_POWER). CHAIN NULL: there is no
- * factor, so no location-based emissions are added.
+ * Completes the emissions of R, whose metric values must have the final energy. Emissions computed
+ * by the nodes stay (CO2E_PER_TICK). Otherwise the energy of the job and of each step is taken as
+ * spread evenly over its run time and multiplied by CHAIN's factors for that time
+ * (CO2E_MEAN_POWER). With CHAIN NULL no location-based emissions are added.
  *
- * The mean factor is emissions / energy. Both are rounded per node, to micrograms and joules. For a
- * small job this leaves a range of factors, which the factors in use at that time narrow.
+ * The mean factor is emissions / energy. Both are rounded on each node, to micrograms and joules,
+ * so a small job allows a range of factors. The factors of CHAIN in the job's time narrow that
+ * range.
  */
 void record_emissions_fill(struct record *r, const struct factor_chain *chain,
 			   const struct settings *s);
 
 /*
- * The mean factor and the PUE of step S of R, whose emissions are filled in. The job's factor is taken if the rounding of
- * S allows it.
+ * Computes mean factor and PUE of step S of R; R's emissions must be filled in. The step gets the
+ * job's factor if that is within the rounding of the step's values.
  */
 void record_emissions_of_step(const struct record *r, const struct record_step *s, struct record_emissions *ret);
 

@@ -7,7 +7,7 @@
 #define UJ_PER_J UINT64_C(1000000)
 #define US_PER_S UINT64_C(1000000)
 
-/* --- what is computed -------------------------------------------------------------------- */
+/* --- computed members -------------------------------------------------------------------- */
 
 static bool seconds_between(uint64_t start, uint64_t end, uint64_t *ret)
 {
@@ -29,7 +29,7 @@ static bool job_elapsed(const void *object, uint64_t *ret)
 	return seconds_between(r->start, r->end, ret);
 }
 
-/* As jobcomp/kafka computes it, in millionths. */
+/* CPU hours as jobcomp/kafka computes them, in millionths. */
 static bool job_cpu_hours(const void *object, uint64_t *ret)
 {
 	const struct record *r = object;
@@ -143,7 +143,7 @@ static bool step_memory_is_spread(const void *object)
 #define AT_END .flags = FIELD_AT_END
 #define SQL(name) .column = (name)
 
-/* Names that users of jobcomp/elasticsearch and jobcomp/kafka know, where there is one. */
+/* Where jobcomp/elasticsearch and jobcomp/kafka have a member, it has their name here. */
 const struct record_field record_job_fields[] = {
 	JOB("cluster", TEXT, cluster, .flags = FIELD_IN_PART, SQL("cluster")),
 	JOB("jobid", U32, job_id, .flags = FIELD_IN_PART, SQL("jobid")),
@@ -188,7 +188,7 @@ const struct record_field record_job_fields[] = {
 	JOB("derived_ec", EXIT, derived_exit_code, AT_END, SQL("derived_exit_code"),
 	    .signal_column = "derived_exit_signal"),
 	JOB("time_limit", MINUTES, time_limit_min, SQL("time_limit_s")),
-	/* Slurm's own, even where the nodes' metric values say more: it is the one in sacct */
+	/* Slurm's value, as in sacct, even if the nodes' metric values are more precise */
 	JOB("energy.total_j", MAYBE, energy.total_j, AT_END),
 	JOB("", VALUES, values, .flags = FIELD_AT_END | FIELD_NO_ENERGY),
 	MADE("energy.static_j", job_static_uj, AT_END, .scale = UJ_PER_J),

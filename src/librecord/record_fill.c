@@ -9,7 +9,8 @@
 #include "src/libcore/metric_text.h"
 #include "src/libutil/util.h"
 
-#define STEP_EXTERN UINT32_C(0xfffffffc) /* LEDGER_STEP_EXTERN, SLURM_EXTERN_CONT */
+/* equals LEDGER_STEP_EXTERN and Slurm's SLURM_EXTERN_CONT */
+#define STEP_EXTERN UINT32_C(0xfffffffc)
 #define UJ_PER_J UINT64_C(1000000)
 
 static const struct record_step *extern_step(const struct record *r)
@@ -22,7 +23,10 @@ static const struct record_step *extern_step(const struct record *r)
 	return NULL;
 }
 
-/* Of a resized job's parts the first one has it, from Slurm 26.05 on; before, only the last one. */
+/*
+ * Whether the extern step of R has the energy. Of a job that was resized, one part has it: the
+ * first part from Slurm 26.05 on, the last one before.
+ */
 static bool has_extern_energy(const struct record *r)
 {
 	const struct record_step *x = extern_step(r);
@@ -56,13 +60,13 @@ static void fill_values(struct record *r, bool unmeasured)
 		values_fold(&r->values, &r->steps[i].values);
 }
 
-/* A job that went on with other nodes: see job_facts.h. */
+/* Whether R is a part of a job that went on with other nodes; see job_facts.h. */
 static bool is_resized_part(const struct record *r)
 {
 	return r->state && !strcmp(r->state, "RESIZING");
 }
 
-/* METRIC_ENERGY is the steps' joules here: whole joules, as slurmdbd has no smaller unit. */
+/* The steps' energy in joules; slurmdbd stores whole joules. */
 static struct maybe_u64 steps_energy(const struct record *r)
 {
 	if (!values_has(&r->values, METRIC_ENERGY))
@@ -71,16 +75,15 @@ static struct maybe_u64 steps_energy(const struct record *r)
 }
 
 /*
- * Returns SLURM_J. If that is unknown, or a 0 that was not measured: the steps' energy in R's
- * metric values, or unknown if there is no step or no energy. Slurm has 0 J for a job whose extern
- * step ended without a report: its node failed, slurmctld ended the step (26.05 with
- * proctrack/pgid), or slurmctld was killed and forgot it.
+ * Returns SLURM_J, unless it is unknown or 0: then returns the steps' energy, which may be unknown.
+ * Slurm reports 0 J if the extern step ended without a report: its node failed, slurmctld ended the
+ * step (26.05 with proctrack/pgid), or slurmctld was killed and forgot the step.
  */
 static struct maybe_u64 energy_told(const struct record *r, struct maybe_u64 slurm_j)
 {
 	bool steps_told = r->nsteps || r->steps_known;
 
-	/* a part of a resized job: another one may have the steps' joules, too */
+	/* for a part of a resized job, the steps' joules may be in another part */
 	if ((slurm_j.known && slurm_j.value) || !steps_told || is_resized_part(r))
 		return slurm_j;
 	return steps_energy(r);
@@ -92,7 +95,7 @@ static struct maybe_u64 pick_energy(const struct record *r, const struct record_
 
 	if (end->unmeasured)
 		return (struct maybe_u64){ 0 };
-	/* the extern step's, which has those of the others, is booked to one of the parts as a whole */
+	/* the extern step's energy, which includes all steps, is booked to one of the parts */
 	if (is_resized_part(r))
 		return end->dbd_energy_j;
 	j = end->ctld_energy_j.known && !end->requeued ? end->ctld_energy_j : end->dbd_energy_j;
@@ -110,8 +113,8 @@ static void miss_group(struct values *f, const char *group)
 }
 
 /*
- * Whether sensors measured the energy. A node that lost a sensor does not count itself among those whose energy
- * is known. NULL: it cannot be told, as no step says on how many nodes it was.
+ * Tells whether sensors measured the energy. A node that lost a sensor is not in
+ * METRIC_ENERGY_NODES. NULL: unknown, because no step has its number of nodes.
  */
 static const char *energy_quality(const struct record *r)
 {
@@ -143,7 +146,7 @@ static void fill_energy(struct record *r, const struct record_ending *end)
 	const char *quality;
 
 	*e = (struct record_energy){ .final = end->ended, .total_j = pick_energy(r, end) };
-	/* one part has them for the whole job: sums over a month must not have them twice */
+	/* the energy is in one part only, so that a sum over all parts counts it once */
 	if (is_resized_part(r) && !has_extern_energy(r)) {
 		miss_group(&r->values, "energy");
 		miss_group(&r->values, "emissions");
@@ -160,8 +163,9 @@ static void fill_energy(struct record *r, const struct record_ending *end)
 }
 
 /*
- * Slurm's formatted string ("cpu=1,mem=100M,node=1") with the energy where Slurm has it, behind cpu
- * and mem. An older energy is replaced, or left out if the energy is unknown. NULL: out of memory.
+ * Inserts the energy into Slurm's TRES string ("cpu=1,mem=100M,node=1") behind cpu and mem, where
+ * Slurm puts it. An energy that is there is replaced, or removed if JOULES is unknown. NULL: out of
+ * memory.
  */
 static char *tres_with_energy(const char *formatted, struct maybe_u64 joules)
 {
@@ -199,7 +203,9 @@ int record_fill(struct record *r, const struct record_ending *end,
 	fill_values(r, end->unmeasured);
 	fill_energy(r, end);
 	record_emissions_fill(r, chain, s);
-	/* who never ran has no allocation; a start may be unknown where slurmctld was killed */
+	/*
+	 * without allocation, TRES is set only if the job has energy and is known to have started
+	 */
 	if (r->tres_alloc || (r->energy.total_j.known && r->start)) {
 		char *tres = tres_with_energy(r->tres_alloc, r->energy.total_j);
 

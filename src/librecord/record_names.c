@@ -11,7 +11,7 @@
 #include "src/libutil/util.h"
 
 #define KEEP_NS (600 * NSEC_PER_SEC)
-#define BUFFER_SIZE 65536 /* a group's entry has all its members */
+#define BUFFER_SIZE 65536 /* enough for the entry of a large group, which lists all members */
 
 static void record_names_look_up(bool is_group, uint32_t id, char *name, size_t size)
 {

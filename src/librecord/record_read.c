@@ -9,12 +9,12 @@
 #include "src/libutil/utf8.h"
 #include "src/libutil/util.h"
 
-#define STEPS_MAX 100000 /* of one job: a bound for damaged input, far above MaxStepCount */
+#define STEPS_MAX 100000 /* of one job; rejects damaged input; far above MaxStepCount */
 
-/* Of a job or step. */
+/* A job or step being read. */
 struct reading {
 	struct exactjson_cursor at;
-	const json_t *escaped; /* names of texts in it; NULL: none */
+	const json_t *escaped; /* JSON array with the paths of escaped texts; NULL: none */
 	struct errmsg *err;
 };
 
@@ -51,7 +51,7 @@ static int read_text(const struct reading *in, const char *path, const json_t *v
 	return 0;
 }
 
-/* What does not fit is cut. */
+/* Copies text V to RET, of f->size bytes; a longer text is cut. */
 static int read_chars(const struct reading *in, const struct record_field *f, const json_t *v, char *ret)
 {
 	_cleanup_free_ char *text = NULL;
@@ -121,7 +121,7 @@ static int read_time(const struct reading *in, const char *path, const json_t *v
 	return 0;
 }
 
-/* One that a later version knows is unknown. */
+/* Finds a method by name; a name that a later version added gives CO2E_UNKNOWN. */
 static enum record_co2e_method method_of(const char *name)
 {
 	enum record_co2e_method m;
@@ -132,7 +132,7 @@ static enum record_co2e_method method_of(const char *name)
 	return CO2E_UNKNOWN;
 }
 
-/* Stores V, which is not null, in the member P of a record or step. */
+/* Stores V, which is not null, in member P of a record or step. */
 static int read_value(const struct reading *in, const struct record_field *f, const json_t *v, void *p)
 {
 	struct maybe_u64 *maybe = p;
@@ -195,7 +195,7 @@ static int read_escaped(struct reading *in)
 	return 0;
 }
 
-/* The members F of O, which is a job or a step, into OBJECT. */
+/* Reads all members in table F from O, a job or a step, into OBJECT. */
 static int read_fields(json_t *o, const struct record_field *f, void *object, struct errmsg *err)
 {
 	struct reading in = { .at = { .root = o }, .err = err };
@@ -248,8 +248,8 @@ static int read_steps(json_t *o, struct record *r, struct errmsg *err)
 }
 
 /*
- * A member or value of a later version, which this version does not know, is unknown. It is no
- * reason to lose a record.
+ * Treats the names that a later version added as unknown; an unknown name is no reason to refuse a
+ * record.
  */
 static void forget_unknown_names(struct record_emissions *e)
 {
@@ -287,7 +287,7 @@ static int read_job_key(const json_t *o, char *ret, struct errmsg *err)
 	return 0;
 }
 
-/* RET_JOB_KEY is NULL, or SCHEMA is that of a part. */
+/* RET_JOB_KEY is NULL unless SCHEMA is RECORD_STEPS_SCHEMA. */
 static int record_load(const char *json, size_t len, const char *schema, struct record **ret,
 		       char *ret_job_key, struct errmsg *err)
 {

@@ -16,13 +16,13 @@
 struct writing {
 	struct exactjson_cursor at;
 	json_t *escaped; /* owned; paths of the texts that were not UTF-8 */
-	bool omits;	 /* what is unknown is left out, not null */
+	bool omits;	 /* leave unknown members out instead of writing null */
 	bool failed;	 /* out of memory */
 };
 
 /* --- members ----------------------------------------------------------------------------- */
 
-/* Takes VALUE; NULL: there was no memory for it. */
+/* Adds VALUE as member PATH and takes ownership of it. A VALUE of NULL means out of memory. */
 static void write_value(struct writing *w, const char *path, json_t *value)
 {
 	const char *name;
@@ -77,7 +77,7 @@ static json_t *ratio_of(const struct record_field *f, const void *object, unsign
 	return f->ratio(object, which, &v) && isfinite(v) ? json_real(v) : json_null();
 }
 
-/* The member F of OBJECT, which is of one value. */
+/* Makes the JSON value of member F of OBJECT. NULL: out of memory. */
 static json_t *value_of(struct writing *w, const struct record_field *f, const void *object)
 {
 	const void *p = (const char *)object + f->offset;
@@ -155,7 +155,7 @@ static void write_field(struct writing *w, const struct record_field *f, const v
 	}
 }
 
-/* Into O: the members F of OBJECT that have all flags of WITH and none of WITHOUT. -ENOMEM. */
+/* Writes to O the members in table F that have all flags in WITH and none in WITHOUT. -ENOMEM. */
 static int write_fields(json_t *o, const struct record_field *f, const void *object, unsigned int with,
 			unsigned int without, bool omits)
 {
@@ -171,7 +171,7 @@ static int write_fields(json_t *o, const struct record_field *f, const void *obj
 	return w.failed ? -ENOMEM : 0;
 }
 
-/* The text of O, which is destroyed; NULL: no memory, or RC says so. */
+/* Returns O as text and frees O. NULL: out of memory, or RC is an error. */
 static char *text_of_tree(json_t *o, int rc, size_t *ret_len)
 {
 	char *text = o && rc == 0 ? exactjson_dump(o, ret_len) : NULL;
@@ -195,7 +195,7 @@ static char *job_to_text(const struct record *r, const char *schema, const char 
 	return text_of_tree(o, write_fields(o, record_job_fields, r, 0, without, /* omits= */ false), ret_len);
 }
 
-/* What is before the steps of a part that is not the first. */
+/* Writes a later part of the record, up to its steps. */
 static char *part_to_text(const struct record *r, const char *key, size_t part, size_t parts, size_t *ret_len)
 {
 	char part_key[RECORD_KEY_MAX + 24];
@@ -210,7 +210,7 @@ static char *part_to_text(const struct record *r, const char *key, size_t part, 
 
 /* --- whole records, and parts -------------------------------------------------------------- */
 
-/* A record's text before "parts" and "steps", and that of its steps with commas. */
+/* The text of a record before "parts" and "steps", and the texts of its steps, joined by commas. */
 struct pieces {
 	const struct record *r;
 	const char *key;
@@ -218,7 +218,7 @@ struct pieces {
 	char *job;
 	size_t job_len;
 	char *steps;
-	size_t *end; /* step i is from end[i] to end[i + 1], with the comma before it */
+	size_t *end; /* step i is at end[i] to end[i + 1] in STEPS, including the comma before it */
 };
 
 static void pieces_fini(struct pieces *p)
@@ -255,7 +255,7 @@ static int pieces_write(struct pieces *p)
 	return p->job && p->end ? pieces_write_steps(p) : -ENOMEM;
 }
 
-/* Steps FROM to TO of the record as part PART of PARTS. */
+/* Writes part number PART of PARTS, with the steps FROM to TO - 1. */
 static int compose(const struct pieces *p, size_t part, size_t parts, size_t from, size_t to,
 		   struct record_part *ret)
 {
@@ -283,7 +283,7 @@ static int compose(const struct pieces *p, size_t part, size_t parts, size_t fro
 	return 0;
 }
 
-/* How many bytes part PART of PARTS has beside its steps. */
+/* Length of part number PART without its steps. */
 static int frame_len(const struct pieces *p, size_t part, size_t parts, size_t *ret)
 {
 	struct record_part frame = { 0 };
@@ -294,7 +294,7 @@ static int frame_len(const struct pieces *p, size_t part, size_t parts, size_t *
 	return rc;
 }
 
-/* How many steps from FROM on go into ROOM bytes. */
+/* How many steps, from FROM on, fit into ROOM bytes. */
 static size_t steps_in(const struct pieces *p, size_t from, size_t room)
 {
 	size_t to = from;
@@ -304,7 +304,10 @@ static size_t steps_in(const struct pieces *p, size_t from, size_t room)
 	return to - from;
 }
 
-/* CUT[i] is the first step of part i, CUT[parts] the number of steps; there is room for all. */
+/*
+ * Distributes the steps over parts. CUT[i] becomes the first step of part i, CUT[parts] the number
+ * of steps; CUT must have room for one part per step. -EMSGSIZE: see record_to_parts().
+ */
 static int cut_steps(const struct pieces *p, size_t max, size_t *cut, size_t *ret_parts)
 {
 	size_t n = p->nsteps;
@@ -313,7 +316,10 @@ static int cut_steps(const struct pieces *p, size_t max, size_t *cut, size_t *re
 	size_t at = 0;
 	int rc = frame_len(p, 0, 1, &frame);
 
-	/* one part is measured to the byte; several have room for as many digits as there can be */
+	/*
+	 * one part is measured exactly; for several, the number of parts is assumed to have the
+	 * most digits
+	 */
 	if (rc == 0 && n && (frame > max || p->end[n] > max - frame))
 		rc = frame_len(p, 0, n + 1, &frame);
 	while (rc == 0) {

@@ -14,7 +14,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/text.h"
 
-/* The ratio as text; false: not known. */
+/* Writes ratio D as text. False: unknown. */
 static bool report_ratio(const struct report_input *in, enum derived d, char *text)
 {
 	double v;
@@ -25,7 +25,7 @@ static bool report_ratio(const struct report_input *in, enum derived d, char *te
 	return true;
 }
 
-/* "1.2 % missed" */
+/* Writes the ratio and WHAT: "1.2 % missed"; "" if unknown. */
 static void note_ratio(const struct report_input *in, enum derived d, const char *what, char *note)
 {
 	char text[METRIC_TEXT_MAX];
@@ -37,7 +37,7 @@ static void note_ratio(const struct report_input *in, enum derived d, const char
 
 /* --- groups ----------------------------------------------------------------------------- */
 
-/* The job's screen of what the step used here. */
+/* Prints the rows of `ceems job` for the values that the step has on this node. */
 static int put_screen(struct report_text *t, const struct report_input *in)
 {
 	const uint64_t start = in->id->start_wall_ns / NSEC_PER_SEC;
@@ -87,7 +87,10 @@ static void put_scheduling(struct report_text *t, const struct report_input *in)
 	report_metric(t, f, METRIC_PAGE_FAULTS, "page faults", "");
 }
 
-/* In one row, if there is any; what all tasks waited for at once is in ceems job. */
+/*
+ * Prints pressure in one row, if there was any. Full pressure (all tasks stalled) is left to `ceems
+ * job`.
+ */
 static void put_pressure(struct report_text *t, const struct values *f)
 {
 	uint64_t memory = f->value[METRIC_MEMORY_PRESSURE_SOME], io = f->value[METRIC_IO_PRESSURE_SOME];
@@ -104,7 +107,7 @@ static void put_pressure(struct report_text *t, const struct values *f)
 		report_metric(t, f, METRIC_CPU_THROTTLED, "CPU throttled", "");
 }
 
-/* Behind what NOTE says, with a comma. */
+/* Appends to NOTE, behind a comma if NOTE is not empty. */
 static void add_to_note(char *note, const char *fmt, ...) _printf_(2, 3);
 static void add_to_note(char *note, const char *fmt, ...)
 {
@@ -118,7 +121,7 @@ static void add_to_note(char *note, const char *fmt, ...)
 	(void)snprintf(note + used, REPORT_NOTE_MAX - used, "%s%s", used ? ", " : "", text);
 }
 
-/* "mean 1.20 GiB, cache 80.0 MiB, swap 1.00 MiB": swap if there was any */
+/* Writes "mean 1.20 GiB, cache 80.0 MiB, swap 1.00 MiB"; swap only if there was any. */
 static void note_kernel_peak(const struct report_input *in, char *note)
 {
 	const struct values *f = in->values;
@@ -143,7 +146,7 @@ static void put_memory(struct report_text *t, const struct report_input *in)
 	report_metric(t, in->values, METRIC_MEMORY_KERNEL_PEAK, "with page cache", note);
 }
 
-/* "1,234 calls, 96.0 % without storage" */
+/* Writes "1,234 calls, 96.0 % without storage". */
 static void note_reads(const struct report_input *in, char *note)
 {
 	char cached[REPORT_NOTE_MAX];
@@ -163,7 +166,7 @@ static void put_io(struct report_text *t, const struct report_input *in)
 	char note[REPORT_NOTE_MAX];
 
 	if (report_all_miss_alike(f, all, ARRAY_SIZE(all)))
-		return; /* the screen says why */
+		return; /* put_screen() has printed the reason */
 	note_reads(in, note);
 	report_metric(t, f, METRIC_IO_READ_BYTES, "read", note);
 	report_note(f, METRIC_IO_WRITE_CALLS, "calls", note);
@@ -176,7 +179,7 @@ static void put_io(struct report_text *t, const struct report_input *in)
 	report_metric(t, f, METRIC_STORAGE_WRITE_BYTES, "  to storage", "");
 }
 
-/* "1.95 per cycle, 1.5 nJ each" */
+/* Writes "1.95 per cycle, 1.5 nJ each". */
 static void note_instructions(const struct report_input *in, char *note)
 {
 	char joules[METRIC_TEXT_MAX];
@@ -213,7 +216,9 @@ static void put_counters(struct report_text *t, const struct report_input *in)
 		report_unasked(t, "hardware counters", "");
 		return;
 	}
-	/* the last two exist on few CPUs: where nothing else does, they are no news */
+	/*
+	 * few CPUs have the last two counters: report their absence only if another counter exists
+	 */
 	if (report_all_miss_alike(f, all, 4) && !values_has(f, all[4]) && !values_has(f, all[5])) {
 		report_missing(t, "hardware counters", (enum metric_reason)f->reason[all[0]]);
 		return;
@@ -262,7 +267,7 @@ static void step_name(const struct ledger_identity *id, char *buf, size_t size)
 	}
 }
 
-/* What --ceems-perf counted, and why it did not. */
+/* Prints the values that --ceems-perf asked for, or why they are missing. */
 static void put_details(struct report_text *t, const struct report_input *in, unsigned int max_fs)
 {
 	put_scheduling(t, in);
@@ -299,7 +304,7 @@ static void report_format_rows(struct report_text *t, const struct report_input 
 		report_put(t, "  These are this node's; ceems job %s has the whole step's.\n", name);
 }
 
-/* As slurmdbd gets them, so that ceems job shows the same. */
+/* Rounds the values as slurmdbd stores them, so that the report agrees with `ceems job`. */
 static void round_values(const struct values *f, struct values *ret)
 {
 	unsigned int m;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * report.h - makes the report of a step on this node for --ceems-report: the rows of a job's
- * screen, and then the values that --ceems-perf asked for, or why they are missing.
+ * report.h - makes the report of a step on this node for --ceems-report: the rows of `ceems job`,
+ * then the values that --ceems-perf asked for, or why they are missing.
  */
 #ifndef CEEMS_REPORT_H
 #define CEEMS_REPORT_H
@@ -15,16 +15,16 @@
 struct report_input {
 	const char *node;
 	const struct ledger_identity *id;
-	const struct values *values;	/* final, energy included */
+	const struct values *values;	/* final, with energy */
 	uint64_t elapsed_ns;
-	uint64_t factor_ug_per_kwh, pue_milli; /* means in the emissions; 0: not known */
-	const struct step_detail *detail; /* NULL: none was made */
-	const struct perf_request *request;	  /* NULL: nothing was asked for */
+	uint64_t factor_ug_per_kwh, pue_milli; /* mean factor and PUE of METRIC_CO2E; 0: unknown */
+	const struct step_detail *detail; /* NULL: no detail was collected */
+	const struct perf_request *request;	  /* NULL: the user asked for nothing */
 };
 
 /*
  * Writes the report, several lines, to BUF. If SIZE is too small, the smallest file systems are
- * left out and counted; then the text is cut. Returns its length.
+ * summed up in one line; if that is not enough, the text is cut. Returns its length.
  */
 size_t report_format(const struct report_input *in, char *buf, size_t size);
 

@@ -8,7 +8,7 @@
 #include "src/libcore/metric_text.h"
 #include "src/libutil/text.h"
 
-/* Bytes of a mount point that are shown. */
+/* Bytes of a long mount point that are shown: its beginning and its end. */
 #define MOUNT_HEAD 18
 #define MOUNT_TAIL 19
 #define MOUNT_SHOWN (MOUNT_HEAD + 3 + MOUNT_TAIL)
@@ -49,7 +49,7 @@ static bool fs_is_used(const struct detail_fs *fs)
 	       fs->read_errors || fs->write_errors;
 }
 
-/* Those that were used, the largest first. */
+/* Sorts the file systems that were used, largest first. Returns how many. */
 static size_t sort_fs(const struct step_detail *d, const struct detail_fs *sorted[DETAIL_FS])
 {
 	size_t n = 0;
@@ -68,7 +68,7 @@ static size_t sort_fs(const struct step_detail *d, const struct detail_fs *sorte
 	return n;
 }
 
-/* Of a long path the begin and the end, in place: the report has PIPE_BUF bytes. */
+/* Cuts the middle out of a long path, in place: the whole report has only PIPE_BUF bytes. */
 static void shorten_mount(char *mount)
 {
 	static const char dots[] = "...";
@@ -89,7 +89,7 @@ static void put_fs(struct report_text *t, const struct detail_fs *fs)
 
 	(void)text_mask(fs->mount, mount, sizeof(fs->mount));
 	shorten_mount(mount);
-	(void)text_mask(mount, mount, sizeof(mount)); /* the cut may have split a character */
+	(void)text_mask(mount, mount, sizeof(mount)); /* shortening may have split a character */
 	(void)text_mask(fs->type, type, sizeof(fs->type));
 	report_put(t, "  %11s %9s %11s %9s  %s%s%s%s", bytes_text(fs->read_bytes, read),
 		   count_text(fs->read_calls, reads), bytes_text(fs->write_bytes, written),
@@ -163,7 +163,7 @@ static void put_tcp(struct report_text *t, const struct values *f)
 	report_metric(t, f, METRIC_TCP_SENT_BYTES, "TCP sent", note);
 }
 
-/* "1.20 MiB, 512 B of it IPv6" */
+/* Writes "1.20 MiB, 512 B of it IPv6". */
 static void note_ip(const struct values *f, enum metric ip, enum metric ipv6, char *note)
 {
 	char all[METRIC_TEXT_MAX], six[METRIC_TEXT_MAX];
@@ -229,7 +229,7 @@ static void put_rdma(struct report_text *t, const struct report_input *in)
 	const struct values *f = in->values;
 
 	if (!report_is_asked(in, PERF_GROUP_NET) && !report_is_tried(f, rdma, ARRAY_SIZE(rdma)))
-		return; /* the packets' line says how */
+		return; /* the line about packets names the option */
 	if (report_all_miss_alike(f, rdma, ARRAY_SIZE(rdma))) {
 		report_missing(t, "RDMA", (enum metric_reason)f->reason[rdma[0]]);
 		return;
@@ -245,7 +245,7 @@ void report_put_network(struct report_text *t, const struct report_input *in)
 	put_rdma(t, in);
 }
 
-/* --- a user's own events ----------------------------------------------------------------- */
+/* --- events that the user named ---------------------------------------------------------- */
 
 static void put_event(struct report_text *t, const char *label, const struct detail_event *e)
 {

@@ -13,7 +13,7 @@
 
 #define LABEL_COLUMNS (JOB_SCREEN_COLUMNS - 2 - SCREEN_ROW_COLUMNS)
 #define TEXT_COLUMNS SCREEN_ROW_COLUMNS
-#define NOTE_COLUMN 45 /* of the text, where a note begins if there is room */
+#define NOTE_COLUMN 45 /* column of the text at which a note begins, if there is room */
 #define BAR_COLUMNS 16
 #define BAR_TEXT_COLUMNS (TEXT_COLUMNS - BAR_COLUMNS - 2 - 7 - 3)
 #define UJ_PER_WH 3.6e9
@@ -41,7 +41,7 @@ const char *screen_time(uint64_t ns, char *buf)
 	return metric_text_value(UNIT_NS, ns, buf, SCREEN_TEXT_MAX);
 }
 
-/* Three digits: "9.99", "99.9", "999". */
+/* Writes three digits: "9.99", "99.9", "999". */
 static void put_number(double v, const char *unit, char *buf)
 {
 	(void)snprintf(buf, SCREEN_TEXT_MAX, "%.*f %s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, unit);
@@ -52,7 +52,7 @@ const char *screen_wh(uint64_t uj, char *buf)
 	double wh = (double)uj / UJ_PER_WH;
 
 	if (!uj)
-		(void)snprintf(buf, SCREEN_TEXT_MAX, "<1 J"); /* Slurm has whole joules */
+		(void)snprintf(buf, SCREEN_TEXT_MAX, "<1 J"); /* Slurm stores whole joules */
 	else if (wh < 0.9995)
 		put_number(wh * 1e3, "mWh", buf);
 	else if (wh < 999.5)
@@ -173,7 +173,7 @@ void screen_bar(const struct screen *s, const char *label, double share, enum sc
 		       &(const struct screen_row){ .label = label, .text = text, .note = "", .bar = full, .colour = colour });
 		return;
 	}
-	/* what is there has a mark */
+	/* a value above 0 has at least one mark */
 	marks = share > 0 && !marks ? 1 : marks;
 	memset(bar, '#', marks);
 	bar[marks] = '\0';

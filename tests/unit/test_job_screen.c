@@ -138,7 +138,7 @@ static void test_job(void)
 		  "  I/O        read 1.50 GiB, written 300.0 MiB\n"
 		  "  note       memory ran out; processes that the kernel killed: 3\n"
 		  "             run 2 of this job: --duplicates shows the others\n"
-		  "             not final: slurmdbd has not heard of all steps yet\n",
+		  "             not final: slurmdbd does not have all steps yet\n",
 		  "another cluster's, out of memory, not final");
 }
 
