@@ -18,25 +18,25 @@
 #define KEYS_BYTES (FEED_KEYS * sizeof(struct job_key))
 
 /*
- * The ring is made of chunks, and any free chunk may be used next. The lowest free one is used. So
- * the same few are used again and again, and only a burst touches the memory of all.
+ * The ring is made of chunks. A new chunk is always the lowest free one, so a few chunks are used
+ * again and again; only a burst touches the memory of all.
  */
 #define CHUNKS_MAX 32
-#define CHUNK_MIN (UINT64_C(256) << 10) /* if the ring has two of them */
-#define WARM_CHUNKS 4 /* that many more than are in use have their pages */
+#define CHUNK_MIN (UINT64_C(256) << 10) /* smallest chunk, unless the ring has no room for two */
+#define WARM_CHUNKS 4 /* chunks kept ready (with pages) beyond those in use */
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#define MADV_POPULATE_WRITE 23 /* since Linux 5.14 */
 #endif
 
 /*
- * A job's end seldom comes alone. For LINGER_NS after an entry, the worker looks every NAP_MS
- * instead of asking to be woken. Waking it costs the hook a system call under slurmctld's job lock
- * and, where cores are few, its own core. It also makes batches, and so fewer fdatasync().
+ * Jobs often end together. For LINGER_NS after an entry the worker polls every NAP_MS instead of
+ * sleeping until it is woken. Waking costs the hook a system call under slurmctld's job lock and,
+ * with few cores, its own core. Polling also makes larger batches, and so fewer fdatasync().
  */
 #define NAP_MS 20
 #define LINGER_NS (500 * NSEC_PER_MSEC)
 
-/* In front of every entry, which is in one chunk: what is left at that one's end is skipped. */
+/* In front of every entry. An entry lies in one chunk; the rest of a chunk may be padding. */
 struct header {
 	uint32_t len;
 	uint32_t is_padding;
@@ -48,28 +48,33 @@ struct feed {
 	uint64_t size;
 	uint64_t chunk;
 	unsigned int nchunks;
-	unsigned int warm; /* the worker's: chunks, from the lowest on, that have their pages */
+	/* used by the worker only: chunks, from the lowest on, that have pages */
+	unsigned int warm;
 	/*
-	 * Byte N ever pushed is in chunk where[N / chunk % nchunks]. The hook writes an element before it
-	 * moves the head there, and not again before the tail has left it.
+	 * The chunk of each position: byte N ever pushed is in chunk where[N / chunk % nchunks].
+	 * The hook sets an element before the head enters the chunk, and again only after the tail
+	 * has left it.
 	 */
 	uint8_t where[CHUNKS_MAX];
 	int wake_fd;
-	atomic_bool asleep;	/* the worker may be in poll(): a push has to write wake_fd */
+	atomic_bool asleep;	/* the worker may be in poll(), so a push must write to wake_fd */
 	_Atomic uint64_t head;	/* bytes ever pushed; written by the hook */
 	_Atomic uint64_t tail;	/* bytes ever released; written by the worker */
-	uint64_t seen;		/* the worker's: up to here feed_next() has been */
-	uint64_t before;	/* the worker's: where the entry last seen begins */
-	uint64_t waited_at;	/* the worker's: what it had seen when it last waited */
-	uint64_t linger_until_ns; /* the worker's */
+	/* used by the worker only: feed_next() has returned all before this */
+	uint64_t seen;
+	uint64_t before;	/* used by the worker only: where the entry returned last begins */
+	uint64_t waited_at;	/* used by the worker only: seen + key_seen at its last wait */
+	uint64_t linger_until_ns; /* used by the worker only */
 	struct job_key *keys;
 	_Atomic uint64_t key_head; /* keys ever pushed; written by the hook */
 	_Atomic uint64_t key_tail; /* keys ever released; written by the worker */
-	uint64_t key_seen;	/* the worker's */
-	_Atomic uint64_t lost;	/* ever */
-	uint64_t lost_taken;	/* the worker's */
-	/* the ids after the last take: the hook writes ids before `lost`, so that the worker
-	 * sees those it counts; slot = index of the loss since the last take */
+	uint64_t key_seen;	/* used by the worker only */
+	_Atomic uint64_t lost;	/* entries ever lost */
+	uint64_t lost_taken;	/* used by the worker only */
+	/*
+	 * Ids of losses; the slot is the number of the loss since the last take. The hook writes an
+	 * id before it raises `lost`, so the worker sees the ids it counts.
+	 */
 	_Atomic uint64_t lost_base;
 	_Atomic uint32_t lost_id[FEED_LOST_IDS];
 };
@@ -79,7 +84,7 @@ static uint64_t round_up(uint64_t n)
 	return (n + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* Memory that has no page before it is touched. NULL: there is none. */
+/* Maps memory whose pages are allocated when first touched. NULL: out of memory. */
 static void *map_untouched(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -94,7 +99,7 @@ static void unmap(void *p, size_t bytes)
 		(void)munmap(p, bytes);
 }
 
-/* So that a push does not pay for page faults: some chunks ahead of it have their pages. */
+/* Allocates the pages of some chunks ahead of the head, so that a push causes no page fault. */
 static int keep_warm(struct feed *f)
 {
 	uint64_t head = atomic_load_explicit(&f->head, memory_order_relaxed);
@@ -136,9 +141,10 @@ int feed_create(size_t bytes, struct feed **ret, struct errmsg *err)
 		feed_destroy(f);
 		return errmsg_set(err, -ENOMEM, "feed: out of memory");
 	}
-	(void)madvise(f->ring, size, MADV_NOHUGEPAGE); /* one is 2 MiB to be cleared at once */
+	/* clearing a huge page at once takes too long */
+	(void)madvise(f->ring, size, MADV_NOHUGEPAGE);
 	if (keep_warm(f) < 0) {
-		/* an older kernel: all of it now, since later it is in use */
+		/* kernels before 5.14: touch all pages now, not in the hook */
 		memset(f->ring, 0, size);
 		f->warm = f->nchunks;
 	}
@@ -174,18 +180,21 @@ void feed_wake(struct feed *f)
 {
 	static const uint64_t one = 1;
 
-	/* EAGAIN is a counter that is full of wake-ups already */
+	/* EAGAIN: the counter is full, so the worker is woken anyway */
 	if (write(f->wake_fd, &one, sizeof(one)) < 0)
 		return;
 }
 
-/* A burst that a nap is too long for: the one push that crosses the middle ends it. */
+/*
+ * Whether this push crosses the middle of the ring. Then the burst is too fast for naps: wake the
+ * worker.
+ */
 static bool is_half_full_now(const struct feed *f, uint64_t before, uint64_t after)
 {
 	return before <= f->size / 2 && after > f->size / 2;
 }
 
-/* For what is pushed from POS on, where a chunk begins. False: all of them are in use. */
+/* Picks the chunk for the bytes from POS on, where a chunk begins. False: all chunks are in use. */
 static bool take_chunk(struct feed *f, uint64_t pos, uint64_t tail)
 {
 	uint64_t end = pos / f->chunk;
@@ -221,7 +230,9 @@ int feed_push(struct feed *f, const void *data, size_t len)
 	head += skip;
 	*header_at(f, head) = (struct header){ .len = (uint32_t)len };
 	memcpy(header_at(f, head) + 1, data, len);
-	/* seq_cst against `asleep`: either the worker sees the entry or we see it asleep */
+	/*
+	 * seq_cst, as for `asleep`: either the worker sees the entry, or we see the worker asleep
+	 */
 	atomic_store(&f->head, head + need);
 	if (atomic_load(&f->asleep) || is_half_full_now(f, used, head + need - tail))
 		feed_wake(f);
@@ -241,7 +252,7 @@ int feed_push_key(struct feed *f, const struct job_key *key)
 	if (head - atomic_load_explicit(&f->key_tail, memory_order_acquire) >= FEED_KEYS)
 		return -ENOSPC;
 	f->keys[head % FEED_KEYS] = *key;
-	atomic_store(&f->key_head, head + 1); /* as in feed_push() */
+	atomic_store(&f->key_head, head + 1); /* seq_cst, as in feed_push() */
 	if (atomic_load(&f->asleep))
 		feed_wake(f);
 	return 0;
@@ -339,7 +350,7 @@ static void wait_for_wake(struct feed *f, int timeout_ms)
 	if (poll(&p, 1, timeout_ms) == 0)
 		return;
 	if (read(f->wake_fd, &drained, sizeof(drained)) < 0)
-		return; /* EAGAIN: nobody woke us */
+		return; /* EAGAIN: nobody wrote, so nobody woke us */
 }
 
 static bool is_lingering(struct feed *f)

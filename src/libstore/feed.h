@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * feed.h - the queue between a hook that must not wait and the thread that does the work. It is a
- * ring of bytes, allocated once, with entries of any length. It takes as much memory as the largest
- * burst needed. One thread pushes at a time (Slurm calls jobcomp under one mutex), and one pops.
- * They share two counters and no lock, so the hook never waits for the worker.
+ * feed.h - a queue from a hook that must not wait to a worker thread. It is a ring of bytes with
+ * entries of any length; its address space is reserved once, its memory grows with the largest
+ * burst. One thread pushes at a time (Slurm calls jobcomp under one mutex), and one pops. They
+ * share atomic counters and no lock, so the hook never waits for the worker.
  */
 #ifndef CEEMS_FEED_H
 #define CEEMS_FEED_H
@@ -18,80 +18,86 @@
 struct feed;
 
 /*
- * If the ring has no room for an entry, the entry's key is kept in a second ring. That ring has
- * entries of fixed size, and its memory is not touched before it is needed. The rest is read from
- * slurmdbd later (INBOX_KEY).
+ * Keys for which there is room. If the ring has no room for an entry, its key goes to a second ring
+ * of fixed-size elements, and the recorder reads the rest from slurmdbd (INBOX_KEY).
  */
-#define FEED_KEYS (UINT32_C(1) << 19) /* 28 MiB if all are used */
+#define FEED_KEYS (UINT32_C(1) << 19) /* 28 MiB if all are used; untouched memory costs nothing */
 
 #define FEED_LOST_IDS 16
 
 struct feed_lost {
-	uint64_t count;		      /* since the last feed_take_lost() */
-	uint32_t id[FEED_LOST_IDS];   /* the first of them */
+	uint64_t count;		      /* losses since the last feed_take_lost() */
+	uint32_t id[FEED_LOST_IDS];   /* job ids of the first of these losses */
 	unsigned int nids;
 };
+/* number of elements in id */
 
-/* BYTES is rounded up to a power of two, at least 4096. Of 8 MiB there is always room for 31/32. */
+/*
+ * Creates a queue; free it with feed_destroy(). BYTES is rounded up to a power of two, at least
+ * 4096. An 8 MiB ring can always be filled to 31/32. Returns 0, -EINVAL (BYTES is too large),
+ * -ENOMEM or -errno of eventfd().
+ */
 int feed_create(size_t bytes, struct feed **ret, struct errmsg *err);
 void feed_destroy(struct feed *f);
 
 /* --- the hook -------------------------------------------------------------------------------- */
 
 /*
- * Copies the entry and wakes the worker. -ENOSPC: the ring is full. -EMSGSIZE: the entry takes over
- * half of the ring, or over 256 KiB if the ring has up to 8 MiB. The only system call is a write to
- * an eventfd, if the worker may be asleep. For half a second after an entry the worker is awake.
+ * Copies an entry into the ring and wakes the worker. -ENOSPC: the ring is full. -EMSGSIZE: the
+ * entry does not fit into a chunk, which has 256 KiB in a ring of up to 8 MiB (but at most half of
+ * the ring). The only system call is a write to an eventfd, made only if the worker may be asleep.
  */
 int feed_push(struct feed *f, const void *data, size_t len);
 
-/* For what must not take the room of something more important. */
+/* Whether half of the ring is used; then the hook drops what matters less. */
 bool feed_is_half_full(const struct feed *f);
 
-/* When feed_push() could not. -ENOSPC: no room for this either. */
+/*
+ * Keeps only the key of an entry that feed_push() could not take. -ENOSPC: this ring is full, too.
+ */
 int feed_push_key(struct feed *f, const struct job_key *key);
 
-/* Remembers that not even the key of ID could be kept, for the worker to report. */
+/* Counts a job end whose key could not be kept either; the worker reports the count and ID. */
 void feed_note_lost(struct feed *f, uint32_t id);
 
 /* --- the worker ------------------------------------------------------------------------------ */
 
 /*
- * The next entry not yet seen, in place and aligned to 8 bytes, valid until feed_release(). Returns
- * 1, or 0 if there are no more. feed_next() gives no memory back. So a batch that could not be
- * written stays for another try: feed_rewind() starts again at the oldest.
+ * Returns the next entry that was not returned before. The entry is in place, aligned to 8 bytes,
+ * and valid until feed_release(). 1: there is one; 0: there are no more. Memory is not released, so
+ * after a failed write feed_rewind() starts again at the oldest entry.
  */
 int feed_next(struct feed *f, const void **ret_data, size_t *ret_len);
 void feed_rewind(struct feed *f);
 
-/* Makes the entry last seen unseen: it is kept when the ones before it are released. */
+/* Takes back the entry returned last: feed_release() keeps it, and feed_next() returns it again. */
 void feed_unget(struct feed *f);
 
-/* Gives back everything that feed_next() has shown. */
+/* Releases all entries that feed_next() has returned. */
 void feed_release(struct feed *f);
 
 /*
- * The same three for keys: up to N of those not yet seen into KEY, returns how many; all that were
- * shown are given back, or shown again.
+ * The same for keys. feed_next_keys() copies up to N keys that were not returned before and returns
+ * how many; the others release, or return again, all keys returned so far.
  */
 size_t feed_next_keys(struct feed *f, struct job_key *key, size_t n);
 void feed_release_keys(struct feed *f);
 void feed_rewind_keys(struct feed *f);
 
 /*
- * Waits for an entry or feed_wake(), at most TIMEOUT_MS (negative: for ever). Soon after an entry
- * it returns early, after a few milliseconds, so that the hook need not wake the worker for the
- * next entry.
+ * Waits for an entry or for feed_wake(), at most TIMEOUT_MS (negative: for ever). For half a second
+ * after an entry it returns after 20 ms, so that the hook need not wake the worker for the next
+ * entry.
  */
 void feed_wait(struct feed *f, int timeout_ms);
 
-/* The same, but only feed_wake() ends it: for when entries cannot be handled now. */
+/* Waits for feed_wake() only, at most TIMEOUT_MS; used while entries cannot be written. */
 void feed_pause(struct feed *f, int timeout_ms);
 
-/* Ends both from another thread. */
+/* Ends feed_wait() and feed_pause(); called by another thread. */
 void feed_wake(struct feed *f);
 
-/* What was lost since the last call; returns the count. */
+/* Returns the number of losses since the last call; fills in RET. */
 uint64_t feed_take_lost(struct feed *f, struct feed_lost *ret);
 
 #endif

@@ -22,14 +22,14 @@
 
 struct inbox_header {
 	char magic[8];
-	uint32_t layout; /* of the frames and of the structs in them */
+	uint32_t layout; /* version of the frames and of the structs in them */
 	uint32_t zero;
 };
 #define INBOX_MAGIC "CEEMSIN\n"
 #define INBOX_LAYOUT 1
 
 struct inbox_frame {
-	uint32_t len; /* of the entry, without the zeros behind it */
+	uint32_t len; /* length of the entry, without the zeros behind it */
 	uint32_t kind;
 	uint32_t crc;
 	uint32_t zero;
@@ -50,7 +50,7 @@ static uint32_t inbox_crc(const struct inbox_frame *f, const void *data)
 
 /* --- the folder ---------------------------------------------------------------------------------- */
 
-/* "inbox-0123456789abcdef" */
+/* Parses a file's name, "inbox-0123456789abcdef", into its number. */
 static bool inbox_parse_name(const char *name, uint64_t *ret)
 {
 	int end = 0;
@@ -64,7 +64,7 @@ static void inbox_name(uint64_t number, char name[32])
 	(void)snprintf(name, 32, "inbox-%016" PRIx64, number);
 }
 
-/* Sorted; malloc'ed. */
+/* Lists the numbers of all inbox files, sorted; the caller frees *RET. */
 static int inbox_list(int dir, uint64_t **ret, size_t *ret_n)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -127,7 +127,7 @@ static int inbox_open_dir(const char *path, struct errmsg *err)
 	return fd < 0 ? errmsg_errno(err, -errno, INBOX_KEY_NAME "=%s: cannot open", path) : fd;
 }
 
-/* Of a file of BYTES. */
+/* Bytes of entries behind FROM in file NUMBER of BYTES bytes. */
 static uint64_t inbox_unread_bytes(uint64_t number, uint64_t bytes, const struct inbox_pos *from)
 {
 	uint64_t read = number < from->file ? bytes : sizeof(struct inbox_header);
@@ -172,10 +172,10 @@ struct inbox_writer {
 	char path[PATH_MAX];
 	struct job_site site;
 	int dir;
-	int fd;		/* -1: a file has to be begun */
-	uint64_t number; /* of the file */
-	uint64_t used;	/* bytes in it */
-	/* what may not be on the disk yet; of it the first SENT bytes are written to the file */
+	int fd;		/* -1: the next write must start a file */
+	uint64_t number; /* number of the open file */
+	uint64_t used;	/* bytes in the open file */
+	/* entries that may not be on the disk yet; the first SENT bytes are written to the file */
 	unsigned char *buf;
 	size_t len, room, sent;
 };
@@ -194,7 +194,7 @@ static uint64_t inbox_total_bytes(struct inbox_writer *w)
 	return total;
 }
 
-/* Numbers grow also when the reader has deleted all files: they are times, in microseconds. */
+/* Numbers are microseconds since the epoch: they grow even if the reader has deleted all files. */
 static int inbox_next_number(struct inbox_writer *w)
 {
 	_cleanup_free_ uint64_t *list = NULL;
@@ -245,7 +245,7 @@ static int inbox_begin_file(struct inbox_writer *w, struct errmsg *err)
 	}
 	w->used = sizeof(h);
 	w->sent = 0;
-	/* or a power cut takes the name */
+	/* sync the folder, or a power cut may lose the file's name */
 	if (fsync(w->dir) < 0)
 		return errmsg_errno(err, -errno, INBOX_KEY_NAME "=%s: cannot sync", w->path);
 	return 0;
@@ -257,7 +257,7 @@ static void inbox_end_file(struct inbox_writer *w)
 	w->fd = -1;
 }
 
-/* Asks about the folder above first: on a network file system mkdir() may hang. */
+/* Creates the folder. Checks its parent first: mkdir() on a network file system may hang. */
 static int inbox_make_dir(const char *path, struct errmsg *err)
 {
 	char parent[PATH_MAX];
@@ -350,7 +350,10 @@ static int inbox_write_out(struct inbox_writer *w, struct errmsg *err)
 	}
 	if (fdatasync(w->fd) == 0)
 		return 0;
-	/* what became of the pages is not known: all of it once more, in another file */
+	/*
+	 * after a failed sync the state of the pages is unknown: write all of it again, to a new
+	 * file
+	 */
 	(void)errmsg_errno(err, -errno, INBOX_KEY_NAME "=%s: cannot sync", w->path);
 	inbox_end_file(w);
 	return -EIO;
@@ -380,7 +383,7 @@ struct inbox_reader {
 	int dir, watch;
 	int fd; /* -1: no file is open */
 	struct inbox_pos pos;
-	unsigned char *buf; /* INBOX_ENTRY_MAX and a frame */
+	unsigned char *buf; /* room for a frame and INBOX_ENTRY_MAX bytes */
 };
 
 int inbox_reader_open(const char *path, const struct inbox_pos *from, struct inbox_reader **ret,
@@ -453,7 +456,7 @@ static void inbox_drain_watch(struct inbox_reader *r)
 		;
 }
 
-/* The first file at or behind NUMBER; 0: there is none. */
+/* Finds the first file whose number is NUMBER or larger; 0: there is none. */
 static int inbox_find_file(struct inbox_reader *r, uint64_t number, uint64_t *ret, struct errmsg *err)
 {
 	_cleanup_free_ uint64_t *list = NULL;
@@ -470,7 +473,7 @@ static int inbox_find_file(struct inbox_reader *r, uint64_t number, uint64_t *re
 	return 0;
 }
 
-/* 1: a file is open; 0: there is none. */
+/* Opens the file at the reader's position. 1: it is open; 0: there is none. */
 static int inbox_open_file(struct inbox_reader *r, struct errmsg *err)
 {
 	struct inbox_header h;
@@ -491,7 +494,7 @@ static int inbox_open_file(struct inbox_reader *r, struct errmsg *err)
 		r->pos = (struct inbox_pos){ .file = number };
 	if (r->pos.offset)
 		return 1;
-	/* a writer that was killed may have left it without */
+	/* a file without a whole header: its writer was killed; the offset stays 0 */
 	if (pread(r->fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) &&
 	    !memcmp(h.magic, INBOX_MAGIC, sizeof(h.magic)) && h.layout == INBOX_LAYOUT)
 		r->pos.offset = sizeof(h);
@@ -525,7 +528,9 @@ static enum inbox_look inbox_look_at(struct inbox_reader *r, struct inbox_entry 
 	return INBOX_ENTRY;
 }
 
-/* What is left of a file that has a successor will never be whole. True: there were entries in it. */
+/*
+ * Leaves a file that has a successor, so nothing will be added to it. True: entries in it are lost.
+ */
 static bool inbox_leave_file(struct inbox_reader *r, enum inbox_look look)
 {
 	char from[32], to[40];
@@ -561,7 +566,7 @@ int inbox_read(struct inbox_reader *r, struct inbox_entry *ret, struct errmsg *e
 					    inbox_look_at(r, ret);
 		if (look == INBOX_ENTRY)
 			return 1;
-		/* first the events, then the folder: what comes in between is an event again */
+		/* clear the events before looking at the folder: a later change is a new event */
 		inbox_drain_watch(r);
 		if (rc == 0) {
 			rc = inbox_find_file(r, r->pos.file, &next, err);
@@ -572,7 +577,7 @@ int inbox_read(struct inbox_reader *r, struct inbox_entry *ret, struct errmsg *e
 		rc = inbox_find_file(r, r->pos.file + 1, &next, err);
 		if (rc < 0)
 			return rc;
-		/* looked at again: the file may have grown before its successor was begun */
+		/* look again: the file may have grown before its successor was started */
 		look = r->pos.offset == 0 ? INBOX_DAMAGED : inbox_look_at(r, ret);
 		if (look == INBOX_ENTRY)
 			return 1;
@@ -580,7 +585,7 @@ int inbox_read(struct inbox_reader *r, struct inbox_entry *ret, struct errmsg *e
 			return errmsg_set(err, -EIO, INBOX_KEY_NAME "=%s: cannot read a file", r->path);
 		if (!next) {
 			if (r->pos.offset == 0)
-				inbox_close_file(r); /* its header may come yet */
+				inbox_close_file(r); /* close it: the header may still be written */
 			return 0;
 		}
 		if (inbox_leave_file(r, look)) {

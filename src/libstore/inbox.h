@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * inbox.h - what slurmctld's plugin tells ceems-recorder: append-only files with checksums in
- * InboxDir, a folder on a local disk. jobcomp/ceems writes, and ceems-recorder reads. Neither waits
- * for the other, and each may be killed at any moment.
+ * inbox.h - carries entries from slurmctld's plugin to ceems-recorder: append-only files with
+ * checksums in InboxDir, a folder on a local disk. jobcomp/ceems writes, ceems-recorder reads.
+ * Neither waits for the other, and each may be killed at any moment.
  *
- * Files are "inbox-<16 hex digits>", read in the order of their names. The writer begins a new file
- * when it starts and every INBOX_FILE_BYTES. The reader deletes a file when the store has all of
- * it. An entry may come twice; the keys of the store's jobs make a repeat harmless.
+ * Files are named "inbox-<16 hex digits>" and read in the order of their names. The writer starts a
+ * new file when it starts, and when a file has INBOX_FILE_BYTES. The reader deletes a file once the
+ * store has all its entries. An entry may be read twice; the store's keys make that harmless.
  *
- * A file is a header (struct inbox_header in inbox.c) and frames, in the byte order of the host: length and
- * kind of the entry, CRC-32C of both and of the entry, the entry, zeros up to a multiple of 8 bytes.
+ * A file is a header (struct inbox_header in inbox.c) and frames, in the byte order of the host. A
+ * frame is: length and kind of the entry, the CRC-32C of both and of the entry, the entry, and
+ * zeros up to a multiple of 8 bytes.
  */
 #ifndef CEEMS_INBOX_H
 #define CEEMS_INBOX_H
@@ -22,17 +23,22 @@
 #include "src/libutil/errmsg.h"
 
 #define INBOX_FILE_BYTES ((uint64_t)8 << 20)
-/* Above this size of all files the writer gets -ENOSPC, so that entries nobody reads do not fill the disk. */
+/*
+ * At this size of all files together the writer gets -ENOSPC: entries that nobody reads must not
+ * fill the disk.
+ */
 #define INBOX_MAX_BYTES ((uint64_t)1 << 30)
 #define INBOX_ENTRY_MAX ((size_t)256 << 10)
 
-/* The numbers are in the files. */
+/* The numbers are stored in the files. */
 enum inbox_kind {
-	INBOX_BEGIN = 1, /* no data: the plugin was loaded; what the plugin before it had not written is lost */
+	/* no data: the plugin was loaded; what the previous plugin had not written is lost */
+	INBOX_BEGIN = 1,
 	INBOX_END = 2,	 /* the used part of struct job_facts: a job ended */
-	INBOX_START = 3, /* the same: a job began */
-	INBOX_KEY = 4,	 /* struct job_key: a job ended, and the queue had no room for more */
-	INBOX_LOST = 5,	 /* uint64_t: number of job ends that have no entry at all; 0: the number is unknown */
+	INBOX_START = 3, /* the used part of struct job_facts: a job started */
+	INBOX_KEY = 4,	 /* struct job_key: a job ended, and the queue had no room for its facts */
+	/* uint64_t: number of job ends without an entry; 0: the number is unknown */
+	INBOX_LOST = 5,
 	INBOX_SITE = 6,	 /* struct job_site, the first entry of each file */
 	INBOX_HOOK = 7,	 /* struct hook_cost */
 };
@@ -42,28 +48,32 @@ enum inbox_kind {
 struct inbox_writer;
 
 /*
- * Makes DIR (0700), whose parent must exist, and begins a file. SITE goes to the head of each file. -EREMOTE: DIR is on
- * a network file system, which may hang.
+ * Creates DIR (mode 0700), whose parent must exist, and starts a file. SITE becomes the first entry
+ * of each file. Returns 0, -EREMOTE (DIR is on a network file system, which may hang) or another
+ * -errno.
  */
 int inbox_writer_open(const char *dir, const struct job_site *site, struct inbox_writer **ret,
 		      struct errmsg *err);
-/* Entries that were not flushed are lost. */
+/* Frees W. Entries that were not flushed are lost. NULL: no-op. */
 void inbox_writer_close(struct inbox_writer *w);
 
-/* Copies an entry, in memory only. -EMSGSIZE: above INBOX_ENTRY_MAX; -ENOMEM. */
+/*
+ * Copies an entry into memory; inbox_flush() writes it. -EMSGSIZE: longer than INBOX_ENTRY_MAX;
+ * -ENOMEM.
+ */
 int inbox_append(struct inbox_writer *w, enum inbox_kind kind, const void *data, size_t len);
 /*
- * 0: everything appended is on the disk. Else the entry is kept, and the next call goes on where
- * this one failed. -ENOSPC: the disk is full, or INBOX_MAX_BYTES is reached. Other errors are the
- * disk's.
+ * Writes and syncs all appended entries. 0: all are on the disk. On error the entries stay in
+ * memory, and the next call continues where this one failed. -ENOSPC: the disk is full, or
+ * INBOX_MAX_BYTES is reached. Else -errno of the file system.
  */
 int inbox_flush(struct inbox_writer *w, struct errmsg *err);
 
 /* --- the reader; one thread ---------------------------------------------------------------------- */
 
-/* Everything before this position was read. All zero: nothing was. */
+/* A position in the inbox: everything before it was read. All zero: nothing was read. */
 struct inbox_pos {
-	uint64_t file;	 /* number in its name */
+	uint64_t file;	 /* number in the file's name */
 	uint64_t offset;
 };
 
@@ -75,33 +85,47 @@ struct inbox_entry {
 
 struct inbox_reader;
 
-/* -ENOENT: there is no folder yet; -EREMOTE as above. Continues at FROM. */
+/*
+ * Opens the inbox in DIR for reading from position FROM on. -ENOENT: there is no folder yet;
+ * -EREMOTE: as for inbox_writer_open().
+ */
 int inbox_reader_open(const char *dir, const struct inbox_pos *from, struct inbox_reader **ret,
 		      struct errmsg *err);
 void inbox_reader_close(struct inbox_reader *r);
 
 /*
- * 1: an entry; 0: no more now. Damage in the middle of a file is logged, and the file is renamed to
- * "damaged-<number>". One INBOX_LOST comes instead of the rest of its entries. -errno: the disk's.
+ * Reads the next entry. 1: there is one; 0: no more for now; -errno: reading failed. A file that is
+ * damaged in the middle is renamed to "damaged-<number>", which is logged. In place of its
+ * remaining entries one INBOX_LOST is returned.
  */
 int inbox_read(struct inbox_reader *r, struct inbox_entry *ret, struct errmsg *err);
-/* The position behind the entry that was read last. */
+/* Returns the position behind the entry that was read last. */
 void inbox_reader_get_pos(const struct inbox_reader *r, struct inbox_pos *ret);
-/* Goes back to POS, from inbox_reader_get_pos(), when the entries read since could not be kept. */
+/*
+ * Goes back to POS, a result of inbox_reader_get_pos(), if the entries read since then could not be
+ * stored.
+ */
 void inbox_reader_rewind(struct inbox_reader *r, const struct inbox_pos *pos);
-/* POS is in the store: deletes the files before it. */
+/* Deletes the files before POS. Call it when the store has all entries before POS. */
 void inbox_reader_release(struct inbox_reader *r, const struct inbox_pos *pos);
-/* Poll this descriptor for POLLIN: there may be more entries. Calling inbox_read() until it returns 0 empties it. */
+/*
+ * Returns a descriptor to poll for POLLIN: there may be more entries. inbox_read() clears it when
+ * it returns 0.
+ */
 int inbox_reader_fd(const struct inbox_reader *r);
 
 /* --- for `ceems check` and messages --------------------------------------------------------------- */
 
 struct inbox_status {
 	uint64_t files, bytes;
-	uint64_t unread; /* bytes behind FROM */
-	uint64_t oldest; /* seconds since the epoch: last write of the first file with unread bytes; 0: no such file */
+	uint64_t unread; /* bytes of entries that were not read */
+	/*
+	 * last write of the oldest file with unread bytes, in seconds since the epoch; 0: no such
+	 * file
+	 */
+	uint64_t oldest;
 };
-/* FROM: everything before it was read; all zero: nothing was. */
+/* Sums up the inbox in DIR. Everything before FROM was read; FROM all zero: nothing was. */
 int inbox_get_status(const char *dir, const struct inbox_pos *from, struct inbox_status *ret,
 		     struct errmsg *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_facts_record.c - a record of the facts: the recorder's half of job_facts.h.
+ * job_facts_record.c - makes a record from facts; only the recorder links this part of job_facts.h.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include "src/libstore/job_facts.h"
 #include "src/libutil/util.h"
 
-static const size_t fact_texts[FACT_TEXT_N] = { /* of the char * in struct record */
+static const size_t fact_texts[FACT_TEXT_N] = { /* offset in struct record of each text */
 	[FACT_JOB_NAME] = offsetof(struct record, job_name),
 	[FACT_USER] = offsetof(struct record, user_name),
 	[FACT_ACCOUNT] = offsetof(struct record, account),

@@ -41,13 +41,13 @@ const char *store_job_state_name(enum store_job_state state)
 
 /* --- trouble ------------------------------------------------------------------------------------ */
 
-/* What is the caller's mistake, or the limit that store_note_full() tells, is no trouble with the disk. */
+/* Whether RC means that the disk fails. Mistakes of the caller do not, nor does -EMSGSIZE. */
 static bool store_is_trouble(int rc)
 {
 	return rc < 0 && rc != -EINVAL && rc != -EMSGSIZE && rc != -ENOENT;
 }
 
-/* Under the lock. */
+/* Logs when writing begins to fail and when it works again. Call under the lock. */
 static int store_note(struct store *s, int rc, const struct errmsg *why)
 {
 	if (rc == -EUCLEAN)
@@ -137,7 +137,7 @@ int store_step(struct store *s, sqlite3_stmt *stmt, struct errmsg *err)
 	return result == SQLITE_DONE ? 0 : store_fail(s, result, err);
 }
 
-/* As store_step() of a statement without rows; resets it. */
+/* Runs a statement that returns no rows, and resets it. */
 static int store_run(struct store *s, sqlite3_stmt *stmt, struct errmsg *err)
 {
 	int rc = store_step(s, stmt, err);
@@ -154,7 +154,7 @@ static int store_run_plain(struct store *s, enum store_stmt which, struct errmsg
 	return stmt ? store_run(s, stmt, err) : rc;
 }
 
-/* The number in the first row; without one OTHERWISE. */
+/* Reads the number in the first row; OTHERWISE if there is no row, or NULL. */
 static int store_number(struct store *s, sqlite3_stmt *stmt, uint64_t otherwise, uint64_t *ret,
 			struct errmsg *err)
 {
@@ -211,15 +211,16 @@ static void store_release(struct store *s)
 }
 
 /*
- * store_job_get() returns texts of its statement, which therefore stays open. An open statement holds a read
- * transaction, and no checkpoint can pass that: SQLite's log would grow until the disk is full.
+ * Resets all statements. store_job_get() leaves its statement open, because it returns the
+ * statement's texts. An open statement holds a read transaction, which blocks SQLite's checkpoints:
+ * its log would grow until the disk is full.
  */
 static void store_end_reads(struct store *s)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(s->stmt); i++)
-		(void)sqlite3_reset(s->stmt[i]); /* NULL, too */
+		(void)sqlite3_reset(s->stmt[i]); /* NULL is allowed */
 }
 
 static void store_undo(struct store *s)
@@ -228,7 +229,7 @@ static void store_undo(struct store *s)
 	sqlite3_stmt *stmt;
 
 	store_end_reads(s);
-	/* some errors have ended the transaction */
+	/* some errors end the transaction by themselves */
 	if (sqlite3_get_autocommit(s->db))
 		return;
 	stmt = store_stmt(s, STMT_ROLLBACK, &rc, NULL);
@@ -239,8 +240,8 @@ static void store_undo(struct store *s)
 }
 
 /*
- * On a full disk no commit succeeds. So SQLite makes no checkpoint, which would free the room of
- * its log.
+ * Makes a checkpoint, which frees the room of SQLite's log. SQLite itself makes one only after a
+ * commit, and on a full disk no commit succeeds.
  */
 static void store_make_room(struct store *s)
 {
@@ -413,7 +414,7 @@ int store_job_delete(struct store *s, const char *key, struct errmsg *err)
 	return store_run(s, stmt, err);
 }
 
-/* The ids first: FN may change what the walk goes by. */
+/* Reads the ids before FN is called, since FN may change the rows that the query walks. */
 static int store_ids_due(struct store *s, uint64_t now, size_t max, int64_t *id, size_t *ret_n,
 			 struct errmsg *err)
 {
@@ -445,7 +446,7 @@ static int store_job_visit(struct store *s, int64_t id, uint64_t now, store_job_
 	rc = store_step(s, stmt, err);
 	if (rc > 0) {
 		store_job_read(stmt, &job);
-		/* one that FN has just put off, with another, is not due any more */
+		/* FN may have postponed this job while it handled another one */
 		rc = job.next_try <= now ? fn(ctx, &job) : 0;
 	}
 	if (s->stmt[STMT_JOB_BY_ID])
@@ -497,7 +498,7 @@ int store_jobs_last(struct store *s, size_t max, store_job_fn *fn, void *ctx, st
 
 /* --- records and sinks -------------------------------------------------------------------------- */
 
-/* Every configured sink has what is up to and with *RET. */
+/* *RET is the highest number up to which every configured sink has all records. */
 static int store_sinks_min(struct store *s, uint64_t *ret, struct errmsg *err)
 {
 	int rc = 0;
@@ -619,7 +620,7 @@ static int store_refusals_add(struct store *s, const char *sink, const struct st
 	return rc;
 }
 
-/* What was refused has come in another form. */
+/* Drops refusals of records for which SINK took a later record with the same key, in (FROM, TO]. */
 static int store_refusals_replaced(struct store *s, const char *sink, uint64_t from, uint64_t to,
 				   struct errmsg *err)
 {
@@ -739,7 +740,7 @@ int store_meta_set(struct store *s, const char *name, const void *data, size_t l
 	if (!stmt)
 		return rc;
 	store_bind_text(stmt, 1, name);
-	/* of no bytes is not NULL */
+	/* without "" SQLite would store NULL */
 	(void)sqlite3_bind_blob64(stmt, 2, len ? data : "", len, SQLITE_STATIC);
 	return store_run(s, stmt, err);
 }
@@ -760,7 +761,7 @@ static int store_reclaim_rows(struct store *s, enum store_stmt which, uint64_t b
 	return rc < 0 ? rc : sqlite3_changes(s->db);
 }
 
-/* A file that a backlog made large gets small again, by 16 MB at a time. */
+/* Shrinks a file that a backlog made large, by 16 MB at a time. */
 static int store_shrink(struct store *s, struct errmsg *err)
 {
 	int rc = 0;

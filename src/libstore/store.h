@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store.h - jobs that ceems-recorder has not finished, and records that it has not delivered: one
- * SQLite file "store.db" on a local disk. ceems-store(5) describes the tables.
+ * store.h - keeps the jobs that ceems-recorder has not finished and the records that it has not
+ * delivered, in one SQLite file "store.db" on a local disk. ceems-store(5) describes the tables.
  *
- * One process writes (flock on "lock"); all others read beside it (store_view.h). Each change is
- * one transaction in WAL mode with synchronous=FULL. After store_commit(), a power cut takes
- * nothing back.
+ * One process writes (flock() on "lock"); others read beside it (store_view.h). Each change is one
+ * transaction in WAL mode with synchronous=FULL: after store_commit(), a power cut loses nothing.
  *
- * Any thread may write. store_begin() takes a mutex that store_commit() and store_rollback()
- * release. Calls between them, reads included, belong to that transaction. Functions that need no
- * store_begin() say so. The store owns the texts and data that it returns; they are valid until the
- * next call.
+ * Any thread may write. store_begin() takes a mutex; store_commit() and store_rollback() release
+ * it. All calls in between, reads included, belong to that transaction. A function that needs no
+ * store_begin() says so. Returned texts and data belong to the store and are valid until the next
+ * call.
  *
- * Errors: -ENOSPC the disk or StoreMaxSize is full; -EROFS, -EACCES; -EIO the disk failed; -EBUSY another
- * program holds SQLite's lock; -EUCLEAN the file is corrupt; -ENOMEM; -EMSGSIZE the row is over STORE_ROW_MAX.
- * After an error the caller must call store_rollback(). The store itself logs when writing begins to fail and
- * when it works again, once each; callers retry and log nothing.
+ * Errors of all functions: -ENOSPC: the disk or StoreMaxSize is full; -EROFS, -EACCES: no
+ * permission; -EIO: the disk failed; -EBUSY: another program holds SQLite's lock; -EUCLEAN: the
+ * file is corrupt; -ENOMEM; -EMSGSIZE: the row is longer than STORE_ROW_MAX. After an error, call
+ * store_rollback(). The store logs when writing begins to fail and when it works again; callers
+ * retry and log nothing.
  *
- * No other code of the process may open and close store.db, because the close() drops SQLite's locks.
+ * No other code of the process may open and close store.db: by POSIX, that close() drops SQLite's
+ * locks.
  */
 #ifndef CEEMS_STORE_H
 #define CEEMS_STORE_H
@@ -32,105 +33,123 @@
 #define STORE_ROW_MAX ((size_t)64 << 20)
 #define STORE_SINK_NAME_MAX 32
 
-/* Of the table `record`. The numbers are in the file. */
+/* Kinds of rows in table `record`. The numbers are stored in the file. */
 enum store_kind {
 	STORE_RECORD = 1, /* schema ceems.job.v1 */
-	STORE_STEPS = 2,  /* steps for which the record had no room, ceems.steps.v1 */
-	STORE_START = 3,  /* a job began, ceems.job_start.v1 */
+	STORE_STEPS = 2,  /* steps for which the record had no room, schema ceems.steps.v1 */
+	STORE_START = 3,  /* a job started, schema ceems.job_start.v1 */
 };
 #define STORE_MASK(kind) (1u << (kind))
-/* "record", "steps", "start"; "unknown". */
+/* Returns "record", "steps" or "start"; "unknown" for another number. */
 const char *store_kind_name(enum store_kind kind);
-/* 0: no such name. */
+/* Returns the kind with this name; 0: there is none. */
 enum store_kind store_kind_by_name(const char *name);
 
-/* Of the table `job`. */
+/* States of rows in table `job`. The numbers are stored in the file. */
 enum store_job_state {
-	STORE_JOB_ENDED = 1,	 /* no record yet */
+	STORE_JOB_ENDED = 1,	 /* has no record yet */
 	STORE_JOB_FINAL = 2,	 /* has a record; a correction may follow */
-	STORE_JOB_CORRECTED = 3, /* no correction will follow; the row is deleted an hour after the end of the job */
+	STORE_JOB_CORRECTED = 3, /* has a record; no correction will follow */
 };
 const char *store_job_state_name(enum store_job_state state);
 
 struct store;
 
 struct store_options {
-	const char *dir;    /* StoreDir; made if it is not there */
-	uint64_t max_bytes; /* StoreMaxSize; 0: no limit */
+	const char *dir;    /* StoreDir; created if missing */
+	uint64_t max_bytes; /* StoreMaxSize in bytes; 0: no limit */
 	uint64_t (*now)(void); /* wall clock in seconds; NULL: time() */
 };
 
 /*
- * -EBUSY: another process has the store open (after a restart perhaps for a moment); -EREMOTE: DIR is on a
- * network file system; -EPROTO: the file has another layout. A corrupt file is renamed to
- * "store.db.corrupt-TIME", with one log line, and a new file is begun; store_is_new() is then true.
+ * Opens or creates the store in o->dir; close it with store_close(). -EBUSY: another process has it
+ * open. -EREMOTE: o->dir is on a network file system. -EPROTO: the file has another layout. A
+ * corrupt file is renamed to "store.db.corrupt-TIME", which is logged, and a new file is created;
+ * store_is_new() is then true.
  */
 int store_open(const struct store_options *o, struct store **ret, struct errmsg *err);
-/* No other thread may be in a call. Renames the file, as store_open() does, if it was found corrupt meanwhile. */
+/*
+ * Frees the store; no other thread may be in a call. A file found corrupt since store_open() is
+ * renamed. NULL: no-op.
+ */
 void store_close(struct store *s);
-/* This store_open() made the file, so it has no job of the time before. Needs no store_begin(). */
+/* Whether store_open() created the file, so that it has no earlier jobs. Needs no store_begin(). */
 bool store_is_new(const struct store *s);
 
+/*
+ * Begins a transaction and locks out other threads. Returns 0, or -errno with no transaction begun.
+ */
 int store_begin(struct store *s, struct errmsg *err);
 /*
- * Begins a transaction that only reads. Does not wait for another program that holds SQLite's lock. End the transaction
- * with store_rollback(). A write in it is an error.
+ * Begins a transaction that only reads, even while another program holds SQLite's lock. A write in
+ * it is an error. End it with store_rollback().
  */
 int store_begin_read(struct store *s, struct errmsg *err);
-/* Wakes store_wait_records() if records were appended. After an error, the store is as after store_rollback(). */
+/*
+ * Ends the transaction; wakes store_wait_records() if records were appended. On error nothing is
+ * changed and the transaction has ended, as by store_rollback().
+ */
 int store_commit(struct store *s, struct errmsg *err);
+/* Ends the transaction and undoes its changes. */
 void store_rollback(struct store *s);
 
-/* --- jobs: the recorder's state machine --------------------------------------------------------- */
+/*
+ * --- jobs
+ * -----------------------------------------------------------------------------------------
+ */
 
 #define STORE_NEVER UINT64_MAX
 
 struct store_job {
-	const char *key; /* record_key() */
+	const char *key; /* see record_key() */
 	enum store_job_state state;
-	uint64_t next_try; /* seconds since the epoch; STORE_NEVER: nothing to do */
+	/* when to handle the job again, seconds since the epoch; STORE_NEVER: never */
+	uint64_t next_try;
 	uint64_t ended;    /* end of the job, seconds since the epoch; 0: unknown */
-	const void *facts; /* struct job_facts, the used part; NULL: none */
+	const void *facts; /* used part of struct job_facts; NULL: none */
 	size_t facts_len;
 };
 
 /*
- * Inserts or replaces a job. -ENOSPC: the job is new and the store holds more than 3/4 of
- * max_bytes. The last quarter is kept for the records of the jobs that the store already has.
+ * Inserts a job, or replaces the job with the same key. -ENOSPC: the job is new and more than 3/4
+ * of max_bytes are used. The last quarter is kept for the records of jobs already in the store.
  */
 int store_job_put(struct store *s, const struct store_job *job, struct errmsg *err);
 /*
- * Returns 1, or 0 if there is no such job. RET's texts and facts are valid until the next call or the end of
- * the transaction.
+ * Finds a job by its key. Returns 1, or 0 if there is none. Texts and facts of RET are valid until
+ * the next call or the end of the transaction.
  */
 int store_job_get(struct store *s, const char *key, struct store_job *ret, struct errmsg *err);
-/* Changes state and next_try only. -ENOENT: there is no such job. */
+/* Changes only state and next_try of a job. -ENOENT: there is no such job. */
 int store_job_set(struct store *s, const char *key, enum store_job_state state, uint64_t next_try,
 		  struct errmsg *err);
+/* Deletes a job; no error if there is none. */
 int store_job_delete(struct store *s, const char *key, struct errmsg *err);
 
 /*
- * Calls FN for at most MAX jobs whose next_try is not after NOW, earliest first. FN may change any job. A
- * negative result of FN ends the walk and is returned.
+ * Calls FN for at most MAX jobs whose next_try is NOW or earlier, in the order of next_try. FN may
+ * change any job. A negative result of FN ends the walk and is returned.
  */
 typedef int store_job_fn(void *ctx, const struct store_job *job);
 int store_jobs_due(struct store *s, uint64_t now, size_t max, store_job_fn *fn, void *ctx,
 		   struct errmsg *err);
-/* The earliest next_try; STORE_NEVER: there is none. */
+/* Returns the earliest next_try; STORE_NEVER: no job has one. */
 int store_jobs_next_due(struct store *s, uint64_t *ret, struct errmsg *err);
 /*
- * Calls FN for the MAX jobs that were inserted last, newest first, without their facts. FN must not change the store. A
- * negative result of FN ends the walk and is returned.
+ * Calls FN for the MAX jobs inserted last, newest first, without their facts. FN must not change
+ * the store. A negative result of FN ends the walk and is returned.
  */
 int store_jobs_last(struct store *s, size_t max, store_job_fn *fn, void *ctx, struct errmsg *err);
-/* The earliest end of a job that has no record yet, or whose record a sink lacks. 0: there is none. */
+/*
+ * Returns the earliest end of a job that has no record yet, or whose record a sink lacks; 0: none.
+ */
 int store_oldest_end(struct store *s, uint64_t *ret, struct errmsg *err);
 
 /* --- records ------------------------------------------------------------------------------------ */
 
 /*
- * *RET_SEQ (may be NULL) gets the record's number, which grows with every record and is never used twice. -ENOSPC:
- * the store would be larger than max_bytes.
+ * Appends a record. *RET_SEQ (may be NULL) is its number; numbers grow and are never reused. ENDED
+ * is the job's end (0: none). -ENOSPC: more than max_bytes are used.
  */
 int store_record_append(struct store *s, enum store_kind kind, const char *key, const char *json,
 			size_t len, uint64_t ended, uint64_t *ret_seq, struct errmsg *err);
@@ -144,9 +163,9 @@ int store_put_record(struct store *s, const char *key, struct record *r, struct 
 /* --- sinks -------------------------------------------------------------------------------------- */
 
 /*
- * Sets the sinks for which records are kept, separated by commas ("file,kafka"). A new sink starts at the oldest
- * record in the store. A sink that is no longer named keeps its cursor, but no record is kept for it. Needs no
- * store_begin().
+ * Sets the sinks for which records are kept, by name, separated by commas: "file,kafka". A new sink
+ * begins with the oldest record in the store. A sink that is no longer named keeps its cursor, but
+ * records are not kept for it. Needs no store_begin().
  */
 int store_set_sinks(struct store *s, const char *names, struct errmsg *err);
 
@@ -156,59 +175,62 @@ struct store_refusal {
 };
 
 /*
- * Notes that SINK has all records up to and including SEQ, except REFUSAL[n] (ascending). This is
- * one transaction of its own, without store_begin(). A refused record stays in the store until it
- * is replayed, or until that sink takes a later record with the same key.
+ * Notes that SINK has all records up to SEQ, except the N in REFUSAL (ascending). Needs no
+ * store_begin(). A refused record stays in the store until it is replayed, or until SINK takes a
+ * later record with the same key.
  */
 int store_sink_settle(struct store *s, const char *sink, uint64_t seq,
 		      const struct store_refusal *refusal, size_t n, struct errmsg *err);
 
 /*
- * Waits at most TIMEOUT_NS for a record with a number above *SEEN, and sets *SEEN to the newest number. Needs no
- * store_begin().
+ * Waits at most TIMEOUT_NS for a record whose number is above *SEEN, and sets *SEEN to the newest
+ * number. Needs no store_begin().
  */
 void store_wait_records(struct store *s, uint64_t *seen, uint64_t timeout_ns);
-/* From now on store_wait_records() returns at once; for the end of the process. */
+/* Makes store_wait_records() return at once from now on; used when the process ends. */
 void store_end_waits(struct store *s);
 
-/* --- what is kept for the caller ---------------------------------------------------------------- */
+/*
+ * --- values that the store keeps for its caller -------------------------------------------------
+ */
 
-/* struct inbox_pos: the store has all entries of the inbox before this position. */
+/* name of a struct inbox_pos: the store has all entries of the inbox before this position */
 #define STORE_META_INBOX "inbox"
 /* uint64_t: when the store was made. Jobs that ended before are not the recorder's. */
 #define STORE_META_BEGUN "begun"
 
 /*
- * Reads the value NAME (such as STORE_META_INBOX). Returns 1 and sets *RET_LEN, at most SIZE, or returns 0 if there is no
- * such value. -EMSGSIZE: SIZE is too small.
+ * Reads the value NAME (such as STORE_META_INBOX) into BUF. Returns 1 and the length in *RET_LEN,
+ * or 0 if there is no such value. -EMSGSIZE: SIZE is too small.
  */
 int store_meta_get(struct store *s, const char *name, void *buf, size_t size, size_t *ret_len,
 		   struct errmsg *err);
+/* Stores the LEN bytes of DATA as value NAME. */
 int store_meta_set(struct store *s, const char *name, const void *data, size_t len,
 		   struct errmsg *err);
 
 /* --- upkeep ------------------------------------------------------------------------------------- */
 
 /*
- * Deletes the records that every sink has and none refused, and the jobs that are STORE_JOB_CORRECTED and
- * ended before JOBS_BEFORE. Returns the number of deleted rows. If this is STORE_RECLAIM_MAX or more, call
- * the function again soon. Needs no store_begin().
+ * Deletes records that every sink has and none refused. Deletes jobs that have a record, have
+ * next_try STORE_NEVER and ended before JOBS_BEFORE. Returns the number of deleted rows; if it is
+ * STORE_RECLAIM_MAX or more, call again soon. Needs no store_begin().
  */
 #define STORE_RECLAIM_MAX 2000
 int store_reclaim(struct store *s, uint64_t jobs_before, struct errmsg *err);
 
 /*
- * True while a call of another thread has waited for the disk for more than 30 s, which is logged once.
- * This function never waits. Needs no store_begin().
+ * Whether a transaction of another thread has waited for the disk for more than 30 s; logs that
+ * once. Never waits. Needs no store_begin().
  */
 bool store_is_stuck(struct store *s);
 
 struct store_size {
-	uint64_t used_bytes; /* of rows; the file may be larger */
+	uint64_t used_bytes; /* bytes of rows; the file may be larger */
 	uint64_t max_bytes;
-	bool is_full;	     /* new jobs are not taken */
+	bool is_full;	     /* new jobs are refused, see store_job_put() */
 };
-/* As of the last transaction. Needs no store_begin(). */
+/* Returns the sizes as of the last transaction. Needs no store_begin(). */
 void store_get_size(struct store *s, struct store_size *ret);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store_db.h - what store.c and store_view.c share of SQLite: connections, errors.
+ * store_db.h - SQLite connections and errors, shared by store.c, store_open.c and store_view.c.
  */
 #ifndef CEEMS_STORE_DB_H
 #define CEEMS_STORE_DB_H
@@ -12,26 +12,33 @@
 
 #include "src/libutil/errmsg.h"
 
-#define STORE_DB_BUSY_MS 10000
+#define STORE_DB_BUSY_MS 10000 /* how long to wait for SQLite's lock */
 
-/* -errno of SQLite's result, with "PATH: why" in ERR; what the file system said, where it did. */
+/*
+ * Converts SQLite's RESULT to -errno, and writes "PATH: why" to ERR. Uses the errno of the file
+ * system if SQLite has it.
+ */
 int store_db_error(sqlite3 *db, int result, const char *path, struct errmsg *err);
 
-/* "DIR/store.db"; -ENAMETOOLONG. */
+/* Writes "DIR/store.db" to BUF. -ENAMETOOLONG. */
 int store_db_path(const char *dir, char *buf, size_t size, struct errmsg *err);
 
+/* Runs SQL that returns no rows. */
 int store_db_exec(sqlite3 *db, const char *sql, const char *path, struct errmsg *err);
-/* The first column of the first row of SQL, as a number. */
+/* Returns the first column of the first row of SQL as a number; 0: no row. */
 int store_db_number(sqlite3 *db, const char *sql, const char *path, int64_t *ret,
 		    struct errmsg *err);
 
 /*
- * Opens the file with SQLITE_OPEN_ FLAGS and a wait for locks; no table is looked at. A file that cannot be
- * read may show only then.
+ * Opens the file with SQLITE_OPEN_ FLAGS and STORE_DB_BUSY_MS. Reads no table, so an unreadable
+ * file may show only at the first query.
  */
 int store_db_open(const char *path, int flags, sqlite3 **ret, struct errmsg *err);
 
-/* 0: it has our layout; 1: it is empty; -EPROTO: another layout or another program's. */
+/*
+ * Checks that the file has our layout. 0: yes; 1: it is empty; -EPROTO: it has another layout, or
+ * is another program's.
+ */
 int store_db_check_layout(sqlite3 *db, const char *path, struct errmsg *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store_internal.h - struct store, for store.c and store_open.c.
+ * store_internal.h - struct store; private to store.c and store_open.c.
  */
 #ifndef CEEMS_STORE_INTERNAL_H
 #define CEEMS_STORE_INTERNAL_H
@@ -24,31 +24,35 @@ struct store {
 	uint64_t max_bytes;
 	bool is_new;
 
-	pthread_mutex_t lock; /* guards the connection and what follows, from begin to commit */
+	/* guards the members down to `full`, from store_begin() to store_commit() */
+	pthread_mutex_t lock;
 	sqlite3 *db;
-	sqlite3_stmt *stmt[STMT_N]; /* made when first used */
+	sqlite3_stmt *stmt[STMT_N]; /* prepared at first use */
 	bool is_corrupt;
-	bool wants_room;     /* the disk is full, perhaps of our own log */
-	bool has_appended;   /* records, in this transaction */
-	uint64_t append_seq; /* the last of them */
+	bool wants_room;     /* the disk is full, maybe of SQLite's own log: make a checkpoint */
+	bool has_appended;   /* this transaction appended records */
+	uint64_t append_seq; /* number of the last record appended */
 	uint64_t page_bytes, pages, free_pages;
 	char sinks[128];
-	struct logger_trouble trouble; /* writing fails */
-	struct logger_trouble full;    /* max_bytes */
+	struct logger_trouble trouble; /* whether writing fails */
+	struct logger_trouble full;    /* whether max_bytes is reached */
 
 	_Atomic uint64_t used_bytes;
-	_Atomic uint64_t busy_since_ns; /* 0: nobody is in a transaction */
+	_Atomic uint64_t busy_since_ns; /* start of the transaction; 0: none */
 	atomic_bool is_stuck_told;
 
-	pthread_mutex_t wait_lock; /* guards the rest */
+	pthread_mutex_t wait_lock; /* guards the members below */
 	pthread_cond_t has_records;
 	uint64_t last_seq;
 	bool no_waits;
 };
 
-/* The statement, reset; NULL: ERR and *RET_RC say why. Text and data are bound without a copy. */
+/*
+ * Returns the statement, reset. NULL: ERR and *RET_RC have the error. Bind texts and data without a
+ * copy.
+ */
 sqlite3_stmt *store_stmt(struct store *s, enum store_stmt which, int *ret_rc, struct errmsg *err);
-/* 1: a row, 0: done, -errno. */
+/* Steps the statement. 1: there is a row; 0: done; else -errno. */
 int store_step(struct store *s, sqlite3_stmt *stmt, struct errmsg *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store_open.c - opens the store: its lock, its file, its tables; a corrupt file is set aside.
+ * store_open.c - opens the store: takes its lock, opens or creates its file, sets a corrupt file
+ * aside.
  */
 #include "src/libstore/store_internal.h"
 
@@ -49,7 +50,7 @@ static int store_take_lock(const char *dir, int *ret_fd, struct errmsg *err)
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK ? store_lock_failed(dir, fd, err) :
 					      errmsg_errno(err, -errno, "%s: cannot lock", path);
-	/* for people; a full disk must not keep us out */
+	/* the pid is only informative: a full disk must not prevent the start */
 	n = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
 	if (ftruncate(fd, 0) == 0)
 		(void)!pwrite(fd, pid, (size_t)n, 0);
@@ -59,7 +60,10 @@ static int store_take_lock(const char *dir, int *ret_fd, struct errmsg *err)
 
 /* --- the file ----------------------------------------------------------------------------------- */
 
-/* Before SQLite does, which goes by the umask; its other files have the mode of this one. */
+/*
+ * Creates the file before SQLite does: SQLite would apply the umask. SQLite's other files get the
+ * mode of this one.
+ */
 static int store_make_file(const char *path, struct errmsg *err)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -99,7 +103,7 @@ static int store_use_wal(sqlite3 *db, const char *path, struct errmsg *err)
 	return rc;
 }
 
-/* Reads every page, so that what is wrong shows now and not in the midst of a job's end. */
+/* Reads every page, so that corruption is found at the start and not at a job's end. */
 static int store_check_pages(sqlite3 *db, const char *path, struct errmsg *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -169,7 +173,7 @@ static int store_set_aside(const char *path, const char *why, uint64_t now, stru
 	if (gmtime_r(&t, &tm))
 		(void)strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &tm);
 	(void)snprintf(aside, sizeof(aside), "%s.corrupt-%s", path, stamp);
-	/* SQLite finds its log, which has committed rows, too, by the file's name: both are renamed */
+	/* rename the log too: it has committed rows, and SQLite finds it by the name of the file */
 	rc = store_rename(path, "-wal", aside, err);
 	if (rc == 0)
 		rc = store_rename(path, "", aside, err);

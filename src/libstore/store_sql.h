@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store_sql.h - all statements of the store's writer, and the layout of the file. ceems-store(5)
- * describes the tables; store_view.c has what only readers ask.
+ * store_sql.h - all SQL statements of the store's writer, and the tables. ceems-store(5) describes
+ * the tables. The queries of readers are in store_view.c.
  */
 #ifndef CEEMS_STORE_SQL_H
 #define CEEMS_STORE_SQL_H
@@ -9,17 +9,17 @@
 #define STORE_APPLICATION_ID 1667589485 /* "ceem" */
 #define STORE_LAYOUT 1		       /* PRAGMA user_version */
 
-/* page_size and auto_vacuum count only while the file is empty, and before WAL. */
+/* page_size and auto_vacuum take effect only while the file is empty and not yet in WAL mode. */
 #define STORE_SQL_FILE                      \
 	"PRAGMA page_size = 8192;"          \
 	"PRAGMA auto_vacuum = INCREMENTAL;"
 
-/* What a power cut takes back is what was not committed. */
+/* synchronous=FULL: a power cut undoes nothing that was committed. */
 #define STORE_SQL_CONNECTION                \
 	"PRAGMA synchronous = FULL;"        \
 	"PRAGMA cell_size_check = ON;"      \
 	"PRAGMA trusted_schema = OFF;"      \
-	"PRAGMA wal_autocheckpoint = 250;" /* 2 MB: the log is not what fills a small disk */ \
+	"PRAGMA wal_autocheckpoint = 250;" /* 2 MB, so that the log does not fill a small disk */ \
 	"PRAGMA journal_size_limit = 67108864;"
 
 #define STORE_SQL_TABLES                                                        \
@@ -81,12 +81,12 @@
 	X(SINK_ADD, "INSERT OR IGNORE INTO sink VALUES (?1, 0)")                            \
 	X(SINK_GET, "SELECT seq FROM sink WHERE name = ?1")                                 \
 	X(SINK_SET, "INSERT OR REPLACE INTO sink VALUES (?1, ?2)")                          \
-	/* of the sinks in a list by comma */                                               \
+	/* ?1: sink names joined by commas */                                               \
 	X(SINKS_MIN, "SELECT MIN(seq) FROM sink "                                           \
 		     "WHERE instr(',' || ?1 || ',', ',' || name || ',') > 0")               \
 	X(REFUSED_ADD, "INSERT OR REPLACE INTO refused VALUES (?1, ?2, ?3)")                \
 	X(REFUSED_ANY, "SELECT 1 FROM refused WHERE sink = ?1 LIMIT 1")                     \
-	/* what was refused, but a later record with its key was taken: (?2, ?3] are new */ \
+	/* refusals of records whose later version, numbered in (?2, ?3], was taken   */ \
 	X(REFUSED_REPLACED,                                                                 \
 	  "DELETE FROM refused WHERE sink = ?1 AND seq IN ("                                \
 	  "SELECT o.seq FROM record n "                                                     \

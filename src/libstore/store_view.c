@@ -12,7 +12,7 @@
 struct store_view {
 	char path[PATH_MAX];
 	sqlite3 *db;
-	sqlite3_stmt *records; /* kept: a sink asks for them all the time */
+	sqlite3_stmt *records; /* kept prepared: sinks use it all the time */
 };
 
 #define PICK "(?2 = 0 OR (1 << kind) & ?2) AND (?3 IS NULL OR key = ?3 OR instr(key, ?3 || '#') = 1) "
@@ -33,7 +33,7 @@ int store_view_open(const char *dir, bool writable, struct store_view **ret, str
 	if (!v)
 		return errmsg_set(err, -ENOMEM, "out of memory");
 	rc = store_db_path(dir, v->path, sizeof(v->path), err);
-	/* SQLite's words for a file that is not there name no file */
+	/* SQLite's error for a missing file does not name the file */
 	if (rc == 0 && access(v->path, R_OK) < 0)
 		rc = errmsg_errno(err, -errno, "%s", v->path);
 	if (rc == 0)
@@ -83,7 +83,7 @@ static uint64_t view_column(sqlite3_stmt *stmt, int i)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
-/* One row of numbers; NULL is 0. */
+/* Reads one row of numbers; NULL, or no row, gives 0. */
 static int view_row(const struct store_view *v, sqlite3_stmt *stmt, uint64_t *ret, int n,
 		    struct errmsg *err)
 {
@@ -97,7 +97,7 @@ static int view_row(const struct store_view *v, sqlite3_stmt *stmt, uint64_t *re
 
 /* --- records ------------------------------------------------------------------------------------ */
 
-/* "cluster/jobid,submit,restart/offset", with "#part" perhaps. */
+/* Whether KEY, "cluster/jobid,submit,restarts/offset" maybe with "#part", has this JOB_ID. */
 static bool view_is_job(const char *key, uint64_t job_id)
 {
 	const char *slash = strchr(key, '/');
@@ -164,7 +164,7 @@ int store_view_records(struct store_view *v, const struct store_pick *pick, stor
 	if (pick->refused)
 		(void)sqlite3_bind_text(stmt, 4, pick->refused, -1, SQLITE_STATIC);
 	rc = view_walk(v, pick, stmt, fn, ctx, err);
-	/* ends the transaction */
+	/* ends the read transaction */
 	if (pick->refused)
 		(void)sqlite3_finalize(stmt);
 	else
@@ -187,7 +187,7 @@ int store_view_cursor(struct store_view *v, const char *sink, uint64_t *ret, str
 	return rc;
 }
 
-/* N[SIZE] is what SQL says of SINK (?1) and KINDS (?2). */
+/* Runs SQL with SINK as ?1 and KINDS as ?2, and reads its row into N[SIZE]. */
 static int view_sink_row(struct store_view *v, const char *sql, const char *sink, unsigned int kinds, uint64_t *n,
 			 size_t size, struct errmsg *err)
 {
@@ -308,7 +308,7 @@ int store_view_counts(struct store_view *v, struct store_counts *ret, struct err
 	return rc;
 }
 
-/* Numbers are used in order and none is left out, so that records need not be counted, which would read all of them. */
+/* Numbers have no gaps, so a difference of numbers counts records; COUNT(*) would read them all. */
 int store_view_sink_lag(struct store_view *v, const char *sink, unsigned int kinds, struct store_sink_lag *ret,
 			struct errmsg *err)
 {
@@ -367,7 +367,10 @@ int store_view_has_writer(const char *dir, struct errmsg *err)
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return errmsg_errno(err, -errno, "%s", path);
-	/* held for no longer than this; a recorder that starts just now is started again by systemd */
+	/*
+	 * the lock is held only for a moment; if a recorder starts just then, systemd starts it
+	 * again
+	 */
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK ? 1 : errmsg_errno(err, -errno, "%s", path);
 	return 0;
