@@ -77,14 +77,17 @@ static int parse_providers(const char *value, void *field, const struct kvconf_k
 	return kvconf_text(value, field, key, err);
 }
 
-/* A user and a password in it would be shown with it, and sent in the clear. */
+/*
+ * A user and password are not allowed in the address: it is logged, and the proxy gets it
+ * unencrypted.
+ */
 static int parse_proxy(const char *value, void *field, const struct kvconf_key *key,
 		       struct errmsg *err)
 {
 	if (*value && strncmp(value, "http://", 7) && strncmp(value, "https://", 8))
 		return errmsg_set(err, -EINVAL, "is not http://HOST:PORT");
 	if (strpbrk(value, "@ \t"))
-		return errmsg_set(err, -EINVAL, "may have no user in it");
+		return errmsg_set(err, -EINVAL, "may not contain a user");
 	return kvconf_text(value, field, key, err);
 }
 
@@ -136,16 +139,16 @@ static int parse_tries(const char *value, void *field, const struct kvconf_key *
 
 static const struct kvconf_key common_keys[] = {
 	KEY("Providers", parse_providers, providers, "",
-	    "Whom to ask, the preferred one first."),
+	    "Providers to ask, the preferred one first."),
 	KEY("SeriesFile", kvconf_path, series_file, "",
-	    "What is written; empty: EmissionSeriesFile of ceems.conf."),
+	    "The file to write; empty: EmissionSeriesFile of ceems.conf."),
 	KEY("Keep", parse_keep, keep_ns, "14d", "How long points are kept."),
-	KEY("Timeout", parse_wait, timeout_ns, "30s", "For one answer."),
+	KEY("Timeout", parse_wait, timeout_ns, "30s", "Longest wait for one answer."),
 	KEY("Tries", parse_tries, tries, "4", "How often one zone is asked for, at most."),
 	KEY("RetryWait", parse_wait, retry_wait_ns, "2s",
-	    "Before the second try, about; doubles with each."),
+	    "Wait before the second try, about; doubles with each try."),
 	KEY("RetryLimit", parse_wait, retry_limit_ns, "2m",
-	    "For all tries of one zone; bounds what a server may ask us to wait, too."),
+	    "Longest time for all tries of one zone, waits included."),
 	KEY("CAFile", kvconf_path, ca_file, "",
 	    "The only certificates to trust, in PEM; empty: the system's."),
 	KEY("Proxy", parse_proxy, proxy, "", "http://HOST:PORT; empty: none."),

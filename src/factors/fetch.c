@@ -15,7 +15,7 @@
 struct fetch {
 	const struct factors_conf *conf;
 	CURL *easy;
-	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
+	uint64_t deadline_ns; /* end of RetryLimit, CLOCK_MONOTONIC */
 	char why[CURL_ERROR_SIZE];
 	struct https_body body;
 	char answer[FETCH_ANSWER_MAX + 1];
@@ -42,7 +42,7 @@ void fetch_destroy(struct fetch *f)
 	if (!f)
 		return;
 	curl_easy_cleanup(f->easy);
-	explicit_bzero(f, sizeof(*f)); /* an answer may be a token */
+	explicit_bzero(f, sizeof(*f)); /* the answer may contain a token */
 	free(f);
 }
 
@@ -51,7 +51,7 @@ void fetch_begin(struct fetch *f)
 	f->deadline_ns = clock_mono_ns() + f->conf->retry_limit_ns;
 }
 
-/* What is left of RetryLimit. */
+/* Returns the time left of RetryLimit. */
 static uint64_t left_ns(const struct fetch *f)
 {
 	uint64_t now = clock_mono_ns();
@@ -64,7 +64,7 @@ static uint64_t left_ns(const struct fetch *f)
 struct outcome {
 	int rc;
 	bool may_retry;
-	uint64_t wait_ns; /* the server asked for it; 0: it did not */
+	uint64_t wait_ns; /* the server asked for this wait; 0: it did not ask */
 };
 
 static void check_status(struct fetch *f, const char *name, struct outcome *o,
@@ -79,7 +79,7 @@ static void check_status(struct fetch *f, const char *name, struct outcome *o,
 		return;
 	o->may_retry = status == 408 || status == 429 || status >= 500;
 	wait_s = curl_compat_retry_after(f->easy);
-	/* a day is beyond RetryLimit, and what is above it could wrap */
+	/* RetryLimit is below a day anyway; a larger number could overflow */
 	if (wait_s > 0)
 		o->wait_ns = (uint64_t)(wait_s < 86400 ? wait_s : 86400) * NSEC_PER_SEC;
 	if (status == 401 || status == 403) {
@@ -150,17 +150,20 @@ static void try_once(struct fetch *f, const struct fetch_request *r, const char 
 	}
 	code = curl_easy_perform(f->easy);
 	o->rc = https_result(code, name, f->why, &f->body, err);
-	/* a certificate that is wrong will be, and so will be an answer that is too long */
+	/* neither a bad certificate nor an overlong answer gets better by another try */
 	o->may_retry = o->rc == -EIO || o->rc == -ETIMEDOUT;
 	if (o->rc == 0)
 		check_status(f, name, o, err);
-	curl_easy_reset(f->easy); /* lets go of the headers and of the password */
+	curl_easy_reset(f->easy); /* drops libcurl's references to the headers and the password */
 	wipe_headers(headers);
 }
 
-/* --- again --------------------------------------------------------------------------------- */
+/* --- retries ------------------------------------------------------------------------------- */
 
-/* Half as long to half as long again, so that the clusters of a site do not come all at once. */
+/*
+ * Returns a random time from half of NS to one and a half, so that a site's clusters do not retry
+ * together.
+ */
 static uint64_t jittered(uint64_t ns)
 {
 	uint32_t r = UINT32_MAX / 2;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fetch.h - gets a document from a provider: some tries, longer and longer apart, within a limit.
+ * fetch.h - gets a document from a provider. A failed try is repeated after ever longer waits,
+ * within a limit.
  */
 #ifndef CEEMS_FACTORS_FETCH_H
 #define CEEMS_FACTORS_FETCH_H
@@ -14,29 +15,30 @@
 
 struct fetch;
 
-/* CONF is borrowed. */
+/* Creates a client; CONF is borrowed. Free it with fetch_destroy(). -ENOMEM. */
 int fetch_create(const struct factors_conf *conf, struct fetch **ret, struct errmsg *err);
 void fetch_destroy(struct fetch *f);
 
-/* RetryLimit begins. */
+/* Starts the clock of RetryLimit; call it before the first fetch_get() for a zone. */
 void fetch_begin(struct fetch *f);
 
 struct fetch_request {
 	const char *base;   /* https://HOST */
 	const char *path;   /* "/..." */
-	const char *header; /* a secret one, "auth-token: ..."; NULL: none */
-	const char *user, *password; /* NULL: none */
+	const char *header; /* a secret header, "auth-token: ..."; NULL: none */
+	const char *user, *password; /* for basic authentication; NULL: none */
 };
 
 /*
- * *ret_text ends with NUL and is good until the next call. Tried again: no connection, no answer in
- * time, HTTP 408, 429 and 5xx. -EACCES: credentials or certificate are refused. No message has a
- * header, a password or what stands behind a '?'.
+ * Gets a document by HTTPS. *RET_TEXT is NUL-ended and valid until the next call. These failures
+ * are tried again: no connection, no answer in time, HTTP 408, 429 and 5xx. Returns 0 or -errno;
+ * -EACCES: credentials or certificate were not accepted. No message contains a header, a password,
+ * or what follows a '?'.
  */
 int fetch_get(struct fetch *f, const struct fetch_request *r, const char **ret_text,
 	      size_t *ret_len, struct errmsg *err);
 
-/* The same of a file on this machine. */
+/* Like fetch_get(), but reads a local file. */
 int fetch_file(struct fetch *f, const char *path, const char **ret_text, size_t *ret_len,
 	       struct errmsg *err);
 

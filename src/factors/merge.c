@@ -7,7 +7,7 @@
 #include "src/factors/validate.h"
 #include "src/libcore/settings.h"
 
-/* Did somebody say it who comes before PROVIDER? */
+/* Whether point P comes from a provider that precedes PROVIDER in PREFERENCE. */
 static bool is_preferred(const struct factor_point *p, const char *preference,
 			 const struct provider *provider)
 {
@@ -29,7 +29,10 @@ static bool is_same_group(const struct emission_factor *a, const struct emission
 	return a->kind == b->kind && !strcasecmp(a->region, b->region);
 }
 
-/* The first point that is preferred and has a part in [FROM_S, UNTIL_S) of P's region and kind. */
+/*
+ * Finds the first point in [FROM_S, UNTIL_S) that has P's region and kind and comes from a
+ * preferred provider. NULL: none.
+ */
 static const struct factor_point *find_preferred(const struct factor_series *s,
 						 const char *preference,
 						 const struct provider *provider,
@@ -41,7 +44,7 @@ static const struct factor_point *find_preferred(const struct factor_series *s,
 
 	if (!q)
 		q = factor_series_after(s, f->region, f->kind, from_s);
-	/* sorted by region, kind and time */
+	/* points are sorted by region, kind and time */
 	for (; q && q < s->point + s->n && is_same_group(&q->factor, f) && q->from_s < until_s; q++)
 		if (q->until_s > from_s && is_preferred(q, preference, provider))
 			return q;
@@ -60,7 +63,7 @@ static int merge_one(struct factor_series *s, const char *preference,
 	while (rc == 0 && piece.from_s < p->until_s) {
 		q = find_preferred(s, preference, provider, p, piece.from_s, p->until_s);
 		piece.until_s = q ? q->from_s : p->until_s;
-		next_s = q ? q->until_s : p->until_s; /* adding moves Q */
+		next_s = q ? q->until_s : p->until_s; /* read it now: adding a point moves Q */
 		if (piece.until_s > piece.from_s)
 			rc = factor_series_add(s, &piece, err);
 		piece.from_s = next_s;

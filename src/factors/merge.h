@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * merge.h - what several providers say of one region and kind becomes one series: where the preferred
- * one said something, the others do not count, however late they come.
+ * merge.h - merges the points of several providers into one series. Where a preferred provider has
+ * a point, points of other providers are ignored, even if they come later.
  */
 #ifndef CEEMS_FACTORS_MERGE_H
 #define CEEMS_FACTORS_MERGE_H
@@ -9,13 +9,13 @@
 #include "src/factors/provider.h"
 
 /*
- * Adds P to S, but where a provider that is before PROVIDER in the comma list PREFERENCE has said
- * something.
+ * Adds the points P of PROVIDER to S, but not for times in which a provider that precedes PROVIDER
+ * in PREFERENCE (names separated by commas) has points. Returns 0 or -errno of factor_series_add().
  */
 int merge_points(struct factor_series *s, const char *preference,
 		 const struct provider *provider, const struct points *p, struct errmsg *err);
 
-/* Neighbours that differ in nothing but their time become one. */
+/* Joins neighbours that differ only in their times (from, until, fetched). */
 void merge_neighbours(struct factor_series *s);
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * prov_electricitymaps.c - most of the world: Electricity Maps, for who has a token of theirs
- * (https://portal.electricitymaps.com/docs/api). Life cycle, of consumption: imports are followed to
- * where they were made. Their licence may forbid to pass values on; sources cite them.
+ * prov_electricitymaps.c - Electricity Maps, for most of the world
+ * (https://portal.electricitymaps.com/docs/api). The site needs a token. Factors are life-cycle and
+ * of consumption: imports count as at their origin. The licence may forbid passing values on;
+ * records cite the source.
  *
- * Interface: GET /v3/carbon-intensity/history?zone=Z with the header auth-token, the last 24 hours:
+ * Interface: GET /v3/carbon-intensity/history?zone=Z with the header auth-token returns the last 24
+ * hours:
  * {"zone": "DE", "history": [{"datetime": "2026-11-22T10:00:00.000Z", "carbonIntensity": 413,
- * "emissionFactorType": "lifecycle", "isEstimated": false, ..}, ..]} in gCO2eq/kWh; hours, unless
- * "temporalGranularity" says otherwise.
+ * "emissionFactorType": "lifecycle", "isEstimated": false, ..}, ..]} in gCO2eq/kWh. A point lasts
+ * an hour, unless "temporalGranularity" says otherwise.
  */
 #include <errno.h>
 #include <string.h>
@@ -114,11 +116,11 @@ const struct provider provider_electricitymaps = {
 	.cite = "Electricity Maps",
 	.kind = EMISSION_AVERAGE,
 	.scope = EMISSION_LIFE_CYCLE,
-	/* the hour that we are in is there from its beginning, sometimes a little before */
+	/* the current hour is published at its beginning, sometimes a little earlier */
 	.ahead_s = 3600,
 	.is_steady = true,
 	.keys = { PROVIDER_KEY("ElectricityMapsUrl", kvconf_https, url,
-			       "https://api.electricitymaps.com", "electricitymaps: where."),
+			       "https://api.electricitymaps.com", "electricitymaps: address."),
 		  PROVIDER_KEY("ElectricityMapsZones", factors_conf_zones, zones, "",
 			       "electricitymaps: zones, such as DE or US-CAL-CISO:US-CA."),
 		  PROVIDER_KEY("ElectricityMapsTokenFile", kvconf_path, file, "",

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * prov_energycharts.c - countries of Europe: Energy-Charts of Fraunhofer ISE (https://
- * api.energy-charts.info/; CC BY 4.0), computed from what ENTSO-E publishes. No token.
+ * prov_energycharts.c - Energy-Charts of Fraunhofer ISE, for countries of Europe
+ * (https://api.energy-charts.info/; CC BY 4.0), computed from data of ENTSO-E. No token is needed.
  *
- * Interface: GET /co2eq?country=de&start=..&end=..: {"unix_seconds": [..], "co2eq": [..],
- * "co2eq_forecast": [..]}, of one length, gCO2eq/kWh; co2eq is null where only the forecast is known.
- * Whether that is direct or of the life cycle, it does not say: EnergyChartsScope.
+ * Interface: GET /co2eq?country=de&start=..&end=.. returns {"unix_seconds": [..], "co2eq": [..],
+ * "co2eq_forecast": [..]}, three lists of the same length, in gCO2eq/kWh. co2eq is null where only
+ * the forecast is known. The interface does not say whether factors are direct or life-cycle, so
+ * the site says it: EnergyChartsScope.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -16,7 +17,7 @@
 #define HOUR_S 3600
 #define QUARTER_S 900
 
-/* de becomes DE. */
+/* Returns the region of ZONE: de becomes DE. */
 static void prov_energycharts_region(const char *zone, char *buf, size_t size)
 {
 	size_t i;
@@ -40,7 +41,7 @@ static int prov_energycharts_fetch(struct fetch *f, const struct provider_ask *a
 }
 
 struct columns {
-	json_t *time, *value, *forecast; /* forecast: NULL, if there is none */
+	json_t *time, *value, *forecast; /* forecast is NULL if the answer has none */
 };
 
 static int find_columns(json_t *root, struct columns *ret, struct errmsg *err)
@@ -85,7 +86,10 @@ static int parse_columns(const struct provider_ask *ask, const struct columns *c
 	return 0;
 }
 
-/* Quarters of an hour or hours, by country: one lasts until the next, but no longer than an hour. */
+/*
+ * Sets the end of each point. Countries have quarters of an hour or hours: a point ends where the
+ * next begins, but after an hour at most.
+ */
 static void close_points(struct points *p, enum emission_scope scope)
 {
 	uint64_t length_s = QUARTER_S;
@@ -136,7 +140,7 @@ const struct provider provider_energycharts = {
 	.ahead_s = 7 * 86400,
 	.is_steady = true,
 	.keys = { PROVIDER_KEY("EnergyChartsUrl", kvconf_https, url,
-			       "https://api.energy-charts.info", "energycharts: where."),
+			       "https://api.energy-charts.info", "energycharts: address."),
 		  PROVIDER_KEY("EnergyChartsZones", factors_conf_zones, zones, "",
 			       "energycharts: countries, such as de."),
 		  PROVIDER_KEY("EnergyChartsScope", parse_scope, scope, "life-cycle",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * prov_file.c - the site's own points, in the series' format (factor_series.h): from its own meter,
- * its utility, or a provider that we do not know. Regions, kinds and scopes are those of the file.
+ * prov_file.c - the site's own points, in the format of the series (factor_series.h): from the
+ * site's meter, its utility, or a provider that we do not support. Regions, kinds and scopes are
+ * taken from the file.
  */
 #include <errno.h>
 #include <string.h>

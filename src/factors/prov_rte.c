@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * prov_rte.c - France: éCO2mix of its grid operator RTE, real-time data, from the platform ODRÉ
+ * prov_rte.c - eCO2mix of the grid operator RTE, for France: real-time data from the platform ODRÉ
  * (https://odre.opendatasoft.com/explore/dataset/eco2mix-national-tr/; Licence Ouverte 2.0, by
- * Etalab). taux_co2 is what the power stations in France emit, in g/kWh: direct, without imports.
+ * Etalab). taux_co2 is what power stations in France emit, in g/kWh: direct, without imports.
  *
- * Interface: Opendatasoft Explore API v2.1, GET catalog/datasets/DATASET/records (at most 100 of
- * them): {"results": [{"date_heure": "2026-11-22T10:00:00+00:00", "taux_co2": 32, ..}, ..]}. There is
- * a record for each quarter of an hour, also of the rest of the day, in which taux_co2 is null.
+ * Interface: Opendatasoft Explore API v2.1, GET catalog/datasets/DATASET/records returns at most
+ * 100 records: {"results": [{"date_heure": "2026-11-22T10:00:00+00:00", "taux_co2": 32, ..}, ..]}.
+ * There is one record per quarter of an hour of the day; taux_co2 is null for those to come.
  */
 #include <errno.h>
 
@@ -43,7 +43,10 @@ static int parse_record(const struct provider_ask *ask, json_t *v,
 	return provider_push(ret, ask, from_s, from_s + length_s, mg, "", err);
 }
 
-/* The newest come first, so that a limit leaves out old ones. */
+/*
+ * Puts the points in the order of time. The answer has the newest first, so that its limit of 100
+ * cuts old ones.
+ */
 static void reverse(struct points *p)
 {
 	size_t i;
@@ -82,7 +85,7 @@ const struct provider provider_rte = {
 	.is_steady = true,
 	.zones = "FR",
 	.keys = { PROVIDER_KEY("RteUrl", kvconf_https, url, "https://odre.opendatasoft.com",
-			       "rte: where.") },
+			       "rte: address.") },
 	.fetch = prov_rte_fetch,
 	.parse = prov_rte_parse,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * prov_static.c - the yearly means that are installed (emission-factors.csv). They are the end of the
- * chain by themselves (factor_chain.h), as what they are. In the series they would be taken for
- * what the grid does now; so there is nothing to ask and nothing to write.
+ * prov_static.c - the installed yearly means (emission-factors.csv). There is nothing to ask and
+ * nothing to write to the series: the chain uses yearly means by itself (factor_chain.h). In the
+ * series they would look like current values of the grid.
  */
 #include "src/factors/provider.h"
 

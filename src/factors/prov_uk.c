@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * prov_uk.c - Great Britain: Carbon Intensity API of its system operator NESO
- * (https://carbon-intensity.github.io/api-definitions/; CC BY 4.0). Direct: "CO2 emissions related to
- * electricity generation only", imports and losses of the grid included; in gCO2/kWh.
+ * prov_uk.c - Carbon Intensity API of the system operator NESO, for Great Britain
+ * (https://carbon-intensity.github.io/api-definitions/; CC BY 4.0). Direct: "CO2 emissions related
+ * to electricity generation only", with imports and grid losses; in gCO2/kWh.
  *
- * Interface: GET /intensity/FROM/TO for the country, /regional/intensity/FROM/TO/regionid/N for one
- * of 17 regions. Half hours {"from": "2026-11-22T10:00Z", "to": .., "intensity": {"forecast": 266,
- * "actual": 263}}; "actual" is null until it is known and is never there for a region.
+ * Interface: GET /intensity/FROM/TO for the country, and /regional/intensity/FROM/TO/regionid/N for
+ * one of 17 regions. Each half hour is {"from": "2026-11-22T10:00Z", "to": .., "intensity":
+ * {"forecast": 266, "actual": 263}}. "actual" is null until it is known, and missing for a region.
  */
 #include <errno.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static bool is_country(const struct provider_ask *ask)
 	return !strcasecmp(ask->zone.zone, COUNTRY);
 }
 
-/* 13, London, becomes GB-13. */
+/* Returns the region of ZONE: 13 (London) becomes GB-13. */
 static void prov_uk_region(const char *zone, char *buf, size_t size)
 {
 	(void)snprintf(buf, size, strcasecmp(zone, COUNTRY) ? COUNTRY "-%.20s" : COUNTRY, zone);
@@ -59,7 +59,7 @@ static int parse_half_hour(const struct provider_ask *ask, json_t *v,
 	uint64_t from_s, until_s, mg;
 	int rc = provider_number(json_object_get(intensity, "actual"), 1000, &mg, err);
 
-	(void)length_s; /* each says when it ends */
+	(void)length_s; /* each point has its own end */
 	if (rc == -ENODATA) {
 		note = "forecast";
 		rc = provider_number(json_object_get(intensity, "forecast"), 1000, &mg, err);
@@ -73,7 +73,10 @@ static int parse_half_hour(const struct provider_ask *ask, json_t *v,
 	return rc < 0 ? rc : provider_push(ret, ask, from_s, until_s, mg, note, err);
 }
 
-/* Of a region, "data" is {"regionid": 13, "data": [..]}, or a list with one such. */
+/*
+ * Finds the list of half hours. For a region, "data" is {"regionid": 13, "data": [..]}, or a list
+ * with one such object.
+ */
 static int find_list(const struct provider_ask *ask, json_t *root,
 		     json_t **ret, uint64_t *ret_length_s, struct errmsg *err)
 {
@@ -107,7 +110,7 @@ const struct provider provider_uk = {
 	.ahead_s = 4 * 86400,
 	.is_steady = true,
 	.keys = { PROVIDER_KEY("UkUrl", kvconf_https, url, "https://api.carbonintensity.org.uk",
-			       "uk: where."),
+			       "uk: address."),
 		  PROVIDER_KEY("UkZones", factors_conf_zones, zones, "GB",
 			       "uk: GB, or numbers of its regions.") },
 	.region = prov_uk_region,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * prov_watttime.c - marginal operating emissions rate of WattTime (https://docs.watttime.org/), for
- * who has an account: what one kWh more at that time would have emitted. Never mixed with averages.
+ * prov_watttime.c - marginal operating emissions rate of WattTime (https://docs.watttime.org/):
+ * what one more kWh at that time would have emitted. The site needs an account. Marginal factors
+ * are never mixed with averages.
  *
- * Interface: GET /login with HTTP's basic authentication gives {"token": ".."} for half an hour; then
- * GET /v3/historical?region=R&signal_type=co2_moer&start=..&end=.. with it as bearer:
+ * Interface: GET /login with basic authentication returns {"token": ".."}, valid for half an hour.
+ * GET /v3/historical?region=R&signal_type=co2_moer&start=..&end=.. with this bearer token returns
  * {"data": [{"point_time": "2026-11-22T10:00:00+00:00", "value": 870}, ..], "meta": {"region": "R",
  * "signal_type": "co2_moer", "units": "lbs_co2_per_mwh", "data_point_period_seconds": 300}}.
  */
@@ -38,8 +39,8 @@ static int prov_watttime_ready(const struct provider_conf *conf, struct errmsg *
 }
 
 /*
- * Makes HEADER of the token in TEXT, the answer to a login. jansson is not used here: it would leave a copy of the
- * token in memory.
+ * Makes HEADER from the token in TEXT, the answer to a login. Does not use jansson, which would
+ * leave a copy of the token in memory.
  */
 static int parse_token(const char *text, char header[sizeof(BEARER) + TOKEN_MAX],
 		       struct errmsg *err)
@@ -126,7 +127,7 @@ static int parse_meta(const struct provider_ask *ask, json_t *meta, uint64_t *re
 	return 0;
 }
 
-/* 1 lb/MWh = 0.45359237 g/kWh; VALUE is in millionths of the former. */
+/* Converts VALUE, in millionths of lb/MWh. 1 lb/MWh is 0.45359237 g/kWh. */
 static uint64_t to_mg_per_kwh(uint64_t value)
 {
 	unsigned __int128 v = (unsigned __int128)value * 45359237 + UINT64_C(50000000000);
@@ -172,7 +173,7 @@ const struct provider provider_watttime = {
 	.kind = EMISSION_MARGINAL,
 	.scope = EMISSION_DIRECT,
 	.keys = { PROVIDER_KEY("WattTimeUrl", kvconf_https, url, "https://api.watttime.org",
-			       "watttime: where."),
+			       "watttime: address."),
 		  PROVIDER_KEY("WattTimeZones", factors_conf_zones, zones, "",
 			       "watttime: regions, such as CAISO_NORTH:US-CA."),
 		  PROVIDER_KEY("WattTimeUser", kvconf_text, user, "", "watttime: the user."),

@@ -184,7 +184,7 @@ int provider_secret(const char *key, const char *path, char *buf, size_t size,
 	if (n < 0)
 		return errmsg_errno(err, (int)n, "%s", path);
 	len = strcspn(buf, "\r\n");
-	/* one line, and it goes into one of a header */
+	/* the file must have one line, because it becomes one line of a header */
 	rc = !len || len + strspn(buf + len, "\r\n") != (size_t)n ? -EINVAL : 0;
 	for (i = 0; i < len; i++)
 		if ((unsigned char)buf[i] < ' ' || buf[i] == 0x7f)

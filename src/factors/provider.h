@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * provider.h - whoever publishes how much CO2 a grid's electricity has: one row in providers.def and one
- * file (prov_NAME.c) each. Asking and understanding are apart, so that the latter is tested without a
- * network; whether an answer can be true is validate.h's matter.
+ * provider.h - a provider publishes emission factors of a grid. Each provider has a row in
+ * providers.def and a file prov_NAME.c. fetch() asks, parse() understands the answer; they are
+ * apart so that parse() can be tested without a network. validate.h checks whether an answer is
+ * plausible.
  */
 #ifndef CEEMS_FACTORS_PROVIDER_H
 #define CEEMS_FACTORS_PROVIDER_H
@@ -16,10 +17,13 @@
 #include "src/libemission/factor_series.h"
 #include "src/librecord/exactjson.h"
 
-/* Of which past is asked for, each time: what was late or is corrected comes with it. */
+/*
+ * Length of the past to ask for at each update, in seconds. It includes points that came late or
+ * were corrected.
+ */
 #define PROVIDER_WINDOW_S 86400
 
-/* In the order of the answer. */
+/* Points in the order of the answer. */
 struct points {
 	struct factor_point *point; /* owned */
 	size_t n, room;
@@ -27,35 +31,41 @@ struct points {
 void points_fini(struct points *p);
 
 struct provider_ask {
-	const struct provider_conf *conf; /* the provider's own */
+	const struct provider_conf *conf; /* settings of the provider */
 	const struct provider *provider;
 	struct factors_zone zone; /* its region is never empty */
 	uint64_t now_s;
 };
 
 struct provider {
-	const char *name; /* in Providers */
+	const char *name; /* its name in the key Providers */
 	const char *cite; /* the source of its points begins with this */
 	enum emission_kind kind;
 	enum emission_scope scope;
-	/* how far ahead it forecasts; such points are left out. 0: a time in the future is an error */
+	/*
+	 * seconds ahead for which it publishes forecasts, which are dropped; a later time is an
+	 * error
+	 */
 	uint64_t ahead_s;
-	/* means of a whole grid: ten times the last value is an error */
+	/* values are means of a whole grid, so a jump to ten times the last value is doubtful */
 	bool is_steady;
-	/* root wrote it: times and values are as they are meant */
+	/* root wrote the points: times and values are not checked */
 	bool is_ours;
-	/* "ZONE[:REGION],.."; NULL: those of its struct provider_conf, of which none may be set */
+	/* "ZONE[:REGION],.."; NULL: use the zones in its struct provider_conf */
 	const char *zones;
-	/* Its keys of ceems-factors.conf (PROVIDER_KEY), up to the first without a name. */
+	/* Its keys in ceems-factors.conf (PROVIDER_KEY); the list ends at a key without a name. */
 	struct kvconf_key keys[PROVIDER_KEYS_MAX];
-	/* The name in the series for a ZONE without one; NULL: as it is. */
+	/* Writes the region of a ZONE that has none; NULL: the region is called as the zone. */
 	void (*region)(const char *zone, char *buf, size_t size);
-	/* Is all there that it takes to ask: tokens, passwords? NULL: always. */
+	/* Checks that tokens and passwords are there; NULL: none is needed. */
 	int (*ready)(const struct provider_conf *conf, struct errmsg *err);
-	/* NULL: there is nothing to ask. The answer is F's, until the next. */
+	/* Gets the answer, which F owns until its next call; NULL: there is nothing to ask. */
 	int (*fetch)(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
 		     size_t *ret_len, struct errmsg *err);
-	/* -EINVAL: it is not what was asked for, and why. Values that are null are no points. */
+	/*
+	 * Appends the answer's points to RET; values that are null are skipped. -EINVAL: ERR says
+	 * why it is not the answer to ASK.
+	 */
 	int (*parse)(const struct provider_ask *ask, const char *text, size_t len,
 		     struct points *ret, struct errmsg *err);
 };
@@ -66,7 +76,7 @@ struct provider {
 
 const struct provider *provider_of(enum provider_id id);
 
-/* NULL: there is none of that NAME. */
+/* Finds a provider by its name in Providers; NULL: there is none. */
 const struct provider *provider_find(const char *name);
 const struct provider_conf *provider_conf_of(const struct provider *p,
 					     const struct factors_conf *conf);
@@ -79,41 +89,61 @@ const struct provider_conf *provider_conf_of(const struct provider *p,
 			sizeof(((struct provider_conf *)0)->member), initial, help       \
 	}
 
-/* JSON, and not a page for people; the caller destroys the tree. TEXT ends with NUL. */
+/*
+ * Parses TEXT as JSON; the caller frees *RET with json_decref(). TEXT is NUL-ended. -EINVAL: empty,
+ * HTML, or not JSON; -ENOMEM.
+ */
 int provider_json(const char *text, size_t len, json_t **ret, struct errmsg *err);
 
-/* How to understand an answer that is a list with a value each. */
+/* How to read an answer that is a list with one value per item. */
 struct provider_list {
-	/* The list in ROOT, once it is what was asked for; *ret_length_s is for item(). */
+	/*
+	 * Finds the list in ROOT and checks that it is the answer to ASK; *RET_LENGTH_S is passed
+	 * to item().
+	 */
 	int (*find)(const struct provider_ask *ask, json_t *root,
 		    json_t **ret, uint64_t *ret_length_s, struct errmsg *err);
+	/* Appends the point of item V to RET. */
 	int (*item)(const struct provider_ask *ask, json_t *v, uint64_t length_s,
 		    struct points *ret, struct errmsg *err);
 };
 
+/* Parses TEXT and appends the points of all its items to RET. Returns 0 or -errno. */
 int provider_parse_list(const struct provider_list *l, const struct provider_ask *ask,
 			const char *text, size_t len, struct points *ret, struct errmsg *err);
 
-/* The array NAME of O, which may be NULL. */
+/* Returns member NAME of O, which must be an array. O may be NULL. -EINVAL: it is not there. */
 int provider_array(json_t *o, const char *name, json_t **ret,
 		   struct errmsg *err);
 
-/* The time in the text V. */
+/* Parses the text V as a time of RFC 3339, into seconds since the epoch. -EINVAL. */
 int provider_time(const json_t *v, uint64_t *ret_s, struct errmsg *err);
 
-/* A number of 1/SCALE. -ENODATA: null, or not there. */
+/*
+ * Reads V as a multiple of 1/SCALE. -ENODATA: V is null or missing; -EINVAL: no number, negative or
+ * too large.
+ */
 int provider_number(const json_t *v, uint64_t scale, uint64_t *ret,
 		    struct errmsg *err);
 
-/* V, where there is one, is the text WANT, in any case; else an error that says what is WRONG. */
+/*
+ * Checks that V, unless it is null or missing, is the text WANT in any case. -EINVAL: ERR begins
+ * with WRONG.
+ */
 int provider_expect(const json_t *v, const char *want, const char *wrong,
 		    struct errmsg *err);
 
-/* NOTE, "" or "forecast", is added to the source. */
+/*
+ * Appends a point of ASK's provider and region. NOTE ("" or "forecast") is added to the source.
+ * -ENOMEM.
+ */
 int provider_push(struct points *p, const struct provider_ask *ask, uint64_t from_s,
 		  uint64_t until_s, uint64_t mg_per_kwh, const char *note, struct errmsg *err);
 
-/* A file with one line that nobody else can read: a token, a password. */
+/*
+ * Reads a secret, a token or a password, from the one-line file PATH, which nobody else may read.
+ * KEY is for messages. The caller wipes BUF. Returns 0 or -errno.
+ */
 int provider_secret(const char *key, const char *path, char *buf, size_t size,
 		    struct errmsg *err);
 

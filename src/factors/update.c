@@ -24,8 +24,9 @@ void update_hide_process(void)
 }
 
 /*
- * One update at a time: two would read the same series, and the later one write it without what the
- * earlier one found. In a folder that others may write, a link of theirs could be replaced.
+ * Takes the lock: one update at a time. Otherwise the later of two would overwrite the points of
+ * the earlier. The folder is checked because others, if they may write to it, could replace the
+ * lock by a link.
  */
 static int lock_series(const char *path, int *ret_fd, struct errmsg *err)
 {
@@ -49,7 +50,7 @@ static int lock_series(const char *path, int *ret_fd, struct errmsg *err)
 	return 0;
 }
 
-/* The good points of the answer are in *ret. */
+/* Asks for one zone and checks the answer; *RET gets the points that passed. */
 static int ask_zone(struct fetch *f, const struct provider_ask *ask,
 		    const struct factor_series *known, bool accept, struct points *ret,
 		    size_t *ret_doubts, struct errmsg *err)
@@ -113,7 +114,10 @@ static int write_series(struct run *r, struct errmsg *err)
 	return factor_series_write(r->u->series_path, &r->series, err);
 }
 
-/* What it said is written before the next is asked: that one may take until we are killed. */
+/*
+ * Asks for all zones of a provider and writes the series at once: the next provider may take until
+ * we are killed.
+ */
 static int do_provider(struct run *r, const struct provider *o, struct errmsg *err)
 {
 	struct provider_ask ask = { .conf = provider_conf_of(o, r->u->conf), .provider = o };
@@ -127,7 +131,7 @@ static int do_provider(struct run *r, const struct provider *o, struct errmsg *e
 		r->failures++;
 		r->u->tell(r->u->ctx, &out);
 	}
-	/* whose form was checked when it was read */
+	/* the list was checked when the configuration was read */
 	while (factors_zone_next(&list, &zone, NULL) > 0)
 		do_zone(r, o, &zone);
 	return r->is_changed && !r->u->is_trial ? write_series(r, err) : 0;
@@ -142,7 +146,7 @@ static int read_series(const char *path, struct factor_series *ret, struct errms
 		return 0;
 	if (rc < 0)
 		(void)errmsg_set(err, rc, "%s%s", why.text,
-				 rc == -EINVAL ? "; mend it, or move the file away to begin anew" : "");
+				 rc == -EINVAL ? "; correct it, or move the file away to start a new one" : "");
 	return rc;
 }
 

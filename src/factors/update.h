@@ -1,38 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * update.h - asks every provider and brings the series up to date. One that fails leaves what is there
- * alone, and does not keep the others from being asked.
+ * update.h - asks every provider and updates the series. A provider that fails leaves the series
+ * unchanged and does not stop the others.
  */
 #ifndef CEEMS_FACTORS_UPDATE_H
 #define CEEMS_FACTORS_UPDATE_H
 
 #include "src/factors/provider.h"
 
-/* What became of one zone of one provider. */
+/* The result for one zone of one provider. */
 struct update_outcome {
 	const struct provider_ask *ask;
-	int rc;		     /* below 0: nothing of it was taken */
-	size_t doubts;	     /* points left out; they are a failure, too */
-	const char *why;     /* of either */
-	const struct points *points; /* that were good */
+	int rc;		     /* -errno: no point was taken */
+	size_t doubts;	     /* doubtful points that were left out; they count as a failure */
+	const char *why;     /* why it failed, or why a point is doubtful */
+	const struct points *points; /* the points that were taken */
 };
 
 struct update {
 	const struct factors_conf *conf;
 	const char *series_path;
-	bool accept; /* what is more than ten times the last value */
-	bool is_trial; /* each is asked once, and nothing is written */
+	bool accept; /* take points that are more than ten times the last value, too */
+	bool is_trial; /* ask each zone once and write nothing */
+	/* called once per zone */
 	void (*tell)(void *ctx, const struct update_outcome *o);
 	void *ctx;
 };
 
 /*
- * How many zones failed; below 0: none could be asked, or the series could neither be read nor
- * written. -EBUSY: another update is under way.
+ * Asks for all zones. Returns how many failed; or -errno: no zone could be asked, or the series
+ * could not be read or written. -EBUSY: another update is running.
  */
 int update_run(const struct update *u, struct errmsg *err);
 
-/* No core file, no ptrace, nothing in /proc for others, no log of keys: of the whole process. */
+/*
+ * Hides the process and its secrets: no core file, no ptrace(), no access to its /proc by others,
+ * no log of TLS keys.
+ */
 void update_hide_process(void);
 
 #endif

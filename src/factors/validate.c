@@ -12,7 +12,7 @@ bool validate_has_provider(const struct factor_point *p, const struct provider *
 	size_t len = strlen(o->cite);
 
 	return !strncmp(p->factor.source, o->cite, len) &&
-	       strchr(" :", p->factor.source[len]); /* or its end */
+	       strchr(" :", p->factor.source[len]); /* a blank, a colon, or the end */
 }
 
 static int validate_refuse(const char *what, uint64_t t_s, struct errmsg *err)
@@ -38,7 +38,7 @@ static int validate_one(const struct factor_point *p, const struct factor_point 
 	return 0;
 }
 
-/* What is forecast is left out, and what cannot be is refused. */
+/* Drops forecasts; refuses times beyond the provider's forecasts. */
 static int validate_future(const struct provider_ask *ask, struct points *p, struct errmsg *err)
 {
 	uint64_t border_s = ask->now_s + VALIDATE_CLOCK_SKEW_S;
@@ -53,12 +53,14 @@ static int validate_future(const struct provider_ask *ask, struct points *p, str
 	return 0;
 }
 
-/* --- ten times the last one ---------------------------------------------------------------- */
+/* --- doubtful points ----------------------------------------------------------------------- */
 
 static uint64_t floored(uint64_t mg)
 {
 	return mg > VALIDATE_FLOOR_MG_PER_KWH ? mg : VALIDATE_FLOOR_MG_PER_KWH;
 }
+
+_Static_assert(VALIDATE_TIMES == 10, "the message of leave_out_doubts() says 10");
 
 static bool is_doubtful(uint64_t mg, uint64_t last_mg)
 {
@@ -66,7 +68,10 @@ static bool is_doubtful(uint64_t mg, uint64_t last_mg)
 	       floored(last_mg) > VALIDATE_TIMES * floored(mg);
 }
 
-/* What is stored of ASK's provider: the point at P, or else the newest before it. */
+/*
+ * Finds the stored point of ASK's provider at P's time, or else the newest one before it. NULL:
+ * none.
+ */
 static const struct factor_point *find_known(const struct provider_ask *ask,
 					     const struct factor_series *known,
 					     const struct factor_point *p)
@@ -74,7 +79,7 @@ static const struct factor_point *find_known(const struct provider_ask *ask,
 	const struct factor_point *k =
 		factor_series_at(known, p->factor.region, p->factor.kind, p->from_s);
 
-	/* sorted by region, kind and time */
+	/* points are sorted by region, kind and time */
 	for (; k && !validate_has_provider(k, ask->provider); k--)
 		if (k == known->point || k[-1].factor.kind != k->factor.kind ||
 		    strcasecmp(k[-1].factor.region, k->factor.region))
@@ -95,7 +100,7 @@ static size_t leave_out_doubts(const struct provider_ask *ask, const struct fact
 
 		if (!last || (k && k->from_s > last->from_s))
 			last = k;
-		/* what was believed once is so again */
+		/* a value that was accepted once is accepted again */
 		if (last && is_doubtful(mg, last->factor.mg_per_kwh) &&
 		    !(k && k->until_s > p->point[i].from_s && k->factor.mg_per_kwh == mg)) {
 			char at[RFC3339_SIZE], before[RFC3339_SIZE];
@@ -104,12 +109,12 @@ static size_t leave_out_doubts(const struct provider_ask *ask, const struct fact
 			rfc3339_utc(last->from_s, before);
 			if (n == i)
 				(void)errmsg_set(err, 0,
-						 "%" PRIu64 ".%03" PRIu64 " g/kWh at %s is %s than %d times "
-						 "the last value, %" PRIu64 ".%03" PRIu64 " at %s",
+						 "%" PRIu64 ".%03" PRIu64 " g/kWh at %s is %s the last value, "
+						 "%" PRIu64 ".%03" PRIu64 " at %s",
 						 mg / 1000, mg % 1000, at,
-						 mg > last->factor.mg_per_kwh ? "more" :
-										"less by more",
-						 VALIDATE_TIMES, last->factor.mg_per_kwh / 1000,
+						 mg > last->factor.mg_per_kwh ? "more than 10 times" :
+										"less than a tenth of",
+						 last->factor.mg_per_kwh / 1000,
 						 last->factor.mg_per_kwh % 1000, before);
 			continue;
 		}

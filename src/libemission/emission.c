@@ -77,13 +77,13 @@ const char *emission_default_file(void)
 
 uint64_t emission_ng(uint64_t energy_uj, uint64_t ug_per_kwh, uint64_t pue_milli)
 {
-	/* uJ x ug/kWh / (uJ/kWh) is ug; PUE is in thousandths */
+	/* uJ * ug/kWh / (uJ/kWh) is ug; PUE is in thousandths */
 	const uint64_t divisor = UJ_PER_KWH / NG_PER_UG * 1000;
 	unsigned __int128 v = (unsigned __int128)energy_uj * ug_per_kwh;
 	unsigned __int128 rest;
 
 	if (!v)
-		return 0; /* most nodes have no sensor for most domains */
+		return 0; /* fast path: most nodes have no sensor for most domains */
 	if (__builtin_mul_overflow(v, (unsigned __int128)pue_milli, &v))
 		return UINT64_MAX;
 	rest = v % divisor;
@@ -93,7 +93,7 @@ uint64_t emission_ng(uint64_t energy_uj, uint64_t ug_per_kwh, uint64_t pue_milli
 
 uint64_t emission_mean_ug(uint64_t co2e_ng, uint64_t energy_uj, uint64_t pue_milli)
 {
-	/* ng x uJ/kWh / uJ is ng/kWh; PUE comes in thousandths, and so does an ug of ng */
+	/* ng * (uJ/kWh) / uJ is ng/kWh. PUE in thousandths cancels against ng per ug. */
 	unsigned __int128 by = (unsigned __int128)energy_uj * pue_milli;
 	unsigned __int128 v = by ? ((unsigned __int128)co2e_ng * UJ_PER_KWH + by / 2) / by : UINT64_MAX;
 
@@ -149,7 +149,7 @@ static int parse_row(char *line, struct row *ret, const char **ret_why)
 	return 0;
 }
 
-/* Calls EACH for each row of TEXT until it fails; errors name the line. */
+/* Calls EACH for each row of TEXT until EACH fails; errors name the line. */
 static int walk(const char *path, char *text,
 		int (*each)(void *ctx, const struct emission_factor *f, const char *iso3,
 			    struct errmsg *err),
@@ -224,7 +224,7 @@ struct search {
 	struct emission_factor factor;
 };
 
-/* Continues after the country was found, so that a malformed row is reported wherever it is. */
+/* Walks on after the country is found, so that a malformed row anywhere is reported. */
 static int find_country(void *ctx, const struct emission_factor *f, const char *iso3,
 			struct errmsg *err)
 {

@@ -39,15 +39,15 @@ int factor_chain_setup(const struct settings *s, struct factor_chain *ret, struc
 
 /* --- one moment -------------------------------------------------------------------------- */
 
-/* The factor in use from a moment, and until when. */
+/* The factor in use at a moment, and until when it is used. */
 struct link {
 	enum factor_step step;
 	const struct emission_factor *factor;
-	uint64_t point_until_s; /* 0: it is none of a series */
+	uint64_t point_until_s; /* end of its point in the series; 0: it is from no series */
 	uint64_t until_ns;	/* UINT64_MAX: for ever */
 };
 
-/* Converts to ns with a limit, since the end of year 9999 does not fit 64 bits of nanoseconds. */
+/* Converts S + MORE_S seconds to ns; UINT64_MAX if that does not fit, as for the year 9999. */
 static uint64_t to_ns(uint64_t s, uint64_t more_s)
 {
 	uint64_t ns;
@@ -167,7 +167,7 @@ void factor_mix_split(const struct factor_mix *m, uint64_t energy_uj,
 		n += m->ns[i] != 0;
 		only = m->ns[i] ? i : only;
 	}
-	/* but in one tick of thousands */
+	/* nearly always: a window rarely contains a change of factor */
 	if (n <= 1)
 		ret_uj[only] = energy_uj;
 	else

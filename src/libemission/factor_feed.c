@@ -16,7 +16,7 @@
 #define ANSWER_MAX (FACTOR_SERIES_MAX_BYTES + 4096)
 #define READ_SIZE 65536
 #define POLL_NS (20 * NSEC_PER_MSEC)
-/* The most lines in one call; a series has 35,000 points a year. */
+/* Most lines read in one call. A year of quarter hours has 35,000 points. */
 #define LINES_MAX 100000
 #define CLOSE_MAX_NS (100 * NSEC_PER_MSEC)
 
@@ -32,16 +32,17 @@ struct factor_feed {
 	bool has_series;
 	bool is_settled;
 	bool is_hung; /* the last look took too long */
-	char stamp[FACTOR_FEED_STAMP_MAX]; /* identifies the file that the series was read from; empty: none */
-	uint64_t begun_ns, next_ns; /* times of the last and the next look at the file; 0: none yet */
+	/* identifies the version of the file in SERIES; empty: none */
+	char stamp[FACTOR_FEED_STAMP_MAX];
+	uint64_t begun_ns, next_ns; /* begin of the last and the next look; 0: none yet */
 	struct logger_trouble trouble;
 
 	struct helper *helper; /* NULL: not started yet */
-	/* the look that is under way */
+	/* the look that has begun */
 	bool is_looking;
-	char new_stamp[FACTOR_FEED_STAMP_MAX]; /* empty: its series did not begin */
+	char new_stamp[FACTOR_FEED_STAMP_MAX]; /* empty: the answer's series has not begun */
 	bool is_same, is_failed;
-	char *text; /* the series; owned */
+	char *text; /* the answer's series; owned */
 	size_t len, size;
 };
 
@@ -86,9 +87,9 @@ static void feed_tell(struct factor_feed *f, const char *trouble)
 {
 	switch (logger_trouble_note(&f->trouble, trouble != NULL, clock_mono_ns())) {
 	case LOGGER_BEGINS:
-		logger_error("%semission factors: %s; %s until it is mended", f->who, trouble,
-			     f->series.n ? "those read last count, as long as they may" :
-					     "the yearly mean counts");
+		logger_error("%semission factors: %s; %s", f->who, trouble,
+			     f->series.n ? "the factors read last are used until EmissionMaxAge" :
+					     "the yearly mean is used");
 		break;
 	case LOGGER_ENDS:
 		logger_info("%semission factors: %s is read again", f->who, f->path);
@@ -98,7 +99,7 @@ static void feed_tell(struct factor_feed *f, const char *trouble)
 	}
 }
 
-/* Logs if the series, though valid, has no point of our region. */
+/* Logs a series that is valid but has no point of our region. */
 static void tell_of_series(struct factor_feed *f)
 {
 	char why[PATH_MAX + 64];
@@ -108,14 +109,14 @@ static void tell_of_series(struct factor_feed *f)
 	feed_tell(f, f->series.n ? NULL : why);
 }
 
-/* Whether the series is another one now. */
+/* Parses the answer into the series. True: the series has changed. */
 static bool take_series(struct factor_feed *f)
 {
 	struct factor_series series;
 	struct errmsg err = { 0 };
 
 	if (!f->new_stamp[0]) {
-		feed_tell(f, "the helper said nothing");
+		feed_tell(f, "the helper sent no series");
 		return false;
 	}
 	if (factor_series_parse(f->path, f->text, f->len, &series, &err) < 0) {
@@ -161,7 +162,7 @@ static int add_line(struct factor_feed *f, const char *line)
 	return 0;
 }
 
-/* True: the series is another one now. */
+/* Reads one line of the answer. True: the series has changed. */
 static bool take_line(struct factor_feed *f, const char *line)
 {
 	bool is_new = false;
@@ -181,10 +182,10 @@ static bool take_line(struct factor_feed *f, const char *line)
 		(void)snprintf(f->new_stamp, sizeof(f->new_stamp), "%.*s",
 			       (int)sizeof(f->new_stamp) - 1, line + strlen(FACTOR_FEED_STAMP));
 	} else if (!f->new_stamp[0] || !strncmp(line, "error - ", 8) || add_line(f, line) < 0) {
-		/* or what the dynamic linker complains of */
+		/* or a message of the dynamic linker */
 		feed_tell(f, !strncmp(line, "error - ", 8) ? line + 8 : line);
 		f->is_failed = true;
-		if (!helper_is_asked(f->helper)) /* it has ended */
+		if (!helper_is_asked(f->helper)) /* the helper has ended */
 			end_look(f, /* is_answered= */ false);
 	}
 	return is_new;
@@ -232,7 +233,7 @@ static void feed_begin(struct factor_feed *f, uint64_t now_ns)
 		f->is_settled = true;
 	} else if (helper_ask(f->helper, now_ns, "look", NULL, 0, " %" PRIu64 " %s", since_s,
 			      f->stamp[0] ? f->stamp : "-") < 0) {
-		f->is_looking = false; /* told: it ended, or still hangs */
+		f->is_looking = false; /* already logged: the helper ended, or still hangs */
 	}
 }
 
@@ -264,7 +265,7 @@ bool factor_feed_wait(struct factor_feed *f, uint64_t deadline_mono_ns)
 		now = clock_mono_ns();
 		is_new |= factor_feed_poll(f, now);
 	}
-	/* if the helper is late, do not wait for it again */
+	/* the helper is late: the next call will not wait for it */
 	f->is_hung |= f->is_looking;
 	return is_new;
 }
@@ -283,7 +284,7 @@ void factor_feed_close(struct factor_feed *f)
 {
 	if (!f)
 		return;
-	helper_kill(f->helper); /* it has nothing to finish */
+	helper_kill(f->helper); /* the helper only reads, so it may be killed */
 	helper_close(f->helper, clock_mono_ns() + CLOSE_MAX_NS);
 	drop_answer(f);
 	factor_series_fini(&f->series);

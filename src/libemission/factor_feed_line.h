@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * factor_feed_line.h - what ceems-series answers to a look of factor_feed.c: the line "same" if the file
- * has the stamp that it was told; or "stamp STAMP" and a series with the points that are wanted; or
- * "error - TEXT". "done N" ends each of these.
+ * factor_feed_line.h - the answers of ceems-series to a look of factor_feed.c. "same": the file
+ * still has the stamp in the question. "stamp STAMP" and a series: the points that were asked for.
+ * "error - TEXT". Each answer ends with "done N".
  */
 #ifndef CEEMS_FACTOR_FEED_LINE_H
 #define CEEMS_FACTOR_FEED_LINE_H

@@ -30,7 +30,7 @@ int factor_point_compare(const struct factor_point *a, const struct factor_point
 	return c ? c : (a->from_s > b->from_s) - (a->from_s < b->from_s);
 }
 
-/* The first point that is not before (REGION, KIND, T_S). */
+/* Returns the index of the first point that is not before (REGION, KIND, T_S). */
 static size_t lower_bound(const struct factor_series *s, const char *region,
 			  enum emission_kind kind, uint64_t t_s)
 {
@@ -111,7 +111,7 @@ const char *factor_point_flaw(const struct factor_point *p)
 	return NULL;
 }
 
-/* Replaces the points [LO, HI) by NEW[N_NEW]. */
+/* Replaces the points [LO, HI) by NEW[N_NEW]. -ENOMEM. */
 static int replace(struct factor_series *s, size_t lo, size_t hi, const struct factor_point *new,
 		   size_t n_new)
 {
@@ -148,8 +148,8 @@ int factor_series_add(struct factor_series *s, const struct factor_point *p, str
 	is_cut = lo && !compare_group(&s->point[lo - 1], p->factor.region, p->factor.kind) &&
 		 s->point[lo - 1].until_s > p->from_s;
 	/*
-	 * the part of the last covered point after P's end stays; it may be the same point whose
-	 * begin stays
+	 * If the last covered point ends after P, its remainder stays. It may be the same point
+	 * whose beginning stays.
 	 */
 	if ((hi > lo || is_cut) && s->point[hi - 1].until_s > p->until_s) {
 		new[n_new] = s->point[hi - 1];

@@ -15,7 +15,7 @@
 
 /* --- reading ----------------------------------------------------------------------------- */
 
-/* With its place in the file. */
+/* A point with its line in the file. */
 struct numbered {
 	struct factor_point point;
 	unsigned int line;
@@ -39,7 +39,7 @@ static int copy_text(const char *from, char *to, size_t size)
 	return n < 0 || (size_t)n >= size ? -EINVAL : 0;
 }
 
-/* Parses a time, in UTC to the second only, so that a time has one spelling. */
+/* Parses a time in UTC without fraction, so that a time has only one spelling. */
 static int take_time(const char *text, uint64_t *ret_s)
 {
 	char again[RFC3339_SIZE];
@@ -54,7 +54,7 @@ static int take_time(const char *text, uint64_t *ret_s)
 	return 0;
 }
 
-/* Parses LINE, which is split at its commas. Returns NULL, or what is wrong. */
+/* Parses LINE, splitting it at its commas. Returns NULL, or what is wrong. */
 static const char *parse_point(char *line, struct factor_point *ret)
 {
 	struct emission_factor *f = &ret->factor;
@@ -140,7 +140,7 @@ static int by_point(const void *a, const void *b)
 	return factor_point_compare(&x->point, &y->point);
 }
 
-/* Checks that points of one region and kind do not overlap; they are sorted by time. */
+/* Checks that points of one region and kind do not overlap; the rows are sorted by time. */
 static int check_overlaps(const struct reader *r, struct errmsg *err)
 {
 	size_t i;
@@ -172,7 +172,7 @@ static int take_rows(const struct reader *r, struct factor_series *ret, struct e
 	return 0;
 }
 
-/* TEXT is cut into its fields. */
+/* Parses TEXT, which is cut into its fields. */
 static int parse_text(const char *name, char *text, size_t len, struct factor_series *ret,
 		      struct errmsg *err)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * curl_compat.h - what libcurl has learned since 7.61 (EL 8; EL 9 has 7.76) and we use.
+ * curl_compat.h - functions for features that libcurl has only since 7.62 or later. We build with
+ * 7.61 (EL 8) and 7.76 (EL 9), too.
  */
 #ifndef CEEMS_CURL_COMPAT_H
 #define CEEMS_CURL_COMPAT_H
@@ -10,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* As of which to build; an older one than the installed, for a test. */
+/* The version of libcurl to build for; a test sets an older one than is installed. */
 #ifndef CURL_COMPAT_AS_OF
 #define CURL_COMPAT_AS_OF LIBCURL_VERSION_NUM
 #endif
@@ -24,7 +25,10 @@ static inline void curl_compat_https_only(CURL *e, bool or_http)
 #endif
 }
 
-/* Does not wait for a resolver that hangs. Without it, that takes as long as resolv.conf says. */
+/*
+ * Makes curl_easy_cleanup() not wait for a resolver that hangs. Before libcurl 7.87 it may wait as
+ * long as resolv.conf allows.
+ */
 static inline void curl_compat_quick_exit(CURL *e)
 {
 #if CURL_COMPAT_AS_OF >= 0x075700 /* 7.87 */
@@ -34,7 +38,7 @@ static inline void curl_compat_quick_exit(CURL *e)
 #endif
 }
 
-/* The seconds of Retry-After; 0: none, or unknown. */
+/* Returns the seconds of the header Retry-After; 0: none, or libcurl is older than 7.66. */
 static inline int64_t curl_compat_retry_after(CURL *e)
 {
 	curl_off_t wait_s = 0;
@@ -47,7 +51,7 @@ static inline int64_t curl_compat_retry_after(CURL *e)
 	return wait_s;
 }
 
-/* Until something happens, also on the N fds of EXTRA. */
+/* Waits at most MS for a transfer of MULTI, or for one of the N fds in EXTRA. */
 static inline CURLMcode curl_compat_poll(CURLM *multi, struct curl_waitfd *extra, unsigned int n, int ms)
 {
 #if CURL_COMPAT_AS_OF >= 0x074200
@@ -56,7 +60,10 @@ static inline CURLMcode curl_compat_poll(CURLM *multi, struct curl_waitfd *extra
 	int ready = 0;
 	CURLMcode rc = curl_multi_wait(multi, extra, n, ms, &ready);
 
-	/* it does not wait if there is no fd yet, as while a name is resolved */
+	/*
+	 * curl_multi_wait() returns at once while it has no fd, as during a name look-up: pause
+	 * here
+	 */
 	if (rc == CURLM_OK && !ready)
 		(void)poll(NULL, 0, ms < 10 ? ms : 10);
 	return rc;

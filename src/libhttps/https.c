@@ -7,7 +7,10 @@
 
 #include "src/libhttps/curl_compat.h"
 
-/* Not for slurmstepd and the jobs: libcurl's own are inherited by what slurmd starts. */
+/*
+ * Opens a socket with SOCK_CLOEXEC. libcurl's own sockets would be inherited by the slurmstepd and
+ * jobs that slurmd starts.
+ */
 static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *a)
 {
 	(void)ctx;
@@ -42,7 +45,8 @@ void https_prepare(CURL *e, const struct https_options *o, struct https_body *bo
 	(void)curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	curl_compat_https_only(e, o->may_be_http);
 	(void)curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
-	(void)curl_easy_setopt(e, CURLOPT_PROXY, o->proxy); /* "": also not the environment's */
+	/* "" also disables the proxy of the environment */
+	(void)curl_easy_setopt(e, CURLOPT_PROXY, o->proxy);
 	(void)curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 1L);
 	(void)curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 2L);
 	(void)curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
@@ -68,7 +72,8 @@ int https_result(CURLcode code, const char *name, const char *why,
 	return errmsg_set(err,
 			  code == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT :
 			  code == CURLE_PEER_FAILED_VERIFICATION ||
-					  code == CURLE_SSL_CACERT || /* 7.62 made these one */
+					  /* libcurl 7.62 made these two one */
+					  code == CURLE_SSL_CACERT ||
 					  code == CURLE_SSL_CACERT_BADFILE ?
 							     -EACCES :
 							     -EIO,

@@ -13,7 +13,7 @@
 
 #include "src/libutil/errmsg.h"
 
-/* Where an answer goes. TEXT has room for SIZE bytes, of which the last is for the NUL. */
+/* Receives an answer. TEXT has SIZE bytes, the last one for the NUL. */
 struct https_body {
 	char *text; /* borrowed */
 	size_t size;
@@ -23,21 +23,21 @@ struct https_body {
 
 struct https_options {
 	const char *url;
-	const char *ca_file; /* the only certificates trusted; empty: the system's */
+	const char *ca_file; /* the only certificates to trust; empty: the system's */
 	const char *proxy;   /* empty: none */
 	long connect_ms, total_ms;
-	bool may_be_http; /* also in the clear: nothing is sent that is secret */
+	bool may_be_http; /* HTTP without TLS is allowed too: nothing secret is sent */
 };
 
 /*
- * Prepares E, which is fresh or reset, for a GET as O says. E has copies of the texts of O. BODY is
- * emptied. BODY and WHY[CURL_ERROR_SIZE] must live until the transfer has ended.
+ * Prepares E, which must be fresh or reset, for a GET with the options O. E copies the texts of O.
+ * BODY is emptied; BODY and WHY[CURL_ERROR_SIZE] must live until the transfer has ended.
  */
 void https_prepare(CURL *e, const struct https_options *o, struct https_body *body, char *why);
 
 /*
- * What a transfer came to. -ETIMEDOUT; -EMSGSIZE: the answer is too long; -EACCES: the certificate;
- * -EIO: else. The text is about NAME, the address.
+ * Converts the result of a transfer to 0 or -errno: -ETIMEDOUT; -EMSGSIZE: the answer is too long;
+ * -EACCES: the certificate was not accepted; -EIO: any other failure. NAME is the address, for ERR.
  */
 int https_result(CURLcode code, const char *name, const char *why,
 		 const struct https_body *body, struct errmsg *err);

@@ -22,7 +22,7 @@ static int csv_error_at(struct csv *c, const char *at, struct errmsg *err, const
 	return csv_error(c, err, reason);
 }
 
-/* Behind the field that ends at AT: a separator, the end of a line, or of the text. */
+/* Ends the field at AT, which must be a separator, the end of a line or the end of the text. */
 static int csv_end_field(struct csv *c, char *at, bool *ret_ends, struct errmsg *err)
 {
 	const bool is_separator = at < c->end && *at == ',';
@@ -41,7 +41,7 @@ static int csv_end_field(struct csv *c, char *at, bool *ret_ends, struct errmsg 
 	return 1;
 }
 
-/* From the quote on. A pair of quotes is one. */
+/* Reads a quoted field from its quote on; a doubled quote inside stands for one. */
 static int csv_quoted(struct csv *c, char *begin, char **ret, bool *ret_ends, struct errmsg *err)
 {
 	char *to = begin, *from;

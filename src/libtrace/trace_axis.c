@@ -17,7 +17,7 @@ static bool is_bytes(const struct trace_column *c)
 	return len >= sizeof(suffix) && !strcmp(c->name + len - (sizeof(suffix) - 1), suffix);
 }
 
-/* A number whose half is short too; of bytes in powers of two. */
+/* Rounds MAX up to an axis end whose half is a short number, too; for bytes, in powers of two. */
 static double round_up(double max, bool is_binary)
 {
 	static const double decimal[] = { 1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10 };
@@ -70,7 +70,7 @@ bool trace_axis_make(const struct trace_grid *g, size_t column, struct trace_axi
 	return true;
 }
 
-/* Three digits, and no ".0" behind a whole number of few. */
+/* Writes three digits, but no fraction behind a whole number. */
 static void put_number(double v, const char *unit, char buf[TRACE_AXIS_TEXT])
 {
 	const int digits = fabs(v) >= 99.95 || fabs(v - round(v)) < 1e-6 ? 0 : fabs(v) >= 9.995 ? 1 : 2;

@@ -11,7 +11,7 @@
 
 /* --- which columns ------------------------------------------------------------------------ */
 
-/* Is ITEM, LEN bytes, the name of the column or of its metric? */
+/* Whether ITEM, LEN bytes, is the name of the column or of its metric. */
 static bool is_named(const struct trace_column *c, const char *item, size_t len)
 {
 	if (strlen(c->name) == len && !strncmp(c->name, item, len))
@@ -30,7 +30,7 @@ static bool has_column(const struct trace_column *c, size_t n, const char *name)
 	return false;
 }
 
-/* Each once, in the order of the first table that has it. */
+/* Collects each column once, in the order of the first table that has it. */
 static int unite_columns(const struct trace_table *table, size_t n, struct trace_column **ret, size_t *ret_n)
 {
 	struct trace_column *all;
@@ -110,12 +110,12 @@ int trace_columns_pick(const struct trace_table *table, size_t n, const char *me
 
 /* --- one column of one table -------------------------------------------------------------- */
 
-/* What is known of it. */
+/* The known values of one column of one table. */
 struct points {
 	uint64_t *t_ns;
 	double *value;
 	size_t n;
-	size_t at; /* where the last search ended: times are asked for in their order */
+	size_t at; /* where the last search ended: searches come in the order of time */
 };
 
 static int points_init(struct points *p, const struct trace_table *t, int column, bool from_zero)
@@ -131,7 +131,7 @@ static int points_init(struct points *p, const struct trace_table *t, int column
 
 		if (isnan(v))
 			continue;
-		/* a sum was 0 when the step began, whenever it was first read */
+		/* a sum was 0 when the step began, even if it was first read later */
 		if (from_zero && !p->n && i)
 			p->t_ns[p->n++] = t->t_ns[0];
 		p->t_ns[p->n] = t->t_ns[i];
@@ -146,7 +146,10 @@ static void points_fini(struct points *p)
 	free(p->value);
 }
 
-/* On the way from one point to the next; before the first, 0 or its value; after the last, its value. */
+/*
+ * Interpolates between two points. Before the first point and after the last, returns that point's
+ * value.
+ */
 static double points_at(struct points *p, uint64_t t_ns)
 {
 	size_t i;
@@ -162,12 +165,13 @@ static double points_at(struct points *p, uint64_t t_ns)
 				     (double)(p->t_ns[i + 1] - p->t_ns[i]);
 }
 
+/* points_at(), but 0 before the first point: a sum begins at 0. */
 static double sum_at(struct points *p, uint64_t t_ns)
 {
 	return t_ns < p->t_ns[0] ? 0 : points_at(p, t_ns);
 }
 
-/* The mean between two times, as far as it is known there; NAN: it is not. */
+/* Mean over the known part of [BEGIN_NS, END_NS]; NAN: no part is known. */
 static double level_between(struct points *p, uint64_t begin_ns, uint64_t end_ns)
 {
 	uint64_t from = begin_ns > p->t_ns[0] ? begin_ns : p->t_ns[0];
@@ -194,7 +198,7 @@ static double level_between(struct points *p, uint64_t begin_ns, uint64_t end_ns
 	return area / (double)(until - from);
 }
 
-/* The largest up to END. */
+/* The largest value until END_NS. Call in the order of time. */
 static double peak_until(struct points *p, uint64_t end_ns)
 {
 	double peak = NAN;
@@ -251,7 +255,10 @@ static double value_between(struct points *p, enum trace_kind kind, uint64_t beg
 	}
 }
 
-/* A rate is made anew from its sum, so that nothing of it is lost between the rows. */
+/*
+ * Finds the source of column C. A rate is computed again from its sum, so that no part of the sum
+ * is lost.
+ */
 static int source_column(const struct trace_table *t, const struct trace_column *c)
 {
 	char name[TRACE_COLUMN_MAX];

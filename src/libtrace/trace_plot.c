@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* trace_plot.c - the terminal's half of trace_draw.h. */
+/* trace_plot.c - draws for a terminal; see trace_draw.h. */
 #include <math.h>
 #include <string.h>
 
@@ -9,11 +9,11 @@
 #include "src/libutil/util.h"
 
 #define ROWS 5
-#define LABEL 10 /* left of the axis */
+#define LABEL 10 /* columns left of the axis */
 #define TICKS 5
 
 struct plot_style {
-	const char *block[9]; /* of nothing to eight eighths */
+	const char *block[9]; /* from empty to full, in eighths */
 	const char *axis, *corner, *line;
 };
 
@@ -25,7 +25,10 @@ static const struct plot_style utf8 = {
 	"\u2502", "\u2514", "\u2500",
 };
 
-/* Of a column VALUE high, what is in ROW from below. What is known and not 0 is seen. */
+/*
+ * Returns the character in ROW (0 is the lowest) of a bar of VALUE. A known value above 0 is always
+ * visible.
+ */
 static const char *plot_cell(const struct plot_style *s, double value, double top, unsigned int row)
 {
 	double eighths;

@@ -27,7 +27,10 @@ static bool is_asked(enum metric_demand demand, uint32_t groups)
 	}
 }
 
-/* What a plot of a running step needs: not which sensor or factor its energy is by, which sacct has at the end. */
+/*
+ * Whether M belongs into a trace. Which sensor or factor was used does not: sacct has it when the
+ * step has ended.
+ */
 static bool is_of_interest(enum metric m)
 {
 	switch (metric_table[m].kind) {
@@ -35,7 +38,7 @@ static bool is_of_interest(enum metric m)
 		return m != METRIC_BY_COUNTERS && m != METRIC_SENSOR_LAG;
 	case KIND_EMISSIONS:
 		return m == METRIC_CO2E;
-	case KIND_USAGE: /* of the first two there is the value of the moment */
+	case KIND_USAGE: /* the trace has their present value instead */
 		return m != METRIC_MEMORY_TIME && m != METRIC_CACHE_TIME;
 	default:
 		return false;
@@ -65,7 +68,7 @@ static const char *unit_suffix(enum metric_unit unit)
 		return "_g";
 	case UNIT_NS:
 		return "_s";
-	default: /* bytes have it in their name */
+	default: /* the names of bytes end in _bytes already */
 		return "";
 	}
 }
@@ -76,7 +79,7 @@ void trace_row_column(enum metric m, char name[TRACE_COLUMN_MAX])
 		       unit_suffix(metric_table[m].unit));
 }
 
-/* "cpu_energy_static" is counted in joules, and its rate "cpu_power_static" in watts. */
+/* Name of an energy's rate: the rate of "cpu_energy_static" is "cpu_power_static_w". */
 static void power_name(const char *name, char ret[TRACE_COLUMN_MAX])
 {
 	static const char energy[] = "energy";
@@ -105,7 +108,7 @@ struct row_text {
 	size_t used;
 };
 
-/* All rows fit: their fields are of a known length. */
+/* Appends text. Every row fits: the length of its fields is bounded. */
 static void _printf_(2, 3) row_put(struct row_text *t, const char *fmt, ...)
 {
 	size_t room = TRACE_ROW_MAX - t->used;
@@ -119,7 +122,7 @@ static void _printf_(2, 3) row_put(struct row_text *t, const char *fmt, ...)
 		t->used += (size_t)n < room ? (size_t)n : room - 1;
 }
 
-/* A row has millions of sisters: "1.500000" is "1.5". */
+/* Cuts zeros at the end, "1.500000" to "1.5", because a file has millions of rows. */
 static void row_cut_zeros(struct row_text *t)
 {
 	while (t->buf[t->used - 1] == '0')
@@ -129,7 +132,7 @@ static void row_cut_zeros(struct row_text *t)
 	t->buf[t->used] = '\0';
 }
 
-/* VALUE in parts of which SCALE, with DIGITS zeros, are one. */
+/* Writes VALUE / SCALE; SCALE is 10 to the power of DIGITS. */
 static void row_put_scaled(struct row_text *t, uint64_t value, uint64_t scale, int digits)
 {
 	row_put(t, "%" PRIu64 ".%0*" PRIu64, value / scale, digits, value % scale);
@@ -146,7 +149,7 @@ static void row_put_value(struct row_text *t, enum metric_unit unit, uint64_t va
 		row_put(t, "%" PRIu64, value);
 }
 
-/* DELTA within DT_NS, in the unit of the column per second. */
+/* Writes DELTA / DT_NS as a rate per second, in the unit of the column. */
 static void row_put_rate(struct row_text *t, enum metric_unit unit, uint64_t delta, uint64_t dt_ns)
 {
 	double per_s = (double)delta * (double)NSEC_PER_SEC / (double)dt_ns;
@@ -229,7 +232,7 @@ static void row_put_empty(struct row_text *t, enum metric m)
 	row_put(t, metric_table[m].fold == FOLD_SUM ? ",," : ",");
 }
 
-/* Only energy is known to begin at 0 with the step. */
+/* Only energy and emissions are known to be 0 when the step begins. */
 size_t trace_row_begin(struct trace_row *r, const struct trace_sample *s, char *buf)
 {
 	struct row_text t = { .buf = buf };

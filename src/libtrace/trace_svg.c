@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* trace_svg.c - the picture's half of trace_draw.h. */
+/* trace_svg.c - draws as SVG; see trace_draw.h. */
 #include <math.h>
 #include <string.h>
 
@@ -7,19 +7,19 @@
 #include "src/libtrace/trace_draw.h"
 #include "src/libutil/clock.h"
 
-/* In pixels. */
+/* Sizes in pixels. */
 #define WIDTH 960
 #define LEFT 96
 #define RIGHT 24
 #define TOP 56
-#define PANEL 168 /* from one to the next */
-#define HEIGHT 104 /* of a panel's curve */
+#define PANEL 168 /* height of a panel, with its title and time axis */
+#define HEIGHT 104 /* height of a panel's curve */
 #define PLOT_WIDTH (WIDTH - LEFT - RIGHT)
 #define TICKS 8
 
 static const char head[] =
 	"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\">\n"
-	"<style>\n" /* no variables: not every viewer knows them */
+	"<style>\n" /* no CSS variables: some viewers do not support them */
 	"text{font:13px system-ui,sans-serif;fill:#1f2328}.title{font-size:17px;font-weight:600}.name{font-weight:600}\n"
 	".paper{fill:#ffffff}.soft{fill:#59636e}.grid{stroke:#d8dee4;fill:none}\n"
 	".line{stroke:#0a6ebd;stroke-width:1.5;stroke-linejoin:round;fill:none}.fill{fill:#0a6ebd;fill-opacity:.15}\n"
@@ -27,7 +27,10 @@ static const char head[] =
 	".grid{stroke:#30363d}.line{stroke:#58a6ff}.fill{fill:#58a6ff;fill-opacity:.2}}\n"
 	"</style>\n";
 
-/* Names come from files that users write. What XML cannot have is left out. */
+/*
+ * Writes TEXT escaped for XML. Characters other than printable ASCII become '?': names come from
+ * users' files.
+ */
 static void svg_text(const char *text, FILE *out)
 {
 	for (; *text; text++) {
@@ -51,7 +54,10 @@ static double svg_x(const struct trace_grid *g, uint64_t t_ns)
 	return LEFT + (double)(t_ns - g->begin_ns) / (double)(g->end_ns - g->begin_ns) * PLOT_WIDTH;
 }
 
-/* The curve from row FROM to UNTIL, which are all known: as steps for means of intervals. AREA: closed at BASE. */
+/*
+ * Draws the curve of rows FROM to UNTIL - 1, all of them known, as steps: one step per row.
+ * IS_AREA: closes the curve at BASE, to be filled.
+ */
 static void svg_path(const struct trace_grid *g, size_t column, const struct trace_axis *a, size_t from, size_t until,
 		     double base, bool is_area, FILE *out)
 {
@@ -75,7 +81,7 @@ static void svg_path(const struct trace_grid *g, size_t column, const struct tra
 	(void)fputs("\"/>\n", out);
 }
 
-/* Where nothing is known the curve has a gap. */
+/* Draws the curve of a column, with gaps where values are unknown. */
 static void svg_curve(const struct trace_grid *g, size_t column, const struct trace_axis *a, double base, FILE *out)
 {
 	size_t from = 0, until;

@@ -11,9 +11,9 @@
 #include "src/libutil/parse.h"
 #include "src/libutil/rfc3339.h"
 
-/* Above what 64 bits can count nothing was measured; and doubles of it add up without a bound to meet. */
+/* Larger than any 64-bit counter. Bounds the values, so that their sums stay finite. */
 #define VALUE_MAX 2e19
-/* In the year 2116: two such times, and an interval, fit into 64 bits. */
+/* In the year 2116. Two such times plus an interval fit into 64 bits. */
 #define TIME_MAX_NS (UINT64_MAX / 4)
 
 /* The first columns, in this order; the numbers are behind them. The oldest traces lack the last one. */
@@ -41,7 +41,7 @@ static void find_kind(struct trace_column *c)
 	char name[TRACE_COLUMN_MAX];
 	unsigned int m;
 
-	c->kind = TRACE_LEVEL; /* of a column that this version does not know */
+	c->kind = TRACE_LEVEL; /* for a column that this version does not know */
 	c->metric = METRIC_N;
 	metric_foreach(m) {
 		trace_row_column((enum metric)m, name);
@@ -120,7 +120,7 @@ static int read_header(struct table_reader *r)
 
 /* --- rows --------------------------------------------------------------------------------- */
 
-/* "2026-11-25T10:00:00.123456Z" */
+/* Parses a time such as "2026-11-25T10:00:00.123456Z". */
 static int parse_time(const char *text, uint64_t *ret_ns)
 {
 	const char *dot = strchr(text, '.');
@@ -191,7 +191,7 @@ static int take_head(struct table_reader *r, enum head head, const char *field)
 	return rc < 0 ? csv_error(&r->csv, r->err, why) : 0;
 }
 
-/* Twice as much each time. */
+/* Grows the arrays, doubling them, if they are full. */
 static int make_room(struct table_reader *r)
 {
 	struct trace_table *t = r->t;
@@ -225,7 +225,7 @@ static int take_field(struct table_reader *r, size_t i, const char *field)
 	return 0;
 }
 
-/* 1: there was one; 0: the end. */
+/* Reads one row. 1: there was one; 0: the file has ended. */
 static int read_row(struct table_reader *r)
 {
 	struct trace_table *t = r->t;

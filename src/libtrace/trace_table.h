@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace_table.h - a trace that was read from its file (trace_row.h): the numbers of its rows, by
- * column.
+ * trace_table.h - a trace as read from its file (trace_row.h): the numbers in its rows, by column.
  */
 #ifndef CEEMS_TRACE_TABLE_H
 #define CEEMS_TRACE_TABLE_H
@@ -13,41 +12,42 @@
 #include "src/libtrace/trace_row.h"
 #include "src/libutil/errmsg.h"
 
-/* How the values of several nodes, or of an interval, are combined. */
+/* How the values of several nodes, or in one interval, are combined. */
 enum trace_kind {
-	TRACE_SUM,   /* sum since the step began: added over nodes; linear between two rows */
-	TRACE_RATE,  /* the rate of a sum, per second */
-	TRACE_LEVEL, /* of the moment: nodes add up */
-	TRACE_PEAK,  /* the largest counts */
+	TRACE_SUM,   /* sum since the step began: added up over nodes, linear between two rows */
+	TRACE_RATE,  /* rate of a sum, per second */
+	TRACE_LEVEL, /* value at one moment: added up over nodes */
+	TRACE_PEAK,  /* largest value: the largest over nodes */
 };
 
 struct trace_column {
 	char name[TRACE_COLUMN_MAX];
 	enum trace_kind kind;
-	enum metric metric; /* METRIC_N: it is of none */
+	enum metric metric; /* METRIC_N: the column belongs to no metric */
 };
 
 struct trace_table {
-	char job[24], step[16]; /* "5_3" and "batch"; set by the caller */
+	char job[24], step[16]; /* such as "5_3" and "batch"; set by the caller */
 	char node[TRACE_NODE_MAX];
 	struct trace_column *column;
 	size_t ncolumns;
-	uint64_t *t_ns; /* time of each row: nanoseconds since 1970, by the wall clock of the first row and the
-			   monotonic clock */
-	double *value;	/* [nrows][ncolumns]; NAN: not known */
+	/* time of each row, ns since 1970: wall clock of the first row, plus the monotonic clock */
+	uint64_t *t_ns;
+	double *value;	/* [nrows][ncolumns]; NAN: unknown */
 	size_t nrows;
 	uint64_t dropped, missed; /* samples: trace_sample.h; an old trace does not say what was missed: 0 */
 	bool is_whole; /* it has the last row, that of the step's end */
 };
 
 /*
- * Reads TEXT (LEN bytes and a NUL), and changes it. FILE is for messages. An incomplete last line
- * is ignored: the file is being written. -EINVAL: "FILE:LINE:COLUMN: REASON"; -ENOMEM.
+ * Reads a trace from TEXT (LEN bytes and a NUL), which is changed; free *RET with
+ * trace_table_fini(). FILE is for messages. An incomplete last line is ignored, as the file may
+ * still be written. -EINVAL: ERR has "FILE:LINE:COLUMN: REASON"; -ENOMEM.
  */
 int trace_table_parse(const char *file, char *text, size_t len, struct trace_table *ret, struct errmsg *err);
 void trace_table_fini(struct trace_table *t);
 
-/* The number of the column with that name; -1: none. */
+/* Returns the index of the column NAME; -1: there is none. */
 int trace_table_find(const struct trace_table *t, const char *name);
 
 #endif

@@ -437,7 +437,7 @@ def test_tenfold():
     status, said = run("update")
     same((status, [r[5] for r in series() if r[0] == "FR"]), (1, ["300", "310"]),
          "nor does kg for g get through")
-    has(said, "less by more than 10 times", "which is named")
+    has(said, "less than a tenth of the last value", "which is named")
 
 
 def test_secrets():
@@ -617,7 +617,7 @@ def test_arguments():
                        ("Providers=uk\nUkZones=GB,a b\n", "'a b' is not ZONE or ZONE:REGION"),
                        ("Providers=uk\nUkZones=a/b\n", "is not ZONE"),
                        ("Providers=rte\nRteUrl=http://x\n", ":2: RteUrl: does not begin with https"),
-                       ("Providers=rte\nProxy=http://u:p@x\n", "may have no user in it"),
+                       ("Providers=rte\nProxy=http://u:p@x\n", "may not contain a user"),
                        ("Providers=rte\nKeep=1h\n", "is not within 1d to 90d"),
                        ("Providers=rte\nTries=0\n", "is not within 1 to 20"),
                        ("Token=x\n", "unknown key")):

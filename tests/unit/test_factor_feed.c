@@ -79,7 +79,7 @@ static void test_file(void)
 	ok(!look(f) && factor_feed_is_settled(f) && !factor_feed_series(f),
 	   "no file: the first look has ended, without a series");
 	ok(nsaid == 1 && strstr(said, path) && strstr(said, "No such file") &&
-		   strstr(said, "yearly mean"), "told: %s", said);
+		   strstr(said, "yearly mean is used"), "told: %s", said);
 	(void)look(f);
 	is_u64(nsaid, 1, "once");
 
@@ -120,7 +120,7 @@ static void test_file(void)
 	f = open_feed(HELPER_DIR, 0);
 	(void)look(f);
 	ok(nsaid == 1 && strstr(said, path) && strstr(said, "no factor of region 'FR'") &&
-		   strstr(said, "yearly mean"), "none of the region: %s", said);
+		   strstr(said, "yearly mean is used"), "none of the region: %s", said);
 	(void)look(f);
 	is_u64(nsaid, 1, "told once");
 	put(HEAD FR);
@@ -149,7 +149,7 @@ static void test_helper(void)
 	} bad[] = {
 		{ "exit 0", "the helper ended" },
 		{ "echo cannot load libfoo >&2; exit 127", "cannot load libfoo" },
-		{ "echo done $n; exec sleep 100", "said nothing" },
+		{ "echo done $n; exec sleep 100", "sent no series" },
 		{ "echo stamp 1; echo half", "the helper ended" },
 		{ "echo stamp 1; echo nonsense; echo done $n; exec sleep 100", ":1: " },
 		{ "echo done 7; head -c 100 /dev/urandom", "" },
