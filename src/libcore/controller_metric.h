@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * controller_metric.h - what the programs on the controller tell of themselves to Prometheus. One table,
- * controller.def, for the texts and for doc/metrics.md.
+ * controller_metric.h - the metrics of the controller's programs for Prometheus. The table
+ * controller.def makes both the metrics and their description in doc/metrics.md.
  */
 #ifndef CEEMS_CONTROLLER_METRIC_H
 #define CEEMS_CONTROLLER_METRIC_H

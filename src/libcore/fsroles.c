@@ -30,7 +30,7 @@ enum metric fsrole_write_metric(enum fsrole role)
 	return roles[role].write;
 }
 
-/* As the kernel shows mount points, which is what paths are compared with. */
+/* Whether PATH has the form in which the kernel shows mount points: no "//", "/." or "/..". */
 static bool is_plain(const char *path)
 {
 	const char *p;

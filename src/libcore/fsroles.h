@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fsroles.h - the setting Filesystems: what a site uses its file systems for. With
- * "home:/home,scratch:/scratch", what is mounted at or below /home has the role home, unless a
- * longer path matches.
+ * fsroles.h - parses the setting Filesystems, which gives file systems a role. With
+ * "home:/home,scratch:/scratch", file systems mounted at or below /home have the role home, unless
+ * a longer path matches.
  */
 #ifndef CEEMS_FSROLES_H
 #define CEEMS_FSROLES_H
@@ -18,26 +18,28 @@ enum fsrole {
 	FSROLE_PROJECT,
 	FSROLE_SCRATCH,
 	FSROLE_LOCAL,
-	FSROLE_N /* none of them */
+	FSROLE_N /* no role */
 };
 
 #define FSROLE_PATH_MAX 256
 
+/* Returns "home", "project", "scratch" or "local"; "none" for FSROLE_N. */
 const char *fsrole_name(enum fsrole role);
+/* Return the metrics of bytes read and written in ROLE, which must not be FSROLE_N. */
 enum metric fsrole_read_metric(enum fsrole role);
 enum metric fsrole_write_metric(enum fsrole role);
 
 /*
- * Steps through SETTING: the next role and its path, without slashes at its end ("" is the root).
- * Returns 1; 0 at the end; -EINVAL: another form, which ERR names.
+ * Takes the next role and its path off SETTING. PATH gets no slash at its end; "" is the root.
+ * Returns 1; 0 at the end; -EINVAL: malformed, ERR says what.
  */
 int fsroles_next(const char **setting, enum fsrole *ret, char path[FSROLE_PATH_MAX],
 		 struct errmsg *err);
 
-/* Parses SETTING. -EINVAL: it is malformed, or gives two roles to one path. */
+/* Checks SETTING. -EINVAL: it is malformed, or names a path twice. */
 int fsroles_check(const char *setting, struct errmsg *err);
 
-/* The role of what is mounted at MOUNT. */
+/* Returns the role of the file system mounted at MOUNT; FSROLE_N: none. */
 enum fsrole fsroles_find(const char *setting, const char *mount);
 
 #endif

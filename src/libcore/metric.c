@@ -8,13 +8,16 @@
 #include "src/libutil/util.h"
 
 #define UJ_PER_JOULE UINT64_C(1000000)
-/* 2^64 ug are 18 million tonnes: 40 TWh at 450 g/kWh. */
+/* 2^64 ug are 18 million tonnes: the emissions of 40 TWh at 450 g/kWh. */
 #define NG_PER_UG UINT64_C(1000)
-/* 2^64 ns are 584 years: 100,000 CPUs have them in two days. */
+/*
+ * 2^64 ns are 584 years: the CPU time of 100,000 CPUs in two days. In us it takes 1,000 times as
+ * long.
+ */
 #define NS_PER_US UINT64_C(1000)
 /*
- * 2,400 CPUs have 2^64 cycles in a month, and 15 nodes fetch 2^64 bytes from memory. In thousands it
- * takes a month of 2 million CPUs.
+ * Why TRES count events in thousands: 2,400 CPUs reach 2^64 cycles in a month, and 15 nodes fetch
+ * 2^64 bytes from memory in a month. In thousands, it takes 2 million CPUs.
  */
 #define EVENTS_PER_TRES UINT64_C(1000)
 #define BYTES_PER_KIB UINT64_C(1024)
@@ -158,13 +161,17 @@ void values_fold(struct values *whole, const struct values *part)
 		uint64_t v = part->value[m];
 
 		if (whole->reason[m] == REASON_TOO_LARGE)
-			continue; /* what comes after it must not look like all of it */
+			/*
+			 * an overflowed sum stays unknown, or a later part would look like the
+			 * whole
+			 */
+			continue;
 		if (part->reason[m] == REASON_TOO_LARGE) {
 			values_miss(whole, (enum metric)m, REASON_TOO_LARGE);
 			continue;
 		}
 		if (part->reason[m] != REASON_NONE) {
-			/* keep the more telling of two reasons */
+			/* "not measured" says least: prefer any other reason */
 			if (whole->reason[m] == REASON_NOT_MEASURED)
 				whole->reason[m] = part->reason[m];
 			continue;
@@ -211,7 +218,7 @@ enum metric_set metric_set_of(enum metric m)
 	return smallest;
 }
 
-/* The other side of the TRES may have a row before this one. */
+/* Whether no earlier row has the TRES of M; a TRES has up to two rows, in and out. */
 static bool is_first_side(enum metric m)
 {
 	unsigned int k;

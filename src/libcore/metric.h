@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * metric.h - the one table of what is measured, made of the rows in metrics.def. All outputs come
- * from this table: the TRES line for slurm.conf, the step's usage, the JSON record, the SQL
- * columns, ceems.prom and the columns of the CLI.
+ * metric.h - the table of all metrics, made from the rows of metrics.def. All outputs come from
+ * this table: the TRES line for slurm.conf, the step's usage, the JSON record, the SQL columns,
+ * ceems.prom and the columns of the commands.
  *
- * A value travels as an integer in the metric's own unit (enum metric_unit). Slurm's TRES are
- * integers too, in a coarser unit for energy, emissions, times and what CPUs do fast: Slurm adds them
- * up over nodes without a look at overflow. metric_to_tres() and metric_from_tres() are the only places that
+ * A value is an integer in the metric's own unit (enum metric_unit). Slurm's TRES are integers too,
+ * but Slurm adds them up over nodes without checking for overflow. So TRES have a coarser unit for
+ * energy, emissions, times and fast hardware events. Only metric_to_tres() and metric_from_tres()
  * convert.
  */
 #ifndef CEEMS_METRIC_H
@@ -23,14 +23,17 @@ enum metric {
 };
 
 enum metric_unit {
-	UNIT_UJ,    /* microjoules; TRES and JSON: joules */
-	UNIT_NG,    /* nanograms of CO2e (64 bits: 18,000 t); TRES: micrograms (18 million t), JSON: grams */
-	UNIT_BYTES, /* TRES: bytes, of memory KiB */
-	UNIT_NS,    /* nanoseconds; TRES: microseconds, JSON and Prometheus: seconds */
-	UNIT_COUNT, /* TRES: the same, of hardware events thousands */
+	UNIT_UJ,    /* microjoules; in TRES and JSON joules */
+	/*
+	 * nanograms of CO2e (64 bits: 18,000 t); in TRES micrograms (18 million t), in JSON grams
+	 */
+	UNIT_NG,
+	UNIT_BYTES, /* bytes; in TRES KiB for bytes from memory (METRIC_FAST) */
+	UNIT_NS,    /* nanoseconds; in TRES microseconds, in JSON and Prometheus seconds */
+	UNIT_COUNT, /* a count; in TRES thousands for hardware events (METRIC_FAST) */
 };
 
-/* How parts become a whole; over tasks, nodes and steps alike. */
+/* How the values of tasks, nodes or steps become one value. */
 enum metric_fold {
 	FOLD_SUM,
 	FOLD_MAX,
@@ -41,17 +44,23 @@ enum metric_side {
 	SIDE_OUT, /* TRESUsageOut* */
 };
 
-/* What a metric is part of, for those who treat some alike. */
+/* Which family a metric belongs to, for code that treats a family alike. */
 enum metric_kind {
-	KIND_ENERGY,	/* joules of the job, of a domain, or the part that counters weighed; their sensors' lag */
-	KIND_SOURCE,	/* joules by kind of sensor; they add up to METRIC_ENERGY. One per EnergySources */
+	/* joules of the job or of a domain, joules split by counters, lag of the sensors */
+	KIND_ENERGY,
+	/*
+	 * joules by energy source, one metric per name in EnergySources; they add up to
+	 * METRIC_ENERGY
+	 */
+	KIND_SOURCE,
 	KIND_EMISSIONS, /* grams of CO2e */
-	KIND_FACTOR,	/* joules by link of the chain of factors, in the order of enum factor_step */
+	KIND_FACTOR,	/* joules by link of the factor chain, in the order of enum factor_step */
 	KIND_USAGE,	/* what the tasks did */
-	KIND_NODES,	/* how many of a step's nodes know: of fewer than all, a sum is a lower bound */
+	/* number of a step's nodes that know a value; if it is not all, the sum is a lower bound */
+	KIND_NODES,
 };
 
-/* Who has to ask for it: nobody, or --ceems-perf=io, =net, =hw. */
+/* Which --ceems-perf measures the metric: none is needed, io, net or hw. */
 enum metric_demand {
 	DEMAND_NONE,
 	DEMAND_IO,
@@ -60,67 +69,74 @@ enum metric_demand {
 };
 
 enum metric_flags {
-	METRIC_FAST = 1 << 0,	/* a CPU does it billions of times a second: its TRES is in thousands or KiB */
-	METRIC_BY_DAY = 1 << 1, /* summed by day in the table usage_day */
-	METRIC_IN_RATIO = 1 << 2, /* people see the ratio that is made of it (derived.h) */
-	METRIC_BASIC = 1 << 3, /* its TRES is in the smallest set (enum metric_set) */
+	/* a CPU does it billions of times a second: its TRES is in thousands or KiB */
+	METRIC_FAST = 1 << 0,
+	METRIC_BY_DAY = 1 << 1, /* summed by day in the SQL table usage_day */
+	/* people see the ratio that is made from it (derived.h), not the value */
+	METRIC_IN_RATIO = 1 << 2,
+	METRIC_BASIC = 1 << 3, /* its TRES is in METRIC_SET_BASIC */
 };
 
-/* How many TRES a site keeps in sacct; each set holds the one before. */
+/* How many TRES a site keeps in sacct; each set includes the one before. */
 enum metric_set {
-	METRIC_SET_BASIC,    /* the energy, emissions, CPU time and memory of a job */
-	METRIC_SET_STANDARD, /* all that is measured without --ceems-perf */
+	METRIC_SET_BASIC,    /* energy, emissions, CPU time and memory of a job */
+	METRIC_SET_STANDARD, /* everything measured without --ceems-perf */
 	METRIC_SET_ALL,
 	METRIC_SET_N
 };
 
-/* No pointers, which dlopen() would write into the table in every slurmstepd, sbatch and srun. */
+/* Has no pointers: dlopen() would have to relocate them in every slurmstepd, sbatch and srun. */
 struct metric_info {
-	char name[32];	/* JSON field, SQL column, CLI key: "cpu_energy" */
+	char name[32];	/* JSON field, SQL column, name in commands: "cpu_energy" */
 	char label[40]; /* for people: "CPU energy" */
-	char help[104]; /* one sentence, also the Prometheus HELP */
-	char group[16]; /* JSON object the field is in: "energy", "emissions", "io", "net", ... */
+	char help[104]; /* one sentence; also the HELP of Prometheus */
+	/* JSON object that has the field: "energy", "emissions", "io", "net", ... */
+	char group[16];
 	enum metric_unit unit;
 	enum metric_fold fold;
-	char tres[32];	/* "ic/ceems_cpu_energy", empty: has no TRES */
+	char tres[32];	/* "ic/ceems_cpu_energy"; empty: no TRES */
 	enum metric_side side;
-	char json[48];	/* path in a record: "energy.by_domain.cpu_j", two or three names, the last with its unit */
+	/* path in a record, two or three names, the last with its unit: "energy.by_domain.cpu_j" */
+	char json[48];
 	enum metric_kind kind;
 	enum metric_demand demand;
 	unsigned int flags; /* enum metric_flags */
-	char prom[64];	/* Prometheus name of a job's counter, empty: not exported */
-	char prom_labels[24]; /* of its own, ",proto=\"tcp\"": others of the name differ. Empty: none */
+	char prom[64];	/* Prometheus name of a job's counter; empty: not exported */
+	/* labels that tell metrics of one Prometheus name apart: ",proto=\"tcp\""; empty: none */
+	char prom_labels[24];
 };
 
 extern const struct metric_info metric_table[METRIC_N];
 
 #define metric_foreach(m) for ((m) = 0; (m) < METRIC_N; (m)++)
 
-/* The Nth metric of KIND, in the table's order; METRIC_N: there are fewer. */
+/* Returns the metric number N (from 0) of KIND, in the table's order; METRIC_N: there are fewer. */
 enum metric metric_of_kind(enum metric_kind kind, unsigned int n);
 
-/* "rapl" for METRIC_SOURCE_RAPL, as in EnergySources. */
+/* Returns the source's name as in EnergySources: "rapl" for METRIC_SOURCE_RAPL. */
 const char *metric_source_name(enum metric m);
 
 /*
- * The value as Slurm stores it, rounded to nearest (1.5 J is 2 J), and back; UINT64_MAX: more than
- * the metric's own unit can say, which values_set() takes for unknown.
+ * Convert a value to Slurm's unit, rounded to nearest (1.5 J becomes 2 J), and back.
+ * metric_from_tres() returns UINT64_MAX if the value does not fit; values_set() takes that as
+ * unknown.
  */
 uint64_t metric_to_tres(enum metric m, uint64_t value);
 uint64_t metric_from_tres(enum metric m, uint64_t tres_value);
-const char *metric_tres_unit(enum metric m); /* "J", "us", "1000" for thousands; "" for a plain count */
+/* "J", "us", "1000" for thousands; "" for a plain count */
+const char *metric_tres_unit(enum metric m);
 
 /*
- * Why a value is missing. Unknown is never 0: a struct values holds a value or one of these,
- * and people read metric_reason_text() as "n/a (no PMU)".
+ * Why a value is missing. Unknown is never 0: struct values holds a value or one of these reasons.
+ * People read metric_reason_text(), as in "n/a (no PMU)".
  */
 enum metric_reason {
 	REASON_NONE,	     /* there is a value */
-	REASON_NOT_MEASURED, /* nobody tried: what a zeroed record must not mean, so see below */
+	REASON_NOT_MEASURED, /* nobody tried to measure it */
 	REASON_NOT_ASKED,    /* needs --ceems-perf */
 	REASON_NO_SENSOR,
-	REASON_NO_PMU,	     /* perf_event_open: ENOENT, ENODEV, EOPNOTSUPP */
-	REASON_NO_BPF,	     /* kernel or rights refuse the programs */
+	REASON_NO_PMU,	     /* perf_event_open() failed with ENOENT, ENODEV or EOPNOTSUPP */
+	REASON_NO_BPF,	     /* the kernel, or missing rights, refuse the BPF programs */
 	REASON_NO_PERMISSION,
 	REASON_NO_HOOK,	     /* this kernel has no function hooks (fexit) */
 	REASON_NO_CGROUP,    /* no v2 cgroup to attach to */
@@ -128,49 +144,62 @@ enum metric_reason {
 	REASON_NO_CPU_QUOTA, /* the cpu controller is off in the step's cgroup */
 	REASON_NO_MEMORY,    /* no memory cgroup */
 	REASON_OLD_KERNEL,   /* this kernel does not keep it */
-	REASON_NO_DEVICE,    /* nothing there to be read, such as an RDMA port */
+	REASON_NO_DEVICE,    /* no device to read, such as an RDMA port */
 	REASON_NO_EVENT,     /* this CPU has no such event, or we do not know its name */
-	REASON_SHARED_NODE,  /* only the whole node's is known, and others are on it */
-	REASON_NO_COUNTER,   /* all counters taken, or the combination does not fit */
-	REASON_NO_SLOT,	     /* ledger or map full */
+	REASON_SHARED_NODE,  /* only the node's value is known, and other jobs run there */
+	REASON_NO_COUNTER,   /* all hardware counters are in use, or the combination does not fit */
+	REASON_NO_SLOT,	     /* the ledger or a BPF map is full */
 	REASON_NO_FACTOR,    /* no emission factor */
 	REASON_NO_CONTRACT,  /* no MarketFactor */
-	REASON_FAILED,	     /* tried, and an error log line says what happened */
-	REASON_TOO_LARGE,    /* a sum that its type cannot hold */
+	REASON_FAILED,	     /* it was tried; an error in the log says what failed */
+	REASON_TOO_LARGE,    /* the sum does not fit into its type */
 	REASON_N
 };
 const char *metric_reason_text(enum metric_reason reason);
 
-/* One set of metric values. Zeroed memory is not a valid one: values_init() marks all not measured. */
+/*
+ * The values of all metrics. Zeroed memory is not valid: call values_init(), which marks all as not
+ * measured.
+ */
 struct values {
 	uint64_t value[METRIC_N];
 	uint8_t reason[METRIC_N]; /* enum metric_reason */
 	uint8_t pad[(8 - METRIC_N % 8) % 8];
 };
 
+/* Marks all values as REASON_NOT_MEASURED. */
 void values_init(struct values *f);
+/* Sets a value; UINT64_MAX marks it as REASON_TOO_LARGE. */
 void values_set(struct values *f, enum metric m, uint64_t value);
+/* Marks a value as missing for REASON. */
 void values_miss(struct values *f, enum metric m, enum metric_reason reason);
+/* Whether the value of M is known. */
 bool values_has(const struct values *f, enum metric m);
 
 /*
- * Adds PART to WHOLE by each metric's fold. One known part makes the whole known. The whole is then
- * a lower bound, for example if one step of a job was not measured. What 64 bits cannot hold is
- * unknown (REASON_TOO_LARGE), whatever is added to it.
+ * Combines PART into WHOLE by each metric's fold. If one of them knows a value, WHOLE knows it: it
+ * is then a lower bound, for example if one step of a job was not measured. A sum that does not fit
+ * into 64 bits becomes REASON_TOO_LARGE and stays so.
  */
 void values_fold(struct values *whole, const struct values *part);
 
-/* NOW and LATER are two readings of one step. Takes each value of LATER that is known and is not less than NOW has. */
+/*
+ * Takes over each known value of LATER that is larger than that of NOW. Both are readings of one
+ * step.
+ */
 void values_raise(struct values *now, const struct values *later);
 
-extern const char *const metric_set_name[METRIC_SET_N]; /* "basic", ... */
+extern const char *const metric_set_name[METRIC_SET_N]; /* "basic", "standard", "all" */
 
-/* The smallest set that has the TRES of M, which must have one. A TRES is in the smaller set of its two sides. */
+/*
+ * Returns the smallest set that has the TRES of M, which must have one. A TRES is in the smaller of
+ * the sets of its two rows.
+ */
 enum metric_set metric_set_of(enum metric m);
 
 /*
- * The value for AccountingStorageTRES: every TRES of SET once, by comma, in the table's order. Writes at most
- * SIZE bytes; 0 or -ENOSPC.
+ * Writes the value for AccountingStorageTRES: every TRES of SET once, separated by commas, in the
+ * table's order. Returns 0, or -ENOSPC if BUF is too small.
  */
 int metric_tres_line(enum metric_set set, char *buf, unsigned int size);
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# metric_rows.awk: reads the rows of metrics.def into name[1..n], help, unit, prom and so on, and those of
-# controller.def into controller[1..ncontroller]; for other awk files, which follow it and read what comes behind the rows.
+# metric_rows.awk: reads the rows of metrics.def into arrays (name[1..n], help, unit, prom, ...) and
+# those of controller.def into controller[1..ncontroller]. Other awk programs follow it on the
+# command line and read the files behind the rows:
 #
 #	cc -E -P -x c src/libcore/metric_rows.h | awk -f metric_rows.awk -f OTHER.awk - FILE
 
-# fields(ROW): splits "a, "b, c", d" into f[1..n], without the quotes
+# fields(ROW): splits a row such as: a, "b, c", d - into f[1..n], without the quotes; returns n
 function fields(row,    n, c, i, in_text, text) {
 	n = 1
 	text = ""

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* For the preprocessor alone: the rows of metrics.def as metric_rows.awk reads them, each after "@@". */
+/*
+ * Input for metric_rows.awk, through the C preprocessor only: each row of metrics.def and
+ * controller.def, behind "@@".
+ */
 #define METRIC(...) @@ __VA_ARGS__
 #include "src/libcore/metrics.def"
 #define CONTROLLER_METRIC(id, name, type, labels, units, help) @@ controller, name, type, labels, help

@@ -9,7 +9,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-/* A unit's steps from the largest down; the last one takes all that is left. */
+/* The steps of a unit, largest first; the last step takes what is left. */
 struct step {
 	uint64_t size;
 	const char *name;
@@ -47,7 +47,7 @@ static void scaled(const struct step *s, uint64_t value, char *buf, size_t size)
 	while (s->size > 1 && value < s->size)
 		s++;
 	v = (double)value / (double)s->size;
-	/* 9.996 is 10.0 and not 10.00 */
+	/* 9.996 is shown as 10.0, not as 10.00 */
 	(void)snprintf(buf, size, "%.*f %s", s->size == 1 ? 0 : v < 9.995 ? 2 : 1, v, s->name);
 }
 
@@ -154,7 +154,7 @@ const char *metric_text_sources(const struct values *f, const char *estimate, ch
 	return buf;
 }
 
-/* "85 %"; what is there is neither 0 % nor, beside others, 100 %. */
+/* Writes "85 %"; a part above 0 is at least "<1 %", and less than the whole is at most ">99 %". */
 static void percent(uint64_t part, uint64_t whole, char *buf, size_t size)
 {
 	double v = 100.0 * (double)part / (double)whole;

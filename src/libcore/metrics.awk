@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# metrics.awk: fills the lists of metrics into a template.
+# metrics.awk: fills lists of metrics into a template.
 #
 #	cc -E -P -x c src/libcore/metric_rows.h | awk -f metric_rows.awk -f metrics.awk - TEMPLATE
 #
-# A line of TEMPLATE that has nothing but @LIST@ (and a comma that goes behind each item) becomes the list:
+# A line of TEMPLATE that has only @LIST@ is replaced by the list; a comma behind @LIST@ is put
+# behind each item. LIST is one of:
 #	sql_columns	columns of the tables job and step
-#	sql_day_columns	columns of usage_day, of the metrics with METRIC_BY_DAY
-#	sql_day_sums	"SUM(x) AS x" of these
-#	sql_day_names	their names
-#	json OBJECT	members of that object in a record's JSON Schema: "json usage.io"
-#	md		rows of the table in doc/metrics.md
-#	controller	the same of controller.def
-#	include FILE	the lines of FILE, which is beside TEMPLATE and may have lists too
+#	sql_day_columns	columns of usage_day, for metrics with METRIC_BY_DAY
+#	sql_day_sums	"SUM(x) AS x" for these columns
+#	sql_day_names	names of these columns
+#	json OBJECT	members of OBJECT in a record's JSON Schema: "json usage.io"
+#	md		rows of the metrics in doc/metrics.md
+#	controller	rows of the controller's metrics in doc/metrics.md
+#	include FILE	the lines of FILE, beside TEMPLATE; they may have lists too
 
 function quoted(text) {
 	gsub("'", "''", text)
@@ -36,7 +37,7 @@ function item(list, i) {
 	return ""
 }
 
-# The members of one object: no comma behind the last.
+# Prints the members of one object, without a comma behind the last one.
 function print_json(indent, object,    i, last, any) {
 	last = ""
 	for (i = 1; i <= n; i++) {

@@ -17,7 +17,9 @@ static const struct {
 #define EVENTS_PREFIX "events:"
 #define KNOWN_TEXT "hw (default), sw, io, net, sched, events:NAME,.."
 
-/* The next item of a list by comma, without blanks around it; false at the end. */
+/*
+ * Takes the next item off a list separated by commas, without blanks around it. False at the end.
+ */
 static bool next_item(const char **list, const char **ret, size_t *ret_len)
 {
 	const char *p = *list + strspn(*list, ", \t");
@@ -47,7 +49,10 @@ static int add_group(const char *item, size_t len, struct perf_request *w, struc
 
 static int add_event(const char *item, size_t len, struct perf_request *w, struct errmsg *err)
 {
-	/* of libpfm4: "skx::INST_RETIRED:ANY_P:u", "perf::cycles", attributes with values "c=1" */
+	/*
+	 * libpfm4's forms: "skx::INST_RETIRED:ANY_P:u", "perf::cycles", attributes with values
+	 * "c=1"
+	 */
 	static const char bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_:.=+-";
 

@@ -34,7 +34,7 @@ static int add_word(const char *word, size_t len, struct profile_request *w, str
 		w->stacks = stacks;
 		return 0;
 	}
-	/* parse_u64_n() takes a newline, too */
+	/* digits only: parse_u64_n() would also take a newline */
 	if (strspn(word, "0123456789") < len || parse_u64_n(word, len, &hz) < 0 || hz < 1 || hz > PROFILE_REQUEST_HZ_MAX)
 		return errmsg_set(err, -EINVAL, "'%.*s' is neither a rate from 1 to %d nor user, kernel or both",
 				  (int)(len < 40 ? len : 40), word, PROFILE_REQUEST_HZ_MAX);

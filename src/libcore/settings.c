@@ -13,7 +13,9 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/parse.h"
 
-/* Absolute, so that it means the same in every daemon's working folder; empty switches off. */
+/*
+ * A path must be absolute, as daemons have different working folders; "" switches the feature off.
+ */
 static int parse_path(const char *value, void *field, const struct kvconf_key *key,
 		      struct errmsg *err)
 {
@@ -57,7 +59,7 @@ static int parse_interval(const char *value, void *field, const struct kvconf_ke
 
 	if (rc < 0)
 		return rc;
-	/* RAPL updates every millisecond; above a minute its counters may wrap unseen. */
+	/* RAPL updates every millisecond; beyond a minute its counters may wrap unnoticed. */
 	if (ns < UINT64_C(50000000) || ns > UINT64_C(60000000000))
 		return errmsg_set(err, -ERANGE, "'%s' is not within 50ms and 1m", value);
 	*(uint64_t *)field = ns;
@@ -65,8 +67,8 @@ static int parse_interval(const char *value, void *field, const struct kvconf_ke
 }
 
 /*
- * Only root may write the file; others could forge what Prometheus scrapes. Root must be able to
- * read it.
+ * Only the owner, root, may write the file, or others could forge what Prometheus reads. Root must
+ * be able to read it.
  */
 static int parse_mode(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
@@ -92,14 +94,14 @@ static int parse_pue(const char *value, void *field, const struct kvconf_key *ke
 
 	if (rc < 0)
 		return rc;
-	/* ISO/IEC 30134-2: facility energy over IT energy, so never below 1. */
+	/* ISO/IEC 30134-2: facility energy / IT energy, so never below 1 */
 	if (milli < 1000 || milli > 5000)
 		return errmsg_set(err, -ERANGE, "'%s' is not within 1 and 5", value);
 	*(uint64_t *)field = milli;
 	return 0;
 }
 
-/* A minute is less than any grid's interval, a month more than any outage. */
+/* A minute is shorter than any grid's interval, a month is longer than any outage. */
 static int parse_age(const char *value, void *field, const struct kvconf_key *key,
 		     struct errmsg *err)
 {
@@ -128,7 +130,7 @@ static int parse_market(const char *value, void *field, const struct kvconf_key 
 	return 0;
 }
 
-/* A server of 10 t, 4 years and 1 CPU has 300 g/h. */
+/* The limit is generous: a server of 10 t, used for 4 years, with a single CPU has 300 g/h. */
 static int parse_embodied(const char *value, void *field, const struct kvconf_key *key,
 			  struct errmsg *err)
 {
@@ -144,7 +146,7 @@ static int parse_embodied(const char *value, void *field, const struct kvconf_ke
 	return 0;
 }
 
-/* Goes into records. */
+/* No control characters, because the text goes into records. */
 static int parse_source_text(const char *value, void *field, const struct kvconf_key *key,
 			     struct errmsg *err)
 {
@@ -156,7 +158,7 @@ static int parse_source_text(const char *value, void *field, const struct kvconf
 	return kvconf_text(value, field, key, err);
 }
 
-/* Tables have a partition per month. */
+/* At least a month, because tables have monthly partitions. */
 static int parse_retention(const char *value, void *field, const struct kvconf_key *key,
 			   struct errmsg *err)
 {
@@ -379,7 +381,7 @@ int settings_path(const char *slurm_conf, char *buf, size_t size)
 	return 0;
 }
 
-/* A factor without a source is worth nothing. */
+/* A factor needs its source, or nobody can check it. */
 static int check_sources(const char *path, const struct settings *s, kvconf_error_fn *on_error, void *arg,
 			 struct errmsg *err)
 {

@@ -8,7 +8,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/parse.h"
 
-/* slurm.h: NO_CONSUME_VAL64, NO_VAL64 and INFINITE64 are the three largest numbers. */
+/* slurm.h: the three largest numbers, NO_CONSUME_VAL64, NO_VAL64 and INFINITE64, mean unknown. */
 #define FIRST_UNKNOWN UINT64_C(0xfffffffffffffffd)
 
 void tresmap_init(struct tresmap *map)
@@ -57,7 +57,7 @@ int tresmap_value(const char *usage, uint32_t id, uint64_t *ret)
 	return -ENODATA;
 }
 
-/* "1-02:03:04" */
+/* Parses "1-02:03:04", a time as sacct prints it. -ENODATA: malformed. */
 static int parse_clock(const char *text, uint64_t *ret_ns)
 {
 	static const uint64_t per[] = { 24, 60, 60 };
@@ -105,7 +105,10 @@ int tresmap_named_value(const char *usage, const char *name, uint64_t *ret)
 	return -ENODATA;
 }
 
-/* KIND_NODES: each node counts 1, so Slurm's sum is the number of nodes. */
+/*
+ * Whether M is the largest value of any node. KIND_NODES is not: each node counts 1, so Slurm's sum
+ * is the number of nodes.
+ */
 static bool is_largest_of_nodes(enum metric m)
 {
 	return metric_table[m].fold == FOLD_MAX && metric_table[m].kind != KIND_NODES;
@@ -137,7 +140,7 @@ void tresmap_read_named(const char *tot, const char *max, enum metric_side side,
 			values_set(values, m, metric_from_tres(m, value));
 }
 
-/* Which one says how many nodes know M. */
+/* Returns the metric that counts the nodes on which M is known. */
 static enum metric nodes_metric(enum metric m)
 {
 	switch (m) {
