@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# sqlite.awk: the schema in SQLite's dialect, from the one of MariaDB (0001-schema.sql), so that both sinks have the
-# same tables, columns and views. Left out: comments, partitions, and the views of a database user's own jobs.
+# sqlite.awk: translates MariaDB's schema (0001-schema.sql) to SQLite, so that both sinks have the
+# same tables, columns and views. Left out are comments, partitions, and the views of a database
+# user's own jobs.
 #
 #	awk -f sqlite.awk 0001-schema.sql
 #
-# Dates are texts, decimals numbers of 15 digits. A statement ends with a ";" at the end of a line.
+# Dates become text, decimals become numbers of 15 digits. A statement ends with a ";" at the end of
+# a line.
 
-# The text in the quotes that TEXT begins with; what is behind it is left in rest.
+# Returns the text in the quotes that TEXT begins with; leaves what follows in `rest`.
 function literal(text,    out) {
 	out = ""
 	text = substr(text, 2)
@@ -22,7 +24,7 @@ function literal(text,    out) {
 	return out
 }
 
-# The value of 'text', @variable, 'text' ...
+# Concatenates a list such as: 'text', @variable, 'text' ...
 function concat(text,    out) {
 	out = ""
 	for (;;) {
