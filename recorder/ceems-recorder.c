@@ -50,7 +50,7 @@ static uint64_t wall_s(void)
 
 static const char usage[] =
 	"usage: ceems-recorder [-D] [-v] [-f FILE] [-u USER]\n"
-	"Makes a record of each job that ended, from what slurmctld told and slurmdbd knows,\n"
+	"Makes a record of each job that ended, from what slurmctld reported and slurmdbd has,\n"
 	"and delivers it to the sinks that ceems.conf names. See ceems-recorder(8).\n"
 	"  -D, --foreground   stay in the foreground and log to standard error\n"
 	"  -f, --config FILE  ceems.conf [beside slurm.conf]\n"
@@ -79,7 +79,7 @@ static int become(const char *name, struct errmsg *err)
 }
 
 /*
- * Checks that the recorder runs as the user that writes the inbox. Otherwise neither could read the
+ * Checks that the recorder runs as the user who writes the inbox; otherwise neither could read the
  * other's files.
  */
 static int check_user(const char *dir, struct errmsg *err)
@@ -167,7 +167,8 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
-	(void)umask(027); /* RecordFile may be read by its group; folders and the store have their own modes */
+	/* RecordFile may be read by its group; folders and the store have modes of their own */
+	(void)umask(027);
 	if (user && become(user, &err) < 0)
 		return recorder_fail(err.text);
 	openlog("ceems-recorder", LOG_PID, LOG_DAEMON);

@@ -15,7 +15,7 @@ static bool ctld_is_over(const slurm_job_info_t *job)
 	return (job->job_state & JOB_STATE_BASE) > JOB_SUSPENDED && !(job->job_state & JOB_COMPLETING);
 }
 
-/* "cpu=1,energy=42,node=1" */
+/* Reads the energy from a TRES text such as "cpu=1,energy=42,node=1". */
 static struct maybe_u64 ctld_energy(const char *tres)
 {
 	const char *p = tres ? strstr(tres, "energy=") : NULL;
@@ -44,7 +44,7 @@ struct record *ctld_record(const char *cluster, const slurm_job_info_t *job)
 	r->group_id = job->group_id;
 	r->submit = compat_time(job->submit_time);
 	r->eligible = compat_time(job->eligible_time);
-	/* for a running job, end_time is when its time limit ends */
+	/* the end_time of a running job is when its time limit ends */
 	r->end = ctld_is_over(job) ? compat_time(job->end_time) : 0;
 	if (job->nodes && *job->nodes)
 		r->start = compat_time(job->start_time);
@@ -66,8 +66,8 @@ struct record *ctld_record(const char *cluster, const slurm_job_info_t *job)
 }
 
 /*
- * Adds a row for JOB. SUBMIT is the run that is asked for; 0: the run that JOB is. Of an earlier
- * run, slurmctld still knows where it was submitted, so that row has no end and nothing else.
+ * Adds a row for JOB. SUBMIT selects a run of the job; 0: the run that JOB is. For an earlier run,
+ * slurmctld still knows the submit host, so that row has no end and no energy.
  */
 static int ctld_add(const char *cluster, const slurm_job_info_t *job, uint64_t submit, struct slurmdb_jobs *ret)
 {
@@ -76,7 +76,7 @@ static int ctld_add(const char *cluster, const slurm_job_info_t *job, uint64_t s
 	bool is_over = is_this && ctld_is_over(job);
 
 	if (!is_this && compat_time(job->submit_time) < submit)
-		return 0; /* the id was given again */
+		return 0; /* the id was used again for a later job */
 	if (!more)
 		return -ENOMEM;
 	ret->job = more;

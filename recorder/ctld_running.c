@@ -59,8 +59,8 @@ static int ctld_add_running(const slurm_job_info_t *job, struct slurmdb_jobs *re
 static int ctld_load(const struct ctld_running *c, job_info_msg_t **ret)
 {
 	/*
-	 * Asks slurmctld. For one user it cannot send changes only, but the answer is short. For
-	 * all users, SHOW_ALL would cost slurmctld some 30 % more, for hidden partitions.
+	 * Asks slurmctld. For one user slurmctld cannot send only changes, but the answer is short.
+	 * For all users, SHOW_ALL would cost slurmctld some 30 % more, for hidden partitions.
 	 */
 	return c->all_users ? slurm_load_jobs(c->last_update, ret, SHOW_LOCAL) :
 			      slurm_load_job_user(ret, c->uid, SHOW_ALL);

@@ -8,7 +8,7 @@
 
 enum job_merge_run job_merge_run_of(const struct job_facts *f, const struct record *row)
 {
-	/* a start before the submit time is the start of a resized job's first part */
+	/* a start before the submit time is that of a resized job's first part */
 	if (!row->end || !f->start || row->start < f->submit)
 		return RUN_SAME;
 	if (row->start > f->start)
@@ -80,9 +80,9 @@ static void merge_numbers(struct record *facts, const struct record *row)
 }
 
 /*
- * Merges the job's end. slurmctld tells it to slurmdbd and to the hook at the same time. A
- * slurmctld that was killed may tell an end again, with other values. slurmdbd has the last one, in
- * whatever order they arrive here.
+ * Merges the job's end. slurmctld reports an end to slurmdbd and to the hook at the same time.
+ * After it was killed, slurmctld may report another end; slurmdbd has the last one, whatever the
+ * order of arrival here.
  */
 static void merge_ending(struct record *facts, struct record *row)
 {

@@ -2,15 +2,15 @@
 /*
  * recorder.h - ceems-recorder's state, and the functions that its files share:
  *
- *   recorder_run.c        the main loop, and how long it waits
- *   recorder_inbox.c      job ends from the inbox into the store
- *   recorder_jobs.c       a job's way: ended -> asked for in slurmdbd -> final, or corrected later
- *   recorder_reconcile.c  ends that slurmctld or the inbox lost are found in slurmdbd
- *   recorder_marker.c     what the recorder of the backup controller has to know
- *   recorder_prom.c       ceems_controller.prom
+ *	recorder_run.c		the main loop, and how long it waits
+ *	recorder_inbox.c	moves job ends from the inbox to the store
+ *	recorder_jobs.c		asks slurmdbd about ended jobs and writes their records
+ *	recorder_reconcile.c	finds job ends that slurmctld or the inbox lost
+ *	recorder_marker.c	tells the recorder of the backup controller what is delivered
+ *	recorder_prom.c		ceems_controller.prom
  *
- * One thread runs all of it, except the threads of the sinks (deliver.h) and of the marker. The process may be killed
- * at any moment, so state that must survive is in the store.
+ * One thread runs all of it, except the threads of the sinks (deliver.h) and of the marker. The
+ * process may be killed at any moment, so state that must survive is in the store.
  */
 #ifndef CEEMS_RECORDER_H
 #define CEEMS_RECORDER_H
@@ -27,19 +27,20 @@
 #include "src/libstore/job_facts.h"
 #include "src/libstore/store.h"
 
-/* Jobs that slurmdbd may be asked for at one time: ten questions. */
+/* Most jobs that are asked for at the same time: the jobs of ten questions. */
 #define RECORDER_ASKED_MAX 1000
 
 struct asked_job {
-	uint64_t tag;	      /* the tag of the answer to wait for */
+	uint64_t tag;	      /* tag of the answer to wait for */
 	uint32_t key_hash;
 	char key[RECORD_KEY_MAX];
-	struct job_facts *facts; /* owned; NULL: a job of a window, whose key is not known */
+	struct job_facts *facts; /* owned; NULL: a job found in a window, whose key is not known */
 	struct slurmdb_want want;
 	size_t facts_len;
 	enum store_job_state state;
 	uint64_t ended;
-	char submit_host[64]; /* for a job of a window: the submit host, which only slurmctld knows; "": unknown */
+	/* of a job found in a window: submit host, which only slurmctld knows; "": unknown */
+	char submit_host[64];
 	bool of_slurmctld; /* slurmctld is asked for the energy, because slurmdbd does not answer */
 };
 
@@ -50,50 +51,55 @@ struct recorder {
 	uint64_t (*wall_s)(void); /* seconds since the epoch */
 	uint64_t started_s;
 	struct store *store;
-	uint64_t store_retry_ns; /* after a failure of the store: the time of the next try */
+	uint64_t store_retry_ns; /* when to try the store again after a failure, CLOCK_MONOTONIC */
 
-	struct inbox_reader *inbox; /* NULL: there is none yet */
-	struct inbox_pos taken;	    /* the store has all entries before it */
+	struct inbox_reader *inbox; /* NULL: the folder does not exist yet */
+	struct inbox_pos taken;	    /* the store has all entries before this position */
 	uint64_t inbox_retry_ns;
-	uint64_t known_end; /* the latest end of a job taken from the inbox, in seconds; 0: none */
+	/* latest end of a job taken from the inbox, in seconds since the epoch; 0: none */
+	uint64_t known_end;
 
 	struct job_site site;
-	bool has_site; /* SITE was read from the inbox, where the plugin writes it */
+	bool has_site; /* SITE was read from the inbox or the store */
 
 	struct slurmdb_client *client; /* asks slurmdbd, or slurmctld if there is no slurmdbd; NULL: the cluster
 					  is not known yet */
-	struct slurmdb_client *ctld;   /* asks slurmctld on a site with slurmdbd; NULL: there is no slurmdbd */
+	/* asks slurmctld on a site with slurmdbd; NULL: there is no slurmdbd */
+	struct slurmdb_client *ctld;
 	struct asked_job asked[RECORDER_ASKED_MAX];
 	size_t nasked;
 	uint64_t next_tag;
-	uint64_t jobs_due_ns; /* when to look for due jobs */
-	bool dbd_is_down;     /* slurmdbd does not answer, and this was logged */
+	uint64_t jobs_due_ns; /* when to look for due jobs, CLOCK_MONOTONIC */
+	bool dbd_is_down;     /* slurmdbd does not answer; this was logged */
 	uint64_t ncorrected, ngiven_up;
 	struct {
 		uint64_t ends, found;
-		uint64_t records[2]; /* [1]: final */
+		uint64_t records[2]; /* [0]: incomplete, [1]: final */
 		uint64_t corrected;
-	} total; /* since the recorder started, with what the store could not take */
-	struct hook_cost hook; /* n is 0: not known */
+	} total; /* since the recorder started; includes what the store could not take */
+	struct hook_cost hook; /* n is 0: unknown */
 
 	struct {
-		uint64_t from;	  /* begin of the window, seconds; 0: nothing to do */
-		unsigned int step; /* index in the schedule of repeated searches */
+		/* begin of the search, in seconds since the epoch; 0: nothing to do */
+		uint64_t from;
+		unsigned int step; /* index in schedule_ns, the times of repeated searches */
 		uint64_t due_ns;
-		uint64_t next, to; /* the rest of this step's window; NEXT 0: the step has not begun */
-		uint64_t piece_s; /* length of the window that one question asks for, in seconds */
-		unsigned int nfails; /* failures of a question for one second */
-		uint64_t tag;	  /* tag of the question under way; 0: none */
+		/* rest of this step's window; next is 0: the step has not begun */
+		uint64_t next, to;
+		uint64_t piece_s; /* length of the piece that one question asks for, in seconds */
+		unsigned int nfails; /* failures of the question for one second */
+		uint64_t tag;	  /* tag of the unanswered question; 0: none */
 		uint64_t nfound;
-		bool has_missed;  /* a question about a job of the window failed, or there was no room to ask it */
-		bool is_saved;	  /* FROM is in the store, so that a restarted recorder continues */
+		/* a question about a job failed, or there was no room to ask it */
+		bool has_missed;
+		bool is_saved;	  /* FROM is in the store, so a restarted recorder continues */
 	} reconcile;
 
 	struct factors factors;
 	struct record_names names;
 	struct deliveries *sinks;
 	struct marker *marker;
-	struct recorder_prom *prom; /* NULL: no TextfileDir */
+	struct recorder_prom *prom; /* NULL: TextfileDir is not set */
 	uint64_t reclaim_due_ns;
 	uint64_t mark_due_ns;
 	uint64_t prom_due_ns;
@@ -109,7 +115,10 @@ int recorder_run(struct recorder *r, int stop_fd, struct errmsg *err);
 
 /* --- recorder_inbox.c ---------------------------------------------------------------------------- */
 
-/* Reads the inbox's position and the site from the store. */
+/*
+ * Reads the inbox's position, the site and an unfinished search from the store. Returns 0 or
+ * -errno.
+ */
 int recorder_inbox_load(struct recorder *r, struct errmsg *err);
 /*
  * Reads a value of SIZE bytes from the store's table `meta`. *ret_found is false if there is none,
@@ -119,7 +128,7 @@ int recorder_load_meta(struct recorder *r, const char *name, void *buf, size_t s
 		       struct errmsg *err);
 /* Moves a batch of job ends from the inbox to the store. Returns true if there are more. */
 bool recorder_inbox_take(struct recorder *r, uint64_t now_ns);
-/* Puts an ended job into the store, so that slurmdbd is asked for it. Call it in a transaction. */
+/* Puts an ended job into the store; slurmdbd is then asked for it. Call it in a transaction. */
 int recorder_put_job(struct recorder *r, const char *key, const struct job_facts *facts, size_t len,
 		     struct errmsg *err);
 
@@ -143,30 +152,31 @@ void recorder_want(const struct recorder *r, const struct job_facts *facts, stru
 /* --- recorder_reconcile.c ------------------------------------------------------------------------ */
 
 /*
- * Requests a search in slurmdbd for job ends that may be missing. Writes the time of the last known
- * end to the store, so that a restarted recorder continues the search. Call it in a transaction,
- * and recorder_reconcile_begin() after the commit.
+ * Requests a search in slurmdbd for job ends that may be missing. Stores the time of the last known
+ * end, so that a restarted recorder continues. Call it in a transaction, and call
+ * recorder_reconcile_begin() after the commit.
  */
 int recorder_reconcile_want(struct recorder *r, struct errmsg *err);
-/* Continues a search that an earlier process did not finish. Call it in a transaction. */
+/* Resumes a search that an earlier process did not finish. Call it in a transaction. */
 int recorder_reconcile_load(struct recorder *r, struct errmsg *err);
 /*
- * Starts the search. The search is repeated twice within 5 minutes, since slurmdbd may learn of an
- * end late. Then it is repeated until no question about a found job fails. A question that fails is
- * asked again; what was answered before it is kept.
+ * Starts the search. It is repeated twice within 5 minutes, as slurmdbd may learn of an end late,
+ * and then until no question about a found job fails. A failed question is asked again; earlier
+ * answers are kept.
  */
 void recorder_reconcile_begin(struct recorder *r, uint64_t now_ns);
 /*
- * Requests and starts the search if the store is new: at the first start, or after a loss. Do not
- * call it in a transaction.
+ * Requests and starts a search from the beginning, for a new store: at the first start, or after a
+ * loss. Do not call it in a transaction.
  */
 int recorder_reconcile_all(struct recorder *r, struct errmsg *err);
+/* Asks the next question of the search, if it is time. */
 void recorder_reconcile_run(struct recorder *r, uint64_t now_ns);
-/* Call it if answers were dropped: the present piece and the last window are asked for again. */
+/* Repeats the present piece and the last window. Call it if answers were dropped. */
 void recorder_reconcile_missed(struct recorder *r, uint64_t now_ns);
 /*
- * Handles an answer to a question of recorder_reconcile_run(). ASKED is the job it is about, or
- * NULL if it is about a window. Call it in a transaction.
+ * Handles an answer of the search. ASKED is the job that the answer is about; NULL: it is about a
+ * window. Call it in a transaction.
  */
 int recorder_reconcile_take(struct recorder *r, const struct slurmdb_answer *a, const struct asked_job *asked,
 			    struct errmsg *err);
@@ -187,9 +197,11 @@ int recorder_prom_format(struct recorder *r, bool has_ended, char **ret, size_t 
 /* --- recorder_marker.c --------------------------------------------------------------------------- */
 
 /*
- * The marker is a file in StateSaveLocation, one per host. It tells the recorders of other hosts which records this one
- * has delivered. The folder is often on a network file system, which may hang. So a thread of its own reads and writes
- * markers, and the recorder does not wait for that thread.
+ * A marker is a file in StateSaveLocation, one per host. It tells the recorders of other hosts
+ * which records this host has delivered. The folder is often on a network file system, which may
+ * hang. So a thread reads and writes markers, and the recorder never waits for that thread.
+ *
+ * marker_start() starts the thread. Returns 0 or -errno.
  */
 int marker_start(struct marker **ret, struct errmsg *err);
 /* Ends the thread and frees M. If the thread hangs in the file system, both are leaked. */
@@ -198,23 +210,32 @@ void marker_stop(struct marker *m);
 struct marker_state {
 	uint64_t since;	  /* records of all jobs that ended before this time (seconds) are delivered; 0: not
 			     known yet */
-	bool has_open;	  /* some records are not delivered; the marker is rewritten regularly, as a sign that
-			     the recorder runs */
-	const char *keys; /* the recorder's last jobs, one record key per line */
+	/*
+	 * some records are not delivered; the marker is then rewritten regularly, which shows that
+	 * the recorder runs
+	 */
+	bool has_open;
+	const char *keys; /* record keys of the last jobs, one per line */
 };
 
-/* DIR is StateSaveLocation, NOW_S the wall clock. The file is written if STATE differs, and while has_open is set. */
+/*
+ * Writes the marker in DIR (StateSaveLocation) if STATE has changed, and regularly while has_open
+ * is set. NOW_S is the wall clock.
+ */
 void marker_set(struct marker *m, const char *dir, const struct marker_state *state, uint64_t now_s);
 /*
- * Starts reading the markers of other hosts, now and after each marker_set(). Times up to AFTER are ignored. AFTER is 0 if
- * the store was lost: then this host's own marker is read, too.
+ * Starts reading the markers of other hosts, now and after each marker_set(). Times up to AFTER are
+ * ignored. AFTER 0 means that the store was lost: this host's own marker is then read, too.
  */
 void marker_ask(struct marker *m, uint64_t after);
-/* Stops reading, and forgets the keys that were read. */
+/* Stops reading and forgets the keys that were read. */
 void marker_ask_end(struct marker *m);
-/* The earliest `since` that was read after marker_ask(); 0: none yet. */
+/* Returns the earliest `since` read after marker_ask(); 0: none yet. */
 uint64_t marker_others_since(struct marker *m);
-/* True if another recorder has delivered the record KEY of a job that ended at END, or is running and will do so. */
+/*
+ * Whether another recorder has delivered the record KEY of a job that ended at END, or is running
+ * and will deliver it.
+ */
 bool marker_others_have(struct marker *m, const char *key, uint64_t end, uint64_t now_s);
 
 #endif

@@ -5,7 +5,7 @@
 #include "src/libutil/logger.h"
 
 #define FRESH_NS (5 * NSEC_PER_SEC)
-#define WAIT_NS (2 * NSEC_PER_SEC) /* less than slurmctld waits for the worker */
+#define WAIT_NS (2 * NSEC_PER_SEC) /* slurmctld waits longer than this for its worker */
 
 void factors_open(struct factors *f, const struct settings *s)
 {

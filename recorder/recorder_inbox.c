@@ -64,7 +64,8 @@ int recorder_put_job(struct recorder *r, const char *key, const struct job_facts
 }
 
 /*
- * Takes a job's end. After it was killed, slurmctld may tell an end again, the same or another one.
+ * Takes a job's end. A slurmctld that was killed may report an end again after its restart,
+ * unchanged or not.
  */
 static int inbox_take_end(struct recorder *r, const struct job_facts *facts, size_t len, bool key_only,
 			  struct errmsg *err)
@@ -74,7 +75,7 @@ static int inbox_take_end(struct recorder *r, const struct job_facts *facts, siz
 	int rc = job_facts_record_key(facts, len, r->site.cluster, key, sizeof(key));
 
 	if (rc < 0) {
-		logger_error("ceems: an entry of the inbox is no job: skipped");
+		logger_error("ceems: an entry of the inbox is not a job: skipped");
 		return 0;
 	}
 	rc = store_job_get(r->store, key, &known, err);
@@ -107,7 +108,7 @@ static int inbox_take_start(struct recorder *r, const struct job_facts *facts, s
 	if (rc < 0)
 		return rc == -EINVAL ? 0 : errmsg_errno(err, rc, "a job's start");
 	rc = store_record_append(r->store, STORE_START, key, json, json_len, 0, NULL, err);
-	/* records of starts are optional, so they are dropped rather than take room from ends */
+	/* records of starts are optional: drop them, or they take room from job ends */
 	return rc == -ENOSPC ? 0 : rc;
 }
 
@@ -150,11 +151,14 @@ static int inbox_take_entry(struct recorder *r, const struct inbox_entry *e, boo
 		free(facts);
 		return rc;
 	}
-	logger_error("ceems: the inbox has an entry of kind %d, which is not known: skipped", (int)e->kind);
+	logger_error("ceems: the inbox has an entry of kind %d, which this version does not know: skipped", (int)e->kind);
 	return 0;
 }
 
-/* Takes a batch in one transaction. Returns the number of entries, or -errno. */
+/*
+ * Takes a batch in one transaction. Returns the number of entries, or -errno; *RET_OF_STORE tells
+ * whose error it is.
+ */
 static int inbox_take_batch(struct recorder *r, bool *ret_reconcile, bool *ret_of_store, struct errmsg *err)
 {
 	struct inbox_pos pos = r->taken;
@@ -197,8 +201,7 @@ static int inbox_take_batch(struct recorder *r, bool *ret_reconcile, bool *ret_o
 }
 
 /*
- * Opens the inbox. 1: its folder does not exist yet; the plugin makes it, and until then there is
- * nothing to take.
+ * Opens the inbox. Returns 0, -errno, or 1: the folder does not exist until the plugin creates it.
  */
 static int inbox_open(struct recorder *r, struct errmsg *err)
 {
@@ -214,7 +217,7 @@ bool recorder_inbox_take(struct recorder *r, uint64_t now_ns)
 {
 	struct errmsg err = { 0 };
 	bool reconcile = false;
-	bool of_store = false; /* which logs its own trouble */
+	bool of_store = false; /* the store logs its own trouble */
 	unsigned int tries;
 	int rc;
 

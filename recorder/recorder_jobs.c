@@ -13,19 +13,16 @@
 
 #define ANSWERS_BATCH 256 /* per transaction */
 #define STORE_RETRY_NS (2 * NSEC_PER_SEC)
-/*
- * Steps that are missing an hour after a job's end will not come, for example because a node
- * failed.
- */
+/* Steps that are missing an hour after a job's end will not come, for example if a node failed. */
 #define HOPELESS_S 3600
 /*
- * When to ask again for a job whose steps slurmdbd did not send within the deadline: each try costs
+ * When to ask again for the steps of a job that slurmdbd could not send in time; each try costs
  * slurmdbd minutes.
  */
 #define ALONE_AGAIN_S 1800
 #define DOWN_AGAIN_S 5
 
-/* The pause before the next try: an eighth of the time waited so far. */
+/* The pause before the next try: an eighth of the time waited so far, 1 s to 2 min. */
 static uint64_t jobs_pause_s(uint64_t waited_s)
 {
 	uint64_t pause = waited_s / 8;
@@ -33,7 +30,9 @@ static uint64_t jobs_pause_s(uint64_t waited_s)
 	return pause < 1 ? 1 : pause > 120 ? 120 : pause;
 }
 
-/* --- who is asked for ---------------------------------------------------------------------------- */
+/*
+ * --- questions -----------------------------------------------------------------------------------
+ */
 
 static uint32_t jobs_hash(const char *key)
 {
@@ -119,7 +118,7 @@ int recorder_ask(struct recorder *r, struct slurmdb_client *whom, const struct s
 	return 0;
 }
 
-/* For each job that is due. */
+/* Asks for one due job; called by store_jobs_due(). */
 static int jobs_ask_one(void *ctx, const struct store_job *job)
 {
 	struct recorder *r = ctx;
@@ -130,7 +129,7 @@ static int jobs_ask_one(void *ctx, const struct store_job *job)
 	if (jobs_is_asked(r, job->key, jobs_hash(job->key)))
 		return 0;
 	if (!job->facts || !job_facts_is_whole(job->facts, job->facts_len)) {
-		logger_error("ceems: %s: what the store has of it is no job: given up", job->key);
+		logger_error("ceems: %s: the store has no valid facts of this job; it gets no record", job->key);
 		return store_job_delete(r->store, job->key, NULL);
 	}
 	recorder_want(r, job->facts, &want);
@@ -145,7 +144,7 @@ static int jobs_ask(struct recorder *r, uint64_t now_ns, struct errmsg *err)
 
 	if (rc < 0)
 		return rc;
-	/* jobs under way are due as well, so read twice as many */
+	/* due jobs include those already asked for, so read twice as many */
 	rc = store_jobs_due(r->store, now_s, 2 * RECORDER_ASKED_MAX, jobs_ask_one, r, err);
 	if (rc >= 0 || rc == -ECANCELED)
 		rc = store_jobs_next_due(r->store, &next, err);
@@ -154,7 +153,7 @@ static int jobs_ask(struct recorder *r, uint64_t now_ns, struct errmsg *err)
 		return rc;
 	}
 	rc = store_commit(r->store, err);
-	/* with questions underway their answers come first */
+	/* the answers of sent questions come first */
 	r->jobs_due_ns = next == STORE_NEVER ? UINT64_MAX :
 			 next > now_s	     ? now_ns + (next - now_s) * NSEC_PER_SEC :
 					       now_ns + NSEC_PER_SEC / 4;
@@ -192,7 +191,9 @@ static int jobs_write(struct recorder *r, const struct asked_job *a, struct slur
 
 /* --- the answer ---------------------------------------------------------------------------------- */
 
-/* Asks another question about job A, whose answer replaces this one. False: not now. */
+/*
+ * Asks another question about job A; its answer replaces the present one. False: not possible now.
+ */
 static bool jobs_ask_more(struct recorder *r, const struct asked_job *a, struct slurmdb_client *whom,
 			  const struct slurmdb_want *want)
 {
@@ -205,19 +206,15 @@ static bool jobs_ask_more(struct recorder *r, const struct asked_job *a, struct 
 	return r->nasked < RECORDER_ASKED_MAX && recorder_ask(r, whom, want, &job) == 0;
 }
 
-/*
- * Asks slurmctld for the energy of a job whose record has no steps, because slurmdbd does not
- * answer.
- */
+/* Asks slurmctld for the energy of a job if slurmdbd does not answer. That answer has no steps. */
 static bool jobs_ask_slurmctld(struct recorder *r, const struct asked_job *a)
 {
 	return r->ctld && !a->of_slurmctld && jobs_ask_more(r, a, r->ctld, &a->want);
 }
 
 /*
- * Asks again for a task. The whole array was asked for, but slurmdbd has a task under that id: a
- * slurmctld that was killed had started the task, and its successor only knew the array. The task
- * has steps.
+ * Asks again for a task. The array as a whole was asked for, but slurmdbd has a task under that id:
+ * a slurmctld that was killed had started the task, and its successor knew only the array.
  */
 static bool jobs_ask_task(struct recorder *r, const struct asked_job *a, const struct slurmdb_answer *ans)
 {
@@ -231,8 +228,8 @@ static bool jobs_ask_task(struct recorder *r, const struct asked_job *a, const s
 }
 
 /*
- * Asks again by id. slurmdbd has no row of the task that has the array's own id. A row that it made
- * from an end alone has no task number, and only the id finds it, with the rows of all tasks.
+ * Asks again by job id, for the task that has the array's own id. A row that slurmdbd made from an
+ * end alone has no task number, so only the id finds it, together with all tasks.
  */
 static bool jobs_ask_by_id(struct recorder *r, const struct asked_job *a, const struct slurmdb_answer *ans)
 {
@@ -245,14 +242,14 @@ static bool jobs_ask_by_id(struct recorder *r, const struct asked_job *a, const 
 	return jobs_ask_more(r, a, r->client, &want);
 }
 
-/* Returns true if slurmdbd has the job and lacks some rows of it, but not the end that slurmctld told last. */
+/* Whether slurmdbd has the job's last end, but still lacks other rows of the job. */
 static bool jobs_has_ended(const struct slurmdb_answer *ans)
 {
 	return ans->kind == SLURMDB_JOB && ans->job.state == SLURMDB_OPEN &&
 	       ans->job.missing != SIGN_END && ans->job.missing != SIGN_THIS_END;
 }
 
-/* Returns true for a part of a resized job, whose steps may run on. */
+/* Whether this is a part of a resized job: the job's steps may still run. */
 static bool jobs_goes_on(const struct slurmdb_answer *ans)
 {
 	const struct record *row = ans->job.record;
@@ -260,22 +257,20 @@ static bool jobs_goes_on(const struct slurmdb_answer *ans)
 	return row && row->state && !strcmp(row->state, "RESIZING");
 }
 
-/* So long ago that nothing more comes. */
+/* Whether the job ended so long ago that nothing more will come. */
 static bool jobs_is_hopeless(const struct recorder *r, const struct asked_job *a,
 			     const struct slurmdb_answer *ans)
 {
 	return jobs_has_ended(ans) && !a->of_slurmctld && r->wall_s() > a->ended + HOPELESS_S && !jobs_goes_on(ans);
 }
 
-/*
- * Returns true if nothing more will come. An answer of slurmctld, which has no steps, is not final.
- */
+/* Whether the answer is complete. An answer of slurmctld is not: it has no steps. */
 static bool jobs_is_final(const struct asked_job *a, const struct slurmdb_answer *ans)
 {
 	return ans->kind == SLURMDB_JOB && ans->job.state == SLURMDB_FINAL && !a->of_slurmctld;
 }
 
-/* Nothing follows this record. */
+/* Writes the last record of the job. */
 static int jobs_write_last(struct recorder *r, const struct asked_job *a, struct slurmdb_job *row, bool ended,
 			   struct errmsg *err)
 {
@@ -289,8 +284,8 @@ static int jobs_write_last(struct recorder *r, const struct asked_job *a, struct
 }
 
 /*
- * Returns true if the wait for missing values is over: FinalEnergyWait before the first record,
- * CorrectionWait after it. During an outage of slurmdbd, CorrectionWait is doubled.
+ * Whether the wait for missing values is over: FinalEnergyWait before the first record,
+ * CorrectionWait after it. While slurmdbd is down, CorrectionWait is doubled.
  */
 static bool jobs_is_late(const struct settings *s, bool has_record, const struct slurmdb_answer *ans, uint64_t waited_s)
 {
@@ -301,12 +296,12 @@ static bool jobs_is_late(const struct settings *s, bool has_record, const struct
 	return waited_s >= wait_ns / NSEC_PER_SEC;
 }
 
-/* Handles an answer that lacks something: writes what there is, and asks again later. */
+/* Handles an incomplete answer: once the wait is over, writes what there is; asks again later. */
 static int jobs_wait_on(struct recorder *r, const struct asked_job *a, struct slurmdb_answer *ans,
 			struct errmsg *err)
 {
 	const struct settings *s = &r->settings;
-	/* counted from our start, since slurmdbd may have started as late */
+	/* counted from the recorder's start if that is later: slurmdbd may have started as late */
 	uint64_t since = a->ended > r->started_s ? a->ended : r->started_s;
 	uint64_t now = r->wall_s();
 	uint64_t waited = now > since ? now - since : 0;
@@ -320,7 +315,7 @@ static int jobs_wait_on(struct recorder *r, const struct asked_job *a, struct sl
 		next = now + ALONE_AGAIN_S;
 	else if (ans->kind == SLURMDB_NO_ANSWER && next < now + DOWN_AGAIN_S)
 		next = now + DOWN_AGAIN_S;
-	if (now < last && next > last) /* so that the last try is at the end of CorrectionWait */
+	if (now < last && next > last) /* make the last try at the end of CorrectionWait */
 		next = last;
 	if ((ans->kind == SLURMDB_JOB_ALONE || a->of_slurmctld) && !has_record)
 		is_late = true;
@@ -332,7 +327,7 @@ static int jobs_wait_on(struct recorder *r, const struct asked_job *a, struct sl
 		return jobs_write_last(r, a, &ans->job, /* ended= */ true, err);
 	if (has_record) {
 		if (!r->ngiven_up++)
-			logger_info("ceems: %s stays without what it lacks, which did not come within "
+			logger_info("ceems: %s stays incomplete: slurmdbd did not have the rest within "
 				    "CorrectionWait", a->key);
 		return store_job_set(r->store, a->key, STORE_JOB_CORRECTED, STORE_NEVER, err);
 	}
@@ -377,7 +372,7 @@ static int jobs_take_answer(struct recorder *r, struct slurmdb_answer *ans, stru
 		return 0;
 	if (!a->facts)
 		return recorder_reconcile_take(r, ans, a, err);
-	/* a newer end may have come since, and then this answer is not of that one */
+	/* a newer end may have come since the question; then this answer is not about that end */
 	rc = store_job_get(r->store, a->key, &now, err);
 	if (rc > 0 && now.ended == a->ended && now.facts_len == a->facts_len)
 		rc = jobs_settle(r, a, ans, err);
@@ -405,7 +400,10 @@ static bool jobs_next_answer(struct recorder *r, uint64_t now_ns, struct slurmdb
 	return r->ctld && slurmdb_client_take(r->ctld, now_ns, ret) > 0;
 }
 
-/* Handles answers; returns how many. If the store fails they are dropped, and asked for again. */
+/*
+ * Handles answers; returns how many, or -errno. If the store fails they are dropped and asked for
+ * again.
+ */
 static int jobs_take_answers(struct recorder *r, uint64_t now_ns, struct errmsg *err)
 {
 	struct slurmdb_answer ans;
@@ -449,7 +447,8 @@ bool recorder_jobs_run(struct recorder *r, uint64_t now_ns)
 		rc = rc < 0 ? rc : n;
 	}
 	if (rc < 0) {
-		logger_debug("ceems: records wait for the store: %s", err.text); /* which logs its trouble */
+		/* the store logs its own trouble */
+		logger_debug("ceems: records wait for the store: %s", err.text);
 		r->store_retry_ns = now_ns + STORE_RETRY_NS;
 		r->jobs_due_ns = 0;
 		return false;

@@ -15,16 +15,16 @@
 
 #define MARKER_PREFIX "ceems-recorder."
 #define MARKER_SIZE_MAX ((size_t)1 << 20)
-#define MARKERS_MAX 8 /* controllers */
+#define MARKERS_MAX 8 /* one per controller */
 #define STOP_S 1
 /*
- * While records are undelivered, the file is rewritten every AGAIN_S. If it then is older than
- * FRESH_S, its recorder is down.
+ * While records are undelivered, the marker is rewritten every AGAIN_S seconds. A marker older than
+ * FRESH_S then means that its recorder is down.
  */
 #define AGAIN_S 10
 #define FRESH_S 30
 
-/* Content of a marker. */
+/* The content of a marker. */
 struct marker_text {
 	char host[256];
 	uint64_t since, written;
@@ -33,16 +33,16 @@ struct marker_text {
 
 struct marker {
 	pthread_t thread;
-	pthread_mutex_t lock; /* guards what follows */
+	pthread_mutex_t lock; /* guards the members below, except trouble */
 	pthread_cond_t changed;
 	bool is_stopping, wants_read, wants_write, is_asked, own_too;
 	char dir[1024];
 	struct marker_text own;
-	uint64_t after; /* earlier times in other markers are ignored */
+	uint64_t after; /* times up to this one in other markers are ignored */
 	uint64_t others_since;
 	struct marker_text others[MARKERS_MAX];
 	size_t nothers;
-	/* the thread's */
+	/* used by the thread only */
 	struct logger_once trouble;
 };
 
@@ -112,7 +112,10 @@ static void marker_forget_others(struct marker *m)
 	m->nothers = 0;
 }
 
-/* Keeps this host's marker, which is read once only, since this recorder then overwrites it. */
+/*
+ * Keeps what was read from this host's marker. It is read only once: this recorder overwrites it
+ * soon.
+ */
 static void marker_keep_own(struct marker *m, struct marker_text text[MARKERS_MAX], size_t *n)
 {
 	size_t i;
@@ -126,8 +129,8 @@ static void marker_keep_own(struct marker *m, struct marker_text text[MARKERS_MA
 }
 
 /*
- * Takes over markers that were read. The earliest time counts, since a later reading may have a
- * later one, after deliveries.
+ * Takes over markers that were read. The earliest time counts: a later reading may have a later
+ * time, as records were delivered meanwhile.
  */
 static void marker_take(struct marker *m, struct marker_text text[MARKERS_MAX], size_t n)
 {
@@ -270,8 +273,8 @@ uint64_t marker_others_since(struct marker *m)
 }
 
 /*
- * Returns true if T's recorder has delivered the job or will. Jobs that ended before T->since are
- * delivered; a running recorder will deliver the others.
+ * Whether T's recorder has delivered the job's record, or will. Jobs that ended before t->since are
+ * delivered; the others will be, if that recorder runs.
  */
 static bool marker_has(const struct marker_text *t, const char *line, uint64_t end, uint64_t now_s)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ceems_controller.prom: the recorder's state, for node_exporter's textfile collector. Counts are
- * those of struct recorder; the rest is read from the store, through a connection that only reads.
+ * recorder_prom.c - writes ceems_controller.prom, the recorder's state for node_exporter's textfile
+ * collector. Counts come from struct recorder, the rest from the store through a connection that
+ * only reads.
  */
 #include "ceems_config.h"
 
@@ -19,7 +20,7 @@
 struct recorder_prom {
 	struct textfile_feed *feed;
 	struct store_view *view; /* NULL: not open */
-	char host[256]; /* without its domain */
+	char host[256]; /* without the domain */
 };
 
 static const struct prom_family *prom_of(enum controller_metric m)
@@ -32,7 +33,7 @@ static void prom_put_plain(struct prom *p, enum controller_metric m, uint64_t va
 	prom_put(p, prom_of(m), value, "%s", "");
 }
 
-/* Seconds since SINCE; 0: SINCE is 0, nothing. */
+/* Seconds since SINCE; 0 if SINCE is 0 (none). */
 static uint64_t prom_age(uint64_t now_s, uint64_t since)
 {
 	return since && now_s > since ? now_s - since : 0;
@@ -100,7 +101,7 @@ struct sink_state {
 	bool has_lag;
 };
 
-/* Values of sinks, one row per family, since all series of a name must be together. */
+/* Values of sinks, one row per metric: all series of a metric must be written together. */
 enum sink_value_of { OF_LAG, OF_THREAD };
 static const struct sink_value {
 	enum controller_metric metric;
@@ -182,7 +183,7 @@ static void prom_put_slurm(const struct recorder *r, struct prom *p)
 	for (i = 0; i < ARRAY_SIZE(client); i++)
 		if (client[i])
 			slurmdb_client_get_stats(client[i], &stats[i]);
-	/* without slurmdbd, the only client asks slurmctld */
+	/* on a site without slurmdbd, r->client asks slurmctld */
 #define IS_DBD(i) ((i) == 0 && r->ctld)
 	for (i = 0; i < ARRAY_SIZE(client); i++)
 		if (stats[i].questions)
@@ -239,8 +240,8 @@ static void prom_put_hook(const struct recorder *r, struct prom *p)
 /* --- the text ------------------------------------------------------------------------------------ */
 
 /*
- * Counts in the store. The recorder may have begun a new store, so a view that fails is opened
- * again the next time.
+ * Counts what is in the store. After a failure the view is opened again next time: the recorder may
+ * have created a new store.
  */
 static bool prom_count(struct recorder *r, struct store_counts *ret)
 {
@@ -304,7 +305,7 @@ static int prom_open(struct recorder *r, struct errmsg *err)
 	struct recorder_prom *rp = calloc(1, sizeof(*rp));
 	struct textfile_feed_options o = { .dir = r->settings.textfile_dir,
 					   .file = CONTROLLER_PROM,
-					   .mode = 0644, /* it has nothing about jobs and users */
+					   .mode = 0644, /* has nothing about jobs and users */
 					   .helper_dir = r->settings.helper_dir,
 					   .who = "ceems: recorder: " };
 	int rc;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds job ends that were lost. An end is lost if slurmctld is killed before the plugin has written
- * it to disk, if a file of the inbox is damaged, or if the other controller's host is lost. slurmdbd
- * still has these ends. The recorder asks slurmdbd for the jobs that ended since the last known time,
- * without steps. For each job that is not in the store, the recorder asks slurmctld, which may still
- * know everything about the job. If slurmctld does not know the job, the recorder asks slurmdbd for
- * it by id. Then the job is put into the store as if it came from the inbox.
+ * recorder_reconcile.c - finds job ends that were lost. An end is lost if slurmctld is killed
+ * before the plugin has written it to disk, if a file of the inbox is damaged, or if the other
+ * controller's host is lost. slurmdbd still has these ends. The recorder asks slurmdbd for the
+ * jobs, without steps, that ended since the last known time. For each job that is not in the store
+ * it asks slurmctld, which may still know everything about the job, or else slurmdbd by job id.
+ * Then it puts the job into the store as if the job came from the inbox.
  */
 #include "recorder/recorder.h"
 
@@ -16,16 +16,16 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
-/* The times of the searches; a new slurmctld tells slurmdbd what the former one had not. */
+/* When to search: a new slurmctld sends slurmdbd what the killed one had not sent. */
 static const uint64_t schedule_ns[] = { 10 * NSEC_PER_SEC, 50 * NSEC_PER_SEC, 240 * NSEC_PER_SEC };
-/* The search begins this much earlier, since ends are not told in the order of their times. */
+/* The search begins this much earlier, as ends are not reported in the order of their times. */
 #define SLACK_S 60
-/* Key in the store's table `meta`: the value of reconcile.from during a search. */
+/* Name in the store's table `meta`: reconcile.from, during a search. */
 #define META_FROM "reconcile_from"
-/* The longest search; a marker may be of a host that is gone for good. */
+/* A search goes back no further; a marker may be of a host that is gone for good. */
 #define BACK_MAX_S (7 * UINT64_C(86400))
 /*
- * Length of a piece of a window, for one question. With 500,000 jobs a day, an answer has some
+ * Length of a piece of the window, for one question. With 500,000 jobs a day an answer has some
  * 20,000.
  */
 #define PIECE_S UINT64_C(3600)
@@ -63,7 +63,7 @@ void recorder_reconcile_begin(struct recorder *r, uint64_t now_ns)
 		marker_ask(r->marker, r->reconcile.from);
 }
 
-/* Writes FROM to the store; LEN 0 removes it. If that fails, a restarted recorder searches once more. */
+/* Stores FROM; LEN 0 removes it. If removing fails, a restarted recorder searches once more. */
 static int reconcile_save(struct recorder *r, uint64_t from, size_t len, struct errmsg *err)
 {
 	int rc = store_begin(r->store, err);
@@ -86,7 +86,7 @@ int recorder_reconcile_all(struct recorder *r, struct errmsg *err)
 	return rc;
 }
 
-/* Asks for the present piece later, as there was no answer. */
+/* Repeats the question for the present piece later, as there was no answer. */
 static void reconcile_ask_later(struct recorder *r, uint64_t now_ns)
 {
 	r->reconcile.tag = 0;
@@ -95,7 +95,7 @@ static void reconcile_ask_later(struct recorder *r, uint64_t now_ns)
 
 void recorder_reconcile_missed(struct recorder *r, uint64_t now_ns)
 {
-	if (r->reconcile.due_ns == UINT64_MAX) /* there is no search */
+	if (r->reconcile.due_ns == UINT64_MAX) /* no search is active */
 		return;
 	r->reconcile.has_missed = true;
 	if (r->reconcile.tag)
@@ -112,8 +112,8 @@ static void reconcile_next_step(struct recorder *r, uint64_t now_ns)
 }
 
 /*
- * The last second of the piece that begins at NEXT. For slurmctld it is the whole window: its
- * answer is not smaller for a shorter one.
+ * Returns the last second of the piece that begins at NEXT. If slurmctld is asked, a piece is the
+ * whole window: slurmctld sends all jobs anyway.
  */
 static uint64_t reconcile_piece_end(const struct recorder *r)
 {
@@ -145,8 +145,8 @@ static void reconcile_end_piece(struct recorder *r, uint64_t now_ns)
 }
 
 /*
- * After a failure, asks for half of the piece, down to a second: the answer may be too large, or a
- * job in it may crash slurmdbd.
+ * Halves the piece after a failure, down to one second: the answer may be too large, or a job in
+ * the piece may crash slurmdbd.
  */
 static void reconcile_fail_piece(struct recorder *r, uint64_t now_ns, const char *reason)
 {
@@ -159,7 +159,7 @@ static void reconcile_fail_piece(struct recorder *r, uint64_t now_ns, const char
 		r->reconcile.piece_s = len_s / 2;
 	} else if (++r->reconcile.nfails == SLURMDB_ALONE_MAX) {
 		logger_error("ceems: slurmdbd does not say which jobs ended at %" PRIu64 " (seconds since 1970): %s; jobs "
-			     "that ended then and were not told have no record", r->reconcile.next, reason);
+			     "that ended then and are missing in InboxDir have no record", r->reconcile.next, reason);
 		reconcile_next_piece(r, now_ns);
 	}
 }
@@ -193,13 +193,13 @@ static void reconcile_end(struct recorder *r, uint64_t now_ns)
 	if (r->marker)
 		marker_ask_end(r->marker);
 	if (r->reconcile.nfound)
-		logger_info("ceems: %" PRIu64 " job ends that were not told are from slurmdbd",
+		logger_info("ceems: %" PRIu64 " job ends were missing in InboxDir; slurmdbd had them",
 			    r->reconcile.nfound);
 	r->reconcile.from = 0;
 	r->reconcile.due_ns = UINT64_MAX;
 }
 
-/* Begins a window. False: this is the first start, and earlier jobs are not the recorder's. */
+/* Begins a window. False: this is the first start, so there are no earlier jobs to find. */
 static bool reconcile_begin_window(struct recorder *r)
 {
 	uint64_t now_s = r->wall_s();
@@ -208,15 +208,16 @@ static bool reconcile_begin_window(struct recorder *r)
 	struct errmsg err = { 0 };
 
 	/*
-	 * another controller had the jobs since our last end; it delivered those before its marker
-	 * and reconciled before
+	 * Another controller had the jobs since our last end. It delivered those that ended before
+	 * its marker's time.
 	 */
 	if (others > from)
 		from = others;
 	if (!from)
 		return false;
 	if (!r->reconcile.from) {
-		r->reconcile.from = from; /* kept, since this recorder will overwrite its own marker soon */
+		/* keep it: this recorder will overwrite its own marker soon */
+		r->reconcile.from = from;
 		(void)reconcile_save(r, from, sizeof(from), &err);
 	}
 	if (from + BACK_MAX_S < now_s)
@@ -250,9 +251,9 @@ void recorder_reconcile_run(struct recorder *r, uint64_t now_ns)
 }
 
 /*
- * Returns true if this recorder has the job, or that of another controller. Then it is not recorded
- * from slurmdbd, since only that recorder has the values of its hook. If the row has no restart
- * count, only a job's first run is found.
+ * Whether this recorder, or that of another controller, has the job. The other one's record is
+ * better, since it has the values of the hook. If the row has no restart count, only a job's first
+ * run is found.
  */
 static bool reconcile_is_known(struct recorder *r, const struct record *row, struct errmsg *err)
 {
@@ -282,10 +283,7 @@ static void reconcile_key_of(const struct record *row, struct job_key *ret)
 				 .end = row->end };
 }
 
-/*
- * Returns true if there is room to ask about one more job. False: the last window is asked for
- * again.
- */
+/* Whether there is room to ask about one more job. If not, the last window is repeated later. */
 static bool reconcile_has_room(struct recorder *r)
 {
 	bool has_room = r->nasked < RECORDER_ASKED_MAX;
@@ -324,14 +322,14 @@ static int reconcile_put(struct recorder *r, const struct record *row, const str
 		return 0;
 	reconcile_key_of(row, &job);
 	job_facts_from_key(&job, &facts);
-	/* what slurmdbd does not have */
+	/* slurmdbd does not have these two */
 	job_facts_add_text(&facts, FACT_SUBMIT_HOST,
 			   row->submit_host || !asked ? row->submit_host : asked->submit_host);
 	job_facts_add_text(&facts, FACT_COMMENT, row->comment);
 	rc = recorder_put_job(r, key, &facts, job_facts_size(&facts), err);
 	if (rc < 0)
 		return rc;
-	logger_info("ceems: %s: its end was not told", key);
+	logger_info("ceems: %s: its end was missing in InboxDir; slurmdbd has it", key);
 	r->reconcile.nfound++;
 	r->total.found++;
 	r->jobs_due_ns = 0;
@@ -339,8 +337,8 @@ static int reconcile_put(struct recorder *r, const struct record *row, const str
 }
 
 /*
- * Asks slurmdbd for the job, since slurmctld has forgotten it, or all but its submit host HOST (may
- * be NULL).
+ * Asks slurmdbd for the job, since slurmctld has forgotten it, or knows only its submit host HOST
+ * (may be NULL).
  */
 static int reconcile_ask_again(struct recorder *r, const struct asked_job *asked, const char *host)
 {

@@ -16,13 +16,16 @@
 #define RECLAIM_NS (5 * NSEC_PER_SEC)
 #define RECLAIM_SOON_NS (NSEC_PER_SEC / 10)
 #define MARK_NS (5 * NSEC_PER_SEC)
-/* How long a finished job is kept, so that its end, if told again, is recognised. */
+/* How long a finished job is kept, so that a repeated report of its end is recognised. */
 #define JOB_KEPT_S 3600
-/* The marker names jobs of the last MARKED_S, more than reconciliation looks back, and at most MARKED_MAX. */
+/*
+ * The marker names the jobs of the last MARKED_S seconds, at most MARKED_MAX; reconciliation looks
+ * back less far.
+ */
 #define MARKED_S 120
 #define MARKED_MAX 4096
 #define PROM_NS (5 * NSEC_PER_SEC)
-#define POLL_INBOX_NS (5 * NSEC_PER_SEC) /* should an event get lost */
+#define POLL_INBOX_NS (5 * NSEC_PER_SEC) /* in case an inotify event is lost */
 
 static uint64_t run_earlier(uint64_t a, uint64_t b)
 {
@@ -31,14 +34,14 @@ static uint64_t run_earlier(uint64_t a, uint64_t b)
 
 /* --- begin and end ------------------------------------------------------------------------------- */
 
-/* Returns true for an error that an administrator must correct, unlike a full disk. */
+/* Whether an administrator must correct the error; a full disk is no such error. */
 static bool run_is_hopeless(int rc)
 {
 	return rc == -EREMOTE || rc == -EPROTO || rc == -EACCES || rc == -EPERM ||
 	       rc == -ENAMETOOLONG;
 }
 
-/* Opens the store, and tries until it succeeds. -ECANCELED: STOP_FD became readable. */
+/* Opens the store, and retries until it succeeds. -ECANCELED: STOP_FD became readable. */
 static int run_open_store(struct recorder *r, int stop_fd, struct errmsg *err)
 {
 	struct store_options o = { .dir = r->settings.store_dir,
@@ -50,7 +53,7 @@ static int run_open_store(struct recorder *r, int stop_fd, struct errmsg *err)
 	int rc;
 
 	while ((rc = store_open(&o, &r->store, err)) < 0 && !run_is_hopeless(rc)) {
-		/* a killed recorder holds the store until its last thread has left the kernel */
+		/* a killed recorder holds the lock until its last thread has left the kernel */
 		if (rc == -EBUSY && ++busy > BUSY_TRIES)
 			break;
 		if (rc == -EBUSY) {
@@ -109,13 +112,13 @@ static void run_close(struct recorder *r)
 	if (r->store)
 		store_end_waits(r->store);
 	if (r->sinks && !deliveries_stop(r->sinks, SINKS_STOP_NS)) {
-		logger_error("ceems: a sink does not end: it is left behind");
-		return; /* it uses the store */
+		logger_error("ceems: a sink does not end; its thread is left running");
+		return; /* the sink uses the store */
 	}
 	store_close(r->store);
 }
 
-/* Starts the worker that asks slurmdbd, once the cluster is known. */
+/* Creates the clients that ask slurmdbd and slurmctld, once the cluster is known. */
 static void run_start_client(struct recorder *r)
 {
 	struct errmsg err = { 0 };
@@ -165,8 +168,8 @@ static int run_put_key(void *ctx, const struct store_job *job)
 }
 
 /*
- * Writes to the marker what the recorder of another controller must know when it takes over. Call
- * it in a transaction.
+ * Hands the marker what the recorder of another controller must know to take over. Call it in a
+ * transaction.
  */
 static void run_mark_jobs(struct recorder *r)
 {

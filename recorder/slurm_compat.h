@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurm_compat.h - libslurm's public headers, and the differences between their versions. The structs differ
- * between versions, so code that includes this header must be built for each version of Slurm.
+ * slurm_compat.h - libslurm's public headers, and what differs between versions of Slurm. The
+ * structs differ too, so code that includes this header must be built for each version.
  */
 #ifndef CEEMS_RECORDER_SLURM_COMPAT_H
 #define CEEMS_RECORDER_SLURM_COMPAT_H
@@ -15,15 +15,15 @@ typedef struct xlist compat_list;
 typedef struct listIterator compat_list_itr;
 
 /*
- * Seconds since the epoch; 0: never. For "never" Slurm also uses NO_VAL and INFINITE, two times in
- * 2106.
+ * Converts a time to seconds since the epoch; 0: never. For "never" Slurm also uses NO_VAL and
+ * INFINITE, which would be two times in 2106.
  */
 static inline uint64_t compat_time(time_t t)
 {
 	return t > 0 && t != NO_VAL && t != INFINITE ? (uint64_t)t : 0;
 }
 
-/* A condition for all QOS, including deleted ones. */
+/* Returns a condition that selects all QOS, including deleted ones. */
 static inline slurmdb_qos_cond_t compat_all_qos(void)
 {
 #ifdef QOS_COND_FLAG_WITH_DELETED /* 24.11 */
@@ -34,12 +34,12 @@ static inline slurmdb_qos_cond_t compat_all_qos(void)
 }
 
 /*
- * In 26.05, the first row of a resized job has all its steps and its energy. Up to 25.11 the last
- * row has the energy, and slurmdbd is not told the end of a step that outlasts its part.
+ * In 26.05, the first row of a resized job has all its steps and energy. Up to 25.11, the last row
+ * has the energy, and slurmdbd does not get the end of a step that outlasts its part.
  */
 #define COMPAT_FIRST_PART_HAS_STEPS (SLURM_VERSION_NUMBER >= 0x1a0500)
 
-/* Since 26.05, the argument is a step_id. */
+/* slurm_load_job() for all versions: since 26.05 its argument is a step_id. */
 static inline int compat_load_job(job_info_msg_t **ret, uint32_t job_id, uint16_t flags)
 {
 #if SLURM_VERSION_NUMBER >= 0x1a0500

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 /*
- * Returns "RESIZING", "REVOKED" or "REQUEUED" if the flags in STATE make that the job's state, else
- * NULL: use the base state.
+ * Returns "RESIZING", "REVOKED" or "REQUEUED" if a flag in STATE makes that the job's state; NULL:
+ * use the base state.
  */
 static inline const char *slurm_names_flagged_state(uint32_t state)
 {
@@ -27,8 +27,7 @@ static inline const char *slurm_names_flagged_state(uint32_t state)
 }
 
 /*
- * Writes the SLUID that sacct shows for a row of slurmdbd. "" before 24.11, where rows had no
- * number from slurmctld.
+ * Writes the SLUID that sacct shows for a row of slurmdbd; "" before 24.11, where sacct has none.
  */
 #define SLURM_NAMES_SLUID_SIZE 15
 static inline void slurm_names_sluid(uint64_t db_index, char buf[SLURM_NAMES_SLUID_SIZE])

@@ -15,13 +15,13 @@
 #include "src/libutil/helper.h"
 #include "src/libutil/util.h"
 
-/*
- * The age at which a worker is replaced, since slurm.conf may have changed, and libslurm may leak
- * memory.
- */
+/* A worker of this age is replaced: slurm.conf may have changed, and libslurm may leak memory. */
 #define WORKER_AGE_NS (300 * NSEC_PER_SEC)
 #define END_NS (20 * NSEC_PER_MSEC)
-/* On a busy host a process takes a moment to end after SIGKILL; a new worker waits up to DYING_NS for that. */
+/*
+ * A killed process takes a moment to end on a busy host; a new worker waits for that up to
+ * DYING_NS.
+ */
 #define DYING_NS NSEC_PER_SEC
 #define ANSWER_MAX (UINT64_C(256) << 20)
 
@@ -43,17 +43,17 @@ void slurmdb_child_stop(struct slurmdb_child *c)
 	if (c->fd < 0)
 		return;
 	(void)close(TAKE_FD(c->fd));
-	if (!c->pid) /* reaped: its number may be another's */
+	if (!c->pid) /* already reaped: the pid may belong to another process */
 		return;
 	(void)kill(c->pid, SIGKILL);
-	for (i = 0; c->dying[i]; i++) /* slurmdb_child_start() saw a free one */
+	for (i = 0; c->dying[i]; i++) /* slurmdb_child_start() made sure that one is free */
 		;
 	c->dying[i] = c->pid;
 	c->pid = 0;
 	child_reap(c, 0);
 }
 
-/* Stores why the worker closed its socket. Its exit status may come a moment later. */
+/* Notes why the worker closed its socket. Its exit status may come a moment later. */
 static void child_note_end(struct slurmdb_child *c)
 {
 	int status = 0;
@@ -63,7 +63,7 @@ static void child_note_end(struct slurmdb_child *c)
 	if (*c->complaint)
 		(void)snprintf(c->why, sizeof(c->why), "the worker ended: %s", c->complaint);
 	else if (WIFSIGNALED(status))
-		(void)snprintf(c->why, sizeof(c->why), "the worker was ended by signal %d",
+		(void)snprintf(c->why, sizeof(c->why), "the worker was killed by signal %d",
 			       WTERMSIG(status));
 	else
 		(void)snprintf(c->why, sizeof(c->why), "the worker ended with exit status %d",
@@ -88,14 +88,14 @@ static bool child_may_start(struct slurmdb_child *c)
 	return child_has_room(c);
 }
 
-/* Limits the worker's memory, and its core dump, for libslurm aborts if it has no memory. */
+/* Limits the worker's memory, and forbids core dumps: libslurm aborts when it is out of memory. */
 static void child_limit(const struct slurmdb_child *c)
 {
 	const struct rlimit no_core = { 0, 0 };
 	const struct rlimit memory = { c->memory_max, c->memory_max };
 
 	(void)prlimit(c->pid, RLIMIT_CORE, &no_core, NULL);
-#ifndef __SANITIZE_ADDRESS__ /* whose shadow is larger than any limit */
+#ifndef __SANITIZE_ADDRESS__ /* the shadow memory of ASan is larger than any limit */
 	(void)prlimit(c->pid, RLIMIT_AS, &memory, NULL);
 #else
 	(void)memory;
@@ -143,7 +143,7 @@ void slurmdb_child_look_at_idle(struct slurmdb_child *c, uint64_t now)
 		slurmdb_child_stop(c);
 }
 
-/* --- what is said --------------------------------------------------------------------------- */
+/* --- questions and answers ------------------------------------------------------------------ */
 
 int slurmdb_child_send(struct slurmdb_child *c, const char *text, size_t len)
 {
@@ -158,7 +158,7 @@ int slurmdb_child_send(struct slurmdb_child *c, const char *text, size_t len)
 
 void slurmdb_child_begin(struct slurmdb_child *c, uint64_t number)
 {
-	/* an answer of many megabytes is rare */
+	/* an answer of many megabytes is rare: free its buffer */
 	if (c->room > (UINT64_C(4) << 20)) {
 		free(TAKE_PTR(c->buf));
 		c->room = 0;
@@ -192,7 +192,7 @@ static int child_grow(struct slurmdb_child *c)
 
 static int child_bad_answer(struct slurmdb_child *c, const char *line)
 {
-	(void)snprintf(c->why, sizeof(c->why), "the worker's answer makes no sense: %.60s", line);
+	(void)snprintf(c->why, sizeof(c->why), "the worker's answer is malformed: %.60s", line);
 	return -EBADMSG;
 }
 
@@ -219,7 +219,7 @@ static int child_scan_failed(struct slurmdb_child *c, const char *line)
 	return rc == -ECONNREFUSED ? -ECONNREFUSED : -EIO;
 }
 
-/* Looks at complete lines. 1: the answer is complete; 0: not yet; else the question failed. */
+/* Scans complete lines. 1: the answer is complete; 0: not yet; -errno: the question failed. */
 static int child_scan(struct slurmdb_child *c)
 {
 	char *line, *end;
@@ -249,7 +249,7 @@ static int child_scan(struct slurmdb_child *c)
 	return 0;
 }
 
-/* 1: the answer is there; 0: nothing more for now; else the question failed. */
+/* Reads more of the answer; see slurmdb_child.h. */
 int slurmdb_child_read(struct slurmdb_child *c)
 {
 	ssize_t n;
@@ -275,7 +275,7 @@ int slurmdb_child_read(struct slurmdb_child *c)
 	}
 }
 
-/* The next row of the answer: 1; 0: there is none; -EBADMSG. */
+/* Returns the next row; see slurmdb_child.h. */
 int slurmdb_child_next_row(struct slurmdb_child *c, struct slurmdb_job *ret)
 {
 	while (c->taken < c->scanned) {
@@ -283,7 +283,7 @@ int slurmdb_child_next_row(struct slurmdb_child *c, struct slurmdb_job *ret)
 		const char *end = memchr(line, '\n', c->scanned - c->taken);
 		size_t len = end ? (size_t)(end - line) : 0;
 
-		if (!end) /* the last line ends with a NUL */
+		if (!end) /* the last line was ended by NUL instead */
 			break;
 		c->taken += len + 1;
 		if (slurmdb_wire_answer(line, len) != SLURMDB_WIRE_JOB)

@@ -12,28 +12,29 @@
 
 #define DEADLINE_NS (20 * NSEC_PER_SEC)
 #define MEMORY_MAX (UINT64_C(2) << 30)
-/* The most steps in one question, as far as the hook knows their number. */
+/* Most steps in one question, as far as the hook knows their number. */
 #define ASK_STEPS_MAX 10000
 
 struct client_entry {
 	struct slurmdb_want want;
 	uint64_t tag;
 	bool is_window;
-	uint64_t from, to; /* of a window */
-	size_t limit;	   /* jobs in a question with this one */
+	uint64_t from, to; /* begin and end of the window */
+	size_t limit;	   /* most jobs in a question that includes this one */
 	unsigned int fails;
-	bool is_suspect; /* the question with this job alone failed, perhaps because of slurmdbd */
+	/* the question with this job alone failed, maybe because slurmdbd is down */
+	bool is_suspect;
 	/*
-	 * How often it was put behind others: once for a job of a failed question, twice if the job
-	 * failed alone, which puts it behind other suspects, too.
+	 * How often the job is still to be moved behind others: once after a failed question, twice
+	 * after it failed alone, which also puts it behind other suspects.
 	 */
 	unsigned int put_last;
-	bool is_alone;	 /* now asked for without steps */
+	bool is_alone;	 /* asked for without steps from now on */
 	bool is_done;
 };
 
 struct client_queue {
-	struct client_entry *item; /* owned; N from HEAD on */
+	struct client_entry *item; /* owned; N elements from HEAD on */
 	size_t head, n, room;
 };
 
@@ -44,13 +45,13 @@ struct client_ready {
 };
 
 /*
- * A job of a question after which slurmdbd did not answer at all, perhaps because of that job. Its
- * request gets SLURMDB_NO_ANSWER. When the job is asked for again, the search goes on from here.
+ * A job of a question after which slurmdbd did not answer at all, maybe because of this job. Its
+ * request got SLURMDB_NO_ANSWER; when the job is asked for again, the search continues from here.
  */
 struct client_suspect {
 	uint32_t job_id; /* 0: none */
 	uint64_t submit;
-	size_t limit;	 /* of its client_entry, as the next two */
+	size_t limit;	 /* limit, fails and is_alone of its client_entry */
 	unsigned int fails;
 	bool is_alone;
 };
@@ -61,28 +62,29 @@ enum client_state { CLIENT_IDLE, CLIENT_ASKED, CLIENT_ANSWERED };
 struct slurmdb_client {
 	struct slurmdb_client_options o;
 	struct slurmdb_child child;
-	/* The question. */
+	/* the present question */
 	enum client_state state;
 	enum slurmdb_wire_kind kind;
 	uint64_t number;
 	uint64_t asked_ns, deadline_ns;
 	struct slurmdb_client_stats stats;
 	bool must_ping;
-	bool is_down; /* the last small question failed, so another one is sent before the next question */
+	/* the last small question failed, so send another one before the next question */
+	bool is_down;
 	struct client_entry open[SLURMDB_ASK_MAX];
 	size_t nopen;
-	/* What waits. */
-	struct client_queue queue; /* has room for what is open, too */
-	struct client_ready *ready; /* owned; has room for all requests */
+	/* waiting requests and answers */
+	struct client_queue queue; /* also has room for the open requests */
+	struct client_ready *ready; /* owned; has room for the answers to all requests */
 	size_t ready_head, nready, ready_room;
 	size_t pending;
 	struct client_suspect suspect[SUSPECTS_MAX];
-	size_t next_suspect; /* the oldest one, which is forgotten first */
+	size_t next_suspect; /* index of the oldest suspect, which is replaced first */
 };
 
 /* --- what waits ---------------------------------------------------------------------------- */
 
-/* Room for N more. */
+/* Makes room for N more entries. -ENOMEM. */
 static int queue_reserve(struct client_queue *q, size_t n)
 {
 	struct client_entry *more;
@@ -106,7 +108,7 @@ static int queue_reserve(struct client_queue *q, size_t n)
 	return 0;
 }
 
-/* Appends an entry. There is room, perhaps at the begin of the array. */
+/* Appends an entry. There is room, though maybe at the beginning of the array. */
 static void queue_push(struct client_queue *q, const struct client_entry *e)
 {
 	if (q->head + q->n == q->room) {
@@ -125,7 +127,8 @@ static struct client_entry queue_pop(struct client_queue *q)
 }
 
 /*
- * Makes room for another request: in the queue, to which open ones may return, and for its answer.
+ * Makes room for another request: in the queue, to which open requests may return, and for its
+ * answer.
  */
 static int client_reserve(struct slurmdb_client *c)
 {
@@ -181,8 +184,8 @@ static void client_note_suspect(struct slurmdb_client *c, const struct client_en
 }
 
 /*
- * Removes the suspect of an answered request. If slurmdbd could not send its steps, they are asked
- * for once more, alone, at its next request.
+ * Forgets the suspect of an answered request. If the answer had no steps, they are asked for once
+ * more, alone, at the job's next request.
  */
 static void client_clear_suspect(struct slurmdb_client *c, const struct client_entry *e)
 {
@@ -231,14 +234,14 @@ size_t slurmdb_client_pending(const struct slurmdb_client *c)
 	return c->pending;
 }
 
-/* No answer about E. */
+/* Answers request E without a row. */
 static void client_give_up_entry(struct slurmdb_client *c, struct client_entry *e)
 {
 	e->is_done = true;
 	client_put_ready(c, e->is_window && e->fails ? SLURMDB_WINDOW_FAILED : SLURMDB_NO_ANSWER, e->tag);
 }
 
-/* Counts a failure of the question with E alone. False: give E up. */
+/* Counts a failure of the question with E alone. False: give up E. */
 static bool client_count_failure(struct client_entry *e)
 {
 	e->is_suspect = false;
@@ -255,8 +258,8 @@ static bool client_count_failure(struct client_entry *e)
 }
 
 /*
- * Gives up all requests, because slurmdbd does not answer. It did before the failed question, so a
- * job of that question may crash it or make it hang, and is noted.
+ * Gives up all requests, because slurmdbd does not answer. It answered before the failed question,
+ * so a job of that question may have crashed it; these jobs become suspects.
  */
 static void client_give_up(struct slurmdb_client *c)
 {
@@ -275,7 +278,9 @@ static void client_give_up(struct slurmdb_client *c)
 	c->is_down = true;
 }
 
-/* slurmdbd answers a small question, so the jobs that failed alone are the cause. */
+/*
+ * slurmdbd answers a small question, so the jobs that failed alone are the cause of their failure.
+ */
 static void client_check_suspects(struct slurmdb_client *c)
 {
 	size_t i;
@@ -290,7 +295,7 @@ static void client_check_suspects(struct slurmdb_client *c)
 
 /* --- the question -------------------------------------------------------------------------- */
 
-/* Takes the requests of the next question from the queue. */
+/* Moves the requests of the next question from the queue to OPEN. */
 static void client_compose(struct slurmdb_client *c)
 {
 	size_t limit = SLURMDB_ASK_MAX;
@@ -329,7 +334,7 @@ static enum slurmdb_wire_kind client_kind(const struct slurmdb_client *c)
 	return c->open[0].is_window ? SLURMDB_WIRE_WINDOW : SLURMDB_WIRE_JOBS;
 }
 
-/* Returns the text of the question; NULL: out of memory. */
+/* Returns the text of the question, malloc'ed; NULL: out of memory. */
 static char *client_question(const struct slurmdb_client *c, size_t *ret_len)
 {
 	struct slurmdb_wire_ask ask = { .version = SLURMDB_WIRE_VERSION,
@@ -372,8 +377,8 @@ static int client_send(struct slurmdb_client *c)
 /* --- failures ------------------------------------------------------------------------------ */
 
 /*
- * Returns requests without an answer to the queue, to be asked in halves; or as they were, if
- * slurmdbd never got the question.
+ * Returns requests without an answer to the queue, to be asked for in halves; unchanged if slurmdbd
+ * never got the question.
  */
 static void client_put_back(struct slurmdb_client *c, bool is_down)
 {
@@ -395,7 +400,7 @@ static void client_put_back(struct slurmdb_client *c, bool is_down)
 	c->nopen = 0;
 }
 
-/* Handles a failed question; the reason is c->child.why. IS_DOWN: slurmdbd is certainly down. */
+/* Handles a failed question; the reason is in c->child.why. IS_DOWN: slurmdbd is certainly down. */
 static void client_fail(struct slurmdb_client *c, bool is_down)
 {
 	bool was_ping = c->kind == SLURMDB_WIRE_PING;
@@ -413,7 +418,7 @@ static void client_fail_worker(struct slurmdb_client *c)
 	client_fail(c, /* is_down= */ false);
 }
 
-/* Counts a question that has ended. */
+/* Counts a question that has ended, well (IS_GOOD) or not. */
 static void client_count(struct slurmdb_client *c, uint64_t now, bool is_good)
 {
 	c->stats.ns += now - c->asked_ns;
@@ -428,7 +433,7 @@ void slurmdb_client_get_stats(const struct slurmdb_client *c, struct slurmdb_cli
 
 /* --- the answer ---------------------------------------------------------------------------- */
 
-/* The request that JOB answers; NULL: none. */
+/* Finds the request that JOB answers; NULL: none. */
 static struct client_entry *client_find_open(struct slurmdb_client *c, const struct slurmdb_job *job)
 {
 	size_t i;
@@ -439,7 +444,7 @@ static struct client_entry *client_find_open(struct slurmdb_client *c, const str
 	return NULL;
 }
 
-/* Returns 1 with the next answer in *ret; 0: there is none left; -EBADMSG. */
+/* Returns 1 with the next answer in *RET; 0: no more; -EBADMSG. */
 static int client_next_answer(struct slurmdb_client *c, struct slurmdb_answer *ret)
 {
 	struct slurmdb_answer a = { .kind = SLURMDB_WINDOW_JOB };
@@ -464,7 +469,7 @@ static int client_next_answer(struct slurmdb_client *c, struct slurmdb_answer *r
 	return rc;
 }
 
-/* Handles the end of an answer: jobs that it did not have have no row. */
+/* Ends an answer: jobs that were not in it have no row. */
 static void client_end_answer(struct slurmdb_client *c)
 {
 	size_t i;
@@ -515,7 +520,7 @@ static void client_next_question(struct slurmdb_client *c, uint64_t now)
 	}
 }
 
-/* False: it is to be waited for. */
+/* Makes progress with the sent question. False: wait for the worker. */
 static bool client_progress(struct slurmdb_client *c, uint64_t now)
 {
 	int rc = slurmdb_child_read(&c->child);

@@ -35,7 +35,7 @@ const char *slurmdb_copy_state(uint32_t state)
 	return base < JOB_END ? names[base] : NULL;
 }
 
-/* Returns NODES; NULL for Slurm's words for "no nodes". */
+/* Returns NODES, or NULL if it is one of Slurm's words for "no nodes". */
 static const char *copy_known_nodes(const char *nodes)
 {
 	if (!nodes || !*nodes || !strcmp(nodes, "None assigned") || !strcmp(nodes, "(unknown)") ||
@@ -86,12 +86,12 @@ static struct maybe_u64 copy_usage(const char *usage, uint32_t id)
 /* --- steps ----------------------------------------------------------------------------------- */
 
 /*
- * Copies the energy. Slurm has 0 J for a step whose slurmstepd reported no usage. Our plugin writes
- * on how many nodes the energy is known, so 0 J without that number is not a measurement.
+ * Copies the energy. Slurm has 0 J for a step whose slurmstepd reported no usage. Our plugin also
+ * reports on how many nodes the energy is known, so 0 J without that number is not a measurement.
  */
 static void copy_energy(const slurmdb_stats_t *stats, const struct tresmap *map, struct values *values)
 {
-	/* a step's ConsumedEnergy is a separate column; if both have a value, it is the same */
+	/* ConsumedEnergy is a column of its own; if both columns have a value, they are the same */
 	if (stats->consumed_energy && stats->consumed_energy < NO_CONSUME_VAL64)
 		values_set(values, METRIC_ENERGY, metric_from_tres(METRIC_ENERGY, stats->consumed_energy));
 	if (map->id[METRIC_ENERGY_NODES] && !values_has(values, METRIC_ENERGY_NODES) &&
@@ -115,7 +115,7 @@ static int copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
 		.start = compat_time(from->start),
 		.end = compat_time(from->end),
 		.exit_unknown = (uint32_t)from->exitcode == NO_VAL,
-		/* slurmdbd has it when the step ends, and 0 until then */
+		/* slurmdbd gets CPU times when the step ends; until then they are 0 */
 		.user_cpu_us = { from->user_cpu_sec * 1000000 + from->user_cpu_usec, from->end > 0 },
 		.system_cpu_us = { from->sys_cpu_sec * 1000000 + from->sys_cpu_usec, from->end > 0 },
 		.max_rss_bytes = copy_usage(stats->tres_usage_in_max, TRESMAP_MEM),
@@ -134,7 +134,7 @@ static int copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
 	return rc ? -ENOMEM : 0;
 }
 
-/* RET has room for the steps. */
+/* Copies the steps of JOB to R and SIGNS, which have room for N. */
 static int copy_steps(const struct slurmdb_copy *c, const slurmdb_job_rec_t *job,
 		      struct slurmdb_step_signs *signs, size_t n, struct record *r)
 {
@@ -182,7 +182,7 @@ static int copy_texts(const struct slurmdb_names *names, const slurmdb_job_rec_t
 	rc |= slurmdb_copy_text(&r->comment, job->derived_es);
 	rc |= slurmdb_names_tres(names, job->tres_req_str, &r->tres_req);
 	rc |= slurmdb_names_tres(names, job->tres_alloc_str, &r->tres_alloc);
-	/* for a task, the text is what was pending when the task was split off */
+	/* a task's text is what was pending when the task was split off */
 	if (r->array_job_id.known && !r->array_task_id.known && job->array_task_str &&
 	    *job->array_task_str) {
 		r->array_tasks = record_array_tasks(job->array_task_str);
@@ -199,8 +199,8 @@ static void copy_numbers(const slurmdb_job_rec_t *job, bool ran, struct record *
 	slurmdb_copy_het(r, job->het_job_id, job->het_job_offset);
 	r->time_limit_min = slurmdb_copy_number(job->timelimit);
 	/*
-	 * 0 means held, which a job that ran was not: it is the value of the next run after a
-	 * requeue
+	 * 0 means held, so a job that ran cannot have it: it is the priority of the next run after
+	 * a requeue
 	 */
 	if (!ran || job->priority)
 		r->priority = slurmdb_copy_number(job->priority);
@@ -223,9 +223,7 @@ static void copy_numbers(const slurmdb_job_rec_t *job, bool ran, struct record *
 	record_exit_status(job->derived_ec, &r->derived_exit_code, &r->derived_exit_signal);
 }
 
-/*
- * Returns true if slurmdbd was told the end but not the start. Unknown columns of such a row are 0.
- */
+/* Whether slurmdbd was told the end but not the start. Unknown columns of such a row are 0. */
 static bool copy_is_half(const slurmdb_job_rec_t *job)
 {
 	return !job->eligible && !job->uid && (!job->partition || !*job->partition);
@@ -240,8 +238,8 @@ static void copy_forget_half(struct record *r)
 }
 
 /*
- * The part of KNOWN that is about this row. The batch script of a het job runs in its first
- * component.
+ * Returns the part of c->known that is about this row. The batch script of a het job runs in its
+ * first component.
  */
 static struct slurmdb_known copy_known(const struct slurmdb_copy *c, const slurmdb_job_rec_t *job)
 {

@@ -87,8 +87,8 @@ const char *slurmdb_names_qos(const struct slurmdb_names *n, uint32_t id)
 }
 
 /*
- * Prints a number with a unit as long as it is exact or has a half, as Slurm's convert_num_unit()
- * with CONVERT_NUM_UNIT_EXACT.
+ * Prints a number with a unit, as Slurm's convert_num_unit() with CONVERT_NUM_UNIT_EXACT: as long
+ * as the result is whole or has a half.
  */
 static void print_exact(FILE *f, uint64_t value, size_t unit)
 {

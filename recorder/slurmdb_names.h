@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmdb_names.h - the names of TRES and QOS, for which slurmdbd's rows have numbers.
- * slurmdb_rows.c says where the names come from.
+ * slurmdb_names.h - the names of TRES and QOS; slurmdbd's rows have only their numbers.
+ * slurmdb_rows.c gets the names from slurmdbd.
  */
 #ifndef CEEMS_RECORDER_SLURMDB_NAMES_H
 #define CEEMS_RECORDER_SLURMDB_NAMES_H
@@ -18,7 +18,7 @@ struct slurmdb_name {
 };
 
 struct slurmdb_name_list {
-	struct slurmdb_name *item; /* owned, in the order of their numbers */
+	struct slurmdb_name *item; /* owned, sorted by id */
 	size_t n, room;
 };
 
@@ -31,17 +31,17 @@ struct slurmdb_names {
 void slurmdb_names_init(struct slurmdb_names *n);
 void slurmdb_names_fini(struct slurmdb_names *n);
 
-/* Add a name, in any order; NAME may be NULL. -ENOMEM. */
+/* Add a name. NAME may be NULL. -ENOMEM. */
 int slurmdb_names_add_tres(struct slurmdb_names *n, uint32_t id, const char *type, const char *name);
 int slurmdb_names_add_qos(struct slurmdb_names *n, uint32_t id, const char *name);
 
-/* NULL: not known. */
+/* Returns the name of a QOS; NULL: unknown. */
 const char *slurmdb_names_qos(const struct slurmdb_names *n, uint32_t id);
 
 /*
- * Makes "cpu=4,mem=8G,node=1" of slurmdbd's "1=4,2=8192,4=1" (may be NULL), written as slurmctld
- * does. TRES that are 0 or unknown are left out, and so is energy, which record_fill() adds. The
- * caller frees *ret; NULL: there is no TRES. -ENOMEM.
+ * Converts slurmdbd's "1=4,2=8192,4=1" (may be NULL) to "cpu=4,mem=8G,node=1", as slurmctld writes
+ * it. TRES that are 0 or unknown are left out, and so is energy, which record_fill() adds. The
+ * caller frees *RET; NULL: no TRES. -ENOMEM.
  */
 int slurmdb_names_tres(const struct slurmdb_names *n, const char *simple, char **ret);
 

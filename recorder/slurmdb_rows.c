@@ -15,7 +15,7 @@
 #include "src/libutil/parse.h"
 #include "src/libutil/util.h"
 
-/* How often names are asked for again because of an unknown QOS. */
+/* Shortest time between two look-ups of names because of an unknown QOS. */
 #define NAMES_AGAIN_NS (60 * NSEC_PER_SEC)
 #define ACK_DELAY_US 10000 /* the kernel refuses less than two of its ticks */
 #ifndef TCP_DELACK_MAX_US
@@ -23,8 +23,8 @@
 #endif
 #define SOCKETS_MAX 256 /* a new file has the lowest number that is free */
 /*
- * slurmdbd leaves out jobs that begin after "usage_end", so it is set a day ahead: its clock may
- * differ.
+ * slurmdbd leaves out jobs that begin after "usage_end". It is set a day ahead, because slurmdbd's
+ * clock may differ.
  */
 #define USAGE_END_AHEAD_S 86400
 
@@ -32,8 +32,8 @@ struct slurmdb_rows {
 	struct slurmdb_options options;
 	char *cluster; /* owned; NULL: all */
 	struct slurmdb_names names;
-	uint64_t names_mono_ns; /* 0: not known */
-	void *db;		/* one_connection, once there was a question */
+	uint64_t names_mono_ns; /* when the names were read; 0: never */
+	void *db;		/* connection, kept if one_connection is set; NULL: none yet */
 };
 
 int slurmdb_rows_create(const struct slurmdb_options *o, struct slurmdb_rows **ret,
@@ -114,7 +114,7 @@ static int rows_connect(void **ret, struct errmsg *err)
 
 enum rows_question { ROWS_TRES, ROWS_QOS, ROWS_JOBS, ROWS_PERIOD, ROWS_CLUSTERS, ROWS_USERS, ROWS_CONFIG };
 
-/* Asks slurmdbd. COND has the type that the question needs. The caller destroys *ret. */
+/* Asks slurmdbd. COND has the type that question Q needs. The caller destroys *RET. */
 static int rows_ask_unlimited(struct slurmdb_rows *r, enum rows_question q, void *cond, compat_list **ret,
 			      struct errmsg *err)
 {
@@ -148,7 +148,7 @@ static int rows_ask_unlimited(struct slurmdb_rows *r, enum rows_question q, void
 	return rc;
 }
 
-/* COND is of the type that the question has. *ret is the caller's to destroy. */
+/* rows_ask_unlimited() between two calls of options.limit. */
 static int rows_ask(struct slurmdb_rows *r, enum rows_question q, void *cond, compat_list **ret, struct errmsg *err)
 {
 	int rc;
@@ -271,9 +271,9 @@ static void rows_condition_fini(slurmdb_job_cond_t *cond)
 }
 
 /*
- * Returns true if a task is asked for by array and task number: the first job of an array, whose id
- * brings the rows of all tasks, and a task of unknown id. Others are asked for by id, since a row
- * that slurmdbd made from an end alone has no array.
+ * Whether to select a task by array and task number: the first job of an array, whose id returns
+ * the rows of all tasks, or a task of unknown id. Other tasks are selected by id, since a row that
+ * slurmdbd made from an end alone has no array.
  */
 static bool want_is_by_task(const struct slurmdb_want *w)
 {
@@ -300,8 +300,8 @@ static slurm_selected_step_t rows_selected(const struct slurmdb_want *w)
 }
 
 /*
- * Returns true if the request includes steps. An array as a whole never ran, and its id would bring
- * the steps of all its tasks.
+ * Whether to ask for steps. An array as a whole never ran, and its id would return the steps of all
+ * its tasks.
  */
 static bool want_has_steps(const struct slurmdb_want *w)
 {
@@ -313,7 +313,10 @@ static bool want_has_script(const struct slurmdb_want *w)
 	return w->script;
 }
 
-/* Lists the ids of those of WANT[n] that IS_WANTED selects. NULL in *ret: none. */
+/*
+ * Asks for those of WANT[n] for which IS_WANTED is true, or false if NEGATE. *RET is NULL if there
+ * is none.
+ */
 static int rows_ask_jobs(struct slurmdb_rows *r, const struct slurmdb_want *want, size_t n,
 			 bool (*is_wanted)(const struct slurmdb_want *), bool negate, uint32_t flags,
 			 compat_list **ret, struct errmsg *err)
@@ -355,7 +358,7 @@ static const struct slurmdb_known *rows_known(const slurmdb_job_rec_t *job,
 	return &nothing;
 }
 
-/* Adds what is in ROWS to RET. */
+/* Appends the jobs in ROWS to RET. -ENOMEM. */
 static int rows_take(struct slurmdb_rows *r, compat_list *rows, bool no_steps,
 		     const struct slurmdb_want *want, size_t n, struct slurmdb_jobs *ret)
 {
@@ -384,7 +387,7 @@ static int rows_take(struct slurmdb_rows *r, compat_list *rows, bool no_steps,
 	return rc;
 }
 
-/* slurmdbd tells either steps or scripts. */
+/* Reads the scripts in a question of their own: slurmdbd sends either steps or scripts. */
 static int rows_get_scripts(struct slurmdb_rows *r, const struct slurmdb_want *want, size_t n,
 			    struct slurmdb_jobs *jobs, struct errmsg *err)
 {
@@ -417,13 +420,13 @@ static int rows_get_scripts(struct slurmdb_rows *r, const struct slurmdb_want *w
 
 static bool is_earlier_run(const struct record *a, const struct record *b)
 {
-	/* ids are reused: another user's job is not an earlier run of this one */
+	/* ids are reused: another user's job is no earlier run of this job */
 	return a->job_id == b->job_id && a->submit < b->submit && a->end <= b->submit &&
 	       a->user_id == b->user_id && a->cluster && b->cluster &&
 	       !strcmp(a->cluster, b->cluster) && (!a->state || strcmp(a->state, "RESIZING") != 0);
 }
 
-/* If Slurm has no column for it, a run's restart count is the number of runs before it. */
+/* Sets restart counts if Slurm has no column for them: to the number of earlier runs in JOBS. */
 static void rows_count_restarts(struct slurmdb_jobs *jobs)
 {
 #ifndef HAVE_SLURMDB_RESTART_CNT
@@ -440,7 +443,7 @@ static void rows_count_restarts(struct slurmdb_jobs *jobs)
 #endif
 }
 
-/* Asks one question, for the requests with steps or (NO_STEPS) those without. */
+/* Asks one question: for the requests with steps or, if NO_STEPS, for those without. */
 static int rows_get_some(struct slurmdb_rows *r, const struct slurmdb_want *want, size_t n,
 			 bool no_steps, struct slurmdb_jobs *jobs, struct errmsg *err)
 {
@@ -481,8 +484,8 @@ int slurmdb_rows_get(struct slurmdb_rows *r, const struct slurmdb_want *want, si
 
 /*
  * All states of rows with an end, as as_mysql_job_complete() writes them. slurmdbd itself writes
- * JOB_CANCELLED after a cold start of slurmctld, and JOB_COMPLETE for runaway jobs. For other
- * states, slurmdbd does not select by time_end.
+ * JOB_CANCELLED after a cold start of slurmctld, and JOB_COMPLETE for runaway jobs. With any other
+ * state, slurmdbd does not select by time_end.
  */
 static const uint32_t ended_states[] = {
 	JOB_COMPLETE,  JOB_CANCELLED, JOB_FAILED, JOB_TIMEOUT, JOB_NODE_FAIL, JOB_PREEMPTED,
@@ -528,10 +531,11 @@ static int rows_get_all(struct slurmdb_rows *r, slurmdb_job_cond_t *cond, const 
 }
 
 /*
- * Asks for ended jobs. With a state_list, slurmdbd selects "state = S and time_end between FROM and
+ * Reads ended jobs. With a state_list, slurmdbd selects "state = S and time_end between FROM and
  * TO" (as_mysql_jobacct_process.c, _state_time_string(), the same in 22.05, 24.11 and 26.05), for
- * which MariaDB uses the index rollup2 (time_end, time_eligible). Without one, time_end has no
- * upper bound, and a usage_end leaves out jobs that were cancelled before they became eligible.
+ * which MariaDB uses the index rollup2 (time_end, time_eligible). Without a state_list, time_end
+ * has no upper bound, and a usage_end leaves out jobs that were cancelled before they became
+ * eligible.
  */
 static int rows_ask_ended(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint32_t flags, uint64_t from,
 			  uint64_t to, struct slurmdb_jobs *ret, struct errmsg *err)
@@ -568,8 +572,8 @@ int slurmdb_rows_ended(struct slurmdb_rows *r, const struct slurmdb_filter *filt
 }
 
 /*
- * Without a state_list, slurmdbd selects "time_eligible < usage_end and (time_end >= usage_start or
- * time_end = 0)".
+ * Sets no state_list: slurmdbd then selects "time_eligible < usage_end and (time_end >= usage_start
+ * or time_end = 0)".
  */
 int slurmdb_rows_open_at(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint64_t at,
 			 struct slurmdb_jobs *ret, struct errmsg *err)
@@ -603,7 +607,7 @@ int slurmdb_rows_has_cluster(struct slurmdb_rows *r, const char *name, struct er
 
 /* --- rights -------------------------------------------------------------------------------- */
 
-/* The value of KEY in "KEY      = VALUE" of TEXT; BUF. */
+/* Copies VALUE of the line "KEY      = VALUE" in TEXT to BUF; "" if there is none. Returns BUF. */
 static const char *config_value(const char *text, const char *key, char *buf, size_t size)
 {
 	const char *line = parse_find_line(text, key);
@@ -613,7 +617,7 @@ static const char *config_value(const char *text, const char *key, char *buf, si
 	return buf;
 }
 
-/* libslurm has no other access to the pairs than to print them. */
+/* Reads slurmdbd's configuration as text: libslurm can only print its pairs. */
 static int rows_learn_config(struct slurmdb_rows *r, char **ret, struct errmsg *err)
 {
 	compat_list *rows = NULL;

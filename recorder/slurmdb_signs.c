@@ -42,7 +42,7 @@ enum slurmdb_sign slurmdb_signs_missing(const struct slurmdb_signs *s,
 		return SIGN_END;
 	if (!s->has_start_row)
 		return SIGN_START;
-	/* a slurmctld that was killed may forget an end and tell another one later */
+	/* a slurmctld that was killed may forget an end and report another one later */
 	if (s->end < known->end)
 		return SIGN_THIS_END;
 	if (s->no_ends)
@@ -51,8 +51,8 @@ enum slurmdb_sign slurmdb_signs_missing(const struct slurmdb_signs *s,
 		const struct slurmdb_step_signs *step = &s->step[i];
 
 		/*
-		 * an earlier run's step: slurmctld does not send the new start of a step that has a
-		 * row
+		 * a step of an earlier run: slurmctld does not send the new start of a step that
+		 * has a row
 		 */
 		if (ran && step->start < s->start)
 			return SIGN_THIS_RUN;
@@ -68,8 +68,9 @@ enum slurmdb_sign slurmdb_signs_missing(const struct slurmdb_signs *s,
 	if (known->has_batch && !signs_have_step(s, LEDGER_STEP_BATCH))
 		return SIGN_BATCH;
 	/*
-	 * Only the last number is checked: a lower one without a row is a step that slurmctld
-	 * numbered and then refused ("no usable CPUs"), since slurmctld's queue keeps the order.
+	 * Checks only the last step number. A lower one without a row is a step that slurmctld
+	 * numbered and then refused ("no usable CPUs"); rows of real steps cannot be missing, since
+	 * slurmctld's queue keeps the order.
 	 */
 	if (known->has_nsteps && known->nsteps && !signs_have_step(s, known->nsteps - 1))
 		return SIGN_STEP;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmdb_signs.h - decides from slurmdbd's rows alone whether they have all values of a job.
- * slurmctld's queue to slurmdbd keeps its order, and the last step's completion carries the job's
- * final energy. So if the rows have the job's end and each step's usage, nothing more will come.
+ * slurmdb_signs.h - decides from slurmdbd's rows alone whether they are complete. slurmctld's queue
+ * to slurmdbd keeps its order, and the completion of the last step carries the job's final energy.
+ * So nothing more will come once the rows have the job's end and the usage of each step.
  */
 #ifndef CEEMS_RECORDER_SLURMDB_SIGNS_H
 #define CEEMS_RECORDER_SLURMDB_SIGNS_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the rows lack; SIGN_NONE: nothing. */
+/* What the rows lack first; SIGN_NONE: nothing. */
 enum slurmdb_sign {
 	SIGN_NONE,
 	SIGN_END,
@@ -25,7 +25,7 @@ enum slurmdb_sign {
 	SIGN_STEP,
 	SIGN_N
 };
-/* The name of the missing sign, such as "the job's end". */
+/* Returns what is missing, for people: "the job's end". */
 const char *slurmdb_sign_text(enum slurmdb_sign sign);
 
 enum slurmdb_state {
@@ -34,17 +34,17 @@ enum slurmdb_state {
 	SLURMDB_FINAL,
 };
 
-/* What is known about the job from elsewhere. Zeroed: nothing. */
+/* What the hook knows about the job. All zero: nothing. */
 struct slurmdb_known {
-	uint64_t end;	   /* the end that the hook was told; 0: unknown */
+	uint64_t end;	   /* end that the hook was called with; 0: unknown */
 	/*
 	 * nsteps is valid. False with a stepmgr, whose step numbers slurmctld does not know, and
 	 * for a het job, whose components share the numbers.
 	 */
 	bool has_nsteps;
-	uint32_t nsteps;   /* slurmctld's next_step_id; the last step made is nsteps - 1 */
-	bool has_batch;	   /* a batch job that started */
-	bool has_extern;   /* PrologFlags=Contain and the job started */
+	uint32_t nsteps;   /* slurmctld's next_step_id; the last step has number nsteps - 1 */
+	bool has_batch;	   /* a batch job, and it started */
+	bool has_extern;   /* PrologFlags=Contain is set, and the job started */
 };
 
 struct slurmdb_step_signs {
@@ -56,19 +56,20 @@ struct slurmdb_step_signs {
 
 struct slurmdb_signs {
 	uint64_t start, end; /* of the job's row; 0: missing */
-	bool has_start_row;  /* slurmdbd was told the start too, not only the end */
-	bool no_ends;	     /* a part of a resized job; slurmdbd is not told the ends of steps that outlast it */
+	bool has_start_row;  /* slurmdbd has the start too, not only the end */
+	/* a part of a resized job: slurmdbd does not get the ends of steps that outlast it */
+	bool no_ends;
 	bool no_usage;	     /* JobAcctGatherType=none */
 	const struct slurmdb_step_signs *step;
 	size_t n;
 };
 
 /*
- * Returns the first sign that is missing; SIGN_NONE: the rows are final.
+ * Returns the first thing that is missing; SIGN_NONE: the rows are final.
  *
- * That all steps have an end is no sign. For an open step of an ended job, slurmdbd shows the job's
- * end and state (as_mysql_jobacct_process.c, "if the job has ended end the step also"). A step's
- * usage is one.
+ * The end of a step proves nothing: for an open step of an ended job, slurmdbd shows the job's end
+ * and state (as_mysql_jobacct_process.c, "if the job has ended end the step also"). The usage of a
+ * step proves that it reported.
  */
 enum slurmdb_sign slurmdb_signs_missing(const struct slurmdb_signs *s,
 					const struct slurmdb_known *known);

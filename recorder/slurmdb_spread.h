@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmdb_spread.h - how much the nodes of a step differed, from its row in slurmdbd. Include it after
- * slurm/slurmdb.h.
+ * slurmdb_spread.h - finds the node with the largest value in a step's row of slurmdbd. Include it
+ * after slurm/slurmdb.h.
  */
 #ifndef CEEMS_RECORDER_SLURMDB_SPREAD_H
 #define CEEMS_RECORDER_SLURMDB_SPREAD_H

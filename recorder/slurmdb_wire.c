@@ -74,7 +74,7 @@ static bool wire_u32(const char **p, uint32_t *ret)
 	return true;
 }
 
-/* VERB and a blank. */
+/* Skips VERB and a blank. False: *P does not begin with them. */
 static bool wire_verb(const char **p, const char *verb)
 {
 	size_t len = strlen(verb);
@@ -192,7 +192,7 @@ int slurmdb_wire_get_job(const char *line, size_t len, struct slurmdb_job *ret)
 	const char *p = head;
 	int rc;
 
-	/* only the head is copied: the record after it may be long, and does not end with a NUL */
+	/* only the head is copied: the record behind it may be long, and has no NUL */
 	(void)snprintf(head, sizeof(head), "%.*s", (int)(len < sizeof(head) ? len : sizeof(head) - 1),
 		       line);
 	if (!wire_verb(&p, "job") || !wire_number(&p, SLURMDB_FINAL, &state) ||

@@ -19,7 +19,7 @@ struct worker {
 	struct slurmdb_want want[SLURMDB_ASK_MAX];
 };
 
-/* Reads a line and removes its newline; -EPIPE: the end of the input. */
+/* Reads a line and removes its newline. -EPIPE: end of input. */
 static int worker_read_line(struct worker *w, char *buf, size_t size)
 {
 	size_t len;
@@ -88,7 +88,7 @@ static int worker_get(struct worker *w, struct slurmdb_jobs *jobs, struct errmsg
 	return -EINVAL;
 }
 
-/* Returns true if JOB was asked for. A question about jobs also brings rows of other runs. */
+/* Whether JOB was asked for: a question about jobs also returns rows of other runs. */
 static bool worker_is_wanted(const struct worker *w, const struct slurmdb_job *job)
 {
 	size_t i;
@@ -130,8 +130,8 @@ int slurmdb_worker_main(int fd, bool from_slurmctld)
 	int rc = 0;
 
 	/*
-	 * end with the recorder: libslurm waits up to 900 s for slurmdbd, and nobody else would end
-	 * this process
+	 * Ends with the recorder: libslurm may wait 900 s for slurmdbd, and nothing else would end
+	 * this process.
 	 */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	w.from_slurmctld = from_slurmctld;
