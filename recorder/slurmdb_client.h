@@ -40,7 +40,7 @@ int slurmdb_client_create(const struct slurmdb_client_options *o, struct slurmdb
 /* Kills the worker without waiting for its end, and forgets unanswered requests. NULL: no-op. */
 void slurmdb_client_destroy(struct slurmdb_client *c);
 
-/* Requests the one row with WANT's job_id and submit; its answer has the same TAG. -ENOMEM. */
+/* Requests the one row with the job_id and submit of WANT; its answer has the same TAG. -ENOMEM. */
 int slurmdb_client_ask(struct slurmdb_client *c, const struct slurmdb_want *want, uint64_t tag);
 /*
  * Requests the jobs that ended from FROM to TO (slurmdb_rows_window()), in one question. There is

@@ -24,7 +24,7 @@ enum provider_id {
 	PROVIDER_N
 };
 
-/* The settings of one provider. Its struct provider lists which of them have a key. */
+/* The settings of one provider. struct provider lists the keys that a provider has. */
 struct provider_conf {
 	char url[256];
 	char zones[512];

@@ -68,7 +68,7 @@ static int parse_granularity(const json_t *v, uint64_t *ret_s, struct errmsg *er
 		if (!strcmp(json_string_value(v), known[i].name))
 			return 0;
 	}
-	return errmsg_set(err, -EINVAL, "a temporalGranularity that is not known");
+	return errmsg_set(err, -EINVAL, "an unknown temporalGranularity");
 }
 
 static int parse_hour(const struct provider_ask *ask, json_t *v, uint64_t length_s,

@@ -57,7 +57,7 @@ static int find_columns(json_t *root, struct columns *ret, struct errmsg *err)
 		ret->forecast = NULL;
 	if (json_array_size(ret->value) != json_array_size(ret->time) ||
 	    (ret->forecast && json_array_size(ret->forecast) != json_array_size(ret->time)))
-		return errmsg_set(err, -EINVAL, "times and values are not of one number");
+		return errmsg_set(err, -EINVAL, "the answer has not as many values as times");
 	return 0;
 }
 

@@ -98,7 +98,7 @@ int fsroles_check(const char *setting, struct errmsg *err)
 		for (at = setting;
 		     at < rest && fsroles_next(&at, &other_role, other, NULL) > 0 && at < rest;)
 			if (!strcmp(path, other))
-				return errmsg_set(err, -EINVAL, "'%s' is twice there",
+				return errmsg_set(err, -EINVAL, "'%s' has two roles",
 						  *path ? path : "/");
 	return rc;
 }

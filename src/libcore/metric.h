@@ -44,7 +44,7 @@ enum metric_side {
 	SIDE_OUT, /* TRESUsageOut* */
 };
 
-/* Which family a metric belongs to, for code that treats a family alike. */
+/* The family of a metric. Some code treats all metrics of a family the same way. */
 enum metric_kind {
 	/* joules of the job or of a domain, joules split by counters, lag of the sensors */
 	KIND_ENERGY,
@@ -177,9 +177,9 @@ void values_miss(struct values *f, enum metric m, enum metric_reason reason);
 bool values_has(const struct values *f, enum metric m);
 
 /*
- * Combines PART into WHOLE by each metric's fold. If one of them knows a value, WHOLE knows it: it
- * is then a lower bound, for example if one step of a job was not measured. A sum that does not fit
- * into 64 bits becomes REASON_TOO_LARGE and stays so.
+ * Combines PART into WHOLE by each metric's fold. A value that only one of them knows is known
+ * afterwards. It is then a lower bound, for example if one step of a job was not measured. A sum
+ * that does not fit into 64 bits becomes REASON_TOO_LARGE and stays so.
  */
 void values_fold(struct values *whole, const struct values *part);
 

@@ -59,7 +59,7 @@ static int add_event(const char *item, size_t len, struct perf_request *w, struc
 	if (len >= PERF_REQUEST_NAME_MAX)
 		return errmsg_set(err, -EINVAL, "the event's name '%.20s...' is too long", item);
 	if (strspn(item, bytes) < len)
-		return errmsg_set(err, -EINVAL, "'%.*s' is no name of an event", (int)len, item);
+		return errmsg_set(err, -EINVAL, "'%.*s' is not the name of an event", (int)len, item);
 	if (w->nevents == PERF_REQUEST_EVENTS)
 		return errmsg_set(err, -EINVAL, "more than %d events", PERF_REQUEST_EVENTS);
 	memcpy(w->event[w->nevents], item, len);

@@ -57,7 +57,7 @@ int profile_request_parse(const char *text, struct profile_request *ret, struct 
 			return rc;
 		text += len;
 		if (text[0] == ',' && *++text == '\0')
-			return errmsg_set(err, -EINVAL, "'' behind the last comma");
+			return errmsg_set(err, -EINVAL, "nothing follows the last comma");
 	}
 	if (!w.hz)
 		w.hz = PROFILE_REQUEST_HZ_DEFAULT;

@@ -184,7 +184,7 @@ static int walk(const char *path, char *text,
 		(void)snprintf(f.source, sizeof(f.source), "%s", EMBER);
 		rc = each(ctx, &f, row.iso3, err);
 		if (rc == -EEXIST)
-			return errmsg_set(err, -EINVAL, "%s:%u: %s is there twice", path, line,
+			return errmsg_set(err, -EINVAL, "%s:%u: %s is listed twice", path, line,
 					  row.iso2);
 		if (rc < 0)
 			return rc;

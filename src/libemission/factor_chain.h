@@ -5,7 +5,7 @@
  *
  *	fresh	the newest average point of the region in the series, if it holds at t or ended less
  *		than an hour before (grids publish a quarter of an hour late)
- *	last	the same point, if it ended less than EmissionMaxAge before: the provider is out
+ *	last	the same point, if it ended less than EmissionMaxAge before: the provider fails
  *	static	the yearly mean of Country
  *	default	the world mean, if no Country is set
  *

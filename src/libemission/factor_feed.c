@@ -202,7 +202,7 @@ static bool take_lines(struct factor_feed *f, uint64_t now_ns)
 	return is_new;
 }
 
-/* --- all of them ------------------------------------------------------------------------- */
+/* --- the feed ------------------------------------------------------------------------------ */
 
 static int feed_start(struct factor_feed *f, struct errmsg *err)
 {

@@ -32,7 +32,7 @@ static int parse_number(const char *value, void *field, const struct kvconf_key 
 
 	(void)key;
 	if (end == value || *end || !(v >= 0 && v < 1e18))
-		return errmsg_set(err, -EINVAL, "'%s' is no number", value);
+		return errmsg_set(err, -EINVAL, "'%s' is not a number", value);
 	*(double *)field = v;
 	return 0;
 }
@@ -47,7 +47,7 @@ static int parse_template(const char *value, void *field, const struct kvconf_ke
 		if (!end)
 			return errmsg_set(err, -EINVAL, "'{' without '}'");
 		if (advice_fact_find(p + 1, (size_t)(end - p - 1)) == FACT_N)
-			return errmsg_set(err, -EINVAL, "'%.*s' is no fact", (int)(end - p - 1), p + 1);
+			return errmsg_set(err, -EINVAL, "'%.*s' is not a fact, see ceems-advice.conf(5)", (int)(end - p - 1), p + 1);
 	}
 	return kvconf_text(value, field, key, err);
 }

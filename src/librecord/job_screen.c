@@ -256,8 +256,8 @@ static size_t count_lines(const char *text)
 }
 
 /*
- * Makes the rows below the header and below PARTS lines of parts, with the advice that still fits.
- * Returns malloc'ed text; NULL: out of memory.
+ * Makes all rows but the header and the table of parts, which needs PARTS lines at least. Advice
+ * fills the lines that are left. Returns malloc'ed text; NULL: out of memory.
  */
 static char *rows_text(const struct job_screen *s, size_t parts)
 {

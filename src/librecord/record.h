@@ -71,7 +71,8 @@ struct record_emissions {
 
 /*
  * The largest value of one metric on any node of a step. Unknown if the step had one node, or if a
- * node did not report. The mean is the step's value / nnodes; for memory there is no sum to divide.
+ * node did not report. The mean is the step's value / nnodes. For memory it is unknown: the step's
+ * value is itself the maximum.
  */
 struct record_spread {
 	struct maybe_u64 max; /* in the metric's unit */

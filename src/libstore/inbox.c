@@ -226,8 +226,8 @@ static int inbox_begin_file(struct inbox_writer *w, struct errmsg *err)
 	int rc;
 
 	if (inbox_total_bytes(w) >= INBOX_MAX_BYTES)
-		return errmsg_set(err, -ENOSPC, INBOX_KEY_NAME "=%s is full: ceems-recorder does not take "
-				  "from it", w->path);
+		return errmsg_set(err, -ENOSPC, INBOX_KEY_NAME "=%s is full: ceems-recorder does not "
+				  "read it; start the recorder, or see its log", w->path);
 	rc = inbox_next_number(w);
 	if (rc < 0)
 		return errmsg_errno(err, rc, INBOX_KEY_NAME "=%s: cannot read", w->path);

@@ -348,7 +348,7 @@ int store_job_put(struct store *s, const struct store_job *job, struct errmsg *e
 	int rc;
 
 	if (job->facts_len > STORE_ROW_MAX)
-		return errmsg_set(err, -EMSGSIZE, "%s: facts of %zu bytes", job->key,
+		return errmsg_set(err, -EMSGSIZE, "%s: facts of %zu bytes are too large", job->key,
 				  job->facts_len);
 	rc = store_job_write(s, STMT_JOB_UPDATE, job, err);
 	if (rc < 0 || sqlite3_changes(s->db))
@@ -541,7 +541,7 @@ int store_record_append(struct store *s, enum store_kind kind, const char *key, 
 	sqlite3_stmt *stmt;
 
 	if (len > STORE_ROW_MAX)
-		return errmsg_set(err, -EMSGSIZE, "%s: record of %zu bytes", key, len);
+		return errmsg_set(err, -EMSGSIZE, "%s: a record of %zu bytes is too large", key, len);
 	if (s->max_bytes && s->used_bytes > s->max_bytes)
 		return store_refuse_full(s, err);
 	stmt = store_stmt(s, STMT_RECORD_APPEND, &rc, err);

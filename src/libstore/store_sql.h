@@ -86,7 +86,7 @@
 		     "WHERE instr(',' || ?1 || ',', ',' || name || ',') > 0")               \
 	X(REFUSED_ADD, "INSERT OR REPLACE INTO refused VALUES (?1, ?2, ?3)")                \
 	X(REFUSED_ANY, "SELECT 1 FROM refused WHERE sink = ?1 LIMIT 1")                     \
-	/* refusals of records whose later version, numbered in (?2, ?3], was taken   */ \
+	/* refusals of records whose later version, numbered in (?2, ?3], was taken */        \
 	X(REFUSED_REPLACED,                                                                 \
 	  "DELETE FROM refused WHERE sink = ?1 AND seq IN ("                                \
 	  "SELECT o.seq FROM record n "                                                     \

@@ -17,7 +17,7 @@ static bool is_bytes(const struct trace_column *c)
 	return len >= sizeof(suffix) && !strcmp(c->name + len - (sizeof(suffix) - 1), suffix);
 }
 
-/* Rounds MAX up to an axis end whose half is a short number, too; for bytes, in powers of two. */
+/* Rounds MAX up to the end of an axis: a number that is short, and whose half is. Bytes are binary. */
 static double round_up(double max, bool is_binary)
 {
 	static const double decimal[] = { 1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10 };

@@ -98,7 +98,7 @@ int trace_columns_pick(const struct trace_table *table, size_t n, const char *me
 	if (!picked)
 		return errmsg_errno(err, -ENOMEM, "trace");
 	if (rc == 0 && !npicked)
-		rc = errmsg_set(err, -EINVAL, "--metrics names none");
+		rc = errmsg_set(err, -EINVAL, "--metrics names no metric");
 	if (rc < 0) {
 		free(picked);
 		return rc;

@@ -436,7 +436,7 @@ void helper_close(struct helper *h, uint64_t deadline_ns)
 {
 	if (!h)
 		return;
-	/* End of input tells it to end; it may have a session with a BMC to close. */
+	/* End of input asks the helper to end. It may have a session with a BMC to close. */
 	if (h->out >= 0) {
 		(void)shutdown(h->in, SHUT_RDWR);
 		helper_reap(h, clock_mono_ns() + HELPER_LEAVE_NS);

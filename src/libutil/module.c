@@ -46,7 +46,7 @@ int module_open(const char *path, const char *symbol, void **ret_handle, module_
 	*(void **)&fn = dlsym(handle, symbol);
 	if (!fn) {
 		module_close(handle);
-		return errmsg_set(err, -EPROTO, "%s: is no module: no %s in it", path, symbol);
+		return errmsg_set(err, -EPROTO, "%s: is not a module of ceems: it has no symbol %s", path, symbol);
 	}
 	*ret_handle = handle;
 	*ret_fn = fn;

@@ -42,7 +42,7 @@ void prom_head(struct prom *p, const struct prom_family *f);
 void prom_put(struct prom *p, const struct prom_family *f, uint64_t value, const char *labels, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Cumulative buckets, bounds and sum in 1/UNITS of the family. */
+/* A histogram with cumulative buckets. Bounds and sum are in 1/UNITS of the family. */
 struct prom_histogram {
 	const uint64_t *bound; /* upper bounds of N buckets, ascending */
 	const uint64_t *upto;  /* how many values were at most bound[i] */

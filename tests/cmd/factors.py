@@ -259,7 +259,7 @@ REFUSED = [
     ("rte", "zone", 1, "another zone: 'Bretagne' instead of 'France'"),
     ("uk", "future", 1, "a time in the future"),
     ("uk", "no-list", 1, "the answer has no list 'data'"),
-    ("energycharts", "short", 1, "times and values are not of one number"),
+    ("energycharts", "short", 1, "the answer has not as many values as times"),
     ("energycharts", "backwards", 1, "times go backwards"),
     ("electricitymaps", "unit", 2, "another unit: 'direct' instead of 'lifecycle'"),
     ("electricitymaps", "zone", 2, "another zone: 'PL' instead of 'DE'"),

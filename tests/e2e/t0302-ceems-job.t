@@ -186,7 +186,7 @@ inside "$ceems" job --explain "$bad" >"$DIR/screen"
 on_screen '^  failed: is_failed 1 > 0$' "by which values"
 on_screen '^    https://hpc.example/failed$' "and where to read more"
 echo 'failed.threshold=often' >"$DIR/etc/ceems-advice.conf"
-has "$(inside "$ceems" check 2>&1)" "ceems-advice.conf:1: failed.threshold: 'often' is no number" "ceems check names a bad line"
+has "$(inside "$ceems" check 2>&1)" "ceems-advice.conf:1: failed.threshold: 'often' is not a number" "ceems check names a bad line"
 rm "$DIR/etc/ceems-advice.conf"
 
 # --- while it runs -------------------------------------------------------------------------------

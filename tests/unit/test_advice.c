@@ -597,9 +597,9 @@ static const struct {
 	{ "serial.what=\"one of {cpus}, {nodes}\"\nserial.link=https://x/y#z\n", NULL },
 	{ "serial.whatever=1\n", ":1: serial.whatever" },
 	{ "no-rule.show=no\n", ":1: no-rule.show" },
-	{ "\nserial.threshold=much\n", ":2: serial.threshold: 'much' is no number" },
-	{ "serial.threshold=-1\n", "is no number" },
-	{ "serial.what={cups} are many\n", ":1: serial.what: 'cups' is no fact" },
+	{ "\nserial.threshold=much\n", ":2: serial.threshold: 'much' is not a number" },
+	{ "serial.threshold=-1\n", "is not a number" },
+	{ "serial.what={cups} are many\n", ":1: serial.what: 'cups' is not a fact" },
 	{ "serial.what={cpus are many\n", "'{' without '}'" },
 };
 

@@ -29,7 +29,7 @@ static const struct {
 	{ HEAD "FR,FRA,2024,44180,France\n", -EINVAL, ":2: not a factor in gCO2e/kWh" },
 	{ HEAD "FR,FRA,2024,44.18,France\n\nXX", -EINVAL, ":4: fewer than 5 fields" },
 	{ HEAD "FR,FRA,2024,44.18,France\nFR,FRA,2023,50,France\n", -EINVAL,
-	  ":3: FR is there twice" },
+	  ":3: FR is listed twice" },
 };
 
 static const struct {

@@ -140,8 +140,8 @@ static const struct {
 	{ "home:/home/../x", "cannot be a mount point" },
 	{ "home://x", "cannot be a mount point" },
 	{ "home:/./x", "cannot be a mount point" },
-	{ "scratch:/a,home:/a/", "'/a' is twice there" },
-	{ "local:/,scratch:/", "'/' is twice there" },
+	{ "scratch:/a,home:/a/", "'/a' has two roles" },
+	{ "local:/,scratch:/", "'/' has two roles" },
 	{ "home:/home,local", "local: ''" },
 };
 
