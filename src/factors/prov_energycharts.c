@@ -17,7 +17,7 @@
 #define HOUR_S 3600
 #define QUARTER_S 900
 
-/* Returns the region of ZONE: de becomes DE. */
+/* Writes the name of ZONE in the series: de becomes DE. */
 static void prov_energycharts_region(const char *zone, char *buf, size_t size)
 {
 	size_t i;

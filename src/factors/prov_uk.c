@@ -24,7 +24,7 @@ static bool is_country(const struct provider_ask *ask)
 	return !strcasecmp(ask->zone.zone, COUNTRY);
 }
 
-/* Returns the region of ZONE: 13 (London) becomes GB-13. */
+/* Writes the name of ZONE in the series: 13 (London) becomes GB-13. */
 static void prov_uk_region(const char *zone, char *buf, size_t size)
 {
 	(void)snprintf(buf, size, strcasecmp(zone, COUNTRY) ? COUNTRY "-%.20s" : COUNTRY, zone);

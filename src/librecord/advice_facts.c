@@ -18,7 +18,7 @@
 #define GIB 1073741824.0
 #define ROOM 1.2	/* suggested memory and time limit / what the job used */
 #define MORE 1.5	/* suggested memory and time limit / the limit that was too low */
-/* FACT_IMBALANCE is that of a step with at least this share of the job's CPU time */
+/* FACT_IMBALANCE is that of a step with more than this share of the job's CPU time */
 #define LONG_STEP 0.5
 
 enum unit { COUNT, NUMBER, SHARE, TIME, TIME_OPTION, DAY_TIME, BYTES, BYTES_OPTION };

@@ -19,7 +19,7 @@ struct report_input {
 	uint64_t elapsed_ns;
 	uint64_t factor_ug_per_kwh, pue_milli; /* mean factor and PUE of METRIC_CO2E; 0: unknown */
 	const struct step_detail *detail; /* NULL: no detail was collected */
-	const struct perf_request *request;	  /* NULL: the user asked for nothing */
+	const struct perf_request *request;	  /* NULL: no --ceems-perf */
 };
 
 /*
