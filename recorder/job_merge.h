@@ -20,9 +20,8 @@ enum job_merge_run { RUN_SAME, RUN_EARLIER, RUN_LATER };
 enum job_merge_run job_merge_run_of(const struct job_facts *f, const struct record *row);
 
 /*
- * Adds to FACTS what ROW knows; moves ROW's texts and steps. For a part of a resized job, the
- * state, the times and the exit codes of FACTS stay, since slurmdbd's row of a part does not have
- * them.
+ * Adds to FACTS what ROW knows; moves ROW's texts and steps. For a part of a resized job, FACTS
+ * keeps its state, times and exit codes: slurmdbd's row of a part does not have them.
  */
 void job_merge(struct record *facts, struct record *row);
 

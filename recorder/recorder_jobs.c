@@ -213,8 +213,9 @@ static bool jobs_ask_slurmctld(struct recorder *r, const struct asked_job *a)
 }
 
 /*
- * Asks again for a task. The array as a whole was asked for, but slurmdbd has a task under that id:
- * a slurmctld that was killed had started the task, and its successor knew only the array.
+ * Asks again for a task. The array as a whole was asked for, but slurmdbd has a task under that id.
+ * This happens if a slurmctld that was killed had started the task, and its successor knew only the
+ * array.
  */
 static bool jobs_ask_task(struct recorder *r, const struct asked_job *a, const struct slurmdb_answer *ans)
 {

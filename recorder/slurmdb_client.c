@@ -25,8 +25,8 @@ struct client_entry {
 	/* the question with this job alone failed, maybe because slurmdbd is down */
 	bool is_suspect;
 	/*
-	 * How often the job is still to be moved behind others: once after a failed question, twice
-	 * after it failed alone, which also puts it behind other suspects.
+	 * How often the job is still to be moved behind others. Once after a failed question; twice
+	 * after the job failed alone, so that it is also behind other suspects.
 	 */
 	unsigned int put_last;
 	bool is_alone;	 /* asked for without steps from now on */

@@ -271,9 +271,9 @@ static void rows_condition_fini(slurmdb_job_cond_t *cond)
 }
 
 /*
- * Whether to select a task by array and task number: the first job of an array, whose id returns
- * the rows of all tasks, or a task of unknown id. Other tasks are selected by id, since a row that
- * slurmdbd made from an end alone has no array.
+ * Whether to select a task by array and task number. That is done for the first job of an array,
+ * whose id returns the rows of all tasks, and for a task of unknown id. Other tasks are selected by
+ * id, since a row that slurmdbd made from an end alone has no array.
  */
 static bool want_is_by_task(const struct slurmdb_want *w)
 {
@@ -532,8 +532,8 @@ static int rows_get_all(struct slurmdb_rows *r, slurmdb_job_cond_t *cond, const 
 
 /*
  * Reads ended jobs. With a state_list, slurmdbd selects "state = S and time_end between FROM and
- * TO" (as_mysql_jobacct_process.c, _state_time_string(), the same in 22.05, 24.11 and 26.05), for
- * which MariaDB uses the index rollup2 (time_end, time_eligible). Without a state_list, time_end
+ * TO"; see _state_time_string() in as_mysql_jobacct_process.c, the same in 22.05, 24.11 and 26.05.
+ * For that MariaDB uses the index rollup2 (time_end, time_eligible). Without a state_list, time_end
  * has no upper bound, and a usage_end leaves out jobs that were cancelled before they became
  * eligible.
  */

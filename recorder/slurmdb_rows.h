@@ -3,9 +3,9 @@
  * slurmdb_rows.h - reads slurmdbd's rows as struct record; no other code does. Uses the public API
  * of libslurm, so the site's PrivateData decides what a user may see.
  *
- * Each question uses a connection of its own, unless one_connection is set: slurmdbd keeps one
- * transaction open per connection, in which MariaDB shows the tables as they were at the first
- * question.
+ * Each question uses a connection of its own, unless one_connection is set. The reason is that
+ * slurmdbd keeps one transaction open per connection. MariaDB shows that transaction the tables as
+ * they were at the first question.
  *
  * A question may wait 900 s for slurmdbd. A program that must not wait uses slurmdb_client.h; a
  * program that may be ended sets `limit`.
@@ -109,9 +109,9 @@ int slurmdb_rows_get(struct slurmdb_rows *r, const struct slurmdb_want *want, si
 		     struct slurmdb_jobs *ret, struct errmsg *err);
 
 /*
- * Reads the jobs that ended from FROM to TO, both included, without steps; also jobs that were
- * cancelled before they became eligible. restart_count is 0 if Slurm has no column for it: only
- * slurmdb_rows_get() reads the earlier runs to count. Errors: see slurmdb_rows_get().
+ * Reads the jobs that ended from FROM to TO, both included, without steps. Jobs that were cancelled
+ * before they became eligible are included. If Slurm has no column for it, restart_count is 0: only
+ * slurmdb_rows_get() reads the earlier runs and counts them. Errors: see slurmdb_rows_get().
  */
 int slurmdb_rows_window(struct slurmdb_rows *r, uint64_t from, uint64_t to,
 			struct slurmdb_jobs *ret, struct errmsg *err);
@@ -129,10 +129,10 @@ struct slurmdb_filter {
 };
 
 /*
- * Read jobs with their steps and all their runs. slurmdb_rows_ended(): the jobs that ended from
- * FROM to TO, both included. slurmdb_rows_open_at(): the jobs that were eligible before AT and had
- * not ended by then. On one connection all answers show one state of the database, so a job is in
- * exactly one of two windows that meet at AT. Errors: see slurmdb_rows_get().
+ * Read jobs with their steps and all their runs. slurmdb_rows_ended() reads the jobs that ended
+ * from FROM to TO, both included. slurmdb_rows_open_at() reads the jobs that were eligible before
+ * AT and had not ended by then. On one connection all answers show one state of the database. So a
+ * job is in exactly one of two windows that meet at AT. Errors: see slurmdb_rows_get().
  */
 int slurmdb_rows_ended(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint64_t from, uint64_t to,
 		       struct slurmdb_jobs *ret, struct errmsg *err);
@@ -141,7 +141,7 @@ int slurmdb_rows_open_at(struct slurmdb_rows *r, const struct slurmdb_filter *fi
 
 /*
  * Returns 1 if slurmdbd shows UID the jobs of all users, else 0; or an error of slurmdb_rows_get().
- * slurmdbd shows them if PrivateData does not have jobs, or if UID is an operator; a coordinator
+ * slurmdbd shows them if PrivateData does not have jobs, or if UID is an operator. A coordinator
  * does not see all. USER is the name of UID, or NULL.
  */
 int slurmdb_rows_shows_all(struct slurmdb_rows *r, uint32_t uid, const char *user, struct errmsg *err);

@@ -68,8 +68,8 @@ enum slurmdb_sign slurmdb_signs_missing(const struct slurmdb_signs *s,
 	if (known->has_batch && !signs_have_step(s, LEDGER_STEP_BATCH))
 		return SIGN_BATCH;
 	/*
-	 * Checks only the last step number. A lower one without a row is a step that slurmctld
-	 * numbered and then refused ("no usable CPUs"); rows of real steps cannot be missing, since
+	 * Checks only the last step number. A lower number without a row is a step that slurmctld
+	 * numbered and then refused ("no usable CPUs"). Rows of real steps cannot be missing, since
 	 * slurmctld's queue keeps the order.
 	 */
 	if (known->has_nsteps && known->nsteps && !signs_have_step(s, known->nsteps - 1))

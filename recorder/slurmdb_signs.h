@@ -67,9 +67,9 @@ struct slurmdb_signs {
 /*
  * Returns the first thing that is missing; SIGN_NONE: the rows are final.
  *
- * The end of a step proves nothing: for an open step of an ended job, slurmdbd shows the job's end
+ * The end of a step proves nothing. For an open step of an ended job, slurmdbd shows the job's end
  * and state (as_mysql_jobacct_process.c, "if the job has ended end the step also"). The usage of a
- * step proves that it reported.
+ * step proves that the step reported.
  */
 enum slurmdb_sign slurmdb_signs_missing(const struct slurmdb_signs *s,
 					const struct slurmdb_known *known);

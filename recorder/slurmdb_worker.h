@@ -9,8 +9,8 @@
 
 /*
  * Runs `ceems-recorder --ask-slurmdbd`: answers the questions that come on FD, a socket (standard
- * input), until it is closed. FROM_SLURMCTLD (--ask-slurmctld): asks slurmctld, on a site without
- * slurmdbd (ctld_rows.h). Returns the exit status.
+ * input), until it is closed. FROM_SLURMCTLD (--ask-slurmctld): asks slurmctld instead
+ * (ctld_rows.h). Returns the exit status.
  */
 int slurmdb_worker_main(int fd, bool from_slurmctld);
 

@@ -9,8 +9,9 @@
 #include "src/factors/provider.h"
 
 /*
- * Adds the points P of PROVIDER to S, but not for times in which a provider that precedes PROVIDER
- * in PREFERENCE (names separated by commas) has points. Returns 0 or -errno of factor_series_add().
+ * Adds the points P of PROVIDER to S. PREFERENCE lists providers, separated by commas. Where a
+ * provider that precedes PROVIDER in PREFERENCE has points, P is left out. Returns 0 or -errno of
+ * factor_series_add().
  */
 int merge_points(struct factor_series *s, const char *preference,
 		 const struct provider *provider, const struct points *p, struct errmsg *err);

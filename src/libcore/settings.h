@@ -100,10 +100,10 @@ extern const struct kvconf_key settings_keys[];
 extern const size_t settings_nkeys;
 
 /*
- * Finds the path of ceems.conf. SLURM_CONF is the path of slurm.conf, and ceems.conf is looked for
- * in its folder. If SLURM_CONF is NULL or has no folder, or if only the folder configured at build
- * time has a ceems.conf, that folder is used: a configless slurmd has slurm.conf in another folder,
- * to which slurmctld does not send ceems.conf. -ENAMETOOLONG.
+ * Finds the path of ceems.conf, in the folder of slurm.conf. SLURM_CONF is the path of slurm.conf.
+ * The folder configured at build time is used if SLURM_CONF is NULL or has no folder, or if only
+ * that folder has a ceems.conf. The latter is for a configless slurmd: its slurm.conf is in another
+ * folder, to which slurmctld does not send ceems.conf. -ENAMETOOLONG.
  */
 int settings_path(const char *slurm_conf, char *buf, size_t size);
 

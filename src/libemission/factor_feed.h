@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * factor_feed.h - follows EmissionSeriesFile for slurmd and slurmctld. The file is on a shared file
- * system, and a thread that waits for a dead server could not be ended, nor left behind when the
- * plugin is unloaded. So a helper process (helper.h) looks at the file once a minute.
+ * system. A thread that waits for a dead server cannot be ended, and must not be left behind when
+ * the plugin is unloaded. So a helper process (helper.h) looks at the file once a minute.
  *
  * For use by one thread. Troubles are logged here, once each.
  */

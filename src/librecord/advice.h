@@ -32,7 +32,7 @@ enum advice_saving {
 	ADVICE_SAVES_CPU,    /* idle energy of the CPUs that were not used */
 	ADVICE_SAVES_MEMORY, /* idle energy of the memory that was not used */
 	ADVICE_SAVES_CO2E,   /* emissions only: the same energy at another hour */
-	ADVICE_SAVES_GPU,    /* energy of the GPUs while no process was on them */
+	ADVICE_SAVES_GPU,    /* GPU energy while no process was on them; all of it, if one always was */
 };
 
 struct advice_rule {

@@ -52,8 +52,8 @@ extern const struct derived_info derived_table[DERIVED_N];
 /*
  * Computes ratio D of the metric values F. ELAPSED_NS is the elapsed time of the step or job, CPUS
  * its CPUs on all nodes (0: unknown). Returns false, and leaves *RET unchanged, if the ratio is
- * unknown: a term is unknown or overflowed, a divisor is 0, a part is larger than its whole, or
- * only some steps were counted while time or energy is that of all.
+ * unknown. Causes: a term is unknown or overflowed; a divisor is 0; a part is larger than its
+ * whole; or only some steps of the job were counted, so counts do not match its time and energy.
  */
 bool derived_value(enum derived d, const struct values *f, uint64_t elapsed_ns, uint32_t cpus,
 		   double *ret);

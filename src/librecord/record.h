@@ -190,9 +190,9 @@ bool record_step_imbalance(const struct record_step *s, enum metric m, double *r
 
 /*
  * Writes R as one line of JSON, without a newline; the caller frees *RET. Joules, grams and seconds
- * are exact decimals. A text that is not UTF-8 is escaped by utf8_escape(), and its member's name
- * is listed in the member "escaped" of the record or step; so no byte is lost. Returns 0 or -errno:
- * as record_key(), or -ENOMEM.
+ * are exact decimals. A text that is not UTF-8 is escaped by utf8_escape(), so no byte is lost. Its
+ * member's name is then in the list "escaped" of the record or step. Returns 0 or -errno: as
+ * record_key(), or -ENOMEM.
  */
 int record_to_json(const struct record *r, char **ret, size_t *ret_len, struct errmsg *err);
 

@@ -12,8 +12,8 @@
 
 /*
  * Completes the emissions of R, whose metric values must have the final energy. Emissions computed
- * by the nodes stay (CO2E_PER_TICK). Otherwise the energy of the job and of each step is taken as
- * spread evenly over its run time and multiplied by CHAIN's factors for that time
+ * by the nodes stay (CO2E_PER_TICK). Otherwise the energy of the job and of each step counts as
+ * spread evenly over its run time. It is multiplied by CHAIN's factors for that time
  * (CO2E_MEAN_POWER). With CHAIN NULL no location-based emissions are added.
  *
  * The mean factor is emissions / energy. Both are rounded on each node, to micrograms and joules,

@@ -75,16 +75,16 @@ static struct maybe_u64 steps_energy(const struct record *r)
 }
 
 /*
- * Returns SLURM_J, unless it is unknown or 0: then returns the steps' energy, which may be unknown.
- * Slurm reports 0 J if the extern step ended without a report: its node failed, slurmctld ended the
- * step (26.05 with proctrack/pgid), or slurmctld was killed and forgot the step.
+ * Returns SLURM_J, unless it is unknown or 0. Then returns the steps' energy, which may be unknown.
+ * Slurm reports 0 J if the extern step ended without a report. Its node failed; or slurmctld ended
+ * the step (26.05 with proctrack/pgid); or slurmctld was killed and forgot the step.
  */
-static struct maybe_u64 energy_told(const struct record *r, struct maybe_u64 slurm_j)
+static struct maybe_u64 slurm_or_steps_energy(const struct record *r, struct maybe_u64 slurm_j)
 {
-	bool steps_told = r->nsteps || r->steps_known;
+	bool has_steps = r->nsteps || r->steps_known;
 
 	/* for a part of a resized job, the steps' joules may be in another part */
-	if ((slurm_j.known && slurm_j.value) || !steps_told || is_resized_part(r))
+	if ((slurm_j.known && slurm_j.value) || !has_steps || is_resized_part(r))
 		return slurm_j;
 	return steps_energy(r);
 }
@@ -99,7 +99,7 @@ static struct maybe_u64 pick_energy(const struct record *r, const struct record_
 	if (is_resized_part(r))
 		return end->dbd_energy_j;
 	j = end->ctld_energy_j.known && !end->requeued ? end->ctld_energy_j : end->dbd_energy_j;
-	j = energy_told(r, j);
+	j = slurm_or_steps_energy(r, j);
 	return j.known || end->ctld_energy_j.value == 0 ? j : end->ctld_energy_j;
 }
 

@@ -18,8 +18,8 @@
 struct feed;
 
 /*
- * Keys for which there is room. If the ring has no room for an entry, its key goes to a second ring
- * of fixed-size elements, and the recorder reads the rest from slurmdbd (INBOX_KEY).
+ * How many keys can be kept. If the ring has no room for an entry, its key goes to a second ring of
+ * fixed-size elements. The recorder reads the rest from slurmdbd (INBOX_KEY).
  */
 #define FEED_KEYS (UINT32_C(1) << 19) /* 28 MiB if all are used; untouched memory costs nothing */
 
@@ -44,8 +44,8 @@ void feed_destroy(struct feed *f);
 
 /*
  * Copies an entry into the ring and wakes the worker. -ENOSPC: the ring is full. -EMSGSIZE: the
- * entry does not fit into a chunk, which has 256 KiB in a ring of up to 8 MiB (but at most half of
- * the ring). The only system call is a write to an eventfd, made only if the worker may be asleep.
+ * entry is longer than a chunk: 256 KiB in a ring of up to 8 MiB, but at most half of the ring. The
+ * only system call is a write to an eventfd, made only if the worker may be asleep.
  */
 int feed_push(struct feed *f, const void *data, size_t len);
 
@@ -77,8 +77,9 @@ void feed_unget(struct feed *f);
 void feed_release(struct feed *f);
 
 /*
- * The same for keys. feed_next_keys() copies up to N keys that were not returned before and returns
- * how many; the others release, or return again, all keys returned so far.
+ * The same for keys. feed_next_keys() copies up to N keys that were not returned before, and
+ * returns how many. feed_release_keys() releases all keys returned so far; after feed_rewind_keys()
+ * they are returned again.
  */
 size_t feed_next_keys(struct feed *f, struct job_key *key, size_t n);
 void feed_release_keys(struct feed *f);

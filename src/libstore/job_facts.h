@@ -35,9 +35,9 @@ enum fact_text {
 };
 
 /*
- * Longest texts that are copied; bounds the time in the hook. A longer text is left out, never cut,
- * and the recorder reads it from slurmdbd. sbatch refuses names over 1,024 and paths over 4,096
- * bytes; a list of 9,000 irregular node names has some 54,000.
+ * Longest texts that are copied; bounds the time in the hook. A longer text is left out, never cut;
+ * the recorder reads it from slurmdbd. sbatch refuses names over 1,024 and paths over 4,096 bytes.
+ * A list of 9,000 irregular node names has some 54,000 bytes.
  */
 #define FACT_NODES_MAX 65535
 #define FACT_TEXT_MAX 4096

@@ -10,10 +10,10 @@
 #include <stddef.h>
 
 /*
- * Copies FROM to TO, of SIZE bytes, and replaces by '?' each control character (C0, DEL, C1),
- * newline, line separator, invisible or bidi format character, and each byte that is not UTF-8.
- * Reads at most SIZE bytes, so FROM may be an array without NUL. The result is never longer than
- * FROM, so TO may be FROM. Returns TO.
+ * Copies FROM to TO, of SIZE bytes, and replaces unsafe characters by '?'. Unsafe are: control
+ * characters (C0, DEL, C1, newline), line separators, invisible and bidi format characters, and
+ * each byte that is not UTF-8. Reads at most SIZE bytes, so FROM may be an array without NUL. The
+ * result is never longer than FROM, so TO may be FROM. Returns TO.
  */
 char *text_mask(const char *from, char *to, size_t size);
 
