@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ledger.c - makes new pages current, and reads them. ledger_map.c maps the file; ledger_slot.c is
- * for slurmstepd; ledger_book.c books energy.
+ * ledger.c - makes new pages of the ledger current, and reads pages. ledger_map.c maps the file,
+ * ledger_slot.c is for slurmstepd, and ledger_book.c books energy.
  */
 #include "src/libledger/ledger.h"
 
@@ -16,7 +16,7 @@
 #include "src/libutil/util.h"
 
 #define READ_TRIES 1000
-/* How often a sampler whose last tick failed looks for hints, which do not wake it then. */
+/* How often the sampler looks for hints after a tick failed: then ledger_hint_tick() does not wake it. */
 #define HINTS_POLL_NS (20 * NSEC_PER_MSEC)
 
 /* --- the sampler's pages ---------------------------------------------------------------- */
@@ -66,7 +66,7 @@ static void copy_all_jobs(struct ledger_maker *m, struct ledger_page *next, cons
 						     now->job[i].last_seen_mono_ns };
 }
 
-/* Copies only jobs that have changed; most jobs of a page ended minutes ago. */
+/* Copies only the entries of jobs that changed in the last tick; most jobs of a page ended minutes ago. */
 static void copy_changed_jobs(const struct ledger_maker *m, struct ledger_page *next,
 			      const struct ledger_page *now)
 {
@@ -89,13 +89,13 @@ struct ledger_page *ledger_begin(struct ledger *l)
 	const struct ledger_page *now = ledger_map_page(l, turns);
 	struct ledger_page *next = ledger_map_page(l, turns + 1);
 	struct ledger_maker *m = l->maker;
-	/* the next page may have more entries, from a tick that failed */
+	/* a failed tick may have left more entries in the next page; overwrite those, too */
 	uint32_t nsteps = max_u32(now->nsteps, next->nsteps);
 	uint32_t njobs = max_u32(now->njobs, next->njobs);
 
 	m->begun = m->seen = atomic_load(&l->file->requests);
 	m->nmoves = 0;
-	/* readers of the former page must see the last turn before they see these stores */
+	/* a reader of this page must see that it is no longer current before it sees these stores */
 	atomic_thread_fence(memory_order_seq_cst);
 	memcpy(next, now, offsetof(struct ledger_page, step));
 	memcpy(next->step, now->step, nsteps * sizeof(*next->step));
@@ -117,8 +117,8 @@ void ledger_move_later(struct ledger *l, uint32_t slot, uint32_t from, uint32_t 
 }
 
 /*
- * Frees or moves slots whose accounts were booked. If the sampler is killed before, the next one
- * finds in the page that they were.
+ * Makes the state changes of ledger_move_later(). If the sampler is killed before, the next sampler finds
+ * in the page that these slots are booked, and changes their states then.
  */
 static void move_slots(struct ledger *l)
 {
@@ -130,10 +130,10 @@ static void move_slots(struct ledger *l)
 		uint32_t from = m->move[i].from;
 
 		if (!atomic_compare_exchange_strong(&s->state, &from, m->move[i].to))
-			continue; /* its stepd left meanwhile */
+			continue; /* its slurmstepd changed the state meanwhile */
 		if (m->move[i].to != SLOT_FREE)
 			continue;
-		s->stepd_start = 0; /* otherwise the next owner would look like another process */
+		s->stepd_start = 0; /* with the old time, the pid of the next owner would look reused */
 		atomic_store(&s->stepd_pid, 0);
 	}
 	m->nmoves = 0;
@@ -184,8 +184,8 @@ const char *ledger_step_name(uint32_t step_id, char *buf, size_t size)
 /* --- reading ---------------------------------------------------------------------------- */
 
 /*
- * Runs READ on the current page, again if a new page was made current meanwhile, so that ARG never
- * has a mixture of two pages. READ must accept any data, since the page may be changing.
+ * Runs READ on the current page. If a new page was made current meanwhile, READ runs again, so that the
+ * result in ARG is from one page. READ must accept any data, because the page may change while it reads.
  */
 static int read_page(const struct ledger *l,
 		     int (*read)(const struct ledger *l, const struct ledger_page *page,
@@ -237,7 +237,7 @@ static int read_step(const struct ledger *l, const struct ledger_page *page, voi
 	const struct ledger_step_account *a = &page->step[q->slot];
 
 	if (a->claim != l->file->slot[q->slot].claim)
-		return -ENODATA; /* of the slot's last step */
+		return -ENODATA; /* the account is of an earlier step in this slot */
 	q->view = (struct ledger_view){
 		.t_mono_ns = page->t_mono_ns,
 		.t_wall_ns = page->t_wall_ns,
@@ -307,8 +307,8 @@ struct job_query {
 };
 
 /*
- * Finds a job by its steps, if it has any: steps are few, while the entries of jobs are 1 MB that
- * is not yet mapped.
+ * Returns 1 + the index of the job's entry, or 0. Searches the few steps first: reading all entries of
+ * jobs would touch 1 MB of memory.
  */
 static uint32_t find_job(const struct ledger *l, const struct ledger_page *page, uint32_t job_id)
 {
@@ -329,8 +329,8 @@ static uint32_t find_job(const struct ledger *l, const struct ledger_page *page,
 }
 
 /*
- * Adds the metric values of the step in SLOT: the final ones if the step has ended, else those
- * known so far.
+ * Adds the metric values of the step in SLOT to WHOLE: the values so far if the step runs, else the
+ * final values.
  */
 static void add_slot(const struct ledger *l, uint32_t slot, struct values *whole)
 {
@@ -344,8 +344,8 @@ static void add_slot(const struct ledger *l, uint32_t slot, struct values *whole
 }
 
 /*
- * Adds the metric values of steps that are still in their slots. Those of other steps are in the
- * job already.
+ * Adds the metric values of the job's steps that are still in their slots; the job's entry has the values
+ * of the other steps. Returns true if there was such a step.
  */
 static bool add_slot_values(const struct ledger *l, const struct ledger_page *page,
 			    struct job_query *q)
@@ -448,9 +448,7 @@ static void set_or_miss(struct values *f, enum metric m, bool known, uint64_t va
 		values_miss(f, m, reason);
 }
 
-/*
- * Sets the emissions of an account whose energy is known; a domain has emissions if it has energy.
- */
+/* Sets the emissions of account A, whose energy is known. A domain whose energy is unknown gets none. */
 static void emission_values(const struct ledger_page *page, const struct account *a,
 			    struct values *f)
 {

@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ledger.h - the node ledger: one file per slurmd, LedgerDir/<node>.ledger, in shared memory. The
- * sampler in slurmd alone writes energy. Each slurmstepd writes identity and metric values of its
- * own slot. The ledger outlives slurmd: the next sampler goes on from it.
+ * ledger.h - the node ledger: one file per slurmd, LedgerDir/<node>.ledger, in shared memory. Only
+ * the sampler in slurmd writes energy. Each slurmstepd writes identity and metric values of its
+ * own slot. The ledger outlives slurmd: the next sampler continues it.
  *
- * Two pages hold all accounts and the raw counters they were computed from. A tick copies the
- * current page to the other page, changes the copy, and makes it current with one atomic store. So
- * a sampler that is killed at any instruction leaves a page in which all adds up. A reader never
- * waits for a writer.
+ * Two pages hold all accounts and the raw counters from which they were computed. A tick copies the
+ * current page to the other page, changes the copy, and makes the copy current with one atomic store.
+ * So even if the sampler is killed, this sum holds in the current page:
  *
  *	sum(step) + sum(job.closed) + retired + unallocated + system == measured
  *
- * A slot's life (who moves it on):
- *	FREE -> CLAIMED (stepd: identity being written) -> OPEN (stepd: accountable from
- *	t_open_mono_ns on) -> CLOSING (stepd: final CPU time and metric values are written) ->
- *	CLOSED (sampler: its last tick is booked) -> LEFT (stepd: has read them)
- *	-> FREE (sampler: account and metric values moved to the job's)
- * If the slurmstepd of a slot is gone, the sampler frees the slot from any state and adds its account to
- * the job's. A slot that was CLOSING has all values; a slot that was OPEN is counted as lost. A job's
- * entry is freed LEDGER_JOB_LINGER_NS after its last slot, so that Prometheus can still scrape its last
- * values. The job's account is then added to `retired`.
+ * A reader never waits for a writer.
+ *
+ * The states of a slot, each with who sets it and what is true then:
+ *	FREE
+ *	CLAIMED (slurmstepd): the step's identity is being written
+ *	OPEN    (slurmstepd): energy is booked from t_open_mono_ns on
+ *	CLOSING (slurmstepd): the final CPU time and metric values are written
+ *	CLOSED  (sampler): the step's last tick is booked
+ *	LEFT    (slurmstepd): has read its account and needs the slot no more
+ *	FREE    (sampler): account and metric values were added to the job's
+ * If the slurmstepd of a slot is gone, the sampler frees the slot from any state and adds its account
+ * to the job's. A slot that was CLOSING has all values; a slot that was OPEN is counted as a lost step.
+ * A job's entry stays for LEDGER_JOB_LINGER_NS after its last slot was freed, so that Prometheus can
+ * scrape its last values. Then the job's account is added to `retired`.
  */
 #ifndef CEEMS_LEDGER_H
 #define CEEMS_LEDGER_H
@@ -41,19 +45,19 @@
 
 #define LEDGER_VERSION 15
 #define LEDGER_STEPS 1024
-#define LEDGER_STEPS_OF_USER (LEDGER_STEPS / 2) /* of one user: the others need some, too */
-#define LEDGER_JOBS LEDGER_STEPS /* as many: an open step always finds room for its job */
+#define LEDGER_STEPS_OF_USER (LEDGER_STEPS / 2) /* most slots of one user; the rest is for other users */
+#define LEDGER_JOBS LEDGER_STEPS /* as many as steps, so that there is room for the job of each step */
 #define LEDGER_JOB_LINGER_NS (120 * UINT64_C(1000000000))
 #define LEDGER_CGROUP_MAX 320
 
-/* Slurm's numbers for steps that have no number (slurm.h: SLURM_EXTERN_CONT ...; the adapters
- * assert that they are the same). */
+/* Step ids of Slurm for steps without a number, as SLURM_EXTERN_CONT and others in slurm.h. The
+ * adapters assert that the values are equal. */
 #define LEDGER_STEP_EXTERN UINT32_C(0xfffffffc)
 #define LEDGER_STEP_BATCH UINT32_C(0xfffffffb)
 #define LEDGER_STEP_INTERACTIVE UINT32_C(0xfffffffa)
 #define LEDGER_HET_NONE UINT32_C(0xfffffffe)
 
-/* "batch", "extern", "interactive" or the number, which is written into BUF. */
+/* Returns "batch", "extern", "interactive", or BUF, into which the number of the step is then written. */
 const char *ledger_step_name(uint32_t step_id, char *buf, size_t size);
 
 enum ledger_state {
@@ -66,12 +70,12 @@ enum ledger_state {
 };
 
 #define LEDGER_FLAG_REPORT (1u << 0) /* --ceems-report: print a table when the step ends */
-#define LEDGER_FLAG_PERF (1u << 1)   /* --ceems-perf was given: the request is the user's */
-#define LEDGER_FLAG_PORTS (1u << 2)  /* this step counts the node's RDMA ports */
+#define LEDGER_FLAG_PERF (1u << 1)   /* `request` is from --ceems-perf, not from PerfDefault */
+#define LEDGER_FLAG_PORTS (1u << 2)  /* this step counts the traffic of the node's RDMA ports */
 
 /* Identity of the step. Its slurmstepd writes it before SLOT_OPEN; it is constant afterwards. */
 struct ledger_identity {
-	uint32_t job_id; /* of a het job, the id of the component, as in cgroup names */
+	uint32_t job_id; /* in a heterogeneous job: the id of the component, as in cgroup names */
 	uint32_t step_id;
 	uint32_t het_comp;
 	uint32_t uid;
@@ -81,77 +85,78 @@ struct ledger_identity {
 	uint32_t step_cpus;
 	uint64_t job_mem_mb;
 	uint64_t step_mem_mb;
-	uint64_t limit_mem_mb; /* what Slurm allocated to the step; 0: it does not allocate memory */
+	uint64_t limit_mem_mb; /* the memory limit that Slurm gave the step; 0: Slurm does not allocate memory */
 	uint64_t start_wall_ns;
-	/* The same CPUs by socket; all 0: not known, so they count as spread over all sockets. */
+	/* job_cpus and step_cpus by socket. All 0: the sockets are not known, and all sockets are assumed. */
 	uint32_t job_socket_cpus[SOCKETS_MAX];
 	uint32_t step_socket_cpus[SOCKETS_MAX];
 	/* Share of each GPU, in ppm: 1000000 for a whole one, less for a MIG slice or a shard. */
 	uint32_t job_gpu_ppm[GPUS_MAX];
 	uint32_t step_gpu_ppm[GPUS_MAX];
-	uint16_t job_gpu_instances[GPUS_MAX]; /* of MIG: bit N for GPU instance N */
+	uint16_t job_gpu_instances[GPUS_MAX]; /* MIG slices that are held: bit N for GPU instance N */
 	uint16_t step_gpu_instances[GPUS_MAX];
 };
 
 /* Metric values of a running step so far. The sampler writes them (live.h). */
 struct ledger_live {
 	_Atomic uint32_t seq; /* odd: being written */
-	uint32_t claim;	      /* of the step that has these values; 0: no step */
-	struct values values; /* all but energy; a value never decreases */
+	uint32_t claim;	      /* claim number of the step whose values these are; 0: no step */
+	struct values values; /* all values but energy; a value never decreases */
 };
 
 struct ledger_slot {
-	_Atomic uint32_t state; /* enum ledger_state; release after what it publishes */
-	_Atomic uint32_t flags;	/* LEDGER_FLAG_*; its slurmstepd sets them before or when it forks the tasks */
-	_Atomic int32_t stepd_pid; /* changing 0 to PID claims the slot; 0 again: the slot is free */
-	uint32_t claim;		/* how often the slot was claimed; tells the slot's steps apart */
-	uint64_t stepd_start;	/* field 22 of /proc/PID/stat: tells a reused pid */
+	_Atomic uint32_t state; /* enum ledger_state; stored after the fields that the new state publishes */
+	_Atomic uint32_t flags;	/* LEDGER_FLAG_*; the slurmstepd sets them at the latest when it forks the tasks */
+	_Atomic int32_t stepd_pid; /* a slurmstepd claims the slot by changing 0 to its pid; 0: the slot is free */
+	uint32_t claim;		/* claim number: how often the slot was claimed. Identifies the step in it */
+	uint64_t stepd_start;	/* field 22 of /proc/PID/stat; reveals that another process reused the pid */
 	uint64_t t_open_mono_ns;
 	uint64_t t_close_mono_ns;
 	/*
 	 * The step's cgroup as /proc/PID/cgroup of a task names it, cut after the step's folder:
-	 * the v2 path, and the v1 paths of cpuacct and freezer. Empty: none. After the first task
-	 * was forked, the paths are written, and then cgroup_known is set with release.
+	 * the v2 path, and the v1 paths of cpuacct and freezer. Empty: there is no such cgroup. The
+	 * slurmstepd writes the paths after it forked the first task, and then sets cgroup_known.
 	 */
 	char cgroup_v2[LEDGER_CGROUP_MAX];
 	char cgroup_cpuacct[LEDGER_CGROUP_MAX];
 	char cgroup_freezer[LEDGER_CGROUP_MAX];
 	_Atomic uint32_t cgroup_known;
-	uint32_t bpf_slot;	/* row of task counters in the BPF maps, 0: none */
-	uint64_t final_busy_ns; /* CPU time at the end; UINT64_MAX: not known */
-	struct perf_request request;	/* --ceems-perf or PerfDefault; with the flags */
-	uint64_t trace_ns;	/* --ceems-trace: its interval; 0: not given. With the flags */
-	struct profile_request profile; /* --ceems-profile; hz is 0: not given. With the flags */
+	uint32_t bpf_slot;	/* the step's row of task counters in the BPF maps; 0: none */
+	uint64_t final_busy_ns; /* CPU time of the step at its end; UINT64_MAX: not known */
+	/* The next three are written together with `flags`. */
+	struct perf_request request;	/* --ceems-perf or PerfDefault */
+	uint64_t trace_ns;	/* interval of --ceems-trace; 0: the option was not given */
+	struct profile_request profile; /* --ceems-profile; if hz is 0, the option was not given */
 	struct ledger_identity id;
 	_Atomic uint32_t values_seq; /* odd: being written */
 	uint32_t pad;
-	struct values values; /* values that only the slurmstepd can read, without energy; final in SLOT_CLOSING */
-	struct ledger_live live; /* by the sampler */
+	struct values values; /* the slurmstepd's, without energy; final from SLOT_CLOSING on */
+	struct ledger_live live; /* the sampler's */
 };
 
 /* The memory that a step holds, as the sampler reads it (memwatch.h). */
 struct ledger_memory {
-	uint64_t read_mono_ns; /* last reading; 0: not yet, and the other members are 0 */
+	uint64_t read_mono_ns; /* time of the last reading; 0: no reading yet, and the other members are 0 */
 	uint64_t held_bytes;   /* working set at the last reading */
 	uint64_t cache_bytes;  /* page cache at the last reading; UINT64_MAX: not known */
-	uint64_t peak_bytes;   /* of the working set; for the extern step, of all steps of the job together */
+	uint64_t peak_bytes;   /* largest working set; in the extern step: of all steps of the job together */
 	uint64_t swap_peak_bytes; /* UINT64_MAX: not known */
-	/* memory times time, up to the last reading */
+	/* Working set and page cache, times the time in which they were held, up to the last reading. */
 	uint64_t held_kib_s;
 	uint64_t cache_kib_s;
 };
 
-/* Per slot and tick, the sampler's; in the page because it must turn over with the energy. */
+/* The account of the step in a slot. Only the sampler writes it, in the page that it makes current. */
 struct ledger_step_account {
 	struct account energy;
 	uint64_t busy_ns; /* CPU time booked so far */
 	uint64_t told_mono_ns; /* when busy_ns was read; 0: never yet */
-	uint64_t until_mono_ns; /* the step is booked up to this time; 0: not yet seen */
+	uint64_t until_mono_ns; /* the step is booked up to this time; 0: no tick has seen it */
 	struct ledger_memory memory;
 	struct ledger_gpu gpu;
-	uint32_t claim; /* of the step that has this account */
+	uint32_t claim; /* claim number of the step whose account this is */
 	uint32_t job;	/* 1 + index into ledger_page.job; 0: no job, or the account was moved to the job */
-	uint32_t is_final; /* all of the step is booked */
+	uint32_t is_final; /* the step has ended and its last tick is booked */
 	uint32_t pad;
 };
 
@@ -162,21 +167,22 @@ struct ledger_job_account {
 	uint32_t open_slots;
 	uint64_t mem_mb;
 	uint64_t start_wall_ns;
-	uint64_t last_seen_mono_ns; /* when the last of its ended steps ended */
+	uint64_t last_seen_mono_ns; /* when the step that ended last ended */
 	uint32_t gpu_ppm[GPUS_MAX]; /* share of each GPU that the job holds */
-	uint16_t gpu_instances[GPUS_MAX]; /* of MIG: bit N for GPU instance N */
-	struct account closed;	/* of steps that left their slots */
-	struct values values; /* of steps that left their slots */
+	uint16_t gpu_instances[GPUS_MAX]; /* MIG slices that the job holds: bit N for GPU instance N */
+	/* Energy, metric values and CPU time of the steps that left their slots. */
+	struct account closed;
+	struct values values;
 	uint64_t closed_busy_ns;
 };
 
 /* Where the idle power of a part comes from. */
 enum ledger_idle {
-	LEDGER_IDLE_NONE, /* not known: all energy of the part is dynamic */
-	LEDGER_IDLE_LEARNED,
-	LEDGER_IDLE_STATED, /* by the source: a model */
+	LEDGER_IDLE_NONE, /* it is not known; then all energy of the part is dynamic */
+	LEDGER_IDLE_LEARNED, /* measured while the part was idle */
+	LEDGER_IDLE_STATED, /* given by the source, which is a model */
 	LEDGER_IDLE_CONFIGURED,
-	LEDGER_IDLE_ESTIMATED, /* from how power changes with activity; the part was never seen idle */
+	LEDGER_IDLE_ESTIMATED, /* from how power changes with activity, as the part was never seen idle */
 };
 const char *ledger_idle_name(enum ledger_idle idle); /* "none", "learned", ... */
 
@@ -184,22 +190,22 @@ const char *ledger_idle_name(enum ledger_idle idle); /* "none", "learned", ... *
 struct ledger_part {
 	uint8_t domain; /* enum domain */
 	uint8_t unit;
-	uint8_t source;	 /* enum source_id; with the two above it names the part */
+	uint8_t source;	 /* enum source_id; domain, unit and source together identify the part */
 	uint8_t quality; /* enum reading_quality */
 	uint32_t idle;	 /* enum ledger_idle */
 	uint64_t energy_uj; /* measured since the part was first seen */
 	uint64_t power_mw;  /* over the last whole SampleInterval */
 	uint64_t idle_mw;   /* the idle power that is used */
-	uint64_t learned_mw; /* the idle power as learned; 0: nothing yet */
+	uint64_t learned_mw; /* the idle power as learned; 0: not learned yet */
 	uint64_t t_energy_mono_ns; /* when the part last had energy; 0: not yet */
 };
 
 struct ledger_page {
 	uint64_t t_mono_ns;	/* of the last tick; 0: none yet */
 	uint64_t t_wall_ns;
-	uint64_t node_busy_ns;	/* raw, since boot */
-	uint64_t socket_busy_ns[SOCKETS_MAX]; /* the same by socket */
-	uint32_t socket_cpus[SOCKETS_MAX];    /* processors that the kernel has there */
+	uint64_t node_busy_ns;	/* CPU time of all processes since boot */
+	uint64_t socket_busy_ns[SOCKETS_MAX]; /* node_busy_ns by socket */
+	uint32_t socket_cpus[SOCKETS_MAX];    /* number of CPUs that the kernel has on each socket */
 	struct source_state state[SOURCE_N];
 	struct account measured;
 	struct account unallocated;
@@ -214,20 +220,20 @@ struct ledger_page {
 	uint32_t factor_known;	     /* emissions were computed */
 	uint32_t factor_step;	     /* enum factor_step; with the next two: at the last tick */
 	struct emission_factor factor;
-	uint64_t factor_until_s;     /* end of its point in the series; 0: it is not from the series */
+	uint64_t factor_until_s;     /* the series gives this factor up to here; 0: it is not from the series */
 	uint32_t market_known;	     /* market-based emissions were computed */
 	uint64_t market_mg_per_kwh;
 	uint64_t pue_milli;
 	uint64_t ticks;
-	uint64_t conservation_error_uj; /* |measured - booked|, summed; must read 0 */
+	uint64_t conservation_error_uj; /* |measured - booked|, summed over all ticks; must be 0 */
 	uint64_t rejected;	     /* implausible or failed counter readings */
 	uint64_t wraps;
 	uint64_t late;		     /* readings that came too late, and ticks at which a meter's last reading was too old */
-	uint64_t disagreement_uj;    /* energy of the parts above that of the node's own sensor */
+	uint64_t disagreement_uj;    /* by how much the energy of all parts exceeded that of the node's own sensor */
 	uint64_t gaps;		     /* ticks longer than 10 SampleIntervals */
-	uint64_t lost_steps;	     /* stepd died with its slot open */
+	uint64_t lost_steps;	     /* steps whose slurmstepd died while the slot was OPEN */
 	uint64_t slots_full;	     /* claims that found no slot */
-	uint32_t nsteps, njobs;	     /* entries ever used below; all entries beyond are empty */
+	uint32_t nsteps, njobs;	     /* how many entries of step[] and job[] were ever used; the others are empty */
 	struct ledger_step_account step[LEDGER_STEPS];
 	struct ledger_job_account job[LEDGER_JOBS];
 };
@@ -237,11 +243,11 @@ struct ledger; /* an open mapping */
 /* --- all users ------------------------------------------------------------------------- */
 
 /*
- * For slurmd: creates DIR (0755) and the file (0600), or takes over the existing file. A ledger of
- * another boot, layout, size or header checksum is replaced, and *ret_fresh is set. If a ledger of the
- * same boot is replaced, this is logged. -EBUSY: another live slurmd of that node name holds the ledger.
- * Try again later: from 23.11 on, a slurmd that reconfigures itself starts its successor before it
- * ends.
+ * For slurmd: creates DIR (0755) and the file (0600), or takes over the existing file. A file of
+ * another boot, layout or size, or one that is damaged, is replaced. *RET_FRESH says whether the ledger
+ * is new. The loss of a ledger of the same boot is logged. -EBUSY: another live slurmd of that node
+ * name holds the ledger. Try again later, because from Slurm 23.11 on, a slurmd that reconfigures
+ * itself starts its successor before it ends.
  */
 int ledger_create(const char *dir, const char *node, struct ledger **ret, bool *ret_fresh,
 		  struct errmsg *err);
@@ -256,73 +262,77 @@ void ledger_close(struct ledger *l);
 const char *ledger_node(const struct ledger *l);
 
 /*
- * A consistent copy of the current page, into the caller's memory (it is about 1.3 MB: heap).
- * Never blocks the sampler. -EAGAIN: the page was replaced 1,000 times meanwhile, which no sampler can do.
+ * Copies the current page to *RET, all of it from the same tick. A page is about 1.3 MB, so put it on the
+ * heap. Never blocks the sampler. -EAGAIN: 1,000 copies were each overtaken by a new page; no sampler is
+ * so fast.
  */
 int ledger_snapshot(const struct ledger *l, struct ledger_page *ret);
 
 /*
- * Energy and metric values of the whole job on this node: its closed steps, and its running steps
- * so far. Either pointer may be NULL. -ENOENT: no such job.
+ * Gives energy, metric values and CPU time of the whole job on this node: of its ended steps, and of its
+ * running steps so far. Each ret_* may be NULL. -ENOENT: the ledger has no such job.
  */
 int ledger_job_total(const struct ledger *l, uint32_t job_id, struct account *ret_energy,
 		     struct values *ret_values, uint64_t *ret_busy_ns);
 
-/* BYTES times NS, in KiB seconds. 0 if BYTES is UINT64_MAX, not known. */
+/* Returns BYTES times NS in KiB seconds, or 0 if BYTES is UINT64_MAX (not known). */
 uint64_t ledger_kib_s(uint64_t bytes, uint64_t ns);
 
 /*
- * Fills the memory metrics of VALUES for step ID. SEEN has the sampler's readings; NULL: there are none. The step is
- * assumed to have held the same memory from the last reading until NOW_MONO_NS.
+ * Fills the memory metrics of VALUES for step ID from SEEN, the sampler's readings (NULL: there are none).
+ * From the last reading until NOW_MONO_NS, the step is assumed to have held the same memory.
  */
 void ledger_memory_values(const struct ledger_identity *id, const struct ledger_memory *seen,
 			  uint64_t now_mono_ns, struct values *values);
 
-/* Fills the energy and emission metrics of VALUES from account A. */
+/* Fills the energy and emission metrics of VALUES from account A. PAGE says which sensors and factors there are. */
 void ledger_account_values(const struct ledger_page *page, const struct account *a,
 			   struct values *values);
-/* The same by the current page, without a copy of it. -EAGAIN as with ledger_snapshot(). */
+/* As ledger_account_values(), with the current page. -EAGAIN as with ledger_snapshot(). */
 int ledger_values(const struct ledger *l, const struct account *a, struct values *values);
 
-/* Reads the mount points of ledger_set_mounts(). False: it was not called. */
+/* Gives the mount points of ledger_set_mounts(). False: slurmd has not set them. */
 bool ledger_mounts(const struct ledger *l, struct cgmount_points *ret);
 
-/* Reads the GPUs of ledger_set_slices(); none if no GPU is divided. */
+/* Gives the MIG slices of ledger_set_slices(). RET->n is 0 if MIG divides no GPU. */
 void ledger_slices(const struct ledger *l, struct gpu_slices *ret);
 
 /* --- slurmstepd ------------------------------------------------------------------------- */
 
 /*
- * Claims a slot for this process, writes ID and opens the slot. Then hints to the sampler that a
- * tick is due. -ENOSPC: all slots, or all slots of one user, are taken; that is counted.
+ * Claims a slot for this process, writes ID to the slot and opens it. Then asks for a tick with
+ * ledger_hint_tick(). -ENOSPC: all slots are taken, or the user has LEDGER_STEPS_OF_USER of them; the
+ * page counts such claims in slots_full.
  */
 int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned int *ret_slot);
 
-/* The slot that process PID claimed; so spank finds the slot of acct_gather. -ENOENT. */
+/*
+ * Finds the slot that process PID has claimed. So the spank plugin finds the slot that the acct_gather
+ * plugin claimed in the same slurmstepd. -ENOENT: the process has no slot.
+ */
 int ledger_find(const struct ledger *l, pid_t pid, unsigned int *ret_slot);
 
-/* Direct access, valid until ledger_close(). */
+/* Returns the slot itself, valid until ledger_close(). NULL: SLOT is out of range. */
 struct ledger_slot *ledger_slot(struct ledger *l, unsigned int slot);
 
 /*
- * Sets FLAG in SLOT and returns true, or returns false if another living step of its job on this node has
- * FLAG. If two steps ask at once, it may happen that neither gets FLAG, but never that both do.
+ * Sets FLAG in SLOT and returns true, unless another living step of the same job on this node has FLAG;
+ * then returns false. If two steps ask at once, perhaps neither gets FLAG, but never both.
  */
 bool ledger_flag_alone(struct ledger *l, unsigned int slot, uint32_t flag);
 
 /*
- * Publishes the end of the step, its CPU time BUSY_NS (UINT64_MAX: not known) and its metric values. Then
- * asks for a tick and waits until the tick is booked, at most TIMEOUT_NS. -ETIMEDOUT: no tick came, and the
- * values are those of the last tick. In both cases *ret_energy has the step's own account. -ENODATA: no tick
- * has seen the step, so its energy is not known.
+ * Publishes the end of the step and its CPU time BUSY_NS (UINT64_MAX: not known). Call ledger_tell() with
+ * the final metric values before. Then asks for a tick and waits until the tick is booked, at most
+ * TIMEOUT_NS. *RET_ENERGY is then the step's account. -ETIMEDOUT: no tick came; *RET_ENERGY is the account
+ * at the last tick. -ENODATA: no tick has seen the step, so its energy is not known.
  */
 int ledger_finish(struct ledger *l, unsigned int slot, uint64_t busy_ns, uint64_t timeout_ns,
 		  struct account *ret_energy);
 
 /*
- * Publishes VALUES of the caller's step in its slot. While the step runs, these are the values that only
- * its slurmstepd can read; before ledger_finish(), they are the final values. Two threads must not call
- * this function at once.
+ * Publishes in SLOT the metric values that only the caller, the step's slurmstepd, can read. The last call
+ * before ledger_finish() gives the final values. Two threads must not call this function at once.
  */
 void ledger_tell(struct ledger *l, unsigned int slot, const struct values *values);
 /* Reads what ledger_tell() published. False: the writer was killed while it wrote, or never stops writing. */
@@ -334,11 +344,11 @@ bool ledger_told(const struct ledger_slot *s, struct values *ret);
  */
 int ledger_step_live(const struct ledger *l, unsigned int slot, struct values *ret);
 
-/* The step's own account at the last tick, for polls while the step runs. -ENODATA: no tick has seen the step. */
+/* Gives the step's account at the last tick. -ENODATA: no tick has seen the step. */
 int ledger_step_energy(const struct ledger *l, unsigned int slot, struct account *ret);
-/* The step's memory at the last tick. -ENODATA: it was not read yet. */
+/* Gives the step's memory at the last tick. -ENODATA: no tick has read it. */
 int ledger_step_memory(const struct ledger *l, unsigned int slot, struct ledger_memory *ret);
-/* The use of the step's GPUs at the last tick. -ENODATA: the step holds no GPU, or none was read yet. */
+/* Gives the use of the step's GPUs at the last tick. -ENODATA: the step holds no GPU, or no tick has read one. */
 int ledger_step_gpu(const struct ledger *l, unsigned int slot, struct ledger_gpu *ret);
 
 /* What one tick booked for a step. */
@@ -350,22 +360,22 @@ struct ledger_view {
 	struct ledger_memory memory;
 	struct ledger_gpu gpu;
 };
-/* The values of the last tick. -ENODATA: no tick has seen the step. */
+/* Gives what the last tick booked for the step in SLOT. -ENODATA: no tick has seen the step. */
 int ledger_step_view(const struct ledger *l, unsigned int slot, struct ledger_view *ret);
 
 /*
- * Asks for a tick and waits, at most TIMEOUT_NS, until a tick that began later is booked. Returns
- * 0, or -ETIMEDOUT: the page is of an earlier tick.
+ * Asks for a tick and waits, at most TIMEOUT_NS, until a tick that began after the call is booked.
+ * -ETIMEDOUT: there was none, and the current page is from before the call.
  */
 int ledger_await_tick(struct ledger *l, uint64_t timeout_ns);
 
-/* Gives the slot up, after ledger_finish() and after its metric values were read. */
+/* Gives the slot up. To be called after ledger_finish(), when the caller has read what it needs from the slot. */
 void ledger_leave(struct ledger *l, unsigned int slot);
 
 /*
- * Waits until no other slot of JOB_ID on this node belongs to a living stepd, at most
- * TIMEOUT_NS. For the extern step, which reports the whole job and so must end last. 0 or
- * -ETIMEDOUT.
+ * Waits, at most TIMEOUT_NS, until all other steps of JOB_ID on this node have left their slots or their
+ * slurmstepd is gone. For the extern step, which reports the whole job and so must end last. -ETIMEDOUT:
+ * another step is still there.
  */
 int ledger_wait_others(struct ledger *l, uint32_t job_id, unsigned int own_slot,
 		       uint64_t timeout_ns);
@@ -373,36 +383,36 @@ int ledger_wait_others(struct ledger *l, uint32_t job_id, unsigned int own_slot,
 /* --- the sampler ------------------------------------------------------------------------ */
 
 /*
- * Waits for a request, until HINTS if there is a hint, or until DEADLINE (both CLOCK_MONOTONIC).
- * Returns true if there was a request.
+ * Waits until a tick is due: at once if a process waits for a tick, at HINTS_MONO_NS if there was a hint,
+ * and in any case at DEADLINE_MONO_NS. Returns true if there was a request or a hint.
  */
 bool ledger_wait_request(struct ledger *l, uint64_t hints_mono_ns, uint64_t deadline_mono_ns);
 
-/* Asks for a tick without being a step (tests, shutting down the sampler's wait). */
+/* Ends the sampler's wait at once, without waiting for the tick itself. For tests and the end of the sampler. */
 void ledger_request_tick(struct ledger *l);
 
-/* Asks for a tick for which no process waits: a tick that comes within some milliseconds is enough. */
+/* Asks for a tick within some milliseconds; no process waits for it. Several hints lead to one tick. */
 void ledger_hint_tick(struct ledger *l);
 
 /*
- * The page to write: a copy of the current page. ledger_turn() makes the copy current and wakes all
- * who wait for a tick. Without ledger_turn() nothing changes.
+ * ledger_begin() returns the page to write: a copy of the current page. ledger_turn() makes that copy
+ * current and wakes all who wait for a tick. Without ledger_turn(), readers see no change.
  */
 struct ledger_page *ledger_begin(struct ledger *l);
 void ledger_turn(struct ledger *l);
 
-/* Publishes the metric values so far of the step in SLOT with this CLAIM. */
+/* Publishes the metric values so far of the step that has SLOT with claim number CLAIM. */
 void ledger_set_live(struct ledger *l, unsigned int slot, uint32_t claim, const struct values *values);
-/* The values of ledger_set_live(), for the sampler's thread. NULL: there are none of that step. */
+/* Returns the values of ledger_set_live(). Only for the sampler's thread. NULL: there are none of that step. */
 const struct values *ledger_live(const struct ledger *l, unsigned int slot, uint32_t claim);
 
-/* The mount points of the cgroup hierarchies, so that slurmstepd need not look for them. */
+/* Publishes the mount points of the cgroup hierarchies, so that no slurmstepd has to look for them. */
 void ledger_set_mounts(struct ledger *l, const struct cgmount_points *mounts);
 
-/* The GPUs that MIG divides, for slurmstepds: they do not load NVML. */
+/* Publishes the slices of the GPUs that MIG divides. A slurmstepd cannot find them: it does not load NVML. */
 void ledger_set_slices(struct ledger *l, const struct gpu_slices *slices);
 
-/* The current page, for the sampler's own reading. */
+/* Returns the current page itself. Only for the sampler, since another process may see it change. */
 const struct ledger_page *ledger_current(const struct ledger *l);
 
 #endif

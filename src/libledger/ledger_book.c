@@ -10,15 +10,15 @@
 #include "src/libledger/split_static.h"
 #include "src/libutil/pages.h"
 
-/* A pid is not reused within this time. */
+/* The kernel is assumed not to reuse a pid within this time. */
 #define NEW_NS NSEC_PER_SEC
 
-/* A slot whose step has ended; its account moves to the job's in this tick. */
+/* A slot whose step has ended. This tick adds its account to the job's and frees the slot. */
 struct gone {
 	uint32_t slot;
-	uint32_t state; /* enum ledger_state, as collected */
-	bool is_lost;	/* its slurmstepd died before it wrote the step's values */
-	bool has_values; /* its values are complete, by its slurmstepd or by ledger_book_salvage() */
+	uint32_t state; /* enum ledger_state, as read by ledger_book_collect() */
+	bool is_lost;	/* its slurmstepd died before it wrote the step's final values */
+	bool has_values; /* the slurmstepd or ledger_book_salvage() has given all metric values */
 };
 
 struct ledger_book {
@@ -28,10 +28,10 @@ struct ledger_book {
 	struct book_line line[LEDGER_STEPS];
 	struct gone gone[LEDGER_STEPS];
 	struct ledger_watch watch[LEDGER_STEPS];
-	/* split_tick()'s */
+	/* input, output and scratch memory of split_tick() */
 	struct split_line split[LEDGER_STEPS];
 	struct split_alloc job[LEDGER_JOBS];
-	uint32_t job_index[LEDGER_JOBS]; /* by page->job: 1 + index into job */
+	uint32_t job_index[LEDGER_JOBS]; /* [I]: 1 + the index into job[] of page->job[I]; 0: it has no line */
 	struct split_share share[LEDGER_STEPS];
 	_Alignas(16) unsigned char work[];
 };
@@ -70,9 +70,7 @@ static void retire_job(struct ledger *l, struct ledger_page *page, uint32_t i)
 	ledger_job_changed(l, page, i);
 }
 
-/*
- * Finds an entry for a new job: a free one, or that of the job that ended first. LEDGER_JOBS: none.
- */
+/* Returns a free entry for a new job. If there is none, retires the job that ended first. LEDGER_JOBS: no entry. */
 static uint32_t spare_job(struct ledger *l, struct ledger_page *page)
 {
 	const struct ledger_job_key *key = l->maker->key;
@@ -90,19 +88,19 @@ static uint32_t spare_job(struct ledger *l, struct ledger_page *page)
 		return page->njobs++;
 	if (oldest < LEDGER_JOBS)
 		retire_job(l, page, oldest);
-	return oldest; /* exists, since there are more entries than open slots */
+	return oldest; /* there is one: a new step has no job yet, so fewer than LEDGER_JOBS jobs have open slots */
 }
 
 /*
- * Returns true for the extern and the batch step, which begin a job. If the job is known already,
- * it was requeued.
+ * Returns true for the extern and the batch step, with which a job begins. If the page has the job already
+ * but without an open slot, the job was requeued, and this is a new run.
  */
 static bool begins_job(const struct ledger_identity *id)
 {
 	return id->step_id == LEDGER_STEP_EXTERN || id->step_id == LEDGER_STEP_BATCH;
 }
 
-/* Finds or makes the entry of ID's job. LEDGER_JOBS: there is no room. */
+/* Returns the entry of ID's job, a new one if necessary. LEDGER_JOBS: there is no room. */
 static uint32_t job_of(struct ledger *l, struct ledger_page *page, const struct ledger_identity *id)
 {
 	const struct ledger_job_key *key = l->maker->key;
@@ -140,7 +138,7 @@ static void end_jobs(struct ledger *l, struct ledger_page *page, uint64_t now_mo
 
 /* --- step accounts ---------------------------------------------------------------------- */
 
-/* Adds the slot's account to its job. VALUES may be NULL: unknown. */
+/* Adds the slot's account and VALUES to its job, and empties the account. VALUES NULL: they are not known. */
 static void close_account(struct ledger *l, struct ledger_page *page, uint32_t slot,
 			  const struct values *values, uint64_t now_mono_ns)
 {
@@ -171,7 +169,7 @@ static int open_account(struct ledger *l, struct ledger_page *page, uint32_t slo
 	struct ledger_job_account *job;
 	uint32_t i;
 
-	if (slot < page->nsteps) /* a step that was never booked; normally there is none */
+	if (slot < page->nsteps) /* first close the account of an earlier step; normally that was done */
 		close_account(l, page, slot, NULL, now_mono_ns);
 	else
 		page->nsteps = slot + 1;
@@ -198,7 +196,7 @@ static int open_account(struct ledger *l, struct ledger_page *page, uint32_t slo
 
 static void add_gone(struct ledger_book *b, uint32_t slot, uint32_t state)
 {
-	/* values of a slurmstepd that died before it finished may be half-written */
+	/* before SLOT_CLOSING, the slurmstepd may have died while it wrote values */
 	b->gone[b->ngone++] = (struct gone){
 		.slot = slot,
 		.state = state,
@@ -212,7 +210,7 @@ static void add_line(struct ledger_book *b, const struct ledger_page *page, uint
 {
 	const struct ledger_slot *s = &b->l->file->slot[slot];
 	const struct ledger_step_account *a = &page->step[slot];
-	/* a step that closed and died after NOW has no later tick */
+	/* if the step closed after NOW and its slurmstepd is dead, no later tick can book it */
 	bool has_ended = state >= SLOT_CLOSING &&
 			 (is_dead || s->t_close_mono_ns <= now_mono_ns);
 	struct book_line *line = &b->line[b->nlines++];
@@ -247,7 +245,7 @@ static void collect_step(struct ledger_book *b, struct ledger_page *page, uint32
 	bool is_over = is_dead || state == SLOT_LEFT;
 
 	if (slot < page->nsteps && a->claim == s->claim && !a->job) {
-		/* a former sampler added it to its job and was killed before it freed the slot */
+		/* an earlier sampler added the account to the job, but was killed before it freed the slot */
 		if (is_over)
 			ledger_move_later(b->l, slot, state, SLOT_FREE);
 		return;
@@ -263,10 +261,7 @@ static void collect_step(struct ledger_book *b, struct ledger_page *page, uint32
 		ledger_move_later(b->l, slot, SLOT_CLOSING, SLOT_CLOSED);
 }
 
-/*
- * Returns true for a very young step: on a node with many steps, most end so soon that no more need
- * be known.
- */
+/* Returns true if the step is so young that no other process can have the pid of its slurmstepd. */
 static bool is_new(const struct ledger_slot *s, uint64_t now_mono_ns)
 {
 	return atomic_load(&s->state) >= SLOT_OPEN && now_mono_ns < s->t_open_mono_ns + NEW_NS;
@@ -293,7 +288,7 @@ size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
 		}
 		is_dead = !ledger_watch_is_alive(&b->watch[i], pid, s->stepd_start,
 						 is_new(s, now_mono_ns));
-		/* read after is_dead, so that the state of a dead process is its last */
+		/* read the state after is_dead: of a dead slurmstepd, this is the last state */
 		state = atomic_load(&s->state);
 		if (state >= SLOT_OPEN) {
 			collect_step(b, page, i, state, is_dead, now_mono_ns);
@@ -315,7 +310,7 @@ void ledger_book_salvage(struct ledger_book *b, unsigned int slot, const struct 
 	for (i = 0; i < b->ngone; i++) {
 		if (b->gone[i].slot != slot || b->gone[i].has_values)
 			continue;
-		ledger_tell(b->l, slot, values); /* since its stepd is gone */
+		ledger_tell(b->l, slot, values); /* allowed, because its slurmstepd is dead */
 		b->gone[i].has_values = true;
 	}
 }
@@ -340,10 +335,7 @@ static uint64_t ledger_book_grown(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-/*
- * Adds a step's view of its job's allocation, since another step may not know of its sockets and
- * GPUs.
- */
+/* Adds to JOB what the step knows of its job's sockets and GPUs, since other steps may not know them. */
 static void widen_job(struct split_alloc *job, const struct ledger_identity *id)
 {
 	unsigned int i;
@@ -375,7 +367,7 @@ static void fill_line(const struct book_line *line, uint32_t job, struct split_l
 	memcpy(ret->cpu_weight, line->cpu_weight, sizeof(ret->cpu_weight));
 }
 
-/* Fills the lines with their jobs; hundreds of ended jobs in the page are left out. */
+/* Fills the lines and their jobs into IN. The hundreds of ended jobs in the page are left out. */
 static void fill_lines(struct ledger_book *b, const struct ledger_page *page,
 		       struct split_input *in)
 {
@@ -416,7 +408,7 @@ void ledger_book_gpu_held(struct ledger_book *b, const struct ledger_page *page,
 		held[i] <<= shift;
 }
 
-/* Adds the SHARE of LINE (NULL: of none) to TO and to the sum of this tick. */
+/* Adds SHARE and its emissions to account TO and to BOOKED. LINE is NULL for `unallocated` and `system`. */
 static void book_share(const struct ledger_page *page, const struct ledger_charge *charge,
 		       const struct book_line *line, const struct split_share *share,
 		       struct account *to, struct account *booked)
@@ -432,8 +424,8 @@ static void book_share(const struct ledger_page *page, const struct ledger_charg
 }
 
 /*
- * Adds to `measured`. Its energy is from the sensors, not from the shares, so that it shows if they
- * differ. Emissions and idle energy exist in the shares only.
+ * Adds the tick to page->measured: energy from the sensors, but emissions and static energy from BOOKED,
+ * since sensors do not have them. The energy is not from BOOKED, so that an error of the split shows.
  */
 static void book_measured(struct ledger_page *page, const struct book_tick *tick,
 			  const struct account *booked)
@@ -460,7 +452,7 @@ static int book_energy(struct ledger_book *b, struct ledger_page *page,
 {
 	struct split_input in = {
 		.from_ns = page->t_mono_ns,
-		/* if two ticks have the same time, the window is 1 ns */
+		/* split_tick() needs a window; if two ticks have the same time, it is 1 ns */
 		.until_ns = tick->t_mono_ns + (tick->t_mono_ns == page->t_mono_ns),
 		.node = { .cpus = tick->node_cpus, .mem_mb = tick->node_mem_mb },
 		.mem_weight = tick->mem_weight,
@@ -489,7 +481,7 @@ static int book_energy(struct ledger_book *b, struct ledger_page *page,
 	return 0;
 }
 
-/* Notes in the account which sources were in use while the step ran. */
+/* Notes in account A whether a source was lost, and how late the sources were, while the step ran. */
 static void book_sources(struct account *a, const struct book_line *line, const struct book_tick *tick)
 {
 	if (line->until_ns <= line->from_ns)

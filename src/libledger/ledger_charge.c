@@ -2,8 +2,8 @@
 #include "src/libledger/ledger_charge.h"
 
 /*
- * The wall clock at T_MONO_NS: counted back from now by the monotonic clock, since the wall clock
- * may have been set meanwhile.
+ * Returns the wall-clock time of T_MONO_NS. It is counted back from the tick by the monotonic clock,
+ * because the wall clock may have been set since. A time after the tick counts as the tick.
  */
 static uint64_t wall_of(const struct book_tick *tick, uint64_t t_mono_ns)
 {
@@ -12,7 +12,7 @@ static uint64_t wall_of(const struct book_tick *tick, uint64_t t_mono_ns)
 	return tick->t_wall_ns > ago ? tick->t_wall_ns - ago : 0;
 }
 
-/* Sets the factors of slow sensors. If a domain has several, the longest of their times counts. */
+/* Finds the factors for domains with slow sensors. Of several sensors of a domain, the slowest decides. */
 static void charge_slow(const struct book_tick *tick, struct ledger_charge *p)
 {
 	uint64_t window_ns = tick->t_mono_ns - p->from_mono_ns;
@@ -41,7 +41,7 @@ void ledger_charge_tick(struct ledger_page *page, const struct book_tick *tick,
 {
 	*ret = (struct ledger_charge){
 		.tick = tick,
-		/* the first one has no window */
+		/* the first tick of a ledger has no window */
 		.from_mono_ns = page->t_mono_ns ? page->t_mono_ns : tick->t_mono_ns,
 	};
 	page->factor_known = tick->chain != NULL;
@@ -55,8 +55,8 @@ void ledger_charge_tick(struct ledger_page *page, const struct book_tick *tick,
 }
 
 /*
- * The factors of the time in which LINE was there, computed in BUF if they differ from those of the
- * tick.
+ * Returns the factors of the time in which LINE existed: those of the whole window, or others, which are
+ * computed in BUF.
  */
 static const struct factor_mix *mix_of(const struct ledger_charge *p, const struct book_line *line,
 				       struct factor_mix *buf)
@@ -66,7 +66,6 @@ static const struct factor_mix *mix_of(const struct ledger_charge *p, const stru
 	if (!p->mix.changes || !line)
 		return &p->mix;
 	from = line->from_ns > p->from_mono_ns ? line->from_ns : p->from_mono_ns;
-	/* wall_of() ends at the tick */
 	if (from == p->from_mono_ns && line->until_ns >= p->tick->t_mono_ns)
 		return &p->mix;
 	factor_chain_mix(p->tick->chain, wall_of(p->tick, from), wall_of(p->tick, line->until_ns),
@@ -74,7 +73,7 @@ static const struct factor_mix *mix_of(const struct ledger_charge *p, const stru
 	return buf;
 }
 
-static void add_links(const struct factor_mix *mix, uint64_t energy_uj, struct account *a)
+static void add_factor_uj(const struct factor_mix *mix, uint64_t energy_uj, struct account *a)
 {
 	uint64_t uj[FACTOR_STEP_N];
 	unsigned int i;
@@ -104,8 +103,8 @@ void ledger_charge_account(const struct ledger_page *page, const struct ledger_c
 		a->co2e_ng[d] = emission_ng(a->total_uj[d], m->mean_ug_per_kwh, page->pue_milli);
 		if (!p->is_slow[d])
 			continue;
-		add_links(m, a->total_uj[d], a);
+		add_factor_uj(m, a->total_uj[d], a);
 		rest_uj -= a->total_uj[d];
 	}
-	add_links(mix, rest_uj, a);
+	add_factor_uj(mix, rest_uj, a);
 }

@@ -5,14 +5,15 @@
 #include "src/libutil/muldiv.h"
 #include "src/libutil/util.h"
 
+/* How a value is summed over time. */
 enum how {
-	SHARE,	/* the value is a share of the GPU's time, in ppm */
-	RATE,	/* bytes per second */
-	VACANT, /* 0: all of the time */
-	EVENT,	/* each is added when it happens */
+	SHARE,	/* the value is a share of the GPU's time, in ppm; the sum is ns */
+	RATE,	/* the value is bytes per second; the sum is bytes */
+	VACANT, /* while the value is 0, the time is added */
+	EVENT,	/* ledger_gpu_count_xids() adds each event when it happens */
 };
 
-/* By their index in `sum`. */
+/* Element I says which value ledger_gpu.sum[I] sums. */
 static const struct {
 	enum gpu_value value;
 	enum how how;
@@ -36,7 +37,7 @@ static const struct {
 	{ GPU_VALUE_NVLINK_TX_BPS, RATE, METRIC_GPU_NVLINK_SENT },
 	{ GPU_VALUE_XID_ERRORS, EVENT, METRIC_GPU_XID_ERRORS },
 };
-_Static_assert(LEDGER_GPU_SUMS <= 32, "the bits of `known`");
+_Static_assert(LEDGER_GPU_SUMS <= 32, "ledger_gpu.known has 32 bits");
 
 static uint64_t part_of(enum how how, uint64_t held, uint64_t value)
 {

@@ -20,8 +20,8 @@
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
-_Static_assert(sizeof(struct ledger_header) % 8 == 0, "no hole before the shared words");
-_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "shared words need no lock of this process");
+_Static_assert(sizeof(struct ledger_header) % 8 == 0, "no padding behind the header");
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "atomics that processes share must be lock-free");
 
 static int read_boot_id(char *buf, size_t size, struct errmsg *err)
 {
@@ -88,7 +88,7 @@ static int map_file(struct ledger *l, int fd, int prot)
 
 /* --- whose file is it? ------------------------------------------------------------------ */
 
-/* Checks the indices of a page, which could point outside the mapping. */
+/* Checks the indices in a page: a wrong one would lead outside the mapping. */
 static bool page_is_sane(const struct ledger_page *p)
 {
 	size_t i;
@@ -104,7 +104,7 @@ static bool page_is_sane(const struct ledger_page *p)
 	for (i = 0; i < p->nparts; i++)
 		if (p->part[i].domain >= DOMAIN_N || p->part[i].source >= SOURCE_N)
 			return false;
-	for (i = 0; i < LEDGER_STEPS; i++) /* also those beyond nsteps, which are used later as they are */
+	for (i = 0; i < LEDGER_STEPS; i++) /* all of them, because later ticks use also those beyond nsteps */
 		if (p->step[i].job > p->njobs)
 			return false;
 	return true;
@@ -131,7 +131,7 @@ static bool file_is_sane(const struct ledger_file *f)
 	return page_is_sane(&f->page[atomic_load(&f->turns) & 1]) && slots_are_sane(f->slot);
 }
 
-/* Checks the header. -EPROTO: another layout; -ENOENT: of another boot. */
+/* Checks the header. -ENOENT: it is of another boot. -EPROTO: it has another layout, or is damaged. */
 static int check_header(const struct ledger_header *h, const char *node)
 {
 	struct ledger_header want;
@@ -152,9 +152,8 @@ static int check_header(const struct ledger_header *h, const char *node)
 }
 
 /*
- * Checks that only root or our user can write to the file. Others could truncate it while it is
- * mapped, which kills the daemon, or forge its indices. LedgerDir may be a folder where others can
- * make files.
+ * Checks that only root or our user can write to the file. Another writer could kill the daemon by
+ * truncating the mapped file, or forge indices. LedgerDir may be a folder where others create files.
  */
 static bool is_for_daemons(const struct stat *st)
 {
@@ -192,10 +191,10 @@ static void init_page(struct ledger_page *p)
 	size_t i;
 
 	for (i = 0; i < DOMAIN_N; i++)
-		p->domain_source[i] = SOURCE_N; /* 0 would be a source */
+		p->domain_source[i] = SOURCE_N; /* none; 0 would be the first source */
 }
 
-/* Locks the new file FD and allocates all its blocks, so that no store meets a full disk. */
+/* Locks the new file FD and allocates all its blocks: writing to a mapped hole of a full disk kills us. */
 static int fill_new(struct ledger *l, int fd, struct errmsg *err)
 {
 	struct ledger_header header;
@@ -218,8 +217,8 @@ static int fill_new(struct ledger *l, int fd, struct errmsg *err)
 }
 
 /*
- * Makes a new file PATH, which is complete and locked before it gets that name. REPLACE: the caller
- * holds the lock of the existing one. -EEXIST: another process was faster.
+ * Makes a new ledger. The file is complete and locked before it gets the name PATH. If REPLACE, it
+ * replaces the existing file, whose lock the caller holds. -EEXIST: another process made PATH meanwhile.
  */
 static int make_new(struct ledger *l, const char *path, bool replace, struct errmsg *err)
 {
@@ -255,7 +254,7 @@ static bool is_still_named(int fd, const char *path)
 	       a.st_ino == b.st_ino;
 }
 
-/* Repairs the next page: the former sampler may have been killed while it wrote it. */
+/* Overwrites the other page, which the former sampler may have left half-written, with the current one. */
 static void resume(struct ledger *l)
 {
 	uint32_t turns = atomic_load(&l->file->turns);
@@ -265,7 +264,7 @@ static void resume(struct ledger *l)
 	l->maker->seen = l->maker->begun = atomic_load(&l->file->served);
 }
 
-/* -EAGAIN: the file changed hands meanwhile. */
+/* Takes over the ledger at PATH, or makes a new one. -EAGAIN: another process made or replaced it meanwhile. */
 static int take_over(struct ledger *l, const char *path, bool *ret_fresh, struct errmsg *err)
 {
 	_cleanup_close_ int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -313,7 +312,7 @@ static int ledger_alloc(const char *node, struct ledger **ret)
 	return 0;
 }
 
-/* Fails with all of L. */
+/* On failure, L is freed. */
 static int make_maker(struct ledger *l)
 {
 	l->maker = pages_alloc(sizeof(*l->maker));
@@ -390,7 +389,7 @@ void ledger_close(struct ledger *l)
 		return;
 	ledger_map_unmap(l);
 	if (l->fd >= 0) {
-		/* said aloud: a child of fork() that has not called exec yet holds a copy */
+		/* close() alone keeps the lock while a child of fork() that has not called exec has a copy of the fd */
 		(void)flock(l->fd, LOCK_UN);
 		(void)close(l->fd);
 	}
@@ -433,7 +432,7 @@ void ledger_set_mounts(struct ledger *l, const struct cgmount_points *mounts)
 
 bool ledger_mounts(const struct ledger *l, struct cgmount_points *ret)
 {
-	/* a reader may see half a name while another slurmd takes over; it leads nowhere */
+	/* while another slurmd takes over, a path may be half-written; then no file has that path */
 	if (!atomic_load(&l->file->mounts_known))
 		return false;
 	*ret = l->file->mounts;

@@ -23,18 +23,19 @@
 struct ledger_header {
 	char magic[8];
 	uint32_t version;
-	uint32_t header_bytes, page_bytes, slot_bytes; /* another compiler, another layout */
+	uint32_t header_bytes, page_bytes, slot_bytes; /* reveal a build with another layout of the structs */
 	uint32_t steps, jobs;
 	char boot_id[40];
 	char node[256];
 	uint64_t created_wall_ns;
 	uint32_t pad;
-	uint32_t crc32c; /* of all before it */
+	uint32_t crc32c; /* of all members before it */
 };
 
 /*
- * What a request adds to ledger_file.requests. The upper bits count requests that somebody waits
- * for, the lower bits hints. Hints that overflow look like a request; that is one tick too many.
+ * What a request adds to ledger_file.requests. The upper 16 bits count requests for which a process
+ * waits; the lower 16 bits count hints. If the hints overflow, this counts as a request, and one tick
+ * too many is made.
  */
 #define LEDGER_HINT UINT32_C(1)
 #define LEDGER_WAITED (UINT32_C(1) << 16)
@@ -42,31 +43,31 @@ struct ledger_header {
 struct ledger_file {
 	struct ledger_header header;
 	/*
-	 * The current page is page[turns & 1]. A reader that finds the same number here afterwards
-	 * has read one page: only the next turn but one writes to that page again.
+	 * How many ticks were made current. The current page is page[turns & 1]; a tick writes only to
+	 * the other page. So if `turns` is the same before and after reading, the page did not change.
 	 */
 	_Atomic uint32_t turns;
-	_Atomic uint32_t requests; /* futex: ticks asked for, LEDGER_WAITED or LEDGER_HINT each, */
-	_Atomic uint32_t served;   /* futex: and the last of them that a turned tick answered */
-	_Atomic uint32_t slots_full; /* claims that found none */
-	_Atomic uint32_t slots_used; /* slots ever claimed: none is beyond */
+	_Atomic uint32_t requests; /* futex: sum of all requests, each LEDGER_WAITED or LEDGER_HINT */
+	_Atomic uint32_t served;   /* futex: what `requests` was when the last tick that was made current began */
+	_Atomic uint32_t slots_full; /* claims that found no slot */
+	_Atomic uint32_t slots_used; /* slots from this index on were never claimed */
 	_Atomic uint32_t mounts_known;
-	struct cgmount_points mounts; /* as slurmd sees them, which each slurmstepd comes from */
+	struct cgmount_points mounts; /* as slurmd sees them; each slurmstepd inherits them */
 	_Atomic uint32_t slices_seq; /* odd: being written */
 	struct gpu_slices slices;
 	struct ledger_page page[2];
 	struct ledger_slot slot[LEDGER_STEPS];
 };
 
-/* What becomes of a slot once the page is turned. */
+/* A change of a slot's state that is made after the page was made current. */
 struct ledger_move {
 	uint32_t slot;
 	uint32_t from, to; /* enum ledger_state */
 };
 
 /*
- * The fields of a job's entry, in the page being written, by which the entry is found. A thousand
- * of them take few memory pages.
+ * Copy of the fields by which a job's entry is found in the page being written. The copies of a thousand
+ * entries fill a few pages of memory; the entries themselves fill hundreds.
  */
 struct ledger_job_key {
 	uint32_t job_id;
@@ -74,22 +75,22 @@ struct ledger_job_key {
 	uint64_t last_seen_mono_ns;
 };
 
-/* The sampler's, between its ticks. */
+/* What the sampler remembers from tick to tick. It is in the sampler's own memory. */
 struct ledger_maker {
-	uint32_t seen;	/* requests it knows of */
-	uint32_t begun; /* requests that the tick in the making answers */
-	bool is_turned; /* the pages differ by one tick's bookings, and by no others */
+	uint32_t seen;	/* ledger_file.requests as the sampler last read it */
+	uint32_t begun; /* ledger_file.requests when the tick began; the tick answers these requests */
+	bool is_turned; /* the last tick was made current, so the pages differ only by what that tick booked */
 	size_t nmoves;
 	struct ledger_move move[LEDGER_STEPS];
-	uint64_t changed[LEDGER_JOBS / 64]; /* bits: entries of jobs that this tick, or the last, wrote to */
+	uint64_t changed[LEDGER_JOBS / 64]; /* one bit per job entry that was written since ledger_begin() */
 	struct ledger_job_key key[LEDGER_JOBS];
 };
 
 struct ledger {
 	struct ledger_file *file;
-	int fd; /* holds the sampler's lock; -1 for all others */
+	int fd; /* holds the sampler's lock; -1 in all other processes */
 	char node[256];
-	struct ledger_maker *maker; /* NULL for all others */
+	struct ledger_maker *maker; /* NULL unless this is the sampler */
 };
 
 static inline struct ledger_page *ledger_map_page(const struct ledger *l, uint32_t turns)
@@ -97,7 +98,7 @@ static inline struct ledger_page *ledger_map_page(const struct ledger *l, uint32
 	return &l->file->page[turns & 1];
 }
 
-/* Call it after writing to an entry of PAGE, which ledger_begin() gave, when the entry is complete. */
+/* Notes that entry I of PAGE, the page of ledger_begin(), has changed. Call it when the entry is complete. */
 static inline void ledger_job_changed(struct ledger *l, const struct ledger_page *page, uint32_t i)
 {
 	const struct ledger_job_account *job = &page->job[i];
@@ -113,8 +114,10 @@ static inline uint32_t ledger_slots_used(const struct ledger *l)
 	return used < LEDGER_STEPS ? used : LEDGER_STEPS;
 }
 
-/* Futexes between processes, so never PRIVATE. Waits until WORD is no longer VALUE, somebody
- * wakes us, a signal comes or it is DEADLINE. */
+/*
+ * Sleeps if WORD is VALUE, until ledger_futex_wake(), a signal or DEADLINE. Without FUTEX_PRIVATE_FLAG,
+ * because the futex is shared by processes.
+ */
 static inline void ledger_futex_wait(_Atomic uint32_t *word, uint32_t value,
 				     uint64_t deadline_mono_ns)
 {
@@ -130,8 +133,8 @@ static inline void ledger_futex_wake(_Atomic uint32_t *word)
 }
 
 /*
- * A sequence counter guards data that one process writes while others read it. It is odd during a write. If a writer
- * is killed during a write, the next one makes it even again.
+ * A sequence counter guards data that one process writes while others read it. The counter is odd during a
+ * write. If the writer is killed during a write, the end of the next write makes the counter even again.
  */
 static inline uint32_t ledger_seq_begin(_Atomic uint32_t *seq)
 {
@@ -147,7 +150,7 @@ static inline void ledger_seq_end(_Atomic uint32_t *seq, uint32_t odd)
 	atomic_store(seq, odd + 1);
 }
 
-/* Copies SIZE bytes that no write changed meanwhile. False: a thousand tries failed. */
+/* Copies SIZE bytes, all from the same write. False: a thousand tries met a write, or a writer was killed. */
 bool ledger_seq_read(const _Atomic uint32_t *seq, void *to, const void *from, size_t size);
 
 /* Fills in a header as ledger_create() would, with its checksum. */
@@ -156,7 +159,7 @@ uint32_t ledger_map_crc(const struct ledger_header *h);
 
 /* --- for ledger_book.c ---------------------------------------------------------- */
 
-/* Moves SLOT on when the page is turned, if it is still in state FROM then. */
+/* Lets ledger_turn() change the state of SLOT to TO, if the slot is still in state FROM then. */
 void ledger_move_later(struct ledger *l, uint32_t slot, uint32_t from, uint32_t to);
 
 #endif

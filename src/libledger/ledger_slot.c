@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ledger_slot.c - a slot's life as its slurmstepd sees it: claim, finish, leave.
+ * ledger_slot.c - what a slurmstepd does with its slot: claim, finish, leave.
  */
 #include <errno.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/procstat.h"
 
-/* How long a slot that was left but whose process lives on goes unnoticed. */
+/* How often the extern step looks whether other steps have left their slots, since leaving wakes nobody. */
 #define OTHERS_POLL_NS (20 * NSEC_PER_MSEC)
 
 /* --- a slot's life ---------------------------------------------------------------------- */
@@ -35,8 +35,8 @@ void ledger_request_tick(struct ledger *l)
 }
 
 /*
- * A step that asked before, and has no answer yet, has woken the sampler. The sampler then does not
- * sleep for long, nor after a failed tick that answered nobody (ledger_wait_request()).
+ * Wakes the sampler only if no request is open. If a request is open, the sampler was woken for that
+ * request. If its tick failed, the sampler polls for hints (sleep_until()).
  */
 void ledger_hint_tick(struct ledger *l)
 {
@@ -67,7 +67,10 @@ static void note_used(struct ledger *l, uint32_t used)
 		;
 }
 
-/* Two of his that ask at once may both get the last: it is no limit that anything rests on. */
+/*
+ * Returns whether the user has LEDGER_STEPS_OF_USER slots. Steps that claim at the same time may exceed
+ * that number by a few, which is harmless.
+ */
 static bool has_enough(const struct ledger *l, uint32_t uid)
 {
 	unsigned int n = 0;
@@ -109,7 +112,7 @@ int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned in
 	int rc;
 
 	if (!id->job_id)
-		return -EINVAL; /* marks a free entry */
+		return -EINVAL; /* job 0 marks a free entry */
 	rc = take_slot(l, id->uid, &slot);
 	if (rc < 0)
 		return rc;
@@ -151,7 +154,7 @@ int ledger_find(const struct ledger *l, pid_t pid, unsigned int *ret_slot)
 		if (atomic_load(&s->stepd_pid) != pid || state < SLOT_OPEN || state == SLOT_LEFT)
 			continue;
 		if (!procstat_is_alive(pid, s->stepd_start))
-			continue; /* of an earlier process with that number */
+			continue; /* the slot is of an earlier process with the same pid */
 		*ret_slot = i;
 		return 0;
 	}
@@ -170,7 +173,7 @@ static bool wait_closed(struct ledger *l, struct ledger_slot *s, uint64_t deadli
 		if (clock_mono_ns() >= deadline_mono_ns)
 			return false;
 		if ((int32_t)(served - mine) >= 0)
-			mine = ledger_slot_request(l); /* answered by a tick that began before we closed */
+			mine = ledger_slot_request(l); /* the tick that answered began before we closed: ask again */
 		ledger_futex_wait(&l->file->served, served, deadline_mono_ns);
 	}
 	return true;
@@ -248,7 +251,7 @@ const struct values *ledger_live(const struct ledger *l, unsigned int slot, uint
 	return live && claim && live->claim == claim ? &live->values : NULL;
 }
 
-/* What the sampler read of the step that is in the slot now; false: nothing yet. */
+/* Gives what the sampler read of the step that is in the slot now. False: the sampler has not read it yet. */
 static bool ledger_slot_live(const struct ledger_slot *s, struct values *ret)
 {
 	struct ledger_live live;
@@ -280,7 +283,7 @@ static bool holds_up(const struct ledger_slot *s, uint32_t job_id)
 	return state >= SLOT_OPEN && state < SLOT_LEFT && s->id.job_id == job_id;
 }
 
-/* One with that FLAG; 0: any. */
+/* Returns a slot of another living step of JOB_ID that has FLAG, or any such slot if FLAG is 0. NULL: none. */
 static const struct ledger_slot *find_other(const struct ledger *l, uint32_t job_id,
 					    unsigned int own_slot, uint32_t flag)
 {
@@ -301,7 +304,7 @@ bool ledger_flag_alone(struct ledger *l, unsigned int slot, uint32_t flag)
 {
 	struct ledger_slot *s = ledger_slot(l, slot);
 
-	/* first ours, then theirs: whoever comes second sees the other one */
+	/* set our flag before looking for others: of two steps that ask at once, at least one sees the other */
 	atomic_fetch_or(&s->flags, flag);
 	if (!find_other(l, s->id.job_id, slot, flag))
 		return true;
@@ -310,13 +313,12 @@ bool ledger_flag_alone(struct ledger *l, unsigned int slot, uint32_t flag)
 }
 
 /*
- * Until that process ends, but no longer than NS: leaving its slot does not wake us. Without
- * pidfd_open (before 5.3) the caller finds out after NS.
+ * Waits until process PID ends, but at most NS. Without pidfd_open (Linux before 5.3), always waits NS.
  */
 static void wait_process(int32_t pid, uint64_t ns)
 {
 	_cleanup_close_ int fd = ledger_watch_open(pid);
-	struct pollfd p = { .fd = fd, .events = POLLIN }; /* one below 0 is passed over */
+	struct pollfd p = { .fd = fd, .events = POLLIN }; /* poll() ignores a negative fd */
 
 	if (fd == -ESRCH)
 		return;

@@ -10,8 +10,8 @@
 #include "src/libutil/procstat.h"
 
 /*
- * Without a pidfd, a stepd that ended is noticed at once. If another process has reused its number,
- * it is noticed after this many questions: reading /proc/PID/stat costs 50 times a kill(pid, 0).
+ * Without a pidfd, each call tests with kill(pid, 0) whether a process has the number. Only each 16th call
+ * also tests in /proc/PID/stat whether it is still the same process, which costs 50 times as much.
  */
 #define FULL_CHECK_EVERY 16
 
@@ -59,7 +59,7 @@ bool ledger_watch_is_alive(struct ledger_watch *w, int32_t pid, uint64_t start, 
 	if (w->pid != pid || w->start != start) {
 		ledger_watch_forget(w);
 		*w = (struct ledger_watch){ pid, start, ledger_watch_open(pid), false, 0 };
-		/* after it was opened: it may be of another process of that number */
+		/* test after opening, because the pidfd may be of another process that reused the number */
 		if (procstat_is_alive(pid, start))
 			return true;
 		ledger_watch_forget(w);

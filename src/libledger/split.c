@@ -8,16 +8,16 @@
 #include "src/libutil/apportion.h"
 #include "src/libutil/wide_math.h"
 
-/* mW x ns in a microjoule */
+/* a microjoule is 10^6 mW x ns */
 #define MW_NS_PER_UJ UINT64_C(1000000)
 /*
- * Dynamic energy used as a weight has this many bits below the microjoule. Then two equal lines
- * weigh the same; a microjoule more or less may be much for a small line.
+ * Dynamic energy serves as a weight in units of 2^-16 uJ. With whole microjoules, rounding would give two
+ * equal lines with little energy different weights.
  */
 #define ENERGY_WEIGHT_SHIFT 16
-#define ENERGY_WEIGHT_MAX (UINT64_C(1) << 57) /* of a part: 64 of them fit into 64 bits */
+#define ENERGY_WEIGHT_MAX (UINT64_C(1) << 57) /* most of one part, so that 64 parts sum to less than 2^64 */
 
-/* Who gets a share, in the order of a weight array: the lines and behind them: */
+/* Index of each sharer in the weight arrays: first the lines, then `unallocated`, then `system`. */
 #define UNALLOCATED(in) ((in)->nlines)
 #define SYSTEM(in) ((in)->nlines + 1)
 #define SHARERS(in) ((in)->nlines + 2)
@@ -25,10 +25,10 @@
 struct tick {
 	const struct split_input *in;
 	struct split_share *line, *unallocated, *system;
-	/* scratch; [SHARERS] of each array */
+	/* scratch memory; each array has SHARERS elements */
 	uint64_t *weight;
 	uint64_t *share;
-	uint64_t *dynamic; /* got so far: weighs the rest of the node */
+	uint64_t *dynamic; /* dynamic energy of the parts split so far; weights for the rest of the node */
 	void *claims;
 };
 
@@ -51,7 +51,7 @@ static bool is_by_counters(const struct split_input *in, size_t sharer)
 	return in->by_counters && (sharer >= in->nlines || in->line[sharer].by_counters);
 }
 
-/* Shares TOTAL of part P by t->weight; without any weight all of it goes to OTHERWISE. */
+/* Shares TOTAL uJ of part P by t->weight. If all weights are 0, sharer OTHERWISE gets TOTAL. */
 static void share_out(struct tick *t, const struct split_part *p, uint64_t total, bool is_static,
 		      size_t otherwise)
 {
@@ -103,7 +103,7 @@ static uint64_t cut(u128 weight)
 	return weight >> 64 ? UINT64_MAX : (uint64_t)weight;
 }
 
-/* What the lines leave of the node's; 0 when they say more than the node. */
+/* Returns the node's activity less that of the lines; 0 if the lines have more than the node. */
 static uint64_t rest_of(u128 node, u128 lines)
 {
 	return lines < node ? cut(node - lines) : 0;
@@ -126,7 +126,10 @@ static void cpu_weights(struct tick *t, unsigned int unit)
 	t->weight[SYSTEM(in)] = rest_of(weight_on(in->cpu_weight, unit), lines);
 }
 
-/* What is used of memory is taken to be where the CPUs are that use it, as Linux puts it. */
+/*
+ * Returns the part of MEM_WEIGHT on socket UNIT. Memory is assumed to be on the sockets whose CPUs use it,
+ * because Linux allocates it there.
+ */
 static uint64_t memory_on(const struct split_input *in, const struct split_alloc *holder,
 			  const uint64_t cpu_weight[SOCKETS_MAX], uint64_t mem_weight,
 			  unsigned int unit)
@@ -166,7 +169,7 @@ static void memory_weights(struct tick *t, unsigned int unit)
 					  rest_of(in->mem_weight, lines), unit);
 }
 
-/* Dynamic energy as a weight for the rest of the node: in proportion to what t->weight gives. */
+/* Adds TOTAL_UJ of dynamic energy, shared by t->weight, to t->dynamic. */
 static void note_dynamic(struct tick *t, uint64_t total_uj, size_t otherwise)
 {
 	uint64_t fine = total_uj < ENERGY_WEIGHT_MAX >> ENERGY_WEIGHT_SHIFT ?
@@ -185,7 +188,7 @@ static void note_dynamic(struct tick *t, uint64_t total_uj, size_t otherwise)
 		t->dynamic[i] += wide_fraction(fine, t->weight[i], sum);
 }
 
-/* By the dynamic energy of the other parts, by CPU activity when there is none. */
+/* Sets the weights for the rest of the node: dynamic energy of the other parts, or CPU activity if there is none. */
 static void rest_weights(struct tick *t)
 {
 	size_t n = SHARERS(t->in);
@@ -202,7 +205,7 @@ static void rest_weights(struct tick *t)
 
 /* --- the tick ---------------------------------------------------------------------------- */
 
-/* The socket that P is of. */
+/* Returns the socket of P, or SPLIT_ALL_SOCKETS if P stands for all sockets (split_part.unit). */
 static unsigned int socket_of(const struct split_input *in, const struct split_part *p)
 {
 	unsigned int same = 0;

@@ -5,22 +5,22 @@
 
 #include "src/libutil/wide_math.h"
 
-/* A unit of what is held in so many parts, so that a CPU can lie on two sockets. */
+/* CPUs and MB are counted in thousandths, because a CPU whose socket is not known is divided among sockets. */
 #define UNIT_PARTS 1000
 
-/* What the lines of a job hold together; times in ns, claims in units x ns. */
+/* What a job and its lines hold of a resource. A claim is units of the resource x ns. */
 struct job_claims {
-	uint64_t from_ns, until_ns; /* from its first line's beginning to its last one's end */
-	uint64_t steps;		    /* claims of its srun steps */
-	uint64_t steps_ns;	    /* presence: of srun steps, */
-	uint64_t batch_ns;	    /* of batch and interactive, */
-	uint64_t extern_ns;	    /* of extern */
-	uint64_t whole;		    /* claim of the job */
+	uint64_t from_ns, until_ns; /* from the beginning of its first line to the end of its last line */
+	uint64_t steps;		    /* sum of the claims of its srun steps */
+	uint64_t steps_ns;	    /* how long its srun steps existed, summed */
+	uint64_t batch_ns;	    /* how long its batch and interactive steps existed, summed */
+	uint64_t extern_ns;	    /* how long its extern step existed */
+	uint64_t whole;		    /* claim of the whole job */
 };
 
 struct claim_unit {
 	struct split_resource r;
-	unsigned int shift; /* claims are cut by so many bits to fit; 0 for any usual window */
+	unsigned int shift; /* claims are shifted right by so many bits to fit; usually 0 */
 };
 
 size_t split_static_work_size(size_t njobs)
@@ -61,8 +61,8 @@ static uint64_t parts_of(uint64_t units)
 }
 
 /*
- * Memory that is not known is taken to follow the cores: a job that asked for no memory has, in
- * Slurm, no limit to it.
+ * Returns the memory of HOLDER. If it is not known, HOLDER is assumed to have the same share of WITHIN_MB
+ * as of the CPUs of WITHIN. Slurm does not allocate memory to a job that asked for none.
  */
 static uint64_t memory_of(const struct split_alloc *holder, const struct split_alloc *within,
 			  uint64_t within_mb)
@@ -109,7 +109,7 @@ static uint64_t split_static_claim(const struct claim_unit *c, uint64_t held, ui
 	return (uint64_t)((u128)held * ns >> c->shift);
 }
 
-/* Clips the line's presence to the window; false: it was not there. */
+/* Gives the part of the window in which the line existed. False: it did not exist in the window. */
 static bool line_presence(const struct split_input *in, const struct split_line *line,
 			  uint64_t *ret_from, uint64_t *ret_until)
 {
@@ -118,7 +118,7 @@ static bool line_presence(const struct split_input *in, const struct split_line 
 	return *ret_from < *ret_until;
 }
 
-/* So many bits that all claims of the window together stay below 2^62. */
+/* Returns by how many bits to shift claims right, so that all claims of the window sum to less than 2^62. */
 static unsigned int claim_shift(const struct split_input *in, struct split_resource r)
 {
 	u128 held = node_holds(in, r);
@@ -128,7 +128,7 @@ static unsigned int claim_shift(const struct split_input *in, struct split_resou
 		held += job_holds(in, r, &in->job[i]);
 	for (i = 0; i < in->nlines; i++)
 		held += line_holds(in, r, &in->line[i]);
-	/* 64 bits of units at most, whatever was configured: then the product has 128 */
+	/* units are capped at 64 bits, so that units x ns fits into 128 bits */
 	return wide_bits_above((held >> 64 ? UINT64_MAX : (uint64_t)held) *
 					(u128)(in->until_ns - in->from_ns),
 				62);
@@ -176,7 +176,7 @@ static void add_claims(const struct split_input *in, const struct claim_unit *c,
 						   jobs[i].until_ns - jobs[i].from_ns);
 }
 
-/* Who holds what of a job's claim no srun step holds, all by presence. */
+/* Which kind of line holds what no srun step of the job holds. Lines of that kind share it by time. */
 static enum line_kind keeper_of_rest(const struct job_claims *j)
 {
 	if (j->batch_ns)
@@ -184,7 +184,7 @@ static enum line_kind keeper_of_rest(const struct job_claims *j)
 	return j->extern_ns ? LINE_EXTERN : LINE_STEP;
 }
 
-/* What LINE holds of its job's claim. */
+/* Returns which part of its job's claim LINE holds. */
 static uint64_t line_weight(const struct split_input *in, const struct claim_unit *c,
 			    const struct split_line *line, const struct job_claims *j)
 {
@@ -201,7 +201,7 @@ static uint64_t line_weight(const struct split_input *in, const struct claim_uni
 			return keeper == LINE_STEP ?
 				       wide_mul_div(j->whole, until - from, j->steps_ns) :
 				       0;
-		/* overlapping steps hold more than the job does; without keeper they hold all */
+		/* share out the job's claim if the steps overlap and claim more, or if no other line holds the rest */
 		if (j->steps > j->whole || keeper == LINE_STEP)
 			return wide_mul_div(j->whole, own, j->steps);
 		return own;

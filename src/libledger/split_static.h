@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * split_static.h - which share of each part of the node a line holds, for split.c and ledger_book.c only.
+ * split_static.h - which share of the CPUs, memory and GPUs a line holds. For split.c and ledger_book.c only.
  */
 #ifndef CEEMS_SPLIT_STATIC_H
 #define CEEMS_SPLIT_STATIC_H
@@ -22,15 +22,16 @@ struct split_resource {
 };
 
 /*
- * WEIGHT[0..nlines-1]: what each line holds of it, in units x ns; WEIGHT[nlines]: what nobody
- * does. WORK is of split_static_work_size() bytes. Returns by how many bits
- * all weights are shifted right, so that they fit.
+ * Writes to WEIGHT[0..nlines-1] how much of resource R each line holds in the window, and to
+ * WEIGHT[nlines] how much no line holds. The unit is one of the resource (a thousandth of a CPU or MB, a
+ * millionth of a GPU) for a nanosecond. Returns by how many bits all weights were shifted right to fit
+ * into 64 bits; usually 0. WORK is scratch memory of split_static_work_size() bytes.
  */
 unsigned int split_static_weights(const struct split_input *in, struct split_resource r, void *work,
 				  uint64_t *weight);
 size_t split_static_work_size(size_t njobs);
 
-/* How much of TOTAL that is spread over the sockets as the CPUs of HOLDER lies on UNIT. */
+/* Returns the part of TOTAL on socket UNIT, if TOTAL is spread over the sockets like the CPUs of HOLDER. */
 uint64_t split_on_socket(const struct split_input *in, const struct split_alloc *holder,
 			 unsigned int unit, uint64_t total);
 
