@@ -10,10 +10,10 @@
 #include "src/libutil/clock.h"
 
 #define CONNECT_TIMEOUT_NS (3 * NSEC_PER_SEC)
-/* To count 100 million jobs takes minutes. */
+/* `ceems db status` counts jobs; for 100 million jobs this takes minutes. */
 #define STATEMENT_TIMEOUT_NS (3600 * NSEC_PER_SEC)
 
-/* Checks how many months of partitions are ahead; `ceems db maintain` adds them. */
+/* Warns if `ceems db maintain` has not made the partitions of the next months. */
 static void check_partitions(MYSQL *m, sink_tell_fn *tell, void *ctx)
 {
 	struct errmsg err = { 0 };
@@ -36,8 +36,8 @@ static void check_partitions(MYSQL *m, sink_tell_fn *tell, void *ctx)
 
 /* What SHOW GRANTS says of this database user. */
 struct rights {
-	bool inserts, updates; /* has what the recorder needs */
-	bool has_role;	       /* whose rights SHOW GRANTS may not list */
+	bool inserts, updates; /* the rights that the recorder needs, besides SELECT */
+	bool has_role;	       /* the user has a role, whose rights SHOW GRANTS may not list */
 	const char *wide;      /* a right that the recorder does not need; NULL: none */
 };
 
@@ -56,7 +56,7 @@ static void note_grant(const char *grant, struct rights *r)
 			r->wide = wide[i];
 }
 
-/* Tells if the database user has fewer rights than adding and correcting rows needs, or more. */
+/* Reports if the database user lacks INSERT or UPDATE, or has rights that the recorder does not need. */
 static void check_rights(MYSQL *m, sink_tell_fn *tell, void *ctx)
 {
 	struct rights r = { 0 };
@@ -126,7 +126,7 @@ void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 
 /* --- ceems db status ------------------------------------------------------------------------- */
 
-/* Reports a line with the text that SQL returns; n/a for NULL. */
+/* Reports the line WHAT with the first value that SQL returns, or n/a. */
 static int report_row(MYSQL *m, const char *what, const char *sql, db_report_fn report, void *ctx,
 		      struct errmsg *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * db_check.h - checks the database of the sink mariadb, for `ceems check` and `ceems db status`.
+ * db_check.h - `ceems check` and `ceems db status` for the sink mariadb.
  */
 #ifndef CEEMS_DB_CHECK_H
 #define CEEMS_DB_CHECK_H
@@ -8,10 +8,10 @@
 #include "src/libsink/db_report.h"
 #include "src/libsink/sink.h"
 
-/* Part of struct sink_ops: schema, partitions, the writer's rights. */
+/* Member of struct sink_ops. Checks the schema, the partitions and the rights of the database user. */
 void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx);
 
-/* Part of struct sink_db. */
+/* Member of struct sink_db. */
 int db_status(const struct settings *s, const char *defaults_file, db_report_fn report, void *ctx,
 	      struct errmsg *err);
 

@@ -32,7 +32,7 @@ static int add(void *ctx, const struct emission_factor *f, const char *iso3, str
 	if (mysql_query(fill->m, sql))
 		return errmsg_set(err, -EIO, "emission_factor: %s (%u)", mysql_error(fill->m),
 				  mysql_errno(fill->m));
-	/* affected rows: 0: unchanged, 1: new, 2: changed */
+	/* 0 rows: unchanged; 1: a new row; 2: a changed row */
 	fill->changed += mysql_affected_rows(fill->m) > 0;
 	return 0;
 }

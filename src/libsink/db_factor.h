@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * db_factor.h - fills the table emission_factor, which has the factor for a job's region, kind and year.
+ * db_factor.h - fills the table emission_factor: the emission factor of each region, kind and year.
  */
 #ifndef CEEMS_DB_FACTOR_H
 #define CEEMS_DB_FACTOR_H
@@ -10,8 +10,8 @@
 #include "src/libsink/mariadb_client.h"
 
 /*
- * Writes the rows of the factors at PATH and the world mean, in one transaction; other years' rows stay.
- * *RET_CHANGED: the number of rows that are new or have another value.
+ * Writes the factors in the file PATH and the world's mean to the table, in one transaction. Rows of other years
+ * stay. *RET_CHANGED is the number of rows that are new or got another value.
  */
 int db_factor_fill(MYSQL *m, const char *path, size_t *ret_changed, struct errmsg *err);
 

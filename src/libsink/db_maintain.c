@@ -13,9 +13,9 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
-/* Long, since summing up a month of millions of jobs takes time. */
+/* Summing up a month of millions of jobs may take long. */
 #define STATEMENT_TIMEOUT_NS (3600 * NSEC_PER_SEC)
-/* Waits for locks are short and repeated, since other sessions queue behind a waiting one. */
+/* Waits for locks are short and repeated, because other sessions queue up behind a session that waits. */
 #define LOCK_SECONDS "3"
 #define LOCK_TRIES 20
 #define LOCK_NAP_NS 200000000
@@ -25,8 +25,8 @@ struct run {
 	MYSQL *m;
 	const struct db_maintain_options *options;
 	uint64_t now;	/* Unix seconds */
-	uint64_t limit; /* the same: jobs that ended before go */
-	uint64_t first; /* the first month, as 202611, in the lowest partition that stays */
+	uint64_t limit; /* Unix seconds: jobs that ended earlier may be dropped */
+	uint64_t first; /* the lowest month whose sums go with the next partition, such as 202611 */
 };
 
 #define report(r, ...) db_report((r)->options->report, (r)->options->ctx, __VA_ARGS__)
@@ -49,7 +49,7 @@ static int maintain_sql(struct run *r, uint64_t *ret, struct errmsg *err, const 
 		     mariadb_client_query(r->m, sql, err);
 }
 
-/* Repeats TRY while other sessions hold its locks. TRY is atomic or can be repeated. */
+/* Calls TRY again while other sessions hold the locks that it needs. After a failure, TRY must be repeatable. */
 static int maintain_retry(struct run *r, int (*try)(struct run *, uint64_t, struct errmsg *),
 			  uint64_t arg, struct errmsg *err)
 {
@@ -86,8 +86,8 @@ static int maintain_add_months(struct run *r, uint64_t is_step, struct errmsg *e
 /* --- days: sums of the jobs in table job ------------------------------------------------------ */
 
 /*
- * Sums up a day. The first statement waits for those who write to a job of that day, and makes
- * later ones wait.
+ * Sums up a day in usage_day. SELECT ... FOR UPDATE waits for sinks that are writing jobs of that day, and
+ * makes later ones wait, so that no job is missing in the sums.
  */
 static int maintain_close_day(struct run *r, uint64_t day, struct errmsg *err)
 {
@@ -109,8 +109,9 @@ static int maintain_close_day(struct run *r, uint64_t day, struct errmsg *err)
 }
 
 /*
- * Sums up the days, except the last ones, to which most records belong and whose writers would
- * wait. Each day once: while a sink catches up, it may reopen days as fast as they are summed.
+ * Sums up the open days that are more than two days ago. Most records belong to later days, and the sink would
+ * have to wait. Each day is summed up once per run, because a sink that catches up may reopen days as fast as
+ * they are summed up.
  */
 static int maintain_close_days(struct run *r, struct errmsg *err)
 {
@@ -142,9 +143,8 @@ static int maintain_close_days(struct run *r, struct errmsg *err)
 #define OF_MONTH "EXTRACT(YEAR_MONTH FROM submit_day) BETWEEN %" PRIu64 " AND %" PRIu64
 
 /*
- * Counts the jobs of a month that ended too recently to drop it. The conditions are ranges of the
- * index job_end with few rows; reading all rows of a month would take minutes, with the tables
- * locked.
+ * Counts the jobs of a month that ended too recently for the month to be dropped. The conditions select few
+ * rows by the index job_end. Reading all rows would take minutes, while the tables are locked.
  */
 static int maintain_count_recent(struct run *r, uint64_t month, uint64_t *ret, struct errmsg *err)
 {
@@ -158,7 +158,7 @@ static int maintain_count_recent(struct run *r, uint64_t month, uint64_t *ret, s
 	return rc;
 }
 
-/* Drops a month by the steps in db_maintain.h. The process may be killed after each of them. */
+/* Drops a month in the four steps of db_maintain.h. The process may be killed after each of them. */
 static int maintain_drop_month(struct run *r, uint64_t month, struct errmsg *err)
 {
 	uint64_t recent = 0;
@@ -203,9 +203,8 @@ static int maintain_drop_month(struct run *r, uint64_t month, struct errmsg *err
 }
 
 /*
- * Cleans up after a run that was interrupted. If the month's partition was dropped, the drop is marked
- * as finished. If it is still there, the mark is taken back, and the month is dropped later in this
- * run.
+ * Finishes the work of a run that was killed. A month whose partition of job is gone is marked as `gone`. A
+ * month that still has the partition loses its marks; this run then drops it from the first step on.
  */
 static int maintain_recover(struct run *r, struct errmsg *err)
 {
@@ -269,7 +268,7 @@ static int maintain_open(struct run *r, const struct settings *s, struct errmsg 
 		rc = mariadb_client_schema(r->m, &version, err);
 	if (rc == 0 && version < MARIADB_SCHEMA)
 		rc = errmsg_set(err, -ENOENT, "the schema is too old: ceems db migrate");
-	/* tables of a later version may need other sums */
+	/* the tables of a later version may have to be summed up in another way */
 	if (rc == 0 && version > MARIADB_SCHEMA)
 		rc = errmsg_set(err, -EPROTO, "database %s has schema %" PRIu64 " of a later version, this "
 				"one knows %d: it moves and deletes nothing; run that version's ceems",

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * db_maintain.h - adds the coming months' partitions, sums up days into usage_day and drops old months,
- * whose sums stay in usage_day. Meanwhile a sink can go on writing; it waits a few seconds at most.
+ * db_maintain.h - adds partitions for the coming months, sums up the jobs of each day in usage_day, and drops the
+ * jobs of old months, whose sums stay in usage_day. A sink may write meanwhile; it waits a few seconds at most.
  *
- * A month is dropped when all its days are summed up and its jobs are old enough. This is done under a lock of
- * the tables, in the steps below. The process may be killed after each step; the next run finishes the work. At
- * every moment the view usage_all counts a job once:
+ * A month is dropped when all its days are summed up and its jobs are old enough. This is done under a lock of the
+ * tables, in four steps:
  *
- *	archived(leaving)	the intent is noted
- *	usage_day		the month's sums get archived_id, so that no later record of these days replaces them
+ *	archived (leaving)	a row says that the month is being dropped
+ *	usage_day		the month's sums get the id of that row, so that no later record replaces them
  *	drop			the partitions of step, then of job
- *	archived(gone)
+ *	archived (gone)		the row says that the month was dropped
  *
- * There is one exception. If the process is killed before the drop, and a record of that month arrives before the
- * next run, its job is counted twice until that run. The next run takes back archived_id, sums up the day anew and
- * starts over.
+ * If the process is killed between two steps, the next run finishes the work. The view usage_all counts each job
+ * once at any time, with one exception. If the process is killed before the drop and then a record of that month
+ * arrives, its job is counted twice until the next run. That run takes the id back, sums up the day again, and
+ * starts with the first step.
  */
 #ifndef CEEMS_DB_MAINTAIN_H
 #define CEEMS_DB_MAINTAIN_H
@@ -31,14 +31,14 @@ struct db_maintain_options {
 	uint64_t retention_ns;	   /* 0: nothing is dropped */
 	uint64_t now;		   /* Unix seconds; 0: the clock */
 	bool dry_run;
-	/* One line for each thing that is done, after it was done; may be NULL. */
+	/* Called with a line for each thing that was done; may be NULL. */
 	db_report_fn report;
 	void *ctx;
 };
 
 /*
- * -EBUSY: another run is at work, or others kept the tables locked for too long; try again later. -EIO: the
- * server refused a statement. The next run finishes the work.
+ * Does all of the above. -EBUSY: another run is at work, or other sessions kept the tables locked for too long;
+ * try again later. -EIO: the server refused a statement. After an error, the next run finishes the work.
  */
 int db_maintain_run(const struct settings *s, const struct db_maintain_options *options,
 		    struct errmsg *err);

@@ -8,7 +8,7 @@
 
 #include "src/libutil/util.h"
 
-/* A month as a number of months since the year 0, so that months can be added. */
+/* Returns the month of a time, counted from January of the year 0, so that months can be added. */
 static int partition_month_of(uint64_t unix_seconds)
 {
 	time_t when = (time_t)unix_seconds;
@@ -18,7 +18,7 @@ static int partition_month_of(uint64_t unix_seconds)
 	return (tm.tm_year + 1900) * 12 + tm.tm_mon;
 }
 
-/* Finds the last month of TABLE's partitions; 0: none is a month. */
+/* Finds the last month that has a partition of TABLE, as partition_month_of() counts. *RET is 0: there is none. */
 static int partition_last_month(MYSQL *m, const char *table, int *ret, struct errmsg *err)
 {
 	uint64_t last = 0;

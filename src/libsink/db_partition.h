@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * db_partition.h - the monthly partitions of the tables job and step. pYYYYMM has the jobs that were submitted in
- * that month. The lowest partition also has all earlier jobs, and pmax has the jobs after the last month.
+ * db_partition.h - makes the monthly partitions of the tables job and step. Partition pYYYYMM has the jobs that were
+ * submitted in that month. The lowest partition also has all earlier jobs. pmax has the jobs after the last month.
  */
 #ifndef CEEMS_DB_PARTITION_H
 #define CEEMS_DB_PARTITION_H
@@ -12,22 +12,22 @@
 
 #include "src/libsink/mariadb_client.h"
 
-#define DB_PARTITION_BACK 13  /* months before this one, when there are none */
-#define DB_PARTITION_AHEAD 3  /* months after this one */
+#define DB_PARTITION_BACK 13  /* a table without partitions gets those of so many past months */
+#define DB_PARTITION_AHEAD 3  /* and every table those of so many coming months */
 
-/* SQL: a table with one column, month (202611), a row for each partition of TABLE that is a month. */
+/* SQL for the months that have a partition of TABLE: a table with the column month, such as 202611. */
 #define DB_PARTITION_MONTHS(table)                                                         \
 	"(SELECT SUBSTR(PARTITION_NAME, 2) + 0 AS month FROM information_schema.PARTITIONS " \
 	"WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '" table                           \
 	"' AND PARTITION_NAME RLIKE '^p[0-9]{6}$') AS months"
 
-/* How many months after NOW (Unix seconds) have a partition of job; -1: not even this one. */
+/* Counts the months after NOW (Unix seconds) that have a partition of job. *RET is -1: not even the month of NOW has. */
 int db_partition_ahead(MYSQL *m, uint64_t now, int *ret, struct errmsg *err);
 
 /*
- * Makes the partitions that are missing at NOW (Unix seconds): all of them if there are none, else the coming
- * ones. The session's lock_wait_timeout bounds the waits for locks. *RET_ADDED: the number of new partitions; with
- * DRY_RUN, the number that would be made. Rows of the table stay.
+ * Makes the partitions of TABLE that are missing at NOW (Unix seconds): all of them if there are none, else those of
+ * coming months. Keeps the rows. *RET_ADDED is the number of new partitions, or with DRY_RUN the number that would be
+ * made. Waits for locks as long as the session's lock_wait_timeout.
  */
 int db_partition_ensure(MYSQL *m, const char *table, uint64_t now, bool dry_run,
 			size_t *ret_added, struct errmsg *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * db_report.h - the lines that `ceems db` prints: what migrate and maintain have done, and what status finds.
+ * db_report.h - the lines that `ceems db` prints: what migrate and maintain did, and the status of a database.
  */
 #ifndef CEEMS_DB_REPORT_H
 #define CEEMS_DB_REPORT_H
@@ -12,14 +12,14 @@
 
 typedef void (*db_report_fn)(void *ctx, const char *line);
 
-/* REPORT may be NULL. Lines are cut after 255 bytes. */
+/* Calls REPORT with a line made from FMT, cut to 255 bytes. Does nothing if REPORT is NULL. */
 void db_report(db_report_fn report, void *ctx, const char *fmt, ...) _printf_(3, 4);
 
-/* The first lines of status. -EPROTO: SCHEMA is older than OURS. */
+/* Reports the first lines of `ceems db status`: the database and its schema. -EPROTO: SCHEMA is older than OURS. */
 int db_report_schema(db_report_fn report, void *ctx, const char *database, uint64_t schema, uint64_t ours,
 		     struct errmsg *err);
 
-/* The other lines: a value each, by one query. */
+/* Another line of `ceems db status`: what the value is, and the query for it. */
 struct db_status_row {
 	const char *what;
 	const char *sql;

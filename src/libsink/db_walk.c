@@ -6,7 +6,7 @@
 
 #define TIME_SIZE 32
 
-/* UTC, as the tables have it. */
+/* Writes Unix time T as the tables have times: UTC, without a zone. */
 static const char *time_of(uint64_t t, char buf[TIME_SIZE])
 {
 	time_t when = (time_t)t;
@@ -17,7 +17,10 @@ static const char *time_of(uint64_t t, char buf[TIME_SIZE])
 	return buf;
 }
 
-/* Whole microseconds: a number of SQLite may have an exponent. The sum of the steps is job_summary's. */
+/*
+ * The CPU time is an integer, because SQLite may write a real number with an exponent. If steps_cpu_s is NULL,
+ * the steps are summed, as the view job_summary does.
+ */
 const char *db_walk_jobs(const struct db_walk *w, char buf[DB_WALK_SQL_MAX])
 {
 	char from[TIME_SIZE], to[TIME_SIZE];

@@ -11,38 +11,38 @@
 
 #define BACKOFF_MIN_NS NSEC_PER_SEC
 #define BACKOFF_MAX_NS (60 * NSEC_PER_SEC)
-#define BATCH_BYTES ((size_t)4 << 20) /* unless the sink says otherwise */
-/* How long sent records may still be acknowledged when the sink is closed. */
+#define BATCH_BYTES ((size_t)4 << 20) /* for a sink whose max_bytes is 0 */
+/* How long a sink that is being closed may still acknowledge sent records. */
 #define DRAIN_NS (500 * NSEC_PER_MSEC)
-/* The number of records refused in a row after which the sink counts as down. */
+/* A sink that refuses everything is tried with at least so many records before it counts as down. */
 #define REFUSED_MIN 64
 
 struct deliver {
 	struct store *store;
 	const char *store_dir;
-	struct store_view *view; /* NULL: could not be opened yet */
+	struct store_view *view; /* NULL: not open */
 	const struct sink_ops *ops;
-	struct sink *sink; /* NULL: likewise */
+	struct sink *sink; /* NULL: not open */
 	const struct settings *settings;
 	struct deliver_stats stats;
 	uint64_t backoff_ns;
 	uint64_t down_since_ns;
-	uint64_t tries; /* of this outage */
+	uint64_t tries; /* failed tries in this outage */
 	uint64_t starts_dropped;
 	uint32_t random;
 	/*
-	 * The window: items that were read and are not settled, in order. Each key begins a memory
-	 * block that also has the record's text.
+	 * The window: items that were read from the store and are not settled, in order. The key and
+	 * the record of an item are in one memory block, which begins with the key.
 	 */
 	struct sink_item *item;
-	uint64_t *row; /* seq in the store of each item */
+	uint64_t *row; /* number of each item's row in the store */
 	enum sink_result *result;
-	struct store_refusal *refusal; /* room for a window of them */
+	struct store_refusal *refusal; /* scratch memory for deliver_settle() */
 	size_t n;
-	size_t bytes;
-	uint64_t count;	  /* of items, for sink_item.seq */
-	uint64_t read;	  /* `seq` of the last row read, of any kind */
-	uint64_t settled; /* what the store was told */
+	size_t bytes;	  /* of all keys and records in the window */
+	uint64_t count;	  /* next sink_item.seq */
+	uint64_t read;	  /* number of the last row that was read, of any kind */
+	uint64_t settled; /* number of the last row that the store knows as settled */
 };
 
 /* --- outages ------------------------------------------------------------------------------------ */
@@ -89,9 +89,7 @@ static void deliver_succeeded(struct deliver *d, uint64_t now_ns)
 		    (now_ns - d->down_since_ns) / NSEC_PER_SEC, d->tries);
 }
 
-/*
- * Returns true for the 1st, 2nd, 4th, ... refused record, which are logged; all are in the store.
- */
+/* Returns true for the 1st, 2nd, 4th, 8th, ... refused record: only these are logged. */
 static bool deliver_is_told(uint64_t n)
 {
 	return !(n & (n - 1));
@@ -137,7 +135,7 @@ static int deliver_add_row(void *ctx, const struct store_row *row)
 		d->read = row->seq;
 		return 0;
 	}
-	text = malloc(row->key_len + row->json_len + 1); /* never of no bytes */
+	text = malloc(row->key_len + row->json_len + 1); /* + 1: malloc(0) may return NULL */
 	if (!text)
 		return -ENOMEM;
 	memcpy(text, row->key, row->key_len);
@@ -161,7 +159,7 @@ static void deliver_free_item(struct sink_item *it)
 	free(it->why);
 }
 
-/* Settled: the first N. */
+/* Removes the first N items from the window. */
 static void deliver_drop_items(struct deliver *d, size_t n)
 {
 	size_t i;
@@ -185,7 +183,7 @@ static bool deliver_all_refused(const struct deliver *d)
 	return d->n && i == d->n;
 }
 
-/* Reads more rows, until the window is full or has MAX_ITEMS. */
+/* Reads more rows into the window, until it has MAX_BYTES or MAX_ITEMS. */
 static int deliver_read(struct deliver *d, size_t max_bytes, size_t max_items, struct errmsg *err)
 {
 	struct store_pick pick = { .after = d->read,
@@ -202,9 +200,7 @@ static int deliver_read(struct deliver *d, size_t max_bytes, size_t max_items, s
 	if (rc == -ENOMEM)
 		return errmsg_set(err, rc, "out of memory");
 	if (rc < 0) {
-		/*
-		 * open the file again at the next try, since the recorder may have made a new one
-		 */
+		/* the next try opens the store again, because the recorder may have made a new file */
 		store_view_close(TAKE_PTR(d->view));
 		return rc;
 	}
@@ -220,20 +216,20 @@ static int deliver_fill_window(struct deliver *d, struct errmsg *err)
 
 	if (d->n < d->ops->max_batch && d->bytes < max)
 		do {
-			/* repeated if a batch had other kinds only */
+			/* repeat if all rows were of kinds that this sink does not take */
 			before = d->read;
 			rc = deliver_read(d, max, d->ops->max_batch, err);
 		} while (rc == 0 && !d->n && d->read > before);
 	else if (d->n < least && deliver_all_refused(d))
-		/* is there one that the sink takes? */
+		/* read one more: if the sink takes that record, it is not down */
 		rc = deliver_read(d, /* one record */ 1, least, err);
-	/* deliver first what was read; the error will come again */
+	/* if there are items, deliver them first; the next call meets the error again */
 	return d->n ? 0 : rc;
 }
 
-/* --- what became of them ------------------------------------------------------------------------ */
+/* --- results ------------------------------------------------------------------------------------ */
 
-/* Lists the refused of the first N items for the store, except records of starts. */
+/* Lists the refused ones of the first N items in d->refusal, except records of job starts. */
 static size_t deliver_list_refused(struct deliver *d, size_t n)
 {
 	size_t found = 0;
@@ -267,8 +263,9 @@ static void deliver_count(struct deliver *d, size_t n)
 }
 
 /*
- * Settles the items up to the first unsettled one in the store. Refused ones count as settled if
- * HAS_ACKS. Returns how many, or the store's error; then the window is unchanged.
+ * Records in the store that the items before the first unsettled one are settled, and removes them from the
+ * window. Refused items count as settled only if HAS_ACKS. Returns the number of items removed, or the
+ * store's error; then the window is unchanged.
  */
 static int deliver_settle(struct deliver *d, bool has_acks, struct errmsg *err)
 {
@@ -292,7 +289,7 @@ static int deliver_settle(struct deliver *d, bool has_acks, struct errmsg *err)
 	return (int)done;
 }
 
-/* Settles rows of other kinds after the last item. */
+/* Moves the sink's cursor past rows of kinds that the sink does not take. Only for an empty window. */
 static int deliver_pass(struct deliver *d, struct errmsg *err)
 {
 	int rc;
@@ -315,7 +312,7 @@ static size_t deliver_count_results(const struct deliver *d, enum sink_result wh
 	return n;
 }
 
-/* Marks refused items to be sent again, since the sink is down. */
+/* Marks refused items to be sent again, because the sink counts as down. */
 static void deliver_retry_refused(struct deliver *d)
 {
 	size_t i;
@@ -341,13 +338,13 @@ static int deliver_open_sink(struct deliver *d, uint64_t now_ns)
 
 struct deliver_round {
 	struct errmsg sink_err, store_err;
-	int rc;	     /* the sink's */
-	int settled; /* or the store's error */
-	bool is_refusing; /* everything that there is */
-	bool is_open;	  /* items on their way will show whether the first ones count as refused */
+	int rc;	     /* of the sink */
+	int settled; /* number of items settled, or the store's error */
+	bool is_refusing; /* the sink refused all items of the window */
+	bool is_open;	  /* items were refused and none acknowledged, but some are still SINK_SENT */
 };
 
-/* Lets the sink work on the window. */
+/* Passes the window to the sink and settles what the sink took. */
 static void deliver_serve(struct deliver *d, uint64_t timeout_ns, struct deliver_round *r)
 {
 	size_t refused;
@@ -365,7 +362,7 @@ static void deliver_serve(struct deliver *d, uint64_t timeout_ns, struct deliver
 	r->settled = deliver_settle(d, acked > 0, &r->store_err);
 }
 
-/* Returns true if more rows fit into the window. */
+/* Reads more rows, and returns true if there were any. */
 static bool deliver_may_look_further(struct deliver *d)
 {
 	size_t before = d->n;
@@ -406,9 +403,9 @@ int deliver_run(struct deliver *d, uint64_t now_mono_ns, uint64_t timeout_ns)
 		deliver_serve(d, timeout_ns, &r);
 	while (clock_mono_ns() - start_ns < timeout_ns &&
 	       (r.is_open || (r.is_refusing && deliver_may_look_further(d))));
-	now_mono_ns += clock_mono_ns() - start_ns; /* a pause is one behind a try */
+	now_mono_ns += clock_mono_ns() - start_ns; /* a pause begins when the try has ended */
 	if (r.settled < 0)
-		/* the store logs its own errors; the sink must be asked again */
+		/* the store has logged its error; the same items are delivered again */
 		deliver_failed(d, now_mono_ns, "go on", r.store_err.text);
 	else if (r.is_refusing)
 		deliver_note_refusing(d, now_mono_ns);
@@ -416,11 +413,11 @@ int deliver_run(struct deliver *d, uint64_t now_mono_ns, uint64_t timeout_ns)
 		deliver_failed(d, now_mono_ns, "deliver", r.sink_err.text);
 	else if (r.rc == 0)
 		deliver_succeeded(d, now_mono_ns);
-	/* else some were delivered; the next round shows whether more can be */
+	/* else the sink took some items before it failed; the next round shows whether it is down */
 	return r.settled < 0 ? 0 : r.settled;
 }
 
-/* Waits for items on their way, so that the next process need not send them again. */
+/* Waits for acknowledgements of sent items, so that the next process need not send them again. */
 static void deliver_drain(struct deliver *d)
 {
 	struct deliver_round r = { 0 };
@@ -466,7 +463,7 @@ int deliver_create(struct store *store, const char *store_dir, const struct sink
 	d->store_dir = store_dir;
 	d->ops = ops;
 	d->settings = s;
-	d->random = (uint32_t)clock_wall_ns() | 1; /* xorshift has no way out of 0 */
+	d->random = (uint32_t)clock_wall_ns() | 1; /* not 0, from which xorshift gives only 0 */
 	d->item = calloc(ops->max_batch, sizeof(*d->item));
 	d->row = calloc(ops->max_batch, sizeof(*d->row));
 	d->result = calloc(ops->max_batch, sizeof(*d->result));

@@ -11,8 +11,8 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
-#define SINK_TIMEOUT_NS (3 * NSEC_PER_SEC) /* also how long the end of the process may be delayed */
-#define IDLE_NS (10 * NSEC_PER_SEC) /* new records wake us before */
+#define SINK_TIMEOUT_NS (3 * NSEC_PER_SEC) /* of one call of a sink; also delays the end of the process */
+#define IDLE_NS (10 * NSEC_PER_SEC) /* a new record ends the wait earlier */
 
 struct deliveries {
 	struct store *store;
@@ -28,7 +28,7 @@ struct deliveries {
 	} sink[8];
 };
 
-/* How long the thread can wait if no record comes. */
+/* Returns how long the thread waits at most: until the next try of a sink that is down, else IDLE_NS. */
 static uint64_t delivery_idle_ns(const struct delivery *y, uint64_t now_ns)
 {
 	struct deliver_stats stats;
@@ -78,7 +78,7 @@ static void *delivery_main(void *arg)
 		deliver_get_stats(y->deliver, &stats);
 		delivery_show(y, &stats);
 		if (settled <= 0)
-			/* a new record does not end a pause */
+			/* while the sink is down, a new record does not end the wait */
 			store_wait_records(all->store, stats.is_down ? &never : &seen,
 					   delivery_idle_ns(y, clock_mono_ns()));
 		(void)store_is_stuck(all->store);

@@ -26,8 +26,8 @@ static void check_topics(const struct settings *s, const struct kafka_probe *k,
 		     text.text);
 	}
 	if (*start && !k->start_partitions) {
-		(void)errmsg_set(&text, 0, "topic %s is not there, or not for this client: starts are "
-				 "set aside as dead letters", start);
+		(void)errmsg_set(&text, 0, "topic %s is not there, or not for this client: records of job "
+				 "starts are dropped", start);
 		tell(ctx, SINK_WARN, "make it, or KafkaStartTopic=", text.text);
 	}
 }

@@ -12,10 +12,10 @@
 #define CONF_MAX (256u << 10)
 #define BLANKS " \t\r"
 
-/* Properties by which the cluster could lose an acknowledged record; KafkaConf may not set them. */
+/* Properties that KafkaConf may not change, because records could be lost or the recorder disturbed. */
 static const struct {
 	const char *key;
-	const char *only; /* the only value that is accepted; NULL: none */
+	const char *only; /* the only value that is accepted; NULL: no value is */
 	const char *why;
 } ours[] = {
 	{ "enable.idempotence", "true", "without it a retry may store a record twice" },
@@ -66,7 +66,7 @@ static int check_ours(const char *path, unsigned int line, const char *key, cons
 	return 0;
 }
 
-/* TEXT is one line, without its newline. */
+/* Applies TEXT, one line without its newline, to CONF. */
 static int read_line(const char *path, unsigned int line, char *text, rd_kafka_conf_t *conf,
 		     bool *has_secret, struct errmsg *err)
 {
@@ -94,7 +94,7 @@ static int read_line(const char *path, unsigned int line, char *text, rd_kafka_c
 		return errmsg_set(err, -EINVAL, "%s:%u: %s is not a property of librdkafka",
 				  path, line, key);
 	default:
-		/* librdkafka's reason quotes the value */
+		/* librdkafka's reason contains the value, so it is not shown for a secret */
 		return errmsg_set(err, -EINVAL, "%s:%u: %s: %s", path, line, key,
 				  is_secret(key) ? "value is not accepted" : reason);
 	}
@@ -134,26 +134,23 @@ static const struct property {
 } defaults[] = {
 	{ "client.id", "ceems" },
 	{ "linger.ms", "5" },
-	/*
-	 * most of a record is field names, so compression saves the broker a fifth of its work or
-	 * more
-	 */
+	/* most of a record is field names; compressed, it costs the broker a fifth less work, or better */
 	{ "compression.type", "lz4" },
-	/* send the last request of a batch without waiting for earlier answers */
+	/* otherwise the last request of a batch would wait for answers to the earlier ones */
 	{ "socket.nagle.disable", "true" },
 	/*
-	 * The hash of Java's clients, so that Kafka Streams, Connect and ksqlDB find a key;
-	 * librdkafka's default is another one.
+	 * The hash of Java's clients, so that Kafka Streams, Connect and ksqlDB expect a key in the
+	 * partition in which it is. librdkafka's default is another hash.
 	 */
 	{ "partitioner", "murmur2_random" },
-	/* librdkafka before 2.0 took the certificate of any host. */
+	/* compare the certificate with the broker's name; before 2.0, librdkafka did not by default */
 	{ "ssl.endpoint.identification.algorithm", "https" },
-	/* report a missing topic well before a batch's time is over */
+	/* report a missing topic after 1 s, before the time of a call to the sink is over */
 	{ "topic.metadata.propagation.max.ms", "1000" },
 }, fixed[] = {
 	{ "enable.idempotence", "true" },
 	{ "acks", "all" },
-	/* otherwise the log callback runs in threads that may outlive the close */
+	/* otherwise the log callback runs in the client's threads, which may outlive the sink */
 	{ "log.queue", "true" },
 };
 
@@ -163,7 +160,7 @@ int kafka_conf_producer(const char *path, rd_kafka_conf_t *conf, struct errmsg *
 	size_t i;
 	int rc;
 
-	for (i = 0; i < ARRAY_SIZE(defaults); i++) /* one built without TLS lacks some */
+	for (i = 0; i < ARRAY_SIZE(defaults); i++) /* ignore errors: without TLS, librdkafka lacks some properties */
 		(void)rd_kafka_conf_set(conf, defaults[i].key, defaults[i].value, reason,
 					sizeof(reason));
 	rc = kafka_conf_read(path, conf, err);

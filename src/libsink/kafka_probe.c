@@ -21,7 +21,7 @@ static void on_error(rd_kafka_t *rk, int code, const char *reason, void *arg)
 	(void)rk;
 	said->was_refused |= code == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
 			     code == RD_KAFKA_RESP_ERR__SSL;
-	/* the last message of a series, and the least useful */
+	/* "all brokers are down" comes last in a series of errors; keep an earlier one, which has the cause */
 	if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || !said->text[0])
 		(void)snprintf(said->text, sizeof(said->text), "%s", reason);
 }
@@ -67,7 +67,7 @@ int kafka_probe(const char *conf_path, const char *topic, const char *start_topi
 
 	if (rc < 0)
 		return rc;
-	/* ask for all topics, since asking for one by name may create it */
+	/* ask for all topics: a broker may create a topic that is asked for by name */
 	do {
 		e = rd_kafka_metadata(rk, /* all_topics= */ 1, NULL, &m, 500);
 		(void)rd_kafka_poll(rk, 0);

@@ -17,15 +17,13 @@
 #include "src/libutil/util.h"
 
 #define DEFAULTS_MAX (64u << 10)
-/* The longest wait for a connection, also if statements may take longer. */
+/* The longest wait for a connection; statements may take longer. */
 #define CONNECT_SECONDS_MAX 30u
 
-/* The first version (3.4) that accepts any certificate unless told to check it. */
+/* From this version (3.4) on, libmariadb checks certificates only if told to. */
 #define CLIENT_LOOKS_IF_TOLD 30400ul
 
-/*
- * Returns what follows KEY at the begin of LINE; '-' and '_' are the same there. NULL: another key.
- */
+/* Returns what follows KEY and blanks at the begin of LINE. For '-', LINE may have '_'. NULL: LINE has another key. */
 static const char *after_key(const char *line, const char *key)
 {
 	for (; *key; key++, line++)
@@ -35,8 +33,8 @@ static const char *after_key(const char *line, const char *key)
 }
 
 /*
- * Returns what follows '=' in the last line with KEY, in the groups that a client reads or in any
- * group. NULL: none.
+ * Returns what follows '=' in the last line with KEY. Only lines in the groups that a client reads count,
+ * unless ANY_GROUP. NULL: there is no such line.
  */
 static const char *find_value(const char *text, const char *key, bool any_group)
 {
@@ -57,7 +55,7 @@ static const char *find_value(const char *text, const char *key, bool any_group)
 	return last;
 }
 
-/* Reads the file, which has secrets; the caller clears the text. */
+/* Reads the option file. The text may have a password, so the caller must clear it before freeing it. */
 static int read_defaults(const char *defaults_file, char **ret, size_t *ret_len, struct errmsg *err)
 {
 	struct stat st;
@@ -91,10 +89,7 @@ int mariadb_client_check(const char *defaults_file, struct errmsg *err)
 	return 0;
 }
 
-/*
- * Returns true if HOST (LEN bytes) is this machine, for which libmariadb 3.4 does not check the
- * certificate's name.
- */
+/* Returns true if HOST (LEN bytes) is this machine. For it, libmariadb 3.4 does not check the certificate's name. */
 static bool is_here(const char *host, size_t len)
 {
 	static const char *const names[] = { "localhost", "127.0.0.1", "::1" };
@@ -106,10 +101,7 @@ static bool is_here(const char *host, size_t len)
 	return false;
 }
 
-/*
- * Returns true if the connection stays on this machine, as far as this file says; it may include
- * others.
- */
+/* Returns true if TEXT, an option file, names no other machine. A file that it includes still may. */
 static bool is_local(const char *text)
 {
 	const char *host = find_value(text, "host", /* any_group= */ false);
@@ -121,9 +113,9 @@ static bool is_local(const char *text)
 }
 
 /*
- * Requests the check of the certificate and its name if a CA is named. libmariadb 3.3 does not
- * check the name by default, and cannot for a socket; 3.4, as Debian builds it, checks neither by
- * default. Both ignore the key without a value.
+ * If DEFAULTS_FILE names a CA, tells libmariadb to check the server's certificate and the name in it. By
+ * default, 3.3 does not check the name, and 3.4 as Debian builds it checks neither. For a connection on this
+ * machine, 3.3 is not told, because it cannot check the name for a socket.
  */
 static int ask_ca(MYSQL *m, const char *defaults_file, struct errmsg *err)
 {
@@ -147,10 +139,11 @@ static int ask_ca(MYSQL *m, const char *defaults_file, struct errmsg *err)
 }
 
 /*
- * Refuses a connection whose certificate was not checked. The check may be turned off in the file
- * or in an included one, or the host set there: before 3.4, the check is requested only for other
- * machines. Without a CA, 3.4 makes a server with a self-signed certificate prove that it knows the
- * password, but accepts one of an unknown CA.
+ * Refuses a connection if a CA is named but the server's certificate was not checked against it. ask_ca()
+ * cannot prevent this: the option file or a file that it includes may turn the check off, or an included file
+ * may name another machine.
+ * Without a CA, libmariadb 3.4 accepts a server with a self-signed certificate only if it proves that it knows
+ * the password. But it accepts any certificate of an unknown CA. Such a connection is refused, too.
  */
 static int check_certificate(MYSQL *m, struct errmsg *err)
 {
@@ -184,7 +177,7 @@ static int check_certificate(MYSQL *m, struct errmsg *err)
 	return 0;
 }
 
-/* The library's first use sets SIGPIPE to be ignored, which the host does not want. */
+/* Calls mysql_init() and restores SIGPIPE, which its first call sets to be ignored in the whole process. */
 static MYSQL *init_quietly(void)
 {
 	struct sigaction old;
@@ -290,7 +283,7 @@ int mariadb_client_open(const char *defaults_file, const char *database, uint64_
 		rc = session_error(m, "cannot connect", err);
 	else
 		rc = check_certificate(m, err);
-	/* lock waits end a little before the client gives up */
+	/* the server stops waiting for a lock a little before the client stops waiting for the server */
 	(void)snprintf(sql, sizeof(sql), "SET SESSION sql_mode = 'STRICT_ALL_TABLES,"
 		       "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', lock_wait_timeout = %u, "
 		       "innodb_lock_wait_timeout = %u", seconds - seconds / 4,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mariadb_client.h - one connection with bounds on every wait, for the sink and for migrate.
+ * mariadb_client.h - a connection to MariaDB on which every wait has a timeout.
  */
 #ifndef CEEMS_MARIADB_CLIENT_H
 #define CEEMS_MARIADB_CLIENT_H
@@ -16,36 +16,36 @@
 #define MARIADB_SCHEMA 1
 
 /*
- * Checks the option file before it is used, because the library ignores a file that does not exist.
- * -EINVAL: no path; -EACCES: it has a password and everybody may read it.
+ * Checks the option file DEFAULTS_FILE, because libmariadb ignores a file that does not exist. -EINVAL: no
+ * path is given. -EACCES: the file has a password and everybody may read it. Other -errno: it cannot be read.
  */
 int mariadb_client_check(const char *defaults_file, struct errmsg *err);
 
-/* The caller may use libmariadb's non-blocking calls in addition to the blocking ones. */
+/* Option: the caller will also use libmariadb's non-blocking calls. */
 #define MARIADB_CLIENT_ASYNC 1u
 
 /*
- * Connects with the groups [client] and [client-mariadb] of DEFAULTS_FILE. DATABASE may be NULL.
- * TIMEOUT_NS bounds the connect and every later read and write, each in whole seconds, at least
- * one, and the server's waits for locks. The session is strict, utf8mb4 and UTC. Never reconnects by
- * itself. OPTIONS: MARIADB_CLIENT_ASYNC or 0; FLAGS: CLIENT_*.
+ * Connects with the groups [client] and [client-mariadb] of DEFAULTS_FILE. DATABASE may be NULL. TIMEOUT_NS,
+ * rounded up to whole seconds, bounds the connect, each later read and write, and the server's waits for
+ * locks. The session has SQL mode STRICT_ALL_TABLES, character set utf8mb4 and time zone UTC. It does not
+ * reconnect by itself. OPTIONS: MARIADB_CLIENT_ASYNC or 0. FLAGS: CLIENT_* of libmariadb.
  */
 int mariadb_client_open(const char *defaults_file, const char *database, uint64_t timeout_ns,
 			unsigned int options, unsigned long flags, MYSQL **ret, struct errmsg *err);
 void mariadb_client_close(MYSQL *m);
 
-/* Runs SQL and ignores its result. -EIO with the server's message; mysql_errno() has its number. */
+/* Runs SQL and ignores its rows. -EIO: an error of the server; ERR has its message, mysql_errno() its number. */
 int mariadb_client_query(MYSQL *m, const char *sql, struct errmsg *err);
 
-/* One number from SQL; -ENOENT: no row or NULL. */
+/* Runs SQL and gives its first value, a number. -ENOENT: no row, or NULL. -EIO as mariadb_client_query(). */
 int mariadb_client_number(MYSQL *m, const char *sql, uint64_t *ret, struct errmsg *err);
 
-/* The highest applied version in schema_version; 0: there is no such table. */
+/* Gives the highest applied version in schema_version; 0: there is no such table. */
 int mariadb_client_schema(MYSQL *m, uint64_t *ret, struct errmsg *err);
 
 /*
- * Whoever alters tables holds this lock of the database, as long as the connection lasts. -EBUSY: another
- * connection kept it for 10 s.
+ * Takes the lock of this database that everybody takes before altering its tables. It is held until the
+ * connection is closed. -EBUSY: another connection kept the lock for 10 s.
  */
 int mariadb_client_lock_schema(MYSQL *m, struct errmsg *err);
 

@@ -68,10 +68,7 @@ static int prepare(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow_set *
 	return 0;
 }
 
-/*
- * Finds or prepares the statement for SET; if there are too many, the least recently used one is
- * closed.
- */
+/* Finds or prepares the statement for SET. A new one replaces the statement that was not used for longest. */
 static int statement(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow_set *set,
 		     MYSQL_STMT **ret, struct errmsg *err)
 {
@@ -97,8 +94,8 @@ static int statement(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow_set
 }
 
 /*
- * Binds column C of N rows. libmariadb reads columns one after the other; they are packed, so that
- * a few rows take a few pages.
+ * Binds column C of N rows, with its values from index AT on. There is no gap between the columns, so that
+ * few rows touch few pages of memory.
  */
 static void bind_column(struct mariadb_upsert *u, const struct sqlrow *rows, size_t c, size_t first,
 			size_t n, size_t at, MYSQL_BIND *bind)
@@ -108,7 +105,7 @@ static void bind_column(struct mariadb_upsert *u, const struct sqlrow *rows, siz
 	enum sqlrow_type type = sqlrow_type(u->table, c);
 	static const enum enum_field_types bind_type[] = {
 		[SQLROW_TEXT] = MYSQL_TYPE_STRING,
-		/* as bytes, so that the server need not count characters */
+		/* as bytes: the server does not count the characters */
 		[SQLROW_JSON] = MYSQL_TYPE_BLOB,
 		[SQLROW_UNSIGNED] = MYSQL_TYPE_LONGLONG,
 		[SQLROW_SIGNED] = MYSQL_TYPE_LONGLONG,

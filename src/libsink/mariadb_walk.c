@@ -33,7 +33,7 @@ static int server_error(MYSQL *m, struct errmsg *err)
 	return errmsg_set(err, -EIO, "server says: %s (%u)", mysql_error(m), mysql_errno(m));
 }
 
-/* Row by row, as the server sends them: a month may not fit into memory. */
+/* Calls W->each for each row while the server sends rows, because all rows may not fit into memory. */
 static int walk_rows(MYSQL *m, const struct db_walk *w, struct errmsg *err)
 {
 	MYSQL_RES *res = mysql_use_result(m);

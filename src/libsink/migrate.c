@@ -16,7 +16,7 @@
 #include "src/libutil/fileio.h"
 
 #define FILE_MAX (1u << 20)
-/* Long, since an ALTER TABLE on millions of rows takes time. */
+/* An ALTER TABLE on millions of rows may take long. */
 #define STATEMENT_TIMEOUT_NS (3600 * NSEC_PER_SEC)
 
 struct run {
@@ -31,8 +31,8 @@ struct run {
 #define report(r, ...) db_report((r)->options->report, (r)->options->ctx, __VA_ARGS__)
 
 /*
- * Reads DIR/NNNN-what.sql of each version first, so that a wrong folder is reported before anything
- * is done.
+ * Reads the files DIR/NNNN-what.sql of all versions before any is applied, so that a wrong folder changes
+ * nothing.
  */
 static int migrate_read_files(struct run *r, const char *dir, struct errmsg *err)
 {
@@ -121,7 +121,7 @@ static int migrate_make_partitions(struct run *r, struct errmsg *err)
 	return rc;
 }
 
-/* Fills the table of factors. A failure is only logged, since each job has its factor. */
+/* Fills the table emission_factor. A failure is only reported, since each job has its own factor. */
 static void migrate_fill_factors(struct run *r, const char *path)
 {
 	struct errmsg why = { 0 };

@@ -6,7 +6,7 @@
 
 #include "src/libutil/crc32c.h"
 
-/* Keys by hash. Two keys with the same hash only cost a repeat. */
+/* One bit per hash of a key. If two keys have the same hash, a record may be sent twice; that is harmless. */
 #define BITS 65536u
 
 void sink_keep_order(const struct sink_item *item, size_t n, enum sink_result *result)

@@ -41,16 +41,16 @@ enum sink_result {
 	SINK_REFUSED, /* not accepted as it is; the caller decides whether to set it aside */
 };
 
-/* Level of a finding for `ceems check`. SINK_WARN: works in part, or records wait in the store meanwhile. */
+/* Level of a finding for `ceems check`. */
 enum sink_health {
 	SINK_GOOD,
-	SINK_WARN,
+	SINK_WARN, /* the sink works in part, or records wait in the store until it works again */
 	SINK_WRONG,
 };
-/* HINT: what to type; NULL with SINK_GOOD. */
+/* Reports the finding TEXT to `ceems check`. HINT says what to type; it is NULL with SINK_GOOD. */
 typedef void sink_tell_fn(void *ctx, enum sink_health health, const char *hint, const char *text);
 
-/* A setting that the sink cannot do without: its key and where it is in struct settings. */
+/* A setting that names a file of the sink: its key, and its offset in struct settings. */
 struct sink_setting {
 	const char *key; /* NULL: there is none */
 	size_t offset;
@@ -60,20 +60,23 @@ struct sink_setting {
 		.key = (name), .offset = offsetof(struct settings, member) \
 	}
 
-/* For `ceems db` and `ceems report`. */
+/* A sink that is a database: functions for `ceems db` and `ceems report`. */
 struct sink_db {
 	int (*migrate)(const struct settings *s, const struct migrate_options *options,
 		       struct errmsg *err);
 	int (*maintain)(const struct settings *s, const struct db_maintain_options *options,
 			struct errmsg *err);
-	/* Calls REPORT for each line of `ceems db status`. DEFAULTS_FILE: NULL for MariadbDefaultsFile. */
+	/* Calls REPORT for each line of `ceems db status`. If DEFAULTS_FILE is NULL, uses MariadbDefaultsFile. */
 	int (*status)(const struct settings *s, const char *defaults_file,
 		      void (*report)(void *ctx, const char *line), void *ctx, struct errmsg *err);
 	/* Calls W->each for each job that ended in W's time. */
 	int (*walk)(const struct settings *s, const struct db_walk *w, struct errmsg *err);
-	/* How many jobs that ended from FROM to TO are deleted; jobs of the first and last day may be counted, too. */
+	/*
+	 * Counts the deleted jobs that ended between FROM and TO (Unix seconds). Whole days are counted, so some
+	 * jobs may have ended before FROM or after TO.
+	 */
 	int (*gone)(const struct settings *s, uint64_t from, uint64_t to, uint64_t *ret, struct errmsg *err);
-	struct sink_setting file; /* what says where it is */
+	struct sink_setting file; /* the setting that says where the database is */
 };
 
 struct sink_ops {
@@ -84,44 +87,44 @@ struct sink_ops {
 	/* Checks the configuration and makes the client; needs no server to be there. */
 	int (*open)(const struct settings *s, struct sink **ret, struct errmsg *err);
 	/*
-	 * Delivers ITEM[n] within about TIMEOUT_NS and sets each RESULT[n]; sink_refuse() sets
+	 * Delivers N items within about TIMEOUT_NS and sets the RESULT of each; use sink_refuse() for
 	 * SINK_REFUSED. Returns 0 if at least the first item is settled (acknowledged or refused), or
 	 * if N is 0. -EAGAIN: trouble, with the reason in ERR; the caller waits before the next call.
 	 *
-	 * A sink may leave an item SINK_SENT. The next call then passes this item again, before the
-	 * new ones, and its RESULT still is SINK_SENT. If there are no new items, the call waits for
-	 * all sent ones. An item behind one that is SINK_RETRY is never left SINK_SENT. A sink that
-	 * does not use SINK_SENT treats every item as new.
+	 * A sink may leave an item SINK_SENT. The next call passes this item again, before new items,
+	 * with RESULT still SINK_SENT. If a call has no new items, the sink waits for all sent items.
+	 * After an item that is SINK_RETRY, no item may be SINK_SENT. A sink that does not use
+	 * SINK_SENT treats every item as new.
 	 */
 	int (*deliver)(struct sink *k, struct sink_item *item, size_t n,
 		       enum sink_result *result, uint64_t timeout_ns, struct errmsg *err);
-	void (*close)(struct sink *k); /* bounded: at most a second */
+	void (*close)(struct sink *k); /* returns within about a second */
 
 	struct sink_setting secret; /* a file that only SlurmUser may read */
 	bool may_lack_secret;
 	struct sink_setting output; /* a file that SlurmUser writes */
-	/* Connects to the server as the sink would; the file SECRET exists. NULL: there is no server. */
+	/* Tests the server or file for `ceems check`. The file of SECRET exists. NULL: nothing to test. */
 	void (*check)(const struct settings *s, sink_tell_fn *tell, void *ctx);
-	const struct sink_db *db; /* NULL: it is no database */
+	const struct sink_db *db; /* NULL: the sink is no database */
 };
 
 /* --- sink_table.c ------------------------------------------------------------------------------- */
 
-/* NULL: this build has none of that name. */
+/* Returns the sink NAME. NULL: this build has no such sink. */
 const struct sink_ops *sink_find(const char *name);
 
 /* --- sink.c ------------------------------------------------------------------------------------- */
 
 /*
- * Items with the same key must arrive in order. So an item that was acked behind one of the same key that is
- * SINK_RETRY becomes SINK_RETRY, too. (Now and then so does one with another key, which is harmless.)
+ * Keeps items with the same key in order: an item that is SINK_ACKED behind a SINK_RETRY of the same key
+ * becomes SINK_RETRY, too. Keys are compared by hash, so now and then an item is repeated needlessly.
  */
 void sink_keep_order(const struct sink_item *item, size_t n, enum sink_result *result);
 
 /* Sets *RESULT to SINK_REFUSED, and ITEM's reason to a copy of WHY. */
 void sink_refuse(struct sink_item *item, enum sink_result *result, const char *why);
 
-/* The reason for which ITEM was refused. */
+/* Returns the reason for which ITEM was refused, valid until the item is freed. */
 const char *sink_why(const struct sink_item *item);
 
 /* --- the rows of the table, each in its file ---------------------------------------------------- */

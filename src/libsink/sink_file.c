@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sink_file.c - one record per line in RecordFile. Every batch is one write and one fdatasync; the
- * file may be rotated at any time, by rename. A crash between the write and the acknowledgement
- * writes a batch twice: readers go by the key.
+ * sink_file.c - writes each record as a line of RecordFile. A batch is one write and one fdatasync. The
+ * file may be rotated at any time, by renaming it. After a crash between the write and the acknowledgement,
+ * a batch is written twice; readers recognise repeated records by their key.
  */
 #define _GNU_SOURCE /* memrchr */
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "src/libutil/fileio.h"
 
 #define FILE_MODE 0640
-/* A longer last line without a newline was not written by us. */
+/* An incomplete last line that is longer cannot be a record of ours. */
 #define TORN_LINE_MAX (8 << 20)
 
 struct sink {
@@ -49,7 +49,7 @@ static void file_close(struct sink *k)
 	free(k);
 }
 
-/* Finds the begin of a last line without a newline; SIZE: there is none. */
+/* Finds the offset of an incomplete last line, one without a newline. *RET is SIZE: there is none. */
 static int find_torn_line(int fd, off_t size, off_t *ret)
 {
 	char buf[4096];
@@ -76,9 +76,9 @@ static int find_torn_line(int fd, off_t size, off_t *ret)
 }
 
 /*
- * Removes an incomplete last line, left by a crash or a full disk. Its record was not acknowledged
- * and comes again. Only what looks like the begin of a record is removed: a mistyped RecordFile
- * must not cost another file its last line.
+ * Removes an incomplete last line, which a crash or a full disk left. Its record was not acknowledged and is
+ * delivered again. A line that does not look like a record is completed with a newline instead, because a
+ * mistyped RecordFile may name a file of somebody else.
  */
 static int mend_tail(int fd, off_t size)
 {
@@ -118,7 +118,7 @@ static int file_reopen(struct sink *k, struct errmsg *err)
 	return rc;
 }
 
-/* Opens the file again if it was rotated, that is, if the name is another file or none. */
+/* Opens the file again if it was rotated: then the path is another file or does not exist. */
 static int ensure_open(struct sink *k, struct errmsg *err)
 {
 	struct stat there;
@@ -130,7 +130,7 @@ static int ensure_open(struct sink *k, struct errmsg *err)
 	return file_reopen(k, err);
 }
 
-/* Returns true if the record has no newline, which would split it in two. */
+/* Returns true if the record is one line. A newline in it would make two lines, neither of them valid. */
 static bool is_one_line(const struct sink_item *item)
 {
 	return item->json_len && !memchr(item->json, '\n', item->json_len);
@@ -191,7 +191,7 @@ static int file_deliver(struct sink *k, struct sink_item *item, size_t n,
 	size_t i;
 	int rc;
 
-	(void)timeout_ns; /* ignored: writing to a local file that hangs cannot be given up */
+	(void)timeout_ns; /* a write to a file system that hangs cannot be interrupted */
 	rc = fill(k, item, n, result, &len, err);
 	if (rc == 0)
 		rc = ensure_open(k, err);
@@ -202,7 +202,7 @@ static int file_deliver(struct sink *k, struct sink_item *item, size_t n,
 	for (i = 0; i < n; i++)
 		result[i] = SINK_RETRY;
 	if (k->fd >= 0)
-		(void)close(TAKE_FD(k->fd)); /* the next try checks the last line again */
+		(void)close(TAKE_FD(k->fd)); /* the next try opens it again and mends its last line */
 	return -EAGAIN;
 }
 

@@ -4,16 +4,16 @@
  * record key; headers "schema", "cluster" and, of a job's record, "final" and "origin". A message counts as delivered when its delivery
  * report says that all in-sync replicas have it.
  *
- * While reports of a batch come in, the next one is produced: with a pause for each batch, the
- * network's delay would be most of the time. The client sends again what the broker did not
- * answer, in order and, as the producer is idempotent, once; so when time is over messages stay
- * with it, and a later call asks again.
+ * A call waits only for the first half of its messages. The broker works on the second half while the
+ * caller prepares the next call; otherwise most of the time would be spent waiting for the network. When
+ * time is over, messages without a report stay in the client, and a later call asks for their reports. The
+ * client repeats such messages in order and, as the producer is idempotent, without duplicates.
  *
- * Two things end a client, and what it still held is sent again by the next one. A broker that said
- * no: the next client reads KafkaConf again and remembers nothing (librdkafka keeps a topic's
- * authorization error for minutes). And nobody answering for some tries. A broker may still
- * have stored what had no report by then, so it can be there twice; consumers go by the key, as
- * they must after a crash.
+ * The client is closed after an error from the broker, a change of KafkaConf or TIMEOUTS_MAX calls without
+ * an answer. The next call makes a new client. It reads KafkaConf again and knows no earlier errors, while
+ * the old client would keep a topic's authorization error for minutes. All messages without a report are
+ * sent again. The broker may have stored some of them, so a record can be there twice, as after a crash.
+ * Consumers recognise it by the key.
  */
 #define _GNU_SOURCE /* pthread_tryjoin_np, memmem */
 #include <errno.h>
@@ -34,39 +34,39 @@
 #include "src/libutil/logger.h"
 #include "src/libutil/thread.h"
 
-/* At most two batches are in the client: 16 requests of its default size. */
+/* The most records in the client at a time. With max_bytes, they fill about 8 requests of its default size. */
 #define KAFKA_BATCH 8192
 #define WINDOW KAFKA_BATCH
 #define CLOSE_TIMEOUT_NS (900 * NSEC_PER_MSEC)
 #define POLL_MS 100
-/* With deliver.c's back-off, this many tries take about half a minute. */
+/* After so many tries without an answer, about half a minute with deliver.c's pauses, the client is replaced. */
 #define TIMEOUTS_MAX 5
 /* A broker that just started may not know its topics yet. */
 #define START_TOPIC_WAIT_NS (5 * NSEC_PER_SEC)
-/* Does not block, since a thread of the client may be busy for long. */
+/* Without NON_BLOCKING, a purge would wait for threads of the client, which may be busy for long. */
 #define PURGE_ALL                                                                        \
 	(RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING)
 
-/* A message of the window, at its item's seq modulo WINDOW. */
+/* The delivery report of an item; slot[I] is of the item whose seq modulo WINDOW is I. */
 struct slot {
 	rd_kafka_resp_err_t report;
 	bool has_report;
 };
 
 struct sink {
-	rd_kafka_t *rk; /* NULL: to be made again */
+	rd_kafka_t *rk; /* the client; NULL: the next call makes one */
 	char conf_path[SETTINGS_PATH_MAX];
-	struct stat conf_stat; /* of KafkaConf as RK has it */
+	struct stat conf_stat; /* of KafkaConf when the client read it */
 	char topic[250];
-	char start_topic[250]; /* empty: job starts go nowhere */
+	char start_topic[250]; /* empty: records of job starts are not sent */
 	uint64_t start_lost_ns; /* since when the topic for starts is missing or forbidden; 0: it is usable */
 	unsigned int timeouts; /* tries without an answer, in a row */
-	bool was_refused;      /* by the broker: credentials, certificates */
+	bool was_refused;      /* the broker refused our credentials, or TLS failed */
 	struct slot slot[WINDOW];
 	char last_error[256]; /* the client's last message about its connections */
 };
 
-/* --- callbacks; all run inside rd_kafka_poll() in this thread, unless noted ------------------- */
+/* --- callbacks; all run in this thread, inside rd_kafka_poll() --------------------------------- */
 
 static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *m, void *arg)
 {
@@ -85,7 +85,7 @@ static void on_error(rd_kafka_t *rk, int code, const char *reason, void *arg)
 	(void)rk;
 	k->was_refused |= code == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
 			  code == RD_KAFKA_RESP_ERR__SSL;
-	/* the last message of a series, and the least useful */
+	/* "all brokers are down" comes last in a series of errors; keep an earlier one, which has the cause */
 	if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || !k->last_error[0])
 		(void)snprintf(k->last_error, sizeof(k->last_error), "%s", reason);
 	logger_debug("ceems: kafka: %s", reason);
@@ -101,9 +101,9 @@ static void on_log(const rd_kafka_t *rk, int level, const char *facility, const 
 /* --- the client -------------------------------------------------------------------------- */
 
 /*
- * Makes a socket whose unsent data is dropped when it is closed, also by a kill. Otherwise the
- * kernel could go on sending for minutes, and a record could reach the broker after its correction
- * by the next client. Runs in the client's threads.
+ * Makes a socket that drops unsent data when it is closed, also if the process is killed. Otherwise the
+ * kernel could send on for minutes, and an old record could overwrite its correction, which the next client
+ * sent. Runs in threads of the client.
  */
 static int make_socket(int domain, int type, int protocol, void *arg)
 {
@@ -117,7 +117,7 @@ static int make_socket(int domain, int type, int protocol, void *arg)
 }
 
 /*
- * Destroys the client in a separate thread, which is left behind if it takes too long:
+ * Destroys the client in a thread of its own, and waits for that thread at most CLOSE_TIMEOUT_NS.
  * rd_kafka_destroy() joins the client's threads, and one of them may be in a long DNS query.
  */
 static void destroy_client(struct sink *k)
@@ -177,7 +177,7 @@ static int make_client(struct sink *k, struct errmsg *err)
 		rd_kafka_conf_destroy(conf);
 		return errmsg_set(err, -EINVAL, "%s: %s", k->conf_path, reason);
 	}
-	(void)rd_kafka_set_log_queue(k->rk, NULL); /* the one rd_kafka_poll() serves */
+	(void)rd_kafka_set_log_queue(k->rk, NULL); /* NULL: rd_kafka_poll() calls on_log() */
 	return 0;
 }
 
@@ -215,10 +215,7 @@ static void kafka_close(struct sink *k)
 
 /* --- delivery ---------------------------------------------------------------------------- */
 
-/*
- * Returns true for errors of this message; others are errors of the cluster or for the
- * administrator.
- */
+/* Returns true if the fault is in the message itself, not in the cluster or its configuration. */
 static bool is_about_message(rd_kafka_resp_err_t e)
 {
 	switch (e) {
@@ -287,7 +284,7 @@ static rd_kafka_resp_err_t produce(struct sink *k, const struct sink_item *item)
 	return e;
 }
 
-/* Waits for reports. False: time is over, or no answer will come. */
+/* Waits a moment for reports. False: time is over, or the broker refuses us. */
 static bool poll_until(struct sink *k, uint64_t deadline_ns)
 {
 	uint64_t now = clock_mono_ns();
@@ -299,7 +296,7 @@ static bool poll_until(struct sink *k, uint64_t deadline_ns)
 	return true;
 }
 
-/* A try to deliver a window of items. */
+/* One call of kafka_deliver(). */
 struct round {
 	struct sink *sink;
 	struct sink_item *item;
@@ -307,12 +304,12 @@ struct round {
 	size_t n;
 	uint64_t deadline_ns;
 	rd_kafka_resp_err_t failure; /* the first error that is not about a message */
-	bool needs_alone; /* some were refused together with others */
+	bool needs_alone; /* a request with several messages was refused: find the faulty one */
 };
 
 /*
- * Returns true if a record of a start is set aside, because its topic is missing for some time.
- * Starts are optional and must not hold up the records behind them.
+ * Returns true if ITEM is a record of a job start, and its topic has been missing for START_TOPIC_WAIT_NS.
+ * Such a record is refused: starts are optional and must not hold up the records behind them.
  */
 static bool is_start_lost(struct sink *k, const struct sink_item *item, rd_kafka_resp_err_t e)
 {
@@ -337,8 +334,8 @@ static bool is_start_lost(struct sink *k, const struct sink_item *item, rd_kafka
 }
 
 /*
- * Sets the result of item I from its report or from producev()'s error. ALONE: it was alone in its
- * request.
+ * Sets the result of item I by error E of its report or of rd_kafka_producev(). ALONE: no other message was
+ * in its request, so the fault is its own.
  */
 static void note_outcome(struct round *r, size_t i, rd_kafka_resp_err_t e, bool alone)
 {
@@ -371,7 +368,7 @@ static void collect(struct sink *k, struct round *r)
 	}
 }
 
-/* Sends new items until the client takes no more. Returns how many. */
+/* Gives new items to the client until it takes no more. Returns how many it was given. */
 static size_t send_new(struct sink *k, struct round *r)
 {
 	size_t sent = 0;
@@ -414,10 +411,7 @@ static bool wait_reports(struct sink *k, const struct round *r, size_t n)
 	return true;
 }
 
-/*
- * The number of items in the first half of the bytes. The second half keeps the broker busy
- * meanwhile.
- */
+/* Returns how many items make up the first half of the bytes. */
 static size_t first_half(const struct round *r)
 {
 	size_t all = 0;
@@ -431,7 +425,7 @@ static size_t first_half(const struct round *r)
 	return i;
 }
 
-/* Sends each item in its own request, in order, because a broker refuses a request as a whole. */
+/* Sends each unsettled item in a request of its own, in order: the broker refuses a request as a whole. */
 static void send_alone(struct sink *k, struct round *r)
 {
 	size_t i;
@@ -463,10 +457,7 @@ static bool conf_has_changed(const struct sink *k)
 		st.st_mtim.tv_nsec != k->conf_stat.st_mtim.tv_nsec);
 }
 
-/*
- * After an error, keeps or closes the client. If it is closed, items on their way are to be sent
- * again.
- */
+/* Closes the client if only a new one can help. Then the items that it still had are sent again. */
 static void keep_or_close_client(struct sink *k, struct round *r)
 {
 	size_t i;
@@ -515,12 +506,12 @@ static int kafka_deliver(struct sink *k, struct sink_item *item, size_t n,
 	(void)rd_kafka_poll(k->rk, 0);
 	(void)wait_reports(k, &r, send_new(k, &r) ? first_half(&r) : n);
 	collect(k, &r);
-	if (r.failure || r.needs_alone) { /* first learn what became of the others */
+	if (r.failure || r.needs_alone) { /* wait for all reports: these items may be sent again */
 		in_time = wait_reports(k, &r, n);
 		collect(k, &r);
 	}
 	if (r.needs_alone && !in_time && !r.failure)
-		r.failure = RD_KAFKA_RESP_ERR__TIMED_OUT; /* they cannot wait behind others */
+		r.failure = RD_KAFKA_RESP_ERR__TIMED_OUT; /* send_alone() needs a client without open messages */
 	if (r.needs_alone && !r.failure)
 		send_alone(k, &r);
 	if (!r.failure && (!n || result[0] >= SINK_ACKED)) {

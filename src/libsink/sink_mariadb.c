@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sink_mariadb.c - records as rows of job and step, in transactions of array-bound upserts; a record
- * that comes again writes the same values into the same rows. When the server finds fault with
- * a row, every record of the transaction is sent alone and the faulty ones are refused. A
- * transaction has as many records as the server stores well within the time there is, so that a
- * slow one is not asked the same too much again and again. While the server stores some records, the
- * next ones are read.
+ * sink_mariadb.c - stores records as rows of the tables job and step. A transaction has many records; its
+ * statements insert or update many rows at once. A repeated record writes the same values into the same rows.
+ *
+ * If the server rejects a row, the transaction is rolled back, each of its records is sent alone, and the
+ * faulty ones are refused. The number of records in a transaction follows the speed of the server, so that a
+ * slow server does not time out again and again on the same ones. While the server stores records, the next
+ * ones are parsed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -39,10 +40,10 @@ struct sink {
 	MYSQL *conn; /* NULL: not connected */
 	struct mariadb_upsert upsert[2]; /* by enum sqlrow_table */
 	struct sqlrow rows[2];
-	uint64_t statement_max; /* bytes, by the server's max_allowed_packet */
-	size_t slice; /* records per transaction: as many as the server stores well within the time */
-	unsigned int last_errno; /* of the last transaction that failed */
-	uint32_t day[MARIADB_BATCH]; /* of submission, that this transaction opened */
+	uint64_t statement_max; /* most bytes of rows in a statement, from the server's max_allowed_packet */
+	size_t slice; /* records per transaction; adapted to the speed of the server */
+	unsigned int last_errno; /* MariaDB's error number for the last transaction; 0: it succeeded */
+	uint32_t day[MARIADB_BATCH]; /* days of submission that this transaction has opened */
 	size_t ndays;
 	/* the batch */
 	struct sink_item *item;
@@ -131,7 +132,7 @@ static int connect_db(struct sink *k, uint64_t timeout_ns, struct errmsg *err)
 	if (rc < 0)
 		disconnect(k);
 	else
-		k->statement_max = packet - packet / 8; /* the rest: lengths, headers */
+		k->statement_max = packet - packet / 8; /* an eighth is left for lengths and headers */
 	return rc;
 }
 
@@ -188,8 +189,8 @@ static void batch_end(struct sink *k)
 /* --- while the server works -------------------------------------------------------------- */
 
 /*
- * Waits for the server, by STATUS of libmariadb's non-blocking calls. Meanwhile the next records of
- * the batch are parsed, which takes about as long as storing them.
+ * Waits until the server is ready for the next call of libmariadb. STATUS and the result are MYSQL_WAIT_*.
+ * Meanwhile the next records of the batch are parsed, which takes about as long as storing them.
  */
 static int wait_for_server(struct sink *k, int status)
 {
@@ -256,9 +257,9 @@ static int query(struct sink *k, const char *sql, struct errmsg *err)
 /* --- one transaction --------------------------------------------------------------------- */
 
 /*
- * Returns true for errors about values in a row: SQLSTATE class 22 (data exception) and 23
- * (constraint), and those that MariaDB reports with the general state. For other errors (server,
- * schema, permissions) the record waits until they are corrected.
+ * Returns true if the error is about a value in a row: SQLSTATE class 22 (data exception) or 23 (constraint),
+ * or one of those that MariaDB reports with the general state. After other errors (server, schema,
+ * permissions), records wait until somebody corrects the cause.
  */
 static bool is_about_row(unsigned int code, const char *sqlstate)
 {
@@ -280,9 +281,7 @@ static bool is_gone(const struct sink *k)
 	return k->last_errno == CR_SERVER_GONE_ERROR || k->last_errno == CR_SERVER_LOST;
 }
 
-/*
- * Converts a statement's error. -EINVAL: a row is wrong; -EDEADLK: try again; -EIO: anything else.
- */
+/* Returns the error of STMT: -EINVAL if a row is wrong, -EDEADLK if the transaction can be repeated, else -EIO. */
 static int stmt_error(MYSQL_STMT *stmt, struct errmsg *err)
 {
 	unsigned int code = mysql_stmt_errno(stmt);
@@ -301,7 +300,7 @@ static uint64_t row_bytes(const struct sqlrow_cell *cell, size_t n)
 
 	for (; n--; cell++)
 		if (!cell->is_null)
-			sum += cell->len + 10; /* at most 9 bytes of length, 1 indicator */
+			sum += cell->len + 10; /* its length takes at most 9 bytes, its indicator 1 byte */
 	return sum;
 }
 
@@ -340,7 +339,7 @@ static int run_rows(struct sink *k, enum sqlrow_table t, uint64_t deadline_ns,
 	return 0;
 }
 
-/* Makes the rows of items [first, first + n), if their records could be parsed. */
+/* Makes the rows of those items [first, first + n) whose records could be parsed. */
 static int make_rows(struct sink *k, size_t first, size_t n)
 {
 	size_t i;
@@ -369,7 +368,7 @@ static int make_rows(struct sink *k, size_t first, size_t n)
 	return rc;
 }
 
-/* Returns false if the day was already opened in this transaction. */
+/* Notes the day, and returns false if this transaction has opened it already. */
 static bool is_new_day(struct sink *k, uint32_t day)
 {
 	size_t i;
@@ -382,8 +381,9 @@ static bool is_new_day(struct sink *k, uint32_t day)
 }
 
 /*
- * Opens the days of the rows: their sums in usage_day become invalid. Done before a row is written,
- * so that whoever sums up waits for us, or we for him. IGNORE, since most days are open already.
+ * Opens the days on which the jobs were submitted: their sums in usage_day become invalid. This is done
+ * before a row is written, so that `ceems db maintain` never sums up a day while we write to it. IGNORE,
+ * because most days are open already.
  */
 static int open_days(struct sink *k, size_t first, size_t n, struct errmsg *err)
 {
@@ -406,7 +406,7 @@ static int open_days(struct sink *k, size_t first, size_t n, struct errmsg *err)
 	return len > empty ? query(k, sql, err) : 0;
 }
 
-/* Stores the items [first, first + n), all or none. */
+/* Stores the items [first, first + n) in one transaction. Errors as stmt_error(); then none is stored. */
 static int store(struct sink *k, size_t first, size_t n, uint64_t deadline_ns,
 		 struct errmsg *err)
 {
@@ -434,7 +434,7 @@ static int store(struct sink *k, size_t first, size_t n, uint64_t deadline_ns,
 	return rc;
 }
 
-/* Stores again after a deadlock, in which the server chose this transaction to give way. */
+/* Stores as store(), and again if the server ended the transaction to resolve a deadlock. */
 static int store_patiently(struct sink *k, size_t first, size_t n, uint64_t deadline_ns,
 			   struct errmsg *err)
 {
@@ -475,9 +475,7 @@ static int store_one_by_one(struct sink *k, size_t first, size_t n, uint64_t dea
 	return 0;
 }
 
-/*
- * Stores the items [first, first + n). Results of those that could not be stored are not changed.
- */
+/* Stores the items [first, first + n) and sets their results; an item that was not stored stays SINK_RETRY. */
 static int store_slice(struct sink *k, size_t first, size_t n, uint64_t timeout_ns,
 		       uint64_t deadline_ns, struct errmsg *err)
 {
@@ -536,7 +534,7 @@ static int mariadb_deliver(struct sink *k, struct sink_item *item, size_t n,
 	batch_begin(k, item, n, result);
 	rc = store_batch(k, timeout_ns, &why);
 	if (rc < 0)
-		disconnect(k); /* the next try starts afresh */
+		disconnect(k); /* the next try connects again */
 	if (err && rc < 0)
 		*err = why;
 	batch_end(k);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sink_sqlite.c - records as rows of job and step in one file, the same as in MariaDB. A batch is one transaction; a
- * record whose row the file does not take is rolled back alone and refused. A record that comes again writes the same
- * values into the same rows.
+ * sink_sqlite.c - stores records as rows of the tables job and step in SqliteFile, as in MariaDB. A batch is one
+ * transaction. If SQLite rejects a row, only its record is rolled back and refused. A repeated record writes the
+ * same values into the same rows.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,7 +37,7 @@ static void sqlite_disconnect(struct sink *k)
 	(void)sqlite3_finalize(k->upsert[SQLROW_STEP]);
 	(void)sqlite3_finalize(k->open_day);
 	k->upsert[SQLROW_JOB] = k->upsert[SQLROW_STEP] = k->open_day = NULL;
-	(void)sqlite3_close(k->db); /* rolls back */
+	(void)sqlite3_close(k->db); /* rolls an open transaction back */
 	k->db = NULL;
 }
 
@@ -106,7 +106,7 @@ static int sqlite_connect(struct sink *k, struct errmsg *err)
 	return 0;
 }
 
-/* Opens the file again if it was moved away; writing to the old one would be lost. */
+/* Opens the file again if the path is another file by now: rows in the old file would be lost. */
 static int sqlite_ensure_open(struct sink *k, uint64_t timeout_ns, struct errmsg *err)
 {
 	struct stat st;
@@ -135,7 +135,7 @@ static void sqlite_bind(sqlite3_stmt *stmt, int at, enum sqlrow_type type, const
 		(void)sqlite3_bind_int64(stmt, at, (int64_t)cell->v.number);
 }
 
-/* Runs a statement. -EINVAL or -EMSGSIZE: the row is wrong. */
+/* Runs a statement. -EINVAL, -EMSGSIZE: SQLite rejects the row. */
 static int sqlite_step(struct sink *k, sqlite3_stmt *stmt, struct errmsg *err)
 {
 	int result = sqlite3_step(stmt);
@@ -168,7 +168,7 @@ static int sqlite_put_record(struct sink *k, const struct sink_item *item, const
 	sqlrow_clear(&k->rows[SQLROW_JOB]);
 	sqlrow_clear(&k->rows[SQLROW_STEP]);
 	if (item->kind == STORE_RECORD) {
-		/* the day's sums in usage_day become invalid */
+		/* mark the day open: its sums in usage_day become invalid */
 		(void)sqlite3_bind_int64(k->open_day, 1, (int64_t)r->submit);
 		rc = sqlite_step(k, k->open_day, err);
 		if (rc == 0 && sqlrow_add_job(&k->rows[SQLROW_JOB], item->key, item->key_len, item->json, item->json_len,
@@ -192,7 +192,7 @@ static int sqlite_parse(const struct sink_item *item, struct record **ret, char 
 	return record_from_json(item->json, item->json_len, ret, err);
 }
 
-/* Stores one item. -errno: an error of the file; an error of the record is its result. */
+/* Stores one item and sets its result. An error of the record makes it refused; -errno is an error of the file. */
 static int sqlite_take(struct sink *k, struct sink_item *item, enum sink_result *result, struct errmsg *err)
 {
 	struct record *record = NULL;
@@ -231,7 +231,7 @@ static int sqlite_store(struct sink *k, struct sink_item *item, size_t n, enum s
 
 	if (rc == 0)
 		rc = store_db_exec(k->db, "BEGIN IMMEDIATE", k->path, err);
-	/* the rest is for the next batch when time is over */
+	/* when time is over, the other items stay SINK_RETRY; at least one is stored */
 	for (i = 0; rc == 0 && i < n && (!i || clock_mono_ns() < deadline_ns); i++)
 		rc = sqlite_take(k, &item[i], &result[i], err);
 	return rc == 0 ? store_db_exec(k->db, "COMMIT", k->path, err) : rc;

@@ -13,13 +13,13 @@
 #include "src/libutil/util.h"
 
 #define FILE_MODE 0640
-#define APPLICATION_ID 1667589490 /* one of ours, and not the store's */
+#define APPLICATION_ID 1667589490 /* "ceer": marks files of this sink; the store has another number */
 
 static const char *const schemas[SQLITE_FILE_SCHEMA] = {
 #include "src/libsink/sqlite_schema.inc"
 };
 
-/* "" for a path without one. */
+/* Gives the folder of PATH; "" if PATH has no slash. */
 static void folder_of(const char *path, char *ret, size_t size)
 {
 	char *slash;
@@ -83,7 +83,7 @@ static int fill_factor(void *ctx, const struct emission_factor *f, const char *i
 	return result == SQLITE_DONE ? 0 : store_db_error(fill->db, result, fill->path, err);
 }
 
-/* Fills the table of factors. A failure is only logged, since each job has its factor. */
+/* Fills the table emission_factor. Errors are ignored, since each job has its own factor. */
 static void fill_factors(sqlite3 *db, const struct settings *s)
 {
 	const char *file = s->emission_factor_file[0] ? s->emission_factor_file : emission_default_file();
@@ -132,7 +132,7 @@ static int file_migrate_if_old(sqlite3 *db, const struct settings *s, struct err
 		return rc;
 	rc = store_db_exec(db, "BEGIN IMMEDIATE", path, err);
 	if (rc == 0)
-		rc = sqlite_file_schema(db, path, &schema, err); /* another one may have been faster */
+		rc = sqlite_file_schema(db, path, &schema, err); /* another process may have migrated it meanwhile */
 	if (rc == 0)
 		rc = file_migrate(db, s, schema, err);
 	if (rc == 0)
@@ -144,9 +144,9 @@ static int file_migrate_if_old(sqlite3 *db, const struct settings *s, struct err
 /* --- the file ------------------------------------------------------------------------------------ */
 
 /*
- * Makes the file, since SQLite would make it with mode 0644. An existing file is not opened here:
- * closing it would drop SQLite's locks. Root (`ceems db migrate`) makes it for the owner of the
- * folder, as whom the recorder runs.
+ * Makes the file with FILE_MODE; SQLite would use mode 0644. An existing file is not opened here, because
+ * closing it would drop the locks that SQLite holds on it in this process. If root makes the file (`ceems db
+ * migrate`), it belongs to the owner of its folder, as whom the recorder runs.
  */
 static int make_file(const char *path, struct errmsg *err)
 {
@@ -166,7 +166,6 @@ static int make_file(const char *path, struct errmsg *err)
 
 int sqlite_file_open(const struct settings *s, sqlite3 **ret, struct errmsg *err)
 {
-	/* readers without write permission need -wal and -shm to exist */
 	static const char pragmas[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 				      "PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864;";
 	const char *path = s->sqlite_file;
@@ -180,6 +179,7 @@ int sqlite_file_open(const struct settings *s, sqlite3 **ret, struct errmsg *err
 		rc = store_db_open(path, SQLITE_OPEN_READWRITE, &db, err);
 	if (rc < 0)
 		return rc;
+	/* keep the files -wal and -shm: readers without write permission cannot make them */
 	(void)sqlite3_file_control(db, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep_wal);
 	rc = store_db_exec(db, pragmas, path, err);
 	if (rc == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sqlite_file.h - SqliteFile, one file with the tables and views of the sink mariadb (sqlite.awk makes them from that
- * sink's schema). In WAL mode with synchronous=FULL, committed rows are on the disk, and readers do not wait. The file has
- * mode 0640.
+ * sqlite_file.h - opens SqliteFile, one file with the tables and views of the sink mariadb; sqlite.awk makes its schema
+ * from that sink's. In WAL mode with synchronous=FULL, committed rows are on the disk and readers do not wait. The file
+ * has mode 0640.
  */
 #ifndef CEEMS_SQLITE_FILE_H
 #define CEEMS_SQLITE_FILE_H
@@ -22,9 +22,9 @@
 int sqlite_file_open(const struct settings *s, sqlite3 **ret, struct errmsg *err);
 /* Opens the file for reading. -ENOENT: it does not exist. */
 int sqlite_file_open_read(const struct settings *s, sqlite3 **ret, struct errmsg *err);
-/* 0: it is empty. -EPROTO as above. */
+/* Gives the version of the schema in DB; 0: the file is empty. -EPROTO: it is another program's. */
 int sqlite_file_schema(sqlite3 *db, const char *path, int64_t *ret, struct errmsg *err);
-/* -EREMOTE as above. */
+/* Checks where SqliteFile is. -EREMOTE: on a network file system. -EINVAL: SqliteFile is not set. */
 int sqlite_file_check_disk(const struct settings *s, struct errmsg *err);
 
 #endif

@@ -52,7 +52,7 @@ struct run {
 	uint64_t now;
 };
 
-/* Returns the first text that SQL gives with ARG as ?1; false: none. */
+/* Gives the first value of the first row of SQL, with ARG as ?1. RET is "" if there is no row. */
 static int maintain_text(const struct run *r, const char *sql, const char *arg, char *ret, size_t size, struct errmsg *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -72,7 +72,7 @@ static int maintain_text(const struct run *r, const char *sql, const char *arg, 
 	return rc;
 }
 
-/* Runs statements, separated by semicolons, with DAY as ?1, in one transaction. */
+/* Runs the statements in SQL, with DAY as ?1 in each, in one transaction. */
 static int maintain_day(const struct run *r, const char *sql, const char *day, struct errmsg *err)
 {
 	int rc = store_db_exec(r->db, "BEGIN IMMEDIATE", r->path, err);
@@ -95,13 +95,13 @@ static int maintain_day(const struct run *r, const char *sql, const char *day, s
 	return rc;
 }
 
-/* As db_maintain.c's maintain_close_day(). */
+/* Sums up a day, as maintain_close_day() of db_maintain.c does. */
 #define CLOSE_DAY                                                                                \
 	"DELETE FROM usage_day WHERE archived_id = 0 AND submit_day = ?1;"                       \
 	"INSERT INTO usage_day SELECT NULL, 0, u.* FROM usage_of_open AS u WHERE submit_day = ?1;" \
 	"DELETE FROM usage_open WHERE submit_day = ?1;"
 #define OF_DAY "submit_time >= ?1 AND submit_time < date(?1, '+1 day')"
-/* Jobs that came late for an archived day get another row in `archived`. */
+/* Sums up a day and deletes its jobs. If records come for it later, the day gets another row in `archived`. */
 #define DROP_DAY                                                                                  \
 	"INSERT OR IGNORE INTO usage_open VALUES (?1);" CLOSE_DAY                                 \
 	"INSERT INTO archived (partition_of, state, jobs) SELECT ?1, 'gone', COUNT(*) FROM job WHERE " OF_DAY ";" \
@@ -109,7 +109,7 @@ static int maintain_day(const struct run *r, const char *sql, const char *day, s
 	"DELETE FROM step WHERE record_key IN (SELECT record_key FROM job WHERE " OF_DAY ");"     \
 	"DELETE FROM job WHERE " OF_DAY ";"
 
-/* Runs SQL for each day that the query NEXT finds before LIMIT. With dry_run, only reports that there are such days. */
+/* Runs SQL for each day before LIMIT that the query NEXT finds. With dry_run, only reports whether there are such days. */
 static int maintain_days(const struct run *r, const char *next, const char *limit, const char *sql, const char *what,
 			 struct errmsg *err)
 {
@@ -178,7 +178,7 @@ int sqlite_maintain_run(const struct settings *s, const struct db_maintain_optio
 	return rc;
 }
 
-/* --- how it is ----------------------------------------------------------------------------------- */
+/* --- status and check ---------------------------------------------------------------------------- */
 
 int sqlite_status(const struct settings *s, const char *defaults_file, db_report_fn report, void *ctx, struct errmsg *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sqlite_maintain.h - `ceems db` and `ceems check` for the sink sqlite. A sink may be busy meanwhile; it waits until the
- * jobs of one day are done, at most.
+ * sqlite_maintain.h - `ceems db` and `ceems check` for the sink sqlite. A sink may write at the same time; it waits at
+ * most while the jobs of one day are summed up or deleted.
  */
 #ifndef CEEMS_SQLITE_MAINTAIN_H
 #define CEEMS_SQLITE_MAINTAIN_H
@@ -10,11 +10,11 @@
 #include "src/libsink/migrate.h"
 #include "src/libsink/sink.h"
 
-/* Parts of struct sink_db and struct sink_ops. Options that concern a server are ignored. */
+/* These functions are members of struct sink_db and struct sink_ops. Options for a server are ignored. */
 int sqlite_migrate_run(const struct settings *s, const struct migrate_options *options, struct errmsg *err);
 /*
- * Sums up days into usage_day. Deletes the jobs of a day if all of them ended before the retention; their sums stay.
- * A day is one transaction.
+ * Sums up the jobs of each day in usage_day. If all jobs of a day ended longer ago than the retention, deletes these
+ * jobs and keeps the sums. A day is one transaction.
  */
 int sqlite_maintain_run(const struct settings *s, const struct db_maintain_options *options, struct errmsg *err);
 int sqlite_status(const struct settings *s, const char *defaults_file, db_report_fn report, void *ctx,

@@ -23,7 +23,7 @@ struct sqlrow_block {
 
 /* --- cells ------------------------------------------------------------------------------- */
 
-/* A row being filled; after the first error, further calls do nothing. */
+/* A row being filled. After an error, further cells are still put, and end() returns the error in rc. */
 struct row {
 	struct sqlrow *rows;
 	struct sqlrow_cell *at;
@@ -70,7 +70,7 @@ static char *reserve(struct sqlrow *rows, size_t size)
 	return p;
 }
 
-/* As reserve(), for a cell of ROW that the caller puts. */
+/* As reserve(), for a cell that the caller puts. If there is no memory, puts NULL itself. */
 static char *reserve_cell(struct row *r, size_t size)
 {
 	char *p = reserve(r->rows, size);
@@ -82,7 +82,7 @@ static char *reserve_cell(struct row *r, size_t size)
 	return p;
 }
 
-/* NULL and "" both become SQL NULL (unknown). Text that is not UTF-8 is escaped as in the JSON record. */
+/* Puts TEXT; NULL and "" become SQL NULL. Text that is not UTF-8 is escaped as in the JSON record. */
 static void put_text(struct row *r, const char *text)
 {
 	size_t len = text ? strlen(text) : 0;
@@ -105,8 +105,8 @@ static void put_text(struct row *r, const char *text)
 }
 
 /*
- * Writes the last N digits of V with leading zeros to P. Not printf(), because some columns consist
- * of these only.
+ * Writes the last N digits of V with leading zeros to P, and returns their end. Not with printf(), which is
+ * much slower: a row has many such numbers.
  */
 static char *digits(char *p, uint64_t v, unsigned int n)
 {
@@ -117,7 +117,7 @@ static char *digits(char *p, uint64_t v, unsigned int n)
 	return p + n;
 }
 
-/* How many digits V has. */
+/* Returns how many digits V has. */
 static unsigned int digits_of(uint64_t v)
 {
 	unsigned int n = 1;
@@ -180,7 +180,7 @@ static void put_time(struct row *r, uint64_t t)
 	put(r, text, TIME_LEN);
 }
 
-/* Puts the submit time, which is part of the key and so not NULL. */
+/* Puts the submit time. It is part of the key and must not be NULL, so an unknown time is 1970. */
 static void put_submit(struct row *r, uint64_t t)
 {
 	if (time_is_known(t))
@@ -194,7 +194,7 @@ uint32_t sqlrow_submit_day(const struct record *r)
 	return DAYS_TO_1970 + (uint32_t)(time_is_known(r->submit) ? r->submit / 86400 : 0);
 }
 
-/* A value of M in the unit of its column. */
+/* Puts V, a value of metric M, in the unit of its column. */
 static void put_value(struct row *r, enum metric m, uint64_t v)
 {
 	switch (metric_table[m].unit) {
@@ -218,7 +218,7 @@ static void put_values(struct row *r, const struct values *f, const struct maybe
 
 	metric_foreach(m) {
 		if (m == METRIC_ENERGY && energy_j && energy_j->known)
-			put_number(r, energy_j->value); /* Slurm's: the one in sacct */
+			put_number(r, energy_j->value); /* the value that sacct shows */
 		else if (!values_has(f, (enum metric)m))
 			put_null(r);
 		else
@@ -248,7 +248,7 @@ static int end(struct row *row, enum sqlrow_table t)
 	struct sqlrow *rows = row->rows;
 
 	if (row->at != rows->cell + (rows->nrows + 1) * sqlrow_ncols(t))
-		return -EINVAL; /* a column without its value, or the reverse */
+		return -EINVAL; /* sqlrow_table.c has another number of columns than were put */
 	if (row->rc == 0)
 		rows->nrows++;
 	return row->rc;
@@ -256,7 +256,7 @@ static int end(struct row *row, enum sqlrow_table t)
 
 /* --- the rows ---------------------------------------------------------------------------- */
 
-/* VALUE / SCALE, rounded. */
+/* Returns VALUE / SCALE, rounded to the nearest integer. */
 static uint64_t to_whole(uint64_t value, uint64_t scale)
 {
 	uint64_t rest = value % scale;
@@ -264,7 +264,7 @@ static uint64_t to_whole(uint64_t value, uint64_t scale)
 	return value / scale + (rest && rest >= scale - rest);
 }
 
-/* A field that is a number. */
+/* Puts field F of OBJECT, which is a number. */
 static void put_field_number(struct row *row, const struct record_field *f, const void *object)
 {
 	uint64_t v;
@@ -283,7 +283,7 @@ static void put_field_number(struct row *row, const struct record_field *f, cons
 	}
 }
 
-/* Code and signal; NULL: unknown. */
+/* Puts the exit code, and the signal if F has a column for it. STATUS[2] has both; NULL: they are unknown. */
 static void put_exit(struct row *row, const struct record_field *f, const int32_t *status)
 {
 	int i;
@@ -295,7 +295,7 @@ static void put_exit(struct row *row, const struct record_field *f, const int32_
 			put_null(row);
 }
 
-/* The column or columns of F, as sqlrow_table.c has them. */
+/* Puts field F of OBJECT into its column or columns. */
 static void put_field(struct row *row, const struct record_field *f, const void *object)
 {
 	bool has = !f->has || f->has(object);
@@ -339,8 +339,9 @@ static void put_fields(struct row *row, const struct record_field *f, const void
 }
 
 /*
- * What stands in where METRIC_CPU_TIME is not accounted, as record_derived() has it: Slurm stores 0 also
- * where it did not measure. Not known when steps are still to come.
+ * Puts column steps_cpu_s: the CPU time of all steps as Slurm knows it. It is used if the record has no
+ * METRIC_CPU_TIME, as record_derived() does. It is NULL if the record lacks steps, or if the sum is 0: Slurm
+ * also stores 0 if it did not measure.
  */
 static void put_steps_cpu(struct row *row, const struct record *r)
 {
@@ -365,7 +366,7 @@ static void put_steps_cpu(struct row *row, const struct record *r)
 		put_null(row);
 }
 
-/* Past the value that begins at JSON[I]; JSON_LEN: it does not end. */
+/* Returns the offset behind the array that begins at JSON[I]. JSON_LEN: the array does not end. */
 static size_t json_skip_array(const char *json, size_t json_len, size_t i)
 {
 	size_t depth = 0;
@@ -392,7 +393,7 @@ static size_t json_skip_array(const char *json, size_t json_len, size_t i)
 
 size_t sqlrow_json_without_steps(const char *json, size_t json_len)
 {
-	/* a quote inside of a text has a backslash before it, so this is no part of one */
+	/* this cannot be found inside a JSON string, where a quote has a backslash before it */
 	static const char steps[] = ",\"steps\":[";
 	const char *at = memmem(json, json_len, steps, sizeof(steps) - 1);
 	size_t array;

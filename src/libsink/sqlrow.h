@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sqlrow.h - makes rows of the tables job and step from a record: the columns, and the value of each.
- * Whole numbers are numbers. Other values (grams and seconds as exact decimals, UTC times) are text,
- * which the server converts in strict mode. NULL is unknown.
+ * sqlrow.h - makes rows of the tables job and step from a record. Whole numbers are passed to the database as
+ * numbers. Other values are passed as text: grams and seconds as exact decimals, and times in UTC. NULL means
+ * that a value is unknown.
  */
 #ifndef CEEMS_SQLROW_H
 #define CEEMS_SQLROW_H
@@ -14,17 +14,17 @@
 
 enum sqlrow_type {
 	SQLROW_TEXT,
-	SQLROW_JSON, /* a text of ours, long and known to be UTF-8 */
+	SQLROW_JSON, /* a long text that we made, and so UTF-8 */
 	SQLROW_UNSIGNED,
 	SQLROW_SIGNED,
 };
 
 struct sqlrow_cell {
 	union {
-		const char *text; /* borrowed: the record's, the item's or the rows' own */
-		uint64_t number;  /* SQLROW_SIGNED: of an int64_t */
+		const char *text; /* borrowed from the record, the item, or sqlrow.block */
+		uint64_t number;  /* SQLROW_SIGNED: an int64_t converted to uint64_t */
 	} v;
-	uint32_t len; /* of a text */
+	uint32_t len; /* bytes of text */
 	bool is_null;
 };
 
@@ -35,12 +35,12 @@ struct sqlrow_set {
 	uint64_t bit[SQLROW_COLUMNS_MAX / 64];
 };
 
-/* Rows of one table, one behind the other, ncols() cells each. */
+/* Rows of one table. */
 struct sqlrow {
-	struct sqlrow_cell *cell;
+	struct sqlrow_cell *cell; /* row after row, each of sqlrow_ncols() cells */
 	size_t nrows;
-	size_t room;
-	struct sqlrow_block *block; /* memory of texts that were made here; does not move */
+	size_t room; /* rows for which there is memory */
+	struct sqlrow_block *block; /* memory of texts that were made here */
 };
 
 enum sqlrow_table {
@@ -55,8 +55,8 @@ const char *sqlrow_column(enum sqlrow_table t, size_t i);
 enum sqlrow_type sqlrow_type(enum sqlrow_table t, size_t i);
 
 /*
- * The columns for which rows [first, first + n) have values, and always those of the key. An insert
- * without the other columns is several times faster, because most metric values of most steps are unknown.
+ * Finds the columns in which any of the rows [first, first + n) has a value; the key's columns always count. An
+ * insert of these columns only is several times faster, because most steps lack most metric values.
  */
 void sqlrow_used(const struct sqlrow *rows, enum sqlrow_table t, size_t first, size_t n,
 		 struct sqlrow_set *ret);
@@ -68,32 +68,35 @@ enum sqlrow_dialect {
 };
 
 /*
- * "INSERT INTO job (...) VALUES (...)" with the columns of SET. If the row exists, the statement updates it, and sets all
- * other columns to NULL. malloc'ed; NULL: out of memory.
+ * Returns an INSERT statement with a "?" for each column of SET. If there is a row with the same key, the statement
+ * updates it and sets its other columns to NULL. The caller frees the text. NULL: out of memory.
  */
 char *sqlrow_upsert(enum sqlrow_table t, enum sqlrow_dialect dialect, const struct sqlrow_set *set);
-/* All columns. */
+/* Gives the set of all columns. */
 void sqlrow_set_all(enum sqlrow_table t, struct sqlrow_set *ret);
 
 /* --- sqlrow.c ----------------------------------------------------------------------------- */
 
-/* Adds the row of the job; KEY and JSON are those of the sink's item. -ENOMEM. */
+/*
+ * Adds the row of job R. KEY and JSON are those of the sink's item. They and R are borrowed until sqlrow_clear().
+ * -ENOMEM.
+ */
 int sqlrow_add_job(struct sqlrow *rows, const char *key, size_t key_len, const char *json,
 		   size_t json_len, const struct record *r);
-/* Adds a row for each step of the job R; KEY is the job's. */
+/* Adds a row for each step of R, whose record key is KEY. Borrows KEY and R until sqlrow_clear(). -ENOMEM. */
 int sqlrow_add_steps(struct sqlrow *rows, const char *key, size_t key_len,
 		     const struct record *r);
 
 /*
- * The offset of the comma before the last member of JSON, if that member is "steps"; otherwise JSON_LEN - 1, the
- * offset of the last brace.
+ * Returns how many bytes of JSON, a record, come before its last member "steps" and the comma there; a '}' completes
+ * them to a record without steps. If "steps" is not the last member, returns JSON_LEN - 1.
  */
 size_t sqlrow_json_without_steps(const char *json, size_t json_len);
 
-/* The day of the record's submit_time, counted as SQL's TO_DAYS() does. */
+/* Returns the day of the record's submit_time as a number, as TO_DAYS() of SQL does. */
 uint32_t sqlrow_submit_day(const struct record *r);
 
-/* Forgets the rows, keeps the memory. */
+/* Removes all rows and keeps memory for the next ones. */
 void sqlrow_clear(struct sqlrow *rows);
 void sqlrow_fini(struct sqlrow *rows);
 

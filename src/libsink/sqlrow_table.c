@@ -25,7 +25,7 @@ static struct table {
 };
 static pthread_once_t tables_made = PTHREAD_ONCE_INIT;
 
-/* What is beyond the maximum is left out, and no row can be made. */
+/* Adds a column. If there are too many columns, it is left out, and then no row can be made: end() in sqlrow.c fails. */
 static void column_add(struct table *t, const char *name, const char *suffix, enum sqlrow_type type)
 {
 	struct column *c = &t->column[t->n];
@@ -79,7 +79,7 @@ static void columns_of_metrics(struct table *t)
 			   unit[metric_table[m].unit].type);
 }
 
-/* In the order in which sqlrow.c fills them. */
+/* Fills tables[] with the columns in the order in which sqlrow.c puts their values. */
 static void tables_make(void)
 {
 	struct table *job = &tables[SQLROW_JOB];
@@ -155,7 +155,7 @@ void sqlrow_set_all(enum sqlrow_table t, struct sqlrow_set *ret)
 		set_add(ret, --n);
 }
 
-/* What is done with a row that has the key. */
+/* Writes the clause that updates a row with the same key: columns of SET get the new value, the others NULL. */
 static void upsert_put_update(FILE *f, enum sqlrow_table t, enum sqlrow_dialect dialect, const struct sqlrow_set *set)
 {
 	const struct table *table = &tables[t];
