@@ -65,7 +65,7 @@ bool abi_shares_is_right(CEEMS_LIST shares)
 	return list_for_each(shares, check_share, NULL) >= 0;
 }
 
-/* Whether each array of usage has tres_count entries. */
+/* Returns true if each array of usage has tres_count entries. */
 static bool has_rows(const struct jobacctinfo *j)
 {
 	uint64_t *const row[] = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * abi.h - whether Slurm's structs have the size that they had in the headers of the build. Slurm compares version
- * numbers only (see jobcomp/abi_check.h). A plugin built with other headers would write to the wrong memory.
+ * abi.h - checks that Slurm's structs have the sizes that they had in the headers of the build. A plugin that was
+ * built with other headers would write to the wrong memory. Slurm compares version numbers only, which may be equal
+ * although the structs differ (see jobcomp/abi_check.h).
  */
 #ifndef CEEMS_ACCT_GATHER_ABI_H
 #define CEEMS_ACCT_GATHER_ABI_H
@@ -10,23 +11,24 @@
 
 #include <stdbool.h>
 
-/* xsize() returns the size that was allocated; P must be an allocation of its own. The cast drops const. */
+/* True if *P has the size of its type. P must come from xmalloc(), of which xsize() knows the size. Drops const. */
 #define ABI_IS_AS_BUILT(p) (xsize((void *)(p)) == sizeof(*(p)))
 
-/* For slurmd: its configuration and acct_gather_energy_t. */
+/* Checks slurmd_conf_t and acct_gather_energy_t. */
 bool abi_is_right(void);
 
-/* For slurmstepd: the step, and its jobacct, which is NULL at first. */
+/* Checks the step, and its jobacct if it has one already. */
 bool abi_step_is_right(const stepd_step_rec_t *step);
 
-/* Of lists of gres_state_t with the records of a job or of a step; of gres_device_t; of shared_dev_info_t. */
+/* Check each element of a list: gres_state_t of a job or a step, gres_device_t, and shared_dev_info_t. */
 bool abi_gres_is_right(CEEMS_LIST gres, bool is_job);
 bool abi_devices_is_right(CEEMS_LIST devices);
 bool abi_shares_is_right(CEEMS_LIST shares);
 
 /*
- * Returns jobacct_gather's record of a task, in which ENERGY is a member. In a slurmstepd only common_jag.c asks for
- * energy, and it passes a pointer into such a record (22.05 to 26.05). NULL: the record is not as the headers say.
+ * Returns the record of a task whose member ENERGY is. In a slurmstepd, only common_jag.c asks for energy, and it
+ * passes a pointer into the record that jobacct_gather has of a task (22.05 to 26.05). NULL: the record differs from
+ * the headers.
  */
 struct jobacctinfo *abi_task_of(acct_gather_energy_t *energy);
 

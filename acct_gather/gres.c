@@ -9,10 +9,10 @@
 #include "src/libnode/gpushare.h"
 #include "src/libutil/logger.h"
 
-/* Files of one node: 16 GPUs, each cut into 7 instances with 2 files, and as many NICs. */
+/* Device files of one node: for 16 GPUs, each with 7 MIG instances of 2 files, and as many files of NICs. */
 #define DEVICES_MAX 512
 
-#define NOT_AS_BUILT "GRES are not what the headers say that this plugin was built with"
+#define NOT_AS_BUILT "GRES data differ from the Slurm headers that this plugin was built with"
 
 struct devices {
 	const struct settings *settings;
@@ -47,8 +47,8 @@ static int is_gpu(void *element, void *arg)
 }
 
 /*
- * gres_device_t has no type; what a job was allocated has one per type of the node, whatever it asked for.
- * In slurmstepd lists are cut to this node.
+ * Adds the type of a GPU to its device, since gres_device_t has no type. The job's GRES have one element per type of
+ * GPU, whatever the job asked for. In slurmstepd, index 0 of its arrays is this node.
  */
 static int add_types(void *element, void *arg)
 {
@@ -67,7 +67,7 @@ static int add_types(void *element, void *arg)
 	return 0;
 }
 
-/* Opens the ledger only where a device is an instance of MIG. */
+/* Reads the sizes of MIG instances from the ledger. Opens it only if a device is a MIG instance. */
 static void learn_slices(struct devices *all)
 {
 	struct ledger *l;
@@ -82,9 +82,9 @@ static void learn_slices(struct devices *all)
 }
 
 /*
- * gres_g_get_devices() is what task/cgroup takes the devices from that a job may open. It marks the
- * devices of GRES in Slurm's own list of all devices; every caller marks anew. gres/shard and
- * gres/mps mark the GPU that they are on.
+ * Finds which share of each GPU the job or step holds, and returns how many GPUs it holds. gres_g_get_devices()
+ * marks the devices of GRES in Slurm's list of all devices; task/cgroup allows devices by the same marks. Each call
+ * overwrites the marks of the last one. gres/shard and gres/mps mark the GPU that is shared.
  */
 static unsigned int shares(struct devices *all, const stepd_step_rec_t *step, bool is_job,
 			   uint32_t ret[GPUS_MAX], uint16_t ret_instances[GPUS_MAX],
@@ -112,7 +112,7 @@ static unsigned int shares(struct devices *all, const stepd_step_rec_t *step, bo
 	return held;
 }
 
-/* With PrologFlags=Contain every job has an extern step: that one logs for all of them. */
+/* Returns true for the step that logs. With PrologFlags=Contain, this is the extern step, which every job has. */
 static bool is_first(const stepd_step_rec_t *step)
 {
 	return step->step_id.step_id == SLURM_EXTERN_CONT ||
@@ -141,7 +141,7 @@ void gres_identify(const stepd_step_rec_t *step, const struct settings *settings
 	if (all->map && step->job_gres_list) {
 		held = shares(all, step, true, id->job_gpu_ppm, id->job_gpu_instances, &err);
 		if (err.text[0] && is_first(step))
-			logger_info("job %u: %s; its energy is unallocated", id->job_id, err.text);
+			logger_info("job %u: %s; the energy of that GPU is unallocated", id->job_id, err.text);
 		else if (!held && !err.text[0] && list_find_first(step->job_gres_list, is_gpu, NULL))
 			logger_info("job %u: gres.conf names no device file that belongs to its GPUs; "
 				    "their energy is not the job's",

@@ -16,7 +16,7 @@ static int has_name(void *element, void *name)
 	return gres->gres_name && !strcmp(gres->gres_name, name);
 }
 
-/* In slurmstepd the lists are cut to this node. */
+/* Returns how many shares are held on this node. In slurmstepd, index 0 of the array is this node. */
 static uint64_t held(const gres_state_t *gres, bool is_job)
 {
 	const gres_job_state_t *job = gres->gres_data;
@@ -26,7 +26,7 @@ static uint64_t held(const gres_state_t *gres, bool is_job)
 	return count ? count[0] : 0;
 }
 
-/* The plugin gres/NAME, which slurmstepd has loaded; NULL: it has not. */
+/* Returns the plugin gres/NAME, for dlclose(). NULL: slurmstepd has not loaded it. */
 static void *plugin_of(const char *name)
 {
 	const char *dir = slurm_conf.plugindir;
@@ -90,7 +90,7 @@ void gres_shared_scale(CEEMS_LIST gres, bool is_job, uint32_t ppm[GPUS_MAX])
 	const gres_state_t *shared;
 	size_t i;
 
-	/* who holds a whole one as well: which is which is not known here */
+	/* a job with both whole and shared GPUs: it is not known which of its GPUs is shared */
 	if (list_find_first(gres, has_name, (void *)"gpu"))
 		return;
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -101,7 +101,7 @@ void gres_shared_scale(CEEMS_LIST gres, bool is_job, uint32_t ppm[GPUS_MAX])
 		dl = shared ? plugin_of(names[i]) : NULL;
 		if (!dl)
 			continue;
-		/* nothing that Slurm exports for others says how many shares a GPU has */
+		/* an internal variable of the plugin: no public function says how many shares a GPU has */
 		info = dlsym(dl, "shared_info");
 		if (info && *info && abi_shares_is_right(*info))
 			gres_shared_scale_shares(*info, held(shared, is_job), ppm);

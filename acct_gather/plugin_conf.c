@@ -9,7 +9,7 @@
 
 int plugin_conf_load(const char *node, struct settings *ret, struct errmsg *err)
 {
-	char name[] = "ceems.conf"; /* some versions take it without const */
+	char name[] = "ceems.conf"; /* not const: in some versions, the parameter is not const */
 	char *beside = get_extra_conf_path(name);
 	char path[PATH_MAX];
 	int rc = settings_path(beside, path, sizeof(path));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * plugin_conf.h - ceems.conf beside slurm.conf or where it was configured, for this node.
+ * plugin_conf.h - reads ceems.conf, beside slurm.conf or in the folder configured at build time.
  */
 #ifndef CEEMS_PLUGIN_CONF_H
 #define CEEMS_PLUGIN_CONF_H
@@ -8,7 +8,7 @@
 #include "src/libcore/settings.h"
 #include "src/libutil/errmsg.h"
 
-/* No file: the defaults. Else 0 or -errno with file, line and key in ERR. */
+/* Gives the settings of NODE. If there is no file, all have their defaults. -errno: ERR has file, line and key. */
 int plugin_conf_load(const char *node, struct settings *ret, struct errmsg *err);
 
 #endif

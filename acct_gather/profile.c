@@ -11,11 +11,11 @@
 
 struct profile_set {
 	const char *name;
-	const enum metric *metrics; /* a step that does not know one of them has no such column */
+	const enum metric *metrics; /* the columns; one whose metric the step lacks is left out */
 	size_t nmetrics;
-	bool has_power; /* the first column, which Slurm's own energy plugins have, too */
+	bool has_power; /* the first column is the power, as in Slurm's own energy plugins */
 	bool is_created;
-	int id; /* Slurm's; below 0: the profile plugin refused it */
+	int id; /* number that Slurm gave the dataset; negative: the profile plugin refused it */
 	struct stepseries series;
 };
 
@@ -31,7 +31,7 @@ static const enum metric usage_metrics[] = {
 	METRIC_GPU_DRAM,
 };
 
-/* sh5util extracts series of Slurm's own names only; Energy is one of them. */
+/* Named as Slurm's own dataset, because sh5util extracts only datasets with Slurm's names. */
 static struct profile_set energy = {
 	.name = "Energy",
 	.metrics = energy_metrics,
@@ -47,7 +47,7 @@ _Static_assert(ARRAY_SIZE(usage_metrics) <= STEPSERIES_MAX, "stepseries.h");
 
 bool profile_is_wanted(void)
 {
-	/* in this order: after the last task, 22.05's is_active may wait for a lock that its caller holds */
+	/* test() first: after the last task, is_active() of 22.05 may wait for a lock that its caller holds */
 	return acct_gather_profile_test() &&
 	       acct_gather_profile_g_is_active(ACCT_GATHER_PROFILE_ENERGY);
 }
@@ -76,7 +76,7 @@ static void profile_create(struct profile_set *set, const struct values *f)
 
 static void profile_add_row(struct profile_set *set, const struct values *f, uint64_t elapsed_ns)
 {
-	uint64_t row[STEPSERIES_MAX + 1]; /* one field after the other, each of 8 bytes */
+	uint64_t row[STEPSERIES_MAX + 1]; /* Slurm wants the fields, of 8 bytes each, without gaps */
 	uint64_t *gained = set->has_power ? row + 1 : row;
 	uint64_t ns;
 

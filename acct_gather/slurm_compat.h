@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurm_compat.h - Slurm's internal headers and what changed in them; the only place in this folder
- * that looks at SLURM_VERSION_NUMBER. slurm_xlator.h comes first: it gives Slurm's functions the
- * names under which libslurmfull exports them.
+ * slurm_compat.h - includes Slurm's internal headers, and hides what changed in them. Only this file of the folder
+ * tests SLURM_VERSION_NUMBER. slurm_xlator.h must come first, because it renames Slurm's functions to the names that
+ * libslurmfull exports.
  */
 #ifndef CEEMS_ACCT_GATHER_SLURM_COMPAT_H
 #define CEEMS_ACCT_GATHER_SLURM_COMPAT_H
@@ -30,9 +30,9 @@
 #include "src/slurmd/slurmd/slurmd.h"
 #include "src/slurmd/slurmstepd/slurmstepd_job.h"
 
-#undef ARRAY_SIZE /* ours means the same */
+#undef ARRAY_SIZE /* src/libutil/util.h defines the same */
 
-/* 25.11: fini() returns nothing. The loader never looked at what it returned. */
+/* 25.11: fini() returns nothing. The loader ignored the result in earlier versions, too. */
 #if SLURM_VERSION_NUMBER >= CEEMS_SLURM(25, 11)
 #define CEEMS_FINI_RETURNS void
 #define CEEMS_FINI_RETURN
@@ -41,14 +41,14 @@
 #define CEEMS_FINI_RETURN return SLURM_SUCCESS
 #endif
 
-/* 24.05: List became list_t *; the same pointer. */
+/* 24.05: List became list_t *, which is the same type. */
 #if SLURM_VERSION_NUMBER >= CEEMS_SLURM(24, 5)
 #define CEEMS_LIST list_t *
 #else
 #define CEEMS_LIST List
 #endif
 
-/* 23.02: what the machine has, beside what slurm.conf says, was given another name. */
+/* 23.02: the member of slurmd_conf_t for the memory that the machine has got another name. */
 #if SLURM_VERSION_NUMBER >= CEEMS_SLURM(23, 2)
 #define CEEMS_REAL_MEMORY physical_memory_size
 #else
@@ -56,8 +56,8 @@
 #endif
 
 /*
- * slurmd's and slurmstepd's own configuration. Weak: slurmctld and sacct load the plugin too and
- * lack this symbol. A missing data symbol would keep the plugin from loading.
+ * The configuration of slurmd and slurmstepd. Weak, because slurmctld and sacct also load the plugin but lack this
+ * symbol; a missing data symbol that is not weak makes dlopen() fail.
  */
 extern slurmd_conf_t *conf __attribute__((weak));
 

@@ -14,8 +14,8 @@
 #include "src/libutil/module.h"
 
 /*
- * A slurmd that reconfigures itself (23.11 and later) starts its successor before it ends; the
- * ledger is free a moment later. If it is not, the next question tries again.
+ * A slurmd that reconfigures itself (23.11 and later) starts its successor before it ends, and holds the ledger a
+ * moment longer. The successor tries BUSY_TRIES times, and again after BUSY_AGAIN_NS when Slurm asks for energy.
  */
 #define BUSY_TRIES 10
 #define BUSY_PAUSE_NS (100 * NSEC_PER_MSEC)
@@ -25,20 +25,20 @@ static struct {
 	void *module; /* NULL: not loaded */
 	const struct node_module_ops *node;
 	struct sampler *sampler;
-	pid_t owner;	   /* 0: not tried yet */
-	uint64_t again_ns; /* 0: there is nothing to try again */
+	pid_t owner;	   /* process that tried to start the sampler; 0: none yet */
+	uint64_t again_ns; /* when to try again; 0: no other try */
 	uint64_t start_ns;
 	uint64_t start_uj;
-	bool is_foreign; /* built with the headers of another slurmd: nothing of its is touched */
+	bool is_foreign; /* slurmd's structs differ from our headers, so they are not touched */
 } side;
 
-/* The module has a logger of its own. */
+/* The module has its own copy of the logger, whose lines come here. */
 static void log_of_node(enum logger_level level, const char *line)
 {
 	logger_log(level, "%s", line);
 }
 
-/* It stays loaded until slurmd_side_stop(). */
+/* Loads the module with the sampler. It stays loaded until slurmd_side_stop(). */
 static int load_node(struct errmsg *err)
 {
 	char path[PATH_MAX];
@@ -84,10 +84,10 @@ static int start_sampler(struct errmsg *err)
 
 	side.is_foreign = &conf && conf && !abi_is_right();
 	if (side.is_foreign)
-		return errmsg_set(err, -EINVAL, "slurmd is not what the headers say that this plugin was built "
-				  "with, though their version is its own, " SLURM_VERSION_STRING "; build it "
-				  "with the source of exactly the installed package: contrib/slurm-source "
-				  "gets it");
+		return errmsg_set(err, -EINVAL, "slurmd differs from the Slurm headers that this plugin was "
+				  "built with, though both have version " SLURM_VERSION_STRING "; build the "
+				  "plugin with the source of exactly the installed package, which "
+				  "contrib/slurm-source gets");
 	if (!&conf || !conf || !conf->node_name)
 		return errmsg_set(err, -EINVAL, "slurmd has no node name yet");
 	rc = plugin_conf_load(conf->node_name, &settings, err);
@@ -100,7 +100,7 @@ static int start_sampler(struct errmsg *err)
 	if (rc < 0)
 		return rc;
 	side.node->set_capacity(side.sampler, conf->cpus, conf->CEEMS_REAL_MEMORY);
-	(void)side.node->tick(side.sampler); /* so that the first step finds a ledger with a base */
+	(void)side.node->tick(side.sampler); /* the first tick only reads counters; later ticks book what they gained */
 	rc = side.node->start(side.sampler, err);
 	if (rc < 0) {
 		side.node->destroy(side.sampler);
@@ -122,13 +122,13 @@ void slurmd_side_start(void)
 
 	if (side.owner == getpid() && (!side.again_ns || clock_mono_ns() < side.again_ns))
 		return;
-	side.sampler = NULL; /* of the parent, if any: its thread is not in this process */
+	side.sampler = NULL; /* after a fork, the thread of the parent's sampler is not in this process */
 	side.owner = getpid();
 	rc = start_sampler(&err);
 	side.again_ns = rc == -EBUSY ? clock_mono_ns() + BUSY_AGAIN_NS : 0;
 	if (rc < 0)
 		logger_error("%s; energy is not accounted on this node%s", err.text,
-			     side.again_ns ? " until it is free" : "");
+			     side.again_ns ? " until the ledger is free" : "");
 }
 
 void slurmd_side_stop(void)

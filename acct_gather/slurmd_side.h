@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmd_side.h - the plugin in slurmd: runs the sampler, tells Slurm the node's energy. Calls come
- * one at a time: Slurm holds its own lock around the plugin.
+ * slurmd_side.h - the plugin in slurmd: runs the sampler, and gives Slurm the node's energy. Slurm holds a lock
+ * during each call, so there is never more than one.
  */
 #ifndef CEEMS_SLURMD_SIDE_H
 #define CEEMS_SLURMD_SIDE_H
@@ -9,14 +9,14 @@
 #include "acct_gather/slurm_compat.h"
 
 /*
- * Starts the sampler in this process, the first time. Some versions of slurmd load plugins before
- * they become a daemon, and a thread does not survive that fork. So nothing starts before the first
- * question, and a sampler of another process is not used.
+ * Starts the sampler in this process, at the first call; later calls try again if the ledger was busy. To be called
+ * when Slurm asks for energy, not when it loads the plugin: some versions of slurmd fork after that to become a
+ * daemon, and a thread does not survive a fork.
  */
 void slurmd_side_start(void);
 void slurmd_side_stop(void);
 
-/* NO_VAL watts and NO_VAL64 joules while nothing is known. */
+/* Gives the node's energy and power; NO_VAL64 and NO_VAL while they are not known. */
 void slurmd_side_energy(acct_gather_energy_t *energy);
 
 #endif

@@ -24,20 +24,20 @@ _Static_assert(LEDGER_HET_NONE == NO_VAL, "slurm.h");
 static struct {
 	stepd_step_rec_t *step;
 	struct settings settings;
-	struct stepside *stepside; /* NULL: nothing is measured here */
+	struct stepside *stepside; /* NULL: the step is not accounted */
 	struct stepfile_owner owner;
-	char job[STEPFILE_JOB_MAX]; /* of it */
-	uint32_t *rank; /* the same */
-	bool is_attached;
+	char job[STEPFILE_JOB_MAX]; /* memory of owner.job */
+	uint32_t *rank; /* memory of owner.rank */
+	bool is_attached; /* the tasks are known to stepside */
 	uint64_t start_ns;
-	bool is_finished; /* the next two are final */
+	bool is_finished; /* the next two have their final values */
 	struct values values;
 	uint64_t elapsed_ns;
 } side;
 
 /*
- * Slurm's core lists count cores. Jobs are allocated CPUs (the CPUs= of NodeName, maybe several per core), so
- * one has to be converted to the other.
+ * Returns the cores of the job and the step. Slurm lists cores, but jobs are allocated CPUs (CPUs= of NodeName), of
+ * which a core may have several; so the number of CPUs per core is added.
  */
 static struct stepside_cores cores_of(const stepd_step_rec_t *step)
 {
@@ -54,8 +54,8 @@ static struct stepside_cores cores_of(const stepd_step_rec_t *step)
 }
 
 /*
- * Where Slurm does not schedule memory, the idle energy of memory is split as the cores are: a job
- * without an amount may use all memory of the node.
+ * Returns MB, or if Slurm does not allocate memory (MB is 0), the same share of the node's memory as of its CPUs. The
+ * idle energy of memory is split by this value.
  */
 static uint64_t memory_or_share(uint64_t mb, uint32_t cpus)
 {
@@ -78,7 +78,7 @@ static void stepd_side_identify(const stepd_step_rec_t *step, const struct steps
 	};
 	id->job_mem_mb = memory_or_share(step->job_mem, id->job_cpus);
 	id->step_mem_mb = memory_or_share(step->step_mem, id->step_cpus);
-	/* a step that was given none of its own may use the job's */
+	/* a step without a memory limit has the job's */
 	id->limit_mem_mb = step->step_mem ? step->step_mem : step->job_mem;
 	gres_identify(step, &side.settings, conf->node_name, id);
 }
@@ -90,19 +90,19 @@ void stepd_side_begin(stepd_step_rec_t *step)
 	struct errmsg err = { 0 };
 	int rc;
 
-	/* of a layout that is wrong slurmd has said so, once */
+	/* if abi_is_right() is false, slurmd has logged it */
 	if (side.step || !step || !&conf || !conf || !abi_is_right() || !conf->node_name)
 		return;
 	if (!abi_step_is_right(step)) {
-		logger_info("steps are not what the headers say that this plugin was built with, though their "
-			    "version is slurmstepd's, " SLURM_VERSION_STRING "; this step is not accounted");
+		logger_info("slurmstepd differs from the Slurm headers that this plugin was built with, though both "
+			    "have version " SLURM_VERSION_STRING "; this step is not accounted");
 		return;
 	}
 	side.step = step;
 	side.start_ns = clock_mono_ns();
 	rc = plugin_conf_load(conf->node_name, &side.settings, &err);
 	if (rc < 0) {
-		logger_debug("%s", err.text); /* slurmd has said so, once */
+		logger_debug("%s", err.text); /* slurmd has logged the same as an error */
 		return;
 	}
 	cores = cores_of(step);
@@ -128,8 +128,8 @@ void stepd_side_begin(stepd_step_rec_t *step)
 }
 
 /*
- * True: PID[n] are all there. Slurm polls when the last task was added, and goes on only then, so
- * that they are still stopped.
+ * Gives pid and rank of all N tasks. False: not all are forked yet. Slurm asks for energy after it has forked the
+ * last task, and before it lets the tasks run; so then all of them are still stopped.
  */
 static bool are_forked(const stepd_step_rec_t *step, pid_t *pid, uint32_t *rank, uint32_t n)
 {
@@ -149,7 +149,7 @@ static bool stepd_side_attach(struct stepside *stepside, const stepd_step_rec_t 
 	pid_t *pid;
 	bool done;
 
-	/* the extern step has no task but a process that waits */
+	/* the extern step has no task, only a process that sleeps */
 	if (step->step_id.step_id == SLURM_EXTERN_CONT)
 		return step->pgid > 0 && stepside_attach(stepside, &step->pgid, 1);
 	if (!step->task)
@@ -164,8 +164,8 @@ static bool stepd_side_attach(struct stepside *stepside, const stepd_step_rec_t 
 }
 
 /*
- * With several energy plugins Slurm passes each of them an element of an array, which is in no task's record. The
- * name may be with or without its prefix.
+ * Returns true if AcctGatherEnergyType names this plugin alone, with or without prefix. With several energy plugins,
+ * Slurm passes to each an element of an array, which is not part of a task's record.
  */
 static bool is_only_plugin(void)
 {
@@ -186,7 +186,7 @@ static void fill_energy(struct stepside *stepside, acct_gather_energy_t *energy)
 	energy->previous_consumed_energy = energy->consumed_energy;
 	energy->consumed_energy = metric_to_tres(METRIC_ENERGY, uj);
 	if (!energy->consumed_energy)
-		energy->consumed_energy = 1; /* 0 would let an earlier task's value survive */
+		energy->consumed_energy = 1; /* with 0, Slurm would keep the value of an earlier task */
 	energy->current_watts = (uint32_t)((mw + 500) / 1000);
 	energy->ave_watts = ms ? (uint32_t)(uj / ms / 1000) : 0;
 	energy->poll_time = time(NULL);
@@ -211,7 +211,7 @@ static void stepd_side_finish(uint64_t waited_ns)
 
 /* --- the series of --profile=energy ------------------------------------------------------ */
 
-/* The extern step has the values of the whole job. A series of it would count the other steps twice. */
+/* Not the extern step: it has the values of the whole job, and would count the other steps a second time. */
 static bool is_profiled(void)
 {
 	return side.stepside && !side.is_finished &&
@@ -227,7 +227,7 @@ void stepd_side_profile(void)
 		profile_add(&f, clock_mono_ns() - side.start_ns, has_all);
 }
 
-/* All tasks were started, and slurmstepd has waited for each. */
+/* Returns true if all tasks were started and slurmstepd has waited for each. */
 static bool have_tasks_ended(const stepd_step_rec_t *step)
 {
 	uint32_t i;
@@ -243,10 +243,10 @@ static bool have_tasks_ended(const stepd_step_rec_t *step)
 	return i > 0;
 }
 
-/* slurmctld loads this plugin, too, and has no such function: bound at once, it would not start. */
+/* Weak, because slurmctld also loads this plugin and has no such function: it would not start. */
 #pragma weak proctrack_g_get_pids
 
-/* Are there processes that outlived their task? On cgroup v2 slurmstepd itself is in the list. */
+/* Returns true if processes have outlived their task. With cgroup v2, slurmstepd itself is in Slurm's list. */
 static bool has_processes(const stepd_step_rec_t *step)
 {
 	pid_t *pid = NULL;
@@ -263,7 +263,7 @@ static bool has_processes(const stepd_step_rec_t *step)
 	return has;
 }
 
-/* Slurm's sum of what wait4() told lacks the last task still. */
+/* Returns the CPU time of all tasks that slurmstepd has waited for. Slurm's own sum lacks the last task at this time. */
 static uint64_t children_ns(void)
 {
 	struct rusage r;
@@ -275,9 +275,10 @@ static uint64_t children_ns(void)
 }
 
 /*
- * Slurm closes the profile before it calls fini(). This poll, after the last task, is the last one
- * before that. So the step is finished here, and the last row has all that sacct will show. If
- * processes are left, what they use until they are killed is in sacct and not in the series.
+ * Adds the last row of the profile when Slurm asks for energy after the last task. This must be done here, because
+ * Slurm closes the profile before it calls fini(). So the step is finished here, and the row completes the values
+ * that sacct will show. If processes have outlived their task, what they still use is in sacct but not in the
+ * profile.
  */
 static void end_profile(void)
 {
@@ -322,7 +323,7 @@ void stepd_side_end(void)
 	if (!side.stepside)
 		return;
 	stepd_side_finish(waited_ns(side.step));
-	/* NULL with jobacct_gather/none; it was not there before */
+	/* jobacct is NULL with jobacct_gather/none; it was not there to be checked in stepd_side_begin() */
 	if (side.step->jobacct && abi_step_is_right(side.step))
 		usage_write(side.step->jobacct, &side.values, side.step->nodeid, side.step->nnodes,
 			    side.elapsed_ns);

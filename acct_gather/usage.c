@@ -27,7 +27,7 @@ static struct cell cell_of(struct jobacctinfo *j, enum metric_side side, int pos
 	};
 }
 
-/* The value is the node's: which task it came from is not known. */
+/* Sets the value of a node. It is not known from which task the value is. */
 static void cell_set(struct cell c, uint64_t value, uint32_t nodeid)
 {
 	*c.tot = *c.max = *c.min = value;
@@ -42,7 +42,7 @@ static void cell_clear(struct cell c)
 	*c.max_task = *c.min_task = INFINITE64;
 }
 
-/* "ic/ceems_co2e", or a TRES without a name such as "energy". -1: not accounted here. */
+/* Returns the position of TRES, such as "ic/ceems_co2e" or "energy". -1: this cluster does not account it. */
 static int find_tres(const char *tres, uint32_t count)
 {
 	char type[16];
@@ -72,8 +72,8 @@ static void write_energy(struct jobacctinfo *j, const struct values *f, uint32_t
 		cell_clear(joules);
 		cell_clear(watts);
 		/*
-		 * NO_VAL64 of one node makes the whole step unknown; of several nodes the others'
-		 * joules are worth more than that.
+		 * NO_VAL64 from one node makes the energy of the whole step unknown. With several
+		 * nodes it is 0 instead, so that the joules of the other nodes are not lost.
 		 */
 		j->energy.consumed_energy = nnodes > 1 ? 0 : NO_VAL64;
 		return;
@@ -83,7 +83,10 @@ static void write_energy(struct jobacctinfo *j, const struct values *f, uint32_t
 	cell_set(watts, ms ? f->value[METRIC_ENERGY] / ms / 1000 : 0, nodeid);
 }
 
-/* The position of each metric's TRES in this cluster's list, -1: not in it. The list does not change in a slurmstepd. */
+/*
+ * Returns for each metric the position of its TRES; -1: this cluster does not account it. The positions do not change
+ * while a slurmstepd lives, so they are searched once.
+ */
 static const int *find_all(uint32_t count)
 {
 	static int pos[METRIC_N];
@@ -105,8 +108,8 @@ static void write_metrics(struct jobacctinfo *j, const struct values *values, ui
 	struct values f = *values;
 	unsigned int m;
 
-	/* Slurm's sum of them tells whether its sums of the rest are whole */
-	if (!values_has(&f, METRIC_ENERGY_NODES)) /* else stepside.c did, by the ledger */
+	/* Slurm sums these over the nodes. The recorder sees by the sum whether all nodes have measured. */
+	if (!values_has(&f, METRIC_ENERGY_NODES)) /* else stepside.c has set it */
 		values_set(&f, METRIC_ENERGY_NODES, values_has(&f, METRIC_ENERGY));
 	values_set(&f, METRIC_CPU_TIME_NODES, values_has(&f, METRIC_CPU_TIME));
 	values_set(&f, METRIC_MEMORY_NODES, values_has(&f, METRIC_MEMORY_PEAK));

@@ -9,16 +9,16 @@
 #include "src/libcore/metric.h"
 
 /*
- * Overwrites energy and every TRES of metric_table in JOBACCT, if this cluster accounts it, and so also what
- * usage_write_live() wrote. A value that is not known becomes INFINITE64, Slurm's "not collected", and never 0.
- * NODEID is the node's rank in a step of NNODES.
+ * Writes the final values of energy and of every TRES in metric_table that this cluster accounts to JOBACCT. They
+ * replace those of usage_write_live(). A value that is not known becomes INFINITE64, Slurm's "not collected". NODEID
+ * is the node's rank in a step of NNODES nodes.
  */
 void usage_write(struct jobacctinfo *jobacct, const struct values *values, uint32_t nodeid,
 		 uint32_t nnodes, uint64_t elapsed_ns);
 
 /*
- * The same while the step runs, for sstat. JOBACCT is the task to which Slurm counts the step's energy, since sstat adds
- * up the tasks. Slurm writes the energy itself. A value that is not known stays as it is.
+ * Writes the values so far, for sstat. JOBACCT must be the task to which Slurm adds the step's energy: sstat sums the
+ * tasks, so only one may have the values. Energy itself is written by Slurm. Unknown values are not written.
  */
 void usage_write_live(struct jobacctinfo *jobacct, const struct values *values, uint32_t nodeid);
 

@@ -4,10 +4,9 @@
 #include "jobcomp/abi_check.h"
 
 /*
- * Two tests: Slurm's allocator knows the size of the struct, and slurmctld finds a job by the id
- * that we read. The first notices a field that came or went, the second a field that was moved. No
- * pointer of the job is followed before both tests pass, since it may not be a pointer. job_list is
- * not followed either: the caller may have locked it.
+ * Makes two tests. The size that Slurm's allocator knows reveals a member that was added or removed. Searching
+ * slurmctld's jobs for the id that we read reveals a member that was moved. Until both pass, no pointer in the job is
+ * followed, since it may be no pointer. job_list is not read, because the caller may have locked it.
  */
 static bool is_as_built(const struct job_record *job)
 {
@@ -26,9 +25,9 @@ bool abi_check_job(const struct job_record *job)
 		return true;
 	right = is_as_built(job);
 	if (!right && !said)
-		error("ceems: jobcomp: jobs are not where the headers say that this plugin was built with, "
-		      "though their version is this slurmctld's, %s; no job records are written. Build it "
-		      "with the source of exactly the installed package: contrib/slurm-source gets it",
+		error("ceems: jobcomp: slurmctld differs from the Slurm headers that this plugin was built with, "
+		      "though both have version %s; no job records are written. Build the plugin with the source "
+		      "of exactly the installed package, which contrib/slurm-source gets",
 		      SLURM_VERSION_STRING);
 	said = said || !right;
 	return right;

@@ -3,7 +3,7 @@
 
 #include "jobcomp/ctld_visit.h"
 
-/* slurmctld's; weak, as it is missing in `sacct -c`, where data has to be found at once */
+/* Weak, because `sacct -c` also loads the plugin and lacks this variable of slurmctld: dlopen() would fail. */
 #pragma weak slurmctld_config
 
 bool ctld_visit_jobs(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "jobcomp/hook_time.h"
 
-/* Octave and the two bits behind its leading one: 4, 5, 6, 7, 8, 10, 12, 14, 16, 20 ... */
+/* Returns the bin of a time. From 4 ns on, bins begin at 4, 5, 6, 7, 8, 10, 12, 14, 16, 20 ...: four per octave. */
 static unsigned int bin_of(uint64_t ns)
 {
 	unsigned int octave;
@@ -14,7 +14,7 @@ static unsigned int bin_of(uint64_t ns)
 	return bin < HOOK_TIME_BINS ? bin : HOOK_TIME_BINS - 1;
 }
 
-/* The largest time in a bin. */
+/* Returns the largest time in a bin. */
 static uint64_t end_of(unsigned int bin)
 {
 	unsigned int octave = bin / 4 + 1;
@@ -29,7 +29,7 @@ static uint64_t hook_get(const _Atomic uint64_t *p)
 	return atomic_load_explicit(p, memory_order_relaxed);
 }
 
-/* Not an atomic addition, which would lock the bus: only one thread writes. */
+/* A plain store is enough, since only one thread writes. An atomic addition would lock the bus. */
 static void hook_put(_Atomic uint64_t *p, uint64_t value)
 {
 	atomic_store_explicit(p, value, memory_order_relaxed);
@@ -58,7 +58,7 @@ void hook_time_cost(const struct hook_time *t, struct hook_cost *ret)
 			ret->upto[bucket++] = n;
 		n += hook_get(&t->bin[i]);
 	}
-	ret->n = n; /* as the buckets have it */
+	ret->n = n; /* not t->n, which may have changed since the bins were read */
 }
 
 uint64_t hook_time_quantile_ns(const struct hook_time *t, unsigned int permille)

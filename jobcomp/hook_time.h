@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hook_time.h - how long slurmctld spent in our hook, which runs under its job write lock. A
- * histogram with four steps per octave: a quantile is at most a quarter too high. One thread adds; another may read
- * meanwhile, and then lacks the last calls.
+ * hook_time.h - a histogram of the times that slurmctld spent in our hook, which runs under its job write lock. Its
+ * bins are a quarter of an octave wide, so a quantile is at most 25 % too high. One thread adds times. Another may
+ * read meanwhile, and then perhaps misses the last calls.
  */
 #ifndef CEEMS_HOOK_TIME_H
 #define CEEMS_HOOK_TIME_H
@@ -23,10 +23,10 @@ struct hook_time {
 
 void hook_time_add(struct hook_time *t, uint64_t ns);
 
-/* The time that PERMILLE of the calls did not exceed; 0: there were none. */
+/* Returns the time that PERMILLE of the calls did not exceed; 0: there were no calls. */
 uint64_t hook_time_quantile_ns(const struct hook_time *t, unsigned int permille);
 
-/* For the recorder. */
+/* Gives the histogram in the form in which it is written to the inbox for the recorder. */
 void hook_time_cost(const struct hook_time *t, struct hook_cost *ret);
 
 #endif

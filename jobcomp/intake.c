@@ -17,9 +17,9 @@
 #include "src/libutil/logger.h"
 #include "src/libutil/thread.h"
 
-/* About 10,000 jobs that end while the disk stands still. */
+/* Room for about 10,000 job ends, while the disk hangs. */
 #define FEED_BYTES (UINT64_C(8) << 20)
-/* Entries per fdatasync(): some 250 KiB, so that a full queue is on a slow disk within JOIN_NS. */
+/* Entries per fdatasync(), about 250 KiB. So even a slow disk takes a full queue within JOIN_NS. */
 #define BATCH 512
 #define KEYS_BATCH 1024
 #define RETRY_MS 1000
@@ -30,7 +30,7 @@ struct intake {
 	struct job_site site;
 	struct feed *feed;
 	const struct hook_time *hook;
-	struct inbox_writer *inbox; /* the thread's; NULL: not open */
+	struct inbox_writer *inbox; /* only for the thread; NULL: not open */
 	pthread_t thread;
 	atomic_bool is_stopping;
 };
@@ -55,7 +55,10 @@ static int intake_open(struct intake *in, struct errmsg *err)
 	return 0;
 }
 
-/* Ahead of the next ends, so that it costs no write of its own. A loss is made good by the next one. */
+/*
+ * Appends the times of the hook before other entries, so that they cost no write of their own. An error is ignored,
+ * because the next entry of this kind replaces this one.
+ */
 static void intake_append_hook(struct intake *in)
 {
 	struct hook_cost cost;
@@ -65,7 +68,10 @@ static void intake_append_hook(struct intake *in)
 		(void)inbox_append(in->inbox, INBOX_HOOK, &cost, sizeof(cost));
 }
 
-/* The inbox copies each entry and keeps the copy until it is on disk. So the queue can drop the entry. */
+/*
+ * Moves job ends from the queue to the inbox, and returns how many. inbox_append() keeps a copy of each until it is on
+ * the disk, so the queue may release them at once.
+ */
 static int intake_append_ends(struct intake *in)
 {
 	const void *data;
@@ -121,7 +127,7 @@ static void intake_append_lost(struct intake *in)
 	(void)inbox_append(in->inbox, INBOX_LOST, &lost.count, sizeof(lost.count));
 }
 
-/* Everything that is queued. */
+/* Writes everything that is queued to the disk. */
 static int intake_write(struct intake *in, struct errmsg *err)
 {
 	int rc = intake_open(in, err);
@@ -130,7 +136,7 @@ static int intake_write(struct intake *in, struct errmsg *err)
 	do {
 		n = 0;
 		if (rc == 0)
-			rc = inbox_flush(in->inbox, err); /* of the last time */
+			rc = inbox_flush(in->inbox, err); /* first what could not be written the last time */
 		if (rc == 0) {
 			n = intake_append_ends(in) + intake_append_keys(in);
 			intake_append_lost(in);
@@ -151,13 +157,13 @@ static void *intake_run(void *arg)
 		struct errmsg err = { 0 };
 		int rc;
 
-		/* read first, so that what was queued before the stop is written after it */
+		/* read before writing, so that what was queued before intake_stop() is written in this round */
 		is_stopping = in->is_stopping;
 		rc = intake_write(in, &err);
 		if (rc < 0) {
 			logger_log_once(&trouble, LOGGER_ERROR, "ceems: jobcomp: %s; job ends %s", err.text,
-					is_stopping ? "that wait are looked for in slurmdbd" :
-						      "wait in memory until that works");
+					is_stopping ? "in memory are lost, and looked for in slurmdbd" :
+						      "wait in memory until the inbox can be written");
 			if (!is_stopping)
 				feed_pause(in->feed, RETRY_MS);
 			continue;
@@ -175,8 +181,8 @@ static void *intake_run(void *arg)
 }
 
 /*
- * SCHED_BATCH: the hook, which holds slurmctld's lock, wakes this thread. A batch thread does not
- * preempt the thread that wakes it.
+ * Starts the thread with SCHED_BATCH. The hook wakes it while it holds slurmctld's lock, and a thread with this policy
+ * does not preempt the thread that wakes it.
  */
 static int intake_start_thread(struct intake *in)
 {
@@ -227,7 +233,7 @@ static int intake_join(struct intake *in)
 
 #ifdef HAVE_PTHREAD_CLOCKJOIN_NP
 	return pthread_clockjoin_np(in->thread, NULL, CLOCK_MONOTONIC, &deadline);
-#else /* glibc 2.31 has it */
+#else /* before glibc 2.31 */
 	struct timespec at = clock_wall_of(&deadline);
 
 	return pthread_timedjoin_np(in->thread, NULL, &at);

@@ -21,18 +21,18 @@ static const char *job_state_name(uint32_t state)
 	return flagged ? flagged : job_state_string((enum job_states)(state & JOB_STATE_BASE));
 }
 
-#define TASKS_MAX 16384 /* of an array; of a larger one looking at every task takes too long */
+#define TASKS_MAX 16384 /* for a larger array, formatting the list of tasks takes too long under the lock */
 
 /*
- * Slurm makes this text when it needs it, and drops it when a task leaves the array. slurmdbd has
- * it some seconds after the job's row.
+ * Copies the list of an array's tasks that have not started. Slurm makes the text task_id_str only when it needs it, so
+ * it may have to be made here. If it is too long for that, the recorder reads it from slurmdbd some seconds later.
  */
 static void copy_array_tasks(const struct job_record *job, struct job_facts *ret)
 {
 	static char text[FACT_TEXT_MAX + 2];
 	const job_array_struct_t *array = job->array_recs;
 
-	/* of a task, the rest of the array is not its business */
+	/* the record of a single task does not list the other tasks */
 	if (!array || job->array_task_id != NO_VAL) {
 		job_facts_add_text(ret, FACT_ARRAY_TASKS, NULL);
 		return;
@@ -79,14 +79,14 @@ void job_copy_facts(const struct job_record *job, uint64_t resized, struct job_f
 	ret->db_index = job->db_index == NO_VAL64 ? 0 : job->db_index;
 	ret->submit = d ? seconds(d->submit_time) : 0;
 	ret->eligible = d ? seconds(d->begin_time) : 0;
-	/* of a job that never ran, Slurm's start is the time it was cancelled or is expected */
+	/* the start_time of a job that never ran is when it was cancelled, or was expected to start */
 	ret->start = ran ? seconds(job->start_time) : 0;
 	ret->end = seconds(job->end_time);
 	if (job->job_state & JOB_RESIZING)
 		ret->end = seconds(job->resize_time);
 	else
 		resized = seconds(job->resize_time);
-	/* a requeue does not reset the time of a resize */
+	/* a resize before the start was in an earlier run: a requeue does not reset resize_time */
 	if (ran && resized && resized >= ret->start) {
 		ret->submit = ret->eligible = ret->start = resized;
 		ret->flags |= COMPAT_FIRST_PART_HAS_STEPS ? FACT_NO_STEPS : 0;

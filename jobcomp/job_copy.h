@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_copy.h - copies out of slurmctld's structs what the recorder is told. Called under slurmctld's job lock, but for
- * job_copy_site(): no allocation, no system call.
+ * job_copy.h - copies from slurmctld's structs what the recorder must know. All but job_copy_site() run under
+ * slurmctld's job lock, and so allocate no memory and make no system call.
  */
 #ifndef CEEMS_JOBCOMP_JOB_COPY_H
 #define CEEMS_JOBCOMP_JOB_COPY_H
@@ -11,15 +11,16 @@
 struct job_record;
 
 /*
- * Fills the used part of *RET. A resized job has a row in slurmdbd for each size, and so a record
- * for each size. The submit, eligible and start time of such a part are the time of the resize
- * before it. RESIZED is that of a job that is being resized now (resizes.h), 0: it never was.
+ * Copies JOB to *RET. Of its texts, only the used part is written. A resized job has a row in slurmdbd, and so a record,
+ * for each of its sizes. Submit, eligible and start time of such a record are the time of the resize that began it.
+ * RESIZED is this time if the job is being resized now (resizes_note()), and 0 if it was not resized before.
  */
 void job_copy_facts(const struct job_record *job, uint64_t resized, struct job_facts *ret);
 
+/* Copies those members of F by which the recorder finds the job in slurmdbd. */
 void job_copy_key(const struct job_facts *f, struct job_key *ret);
 
-/* What slurm.conf says. */
+/* Copies what the recorder must know of slurm.conf. */
 void job_copy_site(struct job_site *ret);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jobcomp/ceems - slurmctld tells it of every job's end, which it writes to the inbox for ceems-recorder. Loaded by
- * slurmctld, and by `sacct -c`, where it does nothing.
+ * jobcomp/ceems - slurmctld calls this plugin at the end of each job. The plugin writes the job end to the inbox of
+ * ceems-recorder. `sacct -c` also loads the plugin; there it does nothing.
  */
 #include "jobcomp/slurm_compat.h"
 
@@ -33,10 +33,10 @@ EXPORT int jobcomp_p_record_job_end(job_record_t *job, uint32_t event);
 EXPORT int jobcomp_p_record_job_start(job_record_t *job, uint32_t event);
 EXPORT compat_list_t jobcomp_p_get_jobs(slurmdb_job_cond_t *cond);
 
-/* Slurm calls every function below under one mutex of its own, which guards these. */
-static struct intake *intake; /* NULL: inert */
+/* Guarded by a mutex of Slurm, which is held during each call of the plugin. */
+static struct intake *intake; /* NULL: the plugin does nothing */
 static struct hook_time hook_time;
-static struct job_facts facts; /* not on the stack: the threads that call are new, and so is theirs */
+static struct job_facts facts; /* not on the stack, which would be new memory in each thread that calls us */
 static bool wants_starts;
 static uint64_t starts_left_out;
 
@@ -55,7 +55,7 @@ static void log_line(enum logger_level level, const char *line)
 	}
 }
 
-/* What the queue has no room for is read from slurmdbd later, by its key. */
+/* Queues `facts`. If the queue has no room, queues only the key, by which the recorder finds the job in slurmdbd. */
 static void hand_over(struct feed *feed)
 {
 	struct job_key key;
@@ -67,7 +67,7 @@ static void hand_over(struct feed *feed)
 		feed_note_lost(feed, facts.job_id);
 }
 
-/* Of a job that it refuses at once, 24.11 tells twice in a row. */
+/* Returns true if `facts` is the same job end as in the last call. 24.11 reports a job that it refuses twice in a row. */
 static bool is_told_again(void)
 {
 	static char last[offsetof(struct job_facts, text)];
@@ -103,7 +103,7 @@ static int start(struct errmsg *err)
 		return errmsg_errno(err, rc, "ceems.conf");
 	rc = settings_load(path, &settings, err);
 	if (rc == -ENOENT)
-		logger_info("ceems: jobcomp: no %s: defaults are in force", path);
+		logger_info("ceems: jobcomp: no %s: every setting has its default", path);
 	else if (rc < 0)
 		return rc;
 	job_copy_site(&site);
@@ -111,14 +111,14 @@ static int start(struct errmsg *err)
 		return errmsg_set(err, -EINVAL, "slurm.conf has no ClusterName");
 	wants_starts = *settings.kafka_start_topic;
 	if (wants_starts && !COMPAT_TELLS_STARTS)
-		logger_info("ceems: jobcomp: KafkaStartTopic is of no use: Slurm tells of job "
-			    "starts from 25.05 on");
+		logger_info("ceems: jobcomp: KafkaStartTopic has no effect: Slurm reports job starts "
+			    "only from 25.05 on");
 	return intake_start(settings.inbox_dir, &site, &hook_time, &intake, err);
 }
 
 /*
- * The first call would pay for page faults and for finding functions by name, under slurmctld's
- * lock.
+ * Calls the functions of the hook once. Otherwise the first job end would pay for page faults and for binding
+ * functions, under slurmctld's lock.
  */
 static void warm_up(void)
 {
@@ -136,7 +136,7 @@ static void warm_up(void)
 	feed_destroy(f);
 }
 
-/* A plugin that fails here takes slurmctld with it (from 23.02 on), so it does not. */
+/* Always returns SLURM_SUCCESS: from 23.02 on, slurmctld ends if init() fails. */
 int init(void)
 {
 	struct errmsg err = { 0 };
@@ -157,7 +157,7 @@ int fini(void)
 		return SLURM_SUCCESS;
 	if (!intake_stop(intake)) {
 		error("ceems: jobcomp: the disk of InboxDir hangs; a thread is left behind");
-		module_pin(&intake); /* its code, which goes on running */
+		module_pin(&intake); /* keep the plugin loaded, since the thread still runs its code */
 	}
 	intake = NULL;
 	if (hook_time.n)
@@ -166,7 +166,7 @@ int fini(void)
 		     hook_time.n, (double)hook_time_quantile_ns(&hook_time, 500) / 1e3,
 		     (double)hook_time_quantile_ns(&hook_time, 990) / 1e3, (double)hook_time.max_ns / 1e3);
 	if (starts_left_out)
-		info("ceems: jobcomp: %" PRIu64 " job starts were not told: the queue was half full",
+		info("ceems: jobcomp: %" PRIu64 " job starts have no record: the queue was half full",
 		     starts_left_out);
 	logger_set_sink(NULL);
 	return SLURM_SUCCESS;
@@ -177,16 +177,16 @@ int jobcomp_p_set_location(COMPAT_SET_LOCATION_ARGS)
 	return SLURM_SUCCESS; /* where records go is in ceems.conf */
 }
 
-/* Up to 24.11. */
+/* Called by Slurm up to 24.11. */
 int jobcomp_p_log_record(job_record_t *job)
 {
-	/* revoked: a sibling cluster's job, which has its record there */
+	/* a revoked job runs on another cluster of the federation, and has its record there */
 	if (intake && abi_check_job(job) && !IS_JOB_REVOKED(job))
 		on_job_end(job);
 	return SLURM_SUCCESS;
 }
 
-/* From 25.05 on. */
+/* Called by Slurm from 25.05 on, as is jobcomp_p_record_job_start(). */
 int jobcomp_p_record_job_end(job_record_t *job, uint32_t event)
 {
 	(void)event;
@@ -200,14 +200,14 @@ int jobcomp_p_record_job_start(job_record_t *job, uint32_t event)
 		return SLURM_SUCCESS;
 	job_copy_facts(job, 0, &facts);
 	facts.flags |= FACT_IS_START;
-	/* a burst of starts must not take the room of ends */
+	/* many starts at once must leave room for job ends */
 	if (feed_is_half_full(intake_feed(intake)) ||
 	    feed_push(intake_feed(intake), &facts, job_facts_size(&facts)) < 0)
 		starts_left_out++;
 	return SLURM_SUCCESS;
 }
 
-/* For `sacct -c`, which says "no jobs" then: records are where ceems.conf sends them. */
+/* Called by `sacct -c`, which then shows no jobs: records are only where ceems.conf sends them. */
 compat_list_t jobcomp_p_get_jobs(slurmdb_job_cond_t *cond)
 {
 	(void)cond;

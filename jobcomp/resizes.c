@@ -4,10 +4,10 @@
 #include "jobcomp/ctld_visit.h"
 #include "jobcomp/resizes.h"
 
-/* slurmctld's; weak, as it is missing in `sacct -c`, where data has to be found at once */
+/* Weak, because `sacct -c` also loads the plugin and lacks this variable of slurmctld: dlopen() would fail. */
 #pragma weak job_list
 
-#define SLOTS 4096 /* 48 KiB, looked through at a resize only */
+#define SLOTS 4096 /* searched from the first to the last, but only when a job is resized */
 
 static struct {
 	uint32_t job_id;

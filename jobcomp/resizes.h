@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * resizes.h - the time of each running job's last resize. A resize ends one row of the job in slurmdbd
- * and begins the next. The time of the resize is the submit time of the row that begins, and so is part
- * of that row's key. When slurmctld tells the plugin of the next resize, it has already overwritten the
- * time of the last one.
+ * resizes.h - remembers when each running job was last resized. A resize ends one row of the job in slurmdbd and begins
+ * the next. The time of the resize is the submit time of the new row, and so part of its key. When the new row ends by
+ * another resize, slurmctld has already overwritten that time; so it must be remembered here.
  *
- * All of it runs under slurmctld's job lock, which guards it.
+ * The table is guarded by slurmctld's job lock, which is held in all functions.
  */
 #ifndef CEEMS_RESIZES_H
 #define CEEMS_RESIZES_H
 
 #include <stdint.h>
 
-/* From the jobs that slurmctld has. Takes the job read lock: not from a hook. */
+/* Notes the last resize of each job that slurmctld has. Takes the job read lock, so it must not be called in a hook. */
 void resizes_load(void);
 
 /*
- * The resize of the job before that at NOW, which is noted; 0: there was none since START. Of many
- * thousand resized jobs at a time the oldest are forgotten.
+ * Notes that the job was resized at NOW. Returns the time of its resize before that, or 0 if there was none since START.
+ * If more than 4096 jobs have been resized, those noted first are forgotten.
  */
 uint64_t resizes_note(uint32_t job_id, uint64_t start, uint64_t now);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurm_compat.h - the Slurm headers of the jobcomp adapter and what moved between versions. To be
- * included before anything else: slurm_xlator.h renames Slurm's functions to those it exports.
+ * slurm_compat.h - includes Slurm's headers for the jobcomp plugin, and hides what changed between versions. Include it
+ * first, because slurm_xlator.h renames Slurm's functions to the names that slurmctld exports.
  */
 #ifndef CEEMS_JOBCOMP_SLURM_COMPAT_H
 #define CEEMS_JOBCOMP_SLURM_COMPAT_H
@@ -25,7 +25,7 @@
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
 
-/* 23.02 moved the headers of what plugins serve to src/interfaces. */
+/* 23.02 moved the headers of plugin interfaces to src/interfaces. */
 #if SLURM_VERSION_NUMBER >= 0x170200
 #include "src/interfaces/jobcomp.h"
 #else
@@ -34,17 +34,17 @@
 
 #pragma GCC diagnostic pop
 
-/* Ours is the same, but it shall come from one place. */
+/* src/libutil/util.h defines the same. */
 #undef ARRAY_SIZE
 
-/* 23.02: the location is no longer handed over, the plugin asks slurm_conf. */
+/* 23.02: the location is no longer an argument; a plugin reads it from slurm_conf. */
 #if SLURM_VERSION_NUMBER >= 0x170200
 #define COMPAT_SET_LOCATION_ARGS void
 #else
 #define COMPAT_SET_LOCATION_ARGS char *location __attribute__((unused))
 #endif
 
-/* 25.05: jobcomp is told of job starts. */
+/* 25.05: slurmctld also calls jobcomp when a job starts. */
 #define COMPAT_TELLS_STARTS (SLURM_VERSION_NUMBER >= 0x190500)
 
 /* 24.05: List became list_t *; the pointer is the same. */
@@ -61,7 +61,7 @@ typedef job_details_t compat_job_details_t;
 typedef struct job_details compat_job_details_t;
 #endif
 
-/* 24.05: a job's steps may be managed by its first node, which tells slurmdbd of them by way of slurmctld. */
+/* 24.05: a job's steps may be managed by its first node; then slurmctld does not know how many there are. */
 #if SLURM_VERSION_NUMBER >= 0x180500
 #define COMPAT_HAS_STEPMGR(job) (!!((job)->bit_flags & STEPMGR_ENABLED))
 #else
@@ -69,8 +69,8 @@ typedef struct job_details compat_job_details_t;
 #endif
 
 /*
- * 26.05: a resize keeps the job's SLUID, which names the row of a step. So all steps and the energy
- * of a resized job are in the first part's row (job_record.c, job_record_set_sluid(); common_as.c).
+ * 26.05: a resized job keeps its SLUID, and slurmdbd adds steps to the row with that SLUID. So all steps and all energy
+ * of a resized job are in its first row (job_record.c, job_record_set_sluid(); common_as.c).
  */
 #define COMPAT_FIRST_PART_HAS_STEPS (SLURM_VERSION_NUMBER >= 0x1a0500)
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * spank_ceems.c - entry points. srun, sbatch and salloc get the options and their checks, srun the report of all nodes
- * (spank_local.c), slurmstepd the counters (spank_remote.c). Other programs get nothing.
+ * spank_ceems.c - the functions that Slurm calls. In srun, sbatch and salloc they register and check the options. In
+ * srun they also print the report of steps on several nodes (spank_local.c). In slurmstepd they count
+ * (spank_remote.c). In other programs they do nothing.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -14,8 +15,8 @@
 const char plugin_name[] = "ceems";
 const char plugin_type[] = "spank";
 /*
- * Slurm wants its own major.minor here, though what SPANK plugins use has not changed from 22.05
- * to 26.05. Not const, so that one binary can say what its host wants to hear.
+ * Slurm loads a SPANK plugin only if this is Slurm's own major.minor version, although the interface of SPANK has not
+ * changed from 22.05 to 26.05. It is not const, because adopt_version() sets it to the version of the host program.
  */
 unsigned int plugin_version = SLURM_VERSION_NUMBER;
 #pragma GCC visibility pop
@@ -31,8 +32,8 @@ unsigned int plugin_version = SLURM_VERSION_NUMBER;
 extern long slurm_api_version(void) __attribute__((weak));
 
 /*
- * dlopen() runs this before Slurm looks at plugin_version. A release that is not in the table gets
- * the version that we were built for, and refuses the plugin, as it would do without this.
+ * Sets plugin_version to the version of the host program. dlopen() runs this before Slurm reads plugin_version. If
+ * the table does not have the host's release, the version of the build stays, and Slurm refuses the plugin.
  */
 static void __attribute__((constructor)) adopt_version(void)
 {
@@ -60,7 +61,7 @@ int slurm_spank_init(spank_t sp, int argc, char **argv)
 	case S_CTX_LOCAL:
 	case S_CTX_ALLOCATOR:
 	case S_CTX_REMOTE:
-		(void)spank_options_register(sp); /* has said what is off */
+		(void)spank_options_register(sp); /* it has logged its error */
 		break;
 	default:
 		break;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * libslurm's, there under these names from 22.05 to 26.05, though no installed header has them.
- * Weak: a process without them has other ways.
+ * Functions of libslurm from 22.05 to 26.05 that no installed header declares. Weak: without them, ceems.conf is
+ * searched in other ways.
  */
 extern char *slurm_get_extra_conf_path(char *name) __attribute__((weak));
 extern void slurm_xfree(void **item) __attribute__((weak));
@@ -28,7 +28,7 @@ static bool beside_slurm_conf(char *path, size_t size)
 	if (!slurm_get_extra_conf_path || !slurm_xfree)
 		return false;
 	known = slurm_get_extra_conf_path(name);
-	found = is_beside(known, path, size); /* a path in the same folder does as well */
+	found = is_beside(known, path, size); /* takes only the folder of its argument */
 	slurm_xfree(&known);
 	return found;
 }
@@ -50,7 +50,7 @@ int spank_conf_load(int argc, char **argv, struct settings *ret, struct errmsg *
 	char path[PATH_MAX];
 	int rc;
 
-	if (given) /* must be there: a path that is named and missing is a mistake */
+	if (given) /* a missing file is an error only if plugstack.conf names it */
 		return settings_load(given, ret, err);
 	if (!beside_slurm_conf(path, sizeof(path)))
 		(void)settings_path(NULL, path, sizeof(path));

@@ -17,7 +17,7 @@
 
 extern char **environ;
 
-static char steps[256]; /* "12.0,13.0" */
+static char steps[256]; /* steps to report, such as "12.0,13.0" */
 
 void spank_local_step(spank_t sp)
 {
@@ -34,7 +34,7 @@ void spank_local_step(spank_t sp)
 		memcpy(steps + used, id, strlen(id) + 1);
 }
 
-/* As the user, by the user's PATH; srun has blocked signals. */
+/* Starts `ceems job` for the steps, as the user and found by the user's PATH. */
 static int start_ceems(pid_t *ret_pid)
 {
 	char ceems[] = "ceems", job[] = "job", wait[] = "--wait", time[] = WAIT_FOR_SLURMDBD;
@@ -47,7 +47,7 @@ void spank_local_end(void)
 {
 	pid_t pid;
 
-	/* where ceems is not installed, the node's report has said what to type */
+	/* if there is no command ceems here, the user already knows what to type: the node's report says it */
 	if (!*steps || start_ceems(&pid) < 0)
 		return;
 	if (helper_wait(pid, clock_mono_ns() + DEADLINE_NS, NULL) == -EAGAIN) {

@@ -16,24 +16,26 @@
 static struct spank_request request;
 
 /*
- * Without an argument, the callback gets NULL in the client and "" in the batch step. If the option
- * came through the environment of an sbatch script, it gets a literal "(null)".
+ * Returns the argument of an option; "" if there is none. Then the callback gets NULL in srun, "" in the batch step,
+ * and the text "(null)" if the option came through the environment of an sbatch script.
  */
 static const char *given(const char *arg)
 {
 	return arg && strcmp(arg, "(null)") != 0 ? arg : "";
 }
 
-/* Not refused: the nodes may be of another architecture, or have a newer libpfm4. */
+/*
+ * Warns of unknown events. They are not refused, because the nodes may have another architecture or a newer libpfm4.
+ */
 static void warn_of_names(const struct perf_request *perf)
 {
 	struct errmsg err = { 0 };
 
 	if (hwevents_check_names(perf, &err) == -ENOENT)
-		slurm_error("ceems: --ceems-perf: %s: not counted unless the nodes know better", err.text);
+		slurm_error("ceems: --ceems-perf: %s: only counted if libpfm4 on the nodes knows it", err.text);
 }
 
-/* srun and sbatch refuse what they are told to; a step that is running is not ended for it. */
+/* The callbacks return -1 for a wrong argument in srun and sbatch. In slurmstepd they return 0: -1 would end the step. */
 static int option_perf(int val, const char *arg, int remote)
 {
 	struct errmsg err = { 0 };
@@ -84,7 +86,7 @@ static int option_profile(int val, const char *arg, int remote)
 	return 0;
 }
 
-/* spank.h takes char * and changes nothing; Slurm keeps copies. */
+/* The casts drop const: spank.h has char * for texts that Slurm only copies. */
 static struct spank_option options[] = {
 	{ .name = (char *)"ceems-perf",
 	  .arginfo = (char *)"GROUP,..",
@@ -116,7 +118,7 @@ int spank_options_register(spank_t sp)
 
 	for (i = 0; i < ARRAY_SIZE(options); i++)
 		if (spank_option_register(sp, &options[i]) != ESPANK_SUCCESS) {
-			slurm_error("ceems: cannot register --%s, it is off here",
+			slurm_error("ceems: cannot register the option --%s; it is not available",
 				    options[i].name);
 			return -1;
 		}

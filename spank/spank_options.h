@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * spank_options.h - what the user asked for. Slurm hands options over by callbacks without a
- * context, and up to 23.11 twice in srun's steps. So this is the only state that the plugin's
- * callbacks share.
+ * spank_options.h - the options that the user gave. Slurm passes each by a callback without a context, so they are
+ * kept in a static variable. Up to 23.11, Slurm passes them twice in steps of srun.
  */
 #ifndef CEEMS_SPANK_OPTIONS_H
 #define CEEMS_SPANK_OPTIONS_H
@@ -15,14 +14,14 @@
 #include "src/libcore/profile_request.h"
 
 struct spank_request {
-	bool is_perf;	      /* --ceems-perf was given ... */
-	struct perf_request perf; /* ... for this */
-	bool is_report;	      /* --ceems-report */
-	uint64_t trace_ns;    /* --ceems-trace: its interval; 0: it was not given */
-	struct profile_request profile; /* --ceems-profile; hz is 0: it was not given */
+	bool is_perf;	      /* --ceems-perf was given */
+	struct perf_request perf; /* what --ceems-perf asks for */
+	bool is_report;	      /* --ceems-report was given */
+	uint64_t trace_ns;    /* interval of --ceems-trace; 0: the option was not given */
+	struct profile_request profile; /* --ceems-profile; if hz is 0, the option was not given */
 };
 
-/* In every context that knows options: srun, sbatch and salloc, slurmstepd. */
+/* Registers the options. To be called in srun, sbatch, salloc and slurmstepd. -1: not possible; this was logged. */
 int spank_options_register(spank_t sp);
 
 const struct spank_request *spank_options_request(void);

@@ -19,14 +19,14 @@
 /* One step per process. */
 static struct {
 	struct settings settings;
-	bool is_on; /* the settings are usable */
-	pid_t owner;
+	bool is_on; /* the settings were read */
+	pid_t owner; /* the slurmstepd */
 	char node[256];
 	struct perf_request request;
 	struct ledger *ledger; /* NULL: slurmd has none, it cannot be opened, or the step does not need one */
 	uint64_t begun_mono_ns, begun_wall_ns;
 	uint32_t tasks, exited;
-	/* Where acct_gather_energy does not look after the step: */
+	/* Used only if acct_gather_energy does not count: */
 	struct stepprobes *probes;
 	pid_t *pid;
 	uint32_t npids;
@@ -47,7 +47,7 @@ static void spank_remote_sink(enum logger_level level, const char *line)
 	}
 }
 
-/* slurmstepd has its node's name in its own environment, not the job's. */
+/* Finds the node's name: in slurmstepd's environment (not the job's), else the short host name. */
 static void find_node(char *node, size_t size)
 {
 	const char *name = getenv("SLURMD_NODENAME");
@@ -62,7 +62,7 @@ static void find_node(char *node, size_t size)
 	node[strcspn(node, ".")] = '\0';
 }
 
-/* The slot that acct_gather_energy claimed for this process; NULL: it did not. */
+/* Returns the slot that acct_gather_energy has claimed for this process. NULL: it has none. */
 static struct ledger_slot *own_slot(void)
 {
 	unsigned int i;
@@ -72,7 +72,7 @@ static struct ledger_slot *own_slot(void)
 	return ledger_slot(step.ledger, i);
 }
 
-/* What is counted is known before the first task is forked: acct_gather_energy starts it then. */
+/* Writes the request to the slot, before the first task is forked and acct_gather_energy begins to count. */
 static void mark_slot(struct ledger_slot *slot)
 {
 	const struct spank_request *request = spank_options_request();
@@ -90,7 +90,7 @@ static void find_request(void)
 
 	if (request->is_perf)
 		step.request = request->perf;
-	else if (*step.settings.perf_default) /* was parsed when it was read */
+	else if (*step.settings.perf_default) /* it is valid: spank_conf_load() has parsed it */
 		(void)perf_request_parse(step.settings.perf_default, &step.request, NULL);
 }
 
@@ -114,8 +114,8 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /*
- * For a step without our options, acct_gather_energy does all, asked by a jobacct_gather. Most
- * steps are of that kind. They shall not pay for a second reading of ceems.conf and of the ledger.
+ * Returns true if this plugin has nothing to do: the step has none of our options, and acct_gather_energy counts,
+ * called by a jobacct_gather plugin. This is so for most steps, so they are spared reading ceems.conf and the ledger.
  */
 static bool is_for_others(int argc)
 {
@@ -169,16 +169,18 @@ void spank_remote_begin(spank_t sp, int argc, char **argv)
 /* --- without acct_gather_energy ------------------------------------------------------------- */
 
 /*
- * With contain_spank (24.05) Slurm calls us in a process that shares our memory, but not our file
- * descriptors. A file opened there is closed with that process, and its number means another file
- * here.
+ * Returns true if this is not slurmstepd itself. With contain_spank (24.05), Slurm calls us in a process that shares
+ * slurmstepd's memory but not its file descriptors. An fd opened there would be another file in slurmstepd.
  */
 static bool is_contained(void)
 {
 	return step.owner != getpid();
 }
 
-/* Its own, or that of a site that has the energy plugin and no jobacct_gather to ask it. */
+/*
+ * Returns true if this plugin must count: acct_gather_energy has not claimed a slot, or has not found the step's
+ * cgroup, because no jobacct_gather plugin calls it.
+ */
 static bool is_ours(void)
 {
 	const struct ledger_slot *slot = own_slot();
@@ -214,7 +216,7 @@ static bool count_tasks(spank_t sp)
 	return step.pid != NULL;
 }
 
-/* One by one, all stopped; none runs before the last was here. */
+/* Slurm calls this for one task after the other. All are stopped until it was called for the last. */
 void spank_remote_task_forked(spank_t sp)
 {
 	pid_t pid;
@@ -230,7 +232,7 @@ void spank_remote_task_forked(spank_t sp)
 
 /* --- the end ------------------------------------------------------------------------------ */
 
-/* What Slurm does not know stays 0, as in the ledger. */
+/* Fills ID as far as Slurm knows it; other members stay 0. */
 static void spank_remote_identify(spank_t sp, struct ledger_identity *id)
 {
 	(void)spank_get_item(sp, S_JOB_ID, &id->job_id);
@@ -241,7 +243,7 @@ static void spank_remote_identify(spank_t sp, struct ledger_identity *id)
 	id->start_wall_ns = step.begun_wall_ns;
 }
 
-/* Without the ledger nobody else prints a table: ours has the counters and says what is missing. */
+/* Prints the report of a step that acct_gather_energy does not account: its counters, and what is missing. */
 static void print_report(spank_t sp, const struct values *values,
 			 const struct step_detail *detail)
 {
@@ -266,7 +268,7 @@ static void print_report(spank_t sp, const struct values *values,
 			slurm_spank_log("%s", line);
 }
 
-/* A user whose file is not possible is told so once per step, since users cannot read slurmd's log. */
+/* Tells the user why there will be no file; users cannot read slurmd's log. */
 static void tell_no_file(const struct ledger_slot *slot, const char *option, const char *done, const char *files,
 			 const char *dir)
 {
@@ -300,7 +302,7 @@ void spank_remote_task_exited(spank_t sp)
 		return;
 	slot = own_slot();
 	tell_no_files(sp, slot);
-	if (slot) { /* acct_gather_energy reports */
+	if (slot) { /* acct_gather_energy prints the report */
 		if (step.probes)
 			stepprobes_read(step.probes, &slot->values, NULL);
 		return;

@@ -72,7 +72,7 @@ instance() {
 }
 is "$(instance memory_used_bytes 0 1) $(instance memory_used_bytes 0 2) $(instance processes 0 2)" \
 	"104857600 209715200 2" "and what each instance says itself"
-is "$(slurmd_says "mig-minors has no minor number 1246; its energy is unallocated")" 1 "with one line"
+is "$(slurmd_says "mig-minors has no minor number 1246; the energy of that GPU is unallocated")" 1 "with one line"
 
 out=$(inside env CEEMS_FAKE_GPUS="$DIR/gpus/n1/state" CEEMS_NVML_LIBRARY="$DIR/modules/fake_nvml.so" \
 	"$ceems" check -n n1 2>&1)

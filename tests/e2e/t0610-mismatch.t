@@ -106,7 +106,7 @@ for what in grown swapped details; do
 	ok $? "slurmctld starts ($what)"
 	passes "  a job runs" as user1 srun true
 	passes "  another one" as user1 srun true
-	is "$(says 'jobcomp: jobs are not where the headers say')" 1 "  one line says that the headers are others"
+	is "$(says 'jobcomp: slurmctld differs from the Slurm headers')" 1 "  one line says that the headers are others"
 	is "$(says 'contrib/slurm-source')" 1 "  and what to do"
 	passes "  slurmctld goes on" inside scontrol ping
 done
@@ -117,35 +117,35 @@ ok $? "slurmctld starts with what was built for it"
 passes "a job runs" as user1 srun true
 wait_for 60 grep -q '"jobid":7' "$RECORD_FILE"
 is "$(jq -s -c 'map(.jobid)' "$RECORD_FILE")" '[7]' "it has a record, and the others none"
-is "$(says 'jobs are not where the headers say')" 0 "and no line"
+is "$(says 'slurmctld differs from the Slurm headers')" 0 "and no line"
 
 put "$e2e_work/conf.so" $energy
 begin slurmd n1
 ok $? "slurmd starts"
-is_said() { [ "$(says 'slurmd is not what the headers say')" -ge 1 ]; }
+is_said() { [ "$(says 'slurmd differs from the Slurm headers')" -ge 1 ]; }
 wait_for 30 is_said # by the thread that samples
-is "$(says 'slurmd is not what the headers say')" 1 "one line says that the headers are others"
+is "$(says 'slurmd differs from the Slurm headers')" 1 "one line says that the headers are others"
 is "$(says 'contrib/slurm-source')" 1 "  and what to do"
 passes "  a job runs" as user1 srun true
 passes "  another one" as user1 srun true
-is "$(says 'not what the headers say')" 1 "  and no other line"
+is "$(says 'from the Slurm headers')" 1 "  and no other line"
 put "$e2e_work/step.so" $energy
 begin slurmd n1
 ok $? "slurmd starts"
-is "$(says 'not what the headers say')" 0 "what it uses itself is right"
+is "$(says 'from the Slurm headers')" 0 "what it uses itself is right"
 is "$(as user1 srun hostname 2>&1)" ceems "  a job runs, and its user is told nothing"
-is "$(says 'ceems: steps are not what the headers say')" 2 "  slurmd's log is, of extern and step 0"
+is "$(says 'ceems: slurmstepd differs from the Slurm headers')" 2 "  slurmd's log is, of extern and step 0"
 for what in device gres; do
 	put "$e2e_work/$what.so" $energy
 	begin slurmd n1
 	is "$(as user1 srun --gres=gpu:1 hostname 2>&1)" ceems "a job with a GPU runs ($what)"
-	is "$(says 'GRES are not what the headers say')" 1 "  one line says that the headers are others"
+	is "$(says 'GRES data differ from the Slurm headers')" 1 "  one line says that the headers are others"
 done
 put_back $energy
 begin slurmd n1
 ok $? "slurmd starts with what was built for it"
 is "$(as user1 srun --gres=gpu:1 hostname 2>&1)" ceems "a job with a GPU runs"
-is "$(says 'are not what the headers say')" 0 "  without such a line"
+is "$(says 'from the Slurm headers')" 0 "  without such a line"
 
 # --- with a wrong one: Slurm refuses it ----------------------------------------------------------------
 

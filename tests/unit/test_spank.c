@@ -230,7 +230,7 @@ static void test_options(void)
 #ifdef HAVE_LIBPFM
 	fake.error[0] = '\0';
 	is_int(option("ceems-perf", "events:foo,perf::PERF_COUNT_SW_PAGE_FAULTS", 0), 0, "an event that no CPU has is not refused");
-	is_str(fake.error, "ceems: --ceems-perf: libpfm4 knows no event foo: not counted unless the nodes know better",
+	is_str(fake.error, "ceems: --ceems-perf: libpfm4 knows no event foo: only counted if libpfm4 on the nodes knows it",
 	       "  but said");
 	fake.error[0] = '\0';
 	is_int(option("ceems-perf", "events:foo", 1), 0, "in the step it is not said");
