@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ceems-mail.c - MailProg of slurm.conf: Slurm's mail with the screen of `ceems job` in it. slurmctld starts it as
- * SlurmUser, with the job's id in the environment. The mail goes out whatever becomes of the screen.
+ * ceems-mail.c - a program for MailProg of slurm.conf: sends Slurm's mail with the output of `ceems job` in it. slurmctld
+ * starts it as SlurmUser, with the job's id in the environment. If `ceems job` fails, the mail is sent without its output.
  */
 #include "ceems_config.h" /* _GNU_SOURCE for memfd_create() */
 
@@ -25,7 +25,7 @@
 
 #define SCREEN_MAX 16384
 #define SCREEN_NS (10 * NSEC_PER_SEC)
-#define WAIT_FOR_SLURMDBD "7s" /* of it: a job's last values come seconds after its end */
+#define WAIT_FOR_SLURMDBD "7s" /* part of SCREEN_NS: slurmdbd has a job's last values some seconds after its end */
 
 extern char **environ;
 
@@ -36,7 +36,10 @@ static bool number_of(const char *variable, uint64_t *ret)
 	return text && parse_u64(text, ret) == 0 && *ret <= UINT32_MAX;
 }
 
-/* "12", "12_3"; of a summary the array, whose last task is in the environment. False: the mail is about no job. */
+/*
+ * Writes the id of the job that the mail is about, such as "12" or "12_3". For the summary of an array, this is the array,
+ * not its last task, which is in the environment. False: the mail is about no job.
+ */
 static bool find_job(const char *subject, char *id, size_t size)
 {
 	static const char summary[] = "Slurm Array Summary ";
@@ -66,7 +69,7 @@ static bool has_ended(void)
 	return false;
 }
 
-/* The command that is installed beside this one. */
+/* Writes the path of the command ceems in the folder of this program. */
 static int find_ceems(char *path, size_t size)
 {
 	static const char name[] = "ceems";
@@ -83,7 +86,7 @@ static int find_ceems(char *path, size_t size)
 	return 0;
 }
 
-/* What `ceems job` prints; TEXT has SCREEN_MAX bytes. */
+/* Runs `ceems job` for job ID, and writes what it prints to TEXT, which has SCREEN_MAX bytes. */
 static int run_ceems(char *id, char *text, struct errmsg *err)
 {
 	char path[PATH_MAX], job[] = "job", wait[] = "--wait", ended[] = WAIT_FOR_SLURMDBD, now[] = "0";
@@ -114,7 +117,7 @@ static int run_ceems(char *id, char *text, struct errmsg *err)
 	return errmsg_set(err, -EIO, "%.200s", *text ? text : "ceems ended with an error");
 }
 
-/* The screen, or one line: why there is none. */
+/* Writes the output of `ceems job` to TEXT, or a line that says why there is none. */
 static void make_text(const char *subject, char *text)
 {
 	struct errmsg err = { 0 };
@@ -127,7 +130,7 @@ static void make_text(const char *subject, char *text)
 			       text_mask(err.text, why, sizeof(why)));
 }
 
-/* Of a ceems.conf that cannot be read nothing is known. */
+/* Returns the mail program that ceems.conf names; the default if the file cannot be read. */
 static const char *find_prog(struct settings *settings)
 {
 	char conf[PATH_MAX];

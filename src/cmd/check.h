@@ -44,8 +44,8 @@ struct check {
 
 /*
  * check_findings.c: each prints one finding. WHAT is a word ("rapl"), FMT gives the state. HINT is
- * what to type or change. It is printed on its own line and again in the list at the end. So it
- * must be clear alone: it names the key or file to change, and a command in it must not be split.
+ * what to type or change. It is printed after the finding and again in the list at the end. So a
+ * hint must be clear without the finding: it names the key or file to change.
  */
 void check_ok(struct check *c, const char *what, const char *fmt, ...) _printf_(3, 4);
 void check_note(struct check *c, const char *what, const char *fmt, ...) _printf_(3, 4);

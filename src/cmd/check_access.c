@@ -14,7 +14,7 @@
 
 #define GROUPS_MAX 256
 
-/* Of NAME and its groups. */
+/* A user and the groups of that user. */
 struct who {
 	uid_t uid;
 	gid_t group[GROUPS_MAX];
@@ -31,7 +31,7 @@ static bool is_in(const struct who *w, gid_t gid)
 	return false;
 }
 
-/* Checks the mode bits only, not ACLs. BIT: 4 to read, 2 to write, 1 to enter. */
+/* Returns true if the mode bits of a file allow W to read (BIT 4), write (2) or enter (1). Does not look at ACLs. */
 static bool may(const struct who *w, const struct stat *st, unsigned int bit)
 {
 	unsigned int shift = st->st_uid == w->uid ? 6 : is_in(w, st->st_gid) ? 3 : 0;
@@ -39,7 +39,7 @@ static bool may(const struct who *w, const struct stat *st, unsigned int bit)
 	return !w->uid || st->st_mode >> shift & bit;
 }
 
-/* False: SlurmUser is not known, or root. */
+/* Finds SlurmUser. False: slurm.conf or the user is not known, or it is root, who may do everything. */
 static bool slurm_user(const struct check *c, struct who *ret)
 {
 	const char *user = check_slurm_user(c);

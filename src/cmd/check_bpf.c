@@ -24,7 +24,7 @@ static const struct {
 	[PROBES_HW] = { "hardware counters by BPF", "--ceems-perf" },
 };
 
-/* What stands in for it. */
+/* Returns what happens if GROUP is not loaded. */
 static const char *instead(enum probes_group group)
 {
 	return group == PROBES_HW ? "perf counts them at a higher cost" : "it is n/a";

@@ -12,7 +12,7 @@
 #include "src/cmd/check.h"
 #include "src/libutil/fileio.h"
 
-#define NOT_FOUND 127 /* the shell's */
+#define NOT_FOUND 127 /* exit status of a shell that does not find the command */
 
 /* Runs CMD and stores its first line in LINE. Returns its exit status; -1: unknown. */
 static int check_daemons_ask(const char *cmd, char *line, int size)
@@ -27,7 +27,7 @@ static int check_daemons_ask(const char *cmd, char *line, int size)
 	if (fgets(line, size, p))
 		line[strcspn(line, "\n")] = '\0';
 	while (fgets(rest, sizeof(rest), p))
-		; /* or it would end by SIGPIPE */
+		; /* read all lines: otherwise CMD would be killed by SIGPIPE */
 	status = pclose(p);
 	return status < 0 ? -1 : status >> 8;
 }
@@ -46,7 +46,7 @@ static bool check_answer(struct check *c, const char *what, const char *hint, co
 	return status == 0;
 }
 
-/* False: nobody else need be asked. */
+/* Returns false if munge does not answer. Then Slurm's daemons cannot answer, either. */
 static bool check_munge(struct check *c)
 {
 	const char *type = slurmconf_get(c->slurm, "AuthType");
@@ -95,7 +95,7 @@ static void check_node_versions(struct check *c)
 		line[strcspn(line, "\n")] = '\0';
 		(void)snprintf(hint, sizeof(hint), "install slurm-ceems built for Slurm %s on them, and ceems check there",
 			       version);
-		/* of thousands of nodes the first */
+		/* if there are very many nodes, only the first ones are named */
 		check_warn(c, "slurmd", hint, "nodes run Slurm %s, and %.200s%s have %s: they need another build",
 			   seen, nodes, strlen(nodes) > 200 ? "..." : "", version);
 	}
@@ -115,7 +115,7 @@ static enum loaded maps_have(const char *pid, const char *file)
 	(void)snprintf(path, sizeof(path), "/proc/%.20s/maps", pid);
 	f = fopen(path, "re");
 	if (!f)
-		return NO_DAEMON; /* another user's */
+		return NO_DAEMON; /* we may not look into a process of another user */
 	while (is == NOT_LOADED && fgets(line, sizeof(line), f)) {
 		at = strstr(line, file);
 		if (at)

@@ -15,7 +15,7 @@
 
 #define FIX_SERIES "ceems factors check; systemctl status ceems-factors.timer"
 
-/* "44.180" */
+/* Writes MG as grams, such as "44.180". Returns BUF. */
 static const char *grams(uint64_t mg, char buf[32])
 {
 	(void)snprintf(buf, 32, "%" PRIu64 ".%03" PRIu64, mg / 1000, mg % 1000);

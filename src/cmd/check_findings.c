@@ -35,7 +35,7 @@ static char *masked_copy(const char *text)
 	return copy ? text_mask(copy, copy, strlen(copy) + 1) : NULL;
 }
 
-/* False: no memory. */
+/* Stores a copy of F for the list at the end. False: out of memory. */
 static bool check_findings_keep(struct check *c, const struct check_finding *f)
 {
 	struct check_finding *more = realloc(c->findings, (c->nfindings + 1) * sizeof(*more));

@@ -60,7 +60,7 @@ static void tell_cap(struct gpus *g, uint64_t cap, const char *type)
 	}
 }
 
-/* "nvidia-cap13" or "nvidia-cap[12-13,21]" at P */
+/* Reports the devices that P names: "nvidia-cap13", or a list such as "nvidia-cap[12-13,21]". */
 static void tell_caps(struct gpus *g, const char *p, const char *type)
 {
 	const char *list = p + strlen(CAP);
@@ -95,8 +95,8 @@ static bool value_of(const char *line, const char *key, char *ret, size_t size)
 }
 
 /*
- * A list with brackets is assumed to include this node. If it does not, its instances are not found
- * here anyway.
+ * Returns true if LINE of gres.conf may be for this node. NodeName with brackets is assumed to include it: if it does
+ * not, the device files of the line do not exist here.
  */
 static bool is_of_node(const struct check *c, const char *line)
 {

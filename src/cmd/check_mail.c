@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* check_mail.c - MailProg of ceems.conf, where Slurm's mails go through ceems-mail or the site has chosen a program. */
+/* check_mail.c - checks MailProg of ceems.conf, if the site has set it or Slurm's mails go through ceems-mail. */
 #include <string.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 
 #define PROGRAM_HINT "MailProg=/usr/sbin/sendmail in ceems.conf, or the site's own program"
 
-/* Whether slurmctld of this machine calls ceems-mail. */
+/* Returns true if slurmctld on this machine sends its mails through ceems-mail. */
 static bool has_ceems_mail(const struct check *c)
 {
 	const char *prog = c->slurm ? slurmconf_get(c->slurm, "MailProg") : NULL;

@@ -171,7 +171,7 @@ static bool find_cgroups(const char *controller, char *ret, size_t size)
 {
 	if (cgmount_find(controller, "/", ret, size) < 0)
 		return false;
-	ret[strlen(ret) - 1] = '\0'; /* the path's */
+	ret[strlen(ret) - 1] = '\0'; /* remove the "/" of the path, which follows the mount point */
 	return true;
 }
 
@@ -195,8 +195,8 @@ static void check_cgroups(struct check *c)
 }
 
 /*
- * Does stat(2) in a child process, because a file server that is down stops whoever looks at it. A
- * child that the kernel does not let go is left behind. -ETIMEDOUT.
+ * Does stat(2) in a child process, because it may hang if a file server is down. -ETIMEDOUT: no answer within
+ * CHECK_FOLDER_MS; the child is killed, but may hang on.
  */
 static int stat_in_child(const char *path, struct stat *ret)
 {
@@ -281,7 +281,7 @@ static void check_users_dir(struct check *c, const char *key, const char *dir, c
 		check_ok(c, key, "%s", dir);
 }
 
-/* Whether a step could be profiled here. */
+/* Checks whether a step with --ceems-profile could be profiled on this node. */
 static void check_profiles(struct check *c)
 {
 	const struct unwind_machine *machine = unwind_host();

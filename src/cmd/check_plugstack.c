@@ -15,9 +15,9 @@
 #define BLANKS " \t\r"
 
 struct place {
-	char conf[PATH_MAX]; /* the file that names it */
+	char conf[PATH_MAX]; /* the file with the line that loads the plugin */
 	unsigned int line;
-	char file[PATH_MAX]; /* as written there: a path, or a name in PluginDir */
+	char file[PATH_MAX]; /* the plugin as that line names it: a path, or a name in PluginDir */
 };
 
 static bool is_ours(const char *file)

@@ -14,7 +14,7 @@
 
 static const struct profile_plugin {
 	const char *type, *file, *package;
-	const char *must[4]; /* keys of acct_gather.conf */
+	const char *must[4]; /* keys that acct_gather.conf must have */
 } plugins[] = {
 	{ "acct_gather_profile/hdf5", "acct_gather_profile_hdf5.so", "slurm-wlm-hdf5-plugin", { "ProfileHDF5Dir" } },
 	{ "acct_gather_profile/influxdb", "acct_gather_profile_influxdb.so", "slurm-wlm-influxdb-plugin",
@@ -49,7 +49,8 @@ static bool profile_has_keys(struct check *c, const struct profile_plugin *p, co
 }
 
 /*
- * The plugin makes DIR in an existing folder. If that fails, slurmstepd ends, and with it the step.
+ * Checks that DIR exists, or that its parent does: then the profile plugin makes DIR. If it cannot, slurmstepd ends,
+ * and with it the step.
  */
 static bool profile_can_make(struct check *c, const char *dir)
 {

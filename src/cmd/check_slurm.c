@@ -17,10 +17,7 @@
 #define ENERGY_PLUGIN "acct_gather_energy/ceems"
 #define OF_EVERY_SLURM "auth_munge.so"
 
-/*
- * The version of the installed Slurm daemons; 0: unknown. Slurm compares a plugin's version with
- * it.
- */
+/* Returns the version of the installed Slurm daemons, which a plugin's version must match. 0: unknown. */
 static uint32_t installed_slurm_version(void)
 {
 	static const char *const ask[] = {
@@ -39,7 +36,7 @@ static uint32_t installed_slurm_version(void)
 
 		if (!p)
 			continue;
-		n = fscanf(p, "%*s %u.%u.%u", &major, &minor, &micro); /* "slurm-wlm 22.05.8" */
+		n = fscanf(p, "%*s %u.%u.%u", &major, &minor, &micro); /* as "slurm-wlm 22.05.8" */
 		(void)pclose(p);
 		if (n == 3)
 			return major << 16 | minor << 8 | micro;
@@ -75,8 +72,8 @@ static bool find_plugin(const char *dirs, const char *file, char *path, size_t s
 }
 
 /*
- * Returns true if Slurm would accept a plugin of this VERSION. It must be equal; for a SPANK plugin
- * only major and minor, and ours takes those of the program that loads it.
+ * Returns true if Slurm SLURM_VERSION accepts a plugin of VERSION. The versions must be equal, but for the spank
+ * plugin: it is accepted by each release that it knows, because it takes the version of the program that loads it.
  */
 static bool is_accepted(const char *what, uint32_t version, uint32_t slurm_version)
 {
@@ -104,7 +101,10 @@ static const char *at(const struct check *c, const char *key)
 	return buf;
 }
 
-/* The folder of Slurm's own plugins. Packagers choose it; take the first usual one with a plugin that every Slurm has. */
+/*
+ * Returns the folder of Slurm's own plugins. Packages have it in different places, so this is the first usual place
+ * with a plugin that every Slurm has.
+ */
 static const char *slurm_plugin_dir(void)
 {
 	static const char *const usual[] = { "/usr/lib/x86_64-linux-gnu/slurm-wlm",
@@ -144,7 +144,7 @@ static void append_folder(char buf[LINE_MAX], const char *dir)
 	(void)snprintf(buf + used, LINE_MAX - used, "%s%s", buf[used - 1] == '=' ? "" : ":", dir);
 }
 
-/* A line with Slurm's own folder, those in DIRS that exist, and ours: one line, whatever is missing. */
+/* Writes a line PluginDir= that is right: Slurm's own folder, the folders of DIRS that exist, and ours. */
 static const char *plugin_dir_line(const char *dirs, char buf[LINE_MAX])
 {
 	const char *own = slurm_plugin_dir();
@@ -161,7 +161,7 @@ static const char *plugin_dir_line(const char *dirs, char buf[LINE_MAX])
 	return buf;
 }
 
-/* With ours alone, or with a folder that is not there, no command and no daemon of Slurm's starts. */
+/* Checks PluginDir. If it lacks Slurm's own folder or names a missing one, no command or daemon of Slurm starts. */
 static void check_plugin_dir(struct check *c)
 {
 	const char *dirs = slurmconf_get(c->slurm, "PluginDir");
@@ -236,7 +236,10 @@ static void check_energy_type(struct check *c)
 		check_ok(c, "slurm.conf", "%s", hint);
 }
 
-/* Returns the largest set that LISTED has whole, METRIC_SET_N for none. *RET_MISSING: how many of our TRES it lacks. */
+/*
+ * Returns the largest set of our TRES that LISTED has completely; METRIC_SET_N: none. *RET_MISSING is how many of our
+ * TRES LISTED lacks.
+ */
 static enum metric_set find_set(const char *listed, unsigned int *ret_missing)
 {
 	unsigned int missing[METRIC_SET_N] = { 0 };
@@ -256,7 +259,7 @@ static enum metric_set find_set(const char *listed, unsigned int *ret_missing)
 	return has;
 }
 
-/* The types of TRES in slurm.conf(5), AccountingStorageTRES. */
+/* Returns true if NAME is a TRES of Slurm by slurm.conf(5), AccountingStorageTRES. */
 static bool is_tres_of_slurm(const char *name)
 {
 	static const char *const whole[] = { "cpu", "mem", "energy", "node", "billing", "vmem", "pages" };
@@ -272,7 +275,7 @@ static bool is_tres_of_slurm(const char *name)
 	return false;
 }
 
-/* One name that slurmctld does not know, such as the "..." of an example, keeps slurmctld from starting. */
+/* Checks the list of TRES. slurmctld does not start if it has an unknown name, such as the "..." of an example. */
 static void check_tres_names(struct check *c, const char *key, const char *listed)
 {
 	char hint[128];
@@ -372,8 +375,8 @@ static void check_settings(struct check *c)
 }
 
 /*
- * Reports keys of other energy plugins in acct_gather.conf. No loaded plugin knows them, so Slurm's
- * daemons do not start.
+ * Reports keys of other energy plugins in acct_gather.conf. Slurm's daemons do not start if no loaded plugin knows a
+ * key there.
  */
 static void check_other_plugins(struct check *c, const struct slurmconf *sc, const char *path)
 {
@@ -389,7 +392,7 @@ static void check_other_plugins(struct check *c, const struct slurmconf *sc, con
 		    path, line, key);
 }
 
-/* We read nothing in there. */
+/* Checks acct_gather.conf for keys that keep Slurm from working. Our own plugin has no keys there. */
 static void check_acct_gather_conf(struct check *c, const char *slurm_conf)
 {
 	const char *slash = strrchr(slurm_conf, '/');
@@ -413,10 +416,7 @@ static void check_starts(struct check *c, uint32_t version)
 			   "KafkaStartTopic is of no use: this Slurm does not tell of job starts");
 }
 
-/*
- * The slurm.conf that slurmd gets from slurmctld if none is installed (configless). Slurm's
- * commands look there, too.
- */
+/* Where slurmd puts the slurm.conf that it got from slurmctld (configless). Slurm's commands read it, too. */
 #define CONFIGLESS_SLURM_CONF "/run/slurm/conf/slurm.conf"
 
 void check_find_slurm_conf(const struct check *c, char *path, size_t size)
@@ -434,7 +434,7 @@ void check_find_slurm_conf(const struct check *c, char *path, size_t size)
 		(void)snprintf(path, size, "%s", CONFIGLESS_SLURM_CONF);
 }
 
-/* "ctl1(10.0.0.1)", or with a domain. */
+/* Returns true if HOST of slurm.conf, such as "ctl1(10.0.0.1)" or "ctl1.example.org", is this machine. */
 static bool is_this_host(const char *host)
 {
 	char name[256];
@@ -476,7 +476,7 @@ void check_slurm(struct check *c)
 		check_note(c, "slurm.conf", "%s; set SLURM_CONF to have it checked", err.text);
 		return;
 	}
-	(void)setenv("SLURM_CONF", path, 1); /* for Slurm's own commands */
+	(void)setenv("SLURM_CONF", path, 1); /* for Slurm's commands, which are run below */
 	version = installed_slurm_version();
 	check_settings(c);
 	check_acct_gather_conf(c, path);

@@ -19,13 +19,13 @@
 
 #define TICK_NS (300 * NSEC_PER_MSEC)
 
-/* A source is watched by domain; the last index is the whole node. */
+/* What a source shows of a domain. The index WATCH_NODE is for what it shows of the whole node. */
 #define WATCH_NODE DOMAIN_N
 struct watched {
 	bool is_there;
 	uint64_t energy_uj;
 	uint64_t from_ns, to_ns; /* the time in which the energy was used */
-	bool is_stamped;	 /* the sensor says how far it reaches */
+	bool is_stamped;	 /* the sensor gives the time of its readings */
 	enum reading_quality quality;
 };
 
@@ -176,7 +176,7 @@ static bool watched_mw(const struct watched *of, uint64_t *ret_mw)
 	return true;
 }
 
-/* "cpu 12.3 W (counter), node 310.0 W (integrated, 2.1 s old)" */
+/* Adds the power that a source shows, such as "cpu 12.3 W (counter), node 310.0 W (integrated, 2.1 s old)". */
 static void add_watts(struct text *t, const struct watch *w, enum source_id id)
 {
 	const char *comma = "";
@@ -265,7 +265,7 @@ static void tell_closed(struct check *c, enum source_id id, const struct sources
 		check_error(c, name, hint, "%s", st->why);
 }
 
-/* What it found, a line each. */
+/* Reports the notes of a source, each line as a finding. */
 static void tell_notes(struct check *c, enum source_id id, const char *notes)
 {
 	for (; *notes; notes += strcspn(notes, "\n") + 1)
@@ -337,7 +337,7 @@ static bool has_estimate(const struct watch *w)
 	return false;
 }
 
-/* The power of all that is measured: the node's, or the sum of its parts. */
+/* Gives the power of the node: from the sensor of the whole node, or the sum of the domains. False: not known. */
 static bool total_mw(const struct watch *w, enum source_id node, uint64_t *ret_mw)
 {
 	uint64_t sum_mw = 0;

@@ -15,12 +15,9 @@
 
 #define LAG_SECONDS 86400
 #define SINK_LAG_SECONDS 300
-#define TAKEN_SECONDS 60 /* the recorder takes an entry within one */
+#define TAKEN_SECONDS 60 /* an entry that waits longer is reported; the recorder takes it within seconds */
 
-/*
- * Checks that DIR belongs to the user as whom slurmctld runs. access() cannot tell, since root may
- * do everything.
- */
+/* Checks that DIR belongs to SlurmUser. access() would not do: root, who runs `ceems check`, may do everything. */
 static void store_check_owner(struct check *c, const char *key, const char *dir, const struct stat *st)
 {
 	const char *user = check_slurm_user(c);
@@ -36,7 +33,7 @@ static void store_check_owner(struct check *c, const char *key, const char *dir,
 	check_error(c, key, hint, "%s is not SlurmUser's (%s)", dir, user);
 }
 
-/* Checks that other users cannot write to DIR, since files in it are opened by name and trusted. */
+/* Checks that other users cannot write to DIR, since the recorder trusts the files in it. */
 static void store_check_mode(struct check *c, const char *key, const char *dir, const struct stat *st)
 {
 	char hint[PATH_MAX + 16];
@@ -47,7 +44,7 @@ static void store_check_mode(struct check *c, const char *key, const char *dir, 
 	check_error(c, key, hint, "%s can be written to by others, who can forge and delete records", dir);
 }
 
-/* False: it is not there (yet). */
+/* Checks DIR, the folder that KEY names. False: it does not exist, perhaps because it is made later. */
 static bool store_check_folder(struct check *c, const char *key, const char *dir)
 {
 	struct errmsg err = { 0 };
@@ -176,7 +173,7 @@ void check_store(struct check *c)
 	int rc = has_store ? store_view_open(dir, /* writable= */ false, &v, &err) : -ENOENT;
 	int writer = has_store ? store_view_has_writer(dir, NULL) : 0;
 
-	if (writer == -ENOENT) /* none ever was */
+	if (writer == -ENOENT) /* no recorder has ever run */
 		writer = 0;
 	if (rc < 0 && rc != -ENOENT)
 		check_warn(c, "StoreDir", "run ceems check as SlurmUser or root", "%s", err.text);

@@ -42,7 +42,7 @@ static void textfile_check_tried(struct check *c)
 		check_ok(c, "TextfileDir", "%s: a file was made there and removed", dir);
 }
 
-/* Tries as the user as whom slurmd runs. */
+/* Tries to write to TextfileDir, if we run as the user as whom slurmd runs. */
 static void textfile_check_dir(struct check *c)
 {
 	const char *user = c->slurm ? slurmconf_get(c->slurm, "SlurmdUser") : NULL;
@@ -67,7 +67,10 @@ static void textfile_try_as(const struct passwd *pw, const struct textfile_feed_
 	_exit(fileio_write_full(fd, err.text, strlen(err.text)) < 0);
 }
 
-/* Makes a file in a child process, since ACLs and root squash matter as well as mode bits. */
+/*
+ * Tries to write as user PW, in a child process. Looking at mode bits would not do, since ACLs and root squash also
+ * matter.
+ */
 static int textfile_fork_try(const struct passwd *pw, const struct textfile_feed_options *o, struct errmsg *err)
 {
 	int fd[2];
@@ -89,7 +92,7 @@ static int textfile_fork_try(const struct passwd *pw, const struct textfile_feed
 	return n ? -EIO : 0;
 }
 
-/* ceems-recorder writes there as SlurmUser. */
+/* Tries to write to the recorder's TextfileDir as SlurmUser, as whom the recorder runs. */
 static void textfile_check_recorder(struct check *c)
 {
 	const char *user = check_slurm_user(c);
@@ -123,7 +126,7 @@ void check_textfile(struct check *c)
 
 	if (!*c->settings.textfile_dir)
 		return;
-	/* ceems-textfile looks the group up at each write; slurmd then logs the same error */
+	/* if the group is unknown, no file is written, and slurmd logs the same error */
 	if (*group && !getgrnam(group))
 		check_error(c, "TextfileDir", "TextfileGroup=prometheus", "TextfileGroup: no group '%s' is known",
 			    group);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_todo.c - prints the hints by file. The file is found from the key or file that the hint's
- * text names.
+ * check_todo.c - prints the hints, grouped by the file to change. A hint belongs to the file that its text names, or
+ * whose key it names.
  */
 #include "src/cmd/check_todo.h"
 
@@ -20,10 +20,7 @@ enum restart {
 
 enum file { SLURM_CONF, CEEMS_CONF, PLUGSTACK_CONF, GRES_CONF, CGROUP_CONF, ACCT_GATHER_CONF, SYSTEM, FILE_N };
 
-/*
- * The daemons to restart after a change of each file. For the first two files it depends on the
- * key.
- */
+/* The daemons to restart after a change of each file. For the first two files, this depends on the key. */
 static const struct {
 	const char *name;
 	unsigned int restart;
@@ -38,7 +35,7 @@ static const struct {
 	[SYSTEM] = { "system", 0 },
 };
 
-/* Keys that need a restart by slurm.conf(5); TRES and plugins are set up when slurmctld starts. */
+/* Keys of slurm.conf, and the daemons to restart after a change, by slurm.conf(5). */
 static const struct {
 	const char *key;
 	unsigned int restart;
@@ -85,8 +82,8 @@ static bool is_named(const char *hint, const char *word, size_t len, const char 
 }
 
 /*
- * The daemons to restart after a change of KEY. slurmctld reads two keys of ceems.conf; each step
- * reads PerfDefault, and commands read MailProg.
+ * Returns the daemons to restart after a change of KEY in ceems.conf. slurmctld reads only two keys. Each step reads
+ * PerfDefault, and commands read MailProg, so neither needs a restart.
  */
 static unsigned int restart_of_setting(const struct kvconf_key *key)
 {
@@ -197,7 +194,7 @@ void check_todo_print(const struct check *c)
 	cmd_print("to do");
 	for (i = 0; i < FILE_N; i++)
 		restart |= print_file(c, (enum file)i);
-	/* daemons that start anew read all files */
+	/* daemons that are restarted read all files, so they need not be reconfigured */
 	if ((restart & (SLURMCTLD | SLURMD)) == (SLURMCTLD | SLURMD))
 		restart &= ~(unsigned int)RECONFIGURE;
 	if (restart)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_advise.c - ceems advise: what to ask for next time, from a user's last runs of a job name in slurmdbd.
+ * cmd_advise.c - ceems advise: suggests what to request for a job. It reads the user's last runs of jobs with the same name
+ * from slurmdbd.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,9 +17,9 @@
 #include "src/cmd/when.h"
 #include "src/libutil/clock.h"
 
-#define RUNS_MOST 100 /* the last ones */
+#define RUNS_MOST 100 /* only so many of the last runs are used */
 #define SINCE "now-180days"
-/* The past is searched in windows that grow, the latest first: most jobs ran last within days. */
+/* slurmdbd is asked for growing windows of time, the latest first, because most jobs last ran some days ago. */
 #define WINDOW_FIRST_S UINT64_C(3600)
 #define WINDOW_GROWTH 4
 
@@ -29,7 +30,7 @@ struct advise_request {
 	bool json;
 };
 
-/* slurmdbd ignores case in job names, so the name is compared again. */
+/* Adds the jobs named NAME to the runs. The name is compared again, because slurmdbd ignores its case. */
 static int add_runs(struct run_history *h, struct job_site *site, const char *name, struct slurmdb_jobs *jobs)
 {
 	int rc = 0;

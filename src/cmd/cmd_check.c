@@ -61,7 +61,7 @@ bool check_secret_file(struct check *c, const char *what, const char *path)
 		check_error(c, what, errno == ENOENT ? hint : "run ceems check as root", "%s: %s", path, strerror(errno));
 		return false;
 	}
-	/* with mode 0600 only its owner reads it, who has to be SlurmUser */
+	/* with mode 0600, only its owner can read it, so SlurmUser must own it */
 	if (pw && pw->pw_uid && pw->pw_uid != st.st_uid)
 		(void)snprintf(hint, sizeof(hint), "chown %s %s; chmod 0600 %s", pw->pw_name, path, path);
 	else
@@ -104,7 +104,7 @@ static void check_host_textfile(struct check *c)
 		(void)snprintf(c->host_textfile_dir, sizeof(c->host_textfile_dir), "%s", here->textfile_dir);
 }
 
-/* False: nothing more can be said. */
+/* Reads ceems.conf and reports its errors. False: it cannot be used, so nothing else can be checked. */
 static bool check_conf(struct check *c, bool named)
 {
 	struct check_lines lines = { .c = c };
@@ -131,7 +131,7 @@ static bool check_conf(struct check *c, bool named)
 	return rc == 0;
 }
 
-/* Checks the file with the rules of advice, which most sites do not have. */
+/* Checks ceems-advice.conf, in which a site may change the rules of advice. */
 static void check_advice(struct check *c)
 {
 	struct advice_site site;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_flame.c - ceems flame: where a job spent its time, from the profiles of its nodes.
+ * cmd_flame.c - ceems flame: shows in which functions a job spent its CPU time, from the profiles of its nodes.
  */
 #include <errno.h>
 #include <string.h>
@@ -182,7 +182,7 @@ static int flame_run(const struct flame_request *r, int argc, char **argv)
 
 /* --- arguments ---------------------------------------------------------------------------------- */
 
-/* Where files are looked for: --dir; without it, in the current folder and the site's folders. */
+/* Sets the folders in which files are looked for: --dir, or else the current folder and those of ceems.conf. */
 static int choose_dirs(const char *dir, const char *conf, struct settings *settings, struct flame_request *r)
 {
 	r->dirs[r->ndirs++] = dir ? dir : ".";

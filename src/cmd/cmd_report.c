@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_report.c - ceems report: a month, a week or a job for people who were not there, from slurmdbd.
+ * cmd_report.c - ceems report: a report of a month, a week or a job, from slurmdbd or a database.
  */
 #include <errno.h>
 #include <signal.h>
@@ -35,7 +35,7 @@ int report_close(const struct report_options *o, FILE *out, int rc)
 
 enum { OPT_BY = 256, OPT_CSV, OPT_DIR, OPT_FROM, OPT_HTML, OPT_JSON, OPT_MAIL_TO, OPT_MONTH, OPT_RANK, OPT_SITE, OPT_TEXT, OPT_WEEK };
 
-/* The period may also be the next argument, as in "--week 2026-W48". */
+/* Sets the period from the option's argument, or from the next argument, as in "--week 2026-W48". */
 static int set_period(struct report_options *o, enum period_kind kind, int argc, char **argv)
 {
 	const char *text = optarg;
@@ -59,7 +59,7 @@ static int set_by(struct report_options *o, const char *text)
 	return cmd_usage_error(&cmd_report, "--by %s: user, account or partition", text);
 }
 
-/* "sqlite", or "mariadb:FILE" */
+/* Sets the database from TEXT, the argument of --from, such as "sqlite" or "mariadb:FILE". */
 static int set_from(struct report_options *o, const char *text)
 {
 	static const char *const names[] = { "mariadb", "sqlite" };
@@ -120,7 +120,7 @@ static int set_option(const struct cmd_info *self, struct report_options *o, int
 	}
 }
 
-/* The format by the file's name, used if no option sets it. */
+/* Returns the form for file PATH by the end of its name. Used if no option sets the form. */
 static enum report_form form_of(const char *path)
 {
 	static const struct {
@@ -138,7 +138,7 @@ static enum report_form form_of(const char *path)
 	return REPORT_TEXT;
 }
 
-/* What a site or a mail leaves to be chosen. */
+/* Refuses options that do not go together, such as a user with --site. */
 static int check_options(const struct report_options *o, bool has_form)
 {
 	const struct jobs_choice *c = &o->choice;
@@ -177,10 +177,10 @@ static int run_report(struct report_options *o, const char *ids, bool has_form)
 	if (rc != CMD_OK)
 		return rc;
 	if (o->database)
-		(void)signal(SIGPIPE, SIG_IGN); /* OpenSSL writes to a server that is gone */
+		(void)signal(SIGPIPE, SIG_IGN); /* otherwise OpenSSL ends us when it writes to a server that is gone */
 	if (o->site)
 		return report_site(o);
-	/* who may read the database may read all of it */
+	/* a user who may read the database may read the jobs of all users */
 	if (o->database && !o->rank)
 		o->choice.all_users |= !o->choice.users.n;
 	rc = jobs_choice_self(&cmd_report, &o->choice);

@@ -31,7 +31,7 @@ struct trace_request {
 	const char *metrics;
 	const char *dir;
 	const char *out;
-	uint64_t every_ns; /* 0: the rows as they are */
+	uint64_t every_ns; /* length of a row in the output; 0: the rows of the traces are printed as they are */
 };
 
 /* --- numbers ------------------------------------------------------------------------------ */
@@ -49,10 +49,7 @@ static void print_elapsed(uint64_t ns)
 	printf("%" PRIu64 ".%06" PRIu64, ns / NSEC_PER_SEC, ns % NSEC_PER_SEC / 1000);
 }
 
-/*
- * Prints V: whole numbers up to 2^53 exactly, others with 12 digits, more than was measured.
- * NOTHING is printed if V is unknown.
- */
+/* Prints V: whole numbers exactly, others with 12 digits, which is more than was measured. If V is unknown, prints NOTHING. */
 static void print_value(double v, const char *nothing)
 {
 	if (isnan(v))
@@ -107,10 +104,10 @@ static void print_names(const struct trace_column *c, size_t n, const char *befo
 
 /* --- rows as they are ---------------------------------------------------------------------- */
 
-/* Of all tables, by time. */
+/* The state of printing the rows of all traces in the order of time. */
 struct merge {
 	const struct trace_files *files;
-	size_t *next;	/* of each table, the row that comes */
+	size_t *next;	/* for each trace, the index of its next row */
 	uint64_t begin_ns;
 	const struct trace_column *column;
 	size_t ncolumns;
@@ -247,7 +244,7 @@ static void print_grid_json(const struct trace_grid *g)
 
 /* --- drawings ------------------------------------------------------------------------------- */
 
-/* "job 7.0 on 2 nodes, from 2026-11-25T10:00:00Z"; WHAT: the ids, or empty */
+/* Writes a title such as "job 7.0 on 2 nodes, from 2026-11-25T10:00:00Z". WHAT has the ids, or is empty. */
 static void make_title(const struct trace_files *files, const struct trace_grid *g, const char *what, char *buf,
 		       size_t size)
 {
@@ -417,7 +414,7 @@ static int cmd_trace_run(const struct cmd_info *self, int argc, char **argv)
 	struct trace_request r = { .form = FORM_PLOT };
 	const char *conf = NULL, *resample = NULL;
 	struct trace_files files = { 0 };
-	char what[64] = ""; /* the ids; empty: files */
+	char what[64] = ""; /* the ids of the jobs; empty: files were named */
 	int c, rc;
 
 	while ((c = cmd_getopt(argc, argv, trace_options, 0)) >= 0) {

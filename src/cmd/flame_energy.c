@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * flame_energy.c - flame_files_by_energy(). Samples carry no time, so each has an equal part of what its step took on its
- * node: an estimate.
+ * flame_energy.c - flame_files_by_energy(). A sample has no time, so each sample gets an equal share of the energy of its
+ * step on its node. This is an estimate.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 #include "src/cmd/job_step.h"
 #endif
 
-/* A step's CPU energy or, if that is not known, its energy. */
+/* Energy of a step: its CPU energy or, if that is not known, its whole energy. */
 struct step_joules {
 	double j;
 	bool is_cpu;
@@ -24,7 +24,7 @@ struct step_joules {
 
 /* --- traces ------------------------------------------------------------------------------------- */
 
-/* The last value; NAN: there is none. */
+/* Returns the last value in column NAME. NAN: there is no such column or value. */
 static double last_value(const struct trace_table *t, const char *name)
 {
 	const int column = trace_table_find(t, name);
@@ -44,7 +44,7 @@ static bool joules_of_trace(const struct trace_table *t, struct step_joules *ret
 	return ret->j >= 0;
 }
 
-/* False: there is none of the file's step and node. */
+/* Finds the energy in a trace of the file's step and node. False: there is no such trace. */
 static bool find_trace(const struct flame_file *file, const char *const *dir, size_t ndirs, struct step_joules *ret)
 {
 	struct trace_files traces = { 0 };
@@ -75,7 +75,7 @@ static bool joules_of_step(const struct record_step *s, struct step_joules *ret)
 	return true;
 }
 
-/* False: not known, which was told if there is a reason. */
+/* Asks slurmdbd for the energy of the file's step. False: it is not known; if that is an error, it was printed. */
 static bool ask_slurmdbd(const struct flame_file *file, struct step_joules *ret)
 {
 	static struct job_site site;
@@ -121,7 +121,7 @@ static bool is_same_step(const struct flame_file *a, const struct flame_file *b)
 	return !strcmp(a->job, b->job) && !strcmp(a->step, b->step);
 }
 
-/* Of all files of the step of file I, which was not looked at yet. */
+/* Sets the scale of file I, and of all later files of the same step. */
 static int scale_step(struct flame_files *f, size_t i, const char *const *dir, size_t ndirs, bool *is_cpu, bool *is_traced)
 {
 	struct step_joules joules;

@@ -15,7 +15,7 @@ static const struct job_file_kind profile_kind = { "profile", "ceems-profile-", 
 
 /* --- reading ------------------------------------------------------------------------------------ */
 
-/* Returns the sample type "cpu", which our files have. If there is none, returns the last type, which pprof shows, too. */
+/* Returns the type of value to show: "cpu", which our files have, or else the last type, as pprof does. */
 static size_t choose_type(const struct profile *p)
 {
 	const int cpu = profile_find_type(p, "cpu", "nanoseconds");
@@ -51,7 +51,10 @@ static void describe_file(const char *path, struct flame_file *file)
 	(void)snprintf(file->step, sizeof(file->step), "%s", name.step);
 }
 
-/* A step that ran twice has two files; the later run counts. False: FILE was given up for another or is the one that counts. */
+/*
+ * If F has another file of the same step and node, the step ran twice: keeps the later run, frees the other, and returns
+ * true. False: there is none, and FILE must be added.
+ */
 static bool is_replaced(struct flame_files *f, struct flame_file *file)
 {
 	size_t i;
@@ -188,7 +191,10 @@ int flame_files_add_to(const struct flame_files *f, struct flame *flame, enum fl
 	return rc;
 }
 
-/* "n1:17" becomes "n1: 17 samples were lost". NULL: the comment is of something else. */
+/*
+ * Returns what a comment of a profile says was lost, such as "n1: 17 samples were lost" for "n1:17"; the caller frees it.
+ * NULL: the comment is about something else.
+ */
 static char *gap_text(const char *comment)
 {
 	static const size_t lost = sizeof(PROFILE_NOTE_LOST) - 1, limit = sizeof(PROFILE_NOTE_LIMIT) - 1;

@@ -11,42 +11,44 @@
 struct flame_file {
 	struct profile *profile;
 	char job[24], step[16], node[256]; /* empty: not known */
-	size_t type;			   /* which of its values is shown */
-	double total;			   /* of that, of all samples */
-	double scale;			   /* what to multiply with: 1, or joules by value */
+	size_t type;			   /* index of the value of a sample that is shown */
+	double total;			   /* sum of that value over all samples */
+	double scale;			   /* factor for that value: 1, or joules per unit of it */
 };
 
 struct flame_files {
 	struct flame_file *file;
 	size_t n;
-	char what[64];	 /* the ids of its jobs; empty: files */
-	char title[384]; /* flame_files_title() */
+	char what[64];	 /* the ids of the jobs; empty: files were named */
+	char title[384]; /* memory of flame_files_title() */
 };
 
 /*
- * Those that ARGV says, ids or names of files; ids in each of DIR[ndirs]. Prints errors; returns enum cmd_exit.
+ * Reads the profiles that ARGV names: files, or ids of jobs and steps, whose files are looked for in each DIR[ndirs].
+ * Prints errors. Returns enum cmd_exit.
  */
 int flame_files_load(struct flame_files *f, int argc, char **argv, const char *const *dir, size_t ndirs);
-/* Those of IDS, which are WHAT in messages; that there is none is no error. */
+/* Reads the profiles of IDS, which messages call WHAT. It is no error if there are none. Returns enum cmd_exit. */
 int flame_files_look(struct flame_files *f, const struct job_ids *ids, const char *what, const char *const *dir, size_t ndirs);
 void flame_files_fini(struct flame_files *f);
 
-/* "job 7 on 2 nodes". Lives as long as F. */
+/* Returns a title such as "job 7 on 2 nodes", which lives as long as F. */
 const char *flame_files_title(struct flame_files *f);
-/* The type of their values; "" if they differ. */
+/* Returns the unit of the values that are shown; "" if the files have different units. */
 const char *flame_files_unit(const struct flame_files *f);
 
-/* All in one, as pprof has it. *RET is the caller's. */
+/* Joins all profiles into one, which the caller destroys. 0 or -errno. */
 int flame_files_merge(const struct flame_files *f, struct profile **ret);
-/* Adds all to a tree. */
+/* Adds the samples of all profiles to FLAME, on side SIDE. 0 or -ENOMEM. */
 int flame_files_add_to(const struct flame_files *f, struct flame *flame, enum flame_side side);
-/* What was lost or left out, as lines: malloc'ed texts, NULL-ended. NULL: out of memory. */
+/* Returns lines that say which samples were lost or left out, ended by NULL; flame_files_free_gaps(). NULL: out of memory. */
 char **flame_files_gaps(const struct flame_files *f);
 void flame_files_free_gaps(char **gap);
 
 /*
- * Sets the scale of each file to joules by value: its step's energy on its node, by the traces in DIR[ndirs], else what
- * slurmdbd has of the step, shared by samples. NOTE[SIZE] says which. Prints errors; returns enum cmd_exit.
+ * Sets the scale of each file so that its samples share the energy of the step on that node, which a trace in DIR[ndirs]
+ * has. Without a trace, the files of a step share the step's energy in slurmdbd. NOTE[SIZE] says which of both was used.
+ * Prints errors. Returns enum cmd_exit.
  */
 int flame_files_by_energy(struct flame_files *f, const char *const *dir, size_t ndirs, char *note, size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* flame_html.c - flame_view.h: one page with its own script, which loads nothing. */
+/* flame_html.c - flame_view_html(): writes one page that contains its script and loads nothing. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "src/libutil/util.h"
 
 #define TOP_ROWS 60u
-#define SHARE_MIN 1e-4 /* a smaller frame could not be seen */
+#define SHARE_MIN 1e-4 /* frames with a smaller share are left out, because they could not be seen */
 #define DEPTH_MAX 1000u
 
 static const char css[] =
@@ -94,7 +94,7 @@ static bool is_seen(const struct flame *f, const struct flame_frame *frame)
 	return flame_share(f, frame->total, FLAME_THIS) >= SHARE_MIN || flame_share(f, frame->total, FLAME_OTHER) >= SHARE_MIN;
 }
 
-/* DEPTH_MAX bounds the recursion. */
+/* Writes the frames below PARENT as JSON, by recursion, which DEPTH_MAX bounds. */
 static void put_frames(const struct flame_view *v, uint32_t parent, size_t depth, const char **comma, FILE *out)
 {
 	const struct flame *f = v->flame;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* flame_svg.c - flame_view.h: a picture without script. */
+/* flame_svg.c - flame_view_svg(): writes a picture without a script. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,16 +7,16 @@
 #include "src/cmd/html.h"
 #include "src/libutil/text.h"
 
-/* In pixels. */
+/* All in pixels. */
 #define WIDTH 1200.0
 #define ROW 18
 #define TOP 56
-#define LETTER 7.2 /* of a monospaced font of 12 pixels */
+#define LETTER 7.2 /* width of a letter of a monospaced font of 12 pixels */
 #define WIDTH_MIN 0.4
 #define DEPTH_MAX 150u
 
 static const char style[] =
-	"<style>\n" /* no variables: not every viewer knows them */
+	"<style>\n" /* without CSS variables, which not every viewer knows */
 	".fg-text{font:12px ui-monospace,\"DejaVu Sans Mono\",monospace;fill:#1f2328}"
 	".fg-head{font:600 17px system-ui,sans-serif;fill:#1f2328}.fg-soft{font:13px system-ui,sans-serif;fill:#59636e}\n"
 	".fg-paper{fill:#ffffff}.fg-u0{fill:#ffd8a8}.fg-u1{fill:#ffcba4}.fg-u2{fill:#ffe3b3}.fg-u3{fill:#fbd0b8}"
@@ -32,12 +32,12 @@ static const char style[] =
 struct svg_frames {
 	const struct flame_view *view;
 	FILE *out;
-	double height; /* of the rows */
-	size_t deepest;
-	bool is_measured; /* false: DEEPEST is being found */
+	double height; /* height of all rows */
+	size_t deepest;	  /* depth of the deepest frame */
+	bool is_measured; /* false: svg_walk() writes nothing and only finds DEEPEST */
 };
 
-/* Equal names have equal colours. */
+/* Returns the CSS class of a function's colour. Equal names get equal colours. */
 static const char *user_class(const char *name)
 {
 	static const char *const classes[] = { "u0", "u1", "u2", "u3" };
@@ -77,7 +77,10 @@ static const char *class_of(const struct flame_view *v, const struct flame_frame
 	return user_class(name->text);
 }
 
-/* Of two profiles a frame is as wide as the mean of its shares, so that one which is in either is seen. */
+/*
+ * Returns the width of a frame as a share of the picture. With two profiles, this is the mean of its shares, so that a
+ * frame of only one of them is visible.
+ */
 static double share_of(const struct flame_view *v, const struct flame_frame *frame)
 {
 	const double here = flame_share(v->flame, frame->total, FLAME_THIS);
@@ -111,7 +114,7 @@ static void put_frame(struct svg_frames *s, const struct flame_frame *frame, dou
 	(void)fprintf(s->out, "</g>\n");
 }
 
-/* DEPTH_MAX bounds the recursion. */
+/* Writes the frames below PARENT, or finds the deepest one, by recursion, which DEPTH_MAX bounds. */
 static void svg_walk(struct svg_frames *s, uint32_t parent, double x, size_t depth)
 {
 	const struct flame *f = s->view->flame;

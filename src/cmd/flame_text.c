@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* flame_text.c - flame_view.h: a table for a terminal, and texts for other programs. */
+/* flame_text.c - the text forms of flame_view.h: a table for a terminal, and files for other programs. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -101,7 +101,7 @@ int flame_view_table(const struct flame_view *v, size_t rows, FILE *out)
 
 /* --- for other programs ------------------------------------------------------------------------- */
 
-/* The frames from the root to AT, AT last. Returns how many, at most MAX; those next to the root are left out then. */
+/* Writes the frames from the root to AT to RET. Returns how many; if more than MAX, those next to the root are left out. */
 static size_t path_to(const struct flame *f, uint32_t at, uint32_t *ret, size_t max)
 {
 	size_t n = 0, i;
@@ -137,7 +137,7 @@ void flame_view_folded(const struct flame_view *v, FILE *out)
 			const char *c;
 
 			for (c = name->text; *c; c++)
-				(void)fputc(*c == ';' ? ':' : *c, out); /* it separates frames */
+				(void)fputc(*c == ';' ? ':' : *c, out); /* ';' separates frames */
 			(void)fprintf(out, "%s%s", name->kind == FLAME_KERNEL ? "_[k]" : "", k + 1 < n ? ";" : "");
 		}
 		(void)fprintf(out, " %.0f\n", value);
@@ -154,7 +154,7 @@ void flame_json_text(FILE *out, const char *text)
 			(void)fputc('?', out);
 		else if (*text == '"' || *text == '\\')
 			(void)fprintf(out, "\\%c", *text);
-		else if (*text == '<' || *text == '>' || *text == '&') /* the end of a script element is none then */
+		else if (*text == '<' || *text == '>' || *text == '&') /* so that "</script>" does not end the element */
 			(void)fprintf(out, "\\u%04x", *text);
 		else
 			(void)fwrite(text, 1, len, out);

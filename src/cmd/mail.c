@@ -23,7 +23,7 @@
 
 extern char **environ;
 
-/* Whether the last part of PATH is NAME. */
+/* Returns true if PATH has a folder and the file's name is NAME. */
 static bool is_named(const char *path, const char *name)
 {
 	const char *slash = strrchr(path, '/');
@@ -60,7 +60,10 @@ bool mail_is_address(const char *text)
 	return !is_first;
 }
 
-/* GNU mail obeys "~! command" also in a text that is piped to it; "." alone ends one. */
+/*
+ * Writes a line of the text, with a blank before it if a mail program could obey it. GNU mail executes "~! command" also
+ * in a text that is piped to it, and a line with "." alone ends the text.
+ */
 static int write_line(int fd, const char *line, size_t len)
 {
 	bool is_command = *line == '~' || (*line == '.' && (len == 1 || line[1] == '\n'));
@@ -101,7 +104,7 @@ static int mail_wait(const char *prog, pid_t pid, struct errmsg *err)
 	return 0;
 }
 
-/* What PROG reads. */
+/* Writes what PROG reads from its standard input: the text, or the whole mail if PROG takes an attachment. */
 static int write_input(int fd, const char *prog, const struct mail *m)
 {
 	_cleanup_free_ char *message = NULL;

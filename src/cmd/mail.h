@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mail.h - sends a mail with the site's mail program. A program named sendmail reads the whole mail (sendmail -i -t), with
- * an attachment. Every other program is called as slurmctld does it: PROG -s SUBJECT ADDRESS, with the text on its standard
- * input and without attachment, for which mail programs have no common option.
+ * mail.h - sends a mail with the site's mail program. A program named sendmail is called as "sendmail -i -t" and reads the
+ * whole mail with its attachment. Any other program is called as slurmctld calls it, PROG -s SUBJECT ADDRESS, and reads the
+ * text; it gets no attachment, because mail programs have no common option for one.
  */
 #ifndef CEEMS_CMD_MAIL_H
 #define CEEMS_CMD_MAIL_H
@@ -23,21 +23,24 @@ struct mail {
 	const char *page_name; /* its file's name: letters, digits, '.' and '-' */
 };
 
-/* MailProg of S; the default if S names none, or ceems-mail, which would start itself for ever. Borrowed from S. */
+/*
+ * Returns MailProg of S, borrowed from S. Returns the default program instead if MailProg is not set, or if it is
+ * ceems-mail, which would start itself for ever.
+ */
 const char *mail_prog(const struct settings *s);
-/* Whether PROG is ceems-mail. */
+/* Returns true if PROG is ceems-mail. */
 bool mail_prog_is_ours(const char *prog);
-/* Whether PROG takes an attachment: it is named sendmail. */
+/* Returns true if PROG takes an attachment, that is, if it is named sendmail. */
 bool mail_prog_attaches(const char *prog);
 
-/* Whether mail_send() would take ADDRESS. */
+/* Returns true if mail_send() accepts ADDRESS. */
 bool mail_is_address(const char *address);
 
 /*
- * The subject is masked, because line ends in a job's name would become mail headers. Lines of the text that mail programs
- * take for commands get a blank at their start. -EINVAL: an address does not begin with a letter or a digit, since mail
- * programs accept "|program" and "/file", or has a character that has a meaning in mail headers. -ETIMEDOUT: PROG did not
- * end within a minute; -EIO: PROG failed.
+ * Sends M with PROG. Masks the subject, because line ends in a job's name would become mail headers. Puts a blank before
+ * lines of the text that a mail program would obey. -EINVAL: an address begins with something else than a letter or digit
+ * (mail programs accept "|program" and "/file"), or has a character with a meaning in mail headers. -ETIMEDOUT: PROG did
+ * not end within a minute. -EIO: PROG failed.
  */
 int mail_send(const char *prog, const struct mail *m, struct errmsg *err);
 

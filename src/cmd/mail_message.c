@@ -5,12 +5,12 @@
 
 #include "src/libutil/utf8.h"
 
-#define BOUNDARY "ceems-part" /* no line of base64 begins with two '-' */
-#define LINE_BYTES 57 /* of which base64 makes 76 characters, the most of a line */
-#define WORD_BYTES 42 /* of a word in a header, which has at most 75 characters with its frame of 12 */
+#define BOUNDARY "ceems-part" /* cannot occur in the parts: no line of base64 begins with "--" */
+#define LINE_BYTES 57 /* base64 makes 76 characters of them, the most that a line may have */
+#define WORD_BYTES 42 /* base64 and a frame of 12 characters make 68 of them; a word in a header may have 75 */
 #define BASE64_MAX (4 * (LINE_BYTES / 3) + 1)
 
-/* Of at most LINE_BYTES. Returns BUF. */
+/* Writes LEN bytes of TEXT, at most LINE_BYTES, as base64 to BUF. Returns BUF. */
 static const char *base64(const char *text, size_t len, char buf[BASE64_MAX])
 {
 	static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -46,7 +46,7 @@ static void put_body(const char *text, FILE *out)
 	}
 }
 
-/* How many bytes of TEXT are whole characters and fit into one word. */
+/* Returns how many bytes of TEXT fit into one word of a header without cutting a UTF-8 character. */
 static size_t word_length(const char *text)
 {
 	size_t left = strlen(text);
@@ -63,7 +63,7 @@ static size_t word_length(const char *text)
 	return used;
 }
 
-/* Words of RFC 2047, one per line. They are right for each text, so that none needs to be looked at. */
+/* Writes the subject as encoded words of RFC 2047, one per line. These are right for any text. */
 static void put_subject(const char *text, FILE *out)
 {
 	char word[BASE64_MAX];
@@ -91,7 +91,7 @@ void mail_message_write(const struct mail *m, FILE *out)
 	(void)fprintf(out, "To: %s\n", m->address);
 	put_subject(*m->subject ? m->subject : "slurm-ceems", out);
 	fputs("MIME-Version: 1.0\n"
-	      "Auto-Submitted: auto-generated\n" /* nobody's vacation program answers (RFC 3834) */
+	      "Auto-Submitted: auto-generated\n" /* so that vacation programs do not answer (RFC 3834) */
 	      "Content-Type: multipart/mixed; boundary=\"" BOUNDARY "\"\n", out);
 	put_part("text/plain", NULL, m->text, out);
 	if (m->page)

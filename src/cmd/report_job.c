@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* report_job.c - the report of a job. */
+/* report_job.c - `ceems report job`: the report of one job. */
 #include "src/cmd/report.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static struct job_id id_of(const struct record *r)
 	return (struct job_id){ .job_id = (uint32_t)r->job_id };
 }
 
-/* The folders that --ceems-trace and --ceems-profile write to; SITES is the site's. Returns how many. */
+/* Finds the folders in which files of job R may be: --dir, or SITES, the site's folder, and the job's. Returns how many. */
 static size_t users_dirs(const struct report_options *o, const char *sites, const struct record *r, const char *dir[2])
 {
 	size_t n = 0;
@@ -72,7 +72,7 @@ static void draw_flame(const void *owner, FILE *out)
 	flame_view_svg(&((const struct report_flame *)owner)->view, out);
 }
 
-/* False: there is no profile, or none that can be used, which was told. */
+/* Makes the flame graph of job R. False: there is no profile, or it cannot be used; then the reason was printed. */
 static bool make_flame(const struct report_options *o, const struct job_site *site, const struct record *r,
 		       struct report_flame *ret)
 {
@@ -103,7 +103,7 @@ static void flame_fini(struct report_flame *f)
 }
 #endif
 
-/* False: there is no trace, or it cannot be used, which was told. */
+/* Makes the grid to draw from the job's traces. False: there is no trace, or it cannot be used; then the reason was printed. */
 static bool make_grid(const struct trace_files *files, struct trace_grid *ret)
 {
 	struct trace_column *column;
@@ -190,7 +190,7 @@ static int print_job(const struct report_options *o, const struct job_answer *a,
 	return job_show(a, part, n, o->now, /* colour= */ false, out);
 }
 
-/* A page is of one job, array or het job. */
+/* Checks that all jobs belong to one job, array or heterogeneous job, since they get one page. */
 static int check_group(const struct job_answer *a)
 {
 	size_t i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * report_mail.c - the report of a month or week by mail: one to everybody who is to have it, or to each user the report of
- * the user's own jobs.
+ * report_mail.c - sends the report of a month or week by mail. Either one report goes to all addresses, or each user gets
+ * the report of that user's own jobs.
  */
 #include "src/cmd/report.h"
 
@@ -18,16 +18,16 @@
 #include "src/cmd/summary_words.h"
 #include "src/libutil/text.h"
 
-#define USER "%u" /* in the address: the user's name */
+#define USER "%u" /* stands in the address for the user's name */
 
 struct report_mail {
 	const struct report_options *o;
 	const char *prog;
 	struct summary all;
 	struct summary_set users;
-	bool is_each;	      /* a mail to each user */
+	bool is_each;	      /* each user gets a mail */
 	bool has_place;
-	uint64_t nameless;    /* jobs of users without a name */
+	uint64_t nameless;    /* number of jobs whose user has no name */
 };
 
 static int add_job(void *arg, const struct jobs_job *j)
@@ -81,7 +81,10 @@ static int send_summary(const struct report_mail *m, const struct summary *s, co
 
 /* --- a mail to each user ----------------------------------------------------------------------- */
 
-/* RULE with USER for "%u". False: too long, or no address; a comma in a name would be a second one. */
+/*
+ * Writes RULE to BUF with the name USER for each "%u". False: the result is too long or no address. A name with a comma
+ * gives no address, since it would make two.
+ */
 static bool make_address(const char *rule, const char *user, char *buf, size_t size)
 {
 	size_t used = 0;
@@ -103,7 +106,7 @@ static int send_to_user(const struct report_mail *m, struct summary *s, const ch
 	struct summary_place place;
 
 	if (!s->sum.jobs)
-		return CMD_OK; /* of the period before only */
+		return CMD_OK; /* all jobs of this user are of the period before */
 	if (!make_address(m->o->mail_to, user, address, sizeof(address)))
 		return cmd_error("no mail to user '%s': the name makes no address", user);
 	(void)snprintf(whose, sizeof(whose), "user %s", user);
@@ -118,7 +121,7 @@ static int send_to_user(const struct report_mail *m, struct summary *s, const ch
 	return send_summary(m, s, address);
 }
 
-/* A mail that fails is said, and the others go out. */
+/* Sends a mail to each user. If one fails, prints the reason and goes on with the others. */
 static int send_to_each(struct report_mail *m)
 {
 	int rc = CMD_OK;
@@ -151,7 +154,7 @@ static int check_rule(const struct report_options *o)
 int report_mail(const struct report_options *o)
 {
 	static struct job_site site;
-	static struct report_mail m; /* too large for a stack */
+	static struct report_mail m; /* static, because it is too large for the stack */
 	struct report_walk walk = { .site = &site, .each = add_job, .arg = &m };
 	char whose[REPORT_WHOSE_MAX];
 	int rc = check_rule(o);

@@ -14,8 +14,8 @@
 struct filling {
 	const struct report_options *o;
 	struct summary *summary;
-	struct jobs_groups users; /* --rank: of the period */
-	char *user;		  /* owned: as the jobs name the one that --rank is about */
+	struct jobs_groups users; /* --rank: the jobs of all users in the period, by user */
+	char *user;		  /* owned; --rank: name of the user whose place is shown, as the jobs have it */
 };
 
 static int add_job(void *arg, const struct jobs_job *j)
@@ -62,7 +62,7 @@ static size_t put_list(char *buf, size_t size, size_t used, const char *what, co
 	return used;
 }
 
-/* Of users their numbers were asked for. */
+/* Converts the user numbers UIDS to names. */
 static int user_names(const struct text_list *uids, struct text_list *ret, struct errmsg *err)
 {
 	int rc = 0;
@@ -112,7 +112,7 @@ static int fill_summary(struct filling *f, struct job_site *site)
 int report_period(const struct report_options *options)
 {
 	static struct job_site site;
-	static struct summary s; /* too large for a stack */
+	static struct summary s; /* static, because it is too large for the stack */
 	struct report_options o = *options;
 	struct filling filling = { .o = &o, .summary = &s, .users = { .by = JOBS_BY_USER } };
 	struct summary_place place = { 0 };

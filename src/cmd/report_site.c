@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * report_site.c - a folder of pages for a web server: this and the last month and week, each with a page per account, and
- * an index of all months and weeks that are there. A page and its JSON stay when their time is long over.
+ * report_site.c - `ceems report --site`: writes a folder of pages for a web server. It writes this and the last month and
+ * week, each with a page per account, and an index of all months and weeks in the folder. Pages of earlier months and
+ * weeks stay as they are.
  */
 #include "src/cmd/report.h"
 
@@ -24,11 +25,11 @@
 #include "src/cmd/summary_words.h"
 #include "src/libutil/fileio.h"
 
-#define PERIODS 4 /* this month, the last one, this week, the last one: an end may come late, or be corrected */
+#define PERIODS 4 /* this and the last month, this and the last week; the last ones, because records may come late */
 #define JSON_MAX ((size_t)64 << 20)
-#define NAME_MAX_LEN 200 /* of a file, before its suffix */
+#define NAME_MAX_LEN 200 /* bytes of a file's name before its suffix */
 
-/* A period, all of it and by account. */
+/* The summary of a period: of all accounts, and of each. */
 struct site_period {
 	struct summary all;
 	struct summary_set accounts;
@@ -44,7 +45,10 @@ struct site {
 
 /* --- files ------------------------------------------------------------------------------------- */
 
-/* An account's name as a file's: letters, digits and '-' are kept, others are _xx. False: it is too long. */
+/*
+ * Writes an account's name as part of a file's name: letters, digits and '-' are kept, any other byte becomes _xx in
+ * hexadecimal. False: it is too long.
+ */
 static bool file_name(const char *account, char *buf, size_t size)
 {
 	size_t used = 0;
@@ -61,7 +65,10 @@ static bool file_name(const char *account, char *buf, size_t size)
 	return !*account;
 }
 
-/* "2026-11-account-physics": of one account; ACCOUNT NULL: "2026-11". NULL: its name is too long. */
+/*
+ * Writes the name of a page without suffix, such as "2026-11-account-physics", or "2026-11" if ACCOUNT is NULL. Returns
+ * BUF, or NULL if the account's name is too long.
+ */
 static const char *page_name(const struct summary *s, const char *account, char *buf, size_t size)
 {
 	char period[PERIOD_TEXT_MAX], name[NAME_MAX_LEN];
@@ -83,7 +90,7 @@ static const char *account_link(const struct summary *s, const char *key, char *
 	return buf;
 }
 
-/* Others see the old file or the new one. */
+/* Writes NAME with SUFFIX in the site's folder. A reader sees the old file or the new one, never a part. */
 static int write_file(const struct site *site, const char *name, const char *suffix, const char *data, size_t len)
 {
 	struct errmsg err = { 0 };
@@ -157,7 +164,7 @@ static int write_account(const struct site *site, const struct site_period *p, s
 	const struct summary_links links = { .up = up, .up_title = title, .data = data };
 
 	if (!s->sum.jobs)
-		return CMD_OK; /* of the period before only */
+		return CMD_OK; /* all jobs of this account are of the period before */
 	if (!page_name(s, p->accounts.name[i], name, sizeof(name)))
 		return cmd_error("account '%s': its name is too long for a file", p->accounts.name[i]);
 	(void)snprintf(up, sizeof(up), "%s", period_name(&s->period, title));
@@ -193,7 +200,7 @@ static int write_period(const struct site *site, struct site_period *p)
 
 /* --- index ------------------------------------------------------------------------------------- */
 
-/* What a page's JSON says; below 0: not known. */
+/* An entry of the index: what the JSON of a page says. A negative number is not known. */
 struct entry {
 	struct period period;
 	double jobs, uj, ng, wasted_uj;
@@ -238,7 +245,7 @@ static bool read_entry(const char *path, struct entry *e)
 	return is_ours;
 }
 
-/* Of "2026-11.json" and "2026-W48.json". */
+/* Adds the page of file NAME to the index, if it is the JSON of a period, such as "2026-11.json" or "2026-W48.json". */
 static int add_entry(struct entries *all, const char *dir, const char *name)
 {
 	const char *suffix = strchr(name, '.');

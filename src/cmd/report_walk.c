@@ -38,7 +38,7 @@ static int walk_job(void *arg, struct slurmdb_job *job)
 
 /* --- a database -------------------------------------------------------------------------------- */
 
-/* The steps, which the row does not have, are wanted for this alone. */
+/* Sets the job's CPU time from CPU_US, the sum of its steps, if the record has none: the row does not have the steps. */
 static void add_cpu_time(struct record *r, const char *cpu_us)
 {
 	uint64_t us, ns;

@@ -16,7 +16,7 @@
 
 /* --- text -------------------------------------------------------------------------------------- */
 
-/* "4 CPUs", "2 nodes, 64 CPUs, 8 GPUs" */
+/* Writes the size of a job, such as "4 CPUs" or "2 nodes, 64 CPUs, 8 GPUs". */
 static void size_text(const struct run_size *s, char *buf, size_t size)
 {
 	char nodes[32] = "", gpus[32] = "";

@@ -12,7 +12,7 @@
 /* Prints what the runs of jobs named NAME suggest. -ENOMEM. */
 int run_advice_print(const char *name, const struct run_advice *a, uint64_t now, FILE *out);
 
-/* One JSON object, malloc'ed; NULL: out of memory. */
+/* Returns the same as one JSON object, which the caller frees. NULL: out of memory. */
 char *run_advice_json(const char *name, const struct run_advice *a);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top.h - the values that `ceems top` shows at one instant. A source reads them (top_source.h), and top_draw.h makes lines
- * of them.
+ * top.h - a frame: the values that `ceems top` shows at one time. A source fills it (top_source.h), and top_draw.h makes
+ * the lines of the screen from it.
  */
 #ifndef CEEMS_CMD_TOP_H
 #define CEEMS_CMD_TOP_H
@@ -14,10 +14,10 @@
 
 enum top_value {
 	TOP_POWER,    /* W */
-	TOP_IDLE,     /* share of it that is idle power */
-	TOP_CPU,      /* CPUs busy */
+	TOP_IDLE,     /* share of the power that is idle power */
+	TOP_CPU,      /* number of busy CPUs */
 	TOP_MEMORY,   /* bytes */
-	TOP_GPU,      /* GPUs busy */
+	TOP_GPU,      /* number of busy GPUs */
 	TOP_READ,     /* bytes per second, as the next three */
 	TOP_WRITE,
 	TOP_RECEIVED, /* TCP */
@@ -27,10 +27,7 @@ enum top_value {
 	TOP_N
 };
 
-/*
- * A row: a job; with --node, a step; or a node of one job. Texts may be empty, and are as users
- * wrote them.
- */
+/* A row is a job, with --node a step, or a node of one job. Texts may be empty, and are not masked. */
 struct top_row {
 	uint32_t job_id;
 	char id[TOP_TEXT_MAX], name[TOP_TEXT_MAX], user[TOP_TEXT_MAX], account[TOP_TEXT_MAX];
@@ -44,20 +41,20 @@ struct top_frame {
 	struct top_row *row; /* owned */
 	size_t n, room;
 	uint64_t t;	      /* seconds since the epoch */
-	char what[96];	      /* "jobs of user1" */
-	const char *id_title; /* title of the column of ids; NULL: job ids */
-	char source[96];      /* "sstat" */
-	char note[160];	      /* what fell short; empty: nothing */
+	char what[96];	      /* what the rows are, such as "jobs of user1" */
+	const char *id_title; /* title of the column of ids; NULL: they are job ids */
+	char source[96];      /* where the values come from, such as "sstat" */
+	char note[160];	      /* what is missing and why; empty: nothing */
 };
 void top_frame_free(struct top_frame *f);
 
-/* Adds a row without values, owned by F; NULL: out of memory. */
+/* Adds an empty row, which belongs to F and may move when another is added. NULL: out of memory. */
 struct top_row *top_frame_add(struct top_frame *f);
 
-/* The sum of VALUE over the rows that have it; for TOP_IDLE, the share. NAN: no row has it. */
+/* Returns the sum of VALUE over all rows, or for TOP_IDLE the share of the total power. NAN: no row has the value. */
 double top_frame_sum(const struct top_frame *f, enum top_value value);
 
-/* One JSON object, malloc'ed; NULL: out of memory. */
+/* Returns the frame as one JSON object, which the caller frees. NULL: out of memory. */
 char *top_frame_json(const struct top_frame *f);
 
 #endif

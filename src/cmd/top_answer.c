@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The query to Prometheus, and its answer; top_prom.c asks.
+ * top_answer.c - makes the query for Prometheus, and reads its answer. top_prom.c sends it.
  */
 #include "src/cmd/top_prom.h"
 
@@ -15,10 +15,10 @@
 #include "src/libutil/parse.h"
 #include "src/libutil/util.h"
 
-/* Two scrapes at least, at the usual intervals. */
+/* Contains two scrapes or more, at the usual intervals. */
 #define RATE_WINDOW "2m"
 
-/* What is added up, of a unit; PROTO is a label of the series. */
+/* For each value, the series of ceems.prom that is summed over a job. */
 static const struct {
 	enum top_value value;
 	const char *series, *labels;
@@ -65,7 +65,7 @@ static int compare_rows(const void *x, const void *y)
 	return (a->job_id > b->job_id) - (a->job_id < b->job_id);
 }
 
-/* The job UUID; F's rows are sorted. NULL: none of these. */
+/* Returns the row of job UUID in F, whose rows are sorted by job. NULL: F has no such job. */
 static struct top_row *find_job(struct top_frame *f, const char *uuid)
 {
 	struct top_row key;
@@ -77,7 +77,7 @@ static struct top_row *find_job(struct top_frame *f, const char *uuid)
 	return bsearch(&key, f->row, f->n, sizeof(*f->row), compare_rows);
 }
 
-/* The node HOST of job JOB_ID. NULL: out of memory. */
+/* Returns the row of node HOST, a new one if necessary. NULL: out of memory. */
 static struct top_row *find_node(struct top_frame *f, uint32_t job_id, const char *host)
 {
 	struct top_row *row;
@@ -94,7 +94,7 @@ static struct top_row *find_node(struct top_frame *f, uint32_t job_id, const cha
 	return row;
 }
 
-/* {"metric": {"uuid": "12", "value": "0"}, "value": [1795603505.1, "12.5"]} */
+/* Sets a value from SAMPLE, such as {"metric": {"uuid": "12", "value": "0"}, "value": [1795603505.1, "12.5"]}. */
 static int set_sample(json_t *sample, uint32_t job_id, struct top_frame *f)
 {
 	const char *id, *value, *number;
@@ -107,12 +107,12 @@ static int set_sample(json_t *sample, uint32_t job_id, struct top_frame *f)
 			"value", &d, &number) < 0 ||
 	    parse_u64(value, &v) < 0 || v >= TOP_N)
 		return -EINVAL;
-	d = strtod(number, &end); /* also NaN and +Inf */
+	d = strtod(number, &end); /* NUMBER may be "NaN" or "+Inf", too */
 	if (end == number || *end)
 		return -EINVAL;
 	row = job_id ? find_node(f, job_id, id) : find_job(f, id);
 	if (!row)
-		return job_id ? -ENOMEM : 0; /* it does not run any more, or slurmctld does not show it */
+		return job_id ? -ENOMEM : 0; /* the job has ended, or slurmctld does not show it to this user */
 	if (isfinite(d))
 		row->value[v] = d;
 	return 0;

@@ -20,7 +20,7 @@
 
 #define CELL_MAX 64
 #define SUMS_MAX 256
-#define TITLE_LINE 2 /* below the two of the head, or three with a note */
+#define TITLE_LINE 2 /* index of the line of titles, below two lines of head; one more if there is a note */
 
 enum column_id {
 	COLUMN_ID, COLUMN_USER, COLUMN_NAME, COLUMN_ACCOUNT, COLUMN_PARTITION, COLUMN_NODES, COLUMN_CPUS, COLUMN_POWER,
@@ -28,14 +28,15 @@ enum column_id {
 	COLUMN_SENT, COLUMN_ENERGY, COLUMN_CO2E, COLUMN_TIME, COLUMN_NODELIST, COLUMN_N
 };
 
-/* From left to right. On a narrow screen the columns with the highest rank are left out first. */
+/* The columns from left to right. On a narrow screen, those with the highest rank are left out first. */
 struct top_column {
 	enum column_id id;
-	const char *title, *name; /* of --sort */
-	int key;		  /* in the screen, upper case */
+	const char *title;
+	const char *name; /* for --sort */
+	int key;	  /* the key that sorts by this column: an upper-case letter */
 	size_t width;
 	unsigned int rank;
-	bool is_left;
+	bool is_left; /* text is at the left of the column */
 };
 
 static const struct top_column columns[] = {
@@ -122,7 +123,7 @@ static double known_value(uint64_t n)
 	return n ? (double)n : NAN;
 }
 
-/* NAN: not known, or a text. */
+/* Returns the value of a column. NAN: it is not known, or the column is a text. */
 static double row_number(const struct top_row *r, enum column_id id)
 {
 	switch (id) {
@@ -161,7 +162,7 @@ static double row_number(const struct top_row *r, enum column_id id)
 	}
 }
 
-/* "0", "999", "1.5K", "12.3M" in powers of 1024 */
+/* Writes V bytes, such as "999", "1.5K" or "12.3M", in powers of 1024. */
 static void bytes_text(double v, char *buf)
 {
 	static const char units[] = "KMGTPE";
@@ -176,7 +177,7 @@ static void bytes_text(double v, char *buf)
 	(void)snprintf(buf, CELL_MAX, "%.*f%c", v < 9.95 ? 1 : 0, v, units[i]);
 }
 
-/* "12s", "4m05s", "2h03m", "3d04h" */
+/* Writes a time, such as "12s", "4m05s", "2h03m" or "3d04h". */
 static void time_text(double seconds, char *buf)
 {
 	const uint64_t s = round_u64(seconds);
@@ -253,14 +254,14 @@ static bool passes_filter(const struct top_row *r, const char *filter)
 	       contains(r->account, filter) || contains(r->partition, filter) || contains(r->nodes, filter);
 }
 
-/* What qsort() compares by: it takes no argument of its own. */
+/* A row to sort. It has the view, because qsort() passes no other argument to compare_items(). */
 struct order_item {
 	const struct top_row *row;
 	const struct top_view *view;
 	size_t at;
 };
 
-/* Texts in alphabetical order, numbers with the largest first, unknown values last. */
+/* Sorts texts in alphabetical order, and numbers from the largest to the smallest, unknown ones last. */
 static int compare_items(const void *x, const void *y)
 {
 	const struct order_item *a = x;
@@ -308,7 +309,7 @@ size_t *top_order(const struct top_frame *f, const struct top_view *v, size_t *r
 
 /* --- columns ----------------------------------------------------------------------------------- */
 
-/* The width of each column that is shown, 0 of others. */
+/* Sets the width of each column; 0: it is left out, because the screen is too narrow. */
 static void choose_columns(const struct top_frame *f, size_t screen, size_t width[COLUMN_N])
 {
 	static const enum column_id growing[] = { COLUMN_ID, COLUMN_NAME, COLUMN_NODELIST };
@@ -333,7 +334,7 @@ static void choose_columns(const struct top_frame *f, size_t screen, size_t widt
 		}
 	if (width[COLUMN_ID] > screen)
 		width[COLUMN_ID] = screen;
-	/* long texts get what is left */
+	/* columns with long texts get the rest of the screen's width */
 	for (i = 0; used < screen && i < ARRAY_SIZE(growing); i++) {
 		enum column_id id = growing[i];
 		size_t most = width[id];
@@ -376,7 +377,7 @@ void top_lines_free(struct top_lines *l)
 	l->line = NULL;
 }
 
-/* TEXT masked and cut to COLUMNS, no blanks behind it. */
+/* Adds a line with TEXT, masked and cut to the width SCREEN, without blanks at its end. -ENOMEM. */
 static int add_line(struct top_lines *l, enum top_style style, size_t screen, const char *text)
 {
 	struct top_line *more = realloc(l->line, (l->n + 1) * sizeof(*more));
@@ -420,7 +421,7 @@ static void put_column(FILE *out, const struct top_column *c, size_t width, cons
 	*is_first = false;
 }
 
-/* ROW NULL: the titles, with a mark at the column that rows are sorted by. */
+/* Adds the line of ROW. If ROW is NULL, adds the titles, with a mark at the column by which rows are sorted. */
 static int add_row(struct top_lines *l, const struct top_frame *f, const struct top_view *v,
 		   const size_t width[COLUMN_N], const struct top_row *row)
 {
@@ -458,7 +459,7 @@ static int add_row(struct top_lines *l, const struct top_frame *f, const struct 
 	return rc;
 }
 
-/* Adds a part to the line if VALUE is known and there is room for all of it. */
+/* Adds a sum to the head line, unless VALUE is unknown or the text does not fit. */
 static void _printf_(4, 5) add_sum(char *line, size_t screen, double value, const char *fmt, ...)
 {
 	size_t used = strlen(line);
@@ -561,7 +562,7 @@ static int add_help(struct top_lines *l, const struct top_view *v)
 
 size_t top_rows_shown(const struct top_frame *f, const struct top_view *v)
 {
-	size_t used = TITLE_LINE + (*f->note ? 1 : 0) + 2; /* titles and keys */
+	size_t used = TITLE_LINE + (*f->note ? 1 : 0) + 2; /* 2: the titles and the last line */
 
 	return v->height > used ? v->height - used : 0;
 }
@@ -581,7 +582,7 @@ static int add_rows(struct top_lines *l, const struct top_frame *f, const struct
 	return rc;
 }
 
-/* If the screen has too few rows, the last lines are left out. */
+/* Removes the lines that do not fit on a screen of HEIGHT lines. */
 static void cut_lines(struct top_lines *l, size_t height)
 {
 	while (l->n > height)

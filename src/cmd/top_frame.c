@@ -81,7 +81,7 @@ static json_t *json_count(uint64_t n)
 
 static json_t *json_value(double v)
 {
-	/* six digits are too few for bytes */
+	/* large values, such as bytes, are written as integers, because reals get only six digits */
 	if (isnan(v) || fabs(v) >= 0x1p63)
 		return json_null();
 	return fabs(v) >= 1e5 ? json_integer((json_int_t)llround(v)) : json_real(v);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmctld says which jobs run, and so decides who may see them. What they use comes from sstat, which tells the
- * owner, root and SlurmUser, or of Prometheus.
+ * top_jobs.c - the source of running jobs. slurmctld lists the jobs, and so decides which of them a user may see. Their
+ * values come from sstat, which answers only the owner, root and SlurmUser, or from Prometheus.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@
 #include "src/libutil/util.h"
 
 /*
- * How often slurmctld is asked for the list of jobs, at most. If any job changed, slurmctld sends all of them. So the list
- * of all users' jobs is asked for a quarter as often as `squeue -i 5` asks.
+ * The shortest time between two requests for the list of jobs. If any job has changed, slurmctld sends all of them. So
+ * this program asks for the jobs of all users four times less often than `squeue -i 5` does.
  */
 #define LIST_OWN_NS (10 * NSEC_PER_SEC)
 #define LIST_ALL_NS (20 * NSEC_PER_SEC)
@@ -90,9 +90,9 @@ static void forget_steps(struct record *r)
 }
 
 /*
- * Our values of the extern step are those of the whole job, with the steps that ended. Slurm's own values, which are used
- * where ours are missing, are those of the extern step alone. So the larger value is taken: the extern step's, or the sum
- * of the other steps.
+ * Computes the values of a job from its steps. Our values of the extern step are those of the whole job, including steps
+ * that have ended. Where they are missing, sstat has Slurm's values of the extern step alone. So the value of the job is
+ * the larger one of two: the extern step's, or the sum of the other steps.
  */
 static void job_values(const struct record *r, struct values *ret)
 {
@@ -186,7 +186,7 @@ static int read_nodes(struct top_jobs *j, uint32_t job_id, struct top_frame *f, 
 	if (!j->prom)
 		return errmsg_set(err, -ENOTSUP, "%s",
 				  *j->prom_why ? j->prom_why : "the nodes of a job need PrometheusUrl in ceems.conf");
-	/* who may not see the job may not see its nodes */
+	/* a user who may not see the job may not see its nodes */
 	for (i = 0; i < j->jobs.n && j->jobs.job[i].record->job_id != job_id; i++)
 		;
 	if (i == j->jobs.n)
@@ -221,7 +221,7 @@ static int read_jobs(struct top_source *s, uint32_t job_id, struct top_frame *f,
 		rc = add_job(j, j->jobs.job[i].record, f->t, f);
 	if (rc == 0 && j->by_prom) {
 		(void)snprintf(f->source, sizeof(f->source), "Prometheus, means of 2 minutes");
-		/* the jobs are shown all the same */
+		/* without an answer, the jobs are shown without values */
 		if (top_prom_read(j->prom, 0, f, &why) < 0)
 			(void)snprintf(f->note, sizeof(f->note), "Prometheus: %s", why.text);
 	} else if (rc == 0) {
@@ -261,7 +261,7 @@ int top_jobs_open(const struct top_jobs_options *o, struct top_source **ret, str
 	}
 	if (*o->prometheus && prometheus_create(o->prometheus, "", &j->prom, &why) < 0)
 		(void)snprintf(j->prom_why, sizeof(j->prom_why), "%s", why.text);
-	/* one's own jobs are fresher by sstat, which tells a user nothing of others */
+	/* sstat has newer values than Prometheus, but answers only for one's own jobs */
 	j->by_prom = j->prom && (o->all_users || o->uid != geteuid());
 	(void)snprintf(j->what, sizeof(j->what), "running jobs of %s", o->all_users ? "all users" : o->user);
 	*ret = &j->source;

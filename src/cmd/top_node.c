@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Steps of a node and who else gets its energy, from the ledger: what the sampler booked at its last tick.
+ * top_node.c - the source for --node: the steps of a node, `system` and `unallocated`, as the sampler booked them in the
+ * ledger at its last tick.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 #include "src/libutil/util.h"
 
 #define MIB (UINT64_C(1) << 20)
-/* Keys of top_rates: of steps claim and slot */
+/* Keys for top_rates_set(). The key of a step is made of its claim number and its slot. */
 #define KEY_SYSTEM UINT64_MAX
 #define KEY_UNALLOCATED (UINT64_MAX - 1)
 #define STALE_NS (60 * NSEC_PER_SEC)

@@ -13,7 +13,7 @@
 #define UJ_PER_J 1e6
 #define NG_PER_G 1e9
 #define KIB 1024.0
-#define SAMPLES 20 /* of a window; with more readings in it, it is shorter */
+#define SAMPLES 20 /* most readings that are kept; if the window has more, it is shortened */
 
 enum counter {
 	COUNTER_ENERGY,
@@ -83,7 +83,7 @@ void top_rates_sweep(struct top_rates *r)
 	r->n = kept;
 }
 
-/* The index where KEY is, or where it would be inserted. */
+/* Returns the index of KEY, or the index at which it would be inserted. */
 static size_t find_key(const struct top_rates *r, uint64_t key)
 {
 	size_t low = 0, high = r->n;
@@ -127,7 +127,7 @@ static void set_counter(struct sample *s, enum counter c, const struct values *f
 	s->counter[c] = s->known[c] ? f->value[m] : 0;
 }
 
-/* NAN if the idle part of a domain that has energy is unknown. */
+/* Sets the static energy of all domains; unknown if that of one domain with energy is unknown. */
 static void set_static(struct sample *s, const struct values *f)
 {
 	bool is_known = false;
@@ -160,7 +160,7 @@ static void sample_init(struct sample *s, uint64_t t_ns, const struct values *f)
 	set_counter(s, COUNTER_SENT, f, METRIC_TCP_SENT_BYTES);
 }
 
-/* A counter that falls belongs to other steps than before. The series begins anew. */
+/* Returns false if a counter of B is lower than in A: then B is of other steps, and no rate can be computed. */
 static bool is_after(const struct sample *a, const struct sample *b)
 {
 	unsigned int c;
@@ -171,7 +171,7 @@ static bool is_after(const struct sample *a, const struct sample *b)
 	return b->t_ns >= a->t_ns;
 }
 
-/* Drops samples that are older than the window, except for the newest of these: rates begin there. */
+/* Adds NOW, and drops the samples that are older than the window, but keeps the newest one of them. */
 static void push_sample(struct series *s, const struct sample *now, uint64_t window_ns)
 {
 	size_t drop = 0;
@@ -179,7 +179,7 @@ static void push_sample(struct series *s, const struct sample *now, uint64_t win
 	if (s->n && !is_after(&s->sample[s->n - 1], now))
 		s->n = 0;
 	if (s->n && s->sample[s->n - 1].t_ns == now->t_ns)
-		s->n--; /* a page that was read twice */
+		s->n--; /* replace the sample of the same time: the same page of the ledger was read twice */
 	while (drop + 1 < s->n && (now->t_ns - s->sample[drop + 1].t_ns >= window_ns || s->n - drop == SAMPLES))
 		drop++;
 	s->n -= drop;
@@ -187,7 +187,7 @@ static void push_sample(struct series *s, const struct sample *now, uint64_t win
 	s->sample[s->n++] = *now;
 }
 
-/* The rate of a counter per second. NAN: unknown. */
+/* Returns the rate of counter C per second from A to B. NAN: unknown. */
 static double rate_of(const struct sample *a, const struct sample *b, enum counter c)
 {
 	if (!a->known[c] || !b->known[c] || b->t_ns <= a->t_ns)
@@ -213,9 +213,9 @@ static void set_values(const struct sample *a, const struct sample *b, struct to
 }
 
 /*
- * The sample where a rate begins. Most counters move only every TOP_RATES_LIVE_NS. If the window is not a multiple of that
- * time, it may contain one move more or less. So the sample is chosen whose distance is nearest to a multiple, and of
- * these the oldest. NULL: all samples are too young.
+ * Returns the sample from which rates are computed. Most counters change only every TOP_RATES_LIVE_NS. If a span of time
+ * is not a multiple of that, it may contain one change more or less. So this returns the sample whose age is nearest to a
+ * multiple, and the oldest of several. NULL: all samples are too young.
  */
 static const struct sample *find_base(const struct series *s)
 {
@@ -229,7 +229,7 @@ static const struct sample *find_base(const struct series *s)
 		uint64_t off = age % TOP_RATES_LIVE_NS;
 
 		off = off > TOP_RATES_LIVE_NS / 2 ? TOP_RATES_LIVE_NS - off : off;
-		/* a reading takes its time */
+		/* small differences do not count, because a reading itself takes some time */
 		off = off < TOP_RATES_LIVE_NS / 20 ? 0 : off;
 		if (age > TOP_RATES_LIVE_NS - TOP_RATES_LIVE_NS / 10 && off < least) {
 			least = off;

@@ -9,19 +9,19 @@
 #include "src/libutil/thread.h"
 
 struct top_reader {
-	struct top_source *source; /* the thread's */
+	struct top_source *source; /* only for the thread */
 	uint64_t interval_ns;
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t changed;
 	bool is_asked, is_stopping, is_ended;
-	uint32_t job_id; /* asked for */
+	uint32_t job_id; /* the job whose nodes to read; 0: read all rows */
 	bool is_new;
-	struct top_frame frame; /* owned; the newest answer, unless */
-	struct errmsg err;	/* this is one */
+	struct top_frame frame; /* owned; the newest answer, if err is empty */
+	struct errmsg err;	/* the newest error; empty: none */
 };
 
-/* With the lock. */
+/* Waits until UNTIL_NS, or until somebody asks for a reading or the end. The caller holds the lock. */
 static void wait_turn(struct top_reader *r, uint64_t until_ns)
 {
 	const struct timespec until = { (time_t)(until_ns / NSEC_PER_SEC), (long)(until_ns % NSEC_PER_SEC) };
@@ -51,7 +51,7 @@ static void *run_reader(void *arg)
 			err.text[0] = '\0';
 		if (rc < 0 || job_id != r->job_id)
 			top_frame_free(&frame);
-		/* what is no longer asked for is no answer */
+		/* drop the answer if other rows were asked for meanwhile */
 		if (job_id == r->job_id) {
 			top_frame_free(&r->frame);
 			r->frame = frame;
@@ -67,8 +67,8 @@ static void *run_reader(void *arg)
 }
 
 /*
- * Signals that the screen handles are blocked in the thread, so that they interrupt none of its calls. Other signals are
- * not blocked, because sstat and timeout(1) inherit the mask.
+ * Starts the thread. In it, the signals that the screen handles are blocked, so that they do not interrupt its calls.
+ * Other signals are not blocked, because sstat and timeout(1) inherit the mask.
  */
 static int start_thread(struct top_reader *r)
 {

@@ -18,7 +18,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
-#define KEY_WAIT_MS 100 /* then it looks for a new frame */
+#define KEY_WAIT_MS 100 /* how long to wait for a key before looking for a new frame */
 #define STOP_WAIT_NS (300 * NSEC_PER_MSEC)
 #define KEY_ESC 27
 
@@ -26,12 +26,12 @@ struct top_screen {
 	struct top_reader *reader;
 	struct top_view view;
 	struct top_frame frame; /* owned */
-	struct errmsg err;	/* the last answer; empty: it was a frame */
+	struct errmsg err;	/* the last error; empty: the last answer was a frame */
 	char note[160];		/* shown until the next key; empty: none */
-	bool is_dirty;
-	uint32_t nodes_of;  /* the job whose nodes are shown; 0: jobs */
-	char marked[TOP_TEXT_MAX]; /* the job that was, before its nodes were shown */
-	uint64_t shown;	    /* frames */
+	bool is_dirty;		/* the screen must be drawn again */
+	uint32_t nodes_of;  /* the job whose nodes are shown; 0: jobs are shown */
+	char marked[TOP_TEXT_MAX]; /* the id that was marked before nodes were shown */
+	uint64_t shown;	    /* how many frames were shown */
 };
 
 static volatile sig_atomic_t end_signal;
@@ -41,7 +41,10 @@ static void on_signal(int sig)
 	end_signal = sig;
 }
 
-/* The signal handlers of curses end the process. A signal between two calls of curses would leave the terminal unusable. */
+/*
+ * Sets our own signal handlers, which only note the signal. Those of curses end the process, and might leave the
+ * terminal unusable.
+ */
 static void catch_signals(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -80,7 +83,7 @@ static void put_line(int y, const struct top_line *line, size_t width)
 	(void)move(y, 0);
 	(void)attrset((int)attribute_of(line->style));
 	(void)addnstr(line->text, -1);
-	/* the bar goes on to the edge; writing its last cell may scroll, clearing does not */
+	/* chgat() extends the colour to the edge; writing blanks up to the last cell could scroll the screen */
 	if (line->style == TOP_TITLES || line->style == TOP_SELECTED)
 		(void)chgat(-1, attribute_of(line->style), 0, NULL);
 	else if ((size_t)getcurx(stdscr) < width)
@@ -124,13 +127,13 @@ static void fit_screen(struct top_screen *s)
 
 static void set_mark(struct top_screen *s, const char *id)
 {
-	char copy[TOP_TEXT_MAX]; /* ID may be of the frame, or the mark itself */
+	char copy[TOP_TEXT_MAX]; /* ID may be view.selected itself, so it is copied first */
 
 	(void)snprintf(copy, sizeof(copy), "%s", id);
 	(void)snprintf(s->view.selected, sizeof(s->view.selected), "%s", copy);
 }
 
-/* Marks the row that is STEP further, and brings it into the window. */
+/* Moves the mark by STEP rows, and scrolls until the marked row is visible. */
 static void mark_row(struct top_screen *s, long step)
 {
 	size_t shown = top_rows_shown(&s->frame, &s->view);
@@ -144,7 +147,7 @@ static void mark_row(struct top_screen *s, long step)
 	for (i = 0; i < n; i++)
 		if (!strcmp(s->frame.row[order[i]].id, s->view.selected))
 			at = (long)i;
-	/* the first step marks what is seen */
+	/* if no row is marked, the first step marks the row at the top of the window */
 	at = at < 0 ? (step < 0 && step > -(long)n ? 0 : step >= (long)n ? (long)n - 1 : (long)s->view.first) : at + step;
 	at = at < 0 ? 0 : at >= (long)n ? (long)n - 1 : at;
 	set_mark(s, s->frame.row[order[at]].id);
@@ -154,7 +157,7 @@ static void mark_row(struct top_screen *s, long step)
 		s->view.first = (size_t)at + 1 - shown;
 }
 
-/* After a filter or another order: the mark stays on its job, the window at the top. */
+/* After a change of filter or order: shows the first rows, or those around the job that is still marked. */
 static void order_changed(struct top_screen *s)
 {
 	s->view.first = 0;
@@ -177,7 +180,7 @@ static void type_filter(struct top_screen *s, int key)
 	order_changed(s);
 }
 
-/* 0: none is marked, or it is of no job. */
+/* Returns the job of the marked row. 0: no row is marked, or it belongs to no job. */
 static uint32_t marked_job(const struct top_screen *s)
 {
 	size_t i;
@@ -234,7 +237,7 @@ static void move_by_key(struct top_screen *s, int key)
 	}
 }
 
-/* False: quit. */
+/* Handles a key. False: the user quits. */
 static bool on_key(struct top_screen *s, int key)
 {
 	s->is_dirty = true;
@@ -334,7 +337,7 @@ static int begin_screen(struct errmsg *err)
 		(void)setlocale(LC_CTYPE, "C.UTF-8");
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return errmsg_set(err, -ENOTTY, "this is no terminal: use --once");
-	/* initscr() would end the process */
+	/* newterm() instead of initscr(), which ends the process if it fails */
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return errmsg_set(err, -ENOTTY, "TERM=%s is no terminal that ncurses knows: use --once",

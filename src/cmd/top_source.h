@@ -13,8 +13,8 @@ struct top_source;
 
 struct top_source_ops {
 	/*
-	 * Fills F, which is empty, with all rows or, unless JOB_ID is 0, the nodes of that job.
-	 * Waits for answers. -ENOTSUP: this source has no nodes.
+	 * Fills F, which is empty: with the nodes of job JOB_ID, or with all rows if JOB_ID is 0.
+	 * Waits for the answer of a daemon. -ENOTSUP: this source does not know nodes.
 	 */
 	int (*read)(struct top_source *s, uint32_t job_id, struct top_frame *f, struct errmsg *err);
 	void (*close)(struct top_source *s);
@@ -34,10 +34,10 @@ struct top_jobs_options {
 	const char *prometheus; /* address; empty: none */
 };
 
-/* Opens the source of running jobs. Close *RET by its ops. -ENOMEM. */
+/* Opens the source of running jobs. Close it with (*RET)->ops->close(). -ENOMEM. */
 int top_jobs_open(const struct top_jobs_options *o, struct top_source **ret, struct errmsg *err);
 
-/* Opens the ledger of NODE as a source; NULL: this node's. */
+/* Opens the ledger of NODE as a source; NULL: the ledger of this machine. Close it as above. Errors as ledger_open(). */
 int top_node_open(const struct settings *s, const char *node, uint64_t window_ns, struct top_source **ret,
 		  struct errmsg *err);
 

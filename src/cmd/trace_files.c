@@ -45,7 +45,7 @@ static void tell_state(const struct trace_table *t, const char *path)
 {
 	struct errmsg shown = { 0 };
 
-	(void)errmsg_set(&shown, 0, "%s", path); /* masked */
+	(void)errmsg_set(&shown, 0, "%s", path); /* errmsg_set() masks the path */
 	if (!t->is_whole)
 		(void)cmd_error("%s: no end: the step runs still, or slurmd's log says why", shown.text);
 	if (t->dropped)
@@ -138,7 +138,7 @@ static bool has_some(const struct trace_files *files, const char *name)
 		const int column = trace_table_find(t, name);
 
 		for (row = 0; column >= 0 && row < t->nrows; row++)
-			if (t->value[row * t->ncolumns + (size_t)column] > 0) /* NAN is not */
+			if (t->value[row * t->ncolumns + (size_t)column] > 0) /* false for NAN */
 				return true;
 	}
 	return false;

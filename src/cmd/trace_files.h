@@ -14,25 +14,25 @@ struct trace_files {
 };
 
 /*
- * Finds the traces of the jobs IDS in DIR[ndirs]. Only files of the caller are read; root reads
- * files of any user, but all of one user. If a job ran twice, its last run is taken. WHAT names the
- * jobs in messages. Returns 0, or CMD_FAILED after printing an error.
+ * Finds the traces of the jobs IDS in the folders DIR[ndirs]. Reads only files of the caller. For root, the
+ * files may belong to any user, but all to the same one. If a job ran twice, its last run is taken. WHAT
+ * names the jobs in messages. Returns 0, or CMD_FAILED after printing an error.
  */
 int trace_files_find(struct trace_files *f, const struct job_ids *ids, const char *what, const char *const *dir,
 		     size_t ndirs);
-/* As trace_files_find(), but that there is none is no error. */
+/* As trace_files_find(), but it is no error if there are no traces. */
 int trace_files_look(struct trace_files *f, const struct job_ids *ids, const char *what, const char *const *dir,
 		     size_t ndirs);
-/* One file. */
+/* Adds the trace in file PATH. Returns enum cmd_exit. */
 int trace_files_add(struct trace_files *f, const char *path);
 void trace_files_fini(struct trace_files *f);
 
 /*
- * Writes the metrics to draw, comma-separated: those that most people want to see first, if the
- * traces have them and they are not 0.
+ * Writes the names of the metrics that are drawn by default, separated by commas. A metric is left out if
+ * the traces lack it or it is always 0.
  */
 void trace_files_choose(const struct trace_files *files, char *buf, size_t size);
-/* The shortest interval, in ns, with which a drawing has at most BINS bins. */
+/* Returns the shortest interval, in ns, with which a drawing of all traces has at most BINS bins. */
 uint64_t trace_files_interval(const struct trace_files *files, uint64_t bins);
 
 #endif
