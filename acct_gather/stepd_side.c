@@ -54,8 +54,8 @@ static struct stepside_cores cores_of(const stepd_step_rec_t *step)
 }
 
 /*
- * Returns MB, or if Slurm does not allocate memory (MB is 0), the same share of the node's memory as of its CPUs. The
- * idle energy of memory is split by this value.
+ * Returns the memory by which the idle energy of memory is split: MB, or if Slurm does not allocate memory (MB is 0), a
+ * part of the node's memory in proportion to CPUS.
  */
 static uint64_t memory_or_share(uint64_t mb, uint32_t cpus)
 {

@@ -189,11 +189,11 @@ int main(int argc, char **argv)
 	cmd = find_command(argv[1]);
 	if (!cmd)
 		return help(stderr);
-	/* getopt_long() puts argv[0] before its complaints */
+	/* getopt_long() prints argv[0] before its errors */
 	(void)snprintf(name, sizeof(name), "ceems %s", argv[1]);
 	argv[1] = name;
 	rc = cmd->run(cmd, argc - 1, argv + 1);
-	/* a full disk under `ceems job --json > file` is a failure */
+	/* report an output that was not written, as in `ceems job --json > file` on a full disk */
 	if (fflush(stdout) || ferror(stdout))
 		return cmd_error("cannot write the output: %s", strerror(errno));
 	return rc;

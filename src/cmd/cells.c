@@ -10,14 +10,16 @@
 #include "src/libutil/text.h"
 #include "src/libutil/util.h"
 
-#define UNKNOWN '-' /* before a cell's text */
+/* Mark before the text of each cell in cells_row.text. */
+#define UNKNOWN '-'
 #define KNOWN '='
-#define KEEP_SOME 1024 /* when this many rows above TOP were added, only the first TOP are kept */
+#define KEEP_SOME 1024 /* whenever there are so many rows more than TOP, all but the first TOP are dropped */
 
 struct cells_row {
 	double rank;
 	uint64_t at;
-	char *text; /* owned. For each column: UNKNOWN or KNOWN, the text, NUL. For JSON: the object. */
+	/* Owned. CELLS_JSON: the row as an object. Others: for each column UNKNOWN or KNOWN, the text, and NUL. */
+	char *text;
 };
 
 struct cells {
@@ -56,7 +58,7 @@ void cells_destroy(struct cells *c)
 
 /* --- a row's text ------------------------------------------------------------------------------ */
 
-/* "12.5" */
+/* Writes NUMBER / SCALE as a decimal, such as "12.5". */
 static void put_decimal(FILE *f, uint64_t number, uint64_t scale)
 {
 	uint64_t rest = number % scale;
@@ -72,7 +74,7 @@ static void put_decimal(FILE *f, uint64_t number, uint64_t scale)
 	}
 }
 
-/* -ENOMEM */
+/* Writes the mark and the text of a cell, and NUL. -ENOMEM. */
 static int put_cell(FILE *f, enum cells_format format, const struct cell *cell)
 {
 	const char *text = *cell->shown && format == CELLS_TABLE ? cell->shown : cell->text;
@@ -206,7 +208,7 @@ static void find_widths(const struct cells *c, bool header, size_t *width)
 
 		for (k = 0; k < c->ncolumns; k++, p += strlen(p) + 1) {
 			bool is_known = *p == KNOWN;
-			size_t need = is_known ? text_columns(p + 1) : c->column[k].if_any ? 0 : 3; /* n/a */
+			size_t need = is_known ? text_columns(p + 1) : c->column[k].if_any ? 0 : 3; /* 3: "n/a" */
 
 			if (is_known && header && need < text_columns(c->column[k].title))
 				need = text_columns(c->column[k].title);
@@ -219,8 +221,8 @@ static void find_widths(const struct cells *c, bool header, size_t *width)
 }
 
 /*
- * Prints TEXT in a field of WIDTH. To leave no blanks at the end of a line, those after a cell are
- * kept in *GAP and printed before the next cell.
+ * Prints TEXT in a field of WIDTH. The blanks that follow it are counted in *GAP and printed before the next cell, so
+ * that no line ends with blanks.
  */
 static void put_aligned(FILE *out, const char *text, size_t width, bool is_left, size_t *gap)
 {
@@ -263,7 +265,7 @@ static int print_table(const struct cells *c, FILE *out, bool header)
 	return 0;
 }
 
-/* Quoted if it must be. */
+/* Prints TEXT as a value of CSV, in quotes if it needs them. */
 static void put_csv(FILE *out, const char *text)
 {
 	if (!text[strcspn(text, "\",\r\n")]) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cells.h - prints a table: for people aligned, masked and rounded; for programs with exact values,
- * separated by | or as CSV or JSON. A row is kept as the text to print, some 200 bytes for a job.
+ * cells.h - prints a table. For people, it is aligned, and values are masked and rounded. For programs, values are
+ * exact and separated by '|', or written as CSV or JSON. A row is kept as text, about 200 bytes for a job.
  */
 #ifndef CEEMS_CMD_CELLS_H
 #define CEEMS_CMD_CELLS_H
@@ -24,10 +24,10 @@ enum cells_format {
 struct cells_column {
 	const char *title; /* for people */
 	const char *key;   /* for programs */
-	size_t width;	   /* the most characters, 1 to CELLS_WIDTH_MAX */
-	bool is_fixed;	   /* use WIDTH even if all texts are shorter */
-	bool is_left;
-	bool if_any;	   /* left out for people if no row has a value */
+	size_t width;	   /* most characters of a text, 1 to CELLS_WIDTH_MAX */
+	bool is_fixed;	   /* the column is WIDTH wide even if all texts are shorter */
+	bool is_left;	   /* texts are at the left of the column */
+	bool if_any;	   /* CELLS_TABLE leaves the column out if no row has a value */
 };
 
 /* One value of a row. */
@@ -36,7 +36,7 @@ struct cell {
 	const char *text;	     /* CELL_TEXT; borrowed */
 	uint64_t number, scale;	     /* CELL_DECIMAL: number / scale, a power of ten */
 	double ratio;		     /* CELL_RATIO */
-	char shown[CELLS_SHOWN_MAX]; /* what people see; empty: TEXT */
+	char shown[CELLS_SHOWN_MAX]; /* CELLS_TABLE prints this text; empty: it prints the value */
 };
 
 struct cells;

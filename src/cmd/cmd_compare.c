@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_compare.c - ceems compare: two jobs or steps side by side, from slurmdbd.
+ * cmd_compare.c - ceems compare: shows two jobs or steps side by side, from slurmdbd.
  */
 #include <errno.h>
 
@@ -11,8 +11,8 @@
 #include "src/libutil/clock.h"
 
 struct compare_request {
-	struct job_ids ids;  /* two */
-	const char *text[2]; /* of these */
+	struct job_ids ids;  /* the two ids */
+	const char *text[2]; /* the ids as the user typed them */
 	const char *cluster;
 	enum cells_format output;
 	bool no_header;
@@ -35,7 +35,7 @@ static int find_one(const struct job_answer *a, const struct job_id *id, const c
 			n++;
 		}
 	if (!job)
-		return CMD_FAILED; /* job_ask_missing() said so */
+		return CMD_FAILED; /* job_ask_missing() has printed it */
 	if (n > 1)
 		return cmd_error("'%s' is %zu jobs: name one of them, as 12_3, 12+1, or with --cluster", text, n);
 	if (!id->has_step) {

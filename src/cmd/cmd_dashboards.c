@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_dashboards.c - ceems dashboards: runs the queries of the Grafana dashboards on a site's
- * Prometheus, and reports which panels would be empty, and why.
+ * cmd_dashboards.c - ceems dashboards: runs the queries of the Grafana dashboards on the site's Prometheus server.
+ * Reports which panels would be empty, and why.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -22,7 +22,7 @@
 struct variable {
 	char name[NAME_SIZE];
 	char value[VALUE_SIZE];
-	bool is_given; /* with --set: for all dashboards */
+	bool is_given; /* set by --set, and so kept for all dashboards */
 };
 
 /* A metric, and whether Prometheus has a series of that name. */
@@ -37,13 +37,13 @@ struct check {
 	size_t nvariables;
 	struct asked_metric metric[METRICS_MAX];
 	size_t nmetrics;
-	const char *dashboard; /* title of the one that is read */
+	const char *dashboard; /* title of the dashboard that is being checked */
 	unsigned int panels, empty, partly, failed, elsewhere;
 };
 
 /* --- why there is no data ------------------------------------------------------------------ */
 
-/* Why a metric may be missing: the first row whose pattern matches tells what exports it. */
+/* Why a metric may be missing. The first row whose pattern matches the metric says what exports it. */
 static const struct {
 	const char *pattern;
 	const char *brings;
@@ -102,8 +102,8 @@ static const char *metric_brings(const char *name)
 }
 
 /*
- * Returns true if Prometheus has the metric; each is asked for once. If the question fails, true,
- * since the panel's query then fails with a message.
+ * Returns true if Prometheus has the metric NAME, or if it cannot be asked: then the panel's query fails, too, with a
+ * message. Asks once for each metric.
  */
 static bool is_metric_there(struct check *c, const char *name)
 {
@@ -132,7 +132,7 @@ static bool is_name_char(char ch)
 	return isalnum((unsigned char)ch) || ch == '_' || ch == ':';
 }
 
-/* Finds the next metric of ours or of node_exporter in *AT, and moves *AT behind it. */
+/* Finds the next metric of slurm-ceems or node_exporter in the query *AT, and moves *AT behind it. False: none. */
 static bool next_metric(const char **at, char name[128])
 {
 	const char *s = *at;
@@ -195,7 +195,7 @@ static void set_variable(struct check *c, const char *name, const char *value, b
 	v->is_given = is_given;
 }
 
-/* The variables that Grafana sets itself. */
+/* Returns the value for a variable that Grafana itself sets. NULL: Grafana has no such variable. */
 static const char *builtin_value(const char *name, size_t len)
 {
 	static const struct {
@@ -255,7 +255,7 @@ static char *substituted(struct check *c, const char *text)
 	return out;
 }
 
-/* Evaluates label_values(SELECTOR, LABEL): writes the label's value that most series have. */
+/* Evaluates the query label_values(SELECTOR, LABEL): writes the value of the label that most series have. */
 static bool first_value(struct check *c, const char *query, char *buf, size_t size)
 {
 	const char *comma = strrchr(query, ',');
@@ -289,7 +289,7 @@ static void read_variable(struct check *c, const json_t *variable)
 	char value[VALUE_SIZE] = "";
 	char *promql;
 
-	if (!name || !json_is_object(query)) /* of a data source, or of MariaDB */
+	if (!name || !json_is_object(query)) /* the variable is a data source, or a query to MariaDB */
 		return;
 	if (json_is_true(json_object_get(variable, "includeAll"))) {
 		set_variable(c, name, ".*", /* is_given= */ false);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_db.c - ceems db: the databases of the sinks mariadb and sqlite.
+ * cmd_db.c - ceems db: migrates, maintains and shows the databases of the sinks mariadb and sqlite.
  */
 #include <errno.h>
 #include <signal.h>
@@ -46,7 +46,7 @@ static int cmd_db_maintain(const struct sink_db *db, const struct settings *s, c
 	return db->maintain(s, &options, err);
 }
 
-/* As MariadbRetention. */
+/* Parses a retention as the key MariadbRetention in ceems.conf: 0, or 31 days and more. */
 static int parse_retention(const char *text, uint64_t *ret_ns)
 {
 	uint64_t ns;
@@ -91,8 +91,8 @@ static int db_act(const struct sink_db *db, const struct settings *s, const stru
 }
 
 /*
- * Runs the action on each database in Sinks. If there is none, on MariaDB's, which is set up before
- * it is put into Sinks.
+ * Runs the action on the database of each sink in Sinks. If no sink has a database, runs it for MariaDB: a site sets up
+ * the database before it adds mariadb to Sinks.
  */
 static int db_act_all(const struct settings *s, const struct db_args *a)
 {
@@ -151,7 +151,7 @@ static int cmd_db_run(const struct cmd_info *self, int argc, char **argv)
 	if (retention && parse_retention(retention, &s.mariadb_retention_ns) < 0)
 		return cmd_error("--retention: '%s' is neither 0 nor a time of 31d or more",
 				 retention);
-	/* OpenSSL may write to a closed connection */
+	/* otherwise OpenSSL ends us when it writes to a closed connection */
 	(void)signal(SIGPIPE, SIG_IGN);
 	return db_act_all(&s, &(struct db_args){ action, defaults_file, sql_dir, dry_run });
 }

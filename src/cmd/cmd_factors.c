@@ -55,7 +55,7 @@ static int update(const struct factors *f)
 	return rc ? CMD_FAILED : CMD_OK;
 }
 
-/* Beside ceems.conf, unless it is told. */
+/* Sets the path of the providers' configuration: PATH, or a file beside ceems.conf. */
 static void find_conf(struct factors *f, const char *conf, const char *path)
 {
 	char buf[PATH_MAX];
@@ -72,8 +72,8 @@ static void find_conf(struct factors *f, const char *conf, const char *path)
 }
 
 /*
- * Loads the settings. NEEDED: the providers' configuration must exist, because they are going to be
- * asked.
+ * Loads ceems.conf and the providers' configuration. The latter may be missing unless NEEDED, that is, if providers
+ * will be asked.
  */
 static int cmd_factors_load(struct factors *f, const char *conf, const char *path, bool needed)
 {
@@ -136,7 +136,7 @@ static int cmd_factors_run(const struct cmd_info *self, int argc, char **argv)
 	    (strcmp(action, "update") && (f->accept || (!is_list && strcmp(action, "check")))))
 		return cmd_usage(self, CMD_USAGE);
 	if (!is_list)
-		update_hide_process(); /* before there is any secret in it */
+		update_hide_process(); /* before the configuration is read, which has secrets */
 	if (cmd_factors_load(f, conf, path, !is_list) != CMD_OK)
 		return CMD_FAILED;
 	return is_list ? factors_list(f) : !strcmp(action, "check") ? factors_check(f) : update(f);

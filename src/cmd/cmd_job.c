@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_job.c - ceems job: what jobs and their steps used, from slurmdbd.
+ * cmd_job.c - ceems job: shows what jobs and their steps used, from slurmdbd.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static uint64_t wall_s(void)
 	return clock_wall_ns() / NSEC_PER_SEC;
 }
 
-/* Colour is for people: no-color.org. */
+/* Returns true if stdout is a terminal with colours, and NO_COLOR is not set (no-color.org). */
 static bool has_colour(void)
 {
 	const char *no = getenv("NO_COLOR");
@@ -76,7 +76,7 @@ static int print_step(const struct job_options *o, const struct job_answer *a, c
 	return job_screen_print(stdout, &s) < 0 ? cmd_error("out of memory") : CMD_OK;
 }
 
-/* Whether the job itself is asked for, not only steps of it. */
+/* Returns true if the user asks for job R itself, not only for steps of it. */
 static bool is_wanted(const struct job_options *o, const struct record *r)
 {
 	size_t i;
@@ -145,7 +145,7 @@ static int print_group(const struct job_options *o, const struct job_answer *a, 
 		if (o->is_long && !o->json && n > 1)
 			putchar('\n');
 	}
-	/* the sum of the parts follows them */
+	/* after the parts, print their sum */
 	if (rc == CMD_OK && !o->json && (!o->is_long || n > 1))
 		rc = print_screen(o, a, part, n);
 	return rc;

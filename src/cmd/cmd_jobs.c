@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_jobs.c - ceems jobs: a line per job, or per group of jobs, from slurmdbd.
+ * cmd_jobs.c - ceems jobs: prints a line per job, or per group of jobs, from slurmdbd.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -35,7 +35,8 @@ struct jobs_list {
 	struct jobs_columns columns;
 	struct jobs_column sort;
 	enum jobs_group_sort group_sort;
-	struct cell *cell;	 /* owned; one per column, as the next */
+	/* Both are owned, and have one element per column. */
+	struct cell *cell;
 	char (*buf)[JOBS_TEXT_MAX];
 	struct cells *cells;
 	struct jobs_groups groups;
@@ -111,7 +112,7 @@ static int print_list(struct jobs_list *l)
 
 /* --- one run ----------------------------------------------------------------------------------- */
 
-/* Is the list's usual format enough for SORT, of which NULL is the usual one? */
+/* Returns true if the default columns include SORT, the column to sort by. NULL is the default sort column. */
 static bool is_shown(const char *sort)
 {
 	struct jobs_column column;
@@ -128,7 +129,7 @@ static int list_init(struct jobs_list *l)
 	struct errmsg err = { 0 };
 	int rc;
 
-	/* the list shows what it is sorted by */
+	/* the default format also gets the column by which the list is sorted */
 	(void)snprintf(format, sizeof(format), JOBS_FORMAT "%s%.64s", more ? "," : "", more ? more : "");
 	rc = jobs_columns_parse(o->format ? o->format : format, &l->columns, &err);
 	if (rc < 0) {
@@ -157,7 +158,7 @@ static void list_fini(struct jobs_list *l)
 	free(l->buf);
 }
 
-/* Its names are a question to slurmdbd. */
+/* Returns true if the columns include the QOS. Only then slurmdbd is asked for the names of QOS. */
 static bool has_qos(const struct jobs_columns *c)
 {
 	size_t i;
@@ -204,7 +205,7 @@ static int run_list(const struct jobs_options *o)
 
 /* --- arguments --------------------------------------------------------------------------------- */
 
-/* sacct's short forms too */
+/* Maps a state, or its short form as in sacct, to the name of the state. */
 static int map_state(const char *item, char **ret, struct errmsg *err)
 {
 	static const struct {

@@ -22,7 +22,7 @@
 struct view {
 	struct ledger *ledger;
 	struct ledger_page *page;
-	uint64_t error_uj; /* measured - booked, now */
+	uint64_t error_uj; /* ledger_page_error_uj() of the page */
 };
 
 /* A line's name in the table and its key in JSON. */
@@ -37,10 +37,10 @@ static void node_lines(const struct ledger_page *p, struct line line[NLINES])
 	line[0] = (struct line){ "measured", &p->measured };
 	line[1] = (struct line){ "unallocated", &p->unallocated };
 	line[2] = (struct line){ "system", &p->system };
-	line[3] = (struct line){ "retired", &p->retired }; /* jobs no longer listed */
+	line[3] = (struct line){ "retired", &p->retired }; /* jobs that the ledger does not list any more */
 }
 
-/* The node name of the only ledger in DIR; false: none or several. */
+/* Finds the node name of the only ledger in DIR. False: there is no ledger, or there are several. */
 static bool only_ledger(const char *dir, char *node, size_t size)
 {
 	unsigned int found = 0;
@@ -91,9 +91,7 @@ int cmd_ledger_open(const struct settings *settings, const char *asked, struct l
 			0;
 }
 
-/*
- * The identity of the step of account I; NULL: there is none, or its slot was given to a new step.
- */
+/* Returns the step of account I. NULL: there is no step, or a new step has claimed its slot. */
 static const struct ledger_identity *step_of(const struct view *v, unsigned int i)
 {
 	const struct ledger_step_account *a = &v->page->step[i];
@@ -111,7 +109,7 @@ static const char *energy_text(uint64_t uj, char *buf)
 	return metric_text(&f, METRIC_ENERGY, buf, METRIC_TEXT_MAX);
 }
 
-/* False if emissions are unknown, because there was no factor; they are then not 0. */
+/* Returns false if the emissions of A are unknown, because there was no factor. They must not be shown as 0 then. */
 static bool has_co2e(const struct ledger_page *p, const struct account *a)
 {
 	return p->factor_known || account_co2e_ng(a);
@@ -175,7 +173,7 @@ static void print_sensors(const struct ledger_page *p)
 		       energy_text(p->disagreement_uj, text));
 }
 
-/* "factor 500.000 g CO2e/kWh (fresh, FR, average, until 2026-11-22T10:30:00Z), PUE 1.200" */
+/* Prints "factor 500.000 g CO2e/kWh (fresh, FR, average, until 2026-11-22T10:30:00Z), PUE 1.200" or similar. */
 static void print_factor(const struct ledger_page *p)
 {
 	const struct emission_factor *f = &p->factor;
@@ -284,7 +282,7 @@ static json_t *account_json(const struct ledger_page *p, const struct account *a
 	return o;
 }
 
-/* null: there is none */
+/* Returns the factor as a JSON object, or null if there is none. */
 static json_t *factor_json(const struct ledger_page *p)
 {
 	const struct emission_factor *f = &p->factor;
@@ -342,7 +340,7 @@ static int print_json(const struct view *v)
 	char buf[16];
 	unsigned int i;
 
-	/* jansson takes NULL from a step before and fails in the last one */
+	/* only the last result is checked: jansson accepts NULL from a call that failed, and then fails, too */
 	(void)json_object_set_new(root, "node", json_string(ledger_node(v->ledger)));
 	(void)json_object_set_new(root, "ticks", json_integer((json_int_t)p->ticks));
 	(void)json_object_set_new(root, "difference_uj", json_integer((json_int_t)v->error_uj));
@@ -434,7 +432,7 @@ static int cmd_ledger_run(const struct cmd_info *self, int argc, char **argv)
 			rc = print_json(&v);
 		else
 			print_view(&v);
-		/* this must never happen; the exit status is for scripts that watch for it */
+		/* energy was lost or made up, which must never happen; scripts see it by the exit status */
 		if (v.error_uj || v.page->conservation_error_uj)
 			rc = CMD_FAILED;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_options.c - a command's table of options: parsing and --help.
+ * cmd_options.c - parses the options of a command, and prints its --help, by its table of options.
  */
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_store.c - ceems store: what the recorder has not delivered, and delivering again.
+ * cmd_store.c - ceems store: shows records that were not delivered, and delivers records again.
  */
 #define _GNU_SOURCE /* strptime, timegm, setresuid */
 #include <errno.h>
@@ -94,7 +94,7 @@ static bool store_set_since(uint64_t *ret, const char *text)
 enum { OPT_FILE = 256, OPT_JOB, OPT_JSON, OPT_KEY, OPT_KIND, OPT_LONG, OPT_OUTPUT, OPT_REFUSED,
        OPT_SINCE, OPT_TIMEOUT, OPT_WAITING };
 
-/* Actions; a title in the table of options has the bits of those that take the options below it. */
+/* The actions. A title in the table of options has the bits of the actions that accept the options below it. */
 enum store_action { STORE_STATUS = 1 << 0, STORE_LS = 1 << 1, STORE_CAT = 1 << 2, STORE_REPLAY = 1 << 3 };
 
 static const struct cmd_option store_options[] = {
@@ -146,7 +146,7 @@ static bool store_take_option(struct store_args *a, int opt)
 		a->output = optarg;
 		return true;
 	case OPT_REFUSED:
-		a->pick.refused = optarg ? optarg : ""; /* of replay: its sink's */
+		a->pick.refused = optarg ? optarg : ""; /* "": by any sink; for replay, by its sink */
 		return true;
 	case OPT_SINCE:
 		return store_set_since(&a->since, optarg);

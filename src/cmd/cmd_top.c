@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_top.c - ceems top: what running jobs use now.
+ * cmd_top.c - ceems top: shows what running jobs use now.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,14 +21,13 @@
 
 #define INTERVAL_NS (5 * NSEC_PER_SEC)
 #define INTERVAL_MIN_NS NSEC_PER_SEC
-#define WINDOW_NS (15 * NSEC_PER_SEC) /* the time over which rates are computed: it has some readings of values
-					 that are read every 5 s */
+#define WINDOW_NS (15 * NSEC_PER_SEC) /* rates are means over this time, which has three readings every 5 s */
 #define WIDTH_NO_TERMINAL 120
 
 struct top_request {
 	bool all_users, once, json, node;
 	const char *user, *node_name, *conf;
-	uint32_t job_id; /* 0: none */
+	uint32_t job_id; /* job whose nodes to show; 0: show jobs */
 	uint64_t interval_ns, frames;
 	struct top_view view;
 };
@@ -81,10 +80,7 @@ static int read_frame(struct top_source *s, uint32_t job_id, struct top_frame *f
 	return s->ops->read(s, job_id, f, &err) < 0 ? cmd_error("%s", err.text) : CMD_OK;
 }
 
-/*
- * Prints frames without a terminal. The first needs two readings, for rates; each further one needs
- * one more.
- */
+/* Prints frames as text, without a screen. Rates need two readings before the first frame. */
 static int run_batch(const struct top_request *o, struct top_source *s)
 {
 	const struct timespec wait = { (time_t)(o->interval_ns / NSEC_PER_SEC), (long)(o->interval_ns % NSEC_PER_SEC) };
@@ -116,14 +112,14 @@ static int run_screen(const struct top_request *o, struct top_source *s, bool *r
 	if (top_screen_run(s, &o->view, o->interval_ns, o->frames, &sig, ret_busy, &err) < 0)
 		return cmd_error("top: %s", err.text);
 	if (sig) {
-		/* so that a shell knows */
+		/* end by the same signal, so that the shell sees the reason */
 		(void)signal(sig, SIG_DFL);
 		(void)raise(sig);
 	}
 	return CMD_OK;
 }
 
-/* Whose jobs. -a is all, -u one. */
+/* Sets whose jobs to show: those of all users (-a), of one user (-u), or one's own. */
 static int set_user(const struct top_request *o, struct top_jobs_options *jobs)
 {
 	const struct passwd *pw = o->user ? getpwnam(o->user) : getpwuid(geteuid());

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_tres.c - ceems tres: the line that slurm.conf needs, what it costs, and what each TRES of it holds.
+ * cmd_tres.c - ceems tres: prints the line AccountingStorageTRES for slurm.conf, its cost, and the meaning of each TRES.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,8 +28,8 @@ static void print_table(void)
 }
 
 /*
- * Bytes that one value of a step takes in slurmdbd. It is in six text columns: as "1001=4711," in
- * four, as "1001=0," in two. Measured (doc/performance.md); large values take more.
+ * Bytes in slurmdbd for one value of a step, as measured (doc/performance.md). The value is in six text columns: in four
+ * as "1001=4711,", in two as "1001=0,". Large values take more.
  */
 #define VALUE_BYTES 50
 
@@ -44,7 +44,7 @@ static unsigned int row_bytes(enum metric_set set)
 		const struct metric_info *i = &metric_table[m];
 
 		if (!strchr(i->tres, '/') || metric_set_of((enum metric)m) > set)
-			continue; /* Slurm stores the energy in any case */
+			continue; /* a TRES of Slurm, which is stored in any case; or not in SET */
 		if (i->kind != KIND_SOURCE || sources++ < 2)
 			values++;
 	}

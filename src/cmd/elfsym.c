@@ -23,10 +23,7 @@ struct image {
 	Elf64_Ehdr head;
 };
 
-/*
- * Copies SIZE bytes at OFFSET; a copy, since data in a file need not be aligned. False: outside the
- * file.
- */
+/* Copies SIZE bytes of the file at OFFSET, since they may not be aligned. False: they are not all in the file. */
 static bool get(const struct image *im, uint64_t offset, void *ret, size_t size)
 {
 	if (offset > im->len || size > im->len - offset)

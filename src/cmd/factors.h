@@ -15,11 +15,11 @@
 struct factors {
 	struct settings settings;
 	struct factors_conf conf;
-	char conf_path[PATH_MAX]; /* of conf */
-	bool has_conf;
+	char conf_path[PATH_MAX]; /* file that CONF is read from */
+	bool has_conf; /* that file exists */
 	const char *series_path;
 	bool accept, json, all;
-	const char *region; /* NULL: every one */
+	const char *region; /* only this region; NULL: all regions */
 };
 
 /* Each returns enum cmd_exit. */
@@ -27,8 +27,8 @@ int factors_list(const struct factors *f);  /* factors_list.c */
 int factors_check(const struct factors *f); /* factors_check.c */
 
 /*
- * factors_prom.c: writes ceems_factors.prom, if TextfileDir is set. FAILED is the number of zones
- * that failed in the update; negative: no zone could be asked.
+ * factors_prom.c: writes ceems_factors.prom, if TextfileDir is set. FAILED is the number of zones whose
+ * update failed; negative: no zone could be asked. 0 or -errno.
  */
 int factors_prom_write(const struct factors *f, int failed, struct errmsg *err);
 

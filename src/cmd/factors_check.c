@@ -143,8 +143,8 @@ static void check_paths(const struct factors *f, struct findings *n)
 }
 
 /*
- * Warns if Keep is shorter than EmissionMaxAge: in an outage, nodes use the last value for that
- * long.
+ * Warns if Keep is shorter than EmissionMaxAge. In an outage, nodes use the last factor as long as EmissionMaxAge says,
+ * but the series has it only as long as Keep says.
  */
 static void check_keep(const struct factors *f, struct findings *n)
 {
@@ -163,7 +163,7 @@ static void factors_check_tell(void *ctx, const struct update_outcome *o)
 	const char *what = p->name;
 
 	if (p->ready && p->ready(o->ask->conf, NULL) < 0)
-		return; /* said already */
+		return; /* this was reported before */
 	if (o->rc < 0 || o->doubts) {
 		n->errors++;
 		cmd_print("error  %-16s %s%s%s", what, o->ask->zone.region,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * factors_list.c - ceems factors list: the points of the series, and the factor in use now.
+ * factors_list.c - ceems factors list: prints the points of the series, or the factors in use now.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 struct listing {
 	const struct factors *f;
 	struct factor_series series;
-	struct factor_chain chain; /* of the site's own region */
+	struct factor_chain chain; /* for the site's own region */
 	uint64_t now_s;
 	json_t *list; /* the JSON array to which elements are added */
 	bool failed;
@@ -28,9 +28,9 @@ struct listing {
 /* The factor in use in a region now, or its marginal factor. */
 struct state {
 	const char *region;
-	const char *step; /* NULL: too old to count */
+	const char *step; /* kind of the factor, such as "fresh"; NULL: it is too old to be used */
 	struct emission_factor factor;
-	uint64_t until_s; /* 0: it is none of the series */
+	uint64_t until_s; /* end of its point in the series; 0: it is not from the series */
 };
 
 static bool is_wanted(const struct listing *l, const char *region)
@@ -58,7 +58,7 @@ static void find_state(const struct listing *l, const char *region, enum emissio
 	*ret = (struct state){ .region = region };
 	(void)snprintf(c.region, sizeof(c.region), "%s", region);
 	factor_chain_mix(&c, l->now_s * NSEC_PER_SEC, l->now_s * NSEC_PER_SEC, &m);
-	/* the last fallbacks are for our own country only */
+	/* the static and the default factor are known for the site's own region only */
 	if (kind == EMISSION_AVERAGE && (is_ours || m.now_until_s)) {
 		ret->step = factor_step_name(m.now_step);
 		ret->factor = m.now;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * factors_prom.c - ceems_factors.prom: when factors were updated last, and how far they reach.
+ * factors_prom.c - writes ceems_factors.prom: when factors were last updated, and up to which time they are known.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static int factors_prom_format(const struct factors *f, const char *host, int fa
 
 int factors_prom_write(const struct factors *f, int failed, struct errmsg *err)
 {
-	_cleanup_free_ struct settings *here = malloc(sizeof(*here)); /* with this host for %n */
+	_cleanup_free_ struct settings *here = malloc(sizeof(*here)); /* the settings with %n replaced by this host */
 	_cleanup_free_ char *text = NULL;
 	char host[256], path[PATH_MAX];
 	size_t len = 0;

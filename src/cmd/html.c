@@ -8,9 +8,10 @@
 #include "src/librecord/screen_text.h"
 #include "src/libutil/text.h"
 
-#define CHART_WIDTH 100.0 /* units of the drawing, which is stretched to its place */
+/* Size of a chart in units of the SVG, which the page stretches to its place. */
+#define CHART_WIDTH 100.0
 #define CHART_HEIGHT 100.0
-#define COLUMN_GAP 0.18 /* of a column's place */
+#define COLUMN_GAP 0.18 /* part of a column's place that stays empty */
 
 static const char common_css[] =
 #include "src/cmd/page_css.h"
@@ -43,7 +44,7 @@ void html_text(FILE *out, const char *text)
 {
 	char masked[256];
 
-	/* in pieces that end between characters */
+	/* mask the text in pieces, which must not end within a UTF-8 character */
 	while (*text) {
 		size_t len = strlen(text);
 		size_t cut = len < sizeof(masked) - 1 ? len : sizeof(masked) - 1;
@@ -110,7 +111,7 @@ void html_share(FILE *out, double share, const char *class)
 		      class, 100 * full);
 }
 
-/* The next larger round number whose half is round, too. */
+/* Returns the smallest round number that is not below V and whose half is round, too. */
 static double round_up(double v)
 {
 	static const double steps[] = { 1, 1.5, 2, 3, 4, 6, 8 };
@@ -144,7 +145,7 @@ static void put_column(FILE *out, const struct html_column *c, double top, doubl
 	fputs("<g><title>", out);
 	html_text(out, c->title);
 	fputs("</title>", out);
-	/* a transparent column over the full height, so that short ones are easy to point at */
+	/* a transparent column of the full height shows the tooltip, so that short columns are easy to point at */
 	(void)fprintf(out, "<rect class=\"place\" x=\"%.2f\" y=\"0\" width=\"%.2f\" height=\"100\"/>", x, place);
 	if (c->whole < 0)
 		put_rect(out, "unknown", x + place * COLUMN_GAP / 2, place * (1 - COLUMN_GAP), 0, CHART_HEIGHT);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * html.h - writes HTML pages of one file each. A page loads nothing from elsewhere, and only that of ceems flame has a
- * script. It is dark or light as its viewer is set, and can be printed.
+ * html.h - writes HTML pages, each in one file. A page loads nothing from elsewhere, and only the page of `ceems flame`
+ * has a script. A page is dark or light as the browser is set, and can be printed.
  */
 #ifndef CEEMS_CMD_HTML_H
 #define CEEMS_CMD_HTML_H

@@ -23,7 +23,7 @@ int job_ask_check_conf(void)
 	return path && access(path, R_OK) < 0 ? cmd_error("SLURM_CONF=%s: %s", path, strerror(errno)) : CMD_OK;
 }
 
-/* Without the cluster's name slurmdbd looks at all of them. */
+/* If this returns NULL, slurmdbd searches all clusters. */
 const char *job_ask_cluster(const struct job_site *site, const char *asked)
 {
 	const char *cluster = asked ? asked : *site->cluster ? site->cluster : NULL;
@@ -93,14 +93,14 @@ static int jobs_get(struct slurmdb_rows *rows, const struct job_ids *ids, bool s
 }
 
 /*
- * Returns true if slurmdbd has the end of the job or step, its usage, and the job's start, which
- * slurmctld sends up to 5 s late.
+ * Returns true if slurmdbd has the end of the job or step, its usage, and the job's start. slurmctld may send the start up
+ * to 5 s late.
  */
 static bool has_ended(const struct job_id *id, const struct slurmdb_job *job)
 {
 	const struct record_step *step;
 
-	if (!job->record->partition) /* its start is not told */
+	if (!job->record->partition) /* slurmctld has not sent the start, which comes with the partition */
 		return false;
 	if (!id->has_step)
 		return job->state == SLURMDB_FINAL;
@@ -128,7 +128,7 @@ static bool have_ended(const struct job_ids *ids, const struct slurmdb_jobs *job
 	return true;
 }
 
-/* Repeats the question until all jobs have ended or the time is over. */
+/* Asks slurmdbd again and again until all jobs have ended or the time is over. */
 static int jobs_await(struct slurmdb_rows *rows, const struct job_question *q, struct slurmdb_jobs *ret, struct errmsg *err)
 {
 	const struct timespec pause = { .tv_sec = WAIT_PAUSE_S };
@@ -229,10 +229,7 @@ static void jobs_sort(struct slurmdb_jobs *jobs, bool duplicates)
 	jobs->n = kept;
 }
 
-/*
- * Asks sstat for running steps, since slurmdbd has no values of them. sstat knows this cluster's
- * only.
- */
+/* Asks sstat for the values of running steps, which slurmdbd does not have. sstat knows only jobs of this cluster. */
 static void ask_running(struct job_answer *a)
 {
 	_cleanup_free_ struct record **running = calloc(a->jobs.n + 1, sizeof(*running));
@@ -271,8 +268,8 @@ int job_ask(const struct job_question *q, struct job_answer *a)
 	const struct slurmdb_options options = { .cluster = job_ask_cluster(a->site, q->cluster),
 						 .whole_het = true,
 						 /*
-						  * a connection shows the tables as at its first
-						  * question, so repeated questions need new ones
+						  * slurmdbd shows a connection the tables as they were at
+						  * its first question, so each repetition needs a new one
 						  */
 						 .one_connection = !q->wait_ns,
 						 .no_usage = a->site->no_usage,

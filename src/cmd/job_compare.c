@@ -6,7 +6,7 @@
 #include "src/cmd/jobs_field.h"
 #include "src/libutil/util.h"
 
-/* The rows, by fields of `ceems jobs`. IF_ANY: for people, left out if neither job has a value. */
+/* The rows: fields of `ceems jobs`. CELLS_TABLE leaves out a row with IF_ANY if neither job has a value. */
 static const struct {
 	const char *field, *label;
 	bool if_any;
@@ -35,12 +35,12 @@ static const struct {
 
 static const struct cells_column columns[] = {
 	{ .title = "", .key = "what", .width = 14, .is_left = true },
-	{ .title = NULL, .key = "a", .width = 26 }, /* the title is the id */
+	{ .title = NULL, .key = "a", .width = 26 }, /* the title is set later to the id of the job */
 	{ .title = NULL, .key = "b", .width = 26 },
 	{ .title = "ratio", .key = "ratio", .width = 10 },
 };
 
-/* False: it has no number. */
+/* Gives the number in a cell. False: the cell is a text or unknown. */
 static bool cell_number(const struct cell *c, double *ret)
 {
 	if (c->kind == CELL_DECIMAL)
@@ -101,7 +101,7 @@ static int add_rows(struct cells *cells, const struct job_compare *c, bool all)
 		for (k = 0; k < 2; k++)
 			jobs_cell(&j[k], field.column, &cell[1 + k], buf[k]);
 		set_ratio(&cell[3], &cell[1], &cell[2]);
-		/* texts have none */
+		/* the ratio of two texts is empty, not n/a */
 		if (!all && (cell[1].kind == CELL_TEXT || cell[2].kind == CELL_TEXT))
 			cell[3] = (struct cell){ .kind = CELL_TEXT, .text = "" };
 		if (all || !rows[i].if_any || has_any(&cell[1]) || has_any(&cell[2]))

@@ -12,12 +12,12 @@
 #include "src/librecord/record.h"
 
 struct job_compare {
-	const char *id[2]; /* as they were asked for */
+	const char *id[2]; /* the ids as the user typed them */
 	const struct record *r[2];
 	uint64_t now;
 };
 
-/* Prints a line per value; for people, of at most 80 characters. -ENOMEM. */
+/* Prints a line per value; with CELLS_TABLE, a line has at most 80 characters. -ENOMEM. */
 int job_compare_print(const struct job_compare *c, enum cells_format format, bool header, FILE *out);
 
 #endif

@@ -63,7 +63,7 @@ void job_emissions_print(const struct values *f, const struct record_emissions *
 		return;
 	if (e->method == CO2E_MEAN_POWER)
 		print_row("  an estimate", "the energy spread evenly over the job's life", "");
-	/* nobody drives a few metres */
+	/* a comparison with a few metres by car would make no sense */
 	if (equivalent_car_um(f->value[METRIC_CO2E]) >= UM_PER_KM)
 		print_row(EQUIVALENT_LABEL, equivalent_text(f->value[METRIC_CO2E], way, sizeof(way)),
 			  EQUIVALENT_SOURCE);

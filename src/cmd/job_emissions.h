@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_emissions.h - how `ceems job` shows emissions.
+ * job_emissions.h - prints emissions for `ceems job --long`.
  */
 #ifndef CEEMS_JOB_EMISSIONS_H
 #define CEEMS_JOB_EMISSIONS_H

@@ -10,9 +10,9 @@
 #include "src/cmd/cmd.h"
 #include "src/libutil/parse.h"
 
-/* Whose a file is. */
+/* The job and step of a file. */
 struct owner_name {
-	struct record job; /* its ids only */
+	struct record job; /* only its ids are set */
 	uint32_t step_id;
 	char job_text[24], step_text[16];
 };
@@ -22,7 +22,7 @@ static struct maybe_u64 known_id(uint32_t n)
 	return (struct maybe_u64){ n, true };
 }
 
-/* JOB: "7.0", "5_3.0" */
+/* Sets the ids from JOB, the id of a step such as "7.0" or "5_3.0". False: it has another form. */
 static bool take_ids(const char *job, struct owner_name *ret)
 {
 	struct job_ids ids = { 0 };
@@ -96,7 +96,7 @@ static bool is_wanted(const struct job_file_kind *kind, const char *file, const 
 	return false;
 }
 
-/* A file that another user left in the folder is not the job's. */
+/* Returns true if the caller owns the file, or the caller is root. Another user may have put a file there. */
 static bool is_callers(const char *path, uid_t *owner)
 {
 	struct stat st;
@@ -107,14 +107,14 @@ static bool is_callers(const char *path, uid_t *owner)
 	return true;
 }
 
-/* What is looked for, and what was found. */
+/* The arguments of job_files_look(), and what was found. */
 struct file_search {
 	const struct job_file_kind *kind;
 	const struct job_ids *ids;
 	const char *what;
 	int (*take)(void *owner, const char *path);
 	void *owner;
-	uid_t uid; /* of the first file */
+	uid_t uid; /* owner of the first file that was found */
 	bool is_found;
 };
 

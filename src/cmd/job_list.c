@@ -22,7 +22,7 @@ static const char *time_text(uint64_t t, char *buf, size_t size)
 	return buf;
 }
 
-/* What slurmdbd can know at all. */
+/* Returns true if metric M has a line: it is known, or slurmdbd could know it. Emissions have lines of their own. */
 static bool is_shown(const struct values *f, enum metric m)
 {
 	if (metric_table[m].kind == KIND_NODES || (metric_table[m].flags & METRIC_IN_RATIO) || m == METRIC_CO2E)
@@ -37,7 +37,7 @@ static void print_row(const char *label, const char *value)
 	cmd_print("  %-22s %s", label, value);
 }
 
-/* In kWh too, whatever it is in. */
+/* Prints the energy in the unit of metric_text() and in kWh. */
 static void print_energy(const struct values *f)
 {
 	char buf[METRIC_TEXT_MAX];
@@ -94,7 +94,7 @@ static void print_largest(const struct record_step *s, const char *label, const 
 			  *spread->max_node ? spread->max_node : "a node");
 }
 
-/* Of a step's values, or "n/a". */
+/* Returns the text of a step's value, or "n/a". */
 static const char *cell(const struct record_step *s, enum metric m, char *buf)
 {
 	return values_has(&s->values, m) ? metric_text(&s->values, m, buf, METRIC_TEXT_MAX) :
@@ -201,7 +201,7 @@ void job_list_print(const struct record *r)
 
 void job_list_step(const struct record *r, const struct record_step *s)
 {
-	static const struct record_emissions unknown; /* of a step, Slurm keeps the values */
+	static const struct record_emissions unknown; /* slurmdbd has no factors of a single step */
 	char buf[16];
 	unsigned int d;
 

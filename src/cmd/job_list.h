@@ -7,12 +7,10 @@
 
 #include "src/librecord/record.h"
 
-/*
- * Prints all values, as n/a those that are unknown or were not asked for, and a table of the steps.
- */
+/* Prints all values of job R, and a table of its steps. A value that is unknown or was not counted is n/a. */
 void job_list_print(const struct record *r);
 
-/* The same of R's step S. */
+/* Prints all values of step S of R. */
 void job_list_step(const struct record *r, const struct record_step *s);
 
 #endif

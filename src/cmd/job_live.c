@@ -9,9 +9,9 @@
 #include "src/libcore/tresmap.h"
 
 #define DEADLINE_S "10"
-#define TIMED_OUT 124 /* timeout(1)'s */
-#define NOT_FOUND 127 /* the shell's */
-#define NFIELDS 5 /* of the line, see job_live_ask() */
+#define TIMED_OUT 124 /* exit status of timeout(1) when the time is over */
+#define NOT_FOUND 127 /* exit status of a shell that does not find the command */
+#define NFIELDS 5 /* fields in a line of sstat's output, see make_command() */
 
 static bool is_running(const struct record *r)
 {
@@ -139,7 +139,7 @@ void job_live_read(FILE *from, struct record *const *r, size_t n, char why[JOB_L
 	}
 	free(line);
 	if (are_told(r, n))
-		*why = '\0'; /* a step that ended meanwhile */
+		*why = '\0'; /* nothing is missing: the error was about a step that has just ended */
 	else if (!*why)
 		(void)snprintf(why, JOB_LIVE_WHY_MAX, "sstat shows nothing of them");
 }

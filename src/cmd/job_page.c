@@ -15,7 +15,7 @@
 #include "src/librecord/job_sums.h"
 #include "src/libtrace/trace_draw.h"
 
-/* The most rows in the page; the CSV has all. */
+/* The most rows of a table in the page; the CSV has all of them. */
 #define ROWS_SHOWN 200
 
 static const char *colour_class(enum screen_colour c)
@@ -35,10 +35,7 @@ static void put_row_head(FILE *out, const char *text)
 	fputs("</th>", out);
 }
 
-/*
- * Begins a table. NAME needs no escaping. A '#' before a title in COLUMN: numbers; "#" alone: no
- * title.
- */
+/* Begins a table with the titles COLUMN[n]. A '#' before a title marks a column of numbers; it is not shown. */
 static void begin_table(FILE *out, const char *name, const char *const *column, size_t n)
 {
 	size_t i;
@@ -83,7 +80,7 @@ static void put_head(const struct job_page *p, const struct job_head *h, FILE *o
 	html_main(out);
 }
 
-/* A row of the screen. */
+/* Writes a row of the job's screen as a row of a table. */
 static void put_row(FILE *out, const struct screen_row *row)
 {
 	char share[SCREEN_TEXT_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_page.h - the page of a job, or of the parts of an array or het job. It has the job's screen, energy by part of the
- * machine, power over time, where the time went, the steps, and the advice with its reasons.
+ * job_page.h - writes the HTML page of a job, an array or a heterogeneous job. It has the screen of `ceems job`, the energy
+ * by part of the machine, the power over time, a flame graph, the steps, and the advice with its reasons.
  */
 #ifndef CEEMS_CMD_JOB_PAGE_H
 #define CEEMS_CMD_JOB_PAGE_H
@@ -12,10 +12,10 @@
 
 struct job_page {
 	struct job_screen screen; /* the advice in it is not used */
-	const struct advice *advice; /* the advice, if the page is of one job */
+	const struct advice *advice; /* only if the page is about a single job */
 	size_t nadvice;
-	const struct trace_grid *trace; /* NULL: there is none */
-	void (*flame)(const void *owner, FILE *out); /* draws its profile; NULL: there is none */
+	const struct trace_grid *trace; /* power over time; NULL: there is no trace */
+	void (*flame)(const void *owner, FILE *out); /* draws the flame graph; NULL: there is no profile */
 	const void *flame_owner;
 };
 

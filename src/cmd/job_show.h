@@ -10,10 +10,10 @@
 #include "src/cmd/job_ask.h"
 #include "src/librecord/job_screen.h"
 
-/* Makes a screen of PART[n] of A, without advice. Borrows from A and PART. */
+/* Returns the screen of the jobs PART[n] of A, without advice. Borrows from A and PART. */
 struct job_screen job_show_make(const struct job_answer *a, const struct record *const *part, size_t n, uint64_t now);
 
-/* Prints that screen, with advice if it is of one job. -ENOMEM. */
+/* Prints the screen of the jobs PART[n] of A, with advice if N is 1. -ENOMEM. */
 int job_show(const struct job_answer *a, const struct record *const *part, size_t n, uint64_t now, bool colour, FILE *out);
 
 #endif

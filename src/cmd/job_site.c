@@ -10,7 +10,7 @@
 #include "src/cmd/slurmconf.h"
 #include "src/libutil/parse.h"
 
-/* Adds nothing to what the nodes computed. */
+/* Settings with which a job gets no emissions but those that its nodes computed. */
 static const struct settings no_settings = { .market_mg_per_kwh = SETTINGS_NO_MARKET };
 
 static bool is_none(const char *type, const char *none)
@@ -18,7 +18,7 @@ static bool is_none(const char *type, const char *none)
 	return !type || !strcasecmp(type, "none") || !strcasecmp(type, none);
 }
 
-/* Of the slurm.conf beside ceems.conf. */
+/* Reads some keys of the slurm.conf beside ceems.conf. */
 static void job_site_read_slurm(struct job_site *site, const char *conf)
 {
 	char path[PATH_MAX];

@@ -29,15 +29,15 @@ struct job_site {
 };
 
 /*
- * Loads the settings. What cannot be read is reported on stderr; a file that is missing, or that
- * this user may not read, is left out.
+ * Loads the settings. A file that is missing, or that this user may not read, counts as empty. Other
+ * errors are printed on stderr.
  */
 void job_site_load(struct job_site *site);
 void job_site_fini(struct job_site *site);
 
 /*
- * Completes JOB as the recorder does. A job of another cluster, whose grid may differ, only has the
- * emissions that its nodes computed. -ENOMEM.
+ * Completes JOB as the recorder does. A job of another cluster gets only the emissions that its nodes
+ * computed, because that cluster may be in another region. -ENOMEM.
  */
 int job_site_finish(struct job_site *site, struct slurmdb_job *job);
 

@@ -7,7 +7,7 @@
 
 #include "src/librecord/record.h"
 
-/* NULL: R has no such step. */
+/* Returns step STEP_ID of job R, borrowed. NULL: R has no such step. */
 struct record_step *job_step_find(const struct record *r, uint32_t step_id);
 
 /*

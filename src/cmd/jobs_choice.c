@@ -68,7 +68,7 @@ struct slurmdb_filter jobs_choice_filter(const struct jobs_choice *j)
 					.names = texts_of(&j->names) };
 }
 
-/* An empty list has all. */
+/* Returns true if LIST has TEXT, or is empty. */
 static bool list_has(const struct text_list *list, const char *text)
 {
 	size_t i;

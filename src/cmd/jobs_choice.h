@@ -12,7 +12,7 @@
 struct jobs_choice {
 	struct text_list users, accounts, partitions, names;
 	bool all_users;
-	const char *cluster; /* NULL: the site's; "all" */
+	const char *cluster; /* a cluster or "all"; NULL: the site's */
 };
 void jobs_choice_fini(struct jobs_choice *j);
 
@@ -28,10 +28,13 @@ int jobs_choice_texts(const struct cmd_info *self, struct text_list *list, const
 /* Chooses the caller's own jobs if J has no users. */
 int jobs_choice_self(const struct cmd_info *self, struct jobs_choice *j);
 
-/* Whether J chooses the job R, whatever its name; ALL_USERS: and whoever its user. As slurmdbd does with the filter. */
+/*
+ * Returns true if J chooses job R by user, account and partition, as slurmdbd does with jobs_choice_filter(). The job's
+ * name does not count, nor does its user if ALL_USERS.
+ */
 bool jobs_choice_has(const struct jobs_choice *j, const struct record *r, bool all_users);
 
-/* Borrows from J. */
+/* Returns J as a filter for slurmdbd. Borrows from J. */
 struct slurmdb_filter jobs_choice_filter(const struct jobs_choice *j);
 
 #endif

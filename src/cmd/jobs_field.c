@@ -53,7 +53,7 @@ static void set_count(struct cell *cell, uint64_t n)
 	(void)snprintf(cell->shown, sizeof(cell->shown), "%" PRIu64, n);
 }
 
-/* 0 is not known. */
+/* Sets a number; 0 means that it is not known. */
 static void set_known(struct cell *cell, uint64_t n)
 {
 	if (n)
@@ -68,7 +68,7 @@ static void set_share(struct cell *cell, double share)
 	(void)screen_share(share, cell->shown);
 }
 
-/* sacct's: [D-]HH:MM:SS */
+/* Sets a duration; people see it as in sacct: [D-]HH:MM:SS. */
 static void set_time(struct cell *cell, uint64_t s)
 {
 	set_count(cell, s);
@@ -80,7 +80,7 @@ static void set_time(struct cell *cell, uint64_t s)
 			       (unsigned int)(s / 60 % 60), (unsigned int)(s % 60));
 }
 
-/* People read local time, programs UTC. */
+/* Sets a time; people see local time, programs UTC. */
 static void set_date(struct cell *cell, uint64_t t, char *buf)
 {
 	time_t when = (time_t)t;
@@ -110,7 +110,7 @@ static uint64_t json_scale(enum metric_unit unit)
 	return 1;
 }
 
-/* Names of bytes have their unit already. */
+/* Returns the suffix that a metric's name gets for its unit. Metrics in bytes have the unit in their names. */
 static const char *unit_suffix(enum metric_unit unit)
 {
 	return unit == UNIT_UJ ? "_j" : unit == UNIT_NG ? "_g" : unit == UNIT_NS ? "_s" : "";
@@ -203,7 +203,7 @@ static void set_wh(struct cell *cell, uint64_t uj)
 	(void)screen_wh(uj, cell->shown);
 }
 
-/* The sum of the causes that are known; the sums of groups and reports do the same. */
+/* Sets the wasted energy: the sum of all causes whose waste is known, as in the sums of groups and reports. */
 static void set_wasted(struct cell *cell, const struct jobs_job *j)
 {
 	const double *waste_uj = j->waste_uj;
@@ -212,7 +212,7 @@ static void set_wasted(struct cell *cell, const struct jobs_job *j)
 
 	for (w = 0; w < WASTE_N; w++)
 		uj += isnan(waste_uj[w]) ? 0 : waste_uj[w];
-	/* without idle energy, a job that did not fail has no cause that is known */
+	/* unknown if the job did not fail and its idle energy is unknown: then no cause is known */
 	if (!isnan(waste_uj[WASTE_CPU]) || !isnan(waste_uj[WASTE_MEMORY]) || uj > 0)
 		set_wh(cell, round_u64(uj));
 }
@@ -514,6 +514,6 @@ void jobs_fields_print(FILE *out)
 			      fields[i].alias ? fields[i].alias : "");
 	(void)fputs("Metrics:\n", out);
 	metric_foreach(m)
-		if (m != METRIC_ENERGY) /* the field above */
+		if (m != METRIC_ENERGY) /* energy is listed above as a field */
 			(void)fprintf(out, "%-28s %s\n", metric_table[m].name, metric_table[m].help);
 }

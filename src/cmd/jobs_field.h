@@ -20,9 +20,10 @@
 struct jobs_job {
 	const struct record *r;
 	uint64_t now, elapsed_s;
-	double cpu_ns, cpu_held_ns; /* 0: not known */
-	double gpu_busy, time_share; /* this and the next: negative if unknown */
-	double idle_share;	     /* of the energy */
+	double cpu_ns, cpu_held_ns; /* CPU time used, and allocated; 0: not known */
+	/* These three are negative if they are not known. */
+	double gpu_busy, time_share;
+	double idle_share;	     /* idle energy as a share of the energy */
 	double waste_uj[WASTE_N];    /* NAN: not known */
 };
 void jobs_job_init(struct jobs_job *j, const struct record *r, uint64_t now);
@@ -35,11 +36,11 @@ struct jobs_column {
 	enum metric metric;
 };
 
-/* The columns that --format names, or the default ones. */
+/* The columns that --format names, or the default ones. The arrays are owned, with N elements each. */
 struct jobs_columns {
-	struct jobs_column *column;	/* these are owned */
+	struct jobs_column *column;
 	struct cells_column *cells;
-	char (*key)[64];		/* owned; names of metrics with their units */
+	char (*key)[64];		/* names of metrics with their units */
 	size_t n;
 };
 void jobs_columns_free(struct jobs_columns *c);
@@ -52,18 +53,19 @@ void jobs_columns_free(struct jobs_columns *c);
  */
 int jobs_columns_parse(const char *format, struct jobs_columns *ret, struct errmsg *err);
 
-/* False: there is no such field. */
+/* Finds a column by the name of a field or metric. False: there is no such column. */
 bool jobs_column_find(const char *name, struct jobs_column *ret);
-bool jobs_is_usual(const struct jobs_column *column); /* in JOBS_FORMAT */
+/* Returns true if JOBS_FORMAT, the default, has the column. */
+bool jobs_is_usual(const struct jobs_column *column);
 
-/* Fills CELL, which may point into J's record and into BUF. */
+/* Fills CELL with the value of J in COLUMN. CELL may borrow from J's record and from BUF. */
 #define JOBS_TEXT_MAX 128
 void jobs_cell(const struct jobs_job *j, const struct jobs_column *column, struct cell *cell, char buf[JOBS_TEXT_MAX]);
 
 /* Returns true if the column has numbers or times, not text. */
 bool jobs_is_sortable(const struct jobs_column *column);
 
-/* The sort key of J in COLUMN: the largest number or the earliest time first. NAN: unknown. */
+/* Returns the rank of J by COLUMN for cells_add(): the largest number or the earliest time comes first. NAN: unknown. */
 double jobs_rank(const struct jobs_job *j, const struct jobs_column *column);
 
 void jobs_fields_print(FILE *out);

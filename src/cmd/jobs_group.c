@@ -36,9 +36,7 @@ static enum jobs_quality quality_of(const struct record *r)
 	return (enum jobs_quality)q;
 }
 
-/*
- * Adds the job's waste. Its emissions are the same share of the job's emissions as of its energy.
- */
+/* Adds the job's wasted energy, and emissions in proportion to it. */
 static void add_waste(struct jobs_sum *sum, const struct jobs_job *j)
 {
 	const struct values *f = &j->r->values;
@@ -76,7 +74,7 @@ bool jobs_sum_wasted(const struct jobs_sum *sum, double *ret_uj, double *ret_ng)
 void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j)
 {
 	const struct values *f = &j->r->values;
-	/* the work of a failed job is lost; for a cancelled job this is unknown */
+	/* a cancelled job does not count as failed: it is unknown whether its work was lost */
 	bool failed = jobs_waste_of_state(j->r) != WASTE_N;
 	enum jobs_quality quality = quality_of(j->r);
 	uint64_t uj = f->value[METRIC_ENERGY];
@@ -161,7 +159,7 @@ const char *jobs_group_name(enum jobs_group_by by)
 	return by_name[by];
 }
 
-/* "2026-11-25", local time */
+/* Writes the day of T in local time, such as "2026-11-25". Returns BUF. */
 static const char *day_of(uint64_t t, char *buf, size_t size)
 {
 	time_t when = (time_t)t;
@@ -212,7 +210,7 @@ void jobs_groups_free(struct jobs_groups *g)
 	*g = (struct jobs_groups){ 0 };
 }
 
-/* The index of group KEY, or where to insert it. */
+/* Returns the index of group KEY, or the index at which to insert it. */
 static size_t find_group(const struct jobs_groups *g, const char *key)
 {
 	size_t low = 0;
@@ -362,7 +360,7 @@ void jobs_sum_cells(const char *key, const struct jobs_sum *s, struct cell cell[
 	}
 	if (s->idle_n)
 		set_wh(&cell[COLUMN_IDLE], round_u64(s->idle_uj));
-	/* no failed job: none of its energy */
+	/* if no job failed, the energy of failed jobs is 0, not unknown */
 	if (s->failed_n || !s->failed)
 		set_wh(&cell[COLUMN_FAILED_ENERGY], s->failed_uj);
 	if (!s->failed)

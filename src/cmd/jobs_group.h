@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jobs_group.h - sums of the jobs that `ceems jobs` lists: of all, or by user, account, partition,
- * name, day or month.
+ * jobs_group.h - sums over jobs for `ceems jobs` and `ceems report`: over all jobs, or by user, account, partition, name,
+ * day or month.
  */
 #ifndef CEEMS_CMD_JOBS_GROUP_H
 #define CEEMS_CMD_JOBS_GROUP_H
@@ -16,7 +16,7 @@ enum jobs_quality {
 	QUALITY_ESTIMATE,
 	QUALITY_LOWER_BOUND,
 	QUALITY_UNTOLD,	 /* the energy is known, but not how it was measured */
-	QUALITY_UNKNOWN, /* no energy */
+	QUALITY_UNKNOWN, /* the energy is not known */
 	QUALITY_N
 };
 
@@ -29,17 +29,18 @@ extern const struct jobs_quality_info jobs_quality_table[QUALITY_N];
 /* Sums over the N jobs whose waste is known. */
 struct jobs_waste_sum {
 	double uj, ng;
-	size_t n, jobs; /* JOBS: those of N that have waste */
+	size_t n;    /* jobs whose waste is known */
+	size_t jobs; /* how many of these wasted something */
 };
 
 struct jobs_sum {
 	uint64_t jobs, failed;
 	uint64_t elapsed_s;
-	double cpu_ns, cpu_held_ns;  /* over the jobs of which both are known */
-	uint64_t energy_uj, co2e_ng; /* over energy_n jobs and co2e_n jobs, of which they are known */
-	size_t energy_n, co2e_n;
-	double idle_uj, idle_of_uj;  /* idle energy, and all energy of the jobs of which it is known */
-	size_t idle_n;
+	double cpu_ns, cpu_held_ns;  /* CPU time used and allocated, of the jobs for which both are known */
+	uint64_t energy_uj, co2e_ng;
+	size_t energy_n, co2e_n;     /* how many jobs have a known energy, known emissions */
+	double idle_uj, idle_of_uj;  /* idle energy, and the energy of the jobs for which it is known */
+	size_t idle_n;		     /* how many jobs have a known idle energy */
 	uint64_t failed_uj;
 	size_t failed_n;
 	struct {
@@ -84,16 +85,16 @@ struct jobs_groups {
 };
 void jobs_groups_free(struct jobs_groups *g);
 
-/* -ENOMEM */
+/* Adds job J to its group, a new one if necessary. -ENOMEM. */
 int jobs_groups_add(struct jobs_groups *g, const struct jobs_job *j);
 
-/* NULL: there is none of that name. */
+/* Returns the group KEY, borrowed. NULL: there is no such group. */
 const struct jobs_group *jobs_groups_find(const struct jobs_groups *g, const char *key);
 
-/* "user" ... */
+/* Returns the name for jobs_group_find(), such as "user". */
 const char *jobs_group_name(enum jobs_group_by by);
 
-/* What groups are sorted by; GROUP_BY_KEY: their names. */
+/* What groups are sorted by. GROUP_BY_KEY: by their names. */
 enum jobs_group_sort {
 	GROUP_BY_KEY,
 	GROUP_BY_JOBS,
@@ -114,7 +115,7 @@ bool jobs_group_sort_find(const char *name, enum jobs_group_sort *ret);
 void jobs_sum_columns(enum jobs_group_by by, struct cells_column column[JOBS_SUM_CELLS]);
 void jobs_sum_cells(const char *key, const struct jobs_sum *s, struct cell cell[JOBS_SUM_CELLS]);
 
-/* One line per group; -ENOMEM. */
+/* Prints a line per group, at most TOP lines (0: all). -ENOMEM. */
 int jobs_groups_print(const struct jobs_groups *g, enum jobs_group_sort sort, enum cells_format format, size_t top,
 		      bool header, FILE *out);
 

@@ -12,13 +12,13 @@
 #include "src/cmd/job_ask.h"
 
 /*
- * A slice is chosen to have some thousand jobs. Slices become longer only if shorter ones had few
- * jobs, since a long one may have very many.
+ * The period is read in slices of time with about SLICE_JOBS jobs each. A slice is at most SLICE_GROWTH times as long as
+ * the one before, because it is not known how many jobs it has.
  */
 #define SLICE_FIRST_S 3600
 #define SLICE_MOST_S (16 * 86400)
 #define SLICE_JOBS 4000
-#define SLICE_GROWTH 8 /* at most, from one to the next */
+#define SLICE_GROWTH 8
 
 struct walk {
 	const struct jobs_walk *w;
@@ -70,7 +70,7 @@ static void end_progress(const struct walk *k)
 		(void)fputs("\r\033[K", stderr);
 }
 
-/* The length of the next slice, after one of SLICE seconds with N jobs. */
+/* Returns the length in seconds of the next slice, after a slice of SLICE seconds with N jobs. */
 static uint64_t next_slice(uint64_t slice, size_t n)
 {
 	uint64_t next = n ? slice * SLICE_JOBS / n : UINT64_MAX;
@@ -80,7 +80,7 @@ static uint64_t next_slice(uint64_t slice, size_t n)
 	return next > SLICE_MOST_S ? SLICE_MOST_S : next ? next : 1;
 }
 
-/* The jobs that ended, slice by slice. */
+/* Reads the jobs that ended in the period, slice by slice. */
 static int walk_ended(struct walk *k, struct errmsg *err)
 {
 	uint64_t slice = SLICE_FIRST_S;
@@ -104,7 +104,7 @@ static int walk_ended(struct walk *k, struct errmsg *err)
 	return rc;
 }
 
-/* The jobs that had not ended at the end of the period. */
+/* Reads the jobs that had not ended at the end of the period. */
 static int walk_open(struct walk *k, struct errmsg *err)
 {
 	struct slurmdb_jobs jobs = { 0 };

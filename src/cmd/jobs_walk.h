@@ -11,11 +11,11 @@
 struct jobs_walk {
 	struct job_site *site;
 	struct slurmdb_filter filter;
-	const char *cluster;  /* NULL: the site's; "all" */
-	uint64_t from, to;    /* jobs that ended from FROM until before TO */
-	bool with_open;	      /* also the jobs that had not ended at TO */
+	const char *cluster;  /* a cluster or "all"; NULL: the site's */
+	uint64_t from, to;    /* Unix seconds: jobs that ended at FROM or later, and before TO */
+	bool with_open;	      /* also read the jobs that had not ended at TO */
 	bool with_qos;
-	bool shows_progress;  /* on stderr */
+	bool shows_progress;  /* print a progress bar on stderr */
 	/*
 	 * Called for each job. It may call job_site_finish(). JOB is freed afterwards. Returns 0,
 	 * or -errno to end the walk.
@@ -29,7 +29,7 @@ struct jobs_walk {
 /* Returns CMD_OK, or CMD_FAILED after printing the reason. */
 int jobs_walk(const struct jobs_walk *w);
 
-/* Returns true if JOB started or might have. sacct lists others only if asked for their state. */
+/* Returns true if JOB has started, or may have. sacct lists other jobs only if their state is asked for. */
 bool jobs_walk_is_listed(const struct slurmdb_job *job);
 
 #endif

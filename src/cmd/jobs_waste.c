@@ -33,7 +33,7 @@ enum jobs_waste jobs_waste_of_state(const struct record *r)
 	return WASTE_N;
 }
 
-/* SHARE of the idle energy in one domain. 0 if the job held nothing there. */
+/* Returns SHARE of the idle energy IDLE of a domain. NAN: the idle energy or the share is not known. */
 static double idle_part(const struct values *f, enum metric idle, bool known, double share)
 {
 	if (!values_has(f, idle) || !known)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jobs_waste.h - the wasted energy of a job by cause. Each joule has one cause. All energy of a
- * failed job is wasted. Of other jobs, the idle energy of allocated and unused resources is wasted.
+ * jobs_waste.h - the wasted energy of a job by cause. No joule has two causes. A failed job wastes all of its energy. Any
+ * other job wastes the idle energy of what it held but did not use.
  */
 #ifndef CEEMS_CMD_JOBS_WASTE_H
 #define CEEMS_CMD_JOBS_WASTE_H
@@ -16,9 +16,9 @@ enum jobs_waste {
 	WASTE_TIMEOUT, /* TIMEOUT, DEADLINE */
 	WASTE_OOM,     /* OUT_OF_MEMORY */
 	WASTE_NODE,    /* NODE_FAIL */
-	WASTE_CPU,     /* idle power of unused CPUs; this and the next as in the advice */
-	WASTE_MEMORY,  /* idle power of memory above what the advice asks for */
-	WASTE_GPU,     /* idle power of GPUs while they were not busy */
+	WASTE_CPU,     /* idle energy of CPUs above the number that the advice suggests */
+	WASTE_MEMORY,  /* idle energy of memory above the amount that the advice suggests */
+	WASTE_GPU,     /* idle energy of GPUs while they were not busy */
 	WASTE_N
 };
 
@@ -29,13 +29,10 @@ struct jobs_waste_info {
 };
 extern const struct jobs_waste_info jobs_waste_table[WASTE_N];
 
-/*
- * The cause by the job's state. WASTE_N: the job did not fail, or it was cancelled, and its waste
- * is unknown.
- */
+/* Returns the cause for a failed job. WASTE_N: R did not fail, or it was cancelled, perhaps after useful work. */
 enum jobs_waste jobs_waste_of_state(const struct record *r);
 
-/* Computes the waste by cause in microjoules; NAN: unknown. */
+/* Computes the waste of R by cause, in microjoules. NAN: it is not known. */
 void jobs_waste_find(const struct record *r, const struct advice_facts *f, double ret_uj[WASTE_N]);
 
 #endif

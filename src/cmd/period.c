@@ -12,7 +12,7 @@
 #define DAYS_OF_WEEK 7
 #define NOON_S 43200
 
-/* The begin of a calendar day, at midnight also if the day has 23 or 25 hours. */
+/* Returns the time of midnight at the begin of a day. mktime() knows that a day may have 23 or 25 hours. */
 static uint64_t midnight(int year, int month, int day)
 {
 	struct tm tm = { .tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day, .tm_isdst = -1 };
@@ -28,7 +28,7 @@ static void set_month(struct period *p, int year, int month)
 	p->to = midnight(year, month + 1, 1);
 }
 
-/* That with the day T. */
+/* Sets P to the week that contains time T. */
 static void set_week(struct period *p, uint64_t t)
 {
 	time_t when = (time_t)t;
@@ -59,7 +59,7 @@ static void set_now(struct period *p, enum period_kind kind, uint64_t now)
 
 void period_before(const struct period *p, struct period *ret)
 {
-	const struct period of = *p; /* RET may be P */
+	const struct period of = *p; /* a copy, because RET may be P */
 
 	if (of.kind == PERIOD_WEEK)
 		set_week(ret, of.from - NOON_S);
@@ -82,7 +82,7 @@ static int two_digits(const char *text)
 	return 10 * (text[0] - '0') + text[1] - '0';
 }
 
-/* 4 January is always in week 1. */
+/* Parses a week such as "W48". Its begin is counted from the week with 4 January, which is week 1. */
 static int parse_week(const char *text, int year, struct period *ret)
 {
 	struct period p;

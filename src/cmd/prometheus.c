@@ -10,11 +10,11 @@
 #ifdef HAVE_CURL
 #include "src/libhttps/https.h"
 
-#define ANSWER_MAX (32 << 20) /* 5,000 jobs have 5 MB */
+#define ANSWER_MAX (32 << 20) /* most bytes of an answer; one about 5,000 jobs has 5 MB */
 
 struct prometheus {
 	CURL *easy;
-	char url[PATH_MAX]; /* of the query */
+	char url[PATH_MAX]; /* address for queries */
 	char ca_file[PATH_MAX];
 	char why[CURL_ERROR_SIZE];
 	struct https_body body;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * prometheus_answer.c - parses an answer of Prometheus; in a file of its own because it needs no
- * libcurl.
+ * prometheus_answer.c - parses an answer of Prometheus. It is separate from prometheus.c, which is only
+ * built with libcurl.
  */
 #include <errno.h>
 #include <string.h>

@@ -126,7 +126,7 @@ static int compare_sizes(const void *x, const void *y)
 	return rc ? rc : compare_doubles(a->nodes, b->nodes);
 }
 
-/* Returns true if RUN has completed and had the nodes, CPUs and GPUs of SIZE. NULL: any size will do. */
+/* Returns true if RUN has completed and had the nodes, CPUs and GPUs of SIZE. If SIZE is NULL, any size counts. */
 static bool is_of(const struct run *run, const struct run_size *size)
 {
 	struct run_size own = size_of(run);
@@ -212,8 +212,8 @@ static void find_least(struct run_advice *a)
 /* --- what to type ------------------------------------------------------------------------------ */
 
 /*
- * Returns the run with the largest FACT, among those that ended with STATE and are of SIZE (NULL:
- * any). NULL: none has FACT.
+ * Returns the run with the largest FACT, among the runs that ended with STATE and are of SIZE (NULL: any size). NULL: no
+ * such run has FACT.
  */
 static const struct run *largest(const struct run_history *h, const struct run_size *size, enum advice_fact state,
 				 enum advice_fact fact)
@@ -233,8 +233,8 @@ static const struct run *largest(const struct run_history *h, const struct run_s
 }
 
 /*
- * Writes the option for the largest FACT of completed runs. If a run ended with FAILED and had
- * asked for as much, MORE is used instead.
+ * Writes OPTION with the largest FACT of completed runs. But if a run failed with FAILED although it had requested as
+ * much, writes the larger value MORE of that run.
  */
 static void type_most(const struct run_history *h, const struct run_size *size, enum advice_fact fact,
 		      enum advice_fact failed, enum advice_fact more, const char *option, char *ret)
@@ -315,7 +315,7 @@ static void count_runs(const struct run_history *h, struct run_advice *a)
 	}
 }
 
-/* The last first. */
+/* Sorts runs by their end, the last one first. */
 static int compare_runs(const void *x, const void *y)
 {
 	const struct run *a = x;

@@ -80,8 +80,8 @@ struct run_advice {
 	size_t nstates;
 
 	/*
-	 * If at least RUN_HISTORY_ENOUGH runs completed: OF is about those of the last one's size
-	 * or, if these are fewer, about all of them (is_all_sizes).
+	 * Set if at least RUN_HISTORY_ENOUGH runs completed. OF is about the runs with the size of the
+	 * last run. If these are too few, is_all_sizes is set, and OF is about runs of all sizes.
 	 */
 	bool is_enough, is_all_sizes;
 	struct run_size of;

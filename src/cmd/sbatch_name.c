@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Follows sbatch: src/sbatch/opt.c, _opt_batch_script() and get_argument(). */
+/* sbatch_name.c - parses a script as sbatch does (Slurm's src/sbatch/opt.c, _opt_batch_script() and get_argument()). */
 #include "src/cmd/sbatch_name.h"
 
 #include <ctype.h>
@@ -14,7 +14,7 @@
 
 #define SCRIPT_MAX (4 << 20) /* Slurm's default of max_script_size */
 
-/* Returns true if P begins a new component ("hetjob", "packjob"). */
+/* Returns true if P, the text after #SBATCH, begins a new component ("hetjob" or "packjob"). */
 static bool is_component(const char *p)
 {
 	size_t len = !strncasecmp(p, "hetjob", 6) ? 6 : !strncasecmp(p, "packjob", 7) ? 7 : 0;
@@ -92,7 +92,7 @@ static int read_options(const char *p, char **name)
 	return 0;
 }
 
-/* A command ends the options. */
+/* Returns true if LINE is a command. sbatch reads no options after the first command. */
 static bool is_command(const char *line)
 {
 	while (isspace((unsigned char)*line))

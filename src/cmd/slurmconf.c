@@ -29,7 +29,7 @@ struct file {
 struct slurmconf {
 	struct entry *newest;
 	struct file *files;
-	struct file *file; /* that is being read, and where */
+	struct file *file; /* the file and line that are being read */
 	unsigned int line;
 };
 
@@ -50,7 +50,8 @@ static int slurmconf_add(struct slurmconf *sc, const char *key, size_t key_len, 
 }
 
 /*
- * Lines of tables (nodes, partitions); their keys (State=, Default= ...) are not slurm.conf's own.
+ * Returns true if a line describes nodes, partitions or the like. Its keys, such as State= and Default=, are not keys of
+ * slurm.conf itself.
  */
 static bool is_table_line(const char *s)
 {
@@ -81,7 +82,7 @@ static int include(struct slurmconf *sc, const char *from, const char *name, uns
 	return read_file(sc, path, depth + 1, NULL) == -ENOMEM ? -ENOMEM : 0;
 }
 
-/* "Key=Value Key2 = "two words"" */
+/* Reads the keys and values in a line, such as: Key=Value Key2 = "two words". */
 static int parse_line(struct slurmconf *sc, const char *s)
 {
 	while (*s) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmconf.h - reads the lines of slurm.conf that `ceems check` needs. Slurm's own parser is not
- * used, since it ends the process on an error in the file, and needs the daemons' libraries.
+ * slurmconf.h - reads keys and values of slurm.conf. Slurm's own parser cannot be used: it ends the process if
+ * the file has an error, and it needs the libraries of the daemons.
  */
 #ifndef CEEMS_SLURMCONF_H
 #define CEEMS_SLURMCONF_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store_cmd.h - shared by the parts of `ceems store`.
+ * store_cmd.h - what the parts of `ceems store` share.
  */
 #ifndef CEEMS_STORE_CMD_H
 #define CEEMS_STORE_CMD_H
@@ -18,12 +18,12 @@ struct store_args {
 	struct settings settings;
 	struct store_pick pick;
 	const char *conf;
-	const char *waiting; /* name of a sink: choose records that it does not have yet */
-	const char *sink;    /* of replay */
+	const char *waiting; /* name of a sink: choose only records that this sink does not have yet */
+	const char *sink;    /* replay: the sink to deliver to */
 	const char *file;
 	const char *output;
 	uint64_t since;	     /* with FILE: only jobs that ended at this time or later */
-	uint64_t timeout_ns; /* how long a replay may be without progress */
+	uint64_t timeout_ns; /* replay gives up after so long without progress */
 	bool json;
 	bool is_long;
 };

@@ -17,7 +17,7 @@
 struct list {
 	const struct store_args *args;
 	void (*print)(const struct list *l, const struct store_row *row);
-	FILE *out; /* in memory, since a pager that waits must not keep the store's transaction open */
+	FILE *out; /* in memory: writing to a pager could take long, and keep the store's transaction open */
 	uint64_t last;
 };
 
@@ -36,7 +36,7 @@ static void list_print_json(FILE *f, const char *s, size_t len)
 			fputs("\\ufffd", f);
 		else if (c < ' ' || c == 0x7f)
 			(void)fprintf(f, "\\u%04x", c);
-		else if (c == 0xc2 && (unsigned char)s[i + 1] < 0xa0) /* C1 */
+		else if (c == 0xc2 && (unsigned char)s[i + 1] < 0xa0) /* a C1 control character in UTF-8 */
 			(void)fprintf(f, "\\u%04x", (unsigned char)s[i + 1]);
 		else
 			(void)fwrite(s + i, 1, n, f);
@@ -110,7 +110,7 @@ static int list_set_pick(const struct store_args *a, struct store_view *v, struc
 	if (rc < 0 || !a->waiting)
 		return rc;
 	pick->kinds = (pick->kinds ? pick->kinds : UINT32_MAX) & store_sink_kinds(a->waiting);
-	/* kinds 0 are all */
+	/* 0 would mean all kinds; a bit without a kind chooses none */
 	pick->kinds = pick->kinds ? pick->kinds : UINT32_C(1) << 31;
 	return store_view_cursor(v, a->waiting, &pick->after, err);
 }
@@ -124,7 +124,7 @@ static int list_visit(void *ctx, const struct store_row *row)
 	return ferror(l->out) ? -ENOMEM : 0;
 }
 
-/* Some rows. Returns as store_view_records(). */
+/* Prints some rows after pick->after. Returns as store_view_records(): more than 0 if there may be further rows. */
 static int list_some(struct list *l, struct store_view *v, const struct store_pick *pick, struct errmsg *err)
 {
 	char *text = NULL;
@@ -156,7 +156,7 @@ static int list_all(struct list *l)
 	pick.max_bytes = 4 << 20;
 	if (rc == 0)
 		rc = 1;
-	while (rc > 0 && !ferror(stdout)) { /* which ceems.c tells */
+	while (rc > 0 && !ferror(stdout)) { /* ceems.c reports an error of stdout */
 		rc = list_some(l, v, &pick, &err);
 		pick.after = l->last;
 	}

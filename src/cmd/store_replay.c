@@ -28,14 +28,14 @@ struct replay {
 	const struct sink_ops *ops;
 	struct sink *sink;
 	struct store_view *view; /* NULL: records are from a file */
-	bool has_refused;	 /* the store, of this sink */
+	bool has_refused;	 /* the store has records that this sink refused */
 	uint64_t timeout_ns;
-	bool gave_up; /* the sink takes nothing */
+	bool gave_up; /* there was no progress for timeout_ns; the rest is only counted */
 	uint64_t acked, refused, left;
 	/* the batch */
 	struct sink_item *item;
-	uint64_t *row; /* seq of each in the store */
-	uint64_t last; /* `seq` of the last row that was read */
+	uint64_t *row; /* number of each item's row in the store */
+	uint64_t last; /* number of the last row that was read */
 	enum sink_result *result;
 	size_t n, bytes;
 	struct errmsg err;
@@ -45,7 +45,7 @@ struct replay {
 
 static void replay_clear_item(struct sink_item *i)
 {
-	free((void *)(uintptr_t)i->key); /* with the JSON behind it */
+	free((void *)(uintptr_t)i->key); /* the JSON is in the same memory block */
 	free(i->why);
 	*i = (struct sink_item){ 0 };
 }
@@ -62,10 +62,7 @@ static void replay_note_refused(struct replay *r, const struct sink_item *item)
 	(void)cmd_error("%s refuses %.*s: %s", r->ops->name, (int)item->key_len, item->key, sink_why(item));
 }
 
-/*
- * Removes the records that are delivered or refused, in order. Returns more than 0 if there were
- * any.
- */
+/* Removes records that are delivered or refused from the batch. Returns more than 0 if there were any. */
 static int replay_settle(struct replay *r)
 {
 	size_t before = r->n;
@@ -155,7 +152,7 @@ static int replay_add_row(void *ctx, const struct store_row *row)
 	int rc;
 
 	if (!r->gave_up && !replay_has_room(r, row))
-		return -ECANCELED; /* for the next batch */
+		return -ECANCELED; /* the row belongs to the next batch */
 	rc = replay_add(r, row);
 	if (rc == 0)
 		r->last = row->seq;
@@ -184,8 +181,8 @@ static int replay_store(struct replay *r, struct store_pick pick)
 }
 
 /*
- * Reads the "schema" and "key" of the record in a line, its job id, and when the job ended (0:
- * unknown).
+ * Finds in a line of a file what replay must know of the record: its kind and key, the job's id, and when the job ended
+ * (0: unknown). False: the line is no record.
  */
 static bool replay_identify(const char *json, size_t len, struct store_row *ret, char *key, size_t size,
 			    uint64_t *ret_job, uint64_t *ret_end)
@@ -229,7 +226,7 @@ static bool replay_takes(const struct store_args *a, const struct store_row *row
 
 	if (p->kinds && !(p->kinds & STORE_MASK(row->kind)))
 		return false;
-	/* matches also the parts of a long record, KEY#1 ... */
+	/* a long record has parts with the keys KEY#1, KEY#2 ..., which are chosen, too */
 	if (p->key && (row->key_len < len || memcmp(row->key, p->key, len) != 0 ||
 		       (row->key_len > len && row->key[len] != '#')))
 		return false;
@@ -275,8 +272,8 @@ static int replay_lines(struct replay *r, const struct store_args *a, FILE *f)
 /* --- the command ---------------------------------------------------------------------------------- */
 
 /*
- * Opens the store for writing: a record that was refused and is now accepted is removed from the
- * refused ones.
+ * Opens the store for writing, because a refused record that the sink now accepts is removed from the refused
+ * records.
  */
 static int replay_open_store(struct replay *r, const char *dir)
 {
@@ -302,7 +299,7 @@ static int replay_open(struct replay *r, struct store_args *a, FILE **ret_file)
 		return errmsg_set(err, -EINVAL, "replay file needs --output FILE");
 	if (r->ops != &sink_file && a->output)
 		return errmsg_set(err, -EINVAL, "--output is for the sink file");
-	/* a broker may come back, but a file that cannot be written stays so */
+	/* with --output, give up at once: unlike a broker, a file that cannot be written will stay so */
 	if (!r->timeout_ns && !a->output)
 		r->timeout_ns = TIMEOUT_NS;
 	if (a->output)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store_status.c - ceems store status: how many records wait in the inbox and in the store, and for
- * which sink.
+ * store_status.c - ceems store status: prints how many job ends wait in the inbox, and how many records wait
+ * in the store for each sink.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -48,7 +48,7 @@ const char *store_age(uint64_t since, char *buf)
 	return buf;
 }
 
-/* Whether SINK is one of Sinks. */
+/* Returns true if the key Sinks has SINK. */
 static bool store_is_wanted(const struct settings *s, const char *sink)
 {
 	const char *list = s->sinks;
@@ -133,7 +133,7 @@ static int status_read(struct status *st, struct errmsg *err)
 		rc = status_read_sinks(st, v, err);
 	if (rc == 0) {
 		rc = store_inbox_status(st->settings, v, &st->inbox, err);
-		if (rc == -ENOENT) /* slurmctld makes it */
+		if (rc == -ENOENT) /* slurmctld has not made InboxDir yet */
 			rc = 0;
 	}
 	store_view_close(v);
@@ -204,7 +204,7 @@ static json_t *status_number(uint64_t n)
 	return json_integer((json_int_t)n);
 }
 
-/* Missing is not zero. */
+/* Returns a time as a JSON number, or null for 0, which is unknown. */
 static json_t *status_time(uint64_t t)
 {
 	return t ? status_number(t) : json_null();

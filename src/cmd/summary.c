@@ -99,7 +99,7 @@ size_t summary_rank(const struct jobs_groups *groups, const struct jobs_group *g
 	return rank;
 }
 
-/* False: not known. */
+/* Gives the share of the energy that was wasted. False: it is not known. */
 static bool wasted_share(const struct jobs_sum *sum, double *ret)
 {
 	double uj, ng;

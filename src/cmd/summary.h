@@ -25,42 +25,41 @@ struct summary_names {
 	uint64_t others;
 };
 
-/* Where one user stands among all, without the others' values. Places count from 1, the largest. */
+/* The place of one user among all users. Place 1 has the largest value. */
 struct summary_place {
-	const char *why;	   /* borrowed: why it is not known; NULL: it is */
-	size_t energy, energy_of;  /* 0: the user's energy is not known; of so many users */
-	size_t wasted, wasted_of;  /* by the part of the energy that was wasted */
+	const char *why;	   /* borrowed: why the place is not known; NULL: it is known */
+	size_t energy, energy_of;  /* place by energy among ENERGY_OF users; 0: the user's energy is not known */
+	size_t wasted, wasted_of;  /* place by the share of energy that was wasted, among WASTED_OF users */
 };
 
 struct summary {
 	struct period period, before;
 	enum jobs_group_by by;
-	const char *cluster;  /* borrowed, as WHOSE is; NULL: unknown, or all clusters */
-	const char *whose;    /* "all users", "user ann", "account physics" */
-	const char *database; /* borrowed: the sink whose database the jobs are from; NULL: slurmdbd's */
-	const struct summary_place *place; /* borrowed; NULL: nobody asked */
-	bool lacks_before;    /* jobs of the period before are lost: it is not compared with */
+	const char *cluster;  /* borrowed; NULL: unknown, or all clusters */
+	const char *whose;    /* borrowed; whose jobs these are: "all users", "user ann", "account physics" */
+	const char *database; /* borrowed: name of the sink whose database has the jobs; NULL: slurmdbd has them */
+	const struct summary_place *place; /* borrowed; NULL: --rank was not given */
+	bool lacks_before;    /* jobs of the period before were deleted, so it is not compared with that period */
 	uint64_t now;
 
 	struct jobs_sum sum, sum_before;
 	struct jobs_groups groups, groups_before;
 	struct jobs_sum day[PERIOD_DAYS_MAX];
-	struct summary_names sources; /* of energy: "rapl" */
-	struct summary_names factors; /* of emissions: "FR 2024, life-cycle; Ember; PUE 1.3" */
-	uint64_t spread;	      /* jobs whose emissions were computed as if their energy was used evenly
-					 over their life */
+	struct summary_names sources; /* energy sources, such as "rapl" */
+	struct summary_names factors; /* emission factors, such as "FR 2024, life-cycle; Ember; PUE 1.3" */
+	uint64_t spread;	      /* number of jobs whose emissions are mean-power, not per-tick */
 };
 
 /* Sets the period of S and the one before it. The caller sets the rest. */
 void summary_init(struct summary *s, const struct period *period, enum jobs_group_by by, uint64_t now);
 void summary_fini(struct summary *s);
 
-/* Adds a job, unless it is of neither period. -ENOMEM. */
+/* Adds a job that ended in the period or the one before; ignores others. -ENOMEM. */
 int summary_add(struct summary *s, const struct jobs_job *j);
 
 bool summary_is_over(const struct summary *s);
 
-/* The rank of GROUP by energy, from 1; 0: its energy is unknown. */
+/* Returns the rank of GROUP by energy, from 1; 0: its energy is unknown. */
 size_t summary_rank(const struct jobs_groups *groups, const struct jobs_group *group);
 
 /* Finds the place of USER among GROUPS, which are grouped by user. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* summary_data.c - a summary for programs: one row per sum, as CSV or JSON. */
+/* summary_data.c - writes a summary for programs: a row per sum, as CSV or JSON. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -98,7 +98,7 @@ static void add_days(struct rows *r, const struct summary *s)
 		struct tm tm = { 0 };
 
 		if ((uint64_t)when >= s->now)
-			break; /* nothing can be known of it */
+			break; /* the day has not begun */
 		if (localtime_r(&when, &tm) && strftime(day, sizeof(day), "%Y-%m-%d", &tm))
 			add_sum(r, "day", day, &s->day[i], 0);
 	}
@@ -151,7 +151,7 @@ int summary_print_csv(const struct summary *s, FILE *out)
 	return print_rows(s, CELLS_CSV, out);
 }
 
-/* ,"NAME":"TEXT" */
+/* Writes a member of a JSON object: ,"NAME":"TEXT". */
 static int put_text(FILE *out, const char *name, const char *text)
 {
 	_cleanup_free_ char *json = NULL;
@@ -186,7 +186,7 @@ static void put_number(FILE *out, const char *name, size_t n)
 		(void)fprintf(out, "\"%s\":null,", name);
 }
 
-/* ,"place":{...} */
+/* Writes the member "place" of a JSON object: ,"place":{...}. */
 static int put_place(FILE *out, const struct summary_place *p)
 {
 	if (!p)

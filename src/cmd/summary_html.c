@@ -13,13 +13,13 @@
 #include "src/cmd/summary_words.h"
 #include "src/librecord/screen_text.h"
 
-/* The most rows in a table of the page; the CSV has all. */
+/* The most rows of a table in the page; the CSV has all of them. */
 #define GROUPS_SHOWN 100
 
 #define UJ_PER_WH 3.6e9
 #define NG_PER_G 1e9
 
-/* Marks of an axis: round numbers. */
+/* Writes the label of a mark of the axis for energy; marks are at round numbers. Returns BUF. */
 static const char *energy_mark(double wh, char *buf)
 {
 	if (wh >= 1e6)
@@ -143,7 +143,7 @@ static void fill_day(const struct summary *s, unsigned int i, struct day *d)
 	memcpy(d->co2e.label, d->energy.label, sizeof(d->co2e.label));
 	if (d->is_future)
 		return;
-	/* a day without jobs used 0; its energy is not unknown */
+	/* the energy of a day without jobs is 0, not unknown */
 	d->energy.whole = sum->energy_n || !has_jobs ? (double)sum->energy_uj / UJ_PER_WH : -1;
 	d->energy.part = uj / UJ_PER_WH;
 	d->co2e.whole = sum->co2e_n || !has_jobs ? (double)sum->co2e_ng / NG_PER_G : -1;

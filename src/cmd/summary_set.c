@@ -19,7 +19,7 @@ void summary_set_fini(struct summary_set *set)
 	*set = (struct summary_set){ 0 };
 }
 
-/* Room for one more at AT, with neither summary nor name. */
+/* Makes room for one element at AT, with neither summary nor name. False: out of memory. */
 static bool set_insert(struct summary_set *set, size_t at)
 {
 	struct summary **more = realloc(set->summary, (set->n + 1) * sizeof(*more));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* summary_text.c - a summary for a terminal or a mail. */
+/* summary_text.c - writes a summary as text for a terminal or a mail. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #define GROUPS_SHOWN 20
 #define LINE_COLUMNS 80
 
-/* Lines of 80 columns, masked. */
+/* Writes TEXT masked, in lines of at most 80 columns. Changes TEXT. */
 static void put_words(FILE *out, char *text)
 {
 	char *rest = text_mask(text, text, strlen(text) + 1);
@@ -56,7 +56,7 @@ static struct cell text_of(const char *text)
 	return cell;
 }
 
-/* N texts as a row; they are copied. */
+/* Adds a row with copies of N texts. -ENOMEM. */
 static int add_row(struct cells *cells, const char *const *text, size_t n)
 {
 	struct cell cell[8];

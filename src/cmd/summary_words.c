@@ -153,7 +153,7 @@ const char *summary_place_words(const struct summary *s, char *buf)
 
 /* --- method and coverage ----------------------------------------------------------------------- */
 
-/* "rapl (12 jobs); model (3 jobs)" */
+/* Writes LABEL and names, such as "rapl (12 jobs); model (3 jobs)". False: there is no name. */
 static bool put_names(const struct summary_names *names, const char *label, char *buf)
 {
 	char jobs[SCREEN_TEXT_MAX];

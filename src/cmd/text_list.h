@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * text_list.h - the values of an option that takes several, separated by commas: "physics,chem".
+ * text_list.h - the values of an option that takes a list, such as "physics,chem".
  */
 #ifndef CEEMS_CMD_TEXT_LIST_H
 #define CEEMS_CMD_TEXT_LIST_H
@@ -17,18 +17,18 @@ struct text_list {
 };
 void text_list_fini(struct text_list *list);
 
-/* Converts an item to the text to keep, malloc'ed. -EINVAL with the reason, -ENOMEM. */
+/* Converts an item to the text to keep, which text_list frees. -EINVAL with the reason in ERR, or -ENOMEM. */
 typedef int text_list_map(const char *item, char **ret, struct errmsg *err);
 
 /*
- * Adds the items of BY_COMMA, converted by MAP; NULL: unchanged. After an error, the items before
- * the wrong one are kept.
+ * Adds the items of the list BY_COMMA, each converted by MAP (NULL: as it is). If an item is wrong, the items
+ * before it have been added. Errors are those of MAP.
  */
 int text_list_add(struct text_list *list, const char *by_comma, text_list_map *map, struct errmsg *err);
 
 /*
- * Finds the number of the user whose name or number is TEXT, since slurmdbd has numbers. False:
- * there is no such user.
+ * Finds the number of the user whose name or number is TEXT, because slurmdbd knows users by number. False: there is no
+ * such user.
  */
 bool text_list_uid(const char *text, uint64_t *ret);
 /* Maps a user's name or number to the number. */

@@ -15,13 +15,13 @@
 
 static const struct {
 	const char *name;
-	int day, hour; /* from today's midnight */
+	int day, hour; /* counted from midnight at the begin of today */
 } words[] = {
 	{ "today", 0, 0 },   { "midnight", 0, 0 },  { "noon", 0, 12 },	   { "fika", 0, 15 },
 	{ "teatime", 0, 16 }, { "tomorrow", 1, 0 }, { "yesterday", -1, 0 },
 };
 
-/* Units; as in Slurm, any beginning of the name is accepted ("d", "day"). */
+/* The units of an offset. As in Slurm, the first letters of a name are enough, such as "d" or "day". */
 static const struct {
 	const char *name;
 	uint64_t s;
@@ -52,7 +52,7 @@ static bool take_char(const char **p, char c)
 	return true;
 }
 
-/* "HH:MM[:SS]" to the end of the text */
+/* Parses "HH:MM[:SS]", which must end the text. */
 static bool take_clock(const char *p, struct tm *tm)
 {
 	tm->tm_sec = 0;
@@ -92,7 +92,7 @@ static bool take_date(const char *p, struct tm *tm)
 	return !*p || (take_char(&p, sign) && take_clock(p, tm));
 }
 
-/* mktime() makes 3 March of 31 February. */
+/* Converts a local time to Unix seconds. -EINVAL: the day does not exist; mktime() would make 31 February 3 March. */
 static int seconds_of(const struct tm *want, uint64_t *ret)
 {
 	struct tm tm = *want;
@@ -106,7 +106,7 @@ static int seconds_of(const struct tm *want, uint64_t *ret)
 	return 0;
 }
 
-/* "", "+N", "-7days" */
+/* Adds the offset at P to T. P is "", "+N" or an offset with a unit, such as "-7days". */
 static int add_offset(const char *p, uint64_t t, uint64_t *ret)
 {
 	bool minus = *p == '-';

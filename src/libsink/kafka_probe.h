@@ -12,8 +12,8 @@
 
 struct kafka_probe {
 	int brokers;
-	int partitions;	      /* of the topic; 0: it does not exist, or we may not see it */
-	int start_partitions; /* the same of the topic for job starts */
+	int partitions;	      /* partitions of the topic; 0: it does not exist, or we may not see it */
+	int start_partitions; /* partitions of the topic for job starts; 0: the same */
 };
 
 /*

@@ -69,7 +69,7 @@ struct sink_db {
 	/* Calls REPORT for each line of `ceems db status`. If DEFAULTS_FILE is NULL, uses MariadbDefaultsFile. */
 	int (*status)(const struct settings *s, const char *defaults_file,
 		      void (*report)(void *ctx, const char *line), void *ctx, struct errmsg *err);
-	/* Calls W->each for each job that ended in W's time. */
+	/* Calls W->each for each job that ended between W->from and W->to. */
 	int (*walk)(const struct settings *s, const struct db_walk *w, struct errmsg *err);
 	/*
 	 * Counts the deleted jobs that ended between FROM and TO (Unix seconds). Whole days are counted, so some

@@ -506,7 +506,7 @@ static int kafka_deliver(struct sink *k, struct sink_item *item, size_t n,
 	(void)rd_kafka_poll(k->rk, 0);
 	(void)wait_reports(k, &r, send_new(k, &r) ? first_half(&r) : n);
 	collect(k, &r);
-	if (r.failure || r.needs_alone) { /* wait for all reports: these items may be sent again */
+	if (r.failure || r.needs_alone) { /* an item failed: wait for all reports before any item is sent again */
 		in_time = wait_reports(k, &r, n);
 		collect(k, &r);
 	}
