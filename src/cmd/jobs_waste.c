@@ -33,7 +33,7 @@ enum jobs_waste jobs_waste_of_state(const struct record *r)
 	return WASTE_N;
 }
 
-/* Returns SHARE of the idle energy IDLE of a domain. NAN: the idle energy or the share is not known. */
+/* Returns SHARE (cut to 0 to 1) of the idle energy IDLE of a domain. NAN: one of them is not known; KNOWN is for SHARE. */
 static double idle_part(const struct values *f, enum metric idle, bool known, double share)
 {
 	if (!values_has(f, idle) || !known)

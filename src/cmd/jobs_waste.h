@@ -16,8 +16,8 @@ enum jobs_waste {
 	WASTE_TIMEOUT, /* TIMEOUT, DEADLINE */
 	WASTE_OOM,     /* OUT_OF_MEMORY */
 	WASTE_NODE,    /* NODE_FAIL */
-	WASTE_CPU,     /* idle energy of CPUs above the number that the advice suggests */
-	WASTE_MEMORY,  /* idle energy of memory above the amount that the advice suggests */
+	WASTE_CPU,     /* idle energy of CPUs that the job did not use, by FACT_CPUS_USED of the advice */
+	WASTE_MEMORY,  /* idle energy of memory that the job did not need, by FACT_MEMORY_SPARE */
 	WASTE_GPU,     /* idle energy of GPUs while they were not busy */
 	WASTE_N
 };

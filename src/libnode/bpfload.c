@@ -40,7 +40,7 @@ static void listen_until(int fd, uint64_t deadline_ns, char *buf, size_t size)
 	buf[used] = '\0';
 }
 
-/* Waits for our own child. If the kernel does not let it go, it is left to init. */
+/* Waits for the child PID until DEADLINE_NS, then kills it. If it does not end even then, it is left to init. */
 static int reap(pid_t pid, uint64_t deadline_ns, int *ret_status)
 {
 	int rc = helper_wait(pid, deadline_ns, ret_status);
@@ -92,12 +92,12 @@ static int bpfload_wait_for(const char *helper, char *const *argv, uint64_t time
 				    helper);
 	(void)close(TAKE_FD(out));
 	listen_until(in, deadline_ns, words, sizeof(words));
-	words[strcspn(words, "\n")] = '\0'; /* one line is what it promises */
+	words[strcspn(words, "\n")] = '\0'; /* only the first line; ceems-bpf prints no more than one */
 	rc = reap(pid, deadline_ns, &status);
 	if (rc == -ETIMEDOUT)
 		return errmsg_set(err, rc, "%s took too long and was killed", helper);
 	if (rc < 0)
-		/* silence means success */
+		/* ceems-bpf prints nothing if it succeeds */
 		return words[0] ? errmsg_set(err, -EIO, "%s: %s", helper, words) : 0;
 	return outcome_of_exit(helper, status, words, err);
 }
@@ -106,7 +106,7 @@ static int run_verb(const char *helper, const char *verb, const char *dir, uint6
 		    struct errmsg *err)
 {
 	char pid[16];
-	/* posix_spawn() takes char *const and changes nothing */
+	/* the casts are safe: posix_spawn() does not change the texts */
 	char *const argv[] = { (char *)helper, (char *)verb, (char *)"--dir", (char *)dir,
 			       (char *)"--for", pid, NULL };
 

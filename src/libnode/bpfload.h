@@ -10,7 +10,7 @@
 
 #include "src/libutil/errmsg.h"
 
-/* How ceems-bpf ends. */
+/* Exit statuses of ceems-bpf. */
 enum {
 	BPFLOAD_EXIT_FAILED = 1,
 	BPFLOAD_EXIT_USAGE = 2,

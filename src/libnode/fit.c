@@ -2,7 +2,7 @@
 #include "src/libnode/fit.h"
 
 #include <errno.h>
-#include <math.h> /* nothing that needs libm */
+#include <math.h> /* only for macros; libm is not linked */
 #include <stdbool.h>
 #include <string.h>
 
@@ -17,20 +17,20 @@ static const double shipped_nj[EVENT_N] = {
 	[EVENT_LLC_MISSES] = 8.0,
 };
 
-#define MEMORY_S 900.0	   /* how far back it reaches */
-#define LONGEST_S 60.0	   /* what a window counts for at most */
+#define MEMORY_S 900.0	   /* time in which the weight of a window fades to 1/e */
+#define LONGEST_S 60.0	   /* a longer window counts only so much */
 /*
- * How strongly the fit is held to the start values: the length of a program's phase in seconds,
- * over theta's variance. Power that events do not explain (vector units, voltage, a socket that
- * wakes up) must not be charged to a rare event.
+ * How strongly the fit is held to the start values: the length of a program's phase in seconds, divided
+ * by the variance of theta. Otherwise power that no event explains (vector units, voltage, a socket that
+ * wakes up) would be charged to a rare event.
  */
 #define STIFF 5.0
 #define LEAST_NOISE 0.02   /* the least error that is assumed */
 #define TRUST_AFTER_S 10.0 /* seconds of data before outliers are detected */
-#define OUTLIER 5.0	   /* times the mean error, 4 standard deviations */
-#define SMALL_W 5.0	   /* a small dynamic power of a socket */
-#define LEAST_W 0.5	   /* with less, the socket was idle, and the rest is the error of its idle power */
-#define MAX_W 1e4	   /* above is no reading */
+#define OUTLIER 5.0	   /* an error is an outlier above so many mean errors, which are 4 standard deviations */
+#define SMALL_W 5.0	   /* windows with a smaller dynamic power count less */
+#define LEAST_W 0.5	   /* with less dynamic power the socket was idle, and this is the error of its idle power */
+#define MAX_W 1e4	   /* a reading above is wrong */
 #define MAX_RATIO 50.0	   /* measured to predicted power; a larger ratio is a wrong reading */
 #define MAX_WEIGHT 0x1p60  /* leaves room for sums */
 
@@ -55,7 +55,7 @@ static double dot(const double *a, const double *b)
 
 /* --- data ------------------------------------------------------------------------------- */
 
-/* A window counts by its length. */
+/* Adds a window to the sums. A longer window counts more. */
 static void learn(struct fit *f, const double *x, double y, double seconds)
 {
 	double keep = 1 - seconds / MEMORY_S;
@@ -69,7 +69,7 @@ static void learn(struct fit *f, const double *x, double y, double seconds)
 	}
 }
 
-/* The factor by which the start values fit the data best. */
+/* Returns the factor by which the start values, multiplied, fit the data best. */
 static double shipped_scale(const struct fit *f)
 {
 	double predicted = 0;
@@ -135,7 +135,7 @@ static bool is_valid(const double *theta)
 	int i;
 
 	for (i = 0; i < EVENT_N; i++) {
-		if (!(theta[i] >= 0)) /* nor NaN */
+		if (!(theta[i] >= 0)) /* true also for NaN */
 			return false;
 		sum += theta[i];
 	}

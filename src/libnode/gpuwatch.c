@@ -18,8 +18,8 @@ struct gpu_last {
 
 struct gpuwatch {
 	struct gpu_last last[GPUS_MAX]; /* by unit */
-	uint64_t instance_xids[GPUS_MAX][INSTANCES_MAX]; /* as xids of struct gpu_last */
-	const struct gpu_instance_reading *instance; /* of this tick */
+	uint64_t instance_xids[GPUS_MAX][INSTANCES_MAX]; /* the last known number of errors of each MIG instance */
+	const struct gpu_instance_reading *instance; /* readings of MIG instances in this tick */
 	size_t ninstances;
 	uint64_t held[LEDGER_STEPS + 1];
 };
@@ -47,10 +47,7 @@ static bool is_own_step(const struct ledger_identity *id)
 	return id->step_id < LEDGER_STEP_INTERACTIVE;
 }
 
-/*
- * The instances of GPU UNIT that the step may use, as bits: its own for an srun step, else its
- * job's.
- */
+/* Returns the MIG instances of GPU UNIT that the step may use, as bits. Batch and extern step may use those of the job. */
 static uint16_t instances_of(const struct ledger_identity *id, unsigned int unit)
 {
 	return is_own_step(id) ? id->step_gpu_instances[unit] : id->job_gpu_instances[unit];
@@ -68,8 +65,8 @@ static const struct gpu_instance_reading *find_instance(const struct gpuwatch *w
 }
 
 /*
- * Value V of the instances in HELD: the sum or, with IS_MEAN, the mean weighted by slices. Unknown
- * if one of them is.
+ * Returns the sum of value V over the instances in HELD, or with IS_MEAN the mean, weighted by their slices. It is unknown
+ * if it is unknown for one of them.
  */
 static uint64_t instances_value(const struct gpuwatch *w, unsigned int unit, uint16_t held, enum gpu_value v,
 				bool is_mean)
@@ -93,7 +90,7 @@ static uint64_t instances_value(const struct gpuwatch *w, unsigned int unit, uin
 	return slices ? sum / slices : GPU_VALUE_UNKNOWN;
 }
 
-/* The values for a step: those of the GPU, or of the instances that it holds, computed in BUF. */
+/* Returns the values of GPU UNIT for a step. If the step holds MIG instances, these are theirs, computed in BUF. */
 static const uint64_t *values_of(const struct gpuwatch *w, const struct ledger_identity *id, unsigned int unit,
 				 uint64_t buf[GPU_VALUE_N])
 {
@@ -118,8 +115,8 @@ static const uint64_t *values_of(const struct gpuwatch *w, const struct ledger_i
 /* --- time ----------------------------------------------------------------------------------- */
 
 /*
- * Adds the last reading, for the time from FROM_NS to UNTIL_NS, to the steps. TAILS: only to steps
- * that end in this tick and had a reading before.
+ * Adds the last reading of GPU UNIT to the steps, for the time from FROM_NS to UNTIL_NS. TAILS: only to steps that end in
+ * this tick and have had a reading before.
  */
 static void book_window(struct gpuwatch *w, struct ledger_book *b, struct ledger_page *page,
 			const struct book_line *line, size_t n, unsigned int unit, uint64_t from_ns, uint64_t until_ns,
@@ -141,8 +138,8 @@ static void book_window(struct gpuwatch *w, struct ledger_book *b, struct ledger
 /* --- errors --------------------------------------------------------------------------------- */
 
 /*
- * Returns true if line I held most of the GPU among its job's steps. Errors are added to that step
- * only, so that a job's steps sum up to its errors.
+ * Returns true if of all steps of its job, line I held the largest share of the GPU. Errors are added only to that step,
+ * so that the sum over the steps is the number of errors of the job.
  */
 static bool is_most(const struct gpuwatch *w, const struct book_line *line, size_t n, size_t i)
 {
@@ -155,9 +152,7 @@ static bool is_most(const struct gpuwatch *w, const struct book_line *line, size
 	return true;
 }
 
-/*
- * The errors since the last reading. The count starts again when ceems-gpu or the driver restarts.
- */
+/* Returns the errors since the last reading. A lower count than before means that ceems-gpu or the driver was restarted. */
 static uint64_t new_xids(uint64_t *last, uint64_t xids)
 {
 	uint64_t before = *last;
@@ -197,8 +192,8 @@ static void find_xids(struct gpuwatch *w, unsigned int unit, uint64_t of_gpu, st
 }
 
 /*
- * The errors of a step that holds the instances HELD. Each instance's count includes errors of the
- * whole GPU, so the largest count is taken. A lost GPU has no counts of instances.
+ * Returns the errors of a step that holds the MIG instances HELD. The count of each instance includes errors of the whole
+ * GPU, so the counts are not added but the largest is taken. If there are none (lost GPU), that of the GPU is used.
  */
 static uint64_t xids_of(const struct new_xids *xids, uint16_t held)
 {
@@ -234,7 +229,7 @@ static void book_xids(struct gpuwatch *w, struct ledger_book *b, struct ledger_p
 
 /* --- memory --------------------------------------------------------------------------------- */
 
-/* The share of each GPU that the step may use: its own for an srun step, else its job's. */
+/* Returns the share of each GPU that the step may use. Batch and extern step may use the job's. */
 static const uint32_t *may_use(const struct ledger_identity *id)
 {
 	return is_own_step(id) ? id->step_gpu_ppm : id->job_gpu_ppm;
@@ -262,7 +257,7 @@ static void book_memory(const struct gpuwatch *w, struct ledger_page *page, cons
 		if (!ppm[unit] || w->last[unit].until_ns < line->s->t_open_mono_ns)
 			continue;
 		value = values_of(w, id, unit, buf);
-		share = value == buf ? LEDGER_GPU_PPM : ppm[unit]; /* all of an instance is the step's */
+		share = value == buf ? LEDGER_GPU_PPM : ppm[unit]; /* a MIG instance belongs to the step completely */
 		add_share(&used, value[GPU_VALUE_MEM_USED_BYTES], share);
 		add_share(&total, value[GPU_VALUE_MEM_TOTAL_BYTES], share);
 	}

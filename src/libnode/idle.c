@@ -2,8 +2,8 @@
 #include "src/libnode/idle.h"
 
 #define NS_PER_MW_UJ UINT64_C(1000000) /* 1 mW for 1 ms is 1 uJ */
-#define FALL_SHIFT 2 /* down by a quarter of the difference per window */
-#define RISE_SHIFT 6 /* up by a 64th: idle power drifts with temperature, but load must not count */
+#define FALL_SHIFT 2 /* a lower power is followed by a quarter of the difference per window */
+#define RISE_SHIFT 6 /* a higher one by a 64th: idle power follows temperature, but must not follow load */
 
 bool idle_window_is_over(const struct idle_window *w, uint64_t interval_ns)
 {
@@ -30,7 +30,7 @@ bool idle_learn(const struct idle_window *w, uint32_t node_cpus, uint64_t *idle_
 {
 	uint64_t mw = idle_window_power(w);
 
-	/* a sensor that stands still tells nothing, since no machine idles at 0 W */
+	/* 0 W means that the sensor had no new value, since no idle machine uses 0 W */
 	if (!mw || w->is_tainted || !is_idle(w, node_cpus))
 		return false;
 	if (!*idle_mw)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libnode/idlefit.h"
 
-#define MEMORY_S 900.0	 /* how far back it reaches */
-#define LONGEST_S 60.0	 /* what a window counts for at most */
-#define LEAST_S 4.0	 /* of data */
+#define MEMORY_S 900.0	 /* time in which the weight of a window fades to 1/e */
+#define LONGEST_S 60.0	 /* a longer window counts only so much */
+#define LEAST_S 4.0	 /* seconds of data that an estimate needs */
 #define PHASE_S 4.0	 /* the length of a program's phase, which counts as one observation */
 #define LEAST_NOISE 0.02 /* the least error that is assumed, relative to the power */
-#define LEAST_T 2.0	 /* the least slope in standard errors; with less, power does not follow activity */
-#define UNLIKE 0.1	 /* standard deviation between parts of a kind */
+#define LEAST_T 2.0	 /* the least slope, in standard errors: below, power does not depend on activity */
+#define UNLIKE 0.1	 /* relative standard deviation of the idle power among parts of a kind */
 #define MAX_ERROR 0.5	 /* the largest standard error that is accepted, relative to the result */
 
 struct estimate {
@@ -61,7 +61,7 @@ static bool find_intercept(const struct idlefit *f, struct estimate *ret)
 	return true;
 }
 
-/* Each counts by how sure it is. */
+/* The result is a mean over the estimates of all parts, each weighted by the inverse of its variance. */
 uint64_t idlefit_mw(const struct idlefit *const *like, size_t n, size_t own)
 {
 	double weights = 0;

@@ -68,8 +68,8 @@ static void read_pressure(struct live *live, struct ledger *l, struct live_step 
 /* -------------------------------------------------------------------------------------------- */
 
 /*
- * Publishes the values. A task that ended during the walk is missing until the next reading, so
- * values never decrease.
+ * Publishes the values of a step. No value decreases: if one is lower than before, because a task has just ended and is
+ * missing in this reading, the earlier value stays.
  */
 static void publish(struct ledger *l, unsigned int slot, uint32_t claim, const struct values *read)
 {
@@ -107,7 +107,7 @@ static size_t find_running(struct ledger *l, unsigned int slot[LEDGER_STEPS])
 				ledger_set_live(l, i, /* claim= */ 0, &none);
 			continue;
 		}
-		/* an acquire load, since slurmstepd wrote its metric values before this state */
+		/* in SLOT_CLOSING, slurmstepd has written all its values; the atomic load makes them visible here */
 		if (atomic_load(&s->state) < SLOT_CLOSING &&
 		    atomic_load_explicit(&s->cgroup_known, memory_order_acquire))
 			slot[n++] = i;

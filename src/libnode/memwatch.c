@@ -10,19 +10,19 @@
 
 struct entry {
 	struct memuse *memuse; /* NULL: cannot be read, or was not tried */
-	uint32_t claim;	       /* number of the step in this slot that it is about; 0: none */
-	bool is_tried;
-	bool is_known; /* PARTS are */
-	bool is_needed; /* in this tick */
+	uint32_t claim;	       /* claim number of the step in this slot that is watched; 0: none */
+	bool is_tried;	/* memuse was opened, or could not be */
+	bool is_known;	/* PARTS is the last reading */
+	bool is_needed; /* the step exists in this tick */
 	struct memuse_parts parts;
 };
 
 struct memwatch {
 	struct entry entry[LEDGER_STEPS]; /* by slot */
-	unsigned int used;		  /* entries above it were never opened */
-	size_t turn, list_turn;		  /* the lines to look at first in the next tick */
+	unsigned int used;		  /* entries from this index on were never opened */
+	size_t turn, list_turn;		  /* lines with which the next tick begins */
 	uint64_t listed_ns;		  /* when processes were last listed */
-	uint64_t job_bytes[LEDGER_JOBS];  /* of all steps of a job, by its number in the page */
+	uint64_t job_bytes[LEDGER_JOBS];  /* memory of all steps of each job, by the job's index in the page */
 };
 
 int memwatch_create(struct memwatch **ret)
@@ -156,7 +156,7 @@ static struct entry *due_entry(struct memwatch *w, const struct ledger_page *pag
 	return e->memuse ? e : NULL;
 }
 
-/* If it fails, the last values stay. */
+/* Reads the memory of a step and adds it to its account. If that fails, the last values stay. */
 static void read_entry(struct entry *e, struct ledger_page *page, const struct book_line *line, uint64_t now_ns)
 {
 	struct memuse_parts parts;

@@ -13,13 +13,13 @@
 #include "src/libmeter/activity/memuse.h"
 
 /*
- * The longest time between two readings of a step; with ticks of a second, every fifth tick. A
- * young step is read more often: after each eighth of its age.
+ * The longest time between two readings of a step; with ticks of a second, each fifth tick reads it. A young step is read
+ * more often: again when its age has grown by an eighth.
  */
 #define MEMWATCH_EVERY_NS (4500 * UINT64_C(1000000))
 /*
- * The most memory.stat files read in one tick, at some 8 us each. The other steps come first in the
- * next tick.
+ * The most memory.stat files that are read in one tick; each takes about 8 us. The next tick begins with the
+ * steps that were not read.
  */
 #define MEMWATCH_FILES 16
 /*
@@ -42,7 +42,7 @@ void memwatch_destroy(struct memwatch *w);
 void memwatch_read(struct memwatch *w, struct ledger_page *page, const struct book_line *line, size_t n,
 		   uint64_t now_mono_ns);
 
-/* The last memory reading of the step in SLOT with number CLAIM. NULL: there is none. */
+/* Returns the last memory reading of the step in SLOT with claim number CLAIM. NULL: there is none. */
 const struct memuse_parts *memwatch_find(const struct memwatch *w, unsigned int slot, uint32_t claim);
 
 #endif

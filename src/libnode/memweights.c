@@ -41,10 +41,7 @@ static bool is_due(uint64_t read_ns, uint64_t now_ns, uint64_t every_ns)
 	return !read_ns || now_ns < read_ns || now_ns - read_ns >= every_ns;
 }
 
-/*
- * Reads a step's memory. If it cannot be read, the last value stays: the step has ended and held
- * that much.
- */
+/* Reads a step's memory. If it cannot be read, the step has ended, and the last value stays. */
 static void read_step(struct memstep *m, uint64_t now_ns)
 {
 	if (memuse_read(m->memuse, &m->bytes) == 0 || m->read_ns)
@@ -70,7 +67,7 @@ static void refresh(struct memweights *w, uint64_t now_ns, struct memstep *const
 		} else if (is_due(w->listed_ns, now_ns, MEMWEIGHTS_LIST_NS)) {
 			read_step(m, now_ns);
 			w->listed_ns = now_ns;
-			break; /* so that the next step is read then */
+			break; /* one list per time; the next one reads the next step */
 		}
 	}
 }

@@ -21,7 +21,7 @@
 
 struct memuse;
 
-/* Of one step. Zeroed: not open. */
+/* The memory of one step. Zeroed memory: not open. */
 struct memstep {
 	struct memuse *memuse; /* NULL: cannot be read */
 	uint64_t bytes;
@@ -33,9 +33,9 @@ struct memweights {
 	int fd;
 	uint64_t bytes;
 	uint64_t read_ns;
-	uint64_t listed_ns; /* the last list of processes */
-	uint64_t tick_ns;   /* of the tick before */
-	size_t turn;	  /* the line to read first; without turns, the last lines would never be read */
+	uint64_t listed_ns; /* when processes were last listed */
+	uint64_t tick_ns;   /* time of the last tick */
+	size_t turn;	  /* line with which the next tick begins; otherwise the last lines would never be read */
 };
 
 void memstep_open(struct memstep *m, const char *v2, const char *cpuacct, const char *freezer);

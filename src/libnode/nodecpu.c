@@ -14,7 +14,7 @@ struct nodecpu {
 	int proc_stat_fd;
 	uint32_t count;
 	struct topology *topology;
-	uint64_t *cpu_ns; /* of topology->ncpus */
+	uint64_t *cpu_ns; /* CPU time of each of topology->ncpus CPUs */
 };
 
 int nodecpu_open_proc(const char *sys_root, const char *path)

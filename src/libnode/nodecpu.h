@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nodecpu.h - the node's processors: how many, on which sockets, and how busy.
+ * nodecpu.h - reads how many CPUs the node has, on which sockets they are, and how busy they are.
  */
 #ifndef CEEMS_NODECPU_H
 #define CEEMS_NODECPU_H

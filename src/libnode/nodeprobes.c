@@ -19,18 +19,18 @@
 #include "src/libutil/pages.h"
 
 /*
- * Long, since a node that boots is busy, and without the programs nothing is counted until slurmd's
- * next start.
+ * How long to wait for ceems-bpf. It is long because a node that boots is busy, and because there is no other try until
+ * slurmd starts again.
  */
 #define LOAD_TIMEOUT_NS (20 * NSEC_PER_SEC)
 
 struct nodeprobes {
 	const struct settings *settings;
 	char helper[PATH_MAX];
-	struct probes *probes; /* NULL: not to be had */
-	bool keeps_io, drops_io; /* the hooks of PROBES_IO */
-	uint64_t looked_ns; /* CLOCK_MONOTONIC; 0: never */
-	bool has_looked;    /* in this tick: DUE is of it */
+	struct probes *probes; /* NULL: no BPF programs are loaded */
+	bool keeps_io, drops_io; /* slurmd holds the hooks of PROBES_IO; it is letting go of them */
+	uint64_t looked_ns; /* when it last looked for dead processes, CLOCK_MONOTONIC; 0: never */
+	bool has_looked;    /* it looked in this tick, so DUE is valid */
 	struct probes_dead dead, due;
 };
 
@@ -104,11 +104,11 @@ static bool is_asked(struct nodeprobes *np, enum probes_group group)
 }
 
 /*
- * Also holds the programs that a step attached for --ceems-perf=io, for the next steps: on an
- * emulated machine, attaching takes 0.15 s at a step's start, and detaching 1.3 s at its end. A
- * step requests a tick after its start, so slurmd holds them before the step ends. If a program can
- * be attached only once, it is held for good. Programs that only another slurmd holds are not,
- * since neither would then let go.
+ * Holds also the programs that a step attached for --ceems-perf=io, so that the next steps need not attach them: on an
+ * emulated machine, attaching takes 0.15 s at the start of a step, and detaching 1.3 s at its end. A step requests a
+ * tick after its start, so slurmd holds the programs before the step ends. If a program can be attached only once, it
+ * is held until slurmd ends. Programs that only another slurmd holds are not held, since then both would hold them for
+ * ever.
  */
 static void keep_hooks(struct nodeprobes *np)
 {
@@ -127,9 +127,8 @@ static void keep_hooks(struct nodeprobes *np)
 }
 
 /*
- * Lets go of unused hooks. Each takes a grace period of the kernel, some 0.1 s, for which the
- * sampler waits. So a tick spends at most a tenth of its time on it; all are detached within a
- * minute.
+ * Detaches unused hooks. The sampler waits for each as long as a grace period of the kernel, about 0.1 s. So a tick
+ * spends at most a tenth of its interval on this, and it takes up to a minute until all are detached.
  */
 static void drop_hooks(struct nodeprobes *np)
 {
@@ -183,7 +182,7 @@ void nodeprobes_clear(struct nodeprobes *np)
 	if (!np->has_looked)
 		return;
 	np->has_looked = false;
-	/* another process is loading, unloading or attaching; the next look is soon enough */
+	/* if another process has the lock, it is enough to clean up at the next look */
 	if (probes_lock(probes_dir(np->probes), /* wait_ns= */ 0, &lock, NULL) < 0)
 		return;
 	probes_reap(np->probes, &np->due);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * The index of the part in the page. If another source has taken the unit over, the entry is reset:
- * another sensor shows another idle power.
+ * Returns the index of the part in the page, a new one if necessary. If another source measures this unit now, the entry is
+ * reset, because another sensor shows another idle power.
  */
 static uint32_t find_part(struct parts *p, struct ledger_page *page, const struct sources_part *in)
 {
@@ -63,7 +63,7 @@ static void drop_replaced(struct parts *p, struct ledger_page *page,
 	page->nparts = n;
 }
 
-/* The idle power of part I, estimated by idlefit.h. 0: unknown. */
+/* Returns the idle power of part I as idlefit.h estimates it. 0: unknown. */
 static uint64_t estimate_idle(const struct parts *p, const struct ledger_page *page, uint32_t i)
 {
 	const struct idlefit *like[READING_PARTS_MAX];
@@ -127,9 +127,8 @@ static void set_idle_configured(const struct parts *p, struct ledger_page *page,
 }
 
 /*
- * The time of a part's energy. A sensor slower than the tick shows the energy since its last
- * reading. 0: the time of the window; or the sensor was silent for so long that the energy tells
- * nothing.
+ * Returns the time in which a part's energy was used, which for a sensor slower than the tick is the time since its last
+ * reading. 0: the time of the window; also if the sensor was silent for too long.
  */
 static uint64_t energy_time(const struct ledger_part *part, uint64_t now_mono_ns,
 			    uint64_t interval_ns)
@@ -201,10 +200,7 @@ static void add_energy(struct parts *p, struct ledger_page *page, const struct b
 
 /* --- activity --------------------------------------------------------------------------- */
 
-/*
- * Returns true if the part is of one socket, and not the only part of its domain, which has all
- * sockets.
- */
+/* Returns true if the part stands for one socket. The only part of a domain stands for all sockets. */
 static bool is_of_a_socket(const struct ledger_page *page, const struct ledger_part *part)
 {
 	unsigned int same = 0;
@@ -215,7 +211,7 @@ static bool is_of_a_socket(const struct ledger_page *page, const struct ledger_p
 	return same > 1 && part->unit < SOCKETS_MAX;
 }
 
-/* The activity that determines the part's power in this tick. 0: no such measure is known. */
+/* Returns the activity on which the part's power in this tick depends. 0: there is no measure for this kind of part. */
 static double activity_of(const struct ledger_page *page, const struct ledger_part *part,
 			  const struct activity *a)
 {

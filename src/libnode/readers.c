@@ -13,17 +13,17 @@
 struct reader {
 	struct cputime *cputime;
 	struct weights_step *step;
-	uint64_t before_ns; /* CPU time from before it was opened that the source does not show now */
-	uint32_t claim;	 /* number of the step in this slot that is read here; 0: none */
-	bool is_settled; /* opened, or found that it cannot be */
-	bool is_needed;	 /* in the next tick too */
+	uint64_t before_ns; /* CPU time before cputime was opened that cputime does not show */
+	uint32_t claim;	 /* claim number of the step in this slot that is read; 0: none */
+	bool is_settled; /* cputime was opened, or cannot be opened */
+	bool is_needed;	 /* the step exists in the next tick, too */
 };
 
 struct readers {
 	struct weights *w;
 	struct reader reader[LEDGER_STEPS]; /* by slot */
-	unsigned int used;		    /* entries that ever were */
-	bool have_young;
+	unsigned int used;		    /* entries from this index on were never used */
+	bool have_young;		    /* a step is younger than READERS_YOUNG_NS */
 	struct weights_step *step[LEDGER_STEPS]; /* by line */
 };
 
@@ -88,9 +88,8 @@ static void open_reader(struct readers *all, struct reader *r, const struct book
 }
 
 /*
- * Reads the CPU time. After a restart of slurmd, a list of processes shows only the living ones.
- * The time of those that ended before is already in the step's account, and must not be missing
- * from the total.
+ * Reads the CPU time of a step. If it is summed over living processes, it lacks those that ended before a restart of
+ * slurmd. Their time is in the step's account already, and is added here.
  */
 static void read_cputime(struct reader *r, struct book_line *line)
 {

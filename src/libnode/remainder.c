@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Names in the state; the pool is stored in two's complement. */
+/* Names under which values are saved in the source's state. The pool is saved in two's complement. */
 #define POOL "node pool"
 #define UNTIL "node until"
 #define PARTS "node parts"
@@ -30,9 +30,9 @@ static void drop_span(struct remainder *r, uint32_t i)
 }
 
 /*
- * Merges the two neighbouring spans that are shortest together. So bursts of ticks, when many steps
- * begin, become coarser. The time of a slow sensor is still matched to a tick or, over more than
- * REMAINDER_SPANS ticks, to a few hundredths of its interval.
+ * Merges the two neighbouring spans that are shortest together, to make room. So only the many short ticks that come when
+ * many steps begin are merged. The time of a slow sensor is still matched to a tick or, if its interval has more than
+ * REMAINDER_SPANS ticks, to a few hundredths of that interval.
  */
 static void merge_spans(struct remainder *r)
 {
@@ -87,7 +87,7 @@ static uint64_t take_parts(struct remainder *r, uint64_t until_ns)
 
 /* --- the node --------------------------------------------------------------------------- */
 
-/* Stores the node's reading. True: it is the sensor's first, and only the base. */
+/* Stores the node's reading. Returns true if it is the sensor's first: then it is only the base for the next one. */
 static bool note_node(struct remainder *r, const struct remainder_tick *t, uint64_t *ret_until_ns)
 {
 	const struct reading_part *node = t->node;
@@ -104,7 +104,7 @@ static bool note_node(struct remainder *r, const struct remainder_tick *t, uint6
 		r->held_node_uj += node->energy_uj;
 		r->held_until_ns = until_ns;
 	} else if (node->until_ns && until_ns > max_u64(r->until_ns, r->held_until_ns)) {
-		r->held_until_ns = until_ns; /* it says so: nothing was used */
+		r->held_until_ns = until_ns; /* the sensor says that no energy was used until then */
 	}
 	return false;
 }
@@ -191,7 +191,7 @@ void remainder_tick(struct remainder *r, const struct remainder_tick *t,
 	if (r->held_until_ns)
 		book_interval(r, t->dt_ns, ret);
 	if (is_base) {
-		(void)take_parts(r, until_ns); /* compared with nothing */
+		(void)take_parts(r, until_ns); /* dropped: there is no energy of the node to compare with */
 		r->until_ns = until_ns;
 	}
 	ret->other_uj = draw(r, t->dt_ns);
@@ -200,7 +200,7 @@ void remainder_tick(struct remainder *r, const struct remainder_tick *t,
 
 /* --- over restarts ---------------------------------------------------------------------- */
 
-/* What is saved. The spans and the spreading may be lost, but no energy. */
+/* The values that are saved. Spans and spreading are lost at a restart, but no energy. */
 struct kept {
 	uint64_t pool, until, parts;
 };
@@ -235,7 +235,7 @@ void remainder_load(struct remainder *r, struct source_state *state, uint64_t no
 		return;
 	r->pool_uj = (int64_t)*pool;
 	r->until_ns = *until;
-	r->held_parts_uj = *parts; /* with what the next tick brings */
+	r->held_parts_uj = *parts; /* the next tick adds its parts to these */
 }
 
 int remainder_save(const struct remainder *r, struct source_state *state)

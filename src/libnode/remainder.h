@@ -85,7 +85,7 @@ void remainder_tick(struct remainder *r, const struct remainder_tick *t,
  * R.
  */
 void remainder_load(struct remainder *r, struct source_state *state, uint64_t now_ns);
-/* -ENOSPC: no room. */
+/* Saves R in STATE. -ENOSPC: STATE has no room. */
 int remainder_save(const struct remainder *r, struct source_state *state);
 bool remainder_is_kept(struct source_state *state);
 void remainder_forget(struct source_state *state);

@@ -36,7 +36,7 @@
 struct sampler {
 	struct settings settings;
 	struct ledger *ledger;
-	bool is_fresh; /* the ledger is new; a former one was of another boot or version */
+	bool is_fresh; /* the ledger is new, not that of an earlier slurmd */
 	struct ledger_book *book;
 	struct sources *sources;
 	struct nodecpu *cpus;
@@ -51,16 +51,17 @@ struct sampler {
 	struct readers *readers;
 	struct memwatch *memory;
 	struct gpuwatch *gpus;
-	struct nodeprobes *probes; /* NULL: none; the thread's */
-	/* for Slurm's RPC threads, which must not wait for a tick */
+	struct nodeprobes *probes; /* only for the thread; NULL: there is none */
+	/* read by Slurm's RPC threads, which must not wait for a tick */
 	_Atomic uint64_t energy_uj;
 	_Atomic uint64_t power_mw;
 	_Atomic bool has_energy;
-	struct gpu_slices slices; /* as the ledger has them; the thread's */
-	bool has_slices;	  /* it does */
-	struct textfile_feed *textfile; /* NULL: none; the thread's */
-	struct live live;		/* the thread's */
-	size_t nlines;			/* steps of the last tick */
+	/* all below is only for the thread */
+	struct gpu_slices slices; /* the last value of ledger_set_slices() */
+	bool has_slices;	  /* ledger_set_slices() was called */
+	struct textfile_feed *textfile; /* NULL: ceems.prom is not written */
+	struct live live;
+	size_t nlines;			/* number of steps in the last tick */
 	uint64_t live_ns;		/* when running steps were last read and the textfile written */
 	struct logger_once tick_failed, textfile_failed;
 	pthread_t thread;
@@ -140,9 +141,7 @@ static int open_sources(struct sampler *s, struct errmsg *err)
  * slurmd was away, so it needs the factors.
  */
 #define SERIES_WAIT_NS NSEC_PER_SEC
-/*
- * How much earlier than due running steps may be shown, so that a tick that comes anyway can do it.
- */
+/* Running steps may be read so much earlier than due, if there is a tick anyway. */
 #define SHOW_SLACK_NS (NSEC_PER_SEC / 10)
 
 static void open_series(struct sampler *s, const char *node)
@@ -216,8 +215,8 @@ int sampler_create(const struct settings *settings, const char *node, struct sam
 	if (rc < 0)
 		goto fail;
 	/*
-	 * before the sources, which may take seconds; if another process has the ledger, it is
-	 * tried again
+	 * make the ledger before opening the sources, which may take seconds: if another process holds the
+	 * ledger, the caller tries again soon
 	 */
 	rc = ledger_create(s->settings.ledger_dir, node, &s->ledger, &s->is_fresh, err);
 	if (rc < 0)
@@ -288,8 +287,8 @@ static void note_sources(struct ledger_page *page, const struct sources_reading 
 }
 
 /*
- * Writes the sizes of MIG instances to the ledger. The first tick also writes an empty list, since
- * that of an earlier slurmd may have instances that are gone.
+ * Writes the sizes of MIG instances to the ledger if they have changed. The first tick writes also an empty list,
+ * because the ledger may have a list by an earlier slurmd.
  */
 static void tell_slices(struct sampler *s)
 {
@@ -317,8 +316,8 @@ struct cpu_tick {
 };
 
 /*
- * Reads the CPU time. The sockets' times are from other lines of /proc/stat, which may be missing
- * or a moment later; they are scaled to sum up to the node's.
+ * Reads the CPU time of the node and of each socket. The sockets' times come from other lines of /proc/stat, which
+ * may be missing or a moment later, so they are scaled to sum up to the node's time.
  */
 static void read_cpus(struct sampler *s, struct ledger_page *page, struct book_tick *tick,
 		      struct cpu_tick *ret)
@@ -546,7 +545,7 @@ uint64_t sampler_due_in_ns(uint64_t wall_ns, uint64_t every_ns)
 	return left_ns < SAMPLER_HINTS_NS ? left_ns + every_ns : left_ns;
 }
 
-/* When running steps are to be shown next. Nodes that sample more often show them more often. */
+/* Returns when running steps are due to be read. A node with a shorter SampleInterval reads them more often. */
 static uint64_t next_show(const struct sampler *s)
 {
 	uint64_t every_ns = SAMPLER_SHOW_EVERY * s->settings.sample_interval_ns;
@@ -555,8 +554,8 @@ static uint64_t next_show(const struct sampler *s)
 }
 
 /*
- * The tolerance for showing steps: ticks follow the wall clock, so their distance is not an exact
- * multiple of the interval.
+ * Returns how much earlier than due running steps may be read. There must be some tolerance: ticks follow the wall
+ * clock, so their distance is not an exact multiple of the interval.
  */
 static uint64_t show_slack_ns(const struct sampler *s)
 {
@@ -565,7 +564,7 @@ static uint64_t show_slack_ns(const struct sampler *s)
 	return half_ns < SHOW_SLACK_NS ? half_ns : SHOW_SLACK_NS;
 }
 
-/* When the next tick after LAST_NS is due without a request. */
+/* Returns when the next tick after the one at LAST_NS is due if no process requests one. */
 static uint64_t next_tick(const struct sampler *s, uint64_t last_ns)
 {
 	uint64_t wall_ns = clock_wall_ns() - (clock_mono_ns() - last_ns);
@@ -573,7 +572,7 @@ static uint64_t next_tick(const struct sampler *s, uint64_t last_ns)
 	uint64_t patience_ns = readers_patience_ns(s->readers);
 	uint64_t next_ns = last_ns + (patience_ns < due_ns ? patience_ns : due_ns);
 
-	/* showing steps needs a new tick: counters that did not move would look like no power */
+	/* reading steps needs a new tick: between two ticks counters do not move, which would look like no power */
 	return (s->textfile || s->nlines) && next_show(s) + show_slack_ns(s) < next_ns ? next_show(s) :
 											       next_ns;
 }
@@ -585,7 +584,7 @@ static void *sampler_run(void *arg)
 	uint64_t last_ns;
 
 	(void)prctl(PR_SET_NAME, "ceems-sampler", 0, 0, 0);
-	/* in this thread, because Slurm waits for the one that starts it */
+	/* load the BPF programs in this thread: Slurm waits for the thread that starts this one */
 	nodeprobes_start(&s->settings, sources_env(&s->settings).helper_dir, &s->probes);
 	open_textfile(s);
 	for (;;) {
@@ -604,7 +603,7 @@ static void *sampler_run(void *arg)
 		if (!atomic_load(&s->stop) &&
 		    ledger_wait_request(s->ledger, last_ns + SAMPLER_HINTS_NS, next_tick(s, last_ns)))
 			space_out(last_ns);
-		is_last = atomic_load(&s->stop); /* do a last tick, and say so in the file */
+		is_last = atomic_load(&s->stop); /* then make a last tick, and write to ceems.prom that slurmd ends */
 	}
 	textfile_feed_close(s->textfile);
 	nodeprobes_stop(s->probes);

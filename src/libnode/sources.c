@@ -26,7 +26,7 @@ static bool awaits_any(const struct sources *s)
 	return false;
 }
 
-/* The reason of a failure: the helper's message, or the errno. */
+/* Returns why a source could not be read: the helper's message, or the text of the errno. */
 static const char *reason_of(const struct sources_entry *e)
 {
 	const char *why = sources_why(e);
@@ -40,7 +40,7 @@ static void log_reading(struct sources_entry *e, uint64_t now_ns)
 
 	if (!e->source || is_awaited(e) ||
 	    (e->ops->logs_failures && e->was_read && !e->failed.is_told) ||
-	    (e->is_lost && !e->failed.is_told)) /* log_lost() says it */
+	    (e->is_lost && !e->failed.is_told)) /* log_lost() logs it */
 		return;
 	switch (logger_trouble_note(&e->failed, e->rc < 0, now_ns)) {
 	case LOGGER_BEGINS:
@@ -53,7 +53,7 @@ static void log_reading(struct sources_entry *e, uint64_t now_ns)
 	case LOGGER_NO_NEWS:
 		break;
 	}
-	if (e->rc == 0 && e->last.rejected) /* once for good: a flickering counter */
+	if (e->rc == 0 && e->last.rejected) /* logged only once, because a bad counter may fail again and again */
 		logger_log_once(&e->log_rejected, LOGGER_ERROR,
 				"%s: a counter failed or was implausible and is not booked; more are only counted",
 				name);
@@ -80,7 +80,7 @@ static void note_lost(struct sources_entry *e, bool is_used, uint64_t dt_ns)
 	bool is_bad = e->rc < 0 || e->is_late || e->last.rejected;
 
 	if (!e->source || e->ops->is_estimate)
-		return; /* what sources_open() found stays */
+		return; /* is_lost stays as sources_open() has set it */
 	e->bad_ns = is_bad ? e->bad_ns + dt_ns : 0;
 	e->is_lost = (is_used || e->is_configured) && e->bad_ns >= SOURCES_AWAIT_NS;
 }
@@ -171,7 +171,7 @@ static struct sources_part *part_of(struct sources *s, uint8_t domain, uint8_t u
 	return part;
 }
 
-/* Returns what was taken. */
+/* Adds the parts of a source to the reading, and returns their energy. */
 static uint64_t take_parts(struct sources *s, const struct sources_entry *e)
 {
 	uint64_t sum_uj = 0;
@@ -215,7 +215,7 @@ static const struct reading_part *whole_node_of(const struct sources_entry *e)
 	return NULL;
 }
 
-/* The Ith source that may measure the whole node, the preferred one first. */
+/* Returns the Ith source that may measure the whole node, in the order of preference. */
 static struct sources_entry *node_candidate(struct sources *s, size_t i)
 {
 	size_t k;
@@ -245,9 +245,7 @@ static void choose_node(struct sources *s, struct source_state *state)
 
 		if (!e || !e->source)
 			continue;
-		/*
-		 * the source that slurmd used before its restart goes on with the saved remainder
-		 */
+		/* the source that an earlier slurmd used has a saved remainder; wait for this source */
 		if (whole_node_of(e) || (is_awaited(e) && remainder_is_kept(&state[e->id])))
 			s->node = e;
 		else if (is_awaited(e))
@@ -259,7 +257,7 @@ static void choose_node(struct sources *s, struct source_state *state)
 			remainder_forget(&state[s->entry[i].id]);
 }
 
-/* TICK has all but the node. */
+/* Reads the source of the whole node, and books what is left as OTHER. TICK has the parts already. */
 static void read_node(struct sources *s, struct remainder_tick *tick,
 		      struct source_state *state, struct sources_reading *ret)
 {
@@ -291,10 +289,7 @@ static bool is_used(const struct sources *s, const struct sources_entry *e)
 
 /* --- all of them -------------------------------------------------------------------- */
 
-/*
- * Reads all sources but estimates. Returns the energy of their parts. *RET_MISSING: some is not
- * known yet.
- */
+/* Reads all sources but estimates. Returns the energy of their parts. *RET_MISSING is set if some of it is not known yet. */
 static uint64_t read_sensors(struct sources *s, uint64_t dt_ns, uint32_t busy_ppm,
 			     struct source_state *state, struct sources_reading *ret,
 			     bool *ret_missing)
@@ -311,7 +306,7 @@ static uint64_t read_sensors(struct sources *s, uint64_t dt_ns, uint32_t busy_pp
 		read_entry(e, dt_ns, busy_ppm, &state[e->id], ret);
 		parts_uj += take_parts(s, e);
 		if (is_awaited(e))
-			break; /* others, if read now, would lose their energy until then */
+			break; /* sources of lower preference must not be read yet: energy read now would be lost */
 		if (!e->was_read) /* other sources have these domains now, so the old base must not be used later */
 			memset(&state[e->id], 0, sizeof(state[e->id]));
 		*ret_missing |= owns_any(s, e->id) && (e->rc < 0 || e->last.rejected);

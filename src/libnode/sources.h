@@ -16,17 +16,20 @@ struct sources;
 struct source_env sources_env(const struct settings *s);
 
 /*
- * Opens the sources that CHOICE (the setting EnergySources) names. "auto" opens all that exist. For
- * a domain it prefers them in the order of enum source_id; for the whole node, by their rank
- * (source.h). It uses an estimate if no source measures CPUs or the node. With a list, its order
- * decides both, and an estimate is used only if no other source could be opened. If none could,
- * this is no error: *ret is then empty, and ERR has the reason of each. -ENOMEM.
+ * Opens the sources that CHOICE (the setting EnergySources) names.
+ *
+ * "auto" opens all that exist. A domain is taken from the first source in the order of enum source_id, the
+ * whole node from the source with the lowest rank (source.h). An estimate is used if no source measures
+ * CPUs or the node. If CHOICE is a list, its order decides both. Then an estimate is used only if no other
+ * source in the list can be opened.
+ *
+ * It is no error if no source can be opened: *RET is then empty, and ERR has the reason for each. -ENOMEM.
  */
 int sources_open(const char *choice, const struct source_ops *const *all, size_t nall,
 		 const struct source_env *env, struct sources **ret, struct errmsg *err);
 void sources_close(struct sources *s);
 
-/* "rapl (2 packages, ...)", "model (estimate: ...)", "none". */
+/* Writes which sources are in use, such as "rapl (2 packages, ...)", "model (estimate: ...)" or "none". */
 void sources_describe(const struct sources *s, char *buf, size_t size);
 
 /* The energy of one unit of a domain in this tick, from the source of that domain. */
@@ -49,7 +52,7 @@ struct sources_reading {
 	uint32_t late;
 	/* Energy by which the parts exceed the whole node, as found in this tick (remainder.h). */
 	uint64_t disagreement_uj;
-	/* A source in use failed, was late or had a counter rejected: do not learn from this tick. */
+	/* A source in use failed, was late, or had a counter rejected. Idle power must not be learned from this tick. */
 	bool is_tainted;
 	/*
 	 * A bit 1 << enum source_id for each source that is used or configured, but lost: it is not open, or could
@@ -57,7 +60,7 @@ struct sources_reading {
 	 */
 	uint32_t lost;
 	uint64_t lag_ns; /* the largest lag of the sources in use */
-	int failed; /* -errno of a source that could not be read at all, 0: none */
+	int failed; /* -errno of a source that could not be read at all; 0: there is none */
 	enum source_id failed_id;
 };
 
@@ -91,33 +94,31 @@ void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t b
  */
 size_t sources_zones(const struct sources *s, struct source_zone *ret, size_t max);
 
-/* The use of the GPUs at the last sources_read(). Returns the number of GPUs, at most MAX. */
+/* Gives the use of the GPUs at the last sources_read(). Returns the number of GPUs, at most MAX. */
 size_t sources_gpus(const struct sources *s, struct gpu_reading *ret, size_t max);
 /*
- * The use of the MIG instances; only one source has any. Returns their number. *RET is borrowed
- * until the next sources_read().
+ * Gives the use of the MIG instances, which only one source knows. Returns their number. *RET is
+ * borrowed until the next sources_read().
  */
 size_t sources_instances(const struct sources *s, const struct gpu_instance_reading **ret);
 
-/*
- * The sizes of GPUs that MIG divides; NULL: there are none. Borrowed until the next sources_read().
- */
+/* Returns the sizes of the GPUs that MIG divides; NULL: there are none. Borrowed until the next sources_read(). */
 const struct gpu_slices *sources_slices(const struct sources *s);
 
 /* The state of one source, for messages. Pointers are valid until the next sources_read(). */
 struct sources_status {
 	bool is_open;
-	bool is_node;	 /* the whole node is taken from it */
+	bool is_node;	 /* the energy of the whole node is taken from this source */
 	bool is_configured; /* ExternalSource, RedfishConf, IpmiSensor, or by name in EnergySources */
 	bool is_lost;	 /* see struct sources_reading */
 	uint64_t lag_ns; /* the largest age of its values */
-	int rc;		 /* of open(), later of the last read() */
-	const char *why; /* why it is not open or cannot be read; "" */
-	const char *notes; /* lines about the sensors that it reads; "" */
-	char about[160]; /* describe(); "" */
-	const struct reading *last; /* NULL: it could not be read so far */
+	int rc;		 /* result of open(), or of the last read() */
+	const char *why; /* why it is not open or cannot be read; "": it is open and can be read */
+	const char *notes; /* lines about the sensors that it reads; may be "" */
+	char about[160]; /* text of describe(); may be "" */
+	const struct reading *last; /* the last reading; NULL: none succeeded so far */
 };
-/* Returns false if EnergySources does not ask for this source. */
+/* Gives the state of source ID. False: EnergySources does not ask for this source. */
 bool sources_status(struct sources *s, enum source_id id, struct sources_status *ret);
 
 #endif

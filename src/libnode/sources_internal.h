@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sources_internal.h - for sources.c, which reads, and sources_open.c.
+ * sources_internal.h - what sources.c and sources_open.c share.
  */
 #ifndef CEEMS_SOURCES_INTERNAL_H
 #define CEEMS_SOURCES_INTERNAL_H
@@ -12,16 +12,16 @@
 /* A source that was asked for. */
 struct sources_entry {
 	enum source_id id;
-	const struct source_ops *ops; /* NULL: it is not there */
+	const struct source_ops *ops; /* NULL: this build does not have the source */
 	struct source *source;	      /* NULL: not open */
-	int rc;			      /* of open(), then of the last read() */
-	struct errmsg why;	      /* it is not open */
-	bool is_configured; /* by a setting of its own, or by name */
+	int rc;			      /* result of open(), or of the last read() */
+	struct errmsg why;	      /* why it is not open */
+	bool is_configured; /* a setting of its own is set, or EnergySources names it */
 	bool is_lost;
 	uint64_t bad_ns; /* time since the last reading without an error */
 	bool was_tried;
 	bool was_read;	    /* it was read at least once, so its domains are known */
-	uint64_t waited_ns; /* for that */
+	uint64_t waited_ns; /* how long this module has waited for the first reading */
 	bool is_late;
 	struct reading last;
 	struct logger_trouble failed, late, lost;
@@ -29,7 +29,7 @@ struct sources_entry {
 };
 
 struct sources {
-	struct sources_entry entry[SOURCE_N]; /* the preferred one first, estimates last */
+	struct sources_entry entry[SOURCE_N]; /* in the order of preference, estimates last */
 	size_t n;
 	size_t nopen;
 	bool is_auto;
@@ -42,10 +42,10 @@ struct sources {
 };
 
 uint64_t sources_lag(const struct sources_entry *e);
-/* Why it is not open, or cannot be read; "": nothing is known. */
+/* Returns why a source is not open or cannot be read; "": the reason is not known. */
 const char *sources_why(const struct sources_entry *e);
 
-/* NULL: it was not asked for. */
+/* Returns the entry of source ID. NULL: EnergySources does not ask for it. */
 struct sources_entry *sources_find(struct sources *s, enum source_id id);
 
 #endif

@@ -7,7 +7,7 @@
 #include "src/libnode/sources_internal.h"
 #include "src/libutil/pages.h"
 
-/* What sources_open() chooses from. */
+/* The sources among which sources_open() chooses. */
 struct offer {
 	const struct source_ops *const *builtin;
 	size_t nbuiltin;
@@ -52,7 +52,7 @@ static void close_entry(struct sources_entry *e)
 	e->ops = NULL;
 }
 
-/* Returns true if a setting of this source says that it must exist, with "auto" as well. */
+/* Returns true if this source has a setting of its own that is set. Then it must exist, even with "auto". */
 static bool has_setting(const struct source_env *env, enum source_id id)
 {
 	switch (id) {
@@ -82,7 +82,7 @@ static void open_entry(struct sources *s, const struct offer *of, enum source_id
 	}
 	e->source = NULL;
 	close_entry(e);
-	/* a list may name sources that only some nodes have */
+	/* a source that only EnergySources names is not lost if the node has no such sensor: only some nodes may have it */
 	e->is_lost = e->is_configured && id != SOURCE_MODEL &&
 		     (has_setting(of->env, id) || (e->rc != -ENODEV && e->rc != -ENOENT));
 	if (!e->why.text[0])
@@ -166,9 +166,7 @@ void sources_close(struct sources *s)
 	pages_free(s, sizeof(*s));
 }
 
-/*
- * Returns true for an estimate that is open in case the sensors measure neither CPUs nor the node.
- */
+/* Returns true for an estimate that is open beside sensors. It is used only if these measure neither CPUs nor the node. */
 static bool is_standby(const struct sources *s, const struct sources_entry *e)
 {
 	return e->ops->is_estimate && s->nopen > 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stepfile.h - the programs that write a file of one step as the user: ceems-trace, ceems-profile. Each is a child of
- * slurmstepd, gets its input from a socket, and ends with it. What it says on its output is for slurmstepd's log. A
- * folder that hangs, or a user who kills the program, never holds up the step.
+ * stepfile.h - starts and ends the programs that write a file of a step as the user: ceems-trace and ceems-profile. The
+ * program is a child of slurmstepd, reads its input from a socket, and ends when that is closed. slurmstepd logs what it
+ * prints. A folder that hangs, or a user who kills the program, never delays the step.
  *
  * The program is in slurmstepd's own cgroup. So its CPU time and memory are not charged to the step, and it is not
  * killed with the tasks. But it counts against the limits of the job.
@@ -37,36 +37,42 @@ struct stepfile_owner {
 	const uint32_t *rank; /* of the step's tasks on this node, in the order of stepside_attach(); NULL: not known */
 };
 
-/* ARRAY_JOB_ID is 0 if the job is no array task. ENV is the step's environment, which names the het component, or NULL. */
+/*
+ * Writes the name of a job for files. ARRAY_JOB_ID is 0 if the job is no array task. ENV is the step's environment, which
+ * names the component of a heterogeneous job, or NULL.
+ */
 void stepfile_job_name(uint32_t job_id, uint32_t array_job_id, uint32_t array_task_id, char *const *env,
 		       char ret[STEPFILE_JOB_MAX]);
 
 /* --- the program -------------------------------------------------------------------------- */
 
 struct stepfile_setup {
-	const char *what; /* "trace": the program is ceems-trace, its file begins with that, too; static */
+	const char *what; /* "trace" for the program ceems-trace, whose files begin with its name; static */
 	const struct settings *settings;
 	const struct stepfile_owner *owner;
 	struct ledger *ledger;
 	const struct ledger_identity *id;
-	const char *dir;   /* "": the job's folder */
-	uint64_t size_max; /* of the file */
+	const char *dir;   /* folder of the file; "": the job's folder */
+	uint64_t size_max; /* most bytes of the file */
 };
 
-/* What each program's command line begins with: PROGRAM UID GROUPS DIR NAME BYTES. */
+/* The command line of each program begins with so many arguments: PROGRAM UID GROUPS DIR NAME BYTES. */
 #define STEPFILE_ARGS 6
-/* Each is to be freed, also after -ENOMEM. NAME is "ceems-trace-7.0-n1", without a suffix. */
+/*
+ * Makes these arguments. NAME is the file's name without suffix, such as "ceems-trace-7.0-n1". The caller frees each, also
+ * after -ENOMEM.
+ */
 int stepfile_arguments(const struct stepfile_setup *setup, char *ret[STEPFILE_ARGS]);
 
 struct stepfile {
 	const char *what, *end;
-	int in, out; /* a socket to the program, a pipe from it; -1: it does not run */
+	int in, out; /* a socket to the program, a pipe from it; -1: the program does not run */
 	pid_t pid;
-	char words[512]; /* what it said */
+	char words[512]; /* what the program printed */
 	size_t nwords;
 };
 
-/* Both are static: "trace", and for the log "the trace of this step ends there". */
+/* Sets up F, which does not run yet. Both texts must be static; END is for the log: "the trace of this step ends there". */
 void stepfile_init(struct stepfile *f, const char *what, const char *end);
 /* Starts the program ARG[0] with a socket of SOCKET_BYTES (0: the system's default) as its input. 0 or -errno. */
 int stepfile_start(struct stepfile *f, char *const *arg, int socket_bytes);

@@ -7,12 +7,12 @@
 #include "src/libutil/parse.h"
 
 /*
- * The step's environment has the ids of the components. Slurm's launch message of a batch step does
- * not tell that the job is one.
+ * Name of a variable in the step's environment, which has the job id of a component of a heterogeneous job. Slurm's
+ * launch message does not say for a batch step that the job is heterogeneous.
  */
 static const char component[] = "SLURM_JOB_ID_HET_GROUP_";
 
-/* Of "SLURM_JOB_ID_HET_GROUP_1=22": 1 and 22. */
+/* Parses such a variable: for "SLURM_JOB_ID_HET_GROUP_1=22", gives the component 1 and its job id 22. */
 static bool parse_component(const char *text, uint64_t *ret_offset, uint64_t *ret_job_id)
 {
 	const size_t len = sizeof(component) - 1;

@@ -13,22 +13,22 @@
 
 struct steplive {
 	struct steplive_setup setup;
-	uint64_t told_ns; /* the polls'; 0: never */
-	pthread_mutex_t lock; /* of the probes, and of `stop` */
+	uint64_t told_ns; /* when steplive_poll() last published values; 0: never */
+	pthread_mutex_t lock; /* guards the probes and `stop` */
 	pthread_cond_t wake;
 	bool stop;
 	bool has_thread;
 	pthread_t thread;
 };
 
-/* Reads and publishes. The caller has the lock. */
+/* Reads the probes and publishes their values. The caller holds the lock. */
 static void tell(struct steplive *sl)
 {
 	struct ledger *l = sl->setup.ledger;
 	struct values known, f;
 
 	values_init(&f);
-	/* perf_read() needs it to scale counters that were on the PMU for a part of the time */
+	/* perf_read() needs the CPU time to scale counters that were on the PMU for only a part of it */
 	if (ledger_step_live(l, sl->setup.slot, &known) == 0 && values_has(&known, METRIC_CPU_TIME))
 		values_set(&f, METRIC_CPU_TIME, known.value[METRIC_CPU_TIME]);
 	stepmemory_fill_kept(ledger_slot(l, sl->setup.slot), &f);

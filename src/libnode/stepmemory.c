@@ -14,7 +14,7 @@ static void set_kept(struct values *f, enum metric m, uint64_t value)
 		values_set(f, m, value);
 }
 
-/* The folder of a step is in that of its job. */
+/* Writes the path of the job's cgroup: the folder that has the folder STEP. Returns BUF. */
 static const char *job_path(const char *step, char *buf, size_t size)
 {
 	const char *end = strrchr(step, '/');
@@ -41,7 +41,7 @@ void stepmemory_fill_kept(const struct ledger_slot *s, struct values *f)
 		kept.swap_peak = of_job.swap_peak;
 	}
 	set_kept(f, METRIC_MEMORY_KERNEL_PEAK, kept.peak);
-	set_kept(f, METRIC_OOM_KILLS, kept.oom_kills); /* the job's count includes those of its steps */
+	set_kept(f, METRIC_OOM_KILLS, kept.oom_kills); /* in a job's cgroup, this includes the kills in its steps */
 	if (kept.swap_peak != UINT64_MAX)
 		values_set(f, METRIC_SWAP_PEAK, kept.swap_peak);
 }

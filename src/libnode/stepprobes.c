@@ -19,10 +19,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
-/*
- * The most processes whose mounts a poll reads, and for how long; the rest is left to the next
- * poll.
- */
+/* A poll reads the mounts of at most so many processes, and for at most this time; the next poll reads the rest. */
 #define LEARN_MAX 32
 #define LEARN_NS (20 * NSEC_PER_MSEC)
 
@@ -31,11 +28,11 @@ struct stepprobes {
 	struct perf_request request;
 	bool has_ports, is_extern;
 	struct stepgroup *group;
-	int v2_fd, freezer_fd; /* the step's folders; below 0: none */
+	int v2_fd, freezer_fd; /* the step's folders; negative: there is none */
 	struct probes *probes;
 	uint32_t slot;
-	uint64_t lost[PROBES_GROUP_N]; /* when it began */
-	/* the parts; if one is NULL, why[] has the reason */
+	uint64_t lost[PROBES_GROUP_N]; /* probes_lost() of each group when the step began */
+	/* the counters; if one is NULL, why[] has the reason */
 	struct taskcount *taskcount;
 	struct tcpcount *tcp;
 	struct fsio *io;
@@ -139,7 +136,7 @@ static void tell_lacking(const struct stepprobes *sp, struct errmsg *lacking)
 
 /* --- the start ---------------------------------------------------------------------------- */
 
-/* The cgroup id as BPF programs see it: the inode of its folder. 0: none. */
+/* Returns the id of a cgroup as BPF programs see it: the inode number of its folder FD. 0: there is no folder. */
 static uint64_t folder_id(int fd)
 {
 	struct stat st;
@@ -181,7 +178,7 @@ static void find_cgroups(struct stepprobes *sp, const pid_t *pid, size_t n, char
 	if (!*v2 && sp->settings->step_cgroup && !sp->is_extern &&
 	    stepgroup_create(pid, n, &sp->group, v2, size, &err) < 0)
 		logger_debug("no v2 cgroup for this step: %s", err.text);
-	/* the folder's only mount may be that of the group object */
+	/* take the descriptor of the group: perhaps its folder is not in any other mount */
 	sp->v2_fd = sp->group ? fcntl(stepgroup_fd(sp->group), F_DUPFD_CLOEXEC, 0) :
 				open_v2(v2, pid[0]);
 	sp->freezer_fd = cgmount_open_step("freezer", freezer, ".");
@@ -205,7 +202,7 @@ static int open_probes(struct stepprobes *sp)
 	rc = probes_open(sp->settings->bpf_dir, &sp->probes, &err);
 	if (rc < 0) {
 		have_no_probes(sp, REASON_NO_BPF);
-		if (rc != -ENOENT) /* not loaded: slurmd has said why */
+		if (rc != -ENOENT) /* if the programs are not loaded, slurmd has logged why */
 			logger_info("this step is not counted by BPF: %s", err.text);
 		return rc;
 	}
@@ -244,12 +241,12 @@ static void open_group(struct stepprobes *sp, enum probes_group group)
 	struct errmsg err = { 0 };
 	int rc = 0;
 
-	/* sockets are of a v2 cgroup */
+	/* the kernel knows the v2 cgroup of a socket, but no v1 cgroup */
 	if ((group == PROBES_TCP || group == PROBES_NET) && sp->v2_fd < 0) {
 		sp->why[group] = REASON_NO_CGROUP;
 		return;
 	}
-	if (group != PROBES_NET) /* whose programs are the step's own: netcount.h */
+	if (group != PROBES_NET) /* the step attaches the programs of PROBES_NET itself (netcount.h) */
 		rc = probes_hold(sp->probes, group, &err);
 	if (rc == 0)
 		rc = open_reader(sp, group, &err);
@@ -261,7 +258,7 @@ static void open_group(struct stepprobes *sp, enum probes_group group)
 static void open_rdma(struct stepprobes *sp)
 {
 	struct errmsg err = { 0 };
-	/* even if the ports' traffic cannot be told apart by job: "no device" is a better reason than "shared node" */
+	/* open even on a shared node: if there are no ports, "no device" is a better reason than "shared node" */
 	int rc = rdma_open(sp->settings->sys_root, &sp->rdma, &err);
 
 	sp->why_rdma = rc == -ENODEV ? REASON_NO_DEVICE : rc < 0 ? REASON_FAILED : REASON_NONE;
@@ -363,11 +360,11 @@ static bool is_folder_empty(int fd)
 	struct cgprocs procs = { 0 };
 	int rc = fd < 0 ? -ENOENT : cgprocs_are_there(fd);
 
-	if (rc >= 0) /* v2, at any depth */
+	if (rc >= 0) /* a v2 cgroup, which knows whether there are processes at any depth */
 		return rc == 0;
 	rc = fd < 0 ? rc : cgprocs_each(&procs, fd, stop_at_other, NULL);
 	cgprocs_fini(&procs);
-	return rc == 0 || rc == -ENOENT || rc == -ENODEV; /* the last two: the folder is gone */
+	return rc == 0 || rc == -ENOENT || rc == -ENODEV; /* -ENOENT, -ENODEV: the folder is gone */
 }
 
 static bool is_empty(const struct stepprobes *sp)

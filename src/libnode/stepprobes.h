@@ -30,7 +30,7 @@ struct stepprobes_setup {
 	bool is_extern;			 /* it has no task of its own, so it gets only the counters that every step has */
 };
 
-/* Nothing is opened yet. -ENOMEM. */
+/* Makes the object; opens nothing yet. -ENOMEM. */
 int stepprobes_create(const struct stepprobes_setup *setup, struct stepprobes **ret);
 
 /*
@@ -43,10 +43,10 @@ int stepprobes_create(const struct stepprobes_setup *setup, struct stepprobes **
 void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, char *v2,
 		      const char *freezer, size_t size, uint32_t *ret_slot, struct errmsg *lacking);
 
-/* Call it now and then while the step runs: learns mount points, gives counters back to a user's profiler. */
+/* To be called from time to time while the step runs: learns mount points, and gives hardware counters to a user's profiler. */
 void stepprobes_poll(struct stepprobes *sp);
 
-/* The v2 folder with the tasks, borrowed; below 0: there is none. SP may be NULL. */
+/* Returns a descriptor of the v2 folder with the tasks, borrowed; negative: there is none. SP may be NULL. */
 int stepprobes_cgroup(const struct stepprobes *sp);
 
 /*

@@ -9,12 +9,12 @@
 
 #include "src/libutil/clock.h"
 
-/* PROGRAM ... BYTES, HZ, STACKS, CGROUP, TASKS, and the step's id for the file's comments: JOB STEP NODE */
+/* Arguments: those of STEPFILE_ARGS, HZ, STACKS, CGROUP, TASKS, and for comments in the file JOB, STEP and NODE. */
 #define NARGS (STEPFILE_ARGS + 7)
 
 struct stepprofile {
 	struct stepfile file;
-	uint64_t deadline_ns; /* 0: not halted */
+	uint64_t deadline_ns; /* until when to wait for the program's end; 0: it was not halted */
 };
 
 static char *format(const char *fmt, ...) _printf_(1, 2);
@@ -30,7 +30,7 @@ static char *format(const char *fmt, ...)
 	return strdup(text);
 }
 
-/* "1234:0,1235:1": PID:RANK of each task, or the pids alone. */
+/* Returns PID:RANK of each task, such as "1234:0,1235:1", or only the pids if ranks are not known. The caller frees it. */
 static char *tasks_text(const struct stepprofile_setup *setup)
 {
 	const size_t size = setup->n * sizeof("4294967295:4294967295,") + 1;
@@ -70,7 +70,7 @@ static int make_arguments(const struct stepprofile_setup *setup, const struct le
 		hz = (uint32_t)setup->settings->profile_max_hz;
 	arg[6] = format("%" PRIu32, hz);
 	arg[7] = strdup(profile_request_stacks_name(slot->profile.stacks));
-	/* the program is root when it opens this: a fd that it inherits would need a place of its own */
+	/* the program, still root then, opens the folder by this path; so it need not inherit a descriptor */
 	arg[8] = format("/proc/%d/fd/%d", (int)getpid(), setup->cgroup_fd);
 	arg[9] = tasks_text(setup);
 	arg[10] = strdup(setup->owner->job);

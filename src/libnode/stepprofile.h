@@ -9,7 +9,7 @@
 
 #include "src/libnode/stepfile.h"
 
-/* Of the compressed file. Some 100 bytes per function and file: no program has as many. */
+/* The most bytes of the compressed file. It has about 100 bytes per function, so no program needs so many. */
 #define STEPPROFILE_FILE_MAX (UINT64_C(64) << 20)
 
 struct stepprofile_setup { /* borrowed during the call */
@@ -25,8 +25,8 @@ struct stepprofile_setup { /* borrowed during the call */
 struct stepprofile;
 
 /*
- * Starts the program. 0; -EPERM: the site forbids profiles; -EOPNOTSUPP: the step has no v2 cgroup; else -errno. A later
- * failure is one line in the log and ends the profile.
+ * Starts the program. -EPERM: the site forbids profiles. -EOPNOTSUPP: the step has no v2 cgroup. A later failure is logged
+ * in one line and ends the profile.
  */
 int stepprofile_start(const struct stepprofile_setup *setup, struct stepprofile **ret, struct errmsg *err);
 

@@ -18,7 +18,7 @@ void stepseries_init(struct stepseries *s, const enum metric *metrics, size_t n,
 
 void stepseries_name(enum metric m, char name[STEPSERIES_NAME_SIZE])
 {
-	/* the names of the others end with their unit */
+	/* names of metrics in bytes end with the unit; the others get a suffix */
 	static const char *const suffix[] = {
 		[UNIT_UJ] = "_uj", [UNIT_NG] = "_ng", [UNIT_NS] = "_ns", [UNIT_BYTES] = "", [UNIT_COUNT] = "",
 	};

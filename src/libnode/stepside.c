@@ -26,7 +26,7 @@
 #include "src/libutil/parse.h"
 
 #define CORES_MAX UINT16_MAX
-#define REPORT_MAX 4096 /* PIPE_BUF: a pipe takes this much as a whole or not at all */
+#define REPORT_MAX 4096 /* PIPE_BUF: a pipe takes so many bytes completely or not at all */
 
 struct stepside {
 	const struct settings *settings;
@@ -35,16 +35,16 @@ struct stepside {
 	unsigned int slot;
 	struct cputime *cputime;
 	struct stepprobes *probes; /* NULL: there was no task yet */
-	struct steplive *live;	   /* also owned; it alone uses the probes until it is stopped */
+	struct steplive *live;	   /* only it may use the probes until it is stopped */
 	const struct stepfile_owner *owner; /* NULL: not known */
-	struct steptrace *trace;   /* NULL: none was asked for */
-	struct stepprofile *profile; /* the same */
+	struct steptrace *trace;   /* NULL: no --ceems-trace */
+	struct stepprofile *profile; /* NULL: no --ceems-profile */
 	bool has_whole_node;
 	struct step_detail detail;
 	uint64_t open_ns;
 	uint64_t elapsed_ns;
-	bool is_served; /* the sampler booked its end */
-	/* for polls, whose power is the mean since the last poll */
+	bool is_served; /* the sampler has booked the step's end, so slurmd lives */
+	/* the last call of stepside_energy(); the next call gives the mean power since then */
 	uint64_t poll_ns, poll_uj, power_mw;
 	/* what stepside_live() found, and when */
 	uint64_t now_ns;
@@ -58,7 +58,7 @@ static bool is_extern(const struct stepside *st)
 
 static void find_sockets(struct stepside *st, const struct stepside_cores *cores)
 {
-	/* a fact about the machine; the same in all pages after the first tick */
+	/* may be read from a page that changes: after the first tick, it is the same in all pages */
 	const uint32_t *socket_cpus = ledger_current(st->ledger)->socket_cpus;
 
 	stepside_spread_cores(cores->job, cores, socket_cpus, st->id.job_socket_cpus);
@@ -89,7 +89,7 @@ int stepside_open(const struct settings *s, const char *node, const struct ledge
 		(void)errmsg_errno(err, rc, "no slot in the node ledger");
 		goto fail;
 	}
-	/* spank replaces it by the user's request; its text was checked when ceems.conf was read */
+	/* PerfDefault, unless the spank plugin later writes the user's request; it was checked when ceems.conf was read */
 	if (*s->perf_default)
 		(void)perf_request_parse(s->perf_default, &ledger_slot(st->ledger, st->slot)->request, NULL);
 	st->open_ns = clock_mono_ns();
@@ -104,9 +104,9 @@ fail:
 /* --- while it runs ---------------------------------------------------------------------- */
 
 /*
- * Returns true if this step counts the RDMA ports' traffic, which cannot be divided among steps. Of
- * steps that run side by side, only the first counts it, so that a job's sum has it once. The batch
- * step never does, since the other steps run within its time.
+ * Returns true if this step counts the traffic of the RDMA ports, which cannot be divided among steps. Of steps
+ * that run at the same time, only the first counts it, so that the sum of a job has it once. The batch step
+ * never counts it, since the other steps run during the batch step.
  */
 static bool has_ports(struct stepside *st, const struct ledger_slot *slot)
 {
@@ -115,9 +115,7 @@ static bool has_ports(struct stepside *st, const struct ledger_slot *slot)
 	       ledger_flag_alone(st->ledger, st->slot, LEDGER_FLAG_PORTS);
 }
 
-/*
- * Starts the counters. The request is known by now: spank reads its options before there is a task.
- */
+/* Starts the counters. The slot has the user's request by now: the spank plugin writes it before the first task. */
 static void start_probes(struct stepside *st, struct ledger_slot *slot, const pid_t *pid, size_t n)
 {
 	const struct stepprobes_setup setup = {
@@ -210,7 +208,7 @@ bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n)
 		logger_debug("cgroups of task %d: %s", (int)pid[0], strerror(-rc));
 		return false;
 	}
-	start_probes(st, slot, pid, n); /* first, since it may give the step a cgroup */
+	start_probes(st, slot, pid, n); /* before cputime_open(), since it may give the step a cgroup */
 	if (cputime_open(slot->cgroup_v2, slot->cgroup_cpuacct, slot->cgroup_freezer, &st->cputime,
 			 &err) < 0)
 		logger_debug("CPU time of this step: %s", err.text);
@@ -218,7 +216,7 @@ bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n)
 	start_live(st, slot);
 	start_trace(st, slot);
 	start_profile(st, slot, pid, n);
-	if (slot->request.groups) /* a tick, so that slurmd holds the hooks that this step attached: nodeprobes.c */
+	if (slot->request.groups) /* in the tick, slurmd also holds the hooks that this step has attached (nodeprobes.c) */
 		ledger_hint_tick(st->ledger);
 	return true;
 }
@@ -246,7 +244,7 @@ int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_
 		return -ENODATA;
 	uj = account_total_uj(&a);
 	if (!uj)
-		return -ENODATA; /* 0 would overwrite the value of another task's poll */
+		return -ENODATA; /* the caller keeps its last value; 0 would overwrite it */
 	if (st->poll_ns && now - st->poll_ns >= NSEC_PER_SEC / 2 && uj >= st->poll_uj)
 		st->power_mw = (uj - st->poll_uj) * 1000 / ((now - st->poll_ns) / 1000);
 	if (!st->poll_ns || now - st->poll_ns >= NSEC_PER_SEC / 2) {
@@ -259,7 +257,7 @@ int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_
 }
 
 /*
- * Adds the number of nodes on which energy is known. If the node lost a sensor meanwhile, the
+ * Sets METRIC_ENERGY_NODES to 1 if the node knows the step's energy. It is 0 if a sensor was lost meanwhile: then the
  * energy is a lower bound.
  */
 static void count_node(const struct account *energy, struct values *values)
@@ -268,7 +266,7 @@ static void count_node(const struct account *energy, struct values *values)
 		values_set(values, METRIC_ENERGY_NODES, energy->lost_ns == 0);
 }
 
-/* Adds the use of the step's GPUs up to the last tick, if it was read. */
+/* Adds how the step's GPUs were used up to the last tick, if that is known. */
 static void add_gpu(const struct stepside *st, struct values *values)
 {
 	struct ledger_gpu gpu;
@@ -308,7 +306,7 @@ int stepside_live(struct stepside *st, const struct values **ret)
 	return 0;
 }
 
-/* Adds CPU time and memory as read now, newer than the sampler's values. */
+/* Adds CPU time and memory as they are now, since the values of the sampler are some seconds old. */
 static void add_newest(struct stepside *st, struct values *f)
 {
 	struct values now;
@@ -352,7 +350,7 @@ static uint64_t final_busy_ns(struct stepside *st, uint64_t waited_ns)
 
 	if (!st->cputime || cputime_read(st->cputime, &busy_ns) < 0)
 		return waited_ns ? waited_ns : UINT64_MAX;
-	/* Without a CPU accounting cgroup, only wait4() has the time of ended tasks. */
+	/* without a CPU accounting cgroup, only wait4() knows the CPU time of tasks that have ended */
 	return busy_ns > waited_ns ? busy_ns : waited_ns;
 }
 
@@ -400,7 +398,7 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 		logger_info("job %u: the sampler did not answer: %s; energy is %s", st->id.job_id,
 			    strerror(-rc), rc == -ENODATA ? "not known" : "that of its last tick");
 	st->elapsed_ns = clock_mono_ns() - st->open_ns;
-	add_gpu(st, values); /* after the tick that closes the step */
+	add_gpu(st, values); /* only now, because the tick that closed the step added to it */
 	if (is_extern(st)) {
 		uint64_t job_busy_ns = 0;
 
@@ -408,7 +406,7 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 		    !values_has(values, METRIC_CPU_TIME) && job_busy_ns)
 			values_set(values, METRIC_CPU_TIME, job_busy_ns);
 	}
-	if (rc != -ENODATA || account_total_uj(&energy)) /* of the job's other steps */
+	if (rc != -ENODATA || account_total_uj(&energy)) /* ENERGY of an extern step is that of the job's other steps, too */
 		(void)ledger_values(st->ledger, &energy, values);
 	count_node(&energy, values);
 	steptrace_finish(TAKE_PTR(st->trace), values);
@@ -419,10 +417,10 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 /* --- the report ------------------------------------------------------------------------- */
 
 /*
- * Writes to FD without waiting. FD is the user's and may be a pipe or a terminal that nobody reads;
- * waiting for it would leave a slurmstepd behind. O_NONBLOCK on FD would change it for the user's
- * processes, too, and poll() only tells that there is some room. So the pipe or terminal is opened
- * again. A file is written through FD, since a new opening would begin at its first byte.
+ * Writes to FD without waiting. FD may be a pipe or a terminal of the user that no process reads; slurmstepd
+ * must not wait for that. O_NONBLOCK on FD would affect the user's processes, too, and poll() only says that
+ * there is some room. So a pipe or terminal is opened again, with O_NONBLOCK. A file is written through FD,
+ * since a new descriptor would begin at its first byte.
  */
 static int write_at_once(int fd, const char *text, size_t len)
 {
@@ -456,7 +454,7 @@ static void write_if_taken(int fd, const char *text, size_t len)
 		logger_info("the report was not printed: %s", strerror(-rc));
 }
 
-/* Before the values are rounded; 0: not known. */
+/* Returns the mean emission factor of the step's energy, before the values are rounded. 0: not known. */
 static uint64_t mean_factor(const struct values *f, uint64_t pue_milli)
 {
 	uint64_t mean;
@@ -557,6 +555,6 @@ void stepside_spread_cores(const char *list, const struct stepside_cores *cores,
 		for (; from <= to; from++)
 			ret_cpus[unit[from / (cores->node_cores / sockets)]] +=
 				cores->cpus_per_core;
-	if (rc) /* malformed, or a core number that the node does not have */
+	if (rc) /* the list is malformed, or has a core that the node does not have */
 		memset(ret_cpus, 0, SOCKETS_MAX * sizeof(*ret_cpus));
 }

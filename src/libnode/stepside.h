@@ -65,18 +65,19 @@ void stepside_set_owner(struct stepside *st, const struct stepfile_owner *owner)
  */
 bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n);
 
-/* Call it now and then while the step runs. */
+/* To be called from time to time while the step runs: publishes values that only slurmstepd can read. */
 void stepside_poll(struct stepside *st);
 
 /*
- * Energy of the step up to now. For the extern step, this is the energy of the whole job, because with
- * PrologFlags=Contain Slurm takes the job's energy from the extern step. -ENODATA: not known (yet).
+ * Gives energy and power of the step up to now. For the extern step, this is the energy of the whole job,
+ * because with PrologFlags=Contain Slurm takes the job's energy from the extern step. -ENODATA: the energy
+ * is not known, or not yet.
  */
 int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_power_mw);
 
 /*
- * All values of the step so far; for the extern step, of the whole job. *RET belongs to the step.
- * The values may be 100 ms old, since sstat asks once for each task. -ENODATA: nothing is known yet.
+ * Gives all values of the step so far; for the extern step, of the whole job. *RET belongs to ST. The values
+ * may be 100 ms old, because sstat asks once for each task. -ENODATA: nothing is known yet.
  */
 int stepside_live(struct stepside *st, const struct values **ret);
 

@@ -21,23 +21,23 @@
  * long.
  */
 #define SOCKET_BYTES (4 * 1024 * 1024)
-/* A wake-up this part of an interval before a sample is due is the one for it: clocks differ a little. */
+/* Clocks differ a little, so a sample may be taken 1/EARLY of an interval before it is due. */
 #define EARLY 8
 
 struct steptrace {
 	struct steptrace_setup setup;
 	uint64_t every_ns;
-	char *arg[STEPFILE_ARGS + 1]; /* of the program; owned */
+	char *arg[STEPFILE_ARGS + 1]; /* command line of the program; owned */
 	pthread_mutex_t lock; /* guards `stop`: while it is held and `stop` is false, the borrowed objects exist */
 	pthread_cond_t wake;
 	bool stop;
 	pthread_t thread;
-	/* the thread's, and after its end steptrace_finish()'s */
+	/* used by the thread, and after its end by steptrace_finish() */
 	struct stepfile file;
 	struct memuse *memuse;
-	struct trace_sample sample; /* the last one */
-	uint64_t due_ns;	    /* when the next one was due; 0: there was none */
-	uint64_t slow_ns;	    /* when it was read */
+	struct trace_sample sample; /* the last sample */
+	uint64_t due_ns;	    /* when the sample after it was due; 0: there was no sample */
+	uint64_t slow_ns;	    /* when the values of STEPTRACE_SLOW_NS were last read */
 	uint64_t gpu_held_ns;
 };
 
@@ -114,7 +114,7 @@ static void take_sample(struct steptrace *st)
 	read_own(st, &v, s);
 }
 
-/* False: the program is gone. */
+/* Sends a message to the program; drops and counts it if the socket is full. False: the program is gone. */
 static bool send_message(struct steptrace *st, const void *message, size_t size)
 {
 	if (send(st->file.in, message, size, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
@@ -144,9 +144,9 @@ static bool send_start(struct steptrace *st)
 }
 
 /*
- * WALL_NS and MONO_NS are the same moment on two clocks. Returns, on the monotonic clock, the next multiple of the interval
- * on the wall clock: so all nodes sample at once, and steps share a tick. A multiple nearer than 1/EARLY of the interval is
- * skipped.
+ * Returns when the next sample is due, on the monotonic clock: at the next multiple of the interval on the wall clock. So
+ * all nodes sample at the same time, and steps share a tick. A multiple nearer than 1/EARLY of the interval is skipped.
+ * WALL_NS and MONO_NS are the time now on both clocks.
  */
 static uint64_t next_sample_ns(const struct steptrace *st, uint64_t wall_ns, uint64_t mono_ns)
 {
@@ -157,7 +157,7 @@ static uint64_t next_sample_ns(const struct steptrace *st, uint64_t wall_ns, uin
 	return mono_ns + due_ns;
 }
 
-/* Of the sample that was just taken: how many were due between it and the one before. */
+/* Notes in the new sample how many samples were missed since the one before. */
 static void count_missed(struct steptrace *st)
 {
 	struct trace_sample *s = &st->sample;
@@ -204,7 +204,7 @@ static void *steptrace_run(void *arg)
 		logger_info("trace: cannot start %s: %s; this step is not traced", st->arg[0], strerror(-rc));
 		return NULL;
 	}
-	is_there = send_start(st); /* also if the step has ended, since the last row needs it */
+	is_there = send_start(st); /* also if the step has ended: the program needs it before the last row */
 	(void)pthread_mutex_lock(&st->lock);
 	while (is_there && !st->stop)
 		is_there = trace_once(st);
@@ -278,7 +278,7 @@ void steptrace_halt(struct steptrace *st)
 	(void)pthread_mutex_unlock(&st->lock);
 }
 
-/* False: the program is gone. */
+/* Sends the last row, and waits until DEADLINE_NS for room in the socket. False: the program is gone. */
 static bool send_last(struct steptrace *st, const struct values *values, uint64_t deadline_ns)
 {
 	struct trace_sample *s = &st->sample;

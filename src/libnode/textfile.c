@@ -93,7 +93,7 @@ static void put_parts(struct writer *w)
 		put_part(w, &energy, &part[i], part[i].energy_uj, NULL);
 	for (i = 0; i < n; i++)
 		put_part(w, &power, &part[i], part[i].power_mw, NULL);
-	prom_head(&w->prom, &idle); /* also where no part's is known */
+	prom_head(&w->prom, &idle); /* written even if the idle power of no part is known */
 	for (i = 0; i < n; i++)
 		if (part[i].idle != LEDGER_IDLE_NONE)
 			put_part(w, &idle, &part[i], part[i].idle_mw,
@@ -130,7 +130,7 @@ static void put_idle(struct writer *w)
 			put_domain(w, &f, d, w->page->idle_mw[d]);
 }
 
-/* The quality of the domain's first part; all its units are read alike. "": unknown. */
+/* Returns the quality of the domain's first part; other units are read in the same way. "": unknown. */
 static const char *domain_quality(const struct writer *w, unsigned int d)
 {
 	const struct ledger_page *p = w->page;
@@ -142,7 +142,7 @@ static const char *domain_quality(const struct writer *w, unsigned int d)
 	return "";
 }
 
-/* How most of the domain's dynamic energy was split; idle energy is split by allocation. */
+/* Returns by what most of the domain's dynamic energy was split. (Idle energy is always split by allocation.) */
 static const char *domain_method(const struct writer *w, unsigned int d)
 {
 	const struct account *a = &w->page->measured;
@@ -294,7 +294,7 @@ static void put_ledger(struct writer *w)
 
 /* --- jobs ------------------------------------------------------------------------------- */
 
-/* EXTRA: more labels, ",name=\"value\""; may be empty. */
+/* Writes a value of a job. EXTRA has more labels, as ",name=\"value\"", or is empty. */
 static void put_job(struct writer *w, const struct prom_family *f,
 		    const struct ledger_job_account *j, const char *extra, uint64_t value)
 {
@@ -363,7 +363,7 @@ static uint64_t prom_units(enum metric_unit unit)
 	}
 }
 
-/* The help text of a family, which may have several metrics. */
+/* Returns the help text of a family, to which several metrics may belong. */
 static const char *family_help(const struct metric_info *info)
 {
 	if (!info->prom_labels[0])

@@ -30,7 +30,7 @@ struct textfile_input {
 	size_t nzones;
 	bool no_jobs;	/* TextfileJobs=no */
 	bool has_rapl;	/* TextfileRapl=yes */
-	bool has_ended; /* slurmd ends: write this, and no series of jobs or sensors, which would freeze */
+	bool has_ended; /* slurmd ends: write that, but no values of jobs or sensors, which would stay for ever */
 };
 
 /*

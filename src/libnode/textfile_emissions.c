@@ -6,11 +6,11 @@
 
 #define NG_PER_G UINT64_C(1000000000)
 
-/* A factor for its two gauges. */
+/* A factor that is written, as two gauges. */
 struct shown_factor {
 	const struct emission_factor *factor;
-	const char *step; /* "marginal" is of no chain */
-	uint64_t until_s; /* 0: it is of no time */
+	const char *step; /* kind of the factor, or "marginal", which is not used for emissions */
+	uint64_t until_s; /* until when it is valid; 0: it is not from a series */
 };
 
 static void put_factor(struct prom *p, const struct prom_family *family,

@@ -8,7 +8,7 @@
 #define PPM 1000000
 #define UUID_SIZE (2 * sizeof(((struct gpu_reading *)0)->uuid))
 
-/* The GPU's UUID, escaped, since one quote in it would break the file. "": unknown. */
+/* Returns the GPU's UUID, escaped, because a quote in it would make the file invalid. "": unknown. */
 static const char *escaped_uuid(const struct textfile_input *in, unsigned int unit,
 				char buf[UUID_SIZE])
 {
@@ -59,10 +59,10 @@ static void put_energy(struct prom *p, const struct ledger_page *page,
 			put_gpu(p, &f, in, page->part[i].unit, page->part[i].energy_uj);
 }
 
-/* Gauges with the values that a GPU reports, if it does. */
+/* The gauges of a GPU. One is written only if the GPU reports its value. */
 static const struct {
 	enum gpu_value value;
-	uint64_t times; /* of it, are in family.units-ths */
+	uint64_t times; /* VALUE times this is in 1/family.units of the gauge's unit */
 	struct prom_family family;
 } gauge[] = {
 	{ GPU_VALUE_POWER_MW, 1,
@@ -161,7 +161,7 @@ static void put_instances(struct prom *p, const struct textfile_input *in)
 		}
 }
 
-/* Writes the labels of one GPU that a job holds. INSTANCE: of MIG; "": the whole GPU. */
+/* Writes a value of a GPU that a job holds. INSTANCE is the MIG instance; "": the whole GPU. */
 static void put_holder(struct prom *p, const struct prom_family *f, const struct textfile_input *in, uint32_t job_id,
 		       unsigned int unit, const char *instance, uint64_t value)
 {
@@ -174,9 +174,8 @@ static void put_holder(struct prom *p, const struct prom_family *f, const struct
 }
 
 /*
- * Writes the flags by which CEEMS joins a job to metrics of GPU exporters: gpuuuid and gpuiid,
- * DCGM's GPU_I_ID. A MIG instance is the job's alone, so its value is 1. Without MIG it is the part
- * of the GPU that the job holds.
+ * Writes the series by which CEEMS joins a job to metrics of GPU exporters, with the labels gpuuuid and gpuiid (GPU_I_ID
+ * of DCGM). The value is the part of the GPU that the job holds. For a MIG instance it is 1, since only one job holds it.
  */
 static void put_flags(struct prom *p, const struct prom_family *f, const struct textfile_input *in,
 		      const struct ledger_job_account *j, unsigned int unit)

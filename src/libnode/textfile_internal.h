@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * textfile_internal.h - parts of textfile.c that are in files of their own.
+ * textfile_internal.h - the parts of ceems.prom that textfile.c does not write itself.
  */
 #ifndef CEEMS_TEXTFILE_INTERNAL_H
 #define CEEMS_TEXTFILE_INTERNAL_H

@@ -37,7 +37,7 @@ static int open_counters(struct weights *w)
 	return rc < 0 ? errmsg_errno(&w->why, rc, "hardware counters of the node") : 0;
 }
 
-/* With its arrays of processors behind it. */
+/* Returns the size of struct weights with its arrays for NCPUS CPUs, which are in the same memory block. */
 static size_t size_for(uint32_t ncpus)
 {
 	const struct weights *w = NULL;
@@ -123,7 +123,7 @@ static void open_step_counters(struct weights *w, struct weights_step *step, con
 		logger_debug("no counters of cgroup %s: %s", v2[0] ? v2 : v1, strerror(-rc));
 }
 
-/* Finds the step's CPUs. Without a cpuset of its own, it may use all. */
+/* Finds the CPUs that the step may use: those of its cpuset, or all CPUs. */
 static int find_cpus(const struct weights *w, struct weights_step *step, const char *v2,
 		     const char *v1)
 {
@@ -195,7 +195,7 @@ static void note_cpus(struct weights *w, const uint64_t *cpu_ns, uint64_t now_ns
 	}
 }
 
-/* The mean weight of CPU time by socket, over the CPUs of STEP (NULL: all CPUs). */
+/* Computes for each socket the mean weight of CPU time, over the CPUs of STEP (NULL: over all CPUs). */
 static void mean_worths(const struct weights *w, const struct weights_step *step,
 			uint64_t ret[SOCKETS_MAX])
 {
@@ -218,8 +218,8 @@ static void mean_worths(const struct weights *w, const struct weights_step *step
 }
 
 /*
- * Scales CPU time by smt.h: it counts less beside a busy sibling. If a step is bound to CPUs, their
- * mean weight is used, else the node's.
+ * Scales CPU time: on a core whose other thread is busy, it counts less (smt.h). For a step that is bound to CPUs, the
+ * mean over these CPUs is used, else the mean over all CPUs.
  */
 static void weigh_threads(const struct weights *w, struct weights_step *const *step,
 			  struct book_line *line, size_t n, struct book_tick *tick)
@@ -254,8 +254,8 @@ static void weigh_threads(const struct weights *w, struct weights_step *const *s
 /* ---------------------------------------------------------------------------------------- */
 
 /*
- * The memory of a step, opened at the first call, since most nodes have no sensor for memory
- * energy.
+ * Returns the memory of a step. It is opened at the first call and not earlier, because most nodes have no sensor for
+ * memory energy and so never need it.
  */
 static struct memstep *memory_of(struct weights_step *step, const struct ledger_slot *s)
 {

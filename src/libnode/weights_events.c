@@ -11,7 +11,7 @@
 
 /* --- reading ---------------------------------------------------------------------------- */
 
-/* Sums the events of SET by socket. False: a busy CPU did not count. */
+/* Reads the counters of SET and sums their events by socket. False: a counter of a busy CPU did not run. */
 static bool read_events(const struct weights *w, struct cgcounters_set *set, const bool *is_busy,
 			struct events *ret)
 {
@@ -45,8 +45,8 @@ static bool has_cycles(const struct events *e)
 }
 
 /*
- * Reads the counters. If a tick is so short that /proc/stat shows nothing, it has no events, but is
- * complete: its activity is in the next tick.
+ * Reads the counters. A tick may be so short that /proc/stat does not move. It then has no events, but its counts are
+ * complete: the next tick has its activity.
  */
 bool weights_count(struct weights *w, struct weights_step *const *step,
 		   const struct book_line *line, size_t n)
@@ -82,16 +82,13 @@ static bool is_counted(const struct weights_step *step)
 	return step && step->is_counted;
 }
 
-/* The activity of one kind of all counted lines, in events and in CPU time. */
+/* The activity of all lines with counters, measured in two ways. */
 struct counted {
 	uint64_t weight;
 	uint64_t ns;
 };
 
-/*
- * Estimates the events of a line without counts from its CPU time, with the ratio of the counted
- * lines.
- */
+/* Estimates the weight of a line without counters from its CPU time NS, by the ratio in the lines with counters. */
 static uint64_t weights_events_estimate(uint64_t ns, const struct counted *c)
 {
 	return muldiv(ns, c->weight, c->ns);
@@ -102,10 +99,10 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* As KIND, in place of a socket's number: the memory of all sockets. */
+/* A kind of activity is the number of a socket, or MEMORY for the memory of all sockets. */
 #define MEMORY SOCKETS_MAX
 
-/* The weight of events E as activity of KIND, a socket or MEMORY. */
+/* Returns the weight of events E as activity of KIND. */
 static uint64_t worth_of(const struct weights *w, const struct events *e, unsigned int kind)
 {
 	uint64_t sum = 0;
@@ -138,7 +135,7 @@ static void weigh_kind(const struct weights *w, struct weights_step *const *step
 			*weight_of(&line[i], kind) = worth_of(w, &step[i]->events, kind);
 			c.weight += *weight_of(&line[i], kind);
 		}
-	if (!c.ns) /* nobody was counted here: what everything did */
+	if (!c.ns) /* no line with counters was active here: use the ratio of all processes */
 		c = (struct counted){ .weight = all, .ns = *of_tick };
 	for (i = 0; i < n; i++) {
 		uint64_t *weight = weight_of(&line[i], kind);
@@ -174,7 +171,7 @@ bool weights_by_misses(const struct weights *w, struct weights_step *const *step
 	return true;
 }
 
-/* Without counts of cache misses, CPU time stands for memory activity. */
+/* Computes the activity. If cache misses were not counted, CPU time stands for the activity of memory. */
 void weights_activity(const struct weights *w, const struct book_tick *tick, struct activity *ret)
 {
 	struct fit shipped;
@@ -212,8 +209,8 @@ static void add_events(uint64_t to[EVENT_N], const struct events *from, unsigned
 }
 
 /*
- * Adds a part's dynamic energy to its socket's window. A slow sensor's energy is of the whole time
- * since its last value.
+ * Adds a part's dynamic energy to the window of its socket. The energy of a slow sensor was used over the whole time since
+ * its last value, so idle energy is subtracted for that time.
  */
 static void learn_part(struct weights *w, const struct split_part *part, uint64_t dt_ns)
 {
@@ -234,10 +231,7 @@ static void learn_part(struct weights *w, const struct split_part *part, uint64_
 	clear_window(socket);
 }
 
-/*
- * Returns true if events can be learned from the part. Not from the model, which is made from CPU
- * time.
- */
+/* Returns true if the cost of events can be learned from the part. The model computes its energy from CPU time, so not. */
 static bool teaches(const struct split_part *part)
 {
 	return part->domain == DOMAIN_CPU && part->source != SOURCE_MODEL && part->idle_mw &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * weights_internal.h - shared by weights.c and weights_events.c.
+ * weights_internal.h - what weights.c and weights_events.c share.
  */
 #ifndef CEEMS_WEIGHTS_INTERNAL_H
 #define CEEMS_WEIGHTS_INTERNAL_H
@@ -17,14 +17,13 @@ struct events {
 
 struct weights_step {
 	struct memstep mem;
-	bool has_tried_memory;		 /* whether MEM can be read is known */
-	struct cgcounters_set *counters; /* NULL: none */
+	bool has_tried_memory;		 /* memstep_open() was called for MEM */
+	struct cgcounters_set *counters; /* NULL: no counters */
 	uint32_t *cpu;			 /* the CPUs that the step may use; NULL: not needed here */
 	size_t ncpus;
 	bool is_limited;		 /* CPU[] is not all CPUs of the node */
-	bool is_new;			 /* opened in the present tick */
-	/* of that tick: */
-	bool is_counted;
+	bool is_new;			 /* opened in this tick, so its counters do not cover the whole tick */
+	bool is_counted;		 /* EVENTS is complete for this tick */
 	struct events events;
 };
 
@@ -39,17 +38,17 @@ struct socket {
 struct weights {
 	struct weights_setup setup;
 	struct smt *smt;
-	struct cgcounters *counters; /* NULL: none, and WHY */
+	struct cgcounters *counters; /* NULL: there are none, for the reason WHY */
 	struct cgcounters_set *node;
 	struct errmsg why;
 	struct memweights mem;
 	struct memstep *memstep[LEDGER_STEPS]; /* by line */
 	uint64_t ticks;
-	uint64_t *cpu_ns;   /* as of the tick before */
-	uint64_t *delta_ns; /* in this tick */
+	uint64_t *cpu_ns;   /* CPU time of each CPU at the last tick */
+	uint64_t *delta_ns; /* CPU time of each CPU in this tick */
 	bool *is_busy;	    /* by CPU: its counters are read in this tick */
 	struct socket socket[SOCKETS_MAX];
-	bool is_one_part; /* one sensor has all sockets, so only socket[0] has a fit */
+	bool is_one_part; /* one sensor measures all sockets, so only socket[0] is used */
 	bool is_whole;	  /* EVENTS is complete for this tick */
 	struct events events;
 };
